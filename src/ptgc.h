@@ -1,0 +1,119 @@
+/*
+ * ptgc.h: libptgc compiles .ptg text (PyTensor graphs) to ONNX models.
+ *
+ *	struct ptgc_options opt = PTGC_OPTIONS_INIT;
+ *	struct ptgc_result *r = ptgc_compile(text, strlen(text), &opt);
+ *	if (!ptgc_ok(r))
+ *		fputs(ptgc_messages(r, false), stderr);
+ *	else
+ *		use(ptgc_model(r, &size), size);
+ *	ptgc_free(r);
+ *
+ * The library has no globals, may be used from many threads at once, never prints and never exits.
+ * Text is UTF-8. All strings that it returns live until ptgc_free().
+ */
+#ifndef PTGC_H
+#define PTGC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PTGC_VERSION "0.1.0"
+
+enum ptgc_target {
+	PTGC_ORT_CPU, /* ONNX Runtime's CPU kernels */
+	PTGC_ONNX,    /* the specification alone */
+};
+
+enum ptgc_severity { PTGC_NOTE, PTGC_WARNING, PTGC_ERROR };
+
+enum ptgc_status {
+	PTGC_OK,       /* a model was made */
+	PTGC_REJECTED, /* the input is wrong: see the diagnostics */
+	PTGC_FAILED,   /* I/O failed, memory ran out, or an option is wrong */
+};
+
+/* A tensor that file("name") finds before any file. Data is little endian, C order, not copied:
+ * it must live as long as the result. */
+struct ptgc_tensor {
+	const char *name;
+	const char *dtype; /* "float64", "int8", ... */
+	int rank;
+	const int64_t *shape; /* rank elements */
+	const void *data;
+};
+
+struct ptgc_options {
+	size_t size;              /* sizeof(struct ptgc_options): set by PTGC_OPTIONS_INIT */
+	const char *file_name;    /* for messages and for the place in node metadata; "<text>" if NULL */
+	const char *directory;    /* file(...) and use are relative to it and stay below it; NULL: no files */
+	const char *const *allow; /* more folders that files may be in; NULL-terminated, or NULL */
+	int opset;                /* 13 to 26; 0: 18 */
+	enum ptgc_target target;
+	bool strip;               /* leave out the places in the .ptg file */
+	const char *model_name;   /* the graph's name if NULL */
+	const char *doc_string;
+	const char *const *flags; /* "Wno-unused", "Werror", "fno-check-dims", ...; NULL-terminated, or NULL */
+	const struct ptgc_tensor *tensors;
+	size_t ntensors;
+	uint64_t external_threshold; /* bytes from which a tensor goes to external data; 0: only if the model
+	                                would pass 2 GB */
+	const char *external_name;   /* location that external tensors are said to be in; NULL: none, and
+	                                a model over 2 GB is refused */
+};
+#define PTGC_OPTIONS_INIT                                                                          \
+	{                                                                                          \
+		.size = sizeof(struct ptgc_options)                                                \
+	}
+
+struct ptgc_diagnostic {
+	enum ptgc_severity severity;
+	const char *code;        /* "PTG0042"; "" for notes */
+	const char *name;        /* "unknown-op": what -W takes; "" for notes */
+	const char *text;
+	const char *file;        /* NULL: no place */
+	unsigned line, column;   /* from 1, columns in bytes; 0: no place */
+	unsigned length;         /* bytes underlined in that line */
+	const char *source_line; /* without its newline; not 0-terminated: source_length bytes */
+	size_t source_length;
+};
+
+struct ptgc_result;
+
+/* Compiles text of len bytes. NULL only when there is no memory for the result itself. */
+struct ptgc_result *ptgc_compile(const char *text, size_t len, const struct ptgc_options *options);
+/* Compiles the file at path (directory defaults to its folder). */
+struct ptgc_result *ptgc_compile_file(const char *path, const struct ptgc_options *options);
+/* Formats text: ptgc_model() is then the canonical .ptg text. */
+struct ptgc_result *ptgc_format(const char *text, size_t len, const struct ptgc_options *options);
+void ptgc_free(struct ptgc_result *r);
+
+enum ptgc_status ptgc_status(const struct ptgc_result *r);
+static inline bool ptgc_ok(const struct ptgc_result *r)
+{
+	return r && ptgc_status(r) == PTGC_OK;
+}
+/* The bytes of the model; NULL if there is none. */
+const void *ptgc_model(const struct ptgc_result *r, size_t *size);
+/* The bytes of the external data file; NULL and 0 if there is none. */
+const void *ptgc_external(const struct ptgc_result *r, size_t *size);
+/* Diagnostics in the order of their places; notes follow what they belong to. */
+size_t ptgc_diagnostic_count(const struct ptgc_result *r);
+struct ptgc_diagnostic ptgc_diagnostic(const struct ptgc_result *r, size_t i);
+/* All diagnostics as the command prints them: file:line:col, source line, caret. */
+const char *ptgc_messages(const struct ptgc_result *r, bool colour);
+
+/* What --explain says about "PTG0042"; NULL if there is no such code. */
+const char *ptgc_explain(const char *code);
+const char *ptgc_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
