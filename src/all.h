@@ -133,7 +133,15 @@ void note(struct ctx *cx, struct diag *d, struct span s, const char *fmt, ...) P
 NORETURN void bug(const char *fmt, ...) PRINTF(1, 2); /* broken invariants only, never input */
 bool diag_option(struct ctx *cx, const char *name); /* "name", "no-name", "error=name", "error" */
 const char *diag_explain(const char *code);          /* "PTG0042" -> text, NULL if unknown */
-/* names near `name` among n candidates: "did you mean ..."; NULL if none is near */
+struct diag_info {
+	int number;       /* of the code: PTG%04d */
+	uint8_t severity; /* PTGC_NOTE: a warning that is off by default */
+	const char *name, *explain;
+};
+extern const struct diag_info diag_infos[DIAG_COUNT];
+size_t diag_sorted(struct ctx *cx, struct diag *const **list); /* in the order of places */
+void diag_render(struct ctx *cx, struct strbuf *out, bool colour); /* as the command prints them */
+/* the candidate nearest to `name` among n, for "did you mean ..."; NULL if none is near */
 const char *did_you_mean(const char *name, const char *const *candidates, size_t n);
 
 /* dtype.c */
@@ -464,9 +472,16 @@ struct block {
 struct state {
 	struct value *param, *init, *next; /* next NULL: never updated */
 };
+struct dim_check { /* axis `axis` of `value` was declared to be `d`, which inputs can break */
+	struct value *value;
+	uint32_t axis;
+	dim d;
+	struct span span;
+};
 struct graph {
 	struct sym *name;
 	struct block *block;
+	vec(struct dim_check) checks;
 	vec(struct state) states;
 	struct file *file;
 };
@@ -585,6 +600,9 @@ struct op_sig {
 extern const struct op op_table[];
 extern const uint32_t op_count;
 extern const struct op op_onnx; /* the op of raw ONNX nodes */
+extern const struct op op_dim;  /* elab_flow.c: an int64[] that is props[0], a CV_DIM; no inputs */
+extern const struct op op_loop; /* elab_flow.c: see there */
+extern const struct op op_if;
 void ops_init(struct ctx *cx);  /* fills sym->op */
 const struct op_sig *op_sig(struct ctx *cx, const struct op *op);
 const struct op *op_named(struct ctx *cx, const char *name);
@@ -729,6 +747,8 @@ struct ctx {
 	struct diag *diags, **diag_tail;
 	uint32_t errors, warnings;
 	uint8_t severity[DIAG_COUNT]; /* as switched by -W */
+	bool werror;
+	struct diag_index *diag_index;
 	struct options {
 		int opset;
 		enum ptgc_target target;
@@ -743,6 +763,7 @@ struct ctx {
 	size_t ntensors;
 	struct lib *lib;
 	struct elab *elab;
+	enum dtype floatx;       /* of the main file: what PyTensor's config.floatX gives */
 	uint32_t next_id;
 	uint32_t expansions; /* of fns, against the limit */
 	vec(struct mapping *) mappings; /* of files, unmapped at the end */
