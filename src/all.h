@@ -256,6 +256,18 @@ double half_to_double(uint16_t h);
  * table. Reports its own errors; NULL then. */
 struct tensor *file_tensor(struct ctx *cx, struct source *from, struct span s, const char *path,
                            const char *name);
+struct mapping {
+	const struct sym *path; /* resolved */
+	void *addr;             /* NULL: small, read into the arena */
+	const uint8_t *data;
+	size_t len;
+	struct st_index *index; /* .safetensors: its header, once parsed */
+};
+void files_close(struct ctx *cx); /* unmaps: the last step of ctx_free */
+/* npy.c, safetensors.c: the bytes of such a file as a tensor; NULL: reported */
+struct tensor *npy_tensor(struct ctx *cx, struct span s, const char *path, const struct mapping *m);
+struct tensor *safetensors_tensor(struct ctx *cx, struct span s, const char *path,
+                                  struct mapping *m, const char *name);
 
 /*
  * AST (ast.c, made by grammar/ptg.y). Expressions are arrays in post-order: a node's children stand
@@ -566,7 +578,7 @@ struct prop_spec {
 };
 struct input_spec {
 	struct sym *name;
-	char repeat; /* 0, '?', '*', '+' */
+	char repeat; /* 0, '?', '*', '+', '~': as '*', but each may be None */
 };
 enum cast_rule {
 	CAST_NONE,   /* inputs go to the body as they are */
@@ -587,8 +599,15 @@ struct op {
 	const char *lib;                                       /* body: the fn of that name in lib/ */
 	const char *unsupported;                               /* no body: the reason */
 	const char *todo;                                      /* no body yet: what it waits for */
-	const char *group;                                     /* heading in doc/ops.md, set by GROUP */
-	uint8_t nout;                                          /* results; 0 means 1; 255: the rule says */
+	const char *core;                                      /* "(m,k),(k,n)->(m,n)" of shape_core */
+	uint32_t (*results)(struct ctx *cx, struct node *n);   /* how many, where nout is 255 */
+	uint8_t nout;                                          /* results; 0 means 1; 255: see above */
+};
+enum op_id {
+#define GROUP(heading)
+#define OP(id, sig, ...) OP_##id,
+#include "ops.def"
+	OP_COUNT
 };
 /* the parsed signature, made once per compilation */
 struct op_sig {
@@ -604,6 +623,7 @@ extern const struct op op_dim;  /* elab_flow.c: an int64[] that is props[0], a C
 extern const struct op op_loop; /* elab_flow.c: see there */
 extern const struct op op_if;
 void ops_init(struct ctx *cx);  /* fills sym->op */
+const char *op_group(const struct op *op); /* heading in doc/ops.md */
 const struct op_sig *op_sig(struct ctx *cx, const struct op *op);
 const struct op *op_named(struct ctx *cx, const char *name);
 /* Properties of a node by name; the type was checked, defaults are filled in. */
@@ -616,6 +636,25 @@ const char *prop_str(struct ctx *cx, const struct node *n, const char *name);
 /* axes of rank `rank`, normalised, sorted when `sorted`; None gives all. -1: reported */
 int prop_axes(struct ctx *cx, const struct node *n, const char *name, int rank, int *axes, bool sorted);
 const char *op_label(struct ctx *cx, const struct node *n); /* Sum{axis=0} as in messages */
+/* How many results n has (in, nin and props are set); 0: reported, do not infer it then. */
+uint32_t op_results(struct ctx *cx, struct node *n);
+/* rules_shape.c: DimShuffle's order: axes, -1 for 'x'; the number of items, -1: reported */
+int dimshuffle_order(struct ctx *cx, const struct node *n, int order[MAX_RANK]);
+/* rules_known.c: the integers of a value of rank 0 or 1, constants included; NULL: not known */
+const struct known *known_of(struct ctx *cx, struct value *v);
+/* op_props.c: properties as written -> in the order of the signature, checked, normalised, defaults
+ * filled in; NULL: reported. P_AXES and P_INTS give None or a CV_LIST of CV_INT, P_DTYPE None or a
+ * CV_DTYPE, P_ENUM and P_STR a CV_STR, P_OP a CV_OP, P_SLICES a CV_LIST of CV_INT (position among
+ * the index inputs) and CV_SLICE (three CV_INT or CV_NONE); folded lists and tuples become CV_LIST. */
+struct prop_arg {
+	struct sym *name; /* NULL: a bare value */
+	struct cv value;
+	struct span span;
+};
+struct cv *bind_props(struct ctx *cx, const struct op *op, struct span s, const struct prop_arg *args,
+                      uint32_t n);
+/* op_list.c: what --ops prints */
+void ops_list(struct ctx *cx, struct strbuf *out, bool markdown);
 
 /* elab*.c: AST -> graph of PyTensor-level nodes, names resolved, types inferred, fns expanded */
 struct graph *elaborate(struct ctx *cx, struct file *f); /* NULL: there were errors */
@@ -625,11 +664,20 @@ struct value *graph_constant(struct ctx *cx, const struct tensor *t, struct span
 struct node *graph_node(struct ctx *cx, struct block *b, const struct op *op, struct cv *props,
                         struct value **in, uint32_t nin, struct span s);
 bool infer_node(struct ctx *cx, struct node *n);
+/* Gives a node its results: graph_node does it for fixed counts; where op->nout is 255 the shape
+ * rule calls this. Types are set later. */
+void node_results(struct ctx *cx, struct node *n, uint32_t count);
 /* Expands fn `f` (lib or an ops.def body) on values into block b: used by lowering. */
 bool expand_fn(struct ctx *cx, struct block *b, struct fn *f, const struct op *op, struct cv *props,
                struct value **in, uint32_t nin, struct value **out, uint32_t nout, struct span s);
 struct fn *lib_fn(struct ctx *cx, const char *name);        /* NULL if there is none */
 struct fn *op_body(struct ctx *cx, const struct op *op);    /* .onnx or .lib as a fn */
+/* The library's texts, made from lib/ by tools/embed.sh: sorted by name ("linalg.ptg"); a NULL name ends. */
+struct lib_file {
+	const char *name, *text;
+	size_t len;
+};
+extern const struct lib_file lib_files[];
 
 /* onnx.c, onnx_ops.def, kernels.def: what ONNX has and what a runtime runs */
 struct onnx_attr_spec {
@@ -732,10 +780,63 @@ struct sink { /* sticky error: after a failed write all others do nothing */
 	bool (*write)(struct sink *s, const void *data, size_t len);
 	int error; /* errno */
 	uint64_t written;
+	void (*expect)(struct sink *s, uint64_t size); /* optional: what the whole will take */
 };
+/* Writes to `path` by a temporary file beside it that commit renames; nothing is left behind by
+ * abort. Devices, FIFOs and /dev/stdout are written through. All return false and set sink.error. */
+struct file_sink {
+	struct sink sink;
+	int fd;
+	bool direct; /* no temporary file */
+	char path[4096], temp[4096];
+};
+bool file_sink_open(struct file_sink *f, const char *path);
+void file_sink_fd(struct file_sink *f, int fd); /* writes through; fd is not closed */
+bool file_sink_commit(struct file_sink *f);     /* on failure the temporary file is gone */
+void file_sink_abort(struct file_sink *f);
+struct mem_sink {
+	struct sink sink;
+	struct arena *arena;
+	uint8_t *data; /* written bytes long */
+	uint64_t cap;
+};
+void mem_sink_init(struct mem_sink *m, struct arena *a);
+/* onnx_text.c: a binary model made readable; false: reported (E_MODEL) */
+bool dump_model(struct ctx *cx, const void *data, size_t len, struct strbuf *out);
 bool emit_model(struct ctx *cx, const struct graph *g, struct sink *out, struct sink *external);
 
+/* api.c: the pipeline, for ptgc_compile() and the command. Both functions set cx->oom themselves. */
+enum stage {
+	STAGE_MODEL,
+	STAGE_AST,
+	STAGE_TYPED,
+	STAGE_LOWERED,
+	STAGE_ONNX,   /* the model as text */
+	STAGE_FORMAT, /* ptgc fmt */
+	STAGE_READ,   /* ptgc dump: the input is a model */
+};
+struct job {
+	const char *name, *dir; /* of the text, as for source_add() */
+	const char *text;       /* NULL: read from fd */
+	size_t len;
+	int fd;
+	enum stage stage;       /* MODEL gives `graph`, the others `text_out` */
+	const struct graph *graph;
+	struct strbuf text_out;
+	const char *failure;    /* PTGC_FAILED: why, if no diagnostic says so */
+};
+enum ptgc_status compile(struct ctx *cx, struct job *job);
+enum ptgc_status compile_emit(struct ctx *cx, struct job *job, struct sink *out, struct sink *external);
+bool compile_flag(struct ctx *cx, const char *flag); /* "Wno-unused", "fno-check-dims" */
+/* oplist.c: the op table for people: --ops, and doc/ops.md */
+void op_list(struct ctx *cx, struct strbuf *out, bool markdown);
+/* depfile.c: "target: file..." as make reads it; phony: an empty rule for each file */
+void depfile(struct strbuf *out, const char *const *targets, size_t ntargets,
+             const char *const *files, size_t nfiles, bool phony);
+
 /* One compilation. */
+#define MIN_OPSET 13
+#define MAX_OPSET 26
 struct ctx {
 	jmp_buf oom;
 	struct arena *arena;      /* the whole compilation */
@@ -758,6 +859,7 @@ struct ctx {
 		uint64_t rewrites_off;
 		const char *const *allow_dirs; /* file(...) may read below these too; NULL ends */
 		const char *model_name, *doc_string;
+		const char *external_name; /* location that external tensors get; NULL: none */
 	} opt;
 	const struct ptgc_tensor *tensors; /* the caller's, by name */
 	size_t ntensors;

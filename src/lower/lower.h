@@ -1,0 +1,45 @@
+/*
+ * lower.h: the C bodies that rows of ops.def name. Each takes a typed PyTensor node, emits ONNX nodes
+ * for it and says with lowered() what holds its results; false: reported.
+ */
+#ifndef PTGC_LOWER_H
+#define PTGC_LOWER_H
+
+#include "../all.h"
+
+bool lower_advincsubtensor(struct build *b, struct node *n);
+bool lower_advsetsubtensor(struct build *b, struct node *n);
+bool lower_advsubtensor(struct build *b, struct node *n);
+bool lower_alloc(struct build *b, struct node *n);
+bool lower_allocempty(struct build *b, struct node *n);
+bool lower_arange(struct build *b, struct node *n);
+bool lower_argmax(struct build *b, struct node *n);
+bool lower_cast(struct build *b, struct node *n);
+bool lower_dimshuffle(struct build *b, struct node *n);
+bool lower_dot(struct build *b, struct node *n);
+bool lower_dot22scalar(struct build *b, struct node *n);
+bool lower_expanddims(struct build *b, struct node *n);
+bool lower_eye(struct build *b, struct node *n);
+bool lower_gemm(struct build *b, struct node *n);
+bool lower_gemv(struct build *b, struct node *n);
+bool lower_ger(struct build *b, struct node *n);
+bool lower_incsubtensor(struct build *b, struct node *n);
+bool lower_join(struct build *b, struct node *n);
+bool lower_logsoftmax(struct build *b, struct node *n);
+bool lower_makevector(struct build *b, struct node *n);
+bool lower_matmul(struct build *b, struct node *n);
+bool lower_matrix_transpose(struct build *b, struct node *n);
+bool lower_reduce(struct build *b, struct node *n);
+bool lower_reshape(struct build *b, struct node *n);
+bool lower_second(struct build *b, struct node *n);
+bool lower_setsubtensor(struct build *b, struct node *n);
+bool lower_shape(struct build *b, struct node *n);
+bool lower_shape_i(struct build *b, struct node *n);
+bool lower_softmax(struct build *b, struct node *n);
+bool lower_specify_shape(struct build *b, struct node *n);
+bool lower_split(struct build *b, struct node *n);
+bool lower_squeeze(struct build *b, struct node *n);
+bool lower_subtensor(struct build *b, struct node *n);
+bool lower_transpose(struct build *b, struct node *n);
+
+#endif
