@@ -1,0 +1,147 @@
+/*
+ * elab.h: private to elab*.c. The elaborator walks statements in order with an expression stack
+ * machine over the post-order AST; names mean what sym->value / sym->dim say at that moment.
+ */
+#ifndef PTGC_ELAB_H
+#define PTGC_ELAB_H
+
+#include "all.h"
+
+/* One meaning of a name. Frames keep the caller's names out of a fn's body: a binding is visible
+ * only in the frame that made it. */
+struct binding {
+	struct sym *sym;
+	struct binding *hidden; /* what the name meant before */
+	struct frame *frame;
+	struct scope *scope;
+	struct span span;
+	bool used, is_rest;
+	union {
+		struct cv cv; /* value namespace */
+		struct {      /* dim namespace */
+			dim d;
+			uint32_t nrest;
+			const dim *rest; /* ...b: the dims that it stands for */
+		};
+	};
+};
+
+struct scope {
+	struct scope *outer;
+	vec(struct binding *) values, dims;
+};
+
+struct frame { /* one expansion of a fn, or the graph */
+	struct frame *caller;
+	struct fn *fn;
+	struct span call; /* where the caller calls */
+	bool library;     /* nodes and errors take the place of the call */
+	uint32_t depth;
+};
+
+struct carried {
+	struct sym *name;
+	struct span span;
+	struct value *init, *param, *next;
+};
+struct loop_state { /* the loop whose body is being elaborated */
+	struct loop_state *outer;
+	struct block *block;
+	struct carried *carried;
+	uint32_t ncarried;
+	struct value *until; /* bool[], NULL when there is none */
+};
+
+struct elab {
+	struct ctx *cx;
+	struct file *file; /* whose AST the current statement is in */
+	struct graph *graph;
+	struct block *block; /* where nodes go */
+	struct scope *scope;
+	struct frame *frame;
+	struct loop_state *loop;
+	vec(struct cv) stack; /* of the expression machine */
+	uint32_t nested;      /* expansions of fns from within fns */
+	bool limited;         /* the limit was reported */
+	vec(struct file *) used;
+	struct sym *underscore;
+	uint32_t root,
+		nroot; /* the call that is all of a statement's right side, and its targets */
+	struct file *root_file;
+	const struct type
+		*wanted; /* types written for the targets, for raw nodes; NULL: not all are */
+};
+
+#define MAX_FN_DEPTH    200
+#define MAX_EXPANSIONS  200000
+#define MAX_BLOCK_DEPTH 30
+
+/* elab.c */
+struct diag *elab_error(struct elab *e, struct span s, enum diag_code code, const char *fmt, ...)
+	PRINTF(4, 5);
+struct span node_span(struct elab *e, struct span s); /* the call's, inside the library */
+struct scope *push_scope(struct elab *e);
+void pop_scope(struct elab *e);
+struct binding *bind_value(struct elab *e, struct sym *name, struct cv v, struct span s);
+struct binding *bind_dim(struct elab *e, struct sym *name, dim d, struct span s);
+struct binding *find_value(struct elab *e, struct sym *name);
+struct binding *find_dim(struct elab *e, struct sym *name);
+bool exec_block(struct elab *e, struct ablock *b);
+bool bind_target(struct elab *e, struct target *t, struct cv v);
+bool expand_call(struct elab *e, struct fn *f, struct span call, const struct prop_arg *props,
+		 uint32_t nprops, struct cv *args, uint32_t nargs, struct cv *results);
+struct cv poison(struct span s);
+struct cv cv_value(struct value *v, struct span s);
+void define_known(struct ctx *cx, struct value *v);
+void graph_append(struct ctx *cx, struct block *b, struct node *n);
+
+/* elab_expr.c */
+struct cv eval(struct elab *e, struct expr x);
+struct cv cv_int(int64_t v, struct span s);
+struct cv cv_dim(dim d, struct span s);
+bool cv_as_dim(struct elab *e, const struct cv *v, dim *d); /* int, dim or known int64 scalar */
+bool cv_is_weak(const struct cv *v);
+const char *cv_kind_name(const struct cv *v); /* "a string", "a tensor", ... */
+
+/* elab_value.c: compile-time values -> values */
+struct value *to_value(struct elab *e, const struct cv *v, enum dtype want); /* NULL: reported */
+struct value *dim_to_value(struct elab *e, dim d, struct span s);
+struct value *constant_of(struct elab *e, const struct cv *v, enum dtype t, struct span s);
+enum dtype weak_dtype(struct elab *e, const struct cv *v, enum dtype other);
+struct cv construct(struct elab *e, enum dtype t, const struct cv *dims, uint32_t ndims,
+		    bool has_dims, struct cv *args, uint32_t nargs, struct span s);
+
+/* elab_call.c */
+struct cv eval_call(struct elab *e, uint32_t at, struct cv *items);
+struct cv eval_opref(struct elab *e, uint32_t at, struct cv *items);
+struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct cv *args,
+		  uint32_t nargs, struct span s);
+struct value *cast_value(struct elab *e, struct value *v, enum dtype t, struct span s);
+struct cv call_named(struct elab *e, const char *op, struct cv *args, uint32_t nargs,
+		     struct span s);
+struct cv node_result(struct elab *e, struct node *n, struct span s);
+void children(struct elab *e, uint32_t at, uint32_t *out); /* indices of the n children, in order */
+
+/* elab_onnx.c */
+struct cv call_onnx(struct elab *e, uint32_t at, struct cv *items);
+
+/* elab_index.c */
+struct cv eval_index(struct elab *e, uint32_t at, struct cv *items);
+
+/* elab_type.c */
+bool generic_name(const struct sym *s);
+bool match_type(struct elab *e, struct expr x, struct value *v, const char *what, struct sym *name,
+		struct span s, uint64_t *loose);
+enum dtype written_dtype(struct elab *e, struct expr x);
+bool make_type(struct elab *e, struct expr x, struct value *v, struct type *t);
+void declare_dims(struct elab *e, struct expr x, struct value *v);
+
+/* elab_flow.c */
+bool exec_if(struct elab *e, struct stmt *s);
+bool exec_static_if(struct elab *e, struct stmt *s);
+bool exec_loop(struct elab *e, struct stmt *s);
+bool exec_next(struct elab *e, struct stmt *s);
+bool exec_until(struct elab *e, struct stmt *s);
+bool exec_state(struct elab *e, struct stmt *s);
+
+#endif

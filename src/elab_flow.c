@@ -1,0 +1,792 @@
+/*
+ * elab_flow.c: if, loop, next, until, state. The nodes that they become are ONNX's own shapes:
+ *
+ * loop: in[0] trip count int64[] (NULL: none), in[1] condition bool[] (NULL: true), in[2..] the
+ *first values of the carried ones. blocks[0]: params are the iteration number int64[], the
+ *condition bool[] and the carried values; results are the next condition, the next carried values,
+ *then the values to stack. Results of the node: last carried values, then the stacked ones. if:
+ *in[0] condition bool[]; blocks[0] then, blocks[1] else, without params; results in order.
+ *
+ * Blocks use values of outer blocks freely; a block's result may be an outer value or a param.
+ */
+#include <string.h>
+
+#include "elab.h"
+#include "lower/lower.h"
+
+const struct op op_dim = {.name = "dim", .sig = ""};
+const struct op op_loop = {.name = "loop", .sig = "", .lower = lower_loop};
+const struct op op_if = {.name = "if", .sig = "", .lower = lower_if};
+
+static struct block *open_block(struct elab *e, struct span s)
+{
+	struct block *b = new (e->cx->arena, struct block);
+
+	b->outer = e->block;
+	b->depth = e->block->depth + 1;
+	if (b->depth > MAX_BLOCK_DEPTH)
+		elab_error(e, s, E_LIMIT,
+			   "loops and ifs nest deeper than %d, which ONNX Runtime cannot load",
+			   MAX_BLOCK_DEPTH);
+	e->block = b;
+	return b->depth > MAX_BLOCK_DEPTH ? NULL : b;
+}
+
+static struct value *block_param(struct elab *e, struct block *b, struct type t, struct span s)
+{
+	struct value *v = graph_value(e->cx, t, node_span(e, s));
+
+	*vec_push(e->cx->arena, &b->params) = v;
+	define_known(e->cx, v);
+	return v;
+}
+
+static struct type scalar(enum dtype t)
+{
+	return (struct type){.dtype = (uint8_t)t};
+}
+
+/* A bool scalar; other dtypes are compared with 0. NULL: reported. */
+static struct value *condition(struct elab *e, const struct cv *c)
+{
+	struct value *v = to_value(e, c, c->kind == CV_BOOL ? DT_BOOL : DT_NONE);
+
+	if (!v || !v->type.dtype)
+		return NULL;
+	if (v->type.rank) {
+		elab_error(e, c->span, E_RANK, "a condition must be a scalar but is %s",
+			   type_str(e->cx, v->type));
+		return NULL;
+	}
+	if (v->type.dtype == DT_BOOL)
+		return v;
+	struct cv args[2] = {cv_value(v, c->span), cv_int(0, c->span)};
+	struct cv r = call_named(e, "Neq", args, 2, c->span);
+	return r.kind == CV_VALUE ? r.u.v : NULL;
+}
+
+/* ---- dims that leave a block ---- */
+
+/* Is an atom in d that was made after `mark`, that is, inside of the block? Expressions are
+ * bounded. */
+static bool is_local(struct elab *e, dim d, dim mark)
+{
+	struct dim_view v = dim_view(e->cx, d);
+
+	if (v.form == DIM_CONST)
+		return false;
+	if (v.form == DIM_ATOM)
+		return dim_find(e->cx, d) > mark;
+	for (uint32_t i = 0; i < v.nterms; i++)
+		if (is_local(e, v.term[i], mark))
+			return true;
+	return false;
+}
+
+/* The dims of a block's result as the outside sees them; `keep` (may be NULL) holds the dims that
+ * another branch gives: where they differ, or are local, the size is not known. */
+static struct type outside_type(struct elab *e, struct value *out, const struct type *in,
+				const struct type *other, dim mark, uint32_t lead)
+{
+	struct type t = {in->dtype, (uint8_t)(in->rank + lead), NULL};
+
+	t.dims = new_array(e->cx->arena, dim, t.rank + 1);
+	for (uint32_t i = 0; i < in->rank; i++) {
+		dim d = dim_find(e->cx, in->dims[i]);
+		bool same = !other || dim_eq(e->cx, d, other->dims[i]);
+		t.dims[i + lead] = same && !is_local(e, d, mark)
+					   ? d
+					   : dim_fresh(e->cx, SOURCE_SIZE, out, i + lead);
+	}
+	return t;
+}
+
+/* ---- targets ---- */
+
+static bool count_targets(struct elab *e, const struct stmt *s, uint32_t n)
+{
+	if (s->ntargets == n)
+		return true;
+	elab_error(e, s->targets->span, E_ARITY, "%u names on the left for %u results", s->ntargets,
+		   n);
+	return false;
+}
+
+static bool fail_targets(struct elab *e, struct stmt *s)
+{
+	for (uint32_t i = 0; i < s->ntargets; i++)
+		bind_target(e, &s->targets[i], poison(s->targets[i].span));
+	return false;
+}
+
+/* ---- if ---- */
+
+struct branch {
+	struct block *block;
+	struct cv *values; /* of the targets, in order */
+};
+
+static bool branch_values(struct elab *e, struct stmt *s, struct aif *a, struct cv *values)
+{
+	bool ok = true;
+
+	for (uint32_t i = 0; i < s->ntargets; i++) {
+		struct binding *b = find_value(e, s->targets[i].name);
+		if (!b || b->scope != e->scope) {
+			elab_error(e, a->span, E_NO_OUTPUT, "this branch does not define '%s'",
+				   s->targets[i].name->s);
+			values[i] = poison(s->targets[i].span);
+			ok = false;
+			continue;
+		}
+		b->used = true;
+		values[i] = b->cv;
+	}
+	return ok;
+}
+
+static bool run_branches(struct elab *e, struct stmt *s, struct aif *a, struct cv *values);
+
+/* Elaborates one branch (or the rest of an else-if chain) into its own block. */
+static bool open_branch(struct elab *e, struct stmt *s, struct aif *a, bool chain,
+			struct branch *br)
+{
+	struct block *outer = e->block;
+	bool ok;
+
+	br->values = new_array(e->cx->arena, struct cv, s->ntargets + 1u);
+	br->block = open_block(e, a->span);
+	if (!br->block) {
+		e->block = outer;
+		return false;
+	}
+	push_scope(e);
+	if (chain) {
+		ok = run_branches(e, s, a, br->values);
+	} else {
+		ok = exec_block(e, &a->body);
+		ok = branch_values(e, s, a, br->values) && ok;
+	}
+	pop_scope(e);
+	e->block = outer;
+	return ok;
+}
+
+static enum dtype strong(const struct cv *v)
+{
+	return v->kind == CV_VALUE ? v->u.v->type.dtype : v->kind == CV_DIM ? DT_INT64 : DT_NONE;
+}
+
+/* The values of one target in both branches, as results of the blocks. */
+static bool merge(struct elab *e, struct stmt *s, uint32_t i, struct branch *br, struct node *n,
+		  dim mark)
+{
+	struct block *outer = e->block;
+	struct value *v[2];
+	enum dtype t =
+		strong(&br[0].values[i]) ? strong(&br[0].values[i]) : strong(&br[1].values[i]);
+
+	for (int k = 0; k < 2; k++) {
+		const struct cv *c = &br[k].values[i];
+		e->block = br[k].block;
+		v[k] = to_value(e, c, cv_is_weak(c) ? weak_dtype(e, c, t) : DT_NONE);
+		e->block = outer;
+		if (!v[k] || !v[k]->type.dtype)
+			return false;
+		*vec_push(e->cx->arena, &br[k].block->results) = v[k];
+	}
+	const struct type *a = &v[0]->type, *b = &v[1]->type;
+	if (a->dtype != b->dtype || a->rank != b->rank) {
+		elab_error(e, s->targets[i].span, a->dtype != b->dtype ? E_DTYPE : E_RANK,
+			   "'%s' is %s in one branch and %s in the other", s->targets[i].name->s,
+			   type_str(e->cx, *a), type_str(e->cx, *b));
+		return false;
+	}
+	n->out[i]->type = outside_type(e, n->out[i], a, b, mark, 0);
+	return true;
+}
+
+/* A chain from `a` on: cond ? body : rest. */
+static bool run_branches(struct elab *e, struct stmt *s, struct aif *a, struct cv *values)
+{
+	struct branch br[2];
+	struct cv c = eval(e, a->cond);
+
+	if (c.kind == CV_BOOL) { /* static: the branch is chosen now */
+		struct aif *pick = c.u.b ? a : a->next;
+		if (!c.u.b && pick && pick->cond.len)
+			return run_branches(e, s, pick, values);
+		if (pick) {
+			push_scope(e);
+			bool done = exec_block(e, &pick->body);
+			done = branch_values(e, s, pick, values) && done;
+			pop_scope(e);
+			return done;
+		}
+	}
+	struct value *cond = c.kind == CV_POISON ? NULL : condition(e, &c);
+	if (!a->next) {
+		elab_error(e, a->span, E_STATEMENT, "an 'if' that gives values needs an 'else'");
+		return false;
+	}
+	dim mark = dim_fresh(e->cx, SOURCE_NONE, NULL, 0);
+	bool ok = open_branch(e, s, a, false, &br[0]);
+	ok = open_branch(e, s, a->next, a->next->cond.len != 0, &br[1]) && ok;
+	if (!ok || !cond)
+		return false;
+	struct node *n = new (e->cx->arena, struct node);
+	n->op = &op_if;
+	n->span = node_span(e, a->span);
+	n->in = new (e->cx->arena, struct value *);
+	n->in[0] = cond;
+	n->nin = 1;
+	n->blocks = new_array(e->cx->arena, struct block *, 3);
+	n->blocks[0] = br[0].block;
+	n->blocks[1] = br[1].block;
+	node_results(e->cx, n, s->ntargets);
+	for (uint32_t i = 0; i < s->ntargets; i++) {
+		ok = merge(e, s, i, br, n, mark) && ok;
+		values[i] = cv_value(n->out[i], s->targets[i].span);
+	}
+	if (ok)
+		graph_append(e->cx, e->block, n);
+	return ok;
+}
+
+bool exec_if(struct elab *e, struct stmt *s)
+{
+	struct cv *values = new_array(e->cx->arena, struct cv, s->ntargets + 1u);
+	bool ok = run_branches(e, s, s->u.cond, values);
+
+	if (!ok)
+		return fail_targets(e, s);
+	for (uint32_t i = 0; i < s->ntargets; i++)
+		ok = bind_target(e, &s->targets[i], values[i]) && ok;
+	return ok;
+}
+
+/* An if with nothing on its left: chosen at compile time, its names are seen after it. */
+bool exec_static_if(struct elab *e, struct stmt *s)
+{
+	for (struct aif *a = s->u.cond; a; a = a->next) {
+		if (!a->cond.len)
+			return exec_block(e, &a->body);
+		struct cv c = eval(e, a->cond);
+		if (c.kind == CV_POISON)
+			return false;
+		if (c.kind != CV_BOOL) {
+			elab_error(e, a->span, E_STATEMENT,
+				   "this condition is known at run time only: write 'y = if ...', "
+				   "which gives values");
+			return false;
+		}
+		if (c.u.b)
+			return exec_block(e, &a->body);
+	}
+	return true;
+}
+
+/* ---- loop ---- */
+
+struct loop_header {
+	dim trips;          /* DIM_NONE: no 'in' item */
+	struct value **seq; /* of item i; NULL: it counts from 0 */
+	uint32_t nitems;
+};
+
+static void limit_trips(struct elab *e, struct loop_header *h, dim d)
+{
+	h->trips = h->trips == DIM_NONE ? d : dim_min(e->cx, h->trips, d);
+}
+
+/* An int64 scalar as a dim, whatever it is: an atom stands for what is not known. */
+static bool scalar_dim(struct elab *e, const struct cv *v, dim *d)
+{
+	if (cv_as_dim(e, v, d))
+		return true;
+	struct value *x = to_value(e, v, DT_INT64);
+	if (!x || !x->type.dtype)
+		return false;
+	if (x->type.rank || !is_int(x->type.dtype)) {
+		elab_error(e, v->span, E_DTYPE,
+			   "a bound of a loop must be an integer scalar but is %s",
+			   type_str(e->cx, x->type));
+		return false;
+	}
+	if (x->type.dtype != DT_INT64)
+		x = cast_value(e, x, DT_INT64, v->span);
+	if (!x)
+		return false;
+	if (!known_of(e->cx, x))
+		define_known(e->cx, x);
+	*d = known_of(e->cx, x)->at[0];
+	return true;
+}
+
+/* i in start:stop:step. Counting from 0 by 1 needs no sequence. */
+static bool range_item(struct elab *e, struct aitem *it, struct loop_header *h, uint32_t k)
+{
+	struct cv parts[3] = {eval(e, it->value), eval(e, it->stop),
+			      it->step.len ? eval(e, it->step) : cv_int(1, it->span)};
+	dim d[3];
+
+	for (int i = 0; i < 3; i++)
+		if (parts[i].kind == CV_POISON || !scalar_dim(e, &parts[i], &d[i]))
+			return false;
+	if (dim_eq(e->cx, d[0], dim_const(e->cx, 0)) && dim_eq(e->cx, d[2], dim_const(e->cx, 1))) {
+		limit_trips(e, h, dim_max(e->cx, d[1], dim_const(e->cx, 0)));
+		return true;
+	}
+	struct prop_arg arg = {.name = intern_str(e->cx, "dtype"), .span = it->span};
+	arg.value = (struct cv){.kind = CV_DTYPE, .span = it->span, .u.dtype = DT_INT64};
+	const struct op *op = op_named(e->cx, "ARange");
+	struct cv *props = bind_props(e->cx, op, it->span, &arg, 1);
+	for (int i = 0; i < 3; i++)
+		parts[i] = cv_value(dim_to_value(e, d[i], it->span), it->span);
+	struct cv r = props ? call_op(e, op, props, parts, 3, it->span) : poison(it->span);
+	if (r.kind != CV_VALUE || !r.u.v->type.dtype)
+		return false;
+	h->seq[k] = r.u.v;
+	limit_trips(e, h, r.u.v->type.dims[0]);
+	return true;
+}
+
+static bool sequence_item(struct elab *e, struct aitem *it, struct loop_header *h, uint32_t k)
+{
+	struct cv c = eval(e, it->value);
+	struct value *v = to_value(e, &c, DT_NONE);
+
+	if (!v || !v->type.dtype)
+		return false;
+	if (!v->type.rank) {
+		elab_error(e, c.span, E_RANK, "a loop walks the leading axis, but this is %s",
+			   type_str(e->cx, v->type));
+		return false;
+	}
+	h->seq[k] = v;
+	limit_trips(e, h, v->type.dims[0]);
+	return true;
+}
+
+/* "name: type = first": the first value. Weak integers are int64 here, as int8 would overflow. */
+static bool carried_item(struct elab *e, struct aitem *it, struct carried *c, uint64_t *loose)
+{
+	struct cv v = eval(e, it->value);
+	enum dtype want = written_dtype(e, it->type);
+
+	if (v.kind == CV_POISON)
+		return false;
+	if (!want && v.kind == CV_INT)
+		want = DT_INT64;
+	c->name = it->name;
+	c->span = it->span;
+	c->init = to_value(e, &v, cv_is_weak(&v) ? want : DT_NONE);
+	return c->init && c->init->type.dtype &&
+	       match_type(e, it->type, c->init, "carried value", it->name, it->span, loose);
+}
+
+static bool read_header(struct elab *e, struct aloop *a, struct loop_header *h,
+			struct loop_state *l, uint64_t *loose)
+{
+	bool ok = true;
+	uint32_t k = 0;
+
+	for (struct aitem *it = a->items; it; it = it->next)
+		h->nitems += it->in;
+	h->seq = new_array(e->cx->arena, struct value *, h->nitems + 1);
+	for (struct aitem *it = a->items; it; it = it->next) {
+		if (!it->in) {
+			ok = carried_item(e, it, &l->carried[l->ncarried], &loose[l->ncarried]) &&
+			     ok;
+			l->ncarried++;
+		} else {
+			ok = (it->range ? range_item(e, it, h, k) : sequence_item(e, it, h, k)) &&
+			     ok;
+			k++;
+		}
+	}
+	return ok;
+}
+
+/* The condition with the carried names meaning their first or next values. */
+static struct value *eval_while(struct elab *e, struct aloop *a, struct loop_state *l, bool next)
+{
+	push_scope(e);
+	for (uint32_t i = 0; i < l->ncarried; i++) {
+		struct value *v = next ? l->carried[i].next : l->carried[i].init;
+		bind_value(e, l->carried[i].name, cv_value(v, l->carried[i].span),
+			   l->carried[i].span)
+			->used = true;
+	}
+	struct cv c = eval(e, a->condition);
+	struct value *v = c.kind == CV_POISON ? NULL : condition(e, &c);
+	pop_scope(e);
+	return v;
+}
+
+static struct type carried_type(struct elab *e, struct value *param, const struct type *init,
+				uint64_t loose)
+{
+	struct type t = *init;
+
+	t.dims = new_array(e->cx->arena, dim, t.rank + 1);
+	for (uint32_t i = 0; i < t.rank; i++)
+		t.dims[i] =
+			loose >> i & 1 ? dim_fresh(e->cx, SOURCE_SIZE, param, i) : init->dims[i];
+	return t;
+}
+
+/* Names of the header in the body: elements of the sequences, old values. */
+static bool bind_header(struct elab *e, struct aloop *a, struct loop_header *h,
+			struct loop_state *l)
+{
+	struct value *iteration = l->block->params.at[0];
+	uint32_t k = 0, c = 0;
+	bool ok = true;
+
+	for (struct aitem *it = a->items; it; it = it->next) {
+		if (!it->in) {
+			struct value *p = l->carried[c++].param;
+			bind_value(e, it->name, cv_value(p, it->span), it->span)->used = true;
+			continue;
+		}
+		struct value *v = iteration;
+		if (h->seq[k]) {
+			const struct op *op = op_named(e->cx, "Subtensor");
+			struct prop_arg arg = {.name = intern_str(e->cx, "idx_list"),
+					       .span = it->span};
+			struct cv zero = cv_int(0, it->span);
+			arg.value = (struct cv){
+				.kind = CV_LIST, .n = 1, .u.items = &zero, .span = it->span};
+			struct cv *props = bind_props(e->cx, op, it->span, &arg, 1);
+			struct value *in[2] = {h->seq[k], iteration};
+			v = props ? graph_node(e->cx, e->block, op, props, in, 2,
+					       node_span(e, it->span))
+					    ->out[0]
+				  : NULL;
+			ok &= v && v->type.dtype;
+		}
+		bind_value(e, it->name, cv_value(v, it->span), it->span)->used = true;
+		k++;
+	}
+	return ok;
+}
+
+/* Are the types that `next` gives those that the body was elaborated for? */
+static bool check_carried(struct elab *e, struct loop_state *l, const uint64_t *loose)
+{
+	bool ok = true;
+
+	for (uint32_t i = 0; i < l->ncarried; i++) {
+		struct carried *c = &l->carried[i];
+		const struct type *t = &c->param->type, *n = c->next ? &c->next->type : t;
+		if (!c->next)
+			c->next = c->param;
+		bool same = !n->dtype || (t->dtype == n->dtype && t->rank == n->rank);
+		for (uint32_t k = 0; same && n->dtype && k < t->rank; k++)
+			same = loose[i] >> k & 1 ||
+			       dim_unify(e->cx, t->dims[k], n->dims[k], c->span);
+		if (!same)
+			elab_error(e, c->span, t->dtype != n->dtype ? E_DTYPE : E_SHAPE,
+				   "'%s' is %s but its next value is %s%s", c->name->s,
+				   type_str(e->cx, *t), type_str(e->cx, *n),
+				   t->dtype == n->dtype && t->rank == n->rank
+					   ? " (write ? for a dim that changes)"
+					   : "");
+		ok = ok && same && n->dtype;
+	}
+	return ok;
+}
+
+static bool body_condition(struct elab *e, struct aloop *a, struct loop_state *l,
+			   struct value **out)
+{
+	struct value *go = l->block->params.at[1];
+
+	if (a->condition.len && !(go = eval_while(e, a, l, true)))
+		return false;
+	if (l->until) {
+		struct cv u = cv_value(l->until, a->span);
+		struct cv more = call_named(e, "Invert", &u, 1, a->span);
+		if (more.kind != CV_VALUE)
+			return false;
+		if (!a->condition.len) {
+			go = more.u.v;
+		} else {
+			struct cv both[2] = {cv_value(go, a->span), more};
+			struct cv r = call_named(e, "And", both, 2, a->span);
+			if (r.kind != CV_VALUE)
+				return false;
+			go = r.u.v;
+		}
+	}
+	*out = go;
+	return true;
+}
+
+/* The value of a result of the loop inside of the body. NULL: reported. */
+static struct value *result_value(struct elab *e, struct aresult *r, struct loop_state *l,
+				  uint32_t *carried)
+{
+	if (!r->stacked) {
+		for (uint32_t i = 0; i < l->ncarried; i++)
+			if (l->carried[i].name == r->name) {
+				*carried = i;
+				return l->carried[i].param;
+			}
+		elab_error(e, r->span, E_UNDEFINED,
+			   "'%s' is not carried by the loop; write [%s] to stack all its values",
+			   r->name->s, r->name->s);
+		return NULL;
+	}
+	struct binding *b = find_value(e, r->name);
+	struct cv v = {.kind = CV_SYM, .span = r->span, .u.sym = r->name};
+	if (b) {
+		b->used = true;
+		v = b->cv;
+	}
+	return to_value(e, &v, DT_NONE);
+}
+
+/* Elaborates the body; false: reported. Stacked values are appended to the block's results. */
+static bool run_body(struct elab *e, struct aloop *a, struct loop_header *h, struct loop_state *l,
+		     const uint64_t *loose, uint32_t *pick)
+{
+	struct value *go = NULL;
+	bool ok = bind_header(e, a, h, l) && exec_block(e, &a->body);
+	uint32_t k = 0, stacked = 0;
+
+	ok = check_carried(e, l, loose) && ok;
+	ok = ok && body_condition(e, a, l, &go);
+	if (!ok)
+		return false;
+	*vec_push(e->cx->arena, &l->block->results) = go;
+	for (uint32_t i = 0; i < l->ncarried; i++)
+		*vec_push(e->cx->arena, &l->block->results) = l->carried[i].next;
+	for (struct aresult *r = a->results; r; r = r->next, k++) {
+		uint32_t i = l->ncarried + stacked;
+		struct value *v = result_value(e, r, l, &i);
+		ok = ok && v && v->type.dtype;
+		if (ok && r->stacked) {
+			*vec_push(e->cx->arena, &l->block->results) = v;
+			stacked++;
+		}
+		pick[k] = i;
+	}
+	return ok;
+}
+
+static struct node *loop_node(struct elab *e, struct aloop *a, struct loop_header *h,
+			      struct loop_state *l, struct value *cond, const uint64_t *loose,
+			      dim mark)
+{
+	struct ctx *cx = e->cx;
+	struct node *n = new (cx->arena, struct node);
+	uint32_t nc = l->ncarried, nout = l->block->results.len - 1;
+
+	n->op = &op_loop;
+	n->span = node_span(e, a->span);
+	n->nin = (uint16_t)(2 + nc);
+	n->in = new_array(cx->arena, struct value *, 2 + nc);
+	n->in[0] = h->trips == DIM_NONE ? NULL : dim_to_value(e, h->trips, a->span);
+	n->in[1] = cond;
+	n->blocks = new_array(cx->arena, struct block *, 2);
+	n->blocks[0] = l->block;
+	node_results(cx, n, nout);
+	for (uint32_t i = 0; i < nout; i++) {
+		struct value *out = n->out[i], *in = l->block->results.at[i + 1];
+		if (i < nc) {
+			n->in[2 + i] = l->carried[i].init;
+			out->type = carried_type(e, out, &l->carried[i].init->type, loose[i]);
+			continue;
+		}
+		out->type = outside_type(e, out, &in->type, NULL, mark, 1);
+		bool counted = h->trips != DIM_NONE && !a->condition.len && !l->until;
+		out->type.dims[0] = counted ? h->trips : dim_fresh(cx, SOURCE_SIZE, out, 0);
+	}
+	graph_append(cx, e->block, n);
+	return n;
+}
+
+static uint32_t count_items(const struct aloop *a, uint32_t *results)
+{
+	uint32_t n = 0;
+
+	*results = 0;
+	for (struct aitem *it = a->items; it; it = it->next)
+		n += !it->in;
+	for (struct aresult *r = a->results; r; r = r->next)
+		++*results;
+	return n;
+}
+
+bool exec_loop(struct elab *e, struct stmt *s)
+{
+	struct aloop *a = s->u.loop;
+	struct block *outer = e->block;
+	struct loop_header h = {.trips = DIM_NONE};
+	uint32_t nresults, ncarried = count_items(a, &nresults);
+	struct loop_state l = {.outer = e->loop};
+	uint64_t *loose = new_array(e->cx->arena, uint64_t, ncarried + 1);
+	uint32_t *pick = new_array(e->cx->arena, uint32_t, nresults + 1);
+	struct value *cond = NULL;
+
+	l.carried = new_array(e->cx->arena, struct carried, ncarried + 1);
+	bool ok = read_header(e, a, &h, &l, loose) && count_targets(e, s, nresults);
+	if (ok && h.trips == DIM_NONE && !a->condition.len && !ncarried) {
+		elab_error(e, a->span, E_STATEMENT,
+			   "this loop would never end: it walks nothing and has no 'while'");
+		ok = false;
+	}
+	if (ok && a->condition.len)
+		ok = (cond = eval_while(e, a, &l, false)) != NULL;
+	dim mark = dim_fresh(e->cx, SOURCE_NONE, NULL, 0);
+	if (!ok || !(l.block = open_block(e, a->span))) {
+		e->block = outer;
+		return fail_targets(e, s);
+	}
+	block_param(e, l.block, scalar(DT_INT64), a->span);
+	block_param(e, l.block, scalar(DT_BOOL), a->span);
+	for (uint32_t i = 0; i < ncarried; i++) {
+		struct value *p = block_param(e, l.block, scalar(DT_BOOL), l.carried[i].span);
+		p->type = carried_type(e, p, &l.carried[i].init->type, loose[i]);
+		define_known(e->cx, p);
+		l.carried[i].param = p;
+	}
+	e->loop = &l;
+	push_scope(e);
+	ok = run_body(e, a, &h, &l, loose, pick);
+	pop_scope(e);
+	e->loop = l.outer;
+	e->block = outer;
+	if (!ok)
+		return fail_targets(e, s);
+	struct node *n = loop_node(e, a, &h, &l, cond, loose, mark);
+	for (uint32_t i = 0; i < s->ntargets; i++)
+		ok = bind_target(e, &s->targets[i],
+				 cv_value(n->out[pick[i]], s->targets[i].span)) &&
+		     ok;
+	return ok;
+}
+
+/* ---- next, until, state ---- */
+
+static bool next_state(struct elab *e, struct stmt *s)
+{
+	struct sym *name = s->targets[0].name;
+
+	for (uint32_t i = 0; e->frame->fn && e->frame->fn->is_graph && i < e->graph->states.len;
+	     i++) {
+		struct state *st = &e->graph->states.at[i];
+		if (st->param->name != name)
+			continue;
+		if (e->block != e->graph->block) {
+			elab_error(e, s->span, E_STATEMENT,
+				   "the next value of a state is set outside of loops and ifs");
+			return false;
+		}
+		if (st->next) {
+			elab_error(e, s->targets[0].span, E_DUPLICATE,
+				   "the next value of '%s' is given twice", name->s);
+			return false;
+		}
+		struct cv v = eval(e, s->value);
+		st->next = to_value(
+			e, &v, cv_is_weak(&v) ? weak_dtype(e, &v, st->param->type.dtype) : DT_NONE);
+		if (!st->next || !st->next->type.dtype)
+			return false;
+		const struct type *t = &st->param->type, *n = &st->next->type;
+		if (t->dtype == n->dtype && t->rank == n->rank)
+			return true;
+		elab_error(e, s->span, E_DTYPE, "'%s' is %s but its next value is %s", name->s,
+			   type_str(e->cx, *t), type_str(e->cx, *n));
+		return false;
+	}
+	elab_error(e, s->span, E_STATEMENT,
+		   "'next %s' needs a loop that carries '%s', or a state of that name", name->s,
+		   name->s);
+	return false;
+}
+
+bool exec_next(struct elab *e, struct stmt *s)
+{
+	struct loop_state *l = e->loop;
+	struct sym *name = s->targets[0].name;
+
+	for (uint32_t i = 0; l && i < l->ncarried; i++) {
+		struct carried *c = &l->carried[i];
+		if (c->name != name)
+			continue;
+		if (l->block != e->block) {
+			elab_error(
+				e, s->span, E_STATEMENT,
+				"'next' stands directly in the body of its loop, not in an 'if'");
+			return false;
+		}
+		if (c->next) {
+			elab_error(e, s->targets[0].span, E_DUPLICATE,
+				   "the next value of '%s' is given twice", name->s);
+			return false;
+		}
+		struct cv v = eval(e, s->value);
+		c->next = to_value(
+			e, &v, cv_is_weak(&v) ? weak_dtype(e, &v, c->param->type.dtype) : DT_NONE);
+		if (!c->next) /* reported; the type of a poisoned value clashes with nothing */
+			c->next = graph_value(e->cx, (struct type){0}, s->span);
+		return c->next->type.dtype;
+	}
+	return next_state(e, s);
+}
+
+bool exec_until(struct elab *e, struct stmt *s)
+{
+	struct loop_state *l = e->loop;
+
+	if (!l || l->block != e->block) {
+		elab_error(e, s->span, E_STATEMENT,
+			   "'until' stands directly in the body of a loop");
+		return false;
+	}
+	if (l->until) {
+		elab_error(e, s->span, E_DUPLICATE, "a loop has one 'until'");
+		return false;
+	}
+	struct cv c = eval(e, s->value);
+	l->until = c.kind == CV_POISON ? NULL : condition(e, &c);
+	return l->until != NULL;
+}
+
+bool exec_state(struct elab *e, struct stmt *s)
+{
+	struct target *t = &s->targets[0];
+	struct value *v = graph_value(e->cx, (struct type){0}, t->span);
+	struct state *st;
+
+	if (!e->frame->fn || !e->frame->fn->is_graph || e->block != e->graph->block) {
+		elab_error(e, s->span, E_STATEMENT,
+			   "'state' belongs into a graph, outside of loops and ifs");
+		return false;
+	}
+	struct cv init = eval(e, s->value);
+	bool ok = init.kind != CV_POISON && make_type(e, t->type, v, &v->type);
+	struct value *first =
+		ok ? to_value(e, &init, cv_is_weak(&init) ? v->type.dtype : DT_NONE) : NULL;
+	if (first && !first->data) {
+		if (first->type.dtype)
+			elab_error(e, init.span, E_EXPRESSION,
+				   "the first value of a state must be constant");
+		first = NULL;
+	}
+	if (!first || !match_type(e, t->type, first, "state", t->name, t->span, NULL)) {
+		bind_value(e, t->name, poison(t->span), t->span);
+		return false;
+	}
+	v->name = t->name;
+	define_known(e->cx, v);
+	*vec_push(e->cx->arena, &e->graph->block->params) = v;
+	st = vec_push(e->cx->arena, &e->graph->states);
+	st->param = v;
+	st->init = first;
+	bind_value(e, t->name, cv_value(v, t->span), t->span)->used = true;
+	return true;
+}
