@@ -65,6 +65,7 @@ struct strbuf {
 void sb_add(struct strbuf *b, const char *s, size_t len);
 void sb_str(struct strbuf *b, const char *s);
 void sb_printf(struct strbuf *b, const char *fmt, ...) PRINTF(2, 3);
+void sb_vprintf(struct strbuf *b, const char *fmt, va_list ap);
 
 /* Names are interned: equal names are one pointer. `value` and `dim` are what the name means at
  * the point that elaboration has reached (elab.c owns them; NULL when unbound). */
@@ -78,6 +79,7 @@ struct sym {
 	struct fn *fn;       /* the fn of that name, NULL if none */
 	uint16_t word;       /* token of a keyword or soft word; 0 for others (scanner) */
 	uint8_t dtype;       /* enum dtype when the name is a dtype's */
+	uint32_t owner;      /* emit/names.c: the value that has the name in the model */
 };
 struct intern;
 struct intern *intern_new(struct ctx *cx);
@@ -220,7 +222,10 @@ struct dim_view {
 	struct sym *name; /* NULL for opaque atoms */
 };
 struct dim_view dim_view(struct ctx *cx, dim d);
-struct equation { /* a == b was assumed at `span`; both as they were before */
+struct dim_view dim_view_raw(struct ctx *cx, dim d); /* d as it was made, no equations applied */
+/* a == b was assumed at `span`; both as they were before: guards walk them with dim_view_raw(),
+ * as dim_view() makes them equal. Only equations that can be computed at run time are listed. */
+struct equation {
 	dim a, b;
 	struct span span;
 };
@@ -254,6 +259,8 @@ uint16_t half_from_double(double v);
 double half_to_double(uint16_t h);
 /* file.c: a tensor of a .npy or .safetensors file (name: which one; NULL for .npy), mapped, or of the caller's
  * table. Reports its own errors; NULL then. */
+/* The text of a file that is `use`d, found as file_tensor() finds its files. NULL: reported. */
+struct source *file_source(struct ctx *cx, struct source *from, struct span s, const char *path);
 struct tensor *file_tensor(struct ctx *cx, struct source *from, struct span s, const char *path,
                            const char *name);
 struct mapping {
@@ -814,6 +821,8 @@ enum stage {
 	STAGE_ONNX,   /* the model as text */
 	STAGE_FORMAT, /* ptgc fmt */
 	STAGE_READ,   /* ptgc dump: the input is a model */
+	STAGE_OPS,    /* ptgc --ops: no input */
+	STAGE_OPS_MARKDOWN,
 };
 struct job {
 	const char *name, *dir; /* of the text, as for source_add() */
@@ -829,10 +838,11 @@ enum ptgc_status compile(struct ctx *cx, struct job *job);
 enum ptgc_status compile_emit(struct ctx *cx, struct job *job, struct sink *out, struct sink *external);
 bool compile_flag(struct ctx *cx, const char *flag); /* "Wno-unused", "fno-check-dims" */
 /* oplist.c: the op table for people: --ops, and doc/ops.md */
-void op_list(struct ctx *cx, struct strbuf *out, bool markdown);
-/* depfile.c: "target: file..." as make reads it; phony: an empty rule for each file */
-void depfile(struct strbuf *out, const char *const *targets, size_t ntargets,
-             const char *const *files, size_t nfiles, bool phony);
+void op_list(struct strbuf *out, bool markdown);
+/* depfile.c: "target: file..." as make reads it, the main file first; phony: an empty rule for each
+ * of the others. NULL, or the name that no makefile can hold. */
+const char *depfile(struct strbuf *out, const char *const *targets, size_t ntargets,
+                    const char *const *files, size_t nfiles, bool phony);
 
 /* One compilation. */
 #define MIN_OPSET 13

@@ -1,0 +1,415 @@
+/*
+ * names.c: what the values of an ONNX graph are called in the model, their types with dims as
+ * numbers or names, and the constants that the graph uses.
+ * In: an ONNX graph. Out: struct onnx_model.
+ * Holds: names are unique in the whole model; inputs and outputs have exactly the user's names,
+ * every other value has its own if nobody took it before; no two different sizes share a dim name
+ * (ONNX Runtime reuses memory by them).
+ */
+#include <string.h>
+
+#include "emit.h"
+
+struct map { /* open addressing; key 0 is free */
+	uint64_t *keys;
+	uint32_t *vals;
+	uint32_t len, cap;
+};
+
+struct namer {
+	struct onnx_model *m;
+	struct ctx *cx;
+	struct map dims;      /* dim -> index in dimtab */
+	struct map dim_names; /* struct sym * -> index in dimtab */
+	struct map types;     /* hash of a type -> its index + 1 */
+	vec(struct onnx_dim) dimtab;
+	vec(dim) dim_of; /* canonical dim of each of dimtab */
+	struct type last;
+	uint32_t last_type;
+};
+
+static uint64_t mix(uint64_t h)
+{
+	h *= 0x9e3779b97f4a7c15;
+	return h ^ h >> 32;
+}
+
+static uint32_t *map_slot(struct map *m, uint64_t key)
+{
+	uint32_t i = (uint32_t)mix(key) & (m->cap - 1);
+	while (m->keys[i] && m->keys[i] != key)
+		i = (i + 1) & (m->cap - 1);
+	if (!m->keys[i]) {
+		m->keys[i] = key;
+		m->len++;
+	}
+	return &m->vals[i];
+}
+
+/* The value of `key`; a new one is 0. */
+static uint32_t *map_at(struct ctx *cx, struct map *m, uint64_t key)
+{
+	if (2 * (m->len + 1) >= m->cap) {
+		struct map old = *m;
+		m->cap = old.cap ? old.cap * 2 : 256;
+		m->len = 0;
+		m->keys = new_array(cx->arena, uint64_t, m->cap);
+		m->vals = new_array(cx->arena, uint32_t, m->cap);
+		for (uint32_t i = 0; i < old.cap; i++)
+			if (old.keys[i])
+				*map_slot(m, old.keys[i]) = old.vals[i];
+	}
+	return map_slot(m, key);
+}
+
+/* Fills in a dim: a number, a name that is its own, or nothing. */
+static void describe_dim(struct namer *n, dim d, uint32_t at)
+{
+	struct onnx_dim *o = &n->dimtab.at[at];
+	const char *s;
+	o->known = dim_is_const(n->cx, d, &o->value);
+	if (o->known)
+		return;
+	s = dim_str(n->cx, d);
+	if (strchr(s, '?')) /* has a part without a name */
+		return;
+	struct sym *sym = intern_str(n->cx, s);
+	uint32_t *owner = map_at(n->cx, &n->dim_names, (uint64_t)(uintptr_t)sym);
+	if (*owner && n->dim_of.at[*owner - 1] != d)
+		return; /* the name belongs to another size */
+	*owner = at + 1;
+	o->name = (struct astr){sym->s, sym->len};
+}
+
+static struct onnx_dim dim_of(struct namer *n, dim raw)
+{
+	uint32_t *at = map_at(n->cx, &n->dims, (uint64_t)raw + 1);
+	if (!*at) {
+		dim d = dim_find(n->cx, raw);
+		(void)vec_push(n->cx->arena, &n->dimtab);
+		*vec_push(n->cx->arena, &n->dim_of) = d;
+		*at = n->dimtab.len;
+		describe_dim(n, d, n->dimtab.len - 1);
+	}
+	return n->dimtab.at[*at - 1];
+}
+
+static uint32_t add_type(struct namer *n, struct type t)
+{
+	struct onnx_type *o = vec_push(n->cx->arena, &n->m->types);
+	uint32_t index = n->m->types.len - 1;
+	struct onnx_dim *at = new_array(n->cx->arena, struct onnx_dim, t.rank + 1u);
+	*o = (struct onnx_type){.dtype = t.dtype, .rank = t.rank, .dims = t.dims, .at = at};
+	for (uint32_t i = 0; i < t.rank; i++)
+		at[i] = dim_of(n, t.dims[i]);
+	return index;
+}
+
+static bool same_type(const struct onnx_type *a, struct type b)
+{
+	return a->dtype == b.dtype && a->rank == b.rank &&
+	       (!b.rank || a->dims == b.dims || !memcmp(a->dims, b.dims, b.rank * sizeof(dim)));
+}
+
+static uint32_t type_of(struct namer *n, struct type t)
+{
+	uint64_t h = t.dtype * 64u + t.rank + 1;
+	if (n->m->types.len && t.dtype == n->last.dtype && t.rank == n->last.rank &&
+	    t.dims == n->last.dims)
+		return n->last_type;
+	for (uint32_t i = 0; i < t.rank; i++)
+		h = mix(h + t.dims[i]) + i;
+	for (;; h++) { /* types whose hashes are equal stand at the next keys */
+		uint32_t *at = map_at(n->cx, &n->types, h ? h : 1);
+		if (!*at)
+			*at = add_type(n, t) + 1;
+		else if (!same_type(&n->m->types.at[*at - 1], t))
+			continue;
+		n->last = t;
+		return n->last_type = *at - 1;
+	}
+}
+
+/* Sees a value: its number, its name if that is free, its type, and it as a constant. */
+static struct onnx_value *claim(struct namer *n, const struct value *v)
+{
+	struct onnx_model *m = n->m;
+	struct onnx_value *o;
+	if (v->id >= m->nids)
+		bug("emit: value %u of %u", v->id, m->nids);
+	if (m->index[v->id])
+		return &m->values.at[m->index[v->id]];
+	o = vec_push(n->cx->arena, &m->values);
+	m->index[v->id] = m->values.len - 1;
+	o->type = type_of(n, v->type);
+	if (v->name && !v->name->owner) {
+		v->name->owner = m->values.len - 1;
+		o->name = (struct astr){v->name->s, v->name->len};
+		o->sym = v->name;
+	}
+	if (v->data && !v->def)
+		*vec_push(n->cx->arena, &m->inits) = (struct onnx_init){v, v->data};
+	return o;
+}
+
+static void import(struct namer *n, const struct onnx_op *op)
+{
+	struct onnx_model *m = n->m;
+	if (!op->domain[0])
+		return;
+	for (uint32_t i = 0; i < m->imports.len; i++) {
+		if (strcmp(m->imports.at[i].domain, op->domain))
+			continue;
+		if (m->imports.at[i].version < op->since)
+			m->imports.at[i].version = op->since;
+		return;
+	}
+	*vec_push(n->cx->arena, &m->imports) =
+		(struct onnx_import){op->domain, op->since ? op->since : 1};
+}
+
+struct frame {
+	const struct node *node;
+	uint32_t attr;
+	const struct block *block; /* its results are seen at its end */
+};
+
+static void enter(struct namer *n, struct frame *f, const struct block *b)
+{
+	for (uint32_t i = 0; i < b->params.len; i++)
+		claim(n, b->params.at[i])->input = true;
+	*f = (struct frame){b->first, 0, b};
+}
+
+static void see_node(struct namer *n, const struct node *node)
+{
+	if (!node->onnx)
+		bug("emit: %s is not an ONNX node", node->op ? node->op->name : "?");
+	import(n, node->onnx);
+	for (uint32_t i = 0; i < node->nin; i++)
+		if (node->in[i])
+			claim(n, node->in[i]);
+	for (uint32_t i = 0; i < node->nout; i++)
+		if (node->out[i])
+			claim(n, node->out[i]);
+}
+
+/* All nodes in order, inner graphs after the node that holds them. */
+static void walk(struct namer *n, const struct block *main)
+{
+	struct frame stack[MAX_GRAPH_DEPTH + 2];
+	uint32_t depth = 0;
+	enter(n, &stack[depth++], main);
+	while (depth) {
+		struct frame *f = &stack[depth - 1];
+		const struct node *node = f->node;
+		if (!node) {
+			for (uint32_t i = 0; i < f->block->results.len; i++)
+				claim(n, f->block->results.at[i])->output = true;
+			depth--;
+			continue;
+		}
+		if (!f->attr && !node->dead)
+			see_node(n, node);
+		uint32_t i = node->dead ? node->nattrs : f->attr;
+		while (i < node->nattrs && node->attrs[i].kind != AT_GRAPH)
+			i++;
+		if (i == node->nattrs) {
+			f->node = node->next;
+			f->attr = 0;
+			continue;
+		}
+		f->attr = i + 1;
+		if (depth > MAX_GRAPH_DEPTH) {
+			n->m->too_deep = node;
+			return;
+		}
+		enter(n, &stack[depth++], node->attrs[i].u.block);
+	}
+}
+
+/* A value of the main graph's header; a state may stand in the block's lists already. */
+static void add_input(struct namer *n, const struct value *v)
+{
+	struct onnx_value *o = claim(n, v);
+	if (!o->input)
+		*vec_push(n->cx->arena, &n->m->inputs) = v;
+	o->input = true;
+}
+
+static void add_output(struct namer *n, const struct value *v)
+{
+	struct onnx_value *o = claim(n, v);
+	if (!o->output)
+		*vec_push(n->cx->arena, &n->m->outputs) = v;
+	o->output = true;
+}
+
+static void see_header(struct namer *n, const struct graph *g)
+{
+	for (uint32_t i = 0; i < g->block->params.len; i++)
+		add_input(n, g->block->params.at[i]);
+	for (uint32_t i = 0; i < g->states.len; i++)
+		add_input(n, g->states.at[i].param);
+	for (uint32_t i = 0; i < g->block->results.len; i++)
+		add_output(n, g->block->results.at[i]);
+	for (uint32_t i = 0; i < g->states.len; i++)
+		if (g->states.at[i].next)
+			add_output(n, g->states.at[i].next);
+	for (uint32_t i = 0; i < g->states.len; i++) {
+		const struct state *s = &g->states.at[i];
+		if (s->init && s->init->data)
+			*vec_push(n->cx->arena, &n->m->inits) =
+				(struct onnx_init){s->param, s->init->data};
+	}
+}
+
+static char *digits(char *p, uint32_t v)
+{
+	char buf[10];
+	int n = 0;
+	do
+		buf[n++] = (char)('0' + v % 10);
+	while (v /= 10);
+	while (n)
+		*p++ = buf[--n];
+	return p;
+}
+
+/* k of a name v___12 with k underscores; -1 for other names */
+static int64_t generated_like(struct astr s)
+{
+	uint32_t k = 0, i;
+	if (s.len < 2 || s.s[0] != 'v')
+		return -1;
+	while (1 + k < s.len && s.s[1 + k] == '_')
+		k++;
+	for (i = 1 + k; i < s.len && s.s[i] >= '0' && s.s[i] <= '9'; i++)
+		;
+	return i == s.len && i > 1 + k ? (int64_t)k : -1;
+}
+
+/* The least number of underscores that no user's name of this kind has. */
+static uint32_t underscores(const struct onnx_model *m)
+{
+	for (uint32_t base = 0;; base += 64) {
+		uint64_t taken = 0;
+		for (uint32_t i = 1; i < m->values.len; i++) {
+			int64_t like = generated_like(m->values.at[i].name);
+			if (like >= base && like < base + 64)
+				taken |= (uint64_t)1 << (like - base);
+		}
+		if (~taken)
+			return base + (uint32_t)__builtin_ctzll(~taken);
+	}
+}
+
+/* Values without a name are v1, v2, ...; as many underscores after the v as no user's name has. */
+static void generate(struct namer *n)
+{
+	struct onnx_model *m = n->m;
+	uint32_t number = 0, k = underscores(m);
+	for (uint32_t i = 1; i < m->values.len; i++) {
+		struct onnx_value *o = &m->values.at[i];
+		if (o->sym)
+			o->sym->owner = 0; /* for the next graph */
+		if (o->name.s)
+			continue;
+		char *p = arena_alloc(n->cx->arena, k + 12);
+		o->name.s = p;
+		*p++ = 'v';
+		memset(p, '_', k);
+		o->name.len = (uint32_t)(digits(p + k, ++number) - o->name.s);
+	}
+}
+
+static int ir_version(int opset, bool strip)
+{
+	static const uint8_t versions[] = {7, 7, 8, 8, 8, 8, 9, 9, 10, 10, 11, 12, 13, 13};
+	int v = opset < 13 ? 7 : opset > 26 ? 13 : versions[opset - 13];
+	return strip || v > 10 ? v : 10; /* places of nodes (metadata_props) came with 10 */
+}
+
+struct onnx_model *onnx_model(struct ctx *cx, const struct graph *g)
+{
+	struct onnx_model *m = new (cx->arena, struct onnx_model);
+	struct namer n = {.m = m, .cx = cx};
+	m->cx = cx;
+	m->graph = g;
+	m->ir_version = ir_version(cx->opt.opset, cx->opt.strip);
+	m->nids = cx->next_id + 1;
+	m->index = new_array(cx->arena, uint32_t, m->nids);
+	m->values.len = 0;
+	vec_push(cx->arena, &m->values)->name.s = ""; /* number 0: an omitted input or output */
+	*vec_push(cx->arena, &m->imports) = (struct onnx_import){"", cx->opt.opset};
+	see_header(&n, g);
+	walk(&n, g->block);
+	generate(&n);
+	return m;
+}
+
+const char *onnx_graph_name(const struct onnx_model *m)
+{
+	if (m->cx->opt.model_name)
+		return m->cx->opt.model_name;
+	return m->graph->name ? m->graph->name->s : "graph";
+}
+
+static const char *base_name(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+	return slash ? slash + 1 : name;
+}
+
+static bool find_line(struct ctx *cx, struct place_text *p, uint32_t at)
+{
+	struct place place = source_place(cx, at);
+	p->source = place.source;
+	if (!place.source)
+		return false;
+	p->line = place.line;
+	p->begin = at - (place.col - 1);
+	p->end = p->begin + place.len + 1;
+	return true;
+}
+
+/* Nodes are packed from the last to the first: the line before is the likely one. */
+static bool line_before(struct place_text *p, uint32_t at)
+{
+	uint32_t begin;
+	if (!p->source || p->line < 2 || at >= p->begin)
+		return false;
+	begin = p->source->base + p->source->lines[p->line - 2];
+	if (at < begin)
+		return false;
+	p->end = p->begin;
+	p->begin = begin;
+	p->line--;
+	return true;
+}
+
+void onnx_place(struct ctx *cx, struct place_text *p, struct span s)
+{
+	if (p->source && s.begin == p->span.begin && s.end == p->span.end)
+		return;
+	p->span = s;
+	p->len = 0;
+	if (cx->opt.strip || s.begin >= s.end)
+		return;
+	if (!p->source || s.begin < p->begin || s.begin >= p->end) {
+		if (!line_before(p, s.begin) && !find_line(cx, p, s.begin))
+			return;
+	}
+	if (p->source->lib)
+		return;
+	const char *base = base_name(p->source->name);
+	size_t n = strlen(base);
+	n = n < 256 ? n : 256;
+	memcpy(p->text, base, n);
+	char *q = p->text + n;
+	*q++ = ':';
+	q = digits(q, p->line);
+	*q++ = ':';
+	q = digits(q, s.begin - p->begin + 1);
+	p->len = (uint32_t)(q - p->text);
+}

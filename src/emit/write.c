@@ -1,0 +1,191 @@
+/*
+ * write.c: where bytes go: a file that appears whole or not at all, an open descriptor, memory.
+ * In: bytes in order. Out: the same bytes, or sink.error, an errno that sticks.
+ * A device that is full or a reader that is gone is noticed at the write or at the close, never
+ * later. (The command ignores SIGPIPE, so that EPIPE arrives here.)
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "all.h"
+
+#define PIECE ((size_t)1 << 30) /* Linux writes no more than 2 GiB - 4 KiB at once */
+
+static bool fail(struct sink *s, int error)
+{
+	if (!s->error)
+		s->error = error ? error : EIO;
+	return false;
+}
+
+static bool file_write(struct sink *s, const void *data, size_t len)
+{
+	struct file_sink *f = (struct file_sink *)s;
+	const uint8_t *p = data;
+	if (s->error)
+		return false;
+	while (len) {
+		ssize_t n = write(f->fd, p, len < PIECE ? len : PIECE);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return fail(s, n ? errno : ENOSPC);
+		p += n;
+		len -= (size_t)n;
+		s->written += (uint64_t)n;
+	}
+	return true;
+}
+
+static void file_sink_init(struct file_sink *f)
+{
+	memset(&f->sink, 0, sizeof(f->sink));
+	f->sink.write = file_write;
+	f->fd = -1;
+	f->direct = true;
+	f->path[0] = f->temp[0] = 0;
+}
+
+void file_sink_fd(struct file_sink *f, int fd)
+{
+	file_sink_init(f);
+	f->fd = dup(fd);
+	if (f->fd < 0)
+		fail(&f->sink, errno);
+}
+
+/* "/dev/stdout" and "/dev/fd/3" name a descriptor even where it is a regular file. */
+static int descriptor_named(const char *path)
+{
+	static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+	if (!strcmp(path, "/dev/stdout"))
+		return STDOUT_FILENO;
+	if (!strcmp(path, "/dev/stderr"))
+		return STDERR_FILENO;
+	for (size_t i = 0; i < countof(folders); i++) {
+		size_t n = strlen(folders[i]);
+		char *end;
+		long fd;
+		if (strncmp(path, folders[i], n) || path[n] < '0' || path[n] > '9')
+			continue;
+		errno = 0;
+		fd = strtol(path + n, &end, 10);
+		if (!*end && !errno && fd <= INT_MAX)
+			return (int)fd;
+	}
+	return -1;
+}
+
+/* A name in the folder of the target; O_EXCL makes it ours, the umask holds as for any file. */
+static bool open_temp(struct file_sink *f)
+{
+	const char *slash = strrchr(f->path, '/');
+	size_t dir = slash ? (size_t)(slash - f->path) + 1 : 0;
+	for (unsigned i = 0; i < 1000; i++) {
+		int n = snprintf(f->temp, sizeof(f->temp), "%.*s.ptgc-%ld-%u.tmp", (int)dir,
+				 f->path, (long)getpid(), i);
+		if (n < 0 || (size_t)n >= sizeof(f->temp))
+			return fail(&f->sink, ENAMETOOLONG);
+		f->fd = open(f->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (f->fd >= 0)
+			return true;
+		if (errno != EEXIST)
+			break;
+	}
+	f->temp[0] = 0;
+	return fail(&f->sink, errno);
+}
+
+bool file_sink_open(struct file_sink *f, const char *path)
+{
+	struct stat st;
+	size_t len = strlen(path);
+	int fd = descriptor_named(path);
+	file_sink_init(f);
+	if (fd >= 0) {
+		file_sink_fd(f, fd);
+		return !f->sink.error;
+	}
+	if (len >= sizeof(f->path))
+		return fail(&f->sink, ENAMETOOLONG);
+	memcpy(f->path, path, len + 1);
+	bool exists = !stat(path, &st);
+	if (exists && S_ISDIR(st.st_mode))
+		return fail(&f->sink, EISDIR);
+	if (exists && !S_ISREG(st.st_mode)) {
+		f->fd = open(path, O_WRONLY | O_CLOEXEC);
+		return f->fd >= 0 || fail(&f->sink, errno);
+	}
+	if (exists) { /* a link stays a link: what it points to is replaced */
+		char *real = realpath(path, NULL);
+		if (real && strlen(real) < sizeof(f->path))
+			memcpy(f->path, real, strlen(real) + 1);
+		free(real);
+	}
+	f->direct = false;
+	if (!open_temp(f))
+		return false;
+	if (exists) /* not being the owner is no reason to stop */
+		(void)!fchmod(f->fd, st.st_mode & 0777);
+	return true;
+}
+
+bool file_sink_commit(struct file_sink *f)
+{
+	if (f->fd >= 0 && close(f->fd) && errno != EINTR)
+		fail(&f->sink, errno);
+	f->fd = -1;
+	if (!f->direct && !f->sink.error && rename(f->temp, f->path))
+		fail(&f->sink, errno);
+	if (f->sink.error)
+		file_sink_abort(f);
+	f->temp[0] = 0;
+	return !f->sink.error;
+}
+
+void file_sink_abort(struct file_sink *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = -1;
+	if (f->temp[0])
+		unlink(f->temp);
+	f->temp[0] = 0;
+}
+
+static void mem_expect(struct sink *s, uint64_t size)
+{
+	struct mem_sink *m = (struct mem_sink *)s;
+	if (size > m->cap) {
+		m->data = arena_grow(m->arena, m->data, m->cap, size);
+		m->cap = size;
+	}
+}
+
+static bool mem_write(struct sink *s, const void *data, size_t len)
+{
+	struct mem_sink *m = (struct mem_sink *)s;
+	if (s->error)
+		return false;
+	if (len > m->cap - s->written) {
+		uint64_t need = s->written + len;
+		mem_expect(s, need > 2 * m->cap ? need : 2 * m->cap);
+	}
+	if (len)
+		memcpy(m->data + s->written, data, len);
+	s->written += len;
+	return true;
+}
+
+void mem_sink_init(struct mem_sink *m, struct arena *a)
+{
+	memset(m, 0, sizeof(*m));
+	m->sink.write = mem_write;
+	m->sink.expect = mem_expect;
+	m->arena = a;
+}
