@@ -1,0 +1,449 @@
+#!/usr/bin/env python3
+"""Writes src/kernels_ort.def: which operator versions ONNX Runtime's CPU provider runs, for which dtypes.
+
+usage: python tools/make_kernels.py > src/kernels_ort.def      (onnxruntime 1.31.1; some minutes)
+       python tools/make_kernels.py --compare FACTS.tsv < src/kernels_ort.def
+
+For every opset from 13 to 26, every operator and every type variable of its schema, a model of one
+node is made for each dtype, loaded with graph optimizations off, and run. It has a kernel when that
+works and the node is still there afterwards; a node that the runtime replaced by its function body
+has none, unless the operator has no kernel for any dtype: then the body is how it runs. For the
+operators in JOINT all combinations of dtypes are tried. Children do the running, so that a crash
+costs one probe.
+"""
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import onnx
+from onnx import TensorProto as TP, helper as oh, numpy_helper as nh
+
+from make_onnx_ops import DTYPES, NEWEST, OLDEST, Sets, tensor_dtype, versions
+
+warnings.simplefilter("ignore")
+ENUM = {n: getattr(TP, n.upper()) for n in DTYPES}
+NAME = {v: k for k, v in ENUM.items()}
+FEEDABLE = [d for d in DTYPES if d not in ("bfloat16", "complex64", "complex128")]
+
+
+def f(*shape):
+    return np.random.RandomState(7).uniform(0.2, 2.6, shape).astype(np.float32)
+
+
+def i64(*v):
+    return np.array(v, np.int64)
+
+
+def s64(v):
+    return np.array(v, np.int64)
+
+
+def templates():
+    """op -> (inputs, attributes[, number of outputs]): the smallest node that runs"""
+    t = {}
+    for o in ("Abs Acosh Ceil Cos Cosh Elu Erf Exp Floor Gelu HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Log Mish Neg "
+              "Reciprocal Relu Round Selu Shrink Sigmoid Sign Sin Sinh Asinh Atan Softplus Softsign Sqrt Swish Tan Tanh "
+              "ThresholdedRelu Celu BitwiseNot Shape Size NonZero LogSoftmax Softmax Hardmax Flatten Transpose EyeLike "
+              "Bernoulli RandomNormalLike RandomUniformLike LpNormalization").split():
+        t[o] = ([f(3, 4)], {})
+    for o in ("Acos", "Asin", "Atanh"):
+        t[o] = ([f(3, 4) / 3], {})
+    for o in ("Add Sub Mul Div Pow Equal Greater GreaterOrEqual Less LessOrEqual Max Min Mean Sum PRelu BitwiseAnd BitwiseOr "
+              "BitwiseXor").split():
+        t[o] = ([f(3, 4), f(3, 4) + 1], {})
+    for o in ("And", "Or", "Xor"):
+        t[o] = ([np.array([True, False]), np.array([True, True])], {})
+    for o in "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split():
+        t["Reduce" + o] = ([f(3, 4), i64(1)], {"keepdims": 0, "axes": [1]})
+    for o in ("ArgMax", "ArgMin"):
+        t[o] = ([f(3, 4)], {"axis": 1, "keepdims": 0})
+    for o in ("AveragePool", "MaxPool", "LpPool"):
+        t[o] = ([f(1, 1, 4, 4)], {"kernel_shape": [2, 2]})
+    for o in ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"):
+        t[o] = ([f(1, 1, 4, 4)], {})
+    for o in ("HannWindow", "HammingWindow", "BlackmanWindow"):
+        t[o] = ([s64(5)], {})
+    for o in ("RandomNormal", "RandomUniform"):
+        t[o] = ([], {"shape": [3]})
+    mask = np.array([[True, False, True, False]])
+    words = np.array(["a b", "c d"], object)
+    t.update({
+        "Not": ([np.array([True, False])], {}), "Mod": ([f(3, 4) * 5, f(3, 4) + 1], {"fmod": "AUTO"}),
+        "BitShift": ([f(3, 4), f(3, 4)], {"direction": "LEFT"}), "BitCast": ([f(3, 4)], {}), "Cast": ([f(3, 4)], {"to": TP.FLOAT}),
+        "CastLike": ([f(3, 4), f(1)], {}), "Where": ([mask, f(3, 4), f(3, 4) + 1], {}),
+        "Clip": ([f(3, 4), np.float32(1), np.float32(2)], {}), "MatMul": ([f(2, 3), f(3, 4)], {}),
+        "Gemm": ([f(2, 3), f(3, 4), f(2, 4)], {}), "Einsum": ([f(2, 3), f(3, 4)], {"equation": "ij,jk->ik"}),
+        "Det": ([f(3, 3)], {}), "CumSum": ([f(3, 4), s64(1)], {}), "CumProd": ([f(3, 4), s64(1)], {}), "TopK": ([f(3, 4), i64(2)], {}, 2),
+        "Attention": ([f(1, 2, 3, 4)] * 3, {}), "Unique": ([f(6)], {"sorted": 1}), "Gather": ([f(3, 4), i64(0, -1)], {}),
+        "GatherElements": ([f(3, 4), np.array([[0, 1, 2, 0]])], {}), "GatherND": ([f(3, 4), np.array([[0, 1], [2, 3]])], {}),
+        "ScatterElements": ([f(3, 4), np.array([[0, 1, 2, 0]]), f(1, 4)], {}),
+        "ScatterND": ([f(3, 4), np.array([[0, 1], [2, 3]]), f(2)], {}),
+        "TensorScatter": ([f(1, 2, 4, 3), f(1, 2, 1, 3), i64(0)], {"axis": 2}),
+        "Slice": ([f(3, 4), i64(0), i64(2), i64(1), i64(1)], {}), "Concat": ([f(3, 4), f(3, 4)], {"axis": 0}),
+        "Split": ([f(4, 2), i64(1, 3)], {"axis": 0}, 2), "Reshape": ([f(3, 4), i64(4, 3)], {}),
+        "Squeeze": ([f(3, 1), i64(1)], {}), "Unsqueeze": ([f(3, 4), i64(1)], {}), "Expand": ([f(1, 4), i64(3, 4)], {}),
+        "Tile": ([f(3, 4), i64(2, 1)], {}), "Pad": ([f(3, 4), i64(0, 1, 0, 1), np.float32(1)], {}),
+        "Trilu": ([f(3, 4), s64(0)], {}), "Range": ([np.float32(0), np.float32(5), np.float32(2)], {}),
+        "ConstantOfShape": ([i64(2, 3)], {}), "Constant": ([], {}), "OneHot": ([i64(0, 2), s64(3), np.float32([0, 1])], {}),
+        "Compress": ([f(3, 4), np.array([True, False, True])], {"axis": 0}),
+        "ReverseSequence": ([f(3, 2), i64(3, 2)], {"time_axis": 0, "batch_axis": 1}), "Multinomial": ([f(2, 3)], {"sample_size": 4}),
+        "Dropout": ([f(3, 4), np.float32(0.5), np.array(False)], {}), "DepthToSpace": ([f(1, 4, 2, 2)], {"blocksize": 2}),
+        "SpaceToDepth": ([f(1, 1, 4, 4)], {"blocksize": 2}), "Conv": ([f(1, 1, 5, 5), f(1, 1, 3, 3)], {}),
+        "ConvTranspose": ([f(1, 1, 5, 5), f(1, 1, 3, 3)], {}),
+        "MaxRoiPool": ([f(1, 1, 6, 6), np.float32([[0, 0, 0, 3, 3]])], {"pooled_shape": [2, 2]}),
+        "MaxUnpool": ([f(1, 1, 2, 2), np.array([[[[5, 7], [13, 15]]]])], {"kernel_shape": [2, 2], "strides": [2, 2]}),
+        "BatchNormalization": ([f(1, 2, 3), f(2), f(2), f(2), f(2)], {}), "InstanceNormalization": ([f(1, 2, 3), f(2), f(2)], {}),
+        "LayerNormalization": ([f(3, 4), f(4)], {}), "RMSNormalization": ([f(3, 4), f(4)], {}),
+        "MeanVarianceNormalization": ([f(1, 2, 3, 3)], {}), "LRN": ([f(1, 2, 3, 3)], {"size": 3}),
+        "Resize": ([f(1, 1, 2, 2), f(8), np.float32([1, 1, 2, 2])], {"mode": "nearest"}),
+        "GridSample": ([f(1, 1, 3, 3), f(1, 2, 2, 2)], {"mode": "AUTO"}), "AffineGrid": ([f(1, 2, 3), i64(1, 1, 2, 2)], {}),
+        "DFT": ([f(1, 4, 1), s64(4)], {}), "STFT": ([f(1, 16, 1), s64(4), f(8)], {}), "CenterCropPad": ([f(3, 4), i64(2, 2)], {}),
+        "Col2Im": ([f(1, 4, 4), i64(4, 4), i64(2, 2)], {"strides": [2, 2]}),
+        "MatMulInteger": ([f(2, 3).astype(np.uint8), f(3, 4).astype(np.uint8)], {}),
+        "NegativeLogLikelihoodLoss": ([f(3, 4), i64(0, 1, 2)], {}), "SoftmaxCrossEntropyLoss": ([f(3, 4), i64(0, 1, 2)], {}),
+        "MelWeightMatrix": ([s64(4), s64(16), s64(8000), np.float32(0), np.float32(4000)], {}),
+        "RoiAlign": ([f(1, 1, 6, 6), np.float32([[0, 0, 3, 3]]), i64(0)], {"output_height": 2, "output_width": 2}),
+        "StringConcat": ([words, words], {}), "StringSplit": ([words], {}, 2), "RegexFullMatch": ([words], {"pattern": "a"}),
+        "StringNormalizer": ([words], {}),
+    })
+    return t
+
+
+# variables that an attribute sets
+BY_ATTRIBUTE = {("EyeLike", "T2"): "dtype", ("RandomNormal", "T"): "dtype", ("RandomUniform", "T"): "dtype",
+                ("RandomNormalLike", "T2"): "dtype", ("RandomUniformLike", "T2"): "dtype", ("Bernoulli", "T2"): "dtype",
+                ("Multinomial", "T2"): "dtype", ("Cast", "T2"): "to", ("BitCast", "T2"): "to", ("HannWindow", "T2"): "output_datatype",
+                ("HammingWindow", "T2"): "output_datatype", ("BlackmanWindow", "T2"): "output_datatype",
+                ("MelWeightMatrix", "T3"): "output_datatype", ("Constant", "T"): "value", ("ConstantOfShape", "T2"): "value"}
+# all combinations of their dtypes are tried
+JOINT = {"OneHot", "Pow", "CumSum", "CumProd", "Cast", "BitCast", "EyeLike", "RandomNormalLike", "RandomUniformLike", "Bernoulli",
+         "Multinomial", "MatMulInteger", "Dropout", "LayerNormalization", "RMSNormalization", "BatchNormalization", "Attention",
+         "GridSample", "MaxUnpool", "AffineGrid"}
+BLOCKS = {"If": "V", "Loop": "V", "Scan": "V"}
+_backend = {}
+
+
+def backend_template(op):
+    """inputs and attributes of the smallest test that onnx has for the operator"""
+    if not _backend:
+        from onnx.backend.test.case.node import collect_testcases
+        for case in collect_testcases(None):
+            if len(case.model.graph.node) != 1 or "_expanded" in case.name:
+                continue
+            n = case.model.graph.node[0]
+            data = case.data_sets[0][0] if case.data_sets else []
+            if not all(isinstance(x, (np.ndarray, np.generic)) for x in data):
+                continue
+            it = iter(data)
+            ins = [np.asarray(next(it)) if x else None for x in n.input]
+            size = sum(x.size for x in ins if x is not None)
+            if n.op_type not in _backend or size < _backend[n.op_type][0]:
+                _backend[n.op_type] = (size, ins, {a.name: a for a in n.attribute}, len(n.output))
+    return _backend[op][1:] if op in _backend else None
+
+
+TEMPLATES = templates()
+
+
+def template(schema):
+    """(inputs, attributes, number of outputs) that this version of the operator takes, or None"""
+    t = TEMPLATES.get(schema.name) or backend_template(schema.name)
+    if t is None:
+        return None
+    ins, attrs = list(t[0])[:schema.max_input], {k: a for k, a in t[1].items() if k in schema.attributes}
+    if schema.name == "GridSample":
+        attrs["mode"] = "linear" if schema.since_version >= 20 else "bilinear"
+    if schema.name == "DFT":
+        ins = ins[:1]
+        if schema.since_version < 20:
+            attrs["axis"] = 1
+    return ins, attrs, (t[2] if len(t) > 2 else 1)
+
+
+def retyped(a, dtype):
+    """the array as (NumPy array or None, TensorProto) of ONNX dtype `dtype`"""
+    a = np.asarray(a)
+    if dtype == "string":
+        x = np.array([v if a.dtype == object else str(int(v)) for v in a.ravel()], object).reshape(a.shape)
+        return x, oh.make_tensor("x", TP.STRING, a.shape, [s.encode() for s in x.ravel()])
+    if a.dtype == object:
+        raise ValueError("text")
+    to = oh.tensor_dtype_to_np_dtype(ENUM[dtype])
+    if dtype == "bool":
+        x = np.asarray(a > np.median(a) if a.dtype.kind == "f" and a.size else a.astype(bool))
+    elif np.dtype(to).kind in "iu" and a.dtype.kind == "f":
+        x = np.asarray(np.round(a).astype(to))
+    else:
+        x = np.asarray(a.astype(to))
+    if dtype in FEEDABLE:
+        return x, nh.from_array(x)
+    return None, oh.make_tensor("x", ENUM[dtype], a.shape, np.ascontiguousarray(x).tobytes(), raw=True)
+
+
+def model(nodes, inputs, outputs, inits, opset):
+    g = oh.make_graph(nodes, "g", inputs, outputs, initializer=inits)
+    return oh.make_model(g, opset_imports=[oh.make_opsetid("", opset)], ir_version=10)
+
+
+def allowed(schema):
+    return {c.type_param_str: [d for d in DTYPES if f"tensor({d})" in c.allowed_type_strs] for c in schema.type_constraints}
+
+
+def build(op, opset, dtypes):
+    """(model, feeds, variables that the model sets) with the variables `dtypes` set as wished"""
+    schema = onnx.defs.get_schema(op, opset, "")
+    if op in BLOCKS:
+        return build_block(op, opset, dtypes["V"])
+    ins, attrs, nout = template(schema)
+    cons, bound, set_vars = allowed(schema), dict(dtypes), set()
+    names, inits, infos, feeds = [], [], [], {}
+    for k, a in enumerate(ins):
+        var = schema.inputs[min(k, len(schema.inputs) - 1)].type_str
+        if a is None:
+            names.append("")
+            continue
+        own = "string" if np.asarray(a).dtype == object else NAME[oh.np_dtype_to_tensor_dtype(np.asarray(a).dtype)]
+        if var in cons:
+            usual = [d for d in (own, "float", "int64", "uint8", "int32", "bool") if d in cons[var]] + cons[var]
+            d = bound.setdefault(var, usual[0])
+            set_vars.add(var)
+        else:
+            d = var[7:-1]
+        x, tensor = retyped(a, d)
+        names.append(f"i{k}")
+        tensor.name = names[-1]
+        if d in FEEDABLE:
+            infos.append(oh.make_tensor_value_info(names[-1], ENUM[d], x.shape))
+            feeds[names[-1]] = x
+        else:
+            inits.append(tensor)
+    for (o, var), attr in BY_ATTRIBUTE.items():
+        if o == op and var in cons and attr in schema.attributes and var in dtypes:
+            set_vars.add(var)
+            attrs[attr] = ENUM[dtypes[var]] if attr != "value" else retyped(f(1), dtypes[var])[1]
+    if op == "Mod":
+        attrs["fmod"] = int("float" in bound["T"] or bound["T"] == "double")
+    node = oh.make_node(op, names, [f"o{j}" for j in range(nout)])
+    for k, v in attrs.items():
+        node.attribute.append(v if isinstance(v, onnx.AttributeProto) else oh.make_attribute(k, v))
+    return model([node], infos, [onnx.ValueInfoProto(name=o) for o in node.output], inits, opset), feeds, set_vars
+
+
+def build_block(op, opset, dtype):
+    _, x = retyped(f(2, 3), dtype)
+    x.name = "x"
+
+    def info(name, d=dtype, shape=None):
+        return oh.make_tensor_value_info(name, ENUM[d], shape)
+
+    def same(a, b):
+        return oh.make_node("Identity", [a], [b])
+    if op == "If":
+        branches = [oh.make_graph([same("x", n)], n, [], [info(n)]) for n in "ab"]
+        node = oh.make_node("If", ["c"], ["y"], then_branch=branches[0], else_branch=branches[1])
+        return model([node], [], [info("y")], [x, nh.from_array(np.array(True), "c")], opset), {}, {"V"}
+    if op == "Loop":
+        body = oh.make_graph([same("ci", "co"), same("v", "vo"), same("v", "so")], "b",
+                             [info("it", "int64", []), info("ci", "bool", []), info("v")], [info("co", "bool", []), info("vo"), info("so")])
+        node = oh.make_node("Loop", ["n", "", "x"], ["y", "ys"], body=body)
+        return model([node], [], [info("y"), info("ys")], [x, nh.from_array(s64(2), "n")], opset), {}, {"V"}
+    body = oh.make_graph([same("v", "vo"), same("xi", "so")], "b", [info("v"), info("xi")], [info("vo"), info("so")])
+    node = oh.make_node("Scan", ["x", "x"], ["y", "ys"], body=body, num_scan_inputs=1)
+    return model([node], [], [info("y"), info("ys")], [x], opset), {}, {"V"}
+
+
+def probe(op, opset, dtypes, path):
+    """kernel, body (the runtime expanded the node), none, or unset (the model cannot set the variable)"""
+    import onnxruntime as ort
+    try:
+        m, feeds, set_vars = build(op, opset, dtypes)
+    except (ValueError, TypeError):
+        return "none"
+    if not set(dtypes) <= set_vars:
+        return "unset"
+    so = ort.SessionOptions()
+    so.log_severity_level = 4
+    so.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    so.intra_op_num_threads = 1
+    so.optimized_model_filepath = path
+    try:
+        s = ort.InferenceSession(m.SerializeToString(), so, providers=["CPUExecutionProvider"])
+        if any("bfloat16" in o.type for o in s.get_outputs()):  # cannot be fetched as NumPy arrays
+            s.run_with_ort_values([o.name for o in s.get_outputs()], {k: ort.OrtValue.ortvalue_from_numpy(v) for k, v in feeds.items()})
+        else:
+            s.run(None, feeds)
+    except Exception:
+        return "none"
+    left = [n.op_type for n in onnx.load(path).graph.node]
+    return "kernel" if op in left or op == "Constant" else "body"
+
+
+def child():
+    import onnxruntime as ort
+    ort.set_default_logger_severity(4)
+    np.seterr(all="ignore")
+    path = f"/dev/shm/probe{os.getpid()}.onnx" if os.path.isdir("/dev/shm") else f"probe{os.getpid()}.onnx"
+    for line in sys.stdin:
+        op, opset, dtypes = json.loads(line)
+        print("\t" + probe(op, opset, dtypes, path), flush=True)
+    if os.path.exists(path):
+        os.remove(path)
+
+
+def run(tasks):
+    """the answers of probe() for all tasks, in order"""
+    answers = []
+    while len(answers) < len(tasks):
+        p = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--child"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL, text=True)
+        while len(answers) < len(tasks):
+            try:
+                p.stdin.write(json.dumps(tasks[len(answers)]) + "\n")
+                p.stdin.flush()
+            except BrokenPipeError:
+                break
+            line = p.stdout.readline()
+            while line and not line.startswith("\t"):
+                line = p.stdout.readline()
+            if not line:
+                answers.append("none")  # it died
+                break
+            answers.append(line.strip())
+        try:
+            p.stdin.close()
+        except BrokenPipeError:
+            pass
+        p.wait()
+    return answers
+
+
+def make_tasks():
+    tasks = []
+    for s, until in versions():
+        cons = allowed(s)
+        if s.name in BLOCKS:
+            cons = {"V": cons["V"]}
+        elif not all(cons.values()) or template(s) is None:  # sequences, optionals
+            continue
+        opsets = range(max(OLDEST, s.since_version), until + 1)
+        for opset in opsets:
+            if not cons:
+                tasks.append((s.name, opset, {}))
+            for v, ds in cons.items():
+                tasks += [(s.name, opset, {v: d}) for d in ds]
+        if s.name in JOINT and len(cons) > 1:
+            tasks += [(s.name, opsets[-1], dict(zip(cons, ds))) for ds in itertools.product(*cons.values())]
+    return tasks
+
+
+def merged(combinations):
+    """the combinations of dtypes as few rows of sets: a row stands for the product of its sets"""
+    rows = {tuple(frozenset([d]) for d in c) for c in combinations}
+    for i in reversed(range(len(next(iter(rows), ())))):
+        groups = {}
+        for r in rows:
+            groups.setdefault(r[:i] + r[i + 1:], set()).update(r[i])
+        rows = {k[:i] + (frozenset(ds),) + k[i:] for k, ds in groups.items()}
+    return sorted(rows, key=lambda r: [sorted(x) for x in r])
+
+
+def version_rows(s, answers):
+    """rows of sets (one a type variable, in the order of the schema) for one version"""
+    variables = [c.type_param_str for c in s.type_constraints]
+    working = {"kernel"} if "kernel" in answers.values() else {"body"}
+    single, joint, unset = {}, {}, set()
+    for (opset, dtypes), a in answers.items():
+        if a == "unset":
+            unset |= {v for v, _ in dtypes} if len(dtypes) == 1 else set()
+        elif len(dtypes) <= 1:
+            single.setdefault(dtypes, set()).add(a in working)
+        else:
+            joint[dtypes] = a in working
+    for d, seen in single.items():
+        if len(seen) > 1:
+            print(f"note: {s.name} {s.since_version} {d}: not the same at all opsets of this version; left out", file=sys.stderr)
+    if joint:
+        combos = [tuple(dict(d)[v] for v in variables if v in dict(d)) for d, ok in joint.items() if ok]
+        covered = [v for v in variables if v in dict(next(iter(joint)))]
+        rows = [dict(zip(covered, r)) for r in merged(combos)]
+    else:
+        rows = [{}]
+        for d, seen in single.items():
+            for v, t in d:
+                rows[0].setdefault(v, set())
+                if seen == {True}:
+                    rows[0][v].add(t)
+        rows = [r for r in rows if all(r.values())] if not any(len(d) == 0 for d in single) else rows
+        if single.get((), {True}) != {True}:
+            rows = []
+    full = allowed(s)
+    return [[r.get(v, full[v]) for v in variables] for r in rows], unset
+
+
+def main():
+    import onnxruntime
+    tasks = make_tasks()
+    answers = {}
+    for (op, opset, dtypes), a in zip(tasks, run(tasks)):
+        since = onnx.defs.get_schema(op, opset, "").since_version
+        answers.setdefault((op, since), {})[opset, tuple(dtypes.items())] = a
+    sets, lines, unset_vars = Sets(), [], []
+    for s, _ in versions():
+        if (s.name, s.since_version) not in answers:
+            continue
+        rows, unset = version_rows(s, answers[s.name, s.since_version])
+        unset_vars += [f"{s.name}.{v}" for v in sorted(unset)]
+        for r in rows or [[()] * len(s.type_constraints)]:
+            masks = ", ".join(sets.name({DTYPES[d] for d in ds}) for ds in r)
+            lines.append(f"KERNEL({s.name}, {s.since_version}, {masks or 'ALL'})" if rows else f"NO_KERNEL({s.name}, {s.since_version})")
+    print(f"/*\n * What ONNX Runtime's CPU provider runs: made by tools/make_kernels.py (onnxruntime {onnxruntime.__version__}, "
+          f"probed at\n * opsets {OLDEST} to {NEWEST}), do not edit. The runtime picks kernels by an operator's version, so a row is good "
+          "for all\n * opsets of that version. KERNEL(name, version, a set of dtypes for each type variable in the order\n * of its row in "
+          "onnx_ops.def): several rows are alternatives; NO_KERNEL: there is none. Versions\n * without rows were not probed.\n */")
+    print("/* clang-format off */")
+    print("\n".join(itertools.chain(sets.lines(), lines)))
+    for name in sets.names.values():
+        print(f"#undef {name}")
+    print("#undef KERNEL\n#undef NO_KERNEL\n/* clang-format on */")
+    print(f"{len(tasks)} probes, {len(lines)} rows; not steerable: {sorted(set(unset_vars))}", file=sys.stderr)
+
+
+def compare(facts):
+    """prints where the rows on stdin differ from the earlier probe"""
+    sets, kernels = {}, {}
+    for line in sys.stdin:
+        if m := re.match(r"#define (S\d+) \((.*)\)", line):
+            sets[m[1]] = set(re.findall(r"D\((\w+)\)", m[2]))
+        elif m := re.match(r"KERNEL\((\w+), (\d+), (.*)\)", line):
+            kernels.setdefault((m[1], int(m[2])), []).append([sets.get(x, set()) for x in m[3].split(", ")])
+        elif m := re.match(r"NO_KERNEL\((\w+), (\d+)\)", line):
+            kernels[m[1], int(m[2])] = []
+    differ = total = 0
+    for line in open(facts).read().splitlines()[1:]:
+        op, opset, since, var, dtype, status = line.split("\t")[:6]
+        key = (op, int(since))
+        if key not in kernels or dtype not in DTYPES or status == "NO_TEMPLATE":
+            continue
+        order = [c.type_param_str for c in onnx.defs.get_schema(op, int(since), "").type_constraints]
+        if var not in order:
+            continue
+        total += 1
+        ours = any(DTYPES[dtype] in r[order.index(var)] for r in kernels[key])
+        if ours != (status in ("ok", "ok_cast")):
+            differ += 1
+            print(op, opset, var, dtype, status, "kernel" if ours else "no kernel")
+    print(f"{differ} of {total} differ")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--child"]:
+        child()
+    elif sys.argv[1:2] == ["--compare"]:
+        compare(sys.argv[2])
+    else:
+        main()
