@@ -255,6 +255,7 @@ bool tensor_int(const struct tensor *t, uint64_t i, int64_t *v); /* element of a
 double tensor_float(const struct tensor *t, uint64_t i);         /* element of a real dtype */
 bool tensor_convert(enum dtype to, void *dst, enum dtype from, const void *src, uint64_t n);
                                               /* C's conversion, as NumPy's astype; false: complex */
+bool tensor_valid(const struct tensor *t); /* bools are 0 or 1 */
 uint16_t half_from_double(double v);
 double half_to_double(uint16_t h);
 /* file.c: a tensor of a .npy or .safetensors file (name: which one; NULL for .npy), mapped, or of the caller's
@@ -660,8 +661,6 @@ struct prop_arg {
 };
 struct cv *bind_props(struct ctx *cx, const struct op *op, struct span s, const struct prop_arg *args,
                       uint32_t n);
-/* op_list.c: what --ops prints */
-void ops_list(struct ctx *cx, struct strbuf *out, bool markdown);
 
 /* elab*.c: AST -> graph of PyTensor-level nodes, names resolved, types inferred, fns expanded */
 struct graph *elaborate(struct ctx *cx, struct file *f); /* NULL: there were errors */
@@ -825,10 +824,11 @@ enum stage {
 	STAGE_OPS_MARKDOWN,
 };
 struct job {
-	const char *name, *dir; /* of the text, as for source_add() */
-	const char *text;       /* NULL: read from fd */
+	const char *path;       /* of the input; NULL: it is `text`, or comes from fd if that is NULL */
+	const char *text;
 	size_t len;
 	int fd;
+	const char *name, *dir; /* of the text, as for source_add(); found from path if NULL */
 	enum stage stage;       /* MODEL gives `graph`, the others `text_out` */
 	const struct graph *graph;
 	struct strbuf text_out;
@@ -839,10 +839,10 @@ enum ptgc_status compile_emit(struct ctx *cx, struct job *job, struct sink *out,
 bool compile_flag(struct ctx *cx, const char *flag); /* "Wno-unused", "fno-check-dims" */
 /* oplist.c: the op table for people: --ops, and doc/ops.md */
 void op_list(struct strbuf *out, bool markdown);
-/* depfile.c: "target: file..." as make reads it, the main file first; phony: an empty rule for each
- * of the others. NULL, or the name that no makefile can hold. */
+/* depfile.c: "target: file..." as make reads it, with an empty rule for the files from `phony` on.
+ * NULL, or the name that no makefile can hold. */
 const char *depfile(struct strbuf *out, const char *const *targets, size_t ntargets,
-                    const char *const *files, size_t nfiles, bool phony);
+                    const char *const *files, size_t nfiles, size_t phony);
 
 /* One compilation. */
 #define MIN_OPSET 13

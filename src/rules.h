@@ -47,7 +47,6 @@ bool sh_dimshuffle(struct ctx *cx, struct node *n);
 bool sh_dot(struct ctx *cx, struct node *n);
 bool sh_eigh(struct ctx *cx, struct node *n);
 bool sh_eigvalsh(struct ctx *cx, struct node *n);
-bool sh_einsum(struct ctx *cx, struct node *n);
 bool sh_expanddims(struct ctx *cx, struct node *n);
 bool sh_extractdiag(struct ctx *cx, struct node *n);
 bool sh_eye(struct ctx *cx, struct node *n);

@@ -1,0 +1,389 @@
+/*
+ * rules_build.c: shape rules of ops that join, split and make tensors. In: a node whose inputs are
+ * typed and whose first result has its dtype. Out: the types of all results. Lengths that are given
+ * as values become dims where the value is known; others are sizes of the result.
+ */
+#include <math.h>
+
+#include "all.h"
+#include "rules.h"
+
+static bool set_dims(struct node *n, uint32_t rank, dim *dims)
+{
+	set_type(n, 0, (enum dtype)n->out[0]->type.dtype, rank, dims);
+	return true;
+}
+
+static bool want_int_scalar(struct ctx *cx, struct node *n, uint32_t i, const char *what)
+{
+	const struct type *t = &n->in[i]->type;
+	if (t->rank == 0 && is_discrete((enum dtype)t->dtype))
+		return true;
+	error(cx, n->span, t->rank ? E_RANK : E_DTYPE, "%s: %s must be a 0-d integer, got %s",
+	      n->op->name, what, type_str(cx, *t));
+	return false;
+}
+
+/* The length that input i gives to an axis of the result; DIM_NONE: reported. */
+static dim length_of(struct ctx *cx, struct node *n, uint32_t i, uint32_t axis)
+{
+	int64_t v;
+	if (!want_int_scalar(cx, n, i, "a length"))
+		return DIM_NONE;
+	dim d = scalar_dim(cx, n->in[i]);
+	if (!d)
+		return dim_fresh(cx, SOURCE_SIZE, n->out[0], axis);
+	if (dim_is_const(cx, d, &v) && v < 0) {
+		error(cx, n->span, E_RAISES, "%s: the length %lld is negative", n->op->name,
+		      (long long)v);
+		return DIM_NONE;
+	}
+	return d;
+}
+
+static bool too_many_dims(struct ctx *cx, struct node *n, uint32_t rank)
+{
+	if (rank <= MAX_RANK)
+		return false;
+	error(cx, n->span, E_RANK, "%s: more than %d dims", n->op->name, MAX_RANK);
+	return true;
+}
+
+static int axis_of(struct ctx *cx, struct node *n)
+{
+	int64_t rank = n->in[0]->type.rank, a = prop_int(cx, n, "axis");
+	if (a >= -rank && a < rank)
+		return (int)(a < 0 ? a + rank : a);
+	error(cx, n->span, E_RANGE, "%s: axis %lld is out of range for %s", n->op->name, (long long)a,
+	      type_str(cx, n->in[0]->type));
+	return -1;
+}
+
+static bool differ(struct ctx *cx, struct node *n, uint32_t i, int axis)
+{
+	error(cx, n->span, E_SHAPE, "%s: %s and %s differ beside axis %d", n->op->name,
+	      type_str(cx, n->in[0]->type), type_str(cx, n->in[i]->type), axis);
+	return false;
+}
+
+bool sh_join(struct ctx *cx, struct node *n)
+{
+	int axis = axis_of(cx, n);
+	if (axis < 0)
+		return false;
+	uint32_t rank = n->in[0]->type.rank;
+	dim *d = new_dims(cx, rank);
+	for (uint32_t k = 0; k < rank; k++)
+		d[k] = n->in[0]->type.dims[k];
+	for (uint32_t i = 1; i < n->nin; i++) {
+		const struct type *t = &n->in[i]->type;
+		if (t->rank != rank) {
+			error(cx, n->span, E_RANK, "%s: %s and %s have different numbers of dims",
+			      n->op->name, type_str(cx, n->in[0]->type), type_str(cx, *t));
+			return false;
+		}
+		for (uint32_t k = 0; k < rank; k++) {
+			if ((int)k == axis)
+				d[k] = dim_add(cx, d[k], t->dims[k]);
+			else if (!dim_unify(cx, d[k], t->dims[k], n->span))
+				return differ(cx, n, i, axis);
+		}
+	}
+	for (uint32_t k = 0; k < rank; k++)
+		d[k] = dim_find(cx, d[k]);
+	return set_dims(n, rank, d);
+}
+
+uint32_t nr_split(struct ctx *cx, struct node *n)
+{
+	int64_t count;
+	const struct type *t = &n->in[1]->type;
+	if (!prop_is_none(cx, n, "n"))
+		count = prop_int(cx, n, "n");
+	else if (t->rank != 1 || !dim_is_const(cx, t->dims[0], &count))
+		count = -1;
+	if (count > 0 && count < UINT16_MAX)
+		return (uint32_t)count;
+	error(cx, n->span, E_PROPERTY,
+	      count == -1 ? "%s: the number of pieces is not known: write n="
+	                  : "%s: the number of pieces is out of range",
+	      n->op->name);
+	return 0;
+}
+
+static bool check_sizes(struct ctx *cx, struct node *n)
+{
+	const struct type *t = &n->in[1]->type;
+	if (t->rank != 1 || !is_int((enum dtype)t->dtype)) {
+		error(cx, n->span, E_DTYPE, "%s: the sizes must be a vector of integers, got %s",
+		      n->op->name, type_str(cx, *t));
+		return false;
+	}
+	if (dim_unify(cx, t->dims[0], dim_const(cx, n->nout), n->span))
+		return true;
+	error(cx, n->span, E_SHAPE, "%s: %d pieces, but the sizes are %s", n->op->name, n->nout,
+	      type_str(cx, *t));
+	return false;
+}
+
+bool sh_split(struct ctx *cx, struct node *n)
+{
+	const struct type *x = &n->in[0]->type;
+	int axis = axis_of(cx, n);
+	if (axis < 0 || !check_sizes(cx, n))
+		return false;
+	const struct known *k = known_of(cx, n->in[1]);
+	dim sum = dim_const(cx, 0);
+	for (uint32_t i = 0; i < n->nout; i++) {
+		int64_t v;
+		dim *d = new_dims(cx, x->rank);
+		for (uint32_t j = 0; j < x->rank; j++)
+			d[j] = x->dims[j];
+		if (k && dim_is_const(cx, k->at[i], &v) && v < 0) {
+			error(cx, n->span, E_RAISES, "%s: a size is negative", n->op->name);
+			return false;
+		}
+		d[axis] = k ? k->at[i]
+		            : dim_fresh(cx, SOURCE_SIZE, n->out[i], (uint32_t)axis);
+		sum = dim_add(cx, sum, d[axis]);
+		set_type(n, i, (enum dtype)x->dtype, x->rank, d);
+	}
+	if (dim_unify(cx, sum, x->dims[axis], n->span))
+		return true;
+	error(cx, n->span, E_RAISES, "%s: the sizes add up to %s, but axis %d of %s is longer or shorter",
+	      n->op->name, dim_str(cx, sum), axis, type_str(cx, *x));
+	return false;
+}
+
+bool sh_makevector(struct ctx *cx, struct node *n)
+{
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (!want_rank(cx, n, i, 0))
+			return false;
+	dim *d = new_dims(cx, 1);
+	d[0] = dim_const(cx, n->nin);
+	return set_dims(n, 1, d);
+}
+
+bool sh_alloc(struct ctx *cx, struct node *n)
+{
+	const struct type *v = &n->in[0]->type;
+	uint32_t rank = n->nin - 1u;
+	if (too_many_dims(cx, n, rank))
+		return false;
+	if (v->rank > rank) {
+		error(cx, n->span, E_RANK, "%s: %s has more than %u dim%s", n->op->name,
+		      type_str(cx, *v), rank, rank == 1 ? "" : "s");
+		return false;
+	}
+	dim *d = new_dims(cx, rank);
+	for (uint32_t i = 0; i < rank; i++) {
+		d[i] = length_of(cx, n, i + 1, i);
+		if (!d[i])
+			return false;
+		if (i < rank - v->rank)
+			continue;
+		dim from = v->dims[i - (rank - v->rank)];
+		if (is_one(cx, from) || dim_unify(cx, d[i], from, n->span))
+			continue;
+		error(cx, n->span, E_SHAPE, "%s: %s does not broadcast to length %s on axis %u",
+		      n->op->name, type_str(cx, *v), dim_str(cx, d[i]), i);
+		return false;
+	}
+	return set_dims(n, rank, d);
+}
+
+bool sh_allocempty(struct ctx *cx, struct node *n)
+{
+	if (too_many_dims(cx, n, n->nin))
+		return false;
+	dim *d = new_dims(cx, n->nin);
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (!(d[i] = length_of(cx, n, i, i)))
+			return false;
+	return set_dims(n, n->nin, d);
+}
+
+bool sh_eye(struct ctx *cx, struct node *n)
+{
+	dim *d = new_dims(cx, 2);
+	if (!want_int_scalar(cx, n, 2, "the diagonal"))
+		return false;
+	for (uint32_t i = 0; i < 2; i++)
+		if (!(d[i] = length_of(cx, n, i, i)))
+			return false;
+	return set_dims(n, 2, d);
+}
+
+bool sh_bartlett(struct ctx *cx, struct node *n)
+{
+	dim *d = new_dims(cx, 1);
+	return (d[0] = length_of(cx, n, 0, 0)) && set_dims(n, 1, d);
+}
+
+/* --- ARange --- */
+
+static bool step_zero(struct ctx *cx, struct node *n)
+{
+	error(cx, n->span, E_RAISES, "%s: the step is 0", n->op->name);
+	return false;
+}
+
+/* ceil((stop - start) / step), at least 0; DIM_NONE where the sign of step is open. */
+static dim int_length(struct ctx *cx, dim start, dim stop, int64_t step)
+{
+	dim span = step > 0 ? dim_sub(cx, stop, start) : dim_sub(cx, start, stop);
+	int64_t k = step > 0 ? step : -step;
+	dim len = dim_floordiv(cx, dim_add(cx, span, dim_const(cx, k - 1)), dim_const(cx, k));
+	return dim_ge(cx, len, 0) ? len : dim_max(cx, len, dim_const(cx, 0));
+}
+
+/* Three constants: the length as NumPy computes it, in double. */
+static dim constant_length(struct ctx *cx, struct node *n, bool *zero)
+{
+	double v[3];
+	for (int i = 0; i < 3; i++) {
+		if (!n->in[i]->data || !n->in[i]->data->count)
+			return DIM_NONE;
+		v[i] = tensor_float(n->in[i]->data, 0);
+	}
+	*zero = v[2] == 0;
+	double len = ceil((v[1] - v[0]) / v[2]);
+	if (*zero || !(len < 9007199254740992.0))
+		return DIM_NONE;
+	return dim_const(cx, len > 0 ? (int64_t)len : 0);
+}
+
+bool sh_arange(struct ctx *cx, struct node *n)
+{
+	bool ints = true, zero = false;
+	int64_t step;
+	for (uint32_t i = 0; i < 3; i++) {
+		if (!want_rank(cx, n, i, 0))
+			return false;
+		ints &= is_discrete((enum dtype)n->in[i]->type.dtype);
+	}
+	dim *d = new_dims(cx, 1);
+	dim a = scalar_dim(cx, n->in[0]), b = scalar_dim(cx, n->in[1]), c = scalar_dim(cx, n->in[2]);
+	if (c && dim_is_const(cx, c, &step)) {
+		if (step == 0)
+			return step_zero(cx, n);
+		if (a && b && step != INT64_MIN)
+			d[0] = int_length(cx, a, b, step);
+	}
+	if (!d[0] && !ints)
+		d[0] = constant_length(cx, n, &zero);
+	if (zero)
+		return step_zero(cx, n);
+	if (!d[0])
+		d[0] = dim_fresh(cx, SOURCE_SIZE, n->out[0], 0);
+	return set_dims(n, 1, d);
+}
+
+/* --- results whose length depends on data --- */
+
+bool sh_repeat(struct ctx *cx, struct node *n)
+{
+	const struct type *x = &n->in[0]->type;
+	int axis = axis_of(cx, n);
+	if (axis < 0 || !want_rank(cx, n, 1, 1))
+		return false;
+	const struct known *k = known_of(cx, n->in[1]);
+	if (!is_one(cx, n->in[1]->type.dims[0]) &&
+	    !dim_unify(cx, n->in[1]->type.dims[0], x->dims[axis], n->span)) {
+		error(cx, n->span, E_SHAPE, "%s: %s repeats for axis %d of %s", n->op->name,
+		      type_str(cx, n->in[1]->type), axis, type_str(cx, *x));
+		return false;
+	}
+	dim *d = new_dims(cx, x->rank), sum = dim_const(cx, 0);
+	for (uint32_t i = 0; i < x->rank; i++)
+		d[i] = x->dims[i];
+	for (uint32_t i = 0; k && k->n > 1 && i < k->n; i++)
+		sum = dim_add(cx, sum, k->at[i]);
+	d[axis] = k && k->n > 1 ? sum : dim_fresh(cx, SOURCE_SIZE, n->out[0], (uint32_t)axis);
+	return set_dims(n, x->rank, d);
+}
+
+bool sh_allocdiag(struct ctx *cx, struct node *n)
+{
+	if (!want_rank(cx, n, 0, 1))
+		return false;
+	int64_t k = prop_int(cx, n, "offset");
+	dim *d = new_dims(cx, 2);
+	d[0] = d[1] = dim_add(cx, n->in[0]->type.dims[0], dim_const(cx, k < 0 ? -k : k));
+	return set_dims(n, 2, d);
+}
+
+uint32_t nr_nonzero(struct ctx *cx, struct node *n)
+{
+	if (n->in[0]->type.rank)
+		return n->in[0]->type.rank;
+	error(cx, n->span, E_RANK, "%s: a 0-d tensor has no axes", n->op->name);
+	return 0;
+}
+
+bool sh_nonzero(struct ctx *cx, struct node *n)
+{
+	dim *d = new_dims(cx, 1);
+	d[0] = dim_fresh(cx, SOURCE_SIZE, n->out[0], 0);
+	for (uint32_t i = 0; i < n->nout; i++)
+		set_type(n, i, DT_INT64, 1, d);
+	return true;
+}
+
+uint32_t nr_unique(struct ctx *cx, struct node *n)
+{
+	return 1u + prop_bool(cx, n, "return_index") + prop_bool(cx, n, "return_inverse") +
+	       prop_bool(cx, n, "return_counts");
+}
+
+bool sh_unique(struct ctx *cx, struct node *n)
+{
+	const struct type *x = &n->in[0]->type;
+	bool flat = prop_is_none(cx, n, "axis");
+	int axis = flat ? 0 : axis_of(cx, n);
+	if (axis < 0)
+		return false;
+	uint32_t rank = flat ? 1 : x->rank, at = 1;
+	dim *d = new_dims(cx, rank), *count = new_dims(cx, 1), *all = new_dims(cx, 1);
+	all[0] = flat ? dim_const(cx, 1) : x->dims[axis];
+	for (uint32_t i = 0; i < x->rank; i++) {
+		if (flat)
+			all[0] = dim_mul(cx, all[0], x->dims[i]);
+		else
+			d[i] = x->dims[i];
+	}
+	d[axis] = count[0] = dim_fresh(cx, SOURCE_SIZE, n->out[0], (uint32_t)axis);
+	set_dims(n, rank, d);
+	if (prop_bool(cx, n, "return_index"))
+		set_type(n, at++, DT_INT64, 1, count);
+	if (prop_bool(cx, n, "return_inverse"))
+		set_type(n, at++, DT_INT64, 1, all);
+	if (prop_bool(cx, n, "return_counts"))
+		set_type(n, at++, DT_INT64, 1, count);
+	return true;
+}
+
+/* full_mode is an input, nearly always a constant. */
+bool sh_convolve(struct ctx *cx, struct node *n)
+{
+	const struct type *a = &n->in[0]->type, *b = &n->in[1]->type;
+	uint32_t rank = n->op == &op_table[OP_Convolve1d] ? 1 : 2;
+	int64_t full;
+	if (!want_rank(cx, n, 0, rank) || !want_rank(cx, n, 1, rank) || !want_rank(cx, n, 2, 0))
+		return false;
+	dim mode = scalar_dim(cx, n->in[2]), one = dim_const(cx, 1);
+	bool known = mode && dim_is_const(cx, mode, &full);
+	dim *d = new_dims(cx, rank);
+	for (uint32_t i = 0; i < rank; i++) {
+		dim big = dim_max(cx, a->dims[i], b->dims[i]);
+		dim small = dim_min(cx, a->dims[i], b->dims[i]);
+		if (!known)
+			d[i] = dim_fresh(cx, SOURCE_SIZE, n->out[0], i);
+		else if (full)
+			d[i] = dim_sub(cx, dim_add(cx, a->dims[i], b->dims[i]), one);
+		else
+			d[i] = dim_add(cx, dim_sub(cx, big, small), one);
+	}
+	return set_dims(n, rank, d);
+}

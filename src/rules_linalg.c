@@ -1,0 +1,348 @@
+/*
+ * rules_linalg.c: shape rules of matrix products, decompositions and Blockwise. In: a node whose
+ * inputs are typed and whose first result has its dtype. Out: the types of all results. Most shapes
+ * are texts like "(m,k),(k,n)->(m,n)": a letter is one length everywhere.
+ */
+#include <string.h>
+
+#include "all.h"
+#include "rules.h"
+
+static enum dtype dtype0(const struct node *n)
+{
+	return (enum dtype)n->out[0]->type.dtype;
+}
+
+static bool set_dims(struct node *n, uint32_t rank, dim *dims)
+{
+	set_type(n, 0, dtype0(n), rank, dims);
+	return true;
+}
+
+static bool mismatch(struct ctx *cx, struct node *n, const char *core)
+{
+	struct strbuf b = { .arena = cx->arena };
+	for (uint32_t i = 0; i < n->nin; i++)
+		sb_printf(&b, "%s%s", i ? ", " : "", n->in[i] ? type_str(cx, n->in[i]->type) : "None");
+	struct diag *d = error(cx, n->span, E_SHAPE, "%s: the shapes of %s do not match",
+	                       op_label(cx, n), b.s);
+	note(cx, d, n->span, "they must be %s", core);
+	return false;
+}
+
+/* One "(m,k)" of the text, its letters into `letters`; the text after it and its comma. */
+static const char *core_group(const char *s, char letters[MAX_RANK], uint32_t *count)
+{
+	*count = 0;
+	for (s++; *s != ')'; s++)
+		if (*s != ',')
+			letters[(*count)++] = *s;
+	return s[1] == ',' ? s + 2 : s + 1;
+}
+
+/* Applies `core` to the inputs, then to the results; those beside the first have dtype t. */
+static bool core_shapes(struct ctx *cx, struct node *n, const char *core, enum dtype t)
+{
+	dim of[128] = { 0 };
+	char letters[MAX_RANK];
+	uint32_t rank;
+	const char *s = core;
+	for (uint32_t i = 0; *s == '('; i++) {
+		s = core_group(s, letters, &rank);
+		if (i >= n->nin || !n->in[i])
+			continue;
+		if (!want_rank(cx, n, i, rank))
+			return false;
+		for (uint32_t k = 0; k < rank; k++) {
+			dim *d = &of[(int)letters[k] & 127];
+			if (!*d)
+				*d = n->in[i]->type.dims[k];
+			else if (!dim_unify(cx, *d, n->in[i]->type.dims[k], n->span))
+				return mismatch(cx, n, core);
+		}
+	}
+	s += 2; /* -> */
+	for (uint32_t i = 0; *s == '(' && i < n->nout; i++) {
+		s = core_group(s, letters, &rank);
+		dim *d = new_dims(cx, rank);
+		for (uint32_t k = 0; k < rank; k++) {
+			dim a = of['m'], b = of['n'];
+			d[k] = letters[k] == '<' ? dim_min(cx, a, b)
+			                         : dim_find(cx, of[(int)letters[k] & 127]);
+		}
+		set_type(n, i, i ? t : dtype0(n), rank, d);
+	}
+	return true;
+}
+
+bool sh_core(struct ctx *cx, struct node *n)
+{
+	return core_shapes(cx, n, n->op->core, dtype0(n));
+}
+
+/* --- products --- */
+
+bool sh_matmul(struct ctx *cx, struct node *n)
+{
+	const struct type *a = &n->in[0]->type, *b = &n->in[1]->type;
+	if (!a->rank || !b->rank) {
+		error(cx, n->span, E_RANK, "%s: %s has no dims; use * for products with a number",
+		      n->op->name, type_str(cx, a->rank ? *b : *a));
+		return false;
+	}
+	dim inner = b->dims[b->rank > 1 ? b->rank - 2 : 0];
+	if (!dim_unify(cx, a->dims[a->rank - 1], inner, n->span)) {
+		error(cx, n->span, E_SHAPE, "%s: %s and %s do not match: %s is not %s", n->op->name,
+		      type_str(cx, *a), type_str(cx, *b), dim_str(cx, a->dims[a->rank - 1]),
+		      dim_str(cx, inner));
+		return false;
+	}
+	struct value batch[2] = { 0 }, *v[2] = { &batch[0], &batch[1] };
+	batch[0].type = (struct type){ a->dtype, a->rank > 2 ? a->rank - 2 : 0, a->dims };
+	batch[1].type = (struct type){ b->dtype, b->rank > 2 ? b->rank - 2 : 0, b->dims };
+	uint32_t rank = batch[0].type.rank > batch[1].type.rank ? batch[0].type.rank
+	                                                        : batch[1].type.rank;
+	dim *d = new_dims(cx, rank + 2);
+	if (!broadcast_dims(cx, n, v, 2, d, rank))
+		return false;
+	if (a->rank > 1)
+		d[rank++] = a->dims[a->rank - 2];
+	if (b->rank > 1)
+		d[rank++] = b->dims[b->rank - 1];
+	return set_dims(n, rank, d);
+}
+
+bool sh_dot(struct ctx *cx, struct node *n)
+{
+	for (uint32_t i = 0; i < 2; i++) {
+		if (n->in[i]->type.rank <= 2)
+			continue;
+		error(cx, n->span, E_RANK, "%s: expected a vector or a matrix, got %s; use @",
+		      n->op->name, type_str(cx, n->in[i]->type));
+		return false;
+	}
+	return sh_matmul(cx, n);
+}
+
+/* As NumPy's kron: the shapes are aligned on the right and multiplied. */
+bool sh_kron(struct ctx *cx, struct node *n)
+{
+	const struct type *a = &n->in[0]->type, *b = &n->in[1]->type;
+	uint32_t rank = a->rank > b->rank ? a->rank : b->rank;
+	dim *d = new_dims(cx, rank);
+	for (uint32_t i = 0; i < rank; i++) {
+		uint32_t ka = i + a->rank, kb = i + b->rank; /* counted from the right */
+		d[i] = ka < rank ? b->dims[kb - rank]
+		       : kb < rank
+		               ? a->dims[ka - rank]
+		               : dim_mul(cx, a->dims[ka - rank], b->dims[kb - rank]);
+	}
+	return set_dims(n, rank, d);
+}
+
+bool sh_blockdiagonal(struct ctx *cx, struct node *n)
+{
+	dim *d = new_dims(cx, 2);
+	d[0] = d[1] = dim_const(cx, 0);
+	for (uint32_t i = 0; i < n->nin; i++) {
+		if (!want_rank(cx, n, i, 2))
+			return false;
+		d[0] = dim_add(cx, d[0], n->in[i]->type.dims[0]);
+		d[1] = dim_add(cx, d[1], n->in[i]->type.dims[1]);
+	}
+	return set_dims(n, 2, d);
+}
+
+/* --- decompositions: '<' is the smaller of m and n --- */
+
+static bool is_mode(struct ctx *cx, struct node *n, const char *mode)
+{
+	return !strcmp(prop_str(cx, n, "mode"), mode);
+}
+
+uint32_t nr_qr(struct ctx *cx, struct node *n)
+{
+	uint32_t count = is_mode(cx, n, "r") ? 1 : is_mode(cx, n, "raw") ? 3 : 2;
+	return count + prop_bool(cx, n, "pivoting");
+}
+
+bool sh_qr(struct ctx *cx, struct node *n)
+{
+	const char *core = "(m,n)->(m,m),(m,n)";
+	if (is_mode(cx, n, "economic") || is_mode(cx, n, "reduced"))
+		core = "(m,n)->(m,<),(<,n)";
+	else if (is_mode(cx, n, "r"))
+		core = "(m,n)->(m,n)";
+	else if (is_mode(cx, n, "raw"))
+		core = "(m,n)->(m,m),(<),(m,n)";
+	if (!core_shapes(cx, n, core, dtype0(n)))
+		return false;
+	if (prop_bool(cx, n, "pivoting"))
+		set_type(n, n->nout - 1u, DT_INT32, 1, &n->in[0]->type.dims[1]);
+	return true;
+}
+
+uint32_t nr_svd(struct ctx *cx, struct node *n)
+{
+	return prop_bool(cx, n, "compute_uv") ? 3 : 1;
+}
+
+static enum dtype real_of(enum dtype t)
+{
+	return t == DT_COMPLEX64 ? DT_FLOAT32 : t == DT_COMPLEX128 ? DT_FLOAT64 : t;
+}
+
+bool sh_svd(struct ctx *cx, struct node *n)
+{
+	enum dtype t = dtype0(n);
+	if (!prop_bool(cx, n, "compute_uv")) {
+		n->out[0]->type.dtype = (uint8_t)real_of(t);
+		return core_shapes(cx, n, "(m,n)->(<)", t);
+	}
+	bool full = prop_bool(cx, n, "full_matrices");
+	if (!core_shapes(cx, n, full ? "(m,n)->(m,m),(<),(n,n)" : "(m,n)->(m,<),(<),(<,n)", t))
+		return false;
+	n->out[1]->type.dtype = (uint8_t)real_of(t);
+	return true;
+}
+
+uint32_t nr_lu(struct ctx *cx, struct node *n)
+{
+	return prop_bool(cx, n, "permute_l") ? 2 : 3;
+}
+
+bool sh_lu(struct ctx *cx, struct node *n)
+{
+	enum dtype t = dtype0(n);
+	if (prop_bool(cx, n, "permute_l"))
+		return core_shapes(cx, n, "(m,m)->(m,m),(m,m)", t);
+	bool indices = prop_bool(cx, n, "p_indices");
+	if (!core_shapes(cx, n, indices ? "(m,m)->(m),(m,m),(m,m)" : "(m,m)->(m,m),(m,m),(m,m)", t))
+		return false;
+	n->out[0]->type.dtype = (uint8_t)(indices ? DT_INT32 : real_of(t));
+	return true;
+}
+
+bool sh_lufactor(struct ctx *cx, struct node *n)
+{
+	return core_shapes(cx, n, "(m,m)->(m,m),(m)", DT_INT32);
+}
+
+bool sh_eigh(struct ctx *cx, struct node *n)
+{
+	n->out[0]->type.dtype = (uint8_t)real_of(dtype0(n));
+	return core_shapes(cx, n, "(m,m),(m,m)->(m),(m,m)", dtype0(n));
+}
+
+bool sh_eigvalsh(struct ctx *cx, struct node *n)
+{
+	n->out[0]->type.dtype = (uint8_t)real_of(dtype0(n));
+	return core_shapes(cx, n, "(m,m),(m,m)->(m)", dtype0(n));
+}
+
+bool sh_solve(struct ctx *cx, struct node *n)
+{
+	bool vector = prop_int(cx, n, "b_ndim") == 1;
+	return core_shapes(cx, n, vector ? "(m,m),(m)->(m)" : "(m,m),(m,k)->(m,k)", dtype0(n));
+}
+
+/* --- Blockwise: the core op on the last dims, the others broadcast --- */
+
+/* Ranks of the core inputs, from the signature; false: reported. */
+static bool core_ranks(struct ctx *cx, struct node *n, uint32_t *ranks)
+{
+	const struct opref *ref = prop(cx, n, "core_op")->u.op;
+	const char *s = prop_str(cx, n, "signature");
+	if (!s && ref->op)
+		s = ref->op->core;
+	for (uint32_t i = 0; s && i < n->nin; i++) {
+		if (*s != '(')
+			break;
+		ranks[i] = 0;
+		for (s++; *s && *s != ')'; s++)
+			ranks[i] += *s != ',' && *s != ' ';
+		if (*s == ')' && i + 1 == n->nin && s[1] == '-')
+			return true;
+		s += *s == ')';
+		s += *s == ',';
+	}
+	error(cx, n->span, E_PROPERTY, "%s: the signature has to say the shapes of %d argument%s",
+	      n->op->name, n->nin, n->nin == 1 ? "" : "s");
+	return false;
+}
+
+/* A node of the core op on values that have only the core dims. */
+static struct node *core_node(struct ctx *cx, struct node *n, const uint32_t *ranks)
+{
+	const struct opref *ref = prop(cx, n, "core_op")->u.op;
+	struct node *c = new(cx->arena, struct node);
+	c->op = ref->op;
+	c->props = ref->props;
+	c->span = n->span;
+	c->nin = n->nin;
+	c->in = new_array(cx->arena, struct value *, n->nin);
+	for (uint32_t i = 0; i < n->nin; i++) {
+		const struct type *t = &n->in[i]->type;
+		if (t->rank < ranks[i]) {
+			want_rank(cx, n, i, ranks[i]);
+			return NULL;
+		}
+		c->in[i] = new(cx->arena, struct value);
+		c->in[i]->type = (struct type){ t->dtype, (uint8_t)ranks[i],
+			                        t->dims + (t->rank - ranks[i]) };
+	}
+	c->nout = (uint16_t)op_results(cx, c);
+	c->out = new_array(cx->arena, struct value *, c->nout + 1u);
+	for (uint32_t i = 0; i < c->nout; i++)
+		c->out[i] = new(cx->arena, struct value);
+	return c->nout && infer_node(cx, c) ? c : NULL;
+}
+
+static struct node *infer_core(struct ctx *cx, struct node *n)
+{
+	const struct opref *ref = prop(cx, n, "core_op")->u.op;
+	uint32_t *ranks = new_array(cx->arena, uint32_t, n->nin);
+	if (ref->op)
+		return core_ranks(cx, n, ranks) ? core_node(cx, n, ranks) : NULL;
+	error(cx, n->span, E_UNSUPPORTED, "%s: the core must be an op, not a fn", n->op->name);
+	return NULL;
+}
+
+uint32_t nr_blockwise(struct ctx *cx, struct node *n)
+{
+	const struct node *c = infer_core(cx, n);
+	return c ? c->nout : 0;
+}
+
+bool sh_blockwise(struct ctx *cx, struct node *n)
+{
+	const struct node *c = infer_core(cx, n);
+	if (!c)
+		return false;
+	struct value **batch = new_array(cx->arena, struct value *, n->nin);
+	uint32_t rank = 0;
+	for (uint32_t i = 0; i < n->nin; i++) {
+		const struct type *t = &n->in[i]->type;
+		batch[i] = new(cx->arena, struct value);
+		batch[i]->type = (struct type){ t->dtype, t->rank - c->in[i]->type.rank, t->dims };
+		rank = batch[i]->type.rank > rank ? batch[i]->type.rank : rank;
+	}
+	dim *b = new_dims(cx, rank);
+	if (!broadcast_dims(cx, n, batch, n->nin, b, rank))
+		return false;
+	for (uint32_t i = 0; i < n->nout && i < c->nout; i++) {
+		const struct type *t = &c->out[i]->type;
+		dim *d = new_dims(cx, rank + t->rank);
+		for (uint32_t k = 0; k < rank; k++)
+			d[k] = b[k];
+		for (uint32_t k = 0; k < t->rank; k++) {
+			/* a size of the core result is one of the result */
+			struct dim_view v = dim_view(cx, t->dims[k]);
+			bool own = v.form == DIM_ATOM && v.source == c->out[i];
+			d[rank + k] = own ? dim_fresh(cx, SOURCE_SIZE, n->out[i], rank + k)
+			                  : t->dims[k];
+		}
+		set_type(n, i, (enum dtype)t->dtype, rank + t->rank, d);
+	}
+	return true;
+}
