@@ -22,6 +22,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
 
 #define PTGC_VERSION "0.1.0"
 
@@ -112,6 +115,9 @@ const char *ptgc_messages(const struct ptgc_result *r, bool colour);
 const char *ptgc_explain(const char *code);
 const char *ptgc_version(void);
 
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

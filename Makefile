@@ -1,0 +1,232 @@
+# ptgc: .ptg text -> ONNX models.
+#
+#   make            the command, the static and the shared library, in build/
+#   make demo       set up, build, compile an exported model and run it on ONNX Runtime
+#   make check      set up, build, all tests; the last line counts them
+#   make help       the other targets
+#
+# V=1 shows the commands; B=dir builds elsewhere; SAN=address,undefined builds with sanitizers.
+
+ifeq ($(filter grouped-target,$(.FEATURES)),)
+$(error this Makefile needs GNU make 4.3 or newer; this is $(MAKE_VERSION))
+endif
+MAKEFLAGS += --no-builtin-rules --no-builtin-variables
+ifeq ($(filter -j%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
+endif
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.DEFAULT_GOAL := all
+
+B := build
+G := $(B)/gen
+VERSION := $(shell sed -n 's/^\#define PTGC_VERSION "\(.*\)"/\1/p' src/ptgc.h)
+SOVERSION := $(firstword $(subst ., ,$(VERSION)))
+PREFIX ?= /usr/local
+BINDIR = $(PREFIX)/bin
+LIBDIR = $(PREFIX)/lib
+INCLUDEDIR = $(PREFIX)/include
+DATADIR = $(PREFIX)/share
+
+CC = gcc
+AR = ar
+OBJCOPY = objcopy
+INSTALL = install
+SAN =
+CFLAGS = -O2 -g
+WERROR = -Werror
+WARNINGS = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings $(WERROR)
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -Isrc -I$(G) -fPIC -fvisibility=hidden $(SAN_FLAGS) \
+	$(PROTOBUF_C_CFLAGS) $(CFLAGS)
+SAN_FLAGS = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+ALL_LDFLAGS = $(SAN_FLAGS) $(LDFLAGS)
+LIBS = $(PROTOBUF_C_LIBS) -lm
+
+# What the machine has; made again with what is missing installed for the goals that promise that.
+SETUP_GOALS := demo check check-update check-asan check-valgrind bench venv
+SETUP := $(if $(filter $(SETUP_GOALS),$(MAKECMDGOALS)),install,find)
+NO_BUILD := clean help format uninstall
+ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
+ifeq ($(findstring n,$(firstword -$(MAKEFLAGS))),)
+include $(G)/config.mk
+endif
+endif
+$(G)/config.mk: tools/setup.sh
+	$(Q)mkdir -p $(@D) && tools/setup.sh $(SETUP) >$@
+
+V = 0
+Q = $(if $(filter 1,$(V)),,@)
+say = $(if $(filter 1,$(V)),,@printf '  %-8s%s\n' '$(1)' '$(2)';)
+
+# --- sources: whatever lies in these folders ---
+
+SRC := $(sort $(wildcard src/*.c src/lower/*.c src/emit/*.c))
+GEN := $(patsubst grammar/%.y,$(G)/%.tab.c,$(wildcard grammar/*.y)) \
+	$(patsubst grammar/%.l,$(G)/%.lex.c,$(wildcard grammar/*.l)) \
+	$(patsubst proto/%.proto,$(G)/%.pb-c.c,$(wildcard proto/*.proto)) $(G)/lib.c
+GEN_H := $(patsubst %.tab.c,%.tab.h,$(filter %.tab.c,$(GEN))) \
+	$(patsubst %.lex.c,%.lex.h,$(filter %.lex.c,$(GEN))) \
+	$(patsubst %.pb-c.c,%.pb-c.h,$(filter %.pb-c.c,$(GEN)))
+OBJ := $(SRC:src/%.c=$(B)/obj/%.o) $(GEN:$(G)/%.c=$(B)/obj/gen/%.o)
+CORE := $(filter-out $(B)/obj/main.o,$(OBJ))
+UNIT := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
+PTG_LIB := $(sort $(wildcard lib/*.ptg))
+PTG_TESTS = $(sort $(wildcard tests/*/*.ptg tests/*/*/*.ptg examples/*.ptg lib/*.ptg))
+
+
+.PHONY: all lib help
+all: $(B)/ptgc lib
+lib: $(B)/libptgc.a $(B)/libptgc.so
+
+# A change of the flags or of the list of sources rebuilds, as a change of a source does.
+BUILD_FLAGS = $(CC) $(ALL_CFLAGS) $(WARNINGS) $(ALL_LDFLAGS)
+ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
+$(shell mkdir -p $(B))
+ifneq ($(strip $(file <$(B)/flags)),$(strip $(BUILD_FLAGS)))
+$(file >$(B)/flags,$(strip $(BUILD_FLAGS)))
+endif
+ifneq ($(strip $(file <$(B)/objects)),$(strip $(OBJ)))
+$(file >$(B)/objects,$(strip $(OBJ)))
+endif
+endif
+$(B)/flags $(B)/objects:
+
+$(B)/ptgc: $(OBJ) $(B)/objects
+	$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $(OBJ) $(LIBS)
+
+# One object with nothing but ptgc_* to be seen: a program may have an error() or emit() of its own.
+$(B)/libptgc.o: $(CORE) $(B)/objects
+	$(Q)$(CC) -nostdlib -r -o $@ $(CORE) && $(OBJCOPY) --localize-hidden $@
+
+$(B)/libptgc.a: $(B)/libptgc.o
+	$(call say,AR,$@)rm -f $@ && $(AR) rcs $@ $<
+
+$(B)/libptgc.so.$(SOVERSION): $(CORE) $(B)/objects
+	$(call say,LD,$@)$(CC) -shared -Wl,-soname,libptgc.so.$(SOVERSION) -Wl,-z,defs \
+		$(ALL_LDFLAGS) -o $@ $(CORE) $(LIBS)
+
+$(B)/libptgc.so: $(B)/libptgc.so.$(SOVERSION)
+	$(Q)ln -sf $(<F) $@
+
+$(B)/obj/%.o: src/%.c $(B)/flags | $(GEN_H)
+	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(WARNINGS) -MMD -MP -c -o $@ $<
+
+$(B)/obj/gen/%.o: $(G)/%.c $(B)/flags | $(GEN_H)
+	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -std=gnu11 -w -MMD -MP -c -o $@ $<
+
+# --- generated sources ---
+
+$(G)/%.tab.c $(G)/%.tab.h &: grammar/%.y
+	$(call say,BISON,$<)mkdir -p $(@D) && bison -Wall -Werror --file-prefix-map=$(G)/= \
+		--header=$(G)/$*.tab.h -o $(G)/$*.tab.c $<
+
+$(G)/%.lex.c $(G)/%.lex.h &: grammar/%.l
+	$(call say,FLEX,$<)mkdir -p $(@D) && flex --header-file=$(G)/$*.lex.h -o $(G)/$*.lex.c $<
+
+$(G)/%.pb-c.c $(G)/%.pb-c.h &: proto/%.proto
+	$(call say,PROTOC,$<)mkdir -p $(@D) && protoc-c --proto_path=proto --c_out=$(G) $<
+
+$(G)/lib.c: tools/embed.sh lib $(PTG_LIB)
+	$(call say,EMBED,$@)mkdir -p $(@D) && tools/embed.sh $(PTG_LIB) >$@
+
+# --- tests: tests/check.sh runs the layers and adds them up ---
+
+.PHONY: demo check check-update check-asan check-valgrind fuzz bench venv unit
+PYTHON = .venv/bin/python
+LAYERS = unit golden cli examples python
+TEST_ENV = B=$(B) PTGC=$(B)/ptgc PYTHON=$(PYTHON) CC='$(CC)'
+ASAN = B=$(B)/asan SAN=address,undefined CFLAGS='-O1 -g'
+
+$(B)/cmocka.ok: tools/setup.sh
+	$(Q)mkdir -p $(@D) && tools/setup.sh tests && touch $@
+
+# Where a Python is missing, the tests that need it fail, with a line that says so.
+venv:
+	$(Q)tools/setup.sh python || true
+unit: $(UNIT)
+
+# The sanitized build comes after the plain one, so that a compile error is told once.
+check: all unit venv
+	$(Q)$(MAKE) --no-print-directory $(ASAN) SETUP=find $(B)/asan/ptgc unit
+	$(Q)$(TEST_ENV) tests/check.sh $(LAYERS) asan
+
+check-asan: $(G)/config.mk
+	$(Q)$(MAKE) --no-print-directory $(ASAN) SETUP=find $(B)/asan/ptgc unit
+	$(Q)$(TEST_ENV) tests/check.sh asan
+
+check-valgrind: all unit
+	$(Q)$(TEST_ENV) WRAP='valgrind -q --error-exitcode=99 --leak-check=full' \
+		tests/check.sh unit golden
+
+check-update: all venv
+	$(Q)$(TEST_ENV) tests/run.sh -u
+
+$(B)/unit/%: tests/unit/%.c $(CORE) $(B)/flags $(B)/objects | $(B)/cmocka.ok
+	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(WARNINGS) -MMD -MP $(ALL_LDFLAGS) \
+		-o $@ $< $(CORE) -lcmocka $(LIBS)
+
+demo: all venv
+	$(Q)$(TEST_ENV) examples/demo.sh
+
+bench: all venv
+	$(Q)$(TEST_ENV) bench/run.sh
+
+# FUZZ_TIME seconds from the seeds; crashing inputs are kept in build/fuzz.
+FUZZ_TIME = 60
+fuzz: $(B)/fuzz/run
+	$(Q)tools/fuzz.sh $< $(B)/fuzz $(FUZZ_TIME) $(PTG_TESTS)
+
+$(B)/fuzz/run: tests/fuzz/fuzz.c tools/fuzz.sh FORCE
+	$(Q)mkdir -p $(@D) && tools/fuzz.sh build $@
+FORCE:
+.PHONY: FORCE
+
+# --- the rest ---
+
+.PHONY: install uninstall clean format doc
+$(B)/ptgc.pc: ptgc.pc.in src/ptgc.h FORCE
+	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
+		-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' -e 's|@VERSION@|$(VERSION)|' $< >$@
+
+INSTALLED = $(BINDIR)/ptgc $(INCLUDEDIR)/ptgc.h $(LIBDIR)/libptgc.a \
+	$(LIBDIR)/libptgc.so.$(VERSION) $(LIBDIR)/libptgc.so.$(SOVERSION) $(LIBDIR)/libptgc.so \
+	$(LIBDIR)/pkgconfig/ptgc.pc $(DATADIR)/man/man1/ptgc.1 $(DATADIR)/ptgc/ptg.mk
+
+install: all $(B)/ptgc.pc
+	$(call say,INSTALL,$(DESTDIR)$(PREFIX))$(INSTALL) -d $(sort $(dir $(INSTALLED:%=$(DESTDIR)%)))
+	$(Q)$(INSTALL) -m 755 $(B)/ptgc $(DESTDIR)$(BINDIR)/ptgc
+	$(Q)$(INSTALL) -m 644 src/ptgc.h $(DESTDIR)$(INCLUDEDIR)/ptgc.h
+	$(Q)$(INSTALL) -m 644 $(B)/libptgc.a $(DESTDIR)$(LIBDIR)/libptgc.a
+	$(Q)$(INSTALL) -m 755 $(B)/libptgc.so $(DESTDIR)$(LIBDIR)/libptgc.so.$(VERSION)
+	$(Q)ln -sf libptgc.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libptgc.so.$(SOVERSION)
+	$(Q)ln -sf libptgc.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libptgc.so
+	$(Q)$(INSTALL) -m 644 $(B)/ptgc.pc $(DESTDIR)$(LIBDIR)/pkgconfig/ptgc.pc
+	$(Q)$(INSTALL) -m 644 doc/ptgc.1 $(DESTDIR)$(DATADIR)/man/man1/ptgc.1
+	$(Q)$(INSTALL) -m 644 examples/ptg.mk $(DESTDIR)$(DATADIR)/ptgc/ptg.mk
+
+uninstall:
+	rm -f $(INSTALLED:%=$(DESTDIR)%)
+
+clean:
+	rm -rf $(B)
+
+format:
+	clang-format -i src/*.[ch] src/lower/*.[ch] src/emit/*.[ch] tests/unit/*.c tests/fuzz/*.c
+
+doc: $(B)/ptgc
+	$(call say,DOC,doc/ops.md)$(B)/ptgc --ops=markdown >$(B)/ops.md && cp $(B)/ops.md doc/ops.md
+
+help:
+	@printf '%s\n' 'make                build/ptgc, build/libptgc.a, build/libptgc.so' \
+	'make demo           set up, build, run an exported model on ONNX Runtime' \
+	'make check          set up, build, run all tests, also under ASan and UBSan' \
+	'make check-update   rewrite the expected outputs of the golden and command line tests' \
+	'make check-asan     unit, golden and command line tests under ASan and UBSan alone' \
+	'make check-valgrind unit and golden tests under valgrind' \
+	'make fuzz           fuzz the compiler for FUZZ_TIME seconds (default 60)' \
+	'make bench          benchmarks beside other tools' \
+	'make install        to DESTDIR/PREFIX (default /usr/local); make uninstall' \
+	'make format         clang-format; make doc: doc/ops.md; make clean: rm -r build' \
+	'V=1 shows commands, B=dir builds elsewhere, WERROR= lets warnings pass'
+
+-include $(OBJ:.o=.d) $(UNIT:=.d)

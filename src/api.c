@@ -1,0 +1,443 @@
+/*
+ * api.c: the pipeline, and the functions of ptgc.h.
+ * In: a text or a descriptor to read it from, and options. Out: a graph or a text, then the bytes
+ * of the model, with all diagnostics. Running out of memory anywhere below comes back to compile()
+ * or compile_emit(), and here only.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "all.h"
+
+#define OUT_OF_MEMORY "out of memory"
+
+/* --- the pipeline --- */
+
+static bool fail(struct ctx *cx, struct job *job)
+{
+	const char *why = strerror(errno);
+	job->failure = arena_printf(cx->arena, "%s: %s", job->path ? job->path : job->name, why);
+	return false;
+}
+
+static bool read_fd(struct ctx *cx, struct job *job, int fd)
+{
+	size_t cap = (size_t)64 << 10, len = 0;
+	char *at = arena_alloc(cx->arena, cap);
+	for (;;) {
+		if (len == cap) {
+			at = arena_grow(cx->arena, at, cap, 2 * cap);
+			cap *= 2;
+		}
+		ssize_t n = read(fd, at + len, cap - len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return fail(cx, job);
+		if (!n)
+			break;
+		len += (size_t)n;
+	}
+	job->text = at;
+	job->len = len;
+	return true;
+}
+
+static const char *folder_of(struct ctx *cx, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	if (!slash)
+		return ".";
+	return arena_strdup(cx->arena, path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+static bool read_input(struct ctx *cx, struct job *job)
+{
+	if (!job->path)
+		return read_fd(cx, job, job->fd);
+	if (!job->name)
+		job->name = job->path;
+	if (!job->dir)
+		job->dir = folder_of(cx, job->path);
+	job->fd = open(job->path, O_RDONLY | O_CLOEXEC); /* closed by compile() */
+	return job->fd < 0 ? fail(cx, job) : read_fd(cx, job, job->fd);
+}
+
+/* The syntax of the text is not needed once there is a graph. */
+static void free_syntax(struct ctx *cx, struct graph *g)
+{
+	g->file = NULL;
+	arena_free(cx->scratch);
+	cx->scratch = arena_new(&cx->oom);
+	if (!cx->scratch)
+		longjmp(cx->oom, 1);
+}
+
+static struct graph *typed(struct ctx *cx, struct job *job, struct file *f)
+{
+	struct graph *g = elaborate(cx, f);
+	if (!g || cx->errors)
+		return NULL;
+	if (job->stage == STAGE_TYPED)
+		dump_graph(cx, g, &job->text_out);
+	free_syntax(cx, g);
+	return g;
+}
+
+static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
+{
+	g = lower(cx, g);
+	if (!g || cx->errors)
+		return;
+	rewrite(cx, g);
+	verify(cx, g);
+	if (cx->errors)
+		return;
+	if (job->stage == STAGE_LOWERED)
+		dump_graph(cx, g, &job->text_out);
+	else if (job->stage == STAGE_ONNX)
+		dump_onnx_text(cx, g, &job->text_out);
+	job->graph = g;
+}
+
+static void run(struct ctx *cx, struct job *job)
+{
+	if (job->stage == STAGE_READ) {
+		dump_model(cx, job->text, job->len, &job->text_out);
+		return;
+	}
+	if (job->stage == STAGE_OPS || job->stage == STAGE_OPS_MARKDOWN) {
+		op_list(&job->text_out, job->stage == STAGE_OPS_MARKDOWN);
+		return;
+	}
+	ops_init(cx);
+	struct source *src = source_add(cx, job->name, job->dir, job->text, job->len);
+	if (!src)
+		return;
+	if (job->stage == STAGE_FORMAT) {
+		job->text_out.s = format(cx, src, &job->text_out.len);
+		return;
+	}
+	struct file *f = parse(cx, src);
+	if (cx->errors)
+		return;
+	if (job->stage == STAGE_AST) {
+		dump_ast(cx, f, &job->text_out);
+		return;
+	}
+	struct graph *g = typed(cx, job, f);
+	if (g && job->stage != STAGE_TYPED)
+		lowered_graph(cx, job, g);
+}
+
+static enum ptgc_status compile_(struct ctx *cx, struct job *job)
+{
+	if (setjmp(cx->oom)) {
+		job->failure = OUT_OF_MEMORY;
+		return PTGC_FAILED;
+	}
+	job->text_out.arena = cx->arena;
+	bool needs_input = job->stage < STAGE_OPS;
+	if (needs_input && !job->text && !read_input(cx, job))
+		return PTGC_FAILED;
+	run(cx, job);
+	return cx->errors ? PTGC_REJECTED : PTGC_OK;
+}
+
+enum ptgc_status compile(struct ctx *cx, struct job *job)
+{
+	enum ptgc_status status = compile_(cx, job);
+	if (job->path && job->fd >= 0)
+		close(job->fd);
+	return status;
+}
+
+enum ptgc_status compile_emit(struct ctx *cx, struct job *job, struct sink *out,
+                              struct sink *external)
+{
+	if (setjmp(cx->oom)) {
+		job->failure = OUT_OF_MEMORY;
+		return PTGC_FAILED;
+	}
+	if (job->stage != STAGE_MODEL)
+		out->write(out, job->text_out.s, job->text_out.len);
+	else
+		emit_model(cx, job->graph, out, external);
+	if (cx->errors)
+		return PTGC_REJECTED;
+	return out->error || (external && external->error) ? PTGC_FAILED : PTGC_OK;
+}
+
+bool compile_flag(struct ctx *cx, const char *flag)
+{
+	if (flag[0] == 'W')
+		return diag_option(cx, flag + 1);
+	if (flag[0] != 'f')
+		return false;
+	bool on = strncmp(flag + 1, "no-", 3) != 0;
+	const char *name = flag + (on ? 1 : 4);
+	if (strcmp(name, "check-dims"))
+		return rewrite_option(cx, name, on);
+	cx->opt.check_dims = on;
+	return true;
+}
+
+/* --- ptgc.h --- */
+
+struct ptgc_result {
+	struct ctx *cx; /* NULL: there was no memory for it */
+	enum ptgc_status status;
+	struct job job;
+	struct mem_sink model, external;
+	struct ptgc_diagnostic *diagnostics;
+	size_t ndiagnostics;
+};
+
+static const char *keep(struct ctx *cx, const char *s)
+{
+	return s ? arena_strdup(cx->arena, s, strlen(s)) : NULL;
+}
+
+static const char *const *keep_list(struct ctx *cx, const char *const *list)
+{
+	size_t n = 0;
+	if (!list)
+		return NULL;
+	while (list[n])
+		n++;
+	const char **copy = new_array(cx->arena, const char *, n + 1);
+	for (size_t i = 0; i < n; i++)
+		copy[i] = keep(cx, list[i]);
+	return copy;
+}
+
+static bool check_options(struct ctx *cx, const struct ptgc_options *opt)
+{
+	const struct span nowhere = {0, 0};
+	for (const char *const *f = opt->flags; f && *f; f++)
+		if (!compile_flag(cx, *f))
+			error(cx, nowhere, E_OPTION, "unknown flag \"%s\"", *f);
+	if (opt->opset && (opt->opset < MIN_OPSET || opt->opset > MAX_OPSET))
+		error(cx, nowhere, E_OPTION, "opset %d: expected %d to %d", opt->opset, MIN_OPSET,
+		      MAX_OPSET);
+	if (opt->target != PTGC_ORT_CPU && opt->target != PTGC_ONNX)
+		error(cx, nowhere, E_OPTION, "target %d: there is no such target", (int)opt->target);
+	if (opt->ntensors && !opt->tensors)
+		error(cx, nowhere, E_OPTION, "ntensors is %zu but tensors is NULL", opt->ntensors);
+	return !cx->errors;
+}
+
+static bool set_options(struct ptgc_result *r, const struct ptgc_options *opt)
+{
+	struct ctx *cx = r->cx;
+	cx->opt.opset = opt->opset ? opt->opset : cx->opt.opset;
+	cx->opt.target = opt->target;
+	cx->opt.strip = opt->strip;
+	cx->opt.model_name = keep(cx, opt->model_name);
+	cx->opt.doc_string = keep(cx, opt->doc_string);
+	cx->opt.allow_dirs = keep_list(cx, opt->allow);
+	cx->opt.external_threshold = opt->external_threshold;
+	cx->opt.external = opt->external_threshold != 0;
+	cx->opt.external_name = keep(cx, opt->external_name);
+	cx->tensors = opt->tensors;
+	cx->ntensors = opt->ntensors;
+	r->job.name = keep(cx, opt->file_name);
+	r->job.dir = keep(cx, opt->directory);
+	return check_options(cx, opt);
+}
+
+static bool get_options(struct ptgc_result *r, const struct ptgc_options *given)
+{
+	struct ptgc_options opt = PTGC_OPTIONS_INIT;
+	if (setjmp(r->cx->oom)) {
+		r->job.failure = OUT_OF_MEMORY;
+		return false;
+	}
+	if (given && given->size < offsetof(struct ptgc_options, opset)) {
+		error(r->cx, (struct span){0, 0}, E_OPTION,
+		      "options.size is not set: start from PTGC_OPTIONS_INIT");
+		return false;
+	}
+	if (given) /* it may come from a program built with another version of this struct */
+		memcpy(&opt, given, given->size < sizeof(opt) ? given->size : sizeof(opt));
+	return set_options(r, &opt);
+}
+
+static struct ptgc_result *result_new(enum stage stage, const struct ptgc_options *options)
+{
+	struct ptgc_result *r = calloc(1, sizeof(*r));
+	if (!r)
+		return NULL;
+	r->job = (struct job){ .fd = -1, .stage = stage };
+	r->status = PTGC_FAILED;
+	r->cx = ctx_new();
+	if (!r->cx)
+		r->job.failure = OUT_OF_MEMORY;
+	else if (get_options(r, options))
+		r->status = PTGC_OK;
+	return r;
+}
+
+static struct ptgc_diagnostic diagnostic(struct ctx *cx, const struct diag *d)
+{
+	struct place at = source_place(cx, d->span.begin);
+	struct ptgc_diagnostic out = { .severity = d->severity, .code = "", .name = "" };
+	if (d->severity != PTGC_NOTE) {
+		out.code = arena_printf(cx->arena, "PTG%04d", diag_infos[d->code].number);
+		out.name = diag_infos[d->code].name;
+	}
+	out.text = d->text;
+	if (at.source) {
+		uint32_t rest = at.len - (at.col - 1 < at.len ? at.col - 1 : at.len);
+		uint32_t length = d->span.end - d->span.begin;
+		out.file = at.source->name;
+		out.line = at.line;
+		out.column = at.col;
+		out.length = length < rest ? length : rest;
+		out.source_line = at.text;
+		out.source_length = at.len;
+	}
+	return out;
+}
+
+/* The caller's text may be gone when diagnostics are asked for: their lines are kept. */
+static void keep_text(struct ctx *cx, const struct job *job)
+{
+	for (uint32_t i = 0; i < cx->sources.len; i++) {
+		struct source *s = cx->sources.at[i];
+		if (s->text >= job->text && s->text <= job->text + job->len)
+			s->text = arena_strdup(cx->arena, s->text, s->len);
+	}
+}
+
+static void collect(struct ptgc_result *r)
+{
+	struct ctx *cx = r->cx;
+	struct diag *const *list;
+	if (!cx || !cx->diags || setjmp(cx->oom))
+		return;
+	size_t n = diag_sorted(cx, &list), total = n;
+	if (!r->job.path && r->job.text)
+		keep_text(cx, &r->job);
+	for (size_t i = 0; i < n; i++)
+		for (const struct diag *d = list[i]->notes; d; d = d->next)
+			total++;
+	r->diagnostics = new_array(cx->arena, struct ptgc_diagnostic, total);
+	for (size_t i = 0; i < n; i++) {
+		r->diagnostics[r->ndiagnostics++] = diagnostic(cx, list[i]);
+		for (const struct diag *d = list[i]->notes; d; d = d->next)
+			r->diagnostics[r->ndiagnostics++] = diagnostic(cx, d);
+	}
+}
+
+static void work(struct ptgc_result *r)
+{
+	struct ctx *cx = r->cx;
+	mem_sink_init(&r->model, cx->arena);
+	mem_sink_init(&r->external, cx->arena);
+	r->status = compile(cx, &r->job);
+	if (r->status == PTGC_OK && r->job.stage == STAGE_MODEL)
+		r->status = compile_emit(cx, &r->job, &r->model.sink,
+		                         cx->opt.external_name ? &r->external.sink : NULL);
+}
+
+static struct ptgc_result *from_text(enum stage stage, const char *text, size_t len,
+                                     const struct ptgc_options *options)
+{
+	struct ptgc_result *r = result_new(stage, options);
+	if (!r)
+		return NULL;
+	r->job.name = r->job.name ? r->job.name : "<text>";
+	r->job.text = text ? text : "";
+	r->job.len = text ? len : 0;
+	if (r->status == PTGC_OK)
+		work(r);
+	collect(r);
+	return r;
+}
+
+struct ptgc_result *ptgc_compile(const char *text, size_t len, const struct ptgc_options *options)
+{
+	return from_text(STAGE_MODEL, text, len, options);
+}
+
+struct ptgc_result *ptgc_format(const char *text, size_t len, const struct ptgc_options *options)
+{
+	return from_text(STAGE_FORMAT, text, len, options);
+}
+
+struct ptgc_result *ptgc_compile_file(const char *path, const struct ptgc_options *options)
+{
+	struct ptgc_result *r = result_new(STAGE_MODEL, options);
+	if (!r)
+		return NULL;
+	r->job.path = path;
+	if (r->status == PTGC_OK)
+		work(r);
+	collect(r);
+	return r;
+}
+
+void ptgc_free(struct ptgc_result *r)
+{
+	if (r)
+		ctx_free(r->cx);
+	free(r);
+}
+
+enum ptgc_status ptgc_status(const struct ptgc_result *r)
+{
+	return r ? r->status : PTGC_FAILED;
+}
+
+const void *ptgc_model(const struct ptgc_result *r, size_t *size)
+{
+	bool text = r && r->job.stage == STAGE_FORMAT, ok = ptgc_ok(r);
+	if (size)
+		*size = !ok ? 0 : text ? r->job.text_out.len : r->model.sink.written;
+	return !ok ? NULL : text ? (const void *)r->job.text_out.s : r->model.data;
+}
+
+const void *ptgc_external(const struct ptgc_result *r, size_t *size)
+{
+	bool ok = ptgc_ok(r) && r->external.sink.written;
+	if (size)
+		*size = ok ? r->external.sink.written : 0;
+	return ok ? r->external.data : NULL;
+}
+
+size_t ptgc_diagnostic_count(const struct ptgc_result *r)
+{
+	return r ? r->ndiagnostics : 0;
+}
+
+struct ptgc_diagnostic ptgc_diagnostic(const struct ptgc_result *r, size_t i)
+{
+	return i < ptgc_diagnostic_count(r)
+	               ? r->diagnostics[i]
+	               : (struct ptgc_diagnostic){ .code = "", .name = "", .text = "" };
+}
+
+const char *ptgc_messages(const struct ptgc_result *r, bool colour)
+{
+	if (!r || !r->cx || setjmp(r->cx->oom))
+		return OUT_OF_MEMORY "\n";
+	struct strbuf out = { .arena = r->cx->arena };
+	if (r->job.failure)
+		sb_printf(&out, "error: %s\n", r->job.failure);
+	diag_render(r->cx, &out, colour);
+	return out.s;
+}
+
+const char *ptgc_explain(const char *code)
+{
+	return diag_explain(code);
+}
+
+const char *ptgc_version(void)
+{
+	return PTGC_VERSION;
+}

@@ -1,0 +1,98 @@
+#!/bin/sh
+# check.sh layer...: runs layers of tests and adds them up. The last line is "N passed, N failed".
+# Layers: unit golden cli examples python asan. A layer without a single test has failed.
+# B: folder of the build; PYTHON: the Python of .venv; both come from the Makefile.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+: "${B:=build}" "${PYTHON:=.venv/bin/python}"
+export B PYTHON PTGC="$B/ptgc"
+unset MAKEFLAGS MFLAGS MAKELEVEL
+passed=0 failed=0 table=
+mkdir -p "$B/log"
+
+unit() { # each program counts its own tests; one that dies is a failure besides
+	p=0 f=0
+	for t in "$B"/unit/test_*; do
+		case $t in *.d | *\*) continue ;; esac
+		# shellcheck disable=SC2086
+		${WRAP-} "$t" >"$B/log/unit.txt" 2>&1
+		code=$?
+		n=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test.*/\1/p' "$B/log/unit.txt")
+		m=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test.*/\1/p' "$B/log/unit.txt")
+		p=$((p + ${n:-0})) f=$((f + ${m:-0}))
+		[ "$code" = 0 ] && continue
+		cat "$B/log/unit.txt"
+		[ "${m:-0}" -gt 0 ] || f=$((f + 1))
+		echo "failed: $t (exit status $code)"
+	done
+	echo "$p passed, $f failed"
+}
+
+golden() {
+	tests/run.sh op/ bad/ fmt/
+}
+
+cli() {
+	tests/run.sh cli/
+}
+
+examples() {
+	tests/examples.sh
+}
+
+python() { # pytest's closing line, in our words
+	if ! "$PYTHON" -c 'import pytensor' 2>/dev/null; then
+		echo "the tests against PyTensor need Python 3.12 or newer and PyTensor 3.3: see tools/setup.sh"
+		echo "0 passed, 1 failed"
+		return
+	fi
+	dirs=
+	for d in tests/run python/tests; do [ -d "$d" ] && dirs="$dirs $d"; done
+	# shellcheck disable=SC2086
+	[ -z "$dirs" ] || PYTHONPATH=python "$PYTHON" -m pytest -q -n 2 --timeout=300 \
+		-p no:cacheprovider --tb=short $dirs 2>&1 | tee "$B/log/pytest.txt"
+	last=$(tail -n 1 "$B/log/pytest.txt" 2>/dev/null)
+	count() { echo "$last" | sed -n "s/.*[^0-9]\([0-9][0-9]*\) $1.*/\1/p;s/^\([0-9][0-9]*\) $1.*/\1/p" | head -n 1; }
+	p=$(count passed) f=$(count failed) e=$(count error)
+	# pytest that dies says nothing of what failed
+	case $last in *passed*in* | *failed*in* | *error*in*) ;; *) e=1 ;; esac
+	echo "${p:-0} passed, $((${f:-0} + ${e:-0})) failed"
+}
+
+layer() { # title, function
+	printf '\n== %s\n' "$1"
+	"$2" 2>&1 | tee "$B/log/$2.txt" | sed '$d'
+	line=$(tail -n 1 "$B/log/$2.txt")
+	p=$(echo "$line" | sed -n 's/^\([0-9]*\) passed, [0-9]* failed$/\1/p')
+	f=$(echo "$line" | sed -n 's/^[0-9]* passed, \([0-9]*\) failed$/\1/p')
+	note=
+	if [ -z "$p" ]; then
+		p=0 f=1 note=' (it died)'
+		echo "$line"
+	elif [ $((p + f)) = 0 ]; then
+		f=1 note=' (no test was run)'
+	fi
+	echo "$p of $((p + f))$note"
+	passed=$((passed + p)) failed=$((failed + f))
+	table="$table$(printf '%-16s %5d passed %5d failed%s' "$1" "$p" "$f" "$note")
+"
+}
+
+asan_layers() {
+	plain=$B
+	B=$plain/asan PTGC=$plain/asan/ptgc
+	export B PTGC SAN=1 ASAN_OPTIONS=exitcode=99 UBSAN_OPTIONS=print_stacktrace=1
+	mkdir -p "$B/log"
+	for l in unit golden cli; do layer "$l, sanitized" "$l"; done
+	B=$plain PTGC=$plain/ptgc
+	unset SAN
+}
+
+for l; do
+	case $l in
+	asan) asan_layers ;;
+	*) layer "$l" "$l" ;;
+	esac
+done
+printf '\n%s\n%d passed, %d failed\n' "$table" "$passed" "$failed"
+[ "$failed" = 0 ]

@@ -1,0 +1,171 @@
+#!/bin/sh
+# setup.sh: what the machine must have. Installs nothing that is already there.
+#
+#   setup.sh find       build tools: prints the make variables for them, or says what is missing
+#   setup.sh install    the same, but installs what is missing (apt; with sudo if not root)
+#   setup.sh tests      installs what the unit tests need besides
+#   setup.sh python     .venv with the packages of tests/requirements.txt (Python 3.12 or newer),
+#                       or at least with ONNX Runtime where there is only an older Python
+#
+# Messages go to standard error.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+
+say() {
+	printf 'setup: %s\n' "$*" >&2
+}
+
+have() {
+	command -v "$1" >/dev/null 2>&1
+}
+
+compiles() { # header
+	# shellcheck disable=SC2046 # words
+	printf '#include <stddef.h>\n#include <stdint.h>\n#include <stdarg.h>\n#include <setjmp.h>\n#include <%s>\n' "$1" |
+		"${CC:-gcc}" $(pkg_flags --cflags) -fsyntax-only -x c - >/dev/null 2>&1
+}
+
+pkg_flags() {
+	have pkg-config && pkg-config "$@" libprotobuf-c 2>/dev/null
+}
+
+as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	elif have sudo; then
+		sudo -E "$@"
+	else
+		say "not root, and there is no sudo to run: $*"
+		return 1
+	fi
+}
+
+apt_install() {
+	have apt-get || {
+		say "there is no apt-get here; install these by hand: $*"
+		return 1
+	}
+	say "installing: $*"
+	export DEBIAN_FRONTEND=noninteractive
+	as_root apt-get install -y -q --no-install-recommends "$@" >/dev/null 2>&1 ||
+		{ as_root apt-get update -q >/dev/null &&
+			as_root apt-get install -y -q --no-install-recommends "$@" >&2; } ||
+		{ say "apt-get could not install: $*"; return 1; }
+}
+
+missing_tools() {
+	have "${CC:-gcc}" || echo gcc
+	have ld || echo binutils
+	have bison || echo bison
+	have flex || echo flex
+	have protoc-c || echo protobuf-c-compiler
+	! have "${CC:-gcc}" || compiles protobuf-c/protobuf-c.h || echo libprotobuf-c-dev
+	! have "${CC:-gcc}" || compiles math.h || echo libc6-dev
+}
+
+missing_test_tools() {
+	compiles cmocka.h || echo libcmocka-dev
+	have pkg-config || echo pkg-config
+}
+
+config() {
+	echo '# made by tools/setup.sh'
+	echo "PROTOBUF_C_CFLAGS = $(pkg_flags --cflags)"
+	libs=$(pkg_flags --libs)
+	echo "PROTOBUF_C_LIBS = ${libs:--lprotobuf-c}"
+}
+
+find_tools() {
+	missing=$(missing_tools | tr '\n' ' ')
+	[ -z "$missing" ] && return 0
+	say "missing here, by the names of the Debian packages: $missing"
+	say "get them with: apt-get install $missing"
+	say "('make demo' and 'make check' install them by themselves)"
+	return 1
+}
+
+install_all() { # missing_x
+	missing=$($1 | tr '\n' ' ')
+	# shellcheck disable=SC2086
+	[ -z "$missing" ] || apt_install $missing || return 1
+	missing=$($1 | tr '\n' ' ')
+	[ -z "$missing" ] || { say "still missing: $missing"; return 1; }
+}
+
+# --- Python ---
+
+runs() { # python, least minor version: a pyenv shim exists but may not run
+	[ "$("$1" -c 'import sys; print(sys.version_info >= (3, int(sys.argv[1])))' "$2" \
+		2>/dev/null)" = True ]
+}
+
+candidates() {
+	echo python3.13
+	echo python3.12
+	echo python3
+	for p in "${PYENV_ROOT:-$HOME/.pyenv}"/versions/*/bin/python; do
+		[ -x "$p" ] && echo "$p"
+	done | sort -rV
+	have uv && uv python find '>=3.12' 2>/dev/null
+}
+
+find_python() { # least minor version
+	for p in $(candidates); do
+		runs "$p" "$1" && echo "$p" && return 0
+	done
+	[ "$1" -ge 12 ] && have uv && uv python install -q 3.13 >/dev/null 2>&1 &&
+		uv python find 3.13 2>/dev/null
+}
+
+make_venv() { # python
+	say "making .venv with $("$1" -V 2>&1) ($1)"
+	rm -rf .venv
+	if "$1" -c 'import ensurepip, venv' 2>/dev/null; then
+		"$1" -m venv .venv >&2 && return 0
+	fi
+	rm -rf .venv
+	if have uv && uv venv -q --seed --python "$1" .venv >&2; then
+		return 0
+	fi
+	apt_install python3-venv && "$1" -m venv .venv >&2 && return 0
+	rm -rf .venv
+	say "no virtual environment could be made with $1"
+	return 1
+}
+
+fill_venv() { # requirements file
+	cmp -s "$1" .venv/ptgc-requirements && return 0
+	say "installing Python packages in .venv (once)"
+	.venv/bin/python -m pip install -q --disable-pip-version-check -r "$1" >&2 ||
+		{ say "pip could not install the packages of $1"; return 1; }
+	cp "$1" .venv/ptgc-requirements
+}
+
+setup_python() {
+	if ! runs .venv/bin/python 12; then
+		if py=$(find_python 12) && [ -n "$py" ]; then
+			make_venv "$py" || return 1
+		elif ! runs .venv/bin/python 9; then
+			py=$(find_python 9) && [ -n "$py" ] || { apt_install python3 python3-venv && py=python3; } ||
+				return 1
+			make_venv "$py" || return 1
+		fi
+	fi
+	if runs .venv/bin/python 12; then
+		fill_venv tests/requirements.txt
+	else
+		say "no Python 3.12 or newer here: the tests against PyTensor cannot run"
+		fill_venv tests/requirements-runtime.txt
+	fi
+}
+
+case ${1-} in
+find) find_tools && config ;;
+install) install_all missing_tools && config ;;
+tests) install_all missing_test_tools ;;
+python) setup_python ;;
+*)
+	sed -n '2,9s/^# \{0,1\}//p' "$0" >&2
+	exit 2
+	;;
+esac
