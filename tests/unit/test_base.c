@@ -1,0 +1,436 @@
+/*
+ * Unit tests of the base: arenas, vectors, names, texts and places, diagnostics, dtypes, halves.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "all.h"
+
+static struct ctx *fresh_ctx(void)
+{
+	struct ctx *cx = ctx_new();
+	assert_non_null(cx);
+	if (setjmp(cx->oom))
+		fail_msg("out of memory");
+	return cx;
+}
+
+static bool all_zero(const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (p[i])
+			return false;
+	return true;
+}
+
+/* One block grown through all sizes, others between: contents stay, tails are zero. */
+static void test_arena(void **state)
+{
+	struct ctx *cx = fresh_ctx();
+	(void)state;
+	for (size_t start = 1; start < 200000; start = start * 3 + 5) {
+		size_t size = start;
+		char *p = arena_alloc(cx->arena, size);
+		assert_true(all_zero(p, size));
+		memset(p, 7, size);
+		while (size < 1000000) {
+			size_t more = size + size / 2 + 3;
+			if (size % 2)
+				memset(arena_alloc(cx->arena, size % 1000), 9, size % 1000);
+			p = arena_grow(cx->arena, p, size, more);
+			assert_int_equal((uintptr_t)p % 8, 0);
+			assert_true(p[0] == 7 && p[size - 1] == 7 &&
+				    all_zero(p + size, more - size));
+			memset(p, 7, more);
+			size = more;
+		}
+	}
+	assert_true(arena_size(cx->arena) >= 1000000);
+	assert_string_equal(arena_printf(cx->arena, "%d-%s", 5, "x"), "5-x");
+	assert_string_equal(arena_strdup(cx->arena, "abc", 2), "ab");
+	ctx_free(cx);
+}
+
+static void test_out_of_memory(void **state)
+{
+	jmp_buf oom;
+	(void)state;
+	struct arena *a = arena_new(&oom);
+	switch (setjmp(oom)) {
+	case 0:
+		arena_alloc(a, SIZE_MAX - 3);
+		fail_msg("no memory of that size exists");
+	}
+	if (!setjmp(oom)) {
+		mul_size(a, SIZE_MAX / 2, 3);
+		fail_msg("overflow");
+	}
+	arena_free(a);
+}
+
+static void test_vec_strbuf(void **state)
+{
+	struct ctx *cx = fresh_ctx();
+	vec(uint32_t) v = {0};
+	struct strbuf b = {.arena = cx->arena};
+	(void)state;
+	for (uint32_t i = 0; i < 1000000; i++)
+		*vec_push(cx->arena, &v) = i;
+	for (uint32_t i = 0; i < v.len; i++)
+		assert_int_equal(v.at[i], i);
+	/* a large vector is moved, not copied: far less than twice its size is taken */
+	assert_true(arena_size(cx->arena) < 9u << 20);
+	for (int i = 0; i < 10000; i++)
+		sb_printf(&b, "%d,", i);
+	sb_add(&b, "x", 0);
+	assert_int_equal(b.len, strlen(b.s));
+	assert_string_equal(b.s + b.len - 10, "9998,9999,");
+	ctx_free(cx);
+}
+
+static void test_intern(void **state)
+{
+	enum { N = 300000 };
+	struct ctx *cx = fresh_ctx();
+	struct sym **syms = calloc(N, sizeof(*syms));
+	char name[32];
+	(void)state;
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < N; i++) {
+			int len = snprintf(name, sizeof(name), "v%d", i);
+			struct sym *s = intern(cx, name, (size_t)len);
+			if (!round)
+				syms[i] = s;
+			assert_ptr_equal(s, syms[i]);
+			assert_string_equal(s->s, name);
+		}
+	assert_ptr_equal(intern_str(cx, "abc"), intern(cx, "abcd", 3));
+	assert_ptr_not_equal(intern(cx, "a\0b", 3), intern(cx, "a\0c", 3));
+	assert_int_equal(intern_str(cx, "float32")->dtype, DT_FLOAT32);
+	assert_int_equal(intern_str(cx, "Float32")->dtype, DT_NONE);
+	free(syms);
+	ctx_free(cx);
+}
+
+static void test_places(void **state)
+{
+	struct ctx *cx = fresh_ctx();
+	const char *one = "\xef\xbb\xbf"
+			  "a\r\nbc\n\nd",
+		   *two = "", *three = "x\n";
+	(void)state;
+	struct source *f = source_add(cx, "one", NULL, one, strlen(one));
+	struct source *g = source_add(cx, "two", NULL, two, 0);
+	struct source *h = source_add(cx, "three", NULL, three, 2);
+	assert_int_equal(f->len, 8);
+	struct place p = source_place(cx, f->base + 4);
+	assert_true(p.source == f && p.line == 2 && p.col == 2 && p.len == 2 && *p.text == 'b');
+	p = source_place(cx, f->base);
+	assert_true(p.line == 1 && p.col == 1 && p.len == 1);
+	p = source_place(cx, f->base + f->len);
+	assert_true(p.source == f && p.line == 4 && p.col == 2);
+	assert_ptr_equal(source_of(cx, (struct span){g->base, g->base}), g);
+	p = source_place(cx, h->base + 2);
+	assert_true(p.source == h && p.line == 2 && p.col == 1 && p.len == 0);
+	assert_null(source_place(cx, 0).source);
+	assert_null(source_place(cx, h->base + 3).source);
+	ctx_free(cx);
+}
+
+static void refused(const char *text, size_t len, const char *message)
+{
+	struct ctx *cx = fresh_ctx();
+	struct strbuf b = {.arena = cx->arena};
+	assert_null(source_add(cx, "f.ptg", NULL, text, len));
+	assert_int_equal(cx->errors, 1);
+	diag_render(cx, &b, false);
+	assert_non_null(strstr(b.s, message));
+	ctx_free(cx);
+}
+
+static void test_encoding(void **state)
+{
+	struct ctx *cx = fresh_ctx();
+	static const char *const bad[] = {"\x80",
+					  "\xc0\x80",
+					  "\xc3",
+					  "\xe0\x80\x80",
+					  "\xed\xa0\x80",
+					  "\xf4\x90\x80\x80",
+					  "\xf8\x88\x80\x80\x80",
+					  "\xe2\x82"};
+	const char *good = "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xef\xbf\xbd\xed\x9f\xbf";
+	char text[64];
+	(void)state;
+	assert_non_null(source_add(cx, "g", NULL, good, strlen(good)));
+	for (size_t i = 0; i < countof(bad); i++)
+		for (int pad = 0; pad < 17; pad++) {
+			snprintf(text, sizeof(text), "%.*s%sxxxxxxxxx", pad, "aaaaaaaaaaaaaaaaa",
+				 bad[i]);
+			char want[32];
+			snprintf(want, sizeof(want), "f.ptg:1:%d: error: byte 0x", pad + 1);
+			refused(text, strlen(text), want);
+		}
+	refused("ab\0c", 4, "f.ptg:1:3: error: a 0 byte");
+	refused("\xff\xfex\0", 4, "UTF-16");
+	assert_null(source_add(cx, "big", NULL, good, (size_t)1 << 31));
+	assert_int_equal(cx->errors, 1);
+	ctx_free(cx);
+}
+
+static struct span find_span(const struct source *f, const char *what)
+{
+	const char *p = strstr(f->text, what);
+	uint32_t at = f->base + (uint32_t)(p - f->text);
+	return (struct span){at, at + (uint32_t)strlen(what)};
+}
+
+static void test_render(void **state)
+{
+	struct ctx *cx = fresh_ctx();
+	struct strbuf b = {.arena = cx->arena};
+	const char *text = "graph f(x: float32[n]) {\n\t\xc3\xa9 = Sub(x, b)\n  z = x\n}\n";
+	(void)state;
+	struct source *f = source_add(cx, "f.ptg", NULL, text, strlen(text));
+	struct span sub = find_span(f, "Sub"), b_arg = find_span(f, "b)");
+	b_arg.end--;
+	warn(cx, find_span(f, "z"), W_UNUSED, "z is unused");
+	struct diag *d = error2(cx, sub, b_arg, E_SHAPE, "Sub: shapes do not %s", "broadcast");
+	note(cx, d, find_span(f, "float32"), "x comes from here");
+	note(cx, d, (struct span){0, 0}, "no place");
+	note(cx, error2(cx, sub, b_arg, E_SHAPE, "again"), sub, "lost");
+	error2(cx, find_span(f, "z"), find_span(f, "graph"), E_DTYPE, "far");
+	error(cx, (struct span){0, 0}, E_NO_GRAPH, "nowhere\x1b[1m");
+	diag_render(cx, &b, false);
+	assert_string_equal(b.s, "error: nowhere?[1m [PTG0203]\n"
+				 "f.ptg:2:7: error: Sub: shapes do not broadcast [PTG0301]\n"
+				 "    2 | \t\xc3\xa9 = Sub(x, b)\n"
+				 "      | \t    ^~~    ~\n"
+				 "f.ptg:1:12: note: x comes from here\n"
+				 "    1 | graph f(x: float32[n]) {\n"
+				 "      |            ^~~~~~~\n"
+				 "note: no place\n"
+				 "f.ptg:3:3: warning: z is unused [PTG0900, -Wunused]\n"
+				 "    3 |   z = x\n"
+				 "      |   ^\n"
+				 "f.ptg:3:3: error: far [PTG0300]\n"
+				 "    3 |   z = x\n"
+				 "      |   ^\n"
+				 "    1 | graph f(x: float32[n]) {\n"
+				 "      | ~~~~~\n");
+	assert_true(cx->errors == 3 && cx->warnings == 1);
+	b.len = 0;
+	diag_render(cx, &b, true);
+	assert_non_null(strstr(b.s, "\033[1;31merror: \033[0m"));
+	ctx_free(cx);
+}
+
+static void test_long_lines(void **state)
+{
+	struct ctx *cx = fresh_ctx();
+	char text[1001];
+	(void)state;
+	memset(text, 'a', 1000);
+	text[1000] = 0;
+	struct source *f = source_add(cx, "f.ptg", NULL, text, 1000);
+	for (uint32_t at = 0; at <= 1000; at += 50) {
+		struct strbuf b = {.arena = cx->arena};
+		cx->diags = NULL;
+		cx->diag_tail = &cx->diags;
+		error(cx, (struct span){f->base + at, f->base + 1000}, E_SYNTAX, "here");
+		diag_render(cx, &b, false);
+		const char *line = strchr(b.s, '\n') + 1, *marks = strchr(line, '\n') + 1;
+		assert_true(strcspn(line, "\n") <= 8 + 160);
+		assert_true(strcspn(marks, "\n") <= 8 + 160);
+		const char *caret = strchr(marks, '^');
+		assert_non_null(caret);
+		if (at < 1000)
+			assert_int_equal(line[caret - marks], 'a');
+	}
+	ctx_free(cx);
+}
+
+static void test_many(void **state)
+{
+	struct ctx *cx = fresh_ctx();
+	struct strbuf b = {.arena = cx->arena};
+	struct diag *const *list;
+	char text[2000];
+	(void)state;
+	memset(text, 'a', sizeof(text));
+	struct source *f = source_add(cx, "f.ptg", NULL, text, sizeof(text));
+	for (int round = 0; round < 2; round++)
+		for (uint32_t i = 0; i < 1000; i++) {
+			uint32_t at = f->base + i * 7 % 1000;
+			error(cx, (struct span){at, at + 1}, E_SYNTAX, "bad");
+		}
+	assert_int_equal(diag_sorted(cx, &list), 1000);
+	for (uint32_t i = 0; i < 1000; i++)
+		assert_int_equal(list[i]->span.begin, f->base + i);
+	diag_render(cx, &b, false);
+	assert_string_equal(b.s + b.len - 16, "980 more errors\n");
+	ctx_free(cx);
+}
+
+static void test_options(void **state)
+{
+	struct ctx *cx = fresh_ctx();
+	(void)state;
+	assert_true(diag_option(cx, "no-unused"));
+	assert_non_null(warn(cx, (struct span){0, 0}, W_UNUSED, "off"));
+	assert_true(cx->warnings == 0 && !cx->diags);
+	assert_true(diag_option(cx, "error"));
+	assert_int_equal(cx->severity[W_UNUSED], PTGC_NOTE);
+	assert_true(diag_option(cx, "unused"));
+	warn(cx, (struct span){0, 0}, W_UNUSED, "on");
+	assert_int_equal(cx->errors, 1);
+	assert_true(diag_option(cx, "no-error=unused"));
+	assert_int_equal(cx->severity[W_UNUSED], PTGC_WARNING);
+	assert_false(diag_option(cx, "no-syntax"));
+	assert_false(diag_option(cx, "unusde"));
+	assert_string_equal(diag_explain("PTG0900"), diag_infos[W_UNUSED].explain);
+	assert_null(diag_explain("PTG0001"));
+	assert_null(diag_explain("W_UNUSED"));
+	for (int i = 0; i < DIAG_COUNT; i++)
+		for (int j = 0; j < i; j++) {
+			assert_int_not_equal(diag_infos[i].number, diag_infos[j].number);
+			assert_string_not_equal(diag_infos[i].name, diag_infos[j].name);
+		}
+	ctx_free(cx);
+}
+
+static void test_did_you_mean(void **state)
+{
+	static const char *const ops[] = {"Softmax",    "Softplus", "Sum", "Sub", "Mul",
+					  "ExpandDims", "Exp",      "sum", "x",   "DimShuffle"};
+#define NEAR(name, want) assert_string_equal(did_you_mean(name, ops, countof(ops)), want)
+	(void)state;
+	NEAR("softmax", "Softmax");
+	NEAR("Sofptlus", "Softplus");
+	NEAR("Expand_dims", "ExpandDims");
+	NEAR("SUM", "Sum");
+	NEAR("Sbu", "Sub");
+	NEAR("dimshufle", "DimShuffle");
+	NEAR("X", "x");
+	assert_null(did_you_mean("q", ops, countof(ops)));
+	assert_null(did_you_mean("Convolve", ops, countof(ops)));
+	assert_null(did_you_mean("", ops, countof(ops)));
+}
+
+static void test_dtypes(void **state)
+{
+#define UP(a, b, c) assert_int_equal(dtype_upcast(DT_##a, DT_##b), DT_##c)
+	(void)state;
+	UP(INT8, UINT8, INT16);
+	UP(INT64, UINT64, FLOAT64);
+	UP(UINT32, INT8, INT64);
+	UP(BOOL, UINT8, UINT8);
+	UP(BOOL, FLOAT16, FLOAT16);
+	UP(INT16, FLOAT16, FLOAT32);
+	UP(INT8, FLOAT16, FLOAT16);
+	UP(INT32, FLOAT32, FLOAT64);
+	UP(INT32, COMPLEX64, COMPLEX128);
+	UP(INT16, COMPLEX64, COMPLEX64);
+	UP(FLOAT64, COMPLEX64, COMPLEX128);
+	UP(STRING, FLOAT64, NONE);
+	UP(NONE, FLOAT64, NONE);
+	for (enum dtype a = DT_NONE; a < DT_COUNT; a++) {
+		assert_int_equal(dtype_upcast(a, a), a);
+		for (enum dtype b = DT_NONE; b < DT_COUNT; b++)
+			assert_int_equal(dtype_upcast(a, b), dtype_upcast(b, a));
+		if (a)
+			assert_int_equal(dtype_named(dtypes[a].name), a);
+	}
+	assert_int_equal(dtype_named("float"), DT_NONE);
+	assert_int_equal(dtype_to_float(DT_INT16), DT_FLOAT32);
+	assert_int_equal(dtype_to_float(DT_BOOL), DT_FLOAT32);
+	assert_int_equal(dtype_to_float(DT_UINT32), DT_FLOAT64);
+	assert_int_equal(dtype_to_float(DT_FLOAT16), DT_FLOAT16);
+}
+
+static void test_holds_int(void **state)
+{
+	(void)state;
+	assert_true(dtype_holds_int(DT_INT8, 128, true));
+	assert_false(dtype_holds_int(DT_INT8, 128, false));
+	assert_false(dtype_holds_int(DT_UINT8, 1, true));
+	assert_true(dtype_holds_int(DT_UINT8, 0, true));
+	assert_true(dtype_holds_int(DT_INT64, (uint64_t)1 << 63, true));
+	assert_false(dtype_holds_int(DT_INT64, ((uint64_t)1 << 63) + 1, true));
+	assert_true(dtype_holds_int(DT_UINT64, UINT64_MAX, false));
+	assert_true(dtype_holds_int(DT_FLOAT32, 1 << 24, true));
+	assert_false(dtype_holds_int(DT_FLOAT32, (1 << 24) + 1, false));
+	assert_true(dtype_holds_int(DT_FLOAT32, (uint64_t)1 << 60, false));
+	assert_true(dtype_holds_int(DT_FLOAT16, 65504, false));
+	assert_false(dtype_holds_int(DT_FLOAT16, 65536, false));
+	assert_true(dtype_holds_int(DT_BOOL, 1, false));
+	assert_false(dtype_holds_int(DT_BOOL, 2, false));
+}
+
+/* The nearest half by search; ties to the even one. */
+static uint16_t nearest_half(double v)
+{
+	uint16_t low = 0, high = 0x7c00;
+	double a = fabs(v), max = half_to_double(0x7bff);
+	if (a >= max + 16)
+		return (uint16_t)(0x7c00 | (v < 0 ? 0x8000 : 0));
+	while (high - low > 1) {
+		uint16_t mid = (uint16_t)((low + high) / 2);
+		if (half_to_double(mid) <= a)
+			low = mid;
+		else
+			high = mid;
+	}
+	double above = high == 0x7c00 ? max + 32 : half_to_double(high);
+	double down = a - half_to_double(low), up = above - a;
+	uint16_t h = down < up || (down == up && !(low & 1)) ? low : high;
+	return (uint16_t)(h | (signbit(v) ? 0x8000 : 0));
+}
+
+static void test_half(void **state)
+{
+	(void)state;
+	for (uint32_t h = 0; h < 65536; h++) {
+		double v = half_to_double((uint16_t)h);
+		assert_int_equal(half_from_double(v), h);
+		if (isnan(v) || isinf(v))
+			continue;
+		double next = half_to_double((uint16_t)(h + 1)), mid = v / 2 + next / 2;
+		assert_int_equal(half_from_double(nextafter(v, 1e9)),
+				 nearest_half(nextafter(v, 1e9)));
+		if (isfinite(mid)) {
+			assert_int_equal(half_from_double(mid), nearest_half(mid));
+			double m = nextafter(mid, 1e9);
+			assert_int_equal(half_from_double(m), nearest_half(m));
+			m = nextafter(mid, -1e9);
+			assert_int_equal(half_from_double(m), nearest_half(m));
+		}
+	}
+	assert_int_equal(half_from_double(65520), 0x7c00);
+	assert_int_equal(half_from_double(65519.99), 0x7bff);
+	assert_int_equal(half_from_double(-1e300), 0xfc00);
+	assert_int_equal(half_from_double(5e-324), 0);
+	assert_int_equal(half_to_double(0x3555), half_to_double(0x3555));
+	assert_true(half_to_double(0x3c00) == 1 && half_to_double(1) == 0x1p-24);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_arena),        cmocka_unit_test(test_out_of_memory),
+		cmocka_unit_test(test_vec_strbuf),   cmocka_unit_test(test_intern),
+		cmocka_unit_test(test_places),       cmocka_unit_test(test_encoding),
+		cmocka_unit_test(test_render),       cmocka_unit_test(test_long_lines),
+		cmocka_unit_test(test_many),         cmocka_unit_test(test_options),
+		cmocka_unit_test(test_did_you_mean), cmocka_unit_test(test_dtypes),
+		cmocka_unit_test(test_holds_int),    cmocka_unit_test(test_half),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
