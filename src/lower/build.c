@@ -1,0 +1,366 @@
+/*
+ * build.c: the helpers of lowerings that make casts, shapes, slices and reductions. This is the only
+ * file that knows what differs between opsets. In and out: ONNX values; constants are folded.
+ * Must hold: dims given to reshape() and expand() are those that the result really has.
+ */
+#include <string.h>
+
+#include "low.h"
+
+/* Casts of constants up to this many elements are done here. */
+#define FOLD_LIMIT 4096
+
+/* The same data with other dims. */
+static struct value *const_reshaped(struct build *b, struct value *v, const int64_t *shape,
+                                    uint32_t rank)
+{
+	struct tensor *t = tensor_new(b->cx, (enum dtype)v->type.dtype, (int)rank, shape);
+
+	t->data = v->data->data;
+	t->splat = v->data->splat;
+	t->name = v->data->name;
+	return const_tensor(b, t);
+}
+
+static bool const_dims(struct ctx *cx, const dim *dims, uint32_t rank, int64_t *out)
+{
+	for (uint32_t i = 0; i < rank; i++)
+		if (!dim_is_const(cx, dims[i], &out[i]))
+			return false;
+	return true;
+}
+
+static void pass_known(struct value *to, const struct value *from)
+{
+	if (!to->known && to != from && is_int((enum dtype)to->type.dtype) &&
+	    is_discrete((enum dtype)from->type.dtype) && to->type.rank <= 1 &&
+	    dtypes[to->type.dtype].bits >= dtypes[from->type.dtype].bits && !to->data)
+		to->known = from->known;
+}
+
+struct value *cast(struct build *b, struct value *v, enum dtype t)
+{
+	enum dtype from = (enum dtype)v->type.dtype;
+
+	if (from == t)
+		return v;
+	if (v->data && (v->data->splat || v->data->count <= FOLD_LIMIT) && dtypes[t].size &&
+	    dtypes[from].size && t != DT_BFLOAT16 && from != DT_BFLOAT16) {
+		uint64_t n = v->data->splat && v->data->count ? 1 : v->data->count;
+		struct tensor *x = tensor_new(b->cx, t, v->data->rank, v->data->shape);
+		void *data = arena_alloc(b->cx->arena,
+		                         mul_size(b->cx->arena, n + 1, dtypes[t].size));
+		x->splat = v->data->splat;
+		x->data = data;
+		if (tensor_convert(t, data, from, v->data->data, n))
+			return const_tensor(b, x);
+	}
+	if (is_complex(from) || is_complex(t)) {
+		unsupported(b, "ONNX has no casts of complex numbers");
+		return dummy(b, type_of(t, v->type.rank, v->type.dims));
+	}
+	attr_int(b, "to", dtypes[t].onnx);
+	struct value *r = emit_(b, "Cast", v);
+	pass_known(r, v);
+	return r;
+}
+
+/* Shapes */
+
+struct value *shape_slice(struct build *b, struct value *v, int begin, int end)
+{
+	int64_t ends[MAX_RANK];
+
+	if (const_dims(b->cx, v->type.dims + begin, (uint32_t)(end - begin), ends))
+		return const_ints(b, ends, (uint32_t)(end - begin));
+	bool all = begin == 0 && end == v->type.rank;
+	struct value *r;
+	if (b->opset >= 15 && !all) {
+		if (begin)
+			attr_int(b, "start", begin);
+		if (end != v->type.rank)
+			attr_int(b, "end", end);
+		r = emit_(b, "Shape", v);
+	} else {
+		r = emit_(b, "Shape", v);
+		if (!all && end == begin + 1) {
+			r = emit_(b, "Gather", r, const_ints(b, &(int64_t){ begin }, 1));
+		} else if (!all) {
+			r = emit_(b, "Slice", r, const_ints(b, &(int64_t){ begin }, 1),
+			          const_ints(b, &(int64_t){ end }, 1));
+		}
+	}
+	if (!r->known) {
+		struct known *k = arena_alloc(b->cx->arena, sizeof(*k) + (size_t)(end - begin) * sizeof(dim));
+		k->n = (uint32_t)(end - begin);
+		memcpy(k->at, v->type.dims + begin, k->n * sizeof(dim));
+		r->known = k;
+	}
+	return r;
+}
+
+struct value *shape_of(struct build *b, struct value *v)
+{
+	return shape_slice(b, v, 0, v->type.rank);
+}
+
+struct value *scalar_of(struct build *b, struct value *v)
+{
+	return squeeze(b, v, &(int64_t){ 0 }, 1);
+}
+
+struct value *vector_of(struct build *b, struct value *v)
+{
+	return v->type.rank ? v : unsqueeze(b, v, &(int64_t){ 0 }, 1);
+}
+
+struct value *unsqueeze(struct build *b, struct value *v, const int64_t *axes, uint32_t n)
+{
+	int64_t shape[MAX_RANK] = { 0 };
+	bool put[MAX_RANK] = { false };
+	uint32_t rank = v->type.rank + n, from = 0;
+
+	if (!n)
+		return v;
+	for (uint32_t i = 0; i < n; i++)
+		put[axes[i] < 0 ? axes[i] + rank : axes[i]] = true;
+	if (v->data) {
+		for (uint32_t i = 0; i < rank; i++)
+			shape[i] = put[i] ? 1 : v->data->shape[from++];
+		return const_reshaped(b, v, shape, rank);
+	}
+	struct value *r = emit_(b, "Unsqueeze", v, const_ints(b, axes, n));
+	pass_known(r, v);
+	return r;
+}
+
+struct value *squeeze(struct build *b, struct value *v, const int64_t *axes, uint32_t n)
+{
+	int64_t shape[MAX_RANK] = { 0 };
+	bool drop[MAX_RANK] = { false };
+	uint32_t rank = 0;
+
+	if (!n)
+		return v;
+	for (uint32_t i = 0; i < n; i++)
+		drop[axes[i] < 0 ? axes[i] + v->type.rank : axes[i]] = true;
+	if (v->data) {
+		for (uint32_t i = 0; i < v->type.rank; i++)
+			if (!drop[i])
+				shape[rank++] = v->data->shape[i];
+		return const_reshaped(b, v, shape, rank);
+	}
+	struct value *r = emit_(b, "Squeeze", v, const_ints(b, axes, n));
+	if (!r->type.rank)
+		pass_known(r, v);
+	return r;
+}
+
+struct value *transpose(struct build *b, struct value *v, const int64_t *perm)
+{
+	uint32_t i = 0;
+
+	while (i < v->type.rank && perm[i] == (int64_t)i)
+		i++;
+	if (i == v->type.rank)
+		return v;
+	attr_ints(b, "perm", perm, v->type.rank);
+	return emit_(b, "Transpose", v);
+}
+
+/* If `to` is v's shape with dims of 1 added, or taken away, but not both: which axes. */
+static int ones_moved(struct ctx *cx, const dim *big, uint32_t nbig, const dim *small,
+                      uint32_t nsmall, int64_t *axes)
+{
+	uint32_t j = 0, n = 0;
+	int64_t k;
+
+	for (uint32_t i = 0; i < nbig; i++) {
+		if (j < nsmall && dim_eq(cx, big[i], small[j]))
+			j++;
+		else if (dim_is_const(cx, big[i], &k) && k == 1)
+			axes[n++] = i;
+		else
+			return -1;
+	}
+	return j == nsmall ? (int)n : -1;
+}
+
+/* A Reshape without reading shapes: constants, 0 (the same axis of v) and one -1. NULL: not possible. */
+static struct value *reshape_static(struct build *b, struct value *v, const dim *dims, uint32_t rank)
+{
+	int64_t shape[MAX_RANK] = { 0 };
+	int unknown = -1;
+	bool zero = false, maybe_zero = false;
+
+	for (uint32_t i = 0; i < rank; i++)
+		if (dim_is_const(b->cx, dims[i], &shape[i]) && shape[i] == 0)
+			zero = true;
+	for (uint32_t i = 0; i < rank; i++) {
+		if (dim_is_const(b->cx, dims[i], &shape[i]))
+			continue;
+		if (!zero && i < v->type.rank && dim_eq(b->cx, dims[i], v->type.dims[i])) {
+			shape[i] = 0;
+			maybe_zero |= !dim_ge(b->cx, dims[i], 1);
+		} else if (unknown < 0) {
+			unknown = (int)i;
+			shape[i] = -1;
+		} else {
+			return NULL;
+		}
+	}
+	if (unknown >= 0 && (zero || maybe_zero ||
+	                     !dim_eq(b->cx, dims_product(b->cx, dims, rank),
+	                             dims_product(b->cx, v->type.dims, v->type.rank))))
+		return NULL;
+	if (zero && b->opset < 14)
+		return NULL;
+	if (zero)
+		attr_int(b, "allowzero", 1);
+	return with_dims(emit_(b, "Reshape", v, const_ints(b, shape, rank)), dims);
+}
+
+/* At opset 13 a 0 in the shape copies a dim of v: empty results are made on a branch of their own. */
+static struct value *reshape_13(struct build *b, struct value *v, struct value *shape,
+                                const dim *dims, uint32_t rank)
+{
+	struct block *outer = b->block;
+	struct block *branch[2];
+	struct value *empty = emit_(b, "Equal", emit_(b, "Size", v), const_int(b, 0));
+
+	for (int i = 0; i < 2; i++) {
+		branch[i] = block_new(b);
+		scope_open(b, branch[i]);
+		struct value *r = i == 0 ? const_shape(b, (enum dtype)v->type.dtype, shape, dims, rank, 0)
+		                         : with_dims(emit_(b, "Reshape", v, shape), dims);
+		*vec_push(b->cx->arena, &branch[i]->results) = r;
+		scope_close(b, outer);
+	}
+	attr_block(b, "then_branch", branch[0]);
+	attr_block(b, "else_branch", branch[1]);
+	struct node *n = onnx_node(b, "If", &empty, 1, 1);
+	n->blocks = new_array(b->cx->arena, struct block *, 2);
+	memcpy(n->blocks, branch, sizeof(branch));
+	n->out[0]->type = type_of((enum dtype)v->type.dtype, rank, (dim *)dims);
+	append(b, n);
+	return n->out[0];
+}
+
+/* Reshape to a shape that is computed; its dims as far as they are known. No -1 in it. */
+struct value *reshape_to(struct build *b, struct value *v, struct value *shape, const dim *dims,
+                         uint32_t rank)
+{
+	bool zero = false;
+
+	for (uint32_t i = 0; i < rank; i++)
+		zero |= !dim_ge(b->cx, dims[i], 1);
+	if (zero && b->opset < 14)
+		return reshape_13(b, v, shape, dims, rank);
+	if (zero)
+		attr_int(b, "allowzero", 1);
+	return with_dims(emit_(b, "Reshape", v, shape), dims);
+}
+
+struct value *reshape(struct build *b, struct value *v, const dim *dims, uint32_t rank)
+{
+	struct type to = type_of((enum dtype)v->type.dtype, rank, (dim *)dims);
+	int64_t axes[MAX_RANK];
+	int n;
+
+	if (rank == v->type.rank && same_dims(b->cx, v->type, to))
+		return v;
+	if (v->data && const_dims(b->cx, dims, rank, axes))
+		return const_reshaped(b, v, axes, rank);
+	if (rank > v->type.rank) {
+		n = ones_moved(b->cx, dims, rank, v->type.dims, v->type.rank, axes);
+		if (n > 0)
+			return with_dims(unsqueeze(b, v, axes, (uint32_t)n), dims);
+	} else {
+		n = ones_moved(b->cx, v->type.dims, v->type.rank, dims, rank, axes);
+		if (n > 0)
+			return with_dims(squeeze(b, v, axes, (uint32_t)n), dims);
+	}
+	struct value *r = reshape_static(b, v, dims, rank);
+	return r ? r : reshape_to(b, v, dims_vector(b, dims, rank), dims, rank);
+}
+
+struct value *expand(struct build *b, struct value *v, const dim *dims, uint32_t rank)
+{
+	if (rank == v->type.rank &&
+	    same_dims(b->cx, v->type, type_of((enum dtype)v->type.dtype, rank, (dim *)dims)))
+		return v;
+	if (v->data && (v->data->splat || v->data->count == 1)) {
+		int64_t shape[MAX_RANK];
+		if (const_dims(b->cx, dims, rank, shape)) {
+			struct tensor *t = tensor_new(b->cx, (enum dtype)v->type.dtype, (int)rank, shape);
+			t->data = v->data->data;
+			t->splat = true;
+			return const_tensor(b, t);
+		}
+	}
+	return with_dims(emit_(b, "Expand", v, dims_vector(b, dims, rank)), dims);
+}
+
+struct value *slice(struct build *b, struct value *v, const int64_t *axes, uint32_t n,
+                    struct value *starts, struct value *stops, struct value *steps)
+{
+	return emit_(b, "Slice", v, starts, stops, const_ints(b, axes, n), steps);
+}
+
+struct value *slice_axis(struct build *b, struct value *v, int axis, struct value *start,
+                         struct value *stop, struct value *step)
+{
+	return slice(b, v, &(int64_t){ axis }, 1, vector_of(b, start), vector_of(b, stop),
+	             step ? vector_of(b, step) : NULL);
+}
+
+struct value *concat(struct build *b, int axis, struct value **in, uint32_t n)
+{
+	if (n == 1)
+		return in[0];
+	attr_int(b, "axis", axis);
+	return emit(b, "Concat", in, n);
+}
+
+/* `sizes` NULL: n parts of one size, proved to divide the axis. */
+struct value *split(struct build *b, struct value *v, int axis, struct value *sizes,
+                    struct value **out, uint32_t n)
+{
+	if (n == 1 && !sizes)
+		return out[0] = v;
+	attr_int(b, "axis", axis);
+	if (!sizes && b->opset >= 18)
+		attr_int(b, "num_outputs", n);
+	emit_n(b, "Split", (struct value *[]){ v, sizes }, 2, out, n);
+	return out[0];
+}
+
+struct value *reduce(struct build *b, const char *op, struct value *v, const int *axes, int naxes,
+                     bool keepdims)
+{
+	int64_t at[MAX_RANK];
+	bool input = b->opset >= 18 || !strcmp(op, "ReduceSum");
+
+	for (int i = 0; i < naxes; i++)
+		at[i] = axes[i];
+	if (naxes == 0) /* an empty list means all axes in ONNX */
+		return v;
+	attr_int(b, "keepdims", keepdims);
+	bool all = naxes == v->type.rank;
+	if (!all && !input)
+		attr_ints(b, "axes", at, (uint32_t)naxes);
+	struct value *list = !all && input ? const_ints(b, at, (uint32_t)naxes) : NULL;
+	return emit_(b, op, v, list);
+}
+
+struct value *scatter_nd(struct build *b, struct value *v, struct value *at, struct value *updates,
+                         bool add)
+{
+	if (add && b->opset < 16) {
+		unsupported(b, "adding at indices that may repeat needs opset 16, this is opset %d", b->opset);
+		return v;
+	}
+	if (add)
+		attr_str(b, "reduction", "add");
+	return emit_(b, "ScatterND", v, at, updates);
+}

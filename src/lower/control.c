@@ -1,0 +1,134 @@
+/*
+ * control.c: loops and ifs. In: typed nodes `loop` and `if` as the elaborator makes them (see the
+ * head of elab_flow.c). Out: ONNX Loop and If; every result of a block is a value of that very
+ * block, and stacked results have their shape even when no step was run.
+ */
+#include <string.h>
+
+#include "low.h"
+#include "lower.h"
+
+/* Is v made in, or a parameter of, the block that is open? (ONNX wants no outer values as results.) */
+static bool own(struct build *b, const struct value *v)
+{
+	return v->id < b->cse->shared->nhome && b->cse->shared->home[v->id] == b->block && !v->data;
+}
+
+static void block_result(struct build *b, struct value *v, const dim *dims, bool param_ok)
+{
+	if (!own(b, v) || (!v->def && !param_ok))
+		v = identity(b, v);
+	for (uint32_t i = 0; i < b->block->results.len; i++)
+		if (b->block->results.at[i] == v) {
+			v = identity(b, v);
+			break;
+		}
+	if (v->def)
+		with_dims(v, dims);
+	*vec_push(b->cx->arena, &b->block->results) = v;
+}
+
+/* Loop: trip count, condition, first values; `types` of the carried values, then of stacked ones. */
+struct node *loop_node(struct build *b, struct block *body, struct value **in, uint32_t nin,
+                       const struct type *types, uint32_t nout)
+{
+	attr_block(b, "body", body);
+	struct node *n = onnx_node(b, "Loop", in, nin, nout);
+	n->blocks = new (b->cx->arena, struct block *);
+	n->blocks[0] = body;
+	for (uint32_t i = 0; i < nout; i++)
+		n->out[i]->type = types[i];
+	append(b, n);
+	return n;
+}
+
+/* The body: results get dims that fit the parameters that they become. */
+static bool lower_body(struct build *b, struct block *from, struct block *to, bool params_ok)
+{
+	struct block *outer = b->block;
+	struct shared *s = b->cse->shared;
+	const struct node *at = s->at;
+	uint32_t expanding = s->expanding;
+	struct span span = b->span;
+
+	scope_open(b, to);
+	for (uint32_t i = 0; i < from->params.len; i++) {
+		struct value *p = from->params.at[i];
+		p->low = block_param(b, to, p->type);
+		p->low->known = p->known;
+		name_value(b, p->low, p->name);
+		dims_record(b, p);
+	}
+	bool ok = lower_block(b, from);
+	s->at = at;
+	s->expanding = expanding;
+	b->span = span;
+	for (uint32_t i = 0; i < from->results.len; i++) {
+		struct value *r = from->results.at[i];
+		block_result(b, low(b, r), r->type.dims, params_ok);
+	}
+	scope_close(b, outer);
+	return ok;
+}
+
+bool lower_if(struct build *b, struct node *n)
+{
+	struct value *cond = low(b, n->in[0]);
+	struct block *branch[2];
+	bool ok = true;
+
+	for (int i = 0; i < 2; i++) {
+		branch[i] = block_new(b);
+		ok &= lower_body(b, n->blocks[i], branch[i], true);
+	}
+	if (!ok)
+		return !(b->cse->shared->failed = true);
+	attr_block(b, "then_branch", branch[0]);
+	attr_block(b, "else_branch", branch[1]);
+	struct node *r = onnx_node(b, "If", &cond, 1, n->nout);
+	r->blocks = new_array(b->cx->arena, struct block *, 2);
+	memcpy(r->blocks, branch, sizeof(branch));
+	for (uint32_t i = 0; i < n->nout; i++) {
+		r->out[i]->type = n->out[i]->type;
+		lowered(b, n, i, r->out[i]);
+	}
+	append(b, r);
+	return true;
+}
+
+/* Without a step ONNX Runtime makes 0 of a stacked result's dims that are not constant. */
+static struct value *restacked(struct build *b, struct value *v, struct type t)
+{
+	int64_t k;
+	bool fixed = true;
+
+	for (uint32_t i = 1; i < t.rank; i++)
+		fixed &= dim_is_const(b->cx, t.dims[i], &k) || dim_eq(b->cx, t.dims[i], t.dims[0]);
+	if (fixed || t.rank < 2)
+		return v;
+	for (uint32_t i = 1; i < t.rank; i++)
+		if (!dim_available(b, t.dims[i]))
+			return v;
+	struct value *tail = dims_vector(b, t.dims + 1, t.rank - 1u);
+	struct value *shape = concat(b, 0, (struct value *[]){ shape_slice(b, v, 0, 1), tail }, 2);
+	return reshape_to(b, v, shape, t.dims, t.rank);
+}
+
+bool lower_loop(struct build *b, struct node *n)
+{
+	struct block *body = block_new(b), *from = n->blocks[0];
+	uint32_t carried = n->nin - 2u;
+	struct value **in = new_array(b->cx->arena, struct value *, n->nin);
+	struct type *types = new_array(b->cx->arena, struct type, n->nout + 1);
+
+	for (uint32_t i = 0; i < n->nin; i++)
+		in[i] = n->in[i] ? low(b, n->in[i]) : NULL;
+	if (!lower_body(b, from, body, false))
+		return !(b->cse->shared->failed = true);
+	for (uint32_t i = 0; i < n->nout; i++)
+		types[i] = n->out[i]->type;
+	struct node *r = loop_node(b, body, in, n->nin, types, n->nout);
+	for (uint32_t i = 0; i < n->nout; i++)
+		lowered(b, n, i, i < carried ? r->out[i] : restacked(b, r->out[i], types[i]));
+	return true;
+}

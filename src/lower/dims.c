@@ -1,0 +1,331 @@
+/*
+ * dims.c: dims as ONNX values. In: a symbolic dim. Out: nodes that compute it at run time from
+ * the sizes and integer values that it was found in; constants where it is known. Reads dims only,
+ * makes no equations.
+ * Must hold: sources of atoms are lowered and visible, or some axis of that size was recorded.
+ */
+#include <string.h>
+
+#include "low.h"
+
+/* Nodes of an expression that are followed; longer ones are refused. */
+#define MAX_EXPRESSION 200
+
+struct dim_at { /* v's axis has this size; key 0: a free slot */
+	dim key;
+	struct value *v;
+	uint32_t axis;
+};
+
+bool same_dims(struct ctx *cx, struct type a, struct type b)
+{
+	if (a.rank != b.rank)
+		return false;
+	for (uint32_t i = 0; i < a.rank; i++)
+		if (!dim_eq(cx, a.dims[i], b.dims[i]))
+			return false;
+	return true;
+}
+
+dim dims_product(struct ctx *cx, const dim *d, uint32_t n)
+{
+	dim r = dim_const(cx, 1);
+
+	for (uint32_t i = 0; i < n; i++)
+		r = dim_mul(cx, r, d[i]);
+	return r;
+}
+
+/* Where sizes can be read when an atom's own source is not there yet */
+
+static uint32_t dim_hash(dim d)
+{
+	return (uint32_t)(d * 0x9e3779b1u) >> 7;
+}
+
+static struct dim_at *find_at(struct cse *c, dim key)
+{
+	uint32_t i = dim_hash(key) & (c->dims_cap - 1);
+
+	while (c->dims[i].key && c->dims[i].key != key)
+		i = (i + 1) & (c->dims_cap - 1);
+	return &c->dims[i];
+}
+
+static void grow_dims(struct build *b, struct cse *c)
+{
+	struct dim_at *old = c->dims;
+	uint32_t n = c->dims_cap;
+
+	c->dims_cap = n ? 4 * n : 32;
+	c->dims = new_array(b->cx->arena, struct dim_at, c->dims_cap);
+	for (uint32_t i = 0; i < n; i++)
+		if (old[i].key)
+			*find_at(c, old[i].key) = old[i];
+}
+
+void dims_record(struct build *b, struct value *v)
+{
+	struct cse *c = b->cse;
+	int64_t k;
+
+	for (uint32_t i = 0; i < v->type.rank; i++) {
+		dim d = dim_find(b->cx, v->type.dims[i]);
+		if (dim_is_const(b->cx, d, &k))
+			continue;
+		if (2 * c->dims_len >= c->dims_cap)
+			grow_dims(b, c);
+		struct dim_at *at = find_at(c, d);
+		if (at->key)
+			continue;
+		*at = (struct dim_at){ .key = d, .v = v, .axis = i };
+		c->dims_len++;
+	}
+}
+
+/* An axis of that size; equations found meanwhile may have changed what the key is called. */
+static struct dim_at *recorded(struct build *b, dim d)
+{
+	dim key = dim_find(b->cx, d);
+
+	for (struct cse *c = b->cse; c; c = c->outer) {
+		struct dim_at *at = c->dims_cap ? find_at(c, key) : NULL;
+		if (at && at->key)
+			return at;
+	}
+	for (struct cse *c = b->cse; c; c = c->outer)
+		for (uint32_t i = 0; i < c->dims_cap; i++)
+			if (c->dims[i].key && dim_eq(b->cx, c->dims[i].key, d))
+				return &c->dims[i];
+	return NULL;
+}
+
+static struct value *source_of_atom(struct build *b, const struct dim_view *v)
+{
+	struct value *s = v->source;
+
+	if (v->kind == SOURCE_NONE || !s)
+		return NULL;
+	s = s->data ? low(b, s) : s->low;
+	return s && visible(b, s) ? s : NULL;
+}
+
+static bool available(struct build *b, dim d, int *budget)
+{
+	struct dim_view v = dim_view(b->cx, d);
+
+	if (--*budget < 0)
+		return false;
+	if (v.form == DIM_CONST)
+		return true;
+	if (v.form == DIM_ATOM)
+		return source_of_atom(b, &v) != NULL;
+	for (uint32_t i = 0; i < v.nterms; i++)
+		if (!available(b, v.term[i], budget))
+			return false;
+	return true;
+}
+
+/* Can d be computed here from the sources of its atoms? */
+bool dim_available(struct build *b, dim d)
+{
+	int budget = MAX_EXPRESSION / 4;
+
+	return available(b, d, &budget);
+}
+
+/* Arithmetic on int64[1] (vec) or int64[] */
+
+static struct value *number(struct build *b, int64_t k, bool vec)
+{
+	return vec ? const_ints(b, &k, 1) : const_int(b, k);
+}
+
+static struct value *size_at(struct build *b, struct value *v, uint32_t axis, bool vec)
+{
+	if (vec)
+		return shape_slice(b, v, (int)axis, (int)axis + 1);
+	if (v->type.rank == 1)
+		return scalar_of(b, shape_of(b, v));
+	return emit_(b, "Gather", shape_of(b, v), const_int(b, axis));
+}
+
+static struct value *value_at(struct build *b, struct value *s, uint32_t at, bool vec)
+{
+	s = cast(b, s, DT_INT64);
+	if (s->type.rank == 0)
+		return vec ? vector_of(b, s) : s;
+	struct value *i = vec ? const_ints(b, &(int64_t){ at }, 1) : const_int(b, at);
+	return emit_(b, "Gather", s, i);
+}
+
+static struct value *eval_atom(struct build *b, dim d, const struct dim_view *v, bool vec)
+{
+	struct value *s = source_of_atom(b, v);
+
+	if (s && v->kind == SOURCE_VALUE)
+		return value_at(b, s, v->at, vec);
+	if (s)
+		return size_at(b, s, v->at, vec);
+	struct dim_at *at = recorded(b, d);
+	if (at)
+		return size_at(b, at->v, at->axis, vec);
+	unsupported(b, "the size '%s' cannot be computed where it is needed", dim_str(b->cx, d));
+	return number(b, 0, vec);
+}
+
+static struct value *eval(struct build *b, dim d, bool vec, int *budget);
+
+static struct value *eval_sum(struct build *b, const struct dim_view *v, bool vec, int *budget)
+{
+	struct value *r = NULL;
+	int64_t constant = v->constant;
+
+	for (int pass = 0; pass < 2; pass++) {
+		for (uint32_t i = 0; i < v->nterms; i++) {
+			if ((v->coef[i] < 0) != pass)
+				continue;
+			struct value *x = eval(b, v->term[i], vec, budget);
+			bool minus = pass && (r || constant || v->coef[i] == -1);
+			int64_t c = minus ? -v->coef[i] : v->coef[i];
+			if (c != 1)
+				x = emit_(b, "Mul", x, number(b, c, vec));
+			if (!r && minus) {
+				r = number(b, constant, vec);
+				constant = 0;
+			}
+			r = !r ? x : emit_(b, minus ? "Sub" : "Add", r, x);
+		}
+	}
+	if (!r)
+		return number(b, constant, vec);
+	return constant ? emit_(b, "Add", r, number(b, constant, vec)) : r;
+}
+
+/* Python's //: exact in integers, and one node where nothing can be negative. */
+static struct value *eval_floordiv(struct build *b, const struct dim_view *v, struct value *x,
+                                   struct value *y)
+{
+	if (!dim_ge(b->cx, v->term[0], 0) || !dim_ge(b->cx, v->term[1], 1))
+		x = emit_(b, "Sub", x, emit_(b, "Mod", x, y));
+	return emit_(b, "Div", x, y);
+}
+
+static struct value *eval(struct build *b, dim d, bool vec, int *budget)
+{
+	struct dim_view v = dim_view(b->cx, d);
+
+	if (--*budget < 0) {
+		if (*budget == -1)
+			unsupported(b, "the size '%s' is too long an expression", dim_str(b->cx, d));
+		return number(b, 0, vec);
+	}
+	if (v.form == DIM_CONST)
+		return number(b, v.constant, vec);
+	if (v.form == DIM_ATOM)
+		return eval_atom(b, d, &v, vec);
+	if (v.form == DIM_SUM)
+		return eval_sum(b, &v, vec, budget);
+	struct value *r = eval(b, v.term[0], vec, budget);
+	for (uint32_t i = 1; i < v.nterms; i++) {
+		struct value *x = eval(b, v.term[i], vec, budget);
+		if (v.form == DIM_FLOORDIV)
+			r = eval_floordiv(b, &v, r, x);
+		else
+			r = emit_(b, v.form == DIM_MAX   ? "Max"
+			             : v.form == DIM_MIN ? "Min"
+			             : v.form == DIM_MOD ? "Mod"
+			                                 : "Mul",
+			          r, x);
+	}
+	return r;
+}
+
+static void know(struct build *b, struct value *v, const dim *d, uint32_t n)
+{
+	if (v->known || v->data)
+		return;
+	struct known *k = arena_alloc(b->cx->arena, sizeof(*k) + n * sizeof(dim));
+	k->n = n;
+	memcpy(k->at, d, n * sizeof(dim));
+	v->known = k;
+}
+
+/* An expression whose atoms are not there may still be the size of something. */
+static struct value *eval_top(struct build *b, dim d, bool vec)
+{
+	int budget = MAX_EXPRESSION;
+	int64_t k;
+	struct dim_at *at = NULL;
+
+	if (!dim_is_const(b->cx, d, &k) && !dim_available(b, d))
+		at = recorded(b, d);
+	struct value *r = at ? size_at(b, at->v, at->axis, vec) : eval(b, d, vec, &budget);
+	know(b, r, &d, 1);
+	return r;
+}
+
+struct value *dim_value(struct build *b, dim d)
+{
+	return eval_top(b, d, false);
+}
+
+struct value *dim_vector(struct build *b, dim d)
+{
+	return eval_top(b, d, true);
+}
+
+/* How many of d[0..n) are, in order, the sizes of one value's axes from that of d[0] on. */
+static uint32_t run_of_axes(struct build *b, const dim *d, uint32_t n, struct value **from,
+                            uint32_t *axis)
+{
+	struct dim_view v = dim_view(b->cx, d[0]);
+	uint32_t k = 1;
+
+	if (v.form != DIM_ATOM || v.kind != SOURCE_SIZE)
+		return 0;
+	*from = source_of_atom(b, &v);
+	*axis = v.at;
+	if (!*from)
+		return 0;
+	while (k < n && v.at + k < (*from)->type.rank &&
+	       dim_eq(b->cx, d[k], (*from)->type.dims[v.at + k]))
+		k++;
+	return k;
+}
+
+static uint32_t run_of_constants(struct build *b, const dim *d, uint32_t n, int64_t *out)
+{
+	uint32_t k = 0;
+
+	while (k < n && dim_is_const(b->cx, d[k], &out[k]))
+		k++;
+	return k;
+}
+
+struct value *dims_vector(struct build *b, const dim *dims, uint32_t n)
+{
+	struct value *part[MAX_KNOWN + MAX_RANK], *from;
+	int64_t ints[MAX_KNOWN + MAX_RANK];
+	uint32_t count = 0, axis;
+
+	if (!n)
+		return const_ints(b, NULL, 0);
+	for (uint32_t i = 0, k; i < n; i += k) {
+		k = run_of_constants(b, dims + i, n - i, ints);
+		if (k) {
+			part[count++] = const_ints(b, ints, k);
+			continue;
+		}
+		k = run_of_axes(b, dims + i, n - i, &from, &axis);
+		if (k) {
+			part[count++] = shape_slice(b, from, (int)axis, (int)(axis + k));
+			continue;
+		}
+		part[count++] = dim_vector(b, dims[i]);
+		k = 1;
+	}
+	struct value *r = concat(b, 0, part, count);
+	know(b, r, dims, n);
+	return r;
+}

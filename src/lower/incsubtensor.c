@@ -1,0 +1,350 @@
+/*
+ * incsubtensor.c: writing by index: SetSubtensor, IncSubtensor and their Advanced forms. In: x, y and
+ * indices. Out: x with y put or added there: Where for a mask and one value, Concat around a slice,
+ * else ScatterND on x with its indexed axes in front. With duplicates the last set wins and
+ * increments add up, as ScatterND does; where it cannot add, x is read, added to and put back.
+ */
+#include <string.h>
+
+#include "index.h"
+#include "lower.h"
+
+/* Longest constant list of indices that is made for a slice. */
+#define MAX_CONSTANT_INDEX 64
+
+struct update {
+	struct value *x, *y; /* of one dtype */
+	struct index ix[MAX_RANK];
+	uint32_t rank;
+	bool add, once; /* once: of duplicates only the last is added */
+};
+
+static bool is_const(struct build *b, dim d, int64_t k)
+{
+	int64_t v;
+
+	return dim_is_const(b->cx, d, &v) && v == k;
+}
+
+/* y with leading axes of 1 up to the rank. */
+static struct value *with_rank(struct build *b, struct value *y, uint32_t rank)
+{
+	int64_t axes[MAX_RANK];
+
+	for (uint32_t i = 0; i + y->type.rank < rank; i++)
+		axes[i] = i;
+	return y->type.rank < rank ? unsqueeze(b, y, axes, rank - y->type.rank) : y;
+}
+
+/* Stretches those axes of y that are known to be 1 where the target is not. */
+static struct value *stretched(struct build *b, struct value *y, const dim *to)
+{
+	dim dims[MAX_RANK + 1];
+	bool any = false;
+
+	for (uint32_t i = 0; i < y->type.rank; i++) {
+		bool grow = is_const(b, y->type.dims[i], 1) && !is_const(b, to[i], 1);
+		dims[i] = grow ? to[i] : dim_const(b->cx, 1);
+		any |= grow;
+	}
+	if (!any)
+		return y;
+	struct value *shape = dims_vector(b, dims, y->type.rank);
+	dim *all = new_array(b->cx->arena, dim, y->type.rank + 1);
+	memcpy(all, to, y->type.rank * sizeof(dim));
+	return with_dims(emit_(b, "Expand", y, shape), all);
+}
+
+static struct value *replace_all(struct build *b, struct update *u)
+{
+	struct type t = u->x->type;
+
+	if (u->add)
+		return with_dims(emit_(b, "Add", u->x, u->y), t.dims);
+	return stretched(b, with_rank(b, u->y, t.rank), t.dims);
+}
+
+/* x[mask] with a y that is the same for all elements of the mask's axes: one Where. NULL: it is not. */
+static struct value *by_mask(struct build *b, struct node *n, struct update *u)
+{
+	const struct cv *list = prop(b->cx, n, "idx_list");
+	struct type xt = u->x->type;
+	int64_t axes[MAX_RANK];
+
+	if (list->n != 1 || list->u.items[0].kind != CV_INT)
+		return NULL;
+	struct value *mask = n->in[2 + list->u.items[0].u.i], *y = u->y;
+	uint32_t rest = xt.rank - mask->type.rank;
+	if (mask->type.dtype != DT_BOOL || !mask->type.rank)
+		return NULL;
+	for (uint32_t i = 0; i < mask->type.rank; i++)
+		if (!dim_eq(b->cx, mask->type.dims[i], xt.dims[i]))
+			return NULL;
+	while (y->type.rank > rest && is_const(b, y->type.dims[0], 1))
+		y = squeeze(b, y, &(int64_t){ 0 }, 1);
+	if (y->type.rank > rest)
+		return NULL;
+	for (uint32_t i = 0; i < rest; i++)
+		axes[i] = mask->type.rank + i;
+	if (u->add)
+		y = emit_(b, "Add", u->x, y);
+	return with_dims(emit_(b, "Where", unsqueeze(b, low(b, mask), axes, rest), y, u->x), xt.dims);
+}
+
+/* A place between elements: 0 is before the first, `end` after the last. Negative: from the end. */
+struct cut {
+	int64_t at;
+	bool end;
+};
+
+/* Where a slice's bound cuts, if that is sure to be inside of the axis. */
+static bool cut_at(struct build *b, struct value *bound, struct cut otherwise, dim size, struct cut *cut)
+{
+	int64_t k, n;
+
+	*cut = otherwise;
+	if (!bound)
+		return true;
+	dim d = known_at(b, bound, 0);
+	if (d && dim_eq(b->cx, d, size)) {
+		cut->end = true;
+		return true;
+	}
+	if (!const_int_at(b, bound, 0, &k) || k == INT64_MIN)
+		return false;
+	if (dim_is_const(b->cx, size, &n)) {
+		k = k < 0 ? k + n : k;
+		k = k < 0 ? 0 : k > n ? n : k;
+		*cut = (struct cut){ k, k == n };
+		return true;
+	}
+	*cut = (struct cut){ k, false };
+	return dim_ge(b->cx, size, k < 0 ? -k : k);
+}
+
+static dim cut_dim(struct build *b, struct cut c, dim size)
+{
+	if (c.end)
+		return size;
+	dim k = dim_const(b->cx, c.at);
+	return c.at < 0 ? dim_add(b->cx, size, k) : k;
+}
+
+static struct value *part_of(struct build *b, struct value *x, uint32_t axis, struct cut from,
+                             struct cut to)
+{
+	struct value *stop = const_int(b, to.end ? INT64_MAX : to.at);
+
+	return slice_axis(b, x, (int)axis, const_int(b, from.at), stop, NULL);
+}
+
+/* One slice of step 1, or one constant index, on one axis: what is before it, y, what is after it. */
+static struct value *by_concat(struct build *b, struct update *u, uint32_t axis)
+{
+	struct index *ix = &u->ix[axis];
+	struct type t = u->x->type;
+	dim size = t.dims[axis], *to = new_array(b->cx->arena, dim, t.rank);
+	struct cut lo, hi;
+	struct value *part[3], *y = u->y;
+	uint32_t n = 0;
+	int64_t k;
+
+	if (ix->kind == IX_ARRAY) {
+		if (ix->v[0]->type.rank || !const_int_at(b, ix->v[0], 0, &k))
+			return NULL;
+		struct value *next = k == -1 ? NULL : const_int(b, k + 1);
+		if (!cut_at(b, ix->v[0], (struct cut){ 0, false }, size, &lo) || lo.end ||
+		    !cut_at(b, next, (struct cut){ 0, true }, size, &hi) ||
+		    !dim_ge(b->cx, size, k < 0 ? -k : k + 1))
+			return NULL;
+		int from_end = (int)t.rank - 1 - (int)axis; /* y has no such axis */
+		if ((int)y->type.rank >= from_end)
+			y = unsqueeze(b, y, &(int64_t){ (int)y->type.rank - from_end }, 1);
+	} else if ((ix->v[2] && !(const_int_at(b, ix->v[2], 0, &k) && k == 1)) ||
+	           !cut_at(b, ix->v[0], (struct cut){ 0, false }, size, &lo) ||
+	           !cut_at(b, ix->v[1], (struct cut){ 0, true }, size, &hi)) {
+		return NULL;
+	}
+	memcpy(to, t.dims, t.rank * sizeof(dim));
+	to[axis] = dim_sub(b->cx, cut_dim(b, hi, size), cut_dim(b, lo, size));
+	if (!dim_ge(b->cx, to[axis], 0) || is_const(b, to[axis], 0))
+		return is_const(b, to[axis], 0) ? u->x : NULL;
+	if (u->add)
+		y = emit_(b, "Add", part_of(b, u->x, axis, lo, hi), y);
+	else
+		y = stretched(b, with_rank(b, y, t.rank), to);
+	if (lo.at || lo.end)
+		part[n++] = part_of(b, u->x, axis, (struct cut){ 0, false }, lo);
+	part[n++] = y;
+	if (!hi.end)
+		part[n++] = part_of(b, u->x, axis, hi, (struct cut){ 0, true });
+	return with_dims(concat(b, (int)axis, part, n), t.dims);
+}
+
+/* The indices that a slice takes: constants, or the slice of 0, 1, 2, ... */
+static struct value *slice_indices(struct build *b, struct index *ix, dim size)
+{
+	int64_t at[MAX_CONSTANT_INDEX], v[3] = { 0, INT64_MAX, 1 }, n = INT64_MAX;
+	struct index one[MAX_RANK];
+	bool fixed = true;
+
+	for (int i = 0; i < 3; i++)
+		fixed &= !ix->v[i] || const_int_at(b, ix->v[i], 0, &v[i]);
+	bool inside = fixed && v[0] >= 0 && v[1] >= 0 && v[2] > 0 && v[1] != INT64_MAX &&
+	              dim_ge(b->cx, size, v[1]);
+	if (inside || (fixed && v[2] > 0 && dim_is_const(b->cx, size, &n))) {
+		int64_t len = 0, start = v[0] < 0 ? v[0] + n : v[0], stop = v[1] < 0 ? v[1] + n : v[1];
+		start = start < 0 ? 0 : start;
+		stop = stop > n ? n : stop;
+		for (int64_t i = start; i < stop && len <= MAX_CONSTANT_INDEX; i += v[2])
+			if (len++ < MAX_CONSTANT_INDEX)
+				at[len - 1] = i;
+		if (len <= MAX_CONSTANT_INDEX)
+			return const_ints(b, at, (uint32_t)len);
+	}
+	memset(one, 0, sizeof(one));
+	one[0] = *ix;
+	struct value *all = emit_(b, "Range", const_int(b, 0), dim_value(b, size), const_int(b, 1));
+	dim *dims = new (b->cx->arena, dim);
+	*dims = size;
+	return apply_slices(b, with_dims(all, dims), one);
+}
+
+/* Axes of x and of y: indexed by arrays, then by slices, then whole. */
+struct layout {
+	int64_t x[MAX_RANK], y[MAX_RANK], back[MAX_RANK];
+	uint32_t arrays, slices, brank;
+};
+
+static void arrange(struct update *u, struct layout *l, const uint32_t *axes, bool adjacent)
+{
+	uint32_t k = 0, first = l->arrays ? axes[0] : 0, ny = 0, at[MAX_RANK];
+
+	/* where each axis that is not an array's stands in y: before the arrays' axes or after them */
+	for (uint32_t i = 0, j = 0; i < u->rank; i++)
+		if (u->ix[i].kind != IX_ARRAY) {
+			at[i] = adjacent && i < first ? j : l->brank + j;
+			j++;
+		}
+	for (uint32_t i = 0; i < l->arrays; i++)
+		l->x[k++] = axes[i];
+	for (uint32_t i = 0; i < l->brank; i++)
+		l->y[ny++] = (adjacent ? first : 0) + i;
+	for (int kind = IX_SLICE; kind >= IX_FULL; kind--)
+		for (uint32_t i = 0; i < u->rank; i++)
+			if ((int)u->ix[i].kind == kind) {
+				l->x[k++] = i;
+				l->y[ny++] = at[i];
+			}
+	for (uint32_t i = 0; i < u->rank; i++)
+		l->back[l->x[i]] = i;
+}
+
+static struct value *tuples(struct build *b, struct update *u, struct layout *l, struct value **v)
+{
+	uint32_t s = l->slices, n = l->arrays;
+	int64_t axes[MAX_RANK];
+
+	for (uint32_t i = 0; i < n && s; i++) {
+		for (uint32_t j = 0; j < s; j++)
+			axes[j] = v[i]->type.rank + j;
+		v[i] = unsqueeze(b, v[i], axes, s);
+	}
+	for (uint32_t j = 0; j < s; j++) {
+		uint32_t axis = (uint32_t)l->x[n + j];
+		struct value *at = slice_indices(b, &u->ix[axis], u->x->type.dims[axis]);
+		for (uint32_t i = 0; i + 1 + j < s; i++)
+			axes[i] = 1 + i;
+		v[n + j] = unsqueeze(b, at, axes, s - 1 - j);
+	}
+	return index_tuples(b, v, n + s, l->brank + s);
+}
+
+static struct value *by_scatter(struct build *b, struct update *u)
+{
+	struct value *v[MAX_RANK];
+	struct layout l = { .slices = 0 };
+	uint32_t axes[MAX_RANK], rank;
+	bool adjacent, unique = true;
+	dim to[MAX_RANK];
+
+	for (uint32_t i = 0; i < u->rank; i++) {
+		l.slices += u->ix[i].kind == IX_SLICE;
+		unique &= u->ix[i].kind != IX_ARRAY || u->ix[i].unique;
+	}
+	l.arrays = index_arrays(u->ix, u->rank, v, axes, &l.brank, &adjacent);
+	arrange(u, &l, axes, adjacent);
+	rank = l.brank + u->rank - l.arrays;
+	struct value *at = tuples(b, u, &l, v), *x = transpose(b, u->x, l.x);
+	struct value *y = transpose(b, with_rank(b, u->y, rank), l.y);
+	if (y->type.rank > rank) {
+		unsupported(b, "the value to put has more axes than the place for it");
+		return u->x;
+	}
+	for (uint32_t i = 0; i < rank; i++)
+		to[i] = i < l.brank + l.slices ? at->type.dims[i]
+		                               : x->type.dims[l.arrays + i - l.brank];
+	bool half = u->add && u->x->type.dtype == DT_FLOAT16;
+	if (u->add && (u->once || (b->opset < 16 && unique))) {
+		y = emit_(b, "Add", emit_(b, "GatherND", x, at), y);
+		x = scatter_nd(b, x, at, y, false);
+	} else if (half) {
+		y = stretched(b, y, to);
+		x = scatter_nd(b, cast(b, x, DT_FLOAT32), at, cast(b, y, DT_FLOAT32), true);
+		x = cast(b, x, DT_FLOAT16);
+	} else {
+		x = scatter_nd(b, x, at, stretched(b, y, to), u->add);
+	}
+	return transpose(b, x, l.back);
+}
+
+static bool lower_update(struct build *b, struct node *n, bool add, bool advanced)
+{
+	struct update u = { .x = low(b, n->in[0]), .add = add };
+	uint32_t used = 0, axis = 0;
+	struct value *r;
+
+	u.y = cast(b, low(b, n->in[1]), (enum dtype)u.x->type.dtype);
+	u.rank = u.x->type.rank;
+	u.once = add && prop_bool(b->cx, n, "ignore_duplicates");
+	r = advanced ? by_mask(b, n, &u) : NULL;
+	if (r) {
+		lowered(b, n, 0, r);
+		return true;
+	}
+	if (!parse_index(b, n, 2, u.ix))
+		return false;
+	for (uint32_t i = 0; i < u.rank; i++)
+		if (u.ix[i].kind != IX_FULL) {
+			used++;
+			axis = i;
+		}
+	if (!used)
+		r = replace_all(b, &u);
+	else if (used == 1 && (axis || u.ix[0].kind == IX_SLICE))
+		r = by_concat(b, &u, axis);
+	if (!r)
+		r = by_scatter(b, &u);
+	lowered(b, n, 0, with_dims(r, n->out[0]->type.dims));
+	return true;
+}
+
+bool lower_setsubtensor(struct build *b, struct node *n)
+{
+	return lower_update(b, n, false, false);
+}
+
+bool lower_incsubtensor(struct build *b, struct node *n)
+{
+	return lower_update(b, n, true, false);
+}
+
+bool lower_advsetsubtensor(struct build *b, struct node *n)
+{
+	return lower_update(b, n, false, true);
+}
+
+bool lower_advincsubtensor(struct build *b, struct node *n)
+{
+	return lower_update(b, n, true, true);
+}

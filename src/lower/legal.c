@@ -1,0 +1,160 @@
+/*
+ * legal.c: the legaliser. In: an ONNX node, typed but in no block, that the target has no kernel
+ * for. Out: the same results made by nodes that it has, found through the rows of legal.def, or an
+ * error that names the user's op, the dtype, the opset and the target.
+ */
+#include <string.h>
+
+#include "low.h"
+
+#define T(dtype) (1u << DT_##dtype)
+#define INT8_16  (T(INT8) | T(INT16))
+#define UINT8_16 (T(UINT8) | T(UINT16))
+#define INTS8_16 (INT8_16 | UINT8_16)
+
+struct legal {
+	const char *op;
+	uint32_t dtypes;
+	enum dtype via;
+	bool order;
+	const char *as, *fn;
+	struct value *(*lower)(struct build *b, struct node *n);
+};
+
+/* (c & x) | (~c & y) */
+static struct value *where_bool(struct build *b, struct node *n)
+{
+	struct value *x = emit_(b, "And", n->in[0], n->in[1]);
+	struct value *y = emit_(b, "And", emit_(b, "Not", n->in[0]), n->in[2]);
+
+	return emit_(b, "Or", x, y);
+}
+
+/* Shifts in 32 bits; what a left shift moves out is cut off by the cast back. */
+static struct value *bitshift_16(struct build *b, struct node *n)
+{
+	struct value *x = cast(b, n->in[0], DT_UINT32), *y = cast(b, n->in[1], DT_UINT32);
+
+	for (uint32_t i = 0; i < n->nattrs; i++)
+		attr_str(b, n->attrs[i].name, n->attrs[i].u.s.s);
+	return cast(b, emit_(b, "BitShift", x, y), DT_UINT16);
+}
+
+static const struct legal rows[] = {
+#define LEGAL(op_, dtypes_, ...) { .op = op_, .dtypes = dtypes_, __VA_ARGS__ },
+#include "legal.def"
+};
+
+static const char *input_type(const struct onnx_op *op, uint32_t i)
+{
+	return op->in[i < op->nin ? i : op->nin - 1u].type;
+}
+
+static const char *output_type(const struct onnx_op *op, uint32_t i)
+{
+	return op->out[i < op->nout ? i : op->nout - 1u].type;
+}
+
+/* The type variable that a row is about, and the first input of that type. */
+static const char *key_type(const struct node *n, uint32_t *at)
+{
+	*at = 0;
+	if (!n->nin || !n->nout)
+		return NULL;
+	const char *t = output_type(n->onnx, 0);
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i] && !strcmp(input_type(n->onnx, i), t)) {
+			*at = i;
+			return t;
+		}
+	return n->in[0] ? input_type(n->onnx, 0) : NULL;
+}
+
+/* uint64 <-> int64 in the same order: the top bit is flipped, by an addition that wraps */
+static struct value *flip(struct build *b, struct value *v)
+{
+	return emit_(b, "Add", v, const_int(b, INT64_MIN));
+}
+
+static void copy_attrs(struct build *b, const struct node *n)
+{
+	for (uint32_t i = 0; i < n->nattrs; i++) {
+		const struct attr *a = &n->attrs[i];
+		attr_int(b, a->name, 0);
+		b->attrs[b->nattrs - 1] = *a;
+	}
+}
+
+static void legal_via(struct build *b, const struct legal *row, struct node *n, const char *key,
+                      struct value **out)
+{
+	struct value **in = new_array(b->cx->arena, struct value *, n->nin);
+	struct value **r = new_array(b->cx->arena, struct value *, n->nout);
+	enum dtype back = DT_NONE;
+
+	for (uint32_t i = 0; i < n->nin; i++) {
+		in[i] = n->in[i];
+		if (!in[i] || strcmp(input_type(n->onnx, i), key))
+			continue;
+		back = (enum dtype)in[i]->type.dtype;
+		in[i] = cast(b, in[i], row->via);
+		if (row->order)
+			in[i] = flip(b, in[i]);
+	}
+	copy_attrs(b, n);
+	emit_n(b, n->onnx->name, in, n->nin, r, n->nout);
+	for (uint32_t i = 0; i < n->nout; i++) {
+		out[i] = r[i];
+		if (strcmp(output_type(n->onnx, i), key))
+			continue;
+		out[i] = cast(b, row->order ? flip(b, r[i]) : r[i], back);
+	}
+}
+
+static void legal_as(struct build *b, const char *op, struct node *n, struct value **out)
+{
+	struct value *r = n->in[0];
+
+	for (uint32_t i = 1; i < n->nin; i++)
+		r = emit_(b, op, r, n->in[i]);
+	out[0] = r;
+}
+
+static const char *target_name(enum ptgc_target t)
+{
+	return t == PTGC_ONNX ? "the ONNX specification" : "ONNX Runtime's CPU target";
+}
+
+static bool illegal(struct build *b, struct node *n, enum dtype t)
+{
+	unsupported(b, "ONNX %s is not there for %s at opset %d in %s", n->onnx->name,
+	            t ? dtypes[t].name : "these types", b->opset, target_name(b->target));
+	return false;
+}
+
+bool legalise(struct build *b, struct node *n, struct value **out)
+{
+	uint32_t at;
+	const char *key = key_type(n, &at);
+	enum dtype t = key ? (enum dtype)n->in[at]->type.dtype : DT_NONE;
+	const struct legal *row = NULL;
+
+	for (size_t i = 0; i < countof(rows) && key && !n->onnx->domain[0]; i++)
+		if (!strcmp(rows[i].op, n->onnx->name) && rows[i].dtypes & 1u << t)
+			row = &rows[i];
+	if (!row)
+		return illegal(b, n, t);
+	if (row->lower) {
+		out[0] = row->lower(b, n);
+	} else if (row->as) {
+		legal_as(b, row->as, n, out);
+	} else if (row->fn) {
+		struct fn *f = lib_fn(b->cx, row->fn);
+		if (!f)
+			return illegal(b, n, t);
+		return call_fn(b, f, NULL, NULL, n->in, n->nin, out, n->nout);
+	} else {
+		legal_via(b, row, n, key, out);
+	}
+	return true;
+}

@@ -1,0 +1,473 @@
+/*
+ * lower.c: the driver. In: the graph of PyTensor-level nodes, typed. Out: a new graph of ONNX nodes;
+ * every graph input and output has the user's name. A node's body is run: one ONNX node, an
+ * expression or library fn that is expanded and lowered in turn, or C. Integers that inference knows
+ * are not computed again.
+ * Must hold afterwards: each result has the dtype and rank that inference gave (bug() where not).
+ */
+#include <string.h>
+
+#include "low.h"
+#include "lower.h"
+
+/* A body that is one ONNX node on the parameters in their order. */
+struct fast {
+	bool tried;
+	const char *onnx; /* NULL: it is not */
+};
+
+/* Messages */
+
+static void fail(struct build *b, enum diag_code code, const char *fmt, va_list ap)
+{
+	struct shared *s = b->cse->shared;
+	char text[512];
+
+	if (s->failed)
+		return;
+	s->failed = true;
+	vsnprintf(text, sizeof(text), fmt, ap);
+	if (!s->at) {
+		error(b->cx, b->span, code, "%s", text);
+		return;
+	}
+	struct strbuf types = { .arena = b->cx->arena };
+	sb_str(&types, "");
+	for (uint32_t i = 0; i < s->at->nin && i < 6; i++)
+		if (s->at->in[i])
+			sb_printf(&types, "%s%s", types.len ? ", " : "",
+			          type_str(b->cx, s->at->in[i]->type));
+	if (s->at->nin > 6)
+		sb_str(&types, ", ...");
+	error(b->cx, s->at->span, code, "%s(%s): %s", op_label(b->cx, s->at), types.s, text);
+}
+
+void unsupported(struct build *b, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fail(b, E_UNSUPPORTED, fmt, ap);
+	va_end(ap);
+}
+
+void raises(struct build *b, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fail(b, E_RAISES, fmt, ap);
+	va_end(ap);
+}
+
+/* Names: each is given once; the first value that has it keeps it. */
+
+static bool name_slot(struct shared *s, const struct sym *name, uint32_t *at)
+{
+	uint32_t i = name->hash & (s->names_cap - 1);
+
+	while (s->names[i] && s->names[i] != name)
+		i = (i + 1) & (s->names_cap - 1);
+	*at = i;
+	return s->names[i] != NULL;
+}
+
+static void grow_names(struct build *b, struct shared *s)
+{
+	struct sym **old = s->names;
+	uint32_t n = s->names_cap, at;
+
+	s->names_cap = n ? 4 * n : 64;
+	s->names = new_array(b->cx->arena, struct sym *, s->names_cap);
+	for (uint32_t i = 0; i < n; i++)
+		if (old[i]) {
+			name_slot(s, old[i], &at);
+			s->names[at] = old[i];
+		}
+}
+
+static bool take_name(struct build *b, struct sym *name)
+{
+	struct shared *s = b->cse->shared;
+	uint32_t at;
+
+	if (!name)
+		return false;
+	if (2 * s->names_len >= s->names_cap)
+		grow_names(b, s);
+	if (name_slot(s, name, &at))
+		return false;
+	s->names[at] = name;
+	s->names_len++;
+	return true;
+}
+
+void name_value(struct build *b, struct value *v, struct sym *name)
+{
+	if (!v->name && !b->cse->shared->expanding && take_name(b, name))
+		v->name = name;
+}
+
+/* Values */
+
+struct value *low(struct build *b, struct value *v)
+{
+	if (v->low)
+		return v->low;
+	if (v->data) {
+		v->low = const_tensor(b, v->data);
+		name_value(b, v->low, v->name);
+		return v->low;
+	}
+	if (v->known && v->type.rank <= 1) {
+		struct value *r = v->type.rank ? dims_vector(b, v->known->at, v->known->n)
+		                               : dim_value(b, v->known->at[0]);
+		return cast(b, r, (enum dtype)v->type.dtype);
+	}
+	bug("a value of type %s is used before it is lowered", type_str(b->cx, v->type));
+}
+
+void lowered(struct build *b, struct node *n, uint32_t i, struct value *v)
+{
+	(void)b;
+	n->out[i]->low = v;
+}
+
+/* The typed value v cast to t, as a typed value. */
+struct value *typed_cast(struct build *b, struct value *v, enum dtype t)
+{
+	if (v->type.dtype == t)
+		return v;
+	struct value *r = graph_value(b->cx, type_of(t, v->type.rank, v->type.dims), v->span);
+	r->low = cast(b, low(b, v), t);
+	r->data = r->low->data;
+	r->known = r->low->known;
+	return r;
+}
+
+static void cast_inputs(struct build *b, struct node *n)
+{
+	uint32_t first = n->op->cast == CAST_REST;
+
+	if (n->op->cast == CAST_NONE)
+		return;
+	enum dtype t = (enum dtype)n->out[0]->type.dtype;
+	if (n->op->cast == CAST_UPCAST) {
+		t = DT_NONE;
+		for (uint32_t i = 0; i < n->nin; i++)
+			if (n->in[i]) {
+				enum dtype x = (enum dtype)n->in[i]->type.dtype;
+				t = t ? dtype_upcast(t, x) : x;
+			}
+	}
+	for (uint32_t i = first; i < n->nin; i++)
+		if (n->in[i])
+			n->in[i] = typed_cast(b, n->in[i], t);
+}
+
+/* Integers that are known need no nodes: low() makes them where they are used. */
+static bool known_result(struct build *b, struct node *n)
+{
+	struct value *v = n->out[0];
+
+	if (n->nout != 1 || !v->known || v->type.dtype != DT_INT64 || v->type.rank > 1 ||
+	    v->known->n > MAX_KNOWN)
+		return false;
+	for (uint32_t i = 0; i < v->known->n; i++)
+		if (!v->known->at[i] || !dim_available(b, v->known->at[i]))
+			return false;
+	return true;
+}
+
+/* Bodies */
+
+bool call_fn(struct build *b, struct fn *f, const struct op *op, struct cv *props,
+             struct value **in, uint32_t nin, struct value **out, uint32_t nout)
+{
+	struct block *body = block_new(b);
+	struct value **r = new_array(b->cx->arena, struct value *, nout);
+	struct shared *s = b->cse->shared;
+	struct span span = b->span;
+
+	if (!expand_fn(b->cx, body, f, op, props, in, nin, r, nout, span)) {
+		s->failed = true;
+		return false;
+	}
+	s->expanding++;
+	bool ok = lower_block(b, body);
+	s->expanding--;
+	b->span = span;
+	for (uint32_t i = 0; i < nout && ok; i++)
+		out[i] = low(b, r[i]);
+	return ok;
+}
+
+/* "onnx.Sub(a, b)" on exactly the parameters (a, b), or "x": no expansion is needed. */
+static const char *one_node(struct fn *f)
+{
+	struct stmt *s = f->body.first;
+
+	if (!s || s->next || s->kind != S_ASSIGN || s->ntargets != 1 || f->nresults != 1 ||
+	    s->targets[0].name != f->results[0].name || f->ndecls || f->nparams > 8)
+		return NULL;
+	struct anode *a = f->file->nodes.at + s->value.first;
+	struct anode *call = a + s->value.len - 1;
+	if (call->kind == A_NAME && f->nparams == 1 && call->u.sym == f->params[0].name)
+		return "";
+	if (call->kind != A_CALL || call->nprops || call->n != f->nparams || call->size != call->n + 1 ||
+	    strncmp(call->u.sym->s, "onnx.", 5))
+		return NULL;
+	for (uint32_t i = 0; i < call->n; i++)
+		if (a[i].kind != A_NAME || a[i].u.sym != f->params[i].name)
+			return NULL;
+	return call->u.sym->s + 5;
+}
+
+static const char *fast_body(struct build *b, const struct op *op)
+{
+	struct shared *s = b->cse->shared;
+
+	if (op < op_table || op >= op_table + op_count || !op->onnx)
+		return NULL;
+	if (!s->fast)
+		s->fast = new_array(b->cx->arena, struct fast, op_count);
+	struct fast *f = &s->fast[op - op_table];
+	if (!f->tried) {
+		struct fn *fn = op_body(b->cx, op);
+		f->tried = true;
+		f->onnx = fn ? one_node(fn) : NULL;
+	}
+	return f->onnx;
+}
+
+/* Ops of the form "a b*" fold their body over all arguments. */
+static bool folds(struct build *b, const struct op *op)
+{
+	const struct op_sig *sig = op_sig(b->cx, op);
+
+	return sig->ninputs == 2 && sig->inputs[1].repeat == '*';
+}
+
+static bool lower_fast(struct build *b, struct node *n, const char *onnx)
+{
+	struct value *in[8] = { low(b, n->in[0]) };
+
+	if (!*onnx || (n->nin == 1 && folds(b, n->op))) {
+		lowered(b, n, 0, in[0]);
+		return true;
+	}
+	if (folds(b, n->op)) {
+		for (uint32_t i = 1; i < n->nin; i++)
+			in[0] = emit_(b, onnx, in[0], low(b, n->in[i]));
+		lowered(b, n, 0, in[0]);
+		return true;
+	}
+	for (uint32_t i = 1; i < n->nin; i++)
+		in[i] = n->in[i] ? low(b, n->in[i]) : NULL;
+	lowered(b, n, 0, emit(b, onnx, in, n->nin));
+	return true;
+}
+
+static bool lower_fn_body(struct build *b, struct node *n)
+{
+	struct fn *f = op_body(b->cx, n->op);
+	struct value **out = new_array(b->cx->arena, struct value *, n->nout);
+
+	if (!f)
+		bug("%s has no body in the library", n->op->name);
+	if (folds(b, n->op)) {
+		out[0] = low(b, n->in[0]);
+		for (uint32_t i = 1; i < n->nin; i++)
+			if (!call_fn(b, f, n->op, n->props, (struct value *[]){ out[0], n->in[i] }, 2, out, 1))
+				return false;
+	} else if (!call_fn(b, f, n->op, n->props, n->in, n->nin, out, n->nout)) {
+		return false;
+	}
+	for (uint32_t i = 0; i < n->nout; i++)
+		lowered(b, n, i, out[i]);
+	return true;
+}
+
+static bool lower_raw(struct build *b, struct node *n)
+{
+	struct value **in = new_array(b->cx->arena, struct value *, n->nin + 1);
+	struct value **out = new_array(b->cx->arena, struct value *, n->nout);
+
+	for (uint32_t i = 0; i < n->nin; i++)
+		in[i] = n->in[i] ? low(b, n->in[i]) : NULL;
+	emit_like(b, n, in, out);
+	for (uint32_t i = 0; i < n->nout; i++)
+		lowered(b, n, i, out[i]);
+	return true;
+}
+
+static bool lower_op(struct build *b, struct node *n)
+{
+	const char *onnx;
+
+	if (n->op == &op_dim) {
+		lowered(b, n, 0, dim_value(b, n->props[0].u.d));
+		return true;
+	}
+	if (n->op == &op_onnx)
+		return lower_raw(b, n);
+	if (n->op->unsupported || n->op->todo) {
+		unsupported(b, "%s", n->op->unsupported ? n->op->unsupported : n->op->todo);
+		return false;
+	}
+	cast_inputs(b, n);
+	if (n->op->lower)
+		return n->op->lower(b, n);
+	onnx = fast_body(b, n->op);
+	return onnx ? lower_fast(b, n, onnx) : lower_fn_body(b, n);
+}
+
+/* Names, places and dims go over to the ONNX values; what was promised is checked. */
+static void finish(struct build *b, struct node *n)
+{
+	struct shared *s = b->cse->shared;
+
+	for (uint32_t i = 0; i < n->nout; i++) {
+		struct value *t = n->out[i], *v = t->low;
+		if (!v)
+			bug("%s: result %u was not lowered", n->op->name, i);
+		if (!t->type.dtype)
+			continue;
+		if (v->type.dtype != t->type.dtype || v->type.rank != t->type.rank)
+			bug("%s: result %u should be %s but is %s", n->op->name, i,
+			    type_str(b->cx, t->type), type_str(b->cx, v->type));
+		if (v->def && !v->name && !s->expanding) {
+			with_dims(v, t->type.dims);
+			v->span = t->span;
+			name_value(b, v, t->name);
+		}
+		dims_record(b, t);
+	}
+}
+
+static bool lower_node(struct build *b, struct node *n)
+{
+	struct shared *s = b->cse->shared;
+
+	if (!s->expanding) {
+		b->span = n->span;
+		s->at = n;
+		s->failed = false;
+	}
+	if (known_result(b, n))
+		return true;
+	bool ok = !s->failed && lower_op(b, n) && !s->failed;
+	if (!ok && !s->failed)
+		bug("%s: the lowering failed without a message", n->op->name);
+	if (ok) {
+		finish(b, n);
+		return true;
+	}
+	b->nattrs = 0;
+	for (uint32_t i = 0; i < n->nout; i++)
+		n->out[i]->low = dummy(b, n->out[i]->type);
+	return false;
+}
+
+bool lower_block(struct build *b, struct block *from)
+{
+	bool ok = true;
+
+	for (struct node *n = from->first; n; n = n->next)
+		if (!n->dead)
+			ok &= lower_node(b, n);
+	return ok;
+}
+
+/* The graph */
+
+static void reject_complex(struct build *b, const struct value *v)
+{
+	if (!is_complex((enum dtype)v->type.dtype) || b->target == PTGC_ONNX)
+		return;
+	error(b->cx, v->span, E_UNSUPPORTED, "%s: ONNX Runtime has no complex tensors",
+	      type_str(b->cx, v->type));
+}
+
+static void lower_params(struct build *b, struct graph *from, struct graph *to)
+{
+	for (uint32_t i = 0; i < from->block->params.len; i++) {
+		struct value *p = from->block->params.at[i];
+		reject_complex(b, p);
+		b->span = p->span;
+		p->low = block_param(b, to->block, p->type);
+		p->low->known = p->known;
+		name_value(b, p->low, p->name);
+		dims_record(b, p);
+	}
+}
+
+/* The header's name of result i; the value itself may have another one. */
+static struct sym *result_name(struct graph *g, uint32_t i)
+{
+	for (struct fn *f = g->file ? g->file->graphs : NULL; f; f = f->next)
+		if (f->name == g->name && i < f->nresults)
+			return f->results[i].name;
+	return g->block->results.at[i]->name;
+}
+
+static bool is_result(const struct graph *g, const struct value *v)
+{
+	for (uint32_t i = 0; i < g->block->results.len; i++)
+		if (g->block->results.at[i] == v)
+			return true;
+	return false;
+}
+
+/* Every output has its own value, of that very name. */
+static void lower_results(struct build *b, struct graph *from, struct graph *to)
+{
+	b->cse->shared->at = NULL;
+	for (uint32_t i = 0; i < from->block->results.len; i++) {
+		struct value *t = from->block->results.at[i];
+		struct sym *name = result_name(from, i);
+		b->span = t->span;
+		struct value *v = low(b, t);
+		if (v->name != name && (!v->def || is_result(to, v) || v->data))
+			v = identity(b, v);
+		else if (is_result(to, v))
+			v = identity(b, v);
+		v->name = name;
+		if (v->def)
+			with_dims(v, t->type.dims);
+		*vec_push(b->cx->arena, &to->block->results) = v;
+	}
+}
+
+static void lower_states(struct build *b, struct graph *from, struct graph *to)
+{
+	for (uint32_t i = 0; i < from->states.len; i++) {
+		struct state *s = &from->states.at[i], *t = vec_push(b->cx->arena, &to->states);
+		t->param = low(b, s->param);
+		t->init = s->init ? low(b, s->init) : NULL;
+		t->next = s->next ? low(b, s->next) : NULL;
+	}
+}
+
+struct graph *lower(struct ctx *cx, struct graph *g)
+{
+	struct build b = { .cx = cx, .opset = cx->opt.opset, .target = cx->opt.target };
+	struct graph *to = new (cx->arena, struct graph);
+	uint32_t before = cx->errors;
+
+	to->name = g->name;
+	to->file = g->file;
+	to->block = block_new(&b);
+	scope_open(&b, to->block);
+	b.cse->shared = new (cx->arena, struct shared);
+	b.cse->shared->equations = dim_equations(cx, &(const struct equation *){ NULL });
+	for (uint32_t i = 0; i < g->block->results.len; i++)
+		take_name(&b, result_name(g, i));
+	lower_params(&b, g, to);
+	lower_block(&b, g->block);
+	lower_results(&b, g, to);
+	lower_states(&b, g, to);
+	if (cx->opt.check_dims && b.target != PTGC_ONNX)
+		guards(&b, to);
+	return cx->errors > before ? NULL : to;
+}

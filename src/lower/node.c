@@ -1,0 +1,656 @@
+/*
+ * node.c: makes ONNX nodes and constants. In: an operator's name, ONNX values, attributes set by
+ * attr_*(). Out: typed ONNX values in b->block. A node that was made before in this block or one
+ * around it is not made again; one that the target cannot run goes through the legaliser (legal.c).
+ * Must hold: inputs are ONNX values that are visible in b->block (v->low == v).
+ */
+#include <string.h>
+
+#include "low.h"
+
+struct cse_entry {
+	uint64_t hash;
+	const struct onnx_op *op;
+	struct value **in, **out;
+	struct attr *attrs;
+	uint32_t nin, nout, nattrs;
+};
+
+/* Constants up to this many bytes are made once. */
+#define SMALL_CONSTANT 64
+
+static uint64_t mix(uint64_t h, uint64_t x)
+{
+	h = (h ^ x) * 0x9e3779b97f4a7c15u;
+	return h ^ (h >> 29);
+}
+
+static uint64_t mix_bytes(uint64_t h, const void *p, size_t n)
+{
+	const unsigned char *s = p;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ s[i]) * 0x100000001b3u;
+	return mix(h, n);
+}
+
+/* Scopes */
+
+void scope_open(struct build *b, struct block *block)
+{
+	struct cse *c = new (b->cx->arena, struct cse);
+
+	c->outer = b->cse;
+	c->shared = b->cse ? b->cse->shared : NULL;
+	c->block = block;
+	b->cse = c;
+	b->block = block;
+}
+
+void scope_close(struct build *b, struct block *outer)
+{
+	b->cse = b->cse->outer;
+	b->block = outer;
+}
+
+struct block *block_new(struct build *b)
+{
+	struct block *k = new (b->cx->arena, struct block);
+
+	k->outer = b->block;
+	k->depth = b->block ? b->block->depth + 1 : 0;
+	return k;
+}
+
+void set_home(struct build *b, const struct value *v)
+{
+	struct shared *s = b->cse->shared;
+
+	if (v->id >= s->nhome) {
+		uint32_t n = v->id + v->id / 2 + 64;
+		s->home = arena_grow(b->cx->arena, s->home, s->nhome * sizeof(*s->home),
+		                     mul_size(b->cx->arena, n, sizeof(*s->home)));
+		s->nhome = n;
+	}
+	s->home[v->id] = b->block;
+}
+
+/* May a node that is added now read v? */
+bool visible(struct build *b, const struct value *v)
+{
+	if (v->data)
+		return true;
+	if (v->id >= b->cse->shared->nhome)
+		return false;
+	for (struct cse *c = b->cse; c; c = c->outer)
+		if (c->block == b->cse->shared->home[v->id])
+			return true;
+	return false;
+}
+
+struct value *block_param(struct build *b, struct block *to, struct type t)
+{
+	struct value *v = graph_value(b->cx, t, b->span);
+	struct block *old = b->block;
+
+	v->low = v;
+	b->block = to;
+	set_home(b, v);
+	b->block = old;
+	*vec_push(b->cx->arena, &to->params) = v;
+	return v;
+}
+
+/* Attributes of the next node */
+
+static struct attr *attr_add(struct build *b, const char *name, enum attr_kind kind)
+{
+	if (b->nattrs == b->cattrs)
+		b->attrs = vec_more(b->cx->arena, b->attrs, &b->cattrs, sizeof(*b->attrs));
+	struct attr *a = &b->attrs[b->nattrs++];
+	*a = (struct attr){ .name = name, .kind = (uint8_t)kind };
+	return a;
+}
+
+void attr_int(struct build *b, const char *name, int64_t v)
+{
+	attr_add(b, name, AT_INT)->u.i = v;
+}
+
+void attr_float(struct build *b, const char *name, float v)
+{
+	attr_add(b, name, AT_FLOAT)->u.f = v;
+}
+
+void attr_str(struct build *b, const char *name, const char *v)
+{
+	attr_add(b, name, AT_STR)->u.s = (struct astr){ .s = v, .len = (uint32_t)strlen(v) };
+}
+
+void attr_ints(struct build *b, const char *name, const int64_t *v, uint32_t n)
+{
+	int64_t *copy = new_array(b->cx->arena, int64_t, n ? n : 1);
+	struct attr *a = attr_add(b, name, AT_INTS);
+
+	if (n)
+		memcpy(copy, v, n * sizeof(*v));
+	a->n = n;
+	a->u.ints = copy;
+}
+
+void attr_tensor(struct build *b, const char *name, const struct tensor *t)
+{
+	attr_add(b, name, AT_TENSOR)->u.t = t;
+}
+
+void attr_block(struct build *b, const char *name, struct block *v)
+{
+	attr_add(b, name, AT_GRAPH)->u.block = v;
+}
+
+static uint64_t tensor_bytes(const struct tensor *t)
+{
+	return (t->splat ? 1 : t->count) * dtypes[t->dtype].size;
+}
+
+static bool tensor_equal(const struct tensor *a, const struct tensor *b)
+{
+	return a == b ||
+	       (a->dtype == b->dtype && a->rank == b->rank && a->splat == b->splat &&
+	        a->count == b->count &&
+	        (!a->rank || !memcmp(a->shape, b->shape, a->rank * sizeof(int64_t))) &&
+	        (a->data == b->data || !memcmp(a->data, b->data, tensor_bytes(a))));
+}
+
+static uint64_t attr_hash(uint64_t h, const struct attr *a)
+{
+	h = mix_bytes(h, a->name, strlen(a->name));
+	switch ((enum attr_kind)a->kind) {
+	case AT_INT:
+		return mix(h, (uint64_t)a->u.i);
+	case AT_FLOAT:
+		return mix_bytes(h, &a->u.f, sizeof(float));
+	case AT_STR:
+		return mix_bytes(h, a->u.s.s, a->u.s.len);
+	case AT_INTS:
+		return mix_bytes(h, a->u.ints, a->n * sizeof(int64_t));
+	case AT_FLOATS:
+		return mix_bytes(h, a->u.floats, a->n * sizeof(float));
+	case AT_TENSOR:
+	case AT_STRS:
+	case AT_GRAPH:
+		break;
+	}
+	return h;
+}
+
+static bool strs_equal(const struct astr *a, const struct astr *b, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (a[i].len != b[i].len || memcmp(a[i].s, b[i].s, a[i].len))
+			return false;
+	return true;
+}
+
+static bool attr_equal(const struct attr *a, const struct attr *b)
+{
+	if (a->kind != b->kind || a->n != b->n || strcmp(a->name, b->name))
+		return false;
+	switch ((enum attr_kind)a->kind) {
+	case AT_INT:
+		return a->u.i == b->u.i;
+	case AT_FLOAT:
+		return !memcmp(&a->u.f, &b->u.f, sizeof(float));
+	case AT_STR:
+		return strs_equal(&a->u.s, &b->u.s, 1);
+	case AT_INTS:
+		return !a->n || !memcmp(a->u.ints, b->u.ints, a->n * sizeof(int64_t));
+	case AT_FLOATS:
+		return !a->n || !memcmp(a->u.floats, b->u.floats, a->n * sizeof(float));
+	case AT_STRS:
+		return strs_equal(a->u.strs, b->u.strs, a->n);
+	case AT_TENSOR:
+		return tensor_equal(a->u.t, b->u.t);
+	case AT_GRAPH:
+		break;
+	}
+	return a->u.block == b->u.block;
+}
+
+/* Nodes that were made before */
+
+static bool cse_allowed(const struct onnx_op *op, const struct attr *attrs, uint32_t nattrs)
+{
+	static const char *const impure[] = { "RandomNormal",      "RandomNormalLike", "RandomUniform",
+		                              "RandomUniformLike", "Bernoulli",        "Multinomial",
+		                              "Dropout" };
+
+	for (uint32_t i = 0; i < nattrs; i++)
+		if (attrs[i].kind == AT_GRAPH)
+			return false;
+	for (size_t i = 0; i < countof(impure); i++)
+		if (!strcmp(op->name, impure[i]))
+			return false;
+	return true;
+}
+
+static bool entry_matches(const struct cse_entry *a, const struct cse_entry *b)
+{
+	if (a->hash != b->hash || a->op != b->op || a->nin != b->nin || a->nattrs != b->nattrs ||
+	    a->nout != b->nout)
+		return false;
+	for (uint32_t i = 0; i < a->nin; i++)
+		if (a->in[i] != b->in[i])
+			return false;
+	for (uint32_t i = 0; i < a->nattrs; i++)
+		if (!attr_equal(&a->attrs[i], &b->attrs[i]))
+			return false;
+	return true;
+}
+
+static uint64_t entry_hash(const struct cse_entry *e)
+{
+	uint64_t h = mix((uint64_t)(uintptr_t)e->op, e->nout);
+
+	for (uint32_t i = 0; i < e->nin; i++)
+		h = mix(h, e->in[i] ? e->in[i]->id + 1 : 0);
+	for (uint32_t i = 0; i < e->nattrs; i++)
+		h = attr_hash(h, &e->attrs[i]);
+	return h;
+}
+
+static struct cse_entry *cse_find(struct build *b, const struct cse_entry *key)
+{
+	for (struct cse *c = b->cse; c; c = c->outer)
+		for (uint32_t i = (uint32_t)key->hash & (c->cap - 1); c->cap && c->slots[i];
+		     i = (i + 1) & (c->cap - 1))
+			if (entry_matches(c->slots[i], key))
+				return c->slots[i];
+	return NULL;
+}
+
+static void slot_put(struct cse_entry **slots, uint32_t cap, struct cse_entry *e)
+{
+	uint32_t i = (uint32_t)e->hash & (cap - 1);
+
+	while (slots[i])
+		i = (i + 1) & (cap - 1);
+	slots[i] = e;
+}
+
+static void cse_add(struct build *b, const struct cse_entry *key, struct value **out)
+{
+	struct cse *c = b->cse;
+	struct arena *a = b->cx->arena;
+
+	if (2 * c->len >= c->cap) {
+		uint32_t cap = c->cap ? 4 * c->cap : 32;
+		struct cse_entry **slots = new_array(a, struct cse_entry *, cap);
+		for (uint32_t i = 0; i < c->cap; i++)
+			if (c->slots[i])
+				slot_put(slots, cap, c->slots[i]);
+		c->slots = slots;
+		c->cap = cap;
+	}
+	struct cse_entry *e = new (a, struct cse_entry);
+	*e = *key;
+	e->out = new_array(a, struct value *, key->nout);
+	memcpy(e->out, out, key->nout * sizeof(*out));
+	slot_put(c->slots, c->cap, e);
+	c->len++;
+}
+
+/* Nodes */
+
+struct node *raw_node(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
+                      uint32_t nout)
+{
+	struct arena *a = b->cx->arena;
+	struct node *n = new (a, struct node);
+
+	while (nin && !in[nin - 1])
+		nin--;
+	n->op = &op_onnx;
+	n->onnx = op;
+	n->span = b->span;
+	n->nin = (uint16_t)nin;
+	n->nout = (uint16_t)nout;
+	n->in = new_array(a, struct value *, nin ? nin : 1);
+	if (nin)
+		memcpy(n->in, in, nin * sizeof(*in));
+	n->out = new_array(a, struct value *, nout ? nout : 1);
+	for (uint32_t i = 0; i < nout; i++) {
+		n->out[i] = graph_value(b->cx, (struct type){ 0 }, b->span);
+		n->out[i]->def = n;
+		n->out[i]->low = n->out[i];
+	}
+	if (b->nattrs) {
+		n->attrs = new_array(a, struct attr, b->nattrs);
+		memcpy(n->attrs, b->attrs, b->nattrs * sizeof(*b->attrs));
+		n->nattrs = (uint16_t)b->nattrs;
+	}
+	b->nattrs = 0;
+	return n;
+}
+
+static const struct onnx_op *find_op(struct build *b, const char *op)
+{
+	const struct onnx_op *o = onnx_find("", op, b->opset);
+
+	if (o)
+		return o;
+	o = onnx_any("", op);
+	if (!o)
+		bug("lowering uses the unknown ONNX operator %s", op);
+	unsupported(b, "it needs ONNX %s, which opset %d does not have", op, b->opset);
+	return o;
+}
+
+struct node *onnx_node(struct build *b, const char *op, struct value **in, uint32_t nin,
+                       uint32_t nout)
+{
+	return raw_node(b, find_op(b, op), in, nin, nout);
+}
+
+void append(struct build *b, struct node *n)
+{
+	struct block *k = b->block;
+
+	if (k->last)
+		k->last->next = n;
+	else
+		k->first = n;
+	k->last = n;
+	k->nnodes++;
+	for (uint32_t i = 0; i < n->nout; i++)
+		set_home(b, n->out[i]);
+}
+
+static bool has_kernel(struct build *b, const struct node *n)
+{
+	enum dtype in[64], out[64];
+	uint32_t nin = n->nin < countof(in) ? n->nin : countof(in);
+	uint32_t nout = n->nout < countof(out) ? n->nout : countof(out);
+
+	for (uint32_t i = 0; i < nin; i++)
+		in[i] = n->in[i] ? n->in[i]->type.dtype : DT_NONE;
+	for (uint32_t i = 0; i < nout; i++)
+		out[i] = n->out[i]->type.dtype;
+	return kernel_exists(b->target, n->onnx, in, nin, out, nout);
+}
+
+static void poison_results(struct build *b, struct node *n, struct value **out, uint32_t nout)
+{
+	struct type t = type_of(DT_FLOAT32, 0, NULL);
+
+	if (n->nin && n->in[0])
+		t = n->in[0]->type;
+	for (uint32_t i = 0; i < nout; i++)
+		out[i] = dummy(b, t);
+}
+
+/* `like`: a raw node of the user's; its results have the types that ONNX has no rule for. */
+static bool infer_types(struct build *b, struct node *n, const struct node *like)
+{
+	switch (onnx_infer(b->cx, n)) {
+	case ONNX_INFERRED:
+		return true;
+	case ONNX_NO_RULE:
+		if (!like)
+			bug("no type rule for ONNX %s", n->onnx->name);
+		for (uint32_t i = 0; i < n->nout; i++)
+			if (!n->out[i]->type.dtype)
+				n->out[i]->type = like->out[i]->type;
+		return true;
+	case ONNX_ERROR:
+		break;
+	}
+	b->cse->shared->failed = true;
+	return false;
+}
+
+static void emit_op(struct build *b, const struct onnx_op *op, const struct node *like,
+                    struct value **in, uint32_t nin, struct value **out, uint32_t nout)
+{
+	struct cse_entry key = { .op = op,
+		                 .in = in,
+		                 .attrs = b->attrs,
+		                 .nin = nin,
+		                 .nout = nout,
+		                 .nattrs = b->nattrs };
+	bool pure = cse_allowed(op, b->attrs, b->nattrs);
+
+	while (key.nin && !in[key.nin - 1])
+		key.nin--;
+	key.hash = entry_hash(&key);
+	struct cse_entry *found = pure ? cse_find(b, &key) : NULL;
+	if (found) {
+		memcpy(out, found->out, nout * sizeof(*out));
+		b->nattrs = 0;
+		return;
+	}
+	struct node *n = raw_node(b, op, in, nin, nout);
+	key.in = n->in;
+	key.attrs = n->attrs;
+	if (b->cse->shared->failed || !infer_types(b, n, like)) {
+		poison_results(b, n, out, nout);
+		return;
+	}
+	if (op->domain[0] || has_kernel(b, n)) {
+		append(b, n);
+		memcpy(out, n->out, nout * sizeof(*out));
+	} else if (!legalise(b, n, out)) {
+		poison_results(b, n, out, nout);
+		return;
+	}
+	if (pure)
+		cse_add(b, &key, out);
+}
+
+void emit_n(struct build *b, const char *op, struct value **in, uint32_t nin, struct value **out,
+            uint32_t nout)
+{
+	emit_op(b, find_op(b, op), NULL, in, nin, out, nout);
+}
+
+void emit_like(struct build *b, const struct node *like, struct value **in, struct value **out)
+{
+	for (uint32_t i = 0; i < like->nattrs; i++) {
+		attr_add(b, "", AT_INT);
+		b->attrs[b->nattrs - 1] = like->attrs[i];
+	}
+	emit_op(b, like->onnx, like, in, like->nin, out, like->nout);
+}
+
+struct value *emit(struct build *b, const char *op, struct value **in, uint32_t nin)
+{
+	struct value *out = NULL;
+
+	emit_n(b, op, in, nin, &out, 1);
+	return out;
+}
+
+struct value *dummy(struct build *b, struct type t)
+{
+	struct value *v = graph_value(b->cx, t, b->span);
+
+	v->low = v;
+	set_home(b, v);
+	return v;
+}
+
+struct value *identity(struct build *b, struct value *v)
+{
+	struct node *n = onnx_node(b, "Identity", &v, 1, 1);
+
+	n->out[0]->type = v->type;
+	n->out[0]->known = v->known;
+	append(b, n);
+	return n->out[0];
+}
+
+struct value *with_dims(struct value *v, const dim *dims)
+{
+	if (!v->data && v->def && v->type.rank) {
+		v->type.dims = (dim *)dims;
+	}
+	return v;
+}
+
+/* Constants */
+
+static void constant_known(struct build *b, struct value *v)
+{
+	const struct tensor *t = v->data;
+
+	if (v->known || !is_int((enum dtype)t->dtype) || t->rank > 1 || t->count > MAX_KNOWN)
+		return;
+	struct known *k = arena_alloc(b->cx->arena, sizeof(*k) + t->count * sizeof(dim));
+	k->n = (uint32_t)t->count;
+	for (uint32_t i = 0; i < k->n; i++) {
+		int64_t x;
+		if (!tensor_int(t, i, &x))
+			return;
+		k->at[i] = dim_const(b->cx, x);
+	}
+	v->known = k;
+}
+
+static uint64_t constant_hash(const struct tensor *t)
+{
+	uint64_t h = mix(t->dtype, t->rank * 2u + t->splat);
+
+	if (t->rank)
+		h = mix_bytes(h, t->shape, t->rank * sizeof(int64_t));
+	return mix_bytes(h, t->data, tensor_bytes(t));
+}
+
+static void constants_grow(struct build *b, struct shared *s)
+{
+	uint32_t cap = s->constants_cap ? 4 * s->constants_cap : 64;
+	struct value **at = new_array(b->cx->arena, struct value *, cap);
+
+	for (uint32_t i = 0; i < s->constants_cap; i++) {
+		if (!s->constants[i])
+			continue;
+		uint32_t j = (uint32_t)constant_hash(s->constants[i]->data) & (cap - 1);
+		while (at[j])
+			j = (j + 1) & (cap - 1);
+		at[j] = s->constants[i];
+	}
+	s->constants = at;
+	s->constants_cap = cap;
+}
+
+struct value *const_tensor(struct build *b, const struct tensor *t)
+{
+	struct shared *s = b->cse->shared;
+	bool small = tensor_bytes(t) <= SMALL_CONSTANT && dtypes[t->dtype].size && t->data;
+	uint32_t i = 0;
+
+	if (small) {
+		if (2 * s->constants_len >= s->constants_cap)
+			constants_grow(b, s);
+		i = (uint32_t)constant_hash(t) & (s->constants_cap - 1);
+		for (; s->constants[i]; i = (i + 1) & (s->constants_cap - 1))
+			if (tensor_equal(s->constants[i]->data, t))
+				return s->constants[i];
+	}
+	struct value *v = graph_constant(b->cx, t, b->span);
+	v->low = v;
+	constant_known(b, v);
+	if (small) {
+		s->constants[i] = v;
+		s->constants_len++;
+	}
+	return v;
+}
+
+static struct value *const_data(struct build *b, enum dtype t, int rank, int64_t n,
+                                const void *data, size_t size)
+{
+	struct tensor *x = tensor_new(b->cx, t, rank, &n);
+	void *copy = arena_alloc(b->cx->arena, size ? size : 1);
+
+	if (size)
+		memcpy(copy, data, size);
+	x->data = copy;
+	return const_tensor(b, x);
+}
+
+struct value *const_ints(struct build *b, const int64_t *v, uint32_t n)
+{
+	return const_data(b, DT_INT64, 1, n, v, n * sizeof(*v));
+}
+
+struct value *const_int(struct build *b, int64_t v)
+{
+	return const_data(b, DT_INT64, 0, 0, &v, sizeof(v));
+}
+
+struct value *const_int_of(struct build *b, enum dtype t, int64_t v)
+{
+	unsigned char to[16] = { 0 };
+
+	if (!tensor_convert(t, to, DT_INT64, &v, 1))
+		bug("constant of dtype %s", dtypes[t].name);
+	return const_data(b, t, 0, 0, to, dtypes[t].size);
+}
+
+struct value *const_of(struct build *b, enum dtype t, double v)
+{
+	unsigned char to[16] = { 0 };
+	double back = 0;
+
+	if (!tensor_convert(t, to, DT_FLOAT64, &v, 1) ||
+	    !tensor_convert(DT_FLOAT64, &back, t, to, 1) || (back != v && v == v))
+		bug("%g is no exact %s", v, dtypes[t].name);
+	return const_data(b, t, 0, 0, to, dtypes[t].size);
+}
+
+/* t[shape] full of v; dims are those of `shape`, or NULL when it has known ones */
+struct value *const_shape(struct build *b, enum dtype t, struct value *shape, const dim *dims,
+                          uint32_t rank, int64_t v)
+{
+	int64_t one = 1;
+	unsigned char *data = arena_alloc(b->cx->arena, 16);
+	struct tensor *x = tensor_new(b->cx, t, 1, &one);
+
+	if (!tensor_convert(t, data, DT_INT64, &v, 1)) {
+		unsupported(b, "%s is no dtype that it can make", dtypes[t].name);
+		return dummy(b, type_of(t, rank, (dim *)dims));
+	}
+	x->data = data;
+	if (rank == 0)
+		return const_int_of(b, t, v);
+	attr_tensor(b, "value", x);
+	struct value *r = emit_(b, "ConstantOfShape", shape);
+	return dims ? with_dims(r, dims) : r;
+}
+
+struct value *const_zeros(struct build *b, enum dtype t, struct value *shape)
+{
+	int64_t rank = 1;
+
+	dim_is_const(b->cx, shape->type.dims[0], &rank);
+	return const_shape(b, t, shape, NULL, (uint32_t)rank, 0);
+}
+
+bool const_int_at(struct build *b, struct value *v, uint32_t i, int64_t *out)
+{
+	if (v->data && i < v->data->count)
+		return tensor_int(v->data, v->data->splat ? 0 : i, out);
+	return v->known && i < v->known->n && v->known->at[i] &&
+	       dim_is_const(b->cx, v->known->at[i], out);
+}
+
+dim known_at(struct build *b, struct value *v, uint32_t i)
+{
+	int64_t k;
+
+	if (v->known && i < v->known->n)
+		return v->known->at[i];
+	if (v->data && is_int((enum dtype)v->type.dtype) && const_int_at(b, v, i, &k))
+		return dim_const(b->cx, k);
+	return DIM_NONE;
+}

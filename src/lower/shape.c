@@ -1,0 +1,348 @@
+/*
+ * shape.c: ops that move, join, split and make data. In: a typed node. Out: ONNX values; what types
+ * say about dims is used to read no sizes at run time. Run-time checks stay where PyTensor has them:
+ * Squeeze of a length that is not 1, Reshape to another size, Split sizes that do not add up.
+ */
+#include <string.h>
+
+#include "low.h"
+#include "lower.h"
+
+/* Axes of x in another order. When only axes of length 1 move it is a Reshape (or nothing). */
+static struct value *permute(struct build *b, struct value *x, const int64_t *perm, const dim *dims)
+{
+	int64_t last = -1, k;
+	bool moves = false;
+
+	for (uint32_t i = 0; i < x->type.rank; i++) {
+		if (dim_is_const(b->cx, x->type.dims[perm[i]], &k) && k == 1)
+			continue;
+		moves |= perm[i] < last;
+		last = perm[i];
+	}
+	return moves ? transpose(b, x, perm) : reshape(b, x, dims, x->type.rank);
+}
+
+bool lower_dimshuffle(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]);
+	int order[MAX_RANK], length = dimshuffle_order(b->cx, n, order);
+	int64_t put[MAX_RANK], drop[MAX_RANK], perm[MAX_RANK], at[MAX_RANK];
+	dim kept[MAX_RANK];
+	uint32_t nput = 0, ndrop = 0, nperm = 0;
+	bool used[MAX_RANK] = { false };
+
+	if (length < 0)
+		return false;
+	for (int i = 0; i < length; i++) {
+		if (order[i] < 0) {
+			put[nput++] = i;
+			continue;
+		}
+		used[order[i]] = true;
+		kept[nperm] = x->type.dims[order[i]];
+		perm[nperm++] = order[i];
+	}
+	for (uint32_t i = 0; i < x->type.rank; i++) {
+		at[i] = i - ndrop;
+		if (!used[i])
+			drop[ndrop++] = i;
+	}
+	for (uint32_t i = 0; i < nperm; i++)
+		perm[i] = at[perm[i]];
+	bool sorted = true, ones = true;
+	int64_t k;
+	for (uint32_t i = 1; i < nperm; i++)
+		sorted &= perm[i] > perm[i - 1];
+	for (uint32_t i = 0; i < ndrop; i++)
+		ones &= dim_is_const(b->cx, x->type.dims[drop[i]], &k) && k == 1;
+	if (sorted && ones) {
+		x = reshape(b, x, n->out[0]->type.dims, n->out[0]->type.rank);
+	} else {
+		x = permute(b, squeeze(b, x, drop, ndrop), perm,
+		            memcpy(new_array(b->cx->arena, dim, nperm + 1), kept, nperm * sizeof(dim)));
+		x = unsqueeze(b, x, put, nput);
+	}
+	lowered(b, n, 0, x);
+	return true;
+}
+
+bool lower_expanddims(struct build *b, struct node *n)
+{
+	int axes[MAX_RANK], k = prop_axes(b->cx, n, "axes", n->out[0]->type.rank, axes, true);
+	int64_t at[MAX_RANK];
+
+	for (int i = 0; i < k; i++)
+		at[i] = axes[i];
+	if (k >= 0)
+		lowered(b, n, 0, unsqueeze(b, low(b, n->in[0]), at, (uint32_t)k));
+	return k >= 0;
+}
+
+bool lower_squeeze(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]);
+	struct type t = n->in[0]->type;
+	int axes[MAX_RANK], k = 0;
+	int64_t at[MAX_RANK], size;
+
+	if (prop_is_none(b->cx, n, "axes")) {
+		for (int i = 0; i < t.rank; i++)
+			if (dim_is_const(b->cx, t.dims[i], &size) && size == 1)
+				at[k++] = i;
+	} else {
+		k = prop_axes(b->cx, n, "axes", t.rank, axes, true);
+		for (int i = 0; i < k; i++)
+			at[i] = axes[i];
+	}
+	if (k >= 0)
+		lowered(b, n, 0, squeeze(b, x, at, (uint32_t)k));
+	return k >= 0;
+}
+
+bool lower_transpose(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]);
+	const struct cv *axes = prop(b->cx, n, "axes");
+	int64_t perm[MAX_RANK];
+
+	for (uint32_t i = 0; i < x->type.rank; i++) {
+		perm[i] = x->type.rank - 1 - i;
+		if (axes->kind == CV_LIST) {
+			const struct cv *a = &axes->u.items[i];
+			perm[i] = a->neg ? (int64_t)x->type.rank - (int64_t)a->u.i : (int64_t)a->u.i;
+		}
+	}
+	lowered(b, n, 0, permute(b, x, perm, n->out[0]->type.dims));
+	return true;
+}
+
+bool lower_matrix_transpose(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]);
+	int64_t perm[MAX_RANK];
+	uint32_t rank = x->type.rank;
+
+	for (uint32_t i = 0; i < rank; i++)
+		perm[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
+	lowered(b, n, 0, permute(b, x, perm, n->out[0]->type.dims));
+	return true;
+}
+
+/* A shape with a -1 in it: Reshape works it out, and refuses it beside a 0 as NumPy does. */
+static struct value *reshape_infer(struct build *b, struct value *x, struct value *shape,
+                                   const struct known *k, const dim *dims, uint32_t rank)
+{
+	bool zero = false;
+
+	for (uint32_t i = 0; k && i < k->n; i++)
+		zero |= !dim_ge(b->cx, k->at[i], 1) && !dim_eq(b->cx, k->at[i], dim_const(b->cx, -1));
+	if (zero || !k)
+		return reshape_to(b, x, shape, dims, rank);
+	return with_dims(emit_(b, "Reshape", x, shape), dims);
+}
+
+bool lower_reshape(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]), *r;
+	struct type t = n->out[0]->type;
+	const struct known *k = known_of(b->cx, n->in[1]);
+	bool minus = false, all = k != NULL;
+	int64_t c;
+
+	for (uint32_t i = 0; all && i < k->n; i++) {
+		all &= k->at[i] != DIM_NONE && dim_available(b, k->at[i]);
+		minus |= all && dim_is_const(b->cx, k->at[i], &c) && c == -1;
+	}
+	if (all && !minus && k->n == t.rank &&
+	    dim_eq(b->cx, dims_product(b->cx, k->at, k->n),
+	           dims_product(b->cx, x->type.dims, x->type.rank)))
+		r = reshape(b, x, k->at, t.rank);
+	else if (all && minus && same_dims(b->cx, x->type, t))
+		r = x;
+	else
+		r = reshape_infer(b, x,
+		                  all ? dims_vector(b, k->at, k->n) : cast(b, low(b, n->in[1]), DT_INT64),
+		                  minus ? k : NULL, t.dims, t.rank);
+	lowered(b, n, 0, r);
+	return true;
+}
+
+bool lower_shape(struct build *b, struct node *n)
+{
+	lowered(b, n, 0, shape_of(b, low(b, n->in[0])));
+	return true;
+}
+
+bool lower_shape_i(struct build *b, struct node *n)
+{
+	int64_t i = prop_int(b->cx, n, "i");
+
+	lowered(b, n, 0, dim_value(b, n->in[0]->type.dims[i]));
+	return true;
+}
+
+/* The promise became equations of dims; guards check those that can break. */
+bool lower_specify_shape(struct build *b, struct node *n)
+{
+	lowered(b, n, 0, low(b, n->in[0]));
+	return true;
+}
+
+static int64_t axis_of(struct build *b, struct node *n, const char *name, uint32_t rank)
+{
+	int64_t axis = prop_int(b->cx, n, name);
+
+	return axis < 0 ? axis + rank : axis;
+}
+
+bool lower_join(struct build *b, struct node *n)
+{
+	struct type t = n->out[0]->type;
+	int64_t axis = axis_of(b, n, "axis", t.rank), size;
+	struct value **in = new_array(b->cx->arena, struct value *, n->nin);
+	uint32_t k = 0;
+
+	for (uint32_t i = 0; i < n->nin; i++) {
+		if (dim_is_const(b->cx, n->in[i]->type.dims[axis], &size) && size == 0 &&
+		    (k || i + 1 < n->nin))
+			continue;
+		in[k++] = cast(b, low(b, n->in[i]), (enum dtype)t.dtype);
+	}
+	lowered(b, n, 0, concat(b, (int)axis, in, k));
+	return true;
+}
+
+bool lower_split(struct build *b, struct node *n)
+{
+	struct value **out = new_array(b->cx->arena, struct value *, n->nout);
+	struct value *sizes = cast(b, low(b, n->in[1]), DT_INT64);
+
+	split(b, low(b, n->in[0]), (int)axis_of(b, n, "axis", n->in[0]->type.rank), sizes, out, n->nout);
+	for (uint32_t i = 0; i < n->nout; i++)
+		lowered(b, n, i, out[i]);
+	return true;
+}
+
+bool lower_makevector(struct build *b, struct node *n)
+{
+	struct type t = n->out[0]->type;
+	struct value **in = new_array(b->cx->arena, struct value *, n->nin + 1);
+
+	if (!n->nin) {
+		lowered(b, n, 0, cast(b, const_ints(b, NULL, 0), (enum dtype)t.dtype));
+		return true;
+	}
+	for (uint32_t i = 0; i < n->nin; i++)
+		in[i] = vector_of(b, cast(b, low(b, n->in[i]), (enum dtype)t.dtype));
+	lowered(b, n, 0, concat(b, 0, in, n->nin));
+	return true;
+}
+
+/* The shape that inputs [first, nin) give, one 0-d integer an axis. */
+static struct value *shape_inputs(struct build *b, struct node *n, uint32_t first, const dim *dims)
+{
+	uint32_t rank = first ? n->nin - first : n->out[0]->type.rank;
+	struct value *part[MAX_RANK + 1];
+	bool all = true;
+
+	for (uint32_t i = 0; i < rank; i++)
+		all &= dim_available(b, dims[i]);
+	if (all)
+		return dims_vector(b, dims, rank);
+	for (uint32_t i = 0; i < rank; i++)
+		part[i] = vector_of(b, cast(b, low(b, n->in[first + i]), DT_INT64));
+	return concat(b, 0, part, rank);
+}
+
+bool lower_alloc(struct build *b, struct node *n)
+{
+	struct value *v = low(b, n->in[0]);
+	struct type t = n->out[0]->type;
+	bool all = true;
+
+	for (uint32_t i = 0; i < t.rank; i++)
+		all &= dim_available(b, t.dims[i]);
+	if (all || t.rank == 0)
+		v = expand(b, v, t.dims, t.rank);
+	else
+		v = with_dims(emit_(b, "Expand", v, shape_inputs(b, n, 1, t.dims)), t.dims);
+	lowered(b, n, 0, v);
+	return true;
+}
+
+bool lower_allocempty(struct build *b, struct node *n)
+{
+	struct type t = n->out[0]->type;
+
+	lowered(b, n, 0, const_shape(b, (enum dtype)t.dtype, shape_inputs(b, n, 0, t.dims), t.dims,
+	                             t.rank, 0));
+	return true;
+}
+
+/*
+ * NumPy's arange: ceil((stop - start) / step) items in the arithmetic of the inputs, then
+ * first + i * (second - first) in that of the result. For integers that is Range.
+ */
+bool lower_arange(struct build *b, struct node *n)
+{
+	enum dtype t = (enum dtype)n->out[0]->type.dtype, in = t;
+	struct value *v[3];
+	int64_t step;
+
+	for (int i = 0; i < 3; i++) {
+		v[i] = low(b, n->in[i]);
+		in = i ? dtype_upcast(in, (enum dtype)v[i]->type.dtype) : (enum dtype)v[i]->type.dtype;
+	}
+	if (const_int_at(b, v[2], 0, &step) && step == 0) {
+		raises(b, "the step is 0");
+		return false;
+	}
+	if (is_discrete(t) && is_discrete(in)) {
+		for (int i = 0; i < 3; i++)
+			v[i] = cast(b, v[i], DT_INT64);
+		struct value *r = emit_(b, "Range", v[0], v[1], v[2]);
+		lowered(b, n, 0, cast(b, with_dims(r, n->out[0]->type.dims), t));
+		return true;
+	}
+	for (int i = 0; i < 3; i++)
+		v[i] = cast(b, v[i], in);
+	struct value *count = emit_(b, "Div", emit_(b, "Sub", v[1], v[0]), v[2]);
+	if (is_float(in))
+		count = emit_(b, "Ceil", count);
+	enum dtype calc = t == DT_FLOAT16 ? DT_FLOAT32 : t;
+	struct value *first = cast(b, cast(b, v[0], t), calc);
+	struct value *second = cast(b, cast(b, emit_(b, "Add", v[0], v[2]), t), calc);
+	struct value *i = emit_(b, "Range", const_int(b, 0), cast(b, count, DT_INT64), const_int(b, 1));
+	struct value *r = emit_(b, "Mul", cast(b, i, calc), emit_(b, "Sub", second, first));
+	lowered(b, n, 0, cast(b, with_dims(emit_(b, "Add", r, first), n->out[0]->type.dims), t));
+	return true;
+}
+
+static struct value *iota(struct build *b, struct value *n)
+{
+	return emit_(b, "Range", const_int(b, 0), n, const_int(b, 1));
+}
+
+bool lower_eye(struct build *b, struct node *n)
+{
+	struct type t = n->out[0]->type;
+	struct value *rows, *k = cast(b, low(b, n->in[2]), DT_INT64);
+	int64_t offset;
+
+	if (const_int_at(b, k, 0, &offset) && t.dtype != DT_UINT64) {
+		bool direct = t.dtype == DT_FLOAT32 || t.dtype == DT_FLOAT64 || t.dtype == DT_INT32 ||
+		              t.dtype == DT_INT64;
+		enum dtype made = direct ? (enum dtype)t.dtype : DT_INT32;
+		struct value *zero = const_shape(b, made, shape_inputs(b, n, 0, t.dims), t.dims, 2, 0);
+		if (offset)
+			attr_int(b, "k", offset);
+		lowered(b, n, 0, cast(b, emit_(b, "EyeLike", zero), (enum dtype)t.dtype));
+		return true;
+	}
+	rows = unsqueeze(b, iota(b, cast(b, low(b, n->in[0]), DT_INT64)), &(int64_t){ 1 }, 1);
+	rows = emit_(b, "Add", rows, k);
+	rows = emit_(b, "Equal", rows, iota(b, cast(b, low(b, n->in[1]), DT_INT64)));
+	lowered(b, n, 0, cast(b, rows, (enum dtype)t.dtype));
+	return true;
+}

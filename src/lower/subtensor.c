@@ -1,0 +1,328 @@
+/*
+ * subtensor.c: reading by index: Subtensor, AdvancedSubtensor; and index.h's view of an idx_list, which
+ * incsubtensor.c shares. In: a typed node x, [y], indices, with idx_list saying which input is what.
+ * Out: one Slice for all slices, Gather for an index, GatherND for several arrays. ONNX Runtime's Slice
+ * clamps as Python does, and its Gathers refuse what is out of range, as PyTensor does.
+ */
+#include <string.h>
+
+#include "index.h"
+#include "lower.h"
+
+static struct value *bound(struct build *b, struct node *n, uint32_t first, const struct cv *item)
+{
+	if (item->kind == CV_NONE)
+		return NULL;
+	if (item->kind != CV_INT || first + item->u.i >= n->nin)
+		bug("%s: an idx_list that does not fit its inputs", n->op->name);
+	return cast(b, low(b, n->in[first + item->u.i]), DT_INT64);
+}
+
+/* Does start:stop:step take all of an axis of this length, in order? */
+static bool takes_all(struct build *b, const struct index *ix, dim size)
+{
+	int64_t k;
+
+	if (ix->v[2] && !(const_int_at(b, ix->v[2], 0, &k) && k == 1))
+		return false;
+	if (ix->v[0] && !(const_int_at(b, ix->v[0], 0, &k) && k == 0))
+		return false;
+	if (!ix->v[1])
+		return true;
+	dim stop = known_at(b, ix->v[1], 0);
+	return stop && (dim_eq(b->cx, stop, size) ||
+	                (dim_is_const(b->cx, stop, &k) && k >= 0 && dim_le(b->cx, size, k)));
+}
+
+/* The rows of NonZero: one index vector for each axis of the mask. */
+static void mask_indices(struct build *b, struct value *mask, struct index *ix)
+{
+	uint32_t r = mask->type.rank;
+	struct value *rows[MAX_RANK], *all = emit_(b, "NonZero", mask);
+
+	if (r == 1) {
+		rows[0] = all;
+	} else {
+		split(b, all, 0, NULL, rows, r);
+	}
+	for (uint32_t i = 0; i < r; i++)
+		ix[i] = (struct index){ .kind = IX_ARRAY,
+			                .v = { squeeze(b, rows[i], &(int64_t){ 0 }, 1) },
+			                .unique = true };
+}
+
+bool parse_index(struct build *b, struct node *n, uint32_t first, struct index *ix)
+{
+	const struct cv *list = prop(b->cx, n, "idx_list");
+	struct type t = n->in[0]->type;
+	uint32_t axis = 0;
+
+	memset(ix, 0, MAX_RANK * sizeof(*ix));
+	for (uint32_t i = 0; i < list->n; i++) {
+		const struct cv *c = &list->u.items[i];
+		if (axis >= t.rank)
+			bug("%s: more indices than axes", n->op->name);
+		if (c->kind == CV_SLICE) {
+			for (int j = 0; j < 3; j++)
+				ix[axis].v[j] = bound(b, n, first, &c->u.items[j]);
+			ix[axis].kind = takes_all(b, &ix[axis], t.dims[axis]) ? IX_FULL : IX_SLICE;
+			axis++;
+			continue;
+		}
+		struct value *in = n->in[first + c->u.i];
+		if (in->type.dtype == DT_BOOL) {
+			if (!in->type.rank) {
+				unsupported(b, "an index that is a single bool");
+				return false;
+			}
+			mask_indices(b, low(b, in), &ix[axis]);
+			axis += in->type.rank;
+			continue;
+		}
+		ix[axis].kind = IX_ARRAY;
+		ix[axis].unique = in->type.rank == 0;
+		ix[axis++].v[0] = cast(b, low(b, in), DT_INT64);
+	}
+	return true;
+}
+
+/* int64[n] of 0-d values; constants side by side become one. */
+struct value *int_vector(struct build *b, struct value **v, uint32_t n)
+{
+	struct value *part[MAX_RANK];
+	int64_t run[MAX_RANK];
+	uint32_t parts = 0, k = 0;
+
+	for (uint32_t i = 0; i <= n; i++) {
+		if (i < n && const_int_at(b, v[i], 0, &run[k])) {
+			k++;
+			continue;
+		}
+		if (k)
+			part[parts++] = const_ints(b, run, k);
+		k = 0;
+		if (i < n)
+			part[parts++] = vector_of(b, v[i]);
+	}
+	return parts ? concat(b, 0, part, parts) : const_ints(b, NULL, 0);
+}
+
+/* 1: positive, -1: negative, 0: only known at run time */
+static int step_sign(struct build *b, const struct index *ix)
+{
+	dim d = ix->v[2] ? known_at(b, ix->v[2], 0) : dim_const(b->cx, 1);
+
+	if (!d)
+		return 0;
+	return dim_ge(b->cx, d, 1) ? 1 : dim_le(b->cx, d, -1) ? -1 : 0;
+}
+
+static struct value *by_sign(struct build *b, int sign, struct value *step, int64_t up, int64_t down)
+{
+	if (sign)
+		return const_int(b, sign > 0 ? up : down);
+	struct value *negative = emit_(b, "Less", step, const_int(b, 0));
+	return emit_(b, "Where", negative, const_int(b, down), const_int(b, up));
+}
+
+/*
+ * A start before the first element gives nothing when stepping down, but Slice moves it to the first
+ * element: then the stop becomes one that gives nothing.
+ */
+static struct value *stop_below(struct build *b, const struct index *ix, struct value *stop, int sign,
+                                dim size)
+{
+	dim start = ix->v[0] ? known_at(b, ix->v[0], 0) : DIM_NONE;
+
+	if (!ix->v[0] || sign > 0)
+		return stop;
+	if (start && (dim_ge(b->cx, start, 0) || dim_ge(b->cx, dim_add(b->cx, start, size), 0)))
+		return stop;
+	struct value *from_end = emit_(b, "Add", ix->v[0], dim_value(b, size));
+	struct value *none = emit_(b, "Less", from_end, const_int(b, 0));
+	if (!sign)
+		none = emit_(b, "And", none, emit_(b, "Less", ix->v[2], const_int(b, 0)));
+	return emit_(b, "Where", none, const_int(b, INT64_MAX), stop);
+}
+
+/* All slices at once. */
+struct value *apply_slices(struct build *b, struct value *x, const struct index *ix)
+{
+	struct value *start[MAX_RANK], *stop[MAX_RANK], *step[MAX_RANK];
+	int64_t axes[MAX_RANK], k;
+	uint32_t n = 0;
+	bool steps = false;
+
+	for (uint32_t i = 0; i < x->type.rank; i++) {
+		if (ix[i].kind != IX_SLICE)
+			continue;
+		int sign = step_sign(b, &ix[i]);
+		step[n] = ix[i].v[2] ? ix[i].v[2] : const_int(b, 1);
+		if (const_int_at(b, step[n], 0, &k) && k == 0) {
+			raises(b, "the step of a slice is 0");
+			return x;
+		}
+		steps |= !const_int_at(b, step[n], 0, &k) || k != 1;
+		start[n] = ix[i].v[0] ? ix[i].v[0] : by_sign(b, sign, step[n], 0, INT64_MAX);
+		stop[n] = ix[i].v[1] ? ix[i].v[1] : by_sign(b, sign, step[n], INT64_MAX, INT64_MIN);
+		stop[n] = stop_below(b, &ix[i], stop[n], sign, x->type.dims[i]);
+		axes[n++] = i;
+	}
+	if (!n)
+		return x;
+	return slice(b, x, axes, n, int_vector(b, start, n), int_vector(b, stop, n),
+	             steps ? int_vector(b, step, n) : NULL);
+}
+
+bool lower_subtensor(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]), *at[MAX_RANK];
+	struct index ix[MAX_RANK];
+	uint32_t ints = 0, leading = 0, kept = 0;
+	int64_t k;
+
+	if (!parse_index(b, n, 1, ix))
+		return false;
+	bool constant = true;
+	for (uint32_t i = 0; i < x->type.rank; i++) {
+		if (ix[i].kind != IX_ARRAY)
+			continue;
+		leading += ints == i;
+		at[ints++] = ix[i].v[0];
+		constant &= const_int_at(b, ix[i].v[0], 0, &k);
+	}
+	if (ints > 1 && leading == ints && constant) {
+		x = emit_(b, "GatherND", x, int_vector(b, at, ints));
+	} else {
+		for (uint32_t i = x->type.rank; i-- > 0;) {
+			if (ix[i].kind != IX_ARRAY)
+				continue;
+			if (i)
+				attr_int(b, "axis", i);
+			x = emit_(b, "Gather", x, ix[i].v[0]);
+		}
+	}
+	for (uint32_t i = 0; i < n->in[0]->type.rank; i++)
+		if (ix[i].kind != IX_ARRAY)
+			ix[kept++] = ix[i];
+	lowered(b, n, 0, with_dims(apply_slices(b, x, ix), n->out[0]->type.dims));
+	return true;
+}
+
+/* Index arrays, broadcast against each other: [B..., number of arrays] for GatherND and ScatterND. */
+struct value *index_tuples(struct build *b, struct value **v, uint32_t n, uint32_t rank)
+{
+	dim dims[MAX_RANK + 1];
+	struct value *part[MAX_RANK];
+	bool same = true;
+	int64_t k;
+
+	for (uint32_t j = 0; j < rank; j++) {
+		dims[j] = dim_const(b->cx, 1);
+		for (uint32_t i = 0; i < n; i++) {
+			int axis = (int)j - (int)(rank - v[i]->type.rank);
+			if (axis < 0 || (dim_is_const(b->cx, v[i]->type.dims[axis], &k) && k == 1))
+				continue;
+			dims[j] = v[i]->type.dims[axis];
+			break;
+		}
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		same = v[i]->type.rank == rank;
+		for (uint32_t j = 0; j < rank && same; j++) /* a length of 1 is stretched, others agree */
+			same = !dim_is_const(b->cx, v[i]->type.dims[j], &k) || k != 1 ||
+			       dim_eq(b->cx, v[i]->type.dims[j], dims[j]);
+		dim *to = memcpy(new_array(b->cx->arena, dim, rank + 1), dims, rank * sizeof(dim));
+		part[i] = same ? v[i] : expand(b, v[i], to, rank);
+		part[i] = unsqueeze(b, part[i], &(int64_t){ rank }, 1);
+	}
+	return concat(b, (int)rank, part, n);
+}
+
+uint32_t index_arrays(const struct index *ix, uint32_t rank, struct value **v, uint32_t *axes,
+                      uint32_t *brank, bool *adjacent)
+{
+	uint32_t n = 0;
+
+	*brank = 0;
+	*adjacent = true;
+	for (uint32_t i = 0; i < rank; i++) {
+		if (ix[i].kind != IX_ARRAY)
+			continue;
+		*adjacent &= n == 0 || axes[n - 1] + 1 == i;
+		axes[n] = i;
+		v[n++] = ix[i].v[0];
+		if (ix[i].v[0]->type.rank > *brank)
+			*brank = ix[i].v[0]->type.rank;
+	}
+	return n;
+}
+
+/* x[mask] where the mask's axes are x's leading ones: Compress needs no index. */
+static struct value *by_mask(struct build *b, struct node *n)
+{
+	const struct cv *list = prop(b->cx, n, "idx_list");
+	struct value *x = low(b, n->in[0]), *mask;
+
+	if (list->n != 1 || list->u.items[0].kind != CV_INT)
+		return NULL;
+	mask = n->in[1 + list->u.items[0].u.i];
+	if (mask->type.dtype != DT_BOOL)
+		return NULL;
+	uint32_t rank = mask->type.rank;
+	for (uint32_t i = 0; i < rank; i++)
+		if (!dim_eq(b->cx, mask->type.dims[i], x->type.dims[i]))
+			return NULL;
+	if (rank == 1) {
+		attr_int(b, "axis", 0);
+		return emit_(b, "Compress", x, low(b, mask));
+	}
+	if (rank != x->type.rank)
+		return NULL;
+	dim *flat = new (b->cx->arena, dim);
+	*flat = dims_product(b->cx, mask->type.dims, rank);
+	return emit_(b, "Compress", x, reshape(b, low(b, mask), flat, 1));
+}
+
+bool lower_advsubtensor(struct build *b, struct node *n)
+{
+	struct value *x = by_mask(b, n), *v[MAX_RANK];
+	struct index ix[MAX_RANK];
+	uint32_t axes[MAX_RANK], brank, k;
+	int64_t perm[MAX_RANK];
+	bool adjacent;
+
+	if (x) {
+		lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
+		return true;
+	}
+	if (!parse_index(b, n, 1, ix))
+		return false;
+	x = apply_slices(b, low(b, n->in[0]), ix);
+	uint32_t rank = x->type.rank, from = 0, left = 0;
+	k = index_arrays(ix, rank, v, axes, &brank, &adjacent);
+	if (k == 1) {
+		if (axes[0])
+			attr_int(b, "axis", axes[0]);
+		x = emit_(b, "Gather", x, v[0]);
+	} else if (k > 1) {
+		for (uint32_t i = 0; i < rank; i++)
+			if (ix[i].kind == IX_ARRAY)
+				perm[from++] = i;
+			else
+				perm[k + left++] = i;
+		x = emit_(b, "GatherND", transpose(b, x, perm), index_tuples(b, v, k, brank));
+		if (adjacent && axes[0]) { /* the arrays' axes go back to where they stood */
+			uint32_t out = 0;
+			for (uint32_t i = 0; i < axes[0]; i++)
+				perm[out++] = brank + i;
+			for (uint32_t i = 0; i < brank; i++)
+				perm[out++] = i;
+			for (uint32_t i = axes[0]; i < left; i++)
+				perm[out++] = brank + i;
+			x = transpose(b, x, perm);
+		}
+	}
+	lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
+	return true;
+}
