@@ -220,3 +220,16 @@ bool tensor_convert(enum dtype to, void *dst, enum dtype from, const void *src, 
 	}
 	return true;
 }
+
+/* Bytes from outside: a bool that is neither 0 nor 1 is a different truth to every op. */
+bool tensor_valid(const struct tensor *t)
+{
+	const uint8_t *p = t->data;
+	uint64_t n = t->splat ? 1 : t->count;
+	uint8_t all = 0;
+	if (t->dtype != DT_BOOL)
+		return true;
+	for (uint64_t i = 0; i < n; i++)
+		all |= p[i];
+	return all <= 1;
+}
