@@ -16,6 +16,7 @@ MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
 endif
 .DELETE_ON_ERROR:
 .SUFFIXES:
+.SECONDARY:
 .DEFAULT_GOAL := all
 
 B := build
@@ -47,9 +48,7 @@ SETUP_GOALS := demo check check-update check-asan check-valgrind bench venv
 SETUP := $(if $(filter $(SETUP_GOALS),$(MAKECMDGOALS)),install,find)
 NO_BUILD := clean help format uninstall
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
-ifeq ($(findstring n,$(firstword -$(MAKEFLAGS))),)
 include $(G)/config.mk
-endif
 endif
 $(G)/config.mk: tools/setup.sh
 	$(Q)mkdir -p $(@D) && tools/setup.sh $(SETUP) >$@
@@ -71,12 +70,11 @@ OBJ := $(SRC:src/%.c=$(B)/obj/%.o) $(GEN:$(G)/%.c=$(B)/obj/gen/%.o)
 CORE := $(filter-out $(B)/obj/main.o,$(OBJ))
 UNIT := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 PTG_LIB := $(sort $(wildcard lib/*.ptg))
-PTG_TESTS = $(sort $(wildcard tests/*/*.ptg tests/*/*/*.ptg examples/*.ptg lib/*.ptg))
+PTG_TESTS = $(sort $(wildcard tests/*/*.ptg tests/*/*/*.ptg examples/*/*.ptg lib/*.ptg))
 
 
-.PHONY: all lib help
-all: $(B)/ptgc lib
-lib: $(B)/libptgc.a $(B)/libptgc.so
+.PHONY: all help
+all: $(B)/ptgc $(B)/libptgc.a $(B)/libptgc.so
 
 # A change of the flags or of the list of sources rebuilds, as a change of a source does.
 BUILD_FLAGS = $(CC) $(ALL_CFLAGS) $(WARNINGS) $(ALL_LDFLAGS)
@@ -171,13 +169,15 @@ demo: all venv
 bench: all venv
 	$(Q)$(TEST_ENV) bench/run.sh
 
-# FUZZ_TIME seconds from the seeds; crashing inputs are kept in build/fuzz.
+# FUZZ_TIME seconds from the seeds; inputs that crash it are kept in build/fuzz.
 FUZZ_TIME = 60
-fuzz: $(B)/fuzz/run
-	$(Q)tools/fuzz.sh $< $(B)/fuzz $(FUZZ_TIME) $(PTG_TESTS)
+fuzz: $(G)/config.mk
+	$(Q)tools/fuzz.sh $(B)/fuzz $(FUZZ_TIME) $(PTG_TESTS)
 
-$(B)/fuzz/run: tests/fuzz/fuzz.c tools/fuzz.sh FORCE
-	$(Q)mkdir -p $(@D) && tools/fuzz.sh build $@
+$(B)/fuzzer: tests/fuzz/fuzz.c $(CORE)
+	$(call say,LD,$@)$(CC) $(ALL_CFLAGS) $(WARNINGS) $(FUZZ_FLAGS) $(ALL_LDFLAGS) -o $@ \
+		$< $(CORE) $(LIBS)
+
 FORCE:
 .PHONY: FORCE
 
@@ -186,7 +186,7 @@ FORCE:
 .PHONY: install uninstall clean format doc
 $(B)/ptgc.pc: ptgc.pc.in src/ptgc.h FORCE
 	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
-		-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' -e 's|@VERSION@|$(VERSION)|' $< >$@
+		-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' -e 's|@DATADIR@|$(DATADIR)|' -e 's|@VERSION@|$(VERSION)|' $< >$@
 
 INSTALLED = $(BINDIR)/ptgc $(INCLUDEDIR)/ptgc.h $(LIBDIR)/libptgc.a \
 	$(LIBDIR)/libptgc.so.$(VERSION) $(LIBDIR)/libptgc.so.$(SOVERSION) $(LIBDIR)/libptgc.so \

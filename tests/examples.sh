@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.." || exit 2
 : "${PTGC:=build/ptgc}" "${PYTHON:=.venv/bin/python}"
 tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
 passed=0 failed=0
-for f in examples/*.ptg; do
+for f in examples/*.ptg examples/*/*.ptg; do
 	[ -e "$f" ] || continue
 	oldest=$(sed -n 's/^# opset: \([0-9]*\)$/\1/p;20q' "$f")
 	name=$(basename "$f" .ptg)

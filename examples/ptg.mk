@@ -1,0 +1,16 @@
+# ptg.mk: makes x.onnx from x.ptg, again whenever the .ptg file, a file that it uses or its weights
+# change. In your Makefile:
+#
+#   include $(shell pkg-config --variable=makefile ptgc)
+#   all: digits.onnx
+#
+# PTGC is the command, PTGCFLAGS its options (--opset 17). What a model is made from is kept beside it
+# in x.onnx.d; models in folders of their own need `-include folder/*.onnx.d` besides.
+
+PTGC ?= ptgc
+PTGCFLAGS ?=
+
+%.onnx: %.ptg
+	$(PTGC) $(PTGCFLAGS) -MD -MP -MF $@.d $< -o $@
+
+-include $(wildcard *.onnx.d)

@@ -1,0 +1,96 @@
+/*
+ * fuzz.c: any bytes as a .ptg file. In: bytes. Holds: no crash, no leak, no hang; what is rejected
+ * has a message, what formats formats to itself. Files are off, so nothing but the text is read.
+ * Built with libFuzzer, or with -DFUZZ_MAIN as a program that tries the files it is given.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ptgc.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(bool holds, const char *what)
+{
+	if (holds)
+		return;
+	fprintf(stderr, "fuzz: does not hold: %s\n", what);
+	abort();
+}
+
+static void try_format(const char *text, size_t len)
+{
+	size_t n = 0, m = 0;
+	struct ptgc_result *one = ptgc_format(text, len, NULL);
+	if (ptgc_ok(one)) {
+		const char *formatted = ptgc_model(one, &n);
+		struct ptgc_result *two = ptgc_format(formatted, n, NULL);
+		const char *again = ptgc_model(two, &m);
+		must(ptgc_ok(two), "formatted text parses");
+		must(n == m && !memcmp(formatted, again, n), "formatting twice is formatting once");
+		ptgc_free(two);
+	}
+	ptgc_free(one);
+}
+
+static void try_compile(const char *text, size_t len, int opset)
+{
+	struct ptgc_options opt = PTGC_OPTIONS_INIT;
+	size_t size = 0;
+	opt.opset = opset;
+	struct ptgc_result *r = ptgc_compile(text, len, &opt);
+	must(ptgc_status(r) != PTGC_FAILED, "the input is compiled or rejected");
+	if (ptgc_ok(r))
+		must(ptgc_model(r, &size) && size, "a model has bytes");
+	else
+		must(ptgc_diagnostic_count(r) > 0, "a rejected input has a message");
+	must(strlen(ptgc_messages(r, true)) > 0 || ptgc_ok(r), "messages can be printed");
+	ptgc_free(r);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	/* a copy of its own, so that reading past the end is seen */
+	char *text = malloc(size ? size : 1);
+	if (!text)
+		return 0;
+	memcpy(text, data, size);
+	try_format(text, size);
+	try_compile(text, size, size % 2 ? 0 : 13);
+	free(text);
+	return 0;
+}
+
+#ifdef FUZZ_MAIN
+/* Each file as it is, and with a byte changed, with the rest cut off, at 64 places spread over it. */
+static void try_variants(uint8_t *data, size_t size)
+{
+	LLVMFuzzerTestOneInput(data, size);
+	for (size_t i = 0; i < 64 && size; i++) {
+		size_t at = (i * 2654435761u) % size;
+		uint8_t old = data[at];
+		data[at] = (uint8_t)"(){}[]=,:\n\"`#-0@"[i % 16];
+		LLVMFuzzerTestOneInput(data, size);
+		data[at] = old;
+		LLVMFuzzerTestOneInput(data, at);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static uint8_t data[1 << 20];
+	for (int i = 1; i < argc; i++) {
+		FILE *f = fopen(argv[i], "rb");
+		if (!f) {
+			perror(argv[i]);
+			return 2;
+		}
+		size_t size = fread(data, 1, sizeof(data), f);
+		fclose(f);
+		try_variants(data, size);
+	}
+	printf("%d files and 128 variants of each\n", argc - 1);
+	return 0;
+}
+#endif
