@@ -108,7 +108,7 @@ struct value *to_value(struct elab *e, const struct cv *v, enum dtype want); /* 
 struct value *dim_to_value(struct elab *e, dim d, struct span s);
 struct value *constant_of(struct elab *e, const struct cv *v, enum dtype t, struct span s);
 enum dtype weak_dtype(struct elab *e, const struct cv *v, enum dtype other);
-struct cv construct(struct elab *e, enum dtype t, const struct cv *dims, uint32_t ndims,
+struct cv elab_construct(struct elab *e, enum dtype t, const struct cv *dims, uint32_t ndims,
 		    bool has_dims, struct cv *args, uint32_t nargs, struct span s);
 
 /* elab_call.c */
@@ -120,7 +120,7 @@ struct value *cast_value(struct elab *e, struct value *v, enum dtype t, struct s
 struct cv call_named(struct elab *e, const char *op, struct cv *args, uint32_t nargs,
 		     struct span s);
 struct cv node_result(struct elab *e, struct node *n, struct span s);
-void children(struct elab *e, uint32_t at, uint32_t *out); /* indices of the n children, in order */
+void elab_children(struct elab *e, uint32_t at, uint32_t *out); /* indices of the n children, in order */
 
 /* elab_onnx.c */
 struct cv call_onnx(struct elab *e, uint32_t at, struct cv *items);

@@ -6,7 +6,7 @@
 
 #include "elab.h"
 
-void children(struct elab *e, uint32_t at, uint32_t *out)
+void elab_children(struct elab *e, uint32_t at, uint32_t *out)
 {
 	const struct anode *nodes = e->file->nodes.at;
 	uint32_t c = at;
@@ -208,7 +208,7 @@ static struct prop_arg *prop_args(struct elab *e, uint32_t at, const struct cv *
 	uint32_t *kids = new_array(e->cx->arena, uint32_t, nodes[at].n + 1);
 	struct prop_arg *args = new_array(e->cx->arena, struct prop_arg, n + 1);
 
-	children(e, at, kids);
+	elab_children(e, at, kids);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct anode *p = &nodes[kids[i]];
 		if (items[i].kind == CV_POISON)
@@ -298,7 +298,7 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 	if (!quoted && (name->dtype || (b && b->cv.kind == CV_DTYPE))) {
 		if (b)
 			b->used = true;
-		return construct(e, name->dtype ? name->dtype : b->cv.u.dtype, NULL, 0, false, args,
+		return elab_construct(e, name->dtype ? name->dtype : b->cv.u.dtype, NULL, 0, false, args,
 				 nargs, n->span);
 	}
 	if (user)

@@ -271,7 +271,7 @@ static const char *text_of(const struct cv *v, uint32_t *len)
 static struct cv other_binary(enum operator op, const struct cv *a, const struct cv *b,
 			      struct span s)
 {
-	uint32_t n, m;
+	uint32_t n = 0, m = 0;
 	const char *p = text_of(a, &n), *q = text_of(b, &m);
 	bool same;
 
@@ -492,7 +492,7 @@ static struct cv eval_construct(struct elab *e, const struct anode *n, struct cv
 		b->used = true;
 		t = b->cv.u.dtype;
 	}
-	return construct(e, t, items, n->nprops, n->flags & AF_DIMS || n->nprops, items + n->nprops,
+	return elab_construct(e, t, items, n->nprops, n->flags & AF_DIMS || n->nprops, items + n->nprops,
 			 n->n - n->nprops, n->span);
 }
 

@@ -200,7 +200,7 @@ static bool raw_attrs(struct elab *e, struct node *n, bool schema, uint32_t at,
 	const struct anode *nodes = e->file->nodes.at;
 	uint32_t *kids = new_array(e->cx->arena, uint32_t, nodes[at].n + 1);
 
-	children(e, at, kids);
+	elab_children(e, at, kids);
 	n->attrs = new_array(e->cx->arena, struct attr, nodes[at].nprops + 1u);
 	for (uint32_t i = 0; i < nodes[at].nprops; i++) {
 		const struct anode *p = &nodes[kids[i]];

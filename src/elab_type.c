@@ -110,7 +110,7 @@ static bool read_pattern(struct elab *e, struct expr x, struct pattern *p)
 	p->n = p->root->n;
 	p->kids = new_array(e->cx->arena, uint32_t, p->n + 1);
 	p->rest = -1;
-	children(e, at, p->kids);
+	elab_children(e, at, p->kids);
 	for (uint32_t i = 0; i < p->n; i++) {
 		const struct anode *d = &e->file->nodes.at[p->kids[i]];
 		if (d->kind != A_ELLIPSIS)

@@ -563,7 +563,7 @@ static struct cv from_bytes(struct elab *e, enum dtype t, const dim *dims, uint3
 }
 
 /* dtype(literal), dtype[dims](literal or bytes). */
-struct cv construct(struct elab *e, enum dtype t, const struct cv *dims, uint32_t ndims,
+struct cv elab_construct(struct elab *e, enum dtype t, const struct cv *dims, uint32_t ndims,
 		    bool has_dims, struct cv *args, uint32_t nargs, struct span s)
 {
 	dim *d = new_array(e->cx->arena, dim, ndims + 1);
