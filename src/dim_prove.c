@@ -45,7 +45,7 @@ static struct range range_mul(struct range a, struct range b)
 static struct range range_floordiv(struct range a, struct range b)
 {
 	struct range r = {NO_LOW, NO_HIGH};
-	if (b.lo < 1)
+	if (b.lo < 1 || b.hi < b.lo) /* equations that contradict each other empty a range */
 		return r;
 	if (a.lo != NO_LOW)
 		r.lo = a.lo < 0 ? floor_div(a.lo, b.lo) : b.hi == NO_HIGH ? 0 : a.lo / b.hi;
