@@ -11,21 +11,21 @@
 #include "lower/lower.h"
 #include "rules.h"
 
-#define OP(id_, sig_, ...) [OP_##id_] = { .name = #id_, .sig = sig_, __VA_ARGS__ },
+#define OP(id_, sig_, ...) [OP_##id_] = {.name = #id_, .sig = sig_, __VA_ARGS__},
 #define GROUP(heading)
 const struct op op_table[] = {
 #include "ops.def"
 };
 const uint32_t op_count = countof(op_table);
-const struct op op_onnx = { .name = "onnx", .sig = "x~", .doc = "a node of ONNX", .nout = 255 };
+const struct op op_onnx = {.name = "onnx", .sig = "x~", .doc = "a node of ONNX", .nout = 255};
 
 /* Headings stand between the ops, in the order of the file. */
 static const struct heading {
 	const char *text;
 	uint32_t op;
 } headings[] = {
-#define OP(id_, sig_, ...) { NULL, OP_##id_ },
-#define GROUP(heading) { heading, 0 },
+#define OP(id_, sig_, ...) {NULL, OP_##id_},
+#define GROUP(heading)     {heading, 0},
 #include "ops.def"
 };
 
@@ -56,8 +56,8 @@ const struct op *op_named(struct ctx *cx, const char *name)
 /* --- signatures: "x idx*; axis:axes=None, mode:a|b=a" --- */
 
 static const char *const type_names[] = {
-	[P_INT] = "int",   [P_BOOL] = "bool", [P_FLOAT] = "float",   [P_STR] = "str",
-	[P_DTYPE] = "dtype", [P_AXES] = "axes", [P_INTS] = "ints", [P_OP] = "op",
+	[P_INT] = "int",       [P_BOOL] = "bool", [P_FLOAT] = "float", [P_STR] = "str",
+	[P_DTYPE] = "dtype",   [P_AXES] = "axes", [P_INTS] = "ints",   [P_OP] = "op",
 	[P_SLICES] = "slices", [P_ANY] = "any",
 };
 
@@ -73,41 +73,41 @@ static enum prop_type type_of_word(const char *s, size_t len)
 
 static struct cv cv_text(struct ctx *cx, const char *s, size_t len)
 {
-	struct astr *a = new(cx->arena, struct astr);
+	struct astr *a = new (cx->arena, struct astr);
 	a->s = arena_strdup(cx->arena, s, len);
 	a->len = (uint32_t)len;
-	return (struct cv){ .kind = CV_STR, .u.str = a };
+	return (struct cv){.kind = CV_STR, .u.str = a};
 }
 
 static struct cv cv_integer(long v)
 {
-	return (struct cv){ .kind = CV_INT,
-		            .neg = v < 0,
-		            .u.i = v < 0 ? (uint64_t) - (v + 1) + 1 : (uint64_t)v };
+	return (struct cv){.kind = CV_INT,
+			   .neg = v < 0,
+			   .u.i = v < 0 ? (uint64_t) - (v + 1) + 1 : (uint64_t)v};
 }
 
 /* A default as written in ops.def. */
 static struct cv default_value(struct ctx *cx, enum prop_type type, const char *s, size_t len)
 {
 	char *text = arena_strdup(cx->arena, s, len);
-	struct cv v = { .kind = CV_NONE };
+	struct cv v = {.kind = CV_NONE};
 	if (!strcmp(text, "None"))
 		return v;
 	switch (type) {
 	case P_BOOL:
-		return (struct cv){ .kind = CV_BOOL, .u.b = !strcmp(text, "True") };
+		return (struct cv){.kind = CV_BOOL, .u.b = !strcmp(text, "True")};
 	case P_INT:
 		return cv_integer(strtol(text, NULL, 10));
 	case P_FLOAT:
-		return (struct cv){ .kind = CV_FLOAT, .u.f = strtod(text, NULL) };
+		return (struct cv){.kind = CV_FLOAT, .u.f = strtod(text, NULL)};
 	case P_DTYPE:
-		v = (struct cv){ .kind = CV_DTYPE };
+		v = (struct cv){.kind = CV_DTYPE};
 		v.u.dtype = strcmp(text, "floatX") ? dtype_named(text) : cx->floatx;
 		return v;
 	case P_AXES:
 	case P_INTS:
-		v = (struct cv){ .kind = CV_LIST, .n = 1 };
-		v.u.items = new(cx->arena, struct cv);
+		v = (struct cv){.kind = CV_LIST, .n = 1};
+		v.u.items = new (cx->arena, struct cv);
 		v.u.items[0] = cv_integer(strtol(text, NULL, 10));
 		return v;
 	case P_ENUM:
@@ -130,7 +130,7 @@ static const char *skip_blanks(const char *s)
 
 static const char *parse_inputs(struct ctx *cx, struct op_sig *sig, const char *s)
 {
-	vec(struct input_spec) in = { 0 };
+	vec(struct input_spec) in = {0};
 	bool any = false;
 	for (s = skip_blanks(s); *s && *s != ';'; s = skip_blanks(s)) {
 		size_t len = strcspn(s, " ;?*+~");
@@ -150,7 +150,7 @@ static const char *parse_inputs(struct ctx *cx, struct op_sig *sig, const char *
 
 static void parse_props(struct ctx *cx, struct op_sig *sig, const char *s)
 {
-	vec(struct prop_spec) props = { 0 };
+	vec(struct prop_spec) props = {0};
 	for (s = skip_blanks(s); *s; s = skip_blanks(s)) {
 		struct prop_spec *p = vec_push(cx->arena, &props);
 		size_t len = strcspn(s, ":");
@@ -235,7 +235,7 @@ static int compare_int(const void *a, const void *b)
 
 /* Normalises one axis and marks it; false: reported. */
 static bool add_axis(struct ctx *cx, const struct node *n, const struct cv *v, int rank,
-                     bool seen[MAX_RANK], int *axis)
+		     bool seen[MAX_RANK], int *axis)
 {
 	int64_t a = int_of(v);
 	struct span s = v->span.end > v->span.begin ? v->span : n->span;
@@ -253,10 +253,10 @@ static bool add_axis(struct ctx *cx, const struct node *n, const struct cv *v, i
 }
 
 int prop_axes(struct ctx *cx, const struct node *n, const char *name, int rank, int *axes,
-              bool sorted)
+	      bool sorted)
 {
 	const struct cv *v = prop(cx, n, name);
-	bool seen[MAX_RANK] = { false };
+	bool seen[MAX_RANK] = {false};
 	if (v->kind == CV_NONE) {
 		for (int i = 0; i < rank; i++)
 			axes[i] = i;
@@ -289,7 +289,7 @@ static void print_items(struct ctx *cx, struct strbuf *b, const struct cv *items
 
 static void print_slice(struct strbuf *b, const struct cv *v)
 {
-	static const char *const parts[] = { "start", "stop", "step" };
+	static const char *const parts[] = {"start", "stop", "step"};
 	for (int i = 0; i < 3; i++) {
 		if (i == 1 || (i == 2 && v->u.items[2].kind != CV_NONE))
 			sb_str(b, ":");
@@ -361,7 +361,7 @@ static bool is_default(const struct prop_spec *p, const struct cv *v)
 
 /* "axis=0", "axes=[0, 2]", "float32", "start:stop, i" */
 static void print_prop(struct ctx *cx, struct strbuf *b, const struct prop_spec *p,
-                       const struct cv *v)
+		       const struct cv *v)
 {
 	if (p->type == P_SLICES) {
 		for (uint32_t i = 0; i < v->n; i++) {
@@ -386,9 +386,9 @@ const char *op_label(struct ctx *cx, const struct node *n)
 {
 	if (n->op == &op_onnx || !n->op)
 		return arena_printf(cx->arena, "%s.%s",
-		                    n->onnx->domain[0] ? n->onnx->domain : "onnx", n->onnx->name);
+				    n->onnx->domain[0] ? n->onnx->domain : "onnx", n->onnx->name);
 	const struct op_sig *sig = op_sig(cx, n->op);
-	struct strbuf b = { .arena = cx->arena };
+	struct strbuf b = {.arena = cx->arena};
 	sb_str(&b, n->op->name);
 	bool open = false;
 	for (uint32_t i = 0; n->props && i < sig->nprops; i++) {
@@ -406,7 +406,7 @@ const char *op_label(struct ctx *cx, const struct node *n)
 
 static const char *input_list(struct ctx *cx, const struct op_sig *sig)
 {
-	struct strbuf b = { .arena = cx->arena };
+	struct strbuf b = {.arena = cx->arena};
 	for (uint32_t i = 0; i < sig->ninputs; i++) {
 		sb_printf(&b, "%s%s", i ? ", " : "", sig->inputs[i].name->s);
 		if (sig->inputs[i].repeat)
@@ -426,10 +426,10 @@ static bool check_arity(struct ctx *cx, const struct node *n)
 	if (n->nin < sig->min || n->nin > sig->max) {
 		uint32_t want = n->nin < sig->min ? sig->min : sig->max;
 		const char *how = sig->min == sig->max ? ""
-		                  : n->nin < sig->min  ? "at least "
-		                                       : "at most ";
-		error(cx, n->span, E_ARITY, "%s: expected %s%u argument%s (%s), got %u", n->op->name,
-		      how, want, want == 1 ? "" : "s", input_list(cx, sig), n->nin);
+				  : n->nin < sig->min  ? "at least "
+						       : "at most ";
+		error(cx, n->span, E_ARITY, "%s: expected %s%u argument%s (%s), got %u",
+		      n->op->name, how, want, want == 1 ? "" : "s", input_list(cx, sig), n->nin);
 		return false;
 	}
 	for (uint32_t i = 0; i < n->nin; i++) {
@@ -455,7 +455,7 @@ static bool poison_results(struct node *n)
 {
 	for (uint32_t i = 0; i < n->nout; i++)
 		if (n->out[i])
-			n->out[i]->type = (struct type){ .dtype = DT_NONE };
+			n->out[i]->type = (struct type){.dtype = DT_NONE};
 	return false;
 }
 
@@ -473,7 +473,8 @@ static bool infer_onnx(struct ctx *cx, struct node *n)
 		if (!n->out[i] || n->out[i]->type.dtype != DT_NONE)
 			continue;
 		error(cx, n->span, E_NEEDS_TYPE,
-		      "%s: the type of result %u cannot be inferred; write it: y: dtype[dims] = ...",
+		      "%s: the type of result %u cannot be inferred; write it: y: dtype[dims] = "
+		      "...",
 		      op_label(cx, n), i + 1);
 		return poison_results(n);
 	}

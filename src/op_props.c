@@ -11,9 +11,8 @@
 static const struct alias {
 	const char *name, *other;
 } aliases[] = {
-	{ "axes", "axis" },           { "axis", "axes" },     { "acc_dtype", "acc" },
-	{ "order", "new_order" },     { "n", "len_splits" },  { "axis1", "self.axis1" },
-	{ "core_op", "core" },
+	{"axes", "axis"},    {"axis", "axes"},        {"acc_dtype", "acc"}, {"order", "new_order"},
+	{"n", "len_splits"}, {"axis1", "self.axis1"}, {"core_op", "core"},
 };
 
 struct binder {
@@ -23,7 +22,7 @@ struct binder {
 	struct cv *out;
 	struct span *where; /* of each property; end 0: not given yet */
 	struct span call;
-	uint32_t next;      /* property that the next bare value is for */
+	uint32_t next; /* property that the next bare value is for */
 };
 
 static const char *kind_name(const struct cv *v)
@@ -112,7 +111,7 @@ static bool read_int(struct ctx *cx, struct cv *v)
 
 static struct cv datum(const struct adatum *a, struct span s)
 {
-	struct cv v = { .span = s };
+	struct cv v = {.span = s};
 	switch (a->kind) {
 	case A_INT:
 		v.kind = CV_INT;
@@ -142,15 +141,15 @@ static void read_list(struct ctx *cx, struct cv *v)
 	struct cv *items = new_array(cx->arena, struct cv, d->count);
 	for (uint32_t i = 0; i < d->count; i++)
 		items[i] = datum(&d->at[i], v->span);
-	*v = (struct cv){ .kind = CV_LIST, .n = d->count, .span = v->span, .u.items = items };
+	*v = (struct cv){.kind = CV_LIST, .n = d->count, .span = v->span, .u.items = items};
 }
 
 static bool read_ints(struct ctx *cx, struct cv *v)
 {
 	if (read_int(cx, v)) {
-		struct cv *one = new(cx->arena, struct cv);
+		struct cv *one = new (cx->arena, struct cv);
 		*one = *v;
-		*v = (struct cv){ .kind = CV_LIST, .n = 1, .span = v->span, .u.items = one };
+		*v = (struct cv){.kind = CV_LIST, .n = 1, .span = v->span, .u.items = one};
 		return true;
 	}
 	read_list(cx, v);
@@ -170,15 +169,15 @@ static bool read_float(struct ctx *cx, struct cv *v)
 {
 	if (read_int(cx, v)) {
 		double m = (double)v->u.i;
-		*v = (struct cv){ .kind = CV_FLOAT, .span = v->span, .u.f = v->neg ? -m : m };
+		*v = (struct cv){.kind = CV_FLOAT, .span = v->span, .u.f = v->neg ? -m : m};
 	}
 	return v->kind == CV_FLOAT;
 }
 
 static bool set_str(struct ctx *cx, struct cv *v, const char *s, uint32_t len)
 {
-	struct astr *a = new(cx->arena, struct astr);
-	*a = (struct astr){ .s = s, .len = len };
+	struct astr *a = new (cx->arena, struct astr);
+	*a = (struct astr){.s = s, .len = len};
 	v->kind = CV_STR;
 	v->u.str = a;
 	return true;
@@ -224,7 +223,7 @@ static bool read_op(struct ctx *cx, struct cv *v)
 		return true;
 	if (v->kind != CV_SYM || (!v->u.sym->op && !v->u.sym->fn))
 		return false;
-	struct opref *ref = new(cx->arena, struct opref);
+	struct opref *ref = new (cx->arena, struct opref);
 	ref->fn = v->u.sym->fn;
 	ref->op = ref->fn ? NULL : v->u.sym->op;
 	if (ref->op) {
@@ -246,7 +245,7 @@ static bool read_position(struct ctx *cx, struct cv *v, uint32_t *next)
 		return !v->neg;
 	if (v->kind != CV_SYM && v->kind != CV_VALUE && v->kind != CV_DIM)
 		return false;
-	*v = (struct cv){ .kind = CV_INT, .span = v->span, .u.i = (*next)++ };
+	*v = (struct cv){.kind = CV_INT, .span = v->span, .u.i = (*next)++};
 	return true;
 }
 
@@ -332,7 +331,7 @@ static bool set_prop(struct binder *b, uint32_t i, struct cv v, struct span s)
 		       b->op->name, p->name->s);
 		return false;
 	}
-	b->where[i] = s.end ? s : (struct span){ 0, 1 };
+	b->where[i] = s.end ? s : (struct span){0, 1};
 	b->out[i] = v;
 	if (!read_value(b->cx, p, &b->out[i])) {
 		error(b->cx, s, E_PROPERTY, "%s: property '%s': expected %s, got %s", b->op->name,
@@ -368,12 +367,12 @@ static bool unknown_prop(struct binder *b, const struct prop_arg *a)
 	for (uint32_t i = 0; i < b->sig->nprops; i++)
 		names[i] = b->sig->props[i].name->s;
 	const char *near = did_you_mean(a->name->s, names, b->sig->nprops);
-	struct strbuf list = { .arena = b->cx->arena };
+	struct strbuf list = {.arena = b->cx->arena};
 	for (uint32_t i = 0; i < b->sig->nprops; i++)
 		sb_printf(&list, "%s%s", i ? ", " : "", names[i]);
 	struct diag *d = error(b->cx, a->span, E_PROPERTY, "%s has no property '%s'%s%s%s",
-	                       b->op->name, a->name->s, near ? "; did you mean '" : "",
-	                       near ? near : "", near ? "'?" : "");
+			       b->op->name, a->name->s, near ? "; did you mean '" : "",
+			       near ? near : "", near ? "'?" : "");
 	if (!near && b->sig->nprops)
 		note(b->cx, d, a->span, "its properties: %s", list.s);
 	return false;
@@ -387,9 +386,10 @@ static bool bind_flag(struct binder *b, const struct prop_arg *a, bool *ok)
 	const char *s = a->value.u.sym->s;
 	bool on = strncmp(s, "no_", 3) != 0;
 	for (uint32_t i = 0; i < b->sig->nprops; i++) {
-		if (b->sig->props[i].type != P_BOOL || strcmp(b->sig->props[i].name->s, on ? s : s + 3))
+		if (b->sig->props[i].type != P_BOOL ||
+		    strcmp(b->sig->props[i].name->s, on ? s : s + 3))
 			continue;
-		*ok = set_prop(b, i, (struct cv){ .kind = CV_BOOL, .u.b = on }, a->span);
+		*ok = set_prop(b, i, (struct cv){.kind = CV_BOOL, .u.b = on}, a->span);
 		return true;
 	}
 	return false;
@@ -410,7 +410,7 @@ static bool bind_bare(struct binder *b, const struct prop_arg *a)
 /* Slices: all bare values together are the one list. */
 static bool bind_slices(struct binder *b, const struct prop_arg *args, uint32_t n)
 {
-	struct cv list = { .kind = CV_LIST };
+	struct cv list = {.kind = CV_LIST};
 	list.u.items = new_array(b->cx->arena, struct cv, n);
 	for (uint32_t i = 0; i < n; i++) {
 		if (args[i].name)
@@ -442,9 +442,9 @@ static bool fill_defaults(struct binder *b)
 }
 
 struct cv *bind_props(struct ctx *cx, const struct op *op, struct span s,
-                      const struct prop_arg *args, uint32_t n)
+		      const struct prop_arg *args, uint32_t n)
 {
-	struct binder b = { .cx = cx, .op = op, .sig = op_sig(cx, op), .call = s };
+	struct binder b = {.cx = cx, .op = op, .sig = op_sig(cx, op), .call = s};
 	b.out = new_array(cx->arena, struct cv, b.sig->nprops + 1);
 	b.where = new_array(cx->arena, struct span, b.sig->nprops + 1);
 	bool slices = b.sig->nprops && b.sig->props[0].type == P_SLICES;

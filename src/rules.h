@@ -1,7 +1,7 @@
 /*
- * rules.h: the inference rules that rows of ops.def name. ty_: dtype of result 0 (DT_NONE: reported).
- * sh_: dims of all results, and dtypes of those beside result 0 (false: reported). kn_: known integers
- * of the results. nr_: how many results (0: reported).
+ * rules.h: the inference rules that rows of ops.def name. ty_: dtype of result 0 (DT_NONE:
+ * reported). sh_: dims of all results, and dtypes of those beside result 0 (false: reported). kn_:
+ * known integers of the results. nr_: how many results (0: reported).
  */
 #ifndef PTGC_RULES_H
 #define PTGC_RULES_H
@@ -117,7 +117,8 @@ enum dtype ty_xlogy(struct ctx *cx, struct node *n);
 void set_type(struct node *n, uint32_t i, enum dtype t, uint32_t rank, dim *dims);
 dim *new_dims(struct ctx *cx, uint32_t rank);
 bool is_one(struct ctx *cx, dim d);
-bool broadcast_dims(struct ctx *cx, struct node *n, struct value **v, uint32_t nv, dim *out, uint32_t rank);
+bool broadcast_dims(struct ctx *cx, struct node *n, struct value **v, uint32_t nv, dim *out,
+		    uint32_t rank);
 dim scalar_dim(struct ctx *cx, struct value *v); /* DIM_NONE: not known */
 enum dtype upcast_inputs(struct node *n, uint32_t from);
 bool want_rank(struct ctx *cx, struct node *n, uint32_t i, uint32_t rank);

@@ -54,8 +54,8 @@ static int axis_of(struct ctx *cx, struct node *n)
 	int64_t rank = n->in[0]->type.rank, a = prop_int(cx, n, "axis");
 	if (a >= -rank && a < rank)
 		return (int)(a < 0 ? a + rank : a);
-	error(cx, n->span, E_RANGE, "%s: axis %lld is out of range for %s", n->op->name, (long long)a,
-	      type_str(cx, n->in[0]->type));
+	error(cx, n->span, E_RANGE, "%s: axis %lld is out of range for %s", n->op->name,
+	      (long long)a, type_str(cx, n->in[0]->type));
 	return -1;
 }
 
@@ -106,7 +106,7 @@ uint32_t nr_split(struct ctx *cx, struct node *n)
 		return (uint32_t)count;
 	error(cx, n->span, E_PROPERTY,
 	      count == -1 ? "%s: the number of pieces is not known: write n="
-	                  : "%s: the number of pieces is out of range",
+			  : "%s: the number of pieces is out of range",
 	      n->op->name);
 	return 0;
 }
@@ -143,15 +143,15 @@ bool sh_split(struct ctx *cx, struct node *n)
 			error(cx, n->span, E_RAISES, "%s: a size is negative", n->op->name);
 			return false;
 		}
-		d[axis] = k ? k->at[i]
-		            : dim_fresh(cx, SOURCE_SIZE, n->out[i], (uint32_t)axis);
+		d[axis] = k ? k->at[i] : dim_fresh(cx, SOURCE_SIZE, n->out[i], (uint32_t)axis);
 		sum = dim_add(cx, sum, d[axis]);
 		set_type(n, i, (enum dtype)x->dtype, x->rank, d);
 	}
 	if (dim_unify(cx, sum, x->dims[axis], n->span))
 		return true;
-	error(cx, n->span, E_RAISES, "%s: the sizes add up to %s, but axis %d of %s is longer or shorter",
-	      n->op->name, dim_str(cx, sum), axis, type_str(cx, *x));
+	error(cx, n->span, E_RAISES,
+	      "%s: the sizes add up to %s, but axis %d of %s is longer or shorter", n->op->name,
+	      dim_str(cx, sum), axis, type_str(cx, *x));
 	return false;
 }
 
@@ -264,7 +264,8 @@ bool sh_arange(struct ctx *cx, struct node *n)
 		ints &= is_discrete((enum dtype)n->in[i]->type.dtype);
 	}
 	dim *d = new_dims(cx, 1);
-	dim a = scalar_dim(cx, n->in[0]), b = scalar_dim(cx, n->in[1]), c = scalar_dim(cx, n->in[2]);
+	dim a = scalar_dim(cx, n->in[0]), b = scalar_dim(cx, n->in[1]),
+	    c = scalar_dim(cx, n->in[2]);
 	if (c && dim_is_const(cx, c, &step)) {
 		if (step == 0)
 			return step_zero(cx, n);

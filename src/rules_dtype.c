@@ -1,6 +1,7 @@
 /*
- * rules_dtype.c: dtype rules. In: a node whose inputs are typed. Out: the dtype of its first result,
- * exactly as PyTensor decides it (its scalar types' output rules), or DT_NONE after reporting.
+ * rules_dtype.c: dtype rules. In: a node whose inputs are typed. Out: the dtype of its first
+ * result, exactly as PyTensor decides it (its scalar types' output rules), or DT_NONE after
+ * reporting.
  */
 #include "all.h"
 #include "rules.h"
@@ -126,8 +127,8 @@ enum dtype ty_same_all(struct ctx *cx, struct node *n)
 			return refused(cx, n, i);
 		if (type_at(n, i) == t)
 			continue;
-		error(cx, n->span, E_DTYPE, "%s: expected one dtype, got %s and %s", op_label(cx, n),
-		      dtypes[t].name, dtypes[type_at(n, i)].name);
+		error(cx, n->span, E_DTYPE, "%s: expected one dtype, got %s and %s",
+		      op_label(cx, n), dtypes[t].name, dtypes[type_at(n, i)].name);
 		return DT_NONE;
 	}
 	return t;
@@ -346,7 +347,8 @@ enum dtype ty_linalg(struct ctx *cx, struct node *n)
 enum dtype ty_update(struct ctx *cx, struct node *n)
 {
 	enum dtype x = type_at(n, 0), y = type_at(n, 1);
-	bool add = n->op == &op_table[OP_IncSubtensor] || n->op == &op_table[OP_AdvancedIncSubtensor];
+	bool add =
+		n->op == &op_table[OP_IncSubtensor] || n->op == &op_table[OP_AdvancedIncSubtensor];
 	if (is_foreign(x) || is_foreign(y))
 		return refused(cx, n, is_foreign(y));
 	if (is_complex(y) && !is_complex(x))

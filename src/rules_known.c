@@ -1,8 +1,8 @@
 /*
- * rules_known.c: known integers. In: a node whose results are typed. Out: for integer results of rank
- * 0 or 1 and at most MAX_KNOWN elements, what their elements are as dims, where that is proved.
- * Arithmetic on dims never wraps, so it is kept only where the dtype is int64, or where all elements
- * are constants that the dtype holds.
+ * rules_known.c: known integers. In: a node whose results are typed. Out: for integer results of
+ * rank 0 or 1 and at most MAX_KNOWN elements, what their elements are as dims, where that is
+ * proved. Arithmetic on dims never wraps, so it is kept only where the dtype is int64, or where all
+ * elements are constants that the dtype holds.
  */
 #include "all.h"
 #include "rules.h"
@@ -174,10 +174,9 @@ static dim fold(struct ctx *cx, struct node *n, const struct known **k, uint32_t
 	enum op_id op = (enum op_id)(n->op - op_table);
 	dim d = element(k[0], i);
 	if (n->nin == 1)
-		return op == OP_Add || op == OP_Mul ? d
-		       : overflows(cx, op, d, DIM_NONE)
-		               ? DIM_NONE
-		               : compute(cx, op, d, DIM_NONE);
+		return op == OP_Add || op == OP_Mul     ? d
+		       : overflows(cx, op, d, DIM_NONE) ? DIM_NONE
+							: compute(cx, op, d, DIM_NONE);
 	for (uint32_t a = 1; a < n->nin && d; a++) {
 		dim b = element(k[a], i);
 		d = overflows(cx, op, d, b) ? DIM_NONE : compute(cx, op, d, b);
@@ -230,7 +229,7 @@ void kn_compare(struct ctx *cx, struct node *n)
 	struct known *r = known_new(cx, (uint32_t)count);
 	for (uint32_t i = 0; i < r->n; i++) {
 		int v = compare(cx, (enum op_id)(n->op - op_table), element(k[0], i),
-		                element(k[1], i));
+				element(k[1], i));
 		if (v < 0)
 			return;
 		r->at[i] = dim_const(cx, v);

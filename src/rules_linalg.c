@@ -21,11 +21,12 @@ static bool set_dims(struct node *n, uint32_t rank, dim *dims)
 
 static bool mismatch(struct ctx *cx, struct node *n, const char *core)
 {
-	struct strbuf b = { .arena = cx->arena };
+	struct strbuf b = {.arena = cx->arena};
 	for (uint32_t i = 0; i < n->nin; i++)
-		sb_printf(&b, "%s%s", i ? ", " : "", n->in[i] ? type_str(cx, n->in[i]->type) : "None");
+		sb_printf(&b, "%s%s", i ? ", " : "",
+			  n->in[i] ? type_str(cx, n->in[i]->type) : "None");
 	struct diag *d = error(cx, n->span, E_SHAPE, "%s: the shapes of %s do not match",
-	                       op_label(cx, n), b.s);
+			       op_label(cx, n), b.s);
 	note(cx, d, n->span, "they must be %s", core);
 	return false;
 }
@@ -43,7 +44,7 @@ static const char *core_group(const char *s, char letters[MAX_RANK], uint32_t *c
 /* Applies `core` to the inputs, then to the results; those beside the first have dtype t. */
 static bool core_shapes(struct ctx *cx, struct node *n, const char *core, enum dtype t)
 {
-	dim of[128] = { 0 };
+	dim of[128] = {0};
 	char letters[MAX_RANK];
 	uint32_t rank;
 	const char *s = core;
@@ -68,7 +69,7 @@ static bool core_shapes(struct ctx *cx, struct node *n, const char *core, enum d
 		for (uint32_t k = 0; k < rank; k++) {
 			dim a = of['m'], b = of['n'];
 			d[k] = letters[k] == '<' ? dim_min(cx, a, b)
-			                         : dim_find(cx, of[(int)letters[k] & 127]);
+						 : dim_find(cx, of[(int)letters[k] & 127]);
 		}
 		set_type(n, i, i ? t : dtype0(n), rank, d);
 	}
@@ -97,11 +98,11 @@ bool sh_matmul(struct ctx *cx, struct node *n)
 		      dim_str(cx, inner));
 		return false;
 	}
-	struct value batch[2] = { 0 }, *v[2] = { &batch[0], &batch[1] };
-	batch[0].type = (struct type){ a->dtype, a->rank > 2 ? a->rank - 2 : 0, a->dims };
-	batch[1].type = (struct type){ b->dtype, b->rank > 2 ? b->rank - 2 : 0, b->dims };
-	uint32_t rank = batch[0].type.rank > batch[1].type.rank ? batch[0].type.rank
-	                                                        : batch[1].type.rank;
+	struct value batch[2] = {0}, *v[2] = {&batch[0], &batch[1]};
+	batch[0].type = (struct type){a->dtype, a->rank > 2 ? a->rank - 2 : 0, a->dims};
+	batch[1].type = (struct type){b->dtype, b->rank > 2 ? b->rank - 2 : 0, b->dims};
+	uint32_t rank =
+		batch[0].type.rank > batch[1].type.rank ? batch[0].type.rank : batch[1].type.rank;
 	dim *d = new_dims(cx, rank + 2);
 	if (!broadcast_dims(cx, n, v, 2, d, rank))
 		return false;
@@ -132,10 +133,9 @@ bool sh_kron(struct ctx *cx, struct node *n)
 	dim *d = new_dims(cx, rank);
 	for (uint32_t i = 0; i < rank; i++) {
 		uint32_t ka = i + a->rank, kb = i + b->rank; /* counted from the right */
-		d[i] = ka < rank ? b->dims[kb - rank]
-		       : kb < rank
-		               ? a->dims[ka - rank]
-		               : dim_mul(cx, a->dims[ka - rank], b->dims[kb - rank]);
+		d[i] = ka < rank   ? b->dims[kb - rank]
+		       : kb < rank ? a->dims[ka - rank]
+				   : dim_mul(cx, a->dims[ka - rank], b->dims[kb - rank]);
 	}
 	return set_dims(n, rank, d);
 }
@@ -275,7 +275,7 @@ static bool core_ranks(struct ctx *cx, struct node *n, uint32_t *ranks)
 static struct node *core_node(struct ctx *cx, struct node *n, const uint32_t *ranks)
 {
 	const struct opref *ref = prop(cx, n, "core_op")->u.op;
-	struct node *c = new(cx->arena, struct node);
+	struct node *c = new (cx->arena, struct node);
 	c->op = ref->op;
 	c->props = ref->props;
 	c->span = n->span;
@@ -287,14 +287,14 @@ static struct node *core_node(struct ctx *cx, struct node *n, const uint32_t *ra
 			want_rank(cx, n, i, ranks[i]);
 			return NULL;
 		}
-		c->in[i] = new(cx->arena, struct value);
-		c->in[i]->type = (struct type){ t->dtype, (uint8_t)ranks[i],
-			                        t->dims + (t->rank - ranks[i]) };
+		c->in[i] = new (cx->arena, struct value);
+		c->in[i]->type =
+			(struct type){t->dtype, (uint8_t)ranks[i], t->dims + (t->rank - ranks[i])};
 	}
 	c->nout = (uint16_t)op_results(cx, c);
 	c->out = new_array(cx->arena, struct value *, c->nout + 1u);
 	for (uint32_t i = 0; i < c->nout; i++)
-		c->out[i] = new(cx->arena, struct value);
+		c->out[i] = new (cx->arena, struct value);
 	return c->nout && infer_node(cx, c) ? c : NULL;
 }
 
@@ -323,8 +323,8 @@ bool sh_blockwise(struct ctx *cx, struct node *n)
 	uint32_t rank = 0;
 	for (uint32_t i = 0; i < n->nin; i++) {
 		const struct type *t = &n->in[i]->type;
-		batch[i] = new(cx->arena, struct value);
-		batch[i]->type = (struct type){ t->dtype, t->rank - c->in[i]->type.rank, t->dims };
+		batch[i] = new (cx->arena, struct value);
+		batch[i]->type = (struct type){t->dtype, t->rank - c->in[i]->type.rank, t->dims};
 		rank = batch[i]->type.rank > rank ? batch[i]->type.rank : rank;
 	}
 	dim *b = new_dims(cx, rank);
@@ -339,8 +339,8 @@ bool sh_blockwise(struct ctx *cx, struct node *n)
 			/* a size of the core result is one of the result */
 			struct dim_view v = dim_view(cx, t->dims[k]);
 			bool own = v.form == DIM_ATOM && v.source == c->out[i];
-			d[rank + k] = own ? dim_fresh(cx, SOURCE_SIZE, n->out[i], rank + k)
-			                  : t->dims[k];
+			d[rank + k] =
+				own ? dim_fresh(cx, SOURCE_SIZE, n->out[i], rank + k) : t->dims[k];
 		}
 		set_type(n, i, (enum dtype)t->dtype, rank + t->rank, d);
 	}

@@ -1,7 +1,7 @@
 /*
- * rules_shape.c: shape rules of elementwise ops, reductions and ops that move axes. In: a node whose
- * inputs are typed and whose first result has its dtype. Out: the types of all results.
- * Only dims known to be 1 broadcast; other dims that meet are made equal (dim_unify).
+ * rules_shape.c: shape rules of elementwise ops, reductions and ops that move axes. In: a node
+ * whose inputs are typed and whose first result has its dtype. Out: the types of all results. Only
+ * dims known to be 1 broadcast; other dims that meet are made equal (dim_unify).
  */
 #include "all.h"
 #include "rules.h"
@@ -43,10 +43,10 @@ bool want_rank(struct ctx *cx, struct node *n, uint32_t i, uint32_t rank)
 
 /* Dims of all v broadcast against each other, aligned on the right. */
 bool broadcast_dims(struct ctx *cx, struct node *n, struct value **v, uint32_t nv, dim *out,
-                    uint32_t rank)
+		    uint32_t rank)
 {
 	dim one = dim_const(cx, 1);
-	struct value *owner[MAX_RANK] = { NULL }; /* who gave out[k], for the message */
+	struct value *owner[MAX_RANK] = {NULL}; /* who gave out[k], for the message */
 	for (uint32_t k = 0; k < rank; k++)
 		out[k] = one;
 	for (uint32_t i = 0; i < nv; i++) {
@@ -161,8 +161,8 @@ bool sh_reduce_some(struct ctx *cx, struct node *n)
 		int64_t v;
 		if (!reduced[i] || !dim_is_const(cx, x->dims[i], &v) || v)
 			continue;
-		error(cx, n->span, E_RAISES, "%s: axis %u of %s has no elements", op_label(cx, n), i,
-		      type_str(cx, *x));
+		error(cx, n->span, E_RAISES, "%s: axis %u of %s has no elements", op_label(cx, n),
+		      i, type_str(cx, *x));
 		return false;
 	}
 	return reduce_dims(cx, n, false);
@@ -174,8 +174,8 @@ static int checked_axis(struct ctx *cx, struct node *n, const char *name)
 	int64_t rank = n->in[0]->type.rank, a = prop_int(cx, n, name);
 	if (a >= -rank && a < rank)
 		return (int)(a < 0 ? a + rank : a);
-	error(cx, n->span, E_RANGE, "%s: axis %lld is out of range for %s", n->op->name, (long long)a,
-	      type_str(cx, n->in[0]->type));
+	error(cx, n->span, E_RANGE, "%s: axis %lld is out of range for %s", n->op->name,
+	      (long long)a, type_str(cx, n->in[0]->type));
 	return -1;
 }
 
@@ -208,7 +208,7 @@ int dimshuffle_order(struct ctx *cx, const struct node *n, int order[MAX_RANK])
 	for (uint32_t i = 0; i < v->n; i++) {
 		const struct cv *e = &v->u.items[i];
 		bool x = (e->kind == CV_STR && e->u.str->len == 1 && e->u.str->s[0] == 'x') ||
-		         (e->kind == CV_SYM && e->u.sym->len == 1 && e->u.sym->s[0] == 'x');
+			 (e->kind == CV_SYM && e->u.sym->len == 1 && e->u.sym->s[0] == 'x');
 		if (x) {
 			order[i] = -1;
 			continue;
@@ -251,7 +251,7 @@ bool sh_dimshuffle(struct ctx *cx, struct node *n)
 		      n->op->name, (long long)prop_int(cx, n, "input_ndim"), type_str(cx, *x));
 		return false;
 	}
-	bool kept[MAX_RANK] = { false };
+	bool kept[MAX_RANK] = {false};
 	dim *d = new_dims(cx, (uint32_t)rank);
 	for (int i = 0; i < rank; i++) {
 		d[i] = order[i] < 0 ? dim_const(cx, 1) : x->dims[order[i]];
@@ -292,7 +292,7 @@ bool sh_squeeze(struct ctx *cx, struct node *n)
 {
 	int axes[MAX_RANK];
 	const struct type *x = &n->in[0]->type;
-	bool all = prop_is_none(cx, n, "axes"), drop[MAX_RANK] = { false };
+	bool all = prop_is_none(cx, n, "axes"), drop[MAX_RANK] = {false};
 	int count = all ? 0 : prop_axes(cx, n, "axes", x->rank, axes, true);
 	if (count < 0)
 		return false;
@@ -356,7 +356,7 @@ static dim product(struct ctx *cx, const dim *d, uint32_t n)
 
 /* The length that -1 stands for: dims on both sides cancel, what is left is divided. */
 static dim missing_dim(struct ctx *cx, const struct type *x, const dim *d, uint32_t rank,
-                       uint32_t hole)
+		       uint32_t hole)
 {
 	dim left[MAX_RANK], right[MAX_RANK];
 	uint32_t nleft = x->rank, nright = 0;
@@ -386,7 +386,7 @@ static dim missing_dim(struct ctx *cx, const struct type *x, const dim *d, uint3
 
 static bool cannot_reshape(struct ctx *cx, struct node *n, const dim *d, uint32_t rank)
 {
-	struct strbuf b = { .arena = cx->arena };
+	struct strbuf b = {.arena = cx->arena};
 	for (uint32_t i = 0; i < rank; i++)
 		sb_printf(&b, "%s%s", i ? ", " : "", d[i] ? dim_str(cx, d[i]) : "-1");
 	error(cx, n->span, E_SHAPE, "%s: %s cannot be reshaped to (%s)", n->op->name,
@@ -400,13 +400,13 @@ static int vector_length(struct ctx *cx, struct node *n, uint32_t i, const char 
 	int64_t len;
 	const struct value *v = n->in[i];
 	if (v->type.rank != 1 || !is_int((enum dtype)v->type.dtype)) {
-		error(cx, n->span, E_DTYPE, "%s: %s must be a vector of integers, got %s", n->op->name,
-		      what, type_str(cx, v->type));
+		error(cx, n->span, E_DTYPE, "%s: %s must be a vector of integers, got %s",
+		      n->op->name, what, type_str(cx, v->type));
 		return -1;
 	}
 	if (!dim_is_const(cx, v->type.dims[0], &len)) {
-		error(cx, n->span, E_RANK, "%s: the number of elements of %s is not known", n->op->name,
-		      what);
+		error(cx, n->span, E_RANK, "%s: the number of elements of %s is not known",
+		      n->op->name, what);
 		return -1;
 	}
 	if (len > MAX_RANK) {
@@ -437,7 +437,7 @@ static int reshape_rank(struct ctx *cx, struct node *n)
 
 /* Known lengths into d; a const -1 leaves DIM_NONE at *hole; false: reported. */
 static bool asked_dims(struct ctx *cx, struct node *n, dim *d, uint32_t rank, uint32_t *hole,
-                       bool *open)
+		       bool *open)
 {
 	const struct known *k = known_of(cx, n->in[1]);
 	*hole = rank;
@@ -449,7 +449,7 @@ static bool asked_dims(struct ctx *cx, struct node *n, dim *d, uint32_t rank, ui
 			if (v != -1 || *hole < rank) {
 				error(cx, n->span, E_RAISES, "%s: %s", n->op->name,
 				      v == -1 ? "-1 stands twice in the shape"
-				              : "a negative length");
+					      : "a negative length");
 				return false;
 			}
 			*hole = i;
@@ -477,7 +477,7 @@ bool sh_reshape(struct ctx *cx, struct node *n)
 		return false;
 	if (hole < r) {
 		dim m = open ? dim_fresh(cx, SOURCE_SIZE, n->out[0], hole)
-		             : missing_dim(cx, x, d, r, hole);
+			     : missing_dim(cx, x, d, r, hole);
 		if (m == DIM_NONE)
 			return cannot_reshape(cx, n, d, r);
 		d[hole] = m;
@@ -563,8 +563,8 @@ bool sh_specify_shape(struct ctx *cx, struct node *n)
 		if (!want)
 			want = dim_fresh(cx, SOURCE_VALUE, v, 0);
 		if (!dim_unify(cx, d[i], want, n->span)) {
-			error(cx, n->span, E_SHAPE, "%s: axis %u of %s is not %s long", n->op->name, i,
-			      type_str(cx, *x), dim_str(cx, want));
+			error(cx, n->span, E_SHAPE, "%s: axis %u of %s is not %s long", n->op->name,
+			      i, type_str(cx, *x), dim_str(cx, want));
 			return false;
 		}
 		d[i] = dim_find(cx, want);

@@ -1,9 +1,9 @@
 /*
- * rules_subtensor.c: shapes of x[...] and of its updates. In: a node with a normalised idx_list: items
- * are positions among the index inputs, or slices of three positions or None; missing trailing axes
- * are full. Out: the types of the results, with NumPy's rules: slices clamp, index arrays broadcast
- * together and stay in place where they are adjacent, otherwise they come first, a mask of rank k
- * takes k axes. A length that is only known at run time is a size of the result.
+ * rules_subtensor.c: shapes of x[...] and of its updates. In: a node with a normalised idx_list:
+ * items are positions among the index inputs, or slices of three positions or None; missing
+ * trailing axes are full. Out: the types of the results, with NumPy's rules: slices clamp, index
+ * arrays broadcast together and stay in place where they are adjacent, otherwise they come first, a
+ * mask of rank k takes k axes. A length that is only known at run time is a size of the result.
  */
 #include <string.h>
 
@@ -13,10 +13,10 @@
 struct indexing {
 	struct ctx *cx;
 	struct node *n;
-	uint32_t first;       /* of the index inputs */
+	uint32_t first; /* of the index inputs */
 	const struct cv *items;
 	uint32_t nitems;
-	uint32_t axis;        /* of x, that the next item is for */
+	uint32_t axis;         /* of x, that the next item is for */
 	dim out[2 * MAX_RANK]; /* DIM_NONE: only known at run time */
 	uint32_t rank;
 };
@@ -44,9 +44,9 @@ static bool check_list(struct indexing *s)
 			use_position(&v->u.items[k], &most);
 	}
 	if (most != given)
-		error(s->cx, s->n->span, E_ARITY, "%s: its pattern uses %llu index value%s, got %llu",
-		      op_label(s->cx, s->n), (unsigned long long)most, most == 1 ? "" : "s",
-		      (unsigned long long)given);
+		error(s->cx, s->n->span, E_ARITY,
+		      "%s: its pattern uses %llu index value%s, got %llu", op_label(s->cx, s->n),
+		      (unsigned long long)most, most == 1 ? "" : "s", (unsigned long long)given);
 	return most == given;
 }
 
@@ -104,8 +104,9 @@ static dim bound(struct ctx *cx, dim i, dim n, bool *negative)
 	return dim_ge(cx, i, 0) ? i : DIM_NONE;
 }
 
-/* Length of start:stop:step for step > 0; start and stop DIM_NONE: left out. Below, `start` needs no
- * upper clamp and `stop` no lower one: what they would change is negative, which max() takes to 0. */
+/* Length of start:stop:step for step > 0; start and stop DIM_NONE: left out. Below, `start` needs
+ * no upper clamp and `stop` no lower one: what they would change is negative, which max() takes to
+ * 0. */
 static dim forward(struct ctx *cx, dim n, dim start, dim stop, int64_t step)
 {
 	bool negative = false;
@@ -183,7 +184,7 @@ static bool slice_length(struct indexing *s, const struct cv *v, dim n, dim *len
 	if (open || step <= -INT64_MAX)
 		return true;
 	*len = step > 0 ? forward(s->cx, n, part[0], part[1], step)
-	                : backward(s->cx, n, part[0], part[1], step);
+			: backward(s->cx, n, part[0], part[1], step);
 	return true;
 }
 
@@ -279,7 +280,7 @@ static bool mask_item(struct indexing *s, struct value *mask, struct value *arra
 	d[0] = mask_count(s, mask);
 	if (!d[0])
 		d[0] = dim_fresh(s->cx, SOURCE_NONE, NULL, 0);
-	array->type = (struct type){ DT_INT64, 1, d };
+	array->type = (struct type){DT_INT64, 1, d};
 	return true;
 }
 
@@ -340,7 +341,7 @@ static bool advanced_dims(struct indexing *s)
 		if (!count)
 			at = s->rank;
 		last = i;
-		arrays[count] = new(s->cx->arena, struct value);
+		arrays[count] = new (s->cx->arena, struct value);
 		if (!array_item(s, index_at(s, v), arrays[count++]))
 			return false;
 	}
@@ -384,7 +385,7 @@ static bool fits_update(struct indexing *s)
 		set_type(s->n, 0, (enum dtype)x->dtype, x->rank, x->dims);
 		return true;
 	}
-	struct strbuf b = { .arena = s->cx->arena };
+	struct strbuf b = {.arena = s->cx->arena};
 	for (uint32_t i = 0; i < s->rank; i++)
 		sb_printf(&b, "%s%s", i ? ", " : "", s->out[i] ? dim_str(s->cx, s->out[i]) : "?");
 	error(s->cx, s->n->span, E_SHAPE, "%s: %s does not broadcast to the indexed shape (%s)",

@@ -1,6 +1,6 @@
 /*
- * lower.h: the C bodies that rows of ops.def name. Each takes a typed PyTensor node, emits ONNX nodes
- * for it and says with lowered() what holds its results; false: reported.
+ * lower.h: the C bodies that rows of ops.def name. Each takes a typed PyTensor node, emits ONNX
+ * nodes for it and says with lowered() what holds its results; false: reported.
  */
 #ifndef PTGC_LOWER_H
 #define PTGC_LOWER_H
@@ -41,5 +41,7 @@ bool lower_split(struct build *b, struct node *n);
 bool lower_squeeze(struct build *b, struct node *n);
 bool lower_subtensor(struct build *b, struct node *n);
 bool lower_transpose(struct build *b, struct node *n);
+bool lower_if(struct build *b, struct node *n);
+bool lower_loop(struct build *b, struct node *n);
 
 #endif
