@@ -218,36 +218,72 @@ bool dim_is_const(struct ctx *cx, dim d, int64_t *v)
 	return form_const(cx->dims, find(cx->dims, d), v);
 }
 
-/* l += k * (a // m), where the atom would be a new one or an old one */
-static bool add_quotient(struct dims *t, struct lin *l, dim a, dim m, int64_t k)
+/* l += k * (r - atom), where the atom equals r */
+static bool swap(struct dims *t, struct lin *l, dim atom, dim r, int64_t k)
 {
-	return lin_add(t, l, make_floordiv(t, a, m), k);
+	return k != INT64_MIN && lin_add(t, l, atom, -k) && lin_add(t, l, r, k);
 }
 
-/* Rewrites l so that equal things meet: a % m is a - m*(a//m), and (x+1)//2 is x - x//2. */
+/* a // 2 for a == x + 1: x - x // 2 */
+static dim settled_floordiv(struct dims *t, const struct form *f)
+{
+	const struct form *a = form_of(t, f->term[0]);
+	int64_t m;
+	if (!form_const(t, f->term[1], &m) || m != 2 || a->kind != K_LINEAR || a->c != 1)
+		return DIM_NONE;
+	dim x = make_add(t, f->term[0], make_const(t, -1));
+	return make_add(t, x, make_scale(t, make_floordiv(t, x, f->term[1]), -1));
+}
+
+/* a % m: a - m * (a // m) */
+static dim settled_mod(struct dims *t, const struct form *f)
+{
+	int64_t m;
+	if (!form_const(t, f->term[1], &m) || m == INT64_MIN)
+		return DIM_NONE;
+	dim q = make_floordiv(t, f->term[0], f->term[1]);
+	return make_add(t, f->term[0], make_scale(t, q, -m));
+}
+
+/* max and min of a and b: with max(d, 0) alone, where d is a-b or b-a and leads positive */
+static dim settled_extreme(struct dims *t, const struct form *f)
+{
+	dim zero = make_const(t, 0), a = f->term[0], b = f->n == 2 ? f->term[1] : a, d;
+	struct lin l;
+	lin_load(t, &l, a);
+	if (f->n != 2 || !lin_add(t, &l, b, -1) || !l.n)
+		return DIM_NONE;
+	bool flip = l.coef[0] < 0;
+	if (f->kind == K_MAX && b == zero && !flip)
+		return DIM_NONE; /* it is settled */
+	if ((flip && !lin_scale(&l, -1)) || !(d = lin_dim(t, &l)))
+		return DIM_NONE;
+	d = pairs(t, K_MAX, d, zero);
+	if (f->kind == K_MAX)
+		return make_add(t, flip ? a : b, d);
+	return make_add(t, flip ? b : a, make_scale(t, d, -1));
+}
+
+/* Rewrites l so that equal things that have several normal forms meet. */
 static bool settle(struct dims *t, struct lin *l)
 {
-	for (uint32_t i = 0; i < l->n; i++) {
-		dim d = l->term[i];
-		const struct form *f = form_of(t, d);
-		int64_t k = l->coef[i], m, c;
-		if (f->frozen || f->kind < K_FLOORDIV || f->kind > K_MOD || k == INT64_MIN ||
-		    !form_const(t, f->term[1], &m))
+	for (uint32_t i = 0, steps = 0; i < l->n && steps < 64; i++) {
+		const struct form *f = form_of(t, l->term[i]);
+		dim r = DIM_NONE;
+		if (f->frozen)
 			continue;
-		const struct form *a = form_of(t, f->term[0]);
-		if (f->kind == K_MOD) {
-			if (__builtin_mul_overflow(k, m, &c) || c == INT64_MIN ||
-			    !lin_add(t, l, d, -k) || !lin_add(t, l, f->term[0], k) ||
-			    !add_quotient(t, l, f->term[0], f->term[1], -c))
-				return false;
-			i = (uint32_t)-1;
-		} else if (m == 2 && a->kind == K_LINEAR && a->c == 1) {
-			dim x = make_add(t, f->term[0], make_const(t, -1));
-			if (!lin_add(t, l, d, -k) || !lin_add(t, l, x, k) ||
-			    !add_quotient(t, l, x, f->term[1], -k))
-				return false;
-			i = (uint32_t)-1;
-		}
+		if (f->kind == K_FLOORDIV)
+			r = settled_floordiv(t, f);
+		else if (f->kind == K_MOD)
+			r = settled_mod(t, f);
+		else if (f->kind == K_MAX || f->kind == K_MIN)
+			r = settled_extreme(t, f);
+		if (!r)
+			continue;
+		if (!swap(t, l, l->term[i], r, l->coef[i]))
+			return false;
+		i = (uint32_t)-1;
+		steps++;
 	}
 	return true;
 }

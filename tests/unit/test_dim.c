@@ -95,6 +95,13 @@ static void test_normal_forms(void **state)
 	assert_true(dim_eq(cx, n, dim_add(cx, over(cx, n, 2), over(cx, plus(cx, n, 1), 2))));
 	dim mod = dim_mod(cx, n, dim_const(cx, 3));
 	assert_true(dim_eq(cx, n, dim_add(cx, mod, times(cx, over(cx, n, 3), 3))));
+	/* x[:3] and x[-3:], then sizes of strided slices and convolutions */
+	assert_true(dim_eq(cx, dim_min(cx, n, dim_const(cx, 3)),
+			   dim_sub(cx, n, at_least_0(cx, plus(cx, n, -3)))));
+	assert_true(
+		dim_eq(cx, dim_add(cx, dim_max(cx, n, m), dim_min(cx, n, m)), dim_add(cx, n, m)));
+	assert_int_equal(plus(cx, over(cx, plus(cx, n, -1), 2), 1), over(cx, plus(cx, n, 1), 2));
+	assert_int_equal(at_least_0(cx, over(cx, plus(cx, n, 1), 2)), over(cx, plus(cx, n, 1), 2));
 	/* x[1:][1:] */
 	dim once = at_least_0(cx, plus(cx, n, -1)), twice = at_least_0(cx, plus(cx, once, -1));
 	assert_int_equal(twice, at_least_0(cx, plus(cx, n, -2)));
