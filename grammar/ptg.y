@@ -1,0 +1,505 @@
+/*
+ * ptg.y: the grammar. Tokens come through filter.c, so there is one NL after every statement and
+ * none elsewhere. Actions append to arrays: reductions happen bottom-up, which is post-order, so an
+ * expression needs no semantic value (it is the last node and what its `size` covers). The grammar
+ * is wider than the language; what it lets through is refused by elab with words of its own.
+ *
+ * Recovery: always `error NL` (an empty recovery would loop); headers take `error block` too, so
+ * that a bad header does not throw its body away. yyerrok only where a statement was skipped.
+ */
+%require "3.8"
+%define api.pure full
+%define api.prefix {ptg_}
+%define api.token.prefix {TOK_}
+%define api.value.type {union parse_value}
+%define api.location.type {struct span}
+%define parse.error custom
+%define parse.lac full
+%locations
+%param {struct parse *p}
+%expect 0
+
+%code top {
+#include <string.h>
+
+#include "parse.h"
+}
+%code {
+#define YYLLOC_DEFAULT(cur, rhs, n)                                                                \
+	((cur).begin = (n) ? YYRHSLOC(rhs, 1).begin : YYRHSLOC(rhs, 0).end,                        \
+	 (cur).end = (n) ? YYRHSLOC(rhs, n).end : YYRHSLOC(rhs, 0).end)
+#define YYINITDEPTH 1000
+#define YYMAXDEPTH  10000
+
+/* The stack's growth comes from the parse's arena, so that running out of memory leaks nothing.
+ * bison uses the macro where yyparse's p is not in scope as well: in yy_lac, whose own stack has
+ * 20 places and needs one for each reduction of an empty rule in a row, of which 2 are possible. */
+static struct parse *const p = NULL;
+#define YYSTACK_ALLOC(size) ((p) ? arena_alloc((p)->arena, (size)) : NULL)
+
+static void ptg_error(struct span *at, struct parse *p, const char *text);
+
+static const struct expr NOTHING = {0, 0};
+static const struct range NONE = {0, 0};
+}
+
+%token END 0 "the end of the file"
+%token NL "the end of the line"
+%token <sym> NAME "a name"
+/* soft words: keep PTG first and IN last, the scanner uses their order */
+%token <sym> PTG "'ptg'" GRAPH "'graph'" FN "'fn'" USE "'use'" STATE "'state'"
+	NEXT "'next'" UNTIL "'until'" LOOP "'loop'" WHILE "'while'" IN "'in'"
+%token IF "'if'" ELSE "'else'" NONE "'None'" TRUE "'True'" FALSE "'False'"
+%token <integer> INT "an integer"
+%token <real> FLOAT "a number" IMAG "an imaginary number"
+%token <str> STR "a string"
+%token LPAREN "'('" RPAREN "')'" LBRACKET "'['" RBRACKET "']'" LBRACE "'{'" RBRACE "'}'"
+	LPROPS "properties in '{'" RPROPS "'}' after properties"
+%token COMMA "','" COLON "':'" ASSIGN "'='" ARROW "'->'" DOT "'.'" ELLIPSIS "'...'" ANY "'?'"
+%token EQ "'=='" NE "'!='" LT "'<'" LE "'<='" GT "'>'" GE "'>='" OR "'|'" XOR "'^'" AND "'&'"
+	ADD "'+'" SUB "'-'" MUL "'*'" DIV "'/'" INTDIV "'//'" MOD "'%'" MATMUL "'@'" POW "'**'"
+	INVERT "'~'"
+%token START "the start of a file without header"
+/* made by the scanner, never seen by the grammar */
+%token RESERVED COMMENT
+
+%nonassoc EQ NE LT LE GT GE
+%left OR
+%left XOR
+%left AND
+%left ADD SUB
+%left MUL DIV INTDIV MOD MATMUL
+%precedence UNARY
+%right POW
+%precedence LBRACKET
+
+%type <sym> name soft opname
+%type <range> decls decl_list params param_list targets args arg_list props prop_list
+	dims dim_list index ixs ix_list
+%type <expr> type cond while
+%type <lister> elems
+%type <stmts> stmts
+%type <stmt> stmt
+%type <block> block
+%type <branches> if chain
+%type <loop> loop
+%type <items> items
+%type <item> item
+%type <results> results
+%type <result> result
+%type <flags> bound
+
+%%
+
+file: header tops ;
+
+header: START
+    | PTG INT settings NL                       { header(p, $INT, @$, @INT); if (p->stop) YYABORT; }
+    | PTG error NL ;
+
+settings: %empty
+    | settings NAME[key] ASSIGN NAME[value]     { header_setting(p, $key, $value, @value); } ;
+
+tops: %empty
+    | tops top NL
+    | tops GRAPH error NL
+    | tops FN error NL
+    | tops error NL ;
+
+top: USE STR                                    { struct ause *use = new(p->arena, struct ause);
+                                                  use->path = *$STR; use->span = @STR;
+                                                  *p->uses_end = use;
+                                                  p->uses_end = &use->next; }
+    | GRAPH name decls LPAREN params[in] RPAREN ARROW LPAREN params[out] RPAREN block
+                                                { add_fn(p, true, $name, @name, $decls, $in, $out,
+                                                         *$block, @$); }
+    | FN opname decls LPAREN params[in] RPAREN ARROW LPAREN params[out] RPAREN block
+                                                { add_fn(p, false, $opname, @opname, $decls, $in,
+                                                         $out, *$block, @$); }
+    | GRAPH error block
+    | FN error block ;
+
+soft: PTG | GRAPH | FN | USE | STATE | NEXT | UNTIL | LOOP | WHILE | IN ;
+
+name: NAME | soft ;
+
+opname: NAME
+    | dotted                                    { $$ = intern(p->cx, p->dotted.s, p->dotted.len); } ;
+
+dotted: NAME DOT name                           { p->dotted.len = 0;
+                                                  sb_add(&p->dotted, $1->s, $1->len);
+                                                  sb_add(&p->dotted, ".", 1);
+                                                  sb_add(&p->dotted, $3->s, $3->len); }
+    | dotted DOT name                           { sb_add(&p->dotted, ".", 1);
+                                                  sb_add(&p->dotted, $3->s, $3->len); } ;
+
+decls: %empty                                   { $$ = (struct range){p->params.len, 0}; }
+    | LPROPS decl_list RPROPS                   { $$ = $2; }
+    | LPROPS decl_list COMMA RPROPS             { $$ = $2; } ;
+
+decl_list: decl                                 { $$ = (struct range){p->params.len - 1, 1}; }
+    | decl_list COMMA decl                      { $$ = $1; $$.n++; } ;
+
+decl: name                                      { push_param(p, $1, NOTHING, NOTHING, @$, @1); }
+    | name COLON type                           { push_param(p, $1, $3, NOTHING, @$, @1); }
+    | name ASSIGN expr                          { push_param(p, $1, NOTHING, tail(p), @$, @1); }
+    | name COLON type ASSIGN expr               { push_param(p, $1, $3, tail(p), @$, @1); } ;
+
+params: %empty                                  { $$ = (struct range){p->params.len, 0}; }
+    | param_list
+    | param_list COMMA ;
+
+param_list: param                               { $$ = (struct range){p->params.len - 1, 1}; }
+    | param_list COMMA param                    { $$ = $1; $$.n++; } ;
+
+param: name                                     { push_param(p, $1, NOTHING, NOTHING, @$, @1); }
+    | name COLON type                           { push_param(p, $1, $3, NOTHING, @$, @1); } ;
+
+type: NAME                                      { type_node(p, $1, NULL, @$, @1); $$ = tail(p); }
+    | NAME LBRACKET dims RBRACKET               { type_node(p, $1, &$3, @$, @1); $$ = tail(p); } ;
+
+dims: %empty                                    { $$ = (struct range){p->file->nodes.len, 0}; }
+    | dim_list
+    | dim_list COMMA ;
+
+dim_list: dim                                   { $$ = (struct range){tail(p).first, 1}; }
+    | dim_list COMMA dim                        { $$ = $1; $$.n++; } ;
+
+dim: expr
+    | ANY                                       { leaf(p, A_ANY, @$); }
+    | ELLIPSIS                                  { leaf(p, A_ELLIPSIS, @$); }
+    | ELLIPSIS name                             { leaf(p, A_ELLIPSIS, @$)->u.sym = $2; } ;
+
+block: LBRACE stmts RBRACE                      { $$ = new(p->arena, struct ablock);
+                                                  $$->first = $2.first; $$->last = $2.last;
+                                                  $$->span = @$; } ;
+
+stmts: %empty                                   { $$ = (struct stmts){NULL, NULL}; }
+    | stmts stmt NL                             { $$ = $1;
+                                                  if ($$.last) $$.last->next = $2;
+                                                  else $$.first = $2;
+                                                  $$.last = $2; }
+    | stmts bad                                 { $$ = $1; yyerrok; }
+    | stmts error NL                            { $$ = $1; yyerrok; } ;
+
+/* headers whose line is lost; what follows them is read as statements */
+bad: IF error NL
+    | chain ELSE IF error NL
+    | chain ELSE error NL
+    | targets ASSIGN IF error NL
+    | targets ASSIGN chain ELSE IF error NL
+    | targets ASSIGN chain ELSE error NL
+    | targets ASSIGN LOOP error NL ;
+
+stmt: targets ASSIGN expr                       { $$ = statement(p, S_ASSIGN, $1, tail(p), @$); }
+    | targets ASSIGN if                         { $$ = statement(p, S_IF, $1, NOTHING, @$);
+                                                  $$->u.cond = $3.first; }
+    | targets ASSIGN loop                       { $$ = statement(p, S_LOOP, $1, NOTHING, @$);
+                                                  $$->u.loop = $3; }
+    | if                                        { $$ = statement(p, S_STATIC_IF, NONE, NOTHING, @$);
+                                                  $$->u.cond = $1.first; }
+    | STATE name COLON type ASSIGN expr         { $$ = set_statement(p, S_STATE, $2, @2, $4, @$); }
+    | NEXT name ASSIGN expr                     { $$ = set_statement(p, S_NEXT, $2, @2, NOTHING, @$); }
+    | UNTIL expr                                { $$ = statement(p, S_UNTIL, NONE, tail(p), @$); } ;
+
+targets: target                                 { $$ = (struct range){p->targets.len - 1, 1}; }
+    | targets COMMA target                      { $$ = $1; $$.n++; } ;
+
+target: name                                    { push_target(p, $1, NOTHING, @1); }
+    | name COLON type                           { push_target(p, $1, $3, @1); } ;
+
+if: chain
+    | chain ELSE block                          { $$ = $1;
+                                                  $$.last = $$.last->next = new(p->arena, struct aif);
+                                                  $$.last->body = *$3;
+                                                  $$.last->span = (struct span){@2.begin, @3.end}; } ;
+
+chain: IF cond block                            { $$.first = $$.last = new(p->arena, struct aif);
+                                                  $$.last->cond = $2;
+                                                  $$.last->body = *$3;
+                                                  $$.last->span = @$; }
+    | chain ELSE IF cond block                  { $$ = $1;
+                                                  $$.last = $$.last->next = new(p->arena, struct aif);
+                                                  $$.last->cond = $4;
+                                                  $$.last->body = *$5;
+                                                  $$.last->span = (struct span){@3.begin, @5.end}; }
+    | IF error block                            { $$.first = $$.last = new(p->arena, struct aif);
+                                                  $$.last->span = @$; }
+    | chain ELSE IF error block                 { $$ = $1; }
+    | chain ELSE error block                    { $$ = $1; } ;
+
+cond: expr                                      { $$ = tail(p); } ;
+
+loop: LOOP LPAREN items RPAREN while ARROW LPAREN results RPAREN block
+                                                { $$ = new(p->arena, struct aloop);
+                                                  $$->items = $3.first;
+                                                  $$->condition = $5;
+                                                  $$->results = $8.first;
+                                                  $$->body = *$10;
+                                                  $$->span = @$; }
+    | LOOP error block                          { $$ = new(p->arena, struct aloop); } ;
+
+while: %empty                                   { $$ = NOTHING; }
+    | WHILE expr                                { $$ = tail(p); } ;
+
+items: item                                     { $$.first = $$.last = $1; }
+    | items COMMA item                          { $$ = $1; $$.last = $$.last->next = $3; }
+    | items COMMA ;
+
+item: name IN expr                              { $$ = new(p->arena, struct aitem);
+                                                  $$->name = $1; $$->span = @1; $$->in = true;
+                                                  $$->value = tail(p); }
+    | name IN expr COLON expr                   { $$ = new(p->arena, struct aitem);
+                                                  $$->name = $1; $$->span = @1; $$->in = true;
+                                                  $$->range = true;
+                                                  $$->stop = tail(p);
+                                                  $$->value = before(p, $$->stop); }
+    | name IN expr COLON expr COLON expr        { $$ = new(p->arena, struct aitem);
+                                                  $$->name = $1; $$->span = @1; $$->in = true;
+                                                  $$->range = true;
+                                                  $$->step = tail(p);
+                                                  $$->stop = before(p, $$->step);
+                                                  $$->value = before(p, $$->stop); }
+    | name ASSIGN expr                          { $$ = new(p->arena, struct aitem);
+                                                  $$->name = $1; $$->span = @1;
+                                                  $$->value = tail(p); }
+    | name COLON type ASSIGN expr               { $$ = new(p->arena, struct aitem);
+                                                  $$->name = $1; $$->span = @1;
+                                                  $$->type = $3;
+                                                  $$->value = tail(p); } ;
+
+results: result                                 { $$.first = $$.last = $1; }
+    | results COMMA result                      { $$ = $1; $$.last = $$.last->next = $3; }
+    | results COMMA ;
+
+result: name                                    { $$ = new(p->arena, struct aresult);
+                                                  $$->name = $1; $$->span = @1; }
+    | LBRACKET name RBRACKET                    { $$ = new(p->arena, struct aresult);
+                                                  $$->name = $2; $$->span = @2;
+                                                  $$->stacked = true; } ;
+
+expr: expr EQ expr                              { binary(p, OPR_EQ, @$, @2); }
+    | expr NE expr                              { binary(p, OPR_NE, @$, @2); }
+    | expr LT expr                              { binary(p, OPR_LT, @$, @2); }
+    | expr LE expr                              { binary(p, OPR_LE, @$, @2); }
+    | expr GT expr                              { binary(p, OPR_GT, @$, @2); }
+    | expr GE expr                              { binary(p, OPR_GE, @$, @2); }
+    | expr OR expr                              { binary(p, OPR_OR, @$, @2); }
+    | expr XOR expr                             { binary(p, OPR_XOR, @$, @2); }
+    | expr AND expr                             { binary(p, OPR_AND, @$, @2); }
+    | expr ADD expr                             { binary(p, OPR_ADD, @$, @2); }
+    | expr SUB expr                             { binary(p, OPR_SUB, @$, @2); }
+    | expr MUL expr                             { binary(p, OPR_MUL, @$, @2); }
+    | expr DIV expr                             { binary(p, OPR_DIV, @$, @2); }
+    | expr INTDIV expr                          { binary(p, OPR_INTDIV, @$, @2); }
+    | expr MOD expr                             { binary(p, OPR_MOD, @$, @2); }
+    | expr MATMUL expr                          { binary(p, OPR_MATMUL, @$, @2); }
+    | expr POW expr                             { binary(p, OPR_POW, @$, @2); }
+    | SUB expr %prec UNARY                      { unary(p, OPR_NEG, @$, @1); }
+    | ADD expr %prec UNARY                      { unary(p, OPR_POS, @$, @1); }
+    | INVERT expr %prec UNARY                   { unary(p, OPR_INVERT, @$, @1); }
+    | NAME                                      { name_leaf(p, $1, @$); }
+    | soft                                      { name_leaf(p, $1, @$); }
+    | INT                                       { leaf(p, A_INT, @$)->u.integer = $1; }
+    | FLOAT                                     { leaf(p, A_FLOAT, @$)->u.real = $1; }
+    | IMAG                                      { leaf(p, A_IMAG, @$)->u.real = $1; }
+    | STR                                       { leaf(p, A_STR, @$)->u.str = $1; }
+    | NONE                                      { leaf(p, A_NONE, @$); }
+    | TRUE                                      { leaf(p, A_TRUE, @$); }
+    | FALSE                                     { leaf(p, A_FALSE, @$); }
+    | LBRACKET RBRACKET                         { list_end(p, NULL, @$); }
+    | LBRACKET elems RBRACKET                   { list_end(p, $2, @$); }
+    | LBRACKET elems COMMA RBRACKET             { list_end(p, $2, @$); }
+    | LPAREN expr RPAREN                        { parent(p, A_PAREN, children(p, 1), @$, @1); }
+    | LPAREN RPAREN                             { parent(p, A_TUPLE, children(p, 0), @$, @1); }
+    | LPAREN expr COMMA RPAREN                  { parent(p, A_TUPLE, children(p, 1), @$, @1); }
+    | LPAREN expr COMMA arg_list RPAREN         { parent(p, A_TUPLE, (struct range){
+                                                         before(p, (struct expr){$4.start, 0}).first,
+                                                         $4.n + 1}, @$, @1); }
+    | LPAREN expr COMMA arg_list COMMA RPAREN   { parent(p, A_TUPLE, (struct range){
+                                                         before(p, (struct expr){$4.start, 0}).first,
+                                                         $4.n + 1}, @$, @1); }
+    | opname LPAREN args RPAREN                 { call(p, $1, NULL, &$3, @$, @1); }
+    | opname props LPAREN args RPAREN           { call(p, $1, &$2, &$4, @$, @1); }
+    | opname props                              { call(p, $1, &$2, NULL, @$, @1); }
+    | index                                     { parent(p, A_INDEX, $1, @$, @1)->at.begin = @1.end - 1; }
+    | index LPAREN <sym>{ if (!construct_begin(p, &$1, &$$, @1)) YYERROR; }
+      args RPAREN                               { construct(p, $3, $1, $4, @$, @1); }
+    | index DOT name LPAREN expr RPAREN         { update(p, $3, $1, @$, @3); } ;
+
+args: %empty                                    { $$ = children(p, 0); }
+    | arg_list
+    | arg_list COMMA ;
+
+arg_list: expr                                  { $$ = children(p, 1); }
+    | arg_list COMMA expr                       { $$ = $1; $$.n++; } ;
+
+elems: expr                                     { $$ = list_first(p); }
+    | elems COMMA expr                          { $$ = $1; if (!list_more(p, $1)) YYABORT; } ;
+
+props: LPROPS RPROPS                            { $$ = children(p, 0); }
+    | LPROPS prop_list RPROPS                   { $$ = $2; }
+    | LPROPS prop_list COMMA RPROPS             { $$ = $2; } ;
+
+prop_list: prop                                 { $$ = children(p, 1); }
+    | prop_list COMMA prop                      { $$ = $1; $$.n++; } ;
+
+prop: ix                                        { parent(p, A_PROP, children(p, 1), @$, @1); }
+    | name ASSIGN expr                          { parent(p, A_PROP, children(p, 1), @$, @1)->u.sym = $1; }
+    | expr ARROW expr                           { parent(p, A_ARROW, children(p, 2), @$, @2);
+                                                  parent(p, A_PROP, children(p, 1), @$, @$); } ;
+
+index: expr LBRACKET ixs RBRACKET               { $$.start = before(p, (struct expr){$3.start, 0}).first;
+                                                  $$.n = $3.n + 1; } ;
+
+ixs: %empty                                     { $$ = children(p, 0); }
+    | ix_list
+    | ix_list COMMA ;
+
+ix_list: ix                                     { $$ = children(p, 1); }
+    | ix_list COMMA ix                          { $$ = $1; $$.n++; } ;
+
+ix: expr
+    | ELLIPSIS                                  { leaf(p, A_ELLIPSIS, @$); }
+    | bound COLON bound                         { ast_slice(p, $1 * AF_START | $3 * AF_STOP, @$, @2); }
+    | bound COLON bound COLON bound             { ast_slice(p, $1 * AF_START | $3 * AF_STOP |
+                                                           $5 * AF_STEP | AF_COLON2, @$, @2); } ;
+
+bound: %empty                                   { $$ = 0; }
+    | expr                                      { $$ = 1; } ;
+
+%%
+
+static bool is_operator(int kind)
+{
+	return kind >= YYSYMBOL_EQ && kind <= YYSYMBOL_POW;
+}
+
+static bool is_comparison(int kind)
+{
+	return kind >= YYSYMBOL_EQ && kind <= YYSYMBOL_GE;
+}
+
+static bool is_soft(int kind)
+{
+	return kind >= YYSYMBOL_PTG && kind <= YYSYMBOL_IN;
+}
+
+struct wanted {
+	bool expr, name, op, call, top;
+	uint8_t nother;
+	const char *other[8];
+};
+
+/* What could stand here, in a few words: kinds of token that come together are one word. */
+static struct wanted wanted(const yypcontext_t *at)
+{
+	yysymbol_kind_t list[YYNTOKENS];
+	int n = yypcontext_expected_tokens(at, list, YYNTOKENS);
+	struct wanted w = {0};
+
+	for (int i = 0; i < n; i++) {
+		w.expr |= list[i] == YYSYMBOL_INVERT;
+		w.name |= list[i] == YYSYMBOL_NAME;
+		w.op |= list[i] == YYSYMBOL_MUL;
+		w.call |= list[i] == YYSYMBOL_LPROPS;
+		w.top |= list[i] == YYSYMBOL_FN && !w.name;
+	}
+	for (int i = 0; i < n; i++) {
+		yysymbol_kind_t k = list[i];
+		bool starts = k == YYSYMBOL_INVERT || k == YYSYMBOL_SUB || k == YYSYMBOL_ADD ||
+		              (k >= YYSYMBOL_NONE && k <= YYSYMBOL_LPAREN) || k == YYSYMBOL_LBRACKET;
+		if ((w.expr && starts) || (w.name && is_soft(k)) || k == YYSYMBOL_NAME ||
+		    (w.op && (is_operator(k) || k == YYSYMBOL_LBRACKET || k == YYSYMBOL_DOT)) ||
+		    (w.op && w.call && (k == YYSYMBOL_LPAREN || k == YYSYMBOL_LPROPS)) ||
+		    (w.top && (k == YYSYMBOL_PTG || k == YYSYMBOL_YYEOF)) || w.nother == 8)
+			continue;
+		w.other[w.nother++] = yysymbol_name(k);
+	}
+	return w;
+}
+
+static void list_wanted(struct strbuf *b, const struct wanted *w)
+{
+	const char *sep = "";
+	uint8_t n = w->nother > 4 ? 4 : w->nother;
+
+	if (w->expr)
+		sb_str(b, "an expression"), sep = n > 1 ? ", " : " or ";
+	else if (w->name)
+		sb_str(b, "a name"), sep = n > 1 ? ", " : " or ";
+	else if (w->op && n == 0)
+		sb_str(b, "an operator");
+	for (uint8_t i = 0; i < n; i++) {
+		sb_printf(b, "%s%s", sep, w->other[i]);
+		sep = i + 2 == n ? " or " : ", ";
+	}
+	if (!b->len)
+		sb_str(b, "something else");
+}
+
+static const char *found(struct parse *p, int kind, struct span at)
+{
+	uint32_t len = at.end - at.begin;
+
+	if (kind == YYSYMBOL_NL && (at.begin - p->base >= p->len || p->text[at.begin - p->base] != '}'))
+		return "the end of the line";
+	if (kind == YYSYMBOL_NL)
+		len = 1;
+	if (kind == YYSYMBOL_YYEOF)
+		return "the end of the file";
+	if (kind == YYSYMBOL_STR)
+		return "a string";
+	return arena_printf(p->arena, "'%.*s%s'", (int)(len > 40 ? 40 : len),
+	                    p->text + (at.begin - p->base), len > 40 ? "..." : "");
+}
+
+/* Mistakes that people make: a message that says what to write instead. */
+static bool known_mistake(struct parse *p, int kind, struct span at, const struct wanted *w)
+{
+	int inside = p->depth ? p->brackets[p->depth - 1].kind : 0;
+
+	if (filter_blames_brace(p))
+		return true;
+	if (is_comparison(kind) && w->op) {
+		parse_error(p, at, E_CHAINED, "comparisons do not chain: write (a < b) & (b < c); "
+		            "& and | bind tighter than comparisons");
+		return true;
+	}
+	if (kind == YYSYMBOL_ASSIGN && inside == TOK_LPAREN && p->head != TOK_GRAPH) {
+		parse_error(p, at, E_CALL_PROPERTY, "arguments have no names; properties are written "
+		            "in braces before them: Name{key=value}(x)");
+		return true;
+	}
+	if (kind == YYSYMBOL_ASSIGN && p->head == TOK_IF) {
+		parse_error(p, at, E_SYNTAX, "'=' cannot stand in a condition: '==' compares");
+		return true;
+	}
+	if (kind == YYSYMBOL_DOT || (w->call && !w->op && kind != YYSYMBOL_LBRACE)) {
+		parse_error(p, at, E_SYNTAX, "values have no attributes: a '.' stands in op names "
+		            "(onnx.Gelu) and in x[...].set(v)");
+		return true;
+	}
+	return false;
+}
+
+static int yyreport_syntax_error(const yypcontext_t *at, struct parse *p)
+{
+	int kind = yypcontext_token(at);
+	struct span place = *yypcontext_location(at);
+	struct wanted w = wanted(at);
+	struct strbuf b = {.arena = p->arena};
+
+	if (p->stop || known_mistake(p, kind, place, &w))
+		return 0;
+	list_wanted(&b, &w);
+	parse_error(p, place, E_SYNTAX, "expected %s but found %s", b.s, found(p, kind, place));
+	return 0;
+}
+
+/* Only called when the parser's stack is full. */
+static void ptg_error(struct span *at, struct parse *p, const char *text)
+{
+	(void)text;
+	parse_error(p, *at, E_DEPTH, "nested too deeply");
+}

@@ -1,0 +1,472 @@
+/*
+ * filter.c: between scanner and grammar. In: raw tokens with every newline; out: one NL after each
+ * statement and none elsewhere, } and }p told apart. Newlines inside ( [ {p, at the start, after a
+ * block's { and before `else` or a header's { vanish; one is made up before a block's } and at the
+ * end of the file. It keeps the stack of open brackets, so it is also where an unclosed one is
+ * noticed: it is reported at the opening bracket and popped; YYerror and made-up tokens then bring
+ * the grammar to where the line makes sense again. A queue holds them, last one first.
+ */
+#include <string.h>
+
+#include "parse.h"
+
+static struct bracket *top(struct parse *p)
+{
+	return p->depth ? &p->brackets[p->depth - 1] : NULL;
+}
+
+static bool in_block(struct parse *p)
+{
+	return !p->depth || top(p)->kind == TOK_LBRACE;
+}
+
+static void queue(struct parse *p, int kind)
+{
+	p->queue[p->nqueue++] = (uint8_t)kind;
+}
+
+/* Queued kinds fit a byte: 0 is YYerror, others are offsets from TOK_NL. */
+enum { Q_ERROR, Q_NL, Q_LBRACE, Q_RBRACE };
+
+static int unqueue(struct parse *p)
+{
+	static const int kinds[] = {
+		[Q_ERROR] = TOK_PTG_error,
+		[Q_NL] = TOK_NL,
+		[Q_LBRACE] = TOK_LBRACE,
+		[Q_RBRACE] = TOK_RBRACE,
+	};
+
+	return kinds[p->queue[--p->nqueue]];
+}
+
+static struct span bracket_span(const struct bracket *b)
+{
+	return (struct span){b->at, b->at + 1};
+}
+
+static void blame_brace(struct parse *p, uint32_t at)
+{
+	parse_error(p, (struct span){at, at + 1}, E_BRACE,
+	            "a blank is missing before '{': touching the name it opens properties, not a block");
+}
+
+static void unclosed(struct parse *p, const struct bracket *b, struct span noticed)
+{
+	char c = p->text[b->at - p->base];
+	struct diag *d;
+
+	if (b->in_head) {
+		blame_brace(p, b->at);
+		return;
+	}
+	d = parse_error(p, bracket_span(b), E_UNCLOSED, "this '%c' is never closed", c);
+	if (d && noticed.end > noticed.begin)
+		note(p->cx, d, noticed, "noticed here");
+}
+
+/* Pops what is open down to the nearest block, reporting the innermost bracket. */
+static void pop_to_block(struct parse *p, struct span noticed)
+{
+	bool head = top(p)->in_head;
+
+	unclosed(p, top(p), noticed);
+	while (p->depth && top(p)->kind != TOK_LBRACE)
+		p->depth--;
+	if (head) { /* its lines are statements of the block that was meant */
+		p->brackets[p->depth++] = (struct bracket){.at = noticed.begin, .kind = TOK_LBRACE};
+		p->head = 0;
+		queue(p, Q_LBRACE);
+	} else {
+		queue(p, Q_NL);
+	}
+	queue(p, Q_ERROR);
+}
+
+/* What follows the token in its line, without blanks. */
+static const char *rest(struct parse *p, struct span s)
+{
+	const char *at = p->text + (s.end - p->base), *end = p->text + p->len;
+
+	while (at < end && (*at == ' ' || *at == '\t' || *at == '\r'))
+		at++;
+	return at < end ? at : "\n";
+}
+
+static bool assigns(struct parse *p, struct span s)
+{
+	const char *at = rest(p, s), *end = p->text + p->len;
+
+	return *at == '=' && (at + 1 >= end || at[1] != '=');
+}
+
+static bool starts_name(char c)
+{
+	return c == '_' || c == '`' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (unsigned char)c >= 0x80;
+}
+
+static bool is_word(int kind)
+{
+	return kind >= TOK_PTG && kind <= TOK_IN;
+}
+
+/* A line that can only be a new statement, seen inside of ( [ or {p: something is not closed. */
+static bool new_statement(struct parse *p, const struct token *t)
+{
+	const struct bracket *b = top(p);
+	bool listed = p->prev == TOK_COMMA || p->prev == b->kind;
+
+	if (t->kind == TOK_IF)
+		return true;
+	if (t->kind != TOK_NAME && !is_word(t->kind))
+		return false;
+	if (assigns(p, t->span))
+		return !((b->kind == TOK_LPROPS || b->loop_head) && listed);
+	switch (t->kind) {
+	case TOK_GRAPH:
+	case TOK_FN:
+	case TOK_STATE:
+	case TOK_NEXT:
+		return rest(p, t->span)[0] != '\n' && starts_name(*rest(p, t->span)) &&
+		       memcmp(rest(p, t->span), "in ", 3) != 0;
+	default:
+		return false;
+	}
+}
+
+static bool new_definition(struct parse *p, const struct token *t)
+{
+	return (t->kind == TOK_GRAPH || t->kind == TOK_FN) && starts_name(*rest(p, t->span));
+}
+
+/* All blocks are closed for the user: NL } for each, and a last NL. */
+static void close_blocks(struct parse *p)
+{
+	p->closing = p->depth ? 2 * p->depth + 1 : 0;
+	p->depth = 0;
+}
+
+/* First token of a line, with brackets open. true: tokens were queued, t comes again later. */
+static bool check_line_start(struct parse *p, const struct token *t)
+{
+	if (!in_block(p)) {
+		if (!new_statement(p, t))
+			return false;
+		pop_to_block(p, t->span);
+		if (p->depth && new_definition(p, t))
+			close_blocks(p);
+		return true;
+	}
+	if (!new_definition(p, t))
+		return false;
+	unclosed(p, top(p), t->span);
+	close_blocks(p);
+	return true;
+}
+
+static bool push(struct parse *p, const struct token *t)
+{
+	struct bracket b = {.at = t->span.begin, .kind = (uint16_t)t->kind};
+
+	if (p->depth == MAX_BRACKETS) {
+		parse_error(p, t->span, E_DEPTH, "nested too deeply: more than %d brackets are open",
+		            MAX_BRACKETS);
+		p->stop = true;
+		return false;
+	}
+	b.loop_head = t->kind == TOK_LPAREN && p->prev == TOK_LOOP && p->head == TOK_LOOP;
+	b.in_head = t->kind == TOK_LPROPS && in_block(p) && (p->head == TOK_IF || p->head == TOK_LOOP);
+	p->brackets[p->depth++] = b;
+	return true;
+}
+
+static void mismatch(struct parse *p, const struct token *t)
+{
+	struct bracket *b = top(p);
+	char open = p->text[b->at - p->base], close = p->text[t->span.begin - p->base];
+	struct diag *d = parse_error(p, t->span, E_BRACKET, "'%c' is closed by '%c'", open, close);
+
+	if (d)
+		note(p->cx, d, bracket_span(b), "opened here");
+}
+
+/* ) and ]. Kind of the token to pass on. */
+static int close_bracket(struct parse *p, const struct token *t)
+{
+	uint16_t want = t->kind == TOK_RPAREN ? TOK_LPAREN : TOK_LBRACKET;
+	uint32_t below = p->depth;
+
+	if (in_block(p))
+		return t->kind; /* nothing is open: the grammar says so */
+	if (top(p)->kind == want) {
+		p->depth--;
+		return t->kind;
+	}
+	while (below && p->brackets[below - 1].kind != TOK_LBRACE && p->brackets[below - 1].kind != want)
+		below--;
+	if (below && p->brackets[below - 1].kind == want) {
+		unclosed(p, top(p), t->span);
+		p->depth = below - 1;
+	} else {
+		mismatch(p, t);
+		p->depth--;
+	}
+	return TOK_PTG_error;
+}
+
+/* } of either kind; false: tokens were queued, t comes again later */
+static bool close_brace(struct parse *p, struct token *t)
+{
+	struct bracket *b = top(p);
+
+	if (b && (b->kind == TOK_LPAREN || b->kind == TOK_LBRACKET)) {
+		unclosed(p, b, t->span);
+		while (p->depth && top(p)->kind != TOK_LBRACE && top(p)->kind != TOK_LPROPS)
+			p->depth--;
+		if (in_block(p))
+			queue(p, Q_NL);
+		queue(p, Q_ERROR);
+		return false;
+	}
+	if (b && b->kind == TOK_LPROPS) {
+		t->kind = TOK_RPROPS;
+		p->head_closed = b->in_head;
+		p->head_brace = b->at;
+		p->depth--;
+		return true;
+	}
+	if (b && p->prev != TOK_NL && p->prev != TOK_LBRACE) {
+		queue(p, Q_NL);
+		return false;
+	}
+	if (b)
+		p->depth--;
+	return true;
+}
+
+/* `{` that does not touch a name. false: tokens were queued, t comes again later */
+static bool open_brace(struct parse *p, struct token *t)
+{
+	if (!p->head && p->prev == TOK_NAME && p->prev_span.end < t->span.begin &&
+	    !(in_block(p) && rest(p, t->span)[0] == '\n')) {
+		parse_error(p, t->span, E_BRACE, "a blank before '{': properties touch their op's name");
+		t->kind = TOK_LPROPS;
+		return true;
+	}
+	if (!in_block(p) && p->head) {
+		unclosed(p, top(p), t->span);
+		while (p->depth && top(p)->kind != TOK_LBRACE)
+			p->depth--;
+		queue(p, Q_ERROR);
+		return false;
+	}
+	if (p->prev == TOK_ELSE && p->prev_span.end == t->span.begin)
+		blame_brace(p, t->span.begin);
+	p->head = 0;
+	return true;
+}
+
+static void end_of_file(struct parse *p)
+{
+	if (!p->stop && p->depth)
+		unclosed(p, top(p), (struct span){0, 0});
+	if (!in_block(p)) {
+		while (p->depth && top(p)->kind != TOK_LBRACE)
+			p->depth--;
+		queue(p, Q_NL);
+		queue(p, Q_ERROR);
+	} else if (!p->depth) {
+		queue(p, Q_NL);
+	}
+	close_blocks(p);
+}
+
+static void hold(struct parse *p, const struct token *t)
+{
+	p->held = *t;
+	p->has_held = true;
+}
+
+/* A newline that counts is passed on unless `else` or a header's block follows. */
+static bool newline(struct parse *p, struct token *t)
+{
+	struct token next;
+
+	p->line_start = true;
+	if (!in_block(p) || p->prev == TOK_NL || p->prev == TOK_LBRACE || !p->prev)
+		return false;
+	do
+		next.kind = scan_token(p, &next.value, &next.span);
+	while (next.kind == TOK_NL);
+	if (next.kind == TOK_ELSE || (next.kind == TOK_LBRACE && p->head)) {
+		*t = next;
+		p->line_start = false;
+		return true;
+	}
+	hold(p, &next);
+	return true;
+}
+
+/* The condition ended in {p ... } where a block should stand: `if c{`. */
+static bool block_missing(struct parse *p, const struct token *t)
+{
+	if (!p->head_closed)
+		return false;
+	p->head_closed = false;
+	if (!p->head || (t->kind != TOK_NL && t->kind != TOK_ELSE && t->kind != TOK_RBRACE &&
+	                 t->kind != TOK_END))
+		return false;
+	blame_brace(p, p->head_brace);
+	queue(p, Q_RBRACE);
+	queue(p, Q_LBRACE);
+	queue(p, Q_ERROR);
+	p->head = 0;
+	return true;
+}
+
+/* Brackets and heads. false: tokens were queued, t comes again later. */
+static bool structure(struct parse *p, struct token *t)
+{
+	switch (t->kind) {
+	case TOK_LBRACE:
+		if (!open_brace(p, t))
+			return false;
+		/* fall through */
+	case TOK_LPAREN:
+	case TOK_LBRACKET:
+	case TOK_LPROPS:
+		if (!push(p, t))
+			t->kind = TOK_PTG_error;
+		return true;
+	case TOK_RPAREN:
+	case TOK_RBRACKET:
+		t->kind = close_bracket(p, t);
+		return true;
+	case TOK_RBRACE:
+		return close_brace(p, t);
+	case TOK_ARROW:
+		if (in_block(p) || top(p)->kind == TOK_LPROPS || !p->head)
+			return true;
+		unclosed(p, top(p), t->span);
+		while (p->depth && top(p)->kind != TOK_LBRACE)
+			p->depth--;
+		queue(p, Q_ERROR);
+		return false;
+	case TOK_END:
+		if (!p->depth && (p->prev == TOK_NL || !p->prev))
+			return true;
+		end_of_file(p);
+		return false;
+	default:
+		return true;
+	}
+}
+
+static void note_head(struct parse *p, int kind)
+{
+	if ((kind == TOK_GRAPH || kind == TOK_FN) && p->depth == 0 && (p->prev == TOK_NL || !p->prev))
+		p->head = TOK_GRAPH;
+	else if ((kind == TOK_IF || kind == TOK_ELSE) && in_block(p))
+		p->head = TOK_IF;
+	else if (kind == TOK_LOOP && in_block(p) && p->prev == TOK_ASSIGN)
+		p->head = TOK_LOOP;
+	else if (kind == TOK_NL && p->prev != TOK_NL)
+		p->head = 0;
+}
+
+static int pass(struct parse *p, int kind, struct span s)
+{
+	p->prev = kind;
+	p->prev_span = s;
+	return kind;
+}
+
+/* Tokens made up here stand where the next real one begins. */
+static int made_up(struct parse *p, struct span *span)
+{
+	int kind;
+
+	*span = (struct span){p->held.span.begin, p->held.span.begin};
+	if (p->nqueue)
+		return pass(p, unqueue(p), *span);
+	kind = p->closing-- % 2 ? TOK_NL : TOK_RBRACE;
+	if (kind == TOK_NL && p->closing && (p->prev == TOK_NL || p->prev == TOK_LBRACE)) {
+		p->closing--;
+		kind = TOK_RBRACE;
+	}
+	return pass(p, kind, *span);
+}
+
+static void next_token(struct parse *p, struct token *t)
+{
+	if (p->has_held) {
+		*t = p->held;
+		p->has_held = false;
+	} else {
+		t->kind = scan_token(p, &t->value, &t->span);
+	}
+	if (p->stop || p->cx->errors - p->first_errors >= MAX_ERRORS) {
+		p->stop = true;
+		t->kind = TOK_END;
+		p->depth = 0;
+	}
+}
+
+/* A file without header begins with a token of its own: with an empty rule for it, the grammar
+ * could not recover from an error in the first token. */
+static bool no_header(struct parse *p)
+{
+	struct token t;
+
+	p->started = true;
+	do
+		t.kind = scan_token(p, &t.value, &t.span);
+	while (t.kind == TOK_NL);
+	hold(p, &t);
+	return t.kind != TOK_PTG;
+}
+
+int ptg_lex(union parse_value *value, struct span *span, struct parse *p)
+{
+	struct token t;
+
+	if (!p->started && no_header(p)) {
+		*span = (struct span){p->base, p->base};
+		return TOK_START;
+	}
+	if (p->nqueue || p->closing)
+		return made_up(p, span);
+	for (;;) {
+		next_token(p, &t);
+		if (block_missing(p, &t))
+			break;
+		if (t.kind == TOK_NL && !newline(p, &t))
+			continue;
+		if (p->line_start && t.kind != TOK_NL) {
+			p->line_start = false;
+			if (p->depth && check_line_start(p, &t))
+				break;
+		}
+		note_head(p, t.kind);
+		if (!structure(p, &t))
+			break;
+		*value = t.value;
+		*span = t.span;
+		return pass(p, t.kind, t.span);
+	}
+	hold(p, &t);
+	return made_up(p, span);
+}
+
+/* A syntax error inside of `if c{ ...` or right behind it: the blank is what is wrong. */
+bool filter_blames_brace(struct parse *p)
+{
+	for (uint32_t i = p->depth; i && p->brackets[i - 1].kind != TOK_LBRACE; i--) {
+		if (p->brackets[i - 1].in_head) {
+			blame_brace(p, p->brackets[i - 1].at);
+			return true;
+		}
+	}
+	return false;
+}
