@@ -91,6 +91,7 @@ enum dtype ty_float_nocomplex(struct ctx *cx, struct node *n);
 enum dtype ty_int64(struct ctx *cx, struct node *n);
 enum dtype ty_invert(struct ctx *cx, struct node *n);
 enum dtype ty_linalg(struct ctx *cx, struct node *n);
+enum dtype ty_logsumexp(struct ctx *cx, struct node *n);
 enum dtype ty_makevector(struct ctx *cx, struct node *n);
 enum dtype ty_mean(struct ctx *cx, struct node *n);
 enum dtype ty_polygamma(struct ctx *cx, struct node *n);

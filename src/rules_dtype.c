@@ -175,13 +175,28 @@ enum dtype ty_bool(struct ctx *cx, struct node *n)
 	return bad < n->nin ? refused(cx, n, bad) : DT_BOOL;
 }
 
-/* NumPy compares uint64 and signed integers exactly; their common dtype, float64, would not. */
+/* Are all elements of a constant within the integers that float64 holds? */
+static bool fits_float64(const struct value *v)
+{
+	int64_t x;
+	if (!v->data || v->data->count > 1000000)
+		return false;
+	for (uint64_t i = 0; i < (v->data->splat ? 1 : v->data->count); i++)
+		if (!tensor_int(v->data, i, &x) || x <= -((int64_t)1 << 53) ||
+		    x >= (int64_t)1 << 53)
+			return false;
+	return true;
+}
+
+/* NumPy compares uint64 and int64 exactly. Their common dtype, float64, orders them the same way
+ * only if one of the two stays where float64 holds all integers. */
 enum dtype ty_compare(struct ctx *cx, struct node *n)
 {
 	if (ty_bool(cx, n) == DT_NONE)
 		return DT_NONE;
 	enum dtype a = type_at(n, 0), b = type_at(n, 1);
-	if (is_float(dtype_upcast(a, b)) && is_int(a) && is_int(b)) {
+	bool wide = (a == DT_UINT64 && b == DT_INT64) || (a == DT_INT64 && b == DT_UINT64);
+	if (wide && !fits_float64(n->in[0]) && !fits_float64(n->in[1])) {
 		error(cx, n->span, E_DTYPE,
 		      "%s: %s and %s have no common integer dtype; Cast one of them first",
 		      n->op->name, dtypes[a].name, dtypes[b].name);
@@ -256,6 +271,14 @@ enum dtype ty_xlogy(struct ctx *cx, struct node *n)
 	if (bad < n->nin)
 		return refused(cx, n, bad);
 	return dtype_upcast(type_at(n, 0), dtype_to_float(type_at(n, 1)));
+}
+
+/* Exponentials of what all arguments are upcast to, added up in float32 at least. */
+enum dtype ty_logsumexp(struct ctx *cx, struct node *n)
+{
+	enum dtype t = ty_upcast(cx, n);
+	t = t ? dtype_to_float(t) : t;
+	return t == DT_FLOAT16 ? DT_FLOAT32 : t;
 }
 
 /* Accumulators may not lose precision, but floats may add up integers. */
