@@ -260,7 +260,8 @@ uint16_t half_from_double(double v);
 double half_to_double(uint16_t h);
 /* file.c: a tensor of a .npy or .safetensors file (name: which one; NULL for .npy), mapped, or of the caller's
  * table. Reports its own errors; NULL then. */
-/* The text of a file that is `use`d, found as file_tensor() finds its files. NULL: reported. */
+/* The text of a file that is `use`d, found as file_tensor() finds its files.
+ * NULL: reported, or it was read before. */
 struct source *file_source(struct ctx *cx, struct source *from, struct span s, const char *path);
 struct tensor *file_tensor(struct ctx *cx, struct source *from, struct span s, const char *path,
                            const char *name);
@@ -685,7 +686,7 @@ struct lib_file {
 };
 extern const struct lib_file lib_files[];
 
-/* onnx.c, onnx_ops.def, kernels.def: what ONNX has and what a runtime runs */
+/* onnx.c, onnx_ops.def, kernels_ort.def: what ONNX has and what a runtime runs */
 struct onnx_attr_spec {
 	const char *name;
 	uint8_t kind;      /* enum attr_kind; 0 ends the list */
@@ -709,6 +710,7 @@ struct onnx_op { /* one version of one operator */
 const struct onnx_op *onnx_find(const char *domain, const char *name, int opset); /* NULL: unknown */
 const struct onnx_op *onnx_any(const char *domain, const char *name); /* newest version, for messages */
 size_t onnx_names(const char *const **names); /* all operator names of ai.onnx, sorted */
+uint32_t onnx_row(const struct onnx_op *op); /* its number in onnx_ops.def; UINT32_MAX: of another domain */
 /* Has the target a kernel for the op with these input and output dtypes? */
 bool kernel_exists(enum ptgc_target target, const struct onnx_op *op, const enum dtype *in, uint32_t nin,
                    const enum dtype *out, uint32_t nout);

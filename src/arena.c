@@ -233,19 +233,25 @@ void sb_str(struct strbuf *b, const char *s)
 	sb_add(b, s, strlen(s));
 }
 
+void sb_vprintf(struct strbuf *b, const char *fmt, va_list args)
+{
+	va_list again;
+	va_copy(again, args);
+	int n = vsnprintf(NULL, 0, fmt, args);
+	if (n < 0)
+		out_of_memory(b->arena);
+	sb_reserve(b, (size_t)n);
+	vsnprintf(b->s + b->len, (size_t)n + 1, fmt, again);
+	va_end(again);
+	b->len += (size_t)n;
+}
+
 void sb_printf(struct strbuf *b, const char *fmt, ...)
 {
 	va_list args;
 	va_start(args, fmt);
-	int n = vsnprintf(NULL, 0, fmt, args);
+	sb_vprintf(b, fmt, args);
 	va_end(args);
-	if (n < 0)
-		out_of_memory(b->arena);
-	sb_reserve(b, (size_t)n);
-	va_start(args, fmt);
-	vsnprintf(b->s + b->len, (size_t)n + 1, fmt, args);
-	va_end(args);
-	b->len += (size_t)n;
 }
 
 /* Interned names: chains in a table that doubles in place, as bucket i splits into i and i + n. */

@@ -451,9 +451,6 @@ static struct file *use_file(struct elab *e, struct file *from, struct ause *u)
 	const char *path = arena_strdup(e->cx->arena, u->path.s, u->path.len);
 	struct source *src = file_source(e->cx, from->source, u->span, path);
 
-	for (uint32_t i = 0; src && i < e->used.len; i++)
-		if (!strcmp(e->used.at[i]->source->name, src->name))
-			return NULL; /* there already: circles are harmless */
 	return src ? parse(e->cx, src) : NULL;
 }
 

@@ -282,6 +282,22 @@ struct tensor *file_tensor(struct ctx *cx, struct source *from, struct span s, c
 	return m ? read_tensor(cx, s, path, m, name) : NULL;
 }
 
+struct source *file_source(struct ctx *cx, struct source *from, struct span s, const char *path)
+{
+	char *real = find_file(cx, from, s, path);
+	if (!real || mapped(cx, real))
+		return NULL;
+	struct mapping *m = map_file(cx, s, path, real);
+	if (!m)
+		return NULL;
+	const char *name = path;
+	if (from->dir[0] && strcmp(from->dir, "."))
+		name = arena_printf(cx->arena, "%s/%s", from->dir, path);
+	const char *slash = strrchr(name, '/');
+	const char *dir = slash ? arena_strdup(cx->arena, name, (size_t)(slash - name)) : "";
+	return source_add(cx, name, dir, (const char *)m->data, m->len);
+}
+
 void files_close(struct ctx *cx)
 {
 	for (uint32_t i = 0; i < cx->mappings.len; i++)

@@ -114,6 +114,9 @@ const char *ptgc_messages(const struct ptgc_result *r, bool colour);
 /* What --explain says about "PTG0042"; NULL if there is no such code. */
 const char *ptgc_explain(const char *code);
 const char *ptgc_version(void);
+/* The signature of an op, "x; axes:axes=None, dtype:dtype=None": inputs; properties with defaults.
+ * NULL if there is no such op. `ready` (may be NULL) tells whether it can be compiled. */
+const char *ptgc_op_signature(const char *name, bool *ready);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

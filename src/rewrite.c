@@ -1,0 +1,375 @@
+/*
+ * rewrite.c: rewrites of the ONNX graph. In: the lowered graph. Out: the same function with fewer
+ * nodes; types, places and the names of outputs stay. One row a rewrite; each can be switched by
+ * -f[no-]name. A rewrite looks at one node and gives the value that stands for its result, or
+ * changes the node in place. Values that were replaced point to their replacement by `low`.
+ */
+#include <string.h>
+
+#include "all.h"
+
+#define IS_RESULT (UINT32_C(1) << 31) /* in value->uses: a block gives it back, so it must stay */
+
+
+static struct value *current(struct value *v)
+{
+	while (v && v->low)
+		v = v->low;
+	return v;
+}
+
+static bool is_op(const struct value *v, const char *name)
+{
+	return v->def && !v->def->dead && !v->def->onnx->domain[0] && !strcmp(v->def->onnx->name, name);
+}
+
+static const struct attr *find_attr(const struct node *n, const char *name)
+{
+	for (uint32_t i = 0; i < n->nattrs; i++)
+		if (!strcmp(n->attrs[i].name, name))
+			return &n->attrs[i];
+	return NULL;
+}
+
+static bool same_type(struct ctx *cx, const struct type *a, const struct type *b)
+{
+	if (a->dtype != b->dtype || a->rank != b->rank)
+		return false;
+	for (uint32_t i = 0; i < a->rank; i++)
+		if (!dim_eq(cx, a->dims[i], b->dims[i]))
+			return false;
+	return true;
+}
+
+/* ---- the rewrites ---- */
+
+static struct value *drop_identity(struct ctx *cx, struct node *n)
+{
+	(void)cx;
+	return n->in[0];
+}
+
+/* Does `to` hold every value of `from`, so that a cast there and on loses nothing? */
+static bool holds(enum dtype to, enum dtype from)
+{
+	const struct dtype_info *a = &dtypes[to], *b = &dtypes[from];
+
+	if (to == from || b->kind == KIND_BOOL)
+		return true;
+	if (a->kind == KIND_FLOAT && b->kind == KIND_FLOAT)
+		return a->size >= b->size;
+	if (a->kind == KIND_FLOAT && (b->kind == KIND_INT || b->kind == KIND_UINT))
+		return a->bits >= b->bits && to != DT_FLOAT16;
+	if (a->kind == KIND_INT && (b->kind == KIND_INT || b->kind == KIND_UINT))
+		return a->bits >= b->bits;
+	return a->kind == KIND_UINT && b->kind == KIND_UINT && a->bits >= b->bits;
+}
+
+/* Cast to the dtype that is there already; Cast of a Cast that lost nothing. */
+static struct value *merge_casts(struct ctx *cx, struct node *n)
+{
+	struct value *x = n->in[0];
+
+	(void)cx;
+	if (x->type.dtype == n->out[0]->type.dtype)
+		return x;
+	if (!is_op(x, "Cast") || !holds(x->type.dtype, x->def->in[0]->type.dtype))
+		return NULL;
+	n->in[0] = current(x->def->in[0]);
+	return n->in[0]->type.dtype == n->out[0]->type.dtype ? n->in[0] : NULL;
+}
+
+static bool perm_of(const struct node *n, int64_t *perm)
+{
+	const struct attr *a = find_attr(n, "perm");
+	uint32_t rank = n->out[0]->type.rank;
+
+	if (a && a->n != rank)
+		return false;
+	for (uint32_t i = 0; i < rank; i++)
+		perm[i] = a ? a->u.ints[i] : rank - 1 - i;
+	return true;
+}
+
+static struct value *merge_transposes(struct ctx *cx, struct node *n)
+{
+	int64_t outer[MAX_RANK], inner[MAX_RANK];
+	uint32_t rank = n->out[0]->type.rank;
+	struct value *x = n->in[0];
+	bool identity = true;
+
+	if (!perm_of(n, outer))
+		return NULL;
+	if (is_op(x, "Transpose") && perm_of(x->def, inner)) {
+		int64_t *both = new_array(cx->arena, int64_t, rank + 1);
+		for (uint32_t i = 0; i < rank; i++)
+			both[i] = outer[i] = inner[outer[i]];
+		n->attrs = new(cx->arena, struct attr);
+		*n->attrs = (struct attr){ .name = "perm", .kind = AT_INTS, .n = rank, .u.ints = both };
+		n->nattrs = 1;
+		n->in[0] = current(x->def->in[0]);
+	}
+	for (uint32_t i = 0; i < rank; i++)
+		identity &= outer[i] == i;
+	return identity ? n->in[0] : NULL;
+}
+
+/* Would the shape mean something else on another input? 0 copies a dim unless allowzero is set. */
+static bool shape_is_absolute(const struct node *n)
+{
+	const struct attr *a = find_attr(n, "allowzero");
+	int64_t v;
+
+	if (!n->in[1]->data)
+		return a && a->u.i;
+	for (uint64_t i = 0; i < n->in[1]->data->count; i++)
+		if (!(a && a->u.i) && tensor_int(n->in[1]->data, i, &v) && !v)
+			return false;
+	return true;
+}
+
+static struct value *merge_reshapes(struct ctx *cx, struct node *n)
+{
+	struct value *x = n->in[0];
+
+	if (same_type(cx, &x->type, &n->out[0]->type))
+		return x;
+	if (!shape_is_absolute(n))
+		return NULL;
+	if (!is_op(x, "Reshape") && !is_op(x, "Unsqueeze") && !is_op(x, "Squeeze") && !is_op(x, "Flatten"))
+		return NULL;
+	n->in[0] = current(x->def->in[0]);
+	return same_type(cx, &n->in[0]->type, &n->out[0]->type) ? n->in[0] : NULL;
+}
+
+/* Squeeze of an Unsqueeze, or the other way round, that gives back what was there. */
+static struct value *undo_axes(struct ctx *cx, struct node *n)
+{
+	const char *inverse = !strcmp(n->onnx->name, "Squeeze") ? "Unsqueeze" : "Squeeze";
+	struct value *x = n->in[0];
+
+	if (!is_op(x, inverse) || n->nin < 2 || x->def->nin < 2 || n->in[1] != current(x->def->in[1]) ||
+	    !n->in[1]->data)
+		return NULL;
+	struct value *first = current(x->def->in[0]);
+	return same_type(cx, &first->type, &n->out[0]->type) ? first : NULL;
+}
+
+static struct value *drop_expand(struct ctx *cx, struct node *n)
+{
+	return same_type(cx, &n->in[0]->type, &n->out[0]->type) ? n->in[0] : NULL;
+}
+
+/* Does c broadcast to the matrix type t without changing it? */
+static bool adds_to(struct ctx *cx, const struct type *c, const struct type *t)
+{
+	int64_t one;
+
+	if (c->rank > 2 || c->dtype != t->dtype)
+		return false;
+	for (uint32_t i = 0; i < c->rank; i++) {
+		dim d = c->dims[c->rank - 1 - i];
+		if (!dim_eq(cx, d, t->dims[1 - i]) && !(dim_is_const(cx, d, &one) && one == 1))
+			return false;
+	}
+	return true;
+}
+
+/* MatMul of matrices + C is one Gemm. */
+static struct value *make_gemm(struct ctx *cx, struct node *n)
+{
+	const struct type *t = &n->out[0]->type;
+
+	if (t->rank != 2 || (t->dtype != DT_FLOAT32 && t->dtype != DT_FLOAT64))
+		return NULL;
+	for (int i = 0; i < 2; i++) {
+		struct value *m = n->in[i], *c = n->in[1 - i];
+		if (!is_op(m, "MatMul") || (m->uses & ~IS_RESULT) != 1 || m->uses & IS_RESULT)
+			continue;
+		struct value *a = current(m->def->in[0]), *b = current(m->def->in[1]);
+		if (a->type.rank != 2 || b->type.rank != 2 || !adds_to(cx, &c->type, t))
+			continue;
+		const struct onnx_op *gemm = onnx_find("", "Gemm", cx->opt.opset);
+		enum dtype types[4] = { t->dtype, t->dtype, t->dtype, t->dtype };
+		if (!gemm || !kernel_exists(cx->opt.target, gemm, types, 3, types, 1))
+			return NULL;
+		n->onnx = gemm;
+		n->in = new_array(cx->arena, struct value *, 3);
+		n->in[0] = a;
+		n->in[1] = b;
+		n->in[2] = c;
+		n->nin = 3;
+		return NULL;
+	}
+	return NULL;
+}
+
+static const struct rewrite {
+	const char *name, *op;
+	struct value *(*apply)(struct ctx *cx, struct node *n);
+} rewrites[] = {
+	{ "identity", "Identity", drop_identity },
+	{ "cast", "Cast", merge_casts },
+	{ "transpose", "Transpose", merge_transposes },
+	{ "reshape", "Reshape", merge_reshapes },
+	{ "squeeze", "Squeeze", undo_axes },
+	{ "squeeze", "Unsqueeze", undo_axes },
+	{ "expand", "Expand", drop_expand },
+	{ "gemm", "Add", make_gemm },
+};
+#define DEAD_BIT 63 /* -fno-dead keeps nodes that nobody reads */
+
+bool rewrite_option(struct ctx *cx, const char *name, bool on)
+{
+	uint64_t bits = !strcmp(name, "dead") ? UINT64_C(1) << DEAD_BIT : 0;
+
+	for (size_t i = 0; i < countof(rewrites); i++)
+		if (!strcmp(rewrites[i].name, name))
+			bits |= UINT64_C(1) << i;
+	cx->opt.rewrites_off = on ? cx->opt.rewrites_off & ~bits : cx->opt.rewrites_off | bits;
+	return bits != 0;
+}
+
+/* ---- the walk ---- */
+
+/* Replaces result 0 of n by v. A result of a block keeps its node, as its name or place matters. */
+static bool replace(struct node *n, struct value *v)
+{
+	struct value *out = n->out[0];
+
+	if (out->uses & IS_RESULT || v == out)
+		return false;
+	out->low = v;
+	n->dead = true;
+	v->uses += out->uses;
+	if (!v->name && v->def)
+		v->name = out->name;
+	return true;
+}
+
+static void rewrite_node(struct ctx *cx, struct node *n)
+{
+	if (n->onnx->domain[0] || n->nout != 1)
+		return;
+	for (size_t i = 0; i < countof(rewrites); i++) {
+		if (cx->opt.rewrites_off >> i & 1 || strcmp(rewrites[i].op, n->onnx->name))
+			continue;
+		struct value *v = rewrites[i].apply(cx, n);
+		if (v && replace(n, v))
+			return;
+	}
+}
+
+/* Blocks nest as deep as the input's loops and ifs, which has a limit: this may recurse. */
+static void count_uses(struct block *b)
+{
+	for (struct node *n = b->first; n; n = n->next) {
+		for (uint32_t i = 0; i < n->nin; i++)
+			if (n->in[i])
+				n->in[i]->uses++;
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				count_uses(n->attrs[i].u.block);
+	}
+	for (uint32_t i = 0; i < b->results.len; i++) {
+		b->results.at[i]->uses++;
+		b->results.at[i]->uses |= IS_RESULT;
+	}
+}
+
+static void rewrite_block(struct ctx *cx, struct block *b)
+{
+	for (struct node *n = b->first; n; n = n->next) {
+		for (uint32_t i = 0; i < n->nin; i++)
+			n->in[i] = current(n->in[i]);
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				rewrite_block(cx, n->attrs[i].u.block);
+		rewrite_node(cx, n);
+	}
+}
+
+static void release(struct block *b);
+
+static void release_node(struct node *n)
+{
+	n->dead = true;
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i])
+			n->in[i]->uses--;
+	for (uint32_t i = 0; i < n->nattrs; i++)
+		if (n->attrs[i].kind == AT_GRAPH)
+			release(n->attrs[i].u.block);
+}
+
+/* A whole block that goes away with its node. */
+static void release(struct block *b)
+{
+	for (struct node *n = b->first; n; n = n->next)
+		if (!n->dead)
+			release_node(n);
+	for (uint32_t i = 0; i < b->results.len; i++)
+		b->results.at[i]->uses--;
+}
+
+static bool is_read(const struct node *n)
+{
+	for (uint32_t i = 0; i < n->nout; i++)
+		if (n->out[i]->uses)
+			return true;
+	return false;
+}
+
+/* Drops nodes that nobody reads, last first, and relinks the rest. */
+static void sweep(struct ctx *cx, struct block *b)
+{
+	struct node **all = new_array(cx->arena, struct node *, b->nnodes + 1), **tail = &b->first;
+	uint32_t count = 0;
+
+	for (struct node *n = b->first; n; n = n->next)
+		all[count++] = n;
+	for (uint32_t k = count; k-- > 0;) {
+		struct node *n = all[k];
+		if (!n->dead && !is_read(n) && !(cx->opt.rewrites_off >> DEAD_BIT & 1))
+			release_node(n);
+		for (uint32_t i = 0; i < n->nattrs && !n->dead; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				sweep(cx, n->attrs[i].u.block);
+	}
+	b->last = NULL;
+	b->nnodes = 0;
+	for (uint32_t k = 0; k < count; k++) {
+		if (all[k]->dead)
+			continue;
+		*tail = b->last = all[k];
+		tail = &all[k]->next;
+		b->nnodes++;
+	}
+	*tail = NULL;
+}
+
+static void recount(struct block *b, bool clear)
+{
+	for (struct node *n = b->first; n; n = n->next) {
+		for (uint32_t i = 0; i < n->nin && !n->dead; i++)
+			if (n->in[i])
+				n->in[i]->uses = clear ? 0 : n->in[i]->uses + 1;
+		for (uint32_t i = 0; i < n->nout && clear; i++)
+			n->out[i]->uses = 0;
+		for (uint32_t i = 0; i < n->nattrs && !n->dead; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				recount(n->attrs[i].u.block, clear);
+	}
+	for (uint32_t i = 0; i < b->results.len; i++)
+		b->results.at[i]->uses = clear ? 0 : b->results.at[i]->uses + 1;
+}
+
+void rewrite(struct ctx *cx, struct graph *g)
+{
+	recount(g->block, true);
+	count_uses(g->block);
+	rewrite_block(cx, g->block);
+	recount(g->block, true);
+	recount(g->block, false);
+	sweep(cx, g->block);
+}
