@@ -91,17 +91,17 @@ static dim stale(const struct dims *t, dim d)
 /* Chains of replacements may be as long as the input: an explicit stack, and paths get short. */
 static void follow(struct dims *t, dim d)
 {
-	vec(dim) todo = {0};
-	*vec_push(t->arena, &todo) = d;
-	while (todo.len) {
-		dim top = todo.at[todo.len - 1], next = stale(t, form_of(t, top)->subst);
+	uint32_t bottom = t->todo.len;
+	*vec_push(t->arena, &t->todo) = d;
+	while (t->todo.len > bottom) {
+		dim top = t->todo.at[t->todo.len - 1], next = stale(t, form_of(t, top)->subst);
 		if (next) {
-			*vec_push(t->arena, &todo) = next;
+			*vec_push(t->arena, &t->todo) = next;
 			continue;
 		}
 		form_of(t, top)->subst = find(t, form_of(t, top)->subst);
 		found(t, top, form_of(t, top)->subst);
-		todo.len--;
+		t->todo.len--;
 	}
 }
 
@@ -352,7 +352,7 @@ static enum truth compare(struct dims *t, dim a, dim b, struct difference *d)
 	if (!primitive(l) || !primitive(s))
 		return DIFFERENT;
 	d->ok = true;
-	return is_zero(t, lin_dim(t, s)) ? EQUAL : UNKNOWN;
+	return t->zeros.len && is_zero(t, lin_dim(t, s)) ? EQUAL : UNKNOWN;
 }
 
 /* Can l, not known to be 0, be 0 at all? */
@@ -578,10 +578,12 @@ static void solve(struct dims *t, struct difference *diff)
 			best_eager = eager;
 		}
 	}
-	dim d = lin_dim(t, &diff->settled);
-	if (best >= 0)
+	if (best >= 0) {
 		replace_atom(t, l, (uint32_t)best);
-	else if (d && t->zeros.len < MAX_FACTS)
+		return;
+	}
+	dim d = lin_dim(t, &diff->settled);
+	if (d && t->zeros.len < MAX_FACTS)
 		*vec_push(t->arena, &t->zeros) = (struct fact){d, 0};
 }
 

@@ -69,6 +69,7 @@ struct dims {
 	uint32_t nslots, nused;
 	uint32_t age; /* counts equations and new bounds: memos of another age are stale */
 	vec(struct equation) equations;
+	vec(dim) todo; /* stack of find() */
 	vec(struct fact) zeros, bounds;
 };
 
