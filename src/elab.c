@@ -174,14 +174,15 @@ struct node *graph_node(struct ctx *cx, struct block *b, const struct op *op, st
 	}
 	n->in = new_array(cx->arena, struct value *, nin + 1);
 	memcpy(n->in, in ? in : n->in, nin * sizeof(*in));
-	if (op->nout != 255)
-		node_results(cx, n, op->nout ? op->nout : 1);
+	uint32_t count = op == &op_dim ? 1 : op_results(cx, n);
+	if (count)
+		node_results(cx, n, count);
 	if (op == &op_dim) {
 		n->out[0]->type.dtype = DT_INT64;
 		n->out[0]->known = arena_alloc(cx->arena, sizeof(struct known) + sizeof(dim));
 		n->out[0]->known->n = 1;
 		n->out[0]->known->at[0] = props->u.d;
-	} else {
+	} else if (count) {
 		infer_node(cx, n);
 	}
 	graph_append(cx, b, n);

@@ -173,11 +173,14 @@ static void parse_props(struct ctx *cx, struct op_sig *sig, const char *s)
 	sig->nprops = props.len;
 }
 
+/* Ops outside of the table (raw nodes, blocks) share one signature: any inputs, no properties. */
 const struct op_sig *op_sig(struct ctx *cx, const struct op *op)
 {
-	struct op_sig *sig = &cx->op_sigs[op == &op_onnx ? op_count : (uint32_t)(op - op_table)];
+	bool row = (uintptr_t)op >= (uintptr_t)op_table &&
+	           (uintptr_t)op < (uintptr_t)(op_table + op_count);
+	struct op_sig *sig = &cx->op_sigs[row ? (uint32_t)(op - op_table) : op_count];
 	if (!sig->inputs && !sig->props && !sig->max)
-		parse_props(cx, sig, parse_inputs(cx, sig, op->sig));
+		parse_props(cx, sig, parse_inputs(cx, sig, row ? op->sig : op_onnx.sig));
 	return sig;
 }
 
@@ -384,7 +387,7 @@ static void print_prop(struct ctx *cx, struct strbuf *b, const struct prop_spec 
 
 const char *op_label(struct ctx *cx, const struct node *n)
 {
-	if (n->op == &op_onnx || !n->op)
+	if (n->onnx)
 		return arena_printf(cx->arena, "%s.%s",
 				    n->onnx->domain[0] ? n->onnx->domain : "onnx", n->onnx->name);
 	const struct op_sig *sig = op_sig(cx, n->op);
