@@ -664,7 +664,8 @@ int main(int argc, char **argv)
 	size_t n = (size_t)argc + 1;
 	const char **space = calloc(4 * n, sizeof(*space));
 	keep_standard_fds();
-	signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error like any other */
+	signal(SIGPIPE, SIG_IGN); /* a closed pipe and a full quota are errors like any other */
+	signal(SIGXFSZ, SIG_IGN);
 	if (!space)
 		return failed("out of memory");
 	c.inputs.at = space;

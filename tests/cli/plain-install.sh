@@ -1,0 +1,41 @@
+# make install: what is there, and that a C program can use it, by pkg-config, static and shared
+unset MAKEFLAGS
+make -s -C "$TOP" install DESTDIR="$PWD/root" PREFIX=/usr >/dev/null
+(cd root && find . -type f -o -type l | LC_ALL=C sort | sed 's/so\.[0-9.]*/so.VERSION/')
+cat >use.c <<'END'
+#include <ptgc.h>
+#include <stdio.h>
+#include <string.h>
+
+int error(int x); /* names of the library's inside are free */
+int error(int x) { return x; }
+
+int main(void)
+{
+	const char *text = "graph g(x: float64[n]) -> (y) { y = Exp(x) }";
+	struct ptgc_options opt = PTGC_OPTIONS_INIT;
+	opt.flags = (const char *const[]){ "Werror", NULL };
+	size_t size;
+	struct ptgc_result *r = ptgc_compile(text, strlen(text), &opt);
+	if (!ptgc_ok(r) || !ptgc_model(r, &size) || !size)
+		return printf("%s", ptgc_messages(r, false)), 1;
+	ptgc_free(r);
+	text = "graph g(x: float64[n]) -> (y) {\n  y = Exq(x)\n}";
+	r = ptgc_compile(text, strlen(text), NULL);
+	struct ptgc_diagnostic d = ptgc_diagnostic(r, 0);
+	printf("%zu: %s %s %s:%u:%u+%u %s\n", ptgc_diagnostic_count(r), d.code, d.name, d.file,
+	       d.line, d.column, d.length, d.text);
+	ptgc_free(r);
+	return error(0);
+}
+END
+export PKG_CONFIG_SYSROOT_DIR="$PWD/root" PKG_CONFIG_PATH="$PWD/root/usr/lib/pkgconfig"
+flags=$(pkg-config --cflags --libs ptgc)
+${CC:-gcc} -Wall -Werror use.c $flags -I"$PWD/root/usr/include" -L"$PWD/root/usr/lib" -o shared &&
+	LD_LIBRARY_PATH=root/usr/lib ./shared
+${CC:-gcc} -Wall -Werror use.c -Iroot/usr/include root/usr/lib/libptgc.a -lprotobuf-c -lm -o static && ./static
+echo '--- what the shared library exports beside ptgc_*'
+nm -D --defined-only root/usr/lib/libptgc.so | awk '$3 !~ /^ptgc_/ { print $3 }'
+nm -g --defined-only root/usr/lib/libptgc.a | awk 'NF == 3 && $3 !~ /^ptgc_/ { print $3 }'
+make -s -C "$TOP" uninstall DESTDIR="$PWD/root" PREFIX=/usr >/dev/null
+find root -type f -o -type l
