@@ -360,6 +360,7 @@ static dim missing_dim(struct ctx *cx, const struct type *x, const dim *d, uint3
 {
 	dim left[MAX_RANK], right[MAX_RANK];
 	uint32_t nleft = x->rank, nright = 0;
+	int64_t a, b;
 	for (uint32_t i = 0; i < x->rank; i++)
 		left[i] = x->dims[i];
 	for (uint32_t i = 0; i < rank; i++) {
@@ -368,17 +369,16 @@ static dim missing_dim(struct ctx *cx, const struct type *x, const dim *d, uint3
 			k++;
 		if (i == hole)
 			continue;
+		if (dim_is_const(cx, d[i], &b) && b == 0)
+			return DIM_NONE; /* 0 times anything */
 		if (k < nleft)
 			left[k] = left[--nleft];
 		else
 			right[nright++] = d[i];
 	}
 	dim num = product(cx, left, nleft), den = product(cx, right, nright);
-	int64_t a, b;
 	if (is_one(cx, den))
 		return num;
-	if (dim_is_const(cx, den, &b) && b == 0)
-		return DIM_NONE;
 	if (dim_is_const(cx, num, &a) && dim_is_const(cx, den, &b) && a % b)
 		return DIM_NONE;
 	return dim_floordiv(cx, num, den);
