@@ -1,0 +1,322 @@
+#!/usr/bin/env python3
+"""Makes the polynomial and rational approximations of lib/*.ptg, with mpmath, and writes them there.
+
+    coefficients.py lib/special.ptg lib/elemwise.ptg    rewrites the statements below its comments
+    coefficients.py --check lib/*.ptg                   exit 1 if a file would change
+    coefficients.py --errors                            prints the largest relative error of each fit
+
+A comment "# coefficients.py: atan p of z" says that the next statement, whatever name it assigns,
+is Horner's rule for the numerator of the fit "atan" in the value z ("q": the denominator, whose
+leading coefficient is 1). A fit interpolates in the Chebyshev points of its interval.
+"""
+import re
+import sys
+
+import mpmath as mp
+
+mp.mp.prec = 240
+one = mp.mpf(1)
+STEP = mp.mpf(2)
+
+
+def chebyshev_points(a, b, n):
+    m, h = (mp.mpf(a) + b) / 2, (mp.mpf(b) - a) / 2
+    return [m + h * mp.cos(mp.pi * (2 * k + 1) / (2 * n)) for k in range(n)]
+
+
+def evaluate(c, x):
+    r = mp.mpf(0)
+    for v in c:
+        r = r * x + v
+    return r
+
+
+def interpolate(f, xs, p, q):
+    """Coefficients, highest first, of P (degree p) and monic Q (degree q) with P/Q = f at all of xs."""
+    n = p + q + 1
+    A = mp.matrix(n, n)
+    y = mp.matrix(n, 1)
+    for i, x in enumerate(xs):
+        v = f(x)
+        for k in range(p + 1):
+            A[i, k] = x**k
+        for k in range(q):
+            A[i, p + 1 + k] = -v * x**k
+        y[i] = v * x**q
+    s = mp.lu_solve(A, y)
+    return [s[k] for k in range(p, -1, -1)], [one] + [s[p + 1 + k] for k in range(q - 1, -1, -1)]
+
+
+def fit(f, a, b, p, q, weight=None, steps=60):
+    """A near-minimax fit of the relative error (times weight), after Hofreither's BRASIL: the gaps
+    between the points of interpolation are made longer where the error is small, until all are alike."""
+    a, b = mp.mpf(a), mp.mpf(b)
+    xs = sorted(chebyshev_points(a, b, p + q + 1))
+    best, best_error = None, mp.inf
+    for _ in range(steps):
+        P, Q = interpolate(f, xs, p, q)
+        ends = [a] + xs + [b]
+        peaks = []
+        for lo, hi in zip(ends, ends[1:]):
+            worst = mp.mpf(0)
+            for k in range(1, 6) if lo not in (a,) and hi not in (b,) else range(0, 7):
+                x = lo + (hi - lo) * k / 6
+                e = abs(evaluate(P, x) / evaluate(Q, x) / f(x) - 1)
+                worst = max(worst, e * weight(x) if weight else e)
+            peaks.append(worst + mp.mpf(2) ** -300)
+        if max(peaks) < best_error:
+            best, best_error = (P, Q), max(peaks)
+        mean = mp.fsum(mp.log(v) for v in peaks) / len(peaks)
+        if max(peaks) < 1.25 * mp.exp(mean):
+            break
+        gaps = [(hi - lo) * mp.exp((mean - mp.log(v)) * STEP / (p + q)) for lo, hi, v in zip(ends, ends[1:], peaks)]
+        scale = (b - a) / mp.fsum(gaps)
+        x, xs = a, []
+        for g in gaps[:-1]:
+            x += g * scale
+            xs.append(x)
+    return best
+
+
+def erfcx(x):
+    """exp(x^2) erfc(x), also where erfc underflows any precision."""
+    return mp.exp(x * x) * mp.erfc(x)
+
+
+def erfcx_y(c):
+    """erfcx as a function of y = 1/(x + c), divided by y"""
+    def f(y):
+        if y == 0:
+            return 1 / mp.sqrt(mp.pi)
+        x = 1 / y - c
+        if x > 200:  # asymptotic series
+            t, s, z = one, one, 1 / (2 * x * x)
+            for k in range(1, 60):
+                t *= -(2 * k - 1) * z
+                s += t
+            return s / (x * mp.sqrt(mp.pi)) / y
+        return erfcx(x) / y
+    return f
+
+
+tiny = mp.mpf(2) ** -60
+
+
+def stirling(w):
+    """(lgamma(x) - (x - 1/2) log x + x - log(2 pi)/2) x at x = 1/w"""
+    if w < mp.mpf(1) / 500:
+        return mp.fsum(mp.bernoulli(2 * k) / (2 * k * (2 * k - 1)) * w ** (2 * k - 2) for k in range(1, 30))
+    x = 1 / w
+    return (mp.loggamma(x) - (x - one / 2) * mp.log(x) + x - mp.log(2 * mp.pi) / 2) * x
+
+
+def gamma_factor(w):
+    """gamma(x) e^x x^(1/2 - x) at x = 1/w"""
+    return mp.sqrt(2 * mp.pi) * mp.exp(w * stirling(w))
+
+
+def lgamma_12(x):
+    """lgamma(x) / ((x - 1)(x - 2))"""
+    if abs(x - 1) < tiny:
+        return mp.euler
+    if abs(x - 2) < tiny:
+        return 1 - mp.euler
+    return mp.loggamma(x).real / ((x - 1) * (x - 2))
+
+
+psi_root = mp.findroot(mp.digamma, 1.4616321449683623)
+
+
+def psi_rest(x):
+    if abs(x - psi_root) < tiny:
+        return mp.polygamma(1, psi_root)
+    return mp.digamma(x) / (x - psi_root)
+
+
+def psi_tail(w):
+    """(psi(x) - log x) x at x = 1/w"""
+    if w < mp.mpf(1) / 500:
+        return -one / 2 - mp.fsum(mp.bernoulli(2 * k) / (2 * k) * w ** (2 * k - 1) for k in range(1, 30))
+    return (mp.digamma(1 / w) - mp.log(1 / w)) / w
+
+
+def psi_tail_rest(z):
+    w = mp.sqrt(z)
+    return one / 12 if z == 0 else -(psi_tail(w) + one / 2) / w
+
+
+def trigamma_tail(w):
+    """psi'(x) x at x = 1/w"""
+    if w < mp.mpf(1) / 500:
+        return 1 + w / 2 + mp.fsum(mp.bernoulli(2 * k) * w ** (2 * k) for k in range(1, 30))
+    return mp.polygamma(1, 1 / w) / w
+
+
+def erfinv_center(z):
+    x = mp.sqrt(z)
+    return mp.sqrt(mp.pi) / 2 if x < tiny else mp.erfinv(x) / x
+
+
+def erfcinv_tail(y):
+    """erfcinv(q)/r at r = 1/y = sqrt(-log q)"""
+    if y == 0:
+        return one
+    r = 1 / y
+    lq = -r * r
+    x = r * mp.sqrt(max(one / 4, 1 - mp.log(r * mp.sqrt(mp.pi)) / (r * r)))
+    for _ in range(60):  # Newton on log erfc(x) = -r^2
+        e = erfcx(x) if x < 150 else erfcx_y(0)(1 / x) / x
+        d = (mp.log(e) - x * x - lq) / (-2 / (mp.sqrt(mp.pi) * e))
+        x -= d
+        if abs(d) < mp.mpf(2) ** -250:
+            break
+    return x / r
+
+
+def bessel_i(n):
+    def f(w):  # I_n(x) exp(-x) sqrt(x), w = 1/x
+        if w < mp.mpf(1) / 2000:
+            t, s = one, one
+            for k in range(1, 40):
+                t *= -(4 * n * n - (2 * k - 1) ** 2) * w / (8 * k)
+                s += t
+            return s / mp.sqrt(2 * mp.pi)
+        x = 1 / w
+        return mp.besseli(n, x) * mp.exp(-x) * mp.sqrt(x)
+    return f
+
+
+def atan_rest(z):
+    """(atan(x)/x - 1)/x^2, z = x^2"""
+    x = mp.sqrt(z)
+    return -one / 3 if z < tiny else (mp.atan(x) / x - 1) / z
+
+
+def tan_rest(z):
+    x = mp.sqrt(z)
+    return one / 3 if z < tiny else (mp.tan(x) / x - 1) / z
+
+
+def erf_ratio(z):
+    x = mp.sqrt(z)
+    return 2 / mp.sqrt(mp.pi) if z < tiny else mp.erf(x) / x
+
+
+FITS = {
+    "atan": lambda: fit(lambda z: -atan_rest(z), 0, 1, 5, 6),
+    "atan32": lambda: fit(lambda z: 1 + z * atan_rest(z), 0, 1, 3, 3),
+    "tan": lambda: fit(tan_rest, 0, (mp.pi / 4 * 1.0001) ** 2, 2, 3),
+    "erf": lambda: fit(erf_ratio, 0, 1, 4, 5),
+    "erfcx_1_6": lambda: fit(erfcx, 1, 6, 5, 6, lambda x: mp.erfc(x) / mp.erfc(1)),
+    "erfcx": lambda: fit(erfcx_y(one * 7 / 4), 0, one * 4 / 7, 10, 11),
+    "erfcx32": lambda: fit(erfcx_y(2), 0, one / 2, 5, 5),
+    "erfinv": lambda: fit(lambda d: erfinv_center(mp.mpf(9) / 16 - d), 0, mp.mpf(9) / 16, 6, 7),
+    "erfcinv_near": lambda: fit(erfcinv_tail, one / mp.mpf(6.3), 1 / mp.sqrt(mp.log(4)), 8, 9),
+    "erfcinv_far": lambda: fit(erfcinv_tail, one / mp.mpf(27.4), one / 6, 7, 7),
+    "lgamma": lambda: fit(lambda v: lgamma_12(1 + v), 0, 3, 8, 8),
+    "stirling": lambda: fit(lambda z: stirling(mp.sqrt(z)), 0, one / 9, 4, 4),
+    "gamma": lambda: fit(gamma_factor, 0, 1, 8, 8),
+    "psi": lambda: fit(psi_rest, 1, 3, 6, 6),
+    "psi_tail": lambda: fit(psi_tail_rest, 0, one / 9, 4, 4),
+    "trigamma": lambda: fit(trigamma_tail, 0, 1, 8, 8),
+}
+
+
+def literal(v):
+    s = repr(float(v))
+    return s[:-2] if s.endswith(".0") else s
+
+
+def horner(c, x, indent):
+    monic = float(c[0]) == 1.0
+    out = []
+    rest = c[1:]
+    if len(c) == 1:
+        return literal(c[0])
+    if monic:
+        first, rest = x, c[1:]
+    else:
+        first = f"{literal(c[0])} * {x}"
+    for k, v in enumerate(rest):
+        f = float(v)
+        piece = f" {'-' if f < 0 else '+'} {literal(abs(f))}"
+        if k + 1 < len(rest):
+            piece += f") * {x}"
+        out.append(piece)
+    pieces = ["(" * (len(rest)) + first] + out
+    text, line = "", " " * indent
+    start = True
+    for p in pieces:
+        if len(line) + len(p) > 98:
+            text += line.rstrip() + "\n"
+            line = " " * (indent + 4) + p.lstrip()
+        else:
+            line += p
+        start = False
+    return (text + line).lstrip() + ")"
+
+
+def rewrite(path, cache):
+    lines = open(path, encoding="utf-8").read().split("\n")
+    out, i = [], 0
+    while i < len(lines):
+        out.append(lines[i])
+        m = re.match(r"(\s*)# coefficients\.py: (\w+) ([pq]) of (\w+)", lines[i])
+        i += 1
+        if not m:
+            continue
+        name, part, x = m.group(2), m.group(3), m.group(4)
+        if name not in cache:
+            cache[name] = FITS[name]()
+        head = re.match(r"(\s*\w+ = )", lines[i]).group(1)
+        depth = 0
+        while True:  # the old statement, over all its lines
+            depth += lines[i].count("(") - lines[i].count(")")
+            i += 1
+            if depth <= 0:
+                break
+        out += (head + horner(cache[name][part == "q"], x, len(head))).split("\n")
+    return "\n".join(out)
+
+
+def errors(names):
+    import inspect
+    global fit
+    plain = fit
+    for name in names or FITS:
+        seen = []
+
+        def spy(f, a, b, p, q, *more):
+            seen.append((f, mp.mpf(a), mp.mpf(b)))
+            return plain(f, a, b, p, q, *more)
+        fit = spy
+        P, Q = FITS[name]()
+        fit = plain
+        f, a, b = seen[0]
+        worst = mp.mpf(0)
+        for k in range(201):
+            x = a + (b - a) * (1 - mp.cos(mp.pi * k / 200)) / 2
+            v = f(x)
+            e = evaluate(P, x) / evaluate(Q, x) / v - 1
+            worst = max(worst, abs(e))
+        lo = min(abs(evaluate(Q, a + (b - a) * k / 400)) for k in range(401))
+        print(f"{name:12s} {len(P) - 1}/{len(Q) - 1}  2^{float(mp.log(worst, 2)):.1f}  min|Q| {float(lo):.3g} "
+              f"coefficients of one sign: P {all(c > 0 for c in P) or all(c < 0 for c in P)} Q {all(c > 0 for c in Q)}")
+
+
+def main(args):
+    if args and args[0] == "--errors":
+        return errors(args[1:])
+    check = "--check" in args
+    cache, changed = {}, False
+    for path in [a for a in args if not a.startswith("-")]:
+        new = rewrite(path, cache)
+        if new != open(path, encoding="utf-8").read():
+            changed = True
+            if not check:
+                open(path, "w", encoding="utf-8").write(new)
+    return 1 if check and changed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
