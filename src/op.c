@@ -177,7 +177,7 @@ static void parse_props(struct ctx *cx, struct op_sig *sig, const char *s)
 const struct op_sig *op_sig(struct ctx *cx, const struct op *op)
 {
 	bool row = (uintptr_t)op >= (uintptr_t)op_table &&
-	           (uintptr_t)op < (uintptr_t)(op_table + op_count);
+		   (uintptr_t)op < (uintptr_t)(op_table + op_count);
 	struct op_sig *sig = &cx->op_sigs[row ? (uint32_t)(op - op_table) : op_count];
 	if (!sig->inputs && !sig->props && !sig->max)
 		parse_props(cx, sig, parse_inputs(cx, sig, row ? op->sig : op_onnx.sig));
@@ -247,12 +247,13 @@ static bool add_axis(struct ctx *cx, const struct node *n, const struct cv *v, i
 		      (long long)a, rank, rank == 1 ? "" : "s");
 		return false;
 	}
-	*axis = (int)(a < 0 ? a + rank : a);
-	if (seen[*axis]) {
-		error(cx, s, E_RANGE, "%s: axis %d is given twice", n->op->name, *axis);
+	a += a < 0 ? rank : 0;
+	if (seen[a]) {
+		error(cx, s, E_RANGE, "%s: axis %d is given twice", n->op->name, (int)a);
 		return false;
 	}
-	return seen[*axis] = true;
+	*axis = (int)a;
+	return seen[a] = true;
 }
 
 int prop_axes(struct ctx *cx, const struct node *n, const char *name, int rank, int *axes,

@@ -122,6 +122,7 @@ bool broadcast_dims(struct ctx *cx, struct node *n, struct value **v, uint32_t n
 		    uint32_t rank);
 dim scalar_dim(struct ctx *cx, struct value *v); /* DIM_NONE: not known */
 enum dtype upcast_inputs(struct node *n, uint32_t from);
+bool want_int_scalar(struct ctx *cx, struct node *n, uint32_t i, const char *what);
 bool want_rank(struct ctx *cx, struct node *n, uint32_t i, uint32_t rank);
 
 #endif

@@ -14,7 +14,7 @@ static bool set_dims(struct node *n, uint32_t rank, dim *dims)
 	return true;
 }
 
-static bool want_int_scalar(struct ctx *cx, struct node *n, uint32_t i, const char *what)
+bool want_int_scalar(struct ctx *cx, struct node *n, uint32_t i, const char *what)
 {
 	const struct type *t = &n->in[i]->type;
 	if (t->rank == 0 && is_discrete((enum dtype)t->dtype))

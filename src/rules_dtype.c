@@ -239,7 +239,14 @@ enum dtype ty_second(struct ctx *cx, struct node *n)
 
 enum dtype ty_prop(struct ctx *cx, struct node *n)
 {
-	return prop_dtype(cx, n, "dtype");
+	enum dtype t = prop_dtype(cx, n, "dtype");
+	uint32_t bad = n->op == &op_table[OP_Cast] ? first_where(n, NULL) : n->nin;
+	if (bad < n->nin)
+		return refused(cx, n, bad);
+	if (!is_foreign(t))
+		return t;
+	error(cx, n->span, E_DTYPE, "%s: %s is no dtype of PyTensor", n->op->name, dtypes[t].name);
+	return DT_NONE;
 }
 
 enum dtype ty_int64(struct ctx *cx, struct node *n)

@@ -557,7 +557,7 @@ bool sh_specify_shape(struct ctx *cx, struct node *n)
 		d[i] = x->dims[i];
 		if (!v)
 			continue;
-		if (!want_rank(cx, n, i + 1, 0))
+		if (!want_int_scalar(cx, n, i + 1, "a length"))
 			return false;
 		dim want = scalar_dim(cx, v);
 		if (!want)

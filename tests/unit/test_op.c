@@ -407,25 +407,94 @@ static void test_reshape(void **state)
 	ctx_free(cx);
 }
 
-static const char *subtensor(struct ctx *cx, struct value *x, int64_t a, int64_t b, int64_t c)
+/* The number of a dim whose atoms all are n. */
+static int64_t number_of(struct ctx *cx, dim d, int64_t n)
 {
-	struct cv parts[3], at;
+	struct dim_view v = dim_view(cx, d);
+	int64_t r = v.constant;
+	if (v.form == DIM_ATOM)
+		return n;
+	for (uint32_t i = 0; i < v.nterms; i++) {
+		int64_t x = number_of(cx, v.term[i], n);
+		if (v.form == DIM_SUM)
+			r += v.coef[i] * x;
+		else if (i == 0)
+			r = x;
+		else if (v.form == DIM_MAX)
+			r = x > r ? x : r;
+		else if (v.form == DIM_MIN)
+			r = x < r ? x : r;
+		else if (v.form == DIM_FLOORDIV)
+			r = r / x - (r % x < 0);
+		else if (v.form == DIM_MOD)
+			r = (r % x + x) % x;
+		else
+			r *= x;
+	}
+	return r;
+}
+
+#define NO INT64_MAX /* left out */
+
+static struct node *slice_node(struct ctx *cx, struct value *x, int64_t a, int64_t b, int64_t c)
+{
+	struct cv parts[3];
 	struct value *in[4] = {x};
 	int64_t v[3] = {a, b, c};
 	uint32_t n = 1;
 	for (int i = 0; i < 3; i++) {
 		parts[i] = (struct cv){.kind = CV_NONE};
-		if (v[i] == INT64_MAX)
+		if (v[i] == NO)
 			continue;
 		parts[i] = number(n - 1);
 		in[n++] = one_int(cx, v[i]);
 	}
-	at = list(cx, CV_SLICE, 3, parts);
-	struct cv *p = props(cx, "Subtensor", NULL, at);
-	return infer(cx, node(cx, "Subtensor", p, in, n));
+	struct cv *p = props(cx, "Subtensor", NULL, list(cx, CV_SLICE, 3, parts));
+	return node(cx, "Subtensor", p, in, n);
 }
 
-#define NO INT64_MAX
+static const char *subtensor(struct ctx *cx, struct value *x, int64_t a, int64_t b, int64_t c)
+{
+	return infer(cx, slice_node(cx, x, a, b, c));
+}
+
+static const struct type *subtensor_type(struct ctx *cx, struct value *x, int64_t a, int64_t b,
+					 int64_t c)
+{
+	struct node *n = slice_node(cx, x, a, b, c);
+	infer(cx, n);
+	return &n->out[0]->type;
+}
+
+static int64_t clamped(int64_t v, int64_t n, int64_t low, int64_t high)
+{
+	v += v < 0 ? n : 0;
+	return v < low ? low : v > high ? high : v;
+}
+
+/* How many elements Python's a:b:c has of n. */
+static int64_t slice_count(int64_t n, int64_t a, int64_t b, int64_t c)
+{
+	int64_t low = c < 0 ? -1 : 0, high = c < 0 ? n - 1 : n, count = 0;
+	int64_t s = a == NO ? (c < 0 ? n - 1 : 0) : clamped(a, n, low, high);
+	int64_t e = b == NO ? (c < 0 ? -1 : n) : clamped(b, n, low, high);
+	for (; c > 0 ? s < e : s > e; s += c)
+		count++;
+	return count;
+}
+
+/* One slice of 7 elements, and of n elements for all small n. */
+static void check_slice(struct ctx *cx, struct value *x, struct value *y, int64_t a, int64_t b,
+			int64_t c)
+{
+	char want[32];
+	snprintf(want, sizeof(want), "float32[%d]", (int)slice_count(7, a, b, c));
+	assert_type(subtensor(cx, y, a, b, c), want);
+	const struct type *t = subtensor_type(cx, x, a, b, c);
+	for (int64_t n = 0; n < 12; n++)
+		assert_int_equal(number_of(cx, t->dims[0], n), slice_count(n, a, b, c));
+}
+
 static void test_subtensor(void **state)
 {
 	(void)state;
@@ -437,22 +506,12 @@ static void test_subtensor(void **state)
 	assert_type(subtensor(cx, x, NO, NO, -1), "float32[n]");
 	assert_type(subtensor(cx, x, NO, 3, NO), "float32[min(n-3, 0)+3]");
 	assert_type(subtensor(cx, x, -3, NO, NO), "float32[min(n-3, 0)+3]");
-	/* against Python, every slice of 7 elements */
-	for (int64_t a = -9; a <= 9; a++)
-		for (int64_t b = -9; b <= 9; b++)
-			for (int64_t c = -3; c <= 3; c++) {
-				int64_t s = a, e = b, len = 0, low = c < 0 ? -1 : 0,
-					high = c < 0 ? 6 : 7;
-				if (!c)
-					continue;
-				s = s < 0 ? (s + 7 < low ? low : s + 7) : s > high ? high : s;
-				e = e < 0 ? (e + 7 < low ? low : e + 7) : e > high ? high : e;
-				for (int64_t i = s; c > 0 ? i < e : i > e; i += c)
-					len++;
-				char want[32];
-				snprintf(want, sizeof(want), "float32[%d]", (int)len);
-				assert_type(subtensor(cx, y, a, b, c), want);
-			}
+	for (int64_t a = -9; a <= 10; a++)
+		for (int64_t b = -9; b <= 10; b++)
+			for (int64_t c = -3; c <= 3; c++)
+				if (c)
+					check_slice(cx, x, y, a == 10 ? NO : a, b == 10 ? NO : b,
+						    c);
 	assert_type(subtensor(cx, y, NO, NO, 0), "Subtensor: the step of a slice is 0");
 	ctx_free(cx);
 	cx = fresh_ctx();
