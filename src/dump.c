@@ -92,6 +92,10 @@ static void put_attr(struct dump *d, const struct attr *a)
 
 static void put_op(struct dump *d, const struct node *n)
 {
+	if (n->op == &op_dim) {
+		sb_printf(d->out, "dim{%s}", dim_str(d->cx, n->props[0].u.d));
+		return;
+	}
 	if (!n->onnx) {
 		sb_str(d->out, n->op == &op_loop || n->op == &op_if ? n->op->name : op_label(d->cx, n));
 		return;

@@ -65,6 +65,7 @@ struct elab {
 	bool limited;         /* the limit was reported */
 	vec(struct file *) used;
 	struct sym *underscore;
+	struct prop_arg no_props; /* of a call without any */
 	uint32_t root,
 		nroot; /* the call that is all of a statement's right side, and its targets */
 	struct file *root_file;

@@ -205,6 +205,9 @@ static struct prop_arg *prop_args(struct elab *e, uint32_t at, const struct cv *
 {
 	const struct anode *nodes = e->file->nodes.at;
 	uint32_t n = nodes[at].nprops;
+
+	if (!n)
+		return &e->no_props;
 	uint32_t *kids = new_array(e->cx->arena, uint32_t, nodes[at].n + 1);
 	struct prop_arg *args = new_array(e->cx->arena, struct prop_arg, n + 1);
 

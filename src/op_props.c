@@ -444,7 +444,10 @@ static bool fill_defaults(struct binder *b)
 struct cv *bind_props(struct ctx *cx, const struct op *op, struct span s,
 		      const struct prop_arg *args, uint32_t n)
 {
+	static const struct cv no_props; /* most calls of a large graph: they share it */
 	struct binder b = {.cx = cx, .op = op, .sig = op_sig(cx, op), .call = s};
+	if (!b.sig->nprops && !n)
+		return (struct cv *)&no_props;
 	b.out = new_array(cx->arena, struct cv, b.sig->nprops + 1);
 	b.where = new_array(cx->arena, struct span, b.sig->nprops + 1);
 	bool slices = b.sig->nprops && b.sig->props[0].type == P_SLICES;
