@@ -52,7 +52,7 @@ static const char *const sorted_names[] = {
 };
 
 static const uint8_t slots[] = {
-	/* index in name_table, plus 1 */
+/* index in name_table, plus 1 */
 #define ONNX_SLOT(hash, name) [hash] = name + 1,
 #include "onnx_ops.def"
 };
@@ -109,6 +109,13 @@ const struct onnx_op *onnx_any(const char *domain, const char *name)
 	const struct onnx_name *n = find_name(domain, name);
 
 	return n ? versions_end(n) - 1 : NULL;
+}
+
+uint32_t onnx_row(const struct onnx_op *op)
+{
+	uintptr_t at = (uintptr_t)op - (uintptr_t)onnx_table;
+
+	return at < sizeof(onnx_table) ? (uint32_t)(at / sizeof(*op)) : UINT32_MAX;
 }
 
 size_t onnx_names(const char *const **names)
@@ -194,11 +201,11 @@ bool kernel_exists(enum ptgc_target target, const struct onnx_op *op, const enum
 		   uint32_t nin, const enum dtype *out, uint32_t nout)
 {
 	uint32_t seen[MAX_VARIABLES] = {0};
-	uintptr_t at = (uintptr_t)op - (uintptr_t)onnx_table;
+	uint32_t row = onnx_row(op);
 
-	if (at >= sizeof(onnx_table)) /* of another domain */
+	if (row == UINT32_MAX)
 		return true;
 	if (!allowed(op, in, nin, out, nout, seen))
 		return false;
-	return target != PTGC_ORT_CPU || runs_on_ort((uint16_t)(at / sizeof(*op)), seen);
+	return target != PTGC_ORT_CPU || runs_on_ort((uint16_t)row, seen);
 }
