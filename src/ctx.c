@@ -48,6 +48,7 @@ void ctx_free(struct ctx *cx)
 {
 	if (!cx)
 		return;
+	files_close(cx);
 	arena_free(cx->scratch);
 	arena_free(cx->arena);
 	free(cx);

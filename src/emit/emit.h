@@ -24,9 +24,10 @@ struct onnx_type {
 };
 struct onnx_value {
 	struct astr name;
-	struct sym *sym; /* that the name is of; NULL: generated */
-	uint32_t type;   /* index in types */
-	bool output;     /* of the graph that it stands in */
+	struct sym *sym;           /* that the name is of; NULL: generated */
+	uint32_t type;             /* index in types */
+	const struct tensor *init; /* of a state: its value at first */
+	bool output;               /* of the graph that it stands in */
 	bool input;
 };
 struct onnx_init {

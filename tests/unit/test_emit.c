@@ -420,6 +420,63 @@ static void test_nesting(void **state)
 	ctx_free(cx);
 }
 
+static void test_text(void **state)
+{
+	(void)state;
+	struct ctx *cx = setup();
+	struct strbuf text = {.arena = cx->arena};
+	cx->opt.strip = true;
+	dump_onnx_text(cx, small(cx), &text);
+	assert_string_equal(text.s, "<\n   ir_version: 8,\n   opset_import: [\"\" : 18]\n>\n"
+				    "small (float[n, 2] x, float[2] w = {3, 4}) => "
+				    "(float[n, 2] y, float[2] v1) <\n"
+				    "   float v_1 = {1},\n"
+				    "   float[n, 2] v_2\n"
+				    "> {\n"
+				    "   v_2 = Add (x, v_1)\n"
+				    "   y = Mul (v_2, w)\n"
+				    "   v1 = Add (w, v_1)\n"
+				    "}\n");
+	ctx_free(cx);
+}
+
+static void test_dump(void **state)
+{
+	(void)state;
+	struct ctx *cx = setup();
+	struct strbuf text = {.arena = cx->arena};
+	struct mem_sink sink;
+	mem_sink_init(&sink, cx->arena);
+	assert_true(emit_model(cx, control(cx), &sink.sink, NULL));
+	assert_true(dump_model(cx, sink.data, sink.sink.written, &text));
+	assert_non_null(strstr(text.s, "\n    v1 = Add(x, x)\n"));
+	/* no prefix of a model is one, but the empty graphs at places where a field ends */
+	for (uint64_t n = 0; n < sink.sink.written; n++) {
+		struct strbuf part = {.arena = cx->arena};
+		assert_false(dump_model(cx, sink.data, n, &part));
+	}
+	ctx_free(cx);
+}
+
+/* Two sizes of one name: only the first may have it, as runtimes take equal names as equal. */
+static void test_dim_names(void **state)
+{
+	(void)state;
+	struct ctx *cx = setup();
+	struct strbuf text = {.arena = cx->arena};
+	struct graph *g = graph_of(cx, "g");
+	dim *d = new_array(cx->arena, dim, 3);
+	d[0] = dim_name(cx, intern_str(cx, "n"));
+	d[1] = dim_add(cx, d[0], dim_const(cx, 1));
+	d[2] = dim_name(cx, intern_str(cx, "n"));
+	PUSH(&g->block->params, value_of(cx, "a", DT_FLOAT32, 2, d));
+	PUSH(&g->block->params, value_of(cx, "b b", DT_FLOAT32, 1, d + 2));
+	cx->opt.strip = true;
+	dump_onnx_text(cx, g, &text);
+	assert_non_null(strstr(text.s, "g (float[n, \"n+1\"] a, float[?] \"b b\") => ()"));
+	ctx_free(cx);
+}
+
 static void test_file_sink(void **state)
 {
 	(void)state;
@@ -481,7 +538,9 @@ int main(void)
 		cmocka_unit_test(test_small),       cmocka_unit_test(test_deterministic),
 		cmocka_unit_test(test_inner_names), cmocka_unit_test(test_external),
 		cmocka_unit_test(test_too_large),   cmocka_unit_test(test_nesting),
-		cmocka_unit_test(test_file_sink),   cmocka_unit_test(test_full_device),
+		cmocka_unit_test(test_text),        cmocka_unit_test(test_dump),
+		cmocka_unit_test(test_dim_names),   cmocka_unit_test(test_file_sink),
+		cmocka_unit_test(test_full_device),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
