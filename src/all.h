@@ -777,6 +777,7 @@ struct value *shape_of(struct build *b, struct value *v);                /* int6
 /* rewrite.c: ONNX-level rewrites, each named and switchable */
 void rewrite(struct ctx *cx, struct graph *g);
 bool rewrite_option(struct ctx *cx, const char *name, bool on); /* -f[no-]name */
+const char *rewrite_name(size_t i); /* all names, some twice in a row; NULL ends */
 /* verify.c: types as inferred, every node has a kernel, names unique; bug() where not */
 void verify(struct ctx *cx, struct graph *g);
 /* dump.c */

@@ -106,6 +106,7 @@ static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 static void run(struct ctx *cx, struct job *job)
 {
 	if (job->stage == STAGE_READ) {
+		source_add(cx, job->name, NULL, "", 0); /* its name, for messages */
 		dump_model(cx, job->text, job->len, &job->text_out);
 		return;
 	}

@@ -420,6 +420,10 @@ static void add_diag(struct printer *p, const struct diag *d)
 	if (at.source) {
 		add_clean(p->out, at.source->name, strlen(at.source->name), "");
 		sb_printf(p->out, ":%u:%u: ", at.line, at.col);
+	} else if (p->cx->sources.len && d->severity != PTGC_NOTE) { /* of the text as a whole */
+		const char *name = p->cx->sources.at[0]->name;
+		add_clean(p->out, name, strlen(name), "");
+		sb_str(p->out, ": ");
 	}
 	paint(p, paints[d->severity]);
 	sb_printf(p->out, "%s: ", words[d->severity]);

@@ -105,7 +105,7 @@ static int unknown_option(const char *arg)
 	for (size_t i = 0; i < countof(options); i++)
 		if (options[i].name && options[i].kind != JOINED)
 			names[n++] = options[i].name;
-	const char *near = did_you_mean(word, names, n);
+	const char *near = strlen(word) > 2 ? did_you_mean(word, names, n) : NULL;
 	return near ? usage("unknown option '%s', did you mean '%s'?", arg, near)
 	            : usage("unknown option '%s'", arg);
 }
@@ -164,7 +164,8 @@ static int parse_options(struct cmd *c, int argc, char **argv)
 		if (!o)
 			return unknown_option(arg);
 		if (o->kind == JOINED && !value)
-			return usage("%s needs a name right behind it, as in %sno-unused", arg, arg);
+			return usage("%s needs a name right behind it, as in %sno-%s", arg, arg,
+			             arg[1] == 'W' ? "unused" : "check-dims");
 		if ((o->kind == TEXT || o->kind == LIST) && !value) {
 			if (i + 1 == argc)
 				return usage("%s needs an argument: %s", arg, o->arg);
@@ -173,6 +174,23 @@ static int parse_options(struct cmd *c, int argc, char **argv)
 		set_option(c, o, value);
 	}
 	return EXIT_OK;
+}
+
+/* What -W or -f takes. */
+#define MAX_FLAGS (DIAG_COUNT + 64)
+static size_t flag_names(char kind, const char **names)
+{
+	size_t n = 0;
+	const char *name;
+	for (size_t i = 0; kind == 'W' && i < DIAG_COUNT; i++)
+		if (diag_infos[i].severity != PTGC_ERROR)
+			names[n++] = diag_infos[i].name;
+	for (size_t i = 0; kind == 'f' && n < 64 && (name = rewrite_name(i)); i++)
+		if (!n || strcmp(names[n - 1], name))
+			names[n++] = name;
+	if (kind == 'f')
+		names[n++] = "check-dims";
+	return n;
 }
 
 static void help(void)
@@ -195,10 +213,13 @@ static void help(void)
 		         o->arg ? o->arg : "", o->arg && o->kind == OPTIONAL ? "]" : "");
 		printf("  %-24s %s\n", left, o->help);
 	}
-	fputs("\nWarnings:", stdout);
-	for (size_t i = 0; i < DIAG_COUNT; i++)
-		if (diag_infos[i].severity != PTGC_ERROR)
-			printf(" %s", diag_infos[i].name);
+	const char *names[MAX_FLAGS];
+	for (const char *kind = "Wf"; *kind; kind++) {
+		size_t n = flag_names(*kind, names);
+		printf("\n%s:", *kind == 'W' ? "Warnings" : "Rewrites");
+		for (size_t i = 0; i < n; i++)
+			printf(" %s", names[i]);
+	}
 	fputs("\n\nExit status: 0 done, 1 the input is rejected, 2 wrong usage, I/O error or no memory.\n",
 	      stdout);
 }
@@ -385,16 +406,13 @@ static int choose(const char *option, const char *word, const char *const *words
 
 static int unknown_flag(const char *flag)
 {
-	const char *names[DIAG_COUNT], *name = flag + 1;
-	size_t n = 0;
+	const char *names[MAX_FLAGS], *name = flag + 1;
 	name += !strncmp(name, "no-", 3) ? 3 : 0;
 	name += !strncmp(name, "error=", 6) ? 6 : 0;
-	for (size_t i = 0; i < DIAG_COUNT; i++)
-		if (diag_infos[i].severity != PTGC_ERROR)
-			names[n++] = diag_infos[i].name;
-	const char *near = flag[0] == 'W' ? did_you_mean(name, names, n) : NULL;
+	const char *near = did_you_mean(name, names, flag_names(flag[0], names));
 	if (near)
-		return usage("unknown option '-%s', did you mean '%s'?", flag, near);
+		return usage("unknown option '-%s', did you mean '-%.*s%s'?", flag,
+		             (int)(name - flag), flag, near);
 	return usage("unknown option '-%s'", flag);
 }
 
@@ -494,10 +512,20 @@ static int choose_outputs(const struct cmd *c, struct outputs *o)
 	return EXIT_OK;
 }
 
+/* Names in makefiles are mostly relative to the current folder; files come with their real names. */
+static const char *relative(const char *path, const char *here)
+{
+	size_t len = here ? strlen(here) : 0;
+	if (!len || strncmp(path, here, len) || path[len] != '/')
+		return path;
+	return path[len + 1] ? path + len + 1 : path;
+}
+
 static int write_depfile(struct ctx *cx, const struct cmd *c, struct outputs *o)
 {
 	const char *model = o->model;
 	const char *const *to = c->targets.n ? c->targets.at : &model;
+	char here[4096], *cwd = getcwd(here, sizeof(here));
 	if (setjmp(cx->oom))
 		return failed("out of memory");
 	struct strbuf text = { .arena = cx->arena };
@@ -507,7 +535,7 @@ static int write_depfile(struct ctx *cx, const struct cmd *c, struct outputs *o)
 		files[n++] = c->inputs.at[0];
 	size_t own = n;
 	for (uint32_t i = 0; i < cx->depends.len; i++)
-		files[n++] = cx->depends.at[i];
+		files[n++] = relative(cx->depends.at[i], cwd);
 	const char *bad = depfile(&text, to, c->targets.n ? c->targets.n : 1, files, n,
 	                          c->mp ? own : n);
 	if (bad)

@@ -230,6 +230,11 @@ bool rewrite_option(struct ctx *cx, const char *name, bool on)
 	return bits != 0;
 }
 
+const char *rewrite_name(size_t i)
+{
+	return i < countof(rewrites) ? rewrites[i].name : i == countof(rewrites) ? "dead" : NULL;
+}
+
 /* ---- the walk ---- */
 
 /* Replaces result 0 of n by v. A result of a block keeps its node, as its name or place matters. */

@@ -30,15 +30,17 @@ ptgc - -MD -MF m.d -o m.onnx <m.ptg && head -n 1 m.d
 echo '--- what make makes of it'
 ptgc m.ptg -MD -MF m.d -MP
 cat >Makefile <<'END'
-m.onnx: ; @echo made because of: $?; touch $@
+m.onnx: ; @printf 'made because of %s\n' '$?'; touch $@
 include m.d
 END
+touch -d 2020-01-01 ./*
+touch -d 2020-01-02 m.onnx
 make m.onnx
 for f in lib.ptg 'a b.npy' 'c#d$e.npy' 'epoch=3.npy' 'x:y.npy' '100%.npy'; do
-	touch -d '+1 hour' "$f"
+	touch -d 2020-01-03 "$f"
 	make m.onnx
-	touch -d '+2 hours' m.onnx
-	touch -d '-1 hour' "$f"
+	touch -d 2020-01-01 "$f"
+	touch -d 2020-01-02 m.onnx
 done
 rm 'a b.npy' && make m.onnx
 

@@ -11,8 +11,10 @@ cat >Makefile <<END
 include $TOP/examples/ptg.mk
 PTGCFLAGS = --opset 17
 END
+touch -d 2020-01-01 lib.ptg m.ptg
 make m.onnx
+touch -d 2020-01-02 m.onnx
 make m.onnx
-touch -d '+1 hour' lib.ptg
+touch -d 2020-01-03 lib.ptg
 make m.onnx
 ls

@@ -19,8 +19,11 @@ echo "= $?"
 ptgc m.ptg -MD -MF missing/m.d
 echo "= $?"
 mkfifo pipe
-(ptgc --ops >pipe; echo "= $?") & exec 3<pipe; read -r _ <&3; exec 3<&-
-wait
+exec 3<>pipe 4>pipe 3>&- # writable, and nobody reads
+ptgc m.ptg -o - >&4
+echo "= $?"
+ptgc --version >&4
+echo "= $?"
 rm pipe
 (ulimit -f 0; ptgc m.ptg -o m.onnx)
 echo "= $?"

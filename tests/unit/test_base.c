@@ -209,7 +209,7 @@ static void test_render(void **state)
 	error2(cx, find_span(f, "z"), find_span(f, "graph"), E_DTYPE, "far");
 	error(cx, (struct span){0, 0}, E_NO_GRAPH, "nowhere\x1b[1m");
 	diag_render(cx, &b, false);
-	assert_string_equal(b.s, "error: nowhere?[1m [PTG0203]\n"
+	assert_string_equal(b.s, "f.ptg: error: nowhere?[1m [PTG0203]\n"
 				 "f.ptg:2:7: error: Sub: shapes do not broadcast [PTG0301]\n"
 				 "    2 | \t\xc3\xa9 = Sub(x, b)\n"
 				 "      | \t    ^~~    ~\n"
