@@ -315,7 +315,7 @@ static void print_cv(struct ctx *cx, struct strbuf *b, const struct cv *v)
 		sb_str(b, v->u.b ? "True" : "False");
 		break;
 	case CV_STR:
-		sb_printf(b, "\"%s\"", v->u.str->s);
+		sb_printf(b, "\"%.*s\"", (int)v->u.str->len, v->u.str->s);
 		break;
 	case CV_NONE:
 		sb_str(b, "None");
@@ -489,10 +489,10 @@ static bool infer_onnx(struct ctx *cx, struct node *n)
 static bool refuse(struct ctx *cx, struct node *n)
 {
 	if (n->op->todo)
-		error(cx, n->span, E_UNSUPPORTED, "%s: not converted yet: %s", op_label(cx, n),
+		error(cx, n->span, E_UNSUPPORTED, "%s: not converted yet: %s", n->op->name,
 		      n->op->todo);
 	else
-		error(cx, n->span, E_UNSUPPORTED, "%s: cannot be converted: %s", op_label(cx, n),
+		error(cx, n->span, E_UNSUPPORTED, "%s: cannot be converted: %s", n->op->name,
 		      n->op->unsupported);
 	return poison_results(n);
 }
@@ -501,14 +501,13 @@ uint32_t op_results(struct ctx *cx, struct node *n)
 {
 	if (n->op->nout != 255)
 		return n->op->nout ? n->op->nout : 1;
-	if (any_poison(n) || !check_arity(cx, n))
+	if (any_poison(n) || n->op == &op_onnx)
 		return 0;
 	if (!n->op->results) {
-		if (n->op != &op_onnx)
-			refuse(cx, n);
+		refuse(cx, n);
 		return 0;
 	}
-	return n->op->results(cx, n);
+	return check_arity(cx, n) ? n->op->results(cx, n) : 0;
 }
 
 bool infer_node(struct ctx *cx, struct node *n)

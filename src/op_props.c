@@ -183,11 +183,14 @@ static bool set_str(struct ctx *cx, struct cv *v, const char *s, uint32_t len)
 	return true;
 }
 
+/* Strings of the source end with its quotes: the copy ends with 0. */
 static bool read_str(struct ctx *cx, struct cv *v)
 {
 	if (v->kind == CV_SYM)
 		return set_str(cx, v, v->u.sym->s, v->u.sym->len);
-	return v->kind == CV_STR;
+	if (v->kind != CV_STR)
+		return false;
+	return set_str(cx, v, arena_strdup(cx->arena, v->u.str->s, v->u.str->len), v->u.str->len);
 }
 
 static bool read_choice(struct ctx *cx, struct cv *v, const char *choices)
@@ -210,7 +213,7 @@ static bool read_dtype(struct ctx *cx, struct cv *v)
 	struct cv name = *v;
 	if (!read_str(cx, &name))
 		return false;
-	char *text = arena_strdup(cx->arena, name.u.str->s, name.u.str->len);
+	const char *text = name.u.str->s;
 	enum dtype t = strcmp(text, "floatX") ? dtype_named(text) : cx->floatx;
 	v->kind = CV_DTYPE;
 	v->u.dtype = t;
@@ -450,6 +453,8 @@ struct cv *bind_props(struct ctx *cx, const struct op *op, struct span s,
 		return (struct cv *)&no_props;
 	b.out = new_array(cx->arena, struct cv, b.sig->nprops + 1);
 	b.where = new_array(cx->arena, struct span, b.sig->nprops + 1);
+	if (!op->shape && op != &op_onnx) /* refused by infer_node: what it takes is no matter */
+		return b.out;
 	bool slices = b.sig->nprops && b.sig->props[0].type == P_SLICES;
 	bool ok = !slices || bind_slices(&b, args, n);
 	for (uint32_t i = 0; i < n; i++) {
