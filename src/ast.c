@@ -51,11 +51,6 @@ bool quoted(struct parse *p, struct span s)
 	return p->text[s.begin - p->base] == '`';
 }
 
-static struct anode *push_node(struct parse *p)
-{
-	return vec_push(p->arena, &p->file->nodes);
-}
-
 struct expr before(struct parse *p, struct expr e)
 {
 	uint32_t size = p->file->nodes.at[e.first - 1].size;
@@ -79,11 +74,10 @@ struct range children(struct parse *p, uint32_t n)
 
 struct anode *leaf(struct parse *p, enum anode_kind kind, struct span s)
 {
-	struct anode *n = push_node(p);
+	struct anode *n = vec_push(p->arena, &p->file->nodes);
 
-	n->kind = (uint8_t)kind;
-	n->size = 1;
-	n->span = n->at = s;
+	/* the place may have held a node that was folded away */
+	*n = (struct anode){.kind = (uint8_t)kind, .size = 1, .span = s, .at = s};
 	return n;
 }
 
@@ -98,7 +92,7 @@ void name_leaf(struct parse *p, struct sym *name, struct span s)
 }
 
 struct anode *parent(struct parse *p, enum anode_kind kind, struct range r, struct span s,
-                     struct span at)
+		     struct span at)
 {
 	struct anode *n = leaf(p, kind, s);
 
@@ -141,10 +135,11 @@ void binary(struct parse *p, enum operator op, struct span s, struct span at)
 
 	if (op <= OPR_GE && (is_bits(left) || is_bits(right))) {
 		const struct anode *bits = is_bits(left) ? left : right;
-		struct diag *d = parse_error(p, bits->at, E_COMPARE_BITS, "'%.*s' binds tighter "
-		                             "than the comparison: write parentheses",
-		                             (int)(bits->at.end - bits->at.begin),
-		                             p->text + (bits->at.begin - p->base));
+		struct diag *d = parse_error(p, bits->at, E_COMPARE_BITS,
+					     "'%.*s' binds tighter "
+					     "than the comparison: write parentheses",
+					     (int)(bits->at.end - bits->at.begin),
+					     p->text + (bits->at.begin - p->base));
 		if (d)
 			note(p->cx, d, at, "the comparison");
 	}
@@ -155,16 +150,18 @@ static uint16_t count16(struct parse *p, uint32_t n, const char *what, struct sp
 {
 	if (n > MAX_COUNT)
 		parse_error(p, s, E_TOO_MANY, "%u %s: at most %d are possible", (unsigned)n, what,
-		            MAX_COUNT);
+			    MAX_COUNT);
 	return (uint16_t)n;
 }
 
 void call(struct parse *p, struct sym *name, const struct range *props, const struct range *args,
-          struct span s, struct span at)
+	  struct span s, struct span at)
 {
 	uint32_t nprops = props ? props->n : 0, nargs = args ? args->n : 0;
-	struct range r = {nprops ? props->start : nargs ? args->start : p->file->nodes.len,
-	                  nprops + nargs};
+	struct range r = {nprops  ? props->start
+			  : nargs ? args->start
+				  : p->file->nodes.len,
+			  nprops + nargs};
 	struct anode *n = parent(p, args ? A_CALL : A_OPREF, r, s, at);
 	const char *text = p->text + (at.begin - p->base);
 	const char *end = name->len > 4 ? name->s + name->len - 4 : "";
@@ -191,8 +188,8 @@ bool construct_begin(struct parse *p, struct range *index, struct sym **name, st
 	if (!single || base->kind != A_NAME || base->flags & AF_QUOTED ||
 	    !(base->u.sym->dtype || (base->u.sym->s[0] >= 'A' && base->u.sym->s[0] <= 'Z'))) {
 		parse_error(p, s, E_CONSTRUCT,
-		            "only a dtype can stand here: float32[3, 3](0) makes a tensor; values "
-		            "are not called");
+			    "only a dtype can stand here: float32[3, 3](0) makes a tensor; values "
+			    "are not called");
 		*name = NULL;
 		return false;
 	}
@@ -204,7 +201,7 @@ bool construct_begin(struct parse *p, struct range *index, struct sym **name, st
 }
 
 void construct(struct parse *p, struct sym *name, struct range index, struct range args,
-               struct span s, struct span at)
+	       struct span s, struct span at)
 {
 	struct range r = {index.start, index.n + args.n};
 	struct anode *n = parent(p, A_CONSTRUCT, r, s, at);
@@ -232,7 +229,7 @@ void ast_slice(struct parse *p, unsigned flags, struct span s, struct span at)
 }
 
 void type_node(struct parse *p, struct sym *name, const struct range *dims, struct span s,
-               struct span at)
+	       struct span at)
 {
 	struct range r = dims ? *dims : children(p, 0);
 	struct anode *n = parent(p, A_TYPE, r, s, at);
@@ -254,9 +251,9 @@ void push_target(struct parse *p, struct sym *name, struct expr type, struct spa
 }
 
 struct stmt *statement(struct parse *p, enum stmt_kind kind, struct range targets,
-                       struct expr value, struct span s)
+		       struct expr value, struct span s)
 {
-	struct stmt *st = new(p->arena, struct stmt);
+	struct stmt *st = new (p->arena, struct stmt);
 
 	st->kind = (uint8_t)kind;
 	st->span = s;
@@ -272,14 +269,14 @@ struct stmt *statement(struct parse *p, enum stmt_kind kind, struct range target
 
 /* state and next: one name, and the value is what was parsed last */
 struct stmt *set_statement(struct parse *p, enum stmt_kind kind, struct sym *name, struct span at,
-                           struct expr type, struct span s)
+			   struct expr type, struct span s)
 {
 	push_target(p, name, type, at);
 	return statement(p, kind, (struct range){p->targets.len - 1, 1}, tail(p), s);
 }
 
 void push_param(struct parse *p, struct sym *name, struct expr type, struct expr value,
-                struct span s, struct span name_span)
+		struct span s, struct span name_span)
 {
 	struct param *q = vec_push(p->arena, &p->params);
 
@@ -301,10 +298,10 @@ static struct param *take_params(struct parse *p, struct range r, uint32_t *n)
 }
 
 void add_fn(struct parse *p, bool is_graph, struct sym *name, struct span name_span,
-            struct range decls, struct range params, struct range results, struct ablock body,
-            struct span s)
+	    struct range decls, struct range params, struct range results, struct ablock body,
+	    struct span s)
 {
-	struct fn *f = new(p->arena, struct fn);
+	struct fn *f = new (p->arena, struct fn);
 	struct fn ***end = is_graph ? &p->graphs_end : &p->fns_end;
 
 	f->is_graph = is_graph;
@@ -329,9 +326,10 @@ void header(struct parse *p, uint64_t version, struct span s, struct span at)
 		return;
 	}
 	if (version > PTG_VERSION)
-		parse_error(p, at, E_VERSION, "version %llu of the language is newer than this "
-		            "compiler, which knows version %d", (unsigned long long)version,
-		            PTG_VERSION);
+		parse_error(p, at, E_VERSION,
+			    "version %llu of the language is newer than this "
+			    "compiler, which knows version %d",
+			    (unsigned long long)version, PTG_VERSION);
 	else
 		parse_error(p, at, E_VERSION, "there is no version 0 of the language");
 	p->stop = true;
@@ -341,8 +339,10 @@ void header_setting(struct parse *p, struct sym *key, struct sym *value, struct 
 {
 	if (strcmp(key->s, "floatX") != 0)
 		parse_error(p, s, E_HEADER, "unknown setting '%s' (known is floatX)", key->s);
-	else if (value->dtype != DT_FLOAT16 && value->dtype != DT_FLOAT32 && value->dtype != DT_FLOAT64)
-		parse_error(p, s, E_HEADER, "floatX is float16, float32 or float64, not '%s'", value->s);
+	else if (value->dtype != DT_FLOAT16 && value->dtype != DT_FLOAT32 &&
+		 value->dtype != DT_FLOAT64)
+		parse_error(p, s, E_HEADER, "floatX is float16, float32 or float64, not '%s'",
+			    value->s);
 	else
 		p->file->floatx = value->dtype;
 }
@@ -418,7 +418,7 @@ struct lister *list_first(struct parse *p)
 	if (l)
 		p->listers = l->next;
 	else
-		l = new(p->arena, struct lister);
+		l = new (p->arena, struct lister);
 	l->start = e.first;
 	l->nodes = 1;
 	l->merged = 0;
@@ -452,7 +452,7 @@ static struct adata *new_data(struct parse *p, uint32_t rank)
 		p->rows = (struct adata *)d->at;
 		return d;
 	}
-	d = new(p->arena, struct adata);
+	d = new (p->arena, struct adata);
 	d->rank = rank;
 	d->shape = new_array(p->arena, uint32_t, rank);
 	return d;
@@ -500,7 +500,8 @@ static void place_numbers(struct parse *p)
 	for (uint32_t i = 0; i < p->file->nodes.len; i++) {
 		struct anode *n = &p->file->nodes.at[i];
 		if (n->kind == A_DATA)
-			n->u.data->at = n->u.data->count ? p->numbers.at + first_number(n->u.data) : NULL;
+			n->u.data->at =
+				n->u.data->count ? p->numbers.at + first_number(n->u.data) : NULL;
 	}
 }
 
@@ -510,14 +511,14 @@ static void keywords(struct ctx *cx)
 		const char *s;
 		uint16_t kind;
 	} words[] = {
-		{"ptg", TOK_PTG},     {"graph", TOK_GRAPH}, {"fn", TOK_FN},
-		{"use", TOK_USE},     {"state", TOK_STATE}, {"next", TOK_NEXT},
-		{"until", TOK_UNTIL}, {"loop", TOK_LOOP},   {"while", TOK_WHILE},
-		{"in", TOK_IN},       {"if", TOK_IF},       {"else", TOK_ELSE},
-		{"None", TOK_NONE},   {"True", TOK_TRUE},   {"False", TOK_FALSE},
-		{"inf", TOK_FLOAT},   {"nan", TOK_FLOAT},   {"infj", TOK_IMAG},
-		{"nanj", TOK_IMAG},   {"and", TOK_RESERVED}, {"or", TOK_RESERVED},
-		{"not", TOK_RESERVED}, {"for", TOK_RESERVED}, {"as", TOK_RESERVED},
+		{"ptg", TOK_PTG},        {"graph", TOK_GRAPH},  {"fn", TOK_FN},
+		{"use", TOK_USE},        {"state", TOK_STATE},  {"next", TOK_NEXT},
+		{"until", TOK_UNTIL},    {"loop", TOK_LOOP},    {"while", TOK_WHILE},
+		{"in", TOK_IN},          {"if", TOK_IF},        {"else", TOK_ELSE},
+		{"None", TOK_NONE},      {"True", TOK_TRUE},    {"False", TOK_FALSE},
+		{"inf", TOK_FLOAT},      {"nan", TOK_FLOAT},    {"infj", TOK_IMAG},
+		{"nanj", TOK_IMAG},      {"and", TOK_RESERVED}, {"or", TOK_RESERVED},
+		{"not", TOK_RESERVED},   {"for", TOK_RESERVED}, {"as", TOK_RESERVED},
 		{"where", TOK_RESERVED},
 	};
 
@@ -528,7 +529,7 @@ static void keywords(struct ctx *cx)
 struct parse *parse_new(struct ctx *cx, struct source *src)
 {
 	struct arena *a = src->lib ? cx->arena : cx->scratch;
-	struct parse *p = new(a, struct parse);
+	struct parse *p = new (a, struct parse);
 
 	keywords(cx);
 	p->cx = cx;
@@ -540,7 +541,7 @@ struct parse *parse_new(struct ctx *cx, struct source *src)
 	p->set = intern_str(cx, "set");
 	p->inc = intern_str(cx, "inc");
 	p->first_errors = cx->errors;
-	p->file = new(a, struct file);
+	p->file = new (a, struct file);
 	p->file->source = src;
 	p->file->floatx = DT_FLOAT64;
 	p->fns_end = &p->file->fns;

@@ -48,7 +48,8 @@ static struct span bracket_span(const struct bracket *b)
 static void blame_brace(struct parse *p, uint32_t at)
 {
 	parse_error(p, (struct span){at, at + 1}, E_BRACE,
-	            "a blank is missing before '{': touching the name it opens properties, not a block");
+		    "a blank is missing before '{': touching the name it opens properties, not a "
+		    "block");
 }
 
 static void unclosed(struct parse *p, const struct bracket *b, struct span noticed)
@@ -170,13 +171,14 @@ static bool push(struct parse *p, const struct token *t)
 	struct bracket b = {.at = t->span.begin, .kind = (uint16_t)t->kind};
 
 	if (p->depth == MAX_BRACKETS) {
-		parse_error(p, t->span, E_DEPTH, "nested too deeply: more than %d brackets are open",
-		            MAX_BRACKETS);
+		parse_error(p, t->span, E_DEPTH,
+			    "nested too deeply: more than %d brackets are open", MAX_BRACKETS);
 		p->stop = true;
 		return false;
 	}
 	b.loop_head = t->kind == TOK_LPAREN && p->prev == TOK_LOOP && p->head == TOK_LOOP;
-	b.in_head = t->kind == TOK_LPROPS && in_block(p) && (p->head == TOK_IF || p->head == TOK_LOOP);
+	b.in_head =
+		t->kind == TOK_LPROPS && in_block(p) && (p->head == TOK_IF || p->head == TOK_LOOP);
 	p->brackets[p->depth++] = b;
 	return true;
 }
@@ -203,7 +205,8 @@ static int close_bracket(struct parse *p, const struct token *t)
 		p->depth--;
 		return t->kind;
 	}
-	while (below && p->brackets[below - 1].kind != TOK_LBRACE && p->brackets[below - 1].kind != want)
+	while (below && p->brackets[below - 1].kind != TOK_LBRACE &&
+	       p->brackets[below - 1].kind != want)
 		below--;
 	if (below && p->brackets[below - 1].kind == want) {
 		unclosed(p, top(p), t->span);
@@ -250,7 +253,8 @@ static bool open_brace(struct parse *p, struct token *t)
 {
 	if (!p->head && p->prev == TOK_NAME && p->prev_span.end < t->span.begin &&
 	    !(in_block(p) && rest(p, t->span)[0] == '\n')) {
-		parse_error(p, t->span, E_BRACE, "a blank before '{': properties touch their op's name");
+		parse_error(p, t->span, E_BRACE,
+			    "a blank before '{': properties touch their op's name");
 		t->kind = TOK_LPROPS;
 		return true;
 	}
@@ -315,7 +319,7 @@ static bool block_missing(struct parse *p, const struct token *t)
 		return false;
 	p->head_closed = false;
 	if (!p->head || (t->kind != TOK_NL && t->kind != TOK_ELSE && t->kind != TOK_RBRACE &&
-	                 t->kind != TOK_END))
+			 t->kind != TOK_END))
 		return false;
 	blame_brace(p, p->head_brace);
 	queue(p, Q_RBRACE);
@@ -365,7 +369,8 @@ static bool structure(struct parse *p, struct token *t)
 
 static void note_head(struct parse *p, int kind)
 {
-	if ((kind == TOK_GRAPH || kind == TOK_FN) && p->depth == 0 && (p->prev == TOK_NL || !p->prev))
+	if ((kind == TOK_GRAPH || kind == TOK_FN) && p->depth == 0 &&
+	    (p->prev == TOK_NL || !p->prev))
 		p->head = TOK_GRAPH;
 	else if ((kind == TOK_IF || kind == TOK_ELSE) && in_block(p))
 		p->head = TOK_IF;

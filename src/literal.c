@@ -1,6 +1,6 @@
 /*
- * literal.c: texts of literals -> values. In: text that the scanner's patterns matched; out: values,
- * rounded once. Nothing depends on the locale of the program that the library is part of.
+ * literal.c: texts of literals -> values. In: text that the scanner's patterns matched; out:
+ * values, rounded once. Nothing depends on the locale of the program that the library is part of.
  */
 #include <locale.h>
 #include <math.h>
@@ -49,11 +49,12 @@ static char *plain_number(struct arena *a, char *small, size_t size, const char 
 	return buf;
 }
 
-/* Up to 15 digits and a power of ten up to 22: both are exact in a double, so one division rounds. */
+/* Up to 15 digits and a power of ten up to 22: both are exact in a double, so one division rounds.
+ */
 static bool short_decimal(const char *s, size_t len, double *v)
 {
-	static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-	                              1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+	static const double tens[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+				      1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
 	uint64_t digits = 0;
 	size_t dot = len;
 
@@ -82,7 +83,7 @@ double literal_double(struct arena *a, const char *s, size_t len)
 		return v;
 	/* the C locale is a constant of the C library: nothing is allocated */
 	return strtod_l(plain_number(a, small, sizeof(small), s, len), NULL,
-	                newlocale(LC_ALL_MASK, "C", (locale_t)0));
+			newlocale(LC_ALL_MASK, "C", (locale_t)0));
 }
 
 static bool number_char(const char *s, const char *start, const char *end)
@@ -108,7 +109,7 @@ float literal_float32(struct ctx *cx, struct span s, double value)
 	float v;
 
 	while (at < end && (*at == '-' || *at == ' ' || *at == '\t' || *at == '\r' || *at == '\n' ||
-	                    *at == '\f' || *at == '#')) {
+			    *at == '\f' || *at == '#')) {
 		if (*at == '#')
 			while (at < end && *at != '\n')
 				at++;
@@ -121,7 +122,7 @@ float literal_float32(struct ctx *cx, struct span s, double value)
 	for (stop = at; number_char(stop, at, end);)
 		stop++;
 	v = strtof_l(plain_number(cx->arena, small, sizeof(small), at, (size_t)(stop - at)), NULL,
-	             newlocale(LC_ALL_MASK, "C", (locale_t)0));
+		     newlocale(LC_ALL_MASK, "C", (locale_t)0));
 	return signbit(value) ? -v : v;
 }
 
@@ -197,7 +198,7 @@ struct astr *literal_string(struct parse *p, const char *s, size_t len, struct s
 	char *to;
 	size_t n = 0;
 
-	str = new(p->arena, struct astr);
+	str = new (p->arena, struct astr);
 	if (!memchr(s, '\\', len)) {
 		str->s = p->text + (span.begin - p->base) + 1;
 		str->len = (uint32_t)len - 2;
@@ -214,8 +215,9 @@ struct astr *literal_string(struct parse *p, const char *s, size_t len, struct s
 		if (!used) {
 			span.begin += (uint32_t)i;
 			span.end = span.begin + 2;
-			parse_error(p, span, E_STRING, "unknown escape in a string (known are \\\\ "
-			            "\\\" \\' \\n \\r \\t \\x00-\\x7f \\uHHHH \\UHHHHHHHH)");
+			parse_error(p, span, E_STRING,
+				    "unknown escape in a string (known are \\\\ "
+				    "\\\" \\' \\n \\r \\t \\x00-\\x7f \\uHHHH \\UHHHHHHHH)");
 			return NULL;
 		}
 		i += used + 1;

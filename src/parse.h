@@ -8,11 +8,11 @@
 
 #include "all.h"
 
-#define PTG_VERSION     1    /* newest version of the language */
-#define MAX_BRACKETS    1000 /* depth of ( [ { */
-#define MAX_ERRORS      20   /* a parse stops there: the rest is noise */
-#define MAX_COUNT       65535
-#define FOLD_COMMIT     4096 /* elements of a list that stay nodes until it is closed */
+#define PTG_VERSION  1    /* newest version of the language */
+#define MAX_BRACKETS 1000 /* depth of ( [ { */
+#define MAX_ERRORS   20   /* a parse stops there: the rest is noise */
+#define MAX_COUNT    65535
+#define FOLD_COMMIT  4096 /* elements of a list that stay nodes until it is closed */
 
 struct range { /* n things, from index start on; of nodes: children with their subtrees */
 	uint32_t start, n;
@@ -30,12 +30,12 @@ struct results {
 	struct aresult *first, *last;
 };
 struct lister { /* an open [ ... ]: elements are nodes, or, once `committed`, numbers alone */
-	uint32_t start;   /* first node */
-	uint32_t nodes;   /* elements that are nodes */
-	uint32_t merged;  /* elements that are numbers or rows already folded away */
-	uint32_t numbers; /* first of those in parse->numbers */
+	uint32_t start;    /* first node */
+	uint32_t nodes;    /* elements that are nodes */
+	uint32_t merged;   /* elements that are numbers or rows already folded away */
+	uint32_t numbers;  /* first of those in parse->numbers */
 	struct adata *row; /* shape of every row; NULL: elements are numbers */
-	bool fold;        /* so far all elements are numbers, or rows of one shape */
+	bool fold;         /* so far all elements are numbers, or rows of one shape */
 	struct lister *next;
 };
 struct bracket {
@@ -81,13 +81,13 @@ struct parse {
 
 	/* scanner */
 	void *scanner;
-	const char *text;  /* of the source */
+	const char *text; /* of the source */
 	uint32_t len, base;
-	uint32_t fed;      /* bytes given to flex */
-	uint32_t pos;      /* bytes scanned */
-	bool comments;     /* comments are tokens too (printer) */
-	bool stop;         /* a fatal error: only the end of the file follows */
-	int last;          /* kind of the token before, and where it ended */
+	uint32_t fed;  /* bytes given to flex */
+	uint32_t pos;  /* bytes scanned */
+	bool comments; /* comments are tokens too (printer) */
+	bool stop;     /* a fatal error: only the end of the file follows */
+	int last;      /* kind of the token before, and where it ended */
 	uint32_t last_end;
 	uint32_t first_errors;
 
@@ -98,25 +98,26 @@ struct parse {
 	uint32_t closing;         /* 2 tokens for each block that is closed for the user */
 	int prev;                 /* kind of the token passed on last */
 	struct span prev_span;
-	int head;                 /* TOK_GRAPH, TOK_IF or TOK_LOOP until its block opens */
+	int head; /* TOK_GRAPH, TOK_IF or TOK_LOOP until its block opens */
 	bool started;
 	bool line_start;
-	bool head_closed;         /* a suspicious {p in a header was just closed */
-	uint32_t head_brace;      /* where it was opened */
+	bool head_closed;    /* a suspicious {p in a header was just closed */
+	uint32_t head_brace; /* where it was opened */
 	uint32_t depth;
 	struct bracket brackets[MAX_BRACKETS];
 
 	/* grammar */
-	vec(struct adatum) numbers; /* of all folded lists; adata->at holds an index until the end */
+	vec(struct adatum)
+		numbers; /* of all folded lists; adata->at holds an index until the end */
 	vec(struct target) targets;
 	vec(struct param) params;
 	struct lister *listers;
-	struct adata *rows;         /* free list through at */
+	struct adata *rows; /* free list through at */
 	struct strbuf dotted;
 	struct fn **fns_end, **graphs_end;
 	struct ause **uses_end;
-	bool keep_nodes;            /* no list is folded before it is closed */
-	bool restart;               /* parse again with keep_nodes */
+	bool keep_nodes; /* no list is folded before it is closed */
+	bool restart;    /* parse again with keep_nodes */
 };
 
 /* ptg.l */
@@ -138,39 +139,76 @@ uint32_t utf8_next(const char *s, size_t *i); /* of valid text */
 struct parse *parse_new(struct ctx *cx, struct source *src);
 bool quoted(struct parse *p, struct span s);
 struct diag *parse_error(struct parse *p, struct span s, enum diag_code code, const char *fmt, ...)
-        PRINTF(4, 5);
-struct expr tail(struct parse *p);              /* the expression that was just completed */
+	PRINTF(4, 5);
+struct expr tail(struct parse *p);                  /* the expression that was just completed */
 struct expr before(struct parse *p, struct expr e); /* the one that ends where e begins */
 struct anode *leaf(struct parse *p, enum anode_kind kind, struct span s);
 void name_leaf(struct parse *p, struct sym *name, struct span s);
 struct anode *parent(struct parse *p, enum anode_kind kind, struct range children, struct span s,
-                     struct span at);
+		     struct span at);
 struct range children(struct parse *p, uint32_t n); /* the last n expressions */
 void unary(struct parse *p, enum operator op, struct span s, struct span at);
 void binary(struct parse *p, enum operator op, struct span s, struct span at);
 void call(struct parse *p, struct sym *name, const struct range *props, const struct range *args,
-          struct span s, struct span at);
+	  struct span s, struct span at);
 bool construct_begin(struct parse *p, struct range *index, struct sym **name, struct span s);
 void construct(struct parse *p, struct sym *name, struct range index, struct range args,
-               struct span s, struct span at);
+	       struct span s, struct span at);
 void update(struct parse *p, struct sym *method, struct range index, struct span s, struct span at);
 void ast_slice(struct parse *p, unsigned flags, struct span s, struct span at);
 void type_node(struct parse *p, struct sym *name, const struct range *dims, struct span s,
-               struct span at);
+	       struct span at);
 struct lister *list_first(struct parse *p);
 bool list_more(struct parse *p, struct lister *l); /* false: parse again */
 void list_end(struct parse *p, struct lister *l, struct span s);
 void push_target(struct parse *p, struct sym *name, struct expr type, struct span s);
 struct stmt *statement(struct parse *p, enum stmt_kind kind, struct range targets,
-                       struct expr value, struct span s);
+		       struct expr value, struct span s);
 struct stmt *set_statement(struct parse *p, enum stmt_kind kind, struct sym *name, struct span at,
-                           struct expr type, struct span s);
+			   struct expr type, struct span s);
 void push_param(struct parse *p, struct sym *name, struct expr type, struct expr value,
-                struct span s, struct span name_span);
+		struct span s, struct span name_span);
 void add_fn(struct parse *p, bool is_graph, struct sym *name, struct span name_span,
-            struct range decls, struct range params, struct range results, struct ablock body,
-            struct span s);
+	    struct range decls, struct range params, struct range results, struct ablock body,
+	    struct span s);
 void header(struct parse *p, uint64_t version, struct span s, struct span at);
 void header_setting(struct parse *p, struct sym *key, struct sym *value, struct span s);
+
+/* format.c reads, format_line.c lays out */
+enum {
+	FT_SPACE = 1,
+	FT_KEYWORD = 2,
+	FT_UNARY = 4,
+	FT_TYPE_COLON = 8,
+	FT_OWN_LINE = 16,
+	FT_FORCED = 32,
+	FT_NESTED = 64,
+	FT_DROPPED = 128,
+	FT_HEAD = 256
+};
+struct ftoken {
+	const char *text;
+	uint32_t len;
+	uint32_t begin, end; /* columns when the whole statement stands in one line */
+	uint32_t match;      /* of an opening bracket: its closing one */
+	uint16_t kind;
+	uint16_t flags;
+};
+struct trailing { /* a comment behind code; its column is found when all lines are known */
+	size_t at;
+	uint32_t width, line;
+};
+typedef vec(struct ftoken) ftokens;
+struct lines { /* printed text */
+	struct arena *arena;
+	struct strbuf out;
+	vec(struct trailing) trailing;
+	uint32_t line;
+	size_t line_start;
+};
+void print_line(struct lines *l, ftokens *tokens, uint32_t indent);
+void print_newline(struct lines *l);
+void print_trailing(struct lines *l, const char *text, uint32_t len);
+char *align_trailing(struct lines *l, size_t *len);
 
 #endif
