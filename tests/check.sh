@@ -15,13 +15,13 @@ unit() { # each program counts its own tests; one that dies is a failure besides
 	for t in "$B"/unit/test_*; do
 		case $t in *.d | *\*) continue ;; esac
 		# shellcheck disable=SC2086
-		${WRAP-} "$t" >"$B/log/unit.txt" 2>&1
+		${WRAP-} "$t" >"$B/log/one.txt" 2>&1
 		code=$?
-		n=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test.*/\1/p' "$B/log/unit.txt")
-		m=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test.*/\1/p' "$B/log/unit.txt")
+		n=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test.*/\1/p' "$B/log/one.txt")
+		m=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test.*/\1/p' "$B/log/one.txt")
 		p=$((p + ${n:-0})) f=$((f + ${m:-0}))
 		[ "$code" = 0 ] && continue
-		cat "$B/log/unit.txt"
+		cat "$B/log/one.txt"
 		[ "${m:-0}" -gt 0 ] || f=$((f + 1))
 		echo "failed: $t (exit status $code)"
 	done

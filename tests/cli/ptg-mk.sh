@@ -1,5 +1,5 @@
 # the rule for users' Makefiles: made again when the weights or a used file change, else not
-unset MAKEFLAGS
+unset MAKEFLAGS PTGC
 cat >lib.ptg <<'END'
 fn Twice(x: F) -> (y) { y = x + x }
 END
