@@ -93,7 +93,7 @@ static const char *wanted(const struct binder *b, const struct prop_spec *p)
 	case P_ANY:
 		break;
 	}
-	return "something else";
+	return "a value or a short list";
 }
 
 /* --- readers: one normal form each; false where the kind is wrong --- */
@@ -281,6 +281,27 @@ static bool read_slices(struct ctx *cx, struct cv *v)
 	return true;
 }
 
+/* Whatever is kept in a node is copied: the syntax it comes from is freed before lowering. */
+static bool read_any(struct ctx *cx, struct cv *v, int depth)
+{
+	read_int(cx, v);
+	read_list(cx, v);
+	if (v->kind == CV_STR)
+		return read_str(cx, v);
+	if (v->kind != CV_LIST)
+		return v->kind != CV_DATA && v->kind != CV_ARROW && v->kind != CV_SLICE;
+	if (depth > 2)
+		return false;
+	struct cv *items = new_array(cx->arena, struct cv, v->n);
+	for (uint32_t i = 0; i < v->n; i++) {
+		items[i] = v->u.items[i];
+		if (!read_any(cx, &items[i], depth + 1))
+			return false;
+	}
+	v->u.items = items;
+	return true;
+}
+
 static bool read_value(struct ctx *cx, const struct prop_spec *p, struct cv *v)
 {
 	if (v->kind == CV_NONE && !p->required && p->value.kind == CV_NONE)
@@ -306,9 +327,7 @@ static bool read_value(struct ctx *cx, const struct prop_spec *p, struct cv *v)
 	case P_SLICES:
 		return read_slices(cx, v);
 	case P_ANY:
-		read_int(cx, v);
-		read_list(cx, v);
-		return true;
+		return read_any(cx, v, 0);
 	}
 	return false;
 }
