@@ -11,7 +11,8 @@
 #include "emit.h"
 #include "onnx.pb-c.h"
 
-#define CHUNK     ((size_t)256 << 10)
+#define CHUNK_MIN ((size_t)32 << 10)
+#define CHUNK_MAX ((size_t)32 << 20)    /* chunks grow with the model */
 #define INLINE    4096u                 /* tensors up to this are copied into the chunks */
 #define ALIGNMENT 4096u                 /* of external tensors, so that they can be mapped */
 #define MODEL_MAX ((uint64_t)INT32_MAX) /* protobuf's limit */
@@ -50,7 +51,10 @@ static void cut(struct emit *e)
 static uint8_t *before(struct emit *e, size_t n)
 {
 	if ((size_t)(e->at - e->begin) < n || !e->at) {
-		size_t size = n > CHUNK ? n : CHUNK;
+		size_t size = e->total < CHUNK_MIN   ? CHUNK_MIN
+			      : e->total > CHUNK_MAX ? CHUNK_MAX
+						     : (size_t)e->total;
+		size = n > size ? n : size;
 		cut(e);
 		e->begin = arena_alloc(e->cx->arena, size);
 		e->at = e->end = e->begin + size;
