@@ -476,6 +476,7 @@ struct node {
 	uint16_t nin, nout;
 	uint16_t nattrs;
 	bool dead;
+	bool lenient;                /* raw, from the library: the legaliser decides about dtypes */
 	struct cv *props;            /* PyTensor level: in the order of the op's signature */
 	struct attr *attrs;          /* ONNX level */
 	struct block **blocks;       /* Loop: 1; If: 2 (then, else) */

@@ -273,11 +273,14 @@ static enum dtype schema_dtype(const struct onnx_op *op, uint32_t i, const struc
 		if (other && !strcmp(other->type, spec->type) && args[k].kind == CV_VALUE)
 			return args[k].u.v->type.dtype;
 	}
+	uint32_t set = 0;
 	for (const struct onnx_constraint *c = op->constraints; c && c->var; c++)
-		if (!strcmp(c->var, spec->type) && !(c->dtypes & 1u << DT_FLOAT64) &&
-		    c->dtypes & 1u << DT_INT64)
-			return DT_INT64; /* index-like inputs */
-	return DT_NONE;
+		if (!strcmp(c->var, spec->type))
+			set = c->dtypes;
+	for (uint32_t k = 0; k < nargs; k++) /* Pow(2, x): a variable of its own, but x's dtype serves */
+		if (args[k].kind == CV_VALUE && set >> args[k].u.v->type.dtype & 1)
+			return args[k].u.v->type.dtype;
+	return set >> DT_INT64 & 1 ? DT_INT64 : DT_NONE;
 }
 
 static bool raw_inputs(struct elab *e, struct node *n, bool schema, struct cv *args, uint32_t nargs,
@@ -380,6 +383,7 @@ struct cv call_onnx(struct elab *e, uint32_t at, struct cv *items)
 	n->op = &op_onnx;
 	n->onnx = op;
 	n->span = node_span(e, s);
+	n->lenient = e->frame->library;
 	if (!raw_attrs(e, n, schema, at, items) ||
 	    !raw_inputs(e, n, schema, items + a->nprops, a->n - a->nprops, s))
 		return poison(a->span);

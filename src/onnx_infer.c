@@ -101,7 +101,7 @@ static bool bind_input(struct infer *f, uint32_t i)
 	enum dtype t = (enum dtype)v->type.dtype;
 	int k = variable(f->op, io->type);
 	uint32_t set = k < 0 ? 1u << dtype_named(io->type) : f->op->constraints[k].dtypes;
-	if (!(set >> t & 1)) {
+	if (!(set >> t & 1) && (!f->n->lenient || k < 0)) {
 		infer_error(f, E_DTYPE, "%s is %s; allowed in opset %d: %s", input_name(f, i),
 			    type_str(f->cx, v->type), f->cx->opt.opset,
 			    set_names(f->cx, set & ~1u));
@@ -135,7 +135,12 @@ static enum dtype result_dtype(const struct infer *f, uint32_t i)
 	if (!io)
 		return DT_NONE;
 	int k = variable(f->op, io->type);
-	return k < 0 ? dtype_named(io->type) : f->bound[k];
+	if (k < 0)
+		return dtype_named(io->type);
+	uint32_t set = f->op->constraints[k].dtypes;
+	if (f->bound[k] == DT_NONE && set && !(set & (set - 1))) /* there is only one */
+		return (enum dtype)__builtin_ctz(set);
+	return f->bound[k];
 }
 
 void bind_result(struct infer *f, uint32_t i, enum dtype t)

@@ -1,0 +1,46 @@
+"""A printed graph through libptgc, with its complaints said in terms of the PyTensor graph."""
+
+from ptgc import _lib
+from ptgc._printer import Text, part_of, print_graph
+from ptgc.errors import CompileError, Problem, UnsupportedError
+
+REFUSED = frozenset("PTG0500 PTG0503 PTG0504 PTG0411 PTG0600".split())  # about ops, not about mistakes
+
+
+def problem_of(diagnostic, graph: Text) -> Problem:
+    line = graph.line(diagnostic.line) if diagnostic.line else ""
+    v = graph.variable(diagnostic.line, diagnostic.column) if diagnostic.line else None
+    problem = Problem("", v.owner if v is not None else None, v, diagnostic.text, line)
+    if problem.node is None:
+        problem.what, problem.reason = diagnostic.text, ""
+    if v is not None and not v.name:
+        problem.part_of = part_of(v, graph.roots)
+    return problem
+
+
+def explained(error: CompileError, graph: Text) -> Exception:
+    """The library's refusal, naming the user's variables and lines of Python."""
+    errors = [d for d in error.diagnostics if d.severity == "error"]
+    problems = [problem_of(d, graph) for d in errors]
+    if errors and all(d.code in REFUSED for d in errors):
+        return UnsupportedError(problems)
+    lines = "\n".join(f"  {p}" for p in problems) or str(error)
+    return CompileError(f"the graph cannot be compiled to ONNX:\n{lines}", error.diagnostics, problems)
+
+
+def compile_graph(inputs, outputs, print_options, **options) -> tuple[Text, _lib.Compiled]:
+    """Prints and compiles. All that is not supported comes in one UnsupportedError."""
+    try:
+        graph = print_graph(inputs, outputs, **print_options)
+    except UnsupportedError as e:
+        try:
+            _lib.compile_text(e.probe.text, tensors=e.probe.tensors, **options)
+        except CompileError as more:
+            found = explained(more, e.probe)
+            if isinstance(found, UnsupportedError):
+                raise UnsupportedError([*e.problems, *found.problems]) from None
+        raise e from None
+    try:
+        return graph, _lib.compile_text(graph.text, tensors=graph.tensors, **options)
+    except CompileError as e:
+        raise explained(e, graph) from None

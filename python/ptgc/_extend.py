@@ -1,0 +1,81 @@
+"""Texts for ops of the user's own."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytensor.graph.op import Op
+
+HEADER = re.compile(r"^\s*fn\s+(`[^`]+`|[^\W\d]\w*)\s*(?:\{([^}]*)\})?\s*\(", re.M)
+CALLEE = re.compile(r"[^\W\d][\w.]*(\{.*\})?\Z", re.S)
+
+
+@dataclass(frozen=True)
+class Entry:
+    source: str | Callable
+
+    def text_of(self, op, node) -> tuple[str, str | None]:
+        """What is called for the op (name and properties), and the fns it needs (None: none)."""
+        from ptgc._printer import property_text
+
+        text = self.source if isinstance(self.source, str) else self.source(op, node)
+        if not isinstance(text, str):
+            raise TypeError(f"the function registered for {type(op).__name__} gave no text but {text!r}")
+        header = last_header(text)
+        if header is None:
+            if not CALLEE.match(text.strip()):
+                raise TypeError(f"{text!r} is neither a fn nor an op with properties")
+            return text.strip(), None
+        names = [p.partition(":")[0].partition("=")[0].strip() for p in split(header[2] or "")]
+        props = [f"{p}={property_text(getattr(op, p))}" for p in names if hasattr(op, p)]
+        return header[1] + (f"{{{', '.join(props)}}}" if props else ""), text
+
+
+def split(text):
+    """At commas outside of brackets."""
+    out, depth, start = [], 0, 0
+    for i, c in enumerate(text):
+        depth += (c in "([") - (c in ")]")
+        if c == "," and not depth:
+            out.append(text[start:i])
+            start = i + 1
+    return [p for p in (*out, text[start:]) if p.strip()]
+
+
+def last_header(text):
+    """The header of the last fn of a text: the one that is called; helpers stand before it."""
+    found = None
+    for found in HEADER.finditer(text):
+        pass
+    return found
+
+
+registry: dict[type, Entry] = {}
+
+
+def lookup(op) -> Entry | None:
+    if not registry:
+        return None
+    for cls in type(op).__mro__:
+        if (entry := registry.get(cls)) is not None:
+            return entry
+    return None
+
+
+def register(op_class: type, text_or_function: "str | Path | Callable[[Op, object], str]") -> None:
+    """Says how an op is written as .ptg, so that graphs with it can be converted.
+
+    ``text_or_function`` is the text (or the path of a file) of a ``fn``, or an op of the table with its
+    properties, or a function of the op and its Apply node that returns such a text. The last ``fn`` of a text is the one that
+    is called with the node's inputs; its properties take the op's attributes of the same names.
+    ``op_class`` may be a scalar op too: then it holds in ``Elemwise``. Subclasses inherit it.
+    """
+    if not (isinstance(op_class, type) and issubclass(op_class, Op)):
+        raise TypeError(f"expected a class of ops, got {op_class!r}")
+    source = text_or_function
+    if isinstance(source, Path):
+        source = source.read_text(encoding="utf-8")
+    if not isinstance(source, str) and not callable(source):
+        raise TypeError(f"expected a text, a path or a function, got {text_or_function!r}")
+    registry[op_class] = Entry(source)

@@ -1,0 +1,235 @@
+"""libptgc through ctypes: text and tensors in, bytes and diagnostics out, all in this process."""
+
+import ctypes as C
+import os
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from ptgc.errors import CompileError
+
+TARGETS = {"ort-cpu": 0, "onnx": 1}
+
+
+class Tensor(C.Structure):
+    _fields_ = [
+        ("name", C.c_char_p),
+        ("dtype", C.c_char_p),
+        ("rank", C.c_int),
+        ("shape", C.POINTER(C.c_int64)),
+        ("data", C.c_void_p),
+    ]
+
+
+class Options(C.Structure):
+    _fields_ = [
+        ("size", C.c_size_t),
+        ("file_name", C.c_char_p),
+        ("directory", C.c_char_p),
+        ("allow", C.POINTER(C.c_char_p)),
+        ("opset", C.c_int),
+        ("target", C.c_int),
+        ("strip", C.c_bool),
+        ("model_name", C.c_char_p),
+        ("doc_string", C.c_char_p),
+        ("flags", C.POINTER(C.c_char_p)),
+        ("tensors", C.POINTER(Tensor)),
+        ("ntensors", C.c_size_t),
+        ("external_threshold", C.c_uint64),
+        ("external_name", C.c_char_p),
+    ]
+
+
+class CDiagnostic(C.Structure):
+    _fields_ = [
+        ("severity", C.c_int),
+        ("code", C.c_char_p),
+        ("name", C.c_char_p),
+        ("text", C.c_char_p),
+        ("file", C.c_char_p),
+        ("line", C.c_uint),
+        ("column", C.c_uint),
+        ("length", C.c_uint),
+        ("source_line", C.c_void_p),
+        ("source_length", C.c_size_t),
+    ]
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    severity: str  # "note", "warning", "error"
+    code: str  # "PTG0042"; "" for notes
+    name: str
+    text: str
+    file: str | None
+    line: int
+    column: int
+    length: int
+
+
+@dataclass(frozen=True)
+class Compiled:
+    model: bytes
+    external: bytes
+    warnings: list
+
+
+def candidates():
+    here = Path(__file__).resolve().parent
+    suffix = {"darwin": "dylib", "win32": "dll"}.get(sys.platform, "so")
+    if path := os.environ.get("PTGC_LIBRARY"):
+        yield Path(path)
+    yield here / f"libptgc.{suffix}"
+    yield here.parents[1] / "build" / f"libptgc.{suffix}"  # a source tree
+
+
+@cache
+def lib():
+    for path in candidates():
+        if path.exists():
+            return declare(C.CDLL(str(path)))
+    raise ImportError(
+        "libptgc is not built: run 'make' in the source tree, or set PTGC_LIBRARY to libptgc.so"
+    )
+
+
+def declare(dll):
+    result = C.c_void_p
+    for name, restype, *argtypes in (
+        ("ptgc_compile", result, C.c_char_p, C.c_size_t, C.POINTER(Options)),
+        ("ptgc_compile_file", result, C.c_char_p, C.POINTER(Options)),
+        ("ptgc_format", result, C.c_char_p, C.c_size_t, C.POINTER(Options)),
+        ("ptgc_free", None, result),
+        ("ptgc_status", C.c_int, result),
+        ("ptgc_model", C.c_void_p, result, C.POINTER(C.c_size_t)),
+        ("ptgc_external", C.c_void_p, result, C.POINTER(C.c_size_t)),
+        ("ptgc_diagnostic_count", C.c_size_t, result),
+        ("ptgc_diagnostic", CDiagnostic, result, C.c_size_t),
+        ("ptgc_messages", C.c_char_p, result, C.c_bool),
+        ("ptgc_explain", C.c_char_p, C.c_char_p),
+        ("ptgc_version", C.c_char_p),
+        ("ptgc_op_signature", C.c_char_p, C.c_char_p, C.POINTER(C.c_bool)),
+    ):
+        f = getattr(dll, name)
+        f.restype, f.argtypes = restype, argtypes
+    return dll
+
+
+@cache
+def op_properties(name: str) -> tuple | None:
+    """Names of the properties of an op of the table; None if there is no such op."""
+    sig = lib().ptgc_op_signature(name.encode(), None)
+    if sig is None:
+        return None
+    _, _, props = sig.decode().partition(";")
+    return tuple(p.split(":")[0].strip() for p in split_top(props) if p.strip())
+
+
+def split_top(text):
+    """At commas that are followed by a property's name."""
+    out = []
+    for piece in text.split(","):
+        if out and ":" not in piece.split("=")[0]:
+            out[-1] += "," + piece
+        else:
+            out.append(piece)
+    return out
+
+
+@cache
+def op_known(name: str) -> bool:
+    """Can ptgc compile the op by its name?"""
+    ready = C.c_bool()
+    return lib().ptgc_op_signature(name.encode(), C.byref(ready)) is not None and ready.value
+
+
+def strings(items):
+    return (C.c_char_p * (len(items) + 1))(*[str(i).encode() for i in items], None)
+
+
+def make_tensors(tensors):
+    """C structs for named arrays, and what must stay alive as long as they are used."""
+    keep, out = [], (Tensor * max(1, len(tensors)))()
+    for slot, (name, array) in zip(out, tensors.items()):
+        array = np.asarray(array)
+        array = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(array.shape)
+        shape = (C.c_int64 * max(1, array.ndim))(*array.shape)
+        keep += [array, shape]
+        slot.name, slot.dtype = str(name).encode(), array.dtype.name.encode()
+        slot.rank, slot.shape = array.ndim, shape
+        slot.data = array.ctypes.data
+    return out, keep
+
+
+def diagnostics(handle):
+    dll = lib()
+    out = []
+    for i in range(dll.ptgc_diagnostic_count(handle)):
+        d = dll.ptgc_diagnostic(handle, i)
+        out.append(
+            Diagnostic(
+                ("note", "warning", "error")[d.severity],
+                (d.code or b"").decode(),
+                (d.name or b"").decode(),
+                (d.text or b"").decode(errors="replace"),
+                d.file.decode(errors="replace") if d.file else None,
+                d.line,
+                d.column,
+                d.length,
+            )
+        )
+    return out
+
+
+def run(call, *, tensors=(), opset=0, target="ort-cpu", **options) -> Compiled:
+    """Calls the library and copies out what it made. Raises CompileError, MemoryError or OSError."""
+    dll = lib()
+    if target not in TARGETS:
+        raise ValueError(f"unknown target {target!r}: expected one of {', '.join(TARGETS)}")
+    if opset and not 13 <= opset <= 26:
+        raise ValueError(f"opset {opset} is out of range: 13 to 26")
+    o = Options(size=C.sizeof(Options), opset=opset or 0, target=TARGETS[target])
+    c_tensors, keep = make_tensors(dict(tensors))
+    o.tensors, o.ntensors = c_tensors, len(dict(tensors))
+    for key, value in options.items():
+        if value is None:
+            continue
+        if key in ("allow", "flags"):
+            keep.append(value := strings(value))
+        elif isinstance(value, str | Path):
+            value = str(value).encode()
+        setattr(o, key, value)
+    handle = call(dll, o)
+    if not handle:
+        raise MemoryError("libptgc ran out of memory")
+    try:
+        status = dll.ptgc_status(handle)
+        found = diagnostics(handle)
+        if status:
+            text = dll.ptgc_messages(handle, False).decode(errors="replace").rstrip()
+            raise (CompileError(text, found) if status == 1 else OSError(text))
+        size = C.c_size_t()
+        at = dll.ptgc_model(handle, C.byref(size))
+        model = C.string_at(at, size.value)
+        at = dll.ptgc_external(handle, C.byref(size))
+        external = C.string_at(at, size.value) if at else b""
+        return Compiled(model, external, [d for d in found if d.severity == "warning"])
+    finally:
+        dll.ptgc_free(handle)
+
+
+def compile_text(text: str, **options) -> Compiled:
+    data = text.encode()
+    return run(lambda dll, o: dll.ptgc_compile(data, len(data), C.byref(o)), **options)
+
+
+def compile_file(path, **options) -> Compiled:
+    return run(lambda dll, o: dll.ptgc_compile_file(str(path).encode(), C.byref(o)), **options)
+
+
+def format_text(text: str) -> str:
+    data = text.encode()
+    return run(lambda dll, o: dll.ptgc_format(data, len(data), C.byref(o))).model.decode()

@@ -1,0 +1,689 @@
+"""PyTensor graphs as .ptg text.
+
+One walk over the nodes in topological order; an op's class and ``__props__`` give its text, and the
+op table of libptgc says which properties it has. Nothing is lowered here.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from pytensor.compile.builders import OpFromGraph
+from pytensor.graph.basic import Constant, Variable
+from pytensor.graph.fg import FunctionGraph
+from pytensor.graph.op import Op
+from pytensor.graph.traversal import io_toposort
+from pytensor.graph.type import Type
+from pytensor.scalar.basic import Composite, ScalarOp, ScalarType
+from pytensor.scan.op import Scan
+from pytensor.tensor.basic import Join, ScalarFromTensor, Split, TensorFromScalar
+from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
+from pytensor.tensor.extra_ops import CumOp
+from pytensor.tensor.random.op import RandomVariable
+from pytensor.tensor.subtensor import (
+    AdvancedIncSubtensor,
+    AdvancedSubtensor,
+    IncSubtensor,
+    Subtensor,
+)
+from pytensor.tensor.type import TensorType
+from pytensor.tensor.type_other import NoneTypeT
+
+from ptgc import _extend, _lib, _text
+from ptgc.errors import Problem, UnsupportedError
+
+# Properties that change where a result is put, how it is shown or how it is rewritten, never what it is.
+PLACEMENT = frozenset(
+    """inplace destroyhandler_tolerate_aliased overwrite_a overwrite_b overwrite_c overwrite_x
+    overwrite_dl overwrite_d overwrite_du view as_view inline upcast_discrete_output inplace_pattern
+    input_ndim check_finite gufunc_spec global_fn attrs assumptions output_types""".split()
+)
+INLINE_WIDTH = 60  # longer expressions get a name of their own
+REPEAT_WIDTH = 20  # longer constants that are used more than once get one too
+TYPED_INT = re.compile(r"u?int\d+\((-?\d+)\)\Z")
+INDEXABLE = re.compile(r"(`([^`]|``)*`|[^\W\d]\w*)\Z|[A-Z][\w.]*[({].*\)\Z", re.S)
+
+
+class Line:
+    """A statement: its text, the variables it defines, and those written out inside of it."""
+
+    __slots__ = ("defines", "inner", "text")
+
+    def __init__(self, text, defines=(), inner=()):
+        self.text, self.defines, self.inner = text, defines, inner
+
+    def variable(self, column: int) -> Variable | None:
+        """The variable whose text covers the column (from 1) most closely."""
+        best, size = None, len(self.text) + 1
+        for text, v in self.inner:
+            if len(text) >= size:
+                continue
+            at = self.text.find(text)
+            while at >= 0:
+                if at < column <= at + len(text):
+                    best, size = v, len(text)
+                    break
+                at = self.text.find(text, at + 1)
+        return best if best is not None else (self.defines[0] if self.defines else None)
+
+
+@dataclass
+class Text:
+    """What ``print_graph`` gives back."""
+
+    text: str
+    inputs: list[str]
+    outputs: list[str]
+    tensors: dict[str, np.ndarray] = field(default_factory=dict)  # what file("...") stands for
+    statements: list[tuple[int, Line]] = field(default_factory=list)  # line number, statement
+    roots: list[Variable] = field(default_factory=list)
+
+    @property
+    def lines(self) -> dict[int, Variable]:
+        """Line -> the (first) variable that it defines."""
+        return {n: s.defines[0] for n, s in self.statements if s.defines}
+
+    def variable(self, line: int, column: int = 1) -> Variable | None:
+        """The variable that is computed at a place of the text."""
+        found = None
+        for number, statement in self.statements:
+            if number > line:
+                break
+            found = (number, statement)
+        if found is None or line >= found[0] + found[1].text.count("\n") + 1:
+            return None
+        return found[1].variable(column - 2 if line == found[0] else 1)
+
+    def line(self, number: int) -> str:
+        return self.text.splitlines()[number - 1] if number else ""
+
+
+class Names:
+    """Names in use; a taken or missing one gets a number."""
+
+    def __init__(self):
+        self.taken = set()
+        self.count = 0
+        self.next = {}  # name -> the number to try next
+
+    def exact(self, name):
+        if name in self.taken:
+            raise ValueError(f"the name {name!r} is given twice")
+        self.taken.add(name)
+        return name
+
+    def near(self, name):
+        if not name:
+            return self.fresh()
+        name = _text.clean_name(name)
+        if name in self.taken:
+            k = self.next.get(name, 2)
+            while f"{name}_{k}" in self.taken:
+                k += 1
+            self.next[name] = k + 1
+            name = f"{name}_{k}"
+        self.taken.add(name)
+        return name
+
+    def fresh(self):
+        while True:
+            self.count += 1
+            if (name := f"v{self.count}") not in self.taken:
+                self.taken.add(name)
+                return name
+
+
+class Skip(Exception):
+    """A node that a problem was already reported for."""
+
+
+def own(op) -> bool:
+    """Does the op come from PyTensor itself, so that its name means what the table says?"""
+    return type(op).__module__.startswith("pytensor.")
+
+
+def op_name(op: Op) -> str:
+    """The op as dprint names it."""
+    if isinstance(op, Elemwise):
+        return op_name(op.scalar_op)
+    if isinstance(op, ScalarOp):
+        return "Cast" if type(op).__name__ == "Cast" else str(op.name or type(op).__name__).capitalize()
+    if isinstance(op, CumOp):
+        return "Cumsum" if op.mode == "add" else "Cumprod"
+    if isinstance(op, IncSubtensor):
+        return "SetSubtensor" if op.set_instead_of_inc else "IncSubtensor"
+    if isinstance(op, AdvancedIncSubtensor):
+        return "AdvancedSetSubtensor" if op.set_instead_of_inc else "AdvancedIncSubtensor"
+    return type(op).__name__
+
+
+def is_xtensor(t: Type) -> bool:
+    return type(t).__name__ == "XTensorType" and type(t).__module__.startswith("pytensor.xtensor")
+
+
+def is_tensor(v: Variable) -> bool:
+    return isinstance(v.type, TensorType | ScalarType) or is_xtensor(v.type)
+
+
+def type_text(t: Type, dims=None) -> str:
+    """The .ptg type of a PyTensor type; unknown dims are ``?`` unless ``dims`` names them."""
+    if isinstance(t, ScalarType):
+        return f"{t.dtype}[]"
+    shape = [s if s is not None else (dims or {}).get(i, "?") for i, s in enumerate(t.shape)]
+    return _text.tensor_type(t.dtype, shape)
+
+
+def indexable(text: str) -> str:
+    """A text that ``[...]`` may follow."""
+    return text if INDEXABLE.match(text) else f"({text})"
+
+
+def property_text(value) -> str:
+    if value is None or isinstance(value, bool | np.bool_):
+        return str(value)
+    if isinstance(value, int | np.integer):
+        return str(int(value))
+    if isinstance(value, float | np.floating):
+        text = _text.real(np.float64(value))
+        return text if re.search(r"[.en]", text) else text + ".0"
+    if isinstance(value, str):
+        return value if value in _text.DTYPES else _text.string(value)
+    if isinstance(value, tuple | list):
+        items = [property_text(x) for x in value]
+        if isinstance(value, list):
+            return "[" + ", ".join(items) + "]"
+        return "(" + ", ".join(items) + ("," if len(items) == 1 else "") + ")"
+    if isinstance(value, np.dtype):
+        return value.name
+    if isinstance(value, Op):
+        return op_text(value)
+    raise TypeError(f"a property of type {type(value).__name__} cannot be written")
+
+
+def dimshuffle_text(op) -> str:
+    order, new = op.new_order, [i for i, d in enumerate(op.new_order) if d == "x"]
+    kept = [d for d in order if d != "x"]
+    if kept == list(range(op.input_ndim)) and new:
+        return f"ExpandDims{{axes={property_text(tuple(new))}}}"
+    dropped = [i for i in range(op.input_ndim) if i not in kept]
+    if not new and kept == sorted(kept) and dropped:
+        return f"Squeeze{{axes={property_text(tuple(dropped))}}}"
+    if not new and not dropped:
+        return f"Transpose{{axes={property_text(tuple(order))}}}"
+    return "DimShuffle{order=" + property_text(list(order)) + "}"
+
+
+def sum_dtypes(dtype: str) -> tuple[str, str]:
+    """The dtypes of the result and of the accumulator that Sum and Prod take by themselves."""
+    if dtype == "bool" or dtype.startswith("int"):
+        return "int64", "int64"
+    if dtype.startswith("uint"):
+        return "uint64", "uint64"
+    return dtype, {"float16": "float32", "float32": "float64", "complex64": "complex128"}.get(dtype, dtype)
+
+
+def reduction_text(op, node=None) -> str:
+    name = type(op).__name__ if own(op) else "CAReduce"
+    parts = [f"axes={property_text(None if op.axis is None else tuple(op.axis))}"]
+    known = _lib.op_properties(name) or ()
+    if "scalar_op" in known:
+        parts.insert(0, f"scalar_op={op_text(op.scalar_op)}")
+    usual = sum_dtypes(node.inputs[0].type.dtype) if node else (None, None)
+    for p in ("dtype", "acc_dtype", "no_zeros_in_input", "initial"):
+        value = getattr(op, p, None)
+        if p not in known or value in (None, False):
+            continue  # Max, All and others keep their input's dtype
+        if p not in ("dtype", "acc_dtype") or (op.dtype, op.acc_dtype) != usual:
+            parts.append(f"{p}={property_text(value)}")
+    return f"{name}{{{', '.join(parts)}}}"
+
+
+def op_text(op: Op, node=None) -> str:
+    """The op with its properties, without arguments."""
+    if isinstance(op, Elemwise):
+        op = op.scalar_op
+    if isinstance(op, DimShuffle):
+        return dimshuffle_text(op)
+    if isinstance(op, CAReduce):
+        return reduction_text(op, node)
+    if not own(op):
+        raise TypeError("the op is not PyTensor's: ptgc.register gives it a text")
+    name = op_name(op)
+    if isinstance(op, ScalarOp):
+        return f"Cast{{{op.o_type.dtype}}}" if name == "Cast" else name
+    if isinstance(op, Join):
+        return f"Join{{axis={op.axis}}}"
+    if isinstance(op, Split):
+        return f"Split{{axis={op.axis}, n={op.len_splits}}}"
+    if isinstance(op, CumOp):
+        return f"{name}{{axis={op.axis}}}"
+    parts = [f"{p}={property_text(getattr(op, p))}" for p in properties(op) if p not in PLACEMENT]
+    return f"{name}{{{', '.join(parts)}}}" if parts else name
+
+
+def properties(op) -> tuple:
+    props = tuple(getattr(op, "__props__", None) or ())
+    if type(op).__name__ == "Blockwise":
+        return ("core_op", "signature")
+    # ops that keep them as plain attributes (OpFromGraph subclasses)
+    known = _lib.op_properties(op_name(op)) or ()
+    return props + tuple(p for p in known if p not in props and not props and hasattr(op, p))
+
+
+def index_text(idx_list, args) -> str:
+    """1:n, i, : of idx_list, whose integers count the index arguments."""
+
+    def part(p):
+        if p is None:
+            return ""
+        found = TYPED_INT.match(args[p])
+        return found[1] if found else args[p]  # int64(3): a bare number says the same here
+
+    out = []
+    for entry in idx_list:
+        if isinstance(entry, slice):
+            text = f"{part(entry.start)}:{part(entry.stop)}"
+            out.append(text + (f":{part(entry.step)}" if entry.step is not None else ""))
+        else:
+            out.append(part(entry))
+    return ", ".join(out) or "..."
+
+
+def slots_text(idx_list) -> str:
+    """The same as dprint shows it, for the op forms: start:stop, i."""
+    out = []
+    for entry in idx_list:
+        if isinstance(entry, slice):
+            words = ("start", "stop", "step")
+            parts = ["" if p is None else w for p, w in zip((entry.start, entry.stop, entry.step), words)]
+            out.append(":".join(parts if parts[2] else parts[:2]))
+        else:
+            out.append("i")
+    return ", ".join(out)
+
+
+def nonzero_text(v: Variable, text: str) -> str:
+    return text if v.type.dtype == "bool" else f"Neq({text}, {v.type.dtype}(0))"
+
+
+class Printer:
+    """Writes one graph or fn. Printers of inner graphs share ``shared`` with the outer one."""
+
+    def __init__(self, dims=None, types=False, outer=None):
+        self.names = Names()
+        self.dims = dims or {}
+        self.types = types
+        self.fns: list[Block] = outer.fns if outer else []  # in the order that they are needed
+        self.fn_names = outer.fn_names if outer else Names()
+        self.fn_of = outer.fn_of if outer else {}  # id of an inner graph, or a text -> name
+        self.tensors = outer.tensors if outer else {}
+        self.alive = outer.alive if outer else []  # objects whose ids are in use
+        self.nested = outer is not None
+        self.problems = []
+        self.texts = {}  # variable -> its name or, if it is written where it is used, its text
+        self.inner = {}  # such a variable -> [(text, variable)...] inside of it
+        self.missing = set()
+        self.lines: list[Line] = []
+        self.params = []
+
+    # ---- values ----
+
+    def constant(self, v: Constant) -> str:
+        if isinstance(v.type, NoneTypeT) or v.data is None:
+            return "None"
+        if not is_tensor(v):
+            raise TypeError(f"a constant of type {v.type}")
+        data = np.asarray(v.data)
+        if data.dtype.kind not in "biufc" or data.dtype.name not in _text.DTYPES:
+            raise TypeError(f"a constant of dtype {data.dtype}")
+        text = _text.constant(data)
+        if text is None:
+            name = self.names.near(v.name or "const")
+            label, k = name, 2
+            while label in self.tensors and self.tensors[label] is not v.data:
+                label, k = f"{name}_{k}", k + 1
+            self.tensors[label] = data
+            text = f"file({_text.string(label)})"
+        elif not v.name and (len(text) <= REPEAT_WIDTH or self.uses.get(v, 0) < 2):
+            return text
+        else:
+            name = self.names.near(v.name)
+        self.texts[v] = _text.quote(name)
+        self.lines.append(Line(f"{self.texts[v]} = {text}", (v,)))
+        return self.texts[v]
+
+    def argument(self, v) -> str:
+        if v in self.texts:
+            return self.texts[v]
+        if isinstance(v, Constant):
+            return self.constant(v)
+        if v in self.missing:
+            raise Skip
+        raise ValueError(f"the graph needs {v}, which is not among the inputs")
+
+    # ---- calls ----
+
+    def updated(self, op, args) -> str:
+        x, y, *idx = args
+        if getattr(op, "ignore_duplicates", False):
+            return f"{op_name(op)}{{{slots_text(op.idx_list)}, ignore_duplicates=True}}({', '.join(args)})"
+        how = "set" if op.set_instead_of_inc else "inc"
+        return f"{indexable(x)}[{index_text(op.idx_list, idx)}].{how}({y})"
+
+    def indexing(self, node, args) -> str | None:
+        """x[...] and its updates; None if that would be read as another op."""
+        op = node.op
+        if isinstance(op, AdvancedSubtensor | AdvancedIncSubtensor):
+            skip = 1 if isinstance(op, AdvancedSubtensor) else 2
+            if not any(getattr(v.type, "ndim", 0) for v in node.inputs[skip:]):
+                # only scalars: as indices of x[...] they would make the basic op
+                return f"{op_name(op)}{{{slots_text(op.idx_list)}}}({', '.join(args)})"
+        if isinstance(op, IncSubtensor | AdvancedIncSubtensor):
+            return self.updated(op, args)
+        return f"{indexable(args[0])}[{index_text(op.idx_list, args[1:])}]"
+
+    def call(self, node, args) -> str:
+        op = node.op
+        scalar_op = op.scalar_op if isinstance(op, Elemwise) else op
+        if (entry := _extend.lookup(op) or _extend.lookup(scalar_op)) is not None:
+            return self.registered(entry, scalar_op, node, args)
+        if isinstance(op, RandomVariable):
+            raise TypeError("random variables cannot be converted yet")
+        if isinstance(op, Scan):
+            raise TypeError("loops (scan) cannot be converted yet")
+        if type(op).__module__.startswith(("pytensor.xtensor", "pytensor.sparse")):
+            if op_name(op) in ("XTensorFromTensor", "TensorFromXTensor", "Rename"):
+                return f"Identity({args[0]})"
+            raise TypeError("ONNX has no such tensors; xtensor graphs are lowered by PyTensor's rewrites")
+        if isinstance(op, Subtensor | AdvancedSubtensor | IncSubtensor | AdvancedIncSubtensor) and own(op):
+            return self.indexing(node, args)
+        if isinstance(scalar_op, Composite):
+            return self.fn_call(scalar_op.fgraph, "Composite", args, typed=False)
+        if isinstance(op, OpFromGraph) and not (own(op) and _lib.op_known(op_name(op))):
+            return self.fn_call(op.fgraph, self.fn_label(op), args)
+        return f"{op_text(op, node)}({', '.join(args)})"
+
+    def registered(self, entry, op, node, args) -> str:
+        callee, text = entry.text_of(op, node)
+        if text is not None:
+            if text not in self.fn_of:
+                self.fn_of[text] = True
+                self.fns.append(Block(text.rstrip("\n") + "\n", [], []))
+        return f"{callee}({', '.join(args)})"
+
+    @staticmethod
+    def fn_label(op):
+        """A fn must not have the name of an op of the table."""
+        name = re.sub(r"\W", "_", str(getattr(op, "name", None) or type(op).__name__))
+        name = name if re.match(r"[A-Za-z]", name) else f"F{name}"
+        if name in _text.WORDS or name in ("file", "bytes", "dtype", "rank"):
+            name += "_"
+        return name if _lib.op_properties(name) is None else f"{name}_graph"
+
+    def fn_name(self, fgraph, label, typed=True) -> str:
+        """The name of the fn for an inner graph, which is written if it is new."""
+        fgraph = getattr(fgraph, "fgraph", fgraph)
+        if id(fgraph) not in self.fn_of:
+            inner = Printer(types=self.types and typed, outer=self)
+            name = self.fn_names.near(label)
+            block = inner.block(f"fn {name}", fgraph.inputs, fgraph.outputs, typed=typed)
+            self.problems += inner.problems
+            self.alive.append(fgraph)
+            self.fn_of[id(fgraph)] = None if inner.problems else name
+            self.fns.append(block)
+        if self.fn_of[id(fgraph)] is None:
+            raise Skip
+        return self.fn_of[id(fgraph)]
+
+    def fn_call(self, fgraph, label, args, typed=True) -> str:
+        return f"{self.fn_name(fgraph, label, typed)}({', '.join(args)})"
+
+    def branches(self, node, args, targets) -> str:
+        """IfElse and LazyIfElse as a run-time if."""
+        op, n = node.op, len(node.outputs)
+        cond, rest = nonzero_text(node.inputs[0], args[0]), args[1:]
+        if hasattr(op, "true_branch"):
+            sides = [
+                self.fn_call(g, name, rest)
+                for g, name in ((op.true_branch, "Then"), (op.false_branch, "Else"))
+            ]
+            bodies = [f"{', '.join(targets)} = {side}" for side in sides]
+        else:
+            halves = rest[:n], rest[n:]
+            bodies = ["\n    ".join(f"{t} = {v}" for t, v in zip(targets, half)) for half in halves]
+        return f"if {cond} {{\n    {bodies[0]}\n  }} else {{\n    {bodies[1]}\n  }}"
+
+    # ---- statements ----
+
+    def statement(self, node, wanted):
+        op, out = node.op, node.outputs[0]
+        args = [self.argument(v) for v in node.inputs]
+        for v in node.outputs:
+            if not is_tensor(v) and not isinstance(op, RandomVariable):
+                raise TypeError(f"it gives {v.type}, which ONNX cannot hold")
+        inner = [piece for v in node.inputs if v in self.inner for piece in self.inner[v]]
+        inline = len(node.outputs) == 1 and out not in wanted and not out.name
+        if isinstance(op, ScalarFromTensor | TensorFromScalar) and inline:
+            # no difference in the language
+            if node.inputs[0] not in self.inner or self.uses.get(out) == 1:
+                self.texts[out] = args[0]
+                if inner:
+                    self.inner[out] = inner
+                return
+        lazy = type(op).__name__ in ("IfElse", "LazyIfElse") and own(op)
+        if not lazy:
+            text = self.call(node, args)
+            if inline and self.uses.get(out) == 1 and len(text) <= INLINE_WIDTH and not self.types:
+                self.texts[out] = text
+                self.inner[out] = [*inner, (text, out)]
+                return
+        names = [wanted.get(v) or self.names.near(v.name) for v in node.outputs]
+        targets = [_text.quote(name) for name in names]
+        if lazy:
+            text = self.branches(node, args, targets)
+        left = targets
+        if self.types and not lazy:
+            left = [f"{t}: {type_text(v.type)}" for t, v in zip(targets, node.outputs)]
+        for v, target in zip(node.outputs, targets):
+            self.texts[v] = target
+        self.lines.append(Line(f"{', '.join(left)} = {text}", tuple(node.outputs), inner))
+
+    def failed(self, node, problems):
+        """Goes on as if the results were inputs, to find what else is wrong."""
+        self.problems += problems
+        for v in node.outputs:
+            if self.nested or not is_tensor(v):
+                self.missing.add(v)
+            else:
+                self.texts[v] = _text.quote(self.names.near(v.name))
+                self.params.append(("", f"{self.texts[v]}: {type_text(v.type)}"))
+
+    def try_statement(self, node, wanted):
+        try:
+            self.statement(node, wanted)
+        except Skip:
+            self.failed(node, [])
+        except TypeError as e:
+            self.failed(node, [Problem(op_name(node.op), node, node.outputs[0], str(e))])
+
+    # ---- blocks ----
+
+    def declare(self, inputs, input_names, constants, typed=True):
+        for k, v in enumerate(inputs):
+            name = v.name if self.nested else v.name or f"in{k}"
+            name = self.names.exact(input_names[k]) if input_names else self.names.near(name)
+            self.texts[v] = _text.quote(name)
+            if not is_tensor(v):
+                self.missing.add(v)
+                del self.texts[v]
+                kind = "random variables cannot be converted yet" if "Random" in str(v.type) else "no tensor"
+                self.problems.append(Problem(f"an input of type {v.type}", None, v, kind))
+                continue
+            text = f"{self.texts[v]}: {type_text(v.type, self.dims.get(v))}" if typed else self.texts[v]
+            self.params.append((name, text))
+        for v, data in (constants or {}).items():  # shared variables that become initializers
+            if not is_tensor(v):
+                self.missing.add(v)
+                self.problems.append(Problem(f"a shared variable of type {v.type}", None, v, "no tensor"))
+                continue
+            name = self.names.near(v.name or "shared")
+            self.tensors[name] = np.asarray(data)
+            self.texts[v] = _text.quote(name)
+            self.lines.append(Line(f"{self.texts[v]} = file({_text.string(name)})", (v,)))
+
+    def result_names(self, outputs, output_names, wanted):
+        results, seen = [], set()
+        for k, v in enumerate(outputs):
+            name = (wanted[k] if wanted else None) or v.name
+            if output_names:
+                name = output_names[k]
+                if self.texts.get(v) != _text.quote(name) or v in seen:
+                    self.names.exact(name)
+            else:
+                name = self.names.near(name or ("out" if len(outputs) == 1 else f"out{k}"))
+            seen.add(v)
+            results.append((v, name))
+        return results
+
+    def finish(self, results):
+        for v, name in results:
+            target = _text.quote(name)
+            if v in self.missing or self.texts.get(v) == target:
+                continue
+            before = v in self.texts
+            text = self.argument(v)
+            text = f"Identity({text})" if before or v in self.texts else text
+            self.lines.append(Line(f"{target} = {text}", (v,), self.inner.get(v, ())))
+
+    def block(
+        self, head, inputs, outputs, *, input_names=None, output_names=None, constants=None,
+        wanted_names=None, typed=True,
+    ):  # fmt: skip
+        sources = [*inputs, *(constants or ())]
+        order = io_toposort(sources, outputs[::-1])  # what the first output needs comes first
+        self.uses = count_uses(order, outputs)
+        self.declare(inputs, input_names, constants, typed)
+        results = self.result_names(outputs, output_names, wanted_names)
+        wanted = {v: name for v, name in reversed(results) if v not in self.texts}
+        for node in order:
+            self.try_statement(node, wanted)
+        self.finish(results)
+        results = [(v, name) for v, name in results if v not in self.missing]
+        names = ", ".join(_text.quote(name) for _, name in results)
+        head = f"{head}({', '.join(text for _, text in self.params)}) -> ({names}) {{\n"
+        return Block(head, self.lines, [n for n, _ in self.params if n], [n for _, n in results])
+
+
+@dataclass
+class Block:
+    """A graph or fn. Without lines, ``head`` is all of its text."""
+
+    head: str
+    lines: list[Line]
+    inputs: list[str]
+    outputs: list[str] = field(default_factory=list)
+
+    def write(self, out: list[str], number: int, statements) -> int:
+        """Appends its text, and the places of its statements; the number of the line after it."""
+        out.append(self.head)
+        number += self.head.count("\n")
+        for line in self.lines:
+            statements.append((number, line))
+            out.append(f"  {line.text}\n")
+            number += line.text.count("\n") + 1
+        if self.head.endswith("{\n"):
+            out.append("}\n")
+            number += 1
+        return number
+
+
+def count_uses(order, outputs):
+    uses: dict[Variable, int] = {}
+    for node in order:
+        for v in node.inputs:
+            uses[v] = uses.get(v, 0) + 1
+    for v in outputs:
+        uses[v] = uses.get(v, 0) + 2
+    return uses
+
+
+def part_of(variable, outputs) -> str:
+    """The nearest named variable that is computed from this one."""
+    from pytensor.graph.traversal import toposort
+
+    clients: dict[Variable, list[Variable]] = {}
+    for node in toposort(outputs):
+        for v in node.inputs:
+            clients.setdefault(v, []).extend(node.outputs)
+    seen, todo = {variable}, [variable]
+    for v in todo:
+        if v.name and v is not variable:
+            return v.name
+        for c in clients.get(v, ()):
+            if c not in seen:
+                seen.add(c)
+                todo.append(c)
+    return ""
+
+
+def print_graph(
+    inputs, outputs, *, name="main", input_names=None, output_names=None, dims=None, constants=None,
+    wanted_names=None, types=False,
+) -> Text:  # fmt: skip
+    """The graph from ``inputs`` to ``outputs`` as a complete .ptg file."""
+    from pytensor import config
+
+    p = Printer(dims, types)
+    main = p.block(
+        f"graph {_text.quote(_text.clean_name(name))}", inputs, outputs, input_names=input_names,
+        output_names=output_names, constants=constants, wanted_names=wanted_names,
+    )  # fmt: skip
+    out = ["ptg 1\n" if config.floatX == "float64" else f"ptg 1 floatX={config.floatX}\n"]
+    number, statements = 2, []
+    for block in [*p.fns, main]:
+        out.append("\n")
+        number = block.write(out, number + 1, statements)
+    text = Text("".join(out), main.inputs, main.outputs, p.tensors, statements, list(outputs))
+    if p.problems:
+        for problem in p.problems:
+            if problem.variable is not None and not problem.variable.name:
+                problem.part_of = part_of(problem.variable, outputs)
+        raise UnsupportedError(p.problems, text)
+    return text
+
+
+def as_list(v: Any) -> list:
+    return list(v) if isinstance(v, list | tuple) else [v]
+
+
+def graph_of(inputs, outputs) -> tuple[list, list, dict]:
+    """Inputs, outputs and the values of shared variables that are not among the inputs."""
+    from pytensor.compile.executor import Function
+    from pytensor.compile.sharedvalue import SharedVariable
+    from pytensor.graph.traversal import graph_inputs
+
+    if isinstance(inputs, Function):
+        inputs = inputs.maker.fgraph
+    if isinstance(inputs, FunctionGraph):
+        return list(inputs.inputs), list(inputs.outputs), {}
+    inputs, outputs = as_list(inputs), as_list(outputs)
+    given = set(inputs)
+    shared = [v for v in graph_inputs(outputs) if isinstance(v, SharedVariable) and v not in given]
+    values = {v: v.get_value(borrow=True) for v in shared}
+    return inputs, outputs, {v: d if is_tensor(v) else None for v, d in values.items()}
+
+
+def graph_text(inputs, outputs=None, *, name="main", types=False) -> Text:
+    inputs, outputs, constants = graph_of(inputs, outputs)
+    return print_graph(inputs, outputs, name=name, constants=constants, types=types)
+
+
+def to_ptg(inputs, outputs=None, *, name: str = "main", types: bool = False) -> str:
+    """Any PyTensor graph, before or after rewriting, as .ptg text.
+
+    ``inputs`` and ``outputs`` are variables or lists of them; a FunctionGraph or a compiled function
+    serves as both. ``types`` writes PyTensor's type beside every name. Large constants and shared
+    variables are written as ``file("name")``: ``save_ptg`` writes their files too.
+    """
+    return graph_text(inputs, outputs, name=name, types=types).text

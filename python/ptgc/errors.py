@@ -1,0 +1,67 @@
+"""What ptgc raises."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass
+class Problem:
+    """One thing that cannot be converted, and where it comes from."""
+
+    what: str
+    node: Any = None
+    variable: Any = None
+    reason: str = ""
+    line: str = ""  # of the .ptg text
+    part_of: str = ""  # the named variable that it is needed for
+
+    def __str__(self):
+        text = self.what
+        if self.node is not None:
+            types = ", ".join(str(v.type) for v in self.node.inputs)
+            text = f"{self.node.op}({types})"
+        if self.reason:
+            text += f": {self.reason}"
+        name = getattr(self.variable, "name", None)
+        if name:
+            text += f"\n    it computes '{name}'"
+        elif self.part_of:
+            text += f"\n    it is needed for '{self.part_of}'"
+        if self.line:
+            text += f"\n    as .ptg: {self.line.strip()}"
+        if frame := python_line(self.variable):
+            text += f"\n    made at {frame[0]}:{frame[1]}: {frame[3]}"
+        return text
+
+
+def python_line(variable):
+    """The innermost frame outside of PyTensor that made the variable, if PyTensor recorded it."""
+    import pytensor
+
+    package = str(Path(pytensor.__file__).parent)
+    traces = getattr(getattr(variable, "tag", None), "trace", None) or []
+    for trace in traces:
+        for frame in reversed(trace):
+            if frame[3] and not frame[0].startswith(package):
+                return frame
+    return None
+
+
+class UnsupportedError(NotImplementedError):
+    """A graph holds what ONNX, or ptgc, cannot say. ``problems`` lists all of it."""
+
+    def __init__(self, problems, probe=None):
+        self.problems = list(problems)
+        self.probe = probe  # the rest of the graph as text, to look for further problems
+        lines = "\n".join(f"  {p}" for p in self.problems)
+        super().__init__(f"not convertible to ONNX:\n{lines}")
+
+
+class CompileError(ValueError):
+    """libptgc refused a text. ``diagnostics`` are its messages, in order."""
+
+    def __init__(self, message, diagnostics=(), problems=()):
+        self.diagnostics = list(diagnostics)
+        self.problems = list(problems)
+        super().__init__(message)

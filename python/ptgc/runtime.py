@@ -1,0 +1,103 @@
+"""ONNX Runtime sessions, and their errors said again in the user's terms."""
+
+import re
+
+import numpy as np
+
+LEVELS = {"none": 0, "basic": 1, "extended": 2, "all": 99}
+
+
+def session_options(given=None):
+    """A SessionOptions from a dict of its attributes, a SessionOptions or None.
+
+    Entries of ``config`` in the dict are set with ``add_session_config_entry``; a
+    ``graph_optimization_level`` may be "none", "basic", "extended" or "all".
+    """
+    import onnxruntime as ort
+
+    if isinstance(given, ort.SessionOptions):
+        return given
+    options = ort.SessionOptions()
+    options.log_severity_level = 4  # what goes wrong is raised, not printed
+    for key, value in (given or {}).items():
+        if key == "config":
+            for name, entry in value.items():
+                options.add_session_config_entry(name, str(entry))
+        elif not hasattr(options, key):
+            raise ValueError(f"onnxruntime.SessionOptions has no {key!r}")
+        elif key == "graph_optimization_level" and not isinstance(value, ort.GraphOptimizationLevel):
+            options.graph_optimization_level = ort.GraphOptimizationLevel(LEVELS.get(value, value))
+        else:
+            setattr(options, key, value)
+    return options
+
+
+def make_session(compiled, options=None, providers=None):
+    """A session for a compiled model. Weights of models over 2 GB stay where they are."""
+    import onnxruntime as ort
+
+    options = session_options(options)
+    if compiled.external:
+        options.add_external_initializers_from_files_in_memory(
+            [compiled.external_name or "weights"], [compiled.external], [len(compiled.external)]
+        )
+    try:
+        return ort.InferenceSession(compiled.model, options, providers=list(providers or ["CPUExecutionProvider"]))
+    except Exception as e:
+        raise RuntimeError(f"ONNX Runtime does not load the model: {summary(str(e))}") from e
+
+
+INDEX = re.compile(r"out of (data )?bounds|invalid index found|invalid indice|indices element out of", re.I)
+SHAPE = re.compile(r"broadcast|dimension|shape|reshape|Got invalid dimensions|size", re.I)
+NODE = re.compile(r"running (\S+) node\. Name:'([^']*)'")
+
+
+def runtime_error(error, place=None):
+    """The exception that stands for a failed run: IndexError or ValueError as NumPy has them.
+
+    ``place`` gives the .ptg line of an ONNX node's name.
+    """
+    text = str(error)
+    found = NODE.search(text)
+    where = place(found[2]) if found and place else ""
+    where = f" in: {where}" if where else ""
+    if INDEX.search(text):
+        found = re.search(r"(?:idx=|index = |indice = |index )(-?\d+)", text)
+        return IndexError(f"index {found[1]} is out of bounds{where}" if found else f"index out of bounds{where}")
+    if re.search(r"bad_alloc|failed to allocate|allocate memory", text, re.I):
+        return MemoryError(f"ONNX Runtime could not allocate memory{where}")
+    return ValueError(f"the graph cannot be computed for these inputs: {summary(text)}{where}")
+
+
+def summary(text):
+    """What went wrong, without the runtime's own file names and generated node names."""
+    text = re.sub(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ", "", text)
+    text = re.sub(NODE.pattern + r".*?Status Message: ", r"\1: ", text, flags=re.S)
+    text = re.sub(r"(Non-zero status code returned while )", "", text)
+    text = re.sub(r"/\S+?\.(cc|h):\d+ .*?(?:\)|\]) ", "", text)
+    text = re.sub(r"\[ShapeInferenceError\] ", "", text)
+    lines = [line for line in text.strip().splitlines() if line.strip()]
+    return lines[0].strip()[:300] if lines else "unknown error"
+
+
+def node_line(model: bytes, name: str, text) -> tuple:
+    """The line and column of the .ptg text that the ONNX node was made from; (0, 0) if unknown."""
+    import onnx
+
+    def walk(graph):
+        for node in graph.node:
+            yield node
+            for a in node.attribute:
+                if a.HasField("g"):
+                    yield from walk(a.g)
+
+    for node in walk(onnx.load_from_string(model).graph):
+        if node.name == name:
+            for p in node.metadata_props:
+                if found := re.search(r":(\d+):(\d+)$", p.value):
+                    return int(found[1]), int(found[2])
+    return 0, 0
+
+
+def as_array(value):
+    return np.asarray(value)
