@@ -103,19 +103,25 @@ static dim slice_size(struct infer *f, dim n, dim start, dim stop, int64_t step)
 	return dim_max(cx, d, num(f, 0));
 }
 
-/* The axes input, or 0, 1, ...; false: reported, or not known (*known false) */
-static bool slice_axes(struct infer *f, struct type t, int64_t n, uint32_t *axes, bool *known)
+/* Axes as numbers: those of input `in`, or 0, 1, ... false: they are not known */
+static bool axis_list(struct infer *f, uint32_t in, int64_t n, int64_t *axes)
+{
+	bool known = n >= 0 && n <= MAX_RANK;
+
+	for (uint32_t i = 0; known && i < n; i++) {
+		axes[i] = i;
+		known = !input(f, in) || const_in(f, in, i, &axes[i]);
+	}
+	return known;
+}
+
+static bool slice_axes(struct infer *f, struct type t, int64_t n, const int64_t *given,
+		       uint32_t *axes)
 {
 	bool seen[MAX_RANK] = {false};
 
-	*known = true;
 	for (uint32_t i = 0; i < n; i++) {
-		int64_t a = i;
-		if (input(f, 3) && !const_in(f, 3, i, &a)) {
-			*known = false;
-			return true;
-		}
-		if (!axis_in(f, a, t.rank, &axes[i]))
+		if (!axis_in(f, given[i], t.rank, &axes[i]))
 			return false;
 		if (seen[axes[i]]) {
 			infer_error(f, E_RANGE, "axis %u is given twice", axes[i]);
@@ -131,8 +137,9 @@ enum onnx_infer_result onnx_slice(struct infer *f)
 	struct type t = type_in(f, 0);
 	const struct known *start = known_in(f, 1), *stop = known_in(f, 2);
 	int64_t n = const_count(f, 1), m = const_count(f, 2);
+	int64_t given[MAX_RANK];
 	uint32_t axes[MAX_RANK];
-	bool known = false;
+	bool known;
 
 	n = n < 0 ? m : n;
 	if (n > t.rank || (n >= 0 && m >= 0 && n != m)) {
@@ -140,7 +147,8 @@ enum onnx_infer_result onnx_slice(struct infer *f)
 			    (long long)m, type_str(f->cx, t));
 		return ONNX_ERROR;
 	}
-	if (n >= 0 && !slice_axes(f, t, n, axes, &known))
+	known = axis_list(f, 3, n, given);
+	if (known && !slice_axes(f, t, n, given, axes))
 		return ONNX_ERROR;
 	dim *d = dims_copy(f, t);
 	for (uint32_t i = 0; i < t.rank && !known; i++)
@@ -166,7 +174,8 @@ enum onnx_infer_result onnx_pad(struct infer *f)
 {
 	struct type t = type_in(f, 0);
 	const struct known *pads = known_in(f, 1);
-	int64_t n = input(f, 3) ? const_count(f, 3) : t.rank;
+	int64_t n = input(f, 3) ? const_count(f, 3) : t.rank, axes[MAX_RANK];
+	bool known = axis_list(f, 3, n, axes) && pads;
 	uint32_t axis;
 
 	dim *d = dims_copy(f, t);
@@ -175,14 +184,10 @@ enum onnx_infer_result onnx_pad(struct infer *f)
 			    type_str(f->cx, t), pads->n);
 		return ONNX_ERROR;
 	}
-	for (uint32_t i = 0; i < t.rank && (!pads || n < 0 || (input(f, 3) && !known_in(f, 3)));
-	     i++)
+	for (uint32_t i = 0; i < t.rank && !known; i++)
 		d[i] = fresh(f, 0, i);
-	for (uint32_t i = 0; pads && i < n && (!input(f, 3) || known_in(f, 3)); i++) {
-		int64_t a = i;
-		if (input(f, 3) && !const_in(f, 3, i, &a))
-			return ONNX_NO_RULE;
-		if (!axis_in(f, a, t.rank, &axis))
+	for (uint32_t i = 0; known && i < n; i++) {
+		if (!axis_in(f, axes[i], t.rank, &axis))
 			return ONNX_ERROR;
 		d[axis] = dim_add(f->cx, d[axis], dim_add(f->cx, pads->at[i], pads->at[i + n]));
 		if (!dim_le(f->cx, d[axis], -1))

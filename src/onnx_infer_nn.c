@@ -499,6 +499,24 @@ enum onnx_infer_result onnx_loss(struct infer *f)
 	return out(f, 0, 0, dims_alloc(f, 0));
 }
 
+/* The integers' dtype is that of the zero point, or what output_dtype says, or uint8. */
+enum onnx_infer_result onnx_quantize(struct infer *f)
+{
+	int64_t to = int_attr(f, "output_dtype");
+
+	if (!input(f, 2) || to)
+		bind_result(f, 0, to ? dtype_of_onnx(to) : DT_UINT8);
+	return out_like(f, 0, type_in(f, 0));
+}
+
+enum onnx_infer_result onnx_dequantize(struct infer *f)
+{
+	int64_t to = int_attr(f, "output_dtype");
+
+	bind_result(f, 0, to ? dtype_of_onnx(to) : (enum dtype)type_in(f, 1).dtype);
+	return out_like(f, 0, type_in(f, 0));
+}
+
 enum onnx_infer_result onnx_dynamic_quantize(struct infer *f)
 {
 	bind_result(f, 0, DT_UINT8);
