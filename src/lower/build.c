@@ -1,6 +1,6 @@
 /*
- * build.c: the helpers of lowerings that make casts, shapes, slices and reductions. This is the only
- * file that knows what differs between opsets. In and out: ONNX values; constants are folded.
+ * build.c: the helpers of lowerings that make casts, shapes, slices and reductions. This is the
+ * only file that knows what differs between opsets. In and out: ONNX values; constants are folded.
  * Must hold: dims given to reshape() and expand() are those that the result really has.
  */
 #include <string.h>
@@ -12,7 +12,7 @@
 
 /* The same data with other dims. */
 static struct value *const_reshaped(struct build *b, struct value *v, const int64_t *shape,
-                                    uint32_t rank)
+				    uint32_t rank)
 {
 	struct tensor *t = tensor_new(b->cx, (enum dtype)v->type.dtype, (int)rank, shape);
 
@@ -48,8 +48,8 @@ struct value *cast(struct build *b, struct value *v, enum dtype t)
 	    dtypes[from].size && t != DT_BFLOAT16 && from != DT_BFLOAT16) {
 		uint64_t n = v->data->splat && v->data->count ? 1 : v->data->count;
 		struct tensor *x = tensor_new(b->cx, t, v->data->rank, v->data->shape);
-		void *data = arena_alloc(b->cx->arena,
-		                         mul_size(b->cx->arena, n + 1, dtypes[t].size));
+		void *data =
+			arena_alloc(b->cx->arena, mul_size(b->cx->arena, n + 1, dtypes[t].size));
 		x->splat = v->data->splat;
 		x->data = data;
 		if (tensor_convert(t, data, from, v->data->data, n))
@@ -71,7 +71,8 @@ struct value *shape_slice(struct build *b, struct value *v, int begin, int end)
 {
 	int64_t ends[MAX_RANK];
 
-	if (const_dims(b->cx, v->type.dims + begin, (uint32_t)(end - begin), ends))
+	if (!b->cse->shared->raw_dims &&
+	    const_dims(b->cx, v->type.dims + begin, (uint32_t)(end - begin), ends))
 		return const_ints(b, ends, (uint32_t)(end - begin));
 	bool all = begin == 0 && end == v->type.rank;
 	struct value *r;
@@ -84,14 +85,15 @@ struct value *shape_slice(struct build *b, struct value *v, int begin, int end)
 	} else {
 		r = emit_(b, "Shape", v);
 		if (!all && end == begin + 1) {
-			r = emit_(b, "Gather", r, const_ints(b, &(int64_t){ begin }, 1));
+			r = emit_(b, "Gather", r, const_ints(b, &(int64_t){begin}, 1));
 		} else if (!all) {
-			r = emit_(b, "Slice", r, const_ints(b, &(int64_t){ begin }, 1),
-			          const_ints(b, &(int64_t){ end }, 1));
+			r = emit_(b, "Slice", r, const_ints(b, &(int64_t){begin}, 1),
+				  const_ints(b, &(int64_t){end}, 1));
 		}
 	}
 	if (!r->known) {
-		struct known *k = arena_alloc(b->cx->arena, sizeof(*k) + (size_t)(end - begin) * sizeof(dim));
+		struct known *k =
+			arena_alloc(b->cx->arena, sizeof(*k) + (size_t)(end - begin) * sizeof(dim));
 		k->n = (uint32_t)(end - begin);
 		memcpy(k->at, v->type.dims + begin, k->n * sizeof(dim));
 		r->known = k;
@@ -106,18 +108,18 @@ struct value *shape_of(struct build *b, struct value *v)
 
 struct value *scalar_of(struct build *b, struct value *v)
 {
-	return squeeze(b, v, &(int64_t){ 0 }, 1);
+	return squeeze(b, v, &(int64_t){0}, 1);
 }
 
 struct value *vector_of(struct build *b, struct value *v)
 {
-	return v->type.rank ? v : unsqueeze(b, v, &(int64_t){ 0 }, 1);
+	return v->type.rank ? v : unsqueeze(b, v, &(int64_t){0}, 1);
 }
 
 struct value *unsqueeze(struct build *b, struct value *v, const int64_t *axes, uint32_t n)
 {
-	int64_t shape[MAX_RANK] = { 0 };
-	bool put[MAX_RANK] = { false };
+	int64_t shape[MAX_RANK] = {0};
+	bool put[MAX_RANK] = {false};
 	uint32_t rank = v->type.rank + n, from = 0;
 
 	if (!n)
@@ -136,8 +138,8 @@ struct value *unsqueeze(struct build *b, struct value *v, const int64_t *axes, u
 
 struct value *squeeze(struct build *b, struct value *v, const int64_t *axes, uint32_t n)
 {
-	int64_t shape[MAX_RANK] = { 0 };
-	bool drop[MAX_RANK] = { false };
+	int64_t shape[MAX_RANK] = {0};
+	bool drop[MAX_RANK] = {false};
 	uint32_t rank = 0;
 
 	if (!n)
@@ -170,7 +172,7 @@ struct value *transpose(struct build *b, struct value *v, const int64_t *perm)
 
 /* If `to` is v's shape with dims of 1 added, or taken away, but not both: which axes. */
 static int ones_moved(struct ctx *cx, const dim *big, uint32_t nbig, const dim *small,
-                      uint32_t nsmall, int64_t *axes)
+		      uint32_t nsmall, int64_t *axes)
 {
 	uint32_t j = 0, n = 0;
 	int64_t k;
@@ -186,10 +188,12 @@ static int ones_moved(struct ctx *cx, const dim *big, uint32_t nbig, const dim *
 	return j == nsmall ? (int)n : -1;
 }
 
-/* A Reshape without reading shapes: constants, 0 (the same axis of v) and one -1. NULL: not possible. */
-static struct value *reshape_static(struct build *b, struct value *v, const dim *dims, uint32_t rank)
+/* A Reshape without reading shapes: constants, 0 (the same axis of v) and one -1. NULL: not
+ * possible. */
+static struct value *reshape_static(struct build *b, struct value *v, const dim *dims,
+				    uint32_t rank)
 {
-	int64_t shape[MAX_RANK] = { 0 };
+	int64_t shape[MAX_RANK] = {0};
 	int unknown = -1;
 	bool zero = false, maybe_zero = false;
 
@@ -210,8 +214,8 @@ static struct value *reshape_static(struct build *b, struct value *v, const dim 
 		}
 	}
 	if (unknown >= 0 && (zero || maybe_zero ||
-	                     !dim_eq(b->cx, dims_product(b->cx, dims, rank),
-	                             dims_product(b->cx, v->type.dims, v->type.rank))))
+			     !dim_eq(b->cx, dims_product(b->cx, dims, rank),
+				     dims_product(b->cx, v->type.dims, v->type.rank))))
 		return NULL;
 	if (zero && b->opset < 14)
 		return NULL;
@@ -220,9 +224,10 @@ static struct value *reshape_static(struct build *b, struct value *v, const dim 
 	return with_dims(emit_(b, "Reshape", v, const_ints(b, shape, rank)), dims);
 }
 
-/* At opset 13 a 0 in the shape copies a dim of v: empty results are made on a branch of their own. */
+/* At opset 13 a 0 in the shape copies a dim of v: empty results are made on a branch of their own.
+ */
 static struct value *reshape_13(struct build *b, struct value *v, struct value *shape,
-                                const dim *dims, uint32_t rank)
+				const dim *dims, uint32_t rank)
 {
 	struct block *outer = b->block;
 	struct block *branch[2];
@@ -231,16 +236,15 @@ static struct value *reshape_13(struct build *b, struct value *v, struct value *
 	for (int i = 0; i < 2; i++) {
 		branch[i] = block_new(b);
 		scope_open(b, branch[i]);
-		struct value *r = i == 0 ? const_shape(b, (enum dtype)v->type.dtype, shape, dims, rank, 0)
-		                         : with_dims(emit_(b, "Reshape", v, shape), dims);
+		struct value *r =
+			i == 0 ? const_shape(b, (enum dtype)v->type.dtype, shape, dims, rank, 0)
+			       : with_dims(emit_(b, "Reshape", v, shape), dims);
 		*vec_push(b->cx->arena, &branch[i]->results) = r;
 		scope_close(b, outer);
 	}
 	attr_block(b, "then_branch", branch[0]);
 	attr_block(b, "else_branch", branch[1]);
 	struct node *n = onnx_node(b, "If", &empty, 1, 1);
-	n->blocks = new_array(b->cx->arena, struct block *, 2);
-	memcpy(n->blocks, branch, sizeof(branch));
 	n->out[0]->type = type_of((enum dtype)v->type.dtype, rank, (dim *)dims);
 	append(b, n);
 	return n->out[0];
@@ -248,7 +252,7 @@ static struct value *reshape_13(struct build *b, struct value *v, struct value *
 
 /* Reshape to a shape that is computed; its dims as far as they are known. No -1 in it. */
 struct value *reshape_to(struct build *b, struct value *v, struct value *shape, const dim *dims,
-                         uint32_t rank)
+			 uint32_t rank)
 {
 	bool zero = false;
 
@@ -292,26 +296,32 @@ struct value *expand(struct build *b, struct value *v, const dim *dims, uint32_t
 	if (v->data && (v->data->splat || v->data->count == 1)) {
 		int64_t shape[MAX_RANK];
 		if (const_dims(b->cx, dims, rank, shape)) {
-			struct tensor *t = tensor_new(b->cx, (enum dtype)v->type.dtype, (int)rank, shape);
+			struct tensor *t =
+				tensor_new(b->cx, (enum dtype)v->type.dtype, (int)rank, shape);
 			t->data = v->data->data;
 			t->splat = true;
 			return const_tensor(b, t);
 		}
 	}
+	for (uint32_t i = 0; i < rank;
+	     i++) /* the runtime takes a constant 0 here for "no change" */
+		if (dim_le(b->cx, dims[i], 0))
+			return const_shape(b, (enum dtype)v->type.dtype, dims_vector(b, dims, rank),
+					   dims, rank, 0);
 	return with_dims(emit_(b, "Expand", v, dims_vector(b, dims, rank)), dims);
 }
 
 struct value *slice(struct build *b, struct value *v, const int64_t *axes, uint32_t n,
-                    struct value *starts, struct value *stops, struct value *steps)
+		    struct value *starts, struct value *stops, struct value *steps)
 {
 	return emit_(b, "Slice", v, starts, stops, const_ints(b, axes, n), steps);
 }
 
 struct value *slice_axis(struct build *b, struct value *v, int axis, struct value *start,
-                         struct value *stop, struct value *step)
+			 struct value *stop, struct value *step)
 {
-	return slice(b, v, &(int64_t){ axis }, 1, vector_of(b, start), vector_of(b, stop),
-	             step ? vector_of(b, step) : NULL);
+	return slice(b, v, &(int64_t){axis}, 1, vector_of(b, start), vector_of(b, stop),
+		     step ? vector_of(b, step) : NULL);
 }
 
 struct value *concat(struct build *b, int axis, struct value **in, uint32_t n)
@@ -324,19 +334,19 @@ struct value *concat(struct build *b, int axis, struct value **in, uint32_t n)
 
 /* `sizes` NULL: n parts of one size, proved to divide the axis. */
 struct value *split(struct build *b, struct value *v, int axis, struct value *sizes,
-                    struct value **out, uint32_t n)
+		    struct value **out, uint32_t n)
 {
 	if (n == 1 && !sizes)
 		return out[0] = v;
 	attr_int(b, "axis", axis);
 	if (!sizes && b->opset >= 18)
 		attr_int(b, "num_outputs", n);
-	emit_n(b, "Split", (struct value *[]){ v, sizes }, 2, out, n);
+	emit_n(b, "Split", (struct value *[]){v, sizes}, 2, out, n);
 	return out[0];
 }
 
 struct value *reduce(struct build *b, const char *op, struct value *v, const int *axes, int naxes,
-                     bool keepdims)
+		     bool keepdims)
 {
 	int64_t at[MAX_RANK];
 	bool input = b->opset >= 18 || !strcmp(op, "ReduceSum");
@@ -354,10 +364,11 @@ struct value *reduce(struct build *b, const char *op, struct value *v, const int
 }
 
 struct value *scatter_nd(struct build *b, struct value *v, struct value *at, struct value *updates,
-                         bool add)
+			 bool add)
 {
 	if (add && b->opset < 16) {
-		unsupported(b, "adding at indices that may repeat needs opset 16, this is opset %d", b->opset);
+		unsupported(b, "adding at indices that may repeat needs opset 16, this is opset %d",
+			    b->opset);
 		return v;
 	}
 	if (add)

@@ -3,12 +3,11 @@
  * head of elab_flow.c). Out: ONNX Loop and If; every result of a block is a value of that very
  * block, and stacked results have their shape even when no step was run.
  */
-#include <string.h>
-
 #include "low.h"
 #include "lower.h"
 
-/* Is v made in, or a parameter of, the block that is open? (ONNX wants no outer values as results.) */
+/* Is v made in, or a parameter of, the block that is open? (ONNX wants no outer values as results.)
+ */
 static bool own(struct build *b, const struct value *v)
 {
 	return v->id < b->cse->shared->nhome && b->cse->shared->home[v->id] == b->block && !v->data;
@@ -28,14 +27,13 @@ static void block_result(struct build *b, struct value *v, const dim *dims, bool
 	*vec_push(b->cx->arena, &b->block->results) = v;
 }
 
-/* Loop: trip count, condition, first values; `types` of the carried values, then of stacked ones. */
+/* Loop: trip count, condition, first values; `types` of the carried values, then of stacked ones.
+ */
 struct node *loop_node(struct build *b, struct block *body, struct value **in, uint32_t nin,
-                       const struct type *types, uint32_t nout)
+		       const struct type *types, uint32_t nout)
 {
 	attr_block(b, "body", body);
 	struct node *n = onnx_node(b, "Loop", in, nin, nout);
-	n->blocks = new (b->cx->arena, struct block *);
-	n->blocks[0] = body;
 	for (uint32_t i = 0; i < nout; i++)
 		n->out[i]->type = types[i];
 	append(b, n);
@@ -86,8 +84,6 @@ bool lower_if(struct build *b, struct node *n)
 	attr_block(b, "then_branch", branch[0]);
 	attr_block(b, "else_branch", branch[1]);
 	struct node *r = onnx_node(b, "If", &cond, 1, n->nout);
-	r->blocks = new_array(b->cx->arena, struct block *, 2);
-	memcpy(r->blocks, branch, sizeof(branch));
 	for (uint32_t i = 0; i < n->nout; i++) {
 		r->out[i]->type = n->out[i]->type;
 		lowered(b, n, i, r->out[i]);
@@ -110,7 +106,7 @@ static struct value *restacked(struct build *b, struct value *v, struct type t)
 		if (!dim_available(b, t.dims[i]))
 			return v;
 	struct value *tail = dims_vector(b, t.dims + 1, t.rank - 1u);
-	struct value *shape = concat(b, 0, (struct value *[]){ shape_slice(b, v, 0, 1), tail }, 2);
+	struct value *shape = concat(b, 0, (struct value *[]){shape_slice(b, v, 0, 1), tail}, 2);
 	return reshape_to(b, v, shape, t.dims, t.rank);
 }
 

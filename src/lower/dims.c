@@ -36,6 +36,12 @@ dim dims_product(struct ctx *cx, const dim *d, uint32_t n)
 	return r;
 }
 
+/* Guards compare what equations made equal. */
+static struct dim_view view(struct build *b, dim d)
+{
+	return b->cse->shared->raw_dims ? dim_view_raw(b->cx, d) : dim_view(b->cx, d);
+}
+
 /* Where sizes can be read when an atom's own source is not there yet */
 
 static uint32_t dim_hash(dim d)
@@ -78,7 +84,7 @@ void dims_record(struct build *b, struct value *v)
 		struct dim_at *at = find_at(c, d);
 		if (at->key)
 			continue;
-		*at = (struct dim_at){ .key = d, .v = v, .axis = i };
+		*at = (struct dim_at){.key = d, .v = v, .axis = i};
 		c->dims_len++;
 	}
 }
@@ -112,7 +118,7 @@ static struct value *source_of_atom(struct build *b, const struct dim_view *v)
 
 static bool available(struct build *b, dim d, int *budget)
 {
-	struct dim_view v = dim_view(b->cx, d);
+	struct dim_view v = view(b, d);
 
 	if (--*budget < 0)
 		return false;
@@ -132,6 +138,23 @@ bool dim_available(struct build *b, dim d)
 	int budget = MAX_EXPRESSION / 4;
 
 	return available(b, d, &budget);
+}
+
+/* Is every atom of d the size of an axis? Then any of the runtime's ways to compare will do. */
+static bool only_sizes(struct build *b, dim d, int *budget)
+{
+	struct dim_view v = view(b, d);
+
+	if (--*budget < 0)
+		return false;
+	if (v.form == DIM_ATOM)
+		return v.kind == SOURCE_SIZE;
+	if (v.form == DIM_CONST)
+		return v.constant <= INT32_MAX && v.constant >= INT32_MIN;
+	for (uint32_t i = 0; i < v.nterms; i++)
+		if (!only_sizes(b, v.term[i], budget))
+			return false;
+	return true;
 }
 
 /* Arithmetic on int64[1] (vec) or int64[] */
@@ -155,7 +178,7 @@ static struct value *value_at(struct build *b, struct value *s, uint32_t at, boo
 	s = cast(b, s, DT_INT64);
 	if (s->type.rank == 0)
 		return vec ? vector_of(b, s) : s;
-	struct value *i = vec ? const_ints(b, &(int64_t){ at }, 1) : const_int(b, at);
+	struct value *i = vec ? const_ints(b, &(int64_t){at}, 1) : const_int(b, at);
 	return emit_(b, "Gather", s, i);
 }
 
@@ -167,7 +190,7 @@ static struct value *eval_atom(struct build *b, dim d, const struct dim_view *v,
 		return value_at(b, s, v->at, vec);
 	if (s)
 		return size_at(b, s, v->at, vec);
-	struct dim_at *at = recorded(b, d);
+	struct dim_at *at = b->cse->shared->raw_dims ? NULL : recorded(b, d);
 	if (at)
 		return size_at(b, at->v, at->axis, vec);
 	unsupported(b, "the size '%s' cannot be computed where it is needed", dim_str(b->cx, d));
@@ -204,7 +227,7 @@ static struct value *eval_sum(struct build *b, const struct dim_view *v, bool ve
 
 /* Python's //: exact in integers, and one node where nothing can be negative. */
 static struct value *eval_floordiv(struct build *b, const struct dim_view *v, struct value *x,
-                                   struct value *y)
+				   struct value *y)
 {
 	if (!dim_ge(b->cx, v->term[0], 0) || !dim_ge(b->cx, v->term[1], 1))
 		x = emit_(b, "Sub", x, emit_(b, "Mod", x, y));
@@ -213,11 +236,12 @@ static struct value *eval_floordiv(struct build *b, const struct dim_view *v, st
 
 static struct value *eval(struct build *b, dim d, bool vec, int *budget)
 {
-	struct dim_view v = dim_view(b->cx, d);
+	struct dim_view v = view(b, d);
 
 	if (--*budget < 0) {
 		if (*budget == -1)
-			unsupported(b, "the size '%s' is too long an expression", dim_str(b->cx, d));
+			unsupported(b, "the size '%s' is too long an expression",
+				    dim_str(b->cx, d));
 		return number(b, 0, vec);
 	}
 	if (v.form == DIM_CONST)
@@ -229,14 +253,19 @@ static struct value *eval(struct build *b, dim d, bool vec, int *budget)
 	struct value *r = eval(b, v.term[0], vec, budget);
 	for (uint32_t i = 1; i < v.nterms; i++) {
 		struct value *x = eval(b, v.term[i], vec, budget);
-		if (v.form == DIM_FLOORDIV)
+		int left = 32;
+		if (v.form == DIM_FLOORDIV) {
 			r = eval_floordiv(b, &v, r, x);
-		else
-			r = emit_(b, v.form == DIM_MAX   ? "Max"
-			             : v.form == DIM_MIN ? "Min"
-			             : v.form == DIM_MOD ? "Mod"
-			                                 : "Mul",
-			          r, x);
+			continue;
+		}
+		b->cse->shared->small_ints = only_sizes(b, d, &left);
+		r = emit_(b,
+			  v.form == DIM_MAX   ? "Max"
+			  : v.form == DIM_MIN ? "Min"
+			  : v.form == DIM_MOD ? "Mod"
+					      : "Mul",
+			  r, x);
+		b->cse->shared->small_ints = false;
 	}
 	return r;
 }
@@ -257,11 +286,13 @@ static struct value *eval_top(struct build *b, dim d, bool vec)
 	int budget = MAX_EXPRESSION;
 	int64_t k;
 	struct dim_at *at = NULL;
+	bool raw = b->cse->shared->raw_dims;
 
-	if (!dim_is_const(b->cx, d, &k) && !dim_available(b, d))
+	if (!raw && !dim_is_const(b->cx, d, &k) && !dim_available(b, d))
 		at = recorded(b, d);
 	struct value *r = at ? size_at(b, at->v, at->axis, vec) : eval(b, d, vec, &budget);
-	know(b, r, &d, 1);
+	if (!raw)
+		know(b, r, &d, 1);
 	return r;
 }
 
@@ -277,9 +308,9 @@ struct value *dim_vector(struct build *b, dim d)
 
 /* How many of d[0..n) are, in order, the sizes of one value's axes from that of d[0] on. */
 static uint32_t run_of_axes(struct build *b, const dim *d, uint32_t n, struct value **from,
-                            uint32_t *axis)
+			    uint32_t *axis)
 {
-	struct dim_view v = dim_view(b->cx, d[0]);
+	struct dim_view v = view(b, d[0]);
 	uint32_t k = 1;
 
 	if (v.form != DIM_ATOM || v.kind != SOURCE_SIZE)

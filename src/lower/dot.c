@@ -51,7 +51,7 @@ static struct value *scaled_old(struct build *b, struct value *z, struct value *
 }
 
 static struct value *update(struct build *b, struct value *z, struct value *alpha, struct value *xy,
-                            struct value *beta)
+			    struct value *beta)
 {
 	struct value *old = scaled_old(b, z, beta);
 	struct value *product = scaled(b, xy, alpha);
@@ -63,7 +63,8 @@ static bool fits_gemm(struct value *v, float *f)
 {
 	double k;
 
-	if (!is_float((enum dtype)v->type.dtype) || v->type.dtype == DT_FLOAT16 || !const_number(v, &k))
+	if (!is_float((enum dtype)v->type.dtype) || v->type.dtype == DT_FLOAT16 ||
+	    !const_number(v, &k))
 		return false;
 	*f = (float)k;
 	return *f == k;
@@ -97,8 +98,8 @@ bool lower_gemv(struct build *b, struct node *n)
 
 bool lower_ger(struct build *b, struct node *n)
 {
-	struct value *x = unsqueeze(b, low(b, n->in[2]), &(int64_t){ 1 }, 1);
-	struct value *xy = emit_(b, "Mul", x, unsqueeze(b, low(b, n->in[3]), &(int64_t){ 0 }, 1));
+	struct value *x = unsqueeze(b, low(b, n->in[2]), &(int64_t){1}, 1);
+	struct value *xy = emit_(b, "Mul", x, unsqueeze(b, low(b, n->in[3]), &(int64_t){0}, 1));
 
 	xy = scaled(b, xy, low(b, n->in[1]));
 	lowered(b, n, 0, emit_(b, "Add", low(b, n->in[0]), xy));

@@ -1,6 +1,6 @@
 /*
- * elemwise.c: elementwise ops that are no one ONNX node. In: a typed node whose inputs are cast as its
- * row says. Out: ONNX values. (Most elementwise ops are expressions in ops.def or fns in lib/.)
+ * elemwise.c: elementwise ops that are no one ONNX node. In: a typed node whose inputs are cast as
+ * its row says. Out: ONNX values. (Most elementwise ops are expressions in ops.def or fns in lib/.)
  */
 #include "low.h"
 #include "lower.h"

@@ -1,7 +1,7 @@
 /*
- * incsubtensor.c: writing by index: SetSubtensor, IncSubtensor and their Advanced forms. In: x, y and
- * indices. Out: x with y put or added there: Where for a mask and one value, Concat around a slice,
- * else ScatterND on x with its indexed axes in front. With duplicates the last set wins and
+ * incsubtensor.c: writing by index: SetSubtensor, IncSubtensor and their Advanced forms. In: x, y
+ * and indices. Out: x with y put or added there: Where for a mask and one value, Concat around a
+ * slice, else ScatterND on x with its indexed axes in front. With duplicates the last set wins and
  * increments add up, as ScatterND does; where it cannot add, x is read, added to and put back.
  */
 #include <string.h>
@@ -64,7 +64,8 @@ static struct value *replace_all(struct build *b, struct update *u)
 	return stretched(b, with_rank(b, u->y, t.rank), t.dims);
 }
 
-/* x[mask] with a y that is the same for all elements of the mask's axes: one Where. NULL: it is not. */
+/* x[mask] with a y that is the same for all elements of the mask's axes: one Where. NULL: it is
+ * not. */
 static struct value *by_mask(struct build *b, struct node *n, struct update *u)
 {
 	const struct cv *list = prop(b->cx, n, "idx_list");
@@ -81,14 +82,15 @@ static struct value *by_mask(struct build *b, struct node *n, struct update *u)
 		if (!dim_eq(b->cx, mask->type.dims[i], xt.dims[i]))
 			return NULL;
 	while (y->type.rank > rest && is_const(b, y->type.dims[0], 1))
-		y = squeeze(b, y, &(int64_t){ 0 }, 1);
+		y = squeeze(b, y, &(int64_t){0}, 1);
 	if (y->type.rank > rest)
 		return NULL;
 	for (uint32_t i = 0; i < rest; i++)
 		axes[i] = mask->type.rank + i;
 	if (u->add)
 		y = emit_(b, "Add", u->x, y);
-	return with_dims(emit_(b, "Where", unsqueeze(b, low(b, mask), axes, rest), y, u->x), xt.dims);
+	return with_dims(emit_(b, "Where", unsqueeze(b, low(b, mask), axes, rest), y, u->x),
+			 xt.dims);
 }
 
 /* A place between elements: 0 is before the first, `end` after the last. Negative: from the end. */
@@ -98,7 +100,8 @@ struct cut {
 };
 
 /* Where a slice's bound cuts, if that is sure to be inside of the axis. */
-static bool cut_at(struct build *b, struct value *bound, struct cut otherwise, dim size, struct cut *cut)
+static bool cut_at(struct build *b, struct value *bound, struct cut otherwise, dim size,
+		   struct cut *cut)
 {
 	int64_t k, n;
 
@@ -115,10 +118,10 @@ static bool cut_at(struct build *b, struct value *bound, struct cut otherwise, d
 	if (dim_is_const(b->cx, size, &n)) {
 		k = k < 0 ? k + n : k;
 		k = k < 0 ? 0 : k > n ? n : k;
-		*cut = (struct cut){ k, k == n };
+		*cut = (struct cut){k, k == n};
 		return true;
 	}
-	*cut = (struct cut){ k, false };
+	*cut = (struct cut){k, false};
 	return dim_ge(b->cx, size, k < 0 ? -k : k);
 }
 
@@ -131,14 +134,15 @@ static dim cut_dim(struct build *b, struct cut c, dim size)
 }
 
 static struct value *part_of(struct build *b, struct value *x, uint32_t axis, struct cut from,
-                             struct cut to)
+			     struct cut to)
 {
 	struct value *stop = const_int(b, to.end ? INT64_MAX : to.at);
 
 	return slice_axis(b, x, (int)axis, const_int(b, from.at), stop, NULL);
 }
 
-/* One slice of step 1, or one constant index, on one axis: what is before it, y, what is after it. */
+/* One slice of step 1, or one constant index, on one axis: what is before it, y, what is after it.
+ */
 static struct value *by_concat(struct build *b, struct update *u, uint32_t axis)
 {
 	struct index *ix = &u->ix[axis];
@@ -153,16 +157,16 @@ static struct value *by_concat(struct build *b, struct update *u, uint32_t axis)
 		if (ix->v[0]->type.rank || !const_int_at(b, ix->v[0], 0, &k))
 			return NULL;
 		struct value *next = k == -1 ? NULL : const_int(b, k + 1);
-		if (!cut_at(b, ix->v[0], (struct cut){ 0, false }, size, &lo) || lo.end ||
-		    !cut_at(b, next, (struct cut){ 0, true }, size, &hi) ||
+		if (!cut_at(b, ix->v[0], (struct cut){0, false}, size, &lo) || lo.end ||
+		    !cut_at(b, next, (struct cut){0, true}, size, &hi) ||
 		    !dim_ge(b->cx, size, k < 0 ? -k : k + 1))
 			return NULL;
 		int from_end = (int)t.rank - 1 - (int)axis; /* y has no such axis */
 		if ((int)y->type.rank >= from_end)
-			y = unsqueeze(b, y, &(int64_t){ (int)y->type.rank - from_end }, 1);
+			y = unsqueeze(b, y, &(int64_t){(int)y->type.rank - from_end}, 1);
 	} else if ((ix->v[2] && !(const_int_at(b, ix->v[2], 0, &k) && k == 1)) ||
-	           !cut_at(b, ix->v[0], (struct cut){ 0, false }, size, &lo) ||
-	           !cut_at(b, ix->v[1], (struct cut){ 0, true }, size, &hi)) {
+		   !cut_at(b, ix->v[0], (struct cut){0, false}, size, &lo) ||
+		   !cut_at(b, ix->v[1], (struct cut){0, true}, size, &hi)) {
 		return NULL;
 	}
 	memcpy(to, t.dims, t.rank * sizeof(dim));
@@ -174,26 +178,27 @@ static struct value *by_concat(struct build *b, struct update *u, uint32_t axis)
 	else
 		y = stretched(b, with_rank(b, y, t.rank), to);
 	if (lo.at || lo.end)
-		part[n++] = part_of(b, u->x, axis, (struct cut){ 0, false }, lo);
+		part[n++] = part_of(b, u->x, axis, (struct cut){0, false}, lo);
 	part[n++] = y;
 	if (!hi.end)
-		part[n++] = part_of(b, u->x, axis, hi, (struct cut){ 0, true });
+		part[n++] = part_of(b, u->x, axis, hi, (struct cut){0, true});
 	return with_dims(concat(b, (int)axis, part, n), t.dims);
 }
 
 /* The indices that a slice takes: constants, or the slice of 0, 1, 2, ... */
 static struct value *slice_indices(struct build *b, struct index *ix, dim size)
 {
-	int64_t at[MAX_CONSTANT_INDEX], v[3] = { 0, INT64_MAX, 1 }, n = INT64_MAX;
+	int64_t at[MAX_CONSTANT_INDEX], v[3] = {0, INT64_MAX, 1}, n = INT64_MAX;
 	struct index one[MAX_RANK];
 	bool fixed = true;
 
 	for (int i = 0; i < 3; i++)
 		fixed &= !ix->v[i] || const_int_at(b, ix->v[i], 0, &v[i]);
 	bool inside = fixed && v[0] >= 0 && v[1] >= 0 && v[2] > 0 && v[1] != INT64_MAX &&
-	              dim_ge(b->cx, size, v[1]);
+		      dim_ge(b->cx, size, v[1]);
 	if (inside || (fixed && v[2] > 0 && dim_is_const(b->cx, size, &n))) {
-		int64_t len = 0, start = v[0] < 0 ? v[0] + n : v[0], stop = v[1] < 0 ? v[1] + n : v[1];
+		int64_t len = 0, start = v[0] < 0 ? v[0] + n : v[0],
+			stop = v[1] < 0 ? v[1] + n : v[1];
 		start = start < 0 ? 0 : start;
 		stop = stop > n ? n : stop;
 		for (int64_t i = start; i < stop && len <= MAX_CONSTANT_INDEX; i += v[2])
@@ -220,7 +225,8 @@ static void arrange(struct update *u, struct layout *l, const uint32_t *axes, bo
 {
 	uint32_t k = 0, first = l->arrays ? axes[0] : 0, ny = 0, at[MAX_RANK];
 
-	/* where each axis that is not an array's stands in y: before the arrays' axes or after them */
+	/* where each axis that is not an array's stands in y: before the arrays' axes or after them
+	 */
 	for (uint32_t i = 0, j = 0; i < u->rank; i++)
 		if (u->ix[i].kind != IX_ARRAY) {
 			at[i] = adjacent && i < first ? j : l->brank + j;
@@ -263,7 +269,7 @@ static struct value *tuples(struct build *b, struct update *u, struct layout *l,
 static struct value *by_scatter(struct build *b, struct update *u)
 {
 	struct value *v[MAX_RANK];
-	struct layout l = { .slices = 0 };
+	struct layout l = {.slices = 0};
 	uint32_t axes[MAX_RANK], rank;
 	bool adjacent, unique = true;
 	dim to[MAX_RANK];
@@ -283,7 +289,10 @@ static struct value *by_scatter(struct build *b, struct update *u)
 	}
 	for (uint32_t i = 0; i < rank; i++)
 		to[i] = i < l.brank + l.slices ? at->type.dims[i]
-		                               : x->type.dims[l.arrays + i - l.brank];
+					       : x->type.dims[l.arrays + i - l.brank];
+	for (uint32_t i = 0; i < rank; i++)
+		if (is_const(b, to[i], 0)) /* nothing is put */
+			return u->x;
 	bool half = u->add && u->x->type.dtype == DT_FLOAT16;
 	if (u->add && (u->once || (b->opset < 16 && unique))) {
 		y = emit_(b, "Add", emit_(b, "GatherND", x, at), y);
@@ -300,7 +309,7 @@ static struct value *by_scatter(struct build *b, struct update *u)
 
 static bool lower_update(struct build *b, struct node *n, bool add, bool advanced)
 {
-	struct update u = { .x = low(b, n->in[0]), .add = add };
+	struct update u = {.x = low(b, n->in[0]), .add = add};
 	uint32_t used = 0, axis = 0;
 	struct value *r;
 

@@ -18,6 +18,6 @@ struct value *int_vector(struct build *b, struct value **v, uint32_t n);
 struct value *apply_slices(struct build *b, struct value *x, const struct index *ix);
 struct value *index_tuples(struct build *b, struct value **v, uint32_t n, uint32_t rank);
 uint32_t index_arrays(const struct index *ix, uint32_t rank, struct value **v, uint32_t *axes,
-                      uint32_t *brank, bool *adjacent);
+		      uint32_t *brank, bool *adjacent);
 
 #endif

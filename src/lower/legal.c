@@ -40,8 +40,47 @@ static struct value *bitshift_16(struct build *b, struct node *n)
 	return cast(b, emit_(b, "BitShift", x, y), DT_UINT16);
 }
 
+/* The vector code for int64 is wrong (see is_exact()), the comparisons are right. */
+static struct value *extreme(struct build *b, struct node *n, const char *less)
+{
+	struct value *r = n->in[0];
+
+	for (uint32_t i = 1; i < n->nin; i++)
+		r = emit_(b, "Where", emit_(b, less, n->in[i], r), n->in[i], r);
+	return r;
+}
+
+static struct value *max_int64(struct build *b, struct node *n)
+{
+	return extreme(b, n, "Greater");
+}
+
+static struct value *min_int64(struct build *b, struct node *n)
+{
+	return extreme(b, n, "Less");
+}
+
+static struct value *clip_int64(struct build *b, struct node *n)
+{
+	struct value *r = n->in[0];
+
+	if (n->nin > 1 && n->in[1])
+		r = emit_(b, "Where", emit_(b, "Less", r, n->in[1]), n->in[1], r);
+	if (n->nin > 2 && n->in[2])
+		r = emit_(b, "Where", emit_(b, "Greater", r, n->in[2]), n->in[2], r);
+	return r;
+}
+
+static struct value *sign_int64(struct build *b, struct node *n)
+{
+	struct value *zero = const_int(b, 0);
+	struct value *above = cast(b, emit_(b, "Greater", n->in[0], zero), DT_INT64);
+
+	return emit_(b, "Where", emit_(b, "Less", n->in[0], zero), const_int(b, -1), above);
+}
+
 static const struct legal rows[] = {
-#define LEGAL(op_, dtypes_, ...) { .op = op_, .dtypes = dtypes_, __VA_ARGS__ },
+#define LEGAL(op_, dtypes_, ...) {.op = op_, .dtypes = dtypes_, __VA_ARGS__},
 #include "legal.def"
 };
 
@@ -86,7 +125,7 @@ static void copy_attrs(struct build *b, const struct node *n)
 }
 
 static void legal_via(struct build *b, const struct legal *row, struct node *n, const char *key,
-                      struct value **out)
+		      struct value **out)
 {
 	struct value **in = new_array(b->cx->arena, struct value *, n->nin);
 	struct value **r = new_array(b->cx->arena, struct value *, n->nout);
@@ -128,12 +167,14 @@ static const char *target_name(enum ptgc_target t)
 static bool illegal(struct build *b, struct node *n, enum dtype t)
 {
 	unsupported(b, "ONNX %s is not there for %s at opset %d in %s", n->onnx->name,
-	            t ? dtypes[t].name : "these types", b->opset, target_name(b->target));
+		    t ? dtypes[t].name : "these types", b->opset, target_name(b->target));
 	return false;
 }
 
 bool legalise(struct build *b, struct node *n, struct value **out)
 {
+	/* float32 holds every float16: computed there, rounded once */
+	static const struct legal half = {.via = DT_FLOAT32};
 	uint32_t at;
 	const char *key = key_type(n, &at);
 	enum dtype t = key ? (enum dtype)n->in[at]->type.dtype : DT_NONE;
@@ -142,6 +183,8 @@ bool legalise(struct build *b, struct node *n, struct value **out)
 	for (size_t i = 0; i < countof(rows) && key && !n->onnx->domain[0]; i++)
 		if (!strcmp(rows[i].op, n->onnx->name) && rows[i].dtypes & 1u << t)
 			row = &rows[i];
+	if (!row && t == DT_FLOAT16)
+		row = &half;
 	if (!row)
 		return illegal(b, n, t);
 	if (row->lower) {

@@ -32,7 +32,9 @@ struct shared {
 	const struct node *at; /* the node of the user that is being lowered; NULL: none */
 	uint32_t expanding;    /* depth of bodies being expanded: places are the user's node */
 	bool failed;           /* an error was reported for `at` */
-	uint32_t equations;    /* those made before lowering */
+	struct guards *guards;
+	bool small_ints; /* int64 values are sizes in memory or the like, below 2^31 */
+	bool raw_dims;   /* dims are computed as they were written, for guards */
 };
 
 /* build.c */
@@ -45,9 +47,9 @@ struct block *block_new(struct build *b);
 /* Appends a node that was made by hand (blocks); nothing is checked but that it has results. */
 void append(struct build *b, struct node *n);
 struct node *onnx_node(struct build *b, const char *op, struct value **in, uint32_t nin,
-                       uint32_t nout);
+		       uint32_t nout);
 struct node *raw_node(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
-                      uint32_t nout);
+		      uint32_t nout);
 /* "cannot be lowered": one message for a node of the user */
 void unsupported(struct build *b, const char *fmt, ...) PRINTF(2, 3);
 void raises(struct build *b, const char *fmt, ...) PRINTF(2, 3);
@@ -56,44 +58,50 @@ struct value *dummy(struct build *b, struct type t);
 /* a raw node of the user's */
 void emit_like(struct build *b, const struct node *like, struct value **in, struct value **out);
 struct value *identity(struct build *b, struct value *v);
-struct value *shape_slice(struct build *b, struct value *v, int begin, int end); /* int64[end-begin] */
+struct value *shape_slice(struct build *b, struct value *v, int begin,
+			  int end); /* int64[end-begin] */
 struct value *const_tensor(struct build *b, const struct tensor *t);
 struct value *scalar_of(struct build *b, struct value *v); /* int64[1] -> int64[] */
 struct value *vector_of(struct build *b, struct value *v); /* int64[] -> int64[1] */
 struct value *reshape_to(struct build *b, struct value *v, struct value *shape, const dim *dims,
-                         uint32_t rank);
+			 uint32_t rank);
 struct value *slice(struct build *b, struct value *v, const int64_t *axes, uint32_t n,
-                    struct value *starts, struct value *stops, struct value *steps);
+		    struct value *starts, struct value *stops, struct value *steps);
 struct value *scatter_nd(struct build *b, struct value *v, struct value *at, struct value *updates,
-                         bool add);
+			 bool add);
 struct value *split(struct build *b, struct value *v, int axis, struct value *sizes,
-                    struct value **out, uint32_t n);
+		    struct value **out, uint32_t n);
 struct value *const_shape(struct build *b, enum dtype t, struct value *shape, const dim *dims,
-                          uint32_t rank, int64_t v);
+			  uint32_t rank, int64_t v);
 bool const_int_at(struct build *b, struct value *v, uint32_t i, int64_t *out);
-dim known_at(struct build *b, struct value *v, uint32_t i); /* of an integer value; DIM_NONE: unknown */
+dim known_at(struct build *b, struct value *v,
+	     uint32_t i); /* of an integer value; DIM_NONE: unknown */
 struct value *with_dims(struct value *v, const dim *dims);
 /* dims.c */
 bool dim_available(struct build *b, dim d);
 void dims_record(struct build *b, struct value *v);
 bool same_dims(struct ctx *cx, struct type a, struct type b);
 dim dims_product(struct ctx *cx, const dim *d, uint32_t n);
-void guards(struct build *b, struct graph *g);
+/* guard.c */
+void guards_init(struct build *b);
+void guards_inputs(struct build *b, struct graph *from);
+struct value *guards_at(struct build *b, struct span span, struct value *v);
+struct value *guards_rest(struct build *b, struct value *v);
 /* legal.c */
 bool legalise(struct build *b, struct node *n, struct value **out);
 /* lower.c */
 void name_value(struct build *b, struct value *v, struct sym *name); /* unless either has one */
 struct value *typed_cast(struct build *b, struct value *v, enum dtype t);
 bool call_fn(struct build *b, struct fn *f, const struct op *op, struct cv *props,
-             struct value **in, uint32_t nin, struct value **out, uint32_t nout);
+	     struct value **in, uint32_t nin, struct value **out, uint32_t nout);
 
 /* control.c */
 struct node *loop_node(struct build *b, struct block *body, struct value **in, uint32_t nin,
-                       const struct type *types, uint32_t nout);
+		       const struct type *types, uint32_t nout);
 
 static inline struct type type_of(enum dtype t, uint32_t rank, dim *dims)
 {
-	return (struct type){ .dtype = (uint8_t)t, .rank = (uint8_t)rank, .dims = dims };
+	return (struct type){.dtype = (uint8_t)t, .rank = (uint8_t)rank, .dims = dims};
 }
 
 #endif

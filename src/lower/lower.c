@@ -1,9 +1,9 @@
 /*
- * lower.c: the driver. In: the graph of PyTensor-level nodes, typed. Out: a new graph of ONNX nodes;
- * every graph input and output has the user's name. A node's body is run: one ONNX node, an
- * expression or library fn that is expanded and lowered in turn, or C. Integers that inference knows
- * are not computed again.
- * Must hold afterwards: each result has the dtype and rank that inference gave (bug() where not).
+ * lower.c: the driver. In: the graph of PyTensor-level nodes, typed. Out: a new graph of ONNX
+ * nodes; every graph input and output has the user's name. A node's body is run: one ONNX node, an
+ * expression or library fn that is expanded and lowered in turn, or C. Integers that inference
+ * knows are not computed again. Must hold afterwards: each result has the dtype and rank that
+ * inference gave (bug() where not).
  */
 #include <string.h>
 
@@ -31,12 +31,12 @@ static void fail(struct build *b, enum diag_code code, const char *fmt, va_list 
 		error(b->cx, b->span, code, "%s", text);
 		return;
 	}
-	struct strbuf types = { .arena = b->cx->arena };
+	struct strbuf types = {.arena = b->cx->arena};
 	sb_str(&types, "");
 	for (uint32_t i = 0; i < s->at->nin && i < 6; i++)
 		if (s->at->in[i])
 			sb_printf(&types, "%s%s", types.len ? ", " : "",
-			          type_str(b->cx, s->at->in[i]->type));
+				  type_str(b->cx, s->at->in[i]->type));
 	if (s->at->nin > 6)
 		sb_str(&types, ", ...");
 	error(b->cx, s->at->span, code, "%s(%s): %s", op_label(b->cx, s->at), types.s, text);
@@ -121,7 +121,7 @@ struct value *low(struct build *b, struct value *v)
 	}
 	if (v->known && v->type.rank <= 1) {
 		struct value *r = v->type.rank ? dims_vector(b, v->known->at, v->known->n)
-		                               : dim_value(b, v->known->at[0]);
+					       : dim_value(b, v->known->at[0]);
 		return cast(b, r, (enum dtype)v->type.dtype);
 	}
 	bug("a value of type %s is used before it is lowered", type_str(b->cx, v->type));
@@ -182,7 +182,7 @@ static bool known_result(struct build *b, struct node *n)
 /* Bodies */
 
 bool call_fn(struct build *b, struct fn *f, const struct op *op, struct cv *props,
-             struct value **in, uint32_t nin, struct value **out, uint32_t nout)
+	     struct value **in, uint32_t nin, struct value **out, uint32_t nout)
 {
 	struct block *body = block_new(b);
 	struct value **r = new_array(b->cx->arena, struct value *, nout);
@@ -214,8 +214,8 @@ static const char *one_node(struct fn *f)
 	struct anode *call = a + s->value.len - 1;
 	if (call->kind == A_NAME && f->nparams == 1 && call->u.sym == f->params[0].name)
 		return "";
-	if (call->kind != A_CALL || call->nprops || call->n != f->nparams || call->size != call->n + 1 ||
-	    strncmp(call->u.sym->s, "onnx.", 5))
+	if (call->kind != A_CALL || call->nprops || call->n != f->nparams ||
+	    call->size != call->n + 1 || strncmp(call->u.sym->s, "onnx.", 5))
 		return NULL;
 	for (uint32_t i = 0; i < call->n; i++)
 		if (a[i].kind != A_NAME || a[i].u.sym != f->params[i].name)
@@ -250,7 +250,7 @@ static bool folds(struct build *b, const struct op *op)
 
 static bool lower_fast(struct build *b, struct node *n, const char *onnx)
 {
-	struct value *in[8] = { low(b, n->in[0]) };
+	struct value *in[8] = {low(b, n->in[0])};
 
 	if (!*onnx || (n->nin == 1 && folds(b, n->op))) {
 		lowered(b, n, 0, in[0]);
@@ -278,7 +278,8 @@ static bool lower_fn_body(struct build *b, struct node *n)
 	if (folds(b, n->op)) {
 		out[0] = low(b, n->in[0]);
 		for (uint32_t i = 1; i < n->nin; i++)
-			if (!call_fn(b, f, n->op, n->props, (struct value *[]){ out[0], n->in[i] }, 2, out, 1))
+			if (!call_fn(b, f, n->op, n->props, (struct value *[]){out[0], n->in[i]}, 2,
+				     out, 1))
 				return false;
 	} else if (!call_fn(b, f, n->op, n->props, n->in, n->nin, out, n->nout)) {
 		return false;
@@ -336,6 +337,8 @@ static void finish(struct build *b, struct node *n)
 		if (v->type.dtype != t->type.dtype || v->type.rank != t->type.rank)
 			bug("%s: result %u should be %s but is %s", n->op->name, i,
 			    type_str(b->cx, t->type), type_str(b->cx, v->type));
+		if (i == 0 && !s->expanding)
+			v = t->low = guards_at(b, n->span, v);
 		if (v->def && !v->name && !s->expanding) {
 			with_dims(v, t->type.dims);
 			v->span = t->span;
@@ -428,6 +431,8 @@ static void lower_results(struct build *b, struct graph *from, struct graph *to)
 		struct sym *name = result_name(from, i);
 		b->span = t->span;
 		struct value *v = low(b, t);
+		if (i == 0)
+			v = guards_rest(b, v);
 		if (v->name != name && (!v->def || is_result(to, v) || v->data))
 			v = identity(b, v);
 		else if (is_result(to, v))
@@ -449,9 +454,29 @@ static void lower_states(struct build *b, struct graph *from, struct graph *to)
 	}
 }
 
+/* `low` is ours: later passes use it for their own ends. Blocks nest as the user's loops and ifs
+ * do. */
+static void forget(struct block *k)
+{
+	for (uint32_t i = 0; i < k->params.len; i++)
+		k->params.at[i]->low = NULL;
+	for (struct node *n = k->first; n; n = n->next) {
+		for (uint32_t i = 0; i < n->nin; i++)
+			if (n->in[i])
+				n->in[i]->low = NULL;
+		for (uint32_t i = 0; i < n->nout; i++)
+			n->out[i]->low = NULL;
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				forget(n->attrs[i].u.block);
+	}
+	for (uint32_t i = 0; i < k->results.len; i++)
+		k->results.at[i]->low = NULL;
+}
+
 struct graph *lower(struct ctx *cx, struct graph *g)
 {
-	struct build b = { .cx = cx, .opset = cx->opt.opset, .target = cx->opt.target };
+	struct build b = {.cx = cx, .opset = cx->opt.opset, .target = cx->opt.target};
 	struct graph *to = new (cx->arena, struct graph);
 	uint32_t before = cx->errors;
 
@@ -460,14 +485,17 @@ struct graph *lower(struct ctx *cx, struct graph *g)
 	to->block = block_new(&b);
 	scope_open(&b, to->block);
 	b.cse->shared = new (cx->arena, struct shared);
-	b.cse->shared->equations = dim_equations(cx, &(const struct equation *){ NULL });
+	guards_init(&b);
 	for (uint32_t i = 0; i < g->block->results.len; i++)
 		take_name(&b, result_name(g, i));
 	lower_params(&b, g, to);
+	guards_inputs(&b, g);
 	lower_block(&b, g->block);
 	lower_results(&b, g, to);
 	lower_states(&b, g, to);
-	if (cx->opt.check_dims && b.target != PTGC_ONNX)
-		guards(&b, to);
+	forget(to->block);
+	for (uint32_t i = 0; i < to->states.len; i++)
+		if (to->states.at[i].init)
+			to->states.at[i].init->low = NULL;
 	return cx->errors > before ? NULL : to;
 }

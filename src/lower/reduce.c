@@ -1,9 +1,9 @@
 /*
- * reduce.c: Sum, Prod, Mean, Max, Min, All, Any, Argmax, Softmax, LogSoftmax. In: a typed node. Out:
- * ONNX values with PyTensor's answers, which ONNX Runtime's reductions do not give by themselves:
- * it adds integers in float64, drops NaN in ReduceMax, and has its own values for empty axes.
+ * reduce.c: Sum, Prod, Mean, Max, Min, All, Any, Argmax, Softmax, LogSoftmax. In: a typed node.
+ * Out: ONNX values with PyTensor's answers, which ONNX Runtime's reductions do not give by
+ * themselves: it adds integers in float64, drops NaN in ReduceMax, and has its own values for empty
+ * axes.
  */
-#include <math.h>
 #include <string.h>
 
 #include "low.h"
@@ -13,8 +13,8 @@ struct reduction {
 	struct value *x;
 	int axes[MAX_RANK], naxes; /* sorted */
 	enum dtype out, acc;
-	struct type type;          /* of the result */
-	bool maybe_empty;          /* a reduced axis may have length 0 */
+	struct type type; /* of the result */
+	bool maybe_empty; /* a reduced axis may have length 0 */
 };
 
 /* The reduced axes of x, in order, as one last axis. */
@@ -114,7 +114,7 @@ static struct value *prod_wrapping(struct build *b, struct reduction *r, enum dt
 	*vec_push(b->cx->arena, &body->results) = identity(b, go);
 	*vec_push(b->cx->arena, &body->results) = emit_(b, "Mul", old, with_dims(item, acc.dims));
 	scope_close(b, outer);
-	return loop_node(b, body, (struct value *[]){ count, NULL, first }, 3, &acc, 1)->out[0];
+	return loop_node(b, body, (struct value *[]){count, NULL, first}, 3, &acc, 1)->out[0];
 }
 
 static struct value *all_of(struct build *b, struct reduction *r)
@@ -162,32 +162,44 @@ static struct value *lower_mean(struct build *b, struct reduction *r)
 	return emit_(b, "Div", sum, cast(b, dim_value(b, count), acc));
 }
 
-/* ReduceMax drops a NaN, ArgMax finds it: the maximum is what stands at ArgMax. */
-static struct value *at_argmax(struct build *b, struct reduction *r, const char *arg)
+/*
+ * ReduceMax and ReduceMin drop a NaN, and so does ArgMax where it has more than one run; a sum of
+ * absolute values is NaN exactly when one of them is.
+ */
+static struct value *has_nan(struct build *b, struct reduction *r, struct value **nan)
 {
-	int axis = r->axes[0];
-	struct value *x = r->x;
-
-	if (r->naxes == x->type.rank) {
-		x = merged_last(b, r);
-		attr_int(b, "axis", 0);
-		attr_int(b, "keepdims", 0);
-		return emit_(b, "Gather", x, emit_(b, arg, x));
-	}
-	attr_int(b, "axis", axis);
-	struct value *at = emit_(b, arg, x);
-	attr_int(b, "axis", axis);
-	return squeeze(b, emit_(b, "GatherElements", x, at), &(int64_t){ axis }, 1);
+	*nan = reduce(b, "ReduceL1", r->x, r->axes, r->naxes, false);
+	return emit_(b, "IsNaN", *nan);
 }
 
 static struct value *with_nan(struct build *b, struct reduction *r, const char *op)
 {
-	enum dtype t = (enum dtype)r->x->type.dtype;
-	struct value *nan = cast(b, emit_(b, "IsNaN", r->x), DT_INT32);
-	struct value *x = reduce(b, op, r->x, r->axes, r->naxes, false);
+	struct value *nan, *any = has_nan(b, r, &nan);
 
-	nan = reduce(b, "ReduceSum", nan, r->axes, r->naxes, false);
-	return emit_(b, "Where", cast(b, nan, DT_BOOL), const_of(b, t, NAN), x);
+	return emit_(b, "Where", any, nan, reduce(b, op, r->x, r->axes, r->naxes, false));
+}
+
+static struct value *argmax(struct build *b, struct value *x, int axis)
+{
+	attr_int(b, "axis", axis);
+	attr_int(b, "keepdims", 0);
+	return emit_(b, "ArgMax", x);
+}
+
+/* int64 and uint64: ArgMax compares them rightly, ReduceMax does not. */
+static struct value *at_argmax(struct build *b, struct reduction *r, const char *arg)
+{
+	struct value *x = r->naxes == 1 ? r->x : merged_last(b, r);
+	int axis = r->naxes == 1 ? r->axes[0] : x->type.rank - 1;
+
+	if (x->type.rank == 1)
+		attr_int(b, "keepdims", 0);
+	attr_int(b, "axis", axis);
+	struct value *at = emit_(b, arg, x);
+	if (x->type.rank == 1)
+		return emit_(b, "Gather", x, at);
+	attr_int(b, "axis", axis);
+	return squeeze(b, emit_(b, "GatherElements", x, at), &(int64_t){axis}, 1);
 }
 
 static struct value *lower_extreme(struct build *b, struct node *n, struct reduction *r, bool max)
@@ -200,11 +212,11 @@ static struct value *lower_extreme(struct build *b, struct node *n, struct reduc
 		raises(b, "an axis of length 0 has no %s", max ? "maximum" : "minimum");
 		return r->x;
 	}
+	if (dtypes[r->x->type.dtype].size == 8 && is_int((enum dtype)r->x->type.dtype))
+		return at_argmax(b, r, max ? "ArgMax" : "ArgMin");
 	if (is_discrete((enum dtype)r->x->type.dtype))
 		return reduce(b, op, r->x, r->axes, r->naxes, false);
-	if (initial || (r->naxes > 1 && r->naxes < r->x->type.rank))
-		return with_nan(b, r, op);
-	return at_argmax(b, r, max ? "ArgMax" : "ArgMin");
+	return with_nan(b, r, op);
 }
 
 static enum dtype accumulator(struct build *b, struct node *n, enum dtype out)
@@ -283,9 +295,15 @@ bool lower_argmax(struct build *b, struct node *n)
 		x = merged_last(b, &r);
 		axis = x->type.rank - 1;
 	}
-	attr_int(b, "axis", axis);
-	attr_int(b, "keepdims", 0);
-	lowered(b, n, 0, with_dims(emit_(b, "ArgMax", x), r.type.dims));
+	struct value *at = argmax(b, x, axis), *nan;
+	if (is_float((enum dtype)x->type.dtype)) { /* the first NaN wins */
+		struct value *first = argmax(b, cast(b, emit_(b, "IsNaN", x), DT_INT32), axis);
+		r.x = x;
+		r.axes[0] = axis;
+		r.naxes = 1;
+		at = emit_(b, "Where", has_nan(b, &r, &nan), first, at);
+	}
+	lowered(b, n, 0, with_dims(at, r.type.dims));
 	return true;
 }
 

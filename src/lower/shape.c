@@ -1,7 +1,7 @@
 /*
  * shape.c: ops that move, join, split and make data. In: a typed node. Out: ONNX values; what types
- * say about dims is used to read no sizes at run time. Run-time checks stay where PyTensor has them:
- * Squeeze of a length that is not 1, Reshape to another size, Split sizes that do not add up.
+ * say about dims is used to read no sizes at run time. Run-time checks stay where PyTensor has
+ * them: Squeeze of a length that is not 1, Reshape to another size, Split sizes that do not add up.
  */
 #include <string.h>
 
@@ -30,7 +30,7 @@ bool lower_dimshuffle(struct build *b, struct node *n)
 	int64_t put[MAX_RANK], drop[MAX_RANK], perm[MAX_RANK], at[MAX_RANK];
 	dim kept[MAX_RANK];
 	uint32_t nput = 0, ndrop = 0, nperm = 0;
-	bool used[MAX_RANK] = { false };
+	bool used[MAX_RANK] = {false};
 
 	if (length < 0)
 		return false;
@@ -59,8 +59,9 @@ bool lower_dimshuffle(struct build *b, struct node *n)
 	if (sorted && ones) {
 		x = reshape(b, x, n->out[0]->type.dims, n->out[0]->type.rank);
 	} else {
-		x = permute(b, squeeze(b, x, drop, ndrop), perm,
-		            memcpy(new_array(b->cx->arena, dim, nperm + 1), kept, nperm * sizeof(dim)));
+		x = permute(
+			b, squeeze(b, x, drop, ndrop), perm,
+			memcpy(new_array(b->cx->arena, dim, nperm + 1), kept, nperm * sizeof(dim)));
 		x = unsqueeze(b, x, put, nput);
 	}
 	lowered(b, n, 0, x);
@@ -110,7 +111,8 @@ bool lower_transpose(struct build *b, struct node *n)
 		perm[i] = x->type.rank - 1 - i;
 		if (axes->kind == CV_LIST) {
 			const struct cv *a = &axes->u.items[i];
-			perm[i] = a->neg ? (int64_t)x->type.rank - (int64_t)a->u.i : (int64_t)a->u.i;
+			perm[i] =
+				a->neg ? (int64_t)x->type.rank - (int64_t)a->u.i : (int64_t)a->u.i;
 		}
 	}
 	lowered(b, n, 0, permute(b, x, perm, n->out[0]->type.dims));
@@ -131,12 +133,13 @@ bool lower_matrix_transpose(struct build *b, struct node *n)
 
 /* A shape with a -1 in it: Reshape works it out, and refuses it beside a 0 as NumPy does. */
 static struct value *reshape_infer(struct build *b, struct value *x, struct value *shape,
-                                   const struct known *k, const dim *dims, uint32_t rank)
+				   const struct known *k, const dim *dims, uint32_t rank)
 {
 	bool zero = false;
 
 	for (uint32_t i = 0; k && i < k->n; i++)
-		zero |= !dim_ge(b->cx, k->at[i], 1) && !dim_eq(b->cx, k->at[i], dim_const(b->cx, -1));
+		zero |= !dim_ge(b->cx, k->at[i], 1) &&
+			!dim_eq(b->cx, k->at[i], dim_const(b->cx, -1));
 	if (zero || !k)
 		return reshape_to(b, x, shape, dims, rank);
 	return with_dims(emit_(b, "Reshape", x, shape), dims);
@@ -156,14 +159,15 @@ bool lower_reshape(struct build *b, struct node *n)
 	}
 	if (all && !minus && k->n == t.rank &&
 	    dim_eq(b->cx, dims_product(b->cx, k->at, k->n),
-	           dims_product(b->cx, x->type.dims, x->type.rank)))
+		   dims_product(b->cx, x->type.dims, x->type.rank)))
 		r = reshape(b, x, k->at, t.rank);
 	else if (all && minus && same_dims(b->cx, x->type, t))
 		r = x;
 	else
 		r = reshape_infer(b, x,
-		                  all ? dims_vector(b, k->at, k->n) : cast(b, low(b, n->in[1]), DT_INT64),
-		                  minus ? k : NULL, t.dims, t.rank);
+				  all ? dims_vector(b, k->at, k->n)
+				      : cast(b, low(b, n->in[1]), DT_INT64),
+				  minus ? k : NULL, t.dims, t.rank);
 	lowered(b, n, 0, r);
 	return true;
 }
@@ -218,7 +222,8 @@ bool lower_split(struct build *b, struct node *n)
 	struct value **out = new_array(b->cx->arena, struct value *, n->nout);
 	struct value *sizes = cast(b, low(b, n->in[1]), DT_INT64);
 
-	split(b, low(b, n->in[0]), (int)axis_of(b, n, "axis", n->in[0]->type.rank), sizes, out, n->nout);
+	split(b, low(b, n->in[0]), (int)axis_of(b, n, "axis", n->in[0]->type.rank), sizes, out,
+	      n->nout);
 	for (uint32_t i = 0; i < n->nout; i++)
 		lowered(b, n, i, out[i]);
 	return true;
@@ -275,8 +280,9 @@ bool lower_allocempty(struct build *b, struct node *n)
 {
 	struct type t = n->out[0]->type;
 
-	lowered(b, n, 0, const_shape(b, (enum dtype)t.dtype, shape_inputs(b, n, 0, t.dims), t.dims,
-	                             t.rank, 0));
+	lowered(b, n, 0,
+		const_shape(b, (enum dtype)t.dtype, shape_inputs(b, n, 0, t.dims), t.dims, t.rank,
+			    0));
 	return true;
 }
 
@@ -292,7 +298,8 @@ bool lower_arange(struct build *b, struct node *n)
 
 	for (int i = 0; i < 3; i++) {
 		v[i] = low(b, n->in[i]);
-		in = i ? dtype_upcast(in, (enum dtype)v[i]->type.dtype) : (enum dtype)v[i]->type.dtype;
+		in = i ? dtype_upcast(in, (enum dtype)v[i]->type.dtype)
+		       : (enum dtype)v[i]->type.dtype;
 	}
 	if (const_int_at(b, v[2], 0, &step) && step == 0) {
 		raises(b, "the step is 0");
@@ -313,7 +320,8 @@ bool lower_arange(struct build *b, struct node *n)
 	enum dtype calc = t == DT_FLOAT16 ? DT_FLOAT32 : t;
 	struct value *first = cast(b, cast(b, v[0], t), calc);
 	struct value *second = cast(b, cast(b, emit_(b, "Add", v[0], v[2]), t), calc);
-	struct value *i = emit_(b, "Range", const_int(b, 0), cast(b, count, DT_INT64), const_int(b, 1));
+	struct value *i =
+		emit_(b, "Range", const_int(b, 0), cast(b, count, DT_INT64), const_int(b, 1));
 	struct value *r = emit_(b, "Mul", cast(b, i, calc), emit_(b, "Sub", second, first));
 	lowered(b, n, 0, cast(b, with_dims(emit_(b, "Add", r, first), n->out[0]->type.dims), t));
 	return true;
@@ -331,16 +339,17 @@ bool lower_eye(struct build *b, struct node *n)
 	int64_t offset;
 
 	if (const_int_at(b, k, 0, &offset) && t.dtype != DT_UINT64) {
-		bool direct = t.dtype == DT_FLOAT32 || t.dtype == DT_FLOAT64 || t.dtype == DT_INT32 ||
-		              t.dtype == DT_INT64;
+		bool direct = t.dtype == DT_FLOAT32 || t.dtype == DT_FLOAT64 ||
+			      t.dtype == DT_INT32 || t.dtype == DT_INT64;
 		enum dtype made = direct ? (enum dtype)t.dtype : DT_INT32;
-		struct value *zero = const_shape(b, made, shape_inputs(b, n, 0, t.dims), t.dims, 2, 0);
+		struct value *zero =
+			const_shape(b, made, shape_inputs(b, n, 0, t.dims), t.dims, 2, 0);
 		if (offset)
 			attr_int(b, "k", offset);
 		lowered(b, n, 0, cast(b, emit_(b, "EyeLike", zero), (enum dtype)t.dtype));
 		return true;
 	}
-	rows = unsqueeze(b, iota(b, cast(b, low(b, n->in[0]), DT_INT64)), &(int64_t){ 1 }, 1);
+	rows = unsqueeze(b, iota(b, cast(b, low(b, n->in[0]), DT_INT64)), &(int64_t){1}, 1);
 	rows = emit_(b, "Add", rows, k);
 	rows = emit_(b, "Equal", rows, iota(b, cast(b, low(b, n->in[1]), DT_INT64)));
 	lowered(b, n, 0, cast(b, rows, (enum dtype)t.dtype));

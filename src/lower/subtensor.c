@@ -1,8 +1,9 @@
 /*
- * subtensor.c: reading by index: Subtensor, AdvancedSubtensor; and index.h's view of an idx_list, which
- * incsubtensor.c shares. In: a typed node x, [y], indices, with idx_list saying which input is what.
- * Out: one Slice for all slices, Gather for an index, GatherND for several arrays. ONNX Runtime's Slice
- * clamps as Python does, and its Gathers refuse what is out of range, as PyTensor does.
+ * subtensor.c: reading by index: Subtensor, AdvancedSubtensor; and index.h's view of an idx_list,
+ * which incsubtensor.c shares. In: a typed node x, [y], indices, with idx_list saying which input
+ * is what. Out: one Slice for all slices, Gather for an index, GatherND for several arrays. ONNX
+ * Runtime's Slice clamps as Python does, and its Gathers refuse what is out of range, as PyTensor
+ * does.
  */
 #include <string.h>
 
@@ -31,7 +32,7 @@ static bool takes_all(struct build *b, const struct index *ix, dim size)
 		return true;
 	dim stop = known_at(b, ix->v[1], 0);
 	return stop && (dim_eq(b->cx, stop, size) ||
-	                (dim_is_const(b->cx, stop, &k) && k >= 0 && dim_le(b->cx, size, k)));
+			(dim_is_const(b->cx, stop, &k) && k >= 0 && dim_le(b->cx, size, k)));
 }
 
 /* The rows of NonZero: one index vector for each axis of the mask. */
@@ -46,9 +47,9 @@ static void mask_indices(struct build *b, struct value *mask, struct index *ix)
 		split(b, all, 0, NULL, rows, r);
 	}
 	for (uint32_t i = 0; i < r; i++)
-		ix[i] = (struct index){ .kind = IX_ARRAY,
-			                .v = { squeeze(b, rows[i], &(int64_t){ 0 }, 1) },
-			                .unique = true };
+		ix[i] = (struct index){.kind = IX_ARRAY,
+				       .v = {squeeze(b, rows[i], &(int64_t){0}, 1)},
+				       .unique = true};
 }
 
 bool parse_index(struct build *b, struct node *n, uint32_t first, struct index *ix)
@@ -117,7 +118,8 @@ static int step_sign(struct build *b, const struct index *ix)
 	return dim_ge(b->cx, d, 1) ? 1 : dim_le(b->cx, d, -1) ? -1 : 0;
 }
 
-static struct value *by_sign(struct build *b, int sign, struct value *step, int64_t up, int64_t down)
+static struct value *by_sign(struct build *b, int sign, struct value *step, int64_t up,
+			     int64_t down)
 {
 	if (sign)
 		return const_int(b, sign > 0 ? up : down);
@@ -125,12 +127,15 @@ static struct value *by_sign(struct build *b, int sign, struct value *step, int6
 	return emit_(b, "Where", negative, const_int(b, down), const_int(b, up));
 }
 
+/* A stop that leaves nothing when stepping down; for INT64_MAX the runtime gives one element. */
+#define STOP_BEHIND ((int64_t)1 << 62)
+
 /*
- * A start before the first element gives nothing when stepping down, but Slice moves it to the first
- * element: then the stop becomes one that gives nothing.
+ * A start before the first element gives nothing when stepping down, but Slice moves it to the
+ * first element: then the stop becomes one that gives nothing.
  */
-static struct value *stop_below(struct build *b, const struct index *ix, struct value *stop, int sign,
-                                dim size)
+static struct value *stop_below(struct build *b, const struct index *ix, struct value *stop,
+				int sign, dim size)
 {
 	dim start = ix->v[0] ? known_at(b, ix->v[0], 0) : DIM_NONE;
 
@@ -142,7 +147,7 @@ static struct value *stop_below(struct build *b, const struct index *ix, struct 
 	struct value *none = emit_(b, "Less", from_end, const_int(b, 0));
 	if (!sign)
 		none = emit_(b, "And", none, emit_(b, "Less", ix->v[2], const_int(b, 0)));
-	return emit_(b, "Where", none, const_int(b, INT64_MAX), stop);
+	return emit_(b, "Where", none, const_int(b, STOP_BEHIND), stop);
 }
 
 /* All slices at once. */
@@ -171,7 +176,7 @@ struct value *apply_slices(struct build *b, struct value *x, const struct index 
 	if (!n)
 		return x;
 	return slice(b, x, axes, n, int_vector(b, start, n), int_vector(b, stop, n),
-	             steps ? int_vector(b, step, n) : NULL);
+		     steps ? int_vector(b, step, n) : NULL);
 }
 
 bool lower_subtensor(struct build *b, struct node *n)
@@ -209,7 +214,8 @@ bool lower_subtensor(struct build *b, struct node *n)
 	return true;
 }
 
-/* Index arrays, broadcast against each other: [B..., number of arrays] for GatherND and ScatterND. */
+/* Index arrays, broadcast against each other: [B..., number of arrays] for GatherND and ScatterND.
+ */
 struct value *index_tuples(struct build *b, struct value **v, uint32_t n, uint32_t rank)
 {
 	dim dims[MAX_RANK + 1];
@@ -229,18 +235,19 @@ struct value *index_tuples(struct build *b, struct value **v, uint32_t n, uint32
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		same = v[i]->type.rank == rank;
-		for (uint32_t j = 0; j < rank && same; j++) /* a length of 1 is stretched, others agree */
+		for (uint32_t j = 0; j < rank && same;
+		     j++) /* a length of 1 is stretched, others agree */
 			same = !dim_is_const(b->cx, v[i]->type.dims[j], &k) || k != 1 ||
 			       dim_eq(b->cx, v[i]->type.dims[j], dims[j]);
 		dim *to = memcpy(new_array(b->cx->arena, dim, rank + 1), dims, rank * sizeof(dim));
 		part[i] = same ? v[i] : expand(b, v[i], to, rank);
-		part[i] = unsqueeze(b, part[i], &(int64_t){ rank }, 1);
+		part[i] = unsqueeze(b, part[i], &(int64_t){rank}, 1);
 	}
 	return concat(b, (int)rank, part, n);
 }
 
 uint32_t index_arrays(const struct index *ix, uint32_t rank, struct value **v, uint32_t *axes,
-                      uint32_t *brank, bool *adjacent)
+		      uint32_t *brank, bool *adjacent)
 {
 	uint32_t n = 0;
 
