@@ -30,9 +30,12 @@ enum onnx_infer_result onnx_same_all(struct infer *f)
 
 enum onnx_infer_result onnx_broadcast(struct infer *f)
 {
-	struct type *t = new_array(f->cx->arena, struct type, f->n->nin + 1u);
+	struct type few[4], *t = few;
 	uint32_t rank = 0;
 	bool same = true;
+
+	if (f->n->nin > countof(few))
+		t = new_array(f->cx->arena, struct type, f->n->nin);
 
 	for (uint32_t i = 0; i < f->n->nin; i++) {
 		t[i] = type_in(f, i);
