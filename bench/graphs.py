@@ -1,0 +1,68 @@
+"""Compile time and memory on large graphs: ptgc beside onnx.parser + checker + shape inference.
+
+Usage: graphs.py [nodes ...]   (default 100000 1000000)
+Both read a text of n nodes and write a model; the ratio is what counts, as machines differ. ptgc's
+time and peak memory are those of the whole process; the peer's time leaves out Python's start.
+"""
+
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import onnx
+import onnx.parser
+
+ROOT = Path(__file__).parents[1]
+PTGC = ROOT / "build" / "ptgc"
+ROUNDS = 3
+
+
+def ptg_text(n):
+    lines = [f"  v{i} = Add(v{i - 1}, x)" for i in range(1, n)]
+    return "ptg 1\ngraph g(x: float32[n]) -> (out) {\n  v0 = Exp(x)\n" + "\n".join(lines) + f"\n  out = Tanh(v{n - 1})\n}}\n"
+
+
+def onnx_text(n):
+    lines = [f"  v{i} = Add(v{i - 1}, x)" for i in range(1, n)]
+    head = '<ir_version: 10, opset_import: ["" : 18]>\ng (float[n] x) => (float[n] out) {\n  v0 = Exp(x)\n'
+    return head + "\n".join(lines) + f"\n  out = Tanh(v{n - 1})\n}}\n"
+
+
+def run_ptgc(path, out):
+    start = time.perf_counter()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    subprocess.run([PTGC, path, "-o", out], check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return time.perf_counter() - start, max(before, after) * 1024
+
+
+def run_peer(text, out):
+    start = time.perf_counter()
+    model = onnx.parser.parse_model(text)
+    onnx.checker.check_model(model)
+    model = onnx.shape_inference.infer_shapes(model)
+    onnx.save(model, out)
+    return time.perf_counter() - start
+
+
+def main(sizes):
+    print(f"{'nodes':>9} {'ptgc':>8} {'peer':>8} {'ratio':>6} {'bytes a node':>13}   (best of {ROUNDS})")
+    with tempfile.TemporaryDirectory() as d:
+        ours = {}
+        for n in sizes:
+            path, out, text = Path(d, "g.ptg"), Path(d, "g.onnx"), onnx_text(n)
+            path.write_text(ptg_text(n))
+            runs = [run_ptgc(path, out) for _ in range(ROUNDS)]
+            ours[n], memory = min(t for t, _ in runs), min(m for _, m in runs)
+            peer = min(run_peer(text, out) for _ in range(1 if n > 500000 else ROUNDS))
+            print(f"{n:9} {ours[n]:7.2f}s {peer:7.2f}s {ours[n] / peer:6.2f} {memory / n:13.0f}", flush=True)
+    for a in sizes:
+        if 10 * a in ours:
+            print(f"growth from {a} to {10 * a} nodes: {ours[10 * a] / ours[a]:.1f}x")
+
+
+if __name__ == "__main__":
+    main([int(a) for a in sys.argv[1:]] or [100_000, 1_000_000])
