@@ -455,7 +455,8 @@ static struct cv gather(struct elab *e, enum cv_kind kind, const struct anode *n
 	struct cv v = {.kind = kind, .span = n->span, .n = n->n};
 
 	v.u.items = new_array(e->cx->arena, struct cv, n->n ? n->n : 1);
-	memcpy(v.u.items, items, n->n * sizeof(*items));
+	if (n->n)
+		memcpy(v.u.items, items, n->n * sizeof(*items));
 	for (uint32_t i = 0; i < n->n; i++)
 		if (items[i].kind == CV_POISON)
 			return poison(n->span);
@@ -565,7 +566,8 @@ struct cv eval(struct elab *e, struct expr x)
 			items = n->n <= countof(few) ? few
 						     : new_array(e->cx->arena, struct cv, n->n);
 			e->stack.len -= n->n;
-			memcpy(items, e->stack.at + e->stack.len, n->n * sizeof(*items));
+			if (n->n)
+				memcpy(items, e->stack.at + e->stack.len, n->n * sizeof(*items));
 			result = eval_inner(e, i, items);
 		}
 		*vec_push(e->cx->arena, &e->stack) = result;
