@@ -193,6 +193,8 @@ bool construct_begin(struct parse *p, struct range *index, struct sym **name, st
 		*name = NULL;
 		return false;
 	}
+	if (rest > MAX_DIM_NODES) /* they are moved, once for each level of nesting */
+		parse_error(p, s, E_TOO_MANY, "the dims are too complex: compute them before");
 	*name = base->u.sym;
 	memmove(base, base + 1, rest * sizeof(*base));
 	p->file->nodes.len--;

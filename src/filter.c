@@ -418,6 +418,14 @@ static void next_token(struct parse *p, struct token *t)
 	}
 }
 
+/* Behind a quote that is not closed: what is open in this line is closed without a message. */
+static void forget_line(struct parse *p)
+{
+	while (!in_block(p))
+		p->depth--;
+	p->line_lost = false;
+}
+
 /* A file without header begins with a token of its own: with an empty rule for it, the grammar
  * could not recover from an error in the first token. */
 static bool no_header(struct parse *p)
@@ -444,6 +452,8 @@ int ptg_lex(union parse_value *value, struct span *span, struct parse *p)
 		return made_up(p, span);
 	for (;;) {
 		next_token(p, &t);
+		if (p->line_lost)
+			forget_line(p);
 		if (block_missing(p, &t))
 			break;
 		if (t.kind == TOK_NL && !newline(p, &t))

@@ -158,7 +158,8 @@ static bool wants_space(const struct format *f, int t)
 	if (q->kind == TOK_COLON)
 		return q->flags & FT_TYPE_COLON;
 	if (t == TOK_ASSIGN || q->kind == TOK_ASSIGN)
-		return context(f) != C_PROPS && f->line.at[0].kind != TOK_PTG;
+		return context(f) != C_PROPS &&
+		       !(f->line.at[0].kind == TOK_PTG && f->line.at[0].flags & FT_KEYWORD);
 	if (t == TOK_LPAREN)
 		return !callable(q);
 	if (t == TOK_LBRACKET)
@@ -235,6 +236,8 @@ static void close_level(struct format *f)
 	struct ftoken *open = &f->line.at[l.at];
 
 	open->match = f->line.len - 1;
+	if (l.context == C_GROUP && open->kind == TOK_LPAREN && !l.commas)
+		open->flags |= FT_FLOW;
 	if (f->levels.len) {
 		struct ftoken *outer = &f->line.at[f->levels.at[f->levels.len - 1].at];
 		outer->flags |= (open->flags & FT_FORCED) | FT_NESTED;
@@ -269,9 +272,8 @@ static void add_token(struct format *f, const struct token *t)
 		drop_comma(f);
 	if (wants_space(f, t->kind))
 		flags |= FT_SPACE;
-	if ((t->kind == TOK_SUB || t->kind == TOK_ADD || t->kind == TOK_INVERT) &&
-	    !ends_operand(last(f)))
-		flags |= FT_UNARY;
+	if (t->kind >= TOK_EQ && t->kind <= TOK_INVERT)
+		flags |= ends_operand(last(f)) ? FT_BINARY : FT_UNARY;
 	if (t->kind == TOK_COLON && type_colon(f))
 		flags |= FT_TYPE_COLON;
 	n = push_token(f, t);

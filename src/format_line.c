@@ -10,16 +10,17 @@
 
 #include "parse.h"
 
-#define WIDTH      100
-#define MAX_INDENT 60 /* of broken brackets: hostile nesting must not make a text of blanks */
-#define SMALL      20
-#define MAX_ALIGN  80 /* code up to this column aligns its comments with its neighbours' */
+#define WIDTH 100
+#define MAX_INDENT                                                                                 \
+	60 /* of brackets, and levels of blocks: deep nesting must not print blanks alone */
+#define SMALL     20
+#define MAX_ALIGN 80 /* code up to this column aligns its comments with its neighbours' */
 
 struct group { /* a bracket that is broken, or hugs one that is */
 	uint32_t close;
 	uint32_t indent; /* of its elements */
 	uint32_t outer;  /* of its closing bracket */
-	bool fill, hug;
+	bool fill, hug, flow;
 };
 struct layout {
 	struct lines *out;
@@ -140,6 +141,14 @@ static void open_group(struct layout *y, uint32_t i, uint32_t base)
 
 	if (g.indent > base + MAX_INDENT)
 		g.indent = at;
+	if (t->flags & FT_FLOW && !(t->flags & FT_FORCED)) {
+		if (inner(y) && inner(y)->flow)
+			return;
+		g.indent = g.indent == at ? at : at + 4;
+		g.flow = g.hug = true;
+		*vec_push(y->out->arena, &y->groups) = g;
+		return;
+	}
 	g.fill = !(t->flags & FT_NESTED);
 	g.hug = opening(&y->t[i + 1]) && y->t[i + 1].match + 1 == t->match;
 	if (g.hug)
@@ -166,6 +175,18 @@ static void next_element(struct layout *y, uint32_t i)
 		end++;
 	if (y->t[i + 1].kind != TOK_COMMENT &&
 	    y->col + (y->t[end < g->close ? end : end - 1].end - y->t[i].end) > WIDTH)
+		break_line(y, g->indent);
+}
+
+/* Before an operator in parentheses that are too long: does what it brings still fit? */
+static void next_operator(struct layout *y, uint32_t i)
+{
+	const struct group *g = inner(y);
+	uint32_t start = y->t[i - 1].end, k = i + 1;
+
+	while (k < g->close && !(y->t[k].flags & FT_BINARY) && y->t[k].end - start <= WIDTH)
+		k = opening(&y->t[k]) && !(y->t[k].flags & FT_FLOW) ? y->t[k].match + 1 : k + 1;
+	if (y->col + (y->t[k - 1].end - start) > WIDTH)
 		break_line(y, g->indent);
 }
 
@@ -209,7 +230,8 @@ static void put_token(struct layout *y, uint32_t i)
 void print_line(struct lines *l, ftokens *tokens, uint32_t indent)
 {
 	struct layout y = {.out = l, .t = tokens->at, .n = tokens->len, .fresh = true};
-	uint32_t base = indent * 2, flat = 0; /* tokens before `flat` stay in the line */
+	uint32_t base = (indent < MAX_INDENT ? indent : MAX_INDENT) * 2,
+		 flat = 0; /* tokens before `flat` stay in the line */
 
 	indent_to(l, base);
 	y.col = base;
@@ -222,6 +244,8 @@ void print_line(struct lines *l, ftokens *tokens, uint32_t indent)
 			put_comment(&y, t);
 			continue;
 		}
+		if (i >= flat && t->flags & FT_BINARY && inner(&y) && inner(&y)->flow)
+			next_operator(&y, i);
 		put_token(&y, i);
 		if (i < flat)
 			continue;
@@ -230,7 +254,7 @@ void print_line(struct lines *l, ftokens *tokens, uint32_t indent)
 				flat = t->match + 1;
 			else
 				open_group(&y, i, base);
-		} else if (t->kind == TOK_COMMA && inner(&y)) {
+		} else if (t->kind == TOK_COMMA && inner(&y) && !inner(&y)->flow) {
 			next_element(&y, i);
 		}
 	}

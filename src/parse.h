@@ -8,11 +8,12 @@
 
 #include "all.h"
 
-#define PTG_VERSION  1    /* newest version of the language */
-#define MAX_BRACKETS 1000 /* depth of ( [ { */
-#define MAX_ERRORS   20   /* a parse stops there: the rest is noise */
-#define MAX_COUNT    65535
-#define FOLD_COMMIT  4096 /* elements of a list that stay nodes until it is closed */
+#define PTG_VERSION   1    /* newest version of the language */
+#define MAX_BRACKETS  1000 /* depth of ( [ { */
+#define MAX_ERRORS    20   /* a parse stops there: the rest is noise */
+#define MAX_COUNT     65535
+#define MAX_DIM_NODES 1000
+#define FOLD_COMMIT   4096 /* elements of a list that stay nodes until it is closed */
 
 struct range { /* n things, from index start on; of nodes: children with their subtrees */
 	uint32_t start, n;
@@ -100,6 +101,7 @@ struct parse {
 	struct span prev_span;
 	int head; /* TOK_GRAPH, TOK_IF or TOK_LOOP until its block opens */
 	bool started;
+	bool line_lost; /* a quote is not closed: brackets may be inside of it */
 	bool line_start;
 	bool head_closed;    /* a suspicious {p in a header was just closed */
 	uint32_t head_brace; /* where it was opened */
@@ -175,16 +177,19 @@ void header(struct parse *p, uint64_t version, struct span s, struct span at);
 void header_setting(struct parse *p, struct sym *key, struct sym *value, struct span s);
 
 /* format.c reads, format_line.c lays out */
-enum {
-	FT_SPACE = 1,
-	FT_KEYWORD = 2,
-	FT_UNARY = 4,
-	FT_TYPE_COLON = 8,
-	FT_OWN_LINE = 16,
-	FT_FORCED = 32,
-	FT_NESTED = 64,
-	FT_DROPPED = 128,
-	FT_HEAD = 256
+enum ftoken_flags {
+	FT_SPACE = 1,   /* a blank before it */
+	FT_KEYWORD = 2, /* a soft word that is one here */
+	FT_UNARY = 4,   /* a prefix operator */
+	FT_BINARY = 8,  /* an infix operator */
+	FT_TYPE_COLON = 16,
+	FT_OWN_LINE = 32, /* a comment that has a line of its own */
+	FT_DROPPED = 64,
+	/* of opening brackets */
+	FT_FORCED = 128, /* comments inside: it must be broken */
+	FT_NESTED = 256, /* other brackets are inside */
+	FT_HEAD = 512,   /* the first one of a header */
+	FT_FLOW = 1024,  /* ( ) round an expression, to be broken before operators */
 };
 struct ftoken {
 	const char *text;
