@@ -696,9 +696,13 @@ static bool next_state(struct elab *e, struct stmt *s)
 		if (!st->next || !st->next->type.dtype)
 			return false;
 		const struct type *t = &st->param->type, *n = &st->next->type;
-		if (t->dtype == n->dtype && t->rank == n->rank)
+		bool fits = t->dtype == n->dtype && t->rank == n->rank;
+		for (uint32_t k = 0; fits && k < t->rank; k++)
+			fits = !dim_ne(e->cx, t->dims[k], n->dims[k]);
+		if (fits)
 			return true;
-		elab_error(e, s->span, E_DTYPE, "'%s' is %s but its next value is %s", name->s,
+		elab_error(e, s->span, t->dtype != n->dtype ? E_DTYPE : E_SHAPE,
+			   "'%s' is %s but its next value is %s", name->s,
 			   type_str(e->cx, *t), type_str(e->cx, *n));
 		return false;
 	}

@@ -400,7 +400,8 @@ static void lower_params(struct build *b, struct graph *from, struct graph *to)
 		b->span = p->span;
 		p->low = block_param(b, to->block, p->type);
 		p->low->known = p->known;
-		name_value(b, p->low, p->name);
+		p->low->name = p->name; /* an output of that name is this very value */
+		take_name(b, p->name);
 		dims_record(b, p);
 	}
 }
@@ -422,35 +423,60 @@ static bool is_result(const struct graph *g, const struct value *v)
 	return false;
 }
 
-/* Every output has its own value, of that very name. */
+/* Output of the given name: a value of its own, which nothing else is called for. */
+static struct value *output(struct build *b, struct graph *to, struct value *t, struct sym *name)
+{
+	b->span = t->span;
+	struct value *v = low(b, t);
+	if (v->def)
+		v = guards_rest(b, v);
+	if ((!v->def && v->name != name) || v->data || is_result(to, v))
+		v = identity(b, v);
+	v->name = name;
+	if (v->def)
+		with_dims(v, t->type.dims);
+	return *vec_push(b->cx->arena, &to->block->results) = v;
+}
+
 static void lower_results(struct build *b, struct graph *from, struct graph *to)
 {
 	b->cse->shared->at = NULL;
-	for (uint32_t i = 0; i < from->block->results.len; i++) {
-		struct value *t = from->block->results.at[i];
-		struct sym *name = result_name(from, i);
-		b->span = t->span;
-		struct value *v = low(b, t);
-		if (i == 0)
-			v = guards_rest(b, v);
-		if (v->name != name && (!v->def || is_result(to, v) || v->data))
-			v = identity(b, v);
-		else if (is_result(to, v))
-			v = identity(b, v);
-		v->name = name;
-		if (v->def)
-			with_dims(v, t->type.dims);
-		*vec_push(b->cx->arena, &to->block->results) = v;
-	}
+	for (uint32_t i = 0; i < from->block->results.len; i++)
+		output(b, to, from->block->results.at[i], result_name(from, i));
 }
 
+/* The name of the output that holds the next value of a state. */
+static struct sym *next_name(struct build *b, const struct state *s)
+{
+	return intern_str(b->cx, arena_printf(b->cx->arena, "%s.next", s->param->name->s));
+}
+
+/* The next values of states are outputs behind the others. */
 static void lower_states(struct build *b, struct graph *from, struct graph *to)
 {
 	for (uint32_t i = 0; i < from->states.len; i++) {
 		struct state *s = &from->states.at[i], *t = vec_push(b->cx->arena, &to->states);
 		t->param = low(b, s->param);
 		t->init = s->init ? low(b, s->init) : NULL;
-		t->next = s->next ? low(b, s->next) : NULL;
+		t->next = s->next ? output(b, to, s->next, next_name(b, s)) : NULL;
+	}
+}
+
+static void take_outputs(struct build *b, struct graph *g)
+{
+	for (uint32_t i = 0; i < g->block->results.len; i++)
+		take_name(b, result_name(g, i));
+	for (uint32_t i = 0; i < g->states.len; i++) {
+		struct state *s = &g->states.at[i];
+		struct sym *name = s->next ? next_name(b, s) : NULL;
+		bool taken = s->next && !take_name(b, name);
+		for (uint32_t k = 0; s->next && k < g->block->params.len; k++)
+			taken |= g->block->params.at[k]->name == name;
+		if (taken)
+			error(b->cx, s->param->span, E_DUPLICATE,
+			      "the next value of the state '%s' is an output called '%s', but "
+			      "another input or output has this name",
+			      s->param->name->s, name->s);
 	}
 }
 
@@ -486,8 +512,7 @@ struct graph *lower(struct ctx *cx, struct graph *g)
 	scope_open(&b, to->block);
 	b.cse->shared = new (cx->arena, struct shared);
 	guards_init(&b);
-	for (uint32_t i = 0; i < g->block->results.len; i++)
-		take_name(&b, result_name(g, i));
+	take_outputs(&b, g);
 	lower_params(&b, g, to);
 	guards_inputs(&b, g);
 	lower_block(&b, g->block);
