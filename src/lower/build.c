@@ -250,6 +250,12 @@ static struct value *reshape_13(struct build *b, struct value *v, struct value *
 	return n->out[0];
 }
 
+/* From opset 14 on a 0 in a shape can mean 0. */
+bool may_reshape_to_zero(struct build *b)
+{
+	return b->opset >= 14;
+}
+
 /* Reshape to a shape that is computed; its dims as far as they are known. No -1 in it. */
 struct value *reshape_to(struct build *b, struct value *v, struct value *shape, const dim *dims,
 			 uint32_t rank)

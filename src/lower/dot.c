@@ -5,9 +5,19 @@
 #include "low.h"
 #include "lower.h"
 
+/* MatMul of uint32 and uint64 fails on an inner length of 0; int64 has the same bits. */
+static struct value *matmul(struct build *b, struct value *x, struct value *y)
+{
+	enum dtype t = (enum dtype)x->type.dtype;
+
+	if ((t != DT_UINT32 && t != DT_UINT64) || dim_ge(b->cx, x->type.dims[x->type.rank - 1], 1))
+		return emit_(b, "MatMul", x, y);
+	return cast(b, emit_(b, "MatMul", cast(b, x, DT_INT64), cast(b, y, DT_INT64)), t);
+}
+
 bool lower_matmul(struct build *b, struct node *n)
 {
-	lowered(b, n, 0, emit_(b, "MatMul", low(b, n->in[0]), low(b, n->in[1])));
+	lowered(b, n, 0, matmul(b, low(b, n->in[0]), low(b, n->in[1])));
 	return true;
 }
 
@@ -18,7 +28,7 @@ bool lower_dot(struct build *b, struct node *n)
 	if (x->type.rank == 0 || y->type.rank == 0)
 		lowered(b, n, 0, emit_(b, "Mul", x, y));
 	else
-		lowered(b, n, 0, emit_(b, "MatMul", x, y));
+		lowered(b, n, 0, matmul(b, x, y));
 	return true;
 }
 
@@ -83,14 +93,14 @@ bool lower_gemm(struct build *b, struct node *n)
 		lowered(b, n, 0, emit_(b, "Gemm", in[2], in[3], in[0]));
 		return true;
 	}
-	struct value *xy = emit_(b, "MatMul", in[2], in[3]);
+	struct value *xy = matmul(b, in[2], in[3]);
 	lowered(b, n, 0, update(b, in[0], in[1], xy, in[4]));
 	return true;
 }
 
 bool lower_gemv(struct build *b, struct node *n)
 {
-	struct value *ax = emit_(b, "MatMul", low(b, n->in[2]), low(b, n->in[3]));
+	struct value *ax = matmul(b, low(b, n->in[2]), low(b, n->in[3]));
 
 	lowered(b, n, 0, update(b, low(b, n->in[0]), low(b, n->in[1]), ax, low(b, n->in[4])));
 	return true;
@@ -108,7 +118,7 @@ bool lower_ger(struct build *b, struct node *n)
 
 bool lower_dot22scalar(struct build *b, struct node *n)
 {
-	struct value *xy = emit_(b, "MatMul", low(b, n->in[0]), low(b, n->in[1]));
+	struct value *xy = matmul(b, low(b, n->in[0]), low(b, n->in[1]));
 
 	lowered(b, n, 0, scaled(b, xy, low(b, n->in[2])));
 	return true;

@@ -63,6 +63,7 @@ struct value *shape_slice(struct build *b, struct value *v, int begin,
 struct value *const_tensor(struct build *b, const struct tensor *t);
 struct value *scalar_of(struct build *b, struct value *v); /* int64[1] -> int64[] */
 struct value *vector_of(struct build *b, struct value *v); /* int64[] -> int64[1] */
+bool may_reshape_to_zero(struct build *b);
 struct value *reshape_to(struct build *b, struct value *v, struct value *shape, const dim *dims,
 			 uint32_t rank);
 struct value *slice(struct build *b, struct value *v, const int64_t *axes, uint32_t n,

@@ -93,7 +93,8 @@ static struct value *lower_sum(struct build *b, struct reduction *r)
 		return reduce(b, "ReduceSum", cast(b, r->x, r->acc), r->axes, r->naxes, false);
 	if (is_discrete(from) && sum_is_exact(b, r, from))
 		return reduce(b, "ReduceSum", cast(b, r->x, DT_INT64), r->axes, r->naxes, false);
-	return sum_wrapping(b, r, r->acc == DT_UINT64 ? DT_UINT64 : DT_INT64);
+	/* MatMul of unsigned integers fails on nothing; int64 has the same bits */
+	return sum_wrapping(b, r, from == DT_UINT64 && !r->maybe_empty ? DT_UINT64 : DT_INT64);
 }
 
 /* Integers one slice after the other: ReduceProd would go through float64. */

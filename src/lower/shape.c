@@ -131,18 +131,21 @@ bool lower_matrix_transpose(struct build *b, struct node *n)
 	return true;
 }
 
-/* A shape with a -1 in it: Reshape works it out, and refuses it beside a 0 as NumPy does. */
-static struct value *reshape_infer(struct build *b, struct value *x, struct value *shape,
-				   const struct known *k, const dim *dims, uint32_t rank)
+/* Reshape to k, which has a -1: the runtime works it out, and refuses it beside a 0 as NumPy does.
+ */
+static struct value *reshape_infer(struct build *b, struct value *x, const struct known *k,
+				   const dim *dims, uint32_t rank)
 {
 	bool zero = false;
 
-	for (uint32_t i = 0; k && i < k->n; i++)
+	for (uint32_t i = 0; i < k->n; i++)
 		zero |= !dim_ge(b->cx, k->at[i], 1) &&
 			!dim_eq(b->cx, k->at[i], dim_const(b->cx, -1));
-	if (zero || !k)
-		return reshape_to(b, x, shape, dims, rank);
-	return with_dims(emit_(b, "Reshape", x, shape), dims);
+	if (zero && may_reshape_to_zero(b))
+		return reshape_to(b, x, dims_vector(b, k->at, k->n), dims, rank);
+	if (zero) /* a 0 would copy a dim: the division by it fails instead */
+		return reshape_to(b, x, dims_vector(b, dims, rank), dims, rank);
+	return with_dims(emit_(b, "Reshape", x, dims_vector(b, k->at, k->n)), dims);
 }
 
 bool lower_reshape(struct build *b, struct node *n)
@@ -163,11 +166,13 @@ bool lower_reshape(struct build *b, struct node *n)
 		r = reshape(b, x, k->at, t.rank);
 	else if (all && minus && same_dims(b->cx, x->type, t))
 		r = x;
+	else if (all && minus)
+		r = reshape_infer(b, x, k, t.dims, t.rank);
 	else
-		r = reshape_infer(b, x,
-				  all ? dims_vector(b, k->at, k->n)
-				      : cast(b, low(b, n->in[1]), DT_INT64),
-				  minus ? k : NULL, t.dims, t.rank);
+		r = reshape_to(b, x,
+			       all ? dims_vector(b, k->at, k->n)
+				   : cast(b, low(b, n->in[1]), DT_INT64),
+			       t.dims, t.rank);
 	lowered(b, n, 0, r);
 	return true;
 }
