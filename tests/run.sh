@@ -21,7 +21,7 @@ tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
 
 # shellcheck disable=SC2086 # options are words
 run() { # options and files of ptgc; standard output to $tmp/out, error to $tmp/err
-	${WRAP-} "$PTGC" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+	${WRAP-timeout 120} "$PTGC" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
 	code=$?
 }
 expect() { # expected file, file that has what was printed
