@@ -3,6 +3,8 @@
  * head of elab_flow.c). Out: ONNX Loop and If; every result of a block is a value of that very
  * block, and stacked results have their shape even when no step was run.
  */
+#include <string.h>
+
 #include "low.h"
 #include "lower.h"
 
@@ -32,6 +34,10 @@ static void block_result(struct build *b, struct value *v, const dim *dims, bool
 struct node *loop_node(struct build *b, struct block *body, struct value **in, uint32_t nin,
 		       const struct type *types, uint32_t nout)
 {
+	if (nin == 2 && !in[1]) { /* at least two inputs must be there */
+		in = memcpy(new_array(b->cx->arena, struct value *, 2), in, 2 * sizeof(*in));
+		in[1] = const_int_of(b, DT_BOOL, 1);
+	}
 	attr_block(b, "body", body);
 	struct node *n = onnx_node(b, "Loop", in, nin, nout);
 	for (uint32_t i = 0; i < nout; i++)

@@ -8,14 +8,15 @@
 #include "../all.h"
 
 struct shared;
+struct cse_entry;
 
 /* One scope a block: nodes that can be used again, and axes whose dims are known to be there. */
 struct cse {
 	struct cse *outer;
 	struct shared *shared;
 	struct block *block;
-	struct cse_entry **slots;
-	uint32_t cap, len;
+	vec(struct cse_entry) entries;
+	uint32_t *buckets, nbuckets; /* index + 1 of the first entry; 0: none */
 	struct dim_at *dims;
 	uint32_t dims_cap, dims_len;
 };
@@ -26,8 +27,6 @@ struct shared {
 	uint32_t nhome;
 	struct value **constants; /* hash table of small constants, by content */
 	uint32_t constants_cap, constants_len;
-	struct sym **names; /* hash set: names given to ONNX values */
-	uint32_t names_cap, names_len;
 	struct fast *fast;     /* by op: bodies that are one ONNX node */
 	const struct node *at; /* the node of the user that is being lowered; NULL: none */
 	uint32_t expanding;    /* depth of bodies being expanded: places are the user's node */
@@ -83,6 +82,8 @@ bool dim_available(struct build *b, dim d);
 void dims_record(struct build *b, struct value *v);
 bool same_dims(struct ctx *cx, struct type a, struct type b);
 dim dims_product(struct ctx *cx, const dim *d, uint32_t n);
+/* fusion.c */
+void prevent_fusion(struct build *b, struct block *k);
 /* guard.c */
 void guards_init(struct build *b);
 void guards_inputs(struct build *b, struct graph *from);

@@ -62,49 +62,17 @@ void raises(struct build *b, const char *fmt, ...)
 
 /* Names: each is given once; the first value that has it keeps it. */
 
-static bool name_slot(struct shared *s, const struct sym *name, uint32_t *at)
+static bool take_name(struct sym *name)
 {
-	uint32_t i = name->hash & (s->names_cap - 1);
-
-	while (s->names[i] && s->names[i] != name)
-		i = (i + 1) & (s->names_cap - 1);
-	*at = i;
-	return s->names[i] != NULL;
-}
-
-static void grow_names(struct build *b, struct shared *s)
-{
-	struct sym **old = s->names;
-	uint32_t n = s->names_cap, at;
-
-	s->names_cap = n ? 4 * n : 64;
-	s->names = new_array(b->cx->arena, struct sym *, s->names_cap);
-	for (uint32_t i = 0; i < n; i++)
-		if (old[i]) {
-			name_slot(s, old[i], &at);
-			s->names[at] = old[i];
-		}
-}
-
-static bool take_name(struct build *b, struct sym *name)
-{
-	struct shared *s = b->cse->shared;
-	uint32_t at;
-
-	if (!name)
+	if (!name || name->taken)
 		return false;
-	if (2 * s->names_len >= s->names_cap)
-		grow_names(b, s);
-	if (name_slot(s, name, &at))
-		return false;
-	s->names[at] = name;
-	s->names_len++;
+	name->taken = true;
 	return true;
 }
 
 void name_value(struct build *b, struct value *v, struct sym *name)
 {
-	if (!v->name && !b->cse->shared->expanding && take_name(b, name))
+	if (!v->name && !b->cse->shared->expanding && take_name(name))
 		v->name = name;
 }
 
@@ -401,7 +369,7 @@ static void lower_params(struct build *b, struct graph *from, struct graph *to)
 		p->low = block_param(b, to->block, p->type);
 		p->low->known = p->known;
 		p->low->name = p->name; /* an output of that name is this very value */
-		take_name(b, p->name);
+		take_name(p->name);
 		dims_record(b, p);
 	}
 }
@@ -465,11 +433,11 @@ static void lower_states(struct build *b, struct graph *from, struct graph *to)
 static void take_outputs(struct build *b, struct graph *g)
 {
 	for (uint32_t i = 0; i < g->block->results.len; i++)
-		take_name(b, result_name(g, i));
+		take_name(result_name(g, i));
 	for (uint32_t i = 0; i < g->states.len; i++) {
 		struct state *s = &g->states.at[i];
 		struct sym *name = s->next ? next_name(b, s) : NULL;
-		bool taken = s->next && !take_name(b, name);
+		bool taken = s->next && !take_name(name);
 		for (uint32_t k = 0; s->next && k < g->block->params.len; k++)
 			taken |= g->block->params.at[k]->name == name;
 		if (taken)
@@ -518,6 +486,8 @@ struct graph *lower(struct ctx *cx, struct graph *g)
 	lower_block(&b, g->block);
 	lower_results(&b, g, to);
 	lower_states(&b, g, to);
+	if (b.target == PTGC_ORT_CPU)
+		prevent_fusion(&b, to->block);
 	forget(to->block);
 	for (uint32_t i = 0; i < to->states.len; i++)
 		if (to->states.at[i].init)

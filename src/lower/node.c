@@ -8,12 +8,10 @@
 
 #include "low.h"
 
+/* A node that was asked for; its results are those that the legaliser gave, if it had to help. */
 struct cse_entry {
-	uint64_t hash;
-	const struct onnx_op *op;
-	struct value **in, **out;
-	struct attr *attrs;
-	uint32_t nin, nout, nattrs;
+	uint32_t hash, next; /* next: index + 1 of the next entry of its bucket */
+	const struct node *node;
 };
 
 /* Constants up to this many bytes are made once. */
@@ -233,10 +231,9 @@ static bool cse_allowed(const struct onnx_op *op, const struct attr *attrs, uint
 	return true;
 }
 
-static bool entry_matches(const struct cse_entry *a, const struct cse_entry *b)
+static bool same_node(const struct node *a, const struct node *b)
 {
-	if (a->hash != b->hash || a->op != b->op || a->nin != b->nin || a->nattrs != b->nattrs ||
-	    a->nout != b->nout)
+	if (a->onnx != b->onnx || a->nin != b->nin || a->nattrs != b->nattrs || a->nout != b->nout)
 		return false;
 	for (uint32_t i = 0; i < a->nin; i++)
 		if (a->in[i] != b->in[i])
@@ -247,56 +244,52 @@ static bool entry_matches(const struct cse_entry *a, const struct cse_entry *b)
 	return true;
 }
 
-static uint64_t entry_hash(const struct cse_entry *e)
+static uint32_t node_hash(const struct node *n)
 {
-	uint64_t h = mix((uint64_t)(uintptr_t)e->op, e->nout);
+	uint64_t h = mix((uint64_t)(uintptr_t)n->onnx, n->nout);
 
-	for (uint32_t i = 0; i < e->nin; i++)
-		h = mix(h, e->in[i] ? e->in[i]->id + 1 : 0);
-	for (uint32_t i = 0; i < e->nattrs; i++)
-		h = attr_hash(h, &e->attrs[i]);
-	return h;
+	for (uint32_t i = 0; i < n->nin; i++)
+		h = mix(h, n->in[i] ? n->in[i]->id + 1 : 0);
+	for (uint32_t i = 0; i < n->nattrs; i++)
+		h = attr_hash(h, &n->attrs[i]);
+	return (uint32_t)(h ^ h >> 32);
 }
 
-static struct cse_entry *cse_find(struct build *b, const struct cse_entry *key)
+static const struct node *cse_find(struct build *b, const struct node *key, uint32_t hash)
 {
-	for (struct cse *c = b->cse; c; c = c->outer)
-		for (uint32_t i = (uint32_t)key->hash & (c->cap - 1); c->cap && c->slots[i];
-		     i = (i + 1) & (c->cap - 1))
-			if (entry_matches(c->slots[i], key))
-				return c->slots[i];
+	for (struct cse *c = b->cse; c; c = c->outer) {
+		uint32_t i = c->nbuckets ? c->buckets[hash & (c->nbuckets - 1)] : 0;
+		for (; i; i = c->entries.at[i - 1].next)
+			if (c->entries.at[i - 1].hash == hash && same_node(c->entries.at[i - 1].node, key))
+				return c->entries.at[i - 1].node;
+	}
 	return NULL;
 }
 
-static void slot_put(struct cse_entry **slots, uint32_t cap, struct cse_entry *e)
+static void cse_link(struct cse *c, uint32_t i)
 {
-	uint32_t i = (uint32_t)e->hash & (cap - 1);
+	uint32_t *bucket = &c->buckets[c->entries.at[i].hash & (c->nbuckets - 1)];
 
-	while (slots[i])
-		i = (i + 1) & (cap - 1);
-	slots[i] = e;
+	c->entries.at[i].next = *bucket;
+	*bucket = i + 1;
 }
 
-static void cse_add(struct build *b, const struct cse_entry *key, struct value **out)
+static void cse_add(struct build *b, const struct node *n, uint32_t hash)
 {
 	struct cse *c = b->cse;
-	struct arena *a = b->cx->arena;
 
-	if (2 * c->len >= c->cap) {
-		uint32_t cap = c->cap ? 4 * c->cap : 32;
-		struct cse_entry **slots = new_array(a, struct cse_entry *, cap);
-		for (uint32_t i = 0; i < c->cap; i++)
-			if (c->slots[i])
-				slot_put(slots, cap, c->slots[i]);
-		c->slots = slots;
-		c->cap = cap;
+	*vec_push(b->cx->arena, &c->entries) = (struct cse_entry){.hash = hash, .node = n};
+	if (c->entries.len <= c->nbuckets) {
+		cse_link(c, c->entries.len - 1);
+		return;
 	}
-	struct cse_entry *e = new (a, struct cse_entry);
-	*e = *key;
-	e->out = new_array(a, struct value *, key->nout);
-	memcpy(e->out, out, key->nout * sizeof(*out));
-	slot_put(c->slots, c->cap, e);
-	c->len++;
+	uint32_t old = c->nbuckets;
+	c->nbuckets = old ? 2 * old : 32;
+	c->buckets = arena_grow(b->cx->arena, c->buckets, old * sizeof(uint32_t),
+				c->nbuckets * sizeof(uint32_t));
+	memset(c->buckets, 0, old * sizeof(uint32_t));
+	for (uint32_t i = 0; i < c->entries.len; i++)
+		cse_link(c, i);
 }
 
 /* Nodes */
@@ -442,26 +435,25 @@ static bool schema_takes(const struct node *n)
 static void emit_op(struct build *b, const struct onnx_op *op, const struct node *like,
 		    struct value **in, uint32_t nin, struct value **out, uint32_t nout)
 {
-	struct cse_entry key = {.op = op,
-				.in = in,
-				.attrs = b->attrs,
-				.nin = nin,
-				.nout = nout,
-				.nattrs = b->nattrs};
+	struct node key = {.onnx = op, .in = in, .attrs = b->attrs};
 	bool pure = cse_allowed(op, b->attrs, b->nattrs);
+	uint32_t hash = 0;
 
+	key.nin = (uint16_t)nin;
+	key.nout = (uint16_t)nout;
+	key.nattrs = (uint16_t)b->nattrs;
 	while (key.nin && !in[key.nin - 1])
 		key.nin--;
-	key.hash = entry_hash(&key);
-	struct cse_entry *found = pure ? cse_find(b, &key) : NULL;
-	if (found) {
-		memcpy(out, found->out, nout * sizeof(*out));
-		b->nattrs = 0;
-		return;
+	if (pure) {
+		hash = node_hash(&key);
+		const struct node *found = cse_find(b, &key, hash);
+		if (found) {
+			memcpy(out, found->out, nout * sizeof(*out));
+			b->nattrs = 0;
+			return;
+		}
 	}
 	struct node *n = raw_node(b, op, in, nin, nout);
-	key.in = n->in;
-	key.attrs = n->attrs;
 	bool taken = op->domain[0] || schema_takes(n);
 	if (b->cse->shared->failed || (taken && !infer_types(b, n, like))) {
 		poison_results(b, n, out, nout);
@@ -473,9 +465,11 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 	} else if (!legalise(b, n, out)) {
 		poison_results(b, n, out, nout);
 		return;
+	} else {
+		memcpy(n->out, out, nout * sizeof(*out)); /* n is in no block: it stands for them */
 	}
 	if (pure)
-		cse_add(b, &key, out);
+		cse_add(b, n, hash);
 }
 
 void emit_n(struct build *b, const char *op, struct value **in, uint32_t nin, struct value **out,

@@ -131,6 +131,24 @@ bool lower_matrix_transpose(struct build *b, struct node *n)
 	return true;
 }
 
+/* k with its -1 worked out from the size of x */
+static const dim *without_minus(struct build *b, struct value *x, const struct known *k)
+{
+	dim *d = new_array(b->cx->arena, dim, k->n), rest = dim_const(b->cx, 1);
+	dim minus = dim_const(b->cx, -1);
+
+	for (uint32_t i = 0; i < k->n; i++)
+		if (!dim_eq(b->cx, k->at[i], minus))
+			rest = dim_mul(b->cx, rest, k->at[i]);
+	for (uint32_t i = 0; i < k->n; i++) {
+		d[i] = k->at[i];
+		if (dim_eq(b->cx, d[i], minus))
+			d[i] = dim_floordiv(b->cx, dims_product(b->cx, x->type.dims, x->type.rank),
+					    rest);
+	}
+	return d;
+}
+
 /* Reshape to k, which has a -1: the runtime works it out, and refuses it beside a 0 as NumPy does.
  */
 static struct value *reshape_infer(struct build *b, struct value *x, const struct known *k,
@@ -144,7 +162,7 @@ static struct value *reshape_infer(struct build *b, struct value *x, const struc
 	if (zero && may_reshape_to_zero(b))
 		return reshape_to(b, x, dims_vector(b, k->at, k->n), dims, rank);
 	if (zero) /* a 0 would copy a dim: the division by it fails instead */
-		return reshape_to(b, x, dims_vector(b, dims, rank), dims, rank);
+		return reshape_to(b, x, dims_vector(b, without_minus(b, x, k), k->n), dims, rank);
 	return with_dims(emit_(b, "Reshape", x, dims_vector(b, k->at, k->n)), dims);
 }
 

@@ -1,0 +1,110 @@
+/*
+ * fusion.c: ONNX Runtime folds a constant factor next to a float64 MatMul into an attribute of
+ * FusedMatMul, which is float32: 0.1 * (a @ b) is then off by 1.5e-8. In: the lowered graph. Out:
+ * the same, with such a MatMul written as Gemm (matrices) or Einsum, which it does not fold.
+ * Factors that float32 holds exactly lose nothing and stay.
+ */
+#include <string.h>
+
+#include "low.h"
+
+static bool is_op(const struct node *n, const char *name)
+{
+	return n && n->onnx && !n->onnx->domain[0] && !strcmp(n->onnx->name, name);
+}
+
+/* The constant that n multiplies or divides by; NULL: none, or more than one element */
+static const struct tensor *factor(const struct node *n)
+{
+	if (!is_op(n, "Mul") && !is_op(n, "Div"))
+		return NULL;
+	for (int i = 1; i >= 0; i--)
+		if (n->in[i]->data && n->in[i]->data->count == 1)
+			return n->in[i]->data;
+	return NULL;
+}
+
+/* Mul by a constant that float32 cannot hold; Div turns it into its reciprocal first. */
+static bool is_inexact(const struct node *n)
+{
+	const struct tensor *t = factor(n);
+
+	if (!t || t->dtype != DT_FLOAT64)
+		return false;
+	double x = tensor_float(t, 0), y = is_op(n, "Div") ? 1 / x : x;
+	return (float)y != y || (is_op(n, "Div") && (float)x != x);
+}
+
+/* Ops that may vanish, move or be folded with, between a factor and a MatMul: the value they pass
+ * on */
+static struct value *passed(const struct node *n)
+{
+	static const char *const names[] = {"Identity",  "Transpose", "Reshape", "Squeeze",
+					    "Unsqueeze", "Expand",    "Cast"};
+
+	if (factor(n))
+		return n->in[n->in[0]->data ? 1 : 0];
+	for (size_t i = 0; i < countof(names); i++)
+		if (is_op(n, names[i]))
+			return n->in[0];
+	return NULL;
+}
+
+/* The MatMul that v comes from through such ops, and is any factor on the way inexact? */
+static struct node *behind(struct value *v, bool *inexact)
+{
+	for (uint32_t steps = 0; v && v->def && steps < 16; steps++) {
+		struct node *n = v->def;
+		*inexact |= is_inexact(n);
+		if (is_op(n, "MatMul"))
+			return n;
+		v = passed(n);
+	}
+	return NULL;
+}
+
+static const char *equation(uint32_t x, uint32_t y)
+{
+	if (x == 1 && y == 1)
+		return "i,i->";
+	if (x == 1)
+		return "i,...ij->...j";
+	return y == 1 ? "...ij,j->...i" : "...ij,...jk->...ik";
+}
+
+static void replace(struct build *b, struct node *n)
+{
+	uint32_t x = n->in[0]->type.rank, y = n->in[1]->type.rank;
+
+	if (x == 2 && y == 2) {
+		n->onnx = onnx_find("", "Gemm", b->opset);
+		return;
+	}
+	n->onnx = onnx_find("", "Einsum", b->opset);
+	n->attrs = new (b->cx->arena, struct attr);
+	*n->attrs = (struct attr){.name = "equation", .kind = AT_STR};
+	n->attrs->u.s.s = equation(x, y);
+	n->attrs->u.s.len = (uint32_t)strlen(n->attrs->u.s.s);
+	n->nattrs = 1;
+}
+
+/* Blocks nest as the user's loops and ifs do. */
+void prevent_fusion(struct build *b, struct block *k)
+{
+	for (struct node *n = k->first; n; n = n->next) {
+		bool inexact = false;
+		struct node *m = factor(n) ? behind(n->out[0], &inexact) : NULL;
+		if (m && inexact && m->out[0]->type.dtype == DT_FLOAT64)
+			replace(b, m);
+		inexact = false;
+		if (is_op(n, "MatMul") && n->out[0]->type.dtype == DT_FLOAT64) {
+			behind(n->in[0], &inexact);
+			behind(n->in[1], &inexact);
+			if (inexact)
+				replace(b, n);
+		}
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				prevent_fusion(b, n->attrs[i].u.block);
+	}
+}
