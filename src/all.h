@@ -79,6 +79,7 @@ struct sym {
 	struct fn *fn;       /* the fn of that name, NULL if none */
 	uint16_t word;       /* token of a keyword or soft word; 0 for others (scanner) */
 	uint8_t dtype;       /* enum dtype when the name is a dtype's */
+	bool taken;          /* lower: an ONNX value has the name */
 	uint32_t owner;      /* emit/names.c: the value that has the name in the model */
 };
 struct intern;

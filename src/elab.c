@@ -38,44 +38,57 @@ struct diag *elab_error(struct elab *e, struct span s, enum diag_code code, cons
 
 struct scope *push_scope(struct elab *e)
 {
-	struct scope *s = new (e->cx->arena, struct scope);
+	struct scope *s = new(e->cx->arena, struct scope);
 
 	s->outer = e->scope;
+	s->frame = e->frame;
 	e->scope = s;
 	return s;
 }
 
-static void unbind(struct binding *b, bool is_dim)
-{
-	if (is_dim)
-		b->sym->dim = b->hidden;
-	else
-		b->sym->value = b->hidden;
-}
-
 void pop_scope(struct elab *e)
 {
-	struct scope *s = e->scope;
-
-	for (uint32_t i = s->values.len; i-- > 0;)
-		unbind(s->values.at[i], false);
-	for (uint32_t i = s->dims.len; i-- > 0;)
-		unbind(s->dims.at[i], true);
-	e->scope = s->outer;
+	for (struct binding *b = e->scope->values; b; b = b->prev)
+		b->sym->value = b->hidden;
+	for (struct binding *b = e->scope->dims; b; b = b->prev)
+		b->sym->dim = b->hidden;
+	e->scope = e->scope->outer;
 }
 
 struct binding *find_value(struct elab *e, struct sym *name)
 {
 	struct binding *b = name->value;
 
-	return b && b->frame == e->frame ? b : NULL;
+	return b && b->scope->frame == e->frame ? b : NULL;
 }
 
 struct binding *find_dim(struct elab *e, struct sym *name)
 {
 	struct binding *b = name->dim;
 
-	return b && b->frame == e->frame ? b : NULL;
+	return b && b->scope->frame == e->frame ? b : NULL;
+}
+
+struct cv binding_cv(const struct binding *b)
+{
+	switch (b->kind) {
+	case CV_VALUE:
+		return cv_value(b->u.v, b->span);
+	case CV_POISON:
+		return poison(b->span);
+	default:
+		return *b->u.cv;
+	}
+}
+
+static struct binding *new_binding(struct elab *e, struct sym *name, struct span s)
+{
+	struct binding *b = new(e->cx->scratch, struct binding);
+
+	b->sym = name;
+	b->scope = e->scope;
+	b->span = s;
+	return b;
 }
 
 struct binding *bind_value(struct elab *e, struct sym *name, struct cv v, struct span s)
@@ -87,30 +100,30 @@ struct binding *bind_value(struct elab *e, struct sym *name, struct cv v, struct
 		note(e->cx, d, b->span, "the first definition is here");
 		return b;
 	}
-	b = new (e->cx->scratch, struct binding);
-	b->sym = name;
+	b = new_binding(e, name, s);
+	b->kind = v.kind;
+	if (v.kind == CV_VALUE) {
+		b->u.v = v.u.v;
+	} else if (v.kind != CV_POISON) {
+		b->u.cv = new(e->cx->scratch, struct cv);
+		*b->u.cv = v;
+	}
 	b->hidden = name->value;
-	b->frame = e->frame;
-	b->scope = e->scope;
-	b->span = s;
-	b->cv = v;
 	name->value = b;
-	*vec_push(e->cx->scratch, &e->scope->values) = b;
+	b->prev = e->scope->values;
+	e->scope->values = b;
 	return b;
 }
 
 struct binding *bind_dim(struct elab *e, struct sym *name, dim d, struct span s)
 {
-	struct binding *b = new (e->cx->scratch, struct binding);
+	struct binding *b = new_binding(e, name, s);
 
-	b->sym = name;
+	b->u.d = d;
 	b->hidden = name->dim;
-	b->frame = e->frame;
-	b->scope = e->scope;
-	b->span = s;
-	b->d = d;
 	name->dim = b;
-	*vec_push(e->cx->scratch, &e->scope->dims) = b;
+	b->prev = e->scope->dims;
+	e->scope->dims = b;
 	return b;
 }
 
@@ -317,11 +330,39 @@ bool exec_block(struct elab *e, struct ablock *b)
 
 /* ---- graphs of a file ---- */
 
+/* A dim like 2*n+1 whose n stands alone nowhere: n is computed from the length, which is its source
+ * from then on. The nodes say nothing of what they know, as that would be n itself. */
+static void solve_dim(struct elab *e, struct value *v, uint32_t axis, dim d, struct span s)
+{
+	struct dim_view sum = dim_view(e->cx, d), w;
+	struct prop_arg arg = {.name = intern_str(e->cx, "i"), .value = cv_int(axis, s), .span = s};
+	const struct op *op = op_named(e->cx, "Shape_i");
+	uint32_t k = 0;
+
+	if (sum.form != DIM_SUM)
+		return;
+	while (k < sum.nterms && (w = dim_view(e->cx, sum.term[k]), w.form != DIM_ATOM || w.kind != SOURCE_NONE))
+		k++;
+	if (k == sum.nterms)
+		return;
+	dim n = sum.term[k], c = dim_const(e->cx, sum.coef[k]);
+	struct cv length = cv_value(v, s), args[2];
+	struct cv *props = bind_props(e->cx, op, s, &arg, 1);
+	args[0] = call_op(e, op, props, &length, 1, s);
+	args[0].u.v->known = NULL;
+	args[1] = cv_dim(dim_sub(e->cx, d, dim_mul(e->cx, c, n)), s);
+	args[0] = call_named(e, "Sub", args, 2, s);
+	args[0].u.v->known = NULL;
+	args[1] = cv_dim(c, s);
+	args[0] = call_named(e, "Int_div", args, 2, s);
+	args[0].u.v->known = NULL;
+	dim_set_source(e->cx, n, SOURCE_VALUE, args[0].u.v, 0);
+}
+
 static bool graph_param(struct elab *e, struct param *p, struct value *v)
 {
 	if (!p->type.len) {
-		elab_error(e, p->span, E_ANNOTATION,
-			   "a parameter of a graph needs a type: %s: float64[n]", p->name->s);
+		elab_error(e, p->span, E_ANNOTATION, "a parameter of a graph needs a type: %s: float64[n]", p->name->s);
 		return false;
 	}
 	if (!make_type(e, p->type, v, &v->type))
@@ -333,6 +374,7 @@ static bool graph_param(struct elab *e, struct param *p, struct value *v)
 		struct dim_view w = dim_view(e->cx, d);
 		if (w.form == DIM_CONST || (w.form == DIM_ATOM && w.source == v && w.at == i))
 			continue;
+		solve_dim(e, v, i, d, p->span);
 		*vec_push(e->cx->arena, &e->graph->checks) = (struct dim_check){v, i, d, p->span};
 	}
 	return true;
@@ -387,10 +429,11 @@ static bool graph_result(struct elab *e, struct fn *f, uint32_t i)
 		return false;
 	}
 	b->used = true;
-	if (b->cv.kind == CV_POISON)
+	struct cv cv = binding_cv(b);
+	if (cv.kind == CV_POISON)
 		return false;
 	struct value *v =
-		to_value(e, &b->cv, cv_is_weak(&b->cv) ? written_dtype(e, r->type) : DT_NONE);
+		to_value(e, &cv, cv_is_weak(&cv) ? written_dtype(e, r->type) : DT_NONE);
 	if (!v || !v->type.dtype || !match_type(e, r->type, v, "result", r->name, r->span, NULL))
 		return false;
 	*vec_push(e->cx->arena, &e->graph->block->results) = named_output(e, v, r->name, r->span);
@@ -399,11 +442,9 @@ static bool graph_result(struct elab *e, struct fn *f, uint32_t i)
 
 static void warn_unused(struct elab *e)
 {
-	for (uint32_t i = 0; i < e->scope->values.len; i++) {
-		struct binding *b = e->scope->values.at[i];
-		if (!b->used && b->cv.kind != CV_POISON)
+	for (struct binding *b = e->scope->values; b; b = b->prev)
+		if (!b->used && b->kind != CV_POISON)
 			warn(e->cx, b->span, W_UNUSED, "'%s' is never used", b->sym->s);
-	}
 }
 
 static void run_graph(struct elab *e, struct fn *f)

@@ -12,23 +12,27 @@
 struct binding {
 	struct sym *sym;
 	struct binding *hidden; /* what the name meant before */
-	struct frame *frame;
+	struct binding *prev;   /* in the scope */
 	struct scope *scope;
 	struct span span;
+	uint8_t kind; /* value namespace: enum cv_kind of what it means */
 	bool used, is_rest;
 	union {
-		struct cv cv; /* value namespace */
-		struct {      /* dim namespace */
-			dim d;
-			uint32_t nrest;
-			const dim *rest; /* ...b: the dims that it stands for */
-		};
-	};
+		struct value *v; /* CV_VALUE */
+		struct cv *cv;   /* the other kinds: see binding_cv() */
+		dim d;           /* dim namespace */
+		struct rest *rest;
+	} u;
+};
+struct rest { /* ...b: the dims that it stands for */
+	const dim *at;
+	uint32_t n;
 };
 
 struct scope {
 	struct scope *outer;
-	vec(struct binding *) values, dims;
+	struct frame *frame;
+	struct binding *values, *dims; /* newest first */
 };
 
 struct frame { /* one expansion of a fn, or the graph */
@@ -86,6 +90,7 @@ void pop_scope(struct elab *e);
 struct binding *bind_value(struct elab *e, struct sym *name, struct cv v, struct span s);
 struct binding *bind_dim(struct elab *e, struct sym *name, dim d, struct span s);
 struct binding *find_value(struct elab *e, struct sym *name);
+struct cv binding_cv(const struct binding *b);
 struct binding *find_dim(struct elab *e, struct sym *name);
 bool exec_block(struct elab *e, struct ablock *b);
 bool bind_target(struct elab *e, struct target *t, struct cv v);

@@ -298,10 +298,10 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 	if (!quoted && !user && call_builtin(e, name, args, nargs, n->span, &result))
 		return result;
 	struct binding *b = quoted || name->op ? NULL : find_value(e, name);
-	if (!quoted && (name->dtype || (b && b->cv.kind == CV_DTYPE))) {
+	if (!quoted && (name->dtype || (b && b->kind == CV_DTYPE))) {
 		if (b)
 			b->used = true;
-		return elab_construct(e, name->dtype ? name->dtype : b->cv.u.dtype, NULL, 0, false, args,
+		return elab_construct(e, name->dtype ? name->dtype : b->u.cv->u.dtype, NULL, 0, false, args,
 				 nargs, n->span);
 	}
 	if (user)

@@ -388,7 +388,7 @@ static struct cv eval_name(struct elab *e, const struct anode *n)
 		return (struct cv){.kind = CV_DTYPE, .span = n->span, .u.dtype = sym->dtype};
 	b = find_value(e, sym);
 	if (b) {
-		struct cv v = b->cv;
+		struct cv v = binding_cv(b);
 		b->used = true;
 		if (v.kind != CV_FLOAT) /* its span is its text */
 			v.span = n->span;
@@ -396,7 +396,7 @@ static struct cv eval_name(struct elab *e, const struct anode *n)
 	}
 	b = find_dim(e, sym);
 	if (b && !b->is_rest)
-		return cv_dim(b->d, n->span);
+		return cv_dim(b->u.d, n->span);
 	return (struct cv){.kind = CV_SYM, .span = n->span, .u.sym = sym};
 }
 
@@ -486,12 +486,12 @@ static struct cv eval_construct(struct elab *e, const struct anode *n, struct cv
 
 	if (!t) {
 		struct binding *b = find_value(e, sym);
-		if (!b || b->cv.kind != CV_DTYPE) {
+		if (!b || b->kind != CV_DTYPE) {
 			elab_error(e, n->at, E_UNKNOWN_DTYPE, "'%s' is no dtype here", sym->s);
 			return poison(n->span);
 		}
 		b->used = true;
-		t = b->cv.u.dtype;
+		t = b->u.cv->u.dtype;
 	}
 	return elab_construct(e, t, items, n->nprops, n->flags & AF_DIMS || n->nprops, items + n->nprops,
 			 n->n - n->nprops, n->span);

@@ -140,7 +140,7 @@ static bool branch_values(struct elab *e, struct stmt *s, struct aif *a, struct 
 			continue;
 		}
 		b->used = true;
-		values[i] = b->cv;
+		values[i] = binding_cv(b);
 	}
 	return ok;
 }
@@ -543,7 +543,7 @@ static struct value *result_value(struct elab *e, struct aresult *r, struct loop
 	struct cv v = {.kind = CV_SYM, .span = r->span, .u.sym = r->name};
 	if (b) {
 		b->used = true;
-		v = b->cv;
+		v = binding_cv(b);
 	}
 	return to_value(e, &v, DT_NONE);
 }

@@ -46,9 +46,9 @@ static enum dtype type_dtype(struct elab *e, const struct anode *t, enum dtype a
 	if (t->u.sym->dtype)
 		return t->u.sym->dtype;
 	struct binding *b = find_value(e, t->u.sym);
-	if (b && b->cv.kind == CV_DTYPE) {
+	if (b && b->kind == CV_DTYPE) {
 		b->used = true;
-		return b->cv.u.dtype;
+		return b->u.cv->u.dtype;
 	}
 	if (generic_name(t->u.sym) && !e->frame->fn->is_graph && actual) {
 		struct cv v = {.kind = CV_DTYPE, .span = t->at, .u.dtype = actual};
@@ -78,7 +78,7 @@ static bool eval_dim(struct elab *e, struct expr x, dim *d)
 	bind_new_dims(e, x);
 	struct binding *b = root->kind == A_NAME ? find_dim(e, root->u.sym) : NULL;
 	if (b && !b->is_rest) { /* in a type, dims come before values */
-		*d = b->d;
+		*d = b->u.d;
 		return true;
 	}
 	struct cv v = eval(e, x);
@@ -151,14 +151,14 @@ static bool match_rest(struct elab *e, const struct anode *p, const dim *dims, u
 	if (!b) {
 		b = bind_dim(e, p->u.sym, DIM_NONE, p->span);
 		b->is_rest = true;
-		b->rest = dims;
-		b->nrest = n;
+		b->u.rest = new(e->cx->arena, struct rest);
+		*b->u.rest = (struct rest){dims, n};
 		return true;
 	}
-	if (!b->is_rest || b->nrest != n)
+	if (!b->is_rest || b->u.rest->n != n)
 		return false;
 	for (uint32_t i = 0; i < n; i++)
-		if (!dim_unify(e->cx, b->rest[i], dims[i], s))
+		if (!dim_unify(e->cx, b->u.rest->at[i], dims[i], s))
 			return false;
 	return true;
 }
@@ -231,7 +231,7 @@ enum dtype written_dtype(struct elab *e, struct expr x)
 	if (t->u.sym->dtype)
 		return t->u.sym->dtype;
 	struct binding *b = find_value(e, t->u.sym);
-	return b && b->cv.kind == CV_DTYPE ? b->cv.u.dtype : DT_NONE;
+	return b && b->kind == CV_DTYPE ? b->u.cv->u.dtype : DT_NONE;
 }
 
 /* ---- types that make values: parameters of graphs, states, results of raw nodes ---- */

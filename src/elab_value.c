@@ -393,8 +393,8 @@ static void undefined(struct elab *e, const struct cv *v)
 	vec(const char *) names = {0};
 
 	for (struct scope *s = e->scope; s; s = s->outer)
-		for (uint32_t i = 0; i < s->values.len; i++)
-			*vec_push(e->cx->arena, &names) = s->values.at[i]->sym->s;
+		for (struct binding *b = s->values; b; b = b->prev)
+			*vec_push(e->cx->arena, &names) = b->sym->s;
 	const char *near = did_you_mean(v->u.sym->s, names.at, names.len);
 	if (near)
 		elab_error(e, v->span, E_UNDEFINED, "'%s' is not defined; did you mean '%s'?",

@@ -97,6 +97,8 @@ struct value *typed_cast(struct build *b, struct value *v, enum dtype t);
 bool call_fn(struct build *b, struct fn *f, const struct op *op, struct cv *props,
 	     struct value **in, uint32_t nin, struct value **out, uint32_t nout);
 
+/* dot.c */
+struct value *matmul(struct build *b, struct value *x, struct value *y);
 /* control.c */
 struct node *loop_node(struct build *b, struct block *body, struct value **in, uint32_t nin,
 		       const struct type *types, uint32_t nout);
