@@ -11,7 +11,11 @@
 
 #include "all.h"
 
-#define LARGE     ((size_t)64 << 10)
+#ifdef ARENA_EXACT /* for fuzzing: each piece is a block of its own, so sanitizers know its end */
+#define LARGE ((size_t)0)
+#else
+#define LARGE ((size_t)64 << 10)
+#endif
 #define CHUNK     ((size_t)256 << 10)
 #define BIG_CHUNK ((size_t)8 << 20) /* once an arena has grown large: whole huge pages */
 #define HUGE_PAGE ((size_t)2 << 20)
