@@ -66,10 +66,9 @@ static bool read_input(struct ctx *cx, struct job *job)
 	return job->fd < 0 ? fail(cx, job) : read_fd(cx, job, job->fd);
 }
 
-/* The syntax of the text is not needed once there is a graph. */
-static void free_syntax(struct ctx *cx, struct graph *g)
+/* What a pass needed for itself: the syntax tree, the tables of lowering. */
+static void free_scratch(struct ctx *cx)
 {
-	g->file = NULL;
 	arena_free(cx->scratch);
 	cx->scratch = arena_new(&cx->oom);
 	if (!cx->scratch)
@@ -83,7 +82,8 @@ static struct graph *typed(struct ctx *cx, struct job *job, struct file *f)
 		return NULL;
 	if (job->stage == STAGE_TYPED)
 		dump_graph(cx, g, &job->text_out);
-	free_syntax(cx, g);
+	g->file = NULL;
+	free_scratch(cx);
 	return g;
 }
 
@@ -92,8 +92,10 @@ static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 	g = lower(cx, g);
 	if (!g || cx->errors)
 		return;
+	free_scratch(cx);
 	rewrite(cx, g);
 	verify(cx, g);
+	free_scratch(cx);
 	if (cx->errors)
 		return;
 	if (job->stage == STAGE_LOWERED)

@@ -338,7 +338,7 @@ static bool is_read(const struct node *n)
 /* Drops nodes that nobody reads, last first, and relinks the rest. */
 static void sweep(struct ctx *cx, struct block *b)
 {
-	struct node **all = new_array(cx->arena, struct node *, b->nnodes + 1), **tail = &b->first;
+	struct node **all = new_array(cx->scratch, struct node *, b->nnodes + 1), **tail = &b->first;
 	uint32_t count = 0;
 
 	for (struct node *n = b->first; n; n = n->next)

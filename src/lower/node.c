@@ -66,8 +66,8 @@ void set_home(struct build *b, const struct value *v)
 
 	if (v->id >= s->nhome) {
 		uint32_t n = v->id + v->id / 2 + 64;
-		s->home = arena_grow(b->cx->arena, s->home, s->nhome * sizeof(*s->home),
-				     mul_size(b->cx->arena, n, sizeof(*s->home)));
+		s->home = arena_grow(b->cx->scratch, s->home, s->nhome * sizeof(*s->home),
+				     mul_size(b->cx->scratch, n, sizeof(*s->home)));
 		s->nhome = n;
 	}
 	s->home[v->id] = b->block;
@@ -278,14 +278,14 @@ static void cse_add(struct build *b, const struct node *n, uint32_t hash)
 {
 	struct cse *c = b->cse;
 
-	*vec_push(b->cx->arena, &c->entries) = (struct cse_entry){.hash = hash, .node = n};
+	*vec_push(b->cx->scratch, &c->entries) = (struct cse_entry){.hash = hash, .node = n};
 	if (c->entries.len <= c->nbuckets) {
 		cse_link(c, c->entries.len - 1);
 		return;
 	}
 	uint32_t old = c->nbuckets;
 	c->nbuckets = old ? 2 * old : 32;
-	c->buckets = arena_grow(b->cx->arena, c->buckets, old * sizeof(uint32_t),
+	c->buckets = arena_grow(b->cx->scratch, c->buckets, old * sizeof(uint32_t),
 				c->nbuckets * sizeof(uint32_t));
 	memset(c->buckets, 0, old * sizeof(uint32_t));
 	for (uint32_t i = 0; i < c->entries.len; i++)
