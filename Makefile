@@ -11,7 +11,7 @@ ifeq ($(filter grouped-target,$(.FEATURES)),)
 $(error this Makefile needs GNU make 4.3 or newer; this is $(MAKE_VERSION))
 endif
 MAKEFLAGS += --no-builtin-rules --no-builtin-variables
-ifeq ($(filter -j%,$(MAKEFLAGS)),)
+ifeq ($(MAKELEVEL),0) # a -j of the command line goes before this one
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
 endif
 .DELETE_ON_ERROR:
