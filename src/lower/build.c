@@ -224,21 +224,34 @@ static struct value *reshape_static(struct build *b, struct value *v, const dim 
 	return with_dims(emit_(b, "Reshape", v, const_ints(b, shape, rank)), dims);
 }
 
-/* At opset 13 a 0 in the shape copies a dim of v: empty results are made on a branch of their own.
- */
+/* The branch of a shape with a 0: empty, unless v is not, which fails as it does in PyTensor. */
+static struct value *reshape_empty(struct build *b, struct value *v, struct value *shape,
+				   struct value *size, const dim *dims, uint32_t rank)
+{
+	enum dtype t = (enum dtype)v->type.dtype;
+	struct value *r = const_shape(b, t, shape, NULL, rank, 0);
+	struct value *zero = emit_(b, "Equal", shape, const_int(b, 0));
+
+	r = emit_(b, "Reshape", r, emit_(b, "Where", zero, size, shape));
+	r->type = type_of(t, rank, (dim *)dims);
+	return r;
+}
+
+/* At opset 13 a 0 in the shape copies a dim of v: such shapes have a branch of their own. */
 static struct value *reshape_13(struct build *b, struct value *v, struct value *shape,
 				const dim *dims, uint32_t rank)
 {
 	struct block *outer = b->block;
 	struct block *branch[2];
-	struct value *empty = emit_(b, "Equal", emit_(b, "Size", v), const_int(b, 0));
+	struct value *size = emit_(b, "Size", v);
+	struct value *least = reduce(b, "ReduceProd", shape, (int[]){0}, 1, false);
+	struct value *empty = emit_(b, "Equal", least, const_int(b, 0));
 
 	for (int i = 0; i < 2; i++) {
 		branch[i] = block_new(b);
 		scope_open(b, branch[i]);
-		struct value *r =
-			i == 0 ? const_shape(b, (enum dtype)v->type.dtype, shape, dims, rank, 0)
-			       : with_dims(emit_(b, "Reshape", v, shape), dims);
+		struct value *r = i == 0 ? reshape_empty(b, v, shape, size, dims, rank)
+					 : with_dims(emit_(b, "Reshape", v, shape), dims);
 		*vec_push(b->cx->arena, &branch[i]->results) = r;
 		scope_close(b, outer);
 	}
@@ -281,6 +294,10 @@ struct value *reshape(struct build *b, struct value *v, const dim *dims, uint32_
 		return v;
 	if (v->data && const_dims(b->cx, dims, rank, axes))
 		return const_reshaped(b, v, axes, rank);
+	for (uint32_t i = 0; i < rank; i++)
+		if (dim_le(b->cx, dims[i], 0))
+			return const_shape(b, (enum dtype)v->type.dtype, dims_vector(b, dims, rank),
+					   dims, rank, 0);
 	if (rank > v->type.rank) {
 		n = ones_moved(b->cx, dims, rank, v->type.dims, v->type.rank, axes);
 		if (n > 0)

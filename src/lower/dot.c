@@ -5,14 +5,63 @@
 #include "low.h"
 #include "lower.h"
 
-/* MatMul of uint32 and uint64 fails on an inner length of 0; int64 has the same bits. */
-static struct value *matmul(struct build *b, struct value *x, struct value *y)
+/* Does MatMul of ONNX Runtime compute it? A matrix without rows or columns times a vector fails or
+ * is left unset, and so does a left side that has to be repeated 0 times. */
+static bool takes_vector(struct build *b, const struct type *x)
+{
+	for (uint32_t i = 0; i < x->rank; i++)
+		if (!dim_ge(b->cx, x->dims[i], 1))
+			return false;
+	return true;
+}
+
+static bool repeats_left(struct build *b, const struct type *x, const struct type *y)
+{
+	for (uint32_t i = 3; i <= y->rank; i++) {
+		dim d = y->dims[y->rank - i];
+		if (!dim_ge(b->cx, d, 1) &&
+		    (i > x->rank || !dim_eq(b->cx, x->dims[x->rank - i], d)))
+			return true;
+	}
+	return false;
+}
+
+/* x with the leading dims of y. */
+static struct value *repeated(struct build *b, struct value *x, const struct type *y)
+{
+	uint32_t rank = x->type.rank > y->rank ? x->type.rank : y->rank;
+	dim *dims = new_array(b->cx->arena, dim, rank);
+
+	for (uint32_t i = 1; i <= rank; i++) {
+		dim d = i <= x->type.rank ? x->type.dims[x->type.rank - i] : DIM_NONE;
+		bool one = !d || dim_eq(b->cx, d, dim_const(b->cx, 1));
+		dims[rank - i] = i > 2 && one ? y->dims[y->rank - i] : d;
+	}
+	return expand(b, x, dims, rank);
+}
+
+/* As NumPy's matmul, for all sizes; integers wrap. */
+struct value *matmul(struct build *b, struct value *x, struct value *y)
 {
 	enum dtype t = (enum dtype)x->type.dtype;
+	int64_t last = (int64_t)x->type.rank - 1;
 
-	if ((t != DT_UINT32 && t != DT_UINT64) || dim_ge(b->cx, x->type.dims[x->type.rank - 1], 1))
+	/* MatMul of uint32 and uint64 fails on an inner length of 0; int64 has the same bits */
+	if ((t == DT_UINT32 || t == DT_UINT64) && !dim_ge(b->cx, x->type.dims[last], 1)) {
+		x = matmul(b, cast(b, x, DT_INT64), cast(b, y, DT_INT64));
+		return cast(b, x, t);
+	}
+	if (last > 0 && y->type.rank == 1 && !takes_vector(b, &x->type)) {
+		y = unsqueeze(b, y, &(int64_t){1}, 1);
+		return squeeze(b, emit_(b, "MatMul", x, y), &last, 1);
+	}
+	if (!repeats_left(b, &x->type, &y->type))
 		return emit_(b, "MatMul", x, y);
-	return cast(b, emit_(b, "MatMul", cast(b, x, DT_INT64), cast(b, y, DT_INT64)), t);
+	if (last > 0)
+		return emit_(b, "MatMul", repeated(b, x, &y->type), y);
+	int64_t row = y->type.rank - 2;
+	x = repeated(b, unsqueeze(b, x, &(int64_t){0}, 1), &y->type);
+	return squeeze(b, emit_(b, "MatMul", x, y), &row, 1);
 }
 
 bool lower_matmul(struct build *b, struct node *n)
@@ -87,7 +136,9 @@ bool lower_gemm(struct build *b, struct node *n)
 
 	for (int i = 0; i < 5; i++)
 		in[i] = low(b, n->in[i]);
-	if (fits_gemm(in[1], &alpha) && fits_gemm(in[4], &beta) && beta != 0) {
+	/* without columns of x Gemm forgets beta */
+	if (fits_gemm(in[1], &alpha) && fits_gemm(in[4], &beta) && beta != 0 &&
+	    (beta == 1 || dim_ge(b->cx, in[2]->type.dims[1], 1))) {
 		attr_float(b, "alpha", alpha);
 		attr_float(b, "beta", beta);
 		lowered(b, n, 0, emit_(b, "Gemm", in[2], in[3], in[0]));

@@ -80,9 +80,9 @@ static struct value *sum_wrapping(struct build *b, struct reduction *r, enum dty
 
 	r->x = cast(b, r->x, t);
 	if (r->naxes == 1 && r->axes[0] == (int)rank - 2)
-		return emit_(b, "MatMul", ones(b, t, r->x->type.dims[rank - 2]), r->x);
+		return matmul(b, ones(b, t, r->x->type.dims[rank - 2]), r->x);
 	struct value *x = merged_last(b, r);
-	return emit_(b, "MatMul", x, ones(b, t, x->type.dims[x->type.rank - 1]));
+	return matmul(b, x, ones(b, t, x->type.dims[x->type.rank - 1]));
 }
 
 static struct value *lower_sum(struct build *b, struct reduction *r)
@@ -93,7 +93,6 @@ static struct value *lower_sum(struct build *b, struct reduction *r)
 		return reduce(b, "ReduceSum", cast(b, r->x, r->acc), r->axes, r->naxes, false);
 	if (is_discrete(from) && sum_is_exact(b, r, from))
 		return reduce(b, "ReduceSum", cast(b, r->x, DT_INT64), r->axes, r->naxes, false);
-	/* MatMul of unsigned integers fails on nothing; int64 has the same bits */
 	return sum_wrapping(b, r, from == DT_UINT64 && !r->maybe_empty ? DT_UINT64 : DT_INT64);
 }
 
@@ -308,6 +307,18 @@ bool lower_argmax(struct build *b, struct node *n)
 	return true;
 }
 
+/* LogSoftmax of float64 has any number beside a NaN or inf; Softmax has NaN, as both should. */
+static struct value *normalised(struct build *b, const char *op, struct value *x, int axis)
+{
+	attr_int(b, "axis", axis);
+	struct value *y = emit_(b, op, x);
+	if (x->type.dtype != DT_FLOAT64 || !strcmp(op, "Softmax"))
+		return y;
+	attr_int(b, "axis", axis);
+	struct value *nan = emit_(b, "Mul", emit_(b, "Softmax", x), const_int_of(b, DT_FLOAT64, 0));
+	return emit_(b, "Add", y, nan);
+}
+
 /* Softmax over several axes is one over a merged axis, put back afterwards. */
 static bool lower_normalise(struct build *b, struct node *n, const char *op)
 {
@@ -317,8 +328,7 @@ static bool lower_normalise(struct build *b, struct node *n, const char *op)
 		return false;
 	r.x = cast(b, r.x, r.out);
 	if (r.naxes == 1) {
-		attr_int(b, "axis", r.axes[0]);
-		lowered(b, n, 0, emit_(b, op, r.x));
+		lowered(b, n, 0, normalised(b, op, r.x, r.axes[0]));
 		return true;
 	}
 	if (r.naxes == 0) {
@@ -329,8 +339,7 @@ static bool lower_normalise(struct build *b, struct node *n, const char *op)
 	int64_t perm[MAX_RANK], back[MAX_RANK];
 	dim *dims = new_array(b->cx->arena, dim, rank);
 	struct value *x = merged_last(b, &r);
-	attr_int(b, "axis", kept);
-	x = emit_(b, op, x);
+	x = normalised(b, op, x, (int)kept);
 	for (uint32_t i = 0, j = 0; i < rank; i++) {
 		if (j < (uint32_t)r.naxes && r.axes[j] == (int)i)
 			perm[kept + j++] = i;

@@ -1,0 +1,244 @@
+"""Reductions of PyTensor: axes, dtypes, accumulators, empty axes, NaN, wraparound; all opsets."""
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+from pytensor.tensor.math import All, Any, Argmax, Max, Min, Prod, Sum
+from pytensor.tensor.special import LogSoftmax, Softmax
+
+from harness import ALL, BOOL, FLOATS, INTS, UINTS, Compiled, check, compare, corner_values, values, variable
+
+INTEGERS = INTS + UINTS
+AXES = (None, (0,), (1,), (0, 2), (0, 1, 2), ())
+ORDER = {"float16": 4, "float32": 8, "float64": 16}  # sums in another order
+
+
+def arrays(rank, axes, sizes, rng):
+    for size in sizes:
+        yield tuple(size + (k if size > 1 else 0) for k in range(rank))
+
+
+def cases(op, dtype, axes=AXES, rank=3, sizes=(1, 2, 7), data=None, kinds=(False, True), **tolerance):
+    for axis in axes:
+        check(op(axis), [(dtype, rank)], sizes=sizes, data=data, kinds=kinds, **tolerance)
+
+
+def total(axis, **kw):
+    return lambda x: Sum(axis=axis, **kw)(x)
+
+
+def moderate(dtype, shape, seed):
+    """Sums of these do not depend on the order too much."""
+    v = values(dtype, shape, seed, **({"low": -3, "high": 3} if np.dtype(dtype).kind == "f" else {}))
+    return v
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_sum(dtype):
+    axes = AXES if dtype in ("float64", "float32", "int64", "int8", "uint64", "bool") else (None, (1,))
+    cases(total, dtype, axes, sizes=(0, 1, 2, 7), data=moderate, ulp=ORDER, atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_sum_corners(dtype):
+    x = variable(dtype, (3, 5), True, "x")
+    c = Compiled([x], [x.sum(1)])
+    inf, nan = np.inf, np.nan
+    c.run(np.array([[1, inf, 2], [inf, -inf, 1], [nan, 1, 2], [-0.0, -0.0, -0.0]], dtype), zero_sign=False)
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_prod(dtype):
+    def build(axis):
+        return lambda x: Prod(axis=axis)(x)
+
+    axes = AXES if dtype in ("float64", "int64", "uint8", "bool") else (None, (1,))
+    cases(build, dtype, axes, sizes=(0, 1, 2), data=moderate, ulp=ORDER)
+    cases(build, dtype, [(0,)], rank=1, sizes=(0, 1, 7), data=moderate, ulp=ORDER)
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_mean(dtype):
+    def build(axis):
+        return lambda x: pt.mean(x, axis=axis)
+
+    axes = (None, 0, 1, (0, 2), -1) if dtype in ("float64", "int64", "bool") else (None, 1)
+    cases(build, dtype, axes, sizes=(0, 1, 2, 7), data=moderate, ulp=ORDER, atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("op", [Max, Min])
+def test_extremes(op, dtype):
+    def build(axis):
+        return lambda x: op(axis=axis)(x)
+
+    axes = AXES[:-1] if dtype in ("float64", "int64", "uint64", "int8", "bool") else (None, (1,))
+    cases(lambda axis: build(axis or (0, 1, 2)), dtype, axes)
+    x = variable(dtype, (2, 3), True, "x")
+    c = Compiled([x], [op(axis=(0,))(x), op(axis=(1,))(x), op(axis=(0, 1))(x)])
+    v = corner_values(dtype)
+    c.run(np.tile(v, (3, 1)), zero_sign=False)
+    c.run(v[:, None], zero_sign=False)
+    if np.dtype(dtype).kind == "f":
+        for at in range(3):  # wherever the NaN stands
+            a = np.array([[1, 2, 3], [np.inf, -np.inf, 0], [np.inf, np.inf, np.inf]], dtype)
+            a[:, at] = np.nan
+            c.run(a)
+            c.run(a.T)
+        c.run(np.array([[-np.inf, -np.inf], [np.inf, np.inf]], dtype))
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_argmax(dtype):
+    def build(axis):
+        return lambda x: Argmax(axis=axis)(x)
+
+    axes = (None, (0,), (1,), (0, 2), (0, 1, 2)) if dtype in ("float64", "int64", "uint64", "int8", "bool") else (None, (1,))
+    cases(lambda axis: build(axis or (0, 1, 2)), dtype, axes)
+    x = variable(dtype, (2, 3), True, "x")
+    c = Compiled([x], [Argmax(axis=(0,))(x), Argmax(axis=(1,))(x), Argmax(axis=(0, 1))(x)])
+    v = corner_values(dtype)
+    c.run(np.tile(v, (3, 1)))
+    c.run(v[:, None])
+    c.run(np.ones((3, 4), dtype))
+    if np.dtype(dtype).kind == "f":
+        for at in range(3):
+            a = np.array([[1, 2, 3], [np.inf, -np.inf, 0], [np.inf, np.inf, np.inf]], dtype)
+            a[:, at] = np.nan
+            a[1:, 2] = np.nan
+            c.run(a)
+
+
+@pytest.mark.parametrize("dtype", BOOL + INTEGERS)
+def test_logic(dtype):
+    for op in (All, Any):
+        if dtype != "bool":
+            check(lambda x: op(axis=(1,))(x.astype("bool")), [(dtype, 2)])
+            continue
+        cases(lambda axis: lambda x: op(axis=axis)(x), dtype, sizes=(0, 1, 2, 7))
+        for v in (0, 1):
+            check(lambda x: op(axis=(1,))(x), [(dtype, 2)], data=lambda d, s, k: np.full(s, v, d))
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_empty_axes(dynamic):
+    """Sum 0, Prod 1, Mean NaN, All true, Any false; the other axis may be empty as well."""
+    for shape in ((0, 3), (3, 0), (0, 0)):
+        for dtype in ("float64", "float32", "float16", "int64", "int8", "uint64", "bool"):
+            x = variable(dtype, shape, dynamic, "x")
+            ops = [Sum, Prod] + ([All, Any] if dtype == "bool" else [])
+            outputs = [op(axis=a)(x) for op in ops for a in ((0,), (1,), (0, 1))]
+            outputs += [pt.mean(x, axis=a) for a in (0, 1, None)]
+            Compiled([x], outputs).run(np.zeros(shape))
+
+
+def test_empty_extremes_keep_other_axes():
+    """No elements in, none out: only the reduced axis must not be empty."""
+    x = variable("float64", (2, 3), True, "x")
+    Compiled([x], [Max(axis=(0,))(x), Min(axis=(0,))(x), Argmax(axis=(0,))(x)]).run(np.zeros((3, 0)))
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_integers_wrap(dtype):
+    """Sums and products wrap in 64 bits and are exact beyond 2^53."""
+    i = np.iinfo(dtype)
+    big = np.array([i.max, i.max - 1, i.max, 1, 3, i.min, i.max // 3], dtype)
+    x = variable(dtype, (3,), True, "x")
+    c = Compiled([x], [x.sum(), x.prod(), Sum(axis=(0,), dtype="int64")(x)])
+    c.run(big)
+    c.run(np.full(100, i.max, dtype))
+    y = variable(dtype, (3, 3), True, "y")
+    c = Compiled([y], [y.sum(0), y.sum(1), y.prod(0), y.prod(1)])
+    c.run(np.tile(big, (4, 1)))
+    for shape in ((7,), (4, 7)):
+        z = variable(dtype, shape, False, "z")
+        Compiled([z], [z.sum(-1), z.prod(-1)]).run(np.broadcast_to(big, shape))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_exact_beyond_doubles(dtype):
+    a = np.array([2**53, 1, 1, 1, 2**55 + 1, 3], dtype)
+    x = variable(dtype, (3,), True, "x")
+    Compiled([x], [x.sum(), x.max(), x.min(), Argmax(axis=(0,))(x)]).run(a)
+    Compiled([x], [x.max(), x.min(), Argmax(axis=(0,))(x)]).run(a[::-1] + np.array(2**62, dtype))
+
+
+def test_float32_accumulates_in_float64():
+    x = variable("float32", (3,), True, "x")
+    a = np.full(100000, 0.1, "float32")
+    Compiled([x], [x.sum(), x.mean()]).run(a, ulp={"float32": 0})
+    y = variable("float32", (3, 3), True, "y")
+    Compiled([y], [y.sum(0), y.sum(1), y.mean(0)]).run(np.tile(a, (2, 1)), ulp={"float32": 0})
+
+
+@pytest.mark.parametrize("dtype", ("int8", "int32", "int64", "uint8", "uint64", "bool", "float16", "float32", "float64"))
+def test_dtype_and_acc_dtype(dtype):
+    x = variable(dtype, (3, 3), True, "x")
+    outputs = []
+    for op in (Sum, Prod):
+        for out in ("int64", "float32", "float64", "uint64", "int32", "int8", "uint8"):
+            for acc in (None, "float64", "int64", "float32"):
+                try:
+                    o = op(axis=(1,), dtype=out, acc_dtype=acc)(x)
+                except TypeError:  # PyTensor refuses it
+                    continue
+                if np.dtype(acc or out).kind in "iu" and np.dtype(dtype).kind == "f":
+                    continue
+                outputs.append(o)
+    v = values(dtype, (4, 3), 1, low=0, high=5)
+    Compiled([x], outputs, (13, 18, 26)).run(v, ulp=ORDER)
+
+
+def test_keepdims():
+    for dynamic in (False, True):
+        x = variable("float64", (2, 3, 4), dynamic, "x")
+        outputs = []
+        for axis in (None, 0, -1, (0, 2), (-3, -1)):
+            outputs += [f(x, axis=axis, keepdims=True) for f in (pt.sum, pt.prod, pt.mean, pt.max, pt.min, pt.var)]
+            outputs.append(pt.argmax(x, axis=axis, keepdims=True))
+        Compiled([x], outputs).run(values("float64", (2, 3, 4), low=-2, high=2), ulp=ORDER)
+
+
+def test_scalars():
+    for dtype in ALL:
+        x = variable(dtype, (), False, "x")
+        outputs = [x.sum(), x.prod(), x.mean(), x.max(), x.min()]
+        c = Compiled([x], outputs, (13, 18, 26))
+        for v in corner_values(dtype):
+            c.run(v, zero_sign=False)
+
+
+def test_size_limits():
+    """One element, many elements, many results."""
+    x = variable("float64", (5, 5), True, "x")
+    c = Compiled([x], [x.sum(0), x.sum(1), x.max(0), x.min(1), Argmax(axis=(1,))(x)], (18,))
+    for shape in ((1, 1), (1, 1000), (1000, 1), (33, 65)):
+        c.run(values("float64", shape, low=-1, high=1), ulp={"float64": 1000}, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("op", [Softmax, LogSoftmax])
+def test_softmax(op, dtype):
+    def data(d, shape, seed):
+        return values(d, shape, seed, low=-30, high=30)
+
+    axes = (0, 1, -1, None, (0, 1), (0, 2))
+    for axis in axes if dtype == "float64" else (1, None):
+        check(
+            lambda x: op(axis=axis)(x), [(dtype, 3)], sizes=(1, 2, 7), data=data,
+            ulp={"float16": 8, "float32": 16, "float64": 32}, atol=1e-3 if dtype == "float16" else 1e-6 if dtype == "float32" else 1e-15, zero_sign=False,
+        )  # fmt: skip
+    x = variable(dtype, (3, 3), True, "x")
+    inf, nan = np.inf, np.nan
+    Compiled([x], [op(axis=1)(x)]).run(
+        np.array([[1000, 1000, 0], [-inf, 0, 1], [-inf, -inf, -inf], [inf, 0, 1], [nan, 0, 1]], dtype),
+        ulp={"float16": 8, "float32": 16, "float64": 32}, zero_sign=False,
+    )  # fmt: skip
+    Compiled([x], [op(axis=1)(x)]).run(np.zeros((0, 3)))
+
+
+def test_chains():
+    """Reductions of reductions, and of what they are made from."""
+    x = variable("float64", (3, 4), True, "x")
+    c = Compiled([x], [pt.var(x, axis=0), pt.std(x), (x - x.mean(1, keepdims=True)).sum(0), pt.any(x > 0, axis=1), pt.all(x > 0)])
+    c.run(values("float64", (3, 4), low=-2, high=2), ulp={"float64": 32}, atol=1e-14)
