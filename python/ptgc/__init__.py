@@ -6,22 +6,37 @@
     print(ptgc.to_ptg([x], [y]))
 """
 
-from ptgc.api import compile, load  # noqa: A004
-from ptgc.errors import CompileError, UnsupportedError
+from ptgc._extend import register
+from ptgc._lib import format_text as format  # noqa: A004
 from ptgc._printer import to_ptg
+from ptgc.api import Model, compile, load  # noqa: A004
+from ptgc.errors import CompileError, UnsupportedError
+from ptgc.export import Exported, compile_onnx, export_function_onnx, export_onnx, save_ptg
 from ptgc.linker import ONNX, ONNXLinker
-from ptgc.export import compile_onnx, export_function_onnx, export_onnx
 
 __version__ = "0.1.0"
 __all__ = [
     "ONNX",
     "CompileError",
+    "Exported",
+    "Model",
     "ONNXLinker",
     "UnsupportedError",
     "compile",
     "compile_onnx",
     "export_function_onnx",
     "export_onnx",
+    "format",
     "load",
+    "register",
+    "save_ptg",
     "to_ptg",
 ]
+
+
+def __getattr__(name):
+    if name == "testing":  # needs nothing until it is used
+        import importlib
+
+        return importlib.import_module("ptgc.testing")
+    raise AttributeError(f"module 'ptgc' has no attribute {name!r}")

@@ -75,6 +75,7 @@ class Compiled:
     model: bytes
     external: bytes
     warnings: list
+    external_name: str = ""
 
 
 def candidates():
@@ -184,13 +185,21 @@ def diagnostics(handle):
     return out
 
 
-def run(call, *, tensors=(), opset=0, target="ort-cpu", **options) -> Compiled:
+OPTION_NAMES = frozenset(
+    """file_name directory allow strip model_name doc_string flags external_threshold external_name""".split()
+)
+
+
+def run(call, *, tensors=(), opset=None, target="ort-cpu", **options) -> Compiled:
     """Calls the library and copies out what it made. Raises CompileError, MemoryError or OSError."""
     dll = lib()
     if target not in TARGETS:
         raise ValueError(f"unknown target {target!r}: expected one of {', '.join(TARGETS)}")
-    if opset and not 13 <= opset <= 26:
-        raise ValueError(f"opset {opset} is out of range: 13 to 26")
+    if opset is not None and (isinstance(opset, bool) or not isinstance(opset, int) or not 13 <= opset <= 26):
+        raise ValueError(f"opset {opset!r} is out of range: 13 to 26")
+    unknown = set(options) - OPTION_NAMES
+    if unknown:
+        raise TypeError(f"unknown option {sorted(unknown)[0]!r}: expected {', '.join(sorted(OPTION_NAMES))}")
     o = Options(size=C.sizeof(Options), opset=opset or 0, target=TARGETS[target])
     c_tensors, keep = make_tensors(dict(tensors))
     o.tensors, o.ntensors = c_tensors, len(dict(tensors))
@@ -202,6 +211,7 @@ def run(call, *, tensors=(), opset=0, target="ort-cpu", **options) -> Compiled:
         elif isinstance(value, str | Path):
             value = str(value).encode()
         setattr(o, key, value)
+    external_name = str(options.get("external_name") or "")
     handle = call(dll, o)
     if not handle:
         raise MemoryError("libptgc ran out of memory")
@@ -216,7 +226,7 @@ def run(call, *, tensors=(), opset=0, target="ort-cpu", **options) -> Compiled:
         model = C.string_at(at, size.value)
         at = dll.ptgc_external(handle, C.byref(size))
         external = C.string_at(at, size.value) if at else b""
-        return Compiled(model, external, [d for d in found if d.severity == "warning"])
+        return Compiled(model, external, [d for d in found if d.severity == "warning"], external_name)
     finally:
         dll.ptgc_free(handle)
 
@@ -227,7 +237,8 @@ def compile_text(text: str, **options) -> Compiled:
 
 
 def compile_file(path, **options) -> Compiled:
-    return run(lambda dll, o: dll.ptgc_compile_file(str(path).encode(), C.byref(o)), **options)
+    name = os.fsencode(path)  # the result refers to it
+    return run(lambda dll, o: dll.ptgc_compile_file(name, C.byref(o)), **options)
 
 
 def format_text(text: str) -> str:

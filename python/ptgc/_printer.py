@@ -21,6 +21,7 @@ from pytensor.tensor.basic import Join, ScalarFromTensor, Split, TensorFromScala
 from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from pytensor.tensor.extra_ops import CumOp
 from pytensor.tensor.random.op import RandomVariable
+from pytensor.tensor.random.type import RandomType
 from pytensor.tensor.subtensor import (
     AdvancedIncSubtensor,
     AdvancedSubtensor,
@@ -310,7 +311,7 @@ def nonzero_text(v: Variable, text: str) -> str:
 class Printer:
     """Writes one graph or fn. Printers of inner graphs share ``shared`` with the outer one."""
 
-    def __init__(self, dims=None, types=False, outer=None):
+    def __init__(self, dims=None, types=False, outer=None, file_of=None):
         self.names = Names()
         self.dims = dims or {}
         self.types = types
@@ -318,6 +319,7 @@ class Printer:
         self.fn_names = outer.fn_names if outer else Names()
         self.fn_of = outer.fn_of if outer else {}  # id of an inner graph, or a text -> name
         self.tensors = outer.tensors if outer else {}
+        self.file_of = outer.file_of if outer else file_of or (lambda label: label)
         self.alive = outer.alive if outer else []  # objects whose ids are in use
         self.nested = outer is not None
         self.problems = []
@@ -341,10 +343,10 @@ class Printer:
         if text is None:
             name = self.names.near(v.name or "const")
             label, k = name, 2
-            while label in self.tensors and self.tensors[label] is not v.data:
+            while label in self.tensors:  # of another fn
                 label, k = f"{name}_{k}", k + 1
             self.tensors[label] = data
-            text = f"file({_text.string(label)})"
+            text = f"file({_text.string(self.file_of(label))})"
         elif not v.name and (len(text) <= REPEAT_WIDTH or self.uses.get(v, 0) < 2):
             return text
         else:
@@ -388,8 +390,6 @@ class Printer:
         scalar_op = op.scalar_op if isinstance(op, Elemwise) else op
         if (entry := _extend.lookup(op) or _extend.lookup(scalar_op)) is not None:
             return self.registered(entry, scalar_op, node, args)
-        if isinstance(op, RandomVariable):
-            raise TypeError("random variables cannot be converted yet")
         if isinstance(op, Scan):
             raise TypeError("loops (scan) cannot be converted yet")
         if type(op).__module__.startswith(("pytensor.xtensor", "pytensor.sparse")):
@@ -458,9 +458,11 @@ class Printer:
 
     def statement(self, node, wanted):
         op, out = node.op, node.outputs[0]
+        if isinstance(op, RandomVariable):
+            raise TypeError("random variables cannot be converted yet")
         args = [self.argument(v) for v in node.inputs]
         for v in node.outputs:
-            if not is_tensor(v) and not isinstance(op, RandomVariable):
+            if not is_tensor(v):
                 raise TypeError(f"it gives {v.type}, which ONNX cannot hold")
         inner = [piece for v in node.inputs if v in self.inner for piece in self.inner[v]]
         inline = len(node.outputs) == 1 and out not in wanted and not out.name
@@ -517,20 +519,22 @@ class Printer:
             if not is_tensor(v):
                 self.missing.add(v)
                 del self.texts[v]
-                kind = "random variables cannot be converted yet" if "Random" in str(v.type) else "no tensor"
-                self.problems.append(Problem(f"an input of type {v.type}", None, v, kind))
+                if not isinstance(v.type, RandomType):  # where that is used, the op is reported
+                    self.problems.append(Problem(f"an input of type {v.type}", None, v, "no tensor"))
                 continue
             text = f"{self.texts[v]}: {type_text(v.type, self.dims.get(v))}" if typed else self.texts[v]
             self.params.append((name, text))
         for v, data in (constants or {}).items():  # shared variables that become initializers
             if not is_tensor(v):
                 self.missing.add(v)
-                self.problems.append(Problem(f"a shared variable of type {v.type}", None, v, "no tensor"))
+                if not isinstance(v.type, RandomType):
+                    self.problems.append(Problem(f"a shared variable of type {v.type}", None, v, "no tensor"))
                 continue
             name = self.names.near(v.name or "shared")
             self.tensors[name] = np.asarray(data)
             self.texts[v] = _text.quote(name)
-            self.lines.append(Line(f"{self.texts[v]} = file({_text.string(name)})", (v,)))
+            file = _text.string(self.file_of(name))
+            self.lines.append(Line(f"{self.texts[v]} = file({file})", (v,)))
 
     def result_names(self, outputs, output_names, wanted):
         results, seen = [], set()
@@ -549,6 +553,8 @@ class Printer:
     def finish(self, results):
         for v, name in results:
             target = _text.quote(name)
+            if v in self.missing and v.owner is None:
+                self.problems.append(Problem(f"a result of type {v.type}", None, v, "no tensor"))
             if v in self.missing or self.texts.get(v) == target:
                 continue
             before = v in self.texts
@@ -629,12 +635,15 @@ def part_of(variable, outputs) -> str:
 
 def print_graph(
     inputs, outputs, *, name="main", input_names=None, output_names=None, dims=None, constants=None,
-    wanted_names=None, types=False,
+    wanted_names=None, types=False, file_of=None,
 ) -> Text:  # fmt: skip
-    """The graph from ``inputs`` to ``outputs`` as a complete .ptg file."""
+    """The graph from ``inputs`` to ``outputs`` as a complete .ptg file.
+
+    ``file_of`` gives the path to write in ``file(...)`` for the name of a large constant.
+    """
     from pytensor import config
 
-    p = Printer(dims, types)
+    p = Printer(dims, types, file_of=file_of)
     main = p.block(
         f"graph {_text.quote(_text.clean_name(name))}", inputs, outputs, input_names=input_names,
         output_names=output_names, constants=constants, wanted_names=wanted_names,
@@ -674,16 +683,28 @@ def graph_of(inputs, outputs) -> tuple[list, list, dict]:
     return inputs, outputs, {v: d if is_tensor(v) else None for v, d in values.items()}
 
 
-def graph_text(inputs, outputs=None, *, name="main", types=False) -> Text:
-    inputs, outputs, constants = graph_of(inputs, outputs)
-    return print_graph(inputs, outputs, name=name, constants=constants, types=types)
-
-
-def to_ptg(inputs, outputs=None, *, name: str = "main", types: bool = False) -> str:
+def to_ptg(inputs, outputs=None, *, name: str = "main", types: bool = False, optimize: bool = False) -> str:
     """Any PyTensor graph, before or after rewriting, as .ptg text.
 
     ``inputs`` and ``outputs`` are variables or lists of them; a FunctionGraph or a compiled function
-    serves as both. ``types`` writes PyTensor's type beside every name. Large constants and shared
-    variables are written as ``file("name")``: ``save_ptg`` writes their files too.
+    serves as both. ``types`` writes PyTensor's type beside every name; ``optimize`` rewrites the graph
+    as ONNX mode does. Large constants and shared variables are written as ``file("name")``:
+    ``save_ptg`` writes their files too.
     """
-    return graph_text(inputs, outputs, name=name, types=types).text
+    inputs, outputs, constants = graph_of(inputs, outputs)
+    if optimize:
+        inputs, outputs, constants, names = rewritten(inputs, outputs, constants)
+    else:
+        names = None
+    return print_graph(inputs, outputs, name=name, constants=constants, types=types, wanted_names=names).text
+
+
+def rewritten(inputs, outputs, constants):
+    """A copy of the graph as ONNX mode has it, with the names of its outputs."""
+    from ptgc.linker import ONNX
+
+    fgraph = FunctionGraph([*inputs, *constants], outputs, clone=True)
+    new = list(fgraph.inputs)
+    ONNX.optimizer.rewrite(fgraph)
+    n = len(inputs)
+    return new[:n], list(fgraph.outputs), dict(zip(new[n:], constants.values())), [v.name for v in outputs]

@@ -49,7 +49,7 @@ def real(value) -> str:
         return "inf" if value > 0 else "-inf"
     if value == 0:
         return "-0.0" if np.signbit(value) else "0"
-    if 1e-4 <= abs(value) < 1e15:
+    if 1e-4 <= float(abs(value)) < 1e15:
         return np.format_float_positional(value, trim="-")
     return np.format_float_scientific(value, trim="-", exp_digits=1)
 

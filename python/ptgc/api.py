@@ -1,6 +1,8 @@
 """For people who write .ptg in Python: text to bytes, text to something callable."""
 
+import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -8,20 +10,31 @@ from ptgc import _lib
 from ptgc.runtime import make_session
 
 
-def compile_source(source, **options):
-    path = Path(source) if isinstance(source, Path) or (isinstance(source, str) and "\n" not in source and source.endswith(".ptg")) else None
-    if path is not None:
+def is_path(source) -> bool:
+    return isinstance(source, os.PathLike) or (
+        isinstance(source, str) and "\n" not in source and "{" not in source and source.endswith(".ptg")
+    )
+
+
+def compile_source(source, **options) -> _lib.Compiled:
+    if isinstance(source, bytes):
+        source = source.decode("utf-8")
+    if is_path(source):
+        path = Path(source)
         if not path.exists():
             raise FileNotFoundError(f"no such file: {path}")
         return _lib.compile_file(path, **options)
+    if not isinstance(source, str):
+        raise TypeError(f"expected .ptg text or a path, got {type(source).__name__}")
     return _lib.compile_text(source, **options)
 
 
-def compile(source, **options) -> bytes:  # noqa: A001
+def compile(source: "str | os.PathLike", **options: Any) -> bytes:  # noqa: A001
     """An ONNX model from .ptg text, or from the file at a path that ends in .ptg.
 
-    Options: opset, target, tensors ({name: array} that file("name") finds first), directory (what
-    file(...) is relative to, for text), strip, model_name, doc_string.
+    Options: opset (13 to 26), target ("ort-cpu" or "onnx"), tensors ({name: array} that file("name")
+    finds first), directory (what file(...) is relative to, for text), allow (more folders that files
+    may be in), strip, model_name, doc_string, flags (["Werror", ...]).
     """
     return compile_source(source, **options).model
 
@@ -29,18 +42,37 @@ def compile(source, **options) -> bytes:  # noqa: A001
 class Model:
     """A compiled .ptg file, callable on arrays in order or by name."""
 
-    def __init__(self, compiled, session_options=None, providers=None):
+    def __init__(self, compiled: _lib.Compiled, session_options: Any = None, providers: list | None = None):
         self.model = compiled.model
+        self.warnings = compiled.warnings
         self.session = make_session(compiled, session_options, providers)
         self.inputs = [i.name for i in self.session.get_inputs()]
         self.outputs = [o.name for o in self.session.get_outputs()]
+        self._dtypes = {i.name: NUMPY.get(i.type) for i in self.session.get_inputs()}
 
     def __call__(self, *args, **named):
-        feed = {**dict(zip(self.inputs, args)), **named}
-        results = self.session.run(self.outputs, {k: np.asarray(v) for k, v in feed.items()})
+        """The results as a list; a single one by itself. Python numbers take the input's dtype."""
+        if len(args) > len(self.inputs):
+            raise TypeError(f"the model has {len(self.inputs)} inputs but {len(args)} are given")
+        feed = dict(zip(self.inputs, args))
+        for name, value in named.items():
+            if name in feed or name not in self.inputs:
+                raise TypeError(f"input {name!r} is given twice" if name in feed else f"there is no input {name!r}")
+            feed[name] = value
+        if missing := [name for name in self.inputs if name not in feed]:
+            raise TypeError(f"missing input {missing[0]!r}")
+        feed = {k: v if isinstance(v, np.ndarray) else np.asarray(v, self._dtypes[k]) for k, v in feed.items()}
+        results = self.session.run(self.outputs, feed)
         return results[0] if len(results) == 1 else results
 
 
-def load(source, *, session_options=None, providers=None, **options) -> Model:
-    """Compiles .ptg text or the file at a path, and makes it callable."""
+NUMPY = {
+    "tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16, "tensor(bool)": np.bool_,
+    **{f"tensor({kind}{bits})": np.dtype(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64)},
+}  # fmt: skip
+
+
+def load(source: "str | os.PathLike", *, session_options: Any = None, providers: list | None = None, **options: Any) -> Model:
+    """Compiles .ptg text or the file at a path, and makes it callable on ONNX Runtime."""
+    options.setdefault("external_name", "weights")
     return Model(compile_source(source, **options), session_options, providers)

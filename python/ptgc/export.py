@@ -1,19 +1,25 @@
-"""Files that a stranger can use: PyTensor graphs and compiled functions as ONNX models."""
+"""Files that a stranger can use: PyTensor graphs and compiled functions as ONNX models and as .ptg text."""
 
 import os
+import re
 import tempfile
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.basic import Variable
 from pytensor.graph.fg import FunctionGraph
-from pytensor.graph.traversal import graph_inputs
 
 from ptgc import _lib
-from ptgc._printer import print_graph
+from ptgc._compile import compile_graph
+from ptgc._printer import Text, as_list, graph_of, is_tensor, print_graph, rewritten
 from ptgc.linker import ONNX
 from ptgc.runtime import make_session
+
+__all__ = ["Exported", "compile_onnx", "export_function_onnx", "export_onnx", "save_ptg"]
 
 
 @dataclass
@@ -24,161 +30,297 @@ class Exported:
     text: str
     inputs: list[str]
     outputs: list[str]
-    external: bytes = b""
+    external: bytes = b""  # content of the data file beside the model, if it has one
+    external_name: str = ""
     warnings: list = field(default_factory=list)
-    graph: tuple = ()
-    lines: dict = field(default_factory=dict)
+    graph: tuple[list, list] = ((), ())  # the PyTensor variables
+    printed: Text | None = None
+    fgraph: FunctionGraph | None = None  # what was printed
+    target: dict = field(default_factory=dict)
+    constants: dict = field(default_factory=dict)  # variables of fgraph that are initializers
 
-    def session(self, options=None, providers=None):
+    def session(self, options: Any = None, providers: Sequence[str] | None = None):
         """A new onnxruntime.InferenceSession of the model."""
         return make_session(self, options, providers)
 
-    def __call__(self, *args, **named):
+    def __call__(self, *args, **named) -> list[np.ndarray]:
         """Runs the model on values in the order of the inputs, or by name."""
         feed = {**dict(zip(self.inputs, args)), **named}
         return self.session().run(self.outputs, {k: np.asarray(v) for k, v in feed.items()})
 
-    def verify(self, values, *, rtol=1e-9, atol=0.0):
+    def verify(self, values: Sequence | Mapping, *, rtol: float = 1e-9, atol: float = 0.0) -> bool:
         """Compares with PyTensor's own evaluation at ``values`` (a list or a dict by name).
 
-        Dtypes and shapes must be the same and values close. AssertionError names the first output
-        that differs, its element, and its line of the text.
+        Dtypes and shapes must be the same and values close. AssertionError names the first value of
+        the graph that differs, its element, and its line of the text.
         """
         import pytensor
 
         inputs, outputs = self.graph
-        if isinstance(values, dict):
+        if isinstance(values, Mapping):
             values = [values[name] for name in self.inputs]
-        values = [np.asarray(v, dtype=i.type.dtype) for v, i in zip(values, inputs, strict=True)]
-        expected = pytensor.function(inputs, outputs, mode="FAST_COMPILE", on_unused_input="ignore")(*values)
-        for k, (name, got, want) in enumerate(zip(self.outputs, self(*values), expected, strict=True)):
-            compare(name, np.asarray(got), np.asarray(want), rtol, atol, self.place(outputs[k], name))
+        if len(values) != len(inputs):
+            raise ValueError(f"the model has {len(inputs)} inputs but {len(values)} values are given")
+        values = [np.asarray(v, dtype=i.type.dtype) for v, i in zip(values, inputs)]
+        stand_in = {i: i.type() for i in inputs if isinstance(i, SharedVariable)}
+        expected = pytensor.function(
+            [stand_in.get(i, i) for i in inputs], outputs, mode="FAST_COMPILE", givens=stand_in, on_unused_input="ignore"
+        )(*values)
+        got = self(*values)
+        wrong = [
+            difference(name, g, w, rtol, atol) for name, g, w in zip(self.outputs, got, expected, strict=True)
+        ]
+        wrong = [text for text in wrong if text]
+        if wrong:
+            raise AssertionError(self.first_difference(values, rtol, atol) or wrong[0])
         return True
 
-    def place(self, variable, name):
-        for number, line in enumerate(self.text.splitlines(), 1):
-            if line.strip().startswith(f"{name} =") or line.strip().startswith(f"`{name}` ="):
-                return f"line {number}: {line.strip()}"
+    def first_difference(self, values, rtol, atol) -> str:
+        """Every value of the graph, in order, on ONNX Runtime and in Python."""
+        import pytensor
+        from pytensor.compile.mode import Mode
+
+        fgraph, printed = self.fgraph, self.printed
+        places = {}
+        for number, line in printed.statements:
+            for v in line.defines:
+                if v.owner is not None and v in fgraph.variables and is_tensor(v):
+                    places.setdefault(v, number)
+        variables = list(places)
+        rest = [v for v in fgraph.inputs if v not in self.constants]
+        text = print_graph(
+            rest, variables, input_names=[f"in{k}" for k in range(len(rest))],
+            output_names=[f"t{k}" for k in range(len(variables))], constants=self.constants,
+        )  # fmt: skip
+        model = _lib.compile_text(
+            text.text, tensors=text.tensors, external_name="weights", flags=["Wno-unused"], **self.target
+        )
+        names = [f"t{k}" for k in range(len(variables))]
+        feed = {f"in{k}": v for k, v in enumerate(values)}
+        got = make_session(model).run(names, feed)
+        mode = Mode(linker="py", optimizer=None)
+        f = pytensor.function(
+            rest, variables, mode=mode, givens=list(self.constants.items()), on_unused_input="ignore"
+        )  # fmt: skip
+        for v, g, w in zip(variables, got, f(*values), strict=True):
+            name = v.name or "a value"
+            if text := difference(name, g, np.asarray(w), rtol, atol):
+                return f"{text}\n  in line {places[v]}: {printed.line(places[v]).strip()}"
         return ""
 
 
-def compare(name, got, want, rtol, atol, place):
-    where = f" ({place})" if place else ""
+def difference(name, got, want, rtol, atol) -> str:
+    """What differs first, or nothing."""
+    got, want = np.asarray(got), np.asarray(want)
     if got.dtype != want.dtype:
-        raise AssertionError(f"{name} is {got.dtype}, PyTensor gives {want.dtype}{where}")
+        return f"{name} is {got.dtype}, PyTensor gives {want.dtype}"
     if got.shape != want.shape:
-        raise AssertionError(f"{name} has shape {got.shape}, PyTensor gives {want.shape}{where}")
+        return f"{name} has shape {got.shape}, PyTensor gives {want.shape}"
     same = np.isclose(got, want, rtol=rtol, atol=atol, equal_nan=True) if got.dtype.kind in "fc" else got == want
-    if not np.all(same):
-        at = tuple(int(i) for i in np.argwhere(~np.atleast_1d(same))[0])[: got.ndim]
-        raise AssertionError(f"{name}[{', '.join(map(str, at))}] is {got[at]!r}, PyTensor gives {want[at]!r}{where}")
+    if np.all(same):
+        return ""
+    at = tuple(int(i) for i in np.argwhere(~np.asarray(same))[0]) if got.ndim else ()
+    index = f"[{', '.join(map(str, at))}]" if at else ""
+    return f"{name}{index} is {got[at]!r}, PyTensor gives {want[at]!r}"
 
 
-def as_list(v):
-    return list(v) if isinstance(v, list | tuple) else [v]
-
-
-def split_inputs(inputs, outputs, given):
-    """Shared variables the graph reads, which the caller did not list."""
-    return [
-        v for v in graph_inputs(outputs)
-        if isinstance(v, SharedVariable) and v not in given
-    ]  # fmt: skip
+def named(names, variables, what) -> list[str] | None:
+    """Checks names that the user gave."""
+    if names is None:
+        return None
+    if isinstance(names, str) or len(names := list(names)) != len(variables):
+        raise ValueError(f"{what}: {len(variables)} names are needed")
+    for name in names:
+        if not isinstance(name, str) or not name or re.search(r"[\x00-\x1f]", name):
+            raise ValueError(f"{what}: {name!r} is no name")
+    if len(set(names)) < len(names):
+        twice = next(n for n in names if names.count(n) > 1)
+        raise ValueError(f"{what}: the name {twice!r} is given twice")
+    return names
 
 
 def compile_onnx(
-    inputs,
-    outputs,
+    inputs: Any,
+    outputs: Any,
     *,
-    opset_version=18,
-    optimize=True,
-    model_name=None,
-    doc_string=None,
-    input_names=None,
-    output_names=None,
-    dynamic_dims=None,
-    shared="initializer",
-    target="ort-cpu",
-    external_data=None,
-):
+    opset_version: int = 18,
+    optimize: bool = True,
+    model_name: str | None = None,
+    doc_string: str | None = None,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+    dynamic_dims: Mapping | None = None,
+    shared: str = "initializer",
+    target: str = "ort-cpu",
+    external_data: str | None = None,
+    values: Mapping | None = None,
+) -> Exported:
     """Compiles the graph from ``inputs`` to ``outputs`` to an ONNX model in memory.
 
-    dynamic_dims: {variable or its name: {axis: "name"}} names dims of unknown length; the same name
-    is the same length. shared: "initializer" makes shared variables named constants of the model,
-    "input" makes them inputs. external_data: file name for the weights, beside the model.
+    opset_version: 13 to 26. optimize: rewrites the graph as ONNX mode does; otherwise it is taken as
+    it is. dynamic_dims: {variable or its name: {axis: "name"}} names dims of unknown length; the
+    same name is the same length. shared: "initializer" makes shared variables named constants of the
+    model, "input" makes them inputs. target: "ort-cpu" or "onnx". external_data: name of the file for
+    the weights, beside the model. values: {shared variable: value} to take instead of its own.
     """
     if shared not in ("initializer", "input"):
         raise ValueError(f"shared must be 'initializer' or 'input', not {shared!r}")
     inputs, outputs = as_list(inputs), as_list(outputs)
-    shareds = split_inputs(inputs, outputs, inputs)
-    graph_in = inputs + shareds
-    fgraph = FunctionGraph(graph_in, outputs, clone=True)
-    for new, old in zip(fgraph.outputs, outputs):
-        new.name = new.name or old.name
-    names = [v.name for v in fgraph.outputs]
+    for v in [*inputs, *outputs]:
+        if not isinstance(v, Variable):
+            raise TypeError(f"expected a PyTensor variable, got {v!r}")
+    _, _, constants = graph_of(inputs, outputs)
+    for v, value in (values or {}).items():
+        if v in constants:
+            constants[v] = value
+    extra = list(constants)
+    fgraph = FunctionGraph([*inputs, *extra], outputs, clone=True)
+    new_inputs, names = list(fgraph.inputs), [v.name for v in outputs]
     if optimize:
         ONNX.optimizer.rewrite(fgraph)
-    new_inputs = fgraph.inputs
-    constants = {}
+    kept = {}
     if shared == "initializer":
-        for v, old in zip(new_inputs[len(inputs) :], shareds):
-            constants[v] = np.asarray(old.get_value(borrow=True))
-    listed = [v for v in new_inputs if v not in constants]
-    dims = dims_of(dynamic_dims, inputs, new_inputs)
-    text = print_graph(
-        listed, fgraph.outputs, name=model_name or "main", input_names=input_names,
-        output_names=output_names, dims=dims, constants=constants, wanted_names=names,
+        kept = {new: constants[old] for new, old in zip(new_inputs[len(inputs) :], extra)}
+    listed = [v for v in new_inputs if v not in kept]
+    all_inputs = inputs if kept or not extra else [*inputs, *extra]
+    options = {"opset": opset_version, "target": target}
+    text, compiled = compile_graph(
+        listed, fgraph.outputs,
+        {
+            "name": model_name or "main", "input_names": named(input_names, listed, "input_names"),
+            "output_names": named(output_names, outputs, "output_names"),
+            "dims": dims_of(dynamic_dims, all_inputs, new_inputs), "constants": kept, "wanted_names": names,
+        },
+        file_name=f"{model_name or 'main'}.ptg", model_name=model_name, doc_string=doc_string,
+        external_name=external_data or "weights", external_threshold=1024 if external_data else 0,
+        flags=["Wno-unused"], **options,
     )  # fmt: skip
-    compiled = _lib.compile_text(
-        text.text, tensors=text.tensors, opset=opset_version, target=target, file_name=f"{model_name or 'main'}.ptg",
-        model_name=model_name, doc_string=doc_string, external_name=external_data,
-        external_threshold=1024 if external_data else 0, flags=["Wno-unused"],
-    )  # fmt: skip
-    graph = inputs + ([] if shared == "initializer" else shareds), outputs
     return Exported(
-        compiled.model, text.text, text.inputs, text.outputs, compiled.external, compiled.warnings, graph, text.lines
-    )
+        compiled.model, text.text, text.inputs, text.outputs, compiled.external, compiled.external_name,
+        compiled.warnings, (all_inputs, outputs), text, fgraph, options, kept,
+    )  # fmt: skip
 
 
 def dims_of(dynamic_dims, old, new):
+    """The names of dims for each of the inputs that are printed."""
     out = {}
     for key, axes in (dynamic_dims or {}).items():
-        hits = [n for o, n in zip(old, new) if o is key or (isinstance(key, str) and o.name == key)]
+        hits = [(n, o) for o, n in zip(old, new) if o is key or (isinstance(key, str) and o.name == key)]
         if not hits:
             raise ValueError(f"dynamic_dims names {key!r}, which is no input")
-        out[hits[0]] = dict(axes) if isinstance(axes, dict) else dict(enumerate(axes))
+        axes = dict(axes) if isinstance(axes, Mapping) else dict(enumerate(axes))
+        for n, o in hits:
+            for axis, name in axes.items():
+                if not isinstance(axis, int) or not -o.type.ndim <= axis < o.type.ndim:
+                    raise ValueError(f"dynamic_dims: {key!r} has no axis {axis!r}")
+                if name is not None and not re.match(r"[^\W\d]\w*\Z", name):
+                    raise ValueError(f"dynamic_dims: {name!r} is no name for a dim")
+            out[n] = {axis % o.type.ndim: name for axis, name in axes.items() if name is not None}
     return out
 
 
-def write(path, data):
-    """All or nothing: a temporary file that is renamed."""
-    path = Path(path)
-    fd, temporary = tempfile.mkstemp(dir=path.parent or ".", prefix=f".{path.name}.")
+def write_all(files: Iterable[tuple[Path, bytes]]) -> None:
+    """All or nothing: temporary files that are renamed in the order given."""
+    ready = []
+    umask = os.umask(0)
+    os.umask(umask)
     try:
-        with os.fdopen(fd, "wb") as f:
-            f.write(data)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
+        for path, data in files:
+            fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+            ready.append((temporary, path))
+            with os.fdopen(fd, "wb") as f:
+                f.write(data)
+            os.chmod(temporary, 0o666 & ~umask)
+        for temporary, path in ready:
+            if path.is_dir():
+                raise IsADirectoryError(f"is a directory: {path}")
+        while ready:
+            temporary, path = ready[0]
+            os.replace(temporary, path)
+            ready.pop(0)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        for temporary, _ in ready:
+            Path(temporary).unlink(missing_ok=True)
         raise
 
 
-def export_onnx(inputs, outputs, file, **options):
-    """Writes the graph as an ONNX file; options as of ``compile_onnx``. The result tells what is in it."""
+def export_onnx(inputs: Any, outputs: Any, file: str | os.PathLike, **options: Any) -> Exported:
+    """Writes the graph as an ONNX file; options as of ``compile_onnx``. The result tells what is in it.
+
+    ``external_data=True`` names the data file after the model. A model over 2 GB gets one anyway.
+    """
+    path = Path(file)
+    if options.get("external_data") is True:
+        options["external_data"] = path.name + ".data"
+    name = options.get("external_data")
+    if name and Path(name).name != name:
+        raise ValueError(f"external_data must be the name of a file beside the model, not {name!r}")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"no such directory: {path.parent}")
     exported = compile_onnx(inputs, outputs, **options)
+    files = [(path, exported.model)]
     if exported.external:
-        write(Path(file).parent / options["external_data"], exported.external)
-    write(file, exported.model)
+        files.insert(0, (path.parent / exported.external_name, exported.external))
+    write_all(files)
     return exported
 
 
-def export_function_onnx(fn, file, **options):
-    """Writes a function compiled by ``pytensor.function`` in any mode. Updates of shared variables
-    become further outputs when ``shared="input"``."""
+def export_function_onnx(fn: Any, file: str | os.PathLike, **options: Any) -> Exported:
+    """Writes a function compiled by ``pytensor.function`` in any mode; options as of ``compile_onnx``.
+
+    Shared variables that the function updates are inputs of the model, and their next values are
+    further outputs named ``<name>_next``; the others are as ``shared`` says.
+    """
     maker = fn.maker
     inputs = [i.variable for i in maker.inputs if not i.implicit]
     outputs = [o.variable for o in maker.outputs]
-    return export_onnx(inputs, outputs, file, **options)
+    updated = [i for i in maker.inputs if i.implicit and i.update is not None]
+    implicit = [i for i in maker.inputs if i.implicit and i.update is None]
+    values = {i.variable: c.storage[0] for i, c in zip(maker.inputs, fn.input_storage) if i.implicit}
+    if options.get("shared") == "input":
+        inputs += [i.variable for i in implicit]
+    inputs += [i.variable for i in updated]
+    next_values = []
+    for i in updated:
+        v = i.update if i.update is not i.variable else i.update.copy()
+        if v.owner is None or v in outputs or v in next_values:
+            v = v.copy()
+        v.name = f"{i.variable.name or 'shared'}_next"
+        next_values.append(v)
+    return export_onnx(inputs, [*outputs, *next_values], file, values=values, **options)
+
+
+def save_ptg(
+    file: str | os.PathLike, inputs: Any, outputs: Any = None, *, name: str = "main", optimize: bool = True
+) -> Text:  # fmt: skip
+    """Writes a graph as .ptg text, with a .npy file beside it for every large constant and shared
+    variable. ``ptgc FILE`` and ``ptgc.load(FILE)`` compile it without PyTensor."""
+    path = Path(file)
+    inputs, outputs, constants = graph_of(inputs, outputs)
+    names = None
+    if optimize:
+        inputs, outputs, constants, names = rewritten(inputs, outputs, constants)
+    taken: dict[str, str] = {}
+
+    def file_of(label):
+        stem = f"{path.stem}-{re.sub(r'[^A-Za-z0-9_.-]', '_', label)}"
+        while f"{stem}.npy" in taken:
+            stem += "_"
+        taken[f"{stem}.npy"] = label
+        return f"{stem}.npy"
+
+    text = print_graph(
+        inputs, outputs, name=name, constants=constants, wanted_names=names, file_of=file_of
+    )  # fmt: skip
+    files = [(path.parent / f, npy(text.tensors[label])) for f, label in taken.items()]
+    write_all([*files, (path, text.text.encode())])
+    return text
+
+
+def npy(array) -> bytes:
+    import io
+
+    out = io.BytesIO()
+    array = np.asarray(array)
+    np.save(out, np.ascontiguousarray(array).reshape(array.shape), allow_pickle=False)
+    return out.getvalue()

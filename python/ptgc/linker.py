@@ -1,52 +1,102 @@
 """ONNX Runtime as a PyTensor linker, and the mode "ONNX" built on it."""
 
 import importlib
+from typing import Any
 
 import numpy as np
 from pytensor.compile.mode import Mode, predefined_modes, register_linker, register_mode
 from pytensor.compile.rewriting import functional_rewrite_ofg_inner_graph, rewrite_ofg_inner_graph
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from pytensor.link.basic import JITLinker
+from pytensor.link.utils import raise_with_op
 from pytensor.scalar.basic import ScalarType
 
-from ptgc import _lib
-from ptgc._printer import print_graph
-from ptgc.runtime import make_session, runtime_error
+from ptgc._compile import compile_graph
+from ptgc.runtime import make_session, node_line, runtime_error
 
 # What the graph should look like when it gets here, and why: fusion would hide ops in composites,
-# inline_ofg would take Softmax and its like apart, in-place ops and BLAS calls mean nothing to ONNX.
+# inline_ofg would take LogSumExp and its like apart, in-place ops and BLAS calls mean nothing to ONNX.
 INCLUDE = ["fast_run", "lazy_ifelse", "scan_save_mem_no_prealloc", "alloc_empty_to_zeros", "bool_idx_to_nonzero"]
 EXCLUDE = ["fusion", "inline_ofg", "local_pow_to_nested_squaring"]
 
 
 class OnnxCallable:
-    """The compiled graph: arrays in, arrays out."""
+    """A compiled graph: arrays in, arrays out. PyTensor functions in ONNX mode have it as ``fn.vm.jit_fn``."""
 
-    def __init__(self, text, compiled, session, names, scalars):
-        self.text = text  # of the graph, as .ptg
-        self.model = compiled.model
+    def __init__(self, graph, compiled, session, fgraph):
+        self.graph = graph
+        self.text = graph.text  # as .ptg
+        self.model = compiled.model  # the bytes of the ONNX file
         self.session = session
-        self.names = names
-        self.outputs = [o.name for o in session.get_outputs()]
-        self.scalars = scalars  # positions of inputs that PyTensor keeps as NumPy scalars
-        self.run = session.run
+        self.inputs = graph.inputs
+        self.outputs = graph.outputs
+        # the binding under session.run, which checks the names of the inputs once more for each call
+        inner = getattr(session, "_sess", None)
+        run = getattr(inner, "run", None) or session.run
+        self.run = lambda feed: run(self.outputs, feed, None)
+        self.scalar_inputs = [i for i, v in enumerate(fgraph.inputs) if isinstance(v.type, ScalarType)]
+        self.scalar_outputs = [i for i, v in enumerate(fgraph.outputs) if isinstance(v.type, ScalarType)]
+
+    def place(self, node: str):
+        """The .ptg line and the variable that an ONNX node was made from."""
+        line, column = node_line(self.model, node)
+        return self.graph.line(line).strip(), self.graph.variable(line, column) if line else None
 
     def __call__(self, *args):
-        if self.scalars:
-            args = list(args)
-            for i in self.scalars:
-                args[i] = np.asarray(args[i])
+        feed = {n: np.asarray(a) for n, a in zip(self.inputs, args, strict=True)}
         try:
-            return self.run(self.outputs, dict(zip(self.names, args)))
+            return self.run(feed)
         except Exception as e:
-            raise runtime_error(e, self.text) from None
+            raise runtime_error(e, self.place)[0] from None
+
+
+def make_thunk(fgraph, call: OnnxCallable, thunk_inputs, thunk_outputs):
+    run, names = call.run, call.outputs
+    feeds = list(zip(call.inputs, thunk_inputs, strict=True))
+    scalar_feeds = [feeds[i] for i in call.scalar_inputs]
+    scalar_outputs = call.scalar_outputs
+
+    def fail(error):
+        raised, variable = runtime_error(error, call.place)
+        node = variable.owner if variable is not None else None
+        node = node or next((o.owner for o in fgraph.outputs if o.owner is not None), None)
+        if node is None or node not in fgraph.apply_nodes:
+            raise raised from None
+        raised.__suppress_context__ = True
+        raise_with_op(fgraph, node, None, (type(raised), raised, error.__traceback__))
+
+    def thunk():
+        try:
+            results = run({name: storage[0] for name, storage in feeds})
+        except Exception as e:
+            fail(e)
+        for storage, value in zip(thunk_outputs, results):
+            storage[0] = value
+
+    def scalar_thunk():
+        """The same with NumPy scalars, which some graphs have among their inputs or outputs."""
+        feed = {name: storage[0] for name, storage in feeds}
+        for name, storage in scalar_feeds:
+            feed[name] = np.asarray(storage[0])
+        try:
+            results = run(feed)
+        except Exception as e:
+            fail(e)
+        for storage, value in zip(thunk_outputs, results):
+            storage[0] = value
+        for i in scalar_outputs:
+            thunk_outputs[i][0] = results[i][()]
+
+    if not names:
+        return lambda: None
+    return scalar_thunk if scalar_feeds or scalar_outputs else thunk
 
 
 class ONNXLinker(JITLinker):
     """Compiles a FunctionGraph to one ONNX model and runs it on ONNX Runtime.
 
-    opset: 13 to 26. session_options: an onnxruntime.SessionOptions. providers: names of execution
-    providers, in order.
+    opset: 13 to 26. session_options: an onnxruntime.SessionOptions or a dict of its attributes, such
+    as ``{"intra_op_num_threads": 1}``. providers: names of execution providers, in order.
     """
 
     required_rewrites = ("minimum_compile",)
@@ -61,21 +111,33 @@ class ONNXLinker(JITLinker):
         "scan_split_non_sequence_decomposition_and_solve",
     )
 
-    def __init__(self, *args, opset=18, session_options=None, providers=None, **kwargs):
+    def __init__(
+        self, *args: Any, opset: int = 18, session_options: Any = None, providers: list | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
+        if not 13 <= opset <= 26:
+            raise ValueError(f"opset {opset} is out of range: 13 to 26")
         self.opset = opset
         self.session_options = session_options
         self.providers = providers
 
+    def __getstate__(self):
+        state = self.__dict__.copy()
+        if state["session_options"] is not None and not isinstance(state["session_options"], dict):
+            given = state["session_options"]  # ONNX Runtime's own object cannot be pickled
+            state["session_options"] = {
+                k: getattr(given, k)
+                for k in ("intra_op_num_threads", "inter_op_num_threads", "enable_profiling", "log_severity_level")
+            } | {"graph_optimization_level": given.graph_optimization_level.name.removeprefix("ORT_").split("_")[-1].lower()}
+        return state
+
     def fgraph_convert(self, fgraph, order=None, input_storage=None, output_storage=None, storage_map=None, **kwargs):
-        graph = print_graph(fgraph.inputs, fgraph.outputs, name="function")
-        compiled = _lib.compile_text(
-            graph.text, tensors=graph.tensors, opset=self.opset, file_name="<function>",
-            external_name="weights", flags=["Wno-unused"],
+        graph, compiled = compile_graph(
+            fgraph.inputs, fgraph.outputs, {"name": getattr(fgraph, "name", None) or "function"},
+            opset=self.opset, file_name="function.ptg", external_name="weights", flags=["Wno-unused"],
         )  # fmt: skip
         session = make_session(compiled, self.session_options, self.providers)
-        scalars = [i for i, v in enumerate(fgraph.inputs) if isinstance(v.type, ScalarType)]
-        return OnnxCallable(graph, compiled, session, graph.inputs, scalars)
+        return OnnxCallable(graph, compiled, session, fgraph)
 
     def create_thunk_inputs(self, storage_map):
         return [storage_map[v] for v in self.fgraph.inputs]
@@ -83,8 +145,25 @@ class ONNXLinker(JITLinker):
     def jit_compile(self, fn):
         return fn
 
+    def create_jitable_thunk(self, compute_map, order, input_storage, output_storage, storage_map):
+        fgraph = self.fgraph
+        thunk_inputs = self.create_thunk_inputs(storage_map)
+        thunk_outputs = [storage_map[v] for v in fgraph.outputs]
+        if fgraph.outputs:
+            call = self.fgraph_convert(fgraph, order, input_storage, output_storage, storage_map)
+            thunk = make_thunk(fgraph, call, thunk_inputs, thunk_outputs)
+        else:
+            call = None
 
-def register():
+            def thunk():
+                pass
+
+        thunk.inputs, thunk.outputs, thunk.lazy = thunk_inputs, thunk_outputs, False
+        nodes = [v.owner for v in fgraph.outputs if v.owner is not None][:1]
+        return [thunk], nodes, call
+
+
+def register() -> Mode:
     """Registers the linker and the mode; importing ptgc calls it."""
     scan = importlib.import_module("pytensor.scan.rewriting.inner_graph")
     rewrite_ofg_inner_graph.register(ONNXLinker)(functional_rewrite_ofg_inner_graph)

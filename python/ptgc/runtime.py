@@ -2,8 +2,6 @@
 
 import re
 
-import numpy as np
-
 LEVELS = {"none": 0, "basic": 1, "extended": 2, "all": 99}
 
 
@@ -48,25 +46,39 @@ def make_session(compiled, options=None, providers=None):
 
 
 INDEX = re.compile(r"out of (data )?bounds|invalid index found|invalid indice|indices element out of", re.I)
-SHAPE = re.compile(r"broadcast|dimension|shape|reshape|Got invalid dimensions|size", re.I)
+GUARD = re.compile(r"cannot be less than -1, got -2")
+INVALID = re.compile(r"invalid dimensions for input: (.*) for the following indices\s+index: (\d+) Got: (\d+) Expected: (\d+)")
+BROADCAST = (
+    "Runtime broadcasting not allowed: lengths that must be equal differ, and only dimensions whose "
+    "type says that they are 1 are stretched"
+)
 NODE = re.compile(r"running (\S+) node\. Name:'([^']*)'")
 
 
 def runtime_error(error, place=None):
-    """The exception that stands for a failed run: IndexError or ValueError as NumPy has them.
+    """The exception that stands for a failed run, IndexError or ValueError as NumPy has them, and the
+    variable that could not be computed.
 
-    ``place`` gives the .ptg line of an ONNX node's name.
+    ``place`` gives the .ptg line and the variable of an ONNX node's name.
     """
     text = str(error)
     found = NODE.search(text)
-    where = place(found[2]) if found and place else ""
-    where = f" in: {where}" if where else ""
+    line, variable = place(found[2]) if found and place else ("", None)
+    where = f"\n  in the line: {line}" if line else ""
+    if GUARD.search(text):
+        return ValueError(f"{BROADCAST}{where}"), variable
+    if found := INVALID.search(text):
+        name, axis, got, expected = found.groups()
+        what = f"input {name!r} has length {got} in dimension {axis}, expected {expected}"
+        what += f". {BROADCAST}" if "1" in (got, expected) else ""
+        return ValueError(what + where), variable
     if INDEX.search(text):
         found = re.search(r"(?:idx=|index = |indice = |index )(-?\d+)", text)
-        return IndexError(f"index {found[1]} is out of bounds{where}" if found else f"index out of bounds{where}")
+        what = f"index {found[1]} is out of bounds" if found else "index out of bounds"
+        return IndexError(what + where), variable
     if re.search(r"bad_alloc|failed to allocate|allocate memory", text, re.I):
-        return MemoryError(f"ONNX Runtime could not allocate memory{where}")
-    return ValueError(f"the graph cannot be computed for these inputs: {summary(text)}{where}")
+        return MemoryError(f"ONNX Runtime could not allocate memory{where}"), variable
+    return ValueError(f"the graph cannot be computed for these inputs: {summary(text)}{where}"), variable
 
 
 def summary(text):
@@ -80,7 +92,7 @@ def summary(text):
     return lines[0].strip()[:300] if lines else "unknown error"
 
 
-def node_line(model: bytes, name: str, text) -> tuple:
+def node_line(model: bytes, name: str) -> tuple[int, int]:
     """The line and column of the .ptg text that the ONNX node was made from; (0, 0) if unknown."""
     import onnx
 
@@ -97,7 +109,3 @@ def node_line(model: bytes, name: str, text) -> tuple:
                 if found := re.search(r":(\d+):(\d+)$", p.value):
                     return int(found[1]), int(found[2])
     return 0, 0
-
-
-def as_array(value):
-    return np.asarray(value)

@@ -1,0 +1,59 @@
+"""Puts the library and the command, built by the Makefile above, into the wheel."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from setuptools import Distribution, setup
+from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_py import build_py
+
+HERE = Path(__file__).resolve().parent
+TOP = HERE.parent
+STATIC = ["PROTOBUF_C_LIBS=-l:libprotobuf-c.a", "LDFLAGS=-Wl,--exclude-libs,ALL"]
+
+
+def run_make(*variables: str) -> bool:
+    """In a folder of its own: the wheel's library has protobuf-c inside of it if that can be."""
+    targets = ["build/wheel/ptgc", "build/wheel/libptgc.so"]
+    done = subprocess.run(["make", "-C", str(TOP), "B=build/wheel", "CFLAGS=-O2", *targets, *variables])
+    return done.returncode == 0
+
+
+def built() -> Path:
+    """The folder with libptgc.so and ptgc. PTGC_BUILD names one that is ready."""
+    if given := os.environ.get("PTGC_BUILD"):
+        return Path(given)
+    if not (TOP / "Makefile").exists():
+        raise SystemExit("ptgc is built from its source tree: pip install ./python")
+    if not run_make(*STATIC) and not run_make():
+        raise SystemExit("make failed; it needs gcc, flex, bison and protobuf-c (tools/setup.sh install)")
+    return TOP / "build" / "wheel"
+
+
+class Binary(Distribution):
+    def has_ext_modules(self):
+        return True
+
+
+class BuildPy(build_py):
+    def run(self):
+        super().run()
+        if self.editable_mode:
+            return  # the package finds build/libptgc.so by itself
+        folder = built()
+        for name in ("libptgc.so", "ptgc"):
+            target = Path(self.build_lib) / "ptgc" / name
+            shutil.copyfile(folder / name, target)
+            shutil.copymode(folder / name, target)
+
+
+class Wheel(bdist_wheel):
+    """For one platform, but for any Python: the library is used through ctypes."""
+
+    def get_tag(self):
+        return "py3", "none", super().get_tag()[2]
+
+
+setup(distclass=Binary, cmdclass={"build_py": BuildPy, "bdist_wheel": Wheel})

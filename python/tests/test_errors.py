@@ -1,0 +1,137 @@
+"""What is refused, and what fails at run time, in the user's terms."""
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from pytensor.graph.basic import Apply
+from pytensor.graph.op import Op
+
+import ptgc
+
+x, y, v, w = pt.dmatrix("x"), pt.dmatrix("y"), pt.dvector("v"), pt.dvector("w")
+idx = pt.lvector("idx")
+
+
+class Mystery(Op):
+    __props__ = ("k",)
+
+    def __init__(self, k):
+        self.k = k
+
+    def make_node(self, a):
+        return Apply(self, [a], [a.type()])
+
+    def perform(self, node, inputs, outputs):
+        outputs[0][0] = inputs[0] * self.k
+
+
+class Exp(Mystery):
+    """Has the name of an op of PyTensor, but is none."""
+
+
+def function(*args, **kwargs):
+    return pytensor.function(*args, mode="ONNX", **kwargs)
+
+
+def test_all_that_is_unsupported_at_once():
+    noise = pt.random.normal(0, 1, size=(3,))
+    noise.name = "noise"
+    spectrum = pt.linalg.eig(x)[0].real
+    spectrum.name = "spectrum"
+    total = Mystery(3)(v) + noise + spectrum  # the line of Python
+    total.name = "total"
+    with pytest.raises(ptgc.UnsupportedError) as e:
+        function([x, v], total)
+    text = str(e.value)
+    assert len(e.value.problems) >= 3
+    assert "normal_rv" in text and "Mystery{k=3}" in text and "Eig" in text
+    assert "'noise'" in text and "'total'" in text
+    assert "test_errors.py" in text and "the line of Python" in text
+    assert isinstance(e.value, NotImplementedError)
+
+
+def test_op_with_the_name_of_another():
+    with pytest.raises(ptgc.UnsupportedError, match="ptgc.register"):
+        function([v], Exp(2)(v))
+
+
+def test_scan_is_refused_by_name():
+    out = pytensor.scan(lambda a, s: a + s, sequences=[v], outputs_info=[pt.constant(0.0)], return_updates=False)
+    with pytest.raises(ptgc.UnsupportedError, match="Scan"):
+        function([v], out)
+
+
+def test_complex_is_refused():
+    z = pt.zvector("z")
+    with pytest.raises(ptgc.UnsupportedError, match="complex"):
+        function([z], z * 2)
+
+
+def test_missing_input():
+    with pytest.raises(ValueError, match="w"):
+        ptgc.to_ptg([v], v + w)
+
+
+def test_index_out_of_range():
+    f = function([x, idx], x[idx])
+    with pytest.raises(IndexError, match="index 7 is out of bounds") as e:
+        f(np.zeros((3, 2)), [0, 7])
+    assert "x[idx]" in str(e.value) and "onnxruntime" not in str(e.value).lower()
+    np.testing.assert_array_equal(f(np.zeros((3, 2)), [-1]), [[0, 0]])
+
+
+def test_no_runtime_broadcasting():
+    f = function([x, y], x + y)
+    for a, b in (((2, 1), (2, 3)), ((1, 3), (2, 3)), ((2, 3), (2, 1))):
+        with pytest.raises(ValueError, match="Runtime broadcasting not allowed"):
+            f(np.zeros(a), np.zeros(b))
+    with pytest.raises(ValueError):
+        f(np.zeros((2, 3)), np.zeros((2, 4)))
+    assert f(np.zeros((1, 3)), np.zeros((1, 3))).shape == (1, 3)
+
+
+def test_wrong_inputs_get_pytensors_message():
+    f = function([v], v + 1)
+    with pytest.raises(TypeError, match="Wrong number of dimensions"):
+        f(np.zeros((2, 2)))
+    with pytest.raises(TypeError):
+        f(np.array([1 + 2j]))
+    with pytest.raises(TypeError):
+        function([pt.vector("a", shape=(3,))], [pt.constant(1.0)], on_unused_input="ignore")(np.zeros(4))
+
+
+def test_runtime_errors_have_no_generated_names():
+    f = function([x, y], pt.dot(x, y))
+    with pytest.raises(ValueError) as e:
+        f(np.zeros((2, 3)), np.zeros((4, 5)))
+    assert "ONNXRuntimeError" not in str(e.value) and "onnxruntime_src" not in str(e.value)
+
+
+def test_function_works_after_an_error():
+    f = function([x, idx], x[idx])
+    with pytest.raises(IndexError):
+        f(np.zeros((3, 2)), [9])
+    assert f(np.ones((3, 2)), [0]).sum() == 2
+
+
+def test_compile_error_has_diagnostics():
+    with pytest.raises(ptgc.CompileError) as e:
+        ptgc.compile("graph g(x: float64[3]) -> (y) {\n  y = Exq(x)\n}\n")
+    [d, *_] = e.value.diagnostics
+    assert (d.severity, d.line, d.code) == ("error", 2, "PTG0500")
+    assert "did you mean" in str(e.value)
+
+
+def test_options_are_checked():
+    text = "graph g(x: float64[3]) -> (y) { y = Exp(x) }"
+    with pytest.raises(ValueError, match="opset"):
+        ptgc.compile(text, opset=12)
+    with pytest.raises(ValueError, match="target"):
+        ptgc.compile(text, target="gpu")
+    with pytest.raises(TypeError, match="colour"):
+        ptgc.compile(text, colour=True)
+    with pytest.raises(FileNotFoundError):
+        ptgc.compile("no-such-file.ptg")
+    with pytest.raises(TypeError):
+        ptgc.compile(3)

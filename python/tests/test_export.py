@@ -1,0 +1,231 @@
+"""Exported files: names, dims, weights, what is written where."""
+
+import os
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytensor
+import pytensor.tensor as pt
+import pytest
+
+import ptgc
+
+x, v = pt.dmatrix("x"), pt.dvector("v")
+
+
+def model(seed=0):
+    rng = np.random.default_rng(seed)
+    W = pytensor.shared(rng.normal(size=(3, 40)), name="W")
+    b = pytensor.shared(np.zeros(40), name="b")
+    y = pt.tanh(x @ W + b)
+    y.name = "y"
+    return W, b, y
+
+
+def names(values):
+    return [value.name for value in values]
+
+
+def test_file_for_strangers(tmp_path, rng):
+    W, b, y = model()
+    e = ptgc.export_onnx([x], [y, y.sum()], tmp_path / "m.onnx", model_name="net", doc_string="a net")
+    assert os.listdir(tmp_path) == ["m.onnx"]
+    m = onnx.load(tmp_path / "m.onnx")
+    onnx.checker.check_model(m, full_check=True)
+    assert (m.graph.name, m.graph.doc_string or m.doc_string) == ("net", "a net")
+    assert names(m.graph.input) == e.inputs == ["x"]
+    assert names(m.graph.output) == e.outputs == ["y", "out1"]
+    assert {"W", "b"} <= {t.name for t in m.graph.initializer}
+    a = rng.normal(size=(2, 3))
+    got = ort.InferenceSession(tmp_path / "m.onnx").run(None, {"x": a})
+    np.testing.assert_allclose(got[0], np.tanh(a @ W.get_value()), rtol=1e-12)
+    assert (tmp_path / "m.onnx").read_bytes() == e.model
+    assert "graph net(" in e.text
+
+
+def test_names_and_dims(tmp_path):
+    u = pt.tensor("u", dtype="float32", shape=(None, 5, None))
+    e = ptgc.export_onnx(
+        [u], [u * 2], tmp_path / "m.onnx", input_names=["a b"], output_names=["if"],
+        dynamic_dims={u: {0: "batch", -1: "time"}},
+    )  # fmt: skip
+    m = onnx.load(tmp_path / "m.onnx")
+    dims = m.graph.input[0].type.tensor_type.shape.dim
+    assert names(m.graph.input) == ["a b"] and names(m.graph.output) == ["if"] == e.outputs
+    assert [d.dim_param or d.dim_value for d in dims] == ["batch", 5, "time"]
+    dims = m.graph.output[0].type.tensor_type.shape.dim
+    assert [d.dim_param or d.dim_value for d in dims] == ["batch", 5, "time"]
+
+
+def test_dims_by_name_and_list():
+    e = ptgc.compile_onnx([x, v], [x.sum() + v.sum()], dynamic_dims={"x": ["n", "k"], "v": {0: "k"}})
+    assert "x: float64[n, k], v: float64[k]" in e.text
+
+
+@pytest.mark.parametrize("opset", [13, 15, 18, 21, 23])
+def test_opsets(opset):
+    e = ptgc.compile_onnx([x], [pt.exp(x).sum(axis=1)], opset_version=opset)
+    assert onnx.load_from_string(e.model).opset_import[0].version == opset
+    assert e.verify([np.ones((2, 3))])
+
+
+def test_shared_variables_as_inputs(rng):
+    W, b, y = model()
+    e = ptgc.compile_onnx([x], [y], shared="input")
+    assert set(e.inputs) == {"x", "W", "b"} and e.inputs[0] == "x"
+    values = {"x": rng.normal(size=(4, 3)), "W": rng.normal(size=(3, 40)), "b": np.ones(40)}
+    assert e.verify(values)
+    np.testing.assert_allclose(e(**values)[0], np.tanh(values["x"] @ values["W"] + 1), rtol=1e-12)
+
+
+def test_external_data(tmp_path):
+    W, b, y = model()
+    W.set_value(np.random.default_rng(0).normal(size=(3, 400))), b.set_value(np.zeros(400))
+    e = ptgc.export_onnx([x], [y], tmp_path / "m.onnx", external_data="weights.bin")
+    assert sorted(os.listdir(tmp_path)) == ["m.onnx", "weights.bin"]
+    onnx.checker.check_model(str(tmp_path / "m.onnx"))
+    a = np.ones((1, 3))
+    got = ort.InferenceSession(tmp_path / "m.onnx").run(None, {"x": a})[0]
+    np.testing.assert_allclose(got, np.tanh(a @ W.get_value()), rtol=1e-12)
+    assert e.verify([a])
+    ptgc.export_onnx([x], [y], tmp_path / "n.onnx", external_data=True)
+    assert (tmp_path / "n.onnx.data").exists()
+    with pytest.raises(ValueError, match="beside"):
+        ptgc.export_onnx([x], [y], tmp_path / "n.onnx", external_data="../w.bin")
+
+
+def test_unoptimized_and_optimized_agree():
+    y = pt.log(1 + pt.exp(x))
+    plain, better = ptgc.compile_onnx([x], [y], optimize=False), ptgc.compile_onnx([x], [y])
+    assert "Softplus" in better.text and "Softplus" not in plain.text
+    assert plain.verify([np.ones((2, 2))], rtol=1e-12)
+
+
+@pytest.mark.parametrize("mode", ["FAST_COMPILE", "NUMBA", "ONNX"])
+def test_compiled_functions(tmp_path, mode):
+    W, b, y = model()
+    f = pytensor.function([x], [y, y.sum(axis=1)], mode=mode)
+    e = ptgc.export_function_onnx(f, tmp_path / "f.onnx")
+    assert e.inputs == ["x"] and e.outputs[0] == "y"
+    a = np.ones((2, 3))
+    for got, want in zip(e(a), f(a)):
+        np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+def test_compiled_function_with_state(tmp_path):
+    s = pytensor.shared(1.0, name="s")
+    k = pytensor.shared(3.0, name="k")
+    f = pytensor.function([v], v.sum() * s * k, updates={s: s + 1})
+    e = ptgc.export_function_onnx(f, tmp_path / "f.onnx")
+    assert e.inputs == ["v", "s"] and e.outputs == ["out0", "s_next"]
+    assert e(np.ones(2), np.array(2.0)) == [12.0, 3.0]
+    assert s.get_value() == 1.0
+
+
+def test_inputs_constants_and_duplicates_as_outputs():
+    y = pt.exp(v)
+    e = ptgc.compile_onnx([v], [v, y, y, pt.constant(2.5), pt.constant(np.arange(50.0))])
+    assert len(set(e.outputs)) == 5
+    assert e.verify([np.ones(3)])
+
+
+def test_verify_names_the_first_value_that_differs():
+    inner = pt.exp(v)
+    inner.name = "inner"
+    e = ptgc.compile_onnx([v], [inner * 2 + 1])
+    assert e.verify([np.array([1.0, 2.0])])
+    assert e.verify({"v": np.array([1.0, 2.0])})
+    wrong = ptgc.compile_onnx([v], [pt.exp(v) * 3 + 1])
+    e.model = wrong.model
+    with pytest.raises(AssertionError, match=r"out\[0\] is .*PyTensor gives"):
+        e.verify([np.array([1.0, 2.0])])
+    with pytest.raises(ValueError, match="1 inputs but 2 values"):
+        e.verify([1, 2])
+
+
+def test_verify_looks_inside():
+    inner = pt.exp(v)
+    inner.name = "inner"
+    e = ptgc.compile_onnx([v], [pt.sqr(inner) + inner])
+    with pytest.raises(AssertionError, match=r"(?s)inner\[0\].*in line \d+: inner = Exp\(v\)"):
+        e.verify([np.array([1.0, 2.0])], rtol=-1.0)  # nothing is that close
+
+
+@pytest.mark.parametrize(
+    "options, error",
+    [
+        ({"opset_version": 9}, ValueError),
+        ({"opset_version": "18"}, ValueError),
+        ({"output_names": ["a", "a"]}, ValueError),
+        ({"output_names": ["a"]}, ValueError),
+        ({"input_names": ["y"], "output_names": ["y", "z"]}, ValueError),
+        ({"input_names": [""]}, ValueError),
+        ({"target": "tpu"}, ValueError),
+        ({"shared": "maybe"}, ValueError),
+        ({"dynamic_dims": {"q": {0: "n"}}}, ValueError),
+        ({"dynamic_dims": {"x": {5: "n"}}}, ValueError),
+        ({"dynamic_dims": {"x": {0: "1n"}}}, ValueError),
+        ({"nonsense": 1}, TypeError),
+    ],
+)
+def test_wrong_options(tmp_path, options, error):
+    _, _, y = model()
+    with pytest.raises(error):
+        ptgc.export_onnx([x], [y, y.sum()], tmp_path / "m.onnx", **options)
+    assert os.listdir(tmp_path) == []
+
+
+def test_files_that_cannot_be_written(tmp_path):
+    _, _, y = model()
+    with pytest.raises(FileNotFoundError):
+        ptgc.export_onnx([x], [y], tmp_path / "none" / "m.onnx")
+    (tmp_path / "d.onnx").mkdir()
+    with pytest.raises(IsADirectoryError):
+        ptgc.export_onnx([x], [y], tmp_path / "d.onnx", external_data="w.bin")
+    assert os.listdir(tmp_path) == ["d.onnx"]
+    with pytest.raises(OSError):
+        ptgc.export_onnx([x], [y], "/dev/full/m.onnx")
+
+
+def test_failed_export_keeps_the_old_file(tmp_path):
+    path = tmp_path / "m.onnx"
+    path.write_bytes(b"old")
+    z = pt.zvector("z")
+    with pytest.raises(ptgc.UnsupportedError):
+        ptgc.export_onnx([z], [z * 2], path)
+    assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["m.onnx"]
+
+
+def test_save_ptg_stands_alone(tmp_path, rng):
+    W, b, y = model()
+    big = y * np.arange(40.0)
+    ptgc.save_ptg(tmp_path / "net.ptg", [x], [y, big], name="net")
+    assert sorted(os.listdir(tmp_path)) == ["net-W.npy", "net-b.npy", "net-const.npy", "net.ptg"]
+    f = ptgc.load(tmp_path / "net.ptg")
+    a = rng.normal(size=(2, 3))
+    want = np.tanh(a @ W.get_value())
+    np.testing.assert_allclose(f(a)[0], want, rtol=1e-12)
+    np.testing.assert_allclose(f(x=a)[1], want * np.arange(40.0), rtol=1e-12)
+    assert onnx.load_from_string(ptgc.compile(tmp_path / "net.ptg")).graph.name == "net"
+
+
+def test_load_checks_its_arguments():
+    f = ptgc.load("graph g(a: float32[?], k: int64[]) -> (y) { y = a * k }")
+    np.testing.assert_array_equal(f([1.0, 2.0], 3), np.array([3.0, 6.0]))
+    for args, named in (((1,), {}), ((1, 2, 3), {}), ((1, 2), {"a": 3}), ((1,), {"z": 3})):
+        with pytest.raises(TypeError):
+            f(*args, **named)
+
+
+def test_tensors_by_name():
+    text = 'graph g(x: float64[2]) -> (y) {\n  y = x + file("w")\n}\n'
+    f = ptgc.load(text, tensors={"w": np.array([1.0, 2.0])})
+    np.testing.assert_array_equal(f([1.0, 1.0]), [2, 3])
+    with pytest.raises(ptgc.CompileError):
+        ptgc.compile(text)
+
+
+def test_same_bytes_every_time():
+    _, _, y = model()
+    assert ptgc.compile_onnx([x], [y]).model == ptgc.compile_onnx([x], [y]).model

@@ -1,0 +1,289 @@
+"""mode="ONNX": what works in any PyTensor mode works in this one."""
+
+import copy
+import pickle
+import threading
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from pytensor.compile.builders import OpFromGraph
+from pytensor.compile.io import In, Out
+from pytensor.compile.mode import Mode, get_mode
+from pytensor.conditional.op import ifelse
+
+import ptgc
+from ptgc.testing import compare_onnx_and_py, onnx_node_types
+
+x, v, w = pt.dmatrix("x"), pt.dvector("v"), pt.dvector("w")
+i = pt.lscalar("i")
+
+
+def function(*args, **kwargs):
+    return pytensor.function(*args, mode="ONNX", **kwargs)
+
+
+def test_mode_is_registered():
+    assert get_mode("ONNX") is ptgc.ONNX
+    assert isinstance(get_mode("ONNX").linker, ptgc.ONNXLinker)
+    with pytensor.config.change_flags(mode="ONNX"):
+        assert isinstance(pytensor.function([v], v + 1).vm.jit_fn.text, str)
+
+
+def test_against_python(rng):
+    y = pt.tanh(x @ x.T)
+    compare_onnx_and_py([x], [y, y.sum(axis=0), x[1:, ::-1]], [rng.normal(size=(4, 3))], rtol=1e-12)
+
+
+def test_single_result_and_lists():
+    np.testing.assert_array_equal(function([v], v + 1)([1.0]), [2.0])
+    assert isinstance(function([v], [v + 1])([1.0]), list)
+    assert function([], [])() == []
+
+
+def test_python_and_numpy_scalars():
+    a = pt.dscalar("a")
+    got = function([a, i], a * i)(2.5, 3)
+    assert got == 7.5 and isinstance(got, np.ndarray) and got.dtype == "float64"
+
+
+def test_strided_fortran_and_readonly_inputs(rng):
+    f = function([x], x * 2)
+    a = rng.normal(size=(6, 8))
+    b = a.copy()
+    b.flags.writeable = False
+    for value in (a[::2, ::-1], a.T, np.asfortranarray(a), b, a[:0], np.broadcast_to(a[0], (3, 8))):
+        np.testing.assert_array_equal(f(value), value * 2)
+
+
+def test_shared_variable_is_an_input():
+    s = pytensor.shared(np.array([1.0, 2.0]), name="s")
+    f = function([v], v * s)
+    np.testing.assert_array_equal(f([1.0, 1.0]), [1, 2])
+    s.set_value(np.array([5.0, 6.0]))
+    np.testing.assert_array_equal(f([1.0, 1.0]), [5, 6])
+
+
+def test_updates():
+    s = pytensor.shared(0.0, name="s")
+    f = function([v], [s * 2], updates={s: s + v.sum()})
+    assert f([1.0, 2.0]) == [0.0]
+    assert f([1.0, 2.0]) == [6.0]
+    assert s.get_value() == 6.0
+    only = function([v], [], updates={s: v.sum()})
+    assert only([4.0]) == [] and s.get_value() == 4.0
+
+
+def test_swapped_updates():
+    a, b = pytensor.shared(np.array([1.0])), pytensor.shared(np.array([2.0]))
+    function([], [], updates={a: b, b: a})()
+    assert (a.get_value(), b.get_value()) == ([2.0], [1.0])
+
+
+def test_givens_and_default_values():
+    y = pt.exp(v)
+    np.testing.assert_allclose(function([w], y, givens={v: w * 2})([1.0]), np.exp([2.0]))
+    f = function([v, In(w, value=np.array([10.0]))], v + w)
+    assert f([1.0]) == [11.0] and f([1.0], w=[1.0]) == [2.0]
+
+
+def test_inputs_as_outputs():
+    f = function([v, w], [v, w, v])
+    a = np.array([1.0, 2.0])
+    got = f(a, a + 1)
+    np.testing.assert_array_equal(got, [a, a + 1, a])
+    assert not any(np.shares_memory(g, a) for g in got)
+
+
+def test_same_output_twice():
+    y = pt.exp(v)
+    a, b = function([v], [y, y])([1.0])
+    np.testing.assert_array_equal(a, b)
+    assert not np.shares_memory(a, b)
+
+
+def test_results_are_the_callers(rng):
+    f = function([v], v * 2)
+    a = f([1.0])
+    a[0] = 7
+    assert f([1.0]) == [2.0] and a == [7.0]
+
+
+def test_constants_as_outputs_and_no_inputs():
+    s = pytensor.shared(2.0)
+    one, big, two = function([], [pt.constant(3.0), pt.constant(np.arange(100)), s * 2])()
+    assert one == 3 and two == 4 and big.dtype == "int64"
+    np.testing.assert_array_equal(big, np.arange(100))
+
+
+def test_unused_inputs():
+    with pytest.raises(pytensor.compile.UnusedInputError):
+        function([v, w], v + 1)
+    assert function([v, w], v + 1, on_unused_input="ignore")([1.0], [2.0]) == [2.0]
+
+
+def test_borrow():
+    f = function([In(v, borrow=True)], Out(v + 1, borrow=True))
+    assert f([1.0]) == [2.0]
+
+
+def test_names_that_collide():
+    a, b = pt.dvector("out"), pt.dvector("out")
+    np.testing.assert_array_equal(function([a, b], [a - b, b])([3.0], [1.0])[0], [2.0])
+    unnamed = [pt.dvector() for _ in range(3)]
+    assert function(unnamed, unnamed[0] - unnamed[1] * unnamed[2])([9.0], [2.0], [3.0]) == [3.0]
+
+
+def test_pickle():
+    s = pytensor.shared(np.array(1.0), name="s")
+    f = function([v], v * s, updates={s: s + 1})
+    f([1.0])
+    g = pickle.loads(pickle.dumps(f))
+    assert g([3.0]) == [6.0] and g([3.0]) == [9.0]
+    assert f([3.0]) == [6.0]
+
+
+def test_pickle_of_modes():
+    linker = ptgc.ONNXLinker(opset=20, session_options={"intra_op_num_threads": 1})
+    f = pytensor.function([v], v + 1, mode=Mode(linker, ptgc.ONNX.optimizer))
+    assert f([1.0]) == [2.0]
+    assert pickle.loads(pickle.dumps(f))([1.0]) == [2.0]
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    again = pickle.loads(pickle.dumps(ptgc.ONNXLinker(session_options=options)))
+    assert again.session_options["intra_op_num_threads"] == 1
+
+
+def test_deep_copy():
+    s = pytensor.shared(np.array(1.0))
+    f = function([v], v * s, updates={s: s + 1})
+    g = copy.deepcopy(f)
+    assert g([1.0]) == [1.0] and g([1.0]) == [2.0] and f([1.0]) == [1.0]
+
+
+def test_function_copy():
+    s, t = pytensor.shared(np.array(1.0)), pytensor.shared(np.array(10.0))
+    f = function([v], v * s, updates={s: s + 1})
+    assert f.copy(share_memory=True)([1.0]) == [1.0]
+    assert f.copy(swap={s: t})([1.0]) == [10.0]
+    assert f.copy(delete_updates=True)([1.0]) == [2.0] and s.get_value() == 2
+
+
+def test_profile():
+    f = function([v], v.sum(), profile=True)
+    assert f([1.0, 2.0]) == 3
+    assert f.profile.fct_callcount == 1
+
+
+def test_threads(rng):
+    functions = [function([x], pt.tanh(x @ x) * k) for k in range(4)]
+    a = rng.normal(size=(30, 30))
+    want = [np.tanh(a @ a) * k for k in range(4)]
+    errors = []
+
+    def run(k):
+        try:
+            for _ in range(50):
+                np.testing.assert_allclose(functions[k](a), want[k], rtol=1e-12)
+        except Exception as e:
+            errors.append(e)
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(4)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert not errors
+
+
+def test_compiling_in_threads():
+    errors = []
+
+    def run(k):
+        try:
+            u = pt.dvector("u")
+            fg = pytensor.graph.fg.FunctionGraph([u], [pt.exp(u) * k])
+            assert ptgc.load(ptgc.to_ptg(fg))([0.0]) == [k]
+        except Exception as e:
+            errors.append(e)
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(8)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert not errors
+
+
+def test_ifelse_evaluates_one_branch():
+    f = function([i, v], ifelse(i, pt.exp(v), v[[100]]))
+    np.testing.assert_allclose(f(1, [0.0]), [1.0])
+    with pytest.raises(IndexError):
+        f(0, [0.0])
+    assert "If" in onnx_node_types(f)
+
+
+def test_ifelse_with_several_results():
+    a, b = ifelse(i > 2, (v, w), (w + 1, v))
+    f = function([i, v, w], [a, b])
+    assert f(3, [1.0], [5.0]) == [[1.0], [5.0]]
+    assert f(0, [1.0], [5.0]) == [[6.0], [1.0]]
+
+
+def test_op_from_graph():
+    op = OpFromGraph([v, w], [pt.exp(v) - w, v * w])
+    a, b = op(v, w + 1)
+    compare_onnx_and_py([v, w], [a * b], [[1.0, 2.0], [3.0, 4.0]], rtol=1e-12)
+
+
+def test_gradients(rng):
+    W = pt.dmatrix("W")
+    loss = pt.log1p(pt.exp(x @ W)).sum()
+    compare_onnx_and_py(
+        [x, W], pytensor.grad(loss, [x, W]), [rng.normal(size=(5, 3)), rng.normal(size=(3, 2))], rtol=1e-10
+    )
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+                                   "float16", "float32", "float64"])  # fmt: skip
+def test_dtypes_pass_through(dtype):
+    a = pt.vector("a", dtype=dtype)
+    value = np.array([0, 1], dtype)
+    got = function([a], a[::-1])(value)
+    assert got.dtype == dtype
+    np.testing.assert_array_equal(got, value[::-1])
+
+
+def test_scalar_typed_values():
+    import pytensor.scalar as ps
+
+    a = ps.float64("a")
+    f = function([a, v], [pt.tensor_from_scalar(a) + v])
+    assert f(2.0, [1.0]) == [[3.0]]
+
+
+def test_opset_and_session_options():
+    import onnx
+
+    for opset in (13, 18, 22):
+        linker = ptgc.ONNXLinker(opset=opset, session_options={"graph_optimization_level": "none"})
+        f = pytensor.function([v], v.sum(), mode=Mode(linker, ptgc.ONNX.optimizer))
+        assert f([1.0, 2.0]) == 3
+        assert onnx.load_from_string(f.vm.jit_fn.model).opset_import[0].version == opset
+    with pytest.raises(ValueError, match="opset"):
+        ptgc.ONNXLinker(opset=9)
+    with pytest.raises(ValueError, match="nonsense"):
+        linker = ptgc.ONNXLinker(session_options={"nonsense": 1})
+        pytensor.function([v], v, mode=Mode(linker, None))
+
+
+def test_importing_changes_nothing_else():
+    import subprocess
+    import sys
+
+    code = (
+        "import pytensor, sys\nfrom pytensor.compile import mode\nbefore = set(mode.predefined_modes), pytensor.config.mode\n"
+        "import ptgc\nassert set(mode.predefined_modes) - before[0] == {'ONNX'}\n"
+        "assert pytensor.config.mode == before[1]\nassert 'onnxruntime' not in sys.modules and 'onnx' not in sys.modules\n"
+        "assert 'jax' not in sys.modules and 'torch' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
