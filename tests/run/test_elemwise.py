@@ -18,7 +18,7 @@ UNARY = {
     "neg": REAL, "abs": ALL, "sign": REAL, "sqr": ALL, "sqrt": ALL, "reciprocal": ALL,
     "exp": ALL, "exp2": ALL, "expm1": ALL, "log": ALL, "log2": ALL, "log10": ALL, "log1p": ALL,
     "floor": ALL, "ceil": ALL, "trunc": ALL, "round_half_to_even": FLOATS, "round_half_away_from_zero": FLOATS,
-    "identity": ALL, "isnan": ALL, "isinf": ALL, "deg2rad": ALL, "rad2deg": ALL,
+    "identity": ALL, "isnan": ALL, "isinf": ALL,
     "sin": ALL, "cos": ALL, "tan": ALL, "arcsin": ALL, "arccos": ALL, "arctan": ALL,
     "sinh": ALL, "cosh": ALL, "tanh": ALL, "arcsinh": ALL, "arccosh": ALL, "arctanh": ALL,
     "sigmoid": ALL, "softplus": ALL, "erf": ALL, "erfc": ALL, "gammaln": ALL, "invert": BOOL + INTEGERS,
@@ -36,8 +36,27 @@ LOOSE = {  # SciPy's own error, or ours where the reference is no better
 }
 
 
+ATOL = {"sigmoid": 1e-43}  # PyTensor's float32 sigmoid flushes what is subnormal
+# where only the sign of a zero may differ: remainders, and where SciPy's own depends on the dtype
+ZERO_SIGN_FREE = ("mod", "gammaln", "log1mexp")
+COMPARISONS = ("eq", "neq", "lt", "le", "gt", "ge")
+
+
 def op_of(name):
-    return getattr(ps, name, None) or getattr(ps.math, name)
+    return Elemwise(getattr(ps, name, None) or getattr(ps.math, name))
+
+
+def by_cast(op):
+    """The oracle of a float function: NumPy takes (u)int8 and bool through float16, whatever dtype
+    PyTensor declares; the declared dtype is the one to compute in."""
+
+    def build(*inputs):
+        dtype = op(*inputs).dtype
+        if not dtype.startswith("float"):
+            return op(*inputs)
+        return op(*[i.astype(dtype) if i.dtype in ("bool", "int8", "uint8") else i for i in inputs])
+
+    return build
 
 
 def opsets_for(name, dtype):
@@ -47,42 +66,52 @@ def opsets_for(name, dtype):
 
 @pytest.mark.parametrize("name", UNARY)
 def test_unary(name):
-    op = Elemwise(op_of(name))
+    op = op_of(name)
     for dtype in UNARY[name]:
         sizes = (0, 1, 2, 7) if dtype in ("float64", "int64", "bool") else (7,)
-        check(op, [(dtype, 2)], opsets=opsets_for(name, dtype), sizes=sizes, ulp=LOOSE.get(name), zero_sign=name not in ("gammaln",))
+        check(
+            op, [(dtype, 2)], opsets=opsets_for(name, dtype), sizes=sizes, oracle=by_cast(op),
+            ulp=LOOSE.get(name), atol=ATOL.get(name, 0.0), zero_sign=name not in ZERO_SIGN_FREE,
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", UNARY)
 def test_unary_corners(name):
-    op = Elemwise(op_of(name))
+    op = op_of(name)
     for dtype in UNARY[name]:
         x = variable(dtype, (3,), True, "x")
-        c = Compiled([x], [op(x)], (18,))
-        c.run(corner_values(dtype), ulp=LOOSE.get(name), zero_sign=name not in ("gammaln",))
+        c = Compiled([x], [op(x)], (18,), oracle=[by_cast(op)(x)])
+        c.run(corner_values(dtype), ulp=LOOSE.get(name), atol=ATOL.get(name, 0.0), zero_sign=name not in ZERO_SIGN_FREE)
 
 
 @pytest.mark.parametrize("name", BINARY)
 def test_binary_same_dtype(name):
-    op = Elemwise(op_of(name))
+    op = op_of(name)
     for dtype in BINARY[name]:
-        check(op, [(dtype, 1), (dtype, 1)], opsets=opsets_for(name, dtype), zero_sign=name != "mod")
+        check(
+            op, [(dtype, 1), (dtype, 1)], opsets=opsets_for(name, dtype), oracle=by_cast(op),
+            zero_sign=name not in ZERO_SIGN_FREE,
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BINARY)
 def test_binary_dtype_pairs(name):
-    op = Elemwise(op_of(name))
+    op = op_of(name)
     for a, b in itertools.product(BINARY[name], repeat=2):
         x, y = variable(a, (3,), True, "x"), variable(b, (3,), True, "y")
-        c = Compiled([x, y], [op(x, y)], (18,))
+        if name in COMPARISONS and {a, b} == {"int64", "uint64"}:
+            with pytest.raises(AssertionError, match="u?int64 and u?int64 have no common integer dtype"):
+                Compiled([x, y], [op(x, y)], (18,))
+            continue
+        c = Compiled([x, y], [op(x, y)], (18,), oracle=[by_cast(op)(x, y)])
         u, v = corner_values(a), corner_values(b)
         u, v = np.repeat(u, len(v)), np.tile(v, len(u))
-        c.run(u, v, zero_sign=name != "mod")
+        c.run(u, v, zero_sign=name not in ZERO_SIGN_FREE)
 
 
 @pytest.mark.parametrize("name", BITS)
 def test_bits(name):
-    op = Elemwise(op_of(name))
+    op = op_of(name)
     for dtype in BITS[name]:
         check(op, [(dtype, 1), (dtype, 1)], opsets=opsets_for(name, dtype))
 
@@ -111,8 +140,13 @@ def test_clip(dtype):
 
 @pytest.mark.parametrize("dtype", ALL)
 def test_nary(dtype):
-    check(Elemwise(ps.add), [(dtype, 1)] * 4, sizes=(7,), ulp={"float16": 4, "float32": 2})
-    check(Elemwise(ps.mul), [(dtype, 1)] * 3, sizes=(7,), ulp={"float16": 4})
+    """float16 is added up in float32 and rounded once, as ONNX Runtime joins the nodes: values stay small."""
+
+    def data(d, shape, seed):
+        return values(d, shape, seed, *((1, 4) if dtype == "float16" else ()))
+
+    check(Elemwise(ps.add), [(dtype, 1)] * 4, sizes=(7,), data=data, ulp={"float16": 2})
+    check(Elemwise(ps.mul), [(dtype, 1)] * 3, sizes=(7,), data=data, ulp={"float16": 2})
 
 
 @pytest.mark.parametrize("dtype", REAL)
