@@ -107,6 +107,14 @@ static bool starts_name(char c)
 	       (unsigned char)c >= 0x80;
 }
 
+/* Is what follows the token in its line the word "in"? */
+static bool before_in(struct parse *p, struct span s)
+{
+	const char *at = rest(p, s);
+
+	return at[0] == 'i' && p->text + p->len - at >= 3 && at[1] == 'n' && at[2] == ' ';
+}
+
 static bool is_word(int kind)
 {
 	return kind >= TOK_PTG && kind <= TOK_IN;
@@ -129,8 +137,7 @@ static bool new_statement(struct parse *p, const struct token *t)
 	case TOK_FN:
 	case TOK_STATE:
 	case TOK_NEXT:
-		return rest(p, t->span)[0] != '\n' && starts_name(*rest(p, t->span)) &&
-		       memcmp(rest(p, t->span), "in ", 3) != 0;
+		return starts_name(*rest(p, t->span)) && !before_in(p, t->span);
 	default:
 		return false;
 	}
