@@ -186,6 +186,50 @@ def bessel_i(n):
     return f
 
 
+def bessel_i(n, scale):
+    """I_n(x) exp(-x) sqrt(x) * scale at x = 1/w"""
+    def f(w):
+        if w < mp.mpf(1) / 500:
+            t = s = one
+            for k in range(1, 40):
+                t *= -(4 * n * n - (2 * k - 1) ** 2) * w / (8 * k)
+                s += t
+            return s / mp.sqrt(2 * mp.pi) * scale
+        return mp.besseli(n, 1 / w) * mp.exp(-1 / w) / mp.sqrt(w) * scale
+    return f
+
+
+def hankel(n, odd):
+    """P and x Q of J_n(x) = sqrt(2/(pi x)) (P cos - Q sin)(x - (2n + 1) pi/4) at x^2 = 1/z"""
+    def f(z):
+        if z < mp.mpf(1) / 4000:
+            m = 4 * n * n
+            t = mp.mpf(m - 1) / 8 if odd else one
+            s = t
+            for k in range(1, 22):
+                a = 4 * k - 1 if odd else 4 * k - 3
+                t *= -(m - a**2) * (m - (a + 2) ** 2) * z / 64 / ((2 * k) * (2 * k + (1 if odd else -1)))
+                s += t
+            return s
+        x = 1 / mp.sqrt(z)
+        h = (mp.besselj(n, x) + 1j * mp.bessely(n, x)) * mp.expj((2 * n + 1) * mp.pi / 4 - x)
+        h *= mp.sqrt(mp.pi * x / 2)
+        return h.imag * x if odd else h.real
+    return f
+
+
+def bessel_j_small(n):
+    """J_n(x)/x^n without its first two zeros, z = x^2"""
+    a, b = (mp.besseljzero(n, k) ** 2 for k in (1, 2))
+
+    def f(z):
+        if min(abs(z), abs(z - a), abs(z - b)) < tiny:
+            z += 2 * tiny
+        x = mp.sqrt(z)
+        return mp.besselj(n, x) / x**n / ((z - a) * (z - b))
+    return f
+
+
 def atan_rest(z):
     """(atan(x)/x - 1)/x^2, z = x^2"""
     x = mp.sqrt(z)
@@ -218,6 +262,16 @@ FITS = {
     "gamma": lambda: fit(gamma_factor, 0, 1, 8, 8),
     "psi": lambda: fit(psi_rest, 1, 3, 6, 6),
     "psi_tail": lambda: fit(psi_tail_rest, 0, one / 9, 4, 4),
+    "i0": lambda: fit(lambda z: mp.besseli(0, 2 * mp.sqrt(z)), 0, 64, 21, 0),
+    "i0_large": lambda: fit(bessel_i(0, mp.exp(5)), 0, one / 16, 5, 5),
+    "i1": lambda: fit(lambda z: mp.besseli(1, 2 * mp.sqrt(z)) / (2 * mp.sqrt(z)) if z else one / 2, 0, 64, 21, 0),
+    "i1_large": lambda: fit(bessel_i(1, mp.exp(5)), 0, one / 16, 5, 5),
+    "j0": lambda: fit(bessel_j_small(0), 0, 64, 7, 6),
+    "j0_cos": lambda: fit(hankel(0, False), 0, one / 64, 5, 5),
+    "j0_sin": lambda: fit(hankel(0, True), 0, one / 64, 4, 5),
+    "j1": lambda: fit(bessel_j_small(1), 0, 64, 7, 6),
+    "j1_cos": lambda: fit(hankel(1, False), 0, one / 64, 5, 5),
+    "j1_sin": lambda: fit(hankel(1, True), 0, one / 64, 4, 5),
     "trigamma": lambda: fit(trigamma_tail, 0, 1, 8, 8),
 }
 
