@@ -260,7 +260,8 @@ static const struct node *cse_find(struct build *b, const struct node *key, uint
 	for (struct cse *c = b->cse; c; c = c->outer) {
 		uint32_t i = c->nbuckets ? c->buckets[hash & (c->nbuckets - 1)] : 0;
 		for (; i; i = c->entries.at[i - 1].next)
-			if (c->entries.at[i - 1].hash == hash && same_node(c->entries.at[i - 1].node, key))
+			if (c->entries.at[i - 1].hash == hash &&
+			    same_node(c->entries.at[i - 1].node, key))
 				return c->entries.at[i - 1].node;
 	}
 	return NULL;
@@ -432,9 +433,61 @@ static bool schema_takes(const struct node *n)
 	return true;
 }
 
+/* v without leading axes of length 1 that an Unsqueeze put there: broadcasting adds them by itself.
+ */
+static struct value *unpadded(const struct value *v)
+{
+	const struct node *n = v->def;
+	int64_t axis;
+
+	if (!n || n->onnx->domain[0] || strcmp(n->onnx->name, "Unsqueeze") || !n->in[1]->data)
+		return NULL;
+	for (uint64_t i = 0; i < n->in[1]->data->count; i++)
+		if (!tensor_int(n->in[1]->data, i, &axis) || axis != (int64_t)i)
+			return NULL;
+	return n->in[0];
+}
+
+static bool broadcasts(const struct onnx_op *op)
+{
+	static const char *const names[] = {
+		"Add", "Sub",   "Mul",   "Div",  "Pow",         "Mod",     "Max",
+		"Min", "Where", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual",
+		"And", "Or",    "Xor"};
+
+	for (size_t i = 0; i < countof(names); i++)
+		if (!strcmp(op->name, names[i]))
+			return !op->domain[0];
+	return false;
+}
+
+/* PyTensor's inputs all have one rank, ONNX's need not: as long as one keeps it, no Unsqueeze. */
+static struct value **shortened(const struct onnx_op *op, struct value **in, uint32_t nin,
+				struct value **to)
+{
+	uint32_t rank = 0, full = 0;
+
+	if (nin < 2 || nin > 3 || !broadcasts(op))
+		return in;
+	for (uint32_t i = 0; i < nin; i++)
+		rank = in[i]->type.rank > rank ? in[i]->type.rank : rank;
+	for (uint32_t i = 0; i < nin; i++)
+		full += in[i]->type.rank == rank;
+	for (uint32_t i = 0; i < nin; i++) {
+		struct value *v = unpadded(in[i]);
+		bool last = in[i]->type.rank == rank && full == 1;
+		to[i] = v && !last ? v : in[i];
+		full -= v && !last && in[i]->type.rank == rank;
+	}
+	return to;
+}
+
 static void emit_op(struct build *b, const struct onnx_op *op, const struct node *like,
 		    struct value **in, uint32_t nin, struct value **out, uint32_t nout)
 {
+	struct value *shorter[3];
+	if (!like || b->cse->shared->expanding)
+		in = shortened(op, in, nin, shorter);
 	struct node key = {.onnx = op, .in = in, .attrs = b->attrs};
 	bool pure = cse_allowed(op, b->attrs, b->nattrs);
 	uint32_t hash = 0;
