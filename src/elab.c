@@ -295,6 +295,40 @@ static bool exec_assign(struct elab *e, struct stmt *s)
 	return ok;
 }
 
+/* What the branches would have defined is not said to be missing as well. */
+static bool fail_static_if(struct elab *e, struct stmt *s)
+{
+	for (struct aif *a = s->u.cond; a; a = a->next)
+		for (struct stmt *t = a->body.first; t; t = t->next)
+			for (uint32_t i = 0; i < t->ntargets; i++)
+				if (!find_value(e, t->targets[i].name))
+					bind_value(e, t->targets[i].name,
+						   poison(t->targets[i].span),
+						   t->targets[i].span);
+	return false;
+}
+
+/* An if with nothing on its left: chosen at compile time, its names are seen after it. */
+static bool exec_static_if(struct elab *e, struct stmt *s)
+{
+	for (struct aif *a = s->u.cond; a; a = a->next) {
+		if (!a->cond.len)
+			return exec_block(e, &a->body);
+		struct cv c = eval(e, a->cond);
+		if (c.kind == CV_POISON)
+			return fail_static_if(e, s);
+		if (c.kind != CV_BOOL) {
+			elab_error(e, a->span, E_STATEMENT,
+				   "this condition is known at run time only: write 'y = if ...', "
+				   "which gives values");
+			return fail_static_if(e, s);
+		}
+		if (c.u.b)
+			return exec_block(e, &a->body);
+	}
+	return true;
+}
+
 /* All statements are looked at, whatever fails: one run shows all mistakes. */
 bool exec_block(struct elab *e, struct ablock *b)
 {

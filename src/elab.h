@@ -144,7 +144,6 @@ void declare_dims(struct elab *e, struct expr x, struct value *v);
 
 /* elab_flow.c */
 bool exec_if(struct elab *e, struct stmt *s);
-bool exec_static_if(struct elab *e, struct stmt *s);
 bool exec_loop(struct elab *e, struct stmt *s);
 bool exec_next(struct elab *e, struct stmt *s);
 bool exec_until(struct elab *e, struct stmt *s);

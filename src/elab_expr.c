@@ -379,6 +379,21 @@ static struct cv eval_unary(struct elab *e, const struct anode *n, const struct 
 
 /* ---- leaves ---- */
 
+/* A value hides the dim of its name. Nothing is to be said where they are the same number. */
+static void warn_shadowed_dim(struct elab *e, const struct binding *value, struct span s)
+{
+	struct binding *b = find_dim(e, value->sym);
+	const struct known *k;
+
+	if (!b || b->is_rest || e->frame->library)
+		return;
+	k = value->kind == CV_VALUE ? known_of(e->cx, value->u.v) : NULL;
+	if (k && !value->u.v->type.rank && dim_eq(e->cx, k->at[0], b->u.d))
+		return;
+	warn(e->cx, s, W_SHADOW_DIM, "'%s' is the value here, not the dim of that name",
+	     value->sym->s);
+}
+
 static struct cv eval_name(struct elab *e, const struct anode *n)
 {
 	struct sym *sym = n->u.sym;
@@ -389,6 +404,8 @@ static struct cv eval_name(struct elab *e, const struct anode *n)
 	b = find_value(e, sym);
 	if (b) {
 		struct cv v = binding_cv(b);
+		if (!b->used && sym->dim)
+			warn_shadowed_dim(e, b, n->span);
 		b->used = true;
 		if (v.kind != CV_FLOAT) /* its span is its text */
 			v.span = n->span;

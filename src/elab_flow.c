@@ -265,27 +265,6 @@ bool exec_if(struct elab *e, struct stmt *s)
 	return ok;
 }
 
-/* An if with nothing on its left: chosen at compile time, its names are seen after it. */
-bool exec_static_if(struct elab *e, struct stmt *s)
-{
-	for (struct aif *a = s->u.cond; a; a = a->next) {
-		if (!a->cond.len)
-			return exec_block(e, &a->body);
-		struct cv c = eval(e, a->cond);
-		if (c.kind == CV_POISON)
-			return false;
-		if (c.kind != CV_BOOL) {
-			elab_error(e, a->span, E_STATEMENT,
-				   "this condition is known at run time only: write 'y = if ...', "
-				   "which gives values");
-			return false;
-		}
-		if (c.u.b)
-			return exec_block(e, &a->body);
-	}
-	return true;
-}
-
 /* ---- loop ---- */
 
 struct loop_header {

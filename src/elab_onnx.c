@@ -328,9 +328,25 @@ static uint32_t raw_results(struct elab *e, uint32_t at)
 	return e->root == at && e->root_file == e->file ? e->nroot : 1;
 }
 
-static const struct onnx_op *foreign_op(struct elab *e, const char *name)
+/* x.sum(1), as in Python: would be an operator of the domain x. */
+static bool is_method(struct elab *e, const char *name, struct span s)
+{
+	size_t len = strcspn(name, ".");
+
+	if (!find_value(e, intern(e->cx, name, len)))
+		return false;
+	elab_error(e, s, E_UNKNOWN_OP,
+		   "'%.*s' is a value, and values have no methods: an op is called as Sum(x)",
+		   (int)len, name);
+	return true;
+}
+
+static const struct onnx_op *foreign_op(struct elab *e, const char *name, struct span s)
 {
 	const char *dot = strrchr(name, '.');
+
+	if (is_method(e, name, s))
+		return NULL;
 	struct onnx_op *op = new (e->cx->arena, struct onnx_op);
 
 	op->domain = arena_strdup(e->cx->arena, name, (size_t)(dot - name));
@@ -344,7 +360,7 @@ static const struct onnx_op *find_operator(struct elab *e, const char *name, str
 {
 	*schema = !strncmp(name, "onnx.", 5) && !strchr(name + 5, '.');
 	if (!*schema)
-		return foreign_op(e, name);
+		return foreign_op(e, name, s);
 	const struct onnx_op *op = onnx_find("", name + 5, e->cx->opt.opset);
 	if (op)
 		return op;

@@ -133,9 +133,9 @@ static bool type_clash(struct elab *e, struct expr x, const struct type *t, enum
 {
 	const struct anode *root = &e->file->nodes.at[x.first + x.len - 1];
 
-	elab_error(e, s, code, "%s%s%s%s: expected %s but got %s", what, name ? " '" : "",
-		   name ? name->s : "", name ? "'" : "", source_text(e, root->span),
-		   type_str(e->cx, *t));
+	elab_error(e, s, code, "%s%s%s%s%s: expected %s but got %s", what,
+		   name && *what ? " " : "", name ? "'" : "", name ? name->s : "", name ? "'" : "",
+		   source_text(e, root->span), type_str(e->cx, *t));
 	return false;
 }
 

@@ -396,7 +396,10 @@ static void undefined(struct elab *e, const struct cv *v)
 		for (struct binding *b = s->values; b; b = b->prev)
 			*vec_push(e->cx->arena, &names) = b->sym->s;
 	const char *near = did_you_mean(v->u.sym->s, names.at, names.len);
-	if (near)
+	if (v->u.sym->op || v->u.sym->fn)
+		elab_error(e, v->span, E_UNDEFINED, "'%s' is not a value: call it, %s(...)",
+			   v->u.sym->s, v->u.sym->s);
+	else if (near)
 		elab_error(e, v->span, E_UNDEFINED, "'%s' is not defined; did you mean '%s'?",
 			   v->u.sym->s, near);
 	else
