@@ -1,0 +1,213 @@
+"""lib/linalg.ptg against NumPy and SciPy: backward errors, all sizes, failures."""
+import numpy as np
+import ptg
+import pytest
+import scipy.linalg as sl
+
+SIZES = [0, 1, 2, 3, 5, 15, 16, 17, 33, 48, 49, 100]
+DTYPES = ["float64", "float32"]
+
+
+def rng():
+    return np.random.default_rng(3)
+
+
+def eps(x):
+    return np.finfo(x.dtype).eps
+
+
+def definite(n, dtype):
+    a = rng().normal(size=(n, n))
+    return (a @ a.T / max(n, 1) + np.eye(n)).astype(dtype)
+
+
+def general(n, dtype, m=None):
+    return rng().normal(size=(n, n if m is None else m)).astype(dtype)
+
+
+def fill(a, lower):
+    """Garbage in the triangle that must not be read"""
+    g = np.full_like(a, 1e6)
+    return np.tril(a) + np.triu(g, 1) if lower else np.triu(a) + np.tril(g, -1)
+
+
+def text(call, args, results="r"):
+    return f"graph g({args}) -> ({results}) {{\n  {results} = {call}\n}}\n"
+
+
+def small(x, bound):
+    assert np.all(np.isfinite(x))
+    assert np.max(np.abs(x), initial=0) <= bound, np.max(np.abs(x), initial=0)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("lower", [True, False])
+def test_cholesky(dtype, lower):
+    model = ptg.compile(text(f"Cholesky{{lower={lower}}}(a)", f"a: {dtype}[n, n]"))
+    for n in SIZES:
+        a = definite(n, dtype)
+        c = ptg.run(model, fill(a, lower))
+        assert c.shape == a.shape and c.dtype == a.dtype
+        np.testing.assert_array_equal(c, np.tril(c) if lower else np.triu(c))
+        small((c @ c.T if lower else c.T @ c) - a, 20 * eps(a))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_cholesky_fails_as_nan(dtype):
+    model = ptg.compile(text("Cholesky(a)", f"a: {dtype}[n, n]"))
+    for n in (1, 3, 20, 60):
+        for bad in (0, n // 2, n - 1):
+            for value in (0, -1, np.nan):
+                a = definite(n, dtype)
+                a[bad] = a[:, bad] = 0
+                a[bad, bad] = value
+                assert np.all(np.isnan(ptg.run(model, a))), (n, bad, value)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize("unit", [True, False])
+@pytest.mark.parametrize("vector", [True, False])
+def test_solve_triangular(dtype, lower, unit, vector):
+    call = f"SolveTriangular{{lower={lower}, unit_diagonal={unit}, b_ndim={1 if vector else 2}}}(a, b)"
+    model = ptg.compile(text(call, f"a: {dtype}[n, n], b: {dtype}[n{'' if vector else ', m'}]"))
+    for n in SIZES:
+        a = (general(n, dtype) / np.sqrt(max(n, 1)) + 2 * np.eye(n)).astype(dtype)
+        b = general(n, dtype, 3)[:, 0] if vector else general(n, dtype, 3)
+        x = ptg.run(model, fill(a, lower), b)
+        assert x.shape == b.shape and x.dtype == b.dtype
+        t = np.tril(a) if lower else np.triu(a)
+        if unit:
+            t = t - np.diag(np.diag(t)) + np.eye(n, dtype=dtype)
+        small(t @ x - b, 30 * eps(a) * max(1, np.max(np.abs(x), initial=0)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_singular_triangle(dtype):
+    model = ptg.compile(text("SolveTriangular{lower=True}(a, b)", f"a: {dtype}[n, n], b: {dtype}[n, m]"))
+    for n in (1, 3, 20):
+        a = np.tril(definite(n, dtype))
+        a[n // 2, n // 2] = 0
+        assert np.all(np.isnan(ptg.run(model, a, general(n, dtype, 2))))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("lower", [True, False])
+def test_cholesky_solve(dtype, lower):
+    model = ptg.compile(text(f"CholeskySolve{{lower={lower}, b_ndim=2}}(c, b)", f"c: {dtype}[n, n], b: {dtype}[n, m]"))
+    for n in SIZES:
+        a = definite(n, dtype)
+        c = np.linalg.cholesky(a) if n else a
+        b = general(n, dtype, 2)
+        x = ptg.run(model, fill(c if lower else c.T, lower), b)
+        small(a @ x - b, 60 * eps(a))
+
+
+ASSUME = {
+    "gen": lambda a: a,
+    "sym": lambda a: (a + a.T) / 2,
+    "pos": lambda a: a @ a.T / max(len(a), 1) + np.eye(len(a)),
+    "upper triangular": lambda a: np.triu(a) / 8 + 2 * np.eye(len(a)),
+    "lower triangular": lambda a: np.tril(a) / 8 + 2 * np.eye(len(a)),
+    "tridiagonal": lambda a: np.tril(np.triu(a, -1), 1) + 4 * np.eye(len(a)),
+    "diagonal": lambda a: np.diag(np.diag(a)) + 4 * np.eye(len(a)),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("assume", ASSUME)
+@pytest.mark.parametrize("vector", [True, False])
+def test_solve(dtype, assume, vector):
+    call = f'Solve{{assume_a="{assume}", b_ndim={1 if vector else 2}}}(a, b)'
+    model = ptg.compile(text(call, f"a: {dtype}[n, n], b: {dtype}[n{'' if vector else ', m'}]"))
+    for n in SIZES:
+        a = ASSUME[assume](general(n, "float64")).astype(dtype)
+        b = general(n, dtype, 3)[:, 0] if vector else general(n, dtype, 3)
+        x = ptg.run(model, fill(a, False) if assume in ("sym", "pos") else a, b)
+        assert x.shape == b.shape and x.dtype == b.dtype
+        small(a @ x - b, 300 * eps(a) * max(1, np.max(np.abs(x), initial=0)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_inverse(dtype):
+    model = ptg.compile(text("MatrixInverse(a)", f"a: {dtype}[n, n]"))
+    for n in SIZES:
+        a = general(n, dtype)
+        x = ptg.run(model, a)
+        assert x.shape == a.shape and x.dtype == a.dtype
+        small(a @ x - np.eye(n), 300 * eps(a) * max(1, np.max(np.abs(x), initial=0)))
+    for n in (1, 2, 5, 20):
+        assert np.all(np.isnan(ptg.run(model, np.ones((n, n), dtype) - (n == 1))))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_determinants(dtype):
+    det = ptg.compile(text("Det(a)", f"a: {dtype}[n, n]"))
+    slog = ptg.compile(text("SLogDet(a)", f"a: {dtype}[n, n]", "s, l"))
+    for n in SIZES:
+        a = general(n, dtype) / np.asarray(np.sqrt(max(n, 1)), dtype)
+        want = np.linalg.slogdet(a.astype(float))
+        s, l = ptg.run(slog, a)
+        assert s.shape == l.shape == () and s.dtype == l.dtype == a.dtype
+        assert s == want[0]
+        np.testing.assert_allclose(l, want[1], atol=200 * eps(a))
+        np.testing.assert_allclose(ptg.run(det, a), want[0] * np.exp(want[1]), rtol=500 * eps(a))
+    for n in (1, 2, 20):
+        a = general(n, dtype)
+        a[:, n // 2] = 0
+        assert ptg.run(det, a) == 0
+        s, l = ptg.run(slog, a)
+        assert s == 0 and l == -np.inf
+    p = np.eye(6, dtype=dtype)[[1, 0, 3, 4, 5, 2]]
+    assert ptg.run(det, p) == np.linalg.det(p)
+
+
+SHAPES = [(0, 0), (0, 3), (3, 0), (1, 1), (1, 5), (5, 1), (5, 5), (16, 16), (17, 17), (40, 7), (7, 40), (33, 16), (60, 35)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("mode", ["full", "economic", "r"])
+def test_qr(dtype, mode):
+    results = "r" if mode == "r" else "q, r"
+    model = ptg.compile(text(f'QR{{mode="{mode}"}}(a)', f"a: {dtype}[m, n]", results))
+    for m, n in SHAPES:
+        for scale in (1, 1e-18, 1e15):
+            a = (general(m, "float64", n) * scale).astype(dtype)
+            out = ptg.run(model, a)
+            r = out if mode == "r" else out[1]
+            bound = 30 * eps(a) * scale * max(m, n, 1) ** 0.5
+            k = min(m, n)
+            assert r.shape == ((k if mode == "economic" else m), n) and r.dtype == a.dtype
+            np.testing.assert_array_equal(r, np.triu(r))
+            if m and n:
+                small(r[:k] - sl.qr(a.astype(float), mode="economic")[1], bound)
+            if mode != "r":
+                q = out[0]
+                assert q.shape == (m, k if mode == "economic" else m)
+                small(q.T @ q - np.eye(q.shape[1]), 30 * eps(a))
+                small(q @ r - a, bound)
+
+
+def test_qr_of_rank_deficient():
+    model = ptg.compile(text("QR(a)", "a: float64[m, n]", "q, r"))
+    base = general(20, "float64", 4)
+    for a in (np.zeros((20, 20)), np.ones((20, 20)), base @ base.T, np.eye(20), np.triu(np.ones((20, 20)))):
+        q, r = ptg.run(model, a)
+        small(q @ r - a, 1e-13)
+        small(q.T @ q - np.eye(20), 1e-14)
+
+
+@pytest.mark.parametrize("opset", [13, 18, 21, 26])
+@pytest.mark.parametrize("dims", ["n", "20"])
+def test_opsets(opset, dims):
+    a = definite(20, "float64")
+    args = f"a: float64[{dims}, {dims}]"
+    for call in ("Cholesky(a)", "MatrixInverse(a)", "Det(a)", "Solve(a, a)", "SolveTriangular{lower=True}(a, a)"):
+        x = ptg.run(text(call, args), a, opset=opset)
+        want = {"C": lambda: np.linalg.cholesky(a), "M": lambda: np.linalg.inv(a), "D": lambda: np.linalg.det(a),
+                "S": lambda: np.eye(20) if "Tri" not in call else sl.solve_triangular(a, a, lower=True)}[call[0]]()
+        np.testing.assert_allclose(x, want, atol=1e-13, rtol=1e-12)
+    q, r = ptg.run(text("QR(a)", args, "q, r"), a, opset=opset)
+    small(q @ r - a, 1e-13)
+    s, l = ptg.run(text("SLogDet(a)", args, "s, l"), a, opset=opset)
+    np.testing.assert_allclose(l, np.linalg.slogdet(a)[1], atol=1e-13)
