@@ -141,6 +141,83 @@ static struct value *part_of(struct build *b, struct value *x, uint32_t axis, st
 	return slice_axis(b, x, (int)axis, const_int(b, from.at), stop, NULL);
 }
 
+/* Where an index of step 1 begins and ends, if that is sure to be inside of the axis. */
+static bool cuts(struct build *b, struct index *ix, dim size, struct cut *lo, struct cut *hi)
+{
+	int64_t k;
+
+	*lo = (struct cut){0, false};
+	*hi = (struct cut){0, true};
+	if (ix->kind == IX_FULL)
+		return true;
+	if (ix->kind == IX_SLICE)
+		return (!ix->v[2] || (const_int_at(b, ix->v[2], 0, &k) && k == 1)) &&
+		       cut_at(b, ix->v[0], *lo, size, lo) && cut_at(b, ix->v[1], *hi, size, hi);
+	if (ix->v[0]->type.rank || !const_int_at(b, ix->v[0], 0, &k))
+		return false;
+	struct value *next = k == -1 ? NULL : const_int(b, k + 1);
+	return dim_ge(b->cx, size, k < 0 ? -k : k + 1) && cut_at(b, ix->v[0], *lo, size, lo) &&
+	       !lo->end && cut_at(b, next, *hi, size, hi);
+}
+
+/* y with an axis of 1 for an integer index on x's axis, counted from the end as y may be short. */
+static struct value *with_axis(struct build *b, struct value *y, uint32_t from_end)
+{
+	if (y->type.rank < from_end)
+		return y;
+	return unsqueeze(b, y, &(int64_t){y->type.rank - from_end}, 1);
+}
+
+static bool is_zero(const struct tensor *t)
+{
+	const unsigned char *p = t->data;
+	size_t n = t->count && (t->splat || t->count == 1) ? dtypes[t->dtype].size : 0, i = 0;
+
+	while (i < n && !p[i])
+		i++;
+	return n && i == n;
+}
+
+/* Is x made of zeros, as in the gradient of an index? */
+static bool is_zeros(const struct value *x)
+{
+	const struct node *n = x->def;
+
+	if (x->data)
+		return is_zero(x->data);
+	if (!n || n->onnx->domain[0])
+		return false;
+	if (!strcmp(n->onnx->name, "ConstantOfShape"))
+		return n->nattrs == 1 && n->attrs[0].kind == AT_TENSOR && is_zero(n->attrs[0].u.t);
+	return !strcmp(n->onnx->name, "Expand") && n->in[0]->data && is_zero(n->in[0]->data);
+}
+
+/* Into zeros: y with zeros around it. NULL: not with these indices. */
+static struct value *by_pad(struct build *b, struct update *u)
+{
+	struct type t = u->x->type;
+	struct cut lo[MAX_RANK], hi[MAX_RANK];
+	dim *pads = new_array(b->cx->arena, dim, 2 * t.rank), to[MAX_RANK];
+	struct value *y = u->y;
+
+	if (!is_zeros(u->x) || 2 * t.rank > MAX_RANK)
+		return NULL;
+	for (uint32_t i = 0; i < t.rank; i++) {
+		if (!cuts(b, &u->ix[i], t.dims[i], &lo[i], &hi[i]))
+			return NULL;
+		pads[i] = cut_dim(b, lo[i], t.dims[i]);
+		pads[t.rank + i] = dim_sub(b->cx, t.dims[i], cut_dim(b, hi[i], t.dims[i]));
+		to[i] = dim_sub(b->cx, cut_dim(b, hi[i], t.dims[i]), pads[i]);
+		if (!dim_ge(b->cx, to[i], 0))
+			return NULL;
+	}
+	for (uint32_t i = t.rank; i-- > 0;)
+		if (u->ix[i].kind == IX_ARRAY)
+			y = with_axis(b, y, t.rank - 1 - i);
+	y = stretched(b, with_rank(b, y, t.rank), to);
+	return with_dims(emit_(b, "Pad", y, dims_vector(b, pads, 2u * t.rank)), t.dims);
+}
+
 /* One slice of step 1, or one constant index, on one axis: what is before it, y, what is after it.
  */
 static struct value *by_concat(struct build *b, struct update *u, uint32_t axis)
@@ -151,24 +228,11 @@ static struct value *by_concat(struct build *b, struct update *u, uint32_t axis)
 	struct cut lo, hi;
 	struct value *part[3], *y = u->y;
 	uint32_t n = 0;
-	int64_t k;
 
-	if (ix->kind == IX_ARRAY) {
-		if (ix->v[0]->type.rank || !const_int_at(b, ix->v[0], 0, &k))
-			return NULL;
-		struct value *next = k == -1 ? NULL : const_int(b, k + 1);
-		if (!cut_at(b, ix->v[0], (struct cut){0, false}, size, &lo) || lo.end ||
-		    !cut_at(b, next, (struct cut){0, true}, size, &hi) ||
-		    !dim_ge(b->cx, size, k < 0 ? -k : k + 1))
-			return NULL;
-		int from_end = (int)t.rank - 1 - (int)axis; /* y has no such axis */
-		if ((int)y->type.rank >= from_end)
-			y = unsqueeze(b, y, &(int64_t){(int)y->type.rank - from_end}, 1);
-	} else if ((ix->v[2] && !(const_int_at(b, ix->v[2], 0, &k) && k == 1)) ||
-		   !cut_at(b, ix->v[0], (struct cut){0, false}, size, &lo) ||
-		   !cut_at(b, ix->v[1], (struct cut){0, true}, size, &hi)) {
+	if (!cuts(b, ix, size, &lo, &hi))
 		return NULL;
-	}
+	if (ix->kind == IX_ARRAY)
+		y = with_axis(b, y, t.rank - 1 - axis);
 	memcpy(to, t.dims, t.rank * sizeof(dim));
 	to[axis] = dim_sub(b->cx, cut_dim(b, hi, size), cut_dim(b, lo, size));
 	if (!dim_ge(b->cx, to[axis], 0) || is_const(b, to[axis], 0))
@@ -330,7 +394,9 @@ static bool lower_update(struct build *b, struct node *n, bool add, bool advance
 		}
 	if (!used)
 		r = replace_all(b, &u);
-	else if (used == 1 && (axis || u.ix[0].kind == IX_SLICE))
+	else
+		r = by_pad(b, &u);
+	if (!r && used == 1 && (axis || u.ix[0].kind == IX_SLICE))
 		r = by_concat(b, &u, axis);
 	if (!r)
 		r = by_scatter(b, &u);
