@@ -12,7 +12,7 @@ from ptgc._printer import to_ptg
 from ptgc.api import Model, compile, load  # noqa: A004
 from ptgc.errors import CompileError, UnsupportedError
 from ptgc.export import Exported, compile_onnx, export_function_onnx, export_onnx, save_ptg
-from ptgc.linker import ONNX, ONNXLinker
+from ptgc.linker import ONNX, ONNXLinker, onnx_mode
 
 __version__ = "0.1.0"
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "export_onnx",
     "format",
     "load",
+    "onnx_mode",
     "register",
     "save_ptg",
     "to_ptg",

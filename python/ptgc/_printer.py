@@ -15,6 +15,7 @@ from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.op import Op
 from pytensor.graph.traversal import io_toposort
 from pytensor.graph.type import Type
+from pytensor.raise_op import CheckAndRaise
 from pytensor.scalar.basic import Composite, ScalarOp, ScalarType
 from pytensor.scan.op import Scan
 from pytensor.tensor.basic import Join, ScalarFromTensor, Split, TensorFromScalar
@@ -38,7 +39,7 @@ from ptgc.errors import Problem, UnsupportedError
 PLACEMENT = frozenset(
     """inplace destroyhandler_tolerate_aliased overwrite_a overwrite_b overwrite_c overwrite_x
     overwrite_dl overwrite_d overwrite_du view as_view inline upcast_discrete_output inplace_pattern
-    input_ndim check_finite gufunc_spec global_fn attrs assumptions output_types""".split()
+    input_ndim check_finite exc_type gufunc_spec global_fn attrs assumptions output_types""".split()
 )
 INLINE_WIDTH = 60  # longer expressions get a name of their own
 REPEAT_WIDTH = 20  # longer constants that are used more than once get one too
@@ -248,6 +249,8 @@ def op_text(op: Op, node=None) -> str:
         return dimshuffle_text(op)
     if isinstance(op, CAReduce):
         return reduction_text(op, node)
+    if isinstance(op, CheckAndRaise):  # PyMC's CheckParameterValue too
+        return f"CheckAndRaise{{msg={_text.string(str(op.msg))}}}"
     if not own(op):
         raise TypeError("the op is not PyTensor's: ptgc.register gives it a text")
     name = op_name(op)
@@ -507,7 +510,8 @@ class Printer:
         except Skip:
             self.failed(node, [])
         except TypeError as e:
-            self.failed(node, [Problem(op_name(node.op), node, node.outputs[0], str(e))])
+            v = next((v for v in node.outputs if v.name), node.outputs[-1])
+            self.failed(node, [Problem(op_name(node.op), node, v, str(e))])
 
     # ---- blocks ----
 

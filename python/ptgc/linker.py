@@ -59,6 +59,8 @@ def make_thunk(fgraph, call: OnnxCallable, thunk_inputs, thunk_outputs):
     def fail(error):
         raised, variable = runtime_error(error, call.place)
         node = variable.owner if variable is not None else None
+        if node is not None and type(node.op).__name__ == "SpecifyShape" and isinstance(raised, ValueError):
+            raised = AssertionError(f"SpecifyShape: {raised}")
         node = node or next((o.owner for o in fgraph.outputs if o.owner is not None), None)
         if node is None or node not in fgraph.apply_nodes:
             raise raised from None
@@ -170,8 +172,13 @@ def register() -> Mode:
     scan.rewrite_scan_inner_graph.register(ONNXLinker)(scan.functional_rewrite_scan_inner_graph)
     if "ONNX" not in predefined_modes:
         register_linker("onnx", ONNXLinker())
-        register_mode("ONNX", Mode(ONNXLinker(), RewriteDatabaseQuery(include=INCLUDE, exclude=EXCLUDE)))
+        register_mode("ONNX", onnx_mode())
     return predefined_modes["ONNX"]
+
+
+def onnx_mode(**options: Any) -> Mode:
+    """The mode "ONNX" with options of ONNXLinker: ``onnx_mode(opset=21, session_options={...})``."""
+    return Mode(ONNXLinker(**options), RewriteDatabaseQuery(include=INCLUDE, exclude=EXCLUDE))
 
 
 ONNX = register()

@@ -36,7 +36,7 @@ def test_file_for_strangers(tmp_path, rng):
     assert (m.graph.name, m.graph.doc_string or m.doc_string) == ("net", "a net")
     assert names(m.graph.input) == e.inputs == ["x"]
     assert names(m.graph.output) == e.outputs == ["y", "out1"]
-    assert {"W", "b"} <= {t.name for t in m.graph.initializer}
+    assert "W" in {t.name for t in m.graph.initializer}
     a = rng.normal(size=(2, 3))
     got = ort.InferenceSession(tmp_path / "m.onnx").run(None, {"x": a})
     np.testing.assert_allclose(got[0], np.tanh(a @ W.get_value()), rtol=1e-12)
