@@ -5,8 +5,9 @@
 #include "low.h"
 #include "lower.h"
 
-/* Does MatMul of ONNX Runtime compute it? A matrix without rows or columns times a vector fails or
- * is left unset, and so does a left side that has to be repeated 0 times. */
+/* What MatMul of ONNX Runtime gets wrong: a matrix without rows or columns times a vector fails or
+ * is left unset; a left side that has to be repeated is not if there is nothing to add up, and
+ * fails if it is 0 times. */
 static bool takes_vector(struct build *b, const struct type *x)
 {
 	for (uint32_t i = 0; i < x->rank; i++)
@@ -19,11 +20,27 @@ static bool repeats_left(struct build *b, const struct type *x, const struct typ
 {
 	for (uint32_t i = 3; i <= y->rank; i++) {
 		dim d = y->dims[y->rank - i];
-		if (!dim_ge(b->cx, d, 1) &&
-		    (i > x->rank || !dim_eq(b->cx, x->dims[x->rank - i], d)))
+		bool same = i <= x->rank && dim_eq(b->cx, x->dims[x->rank - i], d);
+		if (same || dim_eq(b->cx, d, dim_const(b->cx, 1)))
+			continue;
+		if (!dim_ge(b->cx, d, 1) || (x->rank > 2 && !dim_ge(b->cx, x->dims[x->rank - 1], 1)))
 			return true;
 	}
 	return false;
+}
+
+/* The same of the right side, where it has leading dims of its own. */
+static bool repeats_right(struct build *b, const struct type *x, const struct type *y)
+{
+	dim one = dim_const(b->cx, 1);
+	bool leading = false, empty = false;
+
+	for (uint32_t i = 3; i <= y->rank; i++)
+		leading |= !dim_eq(b->cx, y->dims[y->rank - i], one);
+	for (uint32_t i = 3; i <= x->rank; i++)
+		empty |= !dim_ge(b->cx, x->dims[x->rank - i], 1) &&
+			 (i > y->rank || dim_eq(b->cx, y->dims[y->rank - i], one));
+	return leading && empty;
 }
 
 /* x with the leading dims of y. */
@@ -34,7 +51,7 @@ static struct value *repeated(struct build *b, struct value *x, const struct typ
 
 	for (uint32_t i = 1; i <= rank; i++) {
 		dim d = i <= x->type.rank ? x->type.dims[x->type.rank - i] : DIM_NONE;
-		bool one = !d || dim_eq(b->cx, d, dim_const(b->cx, 1));
+		bool one = i <= y->rank && (!d || dim_eq(b->cx, d, dim_const(b->cx, 1)));
 		dims[rank - i] = i > 2 && one ? y->dims[y->rank - i] : d;
 	}
 	return expand(b, x, dims, rank);
@@ -55,6 +72,8 @@ struct value *matmul(struct build *b, struct value *x, struct value *y)
 		y = unsqueeze(b, y, &(int64_t){1}, 1);
 		return squeeze(b, emit_(b, "MatMul", x, y), &last, 1);
 	}
+	if (repeats_right(b, &x->type, &y->type))
+		y = repeated(b, y, &x->type);
 	if (!repeats_left(b, &x->type, &y->type))
 		return emit_(b, "MatMul", x, y);
 	if (last > 0)

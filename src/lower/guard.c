@@ -103,18 +103,16 @@ static struct value *full(struct build *b, int64_t k, uint32_t n)
 	return const_ints(b, v, n);
 }
 
-/* 0 for each of v's axes where x equals y, something below -1 where not */
+/* 0 for each of v's axes where x equals y, something below -1 where not. (Of a Concat of one value
+ * and constants ONNX Runtime would make a constant with a -1, and the check would be gone.) */
 static struct value *shape_or_error(struct build *b, struct value *equal, uint32_t count,
 				    uint32_t rank)
 {
-	bool fits = count == 1 || count == rank;
-	uint32_t n = fits ? rank : 1;
-	struct value *t = emit_(b, "Where", equal, full(b, 0, n), full(b, -2, n));
-
-	if (fits)
-		return t;
-	t = reduce(b, "ReduceMin", t, &(int){0}, 1, true);
-	return rank == 1 ? t : concat(b, 0, (struct value *[]){t, full(b, 0, rank - 1)}, 2);
+	if (count == 1 || count == rank)
+		return emit_(b, "Where", equal, full(b, 0, rank), full(b, -2, rank));
+	struct value *t = emit_(b, "Where", equal, full(b, 0, 1), full(b, 1, 1));
+	t = reduce(b, "ReduceMax", t, &(int){0}, 1, true);
+	return emit_(b, "Mul", t, full(b, -2, rank));
 }
 
 /* v, or a failing run */

@@ -1,0 +1,148 @@
+"""Products of matrices and vectors: ranks, dtypes, wraparound, empty sizes; the BLAS ops."""
+
+import itertools
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+from pytensor.tensor.blas import BatchedDot, Dot22, Dot22Scalar, gemm_no_inplace, gemv_no_inplace
+
+from harness import ALL, BOOL, FLOATS, INTS, UINTS, Compiled, values, variable
+
+ORDER = {"float16": 4, "float32": 16, "float64": 32}
+EXACT = ("bool",) + INTS + UINTS
+# m, k, n
+SIZES = ((2, 3, 4), (1, 1, 1), (0, 3, 4), (2, 0, 4), (2, 3, 0), (0, 0, 0), (1, 0, 1), (0, 1, 0), (7, 2, 1), (1, 5, 0))
+
+
+def data(dtype, shape, seed=0):
+    low = {"low": -3, "high": 3} if np.dtype(dtype).kind == "f" else {}
+    return values(dtype, shape, seed, **low)
+
+
+def shapes_of(ranks, m, k, n):
+    return ((m, k) if ranks[0] == 2 else (k,)), ((k, n) if ranks[1] == 2 else (k,))
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("ranks", [(2, 2), (2, 1), (1, 2), (1, 1)])
+def test_dot(ranks, dtype):
+    """Static and dynamic dims; PyTensor takes static 1s as given."""
+    full = dtype in ("float64", "float32", "int64", "int8", "uint64")
+    some = shapes_of(ranks, 2, 3, 4)
+    x, y = variable(dtype, some[0], True, "x"), variable(dtype, some[1], True, "y")
+    c = Compiled([x, y], [pt.dot(x, y)])
+    for sizes in SIZES if full else SIZES[:5]:
+        a, b = shapes_of(ranks, *sizes)
+        u, v = data(dtype, a, 1), data(dtype, b, 2)
+        c.run(u, v, ulp=ORDER, atol=1e-2 if dtype == "float16" else 1e-5, zero_sign=False)
+        if full:
+            x, y = variable(dtype, a, False, "x"), variable(dtype, b, False, "y")
+            Compiled([x, y], [pt.dot(x, y)], (13, 18, 26)).run(u, v, ulp=ORDER, atol=1e-5, zero_sign=False)
+
+
+@pytest.mark.parametrize("a", ALL)
+def test_dot_dtypes(a):
+    """Any pair of dtypes."""
+    for b in ALL:
+        x, y = variable(a, (2, 3), True, "x"), variable(b, (3, 4), True, "y")
+        c = Compiled([x, y], [pt.dot(x, y)], (13, 18, 26))
+        c.run(data(a, (3, 5)), data(b, (5, 2), 3), ulp=ORDER, atol=1e-2)
+
+
+@pytest.mark.parametrize("dtype", EXACT[1:])
+def test_integers_wrap(dtype):
+    x, y = variable(dtype, (2, 3), True, "x"), variable(dtype, (3,), True, "y")
+    i = np.iinfo(dtype)
+    big = np.array([[i.max, i.max - 1, 3], [i.min, i.max, i.max // 3]], dtype)
+    c = Compiled([x, y], [pt.dot(x, y), pt.dot(x, x.T), pt.dot(y, x.T)])
+    c.run(big, np.array([i.max, 2, 3], dtype))
+    c.run(big, big[0])
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_infinities(dtype):
+    x, y = variable(dtype, (2, 3), True, "x"), variable(dtype, (3, 2), True, "y")
+    a = np.array([[np.inf, 1, 2], [np.nan, 1, 1], [1, 2, 3]], dtype)
+    b = np.array([[1, 0], [2, 1], [3, -np.inf]], dtype)
+    Compiled([x, y], [pt.dot(x, y)]).run(a, b)
+
+
+RANKS = [((3,), (2, 3, 4)), ((2, 3), (5, 3, 4)), ((5, 2, 3), (3, 4)), ((5, 2, 3), (3,)), ((5, 2, 3), (5, 3, 4)),
+         ((5, 1, 2, 3), (6, 3, 4)), ((6, 5, 2, 3), (6, 5, 3, 2)), ((1, 2, 3), (5, 3, 4)), ((5, 2, 3), (1, 3, 4)), ((3,), (3,)), ((2, 3), (3, 2))]  # fmt: skip
+
+
+@pytest.mark.parametrize("a,b", RANKS)
+def test_matmul(a, b):
+    """`@` is Blockwise in a live graph: this is what the language writes."""
+    import ptg
+
+    def run(a, b, x, y):
+        dim = lambda s: ", ".join("1" if k == 1 else "?" for k in s)  # noqa: E731
+        for dtype in ("float64", "int32", "uint64", "float16"):
+            u, v = data(dtype, x, 1), data(dtype, y, 2)
+            want = u @ v
+            for opset in (13, 18, 26):
+                for form in ((dim(a), dim(b)), (", ".join(map(str, x)), ", ".join(map(str, y)))):
+                    text = f"ptg 1\ngraph g(x: {dtype}[{form[0]}], y: {dtype}[{form[1]}]) -> (z) {{\n  z = x @ y\n}}\n"
+                    got = ptg.run(text, u, v, opset=opset)
+                    assert got.dtype == want.dtype and got.shape == want.shape, (text, x, y, got.shape, want.shape)
+                    assert np.allclose(got, want, rtol=1e-2 if dtype == "float16" else 1e-12), (text, x, y)
+
+    run(a, b, a, b)
+    for zero in {k for k in a + b if k != 1}:
+        x, y = (tuple(0 if k == zero else k for k in s) for s in (a, b))
+        run(a, b, x, y)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "int8", "uint32"])
+def test_batched_dot(dtype):
+    x, y = variable(dtype, (2, 3, 4), True, "x"), variable(dtype, (2, 4, 5), True, "y")
+    c = Compiled([x, y], [BatchedDot()(x, y)])
+    for b, (m, k, n) in itertools.product((0, 1, 3), SIZES[:6]):
+        c.run(data(dtype, (b, m, k)), data(dtype, (b, k, n), 5), ulp=ORDER, atol=1e-2 if dtype == "float16" else 1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_blas(dtype):
+    x, y = variable(dtype, (2, 3), True, "x"), variable(dtype, (3, 4), True, "y")
+    z, v, w = variable(dtype, (2, 4), True, "z"), variable(dtype, (2,), True, "v"), variable(dtype, (3,), True, "w")
+    s, t = variable(dtype, (), False, "s"), variable(dtype, (), False, "t")
+    k = lambda v: pt.constant(np.array(v, dtype))  # noqa: E731
+    outputs = [Dot22()(x, y), Dot22Scalar()(x, y, s), Dot22Scalar()(x, y, k(2.5))]
+    for a, b in [(s, t), (k(2), k(0.5)), (k(1), k(1)), (k(0.1), k(0)), (k(0), k(1)), (s, k(0.1)), (k(1), t)]:
+        outputs.append(gemm_no_inplace(z, a, x, y, b))
+        outputs.append(gemv_no_inplace(v, a, x, w, b))
+    c = Compiled([x, y, z, v, w, s, t], outputs)
+    for m, n, p in SIZES:
+        args = [data(dtype, shape, 7 + i) for i, shape in enumerate([(m, n), (n, p), (m, p), (m,), (n,)])]
+        for scale in ((1.5, -0.5), (0, 1), (1, 0), (-1, 2)):
+            c.run(*args, *scale, ulp={"float32": 64, "float64": 64}, atol=1e-5 if dtype == "float32" else 1e-13, zero_sign=False)
+    m, n, p = 2, 3, 4  # beta 0 forgets even NaN
+    c.run(data(dtype, (m, n)), data(dtype, (n, p)), np.full((m, p), np.nan), np.full(m, np.inf), data(dtype, n), 1, 0,
+          ulp={"float32": 64, "float64": 64}, atol=1e-5, zero_sign=False)  # fmt: skip
+
+
+def test_gemm_of_matmul_and_add():
+    """MatMul + bias may become Gemm: also for empty sizes and every bias."""
+    for dtype in ("float64", "float32"):
+        x, y = variable(dtype, (2, 3), True, "x"), variable(dtype, (3, 4), True, "y")
+        b, c, r = variable(dtype, (4,), True, "b"), variable(dtype, (2, 4), True, "c"), variable(dtype, (2, 1), True, "r")
+        m = Compiled([x, y, b, c, r], [pt.dot(x, y) + b, c + pt.dot(x, y), pt.dot(x, y) + r, pt.dot(x, x.T) + pt.dot(x, x.T)])
+        for s in SIZES:
+            if 1 in s[::2]:
+                continue
+            args = [data(dtype, shape, 3) for shape in ((s[0], s[1]), (s[1], s[2]), (s[2],), (s[0], s[2]), (s[0], 1))]
+            m.run(*args, ulp={"float32": 64, "float64": 64}, atol=1e-5, zero_sign=False)
+
+
+def test_other_sizes_are_refused():
+    x, y = variable("float64", (2, 3), True, "x"), variable("float64", (3, 4), True, "y")
+    c = Compiled([x, y], [pt.dot(x, y)])
+    c.raises(np.ones((2, 3)), np.ones((2, 3)))
+    c.raises(np.ones((2, 1)), np.ones((2, 3)))
+    v = variable("float64", (3,), True, "v")
+    c = Compiled([x, v], [pt.dot(x, v)])
+    c.raises(np.ones((2, 3)), np.ones(2))
+    c.raises(np.ones((2, 3)), np.ones(1))
+    c.raises(np.ones((2, 1)), np.ones(3))
