@@ -131,7 +131,7 @@ $(G)/lib.c: tools/embed.sh lib $(PTG_LIB)
 
 .PHONY: demo check check-update check-asan check-valgrind fuzz bench venv unit
 PYTHON = .venv/bin/python
-LAYERS = unit golden cli examples python
+LAYERS = unit golden cli doc examples python
 TEST_ENV = B=$(B) PTGC=$(B)/ptgc PYTHON=$(PYTHON) CC='$(CC)'
 ASAN = B=$(B)/asan SAN=address,undefined CFLAGS='-O1 -g'
 
@@ -214,7 +214,7 @@ format:
 	clang-format -i src/*.[ch] src/lower/*.[ch] src/emit/*.[ch] tests/unit/*.c tests/fuzz/*.c
 
 doc: $(B)/ptgc
-	$(call say,DOC,doc/ops.md)$(B)/ptgc --ops=markdown >$(B)/ops.md && cp $(B)/ops.md doc/ops.md
+	$(call say,DOC,doc/ops.md doc/language.md)$(TEST_ENV) tests/doc.sh -u
 
 help:
 	@printf '%s\n' 'make                build/ptgc, build/libptgc.a, build/libptgc.so' \
@@ -226,7 +226,7 @@ help:
 	'make fuzz           fuzz the compiler for FUZZ_TIME seconds (default 60)' \
 	'make bench          benchmarks beside other tools' \
 	'make install        to DESTDIR/PREFIX (default /usr/local); make uninstall' \
-	'make format         clang-format; make doc: doc/ops.md; make clean: rm -r build' \
+	'make format         clang-format; make doc: the tables in doc; make clean: rm -r build' \
 	'V=1 shows commands, B=dir builds elsewhere, WERROR= lets warnings pass'
 
 -include $(OBJ:.o=.d) $(UNIT:=.d)

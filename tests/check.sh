@@ -1,6 +1,6 @@
 #!/bin/sh
 # check.sh layer...: runs layers of tests and adds them up. The last line is "N passed, N failed".
-# Layers: unit golden cli examples python asan. A layer without a single test has failed.
+# Layers: unit golden cli doc examples python asan. A layer without a single test has failed.
 # B: folder of the build; PYTHON: the Python of .venv; both come from the Makefile.
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -34,6 +34,10 @@ golden() {
 
 cli() {
 	tests/run.sh cli/
+}
+
+doc() {
+	tests/doc.sh
 }
 
 examples() {

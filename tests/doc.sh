@@ -1,0 +1,59 @@
+#!/bin/sh
+# doc.sh [-u]: the documentation is true. Every ```ptg block of a .md file compiles without a warning, at
+# the default opset; every ```ptg-error block is rejected with the code that stands on the line
+# before it. The list of messages in doc/language.md and doc/ops.md are those of the tables (-u
+# writes them); doc/adding-an-op.md keeps to its 40 lines.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+: "${PTGC:=build/ptgc}"
+tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+passed=0 failed=0
+result() { # status, what
+	if [ "$1" = 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "failed: $2"; fi
+}
+
+# The blocks of one file, each as tmp/<line>.ptg or tmp/<line>.bad with its code in <line>.code.
+blocks() {
+	rm -f "$tmp"/*
+	awk -v dir="$tmp" '
+		/^```ptg$/ { out = dir "/" NR ".ptg"; next }
+		/^```ptg-error$/ { out = dir "/" NR ".bad"; print before > (dir "/" NR ".code"); next }
+		/^```/ { out = ""; next }
+		out { print > out }
+		{ before = $0 }' "$1"
+}
+
+for doc in README.md doc/*.md; do
+	blocks "$doc"
+	for f in "$tmp"/*.ptg; do
+		[ -e "$f" ] || continue
+		line=$(basename "$f" .ptg)
+		folder=$(sed -n 's/^# in: //p' "$f") # where the files of an example are
+		"$PTGC" -Werror ${folder:+--allow "$folder"} "$f" -o "$tmp/out.onnx" >"$tmp/err" 2>&1
+		code=$?
+		[ "$code" = 0 ] || cat "$tmp/err"
+		result "$code" "$doc:$line does not compile"
+	done
+	for f in "$tmp"/*.bad; do
+		[ -e "$f" ] || continue
+		line=$(basename "$f" .bad)
+		"$PTGC" "$f" -o "$tmp/out.onnx" >"$tmp/err" 2>&1
+		[ $? = 1 ] && grep -q "error: .*\[$(cat "$tmp/$line.code")\]" "$tmp/err" &&
+			[ "$(grep -c 'error: ' "$tmp/err")" = 1 ]
+		result $? "$doc:$line is not rejected with $(cat "$tmp/$line.code"): $(cat "$tmp/err")"
+	done
+done
+
+sed '/^## 19/q' doc/language.md >"$tmp/language"
+sed -n '/^## 19/,/^- \*\*PTG/p' doc/language.md | sed '1d; /^- \*\*PTG/d' >>"$tmp/language"
+tools/doc_codes.sh >>"$tmp/language"
+"$PTGC" --ops=markdown >"$tmp/ops"
+if [ "${1-}" = -u ]; then cp "$tmp/language" doc/language.md; cp "$tmp/ops" doc/ops.md; fi
+cmp -s "$tmp/language" doc/language.md
+result $? "the messages in doc/language.md are not those of src/diag.def: make doc"
+cmp -s "$tmp/ops" doc/ops.md
+result $? "doc/ops.md is not what ptgc --ops=markdown prints: make doc"
+[ "$(wc -l <doc/adding-an-op.md)" -le 40 ]
+result $? "doc/adding-an-op.md has more than 40 lines"
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
