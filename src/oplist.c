@@ -112,14 +112,28 @@ static void add_heading(struct strbuf *out, const char *text, bool markdown)
 		sb_printf(out, "%s%s\n", out->len ? "\n" : "", text);
 }
 
+static void add_counts(struct strbuf *out)
+{
+	unsigned never = 0, later = 0;
+
+	for (uint32_t i = 0; i < op_count; i++) {
+		never += op_table[i].unsupported != NULL;
+		later += op_table[i].todo != NULL;
+	}
+	sb_printf(out, "%u ops: %u are converted, %u are not yet, %u are not supported.\n",
+		  op_count, op_count - never - later, later, never);
+}
+
 void op_list(struct strbuf *out, bool markdown)
 {
 	const char *group = NULL;
-	if (markdown)
+	if (markdown) {
 		sb_str(out, "# The ops of .ptg\n\n"
 		            "Made by `make doc` from src/ops.def. A property without `=` must be "
 		            "given, `x...` is any number of\narguments, `x?` may be left out. "
-		            "Names and meaning are PyTensor's.\n");
+		            "Names and meaning are PyTensor's.\n\n");
+		add_counts(out);
+	}
 	for (uint32_t i = 0; i < op_count; i++) {
 		const char *g = op_group(&op_table[i]);
 		if (!group || strcmp(g, group))
@@ -128,5 +142,9 @@ void op_list(struct strbuf *out, bool markdown)
 			add_row(out, &op_table[i]);
 		else
 			add_text(out, &op_table[i]);
+	}
+	if (!markdown) {
+		sb_str(out, "\n");
+		add_counts(out);
 	}
 }
