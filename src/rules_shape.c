@@ -399,7 +399,9 @@ static int vector_length(struct ctx *cx, struct node *n, uint32_t i, const char 
 {
 	int64_t len;
 	const struct value *v = n->in[i];
-	if (v->type.rank != 1 || !is_int((enum dtype)v->type.dtype)) {
+	/* PyTensor's empty shape is a vector of floats */
+	bool empty = v->type.rank == 1 && dim_is_const(cx, v->type.dims[0], &len) && !len;
+	if (v->type.rank != 1 || (!is_int((enum dtype)v->type.dtype) && !empty)) {
 		error(cx, n->span, E_DTYPE, "%s: %s must be a vector of integers, got %s",
 		      n->op->name, what, type_str(cx, v->type));
 		return -1;

@@ -309,42 +309,46 @@ bool lower_allocempty(struct build *b, struct node *n)
 	return true;
 }
 
+/* Integers: Range is exact, and so is float64 for any number of them that memory holds. */
+static struct value *arange_int(struct build *b, struct node *n, enum dtype t)
+{
+	struct value *v[3];
+
+	for (int i = 0; i < 3; i++)
+		v[i] = cast(b, low(b, n->in[i]), DT_INT64);
+	struct value *r = emit_(b, "Range", v[0], v[1], v[2]);
+	return cast(b, with_dims(r, n->out[0]->type.dims), t);
+}
+
 /*
- * NumPy's arange: ceil((stop - start) / step) items in the arithmetic of the inputs, then
- * first + i * (second - first) in that of the result. For integers that is Range.
+ * PyTensor gives Python's numbers to NumPy's arange: ceil((stop - start) / step) items in float64,
+ * then first + i * (second - first) in the arithmetic of the result.
  */
 bool lower_arange(struct build *b, struct node *n)
 {
-	enum dtype t = (enum dtype)n->out[0]->type.dtype, in = t;
+	enum dtype t = (enum dtype)n->out[0]->type.dtype;
 	struct value *v[3];
 	int64_t step;
+	bool ints = true;
 
-	for (int i = 0; i < 3; i++) {
-		v[i] = low(b, n->in[i]);
-		in = i ? dtype_upcast(in, (enum dtype)v[i]->type.dtype)
-		       : (enum dtype)v[i]->type.dtype;
-	}
-	if (const_int_at(b, v[2], 0, &step) && step == 0) {
+	for (int i = 0; i < 3; i++)
+		ints &= is_discrete((enum dtype)n->in[i]->type.dtype);
+	if (ints && const_int_at(b, low(b, n->in[2]), 0, &step) && step == 0) {
 		raises(b, "the step is 0");
 		return false;
 	}
-	if (is_discrete(t) && is_discrete(in)) {
-		for (int i = 0; i < 3; i++)
-			v[i] = cast(b, v[i], DT_INT64);
-		struct value *r = emit_(b, "Range", v[0], v[1], v[2]);
-		lowered(b, n, 0, cast(b, with_dims(r, n->out[0]->type.dims), t));
+	if (ints && (is_discrete(t) || t == DT_FLOAT64)) {
+		lowered(b, n, 0, arange_int(b, n, t));
 		return true;
 	}
 	for (int i = 0; i < 3; i++)
-		v[i] = cast(b, v[i], in);
+		v[i] = cast(b, low(b, n->in[i]), DT_FLOAT64);
 	struct value *count = emit_(b, "Div", emit_(b, "Sub", v[1], v[0]), v[2]);
-	if (is_float(in))
-		count = emit_(b, "Ceil", count);
+	count = cast(b, emit_(b, "Ceil", count), DT_INT64);
 	enum dtype calc = t == DT_FLOAT16 ? DT_FLOAT32 : t;
 	struct value *first = cast(b, cast(b, v[0], t), calc);
 	struct value *second = cast(b, cast(b, emit_(b, "Add", v[0], v[2]), t), calc);
-	struct value *i =
-		emit_(b, "Range", const_int(b, 0), cast(b, count, DT_INT64), const_int(b, 1));
+	struct value *i = emit_(b, "Range", const_int(b, 0), count, const_int(b, 1));
 	struct value *r = emit_(b, "Mul", cast(b, i, calc), emit_(b, "Sub", second, first));
 	lowered(b, n, 0, cast(b, with_dims(emit_(b, "Add", r, first), n->out[0]->type.dims), t));
 	return true;

@@ -1,0 +1,291 @@
+"""Ops that move, join, split and make data: shapes known, unknown and computed; all opsets."""
+
+import numpy as np
+import pytensor.scalar as ps
+import pytensor.tensor as pt
+import pytest
+from pytensor.tensor.basic import AllocEmpty, Alloc, ARange, Eye, Join, MakeVector, Split
+from pytensor.tensor.elemwise import DimShuffle
+from pytensor.tensor.shape import Reshape, Shape, Shape_i, SpecifyShape
+
+from harness import ALL, FLOATS, INTS, UINTS, Compiled, check, values, variable
+
+KINDS = (False, True)
+
+
+def v64(name):
+    return pt.tensor(name, dtype="int64", shape=())
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_dimshuffle(dtype):
+    orders = [(1, 0, 2), (2, 0, 1), ("x", 0, 1, 2), (0, "x", 2, 1), (2, 1, 0, "x", "x"), (0, 1, 2)]
+    for dynamic in KINDS:
+        x = variable(dtype, (2, 3, 4), dynamic, "x")
+        c = Compiled([x], [x.dimshuffle(*o) for o in orders])
+        c.run(values(dtype, (2, 3, 4)))
+        if dynamic:
+            c.run(values(dtype, (0, 3, 4)))
+            c.run(values(dtype, (5, 0, 0)))
+
+
+@pytest.mark.parametrize("dynamic", KINDS)
+def test_dimshuffle_ones(dynamic):
+    """Axes of length 1 that move, go and come."""
+    x = variable("float32", (1, 3, 1, 4), dynamic, "x")
+    orders = [(1, 3), (3, 1), (0, 1, 3), (2, 1, 0, 3), (1, "x", 3), ("x", 3, "x", 1), (3, 2, 1, 0), (1, 0, 2, 3), (1, 3, 0, 2)]
+    c = Compiled([x], [x.dimshuffle(*o) for o in orders])
+    c.run(values("float32", (1, 3, 1, 4)))
+    if dynamic:
+        c.run(values("float32", (1, 0, 1, 4)))
+
+
+def test_dimshuffle_drops_unknown_axis():
+    x = pt.tensor("x", dtype="float64", shape=(None, None))
+    c = Compiled([x], [DimShuffle(input_ndim=2, new_order=(1,))(x), DimShuffle(input_ndim=2, new_order=("x", 1))(x)])
+    c.run(np.ones((1, 3)))
+    c.raises(np.ones((2, 3)))
+
+
+def test_scalar_shapes():
+    x = variable("float64", (), False, "x")
+    Compiled([x], [x.dimshuffle("x"), x.dimshuffle("x", "x"), x.reshape((1, 1)), x.reshape(()), x.reshape((-1,)), pt.shape(x)]).run(2.5)
+    y = variable("float64", (1, 1), False, "y")
+    Compiled([y], [y.dimshuffle(), y.squeeze(), y.reshape(()), pt.expand_dims(y, (0, -1))]).run([[3.5]])
+
+
+@pytest.mark.parametrize("dynamic", KINDS)
+def test_reshape(dynamic):
+    x = variable("float64", (2, 3, 4), dynamic, "x")
+    n = x.shape[0]
+    shapes = [(-1,), (-1, 4), (n, -1), (n, x.shape[1] * x.shape[2]), (x.shape[1], -1, n), (n * x.shape[1], x.shape[2]), (-1, x.shape[2], n, 1), (x.size,)]
+    c = Compiled([x], [x.reshape(s, ndim=len(s)) for s in shapes])
+    c.run(values("float64", (2, 3, 4)))
+    if dynamic:
+        c.run(values("float64", (1, 8, 4)))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int8", "bool", "uint64", "float16"])
+def test_reshape_to_constants(dtype):
+    for dynamic in KINDS:
+        x = variable(dtype, (2, 6), dynamic, "x")
+        c = Compiled([x], [x.reshape(s) for s in ((12,), (3, 4), (-1,), (3, -1), (2, 6), (1, 12), (2, 1, 6), (2, 3, 2), (-1, 2, 2))])
+        c.run(values(dtype, (2, 6)))
+        if dynamic:
+            c.run(values(dtype, (4, 3)))
+            c.raises(values(dtype, (5, 3)))
+            c.raises(values(dtype, (0, 3)))
+
+
+@pytest.mark.parametrize("dynamic", KINDS)
+def test_reshape_empty(dynamic):
+    x = variable("float64", (0, 6), dynamic, "x")
+    shapes = [(0,), (0, 3), (3, 0), (0, 0, 5), (x.shape[0], 2, 3), (2, x.shape[0]), (x.shape[0] * x.shape[1],), (-1,), (-1, 6), (-1, 3)]
+    c = Compiled([x], [x.reshape(s, ndim=len(s)) for s in shapes])
+    c.run(np.zeros((0, 6)))
+    if dynamic:
+        c.raises(np.zeros((2, 6)))
+        c = Compiled([x], [x.reshape((0, 3))])
+        c.run(np.zeros((4, 0)))
+        for shape in ((1, 3), (0, 3), (2, 3), (1, 1)):
+            c.run(np.zeros(shape)) if 0 in shape else c.raises(np.zeros(shape))
+
+
+def test_reshape_to_given_shape():
+    """The shape is an input of the model."""
+    x = variable("float64", (3,), True, "x")
+    m = variable("float64", (3, 4), True, "m")
+    s = pt.tensor("s", dtype="int64", shape=(2,))
+    a, b = v64("a"), v64("b")
+    c = Compiled([x, m, s, a, b], [Reshape(2)(x, s), Reshape(2)(m, s), Reshape(2)(x, pt.stack([a, b])), Reshape(3)(m, pt.stack([a, pt.constant(np.int64(1)), b]))])
+    for n, shape in [((12,), (3, 4)), ((12,), (-1, 3)), ((12,), (12, 1)), ((0,), (0, 4)), ((0,), (3, 0)), ((0,), (0, 0)), ((6,), (2, -1))]:
+        v = values("float64", n)
+        c.run(v, v.reshape((-1, 1) if n[0] else (0, 5)), shape, *shape)
+    for n, shape in [((12,), (3, 5)), ((0,), (3, 5)), ((12,), (0, 4)), ((12,), (5, -1)), ((12,), (-1, -1)), ((1,), (0, 0)), ((1,), (0, 1))]:
+        v = values("float64", n)
+        for k, case in enumerate([(v, np.zeros((1, 0)), shape, 0, 0), (np.zeros(0), v.reshape(-1, 1), shape, 0, 0), (v, np.zeros((1, 0)), (0, 0), *shape)]):
+            c.raises(*[np.asarray(q, dtype=i.type.dtype) for q, i in zip(case, c.inputs)])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
+def test_reshape_shape_dtypes(dtype):
+    x = variable("float64", (3,), True, "x")
+    s = pt.tensor("s", dtype=dtype, shape=(None,))
+    Compiled([x, s], [Reshape(2)(x, s)]).run(np.arange(6.0), np.array([2, 3]))
+
+
+def test_shapes():
+    for dtype in ("float64", "bool", "int8"):
+        for dynamic in KINDS:
+            x = variable(dtype, (2, 1, 4), dynamic, "x")
+            outputs = [Shape()(x), Shape_i(0)(x), Shape_i(2)(x), x.shape[0], x.shape[-1], x.shape[1:], x.shape[::-1], x.size, pt.prod(x.shape), x.shape[0] * 2 + 1]
+            c = Compiled([x], outputs)
+            c.run(values(dtype, (2, 1, 4)))
+            if dynamic:
+                c.run(values(dtype, (0, 1, 5)))
+
+
+def test_specify_shape():
+    x = variable("float64", (2, 3), True, "x")
+    n = v64("n")
+    c = Compiled([x, n], [SpecifyShape()(x, 2, None) + 1, pt.specify_shape(x, (n, 3)) * 2])
+    c.run(np.ones((2, 3)), 2)
+    c.raises(np.ones((3, 3)), np.array(3))
+    c.raises(np.ones((2, 3)), np.array(1))
+    c.raises(np.ones((2, 4)), np.array(2))
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_join(dtype):
+    for axis in (0, 1):
+        for dynamic in KINDS:
+            shapes = [[2, 3], [2, 3], [2, 3]]
+            for k, s in enumerate(shapes):
+                s[axis] += k
+            xs = [variable(dtype, s, dynamic, f"x{k}") for k, s in enumerate(shapes)]
+            c = Compiled(xs, [Join(axis)(*xs), Join(axis)(xs[1], xs[1]), Join(axis)(xs[0])])
+            c.run(*[values(dtype, s, k) for k, s in enumerate(shapes)])
+            if dynamic:
+                for size in (0, 1):
+                    shapes[1][axis] = size
+                    c.run(*[values(dtype, s, k) for k, s in enumerate(shapes)])
+                shapes = [[0 if k != axis % 2 else d for k, d in enumerate(s)] for s in shapes]
+                c.run(*[values(dtype, s, k) for k, s in enumerate(shapes)])
+
+
+@pytest.mark.parametrize("a", ALL)
+def test_join_dtypes(a):
+    for b in ALL:
+        x, y = variable(a, (2,), True, "x"), variable(b, (3,), True, "y")
+        Compiled([x, y], [Join(0)(x, y)], (13, 18, 26)).run(values(a, (3,), low=0, high=9), values(b, (2,), low=0, high=9))
+
+
+def test_join_refuses():
+    x, y = variable("float64", (2, 3), True, "x"), variable("float64", (2, 3), True, "y")
+    c = Compiled([x, y], [Join(0)(x, y)])
+    c.raises(np.ones((2, 3)), np.ones((2, 4)))
+    c.raises(np.ones((2, 3)), np.ones((2, 1)))
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_split(dtype):
+    for axis in (0, 1):
+        for dynamic in KINDS:
+            x = variable(dtype, (6, 6), dynamic, "x")
+            s = pt.tensor("s", dtype="int64", shape=(3,))
+            outputs = list(Split(3, axis)(x, s)) + list(Split(2, axis)(x, np.array([2, 4]))) + list(Split(3, axis)(x, np.array([2, 2, 2]))) + list(Split(3, axis)(x, np.array([0, 6, 0])))
+            c = Compiled([x, s], outputs)
+            for sizes in ((1, 2, 3), (6, 0, 0), (2, 2, 2)):
+                c.run(values(dtype, (6, 6)), sizes)
+            c.raises(values(dtype, (6, 6)), np.array([1, 2, 4]))
+            c.raises(values(dtype, (6, 6)), np.array([-1, 4, 3]))
+
+
+def test_split_one():
+    x = variable("float64", (3, 2), True, "x")
+    Compiled([x], [Split(1, 0)(x, x.shape[:1])]).run(np.ones((5, 2)))
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_makevector(dtype):
+    xs = [variable(dtype, (), False, f"x{k}") for k in range(3)]
+    outputs = [MakeVector(dtype)(*xs), MakeVector(dtype)(xs[0]), MakeVector("float64")(*xs)]
+    v = values(dtype, (3,), low=0, high=9)
+    Compiled(xs, outputs).run(*v)
+
+
+def test_makevector_dtypes():
+    i, j, n = pt.tensor("i", dtype="int8", shape=()), v64("j"), pt.matrix("n")
+    c = Compiled([i, j, n], [MakeVector("int64")(i, j, n.shape[0]), MakeVector("int64")(), MakeVector("int32")(i, i), pt.stack([j, j + 1, n.shape[1]])])
+    c.run(-3, 2**40, np.ones((2, 5)))
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_alloc(dtype):
+    n, m = v64("n"), v64("m")
+    s = variable(dtype, (), False, "s")
+    v = variable(dtype, (3,), True, "v")
+    k = pt.constant(np.array(1, dtype))
+    outputs = [pt.alloc(s, n, m), pt.alloc(s, 2, 3), pt.alloc(v, n, v.shape[0]), pt.alloc(k, n), pt.alloc(k, 3, m), pt.alloc(s), pt.alloc(v, n, m, 3), pt.alloc(v.dimshuffle(0, "x"), 3, m), pt.zeros((n, 2), dtype=dtype), pt.ones_like(v)]
+    c = Compiled([n, m, s, v], outputs)
+    for a, b in ((2, 4), (0, 3), (1, 1), (3, 0)):
+        c.run(a, b, values(dtype, ()), values(dtype, (3,)))
+
+
+def test_alloc_refuses():
+    """Only lengths known to be 1 are repeated."""
+    n, v = v64("n"), variable("float64", (3,), True, "v")
+    c = Compiled([n, v], [pt.alloc(v, n)])
+    c.run(3, np.ones(3))
+    c.raises(np.array(2), np.ones(3))
+    c.raises(np.array(4), np.ones(1))
+    c.raises(np.array(-1), np.ones(1))
+    c = Compiled([n, v], [Alloc()(v, 2, n), AllocEmpty("float64")(n)])
+    c.raises(np.array(-2), np.ones(3))
+
+
+def test_alloc_empty():
+    n = v64("n")
+    for dtype in ALL:
+        x = AllocEmpty(dtype)(n, 3)
+        Compiled([n], [Shape()(x), pt.set_subtensor(x[:], np.array(1, dtype))]).run(4)
+
+
+@pytest.mark.parametrize("dtype", INTS + UINTS + FLOATS)
+def test_arange(dtype):
+    """In the input's dtype; in another; dynamic, negative and empty."""
+    a, b, s = (variable(dtype, (), False, k) for k in "abs")
+    outputs = [ARange(dtype)(a, b, s), ARange("float64")(a, b, s), ARange("int64")(a, b, s) if dtype not in FLOATS else ARange("float32")(a, b, s)]
+    c = Compiled([a, b, s], outputs)
+    cases = [(0, 5, 1), (2, 2, 1), (5, 2, 1), (1, 10, 3), (0, 1, 1), (3, 100, 7)]
+    if dtype not in UINTS:
+        cases += [(5, 0, -1), (5, 0, -2), (0, 5, -1), (-3, 3, 2), (-3, -10, -3)]
+    if dtype in FLOATS:
+        cases += [(0, 1, 0.25), (0.5, 2.75, 0.5), (1, 0, -0.125), (0, 1, 0.1), (-1, 1, 0.3)]
+    for case in cases:
+        c.run(*case, ulp={"float64": 2, "float32": 2, "float16": 1}, zero_sign=False)
+
+
+def test_arange_mixed():
+    a, b, s = pt.tensor("a", dtype="int8", shape=()), pt.tensor("b", dtype="float64", shape=()), pt.tensor("s", dtype="uint8", shape=())
+    n, x = v64("n"), pt.vector("x")
+    c = Compiled([a, b, s, n, x], [pt.arange(a, b, s), pt.arange(a, n), pt.arange(n), pt.arange(x.shape[0]), pt.arange(n, 0, -1), pt.arange(0, n, s), pt.arange(4), pt.arange(x.shape[0])[::-1], pt.arange(1, x.shape[0] + 1)])
+    c.run(-2, 4.5, 2, 7, np.ones(5))
+    c.run(3, 2.5, 1, 0, np.ones(0))
+    c.run(3, 2.5, 1, -4, np.ones(1))
+
+
+def test_arange_step_zero():
+    a, s = v64("a"), v64("s")
+    c = Compiled([a, s], [pt.arange(0, a, s)])
+    c.raises(np.array(3), np.array(0))
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_eye(dtype):
+    n, m, k = v64("n"), v64("m"), v64("k")
+    outputs = [Eye(dtype)(n, m, k), Eye(dtype)(n, m, 0), Eye(dtype)(n, m, 1), Eye(dtype)(n, m, -2), Eye(dtype)(3, 4, k), Eye(dtype)(3, 4, 1), Eye(dtype)(2, 2, 5)]
+    c = Compiled([n, m, k], outputs)
+    for case in ((3, 4, 0), (4, 2, -1), (2, 5, 3), (1, 1, 0), (0, 3, 0), (3, 0, 1), (2, 2, 9), (2, 2, -9)):
+        c.run(*case)
+
+
+def test_computed_shapes():
+    """Shapes that arithmetic in the graph makes."""
+    x, y = variable("float64", (2, 3), True, "x"), variable("float64", (3,), True, "y")
+    n = x.shape[0]
+    outputs = [
+        pt.zeros((n + 1, x.shape[1] * 2)), pt.ones(pt.maximum(n - 2, 0)), x.reshape((n * x.shape[1],)), pt.concatenate([y, y]),
+        pt.arange(n * 2), pt.zeros(x.shape), pt.zeros_like(x) + y[None, :], x.flatten(), x.T.reshape((-1,)), pt.zeros((n // 2, n % 2)), pt.eye(n), pt.eye(n, x.shape[1], 1),
+    ]  # fmt: skip
+    c = Compiled([x, y], outputs)
+    for shape in ((2, 3), (5, 3), (0, 2), (3, 0)):
+        c.run(values("float64", shape), values("float64", shape[1:]))
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_second_and_broadcast(dtype):
+    x, y = variable(dtype, (2, 3), True, "x"), variable("float64", (), False, "y")
+    c = Compiled([x, y], [pt.second(x, y), pt.second(x, x + x), pt.zeros_like(x), pt.ones_like(x)])
+    c.run(values(dtype, (2, 3)), 1.5)
+    c.run(values(dtype, (0, 3)), 1.5)
