@@ -259,8 +259,8 @@ static bool core_ranks(struct ctx *cx, struct node *n, uint32_t *ranks)
 		if (*s != '(')
 			break;
 		ranks[i] = 0;
-		for (s++; *s && *s != ')'; s++)
-			ranks[i] += *s != ',' && *s != ' ';
+		for (s++; *s && *s != ')'; s++) /* a name begins after a bracket, comma or blank */
+			ranks[i] += !strchr(", ", *s) && strchr("(, ", s[-1]);
 		if (*s == ')' && i + 1 == n->nin && s[1] == '-')
 			return true;
 		s += *s == ')';
