@@ -281,7 +281,8 @@ def literal(v):
     return s[:-2] if s.endswith(".0") else s
 
 
-def horner(c, x, indent):
+def horner(c, x, indent, base):
+    """The expression; its first line starts at column `indent` of a statement that starts at `base`."""
     monic = float(c[0]) == 1.0
     out = []
     rest = c[1:]
@@ -299,14 +300,12 @@ def horner(c, x, indent):
         out.append(piece)
     pieces = ["(" * (len(rest)) + first] + out
     text, line = "", " " * indent
-    start = True
     for p in pieces:
         if len(line) + len(p) > 98:
             text += line.rstrip() + "\n"
-            line = " " * (indent + 4) + p.lstrip()
+            line = " " * (base + 2) + p.lstrip()
         else:
             line += p
-        start = False
     return (text + line).lstrip() + ")"
 
 
@@ -329,7 +328,7 @@ def rewrite(path, cache):
             i += 1
             if depth <= 0:
                 break
-        out += (head + horner(cache[name][part == "q"], x, len(head))).split("\n")
+        out += (head + horner(cache[name][part == "q"], x, len(head), len(m.group(1)))).split("\n")
     return "\n".join(out)
 
 
