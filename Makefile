@@ -156,12 +156,15 @@ check-valgrind: all unit
 	$(Q)$(TEST_ENV) WRAP='valgrind -q --error-exitcode=99 --leak-check=full' \
 		tests/check.sh unit golden
 
-check-update: all venv
+check-update: all doc venv
 	$(Q)$(TEST_ENV) tests/run.sh -u
 
 $(B)/unit/%: tests/unit/%.c $(CORE) $(B)/flags $(B)/objects | $(B)/cmocka.ok
 	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(WARNINGS) -MMD -MP $(ALL_LDFLAGS) \
-		-o $@ $< $(CORE) -lcmocka $(LIBS)
+		$(UNIT_LDFLAGS) -o $@ $< $(CORE) -lcmocka $(LIBS)
+
+WRAPPED = malloc calloc realloc free mmap munmap
+$(B)/unit/test_oom: UNIT_LDFLAGS = $(WRAPPED:%=-Wl,--wrap=%)
 
 demo: all venv
 	$(Q)$(TEST_ENV) examples/demo.sh

@@ -54,7 +54,7 @@ python() { # pytest's closing line, in our words
 	for d in tests/run python/tests; do [ -d "$d" ] && dirs="$dirs $d"; done
 	# shellcheck disable=SC2086
 	[ -z "$dirs" ] || PYTHONPATH=python "$PYTHON" -m pytest -q -n 2 --timeout=300 \
-		-p no:cacheprovider --tb=short $dirs 2>&1 | tee "$B/log/pytest.txt"
+		--rootdir=. -p no:cacheprovider --tb=short $dirs 2>&1 | tee "$B/log/pytest.txt"
 	last=$(tail -n 1 "$B/log/pytest.txt" 2>/dev/null)
 	count() { echo "$last" | sed -n "s/.*[^0-9]\([0-9][0-9]*\) $1.*/\1/p;s/^\([0-9][0-9]*\) $1.*/\1/p" | head -n 1; }
 	p=$(count passed) f=$(count failed) e=$(count error)
