@@ -305,14 +305,26 @@ bool sh_repeat(struct ctx *cx, struct node *n)
 	return set_dims(n, x->rank, d);
 }
 
+/* The last axis becomes the diagonal of axes axis1 and axis2; others keep their order. */
 bool sh_allocdiag(struct ctx *cx, struct node *n)
 {
-	if (!want_rank(cx, n, 0, 1))
+	const struct type *x = &n->in[0]->type;
+	if (!x->rank)
+		return want_rank(cx, n, 0, 1);
+	int64_t k = prop_int(cx, n, "offset"), axis1 = prop_int(cx, n, "axis1");
+	int64_t axis2 = prop_int(cx, n, "axis2");
+	if (axis1 < 0 || axis1 >= axis2 || axis2 > x->rank) {
+		error(cx, n->span, E_RANGE, "%s: the axes must be in order and below %u", op_label(cx, n),
+		      x->rank + 1u);
 		return false;
-	int64_t k = prop_int(cx, n, "offset");
-	dim *d = new_dims(cx, 2);
-	d[0] = d[1] = dim_add(cx, n->in[0]->type.dims[0], dim_const(cx, k < 0 ? -k : k));
-	return set_dims(n, 2, d);
+	}
+	if (too_many_dims(cx, n, x->rank + 1u))
+		return false;
+	dim *d = new_dims(cx, x->rank + 1u);
+	dim side = dim_add(cx, x->dims[x->rank - 1], dim_const(cx, k < 0 ? -k : k));
+	for (uint32_t i = 0, from = 0; i <= x->rank; i++)
+		d[i] = i == axis1 || i == axis2 ? side : x->dims[from++];
+	return set_dims(n, x->rank + 1u, d);
 }
 
 uint32_t nr_nonzero(struct ctx *cx, struct node *n)

@@ -33,6 +33,7 @@ struct shared {
 	bool failed;           /* an error was reported for `at` */
 	struct guards *guards;
 	bool small_ints; /* int64 values are sizes in memory or the like, below 2^31 */
+	vec(struct value *) checks; /* conditions of asserts that go to an output */
 	bool raw_dims;   /* dims are computed as they were written, for guards */
 };
 
@@ -89,6 +90,11 @@ void guards_init(struct build *b);
 void guards_inputs(struct build *b, struct graph *from);
 struct value *guards_at(struct build *b, struct span span, struct value *v);
 struct value *guards_rest(struct build *b, struct value *v);
+/* extra_ops.c */
+struct value *counting(struct build *b, dim n);
+/* raise.c */
+struct value *checked(struct build *b, struct value *v, struct value *cond);
+struct value *checks_rest(struct build *b, struct value *v);
 /* legal.c */
 bool legalise(struct build *b, struct node *n, struct value **out);
 /* lower.c */

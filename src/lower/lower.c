@@ -138,8 +138,8 @@ static bool known_result(struct build *b, struct node *n)
 {
 	struct value *v = n->out[0];
 
-	if (n->nout != 1 || !v->known || v->type.dtype != DT_INT64 || v->type.rank > 1 ||
-	    v->known->n > MAX_KNOWN)
+	if (n->op->lower == lower_assert || n->nout != 1 || !v->known ||
+	    v->type.dtype != DT_INT64 || v->type.rank > 1 || v->known->n > MAX_KNOWN)
 		return false;
 	for (uint32_t i = 0; i < v->known->n; i++)
 		if (!v->known->at[i] || !dim_available(b, v->known->at[i]))
@@ -398,6 +398,8 @@ static struct value *output(struct build *b, struct graph *to, struct value *t, 
 	struct value *v = low(b, t);
 	if (v->def)
 		v = guards_rest(b, v);
+	if (!v->data)
+		v = checks_rest(b, v);
 	if ((!v->def && v->name != name) || v->data || is_result(to, v))
 		v = identity(b, v);
 	v->name = name;

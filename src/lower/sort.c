@@ -1,0 +1,135 @@
+/*
+ * sort.c: SortOp, ArgSortOp, Unique. In: a typed node. Out: ONNX values. TopK with the smallest
+ * first is a stable sort (ties by the lower index), Unique sorts by itself; both break on NaN,
+ * which PyTensor puts last. So floats are sorted by keys: float16 and float32 by a float64 that
+ * puts NaN behind infinity; float64 twice, by value and then, stably, by being NaN.
+ */
+#include <math.h>
+
+#include "low.h"
+#include "lower.h"
+
+/* All along an axis: values (out[0]) and indices (out[1]) in order */
+static void order(struct build *b, struct value *x, int64_t axis, struct value **out)
+{
+	struct value *k = dim_vector(b, x->type.dims[axis]);
+
+	attr_int(b, "axis", axis);
+	attr_int(b, "largest", 0);
+	emit_n(b, "TopK", (struct value *[]){x, k}, 2, out, 2);
+	with_dims(out[0], x->type.dims);
+	with_dims(out[1], x->type.dims);
+}
+
+static struct value *take(struct build *b, struct value *x, struct value *at, int64_t axis)
+{
+	if (axis)
+		attr_int(b, "axis", axis);
+	return with_dims(emit_(b, "GatherElements", x, at), x->type.dims);
+}
+
+/* A float64 in the order of a smaller float: infinity is 1e300, NaN is infinity. */
+static struct value *wide_key(struct build *b, struct value *x)
+{
+	struct value *wide = cast(b, x, DT_FLOAT64);
+	struct value *key = emit_(b, "Min", wide, const_of(b, DT_FLOAT64, 1e300));
+
+	return emit_(b, "Where", emit_(b, "IsNaN", wide), const_of(b, DT_FLOAT64, INFINITY), key);
+}
+
+/* The indices that sort; *sorted is what they take from x, if it came along. */
+static struct value *argsort(struct build *b, struct value *x, int64_t axis, struct value **sorted)
+{
+	enum dtype t = (enum dtype)x->type.dtype;
+	struct value *first[2], *second[2];
+
+	*sorted = NULL;
+	if (!is_float(t)) {
+		order(b, x, axis, first);
+		*sorted = first[0];
+		return first[1];
+	}
+	if (t != DT_FLOAT64) {
+		order(b, wide_key(b, x), axis, first);
+		return first[1];
+	}
+	struct value *inf = const_of(b, t, INFINITY);
+	order(b, emit_(b, "Where", emit_(b, "IsNaN", x), inf, x), axis, first);
+	struct value *mixed = take(b, x, first[1], axis);
+	order(b, cast(b, emit_(b, "IsNaN", mixed), DT_INT32), axis, second);
+	*sorted = take(b, mixed, second[1], axis);
+	return take(b, first[1], second[1], axis);
+}
+
+static int64_t axis_of(struct build *b, struct node *n)
+{
+	int64_t axis = prop_int(b->cx, n, "axis");
+
+	return axis < 0 ? axis + n->in[0]->type.rank : axis;
+}
+
+bool lower_sort(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]), *sorted;
+	int64_t axis = axis_of(b, n);
+	struct value *at = argsort(b, x, axis, &sorted);
+
+	lowered(b, n, 0, sorted ? sorted : take(b, x, at, axis));
+	return true;
+}
+
+bool lower_argsort(struct build *b, struct node *n)
+{
+	struct value *sorted;
+
+	lowered(b, n, 0, argsort(b, low(b, n->in[0]), axis_of(b, n), &sorted));
+	return true;
+}
+
+/* Rows (is NaN, value or 0): their lexicographic order is the one that is asked for. */
+static struct value *nan_rows(struct build *b, struct value *x)
+{
+	struct value *nan = emit_(b, "IsNaN", x), *part[2];
+	int64_t last = 1;
+
+	part[0] = unsqueeze(b, cast(b, nan, DT_FLOAT64), &last, 1);
+	part[1] = emit_(b, "Where", nan, const_of(b, DT_FLOAT64, 0), x);
+	part[1] = unsqueeze(b, part[1], &last, 1);
+	return concat(b, 1, part, 2);
+}
+
+static struct value *unique_values(struct build *b, struct value *x, struct value *values,
+				   struct value *first)
+{
+	return is_float((enum dtype)x->type.dtype) ? emit_(b, "Gather", x, first) : values;
+}
+
+bool lower_unique(struct build *b, struct node *n)
+{
+	static const char *const names[] = {"return_index", "return_inverse", "return_counts"};
+	struct value *x = low(b, n->in[0]), *key, *out[4];
+	enum dtype t = (enum dtype)x->type.dtype;
+	bool flat = prop_is_none(b->cx, n, "axis");
+	uint32_t k = 1;
+
+	if (!flat && is_float(t)) {
+		unsupported(b, "rows of floats: NumPy tells each NaN from every other");
+		return false;
+	}
+	if (flat) {
+		dim *d = new (b->cx->arena, dim);
+		*d = dims_product(b->cx, x->type.dims, x->type.rank);
+		x = reshape(b, x, d, 1);
+	}
+	key = !is_float(t) ? x : t == DT_FLOAT64 ? nan_rows(b, x) : wide_key(b, x);
+	if (!flat || t == DT_FLOAT64)
+		attr_int(b, "axis", flat ? 0 : axis_of(b, n));
+	emit_n(b, "Unique", &key, 1, out, 4);
+	lowered(b, n, 0, with_dims(unique_values(b, x, out[0], out[1]), n->out[0]->type.dims));
+	for (int i = 0; i < 3; i++)
+		if (prop_bool(b->cx, n, names[i])) {
+			lowered(b, n, k, with_dims(out[1 + i], n->out[k]->type.dims));
+			k++;
+		}
+	return true;
+}

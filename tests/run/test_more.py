@@ -1,0 +1,261 @@
+"""Array ops beside elementwise ones and reductions: sorting, sets, running sums, diagonals, repeats, checks."""
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+from pytensor.raise_op import Assert, CheckAndRaise
+from pytensor.tensor.basic import alloc_diag
+from pytensor.tensor.extra_ops import FillDiagonal, FillDiagonalOffset
+
+from harness import ALL, BOOL, FLOATS, INTS, OPSETS, SIZES, UINTS, Compiled, check, values, variable
+
+INTEGERS = INTS + UINTS
+
+
+def refused(build, *words):
+    """The graph must not compile, with a message that has these words."""
+    with pytest.raises(AssertionError) as e:
+        build()
+    for w in words:
+        assert w in str(e.value)
+
+
+def test_assert():
+    for dtype, rank in (("float64", 2), ("float32", 0), ("int64", 1), ("bool", 1)):
+        x, c = variable(dtype, (2,) * rank, True, "x"), pt.scalar("c", dtype="bool")
+        f = Compiled([x, c], [Assert("no")(x, c)])
+        for size in SIZES:
+            f.run(values(dtype, (size,) * rank), True)
+        f.raises(values(dtype, (2,) * rank), False)
+    x = pt.vector("x")
+    f = Compiled([x], [CheckAndRaise(ValueError, "neg")(x, pt.all(x >= 0), x.sum() < 9)])
+    f.run([1.0, 2.0])
+    f.run([])
+    f.raises([-1.0])
+    f.raises([8.0, 2.0])
+    n = pt.scalar("n", dtype="int64")
+    f = Compiled([x, n], [pt.zeros(Assert("n")(n, n > 1)) + x])
+    f.run([1.0, 2.0], 2)
+    f.raises([1.0], 1)
+
+
+def test_assert_on_sizes():
+    x, y = pt.vector("x"), pt.vector("y")
+    size = Assert("long")(x.shape[0], pt.ge(y.shape[0], 2))
+    f = Compiled([x, y], [pt.arange(size), x * 2])
+    f.run([1.0, 2.0], [1.0, 2.0])
+    f.raises([1.0, 2.0], [1.0])
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_nonzero(dtype):
+    for rank in (1, 3):
+        check(lambda x: pt.nonzero(x), [(dtype, rank)])
+
+
+@pytest.mark.parametrize("dtype", ("int64", "uint64") + FLOATS)
+def test_cum(dtype):
+    loose = {"float16": 40, "float32": 40, "float64": 40}
+
+    def data(d, shape, seed):
+        return values(d, shape, seed, -3, 3) if d != "uint64" else values(d, shape, seed)
+
+    for rank in (1, 2, 3):
+        for axis in range(rank):
+            check(lambda x: pt.cumsum(x, axis), [(dtype, rank)], data=data, ulp=loose, atol=1e-2 if dtype == "float16" else 1e-6)
+            check(lambda x: pt.cumprod(x, axis), [(dtype, rank)], data=data, ulp=loose)
+    check(lambda x: (pt.cumsum(x), pt.cumprod(x)), [(dtype, 2)], data=data, ulp=loose, atol=1e-2 if dtype == "float16" else 1e-6)
+
+
+def test_cum_special():
+    for op in (pt.cumsum, pt.cumprod):
+        x = pt.dvector("x")
+        c = Compiled([x], [op(x)])
+        c.run([1.0, -0.0, 2, np.inf, -1, -np.inf, 3, np.nan, 1])
+        c.run([-0.0, -0.0])
+        x = pt.lvector("x")
+        c = Compiled([x], [op(x)])
+        c.run([2**62, 2**62, 2**62, 3, -(2**63)])
+
+
+@pytest.mark.parametrize("dtype", [d for d in ALL if d not in ("int64", "uint64", *FLOATS)])
+def test_cum_lies(dtype):
+    for op in (pt.cumsum, pt.cumprod):
+        x = variable(dtype, (3,), True, "x")
+        refused(lambda: Compiled([x], [op(x)], (18,)), "int64")
+        Compiled([x], [op(x.astype("int64"))]).run(values(dtype, (9,)))
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_logsumexp(dtype):
+    def data(d, shape, seed):
+        return values(d, shape, seed, -3, 3) if np.dtype(d).kind == "f" else values(d, shape, seed, 0, 3)
+
+    if np.dtype(dtype).kind != "f":
+        return
+    for rank in (1, 2, 3):
+        for axis in [None, 0, -1, (0, rank - 1)]:
+            for keep in (False, True):
+                if axis == (0, 0):
+                    continue
+                check(lambda x: pt.logsumexp(x, axis=axis, keepdims=keep), [(dtype, rank)], data=data, atol=1e-7 if dtype != "float64" else 4e-16)
+
+
+def test_logsumexp_special():
+    x = pt.dmatrix("x")
+    c = Compiled([x], [pt.logsumexp(x, axis=1)])
+    i = np.inf
+    c.run([[i, 1.0], [-i, -i], [-i, 2], [i, -i], [np.nan, 1], [1, np.nan], [1000, 1000], [-1000, -1000], [i, i]])
+    c.run(np.zeros((3, 0)))
+    c.run(np.zeros((0, 3)))
+
+
+@pytest.mark.parametrize("dtype", ("float64", "int8", "bool"))
+def test_join_split_dims(dtype):
+    for start in range(4):
+        for n in range(4 - start):
+            check(lambda x: pt.join_dims(x, start, n), [(dtype, 3)], sizes=(1, 2, 7))
+    for dynamic in (False, True):
+        x, s = variable(dtype, (6, 4, 6), dynamic, "x"), pt.lvector("s")
+        out = [pt.split_dims(x, (2, 3), 0), pt.split_dims(x, (3, 1, 2), 2), pt.split_dims(x, (-1, 2), 1)]
+        c = Compiled([x], out)
+        c.run(values(dtype, (6, 4, 6)))
+        y = variable(dtype, (6, 1), dynamic, "y")
+        c = Compiled([y], [pt.split_dims(y, (), 1)])
+        c.run(values(dtype, (6, 1)))
+        s = pt.tensor("s", shape=(2,), dtype="int64")
+        c = Compiled([x, s], [pt.split_dims(x, s, 2)])
+        for v in ([2, 3], [-1, 3], [6, 1]):
+            c.run(values(dtype, (6, 4, 6)), v)
+        c.raises(values(dtype, (6, 4, 6)), [4, 2])
+    x = variable(dtype, (0, 4), True, "x")
+    Compiled([x], [pt.split_dims(x, (0, 3), 0), pt.split_dims(x, (2, 2), 1)]).run(values(dtype, (0, 4)))
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_diagonals(dtype):
+    shapes = [(0, 0), (1, 1), (2, 2), (7, 7), (2, 5), (5, 2), (0, 3), (3, 0), (1, 4)]
+    some = dtype in ("float64", "bool")
+    for k in (0, 1, -1, 2, -3, 9, -9) if some else (1, -1):
+        for dynamic in (False, True):
+            for shape in shapes if some else shapes[3:5]:
+                x = variable(dtype, shape, dynamic, "x")
+                Compiled([x], [pt.diagonal(x, k)], OPSETS if dtype == "bool" else (13, 26)).run(values(dtype, shape))
+    for dynamic in (False, True):
+        x = variable(dtype, (2, 3, 4), dynamic, "x")
+        out = [pt.diagonal(x, k, a, b) for k in (0, 1, -1) for a, b in ((0, 1), (0, 2), (1, 2), (2, 0), (1, 0))]
+        Compiled([x], out).run(values(dtype, (2, 3, 4)))
+    for k in (0, 1, -1, 3, -3):
+        check(lambda x: pt.diag(x, k), [(dtype, 1)], zero_sign=False, sizes=SIZES if k < 3 else (2,))
+    check(lambda x: alloc_diag(x, offset=1, axis1=0, axis2=2), [(dtype, 2)], zero_sign=False)
+    check(lambda x: alloc_diag(x, offset=-2, axis1=1, axis2=2), [(dtype, 2)], sizes=(2,), zero_sign=False)
+    check(lambda x: alloc_diag(x, offset=0, axis1=0, axis2=1), [(dtype, 3)], sizes=(2,), zero_sign=False)
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_fill_diagonal(dtype):
+    shapes = [(0, 0), (1, 1), (7, 7), (2, 5), (5, 2), (0, 3), (3, 0)]
+    shapes = shapes if dtype in ("float64", "bool") else shapes[3:4]
+    for dynamic in (False, True):
+        for shape in shapes:
+            x, v, k = variable(dtype, shape, dynamic, "x"), pt.scalar("v", dtype=dtype), pt.scalar("k", dtype="int32")
+            Compiled([x, v], [FillDiagonal()(x, v)]).run(values(dtype, shape), 1)
+            if shape[1] == 0:
+                continue
+            c = Compiled([x, v, k], [FillDiagonalOffset()(x, v, k)], (13, 26))
+            for offset in range(-8, 9):
+                c.run(values(dtype, shape), 1, offset)
+    x, v = pt.tensor("x", shape=(3, 3, 3), dtype=dtype), pt.scalar("v", dtype=dtype)
+    Compiled([x, v], [FillDiagonal()(x, v)]).run(values(dtype, (3, 3, 3)), 1)
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_repeat(dtype):
+    if dtype == "uint64":  # PyTensor refuses it
+        return
+    for rank in (1, 2):
+        for axis in range(rank):
+            check(lambda x: pt.repeat(x, 3, axis), [(dtype, rank)], sizes=(0, 1, 7))
+    for dynamic in (False, True):
+        x, r = variable(dtype, (3, 4), dynamic, "x"), pt.vector("r", dtype="int64")
+        c = Compiled([x, r], [pt.repeat(x, r, 1)])
+        for v in ([1, 2, 0, 3], [0, 0, 0, 0], [1, 1, 1, 1], [5, 0, 0, 0]):
+            c.run(values(dtype, (3, 4)), v)
+        c.raises(values(dtype, (3, 4)), [1, 2, -1, 1])
+        Compiled([x], [pt.repeat(x, [1, 2, 0, 3], 1), pt.repeat(x, np.array([2]), 1)]).run(values(dtype, (3, 4)))
+    x, r = variable(dtype, (7,), True, "x"), pt.vector("r", dtype="int8")
+    c = Compiled([x, r], [pt.repeat(x, r, 0)])
+    c.run(values(dtype, (0,)), [])
+    c.run(values(dtype, (2,)), [0, 1])
+    x, r = variable(dtype, (7,), True, "x"), pt.tensor("r", shape=(1,), dtype="int64")
+    c = Compiled([x, r], [pt.repeat(x, r, 0)])
+    c.run(values(dtype, (3,)), [2])
+    c.run(values(dtype, (3,)), [0])
+
+
+def nan_data(d, shape, seed):
+    v = values(d, shape, seed)
+    if np.dtype(d).kind == "f" and v.size > 4:
+        rng = np.random.default_rng(seed)
+        v.ravel()[rng.integers(0, v.size, v.size)] = rng.choice([np.nan, np.inf, -np.inf, 1, 1, 2], v.size)
+    return v
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_sort(dtype):
+    for rank in (1, 2, 3):
+        for axis in range(rank):
+            check(lambda x: (pt.sort(x, axis), pt.argsort(x, axis, kind="stable")), [(dtype, rank)], data=nan_data, zero_sign=False)
+    check(lambda x: (pt.sort(x, None), pt.argsort(x, None, kind="mergesort")), [(dtype, 2)], data=nan_data, zero_sign=False)
+    x = variable(dtype, (200,), True, "x")
+    c = Compiled([x], [pt.sort(x), pt.argsort(x, kind="stable"), x[pt.argsort(x)]])
+    for seed in range(5):
+        c.run(nan_data(dtype, (200,), seed), zero_sign=False)
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_unique(dtype):
+    for rank in (1, 2):
+        check(lambda x: pt.unique(x), [(dtype, rank)], data=nan_data, zero_sign=False)
+        check(lambda x: pt.unique(x, True, True, True), [(dtype, rank)], data=nan_data, zero_sign=False)
+        check(lambda x: pt.unique(x, False, True, False), [(dtype, rank)], data=nan_data, zero_sign=False)
+    x = variable(dtype, (200,), True, "x")
+    c = Compiled([x], list(pt.unique(x, True, True, True)))
+    for seed in range(5):
+        c.run(nan_data(dtype, (200,), seed), zero_sign=False)
+    x = variable(dtype, (3, 3), True, "x")
+    for axis in (0, 1):
+        if dtype in FLOATS:
+            refused(lambda: Compiled([x], [pt.unique(x, axis=axis)], (18,)), "NaN")
+        else:
+            c = Compiled([x], list(pt.unique(x, True, True, True, axis=axis)))
+            v = values(dtype, (5, 4))
+            v[3] = v[1]
+            v[:, 2] = v[:, 0]
+            c.run(v)
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_searchsorted(dtype):
+    for other in sorted({dtype, "float64"}):
+        for side in ("left", "right"):
+            for rank in (0, 1, 2):
+                x, v = variable(dtype, (3,), True, "x"), variable(other, (2, 3)[:rank], True, "v")
+                s = pt.lvector("s")
+                c = Compiled([x, v], [pt.searchsorted(x, v, side)], (13, 18, 26))
+                d = Compiled([x, v, s], [pt.searchsorted(x, v, side, s)], (18,)) if rank else c
+                for n in SIZES:
+                    u, w = nan_data(dtype, (n,), n), nan_data(other, (5, 4)[:rank], 3)
+                    c.run(np.sort(u), w)
+                    if rank:
+                        d.run(u, w, np.argsort(u))
+
+
+def test_bartlett():
+    for dtype in INTEGERS:
+        m = pt.scalar("m", dtype=dtype)
+        c = Compiled([m], [pt.bartlett(m)])
+        for k in (0, 1, 2, 3, 7, 8):
+            c.run(k)
+    m = pt.lscalar("m")
+    Compiled([m], [pt.bartlett(m)]).run(-3)
