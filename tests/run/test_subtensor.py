@@ -1,0 +1,399 @@
+"""Reading, setting and incrementing by index, basic and advanced, as PyTensor builds them."""
+
+import itertools
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+
+from harness import ALL, FLOATS, INTS, UINTS, Compiled, values, variable
+
+KINDS = (False, True)
+S = np.s_
+FEW = (13, 15, 18, 26)
+ADD = (16, 18, 26)  # before, nothing adds at indices that may repeat
+
+
+def scalar(name, dtype="int64"):
+    return pt.tensor(name, dtype=dtype, shape=())
+
+
+def data(dtype, shape, seed=0):
+    """Small values, so that sums are exact in any order."""
+    d = np.dtype(dtype)
+    v = np.random.default_rng(seed).integers(0 if d.kind in "ub" else -8, 9, shape)
+    return (v > 4) if d.kind == "b" else v.astype(d)
+
+
+# --- basic: slices ---
+
+BOUNDS = (None, 0, 1, 2, 3, 5, 9, -1, -2, -3, -5, -9)
+STEPS = (None, 1, 2, 3, 7, -1, -2, -3, -7)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_slices(step):
+    """Every constant slice of vectors of any length."""
+    slices = [slice(a, b, step) for a, b in itertools.product(BOUNDS, repeat=2)]
+    x = variable("float64", (3,), True, "x")
+    c = Compiled([x], [x[s] for s in slices], (13, 18))
+    for n in (0, 1, 2, 3, 4, 5, 8):
+        c.run(np.arange(float(n)))
+    for n in (0, 1, 3):
+        x = variable("float64", (n,), False, "x")
+        Compiled([x], [x[s] for s in slices], (18,)).run(np.arange(float(n)))
+
+
+@pytest.mark.parametrize("step", [None, 1, 2, -1, -2, "k"])
+def test_symbolic_slices(step):
+    """Bounds that only the run knows."""
+    x, a, b, k = variable("float64", (3,), True, "x"), scalar("a"), scalar("b"), scalar("k")
+    s = k if step == "k" else step
+    c = Compiled([x, a, b, k], [x[a:b:s], x[a::s], x[:b:s], x[a:2:s], x[-2:b:s], x[::s]], (13, 18, 26))
+    for n in (0, 1, 2, 5):
+        for i, j in itertools.product((-7, -2, -1, 0, 1, 2, 4, 7), repeat=2):
+            for kk in (-2, -1, 1, 3) if step == "k" else (1,):
+                c.run(np.arange(float(n)), i, j, kk)
+
+
+def test_slice_bound_dtypes():
+    x = variable("float64", (3,), True, "x")
+    for dtype in INTS + UINTS:
+        if dtype == "uint64":
+            continue
+        a, b = scalar("a", dtype), scalar("b", dtype)
+        c = Compiled([x, a, b], [x[a:b], x[a:], x[:b:2], x[a]], FEW)
+        c.run(np.arange(5.0), 1, 4)
+        c.run(np.arange(5.0), 3, 2)
+        if dtype in INTS:
+            c.run(np.arange(5.0), -2, -1)
+
+
+def test_slice_by_shapes():
+    """Bounds made of sizes."""
+    x, y = variable("float64", (3,), True, "x"), variable("float64", (3, 3), True, "y")
+    n = x.shape[0]
+    c = Compiled([x, y], [x[: n - 1], x[1:] - x[:-1], x[n // 2 :], x[:: -1], y[: n, 1:], x[-n:], x[n - 1], x[: y.shape[0]], x[n - 2 : n], x[1:n], y[: y.shape[0] - 1, : y.shape[1] - 1]])
+    c.run(np.arange(5.0), data("float64", (6, 4)))
+    c.run(np.arange(2.0), data("float64", (2, 1)))
+
+
+BASIC = [S[0], S[-1], S[1:], S[:, 0], S[0, 0], S[-1, -2], S[0, :, 1], S[:, 1, :], S[..., 0], S[1:, ::-1], S[::-1, ::-1, ::-1], S[0, 1, 2], S[:, 1:2, :-1], S[1, ..., ::2], S[None, 0], S[:, None, 1], S[..., None], S[0:0], S[:, 5:], S[-1:, -1, 1:3], S[:1, 0], S[:, -1:], S[1:0, 1], S[:]]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_basic(dtype):
+    for dynamic in KINDS:
+        x = variable(dtype, (2, 3, 4), dynamic, "x")
+        c = Compiled([x], [x[i] for i in BASIC], FEW if dtype in ("float64", "bool", "int8") else (18,))
+        c.run(values(dtype, (2, 3, 4)))
+        if dynamic:
+            c.run(values(dtype, (3, 2, 5)))
+
+
+def test_basic_symbolic():
+    x, i, j = variable("float64", (2, 3, 4), True, "x"), scalar("i"), scalar("j")
+    c = Compiled([x, i, j], [x[i], x[i, j], x[:, i, j], x[i, :, j], x[0, j], x[:, :, i], x[i, 1:, ::-1], x[i, j, -1], x[i : j + 1, j]])
+    for k in ((0, 1), (-1, -2), (1, 0)):
+        c.run(data("float64", (2, 3, 4)), *k)
+    for k in ((2, 0), (-3, 0)):
+        c = Compiled([x, i, j], [x[i]])
+        c.raises(data("float64", (2, 3, 4)), *map(np.array, k))
+
+
+def test_out_of_range():
+    x = variable("float64", (3, 3), True, "x")
+    for index in (S[5], S[-4], S[:, 3], S[1, -6]):
+        c = Compiled([x], [x[index]])
+        c.raises(np.ones((3, 3)))
+        c = Compiled([x], [pt.set_subtensor(x[index], 1.0)])
+        c.raises(np.ones((3, 3)))
+        c = Compiled([x], [pt.inc_subtensor(x[index], 1.0)])
+        c.raises(np.ones((3, 3)))
+
+
+# --- basic: set and inc ---
+
+UPDATES = [i for i in BASIC if not any(k is None for k in (i if isinstance(i, tuple) else (i,)))]
+
+
+def updates(x, index, y):
+    return [pt.set_subtensor(x[index], y), pt.inc_subtensor(x[index], y)]
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_update(dtype):
+    """With one value, and with a value of the size of the place."""
+    for dynamic in KINDS:
+        x, s = variable(dtype, (2, 3, 4), dynamic, "x"), variable(dtype, (), False, "s")
+        v = data(dtype, (2, 3, 4))
+        inputs, args, outputs = [x, s], [v, data(dtype, ()) + np.ones((), dtype)], []
+        for k, i in enumerate(UPDATES):
+            place = v[i]
+            y = variable(dtype, place.shape, dynamic, f"y{k}")
+            inputs.append(y)
+            args.append(data(dtype, place.shape, k + 1))
+            outputs += updates(x, i, s) + updates(x, i, y)
+        Compiled(inputs, outputs, FEW if dtype in ("float64", "int64", "bool") else (18,)).run(*args, zero_sign=False)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_update_slices(step):
+    """Every constant slice; zero-length ones change nothing."""
+    slices = [slice(a, b, step) for a, b in itertools.product(BOUNDS[::2], BOUNDS[1::2])]
+    x = variable("float64", (3,), True, "x")
+    c = Compiled([x], [o for s in slices for o in updates(x, s, -1.5)], (13, 18))
+    for n in (0, 1, 2, 3, 5, 8):
+        c.run(np.arange(float(n)), zero_sign=False)
+    for n in (0, 1, 3):
+        x = variable("float64", (n,), False, "x")
+        Compiled([x], [o for s in slices for o in updates(x, s, -1.5)], (18,)).run(np.arange(float(n)), zero_sign=False)
+
+
+def test_update_symbolic():
+    x, y, i, j = variable("float64", (4, 3), True, "x"), variable("float64", (3,), True, "y"), scalar("i"), scalar("j")
+    outputs = []
+    for index in (S[i], S[i, j], S[:, j], S[i:j], S[i:], S[:j, 1], S[i:j, ::-1], S[::j], S[i::-1]):
+        outputs += updates(x, index, 2.5)
+    outputs += updates(x, i, y) + updates(x, S[i:j], y) + updates(x, S[i, :], y)
+    c = Compiled([x, y, i, j], outputs, FEW)
+    for k in ((0, 1), (1, 2), (-2, -1), (2, 1), (-4, -3)):
+        c.run(data("float64", (4, 3)), data("float64", 3), *k)
+    c = Compiled([x, y, i, j], updates(x, S[i:j], 2.5), FEW)
+    for k in itertools.product((-9, -1, 0, 2, 9), repeat=2):
+        c.run(data("float64", (4, 3)), data("float64", 3), *k)
+
+
+def test_update_broadcast():
+    """The value is stretched where its dims are 1 or missing."""
+    x = variable("float64", (2, 3, 4), True, "x")
+    ys = [variable("float64", s, True, f"y{k}") for k, s in enumerate([(4,), (3, 1), (1, 1, 4), (2, 1, 1), (1,), (3, 4)])]
+    outputs = []
+    for y in ys:
+        outputs += updates(x, S[:], y) + updates(x, S[:, ::-1], y)
+    outputs += updates(x, S[0], ys[0]) + updates(x, S[0], ys[1]) + updates(x, S[:, 1], ys[0]) + updates(x, S[..., 1], ys[4]) + updates(x, S[1:], ys[5])
+    Compiled([x, *ys], outputs, FEW).run(data("float64", (2, 3, 4)), *[data("float64", y.type.shape if None not in y.type.shape else s, 9) for y, s in zip(ys, [(4,), (3, 1), (1, 1, 4), (2, 1, 1), (1,), (3, 4)])])
+
+
+def test_update_refuses():
+    """Only lengths known to be 1 are stretched."""
+    x, y = variable("float64", (4, 3), True, "x"), variable("float64", (3,), True, "y")
+    for index in (S[:], S[1:], S[0], S[::2]):
+        c = Compiled([x, y], updates(x, index, y))
+        c.run(np.ones((4, 3)), np.ones(3))
+        c.raises(np.ones((4, 3)), np.ones(2))
+
+
+@pytest.mark.parametrize("a", ["float64", "float32", "int64", "int8", "uint8"])
+def test_update_casts(a):
+    """The value is cast to x's dtype."""
+    x, i = variable(a, (4,), True, "x"), variable("int64", (2,), True, "i")
+    inputs, outputs, args = [x, i], [], [data(a, (4,)), np.array([3, 1])]
+    for b in ALL:
+        if not np.can_cast(np.result_type(a, b), a, "same_kind"):  # NumPy refuses it
+            continue
+        y = variable(b, (2,), True, f"y{b}")
+        inputs.append(y)
+        args.append(data(b, (2,), 3))
+        outputs += [pt.set_subtensor(x[1:3], y), pt.set_subtensor(x[i], y), pt.inc_subtensor(x[::2], y), pt.inc_subtensor(x[i], y)]
+    Compiled(inputs, outputs, ADD).run(*args, zero_sign=False)
+
+
+def test_gradient_of_index():
+    """Increments of zeros."""
+    x, y = variable("float64", (4, 3), True, "x"), variable("float64", (3,), True, "y")
+    z = pt.zeros_like(x)
+    outputs = [pt.inc_subtensor(z[i], 1.5) for i in (S[1], S[:2], S[:, 1], S[-1], S[::2], S[1:, 1:], S[:, ::-1], S[5:], S[-9:2])]
+    outputs += [pt.inc_subtensor(z[1], y), pt.inc_subtensor(z[:, :], y), pt.set_subtensor(pt.zeros((3, x.shape[0]))[:, 0], y)]
+    outputs.append(pt.grad((x[1:] ** 2).sum() + x[0].sum() + (x[:, -1] * 3).sum(), x))
+    c = Compiled([x, y], outputs, FEW)
+    c.run(data("float64", (4, 3)), data("float64", 3))
+    c.run(data("float64", (2, 3)), data("float64", 3))
+
+
+# --- advanced ---
+
+A, B = np.array([0, 2, 1, 2]), np.array([1, 0, -1, 1])
+
+
+def forms(i, j, m, k):
+    """i, j: vectors of 4; m: (2, 1); k: a scalar. Axes of x: 3, 4, 5, 2."""
+    return [
+        S[i], S[:, i], S[..., i[:2] % 2], S[i, j], S[i, :, j], S[:, i, j], S[i, 1:], S[1:, i], S[i, ::-1, j], S[i, 0], S[0, i], S[0, :, i], S[i, k],
+        S[k, :, j], S[m, i], S[i, m], S[m], S[:, m], S[i, None], S[:, i, None, j], S[i, j, :, 1], S[i, :, 1, 0], S[:, i, 1:3, 0], S[m, :, i], S[::2, i, ::-1],
+        S[i, j, i], S[:, 1:, i, 0], S[..., 0, 0, i % 2], S[m, m], S[i[:0]], S[:, i[:0], j[:0]], S[i[:1]],
+    ]  # fmt: skip
+
+
+def is_update(index):
+    return not any(k is None for k in (index if isinstance(index, tuple) else (index,)))
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_advanced(dtype):
+    for dynamic in KINDS:
+        x = variable(dtype, (3, 4, 5, 2), dynamic, "x")
+        i, j, m, k = variable("int64", (4,), dynamic, "i"), variable("int64", (4,), dynamic, "j"), variable("int64", (2, 1), dynamic, "m"), scalar("k")
+        outputs = [x[f] for f in forms(i, j, m, k)] + [x[f] for f in forms(A, B, np.array([[1], [0]]), 1)]
+        c = Compiled([x, i, j, m, k], outputs, FEW if dtype in ("float64", "bool") else (18,))
+        c.run(values(dtype, (3, 4, 5, 2)), A, B, [[1], [0]], 1)
+        c.run(values(dtype, (3, 4, 5, 2)), -A - 1, B[::-1], [[-1], [2]], -2)
+
+
+@pytest.mark.parametrize("dtype", INTS + UINTS)
+def test_index_dtypes(dtype):
+    x, i, j = variable("float64", (3, 4), True, "x"), variable(dtype, (4,), True, "i"), variable(dtype, (2, 2), True, "j")
+    outputs = [x[i], x[:, i], x[i, 1], x[j], x[i, i], x[1:, j], pt.set_subtensor(x[i], 1.5), pt.inc_subtensor(x[:, i], 1.5)]
+    c = Compiled([x, i, j], outputs, ADD)
+    c.run(data("float64", (3, 4)), [0, 2, 1, 2], [[0, 1], [2, 0]])
+    if dtype in INTS:
+        c.run(data("float64", (3, 4)), [-1, 2, -3, 0], [[-1, 1], [-2, 0]])
+    big = variable("float64", (200,), True, "b")
+    Compiled([big, i], [big[i], pt.inc_subtensor(big[i], 1.0)], ADD).run(np.arange(200.0), [100, 120, 127, 3])
+
+
+def test_advanced_empty():
+    """Empty index arrays, and empty x."""
+    x, i = variable("float64", (3, 4), True, "x"), variable("int64", (4,), True, "i")
+    c = Compiled([x, i], [x[i], x[:, i], x[i, i], x[i, 0], x[i, 1:], pt.set_subtensor(x[i], 1.0), pt.inc_subtensor(x[:, i], 1.0), pt.inc_subtensor(x[i, i], 2.0)], ADD)
+    c.run(data("float64", (3, 4)), np.zeros(0))
+    c = Compiled([x, i], [x[i], x[i, 1:], pt.set_subtensor(x[i], 1.0), pt.inc_subtensor(x[i], 1.0)], ADD)
+    c.run(np.zeros((0, 4)), np.zeros(0))
+    c.run(np.zeros((3, 0)), [1, 2])
+
+
+def test_advanced_out_of_range():
+    x, i = variable("float64", (3, 4), True, "x"), variable("int64", (4,), True, "i")
+    for o in (x[i], x[:, i], x[i, i], x[i, :, None], x[i, 0], pt.set_subtensor(x[i], 1.0), pt.inc_subtensor(x[i], 1.0), pt.set_subtensor(x[i, i], 1.0), pt.inc_subtensor(x[:, i], 1.0), pt.inc_subtensor(x[i, 1:], 1.0)):
+        c = Compiled([x, i], [o], ADD)
+        c.raises(np.ones((3, 4)), np.array([0, 4]))
+        c.raises(np.ones((3, 4)), np.array([-5, 0]))
+
+
+def test_index_arrays_are_not_stretched():
+    x, i, j = variable("float64", (3, 4), True, "x"), variable("int64", (4,), True, "i"), variable("int64", (4,), True, "j")
+    c = Compiled([x, i, j], [x[i, j]])
+    c.run(np.ones((3, 4)), [0, 1], [2, 3])
+    c.raises(np.ones((3, 4)), np.array([0, 1]), np.array([0, 1, 2]))
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_advanced_update(dtype):
+    """Set (the last duplicate wins), inc (duplicates add up), inc that ignores duplicates."""
+    shape = (3, 4, 5, 2)
+    v = data(dtype, shape)
+    for dynamic in KINDS:
+        x, s = variable(dtype, shape, dynamic, "x"), variable(dtype, (), False, "s")
+        i, j, m, k = variable("int64", (4,), dynamic, "i"), variable("int64", (4,), dynamic, "j"), variable("int64", (2, 1), dynamic, "m"), scalar("k")
+        inputs, args, outputs = [x, i, j, m, k, s], [v, A, B, np.array([[1], [0]]), 1, data(dtype, ()) + np.ones((), dtype)], []
+        for n, (f, g) in enumerate(zip(forms(i, j, m, k), forms(A, B, np.array([[1], [0]]), 1))):
+            if not is_update(f):
+                continue
+            y = variable(dtype, v[g].shape, dynamic, f"y{n}")
+            inputs.append(y)
+            args.append(data(dtype, v[g].shape, n + 1))
+            outputs += updates(x, f, s) + updates(x, f, y)
+            outputs.append(pt.inc_subtensor(x[f], y, ignore_duplicates=True))
+            if dtype in ("float64", "int64"):
+                outputs += updates(x, g, y)
+        Compiled(inputs, outputs, ADD if dtype in ("float64", "int64", "bool", "int8", "float16") else (18,)).run(*args, zero_sign=False)
+
+
+def test_duplicates():
+    x, i, y = variable("float64", (4,), True, "x"), variable("int64", (3,), True, "i"), variable("float64", (3,), True, "y")
+    c = Compiled([x, i, y], [pt.set_subtensor(x[i], y), pt.inc_subtensor(x[i], y), pt.inc_subtensor(x[i], 1.0), pt.inc_subtensor(x[i], y, ignore_duplicates=True)], ADD)
+    c.run(np.arange(4.0), [1, 1, 1, 3, 3], [1, 2, 4, 8, 16])
+    c.run(np.arange(4.0), [-1, 3, -1, 0, -4], [1, 2, 4, 8, 16])
+    n = 5000
+    c.run(np.arange(7.0), np.arange(n) % 7, np.arange(float(n)))
+
+
+def test_early_opsets():
+    """What opsets 13 to 15 can say, and what is refused there."""
+    x, i, y = variable("float64", (4, 3), True, "x"), variable("int64", (3,), True, "i"), variable("float64", (3, 3), True, "y")
+    k = scalar("k")
+    outputs = [pt.set_subtensor(x[i], y), pt.set_subtensor(x[:, i], 1.0), pt.set_subtensor(x[i, i], 1.0), pt.set_subtensor(x[i, 1:], 2.0)]
+    outputs += [pt.inc_subtensor(x[i], y, ignore_duplicates=True), pt.inc_subtensor(x[i, 1:], 1.0, ignore_duplicates=True)]
+    outputs += [pt.inc_subtensor(x[k], 1.0), pt.inc_subtensor(x[k, ::2], 1.0), pt.inc_subtensor(x[x > 0], 1.0), pt.inc_subtensor(x[:, x[0] > 0], 1.0)]
+    Compiled([x, i, y, k], outputs, (13, 14, 15, 16)).run(data("float64", (4, 3)), [0, 2, 0], data("float64", (3, 3)), 1)
+    for o in (pt.inc_subtensor(x[i], y), pt.inc_subtensor(x[:, i], 1.0), pt.inc_subtensor(x[i, i], 1.0)):
+        for opset in (13, 14, 15):
+            with pytest.raises(AssertionError, match=r"AdvancedIncSubtensor.*needs opset 16.*PTG0503"):
+                Compiled([x, i, y], [o], (opset,))
+
+
+def test_update_with_nan():
+    x, i = variable("float64", (4,), True, "x"), variable("int64", (3,), True, "i")
+    v = np.array([np.nan, np.inf, -0.0, 1.0])
+    Compiled([x, i], [pt.set_subtensor(x[i], np.nan), pt.inc_subtensor(x[i], -np.inf), pt.set_subtensor(x[1:3], -0.0), pt.inc_subtensor(x[:2], 1.0)], ADD).run(v, [0, 1, 1])
+
+
+# --- masks ---
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int8", "bool", "float16", "uint64"])
+def test_masks(dtype):
+    for dynamic in KINDS:
+        x, s = variable(dtype, (3, 4, 2), dynamic, "x"), variable(dtype, (), False, "s")
+        inputs, outputs = [x, s], []
+        for rank in (1, 2, 3):
+            m = variable("bool", (3, 4, 2)[:rank], dynamic, f"m{rank}")
+            inputs.append(m)
+            outputs += [x[m]] + updates(x, m, s)
+        m1, m2 = inputs[2], inputs[3]
+        n = variable("bool", (4,), dynamic, "n")
+        q = variable("bool", (4, 2), dynamic, "q")
+        inputs += [n, q]
+        outputs += [x[:, n], x[:, q], x[1:, n], x[m1, 1], x[m1, :, 0], x[m2, 0], x[0, n], x[:, n, 1], x[m1, 1:], x[::-1, n]]
+        outputs += updates(x, S[:, n], s) + updates(x, S[:, q], s) + updates(x, S[m1, 1], s) + updates(x, S[m2, 0], s) + updates(x, S[m1, ::-1], s)
+        c = Compiled(inputs, outputs, FEW)
+        for p in (0.5, 0, 1):
+            rng = np.random.default_rng(1)
+            c.run(data(dtype, (3, 4, 2)), data(dtype, (), 3), *[rng.random(s) < p for s in ((3,), (3, 4), (3, 4, 2), (4,), (4, 2))], zero_sign=False)
+
+
+def test_mask_values():
+    """As many values as the mask has trues; one row for all."""
+    x, m = variable("float64", (4, 3), True, "x"), variable("bool", (4,), True, "m")
+    y, r, q = variable("float64", (2, 3), True, "y"), variable("float64", (3,), True, "r"), variable("bool", (4, 3), True, "q")
+    z = variable("float64", (5,), True, "z")
+    outputs = updates(x, m, y) + updates(x, m, r) + updates(x, q, z) + updates(x, x > 0, 0.5) + [x[x > 0], x[(x > 0).any(axis=1)]]
+    c = Compiled([x, m, y, r, q, z], outputs, FEW)
+    mask = np.zeros((4, 3), bool)
+    mask.flat[[0, 3, 4, 8, 11]] = True
+    c.run(data("float64", (4, 3)), [True, False, True, False], data("float64", (2, 3), 4), data("float64", 3), mask, data("float64", 5))
+
+
+def test_mask_of_two_axes_with_index():
+    x, m, i = variable("float64", (3, 4, 5), True, "x"), variable("bool", (3, 4), True, "m"), variable("int64", (2,), True, "i")
+    v = variable("bool", (3,), True, "v")
+    mask = np.zeros((3, 4), bool)
+    mask[[0, 2], [1, 3]] = True
+    c = Compiled([x, m, i, v], [x[m, i], x[v, :, i], x[v, :, 1:][:, i]], FEW)
+    c.run(data("float64", (3, 4, 5)), mask, [2, 0], [True, False, True])
+
+
+def test_mask_refuses():
+    x, m = variable("float64", (4, 3), True, "x"), variable("bool", (4,), True, "m")
+    c = Compiled([x, m], [x[m]])
+    c.raises(np.ones((4, 3)), np.array([True, False, True]))
+    c.raises(np.ones((4, 3)), np.array([True, False, True, False, True]))
+
+
+def test_scalar_bool_index():
+    """numpy arrays of constants as indices: masks become their positions."""
+    x = variable("float64", (3, 2), True, "x")
+    Compiled([x], [x[np.array([True, False, True])], x[np.array([0, 2])], x[[2, 0, 0]], x[np.array([[0], [1]]), np.array([0, 1])]]).run(data("float64", (3, 2)))
+
+
+def test_constants_and_empty_results():
+    x = pt.constant(np.arange(12.0).reshape(3, 4))
+    i = variable("int64", (2,), True, "i")
+    Compiled([i], [x[i], x[:, i], x[i, i], x[1:, ::2] + i[0], pt.set_subtensor(x[i], 0.0)]).run([0, 2])
+
+
+def test_take_and_friends():
+    x, i = variable("float64", (3, 4), True, "x"), variable("int64", (2, 3), True, "i")
+    j = variable("int64", (3, 4), True, "j")
+    outputs = [pt.take(x, i, axis=1), pt.take(x, i, axis=0), pt.take(x, i), x[pt.arange(x.shape[0]), i[0]], pt.take_along_axis(x, j, axis=0), pt.take_along_axis(x, j, axis=1), x.flatten()[i]]
+    Compiled([x, i, j], outputs, FEW).run(data("float64", (3, 4)), [[0, 2, 1], [1, 1, 0]], [[0, 2, 1, 1], [1, 1, 0, 0], [2, 0, 1, 2]])
