@@ -505,6 +505,7 @@ struct graph {
 	struct sym *name;
 	struct block *block;
 	vec(struct dim_check) checks;
+	struct node *prologue; /* up to here nodes only work out dims of the parameters; NULL: none */
 	vec(struct state) states;
 	struct file *file;
 };
@@ -885,6 +886,7 @@ struct ctx {
 	uint32_t expansions; /* of fns, against the limit */
 	vec(struct mapping *) mappings; /* of files, unmapped at the end */
 	vec(const char *) depends;      /* files read, for -MD */
+	bool io_failed; /* a file could not be read, for no fault of the input */
 };
 struct ctx *ctx_new(void); /* NULL: out of memory */
 void ctx_free(struct ctx *cx);

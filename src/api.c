@@ -147,7 +147,7 @@ static enum ptgc_status compile_(struct ctx *cx, struct job *job)
 	if (needs_input && !job->text && !read_input(cx, job))
 		return PTGC_FAILED;
 	run(cx, job);
-	return cx->errors ? PTGC_REJECTED : PTGC_OK;
+	return cx->io_failed ? PTGC_FAILED : cx->errors ? PTGC_REJECTED : PTGC_OK;
 }
 
 enum ptgc_status compile(struct ctx *cx, struct job *job)

@@ -225,6 +225,9 @@ static struct mapping *map_file(struct ctx *cx, struct span s, const char *path,
 		      S_ISDIR(mode) ? "a folder" : "a device, pipe or socket");
 	else if (failed)
 		error(cx, s, E_FILE, "file \"%s\": %s", path, strerror(failed));
+	if (failed == ENOMEM)
+		longjmp(cx->oom, 1);
+	cx->io_failed |= failed == EIO || failed == EMFILE || failed == ENFILE;
 	if (failed)
 		return NULL;
 	m->data = m->addr;
