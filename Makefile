@@ -44,7 +44,7 @@ ALL_LDFLAGS = $(SAN_FLAGS) $(LDFLAGS)
 LIBS = $(PROTOBUF_C_LIBS) -lm
 
 # What the machine has; made again with what is missing installed for the goals that promise that.
-SETUP_GOALS := demo check check-update check-asan check-valgrind bench venv
+SETUP_GOALS := demo check check-update check-asan check-tsan check-valgrind bench venv
 SETUP := $(if $(filter $(SETUP_GOALS),$(MAKECMDGOALS)),install,find)
 NO_BUILD := clean help format uninstall
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
@@ -129,7 +129,7 @@ $(G)/lib.c: tools/embed.sh lib $(PTG_LIB)
 
 # --- tests: tests/check.sh runs the layers and adds them up ---
 
-.PHONY: demo check check-update check-asan check-valgrind fuzz bench venv unit
+.PHONY: demo check check-update check-asan check-tsan check-valgrind fuzz bench venv unit
 PYTHON = .venv/bin/python
 LAYERS = unit golden cli doc examples python
 TEST_ENV = B=$(B) PTGC=$(B)/ptgc PYTHON=$(PYTHON) CC='$(CC)'
@@ -151,6 +151,11 @@ check: all unit venv
 check-asan: $(G)/config.mk
 	$(Q)$(MAKE) --no-print-directory $(ASAN) SETUP=find $(B)/asan/ptgc unit
 	$(Q)$(TEST_ENV) tests/check.sh asan
+
+check-tsan: $(G)/config.mk
+	$(Q)$(MAKE) --no-print-directory B=$(B)/tsan SAN=thread CFLAGS='-O1 -g' SETUP=find \
+		$(B)/tsan/unit/test_threads
+	$(Q)$(B)/tsan/unit/test_threads
 
 check-valgrind: all unit
 	$(Q)$(TEST_ENV) WRAP='valgrind -q --error-exitcode=99 --leak-check=full' \
@@ -225,6 +230,7 @@ help:
 	'make check          set up, build, run all tests, also under ASan and UBSan' \
 	'make check-update   rewrite the expected outputs of the golden and command line tests' \
 	'make check-asan     unit, golden and command line tests under ASan and UBSan alone' \
+	'make check-tsan     eight threads at once under TSan' \
 	'make check-valgrind unit and golden tests under valgrind' \
 	'make fuzz           fuzz the compiler for FUZZ_TIME seconds (default 60)' \
 	'make bench          benchmarks beside other tools' \
