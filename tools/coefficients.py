@@ -294,19 +294,18 @@ def horner(c, x, indent, base):
         first = f"{literal(c[0])} * {x}"
     for k, v in enumerate(rest):
         f = float(v)
-        piece = f" {'-' if f < 0 else '+'} {literal(abs(f))}"
+        out.append(f" {'-' if f < 0 else '+'} {literal(abs(f))})")
         if k + 1 < len(rest):
-            piece += f") * {x}"
-        out.append(piece)
+            out.append(f" * {x}")
     pieces = ["(" * (len(rest)) + first] + out
     text, line = "", " " * indent
     for p in pieces:
-        if len(line) + len(p) > 98:
+        if len(line) + len(p) > 101:
             text += line.rstrip() + "\n"
-            line = " " * (base + 2) + p.lstrip()
+            line = " " * (base + 4) + p.lstrip()
         else:
             line += p
-    return (text + line).lstrip() + ")"
+    return (text + line).lstrip()
 
 
 def rewrite(path, cache):
