@@ -492,6 +492,7 @@ static void run_graph(struct elab *e, struct fn *f)
 		elab_error(e, f->decls[i].span, E_PROPERTY,
 			   "a graph has no properties: only fns do");
 	graph_params(e, f);
+	e->graph->prologue = e->block->last;
 	exec_block(e, &f->body);
 	for (uint32_t i = 0; i < f->nresults; i++)
 		graph_result(e, f, i);

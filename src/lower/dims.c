@@ -157,6 +157,13 @@ static bool only_sizes(struct build *b, dim d, int *budget)
 	return true;
 }
 
+bool dim_is_size(struct build *b, dim d)
+{
+	int budget = MAX_EXPRESSION / 4;
+
+	return only_sizes(b, d, &budget);
+}
+
 /* Arithmetic on int64[1] (vec) or int64[] */
 
 static struct value *number(struct build *b, int64_t k, bool vec)
@@ -192,7 +199,7 @@ static struct value *eval_atom(struct build *b, dim d, const struct dim_view *v,
 		return size_at(b, s, v->at, vec);
 	struct dim_at *at = b->cse->shared->raw_dims ? NULL : recorded(b, d);
 	if (at)
-		return size_at(b, at->v, at->axis, vec);
+		return size_at(b, low(b, at->v), at->axis, vec);
 	unsupported(b, "the size '%s' cannot be computed where it is needed", dim_str(b->cx, d));
 	return number(b, 0, vec);
 }
@@ -290,7 +297,7 @@ static struct value *eval_top(struct build *b, dim d, bool vec)
 
 	if (!raw && !dim_is_const(b->cx, d, &k) && !dim_available(b, d))
 		at = recorded(b, d);
-	struct value *r = at ? size_at(b, at->v, at->axis, vec) : eval(b, d, vec, &budget);
+	struct value *r = at ? size_at(b, low(b, at->v), at->axis, vec) : eval(b, d, vec, &budget);
 	if (!raw)
 		know(b, r, &d, 1);
 	return r;

@@ -80,6 +80,8 @@ dim known_at(struct build *b, struct value *v,
 struct value *with_dims(struct value *v, const dim *dims);
 /* dims.c */
 bool dim_available(struct build *b, dim d);
+/* made of sizes and numbers alone, not of elements of integer values */
+bool dim_is_size(struct build *b, dim d);
 void dims_record(struct build *b, struct value *v);
 bool same_dims(struct ctx *cx, struct type a, struct type b);
 dim dims_product(struct ctx *cx, const dim *d, uint32_t n);
@@ -92,6 +94,9 @@ struct value *guards_at(struct build *b, struct span span, struct value *v);
 struct value *guards_rest(struct build *b, struct value *v);
 /* extra_ops.c */
 struct value *counting(struct build *b, dim n);
+/* blockwise.c */
+bool lower_as(struct build *b, const struct op *op, struct cv *props, struct value **in,
+	      uint32_t nin, struct value **out, uint32_t nout);
 /* raise.c */
 struct value *checked(struct build *b, struct value *v, struct value *cond);
 struct value *checks_rest(struct build *b, struct value *v);
