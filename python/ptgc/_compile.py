@@ -9,7 +9,7 @@ REFUSED = frozenset("PTG0500 PTG0503 PTG0504 PTG0411 PTG0600".split())  # about 
 
 def problem_of(diagnostic, graph: Text) -> Problem:
     line = graph.line(diagnostic.line) if diagnostic.line else ""
-    v = graph.variable(diagnostic.line, diagnostic.column) if diagnostic.line else None
+    v = graph.variable(diagnostic.line, diagnostic.column, diagnostic.length) if diagnostic.line else None
     problem = Problem("", v.owner if v is not None else None, v, diagnostic.text, line)
     if problem.node is None:
         problem.what, problem.reason = diagnostic.text, ""

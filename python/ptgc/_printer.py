@@ -55,19 +55,24 @@ class Line:
     def __init__(self, text, defines=(), inner=()):
         self.text, self.defines, self.inner = text, defines, inner
 
-    def variable(self, column: int) -> Variable | None:
-        """The variable whose text covers the column (from 1) most closely."""
-        best, size = None, len(self.text) + 1
+    def variable(self, column: int, length: int = 0) -> Variable | None:
+        """The variable at the column (from 1). Of x[i] and x, which begin at the same place, it is the
+        one of that length; without a length, the longer one."""
+        whole = self.defines[0] if self.defines else None
+        start = self.text.find(" = ") + 4
+        pieces = [(start, self.text[start - 1 :], whole)]
         for text, v in self.inner:
-            if len(text) >= size:
-                continue
-            at = self.text.find(text)
+            at = self.text.find(text, start - 1)
             while at >= 0:
-                if at < column <= at + len(text):
-                    best, size = v, len(text)
-                    break
+                pieces.append((at + 1, text, v))
                 at = self.text.find(text, at + 1)
-        return best if best is not None else (self.defines[0] if self.defines else None)
+        exact = [(len(text), k) for k, (at, text, _) in enumerate(pieces) if at == column]
+        if exact:
+            size, k = min(exact) if length and all(n != length for n, _ in exact) else max(exact)
+            k = next((k for n, k in exact if n == length), k)
+            return pieces[k][2]
+        around = [(len(text), k) for k, (at, text, _) in enumerate(pieces) if at < column < at + len(text)]
+        return pieces[min(around)[1]][2] if around else whole
 
 
 @dataclass
@@ -86,7 +91,7 @@ class Text:
         """Line -> the (first) variable that it defines."""
         return {n: s.defines[0] for n, s in self.statements if s.defines}
 
-    def variable(self, line: int, column: int = 1) -> Variable | None:
+    def variable(self, line: int, column: int = 0, length: int = 0) -> Variable | None:
         """The variable that is computed at a place of the text."""
         found = None
         for number, statement in self.statements:
@@ -95,7 +100,7 @@ class Text:
             found = (number, statement)
         if found is None or line >= found[0] + found[1].text.count("\n") + 1:
             return None
-        return found[1].variable(column - 2 if line == found[0] else 1)
+        return found[1].variable(column - 2 if line == found[0] else 0, length)
 
     def line(self, number: int) -> str:
         return self.text.splitlines()[number - 1] if number else ""
@@ -198,6 +203,9 @@ def property_text(value) -> str:
         return "(" + ", ".join(items) + ("," if len(items) == 1 else "") + ")"
     if isinstance(value, np.dtype):
         return value.name
+    if isinstance(value, slice):
+        parts = [value.start, value.stop, value.step]
+        return ":".join("" if p is None else property_text(p) for p in (parts if parts[2] is not None else parts[:2]))
     if isinstance(value, Op):
         return op_text(value)
     raise TypeError(f"a property of type {type(value).__name__} cannot be written")
@@ -262,6 +270,9 @@ def op_text(op: Op, node=None) -> str:
         return f"Split{{axis={op.axis}, n={op.len_splits}}}"
     if isinstance(op, CumOp):
         return f"{name}{{axis={op.axis}}}"
+    if isinstance(op, Subtensor | AdvancedSubtensor | IncSubtensor | AdvancedIncSubtensor):
+        more = ", ignore_duplicates=True" if getattr(op, "ignore_duplicates", False) else ""
+        return f"{name}{{{', '.join(property_text(p) for p in op.idx_list)}{more}}}"
     parts = [f"{p}={property_text(getattr(op, p))}" for p in properties(op) if p not in PLACEMENT]
     return f"{name}{{{', '.join(parts)}}}" if parts else name
 
@@ -292,19 +303,6 @@ def index_text(idx_list, args) -> str:
         else:
             out.append(part(entry))
     return ", ".join(out) or "..."
-
-
-def slots_text(idx_list) -> str:
-    """The same as dprint shows it, for the op forms: start:stop, i."""
-    out = []
-    for entry in idx_list:
-        if isinstance(entry, slice):
-            words = ("start", "stop", "step")
-            parts = ["" if p is None else w for p, w in zip((entry.start, entry.stop, entry.step), words)]
-            out.append(":".join(parts if parts[2] else parts[:2]))
-        else:
-            out.append("i")
-    return ", ".join(out)
 
 
 def nonzero_text(v: Variable, text: str) -> str:
@@ -372,7 +370,7 @@ class Printer:
     def updated(self, op, args) -> str:
         x, y, *idx = args
         if getattr(op, "ignore_duplicates", False):
-            return f"{op_name(op)}{{{slots_text(op.idx_list)}, ignore_duplicates=True}}({', '.join(args)})"
+            return f"{op_text(op)}({', '.join(args)})"
         how = "set" if op.set_instead_of_inc else "inc"
         return f"{indexable(x)}[{index_text(op.idx_list, idx)}].{how}({y})"
 
@@ -383,7 +381,7 @@ class Printer:
             skip = 1 if isinstance(op, AdvancedSubtensor) else 2
             if not any(getattr(v.type, "ndim", 0) for v in node.inputs[skip:]):
                 # only scalars: as indices of x[...] they would make the basic op
-                return f"{op_name(op)}{{{slots_text(op.idx_list)}}}({', '.join(args)})"
+                return f"{op_text(op)}({', '.join(args)})"
         if isinstance(op, IncSubtensor | AdvancedIncSubtensor):
             return self.updated(op, args)
         return f"{indexable(args[0])}[{index_text(op.idx_list, args[1:])}]"
@@ -483,8 +481,7 @@ class Printer:
                 self.texts[out] = text
                 self.inner[out] = [*inner, (text, out)]
                 return
-        names = [wanted.get(v) or self.names.near(v.name) for v in node.outputs]
-        targets = [_text.quote(name) for name in names]
+        targets = [self.target(v, wanted, len(node.outputs) > 1 and not lazy) for v in node.outputs]
         if lazy:
             text = self.branches(node, args, targets)
         left = targets
@@ -493,6 +490,11 @@ class Printer:
         for v, target in zip(node.outputs, targets):
             self.texts[v] = target
         self.lines.append(Line(f"{', '.join(left)} = {text}", tuple(node.outputs), inner))
+
+    def target(self, v, wanted, may_drop) -> str:
+        if may_drop and v not in wanted and not self.uses.get(v):
+            return "_"
+        return _text.quote(wanted.get(v) or self.names.near(v.name))
 
     def failed(self, node, problems):
         """Goes on as if the results were inputs, to find what else is wrong."""

@@ -36,14 +36,14 @@ class Problem:
 
 
 def python_line(variable):
-    """The innermost frame outside of PyTensor that made the variable, if PyTensor recorded it."""
+    """The innermost frame outside of PyTensor, and of ops, that made the variable, if PyTensor recorded it."""
     import pytensor
 
     package = str(Path(pytensor.__file__).parent)
     traces = getattr(getattr(variable, "tag", None), "trace", None) or []
     for trace in traces:
         for frame in reversed(trace):
-            if frame[3] and not frame[0].startswith(package):
+            if frame[3] and not frame[0].startswith(package) and frame[2] not in ("make_node", "__call__"):
                 return frame
     return None
 

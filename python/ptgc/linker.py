@@ -9,15 +9,25 @@ from pytensor.compile.rewriting import functional_rewrite_ofg_inner_graph, rewri
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from pytensor.link.basic import JITLinker
 from pytensor.link.utils import raise_with_op
+from pytensor.raise_op import CheckAndRaise
 from pytensor.scalar.basic import ScalarType
+from pytensor.tensor.elemwise import DimShuffle
+from pytensor.tensor.shape import SpecifyShape
+from pytensor.tensor.subtensor import AdvancedIncSubtensor, AdvancedSubtensor
 
 from ptgc._compile import compile_graph
-from ptgc.runtime import make_session, node_line, runtime_error
+from ptgc.errors import CompileError
+from ptgc.runtime import BROADCAST, make_session, node_line, runtime_error
 
 # What the graph should look like when it gets here, and why: fusion would hide ops in composites,
 # inline_ofg would take LogSumExp and its like apart, in-place ops and BLAS calls mean nothing to ONNX.
 INCLUDE = ["fast_run", "lazy_ifelse", "scan_save_mem_no_prealloc", "alloc_empty_to_zeros", "bool_idx_to_nonzero"]
 EXCLUDE = ["fusion", "inline_ofg", "local_pow_to_nested_squaring"]
+
+# What is wrong at compile time already but PyTensor raises when the function is called: lengths that
+# do not fit, indices out of range, arguments that no call can do.
+OUT_OF_RANGE = "PTG0306"
+AT_RUN_TIME = frozenset({"PTG0301", OUT_OF_RANGE, "PTG0505"})
 
 
 class OnnxCallable:
@@ -35,7 +45,7 @@ class OnnxCallable:
         run = getattr(inner, "run", None) or session.run
         self.run = lambda feed: run(self.outputs, feed, None)
         self.scalar_inputs = [i for i, v in enumerate(fgraph.inputs) if isinstance(v.type, ScalarType)]
-        self.scalar_outputs = [i for i, v in enumerate(fgraph.outputs) if isinstance(v.type, ScalarType)]
+        self.scalar_outputs = [(i, v.dtype) for i, v in enumerate(fgraph.outputs) if isinstance(v.type, ScalarType)]
 
     def place(self, node: str):
         """The .ptg line and the variable that an ONNX node was made from."""
@@ -50,6 +60,37 @@ class OnnxCallable:
             raise runtime_error(e, self.place)[0] from None
 
 
+def first_use(fgraph, variable):
+    """The node that an input's length matters to, as well as can be told."""
+    todo = [variable]
+    for v in todo:
+        for node, _ in fgraph.clients.get(v, ()):
+            if isinstance(node.op, DimShuffle):
+                todo.append(node.outputs[0])
+            elif node in fgraph.apply_nodes:
+                return node
+    return None
+
+
+def as_pytensor(error, node):
+    """The class and the words that PyTensor has for lengths that do not fit this op."""
+    if not isinstance(error, ValueError | IndexError) or node is None:
+        return error
+    op, text = node.op, str(error)
+    if isinstance(op, CheckAndRaise):
+        return op.exc_type(op.msg)
+    if isinstance(op, SpecifyShape):
+        return AssertionError(f"SpecifyShape: {text}")
+    if isinstance(error, IndexError):
+        return error
+    if isinstance(op, AdvancedSubtensor | AdvancedIncSubtensor):
+        if any(getattr(v.type, "dtype", "") == "bool" for v in node.inputs[1:]):
+            return IndexError(f"boolean index did not match the indexed array: {text}")
+    if BROADCAST in text and (own := getattr(op, "_runtime_broadcast_error_msg", None)):
+        return ValueError(text.replace(BROADCAST, own))
+    return error
+
+
 def make_thunk(fgraph, call: OnnxCallable, thunk_inputs, thunk_outputs):
     run, names = call.run, call.outputs
     feeds = list(zip(call.inputs, thunk_inputs, strict=True))
@@ -57,14 +98,16 @@ def make_thunk(fgraph, call: OnnxCallable, thunk_inputs, thunk_outputs):
     scalar_outputs = call.scalar_outputs
 
     def fail(error):
-        raised, variable = runtime_error(error, call.place)
-        node = variable.owner if variable is not None else None
-        if node is not None and type(node.op).__name__ == "SpecifyShape" and isinstance(raised, ValueError):
-            raised = AssertionError(f"SpecifyShape: {raised}")
+        raised, variable, wrong_input = runtime_error(error, call.place)
+        if wrong_input in call.inputs:
+            node = first_use(fgraph, fgraph.inputs[call.inputs.index(wrong_input)])
+        else:
+            node = variable.owner if variable is not None else None
+        raised = as_pytensor(raised, node)
+        raised.__suppress_context__ = True
         node = node or next((o.owner for o in fgraph.outputs if o.owner is not None), None)
         if node is None or node not in fgraph.apply_nodes:
-            raise raised from None
-        raised.__suppress_context__ = True
+            raise raised
         raise_with_op(fgraph, node, None, (type(raised), raised, error.__traceback__))
 
     def thunk():
@@ -86,12 +129,28 @@ def make_thunk(fgraph, call: OnnxCallable, thunk_inputs, thunk_outputs):
             fail(e)
         for storage, value in zip(thunk_outputs, results):
             storage[0] = value
-        for i in scalar_outputs:
-            thunk_outputs[i][0] = results[i][()]
+        for i, dtype in scalar_outputs:
+            thunk_outputs[i][0] = results[i].astype(dtype, copy=False)[()]
 
     if not names:
         return lambda: None
     return scalar_thunk if scalar_feeds or scalar_outputs else thunk
+
+
+def make_failing_thunk(fgraph, refused: CompileError):
+    """For graphs that PyTensor compiles too, but whose every call raises."""
+    problem, code = refused.problems[0], next(d.code for d in refused.diagnostics if d.severity == "error")
+    node = problem.node
+
+    def thunk():
+        error = (IndexError if code == OUT_OF_RANGE else ValueError)(str(problem))
+        error = as_pytensor(error, node)
+        error.__suppress_context__ = True
+        if node is None or node not in fgraph.apply_nodes:
+            raise error
+        raise_with_op(fgraph, node, None, (type(error), error, None))
+
+    return thunk
 
 
 class ONNXLinker(JITLinker):
@@ -152,8 +211,13 @@ class ONNXLinker(JITLinker):
         thunk_inputs = self.create_thunk_inputs(storage_map)
         thunk_outputs = [storage_map[v] for v in fgraph.outputs]
         if fgraph.outputs:
-            call = self.fgraph_convert(fgraph, order, input_storage, output_storage, storage_map)
-            thunk = make_thunk(fgraph, call, thunk_inputs, thunk_outputs)
+            try:
+                call = self.fgraph_convert(fgraph, order, input_storage, output_storage, storage_map)
+                thunk = make_thunk(fgraph, call, thunk_inputs, thunk_outputs)
+            except CompileError as e:
+                if not e.diagnostics or any(d.code not in AT_RUN_TIME for d in e.diagnostics if d.severity == "error"):
+                    raise
+                call, thunk = None, make_failing_thunk(fgraph, e)
         else:
             call = None
 

@@ -49,36 +49,36 @@ INDEX = re.compile(r"out of (data )?bounds|invalid index found|invalid indice|in
 GUARD = re.compile(r"cannot be less than -1, got -2")
 INVALID = re.compile(r"invalid dimensions for input: (.*) for the following indices\s+index: (\d+) Got: (\d+) Expected: (\d+)")
 BROADCAST = (
-    "Runtime broadcasting not allowed: lengths that must be equal differ, and only dimensions whose "
+    "Runtime broadcasting not allowed. Lengths that must be equal differ, and only dimensions whose "
     "type says that they are 1 are stretched"
 )
 NODE = re.compile(r"running (\S+) node\. Name:'([^']*)'")
 
 
 def runtime_error(error, place=None):
-    """The exception that stands for a failed run, IndexError or ValueError as NumPy has them, and the
-    variable that could not be computed.
+    """The exception that stands for a failed run, IndexError or ValueError as NumPy has them.
 
-    ``place`` gives the .ptg line and the variable of an ONNX node's name.
+    ``place`` gives the .ptg line and the variable of an ONNX node's name. With the exception come the
+    variable that could not be computed, and the name of the input that has a wrong length.
     """
     text = str(error)
     found = NODE.search(text)
     line, variable = place(found[2]) if found and place else ("", None)
     where = f"\n  in the line: {line}" if line else ""
     if GUARD.search(text):
-        return ValueError(f"{BROADCAST}{where}"), variable
+        return ValueError(f"{BROADCAST}{where}"), variable, ""
     if found := INVALID.search(text):
         name, axis, got, expected = found.groups()
-        what = f"input {name!r} has length {got} in dimension {axis}, expected {expected}"
+        what = f"Input dimension mismatch: input {name!r} has length {got} in dimension {axis}, expected {expected}"
         what += f". {BROADCAST}" if "1" in (got, expected) else ""
-        return ValueError(what + where), variable
+        return ValueError(what + where), None, name
     if INDEX.search(text):
         found = re.search(r"(?:idx=|index = |indice = |index )(-?\d+)", text)
         what = f"index {found[1]} is out of bounds" if found else "index out of bounds"
-        return IndexError(what + where), variable
+        return IndexError(what + where), variable, ""
     if re.search(r"bad_alloc|failed to allocate|allocate memory", text, re.I):
-        return MemoryError(f"ONNX Runtime could not allocate memory{where}"), variable
-    return ValueError(f"the graph cannot be computed for these inputs: {summary(text)}{where}"), variable
+        return MemoryError(f"ONNX Runtime could not allocate memory{where}"), variable, ""
+    return ValueError(f"the graph cannot be computed for these inputs: {summary(text)}{where}"), variable, ""
 
 
 def summary(text):

@@ -135,3 +135,31 @@ def test_options_are_checked():
         ptgc.compile("no-such-file.ptg")
     with pytest.raises(TypeError):
         ptgc.compile(3)
+
+
+def test_what_always_fails_fails_when_it_is_called():
+    g = function([x], pt.split(x, [5, -1], 2)[0])
+    with pytest.raises(ValueError, match="Split"):
+        g(np.zeros((4, 4)))
+
+
+def test_assert_and_specify_shape():
+    from pytensor.raise_op import Assert, CheckAndRaise
+
+    f = function([v], Assert("v must be positive")(v, (v > 0).all()))
+    assert f([1.0]) == [1.0]
+    with pytest.raises(AssertionError, match="v must be positive"):
+        f([-1.0])
+    g = function([v], CheckAndRaise(KeyError, "no")(v, (v > 0).all()))
+    with pytest.raises(KeyError):
+        g([-1.0])
+    h = function([v], pt.specify_shape(pt.exp(v), 3))
+    assert h(np.zeros(3)).shape == (3,)
+    with pytest.raises(AssertionError, match="SpecifyShape"):
+        h(np.zeros(4))
+
+
+def test_boolean_mask_of_the_wrong_length():
+    mask = pt.vector("mask", dtype="bool")
+    f = function([v, mask], v[mask])
+    assert f([1.0, 2.0], [True, False]) == [1.0]
