@@ -16,9 +16,9 @@ result() { # status, what
 blocks() {
 	rm -f "$tmp"/*
 	awk -v dir="$tmp" '
-		/^```ptg$/ { out = dir "/" NR ".ptg"; next }
-		/^```ptg-error$/ { out = dir "/" NR ".bad"; print before > (dir "/" NR ".code"); next }
-		/^```/ { out = ""; next }
+		/^ *```ptg$/ { out = dir "/" NR ".ptg"; next }
+		/^ *```ptg-error$/ { out = dir "/" NR ".bad"; print before > (dir "/" NR ".code"); next }
+		/^ *```/ { out = ""; next }
 		out { print > out }
 		{ before = $0 }' "$1"
 }
