@@ -36,7 +36,10 @@ LOOSE = {  # SciPy's own error, or ours where the reference is no better
 }
 
 
-ATOL = {"sigmoid": 1e-43}  # PyTensor's float32 sigmoid flushes what is subnormal
+ATOL = {
+    "sigmoid": 1e-43,  # PyTensor's float32 sigmoid flushes what is subnormal
+    "gammaln": 1e-15,  # SciPy's own error near 1 and 2, where the result is near 0
+}
 # where only the sign of a zero may differ: remainders, and where SciPy's own depends on the dtype
 ZERO_SIGN_FREE = ("mod", "gammaln", "log1mexp")
 COMPARISONS = ("eq", "neq", "lt", "le", "gt", "ge")
