@@ -481,6 +481,15 @@ static void warn_unused(struct elab *e)
 			warn(e->cx, b->span, W_UNUSED, "'%s' is never used", b->sym->s);
 }
 
+/* Next values of states are outputs as well. */
+static bool updates_state(const struct graph *g)
+{
+	for (uint32_t i = 0; i < g->states.len; i++)
+		if (g->states.at[i].next)
+			return true;
+	return false;
+}
+
 static void run_graph(struct elab *e, struct fn *f)
 {
 	struct frame frame = {.fn = f};
@@ -496,7 +505,7 @@ static void run_graph(struct elab *e, struct fn *f)
 	exec_block(e, &f->body);
 	for (uint32_t i = 0; i < f->nresults; i++)
 		graph_result(e, f, i);
-	if (!f->nresults)
+	if (!f->nresults && !updates_state(e->graph))
 		elab_error(e, f->name_span, E_NO_OUTPUT, "graph '%s' has no results", f->name->s);
 	if (errors == e->cx->errors)
 		warn_unused(e);
