@@ -111,6 +111,7 @@ const char *cv_kind_name(const struct cv *v); /* "a string", "a tensor", ... */
 
 /* elab_value.c: compile-time values -> values */
 struct value *to_value(struct elab *e, const struct cv *v, enum dtype want); /* NULL: reported */
+void report_undefined(struct elab *e, const struct cv *items, uint32_t n);
 struct value *dim_to_value(struct elab *e, dim d, struct span s);
 struct value *constant_of(struct elab *e, const struct cv *v, enum dtype t, struct span s);
 enum dtype weak_dtype(struct elab *e, const struct cv *v, enum dtype other);

@@ -291,8 +291,10 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 	uint32_t nargs = n->n - n->nprops;
 	bool quoted = n->flags & AF_QUOTED;
 
-	if (any_poison(items, n->n))
+	if (any_poison(items, n->n)) {
+		report_undefined(e, args, nargs);
 		return poison(n->span);
+	}
 	struct fn *user =
 		e->frame->library ? NULL : name->fn; /* the library sees its own names only */
 	if (!quoted && !user && call_builtin(e, name, args, nargs, n->span, &result))

@@ -329,8 +329,10 @@ static struct cv eval_binary(struct elab *e, const struct anode *n, const struct
 {
 	struct cv args[2] = {items[0], items[1]};
 
-	if (args[0].kind == CV_POISON || args[1].kind == CV_POISON)
+	if (args[0].kind == CV_POISON || args[1].kind == CV_POISON) {
+		report_undefined(e, args, 2);
 		return poison(n->span);
+	}
 	struct cv r = static_binary(e, n->op, &args[0], &args[1], n->span);
 	if (r.kind != CV_NONE)
 		return r;

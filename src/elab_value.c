@@ -406,6 +406,14 @@ static void undefined(struct elab *e, const struct cv *v)
 		elab_error(e, v->span, E_UNDEFINED, "'%s' is not defined", v->u.sym->s);
 }
 
+/* Names that nothing defines, beside an operand that was refused already. */
+void report_undefined(struct elab *e, const struct cv *items, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (items[i].kind == CV_SYM)
+			undefined(e, &items[i]);
+}
+
 struct value *dim_to_value(struct elab *e, dim d, struct span s)
 {
 	int64_t k;

@@ -1,11 +1,11 @@
 #!/bin/sh
 # doc.sh [-u]: the documentation is true. Every ```ptg block of a .md file compiles without a warning, at
 # the default opset; every ```ptg-error block is rejected with the code that stands on the line
-# before it. The list of messages in doc/language.md and doc/ops.md are those of the tables (-u
+# before it. ```console blocks are run, and print what stands below each command. The list of messages in doc/language.md and doc/ops.md are those of the tables (-u
 # writes them); doc/adding-an-op.md keeps to its 40 lines.
 set -u
 cd "$(dirname "$0")/.." || exit 2
-: "${PTGC:=build/ptgc}"
+: "${PTGC:=build/ptgc}" "${PYTHON:=.venv/bin/python}"
 tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
 passed=0 failed=0
 result() { # status, what
@@ -14,13 +14,31 @@ result() { # status, what
 
 # The blocks of one file, each as tmp/<line>.ptg or tmp/<line>.bad with its code in <line>.code.
 blocks() {
-	rm -f "$tmp"/*
+	rm -rf "$tmp"/*
 	awk -v dir="$tmp" '
 		/^ *```ptg$/ { out = dir "/" NR ".ptg"; next }
 		/^ *```ptg-error$/ { out = dir "/" NR ".bad"; print before > (dir "/" NR ".code"); next }
 		/^ *```/ { out = ""; next }
 		out { print > out }
 		{ before = $0 }' "$1"
+}
+
+# The console blocks of one file, run one after the other in an empty folder that has the examples.
+consoles() {
+	mkdir "$tmp/run" "$tmp/bin"
+	ln -s "$PWD/examples" "$tmp/run/examples"
+	ln -s "$(realpath "$PTGC")" "$tmp/bin/ptgc"
+	printf '#!/bin/sh\nexec "%s" "$@"\n' "$(cd "${PYTHON%/*}" && pwd)/${PYTHON##*/}" >"$tmp/bin/python3"
+	chmod +x "$tmp/bin/python3"
+	awk '/^```console$/ { inside = 1; next } /^```/ { inside = 0 } inside' "$1" >"$tmp/wanted"
+	export PYTHONPATH="$PWD/python" PYTHONDONTWRITEBYTECODE=1
+	grep '^\$ ' "$tmp/wanted" | sed 's/^\$ //' >"$tmp/commands"
+	(cd "$tmp/run" && PATH="$tmp/bin:$PATH" && while read -r command; do
+		printf '$ %s\n' "$command"
+		sh -c "$command" 2>&1 </dev/null
+	done <"$tmp/commands") >"$tmp/printed"
+	diff -u "$tmp/wanted" "$tmp/printed"
+	result $? "what $1 shows is not what the commands print"
 }
 
 for doc in README.md doc/*.md; do
@@ -42,6 +60,7 @@ for doc in README.md doc/*.md; do
 			[ "$(grep -c 'error: ' "$tmp/err")" = 1 ]
 		result $? "$doc:$line is not rejected with $(cat "$tmp/$line.code"): $(cat "$tmp/err")"
 	done
+	if grep -q '^```console$' "$doc"; then consoles "$doc"; fi
 done
 
 sed '/^## 19/q' doc/language.md >"$tmp/language"
