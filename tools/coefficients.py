@@ -236,6 +236,12 @@ def atan_rest(z):
     return -one / 3 if z < tiny else (mp.atan(x) / x - 1) / z
 
 
+def atanh_rest(z):
+    """2 (atanh(x)/x - 1)/x^2, z = x^2"""
+    x = mp.sqrt(z)
+    return 2 * one / 3 if z < tiny else 2 * (mp.atanh(x) / x - 1) / z
+
+
 def tan_rest(z):
     x = mp.sqrt(z)
     return one / 3 if z < tiny else (mp.tan(x) / x - 1) / z
@@ -249,6 +255,7 @@ def erf_ratio(z):
 FITS = {
     "atan": lambda: fit(lambda z: -atan_rest(z), 0, 1, 5, 6),
     "atan32": lambda: fit(lambda z: 1 + z * atan_rest(z), 0, 1, 3, 3),
+    "atanh": lambda: fit(atanh_rest, 0, one / 15, 3, 3),
     "tan": lambda: fit(tan_rest, 0, (mp.pi / 4 * 1.0001) ** 2, 2, 3),
     "erf": lambda: fit(erf_ratio, 0, 1, 4, 5),
     "erfcx_1_6": lambda: fit(erfcx, 1, 6, 5, 6, lambda x: mp.erfc(x) / mp.erfc(1)),
