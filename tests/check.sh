@@ -5,7 +5,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 2
 : "${B:=build}" "${PYTHON:=.venv/bin/python}"
-export B PYTHON PTGC="$B/ptgc"
+export B PYTHON PTGC="$PWD/$B/ptgc"
 unset MAKEFLAGS MFLAGS MAKELEVEL
 passed=0 failed=0 table=
 mkdir -p "$B/log"
@@ -53,7 +53,7 @@ python() { # pytest's closing line, in our words
 	dirs=
 	for d in tests/run python/tests; do [ -d "$d" ] && dirs="$dirs $d"; done
 	# shellcheck disable=SC2086
-	[ -z "$dirs" ] || PYTHONPATH=python "$PYTHON" -m pytest -q -n 2 --timeout=300 \
+	[ -z "$dirs" ] || PYTHONPATH="$PWD/python" "$PYTHON" -m pytest -q -n 2 --timeout=300 \
 		--rootdir=. -p no:cacheprovider --tb=short $dirs 2>&1 | tee "$B/log/pytest.txt"
 	last=$(tail -n 1 "$B/log/pytest.txt" 2>/dev/null)
 	count() { echo "$last" | sed -n "s/.*[^0-9]\([0-9][0-9]*\) $1.*/\1/p;s/^\([0-9][0-9]*\) $1.*/\1/p" | head -n 1; }
@@ -84,11 +84,11 @@ layer() { # title, function
 
 asan_layers() {
 	plain=$B
-	B=$plain/asan PTGC=$plain/asan/ptgc
+	B=$plain/asan PTGC=$PWD/$plain/asan/ptgc
 	export B PTGC SAN=1 ASAN_OPTIONS=exitcode=99 UBSAN_OPTIONS=print_stacktrace=1
 	mkdir -p "$B/log"
 	for l in unit golden cli; do layer "$l, sanitized" "$l"; done
-	B=$plain PTGC=$plain/ptgc
+	B=$plain PTGC=$PWD/$plain/ptgc
 	unset SAN
 }
 
