@@ -5,7 +5,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 2
 : "${B:=build}" "${PYTHON:=.venv/bin/python}"
-export B PYTHON PTGC="$PWD/$B/ptgc"
+export B PYTHON PTGC; PTGC=$(realpath "$B/ptgc")
 unset MAKEFLAGS MFLAGS MAKELEVEL
 passed=0 failed=0 table=
 mkdir -p "$B/log"
@@ -84,11 +84,11 @@ layer() { # title, function
 
 asan_layers() {
 	plain=$B
-	B=$plain/asan PTGC=$PWD/$plain/asan/ptgc
+	B=$plain/asan PTGC=$(realpath "$plain/asan/ptgc")
 	export B PTGC SAN=1 ASAN_OPTIONS=exitcode=99 UBSAN_OPTIONS=print_stacktrace=1
 	mkdir -p "$B/log"
 	for l in unit golden cli; do layer "$l, sanitized" "$l"; done
-	B=$plain PTGC=$PWD/$plain/ptgc
+	B=$plain PTGC=$(realpath "$plain/ptgc")
 	unset SAN
 }
 
