@@ -112,10 +112,15 @@ def zero_inflated_poisson():
     pm.ZeroInflatedPoisson("y", pm.Beta("psi", 1, 1), pm.Exponential("mu", 1), observed=COUNTS)
 
 
+def multivariate_normal():
+    chol, _, _ = pm.LKJCholeskyCov("chol", n=3, eta=2, sd_dist=pm.Exponential.dist(1.0))
+    pm.MvNormal("y", np.zeros(3), chol=chol, observed=X)
+
+
 MODELS = {f.__name__: f for f in (
     linear_regression, logistic_regression, poisson_regression, hierarchical, eight_schools, mixture, student_t,
     negative_binomial, beta_binomial, ordinal_regression, censored, gaussian_process, autoregression, random_walk,
-    softmax_regression, weibull, zero_inflated_poisson,
+    softmax_regression, weibull, zero_inflated_poisson, multivariate_normal,
 )}  # fmt: skip
 
 
