@@ -23,7 +23,7 @@ static bool repeats_left(struct build *b, const struct type *x, const struct typ
 		bool same = i <= x->rank && dim_eq(b->cx, x->dims[x->rank - i], d);
 		if (same || dim_eq(b->cx, d, dim_const(b->cx, 1)))
 			continue;
-		if (!dim_ge(b->cx, d, 1) || (x->rank > 2 && !dim_ge(b->cx, x->dims[x->rank - 1], 1)))
+		if (!dim_ge(b->cx, d, 1) || !dim_ge(b->cx, x->dims[x->rank - 1], 1))
 			return true;
 	}
 	return false;

@@ -4,6 +4,7 @@
  * the same, with such a MatMul written as Gemm (matrices) or Einsum, which it does not fold.
  * Factors that float32 holds exactly lose nothing and stay.
  */
+#include <math.h>
 #include <string.h>
 
 #include "low.h"
@@ -24,15 +25,18 @@ static const struct tensor *factor(const struct node *n)
 	return NULL;
 }
 
-/* Mul by a constant that float32 cannot hold; Div turns it into its reciprocal first. */
+/* Is a product wrong with n's factor as an attribute? It is where float32 cannot hold that (Div turns
+ * it into its reciprocal first), and where it is 0 or inf, which NaN can come from. */
 static bool is_inexact(const struct node *n)
 {
 	const struct tensor *t = factor(n);
 
-	if (!t || t->dtype != DT_FLOAT64)
+	if (!t || (t->dtype != DT_FLOAT64 && t->dtype != DT_FLOAT32))
 		return false;
 	double x = tensor_float(t, 0), y = is_op(n, "Div") ? 1 / x : x;
-	return (float)y != y || (is_op(n, "Div") && (float)x != x);
+	if (!isfinite(y) || y == 0)
+		return true;
+	return t->dtype == DT_FLOAT64 && ((float)y != y || (is_op(n, "Div") && (float)x != x));
 }
 
 /* Ops that may vanish, move or be folded with, between a factor and a MatMul: the value they pass
@@ -63,13 +67,20 @@ static struct node *behind(struct value *v, bool *inexact)
 	return NULL;
 }
 
-static const char *equation(uint32_t x, uint32_t y)
+/* "...ij,...jk->...ik" for MatMul; `...` must stand for as many axes on both sides, so those that
+ * only one of them has get letters. */
+static char *equation(struct build *b, uint32_t x, uint32_t y)
 {
-	if (x == 1 && y == 1)
-		return "i,i->";
-	if (x == 1)
-		return "i,...ij->...j";
-	return y == 1 ? "...ij,j->...i" : "...ij,...jk->...ik";
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefgh";
+	uint32_t xb = x > 2 ? x - 2 : 0, yb = y > 2 ? y - 2 : 0;
+	int more_x = (int)(xb > yb ? xb - yb : 0), more_y = (int)(yb > xb ? yb - xb : 0);
+	const char *dots = xb && yb ? "..." : "";
+
+	if (more_x > (int)sizeof(letters) - 1 || more_y > (int)sizeof(letters) - 1)
+		return NULL;
+	return arena_printf(b->cx->arena, "%.*s%s%sj,%.*s%sj%s->%.*s%.*s%s%s%s", more_x, letters,
+			    dots, x > 1 ? "i" : "", more_y, letters, dots, y > 1 ? "k" : "", more_x,
+			    letters, more_y, letters, dots, x > 1 ? "i" : "", y > 1 ? "k" : "");
 }
 
 static void replace(struct build *b, struct node *n)
@@ -80,12 +91,21 @@ static void replace(struct build *b, struct node *n)
 		n->onnx = onnx_find("", "Gemm", b->opset);
 		return;
 	}
+	char *text = equation(b, x, y);
+	if (!text)
+		return;
 	n->onnx = onnx_find("", "Einsum", b->opset);
 	n->attrs = new (b->cx->arena, struct attr);
 	*n->attrs = (struct attr){.name = "equation", .kind = AT_STR};
-	n->attrs->u.s.s = equation(x, y);
-	n->attrs->u.s.len = (uint32_t)strlen(n->attrs->u.s.s);
+	n->attrs->u.s.s = text;
+	n->attrs->u.s.len = (uint32_t)strlen(text);
 	n->nattrs = 1;
+}
+
+static bool fuses(const struct node *n)
+{
+	return is_op(n, "MatMul") &&
+	       (n->out[0]->type.dtype == DT_FLOAT64 || n->out[0]->type.dtype == DT_FLOAT32);
 }
 
 /* Blocks nest as the user's loops and ifs do. */
@@ -94,10 +114,10 @@ void prevent_fusion(struct build *b, struct block *k)
 	for (struct node *n = k->first; n; n = n->next) {
 		bool inexact = false;
 		struct node *m = factor(n) ? behind(n->out[0], &inexact) : NULL;
-		if (m && inexact && m->out[0]->type.dtype == DT_FLOAT64)
+		if (m && inexact && fuses(m))
 			replace(b, m);
 		inexact = false;
-		if (is_op(n, "MatMul") && n->out[0]->type.dtype == DT_FLOAT64) {
+		if (fuses(n)) {
 			behind(n->in[0], &inexact);
 			behind(n->in[1], &inexact);
 			if (inexact)

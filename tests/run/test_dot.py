@@ -146,3 +146,38 @@ def test_other_sizes_are_refused():
     c.raises(np.ones((2, 3)), np.ones(2))
     c.raises(np.ones((2, 3)), np.ones(1))
     c.raises(np.ones((2, 1)), np.ones(3))
+
+
+@pytest.mark.parametrize("a,b", RANKS)
+def test_scaled(a, b):
+    """A factor beside a product keeps its precision, at all sizes; infinite ones load too."""
+    import ptg
+
+    dim = lambda s: ", ".join("1" if k == 1 else "?" for k in s)  # noqa: E731
+    for zero in {0} | {k for k in a + b if k != 1}:
+        x, y = (tuple(0 if k == zero else k for k in s) for s in (a, b))
+        for dtype in ("float64", "float32"):
+            u, v = data(dtype, x, 1), data(dtype, y, 2)
+            number = np.dtype(dtype).type
+            for expr, want in (("(x @ y) * 0.1", u @ v * number(0.1)), ("(x / 3.0) @ y", u / number(3) @ v), ("x @ y / 0.0", u @ v / number(0))):
+                text = f"ptg 1\ngraph g(x: {dtype}[{dim(a)}], y: {dtype}[{dim(b)}]) -> (z) {{\n  z = {expr}\n}}\n"
+                for opset in (13, 18, 26):
+                    got = ptg.run(text, u, v, opset=opset)
+                    assert got.dtype == want.dtype and got.shape == want.shape, (text, x, y, got.shape, want.shape)
+                    assert np.allclose(got, want, rtol=1e-5 if dtype == "float32" else 1e-14, atol=1e-6 if dtype == "float32" else 1e-14, equal_nan=True), (text, x, y)
+
+
+@pytest.mark.parametrize("factor", ["0.0", "inf", "nan", "-0.0", "1e-320", "1e300"])
+def test_odd_factors(factor):
+    import ptg
+
+    a = np.array([[1, np.inf, 0], [0, 0, 1]])
+    b = np.array([[1, 0], [0, 0], [1, 2]])
+    for dtype in ("float64", "float32"):
+        u, v, k = a.astype(dtype), b.astype(dtype), np.dtype(dtype).type(float(factor))
+        for expr, want in (("(x @ y) * k", u @ v * k), ("(k * x) @ y", (k * u) @ v), ("x @ y / k", u @ v / k), ("x @ (y / k)", u @ (v / k))):
+            if dtype == "float32" and factor[0] == "1":
+                continue
+            text = f"ptg 1\ngraph g(x: {dtype}[?, ?], y: {dtype}[?, ?]) -> (z) {{\n  k = {dtype}({factor})\n  z = {expr}\n}}\n"
+            got = ptg.run(text, u, v)
+            assert np.allclose(got, want, rtol=1e-14, atol=0, equal_nan=True), (text, got, want)
