@@ -315,6 +315,17 @@ enum dtype ty_sum(struct ctx *cx, struct node *n)
 	return dtypes[t].kind == KIND_UINT ? DT_UINT64 : t;
 }
 
+/* Unlike those of Sum, results stay as small as their input. */
+enum dtype ty_careduce(struct ctx *cx, struct node *n)
+{
+	enum dtype t = type_at(n, 0), given = prop_dtype(cx, n, "dtype");
+	if (is_foreign(t))
+		return refused(cx, n, 0);
+	if (!check_accumulator(cx, n, t))
+		return DT_NONE;
+	return given == DT_NONE ? t : given;
+}
+
 enum dtype ty_mean(struct ctx *cx, struct node *n)
 {
 	enum dtype t = type_at(n, 0), given = prop_dtype(cx, n, "dtype");

@@ -93,8 +93,8 @@ bool lower_splitdims(struct build *b, struct node *n)
 {
 	struct value *x = low(b, n->in[0]), *shape[3];
 	struct type t = n->out[0]->type;
-	uint32_t axis = (uint32_t)prop_int(b->cx, n, "axis"), k = 0, parts;
-	int64_t c = 0;
+	int64_t c = prop_int(b->cx, n, "axis");
+	uint32_t axis = (uint32_t)(c < 0 ? c + x->type.rank : c), k = 0, parts;
 	bool minus = false, all = true;
 
 	dim_is_const(b->cx, n->in[1]->type.dims[0], &c);

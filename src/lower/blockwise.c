@@ -1,0 +1,221 @@
+/*
+ * blockwise.c: an op for each of a batch; and lower_as(), by which lowerings use other ops. In: a
+ * typed node whose core op works on the last dims of its inputs. Out: one MatMul for a product, the
+ * core op itself where there is no batch, else a Loop over the flattened batch.
+ */
+#include <string.h>
+
+#include "low.h"
+#include "lower.h"
+
+/* The results of another PyTensor op on ONNX values. */
+bool lower_as(struct build *b, const struct op *op, struct cv *props, struct value **in,
+	      uint32_t nin, struct value **out, uint32_t nout)
+{
+	struct block *body = block_new(b);
+	struct shared *s = b->cse->shared;
+	struct span span = b->span;
+	uint32_t before = b->cx->errors;
+	struct node *n = graph_node(b->cx, body, op, props, in, nin, span);
+
+	if (b->cx->errors > before) {
+		s->failed = true;
+		return false;
+	}
+	s->expanding++;
+	bool ok = lower_block(b, body);
+	s->expanding--;
+	b->span = span;
+	for (uint32_t i = 0; i < nout && ok; i++)
+		out[i] = low(b, n->out[i]);
+	return ok;
+}
+
+/* How many core dims each input has, as sh_blockwise found in the signature. */
+static void core_ranks(struct build *b, struct node *n, uint32_t *ranks)
+{
+	const struct opref *ref = prop(b->cx, n, "core_op")->u.op;
+	const char *s = prop_str(b->cx, n, "signature");
+
+	if (!s)
+		s = ref->op->core;
+	for (uint32_t i = 0; i < n->nin; i++) {
+		ranks[i] = 0;
+		while (*s && *s != '(')
+			s++;
+		for (s += *s == '('; *s && *s != ')'; s++)
+			ranks[i] += !strchr(", ", *s) && strchr("(, ", s[-1]);
+	}
+}
+
+struct batch {
+	const struct opref *core;
+	uint32_t *ranks;  /* of the core inputs */
+	uint32_t rank;    /* of the batch */
+	const dim *dims;  /* of the batch */
+	struct value **x; /* inputs: flattened batch + core dims, or core dims alone */
+	bool *each;       /* inputs that have a batch */
+};
+
+static bool only_ones(struct build *b, const dim *d, uint32_t n)
+{
+	int64_t k;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (!dim_is_const(b->cx, d[i], &k) || k != 1)
+			return false;
+	return true;
+}
+
+/* v as [batch..., core...] -> [flat, core...]; without a batch of its own: [core...] */
+static struct value *flattened(struct build *b, const struct batch *t, struct value *v,
+			       uint32_t core, bool *each)
+{
+	uint32_t own = v->type.rank - core, rank = t->rank + core;
+	const dim *tail = v->type.dims + own;
+	dim *full = new_array(b->cx->arena, dim, rank + 2), *flat = full + t->rank - 1;
+
+	*each = !only_ones(b, v->type.dims, own);
+	if (!*each)
+		return reshape(b, v, tail, core);
+	memcpy(full, t->dims, t->rank * sizeof(dim));
+	memcpy(full + t->rank, tail, core * sizeof(dim));
+	v = expand(b, v, full, rank);
+	if (t->rank == 1)
+		return v;
+	flat = memcpy(new_array(b->cx->arena, dim, core + 1), flat, (core + 1) * sizeof(dim));
+	flat[0] = dims_product(b->cx, t->dims, t->rank);
+	return reshape(b, v, flat, core + 1);
+}
+
+/* A value made in the block that is open, as ONNX wants its results to be. */
+static struct value *own_result(struct build *b, struct value *v, const dim *dims)
+{
+	struct shared *s = b->cse->shared;
+	bool own = v->def && !v->data && v->id < s->nhome && s->home[v->id] == b->block;
+
+	for (uint32_t i = 0; own && i < b->block->results.len; i++)
+		own = b->block->results.at[i] != v;
+	v = own ? v : identity(b, v);
+	with_dims(v, dims);
+	return *vec_push(b->cx->arena, &b->block->results) = v;
+}
+
+/* The body: the core op on item i of each input; `out` gets the core results' types. */
+static bool loop_body(struct build *b, struct node *n, const struct batch *t, struct block *body,
+		      struct type *out)
+{
+	struct block *outer = b->block;
+	struct value **in = new_array(b->cx->arena, struct value *, n->nin);
+	struct value **r = new_array(b->cx->arena, struct value *, n->nout);
+	struct value *i = block_param(b, body, type_of(DT_INT64, 0, NULL));
+	struct value *go = block_param(b, body, type_of(DT_BOOL, 0, NULL));
+
+	scope_open(b, body);
+	for (uint32_t k = 0; k < n->nin; k++) {
+		in[k] = t->x[k];
+		if (t->each[k])
+			in[k] = with_dims(emit_(b, "Gather", in[k], i), in[k]->type.dims + 1);
+	}
+	bool ok = lower_as(b, t->core->op, t->core->props, in, n->nin, r, n->nout);
+	own_result(b, go, NULL);
+	for (uint32_t k = 0; ok && k < n->nout; k++) {
+		struct type type = n->out[k]->type;
+		out[k] = type_of((enum dtype)type.dtype, type.rank - t->rank, type.dims + t->rank);
+		own_result(b, r[k], out[k].dims);
+	}
+	scope_close(b, outer);
+	return ok;
+}
+
+/* [flat, core...] -> [batch..., core...]. After no trip at all the core dims have to be said. */
+static struct value *unflattened(struct build *b, const struct batch *t, struct value *v,
+				 struct type type)
+{
+	struct value *part[MAX_RANK + 1];
+	uint32_t k = 0;
+	int64_t c;
+	bool fixed = t->rank == 1;
+
+	for (uint32_t i = 1; i < type.rank && fixed; i++)
+		fixed = dim_is_const(b->cx, type.dims[i], &c);
+	if (fixed)
+		return with_dims(v, type.dims);
+	part[k++] = dims_vector(b, t->dims, t->rank);
+	for (uint32_t i = t->rank; i < type.rank; i++) {
+		int at = (int)(i - t->rank) + 1;
+		bool known = dim_available(b, type.dims[i]);
+		part[k++] = known ? dim_vector(b, type.dims[i]) : shape_slice(b, v, at, at + 1);
+	}
+	return reshape_to(b, v, concat(b, 0, part, k), type.dims, type.rank);
+}
+
+static bool lower_batch(struct build *b, struct node *n, struct batch *t)
+{
+	struct block *body = block_new(b);
+	struct type *types = new_array(b->cx->arena, struct type, n->nout + 1);
+	struct value *count = dim_value(b, dims_product(b->cx, t->dims, t->rank));
+
+	for (uint32_t i = 0; i < n->nin; i++)
+		t->x[i] = flattened(b, t, low(b, n->in[i]), t->ranks[i], &t->each[i]);
+	if (!loop_body(b, n, t, body, types))
+		return false;
+	for (uint32_t i = 0; i < n->nout; i++) {
+		dim *d = new_array(b->cx->arena, dim, types[i].rank + 1);
+		d[0] = t->rank == 1 ? t->dims[0] : dims_product(b->cx, t->dims, t->rank);
+		memcpy(d + 1, types[i].dims, types[i].rank * sizeof(dim));
+		types[i] = type_of((enum dtype)types[i].dtype, types[i].rank + 1u, d);
+	}
+	struct node *r = loop_node(b, body, (struct value *[]){count, NULL}, 2, types, n->nout);
+	for (uint32_t i = 0; i < n->nout; i++)
+		lowered(b, n, i, unflattened(b, t, r->out[i], n->out[i]->type));
+	return true;
+}
+
+/* No batch, or one of length 1: the core op, and its results with dims of 1. */
+static bool lower_single(struct build *b, struct node *n, struct batch *t)
+{
+	struct value **r = new_array(b->cx->arena, struct value *, n->nout);
+
+	for (uint32_t i = 0; i < n->nin; i++) {
+		struct value *v = low(b, n->in[i]);
+		t->x[i] = reshape(b, v, v->type.dims + (v->type.rank - t->ranks[i]), t->ranks[i]);
+	}
+	if (!lower_as(b, t->core->op, t->core->props, t->x, n->nin, r, n->nout))
+		return false;
+	for (uint32_t i = 0; i < n->nout; i++) {
+		int64_t axes[MAX_RANK];
+		for (uint32_t k = 0; k < t->rank; k++)
+			axes[k] = k;
+		lowered(b, n, i, unsqueeze(b, r[i], axes, t->rank));
+	}
+	return true;
+}
+
+bool lower_blockwise(struct build *b, struct node *n)
+{
+	struct batch t = {.core = prop(b->cx, n, "core_op")->u.op};
+	const struct op *op = t.core->op;
+
+	t.ranks = new_array(b->cx->arena, uint32_t, n->nin);
+	t.x = new_array(b->cx->arena, struct value *, n->nin);
+	t.each = new_array(b->cx->arena, bool, n->nin);
+	core_ranks(b, n, t.ranks);
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i]->type.rank - t.ranks[i] >= t.rank)
+			t.rank = n->in[i]->type.rank - t.ranks[i];
+	t.dims = n->out[0]->type.dims;
+	if (only_ones(b, t.dims, t.rank))
+		return lower_single(b, n, &t);
+	if ((op == &op_table[OP_Dot] || op == &op_table[OP_Matmul] || op == &op_table[OP_Dot22]) &&
+	    n->nin == 2 && t.ranks[0] == 2 && t.ranks[1] == 2) {
+		struct value *in[2], *out;
+		for (int i = 0; i < 2; i++)
+			in[i] = cast(b, low(b, n->in[i]), (enum dtype)n->out[0]->type.dtype);
+		if (!lower_as(b, &op_table[OP_Matmul], NULL, in, 2, &out, 1))
+			return false;
+		lowered(b, n, 0, with_dims(out, n->out[0]->type.dims));
+		return true;
+	}
+	return lower_batch(b, n, &t);
+}

@@ -1,0 +1,117 @@
+"""Blockwise over batches, reductions by any scalar op, Kronecker products."""
+
+import numpy as np
+import pytensor.scalar as ps
+import pytensor.tensor as pt
+import pytest
+from pytensor.tensor.blockwise import Blockwise
+from pytensor.tensor.elemwise import CAReduce
+from pytensor.tensor.linalg.products import kron
+from pytensor.tensor.math import Dot, ProdWithoutZeros
+from pytensor.tensor.linalg.decomposition.cholesky import Cholesky
+from pytensor.tensor.signal.conv import convolve1d
+
+from harness import ALL, FLOATS, INTS, OPSETS, UINTS, Compiled, check, values, variable
+
+INTEGERS = INTS + UINTS
+MANY = tuple(o for o in OPSETS if o >= 18)
+
+
+@pytest.mark.parametrize("dtype", [d for d in ALL if d != "bool"])
+def test_prod_without_zeros(dtype):
+    def data(d, shape, seed):
+        v = values(d, shape, seed, 0, 2)
+        v[np.random.default_rng(seed).random(shape) < 0.4] = 0
+        return np.round(v).astype(d)
+
+    for axis in (None, 0, 1, (0, 1)):
+        check(ProdWithoutZeros(axis=axis), [(dtype, 2)], data=data, ulp={"float16": 1})
+    x = variable(dtype, (3, 3), True, "x")
+    c = Compiled([x], [ProdWithoutZeros(axis=0)(x)])
+    c.run(np.array([[0, 2, 0], [0, 0, 3], [0, 2, 5]], dtype))
+    if dtype in FLOATS:
+        c.run(np.array([[0, np.nan, np.inf], [0, 0, 0], [-0.0, 2, -1]], dtype), zero_sign=False)
+
+
+@pytest.mark.parametrize("name", ["and_", "or_", "xor"])
+def test_bits(name):
+    op = getattr(ps, name)
+    for dtype in ("bool", *INTEGERS):
+        for axis in ((0,), (1,), (0, 1), None):
+            check(CAReduce(op, axis=axis), [(dtype, 2)], opsets=(13, 26) if dtype == "bool" else (18, 26), sizes=(0, 1, 7))
+    x = variable("int8", (3,), True, "x")
+    with pytest.raises(AssertionError, match="Bitwise|opset"):
+        Compiled([x], [CAReduce(op, axis=(0,))(x)], (13,))
+
+
+@pytest.mark.parametrize("name", ["add", "mul", "maximum", "minimum"])
+def test_scalar_ops(name):
+    op = getattr(ps, name)
+    for dtype in ("bool", "int8", "uint16", "int64", "float32", "float64"):
+        def data(d, shape, seed):
+            return values(d, shape, seed, 0, 3)
+
+        sizes = (1, 2, 7) if name[0] == "m" and name != "mul" else (0, 1, 2, 7)
+        check(CAReduce(op, axis=(1,)), [(dtype, 2)], sizes=sizes, data=data, ulp={"float64": 8})
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_kron(dtype):
+    shapes = [((2, 3), (3, 2)), ((2,), (3, 2)), ((2, 3), (4,)), ((2, 3, 2), (2, 2)), ((0, 3), (2, 2)), ((1, 1), (7, 2))]
+    for a, b in shapes if dtype == "float64" else shapes[:2]:
+        for dynamic in (False, True):
+            x, y = variable(dtype, a, dynamic, "x"), variable(dtype, b, dynamic, "y")
+            c = Compiled([x, y], [kron(x, y)], OPSETS if dtype == "float64" else (18,))
+            c.run(values(dtype, a), values(dtype, b))
+
+
+SHAPES = [((3, 2, 4), (3, 4, 2)), ((1, 2, 4), (3, 4, 2)), ((2, 4), (3, 4, 2)), ((2, 3, 2, 4), (3, 4, 2)),
+          ((2, 1, 2, 4), (1, 3, 4, 2)), ((1, 2, 4), (1, 4, 2)), ((3, 2, 0), (3, 0, 2)), ((3, 1, 1), (3, 1, 1))]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [d for d in ALL if d != "bool"])
+def test_blockwise_dot(dtype):
+    op = Blockwise(Dot(), signature="(m,k),(k,n)->(m,n)")
+    for a, b in SHAPES if dtype in ("float64", "uint32") else SHAPES[:1]:
+        for dynamic in (False, True):
+            x, y = variable(dtype, a, dynamic, "x"), variable(dtype, b, dynamic, "y")
+            c = Compiled([x, y], [op(x, y)], (13, 18, 26) if dtype == "float64" else (18,))
+            c.run(values(dtype, a, 0, 0, 5), values(dtype, b, 1, 0, 5), ulp={"float16": 4, "float32": 8, "float64": 8})
+
+
+def spd(shape, seed=0):
+    a = np.random.default_rng(seed).normal(size=shape)
+    return a @ np.swapaxes(a, -1, -2) + np.eye(shape[-1])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_blockwise_loop(dtype):
+    op = Blockwise(Cholesky())
+    for shape in ((3, 3), (1, 3, 3), (4, 3, 3), (2, 3, 2, 2), (1, 2, 3, 3)):  # PyTensor refuses empty batches
+        for dynamic in (False, True):
+            x = variable(dtype, shape, dynamic, "x")
+            Compiled([x], [op(x)]).run(spd(shape).astype(dtype), atol=1e-12 if dtype == "float64" else 1e-5)
+
+
+def test_blockwise_two_inputs():
+    for a, b in (((3, 4), (3, 2)), ((4,), (3, 2)), ((2, 3, 4), (3, 2)), ((2, 1, 4), (1, 3, 2))):
+        for mode in ("full", "valid"):
+            for dynamic in (False, True):
+                x, y = variable("float64", a, dynamic, "x"), variable("float64", b, dynamic, "y")
+                Compiled([x, y], [convolve1d(x, y, mode)], (13, 18, 26)).run(values("float64", a, 0, -1, 1), values("float64", b, 1, -1, 1), atol=1e-15)
+
+
+def test_blockwise_gradient():
+    x = variable("float64", (3, 2, 2), True, "x")
+    y = Blockwise(Cholesky())(x).sum() + (x @ x).sum()
+    c = Compiled([x], [(x @ x).sum(), pt.grad((x @ x).sum(), x)])
+    c.run(spd((3, 2, 2)), atol=1e-12)
+
+
+def test_einsum():
+    for spec, ranks in (("ij,jk->ik", (2, 2)), ("ii", (2,)), ("ii->i", (2,)), ("bij,bjk->bik", (3, 3)), ("...j,j...->...", (2, 2)), ("i,j->ij", (1, 1)), ("ij,jk,kl->il", (2, 2, 2))):
+        for dtype in ("float64", "int64"):
+            for dynamic in (False, True):
+                xs = [variable(dtype, (3,) * r, dynamic, f"x{i}") for i, r in enumerate(ranks)]
+                c = Compiled(xs, [pt.einsum(spec, *xs)], (13, 18, 26))
+                c.run(*[values(dtype, (3,) * r, i, 1, 5) for i, r in enumerate(ranks)], ulp={"float32": 8, "float64": 8})
