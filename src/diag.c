@@ -317,9 +317,9 @@ static void cut_line(struct snippet *n)
 	if (len - n->begin < width)
 		n->begin = len - width;
 	n->end = n->begin + width < len ? n->begin + width : len;
-	while (continues(n->at.text, n->begin, len))
+	for (int i = 0; i < 3 && continues(n->at.text, n->begin, len); i++)
 		n->begin++;
-	while (continues(n->at.text, n->end, len))
+	for (int i = 0; i < 3 && continues(n->at.text, n->end, len); i++)
 		n->end--;
 }
 

@@ -169,17 +169,16 @@ uint32_t nr_qr(struct ctx *cx, struct node *n)
 bool sh_qr(struct ctx *cx, struct node *n)
 {
 	const char *core = "(m,n)->(m,m),(m,n)";
+	if (is_mode(cx, n, "raw") || prop_bool(cx, n, "pivoting")) {
+		error(cx, n->span, E_UNSUPPORTED, "QR: %s is not converted yet",
+		      is_mode(cx, n, "raw") ? "mode=\"raw\"" : "pivoting");
+		return false;
+	}
 	if (is_mode(cx, n, "economic") || is_mode(cx, n, "reduced"))
 		core = "(m,n)->(m,<),(<,n)";
 	else if (is_mode(cx, n, "r"))
 		core = "(m,n)->(m,n)";
-	else if (is_mode(cx, n, "raw"))
-		core = "(m,n)->(m,m),(<),(m,n)";
-	if (!core_shapes(cx, n, core, dtype0(n)))
-		return false;
-	if (prop_bool(cx, n, "pivoting"))
-		set_type(n, n->nout - 1u, DT_INT32, 1, &n->in[0]->type.dims[1]);
-	return true;
+	return core_shapes(cx, n, core, dtype0(n));
 }
 
 uint32_t nr_svd(struct ctx *cx, struct node *n)

@@ -190,18 +190,28 @@ static bool slice_length(struct indexing *s, const struct cv *v, dim n, dim *len
 
 /* --- integers --- */
 
-static bool check_range(struct indexing *s, struct value *i, dim n)
+static bool in_range(struct indexing *s, int64_t k, dim n)
 {
 	struct ctx *cx = s->cx;
-	int64_t k;
-	dim d = scalar_dim(cx, i);
-	if (!d || !dim_is_const(cx, d, &k))
-		return true;
 	if (k >= 0 ? !dim_le(cx, n, k) : !dim_le(cx, n, k == INT64_MIN ? INT64_MAX : -k - 1))
 		return true;
 	error(cx, s->n->span, E_RANGE, "%s: index %lld is out of range for axis %u of %s",
 	      s->n->op->name, (long long)k, s->axis, type_str(cx, s->n->in[0]->type));
 	return false;
+}
+
+static bool check_range(struct indexing *s, struct value *i, dim n)
+{
+	int64_t k;
+	dim d = scalar_dim(s->cx, i);
+	if (d)
+		return !dim_is_const(s->cx, d, &k) || in_range(s, k, n);
+	if (!i->data || i->data->count > 1000000)
+		return true;
+	for (uint64_t at = 0; at < i->data->count; at++)
+		if (tensor_int(i->data, at, &k) && !in_range(s, k, n))
+			return false;
+	return true;
 }
 
 /* --- basic indexing: integers and slices --- */

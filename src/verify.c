@@ -31,7 +31,8 @@ static void check_kernel(struct verify *v, struct node *n)
 	for (uint32_t i = 0; i < nout; i++)
 		out[i] = n->out[i]->type.dtype;
 	if (!kernel_exists(v->cx->opt.target, n->onnx, in, nin, out, nout))
-		bug("%s of %s has no kernel on the target", n->onnx->name, nin ? dtypes[in[0]].name : "nothing");
+		error(v->cx, n->span, E_UNSUPPORTED, "the target has no kernel for ONNX %s of %s",
+		      n->onnx->name, nin ? dtypes[in[0]].name : "nothing");
 }
 
 /* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */

@@ -1,0 +1,124 @@
+/*
+ * Unit tests of hostile texts: what fuzzing found, each in a block of memory that ends with it, so
+ * that sanitizers see a look beyond the end. Nothing crashes, and what is rejected says why.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ptgc.h"
+
+/* Compiles and formats; the status of compiling. */
+static enum ptgc_status try(const char *text, size_t len, const char *want)
+{
+	char *copy = malloc(len ? len : 1);
+	assert_non_null(copy);
+	memcpy(copy, text, len);
+	struct ptgc_result *r = ptgc_compile(copy, len, NULL), *f = ptgc_format(copy, len, NULL);
+	enum ptgc_status status = ptgc_status(r);
+	assert_int_not_equal(status, PTGC_FAILED);
+	assert_int_not_equal(ptgc_status(f), PTGC_FAILED);
+	if (status == PTGC_REJECTED) {
+		assert_true(ptgc_diagnostic_count(r) > 0);
+		assert_true(strlen(ptgc_messages(r, false)) < 100000);
+	}
+	if (want && !strstr(ptgc_messages(r, false), want))
+		fail_msg("\"%s\" is not in: %s", want, ptgc_messages(r, false));
+	ptgc_free(r);
+	ptgc_free(f);
+	free(copy);
+	return status;
+}
+
+static void test_findings(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} cases[] = {
+		{"", "PTG"},
+		{"\n", "PTG"},
+		{"#", "PTG"},
+		{"ptg", "PTG"},
+		{"ptg 1", "PTG"},
+		{"`", "PTG"},
+		{"\"", "PTG"},
+		{"graph g(x: float64[n,\nnext i", "PTG"}, /* 'in' was looked for beyond the end */
+		{"graph g(x: float64[n,\nnext in", "PTG"},
+		{"graph g(x: complex64[n]) -> (y) { y = x }", "PTG0503"},
+		{"graph g() -> (y) { y = Prod{axes=[], dtype=complex64}(3) }", "PTG0503"},
+		{"graph g(x: float32[3, 2]) -> (a, b, c) { a, b, c = QR{mode=\"raw\"}(x) }",
+		 "PTG0503"},
+		{"graph g(x: float32[3, 2]) -> (a, b) { a, b = QR{mode=\"r\", pivoting=True}(x) }",
+		 "PTG0503"},
+		{"graph g(x: float64[0]) -> (y) { y = x[int64([0, -1])] }", "PTG0306"},
+		{"graph g(x: float64[1]) -> (y) { y = x[[0, 1]] }", "PTG0306"},
+		{"graph g(x: float64[1]) -> (y) { y = x[int64([[0], [-2]])].set(1) }", "PTG0306"},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(try(cases[i].text, strlen(cases[i].text), cases[i].want),
+				 PTGC_REJECTED);
+}
+
+static void test_accepted(void **state)
+{
+	static const char *const texts[] = {
+		"graph g(x: float64[m, m, 0]) -> (y) { y = SplitDims{axis=-2}(x, int64([2, 2])) }",
+		"graph g(x: float16[3, 3]) -> (a, b) { a, b = SLogDet(x) }",
+		"graph g(x: int8[3, 3], y: float16[3]) -> (a) { a = Solve{b_ndim=1}(x, y) }",
+		"graph g(x: int8[3, 3]) -> (q, r) { q, r = QR(x) }",
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		assert_int_equal(try(texts[i], strlen(texts[i]), NULL), PTGC_OK);
+}
+
+/* Lines of bytes that only continue characters, as long as what is shown of a line and longer. */
+static void test_stray_bytes(void **state)
+{
+	char text[700];
+	(void)state;
+	for (int byte = 0x80; byte < 0x100; byte += 0x15) {
+		memset(text, byte, sizeof(text));
+		memcpy(text, "graph g(x: float64[n]) -> (y) {\n  y = x + ", 42);
+		for (size_t len = 43; len < sizeof(text); len += 7)
+			assert_int_equal(try(text, len, "PTG"), PTGC_REJECTED);
+	}
+}
+
+/* Every beginning of a text that has a bit of everything. */
+static void test_beginnings(void **state)
+{
+	static const char text[] =
+		"ptg 1 floatX=float32\n# comment\nfn F{k: int = 3}(x: T[n, ...b], y) -> (z: T[n]) "
+		"{\n"
+		"  if rank(x) == 1 { z = x * y } else { z = Sum{axis=k}(x) }\n}\n"
+		"graph g(x: float64[n, 4], `a ``b`: bool[2*n+1]) -> (q, r) {\n"
+		"  state w: float32[3] = float32([1, -2.5, 0x1p-3])\n  next w = w + 1_000\n"
+		"  q, r = loop (e in x, s: float64[4] = float64[4](bytes(\"AAAA\"))) while s > 0 "
+		"-> (s, [t]) {\n"
+		"    t = onnx.Gelu{approximate=\"ta\\x41nh\"}(s) ** -e // 3\n    next s = t\n"
+		"    until t[0, ..., None, ::-1].set(inf) != nan\n  }\n"
+		"  z = if q { z = 1 } else if r { z = infj } else { z = file(\"a.npy\", 'b') "
+		"}\n}\n";
+	(void)state;
+	for (size_t len = 0; len < sizeof(text); len++)
+		try(text, len, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_findings),
+		cmocka_unit_test(test_accepted),
+		cmocka_unit_test(test_stray_bytes),
+		cmocka_unit_test(test_beginnings),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
