@@ -297,3 +297,13 @@ def test_incomplete_gamma():
     for shape in ((), (0,), (1,), (2, 3)):
         text = "graph g(k: float64[%s], x: float64[%s]) -> (y) {\n  y = Gammainc(k, x)\n}\n" % ((", ".join(map(str, shape)),) * 2)
         assert ptg.run(text, np.ones(shape), np.ones(shape)).shape == shape
+
+
+@pytest.mark.parametrize("opset", [13, 18, 21, 26])
+def test_loops_at_opsets(opset):
+    k, x = np.array([0.5, 3, 200]), np.array([1, 2, 210.0])
+    for op, f in (("Gammainc", ss.gammainc), ("Gammaincc", ss.gammaincc)):
+        text = f"graph g(k: float64[n], x: float64[n]) -> (y) {{\n  y = {op}(k, x)\n}}\n"
+        np.testing.assert_allclose(ptg.run(text, k, x, opset=opset), f(k, x), rtol=1e-13)
+    text = "graph g(n: int64[], x: float64[n]) -> (y) {\n  y = Polygamma(n, x)\n}\n".replace("[n]", "[a]")
+    np.testing.assert_allclose(ptg.run(text, np.int64(2), x, opset=opset), ss.polygamma(2, x), rtol=1e-14)
