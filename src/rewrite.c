@@ -214,6 +214,24 @@ static struct value *make_gemm(struct ctx *cx, struct node *n)
 	return NULL;
 }
 
+/* 1 / x is Reciprocal: of (1 / x) * y ONNX Runtime would make y / x, which rounds differently. */
+static struct value *make_reciprocal(struct ctx *cx, struct node *n)
+{
+	const struct tensor *one = n->in[0]->data;
+	enum dtype types[1] = { n->in[1]->type.dtype };
+
+	if (!one || !one->count || (!one->splat && one->count > 1) || !is_float(types[0]) ||
+	    tensor_float(one, 0) != 1 || !same_type(cx, &n->in[1]->type, &n->out[0]->type))
+		return NULL;
+	const struct onnx_op *op = onnx_find("", "Reciprocal", cx->opt.opset);
+	if (!op || !kernel_exists(cx->opt.target, op, types, 1, types, 1))
+		return NULL;
+	n->onnx = op;
+	n->in[0] = n->in[1];
+	n->nin = 1;
+	return NULL;
+}
+
 static const struct rewrite {
 	const char *name, *op;
 	struct value *(*apply)(struct ctx *cx, struct node *n);
@@ -226,6 +244,7 @@ static const struct rewrite {
 	{ "squeeze", "Unsqueeze", undo_axes },
 	{ "expand", "Expand", drop_expand },
 	{ "gemm", "Add", make_gemm },
+	{ "reciprocal", "Div", make_reciprocal },
 };
 #define DEAD_BIT 63 /* -fno-dead keeps nodes that nobody reads */
 

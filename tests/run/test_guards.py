@@ -1,0 +1,164 @@
+"""Lengths that must be equal are checked when the model runs, where types and inputs leave it open.
+
+Only what is known to be of length 1 is stretched. Every case is run with ONNX Runtime's own
+optimizations and without, at the opsets where guards are made of other nodes.
+"""
+
+import numpy as np
+import pytest
+
+import ptg
+
+OPSETS = (13, 15, 18, 26)
+
+
+def ones(*shape):
+    return np.ones(shape)
+
+
+MASK = np.array([True, False, True])
+
+# title: (parameters, statement, inputs that are right, what they give, inputs that are wrong)
+CASES = {
+    "a name twice": (
+        "a: float64[n], b: float64[n]", "y = a + b",
+        [(ones(3), ones(3)), (ones(1), ones(1)), (ones(0), ones(0))], lambda a, b: a + b,
+        [(ones(3), ones(1)), (ones(1), ones(3)), (ones(0), ones(1)), (ones(2), ones(3))],
+    ),
+    "matrices": (
+        "a: float64[n, m], b: float64[n, m]", "y = a + b",
+        [(ones(2, 3), ones(2, 3)), (ones(0, 3), ones(0, 3))], lambda a, b: a + b,
+        [(ones(2, 3), ones(1, 3)), (ones(2, 1), ones(2, 3)), (ones(0, 3), ones(1, 3)), (ones(2, 1), ones(1, 3))],
+    ),
+    "unknown dims": (
+        "a: float64[?, ?], b: float64[?, ?]", "y = a + b",
+        [(ones(2, 3), ones(2, 3)), (ones(1, 1), ones(1, 1))], lambda a, b: a + b,
+        [(ones(2, 3), ones(1, 3)), (ones(2, 3), ones(1, 1))],
+    ),
+    "a choice": (
+        "a: float64[?, ?], b: float64[?, ?]", "y = Switch(a > 0, a, b)",
+        [(ones(2, 3), ones(2, 3))], lambda a, b: a,
+        [(ones(2, 3), ones(1, 3)), (ones(2, 3), ones(2, 1))],
+    ),
+    "before a sum": (
+        "a: float64[n, m], b: float64[n, m]", "y = Sum(a * b)",
+        [(ones(2, 3), ones(2, 3))], lambda a, b: np.sum(a * b),
+        [(ones(2, 3), ones(1, 3)), (ones(1, 3), ones(2, 3))],
+    ),
+    "three operands": (
+        "a: float64[n, m], b: float64[n, m], c: float64[n, m]", "y = a + b + c",
+        [(ones(2, 3),) * 3], lambda a, b, c: a + b + c,
+        [(ones(2, 3), ones(2, 3), ones(2, 1)), (ones(1, 3), ones(2, 3), ones(1, 3))],
+    ),
+    "arithmetic of dims": (
+        "a: float64[n+1], b: float64[n]", "y = a[1:] + b",
+        [(ones(4), ones(3)), (ones(2), ones(1)), (ones(1), ones(0))], lambda a, b: a[1:] + b,
+        [(ones(2), ones(3)), (ones(4), ones(1)), (ones(4), ones(4))],
+    ),
+    "a slice": (
+        "a: float64[n], b: float64[m]", "y = a[1:] + b",
+        [(ones(4), ones(3)), (ones(0), ones(0)), (ones(2), ones(1))], lambda a, b: a[1:] + b,
+        [(ones(4), ones(1)), (ones(2), ones(3)), (ones(0), ones(1))],
+    ),
+    "a product of dims": (
+        "a: float64[n, m], b: float64[k]", "y = Reshape(a, [-1]) + b",
+        [(ones(2, 3), ones(6)), (ones(1, 1), ones(1))], lambda a, b: a.ravel() + b,
+        [(ones(2, 3), ones(1)), (ones(1, 1), ones(6)), (ones(0, 3), ones(1))],
+    ),
+    "a masked length": (
+        "a: float64[n], b: float64[m], c: bool[n]", "y = a[c] + b",
+        [(ones(3), ones(2), MASK), (ones(3), ones(3), MASK | True)], lambda a, b, c: a[c] + b,
+        [(ones(3), ones(1), MASK), (ones(3), ones(3), MASK), (ones(3), ones(5), np.array([True, False, False]))],
+    ),
+    "a masked length, known": (
+        "a: float64[n], b: float64[5], c: bool[n]", "y = Sum(a[c] + b)",
+        [(ones(6), ones(5), np.arange(6) > 0)], lambda a, b, c: np.sum(a[c] + b),
+        [(ones(3), ones(5), np.array([True, False, False])), (ones(3), ones(5), MASK)],
+    ),
+    "the mask itself": (
+        "a: float64[n], c: bool[m]", "y = a[c]",
+        [(ones(3), MASK)], lambda a, c: a[c],
+        [(ones(3), MASK[:2]), (ones(2), MASK), (ones(3), MASK[:1])],
+    ),
+    "a length that is a value": (
+        "a: float64[], i: int64[], b: float64[m]", "y = Alloc(a, i) + b",
+        [(np.array(1.0), np.array(3), ones(3)), (np.array(1.0), np.array(1), ones(1))], lambda a, i, b: 1 + b,
+        [(np.array(1.0), np.array(3), ones(1)), (np.array(1.0), np.array(1), ones(3))],
+    ),
+    "a product": (
+        "a: float64[n, k], b: float64[q, m]", "y = a @ b",
+        [(ones(2, 3), ones(3, 4)), (ones(2, 1), ones(1, 4))], lambda a, b: a @ b,
+        [(ones(2, 3), ones(2, 4)), (ones(2, 1), ones(3, 4)), (ones(2, 3), ones(1, 4))],
+    ),
+    "batches": (
+        "a: float64[p, n, k], b: float64[q, k, m]", "y = a @ b",
+        [(ones(2, 3, 4), ones(2, 4, 5))], lambda a, b: a @ b,
+        [(ones(2, 3, 4), ones(1, 4, 5)), (ones(1, 3, 4), ones(2, 4, 5))],
+    ),
+    "rows": (
+        "a: float64[n, m], b: float64[m]", "y = a * b",
+        [(ones(2, 3), ones(3)), (ones(2, 1), ones(1))], lambda a, b: a * b,
+        [(ones(2, 3), ones(1)), (ones(2, 1), ones(3))],
+    ),
+    "a constant": (
+        "a: float64[?]", "y = a + float64([1, 2, 3])",
+        [(ones(3),)], lambda a: a + [1, 2, 3],
+        [(ones(1),), (ones(2),)],
+    ),
+    "a result's type": (
+        "a: float64[?, ?]", "y: float64[n, n] = a * 2",
+        [(ones(3, 3),), (ones(0, 0),)], lambda a: a * 2,
+        [(ones(2, 3),), (ones(1, 3),)],
+    ),
+    "inside a loop": (
+        "a: float64[n, m], b: float64[k]", "y = loop (r in a, s: float64[m] = a[0]) -> (s) {\n next s = s + r * b\n}",
+        [(ones(2, 3), ones(3)), (ones(2, 1), ones(1))], lambda a, b: a[0] + b * len(a),
+        [(ones(2, 3), ones(1)), (ones(2, 1), ones(3))],
+    ),
+    "an update": (
+        "a: float64[n, m], b: float64[k]", "y = a[0].set(b)",
+        [(ones(2, 3), ones(3))], lambda a, b: np.concatenate([b[None], a[1:]]),
+        [(ones(2, 3), ones(1)), (ones(2, 3), ones(2))],
+    ),
+}
+
+
+def text(case):
+    return f"ptg 1\n\ngraph g({CASES[case][0]}) -> (y) {{\n  {CASES[case][1]}\n}}\n"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_guard(case):
+    _, _, right, want, wrong = CASES[case]
+    for opset in OPSETS:
+        model = ptg.compile(text(case), opset=opset)
+        for level in ("all", "none"):
+            for args in right:
+                got = ptg.run(model, *args, level=level)
+                assert np.array_equal(got, want(*args)) and got.shape == np.shape(want(*args)), (opset, level, args)
+            for args in wrong:
+                with pytest.raises(Exception, match="ONNXRuntimeError"):
+                    ptg.run(model, *args, level=level)
+                    raise AssertionError(f"opset {opset}, {level}: runs with lengths {[a.shape for a in args]}")
+
+
+@pytest.mark.parametrize("form", ["3", "1"])
+def test_no_guard_for_known_lengths(form):
+    params = f"a: float64[{form}], b: float64[{form}]"
+    assert ptg.nodes(ptg.compile(f"ptg 1\ngraph g({params}) -> (y) {{\n  y = a + b\n}}\n")) == 1
+
+
+def test_one_check_for_all_inputs():
+    """Equations between inputs are checked once, together, however often they are used."""
+    params = "a: float64[n, m], b: float64[n, m], c: float64[n, m]"
+    once = f"ptg 1\ngraph g({params}) -> (y) {{\n  y = a + b + c\n}}\n"
+    often = f"ptg 1\ngraph g({params}) -> (y) {{\n  y = (a + b + c) * (a - b) * (b - c) * (c - a)\n}}\n"
+    assert ptg.nodes(ptg.compile(often)) - ptg.nodes(ptg.compile(once)) == 6
+
+
+@pytest.mark.parametrize("options", [("-fno-check-dims",), ("--target=onnx",)])
+def test_no_guards(options):
+    target = "onnx" if "--target=onnx" in options else "ort-cpu"
+    options = tuple(o for o in options if not o.startswith("--target"))
+    model = ptg.compile(text("matrices"), target=target, options=options)
+    assert ptg.nodes(model) == 1

@@ -1,0 +1,111 @@
+"""Models are right with each rewrite switched off, and with all: rewrites save nodes, nothing else."""
+
+import re
+import subprocess
+
+import numpy as np
+import onnxruntime as ort
+import pytest
+
+import ptg
+from files import EXAMPLES, OPS, PTGC, compile_file, name_of, random_inputs
+from harness import QUIET, check_model
+
+NAMES = re.search(
+    r"^Rewrites: (.*?)\n\n", subprocess.run([PTGC, "--help"], capture_output=True, text=True).stdout, re.M | re.S
+)[1].split()
+CHOSEN = [p for p in OPS if p.stem in ("Cholesky", "DimShuffle", "Softmax", "Join", "IncSubtensor", "AdvancedSubtensor", "Gemm", "Sum", "Log1p", "Reshape")]  # fmt: skip
+VALUES = {"Reshape": {"k": 2}}
+
+
+def run(model, inputs):
+    check_model(model)
+    return ort.InferenceSession(model, QUIET, providers=["CPUExecutionProvider"]).run(None, inputs)
+
+
+@pytest.mark.parametrize("path", CHOSEN + EXAMPLES, ids=name_of)
+def test_each_off(path):
+    for opset in (18,) if path in EXAMPLES else (18, 26):
+        at = f"--opset={opset}"
+        model, said = compile_file(path, at)
+        assert not said, said
+        inputs = random_inputs(model, VALUES.get(path.stem))
+        want = run(model, inputs)
+        for off in [[n] for n in NAMES] + [NAMES, [n for n in NAMES if n != "dead"]]:
+            other, said = compile_file(path, at, *[f"-fno-{n}" for n in off])
+            assert not said, said
+            if other == model:  # nothing to rewrite there
+                continue
+            for g, w in zip(run(other, inputs), want, strict=True):
+                assert g.dtype == w.dtype and g.shape == w.shape
+                tolerance = 1e-5 if g.dtype == np.float32 else 1e-11
+                assert np.allclose(g, w, tolerance, tolerance, equal_nan=True), (opset, off)
+
+
+# What each rewrite takes away: (parameters, body, nodes with it, nodes without)
+SAVINGS = {
+    "identity": ("x: float64[n]", "y = Exp(onnx.Identity(x))", 1, 2),
+    "cast": ("x: float32[n]", "y = Exp(onnx.Cast{to=1}(x))", 1, 2),
+    "transpose": ("x: float64[n, m]", "y = Exp(Transpose(Transpose(x)))", 1, 3),
+    "reshape": ("x: float64[n, 6]", "y = Reshape(Reshape(x, [-1, 2, 3]), [-1, 3, 2])", 1, 2),
+    "squeeze": ("x: float64[n]", "y = Exp(Squeeze{axes=[1]}(ExpandDims{axes=[1]}(x)))", 1, 3),
+    "expand": ("x: float64[n]", "y = Exp(onnx.Expand(x, [1]))", 1, 2),
+    "gemm": ("x: float64[n, 3], w: float64[3, 4], b: float64[4]", "y = x @ w + b", 1, 2),
+    "reciprocal": ("x: float64[n]", "y = 1 / x", 1, 1),  # as many, of another operator
+    "dead": ("x: float64[n]", "z = Exp(x)\n y = Sqrt(x)", 1, 2),
+}
+
+
+@pytest.mark.parametrize("name", SAVINGS)
+def test_savings(name):
+    params, body, on, off = SAVINGS[name]
+    text = f"ptg 1\n\ngraph g({params}) -> (y) {{\n {body}\n}}\n"
+    assert ptg.nodes(ptg.compile(text, options=("-Wno-unused",))) == on
+    assert ptg.nodes(ptg.compile(text, options=("-Wno-unused", f"-fno-{name}"))) == off
+
+
+def test_every_rewrite_saves():
+    assert set(SAVINGS) == set(NAMES) - {"check-dims"}
+
+
+def test_not_merged():
+    """What looks alike and is not the same."""
+    x = np.array([300.7, -1.5, 2.0])
+    lossy = ptg.run("graph g(x: float64[n]) -> (y) { y = Cast{float64}(Cast{float32}(x)) }", x)
+    assert np.array_equal(lossy, x.astype("float32").astype("float64"))
+    wraps = ptg.run("graph g(x: int64[n]) -> (y) { y = Cast{int64}(Cast{int8}(x)) }", np.array([300, -1, 128]))
+    assert wraps.tolist() == [44, -1, -128]
+    to_bool = ptg.run("graph g(x: float64[n]) -> (y) { y = Cast{float64}(Cast{bool}(x)) }", x)
+    assert to_bool.tolist() == [1, 1, 1]
+    a = np.arange(24.0).reshape(2, 3, 4)
+    turned = ptg.run("graph g(x: float64[a, b, c]) -> (y) { y = Transpose{axes=(1, 2, 0)}(Transpose{axes=(1, 2, 0)}(x)) }", a)
+    assert np.array_equal(turned, a.transpose(2, 0, 1))
+    # the product is used elsewhere, or has another rank, or the bias is the larger one
+    w, b = np.arange(12.0).reshape(3, 4), np.ones(4)
+    m = a[0, :, :3]
+    y, z = ptg.run("graph g(x: float64[n, 3], w: float64[3, 4], b: float64[4]) -> (y, z) {\n z = x @ w\n y = z + b\n}", m, w, b)
+    assert np.array_equal(y, m @ w + b) and np.array_equal(z, m @ w)
+    big = ptg.run("graph g(x: float64[n, 3], w: float64[3, 4], b: float64[2, 1, 4]) -> (y) { y = x @ w + b }", m, w, np.ones((2, 1, 4)))
+    assert np.array_equal(big, m @ w + np.ones((2, 1, 4)))
+
+
+def test_outputs():
+    """Outputs that are inputs, constants, the same value, or the same expression."""
+    x = np.array([1.0, 2.0, 3.0])
+
+    def outputs(results, body):
+        return ptg.run(f"graph g(x: float64[n]) -> ({results}) {{\n{body}\n}}\n", x, options=("-Wno-unused",))
+
+    assert np.array_equal(outputs("y", "y = x"), x)
+    assert np.array_equal(outputs("y", "y = Identity(x)"), x)
+    assert np.array_equal(outputs("y", "y = float64([1, 2])"), [1, 2])
+    for results, body, want in [
+        ("x, y", "y = x * 2", (x, x * 2)),
+        ("y, z", "y = x + 1\nz = x + 1", (x + 1, x + 1)),
+        ("y, z", "y = float64([1, 2])\nz = y", ([1, 2], [1, 2])),
+        ("y, z", "y = Transpose(Transpose(x))\nz = y", (x, x)),
+        ("y, z", "y = x + 1\nz = Cast{float64}(y)", (x + 1, x + 1)),
+        ("y, z", "y = x + 1\nz = ExpandDims{axes=[0]}(Squeeze{axes=[0]}(ExpandDims{axes=[0]}(y)))", (x + 1, [x + 1])),
+    ]:
+        for g, w in zip(outputs(results, body), want, strict=True):
+            assert np.array_equal(g, w), body
