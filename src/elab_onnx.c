@@ -277,9 +277,16 @@ static enum dtype schema_dtype(const struct onnx_op *op, uint32_t i, const struc
 	for (const struct onnx_constraint *c = op->constraints; c && c->var; c++)
 		if (!strcmp(c->var, spec->type))
 			set = c->dtypes;
-	for (uint32_t k = 0; k < nargs; k++) /* Pow(2, x): a variable of its own, but x's dtype serves */
-		if (args[k].kind == CV_VALUE && set >> args[k].u.v->type.dtype & 1)
-			return args[k].u.v->type.dtype;
+	for (uint32_t k = 0; k < nargs; k++) { /* Pow(2, x): a variable of its own, but x's dtype serves */
+		enum dtype t = args[k].kind == CV_VALUE ? (enum dtype)args[k].u.v->type.dtype : DT_BOOL;
+		if (t != DT_BOOL && set >> t & 1)
+			return t;
+	}
+	for (uint32_t k = 0; k < nargs; k++) { /* Where(c, 1, 0.5): one dtype for both */
+		const struct onnx_io *other = input_spec(op, k);
+		if (args[k].kind == CV_FLOAT && other && !strcmp(other->type, spec->type))
+			return DT_FLOAT64;
+	}
 	return set >> DT_INT64 & 1 ? DT_INT64 : DT_NONE;
 }
 
