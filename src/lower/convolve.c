@@ -1,0 +1,132 @@
+/*
+ * convolve.c: Convolve1d and Convolve2d. In: a typed node. Out: the windows of the first input, by
+ * Gather, times the second one, by MatMul, which is exact for integers and rounds as a dot product
+ * does. Where types do not say which input is longer, the "valid" part is cut out of the whole.
+ */
+#include <string.h>
+
+#include "low.h"
+#include "lower.h"
+
+/* Window indices up to this many are a constant. */
+#define MAX_CONSTANT 16384
+
+/* at[o, j] = o + k - 1 - j: the kernel runs backwards */
+static struct value *window_indices(struct build *b, dim out, dim k)
+{
+	int64_t rows, cols;
+
+	if (dim_is_const(b->cx, out, &rows) && dim_is_const(b->cx, k, &cols) && rows > 0 &&
+	    cols > 0 && rows <= MAX_CONSTANT / cols) {
+		struct tensor *t = tensor_new(b->cx, DT_INT64, 2, (int64_t[]){rows, cols});
+		int64_t *v = new_array(b->cx->arena, int64_t, (size_t)(rows * cols));
+		for (int64_t i = 0; i < rows * cols; i++)
+			v[i] = i / cols + cols - 1 - i % cols;
+		t->data = v;
+		return const_tensor(b, t);
+	}
+	struct value *last = dim_value(b, dim_sub(b->cx, k, dim_const(b->cx, 1)));
+	struct value *back = emit_(b, "Sub", last, counting(b, k));
+	return emit_(b, "Add", unsqueeze(b, counting(b, out), &(int64_t){1}, 1), back);
+}
+
+static struct value *not_empty(struct build *b, struct value *v)
+{
+	struct value *size = emit_(b, "Size", v);
+
+	for (uint32_t i = 0; i < v->type.rank; i++)
+		if (!dim_ge(b->cx, v->type.dims[i], 1))
+			return checked(b, v, emit_(b, "Greater", size, const_int(b, 0)));
+	return v;
+}
+
+/* x, padded if asked for, in windows of k, times k */
+static struct value *windows_times(struct build *b, struct value *x, struct value *k, bool full)
+{
+	struct ctx *cx = b->cx;
+	uint32_t rank = x->type.rank;
+	dim pads[4], one = dim_const(cx, 1), *out = new_array(cx->arena, dim, rank);
+
+	for (uint32_t i = 0; i < rank; i++) {
+		dim edge = dim_sub(cx, k->type.dims[i], one);
+		pads[i] = pads[rank + i] = edge;
+		out[i] = full ? dim_add(cx, x->type.dims[i], edge)
+			      : dim_sub(cx, x->type.dims[i], edge);
+	}
+	if (full)
+		x = emit_(b, "Pad", x, dims_vector(b, pads, 2 * rank));
+	for (uint32_t i = 0; i < rank; i++) {
+		struct value *at = window_indices(b, out[i], k->type.dims[i]);
+		if (i)
+			attr_int(b, "axis", 2 * i);
+		x = emit_(b, "Gather", x, at);
+	}
+	if (rank == 1)
+		return with_dims(emit_(b, "MatMul", x, k), out);
+	dim *d = new_array(cx->arena, dim, 3), *flat = new (cx->arena, dim);
+	d[0] = out[0];
+	d[1] = out[1];
+	d[2] = *flat = dims_product(cx, k->type.dims, 2);
+	x = transpose(b, x, (int64_t[]){0, 2, 1, 3});
+	x = reshape_to(b, x, dims_vector(b, d, 3), d, 3);
+	return with_dims(emit_(b, "MatMul", x, reshape(b, k, flat, 1)), out);
+}
+
+/* 1: x is as long as k or longer on each axis; -1: the other way round; 0: not known */
+static int longer(struct build *b, const struct value *x, const struct value *k)
+{
+	bool more = true, less = true;
+
+	for (uint32_t i = 0; i < x->type.rank; i++) {
+		dim d = dim_sub(b->cx, x->type.dims[i], k->type.dims[i]);
+		more &= dim_ge(b->cx, d, 0);
+		less &= dim_le(b->cx, d, 0);
+	}
+	return more ? 1 : less ? -1 : 0;
+}
+
+static struct value *min_or_max(struct build *b, const char *op, struct value *x, struct value *y)
+{
+	b->cse->shared->small_ints = true;
+	struct value *r = emit_(b, op, x, y);
+	b->cse->shared->small_ints = false;
+	return r;
+}
+
+/* whole[shorter - 1 : longer], or all of it where `full` is true; NULL: it is not */
+static struct value *valid_part(struct build *b, struct value *whole, struct value *x,
+				struct value *k, struct value *full)
+{
+	uint32_t rank = x->type.rank;
+	struct value *nx = shape_of(b, x), *nk = shape_of(b, k);
+	struct value *start = emit_(b, "Sub", min_or_max(b, "Min", nx, nk), const_int(b, 1));
+	struct value *stop = min_or_max(b, "Max", nx, nk);
+
+	if (full) {
+		start = emit_(b, "Where", full, const_int(b, 0), start);
+		stop = emit_(b, "Where", full, const_int(b, INT64_MAX), stop);
+	}
+	return slice(b, whole, (int64_t[]){0, 1}, rank, start, stop, NULL);
+}
+
+bool lower_convolve(struct build *b, struct node *n)
+{
+	struct type t = n->out[0]->type;
+	struct value *x = not_empty(b, cast(b, low(b, n->in[0]), (enum dtype)t.dtype));
+	struct value *k = not_empty(b, cast(b, low(b, n->in[1]), (enum dtype)t.dtype));
+	struct value *mode = cast(b, low(b, n->in[2]), DT_BOOL), *r;
+	int64_t full;
+	bool fixed = const_int_at(b, mode, 0, &full);
+	int side = longer(b, x, k);
+
+	if (fixed && !full && side < 0)
+		r = windows_times(b, k, x, false);
+	else if (fixed && !full && side > 0)
+		r = windows_times(b, x, k, false);
+	else
+		r = windows_times(b, x, k, true);
+	if (!fixed || (!full && !side))
+		r = valid_part(b, r, x, k, fixed ? NULL : mode);
+	lowered(b, n, 0, with_dims(r, t.dims));
+	return true;
+}
