@@ -386,14 +386,41 @@ struct value *reduce(struct build *b, const char *op, struct value *v, const int
 	return emit_(b, op, v, list);
 }
 
+/* Before opset 16 ScatterND cannot add: one update after the other is. `at` has a tuple a row. */
+static struct value *scatter_add_13(struct build *b, struct value *v, struct value *at,
+				    struct value *updates)
+{
+	struct block *outer = b->block, *body = block_new(b);
+	struct type acc = v->type;
+	uint32_t lead = at->type.rank - 1u, rest = updates->type.rank - lead;
+	dim *to = new_array(b->cx->arena, dim, rest + 2);
+
+	to[0] = dims_product(b->cx, at->type.dims, lead);
+	to[1] = at->type.dims[lead];
+	at = reshape(b, at, memcpy(new_array(b->cx->arena, dim, 2), to, 2 * sizeof(dim)), 2);
+	memcpy(to + 1, updates->type.dims + lead, rest * sizeof(dim));
+	updates = reshape(b, updates, to, rest + 1);
+	struct value *count = scalar_of(b, shape_slice(b, at, 0, 1));
+
+	struct value *i = block_param(b, body, type_of(DT_INT64, 0, NULL));
+	struct value *go = block_param(b, body, type_of(DT_BOOL, 0, NULL));
+	struct value *old = block_param(b, body, acc);
+	scope_open(b, body);
+	i = vector_of(b, i);
+	struct value *place = emit_(b, "Gather", at, i), *u = emit_(b, "Gather", updates, i);
+	u = emit_(b, "Add", emit_(b, "GatherND", old, place), u);
+	*vec_push(b->cx->arena, &body->results) = identity(b, go);
+	*vec_push(b->cx->arena, &body->results) =
+		with_dims(emit_(b, "ScatterND", old, place, u), acc.dims);
+	scope_close(b, outer);
+	return loop_node(b, body, (struct value *[]){count, NULL, v}, 3, &acc, 1)->out[0];
+}
+
 struct value *scatter_nd(struct build *b, struct value *v, struct value *at, struct value *updates,
 			 bool add)
 {
-	if (add && b->opset < 16) {
-		unsupported(b, "adding at indices that may repeat needs opset 16, this is opset %d",
-			    b->opset);
-		return v;
-	}
+	if (add && b->opset < 16)
+		return scatter_add_13(b, v, at, updates);
 	if (add)
 		attr_str(b, "reduction", "add");
 	return emit_(b, "ScatterND", v, at, updates);

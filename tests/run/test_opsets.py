@@ -16,7 +16,6 @@ OPSETS = range(13, 27)
 
 # op -> its lowest opset; the others take all.
 LOWEST = {
-    "AdvancedIncSubtensor": 16,  # ScatterND with a reduction
     "And": 18,  # integers: BitwiseAnd
     "Invert": 18,
     "Or": 18,

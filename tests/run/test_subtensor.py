@@ -11,7 +11,7 @@ from harness import ALL, FLOATS, INTS, UINTS, Compiled, values, variable
 KINDS = (False, True)
 S = np.s_
 FEW = (13, 15, 18, 26)
-ADD = (16, 18, 26)  # before, nothing adds at indices that may repeat
+ADD = (13, 16, 18, 26)  # before 16, a loop adds at indices that may repeat
 
 
 def scalar(name, dtype="int64"):
@@ -309,17 +309,19 @@ def test_duplicates():
 
 
 def test_early_opsets():
-    """What opsets 13 to 15 can say, and what is refused there."""
+    """ScatterND adds from opset 16 on; before, what cannot repeat needs no loop."""
     x, i, y = variable("float64", (4, 3), True, "x"), variable("int64", (3,), True, "i"), variable("float64", (3, 3), True, "y")
     k = scalar("k")
     outputs = [pt.set_subtensor(x[i], y), pt.set_subtensor(x[:, i], 1.0), pt.set_subtensor(x[i, i], 1.0), pt.set_subtensor(x[i, 1:], 2.0)]
     outputs += [pt.inc_subtensor(x[i], y, ignore_duplicates=True), pt.inc_subtensor(x[i, 1:], 1.0, ignore_duplicates=True)]
     outputs += [pt.inc_subtensor(x[k], 1.0), pt.inc_subtensor(x[k, ::2], 1.0), pt.inc_subtensor(x[x > 0], 1.0), pt.inc_subtensor(x[:, x[0] > 0], 1.0)]
-    Compiled([x, i, y, k], outputs, (13, 14, 15, 16)).run(data("float64", (4, 3)), [0, 2, 0], data("float64", (3, 3)), 1)
-    for o in (pt.inc_subtensor(x[i], y), pt.inc_subtensor(x[:, i], 1.0), pt.inc_subtensor(x[i, i], 1.0)):
-        for opset in (13, 14, 15):
-            with pytest.raises(AssertionError, match=r"AdvancedIncSubtensor.*needs opset 16.*PTG0503"):
-                Compiled([x, i, y], [o], (opset,))
+    c = Compiled([x, i, y, k], outputs, (13, 14, 15, 16))
+    c.run(data("float64", (4, 3)), [0, 2, 0], data("float64", (3, 3)), 1)
+    m = variable("int64", (2, 2), True, "m")
+    outputs = [pt.inc_subtensor(x[i], y), pt.inc_subtensor(x[:, i], 1.0), pt.inc_subtensor(x[i, i], 1.0), pt.inc_subtensor(x[m], 2.0), pt.inc_subtensor(x[m, 1:], 2.0), pt.inc_subtensor(x[:, m], y.sum())]
+    c = Compiled([x, i, y, m], outputs, (13, 14, 15, 16))
+    c.run(data("float64", (4, 3)), [0, 2, 0], data("float64", (3, 3)), [[0, 1], [0, 0]])
+    c.run(data("float64", (4, 3)), [], data("float64", (0, 3)), np.zeros((0, 0)))
 
 
 def test_update_with_nan():
