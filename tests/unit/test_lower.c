@@ -1,0 +1,475 @@
+/*
+ * Unit tests of lowering: nodes are made once, constants too, scopes hide what is in them, rows of
+ * legal.def do what they promise at every opset, and shapes take as few nodes as they can.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "lower/low.h"
+
+/* A builder in an empty block. `cx` is returned in b.cx. */
+static struct build *fresh(int opset, enum ptgc_target target)
+{
+	struct ctx *cx = ctx_new();
+	assert_non_null(cx);
+	if (setjmp(cx->oom))
+		fail_msg("out of memory");
+	ops_init(cx);
+	struct source *text = source_add(cx, "t.ptg", NULL, "text", 4);
+	assert_non_null(text);
+	cx->opt.opset = opset;
+	cx->opt.target = target;
+	struct build *b = new (cx->arena, struct build);
+	*b = (struct build){.cx = cx, .opset = opset, .target = target};
+	b->span = (struct span){text->base, text->base + 1};
+	scope_open(b, block_new(b));
+	b->cse->shared = new (cx->arena, struct shared);
+	return b;
+}
+
+static struct value *param(struct build *b, enum dtype t, uint32_t rank, const dim *dims)
+{
+	dim *d = new_array(b->cx->arena, dim, rank + 1);
+	for (uint32_t i = 0; i < rank; i++)
+		d[i] = dims[i];
+	struct value *v = block_param(b, b->block, type_of(t, rank, d));
+	for (uint32_t i = 0; i < rank; i++)
+		if (!dim_view(b->cx, d[i]).source)
+			dim_set_source(b->cx, d[i], SOURCE_SIZE, v, i);
+	dims_record(b, v);
+	return v;
+}
+
+#define PARAM(b, t, ...)                                                                           \
+	param(b, t, sizeof((dim[]){__VA_ARGS__}) / sizeof(dim), (dim[]){__VA_ARGS__})
+
+static dim size(struct build *b, const char *name)
+{
+	return dim_name(b->cx, intern_str(b->cx, name));
+}
+
+#define K(b, n) dim_const((b)->cx, n)
+
+static uint32_t count(const struct build *b)
+{
+	uint32_t n = 0;
+	for (const struct node *i = b->block->first; i; i = i->next)
+		n++;
+	return n;
+}
+
+static bool made_by(const struct value *v, const char *op)
+{
+	return v->def && !strcmp(v->def->onnx->name, op);
+}
+
+/* --- nodes and constants are made once --- */
+
+static void test_same_node(void **state)
+{
+	struct build *b = fresh(18, PTGC_ORT_CPU);
+	struct value *x = PARAM(b, DT_FLOAT32, size(b, "n")),
+		     *y = PARAM(b, DT_FLOAT32, size(b, "n"));
+
+	(void)state;
+	struct value *e = emit_(b, "Exp", x);
+	assert_ptr_equal(emit_(b, "Exp", x), e);
+	assert_ptr_not_equal(emit_(b, "Exp", y), e);
+	assert_ptr_not_equal(emit_(b, "Sqrt", x), e);
+	assert_ptr_not_equal(emit_(b, "Sub", x, y), emit_(b, "Sub", y, x));
+	assert_int_equal(count(b), 5);
+	attr_int(b, "to", dtypes[DT_FLOAT64].onnx);
+	struct value *c = emit_(b, "Cast", x);
+	attr_int(b, "to", dtypes[DT_INT32].onnx);
+	assert_ptr_not_equal(emit_(b, "Cast", x), c);
+	attr_int(b, "to", dtypes[DT_FLOAT64].onnx);
+	assert_ptr_equal(emit_(b, "Cast", x), c);
+	assert_ptr_equal(cast(b, x, DT_FLOAT64), c);
+	assert_ptr_equal(cast(b, x, DT_FLOAT32), x);
+	assert_int_equal(count(b), 7);
+	/* the detour of the legaliser too: Neg of uint8 is three nodes once */
+	struct value *u = PARAM(b, DT_UINT8, size(b, "n")), *v = emit_(b, "Neg", u);
+	assert_int_equal(v->type.dtype, DT_UINT8);
+	assert_int_equal(count(b), 10);
+	assert_ptr_equal(emit_(b, "Neg", u), v);
+	assert_int_equal(count(b), 10);
+	ctx_free(b->cx);
+}
+
+static void test_random_nodes_are_not_shared(void **state)
+{
+	struct build *b = fresh(18, PTGC_ONNX);
+	struct value *shape = const_ints(b, (int64_t[]){3}, 1);
+	struct value *x = PARAM(b, DT_FLOAT32, size(b, "n"));
+
+	(void)state;
+	(void)shape;
+	struct value *first = emit_(b, "RandomUniformLike", x);
+	assert_ptr_not_equal(emit_(b, "RandomUniformLike", x), first);
+	ctx_free(b->cx);
+}
+
+static void test_same_constant(void **state)
+{
+	struct build *b = fresh(18, PTGC_ORT_CPU);
+
+	(void)state;
+	assert_ptr_equal(const_int(b, 3), const_int(b, 3));
+	assert_ptr_not_equal(const_int(b, 3), const_int(b, 4));
+	assert_ptr_not_equal(const_int(b, 3), const_ints(b, (int64_t[]){3}, 1));
+	assert_ptr_not_equal(const_of(b, DT_FLOAT32, 0.0), const_of(b, DT_FLOAT32, -0.0));
+	assert_ptr_not_equal(const_of(b, DT_FLOAT32, 1), const_of(b, DT_FLOAT64, 1));
+	assert_ptr_equal(cast(b, const_of(b, DT_FLOAT32, 1), DT_FLOAT64),
+			 const_of(b, DT_FLOAT64, 1));
+	assert_ptr_equal(const_ints(b, (int64_t[]){1, 2}, 2), const_ints(b, (int64_t[]){1, 2}, 2));
+	assert_int_equal(count(b), 0);
+	ctx_free(b->cx);
+}
+
+static void test_scopes(void **state)
+{
+	struct build *b = fresh(18, PTGC_ORT_CPU);
+	struct value *x = PARAM(b, DT_FLOAT32, size(b, "n"));
+	struct block *outer = b->block;
+
+	(void)state;
+	struct value *e = emit_(b, "Exp", x);
+	scope_open(b, block_new(b));
+	assert_ptr_equal(emit_(b, "Exp", x), e);
+	struct value *s = emit_(b, "Sqrt", x);
+	assert_true(visible(b, s));
+	assert_int_equal(count(b), 1);
+	scope_close(b, outer);
+	assert_false(visible(b, s));
+	assert_true(visible(b, e));
+	assert_ptr_not_equal(emit_(b, "Sqrt", x), s);
+	assert_int_equal(count(b), 2);
+	ctx_free(b->cx);
+}
+
+/* --- what differs between opsets --- */
+
+static void test_opsets(void **state)
+{
+	(void)state;
+	for (int opset = MIN_OPSET; opset <= MAX_OPSET; opset++) {
+		struct build *b = fresh(opset, PTGC_ORT_CPU);
+		struct value *x = PARAM(b, DT_FLOAT32, size(b, "n"), K(b, 4), size(b, "m"));
+		struct value *r = reduce(b, "ReduceMax", x, (int[]){1}, 1, false);
+		assert_int_equal(r->type.rank, 2);
+		assert_int_equal(r->def->nin, opset >= 18 ? 2 : 1);
+		r = reduce(b, "ReduceSum", x, (int[]){0, 2}, 2, true);
+		assert_int_equal(r->type.rank, 3);
+		assert_int_equal(r->def->nin, 2);
+		struct value *parts[2];
+		split(b, x, 1, NULL, parts, 2);
+		assert_int_equal(parts[0]->def->nattrs, opset >= 18 ? 2 : 1);
+		r = shape_slice(b, x, 2, 3);
+		assert_true(made_by(r, opset >= 15 ? "Shape" : "Gather"));
+		r = shape_slice(b, x, 1, 3);
+		assert_true(made_by(r, opset >= 15 ? "Shape" : "Slice"));
+		assert_true(shape_slice(b, x, 1, 2)->data != NULL);
+		assert_int_equal(b->cx->errors, 0);
+		ctx_free(b->cx);
+	}
+}
+
+/* --- shapes --- */
+
+static void test_dims_vector(void **state)
+{
+	struct build *b = fresh(18, PTGC_ORT_CPU);
+	dim n = size(b, "n"), m = size(b, "m"), six = K(b, 6);
+	struct value *x = PARAM(b, DT_FLOAT32, n, m, six), *v;
+
+	(void)state;
+	assert_true(dims_vector(b, (dim[]){six, six}, 2)->data != NULL);
+	assert_int_equal(dims_vector(b, NULL, 0)->data->count, 0);
+	assert_int_equal(count(b), 0);
+	/* axes that lie side by side are one Shape */
+	assert_true(made_by(dims_vector(b, (dim[]){n, m, six}, 3), "Shape"));
+	assert_ptr_equal(dims_vector(b, x->type.dims, 3), shape_of(b, x));
+	assert_int_equal(count(b), 1);
+	assert_true(made_by(dims_vector(b, (dim[]){n, m}, 2), "Shape"));
+	assert_true(made_by(dims_vector(b, &m, 1), "Shape"));
+	assert_int_equal(count(b), 3);
+	/* others are put together: the constant, Shape[1:2], Shape[0:1] */
+	v = dims_vector(b, (dim[]){six, m, n}, 3);
+	assert_true(made_by(v, "Concat"));
+	assert_int_equal(v->def->nin, 3);
+	assert_int_equal(count(b), 5);
+	/* and known: reading them again takes no node */
+	assert_int_equal(v->known->n, 3);
+	assert_true(dim_eq(b->cx, v->known->at[2], n));
+	/* arithmetic: a sum is one node more than its size */
+	v = dim_vector(b, dim_add(b->cx, n, K(b, 1)));
+	assert_true(made_by(v, "Add"));
+	assert_int_equal(count(b), 6);
+	assert_ptr_equal(dim_vector(b, dim_add(b->cx, K(b, 1), n)), v);
+	ctx_free(b->cx);
+}
+
+static void check_reshape(struct value *r, uint32_t rank, const int64_t *want)
+{
+	int64_t v;
+
+	assert_true(made_by(r, "Reshape"));
+	assert_non_null(r->def->in[1]->data);
+	assert_int_equal(r->def->in[1]->data->count, rank);
+	for (uint32_t i = 0; i < rank; i++) {
+		assert_true(tensor_int(r->def->in[1]->data, i, &v));
+		assert_int_equal(v, want[i]);
+	}
+}
+
+/* A shape with one size that is not known needs no Shape: it is -1, or 0 for "as it was". */
+static void test_reshape(void **state)
+{
+	struct build *b = fresh(18, PTGC_ORT_CPU);
+	dim n = size(b, "n"), m = size(b, "m");
+	struct value *x = PARAM(b, DT_FLOAT32, n, K(b, 2), K(b, 3));
+	struct value *y = PARAM(b, DT_FLOAT32, dim_mul(b->cx, m, K(b, 6)));
+
+	(void)state;
+	check_reshape(reshape(b, x, (dim[]){n, K(b, 6)}, 2), 2, (int64_t[]){0, 6});
+	check_reshape(reshape(b, x, (dim[]){n, K(b, 3), K(b, 2)}, 3), 3, (int64_t[]){0, 3, 2});
+	check_reshape(reshape(b, x, (dim[]){dim_mul(b->cx, n, K(b, 6))}, 1), 1, (int64_t[]){-1});
+	check_reshape(reshape(b, x, (dim[]){K(b, 6), n}, 2), 2, (int64_t[]){6, -1});
+	check_reshape(reshape(b, y, (dim[]){m, K(b, 6)}, 2), 2, (int64_t[]){-1, 6});
+	assert_int_equal(count(b), 5);
+	assert_ptr_equal(reshape(b, x, x->type.dims, 3), x);
+	assert_int_equal(count(b), 5);
+	/* axes of length 1 come and go by their own operators */
+	struct value *u = reshape(b, x, (dim[]){n, K(b, 1), K(b, 2), K(b, 3)}, 4);
+	assert_true(made_by(u, "Unsqueeze"));
+	assert_true(made_by(reshape(b, u, x->type.dims, 3), "Squeeze"));
+	ctx_free(b->cx);
+}
+
+static void test_noops(void **state)
+{
+	struct build *b = fresh(18, PTGC_ORT_CPU);
+	struct value *x = PARAM(b, DT_FLOAT32, size(b, "n"), size(b, "m"));
+
+	(void)state;
+	assert_ptr_equal(transpose(b, x, (int64_t[]){0, 1}), x);
+	assert_ptr_equal(expand(b, x, x->type.dims, 2), x);
+	assert_ptr_equal(squeeze(b, x, NULL, 0), x);
+	assert_ptr_equal(unsqueeze(b, x, NULL, 0), x);
+	assert_ptr_equal(concat(b, 0, &x, 1), x);
+	assert_int_equal(count(b), 0);
+	ctx_free(b->cx);
+}
+
+/* --- the legaliser --- */
+
+#define T(dtype) (1u << DT_##dtype)
+#define INT8_16  (T(INT8) | T(INT16))
+#define UINT8_16 (T(UINT8) | T(UINT16))
+#define INTS8_16 (INT8_16 | UINT8_16)
+
+static const struct row {
+	const char *op;
+	uint32_t dtypes;
+	const char *how;
+} rows[] = {
+#define LEGAL(op, dtypes, ...) {op, dtypes, #__VA_ARGS__},
+#include "lower/legal.def"
+};
+
+/* The type variable that the row is about: that of the result, or of the first input. */
+static const char *key_of(const struct onnx_op *op)
+{
+	for (uint32_t i = 0; i < op->nin; i++)
+		if (!strcmp(op->in[i].type, op->out[0].type))
+			return op->in[i].type;
+	return op->in[0].type;
+}
+
+static enum dtype other_type(const struct onnx_op *op, const char *type)
+{
+	for (const struct onnx_constraint *c = op->constraints; c && c->var; c++)
+		for (int t = 1; t < DT_COUNT && !strcmp(c->var, type); t++)
+			if (c->dtypes >> t & 1)
+				return (enum dtype)t;
+	return dtype_named(type);
+}
+
+/* An input of rank 2, or of the rank that the operator asks for there. */
+static struct value *input_of(struct build *b, const struct onnx_op *op, uint32_t i, enum dtype t)
+{
+	bool range = !strcmp(op->name, "Range"), first = i == 0;
+
+	if (range || (!first && (!strcmp(op->name, "Clip") || !strcmp(op->name, "CumSum") ||
+				 !strcmp(op->name, "CumProd"))))
+		return param(b, t, 0, NULL);
+	if (!first && !strcmp(op->name, "TopK"))
+		return const_ints(b, (int64_t[]){1}, 1);
+	if (!first && !strcmp(op->name, "Pad") && t == DT_INT64)
+		return const_ints(b, (int64_t[]){0, 1, 1, 0}, 4);
+	return PARAM(b, t, K(b, 3), K(b, 3));
+}
+
+static void emit_row(struct build *b, const struct onnx_op *op, enum dtype t, struct value **out)
+{
+	struct value *in[4];
+	const char *key = key_of(op);
+	uint32_t nin = 0;
+
+	while (nin < op->nin &&
+	       (!op->in[nin].repeat || op->in[nin].repeat == '+' || op->in[nin].repeat == '*')) {
+		const char *type = op->in[nin].type;
+		in[nin] = input_of(b, op, nin, strcmp(type, key) ? other_type(op, type) : t);
+		nin++;
+	}
+	if (op->in[0].repeat) /* any number: two */
+		in[nin++] = input_of(b, op, 1, t);
+	if (!strcmp(op->name, "BitShift"))
+		attr_str(b, "direction", "LEFT");
+	if (!strcmp(op->name, "Unique"))
+		attr_int(b, "axis", 0);
+	emit_n(b, op->name, in, nin, out, op->nout);
+}
+
+static void check_kernels(const struct build *b, const char *op, enum dtype t)
+{
+	for (const struct node *n = b->block->first; n; n = n->next) {
+		enum dtype in[8], out[8];
+		for (uint32_t i = 0; i < n->nin; i++)
+			in[i] = n->in[i] ? (enum dtype)n->in[i]->type.dtype : DT_NONE;
+		for (uint32_t i = 0; i < n->nout; i++)
+			out[i] = (enum dtype)n->out[i]->type.dtype;
+		if (!kernel_exists(b->target, n->onnx, in, n->nin, out, n->nout))
+			fail_msg("%s of %s at opset %d: %s has no kernel", op, dtypes[t].name,
+				 b->opset, n->onnx->name);
+	}
+}
+
+static bool takes(const struct onnx_op *op, enum dtype t)
+{
+	for (const struct onnx_constraint *c = op->constraints; c && c->var; c++)
+		if (!strcmp(c->var, key_of(op)))
+			return c->dtypes >> t & 1;
+	return true;
+}
+
+/* One row, dtype and opset; was the row needed? */
+static bool check_row(const struct row *r, enum dtype t, int opset, enum ptgc_target target)
+{
+	struct build *b = fresh(opset, target);
+	const struct onnx_op *op = onnx_find("", r->op, opset);
+	struct value *out[8] = {0};
+
+	emit_row(b, op, t, out);
+	if (b->cx->errors && !takes(op, t)) { /* nor does ONNX have it there */
+		ctx_free(b->cx);
+		return false;
+	}
+	if (b->cx->errors)
+		fail_msg("%s of %s at opset %d, target %d: %s", r->op, dtypes[t].name, opset,
+			 (int)target, b->cx->diags->text);
+	check_kernels(b, r->op, t);
+	for (uint32_t i = 0; i < op->nout; i++)
+		if (!strcmp(op->out[i].type, key_of(op)))
+			assert_int_equal(out[i]->type.dtype, t);
+	bool needed = !out[0]->def || strcmp(out[0]->def->onnx->name, r->op) || count(b) > 1;
+	ctx_free(b->cx);
+	return needed;
+}
+
+static void test_rows_name_operators(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < countof(rows); i++) {
+		assert_non_null(onnx_any("", rows[i].op));
+		assert_true(rows[i].dtypes != 0);
+		const char *as = strstr(rows[i].how, ".as = \""),
+			   *fn = strstr(rows[i].how, ".fn = \"");
+		char name[64] = "";
+		if (as && sscanf(as, ".as = \"%63[^\"]", name) == 1)
+			assert_non_null(onnx_any("", name));
+		struct build *b = fresh(18, PTGC_ORT_CPU);
+		if (fn && sscanf(fn, ".fn = \"%63[^\"]", name) == 1 && !lib_fn(b->cx, name))
+			fail_msg("%s: the library has no fn %s", rows[i].op, name);
+		ctx_free(b->cx);
+		for (size_t k = 0; k < i; k++) /* one row only for an operator and a dtype */
+			if (!strcmp(rows[k].op, rows[i].op))
+				assert_int_equal(rows[k].dtypes & rows[i].dtypes, 0);
+	}
+}
+
+/* Every row, for each of its dtypes at each opset: what comes out has kernels, and the dtype that
+ * is meant; and there is a dtype and an opset at which it is needed. */
+static void test_rows(void **state)
+{
+	int unused = 0;
+
+	(void)state;
+	for (size_t i = 0; i < countof(rows); i++) {
+		bool needed = false;
+		for (int t = 1; t < DT_COUNT; t++) {
+			if (!(rows[i].dtypes >> t & 1))
+				continue;
+			for (int opset = MIN_OPSET; opset <= MAX_OPSET; opset++) {
+				if (!onnx_find("", rows[i].op, opset))
+					continue;
+				needed |= check_row(&rows[i], (enum dtype)t, opset, PTGC_ORT_CPU);
+				check_row(&rows[i], (enum dtype)t, opset, PTGC_ONNX);
+			}
+		}
+		if (!needed && ++unused)
+			print_error("row %zu, of %s, is never used\n", i + 1, rows[i].op);
+	}
+	assert_int_equal(unused, 0);
+}
+
+static void test_float16_goes_through_float32(void **state)
+{
+	struct build *b = fresh(18, PTGC_ORT_CPU);
+	struct value *x = param(b, DT_FLOAT16, 0, NULL);
+
+	(void)state;
+	struct value *r = emit_(b, "Range", x, x, x);
+	assert_int_equal(r->type.dtype, DT_FLOAT16);
+	assert_true(made_by(r, "Cast"));
+	assert_int_equal(count(b), 3);
+	ctx_free(b->cx);
+}
+
+static void test_refused_by_name(void **state)
+{
+	struct build *b = fresh(18, PTGC_ORT_CPU);
+	struct value *x = PARAM(b, DT_FLOAT64, size(b, "n"));
+
+	(void)state;
+	emit_(b, "Tan", x);
+	assert_int_equal(b->cx->errors, 1);
+	assert_non_null(strstr(b->cx->diags->text, "Tan"));
+	assert_non_null(strstr(b->cx->diags->text, "float64"));
+	assert_non_null(strstr(b->cx->diags->text, "opset 18"));
+	ctx_free(b->cx);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_same_node),
+		cmocka_unit_test(test_random_nodes_are_not_shared),
+		cmocka_unit_test(test_same_constant),
+		cmocka_unit_test(test_scopes),
+		cmocka_unit_test(test_opsets),
+		cmocka_unit_test(test_dims_vector),
+		cmocka_unit_test(test_reshape),
+		cmocka_unit_test(test_noops),
+		cmocka_unit_test(test_rows_name_operators),
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_float16_goes_through_float32),
+		cmocka_unit_test(test_refused_by_name),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
