@@ -61,6 +61,7 @@ bool sh_makevector(struct ctx *cx, struct node *n);
 bool sh_matmul(struct ctx *cx, struct node *n);
 bool sh_matrix_transpose(struct ctx *cx, struct node *n);
 bool sh_nonzero(struct ctx *cx, struct node *n);
+bool sh_pad(struct ctx *cx, struct node *n);
 bool sh_qr(struct ctx *cx, struct node *n);
 bool sh_reduce(struct ctx *cx, struct node *n);
 bool sh_reduce_keep(struct ctx *cx, struct node *n);
@@ -95,6 +96,7 @@ enum dtype ty_linalg(struct ctx *cx, struct node *n);
 enum dtype ty_logsumexp(struct ctx *cx, struct node *n);
 enum dtype ty_makevector(struct ctx *cx, struct node *n);
 enum dtype ty_mean(struct ctx *cx, struct node *n);
+enum dtype ty_pad(struct ctx *cx, struct node *n);
 enum dtype ty_polygamma(struct ctx *cx, struct node *n);
 enum dtype ty_prop(struct ctx *cx, struct node *n);
 enum dtype ty_real(struct ctx *cx, struct node *n);
@@ -115,6 +117,8 @@ enum dtype ty_upcast_nocomplex(struct ctx *cx, struct node *n);
 enum dtype ty_update(struct ctx *cx, struct node *n);
 enum dtype ty_xlogy(struct ctx *cx, struct node *n);
 
+/* Pad's width before (side 0) or behind an axis, from its constant input 1; false: not known */
+bool pad_width_at(const struct node *n, uint32_t axis, uint32_t side, int64_t *k);
 /* shared by the files of rules */
 void set_type(struct node *n, uint32_t i, enum dtype t, uint32_t rank, dim *dims);
 dim *new_dims(struct ctx *cx, uint32_t rank);

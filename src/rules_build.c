@@ -4,6 +4,7 @@
  * as values become dims where the value is known; others are sizes of the result.
  */
 #include <math.h>
+#include <string.h>
 
 #include "all.h"
 #include "rules.h"
@@ -314,8 +315,8 @@ bool sh_allocdiag(struct ctx *cx, struct node *n)
 	int64_t k = prop_int(cx, n, "offset"), axis1 = prop_int(cx, n, "axis1");
 	int64_t axis2 = prop_int(cx, n, "axis2");
 	if (axis1 < 0 || axis1 >= axis2 || axis2 > x->rank) {
-		error(cx, n->span, E_RANGE, "%s: the axes must be in order and below %u", op_label(cx, n),
-		      x->rank + 1u);
+		error(cx, n->span, E_RANGE, "%s: the axes must be in order and below %u",
+		      op_label(cx, n), x->rank + 1u);
 		return false;
 	}
 	if (too_many_dims(cx, n, x->rank + 1u))
@@ -399,4 +400,60 @@ bool sh_convolve(struct ctx *cx, struct node *n)
 			d[i] = dim_add(cx, dim_sub(cx, big, small), one);
 	}
 	return set_dims(n, rank, d);
+}
+
+/* --- Pad --- */
+
+bool pad_width_at(const struct node *n, uint32_t axis, uint32_t side, int64_t *k)
+{
+	const struct tensor *t = n->in[1]->data;
+	if (!t || !t->count || t->rank > 2)
+		return false;
+	uint64_t at = 0;
+	if (!t->splat && t->rank && t->shape[t->rank - 1] > 1)
+		at = side;
+	if (!t->splat && t->rank == 2 && t->shape[0] > 1)
+		at += axis * (uint64_t)t->shape[1];
+	return at < t->count && tensor_int(t, at, k);
+}
+
+/* PyTensor puts x into zeros of floatX, unless the border is made of x's own elements. */
+enum dtype ty_pad(struct ctx *cx, struct node *n)
+{
+	const char *mode = prop_str(cx, n, "pad_mode");
+	enum dtype t = (enum dtype)n->in[0]->type.dtype;
+	if (!strcmp(mode, "wrap") || !strcmp(mode, "symmetric") || !strcmp(mode, "reflect"))
+		return t;
+	if (dtype_upcast(t, cx->floatx) == cx->floatx)
+		return cx->floatx;
+	error(cx, n->span, E_DTYPE, "%s: %s does not fit into floatX, which is %s", op_label(cx, n),
+	      dtypes[t].name, dtypes[cx->floatx].name);
+	return DT_NONE;
+}
+
+bool sh_pad(struct ctx *cx, struct node *n)
+{
+	const struct type *x = &n->in[0]->type, *w = &n->in[1]->type;
+	int64_t before, after, k;
+	if (!is_int((enum dtype)w->dtype) || w->rank > 2) {
+		error(cx, n->span, E_DTYPE,
+		      "%s: the widths must be integers of rank 2 at most, got %s", op_label(cx, n),
+		      type_str(cx, *w));
+		return false;
+	}
+	for (uint32_t i = 0; i < w->rank; i++) {
+		int64_t want = i + 1 == w->rank ? 2 : x->rank;
+		if (dim_is_const(cx, w->dims[i], &k) && k != 1 && k != want) {
+			error(cx, n->span, E_SHAPE, "%s: widths %s do not fit %s", op_label(cx, n),
+			      type_str(cx, *w), type_str(cx, *x));
+			return false;
+		}
+	}
+	dim *d = new_dims(cx, x->rank);
+	for (uint32_t i = 0; i < x->rank; i++) {
+		d[i] = dim_fresh(cx, SOURCE_SIZE, n->out[0], i);
+		if (pad_width_at(n, i, 0, &before) && pad_width_at(n, i, 1, &after))
+			d[i] = dim_add(cx, x->dims[i], dim_const(cx, before + after));
+	}
+	return set_dims(n, x->rank, d);
 }

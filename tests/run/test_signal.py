@@ -44,3 +44,54 @@ def test_convolve2d(dtype):
                     continue
                 c = Compiled([x, y], [convolve2d(x, y, mode, method="direct")], (13, 18, 26))
                 c.run(small(dtype, a, 0), small(dtype, b, 1), ulp=LOOSE)
+
+
+MODES = ("constant", "edge", "linear_ramp", "maximum", "minimum", "mean", "reflect", "symmetric", "wrap")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_pad(mode):
+    shapes = {(7,): [2, (1, 0), (0, 0)], (3, 4): [((1, 2), (0, 1)), 1, ((0, 9), (8, 0))], (1, 2): [((3, 1), (2, 2))]}
+    for dtype in ("float64", "float32", "int8"):
+        for shape, pads in shapes.items():
+            for dynamic in (False, True):
+                x = variable(dtype, shape, dynamic, "x")
+                c = Compiled([x], [pt.pad(x, w, mode=mode) for w in pads], OPSETS if dtype == "float64" else (18,))
+                c.run(small(dtype, shape, 0), zero_sign=mode != "linear_ramp")
+    for dtype in ALL:
+        x = variable(dtype, (5,), True, "x")
+        Compiled([x], [pt.pad(x, 3, mode=mode)], (13, 26)).run(small(dtype, (5,), 0), zero_sign=mode != "linear_ramp")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_pad_dynamic_widths(mode):
+    x, w = variable("float64", (3, 4), True, "x"), pt.tensor("w", shape=(2, 2), dtype="int64")
+    c = Compiled([x, w], [pt.pad(x, w, mode=mode)], (13, 18, 26))
+    for v in ([[1, 2], [0, 1]], [[1, 1], [3, 1]]):
+        c.run(small("float64", (3, 4), 0), v, zero_sign=mode != "linear_ramp")
+    w = pt.tensor("w", shape=(), dtype="int8")
+    c = Compiled([x, w], [pt.pad(x, w, mode=mode)], (13, 18, 26))
+    c.run(small("float64", (3, 4), 0), 2, zero_sign=mode != "linear_ramp")
+
+
+def test_pad_values():
+    for dynamic in (False, True):
+        x, v = variable("float64", (3, 4), dynamic, "x"), pt.dmatrix("v")
+        w = ((1, 2), (0, 3))
+        out = []
+        for value in ([[1, 2], [3, 4]], [5, 6], [[7]], 8, 0.5):
+            out += [pt.pad(x, w, "constant", constant_values=value), pt.pad(x, w, "linear_ramp", end_values=value)]
+        Compiled([x], out).run(values("float64", (3, 4)), zero_sign=False)
+        out = [pt.pad(x, w, "constant", constant_values=v), pt.pad(x, w, "linear_ramp", end_values=v)]
+        Compiled([x, v], out).run(small("float64", (3, 4), 0), [[1.0, 2.0], [3.0, 4.0]], zero_sign=False)
+        out = [pt.pad(x, w, m, stat_length=n) for m in ("maximum", "minimum", "mean") for n in (1, 2, 9, [[1, 2], [3, 1]])]
+        Compiled([x], out).run(values("float64", (3, 4)), zero_sign=False)
+
+
+def test_pad_special():
+    x = variable("float64", (2, 3), True, "x")
+    v = np.array([[np.nan, 1, np.inf], [-np.inf, -0.0, 2]])
+    for mode in ("constant", "edge", "maximum", "minimum", "reflect", "wrap"):
+        Compiled([x], [pt.pad(x, 1, mode)]).run(v)
+    y = pt.tensor("y", shape=(0, 3), dtype="float64")
+    Compiled([y], [pt.pad(y, ((0, 1), (1, 1)))]).run(np.zeros((0, 3)))
