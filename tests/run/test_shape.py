@@ -259,6 +259,11 @@ def test_arange_step_zero():
     a, s = v64("a"), v64("s")
     c = Compiled([a, s], [pt.arange(0, a, s)])
     c.raises(np.array(3), np.array(0))
+    a, s = pt.dscalar("a"), pt.dscalar("s")
+    c = Compiled([a, s], [ARange("float64")(0.0, a, s)])
+    c.raises(np.array(3.0), np.array(0.0))
+    c.run(3, -1)
+    c.run(3, 0.7, ulp={"float64": 2})
 
 
 @pytest.mark.parametrize("dtype", ALL)
