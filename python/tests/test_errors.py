@@ -138,7 +138,7 @@ def test_options_are_checked():
 
 
 def test_what_always_fails_fails_when_it_is_called():
-    g = function([x], pt.split(x, [5, -1], 2)[0])
+    g = function([x], pt.split(x, [5, -1], n_splits=2)[0])
     with pytest.raises(ValueError, match="Split"):
         g(np.zeros((4, 4)))
 
