@@ -291,6 +291,30 @@ static struct value *by_mask(struct build *b, struct node *n)
 	return emit_(b, "Compress", x, reshape(b, low(b, mask), flat, 1));
 }
 
+/*
+ * ONNX Runtime turns Gather with a Range into Slice, which clamps what is out of range and counts
+ * from the end differently. Where that may matter, a Mod that changes nothing stands between them.
+ */
+static struct value *unfused(struct build *b, struct value *at, dim size)
+{
+	const struct node *n = at->def;
+	int64_t start, step;
+
+	while (n && n->nin && n->in[0] && !n->onnx->domain[0] &&
+	       (!strcmp(n->onnx->name, "Unsqueeze") || !strcmp(n->onnx->name, "Squeeze") ||
+		!strcmp(n->onnx->name, "Identity") || !strcmp(n->onnx->name, "Reshape")))
+		n = n->in[0]->def;
+	if (b->target != PTGC_ORT_CPU || !n || n->onnx->domain[0] || strcmp(n->onnx->name, "Range"))
+		return at;
+	dim stop = known_at(b, n->in[1], 0);
+	if (const_int_at(b, n->in[0], 0, &start) && start >= 0 &&
+	    const_int_at(b, n->in[2], 0, &step) && step >= 1 && stop &&
+	    dim_ge(b->cx, dim_sub(b->cx, size, stop), 0))
+		return at;
+	attr_int(b, "fmod", 1);
+	return emit_(b, "Mod", at, const_int(b, INT64_MAX));
+}
+
 bool lower_advsubtensor(struct build *b, struct node *n)
 {
 	struct value *x = by_mask(b, n), *v[MAX_RANK];
@@ -309,6 +333,7 @@ bool lower_advsubtensor(struct build *b, struct node *n)
 	uint32_t rank = x->type.rank, from = 0, left = 0;
 	k = index_arrays(ix, rank, v, axes, &brank, &adjacent);
 	if (k == 1) {
+		v[0] = unfused(b, v[0], x->type.dims[axes[0]]);
 		if (axes[0])
 			attr_int(b, "axis", axes[0]);
 		x = emit_(b, "Gather", x, v[0]);

@@ -399,3 +399,19 @@ def test_take_and_friends():
     j = variable("int64", (3, 4), True, "j")
     outputs = [pt.take(x, i, axis=1), pt.take(x, i, axis=0), pt.take(x, i), x[pt.arange(x.shape[0]), i[0]], pt.take_along_axis(x, j, axis=0), pt.take_along_axis(x, j, axis=1), x.flatten()[i]]
     Compiled([x, i, j], outputs, FEW).run(data("float64", (3, 4)), [[0, 2, 1], [1, 1, 0]], [[0, 2, 1, 1], [1, 1, 0, 0], [2, 0, 1, 2]])
+
+
+def test_ranges_as_indices():
+    """ONNX Runtime makes a Slice of a Gather with a Range: that clamps."""
+    x, n, m = variable("float64", (4, 3), True, "x"), scalar("n"), scalar("m")
+    r = pt.arange(n, m)
+    outputs = [x[r], x[:, r], x[r[:, None]], x[r, 1:], x[pt.arange(n, m, 2)], x[pt.arange(m, n, -1)], x[pt.arange(x.shape[0])], x[::-1][pt.arange(m)], x[pt.arange(-1, m)], x[r, 0]]
+    for o in outputs:
+        c = Compiled([x, n, m], [o], (13, 18, 26))
+        c.run(data("float64", (4, 3)), 0, 2)
+        c.run(data("float64", (4, 3)), 1, 1)
+        c.run(data("float64", (4, 3)), -2, 2)
+    for o in (x[r], x[:, r], x[pt.arange(m)], x[r[:, None]]):
+        c = Compiled([x, n, m], [o], (13, 18, 26))
+        c.raises(data("float64", (4, 3)), np.array(0), np.array(9))
+        c.raises(np.zeros((1, 1)), np.array(0), np.array(2))
