@@ -76,7 +76,7 @@ def as_pytensor(error, node):
     """The class and the words that PyTensor has for lengths that do not fit this op."""
     if not isinstance(error, ValueError | IndexError) or node is None:
         return error
-    op, text = node.op, str(error)
+    op, text = getattr(node.op, "core_op", node.op), str(error)
     if isinstance(op, CheckAndRaise):
         return op.exc_type(op.msg)
     if isinstance(op, SpecifyShape):
