@@ -457,3 +457,68 @@ bool sh_pad(struct ctx *cx, struct node *n)
 	}
 	return set_dims(n, x->rank, d);
 }
+
+/* --- Choose, UnravelIndex, RavelMultiIndex --- */
+
+static bool want_ints(struct ctx *cx, struct node *n, uint32_t i)
+{
+	if (is_discrete((enum dtype)n->in[i]->type.dtype))
+		return true;
+	error(cx, n->span, E_DTYPE, "%s: argument %u must be integers, got %s", op_label(cx, n),
+	      i + 1, type_str(cx, n->in[i]->type));
+	return false;
+}
+
+bool sh_choose(struct ctx *cx, struct node *n)
+{
+	const struct type *a = &n->in[0]->type, *x = &n->in[1]->type;
+	struct value items = {.type = *x}, *v[2] = {n->in[0], &items};
+	if (!want_ints(cx, n, 0))
+		return false;
+	if (!x->rank)
+		return want_rank(cx, n, 1, 1);
+	items.type.rank--;
+	items.type.dims++;
+	uint32_t rank = a->rank > items.type.rank ? a->rank : items.type.rank;
+	dim *d = new_dims(cx, rank);
+	return broadcast_dims(cx, n, v, 2, d, rank) && set_dims(n, rank, d);
+}
+
+uint32_t nr_unravelindex(struct ctx *cx, struct node *n)
+{
+	int64_t count;
+	const struct type *t = &n->in[1]->type;
+	if (t->rank == 1 && dim_is_const(cx, t->dims[0], &count) && count > 0 && count <= MAX_RANK)
+		return (uint32_t)count;
+	error(cx, n->span, E_SHAPE, "%s: the number of dims must be known, they are %s",
+	      op_label(cx, n), type_str(cx, *t));
+	return 0;
+}
+
+bool sh_unravelindex(struct ctx *cx, struct node *n)
+{
+	if (!want_ints(cx, n, 0) || !want_ints(cx, n, 1))
+		return false;
+	for (uint32_t i = 0; i < n->nout; i++)
+		set_type(n, i, DT_INT64, n->in[0]->type.rank, n->in[0]->type.dims);
+	return true;
+}
+
+bool sh_ravelmultiindex(struct ctx *cx, struct node *n)
+{
+	uint32_t count = n->nin - 1u, rank = 0;
+	for (uint32_t i = 0; i < n->nin; i++) {
+		if (!want_ints(cx, n, i))
+			return false;
+		if (i < count && n->in[i]->type.rank > rank)
+			rank = n->in[i]->type.rank;
+	}
+	const struct type *t = &n->in[count]->type;
+	if (!count || t->rank != 1 || !dim_unify(cx, t->dims[0], dim_const(cx, count), n->span)) {
+		error(cx, n->span, E_SHAPE, "%s: %u index arrays, but the dims are %s",
+		      op_label(cx, n), count, type_str(cx, *t));
+		return false;
+	}
+	dim *d = new_dims(cx, rank);
+	return broadcast_dims(cx, n, n->in, count, d, rank) && set_dims(n, rank, d);
+}

@@ -1,0 +1,135 @@
+/*
+ * choose.c: Choose, PermuteRowElements, UnravelIndex, RavelMultiIndex. In: a typed node. Out: ONNX
+ * values. Indices out of range make the run fail where PyTensor raises; ONNX's negative indices,
+ * which count from the end, are none there.
+ */
+#include <string.h>
+
+#include "low.h"
+#include "lower.h"
+
+/* 0 <= at < size for all elements, or the run fails */
+static struct value *within(struct build *b, struct value *at, struct value *size)
+{
+	struct value *on = emit_(b, "And", emit_(b, "GreaterOrEqual", at, const_int(b, 0)),
+				 emit_(b, "Less", at, size));
+	struct cv none = {.kind = CV_NONE, .span = b->span};
+	struct value *all;
+
+	if (!lower_as(b, &op_table[OP_All], &none, &on, 1, &all, 1))
+		return at;
+	return checked(b, at, all);
+}
+
+/* By the mode: an index that is in range */
+static struct value *in_range(struct build *b, const char *mode, struct value *at,
+			      struct value *size)
+{
+	if (mode[0] == 'w')
+		return emit_(b, "Mod", at, size);
+	if (mode[0] == 'r')
+		return within(b, at, size);
+	at = emit_(b, "Min", at, emit_(b, "Sub", size, const_int(b, 1)));
+	return emit_(b, "Max", at, const_int(b, 0));
+}
+
+/* Element i of a vector of lengths */
+static struct value *length_at(struct build *b, struct value *dims, uint32_t i)
+{
+	int64_t k;
+
+	if (const_int_at(b, dims, i, &k))
+		return const_int(b, k);
+	return emit_(b, "Gather", cast(b, dims, DT_INT64), const_int(b, i));
+}
+
+bool lower_unravelindex(struct build *b, struct node *n)
+{
+	struct value *rest = cast(b, low(b, n->in[0]), DT_INT64), *dims = low(b, n->in[1]);
+	bool c_order = !strcmp(prop_str(b->cx, n, "order"), "C");
+	struct value **d = new_array(b->cx->arena, struct value *, n->nout), *all;
+
+	for (uint32_t i = 0; i < n->nout; i++)
+		d[i] = length_at(b, dims, i);
+	all = d[0];
+	for (uint32_t i = 1; i < n->nout; i++)
+		all = emit_(b, "Mul", all, d[i]);
+	rest = within(b, rest, all);
+	for (uint32_t k = 0; k + 1 < n->nout; k++) {
+		uint32_t i = c_order ? n->nout - 1u - k : k;
+		lowered(b, n, i, emit_(b, "Mod", rest, d[i]));
+		rest = emit_(b, "Div", rest, d[i]);
+	}
+	lowered(b, n, c_order ? 0 : n->nout - 1u, rest);
+	return true;
+}
+
+bool lower_ravelmultiindex(struct build *b, struct node *n)
+{
+	uint32_t count = n->nin - 1u;
+	struct value *dims = low(b, n->in[count]), *r = NULL;
+	bool c_order = !strcmp(prop_str(b->cx, n, "order"), "C");
+	const char *mode = prop_str(b->cx, n, "mode");
+
+	for (uint32_t k = 0; k < count; k++) { /* Horner's scheme */
+		uint32_t i = c_order ? k : count - 1 - k;
+		struct value *size = length_at(b, dims, i);
+		struct value *at = cast(b, low(b, n->in[i]), DT_INT64);
+		at = in_range(b, mode, at, size);
+		r = r ? emit_(b, "Add", emit_(b, "Mul", r, size), at) : at;
+	}
+	lowered(b, n, 0, with_dims(r, n->out[0]->type.dims));
+	return true;
+}
+
+/* v with the leading dims of `to`, its own last one, and dims of 1 put before it */
+static struct value *rows_of(struct build *b, struct value *v, struct type to)
+{
+	dim *d = new_array(b->cx->arena, dim, to.rank + 1u);
+
+	memcpy(d, to.dims, to.rank * sizeof(dim));
+	return expand(b, v, d, to.rank);
+}
+
+bool lower_permuterowelements(struct build *b, struct node *n)
+{
+	struct type t = n->out[0]->type;
+	struct value *x = rows_of(b, low(b, n->in[0]), t);
+	struct value *at = rows_of(b, cast(b, low(b, n->in[1]), DT_INT64), t);
+
+	attr_int(b, "axis", t.rank - 1);
+	if (prop_bool(b->cx, n, "inverse"))
+		lowered(b, n, 0, emit_(b, "ScatterElements", x, at, x));
+	else
+		lowered(b, n, 0, emit_(b, "GatherElements", x, at));
+	return true;
+}
+
+bool lower_choose(struct build *b, struct node *n)
+{
+	struct type t = n->out[0]->type;
+	struct value *at = cast(b, low(b, n->in[0]), DT_INT64), *x = low(b, n->in[1]);
+	struct value *size = dim_value(b, x->type.dims[0]);
+	const char *mode = prop_str(b->cx, n, "mode");
+	dim *d = new_array(b->cx->arena, dim, t.rank + 1u);
+
+	if (mode[0] == 'r') /* behind the end, where the runtime refuses it */
+		at = emit_(b, "Where", emit_(b, "Less", at, const_int(b, 0)), size, at);
+	else
+		at = in_range(b, mode, at, size);
+	if (x->type.rank == 1) {
+		lowered(b, n, 0, with_dims(emit_(b, "Gather", x, at), t.dims));
+		return true;
+	}
+	int64_t axes[MAX_RANK], missing = t.rank + 1 - x->type.rank;
+	for (int64_t i = 0; i < missing; i++)
+		axes[i] = 1 + i;
+	x = unsqueeze(b, x, axes, (uint32_t)missing);
+	d[0] = x->type.dims[0];
+	memcpy(d + 1, t.dims, t.rank * sizeof(dim));
+	x = expand(b, x, d, t.rank + 1u);
+	at = unsqueeze(b, expand(b, at, t.dims, t.rank), &(int64_t){0}, 1);
+	at = emit_(b, "GatherElements", x, at);
+	lowered(b, n, 0, with_dims(squeeze(b, at, &(int64_t){0}, 1), t.dims));
+	return true;
+}
