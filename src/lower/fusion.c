@@ -1,7 +1,8 @@
 /*
  * fusion.c: ONNX Runtime folds a constant factor next to a float64 MatMul into an attribute of
  * FusedMatMul, which is float32: 0.1 * (a @ b) is then off by 1.5e-8. In: the lowered graph. Out:
- * the same, with such a MatMul written as Gemm (matrices) or Einsum, which it does not fold.
+ * the same, with such a MatMul written as Gemm (matrices) or Einsum, which it does not fold. The same
+ * for transposes that it would fold into a product of nothing.
  * Factors that float32 holds exactly lose nothing and stay.
  */
 #include <math.h>
@@ -108,6 +109,26 @@ static bool fuses(const struct node *n)
 	       (n->out[0]->type.dtype == DT_FLOAT64 || n->out[0]->type.dtype == DT_FLOAT32);
 }
 
+static bool is_transposed(const struct value *v)
+{
+	for (uint32_t steps = 0; v && v->def && steps < 16; steps++) {
+		if (is_op(v->def, "Transpose"))
+			return true;
+		v = passed(v->def);
+	}
+	return false;
+}
+
+/* A stack of products with a transposed side becomes a FusedMatMul, which leaves its result unset
+ * where there is nothing to add up. */
+static bool unset_if_empty(struct build *b, const struct node *n)
+{
+	const struct type *x = &n->in[0]->type, *y = &n->in[1]->type;
+
+	return (x->rank > 2 || y->rank > 2) && x->rank && !dim_ge(b->cx, x->dims[x->rank - 1], 1) &&
+	       (is_transposed(n->in[0]) || is_transposed(n->in[1]));
+}
+
 /* Blocks nest as the user's loops and ifs do. */
 void prevent_fusion(struct build *b, struct block *k)
 {
@@ -120,7 +141,7 @@ void prevent_fusion(struct build *b, struct block *k)
 		if (fuses(n)) {
 			behind(n->in[0], &inexact);
 			behind(n->in[1], &inexact);
-			if (inexact)
+			if (inexact || unset_if_empty(b, n))
 				replace(b, n);
 		}
 		for (uint32_t i = 0; i < n->nattrs; i++)

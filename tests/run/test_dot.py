@@ -181,3 +181,14 @@ def test_odd_factors(factor):
             text = f"ptg 1\ngraph g(x: {dtype}[?, ?], y: {dtype}[?, ?]) -> (z) {{\n  k = {dtype}({factor})\n  z = {expr}\n}}\n"
             got = ptg.run(text, u, v)
             assert np.allclose(got, want, rtol=1e-14, atol=0, equal_nan=True), (text, got, want)
+
+
+def test_transposed_operands():
+    """ONNX Runtime folds transposes into products: all sizes, also none."""
+    for dtype in ("float64", "float32", "int64"):
+        x, y, v = variable(dtype, (3, 2), True, "x"), variable(dtype, (3, 4), True, "y"), variable(dtype, (3,), True, "v")
+        b, c = variable(dtype, (5, 3, 2), True, "b"), variable(dtype, (5, 3, 4), True, "c")
+        outputs = [pt.dot(x.T, y), pt.dot(y.T, x), pt.dot(x.T, v), pt.dot(v, y), pt.dot(x.T * 2, y), pt.dot(x.T, y) + y.sum(), BatchedDot()(b.dimshuffle(0, 2, 1), c), pt.dot(x.T, x), pt.dot(x, x.T)]
+        m = Compiled([x, y, v, b, c], outputs)
+        for k, p, q, n in ((3, 2, 4, 5), (0, 2, 4, 5), (3, 0, 4, 2), (3, 2, 0, 2), (0, 0, 0, 0), (2, 3, 2, 0)):
+            m.run(*[data(dtype, s, 3 + i) for i, s in enumerate(((k, p), (k, q), (k,), (n, k, p), (n, k, q)))], ulp=ORDER, atol=1e-5, zero_sign=False)
