@@ -1,9 +1,9 @@
 /*
  * fusion.c: ONNX Runtime folds a constant factor next to a float64 MatMul into an attribute of
  * FusedMatMul, which is float32: 0.1 * (a @ b) is then off by 1.5e-8. In: the lowered graph. Out:
- * the same, with such a MatMul written as Gemm (matrices) or Einsum, which it does not fold. The same
- * for transposes that it would fold into a product of nothing.
- * Factors that float32 holds exactly lose nothing and stay.
+ * the same, with such a MatMul written as Gemm (matrices) or Einsum, which it does not fold. The
+ * same for transposes that it would fold into a product of nothing. Factors that float32 holds
+ * exactly lose nothing and stay.
  */
 #include <math.h>
 #include <string.h>
@@ -26,8 +26,8 @@ static const struct tensor *factor(const struct node *n)
 	return NULL;
 }
 
-/* Is a product wrong with n's factor as an attribute? It is where float32 cannot hold that (Div turns
- * it into its reciprocal first), and where it is 0 or inf, which NaN can come from. */
+/* Is a product wrong with n's factor as an attribute? It is where float32 cannot hold that (Div
+ * turns it into its reciprocal first), and where it is 0 or inf, which NaN can come from. */
 static bool is_inexact(const struct node *n)
 {
 	const struct tensor *t = factor(n);
