@@ -214,11 +214,41 @@ bool lower_subtensor(struct build *b, struct node *n)
 	return true;
 }
 
+/* Do the types leave open whether two index arrays have one length? Only masks do: other lengths were
+ * made equal by inference. */
+static bool lengths_open(struct build *b, struct value **v, uint32_t n, const dim *dims, uint32_t rank)
+{
+	int64_t k;
+
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t j = 0; j < v[i]->type.rank; j++) {
+			dim d = v[i]->type.dims[j];
+			if (!dim_eq(b->cx, d, dims[rank - v[i]->type.rank + j]) &&
+			    !(dim_is_const(b->cx, d, &k) && k == 1))
+				return true;
+		}
+	return false;
+}
+
+/* The runtime broadcasts them, or fails: Concat would skip an empty one without a word. */
+static void broadcast_open(struct build *b, struct value **v, uint32_t n)
+{
+	struct value *zero = NULL;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct value *z = emit_(b, "Sub", v[i], v[i]);
+		zero = zero ? emit_(b, "Add", zero, z) : z;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		v[i] = emit_(b, "Add", v[i], zero);
+}
+
 /* Index arrays, broadcast against each other: [B..., number of arrays] for GatherND and ScatterND.
  */
-struct value *index_tuples(struct build *b, struct value **v, uint32_t n, uint32_t rank)
+struct value *index_tuples(struct build *b, struct value **arrays, uint32_t n, uint32_t rank)
 {
 	dim dims[MAX_RANK + 1];
+	struct value **v = memcpy(new_array(b->cx->arena, struct value *, n + 1), arrays, n * sizeof(*v));
 	struct value *part[MAX_RANK];
 	bool same = true;
 	int64_t k;
@@ -232,6 +262,10 @@ struct value *index_tuples(struct build *b, struct value **v, uint32_t n, uint32
 			dims[j] = v[i]->type.dims[axis];
 			break;
 		}
+	}
+	if (lengths_open(b, v, n, dims, rank)) {
+		broadcast_open(b, v, n);
+		memcpy(dims, v[0]->type.dims, rank * sizeof(dim));
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		same = v[i]->type.rank == rank;
