@@ -504,7 +504,8 @@ static void run_graph(struct elab *e, struct fn *f)
 	e->graph->prologue = e->block->last;
 	exec_block(e, &f->body);
 	for (uint32_t i = 0; i < f->nresults; i++)
-		graph_result(e, f, i);
+		if (!graph_result(e, f, i) && errors == e->cx->errors)
+			bug("the result '%s' was lost without a message", f->results[i].name->s);
 	if (!f->nresults && !updates_state(e->graph))
 		elab_error(e, f->name_span, E_NO_OUTPUT, "graph '%s' has no results", f->name->s);
 	if (errors == e->cx->errors)

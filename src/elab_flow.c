@@ -685,6 +685,9 @@ static bool next_state(struct elab *e, struct stmt *s)
 			   type_str(e->cx, *t), type_str(e->cx, *n));
 		return false;
 	}
+	struct binding *b = find_value(e, name);
+	if (b && b->kind == CV_POISON) /* the state itself is wrong, which was told */
+		return false;
 	elab_error(e, s->span, E_STATEMENT,
 		   "'next %s' needs a loop that carries '%s', or a state of that name", name->s,
 		   name->s);

@@ -374,6 +374,11 @@ static struct tensor *literal_tensor(struct elab *e, const struct cv *v, enum dt
 
 	if (!list_shape(e, v, shape, &rank))
 		return NULL;
+	if (dtypes[t].kind == KIND_OTHER) {
+		elab_error(e, v->span, E_DTYPE, "there are no literals of dtype %s%s", dtypes[t].name,
+			   t == DT_BFLOAT16 ? ": its constants are bfloat16[...](bytes(\"...\"))" : "");
+		return NULL;
+	}
 	struct tensor *x = tensor_new(e->cx, t, rank, shape);
 	char *data = arena_alloc(e->cx->arena,
 				 mul_size(e->cx->arena, x->count ? x->count : 1, dtypes[t].size));
@@ -552,6 +557,10 @@ static struct cv from_bytes(struct elab *e, enum dtype t, const dim *dims, uint3
 {
 	int64_t shape[MAX_RANK];
 
+	if (!dtypes[t].size) {
+		elab_error(e, s, E_DTYPE, "there are no constants of dtype %s", dtypes[t].name);
+		return poison(s);
+	}
 	for (uint32_t i = 0; i < ndims; i++)
 		if (!dim_is_const(e->cx, dims[i], &shape[i]) || shape[i] < 0) {
 			elab_error(e, s, E_SHAPE, "bytes(...) needs dims that are known numbers");
