@@ -346,14 +346,18 @@ bool lower_arange(struct build *b, struct node *n)
 	bool sure = v[2]->data && v[2]->data->count == 1 && tensor_float(v[2]->data, 0) != 0;
 	/* Range refuses a step of 0, which must fail here too */
 	struct value *one = sure ? const_int(b, 1) : cast(b, cast(b, v[2], DT_BOOL), DT_INT64);
-	struct value *count = emit_(b, "Div", emit_(b, "Sub", v[1], v[0]), v[2]);
+	bool zero = v[0]->data && v[0]->data->count == 1 && tensor_float(v[0]->data, 0) == 0;
+	struct value *count = emit_(b, "Div", zero ? v[1] : emit_(b, "Sub", v[1], v[0]), v[2]);
 	count = cast(b, emit_(b, "Ceil", count), DT_INT64);
 	enum dtype calc = t == DT_FLOAT16 ? DT_FLOAT32 : t;
 	struct value *first = cast(b, cast(b, v[0], t), calc);
-	struct value *second = cast(b, cast(b, emit_(b, "Add", v[0], v[2]), t), calc);
+	struct value *second = zero ? v[2] : emit_(b, "Add", v[0], v[2]);
+	second = cast(b, cast(b, second, t), calc);
 	struct value *i = emit_(b, "Range", const_int(b, 0), count, one);
-	struct value *r = emit_(b, "Mul", cast(b, i, calc), emit_(b, "Sub", second, first));
-	lowered(b, n, 0, cast(b, with_dims(emit_(b, "Add", r, first), n->out[0]->type.dims), t));
+	struct value *delta = zero ? second : emit_(b, "Sub", second, first);
+	struct value *r = emit_(b, "Mul", cast(b, i, calc), delta);
+	r = zero ? r : emit_(b, "Add", r, first);
+	lowered(b, n, 0, cast(b, with_dims(r, n->out[0]->type.dims), t));
 	return true;
 }
 
