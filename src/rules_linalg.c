@@ -248,18 +248,29 @@ bool sh_solve(struct ctx *cx, struct node *n)
 /* --- Blockwise: the core op on the last dims, the others broadcast --- */
 
 /* Ranks of the core inputs, from the signature; false: reported. */
+static const char *without_blanks(struct ctx *cx, const char *s)
+{
+	char *out = arena_strdup(cx->arena, s, strlen(s)), *to = out;
+	for (; *s; s++)
+		if (*s != ' ')
+			*to++ = *s;
+	*to = 0;
+	return out;
+}
+
 static bool core_ranks(struct ctx *cx, struct node *n, uint32_t *ranks)
 {
 	const struct opref *ref = prop(cx, n, "core_op")->u.op;
 	const char *s = prop_str(cx, n, "signature");
 	if (!s && ref->op)
 		s = ref->op->core;
+	s = s ? without_blanks(cx, s) : NULL;
 	for (uint32_t i = 0; s && i < n->nin; i++) {
 		if (*s != '(')
 			break;
 		ranks[i] = 0;
-		for (s++; *s && *s != ')'; s++) /* a name begins after a bracket, comma or blank */
-			ranks[i] += !strchr(", ", *s) && strchr("(, ", s[-1]);
+		for (s++; *s && *s != ')'; s++) /* a name begins after a bracket or comma */
+			ranks[i] += *s != ',' && strchr("(,", s[-1]);
 		if (*s == ')' && i + 1 == n->nin && s[1] == '-')
 			return true;
 		s += *s == ')';
