@@ -522,3 +522,52 @@ bool sh_ravelmultiindex(struct ctx *cx, struct node *n)
 	dim *d = new_dims(cx, rank);
 	return broadcast_dims(cx, n, n->in, count, d, rank) && set_dims(n, rank, d);
 }
+
+/* --- RFFTOp, IRFFTOp: the first axis is a batch, the last ones are as long as the second input
+ * says --- */
+
+static bool fft_dims(struct ctx *cx, struct node *n, uint32_t rank, bool half)
+{
+	const struct type *x = &n->in[0]->type, *s = &n->in[1]->type;
+	const struct known *k = known_of(cx, n->in[1]);
+	int64_t axes;
+	if (s->rank != 1 || !is_int((enum dtype)s->dtype) || !dim_is_const(cx, s->dims[0], &axes) ||
+	    axes < 1 || axes >= rank) {
+		error(cx, n->span, E_SHAPE,
+		      "%s: the lengths are a vector of integers, one an axis, got %s", n->op->name,
+		      type_str(cx, *s));
+		return false;
+	}
+	dim *d = new_dims(cx, rank + 1), one = dim_const(cx, 1), two = dim_const(cx, 2);
+	for (uint32_t i = 0; i < rank; i++) {
+		uint32_t first = rank - (uint32_t)axes;
+		dim length = i < first ? x->dims[i] : k ? k->at[i - first] : DIM_NONE;
+		if (half && i == rank - 1 && length)
+			length = dim_add(cx, dim_floordiv(cx, length, two), one);
+		d[i] = length ? length : dim_fresh(cx, SOURCE_SIZE, n->out[0], i);
+	}
+	d[rank] = two;
+	return set_dims(n, half ? rank + 1 : rank, d);
+}
+
+bool sh_rfft(struct ctx *cx, struct node *n)
+{
+	uint32_t rank = n->in[0]->type.rank;
+	if (rank < 2)
+		return want_rank(cx, n, 0, 2);
+	return fft_dims(cx, n, rank, true);
+}
+
+bool sh_irfft(struct ctx *cx, struct node *n)
+{
+	const struct type *x = &n->in[0]->type;
+	if (x->rank < 3)
+		return want_rank(cx, n, 0, 3);
+	if (!dim_unify(cx, x->dims[x->rank - 1], dim_const(cx, 2), n->span)) {
+		error(cx, n->span, E_SHAPE,
+		      "%s: the last axis holds pairs (real, imaginary), got %s", n->op->name,
+		      type_str(cx, *x));
+		return false;
+	}
+	return fft_dims(cx, n, x->rank - 1u, false);
+}

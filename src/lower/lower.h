@@ -55,6 +55,8 @@ bool lower_unravelindex(struct build *b, struct node *n);
 bool lower_repeat(struct build *b, struct node *n);
 bool lower_reshape(struct build *b, struct node *n);
 bool lower_searchsorted(struct build *b, struct node *n);
+bool lower_rfft(struct build *b, struct node *n);
+bool lower_irfft(struct build *b, struct node *n);
 bool lower_second(struct build *b, struct node *n);
 bool lower_setsubtensor(struct build *b, struct node *n);
 bool lower_shape(struct build *b, struct node *n);

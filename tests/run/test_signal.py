@@ -1,7 +1,7 @@
 """Convolutions, Fourier transforms and borders."""
 
 import numpy as np
-import pytensor
+import pytensor.tensor.fft as fft
 import pytensor.tensor as pt
 import pytest
 from pytensor.tensor.signal.conv import Convolve1d, Convolve2d, convolve1d, convolve2d
@@ -95,3 +95,24 @@ def test_pad_special():
         Compiled([x], [pt.pad(x, 1, mode)]).run(v)
     y = pt.tensor("y", shape=(0, 3), dtype="float64")
     Compiled([y], [pt.pad(y, ((0, 1), (1, 1)))]).run(np.zeros((0, 3)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_fft(dtype):
+    atol = 1e-12 if dtype == "float64" else 2e-5
+    opsets = tuple(o for o in OPSETS if o >= 17)
+    for shape in ((2, 1), (2, 2), (3, 7), (2, 8), (1, 6), (2, 3, 4), (2, 4, 5), (2, 3, 2, 6)):
+        for dynamic in (False, True):
+            x = variable(dtype, shape, dynamic, "x")
+            c = Compiled([x], [fft.rfft(x), fft.rfft(x, norm="ortho"), fft.rfft_op(x, [k + 1 for k in shape[1:]])], opsets)
+            c.run(values(dtype, shape, 0, -1, 1), atol=atol, zero_sign=False)
+            half = (*shape[:-1], shape[-1] // 2 + 1, 2)
+            y = variable(dtype, half, dynamic, "y")
+            out = [fft.irfft(y, is_odd=True), fft.irfft_op(y, [k + 1 for k in shape[1:]]), fft.irfft_op(y, shape[1:])]
+            c = Compiled([y], out if half[-2] == 1 else [*out, fft.irfft(y)], opsets)
+            c.run(values(dtype, half, 0, -1, 1), atol=10 * atol, zero_sign=False)
+    x = variable(dtype, (3, 7), True, "x")
+    c = Compiled([x], [pt.grad((fft.rfft(x) ** 2).sum(), x)], opsets)
+    c.run(values(dtype, (3, 7), 0, -1, 1), atol=100 * atol)
+    with pytest.raises(AssertionError, match="opset 17"):
+        Compiled([x], [fft.rfft(x)], (13,))

@@ -1,0 +1,89 @@
+/*
+ * fft.c: RFFTOp and IRFFTOp, on the last axes of real tensors and of pairs (real, imaginary). In: a
+ * typed node with the lengths to transform to as its second input. Out: one DFT an axis, which cuts
+ * off or fills up with zeros as NumPy does. The inverse is not divided by the lengths, as in
+ * PyTensor. DFT came with opset 17.
+ */
+#include "low.h"
+#include "lower.h"
+
+static bool ready(struct build *b)
+{
+	if (b->opset < 17)
+		unsupported(b, "ONNX has DFT from opset 17 on, this is opset %d", b->opset);
+	return b->opset >= 17;
+}
+
+static struct value *dft(struct build *b, struct value *x, struct value *length, int64_t axis,
+			 bool onesided)
+{
+	struct value *at = b->opset >= 20 ? const_int(b, axis) : NULL;
+
+	if (!at)
+		attr_int(b, "axis", axis);
+	if (onesided)
+		attr_int(b, "onesided", 1);
+	return emit_(b, "DFT", x, length, at);
+}
+
+static struct value *length_at(struct build *b, struct value *s, uint32_t i)
+{
+	int64_t k;
+
+	if (const_int_at(b, s, i, &k))
+		return const_int(b, k);
+	return emit_(b, "Gather", cast(b, s, DT_INT64), const_int(b, i));
+}
+
+bool lower_rfft(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]), *s = low(b, n->in[1]);
+	int64_t rank = x->type.rank, axes = 0;
+
+	if (!ready(b))
+		return false;
+	dim_is_const(b->cx, s->type.dims[0], &axes);
+	x = unsqueeze(b, x, &rank, 1);
+	for (int64_t i = axes; i-- > 0;)
+		x = dft(b, x, length_at(b, s, (uint32_t)i), rank - axes + i, i == axes - 1);
+	lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
+	return true;
+}
+
+/* What each coefficient of a half counts: 1 at 0 and n/2, 0 behind that, else 2; conjugated */
+static struct value *half_weights(struct build *b, dim count, struct value *length, enum dtype t)
+{
+	struct value *k = counting(b, count);
+	struct value *two = emit_(b, "Mul", k, const_int(b, 2));
+	struct value *single = emit_(b, "Or", emit_(b, "Equal", k, const_int(b, 0)),
+				     emit_(b, "Equal", two, length));
+	struct value *w = emit_(b, "Where", single, const_int(b, 1), const_int(b, 2));
+
+	w = emit_(b, "Where", emit_(b, "Greater", two, length), const_int(b, 0), w);
+	w = unsqueeze(b, cast(b, w, t), &(int64_t){1}, 1); /* integers would be taken for a shape */
+	return emit_(b, "Mul", w, cast(b, const_ints(b, (int64_t[]){1, -1}, 2), t));
+}
+
+/*
+ * The real part of the inverse of the half, taken for the whole: the other half is its mirror. The
+ * inverse is the transform of the conjugate, conjugated; the runtime's own inverse divides by a
+ * length that it has in float32.
+ */
+bool lower_irfft(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]), *s = low(b, n->in[1]);
+	int64_t last = x->type.rank - 2, axes = 0;
+
+	if (!ready(b))
+		return false;
+	dim_is_const(b->cx, s->type.dims[0], &axes);
+	struct value *length = length_at(b, s, (uint32_t)axes - 1);
+	x = emit_(b, "Mul", x,
+		  half_weights(b, x->type.dims[last], length, (enum dtype)x->type.dtype));
+	for (int64_t i = 0; i < axes; i++)
+		x = dft(b, x, length_at(b, s, (uint32_t)i), last - axes + 1 + i, false);
+	attr_int(b, "axis", last + 1);
+	x = emit_(b, "Gather", x, const_int(b, 0));
+	lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
+	return true;
+}
