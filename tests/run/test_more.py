@@ -7,7 +7,9 @@ from pytensor.raise_op import Assert, CheckAndRaise
 from pytensor.tensor.basic import alloc_diag
 from pytensor.tensor.extra_ops import FillDiagonal, FillDiagonalOffset
 
-from harness import ALL, BOOL, FLOATS, INTS, OPSETS, SIZES, UINTS, Compiled, check, values, variable
+from harness import ALL, FLOATS, INTS, OPSETS, SIZES, UINTS, Compiled, check, values, variable
+from ptgc import _lib
+from ptgc._printer import print_graph
 
 INTEGERS = INTS + UINTS
 
@@ -259,3 +261,12 @@ def test_bartlett():
             c.run(k)
     m = pt.lscalar("m")
     Compiled([m], [pt.bartlett(m)]).run(-3)
+
+
+def test_assert_for_the_specification():
+    """ONNX itself has nothing that fails on purpose: the check is left out, with a warning."""
+    x = variable("float64", (3,), True, "x")
+    c = Compiled([x], [Assert("no")(x, pt.all(x > 0))], (18,), target="onnx")
+    graph = print_graph(c.inputs, c.outputs)
+    r = _lib.compile_text(graph.text, tensors=graph.tensors, opset=18, target="onnx", flags=[])
+    assert any("left out" in str(d) for d in r.warnings)
