@@ -1,10 +1,10 @@
 /*
  * filter.c: between scanner and grammar. In: raw tokens with every newline; out: one NL after each
  * statement and none elsewhere, } and }p told apart. Newlines inside ( [ {p, at the start, after a
- * block's { and before `else` or a header's { vanish; one is made up before a block's } and at the
- * end of the file. It keeps the stack of open brackets, so it is also where an unclosed one is
- * noticed: it is reported at the opening bracket and popped; YYerror and made-up tokens then bring
- * the grammar to where the line makes sense again. A queue holds them, last one first.
+ * block's { and before `else` or what goes on with a header vanish; one is made up before a block's
+ * } and at the end of the file. It keeps the stack of open brackets, so it is also where an unclosed
+ * one is noticed: it is reported at the opening bracket and popped; YYerror and made-up tokens then
+ * bring the grammar to where the line makes sense again. A queue holds them, last one first.
  */
 #include <string.h>
 
@@ -299,7 +299,18 @@ static void hold(struct parse *p, const struct token *t)
 	p->has_held = true;
 }
 
-/* A newline that counts is passed on unless `else` or a header's block follows. */
+/* Goes the statement on, or the header, in the line that begins with this token? */
+static bool goes_on(const struct parse *p, int kind)
+{
+	if (kind == TOK_ELSE)
+		return true;
+	if ((p->head == TOK_GRAPH && kind == TOK_LPAREN) ||
+	    ((p->head == TOK_GRAPH || p->head == TOK_LOOP) && kind == TOK_ARROW))
+		return true;
+	return kind == TOK_LBRACE && p->head;
+}
+
+/* A newline that counts is passed on unless the next line goes on. */
 static bool newline(struct parse *p, struct token *t)
 {
 	struct token next;
@@ -310,7 +321,7 @@ static bool newline(struct parse *p, struct token *t)
 	do
 		next.kind = scan_token(p, &next.value, &next.span);
 	while (next.kind == TOK_NL);
-	if (next.kind == TOK_ELSE || (next.kind == TOK_LBRACE && p->head)) {
+	if (goes_on(p, next.kind)) {
 		*t = next;
 		p->line_start = false;
 		return true;

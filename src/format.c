@@ -365,12 +365,23 @@ static void begin_statement(struct format *f, const struct token *t)
 	f->blank = f->newlines > 1 && t->kind != TOK_RBRACE;
 }
 
+/* Does the token go on with a header whose line ended before it? */
+static bool header_goes_on(const struct format *f, int t)
+{
+	const struct ftoken *q = last(f);
+
+	return t == TOK_ARROW ||
+	       (t == TOK_LPAREN && q && !f->indent &&
+		(q->kind == TOK_ARROW || f->line.at[0].kind == TOK_GRAPH ||
+		 f->line.at[0].kind == TOK_FN));
+}
+
 static void add_significant(struct format *f, struct token *t)
 {
 	const struct ftoken *q = last(f);
 
 	if (!f->levels.len) {
-		bool joins = t->kind == TOK_LBRACE ||
+		bool joins = t->kind == TOK_LBRACE || header_goes_on(f, t->kind) ||
 			     (t->kind == TOK_ELSE && q && q->kind == TOK_RBRACE && !f->trail.len &&
 			      !f->leads.len);
 		if (!joins && (!q || f->complete || q->kind == TOK_LBRACE ||
