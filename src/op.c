@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "all.h"
 #include "lower/lower.h"
@@ -463,6 +464,21 @@ static bool poison_results(struct node *n)
 	return false;
 }
 
+/* np.tanh(x), pt.exp(x): a node of a domain that nobody has, where an op of that name is meant. */
+static void needs_type(struct ctx *cx, const struct node *n, uint32_t result)
+{
+	struct diag *d = error(cx, n->span, E_NEEDS_TYPE,
+			       "%s: the type of result %u cannot be inferred; write it: y: "
+			       "dtype[dims] = ...",
+			       op_label(cx, n), result + 1);
+
+	for (uint32_t i = 0; i < op_count && n->onnx->domain[0]; i++)
+		if (!strcasecmp(op_table[i].name, n->onnx->name))
+			note(cx, d, (struct span){0, 0},
+			     "this is a node of the ONNX domain '%s'; PyTensor's op is %s(...)",
+			     n->onnx->domain, op_table[i].name);
+}
+
 static bool infer_onnx(struct ctx *cx, struct node *n)
 {
 	switch (onnx_infer(cx, n)) {
@@ -476,10 +492,7 @@ static bool infer_onnx(struct ctx *cx, struct node *n)
 	for (uint32_t i = 0; i < n->nout; i++) {
 		if (!n->out[i] || n->out[i]->type.dtype != DT_NONE)
 			continue;
-		error(cx, n->span, E_NEEDS_TYPE,
-		      "%s: the type of result %u cannot be inferred; write it: y: dtype[dims] = "
-		      "...",
-		      op_label(cx, n), i + 1);
+		needs_type(cx, n, i);
 		return poison_results(n);
 	}
 	return true;
