@@ -92,6 +92,15 @@ static size_t round_up(struct arena *a, size_t size)
 	return (size + 7) & ~(size_t)7;
 }
 
+/* Asks for huge pages from data[from] on; what is there already stays as it is. */
+static void use_huge_pages(struct large *l, size_t from, size_t size)
+{
+	uintptr_t first = ((uintptr_t)l->data + from + 4095) & ~(uintptr_t)4095;
+	uintptr_t end = (uintptr_t)l->data + size;
+	if (end > first && end - first >= 2 * HUGE_PAGE)
+		madvise((void *)first, end - first, MADV_HUGEPAGE);
+}
+
 static void *alloc_large(struct arena *a, size_t size)
 {
 	struct large *l = calloc(1, sizeof(*l) + size);
@@ -104,6 +113,7 @@ static void *alloc_large(struct arena *a, size_t size)
 		l->next->link = &l->next;
 	a->larges = l;
 	a->total += size;
+	use_huge_pages(l, 0, size);
 	return l->data;
 }
 
@@ -162,10 +172,7 @@ static void *grow_large(struct arena *a, void *p, size_t old_size, size_t size)
 	*l->link = l;
 	if (l->next)
 		l->next->link = &l->next;
-	if (size > BIG_CHUNK) {
-		uintptr_t first = ((uintptr_t)l->data + old_size + 4095) & ~(uintptr_t)4095;
-		madvise((void *)first, (uintptr_t)l->data + size - first, MADV_HUGEPAGE);
-	}
+	use_huge_pages(l, old_size, size);
 	memset(l->data + old_size, 0, size - old_size);
 	a->total += size - l->size;
 	l->size = size;
