@@ -12,7 +12,7 @@
 
 /* A body that is one ONNX node on the parameters in their order. */
 struct fast {
-	bool tried;
+	struct fn *body;  /* parsed once */
 	const char *onnx; /* NULL: it is not */
 };
 
@@ -141,9 +141,13 @@ static bool known_result(struct build *b, struct node *n)
 	if (n->op->lower == lower_assert || n->nout != 1 || !v->known ||
 	    v->type.dtype != DT_INT64 || v->type.rank > 1 || v->known->n > MAX_KNOWN)
 		return false;
-	for (uint32_t i = 0; i < v->known->n; i++)
-		if (!v->known->at[i] || !dim_available(b, v->known->at[i]))
+	for (uint32_t i = 0; i < v->known->n; i++) {
+		dim d = v->known->at[i];
+		if (!d || !dim_available(b, d))
 			return false;
+		if (v->known->n > 1 && !dim_is_size(b, d)) /* taking a vector apart costs more */
+			return false;
+	}
 	return true;
 }
 
@@ -191,21 +195,20 @@ static const char *one_node(struct fn *f)
 	return call->u.sym->s + 5;
 }
 
-static const char *fast_body(struct build *b, const struct op *op)
+static const struct fast *body_of(struct build *b, const struct op *op)
 {
 	struct shared *s = b->cse->shared;
 
-	if (op < op_table || op >= op_table + op_count || !op->onnx)
-		return NULL;
+	if (op < op_table || op >= op_table + op_count)
+		bug("%s is no op of the table", op->name);
 	if (!s->fast)
 		s->fast = new_array(b->cx->arena, struct fast, op_count);
 	struct fast *f = &s->fast[op - op_table];
-	if (!f->tried) {
-		struct fn *fn = op_body(b->cx, op);
-		f->tried = true;
-		f->onnx = fn ? one_node(fn) : NULL;
+	if (!f->body) {
+		f->body = op_body(b->cx, op);
+		f->onnx = op->onnx ? one_node(f->body) : NULL;
 	}
-	return f->onnx;
+	return f;
 }
 
 /* Ops of the form "a b*" fold their body over all arguments. */
@@ -236,13 +239,10 @@ static bool lower_fast(struct build *b, struct node *n, const char *onnx)
 	return true;
 }
 
-static bool lower_fn_body(struct build *b, struct node *n)
+static bool lower_fn_body(struct build *b, struct node *n, struct fn *f)
 {
-	struct fn *f = op_body(b->cx, n->op);
 	struct value **out = new_array(b->cx->arena, struct value *, n->nout);
 
-	if (!f)
-		bug("%s has no body in the library", n->op->name);
 	if (folds(b, n->op)) {
 		out[0] = low(b, n->in[0]);
 		for (uint32_t i = 1; i < n->nin; i++)
@@ -272,8 +272,6 @@ static bool lower_raw(struct build *b, struct node *n)
 
 static bool lower_op(struct build *b, struct node *n)
 {
-	const char *onnx;
-
 	if (n->op == &op_dim) {
 		lowered(b, n, 0, dim_value(b, n->props[0].u.d));
 		return true;
@@ -287,8 +285,8 @@ static bool lower_op(struct build *b, struct node *n)
 	cast_inputs(b, n);
 	if (n->op->lower)
 		return n->op->lower(b, n);
-	onnx = fast_body(b, n->op);
-	return onnx ? lower_fast(b, n, onnx) : lower_fn_body(b, n);
+	const struct fast *f = body_of(b, n->op);
+	return f->onnx ? lower_fast(b, n, f->onnx) : lower_fn_body(b, n, f->body);
 }
 
 /* Names, places and dims go over to the ONNX values; what was promised is checked. */
@@ -340,14 +338,20 @@ static bool lower_node(struct build *b, struct node *n)
 	return false;
 }
 
-bool lower_block(struct build *b, struct block *from)
+/* The nodes behind `after`, or all, up to `last`, or all. */
+static bool lower_nodes(struct build *b, struct block *from, struct node *after, struct node *last)
 {
 	bool ok = true;
 
-	for (struct node *n = from->first; n; n = n->next)
+	for (struct node *n = after ? after->next : from->first; n; n = n == last ? NULL : n->next)
 		if (!n->dead)
 			ok &= lower_node(b, n);
 	return ok;
+}
+
+bool lower_block(struct build *b, struct block *from)
+{
+	return lower_nodes(b, from, NULL, NULL);
 }
 
 /* The graph */
@@ -484,8 +488,10 @@ struct graph *lower(struct ctx *cx, struct graph *g)
 	guards_init(&b);
 	take_outputs(&b, g);
 	lower_params(&b, g, to);
+	if (g->prologue)
+		lower_nodes(&b, g->block, NULL, g->prologue);
 	guards_inputs(&b, g);
-	lower_block(&b, g->block);
+	lower_nodes(&b, g->block, g->prologue, NULL);
 	lower_results(&b, g, to);
 	lower_states(&b, g, to);
 	if (b.target == PTGC_ORT_CPU)
