@@ -133,6 +133,8 @@ struct diag *error2(struct ctx *cx, struct span s, struct span other, enum diag_
 struct diag *warn(struct ctx *cx, struct span s, enum diag_code code, const char *fmt, ...)
         PRINTF(4, 5);
 void note(struct ctx *cx, struct diag *d, struct span s, const char *fmt, ...) PRINTF(4, 5);
+#define STOPPED 2                  /* what setjmp(cx->oom) then returns; 1: out of memory */
+NORETURN void stop(struct ctx *cx); /* after errors: there is no point in going on */
 NORETURN void bug(const char *fmt, ...) PRINTF(1, 2); /* broken invariants only, never input */
 bool diag_option(struct ctx *cx, const char *name); /* "name", "no-name", "error=name", "error" */
 const char *diag_explain(const char *code);          /* "PTG0042" -> text, NULL if unknown */

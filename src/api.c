@@ -138,7 +138,12 @@ static void run(struct ctx *cx, struct job *job)
 
 static enum ptgc_status compile_(struct ctx *cx, struct job *job)
 {
-	if (setjmp(cx->oom)) {
+	switch (setjmp(cx->oom)) {
+	case 0:
+		break;
+	case STOPPED:
+		return PTGC_REJECTED;
+	default:
 		job->failure = OUT_OF_MEMORY;
 		return PTGC_FAILED;
 	}

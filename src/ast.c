@@ -26,7 +26,8 @@
 
 #include "parse.h"
 
-#define NO_SPAN ((struct span){0, 0})
+#define NO_SPAN   ((struct span){0, 0})
+#define MAX_PARTS (1 << 22) /* of one expression */
 
 struct diag *parse_error(struct parse *p, struct span s, enum diag_code code, const char *fmt, ...)
 {
@@ -99,6 +100,12 @@ struct anode *parent(struct parse *p, enum anode_kind kind, struct range r, stru
 	n->at = at;
 	n->n = r.n;
 	n->size = p->file->nodes.len - r.start;
+	if (n->size > MAX_PARTS) {
+		parse_error(p, at, E_LIMIT,
+			    "the expression has more than %d parts: give names to some of them",
+			    MAX_PARTS);
+		stop(p->cx);
+	}
 	return n;
 }
 

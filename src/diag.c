@@ -11,6 +11,7 @@
 #include "all.h"
 
 #define MAX_SHOWN  20  /* of errors, and of warnings */
+#define MAX_ERRORS 1000 /* after which the rest of the text is left alone */
 #define MAX_LINE   160 /* bytes of a source line that are shown */
 #define SEVERE_OFF PTGC_NOTE
 
@@ -82,6 +83,11 @@ PRINTF(2, 0) static char *text_of(struct ctx *cx, const char *fmt, va_list args)
 	return s;
 }
 
+NORETURN void stop(struct ctx *cx)
+{
+	longjmp(cx->oom, STOPPED);
+}
+
 static struct diag *add(struct ctx *cx, struct span s, struct span other, enum diag_code code,
 			uint8_t severity, char *text)
 {
@@ -95,10 +101,10 @@ static struct diag *add(struct ctx *cx, struct span s, struct span other, enum d
 		return d;
 	*cx->diag_tail = d;
 	cx->diag_tail = &d->next;
-	if (severity == PTGC_ERROR)
-		cx->errors++;
-	else
+	if (severity != PTGC_ERROR)
 		cx->warnings++;
+	else if (++cx->errors >= MAX_ERRORS && code != E_UNSUPPORTED)
+		stop(cx);
 	return d;
 }
 

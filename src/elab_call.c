@@ -185,6 +185,12 @@ static bool is_word(const struct sym *s, const char *word)
 	return !strcmp(s->s, word);
 }
 
+static bool is_builtin(const struct sym *s)
+{
+	return is_word(s, "file") || is_word(s, "bytes") || is_word(s, "dtype") ||
+	       is_word(s, "rank");
+}
+
 static bool call_builtin(struct elab *e, struct sym *name, struct cv *args, uint32_t nargs,
 			 struct span s, struct cv *result)
 {
@@ -255,6 +261,12 @@ static void unknown_op(struct elab *e, struct sym *name, struct span s)
 		note(e->cx, d, (struct span){0, 0}, "'ptgc --ops' lists all ops");
 }
 
+static bool is_callable(struct elab *e, struct sym *name)
+{
+	return name->fn || name->op || name->dtype || is_builtin(name) || strchr(name->s, '.') ||
+	       find_value(e, name) || lib_fn(e->cx, name->s);
+}
+
 static struct cv call_fn(struct elab *e, struct fn *f, uint32_t at, struct cv *items, struct span s)
 {
 	const struct anode *n = &e->file->nodes.at[at];
@@ -293,6 +305,8 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 
 	if (any_poison(items, n->n)) {
 		report_undefined(e, args, nargs);
+		if (!is_callable(e, name))
+			unknown_op(e, name, n->at);
 		return poison(n->span);
 	}
 	struct fn *user =

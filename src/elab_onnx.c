@@ -184,6 +184,8 @@ static void unknown_attr(struct elab *e, const struct onnx_op *op, struct sym *n
 		   near ? "'?" : "");
 }
 
+#define MAX_ATTRS 1000
+
 static bool raw_attrs(struct elab *e, struct node *n, bool schema, uint32_t at,
 		      const struct cv *items)
 {
@@ -201,6 +203,11 @@ static bool raw_attrs(struct elab *e, struct node *n, bool schema, uint32_t at,
 	uint32_t *kids = new_array(e->cx->arena, uint32_t, nodes[at].n + 1);
 
 	elab_children(e, at, kids);
+	if (nodes[at].nprops > MAX_ATTRS) {
+		elab_error(e, nodes[at].at, E_LIMIT, "%u attributes: at most %d are possible",
+			   nodes[at].nprops, MAX_ATTRS);
+		return false;
+	}
 	n->attrs = new_array(e->cx->arena, struct attr, nodes[at].nprops + 1u);
 	for (uint32_t i = 0; i < nodes[at].nprops; i++) {
 		const struct anode *p = &nodes[kids[i]];

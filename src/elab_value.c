@@ -393,12 +393,15 @@ struct value *constant_of(struct elab *e, const struct cv *v, enum dtype t, stru
 	return x ? graph_constant(e->cx, x, node_span(e, s)) : NULL;
 }
 
+#define MAX_HINTS 50    /* of errors get a name that may be meant */
+#define MAX_NEAR  20000 /* names are looked at, the last ones */
+
 static void undefined(struct elab *e, const struct cv *v)
 {
 	vec(const char *) names = {0};
 
-	for (struct scope *s = e->scope; s; s = s->outer)
-		for (struct binding *b = s->values; b; b = b->prev)
+	for (struct scope *s = e->scope; s && e->cx->errors < MAX_HINTS; s = s->outer)
+		for (struct binding *b = s->values; b && names.len < MAX_NEAR; b = b->prev)
 			*vec_push(e->cx->arena, &names) = b->sym->s;
 	const char *near = did_you_mean(v->u.sym->s, names.at, names.len);
 	if (v->u.sym->op || v->u.sym->fn)

@@ -46,8 +46,7 @@ for doc in README.md doc/*.md; do
 	for f in "$tmp"/*.ptg; do
 		[ -e "$f" ] || continue
 		line=$(basename "$f" .ptg)
-		folder=$(sed -n 's/^# in: //p' "$f") # where the files of an example are
-		"$PTGC" -Werror ${folder:+--allow "$folder"} "$f" -o "$tmp/out.onnx" >"$tmp/err" 2>&1
+		"$PTGC" -Werror --allow examples/digits "$f" -o "$tmp/out.onnx" >"$tmp/err" 2>&1
 		code=$?
 		[ "$code" = 0 ] || cat "$tmp/err"
 		result "$code" "$doc:$line does not compile"

@@ -22,7 +22,7 @@ def main(path):
     y = np.load(here / "test-labels.npy")
     probs, label = session.run(["probs", "label"], {"x": x})
     for rows in zip(*(draw(image) for image in x[:4])):
-        print("   ".join(rows))
+        print("   ".join(rows).rstrip())
     print("   ".join(f"{k} ({p[k]:.0%})".ljust(16) for k, p in zip(label[:4], probs)).rstrip())
     right = int((label == y).sum())
     print(f"{right} of {len(y)} test images right")

@@ -57,13 +57,11 @@ def main(path):
         return logp, np.concatenate([[d_mu, d_tau], d_z]), theta
 
     rng = np.random.default_rng(0)
-    worst = 0.0
     for q in rng.normal(size=(20, 10)):
         logp, grad, _ = model(q)
         np.testing.assert_allclose(logp, reference(q), rtol=1e-13)
         np.testing.assert_allclose(grad, slopes(reference, q), rtol=1e-6, atol=1e-7)
-        worst = max(worst, abs(logp / reference(q) - 1))
-    print(f"log density at 20 points: NumPy's within {worst:.0e}")
+    print("log density and gradient at 20 points: NumPy's, to 13 and 6 digits")
     draws = hmc(model, np.zeros(10), rng)
     print(f"mean of {len(draws)} draws: mu {draws[:, 0].mean():.1f}, tau {draws[:, 1].mean():.1f}")
     print("school  effect  posterior mean")
