@@ -10,7 +10,7 @@
 static bool ready(struct build *b)
 {
 	if (b->opset < 17)
-		unsupported(b, "ONNX has DFT from opset 17 on, this is opset %d", b->opset);
+		unsupported(b, "the operator DFT needs opset 17, this is opset %d", b->opset);
 	return b->opset >= 17;
 }
 
