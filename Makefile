@@ -70,7 +70,6 @@ OBJ := $(SRC:src/%.c=$(B)/obj/%.o) $(GEN:$(G)/%.c=$(B)/obj/gen/%.o)
 CORE := $(filter-out $(B)/obj/main.o,$(OBJ))
 UNIT := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 PTG_LIB := $(sort $(wildcard lib/*.ptg))
-PTG_TESTS = $(sort $(wildcard tests/*/*.ptg tests/*/*/*.ptg examples/*/*.ptg lib/*.ptg))
 
 
 .PHONY: all help
@@ -146,7 +145,7 @@ unit: $(UNIT)
 # The sanitized build comes after the plain one, so that a compile error is told once.
 check: all unit venv
 	$(Q)$(MAKE) --no-print-directory $(ASAN) SETUP=find $(B)/asan/ptgc unit
-	$(Q)$(TEST_ENV) tests/check.sh $(LAYERS) asan
+	$(Q)$(TEST_ENV) tests/check.sh $(LAYERS) asan fuzz
 
 check-asan: $(G)/config.mk
 	$(Q)$(MAKE) --no-print-directory $(ASAN) SETUP=find $(B)/asan/ptgc unit
@@ -177,10 +176,11 @@ demo: all venv
 bench: all venv
 	$(Q)$(TEST_ENV) bench/run.sh
 
-# FUZZ_TIME seconds from the seeds; inputs that crash it are kept in build/fuzz.
+# FUZZ_TIME seconds from the seeds, with JOBS processes; what it finds is kept in build/fuzz.
 FUZZ_TIME = 60
-fuzz: $(G)/config.mk
-	$(Q)tools/fuzz.sh $(B)/fuzz $(FUZZ_TIME) $(PTG_TESTS)
+fuzz: $(B)/ptgc
+	$(Q)tools/setup.sh fuzz
+	$(Q)tools/fuzz.sh $(B)/fuzz $(FUZZ_TIME) $(B)/ptgc
 
 $(B)/fuzzer: tests/fuzz/fuzz.c $(CORE)
 	$(call say,LD,$@)$(CC) $(ALL_CFLAGS) $(WARNINGS) $(FUZZ_FLAGS) $(ALL_LDFLAGS) -o $@ \

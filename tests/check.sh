@@ -1,6 +1,6 @@
 #!/bin/sh
 # check.sh layer...: runs layers of tests and adds them up. The last line is "N passed, N failed".
-# Layers: unit golden cli doc examples python asan. A layer without a single test has failed.
+# Layers: unit golden cli doc examples python asan fuzz. A layer without a single test has failed.
 # B: folder of the build; PYTHON: the Python of .venv; both come from the Makefile.
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -61,6 +61,21 @@ python() { # pytest's closing line, in our words
 	# pytest that dies says nothing of what failed
 	case $last in *passed*in* | *failed*in* | *error*in*) ;; *) e=1 ;; esac
 	echo "${p:-0} passed, $((${f:-0} + ${e:-0})) failed"
+}
+
+fuzz() { # one test: a minute, or FUZZ_TIME seconds, without a finding
+	if ! tools/setup.sh fuzz; then
+		echo "failed: no fuzzing without clang and its libFuzzer (Debian: clang libclang-rt-dev)"
+	elif tools/fuzz.sh "$B/fuzz" "${FUZZ_TIME:-60}" "$PTGC" >"$B/log/fuzzer.txt" 2>&1; then
+		sed -n 's/^#\([0-9]*\): cov: .* time: \([0-9]*s\).*/\1 inputs in \2 without a finding/p' \
+			"$B/log/fuzzer.txt" | tail -n 1
+		echo "1 passed, 0 failed"
+		return
+	else
+		tail -n 40 "$B/log/fuzzer.txt"
+		echo "failed: fuzzing; what it found is in $B/fuzz, the whole log is $B/log/fuzzer.txt"
+	fi
+	echo "0 passed, 1 failed"
 }
 
 layer() { # title, function

@@ -1,20 +1,30 @@
 #!/bin/sh
-# fuzz.sh FOLDER SECONDS SEED...: fuzzes the compiler. With clang and libFuzzer: from the seeds, for
-# so many seconds, on all cores; inputs that crash it stay in FOLDER. Else: the seeds and variants.
+# fuzz.sh FOLDER SECONDS PTGC: fuzzes the compiler with libFuzzer under ASan and UBSan for so many
+# seconds. The seeds are the .ptg files of the tree, the dictionary has the words of PTGC's op table.
+# What crashes, leaks or hangs is kept in FOLDER as crash-*, leak-*, timeout-*, and the exit status
+# is not 0.
+# JOBS: processes (default: one a core). What is needed besides the compiler: tools/setup.sh fuzz.
 set -eu
-dir=$1 seconds=$2
-shift 2
+dir=$1 seconds=$2 ptgc=$3
+cd "$(dirname "$0")/.."
 mkdir -p "$dir/corpus"
 unset MAKEFLAGS MFLAGS MAKELEVEL
-probe='#include <stddef.h>
-int LLVMFuzzerTestOneInput(const char *d, size_t n); int LLVMFuzzerTestOneInput(const char *d, size_t n) { return !d + !n; }'
-if echo "$probe" | clang -fsanitize=fuzzer,address -x c - -o "$dir/probe" 2>/dev/null; then
-	make B="$dir" CC=clang SAN=fuzzer-no-link,address,undefined CFLAGS='-O1 -g' WERROR= \
-		FUZZ_FLAGS=-fsanitize=fuzzer "$dir/fuzzer"
-	cp "$@" "$dir/corpus" 2>/dev/null || true
-	exec "$dir/fuzzer" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=4096 -max_len=16384 \
-		-fork="$(nproc)" -ignore_crashes=0 -artifact_prefix="$dir/" "$dir/corpus"
-fi
-echo 'fuzz: no clang with libFuzzer here (apt-get install clang): only the seeds and variants of them'
-make B="$dir" SAN=address,undefined CFLAGS='-O1 -g' FUZZ_FLAGS=-DFUZZ_MAIN "$dir/fuzzer"
-exec "$dir/fuzzer" "$@"
+
+# Each seed under a name of its own: tests/op/Add.ptg and tests/bad/Add.ptg are two.
+for seed in tests/*/*.ptg examples/*/*.ptg lib/*.ptg; do
+	cp "$seed" "$dir/corpus/$(echo "$seed" | tr / _)"
+done
+{
+	"$ptgc" --ops | sed -n 's/^  \([A-Za-z].*\)/\1/p' | sed 's/   .*//' |
+		grep -oE '[A-Za-z_][A-Za-z_0-9]*[({=]?|"[^"]*"'
+	sed -n 's/^ONNX_OP(\([A-Za-z]*\),.*/onnx.\1(/p' src/onnx_ops.def
+	sed -n 's/^DTYPE([A-Z_0-9]*, *"\([a-z0-9]*\)".*/\1/p' src/dtypes.def
+	printf '%s\n' graph fn use state next until loop while in if else None True False inf nan infj \
+		'ptg 1' 'floatX=' 'file(' 'bytes("' 'dtype(' 'rank(' '.set(' '.inc(' '->' '==' '**' '//' '::-1' \
+		'...' '[...b]' '[n, ?]' '(1,)' '{axis=0}' 0x1p-3 1e308 9223372036854775807 18446744073709551615
+} | sort -u | sed 's/["\\]/\\&/g; s/.*/"&"/' >"$dir/words"
+
+make B="$dir" CC=clang SAN=fuzzer-no-link,address,undefined CFLAGS='-O1 -g -DARENA_EXACT' WERROR= \
+	FUZZ_FLAGS=-fsanitize=fuzzer "$dir/fuzzer"
+exec "$dir/fuzzer" -max_total_time="$seconds" -timeout=30 -rss_limit_mb=4096 -max_len=16384 \
+	-fork="${JOBS:-$(nproc)}" -ignore_crashes=0 -dict="$dir/words" -artifact_prefix="$dir/" "$dir/corpus"

@@ -4,6 +4,7 @@
 #   setup.sh find       build tools: prints the make variables for them, or says what is missing
 #   setup.sh install    the same, but installs what is missing (apt; with sudo if not root)
 #   setup.sh tests      installs what the unit tests need besides
+#   setup.sh fuzz       installs clang with libFuzzer
 #   setup.sh python     .venv with the packages of tests/requirements.txt (Python 3.12 or newer),
 #                       or at least with ONNX Runtime where there is only an older Python
 #
@@ -66,6 +67,16 @@ missing_tools() {
 missing_test_tools() {
 	compiles cmocka.h || echo libcmocka-dev
 	have pkg-config || echo pkg-config
+}
+
+fuzzes() {
+	echo 'int LLVMFuzzerTestOneInput(const char *d) { return !d; }' |
+		clang -fsanitize=fuzzer,address,undefined -x c - -o /dev/null >/dev/null 2>&1
+}
+
+missing_fuzz_tools() {
+	have clang || echo clang
+	fuzzes || echo libclang-rt-dev
 }
 
 config() {
@@ -163,9 +174,10 @@ case ${1-} in
 find) find_tools && config ;;
 install) install_all missing_tools && config ;;
 tests) install_all missing_test_tools ;;
+fuzz) install_all missing_fuzz_tools ;;
 python) setup_python ;;
 *)
-	sed -n '2,9s/^# \{0,1\}//p' "$0" >&2
+	sed -n '2,10s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 	;;
 esac

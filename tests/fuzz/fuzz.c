@@ -1,7 +1,7 @@
 /*
  * fuzz.c: any bytes as a .ptg file. In: bytes. Holds: no crash, no leak, no hang; what is rejected
  * has a message, what formats formats to itself. Files are off, so nothing but the text is read.
- * Built with libFuzzer, or with -DFUZZ_MAIN as a program that tries the files it is given.
+ * Built with libFuzzer: see tools/fuzz.sh. Given files, it tries just these.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,36 +61,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	free(text);
 	return 0;
 }
-
-#ifdef FUZZ_MAIN
-/* Each file as it is, and with a byte changed, with the rest cut off, at 64 places spread over it. */
-static void try_variants(uint8_t *data, size_t size)
-{
-	LLVMFuzzerTestOneInput(data, size);
-	for (size_t i = 0; i < 64 && size; i++) {
-		size_t at = (i * 2654435761u) % size;
-		uint8_t old = data[at];
-		data[at] = (uint8_t)"(){}[]=,:\n\"`#-0@"[i % 16];
-		LLVMFuzzerTestOneInput(data, size);
-		data[at] = old;
-		LLVMFuzzerTestOneInput(data, at);
-	}
-}
-
-int main(int argc, char **argv)
-{
-	static uint8_t data[1 << 20];
-	for (int i = 1; i < argc; i++) {
-		FILE *f = fopen(argv[i], "rb");
-		if (!f) {
-			perror(argv[i]);
-			return 2;
-		}
-		size_t size = fread(data, 1, sizeof(data), f);
-		fclose(f);
-		try_variants(data, size);
-	}
-	printf("%d files and 128 variants of each\n", argc - 1);
-	return 0;
-}
-#endif
