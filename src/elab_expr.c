@@ -99,9 +99,9 @@ static struct cv int_power(struct elab *e, const struct cv *a, const struct cv *
 		return cv_int(!b->u.i ? 1 : !a->u.i ? 0 : a->neg && odd ? -1 : 1, s);
 	}
 	for (uint64_t i = 0; i < b->u.i; i++) {
-		r *= base;
-		if (r > UINT64_MAX || r < INT64_MIN)
+		if ((r < 0 ? -r : r) > (__int128)(UINT64_MAX / a->u.i)) /* 128 bits would not do */
 			return too_large(e, s);
+		r *= base;
 	}
 	return from_wide(e, r, s);
 }
@@ -151,11 +151,11 @@ static struct cv int_binary(struct elab *e, enum operator op, const struct cv *a
 	case OPR_GE:
 		return cv_bool(x >= y, s);
 	case OPR_AND:
+		return from_wide(e, x & y, s);
 	case OPR_OR:
-	case OPR_XOR: {
-		int64_t p = (int64_t)x, r = (int64_t)y;
-		return cv_int(op == OPR_AND ? p & r : op == OPR_OR ? p | r : p ^ r, s);
-	}
+		return from_wide(e, x | y, s);
+	case OPR_XOR:
+		return from_wide(e, x ^ y, s);
 	default:
 		return (struct cv){.kind = CV_NONE};
 	}
