@@ -40,7 +40,7 @@ def test_integer_literals(op):
         assert v.dtype == (np.int64 if n < 2**63 else np.uint64)
     for start in range(0, len(bad), 20):  # as many as one run shows
         some = bad[start:start + 20]
-        lines = "".join(f"  v{i} = {text} + x\n" for i, (text, _) in enumerate(some))
+        lines = "".join(f"  v{i} = ({text}) + x\n" for i, (text, _) in enumerate(some))
         names = ", ".join(f"v{i}" for i in range(len(some)))
         run = subprocess.run([ptg.PTGC, "-", "-o", "-"], capture_output=True,
                              input=f"ptg 1\n\ngraph g(x: int64[]) -> ({names}) {{\n{lines}}}\n".encode())
