@@ -15,25 +15,58 @@ static bool is_op(const struct node *n, const char *name)
 	return n && n->onnx && !n->onnx->domain[0] && !strcmp(n->onnx->name, name);
 }
 
+struct fusion {
+	struct build *b;
+	uint64_t *fixed; /* bit per value id: computed from constants alone, so at load */
+};
+
+static bool is_fixed(const struct fusion *f, const struct value *v)
+{
+	return v->data || f->fixed[v->id / 64] >> v->id % 64 & 1;
+}
+
+/* Marks the results of a node that the runtime can replace by constants. */
+static void mark_fixed(struct fusion *f, const struct node *n)
+{
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i] && !is_fixed(f, n->in[i]))
+			return;
+	for (uint32_t i = 0; i < n->nout; i++)
+		f->fixed[n->out[i]->id / 64] |= UINT64_C(1) << n->out[i]->id % 64;
+}
+
+static bool is_single(struct ctx *cx, const struct value *v)
+{
+	int64_t one;
+
+	for (uint32_t i = 0; i < v->type.rank; i++)
+		if (!dim_is_const(cx, v->type.dims[i], &one) || one != 1)
+			return false;
+	return true;
+}
+
 /* The constant that n multiplies or divides by; NULL: none, or more than one element */
-static const struct tensor *factor(const struct node *n)
+static const struct value *factor(const struct fusion *f, const struct node *n)
 {
 	if (!is_op(n, "Mul") && !is_op(n, "Div"))
 		return NULL;
 	for (int i = 1; i >= 0; i--)
-		if (n->in[i]->data && n->in[i]->data->count == 1)
-			return n->in[i]->data;
+		if (is_fixed(f, n->in[i]) && is_single(f->b->cx, n->in[i]))
+			return n->in[i];
 	return NULL;
 }
 
 /* Is a product wrong with n's factor as an attribute? It is where float32 cannot hold that (Div
  * turns it into its reciprocal first), and where it is 0 or inf, which NaN can come from. */
-static bool is_inexact(const struct node *n)
+static bool is_inexact(const struct fusion *f, const struct node *n)
 {
-	const struct tensor *t = factor(n);
+	const struct value *v = factor(f, n);
 
-	if (!t || (t->dtype != DT_FLOAT64 && t->dtype != DT_FLOAT32))
+	if (!v || (v->type.dtype != DT_FLOAT64 && v->type.dtype != DT_FLOAT32))
 		return false;
+	const struct tensor *t = v->data;
+	if (!t)
+		return true;
 	double x = tensor_float(t, 0), y = is_op(n, "Div") ? 1 / x : x;
 	if (!isfinite(y) || y == 0)
 		return true;
@@ -42,13 +75,14 @@ static bool is_inexact(const struct node *n)
 
 /* Ops that may vanish, move or be folded with, between a factor and a MatMul: the value they pass
  * on */
-static struct value *passed(const struct node *n)
+static struct value *passed(const struct fusion *f, const struct node *n)
 {
 	static const char *const names[] = {"Identity",  "Transpose", "Reshape", "Squeeze",
 					    "Unsqueeze", "Expand",    "Cast"};
 
-	if (factor(n))
-		return n->in[n->in[0]->data ? 1 : 0];
+	const struct value *k = factor(f, n);
+	if (k)
+		return n->in[n->in[0] == k ? 1 : 0];
 	for (size_t i = 0; i < countof(names); i++)
 		if (is_op(n, names[i]))
 			return n->in[0];
@@ -56,14 +90,14 @@ static struct value *passed(const struct node *n)
 }
 
 /* The MatMul that v comes from through such ops, and is any factor on the way inexact? */
-static struct node *behind(struct value *v, bool *inexact)
+static struct node *behind(const struct fusion *f, struct value *v, bool *inexact)
 {
 	for (uint32_t steps = 0; v && v->def && steps < 16; steps++) {
 		struct node *n = v->def;
-		*inexact |= is_inexact(n);
+		*inexact |= is_inexact(f, n);
 		if (is_op(n, "MatMul"))
 			return n;
-		v = passed(n);
+		v = passed(f, n);
 	}
 	return NULL;
 }
@@ -109,43 +143,52 @@ static bool fuses(const struct node *n)
 	       (n->out[0]->type.dtype == DT_FLOAT64 || n->out[0]->type.dtype == DT_FLOAT32);
 }
 
-static bool is_transposed(const struct value *v)
+static bool is_transposed(const struct fusion *f, const struct value *v)
 {
 	for (uint32_t steps = 0; v && v->def && steps < 16; steps++) {
 		if (is_op(v->def, "Transpose"))
 			return true;
-		v = passed(v->def);
+		v = passed(f, v->def);
 	}
 	return false;
 }
 
 /* A stack of products with a transposed side becomes a FusedMatMul, which leaves its result unset
  * where there is nothing to add up. */
-static bool unset_if_empty(struct build *b, const struct node *n)
+static bool unset_if_empty(const struct fusion *f, const struct node *n)
 {
 	const struct type *x = &n->in[0]->type, *y = &n->in[1]->type;
 
-	return (x->rank > 2 || y->rank > 2) && x->rank && !dim_ge(b->cx, x->dims[x->rank - 1], 1) &&
-	       (is_transposed(n->in[0]) || is_transposed(n->in[1]));
+	return (x->rank > 2 || y->rank > 2) && x->rank && !dim_ge(f->b->cx, x->dims[x->rank - 1], 1) &&
+	       (is_transposed(f, n->in[0]) || is_transposed(f, n->in[1]));
 }
 
 /* Blocks nest as the user's loops and ifs do. */
-void prevent_fusion(struct build *b, struct block *k)
+static void prevent(struct fusion *f, struct block *k)
 {
 	for (struct node *n = k->first; n; n = n->next) {
+		mark_fixed(f, n);
 		bool inexact = false;
-		struct node *m = factor(n) ? behind(n->out[0], &inexact) : NULL;
+		struct node *m = factor(f, n) ? behind(f, n->out[0], &inexact) : NULL;
 		if (m && inexact && fuses(m))
-			replace(b, m);
+			replace(f->b, m);
 		inexact = false;
 		if (fuses(n)) {
-			behind(n->in[0], &inexact);
-			behind(n->in[1], &inexact);
-			if (inexact || unset_if_empty(b, n))
-				replace(b, n);
+			behind(f, n->in[0], &inexact);
+			behind(f, n->in[1], &inexact);
+			if (inexact || unset_if_empty(f, n))
+				replace(f->b, n);
 		}
 		for (uint32_t i = 0; i < n->nattrs; i++)
 			if (n->attrs[i].kind == AT_GRAPH)
-				prevent_fusion(b, n->attrs[i].u.block);
+				prevent(f, n->attrs[i].u.block);
 	}
+}
+
+void prevent_fusion(struct build *b, struct block *k)
+{
+	struct fusion f = {.b = b};
+
+	f.fixed = new_array(b->cx->scratch, uint64_t, b->cx->next_id / 64 + 1);
+	prevent(&f, k);
 }

@@ -50,6 +50,11 @@ FACTORS = {
     "Gemm(Dot(a, b), float64(0.1), a, b, float64(0.3))": 0.3 * P + 0.1 * P,
     "Gemm(float64[2, 4](1), float64(0.1), a, b, float64(0.3))": 0.3 + 0.1 * P,
     "Dot22Scalar(a, b, float64(0.1))": 0.1 * P,
+    # the runtime computes these factors at load, and folds them then
+    "Dot(a, b) * Exp(float64(0.3))": P * np.exp(0.3),
+    "Dot(a, Exp(float64([[0.3]])) * b)": P * np.exp(0.3),
+    "Dot(a, b) / ExpandDims{axes=(0, 1)}(Exp(Neg(float64(0.3))))": P * np.exp(0.3),
+    "Dot(a, b) * Sum(float64([0.1, 0.2]))": P * (0.1 + 0.2),
 }
 
 
