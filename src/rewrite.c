@@ -214,10 +214,22 @@ static struct value *make_gemm(struct ctx *cx, struct node *n)
 	return NULL;
 }
 
+/* What a weight was before it got other dims, as the runtime will see it. */
+static const struct value *behind_shape(const struct value *v)
+{
+	for (int steps = 0; steps < 8; steps++) {
+		if (!is_op(v, "Unsqueeze") && !is_op(v, "Squeeze") && !is_op(v, "Reshape") &&
+		    !is_op(v, "Expand") && !is_op(v, "Cast"))
+			break;
+		v = current(v->def->in[0]);
+	}
+	return v;
+}
+
 /* 1 / x is Reciprocal: of (1 / x) * y ONNX Runtime would make y / x, which rounds differently. */
 static struct value *make_reciprocal(struct ctx *cx, struct node *n)
 {
-	const struct tensor *one = n->in[0]->data;
+	const struct tensor *one = behind_shape(n->in[0])->data;
 	enum dtype types[1] = { n->in[1]->type.dtype };
 
 	if (!one || !one->count || (!one->splat && one->count > 1) || !is_float(types[0]) ||

@@ -348,6 +348,8 @@ class Printer:
                 label, k = f"{name}_{k}", k + 1
             self.tensors[label] = data
             text = f"file({_text.string(self.file_of(label))})"
+            if not v.name and self.uses.get(v, 0) < 2:
+                return text  # only what has a name is kept as it is in the model
         elif not v.name and (len(text) <= REPEAT_WIDTH or self.uses.get(v, 0) < 2):
             return text
         else:

@@ -44,6 +44,35 @@ def test_file_for_strangers(tmp_path, rng):
     assert "graph net(" in e.text
 
 
+def test_shared_variables_are_initializers_that_can_be_exchanged():
+    """Each under its own name, dims and dtype, whatever ops see it first; the model goes by them alone."""
+    values = {
+        "b": np.zeros(3), "b2": np.zeros(3), "scale": np.float64(1), "half": np.float32(0.5),
+        "counts": np.arange(3), "flat": np.arange(12.0), "base": np.zeros((2, 3)), "at": np.array([2, 0, 1], "int8"),
+    }  # fmt: skip
+    s = {name: pytensor.shared(value, name=name) for name, value in values.items()}
+    y = (x @ s["flat"].reshape((4, 3)) + s["b"] + s["b2"]) * s["scale"] / s["counts"].astype("float64")
+    z = pt.set_subtensor(s["base"][0], y[0] * s["half"])[:, s["at"]]
+    e = ptgc.compile_onnx([x], [y, z, 1 / s["scale"] * x])
+    m = onnx.load_from_string(e.model)
+    kept = {t.name: onnx.numpy_helper.to_array(t) for t in m.graph.initializer}
+    for name, value in values.items():
+        assert name in kept and kept[name].dtype == value.dtype, name
+        np.testing.assert_array_equal(kept[name], value, strict=True)
+    new = {
+        "b": np.ones(3), "b2": np.arange(3.0), "scale": np.float64(3), "half": np.float32(4), "counts": np.array([4, 5, 6]),
+        "flat": np.linspace(0, 1, 12), "base": np.ones((2, 3)), "at": np.array([0, 0, 2], "int8"),
+    }  # fmt: skip
+    for t in m.graph.initializer:
+        if t.name in new:
+            t.CopyFrom(onnx.numpy_helper.from_array(np.asarray(new[t.name]), t.name))
+        s.get(t.name, s["b"]).set_value(new.get(t.name, s["b"].get_value()))
+    a = np.linspace(-1, 1, 20).reshape(5, 4)
+    got = ort.InferenceSession(m.SerializeToString()).run(None, {"x": a})
+    for g, w in zip(got, pytensor.function([x], [y, z, 1 / s["scale"] * x], mode="FAST_COMPILE")(a), strict=True):
+        np.testing.assert_allclose(g, w, rtol=1e-14)
+
+
 def test_names_and_dims(tmp_path):
     u = pt.tensor("u", dtype="float32", shape=(None, 5, None))
     e = ptgc.export_onnx(

@@ -18,7 +18,6 @@ static struct value *const_reshaped(struct build *b, struct value *v, const int6
 
 	t->data = v->data->data;
 	t->splat = v->data->splat;
-	t->name = v->data->name;
 	return const_tensor(b, t);
 }
 
@@ -44,8 +43,8 @@ struct value *cast(struct build *b, struct value *v, enum dtype t)
 
 	if (from == t)
 		return v;
-	if (v->data && (v->data->splat || v->data->count <= FOLD_LIMIT) && dtypes[t].size &&
-	    dtypes[from].size && t != DT_BFLOAT16 && from != DT_BFLOAT16) {
+	if (v->data && !is_weight(v) && (v->data->splat || v->data->count <= FOLD_LIMIT) &&
+	    dtypes[t].size && dtypes[from].size && t != DT_BFLOAT16 && from != DT_BFLOAT16) {
 		uint64_t n = v->data->splat && v->data->count ? 1 : v->data->count;
 		struct tensor *x = tensor_new(b->cx, t, v->data->rank, v->data->shape);
 		void *data =
@@ -126,7 +125,7 @@ struct value *unsqueeze(struct build *b, struct value *v, const int64_t *axes, u
 		return v;
 	for (uint32_t i = 0; i < n; i++)
 		put[axes[i] < 0 ? axes[i] + rank : axes[i]] = true;
-	if (v->data) {
+	if (v->data && !is_weight(v)) {
 		for (uint32_t i = 0; i < rank; i++)
 			shape[i] = put[i] ? 1 : v->data->shape[from++];
 		return const_reshaped(b, v, shape, rank);
@@ -146,7 +145,7 @@ struct value *squeeze(struct build *b, struct value *v, const int64_t *axes, uin
 		return v;
 	for (uint32_t i = 0; i < n; i++)
 		drop[axes[i] < 0 ? axes[i] + v->type.rank : axes[i]] = true;
-	if (v->data) {
+	if (v->data && !is_weight(v)) {
 		for (uint32_t i = 0; i < v->type.rank; i++)
 			if (!drop[i])
 				shape[rank++] = v->data->shape[i];
@@ -292,7 +291,7 @@ struct value *reshape(struct build *b, struct value *v, const dim *dims, uint32_
 
 	if (rank == v->type.rank && same_dims(b->cx, v->type, to))
 		return v;
-	if (v->data && const_dims(b->cx, dims, rank, axes))
+	if (v->data && !is_weight(v) && const_dims(b->cx, dims, rank, axes))
 		return const_reshaped(b, v, axes, rank);
 	for (uint32_t i = 0; i < rank; i++)
 		if (dim_le(b->cx, dims[i], 0))
@@ -316,7 +315,7 @@ struct value *expand(struct build *b, struct value *v, const dim *dims, uint32_t
 	if (rank == v->type.rank &&
 	    same_dims(b->cx, v->type, type_of((enum dtype)v->type.dtype, rank, (dim *)dims)))
 		return v;
-	if (v->data && (v->data->splat || v->data->count == 1)) {
+	if (v->data && !is_weight(v) && (v->data->splat || v->data->count == 1)) {
 		int64_t shape[MAX_RANK];
 		if (const_dims(b->cx, dims, rank, shape)) {
 			struct tensor *t =

@@ -159,7 +159,8 @@ static bool unset_if_empty(const struct fusion *f, const struct node *n)
 {
 	const struct type *x = &n->in[0]->type, *y = &n->in[1]->type;
 
-	return (x->rank > 2 || y->rank > 2) && x->rank && !dim_ge(f->b->cx, x->dims[x->rank - 1], 1) &&
+	return (x->rank > 2 || y->rank > 2) && x->rank &&
+	       !dim_ge(f->b->cx, x->dims[x->rank - 1], 1) &&
 	       (is_transposed(f, n->in[0]) || is_transposed(f, n->in[1]));
 }
 

@@ -184,12 +184,13 @@ static bool is_zeros(const struct value *x)
 	const struct node *n = x->def;
 
 	if (x->data)
-		return is_zero(x->data);
+		return !is_weight(x) && is_zero(x->data);
 	if (!n || n->onnx->domain[0])
 		return false;
 	if (!strcmp(n->onnx->name, "ConstantOfShape"))
 		return n->nattrs == 1 && n->attrs[0].kind == AT_TENSOR && is_zero(n->attrs[0].u.t);
-	return !strcmp(n->onnx->name, "Expand") && n->in[0]->data && is_zero(n->in[0]->data);
+	x = n->in[0];
+	return !strcmp(n->onnx->name, "Expand") && x->data && !is_weight(x) && is_zero(x->data);
 }
 
 /* Into zeros: y with zeros around it. NULL: not with these indices. */

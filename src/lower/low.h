@@ -61,6 +61,7 @@ struct value *identity(struct build *b, struct value *v);
 struct value *shape_slice(struct build *b, struct value *v, int begin,
 			  int end); /* int64[end-begin] */
 struct value *const_tensor(struct build *b, const struct tensor *t);
+struct value *const_weight(struct build *b, const struct tensor *t); /* shared with no other */
 struct value *scalar_of(struct build *b, struct value *v); /* int64[1] -> int64[] */
 struct value *vector_of(struct build *b, struct value *v); /* int64[] -> int64[1] */
 bool may_reshape_to_zero(struct build *b);
@@ -113,6 +114,13 @@ struct value *matmul(struct build *b, struct value *x, struct value *y);
 /* control.c */
 struct node *loop_node(struct build *b, struct block *body, struct value **in, uint32_t nin,
 		       const struct type *types, uint32_t nout);
+
+/* A tensor that the user gave by file or pointer and has a name for: in the model it keeps its
+ * name, dims and dtype, so nothing is folded into it. */
+static inline bool is_weight(const struct value *v)
+{
+	return v->data && v->data->name && v->name;
+}
 
 static inline struct type type_of(enum dtype t, uint32_t rank, dim *dims)
 {

@@ -83,7 +83,8 @@ struct value *low(struct build *b, struct value *v)
 	if (v->low)
 		return v->low;
 	if (v->data) {
-		v->low = const_tensor(b, v->data);
+		bool own = v->name && v->data->name && !b->cse->shared->expanding;
+		v->low = own ? const_weight(b, v->data) : const_tensor(b, v->data);
 		name_value(b, v->low, v->name);
 		return v->low;
 	}

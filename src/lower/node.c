@@ -620,6 +620,15 @@ static void constants_grow(struct build *b, struct shared *s)
 	s->constants_cap = cap;
 }
 
+struct value *const_weight(struct build *b, const struct tensor *t)
+{
+	struct value *v = graph_constant(b->cx, t, b->span);
+
+	v->low = v;
+	constant_known(b, v);
+	return v;
+}
+
 struct value *const_tensor(struct build *b, const struct tensor *t)
 {
 	struct shared *s = b->cse->shared;
@@ -634,9 +643,7 @@ struct value *const_tensor(struct build *b, const struct tensor *t)
 			if (tensor_equal(s->constants[i]->data, t))
 				return s->constants[i];
 	}
-	struct value *v = graph_constant(b->cx, t, b->span);
-	v->low = v;
-	constant_known(b, v);
+	struct value *v = const_weight(b, t);
 	if (small) {
 		s->constants[i] = v;
 		s->constants_len++;
