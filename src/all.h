@@ -470,6 +470,12 @@ struct value {
 	struct span span;
 	uint32_t id;                 /* number in creation order, unique in the compilation */
 	uint32_t uses;               /* rewrite: how often it is read */
+	uint8_t sign;                /* lower: enum sign of an ONNX value */
+};
+enum sign { /* of the elements of a float value; bits */
+	SIGN_ANY = 0,
+	SIGN_NO_ZERO = 1,  /* none is -0 */
+	SIGN_POSITIVE = 3, /* none has its sign bit set, NaN apart */
 };
 struct node {
 	const struct op *op;         /* PyTensor level; &op_onnx for raw ONNX nodes */
@@ -871,7 +877,7 @@ struct ctx {
 	struct options {
 		int opset;
 		enum ptgc_target target;
-		bool strip, check_dims;
+		bool strip, check_dims, signed_zeros;
 		uint64_t external_threshold;
 		bool external;
 		uint64_t rewrites_off;

@@ -187,9 +187,12 @@ bool compile_flag(struct ctx *cx, const char *flag)
 		return false;
 	bool on = strncmp(flag + 1, "no-", 3) != 0;
 	const char *name = flag + (on ? 1 : 4);
-	if (strcmp(name, "check-dims"))
+	if (!strcmp(name, "check-dims"))
+		cx->opt.check_dims = on;
+	else if (!strcmp(name, "signed-zeros"))
+		cx->opt.signed_zeros = on;
+	else
 		return rewrite_option(cx, name, on);
-	cx->opt.check_dims = on;
 	return true;
 }
 

@@ -29,6 +29,7 @@ static bool fill(struct ctx *cx)
 	cx->opt.opset = 18;
 	cx->opt.target = PTGC_ORT_CPU;
 	cx->opt.check_dims = true;
+	cx->opt.signed_zeros = true;
 	cx->names = intern_new(cx);
 	cx->dims = dims_new(cx);
 	return true;

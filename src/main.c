@@ -59,7 +59,7 @@ static const struct option {
 	{ "--color", "WHEN", TEXT, AT(color), 0, "auto (default), always or never" },
 	{ "--explain", "CODE", TEXT, AT(explain), 0, "say more about a message's code, as PTG0200" },
 	{ NULL, NULL, HEADING, 0, 0, "Other" },
-	{ "-f", "[no-]NAME", JOINED, AT(flags), 0, "switch a rewrite, or check-dims, on or off" },
+	{ "-f", "[no-]NAME", JOINED, AT(flags), 0, "switch a rewrite or rule on or off" },
 	{ "--ops", NULL, OPTIONAL, AT(ops), AT(list_ops), "list all ops and what is supported" },
 	{ "--version", NULL, FLAG, AT(version), 0, "print the version" },
 	{ "--help", NULL, FLAG, AT(help), 0, "print this" },
@@ -188,8 +188,10 @@ static size_t flag_names(char kind, const char **names)
 	for (size_t i = 0; kind == 'f' && n < 64 && (name = rewrite_name(i)); i++)
 		if (!n || strcmp(names[n - 1], name))
 			names[n++] = name;
-	if (kind == 'f')
+	if (kind == 'f') {
 		names[n++] = "check-dims";
+		names[n++] = "signed-zeros";
+	}
 	return n;
 }
 

@@ -181,8 +181,7 @@ bool lower_allocdiag(struct build *b, struct node *n)
 	struct value *at = counting(b, x->type.dims[rank - 1]);
 	struct value *on = emit_(b, "Equal", column(b, at), at);
 
-	/* the runtime's Where makes +0 of a -0 here */
-	x = emit_(b, "Where", on, column(b, x), const_int_of(b, (enum dtype)x->type.dtype, 0));
+	x = where(b, on, column(b, x), const_int_of(b, (enum dtype)x->type.dtype, 0));
 	rank++;
 	pads[k > 0 ? rank - 1 : rank - 2] = k > 0 ? k : -k;
 	pads[k > 0 ? 2 * rank - 2 : 2 * rank - 1] = k > 0 ? k : -k;
@@ -220,7 +219,7 @@ bool lower_filldiagonal(struct build *b, struct node *n)
 		struct value *same = emit_(b, "Equal", first, next);
 		on = on ? emit_(b, "And", on, same) : same;
 	}
-	lowered(b, n, 0, with_dims(emit_(b, "Where", on, v, a), a->type.dims));
+	lowered(b, n, 0, with_dims(where(b, on, v, a), a->type.dims));
 	return true;
 }
 

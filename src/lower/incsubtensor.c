@@ -89,8 +89,7 @@ static struct value *by_mask(struct build *b, struct node *n, struct update *u)
 		axes[i] = mask->type.rank + i;
 	if (u->add)
 		y = emit_(b, "Add", u->x, y);
-	return with_dims(emit_(b, "Where", unsqueeze(b, low(b, mask), axes, rest), y, u->x),
-			 xt.dims);
+	return with_dims(where(b, unsqueeze(b, low(b, mask), axes, rest), y, u->x), xt.dims);
 }
 
 /* A place between elements: 0 is before the first, `end` after the last. Negative: from the end. */

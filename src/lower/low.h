@@ -93,6 +93,9 @@ void guards_init(struct build *b);
 void guards_inputs(struct build *b, struct graph *from);
 struct value *guards_at(struct build *b, struct span span, struct value *v);
 struct value *guards_rest(struct build *b, struct value *v);
+/* select.c */
+struct value *where(struct build *b, struct value *c, struct value *x, struct value *y);
+void sign_of_results(struct node *n);
 /* extra_ops.c */
 struct value *counting(struct build *b, dim n);
 /* blockwise.c */

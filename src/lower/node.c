@@ -514,6 +514,7 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 	}
 	if (op->domain[0] || (taken && has_kernel(b, n) && is_exact(b, n, like))) {
 		append(b, n);
+		sign_of_results(n);
 		memcpy(out, n->out, nout * sizeof(*out));
 	} else if (!legalise(b, n, out)) {
 		poison_results(b, n, out, nout);
