@@ -605,6 +605,7 @@ enum cast_rule {
 	CAST_RESULT, /* all inputs are cast to the result's dtype */
 	CAST_UPCAST, /* all inputs are cast to their common dtype (comparisons) */
 	CAST_REST,   /* all but the first are cast to the result's dtype (Switch) */
+	CAST_LINALG, /* all inputs are cast to the dtype that LAPACK would work in */
 };
 struct op {
 	const char *name;

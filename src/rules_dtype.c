@@ -384,6 +384,17 @@ enum dtype ty_linalg(struct ctx *cx, struct node *n)
 	return t;
 }
 
+/* The same of diagonals and b; the pivots among them are integers. */
+enum dtype ty_tridiagonal(struct ctx *cx, struct node *n)
+{
+	enum dtype t = ty_linalg(cx, n);
+	bool wide = false;
+
+	for (uint32_t i = 0; i < n->nin; i++)
+		wide |= i != 4 && lapack_dtype(type_at(n, i)) != DT_FLOAT32;
+	return t == DT_FLOAT64 && !wide ? DT_FLOAT32 : t;
+}
+
 /* x with y put or added into it: adding must not leave the kind of x (NumPy's same_kind). */
 enum dtype ty_update(struct ctx *cx, struct node *n)
 {

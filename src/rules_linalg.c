@@ -227,6 +227,43 @@ bool sh_lufactor(struct ctx *cx, struct node *n)
 	return core_shapes(cx, n, "(m,m)->(m,m),(m)", DT_INT32);
 }
 
+/* In: the diagonals of lengths n - 1, n, n - 1 (first), then du2 of n - 2, ipiv of n and b. */
+static bool tridiagonal(struct ctx *cx, struct node *n)
+{
+	bool ok = true;
+
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (!want_rank(cx, n, i, i < 5 ? 1 : (uint32_t)prop_int(cx, n, "b_ndim")))
+			return false;
+	dim d = n->in[1]->type.dims[0], one = dim_const(cx, 1);
+	for (uint32_t i = 0; i < n->nin; i++) {
+		dim have = n->in[i]->type.dims[0];
+		dim less = i == 1 || i > 3 ? have : dim_add(cx, have, one);
+		ok &= dim_unify(cx, i == 3 ? dim_add(cx, less, one) : less, d, n->span);
+	}
+	return ok || mismatch(cx, n, "(n-1,),(n,),(n-1,),(n-2,),(n,),(n,...)");
+}
+
+bool sh_lutridiagonal(struct ctx *cx, struct node *n)
+{
+	static const uint8_t like[] = {0, 1, 2, 0, 1};
+	enum dtype t = dtype0(n);
+
+	if (!tridiagonal(cx, n))
+		return false;
+	for (uint32_t i = 0; i < countof(like); i++) {
+		dim *len = new_dims(cx, 1), d = n->in[like[i]]->type.dims[0];
+		*len = i == 3 ? dim_max(cx, dim_sub(cx, d, dim_const(cx, 1)), dim_const(cx, 0)) : d;
+		set_type(n, i, i == 4 ? DT_INT32 : t, 1, len);
+	}
+	return true;
+}
+
+bool sh_solvetridiagonal(struct ctx *cx, struct node *n)
+{
+	return tridiagonal(cx, n) && set_dims(n, n->in[5]->type.rank, n->in[5]->type.dims);
+}
+
 bool sh_eigh(struct ctx *cx, struct node *n)
 {
 	n->out[0]->type.dtype = (uint8_t)real_of(dtype0(n));

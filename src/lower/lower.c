@@ -9,6 +9,7 @@
 
 #include "low.h"
 #include "lower.h"
+#include "rules.h"
 
 /* A body that is one ONNX node on the parameters in their order. */
 struct fast {
@@ -129,6 +130,8 @@ static void cast_inputs(struct build *b, struct node *n)
 				t = t ? dtype_upcast(t, x) : x;
 			}
 	}
+	if (n->op->cast == CAST_LINALG)
+		t = ty_linalg(b->cx, n);
 	for (uint32_t i = first; i < n->nin; i++)
 		if (n->in[i])
 			n->in[i] = typed_cast(b, n->in[i], t);

@@ -1,0 +1,118 @@
+"""lib/lu.ptg against SciPy: factors, pivots with ties, singular matrices, tridiagonal systems."""
+import numpy as np
+import ptg
+import pytest
+import scipy.linalg as sl
+
+SIZES = [0, 1, 2, 3, 5, 16, 17, 48, 49, 64, 100]
+DTYPES = ["float64", "float32"]
+
+
+def text(call, args, results="r"):
+    return f"graph g({args}) -> ({results}) {{\n  {results} = {call}\n}}\n"
+
+
+def matrices(n, dtype):
+    rng = np.random.default_rng(n)
+    yield rng.normal(size=(n, n)).astype(dtype)
+    yield rng.integers(-1, 2, (n, n)).astype(dtype)  # ties, and often singular
+    yield np.zeros((n, n), dtype)
+    yield np.eye(n, dtype=dtype)[::-1].copy()
+
+
+def close(got, want, bound):
+    assert got.shape == want.shape and got.dtype == want.dtype
+    np.testing.assert_allclose(got, want, rtol=0, atol=bound * np.finfo(got.dtype if got.dtype.kind == "f" else "f8").eps)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_lu(dtype):
+    model = ptg.compile(text("LU(a)", f"a: {dtype}[n, n]", "p, l, u"))
+    permuted = ptg.compile(text("LU{permute_l=True}(a)", f"a: {dtype}[n, n]", "l, u"))
+    indices = ptg.compile(text("LU{p_indices=True}(a)", f"a: {dtype}[n, n]", "p, l, u"))
+    for n in SIZES:
+        for k, a in enumerate(matrices(n, dtype)):
+            p, l, u = ptg.run(model, a)
+            np.testing.assert_array_equal(u, np.triu(u))
+            np.testing.assert_array_equal(l, np.tril(l, -1) + np.eye(n))
+            assert np.max(np.abs(l), initial=0) <= 1
+            close(p @ l @ u, a, 10 * max(n, 1))
+            pl, u2 = ptg.run(permuted, a)
+            np.testing.assert_array_equal(pl, p @ l)
+            np.testing.assert_array_equal(u2, u)
+            ix, l2, u2 = ptg.run(indices, a)
+            assert ix.dtype == np.int32
+            np.testing.assert_array_equal(l2[ix], pl)
+            if k != 1 or n < 20:  # rounding decides between near ties of larger matrices
+                want = sl.lu(a, p_indices=True) if n else (np.zeros(0, np.int32), a, a)
+                np.testing.assert_array_equal(ix, want[0])
+                close(l, want[1], 300 * max(n, 1))
+                close(u, want[2], 300 * max(n, 1))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_lu_factor(dtype):
+    model = ptg.compile(text("LUFactor(a)", f"a: {dtype}[n, n]", "lu, piv"))
+    for n in SIZES[1:]:
+        for k, a in enumerate(matrices(n, dtype)):
+            lu, piv = ptg.run(model, a)
+            want, piv2, info = sl.lapack.get_lapack_funcs("getrf", (a,))(a)
+            if k == 1 and n >= 20:
+                continue
+            assert piv.dtype == np.int32
+            np.testing.assert_array_equal(piv, piv2)
+            if info:
+                assert np.all(np.isnan(lu))
+            else:
+                close(lu, want, 300 * n)
+    lu, piv = ptg.run(model, np.zeros((0, 0), dtype))
+    assert lu.shape == (0, 0) and piv.shape == (0,)
+
+
+@pytest.mark.parametrize("inverse", [True, False])
+def test_pivots(inverse):
+    model = ptg.compile(text(f"PivotToPermutations{{inverse={inverse}}}(p)", "p: int32[n]"))
+    for n in SIZES:
+        rng = np.random.default_rng(n)
+        piv = np.array([rng.integers(i, n) for i in range(n)], np.int32)
+        want = np.arange(n)
+        for i in range(n):
+            want[i], want[piv[i]] = want[piv[i]], want[i]
+        got = ptg.run(model, piv)
+        assert got.dtype == np.int64
+        np.testing.assert_array_equal(got, want if inverse else np.argsort(want))
+
+
+def tridiagonal(n, dtype):
+    rng = np.random.default_rng(n)
+    return [rng.normal(size=k).astype(dtype) for k in (n - 1, n, n - 1)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_tridiagonal(dtype):
+    factor = ptg.compile(text("LUFactorTridiagonal(dl, d, du)",
+                              f"dl: {dtype}[p], d: {dtype}[n], du: {dtype}[p]", "l, c, u, w, piv"))
+    f, s = sl.get_lapack_funcs(("gttrf", "gttrs"), dtype=dtype)
+    for n in (3, 4, 9, 60):
+        parts = tridiagonal(n, dtype)
+        got = ptg.run(factor, *parts)
+        *want, _ = f(*parts)
+        for g, w in zip(got, want, strict=True):
+            close(g, w, 100)
+        for transposed in (False, True):
+            for shape in ((n,), (n, 2)):
+                b = np.random.default_rng(1).normal(size=shape).astype(dtype)
+                call = f"SolveLUFactorTridiagonal{{b_ndim={len(shape)}, transposed={transposed}}}(dl, d, du, w, piv, b)"
+                args = f"dl: {dtype}[n-1], d: {dtype}[n], du: {dtype}[n-1], w: {dtype}[n-2], piv: int32[n], b: {dtype}[n{', m' * (len(shape) - 1)}]"
+                x = ptg.run(ptg.compile(text(call, args)), *want, b)
+                w, _ = s(*want, b, trans="T" if transposed else "N")
+                close(x, w, 100 * np.max(np.abs(w)))
+
+
+def test_tridiagonal_zero_pivots():
+    factor = ptg.compile(text("LUFactorTridiagonal(dl, d, du)", "dl: float64[p], d: float64[n], du: float64[p]", "l, c, u, w, piv"))
+    f = sl.get_lapack_funcs("gttrf", dtype="float64")
+    for parts in ([0, 1], [0, 0, 1], [1, 2]), ([0, 0], [0, 0, 0], [1, 1]), ([3, 0], [0, 0, 2], [0, 5]):
+        parts = [np.array(p, float) for p in parts]
+        for g, w in zip(ptg.run(factor, *parts), f(*parts)[:5], strict=True):
+            np.testing.assert_array_equal(g, w)
