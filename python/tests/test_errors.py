@@ -4,6 +4,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from pytensor.compile.builders import OpFromGraph
 from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
 
@@ -163,3 +164,33 @@ def test_boolean_mask_of_the_wrong_length():
     mask = pt.vector("mask", dtype="bool")
     f = function([v, mask], v[mask])
     assert f([1.0, 2.0], [True, False]) == [1.0]
+
+
+def complex_graphs():
+    z, w, x = pt.zvector("z"), pt.zmatrix("w"), pt.dvector("x")
+    stack, shared = pt.tensor3("A", dtype="complex128"), pytensor.shared(np.ones(3) + 1j, name="C")
+    yield "input", [z], pt.abs(z), "Abs", "'z' is complex128[?]"
+    yield "two inputs", [w, z], pt.abs(z) + pt.real(w).sum(0), "Abs", "'z' is complex128[?]"
+    yield "shared", [x], pt.real(x * shared), "Mul", "'C' is complex128["
+    yield "constant", [x], pt.real(x * np.array([1 + 2j])), "Mul", "complex128[1] is complex"
+    yield "made of two", [x], pt.abs(pt.complex(x, x).sum()) + x.sum(), "Complex", "complex128[?] is complex"
+    yield "a cast", [x], pt.cast(x, "complex64"), "Cast", "'out' is complex64[?]"
+    yield "a stack of matrices", [stack], pt.linalg.inv(stack).real, "Blockwise", "'A' is complex128[?, ?, ?]"
+    yield "inner graph", [z], OpFromGraph([z], [pt.angle(z)])(z), "Imag", "complex128[?]"
+    yield "one that nothing needs", [z, x], pt.exp(x), "", "'z' is complex128[?]"
+
+
+@pytest.mark.parametrize("case", complex_graphs(), ids=lambda case: case[0])
+@pytest.mark.parametrize("export", [True, False], ids=["export", "mode"])
+def test_complex_tensors_are_refused_once(case, export):
+    """At the first complex value, with the variable and the op, and never with an op of ONNX's."""
+    _, inputs, y, op, words = case
+    with pytest.raises(ptgc.UnsupportedError) as e:
+        if export:
+            ptgc.compile_onnx(inputs, [y], optimize=False)
+        else:
+            pytensor.function(inputs, y, mode="ONNX", on_unused_input="ignore")
+    (problem,) = e.value.problems
+    text = str(e.value)
+    assert op in str(problem) and words in str(problem) and text.count("has no complex tensors") == 1
+    assert "ONNX Shape" not in text and "ReduceSum" not in text and "Gather" not in text

@@ -31,6 +31,7 @@ struct shared {
 	const struct node *at; /* the node of the user that is being lowered; NULL: none */
 	uint32_t expanding;    /* depth of bodies being expanded: places are the user's node */
 	bool failed;           /* an error was reported for `at` */
+	bool complex;          /* complex tensors were refused: no more words about them */
 	struct guards *guards;
 	bool small_ints; /* int64 values are sizes in memory or the like, below 2^31 */
 	vec(struct value *) checks; /* conditions of asserts that go to an output */
@@ -98,6 +99,9 @@ struct value *where(struct build *b, struct value *c, struct value *x, struct va
 void sign_of_results(struct node *n);
 /* extra_ops.c */
 struct value *counting(struct build *b, dim n);
+/* complex.c */
+void refuse_complex(struct build *b, const struct graph *g);
+bool refuses_complex(struct build *b, const struct node *n);
 /* blockwise.c */
 bool lower_as(struct build *b, const struct op *op, struct cv *props, struct value **in,
 	      uint32_t nin, struct value **out, uint32_t nout);

@@ -329,7 +329,7 @@ static bool lower_node(struct build *b, struct node *n)
 	}
 	if (known_result(b, n))
 		return true;
-	bool ok = !s->failed && lower_op(b, n) && !s->failed;
+	bool ok = !refuses_complex(b, n) && !s->failed && lower_op(b, n) && !s->failed;
 	if (!ok && !s->failed)
 		bug("%s: the lowering failed without a message", n->op->name);
 	if (ok) {
@@ -360,19 +360,10 @@ bool lower_block(struct build *b, struct block *from)
 
 /* The graph */
 
-static void reject_complex(struct build *b, const struct value *v)
-{
-	if (!is_complex((enum dtype)v->type.dtype) || b->target == PTGC_ONNX)
-		return;
-	error(b->cx, v->span, E_UNSUPPORTED, "%s: ONNX Runtime has no complex tensors",
-	      type_str(b->cx, v->type));
-}
-
 static void lower_params(struct build *b, struct graph *from, struct graph *to)
 {
 	for (uint32_t i = 0; i < from->block->params.len; i++) {
 		struct value *p = from->block->params.at[i];
-		reject_complex(b, p);
 		b->span = p->span;
 		p->low = block_param(b, to->block, p->type);
 		p->low->known = p->known;
@@ -491,6 +482,7 @@ struct graph *lower(struct ctx *cx, struct graph *g)
 	b.cse->shared = new (cx->arena, struct shared);
 	guards_init(&b);
 	take_outputs(&b, g);
+	refuse_complex(&b, g);
 	lower_params(&b, g, to);
 	if (g->prologue)
 		lower_nodes(&b, g->block, NULL, g->prologue);
