@@ -170,6 +170,8 @@ def is_xtensor(t: Type) -> bool:
 
 
 def is_tensor(v: Variable) -> bool:
+    if type(v.type).__module__.startswith("pytensor.sparse"):
+        return False
     return isinstance(v.type, TensorType | ScalarType) or is_xtensor(v.type)
 
 
@@ -273,8 +275,17 @@ def op_text(op: Op, node=None) -> str:
     if isinstance(op, Subtensor | AdvancedSubtensor | IncSubtensor | AdvancedIncSubtensor):
         more = ", ignore_duplicates=True" if getattr(op, "ignore_duplicates", False) else ""
         return f"{name}{{{', '.join(property_text(p) for p in op.idx_list)}{more}}}"
-    parts = [f"{p}={property_text(getattr(op, p))}" for p in properties(op) if p not in PLACEMENT]
+    parts = [f"{p}={written(op, p)}" for p in properties(op) if p not in PLACEMENT]
     return f"{name}{{{', '.join(parts)}}}" if parts else name
+
+
+def written(op, name) -> str:
+    value = getattr(op, name)
+    try:
+        return property_text(value)
+    except TypeError as e:
+        what = "calls a Python function" if callable(value) and not isinstance(value, Op) else str(e)
+        raise TypeError(f"its {name} {what}" if what != str(e) else f"its {name}: {e}") from None
 
 
 def properties(op) -> tuple:
@@ -395,7 +406,9 @@ class Printer:
             return self.registered(entry, scalar_op, node, args)
         if isinstance(op, Scan):
             raise TypeError("loops (scan) cannot be converted yet")
-        if type(op).__module__.startswith(("pytensor.xtensor", "pytensor.sparse")):
+        if type(op).__module__.startswith("pytensor.sparse"):
+            raise TypeError("sparse matrices cannot be converted yet")
+        if type(op).__module__.startswith("pytensor.xtensor"):
             if op_name(op) in ("XTensorFromTensor", "TensorFromXTensor", "Rename"):
                 return f"Identity({args[0]})"
             raise TypeError("ONNX has no such tensors; xtensor graphs are lowered by PyTensor's rewrites")

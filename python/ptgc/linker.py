@@ -11,6 +11,7 @@ from pytensor.link.basic import JITLinker
 from pytensor.link.utils import raise_with_op
 from pytensor.raise_op import CheckAndRaise
 from pytensor.scalar.basic import ScalarType
+from pytensor.tensor.basic import Split
 from pytensor.tensor.elemwise import DimShuffle
 from pytensor.tensor.shape import SpecifyShape
 from pytensor.tensor.subtensor import AdvancedIncSubtensor, AdvancedSubtensor
@@ -72,7 +73,16 @@ def first_use(fgraph, variable):
     return None
 
 
-def as_pytensor(error, node):
+def split_error(text, node, variable):
+    """Which of the three ways to be wrong the sizes of a Split are."""
+    if "pieces, but the sizes are" in text or variable is node.inputs[1]:
+        return ValueError(f"Length of splits is not equal to n_splits: {text}")
+    if "negative" in text or ">= 0" in text:
+        return ValueError("Split sizes cannot be negative")
+    return ValueError(f"Split sizes do not sum to the length of axis {node.op.axis}: {text}")
+
+
+def as_pytensor(error, node, variable=None):
     """The class and the words that PyTensor has for lengths that do not fit this op."""
     if not isinstance(error, ValueError | IndexError) or node is None:
         return error
@@ -81,6 +91,8 @@ def as_pytensor(error, node):
         return op.exc_type(op.msg)
     if isinstance(op, SpecifyShape):
         return AssertionError(f"SpecifyShape: {text}")
+    if isinstance(op, Split):
+        return split_error(text, node, variable)
     if isinstance(error, IndexError):
         return error
     if isinstance(op, AdvancedSubtensor | AdvancedIncSubtensor):
@@ -100,10 +112,11 @@ def make_thunk(fgraph, call: OnnxCallable, thunk_inputs, thunk_outputs):
     def fail(error):
         raised, variable, wrong_input = runtime_error(error, call.place)
         if wrong_input in call.inputs:
-            node = first_use(fgraph, fgraph.inputs[call.inputs.index(wrong_input)])
+            variable = fgraph.inputs[call.inputs.index(wrong_input)]
+            node = first_use(fgraph, variable)
         else:
             node = variable.owner if variable is not None else None
-        raised = as_pytensor(raised, node)
+        raised = as_pytensor(raised, node, variable)
         raised.__suppress_context__ = True
         node = node or next((o.owner for o in fgraph.outputs if o.owner is not None), None)
         if node is None or node not in fgraph.apply_nodes:

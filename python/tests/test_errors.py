@@ -4,7 +4,9 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from pytensor import sparse
 from pytensor.compile.builders import OpFromGraph
+from pytensor.compile.ops import as_op
 from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
 
@@ -194,3 +196,29 @@ def test_complex_tensors_are_refused_once(case, export):
     text = str(e.value)
     assert op in str(problem) and words in str(problem) and text.count("has no complex tensors") == 1
     assert "ONNX Shape" not in text and "ReduceSum" not in text and "Gather" not in text
+
+
+@pytest.mark.parametrize(
+    "sizes, n, words",
+    [
+        ([2, 2, 2], 2, "Length of splits is not equal to n_splits"),
+        ([2, 5], 2, "Split sizes do not sum"),
+        ([-2, 8], 2, "Split sizes cannot be negative"),
+    ],
+)
+@pytest.mark.parametrize("known", [True, False])
+def test_split_sizes(sizes, n, words, known):
+    s = pt.lvector("s")
+    parts = pt.split(x, sizes if known else s, n_splits=n)
+    f = pytensor.function([x, s], parts, mode="ONNX", on_unused_input="ignore")
+    with pytest.raises(ValueError, match=words):
+        f(np.zeros((6, 4)), sizes)
+
+
+def test_what_no_text_can_hold():
+    function_op = as_op(itypes=[pt.dvector], otypes=[pt.dvector])(lambda a: a)
+    m = sparse.csr_matrix("m")
+    with pytest.raises(ptgc.UnsupportedError) as e:
+        ptgc.compile_onnx([v, m], [function_op(v), sparse.dot(m, v.dimshuffle(0, "x"))])
+    text = str(e.value)
+    assert "FromFunctionOp" in text and "SparseTensorType" in text and "'m'" in text and "made at" in text
