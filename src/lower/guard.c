@@ -96,7 +96,7 @@ static bool computable(struct build *b, const struct guard *g)
 
 static struct value *full(struct build *b, int64_t k, uint32_t n)
 {
-	int64_t v[MAX_RANK];
+	int64_t v[MAX_RANK] = {0};
 
 	for (uint32_t i = 0; i < n; i++)
 		v[i] = k;
@@ -132,6 +132,27 @@ static struct value *guarded(struct build *b, struct value *v, struct value **x,
 	r = scalar_of(b, n == 1 ? r : reduce(b, "ReduceMax", r, &(int){0}, 1, true));
 	b->cse->shared->small_ints = false;
 	return emit_(b, "Gather", vector_of(b, v), r);
+}
+
+/* v, or a failing run where one of these axes has length 0 */
+struct value *guard_nonempty(struct build *b, struct value *v, const int *axes, int n)
+{
+	struct value *lengths[MAX_RANK];
+	uint32_t count = 0;
+
+	if (!b->cx->opt.check_dims || b->target == PTGC_ONNX)
+		return v;
+	for (int i = 0; i < n; i++)
+		if (!dim_ge(b->cx, v->type.dims[axes[i]], 1))
+			lengths[count++] = dim_vector(b, v->type.dims[axes[i]]);
+	if (!count)
+		return v;
+	struct value *some = emit_(b, "Greater", concat(b, 0, lengths, count), full(b, 0, 1));
+	b->cse->shared->small_ints = true;
+	struct value *shape = shape_or_error(b, some, count, v->type.rank);
+	b->cse->shared->small_ints = false;
+	const dim *dims = v->type.dims;
+	return with_dims(emit_(b, "Reshape", v, shape), dims);
 }
 
 /* How often nodes read the data of graph parameters (their sizes do not count). */

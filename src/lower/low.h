@@ -93,6 +93,7 @@ void prevent_fusion(struct build *b, struct block *k);
 void guards_init(struct build *b);
 void guards_inputs(struct build *b, struct graph *from);
 struct value *guards_at(struct build *b, struct span span, struct value *v);
+struct value *guard_nonempty(struct build *b, struct value *v, const int *axes, int n);
 struct value *guards_rest(struct build *b, struct value *v);
 /* select.c */
 struct value *where(struct build *b, struct value *c, struct value *x, struct value *y);

@@ -186,6 +186,18 @@ static struct value *argmax(struct build *b, struct value *x, int axis)
 	return emit_(b, "ArgMax", x);
 }
 
+/* PyTensor raises where an axis is empty. ArgMax does so too, unless the result is empty as well.
+ */
+static void raise_if_empty(struct build *b, struct reduction *r, bool argmax)
+{
+	bool result = true;
+
+	for (int i = 0; i < r->type.rank; i++)
+		result &= dim_ge(b->cx, r->type.dims[i], 1);
+	if (!argmax || !result)
+		r->x = guard_nonempty(b, r->x, r->axes, r->naxes);
+}
+
 /* int64 and uint64: ArgMax compares them rightly, ReduceMax does not. */
 static struct value *at_argmax(struct build *b, struct reduction *r, const char *arg)
 {
@@ -202,6 +214,29 @@ static struct value *at_argmax(struct build *b, struct reduction *r, const char 
 	return squeeze(b, emit_(b, "GatherElements", x, at), &(int64_t){axis}, 1);
 }
 
+/* The largest integer of a dtype, or the smallest. */
+static struct value *limit_of(struct build *b, enum dtype t, bool largest)
+{
+	uint32_t bits = dtypes[t].kind == KIND_BOOL ? 1 : 8u * dtypes[t].size;
+	bool is_signed = dtypes[t].kind == KIND_INT;
+	int64_t top = is_signed ? INT64_MAX >> (64 - bits) : (int64_t)(UINT64_MAX >> (64 - bits));
+
+	return const_int_of(b, t, largest ? top : is_signed ? -top - 1 : 0);
+}
+
+/* One more element along each axis that may be empty, which changes nothing else. The runtime has
+ * values of its own for an empty axis of integers. */
+static struct value *with_initial(struct build *b, struct reduction *r, bool max)
+{
+	int64_t pads[2 * MAX_RANK] = {0};
+	uint32_t rank = r->x->type.rank;
+
+	for (int i = 0; i < r->naxes; i++)
+		pads[r->axes[i]] = !dim_ge(b->cx, r->x->type.dims[r->axes[i]], 1);
+	return emit_(b, "Pad", r->x, const_ints(b, pads, 2 * rank),
+		     limit_of(b, (enum dtype)r->x->type.dtype, !max));
+}
+
 static struct value *lower_extreme(struct build *b, struct node *n, struct reduction *r, bool max)
 {
 	const char *op = max ? "ReduceMax" : "ReduceMin";
@@ -212,7 +247,12 @@ static struct value *lower_extreme(struct build *b, struct node *n, struct reduc
 		raises(b, "an axis of length 0 has no %s", max ? "maximum" : "minimum");
 		return r->x;
 	}
-	if (dtypes[r->x->type.dtype].size == 8 && is_int((enum dtype)r->x->type.dtype))
+	bool wide = dtypes[r->x->type.dtype].size == 8 && is_int((enum dtype)r->x->type.dtype);
+	if (!initial)
+		raise_if_empty(b, r, wide);
+	else if (r->maybe_empty && is_discrete((enum dtype)r->x->type.dtype))
+		r->x = with_initial(b, r, max);
+	if (wide)
 		return at_argmax(b, r, max ? "ArgMax" : "ArgMin");
 	if (is_discrete((enum dtype)r->x->type.dtype))
 		return reduce(b, op, r->x, r->axes, r->naxes, false);
@@ -289,6 +329,7 @@ bool lower_argmax(struct build *b, struct node *n)
 		raises(b, "an axis of length 0 has no maximum");
 		return false;
 	}
+	raise_if_empty(b, &r, true);
 	int axis = r.axes[0];
 	struct value *x = r.x;
 	if (r.naxes > 1) {

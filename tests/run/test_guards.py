@@ -162,3 +162,12 @@ def test_no_guards(options):
     options = tuple(o for o in options if not o.startswith("--target"))
     model = ptg.compile(text("matrices"), target=target, options=options)
     assert ptg.nodes(model) == 1
+
+
+def test_one_check_of_a_length():
+    """That an axis is not empty is worked out once; -fno-check-dims leaves it out."""
+    text = "ptg 1\n\ngraph g(x: int32[n, 3]) -> (y) {{\n  y = {}\n}}\n".format
+    one, two = text("Max{axis=0}(x)"), text("Max{axis=0}(x) - Min{axis=0}(x)")
+    assert ptg.nodes(ptg.compile(one)) == 5
+    assert ptg.nodes(ptg.compile(two)) == 7
+    assert ptg.nodes(ptg.compile(one, options=("-fno-check-dims",))) == 1

@@ -138,6 +138,29 @@ def test_empty_extremes_keep_other_axes():
     Compiled([x], [Max(axis=(0,))(x), Min(axis=(0,))(x), Argmax(axis=(0,))(x)]).run(np.zeros((3, 0)))
 
 
+@pytest.mark.parametrize("dtype", ["float64", "int64", "uint8", "bool", "float16"])
+@pytest.mark.parametrize("op", [Max, Min, Argmax])
+def test_empty_extremes_raise(op, dtype):
+    """An axis that is empty only at run time has no maximum: both raise."""
+    for axis, shapes in {(0,): [(0, 3), (0, 0)], (1,): [(3, 0), (0, 0)], (0, 1): [(0, 3), (3, 0), (0, 0)]}.items():
+        x = variable(dtype, (2, 3), True, "x")
+        c = Compiled([x], [op(axis=axis)(x)], (13, 18, 26))
+        for shape in shapes:
+            c.raises(np.zeros(shape, dtype))
+        c.run(np.ones((2, 3), dtype))
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("op", [Max, Min])
+def test_initial(op, dtype):
+    """initial=True: an empty axis gives the least value of the dtype, or the largest."""
+    for axis in ((1,), (0, 1)):
+        x = variable(dtype, (2, 3), True, "x")
+        c = Compiled([x], [op(axis=axis, initial=True)(x)], (13, 18, 26))
+        for shape in ((0, 3), (3, 0), (0, 0), (2, 3), (1, 1)):
+            c.run(values(dtype, shape), zero_sign=False)
+
+
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_integers_wrap(dtype):
     """Sums and products wrap in 64 bits and are exact beyond 2^53."""
