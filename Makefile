@@ -167,7 +167,7 @@ $(B)/unit/%: tests/unit/%.c $(CORE) $(B)/flags $(B)/objects | $(B)/cmocka.ok
 	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(WARNINGS) -MMD -MP $(ALL_LDFLAGS) \
 		$(UNIT_LDFLAGS) -o $@ $< $(CORE) -lcmocka $(LIBS)
 
-WRAPPED = malloc calloc realloc free mmap munmap
+WRAPPED = malloc calloc realloc free mmap munmap mremap
 $(B)/unit/test_oom: UNIT_LDFLAGS = $(WRAPPED:%=-Wl,--wrap=%)
 
 demo: all venv

@@ -32,8 +32,13 @@ struct fn;
 #define NORETURN          __attribute__((noreturn))
 
 /* arena.c: two lifetimes of memory, nothing freed piecemeal; running out unwinds to the API */
-struct arena *arena_new(jmp_buf *oom);
+struct spare { /* pages of emptied arenas, for those that share it */
+	struct chunk *chunks;
+};
+struct arena *arena_new(jmp_buf *oom, struct spare *spare); /* spare NULL: none */
+void arena_empty(struct arena *a);
 void arena_free(struct arena *a);
+void spare_free(struct spare *s);
 void *arena_alloc(struct arena *a, size_t size); /* zeroed, 8-aligned */
 void *arena_grow(struct arena *a, void *p, size_t old_size, size_t new_size); /* tail zeroed */
 size_t arena_size(const struct arena *a);
@@ -67,20 +72,45 @@ void sb_str(struct strbuf *b, const char *s);
 void sb_printf(struct strbuf *b, const char *fmt, ...) PRINTF(2, 3);
 void sb_vprintf(struct strbuf *b, const char *fmt, va_list ap);
 
+/*
+ * hash.c: an index of things that have numbers, by their hashes. A number is found with all the
+ * others that have its hash; the caller compares:
+ *
+ *   struct probe p = {.hash = h};
+ *   while (hash_next(&table, &p))
+ *           if (same(things[p.number], thing))
+ *                   return things[p.number];
+ *   hash_add(arena, &table, h, number);
+ */
+struct hash_slot {
+	uint32_t hash;
+	uint32_t number; /* + 1; 0: free */
+};
+struct hash_table {
+	struct hash_slot *slots;
+	uint32_t nslots, count; /* nslots is a power of two */
+};
+struct probe {
+	uint32_t hash, number;
+	uint32_t step; /* slots seen so far */
+};
+bool hash_next(const struct hash_table *t, struct probe *p);
+void hash_add(struct arena *a, struct hash_table *t, uint32_t hash, uint32_t number);
+
+/* intern.c */
 /* Names are interned: equal names are one pointer. `value` and `dim` are what the name means at
  * the point that elaboration has reached (elab.c owns them; NULL when unbound). */
 struct sym {
-	const char *s;
-	uint32_t len;
-	uint32_t hash;
 	struct binding *value;
 	struct binding *dim;
 	const struct op *op; /* the op of that name, NULL if none */
 	struct fn *fn;       /* the fn of that name, NULL if none */
+	uint32_t owner;      /* emit/names.c: the value that has the name in the model */
+	uint32_t len;
 	uint16_t word;       /* token of a keyword or soft word; 0 for others (scanner) */
 	uint8_t dtype;       /* enum dtype when the name is a dtype's */
 	bool taken;          /* lower: an ONNX value has the name */
-	uint32_t owner;      /* emit/names.c: the value that has the name in the model */
+	char s[];            /* 0-terminated */
 };
 struct intern;
 struct intern *intern_new(struct ctx *cx);
@@ -486,8 +516,10 @@ struct node {
 	uint16_t nattrs;
 	bool dead;
 	bool lenient;                /* raw, from the library: the legaliser decides about dtypes */
-	struct cv *props;            /* PyTensor level: in the order of the op's signature */
-	struct attr *attrs;          /* ONNX level */
+	union {
+		struct cv *props;   /* PyTensor level: in the order of the op's signature */
+		struct attr *attrs; /* ONNX level and raw nodes: nattrs of them */
+	};
 	struct block **blocks;       /* Loop: 1; If: 2 (then, else) */
 	struct span span;
 	struct node *next;           /* in the block */
@@ -865,7 +897,8 @@ const char *depfile(struct strbuf *out, const char *const *targets, size_t ntarg
 struct ctx {
 	jmp_buf oom;
 	struct arena *arena;      /* the whole compilation */
-	struct arena *scratch;    /* syntax of the main file: freed after elaboration */
+	struct arena *scratch;    /* what one pass or two need: emptied between them */
+	struct spare spare;
 	struct intern *names;
 	struct dims *dims;
 	struct op_sig *op_sigs;

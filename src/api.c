@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "all.h"
@@ -25,7 +26,10 @@ static bool fail(struct ctx *cx, struct job *job)
 
 static bool read_fd(struct ctx *cx, struct job *job, int fd)
 {
+	struct stat st;
 	size_t cap = (size_t)64 << 10, len = 0;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && (size_t)st.st_size >= cap)
+		cap = (size_t)st.st_size + 1; /* it ends before the room does */
 	char *at = arena_alloc(cx->arena, cap);
 	for (;;) {
 		if (len == cap) {
@@ -66,15 +70,6 @@ static bool read_input(struct ctx *cx, struct job *job)
 	return job->fd < 0 ? fail(cx, job) : read_fd(cx, job, job->fd);
 }
 
-/* What a pass needed for itself: the syntax tree, the tables of lowering. */
-static void free_scratch(struct ctx *cx)
-{
-	arena_free(cx->scratch);
-	cx->scratch = arena_new(&cx->oom);
-	if (!cx->scratch)
-		longjmp(cx->oom, 1);
-}
-
 static struct graph *typed(struct ctx *cx, struct job *job, struct file *f)
 {
 	struct graph *g = elaborate(cx, f);
@@ -83,7 +78,7 @@ static struct graph *typed(struct ctx *cx, struct job *job, struct file *f)
 	if (job->stage == STAGE_TYPED)
 		dump_graph(cx, g, &job->text_out);
 	g->file = NULL;
-	free_scratch(cx);
+	arena_empty(cx->scratch);
 	return g;
 }
 
@@ -92,10 +87,10 @@ static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 	g = lower(cx, g);
 	if (!g || cx->errors)
 		return;
-	free_scratch(cx);
+	arena_empty(cx->scratch);
 	rewrite(cx, g);
 	verify(cx, g);
-	free_scratch(cx);
+	arena_empty(cx->scratch);
 	if (cx->errors)
 		return;
 	if (job->stage == STAGE_LOWERED)

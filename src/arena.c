@@ -1,8 +1,10 @@
 /*
- * arena.c: memory that lives as long as a compilation, growing text, and interned names.
+ * arena.c: memory that lives as long as a compilation, and growing text.
  * In: sizes and bytes. Out: zeroed, 8-aligned memory that is freed with its arena only.
- * Holds: a block of more than LARGE bytes is a malloc block of its own (so growing it is a
- * realloc, which moves pages and leaves no copy behind), a smaller one lies in a chunk.
+ * Holds: a block of more than LARGE bytes is a block of its own, a smaller one lies in a chunk.
+ * Big blocks and chunks are mappings that begin at a huge page, so that growing one moves its
+ * pages and leaves no copy behind. What an emptied arena had mapped serves the next chunks: pages
+ * that the system has to find and clear cost more than all that is done to them here.
  * No memory: longjmp to the place that the arena was made with.
  */
 #include <stdlib.h>
@@ -11,33 +13,39 @@
 
 #include "all.h"
 
-#ifdef ARENA_EXACT /* for fuzzing: each piece is a block of its own, so sanitizers know its end */
-#define LARGE ((size_t)0)
-#else
-#define LARGE ((size_t)64 << 10)
-#endif
-#define CHUNK     ((size_t)256 << 10)
-#define BIG_CHUNK ((size_t)8 << 20) /* once an arena has grown large: whole huge pages */
+#define PAGE      ((size_t)4 << 10)
 #define HUGE_PAGE ((size_t)2 << 20)
+#ifdef ARENA_EXACT /* for fuzzing: each piece is a block of its own, so sanitizers know its end */
+#define LARGE  ((size_t)0)
+#define MAPPED SIZE_MAX
+#else
+#define LARGE  ((size_t)64 << 10)
+#define MAPPED HUGE_PAGE /* blocks from here on are mappings, smaller ones are from malloc */
+#endif
+#define CHUNK       ((size_t)256 << 10)
+#define MANY_CHUNKS ((size_t)2 << 20)  /* from here on, a chunk is a huge page */
+#define CLEAR       ((size_t)32 << 10) /* of used pages at a time: what the nearest cache holds */
 
 struct chunk {
 	struct chunk *next;
-	size_t size; /* bytes of a mapping; 0: from calloc. Keeps data[] 16-aligned */
+	size_t mapped; /* bytes of its mapping; 0: from calloc. Keeps data[] 16-aligned */
 	char data[];
 };
 
 struct large {
 	struct large *next, **link;
 	size_t size;
-	size_t pad;
+	size_t mapped; /* as above */
 	char data[];
 };
 
 struct arena {
 	struct chunk *chunks;
 	struct large *larges;
-	char *at, *end; /* free part of the newest chunk; all zero */
+	char *at, *end; /* free part of the newest chunk: all zero */
+	char *limit;    /* [end, limit) is free too, but was used before */
 	size_t total;
+	struct spare *spare;
 	jmp_buf *oom;
 };
 
@@ -46,30 +54,101 @@ NORETURN static void out_of_memory(struct arena *a)
 	longjmp(*a->oom, 1);
 }
 
-struct arena *arena_new(jmp_buf *oom)
+struct arena *arena_new(jmp_buf *oom, struct spare *spare)
 {
 	struct arena *a = calloc(1, sizeof(*a));
-	if (a)
+	if (a) {
 		a->oom = oom;
+		a->spare = spare;
+	}
 	return a;
+}
+
+/* A mapping in huge pages where the system gives them: clearing small ones one by one, each by a
+ * fault of its own, was half of the time of a large compilation. */
+static void *map_pages(size_t size)
+{
+	char *p = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		       -1, 0);
+	if (p == MAP_FAILED)
+		return NULL;
+	size_t head = (HUGE_PAGE - (uintptr_t)p % HUGE_PAGE) % HUGE_PAGE;
+	if (head)
+		munmap(p, head);
+	munmap(p + head + size, HUGE_PAGE - head);
+	madvise(p + head, size, MADV_HUGEPAGE);
+	return p + head;
+}
+
+static void keep(struct spare *s, void *pages, size_t size)
+{
+	struct chunk *c = pages;
+	c->mapped = size;
+	c->next = s->chunks;
+	s->chunks = c;
+}
+
+/* Pages that were used before, of the smallest piece that has so many; NULL: there is none. */
+static void *take(struct spare *s, size_t size)
+{
+	struct chunk **best = NULL;
+	for (struct chunk **link = s ? &s->chunks : NULL; link && *link; link = &(*link)->next)
+		if ((*link)->mapped >= size && (!best || (*link)->mapped < (*best)->mapped))
+			best = link;
+	if (!best)
+		return NULL;
+	struct chunk *c = *best;
+	*best = c->next;
+	if (c->mapped > size)
+		keep(s, (char *)c + size, c->mapped - size);
+	return c;
+}
+
+/* A piece of memory with its header: from malloc, or `mapped` bytes of pages. */
+static void give_back(void *p, size_t mapped, struct spare *s)
+{
+	size_t kept = s ? mapped & ~(HUGE_PAGE - 1) : 0;
+	if (!mapped)
+		free(p);
+	if (mapped > kept)
+		munmap((char *)p + kept, mapped - kept);
+	if (kept)
+		keep(s, p, kept);
+}
+
+static void free_all(struct arena *a, struct spare *s)
+{
+	for (struct chunk *c = a->chunks, *next; c; c = next) {
+		next = c->next;
+		give_back(c, c->mapped, s);
+	}
+	for (struct large *l = a->larges, *next; l; l = next) {
+		next = l->next;
+		give_back(l, l->mapped, s);
+	}
+}
+
+void arena_empty(struct arena *a)
+{
+	free_all(a, a->spare);
+	*a = (struct arena){.spare = a->spare, .oom = a->oom};
 }
 
 void arena_free(struct arena *a)
 {
 	if (!a)
 		return;
-	for (struct chunk *c = a->chunks, *next; c; c = next) {
-		next = c->next;
-		if (c->size)
-			munmap(c, c->size);
-		else
-			free(c);
-	}
-	for (struct large *l = a->larges, *next; l; l = next) {
-		next = l->next;
-		free(l);
-	}
+	free_all(a, NULL);
 	free(a);
+}
+
+void spare_free(struct spare *s)
+{
+	for (struct chunk *c = s->chunks, *next; c; c = next) {
+		next = c->next;
+		give_back(c, c->mapped, NULL);
+	}
+	s->chunks = NULL;
 }
 
 size_t arena_size(const struct arena *a)
@@ -87,23 +166,33 @@ size_t mul_size(struct arena *a, size_t n, size_t size)
 
 static size_t round_up(struct arena *a, size_t size)
 {
-	if (size > PTRDIFF_MAX - sizeof(struct large) - 8)
+	if (size > PTRDIFF_MAX - 2 * HUGE_PAGE)
 		out_of_memory(a);
 	return (size + 7) & ~(size_t)7;
 }
 
-/* Asks for huge pages from data[from] on; what is there already stays as it is. */
-static void use_huge_pages(struct large *l, size_t from, size_t size)
+static size_t mapping_size(size_t size, size_t page)
 {
-	uintptr_t first = ((uintptr_t)l->data + from + 4095) & ~(uintptr_t)4095;
-	uintptr_t end = (uintptr_t)l->data + size;
-	if (end > first && end - first >= 2 * HUGE_PAGE)
-		madvise((void *)first, end - first, MADV_HUGEPAGE);
+	return (sizeof(struct large) + size + page - 1) & ~(page - 1);
+}
+
+/* Zeroed pages for a block of `size` bytes. */
+static struct large *map_large(struct arena *a, size_t size)
+{
+	size_t mapped = mapping_size(size, HUGE_PAGE);
+	struct large *l = take(a->spare, mapped);
+	if (l)
+		memset(l, 0, mapped);
+	else
+		l = map_pages(mapped = mapping_size(size, PAGE));
+	if (l)
+		l->mapped = mapped;
+	return l;
 }
 
 static void *alloc_large(struct arena *a, size_t size)
 {
-	struct large *l = calloc(1, sizeof(*l) + size);
+	struct large *l = size < MAPPED ? calloc(1, sizeof(*l) + size) : map_large(a, size);
 	if (!l)
 		out_of_memory(a);
 	l->size = size;
@@ -113,42 +202,33 @@ static void *alloc_large(struct arena *a, size_t size)
 		l->next->link = &l->next;
 	a->larges = l;
 	a->total += size;
-	use_huge_pages(l, 0, size);
 	return l->data;
-}
-
-/* Fresh pages in huge pages where the system gives them: clearing small ones one by one, each by
- * a fault of its own, was half of the time of a large compilation. */
-static struct chunk *map_chunk(size_t *size)
-{
-	char *p = mmap(NULL, BIG_CHUNK + HUGE_PAGE, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (p == MAP_FAILED)
-		return NULL;
-	size_t head = (HUGE_PAGE - (uintptr_t)p % HUGE_PAGE) % HUGE_PAGE;
-	if (head)
-		munmap(p, head);
-	if (HUGE_PAGE - head)
-		munmap(p + head + BIG_CHUNK, HUGE_PAGE - head);
-	madvise(p + head, BIG_CHUNK, MADV_HUGEPAGE);
-	*size = BIG_CHUNK;
-	struct chunk *c = (struct chunk *)(p + head);
-	c->size = BIG_CHUNK;
-	return c;
 }
 
 static void add_chunk(struct arena *a)
 {
-	/* calloc: fresh pages are zero already, so nothing is cleared by hand */
-	size_t size = CHUNK;
-	struct chunk *c = a->total < BIG_CHUNK ? calloc(1, CHUNK) : map_chunk(&size);
+	struct chunk *used = take(a->spare, HUGE_PAGE), *c = used;
+	size_t mapped = used || a->total >= MANY_CHUNKS ? HUGE_PAGE : 0;
+	if (!used) /* fresh pages are zero already, from calloc too */
+		c = mapped ? map_pages(mapped) : calloc(1, CHUNK);
 	if (!c)
 		out_of_memory(a);
+	c->mapped = mapped;
 	c->next = a->chunks;
 	a->chunks = c;
 	a->at = c->data;
-	a->end = (char *)c + size;
-	a->total += size;
+	a->limit = (char *)c + (mapped ? mapped : CHUNK);
+	a->end = used ? a->at : a->limit;
+	a->total += (size_t)(a->limit - (char *)c);
+}
+
+/* Makes [at, at + size) of the newest chunk zero, which has the room. */
+static void clear_more(struct arena *a, size_t size)
+{
+	size_t left = (size_t)(a->limit - a->end), n = size < CLEAR ? CLEAR : size;
+	n = n < left ? n : left;
+	memset(a->end, 0, n);
+	a->end += n;
 }
 
 void *arena_alloc(struct arena *a, size_t size)
@@ -156,24 +236,63 @@ void *arena_alloc(struct arena *a, size_t size)
 	size = round_up(a, size);
 	if (size > LARGE)
 		return alloc_large(a, size);
-	if ((size_t)(a->end - a->at) < size || !a->at)
-		add_chunk(a);
+	if ((size_t)(a->end - a->at) < size || !a->at) {
+		if ((size_t)(a->limit - a->at) < size || !a->at)
+			add_chunk(a);
+		if ((size_t)(a->end - a->at) < size)
+			clear_more(a, size);
+	}
 	void *p = a->at;
 	a->at += size;
 	return p;
 }
 
+/* Its pages move to a new place at a huge page; where there is no room for that, to any. */
+static struct large *move_pages(struct large *l, size_t mapped)
+{
+	void *to = map_pages(mapped);
+	void *p = to ? mremap(l, l->mapped, mapped, MREMAP_MAYMOVE | MREMAP_FIXED, to)
+		     : mremap(l, l->mapped, mapped, MREMAP_MAYMOVE);
+	if (p == MAP_FAILED) {
+		if (to)
+			munmap(to, mapped);
+		return NULL;
+	}
+	l = p;
+	l->mapped = mapped;
+	return l;
+}
+
+/* A block with room for `size` bytes and the contents of l; NULL: no memory, l is as it was. The
+ * bytes behind l->size are zero only if it is a mapping. */
+static struct large *regrow(struct arena *a, struct large *l, size_t size)
+{
+	if (size < MAPPED)
+		return realloc(l, sizeof(*l) + size);
+	size_t mapped = mapping_size(size, PAGE);
+	if (mapped <= l->mapped)
+		return l;
+	if (l->mapped)
+		return move_pages(l, mapped);
+	struct large *to = map_large(a, size);
+	if (to) {
+		*to = (struct large){l->next, l->link, l->size, to->mapped};
+		memcpy(to->data, l->data, l->size);
+		free(l);
+	}
+	return to;
+}
+
 static void *grow_large(struct arena *a, void *p, size_t old_size, size_t size)
 {
 	struct large *l = (struct large *)((char *)p - offsetof(struct large, data));
-	l = realloc(l, sizeof(*l) + size);
+	l = regrow(a, l, size);
 	if (!l) /* the old block is still linked */
 		out_of_memory(a);
 	*l->link = l;
 	if (l->next)
 		l->next->link = &l->next;
-	use_huge_pages(l, old_size, size);
-	memset(l->data + old_size, 0, size - old_size);
+	memset(l->data + old_size, 0, (l->mapped ? l->size : size) - old_size);
 	a->total += size - l->size;
 	l->size = size;
 	return l->data;
@@ -191,9 +310,12 @@ void *arena_grow(struct arena *a, void *p, size_t old_size, size_t new_size)
 	}
 	if (old > LARGE)
 		return grow_large(a, p, old_size, size);
-	if ((char *)p + old == a->at && size <= LARGE && size - old <= (size_t)(a->end - a->at)) {
+	size_t more = size - old;
+	if ((char *)p + old == a->at && size <= LARGE && more <= (size_t)(a->limit - a->at)) {
+		if (more > (size_t)(a->end - a->at))
+			clear_more(a, more);
 		memset((char *)p + old_size, 0, old - old_size);
-		a->at += size - old;
+		a->at += more;
 		return p;
 	}
 	void *q = arena_alloc(a, new_size);
@@ -293,87 +415,4 @@ void sb_printf(struct strbuf *b, const char *fmt, ...)
 	va_start(args, fmt);
 	sb_vprintf(b, fmt, args);
 	va_end(args);
-}
-
-/* Interned names: chains in a table that doubles in place, as bucket i splits into i and i + n. */
-struct entry {
-	struct sym sym;
-	struct entry *next;
-	char text[];
-};
-
-struct intern {
-	struct entry **bucket;
-	uint32_t nbuckets; /* a power of two */
-	uint32_t count;
-};
-
-struct intern *intern_new(struct ctx *cx)
-{
-	struct intern *t = new (cx->arena, struct intern);
-	t->nbuckets = 1024;
-	t->bucket = new_array(cx->arena, struct entry *, t->nbuckets);
-	cx->names = t;
-	for (enum dtype d = DT_NONE + 1; d < DT_COUNT; d++)
-		intern_str(cx, dtypes[d].name)->dtype = (uint8_t)d;
-	return t;
-}
-
-static uint32_t hash_bytes(const char *s, size_t len)
-{
-	uint64_t h = len * 0x9e3779b97f4a7c15u, w;
-	for (; len >= 8; s += 8, len -= 8) {
-		memcpy(&w, s, 8);
-		h = (h ^ w) * 0xff51afd7ed558ccdu;
-		h ^= h >> 32;
-	}
-	w = 0;
-	memcpy(&w, s, len);
-	h = (h ^ w) * 0xff51afd7ed558ccdu;
-	h ^= h >> 29;
-	h *= 0xc4ceb9fe1a85ec53u;
-	return (uint32_t)(h >> 32);
-}
-
-static void split_buckets(struct arena *a, struct intern *t)
-{
-	uint32_t n = t->nbuckets;
-	size_t size = mul_size(a, n, sizeof(*t->bucket));
-	t->bucket = arena_grow(a, t->bucket, size, 2 * size);
-	t->nbuckets = 2 * n;
-	for (uint32_t i = 0; i < n; i++) {
-		struct entry **low = &t->bucket[i], **high = &t->bucket[i + n];
-		for (struct entry *e = *low; e; e = e->next) {
-			struct entry ***list = e->sym.hash & n ? &high : &low;
-			**list = e;
-			*list = &e->next;
-		}
-		*low = *high = NULL;
-	}
-}
-
-struct sym *intern(struct ctx *cx, const char *s, size_t len)
-{
-	struct intern *t = cx->names;
-	uint32_t hash = hash_bytes(s, len);
-	for (struct entry *e = t->bucket[hash & (t->nbuckets - 1)]; e; e = e->next)
-		if (e->sym.hash == hash && e->sym.len == len && !memcmp(e->text, s, len))
-			return &e->sym;
-	if (t->count == t->nbuckets && t->nbuckets < (uint32_t)1 << 31)
-		split_buckets(cx->arena, t);
-	struct entry *e = arena_alloc(cx->arena, sizeof(*e) + len + 1);
-	memcpy(e->text, s, len);
-	e->sym.s = e->text;
-	e->sym.len = (uint32_t)len;
-	e->sym.hash = hash;
-	struct entry **b = &t->bucket[hash & (t->nbuckets - 1)];
-	e->next = *b;
-	*b = e;
-	t->count++;
-	return &e->sym;
-}
-
-struct sym *intern_str(struct ctx *cx, const char *s)
-{
-	return intern(cx, s, strlen(s));
 }

@@ -18,8 +18,8 @@ static bool fill(struct ctx *cx)
 {
 	if (setjmp(cx->oom))
 		return false;
-	cx->arena = arena_new(&cx->oom);
-	cx->scratch = arena_new(&cx->oom);
+	cx->arena = arena_new(&cx->oom, &cx->spare);
+	cx->scratch = arena_new(&cx->oom, &cx->spare);
 	if (!cx->arena || !cx->scratch)
 		return false;
 	cx->diag_tail = &cx->diags;
@@ -52,5 +52,6 @@ void ctx_free(struct ctx *cx)
 	files_close(cx);
 	arena_free(cx->scratch);
 	arena_free(cx->arena);
+	spare_free(&cx->spare);
 	free(cx);
 }

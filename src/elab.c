@@ -185,7 +185,7 @@ struct node *graph_node(struct ctx *cx, struct block *b, const struct op *op, st
 		n->nin = 0;
 		nin = 0;
 	}
-	n->in = new_array(cx->arena, struct value *, nin + 1);
+	n->in = new_array(cx->arena, struct value *, nin ? nin : 1);
 	memcpy(n->in, in ? in : n->in, nin * sizeof(*in));
 	uint32_t count = op == &op_dim ? 1 : op_results(cx, n);
 	if (count)

@@ -11,8 +11,7 @@
 #include "emit.h"
 #include "onnx.pb-c.h"
 
-#define CHUNK_MIN ((size_t)32 << 10)
-#define CHUNK_MAX ((size_t)32 << 20)    /* chunks grow with the model */
+#define CHUNK     ((size_t)60 << 10)    /* small enough for the pages that the arena has anyway */
 #define INLINE    4096u                 /* tensors up to this are copied into the chunks */
 #define ALIGNMENT 4096u                 /* of external tensors, so that they can be mapped */
 #define MODEL_MAX ((uint64_t)INT32_MAX) /* protobuf's limit */
@@ -51,10 +50,7 @@ static void cut(struct emit *e)
 static uint8_t *before(struct emit *e, size_t n)
 {
 	if ((size_t)(e->at - e->begin) < n || !e->at) {
-		size_t size = e->total < CHUNK_MIN   ? CHUNK_MIN
-			      : e->total > CHUNK_MAX ? CHUNK_MAX
-						     : (size_t)e->total;
-		size = n > size ? n : size;
+		size_t size = n > CHUNK ? n : CHUNK;
 		cut(e);
 		e->begin = arena_alloc(e->cx->arena, size);
 		e->at = e->end = e->begin + size;

@@ -8,15 +8,14 @@
 #include "../all.h"
 
 struct shared;
-struct cse_entry;
 
 /* One scope a block: nodes that can be used again, and axes whose dims are known to be there. */
 struct cse {
 	struct cse *outer;
 	struct shared *shared;
 	struct block *block;
-	vec(struct cse_entry) entries;
-	uint32_t *buckets, nbuckets; /* index + 1 of the first entry; 0: none */
+	vec(const struct node *) nodes; /* asked for; their results are what the legaliser gave */
+	struct hash_table table;        /* of `nodes` */
 	struct dim_at *dims;
 	uint32_t dims_cap, dims_len;
 };
@@ -25,8 +24,8 @@ struct cse {
 struct shared {
 	struct block **home; /* by value id: the block that an ONNX value is in */
 	uint32_t nhome;
-	struct value **constants; /* hash table of small constants, by content */
-	uint32_t constants_cap, constants_len;
+	vec(struct value *) constants; /* small ones */
+	struct hash_table constant_table;
 	struct fast *fast;     /* by op: bodies that are one ONNX node */
 	const struct node *at; /* the node of the user that is being lowered; NULL: none */
 	uint32_t expanding;    /* depth of bodies being expanded: places are the user's node */

@@ -8,12 +8,6 @@
 
 #include "low.h"
 
-/* A node that was asked for; its results are those that the legaliser gave, if it had to help. */
-struct cse_entry {
-	uint32_t hash, next; /* next: index + 1 of the next entry of its bucket */
-	const struct node *node;
-};
-
 /* Constants up to this many bytes are made once. */
 #define SMALL_CONSTANT 64
 
@@ -258,39 +252,20 @@ static uint32_t node_hash(const struct node *n)
 static const struct node *cse_find(struct build *b, const struct node *key, uint32_t hash)
 {
 	for (struct cse *c = b->cse; c; c = c->outer) {
-		uint32_t i = c->nbuckets ? c->buckets[hash & (c->nbuckets - 1)] : 0;
-		for (; i; i = c->entries.at[i - 1].next)
-			if (c->entries.at[i - 1].hash == hash &&
-			    same_node(c->entries.at[i - 1].node, key))
-				return c->entries.at[i - 1].node;
+		struct probe p = {.hash = hash};
+		while (hash_next(&c->table, &p))
+			if (same_node(c->nodes.at[p.number], key))
+				return c->nodes.at[p.number];
 	}
 	return NULL;
-}
-
-static void cse_link(struct cse *c, uint32_t i)
-{
-	uint32_t *bucket = &c->buckets[c->entries.at[i].hash & (c->nbuckets - 1)];
-
-	c->entries.at[i].next = *bucket;
-	*bucket = i + 1;
 }
 
 static void cse_add(struct build *b, const struct node *n, uint32_t hash)
 {
 	struct cse *c = b->cse;
 
-	*vec_push(b->cx->scratch, &c->entries) = (struct cse_entry){.hash = hash, .node = n};
-	if (c->entries.len <= c->nbuckets) {
-		cse_link(c, c->entries.len - 1);
-		return;
-	}
-	uint32_t old = c->nbuckets;
-	c->nbuckets = old ? 2 * old : 32;
-	c->buckets = arena_grow(b->cx->scratch, c->buckets, old * sizeof(uint32_t),
-				c->nbuckets * sizeof(uint32_t));
-	memset(c->buckets, 0, old * sizeof(uint32_t));
-	for (uint32_t i = 0; i < c->entries.len; i++)
-		cse_link(c, i);
+	*vec_push(b->cx->scratch, &c->nodes) = n;
+	hash_add(b->cx->scratch, &c->table, hash, c->nodes.len - 1);
 }
 
 /* Nodes */
@@ -595,30 +570,14 @@ static void constant_known(struct build *b, struct value *v)
 	v->known = k;
 }
 
-static uint64_t constant_hash(const struct tensor *t)
+static uint32_t constant_hash(const struct tensor *t)
 {
 	uint64_t h = mix(t->dtype, t->rank * 2u + t->splat);
 
 	if (t->rank)
 		h = mix_bytes(h, t->shape, t->rank * sizeof(int64_t));
-	return mix_bytes(h, t->data, tensor_bytes(t));
-}
-
-static void constants_grow(struct build *b, struct shared *s)
-{
-	uint32_t cap = s->constants_cap ? 4 * s->constants_cap : 64;
-	struct value **at = new_array(b->cx->arena, struct value *, cap);
-
-	for (uint32_t i = 0; i < s->constants_cap; i++) {
-		if (!s->constants[i])
-			continue;
-		uint32_t j = (uint32_t)constant_hash(s->constants[i]->data) & (cap - 1);
-		while (at[j])
-			j = (j + 1) & (cap - 1);
-		at[j] = s->constants[i];
-	}
-	s->constants = at;
-	s->constants_cap = cap;
+	h = mix_bytes(h, t->data, tensor_bytes(t));
+	return (uint32_t)(h ^ h >> 32);
 }
 
 struct value *const_weight(struct build *b, const struct tensor *t)
@@ -634,20 +593,15 @@ struct value *const_tensor(struct build *b, const struct tensor *t)
 {
 	struct shared *s = b->cse->shared;
 	bool small = tensor_bytes(t) <= SMALL_CONSTANT && dtypes[t->dtype].size && t->data;
-	uint32_t i = 0;
+	struct probe p = {.hash = small ? constant_hash(t) : 0};
 
-	if (small) {
-		if (2 * s->constants_len >= s->constants_cap)
-			constants_grow(b, s);
-		i = (uint32_t)constant_hash(t) & (s->constants_cap - 1);
-		for (; s->constants[i]; i = (i + 1) & (s->constants_cap - 1))
-			if (tensor_equal(s->constants[i]->data, t))
-				return s->constants[i];
-	}
+	while (small && hash_next(&s->constant_table, &p))
+		if (tensor_equal(s->constants.at[p.number]->data, t))
+			return s->constants.at[p.number];
 	struct value *v = const_weight(b, t);
 	if (small) {
-		s->constants[i] = v;
-		s->constants_len++;
+		*vec_push(b->cx->scratch, &s->constants) = v;
+		hash_add(b->cx->scratch, &s->constant_table, p.hash, s->constants.len - 1);
 	}
 	return v;
 }

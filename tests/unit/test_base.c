@@ -58,11 +58,40 @@ static void test_arena(void **state)
 	ctx_free(cx);
 }
 
+/* What one arena gave back serves the other, as zeroes, in pieces of any size. */
+static void test_spare(void **state)
+{
+	enum { MB = 1 << 20 };
+	struct ctx *cx = fresh_ctx();
+	(void)state;
+	for (int round = 0; round < 4; round++) {
+		size_t size = (size_t)MB / 2, most = (size_t)(round + 1) * 9 * MB;
+		char *p = arena_alloc(cx->scratch, size);
+		for (; size < most; size += size / 2) {
+			p = arena_grow(cx->scratch, p, size, size + size / 2);
+			assert_true(all_zero(p + size, size / 2));
+			memset(p + size, 3, size / 2);
+		}
+		for (size_t n = 1; n < 10000; n++) {
+			char *q = arena_alloc(n % 2 ? cx->arena : cx->scratch, n % 999);
+			assert_true(all_zero(q, n % 999));
+			memset(q, 5, n % 999);
+		}
+		char *q = arena_alloc(cx->arena, 3 * MB);
+		assert_true(all_zero(q, 3 * MB));
+		memset(q, 7, 3 * MB);
+		arena_empty(cx->scratch);
+		assert_int_equal(arena_size(cx->scratch), 0);
+		assert_true(q[0] == 7 && q[3 * MB - 1] == 7);
+	}
+	ctx_free(cx);
+}
+
 static void test_out_of_memory(void **state)
 {
 	jmp_buf oom;
 	(void)state;
-	struct arena *a = arena_new(&oom);
+	struct arena *a = arena_new(&oom, NULL);
 	switch (setjmp(oom)) {
 	case 0:
 		arena_alloc(a, SIZE_MAX - 3);
@@ -92,6 +121,37 @@ static void test_vec_strbuf(void **state)
 	sb_add(&b, "x", 0);
 	assert_int_equal(b.len, strlen(b.s));
 	assert_string_equal(b.s + b.len - 10, "9998,9999,");
+	ctx_free(cx);
+}
+
+/* Numbers 0 ... n-1 under hashes that are alike in their low bits, at all sizes of the table. */
+static void test_hash(void **state)
+{
+	static const uint32_t strides[] = {0, 1, 63, 64, 0x10000, 0x9e3779b1, UINT32_MAX};
+	struct ctx *cx = fresh_ctx();
+	(void)state;
+	for (size_t k = 0; k < countof(strides); k++) {
+		struct hash_table t = {0};
+		uint32_t n = strides[k] ? 20000 : 500, first = UINT32_MAX - n / 2;
+		struct probe none = {.hash = first};
+		assert_false(hash_next(&t, &none));
+		for (uint32_t i = 0; i < n; i++) {
+			hash_add(cx->arena, &t, first + i * strides[k], i);
+			if (i & (i + 1) && i + 1 < n) /* all are there at the powers of 2 */
+				continue;
+			for (uint32_t j = 0; j <= i; j++) {
+				struct probe p = {.hash = first + j * strides[k]};
+				while (hash_next(&t, &p) && p.number != j)
+					assert_int_equal(first + p.number * strides[k], p.hash);
+				assert_int_equal(p.number, j);
+			}
+			struct probe p = {.hash = first - 1};
+			while (strides[k] && hash_next(&t, &p))
+				assert_int_equal(first + p.number * strides[k], p.hash);
+		}
+		assert_int_equal(t.count, n);
+		assert_true(t.nslots < 3 * n && (t.nslots & (t.nslots - 1)) == 0);
+	}
 	ctx_free(cx);
 }
 
@@ -424,13 +484,14 @@ static void test_half(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_arena),        cmocka_unit_test(test_out_of_memory),
-		cmocka_unit_test(test_vec_strbuf),   cmocka_unit_test(test_intern),
-		cmocka_unit_test(test_places),       cmocka_unit_test(test_encoding),
-		cmocka_unit_test(test_render),       cmocka_unit_test(test_long_lines),
-		cmocka_unit_test(test_many),         cmocka_unit_test(test_options),
-		cmocka_unit_test(test_did_you_mean), cmocka_unit_test(test_dtypes),
-		cmocka_unit_test(test_holds_int),    cmocka_unit_test(test_half),
+		cmocka_unit_test(test_arena),         cmocka_unit_test(test_spare),
+		cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_hash),
+		cmocka_unit_test(test_vec_strbuf),    cmocka_unit_test(test_intern),
+		cmocka_unit_test(test_places),        cmocka_unit_test(test_encoding),
+		cmocka_unit_test(test_render),        cmocka_unit_test(test_long_lines),
+		cmocka_unit_test(test_many),          cmocka_unit_test(test_options),
+		cmocka_unit_test(test_did_you_mean),  cmocka_unit_test(test_dtypes),
+		cmocka_unit_test(test_holds_int),     cmocka_unit_test(test_half),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,6 +26,7 @@ void *__real_realloc(void *p, size_t size);
 void __real_free(void *p);
 void *__real_mmap(void *p, size_t size, int prot, int flags, int fd, off_t offset);
 int __real_munmap(void *p, size_t size);
+void *__real_mremap(void *old, size_t old_size, size_t size, int flags, ...);
 
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t n, size_t size);
@@ -33,6 +34,7 @@ void *__wrap_realloc(void *p, size_t size);
 void __wrap_free(void *p);
 void *__wrap_mmap(void *p, size_t size, int prot, int flags, int fd, off_t offset);
 int __wrap_munmap(void *p, size_t size);
+void *__wrap_mremap(void *old, size_t old_size, size_t size, int flags, ...);
 
 static struct {
 	long requests, fail_at; /* 0: none fails */
@@ -96,6 +98,20 @@ int __wrap_munmap(void *p, size_t size)
 {
 	memory.pages -= pages(size);
 	return __real_munmap(p, size);
+}
+
+void *__wrap_mremap(void *old, size_t old_size, size_t size, int flags, ...)
+{
+	va_list ap;
+	va_start(ap, flags);
+	void *at = flags & MREMAP_FIXED ? va_arg(ap, void *) : NULL;
+	va_end(ap);
+	void *p = refused() ? MAP_FAILED
+		  : at      ? __real_mremap(old, old_size, size, flags, at)
+			    : __real_mremap(old, old_size, size, flags);
+	if (p != MAP_FAILED) /* what was mapped at a fixed place is gone */
+		memory.pages += at ? -pages(old_size) : pages(size) - pages(old_size);
+	return p;
 }
 
 /* Everything that takes memory of its own: names, loops, fns, the library, files, long lists. */
