@@ -822,6 +822,7 @@ struct value *shape_of(struct build *b, struct value *v);                /* int6
 void rewrite(struct ctx *cx, struct graph *g);
 bool rewrite_option(struct ctx *cx, const char *name, bool on); /* -f[no-]name */
 const char *rewrite_name(size_t i); /* all names, some twice in a row; NULL ends */
+void part_guards(struct ctx *cx, struct graph *g); /* part_guards.c: keeps them apart from reshapes */
 /* verify.c: types as inferred, every node has a kernel, names unique; bug() where not */
 void verify(struct ctx *cx, struct graph *g);
 /* dump.c */

@@ -415,6 +415,7 @@ void rewrite(struct ctx *cx, struct graph *g)
 	recount(g->block, true);
 	count_uses(g->block);
 	rewrite_block(cx, g->block);
+	part_guards(cx, g);
 	recount(g->block, true);
 	recount(g->block, false);
 	sweep(cx, g->block);

@@ -52,6 +52,7 @@ bool sh_eigvalsh(struct ctx *cx, struct node *n);
 bool sh_expanddims(struct ctx *cx, struct node *n);
 bool sh_extractdiag(struct ctx *cx, struct node *n);
 bool sh_eye(struct ctx *cx, struct node *n);
+bool sh_filldiagonal(struct ctx *cx, struct node *n);
 bool sh_first(struct ctx *cx, struct node *n);
 bool sh_incsubtensor(struct ctx *cx, struct node *n);
 bool sh_irfft(struct ctx *cx, struct node *n);

@@ -103,6 +103,21 @@ bool sh_first(struct ctx *cx, struct node *n)
 	return set_dims(n, n->in[0]->type.rank, n->in[0]->type.dims);
 }
 
+/* Of more than two axes NumPy fills the diagonal only if they are of one length. */
+bool sh_filldiagonal(struct ctx *cx, struct node *n)
+{
+	const struct type *a = &n->in[0]->type;
+
+	for (uint32_t i = 1; i < a->rank && a->rank > 2; i++)
+		if (!dim_unify(cx, a->dims[0], a->dims[i], n->span)) {
+			error(cx, n->span, E_SHAPE,
+			      "%s: all axes of %s must be of one length", n->op->name,
+			      type_str(cx, *a));
+			return false;
+		}
+	return sh_first(cx, n);
+}
+
 bool sh_second(struct ctx *cx, struct node *n)
 {
 	(void)cx;

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ptgc import _lib
-from ptgc.runtime import make_session
+from ptgc.runtime import make_session, native, wide_outputs
 
 
 def is_path(source) -> bool:
@@ -48,6 +48,7 @@ class Model:
         self.session = make_session(compiled, session_options, providers)
         self.inputs = [i.name for i in self.session.get_inputs()]
         self.outputs = [o.name for o in self.session.get_outputs()]
+        self._wide = wide_outputs(self.session)
         self._dtypes = {i.name: NUMPY.get(i.type) for i in self.session.get_inputs()}
 
     def __call__(self, *args, **named):
@@ -62,7 +63,7 @@ class Model:
         if missing := [name for name in self.inputs if name not in feed]:
             raise TypeError(f"missing input {missing[0]!r}")
         feed = {k: v if isinstance(v, np.ndarray) else np.asarray(v, self._dtypes[k]) for k, v in feed.items()}
-        results = self.session.run(self.outputs, feed)
+        results = native(self.session.run(self.outputs, feed), self._wide)
         return results[0] if len(results) == 1 else results
 
 

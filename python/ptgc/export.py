@@ -17,7 +17,7 @@ from ptgc import _lib
 from ptgc._compile import compile_graph
 from ptgc._printer import Text, as_list, graph_of, is_tensor, print_graph, rewritten
 from ptgc.linker import ONNX
-from ptgc.runtime import make_session
+from ptgc.runtime import make_session, native, wide_outputs
 
 __all__ = ["Exported", "compile_onnx", "export_function_onnx", "export_onnx", "save_ptg"]
 
@@ -46,7 +46,8 @@ class Exported:
     def __call__(self, *args, **named) -> list[np.ndarray]:
         """Runs the model on values in the order of the inputs, or by name."""
         feed = {**dict(zip(self.inputs, args)), **named}
-        return self.session().run(self.outputs, {k: np.asarray(v) for k, v in feed.items()})
+        session = self.session()
+        return native(session.run(self.outputs, {k: np.asarray(v) for k, v in feed.items()}), wide_outputs(session))
 
     def verify(self, values: Sequence | Mapping, *, rtol: float = 1e-9, atol: float = 0.0) -> bool:
         """Compares with PyTensor's own evaluation at ``values`` (a list or a dict by name).

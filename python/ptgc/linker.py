@@ -18,7 +18,7 @@ from pytensor.tensor.subtensor import AdvancedIncSubtensor, AdvancedSubtensor
 
 from ptgc._compile import compile_graph
 from ptgc.errors import CompileError
-from ptgc.runtime import BROADCAST, make_session, node_line, runtime_error
+from ptgc.runtime import BROADCAST, make_session, native, node_line, runtime_error, wide_outputs
 
 # What the graph should look like when it gets here, and why: fusion would hide ops in composites,
 # inline_ofg would take LogSumExp and its like apart, in-place ops and BLAS calls mean nothing to ONNX.
@@ -44,7 +44,11 @@ class OnnxCallable:
         # the binding under session.run, which checks the names of the inputs once more for each call
         inner = getattr(session, "_sess", None)
         run = getattr(inner, "run", None) or session.run
-        self.run = lambda feed: run(self.outputs, feed, None)
+        wide, names = wide_outputs(session), self.outputs
+        if wide:
+            self.run = lambda feed: native(run(names, feed, None), wide)
+        else:
+            self.run = lambda feed: run(names, feed, None)
         self.scalar_inputs = [i for i, v in enumerate(fgraph.inputs) if isinstance(v.type, ScalarType)]
         self.scalar_outputs = [(i, v.dtype) for i, v in enumerate(fgraph.outputs) if isinstance(v.type, ScalarType)]
 

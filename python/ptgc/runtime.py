@@ -45,6 +45,22 @@ def make_session(compiled, options=None, providers=None):
         raise RuntimeError(f"ONNX Runtime does not load the model: {summary(str(e))}") from e
 
 
+def wide_outputs(session):
+    """The outputs of 64-bit integers, with their dtypes: ONNX Runtime makes arrays of C's long long, which
+    NumPy holds for another type than its own int64 where that is C's long, and so does compiled code."""
+    import numpy as np
+
+    wide = {"tensor(int64)": np.dtype("int64"), "tensor(uint64)": np.dtype("uint64")}
+    return [(i, wide[o.type]) for i, o in enumerate(session.get_outputs()) if o.type in wide]
+
+
+def native(results, wide):
+    """The results with the dtypes of wide_outputs. No data are copied."""
+    for i, dtype in wide:
+        results[i] = results[i].view(dtype)
+    return results
+
+
 INDEX = re.compile(r"out of (data )?bounds|invalid index found|invalid indice|indices element out of", re.I)
 GUARD = re.compile(r"cannot be less than -1, got -2")
 INVALID = re.compile(r"invalid dimensions for input: (.*) for the following indices\s+index: (\d+) Got: (\d+) Expected: (\d+)")

@@ -156,6 +156,20 @@ def test_assert_and_specify_shape():
     g = function([v], CheckAndRaise(KeyError, "no")(v, (v > 0).all()))
     with pytest.raises(KeyError):
         g([-1.0])
+    never = function([], Assert("never")(pt.constant(3), pt.constant(np.array(False))))
+    with pytest.raises(AssertionError, match="never"):
+        never()
+    for result in ([pt.constant(5)], [pt.constant(5), v + 1]):  # nothing but a constant depends on the check
+        g = function([v], [Assert("v must be positive")(r, (v > 0).all()) if k == 0 else r for k, r in enumerate(result)])
+        assert g([1.0])[0] == 5
+        with pytest.raises(AssertionError, match="v must be positive"):
+            g([-1.0])
+    n = pt.lscalar("n")
+    two = function([n], pt.stack([Assert("odd")(n, pt.eq(n % 2, 0)), Assert("small")(n, n > 9)]))
+    assert list(two(10)) == [10, 10]
+    for wrong, message in ((11, "odd"), (8, "small")):
+        with pytest.raises(AssertionError, match=message):
+            two(wrong)
     h = function([v], pt.specify_shape(pt.exp(v), 3))
     assert h(np.zeros(3)).shape == (3,)
     with pytest.raises(AssertionError, match="SpecifyShape"):

@@ -115,6 +115,19 @@ def test_constants_as_outputs_and_no_inputs():
     np.testing.assert_array_equal(big, np.arange(100))
 
 
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_64_bit_integers_have_numpy_s_own_type(dtype):
+    x, s = pt.vector("x", dtype=dtype), pytensor.shared(np.arange(3, dtype=dtype))
+    y = x * np.array(2, dtype)
+    f = function([x], y, updates={s: s + np.array(1, dtype)})
+    own, value = np.dtype(dtype), np.arange(4, dtype=dtype)
+    assert f(value).dtype.char == own.char and type(f(value)[0]) is own.type
+    assert s.get_value(borrow=True).dtype.char == own.char
+    np.testing.assert_array_equal(pytensor.function([], s * s, mode="CVM")(), np.arange(2, 5) ** 2)  # compiled C looks
+    exported = ptgc.compile_onnx([x], [y])
+    assert exported(value)[0].dtype.char == own.char == ptgc.load(exported.text)(value).dtype.char
+
+
 def test_unused_inputs():
     with pytest.raises(pytensor.compile.UnusedInputError):
         function([v, w], v + 1)

@@ -205,11 +205,6 @@ bool lower_filldiagonal(struct build *b, struct node *n)
 	}
 	for (uint32_t i = 1; i < rank; i++) {
 		int64_t axes[MAX_RANK];
-		if (rank > 2 && !dim_eq(b->cx, a->type.dims[0], a->type.dims[i])) {
-			unsupported(b, "the lengths of more than two axes must be equal, which the "
-				       "types do not say");
-			return false;
-		}
 		struct value *first = counting(b, a->type.dims[i - 1]),
 			     *next = counting(b, a->type.dims[i]);
 		for (uint32_t j = 0; j < rank - i; j++)

@@ -20,6 +20,11 @@ struct cse {
 	uint32_t dims_cap, dims_len;
 };
 
+struct check {
+	struct value *cond;
+	struct span span;
+};
+
 /* What all scopes of one lowering share. */
 struct shared {
 	struct block **home; /* by value id: the block that an ONNX value is in */
@@ -33,7 +38,7 @@ struct shared {
 	bool complex;          /* complex tensors were refused: no more words about them */
 	struct guards *guards;
 	bool small_ints; /* int64 values are sizes in memory or the like, below 2^31 */
-	vec(struct value *) checks; /* conditions of asserts that go to an output */
+	vec(struct check) checks; /* of asserts, which go to an output */
 	bool raw_dims;   /* dims are computed as they were written, for guards */
 };
 

@@ -390,14 +390,16 @@ static bool is_result(const struct graph *g, const struct value *v)
 	return false;
 }
 
-/* Output of the given name: a value of its own, which nothing else is called for. */
-static struct value *output(struct build *b, struct graph *to, struct value *t, struct sym *name)
+/* Output of the given name: a value of its own, which nothing else is called for. A constant takes
+ * checks only if no other output is left. */
+static struct value *output(struct build *b, struct graph *to, struct value *t, struct sym *name,
+			    bool last)
 {
 	b->span = t->span;
 	struct value *v = low(b, t);
 	if (v->def)
 		v = guards_rest(b, v);
-	if (!v->data)
+	if (!v->data || last)
 		v = checks_rest(b, v);
 	if ((!v->def && v->name != name) || v->data || is_result(to, v))
 		v = identity(b, v);
@@ -410,8 +412,9 @@ static struct value *output(struct build *b, struct graph *to, struct value *t, 
 static void lower_results(struct build *b, struct graph *from, struct graph *to)
 {
 	b->cse->shared->at = NULL;
-	for (uint32_t i = 0; i < from->block->results.len; i++)
-		output(b, to, from->block->results.at[i], result_name(from, i));
+	uint32_t n = from->block->results.len;
+	for (uint32_t i = 0; i < n; i++)
+		output(b, to, from->block->results.at[i], result_name(from, i), i + 1 == n);
 }
 
 /* The name of the output that holds the next value of a state. */
@@ -427,7 +430,7 @@ static void lower_states(struct build *b, struct graph *from, struct graph *to)
 		struct state *s = &from->states.at[i], *t = vec_push(b->cx->arena, &to->states);
 		t->param = low(b, s->param);
 		t->init = s->init ? low(b, s->init) : NULL;
-		t->next = s->next ? output(b, to, s->next, next_name(b, s)) : NULL;
+		t->next = s->next ? output(b, to, s->next, next_name(b, s), true) : NULL;
 	}
 }
 

@@ -27,9 +27,10 @@ struct value *checked(struct build *b, struct value *v, struct value *cond)
 	return emit_(b, "Gather", vector_of(b, v), at);
 }
 
-static bool always(const struct value *cond)
+/* What a constant condition says: 1 true, 0 false; -1: it is not constant. */
+static int constant(const struct value *cond)
 {
-	return cond->data && cond->data->count && tensor_float(cond->data, 0) != 0;
+	return cond->data && cond->data->count ? tensor_float(cond->data, 0) != 0 : -1;
 }
 
 /* All conditions that can be false, as one bool; NULL: none can. */
@@ -44,7 +45,11 @@ static struct value *all_conditions(struct build *b, struct node *n)
 				    c->type.rank);
 			return NULL;
 		}
-		if (!always(c))
+		if (constant(c) == 0) {
+			raises(b, "the condition is false on every run");
+			return NULL;
+		}
+		if (constant(c) < 0)
 			all = all ? emit_(b, "And", all, c) : c;
 	}
 	return all;
@@ -68,20 +73,24 @@ bool lower_assert(struct build *b, struct node *n)
 		return true;
 	}
 	if (n->out[0]->known)
-		*vec_push(b->cx->arena, &s->checks) = cond;
+		*vec_push(b->cx->arena, &s->checks) = (struct check){cond, n->span};
 	else
 		lowered(b, n, 0, checked(b, v, cond));
 	return true;
 }
 
-/* Checks that no value could carry, on a result of the graph. */
+/* Checks that no value could carry, on a result of the graph. Each keeps its place, as it is what a
+ * failing run is told by. */
 struct value *checks_rest(struct build *b, struct value *v)
 {
 	struct shared *s = b->cse->shared;
-	struct value *all = NULL;
+	struct span span = b->span;
 
-	for (uint32_t i = 0; i < s->checks.len; i++)
-		all = all ? emit_(b, "And", all, s->checks.at[i]) : s->checks.at[i];
+	for (uint32_t i = 0; i < s->checks.len; i++) {
+		b->span = s->checks.at[i].span;
+		v = checked(b, v, s->checks.at[i].cond);
+	}
 	s->checks.len = 0;
-	return all ? checked(b, v, all) : v;
+	b->span = span;
+	return v;
 }

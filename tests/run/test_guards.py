@@ -142,6 +142,51 @@ def test_guard(case):
                     raise AssertionError(f"opset {opset}, {level}: runs with lengths {[a.shape for a in args]}")
 
 
+# Of reshapes in a row ONNX Runtime makes one, and drops what is in between: not so a check.
+CHECK = np.array(True), np.array(False)
+BESIDE_RESHAPES = {
+    "a reshape before": ("a: float64[4], c: bool[]", "y = Assert(Reshape(a, [2, 2]), c)"),
+    "a new axis before": ("a: float64[4], c: bool[]", "y = Exp(Assert(ExpandDims{axis=0}(a), c))"),
+    "a reshape and an axis before": (
+        "a: float64[4], c: bool[]", "y = Assert(ExpandDims{axis=0}(Reshape(a, [2, 2])), c)"),
+    "a new axis after": ("a: float64[4], c: bool[]", "y = ExpandDims{axis=1}(Assert(a, c))"),
+    "an axis dropped after": ("a: float64[1, 4], c: bool[]", "y = Squeeze{axis=0}(Assert(a, c))"),
+    "the last axis dropped": ("a: float64[1, 4], c: bool[]", "y = Squeeze{axes=(0, 1)}(Assert(a[:, :1], c))"),
+    "a reshape after": ("a: float64[4], c: bool[]", "y = Reshape(Assert(a, c), [2, 2])"),
+    "on both sides": ("a: float64[4], c: bool[]", "y = Reshape(Assert(Reshape(a, [4, 1]), c), [2, 2])"),
+    "two checks": ("a: float64[4], c: bool[]", "y = Assert(Assert(a, a[0] > 0), c)"),
+    "two checks, the first fails": ("a: float64[4], c: bool[]", "y = Assert(Assert(a, c), a[0] > 0)"),
+    "two conditions": ("a: float64[4], c: bool[]", "y = ExpandDims{axis=0}(Assert(a, a[0] > 0, c))"),
+    "a factor of 1 after": ("a: float64[4], c: bool[]", "y = Reshape(Assert(a, c) * 1.0, [2, 2])"),
+    "nothing added before": ("a: float64[4], c: bool[]", "y = Assert(Reshape(a, [2, 2]) + 0.0, c)"),
+    "small integers": ("a: int8[4], c: bool[]", "y = Reshape(Assert(a, c), [2, 2])"),
+    "lengths found at run time": (
+        "a: float64[4], c: bool[]",
+        "y = ExpandDims{axis=0}(a[a > Switch(c, float64(0), float64(1))] + float64([1, 2, 3, 4]))"),
+    "several lengths": (
+        "a: float64[4], c: bool[]",
+        "m = a > Switch(c, float64(0), float64(1))\n  b = ExpandDims{axis=1}(a[m]) * ExpandDims{axis=0}(a[m])\n"
+        "  y = ExpandDims{axis=0}(b + float64([[1, 2, 3, 4], [1, 2, 3, 4], [1, 2, 3, 4], [1, 2, 3, 4]]))"),
+    "in a loop": (
+        "a: float64[4], c: bool[]",
+        "y = loop (i in 0:2, s: float64[2, 2] = float64[2, 2](0)) -> (s) {\n"
+        "    next s = s + Reshape(Assert(a, c), [2, 2])\n  }"),
+}
+
+
+@pytest.mark.parametrize("case", BESIDE_RESHAPES)
+@pytest.mark.parametrize("opset", [13, 18, 23, 26])
+def test_guard_beside_reshapes(case, opset):
+    params, body = BESIDE_RESHAPES[case]
+    model = ptg.compile(f"ptg 1\n\ngraph g({params}) -> (y) {{\n  {body}\n}}\n", opset=opset)
+    a = np.ones((1, 4) if "[1, 4]" in params else 4, "int8" if "int8" in params else "float64")
+    for level in ("none", "all"):
+        assert ptg.run(model, a, CHECK[0], level=level).size in (1, 4, 16)
+        with pytest.raises(Exception, match="ONNXRuntimeError"):
+            ptg.run(model, a, CHECK[1], level=level)
+            raise AssertionError("runs")
+
+
 @pytest.mark.parametrize("form", ["3", "1"])
 def test_no_guard_for_known_lengths(form):
     params = f"a: float64[{form}], b: float64[{form}]"

@@ -169,6 +169,12 @@ def test_fill_diagonal(dtype):
                 c.run(values(dtype, shape), 1, offset)
     x, v = pt.tensor("x", shape=(3, 3, 3), dtype=dtype), pt.scalar("v", dtype=dtype)
     Compiled([x, v], [FillDiagonal()(x, v)]).run(values(dtype, (3, 3, 3)), 1)
+    x = pt.tensor("x", shape=(None, None, None), dtype=dtype)
+    c = Compiled([x, v], [FillDiagonal()(x, v)], (13, 26))
+    for size in (0, 1, 4):
+        c.run(values(dtype, (size,) * 3), 1)
+    c.raises(values(dtype, (3, 3, 2)), np.array(1, dtype))
+    c.raises(values(dtype, (1, 2, 2)), np.array(1, dtype))
 
 
 @pytest.mark.parametrize("dtype", ALL)
