@@ -1,0 +1,113 @@
+"""lib/eigen.ptg against NumPy and SciPy: residuals, orthogonality, hard spectra, all sizes."""
+import numpy as np
+import ptg
+import pytest
+import scipy.linalg as sl
+
+SIZES = [0, 1, 2, 3, 5, 17, 65]
+DTYPES = ["float64", "float32"]
+
+
+def text(call, args, results="r"):
+    return f"graph g({args}) -> ({results}) {{\n  {results} = {call}\n}}\n"
+
+
+def eps(dtype):
+    return np.finfo(dtype).eps
+
+
+def symmetric(n, dtype):
+    """Spectra that are hard: equal, clustered, graded, zero, of any scale."""
+    rng = np.random.default_rng(n)
+    a = rng.normal(size=(n, n))
+    q = np.linalg.qr(a)[0] if n else a
+    yield a + a.T
+    yield np.zeros((n, n))
+    yield np.eye(n)
+    yield np.ones((n, n))
+    yield np.diag(np.arange(n, 0.0, -1))
+    yield (q * np.repeat([1.0, 2.0], n)[: 2 * n : 2]) @ q.T
+    yield (q * np.logspace(0, -12, n)) @ q.T
+    yield a[:, :2] @ a[:, :2].T
+    yield (a + a.T) * 1e30
+    yield (a + a.T) * 1e-30
+    yield np.diag(np.ones(max(n - 1, 0)), 1)[:n, :n] + np.diag(np.ones(max(n - 1, 0)), -1)[:n, :n]
+    yield np.diag(np.abs(np.arange(n) - n / 2))[:n, :n] + np.eye(n, k=1) + np.eye(n, k=-1)
+
+
+def fill(a, lower):
+    """Garbage in the triangle that must not be read"""
+    g = np.full_like(a, 1e6)
+    return np.tril(a) + np.triu(g, 1) if lower else np.triu(a) + np.tril(g, -1)
+
+
+def norm_of(a):
+    a = np.abs(a.astype(np.longdouble))
+    return float(np.max(np.sum(a, 0), initial=0))
+
+
+def small(x, bound):
+    assert np.all(np.isfinite(x))
+    assert np.max(np.abs(x), initial=0) <= bound, (np.max(np.abs(x), initial=0), bound)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("lower", [True, False])
+def test_eigh(dtype, lower):
+    model = ptg.compile(text(f"Eigh{{lower={lower}}}(a)", f"a: {dtype}[n, n]", "w, v"))
+    values = ptg.compile(text(f"Eigvalsh{{lower={lower}}}(a)", f"a: {dtype}[n, n]"))
+    for n in SIZES:
+        for k, a in enumerate(symmetric(n, dtype)):
+            a = ((a + a.T) / 2).astype(dtype)
+            w, v = ptg.run(model, fill(a, lower))
+            assert w.shape == (n,) and v.shape == (n, n) and w.dtype == v.dtype == a.dtype
+            assert np.all(np.diff(w) >= 0), (n, k)
+            e, big = eps(dtype) * (8 + n / 2), max(norm_of(a), 1e-38)
+            x = a.astype(np.longdouble) / big
+            small(v.T.astype(float) @ v - np.eye(n), 2 * e)
+            small((x @ v - v * (w / big)).astype(float), e)
+            if n:
+                small((w - np.linalg.eigvalsh(a.astype(float))) / big, e)
+            small((ptg.run(values, fill(a, lower)) - w) / big, e)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_signs(dtype):
+    """Where the largest element of an eigenvector of the tridiagonal matrix stands out, LAPACK's sign"""
+    model = ptg.compile(text("Eigh(a)", f"a: {dtype}[n, n]", "w, v"))
+    for n in range(3, 9):
+        rng = np.random.default_rng(n)
+        off = rng.normal(size=n - 1) / 10
+        a = (np.diag(rng.permutation(n)) + np.diag(off, 1) + np.diag(off, -1)).astype(dtype)
+        want = sl.eigh(a)[1]
+        small(ptg.run(model, a)[1] - want, 1e3 * eps(dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("lower", [True, False])
+def test_generalized(dtype, lower):
+    args = f"a: {dtype}[n, n], b: {dtype}[n, n]"
+    model = ptg.compile(text(f"Eigh{{lower={lower}}}(a, b)", args, "w, v"))
+    values = ptg.compile(text(f"Eigvalsh{{lower={lower}}}(a, b)", args))
+    for n in SIZES:
+        rng = np.random.default_rng(n)
+        a, b = rng.normal(size=(2, n, n))
+        a, b = (a + a.T).astype(dtype), (b @ b.T / max(n, 1) + np.eye(n)).astype(dtype)
+        w, v = ptg.run(model, fill(a, lower), fill(b, lower))
+        if n:
+            want = sl.eigh(a, b)
+            small(w - want[0], 200 * max(n, 1) * eps(dtype))
+            small(np.abs(np.sum(v * (b @ want[1]), 0)) - 1, 2000 * max(n, 1) * eps(dtype))
+        small(v.T @ b @ v - np.eye(n), 200 * max(n, 1) * eps(dtype))
+        small(a @ v - b @ v * w, 400 * max(n, 1) * eps(dtype))
+        small(ptg.run(values, fill(a, lower), fill(b, lower)) - w, 200 * max(n, 1) * eps(dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_not_finite_is_nan(dtype):
+    model = ptg.compile(text("Eigh(a)", f"a: {dtype}[n, n]", "w, v"))
+    for n in (1, 2, 5, 20):
+        for bad in (np.nan, np.inf):
+            a = np.eye(n, dtype=dtype)
+            a[n - 1, 0] = bad
+            assert all(np.all(np.isnan(x)) for x in ptg.run(model, a))
