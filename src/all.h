@@ -912,7 +912,7 @@ struct ctx {
 	struct options {
 		int opset;
 		enum ptgc_target target;
-		bool strip, check_dims, signed_zeros;
+		bool strip, check_dims, signed_zeros, excess_precision;
 		uint64_t external_threshold;
 		bool external;
 		uint64_t rewrites_off;

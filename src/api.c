@@ -186,6 +186,8 @@ bool compile_flag(struct ctx *cx, const char *flag)
 		cx->opt.check_dims = on;
 	else if (!strcmp(name, "signed-zeros"))
 		cx->opt.signed_zeros = on;
+	else if (!strcmp(name, "excess-precision"))
+		cx->opt.excess_precision = on;
 	else
 		return rewrite_option(cx, name, on);
 	return true;

@@ -191,6 +191,7 @@ static size_t flag_names(char kind, const char **names)
 	if (kind == 'f') {
 		names[n++] = "check-dims";
 		names[n++] = "signed-zeros";
+		names[n++] = "excess-precision";
 	}
 	return n;
 }

@@ -243,10 +243,21 @@ static bool lower_fast(struct build *b, struct node *n, const char *onnx)
 	return true;
 }
 
+/* A body of several nodes computes in float32, as NumPy does for float16, and is rounded at its
+ * end. */
+static void widen_half(struct build *b, struct node *n)
+{
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i] && n->in[i]->type.dtype == DT_FLOAT16)
+			n->in[i] = typed_cast(b, n->in[i], DT_FLOAT32);
+}
+
 static bool lower_fn_body(struct build *b, struct node *n, struct fn *f)
 {
 	struct value **out = new_array(b->cx->arena, struct value *, n->nout);
 
+	if (!b->cx->opt.excess_precision)
+		widen_half(b, n);
 	if (folds(b, n->op)) {
 		out[0] = low(b, n->in[0]);
 		for (uint32_t i = 1; i < n->nin; i++)
@@ -257,7 +268,8 @@ static bool lower_fn_body(struct build *b, struct node *n, struct fn *f)
 		return false;
 	}
 	for (uint32_t i = 0; i < n->nout; i++)
-		lowered(b, n, i, out[i]);
+		lowered(b, n, i,
+			n->out[i]->type.dtype == DT_FLOAT16 ? cast(b, out[i], DT_FLOAT16) : out[i]);
 	return true;
 }
 
