@@ -405,8 +405,9 @@ enum dtype ty_update(struct ctx *cx, struct node *n)
 		return refused(cx, n, is_foreign(y));
 	if (is_complex(y) && !is_complex(x))
 		return refused(cx, n, 1);
-	bool wraps = n->op == &op_table[OP_AdvancedIncSubtensor] && is_int(x) &&
-		     is_int(dtype_upcast(x, y)); /* modulo 2^n */
+	bool wraps = n->op == &op_table[OP_AdvancedIncSubtensor] && is_int(x) && is_int(y) &&
+		     !prop_bool(cx, n, "ignore_duplicates") &&
+		     (is_int(dtype_upcast(x, y)) || x == DT_UINT64); /* modulo 2^n, or by float64 */
 	if (add && !wraps && dtypes[dtype_upcast(x, y)].kind > dtypes[x].kind) {
 		error(cx, n->span, E_DTYPE, "%s: %s cannot be added into %s; Cast it first",
 		      n->op->name, dtypes[y].name, dtypes[x].name);

@@ -371,37 +371,65 @@ static struct value *by_scatter(struct build *b, struct update *u)
 	return transpose(b, x, l.back);
 }
 
-static bool lower_update(struct build *b, struct node *n, bool add, bool advanced)
+/* x with y put or added at n's indices; NULL: reported */
+static struct value *updated(struct build *b, struct node *n, struct update *u, bool advanced)
 {
-	struct update u = {.x = low(b, n->in[0]), .add = add};
 	uint32_t used = 0, axis = 0;
-	struct value *r;
+	struct value *r = advanced ? by_mask(b, n, u) : NULL;
 
-	u.y = cast(b, low(b, n->in[1]), (enum dtype)u.x->type.dtype);
-	u.rank = u.x->type.rank;
-	u.once = add && prop_bool(b->cx, n, "ignore_duplicates");
-	r = advanced ? by_mask(b, n, &u) : NULL;
-	if (r) {
-		lowered(b, n, 0, r);
-		return true;
-	}
-	if (!parse_index(b, n, 2, u.ix))
-		return false;
-	for (uint32_t i = 0; i < u.rank; i++)
-		if (u.ix[i].kind != IX_FULL) {
+	u->rank = u->x->type.rank;
+	if (r)
+		return r;
+	if (!parse_index(b, n, 2, u->ix))
+		return NULL;
+	for (uint32_t i = 0; i < u->rank; i++)
+		if (u->ix[i].kind != IX_FULL) {
 			used++;
 			axis = i;
 		}
 	if (!used)
-		r = replace_all(b, &u);
-	else
-		r = by_pad(b, &u);
-	if (!r && used == 1 && (axis || u.ix[0].kind == IX_SLICE))
-		r = by_concat(b, &u, axis);
-	if (!r)
-		r = by_scatter(b, &u);
-	lowered(b, n, 0, with_dims(r, n->out[0]->type.dims));
-	return true;
+		return replace_all(b, u);
+	r = by_pad(b, u);
+	if (!r && used == 1 && (axis || u->ix[0].kind == IX_SLICE))
+		r = by_concat(b, u, axis);
+	return r ? r : by_scatter(b, u);
+}
+
+/*
+ * Signed integers into uint64: no integer dtype holds both, so NumPy adds as float64. Elements that
+ * no index reaches stay as they are.
+ */
+static struct value *by_float64(struct build *b, struct node *n, struct update *u)
+{
+	struct type t = u->x->type;
+	struct update hit = {.y = const_ints(b, &(int64_t){1}, 1), .rank = t.rank};
+	struct value *x = u->x, *r, *at;
+
+	hit.y = cast(b, squeeze(b, hit.y, &(int64_t){0}, 1), DT_BOOL);
+	hit.x = const_shape(b, DT_BOOL, dims_vector(b, t.dims, t.rank), t.dims, t.rank, 0);
+	u->x = cast(b, x, DT_FLOAT64);
+	u->y = cast(b, low(b, n->in[1]), DT_FLOAT64);
+	r = updated(b, n, u, true);
+	at = r ? updated(b, n, &hit, true) : NULL;
+	return at ? emit_(b, "Where", at, cast(b, r, DT_UINT64), x) : NULL;
+}
+
+static bool lower_update(struct build *b, struct node *n, bool add, bool advanced)
+{
+	struct update u = {.x = low(b, n->in[0]), .add = add};
+	enum dtype t = (enum dtype)u.x->type.dtype, y = (enum dtype)n->in[1]->type.dtype;
+	struct value *r;
+
+	u.once = add && prop_bool(b->cx, n, "ignore_duplicates");
+	if (add && advanced && t == DT_UINT64 && dtypes[y].kind == KIND_INT) {
+		r = by_float64(b, n, &u);
+	} else {
+		u.y = cast(b, low(b, n->in[1]), t);
+		r = updated(b, n, &u, advanced);
+	}
+	if (r)
+		lowered(b, n, 0, with_dims(r, n->out[0]->type.dims));
+	return r != NULL;
 }
 
 bool lower_setsubtensor(struct build *b, struct node *n)

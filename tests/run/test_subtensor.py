@@ -330,6 +330,18 @@ def test_update_with_nan():
     Compiled([x, i], [pt.set_subtensor(x[i], np.nan), pt.inc_subtensor(x[i], -np.inf), pt.set_subtensor(x[1:3], -0.0), pt.inc_subtensor(x[:2], 1.0)], ADD).run(v, [0, 1, 1])
 
 
+@pytest.mark.parametrize("dtype", INTS)
+def test_signed_into_uint64(dtype):
+    """Goes by float64, as there is no integer dtype for both."""
+    x, i, y, m = pt.vector("x", dtype="uint64"), pt.lvector("i"), pt.vector("y", dtype=dtype), pt.vector("m", dtype="bool")
+    outputs = [pt.inc_subtensor(x[i], y), pt.inc_subtensor(x[i], np.array(1, dtype)), pt.inc_subtensor(x[m], np.array(-1, dtype))]
+    v = np.array([9, 2**53 + 1, 2**63 + 1025, 1, 100], "uint64")
+    for at in ([0, 1, 2], [4, 4, 4], [0, 2, 0], [-1, 1, -1]):
+        Compiled([x, i, y, m], outputs, ADD).run(v, at, [-3, 2, -4], [True, True, True, True, False])
+    with pytest.raises(AssertionError, match="cannot be added"):
+        Compiled([x, i, y], [pt.inc_subtensor(x[i], y, ignore_duplicates=True)], ADD)
+
+
 # --- masks ---
 
 
