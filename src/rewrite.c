@@ -128,19 +128,22 @@ static bool shape_is_absolute(const struct node *n)
 	return true;
 }
 
-/* A guard (lower/guard.c): its shape is computed, and says 0 for "as it is" or fails the run. */
-static bool is_guard(const struct node *n)
+/* A guard (lower/guard.c): its shape is computed, and says 0 for "as it is", or the shape that the
+ * input should have, or fails the run. */
+static bool is_guard(struct ctx *cx, const struct node *n)
 {
 	const struct attr *a = find_attr(n, "allowzero");
 
-	return !strcmp(n->onnx->name, "Reshape") && !n->in[1]->data && !(a && a->u.i);
+	if (strcmp(n->onnx->name, "Reshape") || n->in[1]->data)
+		return false;
+	return !(a && a->u.i) || same_type(cx, &n->in[0]->type, &n->out[0]->type);
 }
 
 static struct value *merge_reshapes(struct ctx *cx, struct node *n)
 {
 	struct value *x = n->in[0];
 
-	if (is_guard(n) || (x->def && is_op(x, "Reshape") && is_guard(x->def)))
+	if (is_guard(cx, n) || (x->def && is_op(x, "Reshape") && is_guard(cx, x->def)))
 		return NULL;
 	if (same_type(cx, &x->type, &n->out[0]->type))
 		return x;

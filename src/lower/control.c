@@ -106,7 +106,7 @@ static struct value *restacked(struct build *b, struct value *v, struct type t)
 
 	for (uint32_t i = 1; i < t.rank; i++)
 		fixed &= dim_is_const(b->cx, t.dims[i], &k) || dim_eq(b->cx, t.dims[i], t.dims[0]);
-	if (fixed || t.rank < 2)
+	if (fixed || t.rank < 2 || dim_ge(b->cx, t.dims[0], 1))
 		return v;
 	for (uint32_t i = 1; i < t.rank; i++)
 		if (!dim_available(b, t.dims[i]))

@@ -7,6 +7,9 @@
  * length) if both sides are equal, and -2 (which no Reshape takes) if not. Reshape moves no data. A
  * v of rank 0 goes through a Gather instead, at 0 or out of range. What only depends on inputs is
  * checked at the start, all of it at once; the rest on the result of the node that assumed it.
+ *
+ * An input of one open length, which another size says, needs no comparison: Reshape to that size
+ * fails by itself, because the number of elements is another one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -74,16 +77,33 @@ static void loosen(struct build *b, dim d)
 	x->type.dims = dims;
 }
 
-/* Both sides as int64[1]; false: they are one and the same. */
-static bool sides(struct build *b, dim x, dim y, struct value **vx, struct value **vy)
+/* One equation: int64[1] on both sides, and the axes that they are the sizes of (NULL: computed) */
+struct side {
+	struct value *v, *of, *from; /* from: what `of` was typed as */
+	uint32_t axis;
+	dim d;
+};
+
+static struct side computed_side(struct build *b, dim d, struct value *v)
 {
-	loosen(b, x);
-	loosen(b, y);
+	struct dim_view w = dim_view_raw(b->cx, d);
+	bool size = w.form == DIM_ATOM && w.kind == SOURCE_SIZE && w.source && !w.source->data;
+
+	if (!size)
+		return (struct side){.v = v, .d = d};
+	return (struct side){.v = v, .of = w.source->low, .from = w.source, .axis = w.at, .d = d};
+}
+
+/* Both sides as int64[1]; false: they are one and the same. */
+static bool sides(struct build *b, dim dx, dim dy, struct side *x, struct side *y)
+{
+	loosen(b, dx);
+	loosen(b, dy);
 	b->cse->shared->raw_dims = true;
-	*vx = dim_vector(b, x);
-	*vy = dim_vector(b, y);
+	*x = computed_side(b, dx, dim_vector(b, dx));
+	*y = computed_side(b, dy, dim_vector(b, dy));
 	b->cse->shared->raw_dims = false;
-	return *vx != *vy && !((*vx)->data && (*vy)->data);
+	return x->v != y->v && !(x->v->data && y->v->data);
 }
 
 static bool computable(struct build *b, const struct guard *g)
@@ -115,21 +135,78 @@ static struct value *shape_or_error(struct build *b, struct value *equal, uint32
 	return emit_(b, "Mul", t, full(b, -2, rank));
 }
 
-/* v, or a failing run */
-static struct value *guarded(struct build *b, struct value *v, struct value **x, struct value **y,
-			     uint32_t n)
+/* How many sides from s[0] on are consecutive axes of one value. */
+static uint32_t run_of_axes(const struct side *s, uint32_t n)
 {
-	struct value *equal = emit_(b, "Equal", concat(b, 0, x, n), concat(b, 0, y, n)), *r;
+	uint32_t k = 1;
+
+	while (s[0].of && k < n && s[k].of == s[0].of && s[k].axis == s[0].axis + k)
+		k++;
+	return k;
+}
+
+static struct value *sizes(struct build *b, const struct side *s, uint32_t n)
+{
+	if (n == 1)
+		return s[0].v;
+	b->cse->shared->raw_dims = true;
+	struct value *r = shape_slice(b, s[0].of, (int)s[0].axis, (int)(s[0].axis + n));
+	b->cse->shared->raw_dims = false;
+	return r;
+}
+
+static struct value *joined(struct build *b, const struct side *s, uint32_t n)
+{
+	struct value *part[2 * MAX_KNOWN];
+	uint32_t count = 0;
+
+	for (uint32_t i = 0, k; i < n; i += k) {
+		k = run_of_axes(s + i, n - i);
+		part[count++] = sizes(b, s + i, k);
+	}
+	return concat(b, 0, part, count);
+}
+
+/* Bools, of which each must be true: `rank` or one of them if that is not dearer. */
+static struct value *all_equal(struct build *b, const struct side *x, const struct side *y,
+			       uint32_t n, uint32_t rank, uint32_t *count)
+{
+	struct value *equal[3] = {NULL}, *r;
+	uint32_t parts = 0;
+
+	*count = 1;
+	for (uint32_t i = 0, k; i < n; i += k) {
+		uint32_t kx = run_of_axes(x + i, n - i), ky = run_of_axes(y + i, n - i);
+		k = kx < ky ? kx : ky;
+		if (parts == countof(equal) || (k != 1 && k != rank)) {
+			*count = n;
+			return emit_(b, "Equal", joined(b, x, n), joined(b, y, n));
+		}
+		equal[parts++] = emit_(b, "Equal", sizes(b, x + i, k), sizes(b, y + i, k));
+		*count = k > *count ? k : *count;
+	}
+	r = equal[0];
+	for (uint32_t i = 1; i < parts; i++)
+		r = emit_(b, "And", r, equal[i]);
+	return r;
+}
+
+/* v, or a failing run */
+static struct value *guarded(struct build *b, struct value *v, const struct side *x,
+			     const struct side *y, uint32_t n)
+{
+	uint32_t count;
+	struct value *equal = all_equal(b, x, y, n, v->type.rank, &count), *r;
 	const dim *dims = v->type.dims;
 
 	b->cse->shared->small_ints = true;
 	if (v->type.rank) {
-		r = emit_(b, "Reshape", v, shape_or_error(b, equal, n, v->type.rank));
+		r = emit_(b, "Reshape", v, shape_or_error(b, equal, count, v->type.rank));
 		b->cse->shared->small_ints = false;
 		return with_dims(r, dims);
 	}
 	r = emit_(b, "Where", equal, full(b, 0, 1), full(b, 1, 1));
-	r = scalar_of(b, n == 1 ? r : reduce(b, "ReduceMax", r, &(int){0}, 1, true));
+	r = scalar_of(b, count == 1 ? r : reduce(b, "ReduceMax", r, &(int){0}, 1, true));
 	b->cse->shared->small_ints = false;
 	return emit_(b, "Gather", vector_of(b, v), r);
 }
@@ -198,7 +275,7 @@ static bool in_type(struct build *b, dim x, dim y)
 }
 
 /* Every axis of an input whose length is said by something else. */
-static uint32_t param_sides(struct build *b, struct block *k, struct value **x, struct value **y)
+static uint32_t param_sides(struct build *b, struct block *k, struct side *x, struct side *y)
 {
 	uint32_t n = 0;
 	int64_t c;
@@ -214,9 +291,10 @@ static uint32_t param_sides(struct build *b, struct block *k, struct value **x, 
 				continue;
 			b->cse->shared->raw_dims = true;
 			if (dim_available(b, d)) {
-				y[n] = dim_vector(b, d);
-				x[n] = shape_slice(b, p->low, (int)j, (int)j + 1);
-				n += x[n] != y[n];
+				y[n] = computed_side(b, d, dim_vector(b, d));
+				x[n] = (struct side){.of = p->low, .from = p, .axis = j};
+				x[n].v = shape_slice(b, p->low, (int)j, (int)j + 1);
+				n += x[n].v != y[n].v;
 			}
 			b->cse->shared->raw_dims = false;
 		}
@@ -224,11 +302,99 @@ static uint32_t param_sides(struct build *b, struct block *k, struct value **x, 
 	return n;
 }
 
+/* Is the size, as it is computed, below 0 for no input? Reshape takes -1 for any length. */
+static bool never_negative(struct build *b, dim d, int *budget)
+{
+	struct dim_view v = dim_view_raw(b->cx, d);
+	bool one = false, all = true;
+
+	if (--*budget < 0 || v.form == DIM_CONST)
+		return *budget >= 0 && v.constant >= 0;
+	if (v.form == DIM_ATOM)
+		return v.kind == SOURCE_SIZE;
+	for (uint32_t i = 0; i < v.nterms; i++) {
+		bool ok = never_negative(b, v.term[i], budget);
+		one |= ok;
+		all &= ok && (v.form != DIM_SUM || v.coef[i] >= 0);
+	}
+	return v.form == DIM_MAX ? one : all && (v.form != DIM_SUM || v.constant >= 0);
+}
+
+/* Is s an axis of a parameter whose data is used, and the only one that is open? */
+static bool is_open_param(struct build *b, struct block *k, const struct side *s, bool vector)
+{
+	struct value *p = s->from;
+	uint32_t i = 0;
+
+	while (i < k->params.len && k->params.at[i] != p)
+		i++;
+	if (i == k->params.len || !p->uses || !p->type.dtype || (vector && p->type.rank > 1))
+		return false;
+	for (uint32_t j = 0; j < p->type.rank; j++) {
+		int64_t c = 0;
+		if (j != s->axis && (!dim_is_const(b->cx, p->type.dims[j], &c) || c < 1))
+			return false;
+	}
+	return true;
+}
+
+/* The parameter at x in the shape that y says: another number of elements fails the run. */
+static void reshape_param(struct build *b, const struct side *x, struct value *y)
+{
+	struct value *p = x->from;
+	struct type t = p->type;
+	int64_t shape[MAX_RANK], n = t.rank;
+	bool *here = arena_alloc(b->cx->arena, MAX_RANK);
+
+	for (uint32_t i = 0; i < t.rank; i++) {
+		here[i] = i == x->axis;
+		shape[i] = 1;
+		dim_is_const(b->cx, t.dims[i], &shape[i]);
+	}
+	if (n > 1) {
+		struct tensor *mask = tensor_new(b->cx, DT_BOOL, 1, &n);
+		mask->data = here;
+		y = emit_(b, "Where", const_tensor(b, mask), y, const_ints(b, shape, t.rank));
+	}
+	attr_int(b, "allowzero", 1);
+	p->low = with_dims(emit_(b, "Reshape", p->low, y), t.dims);
+}
+
+static bool is_length(struct build *b, const struct side *s)
+{
+	int budget = 32;
+
+	return s->of || never_negative(b, s->d, &budget);
+}
+
+/* Equations that one Reshape checks are done here; the others stay, from the front on. With more
+ * than one axis the shape has to be made: that pays for a single equation only. */
+static uint32_t by_reshape(struct build *b, struct block *k, struct side *x, struct side *y,
+			   uint32_t n, bool vectors)
+{
+	uint32_t left = 0;
+
+	if (!may_reshape_to_zero(b) || (!vectors && n != 1))
+		return n;
+	for (uint32_t i = 0; i < n; i++) {
+		if (is_open_param(b, k, &x[i], vectors) && is_length(b, &y[i])) {
+			reshape_param(b, &x[i], y[i].v);
+		} else if (is_open_param(b, k, &y[i], vectors) && is_length(b, &x[i])) {
+			reshape_param(b, &y[i], x[i].v);
+		} else {
+			x[left] = x[i];
+			y[left++] = y[i];
+		}
+	}
+	return left;
+}
+
 /* What inputs alone decide, before anything else is computed. */
 void guards_inputs(struct build *b, struct graph *from)
 {
 	struct guards *g = b->cse->shared->guards;
-	struct value *x[2 * MAX_KNOWN], *y[2 * MAX_KNOWN], *p;
+	struct side x[2 * MAX_KNOWN], y[2 * MAX_KNOWN];
+	struct value *p;
 
 	if (!g->at)
 		return;
@@ -243,6 +409,8 @@ void guards_inputs(struct build *b, struct graph *from)
 		n += !in_type(b, g->at[i].a, g->at[i].b) &&
 		     sides(b, g->at[i].a, g->at[i].b, &x[n], &y[n]);
 	}
+	n = by_reshape(b, from->block, x, y, n, true);
+	n = by_reshape(b, from->block, x, y, n, false);
 	p = n ? carrier(from->block) : NULL;
 	if (!p)
 		return;
@@ -253,7 +421,7 @@ void guards_inputs(struct build *b, struct graph *from)
 struct value *guards_at(struct build *b, struct span span, struct value *v)
 {
 	struct guards *g = b->cse->shared->guards;
-	struct value *x[MAX_KNOWN], *y[MAX_KNOWN];
+	struct side x[MAX_KNOWN], y[MAX_KNOWN];
 	uint32_t lo = 0, hi = g->n, n = 0;
 
 	if (!g->left || v->data)
@@ -280,7 +448,7 @@ struct value *guards_at(struct build *b, struct span span, struct value *v)
 struct value *guards_rest(struct build *b, struct value *v)
 {
 	struct guards *g = b->cse->shared->guards;
-	struct value *x[MAX_KNOWN], *y[MAX_KNOWN];
+	struct side x[MAX_KNOWN], y[MAX_KNOWN];
 	uint32_t n = 0;
 
 	if (!g->left || v->data)

@@ -481,12 +481,68 @@ static struct value **shortened(const struct onnx_op *op, struct value **in, uin
 	return to;
 }
 
+static bool acts_on_elements(const struct onnx_op *op)
+{
+	static const char *const names[] = {
+		"Abs",  "Cast",  "Ceil", "Cos", "Exp",        "Floor", "IsInf", "IsNaN", "Log",
+		"Neg",  "Not",   "Reciprocal", "Round", "Sigmoid", "Sign",  "Sin",   "Sqrt",  "Tanh"};
+
+	for (size_t i = 0; i < countof(names); i++)
+		if (!strcmp(op->name, names[i]))
+			return !op->domain[0];
+	return false;
+}
+
+/* How many leading axes the result has only because Unsqueeze gave them to all inputs of full rank,
+ * and to them alone; `to` are the inputs without. 0: none, or some cannot go. */
+static uint32_t padding(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
+			struct value **to)
+{
+	uint32_t rank = 0, rest = 0;
+
+	if (!nin || nin > 3 || !(nin == 1 ? acts_on_elements(op) : broadcasts(op)))
+		return 0;
+	for (uint32_t i = 0; i < nin; i++)
+		rank = in[i]->type.rank > rank ? in[i]->type.rank : rank;
+	for (uint32_t i = 0; i < nin; i++) {
+		bool full = in[i]->type.rank == rank;
+		to[i] = full ? unpadded(in[i]) : in[i];
+		if (!to[i] || (full && b->cse->shared->home[in[i]->id] != b->block))
+			return 0;
+		rest = to[i]->type.rank > rest ? to[i]->type.rank : rest;
+	}
+	return rank - rest;
+}
+
+static void emit_op(struct build *b, const struct onnx_op *op, const struct node *like,
+		    struct value **in, uint32_t nin, struct value **out, uint32_t nout);
+
+/* Such axes are given to the result instead: what reads it may need none. */
+static bool emit_padded(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
+			struct value **out)
+{
+	struct value *bare[3];
+	int64_t axes[MAX_RANK];
+	uint32_t n = padding(b, op, in, nin, bare);
+
+	if (!n)
+		return false;
+	emit_op(b, op, NULL, bare, nin, out, 1);
+	for (uint32_t i = 0; i < n; i++)
+		axes[i] = i;
+	out[0] = unsqueeze(b, out[0], axes, n);
+	return true;
+}
+
 static void emit_op(struct build *b, const struct onnx_op *op, const struct node *like,
 		    struct value **in, uint32_t nin, struct value **out, uint32_t nout)
 {
 	struct value *shorter[3];
-	if (!like || b->cse->shared->expanding)
+	if (!like || b->cse->shared->expanding) {
+		if (nout == 1 && emit_padded(b, op, in, nin, out))
+			return;
 		in = shortened(op, in, nin, shorter);
+	}
 	struct node key = {.onnx = op, .in = in, .attrs = b->attrs};
 	bool pure = cse_allowed(op, b->attrs, b->nattrs);
 	uint32_t hash = 0;

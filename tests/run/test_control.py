@@ -55,6 +55,15 @@ def test_walk_symbolic_rows():
   }
 }
 """
+    within = """graph g(x: float64[n, m]) -> (y) {
+  s = loop (r in x, p: float64[m] = float64[m](1)) -> ([q]) {
+    q = r * p
+    next p = q
+  }
+  y = Exp(s)
+}
+"""
+    check(within, [(np.ones((n, m)),) for n, m in ((2, 3), (0, 3), (3, 0))], np.exp)
     rng = np.random.default_rng(0)
     cases = [(rng.normal(size=(n, m)), rng.normal(size=(m, k))) for n, m, k in ((4, 3, 2), (0, 3, 2), (1, 1, 5), (3, 0, 2), (2, 3, 0), (0, 0, 0))]
     check(text, cases, lambda x, w: (np.tanh(x @ w), x * 2), {"float64": 8})

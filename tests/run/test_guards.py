@@ -100,6 +100,27 @@ CASES = {
         [(ones(2, 3), ones(3)), (ones(2, 1), ones(1))], lambda a, b: a * b,
         [(ones(2, 3), ones(1)), (ones(2, 1), ones(3))],
     ),
+    "one open length": (
+        "a: float64[n, 3], b: float64[m, 3]", "y = a * b",
+        [(ones(2, 3), ones(2, 3)), (ones(0, 3), ones(0, 3)), (ones(1, 3), ones(1, 3))], lambda a, b: a * b,
+        [(ones(2, 3), ones(1, 3)), (ones(1, 3), ones(2, 3)), (ones(0, 3), ones(1, 3)), (ones(1, 3), ones(0, 3))],
+    ),
+    "one open length of each": (
+        "a: float64[2, n], b: float64[m, 1, 1], c: float64[k, 3]", "y = Sum(a) + Sum(b * a) + Sum(b[:, :, 0] * c)",
+        [(ones(2, 3), ones(4, 1, 1), ones(4, 3)), (ones(2, 3), ones(0, 1, 1), ones(0, 3))],
+        lambda a, b, c: a.sum() + (b * a).sum() + (b[:, :, 0] * c).sum(),
+        [(ones(2, 3), ones(4, 1, 1), ones(1, 3)), (ones(2, 3), ones(1, 1, 1), ones(4, 3)), (ones(2, 3), ones(0, 1, 1), ones(1, 3))],
+    ),
+    "vectors": (
+        "a: float64[n], b: float64[m], c: float64[k]", "y = a + b + c",
+        [(ones(3), ones(3), ones(3)), (ones(0), ones(0), ones(0))], lambda a, b, c: a + b + c,
+        [(ones(3), ones(3), ones(1)), (ones(1), ones(3), ones(3)), (ones(3), ones(1), ones(1)), (ones(0), ones(0), ones(1))],
+    ),
+    "a length less one": (
+        "a: float64[n], b: float64[n-1]", "y = Sum(a) + b",
+        [(ones(3), ones(2)), (ones(1), ones(0))], lambda a, b: a.sum() + b,
+        [(ones(3), ones(3)), (ones(0), ones(2)), (ones(0), ones(0)), (ones(3), ones(1))],
+    ),
     "a constant": (
         "a: float64[?]", "y = a + float64([1, 2, 3])",
         [(ones(3),)], lambda a: a + [1, 2, 3],
@@ -191,6 +212,20 @@ def test_guard_beside_reshapes(case, opset):
 def test_no_guard_for_known_lengths(form):
     params = f"a: float64[{form}], b: float64[{form}]"
     assert ptg.nodes(ptg.compile(f"ptg 1\ngraph g({params}) -> (y) {{\n  y = a + b\n}}\n")) == 1
+
+
+@pytest.mark.parametrize(
+    "params, nodes",
+    [
+        ("a: float64[n], b: float64[n]", 2),
+        ("a: float64[n, 4], b: float64[4]", 0),
+        ("a: float64[n, m], b: float64[k]", 2),
+        ("a: float64[n, 4], b: float64[m, 4]", 3),
+        ("a: float64[n, m], b: float64[n, m]", 5),
+    ],
+)
+def test_nodes_of_a_guard(params, nodes):
+    assert ptg.nodes(ptg.compile(f"ptg 1\ngraph g({params}) -> (y) {{\n  y = a + b\n}}\n")) == 1 + nodes
 
 
 def test_one_check_for_all_inputs():
