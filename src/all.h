@@ -490,6 +490,7 @@ struct known {
  * Every value belongs to one block and is defined before it is used (blocks nest; an inner block
  * may use values of outer ones).
  */
+#define MAX_VALUES (UINT32_C(1) << 30)
 struct value {
 	struct type type;
 	struct sym *name;            /* the user's name; NULL: unnamed */
@@ -498,9 +499,9 @@ struct value {
 	struct known *known;         /* NULL: nothing is known */
 	struct value *low;           /* lower: the ONNX value that holds it */
 	struct span span;
-	uint32_t id;                 /* number in creation order, unique in the compilation */
+	uint32_t id : 30;            /* number in creation order, unique in the compilation */
+	uint32_t sign : 2;           /* lower: enum sign of an ONNX value */
 	uint32_t uses;               /* rewrite: how often it is read */
-	uint8_t sign;                /* lower: enum sign of an ONNX value */
 };
 enum sign { /* of the elements of a float value; bits */
 	SIGN_ANY = 0,

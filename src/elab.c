@@ -133,6 +133,8 @@ struct value *graph_value(struct ctx *cx, struct type t, struct span s)
 {
 	struct value *v = new (cx->arena, struct value);
 
+	if (cx->next_id == MAX_VALUES)
+		longjmp(cx->oom, 1);
 	v->type = t;
 	v->span = s;
 	v->id = cx->next_id++;

@@ -19,9 +19,12 @@ struct intern *intern_new(struct ctx *cx)
 	return t;
 }
 
-static uint32_t hash_bytes(const char *s, size_t len)
+/* Names that differ in their last byte alone, as v1230 ... v1239 do, get hashes side by side: what
+ * is used together lies together. */
+static uint32_t hash_name(const char *s, size_t len)
 {
 	uint64_t h = len * 0x9e3779b97f4a7c15u, w;
+	uint32_t last = len ? (uint8_t)s[--len] : 0;
 	for (; len >= 8; s += 8, len -= 8) {
 		memcpy(&w, s, 8);
 		h = (h ^ w) * 0xff51afd7ed558ccdu;
@@ -32,13 +35,13 @@ static uint32_t hash_bytes(const char *s, size_t len)
 	h = (h ^ w) * 0xff51afd7ed558ccdu;
 	h ^= h >> 29;
 	h *= 0xc4ceb9fe1a85ec53u;
-	return (uint32_t)(h >> 32);
+	return (uint32_t)(h >> 32) + last;
 }
 
 struct sym *intern(struct ctx *cx, const char *s, size_t len)
 {
 	struct intern *t = cx->names;
-	struct probe p = {.hash = hash_bytes(s, len)};
+	struct probe p = {.hash = hash_name(s, len)};
 	while (hash_next(&t->table, &p)) {
 		struct sym *found = t->names.at[p.number];
 		if (found->len == len && !memcmp(found->s, s, len))

@@ -238,15 +238,21 @@ static bool same_node(const struct node *a, const struct node *b)
 	return true;
 }
 
+/* Nodes that differ in their newest input alone, as those of a chain do, get hashes side by side:
+ * what is used together lies together. */
 static uint32_t node_hash(const struct node *n)
 {
 	uint64_t h = mix((uint64_t)(uintptr_t)n->onnx, n->nout);
+	uint32_t newest = 0;
 
 	for (uint32_t i = 0; i < n->nin; i++)
-		h = mix(h, n->in[i] ? n->in[i]->id + 1 : 0);
+		if (n->in[i] && n->in[i]->id > newest)
+			newest = n->in[i]->id;
+	for (uint32_t i = 0; i < n->nin; i++)
+		h = mix(h, !n->in[i] ? 0 : n->in[i]->id == newest ? 1 : n->in[i]->id + 2ull);
 	for (uint32_t i = 0; i < n->nattrs; i++)
 		h = attr_hash(h, &n->attrs[i]);
-	return (uint32_t)(h ^ h >> 32);
+	return (uint32_t)(h ^ h >> 32) + newest;
 }
 
 static const struct node *cse_find(struct build *b, const struct node *key, uint32_t hash)
