@@ -147,7 +147,7 @@ static void put_name(struct text *t, const struct value *v)
 	text_name(t->b, o->name.s, o->name.len);
 }
 
-static void put_type(struct text *t, const struct value *v)
+static void put_type(struct text *t, const struct value *v, bool io)
 {
 	const struct onnx_type *type = &t->m->types.at[onnx_value(t->m, v)->type];
 	sb_str(t->b, text_dtype(dtypes[type->dtype].onnx));
@@ -156,7 +156,7 @@ static void put_type(struct text *t, const struct value *v)
 		sb_str(t->b, i ? ", " : "[");
 		if (d->known)
 			sb_printf(t->b, "%lld", (long long)d->value);
-		else if (d->name.s)
+		else if (!(io && d->made))
 			text_name(t->b, d->name.s, d->name.len);
 		else
 			sb_str(t->b, "?");
@@ -165,9 +165,10 @@ static void put_type(struct text *t, const struct value *v)
 		sb_str(t->b, "]");
 }
 
-static void put_typed(struct text *t, const struct value *v)
+/* io: an input or output, of which the model says what the user did */
+static void put_typed(struct text *t, const struct value *v, bool io)
 {
-	put_type(t, v);
+	put_type(t, v, io);
 	sb_str(t->b, " ");
 	put_name(t, v);
 }
@@ -305,7 +306,7 @@ static void put_infos(struct text *t, const struct block *b, bool main)
 				continue;
 			sb_str(t->b, between);
 			line(t);
-			put_typed(t, v);
+			put_typed(t, v, false);
 			between = ",";
 		}
 	if (*between == ',') {
@@ -334,12 +335,12 @@ static void put_block(struct text *t, const struct block *b)
 	sb_str(t->b, "(");
 	for (uint32_t i = 0; i < b->params.len; i++) {
 		sb_str(t->b, i ? ", " : "");
-		put_typed(t, b->params.at[i]);
+		put_typed(t, b->params.at[i], true);
 	}
 	sb_str(t->b, ") => (");
 	for (uint32_t i = 0; i < b->results.len; i++) {
 		sb_str(t->b, i ? ", " : "");
-		put_typed(t, b->results.at[i]);
+		put_typed(t, b->results.at[i], true);
 	}
 	sb_str(t->b, ") ");
 	put_body(t, b, false);
@@ -372,7 +373,7 @@ void dump_onnx_text(struct ctx *cx, const struct graph *g, struct strbuf *out)
 	for (uint32_t i = 0; i < m->inputs.len; i++) {
 		const struct tensor *d = onnx_value(m, m->inputs.at[i])->init;
 		sb_str(out, i ? ", " : "");
-		put_typed(&t, m->inputs.at[i]);
+		put_typed(&t, m->inputs.at[i], true);
 		if (d) {
 			sb_str(out, " = ");
 			put_data(&t, d);
@@ -381,7 +382,7 @@ void dump_onnx_text(struct ctx *cx, const struct graph *g, struct strbuf *out)
 	sb_str(out, ") => (");
 	for (uint32_t i = 0; i < m->outputs.len; i++) {
 		sb_str(out, i ? ", " : "");
-		put_typed(&t, m->outputs.at[i]);
+		put_typed(&t, m->outputs.at[i], true);
 	}
 	sb_str(out, ") ");
 	put_body(&t, g->block, true);

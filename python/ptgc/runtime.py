@@ -17,6 +17,9 @@ def session_options(given=None):
         return given
     options = ort.SessionOptions()
     options.log_severity_level = 4  # what goes wrong is raised, not printed
+    # looking for buffers to use again takes time that grows with the square of the graph, and saves
+    # neither time nor memory later: what is freed goes back to the arena
+    options.enable_mem_reuse = False
     for key, value in (given or {}).items():
         if key == "config":
             for name, entry in value.items():

@@ -106,21 +106,22 @@ static ProtobufCBinaryData astr_bytes(struct astr s)
 
 /* Types */
 
-static ProtobufCBinaryData type_bytes(struct emit *e, uint32_t index)
+/* Inputs and outputs (io) say of their dims only what the user did. */
+static ProtobufCBinaryData type_bytes(struct emit *e, uint32_t index, bool io)
 {
 	struct onnx_type *t = &e->m->types.at[index];
 	Onnx__TensorShapeProto__Dimension dims[MAX_RANK], *refs[MAX_RANK];
 	Onnx__TensorShapeProto shape = ONNX__TENSOR_SHAPE_PROTO__INIT;
 	Onnx__TypeProto__Tensor tensor = ONNX__TYPE_PROTO__TENSOR__INIT;
 	Onnx__TypeProto type = ONNX__TYPE_PROTO__INIT;
-	if (t->packed.s)
-		return astr_bytes(t->packed);
+	if (t->packed[io].s)
+		return astr_bytes(t->packed[io]);
 	for (uint32_t i = 0; i < t->rank; i++) {
 		onnx__tensor_shape_proto__dimension__init(&dims[i]);
 		refs[i] = &dims[i];
 		dims[i].has_dim_value = t->at[i].known;
 		dims[i].dim_value = t->at[i].value;
-		dims[i].has_dim_param = !t->at[i].known && t->at[i].name.s;
+		dims[i].has_dim_param = !t->at[i].known && !(io && t->at[i].made);
 		dims[i].dim_param = astr_bytes(t->at[i].name);
 	}
 	shape.n_dim = t->rank;
@@ -132,8 +133,8 @@ static ProtobufCBinaryData type_bytes(struct emit *e, uint32_t index)
 	size_t n = protobuf_c_message_get_packed_size(&type.base);
 	uint8_t *p = arena_alloc(e->cx->arena, n);
 	protobuf_c_message_pack(&type.base, p);
-	t->packed = (struct astr){(const char *)p, (uint32_t)n};
-	return astr_bytes(t->packed);
+	t->packed[io] = (struct astr){(const char *)p, (uint32_t)n};
+	return astr_bytes(t->packed[io]);
 }
 
 static void put_value_info(struct emit *e, unsigned field, const struct value *v)
@@ -144,7 +145,7 @@ static void put_value_info(struct emit *e, unsigned field, const struct value *v
 	info.has_name = true;
 	info.name = astr_bytes(o->name);
 	info.has_type = true;
-	info.type = type_bytes(e, o->type);
+	info.type = type_bytes(e, o->type, field != 13);
 	put_message(e, &info.base);
 	put_head(e, field, mark);
 }

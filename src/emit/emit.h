@@ -14,13 +14,14 @@
 struct onnx_dim {
 	bool known; /* value is its size */
 	int64_t value;
-	struct astr name; /* s NULL: no name */
+	struct astr name;
+	bool made; /* the user gave none: not told of inputs and outputs */
 };
 struct onnx_type {
 	uint8_t dtype, rank; /* dtype DT_NONE: unknown */
 	const dim *dims;
 	struct onnx_dim *at;
-	struct astr packed; /* emit.c: the TypeProto */
+	struct astr packed[2]; /* emit.c: the TypeProto; [1]: of inputs and outputs */
 };
 struct onnx_value {
 	struct astr name;

@@ -4,7 +4,9 @@
  * In: an ONNX graph. Out: struct onnx_model.
  * Holds: names are unique in the whole model; inputs and outputs have exactly the user's names,
  * every other value has its own if nobody took it before; no two different sizes share a dim name
- * (ONNX Runtime reuses memory by them).
+ * (ONNX Runtime reuses memory by them). Sizes without a name get one behind the header: ONNX
+ * Runtime plans memory by comparing dims, in a list that grows with the square of the model where
+ * no two are known to be equal.
  */
 #include <string.h>
 
@@ -21,9 +23,11 @@ struct namer {
 	struct ctx *cx;
 	struct map dims;      /* dim -> index in dimtab */
 	struct map dim_names; /* struct sym * -> index in dimtab */
+	struct map made; /* canonical dim -> index in dimtab of the first that got a made-up name */
 	struct map types;     /* hash of a type -> its index + 1 */
 	vec(struct onnx_dim) dimtab;
 	vec(dim) dim_of; /* canonical dim of each of dimtab */
+	uint32_t ndims;  /* names of dims made so far */
 	struct type last;
 	uint32_t last_type;
 };
@@ -62,23 +66,49 @@ static uint32_t *map_at(struct ctx *cx, struct map *m, uint64_t key)
 	return map_slot(m, key);
 }
 
-/* Fills in a dim: a number, a name that is its own, or nothing. */
+/* Does the dim get this name? Not if it belongs to another size. */
+static bool name_dim(struct namer *n, uint32_t at, const char *s)
+{
+	struct sym *sym = intern_str(n->cx, s);
+	uint32_t *owner = map_at(n->cx, &n->dim_names, (uint64_t)(uintptr_t)sym);
+
+	if (*owner && n->dim_of.at[*owner - 1] != n->dim_of.at[at])
+		return false;
+	*owner = at + 1;
+	n->dimtab.at[at].name = (struct astr){sym->s, sym->len};
+	return true;
+}
+
+/* Another number for the same size may have the name already. */
+static bool named_before(struct namer *n, uint32_t at)
+{
+	uint32_t *first = map_at(n->cx, &n->made, (uint64_t)n->dim_of.at[at] + 1);
+
+	if (*first)
+		n->dimtab.at[at].name = n->dimtab.at[*first - 1].name;
+	else
+		*first = at + 1;
+	return *first != at + 1;
+}
+
+/* Fills in a dim: a number, a name that is its own, or one that is made up. */
 static void describe_dim(struct namer *n, dim d, uint32_t at)
 {
 	struct onnx_dim *o = &n->dimtab.at[at];
-	const char *s;
+	char made[16];
+
 	o->known = dim_is_const(n->cx, d, &o->value);
 	if (o->known)
 		return;
-	s = dim_str(n->cx, d);
-	if (strchr(s, '?')) /* has a part without a name */
+	const char *s = dim_str(n->cx, d);
+	if (!strchr(s, '?') && name_dim(n, at, s))
 		return;
-	struct sym *sym = intern_str(n->cx, s);
-	uint32_t *owner = map_at(n->cx, &n->dim_names, (uint64_t)(uintptr_t)sym);
-	if (*owner && n->dim_of.at[*owner - 1] != d)
-		return; /* the name belongs to another size */
-	*owner = at + 1;
-	o->name = (struct astr){sym->s, sym->len};
+	o->made = true;
+	if (named_before(n, at))
+		return;
+	do
+		snprintf(made, sizeof(made), "_%u", ++n->ndims);
+	while (!name_dim(n, at, made));
 }
 
 static struct onnx_dim dim_of(struct namer *n, dim raw)
