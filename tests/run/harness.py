@@ -71,15 +71,15 @@ def values(dtype, shape, seed=0, low=None, high=None):
 
 def ulps(got, want):
     """Distance in units of the last place; 0 where both are NaN."""
-    bits = {2: np.int16, 4: np.int32, 8: np.int64}[got.dtype.itemsize]
+    n = got.dtype.itemsize
+    bits, unsigned = {2: (np.int16, np.uint16), 4: (np.int32, np.uint32), 8: (np.int64, np.uint64)}[n]
 
     def order(a):
-        i = a.view(bits).astype(object) if a.size < 64 else a.view(bits).astype(np.float64)
-        low = -(2 ** (8 * a.dtype.itemsize - 1))
-        return np.where(np.signbit(a), low - i, i)
+        i = np.ascontiguousarray(a).view(bits).reshape(a.shape)  # makes vectors of 0-d arrays
+        return np.where(i < 0, np.iinfo(bits).min - i, i)
 
-    d = np.abs(order(np.ascontiguousarray(got)) - order(np.ascontiguousarray(want))).astype(float)
-    d = d.reshape(got.shape)  # ascontiguousarray makes vectors of 0-d arrays
+    a, b = order(got), order(want)
+    d = (np.maximum(a, b).view(unsigned) - np.minimum(a, b).view(unsigned)).astype(float)  # exact: it wraps
     same = (np.isnan(got) & np.isnan(want)) | (got == want)
     return np.where(same, 0.0, np.where(np.isnan(got) | np.isnan(want) | np.isinf(got) | np.isinf(want), np.inf, d))
 

@@ -1,0 +1,28 @@
+"""Every op that converts, by dtype, rank, static and dynamic dims, sizes, special values and opsets,
+against PyTensor's Python mode (see grid.py and grid_table.py)."""
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+
+from grid import Oracle, Run
+from grid_table import ROWS
+from harness import PYTHON
+
+
+@pytest.mark.parametrize("op", ROWS)
+def test_op(op):
+    result = Run(ROWS[op]).run()
+    assert result.compared
+    assert not result.failures, f"{len(result.failures)} failures\n" + "\n".join(result.failures[:20])
+
+
+def test_oracle_is_python_mode():
+    """Node by node, and as pytensor.function runs it."""
+    x, y = pt.dmatrix("x"), pt.lvector("y")
+    outputs = [pt.exp(x).sum(1) + y, pt.special.softmax(x, 0), x[y], pt.constant(3)]
+    arrays = [np.random.default_rng(0).normal(size=(3, 4)), np.array([2, 0, 1])]
+    got, want = Oracle([x, y], outputs)(arrays), pytensor.function([x, y], outputs, mode=PYTHON)(*arrays)
+    for g, w in zip(got, want, strict=True):
+        assert g.dtype == w.dtype and np.array_equal(g, w)
