@@ -241,6 +241,7 @@ bool dim_unify(struct ctx *cx, dim a, dim b, struct span s);
 /* The source of an atom is where its number is found at run time; the first one set stays. */
 void dim_set_source(struct ctx *cx, dim atom, enum dim_source_kind kind, struct value *v, uint32_t at);
 const char *dim_str(struct ctx *cx, dim d); /* "n+1", "max(n-1, 0)", "?" */
+const char *dim_str_raw(struct ctx *cx, dim d); /* d as it was made, no equations applied */
 /* Walk for dim_value(): exactly one of the shapes below describes the canonical form of d. */
 enum dim_form { DIM_CONST, DIM_ATOM, DIM_SUM, DIM_MAX, DIM_MIN, DIM_FLOORDIV, DIM_MOD, DIM_PRODUCT };
 struct dim_view {
@@ -501,7 +502,7 @@ struct value {
 	struct span span;
 	uint32_t id : 30;            /* number in creation order, unique in the compilation */
 	uint32_t sign : 2;           /* lower: enum sign of an ONNX value */
-	uint32_t uses;               /* rewrite: how often it is read */
+	uint32_t uses;               /* guards, rewrite: how often it is read */
 };
 enum sign { /* of the elements of a float value; bits */
 	SIGN_ANY = 0,
@@ -523,6 +524,7 @@ struct node {
 	};
 	struct block **blocks;       /* Loop: 1; If: 2 (then, else) */
 	struct span span;
+	const char *label;           /* its name in the model; NULL: that of a result */
 	struct node *next;           /* in the block */
 };
 struct block {

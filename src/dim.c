@@ -764,14 +764,19 @@ static void add_dim(struct dims *t, struct strbuf *b, dim d, enum level level)
 	sb_str(b, parens ? ")" : "");
 }
 
-const char *dim_str(struct ctx *cx, dim d)
+const char *dim_str_raw(struct ctx *cx, dim d)
 {
 	struct strbuf b = {.arena = cx->arena};
 	if (!d)
 		return "none";
 	sb_str(&b, "");
-	add_dim(cx->dims, &b, find(cx->dims, d), IN_CALL);
+	add_dim(cx->dims, &b, d, IN_CALL);
 	return b.s;
+}
+
+const char *dim_str(struct ctx *cx, dim d)
+{
+	return dim_str_raw(cx, d ? find(cx->dims, d) : d);
 }
 
 const char *type_str(struct ctx *cx, struct type t)

@@ -71,7 +71,7 @@ BROADCAST = (
     "Runtime broadcasting not allowed. Lengths that must be equal differ, and only dimensions whose "
     "type says that they are 1 are stretched"
 )
-NODE = re.compile(r"running (\S+) node\. Name:'([^']*)'")
+NODE = re.compile(r"running (\S+) node\. Name:'(.*?)'(?= Status Message)")
 
 
 def runtime_error(error, place=None):
@@ -84,6 +84,8 @@ def runtime_error(error, place=None):
     found = NODE.search(text)
     line, variable = place(found[2]) if found and place else ("", None)
     where = f"\n  in the line: {line}" if line else ""
+    if found and " must be " in found[2]:  # a check that the compiler made: the node is called what must hold
+        return ValueError(f"{BROADCAST}: {found[2]}{where}"), variable, ""
     if GUARD.search(text):
         return ValueError(f"{BROADCAST}{where}"), variable, ""
     if found := INVALID.search(text):

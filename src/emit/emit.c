@@ -333,6 +333,8 @@ static void put_place(struct emit *e, struct span s)
 
 static struct astr node_name(const struct onnx_model *m, const struct node *n)
 {
+	if (n->label)
+		return (struct astr){n->label, (uint32_t)strlen(n->label)};
 	for (uint32_t i = 0; i < n->nout; i++)
 		if (n->out[i])
 			return onnx_value(m, n->out[i])->name;

@@ -18,7 +18,7 @@ static struct value *within(struct build *b, struct value *at, struct value *siz
 
 	if (!lower_as(b, &op_table[OP_All], &none, &on, 1, &all, 1))
 		return at;
-	return checked(b, at, all);
+	return labelled(b, checked(b, at, all), "indices must lie inside of the tensor");
 }
 
 /* By the mode: an index that is in range */

@@ -108,12 +108,14 @@ static struct value *restacked(struct build *b, struct value *v, struct type t)
 		fixed &= dim_is_const(b->cx, t.dims[i], &k) || dim_eq(b->cx, t.dims[i], t.dims[0]);
 	if (fixed || t.rank < 2 || dim_ge(b->cx, t.dims[0], 1))
 		return v;
-	for (uint32_t i = 1; i < t.rank; i++)
-		if (!dim_available(b, t.dims[i]))
-			return v;
-	struct value *tail = dims_vector(b, t.dims + 1, t.rank - 1u);
-	struct value *shape = concat(b, 0, (struct value *[]){shape_slice(b, v, 0, 1), tail}, 2);
-	return reshape_to(b, v, shape, t.dims, t.rank);
+	struct value *sizes[MAX_RANK];
+	bool any = false;
+	for (uint32_t i = 0; i < t.rank; i++) {
+		bool known = i && dim_available(b, t.dims[i]);
+		sizes[i] = known ? dim_vector(b, t.dims[i]) : shape_slice(b, v, (int)i, (int)i + 1);
+		any |= known && !dim_is_const(b->cx, t.dims[i], &k);
+	}
+	return any ? reshape_to(b, v, concat(b, 0, sizes, t.rank), t.dims, t.rank) : v;
 }
 
 bool lower_loop(struct build *b, struct node *n)

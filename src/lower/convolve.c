@@ -36,7 +36,9 @@ static struct value *not_empty(struct build *b, struct value *v)
 
 	for (uint32_t i = 0; i < v->type.rank; i++)
 		if (!dim_ge(b->cx, v->type.dims[i], 1))
-			return checked(b, v, emit_(b, "Greater", size, const_int(b, 0)));
+			return labelled(b,
+					checked(b, v, emit_(b, "Greater", size, const_int(b, 0))),
+					"what is convolved must not be empty");
 	return v;
 }
 

@@ -297,7 +297,8 @@ static struct value *counted_rows(struct build *b, struct value *repeats, dim le
 	struct value *most = reduce(b, "ReduceMax", with_zero, &(int){0}, 1, false);
 	struct value *least = reduce(b, "ReduceMin", with_zero, &(int){0}, 1, false);
 	b->cse->shared->small_ints = false;
-	most = checked(b, most, emit_(b, "Equal", least, const_int(b, 0)));
+	most = labelled(b, checked(b, most, emit_(b, "Equal", least, const_int(b, 0))),
+			"numbers of repeats must not be negative");
 	struct value *count = emit_(b, "Range", const_int(b, 0), most, const_int(b, 1));
 	struct value *on = emit_(b, "Less", count, column(b, repeats));
 	struct value *row = emit_(b, "Gather", emit_(b, "NonZero", on), const_int(b, 0));

@@ -5,8 +5,11 @@
  *
  * A guard is Reshape(v, t) on a value v that is used, where t is 0 for each axis (0 keeps the
  * length) if both sides are equal, and -2 (which no Reshape takes) if not. Reshape moves no data. A
- * v of rank 0 goes through a Gather instead, at 0 or out of range. What only depends on inputs is
- * checked at the start, all of it at once; the rest on the result of the node that assumed it.
+ * v of rank 0 goes through a Gather instead, at 0 or out of range. The node is called what must
+ * hold, as that is what the runtime shows of a node that fails. What only depends on inputs is
+ * checked at the start, all of it at once; the rest on the result of the node that assumed it. An
+ * equation holds everywhere, so if that node is not used, or may not run because it is in a loop or
+ * an if, the check is made around that or on a result of the graph.
  *
  * An input of one open length, which another size says, needs no comparison: Reshape to that size
  * fails by itself, because the number of elements is another one.
@@ -15,6 +18,9 @@
 #include <string.h>
 
 #include "low.h"
+
+#define MAX_NAMED 4  /* equations that the name of a check tells */
+#define MAX_SIDE  80 /* bytes of each side */
 
 struct guard {
 	dim a, b;
@@ -82,28 +88,60 @@ struct side {
 	struct value *v, *of, *from; /* from: what `of` was typed as */
 	uint32_t axis;
 	dim d;
+	const char *text; /* "axis 0 of x" */
 };
+
+/* Equations to be checked together: x.at[i] is y.at[i]. */
+struct sides {
+	vec(struct side) x, y;
+};
+
+/* "axis 1 of x", "n", "3", "k" of an integer */
+static const char *side_text(struct build *b, dim d)
+{
+	struct dim_view v = dim_view_raw(b->cx, d);
+
+	if (v.form == DIM_ATOM && !v.name && v.kind == SOURCE_SIZE && v.source && v.source->name)
+		return arena_printf(b->cx->arena, "axis %u of %s", v.at, v.source->name->s);
+	if (v.form == DIM_ATOM && !v.name && v.source && v.source->name)
+		return v.source->name->s;
+	return dim_str_raw(b->cx, d);
+}
 
 static struct side computed_side(struct build *b, dim d, struct value *v)
 {
 	struct dim_view w = dim_view_raw(b->cx, d);
 	bool size = w.form == DIM_ATOM && w.kind == SOURCE_SIZE && w.source && !w.source->data;
 
-	if (!size)
-		return (struct side){.v = v, .d = d};
-	return (struct side){.v = v, .of = w.source->low, .from = w.source, .axis = w.at, .d = d};
+	struct side s = {.v = v, .d = d, .text = side_text(b, d)};
+	if (size) {
+		s.of = w.source->low;
+		s.from = w.source;
+		s.axis = w.at;
+	}
+	return s;
 }
 
-/* Both sides as int64[1]; false: they are one and the same. */
-static bool sides(struct build *b, dim dx, dim dy, struct side *x, struct side *y)
+static void add_sides(struct build *b, struct sides *to, struct side x, struct side y)
 {
-	loosen(b, dx);
-	loosen(b, dy);
+	if (x.v == y.v || (x.v->data && y.v->data))
+		return;
+	*vec_push(b->cx->arena, &to->x) = x;
+	*vec_push(b->cx->arena, &to->y) = y;
+}
+
+/* Takes g: it is checked with the others in `to`. */
+static void take(struct build *b, struct guard *g, struct sides *to)
+{
+	g->done = true;
+	b->cse->shared->guards->left--;
+	loosen(b, g->a);
+	loosen(b, g->b);
 	b->cse->shared->raw_dims = true;
-	*x = computed_side(b, dx, dim_vector(b, dx));
-	*y = computed_side(b, dy, dim_vector(b, dy));
+	struct side x = computed_side(b, g->a, dim_vector(b, g->a));
+	struct side y = computed_side(b, g->b, dim_vector(b, g->b));
 	b->cse->shared->raw_dims = false;
-	return x->v != y->v && !(x->v->data && y->v->data);
+	add_sides(b, to, x, y);
 }
 
 static bool computable(struct build *b, const struct guard *g)
@@ -111,6 +149,22 @@ static bool computable(struct build *b, const struct guard *g)
 	b->cse->shared->raw_dims = true;
 	bool ok = dim_available(b, g->a) && dim_available(b, g->b);
 	b->cse->shared->raw_dims = false;
+	return ok;
+}
+
+/* In the block around this one? */
+static bool computable_outside(struct build *b, const struct guard *g)
+{
+	struct cse *here = b->cse;
+	struct block *block = b->block;
+
+	if (!here->outer)
+		return false;
+	b->cse = here->outer;
+	b->block = b->cse->block;
+	bool ok = computable(b, g);
+	b->cse = here;
+	b->block = block;
 	return ok;
 }
 
@@ -157,7 +211,7 @@ static struct value *sizes(struct build *b, const struct side *s, uint32_t n)
 
 static struct value *joined(struct build *b, const struct side *s, uint32_t n)
 {
-	struct value *part[2 * MAX_KNOWN];
+	struct value **part = new_array(b->cx->arena, struct value *, n);
 	uint32_t count = 0;
 
 	for (uint32_t i = 0, k; i < n; i += k) {
@@ -191,24 +245,53 @@ static struct value *all_equal(struct build *b, const struct side *x, const stru
 	return r;
 }
 
-/* v, or a failing run */
-static struct value *guarded(struct build *b, struct value *v, const struct side *x,
-			     const struct side *y, uint32_t n)
+static void add_text(struct strbuf *b, const char *s)
 {
-	uint32_t count;
-	struct value *equal = all_equal(b, x, y, n, v->type.rank, &count), *r;
-	const dim *dims = v->type.dims;
+	size_t n = strnlen(s, MAX_SIDE);
 
+	while (n == MAX_SIDE && n && (s[n] & 0xC0) == 0x80) /* whole characters only */
+		n--;
+	sb_add(b, s, n);
+}
+
+/* "axis 0 of b must be n, axis 1 of c must be m" */
+static const char *what_must_hold(struct build *b, const struct side *x, const struct side *y,
+				  uint32_t n)
+{
+	struct strbuf s = {.arena = b->cx->arena};
+
+	for (uint32_t i = 0; i < n && i < MAX_NAMED; i++) {
+		bool turn = !x[i].of && y[i].of;
+		sb_str(&s, i ? ", " : "");
+		add_text(&s, turn ? y[i].text : x[i].text);
+		sb_str(&s, " must be ");
+		add_text(&s, turn ? x[i].text : y[i].text);
+	}
+	sb_str(&s, n > MAX_NAMED ? ", ..." : "");
+	return s.s;
+}
+
+/* v, or a failing run; v itself if there is nothing to check */
+static struct value *guarded(struct build *b, struct value *v, const struct sides *s)
+{
+	uint32_t count, n = s->x.len;
+	const dim *dims = v->type.dims;
+	struct value *r;
+
+	if (!n)
+		return v;
+	const char *label = what_must_hold(b, s->x.at, s->y.at, n);
+	struct value *equal = all_equal(b, s->x.at, s->y.at, n, v->type.rank, &count);
 	b->cse->shared->small_ints = true;
 	if (v->type.rank) {
 		r = emit_(b, "Reshape", v, shape_or_error(b, equal, count, v->type.rank));
 		b->cse->shared->small_ints = false;
-		return with_dims(r, dims);
+		return labelled(b, with_dims(r, dims), label);
 	}
 	r = emit_(b, "Where", equal, full(b, 0, 1), full(b, 1, 1));
 	r = scalar_of(b, count == 1 ? r : reduce(b, "ReduceMax", r, &(int){0}, 1, true));
 	b->cse->shared->small_ints = false;
-	return emit_(b, "Gather", vector_of(b, v), r);
+	return labelled(b, emit_(b, "Gather", vector_of(b, v), r), label);
 }
 
 /* v, or a failing run where one of these axes has length 0 */
@@ -229,23 +312,48 @@ struct value *guard_nonempty(struct build *b, struct value *v, const int *axes, 
 	struct value *shape = shape_or_error(b, some, count, v->type.rank);
 	b->cse->shared->small_ints = false;
 	const dim *dims = v->type.dims;
-	return with_dims(emit_(b, "Reshape", v, shape), dims);
+	return labelled(b, with_dims(emit_(b, "Reshape", v, shape), dims),
+			"what is reduced must not be empty");
 }
 
-/* How often nodes read the data of graph parameters (their sizes do not count). */
-static void count_uses(struct block *k)
+/* Is the data of n's input i not needed? */
+static bool reads_size(const struct node *n, uint32_t i)
 {
-	for (struct node *n = k->first; n; n = n->next) {
-		if (n->op != &op_table[OP_Shape] && n->op != &op_table[OP_Shape_i])
-			for (uint32_t i = 0; i < n->nin; i++)
-				if (n->in[i])
-					n->in[i]->uses++;
-		if (n->blocks)
-			for (uint32_t i = 0; i < (n->op == &op_if ? 2u : 1u); i++)
-				count_uses(n->blocks[i]);
-	}
+	return n->op == &op_table[OP_Shape] || n->op == &op_table[OP_Shape_i] ||
+	       (i == 0 && (n->op == &op_table[OP_Second] || n->op == &op_table[OP_SetSubtensor]));
+}
+
+static bool all_known(const struct node *n)
+{
+	for (uint32_t i = 0; i < n->nout; i++)
+		if (!n->out[i]->known)
+			return false;
+	return !n->blocks;
+}
+
+/* How often the data of values is read for a result of the graph (their sizes do not count). */
+static void count_reads(struct ctx *cx, struct block *k)
+{
+	struct node **all = new_array(cx->arena, struct node *, k->nnodes + 1u);
+	uint32_t len = 0;
+
 	for (uint32_t i = 0; i < k->results.len; i++)
 		k->results.at[i]->uses++;
+	for (struct node *n = k->first; n; n = n->next)
+		all[len++] = n;
+	while (len-- > 0) {
+		struct node *n = all[len];
+		bool used = false;
+		for (uint32_t i = 0; i < n->nout; i++)
+			used |= n->out[i]->uses != 0;
+		if (!used || all_known(n))
+			continue;
+		for (uint32_t i = 0; i < n->nin; i++)
+			if (n->in[i] && !reads_size(n, i))
+				n->in[i]->uses++;
+		for (uint32_t i = 0; n->blocks && i < (n->op == &op_if ? 2u : 1u); i++)
+			count_reads(cx, n->blocks[i]);
+	}
 }
 
 /* A parameter that is used, which the check can go through: the last one of rank 1 and more. */
@@ -274,32 +382,26 @@ static bool in_type(struct build *b, dim x, dim y)
 		!w.source->def);
 }
 
-/* Every axis of an input whose length is said by something else. */
-static uint32_t param_sides(struct build *b, struct block *k, struct side *x, struct side *y)
+/* Axis j of input p, if its length is said by something else. */
+static void param_axis(struct build *b, struct value *p, uint32_t j, struct sides *to)
 {
-	uint32_t n = 0;
+	dim d = p->type.dims[j];
+	struct dim_view v = dim_view_raw(b->cx, d);
 	int64_t c;
 
-	for (uint32_t i = 0; i < k->params.len; i++) {
-		struct value *p = k->params.at[i];
-		for (uint32_t j = 0; j < p->type.rank && n < MAX_KNOWN; j++) {
-			dim d = p->type.dims[j];
-			struct dim_view v = dim_view_raw(b->cx, d);
-			if (dim_is_const(b->cx, d, &c) || !dim_available(b, d) ||
-			    (v.form == DIM_ATOM && v.kind == SOURCE_SIZE && v.source == p &&
-			     v.at == j))
-				continue;
-			b->cse->shared->raw_dims = true;
-			if (dim_available(b, d)) {
-				y[n] = computed_side(b, d, dim_vector(b, d));
-				x[n] = (struct side){.of = p->low, .from = p, .axis = j};
-				x[n].v = shape_slice(b, p->low, (int)j, (int)j + 1);
-				n += x[n].v != y[n].v;
-			}
-			b->cse->shared->raw_dims = false;
-		}
+	if (dim_is_const(b->cx, d, &c) || !dim_available(b, d) ||
+	    (v.form == DIM_ATOM && v.kind == SOURCE_SIZE && v.source == p && v.at == j))
+		return;
+	b->cse->shared->raw_dims = true;
+	if (dim_available(b, d)) {
+		struct side x = {.of = p->low, .from = p, .axis = j};
+		struct side y = computed_side(b, d, dim_vector(b, d));
+		x.v = shape_slice(b, p->low, (int)j, (int)j + 1);
+		x.text = arena_printf(b->cx->arena, "axis %u of %s", j,
+				      p->name ? p->name->s : "an input");
+		add_sides(b, to, x, y);
 	}
-	return n;
+	b->cse->shared->raw_dims = false;
 }
 
 /* Is the size, as it is computed, below 0 for no input? Reshape takes -1 for any length. */
@@ -339,8 +441,9 @@ static bool is_open_param(struct build *b, struct block *k, const struct side *s
 }
 
 /* The parameter at x in the shape that y says: another number of elements fails the run. */
-static void reshape_param(struct build *b, const struct side *x, struct value *y)
+static void reshape_param(struct build *b, const struct side *x, const struct side *to)
 {
+	struct value *y = to->v;
 	struct value *p = x->from;
 	struct type t = p->type;
 	int64_t shape[MAX_RANK], n = t.rank;
@@ -357,7 +460,8 @@ static void reshape_param(struct build *b, const struct side *x, struct value *y
 		y = emit_(b, "Where", const_tensor(b, mask), y, const_ints(b, shape, t.rank));
 	}
 	attr_int(b, "allowzero", 1);
-	p->low = with_dims(emit_(b, "Reshape", p->low, y), t.dims);
+	p->low = labelled(b, with_dims(emit_(b, "Reshape", p->low, y), t.dims),
+			  what_must_hold(b, x, to, 1));
 }
 
 static bool is_length(struct build *b, const struct side *s)
@@ -369,60 +473,68 @@ static bool is_length(struct build *b, const struct side *s)
 
 /* Equations that one Reshape checks are done here; the others stay, from the front on. With more
  * than one axis the shape has to be made: that pays for a single equation only. */
-static uint32_t by_reshape(struct build *b, struct block *k, struct side *x, struct side *y,
-			   uint32_t n, bool vectors)
+static void by_reshape(struct build *b, struct block *k, struct sides *s, bool vectors)
 {
-	uint32_t left = 0;
+	struct side *x = s->x.at, *y = s->y.at;
+	uint32_t left = 0, n = s->x.len;
 
 	if (!may_reshape_to_zero(b) || (!vectors && n != 1))
-		return n;
+		return;
 	for (uint32_t i = 0; i < n; i++) {
 		if (is_open_param(b, k, &x[i], vectors) && is_length(b, &y[i])) {
-			reshape_param(b, &x[i], y[i].v);
+			reshape_param(b, &x[i], &y[i]);
 		} else if (is_open_param(b, k, &y[i], vectors) && is_length(b, &x[i])) {
-			reshape_param(b, &y[i], x[i].v);
+			reshape_param(b, &y[i], &x[i]);
 		} else {
 			x[left] = x[i];
 			y[left++] = y[i];
 		}
 	}
-	return left;
+	s->x.len = s->y.len = left;
 }
 
 /* What inputs alone decide, before anything else is computed. */
 void guards_inputs(struct build *b, struct graph *from)
 {
 	struct guards *g = b->cse->shared->guards;
-	struct side x[2 * MAX_KNOWN], y[2 * MAX_KNOWN];
-	struct value *p;
+	struct block *k = from->block;
+	struct sides s = {{0}, {0}};
 
 	if (!g->at)
 		return;
-	count_uses(from->block);
-	uint32_t n = param_sides(b, from->block, x, y);
+	for (uint32_t i = 0; i < from->states.len; i++)
+		if (from->states.at[i].next)
+			from->states.at[i].next->uses++;
+	count_reads(b->cx, k);
+	struct value *v = carrier(k);
+	if (!v)
+		return;
+	for (uint32_t i = 0; i < k->params.len; i++)
+		for (uint32_t j = 0; j < k->params.at[i]->type.rank; j++)
+			param_axis(b, k->params.at[i], j, &s);
 	for (uint32_t i = 0; i < g->n; i++) {
-		if (n == countof(x) || !computable(b, &g->at[i]))
+		if (!computable(b, &g->at[i]))
 			continue;
+		b->span = g->at[i].span;
+		if (!in_type(b, g->at[i].a, g->at[i].b)) {
+			take(b, &g->at[i], &s);
+			continue;
+		}
 		g->at[i].done = true;
 		g->left--;
-		b->span = g->at[i].span;
-		n += !in_type(b, g->at[i].a, g->at[i].b) &&
-		     sides(b, g->at[i].a, g->at[i].b, &x[n], &y[n]);
 	}
-	n = by_reshape(b, from->block, x, y, n, true);
-	n = by_reshape(b, from->block, x, y, n, false);
-	p = n ? carrier(from->block) : NULL;
-	if (!p)
-		return;
-	p->low = guarded(b, p->low, x, y, n);
+	by_reshape(b, k, &s, true);
+	by_reshape(b, k, &s, false);
+	v->low = guarded(b, v->low, &s);
 }
 
-/* Those that were assumed at this place, on v. */
-struct value *guards_at(struct build *b, struct span span, struct value *v)
+/* Those that were assumed by node n, or inside of it, on its result v, which is used. */
+struct value *guards_at(struct build *b, const struct node *n, struct value *v)
 {
 	struct guards *g = b->cse->shared->guards;
-	struct side x[MAX_KNOWN], y[MAX_KNOWN];
-	uint32_t lo = 0, hi = g->n, n = 0;
+	struct sides s = {{0}, {0}};
+	struct span span = n->span;
+	uint32_t lo = 0, hi = g->n, last = n->blocks ? span.end : span.begin;
 
 	if (!g->left || v->data)
 		return v;
@@ -433,32 +545,26 @@ struct value *guards_at(struct build *b, struct span span, struct value *v)
 		else
 			hi = mid;
 	}
-	for (; lo < g->n && g->at[lo].span.begin == span.begin && n < MAX_KNOWN; lo++) {
+	for (; lo < g->n && g->at[lo].span.begin <= last; lo++) {
 		struct guard *e = &g->at[lo];
-		if (e->done || e->span.end != span.end || !computable(b, e))
-			continue;
-		e->done = true;
-		g->left--;
-		n += sides(b, e->a, e->b, &x[n], &y[n]);
+		if (!e->done && (n->blocks ? e->span.end <= span.end : e->span.end == span.end) &&
+		    computable(b, e) && !computable_outside(b, e))
+			take(b, e, &s);
 	}
-	return n ? guarded(b, v, x, y, n) : v;
+	return guarded(b, v, &s);
 }
 
 /* The rest, on a result of the graph. */
 struct value *guards_rest(struct build *b, struct value *v)
 {
 	struct guards *g = b->cse->shared->guards;
-	struct side x[MAX_KNOWN], y[MAX_KNOWN];
-	uint32_t n = 0;
+	struct sides s = {{0}, {0}};
 
 	if (!g->left || v->data)
 		return v;
-	for (uint32_t i = 0; i < g->n && n < MAX_KNOWN; i++) {
-		if (g->at[i].done || !computable(b, &g->at[i]))
-			continue;
-		g->at[i].done = true;
-		g->left--;
-		n += sides(b, g->at[i].a, g->at[i].b, &x[n], &y[n]);
-	}
-	return n ? guarded(b, v, x, y, n) : v;
+	for (uint32_t i = 0; i < g->n; i++)
+		if (!g->at[i].done && computable(b, &g->at[i]))
+			take(b, &g->at[i], &s);
+	g->left = 0; /* nothing more will be computed */
+	return guarded(b, v, &s);
 }

@@ -22,6 +22,7 @@ struct cse {
 
 struct check {
 	struct value *cond;
+	const char *label;
 	struct span span;
 };
 
@@ -37,6 +38,7 @@ struct shared {
 	bool failed;           /* an error was reported for `at` */
 	bool complex;          /* complex tensors were refused: no more words about them */
 	struct guards *guards;
+	uint32_t nlabels; /* that were there before */
 	bool small_ints; /* int64 values are sizes in memory or the like, below 2^31 */
 	vec(struct check) checks; /* of asserts, which go to an output */
 	bool raw_dims;   /* dims are computed as they were written, for guards */
@@ -84,6 +86,8 @@ bool const_int_at(struct build *b, struct value *v, uint32_t i, int64_t *out);
 dim known_at(struct build *b, struct value *v,
 	     uint32_t i); /* of an integer value; DIM_NONE: unknown */
 struct value *with_dims(struct value *v, const dim *dims);
+/* v, made by a node that is called `label` in the model: what the runtime shows if it fails */
+struct value *labelled(struct build *b, struct value *v, const char *label);
 /* dims.c */
 bool dim_available(struct build *b, dim d);
 /* made of sizes and numbers alone, not of elements of integer values */
@@ -96,7 +100,7 @@ void prevent_fusion(struct build *b, struct block *k);
 /* guard.c */
 void guards_init(struct build *b);
 void guards_inputs(struct build *b, struct graph *from);
-struct value *guards_at(struct build *b, struct span span, struct value *v);
+struct value *guards_at(struct build *b, const struct node *n, struct value *v);
 struct value *guard_nonempty(struct build *b, struct value *v, const int *axes, int n);
 struct value *guards_rest(struct build *b, struct value *v);
 /* select.c */

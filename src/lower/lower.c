@@ -77,6 +77,19 @@ void name_value(struct build *b, struct value *v, struct sym *name)
 		v->name = name;
 }
 
+struct value *labelled(struct build *b, struct value *v, const char *label)
+{
+	struct sym *name = intern_str(b->cx, label);
+
+	if (!v->def || v->def->label)
+		return v;
+	while (!take_name(name)) /* the runtime wants each name once */
+		name = intern_str(b->cx, arena_printf(b->cx->arena, "%s (%u)", label,
+						      ++b->cse->shared->nlabels));
+	v->def->label = name->s;
+	return v;
+}
+
 /* Values */
 
 struct value *low(struct build *b, struct value *v)
@@ -319,8 +332,8 @@ static void finish(struct build *b, struct node *n)
 		if (v->type.dtype != t->type.dtype || v->type.rank != t->type.rank)
 			bug("%s: result %u should be %s but is %s", n->op->name, i,
 			    type_str(b->cx, t->type), type_str(b->cx, v->type));
-		if (i == 0 && !s->expanding)
-			v = t->low = guards_at(b, n->span, v);
+		if (t->uses && !s->expanding)
+			v = t->low = guards_at(b, n, v);
 		if (v->def && !v->name && !s->expanding) {
 			with_dims(v, t->type.dims);
 			v->span = t->span;

@@ -86,7 +86,8 @@ static bool widths(struct build *b, struct node *n, struct pad *p)
 	int axes[2] = {0, 1};
 	struct value *least = reduce(b, "ReduceMin", v, axes, v->type.rank, false);
 	b->cse->shared->small_ints = false;
-	v = checked(b, v, emit_(b, "GreaterOrEqual", least, const_int(b, 0)));
+	v = labelled(b, checked(b, v, emit_(b, "GreaterOrEqual", least, const_int(b, 0))),
+		     "widths of a border must not be negative");
 	pairs(b, v, DT_INT64, p->rank, flat);
 	memcpy(p->width, flat, sizeof(flat[0]) * p->rank);
 	return true;

@@ -55,6 +55,13 @@ static struct value *all_conditions(struct build *b, struct node *n)
 	return all;
 }
 
+static const char *assert_label(struct build *b, const struct node *n)
+{
+	if (prop_is_none(b->cx, n, "msg"))
+		return "a condition that must be true is false";
+	return arena_printf(b->cx->arena, "assertion failed: %s", prop_str(b->cx, n, "msg"));
+}
+
 bool lower_assert(struct build *b, struct node *n)
 {
 	struct shared *s = b->cse->shared;
@@ -73,9 +80,10 @@ bool lower_assert(struct build *b, struct node *n)
 		return true;
 	}
 	if (n->out[0]->known)
-		*vec_push(b->cx->arena, &s->checks) = (struct check){cond, n->span};
+		*vec_push(b->cx->arena, &s->checks) =
+			(struct check){cond, assert_label(b, n), n->span};
 	else
-		lowered(b, n, 0, checked(b, v, cond));
+		lowered(b, n, 0, labelled(b, checked(b, v, cond), assert_label(b, n)));
 	return true;
 }
 
@@ -88,7 +96,7 @@ struct value *checks_rest(struct build *b, struct value *v)
 
 	for (uint32_t i = 0; i < s->checks.len; i++) {
 		b->span = s->checks.at[i].span;
-		v = checked(b, v, s->checks.at[i].cond);
+		v = labelled(b, checked(b, v, s->checks.at[i].cond), s->checks.at[i].label);
 	}
 	s->checks.len = 0;
 	b->span = span;

@@ -206,6 +206,84 @@ def test_guard_beside_reshapes(case, opset):
         with pytest.raises(Exception, match="ONNXRuntimeError"):
             ptg.run(model, a, CHECK[1], level=level)
             raise AssertionError("runs")
+# An equation holds in the whole graph: also where the statement that made it is not used, or not run.
+ELSEWHERE = {
+    "unused": "d = u + float64[4](0)\n  z = u + b",
+    "only its size is used": "d = Shape_i{i=0}(u + float64[4](0))\n  z = (u + b) * d",
+    "only its size is read": "z = Second(u + float64[4](0), 2.0) + u + b",
+    "not chosen": "d = if c { d = Sum(u + float64[4](0)) } else { d = 0.0 }\n  z = u + b + d",
+    "not chosen, inside": """d = if c {
+    e = loop (i in 0:2, s: float64[] = 0) -> (s) {
+      next s = s + Sum(u + float64[4](0))
+    }
+    d = e
+  } else { d = 0.0 }
+  z = u + b + d""",
+    "no step": "d = loop (i in w, s: float64[] = 0) -> (s) { next s = s + Sum(u + float64[4](0)) }\n  z = u + b + d",
+}
+
+
+@pytest.mark.parametrize("case", ELSEWHERE)
+def test_guard_of_what_does_not_run(case):
+    params = "x: float64[n], b: float64[4], c: bool[], w: float64[k]"
+    model = ptg.compile(f"graph g({params}) -> (z) {{\n  u = Unique(x)\n  {ELSEWHERE[case]}\n}}\n")
+    for level in ("all", "none"):
+        args = [ones(4), np.array(False), ones(0)]
+        assert ptg.run(model, np.arange(4.0), *args, level=level).shape == (4,)
+        with pytest.raises(Exception, match="axis 0 of u must be 4"):
+            ptg.run(model, ones(3), *args, level=level)
+
+
+def test_more_sizes_than_a_list_of_known_integers_has():
+    names = [f"x{i}" for i in range(75)]
+    model = ptg.compile(f"graph g({', '.join(f'{x}: float64[n]' for x in names)}) -> (z) {{ z = {' + '.join(names)} }}")
+    assert ptg.run(model, *[ones(3)] * 75)[0] == 75
+    for wrong in (1, 40, 74):
+        with pytest.raises(Exception, match=r"axis 0 of x\d+ must be n"):
+            ptg.run(model, *[ones(1 if i == wrong else 3) for i in range(75)])
+
+
+@pytest.mark.parametrize("statement, args, said", [
+    ("y = a + b", (ones(2), ones(3)), "axis 0 of b must be n"),
+    ("y = a[1:] + b[2:]", (ones(2), ones(5)), "axis 0 of b must be n"),
+    ("y = Assert{msg=\"a must be small\"}(a, Sum(b) < 3)", (ones(3), ones(3)), "assertion failed: a must be small"),
+    ("u = Unique(a)\n  y = Sum(u + b) + Sum(u)", (ones(3), ones(3)), "axis 0 of u must be n"),
+])
+def test_the_node_that_fails_says_what_must_hold(statement, args, said):
+    model = ptg.compile(f"graph g(a: float64[n], b: float64[n]) -> (y) {{ {statement} }}")
+    with pytest.raises(Exception, match=f"Name:'[^']*{said}"):
+        ptg.run(model, *args)
+
+
+def test_nodes_with_the_same_text_have_names_of_their_own():
+    check = 'Assert{msg="m"}'
+    model = ptg.compile(f"graph g(a: float64[n], b: float64[n]) -> (y, `assertion failed: m`) {{\n"
+                        f"  y = {check}(a, a[0] > 0) + {check}(b, b[0] > 0)\n  `assertion failed: m` = a * 2\n}}")
+    assert ptg.run(model, ones(3), ones(3))[0][0] == 2
+    with pytest.raises(Exception, match="assertion failed: m"):
+        ptg.run(model, ones(3), -ones(3))
+
+
+def test_a_long_name_is_cut_between_characters():
+    name = "é" * 70
+    model = ptg.compile(f"graph g({name}: float64[n], b: float64[n]) -> (y) {{ y = {name} + b }}")
+    with pytest.raises(Exception, match="must be n"):
+        ptg.run(model, ones(1), ones(2))
+
+
+def test_stack_of_no_step_with_a_size_that_is_not_known():
+    text = """graph g(a: float64[3, m], b: float64[k, m]) -> (y) {
+  _, s = loop (e in 0:0, p = a) -> (p, [q]) {
+    q = p + e
+    next p = q
+  }
+  _, y = loop (e in b, p: float64[?, 3, m] = s) -> (p, [q]) {
+    q = p + e
+    next p = q
+  }
+}
+"""
+    assert ptg.run(ptg.compile(text), ones(3, 2), ones(0, 2)).shape == (0, 0, 3, 2)
 
 
 @pytest.mark.parametrize("form", ["3", "1"])
