@@ -348,10 +348,44 @@ struct value *slice_axis(struct build *b, struct value *v, int axis, struct valu
 		     step ? vector_of(b, step) : NULL);
 }
 
+/* Constants one after the other; NULL: some are none, or they are many. */
+static struct value *const_concat(struct build *b, int axis, struct value **in, uint32_t n)
+{
+	struct type t = in[0]->type;
+	int64_t shape[MAX_RANK], rows = 1;
+	uint64_t count = 0, size = dtypes[t.dtype].size, at = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (!in[i]->data || in[i]->data->splat || !in[i]->data->data)
+			return NULL;
+		count += in[i]->data->count;
+	}
+	if (count > FOLD_LIMIT || !size)
+		return NULL;
+	memcpy(shape, in[0]->data->shape, t.rank * sizeof(int64_t));
+	for (int i = 0; i < axis; i++)
+		rows *= shape[i];
+	for (uint32_t i = 1; i < n; i++)
+		shape[axis] += in[i]->data->shape[axis];
+	struct tensor *x = tensor_new(b->cx, (enum dtype)t.dtype, t.rank, shape);
+	char *to = arena_alloc(b->cx->arena, (count + 1) * size);
+	for (int64_t row = 0; row < rows; row++)
+		for (uint32_t i = 0; i < n; i++) {
+			uint64_t len = in[i]->data->count / (uint64_t)rows * size;
+			memcpy(to + at, (const char *)in[i]->data->data + (uint64_t)row * len, len);
+			at += len;
+		}
+	x->data = to;
+	return const_tensor(b, x);
+}
+
 struct value *concat(struct build *b, int axis, struct value **in, uint32_t n)
 {
 	if (n == 1)
 		return in[0];
+	struct value *folded = axis >= 0 ? const_concat(b, axis, in, n) : NULL;
+	if (folded)
+		return folded;
 	attr_int(b, "axis", axis);
 	return emit(b, "Concat", in, n);
 }

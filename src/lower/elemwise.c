@@ -20,3 +20,83 @@ bool lower_second(struct build *b, struct node *n)
 	lowered(b, n, 0, expand(b, v, t.dims, t.rank));
 	return true;
 }
+
+static bool lower_by_lib(struct build *b, struct node *n, const char *name)
+{
+	struct value *out = NULL;
+
+	if (!call_fn(b, lib_fn(b->cx, name), n->op, n->props, n->in, n->nin, &out, 1))
+		return false;
+	lowered(b, n, 0, out);
+	return true;
+}
+
+/* A constant that is one number; the node's inputs have been cast. */
+static const struct tensor *one_number(const struct value *v)
+{
+	const struct tensor *t = v->data;
+
+	return t && t->data && (t->count == 1 || (t->splat && t->count)) ? t : NULL;
+}
+
+/* Bounds that are numbers and do not cross: ONNX's Clip keeps NaN and -0, and takes scalars. */
+bool lower_clip(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]), *lo = low(b, n->in[1]), *hi = low(b, n->in[2]);
+	const struct tensor *min = one_number(lo), *max = one_number(hi);
+	enum dtype t = (enum dtype)x->type.dtype;
+	int64_t from, to;
+	bool ordered;
+
+	if (is_float(t) && min && max)
+		ordered = tensor_float(min, 0) <= tensor_float(max, 0);
+	else
+		ordered = min && max && tensor_int(min, 0, &from) && tensor_int(max, 0, &to) &&
+			  from <= to;
+	if (!ordered || t == DT_BOOL || !same_dims(b->cx, x->type, n->out[0]->type))
+		return lower_by_lib(b, n, "Clip");
+	lowered(b, n, 0, emit_(b, "Clip", x, reshape(b, lo, NULL, 0), reshape(b, hi, NULL, 0)));
+	return true;
+}
+
+/* Multiplications that a constant power of integers may take. */
+#define MAX_PRODUCTS 12
+
+/* x to the power e >= 1, by squaring; integers wrap. NULL: that takes too many products. */
+static struct value *integer_power(struct build *b, struct value *x, int64_t e)
+{
+	int products = 0;
+
+	for (int64_t k = e; k > 1; k /= 2)
+		products += 1 + (k & 1);
+	if (products > MAX_PRODUCTS)
+		return NULL;
+	struct value *r = NULL;
+	for (; e; e /= 2) {
+		if (e & 1)
+			r = r ? emit_(b, "Mul", r, x) : x;
+		if (e > 1)
+			x = emit_(b, "Mul", x, x);
+	}
+	return r;
+}
+
+bool lower_pow(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]), *y = low(b, n->in[1]), *r = NULL;
+	struct type t = n->out[0]->type;
+	const struct tensor *k = one_number(y);
+	int64_t e;
+
+	if (is_int((enum dtype)t.dtype) && k && tensor_int(k, 0, &e) &&
+	    same_dims(b->cx, x->type, t)) {
+		if (e == 0)
+			r = expand(b, const_int_of(b, (enum dtype)t.dtype, 1), t.dims, t.rank);
+		else if (e > 0)
+			r = integer_power(b, x, e);
+	}
+	if (!r)
+		return lower_by_lib(b, n, "Pow");
+	lowered(b, n, 0, r);
+	return true;
+}

@@ -1,8 +1,9 @@
 /*
  * incsubtensor.c: writing by index: SetSubtensor, IncSubtensor and their Advanced forms. In: x, y
- * and indices. Out: x with y put or added there: Where for a mask and one value, Concat around a
- * slice, else ScatterND on x with its indexed axes in front. With duplicates the last set wins and
- * increments add up, as ScatterND does; where it cannot add, x is read, added to and put back.
+ * and indices. Out: x with y put or added there: Where for a mask and one value, the sum with y in
+ * a border of zeros, Concat around a slice, else ScatterND on x with its indexed axes in front.
+ * With duplicates the last set wins and increments add up, as ScatterND does; where it cannot add,
+ * x is read, added to and put back.
  */
 #include <string.h>
 
@@ -192,13 +193,24 @@ static bool is_zeros(const struct value *x)
 	return !strcmp(n->onnx->name, "Expand") && x->data && !is_weight(x) && is_zero(x->data);
 }
 
+/* y with an axis for each axis of x, in the dims that x has at the indices. */
+static struct value *placed(struct build *b, struct update *u, const dim *to)
+{
+	uint32_t rank = u->x->type.rank;
+	struct value *y = u->y;
+
+	for (uint32_t i = rank; i-- > 0;)
+		if (u->ix[i].kind == IX_ARRAY)
+			y = with_axis(b, y, rank - 1 - i);
+	return stretched(b, with_rank(b, y, rank), to);
+}
+
 /* Into zeros: y with zeros around it. NULL: not with these indices. */
 static struct value *by_pad(struct build *b, struct update *u)
 {
 	struct type t = u->x->type;
 	struct cut lo[MAX_RANK], hi[MAX_RANK];
 	dim *pads = new_array(b->cx->arena, dim, 2 * t.rank), to[MAX_RANK];
-	struct value *y = u->y;
 
 	if (!is_zeros(u->x) || 2 * t.rank > MAX_RANK)
 		return NULL;
@@ -211,11 +223,68 @@ static struct value *by_pad(struct build *b, struct update *u)
 		if (!dim_ge(b->cx, to[i], 0))
 			return NULL;
 	}
-	for (uint32_t i = t.rank; i-- > 0;)
-		if (u->ix[i].kind == IX_ARRAY)
-			y = with_axis(b, y, t.rank - 1 - i);
-	y = stretched(b, with_rank(b, y, t.rank), to);
+	struct value *y = placed(b, u, to);
 	return with_dims(emit_(b, "Pad", y, dims_vector(b, pads, 2u * t.rank)), t.dims);
+}
+
+/* All but one element of an axis of any length, or the whole axis: how many are left out in front
+ * and behind. Of an empty axis none can be, but then the border is one long and broadcasts. */
+static bool leaves_one(struct build *b, const struct index *ix, int64_t *before, int64_t *after)
+{
+	int64_t lo = 0, hi = INT64_MAX, step = 1;
+
+	if (ix->kind == IX_ARRAY)
+		return false;
+	if (ix->kind == IX_SLICE && ((ix->v[0] && !const_int_at(b, ix->v[0], 0, &lo)) ||
+				     (ix->v[1] && !const_int_at(b, ix->v[1], 0, &hi)) ||
+				     (ix->v[2] && !const_int_at(b, ix->v[2], 0, &step))))
+		return false;
+	*before = lo;
+	*after = hi == INT64_MAX ? 0 : -hi;
+	return step == 1 && lo >= 0 && *after >= 0 && hi != 0 && lo + *after <= 1;
+}
+
+/* x + y in a border that changes nothing: -0 for floats. NULL: not with these indices, or y has to
+ * be stretched, or the border is not constant. */
+static struct value *by_padded_sum(struct build *b, struct update *u)
+{
+	struct type t = u->x->type;
+	enum dtype type = (enum dtype)t.dtype;
+	int64_t pads[MAX_RANK];
+	dim to[MAX_RANK];
+
+	if (!u->add || 2 * t.rank > MAX_RANK || type == DT_BOOL || type == DT_INT16 ||
+	    type == DT_UINT16)
+		return NULL;
+	for (uint32_t i = 0; i < t.rank; i++) {
+		int64_t *before = &pads[i], *after = &pads[t.rank + i];
+		struct cut lo, hi;
+		to[i] = t.dims[i];
+		if (leaves_one(b, &u->ix[i], before, after)) {
+			if (*before + *after)
+				to[i] = DIM_NONE;
+			continue;
+		}
+		if (!cuts(b, &u->ix[i], t.dims[i], &lo, &hi))
+			return NULL;
+		dim end = cut_dim(b, hi, t.dims[i]), start = cut_dim(b, lo, t.dims[i]);
+		to[i] = dim_sub(b->cx, end, start);
+		if (!dim_is_const(b->cx, start, before) || !dim_ge(b->cx, to[i], 0) ||
+		    !dim_is_const(b->cx, dim_sub(b->cx, t.dims[i], end), after))
+			return NULL;
+	}
+	uint32_t arrays = 0;
+	for (uint32_t i = 0; i < t.rank; i++)
+		arrays += u->ix[i].kind == IX_ARRAY;
+	if (u->y->type.rank + arrays != t.rank)
+		return NULL;
+	for (uint32_t i = 0, j = 0; i < t.rank; i++)
+		if (u->ix[i].kind != IX_ARRAY && is_const(b, u->y->type.dims[j++], 1) &&
+		    (!to[i] || !is_const(b, to[i], 1)))
+			return NULL;
+	struct value *zero = is_float(type) ? const_of(b, type, -0.0) : NULL;
+	struct value *y = emit_(b, "Pad", placed(b, u, to), const_ints(b, pads, 2u * t.rank), zero);
+	return with_dims(emit_(b, "Add", u->x, y), t.dims);
 }
 
 /* One slice of step 1, or one constant index, on one axis: what is before it, y, what is after it.
@@ -246,6 +315,44 @@ static struct value *by_concat(struct build *b, struct update *u, uint32_t axis)
 	part[n++] = y;
 	if (!hi.end)
 		part[n++] = part_of(b, u->x, axis, hi, (struct cut){0, true});
+	return with_dims(concat(b, (int)axis, part, n), t.dims);
+}
+
+/* The same for constant bounds of an axis of any length: a slice takes what there is. */
+static struct value *by_parts(struct build *b, struct update *u, uint32_t axis)
+{
+	struct index *ix = &u->ix[axis];
+	struct type t = u->x->type;
+	struct value *part[3], *x = u->x, *y = u->y;
+	int64_t lo = 0, hi = INT64_MAX, step = 1;
+	uint32_t n = 0;
+
+	if (ix->kind != IX_SLICE || (ix->v[0] && !const_int_at(b, ix->v[0], 0, &lo)) ||
+	    (ix->v[1] && !const_int_at(b, ix->v[1], 0, &hi)) ||
+	    (ix->v[2] && !const_int_at(b, ix->v[2], 0, &step)) || step != 1 || lo == INT64_MIN ||
+	    hi == INT64_MIN || (lo < 0 && hi >= 0 && hi != INT64_MAX))
+		return NULL;
+	if ((lo < 0) == (hi < 0) && hi <= lo) /* no element */
+		return x;
+	struct cut start = {0, false}, end = {0, true}, from = {lo, false},
+		   to = {hi, hi == INT64_MAX};
+	if (lo)
+		part[n++] = part_of(b, x, axis, start, from);
+	if (lo > 0 && hi < 0) { /* what the end counts from may be behind the start */
+		x = part_of(b, x, axis, from, end);
+		from = start;
+	}
+	if (u->add) {
+		y = emit_(b, "Add", part_of(b, x, axis, from, to), y);
+	} else {
+		dim *dims =
+			memcpy(new_array(b->cx->arena, dim, t.rank), t.dims, t.rank * sizeof(dim));
+		dims[axis] = part_of(b, x, axis, from, to)->type.dims[axis];
+		y = stretched(b, with_rank(b, y, t.rank), dims);
+	}
+	part[n++] = y;
+	if (!to.end)
+		part[n++] = part_of(b, x, axis, to, end);
 	return with_dims(concat(b, (int)axis, part, n), t.dims);
 }
 
@@ -330,6 +437,21 @@ static struct value *tuples(struct build *b, struct update *u, struct layout *l,
 	return index_tuples(b, v, n + s, l->brank + s);
 }
 
+/* y with leading axes of 1 up to the rank, its axes then in that order. */
+static struct value *arranged(struct build *b, struct value *y, const int64_t *order, uint32_t rank)
+{
+	uint32_t ones = rank > y->type.rank ? rank - y->type.rank : 0, n = 0;
+	int64_t axes[MAX_RANK], next = ones;
+
+	for (uint32_t i = 0; i < rank; i++) {
+		if (order[i] < ones)
+			axes[n++] = i;
+		else if (order[i] != next++)
+			return transpose(b, with_rank(b, y, rank), order);
+	}
+	return ones ? unsqueeze(b, y, axes, n) : y;
+}
+
 static struct value *by_scatter(struct build *b, struct update *u)
 {
 	struct value *v[MAX_RANK];
@@ -346,7 +468,7 @@ static struct value *by_scatter(struct build *b, struct update *u)
 	arrange(u, &l, axes, adjacent);
 	rank = l.brank + u->rank - l.arrays;
 	struct value *at = tuples(b, u, &l, v), *x = transpose(b, u->x, l.x);
-	struct value *y = transpose(b, with_rank(b, u->y, rank), l.y);
+	struct value *y = arranged(b, u->y, l.y, rank);
 	if (y->type.rank > rank) {
 		unsupported(b, "the value to put has more axes than the place for it");
 		return u->x;
@@ -390,8 +512,13 @@ static struct value *updated(struct build *b, struct node *n, struct update *u, 
 	if (!used)
 		return replace_all(b, u);
 	r = by_pad(b, u);
-	if (!r && used == 1 && (axis || u->ix[0].kind == IX_SLICE))
+	bool whole = axis || u->ix[0].kind == IX_SLICE;
+	if (!r && whole)
+		r = by_padded_sum(b, u);
+	if (!r && used == 1 && whole)
 		r = by_concat(b, u, axis);
+	if (!r && used == 1)
+		r = by_parts(b, u, axis);
 	return r ? r : by_scatter(b, u);
 }
 

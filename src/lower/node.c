@@ -487,11 +487,24 @@ static struct value **shortened(const struct onnx_op *op, struct value **in, uin
 	return to;
 }
 
+/* Expand adds leading axes by itself, up to the length of the shape. */
+static struct value **unpadded_expand(struct build *b, struct value **in, struct value **to)
+{
+	struct value *v = unpadded(in[0]);
+	int64_t rank;
+
+	if (!v || !dim_is_const(b->cx, in[1]->type.dims[0], &rank) || rank < in[0]->type.rank)
+		return in;
+	to[0] = v;
+	to[1] = in[1];
+	return to;
+}
+
 static bool acts_on_elements(const struct onnx_op *op)
 {
-	static const char *const names[] = {
-		"Abs",  "Cast",  "Ceil", "Cos", "Exp",        "Floor", "IsInf", "IsNaN", "Log",
-		"Neg",  "Not",   "Reciprocal", "Round", "Sigmoid", "Sign",  "Sin",   "Sqrt",  "Tanh"};
+	static const char *const names[] = {"Abs",   "Cast",    "Ceil", "Cos", "Exp",  "Floor",
+					    "IsInf", "IsNaN",   "Log",  "Neg", "Not",  "Reciprocal",
+					    "Round", "Sigmoid", "Sign", "Sin", "Sqrt", "Tanh"};
 
 	for (size_t i = 0; i < countof(names); i++)
 		if (!strcmp(op->name, names[i]))
@@ -548,6 +561,8 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 		if (nout == 1 && emit_padded(b, op, in, nin, out))
 			return;
 		in = shortened(op, in, nin, shorter);
+		if (nin == 2 && !op->domain[0] && !strcmp(op->name, "Expand"))
+			in = unpadded_expand(b, in, shorter);
 	}
 	struct node key = {.onnx = op, .in = in, .attrs = b->attrs};
 	bool pure = cse_allowed(op, b->attrs, b->nattrs);

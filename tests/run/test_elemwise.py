@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytensor.scalar as ps
+import pytensor.tensor as pt
 import pytest
 from pytensor.tensor.elemwise import Elemwise
 
@@ -139,6 +140,29 @@ def test_switch(dtype):
 @pytest.mark.parametrize("dtype", ALL)
 def test_clip(dtype):
     check(Elemwise(ps.clip), [(dtype, 1)] * 3)
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_clip_constant(dtype):
+    """Bounds that are numbers, of every sign; crossing ones and NaN are as PyTensor has them."""
+    d = np.dtype(dtype)
+    bounds = [(0, 1), (1, 1), (0, 100), (100, 0)]
+    bounds += [(-1, 0), (-0.0, 1), (-1, -0.0), (-2.5, 2.5), (-np.inf, 0.5), (0.5, np.nan), (np.nan, 2)] if d.kind == "f" else []
+    bounds += [(-7, 7), (np.iinfo(d).min, 3)] if d.kind == "i" else []
+    bounds += [(3, np.iinfo(d).max)] if d.kind in "iu" else []
+    check(lambda x: [Elemwise(ps.clip)(x, *(pt.constant(np.array(v).astype(d)) for v in b)) for b in bounds], [(dtype, 1)])
+    x = pt.tensor("x", dtype=dtype, shape=(1,))
+    lows = pt.constant(np.array([0, 1, 1]).astype(d))
+    Compiled([x], [Elemwise(ps.clip)(x, lows, pt.constant(np.array([1, 1, 1]).astype(d)))]).run(np.ones(1, d))
+
+
+@pytest.mark.parametrize("dtype", INTS + UINTS)
+def test_pow_constant(dtype):
+    exponents = (0, 1, 2, 3, 4, 5, 7, 15, 63, 64, 100)
+    check(lambda x: [Elemwise(ps.pow)(x, pt.constant(np.array(e, dtype))) for e in exponents], [(dtype, 1)])
+    check(lambda x: [Elemwise(ps.pow)(x, pt.constant(np.array(2, "int8")))], [(dtype, 2)], sizes=(0, 1, 7))
+    x = pt.tensor("x", dtype=dtype, shape=(1,))
+    Compiled([x], [Elemwise(ps.pow)(x, pt.constant(np.array([2, 2], dtype)))]).run(np.array([3], dtype))
 
 
 @pytest.mark.parametrize("dtype", ALL)

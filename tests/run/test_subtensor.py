@@ -199,6 +199,44 @@ def test_update_casts(a):
     Compiled(inputs, outputs, ADD).run(*args, zero_sign=False)
 
 
+PARTS = (S[1:], S[:-1], S[2:], S[:2], S[:-2], S[-1:], S[-3:], S[1:3], S[3:1], S[-3:-1], S[-1:-3], S[1:-1], S[2:-2], S[-3:2], S[0:], S[:5])
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_update_parts(dtype):
+    """Constant bounds on axes of any length, with values of the size of the place, or one; -0 stays."""
+    for axis in (0, 1):
+        index = [(slice(None),) * axis + (s,) for s in PARTS]
+        x = variable(dtype, (9, 9), True, "x")
+        one = variable(dtype, (), False, "one")
+        ys = [variable(dtype, (9, 9), True, f"y{k}") for k in range(len(index))]
+        outputs = [o for i, y in zip(index, ys) for o in updates(x, i, y) + updates(x, i, one)]
+        c = Compiled([x, one, *ys], outputs, FEW if dtype in ("float64", "float16", "int64") else (18,))
+        for n in (0, 1, 2, 3, 4, 7):
+            v = data(dtype, (n, 2) if axis == 0 else (2, n))
+            v = -v if v.dtype.kind == "f" else v
+            c.run(v, np.ones((), dtype), *[data(dtype, v[i].shape, k + 1) for k, i in enumerate(index)])
+
+
+def test_update_parts_of_several_axes():
+    index = [S[1:, 0], S[1:, -1], S[1:, 1:], S[:-1, 1:], S[1:3, 1], S[:, 1:2], S[-1, :2], S[1:, 1:-1]]
+    for dynamic in KINDS:
+        x = variable("float64", (4, 3), dynamic, "x")
+        v = data("float64", (4, 3)) * -1.0
+        ys = [variable("float64", v[i].shape, dynamic, f"y{k}") for k, i in enumerate(index)]
+        c = Compiled([x, *ys], [o for i, y in zip(index, ys) for o in updates(x, i, y)], FEW)
+        c.run(v, *[data("float64", v[i].shape, k) for k, i in enumerate(index)])
+        c.run(v, *[np.full(v[i].shape, k) for k, i in zip((-0.0, np.nan, np.inf, 1, 2, 3, 4, 5), index)])
+
+
+def test_gradient_of_differences():
+    for n in (1, 2, 7):
+        for kind in KINDS:
+            x = variable("float64", (n,), kind, "x")
+            c = Compiled([x], [pt.grad(((x[1:] - x[:-1]) ** 2).sum(), x), pt.grad((x[1:] * x[:-1] + x[2:].sum()).sum(), x)])
+            c.run(data("float64", (n,)), zero_sign=False)
+
+
 def test_gradient_of_index():
     """Increments of zeros."""
     x, y = variable("float64", (4, 3), True, "x"), variable("float64", (3,), True, "y")
