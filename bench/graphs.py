@@ -5,8 +5,6 @@ Both read a text of n nodes and write a model; the ratio is what counts, as mach
 time and peak memory are those of the whole process; the peer's time leaves out Python's start.
 """
 
-import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -14,6 +12,7 @@ from pathlib import Path
 
 import onnx
 import onnx.parser
+from measure import measure
 
 ROOT = Path(__file__).parents[1]
 PTGC = ROOT / "build" / "ptgc"
@@ -32,11 +31,8 @@ def onnx_text(n):
 
 
 def run_ptgc(path, out):
-    start = time.perf_counter()
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    subprocess.run([PTGC, path, "-o", out], check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    return time.perf_counter() - start, max(before, after) * 1024
+    seconds, _, peak = measure(PTGC, path, "-o", out)
+    return seconds, peak
 
 
 def run_peer(text, out):

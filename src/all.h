@@ -304,6 +304,7 @@ struct mapping {
 	void *addr;             /* NULL: small, read into the arena */
 	const uint8_t *data;
 	size_t len;
+	int fd;                 /* of a large file, for sinks to copy from; -1: closed */
 	struct st_index *index; /* .safetensors: its header, once parsed */
 };
 void files_close(struct ctx *cx); /* unmaps: the last step of ctx_free */
@@ -838,6 +839,9 @@ struct sink { /* sticky error: after a failed write all others do nothing */
 	int error; /* errno */
 	uint64_t written;
 	void (*expect)(struct sink *s, uint64_t size); /* optional: what the whole will take */
+	/* Optional: takes bytes of a file without a way through memory. How many it took: the
+	 * others are to be written. */
+	size_t (*copy)(struct sink *s, int fd, uint64_t offset, size_t len);
 };
 /* Writes to `path` by a temporary file beside it that commit renames; nothing is left behind by
  * abort. Devices, FIFOs and /dev/stdout are written through. All return false and set sink.error. */
@@ -931,6 +935,7 @@ struct ctx {
 	uint32_t next_id;
 	uint32_t expansions; /* of fns, against the limit */
 	vec(struct mapping *) mappings; /* of files, unmapped at the end */
+	uint32_t keep_open; /* so many large files stay open, as the sink may copy from them */
 	vec(const char *) depends;      /* files read, for -MD */
 	bool io_failed; /* a file could not be read, for no fault of the input */
 };

@@ -18,6 +18,7 @@
 
 #define SMALL ((size_t)16 << 10) /* read, not mapped: a system maps some ten thousand files only   \
 				  */
+#define COPIED ((size_t)1 << 20) /* files from here on may be copied from, instead of written */
 
 /* The caller's table */
 
@@ -185,8 +186,9 @@ static bool read_all(int fd, uint8_t *to, size_t size)
 }
 
 /* Takes the file's bytes: small ones into buf, others mapped. No memory of the arena is asked for
- * while the file is open. 0, an errno, or -1: not a regular file, which *mode tells. */
-static int take(const char *real, struct mapping *m, uint8_t *buf, mode_t *mode)
+ * while the file is open, but a large one that stays so. 0, an errno, or -1: not a regular file,
+ * which *mode tells. */
+static int take(struct ctx *cx, const char *real, struct mapping *m, uint8_t *buf, mode_t *mode)
 {
 	struct stat st;
 	int failed = 0;
@@ -206,7 +208,12 @@ static int take(const char *real, struct mapping *m, uint8_t *buf, mode_t *mode)
 		m->addr = p == MAP_FAILED ? NULL : p;
 		m->len = (size_t)st.st_size;
 	}
-	close(fd);
+	if (m->addr && m->len >= COPIED && cx->keep_open) {
+		cx->keep_open--;
+		m->fd = fd;
+	} else {
+		close(fd);
+	}
 	return failed;
 }
 
@@ -217,9 +224,10 @@ static struct mapping *map_file(struct ctx *cx, struct span s, const char *path,
 	uint8_t buf[SMALL];
 	mode_t mode = 0;
 	m->path = intern_str(cx, real);
+	m->fd = -1;
 	*vec_push(cx->arena, &cx->mappings) = m;
 	*vec_push(cx->arena, &cx->depends) = m->path->s;
-	int failed = take(real, m, buf, &mode);
+	int failed = take(cx, real, m, buf, &mode);
 	if (failed < 0)
 		error(cx, s, E_FILE, "file \"%s\" is %s, not a regular file", path,
 		      S_ISDIR(mode) ? "a folder" : "a device, pipe or socket");
@@ -303,8 +311,12 @@ struct source *file_source(struct ctx *cx, struct source *from, struct span s, c
 
 void files_close(struct ctx *cx)
 {
-	for (uint32_t i = 0; i < cx->mappings.len; i++)
-		if (cx->mappings.at[i]->addr)
-			munmap(cx->mappings.at[i]->addr, cx->mappings.at[i]->len);
+	for (uint32_t i = 0; i < cx->mappings.len; i++) {
+		struct mapping *m = cx->mappings.at[i];
+		if (m->addr)
+			munmap(m->addr, m->len);
+		if (m->fd >= 0)
+			close(m->fd);
+	}
 	cx->mappings.len = 0;
 }

@@ -35,6 +35,8 @@ static const struct option {
 	size_t at, flag; /* in struct cmd */
 	const char *help;
 } options[] = {
+#define FILES_OPEN 64 /* of weights, to copy from: far fewer than a process may have */
+
 #define AT(field) offsetof(struct cmd, field)
 	{ NULL, NULL, HEADING, 0, 0, "Output" },
 	{ "-o", "FILE", TEXT, AT(output), 0, "write there; default: the input's name with .onnx" },
@@ -637,7 +639,10 @@ static int compile_command(const struct cmd *c)
 	if (c->check || c->in_place)
 		return usage("--check and -i belong to 'ptgc fmt'");
 	struct ctx *cx = ctx_new();
-	int code = cx ? compile_with(cx, c) : failed("out of memory");
+	if (!cx)
+		return failed("out of memory");
+	cx->keep_open = FILES_OPEN;
+	int code = compile_with(cx, c);
 	ctx_free(cx);
 	return code;
 }

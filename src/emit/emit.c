@@ -4,7 +4,7 @@
  * Decides nothing but where tensors lie. Messages are packed from the last to the first into
  * chunks that fill from their ends, so the length of everything inside is known when the length
  * before it is written: one pass, nothing packed twice. Large tensors are never copied: they are
- * written from where they lie.
+ * written from where they lie, file to file without being read if the system can do that.
  */
 #include <string.h>
 
@@ -14,6 +14,7 @@
 #define CHUNK     ((size_t)60 << 10)    /* small enough for the pages that the arena has anyway */
 #define INLINE    4096u                 /* tensors up to this are copied into the chunks */
 #define ALIGNMENT 4096u                 /* of external tensors, so that they can be mapped */
+#define COPIED    ((size_t)1 << 18)     /* tensors from here on are copied from their files */
 #define MODEL_MAX ((uint64_t)INT32_MAX) /* protobuf's limit */
 /* No smaller tensor goes to external data: ONNX Runtime wants shapes and axes in the model. */
 #define EXTERNAL_MIN 1024u
@@ -526,6 +527,24 @@ static bool write_splat(struct sink *s, const struct tensor *t, uint64_t size)
 	return true;
 }
 
+static const struct mapping *mapping_of(const struct ctx *cx, const uint8_t *data)
+{
+	for (uint32_t i = 0; i < cx->mappings.len; i++) {
+		const struct mapping *m = cx->mappings.at[i];
+		if (m->fd >= 0 && (uintptr_t)data - (uintptr_t)m->data < m->len)
+			return m;
+	}
+	return NULL;
+}
+
+/* What lies in a file goes from there to the sink, if that can be. */
+static bool write_bytes(const struct emit *e, struct sink *s, const uint8_t *data, size_t len)
+{
+	const struct mapping *m = s->copy && len >= COPIED ? mapping_of(e->cx, data) : NULL;
+	size_t n = m ? s->copy(s, m->fd, (uint64_t)(data - m->data), len) : 0;
+	return s->write(s, data + n, len - n);
+}
+
 static bool write_external(struct emit *e, struct sink *s, const struct place_out *at)
 {
 	static const uint8_t zeros[ALIGNMENT];
@@ -537,7 +556,7 @@ static bool write_external(struct emit *e, struct sink *s, const struct place_ou
 			continue;
 		if (at[i].offset > written && !s->write(s, zeros, (size_t)(at[i].offset - written)))
 			return false;
-		if (t->splat ? !write_splat(s, t, size) : !s->write(s, t->data, (size_t)size))
+		if (t->splat ? !write_splat(s, t, size) : !write_bytes(e, s, t->data, (size_t)size))
 			return false;
 		written = at[i].offset + size;
 	}
@@ -549,7 +568,8 @@ static bool write_model(struct emit *e, struct sink *s)
 	if (s->expect)
 		s->expect(s, e->total);
 	for (const struct piece *p = e->pieces; p; p = p->next)
-		if (p->tensor ? !write_splat(s, p->tensor, p->len) : !s->write(s, p->data, p->len))
+		if (p->tensor ? !write_splat(s, p->tensor, p->len)
+			      : !write_bytes(e, s, p->data, p->len))
 			return false;
 	return true;
 }

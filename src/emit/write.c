@@ -42,10 +42,29 @@ static bool file_write(struct sink *s, const void *data, size_t len)
 	return true;
 }
 
+/* A copy that fails has no errno of interest: the write that follows has the same trouble. */
+static size_t file_copy(struct sink *s, int fd, uint64_t offset, size_t len)
+{
+	struct file_sink *f = (struct file_sink *)s;
+	off_t at = (off_t)offset;
+	size_t left = s->error ? 0 : len;
+	while (left) {
+		ssize_t n = copy_file_range(fd, &at, f->fd, NULL, left < PIECE ? left : PIECE, 0);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		left -= (size_t)n;
+		s->written += (uint64_t)n;
+	}
+	return s->error ? 0 : len - left;
+}
+
 static void file_sink_init(struct file_sink *f)
 {
 	memset(&f->sink, 0, sizeof(f->sink));
 	f->sink.write = file_write;
+	f->sink.copy = file_copy;
 	f->fd = -1;
 	f->direct = true;
 	f->path[0] = f->temp[0] = 0;

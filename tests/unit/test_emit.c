@@ -516,6 +516,43 @@ static void test_file_sink(void **state)
 	assert_int_equal(rmdir(dir), 0); /* so no temporary file is left */
 }
 
+/* Bytes of a file, at any place; what cannot be copied is left to be written. */
+static void test_copy(void **state)
+{
+	char from[] = "/tmp/ptgc-from-XXXXXX", to[] = "/tmp/ptgc-to-XXXXXX", buf[16] = "";
+	struct file_sink f;
+	int in = mkstemp(from), out = mkstemp(to), ends[2];
+	(void)state;
+	assert_true(in >= 0 && out >= 0);
+	assert_int_equal(write(in, "0123456789", 10), 10);
+	assert_true(file_sink_open(&f, to));
+	assert_true(f.sink.write(&f.sink, "ab", 2));
+	size_t n = f.sink.copy(&f.sink, in, 3, 4);
+	assert_true(n <= 4); /* 0 on a file system that has no such thing */
+	assert_int_equal(f.sink.written, 2 + n);
+	assert_true(f.sink.write(&f.sink, &"3456"[n], 4 - n));
+	n = f.sink.copy(&f.sink, in, 8, 100); /* the file ends before */
+	assert_true(n <= 2);
+	assert_true(file_sink_commit(&f));
+	close(out);
+	out = open(to, O_RDONLY);
+	assert_int_equal(read(out, buf, sizeof(buf)), 6 + n);
+	assert_memory_equal(buf, n ? "ab345689" : "ab3456", 6 + n);
+	assert_int_equal(pipe(ends), 0);
+	file_sink_fd(&f, ends[1]);
+	assert_int_equal(f.sink.copy(&f.sink, in, 0, 4), 0);
+	assert_int_equal(f.sink.error, 0);
+	f.sink.error = ENOSPC;
+	assert_int_equal(f.sink.copy(&f.sink, in, 0, 4), 0);
+	file_sink_abort(&f);
+	close(ends[0]);
+	close(ends[1]);
+	close(in);
+	close(out);
+	unlink(from);
+	unlink(to);
+}
+
 static void test_full_device(void **state)
 {
 	(void)state;
@@ -540,7 +577,7 @@ int main(void)
 		cmocka_unit_test(test_too_large),   cmocka_unit_test(test_nesting),
 		cmocka_unit_test(test_text),        cmocka_unit_test(test_dump),
 		cmocka_unit_test(test_dim_names),   cmocka_unit_test(test_file_sink),
-		cmocka_unit_test(test_full_device),
+		cmocka_unit_test(test_copy),        cmocka_unit_test(test_full_device),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
