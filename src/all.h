@@ -25,6 +25,7 @@ struct block;
 struct op;
 struct onnx_op;
 struct build;
+struct elab;
 struct fn;
 
 #define countof(a)        (sizeof(a) / sizeof((a)[0]))
@@ -654,6 +655,8 @@ struct op {
 	const char *onnx;                                      /* body: an expression */
 	bool (*lower)(struct build *b, struct node *n);        /* body: C; false: reported */
 	const char *lib;                                       /* body: the fn of that name in lib/ */
+	struct cv (*expand)(struct elab *e, const struct op *op, struct cv *props, struct cv *args,
+			    uint32_t nargs, struct span s);    /* body: what elab*.c makes of it at once */
 	const char *unsupported;                               /* no body: the reason */
 	const char *todo;                                      /* no body yet: what it waits for */
 	const char *core;                                      /* "(m,k),(k,n)->(m,n)" of shape_core */
@@ -679,6 +682,8 @@ extern const struct op op_onnx; /* the op of raw ONNX nodes */
 extern const struct op op_dim;  /* elab_flow.c: an int64[] that is props[0], a CV_DIM; no inputs */
 extern const struct op op_loop; /* elab_flow.c: see there */
 extern const struct op op_if;
+struct cv elab_scan(struct elab *e, const struct op *op, struct cv *props, struct cv *args,
+		    uint32_t nargs, struct span s); /* .expand of Scan */
 void ops_init(struct ctx *cx);  /* fills sym->op */
 const char *op_group(const struct op *op); /* heading in doc/ops.md */
 const struct op_sig *op_sig(struct ctx *cx, const struct op *op);

@@ -134,6 +134,9 @@ struct cv call_onnx(struct elab *e, uint32_t at, struct cv *items);
 
 /* elab_index.c */
 struct cv eval_index(struct elab *e, uint32_t at, struct cv *items);
+struct value *element_of(struct elab *e, struct value *x, struct cv i);
+struct value *slice_of(struct elab *e, struct value *x, struct cv start, struct cv stop,
+		       struct span s);
 
 /* elab_type.c */
 bool generic_name(const struct sym *s);
@@ -144,6 +147,18 @@ bool make_type(struct elab *e, struct expr x, struct value *v, struct type *t);
 void declare_dims(struct elab *e, struct expr x, struct value *v);
 
 /* elab_flow.c */
+struct loop_inputs {
+	struct value *trips, *go; /* NULL: no limit, true */
+	struct value **carried;
+	const uint64_t *loose; /* axes of the carried ones whose sizes change; NULL: none */
+	uint32_t n;
+};
+struct block *open_block(struct elab *e, struct span s);
+struct value *body_param(struct elab *e, struct block *b, struct type t, struct span s);
+struct node *append_loop(struct elab *e, struct loop_inputs in, struct block *body, dim steps,
+		       dim mark, struct span s);
+struct value *condition(struct elab *e, const struct cv *c); /* bool[]; NULL: reported */
+bool bound_dim(struct elab *e, const struct cv *v, dim *d);
 bool exec_if(struct elab *e, struct stmt *s);
 bool exec_loop(struct elab *e, struct stmt *s);
 bool exec_next(struct elab *e, struct stmt *s);

@@ -58,6 +58,8 @@ struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct 
 	enum dtype strong = op->cast == CAST_NONE ? DT_NONE : strong_dtype(op, args, nargs);
 	bool ok = true;
 
+	if (op->expand)
+		return op->expand(e, op, props, args, nargs, s);
 	for (uint32_t i = 0; i < nargs; i++) {
 		bool elementwise = op->cast != CAST_NONE && !(op->cast == CAST_REST && i == 0);
 		if (args[i].kind == CV_NONE) { /* an omitted optional input */

@@ -18,7 +18,7 @@ const struct op op_dim = {.name = "dim", .sig = ""};
 const struct op op_loop = {.name = "loop", .sig = "", .lower = lower_loop};
 const struct op op_if = {.name = "if", .sig = "", .lower = lower_if};
 
-static struct block *open_block(struct elab *e, struct span s)
+struct block *open_block(struct elab *e, struct span s)
 {
 	struct block *b = new (e->cx->arena, struct block);
 
@@ -32,7 +32,7 @@ static struct block *open_block(struct elab *e, struct span s)
 	return b->depth > MAX_BLOCK_DEPTH ? NULL : b;
 }
 
-static struct value *block_param(struct elab *e, struct block *b, struct type t, struct span s)
+struct value *body_param(struct elab *e, struct block *b, struct type t, struct span s)
 {
 	struct value *v = graph_value(e->cx, t, node_span(e, s));
 
@@ -47,7 +47,7 @@ static struct type scalar(enum dtype t)
 }
 
 /* A bool scalar; other dtypes are compared with 0. NULL: reported. */
-static struct value *condition(struct elab *e, const struct cv *c)
+struct value *condition(struct elab *e, const struct cv *c)
 {
 	struct value *v = to_value(e, c, c->kind == CV_BOOL ? DT_BOOL : DT_NONE);
 
@@ -279,7 +279,7 @@ static void limit_trips(struct elab *e, struct loop_header *h, dim d)
 }
 
 /* An int64 scalar as a dim, whatever it is: an atom stands for what is not known. */
-static bool scalar_dim(struct elab *e, const struct cv *v, dim *d)
+bool bound_dim(struct elab *e, const struct cv *v, dim *d)
 {
 	if (cv_as_dim(e, v, d))
 		return true;
@@ -310,7 +310,7 @@ static bool range_item(struct elab *e, struct aitem *it, struct loop_header *h, 
 	dim d[3];
 
 	for (int i = 0; i < 3; i++)
-		if (parts[i].kind == CV_POISON || !scalar_dim(e, &parts[i], &d[i]))
+		if (parts[i].kind == CV_POISON || !bound_dim(e, &parts[i], &d[i]))
 			return false;
 	if (dim_eq(e->cx, d[0], dim_const(e->cx, 0)) && dim_eq(e->cx, d[2], dim_const(e->cx, 1))) {
 		limit_trips(e, h, dim_max(e->cx, d[1], dim_const(e->cx, 0)));
@@ -431,21 +431,11 @@ static bool bind_header(struct elab *e, struct aloop *a, struct loop_header *h,
 		}
 		struct value *v = iteration;
 		if (h->seq[k]) {
-			const struct op *op = op_named(e->cx, "Subtensor");
-			struct prop_arg arg = {.name = intern_str(e->cx, "idx_list"),
-					       .span = it->span};
-			struct cv zero = cv_int(0, it->span);
-			arg.value = (struct cv){
-				.kind = CV_LIST, .n = 1, .u.items = &zero, .span = it->span};
-			struct cv *props = bind_props(e->cx, op, it->span, &arg, 1);
-			struct value *in[2] = {h->seq[k], iteration};
-			v = props ? graph_node(e->cx, e->block, op, props, in, 2,
-					       node_span(e, it->span))
-					    ->out[0]
-				  : NULL;
-			ok &= v && v->type.dtype;
+			v = element_of(e, h->seq[k], cv_value(iteration, it->span));
+			ok &= v != NULL;
 		}
-		bind_value(e, it->name, cv_value(v, it->span), it->span)->used = true;
+		bind_value(e, it->name, v ? cv_value(v, it->span) : poison(it->span), it->span)
+			->used = true;
 		k++;
 	}
 	return ok;
@@ -555,33 +545,37 @@ static bool run_body(struct elab *e, struct aloop *a, struct loop_header *h, str
 	return ok;
 }
 
-static struct node *loop_node(struct elab *e, struct aloop *a, struct loop_header *h,
-			      struct loop_state *l, struct value *cond, const uint64_t *loose,
-			      dim mark)
+/* The loop of a body whose results are the condition, the next carried values and what is stacked.
+ * steps: how many rows are stacked; DIM_NONE: only a run knows. Dims that were made after `mark`,
+ * that is, in the body, mean nothing outside. */
+struct node *append_loop(struct elab *e, struct loop_inputs in, struct block *body, dim steps,
+		       dim mark, struct span s)
 {
 	struct ctx *cx = e->cx;
 	struct node *n = new (cx->arena, struct node);
-	uint32_t nc = l->ncarried, nout = l->block->results.len - 1;
+	uint32_t nout = body->results.len - 1;
 
 	n->op = &op_loop;
-	n->span = node_span(e, a->span);
-	n->nin = (uint16_t)(2 + nc);
-	n->in = new_array(cx->arena, struct value *, 2 + nc);
-	n->in[0] = h->trips == DIM_NONE ? NULL : dim_to_value(e, h->trips, a->span);
-	n->in[1] = cond;
+	n->span = node_span(e, s);
+	n->nin = (uint16_t)(2 + in.n);
+	n->in = new_array(cx->arena, struct value *, 2 + in.n);
+	n->in[0] = in.trips;
+	n->in[1] = in.go;
+	for (uint32_t i = 0; i < in.n; i++)
+		n->in[2 + i] = in.carried[i];
 	n->blocks = new_array(cx->arena, struct block *, 2);
-	n->blocks[0] = l->block;
+	n->blocks[0] = body;
 	node_results(cx, n, nout);
 	for (uint32_t i = 0; i < nout; i++) {
-		struct value *out = n->out[i], *in = l->block->results.at[i + 1];
-		if (i < nc) {
-			n->in[2 + i] = l->carried[i].init;
-			out->type = carried_type(e, out, &l->carried[i].init->type, loose[i]);
+		struct value *out = n->out[i], *inner = body->results.at[i + 1];
+		if (i < in.n) {
+			out->type = carried_type(e, out, &in.carried[i]->type,
+						 in.loose ? in.loose[i] : 0);
 			continue;
 		}
-		out->type = outside_type(e, out, &in->type, NULL, mark, 1);
-		bool counted = h->trips != DIM_NONE && !a->condition.len && !l->until;
-		out->type.dims[0] = counted ? h->trips : dim_fresh(cx, SOURCE_SIZE, out, 0);
+		out->type = outside_type(e, out, &inner->type, NULL, mark, 1);
+		out->type.dims[0] =
+			steps != DIM_NONE ? steps : dim_fresh(cx, SOURCE_SIZE, out, 0);
 	}
 	graph_append(cx, e->block, n);
 	return n;
@@ -624,10 +618,10 @@ bool exec_loop(struct elab *e, struct stmt *s)
 		e->block = outer;
 		return fail_targets(e, s);
 	}
-	block_param(e, l.block, scalar(DT_INT64), a->span);
-	block_param(e, l.block, scalar(DT_BOOL), a->span);
+	body_param(e, l.block, scalar(DT_INT64), a->span);
+	body_param(e, l.block, scalar(DT_BOOL), a->span);
 	for (uint32_t i = 0; i < ncarried; i++) {
-		struct value *p = block_param(e, l.block, scalar(DT_BOOL), l.carried[i].span);
+		struct value *p = body_param(e, l.block, scalar(DT_BOOL), l.carried[i].span);
 		p->type = carried_type(e, p, &l.carried[i].init->type, loose[i]);
 		define_known(e->cx, p);
 		l.carried[i].param = p;
@@ -640,7 +634,14 @@ bool exec_loop(struct elab *e, struct stmt *s)
 	e->block = outer;
 	if (!ok)
 		return fail_targets(e, s);
-	struct node *n = loop_node(e, a, &h, &l, cond, loose, mark);
+	struct loop_inputs in = {.go = cond, .n = ncarried, .loose = loose};
+	in.trips = h.trips == DIM_NONE ? NULL : dim_to_value(e, h.trips, a->span);
+	in.carried = new_array(e->cx->arena, struct value *, ncarried + 1);
+	for (uint32_t i = 0; i < ncarried; i++)
+		in.carried[i] = l.carried[i].init;
+	bool counted = !a->condition.len && !l.until;
+	struct node *n =
+		append_loop(e, in, l.block, counted ? h.trips : DIM_NONE, mark, a->span);
 	for (uint32_t i = 0; i < s->ntargets; i++)
 		ok = bind_target(e, &s->targets[i],
 				 cv_value(n->out[pick[i]], s->targets[i].span)) &&

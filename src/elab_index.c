@@ -212,18 +212,14 @@ static const struct op *pick_op(struct elab *e, uint8_t kind, bool advanced)
 	return op_named(e->cx, names[kind == A_SET ? 1 : kind == A_INC ? 2 : 0][advanced]);
 }
 
-struct cv eval_index(struct elab *e, uint32_t at, struct cv *items)
+/* x[items], or x[items].set(y) and .inc(y) as `kind` says. The items are changed. */
+static struct cv index_op(struct elab *e, uint8_t kind, struct value *x, struct cv *items,
+			  uint32_t n, const struct cv *update, struct span s)
 {
-	const struct anode *a = &e->file->nodes.at[at];
-	const uint8_t kind = a->kind;
-	const struct span s = a->span;
-	struct index ix = {.items = items + 1, .n = a->n - 1 - (kind != A_INDEX)};
-	struct value *x = to_value(e, &items[0], DT_NONE), *y = NULL;
+	struct index ix = {.items = items, .n = n};
 
-	if (!x || !x->type.dtype)
-		return poison(s);
-	for (uint32_t i = 0; i < ix.n; i++)
-		if (ix.items[i].kind == CV_POISON || !check_item(e, &ix.items[i]))
+	for (uint32_t i = 0; i < n; i++)
+		if (items[i].kind == CV_POISON || !check_item(e, &items[i]))
 			return poison(s);
 	if (!spread(e, &ix, x->type.rank, s))
 		return poison(s);
@@ -232,9 +228,10 @@ struct cv eval_index(struct elab *e, uint32_t at, struct cv *items)
 		return poison(s);
 	ix.in = new_array(e->cx->arena, struct value *, 3 * ix.n + 2);
 	ix.in[ix.nin++] = x;
-	if (kind != A_INDEX) {
-		const struct cv *v = &items[a->n - 1];
-		y = to_value(e, v, cv_is_weak(v) ? weak_dtype(e, v, x->type.dtype) : DT_NONE);
+	if (update) {
+		enum dtype t =
+			cv_is_weak(update) ? weak_dtype(e, update, x->type.dtype) : DT_NONE;
+		struct value *y = to_value(e, update, t);
 		if (!y)
 			return poison(s);
 		ix.in[ix.nin++] = y;
@@ -242,7 +239,7 @@ struct cv eval_index(struct elab *e, uint32_t at, struct cv *items)
 	ix.first = ix.nin;
 	if (!build_list(e, &ix))
 		return poison(s);
-	if (!ix.nlist && kind == A_INDEX)
+	if (!ix.nlist && !update)
 		return cv_value(x, s);
 	struct cv list = {.kind = CV_LIST, .n = ix.nlist, .span = s, .u.items = ix.list};
 	struct prop_arg arg = {.name = intern_str(e->cx, "idx_list"), .value = list, .span = s};
@@ -250,10 +247,42 @@ struct cv eval_index(struct elab *e, uint32_t at, struct cv *items)
 	struct cv *props = bind_props(e->cx, op, s, &arg, 1);
 	if (!props)
 		return poison(s);
-	struct node *n = graph_node(e->cx, e->block, op, props, ix.in, ix.nin, node_span(e, s));
-	x = n->out[0];
-	if (axes.n && kind != A_INDEX && x->type.dtype &&
-	    !(x = with_axes(e, "Squeeze", x, axes, s)))
+	struct node *node =
+		graph_node(e->cx, e->block, op, props, ix.in, ix.nin, node_span(e, s));
+	x = node->out[0];
+	if (axes.n && update && x->type.dtype && !(x = with_axes(e, "Squeeze", x, axes, s)))
 		return poison(s);
 	return cv_value(x, s);
+}
+
+struct cv eval_index(struct elab *e, uint32_t at, struct cv *items)
+{
+	const struct anode *a = &e->file->nodes.at[at];
+	const bool update = a->kind != A_INDEX;
+	struct value *x = to_value(e, &items[0], DT_NONE);
+
+	if (!x || !x->type.dtype)
+		return poison(a->span);
+	return index_op(e, a->kind, x, items + 1, a->n - 1 - update,
+			update ? &items[a->n - 1] : NULL, a->span);
+}
+
+/* x[i]; NULL: reported. */
+struct value *element_of(struct elab *e, struct value *x, struct cv i)
+{
+	struct cv r = index_op(e, A_INDEX, x, &i, 1, NULL, i.span);
+
+	return r.kind == CV_VALUE && r.u.v->type.dtype ? r.u.v : NULL;
+}
+
+/* x[start:stop] along the leading axis; a bound of kind CV_NONE is left out. NULL: reported. */
+struct value *slice_of(struct elab *e, struct value *x, struct cv start, struct cv stop,
+		       struct span s)
+{
+	struct cv item = full_slice(e, s);
+
+	item.u.items[0] = start;
+	item.u.items[1] = stop;
+	struct cv r = index_op(e, A_INDEX, x, &item, 1, NULL, s);
+	return r.kind == CV_VALUE && r.u.v->type.dtype ? r.u.v : NULL;
 }

@@ -506,7 +506,8 @@ static bool refuse(struct ctx *cx, struct node *n)
 		      n->op->todo);
 	else
 		error(cx, n->span, E_UNSUPPORTED, "%s: cannot be converted: %s", n->op->name,
-		      n->op->unsupported);
+		      n->op->expand ? "it runs a fn, and cannot be a part of another op"
+				    : n->op->unsupported);
 	return poison_results(n);
 }
 

@@ -405,7 +405,7 @@ class Printer:
         if (entry := _extend.lookup(op) or _extend.lookup(scalar_op)) is not None:
             return self.registered(entry, scalar_op, node, args)
         if isinstance(op, Scan):
-            raise TypeError("loops (scan) cannot be converted yet")
+            return self.scan(op, args)
         if type(op).__module__.startswith("pytensor.sparse"):
             raise TypeError("sparse matrices cannot be converted yet")
         if type(op).__module__.startswith("pytensor.xtensor"):
@@ -427,6 +427,19 @@ class Printer:
                 self.fn_of[text] = True
                 self.fns.append(Block(text.rstrip("\n") + "\n", [], []))
         return f"{callee}({', '.join(args)})"
+
+    def scan(self, op, args) -> str:
+        """Properties are those of ScanInfo that are not nothing."""
+        info = op.info
+        label = re.sub(r"\W", "_", op.name or "") or "scan_fn"
+        parts = [f"fn={self.fn_name(op.fgraph, label if label[0].isalpha() else f'scan_{label}')}"]
+        for p in (
+            "n_seqs", "mit_mot_in_slices", "mit_mot_out_slices", "mit_sot_in_slices", "n_sit_sot",
+            "n_nit_sot", "n_untraced_sit_sot", "as_while",
+        ):  # fmt: skip
+            if value := getattr(info, p):
+                parts.append(f"{p}={property_text(value)}")
+        return f"Scan{{{', '.join(parts)}}}({', '.join(args)})"
 
     @staticmethod
     def fn_label(op):
