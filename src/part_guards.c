@@ -24,14 +24,15 @@ static bool is_all(const struct value *v, int64_t want)
 	return v->data != NULL;
 }
 
-/* Is v the result of a guard: is -2 in the shape, chosen by Where or made by Mul? */
+/* Is v the result of a guard: is -2 or -3 in the shape, chosen by Where or made by Mul? */
 static bool is_guarded(const struct value *v)
 {
 	const struct value *t = is_op(v, "Reshape") ? v->def->in[1] : NULL;
 
 	if (t && is_op(t, "Where"))
 		t = t->def->in[2];
-	return t && (is_op(t, "Mul") ? is_all(t->def->in[1], -2) : is_all(t, -2));
+	t = t && is_op(t, "Mul") ? t->def->in[1] : t;
+	return t && (is_all(t, -2) || is_all(t, -3));
 }
 
 static bool is_number(const struct value *v)

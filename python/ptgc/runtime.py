@@ -66,6 +66,8 @@ def native(results, wide):
 
 INDEX = re.compile(r"out of (data )?bounds|invalid index found|invalid indice|indices element out of", re.I)
 GUARD = re.compile(r"cannot be less than -1, got -2")
+EMPTY = re.compile(r"cannot be less than -1, got -3")
+ARGMAX = re.compile(r"running Arg(Max|Min) node")  # it fails for no other reason
 INVALID = re.compile(r"invalid dimensions for input: (.*) for the following indices\s+index: (\d+) Got: (\d+) Expected: (\d+)")
 BROADCAST = (
     "Runtime broadcasting not allowed. Lengths that must be equal differ, and only dimensions whose "
@@ -88,6 +90,8 @@ def runtime_error(error, place=None):
         return ValueError(f"{BROADCAST}: {found[2]}{where}"), variable, ""
     if GUARD.search(text):
         return ValueError(f"{BROADCAST}{where}"), variable, ""
+    if EMPTY.search(text) or ARGMAX.search(text):
+        return ValueError(f"zero-size array to a reduction that has no identity{where}"), variable, ""
     if found := INVALID.search(text):
         name, axis, got, expected = found.groups()
         what = f"Input dimension mismatch: input {name!r} has length {got} in dimension {axis}, expected {expected}"

@@ -94,6 +94,14 @@ def test_no_runtime_broadcasting():
     assert f(np.zeros((1, 3)), np.zeros((1, 3))).shape == (1, 3)
 
 
+def test_nothing_to_reduce():
+    for f in (function([x], x.max(0)), function([x], x.min()), function([x], x.argmax(1))):
+        with pytest.raises(ValueError, match="zero-size array to a reduction that has no identity") as e:
+            f(np.zeros((0, 0)))
+        assert "axes" in str(e.value) or "axis" in str(e.value)
+        f(np.zeros((1, 2)))
+
+
 def test_wrong_inputs_get_pytensors_message():
     f = function([v], v + 1)
     with pytest.raises(TypeError, match="Wrong number of dimensions"):

@@ -22,6 +22,10 @@
 #define MAX_NAMED 4  /* equations that the name of a check tells */
 #define MAX_SIDE  80 /* bytes of each side */
 
+/* What no Reshape takes: whoever reads the runtime's message knows the reason by it. */
+#define DIFFERS (-2)
+#define EMPTY   (-3)
+
 struct guard {
 	dim a, b;
 	struct span span;
@@ -180,13 +184,13 @@ static struct value *full(struct build *b, int64_t k, uint32_t n)
 /* 0 for each of v's axes where x equals y, something below -1 where not. (Of a Concat of one value
  * and constants ONNX Runtime would make a constant with a -1, and the check would be gone.) */
 static struct value *shape_or_error(struct build *b, struct value *equal, uint32_t count,
-				    uint32_t rank)
+				    uint32_t rank, int64_t error)
 {
 	if (count == 1 || count == rank)
-		return emit_(b, "Where", equal, full(b, 0, rank), full(b, -2, rank));
+		return emit_(b, "Where", equal, full(b, 0, rank), full(b, error, rank));
 	struct value *t = emit_(b, "Where", equal, full(b, 0, 1), full(b, 1, 1));
 	t = reduce(b, "ReduceMax", t, &(int){0}, 1, true);
-	return emit_(b, "Mul", t, full(b, -2, rank));
+	return emit_(b, "Mul", t, full(b, error, rank));
 }
 
 /* How many sides from s[0] on are consecutive axes of one value. */
@@ -284,7 +288,7 @@ static struct value *guarded(struct build *b, struct value *v, const struct side
 	struct value *equal = all_equal(b, s->x.at, s->y.at, n, v->type.rank, &count);
 	b->cse->shared->small_ints = true;
 	if (v->type.rank) {
-		r = emit_(b, "Reshape", v, shape_or_error(b, equal, count, v->type.rank));
+		r = emit_(b, "Reshape", v, shape_or_error(b, equal, count, v->type.rank, DIFFERS));
 		b->cse->shared->small_ints = false;
 		return labelled(b, with_dims(r, dims), label);
 	}
@@ -309,7 +313,7 @@ struct value *guard_nonempty(struct build *b, struct value *v, const int *axes, 
 		return v;
 	struct value *some = emit_(b, "Greater", concat(b, 0, lengths, count), full(b, 0, 1));
 	b->cse->shared->small_ints = true;
-	struct value *shape = shape_or_error(b, some, count, v->type.rank);
+	struct value *shape = shape_or_error(b, some, count, v->type.rank, EMPTY);
 	b->cse->shared->small_ints = false;
 	const dim *dims = v->type.dims;
 	return labelled(b, with_dims(emit_(b, "Reshape", v, shape), dims),

@@ -7,6 +7,7 @@ import pytensor.scalar as ps
 import pytensor.tensor as pt
 import pytest
 from pytensor.tensor.elemwise import Elemwise
+from pytensor.tensor.math import MulWithoutZeros
 
 from harness import ALL, BOOL, FLOATS, INTS, OPSETS, UINTS, Compiled, check, corner_values, values, variable
 
@@ -169,6 +170,14 @@ def test_pow_constant(dtype):
 def test_nary(dtype):
     check(Elemwise(ps.add), [(dtype, 1)] * 4, sizes=(7,), ulp={"float16": 0})
     check(Elemwise(ps.mul), [(dtype, 1)] * 3, sizes=(7,), ulp={"float16": 0})
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_mul_without_zeros(dtype):
+    op = Elemwise(MulWithoutZeros(ps.upcast_out, name="mul_without_zeros"))
+    x, y = variable(dtype, (3,), True, "x"), variable(dtype, (3,), True, "y")
+    v = corner_values(dtype) if dtype in FLOATS else np.arange(-3 if dtype in INTS else 0, 4).astype(dtype)  # Python overflows above
+    Compiled([x, y], [op(x, y)], (18,)).run(np.repeat(v, len(v)), np.tile(v, len(v)))
 
 
 @pytest.mark.parametrize("dtype", REAL)
