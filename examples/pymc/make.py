@@ -117,10 +117,44 @@ def multivariate_normal():
     pm.MvNormal("y", np.zeros(3), chol=chol, observed=X)
 
 
+def garch():
+    omega, alpha, beta = pm.HalfNormal("omega", 1), pm.Uniform("alpha", 0, 1), pm.Uniform("beta", 0, 1)
+    pm.GARCH11("y", omega=omega, alpha_1=alpha, beta_1=beta, initial_vol=1.0, observed=Y)
+
+
+def hidden_markov():
+    """Two regimes, summed over by the forward algorithm."""
+    mu, stay = pm.Normal("mu", [-1, 1], 1, shape=2), pm.Beta("stay", 5, 1, shape=2)
+    move = pt.log(pt.stack([pt.stack([stay[0], 1 - stay[0]]), pt.stack([1 - stay[1], stay[1]])]))
+    seen = pm.logp(pm.Normal.dist(mu, 1), Y[:, None])
+
+    def step(now, before, move):
+        return now + pt.logsumexp(before[:, None] + move, axis=0)
+
+    forward = pytensor.scan(
+        step, sequences=[seen[1:]], outputs_info=[seen[0] + np.log(0.5)], non_sequences=[move], return_updates=False)
+    pm.Potential("forward", pt.logsumexp(forward[-1]))
+
+
+def epidemic():
+    """Susceptible, infected, recovered, by the day."""
+    contact, recover = pm.LogNormal("contact", -1, 0.5), pm.Beta("recover", 2, 8)
+
+    def day(s, i, contact, recover):
+        new = contact * s * i / 1000
+        return s - new, i + new - recover * i, new
+
+    _, _, new = pytensor.scan(
+        day, outputs_info=[pt.constant(990.0, dtype="float64"), pt.constant(10.0, dtype="float64"), None],
+        non_sequences=[contact, recover], n_steps=N, return_updates=False)
+    pm.Poisson("y", new + 1e-6, observed=COUNTS)
+
+
 MODELS = {f.__name__: f for f in (
     linear_regression, logistic_regression, poisson_regression, hierarchical, eight_schools, mixture, student_t,
     negative_binomial, beta_binomial, ordinal_regression, censored, gaussian_process, autoregression, random_walk,
-    softmax_regression, weibull, zero_inflated_poisson, multivariate_normal,
+    softmax_regression, weibull, zero_inflated_poisson, multivariate_normal, garch, hidden_markov,
+    epidemic,
 )}  # fmt: skip
 
 
