@@ -59,6 +59,7 @@ bool sh_irfft(struct ctx *cx, struct node *n);
 bool sh_join(struct ctx *cx, struct node *n);
 bool sh_joindims(struct ctx *cx, struct node *n);
 bool sh_kron(struct ctx *cx, struct node *n);
+bool sh_lstsq(struct ctx *cx, struct node *n);
 bool sh_lu(struct ctx *cx, struct node *n);
 bool sh_lufactor(struct ctx *cx, struct node *n);
 bool sh_lutridiagonal(struct ctx *cx, struct node *n);
@@ -86,6 +87,8 @@ bool sh_splitdims(struct ctx *cx, struct node *n);
 bool sh_squeeze(struct ctx *cx, struct node *n);
 bool sh_subtensor(struct ctx *cx, struct node *n);
 bool sh_svd(struct ctx *cx, struct node *n);
+bool sh_tensorinv(struct ctx *cx, struct node *n);
+bool sh_tensorsolve(struct ctx *cx, struct node *n);
 bool sh_transpose(struct ctx *cx, struct node *n);
 bool sh_unique(struct ctx *cx, struct node *n);
 bool sh_unravelindex(struct ctx *cx, struct node *n);
@@ -118,6 +121,7 @@ enum dtype ty_second(struct ctx *cx, struct node *n);
 enum dtype ty_softmax(struct ctx *cx, struct node *n);
 enum dtype ty_sum(struct ctx *cx, struct node *n);
 enum dtype ty_switch(struct ctx *cx, struct node *n);
+enum dtype ty_tensorsolve(struct ctx *cx, struct node *n);
 enum dtype ty_tridiagonal(struct ctx *cx, struct node *n);
 enum dtype ty_true_div(struct ctx *cx, struct node *n);
 enum dtype ty_upcast(struct ctx *cx, struct node *n);
@@ -129,6 +133,8 @@ enum dtype ty_xlogy(struct ctx *cx, struct node *n);
 
 /* Pad's width before (side 0) or behind an axis, from its constant input 1; false: not known */
 bool pad_width_at(const struct node *n, uint32_t axis, uint32_t side, int64_t *k);
+/* a's axes, those that TensorSolve's `axes` names last; false: reported */
+bool tensorsolve_order(struct ctx *cx, const struct node *n, int64_t order[MAX_RANK]);
 /* shared by the files of rules */
 void set_type(struct node *n, uint32_t i, enum dtype t, uint32_t rank, dim *dims);
 dim *new_dims(struct ctx *cx, uint32_t rank);

@@ -395,6 +395,18 @@ enum dtype ty_tridiagonal(struct ctx *cx, struct node *n)
 	return t == DT_FLOAT64 && !wide ? DT_FLOAT32 : t;
 }
 
+/* PyTensor promises what its inputs have, but NumPy computes in floats only. */
+enum dtype ty_tensorsolve(struct ctx *cx, struct node *n)
+{
+	enum dtype t = upcast_inputs(n, 0);
+
+	if (t == DT_FLOAT32 || t == DT_FLOAT64 || t == DT_NONE)
+		return t;
+	error(cx, n->span, E_DTYPE, "%s: PyTensor gives it the dtype %s, which its result cannot have",
+	      n->op->name, dtypes[t].name);
+	return DT_NONE;
+}
+
 /* x with y put or added into it: adding must not leave the kind of x (NumPy's same_kind). */
 enum dtype ty_update(struct ctx *cx, struct node *n)
 {

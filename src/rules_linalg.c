@@ -282,6 +282,93 @@ bool sh_solve(struct ctx *cx, struct node *n)
 	return core_shapes(cx, n, vector ? "(m,m),(m)->(m)" : "(m,m),(m,k)->(m,k)", dtype0(n));
 }
 
+bool sh_lstsq(struct ctx *cx, struct node *n)
+{
+	if (!core_shapes(cx, n, "(m,n),(m,k),()->(n,k)", dtype0(n)))
+		return false;
+	const dim *a = n->in[0]->type.dims;
+	dim *rest = new_dims(cx, 1), *values = new_dims(cx, 1);
+	*rest = dim_fresh(cx, SOURCE_SIZE, n->out[1], 0); /* 0 or k */
+	*values = dim_min(cx, a[0], a[1]);
+	set_type(n, 1, DT_FLOAT64, 1, rest);
+	set_type(n, 2, DT_INT32, 0, NULL);
+	set_type(n, 3, DT_FLOAT64, 1, values);
+	return true;
+}
+
+bool sh_tensorinv(struct ctx *cx, struct node *n)
+{
+	const struct type *a = &n->in[0]->type;
+	int64_t ind = prop_int(cx, n, "ind");
+	dim *d = new_dims(cx, a->rank), rows = dim_const(cx, 1), columns = rows;
+
+	if (ind <= 0 || ind > a->rank) {
+		error(cx, n->span, E_PROPERTY, "%s: ind is from 1 to the rank, got %lld", n->op->name,
+		      (long long)ind);
+		return false;
+	}
+	for (uint32_t i = 0; i < a->rank; i++) {
+		d[i] = a->dims[(i + (uint32_t)ind) % a->rank];
+		dim *side = i < ind ? &rows : &columns;
+		*side = dim_mul(cx, *side, a->dims[i]);
+	}
+	if (!dim_unify(cx, rows, columns, n->span)) {
+		error(cx, n->span, E_SHAPE, "%s: %s is not square: %s is not %s", n->op->name,
+		      type_str(cx, *a), dim_str(cx, rows), dim_str(cx, columns));
+		return false;
+	}
+	return set_dims(n, a->rank, d);
+}
+
+bool tensorsolve_order(struct ctx *cx, const struct node *n, int64_t order[MAX_RANK])
+{
+	uint32_t rank = n->in[0]->type.rank, named = 0, k = 0;
+	bool last[MAX_RANK] = {false};
+	const struct cv *axes = prop(cx, n, "axes");
+
+	for (uint32_t i = 0; axes->kind == CV_LIST && i < axes->n; i++) {
+		int64_t axis = axes->u.items[i].u.i;
+		if (axis < 0 || axis >= rank || last[axis]) {
+			error(cx, n->span, E_PROPERTY, "%s: axes are distinct and from 0 to %u",
+			      n->op->name, rank - 1);
+			return false;
+		}
+		last[axis] = true;
+		order[rank - axes->n + named++] = axis;
+	}
+	for (uint32_t i = 0; i < rank; i++)
+		if (!last[i])
+			order[k++] = i;
+	return true;
+}
+
+/* PyTensor's result is a matrix whatever the ranks are. */
+bool sh_tensorsolve(struct ctx *cx, struct node *n)
+{
+	const struct type *a = &n->in[0]->type, *b = &n->in[1]->type;
+	int64_t order[MAX_RANK];
+	dim *d = new_dims(cx, 2), size = dim_const(cx, 1);
+
+	if (a->rank != b->rank + 2u) {
+		error(cx, n->span, E_RANK, "%s: a has to have two dims more than b, got %s and %s",
+		      n->op->name, type_str(cx, *a), type_str(cx, *b));
+		return false;
+	}
+	if (!tensorsolve_order(cx, n, order))
+		return false;
+	for (uint32_t i = 0; i < 2; i++)
+		d[i] = a->dims[order[b->rank + i]];
+	for (uint32_t i = 0; i < b->rank; i++)
+		size = dim_mul(cx, size, b->dims[i]);
+	if (!dim_unify(cx, dim_mul(cx, d[0], d[1]), size, n->span)) {
+		error(cx, n->span, E_SHAPE, "%s: %s and %s do not match: %s is not %s", n->op->name,
+		      type_str(cx, *a), type_str(cx, *b), dim_str(cx, dim_mul(cx, d[0], d[1])),
+		      dim_str(cx, size));
+		return false;
+	}
+	return set_dims(n, 2, d);
+}
+
 /* --- Blockwise: the core op on the last dims, the others broadcast --- */
 
 /* Ranks of the core inputs, from the signature; false: reported. */

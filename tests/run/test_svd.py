@@ -1,0 +1,113 @@
+"""lib/svd.ptg against NumPy: residuals, orthogonality, missing rank, all shapes."""
+import numpy as np
+import ptg
+import pytest
+
+SHAPES = [(0, 0), (0, 3), (3, 0), (1, 1), (1, 4), (4, 1), (2, 2), (3, 5), (5, 3), (17, 17), (40, 20), (20, 40)]
+DTYPES = ["float64", "float32"]
+
+
+def text(call, args, results="r"):
+    return f"graph g({args}) -> ({results}) {{\n  {results} = {call}\n}}\n"
+
+
+def eps(dtype):
+    return float(np.finfo(dtype).eps)
+
+
+def matrices(m, n):
+    rng = np.random.default_rng(m * 100 + n)
+    k, a = min(m, n), rng.normal(size=(m, n))
+    yield a
+    yield np.zeros((m, n))
+    yield np.eye(m, n)
+    yield np.ones((m, n))
+    yield rng.normal(size=(m, 2)) @ rng.normal(size=(2, n))
+    u, v = np.linalg.qr(rng.normal(size=(m, k)))[0], np.linalg.qr(rng.normal(size=(n, k)))[0]
+    yield (u * np.logspace(0, -12, k)) @ v.T
+    yield (u * np.repeat([1e30, 1e18], k)[: 2 * k : 2]) @ v.T
+    yield a * 1e-30
+
+
+def small(x, bound):
+    assert np.all(np.isfinite(x))
+    assert np.max(np.abs(x), initial=0) <= bound, (np.max(np.abs(x), initial=0), bound)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("full", [True, False])
+def test_svd(dtype, full):
+    model = ptg.compile(text(f"SVD{{full_matrices={full}}}(a)", f"a: {dtype}[m, n]", "u, s, v"))
+    values = ptg.compile(text("SVD{compute_uv=False}(a)", f"a: {dtype}[m, n]"))
+    for m, n in SHAPES:
+        k = min(m, n)
+        for a in matrices(m, n):
+            a = a.astype(dtype)
+            u, s, v = ptg.run(model, a)
+            assert u.shape == (m, m if full else k) and s.shape == (k,) and v.shape == (n if full else k, n)
+            assert u.dtype == s.dtype == v.dtype == a.dtype
+            assert np.all(np.diff(s) <= 0) and np.all(s >= 0)
+            e, x = eps(dtype) * (10 + (m + n) / 2), a.astype(float)
+            want = np.linalg.svd(x, compute_uv=False) if k else s
+            big = max(want[0] if k else 0, 1e-38)
+            small(u.T.astype(float) @ u - np.eye(u.shape[1]), 2 * e)
+            small(v.astype(float) @ v.T - np.eye(v.shape[0]), 2 * e)
+            small((u[:, :k] * (s / big)) @ v[:k].astype(float) - x / big, 2 * e)
+            small((s - want) / big, e)
+            got = ptg.run(values, a)
+            assert got.shape == (k,) and np.all(np.diff(got) <= 0)
+            small((got - want) / big, e)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_svd_not_finite(dtype):
+    model = ptg.compile(text("SVD(a)", f"a: {dtype}[m, n]", "u, s, v"))
+    for bad in (np.nan, np.inf):
+        a = np.ones((3, 2), dtype)
+        a[1, 1] = bad
+        assert all(np.all(np.isnan(x)) for x in ptg.run(model, a))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("hermitian", [True, False])
+def test_pinv(dtype, hermitian):
+    model = ptg.compile(text(f"MatrixPinv{{hermitian={hermitian}}}(a)", f"a: {dtype}[m, n]"))
+    for m, n in SHAPES:
+        if hermitian and m != n:
+            continue
+        for i, a in enumerate(matrices(m, n)):
+            if dtype == "float32" and i not in (0, 1, 2) or i in (5, 6):
+                continue  # NumPy's limit of 1e-15 leaves rounding errors in, or lets them decide
+            a = (a + a.T if hermitian else a).astype(dtype)
+            x = ptg.run(model, a)
+            want = np.linalg.pinv(a, hermitian=hermitian)
+            assert x.shape == (n, m) and x.dtype == a.dtype
+            big = max(np.max(np.abs(want), initial=0), 1e-38)
+            cond = np.max(np.abs(a), initial=1e-38) * big * max(m, n, 1)
+            small((x - want) / big, 200 * eps(dtype) * max(cond, 1))
+
+
+def test_pinv_of_missing_rank():
+    model = ptg.compile(text("MatrixPinv{hermitian=False}(a)", "a: float64[m, n]"))
+    for m, n, r in ((60, 60, 40), (80, 30, 5), (30, 90, 29), (100, 100, 1)):
+        rng = np.random.default_rng(m)
+        a = rng.normal(size=(m, r)) @ rng.normal(size=(r, n))
+        want = np.linalg.pinv(a, rcond=1e-12)
+        small(ptg.run(model, a) - want, 1e-10 * np.max(np.abs(want)))
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 3), (7, 3), (3, 7), (30, 20)])
+def test_lstsq(shape):
+    model = ptg.compile(text("Lstsq(a, b, r)", "a: float64[m, n], b: float64[m, k], r: float64[]", "x, rest, rank, s"))
+    m, n = shape
+    rng = np.random.default_rng(m)
+    for k, rcond, r in ((1, -1, n), (2, 1, n), (2, 1e-10, 2), (0, 0, n), (2, 0.5, n)):
+        a = rng.normal(size=(m, r)) @ rng.normal(size=(r, n)) if r < n else rng.normal(size=(m, n))
+        b = rng.normal(size=(m, k))
+        x, rest, rank, s = ptg.run(model, a, b, float(rcond))
+        want = np.linalg.lstsq(a, b, rcond if 0 < rcond < 1 else 1e-16)
+        assert rank.dtype == np.int32 and rank.shape == () and rank == want[2]
+        assert rest.shape == want[1].shape and x.shape == want[0].shape
+        small(x - want[0], 1e-11)
+        small(rest - want[1], 1e-11)
+        small(s - want[3], 1e-12)
