@@ -12,6 +12,7 @@ import numpy as np
 from ptgc.errors import CompileError
 
 TARGETS = {"ort-cpu": 0, "onnx": 1}
+COPIED = 1 << 16  # more data beside a model stays in the library's memory
 
 
 class Tensor(C.Structure):
@@ -73,7 +74,7 @@ class Diagnostic:
 @dataclass(frozen=True)
 class Compiled:
     model: bytes
-    external: bytes
+    external: bytes | memoryview
     warnings: list
     external_name: str = ""
 
@@ -190,6 +191,26 @@ OPTION_NAMES = frozenset(
 )
 
 
+class Result:
+    """A result of the library, freed when nothing refers to it."""
+
+    def __init__(self, handle):
+        self.handle = handle
+
+    def __del__(self):
+        lib().ptgc_free(self.handle)
+
+    def view(self, get) -> memoryview:
+        """Its own memory, which lives as long as the view; models over 2 GB are not copied."""
+        size = C.c_size_t()
+        at = get(self.handle, C.byref(size))
+        if not at:
+            return memoryview(b"")
+        array = (C.c_char * size.value).from_address(at)
+        array.owner = self
+        return memoryview(array).cast("B")
+
+
 def run(call, *, tensors=(), opset=None, target="ort-cpu", **options) -> Compiled:
     """Calls the library and copies out what it made. Raises CompileError, MemoryError or OSError."""
     dll = lib()
@@ -215,20 +236,16 @@ def run(call, *, tensors=(), opset=None, target="ort-cpu", **options) -> Compile
     handle = call(dll, o)
     if not handle:
         raise MemoryError("libptgc ran out of memory")
-    try:
-        status = dll.ptgc_status(handle)
-        found = diagnostics(handle)
-        if status:
-            text = dll.ptgc_messages(handle, False).decode(errors="replace").rstrip()
-            raise (CompileError(text, found) if status == 1 else OSError(text))
-        size = C.c_size_t()
-        at = dll.ptgc_model(handle, C.byref(size))
-        model = C.string_at(at, size.value)
-        at = dll.ptgc_external(handle, C.byref(size))
-        external = C.string_at(at, size.value) if at else b""
-        return Compiled(model, external, [d for d in found if d.severity == "warning"], external_name)
-    finally:
-        dll.ptgc_free(handle)
+    result = Result(handle)
+    status = dll.ptgc_status(handle)
+    found = diagnostics(handle)
+    if status:
+        text = dll.ptgc_messages(handle, False).decode(errors="replace").rstrip()
+        raise (CompileError(text, found) if status == 1 else OSError(text))
+    model = bytes(result.view(dll.ptgc_model))
+    external = result.view(dll.ptgc_external)
+    external = external if len(external) > COPIED else bytes(external)
+    return Compiled(model, external, [d for d in found if d.severity == "warning"], external_name)
 
 
 def compile_text(text: str, **options) -> Compiled:

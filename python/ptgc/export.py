@@ -30,7 +30,7 @@ class Exported:
     text: str
     inputs: list[str]
     outputs: list[str]
-    external: bytes = b""  # content of the data file beside the model, if it has one
+    external: bytes | memoryview = b""  # content of the data file beside the model, if it has one
     external_name: str = ""
     warnings: list = field(default_factory=list)
     graph: tuple[list, list] = ((), ())  # the PyTensor variables
@@ -154,6 +154,7 @@ def compile_onnx(
     shared: str = "initializer",
     target: str = "ort-cpu",
     external_data: str | None = None,
+    external_name: str = "weights",
     values: Mapping | None = None,
 ) -> Exported:
     """Compiles the graph from ``inputs`` to ``outputs`` to an ONNX model in memory.
@@ -162,7 +163,8 @@ def compile_onnx(
     it is. dynamic_dims: {variable or its name: {axis: "name"}} names dims of unknown length; the
     same name is the same length. shared: "initializer" makes shared variables named constants of the
     model, "input" makes them inputs. target: "ort-cpu" or "onnx". external_data: name of the file for
-    the weights, beside the model. values: {shared variable: value} to take instead of its own.
+    the weights, beside the model; a model over 2 GB has one in any case, called external_name if it
+    has no name here. values: {shared variable: value} to take instead of its own.
     """
     if shared not in ("initializer", "input"):
         raise ValueError(f"shared must be 'initializer' or 'input', not {shared!r}")
@@ -193,7 +195,7 @@ def compile_onnx(
             "dims": dims_of(dynamic_dims, all_inputs, new_inputs), "constants": kept, "wanted_names": names,
         },
         file_name=f"{model_name or 'main'}.ptg", model_name=model_name, doc_string=doc_string,
-        external_name=external_data or "weights", external_threshold=1024 if external_data else 0,
+        external_name=external_data or external_name, external_threshold=1024 if external_data else 0,
         flags=["Wno-unused"], **options,
     )  # fmt: skip
     return Exported(
@@ -258,6 +260,7 @@ def export_onnx(inputs: Any, outputs: Any, file: str | os.PathLike, **options: A
         raise ValueError(f"external_data must be the name of a file beside the model, not {name!r}")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"no such directory: {path.parent}")
+    options.setdefault("external_name", path.name + ".data")
     exported = compile_onnx(inputs, outputs, **options)
     files = [(path, exported.model)]
     if exported.external:

@@ -2,6 +2,10 @@
 
 import re
 
+import numpy as np
+
+from ptgc import _wire
+
 LEVELS = {"none": 0, "basic": 1, "extended": 2, "all": 99}
 
 
@@ -33,26 +37,42 @@ def session_options(given=None):
     return options
 
 
+# ONNX's numbers of dtypes
+DTYPES = {
+    1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 9: "bool",
+    10: "float16", 11: "float64", 12: "uint32", 13: "uint64",
+}  # fmt: skip
+
+
+def external_arrays(compiled) -> dict[str, np.ndarray]:
+    """The tensors that are not in the model itself, as views of where they lie."""
+    arrays = {}
+    for name, dtype, dims, offset, length in _wire.external_tensors(compiled.model):
+        data = compiled.external[offset : offset + length]
+        arrays[name] = np.frombuffer(data, DTYPES[dtype]).reshape(dims)
+    return arrays
+
+
 def make_session(compiled, options=None, providers=None):
     """A session for a compiled model. Weights of models over 2 GB stay where they are."""
     import onnxruntime as ort
 
-    options = session_options(options)
+    options, arrays = session_options(options), {}
     if compiled.external:
-        options.add_external_initializers_from_files_in_memory(
-            [compiled.external_name or "weights"], [compiled.external], [len(compiled.external)]
-        )
+        arrays = external_arrays(compiled)
+        values = [ort.OrtValue.ortvalue_from_numpy(a) for a in arrays.values()]
+        options.add_external_initializers(list(arrays), values)
     try:
-        return ort.InferenceSession(compiled.model, options, providers=list(providers or ["CPUExecutionProvider"]))
+        session = ort.InferenceSession(compiled.model, options, providers=list(providers or ["CPUExecutionProvider"]))
     except Exception as e:
         raise RuntimeError(f"ONNX Runtime does not load the model: {summary(str(e))}") from e
+    session.kept = arrays  # the runtime may refer to them
+    return session
 
 
 def wide_outputs(session):
     """The outputs of 64-bit integers, with their dtypes: ONNX Runtime makes arrays of C's long long, which
     NumPy holds for another type than its own int64 where that is C's long, and so does compiled code."""
-    import numpy as np
-
     wide = {"tensor(int64)": np.dtype("int64"), "tensor(uint64)": np.dtype("uint64")}
     return [(i, wide[o.type]) for i, o in enumerate(session.get_outputs()) if o.type in wide]
 
@@ -119,18 +139,7 @@ def summary(text):
 
 def node_line(model: bytes, name: str) -> tuple[int, int]:
     """The line and column of the .ptg text that the ONNX node was made from; (0, 0) if unknown."""
-    import onnx
-
-    def walk(graph):
-        for node in graph.node:
-            yield node
-            for a in node.attribute:
-                if a.HasField("g"):
-                    yield from walk(a.g)
-
-    for node in walk(onnx.load_from_string(model).graph):
-        if node.name == name:
-            for p in node.metadata_props:
-                if found := re.search(r":(\d+):(\d+)$", p.value):
-                    return int(found[1]), int(found[2])
+    for value in _wire.metadata(model, name).values():
+        if found := re.search(r":(\d+):(\d+)$", value):
+            return int(found[1]), int(found[2])
     return 0, 0

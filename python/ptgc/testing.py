@@ -1,9 +1,9 @@
 """Helpers for tests of graphs in ONNX mode."""
 
-import io
-
 import numpy as np
 import pytensor
+
+from ptgc import _wire
 
 
 def compare_onnx_and_py(inputs, outputs, values, *, rtol=1e-7, atol=0.0, exact_dtype=True, mode="ONNX", py_mode="FAST_COMPILE"):
@@ -27,17 +27,5 @@ def compare_onnx_and_py(inputs, outputs, values, *, rtol=1e-7, atol=0.0, exact_d
 
 def onnx_node_types(fn) -> list[str]:
     """The ONNX ops of a function compiled in ONNX mode, in order; bodies of loops included."""
-    import onnx
-
-    model = onnx.load(io.BytesIO(fn.vm.jit_fn.model))
-    out = []
-
-    def walk(graph):
-        for node in graph.node:
-            out.append(node.op_type)
-            for a in node.attribute:
-                if a.HasField("g"):
-                    walk(a.g)
-
-    walk(model.graph)
-    return out
+    nodes = _wire.nodes(_wire.main_graph(fn.vm.jit_fn.model))
+    return [str(value, "utf-8") for node in nodes for number, value in node if number == _wire.NODE_OP]

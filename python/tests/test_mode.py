@@ -1,6 +1,7 @@
 """mode="ONNX": what works in any PyTensor mode works in this one."""
 
 import copy
+import gc
 import pickle
 import threading
 
@@ -298,3 +299,25 @@ def test_importing_changes_nothing_else():
         "assert 'jax' not in sys.modules and 'torch' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_weights_outside_of_the_model(monkeypatch):
+    """The path that constants of models over 2 GB take, with tensors of other sizes."""
+    import ptgc.linker
+
+    plain = ptgc.linker.compile_graph
+    monkeypatch.setattr(ptgc.linker, "compile_graph", lambda *a, **k: plain(*a, external_threshold=1024, **k))
+    tables = [np.arange(3000.0).reshape(30, 100), np.arange(2000) % 7 == 0, np.arange(1200, dtype="int8")]
+    tables += [np.linspace(0, 1, 900).astype("float16"), np.arange(4.0)]
+    u = pt.dvector("u")
+    y = [pt.constant(tables[0]) @ u, pt.constant(tables[1]) & (u[0] > 0)]
+    y += [pt.constant(t) * u[1].astype(t.dtype) for t in tables[2:]]
+    f = pytensor.function([u], y, mode="ONNX")
+    assert len(f.vm.jit_fn.model) < 6000
+    gc.collect()
+    for g in (f, copy.deepcopy(f), pickle.loads(pickle.dumps(f))):
+        value = np.arange(100.0) + 1
+        want = pytensor.function([u], y, mode="FAST_COMPILE")(value)
+        for a, b in zip(g(value), want, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+            assert a.dtype == b.dtype

@@ -1,7 +1,9 @@
 """The package around it: the command line, the helpers for tests, the op table's view of PyTensor."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytensor
@@ -85,3 +87,66 @@ def test_large_tensors_are_not_copied_by_the_text():
     s = pytensor.shared(np.zeros((1000, 1000)), name="big")
     e = ptgc.compile_onnx([v], [v + s.sum(axis=0)])
     assert len(e.text) < 500 and len(e.model) > 8_000_000
+
+
+def test_bytes_of_models_are_read_as_onnx_reads_them():
+    import onnx
+    from ptgc import _wire
+
+    text = """
+graph g(x: float64[n], k: int64[]) -> (s, y) {
+  big = file("big")
+  s = loop (i in 0:k, s: float64[n] = x) -> (s) {
+    t = if i > 2 { t = Sin(s) } else { t = Cos(s) }
+    next s = t + Sum(big)
+  }
+  y = Sum(file("small") * s[:2])
+}
+"""
+    tensors = {"big": np.arange(600.0).reshape(20, 30), "small": np.arange(2.0)}
+    made = _lib.compile_text(text, tensors=tensors, external_threshold=1024, external_name="d", file_name="a.ptg")
+    model = onnx.load_from_string(made.model)
+    [tensor] = _wire.external_tensors(made.model)
+    assert tensor == ("big", onnx.TensorProto.DOUBLE, [20, 30], 0, 4800)
+    seen = 0
+
+    def walk(graph):
+        nonlocal seen
+        for node in graph.node:
+            want = {p.key: p.value for p in node.metadata_props}
+            assert _wire.metadata(made.model, node.name) == want
+            seen += bool(want)
+            for a in node.attribute:
+                if a.HasField("g"):
+                    walk(a.g)
+
+    walk(model.graph)
+    assert seen > 20 and _wire.metadata(made.model, "no such node") == {}
+
+
+def test_wheel(tmp_path):
+    """Built from the source tree as pip does; what is in it works by itself, outside of the tree."""
+    source = Path(__file__).parents[1]
+    if not (source / "setup.py").exists():
+        pytest.fail("the tests of the wheel need the source tree around them")
+    build = {**os.environ, "PYTHONPATH": "", "MAKEFLAGS": ""}
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "-q", "--no-deps"]
+    subprocess.run([*pip, "--target", tmp_path / "site", source], check=True, env=build)
+    script = """
+import os, sys, numpy as np, pytensor, pytensor.tensor as pt, ptgc
+from ptgc import _lib
+site = os.path.dirname(os.path.dirname(ptgc.__file__))
+assert site == sys.argv[1] and _lib.lib()._name == os.path.join(site, "ptgc", "libptgc.so"), _lib.lib()._name
+assert "onnx" not in sys.modules and "onnxruntime" not in sys.modules
+x = pt.dvector("x")
+assert np.allclose(pytensor.function([x], pt.tanh(x), mode="ONNX")([0.5, 1.0]), np.tanh([0.5, 1.0]))
+print(open(os.path.join(site, "ptgc", "py.typed")).read() + ptgc.__version__)
+"""
+    run = {**build, "PYTHONPATH": str(tmp_path / "site"), "PTGC_LIBRARY": "", "PTGC": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", script, tmp_path / "site"], env=run, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == ptgc.__version__
+    command = [sys.executable, "-m", "ptgc", "--version"]
+    assert ptgc.__version__ in subprocess.run(command, env=run, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
