@@ -203,7 +203,7 @@ stmt: targets ASSIGN expr                       { $$ = statement(p, S_ASSIGN, $1
     | UNTIL expr                                { $$ = statement(p, S_UNTIL, NONE, tail(p), @$); } ;
 
 targets: target                                 { $$ = (struct range){p->targets.len - 1, 1}; }
-    | targets COMMA target                      { $$ = $1; $$.n++; } ;
+    | targets COMMA target                      { $$ = more_targets(p, $1); } ;
 
 target: name                                    { push_target(p, $1, NOTHING, @1); }
     | name COLON type                           { push_target(p, $1, $3, @1); } ;

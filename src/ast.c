@@ -27,7 +27,7 @@
 #include "parse.h"
 
 #define NO_SPAN   ((struct span){0, 0})
-#define MAX_PARTS (1 << 22) /* of one expression */
+#define MAX_PARTS (1 << 22) /* of one expression, and half of those of a statement */
 
 struct diag *parse_error(struct parse *p, struct span s, enum diag_code code, const char *fmt, ...)
 {
@@ -73,10 +73,20 @@ struct range children(struct parse *p, uint32_t n)
 	return (struct range){e.first, n};
 }
 
+NORETURN static void too_many_parts(struct parse *p, struct span s)
+{
+	parse_error(p, s, E_LIMIT,
+		    "the expression has more than %d parts: give names to some of them", MAX_PARTS);
+	stop(p->cx);
+}
+
 struct anode *leaf(struct parse *p, enum anode_kind kind, struct span s)
 {
 	struct anode *n = vec_push(p->arena, &p->file->nodes);
 
+	/* what will be an expression of too many parts is not parsed to its end */
+	if (p->file->nodes.len - p->statement > 2 * MAX_PARTS)
+		too_many_parts(p, s);
 	/* the place may have held a node that was folded away */
 	*n = (struct anode){.kind = (uint8_t)kind, .size = 1, .span = s, .at = s};
 	return n;
@@ -100,12 +110,8 @@ struct anode *parent(struct parse *p, enum anode_kind kind, struct range r, stru
 	n->at = at;
 	n->n = r.n;
 	n->size = p->file->nodes.len - r.start;
-	if (n->size > MAX_PARTS) {
-		parse_error(p, at, E_LIMIT,
-			    "the expression has more than %d parts: give names to some of them",
-			    MAX_PARTS);
-		stop(p->cx);
-	}
+	if (n->size > MAX_PARTS)
+		too_many_parts(p, at);
 	return n;
 }
 
@@ -259,17 +265,27 @@ void push_target(struct parse *p, struct sym *name, struct expr type, struct spa
 	t->quoted = quoted(p, s);
 }
 
+struct range more_targets(struct parse *p, struct range r)
+{
+	if (r.n++ < MAX_COUNT)
+		return r;
+	parse_error(p, p->targets.at[p->targets.len - 1].span, E_TOO_MANY, "more than %d results",
+		    MAX_COUNT);
+	stop(p->cx);
+}
+
 struct stmt *statement(struct parse *p, enum stmt_kind kind, struct range targets,
 		       struct expr value, struct span s)
 {
 	struct stmt *st = new (p->arena, struct stmt);
 
+	p->statement = p->file->nodes.len;
 	st->kind = (uint8_t)kind;
 	st->span = s;
 	st->value = value;
 	if (!targets.n)
 		return st;
-	st->ntargets = count16(p, targets.n, "results", s);
+	st->ntargets = (uint16_t)targets.n;
 	st->targets = new_array(p->arena, struct target, targets.n);
 	memcpy(st->targets, &p->targets.at[targets.start], targets.n * sizeof(*st->targets));
 	p->targets.len = targets.start;
@@ -289,6 +305,7 @@ void push_param(struct parse *p, struct sym *name, struct expr type, struct expr
 {
 	struct param *q = vec_push(p->arena, &p->params);
 
+	p->statement = p->file->nodes.len;
 	q->name = name;
 	q->span = s;
 	q->type = type;

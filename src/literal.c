@@ -228,6 +228,15 @@ struct astr *literal_string(struct parse *p, const char *s, size_t len, struct s
 }
 
 /* A name in backquotes; doubled ones inside stand for one. NULL: reported. */
+bool name_too_long(struct parse *p, const char *s, size_t len, struct span span)
+{
+	if (len <= MAX_NAME)
+		return false;
+	parse_error(p, span, E_LIMIT, "the name '%.20s...' has %zu bytes: at most %d are possible",
+		    s, len, MAX_NAME);
+	return true;
+}
+
 struct sym *literal_quoted(struct parse *p, const char *s, size_t len, struct span span)
 {
 	char *to;
@@ -237,6 +246,8 @@ struct sym *literal_quoted(struct parse *p, const char *s, size_t len, struct sp
 		parse_error(p, span, E_QUOTE, "a name cannot be empty");
 		return NULL;
 	}
+	if (name_too_long(p, s + 1, len - 2, span))
+		return NULL;
 	if (!memchr(s + 1, '`', len - 2))
 		return intern(p->cx, s + 1, len - 2);
 	to = arena_alloc(p->arena, len);

@@ -334,6 +334,8 @@ static bool read_value(struct ctx *cx, const struct prop_spec *p, struct cv *v)
 
 /* --- binding --- */
 
+#define MAX_ELEMENTS 65535 /* of a list that is a property */
+
 static const char *got(const struct binder *b, const struct cv *v)
 {
 	if (v->kind == CV_SYM)
@@ -343,11 +345,24 @@ static const char *got(const struct binder *b, const struct cv *v)
 	return kind_name(v);
 }
 
+static uint32_t elements(const struct cv *v)
+{
+	if (v->kind == CV_LIST || v->kind == CV_TUPLE)
+		return v->n;
+	return v->kind == CV_DATA ? v->u.data->count : 0;
+}
+
 static bool set_prop(struct binder *b, uint32_t i, struct cv v, struct span s)
 {
 	const struct prop_spec *p = &b->sig->props[i];
 	if (v.kind == CV_POISON)
 		return false;
+	if (elements(&v) > MAX_ELEMENTS) {
+		error(b->cx, s, E_LIMIT,
+		      "%s: property '%s': a list of %u elements: at most %d are possible",
+		      b->op->name, p->name->s, elements(&v), MAX_ELEMENTS);
+		return false;
+	}
 	if (b->where[i].end) {
 		error2(b->cx, s, b->where[i], E_PROPERTY, "%s: property '%s' is given twice",
 		       b->op->name, p->name->s);

@@ -12,6 +12,7 @@
 #define MAX_BRACKETS  1000 /* depth of ( [ { */
 #define MAX_ERRORS    20   /* a parse stops there: the rest is noise */
 #define MAX_COUNT     65535
+#define MAX_NAME      65535 /* bytes of a name */
 #define MAX_DIM_NODES 1000
 #define FOLD_COMMIT   4096 /* elements of a list that stay nodes until it is closed */
 
@@ -109,6 +110,7 @@ struct parse {
 	struct bracket brackets[MAX_BRACKETS];
 
 	/* grammar */
+	uint32_t statement; /* the first node of the statement or parameter being parsed */
 	vec(struct adatum)
 		numbers; /* of all folded lists; adata->at holds an index until the end */
 	vec(struct target) targets;
@@ -134,6 +136,7 @@ bool filter_blames_brace(struct parse *p); /* reports a block's { that touches a
 bool literal_int(const char *s, size_t len, uint64_t *v); /* false: above 2^64 - 1 */
 double literal_double(struct arena *a, const char *s, size_t len);
 struct astr *literal_string(struct parse *p, const char *s, size_t len, struct span span);
+bool name_too_long(struct parse *p, const char *s, size_t len, struct span span); /* reported */
 struct sym *literal_quoted(struct parse *p, const char *s, size_t len, struct span span);
 uint32_t utf8_next(const char *s, size_t *i); /* of valid text */
 
@@ -164,6 +167,7 @@ struct lister *list_first(struct parse *p);
 bool list_more(struct parse *p, struct lister *l); /* false: parse again */
 void list_end(struct parse *p, struct lister *l, struct span s);
 void push_target(struct parse *p, struct sym *name, struct expr type, struct span s);
+struct range more_targets(struct parse *p, struct range r); /* the one pushed last is one more */
 struct stmt *statement(struct parse *p, enum stmt_kind kind, struct range targets,
 		       struct expr value, struct span s);
 struct stmt *set_statement(struct parse *p, enum stmt_kind kind, struct sym *name, struct span at,

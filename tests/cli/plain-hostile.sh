@@ -30,6 +30,14 @@ try '100 MB of sums'
 try 'a million indices'
 many 100000000 a | graph >m.ptg
 try 'a name of 100 MB'
+{ printf '`'; many 100000000 a; printf '`'; } | graph >m.ptg
+try 'a quoted name of 100 MB'
+{ printf 'Add(x'; many 33000000 ', x'; printf ')'; } | graph >m.ptg
+try '33 million arguments'
+{ printf 'Sum{axis=[0'; many 10000000 ', 0'; printf ']}(x)'; } | graph >m.ptg
+try '10 million axes'
+{ echo 'graph g(x: float64[n]) -> (y) {'; many 30000000 'z, '; echo 'z = x'; echo '}'; } >m.ptg
+try '30 million targets'
 { printf 'x + "'; many 100000000 a; printf '"'; } | graph >m.ptg
 try 'a string of 100 MB'
 { printf 'x + "'; many 100000000 a; } | graph >m.ptg
