@@ -129,6 +129,16 @@ def test_solve(dtype, assume, vector):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+def test_solve_at_any_scale(dtype, scale):
+    model = ptg.compile(text("Solve(a, b)", f"a: {dtype}[n, n], b: {dtype}[n, m]"))
+    for n in (1, 3, 20, 60):
+        a, b = general(n, dtype), general(n, dtype, 2)
+        x = ptg.run(model, (a * scale).astype(dtype), b) * scale
+        small(a @ x - b, 300 * eps(a) * max(1, np.max(np.abs(x))))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_inverse(dtype):
     model = ptg.compile(text("MatrixInverse(a)", f"a: {dtype}[n, n]"))
     for n in SIZES:
@@ -211,3 +221,18 @@ def test_opsets(opset, dims):
     small(q @ r - a, 1e-13)
     s, l = ptg.run(text("SLogDet(a)", args, "s, l"), a, opset=opset)
     np.testing.assert_allclose(l, np.linalg.slogdet(a)[1], atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_expm(dtype):
+    model = ptg.compile(text("Expm(a)", f"a: {dtype}[n, n]"))
+    matrices = [general(n, dtype) * s for n in (1, 2, 5, 17, 50) for s in (1e-3, 1, 3)]
+    matrices += [np.array([[1, 1e6], [0, -1]]), np.zeros((3, 3)), np.diag([1, -700.0, 3]), np.eye(6) + np.eye(6, k=1) * 100]
+    for a in matrices:
+        a = a.astype(dtype)
+        want = sl.expm(a.astype(float))
+        x = ptg.run(model, a)
+        assert x.dtype == a.dtype
+        small((x - want) / np.max(np.abs(want)), 4 * eps(a) + 2e-14 * np.log2(2 + np.max(np.abs(a))))
+    assert ptg.run(model, np.zeros((0, 0), dtype)).shape == (0, 0)
+    assert np.all(np.isnan(ptg.run(model, np.full((2, 2), np.inf, dtype))))
