@@ -24,11 +24,14 @@ static bool is_all(const struct value *v, int64_t want)
 	return v->data != NULL;
 }
 
-/* Is v the result of a guard: is -2 or -3 in the shape, chosen by Where or made by Mul? */
+/* Is v the result of a guard: is -2 or -3 in the shape, chosen by Where, perhaps added up, or made by
+ * Mul? */
 static bool is_guarded(const struct value *v)
 {
 	const struct value *t = is_op(v, "Reshape") ? v->def->in[1] : NULL;
 
+	while (t && (is_op(t, "Add") || is_op(t, "ReduceSum")))
+		t = t->def->in[0];
 	if (t && is_op(t, "Where"))
 		t = t->def->in[2];
 	t = t && is_op(t, "Mul") ? t->def->in[1] : t;

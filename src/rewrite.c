@@ -4,6 +4,7 @@
  * -f[no-]name. A rewrite looks at one node and gives the value that stands for its result, or
  * changes the node in place. Values that were replaced point to their replacement by `low`.
  */
+#include <math.h>
 #include <string.h>
 
 #include "all.h"
@@ -158,11 +159,10 @@ static struct value *merge_reshapes(struct ctx *cx, struct node *n)
 /* Squeeze of an Unsqueeze, or the other way round, that gives back what was there. */
 static struct value *undo_axes(struct ctx *cx, struct node *n)
 {
-	const char *inverse = !strcmp(n->onnx->name, "Squeeze") ? "Unsqueeze" : "Squeeze";
 	struct value *x = n->in[0];
 
-	if (!is_op(x, inverse) || n->nin < 2 || x->def->nin < 2 || n->in[1] != current(x->def->in[1]) ||
-	    !n->in[1]->data)
+	if (!is_op(x, "Squeeze") && !is_op(x, "Unsqueeze") &&
+	    (!is_op(x, "Reshape") || is_guard(cx, x->def) || !x->def->in[1]->data))
 		return NULL;
 	struct value *first = current(x->def->in[0]);
 	return same_type(cx, &first->type, &n->out[0]->type) ? first : NULL;
@@ -247,6 +247,70 @@ static struct value *make_reciprocal(struct ctx *cx, struct node *n)
 	return NULL;
 }
 
+/* Neither NaN nor infinite is what lies below infinity: Less(Abs(x), inf). */
+static struct value *make_finite(struct ctx *cx, struct node *n)
+{
+	struct value *either = n->in[0], *x[2];
+	struct node *m = either->def;
+
+	if (!is_op(either, "Or") || (either->uses & ~IS_RESULT) != 1 || either->uses & IS_RESULT)
+		return NULL;
+	x[0] = current(m->in[0]);
+	x[1] = current(m->in[1]);
+	int nan = is_op(x[0], "IsNaN") ? 0 : 1;
+	if (!is_op(x[nan], "IsNaN") || !is_op(x[1 - nan], "IsInf") || x[1 - nan]->def->nattrs)
+		return NULL;
+	struct value *v = current(x[nan]->def->in[0]);
+	if (v != current(x[1 - nan]->def->in[0]))
+		return NULL;
+	enum dtype types[2] = { v->type.dtype, v->type.dtype }, result[1] = { DT_BOOL };
+	const struct onnx_op *abs = onnx_find("", "Abs", cx->opt.opset);
+	const struct onnx_op *less = onnx_find("", "Less", cx->opt.opset);
+	if (!kernel_exists(cx->opt.target, abs, types, 1, types, 1) ||
+	    !kernel_exists(cx->opt.target, less, types, 2, result, 1))
+		return NULL;
+	struct tensor *t = tensor_new(cx, types[0], 0, NULL);
+	const double inf = INFINITY;
+	void *data = arena_alloc(cx->arena, 16);
+	tensor_convert(types[0], data, DT_FLOAT64, &inf, 1);
+	t->data = data;
+	m->onnx = abs;
+	m->in[0] = v;
+	m->nin = 1;
+	either->type = v->type;
+	n->onnx = less;
+	n->in = new_array(cx->arena, struct value *, 2);
+	n->in[0] = either;
+	n->in[1] = graph_constant(cx, t, n->span);
+	n->nin = 2;
+	return NULL;
+}
+
+/* Split into the parts that Concat was given: those are its results. */
+static struct value *split_concat(struct ctx *cx, struct node *n)
+{
+	const struct attr *a = find_attr(n, "axis"), *b;
+	const struct node *m = n->in[0]->def;
+	int64_t axis = a ? a->u.i : 0, rank = n->in[0]->type.rank;
+
+	if (!is_op(n->in[0], "Concat") || m->nin != n->nout)
+		return NULL;
+	b = find_attr(m, "axis");
+	if ((axis < 0 ? axis + rank : axis) != (b->u.i < 0 ? b->u.i + rank : b->u.i))
+		return NULL;
+	for (uint32_t i = 0; i < n->nout; i++)
+		if (n->out[i]->uses & IS_RESULT ||
+		    !same_type(cx, &n->out[i]->type, &current(m->in[i])->type))
+			return NULL;
+	for (uint32_t i = 0; i < n->nout; i++) {
+		struct value *v = current(m->in[i]);
+		n->out[i]->low = v;
+		v->uses += n->out[i]->uses;
+	}
+	n->dead = true;
+	return NULL;
+}
+
 static const struct rewrite {
 	const char *name, *op;
 	struct value *(*apply)(struct ctx *cx, struct node *n);
@@ -260,6 +324,8 @@ static const struct rewrite {
 	{ "expand", "Expand", drop_expand },
 	{ "gemm", "Add", make_gemm },
 	{ "reciprocal", "Div", make_reciprocal },
+	{ "finite", "Not", make_finite },
+	{ "split", "Split", split_concat },
 };
 #define DEAD_BIT 63 /* -fno-dead keeps nodes that nobody reads */
 
@@ -298,9 +364,9 @@ static bool replace(struct node *n, struct value *v)
 
 static void rewrite_node(struct ctx *cx, struct node *n)
 {
-	if (n->onnx->domain[0] || n->nout != 1)
+	if (n->onnx->domain[0])
 		return;
-	for (size_t i = 0; i < countof(rewrites); i++) {
+	for (size_t i = 0; i < countof(rewrites) && !n->dead; i++) {
 		if (cx->opt.rewrites_off >> i & 1 || strcmp(rewrites[i].op, n->onnx->name))
 			continue;
 		struct value *v = rewrites[i].apply(cx, n);

@@ -117,6 +117,15 @@ struct value *vector_of(struct build *b, struct value *v)
 	return v->type.rank ? v : unsqueeze(b, v, &(int64_t){0}, 1);
 }
 
+/* onnx's shape inference takes a vector of known length for a shape, through Unsqueeze too, and
+ * refuses sums of such "shapes" of unlike lengths: x[:, None] + y. Not through Reshape. */
+static bool looks_like_shape(struct build *b, const struct value *v, bool last)
+{
+	int64_t k;
+
+	return v->type.rank == 1 && last && dim_is_const(b->cx, v->type.dims[0], &k) && k != 1;
+}
+
 struct value *unsqueeze(struct build *b, struct value *v, const int64_t *axes, uint32_t n)
 {
 	int64_t shape[MAX_RANK] = {0};
@@ -131,6 +140,15 @@ struct value *unsqueeze(struct build *b, struct value *v, const int64_t *axes, u
 		for (uint32_t i = 0; i < rank; i++)
 			shape[i] = put[i] ? 1 : v->data->shape[from++];
 		return const_reshaped(b, v, shape, rank);
+	}
+	if (looks_like_shape(b, v, put[rank - 1])) {
+		for (uint32_t i = 0; i < rank; i++)
+			if (put[i] || !dim_is_const(b->cx, v->type.dims[0], &shape[i]))
+				shape[i] = 1;
+		struct value *to = const_ints(b, shape, rank);
+		if (dim_le(b->cx, v->type.dims[0], 0)) /* 0 would copy a length of v */
+			return const_zeros(b, (enum dtype)v->type.dtype, to);
+		return emit_(b, "Reshape", v, to);
 	}
 	struct value *r = emit_(b, "Unsqueeze", v, const_ints(b, axes, n));
 	pass_known(r, v);

@@ -2,6 +2,8 @@
  * dot.c: products of matrices and vectors. In: a typed node. Out: MatMul, or Gemm where its
  * constants fit. Integers wrap as in PyTensor: MatMul does, and small ones go through wider ones.
  */
+#include <string.h>
+
 #include "low.h"
 #include "lower.h"
 
@@ -57,12 +59,41 @@ static struct value *repeated(struct build *b, struct value *x, const struct typ
 	return expand(b, x, dims, rank);
 }
 
+/* The vector that v is with another axis, of length 1; NULL: v is none of that. */
+static struct value *without_axis(struct build *b, const struct value *v, int axis)
+{
+	const struct node *n = v->def;
+
+	if (!n || n->onnx->domain[0] || v->type.rank != 2 || n->in[0]->type.rank != 1 ||
+	    !dim_eq(b->cx, v->type.dims[axis], dim_const(b->cx, 1)) ||
+	    (strcmp(n->onnx->name, "Unsqueeze") && strcmp(n->onnx->name, "Reshape")))
+		return NULL;
+	return n->in[1]->data ? n->in[0] : NULL;
+}
+
+/* A matrix times a vector that was made a column, or a row times a matrix: the axis is given to the
+ * product instead, where it may not be needed. NULL: it is no such product. */
+static struct value *with_vector(struct build *b, struct value *x, struct value *y)
+{
+	struct value *row = without_axis(b, x, 0), *column = without_axis(b, y, 1);
+
+	if (x->type.rank != 2 || y->type.rank != 2 || !takes_vector(b, &x->type) ||
+	    !takes_vector(b, &y->type) || !is_float((enum dtype)x->type.dtype))
+		return NULL;
+	if (column)
+		return unsqueeze(b, emit_(b, "MatMul", x, column), &(int64_t){1}, 1);
+	return row ? unsqueeze(b, emit_(b, "MatMul", row, y), &(int64_t){0}, 1) : NULL;
+}
+
 /* As NumPy's matmul, for all sizes; integers wrap. */
 struct value *matmul(struct build *b, struct value *x, struct value *y)
 {
 	enum dtype t = (enum dtype)x->type.dtype;
 	int64_t last = (int64_t)x->type.rank - 1;
+	struct value *r = with_vector(b, x, y);
 
+	if (r)
+		return r;
 	/* MatMul of uint32 and uint64 fails on an inner length of 0; int64 has the same bits */
 	if ((t == DT_UINT32 || t == DT_UINT64) && !dim_ge(b->cx, x->type.dims[last], 1)) {
 		x = matmul(b, cast(b, x, DT_INT64), cast(b, y, DT_INT64));

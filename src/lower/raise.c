@@ -5,26 +5,129 @@
  * on a value that is used; where only the known integers of a result may be used, it goes to an
  * output of the graph.
  */
+#include <string.h>
+
 #include "low.h"
 #include "lower.h"
+
+/* Conditions that are taken apart. */
+#define MAX_CONDITIONS 32
+
+static bool is_op(const struct value *v, const char *name)
+{
+	return v->def && !v->def->onnx->domain[0] && !strcmp(v->def->onnx->name, name);
+}
+
+/* The bools that v is true for if all of them are (see all_of() in reduce.c); NULL: it is not. */
+static struct value *all_in(struct value *v)
+{
+	struct value *r = is_op(v, "Cast") ? v->def->in[0] : v;
+
+	if (v->type.rank || !is_op(r, "ReduceMin") || r->def->nin > 1)
+		return NULL;
+	r = r->def->in[0];
+	r = is_op(r, "Cast") ? r->def->in[0] : r;
+	return r->type.dtype == DT_BOOL ? r : NULL;
+}
+
+/* Single conditions, and arrays of which each element is one. */
+struct conditions {
+	struct value *one[MAX_CONDITIONS], *all[MAX_CONDITIONS];
+	uint32_t ones, alls;
+};
+
+/* The parts of v: of And, of All, and of All of a vector that is made of single ones. */
+static bool take_apart(struct value *cond, struct conditions *c)
+{
+	struct value *todo[MAX_CONDITIONS] = {cond};
+	uint32_t n = 1;
+
+	while (n) {
+		struct value *v = todo[--n], *all = all_in(v);
+		struct value *list = is_op(v, "And") ? v : all && is_op(all, "Concat") ? all : NULL;
+		bool single = list != NULL;
+		for (uint32_t i = 0; single && i < list->def->nin; i++)
+			single = !list->def->in[i]->type.rank ||
+				 is_op(list->def->in[i], "Unsqueeze");
+		if (c->ones == MAX_CONDITIONS || c->alls == MAX_CONDITIONS)
+			return false;
+		if (!single) {
+			if (all)
+				c->all[c->alls++] = all;
+			else
+				c->one[c->ones++] = v;
+			continue;
+		}
+		if (n + list->def->nin > MAX_CONDITIONS)
+			return false;
+		for (uint32_t i = list->def->nin; i-- > 0;) {
+			struct value *x = list->def->in[i];
+			todo[n] = x->type.rank ? x->def->in[0] : x;
+			if (todo[n++]->type.rank)
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Arrays of one shape are one array. */
+static void merge(struct build *b, struct conditions *c)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0, j; i < c->alls; i++) {
+		for (j = 0; j < n && !same_dims(b->cx, c->all[j]->type, c->all[i]->type); j++)
+			;
+		if (j < n)
+			c->all[j] = emit_(b, "And", c->all[j], c->all[i]);
+		else
+			c->all[n++] = c->all[i];
+	}
+	c->alls = n;
+	for (uint32_t i = 1; i < c->ones; i++)
+		c->one[0] = emit_(b, "And", c->one[0], c->one[i]);
+	c->ones = c->ones ? 1 : 0;
+}
+
+/* 0 in each of n elements where cond holds, something else where not: `bad`, once or more often. */
+static struct value *badness(struct build *b, struct value *cond, uint32_t n, int64_t bad)
+{
+	struct conditions c = {.ones = 0};
+	int64_t good[MAX_RANK] = {0}, fill[MAX_RANK];
+	struct value *r = NULL;
+
+	for (uint32_t i = 0; i < n; i++)
+		fill[i] = bad;
+	struct value *yes = n ? const_ints(b, good, n) : const_int(b, 0);
+	struct value *no = n ? const_ints(b, fill, n) : const_int(b, bad);
+	if (!take_apart(cond, &c))
+		return emit_(b, "Where", cond, yes, no);
+	merge(b, &c);
+	for (uint32_t i = 0; i < c.alls; i++) {
+		struct value *each =
+			emit_(b, "Where", c.all[i], const_int(b, 0), const_int(b, bad));
+		int axes[MAX_RANK];
+		for (int k = 0; k < each->type.rank; k++)
+			axes[k] = k;
+		each = reduce(b, "ReduceSum", each, axes, each->type.rank,
+			      n == 1 && each->type.rank == 1);
+		r = r ? emit_(b, "Add", r, each) : each;
+	}
+	if (c.ones) {
+		struct value *one = emit_(b, "Where", c.one[0], yes, no);
+		r = r ? emit_(b, "Add", r, one) : one;
+	}
+	return n && (!r->type.rank || (n > 1 && !c.ones)) ? emit_(b, "Add", r, yes) : r;
+}
 
 /* v, or a failing run where cond (0-d) is false */
 struct value *checked(struct build *b, struct value *v, struct value *cond)
 {
-	const dim *dims = v->type.dims;
-	int64_t yes[MAX_RANK], no[MAX_RANK];
+	struct value *bad = badness(b, cond, v->type.rank, v->type.rank ? -2 : 1);
 
-	for (uint32_t i = 0; i < v->type.rank; i++) {
-		yes[i] = 0; /* keeps the length */
-		no[i] = -2;
-	}
-	if (v->type.rank) {
-		struct value *shape = emit_(b, "Where", cond, const_ints(b, yes, v->type.rank),
-					    const_ints(b, no, v->type.rank));
-		return with_dims(emit_(b, "Reshape", v, shape), dims);
-	}
-	struct value *at = emit_(b, "Where", cond, const_int(b, 0), const_int(b, 1));
-	return emit_(b, "Gather", vector_of(b, v), at);
+	if (v->type.rank)
+		return with_dims(emit_(b, "Reshape", v, bad), v->type.dims);
+	return emit_(b, "Gather", vector_of(b, v), bad);
 }
 
 /* What a constant condition says: 1 true, 0 false; -1: it is not constant. */

@@ -159,7 +159,9 @@ static struct value *lower_mean(struct build *b, struct reduction *r)
 	for (int i = 0; i < r->naxes; i++)
 		count = dim_mul(b->cx, count, r->x->type.dims[r->axes[i]]);
 	struct value *sum = reduce(b, "ReduceSum", r->x, r->axes, r->naxes, false);
-	return emit_(b, "Div", sum, cast(b, dim_value(b, count), acc));
+	bool all = r->naxes == r->x->type.rank;
+	return emit_(b, "Div", sum,
+		     cast(b, all ? emit_(b, "Size", r->x) : dim_value(b, count), acc));
 }
 
 /*
@@ -198,7 +200,8 @@ static void raise_if_empty(struct build *b, struct reduction *r, bool argmax)
 		r->x = guard_nonempty(b, r->x, r->axes, r->naxes);
 }
 
-/* int64 and uint64: ArgMax compares them rightly, ReduceMax does not. */
+/* int64 and uint64: ArgMax compares them rightly, ReduceMax does not. In a single run it sees NaN.
+ */
 static struct value *at_argmax(struct build *b, struct reduction *r, const char *arg)
 {
 	struct value *x = r->naxes == 1 ? r->x : merged_last(b, r);
@@ -248,6 +251,9 @@ static struct value *lower_extreme(struct build *b, struct node *n, struct reduc
 		return r->x;
 	}
 	bool wide = dtypes[r->x->type.dtype].size == 8 && is_int((enum dtype)r->x->type.dtype);
+	if (r->naxes == r->x->type.rank && is_float((enum dtype)r->x->type.dtype) &&
+	    (!initial || !r->maybe_empty))
+		return at_argmax(b, r, max ? "ArgMax" : "ArgMin");
 	if (!initial)
 		raise_if_empty(b, r, wide);
 	else if (r->maybe_empty && is_discrete((enum dtype)r->x->type.dtype))

@@ -208,3 +208,14 @@ def test_runtime_broadcasting_is_refused():
     c.run(np.ones((2, 3)), np.ones((2, 3)))
     c.raises(np.ones((1, 3)), np.ones((2, 3)))
     c.raises(np.ones((2, 1)), np.ones((2, 3)))
+
+
+def test_outer():
+    """Vectors of known and unknown lengths along different axes, through onnx's inference too."""
+    for op in (ps.add, ps.sub, ps.mul, ps.true_div, ps.maximum):
+        for n, m in ((1, 1), (1, 3), (5, 3), (2, 2), (0, 3)):
+            for dynamic in (False, True):
+                x, y = variable("float64", (n,), dynamic, "x"), variable("float64", (m,), dynamic, "y")
+                f = Elemwise(op)
+                outs = [f(x[:, None], y[None]), f(y[None], x[:, None]), f(x[None, :, None], y), f(x[:, None] * 2.0, y[None] + 1.0)]
+                Compiled([x, y], outs).run(values("float64", (n,)), values("float64", (m,), 1))

@@ -52,6 +52,8 @@ SAVINGS = {
     "expand": ("x: float64[n]", "y = Exp(onnx.Expand(x, [1]))", 1, 2),
     "gemm": ("x: float64[n, 3], w: float64[3, 4], b: float64[4]", "y = x @ w + b", 1, 2),
     "reciprocal": ("x: float64[n]", "y = 1 / x", 1, 1),  # as many, of another operator
+    "finite": ("x: float64[n]", "y = Invert(Or(Isnan(x), Isinf(x)))", 2, 4),
+    "split": ("a: float64[3], b: float64[4]", "p, q = Split{axis=0, n=2}(Join{axis=0}(a, b), int64([3, 4]))\n y = Sum(p) + Sum(q)", 3, 5),
     "dead": ("x: float64[n]", "z = Exp(x)\n y = Sqrt(x)", 1, 2),
 }
 
@@ -87,6 +89,28 @@ def test_not_merged():
     assert np.array_equal(y, m @ w + b) and np.array_equal(z, m @ w)
     big = ptg.run("graph g(x: float64[n, 3], w: float64[3, 4], b: float64[2, 1, 4]) -> (y) { y = x @ w + b }", m, w, np.ones((2, 1, 4)))
     assert np.array_equal(big, m @ w + np.ones((2, 1, 4)))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_finite(dtype):
+    text = f"graph g(x: {dtype}[n]) -> (y, z) {{ y = Invert(Or(Isinf(x), Isnan(x)))\n z = Invert(Or(Isnan(x), Isnan(x))) }}"
+    f = np.finfo(dtype)
+    x = np.array([0, -0.0, 1, -1, np.nan, -np.nan, np.inf, -np.inf, f.max, f.min, f.tiny, f.smallest_subnormal], dtype)
+    for opset in (13, 15, 18, 21, 26):
+        for n in (0, 1, 7, 12):
+            y, z = ptg.run(ptg.compile("ptg 1\n" + text, opset=opset), x[:n])
+            assert np.array_equal(y, np.isfinite(x[:n])) and np.array_equal(z, ~np.isnan(x[:n]))
+
+
+def test_split_of_join():
+    """Only into the parts that were joined, along the same axis."""
+    a, b = np.arange(6.0).reshape(2, 3), np.arange(6.0, 12).reshape(2, 3)
+    for axis, other, sizes in ((0, 0, [2, 2]), (0, 0, [1, 3]), (1, 1, [3, 3]), (1, 0, [1, 1]), (1, 1, [2, 4])):
+        text = f"p, q = Split{{axis={other}, n=2}}(Join{{axis={axis}}}(a, b), int64({sizes}))\n y = Exp(p)\n z = Exp(q)"
+        for dims in ("2, 3", "n, m"):
+            y, z = ptg.run(f"graph g(a: float64[{dims}], b: float64[{dims}]) -> (y, z) {{ {text} }}", a, b)
+            p, q = np.split(np.concatenate([a, b], axis), [sizes[0]], other)
+            assert np.allclose(y, np.exp(p)) and np.allclose(z, np.exp(q))
 
 
 def test_outputs():
