@@ -123,7 +123,7 @@ struct span {
 	uint32_t begin, end;
 };
 struct source {
-	const char *name; /* as the user wrote it; "<lib>/special.ptg" for the library */
+	const char *name; /* as the user wrote it; "<lib>/Erfcx" for a fn of the library */
 	const char *dir;  /* folder that file(...) and use are relative to; NULL: none */
 	const char *text;
 	uint32_t len, base; /* text[i] is offset base + i */
@@ -732,12 +732,14 @@ bool expand_fn(struct ctx *cx, struct block *b, struct fn *f, const struct op *o
                struct value **in, uint32_t nin, struct value **out, uint32_t nout, struct span s);
 struct fn *lib_fn(struct ctx *cx, const char *name);        /* NULL if there is none */
 struct fn *op_body(struct ctx *cx, const struct op *op);    /* .onnx or .lib as a fn */
-/* The library's texts, made from lib/ by tools/embed.sh: sorted by name ("linalg.ptg"); a NULL name ends. */
-struct lib_file {
+/* The library's fns, made from lib/ by tools/embed.sh: sorted by name; each is parsed when needed.
+ */
+struct lib_text {
 	const char *name, *text;
 	size_t len;
 };
-extern const struct lib_file lib_files[];
+extern const struct lib_text lib_texts[];
+extern const size_t lib_count;
 
 /* onnx.c, onnx_ops.def, kernels_ort.def: what ONNX has and what a runtime runs */
 struct onnx_attr_spec {

@@ -3,6 +3,7 @@
  * with its parameters bound to the caller's values. Generic dtypes, ranks and dims are those of the
  * call. The library in lib/ and the bodies of ops.def are fns like any other.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "elab.h"
@@ -226,59 +227,49 @@ bool expand_call(struct elab *e, struct fn *f, struct span call, const struct pr
 
 /* ---- the library ---- */
 
-struct lib {                 /* ctx->lib */
-	struct file **files; /* parsed when first needed */
+struct lib {             /* ctx->lib */
+	struct fn **fns; /* as in lib_texts; NULL until first needed */
 };
 
-static bool defines(const char *text, const char *name)
+/* A text of the compiler's own as a fn: it has one, and no errors. */
+static struct fn *parse_fn(struct ctx *cx, const char *name, const char *text, size_t len)
 {
-	size_t n = strlen(name);
-
-	for (const char *p = text; p && (p = strstr(p, "fn ")); p += 3)
-		if ((p == text || p[-1] == '\n') && !strncmp(p + 3, name, n) &&
-		    (p[3 + n] == '(' || p[3 + n] == '{'))
-			return true;
-	return false;
-}
-
-static struct file *lib_file(struct ctx *cx, size_t i)
-{
-	if (!cx->lib) {
-		cx->lib = new (cx->arena, struct lib);
-		size_t n = 0;
-		while (lib_files[n].name)
-			n++;
-		cx->lib->files = new_array(cx->arena, struct file *, n + 1);
-	}
-	if (cx->lib->files[i])
-		return cx->lib->files[i];
-	const char *name = arena_printf(cx->arena, "<lib>/%s", lib_files[i].name);
-	struct source *src = source_add(cx, name, NULL, lib_files[i].text, lib_files[i].len);
+	struct source *src = source_add(cx, name, NULL, text, len);
 	uint32_t errors = cx->errors;
+
 	if (!src)
-		bug("the library file %s is not text", name);
+		bug("%s is not text", name);
 	src->lib = true;
-	struct file *f = cx->lib->files[i] = parse(cx, src);
-	if (cx->errors != errors) {
+	struct file *f = parse(cx, src);
+	if (cx->errors != errors || !f->fns) {
 		struct strbuf b = {.arena = cx->arena};
 		diag_render(cx, &b, false);
-		bug("the library file %s does not parse:\n%s", name, b.s);
+		bug("%s does not parse:\n%s", name, b.s);
 	}
-	for (struct fn *fn = f->fns; fn; fn = fn->next)
-		fn->file = f;
-	return f;
+	f->fns->file = f;
+	return f->fns;
+}
+
+static int compare_names(const void *name, const void *text)
+{
+	return strcmp(name, ((const struct lib_text *)text)->name);
 }
 
 struct fn *lib_fn(struct ctx *cx, const char *name)
 {
-	for (size_t i = 0; lib_files[i].name; i++) {
-		if (!defines(lib_files[i].text, name))
-			continue;
-		for (struct fn *f = lib_file(cx, i)->fns; f; f = f->next)
-			if (!strcmp(f->name->s, name))
-				return f;
+	const struct lib_text *t =
+		bsearch(name, lib_texts, lib_count, sizeof(*lib_texts), compare_names);
+
+	if (!t)
+		return NULL;
+	if (!cx->lib) {
+		cx->lib = new (cx->arena, struct lib);
+		cx->lib->fns = new_array(cx->arena, struct fn *, lib_count);
 	}
-	return NULL;
+	struct fn **f = &cx->lib->fns[t - lib_texts];
+	if (!*f)
+		*f = parse_fn(cx, arena_printf(cx->arena, "<lib>/%s", name), t->text, t->len);
+	return *f;
 }
 
 /* The body of an op: .lib by name; .onnx as a fn of the row's inputs and properties. Binary bodies
@@ -303,15 +294,7 @@ struct fn *op_body(struct ctx *cx, const struct op *op)
 	for (uint32_t i = 0; sig->max != UINT32_MAX && i < sig->ninputs; i++)
 		sb_printf(&b, "%s%s", i ? ", " : "", sig->inputs[i].name->s);
 	sb_printf(&b, ") -> (result) {\nresult = %s\n}\n", op->onnx);
-	struct source *src =
-		source_add(cx, arena_printf(cx->arena, "<ops>/%s", op->name), NULL, b.s, b.len);
-	uint32_t errors = cx->errors;
-	src->lib = true;
-	struct file *f = parse(cx, src);
-	if (cx->errors != errors || !f->fns)
-		bug("the body of %s does not parse: %s", op->name, op->onnx);
-	f->fns->file = f;
-	return f->fns;
+	return parse_fn(cx, arena_printf(cx->arena, "<ops>/%s", op->name), b.s, b.len);
 }
 
 bool expand_fn(struct ctx *cx, struct block *b, struct fn *f, const struct op *op, struct cv *props,

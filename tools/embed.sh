@@ -1,21 +1,20 @@
 #!/bin/sh
-# embed.sh FILE...: C source of lib_files[], the library's texts sorted by name (see src/all.h).
+# embed.sh FILE...: C source of lib_texts[], the library's fns sorted by name (see src/all.h). A fn
+# begins a line and ends where the next one begins.
 set -eu
 export LC_ALL=C
-# shellcheck disable=SC2046 # words
-[ $# -eq 0 ] || set -- $(printf '%s\n' "$@" | sort)
 printf '/* made by tools/embed.sh */\n#include "all.h"\n'
-i=0
-for f; do
-	printf '\nstatic const char text%d[] = ""\n' "$i"
-	sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/	/\\t/g' -e 's/.*/"&\\n"/' "$f"
-	printf ';\n'
-	i=$((i + 1))
-done
-printf '\nconst struct lib_file lib_files[] = {\n'
-i=0
-for f; do
-	printf '\t{"%s", text%d, sizeof(text%d) - 1},\n' "${f##*/}" "$i" "$i"
-	i=$((i + 1))
-done
+[ $# -eq 0 ] || sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/	/\\t/g' "$@" | awk '
+	/^fn / {
+		name = $2
+		sub(/[^A-Za-z0-9_].*/, "", name)
+		printf "%s\nstatic const char text_%s[] = \"\"\n", inside, name
+		inside = ";\n"
+	}
+	inside && !/^(#|$|ptg )/ { print "\"" $0 "\\n\"" }
+	END { printf "%s", inside }'
+printf '\nconst struct lib_text lib_texts[] = {\n'
+[ $# -eq 0 ] || sed -n 's/^fn \([A-Za-z0-9_]*\).*/\1/p' "$@" | sort |
+	sed 's/.*/\t{"&", text_&, sizeof(text_&) - 1},/'
 printf '\t{NULL, NULL, 0},\n};\n'
+printf 'const size_t lib_count = sizeof(lib_texts) / sizeof(lib_texts[0]) - 1;\n'
