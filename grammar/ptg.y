@@ -454,12 +454,87 @@ static const char *found(struct parse *p, int kind, struct span at)
 	                    p->text + (at.begin - p->base), len > 40 ? "..." : "");
 }
 
+/* What other languages have: said where the grammar stops. */
+static const struct foreign {
+	const char *word, *instead;
+	bool top; /* begins a definition, else a statement */
+} foreign[] = {
+	{"return", "results are named after '->' in the header", false},
+	{"let", "write name = value", false},
+	{"var", "write name = value", false},
+	{"const", "write name = value", false},
+	{"while", "write r = loop (x = first) while x > 0 -> (x) { next x = ... }", false},
+	{"elif", "write else if", false},
+	{"def", "write fn Name(x: F) -> (y) { ... }", true},
+	{"func", "write fn Name(x: F) -> (y) { ... }", true},
+	{"function", "write fn Name(x: F) -> (y) { ... }", true},
+	{"import", "write use \"file.ptg\"", true},
+	{"from", "write use \"file.ptg\"", true},
+	{"include", "write use \"file.ptg\"", true},
+};
+
+static bool is_text(const struct parse *p, struct span s, const char *word)
+{
+	size_t n = strlen(word);
+
+	return s.end - s.begin == n && !memcmp(p->text + (s.begin - p->base), word, n);
+}
+
+static bool other_language(struct parse *p, int kind, struct span at, const struct wanted *w)
+{
+	bool second = p->before.begin == p->first_span.begin;
+
+	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
+		const struct foreign *f = &foreign[i];
+		struct span s = f->top ? at : p->first_span;
+		if ((f->top ? w->top : second && !w->expr) && is_text(p, s, f->word)) {
+			parse_error(p, s, E_SYNTAX, "there is no '%s': %s", f->word, f->instead);
+			return true;
+		}
+	}
+	if (kind == YYSYMBOL_NAME && is_text(p, p->before, "lambda")) {
+		parse_error(p, p->before, E_SYNTAX, "there is no 'lambda': write a fn of its own");
+		return true;
+	}
+	return false;
+}
+
+/* if, loop and operators where they cannot stand. */
+static bool misplaced(struct parse *p, int kind, struct span at, const struct wanted *w)
+{
+	bool loop = p->head == TOK_LOOP;
+
+	if ((kind == YYSYMBOL_IF || loop) && p->head &&
+	    (p->first == TOK_NEXT || p->first == TOK_STATE || p->first == TOK_UNTIL)) {
+		parse_error(p, loop ? p->before : at, E_SYNTAX,
+		            loop ? "a loop gives values to names: write s1 = loop ..., then use s1 here"
+		                 : "an 'if' gives values to names: write s1 = if ..., then use s1 here");
+	} else if ((kind == YYSYMBOL_IF || kind == YYSYMBOL_ANY) && w->op) {
+		parse_error(p, at, E_SYNTAX, "a choice is written y = if c { y = a } else { y = b }, "
+		            "or Switch(c, a, b) for each element");
+	} else {
+		return false;
+	}
+	p->head = 0;
+	return true;
+}
+
 /* Mistakes that people make: a message that says what to write instead. */
 static bool known_mistake(struct parse *p, int kind, struct span at, const struct wanted *w)
 {
 	int inside = p->depth ? p->brackets[p->depth - 1].kind : 0;
 
-	if (filter_blames_brace(p))
+	if (filter_blames_brace(p) || other_language(p, kind, at, w))
+		return true;
+	if (kind == YYSYMBOL_NL && w->expr && p->depth && inside == TOK_LBRACE &&
+	    strchr("+-*/%@&|^=<>", p->text[p->before.end - p->base - 1]) &&
+	    !is_text(p, p->before, "=")) {
+		parse_error(p, p->before, E_SYNTAX, "an operator at the end of a line does not "
+		            "continue it: put brackets around the expression");
+		filter_skip_line(p);
+		return true;
+	}
+	if (misplaced(p, kind, at, w))
 		return true;
 	if (is_comparison(kind) && w->op) {
 		parse_error(p, at, E_CHAINED, "comparisons do not chain: write (a < b) & (b < c); "
@@ -490,10 +565,16 @@ static int yyreport_syntax_error(const yypcontext_t *at, struct parse *p)
 	struct wanted w = wanted(at);
 	struct strbuf b = {.arena = p->arena};
 
-	if (p->stop || known_mistake(p, kind, place, &w))
+	if (p->stop || p->skip)
 		return 0;
-	list_wanted(&b, &w);
-	parse_error(p, place, E_SYNTAX, "expected %s but found %s", b.s, found(p, kind, place));
+	if (!known_mistake(p, kind, place, &w)) {
+		list_wanted(&b, &w);
+		parse_error(p, place, E_SYNTAX, "expected %s but found %s", b.s,
+		            found(p, kind, place));
+	}
+	/* what is in the block of a header may have mistakes of its own */
+	if (!p->head && !(kind == YYSYMBOL_LBRACE && p->opened_head))
+		filter_skip(p);
 	return 0;
 }
 

@@ -35,7 +35,7 @@ struct diag *parse_error(struct parse *p, struct span s, enum diag_code code, co
 	va_list ap;
 	int n;
 
-	if (p->stop)
+	if (p->stop || p->skip)
 		return NULL;
 	va_start(ap, fmt);
 	n = vsnprintf(NULL, 0, fmt, ap);

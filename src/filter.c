@@ -274,6 +274,7 @@ static bool open_brace(struct parse *p, struct token *t)
 	}
 	if (p->prev == TOK_ELSE && p->prev_span.end == t->span.begin)
 		blame_brace(p, t->span.begin);
+	p->opened_head = p->head;
 	p->head = 0;
 	return true;
 }
@@ -400,6 +401,11 @@ static void note_head(struct parse *p, int kind)
 
 static int pass(struct parse *p, int kind, struct span s)
 {
+	if (p->prev == TOK_NL || p->prev == TOK_LBRACE || !p->prev) {
+		p->first = kind;
+		p->first_span = s;
+	}
+	p->before = p->prev_span;
 	p->prev = kind;
 	p->prev_span = s;
 	return kind;
@@ -444,6 +450,92 @@ static void forget_line(struct parse *p)
 	p->line_lost = false;
 }
 
+/*
+ * A mistake in a statement was reported, its last token is the one passed on last: the rest, with
+ * the blocks that it opens, is not looked at, up to the NL behind it.
+ */
+void filter_skip(struct parse *p)
+{
+	if (p->nqueue || p->closing || p->prev == TOK_NL)
+		return;
+	p->skip = true;
+	p->skip_braces = p->prev == TOK_LBRACE;
+	p->skip_brackets = 0;
+	p->depth -= p->prev == TOK_LBRACE;
+	for (; !in_block(p); p->depth--) {
+		p->skip_braces += top(p)->kind == TOK_LPROPS;
+		p->skip_brackets += top(p)->kind != TOK_LPROPS;
+	}
+	p->prev = TOK_PTG_error;
+	p->head = 0;
+}
+
+void filter_skip_line(struct parse *p)
+{
+	struct token *t = &p->held;
+	bool name = t->kind == TOK_NAME || is_word(t->kind);
+	char next = *rest(p, t->span);
+
+	if (!p->has_held || t->kind == TOK_IF ||
+	    (name && (next == '=' || next == ',' || next == ':' || starts_name(next))))
+		return;
+	p->skip = true;
+	while (t->kind != TOK_NL && t->kind != TOK_RBRACE && t->kind != TOK_END)
+		t->kind = scan_token(p, &t->value, &t->span);
+	p->skip = false;
+}
+
+/* Where the lines of a statement that is skipped end although its brackets are open. */
+static bool skipped_too_far(struct parse *p, const struct token *t)
+{
+	if (new_definition(p, t))
+		return true;
+	return !p->skip_braces && (t->kind == TOK_NAME || is_word(t->kind)) && assigns(p, t->span);
+}
+
+enum skipping { SKIPPED, SKIP_ENDS, SKIP_ENDED_BEFORE };
+
+static enum skipping skip(struct parse *p, const struct token *t)
+{
+	bool first = p->line_start && t->kind != TOK_NL;
+	uint32_t *open = &p->skip_brackets;
+
+	if (first && skipped_too_far(p, t))
+		return SKIP_ENDED_BEFORE;
+	p->line_start = t->kind == TOK_NL;
+	switch (t->kind) {
+	case TOK_LPAREN:
+	case TOK_LBRACKET:
+		++*open;
+		return SKIPPED;
+	case TOK_RPAREN:
+	case TOK_RBRACKET:
+		*open -= *open != 0;
+		return SKIPPED;
+	case TOK_LBRACE:
+	case TOK_LPROPS:
+		p->skip_braces++;
+		return SKIPPED;
+	case TOK_RBRACE:
+		if (!p->skip_braces)
+			return SKIP_ENDS;
+		p->skip_braces--;
+		return SKIPPED;
+	case TOK_NL:
+		return *open || p->skip_braces ? SKIPPED : SKIP_ENDS;
+	default:
+		return t->kind == TOK_END ? SKIP_ENDS : SKIPPED;
+	}
+}
+
+/* Numbers that are wrong do not hide what is behind them. */
+static bool is_digit(const struct parse *p, struct span s)
+{
+	char c = p->text[s.begin - p->base];
+
+	return (c >= '0' && c <= '9') || c == '.';
+}
+
 /* A file without header begins with a token of its own: with an empty rule for it, the grammar
  * could not recover from an error in the first token. */
 static bool no_header(struct parse *p)
@@ -472,10 +564,25 @@ int ptg_lex(union parse_value *value, struct span *span, struct parse *p)
 		next_token(p, &t);
 		if (p->line_lost)
 			forget_line(p);
+		bool skipped = p->skip;
+		if (skipped) {
+			enum skipping s = skip(p, &t);
+			if (s == SKIPPED)
+				continue;
+			p->skip = false;
+			if (s == SKIP_ENDED_BEFORE) {
+				queue(p, Q_NL);
+				break;
+			}
+		}
 		if (block_missing(p, &t))
 			break;
 		if (t.kind == TOK_NL && !newline(p, &t))
 			continue;
+		if (skipped && t.kind == TOK_ELSE) { /* belongs to it */
+			p->skip = true;
+			continue;
+		}
 		if (p->line_start && t.kind != TOK_NL) {
 			p->line_start = false;
 			if (p->depth && check_line_start(p, &t))
@@ -486,7 +593,10 @@ int ptg_lex(union parse_value *value, struct span *span, struct parse *p)
 			break;
 		*value = t.value;
 		*span = t.span;
-		return pass(p, t.kind, t.span);
+		pass(p, t.kind, t.span);
+		if (t.kind == TOK_PTG_error && !p->head && !p->line_lost && !is_digit(p, t.span))
+			filter_skip(p);
+		return t.kind;
 	}
 	hold(p, &t);
 	return made_up(p, span);

@@ -99,8 +99,13 @@ struct parse {
 	uint8_t nqueue, queue[4]; /* made-up tokens, last one first; see filter.c */
 	uint32_t closing;         /* 2 tokens for each block that is closed for the user */
 	int prev;                 /* kind of the token passed on last */
-	struct span prev_span;
-	int head; /* TOK_GRAPH, TOK_IF or TOK_LOOP until its block opens */
+	struct span prev_span, before; /* before: of the token before that */
+	int first;                     /* kind of the first token of the statement */
+	struct span first_span;
+	int head;        /* TOK_GRAPH, TOK_IF or TOK_LOOP until its block opens */
+	int opened_head; /* what the last block belongs to */
+	bool skip;       /* the rest of the statement: a mistake in it was reported */
+	uint32_t skip_brackets, skip_braces; /* open in what is skipped */
 	bool started;
 	bool line_lost; /* a quote is not closed: brackets may be inside of it */
 	bool line_start;
@@ -131,6 +136,8 @@ void scan_begin(struct parse *p);
 /* filter.c: what bison calls */
 int ptg_lex(union parse_value *value, struct span *span, struct parse *p);
 bool filter_blames_brace(struct parse *p); /* reports a block's { that touches a name */
+void filter_skip(struct parse *p);         /* the rest of the statement */
+void filter_skip_line(struct parse *p);    /* the line behind, which was to go on with this one */
 
 /* literal.c */
 bool literal_int(const char *s, size_t len, uint64_t *v); /* false: above 2^64 - 1 */
