@@ -702,6 +702,8 @@ const char *op_label(struct ctx *cx, const struct node *n); /* Sum{axis=0} as in
 uint32_t op_results(struct ctx *cx, struct node *n);
 /* rules_shape.c: DimShuffle's order: axes, -1 for 'x'; the number of items, -1: reported */
 int dimshuffle_order(struct ctx *cx, const struct node *n, int order[MAX_RANK]);
+/* rules_dtype.c: int64 beside uint64, where their common dtype would round */
+bool compares_beyond_float64(const struct node *n);
 /* rules_known.c: the integers of a value of rank 0 or 1, constants included; NULL: not known */
 const struct known *known_of(struct ctx *cx, struct value *v);
 /* op_props.c: properties as written -> in the order of the signature, checked, normalised, defaults

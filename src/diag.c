@@ -200,7 +200,7 @@ const char *diag_explain(const char *code)
 {
 	if (!strncmp(code, "PTG", 3))
 		code += 3;
-	if (strlen(code) != 4 || strspn(code, "0123456789") != 4)
+	if (!*code || strlen(code) > 4 || strspn(code, "0123456789") != strlen(code))
 		return NULL;
 	int number = atoi(code);
 	for (int i = 0; i < DIAG_COUNT; i++)

@@ -599,8 +599,10 @@ bool dim_unify(struct ctx *cx, dim a, dim b, struct span s)
 	if (r == DIFFERENT || (d.ok && never_zero(t, &d.plain)))
 		return false;
 	*vec_push(t->arena, &t->equations) = (struct equation){a, b, s};
-	if (d.ok)
+	if (d.ok) {
 		solve(t, &d);
+		warn_empty(cx, a, b, s);
+	}
 	return true;
 }
 

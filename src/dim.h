@@ -115,4 +115,7 @@ static inline int64_t floor_div(int64_t a, int64_t m) /* m > 0 */
 	return a / m - (a % m < 0);
 }
 
+/* dim_prove.c: after a == b was solved */
+void warn_empty(struct ctx *cx, dim a, dim b, struct span s);
+
 #endif

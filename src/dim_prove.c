@@ -219,3 +219,16 @@ bool prove_ge(struct dims *t, const struct lin *l, int64_t k)
 	}
 	return false;
 }
+
+/* a == b was just solved: x + x[1:] is no mistake in words, but surely not what was meant. */
+void warn_empty(struct ctx *cx, dim a, dim b, struct span s)
+{
+	const struct form *x = form_of(cx->dims, a), *y = form_of(cx->dims, b);
+	const struct source *at = source_of(cx, s);
+	bool number = (x->kind == K_LINEAR && !x->n) || (y->kind == K_LINEAR && !y->n);
+	int64_t k;
+
+	if (!number && dim_is_const(cx, a, &k) && k == 0 && at && !at->lib)
+		warn(cx, s, W_EMPTY, "the lengths %s and %s are equal only if they are 0",
+		     dim_str_raw(cx, a), dim_str_raw(cx, b));
+}

@@ -266,9 +266,18 @@ static const struct type *wanted_types(struct elab *e, struct stmt *s)
 			return NULL;
 	t = new_array(e->cx->arena, struct type, s->ntargets);
 	for (uint32_t i = 0; i < s->ntargets; i++)
-		if (!make_type(e, s->targets[i].type, NULL, &t[i]))
+		if (!make_type(e, s->targets[i].type, NULL, &t[i])) {
+			e->wanted_wrong = true;
 			return NULL;
+		}
 	return t;
+}
+
+static bool cannot_convert(const struct cv *v)
+{
+	const struct node *n = v->kind == CV_VALUE ? v->u.v->def : NULL;
+
+	return n && (n->op->todo || n->op->unsupported);
 }
 
 static bool exec_assign(struct elab *e, struct stmt *s)
@@ -278,15 +287,19 @@ static bool exec_assign(struct elab *e, struct stmt *s)
 	e->root = s->value.first + s->value.len - 1;
 	e->root_file = e->file;
 	e->nroot = s->ntargets;
+	e->wanted_wrong = false;
 	e->wanted = wanted_types(e, s);
 	struct cv v = eval(e, s->value);
 	e->root_file = NULL;
 	e->wanted = NULL;
+	e->wanted_wrong = false;
 	if (v.kind == CV_SYM) {
 		to_value(e, &v, DT_NONE);
 		v = poison(v.span);
 	}
-	if (v.kind != CV_POISON && (v.kind == CV_MULTI ? v.n : 1) != s->ntargets) {
+	if (v.kind == CV_MULTI && v.n > s->ntargets && cannot_convert(&v.u.items[0])) {
+		v.n = s->ntargets; /* its lowering says what is wrong */
+	} else if (v.kind != CV_POISON && (v.kind == CV_MULTI ? v.n : 1) != s->ntargets) {
 		elab_error(e, s->targets->span, E_ARITY, "%u name%s on the left for %u result%s",
 			   s->ntargets, s->ntargets == 1 ? "" : "s", v.kind == CV_MULTI ? v.n : 1,
 			   v.kind == CV_MULTI ? "s" : "");

@@ -75,6 +75,7 @@ struct elab {
 	struct file *root_file;
 	const struct type
 		*wanted; /* types written for the targets, for raw nodes; NULL: not all are */
+	bool wanted_wrong; /* one of them makes no sense, which was reported */
 };
 
 #define MAX_FN_DEPTH    200

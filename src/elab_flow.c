@@ -177,6 +177,12 @@ static enum dtype strong(const struct cv *v)
 	return v->kind == CV_VALUE ? v->u.v->type.dtype : v->kind == CV_DIM ? DT_INT64 : DT_NONE;
 }
 
+static bool is_number(const struct cv *v)
+{
+	return v->kind == CV_BOOL || v->kind == CV_INT || v->kind == CV_FLOAT ||
+	       v->kind == CV_COMPLEX;
+}
+
 /* The values of one target in both branches, as results of the blocks. */
 static bool merge(struct elab *e, struct stmt *s, uint32_t i, struct branch *br, struct node *n,
 		  dim mark)
@@ -186,8 +192,19 @@ static bool merge(struct elab *e, struct stmt *s, uint32_t i, struct branch *br,
 	enum dtype t =
 		strong(&br[0].values[i]) ? strong(&br[0].values[i]) : strong(&br[1].values[i]);
 
+	if (!t && is_number(&br[0].values[i]) && is_number(&br[1].values[i])) {
+		enum dtype a = weak_dtype(e, &br[0].values[i], DT_NONE);
+		enum dtype c = weak_dtype(e, &br[1].values[i], DT_NONE);
+		t = a && c ? dtype_upcast(a, c) : DT_NONE;
+		if (t == DT_BOOL)
+			t = DT_NONE;
+	}
 	for (int k = 0; k < 2; k++) {
-		const struct cv *c = &br[k].values[i];
+		struct cv number, *c = &br[k].values[i];
+		if (c->kind == CV_BOOL && t && t != strong(&br[!k].values[i])) {
+			number = (struct cv){.kind = CV_INT, .span = c->span, .u.i = c->u.b};
+			c = &number;
+		}
 		e->block = br[k].block;
 		v[k] = to_value(e, c, cv_is_weak(c) ? weak_dtype(e, c, t) : DT_NONE);
 		e->block = outer;
@@ -692,6 +709,8 @@ static bool next_state(struct elab *e, struct stmt *s)
 	elab_error(e, s->span, E_STATEMENT,
 		   "'next %s' needs a loop that carries '%s', or a state of that name", name->s,
 		   name->s);
+	if (!b) /* so that it is not called undefined besides */
+		bind_value(e, name, poison(s->span), s->span)->used = true;
 	return false;
 }
 

@@ -61,6 +61,8 @@ static bool given_props(struct elab *e, struct fn *f, const struct prop_arg *pro
 
 static bool prop_kind_fits(const struct sym *type, const struct cv *v)
 {
+	if (type->dtype == DT_BOOL)
+		return v->kind == CV_BOOL || (v->kind == CV_VALUE && v->u.v->type.dtype == DT_BOOL);
 	if (type->dtype)
 		return v->kind == CV_INT || v->kind == CV_FLOAT || v->kind == CV_BOOL ||
 		       v->kind == CV_VALUE;

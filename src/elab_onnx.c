@@ -421,6 +421,8 @@ struct cv call_onnx(struct elab *e, uint32_t at, struct cv *items)
 	for (uint32_t i = 0; i < count && e->wanted && count == e->nroot && e->root == at; i++)
 		n->out[i]->type = e->wanted[i];
 	graph_append(e->cx, e->block, n);
+	if (e->wanted_wrong && e->root == at)
+		return poison(a->span);
 	if (!infer_node(e->cx, n))
 		return poison(a->span);
 	return node_result(e, n, a->span);

@@ -133,9 +133,13 @@ static bool type_clash(struct elab *e, struct expr x, const struct type *t, enum
 {
 	const struct anode *root = &e->file->nodes.at[x.first + x.len - 1];
 
-	elab_error(e, s, code, "%s%s%s%s%s: expected %s but got %s", what,
-		   name && *what ? " " : "", name ? "'" : "", name ? name->s : "", name ? "'" : "",
-		   source_text(e, root->span), type_str(e->cx, *t));
+	struct diag *d =
+		elab_error(e, s, code, "%s%s%s%s%s: expected %s but got %s", what,
+			   name && *what ? " " : "", name ? "'" : "", name ? name->s : "",
+			   name ? "'" : "", source_text(e, root->span), type_str(e->cx, *t));
+	if (d && t->rank == 0 && root->n && root->u.sym->dtype == t->dtype)
+		note(e->cx, d, (struct span){0, 0}, "one number for all elements is %s(...)",
+		     source_text(e, root->span));
 	return false;
 }
 

@@ -514,8 +514,9 @@ struct value *to_value(struct elab *e, const struct cv *v, enum dtype want)
 			   "this gives %u results where one is needed: a, b = ...", v->n);
 		return NULL;
 	default:
-		elab_error(e, v->span, E_EXPRESSION, "expected a tensor but got %s",
-			   cv_kind_name(v));
+		elab_error(e, v->span, E_EXPRESSION, "expected a tensor but got %s%s",
+			   cv_kind_name(v),
+			   v->kind == CV_TUPLE ? ": a list, [...], is one" : "");
 		return NULL;
 	}
 }

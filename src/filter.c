@@ -2,9 +2,10 @@
  * filter.c: between scanner and grammar. In: raw tokens with every newline; out: one NL after each
  * statement and none elsewhere, } and }p told apart. Newlines inside ( [ {p, at the start, after a
  * block's { and before `else` or what goes on with a header vanish; one is made up before a block's
- * } and at the end of the file. It keeps the stack of open brackets, so it is also where an unclosed
- * one is noticed: it is reported at the opening bracket and popped; YYerror and made-up tokens then
- * bring the grammar to where the line makes sense again. A queue holds them, last one first.
+ * } and at the end of the file. It keeps the stack of open brackets, so it is also where an
+ * unclosed one is noticed: it is reported at the opening bracket and popped; YYerror and made-up
+ * tokens then bring the grammar to where the line makes sense again. A queue holds them, last one
+ * first.
  */
 #include <string.h>
 

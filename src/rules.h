@@ -97,7 +97,6 @@ enum dtype ty_arange(struct ctx *cx, struct node *n);
 enum dtype ty_bits(struct ctx *cx, struct node *n);
 enum dtype ty_bool(struct ctx *cx, struct node *n);
 enum dtype ty_careduce(struct ctx *cx, struct node *n);
-enum dtype ty_compare(struct ctx *cx, struct node *n);
 enum dtype ty_complex(struct ctx *cx, struct node *n);
 enum dtype ty_float(struct ctx *cx, struct node *n);
 enum dtype ty_float64(struct ctx *cx, struct node *n);

@@ -190,19 +190,13 @@ static bool fits_float64(const struct value *v)
 
 /* NumPy compares uint64 and int64 exactly. Their common dtype, float64, orders them the same way
  * only if one of the two stays where float64 holds all integers. */
-enum dtype ty_compare(struct ctx *cx, struct node *n)
+bool compares_beyond_float64(const struct node *n)
 {
-	if (ty_bool(cx, n) == DT_NONE)
-		return DT_NONE;
+	if (n->op->cast != CAST_UPCAST || n->nin != 2)
+		return false;
 	enum dtype a = type_at(n, 0), b = type_at(n, 1);
-	bool wide = (a == DT_UINT64 && b == DT_INT64) || (a == DT_INT64 && b == DT_UINT64);
-	if (wide && !fits_float64(n->in[0]) && !fits_float64(n->in[1])) {
-		error(cx, n->span, E_DTYPE,
-		      "%s: %s and %s have no common integer dtype; Cast one of them first",
-		      n->op->name, dtypes[a].name, dtypes[b].name);
-		return DT_NONE;
-	}
-	return DT_BOOL;
+	return ((a == DT_UINT64 && b == DT_INT64) || (a == DT_INT64 && b == DT_UINT64)) &&
+	       !fits_float64(n->in[0]) && !fits_float64(n->in[1]);
 }
 
 /* Bools among themselves, or integers among themselves. */

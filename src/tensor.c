@@ -150,12 +150,20 @@ static void store_int(enum dtype to, uint8_t *p, const struct number *n)
 		put(p, (uint64_t)to_int32(n->f), size);
 }
 
-/* The nearest float32: integers are rounded once, not through a double. */
+/*
+ * The nearest float32: integers are rounded once. A double between would round before; it does not
+ * if what is below its 53 bits only counts as a last bit. (valgrind goes through a double by itself.)
+ */
 static float to_float(const struct number *n)
 {
-	return n->kind == KIND_FLOAT ? (float)n->f
-	       : n->kind == KIND_INT ? (float)n->i
-				     : (float)n->u;
+	if (n->kind == KIND_FLOAT)
+		return (float)n->f;
+	bool negative = n->kind == KIND_INT && n->i < 0;
+	uint64_t m = n->kind == KIND_INT ? (uint64_t)n->i : n->u;
+	m = negative ? -m : m;
+	if (m >> 53)
+		m = (m & ~(uint64_t)0xfff) | (uint64_t)((m & 0xfff) != 0) << 11;
+	return negative ? -(float)(double)m : (float)(double)m;
 }
 
 static double to_double(const struct number *n)

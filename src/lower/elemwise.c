@@ -11,6 +11,41 @@ bool lower_cast(struct build *b, struct node *n)
 	return true;
 }
 
+/*
+ * int64 with uint64, exactly: the bits of the unsigned one as int64 compare right unless they are
+ * negative, and then it is the larger one whatever the other is.
+ */
+bool lower_mixed_compare(struct build *b, struct node *n)
+{
+	static const struct {
+		enum op_id op, turned; /* a op c is c turned a */
+		const char *onnx;
+		bool not,
+			if_larger; /* the result where the unsigned right side is the larger one */
+	} all[] = {
+		{OP_Eq, OP_Eq, "Equal", false, false},
+		{OP_Neq, OP_Neq, "Equal", true, true},
+		{OP_Lt, OP_Gt, "Less", false, true},
+		{OP_Le, OP_Ge, "LessOrEqual", false, true},
+		{OP_Gt, OP_Lt, "Greater", false, false},
+		{OP_Ge, OP_Le, "GreaterOrEqual", false, false},
+	};
+	bool turn = n->in[0]->type.dtype == DT_UINT64;
+	struct value *s = low(b, n->in[turn]), *u = cast(b, low(b, n->in[!turn]), DT_INT64);
+	size_t i = 0;
+
+	while (n->op != &op_table[turn ? all[i].turned : all[i].op])
+		i++;
+	struct value *r = emit_(b, all[i].onnx, s, u);
+	r = all[i].not ? emit_(b, "Not", r) : r;
+	if (all[i].if_larger)
+		r = emit_(b, "Or", r, emit_(b, "Less", u, const_int(b, 0)));
+	else
+		r = emit_(b, "And", r, emit_(b, "GreaterOrEqual", u, const_int(b, 0)));
+	lowered(b, n, 0, r);
+	return true;
+}
+
 /* b in the shape of both: a is only read for its sizes. */
 bool lower_second(struct build *b, struct node *n)
 {

@@ -311,6 +311,8 @@ static bool lower_op(struct build *b, struct node *n)
 		unsupported(b, "%s", n->op->unsupported ? n->op->unsupported : n->op->todo);
 		return false;
 	}
+	if (compares_beyond_float64(n))
+		return lower_mixed_compare(b, n);
 	cast_inputs(b, n);
 	if (n->op->lower)
 		return n->op->lower(b, n);

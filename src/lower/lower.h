@@ -19,6 +19,7 @@ bool lower_argsort(struct build *b, struct node *n);
 bool lower_assert(struct build *b, struct node *n);
 bool lower_blockwise(struct build *b, struct node *n);
 bool lower_careduce(struct build *b, struct node *n);
+bool lower_mixed_compare(struct build *b, struct node *n);
 bool lower_cast(struct build *b, struct node *n);
 bool lower_choose(struct build *b, struct node *n);
 bool lower_clip(struct build *b, struct node *n);
