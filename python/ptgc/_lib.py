@@ -228,9 +228,13 @@ def run(call, *, tensors=(), opset=None, target="ort-cpu", **options) -> Compile
         if value is None:
             continue
         if key in ("allow", "flags"):
+            if isinstance(value, str):
+                raise TypeError(f"{key} is a list of texts, not {value!r}")
             keep.append(value := strings(value))
         elif isinstance(value, str | Path):
             value = str(value).encode()
+        elif key not in ("strip", "external_threshold"):  # ctypes would take a number for a pointer
+            raise TypeError(f"{key} is a text, not {value!r}")
         setattr(o, key, value)
     external_name = str(options.get("external_name") or "")
     handle = call(dll, o)

@@ -414,6 +414,8 @@ class Printer:
             raise TypeError("ONNX has no such tensors; xtensor graphs are lowered by PyTensor's rewrites")
         if isinstance(op, Subtensor | AdvancedSubtensor | IncSubtensor | AdvancedIncSubtensor) and own(op):
             return self.indexing(node, args)
+        if type(op).__name__ == "JAXShapeTuple":  # functions compiled by JAX have it
+            return f"MakeVector{{dtype={node.outputs[0].type.dtype}}}({', '.join(args)})"
         if isinstance(scalar_op, Composite):
             return self.fn_call(scalar_op.fgraph, "Composite", args, typed=False)
         if isinstance(op, OpFromGraph) and not (own(op) and _lib.op_known(op_name(op))):

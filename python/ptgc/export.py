@@ -4,14 +4,20 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pytensor.compile.builders import OpFromGraph
+from pytensor.compile.executor import Function
 from pytensor.compile.sharedvalue import SharedVariable
-from pytensor.graph.basic import Variable
+from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
+from pytensor.graph.op import Op
+from pytensor.tensor.basic import MakeVector
+from pytensor.tensor.elemwise import Elemwise
 
 from ptgc import _lib
 from ptgc._compile import compile_graph
@@ -22,7 +28,7 @@ from ptgc.runtime import make_session, native, wide_outputs
 __all__ = ["Exported", "compile_onnx", "export_function_onnx", "export_onnx", "save_ptg"]
 
 
-@dataclass
+@dataclass(repr=False)
 class Exported:
     """A model: its bytes, the .ptg text it was made from, its inputs and outputs by name."""
 
@@ -38,6 +44,10 @@ class Exported:
     fgraph: FunctionGraph | None = None  # what was printed
     target: dict = field(default_factory=dict)
     constants: dict = field(default_factory=dict)  # variables of fgraph that are initializers
+
+    def __repr__(self) -> str:
+        more = f" and {len(self.external)} in {self.external_name!r}" if self.external else ""
+        return f"Exported({', '.join(self.inputs)} -> {', '.join(self.outputs)}; {len(self.model)} bytes{more})"
 
     def session(self, options: Any = None, providers: Sequence[str] | None = None):
         """A new onnxruntime.InferenceSession of the model."""
@@ -153,7 +163,7 @@ def compile_onnx(
     dynamic_dims: Mapping | None = None,
     shared: str = "initializer",
     target: str = "ort-cpu",
-    external_data: str | None = None,
+    external_data: str | bool | None = None,
     external_name: str = "weights",
     values: Mapping | None = None,
 ) -> Exported:
@@ -172,10 +182,12 @@ def compile_onnx(
     for v in [*inputs, *outputs]:
         if not isinstance(v, Variable):
             raise TypeError(f"expected a PyTensor variable, got {v!r}")
+    if twice := [v for k, v in enumerate(inputs) if v in inputs[:k]]:
+        raise ValueError(f"the input {twice[0]} is given twice")
+    if external_data is True:
+        external_data = external_name
     _, _, constants = graph_of(inputs, outputs)
-    for v, value in (values or {}).items():
-        if v in constants:
-            constants[v] = value
+    constants.update((v, value) for v, value in (values or {}).items() if v not in inputs)
     extra = list(constants)
     fgraph = FunctionGraph([*inputs, *extra], outputs, clone=True)
     new_inputs, names = list(fgraph.inputs), [v.name for v in outputs]
@@ -216,8 +228,10 @@ def dims_of(dynamic_dims, old, new):
             for axis, name in axes.items():
                 if not isinstance(axis, int) or not -o.type.ndim <= axis < o.type.ndim:
                     raise ValueError(f"dynamic_dims: {key!r} has no axis {axis!r}")
-                if name is not None and not re.match(r"[^\W\d]\w*\Z", name):
+                if name is not None and not (isinstance(name, str) and re.match(r"[^\W\d]\w*\Z", name)):
                     raise ValueError(f"dynamic_dims: {name!r} is no name for a dim")
+                if name is not None and o.type.shape[axis] is not None:
+                    raise ValueError(f"dynamic_dims: axis {axis} of {key!r} has the length {o.type.shape[axis]}")
             out[n] = {axis % o.type.ndim: name for axis, name in axes.items() if name is not None}
     return out
 
@@ -253,14 +267,12 @@ def export_onnx(inputs: Any, outputs: Any, file: str | os.PathLike, **options: A
     ``external_data=True`` names the data file after the model. A model over 2 GB gets one anyway.
     """
     path = Path(file)
-    if options.get("external_data") is True:
-        options["external_data"] = path.name + ".data"
+    options.setdefault("external_name", path.name + ".data")
     name = options.get("external_data")
-    if name and Path(name).name != name:
-        raise ValueError(f"external_data must be the name of a file beside the model, not {name!r}")
+    if name and name is not True and (Path(name).name != name or name == path.name):
+        raise ValueError(f"external_data must be the name of another file beside the model, not {name!r}")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"no such directory: {path.parent}")
-    options.setdefault("external_name", path.name + ".data")
     exported = compile_onnx(inputs, outputs, **options)
     files = [(path, exported.model)]
     if exported.external:
@@ -269,29 +281,73 @@ def export_onnx(inputs: Any, outputs: Any, file: str | os.PathLike, **options: A
     return exported
 
 
+# What ops that write into their inputs are told by; see out_of_place
+IN_PLACE = ("inplace", "destructive", "overwrite_a", "overwrite_b", "overwrite_c", "overwrite_x", "inplace_pattern")
+
+
+def out_of_place(node: Apply) -> Op:
+    """The op that computes the same without writing into its inputs, in PyTensor's Python too."""
+    op = node.op
+    if type(op).__name__ == "JAXShapeTuple":
+        return MakeVector(node.outputs[0].type.dtype)
+    if not op.destroy_map:
+        return op
+    if isinstance(op, Elemwise):
+        return Elemwise(op.scalar_op, {}, name=op.name, nfunc_spec=op.nfunc_spec)
+    if isinstance(op, OpFromGraph):
+        return OpFromGraph(*graph_out_of_place(op.fgraph), name=op.name)
+    op = copy(op)
+    op.destroy_map = {}
+    for name in IN_PLACE:
+        if getattr(op, name, None):
+            setattr(op, name, type(getattr(op, name))())
+    return op
+
+
+def graph_out_of_place(fgraph: FunctionGraph) -> tuple[list, list]:
+    """The inputs and outputs of the graph, and nothing between them in place."""
+    new = {v: v for v in fgraph.inputs}
+    for node in fgraph.toposort():
+        results = [v.clone() for v in node.outputs]
+        made = Apply(out_of_place(node), [new.get(v, v) for v in node.inputs], results)
+        made.tag = copy(node.tag)
+        new.update(zip(node.outputs, made.outputs))
+    return list(fgraph.inputs), [new.get(v, v) for v in fgraph.outputs]
+
+
+def named_copy(v: Variable, name: str | None, taken: Sequence[Variable]) -> Variable:
+    """The variable, or where something else is known by it its copy, of that name."""
+    if v.owner is None or v in taken:
+        v = v.copy()
+    v.name = name
+    return v
+
+
 def export_function_onnx(fn: Any, file: str | os.PathLike, **options: Any) -> Exported:
     """Writes a function compiled by ``pytensor.function`` in any mode; options as of ``compile_onnx``.
 
     Shared variables that the function updates are inputs of the model, and their next values are
     further outputs named ``<name>_next``; the others are as ``shared`` says.
     """
-    maker = fn.maker
-    inputs = [i.variable for i in maker.inputs if not i.implicit]
-    outputs = [o.variable for o in maker.outputs]
-    updated = [i for i in maker.inputs if i.implicit and i.update is not None]
-    implicit = [i for i in maker.inputs if i.implicit and i.update is None]
-    values = {i.variable: c.storage[0] for i, c in zip(maker.inputs, fn.input_storage) if i.implicit}
-    if options.get("shared") == "input":
-        inputs += [i.variable for i in implicit]
-    inputs += [i.variable for i in updated]
-    next_values = []
-    for i in updated:
-        v = i.update if i.update is not i.variable else i.update.copy()
-        if v.owner is None or v in outputs or v in next_values:
-            v = v.copy()
-        v.name = f"{i.variable.name or 'shared'}_next"
-        next_values.append(v)
-    return export_onnx(inputs, [*outputs, *next_values], file, values=values, **options)
+    if not isinstance(fn, Function):
+        raise TypeError(f"expected a function compiled by pytensor.function, got {type(fn).__name__}")
+    specs, updates = fn.maker.inputs, fn.maker.fgraph.update_mapping or {}
+    variables, results = graph_out_of_place(fn.maker.fgraph)
+    inputs, updated, values = [], [], {}
+    for k, (spec, v, container) in enumerate(zip(specs, variables, fn.input_storage, strict=True)):
+        if k in updates.values():
+            updated.append(v)
+        elif not spec.implicit or options.get("shared") == "input":
+            inputs.append(v)
+        elif fn.maker.fgraph.clients[v]:
+            values[v] = container.storage[0]
+    outputs: list[Variable] = []
+    for spec, v in zip(fn.maker.outputs, results):
+        name = spec.variable.name
+        outputs.append(named_copy(v, name, outputs) if name and v.owner is not None else v)
+    for at, k in updates.items():
+        outputs.append(named_copy(results[at], f"{specs[k].variable.name or 'shared'}_next", outputs))
+    return export_onnx([*inputs, *updated], outputs, file, values=values, **options)
 
 
 def save_ptg(

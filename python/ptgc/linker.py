@@ -193,8 +193,8 @@ class ONNXLinker(JITLinker):
         self, *args: Any, opset: int = 18, session_options: Any = None, providers: list | None = None, **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
-        if not 13 <= opset <= 26:
-            raise ValueError(f"opset {opset} is out of range: 13 to 26")
+        if isinstance(opset, bool) or not isinstance(opset, int) or not 13 <= opset <= 26:
+            raise ValueError(f"opset {opset!r} is out of range: 13 to 26")
         self.opset = opset
         self.session_options = session_options
         self.providers = providers

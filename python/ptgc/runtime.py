@@ -31,6 +31,8 @@ def session_options(given=None):
         elif not hasattr(options, key):
             raise ValueError(f"onnxruntime.SessionOptions has no {key!r}")
         elif key == "graph_optimization_level" and not isinstance(value, ort.GraphOptimizationLevel):
+            if value not in LEVELS and value not in LEVELS.values():
+                raise ValueError(f"graph_optimization_level {value!r}: expected one of {', '.join(LEVELS)}")
             options.graph_optimization_level = ort.GraphOptimizationLevel(LEVELS.get(value, value))
         else:
             setattr(options, key, value)
@@ -42,6 +44,17 @@ DTYPES = {
     1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 9: "bool",
     10: "float16", 11: "float64", 12: "uint32", 13: "uint64",
 }  # fmt: skip
+
+
+def known_providers(providers):
+    """ONNX Runtime prints about a provider that it does not have, and goes on without."""
+    import onnxruntime as ort
+
+    providers, known = list(providers or ["CPUExecutionProvider"]), ort.get_available_providers()
+    for p in providers:
+        if (p if isinstance(p, str) else p[0]) not in known:
+            raise ValueError(f"ONNX Runtime has no execution provider {p!r} here, only {', '.join(known)}")
+    return providers
 
 
 def external_arrays(compiled) -> dict[str, np.ndarray]:
@@ -57,13 +70,13 @@ def make_session(compiled, options=None, providers=None):
     """A session for a compiled model. Weights of models over 2 GB stay where they are."""
     import onnxruntime as ort
 
-    options, arrays = session_options(options), {}
+    options, providers, arrays = session_options(options), known_providers(providers), {}
     if compiled.external:
         arrays = external_arrays(compiled)
         values = [ort.OrtValue.ortvalue_from_numpy(a) for a in arrays.values()]
         options.add_external_initializers(list(arrays), values)
     try:
-        session = ort.InferenceSession(compiled.model, options, providers=list(providers or ["CPUExecutionProvider"]))
+        session = ort.InferenceSession(compiled.model, options, providers=providers)
     except Exception as e:
         raise RuntimeError(f"ONNX Runtime does not load the model: {summary(str(e))}") from e
     session.kept = arrays  # the runtime may refer to them

@@ -131,15 +131,27 @@ def test_unoptimized_and_optimized_agree():
     assert plain.verify([np.ones((2, 2))], rtol=1e-12)
 
 
-@pytest.mark.parametrize("mode", ["FAST_COMPILE", "NUMBA", "ONNX"])
+MODES = ["FAST_COMPILE", "FAST_RUN", "CVM", "NUMBA", "ONNX"]
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_compiled_functions(tmp_path, mode):
+    """Whatever the mode made of the graph: loops fused, BLAS called, results put into arguments."""
     W, b, y = model()
-    f = pytensor.function([x], [y, y.sum(axis=1)], mode=mode)
+    state = pytensor.shared(np.ones(40), name="state")
+    grad = pytensor.grad(pt.tanh(y.sum(axis=1) ** 2).sum(), x)
+    first = pt.set_subtensor(y[0], y[1] * 2)
+    f = pytensor.function([x], [y, y.sum(axis=1), grad, first], updates={state: state * 2 + y.sum(axis=0)}, mode=mode)
     e = ptgc.export_function_onnx(f, tmp_path / "f.onnx")
-    assert e.inputs == ["x"] and e.outputs[0] == "y"
-    a = np.ones((2, 3))
-    for got, want in zip(e(a), f(a)):
-        np.testing.assert_allclose(got, want, rtol=1e-12)
+    assert e.inputs == ["x", "state"] and e.outputs[0] == "y" and e.outputs[-1] == "state_next"
+    a = np.linspace(-1, 1, 6).reshape(2, 3)
+    assert e.verify([a, np.ones(40)])
+    got = e(a, np.ones(40))
+    for g, want in zip(got, [*f(a), state.get_value()], strict=True):
+        np.testing.assert_allclose(g, want, rtol=1e-12, atol=1e-15)
+    assert {"W", "b"} <= {t.name for t in onnx.load(tmp_path / "f.onnx").graph.initializer}
+    with pytest.raises(TypeError, match="compiled by pytensor.function"):
+        ptgc.export_function_onnx(y, tmp_path / "g.onnx")
 
 
 def test_compiled_function_with_state(tmp_path):
@@ -195,6 +207,11 @@ def test_verify_looks_inside():
         ({"dynamic_dims": {"q": {0: "n"}}}, ValueError),
         ({"dynamic_dims": {"x": {5: "n"}}}, ValueError),
         ({"dynamic_dims": {"x": {0: "1n"}}}, ValueError),
+        ({"dynamic_dims": {"x": {0: 7}}}, ValueError),
+        ({"external_data": "m.onnx"}, ValueError),
+        ({"external_data": "../m"}, ValueError),
+        ({"external_data": 3}, TypeError),
+        ({"model_name": 3}, TypeError),
         ({"nonsense": 1}, TypeError),
     ],
 )
@@ -258,3 +275,14 @@ def test_tensors_by_name():
 def test_same_bytes_every_time():
     _, _, y = model()
     assert ptgc.compile_onnx([x], [y]).model == ptgc.compile_onnx([x], [y]).model
+
+
+def test_what_else_is_wrong():
+    fixed = pt.tensor("fixed", shape=(3,))
+    with pytest.raises(ValueError, match="has the length 3"):
+        ptgc.compile_onnx([fixed], [fixed * 2], dynamic_dims={"fixed": {0: "n"}})
+    with pytest.raises(ValueError, match="x is given twice"):
+        ptgc.compile_onnx([x, x], [x * 2])
+    with pytest.raises(TypeError, match="flags is a list"):
+        ptgc.compile("graph g(x: int8[]) -> (x) { }", flags="Werror")
+    assert repr(ptgc.compile_onnx([x], [x * 2])).startswith("Exported(x -> out; ")

@@ -288,6 +288,21 @@ def test_opset_and_session_options():
         pytensor.function([v], v, mode=ptgc.onnx_mode(session_options={"nonsense": 1}))
 
 
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({"opset": "18"}, "opset '18' is out of range"),
+        ({"opset": 27}, "opset 27 is out of range"),
+        ({"session_options": {"threads": 1}}, "has no 'threads'"),
+        ({"session_options": {"graph_optimization_level": "most"}}, "expected one of none, basic"),
+        ({"providers": ["Abacus"]}, "no execution provider 'Abacus'"),
+    ],
+)
+def test_wrong_options_of_the_mode(options, words):
+    with pytest.raises(ValueError, match=words):
+        pytensor.function([v], v * 2, mode=ptgc.onnx_mode(**options))
+
+
 def test_importing_changes_nothing_else():
     import subprocess
     import sys
