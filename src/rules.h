@@ -44,6 +44,7 @@ bool sh_blockwise(struct ctx *cx, struct node *n);
 bool sh_broadcast(struct ctx *cx, struct node *n);
 bool sh_choose(struct ctx *cx, struct node *n);
 bool sh_convolve(struct ctx *cx, struct node *n);
+bool sh_einsum(struct ctx *cx, struct node *n);
 bool sh_core(struct ctx *cx, struct node *n);
 bool sh_dimshuffle(struct ctx *cx, struct node *n);
 bool sh_dot(struct ctx *cx, struct node *n);

@@ -480,3 +480,134 @@ bool sh_blockwise(struct ctx *cx, struct node *n)
 	}
 	return true;
 }
+
+/* --- Einsum --- */
+
+struct subscripts {
+	dim letter[128];
+	uint32_t count[128];
+	dim dots[MAX_RANK]; /* those of "...", aligned on the right */
+	uint32_t ndots;
+};
+
+static bool bad_subscripts(struct ctx *cx, struct node *n, const char *what)
+{
+	error(cx, n->span, E_SHAPE, "%s: %s", op_label(cx, n), what);
+	return false;
+}
+
+/* A length that is known to be 1 is stretched; others are equal. */
+static bool meet(struct ctx *cx, struct node *n, dim *have, dim d)
+{
+	int64_t k;
+
+	if (!*have || (dim_is_const(cx, *have, &k) && k == 1))
+		*have = d;
+	else if (!(dim_is_const(cx, d, &k) && k == 1) && !dim_unify(cx, *have, d, n->span))
+		return bad_subscripts(cx, n, "the lengths of one letter differ");
+	return true;
+}
+
+/* The text of one operand, or of the result, without blanks: "ij", "i..."; false: it is none. */
+static bool one_term(const char *s, const char *end, char term[MAX_RANK + 4], uint32_t *letters)
+{
+	uint32_t n = 0;
+	bool dots = false;
+
+	*letters = 0;
+	for (; s < end; s++) {
+		if (*s == ' ')
+			continue;
+		if (*letters == MAX_RANK)
+			return false;
+		if (*s == '.') {
+			if (dots || end - s < 3 || s[1] != '.' || s[2] != '.')
+				return false;
+			dots = true;
+			s += 2;
+		} else if (!(*s >= 'a' && *s <= 'z') && !(*s >= 'A' && *s <= 'Z')) {
+			return false;
+		} else {
+			++*letters;
+		}
+		term[n++] = *s;
+	}
+	term[n] = 0;
+	return true;
+}
+
+static bool operand(struct ctx *cx, struct node *n, struct subscripts *e, struct type t,
+		    const char *s, const char *end)
+{
+	char term[MAX_RANK + 4];
+	uint32_t letters, at = 0;
+
+	if (!one_term(s, end, term, &letters))
+		return bad_subscripts(cx, n, "an operand is letters and at most one '...'");
+	if (letters > t.rank || (letters < t.rank && !strchr(term, '.')))
+		return bad_subscripts(cx, n, "the letters are not as many as the dims");
+	for (const char *p = term; *p; p++) {
+		uint32_t more = t.rank - letters;
+		if (*p != '.') {
+			if (!meet(cx, n, &e->letter[(int)*p], t.dims[at++]))
+				return false;
+			e->count[(int)*p]++;
+			continue;
+		}
+		for (uint32_t i = 0; i < more; i++)
+			if (!meet(cx, n, &e->dots[MAX_RANK - more + i], t.dims[at++]))
+				return false;
+		e->ndots = more > e->ndots ? more : e->ndots;
+	}
+	return true;
+}
+
+/* Without "->": the dims of "...", then the letters that stand once, in the order of the alphabet. */
+static void implied(const struct subscripts *e, char term[3 + 128])
+{
+	uint32_t n = 0;
+
+	if (e->ndots)
+		term[n++] = '.';
+	for (int c = 'A'; c <= 'z'; c++)
+		if (e->count[c] == 1)
+			term[n++] = (char)c;
+	term[n] = 0;
+}
+
+bool sh_einsum(struct ctx *cx, struct node *n)
+{
+	struct subscripts *e = new (cx->scratch, struct subscripts);
+	const char *s = prop_str(cx, n, "subscripts"), *arrow = strstr(s, "->");
+	const char *end = arrow ? arrow : s + strlen(s);
+	char term[3 + 128];
+	uint32_t letters, rank = 0;
+	dim *d = new_dims(cx, 2 * MAX_RANK);
+
+	for (uint32_t i = 0; i < n->nin; i++) {
+		const char *comma = memchr(s, ',', (size_t)(end - s));
+		if ((comma == NULL) != (i + 1 == n->nin))
+			return bad_subscripts(cx, n, "it does not name as many operands");
+		if (!operand(cx, n, e, n->in[i]->type, s, comma ? comma : end))
+			return false;
+		s = comma ? comma + 1 : end;
+	}
+	if (!arrow)
+		implied(e, term);
+	else if (!one_term(arrow + 2, arrow + strlen(arrow), term, &letters))
+		return bad_subscripts(cx, n, "the result is letters and at most one '...'");
+	if (e->ndots && !strchr(term, '.'))
+		return bad_subscripts(cx, n, "the result needs the '...' too");
+	for (const char *p = term; *p; p++) {
+		if (*p != '.' && (!e->letter[(int)*p] || strchr(p + 1, *p)))
+			return bad_subscripts(cx, n, "each letter of the result is one of the "
+						     "operands', once");
+		for (uint32_t i = MAX_RANK - e->ndots; *p == '.' && i < MAX_RANK; i++)
+			d[rank++] = e->dots[i];
+		if (*p != '.')
+			d[rank++] = e->letter[(int)*p];
+	}
+	if (rank > MAX_RANK)
+		return bad_subscripts(cx, n, "the result has too many dims");
+	return set_dims(n, rank, d);
+}

@@ -1,0 +1,85 @@
+"""Einsum written by hand: NumPy's meaning of the subscripts, on known and unknown lengths."""
+
+import subprocess
+
+import numpy as np
+import pytest
+
+import ptg
+
+CASES = {  # subscripts: ranks
+    "ij,jk->ik": (2, 2),
+    "ij,jk": (2, 2),
+    "ba": (2,),
+    "ij->j": (2,),
+    "ij->": (2,),
+    "ii->i": (2,),
+    "ii": (2,),
+    "iij->ij": (3,),
+    "i,j->ij": (1, 1),
+    "i,i": (1, 1),
+    "bij,bjk->bik": (3, 3),
+    "bij,kjb->ki": (3, 3),
+    "ij,jk,kl->il": (2, 2, 2),
+    "ij , kj -> k i": (2, 2),
+    "...i,...i->...": (3, 2),
+    "i...,j...->ij...": (2, 3),
+    "ijk->kji": (3,),
+    "iA,Aj->ji": (2, 2),
+    "i,ij,j->": (1, 2, 1),
+    "ii,i->i": (2, 1),
+}
+
+
+def text(subscripts, types):
+    params = ", ".join(f"x{k}: {t}" for k, t in enumerate(types))
+    args = ", ".join(f"x{k}" for k in range(len(types)))
+    return f'ptg 1\n\ngraph g({params}) -> (y) {{\n  y = Einsum{{subscripts="{subscripts}"}}({args})\n}}\n'
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("subscripts", CASES)
+def test_einsum(subscripts, dtype):
+    ranks = CASES[subscripts]
+    rng = np.random.default_rng(0)
+    tolerance = {"float64": 1e-14, "float32": 1e-5, "float16": 2e-2}[dtype]
+    for n in (0, 1, 2, 5):
+        args = [rng.normal(size=(n,) * r).astype(dtype) for r in ranks]
+        want = np.einsum(subscripts, *[a.astype("float64") for a in args])
+        for dims in ("n", n):
+            types = [f"{dtype}[{', '.join([str(dims)] * r)}]" for r in ranks]
+            for opset in (13, 18, 26):
+                got = ptg.run(text(subscripts, types), *args, opset=opset)
+                assert got.dtype == dtype and got.shape == want.shape, (n, dims, opset)
+                assert np.allclose(got, want, tolerance, tolerance), (n, dims, opset, got, want)
+
+
+def test_lengths_of_one_are_stretched():
+    model = text("ij,jk->ik", ["float64[3, 1]", "float64[n, 2]"])
+    x, y = np.ones((3, 1)), np.arange(8.0).reshape(4, 2)
+    assert np.array_equal(ptg.run(model, x, y), np.einsum("ij,jk->ik", x, y))
+
+
+def test_lengths_that_differ_fail():
+    model = text("ij,jk->ik", ["float64[a, b]", "float64[c, d]"])
+    for wrong in ((1, 3), (3, 1), (2, 3)):
+        with pytest.raises(Exception, match="ONNXRuntimeError"):
+            ptg.run(model, np.ones((2, wrong[0])), np.ones((wrong[1], 2)))
+
+
+@pytest.mark.parametrize(
+    "subscripts, types, said",
+    [
+        ("ij,jk->ik", ["float64[2, 3]", "float64[4, 2]"], "the lengths of one letter differ"),
+        ("ij->ii", ["float64[2, 3]"], "each letter of the result"),
+        ("ij->k", ["float64[2, 3]"], "each letter of the result"),
+        ("ij->i", ["float64[2]"], "not as many as the dims"),
+        ("ij,j->i", ["float64[2, 3]"], "does not name as many operands"),
+        ("i%->i", ["float64[2, 3]"], "letters and at most one"),
+        ("...i->i", ["float64[2, 3]"], "needs the '...' too"),
+        ("ij->i", ["int64[2, 3]"], "write it with Dot, Mul and Sum"),
+    ],
+)
+def test_refused(subscripts, types, said):
+    run = subprocess.run([ptg.PTGC, "-", "-o", "/dev/null"], input=text(subscripts, types), capture_output=True, text=True)
+    assert run.returncode == 1 and said in run.stderr, run.stderr
