@@ -176,7 +176,7 @@ static struct value *size_at(struct build *b, struct value *v, uint32_t axis, bo
 	if (vec)
 		return shape_slice(b, v, (int)axis, (int)axis + 1);
 	if (v->type.rank == 1)
-		return scalar_of(b, shape_of(b, v));
+		return emit_(b, "Size", v);
 	return emit_(b, "Gather", shape_of(b, v), const_int(b, axis));
 }
 

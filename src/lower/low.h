@@ -88,6 +88,13 @@ dim known_at(struct build *b, struct value *v,
 struct value *with_dims(struct value *v, const dim *dims);
 /* v, made by a node that is called `label` in the model: what the runtime shows if it fails */
 struct value *labelled(struct build *b, struct value *v, const char *label);
+/* simplify.c */
+struct value **shortened(const struct onnx_op *op, struct value **in, uint32_t nin,
+			 struct value **to);
+struct value **unpadded_expand(struct build *b, struct value **in, struct value **to);
+uint32_t padding(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
+		 struct value **to);
+struct value *fold(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin);
 /* dims.c */
 bool dim_available(struct build *b, dim d);
 /* made of sizes and numbers alone, not of elements of integer values */

@@ -438,101 +438,6 @@ static bool schema_takes(const struct node *n)
 	return true;
 }
 
-/* v without leading axes of length 1 that an Unsqueeze put there: broadcasting adds them by itself.
- */
-static struct value *unpadded(const struct value *v)
-{
-	const struct node *n = v->def;
-	int64_t axis;
-
-	if (!n || n->onnx->domain[0] || strcmp(n->onnx->name, "Unsqueeze") || !n->in[1]->data)
-		return NULL;
-	for (uint64_t i = 0; i < n->in[1]->data->count; i++)
-		if (!tensor_int(n->in[1]->data, i, &axis) || axis != (int64_t)i)
-			return NULL;
-	return n->in[0];
-}
-
-static bool broadcasts(const struct onnx_op *op)
-{
-	static const char *const names[] = {
-		"Add", "Sub",   "Mul",   "Div",  "Pow",         "Mod",     "Max",
-		"Min", "Where", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual",
-		"And", "Or",    "Xor"};
-
-	for (size_t i = 0; i < countof(names); i++)
-		if (!strcmp(op->name, names[i]))
-			return !op->domain[0];
-	return false;
-}
-
-/* PyTensor's inputs all have one rank, ONNX's need not: as long as one keeps it, no Unsqueeze. */
-static struct value **shortened(const struct onnx_op *op, struct value **in, uint32_t nin,
-				struct value **to)
-{
-	uint32_t rank = 0, full = 0;
-
-	if (nin < 2 || nin > 3 || !broadcasts(op))
-		return in;
-	for (uint32_t i = 0; i < nin; i++)
-		rank = in[i]->type.rank > rank ? in[i]->type.rank : rank;
-	for (uint32_t i = 0; i < nin; i++)
-		full += in[i]->type.rank == rank;
-	for (uint32_t i = 0; i < nin; i++) {
-		struct value *v = unpadded(in[i]);
-		bool last = in[i]->type.rank == rank && full == 1;
-		to[i] = v && !last ? v : in[i];
-		full -= v && !last && in[i]->type.rank == rank;
-	}
-	return to;
-}
-
-/* Expand adds leading axes by itself, up to the length of the shape. */
-static struct value **unpadded_expand(struct build *b, struct value **in, struct value **to)
-{
-	struct value *v = unpadded(in[0]);
-	int64_t rank;
-
-	if (!v || !dim_is_const(b->cx, in[1]->type.dims[0], &rank) || rank < in[0]->type.rank)
-		return in;
-	to[0] = v;
-	to[1] = in[1];
-	return to;
-}
-
-static bool acts_on_elements(const struct onnx_op *op)
-{
-	static const char *const names[] = {"Abs",   "Cast",    "Ceil", "Cos", "Exp",  "Floor",
-					    "IsInf", "IsNaN",   "Log",  "Neg", "Not",  "Reciprocal",
-					    "Round", "Sigmoid", "Sign", "Sin", "Sqrt", "Tanh"};
-
-	for (size_t i = 0; i < countof(names); i++)
-		if (!strcmp(op->name, names[i]))
-			return !op->domain[0];
-	return false;
-}
-
-/* How many leading axes the result has only because Unsqueeze gave them to all inputs of full rank,
- * and to them alone; `to` are the inputs without. 0: none, or some cannot go. */
-static uint32_t padding(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
-			struct value **to)
-{
-	uint32_t rank = 0, rest = 0;
-
-	if (!nin || nin > 3 || !(nin == 1 ? acts_on_elements(op) : broadcasts(op)))
-		return 0;
-	for (uint32_t i = 0; i < nin; i++)
-		rank = in[i]->type.rank > rank ? in[i]->type.rank : rank;
-	for (uint32_t i = 0; i < nin; i++) {
-		bool full = in[i]->type.rank == rank;
-		to[i] = full ? unpadded(in[i]) : in[i];
-		if (!to[i] || (full && b->cse->shared->home[in[i]->id] != b->block))
-			return 0;
-		rest = to[i]->type.rank > rest ? to[i]->type.rank : rest;
-	}
-	return rank - rest;
-}
-
 static void emit_op(struct build *b, const struct onnx_op *op, const struct node *like,
 		    struct value **in, uint32_t nin, struct value **out, uint32_t nout);
 
@@ -558,6 +463,11 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 {
 	struct value *shorter[3];
 	if (!like || b->cse->shared->expanding) {
+		struct value *known = fold(b, op, in, nin);
+		if (known) {
+			out[0] = known;
+			return;
+		}
 		if (nout == 1 && emit_padded(b, op, in, nin, out))
 			return;
 		in = shortened(op, in, nin, shorter);

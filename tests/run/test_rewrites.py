@@ -133,3 +133,13 @@ def test_outputs():
     ]:
         for g, w in zip(outputs(results, body), want, strict=True):
             assert np.array_equal(g, w), body
+
+
+def test_folded():
+    """Sums of constants are constants: integers wrap, and lengths broadcast."""
+    big = 2**63 - 1
+    for a, op, b in ((f"int64([1, {big}])", "+", "int64(1)"), ("int64(3)", "*", "int64([5, 7])"), ("int64([[1], [2]])", "-", "int64([[3], [4]])"), ("float64([0.1, -0.0])", "+", "float64(0.2)")):
+        text = f"ptg 1\ngraph g(x: float64[]) -> (y, z) {{\n  y = onnx.{ {'+': 'Add', '-': 'Sub', '*': 'Mul'}[op] }({a}, {b})\n  z = {a} {op} {b}\n}}\n"
+        for level in ("all", "none"):
+            y, z = ptg.run(ptg.compile(text, options=("-Wno-unused",)), np.array(1.0), level=level)
+            assert y.shape == z.shape and y.dtype == z.dtype and np.array_equal(y, z) and np.array_equal(np.signbit(y), np.signbit(z))

@@ -1,0 +1,160 @@
+/*
+ * simplify.c: what a node does not need. In: an operator and its inputs, before a node is made.
+ * Out: inputs without axes of length 1 that broadcasting adds by itself, or the constant that the
+ * result is. Reads only; what is found is used by emit() in node.c.
+ */
+#include <string.h>
+
+#include "low.h"
+
+/* Elements of a result that are worked out here, at most. */
+#define FOLD_LIMIT 64
+
+/* v without leading axes of length 1 that an Unsqueeze put there: broadcasting adds them by itself.
+ */
+static struct value *unpadded(const struct value *v)
+{
+	const struct node *n = v->def;
+	int64_t axis;
+
+	if (!n || n->onnx->domain[0] || strcmp(n->onnx->name, "Unsqueeze") || !n->in[1]->data)
+		return NULL;
+	for (uint64_t i = 0; i < n->in[1]->data->count; i++)
+		if (!tensor_int(n->in[1]->data, i, &axis) || axis != (int64_t)i)
+			return NULL;
+	return n->in[0];
+}
+
+static bool broadcasts(const struct onnx_op *op)
+{
+	static const char *const names[] = {
+		"Add", "Sub",   "Mul",   "Div",  "Pow",         "Mod",     "Max",
+		"Min", "Where", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual",
+		"And", "Or",    "Xor"};
+
+	for (size_t i = 0; i < countof(names); i++)
+		if (!strcmp(op->name, names[i]))
+			return !op->domain[0];
+	return false;
+}
+
+/* PyTensor's inputs all have one rank, ONNX's need not: as long as one keeps it, no Unsqueeze. */
+struct value **shortened(const struct onnx_op *op, struct value **in, uint32_t nin,
+			 struct value **to)
+{
+	uint32_t rank = 0, full = 0;
+
+	if (nin < 2 || nin > 3 || !broadcasts(op))
+		return in;
+	for (uint32_t i = 0; i < nin; i++)
+		rank = in[i]->type.rank > rank ? in[i]->type.rank : rank;
+	for (uint32_t i = 0; i < nin; i++)
+		full += in[i]->type.rank == rank;
+	for (uint32_t i = 0; i < nin; i++) {
+		struct value *v = unpadded(in[i]);
+		bool last = in[i]->type.rank == rank && full == 1;
+		to[i] = v && !last ? v : in[i];
+		full -= v && !last && in[i]->type.rank == rank;
+	}
+	return to;
+}
+
+/* Expand adds leading axes by itself, up to the length of the shape. */
+struct value **unpadded_expand(struct build *b, struct value **in, struct value **to)
+{
+	struct value *v = unpadded(in[0]);
+	int64_t rank;
+
+	if (!v || !dim_is_const(b->cx, in[1]->type.dims[0], &rank) || rank < in[0]->type.rank)
+		return in;
+	to[0] = v;
+	to[1] = in[1];
+	return to;
+}
+
+static bool acts_on_elements(const struct onnx_op *op)
+{
+	static const char *const names[] = {"Abs",   "Cast",    "Ceil", "Cos", "Exp",  "Floor",
+					    "IsInf", "IsNaN",   "Log",  "Neg", "Not",  "Reciprocal",
+					    "Round", "Sigmoid", "Sign", "Sin", "Sqrt", "Tanh"};
+
+	for (size_t i = 0; i < countof(names); i++)
+		if (!strcmp(op->name, names[i]))
+			return !op->domain[0];
+	return false;
+}
+
+/* How many leading axes the result has only because Unsqueeze gave them to all inputs of full rank,
+ * and to them alone; `to` are the inputs without. 0: none, or some cannot go. */
+uint32_t padding(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
+		 struct value **to)
+{
+	uint32_t rank = 0, rest = 0;
+
+	if (!nin || nin > 3 || !(nin == 1 ? acts_on_elements(op) : broadcasts(op)))
+		return 0;
+	for (uint32_t i = 0; i < nin; i++)
+		rank = in[i]->type.rank > rank ? in[i]->type.rank : rank;
+	for (uint32_t i = 0; i < nin; i++) {
+		bool full = in[i]->type.rank == rank;
+		to[i] = full ? unpadded(in[i]) : in[i];
+		if (!to[i] || (full && b->cse->shared->home[in[i]->id] != b->block))
+			return 0;
+		rest = to[i]->type.rank > rest ? to[i]->type.rank : rest;
+	}
+	return rank - rest;
+}
+
+static bool calculate(const char *op, enum dtype t, const void *x, const void *y, void *to)
+{
+	uint64_t i, j, r;
+	double a, b, d;
+
+	memcpy(&i, x, sizeof(i));
+	memcpy(&j, y, sizeof(j));
+	memcpy(&a, x, sizeof(a));
+	memcpy(&b, y, sizeof(b));
+	if (!strcmp(op, "Add")) {
+		r = i + j;
+		d = a + b;
+	} else if (!strcmp(op, "Sub")) {
+		r = i - j;
+		d = a - b;
+	} else if (!strcmp(op, "Mul")) {
+		r = i * j;
+		d = a * b;
+	} else {
+		return false;
+	}
+	memcpy(to, t == DT_INT64 ? (void *)&r : (void *)&d, sizeof(r));
+	return true;
+}
+
+/* Sums, differences and products of constants, of equal dims or with a single number: int64, which
+ * wraps, and float64, which rounds as it does at run time. NULL: it is none of them. */
+struct value *fold(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin)
+{
+	if (nin != 2 || op->domain[0] || !in[0] || !in[1] || !in[0]->data || !in[1]->data)
+		return NULL;
+	const struct tensor *x = in[0]->data, *y = in[1]->data, *more = x->count < y->count ? y : x;
+	bool same = x->rank == y->rank &&
+		    (!x->rank || !memcmp(x->shape, y->shape, x->rank * sizeof(*x->shape)));
+	bool one = more == x ? y->count == 1 && y->rank <= x->rank
+			     : x->count == 1 && x->rank <= y->rank;
+	enum dtype t = (enum dtype)x->dtype;
+
+	if ((t != DT_INT64 && t != DT_FLOAT64) || y->dtype != x->dtype || !x->data || !y->data ||
+	    !(same || one) || !more->count || more->count > FOLD_LIMIT)
+		return NULL;
+	struct tensor *r = tensor_new(b->cx, t, more->rank, more->shape);
+	char *to = arena_alloc(b->cx->arena, more->count * 8);
+	for (uint64_t i = 0; i < more->count; i++) {
+		uint64_t at = x->splat || x->count == 1 ? 0 : i,
+			 bt = y->splat || y->count == 1 ? 0 : i;
+		if (!calculate(op->name, t, (const char *)x->data + 8 * at,
+			       (const char *)y->data + 8 * bt, to + 8 * i))
+			return NULL;
+	}
+	r->data = to;
+	return const_tensor(b, r);
+}
