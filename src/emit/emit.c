@@ -576,7 +576,7 @@ static bool write_model(struct emit *e, struct sink *s)
 
 static void report_depth(struct ctx *cx, const struct node *n)
 {
-	error(cx, n->span, E_NESTED_GRAPH,
+	error(cx, n->span, E_LIMIT,
 	      "loops and ifs stand inside each other more than %d deep, which no reader of ONNX "
 	      "files "
 	      "takes",

@@ -416,7 +416,7 @@ static void test_nesting(void **state)
 	assert_true(emit_model(cx, nested(cx, 31), &sink.sink, NULL));
 	mem_sink_init(&sink, cx->arena);
 	assert_false(emit_model(cx, nested(cx, 32), &sink.sink, NULL));
-	assert_int_equal(cx->diags->code, E_NESTED_GRAPH);
+	assert_int_equal(cx->diags->code, E_LIMIT);
 	ctx_free(cx);
 }
 

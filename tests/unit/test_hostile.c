@@ -112,13 +112,36 @@ static void test_beginnings(void **state)
 		try(text, len, NULL);
 }
 
+/* Options that make no sense are told as a text's mistakes are. */
+static void test_options(void **state)
+{
+	static const char text[] = "graph g(x: float64[n]) -> (y) { y = Exp(x) }";
+	static const char *const unknown[] = {"Wno-such-thing", NULL};
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		struct ptgc_options opt = PTGC_OPTIONS_INIT;
+		if (i == 0)
+			opt.opset = 12;
+		else if (i == 1)
+			opt.target = (enum ptgc_target)17;
+		else if (i == 2)
+			opt.flags = unknown;
+		else
+			opt.ntensors = 3;
+		struct ptgc_result *r = ptgc_compile(text, sizeof(text) - 1, &opt);
+		assert_int_equal(ptgc_status(r), PTGC_FAILED);
+		assert_non_null(strstr(ptgc_messages(r, false), "PTG0440"));
+		assert_null(ptgc_model(r, NULL));
+		ptgc_free(r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_findings),
-		cmocka_unit_test(test_accepted),
-		cmocka_unit_test(test_stray_bytes),
-		cmocka_unit_test(test_beginnings),
+		cmocka_unit_test(test_findings),    cmocka_unit_test(test_accepted),
+		cmocka_unit_test(test_stray_bytes), cmocka_unit_test(test_beginnings),
+		cmocka_unit_test(test_options),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

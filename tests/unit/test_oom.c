@@ -1,5 +1,5 @@
 /*
- * Unit tests of running out of memory: the n-th request fails, for n = 1, 2, ... 32 and larger
+ * Unit tests of running out of memory: the n-th request fails, for n = 1, 2, ... 128 and larger
  * ones, while texts are compiled and formatted. Each time the library says so, and everything that
  * it took is given back. (Linked with --wrap, see the Makefile, so that all requests come through
  * here.)
@@ -218,7 +218,7 @@ static void all(struct ptgc_result *(*call)(const char *, size_t, const struct p
 	for (int for_ever = 0; for_ever < 2; for_ever++) {
 		long n = 1;
 		while (run(call, text, without, n, for_ever))
-			n += n > 32 ? n / 8 : 1;
+			n += n > 128 ? n / 8 : 1;
 		assert_true(n > 4);
 	}
 }
