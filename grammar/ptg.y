@@ -567,7 +567,11 @@ static int yyreport_syntax_error(const yypcontext_t *at, struct parse *p)
 
 	if (p->stop || p->skip)
 		return 0;
-	if (!known_mistake(p, kind, place, &w)) {
+	bool told = p->told && p->told < place.begin &&
+	            !memchr(p->text + (p->told - p->base), '\n', place.begin - p->told);
+	p->told = place.begin;
+	p->told_brace = kind == YYSYMBOL_LBRACE;
+	if (!told && !known_mistake(p, kind, place, &w)) {
 		list_wanted(&b, &w);
 		parse_error(p, place, E_SYNTAX, "expected %s but found %s", b.s,
 		            found(p, kind, place));

@@ -62,6 +62,9 @@ static void unclosed(struct parse *p, const struct bracket *b, struct span notic
 		blame_brace(p, b->at);
 		return;
 	}
+	/* what the grammar said of the inside tells it */
+	if (p->told && p->told >= b->at && (b->kind != TOK_LBRACE || p->told_brace))
+		return;
 	d = parse_error(p, bracket_span(b), E_UNCLOSED, "this '%c' is never closed", c);
 	if (d && noticed.end > noticed.begin)
 		note(p->cx, d, noticed, "noticed here");
@@ -195,7 +198,11 @@ static void mismatch(struct parse *p, const struct token *t)
 {
 	struct bracket *b = top(p);
 	char open = p->text[b->at - p->base], close = p->text[t->span.begin - p->base];
-	struct diag *d = parse_error(p, t->span, E_BRACKET, "'%c' is closed by '%c'", open, close);
+	struct diag *d;
+
+	if (p->told && p->told >= b->at)
+		return;
+	d = parse_error(p, t->span, E_BRACKET, "'%c' is closed by '%c'", open, close);
 
 	if (d)
 		note(p->cx, d, bracket_span(b), "opened here");

@@ -106,6 +106,8 @@ struct parse {
 	int opened_head; /* what the last block belongs to */
 	bool skip;       /* the rest of the statement: a mistake in it was reported */
 	uint32_t skip_brackets, skip_braces; /* open in what is skipped */
+	uint32_t told;   /* where the last syntax error is; 0: none */
+	bool told_brace; /* it is a block's {, so blocks may be counted wrong */
 	bool started;
 	bool line_lost; /* a quote is not closed: brackets may be inside of it */
 	bool line_start;
