@@ -524,9 +524,11 @@ struct node {
 		struct cv *props;   /* PyTensor level: in the order of the op's signature */
 		struct attr *attrs; /* ONNX level and raw nodes: nattrs of them */
 	};
-	struct block **blocks;       /* Loop: 1; If: 2 (then, else) */
+	union {
+		struct block **blocks; /* PyTensor level: of Loop 1, of If 2 (then, else) */
+		const char *label;     /* ONNX level: its name in the model; NULL: that of a result */
+	};
 	struct span span;
-	const char *label;           /* its name in the model; NULL: that of a result */
 	struct node *next;           /* in the block */
 };
 struct block {
