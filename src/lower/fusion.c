@@ -10,7 +10,7 @@
 
 #include "low.h"
 
-static bool is_op(const struct node *n, const char *name)
+bool is_op(const struct node *n, const char *name)
 {
 	return n && n->onnx && !n->onnx->domain[0] && !strcmp(n->onnx->name, name);
 }

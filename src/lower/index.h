@@ -14,6 +14,8 @@ struct index {
 
 /* The index of each of x's axes; `first` is the first index input. false: reported. */
 bool parse_index(struct build *b, struct node *n, uint32_t first, struct index *ix);
+/* pieces.c: what to read from in place of x; the index is adapted */
+struct value *piece_of(struct build *b, struct value *x, struct index *ix);
 struct value *int_vector(struct build *b, struct value **v, uint32_t n);
 struct value *apply_slices(struct build *b, struct value *x, const struct index *ix);
 struct value *index_tuples(struct build *b, struct value **v, uint32_t n, uint32_t rank);

@@ -189,11 +189,6 @@ static int64_t behind(struct build *b, const struct value *v, uint32_t i)
 	return dim_is_const(b->cx, v->type.dims[v->type.rank - 1u - i], &k) ? k : -1;
 }
 
-static bool is_op(const struct value *v, const char *op)
-{
-	return v->def && !v->def->onnx->domain[0] && !strcmp(v->def->onnx->name, op);
-}
-
 /* Does c say that x is not 0 where it is taken, as in x > 0 ? x : 0.1 * x? */
 static bool is_nonzero_where(const struct value *c, bool holds, const struct value *x)
 {
@@ -203,19 +198,19 @@ static bool is_nonzero_where(const struct value *c, bool holds, const struct val
 		return false;
 	bool mirrored = n->in[0]->data != NULL;
 	const struct value *v = n->in[mirrored], *k = n->in[!mirrored];
-	if (v != x && !(is_op(x, "Neg") && x->def->in[0] == v))
+	if (v != x && !(is_op(x->def, "Neg") && x->def->in[0] == v))
 		return false;
 	if (!k->data || k->data->count != 1 || !is_float((enum dtype)k->type.dtype))
 		return false;
 	double edge = tensor_float(k->data, 0);
-	if (is_op(c, "Equal"))
+	if (is_op(c->def, "Equal"))
 		return holds ? edge != 0 : edge == 0;
 	if (!holds)
 		return false;
-	if (is_op(c, "GreaterOrEqual") || is_op(c, "LessOrEqual"))
-		return mirrored == is_op(c, "GreaterOrEqual") ? edge < 0 : edge > 0;
-	if (is_op(c, "Greater") || is_op(c, "Less"))
-		return mirrored == is_op(c, "Greater") ? edge <= 0 : edge >= 0;
+	if (is_op(c->def, "GreaterOrEqual") || is_op(c->def, "LessOrEqual"))
+		return mirrored == is_op(c->def, "GreaterOrEqual") ? edge < 0 : edge > 0;
+	if (is_op(c->def, "Greater") || is_op(c->def, "Less"))
+		return mirrored == is_op(c->def, "Greater") ? edge <= 0 : edge >= 0;
 	return false;
 }
 
@@ -258,7 +253,7 @@ struct value *where(struct build *b, struct value *c, struct value *x, struct va
 	if (b->target != PTGC_ORT_CPU || !b->cx->opt.signed_zeros ||
 	    !is_float((enum dtype)x->type.dtype))
 		return emit_(b, "Where", c, x, y);
-	while (is_op(c, "Not")) {
+	while (is_op(c->def, "Not")) {
 		struct value *t = x;
 		c = c->def->in[0];
 		x = y;

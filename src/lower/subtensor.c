@@ -179,6 +179,15 @@ struct value *apply_slices(struct build *b, struct value *x, const struct index 
 		     steps ? int_vector(b, step, n) : NULL);
 }
 
+/* Is the index that of the one element there is along the axis? */
+static bool is_only(struct build *b, struct value *x, uint32_t axis, struct value *at)
+{
+	int64_t k;
+
+	return !at->type.rank && const_int_at(b, at, 0, &k) && (!k || k == -1) &&
+	       dim_eq(b->cx, x->type.dims[axis], dim_const(b->cx, 1));
+}
+
 bool lower_subtensor(struct build *b, struct node *n)
 {
 	struct value *x = low(b, n->in[0]), *at[MAX_RANK];
@@ -188,6 +197,7 @@ bool lower_subtensor(struct build *b, struct node *n)
 
 	if (!parse_index(b, n, 1, ix))
 		return false;
+	x = piece_of(b, x, ix);
 	bool constant = true;
 	for (uint32_t i = 0; i < x->type.rank; i++) {
 		if (ix[i].kind != IX_ARRAY)
@@ -202,6 +212,10 @@ bool lower_subtensor(struct build *b, struct node *n)
 		for (uint32_t i = x->type.rank; i-- > 0;) {
 			if (ix[i].kind != IX_ARRAY)
 				continue;
+			if (is_only(b, x, i, ix[i].v[0])) {
+				x = squeeze(b, x, &(int64_t){i}, 1);
+				continue;
+			}
 			if (i)
 				attr_int(b, "axis", i);
 			x = emit_(b, "Gather", x, ix[i].v[0]);
