@@ -10,7 +10,7 @@
 
 #include "low.h"
 
-bool is_op(const struct node *n, const char *name)
+bool is_onnx(const struct node *n, const char *name)
 {
 	return n && n->onnx && !n->onnx->domain[0] && !strcmp(n->onnx->name, name);
 }
@@ -48,7 +48,7 @@ static bool is_single(struct ctx *cx, const struct value *v)
 /* The constant that n multiplies or divides by; NULL: none, or more than one element */
 static const struct value *factor(const struct fusion *f, const struct node *n)
 {
-	if (!is_op(n, "Mul") && !is_op(n, "Div"))
+	if (!is_onnx(n, "Mul") && !is_onnx(n, "Div"))
 		return NULL;
 	for (int i = 1; i >= 0; i--)
 		if (is_fixed(f, n->in[i]) && is_single(f->b->cx, n->in[i]))
@@ -67,10 +67,10 @@ static bool is_inexact(const struct fusion *f, const struct node *n)
 	const struct tensor *t = v->data;
 	if (!t)
 		return true;
-	double x = tensor_float(t, 0), y = is_op(n, "Div") ? 1 / x : x;
+	double x = tensor_float(t, 0), y = is_onnx(n, "Div") ? 1 / x : x;
 	if (!isfinite(y) || y == 0)
 		return true;
-	return t->dtype == DT_FLOAT64 && ((float)y != y || (is_op(n, "Div") && (float)x != x));
+	return t->dtype == DT_FLOAT64 && ((float)y != y || (is_onnx(n, "Div") && (float)x != x));
 }
 
 /* Ops that may vanish, move or be folded with, between a factor and a MatMul: the value they pass
@@ -84,7 +84,7 @@ static struct value *passed(const struct fusion *f, const struct node *n)
 	if (k)
 		return n->in[n->in[0] == k ? 1 : 0];
 	for (size_t i = 0; i < countof(names); i++)
-		if (is_op(n, names[i]))
+		if (is_onnx(n, names[i]))
 			return n->in[0];
 	return NULL;
 }
@@ -95,7 +95,7 @@ static struct node *behind(const struct fusion *f, struct value *v, bool *inexac
 	for (uint32_t steps = 0; v && v->def && steps < 16; steps++) {
 		struct node *n = v->def;
 		*inexact |= is_inexact(f, n);
-		if (is_op(n, "MatMul"))
+		if (is_onnx(n, "MatMul"))
 			return n;
 		v = passed(f, n);
 	}
@@ -139,14 +139,14 @@ static void replace(struct build *b, struct node *n)
 
 static bool fuses(const struct node *n)
 {
-	return is_op(n, "MatMul") &&
+	return is_onnx(n, "MatMul") &&
 	       (n->out[0]->type.dtype == DT_FLOAT64 || n->out[0]->type.dtype == DT_FLOAT32);
 }
 
 static bool is_transposed(const struct fusion *f, const struct value *v)
 {
 	for (uint32_t steps = 0; v && v->def && steps < 16; steps++) {
-		if (is_op(v->def, "Transpose"))
+		if (is_onnx(v->def, "Transpose"))
 			return true;
 		v = passed(f, v->def);
 	}

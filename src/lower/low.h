@@ -103,7 +103,7 @@ void dims_record(struct build *b, struct value *v);
 bool same_dims(struct ctx *cx, struct type a, struct type b);
 dim dims_product(struct ctx *cx, const dim *d, uint32_t n);
 /* fusion.c */
-bool is_op(const struct node *n, const char *name); /* ONNX's own; n may be NULL */
+bool is_onnx(const struct node *n, const char *name); /* ONNX's own; n may be NULL */
 void prevent_fusion(struct build *b, struct block *k);
 /* guard.c */
 void guards_init(struct build *b);

@@ -198,19 +198,19 @@ static bool is_nonzero_where(const struct value *c, bool holds, const struct val
 		return false;
 	bool mirrored = n->in[0]->data != NULL;
 	const struct value *v = n->in[mirrored], *k = n->in[!mirrored];
-	if (v != x && !(is_op(x->def, "Neg") && x->def->in[0] == v))
+	if (v != x && !(is_onnx(x->def, "Neg") && x->def->in[0] == v))
 		return false;
 	if (!k->data || k->data->count != 1 || !is_float((enum dtype)k->type.dtype))
 		return false;
 	double edge = tensor_float(k->data, 0);
-	if (is_op(c->def, "Equal"))
+	if (is_onnx(c->def, "Equal"))
 		return holds ? edge != 0 : edge == 0;
 	if (!holds)
 		return false;
-	if (is_op(c->def, "GreaterOrEqual") || is_op(c->def, "LessOrEqual"))
-		return mirrored == is_op(c->def, "GreaterOrEqual") ? edge < 0 : edge > 0;
-	if (is_op(c->def, "Greater") || is_op(c->def, "Less"))
-		return mirrored == is_op(c->def, "Greater") ? edge <= 0 : edge >= 0;
+	if (is_onnx(c->def, "GreaterOrEqual") || is_onnx(c->def, "LessOrEqual"))
+		return mirrored == is_onnx(c->def, "GreaterOrEqual") ? edge < 0 : edge > 0;
+	if (is_onnx(c->def, "Greater") || is_onnx(c->def, "Less"))
+		return mirrored == is_onnx(c->def, "Greater") ? edge <= 0 : edge >= 0;
 	return false;
 }
 
@@ -253,7 +253,7 @@ struct value *where(struct build *b, struct value *c, struct value *x, struct va
 	if (b->target != PTGC_ORT_CPU || !b->cx->opt.signed_zeros ||
 	    !is_float((enum dtype)x->type.dtype))
 		return emit_(b, "Where", c, x, y);
-	while (is_op(c->def, "Not")) {
+	while (is_onnx(c->def, "Not")) {
 		struct value *t = x;
 		c = c->def->in[0];
 		x = y;
