@@ -2,7 +2,7 @@
 # nothing is left behind
 ulimit -v 1000000
 try() { # what
-	timeout 10 ptgc -Wno-unused m.ptg -o m.onnx >out 2>err
+	timeout 100 ptgc -Wno-unused m.ptg -o m.onnx >out 2>err
 	echo "$1: exit $?, $(($(wc -c <out) + $(wc -c <err) < 20000)), $(head -n 1 err | cut -c 1-120)"
 }
 many() { # count, text
