@@ -13,16 +13,19 @@ from pytensor.compile.builders import OpFromGraph
 from pytensor.graph.basic import Constant, Variable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.op import Op
+from pytensor.graph.replace import vectorize_graph
 from pytensor.graph.traversal import io_toposort
 from pytensor.graph.type import Type
 from pytensor.raise_op import CheckAndRaise
 from pytensor.scalar.basic import Composite, ScalarOp, ScalarType
 from pytensor.scan.op import Scan
-from pytensor.tensor.basic import Join, ScalarFromTensor, Split, TensorFromScalar
+from pytensor.tensor.basic import Join, ScalarFromTensor, Split, TensorFromScalar, alloc
+from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from pytensor.tensor.extra_ops import CumOp
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.random.type import RandomType
+from pytensor.tensor.shape import specify_shape
 from pytensor.tensor.subtensor import (
     AdvancedIncSubtensor,
     AdvancedSubtensor,
@@ -290,7 +293,7 @@ def written(op, name) -> str:
 
 def properties(op) -> tuple:
     props = tuple(getattr(op, "__props__", None) or ())
-    if type(op).__name__ == "Blockwise":
+    if isinstance(op, Blockwise):
         return ("core_op", "signature")
     # ops that keep them as plain attributes (OpFromGraph subclasses)
     known = _lib.op_properties(op_name(op)) or ()
@@ -318,6 +321,36 @@ def index_text(idx_list, args) -> str:
 
 def nonzero_text(v: Variable, text: str) -> str:
     return text if v.type.dtype == "bool" else f"Neq({text}, {v.type.dtype}(0))"
+
+
+def batched(node) -> FunctionGraph:
+    """A Blockwise whose core is a graph, as the graph of what it does to whole batches.
+
+    Inputs that are stretched are stretched first, and the others must agree with them, as Blockwise
+    checks it; so every result has all of the batch.
+    """
+    op, n = node.op, node.op.batch_ndim(node)
+    inputs = [v.type() for v in node.inputs]
+    lengths = []  # of the batch
+    for axis in range(n):
+        long = [v for v in inputs if not v.type.broadcastable[axis]]
+        lengths.append(long[0].shape[axis] if long else 1)
+    ready = []
+    for v in inputs:
+        if any(v.type.broadcastable[axis] and not isinstance(lengths[axis], int) for axis in range(n)):
+            v = alloc(v, *lengths, *[v.shape[axis] for axis in range(n, v.type.ndim)])
+        elif v is not inputs[0]:
+            v = specify_shape(v, (*lengths, *[None] * (v.type.ndim - n)))
+        ready.append(v)
+    core = op.core_op.fgraph.unfreeze()
+    try:
+        results = vectorize_graph(list(core.outputs), dict(zip(core.inputs, ready)))
+    except Exception as e:
+        raise TypeError(f"PyTensor cannot vectorize its inner graph: {e}") from None
+    for k, (v, like) in enumerate(zip(results, node.outputs)):
+        if v.type.ndim < like.type.ndim:  # it depends on no input
+            results[k] = alloc(v, *lengths, *v.shape)
+    return FunctionGraph(inputs, results, clone=False)
 
 
 class Printer:
@@ -420,6 +453,9 @@ class Printer:
             return self.fn_call(scalar_op.fgraph, "Composite", args, typed=False)
         if isinstance(op, OpFromGraph) and not (own(op) and _lib.op_known(op_name(op))):
             return self.fn_call(op.fgraph, self.fn_label(op), args)
+        if isinstance(op, Blockwise) and isinstance(core := op.core_op, OpFromGraph):
+            if not (own(core) and _lib.op_known(op_name(core))):
+                return self.fn_call(batched(node), self.fn_label(core) + "_batch", args)
         return f"{op_text(op, node)}({', '.join(args)})"
 
     def registered(self, entry, op, node, args) -> str:

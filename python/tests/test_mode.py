@@ -13,6 +13,7 @@ from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.io import In, Out
 from pytensor.compile.mode import get_mode
 from pytensor.conditional.op import ifelse
+from pytensor.tensor.blockwise import Blockwise
 
 import ptgc
 from ptgc.testing import compare_onnx_and_py, onnx_node_types
@@ -246,6 +247,21 @@ def test_op_from_graph():
     op = OpFromGraph([v, w], [pt.exp(v) - w, v * w])
     a, b = op(v, w + 1)
     compare_onnx_and_py([v, w], [a * b], [[1.0, 2.0], [3.0, 4.0]], rtol=1e-12)
+
+
+def test_batches_of_an_inner_graph(rng):
+    """Every result has all of the batch, whatever inputs it depends on, and lengths are checked."""
+    inner = OpFromGraph([v, w], [v * pt.dot(v, w), pt.exp(w).cumsum(), v.sum(), pt.ones((2,))])
+    blocks = Blockwise(inner, signature="(n),(n)->(n),(n),(),(two)")
+    t, row = pt.dtensor3("t"), pt.tensor("row", dtype="float64", shape=(1, None))
+    for second in (v, x, row, t):
+        shapes = {0: (4,), 1: (4,), 2: (3, 4), 3: (2, 3, 4)}
+        values = [rng.normal(size=(2, 3, 4)), rng.normal(size=(1, 4) if second is row else shapes[second.type.ndim])]
+        inputs = [t, second if second is not t else pt.dtensor3("t2")]
+        compare_onnx_and_py(inputs, blocks(*inputs), values, rtol=1e-12)
+    f = function([t, x], blocks(t, x)[2:3])
+    with pytest.raises((ValueError, AssertionError)):
+        f(np.ones((2, 3, 4)), np.ones((2, 4)))
 
 
 def test_gradients(rng):
