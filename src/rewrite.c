@@ -197,7 +197,8 @@ static struct value *make_gemm(struct ctx *cx, struct node *n)
 		return NULL;
 	for (int i = 0; i < 2; i++) {
 		struct value *m = n->in[i], *c = n->in[1 - i];
-		if (!is_op(m, "MatMul") || (m->uses & ~IS_RESULT) != 1 || m->uses & IS_RESULT)
+		if (!same_type(cx, &m->type, t) || !is_op(m, "MatMul") ||
+		    (m->uses & ~IS_RESULT) != 1 || m->uses & IS_RESULT)
 			continue;
 		struct value *a = current(m->def->in[0]), *b = current(m->def->in[1]);
 		if (a->type.rank != 2 || b->type.rank != 2 || !adds_to(cx, &c->type, t))

@@ -412,8 +412,7 @@ enum dtype ty_update(struct ctx *cx, struct node *n)
 	if (is_complex(y) && !is_complex(x))
 		return refused(cx, n, 1);
 	bool wraps = n->op == &op_table[OP_AdvancedIncSubtensor] && is_int(x) && is_int(y) &&
-		     !prop_bool(cx, n, "ignore_duplicates") &&
-		     (is_int(dtype_upcast(x, y)) || x == DT_UINT64); /* modulo 2^n, or by float64 */
+		     !prop_bool(cx, n, "ignore_duplicates"); /* modulo 2^n, or by float64 */
 	if (add && !wraps && dtypes[dtype_upcast(x, y)].kind > dtypes[x].kind) {
 		error(cx, n->span, E_DTYPE, "%s: %s cannot be added into %s; Cast it first",
 		      n->op->name, dtypes[y].name, dtypes[x].name);

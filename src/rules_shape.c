@@ -480,6 +480,30 @@ static bool asked_dims(struct ctx *cx, struct node *n, dim *d, uint32_t rank, ui
 	return true;
 }
 
+/* One length that is open where all others are numbers is a number too, as PyTensor's types have
+ * it: a 1 found like that is stretched. */
+static void close_length(struct ctx *cx, struct node *n, dim *d, uint32_t r)
+{
+	const struct type *x = &n->in[0]->type;
+	int64_t size = 1, rest = 1, k;
+	uint32_t at = r;
+
+	for (uint32_t i = 0; i < x->rank; i++)
+		if (!dim_is_const(cx, x->dims[i], &k) || __builtin_mul_overflow(size, k, &size))
+			return;
+	for (uint32_t i = 0; i < r; i++) {
+		bool number = dim_is_const(cx, d[i], &k);
+		if ((!number && at < r) || (number && __builtin_mul_overflow(rest, k, &rest)))
+			return;
+		at = number ? at : i;
+	}
+	if (at == r || !rest || size % rest)
+		return;
+	dim found = dim_const(cx, size / rest);
+	if (dim_unify(cx, d[at], found, n->span))
+		d[at] = found;
+}
+
 bool sh_reshape(struct ctx *cx, struct node *n)
 {
 	const struct type *x = &n->in[0]->type;
@@ -501,6 +525,7 @@ bool sh_reshape(struct ctx *cx, struct node *n)
 	} else if (!open && dim_ne(cx, product(cx, x->dims, x->rank), product(cx, d, r))) {
 		return cannot_reshape(cx, n, d, r);
 	}
+	close_length(cx, n, d, r);
 	return set_dims(n, r, d);
 }
 

@@ -164,6 +164,22 @@ static bool unset_if_empty(const struct fusion *f, const struct node *n)
 	       (is_transposed(f, n->in[0]) || is_transposed(f, n->in[1]));
 }
 
+/* Nor does it take an empty stack on the left, transposed, beside one matrix, which MatMul does. */
+static bool fails_if_empty(const struct fusion *f, const struct node *n)
+{
+	const struct type *x = &n->in[0]->type, *y = &n->in[1]->type;
+	int64_t one;
+
+	for (uint32_t i = 0; i + 2 < x->rank; i++) {
+		uint32_t end = x->rank - i; /* counted from the last axis */
+		bool alone = end > y->rank || (dim_is_const(f->b->cx, y->dims[y->rank - end], &one) &&
+					       one == 1);
+		if (alone && !dim_ge(f->b->cx, x->dims[i], 1))
+			return is_transposed(f, n->in[0]);
+	}
+	return false;
+}
+
 /* Blocks nest as the user's loops and ifs do. */
 static void prevent(struct fusion *f, struct block *k)
 {
@@ -177,7 +193,8 @@ static void prevent(struct fusion *f, struct block *k)
 		if (fuses(n)) {
 			behind(f, n->in[0], &inexact);
 			behind(f, n->in[1], &inexact);
-			if (inexact || unset_if_empty(f, n))
+			if (inexact || unset_if_empty(f, n) ||
+			    fails_if_empty(f, n))
 				replace(f->b, n);
 		}
 		for (uint32_t i = 0; i < n->nattrs; i++)

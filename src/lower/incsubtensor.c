@@ -50,9 +50,13 @@ static struct value *stretched(struct build *b, struct value *y, const dim *to)
 	}
 	if (!any)
 		return y;
-	struct value *shape = dims_vector(b, dims, y->type.rank);
 	dim *all = new_array(b->cx->arena, dim, y->type.rank + 1);
 	memcpy(all, to, y->type.rank * sizeof(dim));
+	for (uint32_t i = 0; i < y->type.rank; i++)
+		if (is_const(b, to[i], 0)) /* the runtime's Expand takes it for "no change" */
+			return const_shape(b, (enum dtype)y->type.dtype,
+					   dims_vector(b, all, y->type.rank), all, y->type.rank, 0);
+	struct value *shape = dims_vector(b, dims, y->type.rank);
 	return with_dims(emit_(b, "Expand", y, shape), all);
 }
 
@@ -523,7 +527,7 @@ static struct value *updated(struct build *b, struct node *n, struct update *u, 
 }
 
 /*
- * Signed integers into uint64: no integer dtype holds both, so NumPy adds as float64. Elements that
+ * Signed integers and uint64: no integer dtype holds both, so NumPy adds as float64. Elements that
  * no index reaches stay as they are.
  */
 static struct value *by_float64(struct build *b, struct node *n, struct update *u)
@@ -538,7 +542,7 @@ static struct value *by_float64(struct build *b, struct node *n, struct update *
 	u->y = cast(b, low(b, n->in[1]), DT_FLOAT64);
 	r = updated(b, n, u, true);
 	at = r ? updated(b, n, &hit, true) : NULL;
-	return at ? emit_(b, "Where", at, cast(b, r, DT_UINT64), x) : NULL;
+	return at ? emit_(b, "Where", at, cast(b, r, (enum dtype)t.dtype), x) : NULL;
 }
 
 static bool lower_update(struct build *b, struct node *n, bool add, bool advanced)
@@ -548,11 +552,15 @@ static bool lower_update(struct build *b, struct node *n, bool add, bool advance
 	struct value *r;
 
 	u.once = add && prop_bool(b->cx, n, "ignore_duplicates");
-	if (add && advanced && t == DT_UINT64 && dtypes[y].kind == KIND_INT) {
+	if (add && advanced && is_int(t) && is_int(y) && dtype_upcast(t, y) == DT_FLOAT64) {
 		r = by_float64(b, n, &u);
 	} else {
-		u.y = cast(b, low(b, n->in[1]), t);
+		/* NumPy adds in the dtype of both, and rounds once */
+		enum dtype both = add && is_float(t) ? dtype_upcast(t, y) : t;
+		u.x = cast(b, u.x, both);
+		u.y = cast(b, low(b, n->in[1]), both);
 		r = updated(b, n, &u, advanced);
+		r = r ? cast(b, r, t) : NULL;
 	}
 	if (r)
 		lowered(b, n, 0, with_dims(r, n->out[0]->type.dims));

@@ -256,6 +256,30 @@ static bool lower_fast(struct build *b, struct node *n, const char *onnx)
 	return true;
 }
 
+/* Numbers of several dtypes: NumPy promotes two by two, from the left (int8 + int8 + int64). */
+static bool lower_mixed(struct build *b, struct node *n, const char *onnx)
+{
+	enum dtype t = (enum dtype)n->in[0]->type.dtype;
+	struct value *r = low(b, n->in[0]);
+
+	for (uint32_t i = 1; i < n->nin; i++) {
+		t = dtype_upcast(t, (enum dtype)n->in[i]->type.dtype);
+		r = emit_(b, onnx, cast(b, r, t), cast(b, low(b, n->in[i]), t));
+	}
+	lowered(b, n, 0, cast(b, r, (enum dtype)n->out[0]->type.dtype));
+	return true;
+}
+
+static bool is_mixed(struct build *b, const struct node *n)
+{
+	if (n->nin <= 2 || n->op->cast != CAST_RESULT || !n->op->onnx || !folds(b, n->op))
+		return false;
+	for (uint32_t i = 1; i < n->nin; i++)
+		if (n->in[i]->type.dtype != n->in[0]->type.dtype)
+			return true;
+	return false;
+}
+
 /* A body of several nodes computes in float32, as NumPy does for float16, and is rounded at its
  * end. */
 static void widen_half(struct build *b, struct node *n)
@@ -313,6 +337,8 @@ static bool lower_op(struct build *b, struct node *n)
 	}
 	if (compares_beyond_float64(n))
 		return lower_mixed_compare(b, n);
+	if (is_mixed(b, n) && body_of(b, n->op)->onnx)
+		return lower_mixed(b, n, body_of(b, n->op)->onnx);
 	cast_inputs(b, n);
 	if (n->op->lower)
 		return n->op->lower(b, n);

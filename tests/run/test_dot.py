@@ -192,3 +192,16 @@ def test_transposed_operands():
         m = Compiled([x, y, v, b, c], outputs)
         for k, p, q, n in ((3, 2, 4, 5), (0, 2, 4, 5), (3, 0, 4, 2), (3, 2, 0, 2), (0, 0, 0, 0), (2, 3, 2, 0)):
             m.run(*[data(dtype, s, 3 + i) for i, s in enumerate(((k, p), (k, q), (k,), (n, k, p), (n, k, q)))], ulp=ORDER, atol=1e-5, zero_sign=False)
+
+
+def test_product_that_is_stretched_by_a_sum():
+    """Gemm gives the shape of its product, so the sum is not part of it."""
+    x, c = variable("float64", (1, 3), False, "x"), variable("float64", (5, 1), False, "c")
+    Compiled([x, c], [pt.dot(x, x.T) + c, c + pt.dot(x, x.T)]).run(np.ones((1, 3)), np.arange(5.0)[:, None])
+
+
+def test_empty_stack_on_the_left_transposed():
+    x, y = pt.tensor3("x"), pt.matrix("y")
+    c = Compiled([x, y], [pt.matmul(x.transpose(0, 2, 1), y), pt.matmul(x.transpose(0, 2, 1), y[None])])
+    for n in (0, 1, 4):
+        c.run(np.ones((n, 3, 2)), np.ones((3, 5)))

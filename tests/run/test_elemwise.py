@@ -111,6 +111,15 @@ def test_binary_dtype_pairs(name):
         c.run(u, v, zero_sign=name not in ZERO_SIGN_FREE)
 
 
+@pytest.mark.parametrize("dtypes", [("int8", "int8", "int64"), ("float32", "float32", "int32"), ("bool", "bool", "int8"),
+                                    ("uint8", "int8", "float64"), ("float16", "float16", "float32", "int8")])  # fmt: skip
+def test_several_dtypes(dtypes):
+    """NumPy promotes from the left, two by two."""
+    x = [pt.vector(f"x{k}", dtype=d) for k, d in enumerate(dtypes)]
+    c = Compiled(x, [pt.add(*x), pt.mul(*x), pt.add(*x[::-1])])
+    c.run(*[values(d, (20,), k, -100 if d[0] in "if" else 0, 100) for k, d in enumerate(dtypes)], ulp={"float32": 0, "float64": 0})
+
+
 @pytest.mark.parametrize("name", BITS)
 def test_bits(name):
     op = op_of(name)

@@ -294,3 +294,11 @@ def test_second_and_broadcast(dtype):
     c = Compiled([x, y], [pt.second(x, y), pt.second(x, x + x), pt.zeros_like(x), pt.ones_like(x)])
     c.run(values(dtype, (2, 3)), 1.5)
     c.run(values(dtype, (0, 3)), 1.5)
+
+
+def test_reshape_to_a_length_that_must_be_one():
+    """PyTensor's type says 1, though the shape is an input: it is stretched."""
+    x, n, y = pt.scalar("x"), pt.lscalar("n"), pt.vector("y")
+    c = Compiled([x, n, y], [x.reshape((n,)) + y, x.reshape((n, 1)) + y])
+    c.run(2.0, 1, [1.0, 2.0, 3.0])
+    c.raises(np.array(2.0), np.array(2), np.array([1.0, 2.0]))

@@ -380,6 +380,32 @@ def test_signed_into_uint64(dtype):
         Compiled([x, i, y], [pt.inc_subtensor(x[i], y, ignore_duplicates=True)], ADD)
 
 
+@pytest.mark.parametrize("pair", [("uint64", "int8"), ("int32", "uint64"), ("int64", "uint64")])
+def test_integers_without_a_common_dtype(pair):
+    x, i, y = pt.vector("x", dtype=pair[0]), pt.lvector("i"), pt.vector("y", dtype=pair[1])
+    c = Compiled([x, i, y], [pt.inc_subtensor(x[i], y)], ADD)
+    c.run([9, 8, 7], [0, 2, 0], [3, 2, 4])
+    c.run([9, 2**30, 7], [0, -1, 0], [3, 2, 4])
+
+
+@pytest.mark.parametrize("pair", [("float32", "float64"), ("float32", "int32"), ("float16", "float32"), ("float16", "int64")])
+def test_added_in_the_wider_dtype(pair):
+    rng = np.random.default_rng(0)
+    x, i, y = pt.vector("x", dtype=pair[0]), pt.lvector("i"), pt.vector("y", dtype=pair[1])
+    v = rng.normal(size=60).astype(pair[0])
+    w = (rng.normal(size=20) * (1 if pair[1][0] == "f" else 1e4)).astype(pair[1])
+    c = Compiled([x, i, y], [pt.inc_subtensor(x[i], y), pt.inc_subtensor(x[10:30], y)], ADD)
+    c.run(v, rng.permutation(60)[:20], w, ulp={pair[0]: 0})
+
+
+def test_set_of_nothing():
+    """Of one row put at no place nothing is left."""
+    x, y = pt.tensor("x", shape=(1, None), dtype="int64"), pt.tensor("y", shape=(1, None), dtype="int64")
+    c = Compiled([x, y], [pt.set_subtensor(x[3:-1], y), pt.inc_subtensor(x[3:-1], y), pt.set_subtensor(x[1:0], y)])
+    for n in (0, 1, 2):
+        c.run(np.ones((1, n)), np.ones((1, n)))
+
+
 # --- masks ---
 
 

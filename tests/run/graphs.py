@@ -1,0 +1,631 @@
+"""Random PyTensor graphs with values, and how far their results may be from PyTensor's.
+
+`Graph` draws typed inputs and adds op after op, all of which its values allow. `evaluate` runs a graph node by
+node with PyTensor's own Python code and bounds, element by element, how much another correct evaluation can
+differ: 0 for what is rounded once or not at all, some units of the last place for what is not, the sum of what
+goes in for sums, and inf where rounding decides about more than that (a comparison of rounded numbers). What is
+never bounded by inf here are lengths: only exact integers are used as indices, masks and shapes.
+"""
+
+import numpy as np
+import pytensor.tensor as pt
+from harness import ALL, FLOATS, INTS, ULP, UINTS, corner_values
+from pytensor.compile.builders import OpFromGraph
+from pytensor.graph.basic import Constant
+from pytensor.graph.traversal import io_toposort
+from pytensor.tensor import extra_ops
+from pytensor.tensor.basic import Alloc, Join, MakeVector, ScalarFromTensor, Split, TensorFromScalar
+from pytensor.tensor.blockwise import Blockwise
+from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
+from pytensor.tensor.math import Argmax, Dot, Max, Min, Prod, Sum
+from pytensor.tensor.reshape import JoinDims, SplitDims
+from pytensor.tensor.shape import Reshape, Shape, Shape_i, SpecifyShape
+from pytensor.tensor.special import LogSoftmax, Softmax
+from pytensor.tensor.sort import ArgSortOp, SortOp
+from pytensor.tensor.subtensor import (
+    AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor,
+)  # fmt: skip
+
+SIZES = (0, 1, 2, 7)
+MAX_SIZE = 400  # elements of any value
+
+# Elementwise ops: what they are called here, how many arguments, of which kinds, and whether rounded once
+KINDS = {"b": ("bool",), "i": INTS + UINTS, "f": FLOATS}
+EXACT = {
+    "add": 2, "sub": 2, "mul": 2, "neg": 1, "abs": 1, "sqr": 1, "sign": 1, "maximum": 2, "minimum": 2, "eq": 2, "neq": 2,
+    "lt": 2, "le": 2, "gt": 2, "ge": 2, "switch": 3, "true_div": 2, "int_div": 2, "mod": 2, "reciprocal": 1, "sqrt": 1,
+    "floor": 1, "ceil": 1, "trunc": 1, "round": 1, "isnan": 1, "isinf": 1, "and_": 2, "or_": 2, "xor": 2, "invert": 1,
+    "second": 2, "clip": 3,
+}  # fmt: skip
+ROUNDED = ("exp", "log", "log1p", "expm1", "sin", "cos", "tanh", "arctan", "sinh", "sigmoid", "softplus", "erf", "exp2", "log2", "log10")
+NO_BOOL = {"sub", "neg", "sqr", "sign", "maximum", "minimum", "reciprocal", "sqrt", "clip", "abs", "floor", "ceil", "trunc", "round",
+           "int_div", "mod", "true_div"}  # fmt: skip
+INTEGRAL = {"and_", "or_", "xor", "invert"}
+FLOATING = {"reciprocal", "sqrt", "floor", "ceil", "trunc", "round", "isnan", "isinf"}
+
+
+def eps(dtype):
+    return float(np.finfo(dtype).eps) if np.dtype(dtype).kind == "f" else 0.0
+
+
+# --- evaluation ---
+
+
+def perform(node, values):
+    storage = {v: [values[v]] for v in node.inputs} | {v: [None] for v in node.outputs}
+    computed = {v: [v in node.inputs] for v in storage}
+    node.op.make_thunk(node, storage, computed, [], impl="py")()
+    return [storage[v][0] for v in node.outputs]
+
+
+def spread(*arrays):
+    """Errors of elementwise arguments, in the shape of the result."""
+    return np.broadcast_arrays(*arrays)
+
+
+def grid(x, bits):
+    """Is every sum of such numbers exact?"""
+    x = np.asarray(x, "float64")
+    return np.isfinite(x).all() and (x * 64 == np.rint(x * 64)).all() and np.abs(x).sum() < 2.0 ** (bits - 8)
+
+
+PRECISION = {"float16": 11, "float32": 24, "float64": 53}
+
+
+def elementwise_error(name, x, out, e):
+    """x: arguments as float64, out: the result, e: errors of the arguments."""
+    d = eps(out.dtype)
+    some = np.zeros(out.shape)
+    for k in e:
+        some = some + (k > 0)
+    mag = np.abs(out.astype("float64"))
+    if name in ("Add", "Sub"):
+        r = sum(e) + len(x) * d * sum(np.abs(k) for k in x)
+    elif name == "Mul" and len(x) == 2:
+        r = np.abs(x[0]) * e[1] + np.abs(x[1]) * e[0] + e[0] * e[1] + 2 * d * mag
+    elif name == "TrueDiv":
+        far = np.abs(x[1]) > 2 * e[1]
+        r = np.where(far, 2 * (e[0] + mag * e[1]) / np.where(far, np.abs(x[1]), 1) + 2 * d * mag, np.inf)
+    elif name in ("Neg", "Abs", "Maximum", "Minimum", "Identity", "ScalarMaximum", "ScalarMinimum"):
+        r = sum(e)
+    elif name == "Switch":
+        r = np.where(e[0] > 0, np.inf, np.where(x[0] != 0, e[1], e[2]))
+    elif name == "Second":
+        r = e[1]
+    elif name == "Cast" and out.dtype.kind == "f":
+        r = e[0] + d * mag
+    elif name in ("Sin", "Cos", "Tanh", "ArcTan", "Sigmoid", "Softplus"):
+        r = e[0] + 4 * d * mag
+    else:
+        r = np.full(out.shape, np.inf)
+    return np.where(some > 0, np.nan_to_num(r, nan=np.inf, posinf=np.inf), 0.0)
+
+
+def own_error(node, x, out):
+    """Of an op on exact arguments."""
+    op, out = node.op, out
+    if out.dtype.kind != "f":
+        return 0.0
+    unit, bits = eps(out.dtype), PRECISION[out.dtype.name]
+    mag = np.abs(np.nan_to_num(out.astype("float64"), posinf=0, neginf=0))
+    if isinstance(op, Elemwise):
+        name = type(op.scalar_op).__name__
+        exact = {"Add", "Sub", "Mul", "Neg", "Abs", "Sqr", "Sign", "TrueDiv", "IntDiv", "Mod", "Reciprocal", "Sqrt", "Floor", "Ceil",
+                 "Trunc", "RoundHalfToEven", "RoundHalfAwayFromZero", "Switch", "Cast", "Second", "Identity", "Clip",
+                 "ScalarMaximum", "ScalarMinimum", "Maximum", "Minimum"}  # fmt: skip
+        return 0.0 if name in exact else (ULP[out.dtype.name] + 1) * unit * mag + np.finfo(out.dtype).tiny
+    if isinstance(op, Sum):
+        acc = getattr(op, "acc_dtype", None) or out.dtype.name
+        if grid(x[0], min(bits, PRECISION.get(acc, 53))):
+            return 0.0
+        total = np.sum(np.abs(np.nan_to_num(x[0].astype("float64"), posinf=0, neginf=0)), axis=op.axis if op.axis is None else tuple(op.axis))
+        return unit * mag + x[0].size * eps(acc) * total + (x[0].size * unit * total if acc == out.dtype.name else 0)
+    if isinstance(op, Prod | extra_ops.CumOp):
+        if isinstance(op, extra_ops.CumOp) and op.mode == "add":
+            if grid(x[0], bits):
+                return 0.0
+            return 2 * x[0].size * unit * np.abs(np.nan_to_num(x[0].astype("float64"), posinf=0, neginf=0)).sum()
+        return 2 * x[0].size * unit * mag + np.finfo(out.dtype).tiny
+    if isinstance(op, Dot) or (isinstance(op, Blockwise) and isinstance(op.core_op, Dot)):
+        a, b = (np.abs(np.nan_to_num(k.astype("float64"), posinf=0, neginf=0)) for k in x)
+        if grid(a, 60) and grid(b, 60) and a.sum() * b.sum() * 4096 < 2.0**bits:
+            return 0.0
+        if not (np.isfinite(x[0].astype("float64")).all() and np.isfinite(x[1].astype("float64")).all()):
+            return np.inf
+        return 4 * (x[0].shape[-1] + 2) * unit * np.matmul(a, b) + np.finfo(out.dtype).tiny
+    if isinstance(op, AdvancedIncSubtensor) and not op.set_instead_of_inc and x[0].dtype != x[1].dtype:
+        return 4 * x[1].size * unit * np.nan_to_num(np.abs(out.astype("float64"))).max(initial=0)  # rounded at every step
+    if isinstance(op, Softmax | LogSoftmax):
+        return 16 * x[0].size * unit * (1 + np.abs(x[0].astype("float64")).max(initial=0)) * np.maximum(mag, 1)
+    return 0.0
+
+
+STRUCTURAL = (DimShuffle, Reshape, Subtensor, Join, Alloc, MakeVector, Split, SpecifyShape, AdvancedSubtensor, ScalarFromTensor,
+              TensorFromScalar, JoinDims, SplitDims, extra_ops.Repeat)  # fmt: skip
+
+
+def errors(node, x, out, e):
+    """Bounds of the results of one node, for arguments x with bounds e."""
+    op, inexact = node.op, any(k.any() for k in e)
+    own = [own_error(node, x, o) for o in out]
+    if not inexact:
+        return [np.broadcast_to(np.asarray(k, "float64"), o.shape) for k, o in zip(own, out)]
+    if isinstance(op, Shape | Shape_i):
+        return [np.zeros(o.shape) for o in out]
+    if isinstance(op, Elemwise):
+        wide = np.broadcast_arrays(*[k.astype("float64") for k in x])
+        r = elementwise_error(type(op.scalar_op).__name__, wide, out[0], spread(*e))
+        return [r + own[0]]
+    setting = isinstance(op, IncSubtensor | AdvancedIncSubtensor)
+    if isinstance(op, STRUCTURAL) or (setting and op.set_instead_of_inc):
+        values = dict(zip(node.inputs, [k if i in data_inputs(node) else v for i, (k, v) in enumerate(zip(e, x))]))
+        return [np.asarray(k, "float64") for k in perform(node, values)]
+    if setting:
+        return [np.full(o.shape, np.inf if np.isinf(e[0]).any() or np.isinf(e[1]).any() else
+                        e[0].max(initial=0) + e[1].sum() + 4 * (1 + x[1].size) * eps(o.dtype) * np.nan_to_num(np.abs(o.astype("float64")).max(initial=0)))
+                for o in out]  # fmt: skip
+    if isinstance(op, Sum) and out[0].dtype.kind == "f":
+        return [np.sum(e[0], axis=None if op.axis is None else tuple(op.axis)) + own[0]]
+    if isinstance(op, Max | Min | SortOp):
+        return [np.full(o.shape, e[0].max(initial=0)) for o in out]
+    return [np.full(o.shape, np.inf) for o in out]
+
+
+def data_inputs(node):
+    """Which arguments of a structural op are data, and not lengths or indices."""
+    op = node.op
+    if isinstance(op, Join | MakeVector):
+        return range(len(node.inputs))
+    if isinstance(op, IncSubtensor | AdvancedIncSubtensor):
+        return (0, 1)
+    return (0,)
+
+
+BLURS = (Alloc, Max, Min, SortOp, Sum, Prod, Dot, Blockwise, extra_ops.CumOp, CAReduce, IncSubtensor, AdvancedIncSubtensor)
+BLUR_SCALARS = {"Mod", "IntDiv", "ScalarMaximum", "ScalarMinimum", "Maximum", "Minimum", "Clip", "Pow", "Sign", "Add", "Sub", *(
+    "Exp Log Log1p Expm1 Sin Cos Tanh ArcTan Sinh Sigmoid Softplus Erf Exp2 Log2 Log10".split())}  # fmt: skip
+
+
+class Evaluated:
+    """Values of all variables, their bounds, and whether the sign of their zeros is sure."""
+
+    def __init__(self):
+        self.value, self.error, self.blurred = {}, {}, {}
+
+    def set(self, v, value):
+        self.value[v], self.error[v], self.blurred[v] = value, np.zeros(np.shape(value)), False
+
+    def run(self, outputs):
+        """Evaluates what is new among the ancestors of the outputs."""
+        for node in io_toposort([v for v in self.value], outputs):
+            for v in node.inputs:
+                if isinstance(v, Constant) and v not in self.value:
+                    self.set(v, v.data)
+            if isinstance(node.op, OpFromGraph):
+                self.inner(node)
+                continue
+            out = perform(node, self.value)
+            x = [np.asarray(self.value[v]) for v in node.inputs]
+            e = [self.error[v] for v in node.inputs]
+            blurred = any(self.blurred[v] for v in node.inputs)
+            own = node.op.scalar_op if isinstance(node.op, Elemwise) else node.op
+            blurs = isinstance(own, BLURS) or type(own).__name__ in BLUR_SCALARS
+            bounds = errors(node, x, [np.asarray(o) for o in out], e)
+            if blurred and type(own).__name__ in ("TrueDiv", "Reciprocal"):
+                by = x[-1] == 0
+                bounds = [np.where(np.broadcast_to(by, b.shape), np.inf, b) for b in bounds]
+            for v, o, b in zip(node.outputs, out, bounds):
+                self.value[v], self.error[v], self.blurred[v] = o, b, blurred or blurs
+        for v in outputs:
+            if isinstance(v, Constant) and v not in self.value:
+                self.set(v, v.data)
+
+    def inner(self, node):
+        graph, part = node.op.fgraph, Evaluated()
+        tables = (self.value, part.value), (self.error, part.error), (self.blurred, part.blurred)
+        for v, x in zip(graph.inputs, node.inputs, strict=True):
+            for mine, its in tables:
+                its[v] = mine[x]
+        part.run(graph.outputs)
+        for v, x in zip(graph.outputs, node.outputs, strict=True):
+            for mine, its in tables:
+                mine[x] = its[v]
+
+    def compare(self, v, got, what):
+        want, error = np.asarray(self.value[v]), self.error[v]
+        assert got.dtype == want.dtype, f"{what}: {got.dtype}, PyTensor gives {want.dtype}"
+        assert got.shape == want.shape, f"{what}: shape {got.shape}, PyTensor gives {want.shape}"
+        if want.dtype.kind != "f":
+            bad = (got != want) & (error == 0)
+        else:
+            with np.errstate(all="ignore"):
+                near = np.abs(got.astype("float64") - want.astype("float64")) <= error
+            bad = ~((got == want) | (np.isnan(got) & np.isnan(want)) | near | np.isinf(error))
+            if not self.blurred[v]:
+                bad |= (error == 0) & (got == 0) & (want == 0) & (np.signbit(got) != np.signbit(want))
+        if bad.any():
+            at = tuple(np.argwhere(bad)[0])
+            raise AssertionError(f"{what}{list(map(int, at))}: {got[at]!r}, PyTensor gives {want[at]!r} (bound {error[at]})")
+
+
+# --- generation ---
+
+
+class NoneSuch(Exception):
+    """No value of the pool is of the kind that an op takes."""
+
+
+class Graph:
+    """pick(n): a drawn integer from 0 to n - 1."""
+
+    def __init__(self, pick):
+        self.pick, self.inputs, self.pool, self.all = pick, [], [], Evaluated()
+
+    def choose(self, items):
+        items = list(items)
+        return items[self.pick(len(items))]
+
+    # values and types
+
+    def numbers(self, dtype, shape):
+        rng = np.random.default_rng(self.pick(1000))
+        d, n = np.dtype(dtype), int(np.prod(shape))
+        if d.kind == "b":
+            v = rng.integers(0, 2, n).astype(bool)
+        elif d.kind in "iu":
+            v = rng.integers(-4 if d.kind == "i" else 0, 9, n).astype(d)
+        else:
+            v = (rng.integers(-20, 20, n) / 4 if self.pick(2) else rng.normal(size=n) * 3).astype(d)
+        if n and d.kind != "b" and not self.pick(3):
+            v[rng.integers(0, n)] = rng.choice(corner_values(dtype))
+        return v.reshape(shape)
+
+    def input(self):
+        shape = tuple(self.choose(SIZES[1:] + (3,) if self.pick(6) else SIZES) for _ in range(self.choose((0, 1, 1, 2, 2, 3))))
+        dtype = self.choose(ALL if self.pick(2) else ("float64", "float32", "int64", "bool"))
+        static = tuple(n if self.pick(2) else None for n in shape)
+        value = self.numbers(dtype, shape)
+        if not self.pick(4):
+            v = pt.constant(value, dtype=dtype)
+        else:
+            v = pt.tensor(f"x{len(self.inputs)}", dtype=dtype, shape=static)
+            self.inputs.append(v)
+        self.all.set(v, value)
+        self.pool.append(v)
+        return v
+
+    def value(self, v):
+        return np.asarray(self.all.value[v])
+
+    def exact(self, v):
+        return not self.all.error[v].any()
+
+    def of(self, kinds="bif", rank=None, exact=False, where=None):
+        """A value of the pool of such a kind."""
+        found = [
+            v for v in self.pool[-12:]
+            if v.dtype in sum((KINDS[k] for k in kinds), ()) and (rank is None or v.ndim in rank)
+            and (not exact or self.exact(v)) and (where is None or where(v))
+        ]  # fmt: skip
+        if not found:
+            raise NoneSuch
+        return self.choose(found)
+
+    def fits(self, a):
+        """Is b broadcast against a as PyTensor allows it?"""
+        def test(b):
+            for n, m, p, q in zip(a.type.shape[::-1], b.type.shape[::-1], self.value(a).shape[::-1], self.value(b).shape[::-1]):
+                if p != q and n != 1 and m != 1:
+                    return False
+            size = np.prod(np.broadcast_shapes(self.value(a).shape, self.value(b).shape))
+            return size <= MAX_SIZE
+        return test
+
+    def number(self, low, high, dtype="int64"):
+        """An integer from low to high: a constant, or a scalar input."""
+        k = low + self.pick(high - low + 1)
+        if self.pick(3):
+            return k
+        v = pt.tensor(f"x{len(self.inputs)}", dtype=dtype, shape=())
+        self.inputs.append(v)
+        self.all.set(v, np.array(k, dtype))
+        return v
+
+    def add(self):
+        """One more op; False: none of that kind is possible here."""
+        build = getattr(self, self.choose(OPS))
+        try:
+            out = build()
+        except (NoneSuch, TypeError, ValueError, IndexError, NotImplementedError):
+            return False  # PyTensor has no such op
+        out = [v for v in (out if isinstance(out, list | tuple) else [out]) if v is not None]
+        try:
+            with np.errstate(all="ignore"):
+                self.all.run(out)
+        except Exception:
+            return False  # PyTensor does not compute it
+        out = [v for v in out if self.value(v).size <= MAX_SIZE and self.value(v).dtype == v.dtype]
+        self.pool += out
+        return bool(out)
+
+    # ops
+
+    def elementwise(self):
+        name = self.choose(EXACT)
+        kinds = "i" if name in INTEGRAL and self.pick(3) else "b" if name in INTEGRAL else "f" if name in FLOATING else "if" if name in NO_BOOL else "bif"
+        if name == "switch":
+            cond = self.of("bi", exact=True)
+            a = self.of(where=self.fits(cond))
+            b = self.of(where=lambda v: self.fits(cond)(v) and self.fits(a)(v))
+            return pt.switch(cond, a, b)
+        a = self.of(kinds)
+        others = [self.of(kinds if name in INTEGRAL or name in NO_BOOL else "bif", where=self.fits(a)) for _ in range(EXACT[name] - 1)]
+        if len(others) == 2 and not self.fits(others[0])(others[1]):
+            return None
+        return getattr(pt, name)(a, *others)
+
+    def several(self):
+        a = self.of("if")
+        b = self.of("if", where=self.fits(a))
+        c = self.of("if", where=lambda v: self.fits(a)(v) and self.fits(b)(v))
+        return self.choose((pt.add, pt.mul))(a, b, c)
+
+    def rounded(self):
+        return getattr(pt, self.choose(ROUNDED))(self.of("f" if self.pick(4) else "if", exact=True))
+
+    def power(self):
+        x = self.of("if", exact=True)
+        # np.power takes a root for 0.5 where all exponents are one number: of -inf that is NaN, not inf
+        return x ** self.choose((2, 3, 0, 1, 2.0, -1.0) + ((0.5,) if (self.value(x) > 0).all() else ()))
+
+    def cast(self):
+        x, to = self.of(), self.choose(ALL)
+        v = self.value(x)
+        if v.dtype.kind == "f" and np.dtype(to).kind in "iu":
+            i = np.iinfo(to)
+            if not (self.exact(x) and np.isfinite(v).all() and (v > i.min - 1.0).all() and (v < i.max).all()):
+                return None
+        return pt.cast(x, to)
+
+    def axes(self, x):
+        if not x.ndim or not self.pick(3):
+            return None
+        axes = sorted({self.pick(x.ndim) for _ in range(1 + self.pick(2))})
+        return axes[0] if len(axes) == 1 and self.pick(2) else tuple(axes)
+
+    def reduction(self):
+        name = self.choose(("sum", "sum", "prod", "max", "min", "mean", "all", "any", "argmax", "argmin", "var"))
+        exact = name in ("prod", "argmax", "argmin", "all", "any", "var")
+        x = self.of("b" if name in ("all", "any") else "if" if name in ("max", "min", "argmax", "argmin", "mean", "var") else "bif", exact=exact)
+        axis = self.axes(x)
+        return getattr(pt, name)(x, axis=axis, keepdims=bool(self.pick(2)))
+
+    def cumulative(self):
+        x = self.of(exact=True)
+        return self.choose((pt.cumsum, pt.cumprod))(x, axis=self.choose((None, *range(x.ndim))))
+
+    def softmax(self):
+        x = self.of("f", rank=(1, 2, 3), exact=True, where=lambda v: np.isfinite(self.value(v)).all())
+        return pt.special.softmax(x, axis=self.pick(x.ndim)) if self.pick(2) else pt.logsumexp(x, axis=self.pick(x.ndim))
+
+    def reshape(self):
+        x = self.of()
+        n, shape = self.value(x).size, []
+        while n > 1 and len(shape) < 3 and self.pick(4):
+            k = self.choose([d for d in range(1, n + 1) if n % d == 0])
+            shape.append(k)
+            n //= k
+        shape.append(n)
+        if not self.pick(3) and n and self.value(x).size:
+            shape[self.pick(len(shape))] = -1
+        if not self.pick(4):
+            shape = [self.same(k) for k in shape]
+        return x.reshape(tuple(shape))
+
+    def same(self, k):
+        """k, as something that is only known at run time."""
+        if k < 0:
+            return k
+        v = pt.tensor(f"x{len(self.inputs)}", dtype="int64", shape=())
+        self.inputs.append(v)
+        self.all.set(v, np.array(k))
+        return v
+
+    def axes_moved(self):
+        x = self.of(rank=(0, 1, 2, 3))
+        order = list(range(x.ndim))
+        order = [order.pop(self.pick(len(order))) for _ in range(x.ndim)]
+        kind = self.pick(4)
+        if kind == 0:
+            return pt.expand_dims(x, self.pick(x.ndim + 1))
+        if kind == 1:
+            ones = [i for i, n in enumerate(x.type.shape) if n == 1]
+            return x.dimshuffle([i for i in order if i not in ones])
+        if kind == 2:
+            order.insert(self.pick(x.ndim + 1), "x")
+            return x.dimshuffle(order)
+        return x.transpose(*order)
+
+    def join(self):
+        x = self.of(rank=(1, 2, 3))
+        axis, shape = self.pick(x.ndim), list(self.value(x).shape)
+
+        def alike(v):
+            other = list(self.value(v).shape)
+            return v.ndim == x.ndim and all(i == axis or a == b for i, (a, b) in enumerate(zip(shape, other)))
+
+        parts = [x] + [self.of(where=alike) for _ in range(1 + self.pick(2))]
+        return pt.join(axis, *parts)
+
+    def stack(self):
+        x = self.of(rank=(0, 1, 2))
+        parts = [x] + [self.of(where=lambda v: self.value(v).shape == self.value(x).shape) for _ in range(1 + self.pick(2))]
+        return pt.stack(parts, axis=self.pick(x.ndim + 1))
+
+    def split(self):
+        x = self.of(rank=(1, 2, 3))
+        axis = self.pick(x.ndim)
+        n = self.value(x).shape[axis]
+        k = self.pick(n + 1)
+        sizes = [k, n - k] if self.pick(2) else pt.stack([self.same(k), self.same(n - k)])
+        return pt.split(x, sizes, n_splits=2, axis=axis)
+
+    def broadcast(self):
+        x = self.of()
+        shape = list(self.value(x).shape)
+        for i, n in enumerate(x.type.shape):
+            if n == 1 and self.pick(2):
+                shape[i] = self.choose(SIZES)
+        if self.pick(2):
+            shape.insert(0, self.choose(SIZES))
+        return pt.alloc(x, *[self.same(n) if not self.pick(3) else n for n in shape])
+
+    def shape_of(self):
+        x = self.of()
+        return x.shape if self.pick(2) or not x.ndim else x.shape[self.pick(x.ndim)]
+
+    def repeated(self):
+        x = self.of(rank=(1, 2))
+        axis, kind = self.pick(x.ndim), self.pick(4)
+        if kind == 0:
+            return pt.repeat(x, self.number(0, 3), axis=axis)
+        if kind == 1:
+            return pt.tile(x, tuple(self.pick(3) for _ in range(x.ndim)))
+        if kind == 2:
+            return pt.roll(x, self.pick(9) - 4, axis=axis)
+        return pt.flip(x, axis=axis)
+
+    def diagonal(self):
+        x = self.of(rank=(1, 2))
+        kind = self.pick(3)
+        if kind == 0 and x.ndim == 2:
+            return self.choose((pt.tril, pt.triu))(x, self.pick(5) - 2)
+        if kind == 1 and x.ndim == 1:
+            return pt.diag(x, self.pick(5) - 2)
+        return pt.diagonal(x, self.pick(5) - 2) if x.ndim == 2 else pt.eye(self.pick(4), dtype=self.choose(ALL))
+
+    def padded(self):
+        x = self.of(rank=(1, 2))
+        mode = self.choose(("constant", "edge", "reflect", "wrap", "symmetric"))
+        width = [(self.pick(3), self.pick(3)) for _ in range(x.ndim)]
+        if mode != "constant" and any(b + a >= n for (b, a), n in zip(width, self.value(x).shape)):
+            return None
+        return pt.pad(x, width, mode=mode)
+
+    def arange(self):
+        start, stop, step = self.number(-3, 3), self.number(0, 9), self.choose((1, 2, 3, -1))
+        return pt.arange(start, stop, step, dtype=self.choose(("int64", "int32", "float64", "float32")))
+
+    def basic_index(self, x):
+        index = []
+        for n in self.value(x).shape:
+            kind = self.pick(6)
+            if kind == 0 and n:
+                index.append(self.number(-n, n - 1))
+            elif kind < 3:
+                bound = [None if not self.pick(3) else self.number(-n - 2, n + 2) for _ in range(2)]
+                index.append(slice(*bound, self.choose((None, None, 1, 2, -1, -2, 3))))
+            else:
+                index.append(slice(None))
+        if index and not self.pick(4):
+            index = index[: self.pick(len(index)) + 1]
+        if not self.pick(6):
+            index.insert(self.pick(len(index) + 1), None)
+        return tuple(index)
+
+    def advanced_index(self, x):
+        index, length = list(self.basic_index(x)), self.choose((1, 2, 5))
+        places = [i for i in range(len(index)) if index[i] is not None]
+        for _ in range(1 + self.pick(2)):
+            at = self.choose(places)
+            n = self.value(x).shape[sum(k is not None for k in index[:at])]
+            if not n:
+                return None
+            kind = self.pick(3)
+            if kind == 0:
+                index[at] = np.array([self.pick(2 * n) - n for _ in range(length)])
+            else:
+                v = pt.tensor(f"x{len(self.inputs)}", dtype=self.choose(INTS + ("uint8",)), shape=(None,) if kind == 1 else (length,))
+                low = 0 if v.dtype == "uint8" else -n
+                self.inputs.append(v)
+                self.all.set(v, np.array([low + self.pick(n - low) for _ in range(length)], v.dtype))
+                index[at] = v
+        return tuple(index)
+
+    def mask_index(self, x):
+        rank = 1 + self.pick(x.ndim)
+        try:
+            m = self.of("b", rank=(rank,), exact=True, where=lambda v: self.value(v).shape == self.value(x).shape[:rank])
+        except NoneSuch:
+            m = pt.tensor(f"x{len(self.inputs)}", dtype="bool", shape=(None,) * rank)
+            self.inputs.append(m)
+            self.all.set(m, self.numbers("bool", self.value(x).shape[:rank]))
+        return (m,)
+
+    def index(self, x):
+        return (self.basic_index, self.basic_index, self.advanced_index, self.mask_index)[self.pick(4)](x)
+
+    def taken(self):
+        x = self.of(rank=(1, 2, 3))
+        return x[self.index(x)]
+
+    def put(self):
+        x = self.of(rank=(1, 2, 3))
+        index = self.index(x)
+        if any(k is None for k in index):
+            return None
+        place = x[index]
+        if place.owner is None:
+            return None
+        self.all.run([place])
+        put = pt.set_subtensor if self.pick(2) else pt.inc_subtensor
+
+        def fits(v):
+            wide = self.fits(place)(v) and np.broadcast_shapes(self.value(v).shape, self.value(place).shape)
+            kinds = np.can_cast(v.dtype, x.dtype, "same_kind") or (put is pt.set_subtensor and v.dtype not in FLOATS)
+            return kinds and v.ndim <= place.ndim and wide == self.value(place).shape
+
+        return put(place, self.of(where=fits))
+
+    def taken_along(self):
+        x = self.of(rank=(1, 2))
+        n = self.value(x).shape[0]
+        if not n:
+            return None
+        i = pt.constant(np.array([self.pick(n) for _ in range(3)]))
+        return pt.take(x, i, axis=0)
+
+    def dot(self):
+        x = self.of("if", rank=(1, 2), exact=True)
+        y = self.of("if", rank=(1, 2), exact=True, where=lambda v: self.value(v).shape[0] == self.value(x).shape[-1])
+        return pt.dot(x, y)
+
+    def matmul(self):
+        x = self.of("if", rank=(1, 2, 3), exact=True)
+        y = self.of("if", rank=(1, 2, 3), exact=True, where=lambda v: self.value(v).shape[max(v.ndim - 2, 0)] == self.value(x).shape[-1])
+        return pt.matmul(x, y)
+
+    def sorted(self):
+        x = self.of("if", rank=(1, 2), exact=True)
+        axis = self.choose((None, -1, 0))
+        return pt.sort(x, axis=axis) if self.pick(2) else pt.argsort(x, axis=axis, kind="stable")
+
+    def searched(self):
+        kind = self.pick(3)
+        if kind == 0:
+            x = self.of("if", rank=(1,), exact=True)
+            return pt.searchsorted(pt.sort(x), self.of("if", exact=True), side=self.choose(("left", "right")))
+        if kind == 1:
+            return list(pt.nonzero(self.of(rank=(1, 2, 3), exact=True)))
+        return pt.unique(self.of("i", rank=(1,), exact=True, where=lambda v: v.owner is None))
+
+    def checked(self):
+        x = self.of()
+        return pt.specify_shape(x, tuple(n if self.pick(2) else None for n in self.value(x).shape))
+
+
+OPS = (
+    *["elementwise"] * 6, "several", "rounded", "power", "cast", "cast", "reduction", "reduction", "reduction", "cumulative", "softmax",
+    "reshape", "reshape", "axes_moved", "axes_moved", "join", "stack", "split", "broadcast", "shape_of", "repeated", "diagonal", "padded",
+    "arange", "taken", "taken", "taken", "put", "put", "put", "taken_along", "dot", "matmul", "sorted", "searched", "checked",
+)  # fmt: skip
