@@ -85,6 +85,7 @@ static void loosen(struct build *b, dim d)
 	memcpy(dims, x->type.dims, x->type.rank * sizeof(dim));
 	dims[v.at] = dim_fresh(b->cx, SOURCE_SIZE, x, v.at);
 	x->type.dims = dims;
+	x->uses = 1; /* an output keeps it so: see output() of lower.c */
 }
 
 /* One equation: int64[1] on both sides, and the axes that they are the sizes of (NULL: computed) */

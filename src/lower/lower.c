@@ -450,6 +450,7 @@ static struct value *output(struct build *b, struct graph *to, struct value *t, 
 {
 	b->span = t->span;
 	struct value *v = low(b, t);
+	bool loose = v->uses; /* a guard reads its size: see loosen() */
 	if (v->def)
 		v = guards_rest(b, v);
 	if (!v->data || last)
@@ -457,7 +458,7 @@ static struct value *output(struct build *b, struct graph *to, struct value *t, 
 	if ((!v->def && v->name != name) || v->data || is_result(to, v))
 		v = identity(b, v);
 	v->name = name;
-	if (v->def)
+	if (v->def && !loose)
 		with_dims(v, t->type.dims);
 	return *vec_push(b->cx->arena, &to->block->results) = v;
 }

@@ -234,6 +234,15 @@ def test_guard_of_what_does_not_run(case):
             ptg.run(model, ones(3), *args, level=level)
 
 
+def test_an_output_whose_size_is_checked_later():
+    """ONNX Runtime would take the length that is declared for the output and drop the check."""
+    text = "graph g(x: float32[2]) -> (u, z) {\n  u = Unique(x)\n  z = u + x\n}\n"
+    for level in ("all", "none"):
+        assert ptg.run(ptg.compile(text), np.array([1, 2], "f"), level=level)[1].shape == (2,)
+        with pytest.raises(Exception, match="axis 0 of u must be 2"):
+            ptg.run(ptg.compile(text), ones(2).astype("f"), level=level)
+
+
 def test_more_sizes_than_a_list_of_known_integers_has():
     names = [f"x{i}" for i in range(75)]
     model = ptg.compile(f"graph g({', '.join(f'{x}: float64[n]' for x in names)}) -> (z) {{ z = {' + '.join(names)} }}")
