@@ -80,6 +80,7 @@ bool sh_second(struct ctx *cx, struct node *n);
 bool sh_rfft(struct ctx *cx, struct node *n);
 bool sh_shape(struct ctx *cx, struct node *n);
 bool sh_shape_i(struct ctx *cx, struct node *n);
+bool sh_schur(struct ctx *cx, struct node *n);
 bool sh_solve(struct ctx *cx, struct node *n);
 bool sh_solvetridiagonal(struct ctx *cx, struct node *n);
 bool sh_specify_shape(struct ctx *cx, struct node *n);

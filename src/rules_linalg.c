@@ -264,6 +264,19 @@ bool sh_solvetridiagonal(struct ctx *cx, struct node *n)
 	return tridiagonal(cx, n) && set_dims(n, n->in[5]->type.rank, n->in[5]->type.dims);
 }
 
+bool sh_schur(struct ctx *cx, struct node *n)
+{
+	bool sorted = !prop_is_none(cx, n, "sort");
+
+	if (sorted || !strcmp(prop_str(cx, n, "output"), "complex")) {
+		error(cx, n->span, E_UNSUPPORTED, "Schur: %s",
+		      sorted ? "sorting its eigenvalues is not converted"
+			     : "its results are complex, which no ONNX operator takes");
+		return false;
+	}
+	return core_shapes(cx, n, "(m,m)->(m,m),(m,m)", dtype0(n));
+}
+
 bool sh_eigh(struct ctx *cx, struct node *n)
 {
 	n->out[0]->type.dtype = (uint8_t)real_of(dtype0(n));
@@ -303,8 +316,8 @@ bool sh_tensorinv(struct ctx *cx, struct node *n)
 	dim *d = new_dims(cx, a->rank), rows = dim_const(cx, 1), columns = rows;
 
 	if (ind <= 0 || ind > a->rank) {
-		error(cx, n->span, E_PROPERTY, "%s: ind is from 1 to the rank, got %lld", n->op->name,
-		      (long long)ind);
+		error(cx, n->span, E_PROPERTY, "%s: ind is from 1 to the rank, got %lld",
+		      n->op->name, (long long)ind);
 		return false;
 	}
 	for (uint32_t i = 0; i < a->rank; i++) {

@@ -1,0 +1,110 @@
+"""lib/schur.ptg against SciPy: Schur forms and what is solved from them."""
+import numpy as np
+import ptg
+import pytest
+import scipy.linalg as sl
+
+DTYPES = ["float64", "float32"]
+
+
+def text(call, args, results="r"):
+    return f"graph g({args}) -> ({results}) {{\n  {results} = {call}\n}}\n"
+
+
+def eps(dtype):
+    return float(np.finfo(dtype).eps)
+
+
+def small(x, bound):
+    assert np.all(np.isfinite(x))
+    assert np.max(np.abs(x), initial=0) <= bound, (np.max(np.abs(x), initial=0), bound)
+
+
+def matrices(n):
+    rng = np.random.default_rng(n)
+    a = rng.normal(size=(n, n))
+    yield a
+    yield a + a.T
+    yield a - a.T
+    yield np.zeros((n, n))
+    yield np.eye(n)
+    yield np.tril(a)
+    yield np.eye(n, k=1) + np.eye(n, k=1 - n)  # a permutation: all eigenvalues on the circle
+    yield np.eye(n, k=1)
+    yield a * 1e-30
+    yield a * 1e30
+    yield rng.integers(-1, 2, (n, n)).astype(float)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_schur(dtype):
+    model = ptg.compile(text("Schur(a)", f"a: {dtype}[n, n]", "t, z"))
+    for n in (0, 1, 2, 3, 6, 15, 40):
+        for a in matrices(n):
+            a = a.astype(dtype)
+            t, z = ptg.run(model, a)
+            assert t.shape == z.shape == (n, n) and t.dtype == z.dtype == a.dtype
+            big, e = max(np.max(np.abs(a), initial=0), 1e-38), eps(dtype) * (10 + 2 * n)
+            small(z.T.astype(float) @ z - np.eye(n), e)
+            small(z.astype(float) @ (t / big).astype(float) @ z.T - a / big, 2 * e)
+            np.testing.assert_array_equal(t, np.triu(t, -1))
+            below = np.diag(t, -1)
+            assert not np.any((below[1:] != 0) & (below[:-1] != 0))
+            for i in np.flatnonzero(below):
+                assert t[i, i] == t[i + 1, i + 1] and np.sign(t[i, i + 1]) == -np.sign(t[i + 1, i])
+
+
+def test_like_lapack():
+    model = ptg.compile(text("Schur(a)", "a: float64[n, n]", "t, z"))
+    for n in (2, 3, 4, 5):
+        for seed in range(4):
+            a = np.random.default_rng(seed).normal(size=(n, n))
+            for got, want in zip(ptg.run(model, a), sl.schur(a), strict=True):
+                small(got - want, 1e-12)
+    a = np.random.default_rng(5).normal(size=(60, 60))  # the order of the eigenvalues
+    small(np.diag(ptg.run(model, a)[0]) - np.diag(sl.schur(a)[0]), 1e-11)
+
+
+def test_schur_not_finite():
+    model = ptg.compile(text("Schur(a)", "a: float64[n, n]", "t, z"))
+    for bad in (np.nan, np.inf):
+        a = np.ones((4, 4))
+        a[1, 2] = bad
+        assert all(np.all(np.isnan(x)) for x in ptg.run(model, a))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sylvester(dtype):
+    args = f"a: {dtype}[m, m], b: {dtype}[n, n], c: {dtype}[m, n]"
+    whole = ptg.compile(text("SolveSylvester(a, b, c)", args))
+    part = ptg.compile(text("TRSYL(a, b, c)", args))
+    for m, n in ((0, 0), (1, 1), (3, 4), (4, 3), (1, 5), (20, 8)):
+        rng = np.random.default_rng(m)
+        a, b = rng.normal(size=(m, m)) + 2 * m * np.eye(m), rng.normal(size=(n, n))
+        a, b, c = a.astype(dtype), b.astype(dtype), rng.normal(size=(m, n)).astype(dtype)
+        x = ptg.run(whole, a, b, c)
+        assert x.shape == c.shape and x.dtype == c.dtype
+        small(a @ x + x @ b - c, 100 * (m + 1) * eps(dtype))
+        if m:
+            a, b = (sl.schur(x)[0] for x in (a, b))
+        x = ptg.run(part, a, b, c)
+        small(a @ x + x @ b - c, 100 * (m + 1) * eps(dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_riccati(dtype):
+    args = f"a: {dtype}[m, m], b: {dtype}[m, n], q: {dtype}[m, m], r: {dtype}[n, n]"
+    model = ptg.compile(text("SolveDiscreteARE(a, b, q, r)", args, "x"))
+    cases = [(np.array([[4, 3], [-4.5, -3.5]]), np.array([[1], [-1]]), np.array([[9, 6], [6, 4]]), np.eye(1))]
+    for m, n in ((1, 1), (3, 1), (4, 2), (12, 5)):
+        rng = np.random.default_rng(m)
+        q, r = rng.normal(size=(m, m)), rng.normal(size=(n, n))
+        cases.append((rng.normal(size=(m, m)), rng.normal(size=(m, n)), q @ q.T, r @ r.T + np.eye(n)))
+    for case in cases:
+        want = sl.solve_discrete_are(*case)
+        x = ptg.run(model, *(c.astype(dtype) for c in case))
+        assert x.dtype == dtype
+        np.testing.assert_array_equal(x, x.T)
+        small((x - want) / np.max(np.abs(want)), 2e4 * eps(dtype))
+    a, b, q, r = np.eye(2) * 2, np.zeros((2, 1)), np.eye(2), np.eye(1)  # nothing makes a stable
+    assert np.all(np.isnan(ptg.run(model, *(c.astype(dtype) for c in (a, b, q, r)))))
