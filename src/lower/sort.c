@@ -98,10 +98,34 @@ static struct value *nan_rows(struct build *b, struct value *x)
 	return concat(b, 1, part, 2);
 }
 
-static struct value *unique_values(struct build *b, struct value *x, struct value *values,
-				   struct value *first)
+/* For slices of floats along an axis: (is NaN, value or 0) for each element, then a number of its
+ * own for a slice with a NaN, which NumPy tells from every other. */
+static struct value *slice_keys(struct build *b, struct value *x, int64_t axis)
 {
-	return is_float((enum dtype)x->type.dtype) ? emit_(b, "Gather", x, first) : values;
+	uint32_t rank = x->type.rank, k = 1;
+	int64_t perm[MAX_RANK] = {axis}, last = 2;
+	dim *d = new_array(b->cx->arena, dim, 2), *to = new_array(b->cx->arena, dim, 2);
+
+	for (uint32_t i = 0; i < rank; i++)
+		if (i != axis)
+			perm[k++] = i;
+	d[0] = x->type.dims[axis];
+	d[1] = dim_const(b->cx, 1);
+	for (uint32_t i = 1; i < rank; i++)
+		d[1] = dim_mul(b->cx, d[1], x->type.dims[perm[i]]);
+	x = reshape(b, cast(b, transpose(b, x, perm), DT_FLOAT64), d, 2);
+	struct value *nan = emit_(b, "IsNaN", x), *part[2];
+	struct value *flag = cast(b, nan, DT_FLOAT64);
+	part[0] = unsqueeze(b, flag, &last, 1);
+	part[1] = unsqueeze(b, emit_(b, "Where", nan, const_of(b, DT_FLOAT64, 0), x), &last, 1);
+	to[0] = d[0];
+	to[1] = dim_mul(b->cx, d[1], dim_const(b->cx, 2));
+	part[0] = reshape(b, concat(b, 2, part, 2), to, 2);
+	flag = cast(b, reduce(b, "ReduceSum", flag, (int[]){1}, 1, true), DT_BOOL);
+	last = 1;
+	part[1] = unsqueeze(b, cast(b, counting(b, d[0]), DT_FLOAT64), &last, 1);
+	part[1] = emit_(b, "Where", flag, part[1], const_of(b, DT_FLOAT64, -1));
+	return concat(b, 1, part, 2);
 }
 
 bool lower_unique(struct build *b, struct node *n)
@@ -109,11 +133,11 @@ bool lower_unique(struct build *b, struct node *n)
 	static const char *const names[] = {"return_index", "return_inverse", "return_counts"};
 	struct value *x = low(b, n->in[0]), *key, *out[4];
 	enum dtype t = (enum dtype)x->type.dtype;
-	bool flat = prop_is_none(b->cx, n, "axis");
+	bool flat = prop_is_none(b->cx, n, "axis") || x->type.rank == 1;
 	uint32_t k = 1;
 
-	if (!flat && is_float(t)) {
-		unsupported(b, "rows of floats: NumPy tells each NaN from every other");
+	if (!flat && t == DT_FLOAT16) {
+		unsupported(b, "slices of float16: NumPy's order of those with a NaN is its own");
 		return false;
 	}
 	if (flat) {
@@ -121,11 +145,21 @@ bool lower_unique(struct build *b, struct node *n)
 		*d = dims_product(b->cx, x->type.dims, x->type.rank);
 		x = reshape(b, x, d, 1);
 	}
-	key = !is_float(t) ? x : t == DT_FLOAT64 ? nan_rows(b, x) : wide_key(b, x);
+	if (!is_float(t))
+		key = x;
+	else if (!flat)
+		key = slice_keys(b, x, axis_of(b, n));
+	else
+		key = t == DT_FLOAT64 ? nan_rows(b, x) : wide_key(b, x);
 	if (!flat || t == DT_FLOAT64)
-		attr_int(b, "axis", flat ? 0 : axis_of(b, n));
+		attr_int(b, "axis", flat || is_float(t) ? 0 : axis_of(b, n));
 	emit_n(b, "Unique", &key, 1, out, 4);
-	lowered(b, n, 0, with_dims(unique_values(b, x, out[0], out[1]), n->out[0]->type.dims));
+	struct value *values = out[0];
+	if (is_float(t)) {
+		attr_int(b, "axis", flat ? 0 : axis_of(b, n));
+		values = emit_(b, "Gather", x, out[1]);
+	}
+	lowered(b, n, 0, with_dims(values, n->out[0]->type.dims));
 	for (int i = 0; i < 3; i++)
 		if (prop_bool(b->cx, n, names[i])) {
 			lowered(b, n, k, with_dims(out[1 + i], n->out[k]->type.dims));

@@ -233,14 +233,26 @@ def test_unique(dtype):
         c.run(nan_data(dtype, (200,), seed), zero_sign=False)
     x = variable(dtype, (3, 3), True, "x")
     for axis in (0, 1):
-        if dtype in FLOATS:
+        if dtype == "float16":
             refused(lambda: Compiled([x], [pt.unique(x, axis=axis)], (18,)), "NaN")
-        else:
-            c = Compiled([x], list(pt.unique(x, True, True, True, axis=axis)))
-            v = values(dtype, (5, 4))
-            v[3] = v[1]
-            v[:, 2] = v[:, 0]
-            c.run(v)
+            continue
+        c = Compiled([x], list(pt.unique(x, True, True, True, axis=axis)))
+        v = values(dtype, (5, 4))
+        v[3] = v[1]
+        v[:, 2] = v[:, 0]
+        c.run(v, zero_sign=False)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_unique_slices_of_floats(dtype):
+    """Slices with a NaN are all different; NaN comes last."""
+    rng = np.random.default_rng(0)
+    for rank, axis in ((1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2)):
+        x = variable(dtype, (2, 3, 4)[:rank], True, "x")
+        c = Compiled([x], list(pt.unique(x, True, True, True, axis=axis)), (13, 18))
+        for shape in ((2, 3, 2), (5, 3, 1), (6, 1, 2), (1, 1, 1)):
+            for pool in ([0, 1, 2.5], [0, 1, np.nan], [np.nan, np.inf, -np.inf]):
+                c.run(rng.choice(np.array(pool, dtype), shape[:rank]), zero_sign=False)
 
 
 @pytest.mark.parametrize("dtype", ALL)
