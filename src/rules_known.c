@@ -169,10 +169,57 @@ static bool overflows(struct ctx *cx, enum op_id op, dim a, dim b)
 	return false;
 }
 
+/* Is there an element of an integer value in d, which may be any of 2^64 numbers? */
+static bool has_element(struct ctx *cx, dim d, int *budget)
+{
+	struct dim_view v = dim_view(cx, d);
+
+	if (--*budget < 0)
+		return true;
+	if (v.form == DIM_ATOM)
+		return v.kind == SOURCE_VALUE;
+	for (uint32_t i = 0; v.form != DIM_CONST && i < v.nterms; i++)
+		if (has_element(cx, v.term[i], budget))
+			return true;
+	return false;
+}
+
+static bool is_ordered(enum op_id op)
+{
+	return op == OP_Int_div || op == OP_Mod || op == OP_Maximum || op == OP_Minimum ||
+	       op == OP_Abs || op == OP_Sign || op == OP_Lt || op == OP_Le || op == OP_Gt ||
+	       op == OP_Ge;
+}
+
+/* Sums and products of elements wrap, dims do not. As long as all is sums and products that is the
+ * same, but not once something asks which number is the larger one, nor for what dims make of a
+ * sum or product of such answers. */
+static bool may_wrap(struct ctx *cx, enum op_id op, dim d)
+{
+	struct dim_view v = dim_view(cx, d);
+	int budget = 64;
+
+	if (v.form == DIM_CONST || v.form == DIM_ATOM || !has_element(cx, d, &budget))
+		return false;
+	if (is_ordered(op) || (v.form != DIM_SUM && v.form != DIM_PRODUCT))
+		return true;
+	for (uint32_t i = 0; i < v.nterms; i++)
+		if (may_wrap(cx, op, v.term[i]))
+			return true;
+	return false;
+}
+
 static dim fold(struct ctx *cx, struct node *n, const struct known **k, uint32_t i)
 {
 	enum op_id op = (enum op_id)(n->op - op_table);
 	dim d = element(k[0], i);
+	for (uint32_t a = 0; a < n->nin; a++)
+		if (may_wrap(cx, op, element(k[a], i)))
+			return DIM_NONE;
+	int budget = 64;
+	if ((op == OP_Int_div || op == OP_Mod) && !dim_ge(cx, element(k[1], i), 1) &&
+	    has_element(cx, d, &budget))
+		return DIM_NONE; /* dims divide by -n as by n, after an addition */
 	if (n->nin == 1)
 		return op == OP_Add || op == OP_Mul     ? d
 		       : overflows(cx, op, d, DIM_NONE) ? DIM_NONE
@@ -180,6 +227,8 @@ static dim fold(struct ctx *cx, struct node *n, const struct known **k, uint32_t
 	for (uint32_t a = 1; a < n->nin && d; a++) {
 		dim b = element(k[a], i);
 		d = overflows(cx, op, d, b) ? DIM_NONE : compute(cx, op, d, b);
+		if (d && is_ordered(op) && may_wrap(cx, op, d) && dim_view(cx, d).form == DIM_SUM)
+			return DIM_NONE; /* max(k, 5) is max(k - 5, 0) + 5 to dims */
 	}
 	return d;
 }
@@ -203,6 +252,8 @@ void kn_arith(struct ctx *cx, struct node *n)
 static int compare(struct ctx *cx, enum op_id op, dim a, dim b)
 {
 	dim d = dim_sub(cx, a, b);
+	if (may_wrap(cx, op, a) || may_wrap(cx, op, b))
+		return -1;
 	switch ((int)op) {
 	case OP_Eq:
 		return dim_eq(cx, a, b) ? 1 : dim_ne(cx, a, b) ? 0 : -1;

@@ -232,13 +232,20 @@ static struct value *eval_sum(struct build *b, const struct dim_view *v, bool ve
 	return constant ? emit_(b, "Add", r, number(b, constant, vec)) : r;
 }
 
-/* Python's //: exact in integers, and one node where nothing can be negative. */
+/* Python's //, in one node where nothing can be negative. Subtracting the remainder first would
+ * leave int64 for numbers near its least one, which no size is. */
 static struct value *eval_floordiv(struct build *b, const struct dim_view *v, struct value *x,
 				   struct value *y)
 {
-	if (!dim_ge(b->cx, v->term[0], 0) || !dim_ge(b->cx, v->term[1], 1))
-		x = emit_(b, "Sub", x, emit_(b, "Mod", x, y));
-	return emit_(b, "Div", x, y);
+	bool positive = dim_ge(b->cx, v->term[1], 1);
+
+	if (dim_ge(b->cx, v->term[0], 0) && positive)
+		return emit_(b, "Div", x, y);
+	if (dim_is_size(b, v->term[0]))
+		return emit_(b, "Div", emit_(b, "Sub", x, emit_(b, "Mod", x, y)), y);
+	struct value *q = emit_(b, "Div", x, y), *back = emit_(b, "Mul", q, y);
+	struct value *above = positive ? emit_(b, "Less", x, back) : emit_(b, "Less", back, x);
+	return emit_(b, "Sub", q, cast(b, above, DT_INT64));
 }
 
 static struct value *eval(struct build *b, dim d, bool vec, int *budget)
