@@ -191,7 +191,7 @@ FORCE:
 
 # --- the rest ---
 
-.PHONY: install uninstall clean format doc
+.PHONY: install uninstall clean format doc coverage
 $(B)/ptgc.pc: ptgc.pc.in src/ptgc.h FORCE
 	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
 		-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' -e 's|@DATADIR@|$(DATADIR)|' -e 's|@VERSION@|$(VERSION)|' $< >$@
@@ -224,6 +224,9 @@ format:
 doc: $(B)/ptgc
 	$(call say,DOC,doc/ops.md doc/language.md)$(TEST_ENV) tests/doc.sh -u
 
+coverage: all venv
+	$(call say,COVERAGE,doc/coverage.md)PTGC=$(B)/ptgc $(PYTHON) tests/run/coverage.py
+
 help:
 	@printf '%s\n' 'make                build/ptgc, build/libptgc.a, build/libptgc.so' \
 	'make demo           set up, build, run an exported model on ONNX Runtime' \
@@ -233,6 +236,7 @@ help:
 	'make check-tsan     eight threads at once under TSan' \
 	'make check-valgrind unit and golden tests under valgrind' \
 	'make fuzz           fuzz the compiler for FUZZ_TIME seconds (default 60)' \
+	'make coverage       run the test of every op by dtype and opset, write doc/coverage.md' \
 	'make bench          benchmarks beside other tools' \
 	'make install        to DESTDIR/PREFIX (default /usr/local); make uninstall' \
 	'make format         clang-format; make doc: the tables in doc; make clean: rm -r build' \

@@ -15,6 +15,7 @@ from functools import cache
 import mpmath as mp
 import numpy as np
 import onnxruntime as ort
+from pytensor.compile.builders import OpFromGraph
 from pytensor.graph.basic import Constant
 from pytensor.graph.traversal import io_toposort
 from pytensor.tensor.blockwise import Blockwise
@@ -34,7 +35,15 @@ CORNERS = "corners"
 KINDS = ("static", "dynamic")
 
 
-def anything(rng, dtype, shape, near=()):
+@dataclass(frozen=True)
+class Near:
+    """What a generator of values may look at: the row's special points, the first argument's shape."""
+
+    points: tuple = ()
+    first: tuple = ()
+
+
+def anything(rng, dtype, shape, near=Near()):
     """Corner values first, then numbers of every magnitude."""
     d, n = np.dtype(dtype), int(np.prod(shape))
     if d.kind == "b":
@@ -47,19 +56,19 @@ def anything(rng, dtype, shape, near=()):
     else:
         v = rng.normal(size=n) * 10.0 ** np.where(rng.random(n) < 0.7, 0.5, rng.uniform(-8, 8, n))
         v = v.astype(d)
-    c = corners(dtype, near)
+    c = corners(dtype, near.points)
     if n >= 2:
         c = rng.permutation(c)[: (n + 1) // 2]
         v[rng.permutation(n)[: len(c)]] = c
     return v.reshape(shape)
 
 
-def corners(dtype, near=()):
+def corners(dtype, points=()):
     d = np.dtype(dtype)
-    if d.kind != "f" or not len(near):
+    if d.kind != "f" or not points:
         return corner_values(dtype)
     with np.errstate(all="ignore"):
-        return np.concatenate([corner_values(dtype), np.asarray(near).astype(d)])
+        return np.concatenate([corner_values(dtype), np.asarray(points).astype(d)])
 
 
 @dataclass(frozen=True)
@@ -81,11 +90,12 @@ class Form:
     build: object
     args: tuple = (A(),)
     name: str = ""
-    text: str | None = None
+    text: object = None  # or a function of the rank
     ranks: tuple = RANKS
     sizes: tuple = ("0", "1", "2", "7", "0x", "x0")
     corners: bool = False  # also vectors of all combinations of corner values
     dtypes: tuple = ALL
+    ulp: dict | None = None  # in place of the row's
 
 
 @dataclass(frozen=True)
@@ -111,6 +121,7 @@ class Row:
     zero_sign: bool = True
     declared: bool = False
     no: tuple = ()
+    as_declared: bool = False  # PyTensor's value has another dtype than its variable, which is followed here
     exact: object = None  # mpmath's function: decides where SciPy's result is not good enough
     why: str = ""
 
@@ -225,12 +236,14 @@ def arguments(row, case):
     if case.size == CORNERS:
         each = [corners(dtype_of(a, case), row.near) for a in form.args]
         arrays = [g.ravel() for g in np.meshgrid(*each, indexing="ij")]
-        more = [a.values(rng, dtype_of(a, case), (200,), row.near) for a in form.args]
+        more = [a.values(rng, dtype_of(a, case), (200,), Near(row.near)) for a in form.args]
         arrays = [np.concatenate(p) for p in zip(arrays, more)]
         return [v[:1].reshape(()) if "...0" in a.shape else v[:1] if "...1" in a.shape else v for a, v in zip(form.args, arrays)]
     out = []
-    for a, shape in zip(form.args, shapes(form, case.rank, case.size)):
-        values = a.values(rng, dtype_of(a, case), shape, row.near)
+    every = shapes(form, case.rank, case.size)
+    near = Near(row.near, every[0] if every else ())
+    for a, shape in zip(form.args, every):
+        values = a.values(rng, dtype_of(a, case), shape, near)
         out.append(np.asarray(values, dtype_of(a, case)))
     return out
 
@@ -252,11 +265,23 @@ class Oracle:
             if isinstance(v, Constant):
                 self.storage[v] = [v.data]
         ready = {v: [True] for v in self.storage}
-        self.thunks = [n.op.make_thunk(n, self.storage, ready, [], "py") for n in self.nodes]
+        self.thunks = [self.thunk(n, ready) for n in self.nodes]
+
+    def thunk(self, node, ready):
+        if not isinstance(node.op, OpFromGraph):
+            return node.op.make_thunk(node, self.storage, ready, [], "py")
+        inner = Oracle(node.op.inner_inputs, node.op.inner_outputs)
+
+        def run():
+            results = inner([self.storage[v][0] for v in node.inputs])
+            for v, r in zip(node.outputs, results):
+                self.storage[v][0] = r
+
+        return run
 
     def __call__(self, arrays):
         for v, a in zip(self.inputs, arrays):
-            self.storage[v][0] = a.copy()
+            self.storage[v][0] = np.array(a)
         for node in self.nodes:
             for v in node.outputs:
                 self.storage[v][0] = None
@@ -364,7 +389,8 @@ class Run:
         g = print_graph(inputs, inputs[:1])
         head = re.match(r"(?s).*?graph \w+\(.*?\) -> ", g.text)[0]
         names = [f"y{k}" for k in range(len(outputs))]
-        body = case.form.text.format(*g.inputs)
+        text = case.form.text if isinstance(case.form.text, str) else case.form.text(inputs[0].ndim)
+        body = text.format(*g.inputs)
         assert re.search(rf"\b{self.row.op}\b", body)
         return f"{head}({', '.join(names)}) {{\n  {', '.join(names)} = {body}\n}}\n", g.inputs, {}
 
@@ -430,7 +456,8 @@ class Run:
     def expected(self, key, case, graph, arrays):
         try:
             with np.errstate(all="ignore"):
-                return self.oracle(key, case, graph)(arrays)
+                values = self.oracle(key, case, graph)(arrays)
+                return [v.astype(o.dtype) for v, o in zip(values, graph[1])] if self.row.as_declared else values
         except Exception as e:
             return e
 
@@ -460,16 +487,16 @@ class Run:
         self.result.compared += 1
         try:
             for g, w in zip(got, want, strict=True):
-                self.compare(g, w, arrays)
+                self.compare(g, w, arrays, {**ULP, **(case.form.ulp or self.row.ulp)})
             self.result.saw(case, kind, opset, "ok")
         except AssertionError as e:
             self.fail(where, str(e))
 
-    def compare(self, got, want, arrays):
+    def compare(self, got, want, arrays, limits):
         """Raises AssertionError; where a result is off, the true one of the row's `exact` decides."""
         assert got.dtype == want.dtype, f"{got.dtype}, PyTensor gives {want.dtype}"
         assert got.shape == want.shape, f"shape {got.shape}, PyTensor gives {want.shape}"
-        bad = self.differ(got, want)
+        bad = self.differ(got, want, limits)
         if self.row.exact and bad.any():
             for at in map(tuple, np.argwhere(bad)):
                 bad[at] = not self.is_true(got[at], want[at], [np.broadcast_to(a, got.shape)[at] for a in arrays])
@@ -481,12 +508,12 @@ class Run:
                 f" ({ulps(got[at], want[at]) if got.dtype.kind == 'f' else ''} ULP) of {', '.join(args)}"
             )
 
-    def differ(self, got, want):
+    def differ(self, got, want, limits):
         if got.dtype.kind != "f":
             return np.asarray(got != want)
         name = got.dtype.name
         with np.errstate(all="ignore"):
-            bad = (ulps(got, want) > {**ULP, **self.row.ulp}[name]) & ~(np.abs(got - want) <= self.row.atol.get(name, 0.0))
+            bad = (ulps(got, want) > limits[name]) & ~(np.abs(got - want) <= self.row.atol.get(name, 0.0))
         if self.row.zero_sign:
             bad |= (got == 0) & (want == 0) & (np.signbit(got) != np.signbit(want))
         return bad

@@ -1,26 +1,95 @@
 """The table of the numeric test: a row for every op that converts. See grid.py for what a row says."""
 
 import math
+from dataclasses import replace
 
 import mpmath as mp
 import numpy as np
 import pytensor.scalar as ps
 import pytensor.tensor as pt
+from pytensor.compile.ops import DeepCopyOp, ViewOp
+from pytensor.gradient import DisconnectedGrad, GradClip, GradScale, UndefinedGrad, ZeroGrad
+from pytensor.printing import Print
+from pytensor.raise_op import Assert, CheckAndRaise
 from pytensor.scalar.basic import ScalarOp
-from pytensor.tensor.elemwise import Elemwise
+from pytensor.tensor.basic import PermuteRowElements, Choose, AllocDiag, AllocEmpty, ARange, ExtractDiag, Eye, Join, MakeVector, Split
+from pytensor.tensor.blas import BatchedDot, Dot22, Dot22Scalar, gemm_no_inplace, gemv_no_inplace
+from pytensor.tensor.blockwise import Blockwise
+from pytensor.tensor.elemwise import CAReduce, Elemwise
+from pytensor.tensor.extra_ops import CpuContiguous, CumOp, FillDiagonal, FillDiagonalOffset, RavelMultiIndex, Repeat, UnravelIndex
+from pytensor.tensor.shape import Shape, Shape_i, SpecifyShape
+from pytensor.tensor import fft
+from pytensor.tensor.linalg.solvers.tridiagonal import LUFactorTridiagonal, SolveLUFactorTridiagonal
+from pytensor.tensor.linalg.constructors import BlockDiagonal
+from pytensor.tensor.linalg.decomposition.lu import pivot_to_permutation
+from pytensor.tensor.linalg.products import kron
+from pytensor.tensor.linalg.summary import SLogDet
+from pytensor.tensor.signal.conv import convolve1d, convolve2d
+from pytensor.tensor.math import All, Any, Argmax, Dot, Max, Min, Prod, ProdWithoutZeros, Sum
 
-from grid import A, Form, No, Row, anything
+from grid import RANKS, A, Form, No, Row, anything
 from harness import ALL, BOOL, FLOATS, INTS, UINTS
 from ptgc._printer import op_name
 
 INTEGERS = INTS + UINTS
 ROWS = {}
+FORMS = {}
 
 
 def row(op, *forms, **more):
     assert op not in ROWS, op
     ROWS[op] = Row(op, list(forms), **more)
 
+
+# ---- values ----
+
+
+def choice(*of):
+    """Any of these, in the dtype."""
+
+    def values(rng, dtype, shape, near=None):
+        d = np.dtype(dtype)
+        return rng.choice(np.asarray([v for v in of if d.kind == "f" or np.isfinite(v) and (v >= 0 or d.kind == "i")]), shape).astype(d)
+
+    return values
+
+
+def between(low, high):
+    """Integers from low to high; 0 and 1 for bool, none below 0 for unsigned dtypes."""
+
+    def values(rng, dtype, shape, near=None):
+        d = np.dtype(dtype)
+        low_, high_ = (0, 1) if d.kind == "b" else (max(low, 0) if d.kind == "u" else low, high)
+        return rng.integers(low_, high_, shape, endpoint=True).astype(d)
+
+    return values
+
+
+def exact(values):
+    """Integers of every size; floats that add up, or multiply, without rounding."""
+
+    def either(rng, dtype, shape, near=None):
+        return values(rng, dtype, shape) if np.dtype(dtype).kind == "f" else anything(rng, dtype, shape)
+
+    return either
+
+
+def index(rng, dtype, shape, near):
+    """Into the first axis of the first argument, from both ends."""
+    n = near.first[0] if near.first else 1
+    return rng.integers(-n if np.dtype(dtype).kind == "i" else 0, max(n, 1), shape)
+
+
+def either(floats, others):
+    return lambda rng, dtype, shape, near: (floats if np.dtype(dtype).kind == "f" else others)(rng, dtype, shape, near)
+
+
+EIGHTHS = exact(choice(*[k / 8 for k in range(-32, 33)]))
+POWERS = exact(choice(0.5, 1, 2, -1, -2, -0.5))
+SPECIAL = choice(1, -2, 0, -0.0, math.inf, -math.inf, math.nan, 3)
+SMALL = between(-3, 3)
+
+ROUGH = {"float16": 2e-3, "float32": 1e-6, "float64": 2e-15}  # absolute: where terms cancel
 
 # ---- elementwise ----
 
@@ -62,8 +131,8 @@ for op in ("Neg", "Abs", "Sign", "Sqr", "Sqrt", "Reciprocal", "Isnan", "Isinf", 
     elemwise(op, 1)
 for op in ("Floor", "Ceil", "Trunc", "Roundhalftoeven", "Roundhalfawayfromzero"):
     elemwise(op, 1, near=HALVES)
-row("Deg2rad", Form(pt.deg2rad, text="Deg2rad({0})", corners=True, dtypes=FLOATS), near=TINY)
-row("Rad2deg", Form(pt.rad2deg, text="Rad2deg({0})", corners=True, dtypes=FLOATS), near=TINY)
+row("Deg2rad", Form(pt.deg2rad, text="Deg2rad({0})", corners=True, dtypes=FLOATS), near=TINY, ulp={"float16": 1}, why="PyTensor's own constant is float16")
+row("Rad2deg", Form(pt.rad2deg, text="Rad2deg({0})", corners=True, dtypes=FLOATS), near=TINY, ulp={"float16": 1}, why="PyTensor's own constant is float16")
 
 for op in ("Add", "Sub", "Mul", "True_div", "Int_div", "Mod", "Second"):
     elemwise(op, 2)
@@ -114,3 +183,251 @@ elemwise("I0", 1, near=BESSEL)
 elemwise("I1", 1, near=BESSEL, ulp={"float64": 9}, why="SciPy's largest error")
 for op in ("J0", "J1"):
     elemwise(op, 1, near=BESSEL, atol={"float64": 4e-15}, why="near its zeros only SciPy's absolute error is small")
+pow_ = Elemwise(ps.pow)
+SAFE = between(0, 5)  # PyTensor refuses negative exponents of integers at run time
+row(
+    "Pow",
+    Form(pow_, (A(), A()), corners=True, dtypes=UINTS + FLOATS + BOOL),
+    Form(pow_, (A(), A(values=SAFE)), "exponents from 0", dtypes=INTS),
+    Form(pow_, (A(), A("E", values=SAFE)), "pairs"),
+    Form(pow_, (A("E", values=SAFE), A(values=SAFE)), "pairs the other way"),
+)
+row("Polygamma", Form(Elemwise(ps.math.polygamma), (A("int64", values=between(0, 4)), A(values=choice(0.5, 1, 3, 20, -0.5, -3.25, 1e3, 1e-3, 0, -2, math.inf, math.nan)))), ulp={"float64": 9}, why="SciPy's largest error")
+for op in ("Gammainc", "Gammaincc"):
+    f = Elemwise(SCALAR[op])
+    sizes = ("0", "1", "2", "7") if op == "Gammainc" else ("1", "2", "7")  # Gammaincc of nothing fails
+    ranks = RANKS if op == "Gammainc" else (0, 2, 3, 4)  # vectors of static length: onnx's data propagation
+    few = choice(0, 1, 2, 0.5, 5, 11, -1, 30, 30.5, 0.001, math.inf, math.nan)
+    row(op, Form(f, (A(values=few), A(values=few)), sizes=sizes, ranks=ranks), Form(f, (A(values=few), A("float32", values=few)), "float32 beside it", ranks=(2,), sizes=sizes), ulp={"float64": 300}, atol={"float64": 1e-40, "float32": 1e-40}, why="SciPy's largest error near x = k; tiny results lose digits here")
+for op, f in (("XLogY", pt.special.xlogy), ("XLog1PY", pt.special.xlog1py), ("LogAddExp", pt.special.logaddexp)):
+    row(op, Form(f, (A(), A()), corners=True), Form(f, (A(), A("E")), "pairs", ulp={"float64": 2**31}), declared=True,
+        ulp={"float16": 2, "float32": 4}, atol=ROUGH if op == "LogAddExp" else {}, why="PyTensor rounds inside, and of two dtypes one may be float32")  # fmt: skip
+
+MARKS = {
+    "DeepCopyOp": DeepCopyOp(), "ViewOp": ViewOp(), "CpuContiguous": CpuContiguous(), "DisconnectedGrad": DisconnectedGrad(),
+    "GradClip": GradClip(-1, 1), "GradScale": GradScale(2.0), "UndefinedGrad": UndefinedGrad(), "ZeroGrad": ZeroGrad(),
+    "Print": Print("x", global_fn=lambda op, x: None),
+}  # fmt: skip
+for op, mark in MARKS.items():
+    row(op, Form(mark))
+row("SpecifyAssumptions", Form(lambda x: x, text="SpecifyAssumptions({0})"))
+for op in ("TensorFromXTensor", "XTensorFromTensor"):
+    row(op, Form(lambda x: x, text=op + "({0})"))
+for op in ("ScalarFromTensor", "TensorFromScalar"):
+    row(op, Form(lambda x: x, (A(shape=""),), text=op + "({0})", ranks=(0,)))
+ok = between(1, 1)
+for op, f in (("Assert", Assert("no")), ("CheckAndRaise", CheckAndRaise(ValueError, "no"))):
+    row(op, Form(f, (A(), A("bool", "", ok))), Form(f, (A(), A("bool", "", between(0, 0))), "that fails", ranks=(1,), sizes=("2",)))
+
+# ---- reductions ----
+
+AXES = {"all": lambda r: None, "first": lambda r: (0,), "last": lambda r: (r - 1,), "two": lambda r: (0, r - 1), "none": lambda r: ()}
+
+
+def reductions(f, values, more=(), axes=("all", "first", "last", "two"), **kw):
+    """f(axis) is the op; over the axes named, of exact values and of special ones."""
+    forms = []
+    for name in axes:
+        ranks = {"all": RANKS, "two": (2, 3, 4)}.get(name, (1, 2, 3, 4))
+        build = lambda x, name=name: f(AXES[name](x.ndim))(x)  # noqa: E731
+        forms.append(Form(build, (A(values=values),), name, ranks=ranks, **kw))
+        if name in ("first", "all"):
+            forms.append(Form(build, (A(values=SPECIAL),), name + ", special", ranks=(1, 2), dtypes=FLOATS, sizes=("2", "7")))
+    return [*forms, *more]
+
+
+WITH_NONE = ("all", "first", "last", "two", "none")
+row("Sum", *reductions(lambda a: Sum(axis=a), EIGHTHS, axes=WITH_NONE, more=[
+    Form(lambda x, t=t: Sum(axis=(0,), dtype=t)(x), (A(values=SMALL),), f"to {t}", ranks=(1, 2)) for t in ("int64", "float64", "float32", "int8")
+]), zero_sign=False, why="a sum of -0 alone is -0 in NumPy for some lengths")  # fmt: skip
+row("Prod", *reductions(lambda a: Prod(axis=a), POWERS, axes=WITH_NONE))
+row("Mean", *[replace(f, text=lambda r, n=f.name.split(",")[0]: f"Mean{{{{axes={AXES[n](r)}}}}}({{0}})")
+    for f in reductions(lambda a: lambda x: pt.mean(x, axis=a), either(EIGHTHS, between(-99, 99)))])  # fmt: skip
+row("Max", *reductions(lambda a: Max(axis=a), anything), zero_sign=False, why="of 0 and -0 NumPy takes either")
+row("Min", *reductions(lambda a: Min(axis=a), anything), zero_sign=False, why="of 0 and -0 NumPy takes either")
+row("All", *reductions(lambda a: All(axis=a), anything))
+row("Any", *reductions(lambda a: Any(axis=a), anything))
+row("Argmax", *reductions(lambda a: Argmax(axis=a), anything))
+row("ProdWithoutZeros", *reductions(lambda a: ProdWithoutZeros(axis=a), between(-1, 1)))
+row("CAReduce", *[Form(lambda x, f=f: CAReduce(f, axis=(0,))(x), (A(values=SMALL),), n, ranks=(1, 2)) for n, f in
+    (("add", ps.add), ("mul", ps.mul), ("maximum", ps.maximum), ("minimum", ps.minimum), ("and", ps.and_), ("or", ps.or_), ("xor", ps.xor))],
+    no=(No("Bitwise", INTEGERS, below=18),))  # fmt: skip
+for op, mode in (("Cumsum", "add"), ("Cumprod", "mul")):
+    row(op, *[Form(lambda x, k=k, mode=mode: CumOp(axis=k if k == 0 else x.ndim - 1, mode=mode)(x), (A(values=EIGHTHS if mode == "add" else POWERS),), n, ranks=r)
+              for n, k, r in (("first", 0, (1, 2, 3, 4)), ("last", 1, (2, 3, 4)))],
+        no=(No("int64", tuple(d for d in ALL if d not in ("int64", "uint64", *FLOATS))),))  # fmt: skip
+FILLED = ("1", "2", "7")  # PyTensor fails on empty ones
+LOOSE = {"float16": 8, "float32": 16, "float64": 32}
+LOOSE_WHY = "another order of the same sums; terms cancel"
+WIDE = choice(*[k / 4 for k in range(-40, 41)], -math.inf)
+MIXED = choice(0, 1, 1000, -1000, math.inf, -math.inf, math.nan)
+for op, f in (("LogSumExp", pt.special.LogSumExp), ("Softmax", pt.special.Softmax), ("LogSoftmax", pt.special.LogSoftmax)):
+    forms = []
+    for name, ranks in (("all", (0, 1, 2, 3, 4)), ("first", (1, 2, 3, 4)), ("last", (2, 3, 4)), ("two", (3, 4))):
+        build = lambda x, name=name, f=f: f(axis=AXES[name](x.ndim))(x)  # noqa: E731
+        forms += [Form(build, (A(values=WIDE),), name, ranks=ranks), Form(build, (A(values=MIXED),), name + ", special", ranks=(2,), dtypes=FLOATS) if 2 in ranks else None]
+    if op != "LogSumExp":
+        forms = [replace(f, sizes=FILLED, dtypes=tuple(d for d in f.dtypes if d not in UINTS)) for f in forms if f]
+    row(op, *[f for f in forms if f], no=(No("at least one axis", form="all"),) if op != "LogSumExp" else (), ulp=LOOSE, atol=ROUGH, zero_sign=False, why=LOOSE_WHY)
+
+# ---- shapes ----
+
+
+
+def text_of(op, *props):
+    return lambda r: f"{op}{{{{{', '.join(p.format(r=r, last=r - 1) for p in props)}}}}}({{0}})"
+
+
+row("DimShuffle", *[Form(lambda x, o=o: x.dimshuffle(*o), (A(),), str(o), ranks=(k,), text=text_of("DimShuffle", f"order=[{', '.join(map(str, o))}]"))
+    for k, o in ((2, (0, "x", 1)), (2, (1, "x", 0)), (3, ("x", 2, 0, 1)), (4, (3, "x", 1, 0, 2)), (0, ("x", "x")), (1, (0, "x")))])  # fmt: skip
+row("ExpandDims", Form(lambda x: pt.expand_dims(x, 0), text="ExpandDims{{axis=0}}({0})"), Form(lambda x: pt.expand_dims(x, -1), name="last", text="ExpandDims{{axis=-1}}({0})"))
+row("Squeeze", Form(lambda x: pt.squeeze(x, 1), (A(shape="m,1,n"),), text="Squeeze{{axis=1}}({0})"), Form(lambda x: pt.squeeze(x, (0, 2)), (A(shape="1,m,1"),), "two", text="Squeeze{{axes=(0, 2)}}({0})"))
+row("Transpose", Form(lambda x: x.transpose(), text="Transpose({0})"), Form(lambda x: x.transpose(2, 0, 1), name="turned", ranks=(3,), text="Transpose{{axes=(2, 0, 1)}}({0})"))
+row("MatrixTranspose", Form(lambda x: pt.matrix_transpose(x), ranks=(2, 3, 4), text="MatrixTranspose({0})"))
+row("Reshape", Form(lambda x: x.reshape((-1,))), Form(lambda x: x.reshape((x.shape[-1], -1), ndim=2), name="by a dim", ranks=(1, 2, 3, 4), sizes=FILLED),
+    Form(lambda x, n, m: pt.reshape(x, pt.stack([n, m])), (A(shape="6"), A("int64", "", between(2, 2)), A("int64", "", between(3, 3))), "given"),
+    Form(lambda x, n: x.reshape((n, 1), ndim=2), (A(shape="m"), A("int64", "", between(2, 3))), "to what may not fit"))  # fmt: skip
+row("Shape", Form(lambda x: Shape()(x)))
+row("Shape_i", Form(lambda x: Shape_i(0)(x), ranks=(1, 2, 3, 4)), Form(lambda x: Shape_i(x.ndim - 1)(x), name="last", ranks=(2, 3, 4)))
+row("SpecifyShape", Form(lambda x, n: SpecifyShape()(x, n, *[None] * (x.ndim - 1)), (A(), A("int64", "", between(2, 2))), ranks=(1, 2, 3, 4)))
+row("Join", Form(lambda x, y: Join(0)(x, y), (A(), A()), ranks=(1, 2, 3, 4)), Form(lambda x, y: Join(x.ndim - 1)(x, y, x), (A(), A()), "three at the last axis", ranks=(2, 3, 4)),
+    Form(lambda x, y: Join(0)(x, y), (A(), A("E")), "pairs"), Form(lambda x, y: Join(0)(x, y), (A(shape="m,k"), A(shape="n,k")), "other lengths"))  # fmt: skip
+row("Split", Form(lambda x: Split(2, 0)(x, pt.stack([x.shape[0] - 1, 1])), ranks=(1, 2, 3, 4)), Form(lambda x, s: Split(3, 0)(x, s), (A(shape="6,m"), A("int64", "3", between(2, 2))), "given"),
+    Form(lambda x, s: Split(2, 1)(x, s), (A(shape="m,3"), A("int64", "2", between(1, 2))), "that may not fit"))  # fmt: skip
+row("MakeVector", Form(lambda x, y: MakeVector(x.dtype)(x, y, x), (A(shape=""), A(shape=""))), Form(lambda x, y: MakeVector("float64")(x, y), (A(shape=""), A("int8", "")), "of two dtypes"))
+LENGTH = A("int64", "", between(0, 4))
+row("Alloc", Form(lambda x, n: pt.alloc(x, n, *x.shape), (A(), LENGTH), ranks=(0, 1, 2, 3)), Form(lambda x, n: pt.alloc(x, 3, n), (A(shape="1"), LENGTH), "of a row of 1"), Form(lambda x, n: pt.alloc(x, n), (A(shape="m"), LENGTH), "that may not fit"))
+row("AllocEmpty", *[Form(lambda n, t=t: Shape()(AllocEmpty(t)(n, 3)), (LENGTH,), t, dtypes=("int64",)) for t in ALL])
+STEPS = tuple(d for d in ALL if d != "bool")
+row("ARange", Form(lambda a, b, s: ARange(a.dtype)(a, b, s), (A(shape="", values=between(-2, 3)), A(shape="", values=between(3, 12)), A(shape="", values=between(1, 3))), dtypes=STEPS),
+    Form(lambda a, b, s: ARange(a.dtype)(a, b, s), (A(shape="", values=between(0, 9)), A(shape="", values=between(-5, 3)), A(shape="", values=between(-2, -1))), "down", dtypes=INTS + FLOATS),
+    Form(lambda a, b: ARange(a.dtype)(a, b, pt.constant(np.array(0.25, a.dtype))), (A(shape="", values=between(-2, 3)), A(shape="", values=between(1, 5))), "quarters", dtypes=FLOATS), zero_sign=False, why="0 where NumPy has -0")  # fmt: skip
+row("Eye", *[Form(lambda n, m, k, t=t: Eye(t)(n, m, k), (A("int64", "", between(0, 4)), A("int64", "", between(0, 4)), A("int64", "", between(-3, 3))), f"{t} {i}", dtypes=("int64",)) for t in ALL for i in range(2)])
+row("JoinDims", Form(lambda x: pt.join_dims(x, 0, 2), ranks=(2, 3, 4), sizes=FILLED), Form(lambda x: pt.join_dims(x, x.ndim - 2, 2), name="last", ranks=(3, 4), sizes=FILLED), Form(lambda x: pt.join_dims(x, 1, 0), name="none", ranks=(1, 2, 3), sizes=FILLED))
+row("SplitDims", Form(lambda x: pt.split_dims(x, (2, 3), 0), (A(shape="6,m"),)), Form(lambda x, s: pt.split_dims(x, s, 1), (A(shape="m,6"), A("int64", "2", choice(2, 3, 3))), "given"), Form(lambda x: pt.split_dims(x, (-1, 2), 0), (A(shape="4"),), "rest"))
+PADS = ("constant", "edge", "linear_ramp", "maximum", "mean", "median", "minimum", "reflect", "symmetric", "wrap")
+row("Pad", *[Form(lambda x, m=m: pt.pad(x, 1, mode=m), (A(values=SMALL),), m, ranks=(1, 2), sizes=("2",)) for m in PADS[1:]], Form(lambda x: pt.pad(x, 1), name="constant", ranks=(0, 1, 2, 3, 4)), Form(lambda x: pt.pad(x, ((1, 2), (0, 3)), constant_values=2), (A(),), "by sides", ranks=(2,)), ulp=LOOSE, zero_sign=False, why="means are added up in another order")
+row("Repeat", Form(Repeat(0), (A(shape="m,n"), A("int64", "m", between(0, 3)))), Form(Repeat(2), (A(shape="m,n,k"), A("int64", "k", between(0, 2))), "last"),
+    Form(Repeat(0), (A(shape="m"), A("int8", "m", between(-1, 3))), "negative or not"))  # fmt: skip
+row("AllocDiag", Form(lambda x: AllocDiag(0, 0, 1)(x), ranks=(1, 2, 3)), Form(lambda x: AllocDiag(offset=-2, axis1=0, axis2=1)(x), name="below", ranks=(1, 2)), zero_sign=False, why="beside the diagonal -0 may be 0")
+row("ExtractDiag", Form(lambda x: ExtractDiag(0, 0, 1)(x), ranks=(2, 3, 4)), Form(lambda x: ExtractDiag(1, 0, 1)(x), name="above", ranks=(2, 3)), Form(lambda x: ExtractDiag(-1, x.ndim - 2, x.ndim - 1)(x), name="below", ranks=(2, 3, 4)))
+row("FillDiagonal", Form(FillDiagonal(), (A(shape="m,n"), A(shape=""))), Form(FillDiagonal(), (A(shape="m,m,m"), A(shape="")), "three axes", sizes=("1", "2")))
+row("FillDiagonalOffset", Form(FillDiagonalOffset(), (A(shape="m,n"), A(shape=""), A("int64", "", between(-1, 1))), sizes=("1", "2", "7")))
+row("Bartlett", Form(pt.bartlett, (A(shape="", values=between(-1, 9)),), dtypes=INTEGERS))
+
+# ---- indexing ----
+
+S = np.s_
+BASIC = {"from 1": S[1:], "reversed": S[::-1], "every second": S[::2], "first": S[0], "last": S[-1], "up to -1": S[:-1], "new": S[None, ..., None], "nothing": S[2:1]}
+BOUND = A("int64", "", between(-3, 3))
+row("Subtensor", *[Form(lambda x, i=i: x[i], name=n, ranks=(1, 2, 3, 4)) for n, i in BASIC.items() if n != "new"],
+    Form(lambda x, a, b: x[a:b], (A(), BOUND, BOUND), "given bounds", ranks=(1, 2, 3)), Form(lambda x, a: x[::-1, a], (A(), BOUND), "given index", ranks=(2, 3)),
+    Form(lambda x, a: x[a], (A(), A("int8", "", between(-2, 1))), "given row", ranks=(1, 2)))  # fmt: skip
+for op, f in (("SetSubtensor", pt.set_subtensor), ("IncSubtensor", pt.inc_subtensor)):
+    row(op, Form(lambda x, y, f=f: f(x[1:], y), (A(), A(shape="")), ranks=(1, 2, 3, 4)), Form(lambda x, y, f=f: f(x[::-2], y), (A(), A(shape="")), "backwards", ranks=(1, 2, 3)),
+        Form(lambda x, y, f=f: f(x[0], y), (A(shape="m,n"), A(shape="n")), "a row"), Form(lambda x, y, f=f: f(x[:, -1], y), (A(shape="m,n"), A(shape="m")), "a column"),
+        Form(lambda x, y, a, f=f: f(x[a:], y), (A(), A(shape=""), BOUND), "given", ranks=(1, 2)), Form(lambda x, y, f=f: f(x[1:], y[1:]), (A(), A("E")), "pairs", ulp={"float16": 1}))  # fmt: skip
+ROWS_ = A("int64", "k", index)
+MASK = A("bool", "m")
+row("AdvancedSubtensor", Form(lambda x, i: x[i], (A(), ROWS_), ranks=(1, 2, 3, 4)), Form(lambda x, i, j: x[i, j], (A(shape="m,m"), ROWS_, A("int32", "k", index)), "two"), Form(lambda x, i: x[:, i], (A(shape="m,m,n"), ROWS_), "columns"),
+    Form(lambda x, i, j: x[i, :, j], (A(shape="m,n,m"), ROWS_, ROWS_), "apart"), Form(lambda x, i: x[i], (A(shape="m,n"), A("int64", "k,l", index)), "by a matrix"), Form(lambda x, b: x[b], (A(shape="m,n"), MASK), "mask"),
+    Form(lambda x, b: x[b], (A(shape="m,n"), A("bool", "m,n")), "mask of all"), Form(lambda x, i: x[i], (A(shape="m"), A("int64", "k", between(-3, 3))), "out of range or not"), Form(lambda x, i: x[1:, i], (A(shape="n,m"), A("uint8", "k", between(0, 1))), "uint8"))  # fmt: skip
+for op, f, values in (("AdvancedSetSubtensor", pt.set_subtensor, anything), ("AdvancedIncSubtensor", pt.inc_subtensor, EIGHTHS)):
+    row(op, Form(lambda x, y, i, f=f: f(x[i], y), (A(values=values), A(shape="", values=values), ROWS_), ranks=(1, 2, 3)), Form(lambda x, y, i, f=f: f(x[i], y), (A(shape="m,n", values=values), A(shape="k,n", values=values), ROWS_), "rows"),
+        Form(lambda x, y, i, j, f=f: f(x[i, j], y), (A(shape="m,m", values=values), A(shape="k", values=values), ROWS_, ROWS_), "two"), Form(lambda x, y, b, f=f: f(x[b], y), (A(shape="m,n", values=values), A(shape="", values=values), MASK), "mask"),
+        Form(lambda x, y, i, f=f: f(x[i], y), (A(shape="m", values=SMALL), A("E", "m", SMALL), A("int64", "m", index)), "pairs"), no=(No("cannot be added into", form="pairs"),) if op == "AdvancedIncSubtensor" else ())  # fmt: skip
+row("Nonzero", Form(lambda x: pt.nonzero(x), ranks=(1, 2, 3, 4)))
+for mode in ("raise", "wrap", "clip"):
+    FORMS.setdefault("Choose", []).append(Form(lambda i, x, mode=mode: Choose(mode)(i, x), (A("int64", "n", between(-1, 3) if mode != "raise" else between(0, 1)), A(shape="m,n")), mode, sizes=FILLED))
+    for order in "CF":
+        FORMS.setdefault("RavelMultiIndex", []).append(Form(lambda i, j, mode=mode, order=order: RavelMultiIndex(mode=mode, order=order)(i, j, pt.constant(np.array([3, 4]))), (A("int64", "m", between(0, 2)), A("int64", "m", between(0, 4))), mode + order, dtypes=("int64",)))
+row("Choose", *FORMS["Choose"])
+row("RavelMultiIndex", *FORMS["RavelMultiIndex"])
+row("UnravelIndex", *[Form(lambda i, order=order: UnravelIndex(order=order)(i, pt.constant(np.array([3, 4]))), (A("int64", "m", between(0, 12)),), order, dtypes=("int64",)) for order in "CF"])
+
+
+def permutation(rng, dtype, shape, near):
+    return rng.permuted(np.broadcast_to(np.arange(shape[-1]), shape), axis=-1)
+
+
+row("PermuteRowElements", *[Form(lambda x, p, k=k: PermuteRowElements(k)(x, p), (A(shape="m,n"), A("int64", "m,n", permutation)), f"inverse={k}") for k in (False, True)])
+
+# ---- linear algebra ----
+
+PRODUCT = {"atol": ROUGH, "zero_sign": False, "why": "sums in another order"}
+FACTOR = A(values=EIGHTHS)
+
+
+def f(shape, values=EIGHTHS, dtype="D"):
+    return A(dtype, shape, values)
+
+
+row("Dot", Form(pt.dot, (f("m,k"), f("k,n"))), Form(pt.dot, (f("k"), f("k")), "vectors"), Form(pt.dot, (f("m,k"), f("k")), "matrix and vector"), Form(pt.dot, (f("k"), f("k,n")), "vector and matrix"),
+    Form(lambda x, y: pt.dot(x, y), (f("k", SMALL), A("E", "k", SMALL)), "pairs"), zero_sign=False, why="sums of -0")  # fmt: skip
+row("Matmul", Form(lambda x, y: x @ y, (f("b,m,k"), f("b,k,n")), text="Matmul({0}, {1})"), Form(lambda x, y: x @ y, (f("b,m,k"), f("k,n")), "broadcast", text="Matmul({0}, {1})"), zero_sign=False, why="sums of -0")
+row("BatchedDot", Form(BatchedDot(), (f("b,m,k"), f("b,k,n"))), zero_sign=False, why="sums of -0")
+row("Blockwise", Form(Blockwise(Dot(), signature="(m,k),(k,n)->(m,n)"), (f("b,m,k"), f("b,k,n"))), Form(Blockwise(Dot(), signature="(m,k),(k,n)->(m,n)"), (f("c,b,m,k"), f("1,b,k,n")), "broadcast"), zero_sign=False, why="sums of -0")
+row("Dot22", Form(Dot22(), (f("m,k"), f("k,n"))), zero_sign=False, why="sums of -0")
+row("Dot22Scalar", Form(Dot22Scalar(), (f("m,k"), f("k,n"), f(""))), zero_sign=False, why="sums of -0")
+row("Gemm", Form(gemm_no_inplace, (f("m,n"), f(""), f("m,k"), f("k,n"), f(""))), ulp=LOOSE, **PRODUCT)
+TAKES = {"no": (No("does not take", BOOL + INTEGERS),)}
+row("Gemv", Form(gemv_no_inplace, (f("m"), f(""), f("m,n"), f("n"), f(""))), ulp=LOOSE, **TAKES, **PRODUCT)
+row("CGemv", Form(gemv_no_inplace, (f("m"), f(""), f("m,n"), f("n"), f("")), text="CGemv({0}, {1}, {2}, {3}, {4})"), ulp=LOOSE, **TAKES, **PRODUCT)
+row("Ger", Form(lambda a, s, x, y: a + s * pt.outer(x, y), (f("m,n"), f(""), f("m"), f("n")), text="Ger({0}, {1}, {2}, {3})", dtypes=FLOATS, sizes=("0", "1")), ulp=LOOSE, **PRODUCT)
+row("KroneckerProduct", Form(kron, (f("m,n"), f("k,l"))), Form(kron, (f("m"), f("k,l")), "of a vector"))
+row("BlockDiagonal", Form(lambda x, y: BlockDiagonal(2)(x, y), (A(shape="m,n"), A(shape="k,l"))), Form(lambda x, y: BlockDiagonal(3)(x, y, x), (A(shape="m,n"), A("float32", "k,l")), "of two dtypes"))
+
+
+def below_diagonal(rng, dtype, shape):
+    """Whole numbers that the dtype holds."""
+    signed = np.dtype(dtype).kind in "if"
+    return np.tril(rng.integers(-1 if signed else 0, 1 if dtype == "bool" else 2, shape), -1)
+
+
+def definite(rng, dtype, shape, near):
+    """Symmetric, positive definite, well conditioned."""
+    a = below_diagonal(rng, dtype, shape)
+    return a + np.swapaxes(a, -1, -2) + np.eye(shape[-1], dtype=int) * 2 * max(shape[-1], 1)
+
+
+def lower(rng, dtype, shape, near):
+    return below_diagonal(rng, dtype, shape) + np.eye(shape[-1], dtype=int) * 2
+
+
+SOLVED = {"ulp": {"float32": 64, "float64": 64}, "atol": {"float32": 2e-5, "float64": 4e-14}, "zero_sign": False, "why": "LAPACK's sums in another order"}
+SQUARE, RIGHT = A(shape="m,m", values=definite), A(shape="m,n", values=SMALL)
+BATCH = A(shape="b,m,m", values=definite)
+NUMPY = tuple(d for d in ALL if d != "float16")  # NumPy's linalg raises for float16
+for op, make, dtypes in (("Cholesky", pt.linalg.cholesky, ALL), ("MatrixInverse", pt.linalg.inv, NUMPY), ("Det", pt.linalg.det, NUMPY)):
+    row(op, Form(make, (SQUARE,), dtypes=dtypes), Form(make, (BATCH,), "batch", dtypes=dtypes, sizes=FILLED), as_declared=True, **SOLVED)
+row("SLogDet", Form(lambda x: list(SLogDet()(x)), (SQUARE,), dtypes=NUMPY), as_declared=True, **SOLVED)
+row("Eigvalsh", Form(lambda x: pt.linalg.eigvalsh(x, None), (SQUARE,)), **SOLVED)
+row("Eigh", Form(lambda x: [pt.linalg.eigh(x)[0]], (SQUARE,)), **SOLVED)
+row("QR", Form(lambda x: list(pt.linalg.qr(x)), (SQUARE,), sizes=FILLED), Form(lambda x: [pt.linalg.qr(x, mode="r")], (SQUARE,), "r", sizes=FILLED), **SOLVED)
+row("Solve", Form(lambda a, b: pt.linalg.solve(a, b), (SQUARE, RIGHT)), Form(lambda a, b: pt.linalg.solve(a, b, assume_a="pos"), (SQUARE, RIGHT), "positive"), Form(lambda a, b: pt.linalg.solve(a, b), (SQUARE, A("float64", "m,n", SMALL)), "float64 beside it"), as_declared=True, **SOLVED)
+row("SolveTriangular", Form(lambda a, b: pt.linalg.solve_triangular(a, b, lower=True), (A(shape="m,m", values=lower), RIGHT)), Form(lambda a, b: pt.linalg.solve_triangular(a, b, b_ndim=1), (SQUARE, A(shape="m", values=SMALL)), "upper, a vector"), **SOLVED)
+row("CholeskySolve", Form(lambda a, b: pt.linalg.cho_solve((a, True), b), (A(shape="m,m", values=lower), RIGHT)), **SOLVED)
+row("LU", Form(lambda a: list(pt.linalg.lu(a)), (SQUARE,)), **SOLVED)
+row("LUFactor", Form(lambda a: list(pt.linalg.lu_factor(a)), (SQUARE,), dtypes=("float32", "float64")), **SOLVED)
+row("PivotToPermutations", Form(lambda p: pivot_to_permutation(p), (A("int32", "m", lambda rng, d, s, near: np.arange(s[0])),), dtypes=("int32",)))
+THREE = (A(shape="m", values=SMALL), A(shape="k", values=choice(5, 6, 7)), A(shape="m", values=SMALL))
+row("LUFactorTridiagonal", Form(lambda *x: list(LUFactorTridiagonal()(*x)), THREE, sizes=("2",), dtypes=("float32", "float64")), **SOLVED)
+row("SolveLUFactorTridiagonal", Form(lambda *x: SolveLUFactorTridiagonal(b_ndim=1, transposed=False)(*LUFactorTridiagonal()(*x[:3]), x[3]), (*THREE, A(shape="k", values=SMALL)), sizes=("2",), dtypes=("float32", "float64")), **SOLVED)
+
+# ---- sorting, signals ----
+
+NANS = either(choice(0, 1, 1, 2, -3, math.inf, -math.inf, math.nan), anything)
+row("SortOp", Form(lambda x: pt.sort(x, 0), (A(values=NANS),), ranks=(1, 2, 3)), Form(lambda x: pt.sort(x, -1), (A(values=NANS),), "last", ranks=(2, 3, 4)), zero_sign=False, why="0 and -0 are equal")
+row("ArgSortOp", Form(lambda x: pt.argsort(x, 0, kind="stable"), (A(values=NANS),), ranks=(1, 2, 3)), Form(lambda x: pt.argsort(x, -1, kind="stable"), (A(values=NANS),), "last", ranks=(2, 3, 4)))
+row("SearchsortedOp", *[Form(lambda x, v, side=side: pt.searchsorted(x, v, side), (A(shape="m", values=lambda *a: np.sort(NANS(*a))), A(shape="n,k", values=NANS)), side) for side in ("left", "right")])
+row("Unique", Form(lambda x: pt.unique(x), (A(values=NANS),), ranks=(1, 2)), Form(lambda x: list(pt.unique(x, True, True, True)), (A(values=NANS),), "all results", ranks=(1, 2)),
+    Form(lambda x: pt.unique(x, axis=0), (A(shape="m,n", values=SMALL),), "rows", sizes=FILLED), no=(No("NaN", FLOATS, form="rows"),), zero_sign=False, why="0 and -0 are equal")  # fmt: skip
+CONVOLVED = tuple(d for d in ALL if d not in ("bool", "float16"))  # SciPy does not take these two
+for mode in (True, False):
+    FORMS.setdefault("Convolve1d", []).append(Form(lambda x, y, mode=mode: convolve1d(x, y, mode="full" if mode else "valid"), (A(shape="m", values=EIGHTHS), A(shape="n", values=EIGHTHS)), f"full={mode}", sizes=FILLED))
+    FORMS.setdefault("Convolve2d", []).append(Form(lambda x, y, mode=mode: convolve2d(x, y, mode="full" if mode else "valid", method="direct"), (A(shape="m,n", values=EIGHTHS), A(shape="k,l", values=EIGHTHS)), f"full={mode}", sizes=FILLED if mode else ("1", "2"), dtypes=CONVOLVED))
+row("Convolve1d", *FORMS["Convolve1d"], zero_sign=False, ulp=LOOSE, atol=ROUGH, why=LOOSE_WHY)
+row("Convolve2d", *FORMS["Convolve2d"], zero_sign=False, ulp=LOOSE, atol=ROUGH, why=LOOSE_WHY)
+FFT = {"ulp": {"float16": 1, "float32": 64, "float64": 64}, "atol": {"float16": 1e-3, "float32": 1e-4, "float64": 1e-12}, "zero_sign": False, "why": "sums in another order", "no": (No("DFT", FLOATS, below=17), No("does not take", tuple(d for d in ALL if d not in FLOATS)))}
+row("RFFTOp", Form(lambda x: fft.rfft(x), (A(shape="m,n", values=SMALL),)), **FFT)
+row("IRFFTOp", Form(lambda x: fft.irfft(x), (A(shape="m,n,2", values=SMALL),)), **FFT)
