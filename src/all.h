@@ -684,8 +684,10 @@ extern const struct op op_onnx; /* the op of raw ONNX nodes */
 extern const struct op op_dim;  /* elab_flow.c: an int64[] that is props[0], a CV_DIM; no inputs */
 extern const struct op op_loop; /* elab_flow.c: see there */
 extern const struct op op_if;
-struct cv elab_scan(struct elab *e, const struct op *op, struct cv *props, struct cv *args,
-		    uint32_t nargs, struct span s); /* .expand of Scan */
+/* .expand of the ops that run fns: elab_scan.c, elab_if.c */
+typedef struct cv expand_fn_t(struct elab *e, const struct op *op, struct cv *props,
+			      struct cv *args, uint32_t nargs, struct span s);
+expand_fn_t elab_scan, elab_if_else, elab_lazy_if_else, elab_from_graph;
 void ops_init(struct ctx *cx);  /* fills sym->op */
 const char *op_group(const struct op *op); /* heading in doc/ops.md */
 const struct op_sig *op_sig(struct ctx *cx, const struct op *op);

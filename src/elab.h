@@ -147,7 +147,15 @@ enum dtype written_dtype(struct elab *e, struct expr x);
 bool make_type(struct elab *e, struct expr x, struct value *v, struct type *t);
 void declare_dims(struct elab *e, struct expr x, struct value *v);
 
+/* elab_if.c */
+bool exec_if(struct elab *e, struct stmt *s);
+
 /* elab_flow.c */
+bool fail_targets(struct elab *e, struct stmt *s);
+/* A block's result as the outside sees it: dims that differ from `other`'s (which may be NULL), or
+ * were made in the block, after `mark`, are not known. lead: new leading axes. */
+struct type outside_type(struct elab *e, struct value *out, const struct type *in,
+			 const struct type *other, dim mark, uint32_t lead);
 struct loop_inputs {
 	struct value *trips, *go; /* NULL: no limit, true */
 	struct value **carried;
@@ -160,7 +168,6 @@ struct node *append_loop(struct elab *e, struct loop_inputs in, struct block *bo
 		       dim mark, struct span s);
 struct value *condition(struct elab *e, const struct cv *c); /* bool[]; NULL: reported */
 bool bound_dim(struct elab *e, const struct cv *v, dim *d);
-bool exec_if(struct elab *e, struct stmt *s);
 bool exec_loop(struct elab *e, struct stmt *s);
 bool exec_next(struct elab *e, struct stmt *s);
 bool exec_until(struct elab *e, struct stmt *s);

@@ -1,5 +1,5 @@
 /*
- * elab_flow.c: if, loop, next, until, state. The nodes that they become are ONNX's own shapes:
+ * elab_flow.c: loop, next, until, state. The nodes that they and elab_if.c make are ONNX's own shapes:
  *
  * loop: in[0] trip count int64[] (NULL: none), in[1] condition bool[] (NULL: true), in[2..] the
  *first values of the carried ones. blocks[0]: params are the iteration number int64[], the
@@ -85,7 +85,7 @@ static bool is_local(struct elab *e, dim d, dim mark)
 
 /* The dims of a block's result as the outside sees them; `keep` (may be NULL) holds the dims that
  * another branch gives: where they differ, or are local, the size is not known. */
-static struct type outside_type(struct elab *e, struct value *out, const struct type *in,
+struct type outside_type(struct elab *e, struct value *out, const struct type *in,
 				const struct type *other, dim mark, uint32_t lead)
 {
 	struct type t = {in->dtype, (uint8_t)(in->rank + lead), NULL};
@@ -112,174 +112,11 @@ static bool count_targets(struct elab *e, const struct stmt *s, uint32_t n)
 	return false;
 }
 
-static bool fail_targets(struct elab *e, struct stmt *s)
+bool fail_targets(struct elab *e, struct stmt *s)
 {
 	for (uint32_t i = 0; i < s->ntargets; i++)
 		bind_target(e, &s->targets[i], poison(s->targets[i].span));
 	return false;
-}
-
-/* ---- if ---- */
-
-struct branch {
-	struct block *block;
-	struct cv *values; /* of the targets, in order */
-};
-
-static bool branch_values(struct elab *e, struct stmt *s, struct aif *a, struct cv *values)
-{
-	bool ok = true;
-
-	for (uint32_t i = 0; i < s->ntargets; i++) {
-		struct binding *b = find_value(e, s->targets[i].name);
-		if (!b || b->scope != e->scope) {
-			elab_error(e, a->span, E_NO_OUTPUT, "this branch does not define '%s'",
-				   s->targets[i].name->s);
-			values[i] = poison(s->targets[i].span);
-			ok = false;
-			continue;
-		}
-		b->used = true;
-		values[i] = binding_cv(b);
-	}
-	return ok;
-}
-
-static bool run_branches(struct elab *e, struct stmt *s, struct aif *a, struct cv *values);
-
-/* Elaborates one branch (or the rest of an else-if chain) into its own block. */
-static bool open_branch(struct elab *e, struct stmt *s, struct aif *a, bool chain,
-			struct branch *br)
-{
-	struct block *outer = e->block;
-	bool ok;
-
-	br->values = new_array(e->cx->arena, struct cv, s->ntargets + 1u);
-	br->block = open_block(e, a->span);
-	if (!br->block) {
-		e->block = outer;
-		return false;
-	}
-	push_scope(e);
-	if (chain) {
-		ok = run_branches(e, s, a, br->values);
-	} else {
-		ok = exec_block(e, &a->body);
-		ok = branch_values(e, s, a, br->values) && ok;
-	}
-	pop_scope(e);
-	e->block = outer;
-	return ok;
-}
-
-static enum dtype strong(const struct cv *v)
-{
-	return v->kind == CV_VALUE ? v->u.v->type.dtype : v->kind == CV_DIM ? DT_INT64 : DT_NONE;
-}
-
-static bool is_number(const struct cv *v)
-{
-	return v->kind == CV_BOOL || v->kind == CV_INT || v->kind == CV_FLOAT ||
-	       v->kind == CV_COMPLEX;
-}
-
-/* The values of one target in both branches, as results of the blocks. */
-static bool merge(struct elab *e, struct stmt *s, uint32_t i, struct branch *br, struct node *n,
-		  dim mark)
-{
-	struct block *outer = e->block;
-	struct value *v[2];
-	enum dtype t =
-		strong(&br[0].values[i]) ? strong(&br[0].values[i]) : strong(&br[1].values[i]);
-
-	if (!t && is_number(&br[0].values[i]) && is_number(&br[1].values[i])) {
-		enum dtype a = weak_dtype(e, &br[0].values[i], DT_NONE);
-		enum dtype c = weak_dtype(e, &br[1].values[i], DT_NONE);
-		t = a && c ? dtype_upcast(a, c) : DT_NONE;
-		if (t == DT_BOOL)
-			t = DT_NONE;
-	}
-	for (int k = 0; k < 2; k++) {
-		struct cv number, *c = &br[k].values[i];
-		if (c->kind == CV_BOOL && t && t != strong(&br[!k].values[i])) {
-			number = (struct cv){.kind = CV_INT, .span = c->span, .u.i = c->u.b};
-			c = &number;
-		}
-		e->block = br[k].block;
-		v[k] = to_value(e, c, cv_is_weak(c) ? weak_dtype(e, c, t) : DT_NONE);
-		e->block = outer;
-		if (!v[k] || !v[k]->type.dtype)
-			return false;
-		*vec_push(e->cx->arena, &br[k].block->results) = v[k];
-	}
-	const struct type *a = &v[0]->type, *b = &v[1]->type;
-	if (a->dtype != b->dtype || a->rank != b->rank) {
-		elab_error(e, s->targets[i].span, a->dtype != b->dtype ? E_DTYPE : E_RANK,
-			   "'%s' is %s in one branch and %s in the other", s->targets[i].name->s,
-			   type_str(e->cx, *a), type_str(e->cx, *b));
-		return false;
-	}
-	n->out[i]->type = outside_type(e, n->out[i], a, b, mark, 0);
-	return true;
-}
-
-/* A chain from `a` on: cond ? body : rest. */
-static bool run_branches(struct elab *e, struct stmt *s, struct aif *a, struct cv *values)
-{
-	struct branch br[2];
-	struct cv c = eval(e, a->cond);
-
-	if (c.kind == CV_BOOL) { /* static: the branch is chosen now */
-		struct aif *pick = c.u.b ? a : a->next;
-		if (!c.u.b && pick && pick->cond.len)
-			return run_branches(e, s, pick, values);
-		if (pick) {
-			push_scope(e);
-			bool done = exec_block(e, &pick->body);
-			done = branch_values(e, s, pick, values) && done;
-			pop_scope(e);
-			return done;
-		}
-	}
-	struct value *cond = c.kind == CV_POISON ? NULL : condition(e, &c);
-	if (!a->next) {
-		elab_error(e, a->span, E_STATEMENT, "an 'if' that gives values needs an 'else'");
-		return false;
-	}
-	dim mark = dim_fresh(e->cx, SOURCE_NONE, NULL, 0);
-	bool ok = open_branch(e, s, a, false, &br[0]);
-	ok = open_branch(e, s, a->next, a->next->cond.len != 0, &br[1]) && ok;
-	if (!ok || !cond)
-		return false;
-	struct node *n = new (e->cx->arena, struct node);
-	n->op = &op_if;
-	n->span = node_span(e, a->span);
-	n->in = new (e->cx->arena, struct value *);
-	n->in[0] = cond;
-	n->nin = 1;
-	n->blocks = new_array(e->cx->arena, struct block *, 3);
-	n->blocks[0] = br[0].block;
-	n->blocks[1] = br[1].block;
-	node_results(e->cx, n, s->ntargets);
-	for (uint32_t i = 0; i < s->ntargets; i++) {
-		ok = merge(e, s, i, br, n, mark) && ok;
-		values[i] = cv_value(n->out[i], s->targets[i].span);
-	}
-	if (ok)
-		graph_append(e->cx, e->block, n);
-	return ok;
-}
-
-bool exec_if(struct elab *e, struct stmt *s)
-{
-	struct cv *values = new_array(e->cx->arena, struct cv, s->ntargets + 1u);
-	bool ok = run_branches(e, s, s->u.cond, values);
-
-	if (!ok)
-		return fail_targets(e, s);
-	for (uint32_t i = 0; i < s->ntargets; i++)
-		ok = bind_target(e, &s->targets[i], values[i]) && ok;
-	return ok;
 }
 
 /* ---- loop ---- */

@@ -552,3 +552,40 @@ def test_only_states():
 """
     assert names(text)[:2] == (["a"], ["a.next"])
     assert np.array_equal(ptg.session(ptg.compile("ptg 1\n" + text)).run(None, {})[0], f(2, 4))
+
+
+INNER = """ptg 1
+
+fn up(x: float64[n], k: float64) -> (y, s) {
+  y = x * k
+  s = Sum{axes=(0,)}(y)
+}
+
+fn down(x: float64[n], k: float64) -> (y, s) {
+  y = x / k
+  s = k
+}
+
+"""
+
+
+@pytest.mark.parametrize("opset", [13, 18, 26])
+def test_ops_that_hold_graphs(opset):
+    text = INNER + """graph g(c: bool[], i: int8[], x: float64[n], y: float64[m], k: float64[]) -> (a, b, p, q, u, s, v, t) {
+  a = IfElse(c, x, y)
+  b = IfElse(i, 1, 2.5)
+  p, q = IfElse{n_outs=2}(c, x, k, x + 1, 0.0)
+  u, s = LazyIfElse{true_branch=up, false_branch=down}(c, x, k)
+  v, t = OpFromGraph{fn=up}(x, k)
+}
+"""
+    model = ptg.compile(text, opset=opset)
+    x, y, k = np.array([1.0, -2.0, 4.0]), np.array([7.0]), np.float64(4)
+    for c in (True, False):
+        for i in (0, 1, -3):
+            want = [x if c else y, 1.0 if i else 2.5, x if c else x + 1, k if c else 0.0, x * k if c else x / k,
+                    (x * k).sum() if c else k, x * k, (x * k).sum()]
+            got = ptg.run(model, np.bool_(c), np.int8(i), x, y, k)
+            for g, w in zip(got, want, strict=True):
+                np.testing.assert_array_equal(g, w)
+                assert g.dtype == np.float64
