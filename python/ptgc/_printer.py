@@ -451,7 +451,8 @@ class Printer:
             return f"MakeVector{{dtype={node.outputs[0].type.dtype}}}({', '.join(args)})"
         if isinstance(scalar_op, Composite):
             return self.fn_call(scalar_op.fgraph, "Composite", args, typed=False)
-        if isinstance(op, OpFromGraph) and not (own(op) and _lib.op_known(op_name(op))):
+        # the graph inside of an Einsum is what PyTensor computes, for integers too
+        if isinstance(op, OpFromGraph) and not (own(op) and _lib.op_known(op_name(op)) and op_name(op) != "Einsum"):
             return self.fn_call(op.fgraph, self.fn_label(op), args)
         if isinstance(op, Blockwise) and isinstance(core := op.core_op, OpFromGraph):
             if not (own(core) and _lib.op_known(op_name(core))):
