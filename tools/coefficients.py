@@ -252,6 +252,15 @@ def erf_ratio(z):
     return 2 / mp.sqrt(mp.pi) if z < tiny else mp.erf(x) / x
 
 
+def temme(eta):
+    """1/mu - 1/eta, where eta^2/2 = mu - log(1 + mu), of the same sign: mu is the sum of m[k] eta^k"""
+    m = [mp.mpf(0), one]
+    for k in range(2, 40):  # mu mu' = eta (1 + mu)
+        m.append((m[k - 1] - mp.fsum(m[i] * (k + 1 - i) * m[k + 1 - i] for i in range(2, k))) / (k + 1))
+    ratio = evaluate(m[:0:-1], eta)  # mu/eta
+    return -evaluate(m[:1:-1], eta) / ratio
+
+
 FITS = {
     "atan": lambda: fit(lambda z: -atan_rest(z), 0, 1, 5, 6),
     "atan32": lambda: fit(lambda z: 1 + z * atan_rest(z), 0, 1, 3, 3),
@@ -279,6 +288,7 @@ FITS = {
     "j1": lambda: fit(bessel_j_small(1), 0, 64, 7, 6),
     "j1_cos": lambda: fit(hankel(1, False), 0, one / 64, 5, 5),
     "j1_sin": lambda: fit(hankel(1, True), 0, one / 64, 4, 5),
+    "temme": lambda: fit(temme, -one / 20, one / 20, 6, 0),
     "trigamma": lambda: fit(trigamma_tail, 0, 1, 8, 8),
 }
 

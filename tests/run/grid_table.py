@@ -195,10 +195,9 @@ row(
 row("Polygamma", Form(Elemwise(ps.math.polygamma), (A("int64", values=between(0, 4)), A(values=choice(0.5, 1, 3, 20, -0.5, -3.25, 1e3, 1e-3, 0, -2, math.inf, math.nan)))), ulp={"float64": 9}, why="SciPy's largest error")
 for op in ("Gammainc", "Gammaincc"):
     f = Elemwise(SCALAR[op])
-    sizes = ("0", "1", "2", "7") if op == "Gammainc" else ("1", "2", "7")  # Gammaincc of nothing fails
-    ranks = RANKS if op == "Gammainc" else (0, 2, 3, 4)  # vectors of static length: onnx's data propagation
+    sizes = ("0", "1", "2", "7")
     few = choice(0, 1, 2, 0.5, 5, 11, -1, 30, 30.5, 0.001, math.inf, math.nan)
-    row(op, Form(f, (A(values=few), A(values=few)), sizes=sizes, ranks=ranks), Form(f, (A(values=few), A("float32", values=few)), "float32 beside it", ranks=(2,), sizes=sizes), ulp={"float64": 300}, atol={"float64": 1e-40, "float32": 1e-40}, why="SciPy's largest error near x = k; tiny results lose digits here")
+    row(op, Form(f, (A(values=few), A(values=few)), sizes=sizes), Form(f, (A(values=few), A("float32", values=few)), "float32 beside it", ranks=(2,), sizes=sizes), ulp={"float64": 300}, why="SciPy's largest error near x = k")
 for op, f in (("XLogY", pt.special.xlogy), ("XLog1PY", pt.special.xlog1py), ("LogAddExp", pt.special.logaddexp)):
     row(op, Form(f, (A(), A()), corners=True), Form(f, (A(), A("E")), "pairs", ulp={"float64": 2**31}), declared=True,
         ulp={"float16": 2, "float32": 4}, atol=ROUGH if op == "LogAddExp" else {}, why="PyTensor rounds inside, and of two dtypes one may be float32")  # fmt: skip
