@@ -7,9 +7,9 @@
 #include "low.h"
 #include "lower.h"
 
-/* What MatMul of ONNX Runtime gets wrong: a matrix without rows or columns times a vector fails or
- * is left unset; a left side that has to be repeated is not if there is nothing to add up, and
- * fails if it is 0 times. */
+/* What MatMul of ONNX Runtime gets wrong: a transposed matrix times a vector, once it has fused
+ * them; a matrix without rows or columns times a vector fails or is left unset; a left side that
+ * has to be repeated is not if there is nothing to add up, and fails if it is 0 times. */
 static bool takes_vector(struct build *b, const struct type *x)
 {
 	for (uint32_t i = 0; i < x->rank; i++)
@@ -80,7 +80,7 @@ static struct value *with_vector(struct build *b, struct value *x, struct value 
 	if (x->type.rank != 2 || y->type.rank != 2 || !takes_vector(b, &x->type) ||
 	    !takes_vector(b, &y->type) || !is_float((enum dtype)x->type.dtype))
 		return NULL;
-	if (column)
+	if (column && !is_transpose(x))
 		return unsqueeze(b, emit_(b, "MatMul", x, column), &(int64_t){1}, 1);
 	return row ? unsqueeze(b, emit_(b, "MatMul", row, y), &(int64_t){0}, 1) : NULL;
 }
@@ -99,7 +99,7 @@ struct value *matmul(struct build *b, struct value *x, struct value *y)
 		x = matmul(b, cast(b, x, DT_INT64), cast(b, y, DT_INT64));
 		return cast(b, x, t);
 	}
-	if (last > 0 && y->type.rank == 1 && !takes_vector(b, &x->type)) {
+	if (last > 0 && y->type.rank == 1 && (!takes_vector(b, &x->type) || is_transpose(x))) {
 		y = unsqueeze(b, y, &(int64_t){1}, 1);
 		return squeeze(b, emit_(b, "MatMul", x, y), &last, 1);
 	}

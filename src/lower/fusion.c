@@ -153,6 +153,14 @@ static bool is_transposed(const struct fusion *f, const struct value *v)
 	return false;
 }
 
+/* With a vector on its right FusedMatMul gives wrong numbers. */
+bool is_transpose(const struct value *v)
+{
+	while (is_onnx(v->def, "Cast") || is_onnx(v->def, "Identity"))
+		v = v->def->in[0];
+	return is_onnx(v->def, "Transpose");
+}
+
 /* A stack of products with a transposed side becomes a FusedMatMul, which leaves its result unset
  * where there is nothing to add up. */
 static bool unset_if_empty(const struct fusion *f, const struct node *n)
@@ -193,8 +201,8 @@ static void prevent(struct fusion *f, struct block *k)
 		if (fuses(n)) {
 			behind(f, n->in[0], &inexact);
 			behind(f, n->in[1], &inexact);
-			if (inexact || unset_if_empty(f, n) ||
-			    fails_if_empty(f, n))
+			bool vector = n->in[1]->type.rank == 1 && is_transpose(n->in[0]);
+			if (inexact || vector || unset_if_empty(f, n) || fails_if_empty(f, n))
 				replace(f->b, n);
 		}
 		for (uint32_t i = 0; i < n->nattrs; i++)

@@ -104,6 +104,7 @@ bool same_dims(struct ctx *cx, struct type a, struct type b);
 dim dims_product(struct ctx *cx, const dim *d, uint32_t n);
 /* fusion.c */
 bool is_onnx(const struct node *n, const char *name); /* ONNX's own; n may be NULL */
+bool is_transpose(const struct value *v);           /* or a cast of one */
 void prevent_fusion(struct build *b, struct block *k);
 /* guard.c */
 void guards_init(struct build *b);

@@ -140,3 +140,34 @@ def test_reciprocals_keep_their_rounding():
         for opset in (13, 18, 26):
             got = ptg.run(f"ptg 1\ngraph g(a: float64[n], b: float64[n]) -> (y) {{\n y = {body}\n}}\n", x, y, opset=opset)
             assert np.array_equal(got, (1 / y) * x), body
+
+
+TRANSPOSED = {
+    "Transpose{axes=(1, 0)}(a) @ v": lambda a, v: a.T @ v,
+    "Squeeze{axes=(1,)}(Dot(Transpose{axes=(1, 0)}(a), ExpandDims{axes=(1,)}(v)))": lambda a, v: a.T @ v,
+    "Dot(a.T, v)": lambda a, v: a.T @ v,
+    "onnx.MatMul(onnx.Transpose(a), v)": lambda a, v: a.T @ v,
+    "onnx.MatMul(onnx.Identity(onnx.Transpose(a)), v)": lambda a, v: a.T @ v,
+    "Exp(Transpose{axes=(1, 0)}(a) @ v)": lambda a, v: np.exp(a.T @ v),
+    "v @ a": lambda a, v: v @ a,
+    "2.5 * (Transpose{axes=(1, 0)}(a) @ v)": lambda a, v: 2.5 * (a.T @ v),
+}
+
+
+@pytest.mark.parametrize("dims", ["3, 2", "n, m", "n, 2", "3, m"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("body", TRANSPOSED)
+def test_transposed_matrix_times_vector(body, dtype, dims):
+    """ONNX Runtime fuses the Transpose, and is wrong then."""
+    text = body.replace("Dot(a.T, v)", "Dot(DimShuffle{order=[1, 0]}(a), v)")
+    rng = np.random.default_rng(1)
+    for opset in (13, 18, 26):
+        model = ptg.compile(f"ptg 1\n\ngraph g(a: {dtype}[{dims}], v: {dtype}[{dims.split(',')[0]}]) -> (y) {{\n  y = {text}\n}}\n", opset=opset)
+        a, v = rng.normal(size=(3, 2)).astype(dtype), rng.normal(size=3).astype(dtype)
+        np.testing.assert_allclose(ptg.run(model, a, v), TRANSPOSED[body](a, v), rtol=1e-5 if dtype == "float32" else 1e-12)
+
+
+def test_stack_of_transposed_matrices_times_vector():
+    model = ptg.compile("ptg 1\n\ngraph g(a: float64[4, 3, 2], v: float64[3]) -> (y) {\n  y = Transpose{axes=(0, 2, 1)}(a) @ v\n}\n")
+    a, v = np.random.default_rng(1).normal(size=(4, 3, 2)), np.array([1.0, 2.0, 4.0])
+    np.testing.assert_allclose(ptg.run(model, a, v), a.swapaxes(1, 2) @ v, rtol=1e-12)
