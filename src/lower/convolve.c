@@ -111,14 +111,57 @@ static struct value *valid_part(struct build *b, struct value *whole, struct val
 	return slice(b, whole, (int64_t[]){0, 1}, rank, start, stop, NULL);
 }
 
+/* What SciPy refuses: one that is longer on one axis only has no valid part. */
+static struct value *comparable(struct build *b, struct value *r, struct value *x, struct value *k,
+				struct value *full)
+{
+	if (x->type.rank < 2 || !b->cx->opt.check_dims || b->target == PTGC_ONNX)
+		return r;
+	struct value *nx = shape_of(b, x), *nk = shape_of(b, k), *zero = const_int(b, 0);
+
+	b->cse->shared->small_ints = true;
+	struct value *more = reduce(b, "ReduceMax", emit_(b, "Sub", nx, nk), &(int){0}, 1, false);
+	struct value *less = reduce(b, "ReduceMax", emit_(b, "Sub", nk, nx), &(int){0}, 1, false);
+	struct value *crossed = emit_(b, "Greater", emit_(b, "Min", more, less), zero);
+	b->cse->shared->small_ints = false;
+	struct value *ok = emit_(b, "Not", crossed);
+	return labelled(b, checked(b, r, full ? emit_(b, "Or", full, ok) : ok),
+			"what is convolved must be at least as long on all axes, or on none");
+}
+
+/* Reports sizes that fail on every run. */
+static bool sizes_can_do(struct build *b, const struct node *n, bool valid)
+{
+	const struct type *x = &n->in[0]->type, *k = &n->in[1]->type;
+	bool more = false, less = false;
+	int64_t p = 1, q = 1;
+
+	for (uint32_t i = 0; i < x->rank; i++) {
+		bool known = dim_is_const(b->cx, x->dims[i], &p);
+		known &= dim_is_const(b->cx, k->dims[i], &q);
+		if (p == 0 || q == 0) {
+			raises(b, "what is convolved must not be empty");
+			return false;
+		}
+		more |= known && p > q;
+		less |= known && p < q;
+	}
+	if (valid && more && less)
+		raises(b, "there is no valid part where neither is at least as long on all axes");
+	return !valid || !more || !less;
+}
+
 bool lower_convolve(struct build *b, struct node *n)
 {
 	struct type t = n->out[0]->type;
-	struct value *x = not_empty(b, cast(b, low(b, n->in[0]), (enum dtype)t.dtype));
-	struct value *k = not_empty(b, cast(b, low(b, n->in[1]), (enum dtype)t.dtype));
 	struct value *mode = cast(b, low(b, n->in[2]), DT_BOOL), *r;
 	int64_t full;
 	bool fixed = const_int_at(b, mode, 0, &full);
+
+	if (!sizes_can_do(b, n, fixed && !full))
+		return false;
+	struct value *x = not_empty(b, cast(b, low(b, n->in[0]), (enum dtype)t.dtype));
+	struct value *k = not_empty(b, cast(b, low(b, n->in[1]), (enum dtype)t.dtype));
 	int side = longer(b, x, k);
 
 	if (fixed && !full && side < 0)
@@ -129,6 +172,8 @@ bool lower_convolve(struct build *b, struct node *n)
 		r = windows_times(b, x, k, true);
 	if (!fixed || (!full && !side))
 		r = valid_part(b, r, x, k, fixed ? NULL : mode);
+	if (!side && (!fixed || !full))
+		r = comparable(b, r, x, k, fixed ? NULL : mode);
 	lowered(b, n, 0, with_dims(r, t.dims));
 	return true;
 }

@@ -46,6 +46,32 @@ def test_convolve2d(dtype):
                 c.run(small(dtype, a, 0), small(dtype, b, 1), ulp=LOOSE)
 
 
+def test_convolve_of_sizes_that_do_not_fit():
+    """Longer on one axis only: no valid part. Nothing to convolve: an error, and no other status."""
+    x, y = variable("float64", (7, 3), False, "x"), variable("float64", (2, 5), False, "y")
+    with pytest.raises(AssertionError, match="no valid part"):
+        Compiled([x, y], [convolve2d(x, y, "valid", method="direct")], (18,))
+    Compiled([x, y], [convolve2d(x, y, "full", method="direct")], (18,)).run(values("float64", (7, 3)), values("float64", (2, 5)), ulp=LOOSE, atol=1e-12)
+    x, y = variable("float64", (7, 3), True, "x"), variable("float64", (2, 5), True, "y")
+    full = pt.scalar("full", dtype="bool")
+    c = Compiled([x, y], [convolve2d(x, y, "valid", method="direct")])
+    d = Compiled([x, y, full], [Convolve2d("direct")(x, y, pt.scalar_from_tensor(full))], (13, 18, 26))
+    for a, b, fits in (((7, 3), (2, 5), False), ((2, 5), (7, 3), False), ((7, 5), (2, 5), True), ((2, 3), (2, 5), True), ((4, 4), (4, 4), True)):
+        args = [small("float64", a, 0), small("float64", b, 1)]
+        d.run(*args, True, ulp=LOOSE)
+        for f, more in ((c, []), (d, [False])):
+            if fits:
+                f.run(*args, *more, ulp=LOOSE)
+            else:
+                f.raises(*args, *more)
+    for dtype in ("int8", "float64"):
+        for mode in ("full", "valid"):
+            for n, k in ((0, 0), (0, 3), (3, 0)):
+                x, y = variable(dtype, (n,), False, "x"), variable(dtype, (k,), False, "y")
+                with pytest.raises(AssertionError, match="must not be empty"):
+                    Compiled([x, y], [convolve1d(x, y, mode)], (18,))
+
+
 MODES = ("constant", "edge", "linear_ramp", "maximum", "minimum", "mean", "reflect", "symmetric", "wrap")
 
 
