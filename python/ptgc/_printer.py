@@ -18,6 +18,7 @@ from pytensor.graph.traversal import io_toposort
 from pytensor.graph.type import Type
 from pytensor.raise_op import CheckAndRaise
 from pytensor.scalar.basic import Composite, ScalarOp, ScalarType
+from pytensor.scalar.loop import ScalarLoop
 from pytensor.scan.op import Scan
 from pytensor.tensor.basic import Join, ScalarFromTensor, Split, TensorFromScalar, alloc
 from pytensor.tensor.blockwise import Blockwise
@@ -158,7 +159,9 @@ def op_name(op: Op) -> str:
     if isinstance(op, Elemwise):
         return op_name(op.scalar_op)
     if isinstance(op, ScalarOp):
-        return "Cast" if type(op).__name__ == "Cast" else str(op.name or type(op).__name__).capitalize()
+        if type(op).__name__ in ("Cast", "ScalarLoop"):
+            return type(op).__name__
+        return str(op.name or type(op).__name__).capitalize()
     if isinstance(op, CumOp):
         return "Cumsum" if op.mode == "add" else "Cumprod"
     if isinstance(op, IncSubtensor):
@@ -439,6 +442,8 @@ class Printer:
             return self.registered(entry, scalar_op, node, args)
         if isinstance(op, Scan):
             return self.scan(op, args)
+        if isinstance(scalar_op, ScalarLoop):
+            raise TypeError("loops inside of scalar ops cannot be converted yet")
         if type(op).__module__.startswith("pytensor.sparse"):
             raise TypeError("sparse matrices cannot be converted yet")
         if type(op).__module__.startswith("pytensor.xtensor"):

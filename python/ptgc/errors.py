@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+LONG = 200  # characters of an op, which shows all of its properties
+
 
 @dataclass
 class Problem:
@@ -19,8 +21,10 @@ class Problem:
     def __str__(self):
         text = self.what
         if self.node is not None:
-            types = ", ".join(str(v.type) for v in self.node.inputs)
-            text = f"{self.node.op}({types})"
+            op = str(self.node.op)
+            if len(op) > LONG:  # it shows inner graphs
+                op = f"{self.what}{{...}}"
+            text = f"{op}({', '.join(str(v.type) for v in self.node.inputs)})"
         if self.reason:
             text += f": {self.reason}"
         name = getattr(self.variable, "name", None)

@@ -65,6 +65,12 @@ def test_what_a_loop_cannot_do_is_reported_from_inside():
         function([v], out)
 
 
+def test_scalar_loops_are_refused_by_name():
+    out = pytensor.grad(pt.betainc(v, 2.0, 0.5).sum(), v)
+    with pytest.raises(ptgc.UnsupportedError, match=r"ScalarLoop\{\.\.\.\}\(.*loops inside of scalar ops"):
+        function([v], out)
+
+
 def test_complex_is_refused():
     z = pt.zvector("z")
     with pytest.raises(ptgc.UnsupportedError, match="complex"):
