@@ -76,7 +76,7 @@ bool sh_reduce_keep(struct ctx *cx, struct node *n);
 bool sh_reduce_some(struct ctx *cx, struct node *n);
 bool sh_repeat(struct ctx *cx, struct node *n);
 bool sh_reshape(struct ctx *cx, struct node *n);
-bool sh_second(struct ctx *cx, struct node *n);
+bool sh_searchsorted(struct ctx *cx, struct node *n);
 bool sh_rfft(struct ctx *cx, struct node *n);
 bool sh_shape(struct ctx *cx, struct node *n);
 bool sh_shape_i(struct ctx *cx, struct node *n);

@@ -118,9 +118,22 @@ bool sh_filldiagonal(struct ctx *cx, struct node *n)
 	return sh_first(cx, n);
 }
 
-bool sh_second(struct ctx *cx, struct node *n)
+/* The searched, what is looked for, and perhaps the order that sorts the searched */
+bool sh_searchsorted(struct ctx *cx, struct node *n)
 {
-	(void)cx;
+	const struct type *x = &n->in[0]->type;
+	const struct type *sorter = n->nin > 2 && n->in[2] ? &n->in[2]->type : NULL;
+
+	if (x->rank != 1) {
+		error(cx, n->span, E_DTYPE, "%s: what is searched must be a vector, got %s",
+		      op_label(cx, n), type_str(cx, *x));
+		return false;
+	}
+	if (sorter && (sorter->rank != 1 || !is_int((enum dtype)sorter->dtype))) {
+		error(cx, n->span, E_DTYPE, "%s: the sorter must be a vector of integers, got %s",
+		      op_label(cx, n), type_str(cx, *sorter));
+		return false;
+	}
 	return set_dims(n, n->in[1]->type.rank, n->in[1]->type.dims);
 }
 

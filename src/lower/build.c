@@ -117,13 +117,36 @@ struct value *vector_of(struct build *b, struct value *v)
 	return v->type.rank ? v : unsqueeze(b, v, &(int64_t){0}, 1);
 }
 
-/* onnx's shape inference takes a vector of known length for a shape, through Unsqueeze too, and
- * refuses sums of such "shapes" of unlike lengths: x[:, None] + y. Not through Reshape. */
-static bool looks_like_shape(struct build *b, const struct value *v, bool last)
+/*
+ * onnx's shape inference takes a vector of known length for a shape, through Unsqueeze too, and
+ * refuses sums of such "shapes" of unlike lengths: x[:, None] + y. Not through Reshape, which is
+ * what Unsqueeze of such a vector is made here. NULL: v is none, or the last axis is not a new one.
+ */
+struct value *as_column(struct build *b, struct value *v, const struct tensor *axes)
 {
-	int64_t k;
+	const struct node *n = v->def;
+	bool row = n && !n->onnx->domain[0] && !strcmp(n->onnx->name, "Unsqueeze");
+	struct value *vector = row ? n->in[0] : v;
+	int64_t shape[MAX_RANK], len, axis, rank = v->type.rank + (int64_t)axes->count;
+	bool put[MAX_RANK] = {false};
 
-	return v->type.rank == 1 && last && dim_is_const(b->cx, v->type.dims[0], &k) && k != 1;
+	if (vector->type.rank != 1 || rank > MAX_RANK ||
+	    !dim_is_const(b->cx, vector->type.dims[0], &len) || len == 1)
+		return NULL;
+	for (uint64_t i = 0; i < axes->count; i++) {
+		if (!tensor_int(axes, i, &axis) || axis < -rank || axis >= rank)
+			return NULL;
+		put[axis < 0 ? axis + rank : axis] = true;
+	}
+	if (!put[rank - 1])
+		return NULL;
+	for (int64_t i = 0, from = 0; i < rank; i++)
+		if (put[i] || !dim_is_const(b->cx, v->type.dims[from++], &shape[i]))
+			shape[i] = 1;
+	struct value *to = const_ints(b, shape, (uint32_t)rank);
+	if (!len) /* 0 would copy a length */
+		return const_zeros(b, (enum dtype)v->type.dtype, to);
+	return emit_(b, "Reshape", vector, to);
 }
 
 struct value *unsqueeze(struct build *b, struct value *v, const int64_t *axes, uint32_t n)
@@ -140,15 +163,6 @@ struct value *unsqueeze(struct build *b, struct value *v, const int64_t *axes, u
 		for (uint32_t i = 0; i < rank; i++)
 			shape[i] = put[i] ? 1 : v->data->shape[from++];
 		return const_reshaped(b, v, shape, rank);
-	}
-	if (looks_like_shape(b, v, put[rank - 1])) {
-		for (uint32_t i = 0; i < rank; i++)
-			if (put[i] || !dim_is_const(b->cx, v->type.dims[0], &shape[i]))
-				shape[i] = 1;
-		struct value *to = const_ints(b, shape, rank);
-		if (dim_le(b->cx, v->type.dims[0], 0)) /* 0 would copy a length of v */
-			return const_zeros(b, (enum dtype)v->type.dtype, to);
-		return emit_(b, "Reshape", v, to);
 	}
 	struct value *r = emit_(b, "Unsqueeze", v, const_ints(b, axes, n));
 	pass_known(r, v);

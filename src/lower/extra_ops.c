@@ -336,10 +336,6 @@ bool lower_searchsorted(struct build *b, struct node *n)
 	enum dtype t = dtype_upcast((enum dtype)x->type.dtype, (enum dtype)v->type.dtype);
 	bool left = !strcmp(prop_str(b->cx, n, "side"), "left");
 
-	if (x->type.rank != 1) {
-		unsupported(b, "what is searched must be a vector");
-		return false;
-	}
 	if (n->nin > 2 && n->in[2])
 		x = emit_(b, "Gather", x, cast(b, low(b, n->in[2]), DT_INT64));
 	x = cast(b, x, t);

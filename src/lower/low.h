@@ -70,6 +70,7 @@ struct value *shape_slice(struct build *b, struct value *v, int begin,
 struct value *const_tensor(struct build *b, const struct tensor *t);
 struct value *const_weight(struct build *b, const struct tensor *t); /* shared with no other */
 struct value *scalar_of(struct build *b, struct value *v); /* int64[1] -> int64[] */
+struct value *as_column(struct build *b, struct value *v, const struct tensor *axes);
 struct value *vector_of(struct build *b, struct value *v); /* int64[] -> int64[1] */
 bool may_reshape_to_zero(struct build *b);
 struct value *reshape_to(struct build *b, struct value *v, struct value *shape, const dim *dims,

@@ -458,6 +458,11 @@ static bool emit_padded(struct build *b, const struct onnx_op *op, struct value 
 	return true;
 }
 
+static bool is_unsqueeze(const struct onnx_op *op, struct value **in, uint32_t nin)
+{
+	return nin == 2 && !op->domain[0] && !strcmp(op->name, "Unsqueeze") && in[1]->data;
+}
+
 static void emit_op(struct build *b, const struct onnx_op *op, const struct node *like,
 		    struct value **in, uint32_t nin, struct value **out, uint32_t nout)
 {
@@ -473,6 +478,11 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 		in = shortened(op, in, nin, shorter);
 		if (nin == 2 && !op->domain[0] && !strcmp(op->name, "Expand"))
 			in = unpadded_expand(b, in, shorter);
+		known = is_unsqueeze(op, in, nin) ? as_column(b, in[0], in[1]->data) : NULL;
+		if (known) {
+			out[0] = known;
+			return;
+		}
 	}
 	struct node key = {.onnx = op, .in = in, .attrs = b->attrs};
 	bool pure = cse_allowed(op, b->attrs, b->nattrs);

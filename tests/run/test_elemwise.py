@@ -225,3 +225,21 @@ def test_outer():
                 f = Elemwise(op)
                 outs = [f(x[:, None], y[None]), f(y[None], x[:, None]), f(x[None, :, None], y), f(x[:, None] * 2.0, y[None] + 1.0)]
                 Compiled([x, y], outs).run(values("float64", (n,)), values("float64", (m,), 1))
+
+
+@pytest.mark.parametrize("opset", (13, 15, 18, 26))
+def test_outer_inference(opset):
+    """Columns beside vectors of known lengths: through casts, in integers, and from fns of the library."""
+    ops = (ps.add, ps.sub, ps.mul, ps.true_div, ps.pow, ps.lt, ps.ge, ps.eq, ps.minimum)
+    for n, m in ((7, 3), (1, 3), (7, 1), (0, 3), (3, 0)):
+        for a, c in (("float64", "float64"), ("float16", "float16"), ("int64", "int64"), ("int32", "float64"), ("int8", "int64")):
+            x, y = variable(a, (n,), False, "x"), variable(c, (m,), False, "y")
+            outs = [Elemwise(op)(x[:, None], y) for op in ops]
+            outs += [Elemwise(op)(y + y, (x + x)[:, None]) for op in ops]
+            outs += [pt.switch(x[:, None] > y, x[:, None], y), x[None][..., None] - y]
+            ones = np.ones(n, dtype=a), np.ones(m, dtype=c)
+            Compiled([x, y], outs, opsets=(opset,)).run(*ones)
+    for n in (0, 1, 7):
+        x, y = variable("float64", (n,), False, "x"), variable("float64", (n,), False, "y")
+        outs = [pt.gammaincc(x, y), pt.gammainc(x, y)] if n else [pt.gammainc(x, y)]
+        Compiled([x, y], outs, opsets=(opset,)).run(np.full(n, 2.5), np.full(n, 1.5))
