@@ -366,12 +366,33 @@ static struct value *normalised(struct build *b, const char *op, struct value *x
 	return emit_(b, "Add", y, nan);
 }
 
+/* PyTensor subtracts the maximum first: in the dtype of x, and there must be one. */
+static bool has_maximum(struct build *b, struct reduction *r)
+{
+	enum dtype t = (enum dtype)r->x->type.dtype;
+	int64_t k;
+
+	if (dtypes[t].kind == KIND_UINT) {
+		unsupported(b,
+			    "PyTensor subtracts the maximum in %s, which wraps; cast it to a float",
+			    dtypes[t].name);
+		return false;
+	}
+	for (int i = 0; i < r->naxes; i++)
+		if (dim_is_const(b->cx, r->x->type.dims[r->axes[i]], &k) && k == 0) {
+			raises(b, "an axis of length 0 has no maximum");
+			return false;
+		}
+	r->x = guard_nonempty(b, r->x, r->axes, r->naxes);
+	return true;
+}
+
 /* Softmax over several axes is one over a merged axis, put back afterwards. */
 static bool lower_normalise(struct build *b, struct node *n, const char *op)
 {
 	struct reduction r;
 
-	if (!reduction_of(b, n, &r))
+	if (!reduction_of(b, n, &r) || !has_maximum(b, &r))
 		return false;
 	r.x = cast(b, r.x, r.out);
 	if (r.naxes == 1) {

@@ -260,6 +260,23 @@ def test_softmax(op, dtype):
     Compiled([x], [op(axis=1)(x)]).run(np.zeros((0, 3)))
 
 
+@pytest.mark.parametrize("op", [Softmax, LogSoftmax])
+def test_softmax_without_maximum(op):
+    """Nothing has no maximum, and from unsigned integers PyTensor subtracts it with a wrap."""
+    for axis, shape in ((0, (0, 3)), (1, (3, 0)), (None, (0, 3)), (1, (0, 0))):
+        x = variable("float32", (3, 3), True, "x")
+        c = Compiled([x], [op(axis=axis)(x)])
+        c.run(np.ones((2, 3)), ulp={"float32": 4})
+        c.raises(np.zeros(shape, "float32"))
+        x = variable("float32", shape, False, "x")
+        with pytest.raises(AssertionError, match="no maximum"):
+            Compiled([x], [op(axis=axis)(x)], (18,))
+    for dtype in ("uint8", "uint16", "uint32", "uint64"):
+        x = variable(dtype, (3, 3), True, "x")
+        with pytest.raises(AssertionError, match="which wraps"):
+            Compiled([x], [op(axis=1)(x)], (18,))
+
+
 def test_chains():
     """Reductions of reductions, and of what they are made from."""
     x = variable("float64", (3, 4), True, "x")
