@@ -367,7 +367,10 @@ bool sh_unique(struct ctx *cx, struct node *n)
 		else
 			d[i] = x->dims[i];
 	}
-	d[axis] = count[0] = dim_fresh(cx, SOURCE_SIZE, n->out[0], (uint32_t)axis);
+	count[0] = dim_fresh(cx, SOURCE_SIZE, n->out[0], (uint32_t)axis);
+	if (dim_le(cx, all[0], 0)) /* of nothing nothing is distinct */
+		count[0] = all[0];
+	d[axis] = count[0];
 	set_dims(n, rank, d);
 	if (prop_bool(cx, n, "return_index"))
 		set_type(n, at++, DT_INT64, 1, count);
