@@ -7,11 +7,14 @@ import mpmath as mp
 import numpy as np
 import pytensor.scalar as ps
 import pytensor.tensor as pt
-from pytensor.compile.ops import DeepCopyOp, ViewOp
+from pytensor.compile.builders import OpFromGraph
+from pytensor.compile.ops import DeepCopyOp, ViewOp, wrap_py
+from pytensor.conditional.op import LazyIfElse, ifelse
 from pytensor.gradient import DisconnectedGrad, GradClip, GradScale, UndefinedGrad, ZeroGrad
 from pytensor.printing import Print
 from pytensor.raise_op import Assert, CheckAndRaise
 from pytensor.scalar.basic import ScalarOp
+from pytensor.scan.basic import scan
 from pytensor.tensor.basic import PermuteRowElements, Choose, AllocDiag, AllocEmpty, ARange, ExtractDiag, Eye, Join, MakeVector, Split
 from pytensor.tensor.blas import BatchedDot, Dot22, Dot22Scalar, gemm_no_inplace, gemv_no_inplace
 from pytensor.tensor.blockwise import Blockwise
@@ -19,16 +22,18 @@ from pytensor.tensor.elemwise import CAReduce, Elemwise
 from pytensor.tensor.extra_ops import CpuContiguous, CumOp, FillDiagonal, FillDiagonalOffset, RavelMultiIndex, Repeat, UnravelIndex
 from pytensor.tensor.shape import Shape, Shape_i, SpecifyShape
 from pytensor.tensor import fft
+from pytensor.tensor.linalg.solvers.linear_control import TRSYL
+from pytensor.tensor.linalg.solvers.lstsq import Lstsq
 from pytensor.tensor.linalg.solvers.tridiagonal import LUFactorTridiagonal, SolveLUFactorTridiagonal
 from pytensor.tensor.linalg.constructors import BlockDiagonal
 from pytensor.tensor.linalg.decomposition.lu import pivot_to_permutation
 from pytensor.tensor.linalg.products import kron
 from pytensor.tensor.linalg.summary import SLogDet
 from pytensor.tensor.signal.conv import convolve1d, convolve2d
-from pytensor.tensor.math import All, Any, Argmax, Dot, Max, Min, Prod, ProdWithoutZeros, Sum
+from pytensor.tensor.math import All, Any, Argmax, Dot, Max, Min, Prod, ProdWithoutZeros, Sum, mul_without_zeros
 
 from grid import RANKS, A, Form, No, Row, anything
-from harness import ALL, BOOL, FLOATS, INTS, UINTS
+from harness import ALL, BOOL, FLOATS, INTS, PYTHON, UINTS, listed
 from ptgc._printer import op_name
 
 INTEGERS = INTS + UINTS
@@ -131,11 +136,18 @@ for op in ("Neg", "Abs", "Sign", "Sqr", "Sqrt", "Reciprocal", "Isnan", "Isinf", 
     elemwise(op, 1)
 for op in ("Floor", "Ceil", "Trunc", "Roundhalftoeven", "Roundhalfawayfromzero"):
     elemwise(op, 1, near=HALVES)
-row("Deg2rad", Form(pt.deg2rad, text="Deg2rad({0})", corners=True, dtypes=FLOATS), near=TINY, ulp={"float16": 1}, why="PyTensor's own constant is float16")
-row("Rad2deg", Form(pt.rad2deg, text="Rad2deg({0})", corners=True, dtypes=FLOATS), near=TINY, ulp={"float16": 1}, why="PyTensor's own constant is float16")
+for op, ufunc in (("Deg2rad", np.deg2rad), ("Rad2deg", np.rad2deg)):  # PyTensor has functions, no ops: NumPy is followed
+    build = lambda x, ufunc=ufunc: wrap_py([x.type], [x.type])(ufunc)(x)  # noqa: E731
+    row(op, Form(build, text=op + "({0})", corners=True, dtypes=FLOATS), near=TINY)
 
 for op in ("Add", "Sub", "Mul", "True_div", "Int_div", "Mod", "Second"):
     elemwise(op, 2)
+NO_OVERFLOW = A(values=either(anything, between(-9, 9)))  # Python code of PyTensor's own raises where a product overflows
+row(
+    "Mul_without_zeros",
+    Form(Elemwise(mul_without_zeros), (NO_OVERFLOW, NO_OVERFLOW)),
+    Form(Elemwise(mul_without_zeros), (NO_OVERFLOW, replace(NO_OVERFLOW, dtype="E")), "pairs"),
+)
 elemwise("Maximum", 2, zero_sign=False, why="of 0 and -0 NumPy takes either")
 elemwise("Minimum", 2, zero_sign=False, why="of 0 and -0 NumPy takes either")
 for op in ("Eq", "Neq", "Lt", "Le", "Gt", "Ge"):
@@ -412,6 +424,182 @@ row("PivotToPermutations", Form(lambda p: pivot_to_permutation(p), (A("int32", "
 THREE = (A(shape="m", values=SMALL), A(shape="k", values=choice(5, 6, 7)), A(shape="m", values=SMALL))
 row("LUFactorTridiagonal", Form(lambda *x: list(LUFactorTridiagonal()(*x)), THREE, sizes=("2",), dtypes=("float32", "float64")), **SOLVED)
 row("SolveLUFactorTridiagonal", Form(lambda *x: SolveLUFactorTridiagonal(b_ndim=1, transposed=False)(*LUFactorTridiagonal()(*x[:3]), x[3]), (*THREE, A(shape="k", values=SMALL)), sizes=("2",), dtypes=("float32", "float64")), **SOLVED)
+
+
+def whole_rank(rng, dtype, shape, near):
+    """Well conditioned, of any shape."""
+    d = np.dtype(dtype)
+    if d.kind == "b":
+        return np.tri(*shape, dtype=bool)
+    return rng.integers(-1 if d.kind in "if" else 0, 2, shape) + np.eye(*shape, dtype=int) * 2 * max(shape)
+
+
+def upper(rng, dtype, shape, near):
+    return lower(rng, dtype, shape, near).T
+
+
+def six_by_six(rng, dtype, shape, near):
+    return definite(rng, dtype, (6, 6), near).reshape(shape)
+
+
+def always(value):
+    return lambda rng, dtype, shape, near: np.full(shape, value)
+
+
+def svd_parts(x, full):
+    """What does not depend on the signs of the vectors."""
+    u, s, v = pt.linalg.svd(x, full_matrices=full)
+    k = s.shape[0]
+    return [s, (u[:, :k] * s) @ v[:k], u.T @ u, v @ v.T]
+
+
+def schur_parts(x):
+    """What does not depend on the signs of the vectors and the order of the eigenvalues."""
+    t, z = pt.linalg.schur(x)
+    return [z @ t @ z.T, z.T @ z, pt.tril(t, -2), pt.sort(pt.diagonal(t))]
+
+
+SIGNS = {**SOLVED, "why": "signs and order are free: put together again, to LAPACK's rounding"}
+ANY_RANK = A(shape="m,n", values=whole_rank)
+row(
+    "SVD",
+    Form(lambda x: svd_parts(x, False), (ANY_RANK,), dtypes=NUMPY),
+    Form(lambda x: svd_parts(x, True), (ANY_RANK,), "full", dtypes=NUMPY),
+    Form(lambda x: pt.linalg.svd(x, compute_uv=False), (ANY_RANK,), "values", dtypes=NUMPY),
+    as_declared=True,
+    **SIGNS,
+)
+row("Schur", Form(schur_parts, (SQUARE,), dtypes=NUMPY), as_declared=True, **SIGNS)
+row(
+    "MatrixPinv",
+    Form(lambda x: pt.linalg.pinv(x), (ANY_RANK,), dtypes=NUMPY),
+    Form(lambda x: pt.linalg.pinv(x, hermitian=True), (SQUARE,), "hermitian", dtypes=NUMPY),
+    as_declared=True,
+    **SOLVED,
+)
+RCOND = A("float64", "", always(1e-10))
+row(
+    "Lstsq",
+    Form(lambda a, b, r: Lstsq()(a, b, r), (ANY_RANK, A("float64", "m,k", SMALL), RCOND), sizes=FILLED, dtypes=NUMPY),
+    as_declared=True,
+    **SOLVED,
+)
+row(
+    "TensorSolve",
+    Form(pt.linalg.tensorsolve, (A(shape="2,3,3,2", values=six_by_six), A(shape="2,3", values=SMALL)), dtypes=NUMPY),
+    as_declared=True,
+    no=(No("its result cannot have", BOOL + INTEGERS),),
+    **SOLVED,
+)
+row(
+    "TensorInv",
+    Form(lambda a: pt.linalg.tensorinv(a), (A(shape="2,3,6", values=six_by_six),), dtypes=NUMPY),
+    Form(lambda a: pt.linalg.tensorinv(a, ind=1), (A(shape="6,2,3", values=six_by_six),), "ind=1", dtypes=NUMPY),
+    as_declared=True,
+    no=(No("its result cannot have", BOOL + INTEGERS),),
+    **SOLVED,
+)
+row(
+    "Expm",
+    Form(pt.linalg.expm, (A(shape="m,m", values=between(-1, 1)),), dtypes=NUMPY),
+    ulp={"float32": 64, "float64": 64},
+    atol={"float32": 1e-3, "float64": 1e-11},
+    as_declared=True,
+    why="errors are relative to the norm",
+)
+UPPER = A(shape="m,m", values=upper)
+OTHER = A(shape="n,n", values=definite)
+row(
+    "SolveSylvester",
+    Form(pt.linalg.solve_sylvester, (SQUARE, OTHER, RIGHT), sizes=FILLED, dtypes=NUMPY),
+    as_declared=True,
+    **SOLVED,
+)
+row(
+    "TRSYL",
+    Form(TRSYL(), (UPPER, A(shape="n,n", values=upper), RIGHT), sizes=FILLED, dtypes=("float32", "float64")),
+    **SOLVED,
+)
+row(
+    "SolveDiscreteARE",
+    Form(pt.linalg.solve_discrete_are, (A(shape="m,m", values=lower),) * 2 + (SQUARE,) * 2, sizes=FILLED, dtypes=FLOATS[1:]),
+    ulp={"float32": 2**14, "float64": 2**14},
+    atol={"float32": 1e-3, "float64": 1e-11},
+    zero_sign=False,
+    as_declared=True,
+    why="PyTensor solves by another way, from a pencil of twice the size",
+)
+
+
+def einsum(subscripts, *shapes):
+    args = tuple(A(shape=s, values=SMALL) for s in shapes)
+    text = f'Einsum{{{{subscripts="{subscripts}"}}}}({", ".join(f"{{{k}}}" for k in range(len(shapes)))})'
+    build = lambda *x: pt.einsum(subscripts, *x)  # noqa: E731
+    return Form(build, args, f"{subscripts} as text", text=text), Form(build, args, subscripts)
+
+
+row(
+    "Einsum",
+    *einsum("ij,jk->ik", "m,k", "k,n"),
+    *einsum("bij,bjk->ik", "b,m,k", "b,k,n"),
+    *einsum("ij->j", "m,n"),
+    *einsum("i,j->ij", "m", "n"),
+    no=tuple(
+        No("write it with", BOOL + INTEGERS, form=f"{s} as text") for s in ("ij,jk->ik", "bij,bjk->ik", "ij->j", "i,j->ij")
+    ),
+    zero_sign=False,
+    why="sums of -0",
+)
+
+# ---- control ----
+
+
+def as_op(f, *inputs):
+    """f as a graph that is an op."""
+    own = [x.type() for x in inputs]
+    return OpFromGraph(own, listed(f(*own)), mode=PYTHON)
+
+
+def lazily(c, x, then, other):
+    then, other = as_op(then, x), as_op(other, x)
+    return LazyIfElse(then, other, then.output_types)(c, x)
+
+
+def running(f, x):
+    """A state from x[0], and a result of each step."""
+    return scan(lambda x, s: (f(x, s), x), sequences=[x], outputs_info=[x[0], None], return_updates=False, mode=PYTHON)
+
+
+CONDITION = A("bool", "")
+row(
+    "IfElse",
+    Form(lambda c, x, y: ifelse(c, x, y), (CONDITION, A(), A())),
+    Form(lambda c, x, y: ifelse(c, [x, y], [y, x]), (CONDITION, A(), A()), "two", ranks=(1, 2)),
+    Form(lambda c, x, y: ifelse(c, x, y), (A(shape=""), A(shape="m"), A(shape="n")), "on a number, of two lengths"),
+    Form(lambda c, x, y: ifelse(c, x, y), (CONDITION, A(), A()), "as text", ranks=(1, 2), text="IfElse({0}, {1}, {2})"),
+)
+row(
+    "LazyIfElse",
+    Form(lambda c, x: lazily(c, x, pt.sqr, pt.abs), (CONDITION, A()), ranks=(1,), sizes=("0", "2")),
+    Form(
+        lambda c, x: ifelse(c, pt.sqr(x), pt.abs(x)), (CONDITION, A()), "as text",
+        text="LazyIfElse{{true_branch=Sqr, false_branch=Abs}}({0}, {1})",
+    ),
+)  # fmt: skip
+row(
+    "OpFromGraph",
+    Form(lambda x, y: as_op(lambda x, y: [x * y, x + y], x, y)(x, y), (A(), A())),
+    Form(lambda x: as_op(pt.sqr, x)(x), (A(),), "as text", text="OpFromGraph{{fn=Sqr}}({0})"),
+)
+row(
+    "Scan",
+    Form(lambda x: running(pt.maximum, x), (A(values=SMALL),), ranks=(1, 2, 3), sizes=FILLED),
+    Form(lambda x: running(lambda x, s: x * s, x), (A(values=POWERS),), "products", ranks=(1, 2), sizes=FILLED),
+    Form(
+        lambda x, y: scan(lambda x: x + y, sequences=[x], return_updates=False, mode=PYTHON),
+        (A(shape="m,n", values=SMALL), A(shape="n", values=SMALL)), "a map", sizes=("0", *FILLED),
+    ),
+)  # fmt: skip
 
 # ---- sorting, signals ----
 
