@@ -98,13 +98,11 @@ static struct value *nan_rows(struct build *b, struct value *x)
 	return concat(b, 1, part, 2);
 }
 
-/* For slices of floats along an axis: (is NaN, value or 0) for each element, then a number of its
- * own for a slice with a NaN, which NumPy tells from every other. */
-static struct value *slice_keys(struct build *b, struct value *x, int64_t axis)
+/* x as a matrix whose rows are its slices along an axis; d: its dims. */
+static struct value *slices(struct build *b, struct value *x, int64_t axis, dim *d)
 {
+	int64_t perm[MAX_RANK] = {axis};
 	uint32_t rank = x->type.rank, k = 1;
-	int64_t perm[MAX_RANK] = {axis}, last = 2;
-	dim *d = new_array(b->cx->arena, dim, 2), *to = new_array(b->cx->arena, dim, 2);
 
 	for (uint32_t i = 0; i < rank; i++)
 		if (i != axis)
@@ -113,7 +111,33 @@ static struct value *slice_keys(struct build *b, struct value *x, int64_t axis)
 	d[1] = dim_const(b->cx, 1);
 	for (uint32_t i = 1; i < rank; i++)
 		d[1] = dim_mul(b->cx, d[1], x->type.dims[perm[i]]);
-	x = reshape(b, cast(b, transpose(b, x, perm), DT_FLOAT64), d, 2);
+	return reshape(b, transpose(b, x, perm), d, 2);
+}
+
+/* For slices that may be empty, which end the process in ONNX Runtime's Unique: a column of 0
+ * before them. NULL: they are not empty. */
+static struct value *filled_keys(struct build *b, struct value *x, int64_t axis)
+{
+	dim *d = new_array(b->cx->arena, dim, 2), *one = new_array(b->cx->arena, dim, 2);
+	struct value *part[2];
+
+	part[1] = slices(b, x, axis, d);
+	if (dim_ge(b->cx, d[1], 1))
+		return NULL;
+	one[0] = d[0];
+	one[1] = dim_const(b->cx, 1);
+	part[0] = expand(b, const_of(b, (enum dtype)x->type.dtype, 0), one, 2);
+	return concat(b, 1, part, 2);
+}
+
+/* For slices of floats along an axis: (is NaN, value or 0) for each element, then a number of its
+ * own for a slice with a NaN, which NumPy tells from every other. */
+static struct value *slice_keys(struct build *b, struct value *x, int64_t axis)
+{
+	dim *d = new_array(b->cx->arena, dim, 2), *to = new_array(b->cx->arena, dim, 2);
+	int64_t last = 2;
+
+	x = slices(b, cast(b, x, DT_FLOAT64), axis, d);
 	struct value *nan = emit_(b, "IsNaN", x), *part[2];
 	struct value *flag = cast(b, nan, DT_FLOAT64);
 	part[0] = unsqueeze(b, flag, &last, 1);
@@ -134,6 +158,7 @@ bool lower_unique(struct build *b, struct node *n)
 	struct value *x = low(b, n->in[0]), *key, *out[4];
 	enum dtype t = (enum dtype)x->type.dtype;
 	bool flat = prop_is_none(b->cx, n, "axis") || x->type.rank == 1;
+	bool by_key = is_float(t); /* values are those at the indices that Unique gives */
 	uint32_t k = 1;
 
 	if (!flat && t == DT_FLOAT16) {
@@ -145,17 +170,19 @@ bool lower_unique(struct build *b, struct node *n)
 		*d = dims_product(b->cx, x->type.dims, x->type.rank);
 		x = reshape(b, x, d, 1);
 	}
-	if (!is_float(t))
-		key = x;
-	else if (!flat)
+	if (!is_float(t)) {
+		struct value *filled = flat ? NULL : filled_keys(b, x, axis_of(b, n));
+		by_key = filled != NULL;
+		key = filled ? filled : x;
+	} else if (!flat)
 		key = slice_keys(b, x, axis_of(b, n));
 	else
 		key = t == DT_FLOAT64 ? nan_rows(b, x) : wide_key(b, x);
 	if (!flat || t == DT_FLOAT64)
-		attr_int(b, "axis", flat || is_float(t) ? 0 : axis_of(b, n));
+		attr_int(b, "axis", flat || by_key ? 0 : axis_of(b, n));
 	emit_n(b, "Unique", &key, 1, out, 4);
 	struct value *values = out[0];
-	if (is_float(t)) {
+	if (by_key) {
 		attr_int(b, "axis", flat ? 0 : axis_of(b, n));
 		values = emit_(b, "Gather", x, out[1]);
 	}

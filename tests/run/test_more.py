@@ -288,3 +288,14 @@ def test_assert_for_the_specification():
     graph = print_graph(c.inputs, c.outputs)
     r = _lib.compile_text(graph.text, tensors=graph.tensors, opset=18, target="onnx", flags=[])
     assert any("left out" in str(d) for d in r.warnings)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "uint16", "float64"])
+@pytest.mark.parametrize("shape,axis", [((3, 0), 0), ((0, 3), 1), ((3, 2, 0), 1), ((0, 3), 0), ((4, 2), 0), ((2, 5), 1)])
+def test_unique_slices_without_elements(dtype, shape, axis):
+    """ONNX Runtime's Unique ends the process there."""
+    v = np.arange(np.prod(shape)).reshape(shape).astype(dtype) // 3 if dtype != "bool" else np.ones(shape, bool)
+    for dynamic in (False, True):
+        x = variable(dtype, shape, dynamic, "x")
+        c = Compiled([x], list(pt.unique(x, True, True, True, axis=axis)), (13, 18, 26))
+        c.run(v.astype(dtype), zero_sign=False)
