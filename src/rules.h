@@ -113,6 +113,7 @@ enum dtype ty_pad(struct ctx *cx, struct node *n);
 enum dtype ty_polygamma(struct ctx *cx, struct node *n);
 enum dtype ty_prop(struct ctx *cx, struct node *n);
 enum dtype ty_real(struct ctx *cx, struct node *n);
+enum dtype ty_riccati(struct ctx *cx, struct node *n);
 enum dtype ty_same(struct ctx *cx, struct node *n);
 enum dtype ty_same_all(struct ctx *cx, struct node *n);
 enum dtype ty_same_float(struct ctx *cx, struct node *n);

@@ -378,6 +378,14 @@ enum dtype ty_linalg(struct ctx *cx, struct node *n)
 	return t;
 }
 
+/* PyTensor puts an identity of floatX beside the inputs. */
+enum dtype ty_riccati(struct ctx *cx, struct node *n)
+{
+	enum dtype t = ty_linalg(cx, n);
+
+	return t ? dtype_upcast(t, cx->floatx) : t;
+}
+
 /* The same of diagonals and b; the pivots among them are integers. */
 enum dtype ty_tridiagonal(struct ctx *cx, struct node *n)
 {

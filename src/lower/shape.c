@@ -166,6 +166,21 @@ static struct value *reshape_infer(struct build *b, struct value *x, const struc
 	return with_dims(emit_(b, "Reshape", x, dims_vector(b, k->at, k->n)), dims);
 }
 
+/* A shape that may not fit. Of a Concat with one number that is no size, ONNX Runtime takes this
+ * number for -1, and whatever it was fits: so no Concat must be seen. */
+static struct value *as_it_is(struct build *b, struct value *shape)
+{
+	int64_t ones[MAX_RANK];
+	int64_t n;
+
+	if (!is_onnx(shape->def, "Concat") || !dim_is_const(b->cx, shape->type.dims[0], &n) ||
+	    n > MAX_RANK)
+		return shape;
+	for (int64_t i = 0; i < n; i++)
+		ones[i] = 1;
+	return emit_(b, "Mul", shape, const_ints(b, ones, (uint32_t)n));
+}
+
 bool lower_reshape(struct build *b, struct node *n)
 {
 	struct value *x = low(b, n->in[0]), *r;
@@ -188,8 +203,8 @@ bool lower_reshape(struct build *b, struct node *n)
 		r = reshape_infer(b, x, k, t.dims, t.rank);
 	else
 		r = reshape_to(b, x,
-			       all ? dims_vector(b, k->at, k->n)
-				   : cast(b, low(b, n->in[1]), DT_INT64),
+			       as_it_is(b, all ? dims_vector(b, k->at, k->n)
+					       : cast(b, low(b, n->in[1]), DT_INT64)),
 			       t.dims, t.rank);
 	lowered(b, n, 0, r);
 	return true;

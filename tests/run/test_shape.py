@@ -8,6 +8,7 @@ from pytensor.tensor.basic import AllocEmpty, Alloc, ARange, Eye, Join, MakeVect
 from pytensor.tensor.elemwise import DimShuffle
 from pytensor.tensor.shape import Reshape, Shape, Shape_i, SpecifyShape
 
+import ptg
 from harness import ALL, FLOATS, INTS, UINTS, Compiled, check, values, variable
 
 KINDS = (False, True)
@@ -302,3 +303,24 @@ def test_reshape_to_a_length_that_must_be_one():
     c = Compiled([x, n, y], [x.reshape((n,)) + y, x.reshape((n, 1)) + y])
     c.run(2.0, 1, [1.0, 2.0, 3.0])
     c.raises(np.array(2.0), np.array(2), np.array([1.0, 2.0]))
+
+
+@pytest.mark.parametrize("declared", ["n", "N"])
+@pytest.mark.parametrize("shape", ["[k, 1]", "[1, k]", "[k, 2]", "[2, k, 1]", "[k]", "[k, k]"])
+def test_reshape_to_what_may_not_fit(shape, declared):
+    """ONNX Runtime takes a number among the lengths of a Reshape for -1 where it can."""
+    for n, k in ((6, 4), (6, 6), (6, 3), (1, 2), (1, 1), (2, 3), (2, 2), (4, 2), (0, 0), (0, 3)):
+        dim = n if declared == "N" else declared
+        text = f"ptg 1\n\ngraph g(x: float64[{dim}], k: int64[]) -> (y) {{\n  y = Reshape(x, {shape})\n}}\n"
+        x = np.arange(float(n))
+        try:
+            want = x.reshape(eval(shape))
+        except ValueError:
+            want = None
+        for opset in (13, 18, 26):
+            if want is None:
+                with pytest.raises(Exception):
+                    ptg.run(ptg.compile(text, opset=opset), x, np.array(k))
+            else:
+                got = ptg.run(ptg.compile(text, opset=opset), x, np.array(k))
+                assert got.shape == want.shape
