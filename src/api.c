@@ -159,7 +159,7 @@ enum ptgc_status compile(struct ctx *cx, struct job *job)
 }
 
 enum ptgc_status compile_emit(struct ctx *cx, struct job *job, struct sink *out,
-                              struct sink *external)
+			      struct sink *external)
 {
 	if (setjmp(cx->oom)) {
 		job->failure = OUT_OF_MEMORY;
@@ -232,7 +232,8 @@ static bool check_options(struct ctx *cx, const struct ptgc_options *opt)
 		error(cx, nowhere, E_OPTION, "opset %d: expected %d to %d", opt->opset, MIN_OPSET,
 		      MAX_OPSET);
 	if (opt->target != PTGC_ORT_CPU && opt->target != PTGC_ONNX)
-		error(cx, nowhere, E_OPTION, "target %d: there is no such target", (int)opt->target);
+		error(cx, nowhere, E_OPTION, "target %d: there is no such target",
+		      (int)opt->target);
 	if (opt->ntensors && !opt->tensors)
 		error(cx, nowhere, E_OPTION, "ntensors is %zu but tensors is NULL", opt->ntensors);
 	return !cx->errors;
@@ -279,7 +280,7 @@ static struct ptgc_result *result_new(enum stage stage, const struct ptgc_option
 	struct ptgc_result *r = calloc(1, sizeof(*r));
 	if (!r)
 		return NULL;
-	r->job = (struct job){ .fd = -1, .stage = stage };
+	r->job = (struct job){.fd = -1, .stage = stage};
 	r->status = PTGC_FAILED;
 	r->cx = ctx_new();
 	if (!r->cx)
@@ -292,7 +293,7 @@ static struct ptgc_result *result_new(enum stage stage, const struct ptgc_option
 static struct ptgc_diagnostic diagnostic(struct ctx *cx, const struct diag *d)
 {
 	struct place at = source_place(cx, d->span.begin);
-	struct ptgc_diagnostic out = { .severity = d->severity, .code = "", .name = "" };
+	struct ptgc_diagnostic out = {.severity = d->severity, .code = "", .name = ""};
 	if (d->severity != PTGC_NOTE) {
 		out.code = arena_printf(cx->arena, "PTG%04d", diag_infos[d->code].number);
 		out.name = diag_infos[d->code].name;
@@ -349,11 +350,11 @@ static void work(struct ptgc_result *r)
 	r->status = compile(cx, &r->job);
 	if (r->status == PTGC_OK && r->job.stage == STAGE_MODEL)
 		r->status = compile_emit(cx, &r->job, &r->model.sink,
-		                         cx->opt.external_name ? &r->external.sink : NULL);
+					 cx->opt.external_name ? &r->external.sink : NULL);
 }
 
 static struct ptgc_result *from_text(enum stage stage, const char *text, size_t len,
-                                     const struct ptgc_options *options)
+				     const struct ptgc_options *options)
 {
 	struct ptgc_result *r = result_new(stage, options);
 	if (!r)
@@ -425,15 +426,15 @@ size_t ptgc_diagnostic_count(const struct ptgc_result *r)
 struct ptgc_diagnostic ptgc_diagnostic(const struct ptgc_result *r, size_t i)
 {
 	return i < ptgc_diagnostic_count(r)
-	               ? r->diagnostics[i]
-	               : (struct ptgc_diagnostic){ .code = "", .name = "", .text = "" };
+		       ? r->diagnostics[i]
+		       : (struct ptgc_diagnostic){.code = "", .name = "", .text = ""};
 }
 
 const char *ptgc_messages(const struct ptgc_result *r, bool colour)
 {
 	if (!r || !r->cx || setjmp(r->cx->oom))
 		return OUT_OF_MEMORY "\n";
-	struct strbuf out = { .arena = r->cx->arena };
+	struct strbuf out = {.arena = r->cx->arena};
 	if (r->job.failure)
 		sb_printf(&out, "error: %s\n", r->job.failure);
 	diag_render(r->cx, &out, colour);

@@ -50,7 +50,7 @@ static void add_wrapped(struct strbuf *out, const char *name, size_t *column)
 }
 
 const char *depfile(struct strbuf *out, const char *const *targets, size_t ntargets,
-                    const char *const *files, size_t nfiles, size_t phony)
+		    const char *const *files, size_t nfiles, size_t phony)
 {
 	size_t column = 0;
 	for (size_t i = 0; i < ntargets; i++) {

@@ -10,9 +10,9 @@
 
 #include "all.h"
 
-#define MAX_SHOWN  20  /* of errors, and of warnings */
+#define MAX_SHOWN  20   /* of errors, and of warnings */
 #define MAX_ERRORS 1000 /* after which the rest of the text is left alone */
-#define MAX_LINE   160 /* bytes of a source line that are shown */
+#define MAX_LINE   160  /* bytes of a source line that are shown */
 #define SEVERE_OFF PTGC_NOTE
 
 const struct diag_info diag_infos[DIAG_COUNT] = {

@@ -26,10 +26,11 @@ static void put_name(struct dump *d, const struct value *v)
 	else if (v->data && v->data->count == 1 && is_discrete(v->type.dtype)) {
 		int64_t i = 0;
 		tensor_int(v->data, 0, &i);
-		sb_printf(d->out, v->type.rank ? "%s([%lld])" : "%s(%lld)", dtypes[v->type.dtype].name, (long long)i);
+		sb_printf(d->out, v->type.rank ? "%s([%lld])" : "%s(%lld)",
+			  dtypes[v->type.dtype].name, (long long)i);
 	} else if (v->data && v->data->count == 1 && is_float(v->type.dtype)) {
-		sb_printf(d->out, v->type.rank ? "%s([%.17g])" : "%s(%.17g)", dtypes[v->type.dtype].name,
-		          tensor_float(v->data, 0));
+		sb_printf(d->out, v->type.rank ? "%s([%.17g])" : "%s(%.17g)",
+			  dtypes[v->type.dtype].name, tensor_float(v->data, 0));
 	} else {
 		sb_printf(d->out, "%%%u", v->id);
 	}
@@ -97,7 +98,8 @@ static void put_op(struct dump *d, const struct node *n)
 		return;
 	}
 	if (!n->onnx) {
-		sb_str(d->out, n->op == &op_loop || n->op == &op_if ? n->op->name : op_label(d->cx, n));
+		sb_str(d->out,
+		       n->op == &op_loop || n->op == &op_if ? n->op->name : op_label(d->cx, n));
 		return;
 	}
 	sb_printf(d->out, "%s.%s", n->onnx->domain[0] ? n->onnx->domain : "onnx", n->onnx->name);
@@ -152,7 +154,7 @@ static void put_block(struct dump *d, const struct block *b, uint32_t depth)
 
 void dump_graph(struct ctx *cx, const struct graph *g, struct strbuf *out)
 {
-	struct dump d = { .cx = cx, .out = out };
+	struct dump d = {.cx = cx, .out = out};
 
 	sb_printf(out, "ptg 1\n\ngraph %s(", g->name->s);
 	put_list(&d, g->block->params.at, g->block->params.len, true);

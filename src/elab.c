@@ -38,7 +38,7 @@ struct diag *elab_error(struct elab *e, struct span s, enum diag_code code, cons
 
 struct scope *push_scope(struct elab *e)
 {
-	struct scope *s = new(e->cx->arena, struct scope);
+	struct scope *s = new (e->cx->arena, struct scope);
 
 	s->outer = e->scope;
 	s->frame = e->frame;
@@ -83,7 +83,7 @@ struct cv binding_cv(const struct binding *b)
 
 static struct binding *new_binding(struct elab *e, struct sym *name, struct span s)
 {
-	struct binding *b = new(e->cx->scratch, struct binding);
+	struct binding *b = new (e->cx->scratch, struct binding);
 
 	b->sym = name;
 	b->scope = e->scope;
@@ -105,7 +105,7 @@ struct binding *bind_value(struct elab *e, struct sym *name, struct cv v, struct
 	if (v.kind == CV_VALUE) {
 		b->u.v = v.u.v;
 	} else if (v.kind != CV_POISON) {
-		b->u.cv = new(e->cx->scratch, struct cv);
+		b->u.cv = new (e->cx->scratch, struct cv);
 		*b->u.cv = v;
 	}
 	b->hidden = name->value;
@@ -318,8 +318,7 @@ static bool fail_static_if(struct elab *e, struct stmt *s)
 			for (uint32_t i = 0; i < t->ntargets; i++)
 				if (!find_value(e, t->targets[i].name))
 					bind_value(e, t->targets[i].name,
-						   poison(t->targets[i].span),
-						   t->targets[i].span);
+						   poison(t->targets[i].span), t->targets[i].span);
 	return false;
 }
 
@@ -390,7 +389,8 @@ static void solve_dim(struct elab *e, struct value *v, uint32_t axis, dim d, str
 
 	if (sum.form != DIM_SUM)
 		return;
-	while (k < sum.nterms && (w = dim_view(e->cx, sum.term[k]), w.form != DIM_ATOM || w.kind != SOURCE_NONE))
+	while (k < sum.nterms &&
+	       (w = dim_view(e->cx, sum.term[k]), w.form != DIM_ATOM || w.kind != SOURCE_NONE))
 		k++;
 	if (k == sum.nterms)
 		return;
@@ -411,7 +411,8 @@ static void solve_dim(struct elab *e, struct value *v, uint32_t axis, dim d, str
 static bool graph_param(struct elab *e, struct param *p, struct value *v)
 {
 	if (!p->type.len) {
-		elab_error(e, p->span, E_ANNOTATION, "a parameter of a graph needs a type: %s: float64[n]", p->name->s);
+		elab_error(e, p->span, E_ANNOTATION,
+			   "a parameter of a graph needs a type: %s: float64[n]", p->name->s);
 		return false;
 	}
 	if (!make_type(e, p->type, v, &v->type))
@@ -481,8 +482,7 @@ static bool graph_result(struct elab *e, struct fn *f, uint32_t i)
 	struct cv cv = binding_cv(b);
 	if (cv.kind == CV_POISON)
 		return false;
-	struct value *v =
-		to_value(e, &cv, cv_is_weak(&cv) ? written_dtype(e, r->type) : DT_NONE);
+	struct value *v = to_value(e, &cv, cv_is_weak(&cv) ? written_dtype(e, r->type) : DT_NONE);
 	if (!v || !v->type.dtype || !match_type(e, r->type, v, "result", r->name, r->span, NULL))
 		return false;
 	*vec_push(e->cx->arena, &e->graph->block->results) = named_output(e, v, r->name, r->span);

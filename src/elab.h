@@ -74,7 +74,7 @@ struct elab {
 		nroot; /* the call that is all of a statement's right side, and its targets */
 	struct file *root_file;
 	const struct type
-		*wanted; /* types written for the targets, for raw nodes; NULL: not all are */
+		*wanted;   /* types written for the targets, for raw nodes; NULL: not all are */
 	bool wanted_wrong; /* one of them makes no sense, which was reported */
 };
 
@@ -117,7 +117,7 @@ struct value *dim_to_value(struct elab *e, dim d, struct span s);
 struct value *constant_of(struct elab *e, const struct cv *v, enum dtype t, struct span s);
 enum dtype weak_dtype(struct elab *e, const struct cv *v, enum dtype other);
 struct cv elab_construct(struct elab *e, enum dtype t, const struct cv *dims, uint32_t ndims,
-		    bool has_dims, struct cv *args, uint32_t nargs, struct span s);
+			 bool has_dims, struct cv *args, uint32_t nargs, struct span s);
 
 /* elab_call.c */
 struct cv eval_call(struct elab *e, uint32_t at, struct cv *items);
@@ -128,7 +128,8 @@ struct value *cast_value(struct elab *e, struct value *v, enum dtype t, struct s
 struct cv call_named(struct elab *e, const char *op, struct cv *args, uint32_t nargs,
 		     struct span s);
 struct cv node_result(struct elab *e, struct node *n, struct span s);
-void elab_children(struct elab *e, uint32_t at, uint32_t *out); /* indices of the n children, in order */
+void elab_children(struct elab *e, uint32_t at,
+		   uint32_t *out); /* indices of the n children, in order */
 
 /* elab_onnx.c */
 struct cv call_onnx(struct elab *e, uint32_t at, struct cv *items);
@@ -165,7 +166,7 @@ struct loop_inputs {
 struct block *open_block(struct elab *e, struct span s);
 struct value *body_param(struct elab *e, struct block *b, struct type t, struct span s);
 struct node *append_loop(struct elab *e, struct loop_inputs in, struct block *body, dim steps,
-		       dim mark, struct span s);
+			 dim mark, struct span s);
 struct value *condition(struct elab *e, const struct cv *c); /* bool[]; NULL: reported */
 bool bound_dim(struct elab *e, const struct cv *v, dim *d);
 bool exec_loop(struct elab *e, struct stmt *s);

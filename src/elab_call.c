@@ -319,8 +319,8 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 	if (!quoted && (name->dtype || (b && b->kind == CV_DTYPE))) {
 		if (b)
 			b->used = true;
-		return elab_construct(e, name->dtype ? name->dtype : b->u.cv->u.dtype, NULL, 0, false, args,
-				 nargs, n->span);
+		return elab_construct(e, name->dtype ? name->dtype : b->u.cv->u.dtype, NULL, 0,
+				      false, args, nargs, n->span);
 	}
 	if (user)
 		return call_fn(e, user, at, items, n->span);

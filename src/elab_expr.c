@@ -512,8 +512,8 @@ static struct cv eval_construct(struct elab *e, const struct anode *n, struct cv
 		b->used = true;
 		t = b->u.cv->u.dtype;
 	}
-	return elab_construct(e, t, items, n->nprops, n->flags & AF_DIMS || n->nprops, items + n->nprops,
-			 n->n - n->nprops, n->span);
+	return elab_construct(e, t, items, n->nprops, n->flags & AF_DIMS || n->nprops,
+			      items + n->nprops, n->n - n->nprops, n->span);
 }
 
 static struct cv eval_inner(struct elab *e, uint32_t at, struct cv *items)

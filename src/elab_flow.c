@@ -1,5 +1,6 @@
 /*
- * elab_flow.c: loop, next, until, state. The nodes that they and elab_if.c make are ONNX's own shapes:
+ * elab_flow.c: loop, next, until, state. The nodes that they and elab_if.c make are ONNX's own
+ *shapes:
  *
  * loop: in[0] trip count int64[] (NULL: none), in[1] condition bool[] (NULL: true), in[2..] the
  *first values of the carried ones. blocks[0]: params are the iteration number int64[], the
@@ -86,7 +87,7 @@ static bool is_local(struct elab *e, dim d, dim mark)
 /* The dims of a block's result as the outside sees them; `keep` (may be NULL) holds the dims that
  * another branch gives: where they differ, or are local, the size is not known. */
 struct type outside_type(struct elab *e, struct value *out, const struct type *in,
-				const struct type *other, dim mark, uint32_t lead)
+			 const struct type *other, dim mark, uint32_t lead)
 {
 	struct type t = {in->dtype, (uint8_t)(in->rank + lead), NULL};
 
@@ -403,7 +404,7 @@ static bool run_body(struct elab *e, struct aloop *a, struct loop_header *h, str
  * steps: how many rows are stacked; DIM_NONE: only a run knows. Dims that were made after `mark`,
  * that is, in the body, mean nothing outside. */
 struct node *append_loop(struct elab *e, struct loop_inputs in, struct block *body, dim steps,
-		       dim mark, struct span s)
+			 dim mark, struct span s)
 {
 	struct ctx *cx = e->cx;
 	struct node *n = new (cx->arena, struct node);
@@ -428,8 +429,7 @@ struct node *append_loop(struct elab *e, struct loop_inputs in, struct block *bo
 			continue;
 		}
 		out->type = outside_type(e, out, &inner->type, NULL, mark, 1);
-		out->type.dims[0] =
-			steps != DIM_NONE ? steps : dim_fresh(cx, SOURCE_SIZE, out, 0);
+		out->type.dims[0] = steps != DIM_NONE ? steps : dim_fresh(cx, SOURCE_SIZE, out, 0);
 	}
 	graph_append(cx, e->block, n);
 	return n;
@@ -494,8 +494,7 @@ bool exec_loop(struct elab *e, struct stmt *s)
 	for (uint32_t i = 0; i < ncarried; i++)
 		in.carried[i] = l.carried[i].init;
 	bool counted = !a->condition.len && !l.until;
-	struct node *n =
-		append_loop(e, in, l.block, counted ? h.trips : DIM_NONE, mark, a->span);
+	struct node *n = append_loop(e, in, l.block, counted ? h.trips : DIM_NONE, mark, a->span);
 	for (uint32_t i = 0; i < s->ntargets; i++)
 		ok = bind_target(e, &s->targets[i],
 				 cv_value(n->out[pick[i]], s->targets[i].span)) &&
@@ -536,8 +535,8 @@ static bool next_state(struct elab *e, struct stmt *s)
 		if (fits)
 			return true;
 		elab_error(e, s->span, t->dtype != n->dtype ? E_DTYPE : E_SHAPE,
-			   "'%s' is %s but its next value is %s", name->s,
-			   type_str(e->cx, *t), type_str(e->cx, *n));
+			   "'%s' is %s but its next value is %s", name->s, type_str(e->cx, *t),
+			   type_str(e->cx, *n));
 		return false;
 	}
 	struct binding *b = find_value(e, name);

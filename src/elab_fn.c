@@ -157,8 +157,7 @@ static bool fn_result(struct elab *e, struct fn *f, struct param *r, struct cv *
 	struct cv cv = binding_cv(b);
 	if (cv.kind == CV_POISON)
 		return false;
-	struct value *v =
-		to_value(e, &cv, cv_is_weak(&cv) ? written_dtype(e, r->type) : DT_NONE);
+	struct value *v = to_value(e, &cv, cv_is_weak(&cv) ? written_dtype(e, r->type) : DT_NONE);
 	if (!v || !v->type.dtype || !match_type(e, r->type, v, "result", r->name, r->span, NULL))
 		return false;
 	*out = cv_value(v, r->span);

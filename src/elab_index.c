@@ -229,8 +229,7 @@ static struct cv index_op(struct elab *e, uint8_t kind, struct value *x, struct 
 	ix.in = new_array(e->cx->arena, struct value *, 3 * ix.n + 2);
 	ix.in[ix.nin++] = x;
 	if (update) {
-		enum dtype t =
-			cv_is_weak(update) ? weak_dtype(e, update, x->type.dtype) : DT_NONE;
+		enum dtype t = cv_is_weak(update) ? weak_dtype(e, update, x->type.dtype) : DT_NONE;
 		struct value *y = to_value(e, update, t);
 		if (!y)
 			return poison(s);
@@ -247,8 +246,7 @@ static struct cv index_op(struct elab *e, uint8_t kind, struct value *x, struct 
 	struct cv *props = bind_props(e->cx, op, s, &arg, 1);
 	if (!props)
 		return poison(s);
-	struct node *node =
-		graph_node(e->cx, e->block, op, props, ix.in, ix.nin, node_span(e, s));
+	struct node *node = graph_node(e->cx, e->block, op, props, ix.in, ix.nin, node_span(e, s));
 	x = node->out[0];
 	if (axes.n && update && x->type.dtype && !(x = with_axes(e, "Squeeze", x, axes, s)))
 		return poison(s);

@@ -284,8 +284,10 @@ static enum dtype schema_dtype(const struct onnx_op *op, uint32_t i, const struc
 	for (const struct onnx_constraint *c = op->constraints; c && c->var; c++)
 		if (!strcmp(c->var, spec->type))
 			set = c->dtypes;
-	for (uint32_t k = 0; k < nargs; k++) { /* Pow(2, x): a variable of its own, but x's dtype serves */
-		enum dtype t = args[k].kind == CV_VALUE ? (enum dtype)args[k].u.v->type.dtype : DT_BOOL;
+	for (uint32_t k = 0; k < nargs;
+	     k++) { /* Pow(2, x): a variable of its own, but x's dtype serves */
+		enum dtype t =
+			args[k].kind == CV_VALUE ? (enum dtype)args[k].u.v->type.dtype : DT_BOOL;
 		if (t != DT_BOOL && set >> t & 1)
 			return t;
 	}

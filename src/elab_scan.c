@@ -468,7 +468,8 @@ static struct value *zeros(struct scan *s, const struct type *like, dim n)
 }
 
 /* Rows that no step reaches are 0, but where not one step was run, a buffer is as it was. */
-static struct value *with_missing_rows(struct scan *s, struct trace *t, struct value *v, dim missing)
+static struct value *with_missing_rows(struct scan *s, struct trace *t, struct value *v,
+				       dim missing)
 {
 	struct ctx *cx = s->e->cx;
 	struct value *part[3] = {v};
@@ -480,9 +481,9 @@ static struct value *with_missing_rows(struct scan *s, struct trace *t, struct v
 		dim some = dim_min(cx, s->steps, dim_const(cx, 1)); /* 0 or 1 */
 		part[n++] = zeros(s, &v->type, dim_mul(cx, missing, some));
 		if (t->buffer)
-			part[n++] = rows(s, t->buffer,
-					 shifted(s, dim_mul(cx, t->length, some), t->out[0]),
-					 DIM_NONE);
+			part[n++] =
+				rows(s, t->buffer,
+				     shifted(s, dim_mul(cx, t->length, some), t->out[0]), DIM_NONE);
 	}
 	return part[1] && part[n - 1] ? joined(s, part, n) : NULL;
 }

@@ -155,7 +155,7 @@ static bool match_rest(struct elab *e, const struct anode *p, const dim *dims, u
 	if (!b) {
 		b = bind_dim(e, p->u.sym, DIM_NONE, p->span);
 		b->is_rest = true;
-		b->u.rest = new(e->cx->arena, struct rest);
+		b->u.rest = new (e->cx->arena, struct rest);
 		*b->u.rest = (struct rest){dims, n};
 		return true;
 	}

@@ -375,8 +375,10 @@ static struct tensor *literal_tensor(struct elab *e, const struct cv *v, enum dt
 	if (!list_shape(e, v, shape, &rank))
 		return NULL;
 	if (dtypes[t].kind == KIND_OTHER) {
-		elab_error(e, v->span, E_DTYPE, "there are no literals of dtype %s%s", dtypes[t].name,
-			   t == DT_BFLOAT16 ? ": its constants are bfloat16[...](bytes(\"...\"))" : "");
+		elab_error(e, v->span, E_DTYPE, "there are no literals of dtype %s%s",
+			   dtypes[t].name,
+			   t == DT_BFLOAT16 ? ": its constants are bfloat16[...](bytes(\"...\"))"
+					    : "");
 		return NULL;
 	}
 	struct tensor *x = tensor_new(e->cx, t, rank, shape);
@@ -515,8 +517,7 @@ struct value *to_value(struct elab *e, const struct cv *v, enum dtype want)
 		return NULL;
 	default:
 		elab_error(e, v->span, E_EXPRESSION, "expected a tensor but got %s%s",
-			   cv_kind_name(v),
-			   v->kind == CV_TUPLE ? ": a list, [...], is one" : "");
+			   cv_kind_name(v), v->kind == CV_TUPLE ? ": a list, [...], is one" : "");
 		return NULL;
 	}
 }
@@ -588,7 +589,7 @@ static struct cv from_bytes(struct elab *e, enum dtype t, const dim *dims, uint3
 
 /* dtype(literal), dtype[dims](literal or bytes). */
 struct cv elab_construct(struct elab *e, enum dtype t, const struct cv *dims, uint32_t ndims,
-		    bool has_dims, struct cv *args, uint32_t nargs, struct span s)
+			 bool has_dims, struct cv *args, uint32_t nargs, struct span s)
 {
 	dim *d = new_array(e->cx->arena, dim, ndims + 1);
 

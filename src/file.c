@@ -16,7 +16,8 @@
 
 #include "all.h"
 
-#define SMALL ((size_t)16 << 10) /* read, not mapped: a system maps some ten thousand files only   \
+#define SMALL                                                                                      \
+	((size_t)16 << 10)       /* read, not mapped: a system maps some ten thousand files only   \
 				  */
 #define COPIED ((size_t)1 << 20) /* files from here on may be copied from, instead of written */
 

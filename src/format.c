@@ -370,10 +370,9 @@ static bool header_goes_on(const struct format *f, int t)
 {
 	const struct ftoken *q = last(f);
 
-	return t == TOK_ARROW ||
-	       (t == TOK_LPAREN && q && !f->indent &&
-		(q->kind == TOK_ARROW || f->line.at[0].kind == TOK_GRAPH ||
-		 f->line.at[0].kind == TOK_FN));
+	return t == TOK_ARROW || (t == TOK_LPAREN && q && !f->indent &&
+				  (q->kind == TOK_ARROW || f->line.at[0].kind == TOK_GRAPH ||
+				   f->line.at[0].kind == TOK_FN));
 }
 
 static void add_significant(struct format *f, struct token *t)

@@ -21,7 +21,8 @@ struct list {
 };
 struct cmd {
 	struct list inputs, flags, allow, targets;
-	const char *output, *opset, *target, *dump, *external_name, *depfile, *color, *explain, *ops;
+	const char *output, *opset, *target, *dump, *external_name, *depfile, *color, *explain,
+		*ops;
 	bool strip, external, md, mp, help, version, list_ops, check, in_place;
 	bool colour;
 };
@@ -38,36 +39,39 @@ static const struct option {
 #define FILES_OPEN 64 /* of weights, to copy from: far fewer than a process may have */
 
 #define AT(field) offsetof(struct cmd, field)
-	{ NULL, NULL, HEADING, 0, 0, "Output" },
-	{ "-o", "FILE", TEXT, AT(output), 0, "write there; default: the input's name with .onnx" },
-	{ "--opset", "N", TEXT, AT(opset), 0, "ONNX operator set, 13 to 26; default 18" },
-	{ "--target", "NAME", TEXT, AT(target), 0,
-	  "ort-cpu: what ONNX Runtime runs (default); onnx: the specification alone" },
-	{ "--strip", NULL, FLAG, AT(strip), 0, "leave out where in the .ptg file nodes come from" },
-	{ "--external-data", "FILE", OPTIONAL, AT(external_name), AT(external),
-	  "put weights in FILE beside the model; default: its name with .data" },
-	{ "--dump", "STAGE", TEXT, AT(dump), 0,
-	  "print a stage instead: ast, typed, lowered, or onnx (the model as text)" },
-	{ NULL, NULL, HEADING, 0, 0, "Input" },
-	{ "--allow", "DIR", LIST, AT(allow), 0, "let file(...) and use read below DIR too" },
-	{ NULL, NULL, HEADING, 0, 0, "Dependencies, for make" },
-	{ "-MD", NULL, FLAG, AT(md), 0, "write which files the model is made from, as a rule for make" },
-	{ "-MF", "FILE", TEXT, AT(depfile), AT(md), "write it there; default: the output's name with .d" },
-	{ "-MT", "TARGET", LIST, AT(targets), AT(md), "its target; default: the output" },
-	{ "-MP", NULL, FLAG, AT(mp), AT(md), "with an empty rule for each file, so that files can go" },
-	{ NULL, NULL, HEADING, 0, 0, "Messages" },
-	{ "-W", "[no-]NAME", JOINED, AT(flags), 0, "switch a warning on or off" },
-	{ "-Werror", "[=NAME]", JOINED, AT(flags), 0, "take warnings, or that one, as errors" },
-	{ "--color", "WHEN", TEXT, AT(color), 0, "auto (default), always or never" },
-	{ "--explain", "CODE", TEXT, AT(explain), 0, "say more about a message's code, as PTG0200" },
-	{ NULL, NULL, HEADING, 0, 0, "Other" },
-	{ "-f", "[no-]NAME", JOINED, AT(flags), 0, "switch a rewrite or rule on or off" },
-	{ "--ops", NULL, OPTIONAL, AT(ops), AT(list_ops), "list all ops and what is supported" },
-	{ "--version", NULL, FLAG, AT(version), 0, "print the version" },
-	{ "--help", NULL, FLAG, AT(help), 0, "print this" },
-	{ NULL, NULL, HEADING, 0, 0, "ptgc fmt" },
-	{ "--check", NULL, FLAG, AT(check), 0, "print the names of files that it would change" },
-	{ "-i", NULL, FLAG, AT(in_place), 0, "change the files" },
+	{NULL, NULL, HEADING, 0, 0, "Output"},
+	{"-o", "FILE", TEXT, AT(output), 0, "write there; default: the input's name with .onnx"},
+	{"--opset", "N", TEXT, AT(opset), 0, "ONNX operator set, 13 to 26; default 18"},
+	{"--target", "NAME", TEXT, AT(target), 0,
+	 "ort-cpu: what ONNX Runtime runs (default); onnx: the specification alone"},
+	{"--strip", NULL, FLAG, AT(strip), 0, "leave out where in the .ptg file nodes come from"},
+	{"--external-data", "FILE", OPTIONAL, AT(external_name), AT(external),
+	 "put weights in FILE beside the model; default: its name with .data"},
+	{"--dump", "STAGE", TEXT, AT(dump), 0,
+	 "print a stage instead: ast, typed, lowered, or onnx (the model as text)"},
+	{NULL, NULL, HEADING, 0, 0, "Input"},
+	{"--allow", "DIR", LIST, AT(allow), 0, "let file(...) and use read below DIR too"},
+	{NULL, NULL, HEADING, 0, 0, "Dependencies, for make"},
+	{"-MD", NULL, FLAG, AT(md), 0,
+	 "write which files the model is made from, as a rule for make"},
+	{"-MF", "FILE", TEXT, AT(depfile), AT(md),
+	 "write it there; default: the output's name with .d"},
+	{"-MT", "TARGET", LIST, AT(targets), AT(md), "its target; default: the output"},
+	{"-MP", NULL, FLAG, AT(mp), AT(md),
+	 "with an empty rule for each file, so that files can go"},
+	{NULL, NULL, HEADING, 0, 0, "Messages"},
+	{"-W", "[no-]NAME", JOINED, AT(flags), 0, "switch a warning on or off"},
+	{"-Werror", "[=NAME]", JOINED, AT(flags), 0, "take warnings, or that one, as errors"},
+	{"--color", "WHEN", TEXT, AT(color), 0, "auto (default), always or never"},
+	{"--explain", "CODE", TEXT, AT(explain), 0, "say more about a message's code, as PTG0200"},
+	{NULL, NULL, HEADING, 0, 0, "Other"},
+	{"-f", "[no-]NAME", JOINED, AT(flags), 0, "switch a rewrite or rule on or off"},
+	{"--ops", NULL, OPTIONAL, AT(ops), AT(list_ops), "list all ops and what is supported"},
+	{"--version", NULL, FLAG, AT(version), 0, "print the version"},
+	{"--help", NULL, FLAG, AT(help), 0, "print this"},
+	{NULL, NULL, HEADING, 0, 0, "ptgc fmt"},
+	{"--check", NULL, FLAG, AT(check), 0, "print the names of files that it would change"},
+	{"-i", NULL, FLAG, AT(in_place), 0, "change the files"},
 };
 
 PRINTF(1, 2) static int usage(const char *fmt, ...)
@@ -109,10 +113,11 @@ static int unknown_option(const char *arg)
 			names[n++] = options[i].name;
 	const char *near = strlen(word) > 2 ? did_you_mean(word, names, n) : NULL;
 	return near ? usage("unknown option '%s', did you mean '%s'?", arg, near)
-	            : usage("unknown option '%s'", arg);
+		    : usage("unknown option '%s'", arg);
 }
 
-/* The option that arg is, and the value that is part of it (--opset=18, -omodel.onnx is not one). */
+/* The option that arg is, and the value that is part of it (--opset=18, -omodel.onnx is not one).
+ */
 static const struct option *find_option(const char *arg, const char **value)
 {
 	*value = NULL;
@@ -167,7 +172,7 @@ static int parse_options(struct cmd *c, int argc, char **argv)
 			return unknown_option(arg);
 		if (o->kind == JOINED && !value)
 			return usage("%s needs a name right behind it, as in %sno-%s", arg, arg,
-			             arg[1] == 'W' ? "unused" : "check-dims");
+				     arg[1] == 'W' ? "unused" : "check-dims");
 		if ((o->kind == TEXT || o->kind == LIST) && !value) {
 			if (i + 1 == argc)
 				return usage("%s needs an argument: %s", arg, o->arg);
@@ -203,8 +208,10 @@ static void help(void)
 	fputs("usage: ptgc [options] model.ptg [-o model.onnx]\n"
 	      "       ptgc fmt [--check | -i] [file.ptg...]\n"
 	      "       ptgc dump model.onnx\n\n"
-	      "Compiles a .ptg file, a PyTensor graph as text, to an ONNX model; fmt prints .ptg files\n"
-	      "in their canonical form, dump prints a model as text. '-' is standard input or output.\n",
+	      "Compiles a .ptg file, a PyTensor graph as text, to an ONNX model; fmt prints .ptg "
+	      "files\n"
+	      "in their canonical form, dump prints a model as text. '-' is standard input or "
+	      "output.\n",
 	      stdout);
 	for (size_t i = 0; i < countof(options); i++) {
 		const struct option *o = &options[i];
@@ -215,7 +222,7 @@ static void help(void)
 			continue;
 		}
 		snprintf(left, sizeof(left), "%s%s%s%s", o->name, o->arg ? between : "",
-		         o->arg ? o->arg : "", o->arg && o->kind == OPTIONAL ? "]" : "");
+			 o->arg ? o->arg : "", o->arg && o->kind == OPTIONAL ? "]" : "");
 		printf("  %-24s %s\n", left, o->help);
 	}
 	const char *names[MAX_FLAGS];
@@ -225,7 +232,8 @@ static void help(void)
 		for (size_t i = 0; i < n; i++)
 			printf(" %s", names[i]);
 	}
-	fputs("\n\nExit status: 0 done, 1 the input is rejected, 2 wrong usage, I/O error or no memory.\n",
+	fputs("\n\nExit status: 0 done, 1 the input is rejected, 2 wrong usage, I/O error or no "
+	      "memory.\n",
 	      stdout);
 }
 
@@ -258,7 +266,7 @@ static void print_messages(struct ctx *cx, const struct job *job, bool colour)
 		failed("out of memory");
 		return;
 	}
-	struct strbuf out = { .arena = cx->arena };
+	struct strbuf out = {.arena = cx->arena};
 	diag_render(cx, &out, colour);
 	fwrite(out.s, 1, out.len, stderr);
 }
@@ -270,7 +278,7 @@ static int exit_code(enum ptgc_status status)
 
 static struct job job_for(const char *input, enum stage stage)
 {
-	struct job job = { .fd = -1, .stage = stage };
+	struct job job = {.fd = -1, .stage = stage};
 	if (is_stdio(input)) {
 		job.fd = STDIN_FILENO;
 		job.name = "<stdin>";
@@ -329,8 +337,8 @@ static int format_one(const struct cmd *c, struct ctx *cx, const char *input)
 {
 	struct job job = job_for(input, STAGE_FORMAT);
 	int code = exit_code(compile(cx, &job));
-	bool same = !code && job.text_out.len == job.len &&
-	            !memcmp(job.text_out.s, job.text, job.len);
+	bool same =
+		!code && job.text_out.len == job.len && !memcmp(job.text_out.s, job.text, job.len);
 	if (!code && c->check && !same) {
 		printf("%s\n", input);
 		code = EXIT_REJECTED;
@@ -393,8 +401,8 @@ static int dump_command(const struct cmd *c)
 
 /* --- compiling --- */
 
-static const char *const stages[] = { "ast", "typed", "lowered", "onnx" };
-static const char *const targets[] = { [PTGC_ORT_CPU] = "ort-cpu", [PTGC_ONNX] = "onnx" };
+static const char *const stages[] = {"ast", "typed", "lowered", "onnx"};
+static const char *const targets[] = {[PTGC_ORT_CPU] = "ort-cpu", [PTGC_ONNX] = "onnx"};
 
 /* Position of a word among those that an option takes; -1: said. */
 static int choose(const char *option, const char *word, const char *const *words, size_t n)
@@ -417,7 +425,7 @@ static int unknown_flag(const char *flag)
 	const char *near = did_you_mean(name, names, flag_names(flag[0], names));
 	if (near)
 		return usage("unknown option '-%s', did you mean '-%.*s%s'?", flag,
-		             (int)(name - flag), flag, near);
+			     (int)(name - flag), flag, near);
 	return usage("unknown option '-%s'", flag);
 }
 
@@ -428,8 +436,8 @@ static int compile_options(struct ctx *cx, const struct cmd *c, enum stage *stag
 		char *end;
 		long opset = strtol(c->opset, &end, 10);
 		if (end == c->opset || *end || opset < MIN_OPSET || opset > MAX_OPSET)
-			return usage("--opset: expected a number from %d to %d, not '%s'", MIN_OPSET,
-			             MAX_OPSET, c->opset);
+			return usage("--opset: expected a number from %d to %d, not '%s'",
+				     MIN_OPSET, MAX_OPSET, c->opset);
 		cx->opt.opset = (int)opset;
 	}
 	if (c->target && (n = choose("--target", c->target, targets, countof(targets))) < 0)
@@ -455,7 +463,8 @@ struct outputs {
 	bool has_ext, has_dep;
 };
 
-static void replace_suffix(char *out, size_t size, const char *path, const char *old, const char *new)
+static void replace_suffix(char *out, size_t size, const char *path, const char *old,
+			   const char *new)
 {
 	size_t len = strlen(path), cut = strlen(old);
 	if (len > cut && !strcmp(path + len - cut, old))
@@ -473,12 +482,14 @@ static int external_path(const struct cmd *c, struct outputs *o)
 {
 	const char *base = base_name(o->model);
 	if (c->external_name && (strchr(c->external_name, '/') || !c->external_name[0]))
-		return usage("--external-data: the file lies beside the model, so give its name alone");
+		return usage(
+			"--external-data: the file lies beside the model, so give its name alone");
 	if (is_stdio(o->model))
-		return c->external ? usage("--external-data: the model must go to a file too (-o)") : 0;
+		return c->external ? usage("--external-data: the model must go to a file too (-o)")
+				   : 0;
 	int dir = (int)(base - o->model);
 	snprintf(o->external, sizeof(o->external), "%.*s%s%s", dir, o->model,
-	         c->external_name ? c->external_name : base, c->external_name ? "" : ".data");
+		 c->external_name ? c->external_name : base, c->external_name ? "" : ".data");
 	o->location = o->external + dir;
 	o->has_ext = true;
 	return EXIT_OK;
@@ -517,7 +528,8 @@ static int choose_outputs(const struct cmd *c, struct outputs *o)
 	return EXIT_OK;
 }
 
-/* Names in makefiles are mostly relative to the current folder; files come with their real names. */
+/* Names in makefiles are mostly relative to the current folder; files come with their real names.
+ */
 static const char *relative(const char *path, const char *here)
 {
 	size_t len = here ? strlen(here) : 0;
@@ -533,7 +545,7 @@ static int write_depfile(struct ctx *cx, const struct cmd *c, struct outputs *o)
 	char here[4096], *cwd = getcwd(here, sizeof(here));
 	if (setjmp(cx->oom))
 		return failed("out of memory");
-	struct strbuf text = { .arena = cx->arena };
+	struct strbuf text = {.arena = cx->arena};
 	const char **files = new_array(cx->arena, const char *, (size_t)cx->depends.len + 1);
 	size_t n = 0;
 	if (!is_stdio(c->inputs.at[0]))
@@ -541,8 +553,8 @@ static int write_depfile(struct ctx *cx, const struct cmd *c, struct outputs *o)
 	size_t own = n;
 	for (uint32_t i = 0; i < cx->depends.len; i++)
 		files[n++] = relative(cx->depends.at[i], cwd);
-	const char *bad = depfile(&text, to, c->targets.n ? c->targets.n : 1, files, n,
-	                          c->mp ? own : n);
+	const char *bad =
+		depfile(&text, to, c->targets.n ? c->targets.n : 1, files, n, c->mp ? own : n);
 	if (bad)
 		return usage("-MD: make cannot read a rule with the name '%s'", bad);
 	return o->dep.sink.write(&o->dep.sink, text.s, text.len) ? EXIT_OK : EXIT_USAGE;
@@ -597,7 +609,8 @@ static int write_outputs(struct ctx *cx, const struct cmd *c, struct job *job, s
 	o->ext.fd = o->dep.fd = -1;
 	int code = open_outputs(o);
 	if (!code)
-		code = exit_code(compile_emit(cx, job, &o->out.sink, o->has_ext ? &o->ext.sink : NULL));
+		code = exit_code(
+			compile_emit(cx, job, &o->out.sink, o->has_ext ? &o->ext.sink : NULL));
 	if (!code && o->has_dep)
 		code = write_depfile(cx, c, o);
 	if (!code)
@@ -635,7 +648,8 @@ static int compile_command(const struct cmd *c)
 	if (!c->inputs.n)
 		return usage("no input");
 	if (c->inputs.n > 1)
-		return usage("one model at a time: '%s' and '%s'", c->inputs.at[0], c->inputs.at[1]);
+		return usage("one model at a time: '%s' and '%s'", c->inputs.at[0],
+			     c->inputs.at[1]);
 	if (c->check || c->in_place)
 		return usage("--check and -i belong to 'ptgc fmt'");
 	struct ctx *cx = ctx_new();
@@ -651,13 +665,13 @@ static int compile_command(const struct cmd *c)
 
 static int use_colour(struct cmd *c)
 {
-	static const char *const words[] = { "auto", "always", "never" };
+	static const char *const words[] = {"auto", "always", "never"};
 	const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
 	int n = c->color ? choose("--color", c->color, words, countof(words)) : 0;
 	if (n < 0)
 		return EXIT_USAGE;
 	c->colour = n == 1 || (n == 0 && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") &&
-	                       !(no && *no));
+			       !(no && *no));
 	return EXIT_OK;
 }
 
@@ -696,7 +710,7 @@ static void keep_standard_fds(void)
 
 int main(int argc, char **argv)
 {
-	struct cmd c = { .colour = false };
+	struct cmd c = {.colour = false};
 	size_t n = (size_t)argc + 1;
 	const char **space = calloc(4 * n, sizeof(*space));
 	keep_standard_fds();

@@ -78,7 +78,7 @@ static void add_text(struct strbuf *out, const struct op *op)
 	sb_printf(out, "%*s%s\n", (int)(COLUMN - (out->len - begin)), "", op->doc ? op->doc : "");
 	if (why_not(op))
 		sb_printf(out, "%*snot %s: %s\n", COLUMN, "", op->unsupported ? "supported" : "yet",
-		          why_not(op));
+			  why_not(op));
 }
 
 /* A cell of a table: its bars would be taken for borders. */
@@ -129,9 +129,9 @@ void op_list(struct strbuf *out, bool markdown)
 	const char *group = NULL;
 	if (markdown) {
 		sb_str(out, "# The ops of .ptg\n\n"
-		            "Made by `make doc` from src/ops.def. A property without `=` must be "
-		            "given, `x...` is any number of\narguments, `x?` may be left out. "
-		            "Names and meaning are PyTensor's.\n\n");
+			    "Made by `make doc` from src/ops.def. A property without `=` must be "
+			    "given, `x...` is any number of\narguments, `x?` may be left out. "
+			    "Names and meaning are PyTensor's.\n\n");
 		add_counts(out);
 	}
 	for (uint32_t i = 0; i < op_count; i++) {

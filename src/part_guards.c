@@ -24,8 +24,8 @@ static bool is_all(const struct value *v, int64_t want)
 	return v->data != NULL;
 }
 
-/* Is v the result of a guard: is -2 or -3 in the shape, chosen by Where, perhaps added up, or made by
- * Mul? */
+/* Is v the result of a guard: is -2 or -3 in the shape, chosen by Where, perhaps added up, or made
+ * by Mul? */
 static bool is_guarded(const struct value *v)
 {
 	const struct value *t = is_op(v, "Reshape") ? v->def->in[1] : NULL;

@@ -11,7 +11,6 @@
 
 #define IS_RESULT (UINT32_C(1) << 31) /* in value->uses: a block gives it back, so it must stay */
 
-
 static struct value *current(struct value *v)
 {
 	while (v && v->low)
@@ -21,7 +20,8 @@ static struct value *current(struct value *v)
 
 static bool is_op(const struct value *v, const char *name)
 {
-	return v->def && !v->def->dead && !v->def->onnx->domain[0] && !strcmp(v->def->onnx->name, name);
+	return v->def && !v->def->dead && !v->def->onnx->domain[0] &&
+	       !strcmp(v->def->onnx->name, name);
 }
 
 static const struct attr *find_attr(const struct node *n, const char *name)
@@ -105,8 +105,9 @@ static struct value *merge_transposes(struct ctx *cx, struct node *n)
 		int64_t *both = new_array(cx->arena, int64_t, rank + 1);
 		for (uint32_t i = 0; i < rank; i++)
 			both[i] = outer[i] = inner[outer[i]];
-		n->attrs = new(cx->arena, struct attr);
-		*n->attrs = (struct attr){ .name = "perm", .kind = AT_INTS, .n = rank, .u.ints = both };
+		n->attrs = new (cx->arena, struct attr);
+		*n->attrs =
+			(struct attr){.name = "perm", .kind = AT_INTS, .n = rank, .u.ints = both};
 		n->nattrs = 1;
 		n->in[0] = current(x->def->in[0]);
 	}
@@ -150,7 +151,8 @@ static struct value *merge_reshapes(struct ctx *cx, struct node *n)
 		return x;
 	if (!shape_is_absolute(n))
 		return NULL;
-	if (!is_op(x, "Reshape") && !is_op(x, "Unsqueeze") && !is_op(x, "Squeeze") && !is_op(x, "Flatten"))
+	if (!is_op(x, "Reshape") && !is_op(x, "Unsqueeze") && !is_op(x, "Squeeze") &&
+	    !is_op(x, "Flatten"))
 		return NULL;
 	n->in[0] = current(x->def->in[0]);
 	return same_type(cx, &n->in[0]->type, &n->out[0]->type) ? n->in[0] : NULL;
@@ -204,7 +206,7 @@ static struct value *make_gemm(struct ctx *cx, struct node *n)
 		if (a->type.rank != 2 || b->type.rank != 2 || !adds_to(cx, &c->type, t))
 			continue;
 		const struct onnx_op *gemm = onnx_find("", "Gemm", cx->opt.opset);
-		enum dtype types[4] = { t->dtype, t->dtype, t->dtype, t->dtype };
+		enum dtype types[4] = {t->dtype, t->dtype, t->dtype, t->dtype};
 		if (!gemm || !kernel_exists(cx->opt.target, gemm, types, 3, types, 1))
 			return NULL;
 		n->onnx = gemm;
@@ -234,7 +236,7 @@ static const struct value *behind_shape(const struct value *v)
 static struct value *make_reciprocal(struct ctx *cx, struct node *n)
 {
 	const struct tensor *one = behind_shape(n->in[0])->data;
-	enum dtype types[1] = { n->in[1]->type.dtype };
+	enum dtype types[1] = {n->in[1]->type.dtype};
 
 	if (!one || !one->count || (!one->splat && one->count > 1) || !is_float(types[0]) ||
 	    tensor_float(one, 0) != 1 || !same_type(cx, &n->in[1]->type, &n->out[0]->type))
@@ -264,7 +266,7 @@ static struct value *make_finite(struct ctx *cx, struct node *n)
 	struct value *v = current(x[nan]->def->in[0]);
 	if (v != current(x[1 - nan]->def->in[0]))
 		return NULL;
-	enum dtype types[2] = { v->type.dtype, v->type.dtype }, result[1] = { DT_BOOL };
+	enum dtype types[2] = {v->type.dtype, v->type.dtype}, result[1] = {DT_BOOL};
 	const struct onnx_op *abs = onnx_find("", "Abs", cx->opt.opset);
 	const struct onnx_op *less = onnx_find("", "Less", cx->opt.opset);
 	if (!kernel_exists(cx->opt.target, abs, types, 1, types, 1) ||
@@ -316,17 +318,17 @@ static const struct rewrite {
 	const char *name, *op;
 	struct value *(*apply)(struct ctx *cx, struct node *n);
 } rewrites[] = {
-	{ "identity", "Identity", drop_identity },
-	{ "cast", "Cast", merge_casts },
-	{ "transpose", "Transpose", merge_transposes },
-	{ "reshape", "Reshape", merge_reshapes },
-	{ "squeeze", "Squeeze", undo_axes },
-	{ "squeeze", "Unsqueeze", undo_axes },
-	{ "expand", "Expand", drop_expand },
-	{ "gemm", "Add", make_gemm },
-	{ "reciprocal", "Div", make_reciprocal },
-	{ "finite", "Not", make_finite },
-	{ "split", "Split", split_concat },
+	{"identity", "Identity", drop_identity},
+	{"cast", "Cast", merge_casts},
+	{"transpose", "Transpose", merge_transposes},
+	{"reshape", "Reshape", merge_reshapes},
+	{"squeeze", "Squeeze", undo_axes},
+	{"squeeze", "Unsqueeze", undo_axes},
+	{"expand", "Expand", drop_expand},
+	{"gemm", "Add", make_gemm},
+	{"reciprocal", "Div", make_reciprocal},
+	{"finite", "Not", make_finite},
+	{"split", "Split", split_concat},
 };
 #define DEAD_BIT 63 /* -fno-dead keeps nodes that nobody reads */
 
@@ -439,7 +441,8 @@ static bool is_read(const struct node *n)
 /* Drops nodes that nobody reads, last first, and relinks the rest. */
 static void sweep(struct ctx *cx, struct block *b)
 {
-	struct node **all = new_array(cx->scratch, struct node *, b->nnodes + 1), **tail = &b->first;
+	struct node **all = new_array(cx->scratch, struct node *, b->nnodes + 1),
+		    **tail = &b->first;
 	uint32_t count = 0;
 
 	for (struct node *n = b->first; n; n = n->next)

@@ -404,8 +404,9 @@ enum dtype ty_tensorsolve(struct ctx *cx, struct node *n)
 
 	if (t == DT_FLOAT32 || t == DT_FLOAT64 || t == DT_NONE)
 		return t;
-	error(cx, n->span, E_DTYPE, "%s: PyTensor gives it the dtype %s, which its result cannot have",
-	      n->op->name, dtypes[t].name);
+	error(cx, n->span, E_DTYPE,
+	      "%s: PyTensor gives it the dtype %s, which its result cannot have", n->op->name,
+	      dtypes[t].name);
 	return DT_NONE;
 }
 

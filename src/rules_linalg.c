@@ -575,7 +575,8 @@ static bool operand(struct ctx *cx, struct node *n, struct subscripts *e, struct
 	return true;
 }
 
-/* Without "->": the dims of "...", then the letters that stand once, in the order of the alphabet. */
+/* Without "->": the dims of "...", then the letters that stand once, in the order of the alphabet.
+ */
 static void implied(const struct subscripts *e, char term[3 + 128])
 {
 	uint32_t n = 0;
@@ -613,8 +614,9 @@ bool sh_einsum(struct ctx *cx, struct node *n)
 		return bad_subscripts(cx, n, "the result needs the '...' too");
 	for (const char *p = term; *p; p++) {
 		if (*p != '.' && (!e->letter[(int)*p] || strchr(p + 1, *p)))
-			return bad_subscripts(cx, n, "each letter of the result is one of the "
-						     "operands', once");
+			return bad_subscripts(cx, n,
+					      "each letter of the result is one of the "
+					      "operands', once");
 		for (uint32_t i = MAX_RANK - e->ndots; *p == '.' && i < MAX_RANK; i++)
 			d[rank++] = e->dots[i];
 		if (*p != '.')

@@ -110,9 +110,8 @@ bool sh_filldiagonal(struct ctx *cx, struct node *n)
 
 	for (uint32_t i = 1; i < a->rank && a->rank > 2; i++)
 		if (!dim_unify(cx, a->dims[0], a->dims[i], n->span)) {
-			error(cx, n->span, E_SHAPE,
-			      "%s: all axes of %s must be of one length", n->op->name,
-			      type_str(cx, *a));
+			error(cx, n->span, E_SHAPE, "%s: all axes of %s must be of one length",
+			      n->op->name, type_str(cx, *a));
 			return false;
 		}
 	return sh_first(cx, n);

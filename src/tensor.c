@@ -152,7 +152,8 @@ static void store_int(enum dtype to, uint8_t *p, const struct number *n)
 
 /*
  * The nearest float32: integers are rounded once. A double between would round before; it does not
- * if what is below its 53 bits only counts as a last bit. (valgrind goes through a double by itself.)
+ * if what is below its 53 bits only counts as a last bit. (valgrind goes through a double by
+ * itself.)
  */
 static float to_float(const struct number *n)
 {

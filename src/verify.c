@@ -62,7 +62,7 @@ static void verify_block(struct verify *v, struct block *b, bool inner)
 
 void verify(struct ctx *cx, struct graph *g)
 {
-	struct verify v = { .cx = cx, .seen = new_array(cx->scratch, uint32_t, cx->next_id + 1) };
+	struct verify v = {.cx = cx, .seen = new_array(cx->scratch, uint32_t, cx->next_id + 1)};
 
 	verify_block(&v, g->block, false);
 }

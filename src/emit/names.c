@@ -24,7 +24,7 @@ struct namer {
 	struct map dims;      /* dim -> index in dimtab */
 	struct map dim_names; /* struct sym * -> index in dimtab */
 	struct map made; /* canonical dim -> index in dimtab of the first that got a made-up name */
-	struct map types;     /* hash of a type -> its index + 1 */
+	struct map types; /* hash of a type -> its index + 1 */
 	vec(struct onnx_dim) dimtab;
 	vec(dim) dim_of; /* canonical dim of each of dimtab */
 	uint32_t ndims;  /* names of dims made so far */

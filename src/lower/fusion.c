@@ -180,8 +180,8 @@ static bool fails_if_empty(const struct fusion *f, const struct node *n)
 
 	for (uint32_t i = 0; i + 2 < x->rank; i++) {
 		uint32_t end = x->rank - i; /* counted from the last axis */
-		bool alone = end > y->rank || (dim_is_const(f->b->cx, y->dims[y->rank - end], &one) &&
-					       one == 1);
+		bool alone = end > y->rank ||
+			     (dim_is_const(f->b->cx, y->dims[y->rank - end], &one) && one == 1);
 		if (alone && !dim_ge(f->b->cx, x->dims[i], 1))
 			return is_transposed(f, n->in[0]);
 	}

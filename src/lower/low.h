@@ -38,10 +38,10 @@ struct shared {
 	bool failed;           /* an error was reported for `at` */
 	bool complex;          /* complex tensors were refused: no more words about them */
 	struct guards *guards;
-	uint32_t nlabels; /* that were there before */
-	bool small_ints; /* int64 values are sizes in memory or the like, below 2^31 */
+	uint32_t nlabels;         /* that were there before */
+	bool small_ints;          /* int64 values are sizes in memory or the like, below 2^31 */
 	vec(struct check) checks; /* of asserts, which go to an output */
-	bool raw_dims;   /* dims are computed as they were written, for guards */
+	bool raw_dims;            /* dims are computed as they were written, for guards */
 };
 
 /* build.c */
@@ -69,7 +69,7 @@ struct value *shape_slice(struct build *b, struct value *v, int begin,
 			  int end); /* int64[end-begin] */
 struct value *const_tensor(struct build *b, const struct tensor *t);
 struct value *const_weight(struct build *b, const struct tensor *t); /* shared with no other */
-struct value *scalar_of(struct build *b, struct value *v); /* int64[1] -> int64[] */
+struct value *scalar_of(struct build *b, struct value *v);           /* int64[1] -> int64[] */
 struct value *as_column(struct build *b, struct value *v, const struct tensor *axes);
 struct value *vector_of(struct build *b, struct value *v); /* int64[] -> int64[1] */
 bool may_reshape_to_zero(struct build *b);
@@ -105,7 +105,7 @@ bool same_dims(struct ctx *cx, struct type a, struct type b);
 dim dims_product(struct ctx *cx, const dim *d, uint32_t n);
 /* fusion.c */
 bool is_onnx(const struct node *n, const char *name); /* ONNX's own; n may be NULL */
-bool is_transpose(const struct value *v);           /* or a cast of one */
+bool is_transpose(const struct value *v);             /* or a cast of one */
 void prevent_fusion(struct build *b, struct block *k);
 /* guard.c */
 void guards_init(struct build *b);

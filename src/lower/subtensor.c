@@ -228,9 +228,10 @@ bool lower_subtensor(struct build *b, struct node *n)
 	return true;
 }
 
-/* Do the types leave open whether two index arrays have one length? Only masks do: other lengths were
- * made equal by inference. */
-static bool lengths_open(struct build *b, struct value **v, uint32_t n, const dim *dims, uint32_t rank)
+/* Do the types leave open whether two index arrays have one length? Only masks do: other lengths
+ * were made equal by inference. */
+static bool lengths_open(struct build *b, struct value **v, uint32_t n, const dim *dims,
+			 uint32_t rank)
 {
 	int64_t k;
 
@@ -262,7 +263,8 @@ static void broadcast_open(struct build *b, struct value **v, uint32_t n)
 struct value *index_tuples(struct build *b, struct value **arrays, uint32_t n, uint32_t rank)
 {
 	dim dims[MAX_RANK + 1];
-	struct value **v = memcpy(new_array(b->cx->arena, struct value *, n + 1), arrays, n * sizeof(*v));
+	struct value **v =
+		memcpy(new_array(b->cx->arena, struct value *, n + 1), arrays, n * sizeof(*v));
 	struct value *part[MAX_RANK];
 	bool same = true;
 	int64_t k;
