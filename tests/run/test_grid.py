@@ -9,7 +9,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 
-import coverage
+import coverage_page
 from grid import Oracle, Run
 from grid_table import ROWS
 from harness import PYTHON
@@ -22,11 +22,11 @@ def test_op(op):
     result = Run(ROWS[op], FULL).run()
     assert result.compared
     assert not result.failures, f"{len(result.failures)} failures\n" + "\n".join(result.failures[:20])
-    assert coverage.current(op, result) == coverage.committed(op), "doc/coverage.md differs: make coverage"
+    assert coverage_page.current(op, result) == coverage_page.committed(op), "doc/coverage.md differs: make coverage"
 
 
 def test_every_op_has_a_row():
-    assert set(coverage.ops()) == set(ROWS), "grid_table.py needs a row for each op that converts"
+    assert set(coverage_page.ops()) == set(ROWS), "grid_table.py needs a row for each op that converts"
 
 
 def test_oracle_is_python_mode():

@@ -1,6 +1,6 @@
 """doc/coverage.md: what the numeric test of every op came to, a line an op.
 
-`coverage.py` runs the whole table and writes the page; test_grid.py compares the line of each op with
+`coverage_page.py` runs the whole table and writes the page; test_grid.py compares the line of each op with
 its own run.
 """
 
