@@ -33,8 +33,7 @@ static struct value *in_range(struct build *b, const char *mode, struct value *a
 	return emit_(b, "Max", at, const_int(b, 0));
 }
 
-/* Element i of a vector of lengths */
-static struct value *length_at(struct build *b, struct value *dims, uint32_t i)
+struct value *length_at(struct build *b, struct value *dims, uint32_t i)
 {
 	int64_t k;
 

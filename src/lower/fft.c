@@ -26,15 +26,6 @@ static struct value *dft(struct build *b, struct value *x, struct value *length,
 	return emit_(b, "DFT", x, length, at);
 }
 
-static struct value *length_at(struct build *b, struct value *s, uint32_t i)
-{
-	int64_t k;
-
-	if (const_int_at(b, s, i, &k))
-		return const_int(b, k);
-	return emit_(b, "Gather", cast(b, s, DT_INT64), const_int(b, i));
-}
-
 bool lower_rfft(struct build *b, struct node *n)
 {
 	struct value *x = low(b, n->in[0]), *s = low(b, n->in[1]);

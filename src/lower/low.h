@@ -118,6 +118,8 @@ struct value *where(struct build *b, struct value *c, struct value *x, struct va
 void sign_of_results(struct node *n);
 /* extra_ops.c */
 struct value *counting(struct build *b, dim n);
+/* choose.c: element i of a vector of lengths, int64[] */
+struct value *length_at(struct build *b, struct value *dims, uint32_t i);
 /* complex.c */
 void refuse_complex(struct build *b, const struct graph *g);
 bool refuses_complex(struct build *b, const struct node *n);

@@ -2,14 +2,11 @@
 import numpy as np
 import ptg
 import pytest
+from residuals import small, text
 import scipy.linalg as sl
 
 SIZES = [0, 1, 2, 3, 5, 17, 65]
 DTYPES = ["float64", "float32"]
-
-
-def text(call, args, results="r"):
-    return f"graph g({args}) -> ({results}) {{\n  {results} = {call}\n}}\n"
 
 
 def eps(dtype):
@@ -44,11 +41,6 @@ def fill(a, lower):
 def norm_of(a):
     a = np.abs(a.astype(np.longdouble))
     return float(np.max(np.sum(a, 0), initial=0))
-
-
-def small(x, bound):
-    assert np.all(np.isfinite(x))
-    assert np.max(np.abs(x), initial=0) <= bound, (np.max(np.abs(x), initial=0), bound)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

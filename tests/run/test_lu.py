@@ -2,14 +2,11 @@
 import numpy as np
 import ptg
 import pytest
+from residuals import text
 import scipy.linalg as sl
 
 SIZES = [0, 1, 2, 3, 5, 16, 17, 48, 49, 64, 100]
 DTYPES = ["float64", "float32"]
-
-
-def text(call, args, results="r"):
-    return f"graph g({args}) -> ({results}) {{\n  {results} = {call}\n}}\n"
 
 
 def matrices(n, dtype):

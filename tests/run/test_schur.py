@@ -2,22 +2,10 @@
 import numpy as np
 import ptg
 import pytest
+from residuals import eps, small, text
 import scipy.linalg as sl
 
 DTYPES = ["float64", "float32"]
-
-
-def text(call, args, results="r"):
-    return f"graph g({args}) -> ({results}) {{\n  {results} = {call}\n}}\n"
-
-
-def eps(dtype):
-    return float(np.finfo(dtype).eps)
-
-
-def small(x, bound):
-    assert np.all(np.isfinite(x))
-    assert np.max(np.abs(x), initial=0) <= bound, (np.max(np.abs(x), initial=0), bound)
 
 
 def matrices(n):

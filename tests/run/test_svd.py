@@ -2,17 +2,10 @@
 import numpy as np
 import ptg
 import pytest
+from residuals import eps, small, text
 
 SHAPES = [(0, 0), (0, 3), (3, 0), (1, 1), (1, 4), (4, 1), (2, 2), (3, 5), (5, 3), (17, 17), (40, 20), (20, 40)]
 DTYPES = ["float64", "float32"]
-
-
-def text(call, args, results="r"):
-    return f"graph g({args}) -> ({results}) {{\n  {results} = {call}\n}}\n"
-
-
-def eps(dtype):
-    return float(np.finfo(dtype).eps)
 
 
 def matrices(m, n):
@@ -27,11 +20,6 @@ def matrices(m, n):
     yield (u * np.logspace(0, -12, k)) @ v.T
     yield (u * np.repeat([1e30, 1e18], k)[: 2 * k : 2]) @ v.T
     yield a * 1e-30
-
-
-def small(x, bound):
-    assert np.all(np.isfinite(x))
-    assert np.max(np.abs(x), initial=0) <= bound, (np.max(np.abs(x), initial=0), bound)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
