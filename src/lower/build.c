@@ -483,12 +483,48 @@ static struct value *scatter_add_13(struct build *b, struct value *v, struct val
 	return loop_node(b, body, (struct value *[]){count, NULL, v}, 3, &acc, 1)->out[0];
 }
 
+bool scatter_adds(struct build *b)
+{
+	return b->opset >= 16;
+}
+
 struct value *scatter_nd(struct build *b, struct value *v, struct value *at, struct value *updates,
 			 bool add)
 {
-	if (add && b->opset < 16)
+	if (add && !scatter_adds(b))
 		return scatter_add_13(b, v, at, updates);
 	if (add)
 		attr_str(b, "reduction", "add");
 	return emit_(b, "ScatterND", v, at, updates);
+}
+
+bool has_op(struct build *b, const char *name)
+{
+	return onnx_find("", name, b->opset) != NULL;
+}
+
+/* Do ReduceMax and ReduceMin take bools? */
+bool reduces_bools(struct build *b)
+{
+	return b->opset >= 20;
+}
+
+bool has_dft(struct build *b)
+{
+	if (!has_op(b, "DFT"))
+		unsupported(b, "the operator DFT needs opset 17, this is opset %d", b->opset);
+	return has_op(b, "DFT");
+}
+
+/* One axis; the axis is an input from opset 20 on. */
+struct value *dft(struct build *b, struct value *x, struct value *length, int64_t axis,
+		  bool onesided)
+{
+	struct value *at = b->opset >= 20 ? const_int(b, axis) : NULL;
+
+	if (!at)
+		attr_int(b, "axis", axis);
+	if (onesided)
+		attr_int(b, "onesided", 1);
+	return emit_(b, "DFT", x, length, at);
 }

@@ -74,7 +74,7 @@ bool lower_cumop(struct build *b, struct node *n)
 			    dtypes[t].kind == KIND_UINT ? "uint64" : "int64");
 		return false;
 	}
-	if (!add && b->opset < 26)
+	if (!add && !has_op(b, "CumProd"))
 		lowered(b, n, 0, cumprod_loop(b, x, (int)axis));
 	else
 		lowered(b, n, 0, emit_(b, add ? "CumSum" : "CumProd", x, const_int(b, axis)));

@@ -7,31 +7,12 @@
 #include "low.h"
 #include "lower.h"
 
-static bool ready(struct build *b)
-{
-	if (b->opset < 17)
-		unsupported(b, "the operator DFT needs opset 17, this is opset %d", b->opset);
-	return b->opset >= 17;
-}
-
-static struct value *dft(struct build *b, struct value *x, struct value *length, int64_t axis,
-			 bool onesided)
-{
-	struct value *at = b->opset >= 20 ? const_int(b, axis) : NULL;
-
-	if (!at)
-		attr_int(b, "axis", axis);
-	if (onesided)
-		attr_int(b, "onesided", 1);
-	return emit_(b, "DFT", x, length, at);
-}
-
 bool lower_rfft(struct build *b, struct node *n)
 {
 	struct value *x = low(b, n->in[0]), *s = low(b, n->in[1]);
 	int64_t rank = x->type.rank, axes = 0;
 
-	if (!ready(b))
+	if (!has_dft(b))
 		return false;
 	dim_is_const(b->cx, s->type.dims[0], &axes);
 	x = unsqueeze(b, x, &rank, 1);
@@ -65,7 +46,7 @@ bool lower_irfft(struct build *b, struct node *n)
 	struct value *x = low(b, n->in[0]), *s = low(b, n->in[1]);
 	int64_t last = x->type.rank - 2, axes = 0;
 
-	if (!ready(b))
+	if (!has_dft(b))
 		return false;
 	dim_is_const(b->cx, s->type.dims[0], &axes);
 	struct value *length = length_at(b, s, (uint32_t)axes - 1);

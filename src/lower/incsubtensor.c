@@ -484,7 +484,7 @@ static struct value *by_scatter(struct build *b, struct update *u)
 		if (is_const(b, to[i], 0)) /* nothing is put */
 			return u->x;
 	bool half = u->add && u->x->type.dtype == DT_FLOAT16;
-	if (u->add && (u->once || (b->opset < 16 && unique))) {
+	if (u->add && (u->once || (!scatter_adds(b) && unique))) {
 		y = emit_(b, "Add", emit_(b, "GatherND", x, at), y);
 		x = scatter_nd(b, x, at, y, false);
 	} else if (half) {

@@ -77,6 +77,12 @@ struct value *reshape_to(struct build *b, struct value *v, struct value *shape, 
 			 uint32_t rank);
 struct value *slice(struct build *b, struct value *v, const int64_t *axes, uint32_t n,
 		    struct value *starts, struct value *stops, struct value *steps);
+bool has_op(struct build *b, const char *name); /* at this opset */
+bool reduces_bools(struct build *b);
+bool scatter_adds(struct build *b);
+bool has_dft(struct build *b); /* false: reported */
+struct value *dft(struct build *b, struct value *x, struct value *length, int64_t axis,
+		  bool onesided);
 struct value *scatter_nd(struct build *b, struct value *v, struct value *at, struct value *updates,
 			 bool add);
 struct value *split(struct build *b, struct value *v, int axis, struct value *sizes,

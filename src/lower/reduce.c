@@ -130,7 +130,7 @@ static struct value *any_of(struct build *b, struct reduction *r)
 {
 	struct value *x = cast(b, r->x, DT_BOOL);
 
-	if (!r->maybe_empty && b->opset >= 20)
+	if (!r->maybe_empty && reduces_bools(b))
 		return reduce(b, "ReduceMax", x, r->axes, r->naxes, false);
 	x = reduce(b, "ReduceSum", cast(b, x, DT_INT32), r->axes, r->naxes, false);
 	return cast(b, x, DT_BOOL);
