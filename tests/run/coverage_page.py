@@ -20,7 +20,13 @@ from harness import ALL, OPSETS  # noqa: E402
 
 PAGE = here.parents[1] / "doc/coverage.md"
 DTYPES = (*ALL, *COMPLEX)
-SHORT = {"bool": "bool", **{d: d.replace("uint", "u").replace("int", "i").replace("float", "f").replace("complex", "c") for d in DTYPES[1:]}}
+SHORT = {
+    "bool": "bool",
+    **{
+        d: d.replace("uint", "u").replace("int", "i").replace("float", "f").replace("complex", "c")
+        for d in DTYPES[1:]
+    },
+}
 HEAD = """# Coverage
 
 Made by `make coverage` from the numeric test itself (`tests/run/grid.py`, table in `tests/run/grid_table.py`): every op that
@@ -71,7 +77,10 @@ def cell(result, dtype):
 def line_of(op, result):
     """What the page says of an op: cells, and the pairs of dtypes that are refused."""
     cells = {SHORT[d]: cell(result, d) for d in DTYPES}
-    pairs = {reason: sorted(f"{SHORT[a]} with {SHORT[b]}" for a, b in found) for reason, found in result.pairs.items()}
+    pairs = {
+        reason: sorted(f"{SHORT[a]} with {SHORT[b]}" for a, b in found)
+        for reason, found in result.pairs.items()
+    }
     return cells, pairs
 
 
@@ -99,7 +108,13 @@ def render(results):
         names = [n for n in names if n in results]
         if not names:
             continue
-        out.append(f"## {title}\n| op | " + " | ".join(SHORT.values()) + " |\n" + "|---" * (len(SHORT) + 1) + "|")
+        out.append(
+            f"## {title}\n| op | "
+            + " | ".join(SHORT.values())
+            + " |\n"
+            + "|---" * (len(SHORT) + 1)
+            + "|"
+        )
         for op in names:
             out.append(row_text(op, results[op], letters))
         out.append("")
@@ -125,7 +140,9 @@ def row_text(op, line, letters):
     for text, reasons in cells.values():
         marks = " ".join(letters(r) for r in sorted({general(r) for r in reasons}))
         shown.append(f"{text} {marks}".strip() or ".")
-    note = "; ".join(f"{shortened(found)}: {letters(reason)}" for reason, found in sorted(merged(pairs).items()))
+    note = "; ".join(
+        f"{shortened(found)}: {letters(reason)}" for reason, found in sorted(merged(pairs).items())
+    )
     count = f" ({len(ROWS[op].forms)})" if len(ROWS[op].forms) > 1 else ""
     return f"| {op}{count}{f' [{note}]' if note else ''} | " + " | ".join(shown) + " |"
 

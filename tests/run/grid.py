@@ -121,7 +121,9 @@ class Row:
     zero_sign: bool = True
     declared: bool = False
     no: tuple = ()
-    as_declared: bool = False  # PyTensor's value has another dtype than its variable, which is followed here
+    as_declared: bool = (
+        False  # PyTensor's value has another dtype than its variable, which is followed here
+    )
     exact: object = None  # mpmath's function: decides where SciPy's result is not good enough
     why: str = ""
 
@@ -156,7 +158,9 @@ class Case:
 
     def __str__(self):
         pair = f" and {self.other}" if self.other else ""
-        return f"{self.form.name or 'plain'}: {self.dtype}{pair}, rank {self.rank}, size {self.size}"
+        return (
+            f"{self.form.name or 'plain'}: {self.dtype}{pair}, rank {self.rank}, size {self.size}"
+        )
 
 
 # ---- arguments ----
@@ -238,7 +242,10 @@ def arguments(row, case):
         arrays = [g.ravel() for g in np.meshgrid(*each, indexing="ij")]
         more = [a.values(rng, dtype_of(a, case), (200,), Near(row.near)) for a in form.args]
         arrays = [np.concatenate(p) for p in zip(arrays, more)]
-        return [v[:1].reshape(()) if "...0" in a.shape else v[:1] if "...1" in a.shape else v for a, v in zip(form.args, arrays)]
+        return [
+            v[:1].reshape(()) if "...0" in a.shape else v[:1] if "...1" in a.shape else v
+            for a, v in zip(form.args, arrays)
+        ]
     out = []
     every = shapes(form, case.rank, case.size)
     near = Near(row.near, every[0] if every else ())
@@ -298,7 +305,12 @@ def by_declared_dtype(build):
         dtype = listed(out)[0].dtype
         if not dtype.startswith("float"):
             return out
-        return build(*[i.astype(dtype) if i.dtype in ("bool", "int8", "uint8", "float16") else i for i in inputs])
+        return build(
+            *[
+                i.astype(dtype) if i.dtype in ("bool", "int8", "uint8", "float16") else i
+                for i in inputs
+            ]
+        )
 
     return other
 
@@ -324,7 +336,9 @@ class Session:
     def __init__(self, text, names, tensors, opset):
         self.names = names
         try:
-            model = _lib.compile_text(text, tensors=tensors, opset=opset, flags=["Wno-unused"]).model
+            model = _lib.compile_text(
+                text, tensors=tensors, opset=opset, flags=["Wno-unused"]
+            ).model
         except CompileError as e:
             raise Refused(reason(e)) from e
         check_model(model)
@@ -440,7 +454,9 @@ class Run:
         self.fill_up()
         for k, no in enumerate(self.row.no):
             if k not in self.used:
-                self.result.failures.append(f"{self.row.op}: nothing is refused any more with {no.words!r}: take it out")
+                self.result.failures.append(
+                    f"{self.row.op}: nothing is refused any more with {no.words!r}: take it out"
+                )
         return self.result
 
     def opsets(self, case, kind):
@@ -449,7 +465,13 @@ class Run:
         turn = case.number
         if kind == "static":
             turn += list(LENGTHS).index(case.size) if case.size in LENGTHS else 0
-        if case.other and turn % 2 == (kind == "static") or kind == "static" and case.rank > 1 and turn % 3:
+        if (
+            case.other
+            and turn % 2 == (kind == "static")
+            or kind == "static"
+            and case.rank > 1
+            and turn % 3
+        ):
             return []
         return [OPSETS[turn % len(OPSETS)]]
 
@@ -457,7 +479,11 @@ class Run:
         try:
             with np.errstate(all="ignore"):
                 values = self.oracle(key, case, graph)(arrays)
-                return [v.astype(o.dtype) for v, o in zip(values, graph[1])] if self.row.as_declared else values
+                return (
+                    [v.astype(o.dtype) for v, o in zip(values, graph[1])]
+                    if self.row.as_declared
+                    else values
+                )
         except Exception as e:
             return e
 
@@ -482,7 +508,9 @@ class Run:
                 self.fail(where, f"it does not run: {e}; PyTensor gives {want}")
             return
         if raised:
-            self.fail(where, f"it gives {got} of {arrays}; PyTensor raises {type(want).__name__}: {want}")
+            self.fail(
+                where, f"it gives {got} of {arrays}; PyTensor raises {type(want).__name__}: {want}"
+            )
             return
         self.result.compared += 1
         try:
@@ -499,10 +527,14 @@ class Run:
         bad = self.differ(got, want, limits)
         if self.row.exact and bad.any():
             for at in map(tuple, np.argwhere(bad)):
-                bad[at] = not self.is_true(got[at], want[at], [np.broadcast_to(a, got.shape)[at] for a in arrays])
+                bad[at] = not self.is_true(
+                    got[at], want[at], [np.broadcast_to(a, got.shape)[at] for a in arrays]
+                )
         if bad.any():
             at = tuple(np.argwhere(bad)[0])
-            args = [repr(a[at]) if a.shape == got.shape else f"{a.dtype}{list(a.shape)}" for a in arrays]
+            args = [
+                repr(a[at]) if a.shape == got.shape else f"{a.dtype}{list(a.shape)}" for a in arrays
+            ]
             raise AssertionError(
                 f"result{list(map(int, at))}: {got[at]!r}, PyTensor gives {want[at]!r}"
                 f" ({ulps(got[at], want[at]) if got.dtype.kind == 'f' else ''} ULP) of {', '.join(args)}"
@@ -513,7 +545,9 @@ class Run:
             return np.asarray(got != want)
         name = got.dtype.name
         with np.errstate(all="ignore"):
-            bad = (ulps(got, want) > limits[name]) & ~(np.abs(got - want) <= self.row.atol.get(name, 0.0))
+            bad = (ulps(got, want) > limits[name]) & ~(
+                np.abs(got - want) <= self.row.atol.get(name, 0.0)
+            )
         if self.row.zero_sign:
             bad |= (got == 0) & (want == 0) & (np.signbit(got) != np.signbit(want))
         return bad
@@ -525,7 +559,10 @@ class Run:
         mp.mp.prec = 1200
         true = self.row.exact(*[mp.mpf(float(a)) for a in args])
         unit = mp.mpf(float(np.spacing(np.abs(got))))
-        return abs(mp.mpf(float(got)) - true) <= max({**ULP, **self.row.ulp}[got.dtype.name], 0.5) * unit
+        return (
+            abs(mp.mpf(float(got)) - true)
+            <= max({**ULP, **self.row.ulp}[got.dtype.name], 0.5) * unit
+        )
 
     def may_refuse(self, case, opset, said):
         for k, no in enumerate(self.row.no):
@@ -547,7 +584,9 @@ class Run:
             seen.add((case.form.name, case.dtype, case.rank))
             if not valid or valid[0].dtype == case.dtype:
                 continue
-            self.refuses(valid, case.dtype, str(case), f"PyTensor raises {type(error).__name__}: {error}")
+            self.refuses(
+                valid, case.dtype, str(case), f"PyTensor raises {type(error).__name__}: {error}"
+            )
 
     def check_complex(self):
         seen = set()
@@ -555,7 +594,9 @@ class Run:
             if form not in seen and any(a.dtype == "D" for a in valid[0].form.args):
                 seen.add(form)
                 for dtype in COMPLEX:
-                    said = self.refuses(valid, dtype, f"{form or 'plain'}: {dtype}", "ONNX has no complex numbers")
+                    said = self.refuses(
+                        valid, dtype, f"{form or 'plain'}: {dtype}", "ONNX has no complex numbers"
+                    )
                     for kind, opset in itertools.product(KINDS, OPSETS if said else ()):
                         self.result.cells.setdefault((dtype, kind, opset), set()).add(said)
 

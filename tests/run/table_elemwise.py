@@ -1,0 +1,318 @@
+"""Rows of the numeric test: elementwise ops, conversions, special functions, marks.
+
+See grid.py for what a row says.
+"""
+
+import math
+from dataclasses import replace
+
+import mpmath as mp
+import numpy as np
+import pytensor.scalar as ps
+import pytensor.tensor as pt
+from pytensor.compile.ops import DeepCopyOp, ViewOp, wrap_py
+from pytensor.gradient import DisconnectedGrad, GradClip, GradScale, UndefinedGrad, ZeroGrad
+from pytensor.printing import Print
+from pytensor.raise_op import Assert, CheckAndRaise
+from pytensor.scalar.basic import ScalarOp
+from pytensor.tensor.elemwise import Elemwise
+from pytensor.tensor.extra_ops import CpuContiguous
+from pytensor.tensor.math import mul_without_zeros
+
+from grid import A, Form, No, anything
+from grid_rows import INTEGERS, ROUGH, between, choice, either, row
+from harness import ALL, BOOL, FLOATS, INTS, UINTS
+from ptgc._printer import op_name
+
+SCALAR = {op_name(o): o for m in (ps, ps.math) for o in vars(m).values() if isinstance(o, ScalarOp)}
+
+
+def elemwise(op, nin, pairs=True, **more):
+    """Same shapes, one argument broadcast, one of rank 0; all pairs of dtypes."""
+    build = Elemwise(SCALAR[op])
+    forms = [Form(build, (A(),) * nin, corners=True)]
+    if nin > 1:
+        rest = (A(),) * (nin - 2)
+        forms.append(
+            Form(
+                build,
+                (A(), A(shape="...1"), *rest),
+                "one broadcast",
+                sizes=("0", "2", "7"),
+                ranks=(2, 3, 4),
+            )
+        )
+        forms.append(
+            Form(
+                build,
+                (A(shape="...0"), A(), *rest),
+                "one of rank 0",
+                sizes=("0", "2"),
+                ranks=(1, 2),
+            )
+        )
+    if nin > 1 and pairs:
+        forms.append(Form(build, (A(), A("E"), *rest), "pairs", corners=True))
+    row(op, *forms, **more)
+
+
+def log_gamma(x):
+    return mp.loggamma(x).real if x > 0 else mp.log(abs(mp.gamma(x)))
+
+
+def spelled(op, build=lambda x: x, **more):
+    """An op that no live graph has, or not by that name: its text, and what PyTensor computes."""
+    row(op, Form(build, text=op + "({0})", **more))
+
+
+# where an argument is near a limit of a dtype, a pole or a zero, or where code changes its method
+HALVES = (
+    0.49999999999999994, 0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 3.5, 4503599627370495.5,
+    4503599627370497.0, 8388607.5, 1023.5, 1025.0,
+)  # fmt: skip
+PI = tuple(k * math.pi / 4 for k in (1, 2, 3, 4, 5, 6, 8, 100, 1e5, 1e15, -1, -2, -4))
+TINY = (1e-5, -1e-5, 1e-10, -1e-10, 1e-20, 1e-300, 5e-324)
+EXP = (
+    *TINY, 11.0898, 88.72283, -87.3365, -103.97, 709.782712893384, 709.79, -708.39, -745.13,
+    -745.2, 0.34657359, -0.34657359,
+)  # fmt: skip
+EXP2 = (0.5, 18.5, 33.5, 37.5, -37.5, 1024, -1074, -1022.5, 16, -14.5, 20, 22, 710.4758600739439)
+ONE = (
+    1 + 2e-16, 1 - 1e-16, 1 + 1e-7, 1 - 1e-7, 1 + 1e-3, 1 - 1e-3, 0.99999, 0.5, 0.75,
+    -0.99999, -0.5,
+)  # fmt: skip
+GAMMA = (
+    *ONE, 2 - 1e-9, 2 + 1e-9, 3, 4, 8, 35.04, 171.6, 171.7, -0.5, -1.5, -3.5, -10.25,
+    -2.0000001, 2.55e305, 1e5, 1e-3, -170.5, 33.5, 12.0,
+)  # fmt: skip
+
+for op in (
+    "Neg",
+    "Abs",
+    "Sign",
+    "Sqr",
+    "Sqrt",
+    "Reciprocal",
+    "Isnan",
+    "Isinf",
+    "Identity",
+    "Real",
+    "Imag",
+    "Conj",
+):
+    elemwise(op, 1)
+for op in ("Floor", "Ceil", "Trunc", "Roundhalftoeven", "Roundhalfawayfromzero"):
+    elemwise(op, 1, near=HALVES)
+for op, ufunc in (
+    ("Deg2rad", np.deg2rad),
+    ("Rad2deg", np.rad2deg),
+):  # PyTensor has functions, no ops: NumPy is followed
+    build = lambda x, ufunc=ufunc: wrap_py([x.type], [x.type])(ufunc)(x)  # noqa: E731
+    row(op, Form(build, text=op + "({0})", corners=True, dtypes=FLOATS), near=TINY)
+
+for op in ("Add", "Sub", "Mul", "True_div", "Int_div", "Mod", "Second"):
+    elemwise(op, 2)
+NO_OVERFLOW = A(
+    values=either(anything, between(-9, 9))
+)  # Python code of PyTensor's own raises where a product overflows
+row(
+    "Mul_without_zeros",
+    Form(Elemwise(mul_without_zeros), (NO_OVERFLOW, NO_OVERFLOW)),
+    Form(Elemwise(mul_without_zeros), (NO_OVERFLOW, replace(NO_OVERFLOW, dtype="E")), "pairs"),
+)
+elemwise("Maximum", 2, zero_sign=False, why="of 0 and -0 NumPy takes either")
+elemwise("Minimum", 2, zero_sign=False, why="of 0 and -0 NumPy takes either")
+for op in ("Eq", "Neq", "Lt", "Le", "Gt", "Ge"):
+    elemwise(op, 2)
+for op in ("And", "Or", "Xor"):
+    elemwise(op, 2, no=(No("Bitwise", INTEGERS, below=18),))
+elemwise("Invert", 1, no=(No("Bitwise", INTEGERS, below=18),))
+elemwise("Clip", 3, pairs=False)
+SWITCH = Elemwise(ps.switch)
+row(
+    "Switch",
+    Form(SWITCH, (A("bool"), A(), A()), corners=True),
+    Form(SWITCH, (A(), A("float32"), A("float32")), "condition", corners=True),
+    Form(SWITCH, (A("bool"), A(), A("E")), "pairs", corners=True),
+    Form(SWITCH, (A("bool", "...1"), A(), A(shape="...0")), "broadcast", ranks=(1, 2, 3)),
+)
+row(
+    "Cast",
+    *[
+        Form(
+            Elemwise(getattr(ps, f"convert_to_{t}")),
+            name=f"to {t}",
+            corners=True,
+            ranks=(0, 1, 2, 4),
+        )
+        for t in ALL
+    ],
+    near=HALVES,
+)
+
+for op in ("Exp", "Exp2", "Expm1", "Sinh", "Cosh", "Tanh"):
+    elemwise(op, 1, near=(*EXP, *EXP2))
+elemwise(
+    "Sigmoid",
+    1,
+    near=(*EXP, *EXP2),
+    atol={"float32": 1.2e-38},
+    why="PyTensor's float32 drops what is subnormal",
+)
+elemwise("Softplus", 1, near=(*EXP, *EXP2), declared=True)
+for op in ("Log", "Log2", "Log10", "Log1p"):
+    elemwise(op, 1, near=(*EXP, *ONE, 2, 4, 8, 1000, 1e15, 2**-1022, -1 + 1e-10))
+elemwise("Log1mexp", 1, near=(*EXP, -0.6931471805599453, -0.69314718, -40.5, -1e-3))
+for op in ("Sin", "Cos", "Tan"):
+    elemwise(op, 1, near=(*PI, *TINY))
+for op in ("Arcsin", "Arccos", "Arctan", "Arcsinh", "Arccosh", "Arctanh"):
+    elemwise(op, 1, near=(*ONE, *TINY, 1e8, 1e19, 1e155, -1e155, 2.5, 0.625, 2.414, -2.414))
+elemwise(
+    "Arctan2",
+    2,
+    declared=True,
+    exact=mp.atan2,
+    why="NumPy's float32 and float16 are up to 3 ULP off",
+)
+
+ERF = (
+    *ONE, *TINY, 0.84375, 1.25, 2.857, 3.9, 6.5, 9.3, 26.5, 27.2, -5.9, -26.6, 1.9999, 1.5,
+    -0.9, 0.2, 50.5, 1e100,
+)  # fmt: skip
+elemwise("Erf", 1, near=ERF)
+elemwise(
+    "Erfc", 1, near=ERF, exact=mp.erfc, ulp={"float64": 9}, why="SciPy's largest error in the tail"
+)
+elemwise(
+    "Erfcx",
+    1,
+    near=ERF,
+    exact=lambda x: mp.erfc(x) * mp.exp(x * x),
+    ulp={"float64": 11},
+    why="SciPy's largest error",
+)
+elemwise("Erfinv", 1, near=ERF)
+elemwise(
+    "Erfcinv",
+    1,
+    near=ERF,
+    exact=lambda x: mp.erfinv(1 - x),
+    ulp={"float64": 5},
+    why="the rational function's own error",
+)
+GAMMA = (*GAMMA, 1.4616321449683623)
+elemwise(
+    "Gammaln",
+    1,
+    near=GAMMA,
+    exact=log_gamma,
+    ulp={"float64": 6},
+    atol={"float64": 1e-15},
+    why="near its zeros only SciPy's absolute error is small",
+)
+elemwise("Gamma", 1, near=GAMMA, exact=mp.gamma, ulp={"float64": 7}, why="SciPy's largest error")
+elemwise(
+    "Psi",
+    1,
+    near=GAMMA,
+    exact=mp.digamma,
+    atol={"float64": 2e-15},
+    why="near negative poles and zeros only SciPy's absolute error is small",
+)
+elemwise(
+    "Tri_gamma",
+    1,
+    near=GAMMA,
+    exact=lambda x: mp.polygamma(1, x),
+    ulp={"float64": 6},
+    why="SciPy's largest error",
+)
+BESSEL = (*TINY, 2, 5, 7.5, 8, 8.5, 25.5, 87.5, 700.5, 2.404825557695773, 3.831705970207512, 1e4)
+elemwise("I0", 1, near=BESSEL)
+elemwise("I1", 1, near=BESSEL, ulp={"float64": 9}, why="SciPy's largest error")
+for op in ("J0", "J1"):
+    elemwise(
+        op,
+        1,
+        near=BESSEL,
+        atol={"float64": 4e-15},
+        why="near its zeros only SciPy's absolute error is small",
+    )
+pow_ = Elemwise(ps.pow)
+SAFE = between(0, 5)  # PyTensor refuses negative exponents of integers at run time
+row(
+    "Pow",
+    Form(pow_, (A(), A()), corners=True, dtypes=UINTS + FLOATS + BOOL),
+    Form(pow_, (A(), A(values=SAFE)), "exponents from 0", dtypes=INTS),
+    Form(pow_, (A(), A("E", values=SAFE)), "pairs"),
+    Form(pow_, (A("E", values=SAFE), A(values=SAFE)), "pairs the other way"),
+)
+row(
+    "Polygamma",
+    Form(
+        Elemwise(ps.math.polygamma),
+        (
+            A("int64", values=between(0, 4)),
+            A(values=choice(0.5, 1, 3, 20, -0.5, -3.25, 1e3, 1e-3, 0, -2, math.inf, math.nan)),
+        ),
+    ),
+    ulp={"float64": 9},
+    why="SciPy's largest error",
+)
+for op in ("Gammainc", "Gammaincc"):
+    f = Elemwise(SCALAR[op])
+    sizes = ("0", "1", "2", "7")
+    few = choice(0, 1, 2, 0.5, 5, 11, -1, 30, 30.5, 0.001, math.inf, math.nan)
+    row(
+        op,
+        Form(f, (A(values=few), A(values=few)), sizes=sizes),
+        Form(
+            f,
+            (A(values=few), A("float32", values=few)),
+            "float32 beside it",
+            ranks=(2,),
+            sizes=sizes,
+        ),
+        ulp={"float64": 300},
+        why="SciPy's largest error near x = k",
+    )
+for op, f in (
+    ("XLogY", pt.special.xlogy),
+    ("XLog1PY", pt.special.xlog1py),
+    ("LogAddExp", pt.special.logaddexp),
+):
+    row(
+        op,
+        Form(f, (A(), A()), corners=True),
+        Form(f, (A(), A("E")), "pairs", ulp={"float64": 2**31}),
+        declared=True,
+        ulp={"float16": 2, "float32": 4},
+        atol=ROUGH if op == "LogAddExp" else {},
+        why="PyTensor rounds inside, and of two dtypes one may be float32",
+    )
+
+MARKS = {
+    "DeepCopyOp": DeepCopyOp(),
+    "ViewOp": ViewOp(),
+    "CpuContiguous": CpuContiguous(),
+    "DisconnectedGrad": DisconnectedGrad(),
+    "GradClip": GradClip(-1, 1),
+    "GradScale": GradScale(2.0),
+    "UndefinedGrad": UndefinedGrad(),
+    "ZeroGrad": ZeroGrad(),
+    "Print": Print("x", global_fn=lambda op, x: None),
+}
+for op, mark in MARKS.items():
+    row(op, Form(mark))
+row("SpecifyAssumptions", Form(lambda x: x, text="SpecifyAssumptions({0})"))
+for op in ("TensorFromXTensor", "XTensorFromTensor"):
+    row(op, Form(lambda x: x, text=op + "({0})"))
+for op in ("ScalarFromTensor", "TensorFromScalar"):
+    row(op, Form(lambda x: x, (A(shape=""),), text=op + "({0})", ranks=(0,)))
+ok = between(1, 1)
+for op, f in (("Assert", Assert("no")), ("CheckAndRaise", CheckAndRaise(ValueError, "no"))):
+    row(
+        op,
+        Form(f, (A(), A("bool", "", ok))),
+        Form(f, (A(), A("bool", "", between(0, 0))), "that fails", ranks=(1,), sizes=("2",)),
+    )
