@@ -106,6 +106,11 @@ BROADCAST = (
     "Runtime broadcasting not allowed. Lengths that must be equal differ, and only dimensions whose "
     "type says that they are 1 are stretched"
 )
+# Checks that the compiler made, by the names that it gives their nodes: what NumPy raises there.
+CHECKS = {
+    "the exponents of integers must not be negative": (
+        ValueError, "Integers to negative integer powers are not allowed."),
+}  # fmt: skip
 NODE = re.compile(r"running (\S+) node\. Name:'(.*?)'(?= Status Message)")
 
 
@@ -119,6 +124,9 @@ def runtime_error(error, place=None):
     found = NODE.search(text)
     line, variable = place(found[2]) if found and place else ("", None)
     where = f"\n  in the line: {line}" if line else ""
+    for name, (kind, what) in CHECKS.items():
+        if found and found[2].startswith(name):
+            return kind(what + where), variable, ""
     if found and " must be " in found[2]:  # a check that the compiler made: the node is called what must hold
         return ValueError(f"{BROADCAST}: {found[2]}{where}"), variable, ""
     if GUARD.search(text):

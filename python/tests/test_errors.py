@@ -108,6 +108,17 @@ def test_nothing_to_reduce():
         f(np.zeros((1, 2)))
 
 
+def test_negative_powers_of_integers():
+    k = pt.lvector("k")
+    f = function([idx, k], idx**k)
+    words = "Integers to negative integer powers are not allowed"
+    with pytest.raises(ValueError, match=words):
+        f([1, 2], [1, -1])
+    with pytest.raises(ValueError, match="integers to negative integer powers are not allowed, as the exponent -3"):
+        function([idx], idx**-3)([1, 2])
+    assert f([2, -3], [5, 3]).tolist() == [32, -27]
+
+
 def test_wrong_inputs_get_pytensors_message():
     f = function([v], v + 1)
     with pytest.raises(TypeError, match="Wrong number of dimensions"):

@@ -116,6 +116,77 @@ static struct value *integer_power(struct build *b, struct value *x, int64_t e)
 	return r;
 }
 
+/* The smallest of the elements of a constant of integers. */
+static int64_t smallest(const struct tensor *t)
+{
+	int64_t min = INT64_MAX, k;
+
+	for (uint64_t i = 0; i < (t->splat ? 1 : t->count); i++)
+		if (tensor_int(t, i, &k) && k < min)
+			min = k;
+	return min;
+}
+
+/* By its dtype before it was widened, or by what is known of it. */
+static bool never_negative(struct build *b, struct value *typed)
+{
+	const struct value *v = low(b, typed);
+	const struct known *k = known_of(b->cx, typed);
+
+	if (v->data)
+		return !is_weight(v) && smallest(v->data) >= 0;
+	while (is_onnx(v->def, "Cast") && is_discrete((enum dtype)v->def->in[0]->type.dtype) &&
+	       dtypes[v->def->in[0]->type.dtype].bits < dtypes[v->type.dtype].bits)
+		v = v->def->in[0];
+	if (dtypes[v->type.dtype].kind != KIND_INT)
+		return true;
+	for (uint32_t i = 0; k && i < k->n; i++)
+		if (!dim_ge(b->cx, k->at[i], 0))
+			return false;
+	return k != NULL;
+}
+
+/*
+ * int64 1 for each element of the result. NumPy allows no negative exponent, so these make the run
+ * fail: they are the index of a 1 that is not there. One that meets no base is no exponent, so it
+ * is looked at in the shape of the result.
+ */
+static struct value *ones_of_pow(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]), *e = low(b, n->in[1]), *one = const_int(b, 1);
+	struct type t = n->out[0]->type;
+	bool same = same_dims(b->cx, e->type, t);
+
+	if (never_negative(b, n->in[1])) {
+		if (same || same_dims(b->cx, x->type, t))
+			return expand(b, one, t.dims, t.rank);
+		e = emit_(b, "Add", cast(b, x, DT_INT64), cast(b, e, DT_INT64));
+		return emit_(b, "Add", emit_(b, "Mul", e, const_int(b, 0)), one);
+	}
+	struct value *zero = const_int_of(b, (enum dtype)t.dtype, 0);
+	if (!same)
+		e = emit_(b, "Add", e, emit_(b, "Mul", x, zero));
+	struct value *bad = cast(b, emit_(b, "Less", e, zero), DT_INT64);
+	return labelled(b, emit_(b, "Gather", vector_of(b, one), bad),
+			"the exponents of integers must not be negative");
+}
+
+static bool raises_of_pow(struct build *b, struct node *n)
+{
+	const struct tensor *e = low(b, n->in[1])->data;
+	struct type t = n->out[0]->type;
+	int64_t k;
+
+	for (uint32_t i = 0; i < t.rank; i++)
+		if (dim_is_const(b->cx, t.dims[i], &k) && !k)
+			return false;
+	if (!e || dtypes[t.dtype].kind != KIND_INT || smallest(e) >= 0)
+		return false;
+	raises(b, "integers to negative integer powers are not allowed, as the exponent %lld",
+	       (long long)smallest(e));
+	return true;
+}
+
 bool lower_pow(struct build *b, struct node *n)
 {
 	struct value *x = low(b, n->in[0]), *y = low(b, n->in[1]), *r = NULL;
@@ -123,15 +194,24 @@ bool lower_pow(struct build *b, struct node *n)
 	const struct tensor *k = one_number(y);
 	int64_t e;
 
-	if (is_int((enum dtype)t.dtype) && k && tensor_int(k, 0, &e) &&
-	    same_dims(b->cx, x->type, t)) {
+	if (!is_int((enum dtype)t.dtype))
+		return lower_by_lib(b, n, "Pow");
+	if (raises_of_pow(b, n))
+		return false;
+	if (k && tensor_int(k, 0, &e) && same_dims(b->cx, x->type, t)) {
 		if (e == 0)
 			r = expand(b, const_int_of(b, (enum dtype)t.dtype, 1), t.dims, t.rank);
 		else if (e > 0)
 			r = integer_power(b, x, e);
 	}
-	if (!r)
-		return lower_by_lib(b, n, "Pow");
+	if (!r) {
+		struct type wide = type_of(DT_INT64, t.rank, t.dims);
+		struct value *ones = graph_value(b->cx, wide, b->span);
+		ones->low = ones_of_pow(b, n);
+		if (!call_fn(b, lib_fn(b->cx, "_Power"), n->op, n->props,
+			     (struct value *[]){n->in[0], n->in[1], ones}, 3, &r, 1))
+			return false;
+	}
 	lowered(b, n, 0, r);
 	return true;
 }

@@ -20,6 +20,7 @@ VALUES = {
     "CheckAndRaise": {"c": True},
     "Arccosh": {"x": [1.5, 7.25], "y": [[1, 2, 3], [1.01, 4, 5], [100, 1.5, 1e9]]},
     "Log1mexp": {"x": [-0.5, -7.25], "y": [[-1, -2, -3], [-0.01, -0.7, -5], [-100, -1.5, -1e-9]]},
+    "Pow_int": {"e": [3, 0]},
     "PivotToPermutations": {"p": [1, 1]},
     "Reshape": {"k": 2},
     "Split": {"sizes": [2, 0]},
