@@ -11,7 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "all.h"
+#include "api.h"
+#include "ast.h"
+#include "elaborate.h"
+#include "emit/output.h"
+#include "lower/lower.h"
+#include "rewrite.h"
 
 #define OUT_OF_MEMORY "out of memory"
 
@@ -77,7 +82,6 @@ static struct graph *typed(struct ctx *cx, struct job *job, struct file *f)
 		return NULL;
 	if (job->stage == STAGE_TYPED)
 		dump_graph(cx, g, &job->text_out);
-	g->file = NULL;
 	arena_empty(cx->scratch);
 	return g;
 }

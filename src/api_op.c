@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "all.h"
+#include "op.h"
 
 const char *ptgc_op_signature(const char *name, bool *ready)
 {

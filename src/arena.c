@@ -7,11 +7,12 @@
  * that the system has to find and clear cost more than all that is done to them here.
  * No memory: longjmp to the place that the arena was made with.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "all.h"
+#include "base.h"
 
 #define PAGE      ((size_t)4 << 10)
 #define HUGE_PAGE ((size_t)2 << 20)

@@ -22,6 +22,7 @@
  * `at` of a call is its name, of an index its `[`, of an operator the operator.
  */
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "parse.h"
@@ -121,7 +122,7 @@ static bool is_literal(const struct anode *n)
 }
 
 /* A minus directly on a literal is part of it, once: -128, but not -2 ** 2, -(2) or --2. */
-void unary(struct parse *p, enum operator op, struct span s, struct span at)
+void unary(struct parse *p, enum opr op, struct span s, struct span at)
 {
 	struct anode *n = &p->file->nodes.at[p->file->nodes.len - 1];
 
@@ -140,7 +141,7 @@ static bool is_bits(const struct anode *n)
 	return n->kind == A_BINARY && (n->op == OPR_AND || n->op == OPR_OR || n->op == OPR_XOR);
 }
 
-void binary(struct parse *p, enum operator op, struct span s, struct span at)
+void binary(struct parse *p, enum opr op, struct span s, struct span at)
 {
 	struct range r = children(p, 2);
 	const struct anode *right = &p->file->nodes.at[p->file->nodes.len - 1];

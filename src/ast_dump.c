@@ -5,7 +5,8 @@
  */
 #include <string.h>
 
-#include "all.h"
+#include "ast.h"
+#include "op.h"
 
 enum work_kind { W_TEXT, W_STMTS, W_BRANCHES };
 struct work { /* what is still to be printed, last one first */

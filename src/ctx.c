@@ -5,7 +5,8 @@
  */
 #include <stdlib.h>
 
-#include "all.h"
+#include "tensor.h"
+#include "type.h"
 
 #define E_OFF PTGC_NOTE /* severity of a warning that is off */
 

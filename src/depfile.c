@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "all.h"
+#include "api.h"
 
 #define LINE 78
 

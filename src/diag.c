@@ -5,10 +5,11 @@
  * record that comes back is never NULL, so a note can always be attached. Nothing here stops a
  * compilation or prints, but bug().
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "all.h"
+#include "ctx.h"
 
 #define MAX_SHOWN  20   /* of errors, and of warnings */
 #define MAX_ERRORS 1000 /* after which the rest of the text is left alone */

@@ -11,7 +11,7 @@
 #ifndef PTGC_DIM_H
 #define PTGC_DIM_H
 
-#include "all.h"
+#include "graph.h"
 
 #define MAX_TERMS  64
 #define MAX_OPS    8

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "all.h"
+#include "tensor.h"
 
 const struct dtype_info dtypes[DT_COUNT] = {
 	[DT_NONE] = {"none", 0, 0, KIND_NONE, 0},

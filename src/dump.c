@@ -4,7 +4,8 @@
  */
 #include <string.h>
 
-#include "all.h"
+#include "onnx.h"
+#include "op.h"
 
 struct dump {
 	struct ctx *cx;

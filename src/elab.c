@@ -592,7 +592,6 @@ struct graph *elaborate(struct ctx *cx, struct file *f)
 	ops_init(cx);
 	e->file = f;
 	e->graph = g;
-	g->file = f;
 	g->block = e->block = new (cx->arena, struct block);
 	cx->floatx = f->floatx ? f->floatx : DT_FLOAT64;
 	use_files(e, f);

@@ -5,7 +5,8 @@
 #ifndef PTGC_ELAB_H
 #define PTGC_ELAB_H
 
-#include "all.h"
+#include "ast.h"
+#include "elaborate.h"
 
 /* One meaning of a name. Frames keep the caller's names out of a fn's body: a binding is visible
  * only in the frame that made it. */

@@ -112,8 +112,8 @@ static struct cv division_by_zero(struct elab *e, struct span s)
 	return poison(s);
 }
 
-static struct cv int_binary(struct elab *e, enum operator op, const struct cv *a,
-			    const struct cv *b, struct span s)
+static struct cv int_binary(struct elab *e, enum opr op, const struct cv *a, const struct cv *b,
+			    struct span s)
 {
 	__int128 x = a->neg ? -(__int128)a->u.i : (__int128)a->u.i;
 	__int128 y = b->neg ? -(__int128)b->u.i : (__int128)b->u.i;
@@ -161,7 +161,7 @@ static struct cv int_binary(struct elab *e, enum operator op, const struct cv *a
 	}
 }
 
-static struct cv float_binary(struct elab *e, enum operator op, double x, double y, struct span s)
+static struct cv float_binary(struct elab *e, enum opr op, double x, double y, struct span s)
 {
 	switch (op) {
 	case OPR_ADD:
@@ -208,8 +208,8 @@ static bool is_dimlike(const struct cv *v)
 }
 
 /* CV_NONE: not decided at compile time. */
-static struct cv dim_binary(struct elab *e, enum operator op, const struct cv *x,
-			    const struct cv *y, struct span s)
+static struct cv dim_binary(struct elab *e, enum opr op, const struct cv *x, const struct cv *y,
+			    struct span s)
 {
 	struct ctx *cx = e->cx;
 	const struct cv undecided = {.kind = CV_NONE};
@@ -268,8 +268,7 @@ static const char *text_of(const struct cv *v, uint32_t *len)
 }
 
 /* == and != of dtypes, strings, None; & | ^ of bools. CV_NONE: not at compile time. */
-static struct cv other_binary(enum operator op, const struct cv *a, const struct cv *b,
-			      struct span s)
+static struct cv other_binary(enum opr op, const struct cv *a, const struct cv *b, struct span s)
 {
 	uint32_t n = 0, m = 0;
 	const char *p = text_of(a, &n), *q = text_of(b, &m);
@@ -303,8 +302,8 @@ static bool is_number(const struct cv *v)
 	return v->kind == CV_INT || v->kind == CV_FLOAT;
 }
 
-static struct cv static_binary(struct elab *e, enum operator op, const struct cv *a,
-			       const struct cv *b, struct span s)
+static struct cv static_binary(struct elab *e, enum opr op, const struct cv *a, const struct cv *b,
+			       struct span s)
 {
 	if (is_number(a) && is_number(b)) {
 		struct cv r = {.kind = CV_NONE};

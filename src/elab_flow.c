@@ -1,23 +1,11 @@
 /*
- * elab_flow.c: loop, next, until, state. The nodes that they and elab_if.c make are ONNX's own
- *shapes:
- *
- * loop: in[0] trip count int64[] (NULL: none), in[1] condition bool[] (NULL: true), in[2..] the
- *first values of the carried ones. blocks[0]: params are the iteration number int64[], the
- *condition bool[] and the carried values; results are the next condition, the next carried values,
- *then the values to stack. Results of the node: last carried values, then the stacked ones. if:
- *in[0] condition bool[]; blocks[0] then, blocks[1] else, without params; results in order.
- *
- * Blocks use values of outer blocks freely; a block's result may be an outer value or a param.
+ * elab_flow.c: loop, next, until, state. In: their statements. Out: nodes with blocks, of the
+ * shapes that op.h tells at op_loop and op_if, and the names that the statements define. Must hold:
+ * what a block makes is not seen outside of it but through its results.
  */
 #include <string.h>
 
 #include "elab.h"
-#include "lower/lower.h"
-
-const struct op op_dim = {.name = "dim", .sig = ""};
-const struct op op_loop = {.name = "loop", .sig = "", .lower = lower_loop};
-const struct op op_if = {.name = "if", .sig = "", .lower = lower_if};
 
 struct block *open_block(struct elab *e, struct span s)
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "elab.h"
+#include "onnx.h"
 
 static struct cv bad_attr(struct elab *e, const struct cv *v, const char *name, const char *what)
 {

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "all.h"
+#include "tensor.h"
 
 #define SMALL                                                                                      \
 	((size_t)16 << 10)       /* read, not mapped: a system maps some ten thousand files only   \

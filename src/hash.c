@@ -4,7 +4,7 @@
  * Slots with open addressing that hold the hash itself: a search reads memory in order, and neither
  * it nor growing touches the things that are numbered.
  */
-#include "all.h"
+#include "base.h"
 
 bool hash_next(const struct hash_table *t, struct probe *p)
 {

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "all.h"
+#include "ctx.h"
 
 struct intern {
 	struct hash_table table;

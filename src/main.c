@@ -6,12 +6,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "all.h"
+#include "api.h"
+#include "emit/output.h"
+#include "rewrite.h"
 
 enum { EXIT_OK, EXIT_REJECTED, EXIT_USAGE };
 

@@ -3,9 +3,10 @@
  * In: the bytes of the file. Out: a tensor that points to them; arrays in Fortran order are copied
  * into C order. Anything odd is refused with its reason: a header decides what bytes mean.
  */
+#include <stdio.h>
 #include <string.h>
 
-#include "all.h"
+#include "tensor.h"
 
 struct npy {
 	struct ctx *cx;

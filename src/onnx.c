@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "all.h"
+#include "onnx.h"
 
 #define D(id) (1u << DT_##id)
 #define IO(...)                                                                                    \

@@ -6,8 +6,10 @@
  * place; the small ones (nodes, attributes, types) are unpacked by libprotobuf-c into a stack of
  * memory that is used again for the next.
  */
+#include <stdio.h>
 #include <string.h>
 
+#include "emit/output.h"
 #include "onnx.pb-c.h"
 #include "onnx_text.h"
 

@@ -5,6 +5,7 @@
  * made equal here: ONNX lets a 1 broadcast at run time, so where two dims meet and nothing is
  * proved, the result is a new unknown.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #ifndef PTGC_ONNX_INFER_H
 #define PTGC_ONNX_INFER_H
 
-#include "all.h"
+#include "onnx.h"
 
 #define MAX_VARIABLES 4
 

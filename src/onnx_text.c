@@ -5,6 +5,7 @@
  * external data without a file, so that the text stays readable, for people and for the parser.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef PTGC_ONNX_TEXT_H
 #define PTGC_ONNX_TEXT_H
 
-#include "all.h"
+#include "ctx.h"
 
 /* a name, in quotes where it is no plain identifier */
 void text_name(struct strbuf *b, const char *s, size_t len);

@@ -8,8 +8,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "all.h"
+#include "ast.h"
+#include "elaborate.h"
 #include "lower/lower.h"
+#include "onnx.h"
 #include "rules.h"
 
 #define OP(id_, sig_, ...) [OP_##id_] = {.name = #id_, .sig = sig_, __VA_ARGS__},
@@ -19,6 +21,9 @@ const struct op op_table[] = {
 };
 const uint32_t op_count = countof(op_table);
 const struct op op_onnx = {.name = "onnx", .sig = "x~", .doc = "a node of ONNX", .nout = 255};
+const struct op op_dim = {.name = "dim", .sig = ""};
+const struct op op_loop = {.name = "loop", .sig = "", .lower = lower_loop};
+const struct op op_if = {.name = "if", .sig = "", .lower = lower_if};
 
 /* Headings stand between the ops, in the order of the file. */
 static const struct heading {

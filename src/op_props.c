@@ -1,11 +1,12 @@
 /*
  * op_props.c: properties. In: an op and the properties of a call as they were written (names and
  * compile-time values). Out: their values in the order of the op's signature, checked, in one
- * normal form each (see bind_props in all.h), with defaults filled in; NULL after reporting.
+ * normal form each (see bind_props in op.h), with defaults filled in; NULL after reporting.
  */
 #include <string.h>
 
-#include "all.h"
+#include "ast.h"
+#include "op.h"
 
 /* Other spellings: what dprint or PyTensor's own arguments call them. */
 static const struct alias {

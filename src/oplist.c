@@ -5,7 +5,8 @@
  */
 #include <string.h>
 
-#include "all.h"
+#include "api.h"
+#include "op.h"
 
 #define INDENT 2
 #define COLUMN 44 /* where the line about an op begins */

@@ -6,7 +6,7 @@
 #ifndef PTGC_PARSE_H
 #define PTGC_PARSE_H
 
-#include "all.h"
+#include "ast.h"
 
 #define PTG_VERSION   1    /* newest version of the language */
 #define MAX_BRACKETS  1000 /* depth of ( [ { */
@@ -161,8 +161,8 @@ void name_leaf(struct parse *p, struct sym *name, struct span s);
 struct anode *parent(struct parse *p, enum anode_kind kind, struct range children, struct span s,
 		     struct span at);
 struct range children(struct parse *p, uint32_t n); /* the last n expressions */
-void unary(struct parse *p, enum operator op, struct span s, struct span at);
-void binary(struct parse *p, enum operator op, struct span s, struct span at);
+void unary(struct parse *p, enum opr op, struct span s, struct span at);
+void binary(struct parse *p, enum opr op, struct span s, struct span at);
 void call(struct parse *p, struct sym *name, const struct range *props, const struct range *args,
 	  struct span s, struct span at);
 bool construct_begin(struct parse *p, struct range *index, struct sym **name, struct span s);

@@ -7,7 +7,9 @@
  */
 #include <string.h>
 
-#include "all.h"
+#include "onnx.h"
+#include "op.h"
+#include "rewrite.h"
 
 static bool is_op(const struct value *v, const char *name)
 {

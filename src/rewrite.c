@@ -7,7 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "all.h"
+#include "onnx.h"
+#include "rewrite.h"
 
 #define IS_RESULT (UINT32_C(1) << 31) /* in value->uses: a block gives it back, so it must stay */
 

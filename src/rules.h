@@ -6,7 +6,7 @@
 #ifndef PTGC_RULES_H
 #define PTGC_RULES_H
 
-#include "all.h"
+#include "op.h"
 
 void kn_alloc(struct ctx *cx, struct node *n);
 void kn_arange(struct ctx *cx, struct node *n);

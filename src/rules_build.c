@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "all.h"
 #include "rules.h"
 
 static bool set_dims(struct node *n, uint32_t rank, dim *dims)

@@ -3,7 +3,6 @@
  * result, exactly as PyTensor decides it (its scalar types' output rules), or DT_NONE after
  * reporting.
  */
-#include "all.h"
 #include "rules.h"
 
 static enum dtype type_at(const struct node *n, uint32_t i)

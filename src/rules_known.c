@@ -4,7 +4,6 @@
  * proved. Arithmetic on dims never wraps, so it is kept only where the dtype is int64, or where all
  * elements are constants that the dtype holds.
  */
-#include "all.h"
 #include "rules.h"
 
 /* --- reading --- */

@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "all.h"
 #include "rules.h"
 
 static enum dtype dtype0(const struct node *n)

@@ -3,7 +3,6 @@
  * whose inputs are typed and whose first result has its dtype. Out: the types of all results. Only
  * dims known to be 1 broadcast; other dims that meet are made equal (dim_unify).
  */
-#include "all.h"
 #include "rules.h"
 
 /* --- helpers of all rules --- */

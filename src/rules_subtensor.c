@@ -7,7 +7,6 @@
  */
 #include <string.h>
 
-#include "all.h"
 #include "rules.h"
 
 struct indexing {

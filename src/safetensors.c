@@ -5,10 +5,11 @@
  * other, without gap or overlap, up to the file's end. The JSON that is read is the format's only:
  * an object of objects, nothing nests deeper, so nothing recurses.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "all.h"
+#include "tensor.h"
 
 #define HEADER_MAX ((uint64_t)100 << 20) /* the format's own limit */
 

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "all.h"
+#include "ctx.h"
 
 #define MAX_TEXT 0x7ffffffeu
 

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "all.h"
+#include "tensor.h"
 
 struct tensor *tensor_new(struct ctx *cx, enum dtype t, int rank, const int64_t *shape)
 {

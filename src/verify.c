@@ -5,7 +5,8 @@
  *	every value has a type, every node a kernel of the target;
  *	results of inner blocks are values of that block.
  */
-#include "all.h"
+#include "onnx.h"
+#include "rewrite.h"
 
 struct verify {
 	struct ctx *cx;

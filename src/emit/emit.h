@@ -5,7 +5,8 @@
 #ifndef PTGC_EMIT_H
 #define PTGC_EMIT_H
 
-#include "../all.h"
+#include "../onnx.h"
+#include "output.h"
 
 /* Readers of protobuf stop at 100 messages inside each other; a graph in a node takes 3 of them,
  * and the type of a value in the innermost one 6 more. */

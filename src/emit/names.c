@@ -8,9 +8,11 @@
  * Runtime plans memory by comparing dims, in a list that grows with the square of the model where
  * no two are known to be equal.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "emit.h"
+#include "../op.h"
 
 struct map { /* open addressing; key 0 is free */
 	uint64_t *keys;

@@ -7,12 +7,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "all.h"
+#include "output.h"
 
 #define PIECE ((size_t)1 << 30) /* Linux writes no more than 2 GiB - 4 KiB at once */
 

@@ -1,13 +1,27 @@
 /*
- * low.h: what the files of src/lower/ share beside all.h. The lowerings themselves (lower_x) are
- * declared in lower.h.
+ * low.h: private to src/lower/: the state of one lowering and the helpers that make ONNX nodes, by
+ * file. build.c is the only one that knows what differs between opsets. The lowerings themselves
+ * (lower_x) are declared in lower.h.
  */
 #ifndef PTGC_LOW_H
 #define PTGC_LOW_H
 
-#include "../all.h"
+#include "../elaborate.h"
+#include "../onnx.h"
 
 struct shared;
+
+struct build {
+	struct ctx *cx;
+	int opset;
+	enum ptgc_target target;
+	struct block *block; /* where nodes go */
+	struct span span;    /* place given to new nodes */
+	struct attr *attrs;  /* attributes collected for the next node */
+	uint32_t nattrs, cattrs;
+	struct cse *cse;
+	struct dim_cache *dims;
+};
 
 /* One scope a block: nodes that can be used again, and axes whose dims are known to be there. */
 struct cse {
@@ -44,57 +58,113 @@ struct shared {
 	bool raw_dims;            /* dims are computed as they were written, for guards */
 };
 
-/* build.c */
+/* lower.c: from typed values to ONNX values, and what is said to the user on the way */
+bool lower_block(struct build *b, struct block *from); /* nodes of `from` into b->block */
+struct value *low(struct build *b, struct value *v);   /* the ONNX value of a typed one */
+void lowered(struct build *b, struct node *n, uint32_t i, struct value *v); /* result i of n is v */
+void name_value(struct build *b, struct value *v, struct sym *name); /* unless either has one */
+struct value *typed_cast(struct build *b, struct value *v, enum dtype t);
+bool call_fn(struct build *b, struct fn *f, const struct op *op, struct cv *props,
+	     struct value **in, uint32_t nin, struct value **out, uint32_t nout);
+/* "cannot be lowered": one message for a node of the user */
+void unsupported(struct build *b, const char *fmt, ...) PRINTF(2, 3);
+void raises(struct build *b, const char *fmt, ...) PRINTF(2, 3);
+/* v, made by a node that is called `label` in the model: what the runtime shows if it fails */
+struct value *labelled(struct build *b, struct value *v, const char *label);
+
+/* node.c: scopes, attributes, nodes, constants */
 void scope_open(struct build *b, struct block *block);
 void scope_close(struct build *b, struct block *outer);
 bool visible(struct build *b, const struct value *v);
 void set_home(struct build *b, const struct value *v);
 struct value *block_param(struct build *b, struct block *to, struct type t);
 struct block *block_new(struct build *b);
-/* Appends a node that was made by hand (blocks); nothing is checked but that it has results. */
-void append(struct build *b, struct node *n);
+/* attributes of the next node */
+void attr_int(struct build *b, const char *name, int64_t v);
+void attr_float(struct build *b, const char *name, float v);
+void attr_str(struct build *b, const char *name, const char *v);
+void attr_ints(struct build *b, const char *name, const int64_t *v, uint32_t n);
+void attr_tensor(struct build *b, const char *name, const struct tensor *t);
+void attr_block(struct build *b, const char *name, struct block *v);
+/* One ONNX node through the legaliser; emitting the same node twice gives the same value. */
+struct value *emit(struct build *b, const char *op, struct value **in, uint32_t nin);
+void emit_n(struct build *b, const char *op, struct value **in, uint32_t nin, struct value **out,
+	    uint32_t nout);
+#define emit_(b, op, ...)                                                                          \
+	emit(b, op, (struct value *[]){__VA_ARGS__},                                               \
+	     sizeof((struct value *[]){__VA_ARGS__}) / sizeof(struct value *))
+/* a raw node of the user's */
+void emit_like(struct build *b, const struct node *like, struct value **in, struct value **out);
 struct node *onnx_node(struct build *b, const char *op, struct value **in, uint32_t nin,
 		       uint32_t nout);
 struct node *raw_node(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
 		      uint32_t nout);
-/* "cannot be lowered": one message for a node of the user */
-void unsupported(struct build *b, const char *fmt, ...) PRINTF(2, 3);
-void raises(struct build *b, const char *fmt, ...) PRINTF(2, 3);
+/* Appends a node that was made by hand (blocks); nothing is checked but that it has results. */
+void append(struct build *b, struct node *n);
+struct value *identity(struct build *b, struct value *v);
 /* an unnamed value to go on with after an error */
 struct value *dummy(struct build *b, struct type t);
-/* a raw node of the user's */
-void emit_like(struct build *b, const struct node *like, struct value **in, struct value **out);
-struct value *identity(struct build *b, struct value *v);
-struct value *shape_slice(struct build *b, struct value *v, int begin,
-			  int end); /* int64[end-begin] */
+struct value *const_ints(struct build *b, const int64_t *v, uint32_t n); /* int64[n] */
+struct value *const_int(struct build *b, int64_t v);                     /* int64[] */
+struct value *const_of(struct build *b, enum dtype t, double v);         /* t[], exact or bug() */
+struct value *const_int_of(struct build *b, enum dtype t, int64_t v);
+struct value *const_zeros(struct build *b, enum dtype t, struct value *shape);
 struct value *const_tensor(struct build *b, const struct tensor *t);
 struct value *const_weight(struct build *b, const struct tensor *t); /* shared with no other */
-struct value *scalar_of(struct build *b, struct value *v);           /* int64[1] -> int64[] */
-struct value *as_column(struct build *b, struct value *v, const struct tensor *axes);
-struct value *vector_of(struct build *b, struct value *v); /* int64[] -> int64[1] */
-bool may_reshape_to_zero(struct build *b);
-struct value *reshape_to(struct build *b, struct value *v, struct value *shape, const dim *dims,
-			 uint32_t rank);
-struct value *slice(struct build *b, struct value *v, const int64_t *axes, uint32_t n,
-		    struct value *starts, struct value *stops, struct value *steps);
-bool has_op(struct build *b, const char *name); /* at this opset */
-bool reduces_bools(struct build *b);
-bool scatter_adds(struct build *b);
-bool has_dft(struct build *b); /* false: reported */
-struct value *dft(struct build *b, struct value *x, struct value *length, int64_t axis,
-		  bool onesided);
-struct value *scatter_nd(struct build *b, struct value *v, struct value *at, struct value *updates,
-			 bool add);
-struct value *split(struct build *b, struct value *v, int axis, struct value *sizes,
-		    struct value **out, uint32_t n);
 struct value *const_shape(struct build *b, enum dtype t, struct value *shape, const dim *dims,
 			  uint32_t rank, int64_t v);
 bool const_int_at(struct build *b, struct value *v, uint32_t i, int64_t *out);
-dim known_at(struct build *b, struct value *v,
-	     uint32_t i); /* of an integer value; DIM_NONE: unknown */
+/* element i of an integer value; DIM_NONE: unknown */
+dim known_at(struct build *b, struct value *v, uint32_t i);
 struct value *with_dims(struct value *v, const dim *dims);
-/* v, made by a node that is called `label` in the model: what the runtime shows if it fails */
-struct value *labelled(struct build *b, struct value *v, const char *label);
+
+/* build.c: what differs between opsets */
+bool has_op(struct build *b, const char *name); /* at this opset */
+bool reduces_bools(struct build *b);
+bool scatter_adds(struct build *b);
+bool may_reshape_to_zero(struct build *b);
+bool has_dft(struct build *b);                                      /* false: reported */
+struct value *cast(struct build *b, struct value *v, enum dtype t); /* v itself if it has t */
+struct value *reshape(struct build *b, struct value *v, const dim *dims, uint32_t rank);
+struct value *reshape_to(struct build *b, struct value *v, struct value *shape, const dim *dims,
+			 uint32_t rank);
+struct value *unsqueeze(struct build *b, struct value *v, const int64_t *axes, uint32_t n);
+struct value *squeeze(struct build *b, struct value *v, const int64_t *axes, uint32_t n);
+struct value *scalar_of(struct build *b, struct value *v); /* int64[1] -> int64[] */
+struct value *vector_of(struct build *b, struct value *v); /* int64[] -> int64[1] */
+struct value *as_column(struct build *b, struct value *v, const struct tensor *axes);
+struct value *transpose(struct build *b, struct value *v, const int64_t *perm);
+struct value *expand(struct build *b, struct value *v, const dim *dims, uint32_t rank);
+struct value *slice(struct build *b, struct value *v, const int64_t *axes, uint32_t n,
+		    struct value *starts, struct value *stops, struct value *steps);
+struct value *slice_axis(struct build *b, struct value *v, int axis, struct value *start,
+			 struct value *stop, struct value *step);
+struct value *concat(struct build *b, int axis, struct value **in, uint32_t n);
+struct value *split(struct build *b, struct value *v, int axis, struct value *sizes,
+		    struct value **out, uint32_t n);
+struct value *reduce(struct build *b, const char *op, struct value *v, const int *axes, int naxes,
+		     bool keepdims);
+struct value *scatter_nd(struct build *b, struct value *v, struct value *at, struct value *updates,
+			 bool add);
+struct value *dft(struct build *b, struct value *x, struct value *length, int64_t axis,
+		  bool onesided);
+struct value *shape_of(struct build *b, struct value *v);                        /* int64[rank] */
+struct value *shape_slice(struct build *b, struct value *v, int begin, int end); /* its part */
+
+/* dims.c: dims at run time */
+struct value *dim_value(struct build *b, dim d);                         /* int64[] */
+struct value *dim_vector(struct build *b, dim d);                        /* int64[1] */
+struct value *dims_vector(struct build *b, const dim *dims, uint32_t n); /* int64[n] */
+bool dim_available(struct build *b, dim d);
+/* made of sizes and numbers alone, not of elements of integer values */
+bool dim_is_size(struct build *b, dim d);
+void dims_record(struct build *b, struct value *v);
+bool same_dims(struct ctx *cx, struct type a, struct type b);
+dim dims_product(struct ctx *cx, const dim *d, uint32_t n);
+
+/* legal.c */
+bool legalise(struct build *b, struct node *n, struct value **out);
+
 /* simplify.c */
 struct value **shortened(const struct onnx_op *op, struct value **in, uint32_t nin,
 			 struct value **to);
@@ -102,13 +172,6 @@ struct value **unpadded_expand(struct build *b, struct value **in, struct value 
 uint32_t padding(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
 		 struct value **to);
 struct value *fold(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin);
-/* dims.c */
-bool dim_available(struct build *b, dim d);
-/* made of sizes and numbers alone, not of elements of integer values */
-bool dim_is_size(struct build *b, dim d);
-void dims_record(struct build *b, struct value *v);
-bool same_dims(struct ctx *cx, struct type a, struct type b);
-dim dims_product(struct ctx *cx, const dim *d, uint32_t n);
 /* fusion.c */
 bool is_onnx(const struct node *n, const char *name); /* ONNX's own; n may be NULL */
 bool is_transpose(const struct value *v);             /* or a cast of one */
@@ -135,14 +198,6 @@ bool lower_as(struct build *b, const struct op *op, struct cv *props, struct val
 /* raise.c */
 struct value *checked(struct build *b, struct value *v, struct value *cond);
 struct value *checks_rest(struct build *b, struct value *v);
-/* legal.c */
-bool legalise(struct build *b, struct node *n, struct value **out);
-/* lower.c */
-void name_value(struct build *b, struct value *v, struct sym *name); /* unless either has one */
-struct value *typed_cast(struct build *b, struct value *v, enum dtype t);
-bool call_fn(struct build *b, struct fn *f, const struct op *op, struct cv *props,
-	     struct value **in, uint32_t nin, struct value **out, uint32_t nout);
-
 /* dot.c */
 struct value *matmul(struct build *b, struct value *x, struct value *y);
 /* control.c */

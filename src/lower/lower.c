@@ -5,6 +5,7 @@
  * knows are not computed again. Must hold afterwards: each result has the dtype and rank that
  * inference gave (bug() where not).
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "low.h"
@@ -191,27 +192,6 @@ bool call_fn(struct build *b, struct fn *f, const struct op *op, struct cv *prop
 	return ok;
 }
 
-/* "onnx.Sub(a, b)" on exactly the parameters (a, b), or "x": no expansion is needed. */
-static const char *one_node(struct fn *f)
-{
-	struct stmt *s = f->body.first;
-
-	if (!s || s->next || s->kind != S_ASSIGN || s->ntargets != 1 || f->nresults != 1 ||
-	    s->targets[0].name != f->results[0].name || f->ndecls || f->nparams > 8)
-		return NULL;
-	struct anode *a = f->file->nodes.at + s->value.first;
-	struct anode *call = a + s->value.len - 1;
-	if (call->kind == A_NAME && f->nparams == 1 && call->u.sym == f->params[0].name)
-		return "";
-	if (call->kind != A_CALL || call->nprops || call->n != f->nparams ||
-	    call->size != call->n + 1 || strncmp(call->u.sym->s, "onnx.", 5))
-		return NULL;
-	for (uint32_t i = 0; i < call->n; i++)
-		if (a[i].kind != A_NAME || a[i].u.sym != f->params[i].name)
-			return NULL;
-	return call->u.sym->s + 5;
-}
-
 static const struct fast *body_of(struct build *b, const struct op *op)
 {
 	struct shared *s = b->cse->shared;
@@ -223,7 +203,7 @@ static const struct fast *body_of(struct build *b, const struct op *op)
 	struct fast *f = &s->fast[op - op_table];
 	if (!f->body) {
 		f->body = op_body(b->cx, op);
-		f->onnx = op->onnx ? one_node(f->body) : NULL;
+		f->onnx = op->onnx ? fn_as_node(f->body) : NULL;
 	}
 	return f;
 }
@@ -426,15 +406,6 @@ static void lower_params(struct build *b, struct graph *from, struct graph *to)
 	}
 }
 
-/* The header's name of result i; the value itself may have another one. */
-static struct sym *result_name(struct graph *g, uint32_t i)
-{
-	for (struct fn *f = g->file ? g->file->graphs : NULL; f; f = f->next)
-		if (f->name == g->name && i < f->nresults)
-			return f->results[i].name;
-	return g->block->results.at[i]->name;
-}
-
 static bool is_result(const struct graph *g, const struct value *v)
 {
 	for (uint32_t i = 0; i < g->block->results.len; i++)
@@ -468,7 +439,8 @@ static void lower_results(struct build *b, struct graph *from, struct graph *to)
 	b->cse->shared->at = NULL;
 	uint32_t n = from->block->results.len;
 	for (uint32_t i = 0; i < n; i++)
-		output(b, to, from->block->results.at[i], result_name(from, i), i + 1 == n);
+		output(b, to, from->block->results.at[i], from->block->results.at[i]->name,
+		       i + 1 == n);
 }
 
 /* The name of the output that holds the next value of a state. */
@@ -491,7 +463,7 @@ static void lower_states(struct build *b, struct graph *from, struct graph *to)
 static void take_outputs(struct build *b, struct graph *g)
 {
 	for (uint32_t i = 0; i < g->block->results.len; i++)
-		take_name(result_name(g, i));
+		take_name(g->block->results.at[i]->name);
 	for (uint32_t i = 0; i < g->states.len; i++) {
 		struct state *s = &g->states.at[i];
 		struct sym *name = s->next ? next_name(b, s) : NULL;
@@ -533,7 +505,6 @@ struct graph *lower(struct ctx *cx, struct graph *g)
 	uint32_t before = cx->errors;
 
 	to->name = g->name;
-	to->file = g->file;
 	to->block = block_new(&b);
 	scope_open(&b, to->block);
 	b.cse->shared = new (cx->arena, struct shared);

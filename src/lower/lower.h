@@ -1,11 +1,20 @@
 /*
- * lower.h: the C bodies that rows of ops.def name. Each takes a typed PyTensor node, emits ONNX
- * nodes for it and says with lowered() what holds its results; false: reported.
+ * lower.h: what lowering offers: the pass, and the C bodies that rows of ops.def name. Each takes a
+ * typed PyTensor node, emits ONNX nodes for it and says with lowered() what holds its results;
+ * false: reported.
  */
 #ifndef PTGC_LOWER_H
 #define PTGC_LOWER_H
 
-#include "../all.h"
+#include <stdbool.h>
+
+struct build;
+struct ctx;
+struct graph;
+struct node;
+
+/* a graph of PyTensor nodes -> a graph of ONNX nodes; NULL: there were errors */
+struct graph *lower(struct ctx *cx, struct graph *g);
 
 bool lower_advincsubtensor(struct build *b, struct node *n);
 bool lower_advsetsubtensor(struct build *b, struct node *n);

@@ -8,10 +8,11 @@
 
 #include <cmocka.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "all.h"
+#include "tensor.h"
 
 static struct ctx *fresh_ctx(void)
 {

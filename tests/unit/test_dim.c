@@ -8,10 +8,11 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "all.h"
+#include "type.h"
 
 static const struct span nowhere = {0, 0};
 

@@ -7,12 +7,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "all.h"
+#include "api.h"
+#include "emit/output.h"
+#include "onnx.h"
 #include "onnx.pb-c.h"
 
 static const struct onnx_op onnx_add = {.domain = "", .name = "Add", .since = 14};

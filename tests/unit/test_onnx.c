@@ -8,9 +8,11 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "all.h"
+#include "onnx.h"
+#include "op.h"
 
 static struct ctx *fresh_ctx(int opset)
 {

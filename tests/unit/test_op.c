@@ -8,9 +8,10 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "all.h"
+#include "op.h"
 
 static struct ctx *fresh_ctx(void)
 {

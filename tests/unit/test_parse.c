@@ -9,10 +9,11 @@
 
 #include <cmocka.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "all.h"
+#include "ast.h"
 
 static struct ctx *fresh_ctx(void)
 {

@@ -6,11 +6,12 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "all.h"
+#include "tensor.h"
 
 static void convert_doubles(enum dtype to, const double *from, const int64_t *want, int n)
 {

@@ -1,0 +1,36 @@
+/*
+ * elaborate.h: AST -> graph of PyTensor-level nodes, names resolved, types inferred, fns expanded;
+ * and what lowering needs of it: fns of the library and bodies of ops, on values. elab.h is private
+ * to the files that do it.
+ */
+#ifndef PTGC_ELABORATE_H
+#define PTGC_ELABORATE_H
+
+#include "op.h"
+
+struct file;
+struct fn;
+
+struct graph *elaborate(struct ctx *cx, struct file *f); /* NULL: there were errors */
+/* Expands fn `f` (lib or an ops.def body) on values into block b: used by lowering. */
+bool expand_fn(struct ctx *cx, struct block *b, struct fn *f, const struct op *op, struct cv *props,
+	       struct value **in, uint32_t nin, struct value **out, uint32_t nout, struct span s);
+struct fn *lib_fn(struct ctx *cx, const char *name);     /* NULL if there is none */
+struct fn *op_body(struct ctx *cx, const struct op *op); /* .onnx or .lib as a fn */
+/* "Sub" if all that f does is onnx.Sub(a, b) on its parameters (a, b), "" if it returns the only
+ * one: there is no need to expand it then. NULL: it does more. */
+const char *fn_as_node(const struct fn *f);
+
+/* The library's fns, made from lib/ by tools/embed.sh: sorted by name; each is parsed
+ * when it is needed. */
+struct lib_text {
+	const char *name, *text;
+	size_t len;
+};
+extern const struct lib_text lib_texts[];
+extern const size_t lib_count;
+
+/* .expand of the ops that run fns: elab_scan.c, elab_if.c */
+expand_fn_t elab_scan, elab_if_else, elab_lazy_if_else, elab_from_graph;
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * output.h: the ONNX graph as bytes or as text, and where they go. No decisions.
+ */
+#ifndef PTGC_OUTPUT_H
+#define PTGC_OUTPUT_H
+
+#include "../graph.h"
+
+/* write.c: where bytes go */
+struct sink { /* sticky error: after a failed write all others do nothing */
+	bool (*write)(struct sink *s, const void *data, size_t len);
+	int error; /* errno */
+	uint64_t written;
+	void (*expect)(struct sink *s, uint64_t size); /* optional: what the whole will take */
+	/* Optional: takes bytes of a file without a way through memory. How many it took: the
+	 * others are to be written. */
+	size_t (*copy)(struct sink *s, int fd, uint64_t offset, size_t len);
+};
+/* Writes to `path` by a temporary file beside it that commit renames; nothing is left behind by
+ * abort. Devices, FIFOs and /dev/stdout are written through. What fails returns false and sets
+ * sink.error. */
+struct file_sink {
+	struct sink sink;
+	int fd;
+	bool direct; /* no temporary file */
+	char path[4096], temp[4096];
+};
+bool file_sink_open(struct file_sink *f, const char *path);
+void file_sink_fd(struct file_sink *f, int fd); /* writes through; fd is not closed */
+bool file_sink_commit(struct file_sink *f);     /* on failure the temporary file is gone */
+void file_sink_abort(struct file_sink *f);
+struct mem_sink {
+	struct sink sink;
+	struct arena *arena;
+	uint8_t *data; /* written bytes long */
+	uint64_t cap;
+};
+void mem_sink_init(struct mem_sink *m, struct arena *a);
+
+/* emit.c */
+bool emit_model(struct ctx *cx, const struct graph *g, struct sink *out, struct sink *external);
+
+/* onnx_text.c: a graph in ONNX's text syntax; onnx_dump.c: a binary model in it; false: reported */
+void dump_onnx_text(struct ctx *cx, const struct graph *g, struct strbuf *out);
+bool dump_model(struct ctx *cx, const void *data, size_t len, struct strbuf *out);
+
+#endif

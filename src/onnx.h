@@ -1,0 +1,48 @@
+/* onnx.h: what ONNX has, what a runtime runs, and the types of what its operators give. */
+#ifndef PTGC_ONNX_H
+#define PTGC_ONNX_H
+
+#include "graph.h"
+
+/* onnx.c, onnx_ops.def, kernels_ort.def: what ONNX has and what a runtime runs */
+struct onnx_attr_spec {
+	const char *name;
+	uint8_t kind; /* enum attr_kind; 0 ends the list */
+	bool required;
+	const char *value; /* default as text: "1", "0.5", "text"; NULL if none */
+};
+struct onnx_io {
+	const char *name;
+	const char *type; /* type variable "T", or a fixed type "int64" */
+	char repeat;      /* 0, '?', '*' (variadic, any), '+' */
+};
+struct onnx_constraint {
+	const char *var;
+	uint32_t dtypes; /* a bit for each of enum dtype */
+};
+struct onnx_op {            /* one version of one operator */
+	const char *domain; /* "" for ai.onnx */
+	const char *name;
+	uint8_t since, until; /* opsets of this version, both included */
+	const struct onnx_io *in, *out;
+	uint8_t nin, nout;
+	const struct onnx_attr_spec *attrs;
+	const struct onnx_constraint *constraints;
+};
+/* NULL: unknown */
+const struct onnx_op *onnx_find(const char *domain, const char *name, int opset);
+/* the newest version, for messages */
+const struct onnx_op *onnx_any(const char *domain, const char *name);
+size_t onnx_names(const char *const **names); /* all operator names of ai.onnx, sorted */
+/* its number in onnx_ops.def; UINT32_MAX: of another domain */
+uint32_t onnx_row(const struct onnx_op *op);
+/* Has the target a kernel for the op with these input and output dtypes? */
+bool kernel_exists(enum ptgc_target target, const struct onnx_op *op, const enum dtype *in,
+		   uint32_t nin, const enum dtype *out, uint32_t nout);
+/* onnx_infer*.c: types of the results of an ONNX node whose inputs and attrs are set. Sets
+ * out[i]->type and known; where it has no rule it leaves them alone (the caller must then know
+ * them). Reports type errors with the node's span. */
+enum onnx_infer_result { ONNX_INFERRED, ONNX_NO_RULE, ONNX_ERROR };
+enum onnx_infer_result onnx_infer(struct ctx *cx, struct node *n);
+
+#endif

@@ -1,0 +1,16 @@
+/* rewrite.h: what is done to a graph of ONNX nodes before it is emitted. */
+#ifndef PTGC_REWRITE_H
+#define PTGC_REWRITE_H
+
+#include "graph.h"
+
+/* rewrite.c: ONNX-level rewrites, each named and switchable */
+void rewrite(struct ctx *cx, struct graph *g);
+bool rewrite_option(struct ctx *cx, const char *name, bool on); /* -f[no-]name */
+const char *rewrite_name(size_t i); /* all names, some twice in a row; NULL ends */
+/* part_guards.c: keeps guards apart from reshapes */
+void part_guards(struct ctx *cx, struct graph *g);
+/* verify.c: types as inferred, every node has a kernel, names unique; bug() where not */
+void verify(struct ctx *cx, struct graph *g);
+
+#endif
