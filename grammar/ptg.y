@@ -386,7 +386,7 @@ static bool is_soft(int kind)
 }
 
 struct wanted {
-	bool expr, name, op, call, top;
+	bool expr, name, op, call, top, block;
 	uint8_t nother;
 	const char *other[8];
 };
@@ -404,6 +404,7 @@ static struct wanted wanted(const yypcontext_t *at)
 		w.op |= list[i] == YYSYMBOL_MUL;
 		w.call |= list[i] == YYSYMBOL_LPROPS;
 		w.top |= list[i] == YYSYMBOL_FN && !w.name;
+		w.block |= list[i] == YYSYMBOL_LBRACE;
 	}
 	for (int i = 0; i < n; i++) {
 		yysymbol_kind_t k = list[i];
@@ -438,11 +439,17 @@ static void list_wanted(struct strbuf *b, const struct wanted *w)
 		sb_str(b, "something else");
 }
 
+/* Was a newline made up before a block's }? */
+static bool brace_at(const struct parse *p, struct span at)
+{
+	return at.begin - p->base < p->len && p->text[at.begin - p->base] == '}';
+}
+
 static const char *found(struct parse *p, int kind, struct span at)
 {
 	uint32_t len = at.end - at.begin;
 
-	if (kind == YYSYMBOL_NL && (at.begin - p->base >= p->len || p->text[at.begin - p->base] != '}'))
+	if (kind == YYSYMBOL_NL && !brace_at(p, at))
 		return "the end of the line";
 	if (kind == YYSYMBOL_NL)
 		len = 1;
@@ -509,13 +516,15 @@ static bool misplaced(struct parse *p, int kind, struct span at, const struct wa
 		parse_error(p, loop ? p->before : at, E_SYNTAX,
 		            loop ? "a loop gives values to names: write s1 = loop ..., then use s1 here"
 		                 : "an 'if' gives values to names: write s1 = if ..., then use s1 here");
+		p->head = 0;
 	} else if ((kind == YYSYMBOL_IF || kind == YYSYMBOL_ANY) && w->op) {
 		parse_error(p, at, E_SYNTAX, "a choice is written y = if c { y = a } else { y = b }, "
 		            "or Switch(c, a, b) for each element");
 	} else {
 		return false;
 	}
-	p->head = 0;
+	if (p->head == TOK_IF)
+		p->head = 0;
 	return true;
 }
 
@@ -527,11 +536,10 @@ static bool known_mistake(struct parse *p, int kind, struct span at, const struc
 	if (filter_blames_brace(p) || other_language(p, kind, at, w))
 		return true;
 	if (kind == YYSYMBOL_NL && w->expr && p->depth && inside == TOK_LBRACE &&
-	    strchr("+-*/%@&|^=<>", p->text[p->before.end - p->base - 1]) &&
+	    !brace_at(p, at) && strchr("+-*/%@&|^=<>", p->text[p->before.end - p->base - 1]) &&
 	    !is_text(p, p->before, "=")) {
 		parse_error(p, p->before, E_SYNTAX, "an operator at the end of a line does not "
 		            "continue it: put brackets around the expression");
-		filter_skip_line(p);
 		return true;
 	}
 	if (misplaced(p, kind, at, w))
@@ -567,15 +575,24 @@ static int yyreport_syntax_error(const yypcontext_t *at, struct parse *p)
 
 	if (p->stop || p->skip)
 		return 0;
-	bool told = p->told && p->told < place.begin &&
-	            !memchr(p->text + (p->told - p->base), '\n', place.begin - p->told);
+	/* torn: what a wrong statement at the end of a block left behind it */
+	bool made_up = place.begin == place.end && w.top;
+	bool told = p->torn || made_up || (p->told && p->told <= place.begin &&
+	            !memchr(p->text + (p->told - p->base), '\n', place.begin - p->told));
 	p->told = place.begin;
+	p->head_told = true;
 	p->told_brace = kind == YYSYMBOL_LBRACE;
 	if (!told && !known_mistake(p, kind, place, &w)) {
 		list_wanted(&b, &w);
 		parse_error(p, place, E_SYNTAX, "expected %s but found %s", b.s,
 		            found(p, kind, place));
 	}
+	if (kind == YYSYMBOL_IF)
+		p->head = 0; /* its block is skipped with it */
+	if (kind == YYSYMBOL_NL && w.block)
+		filter_skip_body(p);
+	else if (kind == YYSYMBOL_NL && !p->head)
+		filter_skip_lines(p);
 	/* what is in the block of a header may have mistakes of its own */
 	if (!p->head && !(kind == YYSYMBOL_LBRACE && p->opened_head))
 		filter_skip(p);

@@ -38,6 +38,11 @@ struct diag *parse_error(struct parse *p, struct span s, enum diag_code code, co
 
 	if (p->stop || p->skip)
 		return NULL;
+	/* the rest of a header's line is not understood */
+	if (p->head && p->head_told && p->told >= p->head_at && p->told < s.begin &&
+	    s.begin - p->base <= p->len &&
+	    !memchr(p->text + (p->told - p->base), '\n', s.begin - p->told))
+		return NULL;
 	va_start(ap, fmt);
 	n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
@@ -187,8 +192,10 @@ void call(struct parse *p, struct sym *name, const struct range *props, const st
 		n->kind = A_CONSTRUCT;
 		return;
 	}
-	if (args && *text != '`' && (strcmp(end, ".set") == 0 || strcmp(end, ".inc") == 0))
+	if (args && *text != '`' && (strcmp(end, ".set") == 0 || strcmp(end, ".inc") == 0)) {
 		parse_error(p, at, E_INDEX_FIRST, "index first: x[...]%s(v) updates all of x", end);
+		p->told = at.begin;
+	}
 }
 
 /* name[dims] ( : takes the name's node out, so that only dims are left; NULL in *name and false
@@ -232,8 +239,10 @@ void update(struct parse *p, struct sym *method, struct range index, struct span
 {
 	struct range r = {index.start, index.n + 1};
 
-	if (method != p->set && method != p->inc)
+	if (method != p->set && method != p->inc) {
 		parse_error(p, at, E_SYNTAX, "expected 'set' or 'inc' but found '%s'", method->s);
+		p->told = at.begin;
+	}
 	parent(p, method == p->inc ? A_INC : A_SET, r, s, at);
 }
 

@@ -110,6 +110,7 @@ struct ctx {
 	uint8_t severity[DIAG_COUNT]; /* as switched by -W */
 	bool werror;
 	struct diag_index *diag_index;
+	struct blames *blames; /* of blame.c */
 	struct options {
 		int opset;
 		enum ptgc_target target;

@@ -95,8 +95,14 @@ struct binding *bind_value(struct elab *e, struct sym *name, struct cv v, struct
 {
 	struct binding *b = find_value(e, name);
 
-	if (b && b->scope == e->scope) {
-		struct diag *d = elab_error(e, s, E_DUPLICATE, "'%s' is already defined", name->s);
+	if (b && b->scope == e->scope && !b->missing) {
+		struct diag *d = e->frame->missing;
+		e->frame->missing = NULL;
+		if (d)
+			note(e->cx, d, s, "and '%s' is already defined", name->s);
+		else
+			d = e->frame->taken =
+				elab_error(e, s, E_DUPLICATE, "'%s' is already defined", name->s);
 		note(e->cx, d, b->span, "the first definition is here");
 		return b;
 	}
@@ -113,6 +119,18 @@ struct binding *bind_value(struct elab *e, struct sym *name, struct cv v, struct
 	b->prev = e->scope->values;
 	e->scope->values = b;
 	return b;
+}
+
+/* A name that nothing defines is reported once in a fn: it is poison from then on. */
+void bind_missing(struct elab *e, struct sym *name, struct span s)
+{
+	struct scope *inner = e->scope;
+
+	while (e->scope->outer && e->scope->outer->frame == e->frame)
+		e->scope = e->scope->outer;
+	struct binding *b = bind_value(e, name, poison(s), s);
+	b->missing = b->used = true;
+	e->scope = inner;
 }
 
 struct binding *bind_dim(struct elab *e, struct sym *name, dim d, struct span s)
@@ -474,6 +492,12 @@ static bool graph_result(struct elab *e, struct fn *f, uint32_t i)
 				   r->name->s);
 			return false;
 		}
+	if (!b && e->frame->taken) {
+		note(e->cx, e->frame->taken, r->span, "and the result '%s' is never defined",
+		     r->name->s);
+		e->frame->taken = NULL;
+		return false;
+	}
 	if (!b) {
 		elab_error(e, r->span, E_NO_OUTPUT, "the result '%s' is never defined", r->name->s);
 		return false;

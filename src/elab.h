@@ -18,6 +18,7 @@ struct binding {
 	struct span span;
 	uint8_t kind; /* value namespace: enum cv_kind of what it means */
 	bool used, is_rest;
+	bool missing; /* nothing defines it, which was reported */
 	union {
 		struct value *v; /* CV_VALUE */
 		struct cv *cv;   /* the other kinds: see binding_cv() */
@@ -42,6 +43,9 @@ struct frame { /* one expansion of a fn, or the graph */
 	struct span call; /* where the caller calls */
 	bool library;     /* nodes and errors take the place of the call */
 	uint32_t depth;
+	/* A definition that has another's name: two are of one name, and one is missing. What was
+	 * said of the one, until the other is a note of it. */
+	struct diag *taken, *missing;
 };
 
 struct carried {
@@ -71,6 +75,7 @@ struct elab {
 	vec(struct file *) used;
 	struct sym *underscore;
 	struct prop_arg no_props; /* of a call without any */
+	vec(const struct astr *) strings; /* that were refused as values */
 	uint32_t root,
 		nroot; /* the call that is all of a statement's right side, and its targets */
 	struct file *root_file;
@@ -90,6 +95,7 @@ struct span node_span(struct elab *e, struct span s); /* the call's, inside the 
 struct scope *push_scope(struct elab *e);
 void pop_scope(struct elab *e);
 struct binding *bind_value(struct elab *e, struct sym *name, struct cv v, struct span s);
+void bind_missing(struct elab *e, struct sym *name, struct span s);
 struct binding *bind_dim(struct elab *e, struct sym *name, dim d, struct span s);
 struct binding *find_value(struct elab *e, struct sym *name);
 struct cv binding_cv(const struct binding *b);
@@ -113,7 +119,8 @@ const char *cv_kind_name(const struct cv *v); /* "a string", "a tensor", ... */
 
 /* elab_value.c: compile-time values -> values */
 struct value *to_value(struct elab *e, const struct cv *v, enum dtype want); /* NULL: reported */
-void report_undefined(struct elab *e, const struct cv *items, uint32_t n);
+void no_tensor(struct elab *e, const struct cv *v);
+bool all_defined(struct elab *e, const struct cv *items, uint32_t n); /* false: reported */
 struct value *dim_to_value(struct elab *e, dim d, struct span s);
 struct value *constant_of(struct elab *e, const struct cv *v, enum dtype t, struct span s);
 enum dtype weak_dtype(struct elab *e, const struct cv *v, enum dtype other);

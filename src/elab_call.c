@@ -42,7 +42,7 @@ static enum dtype strong_dtype(const struct op *op, const struct cv *args, uint3
 struct cv node_result(struct elab *e, struct node *n, struct span s)
 {
 	if (n->nout == 1)
-		return cv_value(n->out[0], s);
+		return n->out[0]->type.dtype ? cv_value(n->out[0], s) : poison(s);
 	struct cv v = {.kind = CV_MULTI, .n = n->nout, .span = s};
 	v.u.items = new_array(e->cx->arena, struct cv, n->nout ? n->nout : 1);
 	for (uint32_t i = 0; i < n->nout; i++)
@@ -306,7 +306,7 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 	bool quoted = n->flags & AF_QUOTED;
 
 	if (any_poison(items, n->n)) {
-		report_undefined(e, args, nargs);
+		all_defined(e, args, nargs);
 		if (!is_callable(e, name))
 			unknown_op(e, name, n->at);
 		return poison(n->span);
@@ -315,6 +315,8 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 		e->frame->library ? NULL : name->fn; /* the library sees its own names only */
 	if (!quoted && !user && call_builtin(e, name, args, nargs, n->span, &result))
 		return result;
+	if (!all_defined(e, args, nargs))
+		return poison(n->span);
 	struct binding *b = quoted || name->op ? NULL : find_value(e, name);
 	if (!quoted && (name->dtype || (b && b->kind == CV_DTYPE))) {
 		if (b)

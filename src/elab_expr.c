@@ -329,16 +329,17 @@ static struct cv eval_binary(struct elab *e, const struct anode *n, const struct
 	struct cv args[2] = {items[0], items[1]};
 
 	if (args[0].kind == CV_POISON || args[1].kind == CV_POISON) {
-		report_undefined(e, args, 2);
+		all_defined(e, args, 2);
 		return poison(n->span);
 	}
 	struct cv r = static_binary(e, n->op, &args[0], &args[1], n->span);
 	if (r.kind != CV_NONE)
 		return r;
+	if (!all_defined(e, args, 2))
+		return poison(n->span);
 	for (int i = 0; i < 2; i++)
 		if (args[i].kind == CV_DTYPE || args[i].kind == CV_STR || args[i].kind == CV_NONE) {
-			elab_error(e, args[i].span, E_EXPRESSION, "expected a tensor but got %s",
-				   cv_kind_name(&args[i]));
+			no_tensor(e, &args[i]);
 			return poison(n->span);
 		}
 	static const char *const ops[] = {

@@ -235,6 +235,9 @@ struct cv elab_if_else(struct elab *e, const struct op *op, struct cv *props, st
 	struct branch br[2];
 	struct cv *values = new_array(e->cx->arena, struct cv, n + 1);
 
+	for (uint32_t i = 0; i < nargs; i++)
+		if (args[i].kind == CV_POISON)
+			return poison(s);
 	if (nargs % 2 == 0 || outs->neg || outs->u.i != n) {
 		elab_error(
 			e, s, E_ARITY,

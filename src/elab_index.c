@@ -86,8 +86,10 @@ static bool is_full(const struct cv *v)
 }
 
 /* Replaces the ellipsis by full slices. false: reported. */
-static bool spread(struct elab *e, struct index *ix, uint32_t rank, struct span s)
+static bool spread(struct elab *e, struct index *ix, struct value *x, struct span s)
 {
+	struct diag **tail = e->cx->diag_tail;
+	uint32_t rank = x->type.rank;
 	uint32_t used = 0, dots = 0, k = 0;
 
 	for (uint32_t i = 0; i < ix->n; i++) {
@@ -99,6 +101,8 @@ static bool spread(struct elab *e, struct index *ix, uint32_t rank, struct span 
 			elab_error(e, s, E_RANGE, "an index can have one '...' only");
 		else
 			elab_error(e, s, E_RANGE, "%u indices for a tensor of rank %u", used, rank);
+		if (*tail)
+			blame(e->cx, tail, &x, 1, "x[...]");
 		return false;
 	}
 	struct cv *out = new_array(e->cx->arena, struct cv, ix->n + rank + 1);
@@ -221,7 +225,7 @@ static struct cv index_op(struct elab *e, uint8_t kind, struct value *x, struct 
 	for (uint32_t i = 0; i < n; i++)
 		if (items[i].kind == CV_POISON || !check_item(e, &items[i]))
 			return poison(s);
-	if (!spread(e, &ix, x->type.rank, s))
+	if (!spread(e, &ix, x, s))
 		return poison(s);
 	struct cv axes = new_axes(e, &ix, s);
 	if (axes.n && !(x = with_axes(e, "ExpandDims", x, axes, s)))

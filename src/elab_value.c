@@ -280,6 +280,8 @@ static bool put_literal(struct elab *e, const struct cv *v, enum dtype t, void *
 	case CV_VALUE: /* a typed constant inside a list */
 		if (v->u.v->data && v->u.v->type.rank == 0 && !is_complex(v->u.v->type.dtype))
 			return tensor_convert(t, dst, v->u.v->type.dtype, v->u.v->data->data, 1);
+		if (!v->u.v->type.dtype)
+			return false;
 		break;
 	}
 	elab_error(e, v->span, E_EXPRESSION, "expected a number but got %s", cv_kind_name(v));
@@ -398,30 +400,53 @@ struct value *constant_of(struct elab *e, const struct cv *v, enum dtype t, stru
 #define MAX_HINTS 50    /* of errors get a name that may be meant */
 #define MAX_NEAR  20000 /* names are looked at, the last ones */
 
-static void undefined(struct elab *e, const struct cv *v)
+static const char *near_name(struct elab *e, const struct sym *name)
 {
 	vec(const char *) names = {0};
 
 	for (struct scope *s = e->scope; s && e->cx->errors < MAX_HINTS; s = s->outer)
 		for (struct binding *b = s->values; b && names.len < MAX_NEAR; b = b->prev)
-			*vec_push(e->cx->arena, &names) = b->sym->s;
-	const char *near = did_you_mean(v->u.sym->s, names.at, names.len);
-	if (v->u.sym->op || v->u.sym->fn)
-		elab_error(e, v->span, E_UNDEFINED, "'%s' is not a value: call it, %s(...)",
-			   v->u.sym->s, v->u.sym->s);
-	else if (near)
-		elab_error(e, v->span, E_UNDEFINED, "'%s' is not defined; did you mean '%s'?",
-			   v->u.sym->s, near);
-	else
-		elab_error(e, v->span, E_UNDEFINED, "'%s' is not defined", v->u.sym->s);
+			if (!b->missing)
+				*vec_push(e->cx->arena, &names) = b->sym->s;
+	return did_you_mean(name->s, names.at, names.len);
 }
 
-/* Names that nothing defines, beside an operand that was refused already. */
-void report_undefined(struct elab *e, const struct cv *items, uint32_t n)
+static void undefined(struct elab *e, const struct cv *v)
 {
-	for (uint32_t i = 0; i < n; i++)
-		if (items[i].kind == CV_SYM)
-			undefined(e, &items[i]);
+	struct sym *name = v->u.sym;
+	struct binding *b = find_value(e, name);
+
+	if (b && b->missing) /* another operand of the same expression reported it */
+		return;
+	if (name->op || name->fn) {
+		elab_error(e, v->span, E_UNDEFINED, "'%s' is not a value: call it, %s(...)",
+			   name->s, name->s);
+		return;
+	}
+	if (e->frame->taken) { /* its definition has another name */
+		note(e->cx, e->frame->taken, v->span, "and '%s' is not defined", name->s);
+		e->frame->taken = NULL;
+	} else {
+		const char *near = near_name(e, name);
+		e->frame->missing = elab_error(e, v->span, E_UNDEFINED, "'%s' is not defined%s%s%s",
+					       name->s, near ? "; did you mean '" : "",
+					       near ? near : "", near ? "'?" : "");
+	}
+	bind_missing(e, name, v->span);
+}
+
+/* Reports names among the operands that nothing defines. */
+bool all_defined(struct elab *e, const struct cv *items, uint32_t n)
+{
+	bool ok = true;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (items[i].kind != CV_SYM)
+			continue;
+		undefined(e, &items[i]);
+		ok = false;
+	}
+	return ok;
 }
 
 struct value *dim_to_value(struct elab *e, dim d, struct span s)
@@ -483,6 +508,23 @@ static bool all_literal(const struct cv *v, int depth)
 	       (v->kind == CV_VALUE && v->u.v->data && !v->u.v->type.rank);
 }
 
+/* Something that is no tensor where one is needed; a string with a name is reported once. */
+void no_tensor(struct elab *e, const struct cv *v)
+{
+	const char *instead = v->kind == CV_TUPLE ? ": a list, [...], is one"
+			      : v->kind == CV_STR ? ": what a file holds is file(\"...\")"
+						  : "";
+
+	if (v->kind == CV_STR) {
+		for (uint32_t i = 0; i < e->strings.len; i++)
+			if (e->strings.at[i] == v->u.str)
+				return;
+		*vec_push(e->cx->arena, &e->strings) = v->u.str;
+	}
+	elab_error(e, v->span, E_EXPRESSION, "expected a tensor but got %s%s", cv_kind_name(v),
+		   instead);
+}
+
 struct value *to_value(struct elab *e, const struct cv *v, enum dtype want)
 {
 	switch (v->kind) {
@@ -516,8 +558,7 @@ struct value *to_value(struct elab *e, const struct cv *v, enum dtype want)
 			   "this gives %u results where one is needed: a, b = ...", v->n);
 		return NULL;
 	default:
-		elab_error(e, v->span, E_EXPRESSION, "expected a tensor but got %s%s",
-			   cv_kind_name(v), v->kind == CV_TUPLE ? ": a list, [...], is one" : "");
+		no_tensor(e, v);
 		return NULL;
 	}
 }

@@ -11,23 +11,13 @@
 
 #include "parse.h"
 
-static struct bracket *top(struct parse *p)
-{
-	return p->depth ? &p->brackets[p->depth - 1] : NULL;
-}
-
-static bool in_block(struct parse *p)
-{
-	return !p->depth || top(p)->kind == TOK_LBRACE;
-}
-
 static void queue(struct parse *p, int kind)
 {
 	p->queue[p->nqueue++] = (uint8_t)kind;
 }
 
 /* Queued kinds fit a byte: 0 is YYerror, others are offsets from TOK_NL. */
-enum { Q_ERROR, Q_NL, Q_LBRACE, Q_RBRACE };
+enum { Q_ERROR, Q_NL, Q_LBRACE, Q_RBRACE, Q_COMMA };
 
 static int unqueue(struct parse *p)
 {
@@ -36,6 +26,7 @@ static int unqueue(struct parse *p)
 		[Q_NL] = TOK_NL,
 		[Q_LBRACE] = TOK_LBRACE,
 		[Q_RBRACE] = TOK_RBRACE,
+		[Q_COMMA] = TOK_COMMA,
 	};
 
 	return kinds[p->queue[--p->nqueue]];
@@ -53,6 +44,20 @@ static void blame_brace(struct parse *p, uint32_t at)
 		    "block");
 }
 
+/* Was something said of the inside of the bracket that tells that it is not closed as well? A block
+ * is not, where what was to close it is what was wrong. */
+static bool told_inside(const struct parse *p, const struct bracket *b, struct span noticed)
+{
+	uint32_t told = p->told > p->lexed ? p->told : p->lexed;
+
+	if (p->head && p->head_told && b->at >= p->head_at)
+		return true;
+	if (!told || told < b->at)
+		return false;
+	return b->kind != TOK_LBRACE || p->told_brace ||
+	       text_blank_after(p, told, noticed.end ? noticed.begin : p->base + p->len);
+}
+
 static void unclosed(struct parse *p, const struct bracket *b, struct span noticed)
 {
 	char c = p->text[b->at - p->base];
@@ -62,12 +67,14 @@ static void unclosed(struct parse *p, const struct bracket *b, struct span notic
 		blame_brace(p, b->at);
 		return;
 	}
-	/* what the grammar said of the inside tells it */
-	if (p->told && p->told >= b->at && (b->kind != TOK_LBRACE || p->told_brace))
+	if (told_inside(p, b, noticed))
 		return;
 	d = parse_error(p, bracket_span(b), E_UNCLOSED, "this '%c' is never closed", c);
 	if (d && noticed.end > noticed.begin)
 		note(p->cx, d, noticed, "noticed here");
+	if (p->told < b->at)
+		p->told = b->at;
+	p->head_told = true;
 }
 
 /* Pops what is open down to the nearest block, reporting the innermost bracket. */
@@ -88,40 +95,36 @@ static void pop_to_block(struct parse *p, struct span noticed)
 	queue(p, Q_ERROR);
 }
 
-/* What follows the token in its line, without blanks. */
-static const char *rest(struct parse *p, struct span s)
+/* Does the bracket, of properties or of a loop's header, end further on as such a one does? Then no
+ * line inside of it is a statement. */
+static bool ends_well(const struct parse *p, const struct bracket *b, uint32_t from)
 {
-	const char *at = p->text + (s.end - p->base), *end = p->text + p->len;
+	const char *at = p->text + (from - p->base), *end = p->text + p->len;
+	uint32_t open = 0;
 
-	while (at < end && (*at == ' ' || *at == '\t' || *at == '\r'))
-		at++;
-	return at < end ? at : "\n";
+	end = end - at > 4096 ? at + 4096 : end; /* it is only a guess */
+	for (; at < end; at++) {
+		if (*at == '#' || *at == '"' || *at == '\'' || *at == '`') {
+			char close = *at == '#' ? '\n' : *at;
+			at = memchr(at + 1, close, (size_t)(end - at - 1));
+			if (!at)
+				return false;
+		} else if (*at == '(' || *at == '[' || *at == '{') {
+			open++;
+		} else if ((*at == ')' || *at == ']' || *at == '}') && !open--) {
+			for (at++; at < end && *at == ' ';)
+				at++;
+			return at < end && (b->loop_head ? *at == '-' || *at == 'w'
+							 : strchr("(,)]}", *at) != NULL);
+		}
+	}
+	return false;
 }
 
-static bool assigns(struct parse *p, struct span s)
+/* Can lines that begin with `name =` stand in it? */
+static bool has_settings(const struct bracket *b)
 {
-	const char *at = rest(p, s), *end = p->text + p->len;
-
-	return *at == '=' && (at + 1 >= end || at[1] != '=');
-}
-
-static bool starts_name(char c)
-{
-	return c == '_' || c == '`' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (unsigned char)c >= 0x80;
-}
-
-/* Is what follows the token in its line the word "in"? */
-static bool before_in(struct parse *p, struct span s)
-{
-	const char *at = rest(p, s);
-
-	return at[0] == 'i' && p->text + p->len - at >= 3 && at[1] == 'n' && at[2] == ' ';
-}
-
-static bool is_word(int kind)
-{
-	return kind >= TOK_PTG && kind <= TOK_IN;
+	return b->kind == TOK_LPROPS || b->loop_head;
 }
 
 /* A line that can only be a new statement, seen inside of ( [ or {p: something is not closed. */
@@ -132,24 +135,19 @@ static bool new_statement(struct parse *p, const struct token *t)
 
 	if (t->kind == TOK_IF)
 		return true;
-	if (t->kind != TOK_NAME && !is_word(t->kind))
+	if (t->kind != TOK_NAME && !token_is_word(t->kind))
 		return false;
-	if (assigns(p, t->span))
-		return !((b->kind == TOK_LPROPS || b->loop_head) && listed);
+	if (line_assigns(p, t->span))
+		return !(has_settings(b) && (listed || ends_well(p, b, t->span.begin)));
 	switch (t->kind) {
 	case TOK_GRAPH:
 	case TOK_FN:
 	case TOK_STATE:
 	case TOK_NEXT:
-		return starts_name(*rest(p, t->span)) && !before_in(p, t->span);
+		return begins_name(*text_behind(p, t->span)) && !text_is_in(p, t->span);
 	default:
 		return false;
 	}
-}
-
-static bool new_definition(struct parse *p, const struct token *t)
-{
-	return (t->kind == TOK_GRAPH || t->kind == TOK_FN) && starts_name(*rest(p, t->span));
 }
 
 /* All blocks are closed for the user: NL } for each, and a last NL. */
@@ -159,18 +157,55 @@ static void close_blocks(struct parse *p)
 	p->depth = 0;
 }
 
+/* `name = ...` in a line of its own among properties, or in a loop's header. */
+static bool comma_missing(struct parse *p, const struct token *t)
+{
+	const struct bracket *b = top(p);
+	struct span s = {p->prev_span.end, p->prev_span.end};
+
+	if (!has_settings(b) || !token_ends_value(p->prev) ||
+	    (t->kind != TOK_NAME && !token_is_word(t->kind)) || !line_assigns(p, t->span))
+		return false;
+	parse_error(p, s, E_SYNTAX, "a ',' is missing at the end of this line");
+	queue(p, Q_COMMA);
+	return true;
+}
+
+/* A line that begins with `name =` among properties or in a loop's header, where a bracket further
+ * in is not closed. */
+static bool inner_unclosed(struct parse *p, const struct token *t)
+{
+	uint32_t below = p->depth;
+
+	while (below && p->brackets[below - 1].kind != TOK_LBRACE &&
+	       !has_settings(&p->brackets[below - 1]))
+		below--;
+	if (!below || below == p->depth || t->kind == TOK_IF ||
+	    !has_settings(&p->brackets[below - 1]) ||
+	    !ends_well(p, &p->brackets[below - 1], t->span.begin))
+		return false;
+	unclosed(p, top(p), t->span);
+	p->depth = below;
+	if (!p->head)
+		filter_skip(p);
+	queue(p, Q_ERROR);
+	return true;
+}
+
 /* First token of a line, with brackets open. true: tokens were queued, t comes again later. */
 static bool check_line_start(struct parse *p, const struct token *t)
 {
 	if (!in_block(p)) {
 		if (!new_statement(p, t))
-			return false;
+			return comma_missing(p, t);
+		if (inner_unclosed(p, t))
+			return true;
 		pop_to_block(p, t->span);
-		if (p->depth && new_definition(p, t))
+		if (p->depth && line_defines(p, t))
 			close_blocks(p);
 		return true;
 	}
-	if (!new_definition(p, t))
+	if (!line_defines(p, t))
 		return false;
 	unclosed(p, top(p), t->span);
 	close_blocks(p);
@@ -190,6 +225,7 @@ static bool push(struct parse *p, const struct token *t)
 	b.loop_head = t->kind == TOK_LPAREN && p->prev == TOK_LOOP && p->head == TOK_LOOP;
 	b.in_head =
 		t->kind == TOK_LPROPS && in_block(p) && (p->head == TOK_IF || p->head == TOK_LOOP);
+	b.of_if = t->kind == TOK_LBRACE && p->opened_head == TOK_IF;
 	p->brackets[p->depth++] = b;
 	return true;
 }
@@ -200,12 +236,13 @@ static void mismatch(struct parse *p, const struct token *t)
 	char open = p->text[b->at - p->base], close = p->text[t->span.begin - p->base];
 	struct diag *d;
 
-	if (p->told && p->told >= b->at)
+	if (told_inside(p, b, t->span))
 		return;
 	d = parse_error(p, t->span, E_BRACKET, "'%c' is closed by '%c'", open, close);
-
 	if (d)
 		note(p->cx, d, bracket_span(b), "opened here");
+	p->told = t->span.begin;
+	p->head_told = true;
 }
 
 /* ) and ]. Kind of the token to pass on. */
@@ -228,9 +265,32 @@ static int close_bracket(struct parse *p, const struct token *t)
 		p->depth = below - 1;
 	} else {
 		mismatch(p, t);
-		p->depth--;
+		p->depth -= top(p)->kind != TOK_LPROPS || p->head;
 	}
 	return TOK_PTG_error;
+}
+
+/* } inside of ( or [. false: tokens were queued, t comes again later */
+static bool close_brace_inside(struct parse *p, struct token *t)
+{
+	uint32_t below = p->depth;
+
+	while (below && p->brackets[below - 1].kind != TOK_LBRACE &&
+	       p->brackets[below - 1].kind != TOK_LPROPS)
+		below--;
+	bool props = below && p->brackets[below - 1].kind == TOK_LPROPS;
+	if (!props && !brace_ends_block(p, t->span)) {
+		t->kind = TOK_RPROPS; /* the grammar says that it is out of place */
+		return true;
+	}
+	unclosed(p, top(p), t->span);
+	p->depth = below;
+	if (props && !p->head)
+		filter_skip(p);
+	else if (!props)
+		queue(p, Q_NL);
+	queue(p, Q_ERROR);
+	return false;
 }
 
 /* } of either kind; false: tokens were queued, t comes again later */
@@ -238,20 +298,17 @@ static bool close_brace(struct parse *p, struct token *t)
 {
 	struct bracket *b = top(p);
 
-	if (b && (b->kind == TOK_LPAREN || b->kind == TOK_LBRACKET)) {
-		unclosed(p, b, t->span);
-		while (p->depth && top(p)->kind != TOK_LBRACE && top(p)->kind != TOK_LPROPS)
-			p->depth--;
-		if (in_block(p))
-			queue(p, Q_NL);
-		queue(p, Q_ERROR);
-		return false;
-	}
+	if (b && (b->kind == TOK_LPAREN || b->kind == TOK_LBRACKET))
+		return close_brace_inside(p, t);
 	if (b && b->kind == TOK_LPROPS) {
 		t->kind = TOK_RPROPS;
 		p->head_closed = b->in_head;
 		p->head_brace = b->at;
 		p->depth--;
+		return true;
+	}
+	if (b && strchr("(),].:=+-*/%@&|^<>", *text_behind(p, t->span))) {
+		t->kind = TOK_RPROPS; /* no block ends here: the grammar says so */
 		return true;
 	}
 	if (b && p->prev != TOK_NL && p->prev != TOK_LBRACE) {
@@ -263,13 +320,56 @@ static bool close_brace(struct parse *p, struct token *t)
 	return true;
 }
 
+/* `else` whose block before it is not closed. */
+static bool close_before_else(struct parse *p, const struct token *t)
+{
+	if (!in_block(p) || !p->depth || !top(p)->of_if || p->prev == TOK_RBRACE)
+		return false;
+	if (!told_inside(p, top(p), (struct span){0, 0}) && !told_in_line(p, t->span.begin))
+		parse_error(p, t->span, E_SYNTAX, "a '}' is missing before 'else'");
+	p->told = t->span.begin;
+	p->depth--;
+	queue(p, Q_RBRACE);
+	if (p->prev != TOK_NL)
+		queue(p, Q_NL);
+	return true;
+}
+
+/* Is the { in a header out of place? */
+static bool no_block(struct parse *p, const struct token *t)
+{
+	const char *at = text_behind(p, t->span), *end = p->text + p->len;
+	bool named = p->prev_span.begin != p->first_span.begin;
+
+	if (text_starts(p, at, "->") || (p->head == TOK_GRAPH && !named) || p->prev == TOK_LOOP)
+		return true;
+	if (p->head == TOK_GRAPH && in_block(p) && p->prev != TOK_RPAREN &&
+	    !brace_ends_line(p, t->span))
+		return true;
+	if ((!in_block(p) || p->prev == TOK_IF) && !brace_ends_line(p, t->span)) {
+		while (at < end && !strchr("}\n", *at))
+			at++;
+		if (at >= end || *at == '\n')
+			return p->prev != TOK_IF;
+		return at + 1 < end && strchr("(,)]", at[1]);
+	}
+	return !brace_ends_line(p, t->span) && !token_ends_value(p->prev) && p->prev != TOK_ELSE &&
+	       p->prev != TOK_IF && p->prev != TOK_PTG_error;
+}
+
 /* `{` that does not touch a name. false: tokens were queued, t comes again later */
 static bool open_brace(struct parse *p, struct token *t)
 {
+	if (p->head && no_block(p, t)) {
+		t->kind = TOK_LPROPS; /* the grammar says that it is out of place */
+		return true;
+	}
 	if (!p->head && p->prev == TOK_NAME && p->prev_span.end < t->span.begin &&
-	    !(in_block(p) && rest(p, t->span)[0] == '\n')) {
+	    p->prev_span.begin != p->first_span.begin &&
+	    !(in_block(p) && text_behind(p, t->span)[0] == '\n')) {
 		parse_error(p, t->span, E_BRACE,
 			    "a blank before '{': properties touch their op's name");
+		p->told = t->span.begin;
 		t->kind = TOK_LPROPS;
 		return true;
 	}
@@ -313,6 +413,8 @@ static bool goes_on(const struct parse *p, int kind)
 {
 	if (kind == TOK_ELSE)
 		return true;
+	if (p->head == TOK_LOOP && p->head_told && (p->prev == TOK_COMMA || kind == TOK_RPAREN))
+		return true; /* its ( may be closed too early */
 	if ((p->head == TOK_GRAPH && kind == TOK_LPAREN) ||
 	    ((p->head == TOK_GRAPH || p->head == TOK_LOOP) && kind == TOK_ARROW))
 		return true;
@@ -336,6 +438,8 @@ static bool newline(struct parse *p, struct token *t)
 		return true;
 	}
 	hold(p, &next);
+	if (p->head && p->head_told)
+		filter_skip_body(p);
 	return true;
 }
 
@@ -376,6 +480,8 @@ static bool structure(struct parse *p, struct token *t)
 		return true;
 	case TOK_RBRACE:
 		return close_brace(p, t);
+	case TOK_ELSE:
+		return !close_before_else(p, t);
 	case TOK_ARROW:
 		if (in_block(p) || top(p)->kind == TOK_LPROPS || !p->head)
 			return true;
@@ -394,17 +500,21 @@ static bool structure(struct parse *p, struct token *t)
 	}
 }
 
-static void note_head(struct parse *p, int kind)
+static void note_head(struct parse *p, int kind, struct span s)
 {
 	if ((kind == TOK_GRAPH || kind == TOK_FN) && p->depth == 0 &&
 	    (p->prev == TOK_NL || !p->prev))
 		p->head = TOK_GRAPH;
-	else if ((kind == TOK_IF || kind == TOK_ELSE) && in_block(p))
+	else if ((kind == TOK_IF || (kind == TOK_ELSE && p->prev == TOK_RBRACE)) && in_block(p))
 		p->head = TOK_IF;
 	else if (kind == TOK_LOOP && in_block(p) && p->prev == TOK_ASSIGN)
 		p->head = TOK_LOOP;
 	else if (kind == TOK_NL && p->prev != TOK_NL)
 		p->head = 0;
+	else
+		return;
+	p->head_told = false;
+	p->head_at = s.begin;
 }
 
 static int pass(struct parse *p, int kind, struct span s)
@@ -412,7 +522,11 @@ static int pass(struct parse *p, int kind, struct span s)
 	if (p->prev == TOK_NL || p->prev == TOK_LBRACE || !p->prev) {
 		p->first = kind;
 		p->first_span = s;
+		p->torn = p->tearing;
+		p->tearing = false;
 	}
+	if (kind == TOK_RBRACE && s.end > s.begin)
+		p->tearing = told_in_line(p, s.begin);
 	p->before = p->prev_span;
 	p->prev = kind;
 	p->prev_span = s;
@@ -458,84 +572,6 @@ static void forget_line(struct parse *p)
 	p->line_lost = false;
 }
 
-/*
- * A mistake in a statement was reported, its last token is the one passed on last: the rest, with
- * the blocks that it opens, is not looked at, up to the NL behind it.
- */
-void filter_skip(struct parse *p)
-{
-	if (p->nqueue || p->closing || p->prev == TOK_NL)
-		return;
-	p->skip = true;
-	p->skip_braces = p->prev == TOK_LBRACE;
-	p->skip_brackets = 0;
-	p->depth -= p->prev == TOK_LBRACE;
-	for (; !in_block(p); p->depth--) {
-		p->skip_braces += top(p)->kind == TOK_LPROPS;
-		p->skip_brackets += top(p)->kind != TOK_LPROPS;
-	}
-	p->prev = TOK_PTG_error;
-	p->head = 0;
-}
-
-void filter_skip_line(struct parse *p)
-{
-	struct token *t = &p->held;
-	bool name = t->kind == TOK_NAME || is_word(t->kind);
-	char next = *rest(p, t->span);
-
-	if (!p->has_held || t->kind == TOK_IF ||
-	    (name && (next == '=' || next == ',' || next == ':' || starts_name(next))))
-		return;
-	p->skip = true;
-	while (t->kind != TOK_NL && t->kind != TOK_RBRACE && t->kind != TOK_END)
-		t->kind = scan_token(p, &t->value, &t->span);
-	p->skip = false;
-}
-
-/* Where the lines of a statement that is skipped end although its brackets are open. */
-static bool skipped_too_far(struct parse *p, const struct token *t)
-{
-	if (new_definition(p, t))
-		return true;
-	return !p->skip_braces && (t->kind == TOK_NAME || is_word(t->kind)) && assigns(p, t->span);
-}
-
-enum skipping { SKIPPED, SKIP_ENDS, SKIP_ENDED_BEFORE };
-
-static enum skipping skip(struct parse *p, const struct token *t)
-{
-	bool first = p->line_start && t->kind != TOK_NL;
-	uint32_t *open = &p->skip_brackets;
-
-	if (first && skipped_too_far(p, t))
-		return SKIP_ENDED_BEFORE;
-	p->line_start = t->kind == TOK_NL;
-	switch (t->kind) {
-	case TOK_LPAREN:
-	case TOK_LBRACKET:
-		++*open;
-		return SKIPPED;
-	case TOK_RPAREN:
-	case TOK_RBRACKET:
-		*open -= *open != 0;
-		return SKIPPED;
-	case TOK_LBRACE:
-	case TOK_LPROPS:
-		p->skip_braces++;
-		return SKIPPED;
-	case TOK_RBRACE:
-		if (!p->skip_braces)
-			return SKIP_ENDS;
-		p->skip_braces--;
-		return SKIPPED;
-	case TOK_NL:
-		return *open || p->skip_braces ? SKIPPED : SKIP_ENDS;
-	default:
-		return t->kind == TOK_END ? SKIP_ENDS : SKIPPED;
-	}
-}
-
 /* Numbers that are wrong do not hide what is behind them. */
 static bool is_digit(const struct parse *p, struct span s)
 {
@@ -570,15 +606,16 @@ int ptg_lex(union parse_value *value, struct span *span, struct parse *p)
 		return made_up(p, span);
 	for (;;) {
 		next_token(p, &t);
+		if (t.kind == TOK_PTG_error && !p->skip)
+			p->lexed = t.span.begin;
 		if (p->line_lost)
 			forget_line(p);
-		bool skipped = p->skip;
-		if (skipped) {
-			enum skipping s = skip(p, &t);
+		if (p->skip) {
+			enum skipping s = filter_skipped(p, &t);
 			if (s == SKIPPED)
 				continue;
 			p->skip = false;
-			if (s == SKIP_ENDED_BEFORE) {
+			if (s == SKIP_ENDED_BEFORE && p->prev != TOK_NL) {
 				queue(p, Q_NL);
 				break;
 			}
@@ -587,16 +624,12 @@ int ptg_lex(union parse_value *value, struct span *span, struct parse *p)
 			break;
 		if (t.kind == TOK_NL && !newline(p, &t))
 			continue;
-		if (skipped && t.kind == TOK_ELSE) { /* belongs to it */
-			p->skip = true;
-			continue;
-		}
 		if (p->line_start && t.kind != TOK_NL) {
 			p->line_start = false;
 			if (p->depth && check_line_start(p, &t))
 				break;
 		}
-		note_head(p, t.kind);
+		note_head(p, t.kind, t.span);
 		if (!structure(p, &t))
 			break;
 		*value = t.value;

@@ -529,7 +529,7 @@ uint32_t op_results(struct ctx *cx, struct node *n)
 	return check_arity(cx, n) ? n->op->results(cx, n) : 0;
 }
 
-bool infer_node(struct ctx *cx, struct node *n)
+static bool infer(struct ctx *cx, struct node *n)
 {
 	if (any_poison(n))
 		return poison_results(n);
@@ -550,4 +550,14 @@ bool infer_node(struct ctx *cx, struct node *n)
 	if (n->op->known)
 		n->op->known(cx, n);
 	return true;
+}
+
+bool infer_node(struct ctx *cx, struct node *n)
+{
+	struct diag **tail = cx->diag_tail;
+	bool ok = infer(cx, n);
+
+	if (!ok && *tail)
+		blame(cx, tail, n->in, n->nin, n->op == &op_onnx ? (const void *)n->onnx : n->op);
+	return ok;
 }

@@ -44,6 +44,7 @@ struct bracket {
 	uint32_t at;
 	uint16_t kind;  /* token that opened it */
 	bool loop_head; /* ( of a loop header: name = value may stand in it */
+	bool of_if;     /* { of a branch */
 	bool in_head;   /* {p in the condition of an if or while: perhaps a block was meant */
 };
 
@@ -105,8 +106,14 @@ struct parse {
 	int head;        /* TOK_GRAPH, TOK_IF or TOK_LOOP until its block opens */
 	int opened_head; /* what the last block belongs to */
 	bool skip;       /* the rest of the statement: a mistake in it was reported */
-	uint32_t skip_brackets, skip_braces; /* open in what is skipped */
+	/* open in what is skipped; blocks: { at the end of a line, props: any other { */
+	uint32_t skip_brackets, skip_props, skip_blocks;
+	int skipped;     /* kind of the token skipped last */
 	uint32_t told;   /* where the last syntax error is; 0: none */
+	uint32_t lexed;  /* where the last token that is none is */
+	bool tearing, torn; /* it is in the line of the } before this statement, or of the last } */
+	bool head_told;     /* it is in this header, which begins at */
+	uint32_t head_at;
 	bool told_brace; /* it is a block's {, so blocks may be counted wrong */
 	bool started;
 	bool line_lost; /* a quote is not closed: brackets may be inside of it */
@@ -135,11 +142,43 @@ struct parse {
 int scan_token(struct parse *p, union parse_value *value, struct span *span);
 void scan_begin(struct parse *p);
 
-/* filter.c: what bison calls */
+/* filter.c: what bison calls, and what the grammar's messages ask */
 int ptg_lex(union parse_value *value, struct span *span, struct parse *p);
 bool filter_blames_brace(struct parse *p); /* reports a block's { that touches a name */
-void filter_skip(struct parse *p);         /* the rest of the statement */
-void filter_skip_line(struct parse *p);    /* the line behind, which was to go on with this one */
+
+static inline struct bracket *top(struct parse *p)
+{
+	return p->depth ? &p->brackets[p->depth - 1] : NULL;
+}
+
+static inline bool in_block(struct parse *p)
+{
+	return !p->depth || top(p)->kind == TOK_LBRACE;
+}
+
+/* skip.c: what is not looked at after a mistake */
+enum skipping { SKIPPED, SKIP_ENDS, SKIP_ENDED_BEFORE };
+void filter_skip(struct parse *p);       /* the rest of the statement */
+void filter_skip_body(struct parse *p);  /* the lines behind a header that has no { */
+void filter_skip_lines(struct parse *p); /* the lines behind, up to one like a statement */
+enum skipping filter_skipped(struct parse *p, const struct token *t); /* while p->skip */
+
+/* lines.c: what the text around a token looks like */
+const char *text_behind(struct parse *p, struct span s); /* in its line, without blanks */
+bool text_starts(const struct parse *p, const char *at, const char *word);
+bool text_blank_after(const struct parse *p, uint32_t from, uint32_t to);
+uint32_t text_indent(const struct parse *p, uint32_t at);
+bool text_is_in(struct parse *p, struct span s);
+bool told_in_line(const struct parse *p, uint32_t at);
+bool begins_name(char c);
+bool line_assigns(struct parse *p, struct span s);
+bool line_states(struct parse *p, const struct token *t);  /* a statement? */
+bool line_defines(struct parse *p, const struct token *t); /* a graph or fn? */
+bool line_is_foreign(const struct parse *p);
+bool brace_ends_line(struct parse *p, struct span s);
+bool brace_ends_block(struct parse *p, struct span s);
+bool token_is_word(int kind);
+bool token_ends_value(int kind);
 
 /* literal.c */
 bool literal_int(const char *s, size_t len, uint64_t *v); /* false: above 2^64 - 1 */
