@@ -78,9 +78,9 @@ static bool read_input(struct ctx *cx, struct job *job)
 static struct graph *typed(struct ctx *cx, struct job *job, struct file *f)
 {
 	struct graph *g = elaborate(cx, f);
-	if (!g || cx->errors)
+	if (!g)
 		return NULL;
-	if (job->stage == STAGE_TYPED)
+	if (job->stage == STAGE_TYPED && !cx->errors)
 		dump_graph(cx, g, &job->text_out);
 	arena_empty(cx->scratch);
 	return g;

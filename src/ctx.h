@@ -107,6 +107,7 @@ struct ctx {
 	vec(struct source *) sources;
 	struct diag *diags, **diag_tail;
 	uint32_t errors, warnings;
+	uint32_t refused; /* of the errors: ops that cannot be converted, a reason to look on */
 	uint8_t severity[DIAG_COUNT]; /* as switched by -W */
 	bool werror;
 	struct diag_index *diag_index;

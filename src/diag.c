@@ -104,7 +104,9 @@ static struct diag *add(struct ctx *cx, struct span s, struct span other, enum d
 	cx->diag_tail = &d->next;
 	if (severity != PTGC_ERROR)
 		cx->warnings++;
-	else if (++cx->errors >= MAX_ERRORS && code != E_UNSUPPORTED)
+	else if (code == E_UNSUPPORTED)
+		cx->errors++, cx->refused++;
+	else if (++cx->errors >= MAX_ERRORS)
 		stop(cx);
 	return d;
 }

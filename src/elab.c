@@ -630,5 +630,5 @@ struct graph *elaborate(struct ctx *cx, struct file *f)
 	g->name = f->graphs->name;
 	f->graphs->file = f;
 	run_graph(e, f->graphs);
-	return cx->errors ? NULL : g;
+	return cx->errors > cx->refused ? NULL : g;
 }

@@ -77,6 +77,9 @@ struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct 
 	struct node *n = graph_node(e->cx, e->block, op, props, in, nargs, node_span(e, s));
 	if (!n->nout)
 		return poison(s);
+	const char *reason = op->todo ? op->todo : op->unsupported;
+	if (reason && n->out[0]->type.dtype) /* its types are known: the rest is looked at */
+		elab_error(e, s, E_UNSUPPORTED, "%s: %s", call_label(e->cx, n), reason);
 	return node_result(e, n, s);
 }
 

@@ -11,7 +11,9 @@
 struct file;
 struct fn;
 
-struct graph *elaborate(struct ctx *cx, struct file *f); /* NULL: there were errors */
+/* NULL: there were errors. Where all of them say that an op cannot be converted, the rest of the graph,
+ * with poison for what such ops give: lowering then finds the others. */
+struct graph *elaborate(struct ctx *cx, struct file *f);
 /* Expands fn `f` (lib or an ops.def body) on values into block b: used by lowering. */
 bool expand_fn(struct ctx *cx, struct block *b, struct fn *f, const struct op *op, struct cv *props,
 	       struct value **in, uint32_t nin, struct value **out, uint32_t nout, struct span s);

@@ -412,6 +412,22 @@ const char *op_label(struct ctx *cx, const struct node *n)
 	return b.s;
 }
 
+const char *call_label(struct ctx *cx, const struct node *n)
+{
+	struct strbuf b = {.arena = cx->arena};
+	const char *comma = "";
+
+	sb_printf(&b, "%s(", op_label(cx, n));
+	for (uint32_t i = 0; i < n->nin && i < 6; i++) {
+		if (!n->in[i])
+			continue;
+		sb_printf(&b, "%s%s", comma, type_str(cx, n->in[i]->type));
+		comma = ", ";
+	}
+	sb_str(&b, n->nin > 6 ? ", ...)" : ")");
+	return b.s;
+}
+
 /* --- inference --- */
 
 static const char *input_list(struct ctx *cx, const struct op_sig *sig)

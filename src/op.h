@@ -163,6 +163,8 @@ const char *prop_str(struct ctx *cx, const struct node *n, const char *name);
 int prop_axes(struct ctx *cx, const struct node *n, const char *name, int rank, int *axes,
 	      bool sorted);
 const char *op_label(struct ctx *cx, const struct node *n); /* Sum{axis=0} as in messages */
+/* Sum{axis=0}(float64[n]): with the types of its inputs */
+const char *call_label(struct ctx *cx, const struct node *n);
 bool infer_node(struct ctx *cx, struct node *n); /* types of its results; false: reported */
 /* How many results n has (in, nin and props are set); 0: reported, do not infer it then. */
 uint32_t op_results(struct ctx *cx, struct node *n);

@@ -33,15 +33,7 @@ static void fail(struct build *b, enum diag_code code, const char *fmt, va_list 
 		error(b->cx, b->span, code, "%s", text);
 		return;
 	}
-	struct strbuf types = {.arena = b->cx->arena};
-	sb_str(&types, "");
-	for (uint32_t i = 0; i < s->at->nin && i < 6; i++)
-		if (s->at->in[i])
-			sb_printf(&types, "%s%s", types.len ? ", " : "",
-				  type_str(b->cx, s->at->in[i]->type));
-	if (s->at->nin > 6)
-		sb_str(&types, ", ...");
-	error(b->cx, s->at->span, code, "%s(%s): %s", op_label(b->cx, s->at), types.s, text);
+	error(b->cx, s->at->span, code, "%s: %s", call_label(b->cx, s->at), text);
 }
 
 void unsupported(struct build *b, const char *fmt, ...)
@@ -312,8 +304,9 @@ static bool lower_op(struct build *b, struct node *n)
 	if (n->op == &op_onnx)
 		return lower_raw(b, n);
 	if (n->op->unsupported || n->op->todo) {
-		unsupported(b, "%s", n->op->unsupported ? n->op->unsupported : n->op->todo);
-		return false;
+		if (n != b->cse->shared->at) /* the user's own were refused by call_op() */
+			unsupported(b, "%s", n->op->todo ? n->op->todo : n->op->unsupported);
+		return !(b->cse->shared->failed = true);
 	}
 	if (compares_beyond_float64(n))
 		return lower_mixed_compare(b, n);
@@ -351,10 +344,24 @@ static void finish(struct build *b, struct node *n)
 	}
 }
 
+/* Does n have to do with an op that elaboration refused? */
+static bool is_poisoned(const struct node *n)
+{
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i] && !n->in[i]->type.dtype)
+			return true;
+	for (uint32_t i = 0; i < n->nout; i++)
+		if (!n->out[i]->type.dtype)
+			return true;
+	return false;
+}
+
 static bool lower_node(struct build *b, struct node *n)
 {
 	struct shared *s = b->cse->shared;
 
+	if (b->cx->refused && is_poisoned(n))
+		return !(s->failed = true);
 	if (!s->expanding) {
 		b->span = n->span;
 		s->at = n;
