@@ -312,6 +312,39 @@ static bool array_item(struct indexing *s, struct value *v, struct value *array)
 	return true;
 }
 
+/* Is a length surely other than 1? Then it is stretched nowhere. */
+static bool is_fixed(struct ctx *cx, dim d)
+{
+	return dim_ge(cx, d, 2) || dim_le(cx, d, 0);
+}
+
+/*
+ * The length that the arrays have together on axis k of `rank`: what type or value say; DIM_NONE
+ * where several may be 1, as NumPy then stretches them at run time. false: they cannot go together.
+ */
+static bool shared_length(struct indexing *s, struct value **arrays, uint32_t count, uint32_t rank,
+			  uint32_t k, dim *length)
+{
+	dim fixed = DIM_NONE, open = DIM_NONE;
+	bool many = false;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct type *t = &arrays[i]->type;
+		if (k + t->rank < rank || is_one(s->cx, t->dims[k + t->rank - rank]))
+			continue;
+		dim d = t->dims[k + t->rank - rank];
+		if (!is_fixed(s->cx, d)) {
+			many |= open && !dim_eq(s->cx, open, d);
+			open = open ? open : d;
+		} else if (fixed && !dim_unify(s->cx, fixed, d, s->n->span)) {
+			return false;
+		} else {
+			fixed = d;
+		}
+	}
+	*length = fixed ? fixed : many ? DIM_NONE : open ? open : dim_const(s->cx, 1);
+	return true;
+}
+
 /* Puts the dims that all index arrays have together at `at` of the result. */
 static bool insert_arrays(struct indexing *s, struct value **arrays, uint32_t count, uint32_t at)
 {
@@ -320,8 +353,13 @@ static bool insert_arrays(struct indexing *s, struct value **arrays, uint32_t co
 	for (uint32_t i = 0; i < count; i++)
 		if (arrays[i]->type.rank > rank)
 			rank = arrays[i]->type.rank;
-	if (!broadcast_dims(s->cx, s->n, arrays, count, d, rank))
-		return false;
+	for (uint32_t k = 0; k < rank; k++)
+		if (!shared_length(s, arrays, count, rank, k, &d[k])) {
+			error(s->cx, s->n->span, E_SHAPE,
+			      "%s: the index arrays do not broadcast on axis %u",
+			      op_label(s->cx, s->n), k);
+			return false;
+		}
 	if (s->rank + rank > MAX_RANK) {
 		error(s->cx, s->n->span, E_RANK, "%s: more than %d dims", s->n->op->name, MAX_RANK);
 		return false;
@@ -375,21 +413,38 @@ static bool finish(struct indexing *s)
 	return true;
 }
 
+/* PyTensor lets no value be stretched at run time where a single vector of indices says the place.
+ */
+static bool is_strict(const struct indexing *s)
+{
+	if (s->nitems != 1 || s->items[0].kind != CV_INT)
+		return false;
+	const struct type *t = &index_at(s, &s->items[0])->type;
+	return t->rank == 1 && t->dtype != DT_BOOL;
+}
+
+/* A length of y beside that of its place: equal, or else y's is 1. */
+static bool fits_length(struct indexing *s, dim y, dim to)
+{
+	struct ctx *cx = s->cx;
+	if (!to || is_one(cx, y) || dim_eq(cx, y, to))
+		return true;
+	struct dim_view v = dim_view(cx, to);
+	if (v.form == DIM_ATOM && v.kind == SOURCE_NONE && !v.name)
+		return true;
+	if (is_strict(s) || is_fixed(cx, y) || is_one(cx, to))
+		return dim_unify(cx, y, to, s->n->span);
+	return !dim_ne(cx, y, to) || !dim_ne(cx, y, dim_const(cx, 1));
+}
+
 /* y broadcasts to what the index selects; what is only known at run time is left to it. */
 static bool fits_update(struct indexing *s)
 {
 	const struct type *x = &s->n->in[0]->type, *y = &s->n->in[1]->type;
 	uint32_t skip = s->rank - y->rank;
 	bool ok = y->rank <= s->rank;
-	for (uint32_t i = 0; ok && i < y->rank; i++) {
-		dim to = s->out[skip + i];
-		if (!to || is_one(s->cx, y->dims[i]))
-			continue;
-		struct dim_view v = dim_view(s->cx, to);
-		if (v.form == DIM_ATOM && v.kind == SOURCE_NONE && !v.name)
-			continue;
-		ok = dim_unify(s->cx, y->dims[i], to, s->n->span);
-	}
+	for (uint32_t i = 0; ok && i < y->rank; i++)
+		ok = fits_length(s, y->dims[i], s->out[skip + i]);
 	if (ok) {
 		set_type(s->n, 0, (enum dtype)x->dtype, x->rank, x->dims);
 		return true;

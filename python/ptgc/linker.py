@@ -22,7 +22,7 @@ from ptgc.runtime import BROADCAST, make_session, native, node_line, runtime_err
 
 # What the graph should look like when it gets here, and why: fusion would hide ops in composites,
 # inline_ofg would take LogSumExp and its like apart, in-place ops and BLAS calls mean nothing to ONNX.
-INCLUDE = ["fast_run", "lazy_ifelse", "scan_save_mem_no_prealloc", "alloc_empty_to_zeros", "bool_idx_to_nonzero"]
+INCLUDE = ["fast_run", "lazy_ifelse", "scan_save_mem_no_prealloc", "alloc_empty_to_zeros"]
 EXCLUDE = ["fusion", "inline_ofg", "local_pow_to_nested_squaring"]
 
 # What is wrong at compile time already but PyTensor raises when the function is called: lengths that

@@ -110,6 +110,10 @@ BROADCAST = (
 CHECKS = {
     "the exponents of integers must not be negative": (
         ValueError, "Integers to negative integer powers are not allowed."),
+    "what is put somewhere must fit there": (
+        ValueError, "could not broadcast the value to the shape of the place that it is put or added at"),
+    "index arrays must broadcast together": (
+        IndexError, "shape mismatch: indexing arrays could not be broadcast together"),
 }  # fmt: skip
 NODE = re.compile(r"running (\S+) node\. Name:'(.*?)'(?= Status Message)")
 

@@ -100,6 +100,26 @@ def test_no_runtime_broadcasting():
     assert f(np.zeros((1, 3)), np.zeros((1, 3))).shape == (1, 3)
 
 
+def test_what_indexing_broadcasts():
+    f = function([v, x], v[:1].set(x[0]))
+    assert f([1, 2], [[7]]).tolist() == [7, 2]
+    with pytest.raises(ValueError, match="could not broadcast the value"):
+        f([1, 2], [[7, 8]])
+    k = pt.lvector("k")
+    f = function([x, idx, k], x[idx, k])
+    assert f([[1, 2], [3, 4]], [1], [0, 1]).tolist() == [3, 4]
+    with pytest.raises(IndexError, match="indexing arrays could not be broadcast together"):
+        f([[1, 2], [3, 4]], [1, 0], [0, 1, 0])
+
+
+def test_masks():
+    f = function([v, x], v[v > 1].set(x[0]))
+    assert f([1, 2, 3], [[7]]).tolist() == [1, 7, 7]
+    m = pt.vector("m", dtype="bool")
+    with pytest.raises(IndexError, match="boolean index did not match"):
+        function([v, m], v[m])([1, 2], [True])
+
+
 def test_nothing_to_reduce():
     for f in (function([x], x.max(0)), function([x], x.min()), function([x], x.argmax(1))):
         with pytest.raises(ValueError, match="zero-size array to a reduction that has no identity") as e:

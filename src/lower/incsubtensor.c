@@ -37,27 +37,79 @@ static struct value *with_rank(struct build *b, struct value *y, uint32_t rank)
 	return y->type.rank < rank ? unsqueeze(b, y, axes, rank - y->type.rank) : y;
 }
 
-/* Stretches those axes of y that are known to be 1 where the target is not. */
-static struct value *stretched(struct build *b, struct value *y, const dim *to)
-{
-	dim dims[MAX_RANK + 1];
-	bool any = false;
+/* What a node is called that fails where y does not broadcast to its place. */
+static const char misfit[] = "what is put somewhere must fit there";
 
-	for (uint32_t i = 0; i < y->type.rank; i++) {
-		bool grow = is_const(b, y->type.dims[i], 1) && !is_const(b, to[i], 1);
+/* May a length of y be 1 where its place has another one? */
+static bool may_stretch(struct build *b, dim y, dim to)
+{
+	return !to || (!dim_eq(b->cx, y, to) && !dim_ge(b->cx, y, 2) && !is_const(b, y, 0));
+}
+
+/*
+ * v is y, broadcast by the runtime with a place of the lengths `to`. ONNX broadcasts both ways:
+ * where the place may be of length 1 and y longer, the run must fail. `shape` is that of the place.
+ */
+static struct value *fitting(struct build *b, struct value *v, struct value *y, const dim *to,
+			     uint32_t rank, struct value *shape)
+{
+	bool sure = true;
+
+	for (uint32_t i = 1; i <= y->type.rank && i <= rank; i++) {
+		dim d = y->type.dims[y->type.rank - i];
+		sure &= is_const(b, d, 1) || !may_stretch(b, d, to[rank - i]) ||
+			dim_ge(b->cx, to[rank - i], 2);
+	}
+	if (sure)
+		return v;
+	dim *dims = memcpy(new_array(b->cx->arena, dim, rank + 1), to, rank * sizeof(dim));
+	v = with_dims(emit_(b, "Reshape", v, shape ? shape : dims_vector(b, dims, rank)), dims);
+	return labelled(b, v, misfit);
+}
+
+/* place + y */
+static struct value *added(struct build *b, struct value *place, struct value *y, const dim *to)
+{
+	struct value *r = emit_(b, "Add", place, y);
+
+	return fitting(b, r, y, to, place->type.rank, shape_of(b, place));
+}
+
+/* Stretches those axes of y that are 1 where the target is not. `place`, if not NULL, has the
+ * lengths `to`. What comes fails where y is longer. */
+static struct value *grown(struct build *b, struct value *y, const dim *to, struct value *place)
+{
+	uint32_t rank = y->type.rank;
+	dim dims[MAX_RANK + 1], *all = new_array(b->cx->arena, dim, rank + 1);
+	bool any = false, open = false, computed = false;
+	int64_t k;
+
+	memcpy(all, to, rank * sizeof(dim));
+	for (uint32_t i = 0; i < rank; i++) {
+		bool grow = may_stretch(b, y->type.dims[i], to[i]);
 		dims[i] = grow ? to[i] : dim_const(b->cx, 1);
 		any |= grow;
+		open |= grow && !is_const(b, y->type.dims[i], 1);
+		computed |= grow && !dim_is_const(b->cx, to[i], &k);
 	}
 	if (!any)
 		return y;
-	dim *all = new_array(b->cx->arena, dim, y->type.rank + 1);
-	memcpy(all, to, y->type.rank * sizeof(dim));
-	for (uint32_t i = 0; i < y->type.rank; i++)
+	for (uint32_t i = 0; i < rank; i++)
 		if (is_const(b, to[i], 0)) /* the runtime's Expand takes it for "no change" */
-			return const_shape(b, (enum dtype)y->type.dtype,
-					   dims_vector(b, all, y->type.rank), all, y->type.rank, 0);
-	struct value *shape = dims_vector(b, dims, y->type.rank);
-	return with_dims(emit_(b, "Expand", y, shape), all);
+			return const_shape(b, (enum dtype)y->type.dtype, dims_vector(b, all, rank),
+					   all, rank, 0);
+	struct value *shape = !open || !computed ? dims_vector(b, dims, rank)
+			      : place            ? shape_of(b, place)
+						 : dims_vector(b, all, rank);
+	y = with_dims(emit_(b, "Expand", y, shape), all);
+	return open ? labelled(b, y, misfit) : y;
+}
+
+static struct value *stretched(struct build *b, struct value *y, const dim *to, struct value *place)
+{
+	struct value *shape = place ? shape_of(b, place) : NULL;
+
+	return fitting(b, grown(b, y, to, place), y, to, y->type.rank, shape);
 }
 
 static struct value *replace_all(struct build *b, struct update *u)
@@ -65,8 +117,8 @@ static struct value *replace_all(struct build *b, struct update *u)
 	struct type t = u->x->type;
 
 	if (u->add)
-		return with_dims(emit_(b, "Add", u->x, u->y), t.dims);
-	return stretched(b, with_rank(b, u->y, t.rank), t.dims);
+		return with_dims(added(b, u->x, u->y, t.dims), t.dims);
+	return stretched(b, with_rank(b, u->y, t.rank), t.dims, u->x);
 }
 
 /* x[mask] with a y that is the same for all elements of the mask's axes: one Where. NULL: it is
@@ -92,9 +144,9 @@ static struct value *by_mask(struct build *b, struct node *n, struct update *u)
 		return NULL;
 	for (uint32_t i = 0; i < rest; i++)
 		axes[i] = mask->type.rank + i;
-	if (u->add)
-		y = emit_(b, "Add", u->x, y);
-	return with_dims(where(b, unsqueeze(b, low(b, mask), axes, rest), y, u->x), xt.dims);
+	struct value *one = u->add ? emit_(b, "Add", u->x, y) : y;
+	struct value *r = where(b, unsqueeze(b, low(b, mask), axes, rest), one, u->x);
+	return with_dims(fitting(b, r, y, xt.dims, xt.rank, shape_of(b, u->x)), xt.dims);
 }
 
 /* A place between elements: 0 is before the first, `end` after the last. Negative: from the end. */
@@ -206,7 +258,7 @@ static struct value *placed(struct build *b, struct update *u, const dim *to)
 	for (uint32_t i = rank; i-- > 0;)
 		if (u->ix[i].kind == IX_ARRAY)
 			y = with_axis(b, y, rank - 1 - i);
-	return stretched(b, with_rank(b, y, rank), to);
+	return stretched(b, with_rank(b, y, rank), to, NULL);
 }
 
 /* Into zeros: y with zeros around it. NULL: not with these indices. */
@@ -265,8 +317,8 @@ static struct value *by_padded_sum(struct build *b, struct update *u)
 		struct cut lo, hi;
 		to[i] = t.dims[i];
 		if (leaves_one(b, &u->ix[i], before, after)) {
-			if (*before + *after)
-				to[i] = DIM_NONE;
+			dim left = dim_sub(b->cx, t.dims[i], dim_const(b->cx, *before + *after));
+			to[i] = dim_max(b->cx, left, dim_const(b->cx, 0));
 			continue;
 		}
 		if (!cuts(b, &u->ix[i], t.dims[i], &lo, &hi))
@@ -283,8 +335,7 @@ static struct value *by_padded_sum(struct build *b, struct update *u)
 	if (u->y->type.rank + arrays != t.rank)
 		return NULL;
 	for (uint32_t i = 0, j = 0; i < t.rank; i++)
-		if (u->ix[i].kind != IX_ARRAY && is_const(b, u->y->type.dims[j++], 1) &&
-		    (!to[i] || !is_const(b, to[i], 1)))
+		if (u->ix[i].kind != IX_ARRAY && may_stretch(b, u->y->type.dims[j++], to[i]))
 			return NULL;
 	struct value *zero = is_float(type) ? const_of(b, type, -0.0) : NULL;
 	struct value *y = emit_(b, "Pad", placed(b, u, to), const_ints(b, pads, 2u * t.rank), zero);
@@ -311,9 +362,9 @@ static struct value *by_concat(struct build *b, struct update *u, uint32_t axis)
 	if (!dim_ge(b->cx, to[axis], 0) || is_const(b, to[axis], 0))
 		return is_const(b, to[axis], 0) ? u->x : NULL;
 	if (u->add)
-		y = emit_(b, "Add", part_of(b, u->x, axis, lo, hi), y);
+		y = added(b, part_of(b, u->x, axis, lo, hi), y, to);
 	else
-		y = stretched(b, with_rank(b, y, t.rank), to);
+		y = stretched(b, with_rank(b, y, t.rank), to, NULL);
 	if (lo.at || lo.end)
 		part[n++] = part_of(b, u->x, axis, (struct cut){0, false}, lo);
 	part[n++] = y;
@@ -346,14 +397,10 @@ static struct value *by_parts(struct build *b, struct update *u, uint32_t axis)
 		x = part_of(b, x, axis, from, end);
 		from = start;
 	}
-	if (u->add) {
-		y = emit_(b, "Add", part_of(b, x, axis, from, to), y);
-	} else {
-		dim *dims =
-			memcpy(new_array(b->cx->arena, dim, t.rank), t.dims, t.rank * sizeof(dim));
-		dims[axis] = part_of(b, x, axis, from, to)->type.dims[axis];
-		y = stretched(b, with_rank(b, y, t.rank), dims);
-	}
+	struct value *place = part_of(b, x, axis, from, to);
+	dim *dims = memcpy(new_array(b->cx->arena, dim, t.rank), t.dims, t.rank * sizeof(dim));
+	dims[axis] = place->type.dims[axis];
+	y = u->add ? added(b, place, y, dims) : stretched(b, with_rank(b, y, t.rank), dims, place);
 	part[n++] = y;
 	if (!to.end)
 		part[n++] = part_of(b, x, axis, to, end);
@@ -483,16 +530,17 @@ static struct value *by_scatter(struct build *b, struct update *u)
 	for (uint32_t i = 0; i < rank; i++)
 		if (is_const(b, to[i], 0)) /* nothing is put */
 			return u->x;
-	bool half = u->add && u->x->type.dtype == DT_FLOAT16;
+	bool half = u->x->type.dtype == DT_FLOAT16;
 	if (u->add && (u->once || (!scatter_adds(b) && unique))) {
 		y = emit_(b, "Add", emit_(b, "GatherND", x, at), y);
 		x = scatter_nd(b, x, at, y, false);
-	} else if (half) {
-		y = stretched(b, y, to);
-		x = scatter_nd(b, cast(b, x, DT_FLOAT32), at, cast(b, y, DT_FLOAT32), true);
-		x = cast(b, x, DT_FLOAT16);
+	} else if (!u->add) { /* ScatterND compares the lengths */
+		x = scatter_nd(b, x, at, grown(b, y, to, NULL), false);
 	} else {
-		x = scatter_nd(b, x, at, stretched(b, y, to), u->add);
+		y = scatter_adds(b) ? grown(b, y, to, NULL) : stretched(b, y, to, NULL);
+		x = scatter_nd(b, half ? cast(b, x, DT_FLOAT32) : x, at,
+			       half ? cast(b, y, DT_FLOAT32) : y, true);
+		x = half ? cast(b, x, DT_FLOAT16) : x;
 	}
 	return transpose(b, x, l.back);
 }

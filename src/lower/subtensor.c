@@ -228,34 +228,57 @@ bool lower_subtensor(struct build *b, struct node *n)
 	return true;
 }
 
-/* Do the types leave open whether two index arrays have one length? Only masks do: other lengths
- * were made equal by inference. */
-static bool lengths_open(struct build *b, struct value **v, uint32_t n, const dim *dims,
-			 uint32_t rank)
-{
-	int64_t k;
+/* What a node is called that fails where index arrays do not broadcast. */
+static const char together[] = "index arrays must broadcast together";
 
-	for (uint32_t i = 0; i < n; i++)
-		for (uint32_t j = 0; j < v[i]->type.rank; j++) {
-			dim d = v[i]->type.dims[j];
-			if (!dim_eq(b->cx, d, dims[rank - v[i]->type.rank + j]) &&
-			    !(dim_is_const(b->cx, d, &k) && k == 1))
-				return true;
-		}
-	return false;
+/* Stretches an array to the lengths of another, which may be 1 themselves. */
+static struct value *stretch_to(struct build *b, struct value *v, struct value *other)
+{
+	return labelled(b, emit_(b, "Expand", v, shape_of(b, other)), together);
 }
 
-/* The runtime broadcasts them, or fails: Concat would skip an empty one without a word. */
+/*
+ * The types leave open which of the arrays are stretched. The runtime broadcasts them to each
+ * other, or fails: Concat would skip an empty one without a word.
+ */
 static void broadcast_open(struct build *b, struct value **v, uint32_t n)
 {
 	struct value *zero = NULL;
 
+	if (n == 2) {
+		struct value *first = stretch_to(b, v[0], v[1]);
+		v[1] = with_dims(stretch_to(b, v[1], v[0]), first->type.dims);
+		v[0] = first;
+		return;
+	}
 	for (uint32_t i = 0; i < n; i++) {
 		struct value *z = emit_(b, "Sub", v[i], v[i]);
 		zero = zero ? emit_(b, "Add", zero, z) : z;
 	}
 	for (uint32_t i = 0; i < n; i++)
 		v[i] = emit_(b, "Add", v[i], zero);
+}
+
+/* The length of all arrays together on axis j: one that is surely not 1, or the only one there is.
+ * DIM_NONE: that is found at run time. */
+static dim length_of_all(struct build *b, struct value **v, uint32_t n, uint32_t j, uint32_t rank)
+{
+	dim open = DIM_NONE;
+	bool many = false;
+	int64_t k;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (j + v[i]->type.rank < rank)
+			continue;
+		dim d = v[i]->type.dims[j + v[i]->type.rank - rank];
+		if (dim_ge(b->cx, d, 2) || dim_le(b->cx, d, 0))
+			return d;
+		if (dim_is_const(b->cx, d, &k))
+			continue;
+		many |= open && !dim_eq(b->cx, open, d);
+		open = open ? open : d;
+	}
+	return many ? DIM_NONE : open ? open : dim_const(b->cx, 1);
 }
 
 /* Index arrays, broadcast against each other: [B..., number of arrays] for GatherND and ScatterND.
@@ -266,31 +289,21 @@ struct value *index_tuples(struct build *b, struct value **arrays, uint32_t n, u
 	struct value **v =
 		memcpy(new_array(b->cx->arena, struct value *, n + 1), arrays, n * sizeof(*v));
 	struct value *part[MAX_RANK];
-	bool same = true;
-	int64_t k;
+	bool open = false;
 
 	for (uint32_t j = 0; j < rank; j++) {
-		dims[j] = dim_const(b->cx, 1);
-		for (uint32_t i = 0; i < n; i++) {
-			int axis = (int)j - (int)(rank - v[i]->type.rank);
-			if (axis < 0 || (dim_is_const(b->cx, v[i]->type.dims[axis], &k) && k == 1))
-				continue;
-			dims[j] = v[i]->type.dims[axis];
-			break;
-		}
+		dims[j] = length_of_all(b, v, n, j, rank);
+		open |= !dims[j];
 	}
-	if (lengths_open(b, v, n, dims, rank)) {
+	if (open) {
 		broadcast_open(b, v, n);
 		memcpy(dims, v[0]->type.dims, rank * sizeof(dim));
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		same = v[i]->type.rank == rank;
-		for (uint32_t j = 0; j < rank && same;
-		     j++) /* a length of 1 is stretched, others agree */
-			same = !dim_is_const(b->cx, v[i]->type.dims[j], &k) || k != 1 ||
-			       dim_eq(b->cx, v[i]->type.dims[j], dims[j]);
 		dim *to = memcpy(new_array(b->cx->arena, dim, rank + 1), dims, rank * sizeof(dim));
-		part[i] = same ? v[i] : expand(b, v[i], to, rank);
+		part[i] = open ? with_dims(v[i], to) : expand(b, v[i], to, rank);
+		if (part[i] != v[i] && is_onnx(part[i]->def, "Expand"))
+			labelled(b, part[i], together);
 		part[i] = unsqueeze(b, part[i], &(int64_t){rank}, 1);
 	}
 	return concat(b, (int)rank, part, n);

@@ -138,8 +138,8 @@ CASES = {
     ),
     "an update": (
         "a: float64[n, m], b: float64[k]", "y = a[0].set(b)",
-        [(ones(2, 3), ones(3))], lambda a, b: np.concatenate([b[None], a[1:]]),
-        [(ones(2, 3), ones(1)), (ones(2, 3), ones(2))],
+        [(ones(2, 3), ones(3)), (ones(2, 3), ones(1))], lambda a, b: np.concatenate([[b + 0 * a[0]], a[1:]]),
+        [(ones(2, 1), ones(3)), (ones(2, 3), ones(2)), (ones(2, 3), ones(0))],
     ),
 }
 

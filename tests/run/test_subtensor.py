@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytensor.tensor as pt
+from pytensor.graph.traversal import graph_inputs
 import pytest
 
 from harness import ALL, FLOATS, INTS, UINTS, Compiled, values, variable
@@ -175,13 +176,31 @@ def test_update_broadcast():
     Compiled([x, *ys], outputs, FEW).run(data("float64", (2, 3, 4)), *[data("float64", y.type.shape if None not in y.type.shape else s, 9) for y, s in zip(ys, [(4,), (3, 1), (1, 1, 4), (2, 1, 1), (1,), (3, 4)])])
 
 
-def test_update_refuses():
-    """Only lengths known to be 1 are stretched."""
-    x, y = variable("float64", (4, 3), True, "x"), variable("float64", (3,), True, "y")
-    for index in (S[:], S[1:], S[0], S[::2]):
-        c = Compiled([x, y], updates(x, index, y))
-        c.run(np.ones((4, 3)), np.ones(3))
-        c.raises(np.ones((4, 3)), np.ones(2))
+@pytest.mark.parametrize("index", [S[:], S[1:], S[0], S[::2], S[:, 1:3], S[:, 1], S[1:3, 2], S[2:0:-1], S[:2, :2], S[-1:], S[5:]], ids=str)
+@pytest.mark.parametrize("into", ["x", "zeros", "static"])
+def test_update_broadcast_of_unknown_lengths(index, into):
+    """NumPy stretches the value of a basic index where its length is 1, whatever its type says."""
+    x = variable("float64", (4, 3), into != "static", "x")
+    y, z = variable("float64", (2,), True, "y"), variable("float64", (2, 2), True, "z")
+    base = pt.zeros_like(x) if into == "zeros" else x
+    for value, sizes in ((y, [(k,) for k in range(5)]), (z, itertools.product((0, 1, 2, 3, 4), repeat=2))):
+        if value.ndim > x[index].ndim:
+            continue
+        compiled = [Compiled([x, value], [o], FEW) for o in updates(base, index, value)]
+        for rows, shape in itertools.product((4, 1, 2, 0), sizes):
+            if into == "static" and rows != 4:
+                continue
+            for c in compiled:
+                args = data("float64", (rows, 3)), data("float64", shape, 9)
+                try:
+                    c.python(*args)
+                except IndexError:
+                    c.raises(*args)
+                except (ValueError, AssertionError):
+                    if 0 not in args[0][index].shape:  # what is put nowhere may have any shape
+                        c.raises(*args)
+                else:
+                    c.run(*args)
 
 
 @pytest.mark.parametrize("a", ["float64", "float32", "int64", "int8", "uint8"])
@@ -308,11 +327,47 @@ def test_advanced_out_of_range():
         c.raises(np.ones((3, 4)), np.array([-5, 0]))
 
 
-def test_index_arrays_are_not_stretched():
+def runs_as_python(c, *args):
+    try:
+        c.python(*args)
+    except (ValueError, IndexError, AssertionError):
+        c.raises(*args)
+    else:
+        c.run(*args)
+
+
+INDICES = [np.array(i, "int64") for i in ([], [1], [0, 2], [2, 1, 0])]
+
+
+def test_index_arrays_of_unknown_lengths():
+    x, i, j, k = variable("float64", (3, 4), True, "x"), *(variable("int64", (4,), True, n) for n in "ijk")
+    m = variable("int64", (3, 2), True, "m")
+    f = variable("int64", (2,), False, "f")
+    for outputs, n in (([x[i, j]], 2), ([x[i, f]], 2), ([x[i, m]], 2), ([x[None][i * 0, j, k], x[i][..., None][j, k, i * 0]], 3), ([x.T[j, i], x[:, None][i, :, j]], 2)):
+        inputs = [v for v in (i, j, k, m, f) if v in graph_inputs(outputs)]
+        c = Compiled([x, *inputs], outputs, ADD)
+        for given in itertools.product(INDICES, repeat=n):
+            values = {i: given[0], j: given[1 % n], k: given[-1], f: np.array([1, 0]), m: given[1 % n][:, None] + [0, 1] if n > 1 else None}
+            if f in inputs:
+                values[i] = given[0]
+            runs_as_python(c, data("float64", (3, 4)), *[values[v] for v in inputs])
+
+
+@pytest.mark.parametrize("form", ["set", "inc"])
+def test_advanced_update_broadcast_of_unknown_lengths(form):
+    """Only a single vector of indices does not let its value be stretched."""
     x, i, j = variable("float64", (3, 4), True, "x"), variable("int64", (4,), True, "i"), variable("int64", (4,), True, "j")
-    c = Compiled([x, i, j], [x[i, j]])
-    c.run(np.ones((3, 4)), [0, 1], [2, 3])
-    c.raises(np.ones((3, 4)), np.array([0, 1]), np.array([0, 1, 2]))
+    y, z, m = variable("float64", (2,), True, "y"), variable("float64", (2, 2), True, "z"), variable("bool", (3,), True, "m")
+    sizes = [np.ones(k) * 7 for k in range(4)]
+    for place in (lambda: x[i], lambda: x[i, j], lambda: x[:, i], lambda: x[i, :2], lambda: x[1, i], lambda: x[i[:, None]], lambda: x[m], lambda: x[m, 1], lambda: x[m, i]):
+        for value in (y, z):
+            if value.ndim > place().ndim:
+                continue
+            used = [x, *(v for v in (i, j, m) if v in graph_inputs([place()])), value]
+            c = Compiled(used, [getattr(place(), form)(value)], ADD)
+            for given, other, size in itertools.product(INDICES[:3], INDICES[1:3], sizes):
+                values = {x: data("float64", (3, 4)), i: given, j: other, y: size, z: np.outer(other + 1.0, size), m: np.isin(np.arange(3), given)}
+                runs_as_python(c, *[values[v] for v in used])
 
 
 @pytest.mark.parametrize("dtype", ALL)
