@@ -357,6 +357,7 @@ struct cv eval_opref(struct elab *e, uint32_t at, struct cv *items)
 		return poison(n->span);
 	}
 	struct opref *r = new (e->cx->arena, struct opref);
+	r->name = name;
 	r->op = name->op;
 	r->fn = name->fn;
 	r->props = name->op ? bind_props(e->cx, name->op, n->at, args, n->nprops) : NULL;

@@ -336,7 +336,7 @@ static void print_cv(struct ctx *cx, struct strbuf *b, const struct cv *v)
 		sb_str(b, "]");
 		break;
 	case CV_OP:
-		sb_str(b, v->u.op->op ? v->u.op->op->name : v->u.op->fn->name->s);
+		sb_str(b, v->u.op->name->s);
 		break;
 	case CV_SYM:
 		sb_str(b, v->u.sym->s);

@@ -56,6 +56,7 @@ struct cv {
 	double re;
 };
 struct opref { /* Cholesky{lower=True} as a property of Blockwise */
+	struct sym *name; /* outlives the fn, which goes with the syntax tree */
 	const struct op *op;
 	struct fn *fn;
 	struct cv *props;

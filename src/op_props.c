@@ -228,6 +228,7 @@ static bool read_op(struct ctx *cx, struct cv *v)
 	if (v->kind != CV_SYM || (!v->u.sym->op && !v->u.sym->fn))
 		return false;
 	struct opref *ref = new (cx->arena, struct opref);
+	ref->name = v->u.sym;
 	ref->fn = v->u.sym->fn;
 	ref->op = ref->fn ? NULL : v->u.sym->op;
 	if (ref->op) {

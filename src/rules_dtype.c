@@ -314,6 +314,11 @@ enum dtype ty_careduce(struct ctx *cx, struct node *n)
 	enum dtype t = type_at(n, 0), given = prop_dtype(cx, n, "dtype");
 	if (is_foreign(t))
 		return refused(cx, n, 0);
+	if (!prop(cx, n, "scalar_op")->u.op->op) {
+		error(cx, n->span, E_UNSUPPORTED, "%s: the scalar op must be an op, not a fn",
+		      n->op->name);
+		return DT_NONE;
+	}
 	if (!check_accumulator(cx, n, t))
 		return DT_NONE;
 	return given == DT_NONE ? t : given;
