@@ -37,6 +37,7 @@ from pytensor.tensor.type import TensorType
 from pytensor.tensor.type_other import NoneTypeT
 
 from ptgc import _extend, _lib, _text
+from ptgc._fused import taken_apart
 from ptgc.errors import Problem, UnsupportedError
 
 # Properties that change where a result is put, how it is shown or how it is rewritten, never what it is.
@@ -245,6 +246,8 @@ def reduction_text(op, node=None) -> str:
     name = type(op).__name__ if own(op) else "CAReduce"
     parts = [f"axes={property_text(None if op.axis is None else tuple(op.axis))}"]
     known = _lib.op_properties(name) or ()
+    if isinstance(op.scalar_op, Composite):
+        raise TypeError("it reduces by a graph of scalar ops")
     if "scalar_op" in known:
         parts.insert(0, f"scalar_op={op_text(op.scalar_op)}")
     usual = sum_dtypes(node.inputs[0].type.dtype) if node else (None, None)
@@ -455,7 +458,9 @@ class Printer:
         if type(op).__name__ == "JAXShapeTuple":  # functions compiled by JAX have it
             return f"MakeVector{{dtype={node.outputs[0].type.dtype}}}({', '.join(args)})"
         if isinstance(scalar_op, Composite):
-            return self.fn_call(scalar_op.fgraph, "Composite", args, typed=False)
+            return self.fn_call(scalar_op.fgraph, "Fused", args, typed=False)
+        if len(parts := taken_apart(node)) == 2:
+            return f"{op_text(parts[1].op, parts[1])}({self.call(parts[0], args)})"
         # the graph inside of an Einsum is what PyTensor computes, for integers too
         if isinstance(op, OpFromGraph) and not (own(op) and _lib.op_known(op_name(op)) and op_name(op) != "Einsum"):
             return self.fn_call(op.fgraph, self.fn_label(op), args)

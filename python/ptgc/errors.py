@@ -1,5 +1,6 @@
 """What ptgc raises."""
 
+import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,14 +41,17 @@ class Problem:
 
 
 def python_line(variable):
-    """The innermost frame outside of PyTensor, and of ops, that made the variable, if PyTensor recorded it."""
+    """The innermost frame outside of PyTensor, of ops and of Python's own library that made the variable,
+    if PyTensor recorded it."""
     import pytensor
 
-    package = str(Path(pytensor.__file__).parent)
+    package, library = str(Path(pytensor.__file__).parent), str(Path(dataclasses.__file__).parent)
     traces = getattr(getattr(variable, "tag", None), "trace", None) or []
     for trace in traces:
         for frame in reversed(trace):
-            if frame[3] and not frame[0].startswith(package) and frame[2] not in ("make_node", "__call__"):
+            place = frame[0]
+            own = place.startswith(package) or place.startswith(library) and "site-packages" not in place
+            if frame[3] and not own and frame[2] not in ("make_node", "__call__"):
                 return frame
     return None
 

@@ -21,6 +21,7 @@ from pytensor.tensor.elemwise import Elemwise
 
 from ptgc import _lib
 from ptgc._compile import compile_graph
+from ptgc._fused import taken_apart
 from ptgc._printer import Text, as_list, graph_of, is_tensor, print_graph, rewritten
 from ptgc.linker import ONNX
 from ptgc.runtime import make_session, native, wide_outputs
@@ -308,9 +309,11 @@ def graph_out_of_place(fgraph: FunctionGraph) -> tuple[list, list]:
     """The inputs and outputs of the graph, and nothing between them in place."""
     new = {v: v for v in fgraph.inputs}
     for node in fgraph.toposort():
-        results = [v.clone() for v in node.outputs]
-        made = Apply(out_of_place(node), [new.get(v, v) for v in node.inputs], results)
-        made.tag = copy(node.tag)
+        for part in taken_apart(node):
+            results = [v.clone() for v in part.outputs]
+            made = Apply(out_of_place(part), [new.get(v, v) for v in part.inputs], results)
+            made.tag = copy(node.tag)
+            new.update(zip(part.outputs, made.outputs))
         new.update(zip(node.outputs, made.outputs))
     return list(fgraph.inputs), [new.get(v, v) for v in fgraph.outputs]
 

@@ -281,3 +281,15 @@ def test_what_no_text_can_hold():
         ptgc.compile_onnx([v, m], [function_op(v), sparse.dot(m, v.dimshuffle(0, "x"))])
     text = str(e.value)
     assert "FromFunctionOp" in text and "SparseTensorType" in text and "'m'" in text and "made at" in text
+
+
+def test_python_line_is_the_users_where_pytensor_calls_through_pythons_library():
+    """A batched op is made by a singledispatch function: the line is not one of functools."""
+    from pytensor.graph.replace import vectorize_graph
+
+    out = Mystery(3)(v)
+    batch = pt.dmatrix("batch")
+    many = vectorize_graph(out, {v: batch})  # the batch
+    with pytest.raises(ptgc.UnsupportedError) as e:
+        ptgc.compile_onnx([batch], [many])
+    assert "# the batch" in str(e.value) and "functools" not in str(e.value)

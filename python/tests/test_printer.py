@@ -144,7 +144,7 @@ def test_composite_becomes_a_fn():
     a, b = ps.float64("a"), ps.float64("b")
     op = pt.elemwise.Elemwise(ps.Composite([a, b], [a * b + a, a - b]))
     text = ptgc.to_ptg([v, w], op(v, w))
-    assert "fn Composite(v1, v2) -> (" in text and "Composite(v, w)" in text
+    assert "fn Fused(v1, v2) -> (" in text and "Fused(v, w)" in text
     p, q = ptgc.load(text)(np.array([2.0, 3.0]), np.array([5.0, 7.0]))
     np.testing.assert_array_equal(p, [12, 24])
     np.testing.assert_array_equal(q, [-3, -4])
