@@ -1,10 +1,28 @@
 #!/bin/sh
-# All benchmarks, each beside its peer in the same run. `make bench` calls it.
+# All benchmarks, each beside its peer in the same run. `make bench` calls it. The peers of backends.py
+# get an environment of their own, build/bench-venv; without it they are left out, and that is said.
 set -eu
 cd "$(dirname "$0")/.."
-: "${PYTHON:=.venv/bin/python}"
-"$PYTHON" -c 'import jax' 2>/dev/null || "$PYTHON" -m pip install -q jax || echo "no jax: that mode is left out"
+: "${PYTHON:=.venv/bin/python}" "${B:=build}"
+venv=$B/bench-venv
+
+fill() {
+	cmp -s bench/requirements.txt "$venv/requirements" && return
+	echo "installing the peers in $venv (once)"
+	rm -rf "$venv"
+	"$PYTHON" -m venv "$venv" &&
+		"$venv/bin/python" -m pip install -q --disable-pip-version-check -r bench/requirements.txt &&
+		cp bench/requirements.txt "$venv/requirements"
+}
+
+peers=$venv/bin/python
+fill || {
+	echo "no environment for the peers: those that $PYTHON does not have are left out"
+	peers=$PYTHON
+}
 for b in graphs weights backends; do
 	printf '\n== %s\n' "$b"
-	PYTHONPATH=python "$PYTHON" "bench/$b.py"
+	python=$PYTHON
+	[ "$b" != backends ] || python=$peers
+	PYTHONPATH=python "$python" "bench/$b.py"
 done
