@@ -33,6 +33,9 @@ MISTAKES = {
     "header type, read twice": (
         "graph f(x: float64[n], y: float64[n, n]) -> (a, b) {\n  a = Cholesky(x)\n  b = MatrixInverse(x)\n}\n",
         (2, 7), "Cholesky: expected 2 dims"),
+    "header length, read twice": (
+        "graph f(x: float64[46], y: float64[64], z: float64[64]) -> (a, b) {\n  a = x + y\n  b = x * z\n}\n",
+        (2, 9), "Add: float64[46] and float64[64] do not broadcast"),
     "header name": (
         "graph f(y: float64[n]) -> (a, b) {\n  a = Exp(x)\n  b = x + x\n}\n", (2, 11), "'x' is not defined"),
     "brackets swapped over two lines": (
@@ -82,6 +85,18 @@ def test_no_mistake_is_lost():
     text = "graph f(x: float64[n]) -> (o) {\n" + "".join(f"  {w}\n  o{i} = Exp(x)\n" for i, w in enumerate(lines)) + "}\n"
     _, found, messages, _ = mutants.compile(text, mutants.TOP / "tests/op/x.ptg")
     assert [d.line for d in errors(found)] == [2 * i + 2 for i in range(len(lines))], messages
+
+
+def test_what_no_change_of_a_type_mends_is_two_mistakes():
+    text = """graph f(x: float64[3], y: float64[4], z: float64[5]) -> (a, b, c, d) {
+  a = x + y
+  b = x * z
+  c = x[5]
+  d = x[7]
+}
+"""
+    _, found, messages, _ = mutants.compile(text, mutants.TOP / "tests/op/x.ptg")
+    assert [d.line for d in errors(found)] == [2, 3, 4, 5], messages
 
 
 def test_mutants_are_the_same_on_every_run():
