@@ -396,34 +396,46 @@ bool exec_block(struct elab *e, struct ablock *b)
 
 /* ---- graphs of a file ---- */
 
-/* A dim like 2*n+1 whose n stands alone nowhere: n is computed from the length, which is its source
- * from then on. The nodes say nothing of what they know, as that would be n itself. */
-static void solve_dim(struct elab *e, struct value *v, uint32_t axis, dim d, struct span s)
+/* A dim like 2*n+1 of which n alone has no source yet: it is computed from the length, which is its
+ * source from then on. Where the length is too short it is 0, for which 2*n+1 is another length. */
+static bool solve_dim(struct elab *e, struct value *v, uint32_t axis, struct span s)
 {
-	struct dim_view sum = dim_view(e->cx, d), w;
-	struct prop_arg arg = {.name = intern_str(e->cx, "i"), .value = cv_int(axis, s), .span = s};
-	const struct op *op = op_named(e->cx, "Shape_i");
-	uint32_t k = 0;
+	struct ctx *cx = e->cx;
+	dim d = v->type.dims[axis], zero = dim_const(cx, 0);
+	struct dim_view sum = dim_view(cx, d);
+	uint32_t at = 0, unknown = 0;
 
-	if (sum.form != DIM_SUM)
-		return;
-	while (k < sum.nterms &&
-	       (w = dim_view(e->cx, sum.term[k]), w.form != DIM_ATOM || w.kind != SOURCE_NONE))
-		k++;
-	if (k == sum.nterms)
-		return;
-	dim n = sum.term[k], c = dim_const(e->cx, sum.coef[k]);
-	struct cv length = cv_value(v, s), args[2];
-	struct cv *props = bind_props(e->cx, op, s, &arg, 1);
-	args[0] = call_op(e, op, props, &length, 1, s);
-	args[0].u.v->known = NULL;
-	args[1] = cv_dim(dim_sub(e->cx, d, dim_mul(e->cx, c, n)), s);
-	args[0] = call_named(e, "Sub", args, 2, s);
-	args[0].u.v->known = NULL;
-	args[1] = cv_dim(c, s);
-	args[0] = call_named(e, "Int_div", args, 2, s);
-	args[0].u.v->known = NULL;
-	dim_set_source(e->cx, n, SOURCE_VALUE, args[0].u.v, 0);
+	for (uint32_t k = 0; sum.form == DIM_SUM && k < sum.nterms; k++) {
+		struct dim_view w = dim_view(cx, sum.term[k]);
+		if (w.form != DIM_ATOM || w.kind != SOURCE_NONE)
+			continue;
+		at = k;
+		unknown++;
+	}
+	if (unknown != 1 || sum.coef[at] == INT64_MIN)
+		return false;
+	int64_t c = sum.coef[at];
+	dim n = sum.term[at], size = dim_fresh(cx, SOURCE_SIZE, v, axis);
+	dim rest = dim_sub(cx, d, dim_mul(cx, dim_const(cx, c), n));
+	dim times = c < 0 ? dim_sub(cx, rest, size) : dim_sub(cx, size, rest);
+	dim is = dim_max(cx, dim_floordiv(cx, times, dim_const(cx, c < 0 ? -c : c)), zero);
+	struct value *source = dim_to_value(e, is, s);
+	source->known = NULL; /* or there would be no node, but n be looked for where `is` is */
+	dim_set_source(cx, n, SOURCE_VALUE, source, 0);
+	return true;
+}
+
+/* What is known of one name may be what another one needs; the order of the inputs is free. */
+static void solve_dims(struct elab *e, struct fn *f, struct value **v)
+{
+	bool more = true;
+
+	for (int round = 0; more && round < MAX_SOLVE_ROUNDS; round++) {
+		more = false;
+		for (uint32_t i = 0; i < f->nparams; i++)
+			for (uint32_t k = 0; k < v[i]->type.rank; k++)
+				more |= solve_dim(e, v[i], k, f->params[i].span);
+	}
 }
 
 static bool graph_param(struct elab *e, struct param *p, struct value *v)
@@ -437,14 +449,6 @@ static bool graph_param(struct elab *e, struct param *p, struct value *v)
 		return false;
 	v->name = p->name;
 	define_known(e->cx, v);
-	for (uint32_t i = 0; i < v->type.rank; i++) {
-		dim d = v->type.dims[i];
-		struct dim_view w = dim_view(e->cx, d);
-		if (w.form == DIM_CONST || (w.form == DIM_ATOM && w.source == v && w.at == i))
-			continue;
-		solve_dim(e, v, i, d, p->span);
-		*vec_push(e->cx->arena, &e->graph->checks) = (struct dim_check){v, i, d, p->span};
-	}
 	return true;
 }
 
@@ -464,6 +468,7 @@ static void graph_params(struct elab *e, struct fn *f)
 		b->used = true;
 		*vec_push(e->cx->arena, &e->graph->block->params) = v[i];
 	}
+	solve_dims(e, f, v);
 }
 
 /* An output has the name that the header promises: a value of another name gets an Identity. */

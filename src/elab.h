@@ -87,6 +87,7 @@ struct elab {
 #define MAX_FN_DEPTH    200
 #define MAX_EXPANSIONS  200000
 #define MAX_BLOCK_DEPTH 30
+#define MAX_SOLVE_ROUNDS 16 /* names of dims that are only known from each other */
 
 /* elab.c */
 struct diag *elab_error(struct elab *e, struct span s, enum diag_code code, const char *fmt, ...)

@@ -74,16 +74,9 @@ struct block {
 struct state {
 	struct value *param, *init, *next; /* next NULL: never updated */
 };
-struct dim_check { /* axis `axis` of `value` was declared to be `d`, which inputs can break */
-	struct value *value;
-	uint32_t axis;
-	dim d;
-	struct span span;
-};
 struct graph {
 	struct sym *name;
 	struct block *block;
-	vec(struct dim_check) checks;
 	/* up to here nodes only work out dims of the parameters; NULL: none */
 	struct node *prologue;
 	vec(struct state) states;

@@ -200,7 +200,7 @@ static struct value *eval_atom(struct build *b, dim d, const struct dim_view *v,
 	struct dim_at *at = b->cse->shared->raw_dims ? NULL : recorded(b, d);
 	if (at)
 		return size_at(b, low(b, at->v), at->axis, vec);
-	unsupported(b, "the size '%s' cannot be computed where it is needed", dim_str(b->cx, d));
+	unsupported(b, "the size '%s' cannot be computed where it is needed: no input says it", dim_str(b->cx, d));
 	return number(b, 0, vec);
 }
 

@@ -387,6 +387,27 @@ static bool in_type(struct build *b, dim x, dim y)
 		!w.source->def);
 }
 
+/* Was a name of d computed from the length of axis j of p, so that d is that length for sure? */
+static bool made_from(struct build *b, dim d, const struct value *p, uint32_t j)
+{
+	struct ctx *cx = b->cx;
+	struct dim_view sum = dim_view_raw(cx, d);
+
+	for (uint32_t k = 0; sum.form == DIM_SUM && k < sum.nterms; k++) {
+		struct dim_view n = dim_view_raw(cx, sum.term[k]);
+		if (n.form != DIM_ATOM || n.kind != SOURCE_VALUE || !n.source->def ||
+		    n.source->def->op != &op_dim)
+			continue;
+		dim c = dim_const(cx, sum.coef[k]);
+		dim others = dim_sub(cx, d, dim_mul(cx, c, sum.term[k]));
+		dim is = dim_add(cx, others, dim_mul(cx, c, n.source->def->props[0].u.d));
+		struct dim_view v = dim_view_raw(cx, is);
+		if (v.form == DIM_ATOM && v.kind == SOURCE_SIZE && v.source == p && v.at == j)
+			return true;
+	}
+	return false;
+}
+
 /* Axis j of input p, if its length is said by something else. */
 static void param_axis(struct build *b, struct value *p, uint32_t j, struct sides *to)
 {
@@ -395,7 +416,8 @@ static void param_axis(struct build *b, struct value *p, uint32_t j, struct side
 	int64_t c;
 
 	if (dim_is_const(b->cx, d, &c) || !dim_available(b, d) ||
-	    (v.form == DIM_ATOM && v.kind == SOURCE_SIZE && v.source == p && v.at == j))
+	    (v.form == DIM_ATOM && v.kind == SOURCE_SIZE && v.source == p && v.at == j) ||
+	    made_from(b, d, p, j))
 		return;
 	b->cse->shared->raw_dims = true;
 	if (dim_available(b, d)) {

@@ -29,7 +29,7 @@ static void fail(struct build *b, enum diag_code code, const char *fmt, va_list 
 		return;
 	s->failed = true;
 	vsnprintf(text, sizeof(text), fmt, ap);
-	if (!s->at) {
+	if (!s->at || s->at->op == &op_dim) {
 		error(b->cx, b->span, code, "%s", text);
 		return;
 	}

@@ -55,6 +55,17 @@ CASES = {
         [(ones(4), ones(3)), (ones(2), ones(1)), (ones(1), ones(0))], lambda a, b: a[1:] + b,
         [(ones(2), ones(3)), (ones(4), ones(1)), (ones(4), ones(4))],
     ),
+    "a name that is in sums only": (
+        "a: float64[n+1]", "y = a[1:] * Cast{float64}(n)",
+        [(ones(1),), (ones(4),)], lambda a: a[1:] * (len(a) - 1),
+        [(ones(0),)],
+    ),
+    "names that say each other": (
+        "a: float64[n+m], b: float64[m+k], c: float64[2*k-1]", "y = a[n:] + c[0] + b[0]",
+        [(ones(5), ones(4), ones(3)), (ones(2), ones(3), ones(3))],
+        lambda a, b, c: a[len(a) - len(b) + (len(c) + 1) // 2:] + 2,
+        [(ones(5), ones(4), ones(4)), (ones(1), ones(4), ones(3)), (ones(5), ones(1), ones(3))],
+    ),
     "a slice": (
         "a: float64[n], b: float64[m]", "y = a[1:] + b",
         [(ones(4), ones(3)), (ones(0), ones(0)), (ones(2), ones(1))], lambda a, b: a[1:] + b,
