@@ -1,35 +1,12 @@
 /*
- * blockwise.c: an op for each of a batch; and lower_as(), by which lowerings use other ops. In: a
- * typed node whose core op works on the last dims of its inputs. Out: one MatMul for a product, the
- * core op itself where there is no batch, else a Loop over the flattened batch.
+ * blockwise.c: an op for each of a batch. In: a typed node whose core op works on the last dims of
+ * its inputs. Out: one MatMul for a product, the core op itself where there is no batch, else a Loop
+ * over the flattened batch.
  */
 #include <string.h>
 
 #include "low.h"
 #include "lower.h"
-
-/* The results of another PyTensor op on ONNX values. */
-bool lower_as(struct build *b, const struct op *op, struct cv *props, struct value **in,
-	      uint32_t nin, struct value **out, uint32_t nout)
-{
-	struct block *body = block_new(b);
-	struct shared *s = b->cse->shared;
-	struct span span = b->span;
-	uint32_t before = b->cx->errors;
-	struct node *n = graph_node(b->cx, body, op, props, in, nin, span);
-
-	if (b->cx->errors > before) {
-		s->failed = true;
-		return false;
-	}
-	s->expanding++;
-	bool ok = lower_block(b, body);
-	s->expanding--;
-	b->span = span;
-	for (uint32_t i = 0; i < nout && ok; i++)
-		out[i] = low(b, n->out[i]);
-	return ok;
-}
 
 /* How many core dims each input has, as sh_blockwise found in the signature. */
 static void core_ranks(struct build *b, struct node *n, uint32_t *ranks)

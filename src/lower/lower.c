@@ -163,25 +163,46 @@ static bool known_result(struct build *b, struct node *n)
 
 /* Bodies */
 
+/* The nodes of `body`, which stand for one node at `span`; its results r as ONNX values. */
+static bool lower_body(struct build *b, struct block *body, struct value **r, uint32_t nout,
+		       struct span span, struct value **out)
+{
+	b->cse->shared->expanding++;
+	bool ok = lower_block(b, body);
+	b->cse->shared->expanding--;
+	b->span = span;
+	for (uint32_t i = 0; i < nout && ok; i++)
+		out[i] = low(b, r[i]);
+	return ok;
+}
+
 bool call_fn(struct build *b, struct fn *f, const struct op *op, struct cv *props,
 	     struct value **in, uint32_t nin, struct value **out, uint32_t nout)
 {
 	struct block *body = block_new(b);
 	struct value **r = new_array(b->cx->arena, struct value *, nout);
-	struct shared *s = b->cse->shared;
 	struct span span = b->span;
 
 	if (!expand_fn(b->cx, body, f, op, props, in, nin, r, nout, span)) {
-		s->failed = true;
+		b->cse->shared->failed = true;
 		return false;
 	}
-	s->expanding++;
-	bool ok = lower_block(b, body);
-	s->expanding--;
-	b->span = span;
-	for (uint32_t i = 0; i < nout && ok; i++)
-		out[i] = low(b, r[i]);
-	return ok;
+	return lower_body(b, body, r, nout, span, out);
+}
+
+bool lower_as(struct build *b, const struct op *op, struct cv *props, struct value **in,
+	      uint32_t nin, struct value **out, uint32_t nout)
+{
+	struct block *body = block_new(b);
+	uint32_t before = b->cx->errors;
+	struct span span = b->span;
+	struct node *n = graph_node(b->cx, body, op, props, in, nin, span);
+
+	if (b->cx->errors > before) {
+		b->cse->shared->failed = true;
+		return false;
+	}
+	return lower_body(b, body, n->out, nout, span, out);
 }
 
 static const struct fast *body_of(struct build *b, const struct op *op)
