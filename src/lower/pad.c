@@ -174,7 +174,10 @@ static struct value *ramp(struct build *b, const struct pad *p, int side)
 {
 	enum dtype t = (enum dtype)p->x->type.dtype;
 	struct value *width = p->width[p->axis][side], *end = p->value[p->axis][side];
-	struct value *edge = side ? part(b, p, -1, INT64_MAX) : part(b, p, 0, 1);
+	if (p->axis)
+		attr_int(b, "axis", p->axis);
+	/* a Gather fails where there is none, a Slice would be stretched to nothing */
+	struct value *edge = emit_(b, "Gather", p->x, const_ints(b, &(int64_t){-side}, 1));
 	struct value *i = emit_(b, "Range", const_int(b, 0), width, const_int(b, 1));
 	int64_t axes[MAX_RANK], n = 0, k;
 
@@ -305,6 +308,16 @@ static struct value *pad_copied(struct build *b, struct pad *p)
 	return p->x;
 }
 
+/* The first axis of length 0 that gets a border, which there is nothing to make of; -1: none. */
+static int empty_axis(struct build *b, const struct pad *p)
+{
+	for (uint32_t i = 0; i < p->rank; i++)
+		if (dim_le(b->cx, p->x->type.dims[i], 0) &&
+		    !(is_zero(b, p->width[i][0]) && is_zero(b, p->width[i][1])))
+			return (int)i;
+	return -1;
+}
+
 bool lower_pad(struct build *b, struct node *n)
 {
 	struct type t = n->out[0]->type;
@@ -321,6 +334,11 @@ bool lower_pad(struct build *b, struct node *n)
 	}
 	if (!widths(b, n, &p))
 		return false;
+	if (strcmp(p.mode, "mean") != 0 && !constant && empty_axis(b, &p) >= 0) {
+		unsupported(b, "axis %d is empty, there is nothing to make borders of",
+			    empty_axis(b, &p));
+		return false;
+	}
 	if (constant || is_ramp)
 		pairs(b, more ? more : const_int_of(b, (enum dtype)t.dtype, 0), (enum dtype)t.dtype,
 		      p.rank, p.value);

@@ -123,6 +123,20 @@ def test_pad_special():
     Compiled([y], [pt.pad(y, ((0, 1), (1, 1)))]).run(np.zeros((0, 3)))
 
 
+@pytest.mark.parametrize("mode", [m for m in MODES if m not in ("constant", "mean")])
+def test_pad_of_an_axis_without_elements(mode):
+    """NumPy raises; PyTensor makes borders of the zeros that it starts from. Here the run fails."""
+    for width in (((0, 0), (1, 1)), ((2, 1), (1, 2)), ((0, 0), (0, 2))):
+        x = variable("float64", (3, 4), True, "x")
+        c = Compiled([x], [pt.pad(x, width, mode=mode)])
+        for session in c.sessions.values():
+            with pytest.raises(Exception, match="ONNXRuntimeError"):
+                session.run(None, {"x": np.zeros((3, 0))})
+        x = variable("float64", (3, 0), False, "x")
+        with pytest.raises(AssertionError, match="axis 1 is empty"):
+            Compiled([x], [pt.pad(x, width, mode=mode)])
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_fft(dtype):
     atol = 1e-12 if dtype == "float64" else 2e-5
