@@ -255,6 +255,7 @@ static bool set_options(struct ptgc_result *r, const struct ptgc_options *opt)
 	cx->opt.external_threshold = opt->external_threshold;
 	cx->opt.external = opt->external_threshold != 0;
 	cx->opt.external_name = keep(cx, opt->external_name);
+	cx->opt.model_limit = opt->model_limit;
 	cx->tensors = opt->tensors;
 	cx->ntensors = opt->ntensors;
 	r->job.name = keep(cx, opt->file_name);

@@ -122,6 +122,7 @@ struct ctx {
 		const char *const *allow_dirs; /* file(...) may read below these too; NULL ends */
 		const char *model_name, *doc_string;
 		const char *external_name; /* location that external tensors get; NULL: none */
+		uint64_t model_limit;      /* bytes of a model with its tensors inside; 0: protobuf's */
 	} opt;
 	const struct ptgc_tensor *tensors; /* the caller's, by name */
 	size_t ntensors;

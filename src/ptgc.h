@@ -68,6 +68,8 @@ struct ptgc_options {
 	                                would pass 2 GB */
 	const char *external_name;   /* location that external tensors are said to be in; NULL: none, and
 	                                a model over 2 GB is refused */
+	uint64_t model_limit;        /* bytes that a model may have before its tensors become external;
+	                                0: 2 GB, which is what protobuf can hold */
 };
 #define PTGC_OPTIONS_INIT                                                                          \
 	{                                                                                          \

@@ -41,6 +41,7 @@ class Options(C.Structure):
         ("ntensors", C.c_size_t),
         ("external_threshold", C.c_uint64),
         ("external_name", C.c_char_p),
+        ("model_limit", C.c_uint64),
     ]
 
 
@@ -187,7 +188,8 @@ def diagnostics(handle):
 
 
 OPTION_NAMES = frozenset(
-    """file_name directory allow strip model_name doc_string flags external_threshold external_name""".split()
+    """file_name directory allow strip model_name doc_string flags external_threshold external_name
+    model_limit""".split()
 )
 
 
@@ -233,7 +235,7 @@ def run(call, *, tensors=(), opset=None, target="ort-cpu", **options) -> Compile
             keep.append(value := strings(value))
         elif isinstance(value, str | Path):
             value = str(value).encode()
-        elif key not in ("strip", "external_threshold"):  # ctypes would take a number for a pointer
+        elif key not in ("strip", "external_threshold", "model_limit"):  # ctypes would take a number for a pointer
             raise TypeError(f"{key} is a text, not {value!r}")
         setattr(o, key, value)
     external_name = str(options.get("external_name") or "")

@@ -1,6 +1,7 @@
 """ONNX Runtime as a PyTensor linker, and the mode "ONNX" built on it."""
 
 import importlib
+import re
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,11 @@ def split_error(text, node, variable):
         return ValueError(f"Length of splits is not equal to n_splits: {text}")
     if "negative" in text or ">= 0" in text:
         return ValueError("Split sizes cannot be negative")
-    return ValueError(f"Split sizes do not sum to the length of axis {node.op.axis}: {text}")
+    length = re.search(r"has length (\d+)", text)
+    if found := re.search(r"Input shape=\{([\d,]+)\}", text):
+        length = re.match(rf"(?:\d+,){{{node.op.axis}}}(\d+)", found[1])
+    length = f": {length[1]}" if length else ""
+    return ValueError(f"Split sizes do not sum up to input length along axis{length} (axis {node.op.axis}). {text}")
 
 
 def as_pytensor(error, node, variable=None):

@@ -131,6 +131,34 @@ def test_unoptimized_and_optimized_agree():
     assert plain.verify([np.ones((2, 2))], rtol=1e-12)
 
 
+def test_models_that_are_too_large_have_their_weights_beside_them(tmp_path, monkeypatch):
+    """What models over 2 GB do, with a limit that is reached earlier."""
+    import ptgc.export
+
+    plain = ptgc.export.compile_graph
+    monkeypatch.setattr(ptgc.export, "compile_graph", lambda *a, **k: plain(*a, model_limit=100_000, **k))
+    table = np.zeros((2000, 50))
+    table[[0, 7, -1]] = np.arange(150.0).reshape(3, 50)
+    rows, small = pytensor.shared(table, name="rows"), pytensor.shared(np.arange(50.0), name="small")
+    i = pt.lvector("i")
+    y = rows[i] * small + pt.constant(np.arange(200) % 3 == 1)[i][:, None]
+    e = ptgc.export_onnx([i], [y], tmp_path / "m.onnx")
+    assert sorted(f.name for f in tmp_path.iterdir()) == ["m.onnx", "m.onnx.data"]
+    assert (tmp_path / "m.onnx.data").stat().st_size >= table.nbytes > 100_000 > len(e.model)
+    values = np.array([0, 7, 120])
+    want = pytensor.function([i], y, mode="FAST_COMPILE")(values)
+    onnx.checker.check_model(str(tmp_path / "m.onnx"), full_check=True)
+    session = ort.InferenceSession(str(tmp_path / "m.onnx"), providers=["CPUExecutionProvider"])
+    np.testing.assert_array_equal(session.run(None, {"i": values})[0], want)
+    np.testing.assert_array_equal(e(values)[0], want)
+    assert e.verify([values])
+    f = pytensor.function([i], y, mode="FAST_COMPILE")
+    e = ptgc.export_function_onnx(f, tmp_path / "f.onnx")
+    assert e.external_name == "f.onnx.data" and e.verify([values])
+    e = ptgc.export_onnx([i], [small[i]], tmp_path / "s.onnx")  # below the limit
+    assert not e.external and not (tmp_path / "s.onnx.data").exists()
+
+
 MODES = ["FAST_COMPILE", "FAST_RUN", "CVM", "NUMBA", "ONNX"]
 
 

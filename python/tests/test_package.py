@@ -150,3 +150,15 @@ print(open(os.path.join(site, "ptgc", "py.typed")).read() + ptgc.__version__)
     assert done.stdout.strip() == ptgc.__version__
     command = [sys.executable, "-m", "ptgc", "--version"]
     assert ptgc.__version__ in subprocess.run(command, env=run, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+
+
+def test_limit_of_a_model():
+    text = "graph g(x: float64[n]) -> (y) { y = x[:100] + file(\"w\") }"
+    tensors = {"w": np.arange(100.0)}
+    assert not _lib.compile_text(text, tensors=tensors, external_name="d").external
+    assert len(_lib.compile_text(text, tensors=tensors, external_name="d", model_limit=800).external) == 0  # shorter than 1 KB
+    tensors["w"] = np.arange(100.0).repeat(50)
+    text = text.replace("100", "5000")
+    assert len(_lib.compile_text(text, tensors=tensors, external_name="d", model_limit=8000).external) == 40000
+    with pytest.raises(ptgc.CompileError, match="larger than 8000 bytes: its tensors must go to an external file"):
+        _lib.compile_text(text, tensors=tensors, model_limit=8000)

@@ -453,17 +453,22 @@ static bool find_threshold(struct emit *e, bool external, uint64_t *threshold)
 	*threshold = external ? opt->external_threshold : 0;
 	if (external && (opt->external || *threshold) && *threshold < EXTERNAL_MIN)
 		*threshold = EXTERNAL_MIN;
-	if (model_size(e, *threshold) <= MODEL_MAX)
+	bool lower = opt->model_limit && opt->model_limit < MODEL_MAX;
+	uint64_t limit = lower ? opt->model_limit : MODEL_MAX;
+	if (model_size(e, *threshold) <= limit)
 		return true;
 	if (external) {
 		*threshold = EXTERNAL_MIN;
 		if (model_size(e, *threshold) <= MODEL_MAX)
 			return true;
 	}
+	const char *size = lower ? arena_printf(e->cx->arena, "%llu bytes", (unsigned long long)limit)
+				 : "2 GB";
 	error(e->cx, (struct span){0, 0}, E_TOO_LARGE,
 	      external ? "the model is larger than 2 GB even with its tensors in an external file"
-		       : "the model is larger than 2 GB: its tensors must go to an external file, "
-			 "and there is none");
+		       : "the model is larger than %s: its tensors must go to an external file, "
+			 "and there is none",
+	      size);
 	return false;
 }
 
