@@ -234,7 +234,7 @@ def complex_graphs():
     yield "two inputs", [w, z], pt.abs(z) + pt.real(w).sum(0), "Abs", "'z' is complex128[?]"
     yield "shared", [x], pt.real(x * shared), "Mul", "'C' is complex128["
     yield "constant", [x], pt.real(x * np.array([1 + 2j])), "Mul", "complex128[1] is complex"
-    yield "made of two", [x], pt.abs(pt.complex(x, x).sum()) + x.sum(), "Complex", "complex128[?] is complex"
+    yield "made of two", [x], pt.abs(pt.complex(x, x).sum()) + x.sum(), "Complex", "no ONNX operator takes complex tensors"
     yield "a cast", [x], pt.cast(x, "complex64"), "Cast", "'out' is complex64[?]"
     yield "a stack of matrices", [stack], pt.linalg.inv(stack).real, "Blockwise", "'A' is complex128[?, ?, ?]"
     yield "inner graph", [z], OpFromGraph([z], [pt.angle(z)])(z), "Imag", "complex128[?]"
@@ -253,7 +253,7 @@ def test_complex_tensors_are_refused_once(case, export):
             pytensor.function(inputs, y, mode="ONNX", on_unused_input="ignore")
     (problem,) = e.value.problems
     text = str(e.value)
-    assert op in str(problem) and words in str(problem) and text.count("has no complex tensors") == 1
+    assert op in str(problem) and words in str(problem) and text.count("complex tensors") == 1
     assert "ONNX Shape" not in text and "ReduceSum" not in text and "Gather" not in text
 
 

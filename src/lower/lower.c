@@ -374,7 +374,7 @@ static bool is_poisoned(const struct node *n)
 	for (uint32_t i = 0; i < n->nout; i++)
 		if (!n->out[i]->type.dtype)
 			return true;
-	return false;
+	return !n->nout; /* how many results it has is not known either */
 }
 
 static bool lower_node(struct build *b, struct node *n)
