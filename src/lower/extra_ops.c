@@ -40,10 +40,10 @@ bool lower_nonzero(struct build *b, struct node *n)
 	return true;
 }
 
-/* Running products before CumProd came: a loop over the first axis. */
-static struct value *cumprod_loop(struct build *b, struct value *x, int axis)
+/* Step by step, in a loop over the first axis */
+static struct value *running(struct build *b, const char *name, struct value *x, int axis)
 {
-	struct fn *f = lib_fn(b->cx, "_Cumprod");
+	struct fn *f = lib_fn(b->cx, name);
 	int64_t perm[MAX_RANK];
 	struct value *out;
 
@@ -51,7 +51,7 @@ static struct value *cumprod_loop(struct build *b, struct value *x, int axis)
 		perm[i] = i == 0 ? axis : i == axis ? 0 : i;
 	x = transpose(b, x, perm);
 	if (!f)
-		bug("the library has no _Cumprod");
+		bug("the library has no %s", name);
 	if (!call_fn(b, f, NULL, NULL, &x, 1, &out, 1))
 		return x;
 	return transpose(b, out, perm);
@@ -74,8 +74,10 @@ bool lower_cumop(struct build *b, struct node *n)
 			    dtypes[t].kind == KIND_UINT ? "uint64" : "int64");
 		return false;
 	}
-	if (!add && !has_op(b, "CumProd"))
-		lowered(b, n, 0, cumprod_loop(b, x, (int)axis));
+	/* the runtime computes float16 in float32 and rounds at the end, NumPy rounds each step */
+	bool rounds = t == DT_FLOAT16 && !b->cx->opt.excess_precision;
+	if (rounds || (!add && !has_op(b, "CumProd")))
+		lowered(b, n, 0, running(b, add ? "_Cumsum" : "_Cumprod", x, (int)axis));
 	else
 		lowered(b, n, 0, emit_(b, add ? "CumSum" : "CumProd", x, const_int(b, axis)));
 	return true;
