@@ -232,3 +232,41 @@ void warn_empty(struct ctx *cx, dim a, dim b, struct span s)
 		warn(cx, s, W_EMPTY, "the lengths %s and %s are equal only if they are 0",
 		     dim_str_raw(cx, a), dim_str_raw(cx, b));
 }
+
+void dim_bound(struct ctx *cx, dim d, int64_t lo, int64_t hi)
+{
+	struct form *f = form_of(cx->dims, d);
+
+	if (f->own.lo < lo)
+		f->own.lo = lo;
+	if (f->own.hi > hi)
+		f->own.hi = hi;
+	cx->dims->age++;
+}
+
+#define MAX_LOOKED 64 /* parts of a dim */
+
+static unsigned sources(struct ctx *cx, dim d, bool raw, int *budget)
+{
+	struct dim_view v = raw ? dim_view_raw(cx, d) : dim_view(cx, d);
+	unsigned bits = 0;
+
+	if (--*budget < 0)
+		return FROM_ANYTHING;
+	if (v.form == DIM_ATOM)
+		return v.kind == SOURCE_SIZE    ? FROM_SIZE
+		       : v.kind == SOURCE_VALUE ? FROM_VALUE
+						: FROM_NOWHERE;
+	if (v.form == DIM_CONST)
+		return v.constant > INT32_MAX || v.constant < INT32_MIN ? FROM_LARGE : 0;
+	for (uint32_t i = 0; i < v.nterms; i++)
+		bits |= sources(cx, v.term[i], raw, budget);
+	return bits;
+}
+
+unsigned dim_sources(struct ctx *cx, dim d, bool raw)
+{
+	int budget = MAX_LOOKED;
+
+	return sources(cx, d, raw, &budget);
+}

@@ -4,9 +4,12 @@
  * as values become dims where the value is known; others are sizes of the result.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "rules.h"
+
+#define MAX_COUNTED 100000 /* elements of a constant that are looked at */
 
 static bool set_dims(struct node *n, uint32_t rank, dim *dims)
 {
@@ -335,10 +338,52 @@ uint32_t nr_nonzero(struct ctx *cx, struct node *n)
 	return 0;
 }
 
+static int by_number(const void *x, const void *y)
+{
+	double a = *(const double *)x, b = *(const double *)y;
+
+	if (isnan(a) || isnan(b))
+		return isnan(a) - isnan(b);
+	return (a > b) - (a < b);
+}
+
+/* How many elements of a constant are not 0, or how many are distinct (NaNs are one number). -1: it
+ * is none, too large or not exact in float64. */
+static int64_t count_elements(struct ctx *cx, const struct value *v, bool distinct)
+{
+	const struct tensor *t = v->data;
+	int64_t count = 0, k;
+
+	if (!t || is_complex((enum dtype)t->dtype) || t->count > MAX_COUNTED)
+		return -1;
+	double *x = new_array(cx->scratch, double, t->count + 1);
+	for (uint64_t i = 0; i < t->count; i++) {
+		x[i] = tensor_float(t, i);
+		if (is_int((enum dtype)t->dtype) && (!tensor_int(t, i, &k) || k != (int64_t)x[i]))
+			return -1;
+	}
+	if (distinct)
+		qsort(x, t->count, sizeof(*x), by_number);
+	for (uint64_t i = 0; i < t->count; i++)
+		count += distinct ? !i || by_number(&x[i - 1], &x[i]) != 0 : x[i] != 0;
+	return count;
+}
+
+/* The length of a result that the data decides. A 1 is not stretched: PyTensor does not know it. */
+static dim counted(struct ctx *cx, struct value *v, uint32_t axis, int64_t least, int64_t most)
+{
+	if (least == most && least != 1)
+		return dim_const(cx, least);
+	dim d = dim_fresh(cx, SOURCE_SIZE, v, axis);
+	dim_bound(cx, d, least, most);
+	return d;
+}
+
 bool sh_nonzero(struct ctx *cx, struct node *n)
 {
 	dim *d = new_dims(cx, 1);
-	d[0] = dim_fresh(cx, SOURCE_SIZE, n->out[0], 0);
+	int64_t k = count_elements(cx, n->in[0], false);
+	d[0] = counted(cx, n->out[0], 0, k < 0 ? 0 : k, k < 0 ? INT64_MAX : k);
 	for (uint32_t i = 0; i < n->nout; i++)
 		set_type(n, i, DT_INT64, 1, d);
 	return true;
@@ -366,7 +411,10 @@ bool sh_unique(struct ctx *cx, struct node *n)
 		else
 			d[i] = x->dims[i];
 	}
-	count[0] = dim_fresh(cx, SOURCE_SIZE, n->out[0], (uint32_t)axis);
+	int64_t most = INT64_MAX, k = flat ? count_elements(cx, n->in[0], true) : -1;
+	dim_is_const(cx, all[0], &most);
+	count[0] = counted(cx, n->out[0], (uint32_t)axis, k < 0 ? dim_ge(cx, all[0], 1) : k,
+			   k < 0 ? most : k);
 	if (dim_le(cx, all[0], 0)) /* of nothing nothing is distinct */
 		count[0] = all[0];
 	d[axis] = count[0];

@@ -169,18 +169,9 @@ static bool overflows(struct ctx *cx, enum op_id op, dim a, dim b)
 }
 
 /* Is there an element of an integer value in d, which may be any of 2^64 numbers? */
-static bool has_element(struct ctx *cx, dim d, int *budget)
+static bool has_element(struct ctx *cx, dim d)
 {
-	struct dim_view v = dim_view(cx, d);
-
-	if (--*budget < 0)
-		return true;
-	if (v.form == DIM_ATOM)
-		return v.kind == SOURCE_VALUE;
-	for (uint32_t i = 0; v.form != DIM_CONST && i < v.nterms; i++)
-		if (has_element(cx, v.term[i], budget))
-			return true;
-	return false;
+	return dim_sources(cx, d, false) & FROM_VALUE;
 }
 
 static bool is_ordered(enum op_id op)
@@ -196,9 +187,8 @@ static bool is_ordered(enum op_id op)
 static bool may_wrap(struct ctx *cx, enum op_id op, dim d)
 {
 	struct dim_view v = dim_view(cx, d);
-	int budget = 64;
 
-	if (v.form == DIM_CONST || v.form == DIM_ATOM || !has_element(cx, d, &budget))
+	if (v.form == DIM_CONST || v.form == DIM_ATOM || !has_element(cx, d))
 		return false;
 	if (is_ordered(op) || (v.form != DIM_SUM && v.form != DIM_PRODUCT))
 		return true;
@@ -215,9 +205,8 @@ static dim fold(struct ctx *cx, struct node *n, const struct known **k, uint32_t
 	for (uint32_t a = 0; a < n->nin; a++)
 		if (may_wrap(cx, op, element(k[a], i)))
 			return DIM_NONE;
-	int budget = 64;
 	if ((op == OP_Int_div || op == OP_Mod) && !dim_ge(cx, element(k[1], i), 1) &&
-	    has_element(cx, d, &budget))
+	    has_element(cx, d))
 		return DIM_NONE; /* dims divide by -n as by n, after an addition */
 	if (n->nin == 1)
 		return op == OP_Add || op == OP_Mul     ? d

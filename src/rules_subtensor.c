@@ -205,6 +205,10 @@ static bool check_range(struct indexing *s, struct value *i, dim n)
 	dim d = scalar_dim(s->cx, i);
 	if (d)
 		return !dim_is_const(s->cx, d, &k) || in_range(s, k, n);
+	const struct known *all = i->type.rank == 1 ? known_of(s->cx, i) : NULL;
+	for (uint32_t at = 0; all && at < all->n; at++)
+		if (dim_is_const(s->cx, all->at[at], &k) && !in_range(s, k, n))
+			return false;
 	if (!i->data || i->data->count > 1000000)
 		return true;
 	for (uint64_t at = 0; at < i->data->count; at++)

@@ -23,6 +23,7 @@ struct dims *dims_new(struct ctx *cx);
 dim dim_const(struct ctx *cx, int64_t v);
 dim dim_name(struct ctx *cx, struct sym *name); /* a fresh atom of that name at each call */
 dim dim_fresh(struct ctx *cx, enum dim_source_kind kind, struct value *v, uint32_t at); /* '?' */
+void dim_bound(struct ctx *cx, dim fresh, int64_t lo, int64_t hi); /* lo <= fresh <= hi */
 dim dim_add(struct ctx *cx, dim a, dim b);
 dim dim_sub(struct ctx *cx, dim a, dim b);
 dim dim_mul(struct ctx *cx, dim a, dim b);
@@ -43,6 +44,15 @@ bool dim_unify(struct ctx *cx, dim a, dim b, struct span s);
 /* The source of an atom is where its number is found at run time; the first one set stays. */
 void dim_set_source(struct ctx *cx, dim atom, enum dim_source_kind kind, struct value *v,
 		    uint32_t at);
+/* What the numbers in d are: bits. raw: as it was made, no equations applied. */
+enum {
+	FROM_SIZE = 1,    /* of an axis */
+	FROM_VALUE = 2,   /* an element of integers, which may be any of 2^64 numbers */
+	FROM_LARGE = 4,   /* a constant beyond int32 */
+	FROM_NOWHERE = 8, /* not known where it comes from */
+	FROM_ANYTHING = 15
+};
+unsigned dim_sources(struct ctx *cx, dim d, bool raw);
 const char *dim_str(struct ctx *cx, dim d);     /* "n+1", "max(n-1, 0)", "?" */
 const char *dim_str_raw(struct ctx *cx, dim d); /* d as it was made, no equations applied */
 /* Walk for dim_value(): exactly one of the shapes below describes the canonical form of d. */

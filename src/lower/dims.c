@@ -141,27 +141,9 @@ bool dim_available(struct build *b, dim d)
 }
 
 /* Is every atom of d the size of an axis? Then any of the runtime's ways to compare will do. */
-static bool only_sizes(struct build *b, dim d, int *budget)
-{
-	struct dim_view v = view(b, d);
-
-	if (--*budget < 0)
-		return false;
-	if (v.form == DIM_ATOM)
-		return v.kind == SOURCE_SIZE;
-	if (v.form == DIM_CONST)
-		return v.constant <= INT32_MAX && v.constant >= INT32_MIN;
-	for (uint32_t i = 0; i < v.nterms; i++)
-		if (!only_sizes(b, v.term[i], budget))
-			return false;
-	return true;
-}
-
 bool dim_is_size(struct build *b, dim d)
 {
-	int budget = MAX_EXPRESSION / 4;
-
-	return only_sizes(b, d, &budget);
+	return !(dim_sources(b->cx, d, b->cse->shared->raw_dims) & ~FROM_SIZE);
 }
 
 /* Arithmetic on int64[1] (vec) or int64[] */
@@ -267,12 +249,11 @@ static struct value *eval(struct build *b, dim d, bool vec, int *budget)
 	struct value *r = eval(b, v.term[0], vec, budget);
 	for (uint32_t i = 1; i < v.nterms; i++) {
 		struct value *x = eval(b, v.term[i], vec, budget);
-		int left = 32;
 		if (v.form == DIM_FLOORDIV) {
 			r = eval_floordiv(b, &v, r, x);
 			continue;
 		}
-		b->cse->shared->small_ints = only_sizes(b, d, &left);
+		b->cse->shared->small_ints = dim_is_size(b, d);
 		r = emit_(b,
 			  v.form == DIM_MAX   ? "Max"
 			  : v.form == DIM_MIN ? "Min"

@@ -19,8 +19,9 @@
 
 #include "low.h"
 
-#define MAX_NAMED 4  /* equations that the name of a check tells */
-#define MAX_SIDE  80 /* bytes of each side */
+#define MAX_NAMED 4    /* equations that the name of a check tells */
+#define MAX_SIDE  80   /* bytes of each side */
+#define MAX_SEEN  1000 /* values of which a check is made: more are not constants alone */
 
 /* What no Reshape takes: whoever reads the runtime's message knows the reason by it. */
 #define DIFFERS (-2)
@@ -110,7 +111,8 @@ static const char *side_text(struct build *b, dim d)
 		return arena_printf(b->cx->arena, "axis %u of %s", v.at, v.source->name->s);
 	if (v.form == DIM_ATOM && !v.name && v.source && v.source->name)
 		return v.source->name->s;
-	return dim_str_raw(b->cx, d);
+	const char *text = dim_str_raw(b->cx, d);
+	return strcmp(text, "?") ? text : "a length";
 }
 
 static struct side computed_side(struct build *b, dim d, struct value *v)
@@ -127,10 +129,57 @@ static struct side computed_side(struct build *b, dim d, struct value *v)
 	return s;
 }
 
-static void add_sides(struct build *b, struct sides *to, struct side x, struct side y)
+/* Do constants alone decide about v? ONNX Runtime computes it when it loads the model, and takes no
+ * Reshape then that must fail. */
+static bool from_constants(struct build *b, struct value *v)
 {
-	if (x.v == y.v || (x.v->data && y.v->data))
+	vec(struct value *) todo = {0};
+
+	*vec_push(b->cx->scratch, &todo) = v;
+	for (uint32_t seen = 0; todo.len; seen++) {
+		v = todo.at[--todo.len];
+		if (v->data)
+			continue;
+		if (!v->def || v->def->blocks || seen > MAX_SEEN)
+			return false;
+		for (uint32_t i = 0; i < v->def->nin; i++)
+			if (v->def->in[i])
+				*vec_push(b->cx->scratch, &todo) = v->def->in[i];
+	}
+	return true;
+}
+
+static const char *what_must_hold(struct build *b, const struct side *x, const struct side *y,
+				  uint32_t n);
+
+/* The length of what is computed from constants alone: a model in which it is another one than what
+ * stands beside it may be refused by ONNX Runtime as a whole. */
+static bool is_decided(struct build *b, const struct side *x)
+{
+	return x->of && !x->of->data && x->of->def && from_constants(b, x->of);
+}
+
+static void add_sides(struct build *b, struct sides *to, struct side x, struct side y,
+		      struct span s)
+{
+	if (x.v == y.v)
 		return;
+	if (x.v->data && y.v->data) {
+		int64_t k, m;
+		if (tensor_int(x.v->data, 0, &k) && tensor_int(y.v->data, 0, &m) && k != m)
+			error(b->cx, s, E_SHAPE,
+			      "%lld and %lld meet here as lengths that must be equal", (long long)k,
+			      (long long)m);
+		return;
+	}
+	if (is_decided(b, &x) || is_decided(b, &y)) {
+		error(b->cx, s, E_UNSUPPORTED,
+		      "%s: constants alone decide that, but only when they are computed; write "
+		      "what "
+		      "they give",
+		      what_must_hold(b, &x, &y, 1));
+		return;
+	}
 	*vec_push(b->cx->arena, &to->x) = x;
 	*vec_push(b->cx->arena, &to->y) = y;
 }
@@ -146,7 +195,7 @@ static void take(struct build *b, struct guard *g, struct sides *to)
 	struct side x = computed_side(b, g->a, dim_vector(b, g->a));
 	struct side y = computed_side(b, g->b, dim_vector(b, g->b));
 	b->cse->shared->raw_dims = false;
-	add_sides(b, to, x, y);
+	add_sides(b, to, x, y, g->span);
 }
 
 static bool computable(struct build *b, const struct guard *g)
@@ -259,6 +308,11 @@ static void add_text(struct strbuf *b, const char *s)
 	sb_add(b, s, n);
 }
 
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
 /* "axis 0 of b must be n, axis 1 of c must be m" */
 static const char *what_must_hold(struct build *b, const struct side *x, const struct side *y,
 				  uint32_t n)
@@ -266,7 +320,7 @@ static const char *what_must_hold(struct build *b, const struct side *x, const s
 	struct strbuf s = {.arena = b->cx->arena};
 
 	for (uint32_t i = 0; i < n && i < MAX_NAMED; i++) {
-		bool turn = !x[i].of && y[i].of;
+		bool turn = !x[i].of && (y[i].of || is_digit(*x[i].text));
 		sb_str(&s, i ? ", " : "");
 		add_text(&s, turn ? y[i].text : x[i].text);
 		sb_str(&s, " must be ");
@@ -274,6 +328,16 @@ static const char *what_must_hold(struct build *b, const struct side *x, const s
 	}
 	sb_str(&s, n > MAX_NAMED ? ", ..." : "");
 	return s.s;
+}
+
+/* v by a Gather of all of it, at 0 or out of range */
+static struct value *gathered(struct build *b, struct value *v, struct value *equal, uint32_t count)
+{
+	const dim *dims = v->type.dims;
+	struct value *r = emit_(b, "Where", equal, full(b, 0, 1), full(b, 1, 1));
+
+	r = scalar_of(b, count == 1 ? r : reduce(b, "ReduceMax", r, &(int){0}, 1, true));
+	return with_dims(emit_(b, "Gather", unsqueeze(b, v, &(int64_t){0}, 1), r), dims);
 }
 
 /* v, or a failing run; v itself if there is nothing to check */
@@ -288,15 +352,14 @@ static struct value *guarded(struct build *b, struct value *v, const struct side
 	const char *label = what_must_hold(b, s->x.at, s->y.at, n);
 	struct value *equal = all_equal(b, s->x.at, s->y.at, n, v->type.rank, &count);
 	b->cse->shared->small_ints = true;
-	if (v->type.rank) {
+	if (v->type.rank && !from_constants(b, equal)) {
 		r = emit_(b, "Reshape", v, shape_or_error(b, equal, count, v->type.rank, DIFFERS));
 		b->cse->shared->small_ints = false;
 		return labelled(b, with_dims(r, dims), label);
 	}
-	r = emit_(b, "Where", equal, full(b, 0, 1), full(b, 1, 1));
-	r = scalar_of(b, count == 1 ? r : reduce(b, "ReduceMax", r, &(int){0}, 1, true));
+	r = gathered(b, v, equal, count);
 	b->cse->shared->small_ints = false;
-	return labelled(b, emit_(b, "Gather", vector_of(b, v), r), label);
+	return labelled(b, r, label);
 }
 
 /* v, or a failing run where one of these axes has length 0 */
@@ -426,7 +489,7 @@ static void param_axis(struct build *b, struct value *p, uint32_t j, struct side
 		x.v = shape_slice(b, p->low, (int)j, (int)j + 1);
 		x.text = arena_printf(b->cx->arena, "axis %u of %s", j,
 				      p->name ? p->name->s : "an input");
-		add_sides(b, to, x, y);
+		add_sides(b, to, x, y, p->span);
 	}
 	b->cse->shared->raw_dims = false;
 }

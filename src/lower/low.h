@@ -117,6 +117,8 @@ bool const_int_at(struct build *b, struct value *v, uint32_t i, int64_t *out);
 /* element i of an integer value; DIM_NONE: unknown */
 dim known_at(struct build *b, struct value *v, uint32_t i);
 struct value *with_dims(struct value *v, const dim *dims);
+/* Refuses n if `made`, what it became, has a length that is not that of dims */
+void check_lengths(struct build *b, const struct node *n, const struct value *made, const dim *dims);
 
 /* build.c: what differs between opsets */
 bool has_op(struct build *b, const char *name); /* at this opset */

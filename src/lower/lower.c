@@ -340,6 +340,20 @@ static bool lower_op(struct build *b, struct node *n)
 	return f->onnx ? lower_fast(b, n, f->onnx) : lower_fn_body(b, n, f->body);
 }
 
+/* Lengths that an equation further on made known: what it says may be what this never gives. */
+void check_lengths(struct build *b, const struct node *n, const struct value *made, const dim *dims)
+{
+	int64_t k, m;
+
+	for (uint32_t i = 0; i < made->type.rank; i++)
+		if (dim_is_const(b->cx, dims[i], &k) &&
+		    dim_is_const(b->cx, made->type.dims[i], &m) && k != m)
+			error(b->cx, n->span, E_SHAPE,
+			      "%s: the length of axis %u is %lld, but what else is done with it "
+			      "needs %lld",
+			      n->op->name, i, (long long)m, (long long)k);
+}
+
 /* Names, places and dims go over to the ONNX values; what was promised is checked. */
 static void finish(struct build *b, struct node *n)
 {
@@ -354,6 +368,7 @@ static void finish(struct build *b, struct node *n)
 		if (v->type.dtype != t->type.dtype || v->type.rank != t->type.rank)
 			bug("%s: result %u should be %s but is %s", n->op->name, i,
 			    type_str(b->cx, t->type), type_str(b->cx, v->type));
+		check_lengths(b, n, v, t->type.dims);
 		if (t->uses && !s->expanding)
 			v = t->low = guards_at(b, n, v);
 		if (v->def && !v->name && !s->expanding) {

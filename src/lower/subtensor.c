@@ -224,7 +224,9 @@ bool lower_subtensor(struct build *b, struct node *n)
 	for (uint32_t i = 0; i < n->in[0]->type.rank; i++)
 		if (ix[i].kind != IX_ARRAY)
 			ix[kept++] = ix[i];
-	lowered(b, n, 0, with_dims(apply_slices(b, x, ix), n->out[0]->type.dims));
+	x = apply_slices(b, x, ix);
+	check_lengths(b, n, x, n->out[0]->type.dims);
+	lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
 	return true;
 }
 

@@ -349,3 +349,33 @@ def test_one_check_of_a_length():
     assert ptg.nodes(ptg.compile(one)) == 5
     assert ptg.nodes(ptg.compile(two)) == 7
     assert ptg.nodes(ptg.compile(one, options=("-fno-check-dims",))) == 1
+
+
+# Lengths that constants alone decide: ONNX Runtime computes them when it loads the model, which must
+# not fail. (statement, does the run give x?)
+CONSTANTS = [
+    ("SpecifyShape(x, Sum(z))", False),
+    ("SpecifyShape(x, Argmax{axis=None}(int64([1, 5, 2])))", False),
+    ("SpecifyShape(x, Argmax{axis=None}(int64([1, 5, 2, 3, 9])))", True),
+    ("x + 0 * Unique(int64([1, 2, 3, 4, 4]))", True),
+    ("x + 0 * Nonzero(int64([1, 0, 3, 4, 4]))", True),
+    ("SpecifyShape(x, Cast{int64}(Sqrt(float64(9))))", False),
+    ("SpecifyShape(x, Cast{int64}(Sqrt(float64(16))))", True),
+]
+
+
+@pytest.mark.parametrize("statement, right", CONSTANTS)
+@pytest.mark.parametrize("opset", OPSETS)
+def test_lengths_of_constants(statement, right, opset):
+    text = f"graph g(x: float64[4], z: uint32[k, 0]) -> (y) {{\n  y = {statement}\n}}\n"
+    model = ptg.compile(text, opset=opset)
+    x, z = np.arange(4.0), np.ones((2, 0), "uint32")
+    for level in ("all", "none"):
+        given = {"x": x, "z": z}
+        s = ptg.session(model, level)
+        inputs = {i.name: given[i.name] for i in s.get_inputs()}
+        if right:
+            np.testing.assert_array_equal(s.run(None, inputs)[0], x)
+        else:
+            with pytest.raises(Exception, match="ONNXRuntimeError"):
+                s.run(None, inputs)
