@@ -433,7 +433,7 @@ static void solve_dims(struct elab *e, struct fn *f, struct value **v)
 	for (int round = 0; more && round < MAX_SOLVE_ROUNDS; round++) {
 		more = false;
 		for (uint32_t i = 0; i < f->nparams; i++)
-			for (uint32_t k = 0; k < v[i]->type.rank; k++)
+			for (uint32_t k = 0; v[i]->type.dtype && k < v[i]->type.rank; k++)
 				more |= solve_dim(e, v[i], k, f->params[i].span);
 	}
 }
