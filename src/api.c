@@ -178,6 +178,30 @@ enum ptgc_status compile_emit(struct ctx *cx, struct job *job, struct sink *out,
 	return out->error || (external && external->error) ? PTGC_FAILED : PTGC_OK;
 }
 
+/* -f[no-]name of what are no rewrites of the finished graph */
+static const struct flag {
+	const char *name;
+	size_t at; /* a bool of struct options */
+} flags[] = {
+	{"fold", offsetof(struct options, fold)},
+	{"cse", offsetof(struct options, cse)},
+	{"check-dims", offsetof(struct options, check_dims)},
+	{"signed-zeros", offsetof(struct options, signed_zeros)},
+	{"excess-precision", offsetof(struct options, excess_precision)},
+};
+
+const char *flag_name(size_t i)
+{
+	size_t n = 0;
+
+	for (const char *name; (name = rewrite_name(n)); n++) {
+		bool again = n && !strcmp(name, rewrite_name(n - 1));
+		if (!again && !i--)
+			return name;
+	}
+	return i < countof(flags) ? flags[i].name : NULL;
+}
+
 bool compile_flag(struct ctx *cx, const char *flag)
 {
 	if (flag[0] == 'W')
@@ -186,15 +210,12 @@ bool compile_flag(struct ctx *cx, const char *flag)
 		return false;
 	bool on = strncmp(flag + 1, "no-", 3) != 0;
 	const char *name = flag + (on ? 1 : 4);
-	if (!strcmp(name, "check-dims"))
-		cx->opt.check_dims = on;
-	else if (!strcmp(name, "signed-zeros"))
-		cx->opt.signed_zeros = on;
-	else if (!strcmp(name, "excess-precision"))
-		cx->opt.excess_precision = on;
-	else
-		return rewrite_option(cx, name, on);
-	return true;
+	for (size_t i = 0; i < countof(flags); i++)
+		if (!strcmp(name, flags[i].name)) {
+			*(bool *)((char *)&cx->opt + flags[i].at) = on;
+			return true;
+		}
+	return rewrite_option(cx, name, on);
 }
 
 /* --- ptgc.h --- */

@@ -39,6 +39,7 @@ enum ptgc_status compile(struct ctx *cx, struct job *job);
 enum ptgc_status compile_emit(struct ctx *cx, struct job *job, struct sink *out,
 			      struct sink *external);
 bool compile_flag(struct ctx *cx, const char *flag); /* "Wno-unused", "fno-check-dims" */
+const char *flag_name(size_t i);                     /* that stand behind -f; NULL ends */
 /* oplist.c: the op table for people: --ops, and doc/ops.md */
 void op_list(struct strbuf *out, bool markdown);
 /* depfile.c: "target: file..." as make reads it, with an empty rule for the files from `phony` on.

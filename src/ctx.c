@@ -31,6 +31,8 @@ static bool fill(struct ctx *cx)
 	cx->opt.target = PTGC_ORT_CPU;
 	cx->opt.check_dims = true;
 	cx->opt.signed_zeros = true;
+	cx->opt.fold = true;
+	cx->opt.cse = true;
 	cx->names = intern_new(cx);
 	cx->dims = dims_new(cx);
 	return true;

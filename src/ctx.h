@@ -115,7 +115,7 @@ struct ctx {
 	struct options {
 		int opset;
 		enum ptgc_target target;
-		bool strip, check_dims, signed_zeros, excess_precision;
+		bool strip, check_dims, signed_zeros, excess_precision, fold, cse;
 		uint64_t external_threshold;
 		bool external;
 		uint64_t rewrites_off;

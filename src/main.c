@@ -14,7 +14,6 @@
 
 #include "api.h"
 #include "emit/output.h"
-#include "rewrite.h"
 
 enum { EXIT_OK, EXIT_REJECTED, EXIT_USAGE };
 
@@ -195,14 +194,8 @@ static size_t flag_names(char kind, const char **names)
 	for (size_t i = 0; kind == 'W' && i < DIAG_COUNT; i++)
 		if (diag_infos[i].severity != PTGC_ERROR)
 			names[n++] = diag_infos[i].name;
-	for (size_t i = 0; kind == 'f' && n < 64 && (name = rewrite_name(i)); i++)
-		if (!n || strcmp(names[n - 1], name))
-			names[n++] = name;
-	if (kind == 'f') {
-		names[n++] = "check-dims";
-		names[n++] = "signed-zeros";
-		names[n++] = "excess-precision";
-	}
+	while (kind == 'f' && n < MAX_FLAGS && (name = flag_name(n)))
+		names[n++] = name;
 	return n;
 }
 

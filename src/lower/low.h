@@ -173,6 +173,7 @@ struct value **shortened(const struct onnx_op *op, struct value **in, uint32_t n
 struct value **unpadded_expand(struct build *b, struct value **in, struct value **to);
 uint32_t padding(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
 		 struct value **to);
+/* fold.c: NULL: not known */
 struct value *fold(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin);
 /* fusion.c */
 bool is_onnx(const struct node *n, const char *name); /* ONNX's own; n may be NULL */

@@ -485,7 +485,7 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 		}
 	}
 	struct node key = {.onnx = op, .in = in, .attrs = b->attrs};
-	bool pure = cse_allowed(op, b->attrs, b->nattrs);
+	bool pure = b->cx->opt.cse && cse_allowed(op, b->attrs, b->nattrs);
 	uint32_t hash = 0;
 
 	key.nin = (uint16_t)nin;

@@ -1,14 +1,11 @@
 /*
- * simplify.c: what a node does not need. In: an operator and its inputs, before a node is made.
- * Out: inputs without axes of length 1 that broadcasting adds by itself, or the constant that the
- * result is. Reads only; what is found is used by emit() in node.c.
+ * simplify.c: axes that a node does not need. In: an operator and its inputs, before a node is made.
+ * Out: inputs without axes of length 1 that broadcasting adds by itself. Reads only; what is found
+ * is used by emit() in node.c.
  */
 #include <string.h>
 
 #include "low.h"
-
-/* Elements of a result that are worked out here, at most. */
-#define FOLD_LIMIT 64
 
 /* v without leading axes of length 1 that an Unsqueeze put there: broadcasting adds them by itself.
  */
@@ -103,58 +100,4 @@ uint32_t padding(struct build *b, const struct onnx_op *op, struct value **in, u
 		rest = to[i]->type.rank > rest ? to[i]->type.rank : rest;
 	}
 	return rank - rest;
-}
-
-static bool calculate(const char *op, enum dtype t, const void *x, const void *y, void *to)
-{
-	uint64_t i, j, r;
-	double a, b, d;
-
-	memcpy(&i, x, sizeof(i));
-	memcpy(&j, y, sizeof(j));
-	memcpy(&a, x, sizeof(a));
-	memcpy(&b, y, sizeof(b));
-	if (!strcmp(op, "Add")) {
-		r = i + j;
-		d = a + b;
-	} else if (!strcmp(op, "Sub")) {
-		r = i - j;
-		d = a - b;
-	} else if (!strcmp(op, "Mul")) {
-		r = i * j;
-		d = a * b;
-	} else {
-		return false;
-	}
-	memcpy(to, t == DT_INT64 ? (void *)&r : (void *)&d, sizeof(r));
-	return true;
-}
-
-/* Sums, differences and products of constants, of equal dims or with a single number: int64, which
- * wraps, and float64, which rounds as it does at run time. NULL: it is none of them. */
-struct value *fold(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin)
-{
-	if (nin != 2 || op->domain[0] || !in[0] || !in[1] || !in[0]->data || !in[1]->data)
-		return NULL;
-	const struct tensor *x = in[0]->data, *y = in[1]->data, *more = x->count < y->count ? y : x;
-	bool same = x->rank == y->rank &&
-		    (!x->rank || !memcmp(x->shape, y->shape, x->rank * sizeof(*x->shape)));
-	bool one = more == x ? y->count == 1 && y->rank <= x->rank
-			     : x->count == 1 && x->rank <= y->rank;
-	enum dtype t = (enum dtype)x->dtype;
-
-	if ((t != DT_INT64 && t != DT_FLOAT64) || y->dtype != x->dtype || !x->data || !y->data ||
-	    !(same || one) || !more->count || more->count > FOLD_LIMIT)
-		return NULL;
-	struct tensor *r = tensor_new(b->cx, t, more->rank, more->shape);
-	char *to = arena_alloc(b->cx->arena, more->count * 8);
-	for (uint64_t i = 0; i < more->count; i++) {
-		uint64_t at = x->splat || x->count == 1 ? 0 : i,
-			 bt = y->splat || y->count == 1 ? 0 : i;
-		if (!calculate(op->name, t, (const char *)x->data + 8 * at,
-			       (const char *)y->data + 8 * bt, to + 8 * i))
-			return NULL;
-	}
-	r->data = to;
-	return const_tensor(b, r);
 }

@@ -54,6 +54,8 @@ SAVINGS = {
     "reciprocal": ("x: float64[n]", "y = 1 / x", 1, 1),  # as many, of another operator
     "finite": ("x: float64[n]", "y = Invert(Or(Isnan(x), Isinf(x)))", 2, 4),
     "split": ("a: float64[3], b: float64[4]", "p, q = Split{axis=0, n=2}(Join{axis=0}(a, b), int64([3, 4]))\n y = Sum(p) + Sum(q)", 3, 5),
+    "fold": ("x: int64[n]", "y = x // 2", 7, 10),
+    "cse": ("x: float64[n]", "y = Exp(x) * Exp(x)", 2, 3),
     "dead": ("x: float64[n]", "z = Exp(x)\n y = Sqrt(x)", 1, 2),
 }
 
