@@ -112,6 +112,8 @@ CHECKS = {
         ValueError, "Integers to negative integer powers are not allowed."),
     "what is put somewhere must fit there": (
         ValueError, "could not broadcast the value to the shape of the place that it is put or added at"),
+    "a length beside one to find must not be 0": (
+        ValueError, "cannot reshape an array to a shape with a length of 0 and one to find"),
     "index arrays must broadcast together": (
         IndexError, "shape mismatch: indexing arrays could not be broadcast together"),
 }  # fmt: skip

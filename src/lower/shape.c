@@ -149,8 +149,27 @@ static const dim *without_minus(struct build *b, struct value *x, const struct k
 	return d;
 }
 
-/* Reshape to k, which has a -1: the runtime works it out, and refuses it beside a 0 as NumPy does.
+/* Is a 0 in the shape a number of the user's, not the size of something? */
+static bool counts_zero(struct build *b, const struct known *k)
+{
+	for (uint32_t i = 0; i < k->n; i++)
+		if (!dim_ge(b->cx, k->at[i], 1) && !dim_eq(b->cx, k->at[i], dim_const(b->cx, -1)) &&
+		    !dim_is_size(b, k->at[i]))
+			return true;
+	return false;
+}
+
+/* Beside a 0 any length would do for -1 if x is empty: NumPy refuses that, the runtime takes one.
  */
+static struct value *without_zero(struct build *b, struct value *x, struct value *shape)
+{
+	if (dim_ge(b->cx, dims_product(b->cx, x->type.dims, x->type.rank), 1))
+		return shape;
+	struct value *zero = emit_(b, "Equal", shape, const_int(b, 0));
+	return emit_(b, "Where", zero, const_int(b, -4), shape);
+}
+
+/* Reshape to k, which has a -1: the runtime works it out. */
 static struct value *reshape_infer(struct build *b, struct value *x, const struct known *k,
 				   const dim *dims, uint32_t rank)
 {
@@ -159,8 +178,13 @@ static struct value *reshape_infer(struct build *b, struct value *x, const struc
 	for (uint32_t i = 0; i < k->n; i++)
 		zero |= !dim_ge(b->cx, k->at[i], 1) &&
 			!dim_eq(b->cx, k->at[i], dim_const(b->cx, -1));
-	if (zero && may_reshape_to_zero(b))
+	if (zero && may_reshape_to_zero(b) && !counts_zero(b, k))
 		return reshape_to(b, x, dims_vector(b, k->at, k->n), dims, rank);
+	if (zero && may_reshape_to_zero(b))
+		return labelled(b,
+				reshape_to(b, x, without_zero(b, x, dims_vector(b, k->at, k->n)),
+					   dims, rank),
+				"a length beside one to find must not be 0");
 	if (zero) /* a 0 would copy a dim: the division by it fails instead */
 		return reshape_to(b, x, dims_vector(b, without_minus(b, x, k), k->n), dims, rank);
 	return with_dims(emit_(b, "Reshape", x, dims_vector(b, k->at, k->n)), dims);

@@ -131,16 +131,18 @@ static struct value *filled_keys(struct build *b, struct value *x, int64_t axis)
 }
 
 /* For slices of floats along an axis: (is NaN, value or 0) for each element, then a number of its
- * own for a slice with a NaN, which NumPy tells from every other. */
+ * own for a slice with a NaN, which NumPy tells from every other. In slices NumPy has the NaN of
+ * float16 before all numbers, those of other floats behind them. */
 static struct value *slice_keys(struct build *b, struct value *x, int64_t axis)
 {
 	dim *d = new_array(b->cx->arena, dim, 2), *to = new_array(b->cx->arena, dim, 2);
 	int64_t last = 2;
 
+	bool first = x->type.dtype == DT_FLOAT16;
 	x = slices(b, cast(b, x, DT_FLOAT64), axis, d);
 	struct value *nan = emit_(b, "IsNaN", x), *part[2];
 	struct value *flag = cast(b, nan, DT_FLOAT64);
-	part[0] = unsqueeze(b, flag, &last, 1);
+	part[0] = unsqueeze(b, first ? emit_(b, "Neg", flag) : flag, &last, 1);
 	part[1] = unsqueeze(b, emit_(b, "Where", nan, const_of(b, DT_FLOAT64, 0), x), &last, 1);
 	to[0] = d[0];
 	to[1] = dim_mul(b->cx, d[1], dim_const(b->cx, 2));
@@ -161,10 +163,6 @@ bool lower_unique(struct build *b, struct node *n)
 	bool by_key = is_float(t); /* values are those at the indices that Unique gives */
 	uint32_t k = 1;
 
-	if (!flat && t == DT_FLOAT16) {
-		unsupported(b, "slices of float16: NumPy's order of those with a NaN is its own");
-		return false;
-	}
 	if (flat) {
 		dim *d = new (b->cx->arena, dim);
 		*d = dims_product(b->cx, x->type.dims, x->type.rank);

@@ -213,7 +213,6 @@ row(
         ranks=(1, 2),
     ),
     Form(lambda x: pt.unique(x, axis=0), (A(shape="m,n", values=SMALL),), "rows", sizes=FILLED),
-    no=(No("NaN", FLOATS, form="rows"),),
     zero_sign=False,
     why="0 and -0 are equal",
 )

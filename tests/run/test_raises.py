@@ -62,3 +62,18 @@ def test_the_size_of_an_axis_is_no_negative_power():
     assert b"must not be negative" not in ptg.compile(text)
     assert ptg.run(text, [2, 3]).tolist() == [4, 9]
     assert b"must not be negative" in ptg.compile(text.replace("x))", "x) - 3)"))
+
+
+def test_a_length_that_a_zero_leaves_open():
+    """NumPy works out no -1 beside a 0. Sizes are another matter: their product is known to fit."""
+    x, k = pt.matrix("x"), pt.lscalar("k")
+    c = Compiled([x, k], [x.reshape((k, -1)), x.reshape((-1, k, 1))], OPSETS)
+    for shape in ((0, 3), (3, 0), (0, 0)):
+        c.run(np.zeros(shape), 1)
+        c.run(np.zeros(shape), 5)
+        c.raises(np.zeros(shape), np.array(0))
+    c.run(np.zeros((2, 3)), 2)
+    c.raises(np.zeros((2, 3)), np.array(0))
+    c.raises(np.zeros((2, 3)), np.array(4))
+    c = Compiled([x], [x.reshape((x.shape[0], -1))], OPSETS)
+    assert all(s.run(None, {"x": np.zeros((0, 3))})[0].shape == (0, 3) for s in c.sessions.values())
