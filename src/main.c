@@ -329,6 +329,13 @@ static int write_text(struct ctx *cx, struct job *job, const char *path)
 
 /* --- ptgc fmt, ptgc dump, --ops --- */
 
+static bool same_file(const char *a, const char *b)
+{
+	struct stat sa, sb;
+	return !stat(a, &sa) && !stat(b, &sb) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino &&
+	       S_ISREG(sa.st_mode);
+}
+
 static int format_one(const struct cmd *c, struct ctx *cx, const char *input)
 {
 	struct job job = job_for(input, STAGE_FORMAT);
@@ -392,6 +399,8 @@ static int dump_command(const struct cmd *c)
 {
 	if (c->inputs.n != 1)
 		return usage("dump: give one model");
+	if (c->output && same_file(c->inputs.at[0], c->output))
+		return usage("%s is the input; it would be overwritten", c->output);
 	return text_command(c, c->inputs.at[0], STAGE_READ);
 }
 
@@ -483,6 +492,12 @@ static int external_path(const struct cmd *c, struct outputs *o)
 	if (is_stdio(o->model))
 		return c->external ? usage("--external-data: the model must go to a file too (-o)")
 				   : 0;
+	struct stat st;
+	if (!stat(o->model, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		return c->external ? usage("--external-data: %s is no file that another one could "
+					   "lie beside",
+					   o->model)
+				   : 0;
 	int dir = (int)(base - o->model);
 	snprintf(o->external, sizeof(o->external), "%.*s%s%s", dir, o->model,
 		 c->external_name ? c->external_name : base, c->external_name ? "" : ".data");
@@ -491,11 +506,53 @@ static int external_path(const struct cmd *c, struct outputs *o)
 	return EXIT_OK;
 }
 
-static bool same_file(const char *a, const char *b)
+/* One place in one folder, if nothing is there yet. */
+static bool same_place(const char *a, const char *b)
 {
+	char x[8192], y[8192];
+	const char *p = base_name(a), *q = base_name(b);
 	struct stat sa, sb;
-	return !stat(a, &sa) && !stat(b, &sb) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino &&
-	       S_ISREG(sa.st_mode);
+	if (strcmp(p, q))
+		return same_file(a, b);
+	snprintf(x, sizeof(x), "%.*s.", (int)(p - a), a);
+	snprintf(y, sizeof(y), "%.*s.", (int)(q - b), b);
+	return !strcmp(a, b) ||
+	       (!stat(x, &sa) && !stat(y, &sb) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino);
+}
+
+/* The outputs that are files, in the order in which they appear. */
+static size_t named_outputs(struct outputs *o, const char *names[3])
+{
+	size_t n = 0;
+	if (o->has_ext)
+		names[n++] = o->external;
+	if (o->has_dep && !is_stdio(o->depfile))
+		names[n++] = o->depfile;
+	if (!is_stdio(o->model))
+		names[n++] = o->model;
+	return n;
+}
+
+/* Does writing the outputs destroy what is read? */
+static int keep_input(struct outputs *o, const char *input, const char *what)
+{
+	const char *names[3];
+	size_t n = named_outputs(o, names);
+	for (size_t i = 0; i < n; i++)
+		if (!is_stdio(input) && same_file(input, names[i]))
+			return usage("%s is %s; it would be overwritten", names[i], what);
+	return EXIT_OK;
+}
+
+static int keep_apart(struct outputs *o, const char *input)
+{
+	const char *names[3];
+	size_t n = named_outputs(o, names);
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < i; k++)
+			if (same_place(names[k], names[i]) && strncmp(names[i], "/dev/", 5))
+				return usage("%s: two outputs cannot be one file", names[i]);
+	return keep_input(o, input, "the input");
 }
 
 static int choose_outputs(const struct cmd *c, struct outputs *o)
@@ -509,11 +566,9 @@ static int choose_outputs(const struct cmd *c, struct outputs *o)
 		replace_suffix(o->model, sizeof(o->model), input, ".ptg", ".onnx");
 	if (!c->dump && is_stdio(o->model) && isatty(STDOUT_FILENO))
 		return usage("a model is no text: name a file with -o, or redirect the output");
-	if (!is_stdio(input) && same_file(input, o->model))
-		return usage("%s is the input; it would be overwritten", o->model);
 	int code = c->dump ? EXIT_OK : external_path(c, o);
 	if (code || !c->md)
-		return code;
+		return code ? code : keep_apart(o, input);
 	if (!c->depfile && is_stdio(o->model))
 		return usage("-MD: name the file with -MF, as the model goes to standard output");
 	if (c->depfile)
@@ -521,7 +576,7 @@ static int choose_outputs(const struct cmd *c, struct outputs *o)
 	else
 		replace_suffix(o->depfile, sizeof(o->depfile), o->model, ".onnx", ".d");
 	o->has_dep = true;
-	return EXIT_OK;
+	return keep_apart(o, input);
 }
 
 /* Names in makefiles are mostly relative to the current folder; files come with their real names.
@@ -559,8 +614,8 @@ static int write_depfile(struct ctx *cx, const struct cmd *c, struct outputs *o)
 static int open_outputs(struct outputs *o)
 {
 	bool ok = open_output(&o->out, o->model);
-	if (ok && o->has_ext)
-		ok = file_sink_open(&o->ext, o->external);
+	if (o->has_ext)
+		file_sink_later(&o->ext, o->external);
 	if (ok && o->has_dep)
 		ok = open_output(&o->dep, o->depfile);
 	return ok ? EXIT_OK : EXIT_USAGE;
@@ -569,14 +624,14 @@ static int open_outputs(struct outputs *o)
 /* The model comes last: whoever sees it sees all that belongs to it. */
 static int commit_outputs(struct outputs *o)
 {
-	bool ok = true;
-	if (o->has_ext && !o->ext.sink.written)
-		file_sink_abort(&o->ext);
-	else if (o->has_ext)
-		ok = file_sink_commit(&o->ext);
-	if (ok && o->has_dep)
-		ok = file_sink_commit(&o->dep);
-	return ok && file_sink_commit(&o->out) ? EXIT_OK : EXIT_USAGE;
+	struct file_sink *all[3];
+	size_t n = 0;
+	if (o->has_ext)
+		all[n++] = &o->ext;
+	if (o->has_dep)
+		all[n++] = &o->dep;
+	all[n++] = &o->out;
+	return file_sinks_commit(all, n) ? EXIT_OK : EXIT_USAGE;
 }
 
 static void abort_outputs(struct outputs *o)
@@ -603,7 +658,11 @@ static int write_outputs(struct ctx *cx, const struct cmd *c, struct job *job, s
 	/* a reader of standard output may take for ever: there ^C must go on working */
 	hold_signals(!is_stdio(o->model));
 	o->ext.fd = o->dep.fd = -1;
-	int code = open_outputs(o);
+	int code = EXIT_OK;
+	for (uint32_t i = 0; i < cx->depends.len && !code; i++)
+		code = keep_input(o, cx->depends.at[i], "read for the model");
+	if (!code)
+		code = open_outputs(o);
 	if (!code)
 		code = exit_code(
 			compile_emit(cx, job, &o->out.sink, o->has_ext ? &o->ext.sink : NULL));

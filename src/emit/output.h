@@ -23,11 +23,17 @@ struct file_sink {
 	struct sink sink;
 	int fd;
 	bool direct; /* no temporary file */
+	bool later;  /* not opened yet */
+	bool moved;  /* commit: the new file is in its place */
 	char path[4096], temp[4096];
+	char old[4096]; /* what was there, while it may have to come back; "": nothing was */
 };
 bool file_sink_open(struct file_sink *f, const char *path);
+void file_sink_later(struct file_sink *f, const char *path); /* opened by the first write */
 void file_sink_fd(struct file_sink *f, int fd); /* writes through; fd is not closed */
 bool file_sink_commit(struct file_sink *f);     /* on failure the temporary file is gone */
+/* Several files, the last one last: all of them appear, or none and older ones stay. */
+bool file_sinks_commit(struct file_sink *const *f, size_t n);
 void file_sink_abort(struct file_sink *f);
 struct mem_sink {
 	struct sink sink;

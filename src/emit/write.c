@@ -15,7 +15,8 @@
 
 #include "output.h"
 
-#define PIECE ((size_t)1 << 30) /* Linux writes no more than 2 GiB - 4 KiB at once */
+#define MAX_TRIES 1000
+#define PIECE     ((size_t)1 << 30) /* Linux writes no more than 2 GiB - 4 KiB at once */
 
 static bool fail(struct sink *s, int error)
 {
@@ -24,11 +25,21 @@ static bool fail(struct sink *s, int error)
 	return false;
 }
 
+static bool ready(struct file_sink *f)
+{
+	if (f->later) {
+		char path[sizeof(f->path)];
+		memcpy(path, f->path, sizeof(path));
+		file_sink_open(f, path);
+	}
+	return !f->sink.error;
+}
+
 static bool file_write(struct sink *s, const void *data, size_t len)
 {
 	struct file_sink *f = (struct file_sink *)s;
 	const uint8_t *p = data;
-	if (s->error)
+	if (!ready(f))
 		return false;
 	while (len) {
 		ssize_t n = write(f->fd, p, len < PIECE ? len : PIECE);
@@ -48,7 +59,7 @@ static size_t file_copy(struct sink *s, int fd, uint64_t offset, size_t len)
 {
 	struct file_sink *f = (struct file_sink *)s;
 	off_t at = (off_t)offset;
-	size_t left = s->error ? 0 : len;
+	size_t left = ready(f) ? len : 0;
 	while (left) {
 		ssize_t n = copy_file_range(fd, &at, f->fd, NULL, left < PIECE ? left : PIECE, 0);
 		if (n < 0 && errno == EINTR)
@@ -68,7 +79,19 @@ static void file_sink_init(struct file_sink *f)
 	f->sink.copy = file_copy;
 	f->fd = -1;
 	f->direct = true;
-	f->path[0] = f->temp[0] = 0;
+	f->later = f->moved = false;
+	f->path[0] = f->temp[0] = f->old[0] = 0;
+}
+
+void file_sink_later(struct file_sink *f, const char *path)
+{
+	size_t len = strlen(path);
+	file_sink_init(f);
+	f->later = len < sizeof(f->path);
+	if (f->later)
+		memcpy(f->path, path, len + 1);
+	else
+		fail(&f->sink, ENAMETOOLONG);
 }
 
 void file_sink_fd(struct file_sink *f, int fd)
@@ -101,16 +124,24 @@ static int descriptor_named(const char *path)
 	return -1;
 }
 
-/* A name in the folder of the target; O_EXCL makes it ours, the umask holds as for any file. */
-static bool open_temp(struct file_sink *f)
+/* A name in the folder of the target that nothing has. */
+static bool temp_name(const struct file_sink *f, char *name, unsigned i)
 {
 	const char *slash = strrchr(f->path, '/');
-	size_t dir = slash ? (size_t)(slash - f->path) + 1 : 0;
-	for (unsigned i = 0; i < 1000; i++) {
-		int n = snprintf(f->temp, sizeof(f->temp), "%.*s.ptgc-%ld-%u.tmp", (int)dir,
-				 f->path, (long)getpid(), i);
-		if (n < 0 || (size_t)n >= sizeof(f->temp))
-			return fail(&f->sink, ENAMETOOLONG);
+	int dir = slash ? (int)(slash - f->path) + 1 : 0;
+	int n = snprintf(name, sizeof(f->temp), "%.*s.ptgc-%ld-%u.tmp", dir, f->path,
+			 (long)getpid(), i);
+	return n >= 0 && (size_t)n < sizeof(f->temp);
+}
+
+/* O_EXCL makes it ours, the umask holds as for any file. */
+static bool open_temp(struct file_sink *f)
+{
+	for (unsigned i = 0; i < MAX_TRIES; i++) {
+		if (!temp_name(f, f->temp, i)) {
+			errno = ENAMETOOLONG;
+			break;
+		}
 		f->fd = open(f->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 		if (f->fd >= 0)
 			return true;
@@ -155,17 +186,72 @@ bool file_sink_open(struct file_sink *f, const char *path)
 	return true;
 }
 
-bool file_sink_commit(struct file_sink *f)
+static bool close_sink(struct file_sink *f)
 {
 	if (f->fd >= 0 && close(f->fd) && errno != EINTR)
 		fail(&f->sink, errno);
 	f->fd = -1;
-	if (!f->direct && !f->sink.error && rename(f->temp, f->path))
-		fail(&f->sink, errno);
-	if (f->sink.error)
-		file_sink_abort(f);
-	f->temp[0] = 0;
 	return !f->sink.error;
+}
+
+/* A second name for the file that is going to be replaced, where there is one. */
+static bool keep_old(struct file_sink *f)
+{
+	for (unsigned i = 0; i < MAX_TRIES; i++) {
+		if (!temp_name(f, f->old, i)) {
+			errno = ENAMETOOLONG;
+			break;
+		}
+		if (!link(f->path, f->old))
+			return true;
+		if (errno == EEXIST)
+			continue;
+		bool none = errno == ENOENT;
+		/* a file system without links: it is moved away */
+		if (!none && !access(f->old, F_OK))
+			continue;
+		if (!none && !rename(f->path, f->old))
+			return true;
+		f->old[0] = 0;
+		return none || fail(&f->sink, errno);
+	}
+	f->old[0] = 0;
+	return fail(&f->sink, errno);
+}
+
+static bool move_in(struct file_sink *f, bool keep)
+{
+	if (f->direct || f->later)
+		return true;
+	if (keep && !keep_old(f))
+		return false;
+	if (rename(f->temp, f->path))
+		return fail(&f->sink, errno);
+	f->temp[0] = 0;
+	f->moved = true;
+	return true;
+}
+
+bool file_sinks_commit(struct file_sink *const *f, size_t n)
+{
+	bool ok = true;
+	for (size_t i = 0; i < n; i++)
+		ok &= close_sink(f[i]);
+	for (size_t i = 0; i < n && ok; i++)
+		ok = move_in(f[i], i + 1 < n);
+	for (size_t i = 0; i < n; i++) {
+		if (!ok)
+			file_sink_abort(f[i]);
+		else if (f[i]->old[0])
+			unlink(f[i]->old);
+		f[i]->old[0] = 0;
+	}
+	return ok;
+}
+
+bool file_sink_commit(struct file_sink *f)
+{
+	return file_sinks_commit(&f, 1);
 }
 
 void file_sink_abort(struct file_sink *f)
@@ -175,7 +261,14 @@ void file_sink_abort(struct file_sink *f)
 	f->fd = -1;
 	if (f->temp[0])
 		unlink(f->temp);
-	f->temp[0] = 0;
+	if (f->old[0] && !f->moved && !access(f->path, F_OK))
+		unlink(f->old); /* a second name, not needed */
+	else if (f->old[0])
+		(void)!rename(f->old, f->path);
+	else if (f->moved)
+		unlink(f->path);
+	f->moved = false;
+	f->temp[0] = f->old[0] = 0;
 }
 
 static void mem_expect(struct sink *s, uint64_t size)

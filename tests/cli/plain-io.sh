@@ -39,6 +39,10 @@ int rename(const char *from, const char *to)
 {
 	return fails("rename") ? -1 : REAL(int (*)(const char *, const char *), "rename", from, to);
 }
+int link(const char *from, const char *to)
+{
+	return fails("link") ? -1 : REAL(int (*)(const char *, const char *), "link", from, to);
+}
 void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset)
 {
 	if (fd >= 0 && fails("mmap"))
@@ -66,8 +70,8 @@ ptgc m.ptg -o good.onnx
 once() { # expected outputs, command...
 	outputs=$1
 	shift
-	for call in open read write close rename mmap copy_file_range; do
-		for n in 1 2 3 4 5 6; do
+	for call in open read write close rename link mmap copy_file_range; do
+		for n in 1 2 3 4 5 6 7; do
 			for o in $outputs; do echo old >"$o"; done
 			FAIL=$call:$n LD_PRELOAD=../fail.so "$@" >out 2>err </dev/null
 			code=$?
@@ -78,11 +82,22 @@ once() { # expected outputs, command...
 			echo "$call $n: exit $code: $(head -n 1 err)"
 			for o in $outputs; do [ "$(head -c 3 "$o")" = old ] || echo "$o has changed"; done
 			echo *.tmp* .[!.]* | grep -v '^\*.tmp\* \.\[!\.\]\*$'
+			[ -n "$outputs" ] || continue
+			# once more with nothing there: nothing is there behind it either
+			rm $outputs
+			FAIL=$call:$n LD_PRELOAD=../fail.so "$@" >out 2>err </dev/null && continue
+			for o in $outputs .[!.]*; do [ ! -e "$o" ] || echo "$call $n: $o is left"; done
 		done
 	done
 }
 echo '= a model'
 once new-good.onnx ptgc m.ptg -o new-good.onnx
+echo '= a model, its data and its dependencies'
+ptgc m.ptg -o good.onnx --external-data=new-good.data -MD -MF good.d -MT model
+mv new-good.data good.data
+once 'new-good.onnx new-good.data new-good.d' \
+	ptgc m.ptg -o new-good.onnx --external-data=new-good.data -MD -MF new-good.d -MT model
+rm new-good.*
 echo '= to standard output'
 once '' ptgc m.ptg -o -
 echo '= a dump'
