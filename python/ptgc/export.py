@@ -16,6 +16,7 @@ from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.op import Op
+from pytensor.scan.op import Scan
 from pytensor.tensor.basic import MakeVector
 from pytensor.tensor.elemwise import Elemwise
 
@@ -291,6 +292,8 @@ def out_of_place(node: Apply) -> Op:
     op = node.op
     if type(op).__name__ == "JAXShapeTuple":
         return MakeVector(node.outputs[0].type.dtype)
+    if isinstance(op, Scan):  # its steps may write into their arguments, whatever it does itself
+        op = op.clone_with_inner_graph(FunctionGraph(*graph_out_of_place(op.fgraph.unfreeze()), clone=False))
     if not op.destroy_map:
         return op
     if isinstance(op, Elemwise):

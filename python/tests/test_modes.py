@@ -65,6 +65,18 @@ def while_loop():
     )
 
 
+def epidemic():
+    """Its gradient is a loop whose steps write into their arguments, if the mode lets them."""
+
+    def day(healthy, ill, contact, seen):
+        new = contact * healthy * ill / 100
+        return healthy - new, ill + new - seen * ill, new
+
+    first = [pt.constant(90.0, dtype="float64"), pt.constant(10.0, dtype="float64"), None]
+    results = pytensor.scan(day, outputs_info=first, non_sequences=[s, v[0] ** 2], n_steps=12, return_updates=False)
+    return (pt.log(results[2]) * np.arange(12)).sum()
+
+
 POSITIVE = x @ x.T + pt.eye(3) * 4
 SOLVED = pt.linalg.solve(POSITIVE, y, assume_a="pos")
 GRAPHS = {
@@ -83,11 +95,12 @@ GRAPHS = {
     "sorting": [pt.sort(v), pt.argsort(x, axis=0), pt.cumsum(x, axis=1), pt.searchsorted(pt.sort(v), w), pt.argmax(x, axis=1)],
     "softmax": [pt.special.softmax(x, axis=1), pytensor.grad(pt.special.log_softmax(x, axis=0)[0].sum(), x), pt.logsumexp(x, axis=0)],
     "scan": [steps(), pytensor.grad(steps().sum(), v), while_loop()],
+    "gradient of scan": [epidemic(), *pytensor.grad(epidemic(), [s, v])],
     "choices": [ifelse(s > 0, x, y), ifelse(v.sum() > 0, v * 2, v - 1), OpFromGraph([x, s], [x * s, x.sum()])(x, s)[0]],
 }  # fmt: skip
 RNG = np.random.default_rng(3)
 VALUES = {
-    x: RNG.normal(size=(3, 4)), y: RNG.normal(size=(3, 4)), v: RNG.normal(size=4), w: RNG.normal(size=4), s: np.array(1.5),
+    x: RNG.normal(size=(3, 4)), y: RNG.normal(size=(3, 4)), v: RNG.normal(size=4), w: RNG.normal(size=4), s: np.array(0.5),
     i: np.array([1, 0, 2, 1]), b: np.array([True, False, True, True]), t: RNG.normal(size=(2, 3, 3)),
 }  # fmt: skip
 A = pt.dmatrix("A")
