@@ -13,6 +13,7 @@ from pytensor.link.utils import raise_with_op
 from pytensor.raise_op import CheckAndRaise
 from pytensor.scalar.basic import ScalarType
 from pytensor.tensor.basic import Split
+from pytensor.tensor.blas import BatchedDot
 from pytensor.tensor.elemwise import DimShuffle
 from pytensor.tensor.shape import SpecifyShape
 from pytensor.tensor.subtensor import AdvancedIncSubtensor, AdvancedSubtensor
@@ -91,8 +92,9 @@ def split_error(text, node, variable):
     return ValueError(f"Split sizes do not sum up to input length along axis{length} (axis {node.op.axis}). {text}")
 
 
-def as_pytensor(error, node, variable=None):
-    """The class and the words that PyTensor has for lengths that do not fit this op."""
+def as_pytensor(error, node, variable=None, shapes=None):
+    """The class and the words that PyTensor has for lengths that do not fit this op. shapes: those of the
+    function's arguments."""
     if not isinstance(error, ValueError | IndexError) or node is None:
         return error
     op, text = getattr(node.op, "core_op", node.op), str(error)
@@ -102,6 +104,9 @@ def as_pytensor(error, node, variable=None):
         return AssertionError(f"SpecifyShape: {text}")
     if isinstance(op, Split):
         return split_error(text, node, variable)
+    lengths = {(shapes or {}).get(v, (None,))[0] for v in node.inputs[:2]} if isinstance(op, BatchedDot) else ()
+    if len(lengths) == 2 and "axis 0" in text:
+        return TypeError(f"BatchedDot: the inputs must have the same size in axis 0. {text}")
     if isinstance(error, IndexError):
         return error
     if isinstance(op, AdvancedSubtensor | AdvancedIncSubtensor):
@@ -125,7 +130,8 @@ def make_thunk(fgraph, call: OnnxCallable, thunk_inputs, thunk_outputs):
             node = first_use(fgraph, variable)
         else:
             node = variable.owner if variable is not None else None
-        raised = as_pytensor(raised, node, variable)
+        shapes = {v: np.shape(storage[0]) for v, storage in zip(fgraph.inputs, thunk_inputs)}
+        raised = as_pytensor(raised, node, variable, shapes)
         raised.__suppress_context__ = True
         node = node or next((o.owner for o in fgraph.outputs if o.owner is not None), None)
         if node is None or node not in fgraph.apply_nodes:

@@ -293,3 +293,14 @@ def test_python_line_is_the_users_where_pytensor_calls_through_pythons_library()
     with pytest.raises(ptgc.UnsupportedError) as e:
         ptgc.compile_onnx([batch], [many])
     assert "# the batch" in str(e.value) and "functools" not in str(e.value)
+
+
+def test_batches_of_other_lengths_are_a_type_error_as_in_pytensor():
+    from pytensor.tensor.blas import BatchedDot
+
+    a, b = pt.dtensor3("a"), pt.dtensor3("b")
+    f = function([a, b], BatchedDot()(a, b))
+    with pytest.raises(TypeError, match="same size in axis 0"):
+        f(np.zeros((2, 3, 4)), np.zeros((5, 4, 3)))
+    with pytest.raises(ValueError):
+        f(np.zeros((2, 3, 4)), np.zeros((2, 5, 3)))
