@@ -386,7 +386,7 @@ static bool is_soft(int kind)
 }
 
 struct wanted {
-	bool expr, name, op, call, top, block;
+	bool expr, name, soft, op, call, top, block;
 	uint8_t nother;
 	const char *other[8];
 };
@@ -401,6 +401,7 @@ static struct wanted wanted(const yypcontext_t *at)
 	for (int i = 0; i < n; i++) {
 		w.expr |= list[i] == YYSYMBOL_INVERT;
 		w.name |= list[i] == YYSYMBOL_NAME;
+		w.soft |= is_soft(list[i]);
 		w.op |= list[i] == YYSYMBOL_MUL;
 		w.call |= list[i] == YYSYMBOL_LPROPS;
 		w.top |= list[i] == YYSYMBOL_FN && !w.name;
@@ -428,7 +429,7 @@ static void list_wanted(struct strbuf *b, const struct wanted *w)
 	if (w->expr)
 		sb_str(b, "an expression"), sep = n > 1 ? ", " : " or ";
 	else if (w->name)
-		sb_str(b, "a name"), sep = n > 1 ? ", " : " or ";
+		sb_str(b, w->soft ? "a name" : "a dtype"), sep = n > 1 ? ", " : " or ";
 	else if (w->op && n == 0)
 		sb_str(b, "an operator");
 	for (uint8_t i = 0; i < n; i++) {
@@ -528,6 +529,13 @@ static bool misplaced(struct parse *p, int kind, struct span at, const struct wa
 	return true;
 }
 
+static bool dot_before_name(const struct parse *p, struct span at)
+{
+	uint32_t next = at.end - p->base;
+
+	return next < p->len && begins_name(p->text[next]);
+}
+
 /* Mistakes that people make: a message that says what to write instead. */
 static bool known_mistake(struct parse *p, int kind, struct span at, const struct wanted *w)
 {
@@ -558,7 +566,9 @@ static bool known_mistake(struct parse *p, int kind, struct span at, const struc
 		parse_error(p, at, E_SYNTAX, "'=' cannot stand in a condition: '==' compares");
 		return true;
 	}
-	if (kind == YYSYMBOL_DOT || (w->call && !w->op && kind != YYSYMBOL_LBRACE)) {
+	if (p->head != TOK_GRAPH && p->depth &&
+	    ((kind == YYSYMBOL_DOT && dot_before_name(p, at)) ||
+	     (w->call && !w->op && kind != YYSYMBOL_LBRACE))) {
 		parse_error(p, at, E_SYNTAX, "values have no attributes: a '.' stands in op names "
 		            "(onnx.Gelu) and in x[...].set(v)");
 		return true;

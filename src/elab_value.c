@@ -283,6 +283,8 @@ static bool put_literal(struct elab *e, const struct cv *v, enum dtype t, void *
 		if (!v->u.v->type.dtype)
 			return false;
 		break;
+	case CV_SYM:
+		return all_defined(e, v, 1);
 	}
 	elab_error(e, v->span, E_EXPRESSION, "expected a number but got %s", cv_kind_name(v));
 	return false;
