@@ -517,14 +517,6 @@ static int distance(const char *a, int na, const char *b, int nb, int limit)
 	return last[nb];
 }
 
-/* v1 is as far from v2 as from v7. */
-static bool numbered(const char *a, const char *b)
-{
-	while (*a && *a == *b)
-		a++, b++;
-	return a[strspn(a, "0123456789")] == 0 && b[strspn(b, "0123456789")] == 0;
-}
-
 const char *did_you_mean(const char *name, const char *const *candidates, size_t n)
 {
 	size_t len = strlen(name);
@@ -536,7 +528,7 @@ const char *did_you_mean(const char *name, const char *const *candidates, size_t
 	for (size_t i = 0; i < n; i++) {
 		size_t m = strlen(candidates[i]);
 		size_t gap = m > len ? m - len : len - m;
-		if (m > MAX_NAME || !m || gap * EDIT > (size_t)limit || numbered(name, candidates[i]))
+		if (m > MAX_NAME || !m || gap * EDIT > (size_t)limit)
 			continue;
 		int d = distance(name, (int)len, candidates[i], (int)m, limit);
 		if (d <= limit && d) {

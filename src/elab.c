@@ -504,7 +504,10 @@ static bool graph_result(struct elab *e, struct fn *f, uint32_t i)
 		return false;
 	}
 	if (!b) {
-		elab_error(e, r->span, E_NO_OUTPUT, "the result '%s' is never defined", r->name->s);
+		const char *near = near_name(e, r->name);
+		elab_error(e, r->span, E_NO_OUTPUT, "the result '%s' is never defined%s%s%s",
+			   r->name->s, near ? "; did you mean '" : "", near ? near : "",
+			   near ? "'?" : "");
 		return false;
 	}
 	b->used = true;

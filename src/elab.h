@@ -121,6 +121,7 @@ const char *cv_kind_name(const struct cv *v); /* "a string", "a tensor", ... */
 /* elab_value.c: compile-time values -> values */
 struct value *to_value(struct elab *e, const struct cv *v, enum dtype want); /* NULL: reported */
 void no_tensor(struct elab *e, const struct cv *v);
+const char *near_name(struct elab *e, const struct sym *name); /* of a value, or NULL */
 bool all_defined(struct elab *e, const struct cv *items, uint32_t n); /* false: reported */
 struct value *dim_to_value(struct elab *e, dim d, struct span s);
 struct value *constant_of(struct elab *e, const struct cv *v, enum dtype t, struct span s);

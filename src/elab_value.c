@@ -402,13 +402,21 @@ struct value *constant_of(struct elab *e, const struct cv *v, enum dtype t, stru
 #define MAX_HINTS 50    /* of errors get a name that may be meant */
 #define MAX_NEAR  20000 /* names are looked at, the last ones */
 
-static const char *near_name(struct elab *e, const struct sym *name)
+/* v1 is as far from v2 as from v7. */
+static bool numbered(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return a[strspn(a, "0123456789")] == 0 && b[strspn(b, "0123456789")] == 0;
+}
+
+const char *near_name(struct elab *e, const struct sym *name)
 {
 	vec(const char *) names = {0};
 
 	for (struct scope *s = e->scope; s && e->cx->errors < MAX_HINTS; s = s->outer)
 		for (struct binding *b = s->values; b && names.len < MAX_NEAR; b = b->prev)
-			if (!b->missing)
+			if (!b->missing && !numbered(name->s, b->sym->s))
 				*vec_push(e->cx->arena, &names) = b->sym->s;
 	return did_you_mean(name->s, names.at, names.len);
 }
