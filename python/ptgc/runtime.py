@@ -114,6 +114,7 @@ CHECKS = {
         ValueError, "could not broadcast the value to the shape of the place that it is put or added at"),
     "a length beside one to find must not be 0": (
         ValueError, "cannot reshape an array to a shape with a length of 0 and one to find"),
+    "a matrix must not be singular": (np.linalg.LinAlgError, "Singular matrix"),
     "index arrays must broadcast together": (
         IndexError, "shape mismatch: indexing arrays could not be broadcast together"),
 }  # fmt: skip

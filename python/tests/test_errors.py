@@ -100,6 +100,13 @@ def test_no_runtime_broadcasting():
     assert f(np.zeros((1, 3)), np.zeros((1, 3))).shape == (1, 3)
 
 
+def test_singular_matrices():
+    f = function([x], pt.linalg.inv(x))
+    with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+        f(np.ones((2, 2)))
+    np.testing.assert_allclose(f([[2, 0], [0, 4]]), [[0.5, 0], [0, 0.25]])
+
+
 def test_what_indexing_broadcasts():
     f = function([v, x], v[:1].set(x[0]))
     assert f([1, 2], [[7]]).tolist() == [7, 2]

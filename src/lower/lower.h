@@ -81,6 +81,7 @@ bool lower_squeeze(struct build *b, struct node *n);
 bool lower_subtensor(struct build *b, struct node *n);
 bool lower_switch(struct build *b, struct node *n);
 bool lower_tensorsolve(struct build *b, struct node *n);
+bool lower_inverse(struct build *b, struct node *n);
 bool lower_transpose(struct build *b, struct node *n);
 bool lower_unique(struct build *b, struct node *n);
 bool lower_unravelindex(struct build *b, struct node *n);

@@ -77,3 +77,32 @@ def test_a_length_that_a_zero_leaves_open():
     c.raises(np.zeros((2, 3)), np.array(4))
     c = Compiled([x], [x.reshape((x.shape[0], -1))], OPSETS)
     assert all(s.run(None, {"x": np.zeros((0, 3))})[0].shape == (0, 3) for s in c.sessions.values())
+
+
+SINGULAR = [[[1, 2], [2, 4]], [[0, 0], [0, 0]], [[1, 0], [1, 0]]]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_singular_matrices(dtype):
+    """NumPy's raise. PyTensor's own Solve gives NaN."""
+    x = pt.tensor("x", dtype=dtype, shape=(None, None))
+    t, z = pt.tensor("t", dtype=dtype, shape=(None, None, None)), pt.tensor("z", dtype=dtype, shape=(2, 1, 2))
+    b = pt.tensor("b", dtype=dtype, shape=(2, 1))
+    inverse, many = Compiled([x], [pt.linalg.inv(x)], OPSETS), Compiled([t], [pt.linalg.inv(t)], OPSETS)
+    w = pt.tensor("w", dtype=dtype, shape=(2, 1, 2, 1))
+    folded, solve = Compiled([z], [pt.linalg.tensorinv(z)], OPSETS), Compiled([w, b], [pt.linalg.tensorsolve(w, b)], OPSETS)
+    good = np.array([[2, 1], [1, 3]], dtype)
+    atol = 1e-6 if dtype == "float32" else 1e-14
+    inverse.run(good, atol=atol)
+    inverse.run(np.zeros((0, 0)))
+    many.run([good, good.T + 1], atol=atol)
+    folded.run(good[:, None], atol=atol)
+    solve.run(good[:, None, :, None], [[1], [2]], atol=atol)
+    for bad in np.array(SINGULAR, dtype):
+        inverse.raises(bad)
+        many.raises(np.array([good, bad]))
+        folded.raises(bad[:, None])
+        solve.raises(bad[:, None, :, None], np.ones((2, 1), dtype))
+    big = np.random.default_rng(0).normal(size=(60, 60)).astype(dtype)
+    big[7] = 0
+    inverse.raises(big)
