@@ -582,8 +582,8 @@ static void register_fns(struct elab *e, struct file *f)
 
 static struct file *use_file(struct elab *e, struct file *from, struct ause *u)
 {
-	const char *path = arena_strdup(e->cx->arena, u->path.s, u->path.len);
-	struct source *src = file_source(e->cx, from->source, u->span, path);
+	const char *path = file_name(e->cx, &u->path, u->span);
+	struct source *src = path ? file_source(e->cx, from->source, u->span, path) : NULL;
 
 	return src ? parse(e->cx, src) : NULL;
 }

@@ -160,9 +160,10 @@ static struct cv call_file(struct elab *e, struct cv *args, uint32_t nargs, stru
 			   "file(...) takes a path and, for .safetensors, a tensor's name");
 		return poison(s);
 	}
-	const char *path = arena_strdup(e->cx->arena, args[0].u.str->s, args[0].u.str->len);
-	const char *name =
-		nargs < 2 ? NULL : arena_strdup(e->cx->arena, args[1].u.str->s, args[1].u.str->len);
+	const char *path = file_name(e->cx, args[0].u.str, args[0].span);
+	const char *name = nargs < 2 ? NULL : file_name(e->cx, args[1].u.str, args[1].span);
+	if (!path || (nargs == 2 && !name))
+		return poison(s);
 	struct tensor *t = file_tensor(e->cx, e->file->source, s, path, name);
 
 	return t ? cv_value(graph_constant(e->cx, t, node_span(e, s)), s) : poison(s);

@@ -77,6 +77,20 @@ static const struct ptgc_tensor *in_table(struct ctx *cx, const char *path, cons
 
 /* Files */
 
+const char *file_name(struct ctx *cx, const struct astr *s, struct span at)
+{
+	if (s->len >= PATH_MAX) {
+		error(cx, at, E_FILE, "this name has %u bytes: at most %d are possible", s->len,
+		      PATH_MAX - 1);
+		return NULL;
+	}
+	if (memchr(s->s, 0, s->len)) {
+		error(cx, at, E_FILE, "a 0 byte is in this name: no file or tensor can have it");
+		return NULL;
+	}
+	return arena_strdup(cx->arena, s->s, s->len);
+}
+
 static char *resolve(struct ctx *cx, const char *dir, const char *path)
 {
 	char real[PATH_MAX];

@@ -108,13 +108,16 @@ static int unknown_option(const char *arg)
 {
 	const char *names[countof(options)];
 	char word[64];
-	size_t n = 0;
-	snprintf(word, sizeof(word), "%.*s", (int)strcspn(arg, "="), arg);
+	size_t n = 0, dashes = strspn(arg, "-"); /* what all have makes none alike */
+	snprintf(word, sizeof(word), "%.*s", (int)strcspn(arg + dashes, "="), arg + dashes);
 	for (size_t i = 0; i < countof(options); i++)
 		if (options[i].name && options[i].kind != JOINED)
-			names[n++] = options[i].name;
-	const char *near = strlen(word) > 2 ? did_you_mean(word, names, n) : NULL;
-	return near ? usage("unknown option '%s', did you mean '%s'?", arg, near)
+			names[n++] = options[i].name + strspn(options[i].name, "-");
+	const char *near = strlen(word) > 1 ? did_you_mean(word, names, n) : NULL;
+	for (size_t i = 0; i < n; i++)
+		near = strcmp(word, names[i]) ? near : names[i];
+	return near ? usage("unknown option '%s', did you mean '%s%s'?", arg,
+			    strlen(near) > 2 ? "--" : "-", near)
 		    : usage("unknown option '%s'", arg);
 }
 

@@ -25,7 +25,9 @@ bool tensor_valid(const struct tensor *t); /* bools are 0 or 1 */
 uint16_t half_from_double(double v);
 double half_to_double(uint16_t h);
 
-/* file.c: a tensor of a .npy or .safetensors file (name: which one; NULL for .npy), mapped, or of
+/* file.c: a path, or the name of a tensor in a file, as written; NULL: reported, it can be none */
+const char *file_name(struct ctx *cx, const struct astr *s, struct span at);
+/* a tensor of a .npy or .safetensors file (name: which one; NULL for .npy), mapped, or of
  * the caller's table. Reports its own errors; NULL then. */
 struct tensor *file_tensor(struct ctx *cx, struct source *from, struct span s, const char *path,
 			   const char *name);
