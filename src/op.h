@@ -113,6 +113,8 @@ struct op {
 	bool (*lower)(struct build *b, struct node *n); /* body: C; false: reported */
 	const char *lib;                                /* body: the fn of that name in lib/ */
 	expand_fn_t *expand;                            /* body: what elab*.c makes of it at once */
+	const char *complex;                            /* how it is done on complex numbers */
+	uint8_t numbers;                                /* the first inputs that can be some */
 	const char *unsupported;                        /* no body: the reason */
 	const char *todo;                               /* no body yet: what it waits for */
 	const char *core;                               /* "(m,k),(k,n)->(m,n)" of shape_core */
@@ -132,6 +134,10 @@ struct op_sig {
 	struct prop_spec *props;
 	uint32_t nprops;
 };
+/* .complex: a fn in lib/ on real and imaginary parts, or one of these (lower/complex.c); NULL: it is
+ * not converted. */
+extern const char complex_each[]; /* the op itself on each of the parts */
+extern const char complex_pair[]; /* its lowering takes and gives pairs */
 extern const struct op op_table[];
 extern const uint32_t op_count;
 extern const struct op op_onnx; /* the op of raw ONNX nodes */

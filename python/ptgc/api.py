@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ptgc import _lib
-from ptgc.runtime import make_session, native, wide_outputs
+from ptgc.runtime import make_session, native, pairs, seen_as
 
 
 def is_path(source) -> bool:
@@ -48,11 +48,12 @@ class Model:
         self.session = make_session(compiled, session_options, providers)
         self.inputs = [i.name for i in self.session.get_inputs()]
         self.outputs = [o.name for o in self.session.get_outputs()]
-        self._wide = wide_outputs(self.session)
+        self._seen = seen_as(self.session, ())
         self._dtypes = {i.name: NUMPY.get(i.type) for i in self.session.get_inputs()}
 
     def __call__(self, *args, **named):
-        """The results as a list; a single one by itself. Python numbers take the input's dtype."""
+        """The results as a list; a single one by itself. Python numbers take the input's dtype. Complex
+        arrays are given to the model as pairs; complex results are pairs, (..., 2)."""
         if len(args) > len(self.inputs):
             raise TypeError(f"the model has {len(self.inputs)} inputs but {len(args)} are given")
         feed = dict(zip(self.inputs, args))
@@ -62,8 +63,9 @@ class Model:
             feed[name] = value
         if missing := [name for name in self.inputs if name not in feed]:
             raise TypeError(f"missing input {missing[0]!r}")
+        feed = {k: pairs(v) if np.iscomplexobj(v) else v for k, v in feed.items()}
         feed = {k: v if isinstance(v, np.ndarray) else np.asarray(v, self._dtypes[k]) for k, v in feed.items()}
-        results = native(self.session.run(self.outputs, feed), self._wide)
+        results = native(self.session.run(self.outputs, feed), self._seen)
         return results[0] if len(results) == 1 else results
 
 

@@ -25,7 +25,7 @@ from ptgc._compile import compile_graph
 from ptgc._fused import taken_apart
 from ptgc._printer import Text, as_list, graph_of, is_tensor, print_graph, rewritten
 from ptgc.linker import ONNX
-from ptgc.runtime import make_session, native, wide_outputs
+from ptgc.runtime import make_session, native, pairs, seen_as
 
 __all__ = ["Exported", "compile_onnx", "export_function_onnx", "export_onnx", "save_ptg"]
 
@@ -58,8 +58,8 @@ class Exported:
     def __call__(self, *args, **named) -> list[np.ndarray]:
         """Runs the model on values in the order of the inputs, or by name."""
         feed = {**dict(zip(self.inputs, args)), **named}
-        session = self.session()
-        return native(session.run(self.outputs, {k: np.asarray(v) for k, v in feed.items()}), wide_outputs(session))
+        session, outputs = self.session(), self.graph[1]
+        return native(session.run(self.outputs, feed_of(feed)), seen_as(session, outputs))
 
     def verify(self, values: Sequence | Mapping, *, rtol: float = 1e-9, atol: float = 0.0) -> bool:
         """Compares with PyTensor's own evaluation at ``values`` (a list or a dict by name).
@@ -109,8 +109,9 @@ class Exported:
             text.text, tensors=text.tensors, external_name="weights", flags=["Wno-unused"], **self.target
         )
         names = [f"t{k}" for k in range(len(variables))]
-        feed = {f"in{k}": v for k, v in enumerate(values)}
-        got = make_session(model).run(names, feed)
+        feed = feed_of({f"in{k}": v for k, v in enumerate(values)})
+        session = make_session(model)
+        got = native(session.run(names, feed), seen_as(session, variables))
         mode = Mode(linker="py", optimizer=None)
         f = pytensor.function(
             rest, variables, mode=mode, givens=list(self.constants.items()), on_unused_input="ignore"
@@ -120,6 +121,12 @@ class Exported:
             if text := difference(name, g, np.asarray(w), rtol, atol):
                 return f"{text}\n  in line {places[v]}: {printed.line(places[v]).strip()}"
         return ""
+
+
+def feed_of(values: Mapping) -> dict:
+    """The values as ONNX Runtime takes them."""
+    arrays = {name: np.asarray(value) for name, value in values.items()}
+    return {name: pairs(a) if a.dtype.kind == "c" else a for name, a in arrays.items()}
 
 
 def difference(name, got, want, rtol, atol) -> str:

@@ -20,7 +20,7 @@ from pytensor.tensor.subtensor import AdvancedIncSubtensor, AdvancedSubtensor
 
 from ptgc._compile import compile_graph
 from ptgc.errors import CompileError
-from ptgc.runtime import BROADCAST, make_session, native, node_line, runtime_error, wide_outputs
+from ptgc.runtime import BROADCAST, is_complex, make_session, native, node_line, pairs, runtime_error, seen_as
 
 # What the graph should look like when it gets here, and why: fusion would hide ops in composites,
 # inline_ofg would take LogSumExp and its like apart, in-place ops and BLAS calls mean nothing to ONNX.
@@ -31,6 +31,12 @@ EXCLUDE = ["fusion", "inline_ofg", "local_pow_to_nested_squaring"]
 # do not fit, indices out of range, arguments that no call can do.
 OUT_OF_RANGE = "PTG0306"
 AT_RUN_TIME = frozenset({"PTG0301", OUT_OF_RANGE, "PTG0505"})
+
+
+def adapter(variable):
+    if is_complex(variable):
+        return pairs
+    return np.asarray if isinstance(variable.type, ScalarType) else None
 
 
 class OnnxCallable:
@@ -46,12 +52,13 @@ class OnnxCallable:
         # the binding under session.run, which checks the names of the inputs once more for each call
         inner = getattr(session, "_sess", None)
         run = getattr(inner, "run", None) or session.run
-        wide, names = wide_outputs(session), self.outputs
-        if wide:
-            self.run = lambda feed: native(run(names, feed, None), wide)
+        seen, names = seen_as(session, fgraph.outputs), self.outputs
+        if seen:
+            self.run = lambda feed: native(run(names, feed, None), seen)
         else:
             self.run = lambda feed: run(names, feed, None)
-        self.scalar_inputs = [i for i, v in enumerate(fgraph.inputs) if isinstance(v.type, ScalarType)]
+        # inputs that are no arrays of the model's dtype yet, and what makes them such
+        self.adapted = [(i, a) for i, v in enumerate(fgraph.inputs) if (a := adapter(v))]
         self.scalar_outputs = [(i, v.dtype) for i, v in enumerate(fgraph.outputs) if isinstance(v.type, ScalarType)]
 
     def place(self, node: str):
@@ -61,6 +68,8 @@ class OnnxCallable:
 
     def __call__(self, *args):
         feed = {n: np.asarray(a) for n, a in zip(self.inputs, args, strict=True)}
+        for i, adapt in self.adapted:
+            feed[self.inputs[i]] = adapt(args[i])
         try:
             return self.run(feed)
         except Exception as e:
@@ -120,7 +129,7 @@ def as_pytensor(error, node, variable=None, shapes=None):
 def make_thunk(fgraph, call: OnnxCallable, thunk_inputs, thunk_outputs):
     run, names = call.run, call.outputs
     feeds = list(zip(call.inputs, thunk_inputs, strict=True))
-    scalar_feeds = [feeds[i] for i in call.scalar_inputs]
+    adapted = [(*feeds[i], adapt) for i, adapt in call.adapted]
     scalar_outputs = call.scalar_outputs
 
     def fail(error):
@@ -146,11 +155,11 @@ def make_thunk(fgraph, call: OnnxCallable, thunk_inputs, thunk_outputs):
         for storage, value in zip(thunk_outputs, results):
             storage[0] = value
 
-    def scalar_thunk():
-        """The same with NumPy scalars, which some graphs have among their inputs or outputs."""
+    def adapting_thunk():
+        """The same with NumPy scalars and complex arrays, which some graphs have among their inputs or outputs."""
         feed = {name: storage[0] for name, storage in feeds}
-        for name, storage in scalar_feeds:
-            feed[name] = np.asarray(storage[0])
+        for name, storage, adapt in adapted:
+            feed[name] = adapt(storage[0])
         try:
             results = run(feed)
         except Exception as e:
@@ -162,7 +171,7 @@ def make_thunk(fgraph, call: OnnxCallable, thunk_inputs, thunk_outputs):
 
     if not names:
         return lambda: None
-    return scalar_thunk if scalar_feeds or scalar_outputs else thunk
+    return adapting_thunk if adapted or scalar_outputs else thunk
 
 
 def make_failing_thunk(fgraph, refused: CompileError):

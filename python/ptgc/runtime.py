@@ -83,17 +83,33 @@ def make_session(compiled, options=None, providers=None):
     return session
 
 
-def wide_outputs(session):
-    """The outputs of 64-bit integers, with their dtypes: ONNX Runtime makes arrays of C's long long, which
-    NumPy holds for another type than its own int64 where that is C's long, and so does compiled code."""
+def is_complex(variable) -> bool:
+    return getattr(variable.type, "dtype", "").startswith("complex")
+
+
+def pairs(array) -> np.ndarray:
+    """A complex array as models take it: real and imaginary parts along one more axis at the end. It is
+    a view, unless the array is not contiguous."""
+    array = np.asarray(array)
+    last = np.ascontiguousarray(array).reshape(*array.shape, 1)
+    return last.view(array.real.dtype)
+
+
+def seen_as(session, variables):
+    """The outputs whose arrays are to be seen as other dtypes, and these. Complex variables come as
+    pairs. Of 64-bit integers ONNX Runtime makes arrays of C's long long, which NumPy holds for another
+    type than its own int64 where that is C's long, and so does compiled code."""
     wide = {"tensor(int64)": np.dtype("int64"), "tensor(uint64)": np.dtype("uint64")}
-    return [(i, wide[o.type]) for i, o in enumerate(session.get_outputs()) if o.type in wide]
+    seen = [(i, wide[o.type]) for i, o in enumerate(session.get_outputs()) if o.type in wide]
+    return seen + [(i, np.dtype(v.type.dtype)) for i, v in enumerate(variables) if is_complex(v)]
 
 
-def native(results, wide):
-    """The results with the dtypes of wide_outputs. No data are copied."""
-    for i, dtype in wide:
+def native(results, seen):
+    """The results with the dtypes of seen_as. No data are copied."""
+    for i, dtype in seen:
         results[i] = results[i].view(dtype)
+        if dtype.kind == "c":
+            results[i] = results[i][..., 0]
     return results
 
 

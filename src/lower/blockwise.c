@@ -78,6 +78,21 @@ static struct value *own_result(struct build *b, struct value *v, const dim *dim
 	return *vec_push(b->cx->arena, &b->block->results) = v;
 }
 
+/* How many axes of input i belong to the core in ONNX: the parts of a complex number are one. */
+static uint32_t low_rank(const struct node *n, const struct batch *t, uint32_t i)
+{
+	return t->ranks[i] + is_complex((enum dtype)n->in[i]->type.dtype);
+}
+
+/* One item of input i, as the core op takes it. */
+static struct value *item(struct build *b, const struct node *n, const struct batch *t,
+			  struct value *v, uint32_t i)
+{
+	enum dtype dtype = (enum dtype)n->in[i]->type.dtype;
+
+	return held_by(b, v, type_of(dtype, t->ranks[i], v->type.dims), n->in[i]->span);
+}
+
 /* The body: the core op on item i of each input; `out` gets the core results' types. */
 static bool loop_body(struct build *b, struct node *n, const struct batch *t, struct block *body,
 		      struct type *out)
@@ -93,12 +108,14 @@ static bool loop_body(struct build *b, struct node *n, const struct batch *t, st
 		in[k] = t->x[k];
 		if (t->each[k])
 			in[k] = with_dims(emit_(b, "Gather", in[k], i), in[k]->type.dims + 1);
+		in[k] = item(b, n, t, in[k], k);
 	}
 	bool ok = lower_as(b, t->core->op, t->core->props, in, n->nin, r, n->nout);
 	own_result(b, go, NULL);
 	for (uint32_t k = 0; ok && k < n->nout; k++) {
 		struct type type = n->out[k]->type;
-		out[k] = type_of((enum dtype)type.dtype, type.rank - t->rank, type.dims + t->rank);
+		type = type_of((enum dtype)type.dtype, type.rank - t->rank, type.dims + t->rank);
+		out[k] = low_type(b, type);
 		own_result(b, r[k], out[k].dims);
 	}
 	scope_close(b, outer);
@@ -134,7 +151,7 @@ static bool lower_batch(struct build *b, struct node *n, struct batch *t)
 	struct value *count = dim_value(b, dims_product(b->cx, t->dims, t->rank));
 
 	for (uint32_t i = 0; i < n->nin; i++)
-		t->x[i] = flattened(b, t, low(b, n->in[i]), t->ranks[i], &t->each[i]);
+		t->x[i] = flattened(b, t, low(b, n->in[i]), low_rank(n, t, i), &t->each[i]);
 	if (!loop_body(b, n, t, body, types))
 		return false;
 	for (uint32_t i = 0; i < n->nout; i++) {
@@ -145,7 +162,7 @@ static bool lower_batch(struct build *b, struct node *n, struct batch *t)
 	}
 	struct node *r = loop_node(b, body, (struct value *[]){count, NULL}, 2, types, n->nout);
 	for (uint32_t i = 0; i < n->nout; i++)
-		lowered(b, n, i, unflattened(b, t, r->out[i], n->out[i]->type));
+		lowered(b, n, i, unflattened(b, t, r->out[i], low_type(b, n->out[i]->type)));
 	return true;
 }
 
@@ -156,7 +173,9 @@ static bool lower_single(struct build *b, struct node *n, struct batch *t)
 
 	for (uint32_t i = 0; i < n->nin; i++) {
 		struct value *v = low(b, n->in[i]);
-		t->x[i] = reshape(b, v, v->type.dims + (v->type.rank - t->ranks[i]), t->ranks[i]);
+		uint32_t rank = low_rank(n, t, i);
+		v = reshape(b, v, v->type.dims + (v->type.rank - rank), rank);
+		t->x[i] = item(b, n, t, v, i);
 	}
 	if (!lower_as(b, t->core->op, t->core->props, t->x, n->nin, r, n->nout))
 		return false;
@@ -186,12 +205,10 @@ bool lower_blockwise(struct build *b, struct node *n)
 		return lower_single(b, n, &t);
 	if ((op == &op_table[OP_Dot] || op == &op_table[OP_Matmul] || op == &op_table[OP_Dot22]) &&
 	    n->nin == 2 && t.ranks[0] == 2 && t.ranks[1] == 2) {
-		struct value *in[2], *out;
-		for (int i = 0; i < 2; i++)
-			in[i] = cast(b, low(b, n->in[i]), (enum dtype)n->out[0]->type.dtype);
-		if (!lower_as(b, &op_table[OP_Matmul], NULL, in, 2, &out, 1))
+		struct value *out;
+		if (!lower_as(b, &op_table[OP_Matmul], NULL, n->in, 2, &out, 1))
 			return false;
-		lowered(b, n, 0, with_dims(out, n->out[0]->type.dims));
+		lowered(b, n, 0, with_dims(out, low_type(b, n->out[0]->type).dims));
 		return true;
 	}
 	return lower_batch(b, n, &t);

@@ -54,12 +54,6 @@ struct value *cast(struct build *b, struct value *v, enum dtype t)
 		if (tensor_convert(t, data, from, v->data->data, n))
 			return const_tensor(b, x);
 	}
-	if (is_complex(from) || is_complex(t)) {
-		if (!b->cse->shared->complex)
-			unsupported(b, "ONNX has no casts of complex numbers");
-		b->cse->shared->failed = true;
-		return dummy(b, type_of(t, v->type.rank, v->type.dims));
-	}
 	attr_int(b, "to", dtypes[t].onnx);
 	struct value *r = emit_(b, "Cast", v);
 	pass_known(r, v);

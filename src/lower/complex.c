@@ -1,64 +1,328 @@
 /*
- * complex.c: complex tensors, which ONNX Runtime does not have. In: the typed graph. A graph with
- * complex values is refused once, at its first node that has one; such nodes are not lowered, and
- * what their results would have caused elsewhere is not reported (shared->complex).
+ * complex.c: complex numbers, which ONNX Runtime has no tensors of. In: a typed node with a complex
+ * argument or result. Out: real ONNX values. A complex value is held by a real one with one more
+ * axis at its end, of length 2: the real part, then the imaginary one, as NumPy lays them out.
+ * Arithmetic is done on the two parts, which are put together for what needs the whole: outputs of
+ * blocks, and ops whose lowering says so. How an op is done says its row's .complex; without one it
+ * is refused. Must hold: a real argument beside complex ones has the imaginary part +0, as in
+ * NumPy.
  */
-#include "low.h"
+#include <string.h>
 
-static const struct value *complex_of(const struct node *n)
+#include "low.h"
+#include "rules.h"
+
+const char complex_each[] = "each part", complex_pair[] = "pairs";
+
+/* Constants up to this many elements are taken apart here. */
+#define FOLD_LIMIT 4096
+
+/* Types */
+
+static enum dtype part_of(enum dtype t)
+{
+	return t == DT_COMPLEX64 ? DT_FLOAT32 : t == DT_COMPLEX128 ? DT_FLOAT64 : t;
+}
+
+static bool complex_type(struct type t)
+{
+	return is_complex((enum dtype)t.dtype);
+}
+
+struct type low_type(struct build *b, struct type t)
+{
+	if (!complex_type(t))
+		return t;
+	dim *dims = new_array(b->cx->arena, dim, t.rank + 1u);
+	if (t.rank)
+		memcpy(dims, t.dims, t.rank * sizeof(dim));
+	dims[t.rank] = dim_const(b->cx, 2);
+	return type_of(part_of((enum dtype)t.dtype), t.rank + 1u, dims);
+}
+
+bool has_complex(const struct node *n)
 {
 	for (uint32_t i = 0; i < n->nin; i++)
-		if (n->in[i] && is_complex((enum dtype)n->in[i]->type.dtype))
-			return n->in[i];
+		if (n->in[i] && complex_type(n->in[i]->type))
+			return true;
 	for (uint32_t i = 0; i < n->nout; i++)
-		if (is_complex((enum dtype)n->out[i]->type.dtype))
-			return n->out[i];
+		if (complex_type(n->out[i]->type))
+			return true;
+	return false;
+}
+
+/* Parts of ONNX values */
+
+static const struct pair *find_pair(struct build *b, const struct value *v)
+{
+	struct shared *s = b->cse->shared;
+	struct probe p = {.hash = v->id};
+
+	while (hash_next(&s->pair_table, &p))
+		if (s->pairs.at[p.number].whole == v)
+			return &s->pairs.at[p.number];
 	return NULL;
 }
 
-/* The words, for a value that is or is not the argument of a node. */
-static void refuse(struct build *b, const struct value *v)
+/* Every second number of a constant, from number i on. */
+static struct value *constant_part(struct build *b, const struct tensor *t, uint32_t i)
 {
-	const char *type = type_str(b->cx, v->type);
+	struct tensor *x = tensor_new(b->cx, (enum dtype)t->dtype, t->rank - 1, t->shape);
+	size_t size = dtypes[t->dtype].size;
+	char *to = arena_alloc(b->cx->arena, mul_size(b->cx->arena, x->count + 1, size));
 
-	b->cse->shared->complex = true;
-	if (v->name)
-		unsupported(b, "'%s' is %s, but ONNX Runtime has no complex tensors", v->name->s,
-			    type);
-	else
-		unsupported(b, "%s is complex, and ONNX Runtime has no complex tensors", type);
+	for (uint64_t k = 0; k < x->count; k++)
+		memcpy(to + k * size, (const char *)t->data + (2 * k + i) * size, size);
+	x->data = to;
+	return const_tensor(b, x);
 }
 
-bool refuses_complex(struct build *b, const struct node *n)
+/* The real (0) or imaginary (1) part of a pair. */
+static struct value *part(struct build *b, struct value *v, uint32_t i)
 {
-	const struct value *v = b->target == PTGC_ORT_CPU ? complex_of(n) : NULL;
+	const struct pair *p = find_pair(b, v);
 
-	if (v && !b->cse->shared->complex)
-		refuse(b, v);
-	b->cse->shared->failed |= v != NULL;
-	return v != NULL;
+	if (p)
+		return p->part[i];
+	if (v->data && !v->data->splat && v->data->count <= FOLD_LIMIT && !is_weight(v))
+		return constant_part(b, v->data, i);
+	attr_int(b, "axis", v->type.rank - 1);
+	return with_dims(emit_(b, "Gather", v, const_int(b, i)), v->type.dims);
 }
 
-void refuse_complex(struct build *b, const struct graph *g)
+/* The pair of two parts, whose dims are those of `t`, a complex type. */
+static struct value *pair(struct build *b, struct value *re, struct value *im, struct type t)
 {
+	int64_t last = t.rank;
+	struct value *in[] = {unsqueeze(b, re, &last, 1), unsqueeze(b, im, &last, 1)};
+	struct value *v = with_dims(concat(b, (int)last, in, 2), low_type(b, t).dims);
 	struct shared *s = b->cse->shared;
-	const struct block *k = g->block;
 
-	for (const struct node *n = k->first; n && b->target == PTGC_ORT_CPU; n = n->next) {
-		if (n->dead || !complex_of(n))
+	if (find_pair(b, v))
+		return v;
+	*vec_push(b->cx->scratch, &s->pairs) = (struct pair){v, {re, im}};
+	hash_add(b->cx->scratch, &s->pair_table, v->id, s->pairs.len - 1);
+	return v;
+}
+
+/* A complex constant: its very bytes, read as pairs. */
+struct value *complex_constant(struct build *b, const struct tensor *t, bool weight)
+{
+	enum dtype real = part_of((enum dtype)t->dtype);
+	int64_t shape[MAX_RANK + 1];
+	size_t size = dtypes[real].size;
+
+	memcpy(shape, t->shape, t->rank * sizeof(int64_t));
+	if (t->splat) {
+		struct value *parts[2];
+		dim *dims = new_array(b->cx->arena, dim, t->rank + 1u);
+		for (int i = 0; i < 2; i++) {
+			struct tensor *x = tensor_new(b->cx, real, t->rank, shape);
+			x->splat = true;
+			x->data = (const char *)t->data + i * size;
+			parts[i] = const_tensor(b, x);
+		}
+		for (int i = 0; i < t->rank; i++)
+			dims[i] = dim_const(b->cx, shape[i]);
+		return pair(b, parts[0], parts[1], type_of((enum dtype)t->dtype, t->rank, dims));
+	}
+	shape[t->rank] = 2;
+	struct tensor *x = tensor_new(b->cx, real, t->rank + 1, shape);
+	x->data = t->data;
+	x->name = t->name;
+	return weight ? const_weight(b, x) : const_tensor(b, x);
+}
+
+/* Parts of typed values */
+
+/* A typed value that the ONNX value v holds. */
+struct value *held_by(struct build *b, struct value *v, struct type t, struct span s)
+{
+	struct value *r = graph_value(b->cx, t, s);
+
+	r->low = v;
+	if (!complex_type(t))
+		r->data = v->data;
+	return r;
+}
+
+/* +0 for a real argument: one that broadcasts where the op does that, else as many as are needed.
+ */
+static struct value *no_imaginary(struct build *b, const struct node *n, struct type t)
+{
+	int64_t ones[MAX_RANK];
+	dim *dims = new_array(b->cx->arena, dim, t.rank + 1u);
+	struct tensor *zero;
+
+	for (uint32_t i = 0; i < t.rank; i++) {
+		ones[i] = 1;
+		dims[i] = dim_const(b->cx, 1);
+	}
+	zero = tensor_new(b->cx, (enum dtype)t.dtype, t.rank, ones);
+	zero->data = arena_alloc(b->cx->arena, sizeof(double));
+	struct value *v = const_tensor(b, zero);
+	if (n->op->shape != sh_broadcast)
+		v = expand(b, v, dims = t.dims, t.rank);
+	return held_by(b, v, type_of((enum dtype)t.dtype, t.rank, dims), b->span);
+}
+
+/* Part i of an argument in the real dtype t. */
+static struct value *argument_part(struct build *b, const struct node *n, struct value *v,
+				   enum dtype t, uint32_t i)
+{
+	struct type type = type_of(t, v->type.rank, v->type.dims);
+
+	if (!complex_type(v->type))
+		return i ? no_imaginary(b, n, type) : typed_cast(b, v, t);
+	return held_by(b, cast(b, part(b, low(b, v), i), t), type, v->span);
+}
+
+/* Nodes */
+
+/* Is argument i a number, which may be complex, and not a length, an index or a condition? */
+static bool is_number(const struct node *n, uint32_t i)
+{
+	if (complex_type(n->in[i]->type))
+		return true;
+	if (n->op->cast != CAST_NONE)
+		return i > 0 || n->op->cast != CAST_REST;
+	return i < n->op->numbers;
+}
+
+/* The dtype of the parts that n works on: the result's, or all its arguments'. */
+static enum dtype working_dtype(const struct node *n)
+{
+	enum dtype t = (enum dtype)n->out[0]->type.dtype;
+
+	if (is_complex(t))
+		return part_of(t);
+	t = DT_NONE;
+	for (uint32_t i = 0; i < n->nin; i++) {
+		enum dtype x = n->in[i] ? (enum dtype)n->in[i]->type.dtype : DT_NONE;
+		if (x && is_number(n, i))
+			t = t ? dtype_upcast(t, x) : x;
+	}
+	return part_of(t);
+}
+
+/* Properties for one part: complex dtypes among them are those of parts. */
+static struct cv *part_props(struct build *b, const struct node *n)
+{
+	uint32_t count = op_sig(b->cx, n->op)->nprops;
+	struct cv *props = new_array(b->cx->arena, struct cv, count + 1);
+
+	for (uint32_t i = 0; i < count; i++) {
+		props[i] = n->props[i];
+		if (props[i].kind == CV_DTYPE)
+			props[i].u.dtype = part_of(props[i].u.dtype);
+	}
+	return props;
+}
+
+/* The op on each part; where the result is not complex (a shape), on the first one alone. */
+static bool each_part(struct build *b, struct node *n, struct value **out)
+{
+	struct value **in = new_array(b->cx->arena, struct value *, n->nin + 1u);
+	struct cv *props = part_props(b, n);
+	enum dtype t = working_dtype(n);
+
+	for (uint32_t k = 0; k < (complex_type(n->out[0]->type) ? 2u : 1u); k++) {
+		for (uint32_t i = 0; i < n->nin; i++)
+			in[i] = n->in[i] && is_number(n, i) ? argument_part(b, n, n->in[i], t, k)
+							    : n->in[i];
+		if (!lower_as(b, n->op, props, in, n->nin, out + k * n->nout, n->nout))
+			return false;
+	}
+	return true;
+}
+
+/* A fn of the library: two arguments for a number, two results for a complex one. */
+static bool fn_on_parts(struct build *b, struct node *n, struct value **out)
+{
+	struct fn *f = lib_fn(b->cx, n->op->complex);
+	struct value **in = new_array(b->cx->arena, struct value *, 2u * n->nin + 1), **to = in;
+	struct value **r = new_array(b->cx->arena, struct value *, 2u * n->nout);
+	uint32_t parts = complex_type(n->out[0]->type) ? 2 : 1;
+	enum dtype t = working_dtype(n);
+
+	if (!f)
+		bug("%s: the library has no fn '%s'", n->op->name, n->op->complex);
+	for (uint32_t i = 0; i < n->nin; i++) {
+		if (!n->in[i] || !is_number(n, i)) {
+			*to++ = n->in[i];
 			continue;
-		s->at = n;
-		b->span = n->span;
-		refuse(b, complex_of(n));
-		break;
+		}
+		*to++ = argument_part(b, n, n->in[i], t, 0);
+		*to++ = argument_part(b, n, n->in[i], t, 1);
 	}
-	s->at = NULL;
-	for (uint32_t i = 0; i < k->params.len + k->results.len && !s->complex; i++) {
-		const struct value *v =
-			i < k->params.len ? k->params.at[i] : k->results.at[i - k->params.len];
-		b->span = v->span;
-		if (b->target == PTGC_ORT_CPU && is_complex((enum dtype)v->type.dtype))
-			refuse(b, v);
+	if (!call_fn(b, f, n->op, n->props, in, (uint32_t)(to - in), r, parts * n->nout))
+		return false;
+	for (uint32_t i = 0; i < n->nout; i++)
+		for (uint32_t k = 0; k < parts; k++)
+			out[k * n->nout + i] = r[i * parts + k];
+	return true;
+}
+
+/* Results from their parts, in the dtype and dims that were promised. */
+static void together(struct build *b, struct node *n, struct value **parts)
+{
+	for (uint32_t i = 0; i < n->nout; i++) {
+		struct type t = n->out[i]->type;
+		struct value *p[2] = {NULL, NULL};
+		for (uint32_t k = 0; k < (complex_type(t) ? 2u : 1u); k++) {
+			p[k] = cast(b, parts[k * n->nout + i], part_of((enum dtype)t.dtype));
+			p[k] = n->op->shape == sh_broadcast ? expand(b, p[k], t.dims, t.rank)
+							    : with_dims(p[k], t.dims);
+		}
+		lowered(b, n, i, p[1] ? pair(b, p[0], p[1], t) : p[0]);
 	}
-	s->failed = false;
+}
+
+/* a + b + ...: two by two from the left, as NumPy does it, each time in the dtype of the two. */
+static bool two_by_two(struct build *b, struct node *n, struct value **out)
+{
+	struct block *body = block_new(b);
+	struct shared *s = b->cse->shared;
+	struct span span = b->span;
+	struct value *r = n->in[0];
+
+	for (uint32_t i = 1; i < n->nin; i++) {
+		struct value *in[] = {r, n->in[i]};
+		r = graph_node(b->cx, body, n->op, n->props, in, 2, span)->out[0];
+	}
+	s->expanding++;
+	bool ok = lower_block(b, body);
+	s->expanding--;
+	b->span = span;
+	for (uint32_t k = 0; k < 2 && ok; k++)
+		out[k] = part(b, low(b, r), k);
+	return ok;
+}
+
+/* Does one body of two arguments serve any number of them? */
+static bool is_chain(struct build *b, const struct node *n)
+{
+	return n->nin > 2 && !n->op->lower && op_folds(b->cx, n->op);
+}
+
+bool lower_complex(struct build *b, struct node *n)
+{
+	const char *how = n->op->complex;
+	struct value **out = new_array(b->cx->arena, struct value *, 2u * n->nout);
+	bool ok;
+
+	if (how == complex_pair)
+		return n->op->lower(b, n);
+	if (!how) {
+		unsupported(b, "ONNX has no complex tensors, and this op is not converted on "
+			       "pairs of real and imaginary parts");
+		return false;
+	}
+	if (is_chain(b, n))
+		ok = two_by_two(b, n, out);
+	else
+		ok = how == complex_each ? each_part(b, n, out) : fn_on_parts(b, n, out);
+	if (ok)
+		together(b, n, out);
+	return ok;
 }

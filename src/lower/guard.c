@@ -516,15 +516,16 @@ static bool never_negative(struct build *b, dim d, int *budget)
 static bool is_open_param(struct build *b, struct block *k, const struct side *s, bool vector)
 {
 	struct value *p = s->from;
+	struct type t = p ? low_type(b, p->type) : (struct type){0};
 	uint32_t i = 0;
 
 	while (i < k->params.len && k->params.at[i] != p)
 		i++;
-	if (i == k->params.len || !p->uses || !p->type.dtype || (vector && p->type.rank > 1))
+	if (i == k->params.len || !p->uses || !p->type.dtype || (vector && t.rank > 1))
 		return false;
-	for (uint32_t j = 0; j < p->type.rank; j++) {
+	for (uint32_t j = 0; j < t.rank; j++) {
 		int64_t c = 0;
-		if (j != s->axis && (!dim_is_const(b->cx, p->type.dims[j], &c) || c < 1))
+		if (j != s->axis && (!dim_is_const(b->cx, t.dims[j], &c) || c < 1))
 			return false;
 	}
 	return true;
@@ -535,7 +536,7 @@ static void reshape_param(struct build *b, const struct side *x, const struct si
 {
 	struct value *y = to->v;
 	struct value *p = x->from;
-	struct type t = p->type;
+	struct type t = low_type(b, p->type);
 	int64_t shape[MAX_RANK], n = t.rank;
 	bool *here = arena_alloc(b->cx->arena, MAX_RANK);
 

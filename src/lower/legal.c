@@ -166,10 +166,6 @@ static const char *target_name(enum ptgc_target t)
 
 static bool illegal(struct build *b, struct node *n, enum dtype t)
 {
-	if (is_complex(t) && b->cse->shared->complex) {
-		b->cse->shared->failed = true;
-		return false;
-	}
 	unsupported(b, "ONNX %s is not there for %s at opset %d in %s", n->onnx->name,
 		    t ? dtypes[t].name : "these types", b->opset, target_name(b->target));
 	return false;

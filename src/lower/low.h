@@ -34,6 +34,12 @@ struct cse {
 	uint32_t dims_cap, dims_len;
 };
 
+/* A complex value and the real and imaginary parts that it was made of. */
+struct pair {
+	const struct value *whole;
+	struct value *part[2];
+};
+
 struct check {
 	struct value *cond;
 	const char *label;
@@ -50,7 +56,8 @@ struct shared {
 	const struct node *at; /* the node of the user that is being lowered; NULL: none */
 	uint32_t expanding;    /* depth of bodies being expanded: places are the user's node */
 	bool failed;           /* an error was reported for `at` */
-	bool complex;          /* complex tensors were refused: no more words about them */
+	vec(struct pair) pairs;       /* complex values that were made of their parts */
+	struct hash_table pair_table; /* of `pairs`, by the value's id */
 	struct guards *guards;
 	uint32_t nlabels;         /* that were there before */
 	bool small_ints;          /* int64 values are sizes in memory or the like, below 2^31 */
@@ -63,6 +70,7 @@ bool lower_block(struct build *b, struct block *from); /* nodes of `from` into b
 struct value *low(struct build *b, struct value *v);   /* the ONNX value of a typed one */
 void lowered(struct build *b, struct node *n, uint32_t i, struct value *v); /* result i of n is v */
 void name_value(struct build *b, struct value *v, struct sym *name); /* unless either has one */
+bool op_folds(struct ctx *cx, const struct op *op); /* over all its arguments */
 struct value *typed_cast(struct build *b, struct value *v, enum dtype t);
 bool call_fn(struct build *b, struct fn *f, const struct op *op, struct cv *props,
 	     struct value **in, uint32_t nin, struct value **out, uint32_t nout);
@@ -193,8 +201,12 @@ struct value *counting(struct build *b, dim n);
 /* choose.c: element i of a vector of lengths, int64[] */
 struct value *length_at(struct build *b, struct value *dims, uint32_t i);
 /* complex.c */
-void refuse_complex(struct build *b, const struct graph *g);
-bool refuses_complex(struct build *b, const struct node *n);
+struct type low_type(struct build *b,
+		     struct type t); /* of the ONNX value that holds such a value */
+struct value *complex_constant(struct build *b, const struct tensor *t, bool weight);
+struct value *held_by(struct build *b, struct value *v, struct type t, struct span s);
+bool has_complex(const struct node *n);
+bool lower_complex(struct build *b, struct node *n);
 /* blockwise.c */
 bool lower_as(struct build *b, const struct op *op, struct cv *props, struct value **in,
 	      uint32_t nin, struct value **out, uint32_t nout);

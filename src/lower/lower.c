@@ -91,7 +91,10 @@ struct value *low(struct build *b, struct value *v)
 		return v->low;
 	if (v->data) {
 		bool own = v->name && v->data->name && !b->cse->shared->expanding;
-		v->low = own ? const_weight(b, v->data) : const_tensor(b, v->data);
+		if (is_complex((enum dtype)v->type.dtype))
+			v->low = complex_constant(b, v->data, own);
+		else
+			v->low = own ? const_weight(b, v->data) : const_tensor(b, v->data);
 		name_value(b, v->low, v->name);
 		return v->low;
 	}
@@ -222,9 +225,9 @@ static const struct fast *body_of(struct build *b, const struct op *op)
 }
 
 /* Ops of the form "a b*" fold their body over all arguments. */
-static bool folds(struct build *b, const struct op *op)
+bool op_folds(struct ctx *cx, const struct op *op)
 {
-	const struct op_sig *sig = op_sig(b->cx, op);
+	const struct op_sig *sig = op_sig(cx, op);
 
 	return sig->ninputs == 2 && sig->inputs[1].repeat == '*';
 }
@@ -233,11 +236,11 @@ static bool lower_fast(struct build *b, struct node *n, const char *onnx)
 {
 	struct value *in[8] = {low(b, n->in[0])};
 
-	if (!*onnx || (n->nin == 1 && folds(b, n->op))) {
+	if (!*onnx || (n->nin == 1 && op_folds(b->cx, n->op))) {
 		lowered(b, n, 0, in[0]);
 		return true;
 	}
-	if (folds(b, n->op)) {
+	if (op_folds(b->cx, n->op)) {
 		for (uint32_t i = 1; i < n->nin; i++)
 			in[0] = emit_(b, onnx, in[0], low(b, n->in[i]));
 		lowered(b, n, 0, in[0]);
@@ -265,7 +268,7 @@ static bool lower_mixed(struct build *b, struct node *n, const char *onnx)
 
 static bool is_mixed(struct build *b, const struct node *n)
 {
-	if (n->nin <= 2 || n->op->cast != CAST_RESULT || !n->op->onnx || !folds(b, n->op))
+	if (n->nin <= 2 || n->op->cast != CAST_RESULT || !n->op->onnx || !op_folds(b->cx, n->op))
 		return false;
 	for (uint32_t i = 1; i < n->nin; i++)
 		if (n->in[i]->type.dtype != n->in[0]->type.dtype)
@@ -288,7 +291,7 @@ static bool lower_fn_body(struct build *b, struct node *n, struct fn *f)
 
 	if (!b->cx->opt.excess_precision)
 		widen_half(b, n);
-	if (folds(b, n->op)) {
+	if (op_folds(b->cx, n->op)) {
 		out[0] = low(b, n->in[0]);
 		for (uint32_t i = 1; i < n->nin; i++)
 			if (!call_fn(b, f, n->op, n->props, (struct value *[]){out[0], n->in[i]}, 2,
@@ -322,13 +325,15 @@ static bool lower_op(struct build *b, struct node *n)
 		lowered(b, n, 0, dim_value(b, n->props[0].u.d));
 		return true;
 	}
-	if (n->op == &op_onnx)
-		return lower_raw(b, n);
 	if (n->op->unsupported || n->op->todo) {
 		if (n != b->cse->shared->at) /* the user's own were refused by call_op() */
 			unsupported(b, "%s", n->op->todo ? n->op->todo : n->op->unsupported);
 		return !(b->cse->shared->failed = true);
 	}
+	if (has_complex(n))
+		return lower_complex(b, n);
+	if (n->op == &op_onnx)
+		return lower_raw(b, n);
 	if (compares_beyond_float64(n))
 		return lower_mixed_compare(b, n);
 	if (is_mixed(b, n) && body_of(b, n->op)->onnx)
@@ -361,18 +366,19 @@ static void finish(struct build *b, struct node *n)
 
 	for (uint32_t i = 0; i < n->nout; i++) {
 		struct value *t = n->out[i], *v = t->low;
+		struct type type = low_type(b, t->type);
 		if (!v)
 			bug("%s: result %u was not lowered", n->op->name, i);
 		if (!t->type.dtype)
 			continue;
-		if (v->type.dtype != t->type.dtype || v->type.rank != t->type.rank)
+		if (v->type.dtype != type.dtype || v->type.rank != type.rank)
 			bug("%s: result %u should be %s but is %s", n->op->name, i,
-			    type_str(b->cx, t->type), type_str(b->cx, v->type));
-		check_lengths(b, n, v, t->type.dims);
+			    type_str(b->cx, type), type_str(b->cx, v->type));
+		check_lengths(b, n, v, type.dims);
 		if (t->uses && !s->expanding)
 			v = t->low = guards_at(b, n, v);
 		if (v->def && !v->name && !s->expanding) {
-			with_dims(v, t->type.dims);
+			with_dims(v, type.dims);
 			v->span = t->span;
 			name_value(b, v, t->name);
 		}
@@ -405,7 +411,7 @@ static bool lower_node(struct build *b, struct node *n)
 	}
 	if (known_result(b, n))
 		return true;
-	bool ok = !refuses_complex(b, n) && !s->failed && lower_op(b, n) && !s->failed;
+	bool ok = !s->failed && lower_op(b, n) && !s->failed;
 	if (!ok && !s->failed)
 		bug("%s: the lowering failed without a message", n->op->name);
 	if (ok) {
@@ -414,7 +420,7 @@ static bool lower_node(struct build *b, struct node *n)
 	}
 	b->nattrs = 0;
 	for (uint32_t i = 0; i < n->nout; i++)
-		n->out[i]->low = dummy(b, n->out[i]->type);
+		n->out[i]->low = dummy(b, low_type(b, n->out[i]->type));
 	return false;
 }
 
@@ -441,7 +447,7 @@ static void lower_params(struct build *b, struct graph *from, struct graph *to)
 	for (uint32_t i = 0; i < from->block->params.len; i++) {
 		struct value *p = from->block->params.at[i];
 		b->span = p->span;
-		p->low = block_param(b, to->block, p->type);
+		p->low = block_param(b, to->block, low_type(b, p->type));
 		p->low->known = p->known;
 		p->low->name = p->name; /* an output of that name is this very value */
 		take_name(p->name);
@@ -473,7 +479,7 @@ static struct value *output(struct build *b, struct graph *to, struct value *t, 
 		v = identity(b, v);
 	v->name = name;
 	if (v->def && !loose)
-		with_dims(v, t->type.dims);
+		with_dims(v, low_type(b, t->type).dims);
 	return *vec_push(b->cx->arena, &to->block->results) = v;
 }
 
@@ -553,7 +559,6 @@ struct graph *lower(struct ctx *cx, struct graph *g)
 	b.cse->shared = new (cx->arena, struct shared);
 	guards_init(&b);
 	take_outputs(&b, g);
-	refuse_complex(&b, g);
 	lower_params(&b, g, to);
 	if (g->prologue)
 		lower_nodes(&b, g->block, NULL, g->prologue);

@@ -677,7 +677,7 @@ struct value *const_shape(struct build *b, enum dtype t, struct value *shape, co
 	unsigned char *data = arena_alloc(b->cx->arena, 16);
 	struct tensor *x = tensor_new(b->cx, t, 1, &one);
 
-	if (is_complex(t) || !tensor_convert(t, data, DT_INT64, &v, 1)) {
+	if (!tensor_convert(t, data, DT_INT64, &v, 1)) {
 		unsupported(b, "ONNX has no filled tensors of %s", dtypes[t].name);
 		return dummy(b, type_of(t, rank, (dim *)dims));
 	}

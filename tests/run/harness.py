@@ -16,6 +16,7 @@ from pytensor.compile.mode import OPT_MINIMUM, Mode
 
 from ptgc import _lib
 from ptgc._printer import print_graph
+from ptgc.runtime import native, pairs, seen_as
 
 warnings.filterwarnings("ignore")
 np.seterr(all="ignore")
@@ -23,6 +24,7 @@ np.seterr(all="ignore")
 OPSETS = (13, 15, 18, 21, 26)
 BOOL, INTS, UINTS = ("bool",), ("int8", "int16", "int32", "int64"), ("uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float16", "float32", "float64")
+COMPLEX = ("complex64", "complex128")
 ALL = BOOL + INTS + UINTS + FLOATS
 SIZES = (0, 1, 2, 7)
 ULP = {"float16": 1, "float32": 2, "float64": 4}
@@ -54,6 +56,8 @@ def values(dtype, shape, seed=0, low=None, high=None):
     """Corner values first, then random ones."""
     rng = np.random.default_rng(seed)
     d, n = np.dtype(dtype), int(np.prod(shape))
+    if d.kind == "c":
+        return values(f"float{4 * d.itemsize}", (*shape, 2), seed, low, high).view(d)[..., 0]
     if d.kind == "b":
         v = rng.integers(0, 2, n).astype(bool)
     elif d.kind in "iu":
@@ -88,6 +92,10 @@ def compare(got, want, what, ulp=None, zero_sign=True, atol=0.0):
     got, want = np.asarray(got), np.asarray(want)
     assert got.dtype == want.dtype, f"{what}: {got.dtype}, PyTensor gives {want.dtype}"
     assert got.shape == want.shape, f"{what}: shape {got.shape}, PyTensor gives {want.shape}"
+    if got.dtype.kind == "c":
+        for part in ("real", "imag"):
+            compare(getattr(got, part), getattr(want, part), f"{part} part of {what}", ulp, zero_sign, atol)
+        return
     if got.dtype.kind != "f":
         assert np.array_equal(got, want), f"{what}:\n got  {got!r}\n want {want!r}"
         return
@@ -140,15 +148,18 @@ class Compiled:
         args = [np.asarray(a, dtype=i.type.dtype) for a, i in zip(args, self.inputs)]
         want = self.python(*args)
         for opset, session in self.sessions.items():
-            got = session.run(None, dict(zip(self.names, args)))
+            got = native(session.run(None, self.feed(args)), seen_as(session, self.outputs))
             for k, (g, w) in enumerate(zip(got, want, strict=True)):
                 shapes = ", ".join(f"{a.dtype}{list(a.shape)}" for a in args)
                 compare(g, w, f"opset {opset}, output {k} of ({shapes})\n{self.text}", **tolerance)
 
+    def feed(self, args):
+        return {n: pairs(a) if a.dtype.kind == "c" else a for n, a in zip(self.names, args)}
+
     def raises(self, *args):
         """Both must refuse these inputs."""
         for f in [lambda: self.python(*args)] + [
-            lambda s=s: s.run(None, dict(zip(self.names, args))) for s in self.sessions.values()
+            lambda s=s: s.run(None, self.feed(args)) for s in self.sessions.values()
         ]:
             try:
                 f()

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "op.h"
+#include "elaborate.h"
 
 static struct ctx *fresh_ctx(void)
 {
@@ -165,6 +166,10 @@ static void test_rows(void **state)
 		const struct op_sig *sig = op_sig(cx, op);
 		int bodies = !!op->onnx + !!op->lower + !!op->lib + !!op->expand +
 			     !!op->unsupported + !!op->todo;
+		if (op->complex && op->complex != complex_each && op->complex != complex_pair) {
+			assert_non_null(lib_fn(cx, op->complex));
+			bodies += !bodies; /* Complex never is without */
+		}
 		if (bodies != 1)
 			fail_msg("%s has %d bodies", op->name, bodies);
 		if (!op->doc || !op->doc[0] || strlen(op->doc) > 60)

@@ -1,0 +1,121 @@
+"""Complex numbers, which models hold as pairs: arithmetic, and ops that move elements."""
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+from harness import COMPLEX, OPSETS, Compiled, check, values
+
+both = pytest.mark.parametrize("dtype", COMPLEX)
+
+# Infinities, NaN, zeros of both signs, and numbers whose squares are out of range
+PARTS = [0.0, -0.0, 1, -1, 0.6, -0.8, 3, -2.5, 1e-3, np.inf, -np.inf, np.nan]
+FAR = {"complex64": [3e38, -2e-38, 1e-45], "complex128": [1.7e308, -3e-308, 5e-324, 1e200, -1e-170]}
+
+
+# NumPy's products and sums of products are fused where the processor can do that
+ROUNDING = {"complex64": 1e-5, "complex128": 1e-14}
+
+
+def corners(dtype, far=True):
+    """Each part with each other."""
+    parts = np.array(PARTS + FAR[dtype] * far, f"float{32 if dtype == 'complex64' else 64}")
+    z = np.empty((len(parts), len(parts)), dtype)
+    z.real, z.imag = parts[:, None], parts
+    return z.ravel()
+
+
+def two(dtype, far):
+    z = corners(dtype, far)
+    rng = np.random.default_rng(7)
+    return np.concatenate([z, z, z]), np.concatenate([rng.permutation(z) for _ in range(3)])
+
+
+def at_corners(build, dtype, arguments=1, far=True, **tolerance):
+    data = two(dtype, far) if arguments > 1 else [corners(dtype, far)]
+    arrays = iter(data)
+    check(build, [(dtype, 1)] * arguments, sizes=(len(data[0]),), kinds=(False,), opsets=(18,),
+          data=lambda *_: next(arrays), **tolerance)  # fmt: skip
+
+
+def near_values(dtype, shape, seed):
+    return values(dtype, shape, seed, low=-3, high=3)
+
+
+ARITHMETIC = {
+    "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "div": lambda x, y: x / y,
+    "eq": pt.eq, "neq": pt.neq, "lt": pt.lt, "le": pt.le, "gt": pt.gt, "ge": pt.ge,
+}  # fmt: skip
+
+
+@both
+@pytest.mark.parametrize("op", ARITHMETIC)
+def test_arithmetic(op, dtype):
+    real = "float32" if dtype == "complex64" else "float64"
+    near = {"data": near_values, "atol": ROUNDING[dtype]} if op == "mul" else {}
+    check(ARITHMETIC[op], [(dtype, 2), (dtype, 2)], **near)
+    check(ARITHMETIC[op], [(dtype, 1), (real, 1)], opsets=(18,), sizes=(0, 1, 3), **near)
+    check(lambda x, y: ARITHMETIC[op](y, x), [(dtype, 1), ("int8", 1)], opsets=(18,), sizes=(0, 1, 3), **near)
+    at_corners(ARITHMETIC[op], dtype, 2, op != "mul", atol=near.get("atol", 0))
+
+
+UNARY = {
+    "neg": lambda x: -x, "sqr": pt.sqr, "reciprocal": pt.reciprocal, "abs": abs, "real": pt.real, "imag": pt.imag,
+    "conj": pt.conj, "angle": pt.angle, "isnan": pt.isnan, "isinf": pt.isinf,
+}  # fmt: skip
+
+
+@both
+@pytest.mark.parametrize("op", UNARY)
+def test_unary(op, dtype):
+    check(UNARY[op], [(dtype, 2)], sizes=(0, 1, 2))
+    at_corners(UNARY[op], dtype, 1, op != "sqr", atol=ROUNDING[dtype] if op == "sqr" else 0)
+
+
+MOVES = {
+    "transpose": lambda x: x.T, "expand": lambda x: x[:, None], "reshape": lambda x: x.reshape((-1,)),
+    "flip": lambda x: x[::-1, ::-1], "slice": lambda x: x[1:, :-1], "shape": lambda x: x.shape,
+    "advanced": lambda x: x[x.shape[0] // 2 - pt.arange(x.shape[0]) // 2 - 1], "mask": lambda x: x[pt.eq(x, x)],
+    "join": lambda x: pt.join(1, x, pt.real(x), x), "split": lambda x: pt.split(x, [x.shape[0] - 1, 1], n_splits=2),
+    "repeat": lambda x: pt.repeat(x, 2, axis=0), "tile": lambda x: pt.tile(x, (2, 1)), "roll": lambda x: pt.roll(x, 1, 0),
+    "switch": lambda x: pt.switch(pt.gt(pt.real(x), 0), x, pt.imag(x)), "second": lambda x: pt.second(x, 2 + 1j),
+    "zeros": pt.zeros_like, "alloc": lambda x: pt.alloc(x, 2, x.shape[0], x.shape[1]), "diag": lambda x: pt.diagonal(x),
+    "set": lambda x: x[:, 0].set(1 - 2j), "inc": lambda x: x[1:].inc(x[:-1]), "set real": lambda x: x[0].set(pt.real(x)[0]),
+    "inc real": lambda x: x[:1].inc(pt.real(x)[:1]), "set advanced": lambda x: x[pt.arange(x.shape[0])].set(x[::-1]),
+    "inc advanced": lambda x: x[pt.arange(x.shape[0]) // 2].inc(x), "stack": lambda x: pt.stack([x[0, 0], pt.real(x)[0, 0]]),
+    "eye": lambda x: pt.eye(x.shape[0], 3, 1, dtype="complex64") + x[0, 0], "second real": lambda x: pt.second(x, 1.5),
+    "cast": lambda x: pt.cast(x, "complex128"), "cast back": lambda x: pt.cast(x, "complex64"),
+    "from bool": lambda x: pt.cast(pt.isnan(x), "complex64"), "outer": lambda x: pt.real(x)[:, :1] - x[0],
+    "fill": lambda x: pt.fill_diagonal(x, 2),
+}  # fmt: skip
+
+
+@both
+@pytest.mark.parametrize("op", MOVES)
+def test_moves(op, dtype):
+    def data(dtype, shape, seed):
+        return values(dtype, (shape[0], 3), seed)
+
+    def build(x):
+        return MOVES[op](pt.specify_shape(x, (None, 3)))
+
+    check(build, [(dtype, 2)], data=data, sizes=(2, 4), kinds=(True,), opsets=(13, 18, 26))
+    check(MOVES[op], [(dtype, 2)], sizes=(2, 3), kinds=(False,), opsets=(13, 18, 26))
+
+
+SUMS = {
+    "sum": lambda x: x.sum(), "sum 0": lambda x: x.sum(axis=0), "sum 128": lambda x: pt.sum(x, dtype="complex128"),
+    "mean": lambda x: x.mean(axis=1), "cumsum": lambda x: pt.cumsum(x, axis=0), "dot": lambda x: pt.dot(x, x.T),
+    "matvec": lambda x: pt.dot(x, 1 + x[:1].sum(axis=0)), "mixed": lambda x: pt.dot(pt.real(x), x.T), "mixed 2": lambda x: pt.dot(x, pt.real(x).T),
+    "matmul": lambda x: pt.matmul(pt.stack([x, x]), x.T), "three": lambda x: pt.add(x, pt.real(x), x, 2),
+    "product of three": lambda x: pt.mul(pt.real(x), 3, x, x), "angle": lambda x: pt.sum(pt.angle(x * x)),
+}  # fmt: skip
+
+
+@both
+@pytest.mark.parametrize("op", SUMS)
+def test_sums(op, dtype):
+    for n in (None, 0, 1, 2, 6):
+        x = pt.tensor("x", dtype=dtype, shape=(n, 3))
+        c = Compiled([x], [SUMS[op](x)], OPSETS if n is None else (18,))
+        for size in (0, 2, 6) if n is None else (n,):
+            c.run(near_values(dtype, (size, 3), size), atol=20 * ROUNDING[dtype])
