@@ -182,11 +182,9 @@ static struct value *argument_part(struct build *b, const struct node *n, struct
 /* Is argument i a number, which may be complex, and not a length, an index or a condition? */
 static bool is_number(const struct node *n, uint32_t i)
 {
-	if (complex_type(n->in[i]->type))
-		return true;
-	if (n->op->cast != CAST_NONE)
-		return i > 0 || n->op->cast != CAST_REST;
-	return i < n->op->numbers;
+	if (i == 0 && n->op->cast == CAST_REST)
+		return false;
+	return complex_type(n->in[i]->type) || n->op->cast != CAST_NONE || i < n->op->numbers;
 }
 
 /* The dtype of the parts that n works on: the result's, or all its arguments'. */
@@ -305,6 +303,11 @@ static bool is_chain(struct build *b, const struct node *n)
 	return n->nin > 2 && !n->op->lower && op_folds(b->cx, n->op);
 }
 
+static bool has_complex_condition(const struct node *n)
+{
+	return n->op->cast == CAST_REST && n->nin && complex_type(n->in[0]->type);
+}
+
 bool lower_complex(struct build *b, struct node *n)
 {
 	const char *how = n->op->complex;
@@ -316,6 +319,10 @@ bool lower_complex(struct build *b, struct node *n)
 	if (!how) {
 		unsupported(b, "ONNX has no complex tensors, and this op is not converted on "
 			       "pairs of real and imaginary parts");
+		return false;
+	}
+	if (has_complex_condition(n)) {
+		unsupported(b, "a complex condition: compare it with 0");
 		return false;
 	}
 	if (is_chain(b, n))

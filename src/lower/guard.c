@@ -66,9 +66,19 @@ void guards_init(struct build *b)
 	qsort(g->at, n, sizeof(*g->at), by_place);
 }
 
+static void loosen_axis(struct build *b, struct value *v, uint32_t axis)
+{
+	if (!v->def || axis >= v->type.rank)
+		return;
+	dim *dims = new_array(b->cx->arena, dim, v->type.rank);
+	memcpy(dims, v->type.dims, v->type.rank * sizeof(dim));
+	dims[axis] = dim_fresh(b->cx, SOURCE_SIZE, v, axis);
+	v->type.dims = dims;
+}
+
 /*
  * What a guard reads must not be said by the type that the guard is there to check: the runtime
- * would answer from that.
+ * would answer from that. Nor by the types of the parts that a complex value was put together of.
  */
 static void loosen(struct build *b, dim d)
 {
@@ -82,11 +92,14 @@ static void loosen(struct build *b, dim d)
 	struct value *x = v.source ? v.source->low : NULL;
 	if (v.kind != SOURCE_SIZE || !x || !x->def)
 		return;
-	dim *dims = new_array(b->cx->arena, dim, x->type.rank);
-	memcpy(dims, x->type.dims, x->type.rank * sizeof(dim));
-	dims[v.at] = dim_fresh(b->cx, SOURCE_SIZE, x, v.at);
-	x->type.dims = dims;
+	loosen_axis(b, x, v.at);
 	x->uses = 1; /* an output keeps it so: see output() of lower.c */
+	for (uint32_t i = 0; is_complex((enum dtype)v.source->type.dtype) && i < x->def->nin; i++) {
+		struct value *part = x->def->in[i];
+		loosen_axis(b, part, v.at);
+		if (part->def)
+			loosen_axis(b, part->def->in[0], v.at);
+	}
 }
 
 /* One equation: int64[1] on both sides, and the axes that they are the sizes of (NULL: computed) */

@@ -101,6 +101,7 @@ for op in (
     "Conj",
 ):
     elemwise(op, 1)
+elemwise("Complex", 2)
 for op in ("Floor", "Ceil", "Trunc", "Roundhalftoeven", "Roundhalfawayfromzero"):
     elemwise(op, 1, near=HALVES)
 for op, ufunc in (
