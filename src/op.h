@@ -114,7 +114,7 @@ struct op {
 	const char *lib;                                /* body: the fn of that name in lib/ */
 	expand_fn_t *expand;                            /* body: what elab*.c makes of it at once */
 	const char *complex;                            /* how it is done on complex numbers */
-	uint8_t numbers;                                /* the first inputs that can be some */
+	uint8_t numbers;                                /* inputs that can be some, see ops.def */
 	const char *unsupported;                        /* no body: the reason */
 	const char *todo;                               /* no body yet: what it waits for */
 	const char *core;                               /* "(m,k),(k,n)->(m,n)" of shape_core */

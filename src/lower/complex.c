@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "../ast.h"
 #include "low.h"
 #include "rules.h"
 
@@ -182,9 +183,11 @@ static struct value *argument_part(struct build *b, const struct node *n, struct
 /* Is argument i a number, which may be complex, and not a length, an index or a condition? */
 static bool is_number(const struct node *n, uint32_t i)
 {
-	if (i == 0 && n->op->cast == CAST_REST)
-		return false;
-	return complex_type(n->in[i]->type) || n->op->cast != CAST_NONE || i < n->op->numbers;
+	if (n->op->cast != CAST_NONE)
+		return i > 0 || n->op->cast != CAST_REST;
+	if (!n->op->numbers)
+		return i == 0 && complex_type(n->in[i]->type);
+	return n->op->numbers >> (i < 7 ? i : 7) & 1;
 }
 
 /* The dtype of the parts that n works on: the result's, or all its arguments'. */
@@ -245,6 +248,11 @@ static bool fn_on_parts(struct build *b, struct node *n, struct value **out)
 
 	if (!f)
 		bug("%s: the library has no fn '%s'", n->op->name, n->op->complex);
+	if (f->nresults != parts * n->nout) {
+		unsupported(b, "a complex number is no %s: take its real part",
+			    dtypes[n->out[0]->type.dtype].name);
+		return false;
+	}
 	for (uint32_t i = 0; i < n->nin; i++) {
 		if (!n->in[i] || !is_number(n, i)) {
 			*to++ = n->in[i];
@@ -303,9 +311,21 @@ static bool is_chain(struct build *b, const struct node *n)
 	return n->nin > 2 && !n->op->lower && op_folds(b->cx, n->op);
 }
 
-static bool has_complex_condition(const struct node *n)
+/* An argument that must be real, or a complex one whose imaginary part would be lost. */
+static bool takes_complex(struct build *b, const struct node *n)
 {
-	return n->op->cast == CAST_REST && n->nin && complex_type(n->in[0]->type);
+	bool real = !complex_type(n->out[0]->type);
+
+	for (uint32_t i = 0; i < n->nin; i++) {
+		if (!n->in[i] || !complex_type(n->in[i]->type))
+			continue;
+		if (is_number(n, i) &&
+		    (!real || n->op->complex != complex_each || reads_size(n, i)))
+			continue;
+		unsupported(b, "argument %u must not be complex here", i + 1);
+		return false;
+	}
+	return true;
 }
 
 bool lower_complex(struct build *b, struct node *n)
@@ -321,10 +341,8 @@ bool lower_complex(struct build *b, struct node *n)
 			       "pairs of real and imaginary parts");
 		return false;
 	}
-	if (has_complex_condition(n)) {
-		unsupported(b, "a complex condition: compare it with 0");
+	if (!takes_complex(b, n))
 		return false;
-	}
 	if (is_chain(b, n))
 		ok = two_by_two(b, n, out);
 	else

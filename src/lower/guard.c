@@ -398,7 +398,7 @@ struct value *guard_nonempty(struct build *b, struct value *v, const int *axes, 
 }
 
 /* Is the data of n's input i not needed? */
-static bool reads_size(const struct node *n, uint32_t i)
+bool reads_size(const struct node *n, uint32_t i)
 {
 	return n->op == &op_table[OP_Shape] || n->op == &op_table[OP_Shape_i] ||
 	       (i == 0 && (n->op == &op_table[OP_Second] || n->op == &op_table[OP_SetSubtensor]));

@@ -192,6 +192,7 @@ void guards_init(struct build *b);
 void guards_inputs(struct build *b, struct graph *from);
 struct value *guards_at(struct build *b, const struct node *n, struct value *v);
 struct value *guard_nonempty(struct build *b, struct value *v, const int *axes, int n);
+bool reads_size(const struct node *n, uint32_t i);
 struct value *guards_rest(struct build *b, struct value *v);
 /* select.c */
 struct value *where(struct build *b, struct value *c, struct value *x, struct value *y);

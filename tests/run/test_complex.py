@@ -119,3 +119,25 @@ def test_sums(op, dtype):
         c = Compiled([x], [SUMS[op](x)], OPSETS if n is None else (18,))
         for size in (0, 2, 6) if n is None else (n,):
             c.run(near_values(dtype, (size, 3), size), atol=20 * ROUNDING[dtype])
+
+
+FUNCTIONS = {
+    "exp": pt.exp, "exp2": pt.exp2, "expm1": pt.expm1, "log": pt.log, "log2": pt.log2, "log10": pt.log10, "log1p": pt.log1p,
+    "sqrt": pt.sqrt, "sin": pt.sin, "cos": pt.cos, "tan": pt.tan, "sinh": pt.sinh, "cosh": pt.cosh, "tanh": pt.tanh,
+    "sign": pt.sign,
+}  # fmt: skip
+
+
+@both
+@pytest.mark.parametrize("op", FUNCTIONS)
+def test_functions(op, dtype):
+    check(FUNCTIONS[op], [(dtype, 2)], sizes=(0, 1, 4), data=near_values, atol=ROUNDING[dtype])
+    tiny = ROUNDING[dtype] if op == "expm1" else {"complex64": 1e-44, "complex128": 1e-322}[dtype]
+    at_corners(FUNCTIONS[op], dtype, atol=tiny, ulp={"float32": 8, "float64": 8})
+
+
+@both
+@pytest.mark.parametrize("op", ["maximum", "minimum"])
+def test_larger_and_smaller(op, dtype):
+    at_corners(getattr(pt, op), dtype, 2)
+    check(getattr(pt, op), [(dtype, 2), ("int8", 2)], sizes=(0, 1, 3))
