@@ -273,6 +273,11 @@ struct fn *lib_fn(struct ctx *cx, const char *name)
 	return *f;
 }
 
+uint32_t fn_results(const struct fn *f)
+{
+	return f->nresults;
+}
+
 /* The body of an op: .lib by name; .onnx as a fn of the row's inputs and properties. Binary bodies
  * of ops that take any number of inputs are written with a and b. */
 struct fn *op_body(struct ctx *cx, const struct op *op)

@@ -22,6 +22,7 @@ struct fn *op_body(struct ctx *cx, const struct op *op); /* .onnx or .lib as a f
 /* "Sub" if all that f does is onnx.Sub(a, b) on its parameters (a, b), "" if it returns the only
  * one: there is no need to expand it then. NULL: it does more. */
 const char *fn_as_node(const struct fn *f);
+uint32_t fn_results(const struct fn *f);
 
 /* The library's fns, made from lib/ by tools/embed.sh: sorted by name; each is parsed
  * when it is needed. */

@@ -9,7 +9,6 @@
  */
 #include <string.h>
 
-#include "../ast.h"
 #include "low.h"
 #include "rules.h"
 
@@ -248,7 +247,7 @@ static bool fn_on_parts(struct build *b, struct node *n, struct value **out)
 
 	if (!f)
 		bug("%s: the library has no fn '%s'", n->op->name, n->op->complex);
-	if (f->nresults != parts * n->nout) {
+	if (fn_results(f) != parts * n->nout) {
 		unsupported(b, "a complex number is no %s: take its real part",
 			    dtypes[n->out[0]->type.dtype].name);
 		return false;
