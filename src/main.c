@@ -38,7 +38,8 @@ static const struct option {
 	size_t at, flag; /* in struct cmd */
 	const char *help;
 } options[] = {
-#define FILES_OPEN 64 /* of weights, to copy from: far fewer than a process may have */
+#define HANDLER_STACK 65536
+#define FILES_OPEN    64 /* of weights, to copy from: far fewer than a process may have */
 
 #define AT(field) offsetof(struct cmd, field)
 	{NULL, NULL, HEADING, 0, 0, "Output"},
@@ -93,9 +94,10 @@ static int failed(const char *what)
 	return EXIT_USAGE;
 }
 
+#define CUT_SHORT "a file became shorter while it was read, or its disk fails"
 static int io_failed(const char *name, int error)
 {
-	fprintf(stderr, "ptgc: %s: %s\n", name, strerror(error));
+	fprintf(stderr, "ptgc: %s: %s\n", name, error == EFAULT ? CUT_SHORT : strerror(error));
 	return EXIT_USAGE;
 }
 
@@ -332,13 +334,6 @@ static int write_text(struct ctx *cx, struct job *job, const char *path)
 
 /* --- ptgc fmt, ptgc dump, --ops --- */
 
-static bool same_file(const char *a, const char *b)
-{
-	struct stat sa, sb;
-	return !stat(a, &sa) && !stat(b, &sb) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino &&
-	       S_ISREG(sa.st_mode);
-}
-
 static int format_one(const struct cmd *c, struct ctx *cx, const char *input)
 {
 	struct job job = job_for(input, STAGE_FORMAT);
@@ -509,20 +504,6 @@ static int external_path(const struct cmd *c, struct outputs *o)
 	return EXIT_OK;
 }
 
-/* One place in one folder, if nothing is there yet. */
-static bool same_place(const char *a, const char *b)
-{
-	char x[8192], y[8192];
-	const char *p = base_name(a), *q = base_name(b);
-	struct stat sa, sb;
-	if (strcmp(p, q))
-		return same_file(a, b);
-	snprintf(x, sizeof(x), "%.*s.", (int)(p - a), a);
-	snprintf(y, sizeof(y), "%.*s.", (int)(q - b), b);
-	return !strcmp(a, b) ||
-	       (!stat(x, &sa) && !stat(y, &sb) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino);
-}
-
 /* The outputs that are files, in the order in which they appear. */
 static size_t named_outputs(struct outputs *o, const char *names[3])
 {
@@ -680,12 +661,45 @@ static int write_outputs(struct ctx *cx, const struct cmd *c, struct job *job, s
 	return code;
 }
 
+/* A mapped file that is cut short, or whose disk fails, is noticed by this signal only. The stack
+ * of the handler begins with what it has to know. */
+static void on_bus(int signal)
+{
+	static const char text[] = "ptgc: " CUT_SHORT "\n";
+	stack_t stack;
+
+	(void)signal;
+	if (!sigaltstack(NULL, &stack)) {
+		struct outputs *o = *(struct outputs **)stack.ss_sp;
+		file_sink_abandon(&o->out);
+		file_sink_abandon(&o->ext);
+		file_sink_abandon(&o->dep);
+	}
+	(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+	_exit(EXIT_USAGE);
+}
+
+/* The stack, or NULL: then the signal kills, as it does without. */
+static void *watch_files(struct outputs *o)
+{
+	stack_t stack = {.ss_sp = calloc(1, HANDLER_STACK), .ss_size = HANDLER_STACK};
+	struct sigaction action = {.sa_handler = on_bus, .sa_flags = (int)SA_ONSTACK};
+
+	if (!stack.ss_sp)
+		return NULL;
+	*(struct outputs **)stack.ss_sp = o;
+	if (!sigaltstack(&stack, NULL))
+		sigaction(SIGBUS, &action, NULL);
+	return stack.ss_sp;
+}
+
 static int compile_with(struct ctx *cx, const struct cmd *c)
 {
 	struct outputs *o = calloc(1, sizeof(*o));
 	enum stage stage = STAGE_MODEL;
 	if (!o)
 		return failed("out of memory");
+	void *stack = watch_files(o);
 	int code = compile_options(cx, c, &stage);
 	if (!code)
 		code = choose_outputs(c, o);
@@ -697,6 +711,9 @@ static int compile_with(struct ctx *cx, const struct cmd *c)
 			code = write_outputs(cx, c, &job, o);
 		print_messages(cx, &job, c->colour);
 	}
+	signal(SIGBUS, SIG_DFL);
+	sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
+	free(stack);
 	free(o);
 	return code;
 }

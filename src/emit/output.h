@@ -35,6 +35,9 @@ bool file_sink_commit(struct file_sink *f);     /* on failure the temporary file
 /* Several files, the last one last: all of them appear, or none and older ones stay. */
 bool file_sinks_commit(struct file_sink *const *f, size_t n);
 void file_sink_abort(struct file_sink *f);
+void file_sink_abandon(struct file_sink *f); /* the same from within a signal handler */
+bool same_file(const char *a, const char *b);  /* do both name one file that there is? */
+bool same_place(const char *a, const char *b); /* or will they, when it is made? */
 struct mem_sink {
 	struct sink sink;
 	struct arena *arena;

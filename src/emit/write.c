@@ -254,6 +254,12 @@ bool file_sink_commit(struct file_sink *f)
 	return file_sinks_commit(&f, 1);
 }
 
+void file_sink_abandon(struct file_sink *f)
+{
+	if (f->temp[0])
+		unlink(f->temp);
+}
+
 void file_sink_abort(struct file_sink *f)
 {
 	if (f->fd >= 0)
@@ -269,6 +275,32 @@ void file_sink_abort(struct file_sink *f)
 		unlink(f->path);
 	f->moved = false;
 	f->temp[0] = f->old[0] = 0;
+}
+
+bool same_file(const char *a, const char *b)
+{
+	struct stat sa, sb;
+	return !stat(a, &sa) && !stat(b, &sb) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino &&
+	       S_ISREG(sa.st_mode);
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+bool same_place(const char *a, const char *b)
+{
+	char x[8192], y[8192];
+	const char *p = last_part(a), *q = last_part(b);
+	struct stat sa, sb;
+	if (strcmp(p, q))
+		return same_file(a, b);
+	snprintf(x, sizeof(x), "%.*s.", (int)(p - a), a);
+	snprintf(y, sizeof(y), "%.*s.", (int)(q - b), b);
+	return !strcmp(a, b) ||
+	       (!stat(x, &sa) && !stat(y, &sb) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino);
 }
 
 static void mem_expect(struct sink *s, uint64_t size)
