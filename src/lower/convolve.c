@@ -160,6 +160,11 @@ bool lower_convolve(struct build *b, struct node *n)
 
 	if (!sizes_can_do(b, n, fixed && !full))
 		return false;
+	if (n->op == &op_table[OP_Convolve2d] && (t.dtype == DT_BOOL || t.dtype == DT_FLOAT16) &&
+	    !strcmp(prop_str(b->cx, n, "method"), "direct")) {
+		raises(b, "SciPy's direct method does not take %s", dtypes[t.dtype].name);
+		return false;
+	}
 	struct value *x = not_empty(b, cast(b, low(b, n->in[0]), (enum dtype)t.dtype));
 	struct value *k = not_empty(b, cast(b, low(b, n->in[1]), (enum dtype)t.dtype));
 	int side = longer(b, x, k);

@@ -72,6 +72,14 @@ def test_convolve_of_sizes_that_do_not_fit():
                     Compiled([x, y], [convolve1d(x, y, mode)], (18,))
 
 
+@pytest.mark.parametrize("dtype", ["bool", "float16"])
+def test_what_scipy_does_not_convolve(dtype):
+    x, y = pt.matrix("x", dtype=dtype), pt.matrix("y", dtype=dtype)
+    with pytest.raises(AssertionError, match="PTG0505"):
+        Compiled([x, y], [convolve2d(x, y, method="direct")], (18,))
+    Compiled([x, y], [convolve2d(x, y, method="fft")], (18,)).run(np.eye(3), np.eye(2))
+
+
 MODES = ("constant", "edge", "linear_ramp", "maximum", "minimum", "mean", "reflect", "symmetric", "wrap")
 
 
