@@ -180,7 +180,12 @@ stmts: %empty                                   { $$ = (struct stmts){NULL, NULL
                                                   else $$.first = $2;
                                                   $$.last = $2; }
     | stmts bad                                 { $$ = $1; yyerrok; }
-    | stmts error NL                            { $$ = $1; yyerrok; } ;
+    | stmts error[text] NL                      { struct stmt *lost = lost_statement(p, @text);
+                                                  $$ = $1;
+                                                  if ($$.last) $$.last->next = lost;
+                                                  else $$.first = lost;
+                                                  $$.last = lost;
+                                                  yyerrok; } ;
 
 /* headers whose line is lost; what follows them is read as statements */
 bad: IF error NL

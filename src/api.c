@@ -124,7 +124,7 @@ static void run(struct ctx *cx, struct job *job)
 		return;
 	}
 	struct file *f = parse(cx, src);
-	if (cx->errors)
+	if (cx->errors && (job->stage == STAGE_AST || !f->sound))
 		return;
 	if (job->stage == STAGE_AST) {
 		dump_ast(cx, f, &job->text_out);

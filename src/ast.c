@@ -302,6 +302,68 @@ struct stmt *statement(struct parse *p, enum stmt_kind kind, struct range target
 	return st;
 }
 
+static bool in_name(unsigned char c)
+{
+	return c >= 0x80 || c == '_' || (c >= '0' && c <= '9') ||
+	       ((c | 32) >= 'a' && (c | 32) <= 'z');
+}
+
+/* The name that begins at text[i], quoted or not, to its end; NULL: none does. */
+static struct sym *name_in_text(struct parse *p, uint32_t *i, uint32_t end)
+{
+	uint32_t from = *i;
+
+	if (p->text[from] == '`') {
+		const char *close = memchr(p->text + from + 1, '`', end - from - 1);
+		*i = close ? (uint32_t)(close - p->text) + 1 : end;
+		return close ? intern(p->cx, p->text + from + 1, *i - from - 2) : NULL;
+	}
+	while (*i < end && in_name((unsigned char)p->text[*i]))
+		++*i;
+	return *i > from ? intern(p->cx, p->text + from, *i - from) : NULL;
+}
+
+static bool skips_text(struct parse *p, uint32_t *i, uint32_t end)
+{
+	char c = p->text[*i];
+
+	if (c != '#' && c != '"' && c != '\'')
+		return false;
+	const char *close = memchr(p->text + *i + 1, c == '#' ? '\n' : c, end - *i - 1);
+	*i = close ? (uint32_t)(close - p->text) + 1 : end;
+	return true;
+}
+
+/* A statement that could not be read, to the end of its line. Each name in it may be one that it,
+ * or the next line, was to define: nothing is said about its use. */
+struct stmt *lost_statement(struct parse *p, struct span s)
+{
+	struct range targets = {p->targets.len, 0};
+	uint32_t end = s.end - p->base;
+	const char *line_end = memchr(p->text + end, '\n', p->len - end);
+
+	end = line_end ? (uint32_t)(line_end - p->text) : p->len;
+
+	for (uint32_t i = s.begin - p->base; i < end && targets.n < MAX_COUNT;) {
+		uint32_t from = i;
+		if (skips_text(p, &i, end))
+			continue;
+		struct sym *name = name_in_text(p, &i, end);
+		if (name) {
+			push_target(p, name, (struct expr){0, 0},
+				    (struct span){p->base + from, p->base + i});
+			targets.n++;
+		} else if (i == from) {
+			i++;
+		}
+	}
+	p->file->lost++;
+	struct stmt *lost = statement(p, S_LOST, targets, (struct expr){0, 0}, s);
+	char first = s.begin - p->base < p->len ? p->text[s.begin - p->base] : 0;
+	lost->headless = first != '`' && !in_name((unsigned char)first);
+	return lost;
+}
+
 /* state and next: one name, and the value is what was parsed last */
 struct stmt *set_statement(struct parse *p, enum stmt_kind kind, struct sym *name, struct span at,
 			   struct expr type, struct span s)
@@ -598,5 +660,6 @@ struct file *parse(struct ctx *cx, struct source *src)
 		ptg_parse(p);
 	}
 	place_numbers(p);
+	p->file->sound = !p->stop && p->file->lost == cx->errors - p->first_errors;
 	return p->file;
 }

@@ -93,7 +93,7 @@ float literal_float32(struct ctx *cx, struct span s, double value);
 struct expr { /* a range of anodes; the root is the last one. len 0: absent */
 	uint32_t first, len;
 };
-enum stmt_kind { S_ASSIGN, S_IF, S_LOOP, S_STATIC_IF, S_STATE, S_NEXT, S_UNTIL };
+enum stmt_kind { S_ASSIGN, S_IF, S_LOOP, S_STATIC_IF, S_STATE, S_NEXT, S_UNTIL, S_LOST };
 struct target {
 	struct sym *name; /* "_" discards */
 	struct span span;
@@ -130,8 +130,10 @@ struct aloop {
 	struct ablock body;
 	struct span span;
 };
+/* S_LOST: what could not be read; the targets are all names in it */
 struct stmt {
 	uint8_t kind;
+	bool headless; /* S_LOST: it begins with no name, so it may belong to the line above */
 	uint16_t ntargets;
 	struct span span;
 	struct target *targets;
@@ -166,6 +168,8 @@ struct ause {
 	struct ause *next;
 };
 struct file {
+	bool sound;    /* all that could not be read are statements, so the rest can be looked at */
+	uint32_t lost; /* how many */
 	struct source *source;
 	int version;       /* 0 when the header is absent */
 	enum dtype floatx; /* DT_FLOAT64 unless the header says floatX= */

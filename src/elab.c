@@ -361,12 +361,25 @@ static bool exec_static_if(struct elab *e, struct stmt *s)
 	return true;
 }
 
+/* Names of a statement that could not be read: they may be what it defines. */
+static void bind_lost(struct elab *e, struct stmt *s)
+{
+	for (uint32_t i = 0; i < s->ntargets; i++)
+		if (!find_value(e, s->targets[i].name))
+			bind_missing(e, s->targets[i].name, s->span);
+}
+
 /* All statements are looked at, whatever fails: one run shows all mistakes. */
 bool exec_block(struct elab *e, struct ablock *b)
 {
 	bool ok = true;
 
 	for (struct stmt *s = b->first; s; s = s->next) {
+		if (s->next && s->next->kind == S_LOST && s->next->headless) {
+			bind_lost(e, s);
+			ok = false;
+			continue;
+		}
 		switch ((enum stmt_kind)s->kind) {
 		case S_ASSIGN:
 			ok = exec_assign(e, s) && ok;
@@ -388,6 +401,10 @@ bool exec_block(struct elab *e, struct ablock *b)
 			break;
 		case S_UNTIL:
 			ok = exec_until(e, s) && ok;
+			break;
+		case S_LOST:
+			bind_lost(e, s);
+			ok = false;
 			break;
 		}
 	}
@@ -497,6 +514,8 @@ static bool graph_result(struct elab *e, struct fn *f, uint32_t i)
 				   r->name->s);
 			return false;
 		}
+	if (!b && e->file->lost)
+		return false;
 	if (!b && e->frame->taken) {
 		note(e->cx, e->frame->taken, r->span, "and the result '%s' is never defined",
 		     r->name->s);
@@ -540,7 +559,6 @@ static bool updates_state(const struct graph *g)
 static void run_graph(struct elab *e, struct fn *f)
 {
 	struct frame frame = {.fn = f};
-	uint32_t errors = e->cx->errors;
 
 	e->frame = &frame;
 	push_scope(e);
@@ -551,11 +569,11 @@ static void run_graph(struct elab *e, struct fn *f)
 	e->graph->prologue = e->block->last;
 	exec_block(e, &f->body);
 	for (uint32_t i = 0; i < f->nresults; i++)
-		if (!graph_result(e, f, i) && errors == e->cx->errors)
+		if (!graph_result(e, f, i) && !e->cx->errors)
 			bug("the result '%s' was lost without a message", f->results[i].name->s);
 	if (!f->nresults && !updates_state(e->graph))
 		elab_error(e, f->name_span, E_NO_OUTPUT, "graph '%s' has no results", f->name->s);
-	if (errors == e->cx->errors)
+	if (!e->cx->errors)
 		warn_unused(e);
 	pop_scope(e);
 	e->frame = NULL;
@@ -582,8 +600,10 @@ static void register_fns(struct elab *e, struct file *f)
 
 static struct file *use_file(struct elab *e, struct file *from, struct ause *u)
 {
+	uint32_t errors = e->cx->errors;
 	const char *path = file_name(e->cx, &u->path, u->span);
 	struct source *src = path ? file_source(e->cx, from->source, u->span, path) : NULL;
+	e->fns_missing |= e->cx->errors > errors;
 
 	return src ? parse(e->cx, src) : NULL;
 }
@@ -627,6 +647,9 @@ struct graph *elaborate(struct ctx *cx, struct file *f)
 	g->block = e->block = new (cx->arena, struct block);
 	cx->floatx = f->floatx ? f->floatx : DT_FLOAT64;
 	use_files(e, f);
+	for (uint32_t i = 0; i < e->used.len; i++)
+		if (!e->used.at[i]->sound)
+			return NULL;
 	if (!f->graphs) {
 		if (!cx->errors)
 			error(cx, f->header, E_NO_GRAPH, "the file defines no graph");

@@ -73,8 +73,9 @@ struct elab {
 	uint32_t nested;      /* expansions of fns from within fns */
 	bool limited;         /* the limit was reported */
 	vec(struct file *) used;
+	bool fns_missing; /* a file that is `use`d could not be read */
 	struct sym *underscore;
-	struct prop_arg no_props; /* of a call without any */
+	struct prop_arg no_props;         /* of a call without any */
 	vec(const struct astr *) strings; /* that were refused as values */
 	uint32_t root,
 		nroot; /* the call that is all of a statement's right side, and its targets */
@@ -84,9 +85,9 @@ struct elab {
 	bool wanted_wrong; /* one of them makes no sense, which was reported */
 };
 
-#define MAX_FN_DEPTH    200
-#define MAX_EXPANSIONS  200000
-#define MAX_BLOCK_DEPTH 30
+#define MAX_FN_DEPTH     200
+#define MAX_EXPANSIONS   200000
+#define MAX_BLOCK_DEPTH  30
 #define MAX_SOLVE_ROUNDS 16 /* names of dims that are only known from each other */
 
 /* elab.c */
@@ -121,7 +122,7 @@ const char *cv_kind_name(const struct cv *v); /* "a string", "a tensor", ... */
 /* elab_value.c: compile-time values -> values */
 struct value *to_value(struct elab *e, const struct cv *v, enum dtype want); /* NULL: reported */
 void no_tensor(struct elab *e, const struct cv *v);
-const char *near_name(struct elab *e, const struct sym *name); /* of a value, or NULL */
+const char *near_name(struct elab *e, const struct sym *name);        /* of a value, or NULL */
 bool all_defined(struct elab *e, const struct cv *items, uint32_t n); /* false: reported */
 struct value *dim_to_value(struct elab *e, dim d, struct span s);
 struct value *constant_of(struct elab *e, const struct cv *v, enum dtype t, struct span s);

@@ -250,6 +250,8 @@ static void unknown_op(struct elab *e, struct sym *name, struct span s)
 	vec(const char *) names = {0};
 	const char *dot = strrchr(name->s, '.');
 
+	if (e->fns_missing && !dot) /* it may be in there */
+		return;
 	if (dot && (!strcmp(dot, ".set") || !strcmp(dot, ".inc"))) {
 		elab_error(e, s, E_UNKNOWN_OP, "index first: %.*s[...]%s(v)", (int)(dot - name->s),
 			   name->s, dot);

@@ -149,6 +149,8 @@ static bool fn_result(struct elab *e, struct fn *f, struct param *r, struct cv *
 {
 	struct binding *b = find_value(e, r->name);
 
+	if (!b && f->file->lost)
+		return false;
 	if (!b) {
 		elab_error(e, r->span, E_NO_OUTPUT, "fn '%s' never defines its result '%s'",
 			   f->name->s, r->name->s);

@@ -17,8 +17,10 @@ static bool branch_values(struct elab *e, struct stmt *s, struct aif *a, struct 
 	for (uint32_t i = 0; i < s->ntargets; i++) {
 		struct binding *b = find_value(e, s->targets[i].name);
 		if (!b || b->scope != e->scope) {
-			elab_error(e, a->span, E_NO_OUTPUT, "this branch does not define '%s'",
-				   s->targets[i].name->s);
+			if (!e->file->lost)
+				elab_error(e, a->span, E_NO_OUTPUT,
+					   "this branch does not define '%s'",
+					   s->targets[i].name->s);
 			values[i] = poison(s->targets[i].span);
 			ok = false;
 			continue;

@@ -220,6 +220,7 @@ struct stmt *statement(struct parse *p, enum stmt_kind kind, struct range target
 		       struct expr value, struct span s);
 struct stmt *set_statement(struct parse *p, enum stmt_kind kind, struct sym *name, struct span at,
 			   struct expr type, struct span s);
+struct stmt *lost_statement(struct parse *p, struct span s);
 void push_param(struct parse *p, struct sym *name, struct expr type, struct expr value,
 		struct span s, struct span name_span);
 void add_fn(struct parse *p, bool is_graph, struct sym *name, struct span name_span,
