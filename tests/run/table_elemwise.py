@@ -228,7 +228,7 @@ elemwise(
     ulp={"float64": 6},
     why="SciPy's largest error",
 )
-BESSEL = (*TINY, 2, 5, 7.5, 8, 8.5, 25.5, 87.5, 700.5, 2.404825557695773, 3.831705970207512, 1e4)
+BESSEL = (*TINY, 2, 5, 7.5, 8, 8.5, 25.5, 87.5, 700.5, 709.5, 711, -713.5, 2.404825557695773, 3.831705970207512, 1e4)
 elemwise("I0", 1, near=BESSEL)
 elemwise("I1", 1, near=BESSEL, ulp={"float64": 9}, why="SciPy's largest error")
 for op in ("J0", "J1"):
