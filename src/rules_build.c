@@ -519,6 +519,23 @@ static bool want_ints(struct ctx *cx, struct node *n, uint32_t i)
 	return false;
 }
 
+/* Is there a choice of each number of a constant? */
+static bool chooses(struct ctx *cx, const struct node *n, dim count)
+{
+	const struct tensor *t = n->in[0]->data;
+	int64_t k;
+	if (!t || t->count > MAX_COUNTED || strcmp(prop_str(cx, n, "mode"), "raise"))
+		return true;
+	for (uint64_t i = 0; i < t->count; i++) {
+		if (!tensor_int(t, i, &k) || (k >= 0 && !dim_le(cx, count, k)))
+			continue;
+		error(cx, n->span, E_RANGE, "%s: there is no choice %lld among %s", op_label(cx, n),
+		      (long long)k, type_str(cx, n->in[1]->type));
+		return false;
+	}
+	return true;
+}
+
 bool sh_choose(struct ctx *cx, struct node *n)
 {
 	const struct type *a = &n->in[0]->type, *x = &n->in[1]->type;
@@ -531,7 +548,8 @@ bool sh_choose(struct ctx *cx, struct node *n)
 	items.type.dims++;
 	uint32_t rank = a->rank > items.type.rank ? a->rank : items.type.rank;
 	dim *d = new_dims(cx, rank);
-	return broadcast_dims(cx, n, v, 2, d, rank) && set_dims(n, rank, d);
+	return chooses(cx, n, x->dims[0]) && broadcast_dims(cx, n, v, 2, d, rank) &&
+	       set_dims(n, rank, d);
 }
 
 uint32_t nr_unravelindex(struct ctx *cx, struct node *n)

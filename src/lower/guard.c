@@ -142,11 +142,30 @@ static struct side computed_side(struct build *b, dim d, struct value *v)
 	return s;
 }
 
+/* Does what n computes have a size that its inputs' data decide, and are these not known? */
+static bool is_open(const struct node *n)
+{
+	static const char *const by_data[] = {"NonZero", "Unique", "Compress"};
+	static const char *const by_shape[] = {
+		"Range", "ConstantOfShape", "Expand", "Reshape", "Slice", "Tile", "Pad"};
+
+	for (size_t i = 0; i < countof(by_data); i++)
+		if (!strcmp(n->onnx->name, by_data[i]))
+			return true;
+	for (size_t i = 0; i < countof(by_shape); i++)
+		for (uint32_t k = i > 1; k < n->nin && !strcmp(n->onnx->name, by_shape[i]); k++)
+			if (n->in[k] && !n->in[k]->data)
+				return true;
+	return false;
+}
+
 /* Do constants alone decide about v? ONNX Runtime computes it when it loads the model, and takes no
- * Reshape then that must fail. */
-static bool from_constants(struct build *b, struct value *v)
+ * Reshape then that must fail. *open: has something on the way an open size? */
+static bool from_constants(struct build *b, struct value *v, bool *open)
 {
 	vec(struct value *) todo = {0};
+
+	*open = false;
 
 	*vec_push(b->cx->scratch, &todo) = v;
 	for (uint32_t seen = 0; todo.len; seen++) {
@@ -155,6 +174,7 @@ static bool from_constants(struct build *b, struct value *v)
 			continue;
 		if (!v->def || v->def->blocks || seen > MAX_SEEN)
 			return false;
+		*open |= is_open(v->def);
 		for (uint32_t i = 0; i < v->def->nin; i++)
 			if (v->def->in[i])
 				*vec_push(b->cx->scratch, &todo) = v->def->in[i];
@@ -169,7 +189,9 @@ static const char *what_must_hold(struct build *b, const struct side *x, const s
  * stands beside it may be refused by ONNX Runtime as a whole. */
 static bool is_decided(struct build *b, const struct side *x)
 {
-	return x->of && !x->of->data && x->of->def && from_constants(b, x->of);
+	bool open;
+
+	return x->of && !x->of->data && x->of->def && from_constants(b, x->of, &open) && open;
 }
 
 static void add_sides(struct build *b, struct sides *to, struct side x, struct side y,
@@ -188,8 +210,7 @@ static void add_sides(struct build *b, struct sides *to, struct side x, struct s
 	if (is_decided(b, &x) || is_decided(b, &y)) {
 		error(b->cx, s, E_UNSUPPORTED,
 		      "%s: constants alone decide that, but only when they are computed; write "
-		      "what "
-		      "they give",
+		      "what they give",
 		      what_must_hold(b, &x, &y, 1));
 		return;
 	}
@@ -358,6 +379,7 @@ static struct value *guarded(struct build *b, struct value *v, const struct side
 {
 	uint32_t count, n = s->x.len;
 	const dim *dims = v->type.dims;
+	bool open;
 	struct value *r;
 
 	if (!n)
@@ -365,7 +387,7 @@ static struct value *guarded(struct build *b, struct value *v, const struct side
 	const char *label = what_must_hold(b, s->x.at, s->y.at, n);
 	struct value *equal = all_equal(b, s->x.at, s->y.at, n, v->type.rank, &count);
 	b->cse->shared->small_ints = true;
-	if (v->type.rank && !from_constants(b, equal)) {
+	if (v->type.rank && !from_constants(b, equal, &open)) {
 		r = emit_(b, "Reshape", v, shape_or_error(b, equal, count, v->type.rank, DIFFERS));
 		b->cse->shared->small_ints = false;
 		return labelled(b, with_dims(r, dims), label);

@@ -33,6 +33,13 @@ def test_prod_without_zeros(dtype):
         c.run(np.array([[0, np.nan, np.inf], [0, 0, 0], [-0.0, 2, -1]], dtype), zero_sign=False)
 
 
+def test_prod_without_zeros_of_bools():
+    x = variable("float64", (4, 3), True, "x")
+    c = Compiled([x], [ProdWithoutZeros(dtype="bool", axis=1)(x), ProdWithoutZeros(dtype="bool")(x)])
+    c.run(np.array([[0, 0, 0], [0, 0.5, 2], [1, 1, 1], [0, 0.25, 0]]))
+    c.run(np.zeros((2, 3)))
+
+
 @pytest.mark.parametrize("name", ["and_", "or_", "xor"])
 def test_bits(name):
     op = getattr(ps, name)

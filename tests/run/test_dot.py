@@ -7,6 +7,7 @@ import pytensor.tensor as pt
 import pytest
 from pytensor.tensor.blas import BatchedDot, Dot22, Dot22Scalar, gemm_no_inplace, gemv_no_inplace
 
+import ptg
 from harness import ALL, BOOL, FLOATS, INTS, UINTS, Compiled, values, variable
 
 ORDER = {"float16": 4, "float32": 16, "float64": 32}
@@ -205,3 +206,9 @@ def test_empty_stack_on_the_left_transposed():
     c = Compiled([x, y], [pt.matmul(x.transpose(0, 2, 1), y), pt.matmul(x.transpose(0, 2, 1), y[None])])
     for n in (0, 1, 4):
         c.run(np.ones((n, 3, 2)), np.ones((3, 5)))
+
+
+def test_nothing_times_a_matrix_of_powers():
+    text = "graph g(x: int64[0], y: int64[n, k]) -> (v) {\n  v = x @ (y ** x)\n}\n"
+    got = ptg.run(text, np.zeros(0, "int64"), np.zeros((0, 0), "int64"))
+    assert got.shape == (0,) and got.dtype == np.int64
