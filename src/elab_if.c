@@ -8,6 +8,7 @@
 struct branch {
 	struct block *block;
 	struct cv *values;
+	uint32_t nvalues; /* where nothing else says it */
 };
 
 static bool branch_values(struct elab *e, struct stmt *s, struct aif *a, struct cv *values)
@@ -200,32 +201,48 @@ static struct cv results_of(struct cv *values, uint32_t n, struct span s)
 		      : (struct cv){.kind = CV_MULTI, .n = n, .span = s, .u.items = values};
 }
 
-/* A fn or an op that was given as a property, called. false: reported. */
-static bool call_ref(struct elab *e, const struct cv *ref, struct cv *args, uint32_t nargs,
-		     struct span s, struct cv *values, uint32_t count)
+/* A fn or an op that was given as a property, called: a value, several, or poison (reported). */
+static struct cv call_ref(struct elab *e, const struct cv *ref, struct cv *args, uint32_t nargs,
+			  struct span s)
 {
 	const struct opref *r = ref->u.op;
-	uint32_t n = r->fn ? r->fn->nresults : 1;
 
-	if (n != count) {
-		elab_error(e, ref->span, E_ARITY, "the other branch has %u result%s, this one %u",
-			   count, count == 1 ? "" : "s", n);
-		return false;
-	}
-	if (r->fn)
-		return expand_call(e, r->fn, s, NULL, 0, args, nargs, values);
-	values[0] = call_op(e, r->op, r->props, args, nargs, s);
-	return values[0].kind == CV_VALUE;
+	if (!r->fn)
+		return call_op(e, r->op, r->props, args, nargs, s);
+	struct cv *values = new_array(e->cx->arena, struct cv, r->fn->nresults + 1u);
+	return expand_call(e, r->fn, s, NULL, 0, args, nargs, values)
+		       ? results_of(values, r->fn->nresults, s)
+		       : poison(s);
 }
 
+/* The one property is what is called: "fn", or Elemwise's "scalar_op". */
 struct cv elab_from_graph(struct elab *e, const struct op *op, struct cv *props, struct cv *args,
 			  uint32_t nargs, struct span s)
 {
-	const struct cv *fn = op_prop(e, op, props, "fn");
-	uint32_t n = fn->u.op->fn ? fn->u.op->fn->nresults : 1;
-	struct cv *values = new_array(e->cx->arena, struct cv, n + 1);
+	(void)op;
+	return call_ref(e, &props[0], args, nargs, s);
+}
 
-	return call_ref(e, fn, args, nargs, s, values, n) ? results_of(values, n, s) : poison(s);
+/* Branch k of two; the second one has as many results as the first. false: reported. */
+static bool call_branch(struct elab *e, struct branch *br, int k, const struct cv *ref,
+			struct cv *args, uint32_t nargs, struct span s)
+{
+	struct block *outer = e->block;
+
+	br[k].block = open_block(e, s);
+	struct cv r = br[k].block ? call_ref(e, ref, args, nargs, s) : poison(s);
+	e->block = outer;
+	if (r.kind == CV_POISON)
+		return false;
+	br[k].nvalues = r.kind == CV_MULTI ? r.n : 1;
+	br[k].values = r.u.items;
+	if (r.kind != CV_MULTI)
+		*(br[k].values = new (e->cx->arena, struct cv)) = r;
+	if (br[k].nvalues == br[0].nvalues)
+		return true;
+	elab_error(e, ref->span, E_ARITY, "the other branch has %u result%s, this one %u",
+		   br[0].nvalues, br[0].nvalues == 1 ? "" : "s", br[k].nvalues);
+	return false;
 }
 
 /* IfElse: both sides are values already. */
@@ -267,20 +284,15 @@ struct cv elab_lazy_if_else(struct elab *e, const struct op *op, struct cv *prop
 {
 	const struct cv *ref[2] = {op_prop(e, op, props, "true_branch"),
 				   op_prop(e, op, props, "false_branch")};
-	uint32_t n = ref[0]->u.op->fn ? ref[0]->u.op->fn->nresults : 1;
-	struct branch br[2];
-	struct cv *values = new_array(e->cx->arena, struct cv, n + 1);
+	struct branch br[2] = {{0}};
 	struct value *cond = condition(e, &args[0]);
 	dim mark = dim_fresh(e->cx, SOURCE_NONE, NULL, 0);
-	struct block *outer = e->block;
-	bool ok = cond != NULL;
 
-	for (int k = 0; k < 2 && ok; k++) {
-		br[k].values = new_array(e->cx->arena, struct cv, n + 1);
-		ok = (br[k].block = open_block(e, s)) != NULL &&
-		     call_ref(e, ref[k], args + 1, nargs - 1, s, br[k].values, n);
-		e->block = outer;
-	}
-	ok = ok && append_if(e, cond, br, NULL, n, mark, s, values);
+	for (int k = 0; k < 2; k++)
+		if (!cond || !call_branch(e, br, k, ref[k], args + 1, nargs - 1, s))
+			return poison(s);
+	uint32_t n = br[0].nvalues;
+	struct cv *values = new_array(e->cx->arena, struct cv, n + 1);
+	bool ok = append_if(e, cond, br, NULL, n, mark, s, values);
 	return ok ? results_of(values, n, s) : poison(s);
 }

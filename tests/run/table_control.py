@@ -69,6 +69,18 @@ row(
     Form(lambda x: as_op(pt.sqr, x)(x), (A(),), "as text", text="OpFromGraph{{fn=Sqr}}({0})"),
 )
 row(
+    "Composite",
+    Form(lambda x, y: x * y, (A(values=SMALL), A(values=SMALL)), "as text", text="Composite{{fn=Mul}}({0}, {1})"),
+)
+row(
+    "FusedElemwise",
+    Form(pt.abs, (A(values=SMALL),), "as text", text="FusedElemwise{{fn=Abs}}({0})"),
+)
+row(
+    "Elemwise",
+    Form(lambda x, y: x + y, (A(values=SMALL), A(values=SMALL)), "as text", text="Elemwise{{scalar_op=Add}}({0}, {1})"),
+)
+row(
     "Scan",
     Form(lambda x: running(pt.maximum, x), (A(values=SMALL),), ranks=(1, 2, 3), sizes=FILLED),
     Form(

@@ -589,3 +589,40 @@ def test_ops_that_hold_graphs(opset):
             for g, w in zip(got, want, strict=True):
                 np.testing.assert_array_equal(g, w)
                 assert g.dtype == np.float64
+
+
+def test_ops_of_several_results_as_branches():
+    text = """ptg 1
+graph g(c: bool[], x: float64[n, n]) -> (q, r, a, b) {
+  q, r = LazyIfElse{true_branch=QR, false_branch=QR{mode="full"}}(c, x)
+  a, b = OpFromGraph{fn=QR}(x)
+}
+"""
+    x = np.array([[2.0, 1.0], [1.0, 3.0]])
+    want = np.linalg.qr(x)
+    for c in (True, False):
+        for got, w in zip(ptg.run(ptg.compile(text), np.bool_(c), x), (*want, *want), strict=True):
+            np.testing.assert_allclose(got, w, rtol=1e-14)
+
+
+def test_fused_ops_are_the_fns_that_they_hold():
+    text = """ptg 1
+fn gate(x, y) -> (a, b) {
+  a = Tanh(x) * y
+  b = a + Exp(y)
+}
+fn sums(x, y) -> (b, s) {
+  a, b = Composite{fn=gate}(x, y)
+  s = Sum{axes=(0,)}(a)
+}
+graph g(x: float64[n, m], y: float64[n, m]) -> (b, s, z) {
+  b, s = FusedElemwise{fn=sums}(x, y)
+  z = Elemwise{Add}(x, y, 1)
+}
+"""
+    x, y = np.array([[0.5, -1.0], [2.0, 0.0]]), np.array([[1.0, 2.0], [-3.0, 0.25]])
+    b, s, z = ptg.run(ptg.compile(text), x, y)
+    a = np.tanh(x) * y
+    np.testing.assert_allclose(b, a + np.exp(y), rtol=1e-15)
+    np.testing.assert_allclose(s, a.sum(0), rtol=1e-15)
+    np.testing.assert_array_equal(z, x + y + 1)
