@@ -369,15 +369,8 @@ static struct value *normalised(struct build *b, const char *op, struct value *x
 /* PyTensor subtracts the maximum first: in the dtype of x, and there must be one. */
 static bool has_maximum(struct build *b, struct reduction *r)
 {
-	enum dtype t = (enum dtype)r->x->type.dtype;
 	int64_t k;
 
-	if (dtypes[t].kind == KIND_UINT) {
-		unsupported(b,
-			    "PyTensor subtracts the maximum in %s, which wraps; cast it to a float",
-			    dtypes[t].name);
-		return false;
-	}
 	for (int i = 0; i < r->naxes; i++)
 		if (dim_is_const(b->cx, r->x->type.dims[r->axes[i]], &k) && k == 0) {
 			raises(b, "an axis of length 0 has no maximum");
@@ -387,12 +380,44 @@ static bool has_maximum(struct build *b, struct reduction *r)
 	return true;
 }
 
+/* Of integers: what is left of x when PyTensor has subtracted the maximum, in x's own dtype, which
+ * wraps; so no node of the runtime's can do it all. */
+static struct value *normalised_integers(struct build *b, struct node *n, struct reduction *r,
+					 bool log)
+{
+	const struct op *max = &op_table[OP_Max];
+	struct prop_arg arg = {.name = intern_str(b->cx, "axes"), .span = b->span};
+	struct value *top, *in = r->x;
+	int64_t axes[MAX_RANK];
+
+	arg.value = *prop(b->cx, n, "axes");
+	struct cv *props = bind_props(b->cx, max, b->span, &arg, 1);
+	if (!props || !lower_as(b, max, props, &in, 1, &top, 1))
+		return NULL;
+	for (int i = 0; i < r->naxes; i++)
+		axes[i] = r->axes[i];
+	struct value *x = emit_(b, "Sub", r->x, unsqueeze(b, top, axes, (uint32_t)r->naxes));
+	x = cast(b, x, r->out);
+	struct value *e = emit_(b, "Exp", x);
+	struct value *sum = cast(b, e, DT_FLOAT64);
+	sum = cast(b, reduce(b, "ReduceSum", sum, r->axes, r->naxes, true), r->out);
+	return log ? emit_(b, "Sub", x, emit_(b, "Log", sum)) : emit_(b, "Div", e, sum);
+}
+
 /* Softmax over several axes is one over a merged axis, put back afterwards. */
 static bool lower_normalise(struct build *b, struct node *n, const char *op)
 {
 	struct reduction r;
 
-	if (!reduction_of(b, n, &r) || !has_maximum(b, &r))
+	if (!reduction_of(b, n, &r))
+		return false;
+	if (r.naxes && is_int((enum dtype)r.x->type.dtype)) {
+		struct value *y = normalised_integers(b, n, &r, !strcmp(op, "LogSoftmax"));
+		if (y)
+			lowered(b, n, 0, with_dims(y, n->out[0]->type.dims));
+		return y != NULL;
+	}
+	if (!has_maximum(b, &r))
 		return false;
 	r.x = cast(b, r.x, r.out);
 	if (r.naxes == 1) {
