@@ -404,6 +404,7 @@ bool exec_block(struct elab *e, struct ablock *b)
 			break;
 		case S_LOST:
 			bind_lost(e, s);
+			e->frame->headless += s->headless;
 			ok = false;
 			break;
 		}

@@ -46,6 +46,7 @@ struct frame { /* one expansion of a fn, or the graph */
 	/* A definition that has another's name: two are of one name, and one is missing. What was
 	 * said of the one, until the other is a note of it. */
 	struct diag *taken, *missing;
+	uint32_t headless; /* statements that could not be read, whose name is not known */
 };
 
 struct carried {

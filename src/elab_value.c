@@ -433,7 +433,9 @@ static void undefined(struct elab *e, const struct cv *v)
 			   name->s, name->s);
 		return;
 	}
-	if (e->frame->taken) { /* its definition has another name */
+	if (e->frame->headless) { /* its definition could not be read, to its name */
+		e->frame->headless--;
+	} else if (e->frame->taken) { /* its definition has another name */
 		note(e->cx, e->frame->taken, v->span, "and '%s' is not defined", name->s);
 		e->frame->taken = NULL;
 	} else {
