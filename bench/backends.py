@@ -169,8 +169,8 @@ def show_session_times(number):
             continue
         nodes, first, later[way] = json.loads(done.stdout.splitlines()[-1])
         within = ""
-        if way == "ptgc":
-            within = f"  ({'within' if later[way][0] <= BOUND else 'over'} the {1e3 * BOUND:.0f} ms of 50 nodes)"
+        if way == "ptgc" and nodes <= 50:
+            within = f"  ({'within' if later[way][0] <= BOUND else 'over'} the {1e3 * BOUND:.0f} ms for 50 nodes)"
         print(
             f"  {way:8s} {nodes:3d} nodes, rewritten, to a ready session: first {1e3 * first[0]:7.1f} ms "
             f"(cpu {1e3 * first[1]:.1f}), later {1e3 * later[way][0]:6.1f} ms (cpu {1e3 * later[way][1]:.1f}){within}",
@@ -199,6 +199,8 @@ def show_import_times():
 
 def main(modes):
     show_import_times()
+    import ptgc  # noqa: F401  adds the mode
+
     for number, (name, inputs, outputs, values) in enumerate(graphs()):
         print(name)
         for mode in modes:
