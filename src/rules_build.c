@@ -626,6 +626,29 @@ bool sh_rfft(struct ctx *cx, struct node *n)
 	return fft_dims(cx, n, rank, true);
 }
 
+/* a, n and axis: a constant, as the other dims are those of `a`. */
+bool sh_fourier(struct ctx *cx, struct node *n)
+{
+	const struct type *a = &n->in[0]->type, *count = &n->in[1]->type;
+	const struct known *k = known_of(cx, n->in[1]), *at = known_of(cx, n->in[2]);
+	int64_t axis = -1, length = 1;
+
+	if (!a->rank)
+		return want_rank(cx, n, 0, 1);
+	if (count->rank || !is_int((enum dtype)count->dtype) || n->in[2]->type.rank || !at ||
+	    !at->at[0] || !dim_is_const(cx, at->at[0], &axis) || axis < 0 || axis >= a->rank ||
+	    (k && k->at[0] && dim_is_const(cx, k->at[0], &length) && length < 1)) {
+		error(cx, n->span, E_SHAPE,
+		      "%s: n must be a 0-d integer above 0, axis a constant axis of %s", n->op->name,
+		      type_str(cx, *a));
+		return false;
+	}
+	dim *d = new_dims(cx, a->rank);
+	memcpy(d, a->dims, a->rank * sizeof(dim));
+	d[axis] = k && k->at[0] ? k->at[0] : dim_fresh(cx, SOURCE_SIZE, n->out[0], (uint32_t)axis);
+	return set_dims(n, a->rank, d);
+}
+
 bool sh_irfft(struct ctx *cx, struct node *n)
 {
 	const struct type *x = &n->in[0]->type;

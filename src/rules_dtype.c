@@ -133,6 +133,13 @@ enum dtype ty_same_all(struct ctx *cx, struct node *n)
 	return t;
 }
 
+enum dtype ty_complex128(struct ctx *cx, struct node *n)
+{
+	(void)cx;
+	(void)n;
+	return DT_COMPLEX128;
+}
+
 enum dtype ty_abs(struct ctx *cx, struct node *n)
 {
 	return ty_real(cx, n);

@@ -1,9 +1,11 @@
 /*
- * fft.c: RFFTOp and IRFFTOp, on the last axes of real tensors and of pairs (real, imaginary). In: a
- * typed node with the lengths to transform to as its second input. Out: one DFT an axis, which cuts
- * off or fills up with zeros as NumPy does. The inverse is not divided by the lengths, as in
- * PyTensor. DFT came with opset 17.
+ * fft.c: Fourier; RFFTOp and IRFFTOp, on the last axes of real tensors and of pairs (real,
+ * imaginary). In: a typed node with the lengths to transform to as its second input. Out: one DFT
+ * an axis, which cuts off or fills up with zeros as NumPy does. The inverse is not divided by the
+ * lengths, as in PyTensor. DFT came with opset 17.
  */
+#include <string.h>
+
 #include "low.h"
 #include "lower.h"
 
@@ -19,6 +21,44 @@ bool lower_rfft(struct build *b, struct node *n)
 	for (int64_t i = axes; i-- > 0;)
 		x = dft(b, x, length_at(b, s, (uint32_t)i), rank - axes + i, i == axes - 1);
 	lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
+	return true;
+}
+
+/* x, with a zero behind the others where there may be none, which DFT does not take: it is cut off,
+ * or is one of those that x is filled up with. */
+static struct value *with_one(struct build *b, struct value *x, int64_t axis)
+{
+	dim *dims = new_array(b->cx->arena, dim, x->type.rank);
+
+	if (dim_ge(b->cx, x->type.dims[axis], 1))
+		return x;
+	memcpy(dims, x->type.dims, x->type.rank * sizeof(dim));
+	dims[axis] = dim_const(b->cx, 1);
+	struct value *zero = const_shape(b, DT_FLOAT64, dims_vector(b, dims, x->type.rank), dims,
+					 x->type.rank, 0);
+	return concat(b, (int)axis, (struct value *[]){x, zero}, 2);
+}
+
+/* Of complex numbers, or of real ones, which DFT takes with a last axis of 1. */
+bool lower_fourier(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]);
+	enum dtype given = (enum dtype)n->in[0]->type.dtype;
+	int64_t rank = n->in[0]->type.rank, axis = 0;
+
+	if (!has_dft(b))
+		return false;
+	if (given == DT_COMPLEX64 || given == DT_FLOAT32 || given == DT_FLOAT16) {
+		unsupported(b, "PyTensor's type says complex128, but it computes complex64: write "
+			       "Cast{complex128}(x) in it");
+		return false;
+	}
+	const_int_at(b, low(b, n->in[2]), 0, &axis);
+	if (x->type.rank == rank)
+		x = unsqueeze(b, x, &rank, 1);
+	x = with_one(b, cast(b, x, DT_FLOAT64), axis);
+	x = dft(b, x, cast(b, low(b, n->in[1]), DT_INT64), axis, false);
+	lowered(b, n, 0, with_dims(x, low_type(b, n->out[0]->type).dims));
 	return true;
 }
 

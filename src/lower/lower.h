@@ -43,6 +43,7 @@ bool lower_extractdiag(struct build *b, struct node *n);
 bool lower_eye(struct build *b, struct node *n);
 bool lower_filldiagonal(struct build *b, struct node *n);
 bool lower_filldiagonaloffset(struct build *b, struct node *n);
+bool lower_fourier(struct build *b, struct node *n);
 bool lower_gemm(struct build *b, struct node *n);
 bool lower_gemv(struct build *b, struct node *n);
 bool lower_ger(struct build *b, struct node *n);

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytensor.scalar as ps
 import pytensor.tensor as pt
-from pytensor.tensor import fft
+from pytensor.tensor import fft, fourier
 from pytensor.tensor.elemwise import CAReduce
 from pytensor.tensor.extra_ops import CumOp
 from pytensor.tensor.math import All, Any, Argmax, Max, Min, Prod, ProdWithoutZeros, Sum
@@ -251,3 +251,11 @@ FFT = {
 }
 row("RFFTOp", Form(lambda x: fft.rfft(x), (A(shape="m,n", values=SMALL),)), **FFT)
 row("IRFFTOp", Form(lambda x: fft.irfft(x), (A(shape="m,n,2", values=SMALL),)), **FFT)
+row(
+    "Fourier",
+    Form(
+        lambda x: fourier.fft(x.astype("complex128" if x.dtype[0] == "c" else "float64"), 5, 0),
+        (A(shape="m,n", values=SMALL),),
+    ),
+    **{**FFT, "no": (No("DFT", ALL, below=17),)},
+)

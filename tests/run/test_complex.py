@@ -3,6 +3,9 @@
 import numpy as np
 import pytensor.tensor as pt
 import pytest
+from pytensor.tensor.blas.gemm import _dot22, _dot22scalar, gemm_no_inplace
+from pytensor.tensor.blas.gemv import gemv_no_inplace
+from pytensor.tensor.fourier import fft
 from harness import COMPLEX, OPSETS, Compiled, check, values
 
 both = pytest.mark.parametrize("dtype", COMPLEX)
@@ -141,3 +144,27 @@ def test_functions(op, dtype):
 def test_larger_and_smaller(op, dtype):
     at_corners(getattr(pt, op), dtype, 2)
     check(getattr(pt, op), [(dtype, 2), ("int8", 2)], sizes=(0, 1, 3))
+
+
+PRODUCTS = {
+    "kron": lambda x: pt.linalg.kron(x, x[:2]), "block": lambda x: pt.linalg.block_diag(x, pt.real(x), x[0:1]),
+    "inverse": lambda x: pt.linalg.inv(x[:, :3].T @ x[:, :3] + 20 * pt.eye(3)),
+    "convolve": lambda x: pt.signal.convolve1d(x[0], x[:, 0] + 1), "valid": lambda x: pt.signal.convolve1d(x[0], x[0, 1:], mode="valid"),
+    "fft": lambda x: fft(pt.cast(x, "complex128"), None, 1), "fft 0": lambda x: fft(pt.cast(x, "complex128"), 5, 0),
+    "fft real": lambda x: fft(pt.cast(pt.real(x), "float64"), x.shape[0] + 1, 1), "dot22": lambda x: _dot22(x, x.T),
+    "dot22scalar": lambda x: _dot22scalar(x, x.T, x[0, 0]), 
+    "gemm": lambda x: gemm_no_inplace(x, x[0, 0], x, pt.tile(x[:1], (3, 1)), x[0, 1]),
+    "gemv": lambda x: gemv_no_inplace(x[:, 0], x[0, 0], x, x[0], x[0, 1]),
+    "gemv without": lambda x: gemv_no_inplace(x[:, 0] / 0, x[0, 0], x, x[0], pt.zeros_like(x[0, 0])),
+}  # fmt: skip
+
+
+@both
+@pytest.mark.parametrize("op", PRODUCTS)
+def test_products(op, dtype):
+    opsets = [o for o in OPSETS if o >= 17] if "fft" in op else OPSETS
+    for n in (None, 1, 4):
+        x = pt.tensor("x", dtype=dtype, shape=(n, 3))
+        c = Compiled([x], [PRODUCTS[op](x)], opsets if n is None else (18,))
+        for size in (3, 6) if n is None else (n,):
+            c.run(near_values(dtype, (size, 3), size), atol=100 * ROUNDING[dtype])

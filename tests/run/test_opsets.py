@@ -19,7 +19,8 @@ LOWEST = {
     "And": 18,  # integers: BitwiseAnd
     "Invert": 18,
     "Or": 18,
-    "IRFFTOp": 17,  # DFT
+    "Fourier": 17,  # DFT
+    "IRFFTOp": 17,
     "RFFTOp": 17,
     "Xor": 18,
 }
