@@ -12,7 +12,7 @@ SOFT_WORDS = frozenset("ptg graph fn use state next until loop while in".split()
 DTYPES = frozenset(
     """bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64
     complex64 complex128 bfloat16 string int4 uint4 float8e4m3fn float8e4m3fnuz float8e5m2
-    float8e5m2fnuz float4e2m1""".split()
+    float8e5m2fnuz float8e8m0 float4e2m1 int2 uint2""".split()
 )
 WORDS = HARD_WORDS | SOFT_WORDS | DTYPES | {"_"}
 PLAIN = re.compile(r"[^\W\d]\w*\Z")
