@@ -96,6 +96,7 @@ enum cast_rule {
 	CAST_RESULT, /* all inputs are cast to the result's dtype */
 	CAST_UPCAST, /* all inputs are cast to their common dtype (comparisons) */
 	CAST_REST,   /* all but the first are cast to the result's dtype (Switch) */
+	CAST_OWN,    /* literals take the result's dtype; the lowering casts the other inputs */
 	CAST_LINALG, /* all inputs are cast to the dtype that LAPACK would work in */
 };
 /* what a call of an op is at once, without a node */

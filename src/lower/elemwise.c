@@ -74,9 +74,21 @@ static const struct tensor *one_number(const struct value *v)
 	return t && t->data && (t->count == 1 || (t->splat && t->count)) ? t : NULL;
 }
 
+/* The common dtype of such two, float64, does not hold all of them. */
+static bool signed_and_unsigned(const struct value *a, const struct value *b)
+{
+	return (a->type.dtype == DT_INT64 && b->type.dtype == DT_UINT64) ||
+	       (a->type.dtype == DT_UINT64 && b->type.dtype == DT_INT64);
+}
+
 /* Bounds that are numbers and do not cross: ONNX's Clip keeps NaN and -0, and takes scalars. */
 bool lower_clip(struct build *b, struct node *n)
 {
+	if (signed_and_unsigned(n->in[0], n->in[1]) || signed_and_unsigned(n->in[0], n->in[2]))
+		return lower_by_lib(b, n, "Clip_exactly");
+	for (int i = 0; i < 3; i++)
+		n->in[i] = typed_cast(b, n->in[i], (enum dtype)n->out[0]->type.dtype);
+
 	struct value *x = low(b, n->in[0]), *lo = low(b, n->in[1]), *hi = low(b, n->in[2]);
 	const struct tensor *min = one_number(lo), *max = one_number(hi);
 	enum dtype t = (enum dtype)x->type.dtype;

@@ -128,7 +128,7 @@ static void cast_inputs(struct build *b, struct node *n)
 {
 	uint32_t first = n->op->cast == CAST_REST;
 
-	if (n->op->cast == CAST_NONE)
+	if (n->op->cast == CAST_NONE || n->op->cast == CAST_OWN)
 		return;
 	enum dtype t = (enum dtype)n->out[0]->type.dtype;
 	if (n->op->cast == CAST_UPCAST) {

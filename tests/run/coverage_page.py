@@ -35,22 +35,30 @@ and dynamic dims, lengths 0, 1, 2, 7 and special values, at opsets 13, 15, 18, 2
 the test.
 
 A cell is the first opset of these five from which all cases agree, with static dims and with dynamic ones (`s`: static only,
-`d`: dynamic only). A letter is a reason below, why the compiler refuses all cases, or some of them (`13+ a`). `.`: PyTensor
-has no such op, it raises, or the dtype plays no part; `(n)` after a name: (n) forms of the op are tried.
+`d`: dynamic only). A letter is a reason below: why the compiler refuses all cases, or some of them (`13+ a`), or why PyTensor
+itself has no result (`. a`). `-`: the dtype plays no part, or is left out, which [limits](#limits) gives the reason for. `(n)`
+after a name: (n) forms of the op are tried. Ops that are refused as a whole are [at the end](#not-converted).
 """
+
+
+def op_list():
+    """(heading, name, why it is not converted or None) of each op of `ptgc --ops`."""
+    text = subprocess.run([PTGC, "--ops"], capture_output=True, text=True, check=True).stdout
+    title = ""
+    for entry in re.split(r"\n(?=  ?[A-Za-z]|\n[A-Za-z])", "\n" + text):
+        if head := re.match(r"\n*([A-Z][\w ,]*)$", entry.strip("\n").split("\n")[0]):
+            title = head[1]
+        for m in re.finditer(r"(?m)^  (\w+)[{(].*\n(?: {10,}.*\n?)*", entry + "\n"):
+            why = re.search(r"(?s)\n +(not (?:yet|supported): .*)", m[0])
+            yield title, m[1], why and " ".join(why[1].split())
 
 
 def groups():
     """Headings of `ptgc --ops` and the ops below them that convert."""
-    text = subprocess.run([PTGC, "--ops"], capture_output=True, text=True, check=True).stdout
-    out = []
-    for entry in re.split(r"\n(?=  ?[A-Za-z]|\n[A-Za-z])", "\n" + text):
-        if head := re.match(r"\n*([A-Z][\w ,]*)$", entry.strip("\n").split("\n")[0]):
-            out.append((head[1], []))
-        for m in re.finditer(r"(?m)^  (\w+)[{(].*\n(?: {10,}.*\n?)*", entry + "\n"):
-            if not re.search(r"\n +not (yet|supported): ", m[0]):
-                out[-1][1].append(m[1])
-    return out
+    out = {}
+    for title, name, why in op_list():
+        out.setdefault(title, []).extend([] if why else [name])
+    return list(out.items())
 
 
 def ops():
@@ -60,6 +68,9 @@ def ops():
 def cell(result, dtype):
     """(text without letters, reasons)."""
     cells = {(k, o): result.cells.get((dtype, k, o), set()) for k in KINDS for o in OPSETS}
+    if not any(cells.values()):
+        raised = next(iter(result.raised.get(dtype, ())), None)
+        return (".", [f"PyTensor raises {raised}"]) if raised else ("-", [])
     reasons = sorted({r for c in cells.values() for r in c} - {"ok"})
     first = {}
     for kind in KINDS:
@@ -97,8 +108,9 @@ class Letters:
 
 def general(reason):
     """The same reason of several ops and dtypes is one footnote."""
-    reason = re.sub(r"^[A-Z]\w+(\{[^}]*\})?(\([^)]*\))?:? ", "", reason)
-    reason = re.sub(r"'x\d' is \w+, but ", "", reason)
+    if not reason.startswith("PyTensor raises "):
+        reason = re.sub(r"^[A-Z]\w+(\{[^}]*\})?(\([^)]*\))?:? ", "", reason)
+    reason = re.sub(r"'[xy]\d' is \w+, but ", "", reason)
     return re.sub(rf"\b({'|'.join(DTYPES)})\b", "T", reason)
 
 
@@ -120,7 +132,46 @@ def render(results):
         out.append("")
     out.append("## Reasons")
     out += [f"- **{letters(r)}**: {r}" for r in letters.of]
+    out += ["\n## Limits", LIMITS, "| op | form | limit | why |\n|---|---|---|---|"]
+    out += [line for op in ops() for line in limits(ROWS[op])]
+    out += ["\n## Not converted", "| op | why |\n|---|---|"]
+    out += [f"| {name} | {why} |" for _, name, why in op_list() if why]
     return "\n".join(out) + "\n"
+
+
+LIMITS = """Results agree exactly, those of float32 to 2 and of float64 to 4 units in the last place (float16: exactly), for dtypes, ranks 0
+to 4 and lengths 0, 1, 2 and 7 alike, but for these."""
+
+
+def limits(row):
+    """Lines of an op whose rows allow or try less than all others do."""
+
+    def line(form, what, why):
+        assert why, f"{row.op}, {form}: {what} needs a reason"
+        return f"| {row.op} | {form} | {what} | {why} |"
+
+    if own := tolerance(row.ulp, row.atol, row.zero_sign, row.declared, row.as_declared):
+        yield line("", own, row.why)
+    for form in row.forms:
+        name = form.name or "plain"
+        if form.ulp:
+            yield line(name, tolerance(form.ulp), row.why)
+        if left_out := form.left_out():
+            yield line(name, f"not tried: {left_out}", form.but)
+        elif form.but:
+            yield line(name, "values", form.but)
+
+
+def tolerance(ulp, atol=(), zero_sign=True, declared=False, as_declared=False):
+    out = [f"{SHORT[d]} {n} ULP" for d, n in ulp.items()]
+    out += [f"{SHORT[d]} within {atol[d]:g}" for d in atol]
+    if not zero_sign:
+        out.append("0 and -0 are one")
+    if declared:
+        out.append("computed in the dtype that PyTensor declares")
+    if as_declared:
+        out.append("cast to the dtype that PyTensor declares")
+    return ", ".join(out)
 
 
 def merged(pairs):
@@ -139,7 +190,7 @@ def row_text(op, line, letters):
     shown = []
     for text, reasons in cells.values():
         marks = " ".join(letters(r) for r in sorted({general(r) for r in reasons}))
-        shown.append(f"{text} {marks}".strip() or ".")
+        shown.append(f"{text} {marks}".strip() or "-")
     note = "; ".join(
         f"{shortened(found)}: {letters(reason)}" for reason, found in sorted(merged(pairs).items())
     )

@@ -10,7 +10,6 @@ import itertools
 import re
 import zlib
 from dataclasses import dataclass, field, replace
-from functools import cache
 
 import mpmath as mp
 import numpy as np
@@ -84,10 +83,15 @@ class A:
     values: object = anything
 
 
+def tokens(shape):
+    return [t.strip() for t in shape.split(",")] if shape else []
+
+
 @dataclass(frozen=True)
 class Form:
-    """One way to use an op. build makes PyTensor's graph from variables; text is the body in .ptg, where a
-    live graph would not say the op so ({0}, {1} are the arguments)."""
+    """One way to use an op. build makes PyTensor's graph from variables; text is the body in .ptg,
+    where a live graph would not say the op so ({0}, {1} are the arguments). typed: build takes the
+    dtype of the column first. A form that leaves out dtypes, ranks or sizes says why in `but`."""
 
     build: object
     args: tuple = (A(),)
@@ -98,6 +102,23 @@ class Form:
     corners: bool = False  # also vectors of all combinations of corner values
     dtypes: tuple = ALL
     ulp: dict | None = None  # in place of the row's
+    typed: bool = False
+    but: str = ""
+
+    def left_out(self):
+        """What the form does not try, in words."""
+        out = []
+        if self.has_dtype() and (missing := [d for d in ALL if d not in self.dtypes]):
+            out.append(", ".join(missing))
+        if any("..." in a.shape for a in self.args) and (missing := set(RANKS) - set(self.ranks)):
+            out.append(f"rank {', '.join(map(str, sorted(missing)))}")
+        letters = any(t.isalpha() or "..." in t for a in self.args for t in tokens(a.shape))
+        if letters and (missing := [n for n in ("0", "1", "2", "7") if n not in self.sizes]):
+            out.append(f"size {', '.join(missing)}")
+        return "; ".join(out)
+
+    def has_dtype(self):
+        return self.typed or any(a.dtype == "D" for a in self.args)
 
 
 @dataclass(frozen=True)
@@ -137,6 +158,8 @@ ULP = {"float16": 0, "float32": 2, "float64": 4}
 class Result:
     cells: dict = field(default_factory=dict)  # (dtype, kind, opset) -> set of what happened
     pairs: dict = field(default_factory=dict)  # reason -> set of (dtype, other dtype)
+    raised: dict = field(default_factory=dict)  # dtype -> PyTensor's errors
+    forms: set = field(default_factory=set)  # those of which something was compared
     failures: list = field(default_factory=list)
     compared: int = 0
     models: int = 0
@@ -166,10 +189,6 @@ class Case:
 
 
 # ---- arguments ----
-
-
-def tokens(shape):
-    return [t.strip() for t in shape.split(",")] if shape else []
 
 
 def fits(form, rank):
@@ -384,15 +403,22 @@ class Run:
         self.result = Result()
         self.used = set()
         self.valid = {}  # (form, rank) -> a case that PyTensor takes, its text
+        self.good = {}  # (dtype, kind) -> a case that agreed
         self.graphs, self.oracles, self.sessions = {}, {}, {}
 
     def fail(self, case, message):
         self.result.failures.append(f"{self.row.op}, {case}: {message}")
 
+    def raised(self, dtype, error):
+        """PyTensor has no result: where that is so for all cases of a dtype the page says why."""
+        first = (str(error).strip() or type(error).__name__).split("\n")[0]
+        self.result.raised.setdefault(dtype, {}).setdefault(f"{type(error).__name__}: {first}", 0)
+
     # -- graphs and sessions are kept: dynamic ones serve several sizes --
 
     def graph(self, case, arrays, dynamic):
-        key = (case.form.name, dynamic, *(self.type_of(a, dynamic) for a in arrays))
+        types = (self.type_of(a, dynamic) for a in arrays)
+        key = (case.form.name, dynamic, *self.first(case), *types)
         if key not in self.graphs:
             try:
                 self.graphs[key] = self.make_graph(case, arrays, dynamic)
@@ -406,7 +432,11 @@ class Run:
 
     def make_graph(self, case, arrays, dynamic):
         inputs = [variable(a.dtype.name, a.shape, dynamic, f"x{k}") for k, a in enumerate(arrays)]
-        return inputs, listed(case.form.build(*inputs))
+        return inputs, listed(case.form.build(*self.first(case), *inputs))
+
+    @staticmethod
+    def first(case):
+        return [case.dtype] if case.form.typed else []
 
     def text(self, case, inputs, outputs):
         if case.form.text is None:
@@ -452,6 +482,7 @@ class Run:
             key, graph = self.graph(case, arrays, True)
             if isinstance(graph, Exception):
                 invalid.append((case, graph))
+                self.raised(case.dtype, graph)
                 continue
             want = self.expected(key, case, graph, arrays)
             for kind in KINDS:
@@ -465,6 +496,11 @@ class Run:
         self.check_invalid(invalid)
         self.check_complex()
         self.fill_up()
+        for form in self.row.forms:
+            if form.name not in self.result.forms:
+                self.result.failures.append(
+                    f"{self.row.op}, {form.name or 'plain'}: never compared"
+                )
         for k, no in enumerate(self.row.no):
             if k not in self.used:
                 self.result.failures.append(
@@ -504,6 +540,8 @@ class Run:
         where = f"{case}, {kind}, opset {opset}"
         session = self.session(key, case, graph, opset)
         raised = isinstance(want, Exception)
+        if raised:
+            self.raised(case.dtype, want)
         if isinstance(session, Refused):
             if raised:
                 return
@@ -526,10 +564,13 @@ class Run:
             )
             return
         self.result.compared += 1
+        self.result.forms.add(case.form.name)
         try:
             for g, w in zip(got, want, strict=True):
                 self.compare(g, w, arrays, {**ULP, **(case.form.ulp or self.row.ulp)})
             self.result.saw(case, kind, opset, "ok")
+            if not case.other:
+                self.good.setdefault((case.dtype, kind), case)
         except AssertionError as e:
             self.fail(where, str(e))
 
@@ -667,25 +708,23 @@ class Run:
 
     def fill_up(self):
         """Each dtype meets all opsets with static and with dynamic dims, however few cases it has."""
-        last = {}
+        cases = {}
         for case in cases_of(self.row):
-            if not case.other and case.size in ("2", "7"):
-                last[case.dtype] = case
-        for case, kind in itertools.product(last.values(), KINDS):
-            missing = [o for o in OPSETS if (case.dtype, kind, o) not in self.result.cells]
-            arrays = arguments(self.row, case)
-            key, graph = self.graph(case, arrays, True)
-            if isinstance(graph, Exception) or not missing:
-                continue
-            want = self.expected(key, case, graph, arrays)
-            key, graph = self.graph(case, arrays, kind == "dynamic")
-            if not isinstance(graph, Exception):
-                for opset in missing:
-                    self.one(key, case, graph, arrays, want, kind, opset)
+            if not case.other:
+                cases.setdefault(case.dtype, []).append(case)
+        for (dtype, own), kind in itertools.product(cases.items(), KINDS):
+            best = [self.good.get((dtype, k)) for k in (kind, *KINDS)]
+            for case in [*filter(None, best), *own[-1:-6:-1]]:
+                self.fill(case, kind)
 
-
-@cache
-def result_of(op):
-    from grid_table import ROWS
-
-    return Run(ROWS[op]).run()
+    def fill(self, case, kind):
+        missing = [o for o in OPSETS if (case.dtype, kind, o) not in self.result.cells]
+        arrays = arguments(self.row, case)
+        key, graph = self.graph(case, arrays, True)
+        if isinstance(graph, Exception) or not missing:
+            return
+        want = self.expected(key, case, graph, arrays)
+        key, graph = self.graph(case, arrays, kind == "dynamic")
+        if not isinstance(graph, Exception):
+            for opset in missing:
+                self.one(key, case, graph, arrays, want, kind, opset)
