@@ -1,21 +1,36 @@
 /*
  * careduce.c: reductions beside those of reduce.c: LogSumExp, CAReduce by a scalar op. In: a
- * typed node. Out: ONNX values. ReduceLogSumExp subtracts the maximum as PyTensor does, and gives
- * -inf for nothing at all.
+ * typed node. Out: ONNX values. ReduceLogSumExp is not what PyTensor computes: ONNX Runtime takes
+ * 0 for the maximum where the first number is -inf, and drops a NaN beside inf.
  */
+#include <float.h>
+
 #include "low.h"
 #include "lower.h"
 
+/* As PyTensor's graph: the maximum is subtracted first; in place of an infinite one, the largest
+ * finite number, which leaves 0 of all others. */
 bool lower_logsumexp(struct build *b, struct node *n)
 {
-	struct value *x = cast(b, low(b, n->in[0]), (enum dtype)n->out[0]->type.dtype);
+	enum dtype t = (enum dtype)n->out[0]->type.dtype;
+	struct value *x = cast(b, low(b, n->in[0]), t);
 	int axes[MAX_RANK], k = prop_axes(b->cx, n, "axes", x->type.rank, axes, true);
-	bool keep = prop_bool(b->cx, n, "keepdims");
+	int64_t gone[MAX_RANK];
+	double most = t == DT_FLOAT64 ? DBL_MAX : FLT_MAX;
 
 	if (k < 0)
 		return false;
-	if (k)
-		x = reduce(b, "ReduceLogSumExp", x, axes, k, keep);
+	if (k) {
+		struct value *max = reduce(b, "ReduceMax", x, axes, k, true);
+		max = emit_(b, "Clip", max, const_of(b, t, -most), const_of(b, t, most));
+		x = emit_(b, "Exp", emit_(b, "Sub", x, max));
+		x = emit_(b, "Log", reduce(b, "ReduceSum", x, axes, k, true));
+		x = emit_(b, "Add", x, max);
+	}
+	for (int i = 0; i < k; i++)
+		gone[i] = axes[i];
+	if (k && !prop_bool(b->cx, n, "keepdims"))
+		x = squeeze(b, x, gone, (uint32_t)k);
 	lowered(b, n, 0, x);
 	return true;
 }

@@ -354,16 +354,20 @@ bool lower_argmax(struct build *b, struct node *n)
 	return true;
 }
 
-/* LogSoftmax of float64 has any number beside a NaN or inf; Softmax has NaN, as both should. */
+/* The runtime's LogSoftmax takes x - (max + log(sum)), which loses the digits of a large maximum:
+ * PyTensor's takes it off first. That of float64 has any number beside a NaN or inf. */
 static struct value *normalised(struct build *b, const char *op, struct value *x, int axis)
 {
+	bool logs = strcmp(op, "Softmax") != 0;
+
+	if (logs)
+		x = emit_(b, "Sub", x, reduce(b, "ReduceMax", x, &axis, 1, true));
+	if (logs && x->type.dtype == DT_FLOAT64) {
+		struct value *sum = reduce(b, "ReduceSum", emit_(b, "Exp", x), &axis, 1, true);
+		return emit_(b, "Sub", x, emit_(b, "Log", sum));
+	}
 	attr_int(b, "axis", axis);
-	struct value *y = emit_(b, op, x);
-	if (x->type.dtype != DT_FLOAT64 || !strcmp(op, "Softmax"))
-		return y;
-	attr_int(b, "axis", axis);
-	struct value *nan = emit_(b, "Mul", emit_(b, "Softmax", x), const_int_of(b, DT_FLOAT64, 0));
-	return emit_(b, "Add", y, nan);
+	return emit_(b, op, x);
 }
 
 /* PyTensor subtracts the maximum first: in the dtype of x, and there must be one. */
@@ -424,13 +428,16 @@ static bool lower_normalise(struct build *b, struct node *n, const char *op)
 		lowered(b, n, 0, normalised(b, op, r.x, r.axes[0]));
 		return true;
 	}
-	if (r.naxes == 0) {
-		unsupported(b, "it needs at least one axis");
-		return false;
-	}
 	uint32_t rank = r.x->type.rank, kept = rank - (uint32_t)r.naxes, k = 0;
 	int64_t perm[MAX_RANK], back[MAX_RANK];
-	dim *dims = new_array(b->cx->arena, dim, rank);
+	dim *dims = new_array(b->cx->arena, dim, rank + 1);
+	if (r.naxes == 0) { /* each element by itself */
+		memcpy(dims, r.x->type.dims, rank * sizeof *dims);
+		dims[rank] = dim_const(b->cx, 1);
+		struct value *own = normalised(b, op, reshape(b, r.x, dims, rank + 1), (int)rank);
+		lowered(b, n, 0, reshape(b, own, dims, rank));
+		return true;
+	}
 	struct value *x = merged_last(b, &r);
 	x = normalised(b, op, x, (int)kept);
 	for (uint32_t i = 0, j = 0; i < rank; i++) {

@@ -14,6 +14,7 @@ FORMS = {}
 
 def row(op, *forms, **more):
     assert op not in ROWS, op
+    assert len({f.name for f in forms}) == len(forms), f"{op}: two forms of one name"
     ROWS[op] = Row(op, list(forms), **more)
 
 
@@ -71,6 +72,17 @@ EIGHTHS = exact(choice(*[k / 8 for k in range(-32, 33)]))
 POWERS = exact(choice(0.5, 1, 2, -1, -2, -0.5))
 SPECIAL = choice(1, -2, 0, -0.0, math.inf, -math.inf, math.nan, 3)
 SMALL = between(-3, 3)
+
+
+def rounded(rng, dtype, shape, near=None):
+    """Floats that do not cancel: sums and products of them are rounded. Integers of every size."""
+    if np.dtype(dtype).kind != "f":
+        return anything(rng, dtype, shape)
+    return rng.uniform(0.5, 1.5, shape).astype(dtype)
+
+
+ROUNDED = rounded
+ZEROS = "a sum of zeros may be -0 in another order"
 
 ROUGH = {"float16": 2e-3, "float32": 1e-6, "float64": 2e-15}  # absolute: where terms cancel
 
