@@ -256,6 +256,25 @@ enum dtype ty_int64(struct ctx *cx, struct node *n)
 	return DT_INT64;
 }
 
+static bool not_signed(enum dtype t)
+{
+	return dtypes[t].kind != KIND_INT;
+}
+
+/* int64, of signed integers alone */
+enum dtype ty_places(struct ctx *cx, struct node *n)
+{
+	uint32_t bad = first_where(n, not_signed);
+
+	return bad < n->nin ? refused(cx, n, bad) : DT_INT64;
+}
+
+/* float64, of the integer that a window is as long as */
+enum dtype ty_window(struct ctx *cx, struct node *n)
+{
+	return type_at(n, 0) == DT_BOOL ? refused(cx, n, 0) : DT_FLOAT64;
+}
+
 enum dtype ty_float64(struct ctx *cx, struct node *n)
 {
 	(void)cx;

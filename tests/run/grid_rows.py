@@ -38,7 +38,7 @@ def between(low, high):
     def values(rng, dtype, shape, near=None):
         d = np.dtype(dtype)
         low_, high_ = (0, 1) if d.kind == "b" else (max(low, 0) if d.kind == "u" else low, high)
-        return rng.integers(low_, high_, shape, endpoint=True).astype(d)
+        return rng.integers(low_, max(low_, high_), shape, endpoint=True).astype(d)
 
     return values
 
