@@ -106,6 +106,7 @@ enum dtype ty_float64(struct ctx *cx, struct node *n);
 enum dtype ty_complex128(struct ctx *cx, struct node *n);
 enum dtype ty_float_nocomplex(struct ctx *cx, struct node *n);
 enum dtype ty_int64(struct ctx *cx, struct node *n);
+enum dtype ty_pivots(struct ctx *cx, struct node *n);
 enum dtype ty_places(struct ctx *cx, struct node *n);
 enum dtype ty_window(struct ctx *cx, struct node *n);
 enum dtype ty_invert(struct ctx *cx, struct node *n);

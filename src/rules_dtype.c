@@ -269,6 +269,11 @@ enum dtype ty_places(struct ctx *cx, struct node *n)
 	return bad < n->nin ? refused(cx, n, bad) : DT_INT64;
 }
 
+enum dtype ty_pivots(struct ctx *cx, struct node *n)
+{
+	return is_int(type_at(n, 0)) ? DT_INT64 : refused(cx, n, 0);
+}
+
 /* float64, of the integer that a window is as long as */
 enum dtype ty_window(struct ctx *cx, struct node *n)
 {
@@ -408,9 +413,17 @@ enum dtype ty_linalg(struct ctx *cx, struct node *n)
 	return t;
 }
 
-/* PyTensor puts an identity of floatX beside the inputs. */
+static bool has_no_sign(enum dtype t)
+{
+	return dtypes[t].kind == KIND_UINT || t == DT_BOOL;
+}
+
+/* PyTensor puts an identity of floatX beside the inputs, and negates them: unsigned ones wrap. */
 enum dtype ty_riccati(struct ctx *cx, struct node *n)
 {
+	uint32_t bad = first_where(n, has_no_sign);
+	if (bad < n->nin)
+		return refused(cx, n, bad);
 	enum dtype t = ty_linalg(cx, n);
 
 	return t ? dtype_upcast(t, cx->floatx) : t;

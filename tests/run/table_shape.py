@@ -181,7 +181,7 @@ row(
 )
 JOINED = {
     "sizes": FILLED,
-    "but": "PyTensor reshapes to -1, which raises where the rest is empty; here the length is known",
+    "but": "PyTensor reshapes to -1 and raises where the rest is empty; here the length is known",
 }
 row(
     "JoinDims",
