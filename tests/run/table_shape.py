@@ -27,7 +27,7 @@ from pytensor.tensor.extra_ops import (
 from pytensor.tensor.shape import Shape, Shape_i, SpecifyShape
 
 from grid import A, Form, No, anything
-from grid_rows import EIGHTHS, FILLED, FORMS, LOOSE, SMALL, between, choice, index, row
+from grid_rows import EIGHTHS, FILLED, FORMS, SMALL, between, choice, index, row
 from harness import FLOATS
 
 # ---- shapes ----
@@ -211,17 +211,18 @@ PADS = (
     "symmetric",
     "wrap",
 )
+PADDED = {
+    "ranks": (1, 2),
+    "sizes": FILLED,
+    "but": "axes are padded one after the other; one without elements is refused or fails the run",
+}
 row(
     "Pad",
-    *[
-        Form(lambda x, m=m: pt.pad(x, 1, mode=m), (A(values=SMALL),), m, sizes=("2",))
-        for m in PADS[1:]
-    ],
+    *[Form(lambda x, m=m: pt.pad(x, 1, mode=m), (A(values=SMALL),), m, **PADDED) for m in PADS[1:]],
     Form(lambda x: pt.pad(x, 1), name="constant"),
     Form(lambda x: pt.pad(x, ((1, 2), (0, 3)), constant_values=2), (A(),), "by sides"),
-    ulp=LOOSE,
-    zero_sign=False,
-    why="means are added up in another order",
+    Form(lambda x: pt.pad(x, 0, mode="edge"), (A(),), "by nothing"),
+    Form(lambda x: pt.pad(x, 9, mode="reflect"), (A(),), "by more than there is", **PADDED),
 )
 row(
     "Repeat",
