@@ -12,7 +12,8 @@ import pytensor.tensor as pt
 from harness import ALL, FLOATS, INTS, ULP, UINTS, corner_values
 from pytensor.compile.builders import OpFromGraph
 from pytensor.graph.basic import Constant
-from pytensor.graph.traversal import io_toposort
+from pytensor.graph.traversal import ancestors, io_toposort
+from pytensor.raise_op import Assert
 from pytensor.tensor import extra_ops
 from pytensor.tensor.basic import Alloc, Join, MakeVector, ScalarFromTensor, Split, TensorFromScalar
 from pytensor.tensor.blockwise import Blockwise
@@ -20,6 +21,7 @@ from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from pytensor.tensor.math import Argmax, Dot, Max, Min, Prod, Sum
 from pytensor.tensor.reshape import JoinDims, SplitDims
 from pytensor.tensor.shape import Reshape, Shape, Shape_i, SpecifyShape
+from pytensor.tensor.signal.conv import Convolve1d, convolve1d
 from pytensor.tensor.special import LogSoftmax, Softmax
 from pytensor.tensor.sort import ArgSortOp, SortOp
 from pytensor.tensor.subtensor import (
@@ -133,6 +135,12 @@ def own_error(node, x, out):
         if not (np.isfinite(x[0].astype("float64")).all() and np.isfinite(x[1].astype("float64")).all()):
             return np.inf
         return 4 * (x[0].shape[-1] + 2) * unit * np.matmul(a, b) + np.finfo(out.dtype).tiny
+    if isinstance(op, Convolve1d):
+        a, b = (np.abs(np.nan_to_num(k.astype("float64"), posinf=0, neginf=0)) for k in x[:2])
+        if not (np.isfinite(x[0].astype("float64")).all() and np.isfinite(x[1].astype("float64")).all()):
+            return np.inf
+        exact = grid(a, 60) and grid(b, 60) and a.sum() * b.sum() * 4096 < 2.0**bits
+        return 0.0 if exact else 4 * (a.size + b.size) * unit * a.sum() * b.sum() + np.finfo(out.dtype).tiny
     if isinstance(op, AdvancedIncSubtensor) and not op.set_instead_of_inc and x[0].dtype != x[1].dtype:
         return 4 * x[1].size * unit * np.nan_to_num(np.abs(out.astype("float64"))).max(initial=0)  # rounded at every step
     if isinstance(op, Softmax | LogSoftmax):
@@ -281,7 +289,7 @@ class Graph:
         return v.reshape(shape)
 
     def input(self):
-        shape = tuple(self.choose(SIZES[1:] + (3,) if self.pick(6) else SIZES) for _ in range(self.choose((0, 1, 1, 2, 2, 3))))
+        shape = tuple(self.choose(SIZES[1:] + (3,) if self.pick(5) else SIZES) for _ in range(self.choose((0, 1, 1, 2, 2, 2, 3, 3, 4))))
         dtype = self.choose(ALL if self.pick(2) else ("float64", "float32", "int64", "bool"))
         static = tuple(n if self.pick(2) else None for n in shape)
         value = self.numbers(dtype, shape)
@@ -405,8 +413,81 @@ class Graph:
         return self.choose((pt.cumsum, pt.cumprod))(x, axis=self.choose((None, *range(x.ndim))))
 
     def softmax(self):
-        x = self.of("f", rank=(1, 2, 3), exact=True, where=lambda v: np.isfinite(self.value(v)).all())
-        return pt.special.softmax(x, axis=self.pick(x.ndim)) if self.pick(2) else pt.logsumexp(x, axis=self.pick(x.ndim))
+        x = self.of("f" if self.pick(3) else "i", rank=(0, 1, 2, 3), exact=True)
+        if not np.isfinite(self.value(x)).all() or x.dtype in UINTS or not self.value(x).size:
+            return None
+        axis = None if not x.ndim or not self.pick(4) else self.pick(x.ndim)
+        return self.choose((pt.special.softmax, pt.special.log_softmax, pt.logsumexp))(x, axis=axis)
+
+    def statistic(self):
+        x = self.of("f", exact=True, where=lambda v: np.isfinite(self.value(v)).all())
+        return self.choose((pt.std, pt.var, pt.ptp))(x, axis=self.axes(x))
+
+    def counted(self):
+        kind = self.pick(3)
+        if kind == 0:
+            x = self.of("i", rank=(1,), exact=True, where=lambda v: (np.abs(self.value(v).astype(float)) < 50).all())
+            return pt.bincount(x, minlength=self.pick(5))
+        if kind == 1:
+            x = self.of("if", rank=(1, 2, 3), exact=True)
+            return pt.diff(x, n=1 + self.pick(2), axis=self.pick(x.ndim))
+        place = self.of("i", rank=(0, 1, 2), exact=True)
+        return list(pt.unravel_index(place, (3, 4), order=self.choose("CF")))
+
+    def chosen(self):
+        kind = self.pick(3)
+        x = self.of(rank=(2,))
+        if kind == 0:
+            return pt.fill_diagonal(x, self.of("bif", rank=(0,), exact=True))
+        n = self.value(x).shape[1]
+        if kind == 1 and n:
+            i = pt.constant(np.array([[self.pick(2 * n) - n for _ in range(2)] for _ in range(self.value(x).shape[0])], "int64").reshape(-1, 2))
+            return pt.take_along_axis(x, i, axis=1)
+        if not self.value(x).shape[0]:
+            return None
+        at = np.array([self.pick(self.value(x).shape[0]) for _ in range(n)], "int64")
+        return pt.choose(pt.constant(at), x, mode=self.choose(("raise", "wrap", "clip")))
+
+    def convolved(self):
+        x = self.of("if", rank=(1,), exact=True)
+        y = self.of("if", rank=(1,), exact=True, where=lambda v: v.dtype == x.dtype)
+        if not self.value(x).size or not self.value(y).size:
+            return None
+        return convolve1d(x, y, mode=self.choose(("full", "valid", "same")))
+
+    def summed(self):
+        """Products and sums over named axes, of what has the same lengths."""
+        x = self.of("f", rank=(2,), exact=True)
+        m, n = self.value(x).shape
+        form, shape = self.choose((("ij,jk->ik", (n, None)), ("ij,ij->i", (m, n)), ("ij,ij->", (m, n)), ("ij,kj->ik", (None, n)), ("ij,j->ij", (n,))))
+        y = self.of("f", rank=(len(shape),), exact=True, where=lambda v: all(b in (None, a) for a, b in zip(self.value(v).shape, shape)))
+        return pt.einsum(form, x, y)
+
+    def made(self):
+        kind = self.pick(4)
+        if kind == 0:
+            return pt.tri(self.pick(4), self.pick(4), self.pick(5) - 2, dtype=self.choose(ALL))
+        x = self.of(rank=(0, 1, 2, 3))
+        if kind == 1:
+            return x.flatten()
+        if kind == 2:
+            return pt.zeros_like(x) if self.pick(2) else pt.ones_like(x, dtype=self.choose(ALL))
+        return Assert("never")(x, pt.constant(True))
+
+    def outer(self):
+        x = self.of("if", rank=(1,), exact=True)
+        y = self.of("if", rank=(1,), exact=True)
+        return self.choose((pt.outer, pt.linalg.kron))(x, y)
+
+    def gradient(self):
+        y = self.of("f")
+        floats = [v for v in ancestors([y]) if v in self.inputs and v.dtype in FLOATS and v is not y]
+        if y.owner is None or not floats:
+            return None
+        try:
+            return pt.grad(y.sum(), self.choose(floats), disconnected_inputs="ignore")
+        except Exception as e:  # PyTensor has none
+            raise NoneSuch from e
 
     def reshape(self):
         x = self.of()
@@ -606,7 +687,7 @@ class Graph:
         return pt.matmul(x, y)
 
     def sorted(self):
-        x = self.of("if", rank=(1, 2), exact=True)
+        x = self.of("bif", rank=(1, 2, 3), exact=True)
         axis = self.choose((None, -1, 0))
         return pt.sort(x, axis=axis) if self.pick(2) else pt.argsort(x, axis=axis, kind="stable")
 
@@ -617,7 +698,10 @@ class Graph:
             return pt.searchsorted(pt.sort(x), self.of("if", exact=True), side=self.choose(("left", "right")))
         if kind == 1:
             return list(pt.nonzero(self.of(rank=(1, 2, 3), exact=True)))
-        return pt.unique(self.of("i", rank=(1,), exact=True, where=lambda v: v.owner is None))
+        x = self.of("bi", rank=(1, 2), exact=True)
+        if self.pick(2):
+            return pt.unique(x)
+        return list(pt.unique(x, True, True, True, axis=self.choose((None, 0))))
 
     def checked(self):
         x = self.of()
@@ -628,4 +712,5 @@ OPS = (
     *["elementwise"] * 6, "several", "rounded", "power", "cast", "cast", "reduction", "reduction", "reduction", "cumulative", "softmax",
     "reshape", "reshape", "axes_moved", "axes_moved", "join", "stack", "split", "broadcast", "shape_of", "repeated", "diagonal", "padded",
     "arange", "taken", "taken", "taken", "put", "put", "put", "taken_along", "dot", "matmul", "sorted", "searched", "checked",
+    "statistic", "counted", "chosen", "convolved", "summed", "made", "outer", "gradient",
 )  # fmt: skip
