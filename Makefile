@@ -191,7 +191,7 @@ FORCE:
 
 # --- the rest ---
 
-.PHONY: install uninstall clean format doc coverage
+.PHONY: install uninstall clean format doc coverage property
 $(B)/ptgc.pc: ptgc.pc.in src/ptgc.h FORCE
 	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
 		-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' -e 's|@DATADIR@|$(DATADIR)|' -e 's|@VERSION@|$(VERSION)|' $< >$@
@@ -224,6 +224,10 @@ format:
 doc: $(B)/ptgc
 	$(call say,DOC,doc/ops.md doc/language.md)$(TEST_ENV) tests/doc.sh -u
 
+property: all venv
+	$(call say,PROPERTY,$(or $(N),10000) random graphs)PTGC_EXAMPLES=$(or $(N),10000) PYTHONPATH=python \
+		$(PYTHON) -m pytest -q -p no:cacheprovider -n 2 tests/run/test_property.py
+
 coverage: all venv
 	$(call say,COVERAGE,doc/coverage.md)PTGC=$(B)/ptgc $(PYTHON) tests/run/coverage_page.py
 
@@ -236,6 +240,7 @@ help:
 	'make check-tsan     eight threads at once under TSan' \
 	'make check-valgrind unit and golden tests under valgrind' \
 	'make fuzz           fuzz the compiler for FUZZ_TIME seconds (default 60)' \
+	'make property N=10000  that many random graphs of ops beside PyTensor' \
 	'make coverage       run the test of every op by dtype and opset, write doc/coverage.md' \
 	'make bench          benchmarks beside other tools' \
 	'make install        to DESTDIR/PREFIX (default /usr/local); make uninstall' \

@@ -135,7 +135,7 @@ def own_error(node, x, out):
         if not (np.isfinite(x[0].astype("float64")).all() and np.isfinite(x[1].astype("float64")).all()):
             return np.inf
         return 4 * (x[0].shape[-1] + 2) * unit * np.matmul(a, b) + np.finfo(out.dtype).tiny
-    if isinstance(op, Convolve1d):
+    if isinstance(op, Convolve1d) or (isinstance(op, Blockwise) and isinstance(op.core_op, Convolve1d)):
         a, b = (np.abs(np.nan_to_num(k.astype("float64"), posinf=0, neginf=0)) for k in x[:2])
         if not (np.isfinite(x[0].astype("float64")).all() and np.isfinite(x[1].astype("float64")).all()):
             return np.inf
@@ -453,6 +453,8 @@ class Graph:
         y = self.of("if", rank=(1,), exact=True, where=lambda v: v.dtype == x.dtype)
         if not self.value(x).size or not self.value(y).size:
             return None
+        if not (np.isfinite(self.value(x)).all() and np.isfinite(self.value(y)).all()):
+            return None  # the borders are products with 0, which are NaN then
         return convolve1d(x, y, mode=self.choose(("full", "valid", "same")))
 
     def summed(self):
