@@ -3,6 +3,7 @@
  * Gather, times the second one, by MatMul, which is exact for integers and rounds as a dot product
  * does. Where types do not say which input is longer, the "valid" part is cut out of the whole.
  */
+#include <math.h>
 #include <string.h>
 
 #include "low.h"
@@ -42,12 +43,45 @@ static struct value *not_empty(struct build *b, struct value *v)
 	return v;
 }
 
+/* Is 0 times any of it 0? */
+static bool is_finite(const struct value *k)
+{
+	const struct tensor *t = k->data;
+
+	if (!is_float((enum dtype)k->type.dtype))
+		return true;
+	if (!t || !t->data || t->splat || t->count > MAX_CONSTANT)
+		return false;
+	for (int64_t i = 0; i < (int64_t)t->count; i++)
+		if (!isfinite(tensor_float(t, i)))
+			return false;
+	return true;
+}
+
+/* The windows of a padded vector times k, without the borders: NumPy has no products with them,
+ * which would be NaN where k is inf or NaN. float16 is rounded at the end. */
+static struct value *inner_sums(struct build *b, struct value *windows, struct value *at,
+				struct value *k, dim length)
+{
+	enum dtype t = (enum dtype)k->type.dtype, wide = t == DT_FLOAT16 ? DT_FLOAT32 : t;
+	dim edge = dim_sub(b->cx, k->type.dims[0], dim_const(b->cx, 1));
+	struct value *from = dim_value(b, edge), *to = dim_value(b, dim_add(b->cx, edge, length));
+	struct value *inside =
+		emit_(b, "And", emit_(b, "GreaterOrEqual", at, from), emit_(b, "Less", at, to));
+	struct value *p = emit_(b, "Mul", cast(b, windows, wide), cast(b, k, wide));
+
+	p = emit_(b, "Where", inside, p, const_int_of(b, wide, 0));
+	return cast(b, reduce(b, "ReduceSum", p, &(int){1}, 1, false), t);
+}
+
 /* x, padded if asked for, in windows of k, times k */
 static struct value *windows_times(struct build *b, struct value *x, struct value *k, bool full)
 {
 	struct ctx *cx = b->cx;
 	uint32_t rank = x->type.rank;
-	dim pads[4], one = dim_const(cx, 1), *out = new_array(cx->arena, dim, rank);
+	struct value *at = NULL;
+	dim length = x->type.dims[0], pads[4], one = dim_const(cx, 1),
+	    *out = new_array(cx->arena, dim, rank);
 
 	for (uint32_t i = 0; i < rank; i++) {
 		dim edge = dim_sub(cx, k->type.dims[i], one);
@@ -58,11 +92,13 @@ static struct value *windows_times(struct build *b, struct value *x, struct valu
 	if (full)
 		x = emit_(b, "Pad", x, dims_vector(b, pads, 2 * rank));
 	for (uint32_t i = 0; i < rank; i++) {
-		struct value *at = window_indices(b, out[i], k->type.dims[i]);
+		at = window_indices(b, out[i], k->type.dims[i]);
 		if (i)
 			attr_int(b, "axis", 2 * i);
 		x = emit_(b, "Gather", x, at);
 	}
+	if (rank == 1 && full && !is_finite(k))
+		return with_dims(inner_sums(b, x, at, k, length), out);
 	if (rank == 1)
 		return with_dims(emit_(b, "MatMul", x, k), out);
 	dim *d = new_array(cx->arena, dim, 3), *flat = new (cx->arena, dim);

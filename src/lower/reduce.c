@@ -370,7 +370,7 @@ static struct value *normalised(struct build *b, const char *op, struct value *x
 	return emit_(b, op, x);
 }
 
-/* PyTensor subtracts the maximum first: in the dtype of x, and there must be one. */
+/* PyTensor subtracts the maximum first: there must be one. */
 static bool has_maximum(struct build *b, struct reduction *r)
 {
 	int64_t k;
@@ -434,7 +434,8 @@ static bool lower_normalise(struct build *b, struct node *n, const char *op)
 	if (r.naxes == 0) { /* each element by itself */
 		memcpy(dims, r.x->type.dims, rank * sizeof *dims);
 		dims[rank] = dim_const(b->cx, 1);
-		struct value *own = normalised(b, op, reshape(b, r.x, dims, rank + 1), (int)rank);
+		struct value *own =
+			normalised(b, op, reshape(b, r.x, dims, rank + 1), (int)rank, r.out);
 		lowered(b, n, 0, reshape(b, own, dims, rank));
 		return true;
 	}

@@ -133,9 +133,9 @@ def render(results):
     out.append("## Reasons")
     out += [f"- **{letters(r)}**: {r}" for r in letters.of]
     out += ["\n## Limits", LIMITS, "| op | form | limit | why |\n|---|---|---|---|"]
-    out += [line for op in ops() for line in limits(ROWS[op])]
+    out += all_limits()
     out += ["\n## Not converted", "| op | why |\n|---|---|"]
-    out += [f"| {name} | {why} |" for _, name, why in op_list() if why]
+    out += not_converted()
     return "\n".join(out) + "\n"
 
 
@@ -160,6 +160,14 @@ def limits(row):
             yield line(name, f"not tried: {left_out}", form.but)
         elif form.but:
             yield line(name, "values", form.but)
+
+
+def all_limits():
+    return [line for op in ops() for line in limits(ROWS[op])]
+
+
+def not_converted():
+    return [f"| {name} | {why} |" for _, name, why in op_list() if why]
 
 
 def tolerance(ulp, atol=(), zero_sign=True, declared=False, as_declared=False):

@@ -413,8 +413,8 @@ class Graph:
         return self.choose((pt.cumsum, pt.cumprod))(x, axis=self.choose((None, *range(x.ndim))))
 
     def softmax(self):
-        x = self.of("f" if self.pick(3) else "i", rank=(0, 1, 2, 3), exact=True)
-        if not np.isfinite(self.value(x)).all() or x.dtype in UINTS or not self.value(x).size:
+        x = self.of("f" if self.pick(3) else "i", rank=(1, 2, 3), exact=True)
+        if not np.isfinite(self.value(x)).all() or not self.value(x).size:
             return None
         axis = None if not x.ndim or not self.pick(4) else self.pick(x.ndim)
         return self.choose((pt.special.softmax, pt.special.log_softmax, pt.logsumexp))(x, axis=axis)
@@ -453,8 +453,6 @@ class Graph:
         y = self.of("if", rank=(1,), exact=True, where=lambda v: v.dtype == x.dtype)
         if not self.value(x).size or not self.value(y).size:
             return None
-        if not (np.isfinite(self.value(x)).all() and np.isfinite(self.value(y)).all()):
-            return None  # the borders are products with 0, which are NaN then
         return convolve1d(x, y, mode=self.choose(("full", "valid", "same")))
 
     def summed(self):

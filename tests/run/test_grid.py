@@ -29,6 +29,13 @@ def test_every_op_has_a_row():
     assert set(coverage_page.ops()) == set(ROWS), "grid_table.py needs a row for each op that converts"
 
 
+def test_what_is_left_out_is_on_the_page():
+    """With a reason each: tolerances, dtypes, ranks and sizes that are not tried, ops that are refused."""
+    page = coverage_page.PAGE.read_text().splitlines()
+    wanted = [*coverage_page.all_limits(), *coverage_page.not_converted()]
+    assert not [line for line in wanted if line not in page], "doc/coverage.md differs: make coverage"
+
+
 def test_oracle_is_python_mode():
     """Node by node, and as pytensor.function runs it."""
     x, y = pt.dmatrix("x"), pt.lvector("y")
