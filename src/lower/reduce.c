@@ -434,8 +434,7 @@ static bool lower_normalise(struct build *b, struct node *n, const char *op)
 	if (r.naxes == 0) { /* each element by itself */
 		memcpy(dims, r.x->type.dims, rank * sizeof *dims);
 		dims[rank] = dim_const(b->cx, 1);
-		struct value *own =
-			normalised(b, op, reshape(b, r.x, dims, rank + 1), (int)rank, r.out);
+		struct value *own = normalised(b, op, reshape(b, r.x, dims, rank + 1), (int)rank);
 		lowered(b, n, 0, reshape(b, own, dims, rank));
 		return true;
 	}

@@ -75,7 +75,12 @@ row(
 )
 row(
     "Composite",
-    Form(lambda x, y: x * y, (A(values=SMALL), A(values=SMALL)), "as text", text="Composite{{fn=Mul}}({0}, {1})"),
+    Form(
+        lambda x, y: x * y,
+        (A(values=SMALL), A(values=SMALL)),
+        "as text",
+        text="Composite{{fn=Mul}}({0}, {1})",
+    ),
 )
 row(
     "FusedElemwise",
@@ -83,7 +88,12 @@ row(
 )
 row(
     "Elemwise",
-    Form(lambda x, y: x + y, (A(values=SMALL), A(values=SMALL)), "as text", text="Elemwise{{scalar_op=Add}}({0}, {1})"),
+    Form(
+        lambda x, y: x + y,
+        (A(values=SMALL), A(values=SMALL)),
+        "as text",
+        text="Elemwise{{scalar_op=Add}}({0}, {1})",
+    ),
 )
 row(
     "Scan",
