@@ -16,7 +16,7 @@
 
 #define PAGE      ((size_t)4 << 10)
 #define HUGE_PAGE ((size_t)2 << 20)
-#ifdef ARENA_EXACT /* for fuzzing: each piece is a block of its own, so sanitizers know its end */
+#ifdef ARENA_EXACT /* for fuzzing and valgrind: each piece is a block, whose end they know */
 #define LARGE  ((size_t)0)
 #define MAPPED SIZE_MAX
 #else
@@ -327,7 +327,7 @@ void *arena_grow(struct arena *a, void *p, size_t old_size, size_t new_size)
 void *vec_more(struct arena *a, void *at, uint32_t *cap, size_t elem)
 {
 	uint64_t old = *cap;
-	uint64_t more = old < 8 ? 8 : old * elem < LARGE ? old * 2 : old + old / 2;
+	uint64_t more = old < 8 ? 8 : old * elem <= LARGE ? old * 2 : old + old / 2;
 	if (more > UINT32_MAX)
 		more = UINT32_MAX;
 	if (more == old)
