@@ -1,10 +1,11 @@
 /*
  * format.c: the canonical text of a source; the inverse of the grammar. In: a source, out: its
  * text, or NULL after errors. It works on tokens, so parentheses, literals and comments stay as
- * they are written and the AST of the result is the AST of the source. What it changes: blanks and
- * line breaks (a statement a line, 2 columns a level, at most one blank line), strings (double
- * quotes), commas before a closing bracket (only a tuple of one keeps it), and `ptg 1` is added.
- * The result depends on nothing but the tokens and the places of comments: format is idempotent.
+ * they are written and the result means what the source does. What it changes: blanks and line
+ * breaks (a statement a line, 2 columns a level, at most one blank line), strings (double quotes),
+ * axes (format_axes.c), commas before a closing bracket (only a tuple of one keeps it), and `ptg 1`
+ * is added. The result depends on nothing but the tokens and the places of comments: format is
+ * idempotent.
  */
 #include <string.h>
 
@@ -238,6 +239,8 @@ static void close_level(struct format *f)
 	open->match = f->line.len - 1;
 	if (l.context == C_GROUP && open->kind == TOK_LPAREN && !l.commas)
 		open->flags |= FT_FLOW;
+	if (l.context == C_PROPS)
+		canonical_axes(f->p->cx, f->line.at, l.at);
 	if (f->levels.len) {
 		struct ftoken *outer = &f->line.at[f->levels.at[f->levels.len - 1].at];
 		outer->flags |= (open->flags & FT_FORCED) | FT_NESTED;

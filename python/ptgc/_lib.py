@@ -122,13 +122,14 @@ def declare(dll):
 
 
 @cache
-def op_properties(name: str) -> tuple | None:
-    """Names of the properties of an op of the table; None if there is no such op."""
+def op_properties(name: str) -> dict | None:
+    """Properties of an op of the table and their kinds, {"axes": "axes"}; None if there is no such op."""
     sig = lib().ptgc_op_signature(name.encode(), None)
     if sig is None:
         return None
     _, _, props = sig.decode().partition(";")
-    return tuple(p.split(":")[0].strip() for p in split_top(props) if p.strip())
+    pairs = (p.partition(":") for p in split_top(props) if p.strip())
+    return {name.strip(): kind.partition("=")[0].strip() for name, _, kind in pairs}
 
 
 def split_top(text):

@@ -220,14 +220,21 @@ def property_text(value) -> str:
     raise TypeError(f"a property of type {type(value).__name__} cannot be written")
 
 
+def axes_text(axes) -> str:
+    """The property of axes as ``ptgc fmt`` spells it."""
+    if axes is not None and len(axes) == 1:
+        return f"axis={property_text(axes[0])}"
+    return f"axes={property_text(axes if axes is None else list(axes))}"
+
+
 def dimshuffle_text(op) -> str:
     order, new = op.new_order, [i for i, d in enumerate(op.new_order) if d == "x"]
     kept = [d for d in order if d != "x"]
     if kept == list(range(op.input_ndim)) and new:
-        return f"ExpandDims{{axes={property_text(tuple(new))}}}"
+        return f"ExpandDims{{{axes_text(new)}}}"
     dropped = [i for i in range(op.input_ndim) if i not in kept]
     if not new and kept == sorted(kept) and dropped:
-        return f"Squeeze{{axes={property_text(tuple(dropped))}}}"
+        return f"Squeeze{{{axes_text(dropped)}}}"
     if not new and not dropped:
         return f"Transpose{{axes={property_text(tuple(order))}}}"
     return "DimShuffle{order=" + property_text(list(order)) + "}"
@@ -244,7 +251,7 @@ def sum_dtypes(dtype: str) -> tuple[str, str]:
 
 def reduction_text(op, node=None) -> str:
     name = type(op).__name__ if own(op) else "CAReduce"
-    parts = [f"axes={property_text(None if op.axis is None else tuple(op.axis))}"]
+    parts = [axes_text(op.axis)]
     known = _lib.op_properties(name) or ()
     if isinstance(op.scalar_op, Composite):
         raise TypeError("it reduces by a graph of scalar ops")
@@ -284,14 +291,18 @@ def op_text(op: Op, node=None) -> str:
     if isinstance(op, Subtensor | AdvancedSubtensor | IncSubtensor | AdvancedIncSubtensor):
         more = ", ignore_duplicates=True" if getattr(op, "ignore_duplicates", False) else ""
         return f"{name}{{{', '.join(property_text(p) for p in op.idx_list)}{more}}}"
-    parts = [f"{p}={written(op, p)}" for p in properties(op) if p not in PLACEMENT]
+    parts = [written(op, p) for p in properties(op) if p not in PLACEMENT]
     return f"{name}{{{', '.join(parts)}}}" if parts else name
 
 
 def written(op, name) -> str:
+    """name=value"""
     value = getattr(op, name)
+    known = _lib.op_properties(op_name(op)) or {}
     try:
-        return property_text(value)
+        if name in ("axis", "axes") and "axes" in known.values() and not isinstance(value, int):
+            return axes_text(value)
+        return f"{name}={property_text(value)}"
     except TypeError as e:
         what = "calls a Python function" if callable(value) and not isinstance(value, Op) else str(e)
         raise TypeError(f"its {name} {what}" if what != str(e) else f"its {name}: {e}") from None

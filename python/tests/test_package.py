@@ -59,9 +59,9 @@ def test_node_types():
 
 
 def test_signature_properties():
-    assert _lib.op_properties("Sum") == ("axes", "dtype", "acc_dtype")
-    assert _lib.op_properties("Pad") == ("pad_mode", "reflect_type", "has_stat_length", "static_pad_width")
-    assert _lib.op_properties("Exp") == ()
+    assert _lib.op_properties("Sum") == {"axes": "axes", "dtype": "dtype", "acc_dtype": "dtype"}
+    assert tuple(_lib.op_properties("Pad")) == ("pad_mode", "reflect_type", "has_stat_length", "static_pad_width")
+    assert _lib.op_properties("Exp") == {}
     assert _lib.op_properties("Nonsense") is None
 
 
