@@ -19,6 +19,7 @@ VALUES = {
     "Assert": {"c": True, "d": True},  # what they check holds
     "CheckAndRaise": {"c": True},
     "Arccosh": {"x": [1.5, 7.25], "y": [[1, 2, 3], [1.01, 4, 5], [100, 1.5, 1e9]]},
+    "Fourier": {"n": 3},
     "Log1mexp": {"x": [-0.5, -7.25], "y": [[-1, -2, -3], [-0.01, -0.7, -5], [-100, -1.5, -1e-9]]},
     "Pow_int": {"e": [3, 0]},
     "PivotToPermutations": {"p": [1, 1]},

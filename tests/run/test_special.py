@@ -89,8 +89,8 @@ OPS = {
     "Gamma": (mp.gamma, ss.gamma, join(uniform(0, 20), uniform(0, 171.6), powers(-10, 0), -uniform(0, 20), -uniform(0, 170)), 8, 200),
     "Psi": (mp.digamma, ss.psi, join(powers(-5, 6), uniform(0, 12)), 5, 200),
     "Tri_gamma": (lambda x: mp.polygamma(1, x), lambda x: ss.polygamma(1, x), join(powers(-5, 6), uniform(0, 12), -uniform(0, 20)), 9, 200),
-    "I0": (lambda x: mp.besseli(0, x), ss.i0, join(both(uniform(0, 20)), uniform(0, 713), powers(-5, 1)), 8, 200),
-    "I1": (lambda x: mp.besseli(1, x), ss.i1, join(both(uniform(0, 20)), uniform(0, 713), powers(-5, 1)), 8, 200),
+    "I0": (lambda x: mp.besseli(0, x), ss.i0, join(both(uniform(0, 20)), uniform(0, 709.7), powers(-5, 1)), 8, 200),
+    "I1": (lambda x: mp.besseli(1, x), ss.i1, join(both(uniform(0, 20)), uniform(0, 709.7), powers(-5, 1)), 8, 200),
     "J0": (lambda x: mp.besselj(0, x), ss.j0, both(uniform(0, 7)), 16, 200),
     "J1": (lambda x: mp.besselj(1, x), ss.j1, both(uniform(0, 7)), 16, 200),
 }
