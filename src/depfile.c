@@ -74,3 +74,11 @@ const char *depfile(struct strbuf *out, const char *const *targets, size_t ntarg
 	}
 	return NULL;
 }
+
+const char *relative_name(const char *path, const char *here)
+{
+	size_t len = here ? strlen(here) : 0;
+	if (!len || strncmp(path, here, len) || path[len] != '/')
+		return path;
+	return path[len + 1] ? path + len + 1 : path;
+}

@@ -563,16 +563,6 @@ static int choose_outputs(const struct cmd *c, struct outputs *o)
 	return keep_apart(o, input);
 }
 
-/* Names in makefiles are mostly relative to the current folder; files come with their real names.
- */
-static const char *relative(const char *path, const char *here)
-{
-	size_t len = here ? strlen(here) : 0;
-	if (!len || strncmp(path, here, len) || path[len] != '/')
-		return path;
-	return path[len + 1] ? path + len + 1 : path;
-}
-
 static int write_depfile(struct ctx *cx, const struct cmd *c, struct outputs *o)
 {
 	const char *model = o->model;
@@ -587,7 +577,7 @@ static int write_depfile(struct ctx *cx, const struct cmd *c, struct outputs *o)
 		files[n++] = c->inputs.at[0];
 	size_t own = n;
 	for (uint32_t i = 0; i < cx->depends.len; i++)
-		files[n++] = relative(cx->depends.at[i], cwd);
+		files[n++] = relative_name(cx->depends.at[i], cwd);
 	const char *bad =
 		depfile(&text, to, c->targets.n ? c->targets.n : 1, files, n, c->mp ? own : n);
 	if (bad)

@@ -787,18 +787,9 @@ def to_ptg(inputs, outputs=None, *, name: str = "main", types: bool = False, opt
     """
     inputs, outputs, constants = graph_of(inputs, outputs)
     if optimize:
+        from ptgc.linker import rewritten  # which imports this module
+
         inputs, outputs, constants, names = rewritten(inputs, outputs, constants)
     else:
         names = None
     return print_graph(inputs, outputs, name=name, constants=constants, types=types, wanted_names=names).text
-
-
-def rewritten(inputs, outputs, constants):
-    """A copy of the graph as ONNX mode has it, with the names of its outputs."""
-    from ptgc.linker import ONNX
-
-    fgraph = FunctionGraph([*inputs, *constants], outputs, clone=True)
-    new = list(fgraph.inputs)
-    ONNX.optimizer.rewrite(fgraph)
-    n = len(inputs)
-    return new[:n], list(fgraph.outputs), dict(zip(new[n:], constants.values())), [v.name for v in outputs]

@@ -23,8 +23,8 @@ from pytensor.tensor.elemwise import Elemwise
 from ptgc import _lib
 from ptgc._compile import compile_graph
 from ptgc._fused import taken_apart
-from ptgc._printer import Text, as_list, graph_of, is_tensor, print_graph, rewritten
-from ptgc.linker import ONNX
+from ptgc._printer import Text, as_list, graph_of, is_tensor, print_graph
+from ptgc.linker import ONNX, rewritten
 from ptgc.runtime import make_session, native, pairs, seen_as
 
 __all__ = ["Exported", "compile_onnx", "export_function_onnx", "export_onnx", "save_ptg"]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from pytensor.compile.mode import Mode, predefined_modes, register_linker, register_mode
 from pytensor.compile.rewriting import functional_rewrite_ofg_inner_graph, rewrite_ofg_inner_graph
+from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from pytensor.link.basic import JITLinker
 from pytensor.link.utils import raise_with_op
@@ -283,3 +284,12 @@ def onnx_mode(**options: Any) -> Mode:
 
 
 ONNX = register()
+
+
+def rewritten(inputs, outputs, constants):
+    """A copy of the graph as ONNX mode has it, with the names of its outputs."""
+    fgraph = FunctionGraph([*inputs, *constants], outputs, clone=True)
+    new = list(fgraph.inputs)
+    ONNX.optimizer.rewrite(fgraph)
+    n = len(inputs)
+    return new[:n], list(fgraph.outputs), dict(zip(new[n:], constants.values())), [v.name for v in outputs]

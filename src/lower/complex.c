@@ -287,21 +287,18 @@ static void together(struct build *b, struct node *n, struct value **parts)
 static bool two_by_two(struct build *b, struct node *n, struct value **out)
 {
 	struct block *body = block_new(b);
-	struct shared *s = b->cse->shared;
 	struct span span = b->span;
-	struct value *r = n->in[0];
+	struct value *r = n->in[0], *sum;
 
 	for (uint32_t i = 1; i < n->nin; i++) {
 		struct value *in[] = {r, n->in[i]};
 		r = graph_node(b->cx, body, n->op, n->props, in, 2, span)->out[0];
 	}
-	s->expanding++;
-	bool ok = lower_block(b, body);
-	s->expanding--;
-	b->span = span;
-	for (uint32_t k = 0; k < 2 && ok; k++)
-		out[k] = part(b, low(b, r), k);
-	return ok;
+	if (!lower_inlined(b, body, &r, 1, span, &sum))
+		return false;
+	for (uint32_t k = 0; k < 2; k++)
+		out[k] = part(b, sum, k);
+	return true;
 }
 
 /* Does one body of two arguments serve any number of them? */

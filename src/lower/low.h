@@ -72,6 +72,9 @@ void lowered(struct build *b, struct node *n, uint32_t i, struct value *v); /* r
 void name_value(struct build *b, struct value *v, struct sym *name); /* unless either has one */
 bool op_folds(struct ctx *cx, const struct op *op); /* over all its arguments */
 struct value *typed_cast(struct build *b, struct value *v, enum dtype t);
+/* The nodes of `body`, which stand for one node at `span`; its results r as ONNX values. */
+bool lower_inlined(struct build *b, struct block *body, struct value **r, uint32_t nout,
+		struct span span, struct value **out);
 bool call_fn(struct build *b, struct fn *f, const struct op *op, struct cv *props,
 	     struct value **in, uint32_t nin, struct value **out, uint32_t nout);
 /* "cannot be lowered": one message for a node of the user */

@@ -166,9 +166,8 @@ static bool known_result(struct build *b, struct node *n)
 
 /* Bodies */
 
-/* The nodes of `body`, which stand for one node at `span`; its results r as ONNX values. */
-static bool lower_body(struct build *b, struct block *body, struct value **r, uint32_t nout,
-		       struct span span, struct value **out)
+bool lower_inlined(struct build *b, struct block *body, struct value **r, uint32_t nout,
+		   struct span span, struct value **out)
 {
 	b->cse->shared->expanding++;
 	bool ok = lower_block(b, body);
@@ -190,7 +189,7 @@ bool call_fn(struct build *b, struct fn *f, const struct op *op, struct cv *prop
 		b->cse->shared->failed = true;
 		return false;
 	}
-	return lower_body(b, body, r, nout, span, out);
+	return lower_inlined(b, body, r, nout, span, out);
 }
 
 bool lower_as(struct build *b, const struct op *op, struct cv *props, struct value **in,
@@ -205,7 +204,7 @@ bool lower_as(struct build *b, const struct op *op, struct cv *props, struct val
 		b->cse->shared->failed = true;
 		return false;
 	}
-	return lower_body(b, body, n->out, nout, span, out);
+	return lower_inlined(b, body, n->out, nout, span, out);
 }
 
 static const struct fast *body_of(struct build *b, const struct op *op)
