@@ -90,7 +90,9 @@ struct ptgc_diagnostic {
 
 struct ptgc_result;
 
-/* Compiles text of len bytes. NULL only when there is no memory for the result itself. */
+/* Compiles text of len bytes. NULL only when there is no memory for the result itself.
+ * Large files that it names are mapped: whoever makes one shorter meanwhile (instead of replacing
+ * it) causes a SIGBUS, as with any mapping; ptgc, the command, ends with a message then. */
 struct ptgc_result *ptgc_compile(const char *text, size_t len, const struct ptgc_options *options);
 /* Compiles the file at path (directory defaults to its folder). */
 struct ptgc_result *ptgc_compile_file(const char *path, const struct ptgc_options *options);
