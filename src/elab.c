@@ -662,5 +662,5 @@ struct graph *elaborate(struct ctx *cx, struct file *f)
 	g->name = f->graphs->name;
 	f->graphs->file = f;
 	run_graph(e, f->graphs);
-	return cx->errors > cx->refused ? NULL : g;
+	return e->limited ? NULL : g;
 }

@@ -176,6 +176,7 @@ struct loop_inputs {
 	uint32_t n;
 };
 struct block *open_block(struct elab *e, struct span s);
+void append_lost(struct elab *e, struct block *body, struct span s);
 struct value *body_param(struct elab *e, struct block *b, struct type t, struct span s);
 struct node *append_loop(struct elab *e, struct loop_inputs in, struct block *body, dim steps,
 			 dim mark, struct span s);

@@ -196,20 +196,22 @@ static bool carried_item(struct elab *e, struct aitem *it, struct carried *c, ui
 	struct cv v = eval(e, it->value);
 	enum dtype want = written_dtype(e, it->type);
 
+	c->name = it->name;
+	c->span = it->span;
 	if (v.kind == CV_POISON)
 		return false;
 	if (!want && v.kind == CV_INT)
 		want = DT_INT64;
-	c->name = it->name;
-	c->span = it->span;
 	c->init = to_value(e, &v, cv_is_weak(&v) ? want : DT_NONE);
 	return c->init && c->init->type.dtype &&
 	       match_type(e, it->type, c->init, "carried value", it->name, it->span, loose);
 }
 
+/* false: reported; what is wrong is a value without a type, for the body's sake. */
 static bool read_header(struct elab *e, struct aloop *a, struct loop_header *h,
 			struct loop_state *l, uint64_t *loose)
 {
+	struct value *wrong = graph_value(e->cx, (struct type){0}, a->span);
 	bool ok = true;
 	uint32_t k = 0;
 
@@ -218,13 +220,16 @@ static bool read_header(struct elab *e, struct aloop *a, struct loop_header *h,
 	h->seq = new_array(e->cx->arena, struct value *, h->nitems + 1);
 	for (struct aitem *it = a->items; it; it = it->next) {
 		if (!it->in) {
-			ok = carried_item(e, it, &l->carried[l->ncarried], &loose[l->ncarried]) &&
-			     ok;
-			l->ncarried++;
-		} else {
-			ok = (it->range ? range_item(e, it, h, k) : sequence_item(e, it, h, k)) &&
-			     ok;
-			k++;
+			struct carried *c = &l->carried[l->ncarried];
+			if (!carried_item(e, it, c, &loose[l->ncarried++])) {
+				c->init = wrong;
+				ok = false;
+			}
+		} else if (it->range) {
+			ok = range_item(e, it, h, k++) && ok;
+		} else if (!sequence_item(e, it, h, k++)) {
+			h->seq[k - 1] = wrong;
+			ok = false;
 		}
 	}
 	return ok;
@@ -269,11 +274,16 @@ static bool bind_header(struct elab *e, struct aloop *a, struct loop_header *h,
 	for (struct aitem *it = a->items; it; it = it->next) {
 		if (!it->in) {
 			struct value *p = l->carried[c++].param;
-			bind_value(e, it->name, cv_value(p, it->span), it->span)->used = true;
+			bind_value(e, it->name,
+				   p->type.dtype ? cv_value(p, it->span) : poison(it->span),
+				   it->span)
+				->used = true;
 			continue;
 		}
 		struct value *v = iteration;
-		if (h->seq[k]) {
+		if (h->seq[k] && !h->seq[k]->type.dtype) {
+			v = NULL;
+		} else if (h->seq[k]) {
 			v = element_of(e, h->seq[k], cv_value(iteration, it->span));
 			ok &= v != NULL;
 		}
@@ -294,8 +304,8 @@ static bool check_carried(struct elab *e, struct loop_state *l, const uint64_t *
 		const struct type *t = &c->param->type, *n = c->next ? &c->next->type : t;
 		if (!c->next)
 			c->next = c->param;
-		bool same = !n->dtype || (t->dtype == n->dtype && t->rank == n->rank);
-		for (uint32_t k = 0; same && n->dtype && k < t->rank; k++)
+		bool same = !n->dtype || !t->dtype || (t->dtype == n->dtype && t->rank == n->rank);
+		for (uint32_t k = 0; same && n->dtype && t->dtype && k < t->rank; k++)
 			same = loose[i] >> k & 1 ||
 			       dim_unify(e->cx, t->dims[k], n->dims[k], c->span);
 		if (!same)
@@ -423,6 +433,20 @@ struct node *append_loop(struct elab *e, struct loop_inputs in, struct block *bo
 	return n;
 }
 
+/* A body of a loop or an if that is not there, as something in it or about it is wrong: lowering
+ * looks at it for other mistakes. */
+void append_lost(struct elab *e, struct block *body, struct span s)
+{
+	struct node *n = new (e->cx->arena, struct node);
+
+	n->op = &op_loop;
+	n->span = node_span(e, s);
+	n->blocks = new_array(e->cx->arena, struct block *, 2);
+	n->blocks[0] = body;
+	node_results(e->cx, n, 0);
+	graph_append(e->cx, e->block, n);
+}
+
 static uint32_t count_items(const struct aloop *a, uint32_t *results)
 {
 	uint32_t n = 0;
@@ -447,16 +471,17 @@ bool exec_loop(struct elab *e, struct stmt *s)
 	struct value *cond = NULL;
 
 	l.carried = new_array(e->cx->arena, struct carried, ncarried + 1);
-	bool ok = read_header(e, a, &h, &l, loose) && count_targets(e, s, nresults);
+	bool ok = read_header(e, a, &h, &l, loose);
+	ok = count_targets(e, s, nresults) && ok;
 	if (ok && h.trips == DIM_NONE && !a->condition.len && !ncarried) {
 		elab_error(e, a->span, E_STATEMENT,
 			   "this loop would never end: it walks nothing and has no 'while'");
 		ok = false;
 	}
-	if (ok && a->condition.len)
-		ok = (cond = eval_while(e, a, &l, false)) != NULL;
+	if (a->condition.len)
+		ok = (cond = eval_while(e, a, &l, false)) && ok;
 	dim mark = dim_fresh(e->cx, SOURCE_NONE, NULL, 0);
-	if (!ok || !(l.block = open_block(e, a->span))) {
+	if (!(l.block = open_block(e, a->span))) {
 		e->block = outer;
 		return fail_targets(e, s);
 	}
@@ -470,12 +495,14 @@ bool exec_loop(struct elab *e, struct stmt *s)
 	}
 	e->loop = &l;
 	push_scope(e);
-	ok = run_body(e, a, &h, &l, loose, pick);
+	ok = run_body(e, a, &h, &l, loose, pick) && ok;
 	pop_scope(e);
 	e->loop = l.outer;
 	e->block = outer;
-	if (!ok)
+	if (!ok) {
+		append_lost(e, l.block, a->span);
 		return fail_targets(e, s);
+	}
 	struct loop_inputs in = {.go = cond, .n = ncarried, .loose = loose};
 	in.trips = h.trips == DIM_NONE ? NULL : dim_to_value(e, h.trips, a->span);
 	in.carried = new_array(e->cx->arena, struct value *, ncarried + 1);

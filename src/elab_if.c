@@ -137,8 +137,7 @@ static bool append_if(struct elab *e, struct value *cond, struct branch *br, con
 		ok = merge(e, t, i, br, n, mark) && ok;
 		values[i] = cv_value(n->out[i], t ? t[i].span : s);
 	}
-	if (ok)
-		graph_append(e->cx, e->block, n);
+	graph_append(e->cx, e->block, n);
 	return ok;
 }
 
@@ -168,8 +167,12 @@ static bool run_branches(struct elab *e, struct stmt *s, struct aif *a, struct c
 	dim mark = dim_fresh(e->cx, SOURCE_NONE, NULL, 0);
 	bool ok = open_branch(e, s, a, false, &br[0]);
 	ok = open_branch(e, s, a->next, a->next->cond.len != 0, &br[1]) && ok;
-	if (!ok || !cond)
+	if (!ok || !cond) {
+		for (int k = 0; k < 2; k++)
+			if (br[k].block)
+				append_lost(e, br[k].block, a->span);
 		return false;
+	}
 	return append_if(e, cond, br, s->targets, s->ntargets, mark, a->span, values);
 }
 
@@ -232,8 +235,11 @@ static bool call_branch(struct elab *e, struct branch *br, int k, const struct c
 	br[k].block = open_block(e, s);
 	struct cv r = br[k].block ? call_ref(e, ref, args, nargs, s) : poison(s);
 	e->block = outer;
-	if (r.kind == CV_POISON)
+	if (r.kind == CV_POISON) {
+		if (br[k].block)
+			append_lost(e, br[k].block, s);
 		return false;
+	}
 	br[k].nvalues = r.kind == CV_MULTI ? r.n : 1;
 	br[k].values = r.u.items;
 	if (r.kind != CV_MULTI)

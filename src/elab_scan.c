@@ -552,8 +552,11 @@ static struct node *scan_loop(struct scan *s)
 	bool ok = body && run_step(s, body);
 	e->loop = loop;
 	e->block = outer;
-	if (!ok)
+	if (!ok) {
+		if (body)
+			append_lost(e, body, s->span);
 		return NULL;
+	}
 	struct loop_inputs in = {.carried = s->init, .n = s->ncarried};
 	in.trips = dim_to_value(e, s->steps, s->span);
 	return append_loop(e, in, body, s->as_while ? DIM_NONE : s->steps, mark, s->span);

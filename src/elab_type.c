@@ -266,7 +266,7 @@ bool make_type(struct elab *e, struct expr x, struct value *v, struct type *t)
 		if (k->kind == A_ANY)
 			t->dims[i] = dim_fresh(e->cx, v ? SOURCE_SIZE : SOURCE_NONE, v, i);
 		else if (!eval_dim(e, child_expr(e, p.kids[i]), &t->dims[i])) {
-			t->dtype = DT_NONE;
+			*t = (struct type){0};
 			return false;
 		}
 	}

@@ -11,8 +11,8 @@
 struct file;
 struct fn;
 
-/* NULL: there were errors. Where all of them say that an op cannot be converted, the rest of the graph,
- * with poison for what such ops give: lowering then finds the others. */
+/* NULL: there were errors and nothing is left to look at. Where there is, it is what is right of
+ * the graph, with poison for the rest: lowering then finds the mistakes that only it sees. */
 struct graph *elaborate(struct ctx *cx, struct file *f);
 /* Expands fn `f` (lib or an ops.def body) on values into block b: used by lowering. */
 bool expand_fn(struct ctx *cx, struct block *b, struct fn *f, const struct op *op, struct cv *props,

@@ -46,16 +46,14 @@ struct node *loop_node(struct build *b, struct block *body, struct value **in, u
 	return n;
 }
 
-/* The body: results get dims that fit the parameters that they become. */
-static bool lower_body(struct build *b, struct block *from, struct block *to, bool params_ok)
+/* The nodes of a body, in the scope of `to`. */
+static bool lower_inside(struct build *b, struct block *from, struct block *to)
 {
-	struct block *outer = b->block;
 	struct shared *s = b->cse->shared;
 	const struct node *at = s->at;
 	uint32_t expanding = s->expanding;
 	struct span span = b->span;
 
-	scope_open(b, to);
 	for (uint32_t i = 0; i < from->params.len; i++) {
 		struct value *p = from->params.at[i];
 		p->low = block_param(b, to, low_type(b, p->type));
@@ -67,7 +65,26 @@ static bool lower_body(struct build *b, struct block *from, struct block *to, bo
 	s->at = at;
 	s->expanding = expanding;
 	b->span = span;
-	for (uint32_t i = 0; i < from->results.len; i++) {
+	return ok;
+}
+
+void lower_lost(struct build *b, struct block *from)
+{
+	struct block *outer = b->block, *to = block_new(b);
+
+	scope_open(b, to);
+	lower_inside(b, from, to);
+	scope_close(b, outer);
+}
+
+/* The body: results get dims that fit the parameters that they become. */
+static bool lower_body(struct build *b, struct block *from, struct block *to, bool params_ok)
+{
+	struct block *outer = b->block;
+
+	scope_open(b, to);
+	bool ok = lower_inside(b, from, to);
+	for (uint32_t i = 0; i < from->results.len && ok; i++) {
 		struct value *r = from->results.at[i];
 		block_result(b, low(b, r), low_type(b, r->type).dims, params_ok);
 	}

@@ -182,7 +182,9 @@ static struct value *eval_atom(struct build *b, dim d, const struct dim_view *v,
 	struct dim_at *at = b->cse->shared->raw_dims ? NULL : recorded(b, d);
 	if (at)
 		return size_at(b, low(b, at->v), at->axis, vec);
-	unsupported(b, "the size '%s' cannot be computed where it is needed: no input says it", dim_str(b->cx, d));
+	b->cse->shared->failed |= b->cse->shared->param_lost;
+	unsupported(b, "the size '%s' cannot be computed where it is needed: no input says it",
+		    dim_str(b->cx, d));
 	return number(b, 0, vec);
 }
 

@@ -56,10 +56,12 @@ struct shared {
 	const struct node *at; /* the node of the user that is being lowered; NULL: none */
 	uint32_t expanding;    /* depth of bodies being expanded: places are the user's node */
 	bool failed;           /* an error was reported for `at` */
+	bool param_lost;       /* of the graph: it may have said what sizes are */
 	vec(struct pair) pairs;       /* complex values that were made of their parts */
 	struct hash_table pair_table; /* of `pairs`, by the value's id */
 	struct guards *guards;
 	uint32_t nlabels;         /* that were there before */
+	uint32_t enough;          /* values: then a graph with mistakes was looked at enough */
 	bool small_ints;          /* int64 values are sizes in memory or the like, below 2^31 */
 	vec(struct check) checks; /* of asserts, which go to an output */
 	bool raw_dims;            /* dims are computed as they were written, for guards */
@@ -220,6 +222,7 @@ struct value *checks_rest(struct build *b, struct value *v);
 /* dot.c */
 struct value *matmul(struct build *b, struct value *x, struct value *y);
 /* control.c */
+void lower_lost(struct build *b, struct block *from); /* for what is wrong in it alone */
 struct node *loop_node(struct build *b, struct block *body, struct value **in, uint32_t nin,
 		       const struct type *types, uint32_t nout);
 

@@ -3,7 +3,8 @@
  * nodes; every graph input and output has the user's name. A node's body is run: one ONNX node, an
  * expression or library fn that is expanded and lowered in turn, or C. Integers that inference
  * knows are not computed again. Must hold afterwards: each result has the dtype and rank that
- * inference gave (bug() where not).
+ * inference gave (bug() where not). A graph that elaboration found mistakes in, which are poison
+ * there, is lowered for what lowering alone refuses in the rest of it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,8 @@
 #include "low.h"
 #include "lower.h"
 #include "rules.h"
+
+#define MAX_LOOK 200000 /* values made of a graph that has mistakes, to find others */
 
 /* A body that is one ONNX node on the parameters in their order. */
 struct fast {
@@ -397,12 +400,23 @@ static bool is_poisoned(const struct node *n)
 	return !n->nout; /* how many results it has is not known either */
 }
 
+/* What it gives is not read, but there may be other mistakes in its blocks. */
+static bool lower_poisoned(struct build *b, struct node *n)
+{
+	for (uint32_t i = 0; n->blocks && n->blocks[i]; i++)
+		lower_lost(b, n->blocks[i]);
+	for (uint32_t i = 0; i < n->nout; i++)
+		if (n->out[i]->type.dtype)
+			n->out[i]->low = dummy(b, low_type(b, n->out[i]->type));
+	return !(b->cse->shared->failed = true);
+}
+
 static bool lower_node(struct build *b, struct node *n)
 {
 	struct shared *s = b->cse->shared;
 
-	if (b->cx->refused && is_poisoned(n))
-		return !(s->failed = true);
+	if (b->cx->errors && is_poisoned(n))
+		return lower_poisoned(b, n);
 	if (!s->expanding) {
 		b->span = n->span;
 		s->at = n;
@@ -428,9 +442,13 @@ static bool lower_nodes(struct build *b, struct block *from, struct node *after,
 {
 	bool ok = true;
 
-	for (struct node *n = after ? after->next : from->first; n; n = n == last ? NULL : n->next)
+	for (struct node *n = after ? after->next : from->first; n;
+	     n = n == last ? NULL : n->next) {
+		if (!b->cse->shared->expanding && b->cx->next_id > b->cse->shared->enough)
+			return false;
 		if (!n->dead)
 			ok &= lower_node(b, n);
+	}
 	return ok;
 }
 
@@ -445,6 +463,10 @@ static void lower_params(struct build *b, struct graph *from, struct graph *to)
 {
 	for (uint32_t i = 0; i < from->block->params.len; i++) {
 		struct value *p = from->block->params.at[i];
+		if (!p->type.dtype) { /* its type is wrong, which was reported */
+			b->cse->shared->param_lost = true;
+			continue;
+		}
 		b->span = p->span;
 		p->low = block_param(b, to->block, low_type(b, p->type));
 		p->low->known = p->known;
@@ -551,11 +573,13 @@ struct graph *lower(struct ctx *cx, struct graph *g)
 	struct build b = {.cx = cx, .opset = cx->opt.opset, .target = cx->opt.target};
 	struct graph *to = new (cx->arena, struct graph);
 	uint32_t before = cx->errors;
+	bool wrong = cx->errors > cx->refused; /* there will be no model */
 
 	to->name = g->name;
 	to->block = block_new(&b);
 	scope_open(&b, to->block);
 	b.cse->shared = new (cx->arena, struct shared);
+	b.cse->shared->enough = wrong ? cx->next_id + MAX_LOOK : UINT32_MAX;
 	guards_init(&b);
 	take_outputs(&b, g);
 	lower_params(&b, g, to);
@@ -563,6 +587,8 @@ struct graph *lower(struct ctx *cx, struct graph *g)
 		lower_nodes(&b, g->block, NULL, g->prologue);
 	guards_inputs(&b, g);
 	lower_nodes(&b, g->block, g->prologue, NULL);
+	if (wrong)
+		return NULL;
 	lower_results(&b, g, to);
 	lower_states(&b, g, to);
 	if (b.target == PTGC_ORT_CPU)
