@@ -1,26 +1,160 @@
 /*
  * fft.c: Fourier; RFFTOp and IRFFTOp, on the last axes of real tensors and of pairs (real,
- * imaginary). In: a typed node with the lengths to transform to as its second input. Out: one DFT
- * an axis, which cuts off or fills up with zeros as NumPy does. The inverse is not divided by the
- * lengths, as in PyTensor. All is computed in float64: of float32 the runtime's DFT is a thousand
- * times less exact than NumPy's at length 1000. DFT came with opset 17.
+ * imaginary). In: a typed node with the lengths to transform to as its second input. Out: for each
+ * axis a DFT or what stands for it, which cuts off or fills up with zeros as NumPy does. The
+ * inverse is not divided by the lengths, as in PyTensor. All is computed in float64: of float32 the
+ * runtime's DFT is a thousand times less exact than NumPy's at length 1000. Of float64 it is that
+ * too, where the length is no power of two; lib/fourier.ptg has another one for these. DFT came
+ * with opset 17.
  */
+#include <math.h>
 #include <string.h>
 
 #include "low.h"
 #include "lower.h"
+
+/* Up to this length, if it is a constant, the transform is a product with a matrix. */
+#define DIRECT_LENGTH 16
+
+/* cos(2 pi k / n) for k >= 0, from angles up to pi / 4: so a zero is one */
+static double cos_of_turn(int64_t k, int64_t n)
+{
+	const long double eighth = 0.785398163397448309615660845819876L;
+	int64_t j = 8 * (k % n), sign = 1;
+
+	if (j > 4 * n)
+		j = 8 * n - j;
+	if (j > 2 * n) {
+		j = 4 * n - j;
+		sign = -1;
+	}
+	long double a = eighth / (long double)n;
+	return (double)(sign *
+			(j > n ? sinl(a * (long double)(2 * n - j)) : cosl(a * (long double)j)));
+}
+
+/* float64[parts * m, 2 * k]: what the parts of m numbers add to those of the first k of n */
+static struct value *fourier_matrix(struct build *b, int64_t n, int64_t m, int64_t parts, int64_t k)
+{
+	struct tensor *t = tensor_new(b->cx, DT_FLOAT64, 2, (int64_t[]){m * parts, 2 * k});
+	double *to = arena_alloc(b->cx->arena, t->count * sizeof(double));
+
+	t->data = to;
+	for (int64_t i = 0; i < m * parts; i++)
+		for (int64_t j = 0; j < k; j++) {
+			int64_t turn = i / parts * j;
+			double c = cos_of_turn(turn, n), s = cos_of_turn(4 * turn + 3 * n, 4 * n);
+			*to++ = i % parts ? s : c;
+			*to++ = i % parts ? c : 0 - s;
+		}
+	return const_tensor(b, t);
+}
+
+static dim *dims_with(struct build *b, const struct value *x, int64_t axis, dim d)
+{
+	dim *dims = new_array(b->cx->arena, dim, x->type.rank);
+
+	memcpy(dims, x->type.dims, x->type.rank * sizeof(dim));
+	dims[axis] = d;
+	return dims;
+}
+
+/* v up to `end` of an axis, if it is longer */
+static struct value *cut(struct build *b, struct value *v, int64_t axis, dim end)
+{
+	dim *d = dims_with(b, v, axis, end);
+	int64_t zero = 0;
+
+	if (dim_eq(b->cx, v->type.dims[axis], end))
+		return v;
+	v = slice(b, v, &axis, 1, const_ints(b, &zero, 1), dim_vector(b, end), NULL);
+	return with_dims(v, d);
+}
+
+/* x[..., m, parts] by that matrix */
+static struct value *direct(struct build *b, struct value *x, int64_t n, int64_t k)
+{
+	uint32_t rank = x->type.rank;
+	int64_t parts = 1, m = n, axis = rank - 2;
+	dim rows = dim_min(b->cx, x->type.dims[axis], dim_const(b->cx, n));
+	struct value *f;
+
+	dim_is_const(b->cx, x->type.dims[rank - 1], &parts);
+	dim_is_const(b->cx, rows, &m);
+	f = fourier_matrix(b, n, m, parts, k);
+	x = cut(b, x, axis, rows);
+	rows = dim_mul(b->cx, rows, dim_const(b->cx, parts));
+	x = reshape(b, x, dims_with(b, x, axis, rows), rank - 1);
+	x = matmul(b, x, cut(b, f, 0, rows));
+	dim *d = new_array(b->cx->arena, dim, rank);
+	memcpy(d, x->type.dims, (rank - 2u) * sizeof(dim));
+	d[axis] = dim_const(b->cx, k);
+	d[rank - 1] = dim_const(b->cx, 2);
+	return reshape(b, x, d, rank);
+}
+
+/* x[..., m, parts] by a fn of the library, which has one axis before these */
+static struct value *by_library(struct build *b, struct value *x, struct value *n, bool half)
+{
+	struct type number = type_of(DT_INT64, 0, NULL), t = x->type;
+	dim *flat = new_array(b->cx->arena, dim, 3);
+	int64_t length = 0, l = 1;
+	bool constant = const_int_at(b, n, 0, &length);
+	const char *name = constant ? "_Bluestein" : half ? "_Transform_half" : "_Transform";
+	struct value *in[4], *y;
+
+	memcpy(flat + 1, t.dims + t.rank - 2, 2 * sizeof(dim));
+	flat[0] = dims_product(b->cx, t.dims, t.rank - 2u);
+	in[0] = held_by(b, reshape(b, x, flat, 3), type_of(DT_FLOAT64, 3, flat), b->span);
+	in[1] = held_by(b, n, number, b->span);
+	while (l < 2 * length - 1)
+		l *= 2;
+	in[2] = held_by(b, const_int(b, half ? length / 2 + 1 : length), number, b->span);
+	in[3] = held_by(b, const_int(b, l), number, b->span);
+	if (!call_fn(b, lib_fn(b->cx, name), NULL, NULL, in, constant ? 4 : 2, &y, 1))
+		return NULL;
+	dim *d = dims_with(b, x, t.rank - 2, y->type.dims[1]);
+	d[t.rank - 1] = dim_const(b->cx, 2);
+	return reshape(b, y, d, t.rank);
+}
+
+/* One axis of x, to n numbers, of which half are given or all; NULL: reported. */
+static struct value *transform(struct build *b, struct value *x, struct value *n, int64_t axis,
+			       bool half)
+{
+	uint32_t rank = x->type.rank;
+	int64_t length = 0, perm[MAX_RANK + 1];
+	bool constant = const_int_at(b, n, 0, &length);
+	bool direct_one = constant && length >= 1 && length <= DIRECT_LENGTH;
+	bool power = !(length & (length - 1));
+
+	if (!direct_one && !has_dft(b))
+		return NULL;
+	if (constant &&
+	    (length < 1 || (power && has_op(b, "DFT")))) /* it refuses lengths below 1 */
+		return dft(b, x, n, axis, half);
+	for (uint32_t i = 0; i < rank; i++)
+		perm[i] = i;
+	perm[axis] = rank - 2;
+	perm[rank - 2] = axis;
+	if (axis != rank - 2)
+		x = transpose(b, x, perm);
+	x = direct_one ? direct(b, x, length, half ? length / 2 + 1 : length)
+		       : by_library(b, x, n, half);
+	return x && axis != rank - 2 ? transpose(b, x, perm) : x;
+}
 
 bool lower_rfft(struct build *b, struct node *n)
 {
 	struct value *x = cast(b, low(b, n->in[0]), DT_FLOAT64), *s = low(b, n->in[1]);
 	int64_t rank = x->type.rank, axes = 0;
 
-	if (!has_dft(b))
-		return false;
 	dim_is_const(b->cx, s->type.dims[0], &axes);
 	x = unsqueeze(b, x, &rank, 1);
-	for (int64_t i = axes; i-- > 0;)
-		x = dft(b, x, length_at(b, s, (uint32_t)i), rank - axes + i, i == axes - 1);
+	for (int64_t i = axes; x && i-- > 0;)
+		x = transform(b, x, length_at(b, s, (uint32_t)i), rank - axes + i, i == axes - 1);
+	if (!x)
+		return false;
 	x = cast(b, x, (enum dtype)n->out[0]->type.dtype);
 	lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
 	return true;
@@ -30,12 +164,9 @@ bool lower_rfft(struct build *b, struct node *n)
  * or is one of those that x is filled up with. */
 static struct value *with_one(struct build *b, struct value *x, int64_t axis)
 {
-	dim *dims = new_array(b->cx->arena, dim, x->type.rank);
-
 	if (dim_ge(b->cx, x->type.dims[axis], 1))
 		return x;
-	memcpy(dims, x->type.dims, x->type.rank * sizeof(dim));
-	dims[axis] = dim_const(b->cx, 1);
+	dim *dims = dims_with(b, x, axis, dim_const(b->cx, 1));
 	struct value *zero = const_shape(b, DT_FLOAT64, dims_vector(b, dims, x->type.rank), dims,
 					 x->type.rank, 0);
 	return concat(b, (int)axis, (struct value *[]){x, zero}, 2);
@@ -48,8 +179,6 @@ bool lower_fourier(struct build *b, struct node *n)
 	enum dtype given = (enum dtype)n->in[0]->type.dtype;
 	int64_t rank = n->in[0]->type.rank, axis = 0;
 
-	if (!has_dft(b))
-		return false;
 	if (given == DT_COMPLEX64 || given == DT_FLOAT32 || given == DT_FLOAT16) {
 		unsupported(b, "PyTensor's type says complex128, but it computes complex64: write "
 			       "Cast{complex128}(x) in it");
@@ -59,7 +188,9 @@ bool lower_fourier(struct build *b, struct node *n)
 	if (x->type.rank == rank)
 		x = unsqueeze(b, x, &rank, 1);
 	x = with_one(b, cast(b, x, DT_FLOAT64), axis);
-	x = dft(b, x, cast(b, low(b, n->in[1]), DT_INT64), axis, false);
+	x = transform(b, x, cast(b, low(b, n->in[1]), DT_INT64), axis, false);
+	if (!x)
+		return false;
 	lowered(b, n, 0, with_dims(x, low_type(b, n->out[0]->type).dims));
 	return true;
 }
@@ -88,14 +219,14 @@ bool lower_irfft(struct build *b, struct node *n)
 	struct value *x = cast(b, low(b, n->in[0]), DT_FLOAT64), *s = low(b, n->in[1]);
 	int64_t last = x->type.rank - 2, axes = 0;
 
-	if (!has_dft(b))
-		return false;
 	dim_is_const(b->cx, s->type.dims[0], &axes);
 	struct value *length = length_at(b, s, (uint32_t)axes - 1);
 	x = emit_(b, "Mul", x,
 		  half_weights(b, x->type.dims[last], length, (enum dtype)x->type.dtype));
-	for (int64_t i = 0; i < axes; i++)
-		x = dft(b, x, length_at(b, s, (uint32_t)i), last - axes + 1 + i, false);
+	for (int64_t i = 0; x && i < axes; i++)
+		x = transform(b, x, length_at(b, s, (uint32_t)i), last - axes + 1 + i, false);
+	if (!x)
+		return false;
 	attr_int(b, "axis", last + 1);
 	x = emit_(b, "Gather", x, const_int(b, 0));
 	x = cast(b, x, (enum dtype)n->out[0]->type.dtype);

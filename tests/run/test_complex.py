@@ -167,4 +167,4 @@ def test_products(op, dtype):
         x = pt.tensor("x", dtype=dtype, shape=(n, 3))
         c = Compiled([x], [PRODUCTS[op](x)], opsets if n is None else (18,))
         for size in (3, 6) if n is None else (n,):
-            c.run(near_values(dtype, (size, 3), size), atol=100 * ROUNDING[dtype])
+            c.run(near_values(dtype, (size, 3), size), atol=100 * ROUNDING[dtype], zero_sign="fft" not in op)
