@@ -417,6 +417,23 @@ static bool core_ranks(struct ctx *cx, struct node *n, uint32_t *ranks)
 	return false;
 }
 
+/* The argument of every item of the batch: where that is one and the same number, it may be known,
+ * as the mode of Convolve1d, which says how long the result is. */
+static struct value *core_value(struct ctx *cx, struct value *v, uint32_t rank)
+{
+	const struct type *t = &v->type;
+	struct value *one = v;
+	if (t->rank == rank)
+		return v;
+	while (!rank && one->def && one->def->op == &op_table[OP_ExpandDims])
+		one = one->def->in[0];
+	if (!rank && !one->type.rank)
+		return one;
+	one = new (cx->arena, struct value);
+	one->type = (struct type){t->dtype, (uint8_t)rank, t->dims + (t->rank - rank)};
+	return one;
+}
+
 /* A node of the core op on values that have only the core dims. */
 static struct node *core_node(struct ctx *cx, struct node *n, const uint32_t *ranks)
 {
@@ -428,14 +445,11 @@ static struct node *core_node(struct ctx *cx, struct node *n, const uint32_t *ra
 	c->nin = n->nin;
 	c->in = new_array(cx->arena, struct value *, n->nin);
 	for (uint32_t i = 0; i < n->nin; i++) {
-		const struct type *t = &n->in[i]->type;
-		if (t->rank < ranks[i]) {
+		if (n->in[i]->type.rank < ranks[i]) {
 			want_rank(cx, n, i, ranks[i]);
 			return NULL;
 		}
-		c->in[i] = new (cx->arena, struct value);
-		c->in[i]->type =
-			(struct type){t->dtype, (uint8_t)ranks[i], t->dims + (t->rank - ranks[i])};
+		c->in[i] = core_value(cx, n->in[i], ranks[i]);
 	}
 	c->nout = (uint16_t)op_results(cx, c);
 	c->out = new_array(cx->arena, struct value *, c->nout + 1u);

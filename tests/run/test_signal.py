@@ -34,6 +34,14 @@ def test_convolve1d(dtype):
     c.raises(small(dtype, (3,), 0), small(dtype, (0,), 0), False)
 
 
+def test_convolve_result_of_length_one():
+    """The core op of a Blockwise says how long its result is: a 1 is stretched."""
+    x, y = pt.tensor("x", shape=(1,)), pt.vector("y")
+    out = pt.repeat(convolve1d(x, pt.constant([5.0]), "valid"), 1)
+    assert out.type.shape == (1,)
+    Compiled([x, y], [out + y]).run([7.0], [4, 5, 6])
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "uint8"])
 def test_convolve2d(dtype):
     shapes = [((7, 6), (3, 2)), ((3, 2), (7, 6)), ((1, 1), (1, 1)), ((4, 1), (2, 1))]
