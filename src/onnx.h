@@ -44,5 +44,10 @@ bool kernel_exists(enum ptgc_target target, const struct onnx_op *op, const enum
  * them). Reports type errors with the node's span. */
 enum onnx_infer_result { ONNX_INFERRED, ONNX_NO_RULE, ONNX_ERROR };
 enum onnx_infer_result onnx_infer(struct ctx *cx, struct node *n);
+/* casts.c: what v is made of by nodes that ONNX Runtime may remove: v * 1, v + 0 and the like, and
+ * `casts`. */
+const struct value *behind_removable(const struct value *v, bool casts);
+/* Is v a float16 that is rounded by a Cast, which the runtime drops before a cast of its own? */
+bool rounding_is_lost(const struct value *v);
 
 #endif

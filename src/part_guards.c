@@ -40,28 +40,6 @@ static bool is_guarded(const struct value *v)
 	return t && (is_all(t, -2) || is_all(t, -3));
 }
 
-static bool is_number(const struct value *v)
-{
-	return v->data && v->data->count == 1;
-}
-
-/* What v is made of by nodes that the runtime may remove: v * 1, v + 0 and the like. */
-static struct value *behind(struct value *v)
-{
-	static const char *const names[] = {"Identity", "Cast",      "Mul",    "Div",  "Add",
-					    "Sub",      "Transpose", "Expand", "Slice"};
-	struct value *from = v;
-
-	for (uint32_t steps = 0; from && steps < 8; steps++) {
-		v = from;
-		from = NULL;
-		for (size_t i = 0; i < countof(names) && !from; i++)
-			if (is_op(v, names[i]))
-				from = v->def->in[is_number(v->def->in[0]) ? 1 : 0];
-	}
-	return v;
-}
-
 static bool known_lengths(struct ctx *cx, const struct type *t, int64_t *d)
 {
 	for (uint32_t i = 0; i < t->rank; i++)
@@ -81,9 +59,8 @@ static struct value *constant(struct ctx *cx, enum dtype t, const int64_t *v, ui
 	return graph_constant(cx, x, s);
 }
 
-/* A new node of one result behind `after` (NULL: first). */
-static struct node *insert(struct ctx *cx, struct block *b, struct node *after, const char *op,
-			   struct value **in, uint32_t nin, struct type t, struct span s)
+struct node *insert_node(struct ctx *cx, struct block *b, struct node *after, const char *op,
+			 struct value **in, uint32_t nin, struct type t, struct span s)
 {
 	struct node *n = new (cx->arena, struct node);
 
@@ -126,12 +103,12 @@ static struct value *explicit_shape(struct ctx *cx, struct block *b, struct node
 		in[2] = t->def->in[2];
 	} else {
 		struct value *zero = constant(cx, DT_INT64, &(int64_t){0}, 1, true, guard->span);
-		*at = insert(cx, b, *at, "Equal", (struct value *[]){t, zero}, 2, bools,
-			     guard->span);
+		*at = insert_node(cx, b, *at, "Equal", (struct value *[]){t, zero}, 2, bools,
+				  guard->span);
 		in[0] = (*at)->out[0];
 		in[2] = t;
 	}
-	*at = insert(cx, b, *at, "Where", in, 3, ints, guard->span);
+	*at = insert_node(cx, b, *at, "Where", in, 3, ints, guard->span);
 	return (*at)->out[0];
 }
 
@@ -152,7 +129,7 @@ static void part(struct ctx *cx, struct block *b, struct node *at, struct node *
 	in[1] = is_guarded(n->out[0])
 			? explicit_shape(cx, b, &at, n, d)
 			: constant(cx, DT_INT64, d, n->out[0]->type.rank, false, n->span);
-	at = insert(cx, b, at, "Flatten", &x, 1, flat, n->span);
+	at = insert_node(cx, b, at, "Flatten", &x, 1, flat, n->span);
 	struct attr *axis = at->attrs = new (cx->arena, struct attr);
 	*axis = (struct attr){.name = "axis", .kind = AT_INT, .u.i = 0};
 	at->nattrs = 1;
@@ -174,7 +151,8 @@ static bool loses_guard(const struct node *n)
 	if (n->in[0]->data)
 		return false;
 	/* before a guard the runtime may put a Reshape of its own */
-	return is_guarded(out) ? n->in[0]->def != NULL : is_guarded(behind(n->in[0]));
+	return is_guarded(out) ? n->in[0]->def != NULL
+			       : is_guarded(behind_removable(n->in[0], true));
 }
 
 /* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */

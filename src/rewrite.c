@@ -52,22 +52,7 @@ static struct value *drop_identity(struct ctx *cx, struct node *n)
 }
 
 /* Does `to` hold every value of `from`, so that a cast there and on loses nothing? */
-static bool holds(enum dtype to, enum dtype from)
-{
-	const struct dtype_info *a = &dtypes[to], *b = &dtypes[from];
-
-	if (to == from || b->kind == KIND_BOOL)
-		return true;
-	if (a->kind == KIND_FLOAT && b->kind == KIND_FLOAT)
-		return a->size >= b->size;
-	if (a->kind == KIND_FLOAT && (b->kind == KIND_INT || b->kind == KIND_UINT))
-		return a->bits >= b->bits && to != DT_FLOAT16;
-	if (a->kind == KIND_INT && (b->kind == KIND_INT || b->kind == KIND_UINT))
-		return a->bits >= b->bits;
-	return a->kind == KIND_UINT && b->kind == KIND_UINT && a->bits >= b->bits;
-}
-
-/* Cast to the dtype that is there already; Cast of a Cast that lost nothing. */
+/* Cast to the dtype that is there already; Cast of a Cast that changed nothing. */
 static struct value *merge_casts(struct ctx *cx, struct node *n)
 {
 	struct value *x = n->in[0];
@@ -75,7 +60,8 @@ static struct value *merge_casts(struct ctx *cx, struct node *n)
 	(void)cx;
 	if (x->type.dtype == n->out[0]->type.dtype)
 		return x;
-	if (!is_op(x, "Cast") || !holds(x->type.dtype, x->def->in[0]->type.dtype))
+	if (!is_op(x, "Cast") ||
+	    !casts_merge(current(x->def->in[0])->type.dtype, x->type.dtype, n->out[0]->type.dtype))
 		return NULL;
 	n->in[0] = current(x->def->in[0]);
 	return n->in[0]->type.dtype == n->out[0]->type.dtype ? n->in[0] : NULL;
@@ -489,6 +475,7 @@ void rewrite(struct ctx *cx, struct graph *g)
 	recount(g->block, true);
 	count_uses(g->block);
 	rewrite_block(cx, g->block);
+	part_casts(cx, g);
 	part_guards(cx, g);
 	recount(g->block, true);
 	recount(g->block, false);

@@ -375,6 +375,27 @@ static bool rounds_late(const struct node *n)
 }
 
 /*
+ * What it has for float32 alone and what rounds nothing needs no casts of ours, unless an input was
+ * just rounded.
+ */
+static bool reads_unrounded(const struct node *n)
+{
+	static const char *const names[] = {"Abs",    "ArgMax",      "ArgMin",    "Ceil",
+					    "Equal",  "Floor",       "Greater",   "GreaterOrEqual",
+					    "Less",   "LessOrEqual", "Neg",       "NonZero",
+					    "OneHot", "Pad",         "ReduceMax", "ReduceMin",
+					    "Relu",   "Tile",        "TopK",      "Trilu",
+					    "Unique", "Where"};
+	bool wide = false, rounded = false;
+
+	for (size_t i = 0; i < countof(names); i++)
+		wide |= !strcmp(names[i], n->onnx->name);
+	for (uint32_t i = 0; wide && i < n->nin; i++)
+		rounded |= n->in[i] && rounding_is_lost(n->in[i]);
+	return rounded;
+}
+
+/*
  * ONNX Runtime's vector code compares int64 wrongly where the upper halves are equal (measured: 3e9
  * is below 1 for Max). Our own nodes take another way; a user's raw node is what it says.
  */
@@ -385,6 +406,8 @@ static bool is_exact(struct build *b, const struct node *n, const struct node *l
 
 	if (b->target != PTGC_ORT_CPU || (like && !s->expanding) || !n->nin || !n->in[0])
 		return true;
+	if (!b->cx->opt.excess_precision && reads_unrounded(n))
+		return false;
 	if (n->in[0]->type.dtype == DT_FLOAT16)
 		return b->cx->opt.excess_precision || !rounds_late(n);
 	if (s->small_ints || n->in[0]->type.dtype != DT_INT64)

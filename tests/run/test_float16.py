@@ -43,3 +43,28 @@ def test_flag():
     for level in ("all", "none"):
         assert np.array_equal(ptg.run(exact, x, y, level=level), want)
     assert not np.array_equal(ptg.run(fast, x, y), want)
+
+
+READERS = {
+    "max": lambda x: pt.eq(x.max(), x),
+    "order": lambda x: pt.lt(x, x[0]),
+    "argsort": lambda x: pt.argsort(x, kind="stable"),
+    "argmax": lambda x: pt.argmax(x),
+    "clip": lambda x: pt.clip(x, x[0], x[3]),
+    "a choice": lambda x: pt.eq(pt.switch(x > 0, x, x[::-1]), x[1]),
+    "moves": lambda x: pt.eq(pt.tile(x, 2).reshape((2, -1))[0], x[1]),
+    "negated": lambda x: pt.le(abs(-x), x[2]),
+    "unique": lambda x: pt.unique(x).shape,
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_rounded_before_it_is_read(name):
+    """Of a cast to float16 the runtime drops the rounding where it reads it by a cast of its own."""
+    x, y = pt.vector("x"), pt.vector("y", dtype="float16")
+    rounded = [pt.cast(x, "float16"), pt.cast(x.astype("float32"), "float16"), y / 3, pt.cast(x, "float16") * y, y.sum() + y * y]
+    rng = np.random.default_rng(0)
+    u = np.concatenate([rng.normal(size=40), 1 + np.arange(8) / 2**12])
+    v = rng.choice(rng.normal(size=9), 48).astype("float16")
+    for r in rounded:
+        Compiled([x, y], [READERS[name](r)], (13, 18)).run(u, v, ulp={"float16": 0})

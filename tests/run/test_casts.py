@@ -1,0 +1,43 @@
+"""Casts of casts: the runtime makes one Cast of two where it takes the first for harmless, which it is not always."""
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+
+from harness import ALL, FLOATS, Compiled
+
+
+def numbers(dtype):
+    """Bit patterns, small numbers, and where rounding and ranges matter."""
+    rng, d = np.random.default_rng(0), np.dtype(dtype)
+    if d.kind == "b":
+        return np.array([False, True])
+    bits = rng.integers(0, 256, (400, d.itemsize), dtype="uint8").view(d).ravel()
+    small = rng.integers(-300, 300, 200)
+    if d.kind in "iu":
+        i = np.iinfo(d)
+        return np.concatenate([bits, small.astype(d), np.array([i.min, i.max, i.max - 1], d)])
+    large = rng.normal(size=400) * 10.0 ** rng.integers(-6, 12, 400)
+    corners = [np.nan, np.inf, -np.inf, 0, -0.0, 3e9, -3e9, 70000, 1e19]
+    return np.concatenate([bits, small.astype(d), large.astype(d), np.array(corners, d)])
+
+
+@pytest.mark.parametrize("first", ALL)
+def test_chain(first):
+    for middle in ALL:
+        inputs = [pt.vector(f"x{i}", dtype=first) for i in range(len(ALL))]
+        c = Compiled(inputs, [pt.cast(pt.cast(x, middle), last) for x, last in zip(inputs, ALL)], (18,))
+        c.run(*[numbers(first)] * len(ALL), ulp={d: 0 for d in FLOATS})
+
+
+@pytest.mark.parametrize("between", ["Identity", "alloc", "transpose", "slice"])
+def test_nothing_between(between):
+    """What the runtime removes does not keep the casts apart."""
+    x = pt.matrix("x", dtype="float64")
+    move = {
+        "Identity": pt.tensor_copy, "transpose": lambda v: v.T, "slice": lambda v: v[0:],
+        "alloc": lambda v: pt.alloc(v, *v.shape),
+    }[between]  # fmt: skip
+    out = [pt.cast(move(pt.cast(x, "int64")), "int32"), pt.eq(move(pt.cast(x, "float16")), move(pt.cast(x, "float16")).max())]
+    c = Compiled([x], out, (13, 18, 26))
+    c.run(np.array([[3e9, 1.1, -5e9], [7.7, 2.2, 1e12]]))
