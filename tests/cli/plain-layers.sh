@@ -1,6 +1,6 @@
 # who sees the inner headers, directly or through others: a layer knows those below it alone
 cd "$TOP/src" || exit
-${CC:-gcc} -MM -MG -I. *.c lower/*.c emit/*.c | sed -e ':a' -e '/\\$/N; s/\\\n//; ta' |
+${CC:-gcc} -MM -MG -I. *.c lower/*.c emit/*.c cmd/*.c | sed -e ':a' -e '/\\$/N; s/\\\n//; ta' |
 	sed 's|[a-z]*/\.\./||g' >"$OLDPWD/deps"
 cd "$OLDPWD" || exit
 for header in parse ast dim rules elab elaborate onnx_infer lower/lower lower/low rewrite \

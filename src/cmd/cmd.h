@@ -1,0 +1,48 @@
+/*
+ * cmd.h: the command: what its options say, what its parts share. Only these files print.
+ */
+#ifndef PTGC_CMD_H
+#define PTGC_CMD_H
+
+#include "../api.h"
+#include "../emit/output.h"
+
+enum { EXIT_OK, EXIT_REJECTED, EXIT_USAGE };
+
+struct list {
+	const char **at;
+	size_t n;
+};
+struct cmd {
+	struct list inputs, flags, allow, targets;
+	const char *output, *opset, *target, *dump, *external_name, *depfile, *color, *explain,
+		*ops;
+	bool strip, external, md, mp, help, version, list_ops, check, in_place;
+	bool colour;
+};
+
+/* main.c: each says what is wrong and returns EXIT_USAGE */
+PRINTF(1, 2) int usage(const char *fmt, ...);
+int failed(const char *what);
+int io_failed(const char *name, int error);
+#define CUT_SHORT "a file became shorter while it was read, or its disk fails"
+
+bool is_stdio(const char *name);
+const char *output_name(const char *path);
+bool open_output(struct file_sink *f, const char *path);
+struct job job_for(const char *input, enum stage stage);
+int exit_code(enum ptgc_status status);
+void print_messages(struct ctx *cx, const struct job *job, bool colour);
+/* Files that are being written are not left behind by ^C: it is taken once they are done. */
+void hold_signals(bool hold);
+
+/* options.c: what the arguments say; what is wrong is said, and is EXIT_USAGE */
+int parse_options(struct cmd *c, int argc, char **argv);
+int use_colour(struct cmd *c);
+int compile_options(struct ctx *cx, const struct cmd *c, enum stage *stage);
+void print_help(void);
+
+/* outputs.c: ptgc model.ptg: model, external data and depfile appear together or not at all */
+int compile_command(const struct cmd *c);
+
+#endif

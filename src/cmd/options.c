@@ -1,0 +1,252 @@
+/*
+ * options.c: the command's options, from one table that --help prints too.
+ * In: arguments. Out: a struct cmd, and from it the options of a compilation.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd.h"
+
+#define AT(field) offsetof(struct cmd, field)
+
+enum kind { HEADING, FLAG, TEXT, OPTIONAL /* sets the bool before it too */, LIST, JOINED };
+static const struct option {
+	const char *name, *arg;
+	enum kind kind;
+	size_t at, flag; /* in struct cmd */
+	const char *help;
+} options[] = {
+	{NULL, NULL, HEADING, 0, 0, "Output"},
+	{"-o", "FILE", TEXT, AT(output), 0, "write there; default: the input's name with .onnx"},
+	{"--opset", "N", TEXT, AT(opset), 0, "ONNX operator set, 13 to 26; default 18"},
+	{"--target", "NAME", TEXT, AT(target), 0,
+	 "ort-cpu: what ONNX Runtime runs (default); onnx: the specification alone"},
+	{"--strip", NULL, FLAG, AT(strip), 0, "leave out where in the .ptg file nodes come from"},
+	{"--external-data", "FILE", OPTIONAL, AT(external_name), AT(external),
+	 "put weights in FILE beside the model; default: its name with .data"},
+	{"--dump", "STAGE", TEXT, AT(dump), 0,
+	 "print a stage instead: ast, typed, lowered, or onnx (the model as text)"},
+	{NULL, NULL, HEADING, 0, 0, "Input"},
+	{"--allow", "DIR", LIST, AT(allow), 0, "let file(...) and use read below DIR too"},
+	{NULL, NULL, HEADING, 0, 0, "Dependencies, for make"},
+	{"-MD", NULL, FLAG, AT(md), 0,
+	 "write which files the model is made from, as a rule for make"},
+	{"-MF", "FILE", TEXT, AT(depfile), AT(md),
+	 "write it there; default: the output's name with .d"},
+	{"-MT", "TARGET", LIST, AT(targets), AT(md), "its target; default: the output"},
+	{"-MP", NULL, FLAG, AT(mp), AT(md),
+	 "with an empty rule for each file, so that files can go"},
+	{NULL, NULL, HEADING, 0, 0, "Messages"},
+	{"-W", "[no-]NAME", JOINED, AT(flags), 0, "switch a warning on or off"},
+	{"-Werror", "[=NAME]", JOINED, AT(flags), 0, "take warnings, or that one, as errors"},
+	{"--color", "WHEN", TEXT, AT(color), 0, "auto (default), always or never"},
+	{"--explain", "CODE", TEXT, AT(explain), 0, "say more about a message's code, as PTG0200"},
+	{NULL, NULL, HEADING, 0, 0, "Other"},
+	{"-f", "[no-]NAME", JOINED, AT(flags), 0, "switch a rewrite or rule on or off"},
+	{"--ops", NULL, OPTIONAL, AT(ops), AT(list_ops), "list all ops and what is supported"},
+	{"--version", NULL, FLAG, AT(version), 0, "print the version"},
+	{"--help", NULL, FLAG, AT(help), 0, "print this"},
+	{NULL, NULL, HEADING, 0, 0, "ptgc fmt"},
+	{"--check", NULL, FLAG, AT(check), 0, "print the names of files that it would change"},
+	{"-i", NULL, FLAG, AT(in_place), 0, "change the files"},
+};
+
+static int unknown_option(const char *arg)
+{
+	const char *names[countof(options)];
+	char word[64];
+	size_t n = 0, dashes = strspn(arg, "-"); /* what all have makes none alike */
+	snprintf(word, sizeof(word), "%.*s", (int)strcspn(arg + dashes, "="), arg + dashes);
+	for (size_t i = 0; i < countof(options); i++)
+		if (options[i].name && options[i].kind != JOINED)
+			names[n++] = options[i].name + strspn(options[i].name, "-");
+	const char *near = strlen(word) > 1 ? did_you_mean(word, names, n) : NULL;
+	for (size_t i = 0; i < n; i++)
+		near = strcmp(word, names[i]) ? near : names[i];
+	return near ? usage("unknown option '%s', did you mean '%s%s'?", arg,
+			    strlen(near) > 2 ? "--" : "-", near)
+		    : usage("unknown option '%s'", arg);
+}
+
+/* The option that arg is, and the value that is part of it (--opset=18, -omodel.onnx is not one).
+ */
+static const struct option *find_option(const char *arg, const char **value)
+{
+	*value = NULL;
+	for (size_t i = 0; i < countof(options); i++) {
+		const struct option *o = &options[i];
+		size_t len = o->name ? strlen(o->name) : 0;
+		if (!len || strncmp(arg, o->name, len))
+			continue;
+		if (o->kind == JOINED && arg[len]) {
+			*value = arg + 1;
+			return o;
+		}
+		if (arg[len] == '=' && arg[1] == '-' && o->kind != FLAG)
+			*value = arg + len + 1;
+		if (!arg[len] || *value)
+			return o;
+	}
+	return NULL;
+}
+
+static int set_option(struct cmd *c, const struct option *o, const char *value)
+{
+	char *base = (char *)c;
+	if (o->flag)
+		*(bool *)(base + o->flag) = true;
+	if (o->kind == FLAG) {
+		*(bool *)(base + o->at) = true;
+	} else if (o->kind == LIST || o->kind == JOINED) {
+		struct list *l = (struct list *)(base + o->at);
+		l->at[l->n++] = value;
+	} else {
+		*(const char **)(base + o->at) = value;
+	}
+	return EXIT_OK;
+}
+
+int parse_options(struct cmd *c, int argc, char **argv)
+{
+	bool only_names = false;
+	for (int i = 0; i < argc; i++) {
+		const char *arg = argv[i], *value;
+		if (only_names || arg[0] != '-' || !arg[1]) {
+			c->inputs.at[c->inputs.n++] = arg;
+			continue;
+		}
+		if (!strcmp(arg, "--")) {
+			only_names = true;
+			continue;
+		}
+		const struct option *o = find_option(!strcmp(arg, "-h") ? "--help" : arg, &value);
+		if (!o)
+			return unknown_option(arg);
+		if (o->kind == JOINED && !value)
+			return usage("%s needs a name right behind it, as in %sno-%s", arg, arg,
+				     arg[1] == 'W' ? "unused" : "check-dims");
+		if ((o->kind == TEXT || o->kind == LIST) && !value) {
+			if (i + 1 == argc)
+				return usage("%s needs an argument: %s", arg, o->arg);
+			value = argv[++i];
+		}
+		set_option(c, o, value);
+	}
+	return EXIT_OK;
+}
+
+/* What -W or -f takes. */
+#define MAX_FLAGS (DIAG_COUNT + 64)
+static size_t flag_names(char kind, const char **names)
+{
+	size_t n = 0;
+	const char *name;
+	for (size_t i = 0; kind == 'W' && i < DIAG_COUNT; i++)
+		if (diag_infos[i].severity != PTGC_ERROR)
+			names[n++] = diag_infos[i].name;
+	while (kind == 'f' && n < MAX_FLAGS && (name = flag_name(n)))
+		names[n++] = name;
+	return n;
+}
+
+void print_help(void)
+{
+	fputs("usage: ptgc [options] model.ptg [-o model.onnx]\n"
+	      "       ptgc fmt [--check | -i] [file.ptg...]\n"
+	      "       ptgc dump model.onnx\n\n"
+	      "Compiles a .ptg file, a PyTensor graph as text, to an ONNX model; fmt prints .ptg "
+	      "files\n"
+	      "in their canonical form, dump prints a model as text. '-' is standard input or "
+	      "output.\n",
+	      stdout);
+	for (size_t i = 0; i < countof(options); i++) {
+		const struct option *o = &options[i];
+		char left[40];
+		const char *between = o->kind == JOINED ? "" : o->kind == OPTIONAL ? "[=" : " ";
+		if (o->kind == HEADING) {
+			printf("\n%s:\n", o->help);
+			continue;
+		}
+		snprintf(left, sizeof(left), "%s%s%s%s", o->name, o->arg ? between : "",
+			 o->arg ? o->arg : "", o->arg && o->kind == OPTIONAL ? "]" : "");
+		printf("  %-24s %s\n", left, o->help);
+	}
+	const char *names[MAX_FLAGS];
+	for (const char *kind = "Wf"; *kind; kind++) {
+		size_t n = flag_names(*kind, names);
+		printf("\n%s:", *kind == 'W' ? "Warnings" : "Rewrites");
+		for (size_t i = 0; i < n; i++)
+			printf(" %s", names[i]);
+	}
+	fputs("\n\nExit status: 0 done, 1 the input is rejected, 2 wrong usage, I/O error or no "
+	      "memory.\n",
+	      stdout);
+}
+
+static const char *const stages[] = {"ast", "typed", "lowered", "onnx"};
+static const char *const targets[] = {[PTGC_ORT_CPU] = "ort-cpu", [PTGC_ONNX] = "onnx"};
+
+/* Position of a word among those that an option takes; -1: said. */
+static int choose(const char *option, const char *word, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(word, words[i]))
+			return (int)i;
+	fprintf(stderr, "ptgc: %s: there is no '%s', only", option, word);
+	for (size_t i = 0; i < n; i++)
+		fprintf(stderr, "%s %s", i ? "," : "", words[i]);
+	fputs("\nTry 'ptgc --help'.\n", stderr);
+	return -1;
+}
+
+static int unknown_flag(const char *flag)
+{
+	const char *names[MAX_FLAGS], *name = flag + 1;
+	name += !strncmp(name, "no-", 3) ? 3 : 0;
+	name += !strncmp(name, "error=", 6) ? 6 : 0;
+	const char *near = did_you_mean(name, names, flag_names(flag[0], names));
+	if (near)
+		return usage("unknown option '-%s', did you mean '-%.*s%s'?", flag,
+			     (int)(name - flag), flag, near);
+	return usage("unknown option '-%s'", flag);
+}
+
+int compile_options(struct ctx *cx, const struct cmd *c, enum stage *stage)
+{
+	int n = 0;
+	if (c->opset) {
+		char *end;
+		long opset = strtol(c->opset, &end, 10);
+		if (end == c->opset || *end || opset < MIN_OPSET || opset > MAX_OPSET)
+			return usage("--opset: expected a number from %d to %d, not '%s'",
+				     MIN_OPSET, MAX_OPSET, c->opset);
+		cx->opt.opset = (int)opset;
+	}
+	if (c->target && (n = choose("--target", c->target, targets, countof(targets))) < 0)
+		return EXIT_USAGE;
+	cx->opt.target = c->target ? (enum ptgc_target)n : PTGC_ORT_CPU;
+	if (c->dump && (n = choose("--dump", c->dump, stages, countof(stages))) < 0)
+		return EXIT_USAGE;
+	*stage = c->dump ? (enum stage)(STAGE_AST + n) : STAGE_MODEL;
+	for (size_t i = 0; i < c->flags.n; i++)
+		if (!compile_flag(cx, c->flags.at[i]))
+			return unknown_flag(c->flags.at[i]);
+	cx->opt.strip = c->strip;
+	cx->opt.allow_dirs = c->allow.at;
+	cx->opt.external = c->external;
+	return EXIT_OK;
+}
+
+int use_colour(struct cmd *c)
+{
+	static const char *const words[] = {"auto", "always", "never"};
+	const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
+	int n = c->color ? choose("--color", c->color, words, countof(words)) : 0;
+	if (n < 0)
+		return EXIT_USAGE;
+	c->colour = n == 1 || (n == 0 && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") &&
+			       !(no && *no));
+	return EXIT_OK;
+}

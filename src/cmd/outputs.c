@@ -1,0 +1,283 @@
+/*
+ * outputs.c: ptgc model.ptg: compiles, and writes model, external data and depfile.
+ * All of them appear, or none, and none takes the place of what was read.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd.h"
+
+#define HANDLER_STACK 65536
+#define FILES_OPEN    64 /* of weights, to copy from: far fewer than a process may have */
+
+/* Where everything goes. Paths that do not fit are refused by open() too. */
+struct outputs {
+	char model[4096], external[8192], depfile[4096];
+	const char *location; /* of external data, as the model says it */
+	struct file_sink out, ext, dep;
+	bool has_ext, has_dep;
+};
+
+static void replace_suffix(char *out, size_t size, const char *path, const char *old,
+			   const char *new)
+{
+	size_t len = strlen(path), cut = strlen(old);
+	if (len > cut && !strcmp(path + len - cut, old))
+		len -= cut;
+	snprintf(out, size, "%.*s%s", (int)len, path, new);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+static int external_path(const struct cmd *c, struct outputs *o)
+{
+	const char *base = base_name(o->model);
+	if (c->external_name && (strchr(c->external_name, '/') || !c->external_name[0]))
+		return usage(
+			"--external-data: the file lies beside the model, so give its name alone");
+	if (is_stdio(o->model))
+		return c->external ? usage("--external-data: the model must go to a file too (-o)")
+				   : 0;
+	struct stat st;
+	if (!stat(o->model, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		return c->external ? usage("--external-data: %s is no file that another one could "
+					   "lie beside",
+					   o->model)
+				   : 0;
+	int dir = (int)(base - o->model);
+	snprintf(o->external, sizeof(o->external), "%.*s%s%s", dir, o->model,
+		 c->external_name ? c->external_name : base, c->external_name ? "" : ".data");
+	o->location = o->external + dir;
+	o->has_ext = true;
+	return EXIT_OK;
+}
+
+/* The outputs that are files, in the order in which they appear. */
+static size_t named_outputs(struct outputs *o, const char *names[3])
+{
+	size_t n = 0;
+	if (o->has_ext)
+		names[n++] = o->external;
+	if (o->has_dep && !is_stdio(o->depfile))
+		names[n++] = o->depfile;
+	if (!is_stdio(o->model))
+		names[n++] = o->model;
+	return n;
+}
+
+/* Does writing the outputs destroy what is read? */
+static int keep_input(struct outputs *o, const char *input, const char *what)
+{
+	const char *names[3];
+	size_t n = named_outputs(o, names);
+	for (size_t i = 0; i < n; i++)
+		if (!is_stdio(input) && same_file(input, names[i]))
+			return usage("%s is %s; it would be overwritten", names[i], what);
+	return EXIT_OK;
+}
+
+static int keep_apart(struct outputs *o, const char *input)
+{
+	const char *names[3];
+	size_t n = named_outputs(o, names);
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < i; k++)
+			if (same_place(names[k], names[i]) && strncmp(names[i], "/dev/", 5))
+				return usage("%s: two outputs cannot be one file", names[i]);
+	return keep_input(o, input, "the input");
+}
+
+static int choose_outputs(const struct cmd *c, struct outputs *o)
+{
+	const char *input = c->inputs.at[0];
+	if (c->output)
+		snprintf(o->model, sizeof(o->model), "%s", c->output);
+	else if (is_stdio(input) || c->dump)
+		strcpy(o->model, "-");
+	else
+		replace_suffix(o->model, sizeof(o->model), input, ".ptg", ".onnx");
+	if (!c->dump && is_stdio(o->model) && isatty(STDOUT_FILENO))
+		return usage("a model is no text: name a file with -o, or redirect the output");
+	int code = c->dump ? EXIT_OK : external_path(c, o);
+	if (code || !c->md)
+		return code ? code : keep_apart(o, input);
+	if (!c->depfile && is_stdio(o->model))
+		return usage("-MD: name the file with -MF, as the model goes to standard output");
+	if (c->depfile)
+		snprintf(o->depfile, sizeof(o->depfile), "%s", c->depfile);
+	else
+		replace_suffix(o->depfile, sizeof(o->depfile), o->model, ".onnx", ".d");
+	o->has_dep = true;
+	return keep_apart(o, input);
+}
+
+static int write_depfile(struct ctx *cx, const struct cmd *c, struct outputs *o)
+{
+	const char *model = o->model;
+	const char *const *to = c->targets.n ? c->targets.at : &model;
+	char here[4096], *cwd = getcwd(here, sizeof(here));
+	if (setjmp(cx->oom))
+		return failed("out of memory");
+	struct strbuf text = {.arena = cx->arena};
+	const char **files = new_array(cx->arena, const char *, (size_t)cx->depends.len + 1);
+	size_t n = 0;
+	if (!is_stdio(c->inputs.at[0]))
+		files[n++] = c->inputs.at[0];
+	size_t own = n;
+	for (uint32_t i = 0; i < cx->depends.len; i++)
+		files[n++] = relative_name(cx->depends.at[i], cwd);
+	const char *bad =
+		depfile(&text, to, c->targets.n ? c->targets.n : 1, files, n, c->mp ? own : n);
+	if (bad)
+		return usage("-MD: make cannot read a rule with the name '%s'", bad);
+	return o->dep.sink.write(&o->dep.sink, text.s, text.len) ? EXIT_OK : EXIT_USAGE;
+}
+
+static int open_outputs(struct outputs *o)
+{
+	bool ok = open_output(&o->out, o->model);
+	if (o->has_ext)
+		file_sink_later(&o->ext, o->external);
+	if (ok && o->has_dep)
+		ok = open_output(&o->dep, o->depfile);
+	return ok ? EXIT_OK : EXIT_USAGE;
+}
+
+/* The model comes last: whoever sees it sees all that belongs to it. */
+static int commit_outputs(struct outputs *o)
+{
+	struct file_sink *all[3];
+	size_t n = 0;
+	if (o->has_ext)
+		all[n++] = &o->ext;
+	if (o->has_dep)
+		all[n++] = &o->dep;
+	all[n++] = &o->out;
+	return file_sinks_commit(all, n) ? EXIT_OK : EXIT_USAGE;
+}
+
+static void abort_outputs(struct outputs *o)
+{
+	file_sink_abort(&o->out);
+	if (o->has_ext)
+		file_sink_abort(&o->ext);
+	if (o->has_dep)
+		file_sink_abort(&o->dep);
+}
+
+static void say_failures(const struct outputs *o)
+{
+	if (o->out.sink.error)
+		io_failed(output_name(o->model), o->out.sink.error);
+	if (o->has_ext && o->ext.sink.error)
+		io_failed(o->external, o->ext.sink.error);
+	if (o->has_dep && o->dep.sink.error)
+		io_failed(output_name(o->depfile), o->dep.sink.error);
+}
+
+static int write_outputs(struct ctx *cx, const struct cmd *c, struct job *job, struct outputs *o)
+{
+	/* a reader of standard output may take for ever: there ^C must go on working */
+	hold_signals(!is_stdio(o->model));
+	o->ext.fd = o->dep.fd = -1;
+	int code = EXIT_OK;
+	for (uint32_t i = 0; i < cx->depends.len && !code; i++)
+		code = keep_input(o, cx->depends.at[i], "read for the model");
+	if (!code)
+		code = open_outputs(o);
+	if (!code)
+		code = exit_code(
+			compile_emit(cx, job, &o->out.sink, o->has_ext ? &o->ext.sink : NULL));
+	if (!code && o->has_dep)
+		code = write_depfile(cx, c, o);
+	if (!code)
+		code = commit_outputs(o);
+	if (code)
+		abort_outputs(o);
+	hold_signals(false);
+	say_failures(o);
+	return code;
+}
+
+/* A mapped file that is cut short, or whose disk fails, is noticed by this signal only. The stack
+ * of the handler begins with what it has to know. */
+static void on_bus(int signal)
+{
+	static const char text[] = "ptgc: " CUT_SHORT "\n";
+	stack_t stack;
+
+	(void)signal;
+	if (!sigaltstack(NULL, &stack)) {
+		struct outputs *o = *(struct outputs **)stack.ss_sp;
+		file_sink_abandon(&o->out);
+		file_sink_abandon(&o->ext);
+		file_sink_abandon(&o->dep);
+	}
+	(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+	_exit(EXIT_USAGE);
+}
+
+/* The stack, or NULL: then the signal kills, as it does without. */
+static void *watch_files(struct outputs *o)
+{
+	stack_t stack = {.ss_sp = calloc(1, HANDLER_STACK), .ss_size = HANDLER_STACK};
+	struct sigaction action = {.sa_handler = on_bus, .sa_flags = (int)SA_ONSTACK};
+
+	if (!stack.ss_sp)
+		return NULL;
+	*(struct outputs **)stack.ss_sp = o;
+	if (!sigaltstack(&stack, NULL))
+		sigaction(SIGBUS, &action, NULL);
+	return stack.ss_sp;
+}
+
+static int compile_with(struct ctx *cx, const struct cmd *c)
+{
+	struct outputs *o = calloc(1, sizeof(*o));
+	enum stage stage = STAGE_MODEL;
+	if (!o)
+		return failed("out of memory");
+	void *stack = watch_files(o);
+	int code = compile_options(cx, c, &stage);
+	if (!code)
+		code = choose_outputs(c, o);
+	if (!code) {
+		struct job job = job_for(c->inputs.at[0], stage);
+		cx->opt.external_name = o->location;
+		code = exit_code(compile(cx, &job));
+		if (!code)
+			code = write_outputs(cx, c, &job, o);
+		print_messages(cx, &job, c->colour);
+	}
+	signal(SIGBUS, SIG_DFL);
+	sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
+	free(stack);
+	free(o);
+	return code;
+}
+
+int compile_command(const struct cmd *c)
+{
+	if (!c->inputs.n)
+		return usage("no input");
+	if (c->inputs.n > 1)
+		return usage("one model at a time: '%s' and '%s'", c->inputs.at[0],
+			     c->inputs.at[1]);
+	if (c->check || c->in_place)
+		return usage("--check and -i belong to 'ptgc fmt'");
+	struct ctx *cx = ctx_new();
+	if (!cx)
+		return failed("out of memory");
+	cx->keep_open = FILES_OPEN;
+	int code = compile_with(cx, c);
+	ctx_free(cx);
+	return code;
+}
