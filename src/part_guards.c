@@ -59,28 +59,6 @@ static struct value *constant(struct ctx *cx, enum dtype t, const int64_t *v, ui
 	return graph_constant(cx, x, s);
 }
 
-struct node *insert_node(struct ctx *cx, struct block *b, struct node *after, const char *op,
-			 struct value **in, uint32_t nin, struct type t, struct span s)
-{
-	struct node *n = new (cx->arena, struct node);
-
-	n->op = &op_onnx;
-	n->onnx = onnx_find("", op, cx->opt.opset);
-	n->span = s;
-	n->nin = (uint16_t)nin;
-	n->in = new_array(cx->arena, struct value *, nin + 1);
-	memcpy(n->in, in, nin * sizeof(*in));
-	node_results(cx, n, 1);
-	n->out[0]->type = t;
-	n->next = after ? after->next : b->first;
-	if (after)
-		after->next = n;
-	else
-		b->first = n;
-	b->nnodes++;
-	return n;
-}
-
 static struct type vector_type(struct ctx *cx, enum dtype t, uint32_t n)
 {
 	struct type v = {.dtype = (uint8_t)t, .rank = 1, .dims = new (cx->arena, dim)};

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "onnx.h"
+#include "op.h"
 #include "rewrite.h"
 
 #define IS_RESULT (UINT32_C(1) << 31) /* in value->uses: a block gives it back, so it must stay */
@@ -317,22 +318,33 @@ static const struct rewrite {
 	{"finite", "Not", make_finite},
 	{"split", "Split", split_concat},
 };
-#define DEAD_BIT 63 /* -fno-dead keeps nodes that nobody reads */
+/* Those that look at the whole graph: dead drops nodes that nobody reads, splat: splats.c */
+enum { DEAD_BIT = 63, SPLAT_BIT = 62 };
+static const struct {
+	const char *name;
+	unsigned bit;
+} passes[] = {{"dead", DEAD_BIT}, {"splat", SPLAT_BIT}};
 
 bool rewrite_option(struct ctx *cx, const char *name, bool on)
 {
-	uint64_t bits = !strcmp(name, "dead") ? UINT64_C(1) << DEAD_BIT : 0;
+	uint64_t bits = 0;
 
 	for (size_t i = 0; i < countof(rewrites); i++)
 		if (!strcmp(rewrites[i].name, name))
 			bits |= UINT64_C(1) << i;
+	for (size_t i = 0; i < countof(passes); i++)
+		if (!strcmp(passes[i].name, name))
+			bits |= UINT64_C(1) << passes[i].bit;
 	cx->opt.rewrites_off = on ? cx->opt.rewrites_off & ~bits : cx->opt.rewrites_off | bits;
 	return bits != 0;
 }
 
 const char *rewrite_name(size_t i)
 {
-	return i < countof(rewrites) ? rewrites[i].name : i == countof(rewrites) ? "dead" : NULL;
+	if (i < countof(rewrites))
+		return rewrites[i].name;
+	i -= countof(rewrites);
+	return i < countof(passes) ? passes[i].name : NULL;
 }
 
 /* ---- the walk ---- */
@@ -470,6 +482,28 @@ static void recount(struct block *b, bool clear)
 		b->results.at[i]->uses = clear ? 0 : b->results.at[i]->uses + 1;
 }
 
+struct node *insert_node(struct ctx *cx, struct block *b, struct node *after, const char *op,
+			 struct value **in, uint32_t nin, struct type t, struct span s)
+{
+	struct node *n = new (cx->arena, struct node);
+
+	n->op = &op_onnx;
+	n->onnx = onnx_find("", op, cx->opt.opset);
+	n->span = s;
+	n->nin = (uint16_t)nin;
+	n->in = new_array(cx->arena, struct value *, nin + 1);
+	memcpy(n->in, in, nin * sizeof(*in));
+	node_results(cx, n, 1);
+	n->out[0]->type = t;
+	n->next = after ? after->next : b->first;
+	if (after)
+		after->next = n;
+	else
+		b->first = n;
+	b->nnodes++;
+	return n;
+}
+
 void rewrite(struct ctx *cx, struct graph *g)
 {
 	recount(g->block, true);
@@ -480,4 +514,6 @@ void rewrite(struct ctx *cx, struct graph *g)
 	recount(g->block, true);
 	recount(g->block, false);
 	sweep(cx, g->block);
+	if (!(cx->opt.rewrites_off >> SPLAT_BIT & 1))
+		splats(cx, g);
 }

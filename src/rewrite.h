@@ -11,10 +11,12 @@ const char *rewrite_name(size_t i); /* all names, some twice in a row; NULL ends
 /* casts.c: is a Cast to `mid` and then to `to` a Cast to `to`? */
 bool casts_merge(enum dtype from, enum dtype mid, enum dtype to);
 void part_casts(struct ctx *cx, struct graph *g); /* keeps Casts apart that are not */
-/* part_guards.c: a new node of one result behind `after` (NULL: first) */
+/* A new node of one result behind `after` (NULL: first). */
 struct node *insert_node(struct ctx *cx, struct block *b, struct node *after, const char *op,
 			 struct value **in, uint32_t nin, struct type t, struct span s);
-/* keeps guards apart from reshapes */
+/* splats.c: large constants of one number take no room */
+void splats(struct ctx *cx, struct graph *g);
+/* part_guards.c: keeps guards apart from reshapes */
 void part_guards(struct ctx *cx, struct graph *g);
 /* verify.c: types as inferred, every node has a kernel, names unique; bug() where not */
 void verify(struct ctx *cx, struct graph *g);

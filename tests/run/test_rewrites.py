@@ -56,6 +56,7 @@ SAVINGS = {
     "split": ("a: float64[3], b: float64[4]", "p, q = Split{axis=0, n=2}(Join{axis=0}(a, b), int64([3, 4]))\n y = Sum(p) + Sum(q)", 3, 5),
     "fold": ("x: int64[n]", "y = x // 2", 7, 10),
     "cse": ("x: float64[n]", "y = Exp(x) * Exp(x)", 2, 3),
+    "splat": ("x: float64[]", "y = x + Alloc(float64(2), 1000)", 2, 1),  # more nodes, fewer bytes
     "dead": ("x: float64[n]", "z = Exp(x)\n y = Sqrt(x)", 1, 2),
 }
 
@@ -70,6 +71,32 @@ def test_savings(name):
 
 def test_every_rewrite_saves():
     assert set(SAVINGS) == set(NAMES) - {"check-dims", "signed-zeros", "excess-precision"}
+
+
+DTYPES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split()
+
+
+def test_splat_dtypes():
+    """Large constants of one number take no room, whatever their dtype and wherever they are read."""
+    for opset in (13, 26):
+        for t in DTYPES:
+            text = f"graph g(k: int64[]) -> (a, b) {{ a = Alloc({t}(1), 2000, 3)\n b = a[k:] }}"
+            model = ptg.compile(text, opset)
+            assert len(model) < 1000, (t, len(model))
+            for g, w in zip(ptg.run(model, 1990), (np.ones((2000, 3), t), np.ones((10, 3), t)), strict=True):
+                assert g.dtype == w.dtype and np.array_equal(g, w), (opset, t)
+    loop = "graph g(k: int64[]) -> (r) {\n  r = loop (i in 0:k, s: float32[5000] = float32[5000](1)) -> (s) {\n    next s = s + Alloc(float32(3), 5000)\n  }\n}"
+    model = ptg.compile(loop)
+    assert len(model) < 2000
+    assert np.array_equal(ptg.run(model, 2), np.full(5000, 7, "float32"))
+
+
+def test_splat_is_not_written():
+    """400 GB of zeros are a few bytes, unless they are asked for: then no model can hold them."""
+    text = "graph g(x: int64[]) -> (y) { y = Alloc(float32(0), 100000000000)[x] }"
+    assert len(ptg.compile(text)) < 1000
+    plain = subprocess.run([PTGC, "-fno-splat", "-", "-o", "-"], input=text.encode(), capture_output=True)
+    assert plain.returncode == 1 and b"larger than 2 GB" in plain.stderr
 
 
 def test_not_merged():
