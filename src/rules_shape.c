@@ -463,17 +463,29 @@ static int reshape_rank(struct ctx *cx, struct node *n)
 	return (int)ndim;
 }
 
+/* Element i of a shape, where it is known; of a MakeVector one may be known and another not. */
+static dim asked_dim(struct ctx *cx, struct value *shape, uint32_t i)
+{
+	const struct known *k = known_of(cx, shape);
+	const struct node *made = shape->def;
+	if (k)
+		return k->at[i];
+	if (!made || made->op != &op_table[OP_MakeVector] || shape->type.dtype != DT_INT64)
+		return DIM_NONE;
+	return scalar_dim(cx, made->in[i]);
+}
+
 /* Known lengths into d; a const -1 leaves DIM_NONE at *hole; false: reported. */
 static bool asked_dims(struct ctx *cx, struct node *n, dim *d, uint32_t rank, uint32_t *hole,
 		       bool *open)
 {
-	const struct known *k = known_of(cx, n->in[1]);
 	*hole = rank;
 	*open = false;
 	for (uint32_t i = 0; i < rank; i++) {
+		dim asked = asked_dim(cx, n->in[1], i);
 		int64_t v;
 		d[i] = DIM_NONE;
-		if (k && dim_is_const(cx, k->at[i], &v) && v < 0) {
+		if (asked && dim_is_const(cx, asked, &v) && v < 0) {
 			if (v != -1 || *hole < rank) {
 				error(cx, n->span, E_RAISES, "%s: %s", n->op->name,
 				      v == -1 ? "-1 stands twice in the shape"
@@ -481,8 +493,8 @@ static bool asked_dims(struct ctx *cx, struct node *n, dim *d, uint32_t rank, ui
 				return false;
 			}
 			*hole = i;
-		} else if (k && dim_ge(cx, k->at[i], 0)) {
-			d[i] = k->at[i];
+		} else if (asked && dim_ge(cx, asked, 0)) {
+			d[i] = asked;
 		} else { /* it may be -1 at run time */
 			*open = true;
 			d[i] = dim_fresh(cx, SOURCE_SIZE, n->out[0], i);

@@ -210,12 +210,18 @@ bool lower_reshape(struct build *b, struct node *n)
 	struct value *x = low(b, n->in[0]), *r;
 	struct type t = n->out[0]->type;
 	const struct known *k = known_of(b->cx, n->in[1]);
-	bool minus = false, all = k != NULL;
+	bool minus = false, zero = false, all = k != NULL;
 	int64_t c;
 
 	for (uint32_t i = 0; all && i < k->n; i++) {
+		bool is_const = dim_is_const(b->cx, k->at[i], &c);
 		all &= k->at[i] != DIM_NONE && dim_available(b, k->at[i]);
-		minus |= all && dim_is_const(b->cx, k->at[i], &c) && c == -1;
+		minus |= all && is_const && c == -1;
+		zero |= is_const && c == 0;
+	}
+	if (minus && zero) { /* what follows told that it is 0 */
+		raises(b, "there is no length to find beside a 0");
+		return false;
 	}
 	if (all && !minus && k->n == t.rank &&
 	    dim_eq(b->cx, dims_product(b->cx, k->at, k->n),

@@ -324,3 +324,23 @@ def test_reshape_to_what_may_not_fit(shape, declared):
             else:
                 got = ptg.run(ptg.compile(text, opset=opset), x, np.array(k))
                 assert got.shape == want.shape
+
+
+def test_reshape_where_one_length_is_known():
+    """Beside a length that is computed a 1 is still one, as in PyTensor's types: it is stretched."""
+    x, k = pt.vector("x"), pt.lscalar("k")
+    n = pt.constant(np.array([1]))[0:1].set(k)[0]
+    y = Reshape(2)(x, pt.stack([pt.constant(np.int64(1)), n]))
+    assert y.type.shape == (1, None)
+    c = Compiled([x, k], [pt.alloc(y, 3, n), y + np.ones((3, 1))])
+    for length in (0, 1, 2):
+        c.run(np.arange(float(length)), length)
+    c.raises(np.arange(3.0), np.array(2))
+
+
+def test_reshape_beside_a_zero_that_is_found_later():
+    x = pt.tensor("x", shape=(3, None))
+    for shape in ((-1, x.shape[1]), (x.shape[1], -1)):
+        y = x.reshape(shape)
+        with pytest.raises(AssertionError, match="no length to find beside a 0"):
+            Compiled([x], [y + np.zeros((3, 0)) if shape[0] == -1 else y + np.zeros((0, 3))])
