@@ -127,7 +127,8 @@ def test_sums(op, dtype):
 FUNCTIONS = {
     "exp": pt.exp, "exp2": pt.exp2, "expm1": pt.expm1, "log": pt.log, "log2": pt.log2, "log10": pt.log10, "log1p": pt.log1p,
     "sqrt": pt.sqrt, "sin": pt.sin, "cos": pt.cos, "tan": pt.tan, "sinh": pt.sinh, "cosh": pt.cosh, "tanh": pt.tanh,
-    "sign": pt.sign,
+    "sign": pt.sign, "arcsin": pt.arcsin, "arccos": pt.arccos, "arctan": pt.arctan, "arcsinh": pt.arcsinh,
+    "arccosh": pt.arccosh, "arctanh": pt.arctanh,
 }  # fmt: skip
 
 
