@@ -7,6 +7,7 @@
  * is refused. Must hold: a real argument beside complex ones has the imaginary part +0, as in
  * NumPy.
  */
+#include <math.h>
 #include <string.h>
 
 #include "low.h"
@@ -301,6 +302,102 @@ static bool two_by_two(struct build *b, struct node *n, struct value **out)
 	return true;
 }
 
+/* The exponent, if it is one whole number of fewer than three digits */
+static bool whole_exponent(struct build *b, struct value *v, int64_t *k)
+{
+	double part_of_it[2] = {0, 0};
+	struct value *e = low(b, v);
+
+	for (uint32_t i = 0; i < (complex_type(v->type) ? 2u : 1u); i++) {
+		struct value *x = complex_type(v->type) ? part(b, e, i) : e;
+		x = cast(b, x, DT_FLOAT64);
+		if (!x->data || !(x->data->count == 1 || x->data->splat) || !x->data->data)
+			return false;
+		part_of_it[i] = tensor_float(x->data, 0);
+	}
+	if (part_of_it[1] != 0 || !(part_of_it[0] > -100 && part_of_it[0] < 100))
+		return false;
+	*k = (int64_t)part_of_it[0];
+	return (double)*k == part_of_it[0];
+}
+
+static struct value *binary(struct build *b, struct block *body, enum op_id op, struct value *x,
+			    struct value *y)
+{
+	return graph_node(b->cx, body, &op_table[op], NULL, (struct value *[]){x, y}, 2, b->span)
+		->out[0];
+}
+
+static struct value *complex_number(struct build *b, enum dtype t, double re, double im)
+{
+	struct tensor *x = tensor_new(b->cx, t, 0, NULL);
+
+	if (t == DT_COMPLEX64) {
+		float *f = arena_alloc(b->cx->arena, 2 * sizeof(float));
+		f[0] = (float)re, f[1] = (float)im;
+		x->data = f;
+	} else {
+		double *f = arena_alloc(b->cx->arena, 2 * sizeof(double));
+		f[0] = re, f[1] = im;
+		x->data = f;
+	}
+	return graph_constant(b->cx, x, b->span);
+}
+
+/* x to the power k by squaring, in NumPy's order: 1 * x is another x if a part is infinite. */
+static struct value *squarings(struct build *b, struct block *body, struct value *x, int64_t k)
+{
+	struct value *first = complex_number(b, (enum dtype)x->type.dtype, 1, 0), *r = first;
+
+	for (int64_t n = k < 0 ? -k : k; n; n /= 2) {
+		if (n & 1)
+			r = binary(b, body, OP_Mul, r, x);
+		if (n > 1)
+			x = binary(b, body, OP_Mul, x, x);
+	}
+	return k < 0 ? binary(b, body, OP_True_div, first, r) : r;
+}
+
+/* r, but +0 or NaN where x is a zero */
+static struct value *power_of_zero(struct build *b, struct block *body, struct value *x, int64_t k,
+				   struct value *r)
+{
+	enum dtype t = (enum dtype)x->type.dtype;
+	double z = k < 0 ? (double)NAN : 0;
+	struct value *in[] = {NULL, complex_number(b, t, z, z), r};
+
+	in[0] = binary(b, body, OP_Eq, x, complex_number(b, t, 0, 0));
+	return graph_node(b->cx, body, &op_table[OP_Switch], NULL, in, 3, b->span)->out[0];
+}
+
+/* A power that is known to be a small whole number, by a few products. */
+static bool power(struct build *b, struct node *n, int64_t k, struct value **out)
+{
+	struct block *body = block_new(b);
+	struct value *x = n->in[0], *r = x;
+	struct span span = b->span;
+
+	if (k == 2 || k == 3)
+		r = binary(b, body, OP_Mul, x, x);
+	if (k == 3)
+		r = binary(b, body, OP_Mul, x, r);
+	if (k < 1 || k > 3)
+		r = squarings(b, body, x, k);
+	r = power_of_zero(b, body, x, k, r);
+	if (!lower_inlined(b, body, &r, 1, span, &r))
+		return false;
+	for (uint32_t i = 0; i < 2; i++)
+		out[i] = part(b, r, i);
+	return true;
+}
+
+static bool is_power(struct build *b, const struct node *n, int64_t *k)
+{
+	return n->op == &op_table[OP_Pow] && whole_exponent(b, n->in[1], k) && *k &&
+	       n->in[0]->type.dtype == n->out[0]->type.dtype &&
+	       same_dims(b->cx, n->in[0]->type, n->out[0]->type);
+}
+
 /* Does one body of two arguments serve any number of them? */
 static bool is_chain(struct build *b, const struct node *n)
 {
@@ -328,6 +425,7 @@ bool lower_complex(struct build *b, struct node *n)
 {
 	const char *how = n->op->complex;
 	struct value **out = new_array(b->cx->arena, struct value *, 2u * n->nout);
+	int64_t power_of;
 	bool ok;
 
 	if (how == complex_pair)
@@ -339,7 +437,9 @@ bool lower_complex(struct build *b, struct node *n)
 	}
 	if (!takes_complex(b, n))
 		return false;
-	if (is_chain(b, n))
+	if (is_power(b, n, &power_of))
+		ok = power(b, n, power_of, out);
+	else if (is_chain(b, n))
 		ok = two_by_two(b, n, out);
 	else
 		ok = how == complex_each ? each_part(b, n, out) : fn_on_parts(b, n, out);

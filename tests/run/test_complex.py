@@ -7,6 +7,7 @@ from pytensor.tensor.blas.gemm import _dot22, _dot22scalar, gemm_no_inplace
 from pytensor.tensor.blas.gemv import gemv_no_inplace
 from pytensor.tensor.fourier import fft
 from harness import COMPLEX, OPSETS, Compiled, check, values
+from ptgc.runtime import pairs
 
 both = pytest.mark.parametrize("dtype", COMPLEX)
 
@@ -138,6 +139,59 @@ def test_functions(op, dtype):
     check(FUNCTIONS[op], [(dtype, 2)], sizes=(0, 1, 4), data=near_values, atol=ROUNDING[dtype])
     tiny = ROUNDING[dtype] if op == "expm1" else {"complex64": 1e-44, "complex128": 1e-322}[dtype]
     at_corners(FUNCTIONS[op], dtype, atol=tiny, ulp={"float32": 8, "float64": 8})
+
+
+def close(got, want, limit):
+    """Infinities and NaN in the same parts; else near by what the number is in size."""
+    size = np.where(np.isfinite(np.abs(want)), np.abs(want), 1)
+    for part in ("real", "imag"):
+        g, w = getattr(got, part), getattr(want, part)
+        with np.errstate(invalid="ignore"):
+            far = ~((g == w) | (np.isnan(g) & np.isnan(w)) | (np.abs(g - w) <= limit * size))
+        assert not far.any(), (np.argwhere(far)[0], got[far][0], want[far][0])
+
+
+def powers(c, limit, *args):
+    for session in c.sessions.values():
+        feed = {i.name: pairs(a) for i, a in zip(session.get_inputs(), args)}
+        got = session.run(None, feed)[0]
+        want = c.python(*args)[0]
+        close(np.ascontiguousarray(got).view(want.dtype)[..., 0], want, limit)
+
+
+# NumPy's and ours are exp(y log(x)): the digits that y log(x) has before its point are lost to both
+LOST = {"complex64": 3e-5, "complex128": 3e-14}
+
+
+@both
+@pytest.mark.parametrize("k", [-2, -1, 1, 2, 3, 4, 7, 99])
+def test_whole_powers(k, dtype):
+    """NumPy's own products: the signs of zeros are its too."""
+    x = pt.vector("x", dtype=dtype)
+    c = Compiled([x], [pt.power(x, np.int8(k))])
+    for size in (0, 1, 9):
+        powers(c, 10 * LOST[dtype], near_values(dtype, (size,), size))
+    powers(c, 100 * LOST[dtype], corners(dtype))
+    if 0 < k < 4:
+        at_corners(lambda x: pt.power(x, np.int8(k)), dtype, far=False, ulp={"float32": 8, "float64": 8}, atol=10 * ROUNDING[dtype])
+
+
+@both
+def test_powers(dtype):
+    x, y = pt.vector("x", dtype=dtype), pt.vector("y", dtype=dtype)
+    for exponent in (0, 0.5, -1.5, 1j):
+        c = Compiled([x], [pt.power(x, exponent)], (18,))
+        powers(c, LOST[dtype], near_values(dtype, (200,), 3))
+        powers(c, 10 * LOST[dtype], corners(dtype, False))
+    c = Compiled([x, y], [pt.power(x, y)])
+    bases, exponents = near_values(dtype, (2000,), 3), near_values(dtype, (2000,), 4)
+    exponents[::2] = np.round(exponents[::2].real * 5)
+    powers(c, 5 * LOST[dtype], bases, exponents)
+    powers(c, 10 * LOST[dtype], *two(dtype, False))
+    powers(c, 0, np.empty(0, dtype), np.empty(0, dtype))
+    real = "float32" if dtype == "complex64" else "float64"
+    check(lambda x, y: pt.power(2 + pt.abs(x), y), [(real, 2), (dtype, 2)], sizes=(0, 1, 3), data=near_values, opsets=(18,),
+          atol=1e3 * ROUNDING[dtype])  # fmt: skip
 
 
 @both
