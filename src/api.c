@@ -119,6 +119,7 @@ static void run(struct ctx *cx, struct job *job)
 	struct source *src = source_add(cx, job->name, job->dir, job->text, job->len);
 	if (!src)
 		return;
+	src->path = job->path;
 	if (job->stage == STAGE_FORMAT) {
 		job->text_out.s = format(cx, src, &job->text_out.len);
 		return;

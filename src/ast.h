@@ -87,8 +87,9 @@ struct adata {
 	uint32_t count;
 	struct adatum *at;
 };
-/* literal.c: the value of a literal in float32, rounded once (strtof) from its text */
-float literal_float32(struct ctx *cx, struct span s, double value);
+/* literal.c: the first or last literal of a text, of which `value` is the nearest double, with what
+ * rounding it once more needs to know */
+double literal_odd(struct ctx *cx, struct span s, bool last, double value);
 
 struct expr { /* a range of anodes; the root is the last one. len 0: absent */
 	uint32_t first, len;

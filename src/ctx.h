@@ -37,6 +37,7 @@ struct span {
 struct source {
 	const char *name; /* as the user wrote it; "<lib>/Erfcx" for a fn of the library */
 	const char *dir;  /* folder that file(...) and use are relative to; NULL: none */
+	const char *path; /* of the main text, which is the first source, if it is a file */
 	const char *text;
 	uint32_t len, base; /* text[i] is offset base + i */
 	uint32_t *lines;    /* offsets of line starts, made when first needed */

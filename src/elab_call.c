@@ -191,10 +191,15 @@ static bool is_word(const struct sym *s, const char *word)
 	return !strcmp(s->s, word);
 }
 
+static const char *const builtins[] = {"file", "bytes", "dtype", "rank"};
+#define BUILTINS (sizeof(builtins) / sizeof(builtins[0]))
+
 static bool is_builtin(const struct sym *s)
 {
-	return is_word(s, "file") || is_word(s, "bytes") || is_word(s, "dtype") ||
-	       is_word(s, "rank");
+	for (uint32_t i = 0; i < BUILTINS; i++)
+		if (is_word(s, builtins[i]))
+			return true;
+	return false;
 }
 
 static bool call_builtin(struct elab *e, struct sym *name, struct cv *args, uint32_t nargs,
@@ -235,6 +240,17 @@ static struct prop_arg *prop_args(struct elab *e, uint32_t at, const struct cv *
 	return args;
 }
 
+/* Dtypes and built-ins have none. */
+static bool has_no_props(struct elab *e, uint32_t at, const struct cv *items)
+{
+	const struct anode *n = &e->file->nodes.at[at];
+
+	if (n->nprops)
+		elab_error(e, prop_args(e, at, items)[0].span, E_PROPERTY,
+			   "%s(...) takes no properties", n->u.sym->s);
+	return !n->nprops;
+}
+
 static bool any_poison(const struct cv *items, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -259,8 +275,13 @@ static void unknown_op(struct elab *e, struct sym *name, struct span s)
 	}
 	for (uint32_t i = 0; i < op_count; i++)
 		*vec_push(e->cx->arena, &names) = op_table[i].name;
-	for (struct fn *f = e->file->fns; f; f = f->next)
-		*vec_push(e->cx->arena, &names) = f->name->s;
+	for (uint32_t i = 0; i < e->used.len; i++)
+		for (struct fn *f = e->used.at[i]->fns; f; f = f->next)
+			*vec_push(e->cx->arena, &names) = f->name->s;
+	for (enum dtype t = DT_NONE + 1; t < DT_COUNT; t++)
+		*vec_push(e->cx->arena, &names) = dtypes[t].name;
+	for (uint32_t i = 0; i < BUILTINS; i++)
+		*vec_push(e->cx->arena, &names) = builtins[i];
 	const char *near = did_you_mean(name->s, names.at, names.len);
 	struct diag *d = near ? elab_error(e, s, E_UNKNOWN_OP,
 					   "unknown op '%s'; did you mean '%s'?", name->s, near)
@@ -319,6 +340,8 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 	}
 	struct fn *user =
 		e->frame->library ? NULL : name->fn; /* the library sees its own names only */
+	if (!quoted && !user && is_builtin(name) && !has_no_props(e, at, items))
+		return poison(n->span);
 	if (!quoted && !user && call_builtin(e, name, args, nargs, n->span, &result))
 		return result;
 	if (!all_defined(e, args, nargs))
@@ -327,6 +350,8 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 	if (!quoted && (name->dtype || (b && b->kind == CV_DTYPE))) {
 		if (b)
 			b->used = true;
+		if (!has_no_props(e, at, items))
+			return poison(n->span);
 		return elab_construct(e, name->dtype ? name->dtype : b->u.cv->u.dtype, NULL, 0,
 				      false, args, nargs, n->span);
 	}

@@ -365,8 +365,10 @@ static struct cv eval_unary(struct elab *e, const struct anode *n, const struct 
 			return too_large(e, n->span);
 		return v;
 	}
-	if (n->op == OPR_NEG && v.kind == CV_FLOAT)
-		return cv_float(-v.u.f, n->span);
+	if (n->op == OPR_NEG && v.kind == CV_FLOAT) {
+		v.u.f = -v.u.f; /* the place stays that of the text */
+		return v;
+	}
 	if (n->op == OPR_NEG && v.kind == CV_COMPLEX) {
 		v.re = -v.re;
 		v.u.f = -v.u.f;

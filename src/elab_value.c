@@ -216,36 +216,47 @@ static bool put_int(struct elab *e, enum dtype t, void *dst, uint64_t magnitude,
 	return tensor_convert(t, dst, DT_FLOAT64, &d, 1);
 }
 
-/* The double nearest to the text is halfway between two float32: only then can rounding it once
- * more go wrong, and the text is read again. */
-static float to_float32(struct elab *e, double v, struct span text)
+/* v is the double nearest to the text. Only where it is halfway between two numbers of a narrower
+ * dtype, or below its normal ones, can rounding it once more go wrong: then the text is read again. */
+static double from_text(struct elab *e, enum dtype t, double v, struct span text, bool last)
 {
-	uint64_t bits;
+	bool half = t == DT_FLOAT16;
+	uint64_t bits, tie = UINT64_C(1) << (half ? 41 : 28);
 
 	memcpy(&bits, &v, 8);
-	if ((bits & 0x1fffffff) == 0x10000000 && text.end > text.begin)
-		return literal_float32(e->cx, text, v);
-	return (float)v;
+	if (((bits & (2 * tie - 1)) == tie || (v != 0 && fabs(v) < (half ? 0x1p-14 : 0x1p-126))) &&
+	    text.end > text.begin)
+		return literal_odd(e->cx, text, last, v);
+	return v;
 }
 
 static bool put_float(struct elab *e, enum dtype t, void *dst, double v, struct span text)
 {
 	if (is_discrete(t))
 		return literal_error(e, text, t, "is no");
-	if (t == DT_FLOAT32 || t == DT_COMPLEX64) {
-		float f = to_float32(e, v, text);
-		if (isinf(f) && !isinf(v))
-			return literal_error(e, text, t, "does not fit into");
-		memcpy(dst, &f, 4);
-		return true;
-	}
 	if (t == DT_FLOAT64 || t == DT_COMPLEX128) {
 		memcpy(dst, &v, 8);
 		return true;
 	}
-	if (!isinf(v) && fabs(v) >= 65520)
+	v = from_text(e, t, v, text, false);
+	float f = (float)v;
+	if (!isinf(v) && (t == DT_FLOAT16 ? fabs(v) >= 65520 : isinf(f)))
 		return literal_error(e, text, t, "does not fit into");
-	return tensor_convert(t, dst, DT_FLOAT64, &v, 1);
+	if (t == DT_FLOAT16)
+		return tensor_convert(t, dst, DT_FLOAT64, &v, 1);
+	memcpy(dst, &f, 4);
+	return true;
+}
+
+static void put_complex(struct elab *e, enum dtype t, void *dst, const struct cv *v)
+{
+	if (t == DT_COMPLEX64) {
+		((float *)dst)[0] = (float)from_text(e, t, v->re, v->span, false);
+		((float *)dst)[1] = (float)from_text(e, t, v->u.f, v->span, true);
+	} else {
+		((double *)dst)[0] = v->re;
+		((double *)dst)[1] = v->u.f;
+	}
 }
 
 static bool put_literal(struct elab *e, const struct cv *v, enum dtype t, void *dst)
@@ -262,13 +273,7 @@ static bool put_literal(struct elab *e, const struct cv *v, enum dtype t, void *
 	case CV_COMPLEX:
 		if (!is_complex(t))
 			return literal_error(e, v->span, t, "is complex, which does not fit into");
-		if (t == DT_COMPLEX64) {
-			((float *)dst)[0] = (float)v->re;
-			((float *)dst)[1] = (float)v->u.f;
-		} else {
-			((double *)dst)[0] = v->re;
-			((double *)dst)[1] = v->u.f;
-		}
+		put_complex(e, t, dst, v);
 		return true;
 	case CV_DIM: {
 		int64_t k;

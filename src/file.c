@@ -2,7 +2,7 @@
  * file.c: the data that file("...") names: the caller's tensors first, then files.
  * In: a path as written, and the text that it stands in. Out: a tensor that points into the mapped
  * file, or NULL and a message.
- * Holds: nothing outside of the text's folder and the allowed folders is ever opened, whatever
+ * Holds: nothing outside of the main text's folder and the allowed folders is ever opened, whatever
  * the path or the links on it say; nothing but regular files is read.
  */
 #include <errno.h>
@@ -105,13 +105,16 @@ static bool is_below(const char *path, const char *dir)
 	size_t n = strlen(dir);
 	if (n == 1) /* "/" */
 		return true;
-	return !strncmp(path, dir, n) && path[n] == '/';
+	return !strncmp(path, dir, n) && (path[n] == '/' || !path[n]);
 }
 
+/* The model's folder is that of the main text. */
 static bool allowed(struct ctx *cx, const struct source *from, const char *real)
 {
 	const char *dir = resolve(cx, from->dir, NULL);
 	if (dir && is_below(real, dir))
+		return true;
+	if ((dir = resolve(cx, cx->sources.at[0]->dir, NULL)) && is_below(real, dir))
 		return true;
 	for (const char *const *d = cx->opt.allow_dirs; d && *d; d++)
 		if ((dir = resolve(cx, *d, NULL)) && is_below(real, dir))
@@ -174,11 +177,10 @@ static char *find_file(struct ctx *cx, struct source *from, struct span s, const
 		return real;
 	if (climbs(path))
 		error(cx, s, E_FILE_OUTSIDE,
-		      "file \"%s\": '..' leads out of the folder of the .ptg file", path);
+		      "file \"%s\": '..' leads out of the model's folder", path);
 	else if (real)
 		error(cx, s, E_FILE_LINK,
-		      "file \"%s\": a symbolic link leads out of the folder of the .ptg file",
-		      path);
+		      "file \"%s\": a symbolic link leads out of the model's folder", path);
 	else
 		report_missing(cx, from, s, path, failed);
 	return NULL;
@@ -308,10 +310,17 @@ struct tensor *file_tensor(struct ctx *cx, struct source *from, struct span s, c
 	return m ? read_tensor(cx, s, path, m, name) : NULL;
 }
 
+static bool is_main(struct ctx *cx, const char *real)
+{
+	char main[PATH_MAX];
+	const char *path = cx->sources.at[0]->path;
+	return path && realpath(path, main) && !strcmp(real, main);
+}
+
 struct source *file_source(struct ctx *cx, struct source *from, struct span s, const char *path)
 {
 	char *real = find_file(cx, from, s, path);
-	if (!real || mapped(cx, real))
+	if (!real || mapped(cx, real) || is_main(cx, real))
 		return NULL;
 	struct mapping *m = map_file(cx, s, path, real);
 	if (!m)

@@ -2,6 +2,7 @@
  * literal.c: texts of literals -> values. In: text that the scanner's patterns matched; out:
  * values, rounded once. Nothing depends on the locale of the program that the library is part of.
  */
+#include <fenv.h>
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
@@ -99,31 +100,61 @@ static bool number_char(const char *s, const char *start, const char *end)
 	       (hex ? s[-1] == 'p' || s[-1] == 'P' : s[-1] == 'e' || s[-1] == 'E');
 }
 
-/* s.end is not needed: a folded list keeps the beginnings of its numbers alone. A minus, with what
- * may stand between it and the digits inside brackets, is skipped; `value` has the sign. */
-float literal_float32(struct ctx *cx, struct span s, double value)
+/* Where the next number begins, behind signs, brackets, blanks and comments; NULL: nowhere. */
+static const char *next_number(const char *at, const char *end)
+{
+	for (; at < end; at++) {
+		if (*at == '#') {
+			while (at + 1 < end && at[1] != '\n')
+				at++;
+		} else if (*at == '.' || (*at >= '0' && *at <= '9')) {
+			return at;
+		} else if (!strchr("-+(), \t\r\n\f", *at)) {
+			return NULL;
+		}
+	}
+	return NULL;
+}
+
+/* The double that the number is, or of the two beside it the one with an odd last bit: further
+ * roundings are then those of the number itself. false: `value` is not the nearest double. */
+static bool round_to_odd(struct ctx *cx, const char *at, size_t len, double value, double *odd)
+{
+	char small[64], *text = plain_number(cx->arena, small, sizeof(small), at, len);
+	locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+	int mode = fegetround();
+	uint64_t bits;
+
+	if (fesetround(FE_DOWNWARD))
+		return false;
+	double low = strtod_l(text, NULL, c);
+	fesetround(FE_UPWARD);
+	double high = strtod_l(text, NULL, c);
+	fesetround(mode);
+	memcpy(&bits, &low, 8);
+	*odd = bits & 1 ? low : high;
+	return value == low || value == high;
+}
+
+/* s.end is not needed for the first number: a folded list keeps the beginnings of its numbers
+ * alone. */
+double literal_odd(struct ctx *cx, struct span s, bool last, double value)
 {
 	struct source *src = source_of(cx, s);
-	const char *at = src->text + (s.begin - src->base), *end = src->text + src->len, *stop;
-	char small[64];
-	float v;
+	const char *end = src->text + src->len, *stop = end;
+	const char *at = next_number(src->text + (s.begin - src->base), end);
+	const char *span_end = last ? src->text + (s.end - src->base) : end;
+	double odd;
 
-	while (at < end && (*at == '-' || *at == ' ' || *at == '\t' || *at == '\r' || *at == '\n' ||
-			    *at == '\f' || *at == '#')) {
-		if (*at == '#')
-			while (at < end && *at != '\n')
-				at++;
-		else
-			at++;
+	for (const char *next = at; next && next < span_end;) {
+		at = next;
+		for (stop = at; number_char(stop, at, end);)
+			stop++;
+		next = last ? next_number(stop, end) : NULL;
 	}
-	if (isinf(value) || isnan(value) || at >= end || hex_digit(*at < ':' ? *at : '.') < 0)
-		if (isinf(value) || isnan(value) || at >= end || *at != '.')
-			return (float)value;
-	for (stop = at; number_char(stop, at, end);)
-		stop++;
-	v = strtof_l(plain_number(cx->arena, small, sizeof(small), at, (size_t)(stop - at)), NULL,
-		     newlocale(LC_ALL_MASK, "C", (locale_t)0));
-	return signbit(value) ? -v : v;
+	if (!at || !round_to_odd(cx, at, (size_t)(stop - at), fabs(value), &odd))
+		return value;
+	return signbit(value) ? -odd : odd;
 }
 
 uint32_t utf8_next(const char *s, size_t *i)

@@ -46,3 +46,40 @@ def test_integer_literals(op):
                              input=f"ptg 1\n\ngraph g(x: int64[]) -> ({names}) {{\n{lines}}}\n".encode())
         assert run.returncode == 1
         assert run.stderr.decode().count("the number does not fit 64 bits") == len(some)
+
+
+ROUNDED = [  # texts that are on one side of the middle of two numbers by less than a double can tell
+    ("float16", "2.98023223876953126e-08", 2.0**-24),
+    ("float16", "2.98023223876953125e-08", 0),
+    ("float16", "2049.00000000000000000001", 2050),
+    ("float16", "2049", 2048),
+    ("float16", "65519.99999999999999999999", 65504),
+    ("float32", "1.000000059604644775391", 1 + 2.0**-23),
+    ("float32", "1.000000059604644775390", 1),
+    ("float32", "7.006492321624085354618647916449581e-46", 2.0**-149),
+    ("float32", "7.006492321624085354618e-46", 0),
+    ("float32", "3.4028235677973366163753939545814e38", float(np.finfo("float32").max)),
+    ("float32", "0x1.000001000000000000000001p0", 1 + 2.0**-23),
+    ("float32", "0x1.000001000000000000000000p0", 1),
+]
+
+
+def test_decimals_are_rounded_once():
+    forms = ["{t}({s})", "{t}(-{s})", "{t}((-({s})))", "{t}([0.5, # -\n - # 2\n {s}])[1]", "{t}[2]({s})[1]"]
+    lines, names = [], []
+    for i, (dtype, text, _) in enumerate(ROUNDED):
+        for k, form in enumerate(forms):
+            names.append(f"v{i}_{k}")
+            lines.append(f"  {names[-1]} = {form.format(t=dtype, s=text)}\n")
+    got = iter(ptg.run(ptg.compile(f"ptg 1\n\ngraph g() -> ({', '.join(names)}) {{\n{''.join(lines)}}}\n")))
+    for dtype, text, want in ROUNDED:
+        for k, form in enumerate(forms):
+            v = next(got)
+            assert v.dtype == dtype
+            assert float(v) == (-want if k in (1, 2, 3) else want), form.format(t=dtype, s=text)
+
+
+def test_parts_of_complex_numbers_are_rounded_once():
+    text = "complex64([16777217.0000000000001 - 16777217.0000000000001j, -16777217.0000000000001j, 16777217 + 2j])"
+    got = ptg.run(ptg.compile(f"ptg 1\n\ngraph g() -> (y) {{\n  y = {text}\n}}\n"))
+    assert got.tolist() == [[16777218, -16777218], [0, -16777218], [16777216, 2]]

@@ -228,15 +228,15 @@ static void test_float32(void **state)
 
 	(void)state;
 	assert_string_equal(all_messages(cx), "");
-	assert_true(literal_float32(cx, n[0].span, n[0].u.real) == 0x1.000002p0f);
+	assert_true((float)literal_odd(cx, n[0].span, false, n[0].u.real) == 0x1.000002p0f);
 	assert_true((float)n[0].u.real == 1.0f);
 	for (uint32_t i = 0; i < 2; i++) {
 		const struct adatum *d = &n[1].u.data->at[i];
 		struct span s = {d->text, d->text + 1};
-		assert_true(literal_float32(cx, s, d->u.real) == (i ? 0.1f : -0.1f));
+		assert_true((float)literal_odd(cx, s, false, d->u.real) == (i ? 0.1f : -0.1f));
 	}
-	assert_true(literal_float32(cx, n[2].span, n[2].u.real) == -INFINITY);
-	assert_true(literal_float32(cx, n[3].span, n[3].u.real) == 3.0f);
+	assert_true((float)literal_odd(cx, n[2].span, false, n[2].u.real) == -INFINITY);
+	assert_true((float)literal_odd(cx, n[3].span, false, n[3].u.real) == 3.0f);
 	ctx_free(cx);
 }
 
