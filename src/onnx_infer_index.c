@@ -157,7 +157,8 @@ enum onnx_infer_result onnx_slice(struct infer *f)
 		int64_t step = 1;
 		bool fixed = !input(f, 4) || const_in(f, 4, i, &step);
 		if (fixed && (step == 0 || step == INT64_MIN)) {
-			infer_error(f, E_RANGE, "the step of axis %u is 0", axes[i]);
+			infer_error(f, E_RANGE, "the step of axis %u cannot be %lld", axes[i],
+				    (long long)step);
 			return ONNX_ERROR;
 		}
 		dim size = fixed && start && stop && i < start->n && i < stop->n

@@ -167,6 +167,8 @@ struct value *apply_slices(struct build *b, struct value *x, const struct index 
 			raises(b, "the step of a slice is 0");
 			return x;
 		}
+		if (const_int_at(b, step[n], 0, &k) && k == INT64_MIN) /* the runtime negates it */
+			step[n] = const_int(b, -INT64_MAX);
 		steps |= !const_int_at(b, step[n], 0, &k) || k != 1;
 		start[n] = ix[i].v[0] ? ix[i].v[0] : by_sign(b, sign, step[n], 0, INT64_MAX);
 		stop[n] = ix[i].v[1] ? ix[i].v[1] : by_sign(b, sign, step[n], INT64_MAX, INT64_MIN);

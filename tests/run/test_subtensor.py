@@ -546,3 +546,16 @@ def test_ranges_as_indices():
         c = Compiled([x, n, m], [o], (13, 18, 26))
         c.raises(data("float64", (4, 3)), np.array(0), np.array(9))
         c.raises(np.zeros((1, 1)), np.array(0), np.array(2))
+
+
+@pytest.mark.parametrize("step", [-2**63, -2**63 + 1, -2**62, 2**63 - 1])
+def test_steps_at_the_ends_of_int64(step):
+    x = np.arange(5.0)
+    want = x.copy()
+    want[::step] = 7
+    text = f"graph g(x: float64[n], y: float64[5]) -> (a, b, c) {{\n" \
+           f"a = x[::{step}]\nb = y[3::{step}]\nc = y[::{step}].set(7)\n}}\n"
+    a, b, c = ptg.run(text, x, x)
+    assert a.tolist() == x[::step].tolist()
+    assert b.tolist() == x[3::step].tolist()
+    assert c.tolist() == want.tolist()
