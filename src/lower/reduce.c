@@ -316,6 +316,8 @@ bool lower_reduce(struct build *b, struct node *n)
 	} else {
 		bug("lower_reduce does not know %s", n->op->name);
 	}
+	if (is_int(r.acc) && (n->op == &op_table[OP_Sum] || n->op == &op_table[OP_Prod]))
+		v = cast(b, v, r.acc); /* it wraps there, however wide the result is */
 	lowered(b, n, 0, cast(b, v, r.out));
 	return true;
 }

@@ -12,6 +12,7 @@ import pytensor.tensor as pt
 from harness import ALL, FLOATS, INTS, ULP, UINTS, corner_values
 from pytensor.compile.builders import OpFromGraph
 from pytensor.graph.basic import Constant
+from pytensor.graph.replace import vectorize_graph
 from pytensor.graph.traversal import ancestors, io_toposort
 from pytensor.raise_op import Assert
 from pytensor.tensor import extra_ops
@@ -170,7 +171,7 @@ def errors(node, x, out, e):
         return [np.asarray(k, "float64") for k in perform(node, values)]
     if setting:
         return [np.full(o.shape, np.inf if np.isinf(e[0]).any() or np.isinf(e[1]).any() else
-                        e[0].max(initial=0) + e[1].sum() + 4 * (1 + x[1].size) * eps(o.dtype) * np.nan_to_num(np.abs(o.astype("float64")).max(initial=0)))
+                        e[0].max(initial=0) + e[1].sum() + 4 * (1 + x[1].size) * eps(o.dtype) * np.nan_to_num(np.abs(o.astype("float64")), posinf=0).max(initial=0))
                 for o in out]  # fmt: skip
     if isinstance(op, Sum) and out[0].dtype.kind == "f":
         return [np.sum(e[0], axis=None if op.axis is None else tuple(op.axis)) + own[0]]
@@ -407,8 +408,12 @@ class Graph:
         name = self.choose(("sum", "sum", "prod", "max", "min", "mean", "all", "any", "argmax", "argmin", "var"))
         exact = name in ("prod", "argmax", "argmin", "all", "any", "var")
         x = self.of("b" if name in ("all", "any") else "if" if name in ("max", "min", "argmax", "argmin", "mean", "var") else "bif", exact=exact)
-        axis = self.axes(x)
-        return getattr(pt, name)(x, axis=axis, keepdims=bool(self.pick(2)))
+        axis, keep = self.axes(x), bool(self.pick(2))
+        if name in ("sum", "prod") and not self.pick(3):
+            kinds = FLOATS if x.dtype in FLOATS else INTS + UINTS
+            given = {k: self.choose(kinds) for k in ("dtype", "acc_dtype") if self.pick(2)}
+            return getattr(pt, name)(x, axis=axis, keepdims=keep, **given)
+        return getattr(pt, name)(x, axis=axis, keepdims=keep)
 
     def cumulative(self):
         x = self.of(exact=True)
@@ -489,6 +494,103 @@ class Graph:
         try:
             return pt.grad(y.sum(), self.choose(floats), disconnected_inputs="ignore")
         except Exception as e:  # PyTensor has none
+            raise NoneSuch from e
+
+    def shifted(self):
+        x = self.of("i", exact=True)
+        by = pt.constant(self.pick(np.iinfo(x.dtype).bits - 1), dtype=x.dtype)
+        return x << by if self.pick(2) else x >> by
+
+    def tested(self):
+        kind = self.pick(4)
+        x = self.of("f")
+        if kind == 0:
+            return pt.nan_to_num(x, nan=self.pick(3), posinf=7.0, neginf=-7.0)
+        if kind == 1:
+            return self.choose((pt.isposinf, pt.isneginf))(x)
+        y = self.of("f", exact=True, where=self.fits(x))
+        return pt.isclose(x, y, rtol=0.5) if self.exact(x) and kind == 2 else pt.arctan2(x, y) if self.exact(x) else None
+
+    def vectorized(self):
+        """A function of vectors, for each of a batch."""
+        x = self.of("bi", rank=(2, 3), exact=True)
+        n = self.value(x).shape[-1]
+        one = pt.constant(np.array([self.pick(3) + 3 * k for k in range(1 + self.pick(2))], x.dtype if x.dtype != "bool" else "int8"))
+        function = self.choose((
+            lambda v: pt.cumsum(v), lambda v: pt.argsort(v, kind="stable"), lambda v: v[::-1], lambda v: v[1:], lambda v: pt.sort(v),
+            lambda v: convolve1d(v, one, mode="full"), lambda v: v[pt.constant(np.array([0, -1, 0])[: 3 * bool(n)], dtype="int64")],
+            lambda v: pt.set_subtensor(v[:1], 1), lambda v: pt.inc_subtensor(v[-1:], v[:1]), lambda v: pt.repeat(v, 2), lambda v: pt.diag(v),
+            lambda v: v.max() if n else v.sum(), lambda v: pt.concatenate([v, v[:1]]), lambda v: pt.outer(v, one), lambda v: pt.eq(v[:, None], v),
+            lambda v: pt.alloc(v, 2, v.shape[0]), lambda v: v.reshape((1, -1) if n else (0, 1)), lambda v: pt.searchsorted(one, v),
+        ))  # fmt: skip
+        core = pt.tensor(dtype=x.dtype, shape=x.type.shape[-1:])
+        return vectorize_graph(function(core), {core: x})
+
+    def products(self):
+        """Products of matrices and vectors, with and without a batch."""
+        x = self.of("if", rank=(1, 2, 3), exact=True)
+        kind = self.choose(("vecdot", "matvec", "vecmat", "tensordot", "batched_dot", "einsum", "gemm"))
+        shape = self.value(x).shape
+        if kind == "gemm":
+            y = self.of("if", rank=(1, 2), exact=True, where=lambda v: x.ndim == 2 and self.value(v).shape[0] == shape[-1])
+            z = pt.dot(x, y)
+            return self.choose((2, 0.5, -1)) * z + self.of("if", exact=True, where=lambda v: v.dtype == z.dtype and v.type.shape == z.type.shape
+                                                           and self.value(v).shape == shape[:1] + self.value(y).shape[1:])  # fmt: skip
+        if kind == "einsum":
+            form, want = self.choose((("ij,jk", (shape[-1], None)), ("ij,ik->jk", (shape[0], None)), ("ij->ji", None), ("ij->j", None), ("ij->", None)))
+            if x.ndim != 2:
+                return None
+            if want is None:
+                return pt.einsum(form, x)
+            return pt.einsum(form, x, self.of("if", rank=(2,), exact=True, where=lambda v: v.dtype == x.dtype and self.value(v).shape[0] == want[0]))
+        if kind == "tensordot":
+            y = self.of("if", rank=(1, 2, 3), exact=True, where=lambda v: self.value(v).shape[0] == shape[-1])
+            return pt.tensordot(x, y, axes=1)
+        if kind == "batched_dot":
+            y = self.of("if", rank=(2, 3), exact=True, where=lambda v: x.ndim == 3 and self.value(v).shape[:2] == (shape[0], shape[2]))
+            return pt.matmul(x, y) if y.ndim == 3 else pt.matmul(x, y[..., None])[..., 0]
+        ranks = {"vecdot": (1, 2), "matvec": (1,), "vecmat": (2, 3)}[kind]
+        at = -2 if kind == "vecmat" else -1
+        if kind == "matvec" and x.ndim < 2:
+            return None
+        return getattr(pt, kind)(x, self.of("if", rank=ranks, exact=True, where=lambda v: self.value(v).shape[at] == shape[-1]))
+
+    def several_axes(self):
+        x = self.of("if", rank=(2, 3), exact=True)
+        axes = tuple(sorted({self.pick(x.ndim) for _ in range(2)}))
+        kind = self.pick(4)
+        if kind == 0:
+            return list(pt.max_and_argmax(x, axis=axes))
+        if kind == 1:
+            return pt.all(pt.isfinite(x), axis=axes) 
+        if kind == 2:
+            return pt.moveaxis(x, 0, -1).flatten(self.pick(2) + 1)
+        return list(pt.broadcast_arrays(x, self.of("bif", where=self.fits(x))))[:1]
+
+    def lined(self):
+        kind = self.pick(4)
+        if kind == 0:
+            x = self.of("if", rank=(1,), exact=True)
+            y = self.of("if", rank=(1,), exact=True)
+            return list(pt.mgrid[0 : self.pick(3), 1 : 1 + self.pick(3)]) + [pt.maximum(x[:, None], y)]
+        if kind == 1:
+            x = self.of(rank=(1, 2, 3))
+            n = self.value(x).shape[0]
+            return pt.repeat(x, pt.constant(np.array([self.pick(3) for _ in range(n)], "int64")), axis=0)
+        if kind == 2:
+            x = self.of("bif", rank=(2, 3))
+            return x.swapaxes(0, 1)[::-1, self.pick(2) :]
+        at = [pt.constant(np.array([self.pick(d) for _ in range(3)])) for d in (3, 4)]
+        return pt.ravel_multi_index(tuple(at), (3, 4), order=self.choose("CF"))
+
+    def inside(self):
+        """An inner graph as one op."""
+        x, y = self.of("if", exact=True), self.of("if", exact=True)
+        a, b = x.type(), y.type()
+        body = self.choose((lambda: [a + 1, b], lambda: [pt.concatenate([a.ravel(), a.ravel()]), b.sum()], lambda: [a[..., ::-1] if a.ndim else a, a.shape]))
+        try:
+            return OpFromGraph([a, b], body(), on_unused_input="ignore")(x, y)
+        except Exception as e:
             raise NoneSuch from e
 
     def reshape(self):
@@ -624,9 +726,13 @@ class Graph:
             n = self.value(x).shape[sum(k is not None for k in index[:at])]
             if not n:
                 return None
-            kind = self.pick(3)
+            kind = self.pick(5)
             if kind == 0:
                 index[at] = np.array([self.pick(2 * n) - n for _ in range(length)])
+            elif kind == 3:
+                index[at] = np.array([[self.pick(2 * n) - n for _ in range(length)] for _ in range(1 + self.pick(2))])
+            elif kind == 4:
+                index[at] = self.number(-n, n - 1)
             else:
                 v = pt.tensor(f"x{len(self.inputs)}", dtype=self.choose(INTS + ("uint8",)), shape=(None,) if kind == 1 else (length,))
                 low = 0 if v.dtype == "uint8" else -n
@@ -714,5 +820,6 @@ OPS = (
     *["elementwise"] * 6, "several", "rounded", "power", "cast", "cast", "reduction", "reduction", "reduction", "cumulative", "softmax",
     "reshape", "reshape", "axes_moved", "axes_moved", "join", "stack", "split", "broadcast", "shape_of", "repeated", "diagonal", "padded",
     "arange", "taken", "taken", "taken", "put", "put", "put", "taken_along", "dot", "matmul", "sorted", "searched", "checked",
-    "statistic", "counted", "chosen", "convolved", "summed", "made", "outer", "gradient",
+    "statistic", "counted", "chosen", "convolved", "summed", "made", "outer", "gradient", "gradient", "shifted", "tested", "vectorized",
+    "vectorized", "products", "products", "several_axes", "lined", "inside",
 )  # fmt: skip
