@@ -165,14 +165,6 @@ static bool set_attr(struct elab *e, struct attr *a, const struct cv *v)
 	}
 }
 
-static const struct onnx_attr_spec *find_attr(const struct onnx_op *op, const char *name)
-{
-	for (const struct onnx_attr_spec *a = op->attrs; a && a->kind; a++)
-		if (!strcmp(a->name, name))
-			return a;
-	return NULL;
-}
-
 static void unknown_attr(struct elab *e, const struct onnx_op *op, struct sym *name, struct span s)
 {
 	vec(const char *) names = {0};
@@ -209,7 +201,7 @@ static bool raw_attrs(struct elab *e, struct node *n, bool schema, uint32_t at,
 			   nodes[at].nprops, MAX_ATTRS);
 		return false;
 	}
-	n->attrs = new_array(e->cx->arena, struct attr, nodes[at].nprops + 1u);
+	n->attrs = new_array(e->cx->arena, struct attr, nodes[at].nprops + 1u + MAX_WRITTEN);
 	for (uint32_t i = 0; i < nodes[at].nprops; i++) {
 		const struct anode *p = &nodes[kids[i]];
 		struct attr *a = &n->attrs[n->nattrs];
@@ -223,7 +215,7 @@ static bool raw_attrs(struct elab *e, struct node *n, bool schema, uint32_t at,
 		a->name = p->u.sym->s;
 		a->kind = guess_kind(&items[i]);
 		if (schema) {
-			const struct onnx_attr_spec *spec = find_attr(n->onnx, a->name);
+			const struct onnx_attr_spec *spec = onnx_attr(n->onnx, a->name);
 			if (!spec) {
 				unknown_attr(e, n->onnx, p->u.sym, p->span);
 				return false;
@@ -240,19 +232,18 @@ static bool raw_attrs(struct elab *e, struct node *n, bool schema, uint32_t at,
 			bad_attr(e, &items[i], a->name, kinds[a->kind]);
 			return false;
 		}
-		n->nattrs++;
-	}
-	for (const struct onnx_attr_spec *a = schema ? n->onnx->attrs : NULL; a && a->kind; a++) {
-		bool given = !a->required;
-		for (uint32_t k = 0; k < n->nattrs; k++)
-			given |= !strcmp(n->attrs[k].name, a->name);
-		if (!given) {
-			elab_error(e, nodes[at].at, E_PROPERTY, "onnx.%s needs the attribute '%s'",
-				   n->onnx->name, a->name);
+		const char *why = schema ? onnx_attr_wrong(e->cx, n->onnx, a) : NULL;
+		if (why) {
+			elab_error(e, p->span, E_PROPERTY, "onnx.%s: attribute '%s' %s",
+				   n->onnx->name, a->name, why);
 			return false;
 		}
+		n->nattrs++;
 	}
-	return true;
+	const char *lacks = schema ? onnx_attrs_finish(e->cx, n) : NULL;
+	if (lacks)
+		elab_error(e, nodes[at].at, E_PROPERTY, "onnx.%s %s", n->onnx->name, lacks);
+	return !lacks;
 }
 
 static const struct onnx_io *input_spec(const struct onnx_op *op, uint32_t i)

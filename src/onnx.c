@@ -111,6 +111,14 @@ const struct onnx_op *onnx_any(const char *domain, const char *name)
 	return n ? versions_end(n) - 1 : NULL;
 }
 
+const struct onnx_attr_spec *onnx_attr(const struct onnx_op *op, const char *name)
+{
+	for (const struct onnx_attr_spec *a = op->attrs; a && a->kind; a++)
+		if (!strcmp(a->name, name))
+			return a;
+	return NULL;
+}
+
 uint32_t onnx_row(const struct onnx_op *op)
 {
 	uintptr_t at = (uintptr_t)op - (uintptr_t)onnx_table;

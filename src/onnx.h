@@ -31,6 +31,15 @@ struct onnx_op {            /* one version of one operator */
 };
 /* NULL: unknown */
 const struct onnx_op *onnx_find(const char *domain, const char *name, int opset);
+const struct onnx_attr_spec *onnx_attr(const struct onnx_op *op, const char *name); /* or NULL */
+#define MAX_DATA_TYPE 26 /* of TensorProto.DataType in onnx */
+/* onnx_attrs.c: what is wrong with an attribute of a raw node, as in "attribute 'mode' is ...";
+ * NULL: nothing */
+const char *onnx_attr_wrong(struct ctx *cx, const struct onnx_op *op, const struct attr *a);
+/* What all attributes together lack, as in "onnx.Cast needs ..."; NULL: nothing. Defaults that must
+ * be written are added: n->attrs has room for MAX_WRITTEN more. */
+#define MAX_WRITTEN 1
+const char *onnx_attrs_finish(struct ctx *cx, struct node *n);
 /* the newest version, for messages */
 const struct onnx_op *onnx_any(const char *domain, const char *name);
 size_t onnx_names(const char *const **names); /* all operator names of ai.onnx, sorted */

@@ -31,6 +31,23 @@ static const struct infer_rule {
 #include "onnx_infer.def"
 };
 
+/* [0]: the least rank, [1]: one above the largest; 0: any */
+#define MAX_RANKED 7
+static const uint8_t ranks[][MAX_RANKED][2] = {
+#define ANY                                                                                        \
+	{                                                                                          \
+		0, 0                                                                               \
+	}
+#define IN(n, m)                                                                                   \
+	{                                                                                          \
+		n, m + 1                                                                           \
+	}
+#define AT(n)            IN(n, n)
+#define FROM(n)          IN(n, MAX_RANK)
+#define RANKS(name, ...) [RULE_##name] = {__VA_ARGS__},
+#include "onnx_ranks.def"
+};
+
 /* --- messages --- */
 
 struct diag *infer_error(struct infer *f, enum diag_code code, const char *fmt, ...)
@@ -94,9 +111,9 @@ static bool bind_input(struct infer *f, uint32_t i)
 		return false;
 	}
 	if (!v) {
-		if (io->repeat == '?' || i >= f->op->nin)
+		if (io->repeat == '?' || i >= f->n->nin)
 			return true;
-		infer_error(f, E_ARITY, "input '%s' is missing", io->name);
+		infer_error(f, E_ARITY, "input %u, '%s', is missing", i + 1, io->name);
 		return false;
 	}
 	enum dtype t = (enum dtype)v->type.dtype;
@@ -126,6 +143,16 @@ static bool bind_inputs(struct infer *f)
 	for (uint32_t i = 0; i < n; i++)
 		if (!bind_input(f, i))
 			return false;
+	return true;
+}
+
+static bool check_ranks(struct infer *f, uint32_t rule)
+{
+	for (uint32_t i = 0; rule < countof(ranks) && i < MAX_RANKED; i++) {
+		const uint8_t *r = ranks[rule][i];
+		if (r[1] && !want_in_rank(f, i, r[0], r[1] - 1u))
+			return false;
+	}
 	return true;
 }
 
@@ -400,7 +427,7 @@ enum onnx_infer_result onnx_infer(struct ctx *cx, struct node *n)
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (n->in[i] && n->in[i]->type.dtype == DT_NONE)
 			return ONNX_ERROR; /* reported where it comes from */
-	if (!bind_inputs(&f))
+	if (!bind_inputs(&f) || !check_ranks(&f, rule_of_row[row]))
 		return ONNX_ERROR;
 	const struct infer_rule *r = &rules[rule_of_row[row]];
 	if (!r->shape)

@@ -51,6 +51,12 @@ enum onnx_infer_result onnx_gather_nd(struct infer *f)
 			    type_str(f->cx, index), type_str(f->cx, t), (long long)batch);
 		return ONNX_ERROR;
 	}
+	for (uint32_t i = 0; i < batch; i++)
+		if (dim_ne(f->cx, t.dims[i], index.dims[i])) {
+			infer_error(f, E_SHAPE, "axis %u of %s and of %s must be the same", i,
+				    type_str(f->cx, t), type_str(f->cx, index));
+			return ONNX_ERROR;
+		}
 	dim *d = dims_alloc(f, t.rank + index.rank);
 	for (uint32_t i = 0; i + 1 < index.rank; i++)
 		d[rank++] = i < batch ? pick(f, index.dims[i], t.dims[i]) : index.dims[i];
@@ -147,6 +153,13 @@ enum onnx_infer_result onnx_slice(struct infer *f)
 			    (long long)m, type_str(f->cx, t));
 		return ONNX_ERROR;
 	}
+	for (uint32_t i = 3; i < 5; i++)
+		if (input(f, i) && n >= 0 && const_count(f, i) >= 0 && const_count(f, i) != n) {
+			infer_error(f, E_RANK, "%lld %s for %lld starts",
+				    (long long)const_count(f, i), i == 3 ? "axes" : "steps",
+				    (long long)n);
+			return ONNX_ERROR;
+		}
 	known = axis_list(f, 3, n, given);
 	if (known && !slice_axes(f, t, n, given, axes))
 		return ONNX_ERROR;
@@ -200,6 +213,43 @@ enum onnx_infer_result onnx_pad(struct infer *f)
 	return out(f, 0, t.rank, d);
 }
 
+/* Does an attribute (which may be missing) name no axis twice? false: reported */
+static bool distinct_axes(struct infer *f, const struct attr *a, uint32_t rank)
+{
+	bool seen[MAX_RANK] = {false};
+	uint32_t axis;
+
+	for (uint32_t i = 0; a && i < a->n; i++) {
+		if (!axis_in(f, a->u.ints[i], rank, &axis))
+			return false;
+		if (seen[axis]) {
+			infer_error(f, E_RANGE, "axis %u is given twice", axis);
+			return false;
+		}
+		seen[axis] = true;
+	}
+	return true;
+}
+
+enum onnx_infer_result onnx_reverse_sequence(struct infer *f)
+{
+	struct type t = type_in(f, 0);
+	int64_t batch = int_attr(f, "batch_axis");
+
+	if (batch == int_attr(f, "time_axis")) {
+		infer_error(f, E_PROPERTY, "batch_axis and time_axis are both %lld",
+			    (long long)batch);
+		return ONNX_ERROR;
+	}
+	if (dim_ne(f->cx, t.dims[batch], type_in(f, 1).dims[0])) {
+		infer_error(f, E_SHAPE, "%s lengths for axis %lld of %s",
+			    dim_str(f->cx, type_in(f, 1).dims[0]), (long long)batch,
+			    type_str(f->cx, t));
+		return ONNX_ERROR;
+	}
+	return out_like(f, 0, t);
+}
+
 enum onnx_infer_result onnx_center_crop_pad(struct infer *f)
 {
 	struct type t = type_in(f, 0);
@@ -207,6 +257,13 @@ enum onnx_infer_result onnx_center_crop_pad(struct infer *f)
 	const struct attr *axes = attr_of(f, "axes");
 	uint32_t n = axes ? axes->n : t.rank, axis;
 
+	if (const_count(f, 1) >= 0 && const_count(f, 1) != n) {
+		infer_error(f, E_SHAPE, "shape has %lld numbers for %u axes",
+			    (long long)const_count(f, 1), n);
+		return ONNX_ERROR;
+	}
+	if (!distinct_axes(f, axes, t.rank))
+		return ONNX_ERROR;
 	dim *d = dims_copy(f, t);
 	for (uint32_t i = 0; i < n; i++) {
 		if (!axis_in(f, axes ? axes->u.ints[i] : (int64_t)i, t.rank, &axis))
@@ -399,6 +456,14 @@ enum onnx_infer_result onnx_resize(struct infer *f)
 	if (has_attr(f, "keep_aspect_ratio_policy") &&
 	    !str_attr_is(f, "keep_aspect_ratio_policy", "stretch"))
 		plain = false;
+	if (!distinct_axes(f, axes, t.rank))
+		return ONNX_ERROR;
+	bool by_scale = input(f, 2) && const_count(f, 2),
+	     by_size = input(f, 3) && const_count(f, 3);
+	if (by_scale == by_size) {
+		infer_error(f, E_ARITY, "it needs scales or sizes, and not both");
+		return ONNX_ERROR;
+	}
 	if ((sizes && sizes->n != n && sizes->n) ||
 	    (scales && scales->count != n && scales->count)) {
 		infer_error(f, E_SHAPE, "expected %u scales or sizes for %s", n,
@@ -427,6 +492,11 @@ enum onnx_infer_result onnx_grid_sample(struct infer *f)
 	if (!want_in_rank(f, 0, f->op->since < 20 ? 4 : 3, f->op->since < 20 ? 4 : MAX_RANK) ||
 	    !want_in_rank(f, 1, x.rank, x.rank))
 		return ONNX_ERROR;
+	if (dim_ne(f->cx, x.dims[0], grid.dims[0])) {
+		infer_error(f, E_SHAPE, "axis 0 of %s and of %s must be the same",
+			    type_str(f->cx, x), type_str(f->cx, grid));
+		return ONNX_ERROR;
+	}
 	if (dim_is_const(f->cx, grid.dims[grid.rank - 1], &last) && last != x.rank - 2) {
 		infer_error(f, E_SHAPE, "the last dim of the grid %s is not %u",
 			    type_str(f->cx, grid), x.rank - 2u);
@@ -445,7 +515,11 @@ enum onnx_infer_result onnx_affine_grid(struct infer *f)
 
 	if (!want_in_rank(f, 0, 3, 3))
 		return ONNX_ERROR;
-	if (n != 4 && n != 5)
+	if (n >= 0 && n != 4 && n != 5) {
+		infer_error(f, E_SHAPE, "size has %lld numbers, not 4 or 5", (long long)n);
+		return ONNX_ERROR;
+	}
+	if (n < 0)
 		return ONNX_NO_RULE;
 	dim *d = dims_alloc(f, (uint32_t)n);
 	d[0] = k ? k->at[0] : fresh(f, 0, 0);

@@ -254,6 +254,29 @@ static bool set_windows(struct infer *f, struct type x, const int64_t *k, dim *d
 	return true;
 }
 
+/* Is a list given that has not n numbers? Then it was reported. */
+static bool wrong_count(struct infer *f, const char *name, uint32_t n)
+{
+	const struct attr *a = attr_of(f, name);
+
+	if (!a || a->n == n || (a->n == n + 2 && !strcmp(name, "output_shape")))
+		return false;
+	infer_error(f, E_PROPERTY, "attribute '%s' has %u numbers where %u are needed for %s", name,
+		    a->n, n, type_str(f->cx, type_in(f, 0)));
+	return true;
+}
+
+/* Attributes of windows have a number an axis. false: reported */
+static bool windows_fit(struct infer *f)
+{
+	uint32_t spatial = type_in(f, 0).rank - 2u;
+
+	return !wrong_count(f, "kernel_shape", spatial) && !wrong_count(f, "strides", spatial) &&
+	       !wrong_count(f, "dilations", spatial) && !wrong_count(f, "pads", 2 * spatial) &&
+	       !wrong_count(f, "output_padding", spatial) &&
+	       !wrong_count(f, "output_shape", spatial);
+}
+
 /* kernel_shape, or the sizes of the weights; -1 where they are not known */
 static void kernel_sizes(struct infer *f, struct type w, uint32_t spatial, int64_t *k)
 {
@@ -270,7 +293,8 @@ static enum onnx_infer_result conv(struct infer *f, uint32_t weights)
 	struct type x = type_in(f, 0), w = type_in(f, weights);
 	int64_t k[MAX_RANK], group = int_attr(f, "group");
 
-	if (!want_in_rank(f, 0, 3, MAX_RANK) || !want_in_rank(f, weights, x.rank, x.rank))
+	if (!want_in_rank(f, 0, 3, MAX_RANK) || !want_in_rank(f, weights, x.rank, x.rank) ||
+	    !windows_fit(f))
 		return ONNX_ERROR;
 	if (group < 1 || !check_inner(f, x, w, x.dims[1], dim_mul(f->cx, w.dims[1], num(f, group))))
 		return ONNX_ERROR;
@@ -290,16 +314,30 @@ enum onnx_infer_result onnx_qconv(struct infer *f)
 	return conv(f, 3);
 }
 
+/* A window must not stand in the padding alone. */
+static bool pads_fit(struct infer *f, const int64_t *k, uint32_t spatial)
+{
+	for (uint32_t i = 0; i < 2 * spatial; i++) {
+		if (ints_attr(f, "pads", i, 0) < k[i % spatial] || k[i % spatial] < 0)
+			continue;
+		infer_error(f, E_PROPERTY,
+			    "attribute 'pads' has %lld, which is not below the window of %lld",
+			    (long long)ints_attr(f, "pads", i, 0), (long long)k[i % spatial]);
+		return false;
+	}
+	return true;
+}
+
 enum onnx_infer_result onnx_pool(struct infer *f)
 {
 	struct type x = type_in(f, 0);
 	int64_t k[MAX_RANK];
 
-	if (!want_in_rank(f, 0, 3, MAX_RANK))
+	if (!want_in_rank(f, 0, 3, MAX_RANK) || !windows_fit(f))
 		return ONNX_ERROR;
 	dim *d = dims_copy(f, x);
 	kernel_sizes(f, (struct type){0}, x.rank - 2u, k);
-	if (!set_windows(f, x, k, d))
+	if (!pads_fit(f, k, x.rank - 2u) || !set_windows(f, x, k, d))
 		return ONNX_ERROR;
 	if (f->n->nout > 1)
 		bind_result(f, 1, DT_INT64);
@@ -345,7 +383,7 @@ enum onnx_infer_result onnx_conv_transpose(struct infer *f)
 	int64_t k[MAX_RANK];
 
 	if (!want_in_rank(f, 0, 3, MAX_RANK) || !want_in_rank(f, 1, x.rank, x.rank) ||
-	    !check_inner(f, x, w, x.dims[1], w.dims[0]))
+	    !windows_fit(f) || !check_inner(f, x, w, x.dims[1], w.dims[0]))
 		return ONNX_ERROR;
 	uint32_t spatial = x.rank - 2u;
 	dim *d = dims_copy(f, x);
@@ -367,8 +405,16 @@ enum onnx_infer_result onnx_max_unpool(struct infer *f)
 	const struct known *shape = known_in(f, 2);
 	int64_t k[MAX_RANK];
 
-	if (!want_in_rank(f, 0, 3, MAX_RANK))
+	if (!want_in_rank(f, 1, x.rank, x.rank) || !windows_fit(f))
 		return ONNX_ERROR;
+	for (uint32_t i = 0; i < x.rank; i++)
+		if (!check_inner(f, x, type_in(f, 1), x.dims[i], type_in(f, 1).dims[i]))
+			return ONNX_ERROR;
+	if (const_count(f, 2) >= 0 && input(f, 2) && const_count(f, 2) != x.rank) {
+		infer_error(f, E_SHAPE, "output_shape has %lld numbers for %s",
+			    (long long)const_count(f, 2), type_str(f->cx, x));
+		return ONNX_ERROR;
+	}
 	dim *d = dims_copy(f, x);
 	kernel_sizes(f, (struct type){0}, x.rank - 2u, k);
 	for (uint32_t i = 0; i < x.rank; i++) {
@@ -405,8 +451,16 @@ enum onnx_infer_result onnx_col2im(struct infer *f)
 
 	if (!want_in_rank(f, 0, 3, 3))
 		return ONNX_ERROR;
+	for (uint32_t i = 0; block && i < block->n; i++)
+		if (dim_le(f->cx, block->at[i], 0)) {
+			infer_error(f, E_RANGE, "block_shape has %s", dim_str(f->cx, block->at[i]));
+			return ONNX_ERROR;
+		}
 	if (n < 1 || n > MAX_RANK - 2)
 		return ONNX_NO_RULE;
+	if (wrong_count(f, "strides", (uint32_t)n) || wrong_count(f, "dilations", (uint32_t)n) ||
+	    wrong_count(f, "pads", 2 * (uint32_t)n))
+		return ONNX_ERROR;
 	dim *d = dims_alloc(f, (uint32_t)n + 2);
 	d[0] = x.dims[0];
 	for (uint32_t i = 0; block && i < block->n; i++)
@@ -431,8 +485,30 @@ enum onnx_infer_result onnx_batch_norm(struct infer *f)
 		    (x.rank > 1 &&
 		     !check_inner(f, x, type_in(f, i), x.dims[1], type_in(f, i).dims[0])))
 			return ONNX_ERROR;
+	if (f->op->since >= 14 && f->n->nout > 1 && !int_attr(f, "training_mode")) {
+		infer_error(f, E_ARITY, "it has %u results with training_mode=1 alone", f->n->nout);
+		return ONNX_ERROR;
+	}
 	for (uint32_t i = 1; i < f->n->nout; i++)
 		out_like(f, i, type_in(f, 3));
+	return out_like(f, 0, x);
+}
+
+/* Scale and bias are of the channels; before opset 21, of the groups. */
+enum onnx_infer_result onnx_group_norm(struct infer *f)
+{
+	struct type x = type_in(f, 0);
+	int64_t groups = int_attr(f, "num_groups"), channels;
+	dim each = f->op->since < 21 ? num(f, groups) : x.dims[1];
+
+	for (uint32_t i = 1; i < 3; i++)
+		if (!check_inner(f, x, type_in(f, i), each, type_in(f, i).dims[0]))
+			return ONNX_ERROR;
+	if (dim_is_const(f->cx, x.dims[1], &channels) && groups > 0 && channels % groups) {
+		infer_error(f, E_SHAPE, "%lld channels do not divide into %lld groups",
+			    (long long)channels, (long long)groups);
+		return ONNX_ERROR;
+	}
 	return out_like(f, 0, x);
 }
 
@@ -456,9 +532,12 @@ enum onnx_infer_result onnx_rnn(struct infer *f)
 {
 	if (!want_in_rank(f, 0, 3, 3) || !want_in_rank(f, 1, 3, 3) || !want_in_rank(f, 2, 3, 3))
 		return ONNX_ERROR;
-	struct type x = type_in(f, 0);
+	struct type x = type_in(f, 0), w = type_in(f, 1), r = type_in(f, 2);
 	bool batch_first = int_attr(f, "layout");
-	dim hidden = type_in(f, 2).dims[2];
+	dim hidden = r.dims[2];
+	if (int_attr(f, "hidden_size") &&
+	    !check_inner(f, w, r, num(f, int_attr(f, "hidden_size")), hidden))
+		return ONNX_ERROR;
 	dim ways = num(f, str_attr_is(f, "direction", "bidirectional") ? 2 : 1);
 	dim *y = dims_alloc(f, 4), *h = dims_alloc(f, 3);
 
@@ -471,32 +550,6 @@ enum onnx_infer_result onnx_rnn(struct infer *f)
 	out(f, 1, 3, h);
 	out(f, 2, 3, h);
 	return out(f, 0, 4, y);
-}
-
-enum onnx_infer_result onnx_attention(struct infer *f)
-{
-	struct type q = type_in(f, 0), v = type_in(f, 2);
-	int64_t heads = int_attr(f, "q_num_heads"), groups = int_attr(f, "kv_num_heads");
-
-	if (f->n->nout > 1 || q.rank != v.rank || (q.rank != 4 && q.rank != 3))
-		return ONNX_NO_RULE;
-	dim *d = dims_copy(f, q);
-	if (q.rank == 4)
-		d[3] = v.dims[3];
-	else if (heads < 1 || groups < 1)
-		return ONNX_NO_RULE;
-	else
-		d[2] = dim_mul(f->cx, dim_floordiv(f->cx, v.dims[2], num(f, groups)),
-			       num(f, heads));
-	return out(f, 0, q.rank, d);
-}
-
-enum onnx_infer_result onnx_loss(struct infer *f)
-{
-	out_like(f, 1, type_in(f, 0));
-	if (str_attr_is(f, "reduction", "none"))
-		return out_like(f, 0, type_in(f, 1));
-	return out(f, 0, 0, dims_alloc(f, 0));
 }
 
 /* The integers' dtype is that of the zero point, or what output_dtype says, or uint8. */
@@ -536,13 +589,13 @@ enum onnx_infer_result onnx_dft(struct infer *f)
 {
 	struct type x = type_in(f, 0);
 	const struct known *length = known_in(f, 1);
-	bool old = f->op->since < 20, half = int_attr(f, "onesided");
+	bool old = f->op->since < 20, half = int_attr(f, "onesided"), back = int_attr(f, "inverse");
 	int64_t axis = old ? int_attr(f, "axis") : -2;
 	uint32_t a;
 
 	if (!want_in_rank(f, 0, 2, MAX_RANK))
 		return ONNX_ERROR;
-	if ((!old && input(f, 2) && !const_in(f, 2, 0, &axis)) || (half && int_attr(f, "inverse")))
+	if (!old && input(f, 2) && !const_in(f, 2, 0, &axis))
 		return ONNX_NO_RULE;
 	if (!axis_in(f, axis, x.rank, &a))
 		return ONNX_ERROR;
@@ -551,11 +604,20 @@ enum onnx_infer_result onnx_dft(struct infer *f)
 			    (long long)axis);
 		return ONNX_ERROR;
 	}
+	dim parts = num(f, half && !back ? 1 : 2);
+	if (half && dim_ne(f->cx, x.dims[x.rank - 1], parts)) {
+		infer_error(f, E_SHAPE, "the last dim of %s must be %s %s", type_str(f->cx, x),
+			    dim_str(f->cx, parts),
+			    back ? "to go back to real numbers" : "where onesided=1: real numbers");
+		return ONNX_ERROR;
+	}
 	dim *d = dims_copy(f, x);
+	if (half && back)
+		d[a] = dim_mul(f->cx, dim_sub(f->cx, d[a], num(f, 1)), num(f, 2));
 	if (input(f, 1))
 		d[a] = length && length->n == 1 ? length->at[0] : DIM_NONE;
-	d[a] = !d[a] ? fresh(f, 0, a) : half ? half_plus_one(f, d[a]) : d[a];
-	d[x.rank - 1] = num(f, 2);
+	d[a] = !d[a] ? fresh(f, 0, a) : half && !back ? half_plus_one(f, d[a]) : d[a];
+	d[x.rank - 1] = num(f, half && back ? 1 : 2);
 	return out(f, 0, x.rank, d);
 }
 
@@ -569,7 +631,11 @@ enum onnx_infer_result onnx_stft(struct infer *f)
 		return ONNX_ERROR;
 	if (input(f, 3))
 		size = length && length->n == 1 ? length->at[0] : DIM_NONE;
-	else if (input(f, 2))
+	if (size && dim_le(f->cx, size, 0)) {
+		infer_error(f, E_RANGE, "frame_length is %s", dim_str(f->cx, size));
+		return ONNX_ERROR;
+	}
+	if (!input(f, 3) && input(f, 2))
 		size = type_in(f, 2).dims[0];
 	dim *d = dims_alloc(f, 4);
 	d[0] = x.dims[0];

@@ -19,6 +19,13 @@ enum onnx_infer_result onnx_same(struct infer *f)
 	return out_like(f, 0, t);
 }
 
+/* an optional of a tensor is that tensor */
+enum onnx_infer_result onnx_optional_element(struct infer *f)
+{
+	bind_result(f, 0, (enum dtype)type_in(f, 0).dtype);
+	return out_like(f, 0, type_in(f, 0));
+}
+
 enum onnx_infer_result onnx_same_all(struct infer *f)
 {
 	enum onnx_infer_result r = ONNX_INFERRED;
@@ -554,6 +561,11 @@ enum onnx_infer_result onnx_squeeze(struct infer *f)
 	if (!axes_of(f, "axes", 1, t.rank, &given, set))
 		return ONNX_ERROR;
 	int64_t count = const_count(f, 1);
+	if (!count && input(f, 1)) {
+		infer_error(f, E_ARITY,
+			    "no axes are given: leave the input out for all of length 1");
+		return ONNX_ERROR;
+	}
 	if (given == AXES_UNKNOWN) {
 		if (count <= 0 || count > t.rank)
 			return ONNX_NO_RULE;
@@ -690,10 +702,24 @@ enum onnx_infer_result onnx_split(struct infer *f)
 	struct type t = type_in(f, 0);
 	const struct known *k = known_in(f, 1);
 	int64_t n = has_attr(f, "num_outputs") ? int_attr(f, "num_outputs") : f->n->nout, whole;
+	dim sum = num(f, 0);
 	uint32_t axis;
 
 	if (!axis_in(f, int_attr(f, "axis"), t.rank, &axis))
 		return ONNX_ERROR;
+	if (f->op->since >= 18 && !input(f, 1) == !has_attr(f, "num_outputs")) {
+		infer_error(f, E_PROPERTY,
+			    input(f, 1) ? "num_outputs beside the input 'split'"
+					: "it needs num_outputs or the input 'split'");
+		return ONNX_ERROR;
+	}
+	for (uint32_t i = 0; k && i < k->n; i++)
+		sum = dim_add(f->cx, sum, k->at[i]);
+	if (k && dim_ne(f->cx, sum, t.dims[axis])) {
+		infer_error(f, E_SHAPE, "pieces of %s together for axis %u of %s",
+			    dim_str(f->cx, sum), axis, type_str(f->cx, t));
+		return ONNX_ERROR;
+	}
 	if (!n || f->n->nout != n || (k && k->n != n)) {
 		infer_error(f, E_ARITY, "%u results of %lld pieces", f->n->nout,
 			    (long long)(k ? k->n : n));

@@ -21,6 +21,15 @@ struct legal {
 	struct value *(*lower)(struct build *b, struct node *n);
 };
 
+static void copy_attrs(struct build *b, const struct node *n)
+{
+	for (uint32_t i = 0; i < n->nattrs; i++) {
+		const struct attr *a = &n->attrs[i];
+		attr_int(b, a->name, 0);
+		b->attrs[b->nattrs - 1] = *a;
+	}
+}
+
 /* (c & x) | (~c & y) */
 static struct value *where_bool(struct build *b, struct node *n)
 {
@@ -35,8 +44,7 @@ static struct value *bitshift_16(struct build *b, struct node *n)
 {
 	struct value *x = cast(b, n->in[0], DT_UINT32), *y = cast(b, n->in[1], DT_UINT32);
 
-	for (uint32_t i = 0; i < n->nattrs; i++)
-		attr_str(b, n->attrs[i].name, n->attrs[i].u.s.s);
+	copy_attrs(b, n);
 	return cast(b, emit_(b, "BitShift", x, y), DT_UINT16);
 }
 
@@ -115,16 +123,17 @@ static struct value *flip(struct build *b, struct value *v)
 	return emit_(b, "Add", v, const_int(b, INT64_MIN));
 }
 
-static void copy_attrs(struct build *b, const struct node *n)
+/* Are n's result types inferred on other inputs, and not what the user wrote? */
+static bool has_rule(struct build *b, const struct node *n, struct value **in)
 {
-	for (uint32_t i = 0; i < n->nattrs; i++) {
-		const struct attr *a = &n->attrs[i];
-		attr_int(b, a->name, 0);
-		b->attrs[b->nattrs - 1] = *a;
-	}
+	struct node trial = *n;
+
+	trial.in = in;
+	trial.out = new_array(b->cx->arena, struct value *, n->nout + 1u);
+	return onnx_infer(b->cx, &trial) != ONNX_NO_RULE;
 }
 
-static void legal_via(struct build *b, const struct legal *row, struct node *n, const char *key,
+static bool legal_via(struct build *b, const struct legal *row, struct node *n, const char *key,
 		      struct value **out)
 {
 	struct value **in = new_array(b->cx->arena, struct value *, n->nin);
@@ -140,6 +149,8 @@ static void legal_via(struct build *b, const struct legal *row, struct node *n, 
 		if (row->order)
 			in[i] = flip(b, in[i]);
 	}
+	if (!has_rule(b, n, in))
+		return false;
 	copy_attrs(b, n);
 	emit_n(b, n->onnx->name, in, n->nin, r, n->nout);
 	for (uint32_t i = 0; i < n->nout; i++) {
@@ -148,6 +159,7 @@ static void legal_via(struct build *b, const struct legal *row, struct node *n, 
 			continue;
 		out[i] = cast(b, row->order ? flip(b, r[i]) : r[i], back);
 	}
+	return true;
 }
 
 static void legal_as(struct build *b, const char *op, struct node *n, struct value **out)
@@ -196,8 +208,8 @@ bool legalise(struct build *b, struct node *n, struct value **out)
 		if (!f)
 			return illegal(b, n, t);
 		return call_fn(b, f, NULL, NULL, n->in, n->nin, out, n->nout);
-	} else {
-		legal_via(b, row, n, key, out);
+	} else if (!legal_via(b, row, n, key, out)) {
+		return illegal(b, n, t);
 	}
 	return true;
 }
