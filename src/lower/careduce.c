@@ -50,8 +50,7 @@ static struct cv *same_props(struct build *b, struct node *n, const struct op *o
 	return props;
 }
 
-/* x with the reduced axes merged into a first one. */
-static struct value *merged_first(struct build *b, struct value *x, const int *axes, int naxes)
+struct value *merged_first(struct build *b, struct value *x, const int *axes, int naxes)
 {
 	int64_t perm[MAX_RANK];
 	uint32_t k = (uint32_t)naxes;

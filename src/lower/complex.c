@@ -79,7 +79,7 @@ static struct value *constant_part(struct build *b, const struct tensor *t, uint
 }
 
 /* The real (0) or imaginary (1) part of a pair. */
-static struct value *part(struct build *b, struct value *v, uint32_t i)
+struct value *complex_part(struct build *b, struct value *v, uint32_t i)
 {
 	const struct pair *p = find_pair(b, v);
 
@@ -92,7 +92,7 @@ static struct value *part(struct build *b, struct value *v, uint32_t i)
 }
 
 /* The pair of two parts, whose dims are those of `t`, a complex type. */
-static struct value *pair(struct build *b, struct value *re, struct value *im, struct type t)
+struct value *complex_whole(struct build *b, struct value *re, struct value *im, struct type t)
 {
 	int64_t last = t.rank;
 	struct value *in[] = {unsqueeze(b, re, &last, 1), unsqueeze(b, im, &last, 1)};
@@ -125,7 +125,7 @@ struct value *complex_constant(struct build *b, const struct tensor *t, bool wei
 		}
 		for (int i = 0; i < t->rank; i++)
 			dims[i] = dim_const(b->cx, shape[i]);
-		return pair(b, parts[0], parts[1], type_of((enum dtype)t->dtype, t->rank, dims));
+		return complex_whole(b, parts[0], parts[1], type_of((enum dtype)t->dtype, t->rank, dims));
 	}
 	shape[t->rank] = 2;
 	struct tensor *x = tensor_new(b->cx, real, t->rank + 1, shape);
@@ -175,7 +175,7 @@ static struct value *argument_part(struct build *b, const struct node *n, struct
 
 	if (!complex_type(v->type))
 		return i ? no_imaginary(b, n, type) : typed_cast(b, v, t);
-	return held_by(b, cast(b, part(b, low(b, v), i), t), type, v->span);
+	return held_by(b, cast(b, complex_part(b, low(b, v), i), t), type, v->span);
 }
 
 /* Nodes */
@@ -280,7 +280,7 @@ static void together(struct build *b, struct node *n, struct value **parts)
 			p[k] = n->op->shape == sh_broadcast ? expand(b, p[k], t.dims, t.rank)
 							    : with_dims(p[k], t.dims);
 		}
-		lowered(b, n, i, p[1] ? pair(b, p[0], p[1], t) : p[0]);
+		lowered(b, n, i, p[1] ? complex_whole(b, p[0], p[1], t) : p[0]);
 	}
 }
 
@@ -298,7 +298,7 @@ static bool two_by_two(struct build *b, struct node *n, struct value **out)
 	if (!lower_inlined(b, body, &r, 1, span, &sum))
 		return false;
 	for (uint32_t k = 0; k < 2; k++)
-		out[k] = part(b, sum, k);
+		out[k] = complex_part(b, sum, k);
 	return true;
 }
 
@@ -309,7 +309,7 @@ static bool whole_exponent(struct build *b, struct value *v, int64_t *k)
 	struct value *e = low(b, v);
 
 	for (uint32_t i = 0; i < (complex_type(v->type) ? 2u : 1u); i++) {
-		struct value *x = complex_type(v->type) ? part(b, e, i) : e;
+		struct value *x = complex_type(v->type) ? complex_part(b, e, i) : e;
 		x = cast(b, x, DT_FLOAT64);
 		if (!x->data || !(x->data->count == 1 || x->data->splat) || !x->data->data)
 			return false;
@@ -387,7 +387,7 @@ static bool power(struct build *b, struct node *n, int64_t k, struct value **out
 	if (!lower_inlined(b, body, &r, 1, span, &r))
 		return false;
 	for (uint32_t i = 0; i < 2; i++)
-		out[i] = part(b, r, i);
+		out[i] = complex_part(b, r, i);
 	return true;
 }
 

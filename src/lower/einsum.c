@@ -74,6 +74,8 @@ bool lower_einsum(struct build *b, struct node *n)
 	const char *text = prop_str(b->cx, n, "subscripts");
 	uint32_t dots = 0;
 
+	if (has_complex(n))
+		return lower_complex_einsum(b, n);
 	if (!is_float((enum dtype)t->dtype)) {
 		unsupported(b, "the runtime adds up integers in float64: write it with Dot, Mul "
 			       "and Sum");

@@ -31,7 +31,8 @@ static struct value *column(struct build *b, struct value *v)
 
 bool lower_nonzero(struct build *b, struct node *n)
 {
-	struct value *all = emit_(b, "NonZero", low(b, n->in[0]));
+	struct value *x = has_complex(n) ? complex_nonzero(b, n->in[0]) : low(b, n->in[0]);
+	struct value *all = emit_(b, "NonZero", x);
 	struct value **row = new_array(b->cx->arena, struct value *, n->nout);
 
 	split(b, all, 0, NULL, row, n->nout);
@@ -59,6 +60,8 @@ static struct value *running(struct build *b, const char *name, struct value *x,
 
 bool lower_cumop(struct build *b, struct node *n)
 {
+	if (has_complex(n))
+		return lower_complex_cumprod(b, n);
 	struct value *x = low(b, n->in[0]);
 	enum dtype t = (enum dtype)x->type.dtype;
 	bool add = n->op == &op_table[OP_Cumsum];

@@ -213,6 +213,20 @@ struct value *complex_constant(struct build *b, const struct tensor *t, bool wei
 struct value *held_by(struct build *b, struct value *v, struct type t, struct span s);
 bool has_complex(const struct node *n);
 bool lower_complex(struct build *b, struct node *n);
+/* the real (0) or imaginary (1) part of a pair; the pair of two parts, t is complex */
+struct value *complex_part(struct build *b, struct value *v, uint32_t i);
+struct value *complex_whole(struct build *b, struct value *re, struct value *im, struct type t);
+/* complex_ops.c */
+bool lower_complex_reduce(struct build *b, struct node *n);
+bool lower_complex_cumprod(struct build *b, struct node *n);
+bool lower_complex_sort(struct build *b, struct node *n);
+bool lower_complex_einsum(struct build *b, struct node *n);
+struct value *complex_nonzero(struct build *b, struct value *typed); /* bool */
+/* careduce.c: x with the reduced axes merged into a first one */
+struct value *merged_first(struct build *b, struct value *x, const int *axes, int naxes);
+/* sort.c: all along an axis, values (out[0]) and indices (out[1]) in order; x at indices */
+void sort_order(struct build *b, struct value *x, int64_t axis, struct value **out);
+struct value *sort_take(struct build *b, struct value *x, struct value *at, int64_t axis);
 /* blockwise.c */
 bool lower_as(struct build *b, const struct op *op, struct cv *props, struct value **in,
 	      uint32_t nin, struct value **out, uint32_t nout);

@@ -296,6 +296,8 @@ bool lower_reduce(struct build *b, struct node *n)
 	struct reduction r;
 	struct value *v;
 
+	if (has_complex(n))
+		return lower_complex_reduce(b, n);
 	if (!reduction_of(b, n, &r))
 		return false;
 	if (r.naxes == 0) {

@@ -10,7 +10,7 @@
 #include "lower.h"
 
 /* All along an axis: values (out[0]) and indices (out[1]) in order */
-static void order(struct build *b, struct value *x, int64_t axis, struct value **out)
+void sort_order(struct build *b, struct value *x, int64_t axis, struct value **out)
 {
 	struct value *k = dim_vector(b, x->type.dims[axis]);
 
@@ -21,7 +21,7 @@ static void order(struct build *b, struct value *x, int64_t axis, struct value *
 	with_dims(out[1], x->type.dims);
 }
 
-static struct value *take(struct build *b, struct value *x, struct value *at, int64_t axis)
+struct value *sort_take(struct build *b, struct value *x, struct value *at, int64_t axis)
 {
 	if (axis)
 		attr_int(b, "axis", axis);
@@ -45,20 +45,20 @@ static struct value *argsort(struct build *b, struct value *x, int64_t axis, str
 
 	*sorted = NULL;
 	if (!is_float(t)) {
-		order(b, x, axis, first);
+		sort_order(b, x, axis, first);
 		*sorted = first[0];
 		return first[1];
 	}
 	if (t != DT_FLOAT64) {
-		order(b, wide_key(b, x), axis, first);
+		sort_order(b, wide_key(b, x), axis, first);
 		return first[1];
 	}
 	struct value *inf = const_of(b, t, INFINITY);
-	order(b, emit_(b, "Where", emit_(b, "IsNaN", x), inf, x), axis, first);
-	struct value *mixed = take(b, x, first[1], axis);
-	order(b, cast(b, emit_(b, "IsNaN", mixed), DT_INT32), axis, second);
-	*sorted = take(b, mixed, second[1], axis);
-	return take(b, first[1], second[1], axis);
+	sort_order(b, emit_(b, "Where", emit_(b, "IsNaN", x), inf, x), axis, first);
+	struct value *mixed = sort_take(b, x, first[1], axis);
+	sort_order(b, cast(b, emit_(b, "IsNaN", mixed), DT_INT32), axis, second);
+	*sorted = sort_take(b, mixed, second[1], axis);
+	return sort_take(b, first[1], second[1], axis);
 }
 
 static int64_t axis_of(struct build *b, struct node *n)
@@ -70,16 +70,20 @@ static int64_t axis_of(struct build *b, struct node *n)
 
 bool lower_sort(struct build *b, struct node *n)
 {
+	if (has_complex(n))
+		return lower_complex_sort(b, n);
 	struct value *x = low(b, n->in[0]), *sorted;
 	int64_t axis = axis_of(b, n);
 	struct value *at = argsort(b, x, axis, &sorted);
 
-	lowered(b, n, 0, sorted ? sorted : take(b, x, at, axis));
+	lowered(b, n, 0, sorted ? sorted : sort_take(b, x, at, axis));
 	return true;
 }
 
 bool lower_argsort(struct build *b, struct node *n)
 {
+	if (has_complex(n))
+		return lower_complex_sort(b, n);
 	struct value *sorted;
 
 	lowered(b, n, 0, argsort(b, low(b, n->in[0]), axis_of(b, n), &sorted));

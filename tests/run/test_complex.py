@@ -1,12 +1,16 @@
 """Complex numbers, which models hold as pairs: arithmetic, and ops that move elements."""
 
 import numpy as np
+import onnxruntime as ort
 import pytensor.tensor as pt
 import pytest
 from pytensor.tensor.blas.gemm import _dot22, _dot22scalar, gemm_no_inplace
 from pytensor.tensor.blas.gemv import gemv_no_inplace
 from pytensor.tensor.fourier import fft
-from harness import COMPLEX, OPSETS, Compiled, check, values
+from pytensor.tensor.math import Min
+from pytensor.tensor.signal.conv import convolve2d
+from harness import COMPLEX, OPSETS, QUIET, Compiled, check, values
+from ptgc import _lib
 from ptgc.runtime import pairs
 
 both = pytest.mark.parametrize("dtype", COMPLEX)
@@ -223,3 +227,84 @@ def test_products(op, dtype):
         c = Compiled([x], [PRODUCTS[op](x)], opsets if n is None else (18,))
         for size in (3, 6) if n is None else (n,):
             c.run(near_values(dtype, (size, 3), size), atol=100 * ROUNDING[dtype], zero_sign="fft" not in op)
+
+
+def reduced(op, axis):
+    if op == "min":  # pt.min has no way to build it
+        return lambda x: Min(axis=axis if axis is None or isinstance(axis, tuple) else (axis,))(x)
+    return lambda x: getattr(pt, op)(x, axis=axis)
+
+
+@both
+@pytest.mark.parametrize("op", ["prod", "max", "min"])
+def test_products_and_extremes(op, dtype):
+    near = {"data": near_values, "atol": 1e4 * ROUNDING[dtype]} if op == "prod" else {}
+    for axis in (None, 0, 1, (0, 1)):
+        sizes = (1, 2, 3) if op != "prod" else (0, 1, 2, 3)
+        check(reduced(op, axis), [(dtype, 2)], sizes=sizes, opsets=(13, 18, 26), **near)
+    check(reduced(op, 1), [(dtype, 3)], sizes=(2,), opsets=(18,), **near)
+    if op == "prod":
+        check(lambda x: pt.prod(x, dtype="complex128"), [(dtype, 1)], sizes=(0, 3), opsets=(18,), **near)
+        return
+    at_corners(lambda x: reduced(op, 0)(pt.stack([x, x[::-1], x.conj()])), dtype)
+    x = pt.matrix("x", dtype=dtype)
+    c = Compiled([x], [reduced(op, 0)(x)], (18,))
+    with pytest.raises(Exception):
+        c.run(np.empty((0, 2), dtype))
+
+
+@both
+def test_running_products(dtype):
+    check(lambda x: pt.cumprod(x, axis=0), [(dtype, 2)], sizes=(0, 1, 4), data=near_values, atol=1e3 * ROUNDING[dtype])
+    check(lambda x: pt.cumprod(x, axis=1), [(dtype, 3)], sizes=(2,), opsets=(18,), data=near_values, atol=ROUNDING[dtype] * 100)
+    check(lambda x: pt.cumprod(x), [(dtype, 2)], sizes=(0, 2), opsets=(18,), data=near_values, atol=ROUNDING[dtype] * 1e3)
+
+
+@both
+def test_sorting(dtype):
+    def few(dtype, shape, seed):
+        """Many that are equal in one part."""
+        rng = np.random.default_rng(seed)
+        parts = np.array([0.0, -0.0, 1, -1, 2, np.nan, np.inf, -np.inf], f"float{np.dtype(dtype).itemsize * 4}")
+        return rng.choice(parts, (*shape, 2)).view(dtype)[..., 0]
+
+    for axis in (0, 1, -1, None):
+        check(lambda x: pt.sort(x, axis=axis), [(dtype, 2)], sizes=(0, 1, 2, 7), data=few, opsets=(13, 18, 26), zero_sign=False)
+        check(lambda x: pt.argsort(x, axis=axis, kind="stable"), [(dtype, 2)], sizes=(0, 1, 2, 7), data=few, opsets=(18,))
+    at_corners(lambda x: pt.argsort(x, kind="stable"), dtype)
+    at_corners(lambda x: pt.sort(x, kind="stable"), dtype)
+    check(lambda x: pt.nonzero(x), [(dtype, 2)], sizes=(0, 1, 4), data=few)
+    at_corners(lambda x: pt.nonzero(x), dtype)
+
+
+@both
+@pytest.mark.parametrize("mode", ["full", "valid"])
+def test_convolutions(mode, dtype):
+    real = "float32" if dtype == "complex64" else "float64"
+    for other in (dtype, real):
+        for method in ("auto", "direct", "fft"):
+            x, y = pt.matrix("x", dtype=dtype), pt.matrix("y", dtype=other)
+            c = Compiled([x, y], [convolve2d(x, y, mode=mode, method=method)], (13, 18) if method == "auto" else (18,))
+            c.run(near_values(dtype, (5, 4), 1), near_values(other, (2, 3), 2), atol=200 * ROUNDING[dtype], zero_sign=False)
+
+
+@both
+@pytest.mark.parametrize("subscripts", ["ij->ji", "ii", "ij,jk->ik", "ij,ij->", "i,j,k->kij", "ij,jk,kl,lm->im"])
+def test_einsum_by_hand(subscripts, dtype):
+    """Live graphs have inner graphs in its place."""
+    rng = np.random.default_rng(3)
+    terms = subscripts.split("->")[0].split(",")
+    for real in (None, 0):
+        kinds = [dtype.replace("complex64", "float32").replace("complex128", "float64") if k == real else dtype
+                 for k in range(len(terms))]  # fmt: skip
+        if dtype not in kinds:
+            continue
+        shapes = ", ".join(f"x{k}: {t}[{', '.join(term)}]" for k, (t, term) in enumerate(zip(kinds, terms)))
+        names = ", ".join(f"x{k}" for k in range(len(terms)))
+        text = f'graph main({shapes}) -> (y) {{\n  y = Einsum{{"{subscripts}"}}({names})\n}}\n'
+        data = [near_values(t, (3,) * len(term), int(rng.integers(99))) for t, term in zip(kinds, terms)]
+        model = _lib.compile_text(text, opset=18).model
+        session = ort.InferenceSession(model, QUIET, providers=["CPUExecutionProvider"])
+        got = session.run(None, {i.name: pairs(a) if a.dtype.kind == "c" else a for i, a in zip(session.get_inputs(), data)})[0]
+        want = np.einsum(subscripts, *data)
+        assert np.allclose(got[..., 0] + 1j * got[..., 1], want, rtol=0, atol=1e4 * ROUNDING[dtype])

@@ -1,0 +1,164 @@
+/*
+ * complex_ops.c: reductions by products and comparisons, running products, sorting, Nonzero and
+ * Einsum of complex numbers. In: a typed node with a complex argument. Out: ONNX values, pairs
+ * where the result is complex. Numbers are compared as NumPy does it: by real parts, then by
+ * imaginary ones; those with a NaN are last, first among them those whose real part is none, then
+ * those whose imaginary part is none.
+ */
+#include <string.h>
+
+#include "low.h"
+#include "lower.h"
+
+static enum dtype part_dtype(const struct value *v)
+{
+	return v->type.dtype == DT_COMPLEX64 ? DT_FLOAT32 : DT_FLOAT64;
+}
+
+/* Result 0 from its parts */
+static void whole(struct build *b, struct node *n, struct value **parts)
+{
+	struct type t = n->out[0]->type;
+
+	for (int i = 0; i < 2; i++)
+		parts[i] = with_dims(cast(b, parts[i], part_dtype(n->out[0])), t.dims);
+	lowered(b, n, 0, complex_whole(b, parts[0], parts[1], t));
+}
+
+/* Rows of the first axis by a fn of the library: products in double precision, as PyTensor
+ * accumulates them. */
+bool lower_complex_reduce(struct build *b, struct node *n)
+{
+	bool prod = n->op == &op_table[OP_Prod], max = n->op == &op_table[OP_Max];
+	const char *name = prod ? "_Cprod_rows" : max ? "_Cmaximum_rows" : "_Cminimum_rows";
+	struct value *x = low(b, n->in[0]), *part[2];
+	int axes[MAX_RANK], k = prop_axes(b->cx, n, "axes", n->in[0]->type.rank, axes, true);
+
+	if (k < 0)
+		return false;
+	for (uint32_t i = 0; i < 2; i++) {
+		part[i] = complex_part(b, x, i);
+		if (!prod)
+			part[i] = guard_nonempty(b, part[i], axes, k);
+		part[i] = merged_first(
+			b, cast(b, part[i], prod ? DT_FLOAT64 : part_dtype(n->in[0])), axes, k);
+	}
+	if (!call_fn(b, lib_fn(b->cx, name), NULL, NULL, part, 2, part, 2))
+		return false;
+	whole(b, n, part);
+	return true;
+}
+
+bool lower_complex_cumprod(struct build *b, struct node *n)
+{
+	int64_t perm[MAX_RANK], axis = prop_int(b->cx, n, "axis");
+	uint32_t rank = n->in[0]->type.rank;
+	struct value *x = low(b, n->in[0]), *part[2];
+
+	axis += axis < 0 ? rank : 0;
+	for (uint32_t i = 0; i < rank; i++)
+		perm[i] = i == 0 ? axis : i == axis ? 0 : i;
+	for (uint32_t i = 0; i < 2; i++)
+		part[i] = transpose(b, complex_part(b, x, i), perm);
+	if (!call_fn(b, lib_fn(b->cx, "_Ccumprod_rows"), NULL, NULL, part, 2, part, 2))
+		return false;
+	for (uint32_t i = 0; i < 2; i++)
+		part[i] = transpose(b, part[i], perm);
+	whole(b, n, part);
+	return true;
+}
+
+/* The indices that sort along an axis: by the last of the keys, where it is equal by the one before
+ */
+static struct value *complex_order(struct build *b, struct value *const *part, int64_t axis)
+{
+	struct value *nan[2], *key[3], *at = NULL;
+
+	for (int i = 0; i < 2; i++) {
+		enum dtype t = (enum dtype)part[i]->type.dtype;
+		nan[i] = emit_(b, "IsNaN", part[i]);
+		key[1 - i] = emit_(b, "Where", nan[i], const_of(b, t, 0), part[i]);
+		nan[i] = cast(b, nan[i], DT_INT32);
+	}
+	key[2] = emit_(b, "Add", emit_(b, "Add", nan[0], nan[0]), nan[1]);
+	for (int i = 0; i < 3; i++) {
+		struct value *found[2];
+		key[i] = with_dims(key[i], part[0]->type.dims);
+		sort_order(b, at ? sort_take(b, key[i], at, axis) : key[i], axis, found);
+		at = at ? sort_take(b, at, found[1], axis) : found[1];
+	}
+	return at;
+}
+
+bool lower_complex_sort(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]), *part[2];
+	int64_t axis = prop_int(b->cx, n, "axis");
+
+	axis += axis < 0 ? n->in[0]->type.rank : 0;
+	for (uint32_t i = 0; i < 2; i++)
+		part[i] = complex_part(b, x, i);
+	struct value *at = complex_order(b, part, axis);
+	if (n->op == &op_table[OP_ArgSortOp]) {
+		lowered(b, n, 0, at);
+		return true;
+	}
+	for (uint32_t i = 0; i < 2; i++)
+		part[i] = sort_take(b, part[i], at, axis);
+	whole(b, n, part);
+	return true;
+}
+
+/* Where one of the parts is not 0 */
+struct value *complex_nonzero(struct build *b, struct value *typed)
+{
+	struct value *x = low(b, typed), *part[2];
+
+	for (uint32_t i = 0; i < 2; i++)
+		part[i] = cast(b, complex_part(b, x, i), DT_BOOL);
+	return with_dims(emit_(b, "Or", part[0], part[1]), typed->type.dims);
+}
+
+/* Operands that a product of all parts with all parts is made of, at most */
+#define MAX_FACTORS 5
+
+/* The sum of products for each choice of parts: real if the number of imaginary ones is even,
+ * negative if two of them or three are left over four. */
+bool lower_complex_einsum(struct build *b, struct node *n)
+{
+	enum dtype t = part_dtype(n->out[0]);
+	struct value *in[MAX_FACTORS], *sum[2] = {NULL, NULL};
+
+	if (n->nin > MAX_FACTORS) {
+		unsupported(b,
+			    "more than %d operands are not done on complex numbers: write it in "
+			    "steps",
+			    MAX_FACTORS);
+		return false;
+	}
+	for (uint32_t choice = 0; choice < 1u << n->nin; choice++) {
+		uint32_t imaginary = 0;
+		bool zero = false;
+		for (uint32_t i = 0; i < n->nin; i++) {
+			struct value *v = n->in[i];
+			struct type type = type_of(t, v->type.rank, v->type.dims);
+			bool is_pair = is_complex((enum dtype)v->type.dtype);
+			uint32_t k = choice >> i & 1;
+			imaginary += k;
+			zero |= k && !is_pair;
+			in[i] = is_pair ? complex_part(b, low(b, v), k) : low(b, v);
+			in[i] = held_by(b, cast(b, in[i], t), type, v->span);
+		}
+		struct value *r, **to = &sum[imaginary & 1];
+		if (zero)
+			continue;
+		if (!lower_as(b, n->op, n->props, in, n->nin, &r, 1))
+			return false;
+		if (*to)
+			*to = emit_(b, imaginary & 2 ? "Sub" : "Add", *to, r);
+		else
+			*to = imaginary & 2 ? emit_(b, "Neg", r) : r;
+	}
+	whole(b, n, sum);
+	return true;
+}
