@@ -25,16 +25,33 @@ static void whole(struct build *b, struct node *n, struct value **parts)
 	lowered(b, n, 0, complex_whole(b, parts[0], parts[1], t));
 }
 
+/* The argument as a pair: products of real numbers may be asked for as complex ones. NULL: reported
+ */
+static struct value *pairs_of(struct build *b, struct node *n)
+{
+	enum dtype t = (enum dtype)n->out[0]->type.dtype;
+	struct cv to = {.kind = CV_DTYPE, .u.dtype = t};
+	struct value *v = n->in[0];
+
+	if (!is_complex(t)) {
+		unsupported(b, "a complex number is no %s: take its real part", dtypes[t].name);
+		return NULL;
+	}
+	if (is_complex((enum dtype)v->type.dtype))
+		return low(b, v);
+	return lower_as(b, &op_table[OP_Cast], &to, &v, 1, &v, 1) ? v : NULL;
+}
+
 /* Rows of the first axis by a fn of the library: products in double precision, as PyTensor
  * accumulates them. */
 bool lower_complex_reduce(struct build *b, struct node *n)
 {
 	bool prod = n->op == &op_table[OP_Prod], max = n->op == &op_table[OP_Max];
 	const char *name = prod ? "_Cprod_rows" : max ? "_Cmaximum_rows" : "_Cminimum_rows";
-	struct value *x = low(b, n->in[0]), *part[2];
+	struct value *x = pairs_of(b, n), *part[2];
 	int axes[MAX_RANK], k = prop_axes(b->cx, n, "axes", n->in[0]->type.rank, axes, true);
 
-	if (k < 0)
+	if (k < 0 || !x)
 		return false;
 	for (uint32_t i = 0; i < 2; i++) {
 		part[i] = complex_part(b, x, i);

@@ -245,6 +245,7 @@ def test_products_and_extremes(op, dtype):
     check(reduced(op, 1), [(dtype, 3)], sizes=(2,), opsets=(18,), **near)
     if op == "prod":
         check(lambda x: pt.prod(x, dtype="complex128"), [(dtype, 1)], sizes=(0, 3), opsets=(18,), **near)
+        check(lambda x: pt.prod(x, dtype=dtype), [("int8", 2)], sizes=(0, 1, 3), opsets=(18,), **near)
         return
     at_corners(lambda x: reduced(op, 0)(pt.stack([x, x[::-1], x.conj()])), dtype)
     x = pt.matrix("x", dtype=dtype)
