@@ -150,6 +150,21 @@ static struct value *stop_below(struct build *b, const struct index *ix, struct 
 	return emit_(b, "Where", none, const_int(b, STOP_BEHIND), stop);
 }
 
+/*
+ * Steps beyond the axis all take one element. ONNX's own inference runs out of memory on such as do
+ * not fit into 32 bits, and the runtime takes the negative of -2^63.
+ */
+static struct value *within(struct build *b, struct value *step, dim size)
+{
+	int64_t k, most = (int64_t)1 << 53; /* elements of an axis */
+
+	if (dim_is_const(b->cx, size, &most) && most < 1)
+		most = 1;
+	if (!const_int_at(b, step, 0, &k) || (k >= -most && k <= most))
+		return step;
+	return const_int(b, k < 0 ? -most : most);
+}
+
 /* All slices at once. */
 struct value *apply_slices(struct build *b, struct value *x, const struct index *ix)
 {
@@ -167,8 +182,7 @@ struct value *apply_slices(struct build *b, struct value *x, const struct index 
 			raises(b, "the step of a slice is 0");
 			return x;
 		}
-		if (const_int_at(b, step[n], 0, &k) && k == INT64_MIN) /* the runtime negates it */
-			step[n] = const_int(b, -INT64_MAX);
+		step[n] = within(b, step[n], x->type.dims[i]);
 		steps |= !const_int_at(b, step[n], 0, &k) || k != 1;
 		start[n] = ix[i].v[0] ? ix[i].v[0] : by_sign(b, sign, step[n], 0, INT64_MAX);
 		stop[n] = ix[i].v[1] ? ix[i].v[1] : by_sign(b, sign, step[n], INT64_MAX, INT64_MIN);
