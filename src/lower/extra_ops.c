@@ -100,7 +100,7 @@ bool lower_splitdims(struct build *b, struct node *n)
 	struct type t = n->out[0]->type;
 	int64_t c = prop_int(b->cx, n, "axis");
 	uint32_t axis = (uint32_t)(c < 0 ? c + x->type.rank : c), k = 0, parts;
-	bool minus = false, all = true;
+	bool minus = false, all = known_of(b->cx, n->in[1]) != NULL;
 
 	dim_is_const(b->cx, n->in[1]->type.dims[0], &c);
 	parts = (uint32_t)c;

@@ -19,9 +19,11 @@
 
 #include "low.h"
 
-#define MAX_NAMED 4    /* equations that the name of a check tells */
-#define MAX_SIDE  80   /* bytes of each side */
-#define MAX_SEEN  1000 /* values of which a check is made: more are not constants alone */
+#define MAX_NAMED 4   /* equations that the name of a check tells */
+#define MAX_SIDE  80  /* bytes of each side */
+#define MAX_MADE  64  /* nodes that a node of the user is made of: types of more are not looked at \
+		       */
+#define MAX_SEEN 1000 /* values of which a check is made: more are not constants alone */
 
 /* What no Reshape takes: whoever reads the runtime's message knows the reason by it. */
 #define DIFFERS (-2)
@@ -76,9 +78,31 @@ static void loosen_axis(struct build *b, struct value *v, uint32_t axis)
 	v->type.dims = dims;
 }
 
+/* Of all that the user's node of x was made of, what is typed as `d`: from one the runtime would
+ * know the others. */
+static void loosen_made(struct build *b, struct value *x, dim d)
+{
+	vec(struct value *) todo = {0};
+	struct span s = x->def->span;
+
+	*vec_push(b->cx->scratch, &todo) = x;
+	for (uint32_t seen = 0; todo.len && seen < MAX_MADE; seen++) {
+		x = todo.at[--todo.len];
+		for (uint32_t i = 0; i < x->type.rank; i++)
+			if (dim_eq(b->cx, x->type.dims[i], d))
+				loosen_axis(b, x, i);
+		for (uint32_t i = 0; i < x->def->nin; i++) {
+			struct value *from = x->def->in[i];
+			if (from && from->def && from->def->span.begin == s.begin &&
+			    from->def->span.end == s.end)
+				*vec_push(b->cx->scratch, &todo) = from;
+		}
+	}
+}
+
 /*
  * What a guard reads must not be said by the type that the guard is there to check: the runtime
- * would answer from that. Nor by the types of the parts that a complex value was put together of.
+ * would answer from that.
  */
 static void loosen(struct build *b, dim d)
 {
@@ -92,14 +116,11 @@ static void loosen(struct build *b, dim d)
 	struct value *x = v.source ? v.source->low : NULL;
 	if (v.kind != SOURCE_SIZE || !x || !x->def)
 		return;
+	dim said = v.at < x->type.rank ? x->type.dims[v.at] : DIM_NONE;
 	loosen_axis(b, x, v.at);
 	x->uses = 1; /* an output keeps it so: see output() of lower.c */
-	for (uint32_t i = 0; is_complex((enum dtype)v.source->type.dtype) && i < x->def->nin; i++) {
-		struct value *part = x->def->in[i];
-		loosen_axis(b, part, v.at);
-		if (part->def)
-			loosen_axis(b, part->def->in[0], v.at);
-	}
+	if (said)
+		loosen_made(b, x, said);
 }
 
 /* One equation: int64[1] on both sides, and the axes that they are the sizes of (NULL: computed) */

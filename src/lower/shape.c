@@ -312,16 +312,26 @@ bool lower_makevector(struct build *b, struct node *n)
 	return true;
 }
 
+/* Are inputs [first, first + rank) known to be these dims? If one is not, its value decides, whatever
+ * the result's length has to be elsewhere. */
+static bool dims_said(struct build *b, struct node *n, uint32_t first, const dim *dims,
+		      uint32_t rank)
+{
+	for (uint32_t i = 0; i < rank; i++) {
+		const struct known *k = known_of(b->cx, n->in[first + i]);
+		if (!k || k->n != 1 || !dim_available(b, dims[i]))
+			return false;
+	}
+	return true;
+}
+
 /* The shape that inputs [first, nin) give, one 0-d integer an axis. */
 static struct value *shape_inputs(struct build *b, struct node *n, uint32_t first, const dim *dims)
 {
 	uint32_t rank = first ? n->nin - first : n->out[0]->type.rank;
 	struct value *part[MAX_RANK + 1];
-	bool all = true;
 
-	for (uint32_t i = 0; i < rank; i++)
-		all &= dim_available(b, dims[i]);
-	if (all)
+	if (dims_said(b, n, first, dims, rank))
 		return dims_vector(b, dims, rank);
 	for (uint32_t i = 0; i < rank; i++)
 		part[i] = vector_of(b, cast(b, low(b, n->in[first + i]), DT_INT64));
@@ -332,11 +342,8 @@ bool lower_alloc(struct build *b, struct node *n)
 {
 	struct value *v = low(b, n->in[0]);
 	struct type t = n->out[0]->type;
-	bool all = true;
 
-	for (uint32_t i = 0; i < t.rank; i++)
-		all &= dim_available(b, t.dims[i]);
-	if (all || t.rank == 0)
+	if (dims_said(b, n, 1, t.dims, t.rank))
 		v = expand(b, v, t.dims, t.rank);
 	else
 		v = with_dims(emit_(b, "Expand", v, shape_inputs(b, n, 1, t.dims)), t.dims);

@@ -379,3 +379,51 @@ def test_lengths_of_constants(statement, right, opset):
         else:
             with pytest.raises(Exception, match="ONNXRuntimeError"):
                 s.run(None, inputs)
+
+
+# What gives n elements, n being computed in the run: {n} is not known to be anything.
+COMPUTED = {
+    "Alloc": "Alloc(float64(0), n)",
+    "Alloc of two axes": "Sum{axis=0}(Alloc(float64(0), int64(2), n))",
+    "Alloc of a vector": "Alloc(float64[1](0), n)",
+    "AllocEmpty": "AllocEmpty{dtype=float64}(n)[:].set(float64(1))",
+    "Eye": "Sum{axis=0}(Eye{dtype=float64}(int64(2), n, int8(0)))",
+    "square Eye": "Sum{axis=0}(Eye{dtype=float64}(n, n, int8(0)))",
+    "ARange": "ARange{dtype=float64}(int8(0), n, int8(1))",
+    "ARange of int64": "ARange{dtype=int64}(int8(0), n, int8(1))",
+    "Repeat": "Repeat{axis=0}(float64[1](1), ExpandDims{axis=0}(n))",
+    "Reshape": "Reshape{ndim=1}(many[:n], MakeVector(n))",
+    "slice": "many[:n]",
+    "mask": "many[many < n]",
+    "Pad": 'Pad{pad_mode="constant"}(float64([1]), MakeVector(int64(0), n - 1), float64(0))',
+    "update": "Alloc(int64(0), n)[int64([0])].inc(int64(1))",
+    "SplitDims": "Sum{axis=0}(SplitDims{axis=0}(float64([1, 2, 3, 4, 5, 6]), MakeVector(int64(2), n)))",
+    "Second": "Second(Alloc(int8(0), n), float64(1))",
+    "Switch": "Switch(bool(True), Alloc(float64(0), n), float64(1))",
+    "Join": "Join{axis=0}(float64([1]), Alloc(float64(1), n - 1))",
+    "Bartlett": "Bartlett(n)",
+    "Unique": "Unique(ARange{dtype=int64}(int8(0), n, int8(1)))",
+    "diagonal": "ExtractDiag{offset=0, axis1=0, axis2=1}(Alloc(float64(1), n, n))",
+    "Dot": "Dot(Alloc(float64(1), n, int64(2)), float64([1, 2]))",
+    "Convolve1d": "Convolve1d(Alloc(float64(1), n), float64([1]), bool(True))",
+}
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_computed_lengths(name):
+    """A length that is computed is what it is, and not what stands beside it."""
+    for declared in ("3", "m"):
+        text = (
+            f"ptg 1\n\ngraph g(x: float64[{declared}], k: int32[2]) -> (y) {{\n"
+            "  n = Max{axes=None}(Cast{int64}(k))\n  many = float64([0, 1, 2, 3, 4, 5, 6])\n"
+            f"  y = {COMPUTED[name]} + x\n}}\n"
+        )
+        for opset in (13, 18, 26):
+            model = ptg.compile(text, opset=opset)
+            for n in (1, 2, 3, 4):
+                x, k = np.zeros(3), np.array([n, 0], "int32")
+                if n == 3:
+                    assert ptg.run(model, x, k).shape == (3,)
+                    continue
+                with pytest.raises(Exception):
+                    ptg.run(model, x, k)
