@@ -111,7 +111,8 @@ static bool bind_input(struct infer *f, uint32_t i)
 		return false;
 	}
 	if (!v) {
-		if (io->repeat == '?' || i >= f->n->nin)
+		bool behind = i >= f->n->nin && (io->repeat == '*' || i >= f->op->nin);
+		if (io->repeat == '?' || behind)
 			return true;
 		infer_error(f, E_ARITY, "input %u, '%s', is missing", i + 1, io->name);
 		return false;
