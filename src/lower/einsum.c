@@ -1,5 +1,5 @@
 /*
- * einsum.c: Einsum of floats. In: a typed node; its subscripts were checked by the shape rule. Out:
+ * einsum.c: Einsum of floats; of others see einsum_int.c. In: a typed node; its subscripts were checked by the shape rule. Out:
  * ONNX's Einsum, with two things made good that ONNX Runtime's kernel does not do: it wants as many
  * dims in each "...", and ends the process in some forms with an axis of length 0. So lengths of 1
  * go where the "..." of an operand is short, and an axis that may be empty gets one 0 more, which
@@ -76,11 +76,8 @@ bool lower_einsum(struct build *b, struct node *n)
 
 	if (has_complex(n))
 		return lower_complex_einsum(b, n);
-	if (!is_float((enum dtype)t->dtype)) {
-		unsupported(b, "the runtime adds up integers in float64: write it with Dot, Mul "
-			       "and Sum");
-		return false;
-	}
+	if (!is_float((enum dtype)t->dtype))
+		return lower_integer_einsum(b, n);
 	for (uint32_t i = 0; i < n->nin; i++) {
 		terms[i] = term_of(text, i, n->in[i]->type.rank);
 		dots = terms[i].dots > dots ? terms[i].dots : dots;

@@ -222,6 +222,8 @@ bool lower_complex_cumprod(struct build *b, struct node *n);
 bool lower_complex_sort(struct build *b, struct node *n);
 bool lower_complex_einsum(struct build *b, struct node *n);
 struct value *complex_nonzero(struct build *b, struct value *typed); /* bool */
+/* einsum_int.c */
+bool lower_integer_einsum(struct build *b, struct node *n);
 /* careduce.c: x with the reduced axes merged into a first one */
 struct value *merged_first(struct build *b, struct value *x, const int *axes, int naxes);
 /* sort.c: all along an axis, values (out[0]) and indices (out[1]) in order; x at indices */

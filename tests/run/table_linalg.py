@@ -375,10 +375,6 @@ row(
     *einsum("bij,bjk->ik", "b,m,k", "b,k,n"),
     *einsum("ij->j", "m,n"),
     *einsum("i,j->ij", "m", "n"),
-    no=tuple(
-        No("write it with", BOOL + INTEGERS, form=f"{s} as text")
-        for s in ("ij,jk->ik", "bij,bjk->ik", "ij->j", "i,j->ij")
-    ),
     zero_sign=False,
     why="sums of -0",
 )
