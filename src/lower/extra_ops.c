@@ -119,7 +119,7 @@ bool lower_splitdims(struct build *b, struct node *n)
 		shape[k++] = cast(b, low(b, n->in[1]), DT_INT64);
 	if (axis + parts < t.rank)
 		shape[k++] = dims_vector(b, t.dims + axis + parts, t.rank - axis - parts);
-	struct value *to = k ? concat(b, 0, shape, k) : const_ints(b, NULL, 0);
+	struct value *to = k ? as_it_is(b, concat(b, 0, shape, k)) : const_ints(b, NULL, 0);
 	if (minus && !may_reshape_to_zero(b)) /* a 0 would copy a dim */
 		lowered(b, n, 0, with_dims(emit_(b, "Reshape", x, to), t.dims));
 	else

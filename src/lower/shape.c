@@ -192,7 +192,7 @@ static struct value *reshape_infer(struct build *b, struct value *x, const struc
 
 /* A shape that may not fit. Of a Concat with one number that is no size, ONNX Runtime takes this
  * number for -1, and whatever it was fits: so no Concat must be seen. */
-static struct value *as_it_is(struct build *b, struct value *shape)
+struct value *as_it_is(struct build *b, struct value *shape)
 {
 	int64_t ones[MAX_RANK];
 	int64_t n;
