@@ -113,6 +113,7 @@ struct ctx {
 	bool werror;
 	struct diag_index *diag_index;
 	struct blames *blames; /* of blame.c */
+	struct pending *pending; /* of rules_subtensor.c */
 	struct options {
 		int opset;
 		enum ptgc_target target;

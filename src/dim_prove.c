@@ -270,3 +270,49 @@ unsigned dim_sources(struct ctx *cx, dim d, bool raw)
 
 	return sources(cx, d, raw, &budget);
 }
+
+#define MAX_CHAIN 16 /* atoms that equations lead to */
+
+static bool has_atom(const struct dims *t, dim d, const dim *atoms, uint32_t n)
+{
+	const struct form *f = form_of(t, d);
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (d == atoms[i])
+			return true;
+		for (uint32_t k = 0; f->kind == K_LINEAR && k < f->n; k++)
+			if (f->term[k] == atoms[i])
+				return true;
+	}
+	return false;
+}
+
+static void add_atoms(const struct dims *t, dim d, dim *atoms, uint32_t *n)
+{
+	const struct form *f = form_of(t, d);
+
+	if (f->kind != K_LINEAR && *n < MAX_CHAIN)
+		atoms[(*n)++] = d;
+	for (uint32_t k = 0; f->kind == K_LINEAR && k < f->n && *n < MAX_CHAIN; k++)
+		atoms[(*n)++] = f->term[k];
+}
+
+bool dim_place(struct ctx *cx, dim d, struct span *s)
+{
+	const struct dims *t = cx->dims;
+	dim atoms[MAX_CHAIN];
+	uint32_t n = 0;
+	bool any = false;
+
+	add_atoms(t, d, atoms, &n);
+	for (uint32_t i = 0; i < t->equations.len; i++) {
+		const struct equation *e = &t->equations.at[i];
+		bool a = has_atom(t, e->a, atoms, n), b = has_atom(t, e->b, atoms, n);
+		if (!a && !b)
+			continue;
+		add_atoms(t, a ? e->b : e->a, atoms, &n);
+		*s = e->span;
+		any = true;
+	}
+	return any;
+}

@@ -662,5 +662,6 @@ struct graph *elaborate(struct ctx *cx, struct file *f)
 	g->name = f->graphs->name;
 	f->graphs->file = f;
 	run_graph(e, f->graphs);
+	check_indices(cx);
 	return e->limited ? NULL : g;
 }

@@ -76,6 +76,11 @@ static bool read_heads(struct infer *f, struct heads *h)
 		infer_error(f, E_ARITY, "past_key and past_value come together");
 		return false;
 	}
+	for (uint32_t i = 4; i < 6 && input(f, i); i++)
+		if (!same_length(f, 0, 0, i, 0) || !same_length(f, 4, 2, i, 2) ||
+		    (rank == 4 &&
+		     (!same_length(f, i - 3, 1, i, 1) || !same_length(f, i - 3, 3, i, 3))))
+			return false;
 	if (f->n->nout == 2) {
 		infer_error(f, E_ARITY, "present_key and present_value come together");
 		return false;

@@ -394,6 +394,10 @@ enum onnx_infer_result onnx_conv_transpose(struct infer *f)
 		dim n = shape && shape->n >= spatial
 				? num(f, shape->u.ints[shape->n - spatial + i])
 				: spread_size(f, x.dims[i + 2], k[i], i, spatial);
+		if (n && dim_le(f->cx, n, 0) && dim_ge(f->cx, x.dims[i + 2], 1)) {
+			infer_error(f, E_SHAPE, "the padding leaves nothing of axis %u", i + 2);
+			return ONNX_ERROR;
+		}
 		d[i + 2] = n ? n : fresh(f, 0, i + 2);
 	}
 	return out(f, 0, x.rank, d);
@@ -458,6 +462,11 @@ enum onnx_infer_result onnx_col2im(struct infer *f)
 		}
 	if (n < 1 || n > MAX_RANK - 2)
 		return ONNX_NO_RULE;
+	if (const_count(f, 2) >= 0 && const_count(f, 2) != n) {
+		infer_error(f, E_SHAPE, "block_shape has %lld numbers, image_shape %lld",
+			    (long long)const_count(f, 2), (long long)n);
+		return ONNX_ERROR;
+	}
 	if (wrong_count(f, "strides", (uint32_t)n) || wrong_count(f, "dilations", (uint32_t)n) ||
 	    wrong_count(f, "pads", 2 * (uint32_t)n))
 		return ONNX_ERROR;

@@ -178,6 +178,9 @@ bool infer_node(struct ctx *cx, struct node *n); /* types of its results; false:
 uint32_t op_results(struct ctx *cx, struct node *n);
 /* rules_shape.c: DimShuffle's order: axes, -1 for 'x'; the number of items, -1: reported */
 int dimshuffle_order(struct ctx *cx, const struct node *n, int order[MAX_RANK]);
+/* rules_subtensor.c: constant indices that equations found since then put out of range are reported
+ */
+void check_indices(struct ctx *cx);
 /* rules_dtype.c: int64 beside uint64, where their common dtype would round */
 bool compares_beyond_float64(const struct node *n);
 /* op_props.c: properties as written -> in the order of the signature, checked, normalised, defaults

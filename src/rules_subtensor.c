@@ -189,14 +189,79 @@ static bool slice_length(struct indexing *s, const struct cv *v, dim n, dim *len
 
 /* --- integers --- */
 
+/* A constant index on an axis that is not known to be long enough: a later equation may say. */
+struct index_check {
+	const struct node *node;
+	dim length;
+	int64_t index;
+	uint32_t axis;
+};
+struct pending {
+	vec(struct index_check) list;
+};
+
+/* The length from which on index k is in range, less one. */
+static int64_t last_short(int64_t k)
+{
+	return k >= 0 ? k : k == INT64_MIN ? INT64_MAX : -k - 1;
+}
+
+static struct diag *out_of_range(struct ctx *cx, const struct index_check *c)
+{
+	return error(cx, c->node->span, E_RANGE, "%s: index %lld is out of range for axis %u of %s",
+		     c->node->op->name, (long long)c->index, c->axis,
+		     type_str(cx, c->node->in[0]->type));
+}
+
+void check_indices(struct ctx *cx)
+{
+	for (uint32_t i = 0; cx->pending && i < cx->pending->list.len; i++) {
+		const struct index_check *c = &cx->pending->list.at[i];
+		struct span s;
+		if (!dim_le(cx, c->length, last_short(c->index)))
+			continue;
+		struct diag *d = out_of_range(cx, c);
+		if (dim_place(cx, c->length, &s))
+			note(cx, d, s, "the axis has this length because of what is done here");
+	}
+}
+
 static bool in_range(struct indexing *s, int64_t k, dim n)
 {
 	struct ctx *cx = s->cx;
-	if (k >= 0 ? !dim_le(cx, n, k) : !dim_le(cx, n, k == INT64_MIN ? INT64_MAX : -k - 1))
-		return true;
-	error(cx, s->n->span, E_RANGE, "%s: index %lld is out of range for axis %u of %s",
-	      s->n->op->name, (long long)k, s->axis, type_str(cx, s->n->in[0]->type));
-	return false;
+	struct index_check c = {s->n, n, k, s->axis};
+	if (dim_le(cx, n, last_short(k))) {
+		out_of_range(cx, &c);
+		return false;
+	}
+	if (last_short(k) < INT64_MAX && !dim_ge(cx, n, last_short(k) + 1)) {
+		if (!cx->pending)
+			cx->pending = new (cx->arena, struct pending);
+		*vec_push(cx->arena, &cx->pending->list) = c;
+	}
+	return true;
+}
+
+/* The one of the numbers that needs the longest axis; false: none is known. */
+static bool farthest(struct indexing *s, struct value *i, int64_t *far)
+{
+	const struct known *all = i->type.rank == 1 ? known_of(s->cx, i) : NULL;
+	bool any = false;
+	int64_t k;
+	for (uint32_t at = 0; all && at < all->n; at++)
+		if (dim_is_const(s->cx, all->at[at], &k) &&
+		    (!any || last_short(k) > last_short(*far))) {
+			*far = k;
+			any = true;
+		}
+	if (!i->data || i->data->count > 1000000)
+		return any;
+	for (uint64_t at = 0; at < i->data->count; at++)
+		if (tensor_int(i->data, at, &k) && (!any || last_short(k) > last_short(*far))) {
+			*far = k;
+			any = true;
+		}
+	return any;
 }
 
 static bool check_range(struct indexing *s, struct value *i, dim n)
@@ -205,16 +270,7 @@ static bool check_range(struct indexing *s, struct value *i, dim n)
 	dim d = scalar_dim(s->cx, i);
 	if (d)
 		return !dim_is_const(s->cx, d, &k) || in_range(s, k, n);
-	const struct known *all = i->type.rank == 1 ? known_of(s->cx, i) : NULL;
-	for (uint32_t at = 0; all && at < all->n; at++)
-		if (dim_is_const(s->cx, all->at[at], &k) && !in_range(s, k, n))
-			return false;
-	if (!i->data || i->data->count > 1000000)
-		return true;
-	for (uint64_t at = 0; at < i->data->count; at++)
-		if (tensor_int(i->data, at, &k) && !in_range(s, k, n))
-			return false;
-	return true;
+	return !farthest(s, i, &k) || in_range(s, k, n);
 }
 
 /* --- basic indexing: integers and slices --- */

@@ -86,6 +86,8 @@ struct equation {
 	struct span span;
 };
 uint32_t dim_equations(struct ctx *cx, const struct equation **list);
+/* Where an equation says what d, as it was made, is; false: none does */
+bool dim_place(struct ctx *cx, dim d, struct span *s);
 
 /* A type is a dtype and dims; the rank is always known. */
 struct type {
