@@ -516,6 +516,62 @@ struct subscripts {
 	uint32_t ndots;
 };
 
+/* How often c stands in the term of operand i */
+static uint32_t times_in(const char *s, uint32_t i, char c)
+{
+	uint32_t n = 0;
+
+	for (; *s && *s != '-'; s++) {
+		if (*s == ',' && !i--)
+			break;
+		n += i == 0 && *s == c;
+	}
+	return n;
+}
+
+/* Operand i as PyTensor multiplies it: sums over letters that it has alone, and its diagonals,
+ * which are sums too, make 64 bits of integers. */
+static enum dtype einsum_operand(struct ctx *cx, struct node *n, uint32_t i)
+{
+	enum dtype t = (enum dtype)n->in[i]->type.dtype;
+	const char *s = prop_str(cx, n, "subscripts"), *arrow = strstr(s, "->");
+	bool sums = false;
+
+	for (const char *p = s; is_discrete(t) && *p && *p != '-'; p++) {
+		uint32_t own = times_in(s, i, *p), all = 0;
+		if (!own || *p == ' ' || *p == '.' || *p == ',')
+			continue;
+		for (uint32_t k = 0; k < n->nin; k++)
+			all += times_in(s, k, *p);
+		sums |= own > 1 || (all == 1 && arrow && !strchr(arrow, *p));
+	}
+	return !sums ? t : dtypes[t].kind == KIND_UINT ? DT_UINT64 : DT_INT64;
+}
+
+/* Products of integers wrap in the dtype of the two. Of three operands and more it has to be one, as
+ * it is not said which two come first; beside floats, one of integers makes no difference. */
+enum dtype ty_einsum(struct ctx *cx, struct node *n)
+{
+	enum dtype t = ty_upcast(cx, n), *own = new_array(cx->scratch, enum dtype, n->nin);
+	uint32_t others = 0;
+
+	if (!t)
+		return t;
+	for (uint32_t i = 0; i < n->nin; i++)
+		own[i] = einsum_operand(cx, n, i);
+	t = own[0];
+	for (uint32_t i = 1; i < n->nin; i++)
+		t = dtype_upcast(t, own[i]);
+	for (uint32_t i = 0; i < n->nin; i++)
+		others += is_discrete(own[i]) && own[i] != t;
+	if (!others || (is_discrete(t) ? n->nin < 3 : others < 2))
+		return t;
+	error(cx, n->span, E_DTYPE,
+	      "%s: its products of integers depend on their order: cast the operands to %s",
+	      op_label(cx, n), dtypes[t].name);
+	return DT_NONE;
+}
+
 static bool bad_subscripts(struct ctx *cx, struct node *n, const char *what)
 {
 	error(cx, n->span, E_SHAPE, "%s: %s", op_label(cx, n), what);

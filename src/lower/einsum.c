@@ -1,9 +1,9 @@
 /*
- * einsum.c: Einsum of floats; of others see einsum_int.c. In: a typed node; its subscripts were checked by the shape rule. Out:
- * ONNX's Einsum, with two things made good that ONNX Runtime's kernel does not do: it wants as many
- * dims in each "...", and ends the process in some forms with an axis of length 0. So lengths of 1
- * go where the "..." of an operand is short, and an axis that may be empty gets one 0 more, which
- * adds nothing to sums and is taken away from the result.
+ * einsum.c: Einsum of floats; of others see einsum_int.c. In: a typed node; its subscripts were
+ * checked by the shape rule. Out: ONNX's Einsum, with two things made good that ONNX Runtime's
+ * kernel does not do: it wants as many dims in each "...", and ends the process in some forms with
+ * an axis of length 0. So lengths of 1 go where the "..." of an operand is short, and an axis that
+ * may be empty gets one 0 more, which adds nothing to sums and is taken away from the result.
  */
 #include <string.h>
 

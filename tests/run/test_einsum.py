@@ -3,6 +3,7 @@
 import subprocess
 
 import numpy as np
+import pytensor.tensor as pt
 import pytest
 
 import ptg
@@ -62,12 +63,13 @@ def test_integers_wrap(subscripts, dtype):
     limits = (0, 1) if dtype == "bool" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     for n in (0, 1, 2, 5):
         args = [rng.integers(*limits, (n,) * r, "int64" if dtype == "bool" else dtype, True).astype(dtype) for r in ranks]
-        want = np.einsum(subscripts, *args)
+        declared = pt.einsum(subscripts, *[pt.tensor(dtype=dtype, shape=(None,) * r) for r in ranks]).dtype
+        want = np.einsum(subscripts, *[a.astype(declared) for a in args])
         for dims in ("n", n):
             types = [f"{dtype}[{', '.join([str(dims)] * r)}]" for r in ranks]
             for opset in (13, 18, 26):
                 got = ptg.run(text(subscripts, types), *args, opset=opset)
-                assert got.dtype == dtype and got.shape == want.shape, (n, dims, opset)
+                assert got.dtype == declared and got.shape == want.shape, (n, dims, opset)
                 assert np.array_equal(got, want), (n, dims, opset, got, want)
 
 
@@ -104,6 +106,9 @@ def test_lengths_that_differ_fail():
         ("ij,j->i", ["float64[2, 3]"], "does not name as many operands"),
         ("i%->i", ["float64[2, 3]"], "letters and at most one"),
         ("...i->i", ["float64[2, 3]"], "needs the '...' too"),
+        ("ij,jk,kl->l", ["int8[2, 2]"] * 3, "depend on their order: cast the operands to int64"),
+        ("ij,jk,kl->il", ["int8[2, 2]", "int8[2, 2]", "int16[2, 2]"], "cast the operands to int16"),
+        ("ij,k->k", ["int8[2, 2]", "uint64[2]"], "cast the operands to float64"),
     ],
 )
 def test_refused(subscripts, types, said):
