@@ -54,30 +54,10 @@ static enum dtype smallest_int(uint64_t magnitude, bool negative)
 	return DT_NONE;
 }
 
-/* Does the float dtype hold the integer exactly? */
-static bool float_holds_int(enum dtype t, uint64_t magnitude)
-{
-	unsigned bits = 0;
-	uint64_t m = magnitude;
-
-	if (!m)
-		return true;
-	while (!(m & 1))
-		m >>= 1;
-	while (m >> bits)
-		bits++;
-	if (bits > dtypes[t].bits)
-		return false;
-	return t != DT_FLOAT16 || magnitude <= 65504;
-}
-
+/* True and False are the bools, 0 and 1 are not. */
 static bool dtype_fits_int(enum dtype t, uint64_t magnitude, bool negative)
 {
-	if (t == DT_BOOL || t == DT_NONE) /* True and False are the bools, 0 and 1 are not */
-		return false;
-	if (is_int(t))
-		return dtype_holds_int(t, magnitude, negative);
-	return float_holds_int(t, magnitude);
+	return t != DT_BOOL && t != DT_NONE && dtype_holds_int(t, magnitude, negative);
 }
 
 /* What kinds of literals a folded or plain list holds, and its extreme integers. */

@@ -83,3 +83,19 @@ def test_parts_of_complex_numbers_are_rounded_once():
     text = "complex64([16777217.0000000000001 - 16777217.0000000000001j, -16777217.0000000000001j, 16777217 + 2j])"
     got = ptg.run(ptg.compile(f"ptg 1\n\ngraph g() -> (y) {{\n  y = {text}\n}}\n"))
     assert got.tolist() == [[16777218, -16777218], [0, -16777218], [16777216, 2]]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64", "uint8", "complex64"])
+def test_large_weak_integers(dtype):
+    """An integer takes the dtype beside it where that holds it exactly, else its own."""
+    numbers = [2**11, 2**11 + 1, 65504, 65505, 2**24, 2**24 + 1, 2**53, 2**53 + 1, 2**63, 2**64 - 2**11, 2**64 - 2, 2**64 - 1]
+    for n in numbers:
+        small = next(t for t in ("int8", "int16", "int32", "int64", "uint64") if n <= np.iinfo(t).max)
+        kind = np.dtype(dtype).kind
+        if kind == "c":
+            exact = n <= 2**24 or n % 2**40 == 0
+        else:
+            exact = n <= np.iinfo(dtype).max if kind in "iu" else float(n) < np.inf and int(float(n)) == n and \
+                n <= float(np.finfo(dtype).max) and int(np.array(n, "float64").astype(dtype)) == n
+        want = dtype if exact else str(np.result_type(dtype, small))
+        ptg.compile(f"graph g(x: {dtype}[n]) -> (y: {want}[n]) {{\n  y = x + {n}\n}}\n")
