@@ -180,9 +180,8 @@ static bool is_open(const struct node *n)
 	return false;
 }
 
-/* Do constants alone decide about v? ONNX Runtime computes it when it loads the model, and takes no
- * Reshape then that must fail. *open: has something on the way an open size? */
-static bool from_constants(struct build *b, struct value *v, bool *open)
+/* Of what it computes when it loads the model ONNX Runtime takes no Reshape that must fail. */
+bool from_constants(struct build *b, struct value *v, bool *open)
 {
 	vec(struct value *) todo = {0};
 

@@ -199,6 +199,9 @@ struct value *guards_at(struct build *b, const struct node *n, struct value *v);
 struct value *guard_nonempty(struct build *b, struct value *v, const int *axes, int n);
 bool reads_size(const struct node *n, uint32_t i);
 struct value *guards_rest(struct build *b, struct value *v);
+/* Is v computed from constants alone? ONNX Runtime does it when it loads the model. *open: has
+ * something on the way an open size? */
+bool from_constants(struct build *b, struct value *v, bool *open);
 /* select.c */
 struct value *where(struct build *b, struct value *c, struct value *x, struct value *y);
 void sign_of_results(struct node *n);

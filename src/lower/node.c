@@ -486,6 +486,21 @@ static bool is_unsqueeze(const struct onnx_op *op, struct value **in, uint32_t n
 	return nin == 2 && !op->domain[0] && !strcmp(op->name, "Unsqueeze") && in[1]->data;
 }
 
+/* Where the runtime finds out that a shape is 1s and 0s it drops the Expand to it, and a 0 is lost. A
+ * choice between two equal things is stretched all the same. */
+static bool emit_found_out(struct build *b, struct value **in, struct value **out)
+{
+	int64_t rank;
+	bool open;
+
+	if (b->target != PTGC_ORT_CPU || in[1]->data ||
+	    !dim_is_const(b->cx, in[1]->type.dims[0], &rank) || !from_constants(b, in[1], &open))
+		return false;
+	struct value *all = const_shape(b, DT_BOOL, in[1], NULL, (uint32_t)rank, 1);
+	out[0] = rank ? emit_(b, "Where", all, in[0], in[0]) : in[0];
+	return true;
+}
+
 static void emit_op(struct build *b, const struct onnx_op *op, const struct node *like,
 		    struct value **in, uint32_t nin, struct value **out, uint32_t nout)
 {
@@ -499,8 +514,11 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 		if (nout == 1 && emit_padded(b, op, in, nin, out))
 			return;
 		in = shortened(op, in, nin, shorter);
-		if (nin == 2 && !op->domain[0] && !strcmp(op->name, "Expand"))
+		if (nin == 2 && !op->domain[0] && !strcmp(op->name, "Expand")) {
 			in = unpadded_expand(b, in, shorter);
+			if (emit_found_out(b, in, out))
+				return;
+		}
 		known = is_unsqueeze(op, in, nin) ? as_column(b, in[0], in[1]->data) : NULL;
 		if (known) {
 			out[0] = known;

@@ -772,7 +772,9 @@ class Graph:
         def fits(v):
             wide = self.fits(place)(v) and np.broadcast_shapes(self.value(v).shape, self.value(place).shape)
             kinds = np.can_cast(v.dtype, x.dtype, "same_kind") or (put is pt.set_subtensor and v.dtype not in FLOATS)
-            return kinds and v.ndim <= place.ndim and wide == self.value(place).shape
+            # of a stretched value NumPy adds one row alone where an index has two axes (its add.at, not PyTensor's C)
+            stretched = put is pt.inc_subtensor and any(np.ndim(k) == 2 for k in index if isinstance(k, np.ndarray))
+            return kinds and v.ndim <= place.ndim and wide == self.value(place).shape and (not stretched or self.value(v).shape == wide)
 
         return put(place, self.of(where=fits))
 

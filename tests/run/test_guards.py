@@ -427,3 +427,13 @@ def test_computed_lengths(name):
                     continue
                 with pytest.raises(Exception):
                     ptg.run(model, x, k)
+
+
+@pytest.mark.parametrize("value", ["x + x", "x[0:1]", "SpecifyShape(x[0:1], int8(1), None)"])
+def test_length_that_the_runtime_finds_out_is_zero(value):
+    """It drops an Expand to 1s and 0s that it computed itself, and with it the 0."""
+    for declared in ("1, 2", "m, 2", "m, n"):
+        zero = "(int64([[0, 2], [0, 1]])[0])[0]"
+        text = f"ptg 1\n\ngraph g(x: float64[{declared}]) -> (y) {{\n  y = (Alloc(x[0], 4, Shape(x)[1]))[:{zero}, :].set({value})\n}}\n"
+        got = ptg.run(ptg.compile(text), ones(1, 2))
+        assert np.array_equal(got, ones(4, 2))
