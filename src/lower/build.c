@@ -271,6 +271,10 @@ static struct value *reshape_13(struct build *b, struct value *v, struct value *
 	struct block *outer = b->block;
 	struct block *branch[2];
 	struct value *size = emit_(b, "Size", v);
+	const struct known *k = known_of(b->cx, shape);
+	for (uint32_t i = 0; k && i < k->n; i++)
+		if (dim_eq(b->cx, k->at[i], dim_const(b->cx, 0)))
+			return reshape_empty(b, v, shape, size, dims, rank);
 	struct value *least = reduce(b, "ReduceProd", shape, (int[]){0}, 1, false);
 	struct value *empty = emit_(b, "Equal", least, const_int(b, 0));
 

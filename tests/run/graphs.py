@@ -17,6 +17,7 @@ from pytensor.graph.traversal import ancestors, io_toposort
 from pytensor.raise_op import Assert
 from pytensor.tensor import extra_ops
 from pytensor.tensor.basic import Alloc, Join, MakeVector, ScalarFromTensor, Split, TensorFromScalar
+from pytensor.tensor.blas import BatchedDot
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from pytensor.tensor.math import Argmax, Dot, Max, Min, Prod, Sum
@@ -129,7 +130,7 @@ def own_error(node, x, out):
                 return 0.0
             return 2 * x[0].size * unit * np.abs(np.nan_to_num(x[0].astype("float64"), posinf=0, neginf=0)).sum()
         return 2 * x[0].size * unit * mag + np.finfo(out.dtype).tiny
-    if isinstance(op, Dot) or (isinstance(op, Blockwise) and isinstance(op.core_op, Dot)):
+    if isinstance(op, Dot | BatchedDot) or (isinstance(op, Blockwise) and isinstance(op.core_op, Dot)):
         a, b = (np.abs(np.nan_to_num(k.astype("float64"), posinf=0, neginf=0)) for k in x)
         if grid(a, 60) and grid(b, 60) and a.sum() * b.sum() * 4096 < 2.0**bits:
             return 0.0
@@ -190,7 +191,7 @@ def data_inputs(node):
     return (0,)
 
 
-BLURS = (Alloc, Max, Min, SortOp, Sum, Prod, Dot, Blockwise, extra_ops.CumOp, CAReduce, IncSubtensor, AdvancedIncSubtensor)
+BLURS = (Alloc, Max, Min, SortOp, Sum, Prod, Dot, BatchedDot, Blockwise, extra_ops.CumOp, CAReduce, IncSubtensor, AdvancedIncSubtensor)
 BLUR_SCALARS = {"Mod", "IntDiv", "ScalarMaximum", "ScalarMinimum", "Maximum", "Minimum", "Clip", "Pow", "Sign", "Add", "Sub", *(
     "Exp Log Log1p Expm1 Sin Cos Tanh ArcTan Sinh Sigmoid Softplus Erf Exp2 Log2 Log10".split())}  # fmt: skip
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytensor.scalar as ps
 import pytensor.tensor as pt
 import pytest
+from pytensor.graph.replace import vectorize_graph
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import CAReduce
 from pytensor.tensor.linalg.products import kron
@@ -122,3 +123,11 @@ def test_einsum():
                 xs = [variable(dtype, (3,) * r, dynamic, f"x{i}") for i, r in enumerate(ranks)]
                 c = Compiled(xs, [pt.einsum(spec, *xs)], (13, 18, 26))
                 c.run(*[values(dtype, (3,) * r, i, 1, 5) for i, r in enumerate(ranks)], ulp={"float32": 8, "float64": 8})
+
+
+def test_blockwise_of_nothing():
+    """At opset 13 a 0 in the shape of a Reshape copies a dim."""
+    x = pt.tensor("x", dtype="uint32", shape=(3, 2, 0))
+    v = pt.tensor("v", dtype="uint32", shape=(0,))
+    out = vectorize_graph(pt.inc_subtensor(v[-1:], v[:1]), {v: x})
+    Compiled([x], [out]).run(np.zeros((3, 2, 0)))
