@@ -536,20 +536,41 @@ static bool chooses(struct ctx *cx, const struct node *n, dim count)
 	return true;
 }
 
+/* The length of two axes that NumPy broadcasts whatever their types say; DIM_NONE: it fails. */
+static dim meeting(struct ctx *cx, struct node *n, uint32_t axis, dim a, dim b)
+{
+	int64_t p = -1, q = -1;
+	bool fixed = dim_is_const(cx, a, &p), other = dim_is_const(cx, b, &q);
+
+	if (p == 1 || dim_eq(cx, a, b))
+		return b;
+	if (q == 1 || (fixed && !other))
+		return a;
+	if (fixed && other)
+		return DIM_NONE;
+	return other ? b : dim_fresh(cx, SOURCE_SIZE, n->out[0], axis);
+}
+
 bool sh_choose(struct ctx *cx, struct node *n)
 {
 	const struct type *a = &n->in[0]->type, *x = &n->in[1]->type;
-	struct value items = {.type = *x}, *v[2] = {n->in[0], &items};
 	if (!want_ints(cx, n, 0))
 		return false;
 	if (!x->rank)
 		return want_rank(cx, n, 1, 1);
-	items.type.rank--;
-	items.type.dims++;
-	uint32_t rank = a->rank > items.type.rank ? a->rank : items.type.rank;
-	dim *d = new_dims(cx, rank);
-	return chooses(cx, n, x->dims[0]) && broadcast_dims(cx, n, v, 2, d, rank) &&
-	       set_dims(n, rank, d);
+	uint32_t own = x->rank - 1u, rank = a->rank > own ? a->rank : own;
+	dim *d = new_dims(cx, rank), one = dim_const(cx, 1);
+	for (uint32_t i = 0; i < rank; i++) {
+		dim p = i + a->rank < rank ? one : a->dims[i + a->rank - rank];
+		dim q = i + own < rank ? one : x->dims[1 + i + own - rank];
+		d[i] = meeting(cx, n, i, p, q);
+		if (d[i])
+			continue;
+		error(cx, n->span, E_SHAPE, "%s: indices %s do not broadcast with choices of %s",
+		      op_label(cx, n), type_str(cx, *a), type_str(cx, *x));
+		return false;
+	}
+	return chooses(cx, n, x->dims[0]) && set_dims(n, rank, d);
 }
 
 uint32_t nr_unravelindex(struct ctx *cx, struct node *n)

@@ -548,8 +548,8 @@ static enum dtype einsum_operand(struct ctx *cx, struct node *n, uint32_t i)
 	return !sums ? t : dtypes[t].kind == KIND_UINT ? DT_UINT64 : DT_INT64;
 }
 
-/* Products of integers wrap in the dtype of the two. Of three operands and more it has to be one, as
- * it is not said which two come first; beside floats, one of integers makes no difference. */
+/* Products of integers wrap in the dtype of the two. Of three operands and more it has to be one,
+ * as it is not said which two come first; beside floats, one of integers makes no difference. */
 enum dtype ty_einsum(struct ctx *cx, struct node *n)
 {
 	enum dtype t = ty_upcast(cx, n), *own = new_array(cx->scratch, enum dtype, n->nin);

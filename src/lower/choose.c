@@ -104,6 +104,21 @@ bool lower_permuterowelements(struct build *b, struct node *n)
 	return true;
 }
 
+/* v as long as the result, whose dims d are; where they are not known, by what it meets: the axes
+ * of `other` from `from` on. */
+static struct value *met(struct build *b, struct value *v, const dim *d, struct value *other,
+			 int from)
+{
+	uint32_t rank = v->type.rank;
+	bool known = true;
+
+	for (uint32_t i = 0; i < rank; i++)
+		known &= dim_available(b, d[i]);
+	if (known || same_dims(b->cx, v->type, type_of(DT_NONE, rank, (dim *)d)))
+		return expand(b, v, d, rank);
+	return with_dims(emit_(b, "Expand", v, shape_slice(b, other, from, other->type.rank)), d);
+}
+
 bool lower_choose(struct build *b, struct node *n)
 {
 	struct type t = n->out[0]->type;
@@ -120,14 +135,17 @@ bool lower_choose(struct build *b, struct node *n)
 		lowered(b, n, 0, with_dims(emit_(b, "Gather", x, at), t.dims));
 		return true;
 	}
-	int64_t axes[MAX_RANK], missing = t.rank + 1 - x->type.rank;
+	int64_t axes[MAX_RANK], outer[MAX_RANK], missing = t.rank + 1 - x->type.rank;
 	for (int64_t i = 0; i < missing; i++)
 		axes[i] = 1 + i;
-	x = unsqueeze(b, x, axes, (uint32_t)missing);
 	d[0] = x->type.dims[0];
 	memcpy(d + 1, t.dims, t.rank * sizeof(dim));
-	x = expand(b, x, d, t.rank + 1u);
-	at = unsqueeze(b, expand(b, at, t.dims, t.rank), &(int64_t){0}, 1);
+	struct value *choices = x, *index = at;
+	for (int64_t i = 0; i < t.rank - index->type.rank; i++)
+		outer[i] = i;
+	at = unsqueeze(b, at, outer, (uint32_t)(t.rank - index->type.rank));
+	x = met(b, unsqueeze(b, x, axes, (uint32_t)missing), d, index, 0);
+	at = unsqueeze(b, met(b, at, t.dims, choices, 1), &(int64_t){0}, 1);
 	at = emit_(b, "GatherElements", x, at);
 	lowered(b, n, 0, with_dims(squeeze(b, at, &(int64_t){0}, 1), t.dims));
 	return true;

@@ -116,7 +116,7 @@ bool lower_splitdims(struct build *b, struct node *n)
 	if (axis)
 		shape[k++] = dims_vector(b, t.dims, axis);
 	if (parts)
-		shape[k++] = cast(b, low(b, n->in[1]), DT_INT64);
+		shape[k++] = lengths_to_find(b, n->in[1], cast(b, low(b, n->in[1]), DT_INT64));
 	if (axis + parts < t.rank)
 		shape[k++] = dims_vector(b, t.dims + axis + parts, t.rank - axis - parts);
 	struct value *to = k ? as_it_is(b, concat(b, 0, shape, k)) : const_ints(b, NULL, 0);

@@ -205,6 +205,19 @@ struct value *as_it_is(struct build *b, struct value *shape)
 	return emit_(b, "Mul", shape, const_ints(b, ones, (uint32_t)n));
 }
 
+/* Lengths that are computed: NumPy takes any negative one for that which is to be found. */
+struct value *lengths_to_find(struct build *b, struct value *typed, struct value *shape)
+{
+	const struct known *k = known_of(b->cx, typed);
+	bool plain = k != NULL;
+
+	for (uint32_t i = 0; plain && i < k->n; i++)
+		plain = k->at[i] && dim_ge(b->cx, k->at[i], -1);
+	if (plain || shape->data)
+		return shape;
+	return emit_(b, "Where", emit_(b, "Less", shape, const_int(b, 0)), const_int(b, -1), shape);
+}
+
 bool lower_reshape(struct build *b, struct node *n)
 {
 	struct value *x = low(b, n->in[0]), *r;
@@ -232,10 +245,12 @@ bool lower_reshape(struct build *b, struct node *n)
 	else if (all && minus)
 		r = reshape_infer(b, x, k, t.dims, t.rank);
 	else
-		r = reshape_to(b, x,
-			       as_it_is(b, all ? dims_vector(b, k->at, k->n)
-					       : cast(b, low(b, n->in[1]), DT_INT64)),
-			       t.dims, t.rank);
+		r = reshape_to(
+			b, x,
+			as_it_is(b, lengths_to_find(b, n->in[1],
+						    all ? dims_vector(b, k->at, k->n)
+							: cast(b, low(b, n->in[1]), DT_INT64))),
+			t.dims, t.rank);
 	lowered(b, n, 0, r);
 	return true;
 }
@@ -312,8 +327,8 @@ bool lower_makevector(struct build *b, struct node *n)
 	return true;
 }
 
-/* Are inputs [first, first + rank) known to be these dims? If one is not, its value decides, whatever
- * the result's length has to be elsewhere. */
+/* Are inputs [first, first + rank) known to be these dims? If one is not, its value decides,
+ * whatever the result's length has to be elsewhere. */
 static bool dims_said(struct build *b, struct node *n, uint32_t first, const dim *dims,
 		      uint32_t rank)
 {

@@ -70,3 +70,25 @@ def test_choose(mode):
                 elif a == (5,):
                     c.raises(np.array([0, 1, -1, 0, 0]), values(dtype, x))
                     c.raises(np.array([0, 1, 3, 0, 0]), values(dtype, x))
+
+
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
+def test_lengths_of_one_that_only_the_run_shows(mode):
+    """NumPy broadcasts indices and choices whatever their types say."""
+    for a_rank, x_rank in ((1, 2), (2, 2), (1, 3), (2, 3), (0, 2)):
+        a, x = pt.tensor("a", shape=(None,) * a_rank, dtype="int64"), pt.tensor("x", shape=(None,) * x_rank)
+        c = Compiled([a, x], [choose(a, x, mode=mode), choose(a, x, mode=mode).sum(axis=None)])
+        for k in (1, 3):
+            for m in (1, 3):
+                own, items = (k, k + 1)[:a_rank], (2, m, m + 1)[:x_rank]
+                try:
+                    np.broadcast_shapes(own, items[1:])
+                except ValueError:
+                    c.raises(np.zeros(own, int), np.zeros(items))
+                    continue
+                c.run(np.ones(own, int), values("float64", items))
+    a, x = pt.tensor("a", shape=(None,), dtype="int64"), pt.tensor("x", shape=(2, 3))
+    c = Compiled([a, x], [choose(a, x, mode=mode)])
+    c.run([1], values("float64", (2, 3)))
+    c.run([1, 0, 1], values("float64", (2, 3)))
+    c.raises([1, 0], values("float64", (2, 3)))

@@ -344,3 +344,24 @@ def test_reshape_beside_a_zero_that_is_found_later():
         y = x.reshape(shape)
         with pytest.raises(AssertionError, match="no length to find beside a 0"):
             Compiled([x], [y + np.zeros((3, 0)) if shape[0] == -1 else y + np.zeros((0, 3))])
+
+
+def test_any_negative_length_is_to_be_found():
+    """NumPy takes -2 for -1, where it is computed; PyTensor looks at those that it knows."""
+    v, x = pt.vector("v"), pt.matrix("x")
+    n, m = pt.lscalar("n"), pt.lscalar("m")
+    s = pt.tensor("s", shape=(2,), dtype="int64")
+    six, twelve = np.arange(6.0), np.arange(12.0).reshape(6, 2)
+    c = Compiled([v, n], [v.reshape((2, n)), v.reshape((n,)), v.reshape((n, 1, 3)), pt.split_dims(v, (n, 3), 0)])
+    for k in (-1, -2, -7, -(2**40)):
+        c.run(six, k)
+    c = Compiled([x, s], [x.reshape(s), x.reshape(s, ndim=2).sum(axis=0), pt.split_dims(x, s, 0)])
+    for shape in ([3, -2], [-9, 2], [-1, 3]):
+        c.run(twelve, shape)
+    c.raises(twelve, [-2, -3])
+    c.raises(twelve, [5, -3])
+    c = Compiled([v, n, m], [v.reshape((n, m))])
+    c.run(six, -3, 2)
+    c.run(six, 3, -1)
+    c.run(six, 3, 2)
+    c.raises(six, -3, -2)  # not 6 of them
