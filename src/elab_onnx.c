@@ -369,14 +369,19 @@ static const struct onnx_op *find_operator(struct elab *e, const char *name, str
 	*schema = !strncmp(name, "onnx.", 5) && !strchr(name + 5, '.');
 	if (!*schema)
 		return foreign_op(e, name, s);
-	const struct onnx_op *op = onnx_find("", name + 5, e->cx->opt.opset);
-	if (op)
+	int opset = e->cx->opt.opset;
+	const struct onnx_op *op = onnx_nearest("", name + 5, opset);
+	/* of the library's the legaliser may know another way */
+	if (op && ((op->since <= opset && opset <= op->until) || e->frame->library))
 		return op;
-	op = onnx_any("", name + 5);
+	if (op && opset < op->since) {
+		elab_error(e, s, E_UNSUPPORTED, "onnx.%s needs opset %d, this is opset %d",
+			   op->name, op->since, opset);
+		return NULL;
+	}
 	if (op) {
-		elab_error(e, s, E_UNSUPPORTED,
-			   "onnx.%s is not in opset %d (newest version: since %d)", op->name,
-			   e->cx->opt.opset, op->since);
+		elab_error(e, s, E_UNSUPPORTED, "onnx.%s ended with opset %d, this is opset %d",
+			   op->name, op->until, opset);
 		return NULL;
 	}
 	const char *const *names;

@@ -104,11 +104,16 @@ const struct onnx_op *onnx_find(const char *domain, const char *name, int opset)
 	return NULL;
 }
 
-const struct onnx_op *onnx_any(const char *domain, const char *name)
+const struct onnx_op *onnx_nearest(const char *domain, const char *name, int opset)
 {
 	const struct onnx_name *n = find_name(domain, name);
 
-	return n ? versions_end(n) - 1 : NULL;
+	if (!n)
+		return NULL;
+	const struct onnx_op *op = &onnx_table[n->row];
+	while (op + 1 < versions_end(n) && opset > op->until)
+		op++;
+	return op;
 }
 
 const struct onnx_attr_spec *onnx_attr(const struct onnx_op *op, const char *name)

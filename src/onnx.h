@@ -31,6 +31,8 @@ struct onnx_op {            /* one version of one operator */
 };
 /* NULL: unknown */
 const struct onnx_op *onnx_find(const char *domain, const char *name, int opset);
+/* The version at that opset, else the first one after it, else the last one. */
+const struct onnx_op *onnx_nearest(const char *domain, const char *name, int opset);
 const struct onnx_attr_spec *onnx_attr(const struct onnx_op *op, const char *name); /* or NULL */
 #define MAX_DATA_TYPE 26 /* of TensorProto.DataType in onnx */
 /* onnx_attrs.c: what is wrong with an attribute of a raw node, as in "attribute 'mode' is ...";
@@ -40,8 +42,6 @@ const char *onnx_attr_wrong(struct ctx *cx, const struct onnx_op *op, const stru
  * be written are added: n->attrs has room for MAX_WRITTEN more. */
 #define MAX_WRITTEN 1
 const char *onnx_attrs_finish(struct ctx *cx, struct node *n);
-/* the newest version, for messages */
-const struct onnx_op *onnx_any(const char *domain, const char *name);
 size_t onnx_names(const char *const **names); /* all operator names of ai.onnx, sorted */
 /* its number in onnx_ops.def; UINT32_MAX: of another domain */
 uint32_t onnx_row(const struct onnx_op *op);

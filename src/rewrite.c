@@ -52,7 +52,6 @@ static struct value *drop_identity(struct ctx *cx, struct node *n)
 	return n->in[0];
 }
 
-/* Does `to` hold every value of `from`, so that a cast there and on loses nothing? */
 /* Cast to the dtype that is there already; Cast of a Cast that changed nothing. */
 static struct value *merge_casts(struct ctx *cx, struct node *n)
 {

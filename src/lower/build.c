@@ -507,13 +507,6 @@ bool reduces_bools(struct build *b)
 	return b->opset >= 20;
 }
 
-bool has_dft(struct build *b)
-{
-	if (!has_op(b, "DFT"))
-		unsupported(b, "the operator DFT needs opset 17, this is opset %d", b->opset);
-	return has_op(b, "DFT");
-}
-
 /* One axis; the axis is an input from opset 20 on. */
 struct value *dft(struct build *b, struct value *x, struct value *length, int64_t axis,
 		  bool onesided)

@@ -15,6 +15,7 @@
 
 /* Up to this length, if it is a constant, the transform is a product with a matrix. */
 #define DIRECT_LENGTH 16
+#define MAX_LENGTH    (INT64_C(1) << 40)
 
 /* cos(2 pi k / n) for k >= 0, from angles up to pi / 4: so a zero is one */
 static double cos_of_turn(int64_t k, int64_t n)
@@ -93,55 +94,112 @@ static struct value *direct(struct build *b, struct value *x, int64_t n, int64_t
 	return reshape(b, x, d, rank);
 }
 
-/* x[..., m, parts] by a fn of the library, which has one axis before these */
-static struct value *by_library(struct build *b, struct value *x, struct value *n, bool half)
+/* x[..., m, parts] by a fn of the library, which has one axis before these, and numbers */
+static struct value *by_library(struct build *b, const char *name, struct value *x,
+				struct value *const *numbers, uint32_t n)
 {
 	struct type number = type_of(DT_INT64, 0, NULL), t = x->type;
 	dim *flat = new_array(b->cx->arena, dim, 3);
-	int64_t length = 0, l = 1;
-	bool constant = const_int_at(b, n, 0, &length);
-	const char *name = constant ? "_Bluestein" : half ? "_Transform_half" : "_Transform";
 	struct value *in[4], *y;
 
 	memcpy(flat + 1, t.dims + t.rank - 2, 2 * sizeof(dim));
 	flat[0] = dims_product(b->cx, t.dims, t.rank - 2u);
 	in[0] = held_by(b, reshape(b, x, flat, 3), type_of(DT_FLOAT64, 3, flat), b->span);
-	in[1] = held_by(b, n, number, b->span);
-	while (l < 2 * length - 1)
-		l *= 2;
-	in[2] = held_by(b, const_int(b, half ? length / 2 + 1 : length), number, b->span);
-	in[3] = held_by(b, const_int(b, l), number, b->span);
-	if (!call_fn(b, lib_fn(b->cx, name), NULL, NULL, in, constant ? 4 : 2, &y, 1))
+	for (uint32_t i = 0; i < n; i++)
+		in[i + 1] = held_by(b, numbers[i], number, b->span);
+	if (!call_fn(b, lib_fn(b->cx, name), NULL, NULL, in, n + 1, &y, 1))
 		return NULL;
 	dim *d = dims_with(b, x, t.rank - 2, y->type.dims[1]);
 	d[t.rank - 1] = dim_const(b->cx, 2);
 	return reshape(b, y, d, t.rank);
 }
 
-/* One axis of x, to n numbers, of which half are given or all; NULL: reported. */
-static struct value *transform(struct build *b, struct value *x, struct value *n, int64_t axis,
-			       bool half)
+static struct value *bluestein(struct build *b, struct value *x, struct value *n, bool half)
+{
+	const char *with = half ? "_Transform_half" : "_Transform";
+	const char *without = half ? "_Any_length_half" : "_Any_length";
+	int64_t length = 0, l = 1;
+
+	if (!const_int_at(b, n, 0, &length))
+		return by_library(b, has_op(b, "DFT") ? with : without, x, &n, 1);
+	while (l < 2 * length - 1)
+		l *= 2;
+	length = half ? length / 2 + 1 : length;
+	struct value *numbers[] = {n, const_int(b, length), const_int(b, l)};
+	return by_library(b, "_Bluestein", x, numbers, 3);
+}
+
+/* x[..., m, parts] with that axis in the place of m, or from there */
+static struct value *to_last(struct build *b, struct value *x, int64_t axis)
 {
 	uint32_t rank = x->type.rank;
-	int64_t length = 0, perm[MAX_RANK + 1];
-	bool constant = const_int_at(b, n, 0, &length);
-	bool direct_one = constant && length >= 1 && length <= DIRECT_LENGTH;
-	bool power = !(length & (length - 1));
+	int64_t perm[MAX_RANK + 1];
 
-	if (!direct_one && !has_dft(b))
-		return NULL;
-	if (constant &&
-	    (length < 1 || (power && has_op(b, "DFT")))) /* it refuses lengths below 1 */
-		return dft(b, x, n, axis, half);
 	for (uint32_t i = 0; i < rank; i++)
 		perm[i] = i;
 	perm[axis] = rank - 2;
 	perm[rank - 2] = axis;
-	if (axis != rank - 2)
-		x = transpose(b, x, perm);
-	x = direct_one ? direct(b, x, length, half ? length / 2 + 1 : length)
-		       : by_library(b, x, n, half);
-	return x && axis != rank - 2 ? transpose(b, x, perm) : x;
+	return axis == rank - 2 ? x : transpose(b, x, perm);
+}
+
+/* What stands for a DFT where the opset has none. */
+struct value *dft_by_matrices(struct build *b, struct node *n)
+{
+	struct value *length = n->nin > 1 ? n->in[1] : NULL, *x = n->in[0], *half;
+	int64_t axis = 1, onesided = 0;
+
+	for (uint32_t i = 0; i < n->nattrs; i++) {
+		axis = strcmp(n->attrs[i].name, "axis") ? axis : n->attrs[i].u.i;
+		onesided = strcmp(n->attrs[i].name, "onesided") ? onesided : n->attrs[i].u.i;
+	}
+	if (!length)
+		length = dim_value(b, x->type.dims[axis]);
+	x = by_library(b, "_By_matrices", to_last(b, x, axis), &length, 1);
+	if (!x)
+		return NULL;
+	x = to_last(b, x, axis);
+	if (!onesided)
+		return x;
+	half = emit_(b, "Add", emit_(b, "Div", length, const_int(b, 2)), const_int(b, 1));
+	return slice_axis(b, x, (int)axis, const_int(b, 0), half, NULL);
+}
+
+/* x, with a zero behind the others where there may be none, which DFT does not take: it is cut off,
+ * or is one of those that x is filled up with. */
+static struct value *with_one(struct build *b, struct value *x, int64_t axis)
+{
+	if (dim_ge(b->cx, x->type.dims[axis], 1))
+		return x;
+	dim *dims = dims_with(b, x, axis, dim_const(b->cx, 1));
+	struct value *zero = const_shape(b, DT_FLOAT64, dims_vector(b, dims, x->type.rank), dims,
+					 x->type.rank, 0);
+	return concat(b, (int)axis, (struct value *[]){x, zero}, 2);
+}
+
+/* One axis of x, to n numbers, of which half are given or all; NULL: reported. */
+static struct value *transform(struct build *b, struct value *x, struct value *n, int64_t axis,
+			       bool half)
+{
+	int64_t length = 0;
+	bool constant = const_int_at(b, n, 0, &length);
+	/* DFT takes them, or refuses them: those below 1 */
+	bool power = constant && (length < 1 || !(length & (length - 1)));
+	bool small = constant && length >= 1 && length <= DIRECT_LENGTH;
+
+	if (small && !(power && has_op(b, "DFT"))) {
+		x = direct(b, to_last(b, x, axis), length, half ? length / 2 + 1 : length);
+		return to_last(b, x, axis);
+	}
+	x = with_one(b, x, axis);
+	if (power)
+		return dft(b, x, n, axis, half);
+	if (length > MAX_LENGTH) {
+		unsupported(b, "%lld numbers to transform are more than any memory holds",
+			    (long long)length);
+		return NULL;
+	}
+	x = bluestein(b, to_last(b, x, axis), n, half);
+	return x ? to_last(b, x, axis) : NULL;
 }
 
 bool lower_rfft(struct build *b, struct node *n)
@@ -160,18 +218,6 @@ bool lower_rfft(struct build *b, struct node *n)
 	return true;
 }
 
-/* x, with a zero behind the others where there may be none, which DFT does not take: it is cut off,
- * or is one of those that x is filled up with. */
-static struct value *with_one(struct build *b, struct value *x, int64_t axis)
-{
-	if (dim_ge(b->cx, x->type.dims[axis], 1))
-		return x;
-	dim *dims = dims_with(b, x, axis, dim_const(b->cx, 1));
-	struct value *zero = const_shape(b, DT_FLOAT64, dims_vector(b, dims, x->type.rank), dims,
-					 x->type.rank, 0);
-	return concat(b, (int)axis, (struct value *[]){x, zero}, 2);
-}
-
 /* Of complex numbers, or of real ones, which DFT takes with a last axis of 1. */
 bool lower_fourier(struct build *b, struct node *n)
 {
@@ -187,7 +233,7 @@ bool lower_fourier(struct build *b, struct node *n)
 	const_int_at(b, low(b, n->in[2]), 0, &axis);
 	if (x->type.rank == rank)
 		x = unsqueeze(b, x, &rank, 1);
-	x = with_one(b, cast(b, x, DT_FLOAT64), axis);
+	x = cast(b, x, DT_FLOAT64);
 	x = transform(b, x, cast(b, low(b, n->in[1]), DT_INT64), axis, false);
 	if (!x)
 		return false;

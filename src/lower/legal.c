@@ -11,6 +11,7 @@
 #define INT8_16  (T(INT8) | T(INT16))
 #define UINT8_16 (T(UINT8) | T(UINT16))
 #define INTS8_16 (INT8_16 | UINT8_16)
+#define INTS     (INTS8_16 | T(INT32) | T(INT64) | T(UINT32) | T(UINT64))
 
 struct legal {
 	const char *op;
@@ -178,8 +179,12 @@ static const char *target_name(enum ptgc_target t)
 
 static bool illegal(struct build *b, struct node *n, enum dtype t)
 {
-	unsupported(b, "ONNX %s is not there for %s at opset %d in %s", n->onnx->name,
-		    t ? dtypes[t].name : "these types", b->opset, target_name(b->target));
+	if (b->opset < n->onnx->since)
+		unsupported(b, "the operator %s needs opset %d, this is opset %d", n->onnx->name,
+			    n->onnx->since, b->opset);
+	else
+		unsupported(b, "ONNX %s is not there for %s at opset %d in %s", n->onnx->name,
+			    t ? dtypes[t].name : "these types", b->opset, target_name(b->target));
 	return false;
 }
 

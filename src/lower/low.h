@@ -138,7 +138,6 @@ bool has_op(struct build *b, const char *name); /* at this opset */
 bool reduces_bools(struct build *b);
 bool scatter_adds(struct build *b);
 bool may_reshape_to_zero(struct build *b);
-bool has_dft(struct build *b);                                      /* false: reported */
 struct value *cast(struct build *b, struct value *v, enum dtype t); /* v itself if it has t */
 struct value *reshape(struct build *b, struct value *v, const dim *dims, uint32_t rank);
 struct value *reshape_to(struct build *b, struct value *v, struct value *shape, const dim *dims,
@@ -161,6 +160,7 @@ struct value *reduce(struct build *b, const char *op, struct value *v, const int
 		     bool keepdims);
 struct value *scatter_nd(struct build *b, struct value *v, struct value *at, struct value *updates,
 			 bool add);
+struct value *dft_by_matrices(struct build *b, struct node *n); /* fft.c: for the legaliser */
 struct value *dft(struct build *b, struct value *x, struct value *length, int64_t axis,
 		  bool onesided);
 struct value *shape_of(struct build *b, struct value *v);                        /* int64[rank] */

@@ -309,14 +309,10 @@ struct node *raw_node(struct build *b, const struct onnx_op *op, struct value **
 
 static const struct onnx_op *find_op(struct build *b, const char *op)
 {
-	const struct onnx_op *o = onnx_find("", op, b->opset);
+	const struct onnx_op *o = onnx_nearest("", op, b->opset);
 
-	if (o)
-		return o;
-	o = onnx_any("", op);
 	if (!o)
 		bug("lowering uses the unknown ONNX operator %s", op);
-	unsupported(b, "it needs ONNX %s, which opset %d does not have", op, b->opset);
 	return o;
 }
 
@@ -346,6 +342,8 @@ static bool has_kernel(struct build *b, const struct node *n)
 	uint32_t nin = n->nin < countof(in) ? n->nin : countof(in);
 	uint32_t nout = n->nout < countof(out) ? n->nout : countof(out);
 
+	if (b->opset < n->onnx->since)
+		return false;
 	for (uint32_t i = 0; i < nin; i++)
 		in[i] = n->in[i] ? n->in[i]->type.dtype : DT_NONE;
 	for (uint32_t i = 0; i < nout; i++)

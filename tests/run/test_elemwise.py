@@ -13,7 +13,6 @@ from harness import ALL, BOOL, FLOATS, INTS, OPSETS, UINTS, Compiled, check, cor
 
 INTEGERS = INTS + UINTS
 REAL = INTEGERS + FLOATS
-MANY = tuple(o for o in OPSETS if o >= 18)
 
 # op: (dtypes that it takes, opsets, tolerance)
 UNARY = {
@@ -64,18 +63,13 @@ def by_cast(op):
     return build
 
 
-def opsets_for(name, dtype):
-    """Bitwise operators came with opset 18."""
-    return MANY if name in ("and_", "or_", "xor", "invert") and dtype != "bool" else OPSETS
-
-
 @pytest.mark.parametrize("name", UNARY)
 def test_unary(name):
     op = op_of(name)
     for dtype in UNARY[name]:
         sizes = (0, 1, 2, 7) if dtype in ("float64", "int64", "bool") else (7,)
         check(
-            op, [(dtype, 2)], opsets=opsets_for(name, dtype), sizes=sizes, oracle=by_cast(op),
+            op, [(dtype, 2)], sizes=sizes, oracle=by_cast(op),
             ulp=LOOSE.get(name), atol=ATOL.get(name, 0.0), zero_sign=name not in ZERO_SIGN_FREE,
         )  # fmt: skip
 
@@ -94,7 +88,7 @@ def test_binary_same_dtype(name):
     op = op_of(name)
     for dtype in BINARY[name]:
         check(
-            op, [(dtype, 1), (dtype, 1)], opsets=opsets_for(name, dtype), oracle=by_cast(op),
+            op, [(dtype, 1), (dtype, 1)], oracle=by_cast(op),
             zero_sign=name not in ZERO_SIGN_FREE,
         )  # fmt: skip
 
@@ -124,7 +118,7 @@ def test_several_dtypes(dtypes):
 def test_bits(name):
     op = op_of(name)
     for dtype in BITS[name]:
-        check(op, [(dtype, 1), (dtype, 1)], opsets=opsets_for(name, dtype))
+        check(op, [(dtype, 1), (dtype, 1)])
 
 
 @pytest.mark.parametrize("to", ALL)

@@ -157,22 +157,19 @@ def test_pad_of_an_axis_without_elements(mode):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_fft(dtype):
     atol = 1e-14 if dtype == "float64" else 2e-5
-    opsets = tuple(o for o in OPSETS if o >= 17)
     for shape in ((2, 1), (2, 2), (3, 7), (2, 8), (1, 6), (2, 3, 4), (2, 4, 5), (2, 3, 2, 6)):
         for dynamic in (False, True):
             x = variable(dtype, shape, dynamic, "x")
-            c = Compiled([x], [fft.rfft(x), fft.rfft(x, norm="ortho"), fft.rfft_op(x, [k + 1 for k in shape[1:]])], opsets)
+            c = Compiled([x], [fft.rfft(x), fft.rfft(x, norm="ortho"), fft.rfft_op(x, [k + 1 for k in shape[1:]])])
             c.run(values(dtype, shape, 0, -1, 1), atol=atol, zero_sign=False)
             half = (*shape[:-1], shape[-1] // 2 + 1, 2)
             y = variable(dtype, half, dynamic, "y")
             out = [fft.irfft(y, is_odd=True), fft.irfft_op(y, [k + 1 for k in shape[1:]]), fft.irfft_op(y, shape[1:])]
-            c = Compiled([y], out if half[-2] == 1 else [*out, fft.irfft(y)], opsets)
+            c = Compiled([y], out if half[-2] == 1 else [*out, fft.irfft(y)])
             c.run(values(dtype, half, 0, -1, 1), atol=10 * atol, zero_sign=False)
     x = variable(dtype, (3, 7), True, "x")
-    c = Compiled([x], [pt.grad((fft.rfft(x) ** 2).sum(), x)], opsets)
+    c = Compiled([x], [pt.grad((fft.rfft(x) ** 2).sum(), x)])
     c.run(values(dtype, (3, 7), 0, -1, 1), atol=100 * atol)
-    with pytest.raises(AssertionError, match="opset 17"):
-        Compiled([x], [fft.rfft(x)], (13,))
 
 
 def exact_fft(x, n, axis):
@@ -180,16 +177,16 @@ def exact_fft(x, n, axis):
     return np.fft.fft(np.asarray(x, "clongdouble"), n, axis)
 
 
-@pytest.mark.parametrize("dynamic", (False, True))
-def test_fft_of_any_length(dynamic):
-    """Within 1.2e-15 of the norm, where NumPy reaches 0.8e-15; cut off and filled up, along any axis."""
+@pytest.mark.parametrize("dynamic, opset, most", ((False, 18, 1.2e-15), (True, 18, 1.2e-15), (True, 13, 2e-15)))
+def test_fft_of_any_length(dynamic, opset, most):
+    """Close to the norm, where NumPy is within 0.8e-15; cut off and filled up, along any axis. DFT came with opset 17."""
     rng = np.random.default_rng(7)
     lengths = (*range(1, 41), 97, 1000, 1024, 5000, 100003) if dynamic else (1, 2, 3, 7, 8, 13, 17, 36, 1000, 5000)
     z = pt.tensor("z", dtype="complex128", shape=(None, None, None))
     n = pt.lscalar("n")
-    dynamic_c = [Compiled([z, n], [fourier.fft(z, n, k)], (18,)).sessions[18] for k in range(3)]
+    dynamic_c = [Compiled([z, n], [fourier.fft(z, n, k)], (opset,)).sessions[opset] for k in range(3)]
     for length in lengths:
-        for size in {length, max(1, length - 2), length + 3}:
+        for size in {length, max(1, length - 2), length + 3, 0} if length < 100 else {length}:
             for axis in range(3) if length < 40 else (1,):
                 shape = [2, 1, 3][:axis] + [size] + [2, 3, 1][axis + 1 :]
                 x = rng.normal(size=(*shape, 2)).view(complex)[..., 0]
@@ -202,8 +199,8 @@ def test_fft_of_any_length(dynamic):
                     v = pt.tensor("z", dtype="complex128", shape=shape)
                     s = Compiled([v], [fourier.fft(v, length, axis)], (18,)).sessions[18]
                     y = s.run(None, {s.get_inputs()[0].name: pairs})[0]
-                error = np.linalg.norm(y[..., 0] + 1j * y[..., 1] - want) / np.linalg.norm(want)
-                assert error < 1.2e-15, (length, size, axis, error)
+                error = np.linalg.norm(y[..., 0] + 1j * y[..., 1] - want) / (np.linalg.norm(want) or 1)
+                assert error < most, (length, size, axis, error)
     for length in (0, -1, -3):
         for s in dynamic_c:
             with pytest.raises(Exception, match="length|zero"):

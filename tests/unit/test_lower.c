@@ -11,9 +11,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ast.h"
 #include "lower/low.h"
 
 /* A builder in an empty block. `cx` is returned in b.cx. */
+static const char some_graph[] = "graph t(x: bool[]) -> (y) { y = x }";
+
 static struct build *fresh(int opset, enum ptgc_target target)
 {
 	struct ctx *cx = ctx_new();
@@ -21,10 +24,11 @@ static struct build *fresh(int opset, enum ptgc_target target)
 	if (setjmp(cx->oom))
 		fail_msg("out of memory");
 	ops_init(cx);
-	struct source *text = source_add(cx, "t.ptg", NULL, "text", 4);
+	struct source *text = source_add(cx, "t.ptg", NULL, some_graph, sizeof(some_graph) - 1);
 	assert_non_null(text);
 	cx->opt.opset = opset;
 	cx->opt.target = target;
+	assert_non_null(elaborate(cx, parse(cx, text))); /* for the fns that rows name */
 	struct build *b = new (cx->arena, struct build);
 	*b = (struct build){.cx = cx, .opset = opset, .target = target};
 	b->span = (struct span){text->base, text->base + 1};
@@ -273,6 +277,7 @@ static void test_noops(void **state)
 #define INT8_16  (T(INT8) | T(INT16))
 #define UINT8_16 (T(UINT8) | T(UINT16))
 #define INTS8_16 (INT8_16 | UINT8_16)
+#define INTS     (INTS8_16 | T(INT32) | T(INT64) | T(UINT32) | T(UINT64))
 
 static const struct row {
 	const char *op;
@@ -313,6 +318,10 @@ static struct value *input_of(struct build *b, const struct onnx_op *op, uint32_
 		return const_ints(b, (int64_t[]){1}, 1);
 	if (!first && !strcmp(op->name, "Pad") && t == DT_INT64)
 		return const_ints(b, (int64_t[]){0, 1, 1, 0}, 4);
+	if (!first && !strcmp(op->name, "DFT"))
+		return NULL;
+	if (!strcmp(op->name, "DFT"))
+		return PARAM(b, t, K(b, 3), K(b, 3), K(b, 2));
 	return PARAM(b, t, K(b, 3), K(b, 3));
 }
 
@@ -363,7 +372,7 @@ static bool takes(const struct onnx_op *op, enum dtype t)
 static bool check_row(const struct row *r, enum dtype t, int opset, enum ptgc_target target)
 {
 	struct build *b = fresh(opset, target);
-	const struct onnx_op *op = onnx_find("", r->op, opset);
+	const struct onnx_op *op = onnx_nearest("", r->op, opset);
 	struct value *out[8] = {0};
 
 	emit_row(b, op, t, out);
@@ -387,13 +396,13 @@ static void test_rows_name_operators(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < countof(rows); i++) {
-		assert_non_null(onnx_any("", rows[i].op));
+		assert_non_null(onnx_nearest("", rows[i].op, MAX_OPSET));
 		assert_true(rows[i].dtypes != 0);
 		const char *as = strstr(rows[i].how, ".as = \""),
 			   *fn = strstr(rows[i].how, ".fn = \"");
 		char name[64] = "";
 		if (as && sscanf(as, ".as = \"%63[^\"]", name) == 1)
-			assert_non_null(onnx_any("", name));
+			assert_non_null(onnx_nearest("", name, MAX_OPSET));
 		struct build *b = fresh(18, PTGC_ORT_CPU);
 		if (fn && sscanf(fn, ".fn = \"%63[^\"]", name) == 1 && !lib_fn(b->cx, name))
 			fail_msg("%s: the library has no fn %s", rows[i].op, name);
@@ -404,8 +413,9 @@ static void test_rows_name_operators(void **state)
 	}
 }
 
-/* Every row, for each of its dtypes at each opset: what comes out has kernels, and the dtype that
- * is meant; and there is a dtype and an opset at which it is needed. */
+/* Every row, for each of its dtypes at each opset (at which the operator is there, if it goes by
+ * the same one): what comes out has kernels, and the dtype that is meant; and there is a dtype and
+ * an opset at which it is needed. */
 static void test_rows(void **state)
 {
 	int unused = 0;
@@ -417,7 +427,8 @@ static void test_rows(void **state)
 			if (!(rows[i].dtypes >> t & 1))
 				continue;
 			for (int opset = MIN_OPSET; opset <= MAX_OPSET; opset++) {
-				if (!onnx_find("", rows[i].op, opset))
+				if (strstr(rows[i].how, ".via") &&
+				    !onnx_find("", rows[i].op, opset))
 					continue;
 				needed |= check_row(&rows[i], (enum dtype)t, opset, PTGC_ORT_CPU);
 				check_row(&rows[i], (enum dtype)t, opset, PTGC_ONNX);

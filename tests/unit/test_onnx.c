@@ -36,7 +36,7 @@ static void test_every_name(void **state)
 	assert_int_equal(n, 198);
 	for (size_t i = 0; i < n; i++) {
 		assert_true(!i || strcmp(names[i - 1], names[i]) < 0);
-		assert_non_null(onnx_any("", names[i]));
+		assert_non_null(onnx_nearest("", names[i], MAX_OPSET));
 		for (int opset = 13; opset <= 26; opset++) {
 			const struct onnx_op *op = onnx_find("", names[i], opset);
 			if (!op)
@@ -58,7 +58,9 @@ static void test_versions(void **state)
 	assert_int_equal(onnx_find("", "Add", 26)->since, 14);
 	assert_null(onnx_find("", "Gelu", 19));
 	assert_non_null(onnx_find("", "Gelu", 20));
-	assert_int_equal(onnx_any("", "Gelu")->since, 20);
+	assert_int_equal(onnx_nearest("", "Gelu", 13)->since, 20);
+	assert_int_equal(onnx_nearest("", "DFT", 13)->since, 17);
+	assert_int_equal(onnx_nearest("", "DFT", 26)->since, 20);
 	assert_null(onnx_find("", "Upsample", 13)); /* deprecated */
 	assert_null(onnx_find("", "NoSuchOp", 18));
 	assert_null(onnx_find("", "", 18));
