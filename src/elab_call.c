@@ -59,7 +59,9 @@ struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct 
 	bool ok = true;
 
 	if (op->expand)
-		return op->expand(e, op, props, args, nargs, s);
+		return op_takes(e->cx, op, nargs, node_span(e, s))
+			       ? op->expand(e, op, props, args, nargs, s)
+			       : poison(s);
 	for (uint32_t i = 0; i < nargs; i++) {
 		bool elementwise = op->cast != CAST_NONE && !(op->cast == CAST_REST && i == 0);
 		if (args[i].kind == CV_NONE) { /* an omitted optional input */

@@ -448,18 +448,23 @@ static const struct input_spec *spec_of(const struct op_sig *sig, uint32_t i)
 	return &sig->inputs[i < sig->ninputs ? i : sig->ninputs - 1];
 }
 
+bool op_takes(struct ctx *cx, const struct op *op, uint32_t n, struct span s)
+{
+	const struct op_sig *sig = op_sig(cx, op);
+	if (n >= sig->min && n <= sig->max)
+		return true;
+	uint32_t want = n < sig->min ? sig->min : sig->max;
+	const char *how = sig->min == sig->max ? "" : n < sig->min ? "at least " : "at most ";
+	error(cx, s, E_ARITY, "%s: expected %s%u argument%s (%s), got %u", op->name, how, want,
+	      want == 1 ? "" : "s", input_list(cx, sig), n);
+	return false;
+}
+
 static bool check_arity(struct ctx *cx, const struct node *n)
 {
 	const struct op_sig *sig = op_sig(cx, n->op);
-	if (n->nin < sig->min || n->nin > sig->max) {
-		uint32_t want = n->nin < sig->min ? sig->min : sig->max;
-		const char *how = sig->min == sig->max ? ""
-				  : n->nin < sig->min  ? "at least "
-						       : "at most ";
-		error(cx, n->span, E_ARITY, "%s: expected %s%u argument%s (%s), got %u",
-		      n->op->name, how, want, want == 1 ? "" : "s", input_list(cx, sig), n->nin);
+	if (!op_takes(cx, n->op, n->nin, n->span))
 		return false;
-	}
 	for (uint32_t i = 0; i < n->nin; i++) {
 		const struct input_spec *spec = spec_of(sig, i);
 		if (n->in[i] || spec->repeat == '?' || spec->repeat == '~')

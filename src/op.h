@@ -174,6 +174,8 @@ const char *op_label(struct ctx *cx, const struct node *n); /* Sum{axis=0} as in
 /* Sum{axis=0}(float64[n]): with the types of its inputs */
 const char *call_label(struct ctx *cx, const struct node *n);
 bool infer_node(struct ctx *cx, struct node *n); /* types of its results; false: reported */
+/* Can op have n inputs? false: reported */
+bool op_takes(struct ctx *cx, const struct op *op, uint32_t n, struct span s);
 /* How many results n has (in, nin and props are set); 0: reported, do not infer it then. */
 uint32_t op_results(struct ctx *cx, struct node *n);
 /* rules_shape.c: DimShuffle's order: axes, -1 for 'x'; the number of items, -1: reported */

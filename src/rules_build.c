@@ -57,8 +57,13 @@ static int axis_of(struct ctx *cx, struct node *n)
 	int64_t rank = n->in[0]->type.rank, a = prop_int(cx, n, "axis");
 	if (a >= -rank && a < rank)
 		return (int)(a < 0 ? a + rank : a);
-	error(cx, n->span, E_RANGE, "%s: axis %lld is out of range for %s", n->op->name,
-	      (long long)a, type_str(cx, n->in[0]->type));
+	if (rank)
+		error(cx, n->span, E_RANGE, "%s: axis %lld is out of range for %s", n->op->name,
+		      (long long)a, type_str(cx, n->in[0]->type));
+	else
+		error(cx, n->span, E_RANK, "%s: %s has no axes%s", n->op->name,
+		      type_str(cx, n->in[0]->type),
+		      n->op == &op_table[OP_Join] ? "; MakeVector makes a vector of scalars" : "");
 	return -1;
 }
 
@@ -175,8 +180,8 @@ bool sh_alloc(struct ctx *cx, struct node *n)
 	if (too_many_dims(cx, n, rank))
 		return false;
 	if (v->rank > rank) {
-		error(cx, n->span, E_RANK, "%s: %s has more than %u dim%s", n->op->name,
-		      type_str(cx, *v), rank, rank == 1 ? "" : "s");
+		error(cx, n->span, E_RANK, "%s: %u length%s given, fewer than %s has dims",
+		      n->op->name, rank, rank == 1 ? " is" : "s are", type_str(cx, *v));
 		return false;
 	}
 	dim *d = new_dims(cx, rank);
@@ -650,18 +655,30 @@ bool sh_rfft(struct ctx *cx, struct node *n)
 /* a, n and axis: a constant, as the other dims are those of `a`. */
 bool sh_fourier(struct ctx *cx, struct node *n)
 {
-	const struct type *a = &n->in[0]->type, *count = &n->in[1]->type;
+	const struct type *a = &n->in[0]->type;
 	const struct known *k = known_of(cx, n->in[1]), *at = known_of(cx, n->in[2]);
 	int64_t axis = -1, length = 1;
 
 	if (!a->rank)
 		return want_rank(cx, n, 0, 1);
-	if (count->rank || !is_int((enum dtype)count->dtype) || n->in[2]->type.rank || !at ||
-	    !at->at[0] || !dim_is_const(cx, at->at[0], &axis) || axis < 0 || axis >= a->rank ||
-	    (k && k->at[0] && dim_is_const(cx, k->at[0], &length) && length < 1)) {
-		error(cx, n->span, E_SHAPE,
-		      "%s: n must be a 0-d integer above 0, axis a constant axis of %s", n->op->name,
-		      type_str(cx, *a));
+	if (!want_int_scalar(cx, n, 1, "n") || !want_int_scalar(cx, n, 2, "axis"))
+		return false;
+	if (n->in[1]->type.dtype == DT_BOOL) {
+		error(cx, n->span, E_DTYPE, "%s: n must be a 0-d integer, got bool[]", n->op->name);
+		return false;
+	}
+	if (!at || !at->at[0] || !dim_is_const(cx, at->at[0], &axis)) {
+		error(cx, n->span, E_SHAPE, "%s: axis must be a constant", n->op->name);
+		return false;
+	}
+	if (axis < 0 || axis >= a->rank) {
+		error(cx, n->span, E_RANGE, "%s: axis %lld is out of range for %s", n->op->name,
+		      (long long)axis, type_str(cx, *a));
+		return false;
+	}
+	if (k && k->at[0] && dim_is_const(cx, k->at[0], &length) && length < 1) {
+		error(cx, n->span, E_RANGE, "%s: n must be above 0, got %lld", n->op->name,
+		      (long long)length);
 		return false;
 	}
 	dim *d = new_dims(cx, a->rank);

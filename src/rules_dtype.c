@@ -350,6 +350,8 @@ enum dtype ty_careduce(struct ctx *cx, struct node *n)
 		      n->op->name);
 		return DT_NONE;
 	}
+	if (prop(cx, n, "scalar_op")->u.op->op->dtype == ty_bits && !is_discrete(t))
+		return refused(cx, n, 0);
 	if (!check_accumulator(cx, n, t))
 		return DT_NONE;
 	return given == DT_NONE ? t : given;

@@ -129,6 +129,12 @@ bool sh_kron(struct ctx *cx, struct node *n)
 {
 	const struct type *a = &n->in[0]->type, *b = &n->in[1]->type;
 	uint32_t rank = a->rank > b->rank ? a->rank : b->rank;
+	if (a->rank + b->rank < 3) {
+		error(cx, n->span, E_RANK,
+		      "%s: expected 3 dims or more in both together, got %s and %s", n->op->name,
+		      type_str(cx, *a), type_str(cx, *b));
+		return false;
+	}
 	dim *d = new_dims(cx, rank);
 	for (uint32_t i = 0; i < rank; i++) {
 		uint32_t ka = i + a->rank, kb = i + b->rank; /* counted from the right */
@@ -315,8 +321,8 @@ bool sh_tensorinv(struct ctx *cx, struct node *n)
 	dim *d = new_dims(cx, a->rank), rows = dim_const(cx, 1), columns = rows;
 
 	if (ind <= 0 || ind > a->rank) {
-		error(cx, n->span, E_PROPERTY, "%s: ind is from 1 to the rank, got %lld",
-		      n->op->name, (long long)ind);
+		error(cx, n->span, E_PROPERTY, "%s: ind must be from 1 to the rank of %s, got %lld",
+		      n->op->name, type_str(cx, *a), (long long)ind);
 		return false;
 	}
 	for (uint32_t i = 0; i < a->rank; i++) {
@@ -626,8 +632,12 @@ static bool operand(struct ctx *cx, struct node *n, struct subscripts *e, struct
 
 	if (!one_term(s, end, term, &letters))
 		return bad_subscripts(cx, n, "an operand is letters and at most one '...'");
-	if (letters > t.rank || (letters < t.rank && !strchr(term, '.')))
-		return bad_subscripts(cx, n, "the letters are not as many as the dims");
+	if (letters > t.rank || (letters < t.rank && !strchr(term, '.'))) {
+		error(cx, n->span, E_RANK, "%s: '%.*s' has %u letter%s, but the operand is %s",
+		      op_label(cx, n), (int)(end - s), s, letters, letters == 1 ? "" : "s",
+		      type_str(cx, t));
+		return false;
+	}
 	for (const char *p = term; *p; p++) {
 		uint32_t more = t.rank - letters;
 		if (*p != '.') {
@@ -670,7 +680,9 @@ bool sh_einsum(struct ctx *cx, struct node *n)
 	for (uint32_t i = 0; i < n->nin; i++) {
 		const char *comma = memchr(s, ',', (size_t)(end - s));
 		if ((comma == NULL) != (i + 1 == n->nin))
-			return bad_subscripts(cx, n, "it does not name as many operands");
+			return bad_subscripts(cx, n,
+					      comma ? "it names more operands than are given"
+						    : "it names fewer operands than are given");
 		if (!operand(cx, n, e, n->in[i]->type, s, comma ? comma : end))
 			return false;
 		s = comma ? comma + 1 : end;

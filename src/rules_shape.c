@@ -102,11 +102,30 @@ bool sh_first(struct ctx *cx, struct node *n)
 	return set_dims(n, n->in[0]->type.rank, n->in[0]->type.dims);
 }
 
+/* x, and conditions that are single bools */
+bool sh_assert(struct ctx *cx, struct node *n)
+{
+	for (uint32_t i = 1; i < n->nin; i++)
+		if (n->in[i]->type.rank) {
+			error(cx, n->span, E_RANK, "%s: condition %u must be a single bool, got %s",
+			      n->op->name, i, type_str(cx, n->in[i]->type));
+			return false;
+		}
+	return sh_first(cx, n);
+}
+
 /* Of more than two axes NumPy fills the diagonal only if they are of one length. */
 bool sh_filldiagonal(struct ctx *cx, struct node *n)
 {
 	const struct type *a = &n->in[0]->type;
 
+	if (a->rank < 2) {
+		error(cx, n->span, E_RANK, "%s: expected at least 2 dims for argument 1, got %s",
+		      n->op->name, type_str(cx, *a));
+		return false;
+	}
+	if (!want_rank(cx, n, 1, 0))
+		return false;
 	for (uint32_t i = 1; i < a->rank && a->rank > 2; i++)
 		if (!dim_unify(cx, a->dims[0], a->dims[i], n->span)) {
 			error(cx, n->span, E_SHAPE, "%s: all axes of %s must be of one length",
@@ -114,6 +133,12 @@ bool sh_filldiagonal(struct ctx *cx, struct node *n)
 			return false;
 		}
 	return sh_first(cx, n);
+}
+
+bool sh_filldiagonaloffset(struct ctx *cx, struct node *n)
+{
+	return want_rank(cx, n, 0, 2) && want_rank(cx, n, 1, 0) &&
+	       want_int_scalar(cx, n, 2, "the offset") && sh_first(cx, n);
 }
 
 /* The searched, what is looked for, and perhaps the order that sorts the searched */
@@ -200,8 +225,12 @@ static int checked_axis(struct ctx *cx, struct node *n, const char *name)
 	int64_t rank = n->in[0]->type.rank, a = prop_int(cx, n, name);
 	if (a >= -rank && a < rank)
 		return (int)(a < 0 ? a + rank : a);
-	error(cx, n->span, E_RANGE, "%s: axis %lld is out of range for %s", n->op->name,
-	      (long long)a, type_str(cx, n->in[0]->type));
+	if (rank)
+		error(cx, n->span, E_RANGE, "%s: axis %lld is out of range for %s", n->op->name,
+		      (long long)a, type_str(cx, n->in[0]->type));
+	else
+		error(cx, n->span, E_RANK, "%s: %s has no axes", n->op->name,
+		      type_str(cx, n->in[0]->type));
 	return -1;
 }
 
@@ -559,8 +588,9 @@ bool sh_joindims(struct ctx *cx, struct node *n)
 	if (at < 0)
 		at += x->rank;
 	if (at < 0 || count < 0 || at > x->rank || count > x->rank - at) {
-		error(cx, n->span, E_RANGE, "%s: axes out of range for %s", op_label(cx, n),
-		      type_str(cx, *x));
+		error(cx, n->span, E_RANGE,
+		      "%s: %lld axes from axis %lld on are out of range for %s", n->op->name,
+		      (long long)count, (long long)prop_int(cx, n, "start_axis"), type_str(cx, *x));
 		return false;
 	}
 	uint32_t rank = x->rank + 1 - (uint32_t)count, first = (uint32_t)at;

@@ -204,10 +204,6 @@ bool lower_filldiagonal(struct build *b, struct node *n)
 	struct value *v = cast(b, low(b, n->in[1]), (enum dtype)a->type.dtype);
 	uint32_t rank = a->type.rank;
 
-	if (rank < 2 || n->in[1]->type.rank) {
-		unsupported(b, "it takes a matrix or more and a 0-d value");
-		return false;
-	}
 	for (uint32_t i = 1; i < rank; i++) {
 		int64_t axes[MAX_RANK];
 		struct value *first = counting(b, a->type.dims[i - 1]),
@@ -238,10 +234,6 @@ bool lower_filldiagonaloffset(struct build *b, struct node *n)
 	struct value *v = cast(b, low(b, n->in[1]), (enum dtype)a->type.dtype);
 	const dim *d = a->type.dims;
 
-	if (a->type.rank != 2 || n->in[1]->type.rank || n->in[2]->type.rank) {
-		unsupported(b, "it takes a matrix, a 0-d value and a 0-d offset");
-		return false;
-	}
 	struct value *width = dim_value(b, d[1]), *height = dim_value(b, d[0]);
 	struct value *up = emit_(b, "GreaterOrEqual", k, const_int(b, 0));
 	struct value *start = emit_(b, "Where", up, k, emit_(b, "Mul", emit_(b, "Neg", k), width));

@@ -12,10 +12,6 @@ bool lower_kron(struct build *b, struct node *n)
 	int64_t axes[2 * MAX_RANK];
 	uint32_t rank = t.rank;
 
-	if (n->in[0]->type.rank + n->in[1]->type.rank <= 2) {
-		unsupported(b, "PyTensor wants three dims or more in both together");
-		return false;
-	}
 	for (uint32_t k = 0; k < 2; k++) {
 		struct value *v = cast(b, low(b, n->in[k]), (enum dtype)t.dtype);
 		uint32_t missing = rank - v->type.rank, at = 0;

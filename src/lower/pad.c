@@ -324,7 +324,8 @@ bool lower_pad(struct build *b, struct node *n)
 	struct pad p = {.mode = prop_str(b->cx, n, "pad_mode"),
 			.x = cast(b, low(b, n->in[0]), (enum dtype)t.dtype),
 			.rank = t.rank};
-	struct value *lengths[MAX_RANK][2], *r, *more = n->nin > 2 ? low(b, n->in[2]) : NULL;
+	struct value *lengths[MAX_RANK][2], *r,
+		*more = n->nin > 2 && n->in[2] ? low(b, n->in[2]) : NULL;
 	bool constant = !strcmp(p.mode, "constant"), is_ramp = !strcmp(p.mode, "linear_ramp");
 
 	if (p.rank > MAX_RANK / 2 || !strcmp(p.mode, "median")) {

@@ -143,11 +143,6 @@ static struct value *all_conditions(struct build *b, struct node *n)
 
 	for (uint32_t i = 1; i < n->nin; i++) {
 		struct value *c = cast(b, low(b, n->in[i]), DT_BOOL);
-		if (c->type.rank) {
-			unsupported(b, "a condition is a single bool, this one has %u dims",
-				    c->type.rank);
-			return NULL;
-		}
 		if (constant(c) == 0) {
 			raises(b, "the condition is false on every run");
 			return NULL;
