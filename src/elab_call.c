@@ -282,7 +282,7 @@ static void unknown_op(struct elab *e, struct sym *name, struct span s)
 			*vec_push(e->cx->arena, &names) = f->name->s;
 	for (enum dtype t = DT_NONE + 1; t < DT_COUNT; t++)
 		*vec_push(e->cx->arena, &names) = dtypes[t].name;
-	for (uint32_t i = 0; i < BUILTINS; i++)
+	for (uint32_t i = 0; name->s[0] >= 'a' && i < BUILTINS; i++) /* not for Tile */
 		*vec_push(e->cx->arena, &names) = builtins[i];
 	const char *near = did_you_mean(name->s, names.at, names.len);
 	struct diag *d = near ? elab_error(e, s, E_UNKNOWN_OP,

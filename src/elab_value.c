@@ -197,7 +197,8 @@ static bool put_int(struct elab *e, enum dtype t, void *dst, uint64_t magnitude,
 }
 
 /* v is the double nearest to the text. Only where it is halfway between two numbers of a narrower
- * dtype, or below its normal ones, can rounding it once more go wrong: then the text is read again. */
+ * dtype, or below its normal ones, can rounding it once more go wrong: then the text is read
+ * again. */
 static double from_text(struct elab *e, enum dtype t, double v, struct span text, bool last)
 {
 	bool half = t == DT_FLOAT16;
@@ -610,10 +611,10 @@ static struct cv from_bytes(struct elab *e, enum dtype t, const dim *dims, uint3
 			return poison(s);
 		}
 	struct tensor *x = tensor_new(e->cx, t, (int)ndims, shape);
-	if (x->count * dtypes[t].size != arg->u.str->len) {
+	if (tensor_size(x) != arg->u.str->len) {
 		elab_error(e, arg->span, E_LITERAL, "%s needs %llu bytes but bytes(...) holds %u",
 			   type_str(e->cx, (struct type){(uint8_t)t, (uint8_t)ndims, (dim *)dims}),
-			   (unsigned long long)(x->count * dtypes[t].size), arg->u.str->len);
+			   (unsigned long long)tensor_size(x), arg->u.str->len);
 		return poison(s);
 	}
 	x->data = arg->u.str->s;

@@ -32,7 +32,7 @@ static bool is_large(const struct ctx *cx, const struct value *v)
 	const struct tensor *t = v->data;
 	enum dtype in = DT_INT64, out;
 
-	if (!t || !t->splat || t->count * dtypes[t->dtype].size <= LARGEST || (t->name && v->name))
+	if (!t || !t->splat || tensor_size(t) <= LARGEST || (t->name && v->name))
 		return false;
 	out = (enum dtype)t->dtype;
 	return kernel_exists(cx->opt.target, onnx_find("", "ConstantOfShape", cx->opt.opset), &in,

@@ -29,6 +29,13 @@ struct tensor *tensor_new(struct ctx *cx, enum dtype t, int rank, const int64_t 
 	return r;
 }
 
+uint64_t tensor_size(const struct tensor *t)
+{
+	uint64_t n;
+	return __builtin_mul_overflow(t->count, (uint64_t)dtypes[t->dtype].size, &n) ? UINT64_MAX
+										     : n;
+}
+
 /* One element on its way between dtypes: integers and bools in i or u, floats in f. */
 struct number {
 	enum dtype_kind kind;

@@ -16,6 +16,8 @@ struct tensor {
 };
 /* its data is still NULL */
 struct tensor *tensor_new(struct ctx *cx, enum dtype t, int rank, const int64_t *shape);
+/* what its elements take; UINT64_MAX: more than anybody has */
+uint64_t tensor_size(const struct tensor *t);
 /* an element: of any integer dtype or bool; of any real one */
 bool tensor_int(const struct tensor *t, uint64_t i, int64_t *v);
 double tensor_float(const struct tensor *t, uint64_t i);

@@ -177,14 +177,6 @@ static void put_value_info(struct emit *e, unsigned field, const struct value *v
 
 /* Tensors */
 
-static uint64_t tensor_size(const struct tensor *t)
-{
-	uint64_t n;
-	if (__builtin_mul_overflow(t->count, (uint64_t)dtypes[t->dtype].size, &n))
-		return UINT64_MAX;
-	return n;
-}
-
 static const struct mapping *mapping_of(const struct ctx *cx, const uint8_t *data)
 {
 	for (uint32_t i = 0; i < cx->mappings.len; i++) {
