@@ -19,9 +19,10 @@
 
 #include "low.h"
 
-#define MAX_NAMED 4   /* equations that the name of a check tells */
-#define MAX_SIDE  80  /* bytes of each side */
-#define MAX_MADE  64  /* nodes that a node of the user is made of: types of more are not looked at \
+#define MAX_NAMED 4  /* equations that the name of a check tells */
+#define MAX_SIDE  80 /* bytes of each side */
+#define MAX_MADE                                                                                   \
+	64            /* nodes that a node of the user is made of: types of more are not looked at \
 		       */
 #define MAX_SEEN 1000 /* values of which a check is made: more are not constants alone */
 
@@ -52,10 +53,41 @@ static int by_place(const void *x, const void *y)
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
+/* The mask that d, as it was made, counts the hits of: of what picks by one mask, beside numbers
+ * and slices of known lengths, that is the one size that only the result tells. */
+static const struct value *counted_mask(struct build *b, dim d)
+{
+	struct dim_view v = dim_view_raw(b->cx, d);
+	const struct node *n = v.form == DIM_ATOM && v.kind == SOURCE_SIZE ? v.source->def : NULL;
+	const struct value *mask = NULL;
+	uint32_t open = 0;
+
+	if (!n || n->op != &op_table[OP_AdvancedSubtensor])
+		return NULL;
+	for (uint32_t i = 1; i < n->nin; i++)
+		if (n->in[i]->type.rank && (mask || n->in[i]->type.dtype != DT_BOOL))
+			return NULL;
+		else if (n->in[i]->type.rank)
+			mask = n->in[i];
+	for (uint32_t i = 0; i < v.source->type.rank; i++) {
+		struct dim_view own = dim_view_raw(b->cx, v.source->type.dims[i]);
+		open += own.form == DIM_ATOM && own.source == v.source;
+	}
+	return open == 1 && mask && !mask->data ? mask : NULL;
+}
+
+/* x[m] and y[m] are equally long. */
+static bool counts_the_same(struct build *b, const struct equation *e)
+{
+	const struct value *mask = counted_mask(b, e->a);
+
+	return mask && mask == counted_mask(b, e->b);
+}
+
 void guards_init(struct build *b)
 {
 	const struct equation *e;
-	uint32_t n = dim_equations(b->cx, &e);
+	uint32_t n = dim_equations(b->cx, &e), k = 0;
 	struct guards *g = new (b->cx->arena, struct guards);
 
 	b->cse->shared->guards = g;
@@ -63,9 +95,11 @@ void guards_init(struct build *b)
 		return;
 	g->at = new_array(b->cx->arena, struct guard, n + 1);
 	for (uint32_t i = 0; i < n; i++)
-		g->at[i] = (struct guard){.a = e[i].a, .b = e[i].b, .span = e[i].span, .order = i};
-	g->n = g->left = n;
-	qsort(g->at, n, sizeof(*g->at), by_place);
+		if (!counts_the_same(b, &e[i]))
+			g->at[k++] = (struct guard){
+				.a = e[i].a, .b = e[i].b, .span = e[i].span, .order = i};
+	g->n = g->left = k;
+	qsort(g->at, k, sizeof(*g->at), by_place);
 }
 
 static void loosen_axis(struct build *b, struct value *v, uint32_t axis)
