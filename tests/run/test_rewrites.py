@@ -94,10 +94,10 @@ def test_splat_dtypes():
 def test_splat_is_not_written():
     """400 GB of zeros are a few bytes, unless they are asked for: then no model can hold them."""
     text = "graph g(x: int64[]) -> (y) { y = Alloc(float32(0), 100000000000)[x] }"
-    assert len(ptg.compile(text)) < 1000
-    wraps = b"graph g() -> (y) { y = float64[2305843009213693952](0) }"  # 2^64 bytes
-    few = subprocess.run([PTGC, "-", "-o", "-"], input=wraps, capture_output=True, check=True)
-    assert 0 < len(few.stdout) < 1000
+    wraps = "graph g() -> (y) { y = float64[2305843009213693952](0) }"  # 2^64 bytes
+    for t in (text, wraps):  # onnx's inference is not asked: before a Gather it counts the elements, one by one
+        few = subprocess.run([PTGC, "-", "-o", "-"], input=t.encode(), capture_output=True, check=True)
+        assert 0 < len(few.stdout) < 1000
     plain = subprocess.run([PTGC, "-fno-splat", "-", "-o", "-"], input=text.encode(), capture_output=True)
     assert plain.returncode == 1 and b"larger than 2 GB" in plain.stderr
 
