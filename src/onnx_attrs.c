@@ -12,7 +12,15 @@
 #define MANY       INT32_MAX
 #define ABOVE_ZERO FLT_TRUE_MIN /* the least number that is */
 
-enum rule_kind { RULE_WORDS, RULE_NUMBER, RULE_DTYPE, RULE_NEEDS, RULE_LACKS, RULE_WRITTEN };
+enum rule_kind {
+	RULE_WORDS,
+	RULE_NUMBER,
+	RULE_DTYPE,
+	RULE_ODD,
+	RULE_NEEDS,
+	RULE_LACKS,
+	RULE_WRITTEN
+};
 static const struct attr_rule {
 	const char *ops, *attr;
 	uint8_t kind;  /* enum rule_kind */
@@ -25,6 +33,7 @@ static const struct attr_rule {
 #define NUMBER(op, attr, min, max)     {op, attr, RULE_NUMBER, 0, false, NULL, min, max},
 #define DTYPE(attr)                    {"", attr, RULE_DTYPE, 0, false, NULL, 0, 0},
 #define ORT_NUMBER(op, attr, min, max) {op, attr, RULE_NUMBER, 0, true, NULL, min, max},
+#define ORT_ODD(op, attr)              {op, attr, RULE_ODD, 0, true, NULL, 0, 0},
 #define ORT_NEEDS(op, attr)            {op, attr, RULE_NEEDS, 0, true, NULL, 0, 0},
 #define ORT_LACKS(op, attr)            {op, attr, RULE_LACKS, 0, true, NULL, 0, 0},
 #define WRITTEN(op, attr)              {op, attr, RULE_WRITTEN, 0, false, NULL, 0, 0},
@@ -131,6 +140,8 @@ const char *onnx_attr_wrong(struct ctx *cx, const struct onnx_op *op, const stru
 			why = out_of_range(cx, r, a);
 		else if (r->kind == RULE_DTYPE)
 			why = not_a_dtype(cx, op, a);
+		else if (r->kind == RULE_ODD && a->kind == AT_INT && a->u.i % 2 == 0)
+			why = "is even; ONNX Runtime wants it to be odd";
 		else if (r->kind == RULE_LACKS)
 			why = "is one that ONNX Runtime does not know";
 	}

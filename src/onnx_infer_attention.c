@@ -63,6 +63,18 @@ static bool separate_heads(struct infer *f, struct heads *h)
 	return true;
 }
 
+/* Has a cache (which may be missing) so many heads of that size? false: reported */
+static bool past_fits(struct infer *f, uint32_t i, dim heads, dim size)
+{
+	if (!input(f, i) || (!dim_ne(f->cx, type_in(f, i).dims[1], heads) &&
+			     !dim_ne(f->cx, type_in(f, i).dims[3], size)))
+		return true;
+	infer_error(f, E_SHAPE, "%s is %s for %s heads of size %s",
+		    i == 4 ? "past_key" : "past_value", type_str(f->cx, type_in(f, i)),
+		    dim_str(f->cx, heads), dim_str(f->cx, size));
+	return false;
+}
+
 static bool read_heads(struct infer *f, struct heads *h)
 {
 	uint32_t rank = type_in(f, 0).rank;
@@ -77,15 +89,15 @@ static bool read_heads(struct infer *f, struct heads *h)
 		return false;
 	}
 	for (uint32_t i = 4; i < 6 && input(f, i); i++)
-		if (!same_length(f, 0, 0, i, 0) || !same_length(f, 4, 2, i, 2) ||
-		    (rank == 4 &&
-		     (!same_length(f, i - 3, 1, i, 1) || !same_length(f, i - 3, 3, i, 3))))
+		if (!same_length(f, 0, 0, i, 0) || !same_length(f, 4, 2, i, 2))
 			return false;
 	if (f->n->nout == 2) {
 		infer_error(f, E_ARITY, "present_key and present_value come together");
 		return false;
 	}
-	return rank == 3 ? joined_heads(f, h) : separate_heads(f, h);
+	if (!(rank == 3 ? joined_heads(f, h) : separate_heads(f, h)))
+		return false;
+	return past_fits(f, 4, h->kv, h->size) && past_fits(f, 5, h->kv, h->value_size);
 }
 
 static void out4(struct infer *f, uint32_t i, dim a, dim b, dim c, dim d)

@@ -464,6 +464,14 @@ enum onnx_infer_result onnx_resize(struct infer *f)
 		infer_error(f, E_ARITY, "it needs scales or sizes, and not both");
 		return ONNX_ERROR;
 	}
+	bool smooth = str_attr_is(f, "mode", "cubic") ||
+		      (str_attr_is(f, "mode", "linear") && int_attr(f, "antialias"));
+	if (int_attr(f, "exclude_outside") && !smooth) {
+		infer_error(f, E_PROPERTY,
+			    "exclude_outside=1 is for mode=\"cubic\", or \"linear\" with "
+			    "antialias=1");
+		return ONNX_ERROR;
+	}
 	if ((sizes && sizes->n != n && sizes->n) ||
 	    (scales && scales->count != n && scales->count)) {
 		infer_error(f, E_SHAPE, "expected %u scales or sizes for %s", n,

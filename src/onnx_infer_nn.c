@@ -439,7 +439,10 @@ enum onnx_infer_result onnx_roi(struct infer *f)
 
 	if (!want_in_rank(f, 0, 4, 4) || !want_in_rank(f, 1, 2, 2))
 		return ONNX_ERROR;
-	d[0] = type_in(f, 1).dims[0];
+	struct type rois = type_in(f, 1);
+	if (align && !check_inner(f, rois, type_in(f, 2), rois.dims[0], type_in(f, 2).dims[0]))
+		return ONNX_ERROR;
+	d[0] = rois.dims[0];
 	d[1] = type_in(f, 0).dims[1];
 	d[2] = num(f, align ? int_attr(f, "output_height") : ints_attr(f, "pooled_shape", 0, 1));
 	d[3] = num(f, align ? int_attr(f, "output_width") : ints_attr(f, "pooled_shape", 1, 1));
@@ -494,6 +497,10 @@ enum onnx_infer_result onnx_batch_norm(struct infer *f)
 		    (x.rank > 1 &&
 		     !check_inner(f, x, type_in(f, i), x.dims[1], type_in(f, i).dims[0])))
 			return ONNX_ERROR;
+	if (f->op->since < 14 && f->n->nout != 1 && f->n->nout != 5) {
+		infer_error(f, E_ARITY, "it has 1 result or 5, not %u", f->n->nout);
+		return ONNX_ERROR;
+	}
 	if (f->op->since >= 14 && f->n->nout > 1 && !int_attr(f, "training_mode")) {
 		infer_error(f, E_ARITY, "it has %u results with training_mode=1 alone", f->n->nout);
 		return ONNX_ERROR;

@@ -14,8 +14,13 @@ enum onnx_infer_result onnx_same(struct infer *f)
 	struct type t = type_in(f, 0);
 	uint32_t a;
 
+	const struct attr *axes = attr_of(f, "axes");
+
 	if (has_attr(f, "axis") && !axis_in(f, int_attr(f, "axis"), t.rank, &a))
 		return ONNX_ERROR;
+	for (uint32_t i = 0; axes && i < axes->n; i++)
+		if (!axis_in(f, axes->u.ints[i], t.rank, &a))
+			return ONNX_ERROR;
 	return out_like(f, 0, t);
 }
 
@@ -391,6 +396,10 @@ enum onnx_infer_result onnx_top_k(struct infer *f)
 	const struct known *k = known_in(f, 1);
 	uint32_t axis;
 
+	if (const_count(f, 1) >= 0 && const_count(f, 1) != 1) {
+		infer_error(f, E_SHAPE, "K is one number, got %s", type_str(f->cx, type_in(f, 1)));
+		return ONNX_ERROR;
+	}
 	if (!axis_in(f, int_attr(f, "axis"), t.rank, &axis))
 		return ONNX_ERROR;
 	dim *d = dims_copy(f, t);

@@ -1,0 +1,127 @@
+"""Raw ONNX nodes that make no sense are refused by the compiler, not by the checker or the runtime: ONNX's
+own examples of its operators, with an input of another rank or none, or an attribute of another value. What
+the compiler takes has to pass onnx.checker and strict inference and to load in ONNX Runtime.
+"""
+import time
+import warnings
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+
+import ptgc
+from harness import QUIET, check_model
+
+DTYPES = {onnx.helper.np_dtype_to_tensor_dtype(np.dtype(t)): t for t in (
+    "float32 uint8 int8 uint16 int16 int32 int64 bool float16 float64 uint32 uint64 complex64 complex128".split())}
+OPSETS = (26, 18, 13)
+PLAIN = (onnx.AttributeProto.INT, onnx.AttributeProto.FLOAT, onnx.AttributeProto.STRING, onnx.AttributeProto.INTS,
+         onnx.AttributeProto.FLOATS)
+
+
+def examples():
+    """The first example of each operator whose inputs are tensors and whose attributes are numbers and words:
+    {operator: (inputs, attributes, number of results)}; an input is None, ("constant", array) or (dtype, dims)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from onnx.backend.test.case.node import collect_testcases
+
+        cases = collect_testcases(None)
+    found = {}
+    for case in cases:
+        (node, *more), graph = case.model.graph.node, case.model.graph
+        data = dict(zip([i.name for i in graph.input], case.data_sets[0][0])) if case.data_sets else {}
+        arrays = [data.get(name) if name else None for name in node.input]
+        usable = all(a is None if not name else isinstance(a, np.ndarray) and str(a.dtype) in DTYPES.values()
+                     for name, a in zip(node.input, arrays))
+        if more or node.domain or not usable or any(a.type not in PLAIN for a in node.attribute):
+            continue
+        inputs = [None if a is None
+                  else ("constant", a) if a.dtype == np.int64 and a.ndim <= 1 and a.size <= 16
+                  else (str(a.dtype), list(a.shape)) for a in arrays]
+        attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+        new = inputs, attributes, len(node.output)
+        if node.op_type not in found or len(attributes) > len(found[node.op_type][1]):
+            found[node.op_type] = new
+    return found
+
+
+def number(x):
+    return str(bool(x)) if isinstance(x, (bool, np.bool_)) else repr(float(x)) if isinstance(x, float) else str(int(x))
+
+
+def written(value):
+    if isinstance(value, bytes):
+        return '"' + value.decode() + '"'
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    return "[" + ", ".join(map(written, value)) + "]" if isinstance(value, (list, tuple)) else number(value)
+
+
+def program(op, inputs, attributes, results):
+    params, args = [], []
+    for i, x in enumerate(inputs):
+        if x is None:
+            args.append("None")
+        elif x[0] == "constant":
+            a = np.asarray(x[1])
+            args.append(f"{a.dtype}({written(a)})" if a.size else f"{a.dtype}[{', '.join(map(str, a.shape))}](0)")
+        else:
+            params.append(f"x{i}: {x[0]}[{', '.join(map(str, x[1]))}]")
+            args.append(f"x{i}")
+    props = ", ".join(f"{k}={written(v)}" for k, v in attributes.items())
+    names = ", ".join(f"y{i}" for i in range(results))
+    return (f"graph g({', '.join(params)}) -> ({names}) {{\n"
+            f"  {names} = onnx.{op}{'{' + props + '}' if props else ''}({', '.join(args)})\n}}\n")
+
+
+def wrong_inputs(inputs):
+    for i, x in enumerate(inputs):
+        if x is None:
+            continue
+        others = [None]
+        if x[0] == "constant":
+            others += [("constant", x[1][None]), ("constant", np.float32(x[1]))]
+            others += [("constant", x[1][:-1])] if x[1].ndim else []
+        else:
+            dtype, dims = x
+            others += [(dtype, [1, *dims]), (dtype, [*dims, 2]), (dtype, []), (dtype, dims[1:])]
+            others += [(dtype, [n + 1 if k == j else n for k, n in enumerate(dims)]) for j in range(len(dims))]
+        for other in others:
+            yield [other if k == i else y for k, y in enumerate(inputs)]
+
+
+def wrong_attributes(attributes):
+    for name, value in attributes.items():
+        yield {k: v for k, v in attributes.items() if k != name}
+        others = ([b"bogus", 1] if isinstance(value, bytes) else [99, -99, 0] if isinstance(value, int)
+                  else [-1.0, b"x"] if isinstance(value, float) else [[*value, 1], [-1] * len(value), [99] * len(value), 3])
+        for other in others:
+            yield {**attributes, name: other}
+
+
+@pytest.mark.parametrize("opset", OPSETS)
+def test_what_is_taken_loads(opset):
+    start, taken, refused, wrong = time.monotonic(), 0, 0, []
+    for op, (inputs, attributes, results) in sorted(examples().items()):
+        nodes = [(inputs, attributes, results), (inputs, attributes, results + 1)]
+        nodes += [(i, attributes, results) for i in wrong_inputs(inputs)]
+        nodes += [(inputs, a, results) for a in wrong_attributes(attributes)]
+        for node in nodes:
+            text = program(op, *node)
+            try:
+                model = ptgc.compile(text, opset=opset, flags=["Wno-unused"])
+            except ptgc.CompileError as e:
+                refused += 1
+                assert ": error: " in str(e), text
+                continue
+            taken += 1
+            try:
+                check_model(model)
+                ort.InferenceSession(model, QUIET, providers=["CPUExecutionProvider"])
+            except Exception as e:  # noqa: BLE001 - each of them has its own
+                wrong.append(f"{text}{e}\n")
+    assert taken > 200 and refused > 800
+    assert not wrong, f"{len(wrong)} of {taken} taken\n" + "\n".join(wrong[:20])
+    assert time.monotonic() - start < 200
