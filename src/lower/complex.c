@@ -125,7 +125,8 @@ struct value *complex_constant(struct build *b, const struct tensor *t, bool wei
 		}
 		for (int i = 0; i < t->rank; i++)
 			dims[i] = dim_const(b->cx, shape[i]);
-		return complex_whole(b, parts[0], parts[1], type_of((enum dtype)t->dtype, t->rank, dims));
+		return complex_whole(b, parts[0], parts[1],
+				     type_of((enum dtype)t->dtype, t->rank, dims));
 	}
 	shape[t->rank] = 2;
 	struct tensor *x = tensor_new(b->cx, real, t->rank + 1, shape);
@@ -434,6 +435,11 @@ bool lower_complex(struct build *b, struct node *n)
 		unsupported(b, "ONNX has no complex tensors, and this op is not converted on "
 			       "pairs of real and imaginary parts");
 		return false;
+	}
+	if (n->op == &op_table[OP_Switch] && complex_type(n->in[0]->type)) {
+		struct type t = n->in[0]->type;
+		n->in[0] = held_by(b, complex_nonzero(b, n->in[0]),
+				   type_of(DT_BOOL, t.rank, t.dims), n->in[0]->span);
 	}
 	if (!takes_complex(b, n))
 		return false;

@@ -179,3 +179,54 @@ bool lower_complex_einsum(struct build *b, struct node *n)
 	whole(b, n, sum);
 	return true;
 }
+
+/* The first number that is the maximum, or that is none */
+bool lower_complex_argmax(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]), *part[2], *max[2], *found[2], *none[2];
+	struct type t = n->out[0]->type;
+	int axes[MAX_RANK], k = prop_axes(b->cx, n, "axes", n->in[0]->type.rank, axes, true);
+
+	if (k < 0)
+		return false;
+	for (uint32_t i = 0; i < 2; i++) {
+		part[i] = guard_nonempty(b, complex_part(b, x, i), axes, k);
+		part[i] = merged_first(b, part[i], axes, k);
+	}
+	if (!call_fn(b, lib_fn(b->cx, "_Cmaximum_rows"), NULL, NULL, part, 2, max, 2))
+		return false;
+	for (int i = 0; i < 2; i++) {
+		found[i] = emit_(b, "Equal", part[i], max[i]);
+		none[i] = emit_(b, "IsNaN", part[i]);
+	}
+	struct value *is = emit_(b, "Or", emit_(b, "And", found[0], found[1]),
+				 emit_(b, "Or", none[0], none[1]));
+	is = cast(b, is, DT_INT32);
+	attr_int(b, "keepdims", 0);
+	lowered(b, n, 0, with_dims(emit_(b, "ArgMax", is), t.dims));
+	return true;
+}
+
+/* Borders that are copies are made of each part. */
+bool lower_complex_pad(struct build *b, struct node *n)
+{
+	const char *mode = prop_str(b->cx, n, "pad_mode");
+	struct value **in = new_array(b->cx->arena, struct value *, n->nin), *part[2];
+
+	if (!strchr("rsw", mode[0])) {
+		unsupported(b,
+			    "borders of complex numbers are made by the modes reflect, symmetric "
+			    "and wrap alone");
+		return false;
+	}
+	memcpy(in, n->in, n->nin * sizeof(*in));
+	for (uint32_t i = 0; i < 2; i++) {
+		struct type t =
+			type_of(part_dtype(n->in[0]), n->in[0]->type.rank, n->in[0]->type.dims);
+		in[0] = held_by(b, complex_part(b, low(b, n->in[0]), i), t, n->in[0]->span);
+		if (!lower_as(b, n->op, n->props, in, n->nin, &part[i], 1))
+			return false;
+	}
+	whole(b, n, part);
+	return true;
+}

@@ -223,6 +223,8 @@ struct value *complex_whole(struct build *b, struct value *re, struct value *im,
 bool lower_complex_reduce(struct build *b, struct node *n);
 bool lower_complex_cumprod(struct build *b, struct node *n);
 bool lower_complex_sort(struct build *b, struct node *n);
+bool lower_complex_argmax(struct build *b, struct node *n);
+bool lower_complex_pad(struct build *b, struct node *n);
 bool lower_complex_einsum(struct build *b, struct node *n);
 struct value *complex_nonzero(struct build *b, struct value *typed); /* bool */
 /* einsum_int.c */

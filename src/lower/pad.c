@@ -320,6 +320,8 @@ static int empty_axis(struct build *b, const struct pad *p)
 
 bool lower_pad(struct build *b, struct node *n)
 {
+	if (has_complex(n))
+		return lower_complex_pad(b, n);
 	struct type t = n->out[0]->type;
 	struct pad p = {.mode = prop_str(b->cx, n, "pad_mode"),
 			.x = cast(b, low(b, n->in[0]), (enum dtype)t.dtype),

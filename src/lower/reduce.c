@@ -329,6 +329,8 @@ bool lower_argmax(struct build *b, struct node *n)
 	struct reduction r;
 	int64_t k;
 
+	if (has_complex(n))
+		return lower_complex_argmax(b, n);
 	if (!reduction_of(b, n, &r))
 		return false;
 	if (r.naxes == 0) {

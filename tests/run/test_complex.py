@@ -254,6 +254,33 @@ def test_products_and_extremes(op, dtype):
 
 
 @both
+def test_where_the_maximum_is(dtype):
+    for axis in (None, 0, 1):
+        check(lambda x: pt.argmax(x, axis=axis), [(dtype, 2)], sizes=(1, 2, 3), opsets=(13, 18, 26))
+        check(lambda x: pt.argmax(pt.concatenate([x.real + 0j, x.conj().imag + 1j, x.real + 0j], axis=1), axis=axis),
+              [(dtype, 2)], sizes=(1, 3), opsets=(18,))  # fmt: skip
+    at_corners(lambda x: pt.argmax(pt.stack([x, x[::-1], x.conj()]), axis=0), dtype)
+    x = pt.matrix("x", dtype=dtype)
+    Compiled([x], [pt.argmax(x, axis=0)], (18,)).raises(np.empty((0, 2), dtype))
+
+
+@both
+@pytest.mark.parametrize("mode", ["reflect", "symmetric", "wrap"])
+def test_borders(mode, dtype):
+    check(lambda x: pt.pad(x, ((1, 2), (0, 3)), mode=mode), [(dtype, 2)], sizes=(2, 3, 5), opsets=(13, 18, 26))
+    x, w = pt.vector("x", dtype=dtype), pt.tensor("w", shape=(1, 2), dtype="int64")
+    c = Compiled([x, w], [pt.pad(x, w, mode=mode)], (18,))
+    c.run(values(dtype, (4,)), [[3, 2]])
+
+
+@both
+def test_complex_conditions(dtype):
+    check(lambda x, y: pt.switch(x, y, 1j), [(dtype, 2), (dtype, 2)], sizes=(0, 1, 4), opsets=(13, 18, 26))
+    check(lambda x, y: pt.switch(x, y, 1), [(dtype, 2), ("float32", 2)], sizes=(1, 4), opsets=(18,))
+    at_corners(lambda x: pt.switch(x, x.conj(), x[::-1]), dtype)
+
+
+@both
 def test_running_products(dtype):
     check(lambda x: pt.cumprod(x, axis=0), [(dtype, 2)], sizes=(0, 1, 4), data=near_values, atol=1e3 * ROUNDING[dtype])
     check(lambda x: pt.cumprod(x, axis=1), [(dtype, 3)], sizes=(2,), opsets=(18,), data=near_values, atol=ROUNDING[dtype] * 100)
