@@ -125,6 +125,7 @@ def own_error(node, x, out):
         total = np.sum(np.abs(np.nan_to_num(x[0].astype("float64"), posinf=0, neginf=0)), axis=op.axis if op.axis is None else tuple(op.axis))
         return unit * mag + x[0].size * eps(acc) * total + (x[0].size * unit * total if acc == out.dtype.name else 0)
     if isinstance(op, Prod | extra_ops.CumOp):
+        unit = max(unit, eps(getattr(op, "acc_dtype", None) or out.dtype))  # it may add up in fewer bits than it gives
         if isinstance(op, extra_ops.CumOp) and op.mode == "add":
             if grid(x[0], bits):
                 return 0.0
