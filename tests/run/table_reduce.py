@@ -153,7 +153,7 @@ for op, f, more in (
         lambda axis: pt.special.Softmax(axis=axis),
         {
             "ulp": {"float16": 2, "float32": 6, "float64": 6},
-            "why": "PyTensor's own error: exp of a rounded difference; float16 computes in float32",
+            "why": "exp of a rounded difference: as near to the true value as SciPy's own, up to 1000 elements; float16 computes in float32",
         },
     ),
     ("LogSoftmax", lambda axis: pt.special.LogSoftmax(axis=axis), NEAR_ONE),
