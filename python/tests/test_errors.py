@@ -74,7 +74,7 @@ def test_scalar_loops_are_refused_by_name():
 def test_complex_is_refused():
     z = pt.zvector("z")
     with pytest.raises(ptgc.UnsupportedError, match="complex"):
-        function([z], pt.sort(z))
+        function([z], pt.gammaln(z))
 
 
 def test_missing_input():
@@ -236,12 +236,12 @@ def test_boolean_mask_of_the_wrong_length():
 
 def complex_graphs():
     z, A = pt.zvector("z"), pt.tensor3("A", dtype="complex128")
-    twice = OpFromGraph([z], [pt.cumprod(z) + z])(z)
+    twice = OpFromGraph([z], [pt.gamma(z) + z])(z)
     return [
-        ("input", [z], pt.sort(z), ["SortOp{axis=0}(complex128[?])"]),
-        ("two", [z, A], pt.sort(z)[0] + pt.max(A), ["SortOp", "Max"]),
+        ("input", [z], pt.gammaln(z), ["Gammaln(complex128[?])"]),
+        ("two", [z, A], pt.gammaln(z)[0] + pt.erf(A)[0, 0, 0], ["Gammaln", "Erf"]),
         ("a stack of matrices", [A], pt.linalg.det(A).real, ["Det"]),
-        ("inner graph", [z], twice, ["Cumprod{axis=0}(complex128[?])"]),
+        ("inner graph", [z], twice, ["Gamma(complex128[?])"]),
     ]
 
 

@@ -96,7 +96,8 @@ def wrong_attributes(attributes):
     for name, value in attributes.items():
         yield {k: v for k, v in attributes.items() if k != name}
         others = ([b"bogus", 1] if isinstance(value, bytes) else [99, -99, 0] if isinstance(value, int)
-                  else [-1.0, b"x"] if isinstance(value, float) else [[*value, 1], [-1] * len(value), [99] * len(value), 3])
+                  else [-1.0, b"x"] if isinstance(value, float)
+                  else [[*value, 1], [-1] * len(value), [99] * len(value), 3])
         for other in others:
             yield {**attributes, name: other}
 
