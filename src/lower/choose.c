@@ -8,11 +8,9 @@
 #include "low.h"
 #include "lower.h"
 
-/* 0 <= at < size for all elements, or the run fails */
-static struct value *within(struct build *b, struct value *at, struct value *size)
+/* `at`, or the run fails, if `on` is false for one of its elements */
+static struct value *where_all(struct build *b, struct value *at, struct value *on)
 {
-	struct value *on = emit_(b, "And", emit_(b, "GreaterOrEqual", at, const_int(b, 0)),
-				 emit_(b, "Less", at, size));
 	struct cv none = {.kind = CV_NONE, .span = b->span};
 	struct value *all;
 
@@ -21,12 +19,41 @@ static struct value *within(struct build *b, struct value *at, struct value *siz
 	return labelled(b, checked(b, at, all), "indices must lie inside of the tensor");
 }
 
+static struct value *within(struct build *b, struct value *at, struct value *size)
+{
+	return where_all(b, at,
+			 emit_(b, "And", emit_(b, "GreaterOrEqual", at, const_int(b, 0)),
+			       emit_(b, "Less", at, size)));
+}
+
+/* What to divide by: no indices lie in a tensor without elements, and the runtime divides by 0 for
+ * none of them too. */
+static struct value *divisor(struct build *b, struct value *size)
+{
+	int64_t k;
+
+	if (const_int_at(b, size, 0, &k))
+		return k ? size : const_int(b, 1);
+	return emit_(b, "Where", emit_(b, "Equal", size, const_int(b, 0)), const_int(b, 1), size);
+}
+
+/* Where an index is made one that is in range, there must be such a one. */
+static struct value *some(struct build *b, struct value *at, struct value *size)
+{
+	int64_t k;
+
+	if (const_int_at(b, size, 0, &k) && k > 0)
+		return at;
+	struct value *sizes = emit_(b, "Add", emit_(b, "Mul", at, const_int(b, 0)), size);
+	return where_all(b, at, emit_(b, "Greater", sizes, const_int(b, 0)));
+}
+
 /* By the mode: an index that is in range */
 static struct value *in_range(struct build *b, const char *mode, struct value *at,
 			      struct value *size)
 {
 	if (mode[0] == 'w')
-		return emit_(b, "Mod", at, size);
+		return emit_(b, "Mod", at, divisor(b, size));
 	if (mode[0] == 'r')
 		return within(b, at, size);
 	at = emit_(b, "Min", at, emit_(b, "Sub", size, const_int(b, 1)));
@@ -56,8 +83,9 @@ bool lower_unravelindex(struct build *b, struct node *n)
 	rest = within(b, rest, all);
 	for (uint32_t k = 0; k + 1 < n->nout; k++) {
 		uint32_t i = c_order ? n->nout - 1u - k : k;
-		lowered(b, n, i, emit_(b, "Mod", rest, d[i]));
-		rest = emit_(b, "Div", rest, d[i]);
+		struct value *by = divisor(b, d[i]);
+		lowered(b, n, i, emit_(b, "Mod", rest, by));
+		rest = emit_(b, "Div", rest, by);
 	}
 	lowered(b, n, c_order ? 0 : n->nout - 1u, rest);
 	return true;
@@ -74,6 +102,8 @@ bool lower_ravelmultiindex(struct build *b, struct node *n)
 		uint32_t i = c_order ? k : count - 1 - k;
 		struct value *size = length_at(b, dims, i);
 		struct value *at = cast(b, low(b, n->in[i]), DT_INT64);
+		if (mode[0] != 'r')
+			at = some(b, at, size);
 		at = in_range(b, mode, at, size);
 		r = r ? emit_(b, "Add", emit_(b, "Mul", r, size), at) : at;
 	}
@@ -126,7 +156,12 @@ bool lower_choose(struct build *b, struct node *n)
 	struct value *size = dim_value(b, x->type.dims[0]);
 	const char *mode = prop_str(b->cx, n, "mode");
 	dim *d = new_array(b->cx->arena, dim, t.rank + 1u);
+	int64_t none;
 
+	if (dim_is_const(b->cx, x->type.dims[0], &none) && !none) {
+		raises(b, "there is nothing to choose from");
+		return false;
+	}
 	if (mode[0] == 'r') /* behind the end, where the runtime refuses it */
 		at = emit_(b, "Where", emit_(b, "Less", at, const_int(b, 0)), size, at);
 	else

@@ -7,6 +7,7 @@ from pytensor.tensor.basic import PermuteRowElements, choose
 from pytensor.tensor.extra_ops import ravel_multi_index, unravel_index
 
 from harness import ALL, INTS, OPSETS, SIZES, UINTS, Compiled, values, variable
+import ptg
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -92,3 +93,36 @@ def test_lengths_of_one_that_only_the_run_shows(mode):
     c.run([1], values("float64", (2, 3)))
     c.run([1, 0, 1], values("float64", (2, 3)))
     c.raises([1, 0], values("float64", (2, 3)))
+
+
+@pytest.mark.parametrize("form", ["d", "int64([{}, {}])"])
+def test_dims_of_zero(form):
+    """No indices lie in a tensor without elements; others make the run fail, in every mode."""
+    for dims in ((1, 0), (0, 3), (0, 0), (2, 3)):
+        text = form.format(*dims)
+        sig = "i: int64[n], d: int64[2]"
+        body = [f"a, b = UnravelIndex(i, {text})", f"e, f = UnravelIndex{{order=\"F\"}}(i, {text})"]
+        model = ptg.compile(f"graph g({sig}) -> (a, b, e, f) {{\n" + "\n".join(body) + "\n}\n", options=("-Wno-unused",))
+        for i in ([], [0]):
+            if i and 0 in dims:
+                with pytest.raises(Exception, match="indices must lie"):
+                    ptg.run(model, np.array(i, "int64"), np.array(dims))
+                continue
+            want = [*np.unravel_index(np.array(i, int), dims), *np.unravel_index(np.array(i, int), dims, order="F")]
+            for g, w in zip(ptg.run(model, np.array(i, "int64"), np.array(dims)), want, strict=True):
+                assert g.tolist() == w.tolist()
+        for mode in ("raise", "wrap", "clip"):
+            model = ptg.compile(f"graph g({sig}) -> (a) {{\na = RavelMultiIndex{{mode=\"{mode}\"}}(i, i, {text})\n}}\n", options=("-Wno-unused",))
+            for i in ([], [0]):
+                if i and 0 in dims:
+                    with pytest.raises(Exception, match="indices must lie"):
+                        ptg.run(model, np.array(i, "int64"), np.array(dims))
+                    continue
+                want = np.ravel_multi_index((np.array(i, int), np.array(i, int)), dims, mode=mode)
+                assert ptg.run(model, np.array(i, "int64"), np.array(dims)).tolist() == want.tolist()
+
+
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
+def test_no_choices(mode):
+    with pytest.raises(AssertionError, match="nothing to choose from"):
+        ptg.compile(f"graph g(i: int64[n], x: float64[0]) -> (y) {{\ny = Choose{{mode=\"{mode}\"}}(i, x)\n}}\n")
