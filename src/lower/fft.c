@@ -182,10 +182,13 @@ static struct value *transform(struct build *b, struct value *x, struct value *n
 {
 	int64_t length = 0;
 	bool constant = const_int_at(b, n, 0, &length);
-	/* DFT takes them, or refuses them: those below 1 */
-	bool power = constant && (length < 1 || !(length & (length - 1)));
+	bool power = constant && !(length & (length - 1)); /* DFT takes them */
 	bool small = constant && length >= 1 && length <= DIRECT_LENGTH;
 
+	if (constant && length < 1) {
+		raises(b, "there is no transform to %lld numbers", (long long)length);
+		return NULL;
+	}
 	if (small && !(power && has_op(b, "DFT"))) {
 		x = direct(b, to_last(b, x, axis), length, half ? length / 2 + 1 : length);
 		return to_last(b, x, axis);
