@@ -9,7 +9,7 @@
 #include "low.h"
 
 /* Constants up to this many bytes are made once. */
-#define SMALL_CONSTANT 64
+#define SMALL_CONSTANT (16 << 10) /* bytes up to which equal constants are one */
 
 static uint64_t mix(uint64_t h, uint64_t x)
 {
@@ -484,8 +484,8 @@ static bool is_unsqueeze(const struct onnx_op *op, struct value **in, uint32_t n
 	return nin == 2 && !op->domain[0] && !strcmp(op->name, "Unsqueeze") && in[1]->data;
 }
 
-/* Where the runtime finds out that a shape is 1s and 0s it drops the Expand to it, and a 0 is lost. A
- * choice between two equal things is stretched all the same. */
+/* Where the runtime finds out that a shape is 1s and 0s it drops the Expand to it, and a 0 is lost.
+ * A choice between two equal things is stretched all the same. */
 static bool emit_found_out(struct build *b, struct value **in, struct value **out)
 {
 	int64_t rank;
