@@ -127,6 +127,8 @@ struct value *as_column(struct build *b, struct value *v, const struct tensor *a
 	if (vector->type.rank != 1 || rank > MAX_RANK ||
 	    !dim_is_const(b->cx, vector->type.dims[0], &len) || len == 1)
 		return NULL;
+	if (dim_view_raw(b->cx, vector->type.dims[0]).form != DIM_CONST)
+		return NULL; /* it has to be that: a guard may look at what it is */
 	for (uint64_t i = 0; i < axes->count; i++) {
 		if (!tensor_int(axes, i, &axis) || axis < -rank || axis >= rank)
 			return NULL;

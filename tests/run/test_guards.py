@@ -405,6 +405,7 @@ COMPUTED = {
     "Unique": "Unique(ARange{dtype=int64}(int8(0), n, int8(1)))",
     "diagonal": "ExtractDiag{offset=0, axis1=0, axis2=1}(Alloc(float64(1), n, n))",
     "Dot": "Dot(Alloc(float64(1), n, int64(2)), float64([1, 2]))",
+    "a part of complex numbers": "Real(Alloc(complex128(1), n))",
     "Convolve1d": "Convolve1d(Alloc(float64(1), n), float64([1]), bool(True))",
 }
 
@@ -427,6 +428,21 @@ def test_computed_lengths(name):
                     continue
                 with pytest.raises(Exception):
                     ptg.run(model, x, k)
+
+
+def test_computed_trips():
+    for declared in ("3", "m"):
+        text = (
+            f"ptg 1\n\ngraph g(x: float64[{declared}], k: int32[2]) -> (y) {{\n  n = Max{{axes=None}}(Cast{{int64}}(k))\n"
+            "  s, hs = loop (i in 0:n, s: float64[] = float64(0)) -> (s, [s1]) {\n    s1 = s + 1\n    next s = s1\n  }\n"
+            "  y = hs + x + s\n}\n"
+        )
+        for opset in (13, 18, 26):
+            model = ptg.compile(text, opset=opset)
+            assert np.array_equal(ptg.run(model, np.zeros(3), np.array([3, 0], "int32")), [4, 5, 6])
+            for n in (0, 1, 2, 4):
+                with pytest.raises(Exception):
+                    ptg.run(model, np.zeros(3), np.array([n, 0], "int32"))
 
 
 @pytest.mark.parametrize("value", ["x + x", "x[0:1]", "SpecifyShape(x[0:1], int8(1), None)"])
