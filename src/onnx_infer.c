@@ -149,7 +149,7 @@ static bool bind_inputs(struct infer *f)
 
 static bool check_ranks(struct infer *f, uint32_t rule)
 {
-	for (uint32_t i = 0; rule < countof(ranks) && i < MAX_RANKED; i++) {
+	for (uint32_t i = 0; rule < countof(ranks) && i < MAX_RANKED && i < f->n->nin; i++) {
 		const uint8_t *r = ranks[rule][i];
 		if (r[1] && !want_in_rank(f, i, r[0], r[1] - 1u))
 			return false;
