@@ -27,6 +27,9 @@ VALUES = {
     "Split": {"sizes": [2, 0]},
 }
 
+# Raw nodes go over as they are (and the evaluator's STFT takes no single frame).
+PATHS = [p for p in OPS + EXAMPLES if p.stem != "raw"]
+
 TOLERANCE = {"float16": 2e-3, "float32": 2e-5, "float64": 1e-10}
 
 
@@ -70,7 +73,7 @@ def agree(got, want, what):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("path", OPS + EXAMPLES, ids=name_of)
+@pytest.mark.parametrize("path", PATHS, ids=name_of)
 def test_reference_evaluator(path):
     for opset in (18, 21):
         own, said = compile_file(path, f"--opset={opset}")
