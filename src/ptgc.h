@@ -71,10 +71,20 @@ struct ptgc_options {
 	uint64_t model_limit;        /* bytes that a model may have before its tensors become external;
 	                                0: 2 GB, which is what protobuf can hold */
 };
+#ifdef __cplusplus
+static inline struct ptgc_options ptgc_options_init(void)
+{
+	struct ptgc_options o = {};
+	o.size = sizeof(o);
+	return o;
+}
+#define PTGC_OPTIONS_INIT ptgc_options_init()
+#else
 #define PTGC_OPTIONS_INIT                                                                          \
 	{                                                                                          \
 		.size = sizeof(struct ptgc_options)                                                \
 	}
+#endif
 
 struct ptgc_diagnostic {
 	enum ptgc_severity severity;
