@@ -357,9 +357,13 @@ class Graph:
                 self.all.run(out)
         except Exception:
             return False  # PyTensor does not compute it
-        out = [v for v in out if self.value(v).size <= MAX_SIZE and self.value(v).dtype == v.dtype]
+        # PyTensor types a Reshape of nothing to a computed shape wrongly: such a value is no argument of what checks types
+        out = [v for v in out if self.value(v).size <= MAX_SIZE and self.value(v).dtype == v.dtype and self.is_typed(v)]
         self.pool += out
         return bool(out)
+
+    def is_typed(self, v):
+        return all(n in (None, k) for n, k in zip(v.type.shape, self.value(v).shape, strict=True))
 
     # ops
 
