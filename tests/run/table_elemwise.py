@@ -116,8 +116,8 @@ elemwise("Minimum", 2, zero_sign=False, why="of 0 and -0 NumPy takes either")
 for op in ("Eq", "Neq", "Lt", "Le", "Gt", "Ge"):
     elemwise(op, 2)
 for op in ("And", "Or", "Xor"):
-    elemwise(op, 2, no=(No("Bitwise", INTEGERS, below=18),))
-elemwise("Invert", 1, no=(No("Bitwise", INTEGERS, below=18),))
+    elemwise(op, 2)
+elemwise("Invert", 1)
 elemwise("Clip", 3)
 SWITCH = Elemwise(ps.switch)
 row(

@@ -118,7 +118,6 @@ row(
         )
         for a in ("all", "first")
     ],
-    no=(No("Bitwise", INTEGERS, below=18),),
 )
 for op, f, mode, values in (
     ("Cumsum", pt.cumsum, "add", EIGHTHS),
