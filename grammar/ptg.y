@@ -574,8 +574,9 @@ static bool known_mistake(struct parse *p, int kind, struct span at, const struc
 	if (p->head != TOK_GRAPH && p->depth &&
 	    ((kind == YYSYMBOL_DOT && dot_before_name(p, at)) ||
 	     (w->call && !w->op && kind != YYSYMBOL_LBRACE))) {
-		parse_error(p, at, E_SYNTAX, "values have no attributes: a '.' stands in op names "
-		            "(onnx.Gelu) and in x[...].set(v)");
+		parse_error(p, kind == YYSYMBOL_DOT ? at : p->before, E_SYNTAX,
+		            "values have no attributes: a '.' stands in op names (onnx.Gelu) and in "
+		            "x[...].set(v)");
 		return true;
 	}
 	return false;

@@ -100,7 +100,8 @@ static bool spread(struct elab *e, struct index *ix, struct value *x, struct spa
 		if (dots > 1)
 			elab_error(e, s, E_RANGE, "an index can have one '...' only");
 		else
-			elab_error(e, s, E_RANGE, "%u indices for a tensor of rank %u", used, rank);
+			elab_error(e, s, E_RANGE, "%u %s for a tensor of rank %u", used,
+				   used == 1 ? "index" : "indices", rank);
 		if (*tail)
 			blame(e->cx, tail, &x, 1, "x[...]");
 		return false;

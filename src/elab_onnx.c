@@ -303,11 +303,12 @@ static bool raw_inputs(struct elab *e, struct node *n, bool schema, struct cv *a
 		for (uint32_t i = 0; i < op->nin; i++)
 			min += !op->in[i].repeat || op->in[i].repeat == '+';
 		if (nargs < min || (nargs && !input_spec(op, nargs - 1))) {
-			elab_error(e, s, E_ARITY, "onnx.%s takes %s%u inputs but got %u", op->name,
+			uint32_t want = nargs < min ? min : op->nin;
+			elab_error(e, s, E_ARITY, "onnx.%s takes %s%u input%s but got %u", op->name,
 				   min == op->nin ? ""
 				   : nargs < min  ? "at least "
 						  : "at most ",
-				   nargs < min ? min : op->nin, nargs);
+				   want, want == 1 ? "" : "s", nargs);
 			return false;
 		}
 	}
