@@ -20,6 +20,8 @@ WAYS = ("delete", "double", "swap", "replace")
 def sources():
     """What is mutated: (path, text, tokens as pairs of offsets)."""
     for path in sorted([*TOP.glob("tests/op/*.ptg"), *TOP.glob("examples/*/*.ptg"), *TOP.glob("lib/*.ptg")]):
+        if path.stem == "raw":  # for another opset: not without a mistake here
+            continue
         text = path.read_text()
         if path.parent.name == "lib":
             text += GRAPH
