@@ -136,9 +136,12 @@ struct value *as_column(struct build *b, struct value *v, const struct tensor *a
 	}
 	if (!put[rank - 1])
 		return NULL;
-	for (int64_t i = 0, from = 0; i < rank; i++)
-		if (put[i] || !dim_is_const(b->cx, v->type.dims[from++], &shape[i]))
+	for (int64_t i = 0, from = 0; i < rank; i++) {
+		if (put[i])
 			shape[i] = 1;
+		else if (!dim_is_const(b->cx, v->type.dims[from++], &shape[i]))
+			shape[i] = len; /* of a row, whose type does not say it */
+	}
 	struct value *to = const_ints(b, shape, (uint32_t)rank);
 	if (!len) /* 0 would copy a length */
 		return const_zeros(b, (enum dtype)v->type.dtype, to);

@@ -365,3 +365,14 @@ def test_any_negative_length_is_to_be_found():
     c.run(six, 3, -1)
     c.run(six, 3, 2)
     c.raises(six, -3, -2)  # not 6 of them
+
+
+def test_column_of_a_row_whose_length_only_lowering_knows():
+    text = """graph g(x: uint32[1, 1]) -> (y) {
+  k = Alloc(Shape(x)[1:], (Shape(x)[:1])[0], int8(1))
+  v = Alloc(ExpandDims{axis=2}(x), 1, Squeeze{axis=0}(k[:, 0]), int64(2))
+  n = ExpandDims{axis=1}(Mul(k[:, 0], ExpandDims{axis=0}(int64(2))))
+  y = ExpandDims{axis=2}(Blockwise{core_op=Reshape{ndim=1}, signature="(i00,i01),(i10)->(o00)"}(v, n))
+}"""
+    got = ptg.run(text, np.array([[3]], "uint32"))
+    assert got.dtype == "uint32" and np.array_equal(got, np.full((1, 2, 1), 3))
