@@ -343,7 +343,7 @@ static void test_messages(void **state)
 	check_body_error("  y = x.set(v)", 1, "t.ptg:2:7: error: index first: x[...].set(v)");
 	check_body_error("  y = x[0].mul(v)", 1, "t.ptg:2:12: error: expected 'set' or 'inc'");
 	check_body_error("  y = x[0](v)", 1, "t.ptg:2:7: error: only a dtype");
-	check_body_error("  y = x.T", 1, "t.ptg:2:10: error: values have no attributes");
+	check_body_error("  y = x.T", 1, "t.ptg:2:9: error: values have no attributes");
 	check_body_error("  y = a and b", 1, "t.ptg:2:9: error: 'and' is reserved: use & on bools");
 	check_body_error("  y = 2x", 1, "t.ptg:2:7: error: '2x' is not a number");
 	check_body_error("  y = 1e400", 1, "t.ptg:2:7: error: '1e400' is too large");
