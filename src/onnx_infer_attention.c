@@ -114,7 +114,7 @@ static void out4(struct infer *f, uint32_t i, dim a, dim b, dim c, dim d)
 enum onnx_infer_result onnx_attention(struct infer *f)
 {
 	struct type q = type_in(f, 0);
-	struct heads h;
+	struct heads h = {0};
 
 	if (!read_heads(f, &h))
 		return ONNX_ERROR;
