@@ -103,7 +103,6 @@ dim make_mod(struct dims *t, dim a, dim b);
 dim make_extreme(struct dims *t, enum form_kind kind, const dim *ops, uint32_t n);
 
 /* dim_prove.c */
-struct range range_of(struct dims *t, dim d);
 struct range range_atom(struct dims *t, enum form_kind kind, const dim *ops, uint32_t n);
 struct range range_lin(struct dims *t, const struct lin *l);
 bool prove_ge(struct dims *t, const struct lin *l, int64_t k); /* l >= k in all cases */

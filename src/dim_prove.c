@@ -80,6 +80,8 @@ static struct range range_pair(enum form_kind kind, struct range a, struct range
 	}
 }
 
+static struct range range_of(struct dims *t, dim d);
+
 struct range range_atom(struct dims *t, enum form_kind kind, const dim *ops, uint32_t n)
 {
 	struct range r = range_of(t, ops[0]);
@@ -97,7 +99,7 @@ struct range range_lin(struct dims *t, const struct lin *l)
 }
 
 /* Recursion is bounded by the weight of an expression. */
-struct range range_of(struct dims *t, dim d)
+static struct range range_of(struct dims *t, dim d)
 {
 	struct form *f = form_of(t, d);
 	if (f->kind == K_BASE || f->frozen)

@@ -153,7 +153,6 @@ struct value *slice_of(struct elab *e, struct value *x, struct cv start, struct 
 		       struct span s);
 
 /* elab_type.c */
-bool generic_name(const struct sym *s);
 bool match_type(struct elab *e, struct expr x, struct value *v, const char *what, struct sym *name,
 		struct span s, uint64_t *loose);
 enum dtype written_dtype(struct elab *e, struct expr x);

@@ -8,7 +8,7 @@
 
 #include "elab.h"
 
-bool generic_name(const struct sym *s)
+static bool generic_name(const struct sym *s)
 {
 	return isupper((unsigned char)s->s[0]) && !s->dtype;
 }

@@ -176,8 +176,8 @@ static char *find_file(struct ctx *cx, struct source *from, struct span s, const
 	if (real && allowed(cx, from, real))
 		return real;
 	if (climbs(path))
-		error(cx, s, E_FILE_OUTSIDE,
-		      "file \"%s\": '..' leads out of the model's folder", path);
+		error(cx, s, E_FILE_OUTSIDE, "file \"%s\": '..' leads out of the model's folder",
+		      path);
 	else if (real)
 		error(cx, s, E_FILE_LINK,
 		      "file \"%s\": a symbolic link leads out of the model's folder", path);

@@ -54,9 +54,4 @@ bool axis_in(struct infer *f, int64_t axis, uint32_t rank, uint32_t *a);
 enum dtype dtype_of_onnx(int64_t data_type); /* DT_NONE: one that ptgc lacks */
 struct diag *infer_error(struct infer *f, enum diag_code code, const char *fmt, ...) PRINTF(3, 4);
 
-/* onnx_infer_shape.c: the axes that an attribute or input names. false: reported */
-enum axes_given { AXES_NONE, AXES_KNOWN, AXES_UNKNOWN };
-bool axes_of(struct infer *f, const char *attr, uint32_t in, uint32_t rank, enum axes_given *given,
-	     bool set[MAX_RANK]);
-
 #endif

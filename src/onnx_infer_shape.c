@@ -302,8 +302,11 @@ enum onnx_infer_result onnx_multinomial(struct infer *f)
 
 /* --- reductions --- */
 
-bool axes_of(struct infer *f, const char *attr, uint32_t in, uint32_t rank, enum axes_given *given,
-	     bool set[MAX_RANK])
+enum axes_given { AXES_NONE, AXES_KNOWN, AXES_UNKNOWN };
+
+/* the axes that an attribute or input names. false: reported */
+static bool axes_of(struct infer *f, const char *attr, uint32_t in, uint32_t rank,
+		    enum axes_given *given, bool set[MAX_RANK])
 {
 	const struct attr *a = attr_of(f, attr);
 	const struct known *k = known_in(f, in);

@@ -21,7 +21,7 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-void text_quoted(struct strbuf *b, const char *s, size_t len)
+static void text_quoted(struct strbuf *b, const char *s, size_t len)
 {
 	sb_add(b, "\"", 1);
 	for (size_t i = 0; i < len; i++) {

@@ -6,7 +6,6 @@
 
 /* a name, in quotes where it is no plain identifier */
 void text_name(struct strbuf *b, const char *s, size_t len);
-void text_quoted(struct strbuf *b, const char *s, size_t len);
 const char *text_dtype(int onnx); /* by TensorProto.DataType; NULL: unknown */
 void text_float(struct strbuf *b, double v, bool single); /* the shortest that reads back */
 /* element i of little-endian data; half: as the bits that the syntax wants, else as a number */

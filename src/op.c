@@ -216,6 +216,13 @@ int64_t prop_int(struct ctx *cx, const struct node *n, const char *name)
 	return int_of(v);
 }
 
+uint32_t prop_axis(struct ctx *cx, const struct node *n, const char *name)
+{
+	int64_t axis = prop_int(cx, n, name);
+
+	return (uint32_t)(axis < 0 ? axis + n->in[0]->type.rank : axis);
+}
+
 bool prop_bool(struct ctx *cx, const struct node *n, const char *name)
 {
 	const struct cv *v = prop(cx, n, name);

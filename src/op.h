@@ -162,6 +162,8 @@ const struct op *op_named(struct ctx *cx, const char *name);
 /* Properties of a node by name; the type was checked, defaults are filled in. */
 const struct cv *prop(struct ctx *cx, const struct node *n, const char *name);
 int64_t prop_int(struct ctx *cx, const struct node *n, const char *name);
+/* The axis of input 0 that a property names, counted from the front; rules have checked it. */
+uint32_t prop_axis(struct ctx *cx, const struct node *n, const char *name);
 bool prop_bool(struct ctx *cx, const struct node *n, const char *name);
 bool prop_is_none(struct ctx *cx, const struct node *n, const char *name);
 /* DT_NONE for None */

@@ -154,6 +154,8 @@ bool broadcast_dims(struct ctx *cx, struct node *n, struct value **v, uint32_t n
 dim scalar_dim(struct ctx *cx, struct value *v); /* DIM_NONE: not known */
 enum dtype upcast_inputs(struct node *n, uint32_t from);
 bool want_int_scalar(struct ctx *cx, struct node *n, uint32_t i, const char *what);
+/* the axis of input 0 that a property names, counted from the front; -1: reported */
+int checked_axis(struct ctx *cx, struct node *n, const char *name);
 bool want_rank(struct ctx *cx, struct node *n, uint32_t i, uint32_t rank);
 
 #endif

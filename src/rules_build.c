@@ -52,21 +52,6 @@ static bool too_many_dims(struct ctx *cx, struct node *n, uint32_t rank)
 	return true;
 }
 
-static int axis_of(struct ctx *cx, struct node *n)
-{
-	int64_t rank = n->in[0]->type.rank, a = prop_int(cx, n, "axis");
-	if (a >= -rank && a < rank)
-		return (int)(a < 0 ? a + rank : a);
-	if (rank)
-		error(cx, n->span, E_RANGE, "%s: axis %lld is out of range for %s", n->op->name,
-		      (long long)a, type_str(cx, n->in[0]->type));
-	else
-		error(cx, n->span, E_RANK, "%s: %s has no axes%s", n->op->name,
-		      type_str(cx, n->in[0]->type),
-		      n->op == &op_table[OP_Join] ? "; MakeVector makes a vector of scalars" : "");
-	return -1;
-}
-
 static bool differ(struct ctx *cx, struct node *n, uint32_t i, int axis)
 {
 	error(cx, n->span, E_SHAPE, "%s: %s and %s differ beside axis %d", n->op->name,
@@ -76,7 +61,7 @@ static bool differ(struct ctx *cx, struct node *n, uint32_t i, int axis)
 
 bool sh_join(struct ctx *cx, struct node *n)
 {
-	int axis = axis_of(cx, n);
+	int axis = checked_axis(cx, n, "axis");
 	if (axis < 0)
 		return false;
 	uint32_t rank = n->in[0]->type.rank;
@@ -137,7 +122,7 @@ static bool check_sizes(struct ctx *cx, struct node *n)
 bool sh_split(struct ctx *cx, struct node *n)
 {
 	const struct type *x = &n->in[0]->type;
-	int axis = axis_of(cx, n);
+	int axis = checked_axis(cx, n, "axis");
 	if (axis < 0 || !check_sizes(cx, n))
 		return false;
 	const struct known *k = known_of(cx, n->in[1]);
@@ -294,7 +279,7 @@ bool sh_arange(struct ctx *cx, struct node *n)
 bool sh_repeat(struct ctx *cx, struct node *n)
 {
 	const struct type *x = &n->in[0]->type;
-	int axis = axis_of(cx, n);
+	int axis = checked_axis(cx, n, "axis");
 	if (axis < 0 || !want_rank(cx, n, 1, 1))
 		return false;
 	const struct known *k = known_of(cx, n->in[1]);
@@ -404,7 +389,7 @@ bool sh_unique(struct ctx *cx, struct node *n)
 {
 	const struct type *x = &n->in[0]->type;
 	bool flat = prop_is_none(cx, n, "axis");
-	int axis = flat ? 0 : axis_of(cx, n);
+	int axis = flat ? 0 : checked_axis(cx, n, "axis");
 	if (axis < 0)
 		return false;
 	uint32_t rank = flat ? 1 : x->rank, at = 1;

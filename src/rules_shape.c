@@ -219,18 +219,19 @@ bool sh_reduce_some(struct ctx *cx, struct node *n)
 	return reduce_dims(cx, n, false);
 }
 
-/* An axis property that is only checked: results have x's shape. */
-static int checked_axis(struct ctx *cx, struct node *n, const char *name)
+int checked_axis(struct ctx *cx, struct node *n, const char *name)
 {
 	int64_t rank = n->in[0]->type.rank, a = prop_int(cx, n, name);
+
 	if (a >= -rank && a < rank)
 		return (int)(a < 0 ? a + rank : a);
 	if (rank)
 		error(cx, n->span, E_RANGE, "%s: axis %lld is out of range for %s", n->op->name,
 		      (long long)a, type_str(cx, n->in[0]->type));
 	else
-		error(cx, n->span, E_RANK, "%s: %s has no axes", n->op->name,
-		      type_str(cx, n->in[0]->type));
+		error(cx, n->span, E_RANK, "%s: %s has no axes%s", n->op->name,
+		      type_str(cx, n->in[0]->type),
+		      n->op == &op_table[OP_Join] ? "; MakeVector makes a vector of scalars" : "");
 	return -1;
 }
 

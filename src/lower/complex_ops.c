@@ -68,11 +68,10 @@ bool lower_complex_reduce(struct build *b, struct node *n)
 
 bool lower_complex_cumprod(struct build *b, struct node *n)
 {
-	int64_t perm[MAX_RANK], axis = prop_int(b->cx, n, "axis");
-	uint32_t rank = n->in[0]->type.rank;
+	int64_t perm[MAX_RANK];
+	uint32_t rank = n->in[0]->type.rank, axis = prop_axis(b->cx, n, "axis");
 	struct value *x = low(b, n->in[0]), *part[2];
 
-	axis += axis < 0 ? rank : 0;
 	for (uint32_t i = 0; i < rank; i++)
 		perm[i] = i == 0 ? axis : i == axis ? 0 : i;
 	for (uint32_t i = 0; i < 2; i++)
@@ -110,9 +109,8 @@ static struct value *complex_order(struct build *b, struct value *const *part, i
 bool lower_complex_sort(struct build *b, struct node *n)
 {
 	struct value *x = low(b, n->in[0]), *part[2];
-	int64_t axis = prop_int(b->cx, n, "axis");
+	uint32_t axis = prop_axis(b->cx, n, "axis");
 
-	axis += axis < 0 ? n->in[0]->type.rank : 0;
 	for (uint32_t i = 0; i < 2; i++)
 		part[i] = complex_part(b, x, i);
 	struct value *at = complex_order(b, part, axis);

@@ -65,10 +65,8 @@ bool lower_cumop(struct build *b, struct node *n)
 	struct value *x = low(b, n->in[0]);
 	enum dtype t = (enum dtype)x->type.dtype;
 	bool add = n->op == &op_table[OP_Cumsum];
-	int64_t axis = prop_int(b->cx, n, "axis");
+	uint32_t axis = prop_axis(b->cx, n, "axis");
 
-	if (axis < 0)
-		axis += x->type.rank;
 	if (is_discrete(t) && t != DT_INT64 && t != DT_UINT64) {
 		unsupported(b,
 			    "PyTensor's type says %s, but it computes %s: write "
@@ -98,8 +96,8 @@ bool lower_splitdims(struct build *b, struct node *n)
 {
 	struct value *x = low(b, n->in[0]), *shape[3];
 	struct type t = n->out[0]->type;
-	int64_t c = prop_int(b->cx, n, "axis");
-	uint32_t axis = (uint32_t)(c < 0 ? c + x->type.rank : c), k = 0, parts;
+	int64_t c = 0;
+	uint32_t axis = prop_axis(b->cx, n, "axis"), k = 0, parts;
 	bool minus = false, all = known_of(b->cx, n->in[1]) != NULL;
 
 	dim_is_const(b->cx, n->in[1]->type.dims[0], &c);
@@ -154,11 +152,9 @@ bool lower_extractdiag(struct build *b, struct node *n)
 	struct ctx *cx = b->cx;
 	struct value *x = low(b, n->in[0]);
 	uint32_t rank = x->type.rank;
-	int64_t a1 = prop_int(cx, n, "axis1"), a2 = prop_int(cx, n, "axis2");
 	int64_t k = prop_int(cx, n, "offset");
 
-	x = axes_last(b, x, (uint32_t)(a1 < 0 ? a1 + rank : a1),
-		      (uint32_t)(a2 < 0 ? a2 + rank : a2));
+	x = axes_last(b, x, prop_axis(cx, n, "axis1"), prop_axis(cx, n, "axis2"));
 	dim *flat = new_array(cx->arena, dim, rank), c = x->type.dims[rank - 1];
 	for (uint32_t i = 0; i + 2 < rank; i++)
 		flat[i] = x->type.dims[i];
@@ -305,10 +301,7 @@ static struct value *counted_rows(struct build *b, struct value *repeats, dim le
 bool lower_repeat(struct build *b, struct node *n)
 {
 	struct value *x = low(b, n->in[0]), *repeats = low(b, n->in[1]);
-	int64_t axis = prop_int(b->cx, n, "axis");
-
-	if (axis < 0)
-		axis += x->type.rank;
+	uint32_t axis = prop_axis(b->cx, n, "axis");
 	dim length = x->type.dims[axis];
 	struct value *row = constant_rows(b, repeats, length);
 	if (!row)

@@ -19,12 +19,10 @@
 
 #include "low.h"
 
-#define MAX_NAMED 4  /* equations that the name of a check tells */
-#define MAX_SIDE  80 /* bytes of each side */
-#define MAX_MADE                                                                                   \
-	64            /* nodes that a node of the user is made of: types of more are not looked at \
-		       */
-#define MAX_SEEN 1000 /* values of which a check is made: more are not constants alone */
+#define MAX_NAMED 4    /* equations that the name of a check tells */
+#define MAX_SIDE  80   /* bytes of each side */
+#define MAX_MADE  64   /* nodes of one node of the user: types of more are not looked at */
+#define MAX_SEEN  1000 /* values of which a check is made: more are not constants alone */
 
 /* What no Reshape takes: whoever reads the runtime's message knows the reason by it. */
 #define DIFFERS (-2)

@@ -89,7 +89,6 @@ struct value *labelled(struct build *b, struct value *v, const char *label);
 void scope_open(struct build *b, struct block *block);
 void scope_close(struct build *b, struct block *outer);
 bool visible(struct build *b, const struct value *v);
-void set_home(struct build *b, const struct value *v);
 struct value *block_param(struct build *b, struct block *to, struct type t);
 struct block *block_new(struct build *b);
 /* attributes of the next node */
@@ -110,8 +109,6 @@ void emit_n(struct build *b, const char *op, struct value **in, uint32_t nin, st
 void emit_like(struct build *b, const struct node *like, struct value **in, struct value **out);
 struct node *onnx_node(struct build *b, const char *op, struct value **in, uint32_t nin,
 		       uint32_t nout);
-struct node *raw_node(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
-		      uint32_t nout);
 /* Appends a node that was made by hand (blocks); nothing is checked but that it has results. */
 void append(struct build *b, struct node *n);
 struct value *identity(struct build *b, struct value *v);

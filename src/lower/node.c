@@ -8,7 +8,6 @@
 
 #include "low.h"
 
-/* Constants up to this many bytes are made once. */
 #define SMALL_CONSTANT (16 << 10) /* bytes up to which equal constants are one */
 
 static uint64_t mix(uint64_t h, uint64_t x)
@@ -54,7 +53,7 @@ struct block *block_new(struct build *b)
 	return k;
 }
 
-void set_home(struct build *b, const struct value *v)
+static void set_home(struct build *b, const struct value *v)
 {
 	struct shared *s = b->cse->shared;
 
@@ -276,8 +275,8 @@ static void cse_add(struct build *b, const struct node *n, uint32_t hash)
 
 /* Nodes */
 
-struct node *raw_node(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
-		      uint32_t nout)
+static struct node *raw_node(struct build *b, const struct onnx_op *op, struct value **in,
+			     uint32_t nin, uint32_t nout)
 {
 	struct arena *a = b->cx->arena;
 	struct node *n = new (a, struct node);

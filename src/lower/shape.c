@@ -276,19 +276,12 @@ bool lower_specify_shape(struct build *b, struct node *n)
 	return true;
 }
 
-static int64_t axis_of(struct build *b, struct node *n, const char *name, uint32_t rank)
-{
-	int64_t axis = prop_int(b->cx, n, name);
-
-	return axis < 0 ? axis + rank : axis;
-}
-
 bool lower_join(struct build *b, struct node *n)
 {
 	struct type t = n->out[0]->type;
-	int64_t axis = axis_of(b, n, "axis", t.rank), size;
+	uint32_t axis = prop_axis(b->cx, n, "axis"), k = 0;
 	struct value **in = new_array(b->cx->arena, struct value *, n->nin);
-	uint32_t k = 0;
+	int64_t size;
 
 	for (uint32_t i = 0; i < n->nin; i++) {
 		if (dim_is_const(b->cx, n->in[i]->type.dims[axis], &size) && size == 0 &&
@@ -305,8 +298,7 @@ bool lower_split(struct build *b, struct node *n)
 	struct value **out = new_array(b->cx->arena, struct value *, n->nout);
 	struct value *sizes = cast(b, low(b, n->in[1]), DT_INT64);
 
-	split(b, low(b, n->in[0]), (int)axis_of(b, n, "axis", n->in[0]->type.rank), sizes, out,
-	      n->nout);
+	split(b, low(b, n->in[0]), (int)prop_axis(b->cx, n, "axis"), sizes, out, n->nout);
 	for (uint32_t i = 0; i < n->nout; i++)
 		lowered(b, n, i, out[i]);
 	return true;

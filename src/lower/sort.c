@@ -61,19 +61,12 @@ static struct value *argsort(struct build *b, struct value *x, int64_t axis, str
 	return sort_take(b, first[1], second[1], axis);
 }
 
-static int64_t axis_of(struct build *b, struct node *n)
-{
-	int64_t axis = prop_int(b->cx, n, "axis");
-
-	return axis < 0 ? axis + n->in[0]->type.rank : axis;
-}
-
 bool lower_sort(struct build *b, struct node *n)
 {
 	if (has_complex(n))
 		return lower_complex_sort(b, n);
 	struct value *x = low(b, n->in[0]), *sorted;
-	int64_t axis = axis_of(b, n);
+	int64_t axis = prop_axis(b->cx, n, "axis");
 	struct value *at = argsort(b, x, axis, &sorted);
 
 	lowered(b, n, 0, sorted ? sorted : sort_take(b, x, at, axis));
@@ -86,7 +79,7 @@ bool lower_argsort(struct build *b, struct node *n)
 		return lower_complex_sort(b, n);
 	struct value *sorted;
 
-	lowered(b, n, 0, argsort(b, low(b, n->in[0]), axis_of(b, n), &sorted));
+	lowered(b, n, 0, argsort(b, low(b, n->in[0]), prop_axis(b->cx, n, "axis"), &sorted));
 	return true;
 }
 
@@ -173,19 +166,19 @@ bool lower_unique(struct build *b, struct node *n)
 		x = reshape(b, x, d, 1);
 	}
 	if (!is_float(t)) {
-		struct value *filled = flat ? NULL : filled_keys(b, x, axis_of(b, n));
+		struct value *filled = flat ? NULL : filled_keys(b, x, prop_axis(b->cx, n, "axis"));
 		by_key = filled != NULL;
 		key = filled ? filled : x;
 	} else if (!flat)
-		key = slice_keys(b, x, axis_of(b, n));
+		key = slice_keys(b, x, prop_axis(b->cx, n, "axis"));
 	else
 		key = t == DT_FLOAT64 ? nan_rows(b, x) : wide_key(b, x);
 	if (!flat || t == DT_FLOAT64)
-		attr_int(b, "axis", flat || by_key ? 0 : axis_of(b, n));
+		attr_int(b, "axis", flat || by_key ? 0 : prop_axis(b->cx, n, "axis"));
 	emit_n(b, "Unique", &key, 1, out, 4);
 	struct value *values = out[0];
 	if (by_key) {
-		attr_int(b, "axis", flat ? 0 : axis_of(b, n));
+		attr_int(b, "axis", flat ? 0 : prop_axis(b->cx, n, "axis"));
 		values = emit_(b, "Gather", x, out[1]);
 	}
 	lowered(b, n, 0, with_dims(values, n->out[0]->type.dims));

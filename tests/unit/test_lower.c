@@ -273,12 +273,6 @@ static void test_noops(void **state)
 
 /* --- the legaliser --- */
 
-#define T(dtype) (1u << DT_##dtype)
-#define INT8_16  (T(INT8) | T(INT16))
-#define UINT8_16 (T(UINT8) | T(UINT16))
-#define INTS8_16 (INT8_16 | UINT8_16)
-#define INTS     (INTS8_16 | T(INT32) | T(INT64) | T(UINT32) | T(UINT64))
-
 static const struct row {
 	const char *op;
 	uint32_t dtypes;
