@@ -1,7 +1,7 @@
 # make install: what is there, and that a C program can use it, by pkg-config, static and shared
 unset MAKEFLAGS
-make -s -C "$TOP" install DESTDIR="$PWD/root" PREFIX=/usr >/dev/null
-(cd root && find . -type f -o -type l | LC_ALL=C sort | sed 's/so\.[0-9.]*/so.VERSION/')
+make -s -C "$TOP" install DESTDIR="$PWD/stage" PREFIX=/usr >/dev/null
+(cd stage && find . -type f -o -type l | LC_ALL=C sort | sed 's/so\.[0-9.]*/so.VERSION/')
 cat >use.c <<'END'
 #include <ptgc.h>
 #include <stdio.h>
@@ -29,13 +29,13 @@ int main(void)
 	return error(0);
 }
 END
-export PKG_CONFIG_SYSROOT_DIR="$PWD/root" PKG_CONFIG_PATH="$PWD/root/usr/lib/pkgconfig"
+export PKG_CONFIG_SYSROOT_DIR="$PWD/stage" PKG_CONFIG_PATH="$PWD/stage/usr/lib/pkgconfig"
 flags=$(pkg-config --cflags --libs ptgc)
-${CC:-gcc} -Wall -Werror use.c $flags -I"$PWD/root/usr/include" -L"$PWD/root/usr/lib" -o shared &&
-	LD_LIBRARY_PATH=root/usr/lib ./shared
-${CC:-gcc} -Wall -Werror use.c -Iroot/usr/include root/usr/lib/libptgc.a -lprotobuf-c -lm -o static && ./static
+${CC:-gcc} -Wall -Werror use.c $flags -I"$PWD/stage/usr/include" -L"$PWD/stage/usr/lib" -o shared &&
+	LD_LIBRARY_PATH=stage/usr/lib ./shared
+${CC:-gcc} -Wall -Werror use.c -Istage/usr/include stage/usr/lib/libptgc.a -lprotobuf-c -lm -o static && ./static
 echo '--- what the shared library exports beside ptgc_*'
-nm -D --defined-only root/usr/lib/libptgc.so | awk '$3 !~ /^ptgc_/ { print $3 }'
-nm -g --defined-only root/usr/lib/libptgc.a | awk 'NF == 3 && $3 !~ /^ptgc_/ { print $3 }'
-make -s -C "$TOP" uninstall DESTDIR="$PWD/root" PREFIX=/usr >/dev/null
-find root -type f -o -type l
+nm -D --defined-only stage/usr/lib/libptgc.so | awk '$3 !~ /^ptgc_/ { print $3 }'
+nm -g --defined-only stage/usr/lib/libptgc.a | awk 'NF == 3 && $3 !~ /^ptgc_/ { print $3 }'
+make -s -C "$TOP" uninstall DESTDIR="$PWD/stage" PREFIX=/usr >/dev/null
+find stage -type f -o -type l
