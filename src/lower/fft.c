@@ -17,10 +17,13 @@
 #define DIRECT_LENGTH 16
 #define MAX_LENGTH    (INT64_C(1) << 40)
 
-/* cos(2 pi k / n) for k >= 0, from angles up to pi / 4: so a zero is one */
+/*
+ * cos(2 pi k / n) for k >= 0, from angles up to pi / 4: so a zero is one. The angle is pi / 4 * m /
+ * n with pi / 4 in two parts; `rest` is what the double nearest to it leaves out.
+ */
 static double cos_of_turn(int64_t k, int64_t n)
 {
-	const long double eighth = 0.785398163397448309615660845819876L;
+	const double eighth = 0.78539816339744828, low_part = 3.061616997868383e-17;
 	int64_t j = 8 * (k % n), sign = 1;
 
 	if (j > 4 * n)
@@ -29,9 +32,13 @@ static double cos_of_turn(int64_t k, int64_t n)
 		j = 4 * n - j;
 		sign = -1;
 	}
-	long double a = eighth / (long double)n;
-	return (double)(sign *
-			(j > n ? sinl(a * (long double)(2 * n - j)) : cosl(a * (long double)j)));
+	bool by_sine = j > n;
+	double m = (double)(by_sine ? 2 * n - j : j), d = (double)n, turns = eighth * m;
+	double a = turns / d;
+	double rest = (fma(-a, d, turns) + fma(eighth, m, -turns) + low_part * m) / d;
+	double y = by_sine ? sin(a) + cos(a) * rest : cos(a) - sin(a) * rest;
+
+	return (double)sign * y;
 }
 
 /* float64[parts * m, 2 * k]: what the parts of m numbers add to those of the first k of n */
