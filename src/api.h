@@ -46,7 +46,7 @@ void op_list(struct strbuf *out, bool markdown);
  * NULL, or the name that no makefile can hold. */
 const char *depfile(struct strbuf *out, const char *const *targets, size_t ntargets,
 		    const char *const *files, size_t nfiles, size_t phony);
-/* A file's real name as makefiles have it: relative where it is below the folder `here` (or NULL). */
+/* A file's real name as makefiles have it: relative where it is below `here` (may be NULL). */
 const char *relative_name(const char *path, const char *here);
 
 #endif

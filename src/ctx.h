@@ -112,7 +112,7 @@ struct ctx {
 	uint8_t severity[DIAG_COUNT]; /* as switched by -W */
 	bool werror;
 	struct diag_index *diag_index;
-	struct blames *blames; /* of blame.c */
+	struct blames *blames;   /* of blame.c */
 	struct pending *pending; /* of rules_subtensor.c */
 	struct options {
 		int opset;
@@ -124,7 +124,7 @@ struct ctx {
 		const char *const *allow_dirs; /* file(...) may read below these too; NULL ends */
 		const char *model_name, *doc_string;
 		const char *external_name; /* location that external tensors get; NULL: none */
-		uint64_t model_limit;      /* bytes of a model with its tensors inside; 0: protobuf's */
+		uint64_t model_limit; /* bytes of a model with its tensors inside; 0: protobuf's */
 	} opt;
 	const struct ptgc_tensor *tensors; /* the caller's, by name */
 	size_t ntensors;

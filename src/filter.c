@@ -22,11 +22,8 @@ enum { Q_ERROR, Q_NL, Q_LBRACE, Q_RBRACE, Q_COMMA };
 static int unqueue(struct parse *p)
 {
 	static const int kinds[] = {
-		[Q_ERROR] = TOK_PTG_error,
-		[Q_NL] = TOK_NL,
-		[Q_LBRACE] = TOK_LBRACE,
-		[Q_RBRACE] = TOK_RBRACE,
-		[Q_COMMA] = TOK_COMMA,
+		[Q_ERROR] = TOK_PTG_error, [Q_NL] = TOK_NL,       [Q_LBRACE] = TOK_LBRACE,
+		[Q_RBRACE] = TOK_RBRACE,   [Q_COMMA] = TOK_COMMA,
 	};
 
 	return kinds[p->queue[--p->nqueue]];

@@ -22,10 +22,8 @@ const struct op op_table[] = {
 const uint32_t op_count = countof(op_table);
 const struct op op_onnx = {.name = "onnx", .sig = "x~", .doc = "a node of ONNX", .nout = 255};
 const struct op op_dim = {.name = "dim", .sig = ""};
-const struct op op_loop = {
-	.name = "loop", .sig = "", .lower = lower_loop, .complex = complex_pair};
-const struct op op_if = {
-	.name = "if", .sig = "", .lower = lower_if, .complex = complex_pair};
+const struct op op_loop = {.name = "loop", .sig = "", .lower = lower_loop, .complex = complex_pair};
+const struct op op_if = {.name = "if", .sig = "", .lower = lower_if, .complex = complex_pair};
 
 /* Headings stand between the ops, in the order of the file. */
 static const struct heading {

@@ -55,7 +55,7 @@ struct cv {
 	} u;
 	double re;
 };
-struct opref { /* Cholesky{lower=True} as a property of Blockwise */
+struct opref {            /* Cholesky{lower=True} as a property of Blockwise */
 	struct sym *name; /* outlives the fn, which goes with the syntax tree */
 	const struct op *op;
 	struct fn *fn;
@@ -135,8 +135,8 @@ struct op_sig {
 	struct prop_spec *props;
 	uint32_t nprops;
 };
-/* .complex: a fn in lib/ on real and imaginary parts, or one of these (lower/complex.c); NULL: it is
- * not converted. */
+/* .complex: a fn in lib/ on real and imaginary parts, or one of these (lower/complex.c); NULL: it
+ * is not converted. */
 extern const char complex_each[]; /* the op itself on each of the parts */
 extern const char complex_pair[]; /* its lowering takes and gives pairs */
 extern const struct op op_table[];

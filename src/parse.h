@@ -97,9 +97,9 @@ struct parse {
 	/* filter */
 	struct token held;
 	bool has_held;
-	uint8_t nqueue, queue[4]; /* made-up tokens, last one first; see filter.c */
-	uint32_t closing;         /* 2 tokens for each block that is closed for the user */
-	int prev;                 /* kind of the token passed on last */
+	uint8_t nqueue, queue[4];      /* made-up tokens, last one first; see filter.c */
+	uint32_t closing;              /* 2 tokens for each block that is closed for the user */
+	int prev;                      /* kind of the token passed on last */
 	struct span prev_span, before; /* before: of the token before that */
 	int first;                     /* kind of the first token of the statement */
 	struct span first_span;
@@ -108,9 +108,9 @@ struct parse {
 	bool skip;       /* the rest of the statement: a mistake in it was reported */
 	/* open in what is skipped; blocks: { at the end of a line, props: any other { */
 	uint32_t skip_brackets, skip_props, skip_blocks;
-	int skipped;     /* kind of the token skipped last */
-	uint32_t told;   /* where the last syntax error is; 0: none */
-	uint32_t lexed;  /* where the last token that is none is */
+	int skipped;        /* kind of the token skipped last */
+	uint32_t told;      /* where the last syntax error is; 0: none */
+	uint32_t lexed;     /* where the last token that is none is */
 	bool tearing, torn; /* it is in the line of the } before this statement, or of the last } */
 	bool head_told;     /* it is in this header, which begins at */
 	uint32_t head_at;

@@ -52,24 +52,27 @@ struct ptgc_tensor {
 };
 
 struct ptgc_options {
-	size_t size;              /* sizeof(struct ptgc_options): set by PTGC_OPTIONS_INIT */
-	const char *file_name;    /* for messages and for the place in node metadata; "<text>" if NULL */
-	const char *directory;    /* file(...) and use are relative to it and stay below it; NULL: no files */
+	size_t size; /* sizeof(struct ptgc_options): set by PTGC_OPTIONS_INIT */
+	const char
+		*file_name; /* for messages and for the place in node metadata; "<text>" if NULL */
+	const char *directory; /* file(...) and use are relative to it and stay below it; NULL: no
+				  files */
 	const char *const *allow; /* more folders that files may be in; NULL-terminated, or NULL */
 	int opset;                /* 13 to 26; 0: 18 */
 	enum ptgc_target target;
-	bool strip;               /* leave out the places in the .ptg file */
-	const char *model_name;   /* the graph's name if NULL */
+	bool strip;             /* leave out the places in the .ptg file */
+	const char *model_name; /* the graph's name if NULL */
 	const char *doc_string;
-	const char *const *flags; /* "Wno-unused", "Werror", "fno-check-dims", ...; NULL-terminated, or NULL */
+	const char *const *
+		flags; /* "Wno-unused", "Werror", "fno-check-dims", ...; NULL-terminated, or NULL */
 	const struct ptgc_tensor *tensors;
 	size_t ntensors;
-	uint64_t external_threshold; /* bytes from which a tensor goes to external data; 0: only if the model
-	                                would pass 2 GB */
-	const char *external_name;   /* location that external tensors are said to be in; NULL: none, and
-	                                a model over 2 GB is refused */
-	uint64_t model_limit;        /* bytes that a model may have before its tensors become external;
-	                                0: 2 GB, which is what protobuf can hold */
+	uint64_t external_threshold; /* bytes from which a tensor goes to external data; 0: only if
+					the model would pass 2 GB */
+	const char *external_name; /* location that external tensors are said to be in; NULL: none,
+				      and a model over 2 GB is refused */
+	uint64_t model_limit; /* bytes that a model may have before its tensors become external;
+				 0: 2 GB, which is what protobuf can hold */
 };
 #ifdef __cplusplus
 static inline struct ptgc_options ptgc_options_init(void)
@@ -88,8 +91,8 @@ static inline struct ptgc_options ptgc_options_init(void)
 
 struct ptgc_diagnostic {
 	enum ptgc_severity severity;
-	const char *code;        /* "PTG0042"; "" for notes */
-	const char *name;        /* "unknown-op": what -W takes; "" for notes */
+	const char *code; /* "PTG0042"; "" for notes */
+	const char *name; /* "unknown-op": what -W takes; "" for notes */
 	const char *text;
 	const char *file;        /* NULL: no place */
 	unsigned line, column;   /* from 1, columns in bytes; 0: no place */

@@ -30,12 +30,12 @@ struct file_sink {
 };
 bool file_sink_open(struct file_sink *f, const char *path);
 void file_sink_later(struct file_sink *f, const char *path); /* opened by the first write */
-void file_sink_fd(struct file_sink *f, int fd); /* writes through; fd is not closed */
-bool file_sink_commit(struct file_sink *f);     /* on failure the temporary file is gone */
+void file_sink_fd(struct file_sink *f, int fd);              /* writes through; fd is not closed */
+bool file_sink_commit(struct file_sink *f); /* on failure the temporary file is gone */
 /* Several files, the last one last: all of them appear, or none and older ones stay. */
 bool file_sinks_commit(struct file_sink *const *f, size_t n);
 void file_sink_abort(struct file_sink *f);
-void file_sink_abandon(struct file_sink *f); /* the same from within a signal handler */
+void file_sink_abandon(struct file_sink *f);   /* the same from within a signal handler */
 bool same_file(const char *a, const char *b);  /* do both name one file that there is? */
 bool same_place(const char *a, const char *b); /* or will they, when it is made? */
 struct mem_sink {

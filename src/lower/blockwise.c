@@ -1,7 +1,7 @@
 /*
  * blockwise.c: an op for each of a batch. In: a typed node whose core op works on the last dims of
- * its inputs. Out: one MatMul for a product, the core op itself where there is no batch, else a Loop
- * over the flattened batch.
+ * its inputs. Out: one MatMul for a product, the core op itself where there is no batch, else a
+ * Loop over the flattened batch.
  */
 #include <string.h>
 

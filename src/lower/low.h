@@ -52,12 +52,12 @@ struct shared {
 	uint32_t nhome;
 	vec(struct value *) constants; /* small ones */
 	struct hash_table constant_table;
-	struct fast *fast;     /* by op: bodies that are one ONNX node */
-	const struct node *at; /* the node of the user that is being lowered; NULL: none */
-	uint32_t expanding;    /* depth of bodies being expanded: places are the user's node */
-	bool failed;           /* an error was reported for `at` */
-	bool param_lost;       /* of the graph: it may have said what sizes are */
-	vec(struct pair) pairs;       /* complex values that were made of their parts */
+	struct fast *fast;      /* by op: bodies that are one ONNX node */
+	const struct node *at;  /* the node of the user that is being lowered; NULL: none */
+	uint32_t expanding;     /* depth of bodies being expanded: places are the user's node */
+	bool failed;            /* an error was reported for `at` */
+	bool param_lost;        /* of the graph: it may have said what sizes are */
+	vec(struct pair) pairs; /* complex values that were made of their parts */
 	struct hash_table pair_table; /* of `pairs`, by the value's id */
 	struct guards *guards;
 	uint32_t nlabels;         /* that were there before */
@@ -72,11 +72,11 @@ bool lower_block(struct build *b, struct block *from); /* nodes of `from` into b
 struct value *low(struct build *b, struct value *v);   /* the ONNX value of a typed one */
 void lowered(struct build *b, struct node *n, uint32_t i, struct value *v); /* result i of n is v */
 void name_value(struct build *b, struct value *v, struct sym *name); /* unless either has one */
-bool op_folds(struct ctx *cx, const struct op *op); /* over all its arguments */
+bool op_folds(struct ctx *cx, const struct op *op);                  /* over all its arguments */
 struct value *typed_cast(struct build *b, struct value *v, enum dtype t);
 /* The nodes of `body`, which stand for one node at `span`; its results r as ONNX values. */
 bool lower_inlined(struct build *b, struct block *body, struct value **r, uint32_t nout,
-		struct span span, struct value **out);
+		   struct span span, struct value **out);
 bool call_fn(struct build *b, struct fn *f, const struct op *op, struct cv *props,
 	     struct value **in, uint32_t nin, struct value **out, uint32_t nout);
 /* "cannot be lowered": one message for a node of the user */
@@ -128,7 +128,8 @@ bool const_int_at(struct build *b, struct value *v, uint32_t i, int64_t *out);
 dim known_at(struct build *b, struct value *v, uint32_t i);
 struct value *with_dims(struct value *v, const dim *dims);
 /* Refuses n if `made`, what it became, has a length that is not that of dims */
-void check_lengths(struct build *b, const struct node *n, const struct value *made, const dim *dims);
+void check_lengths(struct build *b, const struct node *n, const struct value *made,
+		   const dim *dims);
 
 /* build.c: what differs between opsets */
 bool has_op(struct build *b, const char *name); /* at this opset */

@@ -1,7 +1,7 @@
 /*
- * simplify.c: axes that a node does not need. In: an operator and its inputs, before a node is made.
- * Out: inputs without axes of length 1 that broadcasting adds by itself. Reads only; what is found
- * is used by emit() in node.c.
+ * simplify.c: axes that a node does not need. In: an operator and its inputs, before a node is
+ * made. Out: inputs without axes of length 1 that broadcasting adds by itself. Reads only; what is
+ * found is used by emit() in node.c.
  */
 #include <string.h>
 
