@@ -21,6 +21,7 @@ void kn_shape(struct ctx *cx, struct node *n);
 void kn_shape_i(struct ctx *cx, struct node *n);
 void kn_split(struct ctx *cx, struct node *n);
 void kn_subtensor(struct ctx *cx, struct node *n);
+void kn_setsubtensor(struct ctx *cx, struct node *n);
 void kn_switch(struct ctx *cx, struct node *n);
 uint32_t nr_blockwise(struct ctx *cx, struct node *n);
 uint32_t nr_lu(struct ctx *cx, struct node *n);

@@ -4,6 +4,8 @@
  * proved. Arithmetic on dims never wraps, so it is kept only where the dtype is int64, or where all
  * elements are constants that the dtype holds.
  */
+#include <string.h>
+
 #include "rules.h"
 
 /* --- reading --- */
@@ -429,12 +431,13 @@ void kn_reduce(struct ctx *cx, struct node *n)
 
 /* --- x[i] and x[a:b:c] of a known vector --- */
 
-/* An index part that is a constant; missing parts keep *v. */
+/* An index part that is a constant; missing parts keep *v. Indices are the last inputs. */
 static bool const_part(struct ctx *cx, struct node *n, const struct cv *v, int64_t *out)
 {
+	enum op_id op = (enum op_id)(n->op - op_table);
 	if (v->kind == CV_NONE)
 		return true;
-	dim d = scalar_dim(cx, n->in[1 + v->u.i]);
+	dim d = scalar_dim(cx, n->in[(op == OP_Subtensor ? 1 : 2) + v->u.i]);
 	return d && dim_is_const(cx, d, out);
 }
 
@@ -482,4 +485,20 @@ void kn_subtensor(struct ctx *cx, struct node *n)
 		r->at[0] = k->at[i < 0 ? i + k->n : i];
 		set_known(cx, n->out[0], r);
 	}
+}
+
+/* x[i].set(y) of a known vector, as it is written for lengths of transforms */
+void kn_setsubtensor(struct ctx *cx, struct node *n)
+{
+	const struct cv *list = prop(cx, n, "idx_list");
+	const struct known *k = n->in[0]->type.rank == 1 ? known_of(cx, n->in[0]) : NULL;
+	dim y = scalar_dim(cx, n->in[1]);
+	int64_t i = 0;
+	if (!k || !y || list->n != 1 || list->u.items[0].kind == CV_SLICE ||
+	    !const_part(cx, n, &list->u.items[0], &i) || i < -(int64_t)k->n || i >= k->n)
+		return;
+	struct known *r = known_new(cx, k->n);
+	memcpy(r->at, k->at, k->n * sizeof(dim));
+	r->at[i < 0 ? i + k->n : i] = y;
+	set_known(cx, n->out[0], r);
 }

@@ -228,6 +228,19 @@ def test_rfft_of_any_length(dynamic):
                 assert np.linalg.norm(y - e) / np.linalg.norm(e) < 1.2e-15
 
 
+def test_length_that_irfft_computes_is_known():
+    """2 (n - 1), put into the shape: a constant where n is. Of n = 0 PyTensor raises on every run."""
+    x = pt.tensor("x", dtype="float64", shape=(3, 4, 2))
+    c = Compiled([x], [fft.irfft(x)], OPSETS)
+    c.run(values("float64", (3, 4, 2), 0, -1, 1), atol=2e-16, zero_sign=False)
+    for session in c.sessions.values():
+        assert session.get_outputs()[0].shape == [3, 6]
+    for rows in (0, 3):
+        x = pt.tensor("x", dtype="float64", shape=(rows, 0, 2))
+        with pytest.raises(AssertionError, match="no transform to -2 numbers"):
+            Compiled([x], [fft.irfft(x)], (13,))
+
+
 def test_short_transforms_need_no_dft():
     x = pt.tensor("x", dtype="float64", shape=(None, 6))
     c = Compiled([x], [fft.rfft(x), fft.irfft_op(fft.rfft_op(x, [8]), [7])], OPSETS)
