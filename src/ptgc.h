@@ -52,9 +52,8 @@ struct ptgc_tensor {
 };
 
 struct ptgc_options {
-	size_t size; /* sizeof(struct ptgc_options): set by PTGC_OPTIONS_INIT */
-	const char
-		*file_name; /* for messages and for the place in node metadata; "<text>" if NULL */
+	size_t size;           /* sizeof(struct ptgc_options): set by PTGC_OPTIONS_INIT */
+	const char *file_name; /* in messages and in the nodes' metadata; "<text>" if NULL */
 	const char *directory; /* file(...) and use are relative to it and stay below it; NULL: no
 				  files */
 	const char *const *allow; /* more folders that files may be in; NULL-terminated, or NULL */
@@ -63,8 +62,7 @@ struct ptgc_options {
 	bool strip;             /* leave out the places in the .ptg file */
 	const char *model_name; /* the graph's name if NULL */
 	const char *doc_string;
-	const char *const *
-		flags; /* "Wno-unused", "Werror", "fno-check-dims", ...; NULL-terminated, or NULL */
+	const char *const *flags; /* "Wno-unused", "fno-cse", ...; NULL-terminated, or NULL */
 	const struct ptgc_tensor *tensors;
 	size_t ntensors;
 	uint64_t external_threshold; /* bytes from which a tensor goes to external data; 0: only if
