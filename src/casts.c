@@ -11,11 +11,6 @@
 #include "op.h"
 #include "rewrite.h"
 
-static bool is_op(const struct value *v, const char *name)
-{
-	return v->def && !v->def->onnx->domain[0] && !strcmp(v->def->onnx->name, name);
-}
-
 static bool is_number(const struct value *v)
 {
 	return v->data && v->data->count == 1;
@@ -23,15 +18,18 @@ static bool is_number(const struct value *v)
 
 const struct value *behind_removable(const struct value *v, bool casts)
 {
-	static const char *const names[] = {"Identity", "Mul",       "Div",    "Add",
-					    "Sub",      "Transpose", "Expand", "Slice"};
+	static const char *const unary[] = {"Identity", "Transpose", "Expand", "Slice"};
+	static const char *const binary[] = {"Mul", "Div", "Add", "Sub"};
 	const struct value *from = v;
 
 	for (uint32_t steps = 0; from && steps < 8; steps++) {
 		v = from;
-		from = casts && is_op(v, "Cast") ? v->def->in[0] : NULL;
-		for (size_t i = 0; i < countof(names) && !from; i++)
-			if (is_op(v, names[i]))
+		from = casts && is_onnx(v->def, "Cast") ? v->def->in[0] : NULL;
+		for (size_t i = 0; i < countof(unary) && !from; i++)
+			if (is_onnx(v->def, unary[i]))
+				from = v->def->in[0];
+		for (size_t i = 0; i < countof(binary) && !from; i++)
+			if (is_onnx(v->def, binary[i]))
 				from = v->def->in[is_number(v->def->in[0]) ? 1 : 0];
 	}
 	return v;
@@ -53,9 +51,10 @@ static bool holds(enum dtype to, enum dtype from)
 
 bool rounding_is_lost(const struct value *v)
 {
+	if (v->type.dtype != DT_FLOAT16)
+		return false;
 	v = behind_removable(v, false);
-	return v->type.dtype == DT_FLOAT16 && is_op(v, "Cast") &&
-	       !holds(DT_FLOAT16, (enum dtype)v->def->in[0]->type.dtype);
+	return is_onnx(v->def, "Cast") && !holds(DT_FLOAT16, (enum dtype)v->def->in[0]->type.dtype);
 }
 
 /*
@@ -106,7 +105,7 @@ static bool merges_wrongly(const struct node *n)
 {
 	const struct value *x = behind_removable(n->in[0], false);
 
-	if (!is_op(x, "Cast"))
+	if (!is_onnx(x->def, "Cast"))
 		return false;
 	enum dtype from = (enum dtype)x->def->in[0]->type.dtype;
 	enum dtype mid = (enum dtype)x->type.dtype, to = (enum dtype)n->out[0]->type.dtype;
@@ -133,7 +132,8 @@ static void part_block(struct ctx *cx, struct block *b)
 		for (uint32_t i = 0; i < n->nattrs; i++)
 			if (n->attrs[i].kind == AT_GRAPH)
 				part_block(cx, n->attrs[i].u.block);
-		if (!n->dead && n->nout == 1 && is_op(n->out[0], "Cast") && merges_wrongly(n))
+		if (!n->dead && n->nout == 1 && is_onnx(n->out[0]->def, "Cast") &&
+		    merges_wrongly(n))
 			part(cx, b, before, n);
 	}
 }

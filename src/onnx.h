@@ -2,6 +2,8 @@
 #ifndef PTGC_ONNX_H
 #define PTGC_ONNX_H
 
+#include <string.h>
+
 #include "graph.h"
 
 /* onnx.c, onnx_ops.def, kernels_ort.def: what ONNX has and what a runtime runs */
@@ -29,6 +31,12 @@ struct onnx_op {            /* one version of one operator */
 	const struct onnx_attr_spec *attrs;
 	const struct onnx_constraint *constraints;
 };
+/* of ai.onnx, by that name; n may be NULL */
+static inline bool is_onnx(const struct node *n, const char *name)
+{
+	return n && n->onnx && !n->onnx->domain[0] && *n->onnx->name == *name &&
+	       !strcmp(n->onnx->name, name);
+}
 /* NULL: unknown */
 const struct onnx_op *onnx_find(const char *domain, const char *name, int opset);
 /* The version at that opset, else the first one after it, else the last one. */
@@ -42,6 +50,7 @@ const char *onnx_attr_wrong(struct ctx *cx, const struct onnx_op *op, const stru
  * be written are added: n->attrs has room for MAX_WRITTEN more. */
 #define MAX_WRITTEN 1
 const char *onnx_attrs_finish(struct ctx *cx, struct node *n);
+
 size_t onnx_names(const char *const **names); /* all operator names of ai.onnx, sorted */
 /* its number in onnx_ops.def; UINT32_MAX: of another domain */
 uint32_t onnx_row(const struct onnx_op *op);

@@ -11,11 +11,6 @@
 #include "op.h"
 #include "rewrite.h"
 
-static bool is_op(const struct value *v, const char *name)
-{
-	return v->def && !v->def->onnx->domain[0] && !strcmp(v->def->onnx->name, name);
-}
-
 static bool is_all(const struct value *v, int64_t want)
 {
 	int64_t k;
@@ -30,13 +25,13 @@ static bool is_all(const struct value *v, int64_t want)
  * by Mul? */
 static bool is_guarded(const struct value *v)
 {
-	const struct value *t = is_op(v, "Reshape") ? v->def->in[1] : NULL;
+	const struct value *t = is_onnx(v->def, "Reshape") ? v->def->in[1] : NULL;
 
-	while (t && (is_op(t, "Add") || is_op(t, "ReduceSum")))
+	while (t && (is_onnx(t->def, "Add") || is_onnx(t->def, "ReduceSum")))
 		t = t->def->in[0];
-	if (t && is_op(t, "Where"))
+	if (t && is_onnx(t->def, "Where"))
 		t = t->def->in[2];
-	t = t && is_op(t, "Mul") ? t->def->in[1] : t;
+	t = t && is_onnx(t->def, "Mul") ? t->def->in[1] : t;
 	return t && (is_all(t, -2) || is_all(t, -3));
 }
 
@@ -76,7 +71,7 @@ static struct value *explicit_shape(struct ctx *cx, struct block *b, struct node
 	struct type bools = vector_type(cx, DT_BOOL, rank), ints = vector_type(cx, DT_INT64, rank);
 
 	in[1] = constant(cx, DT_INT64, d, rank, false, guard->span);
-	if (is_op(t, "Where")) {
+	if (is_onnx(t->def, "Where")) {
 		in[0] = t->def->in[0];
 		in[2] = t->def->in[2];
 	} else {
@@ -124,7 +119,8 @@ static bool loses_guard(const struct node *n)
 {
 	const struct value *out = n->out[0];
 
-	if (!is_op(out, "Reshape") && !is_op(out, "Squeeze") && !is_op(out, "Unsqueeze"))
+	if (!is_onnx(out->def, "Reshape") && !is_onnx(out->def, "Squeeze") &&
+	    !is_onnx(out->def, "Unsqueeze"))
 		return false;
 	if (n->in[0]->data)
 		return false;

@@ -22,8 +22,7 @@ static struct value *current(struct value *v)
 
 static bool is_op(const struct value *v, const char *name)
 {
-	return v->def && !v->def->dead && !v->def->onnx->domain[0] &&
-	       !strcmp(v->def->onnx->name, name);
+	return is_onnx(v->def, name) && !v->def->dead;
 }
 
 static const struct attr *find_attr(const struct node *n, const char *name)
@@ -123,7 +122,7 @@ static bool is_guard(struct ctx *cx, const struct node *n)
 {
 	const struct attr *a = find_attr(n, "allowzero");
 
-	if (strcmp(n->onnx->name, "Reshape") || n->in[1]->data)
+	if (!is_onnx(n, "Reshape") || n->in[1]->data)
 		return false;
 	return !(a && a->u.i) || same_type(cx, &n->in[0]->type, &n->out[0]->type);
 }
@@ -365,10 +364,8 @@ static bool replace(struct node *n, struct value *v)
 
 static void rewrite_node(struct ctx *cx, struct node *n)
 {
-	if (n->onnx->domain[0])
-		return;
 	for (size_t i = 0; i < countof(rewrites) && !n->dead; i++) {
-		if (cx->opt.rewrites_off >> i & 1 || strcmp(rewrites[i].op, n->onnx->name))
+		if (cx->opt.rewrites_off >> i & 1 || !is_onnx(n, rewrites[i].op))
 			continue;
 		struct value *v = rewrites[i].apply(cx, n);
 		if (v && replace(n, v))

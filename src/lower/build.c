@@ -119,7 +119,7 @@ struct value *vector_of(struct build *b, struct value *v)
 struct value *as_column(struct build *b, struct value *v, const struct tensor *axes)
 {
 	const struct node *n = v->def;
-	bool row = n && !n->onnx->domain[0] && !strcmp(n->onnx->name, "Unsqueeze");
+	bool row = is_onnx(n, "Unsqueeze");
 	struct value *vector = row ? n->in[0] : v;
 	int64_t shape[MAX_RANK], len, axis, rank = v->type.rank + (int64_t)axes->count;
 	bool put[MAX_RANK] = {false};

@@ -64,8 +64,7 @@ static struct value *without_axis(struct build *b, const struct value *v, int ax
 {
 	const struct node *n = v->def;
 
-	if (!n || n->onnx->domain[0] || v->type.rank != 2 ||
-	    (strcmp(n->onnx->name, "Unsqueeze") && strcmp(n->onnx->name, "Reshape")) ||
+	if ((!is_onnx(n, "Unsqueeze") && !is_onnx(n, "Reshape")) || v->type.rank != 2 ||
 	    n->in[0]->type.rank != 1 || !dim_eq(b->cx, v->type.dims[axis], dim_const(b->cx, 1)))
 		return NULL;
 	return n->in[1]->data ? n->in[0] : NULL;

@@ -10,11 +10,6 @@
 
 #include "low.h"
 
-bool is_onnx(const struct node *n, const char *name)
-{
-	return n && n->onnx && !n->onnx->domain[0] && !strcmp(n->onnx->name, name);
-}
-
 struct fusion {
 	struct build *b;
 	uint64_t *fixed; /* bit per value id: computed from constants alone, so at load */

@@ -203,10 +203,10 @@ static bool is_open(const struct node *n)
 		"Range", "ConstantOfShape", "Expand", "Reshape", "Slice", "Tile", "Pad"};
 
 	for (size_t i = 0; i < countof(by_data); i++)
-		if (!strcmp(n->onnx->name, by_data[i]))
+		if (is_onnx(n, by_data[i]))
 			return true;
 	for (size_t i = 0; i < countof(by_shape); i++)
-		for (uint32_t k = i > 1; k < n->nin && !strcmp(n->onnx->name, by_shape[i]); k++)
+		for (uint32_t k = i > 1; k < n->nin && is_onnx(n, by_shape[i]); k++)
 			if (n->in[k] && !n->in[k]->data)
 				return true;
 	return false;

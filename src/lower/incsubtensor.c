@@ -241,12 +241,12 @@ static bool is_zeros(const struct value *x)
 
 	if (x->data)
 		return !is_weight(x) && is_zero(x->data);
-	if (!n || n->onnx->domain[0])
-		return false;
-	if (!strcmp(n->onnx->name, "ConstantOfShape"))
+	if (is_onnx(n, "ConstantOfShape"))
 		return n->nattrs == 1 && n->attrs[0].kind == AT_TENSOR && is_zero(n->attrs[0].u.t);
+	if (!is_onnx(n, "Expand"))
+		return false;
 	x = n->in[0];
-	return !strcmp(n->onnx->name, "Expand") && x->data && !is_weight(x) && is_zero(x->data);
+	return x->data && !is_weight(x) && is_zero(x->data);
 }
 
 /* y with an axis for each axis of x, in the dims that x has at the indices. */

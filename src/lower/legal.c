@@ -191,8 +191,8 @@ bool legalise(struct build *b, struct node *n, struct value **out)
 	enum dtype t = key ? (enum dtype)n->in[at]->type.dtype : DT_NONE;
 	const struct legal *row = NULL;
 
-	for (size_t i = 0; i < countof(rows) && key && !n->onnx->domain[0]; i++)
-		if (!strcmp(rows[i].op, n->onnx->name) && rows[i].dtypes & 1u << t)
+	for (size_t i = 0; i < countof(rows) && key; i++)
+		if (is_onnx(n, rows[i].op) && rows[i].dtypes & 1u << t)
 			row = &rows[i];
 	if (!row && t == DT_FLOAT16)
 		row = &half;

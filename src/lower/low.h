@@ -187,7 +187,6 @@ uint32_t padding(struct build *b, const struct onnx_op *op, struct value **in, u
 /* fold.c: NULL: not known */
 struct value *fold(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin);
 /* fusion.c */
-bool is_onnx(const struct node *n, const char *name); /* ONNX's own; n may be NULL */
 bool is_transpose(const struct value *v);             /* or a cast of one */
 void prevent_fusion(struct build *b, struct block *k);
 /* guard.c */

@@ -366,7 +366,7 @@ static bool rounds_late(const struct node *n)
 		"ReduceSum", "ReduceProd", "ReduceMean"};
 
 	for (size_t i = 0; i < countof(names); i++)
-		if (!strcmp(names[i], n->onnx->name))
+		if (is_onnx(n, names[i]))
 			return true;
 	return false;
 }
@@ -385,11 +385,11 @@ static bool reads_unrounded(const struct node *n)
 					    "Unique", "Where"};
 	bool wide = false, rounded = false;
 
-	for (size_t i = 0; i < countof(names); i++)
-		wide |= !strcmp(names[i], n->onnx->name);
-	for (uint32_t i = 0; wide && i < n->nin; i++)
+	for (uint32_t i = 0; i < n->nin; i++)
 		rounded |= n->in[i] && rounding_is_lost(n->in[i]);
-	return rounded;
+	for (size_t i = 0; i < countof(names) && rounded; i++)
+		wide |= is_onnx(n, names[i]);
+	return wide;
 }
 
 /*
@@ -410,7 +410,7 @@ static bool is_exact(struct build *b, const struct node *n, const struct node *l
 	if (s->small_ints || n->in[0]->type.dtype != DT_INT64)
 		return true;
 	for (size_t i = 0; i < countof(wrong); i++)
-		if (!strcmp(wrong[i], n->onnx->name))
+		if (is_onnx(n, wrong[i]))
 			return false;
 	return true;
 }

@@ -13,20 +13,15 @@
 /* Conditions that are taken apart. */
 #define MAX_CONDITIONS 32
 
-static bool is_op(const struct value *v, const char *name)
-{
-	return v->def && !v->def->onnx->domain[0] && !strcmp(v->def->onnx->name, name);
-}
-
 /* The bools that v is true for if all of them are (see all_of() in reduce.c); NULL: it is not. */
 static struct value *all_in(struct value *v)
 {
-	struct value *r = is_op(v, "Cast") ? v->def->in[0] : v;
+	struct value *r = is_onnx(v->def, "Cast") ? v->def->in[0] : v;
 
-	if (v->type.rank || !is_op(r, "ReduceMin") || r->def->nin > 1)
+	if (v->type.rank || !is_onnx(r->def, "ReduceMin") || r->def->nin > 1)
 		return NULL;
 	r = r->def->in[0];
-	r = is_op(r, "Cast") ? r->def->in[0] : r;
+	r = is_onnx(r->def, "Cast") ? r->def->in[0] : r;
 	return r->type.dtype == DT_BOOL ? r : NULL;
 }
 
@@ -44,11 +39,13 @@ static bool take_apart(struct value *cond, struct conditions *c)
 
 	while (n) {
 		struct value *v = todo[--n], *all = all_in(v);
-		struct value *list = is_op(v, "And") ? v : all && is_op(all, "Concat") ? all : NULL;
+		struct value *list = is_onnx(v->def, "And")               ? v
+				     : all && is_onnx(all->def, "Concat") ? all
+									  : NULL;
 		bool single = list != NULL;
 		for (uint32_t i = 0; single && i < list->def->nin; i++)
 			single = !list->def->in[i]->type.rank ||
-				 is_op(list->def->in[i], "Unsqueeze");
+				 is_onnx(list->def->in[i]->def, "Unsqueeze");
 		if (c->ones == MAX_CONDITIONS || c->alls == MAX_CONDITIONS)
 			return false;
 		if (!single) {

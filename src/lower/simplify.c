@@ -14,7 +14,7 @@ static struct value *unpadded(const struct value *v)
 	const struct node *n = v->def;
 	int64_t axis;
 
-	if (!n || n->onnx->domain[0] || strcmp(n->onnx->name, "Unsqueeze") || !n->in[1]->data)
+	if (!is_onnx(n, "Unsqueeze") || !n->in[1]->data)
 		return NULL;
 	for (uint64_t i = 0; i < n->in[1]->data->count; i++)
 		if (!tensor_int(n->in[1]->data, i, &axis) || axis != (int64_t)i)

@@ -381,11 +381,10 @@ static struct value *unfused(struct build *b, struct value *at, dim size)
 	const struct node *n = at->def;
 	int64_t start, step;
 
-	while (n && n->nin && n->in[0] && !n->onnx->domain[0] &&
-	       (!strcmp(n->onnx->name, "Unsqueeze") || !strcmp(n->onnx->name, "Squeeze") ||
-		!strcmp(n->onnx->name, "Identity") || !strcmp(n->onnx->name, "Reshape")))
+	while (is_onnx(n, "Unsqueeze") || is_onnx(n, "Squeeze") || is_onnx(n, "Identity") ||
+	       is_onnx(n, "Reshape"))
 		n = n->in[0]->def;
-	if (b->target != PTGC_ORT_CPU || !n || n->onnx->domain[0] || strcmp(n->onnx->name, "Range"))
+	if (b->target != PTGC_ORT_CPU || !is_onnx(n, "Range"))
 		return at;
 	dim stop = known_at(b, n->in[1], 0);
 	if (const_int_at(b, n->in[0], 0, &start) && start >= 0 &&
