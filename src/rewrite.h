@@ -18,7 +18,8 @@ struct node *insert_node(struct ctx *cx, struct block *b, struct node *after, co
 void splats(struct ctx *cx, struct graph *g);
 /* part_guards.c: keeps guards apart from reshapes */
 void part_guards(struct ctx *cx, struct graph *g);
-/* verify.c: types as inferred, every node has a kernel, names unique; bug() where not */
+/* verify.c: values are read behind where they are made and inside of that block, all have types,
+ * every node a kernel; bug() where not */
 void verify(struct ctx *cx, struct graph *g);
 
 #endif

@@ -20,6 +20,16 @@ static void define(struct verify *v, struct value *x, const struct block *b, con
 	v->seen[x->id] = b->depth + 1;
 }
 
+/* What is behind the block sees nothing of it. */
+static void forget(struct verify *v, const struct block *b)
+{
+	for (uint32_t i = 0; i < b->params.len; i++)
+		v->seen[b->params.at[i]->id] = 0;
+	for (const struct node *n = b->first; n; n = n->next)
+		for (uint32_t i = 0; i < n->nout; i++)
+			v->seen[n->out[i]->id] = 0;
+}
+
 static void check_kernel(struct verify *v, struct node *n)
 {
 	enum dtype in[64], out[64];
@@ -59,6 +69,8 @@ static void verify_block(struct verify *v, struct block *b, bool inner)
 		if (inner && (r->data || v->seen[r->id] != b->depth + 1))
 			bug("result %u of an inner block comes from outside", i);
 	}
+	if (inner)
+		forget(v, b);
 }
 
 void verify(struct ctx *cx, struct graph *g)

@@ -3,6 +3,7 @@
  * legal.def do what they promise at every opset, and shapes take as few nodes as they can.
  */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,9 +11,12 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "ast.h"
 #include "lower/low.h"
+#include "rewrite.h"
 
 /* A builder in an empty block. `cx` is returned in b.cx. */
 static const char some_graph[] = "graph t(x: bool[]) -> (y) { y = x }";
@@ -155,6 +159,53 @@ static void test_scopes(void **state)
 	assert_ptr_not_equal(emit_(b, "Sqrt", x), s);
 	assert_int_equal(count(b), 2);
 	ctx_free(b->cx);
+}
+
+/* An If in b, whose branches give the square root of x; what the first one gives */
+static struct value *branches(struct build *b, struct value *x, struct value *condition)
+{
+	struct block *outer = b->block, *inner[2];
+	struct value *first = NULL;
+
+	for (int i = 0; i < 2; i++) {
+		inner[i] = block_new(b);
+		scope_open(b, inner[i]);
+		struct value *v = emit_(b, "Sqrt", x);
+		*vec_push(b->cx->arena, &inner[i]->results) = v;
+		first = first ? first : v;
+		scope_close(b, outer);
+	}
+	attr_block(b, "then_branch", inner[0]);
+	attr_block(b, "else_branch", inner[1]);
+	struct node *n = onnx_node(b, "If", &condition, 1, 1);
+	n->out[0]->type = x->type;
+	append(b, n);
+	return first;
+}
+
+/* Does verify() stop a compiler whose nodes read this value behind its block? */
+static void test_verify(void **state)
+{
+	(void)state;
+	for (int inner = 0; inner < 2; inner++) {
+		struct build *b = fresh(18, PTGC_ORT_CPU);
+		struct value *x = PARAM(b, DT_FLOAT32, size(b, "n"));
+		struct value *v = branches(b, x, param(b, DT_BOOL, 0, NULL));
+		struct graph g = {.block = b->block};
+		int status;
+		emit_(b, "Exp", inner ? v : x);
+		pid_t child = fork();
+		assert_true(child >= 0);
+		if (!child) {
+			if (!freopen("/dev/null", "w", stderr))
+				_exit(1);
+			verify(b->cx, &g);
+			_exit(0);
+		}
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT, inner);
+		ctx_free(b->cx);
+	}
 }
 
 /* --- what differs between opsets --- */
@@ -468,6 +519,7 @@ int main(void)
 		cmocka_unit_test(test_random_nodes_are_not_shared),
 		cmocka_unit_test(test_same_constant),
 		cmocka_unit_test(test_scopes),
+		cmocka_unit_test(test_verify),
 		cmocka_unit_test(test_opsets),
 		cmocka_unit_test(test_dims_vector),
 		cmocka_unit_test(test_reshape),
