@@ -152,6 +152,13 @@ def trigamma_tail(w):
     return mp.polygamma(1, 1 / w) / w
 
 
+def cosecant_rest(z):
+    """((pi/sin(pi x))^2 - 1/x^2) (1 - z)^2, z = x^2: without the poles at 0 and 1"""
+    if z < mp.mpf(2) ** -40:
+        return (mp.pi**2 / 3 + z * mp.pi**4 / 15) * (1 - z) ** 2
+    return ((mp.pi / mp.sin(mp.pi * mp.sqrt(z))) ** 2 - 1 / z) * (1 - z) ** 2
+
+
 def erfinv_center(z):
     x = mp.sqrt(z)
     return mp.sqrt(mp.pi) / 2 if x < tiny else mp.erfinv(x) / x
@@ -173,30 +180,29 @@ def erfcinv_tail(y):
     return x / r
 
 
+def erfcinv_rest(y):
+    """r - erfcinv(q) at r = 1/y"""
+    return (1 - erfcinv_tail(y)) / y
+
+
+def erfcinv_weight(y):
+    return (1 - erfcinv_tail(y)) / erfcinv_tail(y)
+
+
 def bessel_i(n):
-    def f(w):  # I_n(x) exp(-x) sqrt(x), w = 1/x
-        if w < mp.mpf(1) / 2000:
-            t, s = one, one
-            for k in range(1, 40):
-                t *= -(4 * n * n - (2 * k - 1) ** 2) * w / (8 * k)
-                s += t
-            return s / mp.sqrt(2 * mp.pi)
-        x = 1 / w
-        return mp.besseli(n, x) * mp.exp(-x) * mp.sqrt(x)
-    return f
-
-
-def bessel_i(n, scale):
-    """I_n(x) exp(-x) sqrt(x) * scale at x = 1/w"""
+    """I_n(x) exp(-x) sqrt(x) at x = 1/w"""
     def f(w):
         if w < mp.mpf(1) / 500:
             t = s = one
             for k in range(1, 40):
                 t *= -(4 * n * n - (2 * k - 1) ** 2) * w / (8 * k)
                 s += t
-            return s / mp.sqrt(2 * mp.pi) * scale
-        return mp.besseli(n, 1 / w) * mp.exp(-1 / w) / mp.sqrt(w) * scale
+            return s / mp.sqrt(2 * mp.pi)
+        return mp.besseli(n, 1 / w) * mp.exp(-1 / w) / mp.sqrt(w)
     return f
+
+
+bessel_middle = mp.mpf(1 / 15)  # of 1/x from 0 to 1/7.5
 
 
 def hankel(n, odd):
@@ -271,17 +277,17 @@ FITS = {
     "erfcx": lambda: fit(erfcx_y(one * 7 / 4), 0, one * 4 / 7, 10, 11),
     "erfcx32": lambda: fit(erfcx_y(2), 0, one / 2, 5, 5),
     "erfinv": lambda: fit(lambda d: erfinv_center(mp.mpf(9) / 16 - d), 0, mp.mpf(9) / 16, 6, 7),
-    "erfcinv_near": lambda: fit(erfcinv_tail, one / mp.mpf(6.3), 1 / mp.sqrt(mp.log(4)), 8, 9),
-    "erfcinv_far": lambda: fit(erfcinv_tail, one / mp.mpf(27.4), one / 6, 7, 7),
+    "erfcinv_near": lambda: fit(erfcinv_rest, one / mp.mpf(6.3), 1 / mp.sqrt(mp.log(4)), 8, 8, erfcinv_weight),
+    "erfcinv_far": lambda: fit(erfcinv_rest, one / mp.mpf(27.4), one / 6, 7, 7, erfcinv_weight),
     "lgamma": lambda: fit(lambda v: lgamma_12(1 + v), 0, 3, 8, 8),
     "stirling": lambda: fit(lambda z: stirling(mp.sqrt(z)), 0, one / 9, 4, 4),
     "gamma": lambda: fit(gamma_factor, 0, 1, 8, 8),
     "psi": lambda: fit(psi_rest, 1, 3, 6, 6),
     "psi_tail": lambda: fit(psi_tail_rest, 0, one / 9, 4, 4),
-    "i0": lambda: fit(lambda z: mp.besseli(0, 2 * mp.sqrt(z)), 0, 64, 21, 0),
-    "i0_large": lambda: fit(bessel_i(0, one), 0, one / 16, 12, 0),
-    "i1": lambda: fit(lambda z: mp.besseli(1, 2 * mp.sqrt(z)) / (2 * mp.sqrt(z)) if z else one / 2, 0, 64, 21, 0),
-    "i1_large": lambda: fit(bessel_i(1, one), 0, one / 16, 12, 0),
+    "i0": lambda: fit(lambda z: mp.besseli(0, 2 * mp.sqrt(z)), 0, mp.mpf(7.5) ** 2 / 4, 14, 0),
+    "i0_large": lambda: fit(lambda t: bessel_i(0)(abs(t + bessel_middle)), -bessel_middle, bessel_middle, 23, 0),
+    "i1": lambda: fit(lambda z: mp.besseli(1, 2 * mp.sqrt(z)) / (2 * mp.sqrt(z)) if z else one / 2, 0, mp.mpf(7.5) ** 2 / 4, 14, 0),
+    "i1_large": lambda: fit(lambda t: bessel_i(1)(abs(t + bessel_middle)), -bessel_middle, bessel_middle, 23, 0),
     "j0": lambda: fit(bessel_j_small(0), 0, 64, 7, 6),
     "j0_cos": lambda: fit(hankel(0, False), 0, one / 64, 5, 5),
     "j0_sin": lambda: fit(hankel(0, True), 0, one / 64, 4, 5),
@@ -289,6 +295,7 @@ FITS = {
     "j1_cos": lambda: fit(hankel(1, False), 0, one / 64, 5, 5),
     "j1_sin": lambda: fit(hankel(1, True), 0, one / 64, 4, 5),
     "temme": lambda: fit(temme, -one / 20, one / 20, 6, 0),
+    "cosecant": lambda: fit(cosecant_rest, 0, one / 4, 9, 0),
     "trigamma": lambda: fit(trigamma_tail, 0, 1, 8, 8),
 }
 

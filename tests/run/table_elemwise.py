@@ -167,34 +167,26 @@ ERF = (
 )  # fmt: skip
 elemwise("Erf", 1, near=ERF)
 elemwise(
-    "Erfc", 1, near=ERF, exact=mp.erfc, ulp={"float64": 9}, why="SciPy's largest error in the tail"
+    "Erfc", 1, near=ERF, exact=mp.erfc, ulp={"float64": 7}, why="SciPy's largest error in the tail"
 )
 elemwise(
     "Erfcx",
     1,
     near=ERF,
     exact=lambda x: mp.erfc(x) * mp.exp(x * x),
-    ulp={"float64": 11},
+    ulp={"float64": 7},
     why="SciPy's largest error",
 )
 elemwise("Erfinv", 1, near=ERF)
-elemwise(
-    "Erfcinv",
-    1,
-    near=ERF,
-    exact=lambda x: mp.erfinv(1 - x),
-    ulp={"float64": 5},
-    why="the rational function's own error",
-)
+elemwise("Erfcinv", 1, near=ERF, exact=lambda x: mp.erfinv(1 - x))
 GAMMA = (*GAMMA, 1.4616321449683623)
 elemwise(
     "Gammaln",
     1,
     near=GAMMA,
     exact=log_gamma,
-    ulp={"float64": 6},
     atol={"float64": 1e-15},
-    why="near its zeros only SciPy's absolute error is small",
+    why="near its zeros only SciPy's absolute error is small: 40 ULP at 1.85, any number nearer to 2",
 )
 elemwise("Gamma", 1, near=GAMMA, exact=mp.gamma, ulp={"float64": 7}, why="SciPy's largest error")
 elemwise(
@@ -215,7 +207,7 @@ elemwise(
 )
 BESSEL = (*TINY, 2, 5, 7.5, 8, 8.5, 25.5, 87.5, 700.5, 709.5, 711, -713.5, 2.404825557695773, 3.831705970207512, 1e4)
 elemwise("I0", 1, near=BESSEL)
-elemwise("I1", 1, near=BESSEL, exact=lambda x: mp.besseli(1, x), ulp={"float64": 8}, why="SciPy's largest error")
+elemwise("I1", 1, near=BESSEL, exact=lambda x: mp.besseli(1, x))
 for op in ("J0", "J1"):
     elemwise(
         op,
