@@ -88,12 +88,18 @@ static struct cv from_wide(struct elab *e, __int128 v, struct span s)
 	return (struct cv){.kind = CV_INT, .neg = neg, .span = s, .u.i = (uint64_t)m};
 }
 
+static struct cv division_by_zero(struct elab *e, struct span s)
+{
+	elab_error(e, s, E_LITERAL, "division by zero");
+	return poison(s);
+}
+
 static struct cv int_power(struct elab *e, const struct cv *a, const struct cv *b, struct span s)
 {
 	__int128 base = a->neg ? -(__int128)a->u.i : (__int128)a->u.i, r = 1;
 
 	if (b->neg)
-		return cv_float(pow(number(a), number(b)), s);
+		return a->u.i ? cv_float(pow(number(a), number(b)), s) : division_by_zero(e, s);
 	if (a->u.i < 2) {
 		bool odd = b->u.i & 1;
 		return cv_int(!b->u.i ? 1 : !a->u.i ? 0 : a->neg && odd ? -1 : 1, s);
@@ -104,12 +110,6 @@ static struct cv int_power(struct elab *e, const struct cv *a, const struct cv *
 		r *= base;
 	}
 	return from_wide(e, r, s);
-}
-
-static struct cv division_by_zero(struct elab *e, struct span s)
-{
-	elab_error(e, s, E_LITERAL, "division by zero");
-	return poison(s);
 }
 
 static struct cv int_binary(struct elab *e, enum opr op, const struct cv *a, const struct cv *b,
@@ -161,6 +161,22 @@ static struct cv int_binary(struct elab *e, enum opr op, const struct cv *a, con
 	}
 }
 
+/* As Python and NumPy: the remainder has the sign of y, also where it is 0. */
+static double float_mod(double x, double y)
+{
+	double r = fmod(x, y);
+
+	return r == 0 ? copysign(0, y) : (r < 0) != (y < 0) ? r + y : r;
+}
+
+static double float_floordiv(double x, double y)
+{
+	double r = fmod(x, y), q = (x - r) / y;
+
+	q = nearbyint(r != 0 && (r < 0) != (y < 0) ? q - 1 : q);
+	return q == 0 ? copysign(0, x / y) : q;
+}
+
 static struct cv float_binary(struct elab *e, enum opr op, double x, double y, struct span s)
 {
 	switch (op) {
@@ -175,15 +191,13 @@ static struct cv float_binary(struct elab *e, enum opr op, double x, double y, s
 			return division_by_zero(e, s);
 		return cv_float(x / y, s);
 	case OPR_INTDIV:
-	case OPR_MOD: {
+	case OPR_MOD:
 		if (y == 0)
 			return division_by_zero(e, s);
-		double r = fmod(x, y);
-		if (r != 0 && (r < 0) != (y < 0))
-			r += y;
-		return cv_float(op == OPR_MOD ? r : nearbyint((x - r) / y), s);
-	}
+		return cv_float(op == OPR_MOD ? float_mod(x, y) : float_floordiv(x, y), s);
 	case OPR_POW:
+		if (x == 0 && y < 0)
+			return division_by_zero(e, s);
 		return cv_float(pow(x, y), s);
 	case OPR_EQ:
 		return cv_bool(x == y, s);
@@ -349,15 +363,24 @@ static struct cv eval_binary(struct elab *e, const struct anode *n, const struct
 	return call_named(e, ops[n->op], args, 2, n->at);
 }
 
+/* +x is x, whatever number or tensor that is. */
+static struct cv eval_plus(struct elab *e, const struct anode *n, const struct cv *v)
+{
+	if (cv_is_weak(v) || v->kind == CV_DIM || v->kind == CV_VALUE)
+		return *v;
+	if (all_defined(e, v, 1))
+		no_tensor(e, v);
+	return poison(n->span);
+}
+
 static struct cv eval_unary(struct elab *e, const struct anode *n, const struct cv *items)
 {
 	struct cv v = items[0];
 
 	if (v.kind == CV_POISON)
 		return v;
-	if (n->op == OPR_POS &&
-	    (v.kind == CV_INT || v.kind == CV_FLOAT || v.kind == CV_DIM || v.kind == CV_VALUE))
-		return v;
+	if (n->op == OPR_POS)
+		return eval_plus(e, n, &v);
 	if (n->op == OPR_NEG && v.kind == CV_INT) {
 		v.neg = !v.neg && v.u.i;
 		v.span = n->span;

@@ -200,6 +200,15 @@ static bool may_wrap(struct ctx *cx, enum op_id op, dim d)
 	return false;
 }
 
+/* a op b, of which neither may wrap */
+static dim combine(struct ctx *cx, enum op_id op, dim a, dim b)
+{
+	dim d = overflows(cx, op, a, b) ? DIM_NONE : compute(cx, op, a, b);
+	if (d && is_ordered(op) && may_wrap(cx, op, d) && dim_view(cx, d).form == DIM_SUM)
+		return DIM_NONE; /* max(k, 5) is max(k - 5, 0) + 5 to dims */
+	return d;
+}
+
 static dim fold(struct ctx *cx, struct node *n, const struct known **k, uint32_t i)
 {
 	enum op_id op = (enum op_id)(n->op - op_table);
@@ -214,12 +223,8 @@ static dim fold(struct ctx *cx, struct node *n, const struct known **k, uint32_t
 		return op == OP_Add || op == OP_Mul     ? d
 		       : overflows(cx, op, d, DIM_NONE) ? DIM_NONE
 							: compute(cx, op, d, DIM_NONE);
-	for (uint32_t a = 1; a < n->nin && d; a++) {
-		dim b = element(k[a], i);
-		d = overflows(cx, op, d, b) ? DIM_NONE : compute(cx, op, d, b);
-		if (d && is_ordered(op) && may_wrap(cx, op, d) && dim_view(cx, d).form == DIM_SUM)
-			return DIM_NONE; /* max(k, 5) is max(k - 5, 0) + 5 to dims */
-	}
+	for (uint32_t a = 1; a < n->nin && d; a++)
+		d = combine(cx, op, d, element(k[a], i));
 	return d;
 }
 
@@ -423,8 +428,11 @@ void kn_reduce(struct ctx *cx, struct node *n)
 	enum op_id step = sum ? OP_Add : prod ? OP_Mul : op == OP_Max ? OP_Maximum : OP_Minimum;
 	struct known *r = known_new(cx, 1);
 	dim d = k->n ? k->at[0] : dim_const(cx, prod);
+	for (uint32_t i = 0; i < k->n; i++)
+		if (may_wrap(cx, step, k->at[i]))
+			return;
 	for (uint32_t i = 1; d && i < k->n; i++)
-		d = overflows(cx, step, d, k->at[i]) ? DIM_NONE : compute(cx, step, d, k->at[i]);
+		d = combine(cx, step, d, k->at[i]);
 	r->at[0] = d;
 	set_known(cx, n->out[0], r);
 }
