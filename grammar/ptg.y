@@ -463,7 +463,7 @@ static const char *found(struct parse *p, int kind, struct span at)
 		return "the end of the file";
 	if (kind == YYSYMBOL_STR)
 		return "a string";
-	return arena_printf(p->arena, "'%.*s%s'", (int)(len > 40 ? 40 : len),
+	return arena_printf(p->arena, "'%.*s%s'", shown_len(p->text + (at.begin - p->base), len, 40),
 	                    p->text + (at.begin - p->base), len > 40 ? "..." : "");
 }
 
@@ -593,8 +593,7 @@ static int yyreport_syntax_error(const yypcontext_t *at, struct parse *p)
 		return 0;
 	/* torn: what a wrong statement at the end of a block left behind it */
 	bool made_up = place.begin == place.end && w.top;
-	bool told = p->torn || made_up || (p->told && p->told <= place.begin &&
-	            !memchr(p->text + (p->told - p->base), '\n', place.begin - p->told));
+	bool told = p->torn || made_up || told_in_line(p, place.begin);
 	p->told = place.begin;
 	p->head_told = true;
 	p->told_brace = kind == YYSYMBOL_LBRACE;

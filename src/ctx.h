@@ -90,6 +90,8 @@ struct diag_info {
 extern const struct diag_info diag_infos[DIAG_COUNT];
 size_t diag_sorted(struct ctx *cx, struct diag *const **list);     /* in the order of places */
 void diag_render(struct ctx *cx, struct strbuf *out, bool colour); /* as the command prints them */
+/* how many bytes of s a message shows: at most `max`, and no character is cut */
+int shown_len(const char *s, size_t len, int max);
 /* the candidate nearest to `name` among n, for "did you mean ..."; NULL if none is near */
 const char *did_you_mean(const char *name, const char *const *candidates, size_t n);
 

@@ -248,6 +248,16 @@ size_t diag_sorted(struct ctx *cx, struct diag *const **list)
 	return n;
 }
 
+int shown_len(const char *s, size_t len, int max)
+{
+	size_t n = (size_t)max;
+	if (len <= n)
+		return (int)len;
+	while (n && ((unsigned char)s[n] & 0xc0) == 0x80)
+		n--;
+	return (int)n;
+}
+
 /*
  * Printing.
  */
@@ -293,7 +303,7 @@ static void add_clean(struct strbuf *out, const char *s, size_t len, const char 
 {
 	for (size_t i = 0, n; i < len; i += n) {
 		n = char_len(s + i, (uint32_t)(len - i > 4 ? 4 : len - i));
-		if (is_printable(s + i, (uint32_t)n) || strchr(keep, s[i]))
+		if (is_printable(s + i, (uint32_t)n) || (s[i] && strchr(keep, s[i])))
 			sb_add(out, s + i, n);
 		else
 			sb_str(out, "?");

@@ -114,6 +114,11 @@ static inline int64_t floor_div(int64_t a, int64_t m) /* m > 0 */
 	return a / m - (a % m < 0);
 }
 
+static inline int64_t floor_mod(int64_t a, int64_t m) /* m > 0 */
+{
+	return a % m + (a % m < 0 ? m : 0);
+}
+
 /* dim_prove.c: after a == b was solved */
 void warn_empty(struct ctx *cx, dim a, dim b, struct span s);
 

@@ -347,9 +347,9 @@ static void split(const struct lin *l, int64_t m, struct lin *q, struct lin *r)
 {
 	q->n = r->n = 0;
 	q->c = floor_div(l->c, m);
-	r->c = l->c - q->c * m;
+	r->c = floor_mod(l->c, m);
 	for (uint32_t i = 0; i < l->n; i++) {
-		int64_t k = floor_div(l->coef[i], m), rest = l->coef[i] - k * m;
+		int64_t k = floor_div(l->coef[i], m), rest = floor_mod(l->coef[i], m);
 		if (k)
 			add_term(q, l->term[i], k);
 		if (rest)

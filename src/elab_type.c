@@ -8,7 +8,7 @@
 
 #include "elab.h"
 
-static bool generic_name(const struct sym *s)
+bool generic_name(const struct sym *s)
 {
 	return isupper((unsigned char)s->s[0]) && !s->dtype;
 }
@@ -121,7 +121,7 @@ static bool read_pattern(struct elab *e, struct expr x, struct pattern *p)
 		}
 		p->rest = (int)i;
 	}
-	if (p->n > MAX_RANK + 1) {
+	if (p->n - (p->rest >= 0) > MAX_RANK) {
 		elab_error(e, p->root->span, E_LIMIT, "more than %d dims", MAX_RANK);
 		return false;
 	}

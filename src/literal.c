@@ -258,16 +258,16 @@ struct astr *literal_string(struct parse *p, const char *s, size_t len, struct s
 	return str;
 }
 
-/* A name in backquotes; doubled ones inside stand for one. NULL: reported. */
 bool name_too_long(struct parse *p, const char *s, size_t len, struct span span)
 {
 	if (len <= MAX_NAME)
 		return false;
-	parse_error(p, span, E_LIMIT, "the name '%.20s...' has %zu bytes: at most %d are possible",
-		    s, len, MAX_NAME);
+	parse_error(p, span, E_LIMIT, "the name '%.*s...' has %zu bytes: at most %d are possible",
+		    shown_len(s, len, 20), s, len, MAX_NAME);
 	return true;
 }
 
+/* A name in backquotes; doubled ones inside stand for one. NULL: reported. */
 struct sym *literal_quoted(struct parse *p, const char *s, size_t len, struct span span)
 {
 	char *to;

@@ -328,7 +328,8 @@ static void print_cv(struct ctx *cx, struct strbuf *b, const struct cv *v)
 		sb_str(b, v->u.b ? "True" : "False");
 		break;
 	case CV_STR:
-		sb_printf(b, "\"%.*s\"", (int)v->u.str->len, v->u.str->s);
+		sb_printf(b, "\"%.*s%s\"", shown_len(v->u.str->s, v->u.str->len, MAX_SHOWN),
+			  v->u.str->s, v->u.str->len > MAX_SHOWN ? "..." : "");
 		break;
 	case CV_NONE:
 		sb_str(b, "None");
@@ -497,6 +498,18 @@ static bool poison_results(struct node *n)
 	return false;
 }
 
+/* What a rule makes of up to MAX_RANK dims can be more. false: reported */
+static bool few_dims(struct ctx *cx, const struct node *n)
+{
+	for (uint32_t i = 0; i < n->nout; i++)
+		if (n->out[i] && n->out[i]->type.rank > MAX_RANK) {
+			error(cx, n->span, E_RANK, "%s: more than %d dims", op_label(cx, n),
+			      MAX_RANK);
+			return false;
+		}
+	return true;
+}
+
 /* np.tanh(x), pt.exp(x): a node of a domain that nobody has, where an op of that name is meant. */
 static void needs_type(struct ctx *cx, const struct node *n, uint32_t result)
 {
@@ -573,7 +586,7 @@ static bool infer(struct ctx *cx, struct node *n)
 			return poison_results(n);
 		n->out[0]->type.dtype = (uint8_t)t;
 	}
-	if (!n->op->shape(cx, n))
+	if (!n->op->shape(cx, n) || !few_dims(cx, n))
 		return poison_results(n);
 	if (n->op->known)
 		n->op->known(cx, n);

@@ -55,6 +55,7 @@ struct cv {
 	} u;
 	double re;
 };
+#define MAX_SHOWN 60      /* bytes of a string in a message */
 struct opref {            /* Cholesky{lower=True} as a property of Blockwise */
 	struct sym *name; /* outlives the fn, which goes with the syntax tree */
 	const struct op *op;

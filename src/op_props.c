@@ -343,7 +343,9 @@ static const char *got(const struct binder *b, const struct cv *v)
 	if (v->kind == CV_SYM)
 		return arena_printf(b->cx->arena, "'%s'", v->u.sym->s);
 	if (v->kind == CV_STR)
-		return arena_printf(b->cx->arena, "\"%.*s\"", (int)v->u.str->len, v->u.str->s);
+		return arena_printf(b->cx->arena, "\"%.*s%s\"",
+				    shown_len(v->u.str->s, v->u.str->len, MAX_SHOWN), v->u.str->s,
+				    v->u.str->len > MAX_SHOWN ? "..." : "");
 	return kind_name(v);
 }
 

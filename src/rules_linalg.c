@@ -345,14 +345,15 @@ bool tensorsolve_order(struct ctx *cx, const struct node *n, int64_t order[MAX_R
 	const struct cv *axes = prop(cx, n, "axes");
 
 	for (uint32_t i = 0; axes->kind == CV_LIST && i < axes->n; i++) {
-		int64_t axis = axes->u.items[i].u.i;
-		if (axis < 0 || axis >= rank || last[axis]) {
+		const struct cv *a = &axes->u.items[i];
+		uint64_t axis = a->u.i;
+		if (axes->n > rank || a->neg || axis >= rank || last[axis]) {
 			error(cx, n->span, E_PROPERTY, "%s: axes are distinct and from 0 to %u",
 			      n->op->name, rank - 1);
 			return false;
 		}
 		last[axis] = true;
-		order[rank - axes->n + named++] = axis;
+		order[rank - axes->n + named++] = (int64_t)axis;
 	}
 	for (uint32_t i = 0; i < rank; i++)
 		if (!last[i])
@@ -468,9 +469,13 @@ static struct node *infer_core(struct ctx *cx, struct node *n)
 {
 	const struct opref *ref = prop(cx, n, "core_op")->u.op;
 	uint32_t *ranks = new_array(cx->arena, uint32_t, n->nin);
-	if (ref->op)
+	if (ref->op && ref->op != n->op)
 		return core_ranks(cx, n, ranks) ? core_node(cx, n, ranks) : NULL;
-	error(cx, n->span, E_UNSUPPORTED, "%s: the core must be an op, not a fn", n->op->name);
+	if (ref->op)
+		error(cx, n->span, E_PROPERTY, "%s: its core op is one already", n->op->name);
+	else
+		error(cx, n->span, E_UNSUPPORTED, "%s: the core must be an op, not a fn",
+		      n->op->name);
 	return NULL;
 }
 
@@ -522,36 +527,46 @@ struct subscripts {
 	uint32_t ndots;
 };
 
-/* How often c stands in the term of operand i */
-static uint32_t times_in(const char *s, uint32_t i, char c)
-{
-	uint32_t n = 0;
+/* Where letters stand: how often among the operands, and whether in the result, if one is written
+ */
+struct letters {
+	uint32_t all[128];
+	bool result[128], written;
+};
 
-	for (; *s && *s != '-'; s++) {
-		if (*s == ',' && !i--)
-			break;
-		n += i == 0 && *s == c;
-	}
-	return n;
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Operand i as PyTensor multiplies it: sums over letters that it has alone, and its diagonals,
- * which are sums too, make 64 bits of integers. */
-static enum dtype einsum_operand(struct ctx *cx, struct node *n, uint32_t i)
+static void find_letters(const char *s, struct letters *l)
 {
-	enum dtype t = (enum dtype)n->in[i]->type.dtype;
-	const char *s = prop_str(cx, n, "subscripts"), *arrow = strstr(s, "->");
-	bool sums = false;
-
-	for (const char *p = s; is_discrete(t) && *p && *p != '-'; p++) {
-		uint32_t own = times_in(s, i, *p), all = 0;
-		if (!own || *p == ' ' || *p == '.' || *p == ',')
-			continue;
-		for (uint32_t k = 0; k < n->nin; k++)
-			all += times_in(s, k, *p);
-		sums |= own > 1 || (all == 1 && arrow && !strchr(arrow, *p));
+	for (; *s; s++) {
+		l->written |= *s == '-';
+		if (is_letter(*s) && l->written)
+			l->result[(int)*s] = true;
+		else if (is_letter(*s))
+			l->all[(int)*s]++;
 	}
-	return !sums ? t : dtypes[t].kind == KIND_UINT ? DT_UINT64 : DT_INT64;
+}
+
+/* The dtype of an operand as PyTensor multiplies it: sums over letters that it has alone, and its
+ * diagonals, which are sums too, make 64 bits of integers. s: its term; then the next one. */
+static enum dtype einsum_operand(enum dtype t, const char **s, const struct letters *l)
+{
+	bool sums = false, own[128] = {false};
+
+	for (; **s && **s != ',' && **s != '-'; ++*s) {
+		int c = **s;
+		if (!is_letter(**s))
+			continue;
+		sums |= own[c] || (l->all[c] == 1 && l->written && !l->result[c]);
+		own[c] = true;
+	}
+	*s += **s == ',';
+	if (!sums || !is_discrete(t))
+		return t;
+	return dtypes[t].kind == KIND_UINT ? DT_UINT64 : DT_INT64;
 }
 
 /* Products of integers wrap in the dtype of the two. Of three operands and more it has to be one,
@@ -559,12 +574,15 @@ static enum dtype einsum_operand(struct ctx *cx, struct node *n, uint32_t i)
 enum dtype ty_einsum(struct ctx *cx, struct node *n)
 {
 	enum dtype t = ty_upcast(cx, n), *own = new_array(cx->scratch, enum dtype, n->nin);
+	const char *s = prop_str(cx, n, "subscripts");
+	struct letters letters = {0};
 	uint32_t others = 0;
 
 	if (!t)
 		return t;
+	find_letters(s, &letters);
 	for (uint32_t i = 0; i < n->nin; i++)
-		own[i] = einsum_operand(cx, n, i);
+		own[i] = einsum_operand((enum dtype)n->in[i]->type.dtype, &s, &letters);
 	t = own[0];
 	for (uint32_t i = 1; i < n->nin; i++)
 		t = dtype_upcast(t, own[i]);
@@ -613,7 +631,7 @@ static bool one_term(const char *s, const char *end, char term[MAX_RANK + 4], ui
 				return false;
 			dots = true;
 			s += 2;
-		} else if (!(*s >= 'a' && *s <= 'z') && !(*s >= 'A' && *s <= 'Z')) {
+		} else if (!is_letter(*s)) {
 			return false;
 		} else {
 			++*letters;
