@@ -40,8 +40,7 @@ struct diag *parse_error(struct parse *p, struct span s, enum diag_code code, co
 		return NULL;
 	/* the rest of a header's line is not understood */
 	if (p->head && p->head_told && p->told >= p->head_at && p->told < s.begin &&
-	    s.begin - p->base <= p->len &&
-	    !memchr(p->text + (p->told - p->base), '\n', s.begin - p->told))
+	    told_in_line(p, s.begin))
 		return NULL;
 	va_start(ap, fmt);
 	n = vsnprintf(NULL, 0, fmt, ap);

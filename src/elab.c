@@ -172,6 +172,11 @@ struct value *graph_constant(struct ctx *cx, const struct tensor *x, struct span
 
 void node_results(struct ctx *cx, struct node *n, uint32_t count)
 {
+	if (count > UINT16_MAX) {
+		error(cx, n->span, E_LIMIT, "%u results: at most %d are possible", count,
+		      UINT16_MAX);
+		stop(cx);
+	}
 	n->nout = (uint16_t)count;
 	n->out = new_array(cx->arena, struct value *, count ? count : 1);
 	for (uint32_t i = 0; i < count; i++) {
@@ -509,12 +514,10 @@ static bool graph_result(struct elab *e, struct fn *f, uint32_t i)
 	struct param *r = &f->results[i];
 	struct binding *b = find_value(e, r->name);
 
-	for (uint32_t k = 0; k < i; k++)
-		if (f->results[k].name == r->name) {
-			elab_error(e, r->span, E_DUPLICATE, "the result '%s' is named twice",
-				   r->name->s);
-			return false;
-		}
+	if (b && b->result) {
+		elab_error(e, r->span, E_DUPLICATE, "the result '%s' is named twice", r->name->s);
+		return false;
+	}
 	if (!b && e->file->lost)
 		return false;
 	if (!b && e->frame->taken) {
@@ -530,7 +533,7 @@ static bool graph_result(struct elab *e, struct fn *f, uint32_t i)
 			   near ? "'?" : "");
 		return false;
 	}
-	b->used = true;
+	b->used = b->result = true;
 	struct cv cv = binding_cv(b);
 	if (cv.kind == CV_POISON)
 		return false;

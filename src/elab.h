@@ -18,7 +18,9 @@ struct binding {
 	struct span span;
 	uint8_t kind; /* value namespace: enum cv_kind of what it means */
 	bool used, is_rest;
-	bool missing; /* nothing defines it, which was reported */
+	bool result;    /* of the graph */
+	uint32_t state; /* its number, from 1; 0: it is none */
+	bool missing;   /* nothing defines it, which was reported */
 	union {
 		struct value *v; /* CV_VALUE */
 		struct cv *cv;   /* the other kinds: see binding_cv() */
@@ -89,7 +91,9 @@ struct elab {
 #define MAX_FN_DEPTH     200
 #define MAX_EXPANSIONS   200000
 #define MAX_BLOCK_DEPTH  30
-#define MAX_SOLVE_ROUNDS 16 /* names of dims that are only known from each other */
+#define MAX_CARRIED      1000 /* values of a loop */
+#define MAX_HINTS        50   /* errors that name what may be meant */
+#define MAX_SOLVE_ROUNDS 16   /* names of dims that are only known from each other */
 
 /* elab.c */
 struct diag *elab_error(struct elab *e, struct span s, enum diag_code code, const char *fmt, ...)
@@ -136,6 +140,7 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items);
 struct cv eval_opref(struct elab *e, uint32_t at, struct cv *items);
 struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct cv *args,
 		  uint32_t nargs, struct span s);
+bool few_inputs(struct elab *e, uint32_t n, struct span s); /* false: reported */
 struct value *cast_value(struct elab *e, struct value *v, enum dtype t, struct span s);
 struct cv call_named(struct elab *e, const char *op, struct cv *args, uint32_t nargs,
 		     struct span s);
@@ -153,6 +158,7 @@ struct value *slice_of(struct elab *e, struct value *x, struct cv start, struct 
 		       struct span s);
 
 /* elab_type.c */
+bool generic_name(const struct sym *s); /* as a dtype in a fn: F, T1 */
 bool match_type(struct elab *e, struct expr x, struct value *v, const char *what, struct sym *name,
 		struct span s, uint64_t *loose);
 enum dtype written_dtype(struct elab *e, struct expr x);
@@ -180,6 +186,7 @@ struct value *body_param(struct elab *e, struct block *b, struct type t, struct 
 struct node *append_loop(struct elab *e, struct loop_inputs in, struct block *body, dim steps,
 			 dim mark, struct span s);
 struct value *condition(struct elab *e, const struct cv *c); /* bool[]; NULL: reported */
+bool can_stack(struct elab *e, const struct value *v, struct span s);
 bool bound_dim(struct elab *e, const struct cv *v, dim *d);
 bool exec_loop(struct elab *e, struct stmt *s);
 bool exec_next(struct elab *e, struct stmt *s);

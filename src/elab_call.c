@@ -50,6 +50,13 @@ struct cv node_result(struct elab *e, struct node *n, struct span s)
 	return v;
 }
 
+bool few_inputs(struct elab *e, uint32_t n, struct span s)
+{
+	if (n > UINT16_MAX)
+		elab_error(e, s, E_LIMIT, "%u arguments: at most %d are possible", n, UINT16_MAX);
+	return n <= UINT16_MAX;
+}
+
 struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct cv *args,
 		  uint32_t nargs, struct span s)
 {
@@ -58,6 +65,8 @@ struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct 
 	enum dtype strong = op->cast == CAST_NONE ? DT_NONE : strong_dtype(op, args, nargs);
 	bool ok = true;
 
+	if (!few_inputs(e, nargs, s))
+		return poison(s);
 	if (op->expand)
 		return op_takes(e->cx, op, nargs, node_span(e, s))
 			       ? op->expand(e, op, props, args, nargs, s)
@@ -275,9 +284,10 @@ static void unknown_op(struct elab *e, struct sym *name, struct span s)
 			   name->s, dot);
 		return;
 	}
-	for (uint32_t i = 0; i < op_count; i++)
+	bool hint = e->cx->errors < MAX_HINTS;
+	for (uint32_t i = 0; hint && i < op_count; i++)
 		*vec_push(e->cx->arena, &names) = op_table[i].name;
-	for (uint32_t i = 0; i < e->used.len; i++)
+	for (uint32_t i = 0; hint && i < e->used.len; i++)
 		for (struct fn *f = e->used.at[i]->fns; f; f = f->next)
 			*vec_push(e->cx->arena, &names) = f->name->s;
 	for (enum dtype t = DT_NONE + 1; t < DT_COUNT; t++)

@@ -370,6 +370,15 @@ static struct value *result_value(struct elab *e, struct aresult *r, struct loop
 	return to_value(e, &v, DT_NONE);
 }
 
+/* The values of all steps have an axis more. false: reported */
+bool can_stack(struct elab *e, const struct value *v, struct span s)
+{
+	if (v->type.rank == MAX_RANK)
+		elab_error(e, s, E_RANK, "%s cannot be stacked: %d dims are possible",
+			   type_str(e->cx, v->type), MAX_RANK);
+	return v->type.rank < MAX_RANK;
+}
+
 /* Elaborates the body; false: reported. Stacked values are appended to the block's results. */
 static bool run_body(struct elab *e, struct aloop *a, struct loop_header *h, struct loop_state *l,
 		     const uint64_t *loose, uint32_t *pick)
@@ -388,7 +397,7 @@ static bool run_body(struct elab *e, struct aloop *a, struct loop_header *h, str
 	for (struct aresult *r = a->results; r; r = r->next, k++) {
 		uint32_t i = l->ncarried + stacked;
 		struct value *v = result_value(e, r, l, &i);
-		ok = ok && v && v->type.dtype;
+		ok = ok && v && v->type.dtype && (!r->stacked || can_stack(e, v, r->span));
 		if (ok && r->stacked) {
 			*vec_push(e->cx->arena, &l->block->results) = v;
 			stacked++;
@@ -447,16 +456,17 @@ void append_lost(struct elab *e, struct block *body, struct span s)
 	graph_append(e->cx, e->block, n);
 }
 
-static uint32_t count_items(const struct aloop *a, uint32_t *results)
+static bool count_items(struct elab *e, const struct aloop *a, uint32_t *carried, uint32_t *results)
 {
-	uint32_t n = 0;
-
-	*results = 0;
+	*carried = *results = 0;
 	for (struct aitem *it = a->items; it; it = it->next)
-		n += !it->in;
+		*carried += !it->in;
 	for (struct aresult *r = a->results; r; r = r->next)
 		++*results;
-	return n;
+	if (*carried > MAX_CARRIED)
+		elab_error(e, a->span, E_LIMIT, "a loop carries at most %d values, this one %u",
+			   MAX_CARRIED, *carried);
+	return *carried <= MAX_CARRIED;
 }
 
 bool exec_loop(struct elab *e, struct stmt *s)
@@ -464,8 +474,10 @@ bool exec_loop(struct elab *e, struct stmt *s)
 	struct aloop *a = s->u.loop;
 	struct block *outer = e->block;
 	struct loop_header h = {.trips = DIM_NONE};
-	uint32_t nresults, ncarried = count_items(a, &nresults);
+	uint32_t nresults, ncarried;
 	struct loop_state l = {.outer = e->loop};
+	if (!count_items(e, a, &ncarried, &nresults))
+		return fail_targets(e, s);
 	uint64_t *loose = new_array(e->cx->arena, uint64_t, ncarried + 1);
 	uint32_t *pick = new_array(e->cx->arena, uint32_t, nresults + 1);
 	struct value *cond = NULL;
@@ -519,42 +531,10 @@ bool exec_loop(struct elab *e, struct stmt *s)
 
 /* ---- next, until, state ---- */
 
-static bool next_state(struct elab *e, struct stmt *s)
+static bool no_state(struct elab *e, struct stmt *s, struct binding *b)
 {
 	struct sym *name = s->targets[0].name;
 
-	for (uint32_t i = 0; e->frame->fn && e->frame->fn->is_graph && i < e->graph->states.len;
-	     i++) {
-		struct state *st = &e->graph->states.at[i];
-		if (st->param->name != name)
-			continue;
-		if (e->block != e->graph->block) {
-			elab_error(e, s->span, E_STATEMENT,
-				   "the next value of a state is set outside of loops and ifs");
-			return false;
-		}
-		if (st->next) {
-			elab_error(e, s->targets[0].span, E_DUPLICATE,
-				   "the next value of '%s' is given twice", name->s);
-			return false;
-		}
-		struct cv v = eval(e, s->value);
-		st->next = to_value(
-			e, &v, cv_is_weak(&v) ? weak_dtype(e, &v, st->param->type.dtype) : DT_NONE);
-		if (!st->next || !st->next->type.dtype)
-			return false;
-		const struct type *t = &st->param->type, *n = &st->next->type;
-		bool fits = t->dtype == n->dtype && t->rank == n->rank;
-		for (uint32_t k = 0; fits && k < t->rank; k++)
-			fits = !dim_ne(e->cx, t->dims[k], n->dims[k]);
-		if (fits)
-			return true;
-		elab_error(e, s->span, t->dtype != n->dtype ? E_DTYPE : E_SHAPE,
-			   "'%s' is %s but its next value is %s", name->s, type_str(e->cx, *t),
-			   type_str(e->cx, *n));
-		return false;
-	}
-	struct binding *b = find_value(e, name);
 	if (b && b->kind == CV_POISON) /* the state itself is wrong, which was told */
 		return false;
 	elab_error(e, s->span, E_STATEMENT,
@@ -563,6 +543,40 @@ static bool next_state(struct elab *e, struct stmt *s)
 	if (!b) /* so that it is not called undefined besides */
 		bind_value(e, name, poison(s->span), s->span)->used = true;
 	return false;
+}
+
+static bool next_state(struct elab *e, struct stmt *s)
+{
+	struct sym *name = s->targets[0].name;
+	struct binding *b = find_value(e, name);
+
+	if (!b || !b->state)
+		return no_state(e, s, b);
+	struct state *st = &e->graph->states.at[b->state - 1];
+	if (e->block != e->graph->block) {
+		elab_error(e, s->span, E_STATEMENT,
+			   "the next value of a state is set outside of loops and ifs");
+		return false;
+	}
+	if (st->next) {
+		elab_error(e, s->targets[0].span, E_DUPLICATE,
+			   "the next value of '%s' is given twice", name->s);
+		return false;
+	}
+	struct cv v = eval(e, s->value);
+	st->next = to_value(e, &v,
+			    cv_is_weak(&v) ? weak_dtype(e, &v, st->param->type.dtype) : DT_NONE);
+	if (!st->next || !st->next->type.dtype)
+		return false;
+	const struct type *t = &st->param->type, *n = &st->next->type;
+	bool fits = t->dtype == n->dtype && t->rank == n->rank;
+	for (uint32_t k = 0; fits && k < t->rank; k++)
+		fits = !dim_ne(e->cx, t->dims[k], n->dims[k]);
+	if (!fits)
+		elab_error(e, s->span, t->dtype != n->dtype ? E_DTYPE : E_SHAPE,
+			   "'%s' is %s but its next value is %s", name->s, type_str(e->cx, *t),
+			   type_str(e->cx, *n));
+	return fits;
 }
 
 bool exec_next(struct elab *e, struct stmt *s)
@@ -644,6 +658,8 @@ bool exec_state(struct elab *e, struct stmt *s)
 	st = vec_push(e->cx->arena, &e->graph->states);
 	st->param = v;
 	st->init = first;
-	bind_value(e, t->name, cv_value(v, t->span), t->span)->used = true;
+	struct binding *b = bind_value(e, t->name, cv_value(v, t->span), t->span);
+	b->used = true;
+	b->state = e->graph->states.len;
 	return true;
 }

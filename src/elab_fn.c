@@ -70,11 +70,37 @@ static bool prop_kind_fits(const struct sym *type, const struct cv *v)
 		return v->kind == CV_INT || v->kind == CV_DIM;
 	if (!strcmp(type->s, "float"))
 		return v->kind == CV_INT || v->kind == CV_FLOAT;
-	if (!strcmp(type->s, "bool"))
-		return v->kind == CV_BOOL;
 	if (!strcmp(type->s, "str"))
 		return v->kind == CV_STR || v->kind == CV_SYM;
 	return strcmp(type->s, "dtype") || v->kind == CV_DTYPE;
+}
+
+static bool known_kind(const struct sym *type)
+{
+	static const char *const kinds[] = {"int", "float", "str", "dtype"};
+
+	for (size_t i = 0; i < countof(kinds); i++)
+		if (!strcmp(type->s, kinds[i]))
+			return true;
+	return type->dtype || generic_name(type);
+}
+
+/* Is v of the kind that the declaration asks for? false: reported */
+static bool check_kind(struct elab *e, struct fn *f, const struct param *d, const struct cv *v)
+{
+	const struct anode *t = &e->file->nodes.at[d->type.first + d->type.len - 1];
+
+	if (!known_kind(t->u.sym))
+		elab_error(e, t->at, E_UNKNOWN_DTYPE,
+			   "unknown kind '%s' of a property: int, float, bool, str, dtype, or the "
+			   "dtype of a value",
+			   t->u.sym->s);
+	else if (!prop_kind_fits(t->u.sym, v))
+		elab_error(e, v->span, E_PROPERTY, "property '%s' of '%s': expected %s but got %s",
+			   d->name->s, f->name->s, t->u.sym->s, cv_kind_name(v));
+	else
+		return true;
+	return false;
 }
 
 /* Binds the properties in the callee's frame; defaults are evaluated there. */
@@ -93,15 +119,8 @@ static bool bind_decls(struct elab *e, struct fn *f, const struct cv *given, str
 			if (v.kind == CV_POISON)
 				return false;
 		}
-		if (d->type.len) {
-			const struct anode *t = &e->file->nodes.at[d->type.first + d->type.len - 1];
-			if (!prop_kind_fits(t->u.sym, &v)) {
-				elab_error(e, v.span, E_PROPERTY,
-					   "property '%s' of '%s': expected %s but got %s",
-					   d->name->s, f->name->s, t->u.sym->s, cv_kind_name(&v));
-				return false;
-			}
-		}
+		if (d->type.len && !check_kind(e, f, d, &v))
+			return false;
 		if (v.kind == CV_SYM) { /* a bare symbol means its own name */
 			struct astr *s = new (e->cx->arena, struct astr);
 			*s = (struct astr){v.u.sym->s, v.u.sym->len};

@@ -147,10 +147,12 @@ static bool run_branches(struct elab *e, struct stmt *s, struct aif *a, struct c
 	struct branch br[2];
 	struct cv c = eval(e, a->cond);
 
+	while (c.kind == CV_BOOL && !c.u.b && a->next && a->next->cond.len) {
+		a = a->next;
+		c = eval(e, a->cond);
+	}
 	if (c.kind == CV_BOOL) { /* static: the branch is chosen now */
 		struct aif *pick = c.u.b ? a : a->next;
-		if (!c.u.b && pick && pick->cond.len)
-			return run_branches(e, s, pick, values);
 		if (pick) {
 			push_scope(e);
 			bool done = exec_block(e, &pick->body);

@@ -3,6 +3,8 @@
  * become attributes as the operator's schema says; weak literals take the dtype that the schema
  * gives their input. Operators of other domains have no schema here: their result type is written.
  */
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "elab.h"
@@ -10,8 +12,9 @@
 
 static struct cv bad_attr(struct elab *e, const struct cv *v, const char *name, const char *what)
 {
+	bool large = v->kind == CV_FLOAT && fabs(v->u.f) > FLT_MAX;
 	elab_error(e, v->span, E_PROPERTY, "attribute '%s': expected %s but got %s", name, what,
-		   cv_kind_name(v));
+		   large ? "one that float32 does not hold" : cv_kind_name(v));
 	return poison(v->span);
 }
 
@@ -36,7 +39,7 @@ static bool attr_real(const struct cv *v, float *f)
 		*f = (float)v->u.f;
 	else
 		return false;
-	return true;
+	return !isinf(*f) || v->kind == CV_INT || isinf(v->u.f);
 }
 
 /* Element i of a list, tuple or folded list. */
@@ -296,6 +299,8 @@ static bool raw_inputs(struct elab *e, struct node *n, bool schema, struct cv *a
 {
 	const struct onnx_op *op = n->onnx;
 
+	if (!few_inputs(e, nargs, s))
+		return false;
 	n->in = new_array(e->cx->arena, struct value *, nargs + 1);
 	n->nin = (uint16_t)nargs;
 	if (schema) {

@@ -254,8 +254,9 @@ static bool plan_carried(struct scan *s)
 		for (uint32_t w = 0; w < t->nout; w++)
 			n += t->depth[w];
 	}
-	if (n > 1000) {
-		elab_error(s->e, s->span, E_LIMIT, "Scan: more than 1000 values would be carried");
+	if (n > MAX_CARRIED) {
+		elab_error(s->e, s->span, E_LIMIT, "Scan: more than %d values would be carried",
+			   MAX_CARRIED);
 		return false;
 	}
 	s->init = new_array(s->e->cx->arena, struct value *, n + 1);
@@ -360,8 +361,11 @@ static bool step_results(struct scan *s, struct block *body, struct cv *results)
 			return false;
 		*vec_push(a, &body->results) = s->next[i];
 	}
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
+		if (!can_stack(s->e, results[i].u.v, s->span))
+			return false;
 		*vec_push(a, &body->results) = results[i].u.v;
+	}
 	return true;
 }
 

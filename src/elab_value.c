@@ -385,8 +385,7 @@ struct value *constant_of(struct elab *e, const struct cv *v, enum dtype t, stru
 	return x ? graph_constant(e->cx, x, node_span(e, s)) : NULL;
 }
 
-#define MAX_HINTS 50    /* of errors get a name that may be meant */
-#define MAX_NEAR  20000 /* names are looked at, the last ones */
+#define MAX_NEAR 20000 /* names are looked at, the last ones */
 
 /* v1 is as far from v2 as from v7. */
 static bool numbered(const char *a, const char *b)

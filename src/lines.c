@@ -22,10 +22,22 @@ bool text_blank_after(const struct parse *p, uint32_t from, uint32_t to)
 	return !at || at >= end;
 }
 
-bool told_in_line(const struct parse *p, uint32_t at)
+/* Where the line ends that `at` is in. A line may be all of a text, and have a mistake in each of
+ * its tokens: it is looked through once. */
+static uint32_t line_end(struct parse *p, uint32_t at)
 {
-	return p->told && p->told <= at &&
-	       !memchr(p->text + (p->told - p->base), '\n', at - p->told);
+	if (!p->line_end || at < p->line_at || at > p->line_end) {
+		const char *from = p->text + (at - p->base);
+		const char *end = memchr(from, '\n', p->len - (at - p->base));
+		p->line_at = at;
+		p->line_end = p->base + (end ? (uint32_t)(end - p->text) : p->len);
+	}
+	return p->line_end;
+}
+
+bool told_in_line(struct parse *p, uint32_t at)
+{
+	return p->told && p->told <= at && at <= line_end(p, p->told);
 }
 
 const char *text_behind(struct parse *p, struct span s)

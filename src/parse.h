@@ -108,9 +108,10 @@ struct parse {
 	bool skip;       /* the rest of the statement: a mistake in it was reported */
 	/* open in what is skipped; blocks: { at the end of a line, props: any other { */
 	uint32_t skip_brackets, skip_props, skip_blocks;
-	int skipped;        /* kind of the token skipped last */
-	uint32_t told;      /* where the last syntax error is; 0: none */
-	uint32_t lexed;     /* where the last token that is none is */
+	int skipped;                /* kind of the token skipped last */
+	uint32_t told;              /* where the last syntax error is; 0: none */
+	uint32_t line_at, line_end; /* from where to where a line was looked through; see lines.c */
+	uint32_t lexed;             /* where the last token that is none is */
 	bool tearing, torn; /* it is in the line of the } before this statement, or of the last } */
 	bool head_told;     /* it is in this header, which begins at */
 	uint32_t head_at;
@@ -169,7 +170,7 @@ bool text_starts(const struct parse *p, const char *at, const char *word);
 bool text_blank_after(const struct parse *p, uint32_t from, uint32_t to);
 uint32_t text_indent(const struct parse *p, uint32_t at);
 bool text_is_in(struct parse *p, struct span s);
-bool told_in_line(const struct parse *p, uint32_t at);
+bool told_in_line(struct parse *p, uint32_t at);
 bool begins_name(char c);
 bool line_assigns(struct parse *p, struct span s);
 bool line_states(struct parse *p, const struct token *t);  /* a statement? */

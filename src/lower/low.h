@@ -59,6 +59,7 @@ struct shared {
 	bool param_lost;        /* of the graph: it may have said what sizes are */
 	vec(struct pair) pairs; /* complex values that were made of their parts */
 	struct hash_table pair_table; /* of `pairs`, by the value's id */
+	struct hash_table outputs;    /* of the graph, by their ids */
 	struct guards *guards;
 	uint32_t nlabels;         /* that were there before */
 	uint32_t enough;          /* values: then a graph with mistakes was looked at enough */
@@ -187,7 +188,7 @@ uint32_t padding(struct build *b, const struct onnx_op *op, struct value **in, u
 /* fold.c: NULL: not known */
 struct value *fold(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin);
 /* fusion.c */
-bool is_transpose(const struct value *v);             /* or a cast of one */
+bool is_transpose(const struct value *v); /* or a cast of one */
 void prevent_fusion(struct build *b, struct block *k);
 /* guard.c */
 void guards_init(struct build *b);

@@ -474,15 +474,20 @@ static void lower_params(struct build *b, struct graph *from, struct graph *to)
 		p->low = block_param(b, to->block, low_type(b, p->type));
 		p->low->known = p->known;
 		p->low->name = p->name; /* an output of that name is this very value */
-		take_name(p->name);
 		dims_record(b, p);
 	}
 }
 
-static bool is_result(const struct graph *g, const struct value *v)
+static uint32_t hash_id(const struct value *v)
 {
-	for (uint32_t i = 0; i < g->block->results.len; i++)
-		if (g->block->results.at[i] == v)
+	return v->id * UINT32_C(0x9e3779b1);
+}
+
+static bool is_result(const struct build *b, const struct value *v)
+{
+	struct probe p = {.hash = hash_id(v)};
+	while (hash_next(&b->cse->shared->outputs, &p))
+		if (p.number == v->id)
 			return true;
 	return false;
 }
@@ -499,11 +504,12 @@ static struct value *output(struct build *b, struct graph *to, struct value *t, 
 		v = guards_rest(b, v);
 	if (!v->data || last)
 		v = checks_rest(b, v);
-	if ((!v->def && v->name != name) || v->data || is_result(to, v))
+	if ((!v->def && v->name != name) || v->data || is_result(b, v))
 		v = identity(b, v);
 	v->name = name;
 	if (v->def && !loose)
 		with_dims(v, low_type(b, t->type).dims);
+	hash_add(b->cx->arena, &b->cse->shared->outputs, hash_id(v), v->id);
 	return *vec_push(b->cx->arena, &to->block->results) = v;
 }
 
@@ -533,17 +539,17 @@ static void lower_states(struct build *b, struct graph *from, struct graph *to)
 	}
 }
 
+/* Names of inputs and outputs, which no other value gets. */
 static void take_outputs(struct build *b, struct graph *g)
 {
 	for (uint32_t i = 0; i < g->block->results.len; i++)
 		take_name(g->block->results.at[i]->name);
+	for (uint32_t i = 0; i < g->block->params.len; i++)
+		take_name(g->block->params.at[i]->name);
 	for (uint32_t i = 0; i < g->states.len; i++) {
 		struct state *s = &g->states.at[i];
 		struct sym *name = s->next ? next_name(b, s) : NULL;
-		bool taken = s->next && !take_name(name);
-		for (uint32_t k = 0; s->next && k < g->block->params.len; k++)
-			taken |= g->block->params.at[k]->name == name;
-		if (taken)
+		if (s->next && !take_name(name))
 			error(b->cx, s->param->span, E_DUPLICATE,
 			      "the next value of the state '%s' is an output called '%s', but "
 			      "another input or output has this name",

@@ -59,6 +59,20 @@ static void test_findings(void **state)
 		{"graph g(x: float64[0]) -> (y) { y = x[int64([0, -1])] }", "PTG0306"},
 		{"graph g(x: float64[1]) -> (y) { y = x[[0, 1]] }", "PTG0306"},
 		{"graph g(x: float64[1]) -> (y) { y = x[int64([[0], [-2]])].set(1) }", "PTG0306"},
+		{"graph g(a: float64[2, 3, 6], b: float64[2]) -> (y) {\n"
+		 " y = TensorSolve{axes=[0, 1, 2, 0]}(a, b)\n}\n",
+		 "axes are distinct"},
+		{"graph g(a: float64[6, 2, 3], b: float64[6]) -> (y) {\n"
+		 " y = TensorSolve{axes=[-1]}(a, b)\n}\n",
+		 "axes are distinct"},
+		{"fn F{p: flot = 1}(x: T) -> (y) { y = x }\n"
+		 "graph g(x: float64[]) -> (y) { y = F(x) }\n",
+		 "unknown kind 'flot'"},
+		{"graph g(x: float32[]) -> (y) { y = onnx.LeakyRelu{alpha=1e300}(x) }",
+		 "float32 does not hold"},
+		{"graph g() -> (y) { y = float64(0 ** -1) }", "division by zero"},
+		{"graph g() -> (y) { y = +\"a\" }", "expected a tensor but got a string"},
+		{"graph g() -> (y) { y = +z }", "'z' is not defined"},
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -137,12 +151,91 @@ static void test_options(void **state)
 	}
 }
 
+/* head, then `n` times `part` with %u for the number, then tail */
+static char *repeated(const char *head, const char *part, unsigned n, const char *tail)
+{
+	size_t room = strlen(head) + n * (strlen(part) + 12) + strlen(tail) + 1;
+	char *text = malloc(room), *at = text;
+	assert_non_null(text);
+	at += sprintf(at, "%s", head);
+	for (unsigned i = 0; i < n; i++)
+		for (const char *p = part; *p; p++)
+			at += *p == '%' ? sprintf(at, "%u", i) : sprintf(at, "%c", *p);
+	sprintf(at, "%s", tail);
+	return text;
+}
+
+/* What is beyond a limit is a message; what could be slow or deep because of its number is neither.
+ */
+static void test_many(void **state)
+{
+	static const struct {
+		const char *head, *part, *tail;
+		unsigned n;
+		const char *want; /* NULL: accepted */
+	} cases[] = {
+		{"graph g(x: float64[1]) -> (y) { y = onnx.Concat{axis=0}(x", ", x", ") }", 70000,
+		 "70001 arguments"},
+		{"graph g(c: bool[], x: float64[]) -> (y) { y = IfElse{n_outs=35000}(c", ", x",
+		 ") }", 70000, "70001 arguments"},
+		{"graph g(x: float64[]) -> (y) {\n y = loop (i in 0:3", ", a% = x",
+		 ") -> (a0) {\n next a0 = a1\n }\n}\n", 1001, "carries at most 1000"},
+		{"graph g(x: float64[", "1,", "]) -> (y) { y = x[0] }", 65, "more than 64 dims"},
+		{"graph g(x: float64[1, 1]) -> (y) {\n y = SplitDims{axis=0}(x, [", "1,", "])\n}\n",
+		 64, "more than 64 dims"},
+		{"graph g(x: float64[", "1,",
+		 "]) -> (y) { y = JoinDims{start_axis=0, n_axes=0}(x) }", 64, "more than 64 dims"},
+		{"graph g(x: float64[", "1,",
+		 "]) -> (y) {\n y = loop (i in 0:3, s = x) -> ([t]) {\n t = s\n next s = t\n "
+		 "}\n}\n",
+		 64, "cannot be stacked"},
+		{"graph g(x: float64[3, 3]) -> (y) {\n y = ", "Blockwise{core_op=",
+		 "Cholesky}(x) }", 30, "PTG"},
+		{"graph g(x: float64[]) -> (y) { y = x", "}", "\n", 300000, "found '}'"},
+		{"graph g(x: float64[]) -> (y) {\n y = if False { y = x }\n",
+		 "else if False { y = x }\n", "else { y = x }\n}\n", 100000, NULL},
+		{"graph g(x: float64[]) -> (y) {\n y = x\n",
+		 " state w%: float64[] = 0\n next w% = x\n", "}\n", 50000, NULL},
+		{"graph g(x: int8[3]) -> (y) {\n y = Einsum{subscripts=\"a", ",a", "->a\"}(x)\n}\n",
+		 20000, "...\"}: it names more operands than are given"},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *text = repeated(cases[i].head, cases[i].part, cases[i].n, cases[i].tail);
+		enum ptgc_status want = cases[i].want ? PTGC_REJECTED : PTGC_OK;
+		assert_int_equal(try(text, strlen(text), cases[i].want), want);
+		free(text);
+	}
+}
+
+/* Two parts that are many: outputs and their names in the header, operands and their letters. */
+static void test_many_twice(void **state)
+{
+	static const struct {
+		const char *head, *part, *middle, *part2, *tail;
+		unsigned n;
+	} cases[] = {
+		{"graph g(x: float64[]) -> (", "y%, ", ") {\n", "y% = x + %\n", "}\n", 50000},
+		{"graph g(x: int8[3]) -> (y) {\n y = Einsum{subscripts=\"", "a,", "a->a\"}(x",
+		 ", x", ")\n}\n", 2000},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *head = repeated(cases[i].head, cases[i].part, cases[i].n, cases[i].middle);
+		char *text = repeated(head, cases[i].part2, cases[i].n, cases[i].tail);
+		assert_int_equal(try(text, strlen(text), NULL), PTGC_OK);
+		free(head);
+		free(text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_findings),    cmocka_unit_test(test_accepted),
 		cmocka_unit_test(test_stray_bytes), cmocka_unit_test(test_beginnings),
-		cmocka_unit_test(test_options),
+		cmocka_unit_test(test_options),     cmocka_unit_test(test_many),
+		cmocka_unit_test(test_many_twice),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
