@@ -37,14 +37,20 @@ static void pass_known(struct value *to, const struct value *from)
 		to->known = from->known;
 }
 
+bool cast_folds(const struct value *v, enum dtype t)
+{
+	return v->data && !is_weight(v) && (v->data->splat || v->data->count <= FOLD_LIMIT) &&
+	       dtypes[t].size && dtypes[v->type.dtype].size && t != DT_BFLOAT16 &&
+	       v->type.dtype != DT_BFLOAT16;
+}
+
 struct value *cast(struct build *b, struct value *v, enum dtype t)
 {
 	enum dtype from = (enum dtype)v->type.dtype;
 
 	if (from == t)
 		return v;
-	if (v->data && !is_weight(v) && (v->data->splat || v->data->count <= FOLD_LIMIT) &&
-	    dtypes[t].size && dtypes[from].size && t != DT_BFLOAT16 && from != DT_BFLOAT16) {
+	if (cast_folds(v, t)) {
 		uint64_t n = v->data->splat && v->data->count ? 1 : v->data->count;
 		struct tensor *x = tensor_new(b->cx, t, v->data->rank, v->data->shape);
 		void *data =

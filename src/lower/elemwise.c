@@ -5,9 +5,24 @@
 #include "low.h"
 #include "lower.h"
 
+/* float64 to float16 is rounded once, as NumPy does; the runtime's Cast goes through float32. */
+struct value *cast_once(struct build *b, struct value *v, enum dtype t)
+{
+	struct fn *f;
+	struct value *out;
+
+	if (v->type.dtype != DT_FLOAT64 || t != DT_FLOAT16 || cast_folds(v, t) ||
+	    b->target != PTGC_ORT_CPU || b->cx->opt.excess_precision)
+		return cast(b, v, t);
+	f = lib_fn(b->cx, "_To_half");
+	if (!f)
+		bug("the library has no _To_half");
+	return call_fn(b, f, NULL, NULL, &v, 1, &out, 1) ? out : dummy(b, type_of(t, 0, NULL));
+}
+
 bool lower_cast(struct build *b, struct node *n)
 {
-	lowered(b, n, 0, cast(b, low(b, n->in[0]), (enum dtype)n->out[0]->type.dtype));
+	lowered(b, n, 0, cast_once(b, low(b, n->in[0]), (enum dtype)n->out[0]->type.dtype));
 	return true;
 }
 

@@ -138,6 +138,8 @@ bool reduces_bools(struct build *b);
 bool scatter_adds(struct build *b);
 bool may_reshape_to_zero(struct build *b);
 struct value *cast(struct build *b, struct value *v, enum dtype t); /* v itself if it has t */
+bool cast_folds(const struct value *v, enum dtype t);
+struct value *cast_once(struct build *b, struct value *v, enum dtype t); /* elemwise.c */
 struct value *reshape(struct build *b, struct value *v, const dim *dims, uint32_t rank);
 struct value *reshape_to(struct build *b, struct value *v, struct value *shape, const dim *dims,
 			 uint32_t rank);

@@ -320,7 +320,7 @@ bool lower_reduce(struct build *b, struct node *n)
 	}
 	if (is_int(r.acc) && (n->op == &op_table[OP_Sum] || n->op == &op_table[OP_Prod]))
 		v = cast(b, v, r.acc); /* it wraps there, however wide the result is */
-	lowered(b, n, 0, cast(b, v, r.out));
+	lowered(b, n, 0, cast_once(b, v, r.out));
 	return true;
 }
 

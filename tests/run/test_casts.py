@@ -4,6 +4,7 @@ import numpy as np
 import pytensor.tensor as pt
 import pytest
 
+import ptg
 from harness import ALL, FLOATS, Compiled
 
 
@@ -41,3 +42,29 @@ def test_nothing_between(between):
     out = [pt.cast(move(pt.cast(x, "int64")), "int32"), pt.eq(move(pt.cast(x, "float16")), move(pt.cast(x, "float16")).max())]
     c = Compiled([x], out, (13, 18, 26))
     c.run(np.array([[3e9, 1.1, -5e9], [7.7, 2.2, 1e12]]))
+
+
+def test_float64_to_float16_is_rounded_once():
+    """Numbers near ties of float16, nearer than float32 tells; ends of the range; the sum that is cast at its end."""
+    x = pt.vector("x")
+    c, total = Compiled([x], [pt.cast(x, "float16")]), Compiled([x], [x.sum(dtype="float16", acc_dtype="float64")])
+    ties = 1 + np.arange(1, 2048, 2) / 2**11
+    tiny = [0, 2.0**-52, -(2.0**-52), 2.0**-40, -(2.0**-40)]
+    for scale in (1, -1, 2.0**15, 2.0**-14, 2.0**-15, 2.0**-24, -(2.0**-25)):
+        for e in tiny:
+            c.run(ties * scale * (1 + e), ulp={"float16": 0})
+            total.run([ties[5] * scale, ties[5] * scale * e], ulp={"float16": 0}, zero_sign=False)
+    half = 2.0**-25
+    ends = [0.0, -0.0, np.inf, -np.inf, np.nan, 65520 - 2.0**-37, 65520, -65520, 1e300, -1e300, 5e-324, half, half * (1 + 2.0**-52), -half, -half * (1 + 2.0**-52)]
+    c.run(ends, ulp={"float16": 0})
+    text = "ptg 1\n\ngraph g(x: float64[n]) -> (y) {\n  y = Cast{float16}(x)\n}\n"
+    assert ptg.nodes(ptg.compile(text)) == 11
+    assert ptg.nodes(ptg.compile(text, options=("-fexcess-precision",))) == 1
+    assert ptg.nodes(ptg.compile(text, target="onnx")) == 1
+
+
+def test_float64_constants_to_float16():
+    v = 1 + 2.0**-11 + np.array([0, 1, -1]) * 2.0**-52
+    for n in (1, 2000):  # one that is folded here, one that the runtime casts
+        x, w = pt.vector("x", dtype="float16"), np.tile(v, n)
+        Compiled([x], [x + pt.cast(pt.constant(w), "float16")]).run(np.zeros(3 * n), ulp={"float16": 0})
