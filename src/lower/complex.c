@@ -221,14 +221,27 @@ static struct cv *part_props(struct build *b, const struct node *n)
 	return props;
 }
 
+/* A complex result of real arguments: a sum or a product that is asked for as a complex one. */
+static bool is_real(const struct node *n)
+{
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i] && complex_type(n->in[i]->type))
+			return false;
+	return true;
+}
+
 /* The op on each part; where the result is not complex (a shape), on the first one alone. */
 static bool each_part(struct build *b, struct node *n, struct value **out)
 {
 	struct value **in = new_array(b->cx->arena, struct value *, n->nin + 1u);
 	struct cv *props = part_props(b, n);
 	enum dtype t = working_dtype(n);
+	bool real = is_real(n), one = real || !complex_type(n->out[0]->type);
 
-	for (uint32_t k = 0; k < (complex_type(n->out[0]->type) ? 2u : 1u); k++) {
+	for (uint32_t i = 0; i < n->nout && real; i++)
+		out[n->nout + i] =
+			expand(b, const_of(b, t, 0), n->out[i]->type.dims, n->out[i]->type.rank);
+	for (uint32_t k = 0; k < (one ? 1u : 2u); k++) {
 		for (uint32_t i = 0; i < n->nin; i++)
 			in[i] = n->in[i] && is_number(n, i) ? argument_part(b, n, n->in[i], t, k)
 							    : n->in[i];
@@ -429,7 +442,7 @@ bool lower_complex(struct build *b, struct node *n)
 	int64_t power_of;
 	bool ok;
 
-	if (how == complex_pair)
+	if (how == complex_pair && !(n->op == &op_table[OP_Prod] && is_real(n)))
 		return n->op->lower(b, n);
 	if (!how) {
 		unsupported(b, "ONNX has no complex tensors, and this op is not converted on "
@@ -448,7 +461,8 @@ bool lower_complex(struct build *b, struct node *n)
 	else if (is_chain(b, n))
 		ok = two_by_two(b, n, out);
 	else
-		ok = how == complex_each ? each_part(b, n, out) : fn_on_parts(b, n, out);
+		ok = how == complex_each || how == complex_pair ? each_part(b, n, out)
+								: fn_on_parts(b, n, out);
 	if (ok)
 		together(b, n, out);
 	return ok;

@@ -25,21 +25,15 @@ static void whole(struct build *b, struct node *n, struct value **parts)
 	lowered(b, n, 0, complex_whole(b, parts[0], parts[1], t));
 }
 
-/* The argument as a pair: products of real numbers may be asked for as complex ones. NULL: reported
- */
+/* The argument as a pair. NULL: reported */
 static struct value *pairs_of(struct build *b, struct node *n)
 {
 	enum dtype t = (enum dtype)n->out[0]->type.dtype;
-	struct cv to = {.kind = CV_DTYPE, .u.dtype = t};
-	struct value *v = n->in[0];
 
-	if (!is_complex(t)) {
-		unsupported(b, "a complex number is no %s: take its real part", dtypes[t].name);
-		return NULL;
-	}
-	if (is_complex((enum dtype)v->type.dtype))
-		return low(b, v);
-	return lower_as(b, &op_table[OP_Cast], &to, &v, 1, &v, 1) ? v : NULL;
+	if (is_complex(t))
+		return low(b, n->in[0]);
+	unsupported(b, "a complex number is no %s: take its real part", dtypes[t].name);
+	return NULL;
 }
 
 /* Rows of the first axis by a fn of the library: products in double precision, as PyTensor

@@ -335,3 +335,13 @@ def test_einsum_by_hand(subscripts, dtype):
         got = session.run(None, {i.name: pairs(a) if a.dtype.kind == "c" else a for i, a in zip(session.get_inputs(), data)})[0]
         want = np.einsum(subscripts, *data)
         assert np.allclose(got[..., 0] + 1j * got[..., 1], want, rtol=0, atol=1e4 * ROUNDING[dtype])
+
+
+@pytest.mark.parametrize("reduce", ["sum", "mean", "prod"])
+@pytest.mark.parametrize("real", ["float64", "float32", "int64", "int8", "bool"])
+@both
+def test_real_reduced_to_complex(dtype, real, reduce):
+    """The imaginary part of what real numbers give is +0."""
+    for axis in (None, 1, (0, 1)):
+        check(lambda x, axis=axis: getattr(pt, reduce)(x, axis=axis, dtype=dtype), [(real, 2)], sizes=(0, 1, 3),
+              opsets=(18,), atol=1e-6 if "float" in real else 0)  # fmt: skip
