@@ -476,6 +476,9 @@ static void lower_params(struct build *b, struct graph *from, struct graph *to)
 		p->low->name = p->name; /* an output of that name is this very value */
 		dims_record(b, p);
 	}
+	/* before guards: what is read in place of a parameter may be checked */
+	for (uint32_t i = 0; i < from->states.len; i++)
+		vec_push(b->cx->arena, &to->states)->param = from->states.at[i].param->low;
 }
 
 static uint32_t hash_id(const struct value *v)
@@ -532,8 +535,7 @@ static struct sym *next_name(struct build *b, const struct state *s)
 static void lower_states(struct build *b, struct graph *from, struct graph *to)
 {
 	for (uint32_t i = 0; i < from->states.len; i++) {
-		struct state *s = &from->states.at[i], *t = vec_push(b->cx->arena, &to->states);
-		t->param = low(b, s->param);
+		struct state *s = &from->states.at[i], *t = &to->states.at[i];
 		t->init = s->init ? low(b, s->init) : NULL;
 		t->next = s->next ? output(b, to, s->next, next_name(b, s), true) : NULL;
 	}

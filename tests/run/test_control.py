@@ -544,6 +544,30 @@ def test_next_value_in_loop_and_shared():
         assert [int(v) for v in results(text, np.array(5), np.array(1), np.array(2), opset=opset)] == [13, 13, 21]
 
 
+@pytest.mark.parametrize("dims", ["?", "?, ?"])
+def test_states_that_are_checked(dims):
+    """The check of a length is made on what is read of a state; its input stays what it is."""
+    text = f"""graph g(x: float64[{dims.replace("?", "k", 1)}], y: float64[{dims.replace("?", "k", 1)}]) -> (z) {{
+  state w: float64[{dims}] = float64([1, 2]{"" if dims == "?" else "[None]"})
+  state v: float64[{dims}] = float64([1, 2]{"" if dims == "?" else "[None]"})
+  z = x * w + v * y
+  next w = w + x
+  next v = y
+}}
+""".replace("float64([1, 2][None])", "float64([[1], [2]])")
+    assert names(text)[:2] == (["x", "y", "w", "v"], ["z", "w.next", "v.next"])
+    shape = (2,) if dims == "?" else (2, 1)
+    a, b = np.full(shape, 3.0), np.full((1,) * len(shape), 3.0)
+    for opset in (13, 18, 26):
+        session = ptg.session(ptg.compile("ptg 1\n" + text, opset=opset))
+        z, w, v = session.run(None, {"x": a, "y": a})
+        first = np.reshape([1.0, 2.0], shape)
+        assert np.array_equal(z, 6 * first) and np.array_equal(w, first + 3) and np.array_equal(v, a)
+        for wrong in ({"x": b, "y": a}, {"x": a, "y": b}, {"x": a, "y": a, "w": b}):
+            with pytest.raises(Exception, match="must be"):
+                session.run(None, wrong)
+
+
 def test_only_states():
     text = """graph g() -> () {
   state a: float64[2] = float64([1, 2])
