@@ -150,6 +150,24 @@ static struct value *stop_below(struct build *b, const struct index *ix, struct 
 	return emit_(b, "Where", none, const_int(b, STOP_BEHIND), stop);
 }
 
+/* The runtime takes the largest int32 and int64 for a stop that is left out, which stepping down is
+ * another one. */
+static struct value *stop_given(struct build *b, struct value *stop, int sign)
+{
+	dim d = known_at(b, stop, 0);
+	enum dtype given = is_onnx(stop->def, "Cast") ? stop->def->in[0]->type.dtype : DT_INT64;
+	int64_t k;
+
+	if (b->target != PTGC_ORT_CPU || sign > 0 || dtypes[given].size < 4)
+		return stop;
+	if (const_int_at(b, stop, 0, &k))
+		return k < INT32_MAX ? stop : const_int(b, STOP_BEHIND);
+	if (d && (dim_is_size(b, d) || dim_le(b->cx, d, INT32_MAX - 1)))
+		return stop;
+	struct value *small = emit_(b, "Less", stop, const_int(b, INT32_MAX));
+	return emit_(b, "Where", small, stop, const_int(b, STOP_BEHIND));
+}
+
 /*
  * Steps beyond the axis all take one element. ONNX's own inference runs out of memory on such as do
  * not fit into 32 bits, and the runtime takes the negative of -2^63.
@@ -185,7 +203,8 @@ struct value *apply_slices(struct build *b, struct value *x, const struct index 
 		step[n] = within(b, step[n], x->type.dims[i]);
 		steps |= !const_int_at(b, step[n], 0, &k) || k != 1;
 		start[n] = ix[i].v[0] ? ix[i].v[0] : by_sign(b, sign, step[n], 0, INT64_MAX);
-		stop[n] = ix[i].v[1] ? ix[i].v[1] : by_sign(b, sign, step[n], INT64_MAX, INT64_MIN);
+		stop[n] = ix[i].v[1] ? stop_given(b, ix[i].v[1], sign)
+				     : by_sign(b, sign, step[n], INT64_MAX, INT64_MIN);
 		stop[n] = stop_below(b, &ix[i], stop[n], sign, x->type.dims[i]);
 		axes[n++] = i;
 	}

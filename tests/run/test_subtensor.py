@@ -71,6 +71,21 @@ def test_slice_bound_dtypes():
             c.run(np.arange(5.0), -2, -1)
 
 
+@pytest.mark.parametrize("stop", [2**31 - 2, 2**31 - 1, 2**31, 2**63 - 1])
+def test_stops_that_the_runtime_takes_for_none(stop):
+    """Two numbers mean "to the end" to the runtime, which stepping down is the first element."""
+    x, k, b, i = variable("float64", (3,), True, "x"), scalar("k"), scalar("b"), scalar("i", "int32")
+    c = Compiled([x, k, b, i], [x[2:stop:-1], x[2:stop:k], x[:b:-1], x[:b:k], x[1:b], x[:i:-1], x[1:stop].set(0), x[2:b:-1].inc(1)], FEW)
+    for n in (0, 3, 5):
+        for step in (-1, 1, 2):
+            c.run(np.arange(float(n)), step, stop, min(stop, 2**31 - 1))
+
+
+def test_stops_that_are_sizes_cost_nothing():
+    text = "graph g(x: float64[n], y: float64[n], b: {}[]) -> (z) {{ z = x[:{}:-1] + x[:Shape(y)[0] // 2:-1] }}".format
+    assert ptg.nodes(ptg.compile(text("int16", "b"))) + 1 == ptg.nodes(ptg.compile(text("int64", "b")))
+
+
 def test_slice_by_shapes():
     """Bounds made of sizes."""
     x, y = variable("float64", (3,), True, "x"), variable("float64", (3, 3), True, "y")
