@@ -3,6 +3,7 @@
  * say about dims is used to read no sizes at run time. Run-time checks stay where PyTensor has
  * them: Squeeze of a length that is not 1, Reshape to another size, Split sizes that do not add up.
  */
+#include <math.h>
 #include <string.h>
 
 #include "low.h"
@@ -379,6 +380,35 @@ static struct value *arange_int(struct build *b, struct node *n, enum dtype t)
 	return cast(b, with_dims(r, n->out[0]->type.dims), t);
 }
 
+static bool const_number(const struct value *v, double *k)
+{
+	if (!v->data || v->data->count != 1)
+		return false;
+	*k = tensor_float(v->data, 0);
+	return true;
+}
+
+/* 1, or 0 where NumPy finds no number of items, of which there would be `count`: the step is 0, or
+ * count is NaN, infinite or beyond int64. Range refuses a step of 0, so that the run fails. NULL:
+ * that is so on every run, which is reported. */
+static struct value *step_if_countable(struct build *b, struct value **v, struct value *count,
+				       bool ints)
+{
+	double start, stop, step = 0;
+	bool sure = const_number(v[2], &step) && step != 0;
+
+	if (sure && (ints || (const_number(v[0], &start) && const_number(v[1], &stop)))) {
+		if (ints || fabs((stop - start) / step) < 0x1p63)
+			return const_int(b, 1);
+		raises(b, "there is no number of items that could be made");
+		return NULL;
+	}
+	if (ints)
+		return cast(b, cast(b, v[2], DT_BOOL), DT_INT64);
+	count = emit_(b, "Less", emit_(b, "Abs", count), const_of(b, DT_FLOAT64, 0x1p63));
+	return cast(b, count, DT_INT64);
+}
+
 /*
  * PyTensor gives Python's numbers to NumPy's arange: ceil((stop - start) / step) items in float64,
  * then first + i * (second - first) in the arithmetic of the result.
@@ -402,11 +432,12 @@ bool lower_arange(struct build *b, struct node *n)
 	}
 	for (int i = 0; i < 3; i++)
 		v[i] = cast(b, low(b, n->in[i]), DT_FLOAT64);
-	bool sure = v[2]->data && v[2]->data->count == 1 && tensor_float(v[2]->data, 0) != 0;
-	/* Range refuses a step of 0, which must fail here too */
-	struct value *one = sure ? const_int(b, 1) : cast(b, cast(b, v[2], DT_BOOL), DT_INT64);
-	bool zero = v[0]->data && v[0]->data->count == 1 && tensor_float(v[0]->data, 0) == 0;
+	double start;
+	bool zero = const_number(v[0], &start) && start == 0;
 	struct value *count = emit_(b, "Div", zero ? v[1] : emit_(b, "Sub", v[1], v[0]), v[2]);
+	struct value *one = step_if_countable(b, v, count, ints);
+	if (!one)
+		return false;
 	count = cast(b, emit_(b, "Ceil", count), DT_INT64);
 	enum dtype calc = t == DT_FLOAT16 ? DT_FLOAT32 : t;
 	struct value *first = cast(b, cast(b, v[0], t), calc);

@@ -256,6 +256,19 @@ def test_arange_mixed():
     c.run(3, 2.5, 1, -4, np.ones(1))
 
 
+def test_arange_of_no_number():
+    """NumPy refuses to make so many items."""
+    a, s = pt.scalar("a", dtype="float64"), pt.scalar("s", dtype="float64")
+    c = Compiled([a, s], [ARange("float64")(0.0, a, 1.0), ARange("float32")(a, 5.0, s), ARange("int64")(a, 5.0, 1.0)])
+    c.run(3, 1)
+    c.run(-4.5, 0.5)
+    for wrong in ((np.inf, 1), (-np.inf, 1), (np.nan, 1), (3, np.nan), (3, 0), (1e300, -1)):
+        c.raises(*map(np.array, wrong))
+    for stop in ("inf", "nan", "-inf", "1e300"):
+        with pytest.raises(AssertionError, match="PTG0505.*|no number of items"):
+            ptg.compile(f"graph g() -> (y) {{ y = ARange{{dtype=float64}}(0.0, float64({stop}), 1.0) }}")
+
+
 def test_arange_step_zero():
     a, s = v64("a"), v64("s")
     c = Compiled([a, s], [pt.arange(0, a, s)])
