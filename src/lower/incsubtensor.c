@@ -279,6 +279,8 @@ static struct value *by_pad(struct build *b, struct update *u)
 		if (!dim_ge(b->cx, to[i], 0))
 			return NULL;
 	}
+	if (u->add && may_be_minus_zero(b, u->y)) /* the runtime drops an Add of 0 */
+		u->y = emit_(b, "Sum", u->y, const_int_of(b, (enum dtype)t.dtype, 0));
 	struct value *y = placed(b, u, to);
 	return with_dims(emit_(b, "Pad", y, dims_vector(b, pads, 2u * t.rank)), t.dims);
 }

@@ -205,6 +205,7 @@ bool from_constants(struct build *b, struct value *v, bool *open);
 /* select.c */
 struct value *where(struct build *b, struct value *c, struct value *x, struct value *y);
 void sign_of_results(struct node *n);
+bool may_be_minus_zero(struct build *b, const struct value *v);
 /* extra_ops.c */
 struct value *counting(struct build *b, dim n);
 /* choose.c: element i of a vector of lengths, int64[] */

@@ -108,6 +108,12 @@ static uint8_t sign_of(const struct value *v)
 	return v->data ? sign_of_constant(v->data) : v->sign;
 }
 
+bool may_be_minus_zero(struct build *b, const struct value *v)
+{
+	return b->cx->opt.signed_zeros && is_float((enum dtype)v->type.dtype) &&
+	       !(sign_of(v) & SIGN_NO_ZERO);
+}
+
 static uint8_t sign_of_inputs(const struct node *n, uint32_t first, uint32_t end)
 {
 	uint8_t sign = SIGN_POSITIVE;
@@ -215,7 +221,7 @@ static bool is_nonzero_where(const struct value *c, bool holds, const struct val
 }
 
 /* Can x be -0 where c holds, or does not hold? */
-static bool may_be_minus_zero(const struct value *c, bool holds, const struct value *x)
+static bool is_minus_zero_where(const struct value *c, bool holds, const struct value *x)
 {
 	return !(sign_of(x) & SIGN_NO_ZERO) && !is_nonzero_where(c, holds, x);
 }
@@ -224,7 +230,7 @@ static bool may_be_minus_zero(const struct value *c, bool holds, const struct va
 static bool loses_sign(struct build *b, struct value *c, bool holds, struct value *x,
 		       struct value *y)
 {
-	bool may[2] = {may_be_minus_zero(c, holds, x), may_be_minus_zero(c, !holds, y)};
+	bool may[2] = {is_minus_zero_where(c, holds, x), is_minus_zero_where(c, !holds, y)};
 
 	if (!is_float((enum dtype)x->type.dtype) || !(may[0] || may[1]))
 		return false;

@@ -97,6 +97,17 @@ def test_others(name, dtype):
     f.run(zeros, np.array([-0.0, 0, np.nan, -0.0, 1, -0.0]))
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_added_to_zeros(dtype):
+    """The sum of 0 and -0 is 0, whatever stands for it."""
+    y, n = pt.vector("y", dtype=dtype), pt.lscalar("n")
+    zero = np.zeros(5, dtype)
+    outputs = [pt.zeros(5, dtype=dtype)[1:4].inc(y), pt.as_tensor(zero)[1:4].inc(y), pt.zeros(n, dtype=dtype)[1:4].inc(y)]
+    outputs += [pt.zeros_like(y)[:3].inc(y), pt.zeros_like(y)[1].inc(y[0]), pt.zeros((2, 3), dtype=dtype)[1].inc(y), pt.zeros(5, dtype=dtype)[1:4].set(y)]
+    f = Compiled([y, n], outputs)
+    f.run([-0.0, 1, -0.0], 5)
+
+
 def count(params, body, *options):
     model = ptg.compile(f"ptg 1\n\ngraph g({params}) -> (y) {{\n  {body}\n}}\n", options=options)
     return ptg.nodes(model), model
