@@ -606,8 +606,10 @@ enum onnx_infer_result onnx_unsqueeze(struct infer *f)
 	enum axes_given given;
 	int64_t count = const_count(f, 1);
 
-	if (count < 0 || t.rank + count > MAX_RANK)
+	if (count < 0)
 		return ONNX_NO_RULE;
+	if (t.rank + count > MAX_RANK)
+		return out(f, 0, MAX_RANK + 1, NULL);
 	uint32_t rank = t.rank + (uint32_t)count;
 	if (!axes_of(f, "axes", 1, rank, &given, set))
 		return ONNX_ERROR;

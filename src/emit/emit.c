@@ -135,7 +135,8 @@ static ProtobufCBinaryData astr_bytes(struct astr s)
 static ProtobufCBinaryData type_bytes(struct emit *e, uint32_t index, bool io)
 {
 	struct onnx_type *t = &e->m->types.at[index];
-	Onnx__TensorShapeProto__Dimension dims[MAX_RANK], *refs[MAX_RANK];
+	/* the parts of complex numbers are one more axis */
+	Onnx__TensorShapeProto__Dimension dims[MAX_RANK + 1], *refs[MAX_RANK + 1];
 	Onnx__TensorShapeProto shape = ONNX__TENSOR_SHAPE_PROTO__INIT;
 	Onnx__TypeProto__Tensor tensor = ONNX__TYPE_PROTO__TENSOR__INIT;
 	Onnx__TypeProto type = ONNX__TYPE_PROTO__INIT;

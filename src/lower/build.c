@@ -162,6 +162,10 @@ struct value *unsqueeze(struct build *b, struct value *v, const int64_t *axes, u
 
 	if (!n)
 		return v;
+	if (rank > MAX_RANK) {
+		unsupported(b, "a step of it has %u dims: at most %d are possible", rank, MAX_RANK);
+		return v;
+	}
 	for (uint32_t i = 0; i < n; i++)
 		put[axes[i] < 0 ? axes[i] + rank : axes[i]] = true;
 	if (v->data && !is_weight(v)) {

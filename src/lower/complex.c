@@ -418,6 +418,15 @@ static bool is_chain(struct build *b, const struct node *n)
 	return n->nin > 2 && !n->op->lower && op_folds(b->cx, n->op);
 }
 
+/* A complex value of as many dims as there can be has no axis left for its parts. */
+static bool leaves_axis(struct build *b, const struct value *v)
+{
+	if (!v || !complex_type(v->type) || v->type.rank < MAX_RANK)
+		return true;
+	unsupported(b, "complex numbers have at most %d dims", MAX_RANK - 1);
+	return false;
+}
+
 /* An argument that must be real, or a complex one whose imaginary part would be lost. */
 static bool takes_complex(struct build *b, const struct node *n)
 {
@@ -442,6 +451,12 @@ bool lower_complex(struct build *b, struct node *n)
 	int64_t power_of;
 	bool ok;
 
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (!leaves_axis(b, n->in[i]))
+			return false;
+	for (uint32_t i = 0; i < n->nout; i++)
+		if (!leaves_axis(b, n->out[i]))
+			return false;
 	if (how == complex_pair && !(n->op == &op_table[OP_Prod] && is_real(n)))
 		return n->op->lower(b, n);
 	if (!how) {
