@@ -137,9 +137,9 @@ size_t onnx_names(const char *const **names)
 	return countof(sorted_names);
 }
 
-static bool has_blocks(const struct onnx_op *op)
+bool onnx_has_blocks(const struct onnx_op *op)
 {
-	for (const struct onnx_attr_spec *a = op->attrs; a->kind; a++)
+	for (const struct onnx_attr_spec *a = op->attrs; a && a->kind; a++)
 		if (a->kind == AT_GRAPH)
 			return true;
 	return false;
@@ -179,7 +179,7 @@ static bool allowed(const struct onnx_op *op, const enum dtype *in, uint32_t nin
 	if (!bind_dtypes(op, op->in, op->nin, in, nin, seen) ||
 	    !bind_dtypes(op, op->out, op->nout, out, nout, seen))
 		return false;
-	if (has_blocks(op)) /* their values may have a dtype each */
+	if (onnx_has_blocks(op)) /* their values may have a dtype each */
 		return true;
 	for (uint32_t k = 0; op->constraints[k].var; k++)
 		if (seen[k] & (seen[k] - 1))

@@ -52,6 +52,7 @@ const char *onnx_attr_wrong(struct ctx *cx, const struct onnx_op *op, const stru
 const char *onnx_attrs_finish(struct ctx *cx, struct node *n);
 
 size_t onnx_names(const char *const **names); /* all operator names of ai.onnx, sorted */
+bool onnx_has_blocks(const struct onnx_op *op); /* Loop, If and the like */
 /* its number in onnx_ops.def; UINT32_MAX: of another domain */
 uint32_t onnx_row(const struct onnx_op *op);
 /* Has the target a kernel for the op with these input and output dtypes? */

@@ -410,20 +410,12 @@ bool axis_in(struct infer *f, int64_t axis, uint32_t rank, uint32_t *a)
 
 /* --- the pass --- */
 
-static bool holds_blocks(const struct onnx_op *op)
-{
-	for (const struct onnx_attr_spec *a = op->attrs; a->kind; a++)
-		if (a->kind == AT_GRAPH)
-			return true;
-	return false;
-}
-
 enum onnx_infer_result onnx_infer(struct ctx *cx, struct node *n)
 {
 	uint32_t row = onnx_row(n->onnx);
 	struct infer f = {.cx = cx, .n = n, .op = n->onnx};
 
-	if (row == UINT32_MAX || holds_blocks(n->onnx))
+	if (row == UINT32_MAX || onnx_has_blocks(n->onnx))
 		return ONNX_NO_RULE;
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (n->in[i] && n->in[i]->type.dtype == DT_NONE)

@@ -86,7 +86,8 @@ static bool lower_body(struct build *b, struct block *from, struct block *to, bo
 	bool ok = lower_inside(b, from, to);
 	for (uint32_t i = 0; i < from->results.len && ok; i++) {
 		struct value *r = from->results.at[i];
-		block_result(b, low(b, r), low_type(b, r->type).dims, params_ok);
+		struct value *v = guards_inside(b, from, low(b, r));
+		block_result(b, v, low_type(b, r->type).dims, params_ok);
 	}
 	scope_close(b, outer);
 	return ok;

@@ -11,6 +11,8 @@
 
 /* Elements of a result that are worked out here, at most. */
 #define FOLD_LIMIT 64
+/* Values of which something is made: more are not constants alone. */
+#define MAX_SEEN 1000
 
 enum operation {
 	ADD,
@@ -250,4 +252,42 @@ struct value *fold(struct build *b, const struct onnx_op *op, struct value **in,
 		return neutral((enum operation)i, in);
 	}
 	return NULL;
+}
+
+/* Does what n computes have a size that its inputs' data decide, and are these not known? */
+static bool is_open(const struct node *n)
+{
+	static const char *const by_data[] = {"NonZero", "Unique", "Compress"};
+	static const char *const by_shape[] = {
+		"Range", "ConstantOfShape", "Expand", "Reshape", "Slice", "Tile", "Pad"};
+
+	for (size_t i = 0; i < countof(by_data); i++)
+		if (is_onnx(n, by_data[i]))
+			return true;
+	for (size_t i = 0; i < countof(by_shape); i++)
+		for (uint32_t k = i > 1; k < n->nin && is_onnx(n, by_shape[i]); k++)
+			if (n->in[k] && !n->in[k]->data)
+				return true;
+	return false;
+}
+
+/* Of what it computes when it loads the model ONNX Runtime takes no Reshape that must fail. */
+bool from_constants(struct build *b, struct value *v, bool *open)
+{
+	vec(struct value *) todo = {0};
+
+	*open = false;
+	*vec_push(b->cx->scratch, &todo) = v;
+	for (uint32_t seen = 0; todo.len; seen++) {
+		v = todo.at[--todo.len];
+		if (v->data)
+			continue;
+		if (!v->def || !is_pure(v->def->onnx) || seen > MAX_SEEN)
+			return false;
+		*open |= is_open(v->def);
+		for (uint32_t i = 0; i < v->def->nin; i++)
+			if (v->def->in[i])
+				*vec_push(b->cx->scratch, &todo) = v->def->in[i];
+	}
+	return true;
 }

@@ -9,7 +9,8 @@
  * hold, as that is what the runtime shows of a node that fails. What only depends on inputs is
  * checked at the start, all of it at once; the rest on the result of the node that assumed it. An
  * equation holds everywhere, so if that node is not used, or may not run because it is in a loop or
- * an if, the check is made around that or on a result of the graph.
+ * an if, the check is made around that or on a result of the graph; where only the loop or the
+ * branch can compute it, on a result of these.
  *
  * An input of one open length, which another size says, needs no comparison: Reshape to that size
  * fails by itself, because the number of elements is another one.
@@ -19,10 +20,9 @@
 
 #include "low.h"
 
-#define MAX_NAMED 4    /* equations that the name of a check tells */
-#define MAX_SIDE  80   /* bytes of each side */
-#define MAX_MADE  64   /* nodes of one node of the user: types of more are not looked at */
-#define MAX_SEEN  1000 /* values of which a check is made: more are not constants alone */
+#define MAX_NAMED 4  /* equations that the name of a check tells */
+#define MAX_SIDE  80 /* bytes of each side */
+#define MAX_MADE  64 /* nodes of one node of the user: types of more are not looked at */
 
 /* What no Reshape takes: whoever reads the runtime's message knows the reason by it. */
 #define DIFFERS (-2)
@@ -35,9 +35,17 @@ struct guard {
 	bool done;
 };
 
+/* A guard reads a size or an element of a value; in a list for each value. */
+struct reader {
+	uint32_t guard, next;
+};
+
 struct guards {
 	struct guard *at; /* sorted by place */
 	uint32_t n, left;
+	vec(struct reader) readers; /* number 0 ends a list */
+	uint32_t *first;            /* by id of a typed value: the first of its readers */
+	uint32_t nfirst;
 };
 
 static int by_place(const void *x, const void *y)
@@ -82,6 +90,20 @@ static bool counts_the_same(struct build *b, const struct equation *e)
 	return mask && mask == counted_mask(b, e->b);
 }
 
+/* What the numbers in d are read from is a value that `guard` reads. */
+static void add_reader(struct build *b, struct guards *g, uint32_t guard, dim d)
+{
+	struct dim_view v = dim_view_raw(b->cx, d);
+
+	for (uint32_t i = 0; i < v.nterms; i++)
+		add_reader(b, g, guard, v.term[i]);
+	if (v.form != DIM_ATOM || !v.source)
+		return;
+	uint32_t *first = &g->first[v.source->id];
+	*vec_push(b->cx->arena, &g->readers) = (struct reader){guard, *first};
+	*first = g->readers.len - 1;
+}
+
 void guards_init(struct build *b)
 {
 	const struct equation *e;
@@ -98,6 +120,13 @@ void guards_init(struct build *b)
 				.a = e[i].a, .b = e[i].b, .span = e[i].span, .order = i};
 	g->n = g->left = k;
 	qsort(g->at, k, sizeof(*g->at), by_place);
+	g->nfirst = k ? b->cx->next_id + 1 : 0;
+	g->first = new_array(b->cx->arena, uint32_t, g->nfirst);
+	(void)vec_push(b->cx->arena, &g->readers);
+	for (uint32_t i = 0; i < k; i++) {
+		add_reader(b, g, i, g->at[i].a);
+		add_reader(b, g, i, g->at[i].b);
+	}
 }
 
 static void loosen_axis(struct build *b, struct value *v, uint32_t axis)
@@ -193,45 +222,6 @@ static struct side computed_side(struct build *b, dim d, struct value *v)
 		s.axis = w.at;
 	}
 	return s;
-}
-
-/* Does what n computes have a size that its inputs' data decide, and are these not known? */
-static bool is_open(const struct node *n)
-{
-	static const char *const by_data[] = {"NonZero", "Unique", "Compress"};
-	static const char *const by_shape[] = {
-		"Range", "ConstantOfShape", "Expand", "Reshape", "Slice", "Tile", "Pad"};
-
-	for (size_t i = 0; i < countof(by_data); i++)
-		if (is_onnx(n, by_data[i]))
-			return true;
-	for (size_t i = 0; i < countof(by_shape); i++)
-		for (uint32_t k = i > 1; k < n->nin && is_onnx(n, by_shape[i]); k++)
-			if (n->in[k] && !n->in[k]->data)
-				return true;
-	return false;
-}
-
-/* Of what it computes when it loads the model ONNX Runtime takes no Reshape that must fail. */
-bool from_constants(struct build *b, struct value *v, bool *open)
-{
-	vec(struct value *) todo = {0};
-
-	*open = false;
-
-	*vec_push(b->cx->scratch, &todo) = v;
-	for (uint32_t seen = 0; todo.len; seen++) {
-		v = todo.at[--todo.len];
-		if (v->data)
-			continue;
-		if (!v->def || v->def->blocks || seen > MAX_SEEN)
-			return false;
-		*open |= is_open(v->def);
-		for (uint32_t i = 0; i < v->def->nin; i++)
-			if (v->def->in[i])
-				*vec_push(b->cx->scratch, &todo) = v->def->in[i];
-	}
-	return true;
 }
 
 static const char *what_must_hold(struct build *b, const struct side *x, const struct side *y,
@@ -506,7 +496,7 @@ static void count_reads(struct ctx *cx, struct block *k)
 		for (uint32_t i = 0; i < n->nin; i++)
 			if (n->in[i] && !reads_size(n, i))
 				n->in[i]->uses++;
-		for (uint32_t i = 0; n->blocks && i < (n->op == &op_if ? 2u : 1u); i++)
+		for (uint32_t i = 0; n->blocks && n->blocks[i]; i++)
 			count_reads(cx, n->blocks[i]);
 	}
 }
@@ -729,6 +719,33 @@ struct value *guards_at(struct build *b, const struct node *n, struct value *v)
 		    computable(b, e) && !computable_outside(b, e))
 			take(b, e, &s);
 	}
+	return guarded(b, v, &s);
+}
+
+static void take_readers(struct build *b, const struct value *v, struct sides *to)
+{
+	struct guards *g = b->cse->shared->guards;
+
+	for (uint32_t i = v->id < g->nfirst ? g->first[v->id] : 0; i; i = g->readers.at[i].next) {
+		struct guard *e = &g->at[g->readers.at[i].guard];
+		if (!e->done && computable(b, e) && !computable_outside(b, e))
+			take(b, e, to);
+	}
+}
+
+/* Those that only this inner block can compute and that no node of it that is used assumed, on v,
+ * which it gives. `from` is the block as it was. */
+struct value *guards_inside(struct build *b, const struct block *from, struct value *v)
+{
+	struct sides s = {{0}, {0}};
+
+	if (!b->cse->shared->guards->left || v->data)
+		return v;
+	for (uint32_t i = 0; i < from->params.len; i++)
+		take_readers(b, from->params.at[i], &s);
+	for (const struct node *n = from->first; n; n = n->next)
+		for (uint32_t i = 0; i < n->nout; i++)
+			take_readers(b, n->out[i], &s);
 	return guarded(b, v, &s);
 }
 

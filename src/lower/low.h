@@ -108,6 +108,7 @@ void emit_n(struct build *b, const char *op, struct value **in, uint32_t nin, st
 	     sizeof((struct value *[]){__VA_ARGS__}) / sizeof(struct value *))
 /* a raw node of the user's */
 void emit_like(struct build *b, const struct node *like, struct value **in, struct value **out);
+bool is_pure(const struct onnx_op *op);
 struct node *onnx_node(struct build *b, const char *op, struct value **in, uint32_t nin,
 		       uint32_t nout);
 /* Appends a node that was made by hand (blocks); nothing is checked but that it has results. */
@@ -189,6 +190,9 @@ uint32_t padding(struct build *b, const struct onnx_op *op, struct value **in, u
 		 struct value **to);
 /* fold.c: NULL: not known */
 struct value *fold(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin);
+/* Is v computed from constants alone? ONNX Runtime does it when it loads the model. *open: has
+ * something on the way an open size? */
+bool from_constants(struct build *b, struct value *v, bool *open);
 /* fusion.c */
 bool is_transpose(const struct value *v); /* or a cast of one */
 void prevent_fusion(struct build *b, struct block *k);
@@ -196,12 +200,10 @@ void prevent_fusion(struct build *b, struct block *k);
 void guards_init(struct build *b);
 void guards_inputs(struct build *b, struct graph *from);
 struct value *guards_at(struct build *b, const struct node *n, struct value *v);
+struct value *guards_inside(struct build *b, const struct block *from, struct value *v);
 struct value *guard_nonempty(struct build *b, struct value *v, const int *axes, int n);
 bool reads_size(const struct node *n, uint32_t i);
 struct value *guards_rest(struct build *b, struct value *v);
-/* Is v computed from constants alone? ONNX Runtime does it when it loads the model. *open: has
- * something on the way an open size? */
-bool from_constants(struct build *b, struct value *v, bool *open);
 /* select.c */
 struct value *where(struct build *b, struct value *c, struct value *x, struct value *y);
 void sign_of_results(struct node *n);

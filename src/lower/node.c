@@ -209,19 +209,17 @@ static bool attr_equal(const struct attr *a, const struct attr *b)
 
 /* Nodes that were made before */
 
-static bool cse_allowed(const struct onnx_op *op, const struct attr *attrs, uint32_t nattrs)
+/* Does what it gives follow from its inputs and attributes alone? */
+bool is_pure(const struct onnx_op *op)
 {
 	static const char *const impure[] = {
 		"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
 		"Bernoulli",    "Multinomial",      "Dropout"};
 
-	for (uint32_t i = 0; i < nattrs; i++)
-		if (attrs[i].kind == AT_GRAPH)
-			return false;
 	for (size_t i = 0; i < countof(impure); i++)
 		if (!strcmp(op->name, impure[i]))
 			return false;
-	return true;
+	return !onnx_has_blocks(op);
 }
 
 static bool same_node(const struct node *a, const struct node *b)
@@ -523,7 +521,7 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 		}
 	}
 	struct node key = {.onnx = op, .in = in, .attrs = b->attrs};
-	bool pure = b->cx->opt.cse && cse_allowed(op, b->attrs, b->nattrs);
+	bool pure = b->cx->opt.cse && is_pure(op);
 	uint32_t hash = 0;
 
 	key.nin = (uint16_t)nin;

@@ -147,12 +147,65 @@ CASES = {
         [(ones(2, 3), ones(3)), (ones(2, 1), ones(1))], lambda a, b: a[0] + b * len(a),
         [(ones(2, 3), ones(1)), (ones(2, 1), ones(3))],
     ),
+    "inside a loop, of what is not read": (
+        "x: float64[k], m: bool[t, k], z: float64[t, q]",
+        "y = loop (r in m, u in z) -> ([s]) {\n c = x[r]\n d = c + u\n s = Sum{axes=None}(c * u)\n}",
+        [(ones(3), np.array([[1, 1, 0], [1, 0, 1]], bool), ones(2, 2))], lambda x, m, z: z.sum(1),
+        [(ones(3), np.array([[1, 0, 0], [0, 0, 1]], bool), ones(2, 3)), (ones(3), np.array([[1, 1, 0], [1, 0, 1]], bool), ones(2, 1))],
+    ),
+    "inside a loop, of what only the shape is read of": (
+        "x: float64[k], m: bool[t, k], z: float64[t, q]",
+        "y = loop (r in m, u in z, p: float64[] = 0) -> (p) {\n c = x[r]\n d = Shape(c + u)\n next p = p + Sum{axes=None}(c * u) + Cast{float64}(d[0])\n}",
+        [(ones(3), np.array([[1, 1, 0], [1, 0, 1]], bool), ones(2, 2))], lambda x, m, z: 2 * z.sum(),
+        [(ones(3), np.array([[1, 0, 0], [0, 0, 1]], bool), ones(2, 3)), (ones(3), np.array([[1, 1, 0], [1, 0, 1]], bool), ones(2, 1))],
+    ),
+    "inside a branch in a loop, of what is not read": (
+        "x: float64[k], m: bool[t, k], z: float64[t, q]",
+        "y = loop (r in m, u in z) -> ([s]) {\n s = if u[0] > 0 {\n c = x[r]\n d = c + u\n s = Sum{axes=None}(c * u)\n} else {\n s = 1.0 }\n}",
+        [(ones(3), np.array([[1, 1, 0], [1, 0, 1]], bool), ones(2, 2)), (ones(3), np.array([[1, 0, 0]], bool), 0 * ones(1, 2))],
+        lambda x, m, z: z.sum(1) + (z.sum(1) == 0),
+        [(ones(3), np.array([[1, 0, 0], [0, 0, 1]], bool), ones(2, 3)), (ones(3), np.array([[1, 1, 0], [1, 0, 1]], bool), ones(2, 1))],
+    ),
+    "inside a loop, what a type says": (
+        "x: float64[k], m: bool[t, k], z: float64[t, q]",
+        "y = loop (r in m, u in z) -> ([s]) {\n c: float64[q] = x[r]\n s = Sum{axes=None}(c * u)\n}",
+        [(ones(3), np.array([[1, 1, 0], [1, 0, 1]], bool), ones(2, 2))], lambda x, m, z: z.sum(1),
+        [(ones(3), np.array([[1, 0, 0], [0, 0, 1]], bool), ones(2, 3)), (ones(3), np.array([[1, 1, 0], [1, 0, 1]], bool), ones(2, 1))],
+    ),
+    "a choice by constants of what is no constant": (
+        "x: float64[3], z: float64[q]",
+        "p = Any(Sqrt(float64([1, 2])) > 3)\n m = if p { m = x > 0 } else { m = x < 0 }\n y = float64([1, 2, 3])[m] + z",
+        [(-1 * ones(3), ones(3)), (np.array([-1.0, 1, -1]), ones(2))], lambda x, z: np.array([1.0, 2, 3])[x < 0] + z,
+        [(-1 * ones(3), ones(1)), (ones(3), ones(1)), (np.array([1.0, 1, -1]), ones(3))],
+    ),
     "an update": (
         "a: float64[n, m], b: float64[k]", "y = a[0].set(b)",
         [(ones(2, 3), ones(3)), (ones(2, 3), ones(1))], lambda a, b: np.concatenate([[b + 0 * a[0]], a[1:]]),
         [(ones(2, 1), ones(3)), (ones(2, 3), ones(2)), (ones(2, 3), ones(0))],
     ),
 }
+
+
+@pytest.mark.parametrize("call", [
+    "loop (r in m, u in z) -> ([s]) { s = g(r, u, x) }",
+    "Scan{fn=g, n_seqs=2, n_nit_sot=1}(Shape(m)[0], m, z, Shape(m)[0], x)",
+])  # fmt: skip
+def test_in_a_loop_by_a_fn(call):
+    """What a fn assumes stands elsewhere in the text."""
+    graph = f"""
+fn g(r: bool[?], u: float64[?], x: float64[?]) -> (s) {{
+  c = x[r]
+  d = c + u
+  s = Sum{{axes=None}}(c * u)
+}}
+graph f(x: float64[k], m: bool[t, k], z: float64[t, q]) -> (y) {{ y = {call} }}
+"""
+    one, two = np.array([[1, 0, 0], [0, 0, 1]], bool), np.array([[1, 1, 0], [1, 0, 1]], bool)
+    for opset in OPSETS:
+        assert np.array_equal(ptg.run(graph, ones(3), two, ones(2, 2), opset=opset), [2, 2])
+        for m, z in ((one, ones(2, 3)), (two, ones(2, 1))):
+            with pytest.raises(Exception, match="must be"):
+                ptg.run(graph, ones(3), m, z, opset=opset)
 
 
 def text(case):
