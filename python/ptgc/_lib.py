@@ -198,10 +198,10 @@ class Result:
     """A result of the library, freed when nothing refers to it."""
 
     def __init__(self, handle):
-        self.handle = handle
+        self.handle, self.free = handle, lib().ptgc_free  # this module may be gone when it is freed
 
     def __del__(self):
-        lib().ptgc_free(self.handle)
+        self.free(self.handle)
 
     def view(self, get) -> memoryview:
         """Its own memory, which lives as long as the view; models over 2 GB are not copied."""

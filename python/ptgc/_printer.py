@@ -172,6 +172,11 @@ def op_name(op: Op) -> str:
     return type(op).__name__
 
 
+def name_of(op: Op) -> str:
+    """The name that its maker gave it, or its class's."""
+    return getattr(op, "name", None) or type(op).__name__
+
+
 def is_xtensor(t: Type) -> bool:
     return type(t).__name__ == "XTensorType" and type(t).__module__.startswith("pytensor.xtensor")
 
@@ -474,10 +479,10 @@ class Printer:
             return f"{op_text(parts[1].op, parts[1])}({self.call(parts[0], args)})"
         # the graph inside of an Einsum is what PyTensor computes, for integers too
         if isinstance(op, OpFromGraph) and not (own(op) and _lib.op_known(op_name(op)) and op_name(op) != "Einsum"):
-            return self.fn_call(op.fgraph, self.fn_label(op), args)
+            return self.fn_call(op.fgraph, self.fn_label(name_of(op)), args)
         if isinstance(op, Blockwise) and isinstance(core := op.core_op, OpFromGraph):
             if not (own(core) and _lib.op_known(op_name(core))):
-                return self.fn_call(batched(node), self.fn_label(core) + "_batch", args)
+                return self.fn_call(batched(node), self.fn_label(name_of(core)) + "_batch", args)
         return f"{op_text(op, node)}({', '.join(args)})"
 
     def registered(self, entry, op, node, args) -> str:
@@ -491,8 +496,10 @@ class Printer:
     def scan(self, op, args) -> str:
         """Properties are those of ScanInfo that are not nothing."""
         info = op.info
-        label = re.sub(r"\W", "_", op.name or "") or "scan_fn"
-        parts = [f"fn={self.fn_name(op.fgraph, label if label[0].isalpha() else f'scan_{label}')}"]
+        name = self.fn_name(op.fgraph, self.fn_label(op.name or "scan_fn"))
+        # with braces it cannot be taken for a value or a dim of that name
+        dims = (dim for axes in self.dims.values() for dim in axes.values())
+        parts = [f"fn={name}{{}}" if name in self.names.taken or name in dims else f"fn={name}"]
         for p in (
             "n_seqs", "mit_mot_in_slices", "mit_mot_out_slices", "mit_sot_in_slices", "n_sit_sot",
             "n_nit_sot", "n_untraced_sit_sot", "as_while",
@@ -502,9 +509,9 @@ class Printer:
         return f"Scan{{{', '.join(parts)}}}({', '.join(args)})"
 
     @staticmethod
-    def fn_label(op):
-        """A fn must not have the name of an op of the table."""
-        name = re.sub(r"\W", "_", str(getattr(op, "name", None) or type(op).__name__))
+    def fn_label(name) -> str:
+        """A fn must not have the name of an op of the table, or of anything else."""
+        name = re.sub(r"\W", "_", str(name))
         name = name if re.match(r"[A-Za-z]", name) else f"F{name}"
         if name in _text.WORDS or name in ("file", "bytes", "dtype", "rank"):
             name += "_"

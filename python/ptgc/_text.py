@@ -20,8 +20,9 @@ MAX_INLINE = 24  # elements of a constant that are written out; larger ones go b
 
 
 def clean_name(name: str) -> str:
-    """A name that a line of text and an ONNX file can hold: no control characters."""
-    return re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", " ", str(name)) or "_"
+    """A name that a line of UTF-8 and an ONNX file can hold: no control characters, no halves of characters."""
+    name = re.sub(r"[\ud800-\udfff]", "\ufffd", str(name))
+    return re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", " ", name) or "_"
 
 
 def quote(name: str) -> str:

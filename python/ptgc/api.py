@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ptgc import _lib
-from ptgc.runtime import make_session, native, pairs, seen_as
+from ptgc.runtime import arguments, make_session, native, pairs, run_session, seen_as
 
 
 def is_path(source) -> bool:
@@ -54,18 +54,10 @@ class Model:
     def __call__(self, *args, **named):
         """The results as a list; a single one by itself. Python numbers take the input's dtype. Complex
         arrays are given to the model as pairs; complex results are pairs, (..., 2)."""
-        if len(args) > len(self.inputs):
-            raise TypeError(f"the model has {len(self.inputs)} inputs but {len(args)} are given")
-        feed = dict(zip(self.inputs, args))
-        for name, value in named.items():
-            if name in feed or name not in self.inputs:
-                raise TypeError(f"input {name!r} is given twice" if name in feed else f"there is no input {name!r}")
-            feed[name] = value
-        if missing := [name for name in self.inputs if name not in feed]:
-            raise TypeError(f"missing input {missing[0]!r}")
+        feed = arguments(self.inputs, args, named)
         feed = {k: pairs(v) if np.iscomplexobj(v) else v for k, v in feed.items()}
         feed = {k: v if isinstance(v, np.ndarray) else np.asarray(v, self._dtypes[k]) for k, v in feed.items()}
-        results = native(self.session.run(self.outputs, feed), self._seen)
+        results = native(run_session(self.session, self.outputs, feed), self._seen)
         return results[0] if len(results) == 1 else results
 
 

@@ -2,7 +2,7 @@
 
 import os
 import re
-import tempfile
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ from ptgc._compile import compile_graph
 from ptgc._fused import taken_apart
 from ptgc._printer import Text, as_list, graph_of, is_tensor, print_graph
 from ptgc.linker import ONNX, rewritten
-from ptgc.runtime import make_session, native, pairs, seen_as
+from ptgc.runtime import arguments, make_session, native, node_line, pairs, run_session, seen_as
 
 __all__ = ["Exported", "compile_onnx", "export_function_onnx", "export_onnx", "save_ptg"]
 
@@ -57,9 +57,14 @@ class Exported:
 
     def __call__(self, *args, **named) -> list[np.ndarray]:
         """Runs the model on values in the order of the inputs, or by name."""
-        feed = {**dict(zip(self.inputs, args)), **named}
+        feed = feed_of(arguments(self.inputs, args, named))
         session, outputs = self.session(), self.graph[1]
-        return native(session.run(self.outputs, feed_of(feed)), seen_as(session, outputs))
+        return native(run_session(session, self.outputs, feed, self.place), seen_as(session, outputs))
+
+    def place(self, node: str) -> tuple[str, Variable | None]:
+        """The line of the text that an ONNX node was made from."""
+        line, _ = node_line(self.model, node)
+        return self.printed.line(line).strip() if line and self.printed else "", None
 
     def verify(self, values: Sequence | Mapping, *, rtol: float = 1e-9, atol: float = 0.0) -> bool:
         """Compares with PyTensor's own evaluation at ``values`` (a list or a dict by name).
@@ -247,16 +252,13 @@ def dims_of(dynamic_dims, old, new):
 
 def write_all(files: Iterable[tuple[Path, bytes]]) -> None:
     """All or nothing: temporary files that are renamed in the order given."""
-    ready = []
-    umask = os.umask(0)
-    os.umask(umask)
+    ready: list[tuple[Path, Path]] = []
     try:
         for path, data in files:
-            fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-            ready.append((temporary, path))
-            with os.fdopen(fd, "wb") as f:
+            temporary = path.parent / f".{path.name[:80]}.{secrets.token_hex(8)}"
+            with open(temporary, "xb") as f:
+                ready.append((temporary, path))
                 f.write(data)
-            os.chmod(temporary, 0o666 & ~umask)
         for temporary, path in ready:
             if path.is_dir():
                 raise IsADirectoryError(f"is a directory: {path}")
@@ -266,7 +268,7 @@ def write_all(files: Iterable[tuple[Path, bytes]]) -> None:
             ready.pop(0)
     except BaseException:
         for temporary, _ in ready:
-            Path(temporary).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
         raise
 
 

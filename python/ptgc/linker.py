@@ -220,14 +220,18 @@ class ONNXLinker(JITLinker):
         self.session_options = session_options
         self.providers = providers
 
+    def __copy__(self):  # compiling a function makes one, which must not lose options as a pickle does
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        return new
+
     def __getstate__(self):
         state = self.__dict__.copy()
-        if state["session_options"] is not None and not isinstance(state["session_options"], dict):
-            given = state["session_options"]  # ONNX Runtime's own object cannot be pickled
-            state["session_options"] = {
-                k: getattr(given, k)
-                for k in ("intra_op_num_threads", "inter_op_num_threads", "enable_profiling", "log_severity_level")
-            } | {"graph_optimization_level": given.graph_optimization_level.name.removeprefix("ORT_").split("_")[-1].lower()}
+        given = state["session_options"]
+        if given is not None and not isinstance(given, dict):
+            # ONNX Runtime's own object cannot be pickled; of its config entries there is no list
+            names = [k for k in dir(given) if not k.startswith("_") and not callable(getattr(given, k))]
+            state["session_options"] = {k: getattr(given, k) for k in names}
         return state
 
     def fgraph_convert(self, fgraph, order=None, input_storage=None, output_storage=None, storage_map=None, **kwargs):

@@ -181,6 +181,28 @@ def summary(text):
     return lines[0].strip()[:300] if lines else "unknown error"
 
 
+def arguments(names, args, named) -> dict:
+    """Values by the names of the inputs, each of which has one."""
+    if len(args) > len(names):
+        raise TypeError(f"the model has {len(names)} inputs but {len(args)} are given")
+    feed = dict(zip(names, args))
+    for name, value in named.items():
+        if name in feed or name not in names:
+            raise TypeError(f"input {name!r} is given twice" if name in feed else f"there is no input {name!r}")
+        feed[name] = value
+    if missing := [name for name in names if name not in feed]:
+        raise TypeError(f"missing input {missing[0]!r}")
+    return feed
+
+
+def run_session(session, outputs, feed, place=None):
+    """The results of a session; what fails is said as NumPy would, not as the runtime does."""
+    try:
+        return session.run(outputs, feed)
+    except Exception as e:
+        raise runtime_error(e, place)[0] from None
+
+
 def node_line(model: bytes, name: str) -> tuple[int, int]:
     """The line and column of the .ptg text that the ONNX node was made from; (0, 0) if unknown."""
     for value in _wire.metadata(model, name).values():

@@ -292,6 +292,29 @@ def test_load_checks_its_arguments():
             f(*args, **named)
 
 
+def test_exported_checks_its_arguments():
+    f = ptgc.compile_onnx([x], [x * 2])
+    for args, named in (((), {}), ((1, 2), {}), ((1,), {"x": 3}), ((), {"z": 3})):
+        with pytest.raises(TypeError):
+            f(*args, **named)
+
+
+@pytest.mark.parametrize("value", [np.zeros((2, 2)), np.zeros(2, "int32"), np.zeros(3)])
+def test_runs_fail_in_our_words(value):
+    a, b = pt.dvector("a"), pt.dvector("b")
+    text = "graph g(a: float64[n], b: float64[n]) -> (y) { y = a * b }"
+    for f in (ptgc.load(text), ptgc.compile_onnx([a, b], [a * b])):
+        with pytest.raises(ValueError) as e:
+            f(np.zeros(2), value)
+        assert "ONNXRuntimeError" not in str(e.value) and "onnxruntime_src" not in str(e.value)
+
+
+def test_files_have_the_usual_rights(tmp_path):
+    (tmp_path / "usual").write_bytes(b"")
+    ptgc.export_onnx([x], [x * 2], tmp_path / "m.onnx")
+    assert (tmp_path / "m.onnx").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
 def test_tensors_by_name():
     text = 'graph g(x: float64[2]) -> (y) {\n  y = x + file("w")\n}\n'
     f = ptgc.load(text, tensors={"w": np.array([1.0, 2.0])})

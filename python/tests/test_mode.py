@@ -166,8 +166,21 @@ def test_pickle_of_modes():
 
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
+    options.execution_mode = ort.ExecutionMode.ORT_PARALLEL
     again = pickle.loads(pickle.dumps(ptgc.ONNXLinker(session_options=options)))
     assert again.session_options["intra_op_num_threads"] == 1
+    assert again.session_options["execution_mode"] == ort.ExecutionMode.ORT_PARALLEL
+    assert pytensor.function([v], v + 1, mode=pytensor.compile.mode.Mode(again))([1.0]) == [2.0]
+
+
+def test_options_arrive_as_they_were_given(monkeypatch):
+    import onnxruntime as ort
+
+    options, seen = ort.SessionOptions(), []
+    made = ptgc.linker.make_session
+    monkeypatch.setattr(ptgc.linker, "make_session", lambda *args: seen.append(args[1]) or made(*args))
+    assert pytensor.function([v], v + 1, mode=ptgc.onnx_mode(session_options=options))([1.0]) == [2.0]
+    assert seen == [options]  # with entries of its config, which nothing can list
 
 
 def test_deep_copy():

@@ -103,6 +103,11 @@ def test_control_characters_in_names():
     assert "`a b`" in text and ptgc.compile(text)
 
 
+def test_half_characters_in_names():
+    text = ptgc.to_ptg([pt.dvector("a\ud800")], [pt.constant(1.0)])
+    assert "`a\ufffd`" in text and ptgc.compile(text)
+
+
 def test_long_expressions_get_names():
     e = x
     for _ in range(30):
@@ -160,6 +165,19 @@ def test_op_from_graph_becomes_a_fn_once():
 def test_op_from_graph_does_not_take_the_name_of_an_op():
     op = OpFromGraph([v], [v * 3], name="Exp")
     np.testing.assert_array_equal(ptgc.load(ptgc.to_ptg([v], op(v)))([1.0]), [3.0])
+
+
+@pytest.mark.parametrize("name", ["Tanh", "Add", "v", "_", "1a", "é", "a b", "loop", "if", "float64", "file", "rank"])
+def test_scan_does_not_take_a_name_that_means_something(name):
+    out = pytensor.scan(
+        lambda a, s: pt.tanh(a) + s * 0.5, sequences=[v], outputs_info=[np.float64(0)], name=name, return_updates=False
+    )
+    text = ptgc.to_ptg([v], out + pt.tanh(v))
+    assert ptgc.format(text) == ptgc.format(ptgc.format(text))
+    a = np.array([0.1, 0.2])
+    want = np.tanh(a)
+    want[1] += 0.5 * want[0]
+    np.testing.assert_allclose(ptgc.load(text)(a), want + np.tanh(a), rtol=1e-15)
 
 
 def test_ifelse():
