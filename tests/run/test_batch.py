@@ -25,7 +25,7 @@ def test_prod_without_zeros(dtype):
         return np.round(v).astype(d)
 
     for axis in (None, 0, 1, (0, 1)):
-        check(ProdWithoutZeros(axis=axis), [(dtype, 2)], data=data, ulp={"float16": 1})
+        check(ProdWithoutZeros(axis=axis), [(dtype, 2)], data=data)
     x = variable(dtype, (3, 3), True, "x")
     c = Compiled([x], [ProdWithoutZeros(axis=0)(x)])
     c.run(np.array([[0, 2, 0], [0, 0, 3], [0, 2, 5]], dtype))
@@ -57,7 +57,7 @@ def test_scalar_ops(name):
             return values(d, shape, seed, 0, 3)
 
         sizes = (1, 2, 7) if name[0] == "m" and name != "mul" else (0, 1, 2, 7)
-        check(CAReduce(op, axis=(1,)), [(dtype, 2)], sizes=sizes, data=data, ulp={"float64": 8})
+        check(CAReduce(op, axis=(1,)), [(dtype, 2)], sizes=sizes, data=data)
 
 
 @pytest.mark.parametrize("dtype", ALL)
@@ -81,7 +81,7 @@ def test_blockwise_dot(dtype):
         for dynamic in (False, True):
             x, y = variable(dtype, a, dynamic, "x"), variable(dtype, b, dynamic, "y")
             c = Compiled([x, y], [op(x, y)], (13, 18, 26) if dtype == "float64" else (18,))
-            c.run(values(dtype, a, 0, 0, 5), values(dtype, b, 1, 0, 5), ulp={"float16": 4, "float32": 8, "float64": 8})
+            c.run(values(dtype, a, 0, 0, 5), values(dtype, b, 1, 0, 5))
 
 
 def spd(shape, seed=0):
@@ -95,7 +95,7 @@ def test_blockwise_loop(dtype):
     for shape in ((3, 3), (1, 3, 3), (4, 3, 3), (2, 3, 2, 2), (1, 2, 3, 3)):  # PyTensor refuses empty batches
         for dynamic in (False, True):
             x = variable(dtype, shape, dynamic, "x")
-            Compiled([x], [op(x)]).run(spd(shape).astype(dtype), atol=1e-12 if dtype == "float64" else 1e-5)
+            Compiled([x], [op(x)]).run(spd(shape).astype(dtype))
 
 
 def test_blockwise_two_inputs():
@@ -103,14 +103,14 @@ def test_blockwise_two_inputs():
         for mode in ("full", "valid"):
             for dynamic in (False, True):
                 x, y = variable("float64", a, dynamic, "x"), variable("float64", b, dynamic, "y")
-                Compiled([x, y], [convolve1d(x, y, mode)], (13, 18, 26)).run(values("float64", a, 0, -1, 1), values("float64", b, 1, -1, 1), atol=1e-15)
+                Compiled([x, y], [convolve1d(x, y, mode)], (13, 18, 26)).run(values("float64", a, 0, -1, 1), values("float64", b, 1, -1, 1), atol=1e-16)
 
 
 def test_blockwise_gradient():
     x = variable("float64", (3, 2, 2), True, "x")
     y = Blockwise(Cholesky())(x).sum() + (x @ x).sum()
     c = Compiled([x], [(x @ x).sum(), pt.grad((x @ x).sum(), x)])
-    c.run(spd((3, 2, 2)), atol=1e-12)
+    c.run(spd((3, 2, 2)))
 
 
 def test_einsum():
@@ -119,7 +119,7 @@ def test_einsum():
             for dynamic in (False, True):
                 xs = [variable(dtype, (3,) * r, dynamic, f"x{i}") for i, r in enumerate(ranks)]
                 c = Compiled(xs, [pt.einsum(spec, *xs)], (13, 18, 26))
-                c.run(*[values(dtype, (3,) * r, i, 1, 5) for i, r in enumerate(ranks)], ulp={"float32": 8, "float64": 8})
+                c.run(*[values(dtype, (3,) * r, i, 1, 5) for i, r in enumerate(ranks)])
 
 
 def test_blockwise_of_nothing():

@@ -9,9 +9,6 @@ from pytensor.tensor.signal.conv import Convolve1d, Convolve2d, convolve1d, conv
 
 from harness import ALL, FLOATS, OPSETS, Compiled, values, variable
 
-LOOSE = {"float16": 40, "float32": 200, "float64": 200}
-
-
 def small(dtype, shape, seed):
     return values(dtype, shape, seed, 0, 5)
 
@@ -24,12 +21,12 @@ def test_convolve1d(dtype):
             for n, k in lengths:
                 x, y = variable(dtype, (n,), dynamic, "x"), variable(dtype, (k,), dynamic, "y")
                 c = Compiled([x, y], [convolve1d(x, y, mode)], OPSETS if dtype == "float64" else (13, 26))
-                c.run(small(dtype, (n,), 0), small(dtype, (k,), 1), ulp=LOOSE)
+                c.run(small(dtype, (n,), 0), small(dtype, (k,), 1))
     x, y, full = variable(dtype, (7,), True, "x"), variable(dtype, (3,), True, "y"), pt.scalar("full", dtype="bool")
     c = Compiled([x, y, full], [Convolve1d()(x, y, pt.scalar_from_tensor(full))], (13, 18))
     for n, k in lengths:
         for f in (False, True):
-            c.run(small(dtype, (n,), 0), small(dtype, (k,), 1), f, ulp=LOOSE)
+            c.run(small(dtype, (n,), 0), small(dtype, (k,), 1), f)
     c.raises(small(dtype, (0,), 0), small(dtype, (3,), 0), True)
     c.raises(small(dtype, (3,), 0), small(dtype, (0,), 0), False)
 
@@ -52,7 +49,7 @@ def test_convolve2d(dtype):
                 if mode == "same" and a < b:
                     continue
                 c = Compiled([x, y], [convolve2d(x, y, mode, method="direct")], (13, 18, 26))
-                c.run(small(dtype, a, 0), small(dtype, b, 1), ulp=LOOSE)
+                c.run(small(dtype, a, 0), small(dtype, b, 1))
 
 
 def test_convolve_of_sizes_that_do_not_fit():
@@ -60,17 +57,17 @@ def test_convolve_of_sizes_that_do_not_fit():
     x, y = variable("float64", (7, 3), False, "x"), variable("float64", (2, 5), False, "y")
     with pytest.raises(AssertionError, match="no valid part"):
         Compiled([x, y], [convolve2d(x, y, "valid", method="direct")], (18,))
-    Compiled([x, y], [convolve2d(x, y, "full", method="direct")], (18,)).run(values("float64", (7, 3)), values("float64", (2, 5)), ulp=LOOSE, atol=1e-12)
+    Compiled([x, y], [convolve2d(x, y, "full", method="direct")], (18,)).run(values("float64", (7, 3)), values("float64", (2, 5)))
     x, y = variable("float64", (7, 3), True, "x"), variable("float64", (2, 5), True, "y")
     full = pt.scalar("full", dtype="bool")
     c = Compiled([x, y], [convolve2d(x, y, "valid", method="direct")])
     d = Compiled([x, y, full], [Convolve2d("direct")(x, y, pt.scalar_from_tensor(full))], (13, 18, 26))
     for a, b, fits in (((7, 3), (2, 5), False), ((2, 5), (7, 3), False), ((7, 5), (2, 5), True), ((2, 3), (2, 5), True), ((4, 4), (4, 4), True)):
         args = [small("float64", a, 0), small("float64", b, 1)]
-        d.run(*args, True, ulp=LOOSE)
+        d.run(*args, True)
         for f, more in ((c, []), (d, [False])):
             if fits:
-                f.run(*args, *more, ulp=LOOSE)
+                f.run(*args, *more)
             else:
                 f.raises(*args, *more)
     for dtype in ("int8", "float64"):
@@ -156,7 +153,8 @@ def test_pad_of_an_axis_without_elements(mode):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_fft(dtype):
-    atol = 1e-14 if dtype == "float64" else 2e-5
+    # of norms up to 20: float64 to 1.1e-15 of it, NumPy to 0.8e-15; of float32 NumPy is 1e-7 off, here it is rounded once
+    atol = 1e-14 if dtype == "float64" else 2e-6
     for shape in ((2, 1), (2, 2), (3, 7), (2, 8), (1, 6), (2, 3, 4), (2, 4, 5), (2, 3, 2, 6)):
         for dynamic in (False, True):
             x = variable(dtype, shape, dynamic, "x")
@@ -166,10 +164,10 @@ def test_fft(dtype):
             y = variable(dtype, half, dynamic, "y")
             out = [fft.irfft(y, is_odd=True), fft.irfft_op(y, [k + 1 for k in shape[1:]]), fft.irfft_op(y, shape[1:])]
             c = Compiled([y], out if half[-2] == 1 else [*out, fft.irfft(y)])
-            c.run(values(dtype, half, 0, -1, 1), atol=10 * atol, zero_sign=False)
+            c.run(values(dtype, half, 0, -1, 1), atol=atol, zero_sign=False)
     x = variable(dtype, (3, 7), True, "x")
     c = Compiled([x], [pt.grad((fft.rfft(x) ** 2).sum(), x)])
-    c.run(values(dtype, (3, 7), 0, -1, 1), atol=100 * atol)
+    c.run(values(dtype, (3, 7), 0, -1, 1), atol=atol)
 
 
 def exact_fft(x, n, axis):
@@ -245,4 +243,4 @@ def test_short_transforms_need_no_dft():
     x = pt.tensor("x", dtype="float64", shape=(None, 6))
     c = Compiled([x], [fft.rfft(x), fft.irfft_op(fft.rfft_op(x, [8]), [7])], OPSETS)
     for rows in (0, 1, 3):
-        c.run(values("float64", (rows, 6), 0, -1, 1), atol=1e-14, zero_sign=False)
+        c.run(values("float64", (rows, 6), 0, -1, 1), atol=4e-15, zero_sign=False)
