@@ -87,6 +87,3 @@ ZEROS = "a sum of zeros may be -0 in another order"
 ROUGH = {"float16": 2e-3, "float32": 1e-6, "float64": 2e-15}  # absolute: where terms cancel
 
 FILLED = ("1", "2", "7")  # PyTensor fails on empty ones
-LOOSE = {"float16": 8, "float32": 16, "float64": 32}
-LOOSE_WHY = "another order of the same sums; terms cancel"
-PRODUCT = {"atol": ROUGH, "zero_sign": False, "why": "sums in another order"}
