@@ -87,7 +87,9 @@ struct adata {
 	uint32_t count;
 	struct adatum *at;
 };
-/* literal.c: the first or last literal of a text, of which `value` is the nearest double, with what
+/* literal.c: a decimal or hexadecimal number, whatever the locale is */
+double literal_double(struct arena *a, const char *s, size_t len);
+/* the first or last literal of a text, of which `value` is the nearest double, with what
  * rounding it once more needs to know */
 double literal_odd(struct ctx *cx, struct span s, bool last, double value);
 

@@ -100,6 +100,10 @@ struct attr {
 
 /* rules_known.c: the integers of a value of rank 0 or 1, constants included; NULL: not known */
 const struct known *known_of(struct ctx *cx, struct value *v);
+/* Can an operator not be followed in dims that takes d, and asks which number is the larger one
+ * (ordered) or not? And can d not be what became of a max or min? See may_wrap() there. */
+bool known_may_wrap(struct ctx *cx, dim d, bool ordered);
+bool known_extreme_wraps(struct ctx *cx, dim d);
 
 /* elab.c: making them */
 struct value *graph_value(struct ctx *cx, struct type t, struct span s);

@@ -46,7 +46,7 @@ enum onnx_infer_result onnx_gather_nd(struct infer *f)
 		return ONNX_ERROR;
 	if (!dim_is_const(f->cx, index.dims[index.rank - 1], &last))
 		return ONNX_NO_RULE;
-	if (batch < 0 || batch >= index.rank || batch + last > t.rank || last < 1) {
+	if (batch < 0 || batch >= index.rank || last > t.rank - batch || last < 1) {
 		infer_error(f, E_SHAPE, "indices %s do not fit %s with batch_dims %lld",
 			    type_str(f->cx, index), type_str(f->cx, t), (long long)batch);
 		return ONNX_ERROR;

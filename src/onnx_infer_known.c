@@ -89,7 +89,8 @@ static dim one_unary(struct infer *f, uint32_t i)
 	dim a = element(f, 0, i), zero = num(f, 0);
 	int64_t v;
 
-	if (!a || (dim_is_const(f->cx, a, &v) && v == INT64_MIN))
+	if (!a || (dim_is_const(f->cx, a, &v) && v == INT64_MIN) ||
+	    known_may_wrap(f->cx, a, !named(f, "Neg")))
 		return DIM_NONE;
 	if (named(f, "Neg"))
 		return dim_neg(f->cx, a);
@@ -134,23 +135,35 @@ static bool constant_binary(const struct infer *f, int64_t a, int64_t b, int64_t
 	return true;
 }
 
+/* max or min of a and b; DIM_NONE: one of them may have wrapped */
+static dim extreme(struct infer *f, dim a, dim b, bool max)
+{
+	struct ctx *cx = f->cx;
+
+	if (known_may_wrap(cx, a, true) || known_may_wrap(cx, b, true))
+		return DIM_NONE;
+	dim d = max ? dim_max(cx, a, b) : dim_min(cx, a, b);
+	return known_extreme_wraps(cx, d) ? DIM_NONE : d;
+}
+
 static dim binary(struct infer *f, dim a, dim b)
 {
 	struct ctx *cx = f->cx;
+	bool ordered = named(f, "Div") || named(f, "Mod");
 	int64_t x, y, r;
 
 	if (dim_is_const(cx, a, &x) && dim_is_const(cx, b, &y))
 		return constant_binary(f, x, y, &r) ? num(f, r) : DIM_NONE;
+	if (named(f, "Max") || named(f, "Min"))
+		return extreme(f, a, b, named(f, "Max"));
+	if (known_may_wrap(cx, a, ordered) || known_may_wrap(cx, b, ordered))
+		return DIM_NONE;
 	if (named(f, "Add") || named(f, "Sum"))
 		return dim_add(cx, a, b);
 	if (named(f, "Sub"))
 		return dim_sub(cx, a, b);
 	if (named(f, "Mul"))
 		return dim_mul(cx, a, b);
-	if (named(f, "Max"))
-		return dim_max(cx, a, b);
-	if (named(f, "Min"))
-		return dim_min(cx, a, b);
 	if (!dim_ge(cx, b, 1) || !dim_ge(cx, a, 0)) /* Div truncates */
 		return DIM_NONE;
 	return named(f, "Div") ? dim_floordiv(cx, a, b) : dim_mod(cx, a, b);
@@ -192,7 +205,8 @@ static dim one_compare(struct infer *f, uint32_t i)
 	dim a = element(f, 0, i), b = element(f, 1, i);
 	struct ctx *cx = f->cx;
 
-	if (!a || !b)
+	if (!a || !b || known_may_wrap(cx, a, !named(f, "Equal")) ||
+	    known_may_wrap(cx, b, !named(f, "Equal")))
 		return DIM_NONE;
 	if (named(f, "Equal"))
 		return dim_eq(cx, a, b) ? num(f, 1) : dim_ne(cx, a, b) ? num(f, 0) : DIM_NONE;
@@ -230,7 +244,7 @@ static dim one_clip(struct infer *f, uint32_t i)
 		if (!input(f, k))
 			continue;
 		dim e = element(f, k, 0);
-		d = !e ? DIM_NONE : k == 1 ? dim_max(f->cx, d, e) : dim_min(f->cx, d, e);
+		d = e ? extreme(f, d, e, k == 1) : DIM_NONE;
 	}
 	return d;
 }
@@ -252,12 +266,13 @@ void known_reduce(struct infer *f)
 	    const_count(f, 1) <= 0)
 		return;
 	dim d = k->n ? k->at[0] : num(f, prod);
-	for (uint32_t i = 1; i < k->n; i++)
-		d = prod                    ? dim_mul(f->cx, d, k->at[i])
-		    : sum                   ? dim_add(f->cx, d, k->at[i])
-		    : named(f, "ReduceMax") ? dim_max(f->cx, d, k->at[i])
-					    : dim_min(f->cx, d, k->at[i]);
+	for (uint32_t i = 1; d && i < k->n; i++)
+		d = prod  ? dim_mul(f->cx, d, k->at[i])
+		    : sum ? dim_add(f->cx, d, k->at[i])
+			  : extreme(f, d, k->at[i], named(f, "ReduceMax"));
 	int64_t v;
+	if (!d)
+		return;
 	if ((prod || sum) && dim_is_const(f->cx, d, &v) &&
 	    (v > (int64_t)1 << 53 || v < -((int64_t)1 << 53)))
 		return;

@@ -121,14 +121,33 @@ static bool einsum_operand(struct infer *f, struct einsum *e, struct type t, con
 					return false;
 			e->ndots = n > e->ndots ? n : e->ndots;
 			at += n;
-			while (p + 1 < end && p[1] == '.')
-				p++;
+			p += 2;
 			continue;
 		}
 		unsigned char c = (unsigned char)*p;
 		if (!einsum_dim(f, t, &e->letter[c], t.dims[at++]))
 			return false;
 		e->count[c]++;
+	}
+	return true;
+}
+
+/* Of the operands and of the result: at most one "...", and no other dots. false: reported */
+static bool einsum_dots(struct infer *f, const char *s, const char *end)
+{
+	uint32_t n = 0;
+
+	for (const char *p = s; p < end; p++) {
+		n = *p == ',' || *p == '-' ? 0 : n;
+		if (*p != '.')
+			continue;
+		if (end - p < 3 || p[1] != '.' || p[2] != '.' || n++) {
+			infer_error(f, E_PROPERTY,
+				    "an operand and the result have one '...' each "
+				    "at most, and no other dots");
+			return false;
+		}
+		p += 2;
 	}
 	return true;
 }
@@ -145,8 +164,7 @@ static enum onnx_infer_result einsum_result(struct infer *f, struct einsum *e, c
 		if (*p == '.') {
 			for (uint32_t i = MAX_RANK - e->ndots; i < MAX_RANK; i++)
 				d[rank++] = e->dots[i];
-			while (p + 1 < end && p[1] == '.')
-				p++;
+			p += 2;
 			continue;
 		}
 		if (rank >= MAX_RANK || !e->letter[(unsigned char)*p]) {
@@ -189,6 +207,8 @@ enum onnx_infer_result onnx_einsum(struct infer *f)
 			return ONNX_ERROR;
 		}
 	}
+	if (!einsum_dots(f, s, end))
+		return ONNX_ERROR;
 	for (uint32_t i = 0; i < f->n->nin; i++) {
 		const char *comma = memchr(s, ',', (size_t)(arrow - s));
 		if ((comma == NULL) != (i + 1 == f->n->nin)) {

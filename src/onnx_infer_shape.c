@@ -608,7 +608,7 @@ enum onnx_infer_result onnx_unsqueeze(struct infer *f)
 
 	if (count < 0)
 		return ONNX_NO_RULE;
-	if (t.rank + count > MAX_RANK)
+	if (count > MAX_RANK - t.rank)
 		return out(f, 0, MAX_RANK + 1, NULL);
 	uint32_t rank = t.rank + (uint32_t)count;
 	if (!axes_of(f, "axes", 1, rank, &given, set))

@@ -105,7 +105,7 @@ static struct cv default_value(struct ctx *cx, enum prop_type type, const char *
 	case P_INT:
 		return cv_integer(strtol(text, NULL, 10));
 	case P_FLOAT:
-		return (struct cv){.kind = CV_FLOAT, .u.f = strtod(text, NULL)};
+		return (struct cv){.kind = CV_FLOAT, .u.f = literal_double(cx->arena, s, len)};
 	case P_DTYPE:
 		v = (struct cv){.kind = CV_DTYPE};
 		v.u.dtype = strcmp(text, "floatX") ? dtype_named(text) : cx->floatx;

@@ -183,7 +183,6 @@ bool token_ends_value(int kind);
 
 /* literal.c */
 bool literal_int(const char *s, size_t len, uint64_t *v); /* false: above 2^64 - 1 */
-double literal_double(struct arena *a, const char *s, size_t len);
 struct astr *literal_string(struct parse *p, const char *s, size_t len, struct span span);
 bool name_too_long(struct parse *p, const char *s, size_t len, struct span span); /* reported */
 struct sym *literal_quoted(struct parse *p, const char *s, size_t len, struct span span);

@@ -493,7 +493,8 @@ bool sh_pad(struct ctx *cx, struct node *n)
 	for (uint32_t i = 0; i < x->rank; i++) {
 		d[i] = dim_fresh(cx, SOURCE_SIZE, n->out[0], i);
 		if (pad_width_at(n, i, 0, &before) && pad_width_at(n, i, 1, &after))
-			d[i] = dim_add(cx, x->dims[i], dim_const(cx, before + after));
+			d[i] = dim_add(cx, dim_add(cx, x->dims[i], dim_const(cx, before)),
+				       dim_const(cx, after));
 	}
 	return set_dims(n, x->rank, d);
 }

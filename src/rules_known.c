@@ -186,27 +186,36 @@ static bool is_ordered(enum op_id op)
 /* Sums and products of elements wrap, dims do not. As long as all is sums and products that is the
  * same, but not once something asks which number is the larger one, nor for what dims make of a
  * sum or product of such answers. */
-static bool may_wrap(struct ctx *cx, enum op_id op, dim d)
+bool known_may_wrap(struct ctx *cx, dim d, bool ordered)
 {
 	struct dim_view v = dim_view(cx, d);
 
 	if (v.form == DIM_CONST || v.form == DIM_ATOM || !has_element(cx, d))
 		return false;
-	if (is_ordered(op) || (v.form != DIM_SUM && v.form != DIM_PRODUCT))
+	if (ordered || (v.form != DIM_SUM && v.form != DIM_PRODUCT))
 		return true;
 	for (uint32_t i = 0; i < v.nterms; i++)
-		if (may_wrap(cx, op, v.term[i]))
+		if (known_may_wrap(cx, v.term[i], ordered))
 			return true;
 	return false;
+}
+
+static bool may_wrap(struct ctx *cx, enum op_id op, dim d)
+{
+	return known_may_wrap(cx, d, is_ordered(op));
+}
+
+/* max(k, 5) is max(k - 5, 0) + 5 to dims: not what k is close to its limits */
+bool known_extreme_wraps(struct ctx *cx, dim d)
+{
+	return known_may_wrap(cx, d, true) && dim_view(cx, d).form == DIM_SUM;
 }
 
 /* a op b, of which neither may wrap */
 static dim combine(struct ctx *cx, enum op_id op, dim a, dim b)
 {
 	dim d = overflows(cx, op, a, b) ? DIM_NONE : compute(cx, op, a, b);
-	if (d && is_ordered(op) && may_wrap(cx, op, d) && dim_view(cx, d).form == DIM_SUM)
-		return DIM_NONE; /* max(k, 5) is max(k - 5, 0) + 5 to dims */
-	return d;
+	return d && is_ordered(op) && known_extreme_wraps(cx, d) ? DIM_NONE : d;
 }
 
 static dim fold(struct ctx *cx, struct node *n, const struct known **k, uint32_t i)

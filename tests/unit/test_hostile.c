@@ -70,6 +70,16 @@ static void test_findings(void **state)
 		 "unknown kind 'flot'"},
 		{"graph g(x: float32[]) -> (y) { y = onnx.LeakyRelu{alpha=1e300}(x) }",
 		 "float32 does not hold"},
+		{"graph g(x: float32[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]) "
+		 "-> "
+		 "(y) {\n y = onnx.Einsum{equation=\"...->... ... ... ... ... ... ... ... ... ... "
+		 "... ... ... ...\"}(x)\n}\n",
+		 "one '...' each"},
+		{"graph g(x: float32[2, 3, 4]) -> (y) {\n"
+		 " y = onnx.Einsum{equation=\"...i...->i\"}(x)\n}\n",
+		 "one '...' each"},
+		{"graph g(x: float32[2]) -> (y) {\n y = onnx.Einsum{equation=\".\"}(x)\n}\n",
+		 "no other dots"},
 		{"graph g() -> (y) { y = float64(0 ** -1) }", "division by zero"},
 		{"graph g() -> (y) { y = +\"a\" }", "expected a tensor but got a string"},
 		{"graph g() -> (y) { y = +z }", "'z' is not defined"},
