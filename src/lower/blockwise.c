@@ -65,19 +65,6 @@ static struct value *flattened(struct build *b, const struct batch *t, struct va
 	return reshape(b, v, flat, core + 1);
 }
 
-/* A value made in the block that is open, as ONNX wants its results to be. */
-static struct value *own_result(struct build *b, struct value *v, const dim *dims)
-{
-	struct shared *s = b->cse->shared;
-	bool own = v->def && !v->data && v->id < s->nhome && s->home[v->id] == b->block;
-
-	for (uint32_t i = 0; own && i < b->block->results.len; i++)
-		own = b->block->results.at[i] != v;
-	v = own ? v : identity(b, v);
-	with_dims(v, dims);
-	return *vec_push(b->cx->arena, &b->block->results) = v;
-}
-
 /* How many axes of input i belong to the core in ONNX: the parts of a complex number are one. */
 static uint32_t low_rank(const struct node *n, const struct batch *t, uint32_t i)
 {
@@ -111,12 +98,12 @@ static bool loop_body(struct build *b, struct node *n, const struct batch *t, st
 		in[k] = item(b, n, t, in[k], k);
 	}
 	bool ok = lower_as(b, t->core->op, t->core->props, in, n->nin, r, n->nout);
-	own_result(b, go, NULL);
+	block_result(b, go, NULL, false);
 	for (uint32_t k = 0; ok && k < n->nout; k++) {
 		struct type type = n->out[k]->type;
 		type = type_of((enum dtype)type.dtype, type.rank - t->rank, type.dims + t->rank);
 		out[k] = low_type(b, type);
-		own_result(b, r[k], out[k].dims);
+		block_result(b, r[k], out[k].dims, false);
 	}
 	scope_close(b, outer);
 	return ok;

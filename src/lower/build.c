@@ -29,11 +29,14 @@ static bool const_dims(struct ctx *cx, const dim *dims, uint32_t rank, int64_t *
 	return true;
 }
 
+/* The same integers, in a dtype that holds all of the other's. */
 static void pass_known(struct value *to, const struct value *from)
 {
+	const struct dtype_info *t = &dtypes[to->type.dtype], *f = &dtypes[from->type.dtype];
+
 	if (!to->known && to != from && is_int((enum dtype)to->type.dtype) &&
-	    is_discrete((enum dtype)from->type.dtype) && to->type.rank <= 1 &&
-	    dtypes[to->type.dtype].bits >= dtypes[from->type.dtype].bits && !to->data)
+	    is_discrete((enum dtype)from->type.dtype) && to->type.rank <= 1 && t->bits >= f->bits &&
+	    !(t->kind == KIND_UINT && f->kind == KIND_INT) && !to->data)
 		to->known = from->known;
 }
 
@@ -297,8 +300,8 @@ static struct value *reshape_13(struct build *b, struct value *v, struct value *
 		branch[i] = block_new(b);
 		scope_open(b, branch[i]);
 		struct value *r = i == 0 ? reshape_empty(b, v, shape, size, dims, rank)
-					 : with_dims(emit_(b, "Reshape", v, shape), dims);
-		*vec_push(b->cx->arena, &branch[i]->results) = r;
+					 : emit_(b, "Reshape", v, shape);
+		block_result(b, r, dims, false);
 		scope_close(b, outer);
 	}
 	attr_block(b, "then_branch", branch[0]);
@@ -401,7 +404,7 @@ static struct value *const_concat(struct build *b, int axis, struct value **in, 
 	uint64_t count = 0, size = dtypes[t.dtype].size, at = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		if (!in[i]->data || in[i]->data->splat || !in[i]->data->data)
+		if (!in[i]->data || in[i]->data->splat || !in[i]->data->data || is_weight(in[i]))
 			return NULL;
 		count += in[i]->data->count;
 	}
@@ -466,9 +469,10 @@ struct value *reduce(struct build *b, const char *op, struct value *v, const int
 	return emit_(b, op, v, list);
 }
 
-/* Before opset 16 ScatterND cannot add: one update after the other is. `at` has a tuple a row. */
-static struct value *scatter_add_13(struct build *b, struct value *v, struct value *at,
-				    struct value *updates)
+/* One update after the other is added, in their dtype, and rounded to that of v. `at` has a tuple a
+ * row. */
+struct value *scatter_each(struct build *b, struct value *v, struct value *at,
+			   struct value *updates)
 {
 	struct block *outer = b->block, *body = block_new(b);
 	struct type acc = v->type;
@@ -488,10 +492,10 @@ static struct value *scatter_add_13(struct build *b, struct value *v, struct val
 	scope_open(b, body);
 	i = vector_of(b, i);
 	struct value *place = emit_(b, "Gather", at, i), *u = emit_(b, "Gather", updates, i);
-	u = emit_(b, "Add", emit_(b, "GatherND", old, place), u);
-	*vec_push(b->cx->arena, &body->results) = identity(b, go);
-	*vec_push(b->cx->arena, &body->results) =
-		with_dims(emit_(b, "ScatterND", old, place, u), acc.dims);
+	struct value *sum = cast(b, emit_(b, "GatherND", old, place), (enum dtype)u->type.dtype);
+	u = cast(b, emit_(b, "Add", sum, u), (enum dtype)acc.dtype);
+	block_result(b, go, NULL, false);
+	block_result(b, emit_(b, "ScatterND", old, place, u), acc.dims, false);
 	scope_close(b, outer);
 	return loop_node(b, body, (struct value *[]){count, NULL, v}, 3, &acc, 1)->out[0];
 }
@@ -504,8 +508,8 @@ bool scatter_adds(struct build *b)
 struct value *scatter_nd(struct build *b, struct value *v, struct value *at, struct value *updates,
 			 bool add)
 {
-	if (add && !scatter_adds(b))
-		return scatter_add_13(b, v, at, updates);
+	if (add && !scatter_adds(b)) /* before opset 16 ScatterND cannot */
+		return scatter_each(b, v, at, updates);
 	if (add)
 		attr_str(b, "reduction", "add");
 	return emit_(b, "ScatterND", v, at, updates);

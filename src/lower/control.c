@@ -15,7 +15,8 @@ static bool own(struct build *b, const struct value *v)
 	return v->id < b->cse->shared->nhome && b->cse->shared->home[v->id] == b->block && !v->data;
 }
 
-static void block_result(struct build *b, struct value *v, const dim *dims, bool param_ok)
+/* v as a result of the block that is open */
+void block_result(struct build *b, struct value *v, const dim *dims, bool param_ok)
 {
 	if (!own(b, v) || (!v->def && !param_ok))
 		v = identity(b, v);

@@ -160,6 +160,8 @@ struct value *split(struct build *b, struct value *v, int axis, struct value *si
 		    struct value **out, uint32_t n);
 struct value *reduce(struct build *b, const char *op, struct value *v, const int *axes, int naxes,
 		     bool keepdims);
+struct value *scatter_each(struct build *b, struct value *v, struct value *at,
+			   struct value *updates);
 struct value *scatter_nd(struct build *b, struct value *v, struct value *at, struct value *updates,
 			 bool add);
 struct value *dft_by_matrices(struct build *b, struct node *n); /* fft.c: for the legaliser */
@@ -250,6 +252,7 @@ struct value *checks_rest(struct build *b, struct value *v);
 struct value *matmul(struct build *b, struct value *x, struct value *y);
 /* control.c */
 void lower_lost(struct build *b, struct block *from); /* for what is wrong in it alone */
+void block_result(struct build *b, struct value *v, const dim *dims, bool param_ok);
 struct node *loop_node(struct build *b, struct block *body, struct value **in, uint32_t nin,
 		       const struct type *types, uint32_t nout);
 

@@ -361,7 +361,7 @@ static bool rounds_late(const struct node *n)
 		"Asinh",     "Acosh",      "Atanh",      "Sigmoid",    "Softplus", "Erf",
 		"MatMul",    "Gemm",       "Einsum",     "Conv",       "CumSum",   "CumProd",
 		"DFT",       "Det",        "Softmax",    "LogSoftmax", "ReduceL1", "ReduceL2",
-		"ReduceSum", "ReduceProd", "ReduceMean"};
+		"ReduceSum", "ReduceProd", "ReduceMean", "Sum"};
 
 	for (size_t i = 0; i < countof(names); i++)
 		if (is_onnx(n, names[i]))

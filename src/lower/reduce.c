@@ -111,8 +111,8 @@ static struct value *prod_wrapping(struct build *b, struct reduction *r, enum dt
 	scope_open(b, body);
 	attr_int(b, "axis", acc.rank);
 	struct value *item = emit_(b, "Gather", x, i);
-	*vec_push(b->cx->arena, &body->results) = identity(b, go);
-	*vec_push(b->cx->arena, &body->results) = emit_(b, "Mul", old, with_dims(item, acc.dims));
+	block_result(b, go, NULL, false);
+	block_result(b, emit_(b, "Mul", old, with_dims(item, acc.dims)), acc.dims, false);
 	scope_close(b, outer);
 	return loop_node(b, body, (struct value *[]){count, NULL, first}, 3, &acc, 1)->out[0];
 }

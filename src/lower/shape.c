@@ -451,15 +451,10 @@ bool lower_arange(struct build *b, struct node *n)
 	return true;
 }
 
-static struct value *iota(struct build *b, struct value *n)
-{
-	return emit_(b, "Range", const_int(b, 0), n, const_int(b, 1));
-}
-
 bool lower_eye(struct build *b, struct node *n)
 {
 	struct type t = n->out[0]->type;
-	struct value *rows, *k = cast(b, low(b, n->in[2]), DT_INT64);
+	struct value *k = cast(b, low(b, n->in[2]), DT_INT64);
 	int64_t offset;
 
 	if (const_int_at(b, k, 0, &offset) && t.dtype != DT_UINT64) {
@@ -473,9 +468,11 @@ bool lower_eye(struct build *b, struct node *n)
 		lowered(b, n, 0, cast(b, emit_(b, "EyeLike", zero), (enum dtype)t.dtype));
 		return true;
 	}
-	rows = unsqueeze(b, iota(b, cast(b, low(b, n->in[0]), DT_INT64)), &(int64_t){1}, 1);
-	rows = emit_(b, "Add", rows, k);
-	rows = emit_(b, "Equal", rows, iota(b, cast(b, low(b, n->in[1]), DT_INT64)));
-	lowered(b, n, 0, cast(b, rows, (enum dtype)t.dtype));
+	/* each element's row and column; a Range would take a negative length for 0 */
+	struct value *one = const_shape(b, DT_INT64, shape_inputs(b, n, 0, t.dims), t.dims, 2, 1);
+	struct value *row = emit_(b, "CumSum", one, const_int(b, 0));
+	struct value *column = emit_(b, "CumSum", one, const_int(b, 1));
+	struct value *on = emit_(b, "Equal", emit_(b, "Add", row, k), column);
+	lowered(b, n, 0, cast(b, on, (enum dtype)t.dtype));
 	return true;
 }

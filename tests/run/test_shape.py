@@ -256,6 +256,18 @@ def test_arange_mixed():
     c.run(3, 2.5, 1, -4, np.ones(1))
 
 
+def test_reshape_beside_a_raw_one():
+    """The same node in front of the branches that opset 13 needs."""
+    text = """graph g(x: float64[n], z: float64[p, q]) -> (a, b) {
+  s = Shape(z)
+  a: float64[?, ?] = onnx.Reshape(x, s)
+  b = Reshape{ndim=2}(x, s)
+}"""
+    for opset in (13, 18):
+        a, b = ptg.run(text, np.arange(6.0), np.ones((2, 3)), opset=opset)
+        assert np.array_equal(a, np.arange(6.0).reshape(2, 3)) and np.array_equal(a, b)
+
+
 def test_arange_of_no_number():
     """NumPy refuses to make so many items."""
     a, s = pt.scalar("a", dtype="float64"), pt.scalar("s", dtype="float64")
@@ -287,6 +299,9 @@ def test_eye(dtype):
     c = Compiled([n, m, k], outputs)
     for case in ((3, 4, 0), (4, 2, -1), (2, 5, 3), (1, 1, 0), (0, 3, 0), (3, 0, 1), (2, 2, 9), (2, 2, -9)):
         c.run(*case)
+    for c in (c, Compiled([n, m, k], outputs[:1])):
+        for wrong in ((-1, 2, 0), (2, -2, 1), (-3, -1, 0)):
+            c.raises(*map(np.array, wrong))
 
 
 def test_computed_shapes():

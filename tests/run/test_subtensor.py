@@ -71,6 +71,16 @@ def test_slice_bound_dtypes():
             c.run(np.arange(5.0), -2, -1)
 
 
+@pytest.mark.parametrize("dtype, y", [("float16", "float16"), ("float16", "float32"), ("float32", "float64"), ("float16", "int8"), ("float32", "float16")])
+def test_sums_at_one_place_are_rounded_one_by_one(dtype, y):
+    x, i, v = variable(dtype, (3,), True, "x"), variable("int64", (3,), True, "i"), variable(y, (3,), True, "v")
+    m = variable(dtype, (3, 3), True, "m")
+    c = Compiled([x, i, v, m], [x[i].inc(v), x[i].inc(v[0]), m[i, 1:].inc(v[:, None]), m[:, i].inc(v), x[[0, 1, 0]].inc(v[:3])], ADD)
+    top = float(1 / np.finfo(dtype).eps * 2)
+    big = np.array([top, 1, -top, 0.5])
+    c.run(big, [0, 0, 0, 2, 2, 1], [1, 1, 1, 1, -1, 3], np.outer(big, [1, 1, 1, 1]))
+
+
 @pytest.mark.parametrize("stop", [2**31 - 2, 2**31 - 1, 2**31, 2**63 - 1])
 def test_stops_that_the_runtime_takes_for_none(stop):
     """Two numbers mean "to the end" to the runtime, which stepping down is the first element."""
