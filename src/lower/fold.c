@@ -233,12 +233,171 @@ static struct value *chosen(struct build *b, struct value **in)
 	return x && covers(b, x, in[0]) && covers(b, x, other) ? x : NULL;
 }
 
+/* A copy of t that may be written to; NULL: too large */
+static char *copy_of(struct build *b, const struct tensor *t)
+{
+	size_t size = dtypes[t->dtype].size;
+
+	if (t->count > FOLD_LIMIT)
+		return NULL;
+	char *to = arena_alloc(b->cx->arena, t->count * size + 1);
+	for (uint64_t i = 0; i < t->count; i++)
+		memcpy(to + i * size, (const char *)t->data + (t->splat ? 0 : i * size), size);
+	return to;
+}
+
+static struct value *moved(struct build *b, const struct tensor *like, int rank,
+			   const int64_t *shape, const char *data)
+{
+	struct tensor *r = tensor_new(b->cx, (enum dtype)like->dtype, rank, shape);
+
+	r->data = data;
+	return const_tensor(b, r);
+}
+
+/* Where index vector i of the constant `at` points to in t: the number of the first element, and
+ * how many stand there. -1: out of range, which the run has to say */
+static int64_t place(const struct tensor *t, const struct tensor *at, uint64_t i, uint64_t *len)
+{
+	int64_t depth = at->shape[at->rank - 1], k, first = 0;
+
+	*len = 1;
+	for (int64_t axis = 0; axis < t->rank; axis++) {
+		first *= t->shape[axis];
+		if (axis >= depth) {
+			*len *= (uint64_t)t->shape[axis];
+			continue;
+		}
+		uint64_t n = i * (uint64_t)depth + (uint64_t)axis;
+		if (!tensor_int(at, at->splat ? 0 : n, &k) || k < -t->shape[axis] ||
+		    k >= t->shape[axis])
+			return -1;
+		first += k < 0 ? k + t->shape[axis] : k;
+	}
+	return first;
+}
+
+/* data[at], or data with new elements there; NULL: it is left to the run */
+static struct value *at_places(struct build *b, const struct tensor *data, const struct tensor *at,
+			       const struct tensor *with)
+{
+	int64_t depth = at->rank ? at->shape[at->rank - 1] : 0, first;
+	int rank = at->rank - 1 + data->rank - (int)depth;
+	size_t size = dtypes[data->dtype].size;
+	char *from = copy_of(b, with ? with : data), *to = with ? copy_of(b, data) : NULL;
+	int64_t shape[MAX_RANK];
+	uint64_t len, n = 1;
+
+	if (!from || (with && !to) || depth < 1 || depth > data->rank || rank > MAX_RANK)
+		return NULL;
+	for (int i = 0; i < at->rank - 1; i++)
+		n *= (uint64_t)(shape[i] = at->shape[i]);
+	for (int64_t i = depth; i < data->rank; i++)
+		shape[at->rank - 1 + i - depth] = data->shape[i];
+	for (uint64_t i = 0; i < n; i++) {
+		if ((first = place(data, at, i, &len)) < 0 || n * len > FOLD_LIMIT ||
+		    (with && with->count != n * len))
+			return NULL;
+		if (!with && !to)
+			to = arena_alloc(b->cx->arena, n * len * size + 1);
+		char *here = (with ? to + (uint64_t)first * size : to + i * len * size);
+		memcpy(here, from + (with ? i * len : (uint64_t)first) * size, len * size);
+	}
+	if (!to)
+		return NULL;
+	return with ? moved(b, data, data->rank, data->shape, to) : moved(b, data, rank, shape, to);
+}
+
+/* A constant with borders of 0 */
+static struct value *padded(struct build *b, const struct tensor *x, const struct tensor *pads)
+{
+	size_t size = dtypes[x->dtype].size;
+	int64_t shape[MAX_RANK], before[MAX_RANK], after;
+	char *from = copy_of(b, x), *to;
+	uint64_t count = 1;
+
+	if (!from || !x->rank || pads->count != 2u * x->rank)
+		return NULL;
+	for (uint32_t i = 0; i < x->rank; i++) {
+		if (!tensor_int(pads, pads->splat ? 0 : i, &before[i]) ||
+		    !tensor_int(pads, pads->splat ? 0 : x->rank + i, &after) || before[i] < 0 ||
+		    after < 0 || before[i] > FOLD_LIMIT || after > FOLD_LIMIT)
+			return NULL;
+		shape[i] = before[i] + x->shape[i] + after;
+		if (shape[i] > FOLD_LIMIT || (count *= (uint64_t)shape[i]) > FOLD_LIMIT)
+			return NULL;
+	}
+	to = memset(arena_alloc(b->cx->arena, count * size + 1), 0, count * size);
+	for (uint64_t i = 0; i < x->count; i++) {
+		uint64_t at = 0, left = i, stride = 1;
+		for (int axis = x->rank - 1; axis >= 0; axis--) {
+			uint64_t n = (uint64_t)x->shape[axis];
+			at += (left % n + (uint64_t)before[axis]) * stride;
+			stride *= (uint64_t)shape[axis];
+			left /= n;
+		}
+		memcpy(to + at * size, from + i * size, size);
+	}
+	return moved(b, x, x->rank, shape, to);
+}
+
+/* Indices as vectors of one */
+static const struct tensor *columns(struct build *b, const struct tensor *at)
+{
+	int64_t shape[MAX_RANK + 1];
+
+	for (int i = 0; i < at->rank; i++)
+		shape[i] = at->shape[i];
+	shape[at->rank] = 1;
+	struct tensor *r = tensor_new(b->cx, (enum dtype)at->dtype, at->rank + 1, shape);
+	r->data = at->data;
+	r->splat = at->splat;
+	return r;
+}
+
+/* One number as often as a shape says */
+static struct value *repeated(struct build *b, const struct tensor *x, const struct tensor *shape)
+{
+	int64_t dims[MAX_RANK];
+	uint64_t n = 1;
+
+	if (x->count != 1 || shape->count < x->rank || shape->count > MAX_RANK)
+		return NULL;
+	for (uint32_t i = 0; i < shape->count; i++)
+		if (!tensor_int(shape, shape->splat ? 0 : i, &dims[i]) || dims[i] < 0 ||
+		    dims[i] > FOLD_LIMIT || (n *= (uint64_t)dims[i]) > FOLD_LIMIT)
+			return NULL;
+	struct tensor t = {.dtype = x->dtype, .count = n, .splat = true, .data = x->data};
+	return moved(b, x, (int)shape->count, dims, copy_of(b, &t));
+}
+
+/* Elements of constants that are put elsewhere */
+static struct value *placed(struct build *b, const struct onnx_op *op, struct value **in,
+			    uint32_t nin)
+{
+	if (nin == 2 && !strcmp(op->name, "Gather"))
+		return at_places(b, in[0]->data, columns(b, in[1]->data), NULL);
+	if (nin == 2 && !strcmp(op->name, "Expand"))
+		return repeated(b, in[0]->data, in[1]->data);
+	if (nin == 2 && !strcmp(op->name, "GatherND"))
+		return at_places(b, in[0]->data, in[1]->data, NULL);
+	if (nin == 3 && !strcmp(op->name, "ScatterND"))
+		return at_places(b, in[0]->data, in[1]->data, in[2]->data);
+	return nin == 2 && !strcmp(op->name, "Pad") ? padded(b, in[0]->data, in[1]->data) : NULL;
+}
+
 struct value *fold(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin)
 {
 	if (!b->cx->opt.fold || op->domain[0] || b->nattrs)
 		return NULL;
 	if (nin == 3 && is_constant(in[0]) && !strcmp(op->name, "Where"))
 		return chosen(b, in);
+	bool all = nin > 1;
+	for (uint32_t i = 0; i < nin; i++)
+		all = all && is_constant(in[i]);
+	struct value *there = all ? placed(b, op, in, nin) : NULL;
+	if (there)
+		return there;
 	if (nin != 2 || !in[0] || !in[1] || !(is_constant(in[0]) || is_constant(in[1])))
 		return NULL;
 	for (size_t i = 0; i < countof(operations); i++) {

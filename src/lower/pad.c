@@ -169,7 +169,9 @@ static struct value *statistic(struct build *b, const struct pad *p, int side, i
 	return unsqueeze(b, r, &p->axis, 1);
 }
 
-/* i * (edge - end) / width + end for i = 0, 1, ...; behind x the other way round */
+/* end - i * (end - edge) / width for i = 0, 1, ...; behind x the other way round. The sum, which
+ * PyTensor computes, is the same but where i is 0: the runtime takes away an end of +0, and with it
+ * what makes a -0 a +0. */
 static struct value *ramp(struct build *b, const struct pad *p, int side)
 {
 	enum dtype t = (enum dtype)p->x->type.dtype;
@@ -188,9 +190,9 @@ static struct value *ramp(struct build *b, const struct pad *p, int side)
 	for (int64_t j = p->axis + 1; j < p->rank; j++)
 		axes[n++] = j - p->axis;
 	i = cast(b, unsqueeze(b, i, axes, (uint32_t)n), DT_FLOAT64);
-	struct value *delta = cast(b, emit_(b, "Sub", edge, cast(b, end, t)), DT_FLOAT64);
+	struct value *delta = cast(b, emit_(b, "Sub", cast(b, end, t), edge), DT_FLOAT64);
 	struct value *r = emit_(b, "Div", emit_(b, "Mul", i, delta), cast(b, width, DT_FLOAT64));
-	return cast(b, emit_(b, "Add", r, cast(b, end, DT_FLOAT64)), t);
+	return cast(b, emit_(b, "Sub", cast(b, end, DT_FLOAT64), r), t);
 }
 
 /* Borders made from x, put before and behind it, axis after axis */

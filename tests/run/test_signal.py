@@ -7,6 +7,7 @@ import pytest
 from pytensor.tensor import fourier
 from pytensor.tensor.signal.conv import Convolve1d, Convolve2d, convolve1d, convolve2d
 
+from ptgc.testing import compare_onnx_and_py
 from harness import ALL, FLOATS, OPSETS, Compiled, values, variable
 
 def small(dtype, shape, seed):
@@ -244,3 +245,29 @@ def test_short_transforms_need_no_dft():
     c = Compiled([x], [fft.rfft(x), fft.irfft_op(fft.rfft_op(x, [8]), [7])], OPSETS)
     for rows in (0, 1, 3):
         c.run(values("float64", (rows, 6), 0, -1, 1), atol=4e-15, zero_sign=False)
+
+
+@pytest.mark.parametrize("boundary", ["wrap", "symm"])
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+def test_gradients_of_borders(mode, boundary):
+    """PyTensor computes the widths in a matrix that it fills element by element."""
+    x, y = variable("float64", (3, 3), False, "x"), variable("float64", (4, 2), False, "y")
+    if mode == "valid":
+        y = variable("float64", (2, 2), False, "y")
+    out = convolve2d(x, y, mode=mode, boundary=boundary)
+    compare_onnx_and_py([x, y], pt.grad((out**2).sum(), [x, y]),
+                        [small("float64", v.type.shape, 0) for v in (x, y)], rtol=1e-12, atol=1e-12)  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "linear_ramp", "maximum", "mean", "wrap", "symmetric", "reflect"])
+def test_gradients_of_pad_as_written(mode):
+    """Without PyTensor's rewrites the widths are a constant matrix, taken apart element by element."""
+    x = variable("float64", (3, 4), False, "x")
+    out = pt.grad((pt.pad(x, 1, mode=mode) ** 2).sum(), x)
+    Compiled([x], [out], (18,)).run(small("float64", (3, 4), 0))
+
+
+def test_ramps_to_positive_zero():
+    """From a negative edge too the end is +0, which ONNX Runtime adds to nothing."""
+    x = variable("float64", (3, 4), True, "x")
+    Compiled([x], [1 / pt.pad(x, (2, 1), mode="linear_ramp")], (13, 26)).run(-np.ones((3, 4)))
