@@ -9,12 +9,15 @@
 
 #define LINE 78
 
-/* make has no way to write these in a rule; a backslash at the end would eat what follows */
+#define WILDCARDS "*?["
+
+/* make has no way to write these in a rule; a backslash at the end would eat what follows. A target
+ * may not be there yet, and then a backslash before a wildcard is part of its name. */
 static bool sayable(const char *name, bool target)
 {
 	size_t len = strlen(name);
 	return len && !strpbrk(name, ";|\n\r") && name[len - 1] != '\\' &&
-	       !(target && strchr(name, '%'));
+	       !(target && strpbrk(name, "%" WILDCARDS));
 }
 
 static void add_name(struct strbuf *out, const char *name)
@@ -23,7 +26,7 @@ static void add_name(struct strbuf *out, const char *name)
 	if (name[0] == '~' || name[0] == '-')
 		sb_str(out, "./");
 	for (const char *p = name; *p; p++) {
-		if (strchr(" \t#:", *p)) /* those before it would be halved */
+		if (strchr(" \t#:" WILDCARDS, *p)) /* those before it would be halved */
 			for (size_t i = 0; i <= backslashes; i++)
 				sb_str(out, "\\");
 		backslashes = *p == '\\' ? backslashes + 1 : 0;
@@ -66,7 +69,7 @@ const char *depfile(struct strbuf *out, const char *const *targets, size_t ntarg
 	}
 	sb_str(out, "\n");
 	for (size_t i = phony; i < nfiles; i++) {
-		if (strchr(files[i], '%'))
+		if (!sayable(files[i], true))
 			continue;
 		sb_str(out, "\n");
 		add_name(out, files[i]);

@@ -187,7 +187,7 @@ static int write_outputs(struct ctx *cx, const struct cmd *c, struct job *job, s
 {
 	/* a reader of standard output may take for ever: there ^C must go on working */
 	hold_signals(!is_stdio(o->model));
-	o->ext.fd = o->dep.fd = -1;
+	o->out.fd = o->ext.fd = o->dep.fd = -1;
 	int code = EXIT_OK;
 	for (uint32_t i = 0; i < cx->depends.len && !code; i++)
 		code = keep_input(o, cx->depends.at[i], "read for the model");

@@ -13,13 +13,15 @@ npy 'c#d$e.npy'
 npy 'epoch=3.npy'
 npy 'x:y.npy'
 npy '100%.npy'
+npy 'w[1].npy'
+npy w1.npy
 cat >lib.ptg <<'END'
 fn Twice(x: F) -> (y) { y = x + x }
 END
 cat >m.ptg <<'END'
 use "lib.ptg"
 graph g(x: float64[]) -> (y) {
-  y = Twice(x) + file("w.npy") + file("a b.npy") + file("c#d$e.npy") + file("epoch=3.npy") + file("x:y.npy") + file("100%.npy") + file("w.npy")
+  y = Twice(x) + file("w.npy") + file("a b.npy") + file("c#d$e.npy") + file("epoch=3.npy") + file("x:y.npy") + file("100%.npy") + file("w[1].npy") + file("w.npy")
 }
 END
 ptgc m.ptg -MD && cat m.d
@@ -36,7 +38,7 @@ END
 touch -d 2020-01-01 ./*
 touch -d 2020-01-02 m.onnx
 make m.onnx
-for f in lib.ptg 'a b.npy' 'c#d$e.npy' 'epoch=3.npy' 'x:y.npy' '100%.npy'; do
+for f in lib.ptg 'a b.npy' 'c#d$e.npy' 'epoch=3.npy' 'x:y.npy' '100%.npy' 'w[1].npy' w1.npy; do
 	touch -d 2020-01-03 "$f"
 	make m.onnx
 	touch -d 2020-01-01 "$f"
@@ -48,5 +50,8 @@ echo '--- names that no makefile can hold'
 cp w.npy 'a;b.npy'
 echo 'graph g(x: float64[]) -> (y) { y = x + file("a;b.npy") }' >bad.ptg
 ptgc bad.ptg -MD
+echo "= $?"
+echo 'graph g(x: float64[]) -> (y) { y = x }' >bad.ptg
+ptgc bad.ptg -o 'bad[1].onnx' -MD
 echo "= $?"
 ls -A | grep bad
