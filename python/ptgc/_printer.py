@@ -488,9 +488,13 @@ class Printer:
     def registered(self, entry, op, node, args) -> str:
         callee, text = entry.text_of(op, node)
         if text is not None:
-            if text not in self.fn_of:
-                self.fn_of[text] = True
-                self.fns.append(Block(text.rstrip("\n") + "\n", [], []))
+            header = _extend.last_header(text)
+            if text not in self.fn_of:  # the fn must not hide an op, nor be another op's
+                name = self.fn_names.near(self.fn_label(header[1].strip("`")))
+                self.fn_of[text] = name
+                written = text[: header.start(1)] + name + text[header.end(1) :]
+                self.fns.append(Block(written.rstrip("\n") + "\n", [], []))
+            callee = self.fn_of[text] + callee.removeprefix(header[1])
         return f"{callee}({', '.join(args)})"
 
     def scan(self, op, args) -> str:

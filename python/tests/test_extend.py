@@ -53,6 +53,20 @@ def test_text():
     compare_onnx_and_py([v], [Scale(3)(v), Scale(2, 0.25)(v) + 1], [[0.1, 0.9, -3.3]])
 
 
+def test_a_fn_with_the_name_of_an_op_hides_nothing():
+    class Other(Scale):
+        pass
+
+    text = "fn Softplus(x: F[...n]) -> (y: F[...n]) {\n  y = x * %d\n}\n"
+    ptgc.register(Scale, text % 3)
+    ptgc.register(Other, text % 2)
+    f = pytensor.function([v], [Scale(3)(v), Other(2)(v), pt.softplus(v)], mode="ONNX")
+    three, two, soft = f([1.0, 2.0])
+    np.testing.assert_array_equal(three, [3.0, 6.0])
+    np.testing.assert_array_equal(two, [2.0, 4.0])
+    np.testing.assert_allclose(soft, np.log1p(np.exp([1.0, 2.0])), rtol=1e-14)
+
+
 def test_file(tmp_path):
     (tmp_path / "scale.ptg").write_text(SCALE)
     ptgc.register(Scale, tmp_path / "scale.ptg")
