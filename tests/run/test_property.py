@@ -11,7 +11,8 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytensor
-from graphs import Evaluated, Graph
+from evaluated import Evaluated
+from graphs import Graph
 from harness import QUIET, check_model
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
