@@ -40,12 +40,32 @@ struct reader {
 	uint32_t guard, next;
 };
 
+/* One equation: int64[1] on both sides, and the axes that they are the sizes of (NULL: computed) */
+struct side {
+	struct value *v, *of, *from; /* from: what `of` was typed as */
+	uint32_t axis;
+	dim d;
+	const char *text; /* "axis 0 of x" */
+};
+
+/* Equations to be checked together: x.at[i] is y.at[i]. */
+struct sides {
+	vec(struct side) x, y;
+};
+
+/* What was checked on the way to a value. */
+struct check_made {
+	struct value *value;
+	struct sides sides;
+};
+
 struct guards {
 	struct guard *at; /* sorted by place */
 	uint32_t n, left;
 	vec(struct reader) readers; /* number 0 ends a list */
 	uint32_t *first;            /* by id of a typed value: the first of its readers */
 	uint32_t nfirst;
+	vec(struct check_made) made; /* in the block of the graph */
 };
 
 static int by_place(const void *x, const void *y)
@@ -183,19 +203,6 @@ static void loosen(struct build *b, dim d)
 	if (said)
 		loosen_made(b, x, said);
 }
-
-/* One equation: int64[1] on both sides, and the axes that they are the sizes of (NULL: computed) */
-struct side {
-	struct value *v, *of, *from; /* from: what `of` was typed as */
-	uint32_t axis;
-	dim d;
-	const char *text; /* "axis 0 of x" */
-};
-
-/* Equations to be checked together: x.at[i] is y.at[i]. */
-struct sides {
-	vec(struct side) x, y;
-};
 
 /* "axis 1 of x", "n", "3", "k" of an integer */
 static const char *side_text(struct build *b, dim d)
@@ -416,6 +423,13 @@ static struct value *gathered(struct build *b, struct value *v, struct value *eq
 	return with_dims(emit_(b, "Gather", unsqueeze(b, v, &(int64_t){0}, 1), r), dims);
 }
 
+static struct value *made(struct build *b, struct value *v, const struct sides *s)
+{
+	if (!b->cse->outer)
+		*vec_push(b->cx->arena, &b->cse->shared->guards->made) = (struct check_made){v, *s};
+	return v;
+}
+
 /* v, or a failing run; v itself if there is nothing to check */
 static struct value *guarded(struct build *b, struct value *v, const struct sides *s)
 {
@@ -432,11 +446,11 @@ static struct value *guarded(struct build *b, struct value *v, const struct side
 	if (v->type.rank && !from_constants(b, equal, &open)) {
 		r = emit_(b, "Reshape", v, shape_or_error(b, equal, count, v->type.rank, DIFFERS));
 		b->cse->shared->small_ints = false;
-		return labelled(b, with_dims(r, dims), label);
+		return made(b, labelled(b, with_dims(r, dims), label), s);
 	}
 	r = gathered(b, v, equal, count);
 	b->cse->shared->small_ints = false;
-	return labelled(b, r, label);
+	return made(b, labelled(b, r, label), s);
 }
 
 /* v, or a failing run where one of these axes has length 0 */
@@ -630,6 +644,10 @@ static void reshape_param(struct build *b, const struct side *x, const struct si
 	attr_int(b, "allowzero", 1);
 	p->low = labelled(b, with_dims(emit_(b, "Reshape", p->low, y), t.dims),
 			  what_must_hold(b, x, to, 1));
+	struct sides s = {{0}, {0}};
+	*vec_push(b->cx->arena, &s.x) = *x;
+	*vec_push(b->cx->arena, &s.y) = *to;
+	made(b, p->low, &s);
 }
 
 static bool is_length(struct build *b, const struct side *s)
@@ -761,5 +779,26 @@ struct value *guards_rest(struct build *b, struct value *v)
 		if (!g->at[i].done && computable(b, &g->at[i]))
 			take(b, &g->at[i], &s);
 	g->left = 0; /* nothing more will be computed */
+	return guarded(b, v, &s);
+}
+
+/* Lowering has found a shorter way to the results than through some values that were checked: v,
+ * one of the results, takes their checks. */
+struct value *guards_lost(struct build *b, struct value *v, struct value **results, uint32_t n)
+{
+	struct guards *g = b->cse->shared->guards;
+	struct sides s = {{0}, {0}};
+
+	if (!g->made.len)
+		return v;
+	const bool *live = live_values(b, results, n);
+	for (uint32_t i = 0; i < g->made.len; i++) {
+		const struct check_made *m = &g->made.at[i];
+		for (uint32_t k = 0; !live[m->value->id] && k < m->sides.x.len; k++) {
+			*vec_push(b->cx->arena, &s.x) = m->sides.x.at[k];
+			*vec_push(b->cx->arena, &s.y) = m->sides.y.at[k];
+		}
+	}
+	g->made.len = 0;
 	return guarded(b, v, &s);
 }

@@ -206,6 +206,9 @@ struct value *guards_inside(struct build *b, const struct block *from, struct va
 struct value *guard_nonempty(struct build *b, struct value *v, const int *axes, int n);
 bool reads_size(const struct node *n, uint32_t i);
 struct value *guards_rest(struct build *b, struct value *v);
+struct value *guards_lost(struct build *b, struct value *v, struct value **results, uint32_t n);
+/* live.c: flags by the numbers of values */
+const bool *live_values(struct build *b, struct value **from, uint32_t count);
 /* select.c */
 struct value *where(struct build *b, struct value *c, struct value *x, struct value *y);
 void sign_of_results(struct node *n);

@@ -503,7 +503,7 @@ static struct value *output(struct build *b, struct graph *to, struct value *t, 
 	b->span = t->span;
 	struct value *v = low(b, t);
 	bool loose = v->uses; /* a guard reads its size: see loosen() */
-	if (v->def)
+	if (v->def || v->name != name)
 		v = guards_rest(b, v);
 	if (!v->data || last)
 		v = checks_rest(b, v);
@@ -516,10 +516,32 @@ static struct value *output(struct build *b, struct graph *to, struct value *t, 
 	return *vec_push(b->cx->arena, &to->block->results) = v;
 }
 
+/* Checks that stand on no way to a result go to the last one that is no constant or parameter. */
+static void keep_guards(struct build *b, struct graph *from)
+{
+	uint32_t n = from->block->results.len, count = 0;
+	struct value *carrier = NULL;
+	struct value **v = new_array(b->cx->scratch, struct value *, n + from->states.len + 1);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct value *t = from->block->results.at[i];
+		v[count] = t->low;
+		if (v[count] && !v[count]->data && (v[count]->def || v[count]->name != t->name))
+			carrier = t;
+		count++;
+	}
+	for (uint32_t i = 0; i < from->states.len; i++)
+		if (from->states.at[i].next)
+			v[count++] = from->states.at[i].next->low;
+	if (carrier)
+		carrier->low = guards_lost(b, carrier->low, v, count);
+}
+
 static void lower_results(struct build *b, struct graph *from, struct graph *to)
 {
 	b->cse->shared->at = NULL;
 	uint32_t n = from->block->results.len;
+	keep_guards(b, from);
 	for (uint32_t i = 0; i < n; i++)
 		output(b, to, from->block->results.at[i], from->block->results.at[i]->name,
 		       i + 1 == n);

@@ -183,6 +183,16 @@ CASES = {
         [(ones(2, 3), ones(3)), (ones(2, 3), ones(1))], lambda a, b: np.concatenate([[b + 0 * a[0]], a[1:]]),
         [(ones(2, 1), ones(3)), (ones(2, 3), ones(2)), (ones(2, 3), ones(0))],
     ),
+    "one row of a join": (
+        "a: float64[n], b: float64[m]", "y = Join{axis=0}(ExpandDims{axis=0}(a[1:(n+1)//2]), ExpandDims{axis=0}(b))[0]",
+        [(ones(4), ones(1)), (ones(5), ones(2)), (ones(0), ones(0))], lambda a, b: b,
+        [(ones(4), ones(2)), (ones(5), ones(1)), (ones(0), ones(1)), (ones(3), ones(0))],
+    ),
+    "one part of a join": (
+        "a: float64[n, m], b: float64[k, j]", "y = Join{axis=0}(a, b, a[:, :1+j//2])[:n]",
+        [(ones(2, 1), ones(3, 1)), (ones(0, 2), ones(3, 2))], lambda a, b: a,
+        [(ones(2, 2), ones(3, 1)), (ones(2, 1), ones(3, 2)), (ones(2, 3), ones(3, 3)), (ones(0, 2), ones(3, 1))],
+    ),
 }
 
 
