@@ -1,5 +1,5 @@
 /*
- * dim.c: symbolic dims: the API, the equations found so far, text.
+ * dim.c: symbolic dims: the API, the equations found so far.
  * In: dims in any form. Out: canonical dims under all equations.
  * Holds: an equation replaces one base atom by an expression of other base atoms that are not
  * replaced, so replacing ends; atoms with operands are never replaced, as rebuilding one could
@@ -215,7 +215,17 @@ dim dim_min(struct ctx *cx, dim a, dim b)
  */
 bool dim_is_const(struct ctx *cx, dim d, int64_t *v)
 {
-	return form_const(cx->dims, find(cx->dims, d), v);
+	d = find(cx->dims, d);
+	if (form_of(cx->dims, d)->one)
+		*v = 1;
+	return form_of(cx->dims, d)->one || form_const(cx->dims, d, v);
+}
+
+bool dim_is_one(struct ctx *cx, dim d)
+{
+	int64_t v;
+
+	return form_const(cx->dims, find(cx->dims, d), &v) && v == 1;
 }
 
 /* l += k * (r - atom), where the atom equals r */
@@ -352,6 +362,8 @@ static enum truth compare(struct dims *t, dim a, dim b, struct difference *d)
 	if (!primitive(l) || !primitive(s))
 		return DIFFERENT;
 	d->ok = true;
+	if (t->ones.len && range_lin(t, l).lo == 0 && range_lin(t, l).hi == 0)
+		return EQUAL;
 	return t->zeros.len && is_zero(t, lin_dim(t, s)) ? EQUAL : UNKNOWN;
 }
 
@@ -556,11 +568,27 @@ static void replace_atom(struct dims *t, const struct lin *l, uint32_t i)
 	/* k*x + rest == 0 and k*k == 1: x == -k * rest */
 	if (!lin_add(t, &e, x, -k) || !lin_scale(&e, -k) || !(f->subst = lin_dim(t, &e)))
 		return;
-	if (e.n == 1 && e.coef[0] == 1 && !e.c && form_of(t, e.term[0])->kind == K_BASE)
+	if (e.n == 1 && e.coef[0] == 1 && !e.c && form_of(t, e.term[0])->kind == K_BASE) {
 		add_alias(t, e.term[0], x);
+		form_of(t, e.term[0])->one |= f->one;
+	}
 	t->age++;
 	keep_bounds(t, f, &e);
 	refresh_facts(t);
+}
+
+/* l == 0 says that an atom is 1, and that is to be left at that. */
+static bool keep_one(struct dims *t, const struct lin *l)
+{
+	struct form *f = form_of(t, l->term[0]);
+
+	if (!t->keep_ones || l->n != 1 || l->coef[0] != 1 || l->c != -1 || f->kind != K_BASE)
+		return false;
+	f->one = true;
+	f->own = (struct range){1, 1};
+	*vec_push(t->arena, &t->ones) = l->term[0];
+	refresh_facts(t);
+	return true;
 }
 
 static void solve(struct dims *t, struct difference *diff)
@@ -568,7 +596,7 @@ static void solve(struct dims *t, struct difference *diff)
 	struct lin *l = &diff->plain;
 	for (int limit = 8; limit && peel(t, l); limit--)
 		;
-	if (!l->n || !primitive(l))
+	if (!l->n || !primitive(l) || keep_one(t, l))
 		return;
 	int best = -1, best_eager = -1;
 	for (uint32_t i = 0; i < l->n; i++) { /* at the same eagerness the newest, the last */
@@ -606,6 +634,36 @@ bool dim_unify(struct ctx *cx, dim a, dim b, struct span s)
 	return true;
 }
 
+void dim_keep_ones(struct ctx *cx, bool keep)
+{
+	struct dims *t = cx->dims;
+	uint32_t n = t->ones.len;
+
+	t->keep_ones = keep;
+	for (t->ones.len = 0; n-- > 0;) {
+		struct difference d = {.ok = true};
+		form_of(t, t->ones.at[n])->one = false;
+		dim one = find(t, t->ones.at[n]);
+		form_of(t, one)->one = false;
+		lin_load(t, &d.plain, one);
+		if (lin_sub_const(&d.plain, 1) && primitive(&d.plain)) {
+			d.settled = d.plain;
+			solve(t, &d);
+		}
+	}
+}
+
+bool dim_meet(struct ctx *cx, dim *a, dim b, struct span s)
+{
+	int64_t k;
+
+	if (!dim_unify(cx, *a, b, s))
+		return false;
+	b = find(cx->dims, b);
+	*a = form_const(cx->dims, b, &k) ? b : find(cx->dims, *a);
+	return true;
+}
+
 static bool same_source(const struct dims *t, dim a, dim b)
 {
 	const struct form *x = form_of(t, a), *y = form_of(t, b);
@@ -632,7 +690,7 @@ uint32_t dim_equations(struct ctx *cx, const struct equation **list)
 }
 
 /*
- * Views and text.
+ * Views.
  */
 struct dim_view dim_view_raw(struct ctx *cx, dim d)
 {
@@ -663,133 +721,4 @@ struct dim_view dim_view_raw(struct ctx *cx, dim d)
 struct dim_view dim_view(struct ctx *cx, dim d)
 {
 	return dim_view_raw(cx, find(cx->dims, d));
-}
-
-static void add_name(struct strbuf *b, const struct sym *name)
-{
-	bool plain = name->len && !(name->s[0] >= '0' && name->s[0] <= '9');
-	for (uint32_t i = 0; i < name->len; i++) {
-		unsigned char c = (unsigned char)name->s[i];
-		plain &= (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-			 (c >= '0' && c <= '9') || c >= 0x80;
-	}
-	if (!plain)
-		sb_str(b, "`");
-	for (uint32_t i = 0; i < name->len; i++)
-		sb_add(b, name->s[i] == '`' ? "``" : &name->s[i], name->s[i] == '`' ? 2 : 1);
-	if (!plain)
-		sb_str(b, "`");
-}
-
-enum level { IN_CALL, IN_SUM, IN_TERM, IN_DIVISOR };
-static void add_dim(struct dims *t, struct strbuf *b, dim d, enum level level);
-
-static void add_call(struct dims *t, struct strbuf *b, const struct form *f, const char *name)
-{
-	sb_str(b, name);
-	for (uint32_t i = 0; i < f->n; i++) {
-		sb_str(b, i ? ", " : "(");
-		add_dim(t, b, f->term[i], IN_CALL);
-	}
-	sb_str(b, ")");
-}
-
-static void add_infix(struct dims *t, struct strbuf *b, const struct form *f, const char *op,
-		      enum level first)
-{
-	for (uint32_t i = 0; i < f->n; i++) {
-		sb_str(b, i ? op : "");
-		add_dim(t, b, f->term[i], i ? IN_DIVISOR : first);
-	}
-}
-
-static void add_number(struct strbuf *b, int64_t v, bool first)
-{
-	uint64_t m = v < 0 ? -(uint64_t)v : (uint64_t)v;
-	sb_printf(b, "%s%llu", v < 0 ? "-" : first ? "" : "+", (unsigned long long)m);
-}
-
-/* 5-n, but n-1: the constant leads when nothing else is positive */
-static void add_sum(struct dims *t, struct strbuf *b, const struct form *f)
-{
-	bool first = true, lead = f->c > 0;
-	for (uint32_t i = 0; i < f->n; i++)
-		lead &= f->coef[i] < 0;
-	if (lead || !f->n) {
-		add_number(b, f->c, true);
-		first = false;
-	}
-	for (uint32_t i = 0; i < f->n; i++, first = false) {
-		int64_t k = f->coef[i];
-		if (k == 1 || k == -1)
-			sb_str(b, k < 0 ? "-" : first ? "" : "+");
-		else
-			add_number(b, k, first);
-		if (k != 1 && k != -1)
-			sb_str(b, "*");
-		add_dim(t, b, f->term[i], k == 1 ? IN_SUM : k == -1 ? IN_TERM : IN_DIVISOR);
-	}
-	if (!lead && f->n && f->c)
-		add_number(b, f->c, false);
-}
-
-static bool needs_parens(const struct form *f, enum level level)
-{
-	switch (f->kind) {
-	case K_LINEAR:
-		return level >= IN_TERM && (f->n || f->c < 0);
-	case K_FLOORDIV:
-	case K_MOD:
-		return level >= IN_DIVISOR;
-	default:
-		return false;
-	}
-}
-
-static void add_dim(struct dims *t, struct strbuf *b, dim d, enum level level)
-{
-	const struct form *f = form_of(t, d);
-	bool parens = needs_parens(f, level);
-	sb_str(b, parens ? "(" : "");
-	if (f->name)
-		add_name(b, f->name);
-	else if (f->kind == K_BASE || f->frozen)
-		sb_str(b, "?");
-	else if (f->kind == K_LINEAR)
-		add_sum(t, b, f);
-	else if (f->kind == K_MAX || f->kind == K_MIN)
-		add_call(t, b, f, f->kind == K_MAX ? "max" : "min");
-	else if (f->kind == K_PRODUCT)
-		add_infix(t, b, f, "*", IN_DIVISOR);
-	else
-		add_infix(t, b, f, f->kind == K_MOD ? "%" : "//", IN_TERM);
-	sb_str(b, parens ? ")" : "");
-}
-
-const char *dim_str_raw(struct ctx *cx, dim d)
-{
-	struct strbuf b = {.arena = cx->arena};
-	if (!d)
-		return "none";
-	sb_str(&b, "");
-	add_dim(cx->dims, &b, d, IN_CALL);
-	return b.s;
-}
-
-const char *dim_str(struct ctx *cx, dim d)
-{
-	return dim_str_raw(cx, d ? find(cx->dims, d) : d);
-}
-
-const char *type_str(struct ctx *cx, struct type t)
-{
-	struct strbuf b = {.arena = cx->arena};
-	sb_str(&b, dtypes[t.dtype].name);
-	sb_str(&b, "[");
-	for (uint32_t i = 0; i < t.rank; i++) {
-		sb_str(&b, i ? ", " : "");
-		sb_str(&b, dim_str(cx, t.dims[i]));
-	}
-	sb_str(&b, "]");
-	return b.s;
 }

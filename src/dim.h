@@ -41,6 +41,7 @@ struct form {
 	uint8_t kind;   /* enum form_kind */
 	bool frozen;    /* atoms only */
 	bool closed;    /* too deep: not even evaluated */
+	bool one;       /* a base atom that must be 1: see dim_keep_ones() */
 	uint8_t source; /* enum dim_source_kind, of base atoms and closed ones */
 	uint32_t at;
 	struct value *value;
@@ -70,6 +71,8 @@ struct dims {
 	uint32_t age; /* counts equations and new bounds: memos of another age are stale */
 	vec(struct equation) equations;
 	vec(dim) todo; /* stack of find() */
+	vec(dim) ones; /* atoms that must be 1 and are not replaced */
+	bool keep_ones;
 	vec(struct fact) zeros, bounds;
 };
 

@@ -664,7 +664,9 @@ struct graph *elaborate(struct ctx *cx, struct file *f)
 		       "a file has one graph; '%s' is a second one", extra->name->s);
 	g->name = f->graphs->name;
 	f->graphs->file = f;
+	dim_keep_ones(cx, true);
 	run_graph(e, f->graphs);
+	dim_keep_ones(cx, false);
 	check_indices(cx);
 	return e->limited ? NULL : g;
 }

@@ -83,6 +83,8 @@ struct type outside_type(struct elab *e, struct value *out, const struct type *i
 	for (uint32_t i = 0; i < in->rank; i++) {
 		dim d = dim_find(e->cx, in->dims[i]);
 		bool same = !other || dim_eq(e->cx, d, other->dims[i]);
+		if (other && dim_is_one(e->cx, d)) /* it is stretched if both are */
+			d = dim_find(e->cx, other->dims[i]);
 		t.dims[i + lead] = same && !is_local(e, d, mark)
 					   ? d
 					   : dim_fresh(e->cx, SOURCE_SIZE, out, i + lead);

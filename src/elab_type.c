@@ -167,9 +167,27 @@ static bool match_rest(struct elab *e, const struct anode *p, const dim *dims, u
 	return true;
 }
 
-static bool match_dims(struct elab *e, const struct pattern *p, const struct type *t, struct span s,
+/* An axis of v is d long: from now on its type says so. */
+static bool match_dim(struct elab *e, struct value *v, uint32_t axis, dim d, struct span s)
+{
+	struct type *t = &v->type;
+	dim met = t->dims[axis], *dims;
+
+	if (!dim_meet(e->cx, &met, d, s))
+		return false;
+	if (met == dim_find(e->cx, t->dims[axis]))
+		return true;
+	dims = new_array(e->cx->arena, dim, t->rank);
+	memcpy(dims, t->dims, t->rank * sizeof(dim));
+	dims[axis] = met;
+	t->dims = dims;
+	return true;
+}
+
+static bool match_dims(struct elab *e, const struct pattern *p, struct value *v, struct span s,
 		       uint64_t *loose)
 {
+	const struct type *t = &v->type;
 	uint32_t skip = p->rest < 0 ? 0 : t->rank - (p->n - 1);
 
 	if (p->rest < 0 ? t->rank != p->n : t->rank + 1u < p->n)
@@ -195,7 +213,7 @@ static bool match_dims(struct elab *e, const struct pattern *p, const struct typ
 		}
 		if (!eval_dim(e, child_expr(e, p->kids[i]), &d))
 			return false;
-		if (!dim_unify(e->cx, d, t->dims[axis++], s))
+		if (!match_dim(e, v, axis++, d, s))
 			return false;
 	}
 	return true;
@@ -220,7 +238,7 @@ bool match_type(struct elab *e, struct expr x, struct value *v, const char *what
 		return type_clash(e, x, &v->type, E_ANNOTATION, what, name, s);
 	if (!(p.root->flags & AF_DIMS))
 		return true;
-	if (!match_dims(e, &p, &v->type, s, loose))
+	if (!match_dims(e, &p, v, s, loose))
 		return e->cx->errors == errors &&
 		       type_clash(e, x, &v->type, E_ANNOTATION, what, name, s);
 	return true;

@@ -78,7 +78,7 @@ bool sh_join(struct ctx *cx, struct node *n)
 		for (uint32_t k = 0; k < rank; k++) {
 			if ((int)k == axis)
 				d[k] = dim_add(cx, d[k], t->dims[k]);
-			else if (!dim_unify(cx, d[k], t->dims[k], n->span))
+			else if (!dim_meet(cx, &d[k], t->dims[k], n->span))
 				return differ(cx, n, i, axis);
 		}
 	}

@@ -57,7 +57,7 @@ static bool core_shapes(struct ctx *cx, struct node *n, const char *core, enum d
 			dim *d = &of[(int)letters[k] & 127];
 			if (!*d)
 				*d = n->in[i]->type.dims[k];
-			else if (!dim_unify(cx, *d, n->in[i]->type.dims[k], n->span))
+			else if (!dim_meet(cx, d, n->in[i]->type.dims[k], n->span))
 				return mismatch(cx, n, core);
 		}
 	}
@@ -605,11 +605,9 @@ static bool bad_subscripts(struct ctx *cx, struct node *n, const char *what)
 /* A length that is known to be 1 is stretched; others are equal. */
 static bool meet(struct ctx *cx, struct node *n, dim *have, dim d)
 {
-	int64_t k;
-
-	if (!*have || (dim_is_const(cx, *have, &k) && k == 1))
+	if (!*have || is_one(cx, *have))
 		*have = d;
-	else if (!(dim_is_const(cx, d, &k) && k == 1) && !dim_unify(cx, *have, d, n->span))
+	else if (!is_one(cx, d) && !dim_meet(cx, have, d, n->span))
 		return bad_subscripts(cx, n, "the lengths of one letter differ");
 	return true;
 }

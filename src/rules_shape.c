@@ -27,8 +27,7 @@ static bool set_dims(struct node *n, uint32_t rank, dim *dims)
 
 bool is_one(struct ctx *cx, dim d)
 {
-	int64_t v;
-	return dim_is_const(cx, d, &v) && v == 1;
+	return dim_is_one(cx, d);
 }
 
 bool want_rank(struct ctx *cx, struct node *n, uint32_t i, uint32_t rank)
@@ -59,7 +58,7 @@ bool broadcast_dims(struct ctx *cx, struct node *n, struct value **v, uint32_t n
 			if (!owner[k]) {
 				owner[k] = v[i];
 				out[k] = d;
-			} else if (!dim_unify(cx, out[k], d, n->span)) {
+			} else if (!dim_meet(cx, &out[k], d, n->span)) {
 				error(cx, n->span, E_SHAPE, "%s: %s and %s do not broadcast",
 				      op_label(cx, n), type_str(cx, owner[k]->type),
 				      type_str(cx, v[i]->type));
@@ -658,12 +657,11 @@ bool sh_specify_shape(struct ctx *cx, struct node *n)
 		dim want = scalar_dim(cx, v);
 		if (!want)
 			want = dim_fresh(cx, SOURCE_VALUE, v, 0);
-		if (!dim_unify(cx, d[i], want, n->span)) {
+		if (!dim_meet(cx, &d[i], want, n->span)) {
 			error(cx, n->span, E_SHAPE, "%s: axis %u of %s is not %s long", n->op->name,
 			      i, type_str(cx, *x), dim_str(cx, want));
 			return false;
 		}
-		d[i] = dim_find(cx, want);
 	}
 	return set_dims(n, x->rank, d);
 }

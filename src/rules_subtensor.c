@@ -395,10 +395,10 @@ static bool shared_length(struct indexing *s, struct value **arrays, uint32_t co
 		if (!is_fixed(s->cx, d)) {
 			many |= open && !dim_eq(s->cx, open, d);
 			open = open ? open : d;
-		} else if (fixed && !dim_unify(s->cx, fixed, d, s->n->span)) {
-			return false;
-		} else {
+		} else if (!fixed) {
 			fixed = d;
+		} else if (!dim_meet(s->cx, &fixed, d, s->n->span)) {
+			return false;
 		}
 	}
 	*length = fixed ? fixed : many ? DIM_NONE : open ? open : dim_const(s->cx, 1);

@@ -33,6 +33,7 @@ dim dim_max(struct ctx *cx, dim a, dim b);
 dim dim_min(struct ctx *cx, dim a, dim b);
 dim dim_neg(struct ctx *cx, dim a);
 bool dim_is_const(struct ctx *cx, dim d, int64_t *v);
+bool dim_is_one(struct ctx *cx, dim d);        /* not: must be 1, as an equation says */
 bool dim_eq(struct ctx *cx, dim a, dim b);     /* proved equal */
 bool dim_ne(struct ctx *cx, dim a, dim b);     /* proved different */
 bool dim_ge(struct ctx *cx, dim d, int64_t k); /* proved d >= k */
@@ -41,6 +42,12 @@ dim dim_find(struct ctx *cx, dim d);           /* canonical form under all equat
 /* Makes a and b equal from now on. false: they are proved different (nothing is recorded).
  * An equation that was not known before is kept with its place, for guards. */
 bool dim_unify(struct ctx *cx, dim a, dim b, struct span s);
+/* The same where one length comes of both: *a becomes it, a number if either is one. (An expression
+ * that must be 1 stays an expression, and only a 1 is stretched.) */
+bool dim_meet(struct ctx *cx, dim *a, dim b, struct span s);
+/* keep: an atom that must be 1 is not replaced by it, as only what the types say is stretched:
+ * x is not by what a Join of x and y asks of it. Until then, it is again. */
+void dim_keep_ones(struct ctx *cx, bool keep);
 /* The source of an atom is where its number is found at run time; the first one set stays. */
 void dim_set_source(struct ctx *cx, dim atom, enum dim_source_kind kind, struct value *v,
 		    uint32_t at);
