@@ -413,20 +413,28 @@ struct value *fold(struct build *b, const struct onnx_op *op, struct value **in,
 	return NULL;
 }
 
+bool says_shape(const struct node *n, uint32_t k)
+{
+	static const char *const by_shape[] = {
+		"Range", "ConstantOfShape", "Expand", "Reshape", "Slice", "Tile", "Pad"};
+
+	for (size_t i = 0; i < countof(by_shape); i++)
+		if (!strcmp(n->onnx->name, by_shape[i]))
+			return i < 2 || k;
+	return false;
+}
+
 /* Does what n computes have a size that its inputs' data decide, and are these not known? */
 static bool is_open(const struct node *n)
 {
 	static const char *const by_data[] = {"NonZero", "Unique", "Compress"};
-	static const char *const by_shape[] = {
-		"Range", "ConstantOfShape", "Expand", "Reshape", "Slice", "Tile", "Pad"};
 
 	for (size_t i = 0; i < countof(by_data); i++)
-		if (is_onnx(n, by_data[i]))
+		if (!strcmp(n->onnx->name, by_data[i]))
 			return true;
-	for (size_t i = 0; i < countof(by_shape); i++)
-		for (uint32_t k = i > 1; k < n->nin && is_onnx(n, by_shape[i]); k++)
-			if (n->in[k] && !n->in[k]->data)
-				return true;
+	for (uint32_t k = 0; k < n->nin; k++)
+		if (says_shape(n, k) && n->in[k] && !n->in[k]->data)
+			return true;
 	return false;
 }
 

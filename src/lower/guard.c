@@ -174,8 +174,9 @@ static void loosen_made(struct build *b, struct value *x, dim d)
 				loosen_axis(b, x, i);
 		for (uint32_t i = 0; i < x->def->nin; i++) {
 			struct value *from = x->def->in[i];
-			if (from && from->def && from->def->span.begin == s.begin &&
-			    from->def->span.end == s.end)
+			/* a vector of lengths keeps its own: that is a rank */
+			if (from && from->def && !says_shape(x->def, i) &&
+			    from->def->span.begin == s.begin && from->def->span.end == s.end)
 				*vec_push(b->cx->scratch, &todo) = from;
 		}
 	}

@@ -195,6 +195,7 @@ struct value *fold(struct build *b, const struct onnx_op *op, struct value **in,
 /* Is v computed from constants alone? ONNX Runtime does it when it loads the model. *open: has
  * something on the way an open size? */
 bool from_constants(struct build *b, struct value *v, bool *open);
+bool says_shape(const struct node *n, uint32_t k); /* does input k decide the result's shape? */
 /* fusion.c */
 bool is_transpose(const struct value *v); /* or a cast of one */
 void prevent_fusion(struct build *b, struct block *k);

@@ -237,6 +237,21 @@ def test_guard(case):
                     raise AssertionError(f"opset {opset}, {level}: runs with lengths {[a.shape for a in args]}")
 
 
+def test_lengths_that_two_statements_share():
+    """The check of the first one leaves the vector of lengths as it is."""
+    text = """graph g(x: float64[1, 2], f: float64[]) -> (y, z) {
+      k = Cast{int64}(f)
+      y = Squeeze{axis=0}(Alloc(x, k, int64(2)))
+      z = Alloc(Exp(x), int64(3), k, int64(2))
+    }
+    """
+    for opset in OPSETS:
+        y, z = ptg.run(text, ones(1, 2), np.array(1.0), opset=opset)
+        assert y.shape == (2,) and z.shape == (3, 1, 2)
+        with pytest.raises(Exception, match="ONNXRuntimeError"):
+            ptg.run(text, ones(1, 2), np.array(2.0), opset=opset)
+
+
 # Of reshapes in a row ONNX Runtime makes one, and drops what is in between: not so a check.
 CHECK = np.array(True), np.array(False)
 BESIDE_RESHAPES = {
