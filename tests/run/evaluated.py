@@ -19,7 +19,7 @@ from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from pytensor.tensor.math import Dot, Max, Min, Prod, Sum
 from pytensor.tensor.reshape import JoinDims, SplitDims
 from pytensor.tensor.shape import Reshape, Shape, Shape_i, SpecifyShape
-from pytensor.tensor.signal.conv import Convolve1d
+from pytensor.tensor.signal.conv import Convolve1d, Convolve2d
 from pytensor.tensor.special import LogSoftmax, Softmax
 from pytensor.tensor.sort import SortOp
 from pytensor.tensor.subtensor import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
@@ -112,7 +112,7 @@ def own_error(node, x, out):
         if not (np.isfinite(x[0].astype("float64")).all() and np.isfinite(x[1].astype("float64")).all()):
             return np.inf
         return 4 * (x[0].shape[-1] + 2) * unit * np.matmul(a, b) + np.finfo(out.dtype).tiny
-    if isinstance(op, Convolve1d) or (isinstance(op, Blockwise) and isinstance(op.core_op, Convolve1d)):
+    if isinstance(op, Convolve1d | Convolve2d) or (isinstance(op, Blockwise) and isinstance(op.core_op, Convolve1d | Convolve2d)):
         a, b = (np.abs(np.nan_to_num(k.astype("float64"), posinf=0, neginf=0)) for k in x[:2])
         if not (np.isfinite(x[0].astype("float64")).all() and np.isfinite(x[1].astype("float64")).all()):
             return np.inf

@@ -4,11 +4,17 @@ import numpy as np
 import pytensor.tensor as pt
 from evaluated import Evaluated
 from harness import ALL, FLOATS, INTS, UINTS, corner_values
+from pytensor import scalar
 from pytensor.compile.builders import OpFromGraph
+from pytensor.compile.ops import deep_copy_op, view_op
+from pytensor.gradient import disconnected_grad
 from pytensor.graph.replace import vectorize_graph
 from pytensor.graph.traversal import ancestors
 from pytensor.raise_op import Assert
-from pytensor.tensor.signal.conv import convolve1d
+from pytensor.tensor.elemwise import CAReduce
+from pytensor.tensor.math import ProdWithoutZeros
+from pytensor.tensor.reshape import join_dims, split_dims
+from pytensor.tensor.signal.conv import convolve1d, convolve2d
 
 SIZES = (0, 1, 2, 7)
 MAX_SIZE = 400  # elements of any value
@@ -21,7 +27,8 @@ EXACT = {
     "floor": 1, "ceil": 1, "trunc": 1, "round": 1, "isnan": 1, "isinf": 1, "and_": 2, "or_": 2, "xor": 2, "invert": 1,
     "second": 2, "clip": 3,
 }  # fmt: skip
-ROUNDED = ("exp", "log", "log1p", "expm1", "sin", "cos", "tanh", "arctan", "sinh", "sigmoid", "softplus", "erf", "exp2", "log2", "log10")
+ROUNDED = ("exp", "log", "log1p", "expm1", "sin", "cos", "tanh", "arctan", "sinh", "sigmoid", "softplus", "erf", "exp2", "log2", "log10",
+           "cosh", "tan", "arcsin", "arccos", "arcsinh", "arccosh", "arctanh", "log1mexp", "erfc", "deg2rad", "rad2deg", "xlogx")  # fmt: skip
 NO_BOOL = {"sub", "neg", "sqr", "sign", "maximum", "minimum", "reciprocal", "sqrt", "clip", "abs", "floor", "ceil", "trunc", "round",
            "int_div", "mod", "true_div"}  # fmt: skip
 INTEGRAL = {"and_", "or_", "xor", "invert"}
@@ -198,13 +205,14 @@ class Graph:
 
     def statistic(self):
         x = self.of("f", exact=True, where=lambda v: np.isfinite(self.value(v)).all())
-        return self.choose((pt.std, pt.var, pt.ptp))(x, axis=self.axes(x))
+        return self.choose((pt.std, pt.var, pt.ptp, pt.median))(x, axis=self.axes(x))
 
     def counted(self):
         kind = self.pick(3)
         if kind == 0:
             x = self.of("i", rank=(1,), exact=True, where=lambda v: (np.abs(self.value(v).astype(float)) < 50).all())
-            return pt.bincount(x, minlength=self.pick(5))
+            weights = None if self.pick(2) else self.of("if", rank=(1,), exact=True, where=lambda v: self.value(v).shape == self.value(x).shape)
+            return pt.bincount(x, weights=weights, minlength=self.pick(5))
         if kind == 1:
             x = self.of("if", rank=(1, 2, 3), exact=True)
             return pt.diff(x, n=1 + self.pick(2), axis=self.pick(x.ndim))
@@ -212,8 +220,10 @@ class Graph:
         return list(pt.unravel_index(place, (3, 4), order=self.choose("CF")))
 
     def chosen(self):
-        kind = self.pick(3)
+        kind = self.pick(4)
         x = self.of(rank=(2,))
+        if kind == 3:
+            return pt.fill_diagonal_offset(x, self.of(rank=(0,), where=lambda v: v.dtype == x.dtype), self.number(-3, 3))
         if kind == 0:
             return pt.fill_diagonal(x, self.of("bif", rank=(0,), exact=True))
         n = self.value(x).shape[1]
@@ -226,6 +236,12 @@ class Graph:
         return pt.choose(pt.constant(at), x, mode=self.choose(("raise", "wrap", "clip")))
 
     def convolved(self):
+        if not self.pick(3):
+            x = self.of("if", rank=(2,), exact=True)
+            y = self.of("if", rank=(2,), exact=True, where=lambda v: v.dtype == x.dtype)
+            if not self.value(x).size or not self.value(y).size:
+                return None
+            return convolve2d(x, y, mode=self.choose(("full", "valid", "same")), method="direct")
         x = self.of("if", rank=(1,), exact=True)
         y = self.of("if", rank=(1,), exact=True, where=lambda v: v.dtype == x.dtype)
         if not self.value(x).size or not self.value(y).size:
@@ -241,7 +257,7 @@ class Graph:
         return pt.einsum(form, x, y)
 
     def made(self):
-        kind = self.pick(4)
+        kind = self.pick(6)
         if kind == 0:
             return pt.tri(self.pick(4), self.pick(4), self.pick(5) - 2, dtype=self.choose(ALL))
         x = self.of(rank=(0, 1, 2, 3))
@@ -249,7 +265,30 @@ class Graph:
             return x.flatten()
         if kind == 2:
             return pt.zeros_like(x) if self.pick(2) else pt.ones_like(x, dtype=self.choose(ALL))
+        if kind == 3:
+            return self.choose((pt.squeeze, pt.atleast_3d, view_op, deep_copy_op, disconnected_grad))(x)
+        if kind == 4:
+            return pt.trace(self.of("bi", rank=(2,), exact=True), offset=self.pick(3) - 1)
         return Assert("never")(x, pt.constant(True))
+
+    def bits(self):
+        """Reductions that have an op but no function."""
+        x = self.of("bi", rank=(1, 2, 3), exact=True)
+        op = self.choose((scalar.and_, scalar.or_, scalar.xor))
+        if x.dtype != "bool" and not self.pick(3):
+            return ProdWithoutZeros(axis=self.pick(x.ndim))(x)
+        return CAReduce(op, axis=self.axes(x))(x)
+
+    def dims(self):
+        """Several axes made one, and one made several."""
+        x = self.of(rank=(1, 2, 3))
+        axis = self.pick(x.ndim)
+        if self.pick(2):
+            return join_dims(x, start_axis=axis, n_axes=self.pick(x.ndim - axis + 1))
+        n = self.value(x).shape[axis]
+        k = self.choose([d for d in range(1, n + 1) if n % d == 0])
+        shape = (k, n // k) if self.pick(3) else (self.same(k), self.same(n // k))
+        return split_dims(x, axis=axis, shape=shape)
 
     def outer(self):
         x = self.of("if", rank=(1,), exact=True)
@@ -553,6 +592,9 @@ class Graph:
         n = self.value(x).shape[0]
         if not n:
             return None
+        if not self.pick(3):
+            i = pt.constant(np.array([self.pick(4 * n) - 2 * n for _ in range(3)]))
+            return pt.take(x, i, axis=0, mode=self.choose(("wrap", "clip")))
         i = pt.constant(np.array([self.pick(n) for _ in range(3)]))
         return pt.take(x, i, axis=0)
 
@@ -575,7 +617,10 @@ class Graph:
         kind = self.pick(3)
         if kind == 0:
             x = self.of("if", rank=(1,), exact=True)
-            return pt.searchsorted(pt.sort(x), self.of("if", exact=True), side=self.choose(("left", "right")))
+            v, side = self.of("if", exact=True), self.choose(("left", "right"))
+            if not self.pick(3):
+                return pt.searchsorted(x, v, side=side, sorter=pt.argsort(x, kind="stable"))
+            return pt.searchsorted(pt.sort(x), v, side=side)
         if kind == 1:
             return list(pt.nonzero(self.of(rank=(1, 2, 3), exact=True)))
         x = self.of("bi", rank=(1, 2), exact=True)
@@ -585,7 +630,7 @@ class Graph:
 
     def checked(self):
         x = self.of()
-        return pt.specify_shape(x, tuple(n if self.pick(2) else None for n in self.value(x).shape))
+        return pt.specify_shape(x, tuple(self.choose((n, self.same(n), None)) for n in self.value(x).shape))
 
 
 OPS = (
@@ -593,5 +638,5 @@ OPS = (
     "reshape", "reshape", "axes_moved", "axes_moved", "join", "stack", "split", "broadcast", "shape_of", "repeated", "diagonal", "padded",
     "arange", "taken", "taken", "taken", "put", "put", "put", "taken_along", "dot", "matmul", "sorted", "searched", "checked",
     "statistic", "counted", "chosen", "convolved", "summed", "made", "outer", "gradient", "gradient", "shifted", "tested", "vectorized",
-    "vectorized", "products", "products", "several_axes", "lined", "inside",
+    "vectorized", "products", "products", "several_axes", "lined", "inside", "bits", "dims",
 )  # fmt: skip
