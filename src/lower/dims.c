@@ -357,3 +357,20 @@ struct value *dims_vector(struct build *b, const dim *dims, uint32_t n)
 	know(b, r, dims, n);
 	return r;
 }
+
+bool dim_never_negative(struct build *b, dim d, int *budget)
+{
+	struct dim_view v = dim_view_raw(b->cx, d);
+	bool one = false, all = true;
+
+	if (--*budget < 0 || v.form == DIM_CONST)
+		return *budget >= 0 && v.constant >= 0;
+	if (v.form == DIM_ATOM)
+		return v.kind == SOURCE_SIZE;
+	for (uint32_t i = 0; i < v.nterms; i++) {
+		bool ok = dim_never_negative(b, v.term[i], budget);
+		one |= ok;
+		all &= ok && (v.form != DIM_SUM || v.coef[i] >= 0);
+	}
+	return v.form == DIM_MAX ? one : all && (v.form != DIM_SUM || v.constant >= 0);
+}

@@ -419,7 +419,7 @@ bool says_shape(const struct node *n, uint32_t k)
 		"Range", "ConstantOfShape", "Expand", "Reshape", "Slice", "Tile", "Pad"};
 
 	for (size_t i = 0; i < countof(by_shape); i++)
-		if (!strcmp(n->onnx->name, by_shape[i]))
+		if (is_onnx(n, by_shape[i]))
 			return i < 2 || k;
 	return false;
 }
@@ -430,7 +430,7 @@ static bool is_open(const struct node *n)
 	static const char *const by_data[] = {"NonZero", "Unique", "Compress"};
 
 	for (size_t i = 0; i < countof(by_data); i++)
-		if (!strcmp(n->onnx->name, by_data[i]))
+		if (is_onnx(n, by_data[i]))
 			return true;
 	for (uint32_t k = 0; k < n->nin; k++)
 		if (says_shape(n, k) && n->in[k] && !n->in[k]->data)

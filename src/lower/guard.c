@@ -586,24 +586,6 @@ static void param_axis(struct build *b, struct value *p, uint32_t j, struct side
 	b->cse->shared->raw_dims = false;
 }
 
-/* Is the size, as it is computed, below 0 for no input? Reshape takes -1 for any length. */
-static bool never_negative(struct build *b, dim d, int *budget)
-{
-	struct dim_view v = dim_view_raw(b->cx, d);
-	bool one = false, all = true;
-
-	if (--*budget < 0 || v.form == DIM_CONST)
-		return *budget >= 0 && v.constant >= 0;
-	if (v.form == DIM_ATOM)
-		return v.kind == SOURCE_SIZE;
-	for (uint32_t i = 0; i < v.nterms; i++) {
-		bool ok = never_negative(b, v.term[i], budget);
-		one |= ok;
-		all &= ok && (v.form != DIM_SUM || v.coef[i] >= 0);
-	}
-	return v.form == DIM_MAX ? one : all && (v.form != DIM_SUM || v.constant >= 0);
-}
-
 /* Is s an axis of a parameter whose data is used, and the only one that is open? */
 static bool is_open_param(struct build *b, struct block *k, const struct side *s, bool vector)
 {
@@ -655,7 +637,7 @@ static bool is_length(struct build *b, const struct side *s)
 {
 	int budget = 32;
 
-	return s->of || never_negative(b, s->d, &budget);
+	return s->of || dim_never_negative(b, s->d, &budget);
 }
 
 /* Equations that one Reshape checks are done here; the others stay, from the front on. With more

@@ -177,6 +177,9 @@ struct value *dims_vector(struct build *b, const dim *dims, uint32_t n); /* int6
 bool dim_available(struct build *b, dim d);
 /* made of sizes and numbers alone, not of elements of integer values */
 bool dim_is_size(struct build *b, dim d);
+/* Is the size, as it is computed, below 0 for no input? Reshape takes -1 for any length. budget:
+ * how much of it is looked at */
+bool dim_never_negative(struct build *b, dim d, int *budget);
 void dims_record(struct build *b, struct value *v);
 bool same_dims(struct ctx *cx, struct type a, struct type b);
 dim dims_product(struct ctx *cx, const dim *d, uint32_t n);
