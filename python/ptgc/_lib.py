@@ -255,8 +255,8 @@ def run(call, *, tensors=(), opset=None, target="ort-cpu", **options) -> Compile
     return Compiled(model, external, [d for d in found if d.severity == "warning"], external_name)
 
 
-def compile_text(text: str, **options) -> Compiled:
-    data = text.encode()
+def compile_text(text: str | bytes, **options) -> Compiled:
+    data = text if isinstance(text, bytes) else text.encode()
     return run(lambda dll, o: dll.ptgc_compile(data, len(data), C.byref(o)), **options)
 
 

@@ -1,6 +1,7 @@
 """For people who write .ptg in Python: text to bytes, text to something callable."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,12 @@ def is_path(source) -> bool:
 
 
 def compile_source(source, **options) -> _lib.Compiled:
-    if isinstance(source, bytes):
-        source = source.decode("utf-8")
     if is_path(source):
         path = Path(source)
         if not path.exists():
             raise FileNotFoundError(f"no such file: {path}")
         return _lib.compile_file(path, **options)
-    if not isinstance(source, str):
+    if not isinstance(source, str | bytes):
         raise TypeError(f"expected .ptg text or a path, got {type(source).__name__}")
     return _lib.compile_text(source, **options)
 
@@ -43,6 +42,7 @@ class Model:
     """A compiled .ptg file, callable on arrays in order or by name."""
 
     def __init__(self, compiled: _lib.Compiled, session_options: Any = None, providers: list | None = None):
+        self.made_of = compiled, session_options, providers
         self.model = compiled.model
         self.warnings = compiled.warnings
         self.session = make_session(compiled, session_options, providers)
@@ -50,6 +50,10 @@ class Model:
         self.outputs = [o.name for o in self.session.get_outputs()]
         self._seen = seen_as(self.session, ())
         self._dtypes = {i.name: NUMPY.get(i.type) for i in self.session.get_inputs()}
+
+    def __reduce__(self):
+        compiled, *rest = self.made_of
+        return Model, (replace(compiled, external=bytes(compiled.external)), *rest)
 
     def __call__(self, *args, **named):
         """The results as a list; a single one by itself. Python numbers take the input's dtype. Complex

@@ -65,6 +65,9 @@ class UnsupportedError(NotImplementedError):
         lines = "\n".join(f"  {p}" for p in self.problems)
         super().__init__(f"not convertible to ONNX:\n{lines}")
 
+    def __reduce__(self):  # what it says, without the graph
+        return UnsupportedError, ([Problem(str(p)) for p in self.problems],)
+
 
 class CompileError(ValueError):
     """libptgc refused a text. ``diagnostics`` are its messages, in order."""
@@ -73,3 +76,6 @@ class CompileError(ValueError):
         self.diagnostics = list(diagnostics)
         self.problems = list(problems)
         super().__init__(message)
+
+    def __reduce__(self):
+        return CompileError, (str(self), self.diagnostics)

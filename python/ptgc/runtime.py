@@ -90,7 +90,7 @@ def is_complex(variable) -> bool:
 def pairs(array) -> np.ndarray:
     """A complex array as models take it: real and imaginary parts along one more axis at the end. It is
     a view, unless the array is not contiguous."""
-    array = np.asarray(array)
+    array = native_order(array)
     last = np.ascontiguousarray(array).reshape(*array.shape, 1)
     return last.view(array.real.dtype)
 
@@ -195,8 +195,15 @@ def arguments(names, args, named) -> dict:
     return feed
 
 
+def native_order(array) -> np.ndarray:
+    """The array in this machine's byte order: the runtime does not look at it."""
+    array = np.asarray(array)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
 def run_session(session, outputs, feed, place=None):
     """The results of a session; what fails is said as NumPy would, not as the runtime does."""
+    feed = {name: native_order(value) for name, value in feed.items()}
     try:
         return session.run(outputs, feed)
     except Exception as e:

@@ -1,5 +1,7 @@
 """What is refused, and what fails at run time, in the user's terms."""
 
+import pickle
+
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
@@ -154,6 +156,17 @@ def test_wrong_inputs_get_pytensors_message():
         f(np.array([1 + 2j]))
     with pytest.raises(TypeError):
         function([pt.vector("a", shape=(3,))], [pt.constant(1.0)], on_unused_input="ignore")(np.zeros(4))
+
+
+def test_errors_can_be_pickled():
+    with pytest.raises(ptgc.UnsupportedError) as e:
+        function([x], pt.random.normal(x, 1))
+    again = pickle.loads(pickle.dumps(e.value))
+    assert str(again) == str(e.value) and len(again.problems) == len(e.value.problems)
+    with pytest.raises(ptgc.CompileError) as e:
+        ptgc.compile("graph g(x: float64[]) -> (y) { y = q }")
+    again = pickle.loads(pickle.dumps(e.value))
+    assert str(again) == str(e.value) and again.diagnostics == e.value.diagnostics
 
 
 def test_runtime_errors_have_no_generated_names():

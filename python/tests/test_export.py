@@ -1,6 +1,7 @@
 """Exported files: names, dims, weights, what is written where."""
 
 import os
+import pickle
 
 import numpy as np
 import onnx
@@ -307,6 +308,22 @@ def test_runs_fail_in_our_words(value):
         with pytest.raises(ValueError) as e:
             f(np.zeros(2), value)
         assert "ONNXRuntimeError" not in str(e.value) and "onnxruntime_src" not in str(e.value)
+
+
+def test_models_can_be_pickled_and_take_any_byte_order():
+    text = "graph g(a: float64[n], c: complex64[n]) -> (y, z) {\n  y = a * 2\n  z = c * 2\n}\n"
+    a, c = np.array([1.0, 2.0]), np.array([1 + 2j, 3], "complex64")
+    for f in (ptgc.load(text), pickle.loads(pickle.dumps(ptgc.load(text)))):
+        y, z = f(a.astype(">f8"), c.astype(">c8"))
+        np.testing.assert_array_equal(y, [2.0, 4.0])
+        np.testing.assert_array_equal(z, [[2, 4], [6, 0]])
+    exported = ptgc.compile_onnx([v], [v * 2])
+    np.testing.assert_array_equal(exported(a.astype(">f8"))[0], [2.0, 4.0])
+
+
+def test_bytes_that_are_no_text():
+    with pytest.raises(ptgc.CompileError, match="byte 0xff is not valid UTF-8"):
+        ptgc.compile(b"graph g(a: float64[]) -> (y) { y = a \xff }\n")
 
 
 def test_files_have_the_usual_rights(tmp_path):
