@@ -113,6 +113,30 @@ static struct value *stretched(struct build *b, struct value *y, const dim *to, 
 	return fitting(b, grown(b, y, to, place), y, to, y->type.rank, shape);
 }
 
+/* x, as nothing is put into a place without elements; what does not fit there fails all the same.
+ */
+static struct value *put_nothing(struct build *b, struct value *x, struct value *y, const dim *to,
+				 uint32_t rank)
+{
+	struct value *fits = NULL;
+
+	for (uint32_t i = 1; i <= y->type.rank && i <= rank; i++) {
+		int axis = y->type.rank - (int)i;
+		dim d = y->type.dims[axis], place = to[rank - i];
+		bool empty = is_const(b, place, 0);
+		if (is_const(b, d, 1) || dim_eq(b->cx, d, place) ||
+		    (empty ? dim_le(b->cx, d, 1) : !dim_available(b, place)))
+			continue;
+		struct value *n = scalar_of(b, shape_slice(b, y, axis, axis + 1));
+		struct value *one = emit_(b, "LessOrEqual", n, const_int(b, 1));
+		if (!empty)
+			one = emit_(b, "Or", emit_(b, "Equal", n, const_int(b, 1)),
+				    emit_(b, "Equal", n, dim_value(b, place)));
+		fits = fits ? emit_(b, "And", fits, one) : one;
+	}
+	return fits ? labelled(b, checked(b, x, fits), misfit) : x;
+}
+
 static struct value *replace_all(struct build *b, struct update *u)
 {
 	struct type t = u->x->type;
@@ -277,7 +301,7 @@ static struct value *by_pad(struct build *b, struct update *u)
 		pads[i] = cut_dim(b, lo[i], t.dims[i]);
 		pads[t.rank + i] = dim_sub(b->cx, t.dims[i], cut_dim(b, hi[i], t.dims[i]));
 		to[i] = dim_sub(b->cx, cut_dim(b, hi[i], t.dims[i]), pads[i]);
-		if (!dim_ge(b->cx, to[i], 0))
+		if (!dim_ge(b->cx, to[i], 0) || is_const(b, to[i], 0))
 			return NULL;
 	}
 	if (u->add && may_be_minus_zero(b, u->y)) /* the runtime drops an Add of 0 */
@@ -363,7 +387,7 @@ static struct value *by_concat(struct build *b, struct update *u, uint32_t axis)
 	memcpy(to, t.dims, t.rank * sizeof(dim));
 	to[axis] = dim_sub(b->cx, cut_dim(b, hi, size), cut_dim(b, lo, size));
 	if (!dim_ge(b->cx, to[axis], 0) || is_const(b, to[axis], 0))
-		return is_const(b, to[axis], 0) ? u->x : NULL;
+		return is_const(b, to[axis], 0) ? put_nothing(b, u->x, y, to, t.rank) : NULL;
 	if (u->add)
 		y = added(b, part_of(b, u->x, axis, lo, hi), y, to);
 	else
@@ -390,8 +414,10 @@ static struct value *by_parts(struct build *b, struct update *u, uint32_t axis)
 	    (ix->v[2] && !const_int_at(b, ix->v[2], 0, &step)) || step != 1 || lo == INT64_MIN ||
 	    hi == INT64_MIN || (lo < 0 && hi >= 0 && hi != INT64_MAX))
 		return NULL;
+	dim *dims = memcpy(new_array(b->cx->arena, dim, t.rank), t.dims, t.rank * sizeof(dim));
+	dims[axis] = dim_const(b->cx, 0);
 	if ((lo < 0) == (hi < 0) && hi <= lo) /* no element */
-		return x;
+		return put_nothing(b, x, y, dims, t.rank);
 	struct cut start = {0, false}, end = {0, true}, from = {lo, false},
 		   to = {hi, hi == INT64_MAX};
 	if (lo)
@@ -401,7 +427,6 @@ static struct value *by_parts(struct build *b, struct update *u, uint32_t axis)
 		from = start;
 	}
 	struct value *place = part_of(b, x, axis, from, to);
-	dim *dims = memcpy(new_array(b->cx->arena, dim, t.rank), t.dims, t.rank * sizeof(dim));
 	dims[axis] = place->type.dims[axis];
 	y = u->add ? added(b, place, y, dims) : stretched(b, with_rank(b, y, t.rank), dims, place);
 	part[n++] = y;
@@ -531,8 +556,8 @@ static struct value *by_scatter(struct build *b, struct update *u)
 		to[i] = i < l.brank + l.slices ? at->type.dims[i]
 					       : x->type.dims[l.arrays + i - l.brank];
 	for (uint32_t i = 0; i < rank; i++)
-		if (is_const(b, to[i], 0)) /* nothing is put */
-			return u->x;
+		if (is_const(b, to[i], 0))
+			return put_nothing(b, u->x, y, to, rank);
 	bool half = u->x->type.dtype == DT_FLOAT16;
 	bool rounds = !b->cx->opt.excess_precision && (half || u->own != u->x->type.dtype);
 	if (u->add && (u->once || (!scatter_adds(b) && unique))) {

@@ -71,6 +71,30 @@ def test_slice_bound_dtypes():
             c.run(np.arange(5.0), -2, -1)
 
 
+EMPTY = {
+    "2:2": lambda x: x[2:2], "3:1": lambda x: x[3:1], "-1:-3": lambda x: x[-1:-3], "4:2:2": lambda x: x[4:2:2],
+    "2:4:-1": lambda x: x[2:4:-1], "7:9": lambda x: x[7:9], "7:9:2": lambda x: x[7:9:2], "array": lambda x: x[np.zeros(0, int)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EMPTY)
+@pytest.mark.parametrize("size", [None, 5])
+def test_what_is_put_nowhere_must_fit(name, size):
+    x, y = pt.tensor("x", shape=(size,)), pt.vector("y")
+    m, z = pt.tensor("m", shape=(size, 4)), pt.matrix("z")
+    cases = [([x, y], EMPTY[name](x), y, np.arange(5.0), [(0,), (1,)], [(2,), (3,)]),
+             ([m, z], EMPTY[name](m), z, np.ones((5, 4)), [(0, 4), (1, 4), (0, 1), (1, 1)], [(2, 4), (0, 3), (3, 1)]),
+             ([m, y], EMPTY[name](m), y, np.ones((5, 4)), [(4,), (1,)], [(3,), (0,)])]  # fmt: skip
+    for inputs, place, v, a, right, wrong in cases:
+        for out in (place.set(v), place.inc(v)):
+            c = Compiled(inputs, [out], (13, 18))
+            for shape in right + wrong:
+                if shape in wrong or (name == "array" and 1 in shape):  # arrays stretch no length that is 1 at run time
+                    c.raises(a, np.ones(shape))
+                else:
+                    c.run(a, np.ones(shape))
+
+
 @pytest.mark.parametrize("dtype, y", [("float16", "float16"), ("float16", "float32"), ("float32", "float64"), ("float16", "int8"), ("float32", "float16")])
 def test_sums_at_one_place_are_rounded_one_by_one(dtype, y):
     x, i, v = variable(dtype, (3,), True, "x"), variable("int64", (3,), True, "i"), variable(y, (3,), True, "v")
