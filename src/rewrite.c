@@ -11,7 +11,8 @@
 #include "op.h"
 #include "rewrite.h"
 
-#define IS_RESULT (UINT32_C(1) << 31) /* in value->uses: a block gives it back, so it must stay */
+#define MAX_BEHIND 4                   /* operators between a reduction and its axes */
+#define IS_RESULT  (UINT32_C(1) << 31) /* in value->uses: a block gives it back, so it must stay */
 
 static struct value *current(struct value *v)
 {
@@ -154,6 +155,92 @@ static struct value *undo_axes(struct ctx *cx, struct node *n)
 		return NULL;
 	struct value *first = current(x->def->in[0]);
 	return same_type(cx, &first->type, &n->out[0]->type) ? first : NULL;
+}
+
+/* The axes that a reduction takes away, as bits; 0: it keeps them, or they are not known. */
+static uint64_t reduced_axes(const struct node *n)
+{
+	const struct attr *keep = find_attr(n, "keepdims"), *list = find_attr(n, "axes");
+	const struct tensor *t = n->nin > 1 && n->in[1] ? n->in[1]->data : NULL;
+	int64_t rank = n->in[0]->type.rank, axis;
+	uint64_t bits = 0, count = list ? list->n : t ? t->count : 0;
+
+	if (strncmp(n->onnx->name, "Reduce", 6) || n->onnx->domain[0] || !keep || keep->u.i)
+		return 0;
+	if (!list && (n->nin < 2 || !n->in[1]))
+		return find_attr(n, "noop_with_empty_axes") || rank > 63
+			       ? 0
+			       : (UINT64_C(1) << rank) - 1;
+	for (uint64_t i = 0; i < count; i++) {
+		axis = list ? list->u.ints[i] : 0;
+		if (!list && !tensor_int(t, t->splat ? 0 : i, &axis))
+			return 0;
+		bits |= UINT64_C(1) << ((axis < 0 ? axis + rank : axis) & 63);
+	}
+	return bits;
+}
+
+/* The argument whose axes are those of v, all other ones being single numbers; NULL: v is no result
+ * of an operator on elements that only one other reads. */
+static struct value *behind_element(const struct value *v)
+{
+	static const char *const names[] = {"Add", "Cast", "Div",        "Exp", "Log",
+					    "Mul", "Neg",  "Reciprocal", "Sub", "Sqrt"};
+	bool found = false;
+
+	for (size_t i = 0; i < countof(names); i++)
+		found |= v->uses == 1 && is_op(v, names[i]);
+	if (!found)
+		return NULL;
+	struct value *x = current(v->def->in[0]), *y = x;
+	if (v->def->nin > 1)
+		y = current(v->def->in[1]);
+	if (x == y)
+		return v->def->nin > 1 ? NULL : x;
+	return !y->type.rank && !x->data ? x : !x->type.rank ? y : NULL;
+}
+
+static void set_dims(struct value *v, const struct type *t)
+{
+	v->type.rank = t->rank;
+	v->type.dims = t->dims;
+}
+
+/* The axes that a reduction took away come back: it can keep them. */
+static struct value *keep_axes(struct ctx *cx, struct node *n)
+{
+	struct value *x = n->in[0], *sum = x, *next;
+	const struct tensor *axes = n->in[1]->data;
+	int64_t axis, rank = n->out[0]->type.rank;
+	uint64_t bits = 0;
+
+	for (uint64_t i = 0; axes && i < axes->count; i++) {
+		if (!tensor_int(axes, axes->splat ? 0 : i, &axis))
+			return NULL;
+		bits |= UINT64_C(1) << ((axis < 0 ? axis + rank : axis) & 63);
+	}
+	for (int i = 0; i < MAX_BEHIND && (next = behind_element(sum)); i++)
+		sum = next;
+	if (!bits || x->uses != 1 || sum->uses != 1 || !sum->def || sum->def->dead ||
+	    reduced_axes(sum->def) != bits)
+		return NULL;
+	struct attr *attrs = new_array(cx->arena, struct attr, sum->def->nattrs);
+	memcpy(attrs, sum->def->attrs, sum->def->nattrs * sizeof(*attrs));
+	for (uint32_t i = 0; i < sum->def->nattrs; i++)
+		if (!strcmp(attrs[i].name, "keepdims"))
+			attrs[i].u.i = 1;
+	sum->def->attrs = attrs;
+	for (next = x; next != sum; next = behind_element(next))
+		set_dims(next, &n->out[0]->type);
+	set_dims(sum, &n->out[0]->type);
+	/* n, whose result may have a name, becomes what x was */
+	n->onnx = x->def->onnx;
+	n->in = x->def->in;
+	n->nin = x->def->nin;
+	n->attrs = x->def->attrs;
+	n->nattrs = x->def->nattrs;
+	x->def->dead = true;
+	return NULL;
 }
 
 static struct value *drop_expand(struct ctx *cx, struct node *n)
@@ -310,6 +397,7 @@ static const struct rewrite {
 	{"reshape", "Reshape", merge_reshapes},
 	{"squeeze", "Squeeze", undo_axes},
 	{"squeeze", "Unsqueeze", undo_axes},
+	{"keepdims", "Unsqueeze", keep_axes},
 	{"expand", "Expand", drop_expand},
 	{"gemm", "Add", make_gemm},
 	{"reciprocal", "Div", make_reciprocal},

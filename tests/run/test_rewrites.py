@@ -50,6 +50,7 @@ SAVINGS = {
     "reshape": ("x: float64[n, 6]", "y = Reshape(Reshape(x, [-1, 2, 3]), [-1, 3, 2])", 1, 2),
     "squeeze": ("x: float64[n]", "y = Exp(Squeeze{axes=[1]}(ExpandDims{axes=[1]}(x)))", 1, 3),
     "expand": ("x: float64[n]", "y = Exp(onnx.Expand(x, [1]))", 1, 2),
+    "keepdims": ("x: float64[n, m]", "y = ExpandDims{axis=1}(True_div(Sum{axis=1}(x), 3.0))", 2, 3),
     "gemm": ("x: float64[n, 3], w: float64[3, 4], b: float64[4]", "y = x @ w + b", 1, 2),
     "reciprocal": ("x: float64[n]", "y = 1 / x", 1, 1),  # as many, of another operator
     "finite": ("x: float64[n]", "y = Invert(Or(Isnan(x), Isinf(x)))", 2, 4),
