@@ -191,6 +191,50 @@ static void test_unify_more(void **state)
 	ctx_free(cx);
 }
 
+/* Where lengths meet, one result takes the number. */
+static void test_meet(void **state)
+{
+	struct ctx *cx = fresh_ctx();
+	dim n = named(cx, "n", 0), m = named(cx, "m", 1), half = over(cx, n, 2), d = half;
+	int64_t v;
+	(void)state;
+	assert_true(dim_meet(cx, &d, dim_const(cx, 1), nowhere));
+	assert_dim(d, "1");
+	assert_dim(half, "n//2");
+	assert_true(dim_eq(cx, half, d));
+	d = dim_const(cx, 1);
+	assert_true(dim_meet(cx, &d, half, nowhere));
+	assert_dim(d, "1");
+	assert_false(dim_meet(cx, &d, dim_const(cx, 2), nowhere));
+	d = m;
+	assert_true(dim_meet(cx, &d, dim_const(cx, 3), nowhere));
+	assert_true(dim_is_const(cx, m, &v) && v == 3);
+	ctx_free(cx);
+}
+
+/* What must be 1 is no 1 while they are kept, whatever it is called; then it is. */
+static void test_keep_ones(void **state)
+{
+	struct ctx *cx = fresh_ctx();
+	dim n = named(cx, "n", 0), m = named(cx, "m", 1), k = named(cx, "k", 2), d = n;
+	int64_t v = 0;
+	(void)state;
+	dim_keep_ones(cx, true);
+	assert_true(dim_meet(cx, &d, dim_const(cx, 1), nowhere));
+	assert_true(dim_is_one(cx, d));
+	assert_false(dim_is_one(cx, n));
+	assert_true(dim_is_const(cx, n, &v) && v == 1);
+	assert_true(dim_eq(cx, n, d) && dim_eq(cx, plus(cx, n, 1), dim_const(cx, 2)));
+	assert_true(dim_unify(cx, n, m, nowhere));
+	assert_true(dim_unify(cx, k, m, nowhere));
+	assert_false(dim_is_one(cx, m) || dim_is_one(cx, k));
+	assert_true(dim_is_const(cx, k, &v) && v == 1);
+	assert_false(dim_unify(cx, k, dim_const(cx, 2), nowhere));
+	dim_keep_ones(cx, false);
+	assert_true(dim_is_one(cx, n) && dim_is_one(cx, m) && dim_is_one(cx, k));
+	ctx_free(cx);
+}
+
 static void test_limits(void **state)
 {
 	struct ctx *cx = fresh_ctx();
@@ -435,6 +479,7 @@ static void test_random(void **state)
 		seed = (uint64_t)round * 77 + 1;
 		memset(live, 1, sizeof(live));
 		memset(known, 1, sizeof(known));
+		dim_keep_ones(cx, round % 4 == 0);
 		start(cx, pool, cases);
 		for (int i = FIRST; i < POOL; i++)
 			grow(cx, pool, i);
@@ -445,6 +490,8 @@ static void test_random(void **state)
 				check_claims(cx, &pool[rnd(POOL)], &pool[rnd(POOL)], live);
 			if (round % 2)
 				break;
+			if (step == 2)
+				dim_keep_ones(cx, false);
 			const struct sample *a = &pool[rnd(POOL)], *b = &pool[rnd(POOL)];
 			equate(cx, a, b, live);
 			for (int c = 0; c < CASES; c++)
@@ -466,6 +513,7 @@ int main(void)
 		cmocka_unit_test(test_bounds),     cmocka_unit_test(test_unify),
 		cmocka_unit_test(test_unify_more), cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_chain),      cmocka_unit_test(test_random),
+		cmocka_unit_test(test_meet),       cmocka_unit_test(test_keep_ones),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
