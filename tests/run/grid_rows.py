@@ -84,6 +84,4 @@ def rounded(rng, dtype, shape, near=None):
 ROUNDED = rounded
 ZEROS = "a sum of zeros may be -0 in another order"
 
-ROUGH = {"float16": 2e-3, "float32": 1e-6, "float64": 2e-15}  # absolute: where terms cancel
-
 FILLED = ("1", "2", "7")  # PyTensor fails on empty ones

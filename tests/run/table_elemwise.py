@@ -20,7 +20,7 @@ from pytensor.tensor.extra_ops import CpuContiguous
 from pytensor.tensor.math import mul_without_zeros
 
 from grid import A, Form, No, anything
-from grid_rows import INTEGERS, ROUGH, between, choice, either, row
+from grid_rows import INTEGERS, between, choice, either, row
 from harness import ALL, FLOATS
 from ptgc._printer import op_name
 
@@ -214,7 +214,7 @@ for op in ("J0", "J1"):
         op,
         1,
         near=BESSEL,
-        atol={"float64": 4e-15},
+        atol={"float64": 2e-15},
         why="near its zeros only SciPy's absolute error is small",
     )
 pow_ = Elemwise(ps.pow)
@@ -238,8 +238,6 @@ row(
         ),
     ),
     exact=lambda n, x: mp.polygamma(int(n), x),
-    ulp={"float64": 6},
-    why="SciPy's largest error",
 )
 FEW = A(values=choice(0, 1, 2, 0.5, 5, 11, -1, 30, 30.5, 0.001, math.inf, math.nan))
 for op, true in (
@@ -267,7 +265,7 @@ for op, f, true in (
         Form(f, (A(), A("E")), "pairs"),
         declared=True,
         exact=true,
-        atol=ROUGH if op == "LogAddExp" else {},
+        atol={"float16": 1e-3, "float32": 2.5e-7} if op == "LogAddExp" else {},
         ulp={"float16": 1},
         why="PyTensor rounds inside, and of two dtypes one may be float32: the true value decides",
     )

@@ -10,7 +10,8 @@ from harness import ALL, BOOL, FLOATS, INTS, UINTS, Compiled, check, compare, co
 
 INTEGERS = INTS + UINTS
 AXES = (None, (0,), (1,), (0, 2), (0, 1, 2), ())
-ORDER = {"float16": 4, "float32": 8, "float64": 16}  # sums in another order
+# absolute: terms of sums in another order, which cancel (float32 adds up in float64: rounded once, like NumPy's)
+NEAR = {"float16": 1e-3, "float32": 2.5e-7, "float64": 1e-15}
 
 
 def arrays(rank, axes, sizes, rng):
@@ -36,7 +37,7 @@ def moderate(dtype, shape, seed):
 @pytest.mark.parametrize("dtype", ALL)
 def test_sum(dtype):
     axes = AXES if dtype in ("float64", "float32", "int64", "int8", "uint64", "bool") else (None, (1,))
-    cases(total, dtype, axes, sizes=(0, 1, 2, 7), data=moderate, ulp=ORDER, atol=1e-13)
+    cases(total, dtype, axes, sizes=(0, 1, 2, 7), data=moderate, atol=2e-14 if dtype == "float64" else 0)  # 504 terms up to 3
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -53,8 +54,8 @@ def test_prod(dtype):
         return lambda x: Prod(axis=axis)(x)
 
     axes = AXES if dtype in ("float64", "int64", "uint8", "bool") else (None, (1,))
-    cases(build, dtype, axes, sizes=(0, 1, 2), data=moderate, ulp=ORDER)
-    cases(build, dtype, [(0,)], rank=1, sizes=(0, 1, 7), data=moderate, ulp=ORDER)
+    cases(build, dtype, axes, sizes=(0, 1, 2), data=moderate)
+    cases(build, dtype, [(0,)], rank=1, sizes=(0, 1, 7), data=moderate)
 
 
 @pytest.mark.parametrize("dtype", ALL)
@@ -63,7 +64,7 @@ def test_mean(dtype):
         return lambda x: pt.mean(x, axis=axis)
 
     axes = (None, 0, 1, (0, 2), -1) if dtype in ("float64", "int64", "bool") else (None, 1)
-    cases(build, dtype, axes, sizes=(0, 1, 2, 7), data=moderate, ulp=ORDER, atol=1e-13)
+    cases(build, dtype, axes, sizes=(0, 1, 2, 7), data=moderate, atol=1e-15 if dtype == "float64" else 0)
 
 
 @pytest.mark.parametrize("dtype", ALL)
@@ -209,9 +210,9 @@ def test_dtype_and_acc_dtype(dtype):
                     continue
                 outputs.append(o)
     c = Compiled([x], outputs, (13, 18, 26))
-    c.run(values(dtype, (4, 3), 1, low=0, high=5), ulp=ORDER)
+    c.run(values(dtype, (4, 3), 1, low=0, high=5))
     if x.dtype not in FLOATS:  # sums that wrap in the dtype they are added up in
-        c.run(values(dtype, (4, 3), 1, low=70, high=100), ulp=ORDER)
+        c.run(values(dtype, (4, 3), 1, low=70, high=100))
 
 
 def test_keepdims():
@@ -221,7 +222,7 @@ def test_keepdims():
         for axis in (None, 0, -1, (0, 2), (-3, -1)):
             outputs += [f(x, axis=axis, keepdims=True) for f in (pt.sum, pt.prod, pt.mean, pt.max, pt.min, pt.var)]
             outputs.append(pt.argmax(x, axis=axis, keepdims=True))
-        Compiled([x], outputs).run(values("float64", (2, 3, 4), low=-2, high=2), ulp=ORDER)
+        Compiled([x], outputs).run(values("float64", (2, 3, 4), low=-2, high=2), atol=NEAR["float64"])
 
 
 def test_scalars():
@@ -238,7 +239,11 @@ def test_size_limits():
     x = variable("float64", (5, 5), True, "x")
     c = Compiled([x], [x.sum(0), x.sum(1), x.max(0), x.min(1), Argmax(axis=(1,))(x)], (18,))
     for shape in ((1, 1), (1, 1000), (1000, 1), (33, 65)):
-        c.run(values("float64", shape, low=-1, high=1), ulp={"float64": 1000}, atol=1e-12)
+        c.run(values("float64", shape, low=-1, high=1), atol=1e-14)  # 1000 terms
+
+
+# one Softmax, whose exp is of a rounded difference like NumPy's: as far from the true value (test_grid.py measures both)
+SOFTMAX = {"float16": 4, "float32": 4}  # of float16 NumPy rounds each step, here the result alone is
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -251,13 +256,13 @@ def test_softmax(op, dtype):
     for axis in axes if dtype == "float64" else (1, None):
         check(
             lambda x: op(axis=axis)(x), [(dtype, 3)], sizes=(1, 2, 7), data=data,
-            ulp={"float16": 8, "float32": 16, "float64": 32}, atol=1e-3 if dtype == "float16" else 1e-6 if dtype == "float32" else 1e-15, zero_sign=False,
+            ulp=SOFTMAX, atol=NEAR[dtype] if op is LogSoftmax else 0, zero_sign=False,
         )  # fmt: skip
     x = variable(dtype, (3, 3), True, "x")
     inf, nan = np.inf, np.nan
     Compiled([x], [op(axis=1)(x)]).run(
         np.array([[1000, 1000, 0], [-inf, 0, 1], [-inf, -inf, -inf], [inf, 0, 1], [nan, 0, 1]], dtype),
-        ulp={"float16": 8, "float32": 16, "float64": 32}, zero_sign=False,
+        zero_sign=False,
     )  # fmt: skip
     Compiled([x], [op(axis=1)(x)]).run(np.zeros((0, 3)))
 
@@ -268,7 +273,7 @@ def test_softmax_without_maximum(op):
     for axis, shape in ((0, (0, 3)), (1, (3, 0)), (None, (0, 3)), (1, (0, 0))):
         x = variable("float32", (3, 3), True, "x")
         c = Compiled([x], [op(axis=axis)(x)])
-        c.run(np.ones((2, 3)), ulp={"float32": 4})
+        c.run(np.ones((2, 3)))
         c.raises(np.zeros(shape, "float32"))
         x = variable("float32", shape, False, "x")
         with pytest.raises(AssertionError, match="no maximum"):
@@ -287,7 +292,7 @@ def test_softmax_of_integers(op, dtype):
         sum = pt.exp(y).sum(axis, keepdims=True)
         c = Compiled([x], [op(axis=axis)(x)], oracle=[pt.exp(y) / sum if op is Softmax else y - pt.log(sum)])
         for v in ([[1, 2, 3], [3, 3, 0]], [[i.min, i.max, 0], [1, i.max - 1, 5]], [[i.max, i.max, i.min]], [[7]]):
-            c.run(np.array(v, dtype), ulp={"float32": 4, "float64": 16}, zero_sign=False)
+            c.run(np.array(v, dtype), ulp=SOFTMAX, zero_sign=False)
         c.raises(np.zeros((0, 3) if axis == 0 else (3, 0), dtype))
 
 
@@ -295,4 +300,4 @@ def test_chains():
     """Reductions of reductions, and of what they are made from."""
     x = variable("float64", (3, 4), True, "x")
     c = Compiled([x], [pt.var(x, axis=0), pt.std(x), (x - x.mean(1, keepdims=True)).sum(0), pt.any(x > 0, axis=1), pt.all(x > 0)])
-    c.run(values("float64", (3, 4), low=-2, high=2), ulp={"float64": 32}, atol=1e-14)
+    c.run(values("float64", (3, 4), low=-2, high=2), atol=NEAR["float64"])
