@@ -144,6 +144,8 @@ enum dtype ty_xlogy(struct ctx *cx, struct node *n);
 
 /* Pad's width before (side 0) or behind an axis, from its constant input 1; false: not known */
 bool pad_width_at(const struct node *n, uint32_t axis, uint32_t side, int64_t *k);
+/* that of the diagonal of ExtractDiag or AllocDiag; false: reported */
+bool diagonal_offset(struct ctx *cx, struct node *n, int64_t *k);
 /* a's axes, those that TensorSolve's `axes` names last; false: reported */
 bool tensorsolve_order(struct ctx *cx, const struct node *n, int64_t order[MAX_RANK]);
 /* shared by the files of rules */

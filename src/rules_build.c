@@ -304,8 +304,9 @@ bool sh_allocdiag(struct ctx *cx, struct node *n)
 	const struct type *x = &n->in[0]->type;
 	if (!x->rank)
 		return want_rank(cx, n, 0, 1);
-	int64_t k = prop_int(cx, n, "offset"), axis1 = prop_int(cx, n, "axis1");
-	int64_t axis2 = prop_int(cx, n, "axis2");
+	int64_t k, axis1 = prop_int(cx, n, "axis1"), axis2 = prop_int(cx, n, "axis2");
+	if (!diagonal_offset(cx, n, &k))
+		return false;
 	if (axis1 < 0 || axis1 >= axis2 || axis2 > x->rank) {
 		error(cx, n->span, E_RANGE, "%s: the axes must be in order and below %u",
 		      op_label(cx, n), x->rank + 1u);

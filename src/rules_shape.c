@@ -666,11 +666,22 @@ bool sh_specify_shape(struct ctx *cx, struct node *n)
 	return set_dims(n, x->rank, d);
 }
 
+bool diagonal_offset(struct ctx *cx, struct node *n, int64_t *k)
+{
+	*k = prop_int(cx, n, "offset");
+	if (*k >= INT32_MIN && *k <= INT32_MAX)
+		return true;
+	error(cx, n->span, E_RANGE, "%s: the offset %lld is more than NumPy takes", n->op->name,
+	      (long long)*k);
+	return false;
+}
+
 bool sh_extractdiag(struct ctx *cx, struct node *n)
 {
 	const struct type *x = &n->in[0]->type;
 	int a = checked_axis(cx, n, "axis1"), b = a < 0 ? -1 : checked_axis(cx, n, "axis2");
-	if (a < 0 || b < 0)
+	int64_t k;
+	if (a < 0 || b < 0 || !diagonal_offset(cx, n, &k))
 		return false;
 	if (a == b) {
 		error(cx, n->span, E_RANGE, "%s: the two axes are the same", n->op->name);
@@ -681,7 +692,6 @@ bool sh_extractdiag(struct ctx *cx, struct node *n)
 	for (int i = 0; i < x->rank; i++)
 		if (i != a && i != b)
 			d[rank++] = x->dims[i];
-	int64_t k = prop_int(cx, n, "offset");
 	if (k >= 0)
 		cols = dim_sub(cx, cols, dim_const(cx, k));
 	else

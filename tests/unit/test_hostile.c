@@ -80,6 +80,12 @@ static void test_findings(void **state)
 		 "one '...' each"},
 		{"graph g(x: float32[2]) -> (y) {\n y = onnx.Einsum{equation=\".\"}(x)\n}\n",
 		 "no other dots"},
+		{"graph g(x: float64[2]) -> (y) {\n"
+		 " y = AllocDiag{offset=-9223372036854775808}(x)\n}\n",
+		 "more than NumPy takes"},
+		{"graph g(x: float64[2, 2]) -> (y) {\n"
+		 " y = ExtractDiag{offset=2147483648}(x)\n}\n",
+		 "more than NumPy takes"},
 		{"graph g() -> (y) { y = float64(0 ** -1) }", "division by zero"},
 		{"graph g() -> (y) { y = +\"a\" }", "expected a tensor but got a string"},
 		{"graph g() -> (y) { y = +z }", "'z' is not defined"},
