@@ -53,6 +53,7 @@ struct place {
 struct source *source_add(struct ctx *cx, const char *name, const char *dir, const char *text,
 			  size_t len); /* text is kept by reference; NULL after an error */
 struct source *source_of(struct ctx *cx, struct span s);
+size_t utf8_put(char to[4], uint32_t c); /* its bytes; how many */
 struct place source_place(struct ctx *cx, uint32_t offset);
 
 /* diag.c: errors, warnings, notes; all are kept and printed at the end or handed to the caller */

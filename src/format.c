@@ -40,14 +40,9 @@ struct format {
 	bool opened;   /* nothing was printed since a { or the beginning */
 };
 
-static bool is_soft(int kind)
-{
-	return kind >= TOK_PTG && kind <= TOK_IN;
-}
-
 static bool is_name(int kind)
 {
-	return kind == TOK_NAME || is_soft(kind);
+	return kind == TOK_NAME || token_is_word(kind);
 }
 
 static const struct ftoken *last(const struct format *f)
@@ -79,7 +74,7 @@ static bool ends_operand(const struct ftoken *q)
 	case TOK_RPROPS:
 		return true;
 	default:
-		return is_soft(q->kind) && !(q->flags & FT_KEYWORD);
+		return token_is_word(q->kind) && !(q->flags & FT_KEYWORD);
 	}
 }
 
@@ -134,25 +129,15 @@ static enum context context(const struct format *f)
 	return f->levels.len ? f->levels.at[f->levels.len - 1].context : C_TOP;
 }
 
-static bool is_opening(int kind)
-{
-	return kind == TOK_LPAREN || kind == TOK_LBRACKET || kind == TOK_LPROPS;
-}
-
-static bool is_closing(int kind)
-{
-	return kind == TOK_RPAREN || kind == TOK_RBRACKET || kind == TOK_RPROPS;
-}
-
 static bool wants_space(const struct format *f, int t)
 {
 	const struct ftoken *q = last(f);
 
-	if (!q || is_closing(t) || t == TOK_COMMA || t == TOK_DOT || t == TOK_LPROPS)
+	if (!q || token_closes(t) || t == TOK_COMMA || t == TOK_DOT || t == TOK_LPROPS)
 		return false;
 	if (t == TOK_COLON)
 		return q->kind == TOK_COMMA;
-	if (is_opening(q->kind) || q->kind == TOK_DOT || q->flags & FT_UNARY)
+	if (token_opens(q->kind) || q->kind == TOK_DOT || q->flags & FT_UNARY)
 		return false;
 	if (q->kind == TOK_ELLIPSIS)
 		return !is_name(t);
@@ -267,11 +252,11 @@ static void add_token(struct format *f, const struct token *t)
 	struct ftoken *n;
 	uint16_t flags = 0;
 
-	if (last(f) && is_soft(last(f)->kind) && is_keyword(f, t->kind))
+	if (last(f) && token_is_word(last(f)->kind) && is_keyword(f, t->kind))
 		f->line.at[f->last - 1].flags |= FT_KEYWORD;
-	if (is_opening(t->kind))
+	if (token_opens(t->kind))
 		opened = opens(f, t->kind);
-	if (is_closing(t->kind))
+	if (token_closes(t->kind))
 		drop_comma(f);
 	if (wants_space(f, t->kind))
 		flags |= FT_SPACE;
@@ -287,7 +272,7 @@ static void add_token(struct format *f, const struct token *t)
 		n->flags |= FT_HEAD;
 	if (opened != C_TOP)
 		*vec_push(f->arena, &f->levels) = (struct level){opened, f->line.len - 1, 0, false};
-	else if (is_closing(t->kind))
+	else if (token_closes(t->kind))
 		close_level(f);
 	f->last2 = f->last;
 	f->last = f->line.len;

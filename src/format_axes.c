@@ -84,17 +84,14 @@ void canonical_axes(struct ctx *cx, struct ftoken *line, uint32_t open)
 		struct ftoken *end = t;
 		uint32_t depth = 0;
 		for (; end < close && (depth || end->kind != TOK_COMMA); end++) {
-			depth += end->kind == TOK_LPAREN || end->kind == TOK_LBRACKET ||
-				 end->kind == TOK_LPROPS;
-			depth -= end->kind == TOK_RPAREN || end->kind == TOK_RBRACKET ||
-				 end->kind == TOK_RPROPS;
+			depth += token_opens(end->kind);
+			depth -= token_closes(end->kind);
 		}
 		if (end - t > 2 && t->kind == TOK_NAME && t[1].kind == TOK_ASSIGN &&
 		    (is_text(t, "axis") || is_text(t, "axes")))
 			one_spelling(t, t + 2, end);
 		for (; t < end; t++)
-			nested |= t->kind == TOK_LPAREN || t->kind == TOK_LBRACKET ||
-				  t->kind == TOK_LPROPS;
+			nested |= token_opens(t->kind);
 		t++;
 	}
 	if (!nested)

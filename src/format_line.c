@@ -60,16 +60,6 @@ static void indent_to(struct lines *l, uint32_t columns)
 	}
 }
 
-static bool opening(const struct ftoken *t)
-{
-	return t->kind == TOK_LPAREN || t->kind == TOK_LBRACKET || t->kind == TOK_LPROPS;
-}
-
-static bool closing(const struct ftoken *t)
-{
-	return t->kind == TOK_RPAREN || t->kind == TOK_RBRACKET || t->kind == TOK_RPROPS;
-}
-
 /* Columns of all tokens if they stood in one line. */
 static void measure(struct layout *y)
 {
@@ -108,8 +98,9 @@ static uint32_t line_end(const struct layout *y, uint32_t i)
 {
 	uint32_t start = y->t[i].end;
 
-	while (++i < y->n && !closing(&y->t[i])) {
-		if (opening(&y->t[i]) || y->t[i].kind == TOK_COMMA || y->t[i].end - start > WIDTH)
+	while (++i < y->n && !token_closes(y->t[i].kind)) {
+		if (token_opens(y->t[i].kind) || y->t[i].kind == TOK_COMMA ||
+		    y->t[i].end - start > WIDTH)
 			return y->t[i].end;
 	}
 	return y->t[i - 1].end;
@@ -150,7 +141,7 @@ static void open_group(struct layout *y, uint32_t i, uint32_t base)
 		return;
 	}
 	g.fill = !(t->flags & FT_NESTED);
-	g.hug = opening(&y->t[i + 1]) && y->t[i + 1].match + 1 == t->match;
+	g.hug = token_opens(y->t[i + 1].kind) && y->t[i + 1].match + 1 == t->match;
 	if (g.hug)
 		g.indent = at;
 	*vec_push(y->out->arena, &y->groups) = g;
@@ -185,7 +176,8 @@ static void next_operator(struct layout *y, uint32_t i)
 	uint32_t start = y->t[i - 1].end, k = i + 1;
 
 	while (k < g->close && !(y->t[k].flags & FT_BINARY) && y->t[k].end - start <= WIDTH)
-		k = opening(&y->t[k]) && !(y->t[k].flags & FT_FLOW) ? y->t[k].match + 1 : k + 1;
+		k = token_opens(y->t[k].kind) && !(y->t[k].flags & FT_FLOW) ? y->t[k].match + 1
+									    : k + 1;
 	if (y->col + (y->t[k - 1].end - start) > WIDTH)
 		break_line(y, g->indent);
 }
@@ -210,7 +202,7 @@ static void put_token(struct layout *y, uint32_t i)
 	struct group *g = inner(y);
 
 	if (g && g->close == i) {
-		if (!g->hug && i && !opening(&y->t[i - 1]))
+		if (!g->hug && i && !token_opens(y->t[i - 1].kind))
 			break_line(y, g->outer);
 		else if (y->comment)
 			break_line(y, g->outer);
@@ -249,7 +241,7 @@ void print_line(struct lines *l, ftokens *tokens, uint32_t indent)
 		put_token(&y, i);
 		if (i < flat)
 			continue;
-		if (opening(t)) {
+		if (token_opens(t->kind)) {
 			if (fits(&y, i))
 				flat = t->match + 1;
 			else

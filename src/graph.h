@@ -100,6 +100,8 @@ struct attr {
 
 /* rules_known.c: the integers of a value of rank 0 or 1, constants included; NULL: not known */
 const struct known *known_of(struct ctx *cx, struct value *v);
+struct known *known_new(struct ctx *cx, uint32_t n);
+bool known_holds(struct ctx *cx, enum dtype t, dim d); /* as an element of dtype t */
 /* Can an operator not be followed in dims that takes d, and asks which number is the larger one
  * (ordered) or not? And can d not be what became of a max or min? See may_wrap() there. */
 bool known_may_wrap(struct ctx *cx, dim d, bool ordered);

@@ -10,14 +10,6 @@
 
 /* --- reading and writing --- */
 
-static struct known *known_new(struct ctx *cx, uint32_t n)
-{
-	struct known *k = arena_alloc(cx->arena, sizeof(*k) + n * sizeof(dim));
-
-	k->n = n;
-	return k;
-}
-
 /* Elements of result i, if it can have known integers; -1 if not */
 static int count_of(struct infer *f, uint32_t i)
 {
@@ -30,21 +22,10 @@ static int count_of(struct infer *f, uint32_t i)
 	return n >= 0 && n <= MAX_KNOWN ? (int)n : -1;
 }
 
-static bool holds(struct infer *f, enum dtype t, dim d)
-{
-	int64_t v;
-
-	if (d == DIM_NONE || !dim_is_const(f->cx, d, &v))
-		return d != DIM_NONE && t == DT_INT64;
-	if (t == DT_BOOL)
-		return v == 0 || v == 1;
-	return dtype_holds_int(t, v < 0 ? 0 - (uint64_t)v : (uint64_t)v, v < 0);
-}
-
 static void set_known(struct infer *f, uint32_t i, struct known *k)
 {
 	for (uint32_t j = 0; j < k->n; j++)
-		if (!holds(f, (enum dtype)f->n->out[i]->type.dtype, k->at[j]))
+		if (!known_holds(f->cx, (enum dtype)f->n->out[i]->type.dtype, k->at[j]))
 			return;
 	f->n->out[i]->known = k;
 }

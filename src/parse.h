@@ -152,6 +152,16 @@ static inline struct bracket *top(struct parse *p)
 	return p->depth ? &p->brackets[p->depth - 1] : NULL;
 }
 
+static inline bool token_opens(int kind) /* a bracket, of a block's braces apart */
+{
+	return kind == TOK_LPAREN || kind == TOK_LBRACKET || kind == TOK_LPROPS;
+}
+
+static inline bool token_closes(int kind)
+{
+	return kind == TOK_RPAREN || kind == TOK_RBRACKET || kind == TOK_RPROPS;
+}
+
 static inline bool in_block(struct parse *p)
 {
 	return !p->depth || top(p)->kind == TOK_LBRACE;

@@ -150,6 +150,7 @@ bool diagonal_offset(struct ctx *cx, struct node *n, int64_t *k);
 bool tensorsolve_order(struct ctx *cx, const struct node *n, int64_t order[MAX_RANK]);
 /* shared by the files of rules */
 void set_type(struct node *n, uint32_t i, enum dtype t, uint32_t rank, dim *dims);
+bool set_dims(struct node *n, uint32_t rank, dim *dims); /* of result 0; true */
 dim *new_dims(struct ctx *cx, uint32_t rank);
 bool is_one(struct ctx *cx, dim d);
 bool broadcast_dims(struct ctx *cx, struct node *n, struct value **v, uint32_t nv, dim *out,

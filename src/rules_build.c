@@ -11,12 +11,6 @@
 
 #define MAX_COUNTED 100000 /* elements of a constant that are looked at */
 
-static bool set_dims(struct node *n, uint32_t rank, dim *dims)
-{
-	set_type(n, 0, (enum dtype)n->out[0]->type.dtype, rank, dims);
-	return true;
-}
-
 bool want_int_scalar(struct ctx *cx, struct node *n, uint32_t i, const char *what)
 {
 	const struct type *t = &n->in[i]->type;

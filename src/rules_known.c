@@ -15,7 +15,7 @@ static bool small_int(const struct type *t)
 	return t->rank <= 1 && is_discrete((enum dtype)t->dtype);
 }
 
-static struct known *known_new(struct ctx *cx, uint32_t n)
+struct known *known_new(struct ctx *cx, uint32_t n)
 {
 	struct known *k = arena_alloc(cx->arena, sizeof(*k) + n * sizeof(dim));
 	k->n = n;
@@ -48,7 +48,7 @@ static int known_count(struct ctx *cx, const struct value *v)
 }
 
 /* Beside int64 only constants in range are kept: others could wrap. */
-static bool holds(struct ctx *cx, enum dtype t, dim d)
+bool known_holds(struct ctx *cx, enum dtype t, dim d)
 {
 	int64_t v;
 	if (d == DIM_NONE)
@@ -63,7 +63,7 @@ static bool holds(struct ctx *cx, enum dtype t, dim d)
 static void set_known(struct ctx *cx, struct value *v, struct known *k)
 {
 	for (uint32_t i = 0; i < k->n; i++)
-		if (!holds(cx, (enum dtype)v->type.dtype, k->at[i]))
+		if (!known_holds(cx, (enum dtype)v->type.dtype, k->at[i]))
 			return;
 	v->known = k;
 }

@@ -12,12 +12,6 @@ static enum dtype dtype0(const struct node *n)
 	return (enum dtype)n->out[0]->type.dtype;
 }
 
-static bool set_dims(struct node *n, uint32_t rank, dim *dims)
-{
-	set_type(n, 0, dtype0(n), rank, dims);
-	return true;
-}
-
 static bool mismatch(struct ctx *cx, struct node *n, const char *core)
 {
 	struct strbuf b = {.arena = cx->arena};

@@ -19,7 +19,7 @@ void set_type(struct node *n, uint32_t i, enum dtype t, uint32_t rank, dim *dims
 	n->out[i]->type.dims = dims;
 }
 
-static bool set_dims(struct node *n, uint32_t rank, dim *dims)
+bool set_dims(struct node *n, uint32_t rank, dim *dims)
 {
 	set_type(n, 0, (enum dtype)n->out[0]->type.dtype, rank, dims);
 	return true;

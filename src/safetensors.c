@@ -102,31 +102,10 @@ static bool hex4(struct json *j, uint32_t *v)
 	return true;
 }
 
-static void add_utf8(struct strbuf *b, uint32_t c)
-{
-	char s[4];
-	size_t n = 0;
-	if (c < 0x80) {
-		s[n++] = (char)c;
-	} else if (c < 0x800) {
-		s[n++] = (char)(0xc0 | c >> 6);
-		s[n++] = (char)(0x80 | (c & 63));
-	} else if (c < 0x10000) {
-		s[n++] = (char)(0xe0 | c >> 12);
-		s[n++] = (char)(0x80 | (c >> 6 & 63));
-		s[n++] = (char)(0x80 | (c & 63));
-	} else {
-		s[n++] = (char)(0xf0 | c >> 18);
-		s[n++] = (char)(0x80 | (c >> 12 & 63));
-		s[n++] = (char)(0x80 | (c >> 6 & 63));
-		s[n++] = (char)(0x80 | (c & 63));
-	}
-	sb_add(b, s, n);
-}
-
 static bool unicode(struct json *j)
 {
 	uint32_t c, low;
+	char utf8[4];
 	if (!hex4(j, &c))
 		return false;
 	if (c >= 0xd800 && c < 0xdc00) {
@@ -141,7 +120,7 @@ static bool unicode(struct json *j)
 	} else if ((c >= 0xdc00 && c < 0xe000) || !c) {
 		return damaged(j, "a character");
 	}
-	add_utf8(&j->text, c);
+	sb_add(&j->text, utf8, utf8_put(utf8, c));
 	return true;
 }
 
