@@ -232,6 +232,28 @@ static struct value *eval_floordiv(struct build *b, const struct dim_view *v, st
 	return emit_(b, "Sub", q, cast(b, above, DT_INT64));
 }
 
+/* The number of elements of what one of the sizes in d is of, if d is that; NULL: it is not */
+static struct value *eval_count(struct build *b, dim d, const struct dim_view *v, bool vec)
+{
+	dim whole = dim_const(b->cx, 1);
+
+	if (b->cse->shared->raw_dims || !v->nterms ||
+	    !(v->form == DIM_PRODUCT || (v->form == DIM_SUM && v->nterms == 1 && !v->constant)))
+		return NULL;
+	struct dim_view inner = view(b, v->term[0]);
+	if (inner.form == DIM_PRODUCT)
+		inner = view(b, inner.term[0]);
+	struct value *s = inner.form == DIM_ATOM && inner.kind == SOURCE_SIZE ? inner.source : NULL,
+		     *x = s ? source_of_atom(b, &inner) : NULL;
+	if (!x || x->type.rank != s->type.rank)
+		return NULL;
+	for (uint32_t i = 0; i < s->type.rank; i++)
+		whole = dim_mul(b->cx, whole, s->type.dims[i]);
+	if (!dim_eq(b->cx, whole, d))
+		return NULL;
+	return vec ? vector_of(b, emit_(b, "Size", x)) : emit_(b, "Size", x);
+}
+
 static struct value *eval(struct build *b, dim d, bool vec, int *budget)
 {
 	struct dim_view v = view(b, d);
@@ -246,6 +268,9 @@ static struct value *eval(struct build *b, dim d, bool vec, int *budget)
 		return number(b, v.constant, vec);
 	if (v.form == DIM_ATOM)
 		return eval_atom(b, d, &v, vec);
+	struct value *count = eval_count(b, d, &v, vec);
+	if (count)
+		return count;
 	if (v.form == DIM_SUM)
 		return eval_sum(b, &v, vec, budget);
 	struct value *r = eval(b, v.term[0], vec, budget);
