@@ -3,6 +3,7 @@
 import os
 import re
 import secrets
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -251,17 +252,26 @@ def dims_of(dynamic_dims, old, new):
 
 
 def write_all(files: Iterable[tuple[Path, bytes]]) -> None:
-    """All or nothing: temporary files that are renamed in the order given."""
+    """All or nothing: temporary files that are renamed in the order given. A link stays a link, a device a
+    device, and a file keeps its rights."""
     ready: list[tuple[Path, Path]] = []
+    devices: list[tuple[Path, bytes]] = []
     try:
         for path, data in files:
+            path = path.resolve() if path.is_symlink() else path
+            if path.is_dir():
+                raise IsADirectoryError(f"is a directory: {path}")
+            if path.exists() and not path.is_file():
+                devices.append((path, data))
+                continue
             temporary = path.parent / f".{path.name[:80]}.{secrets.token_hex(8)}"
             with open(temporary, "xb") as f:
                 ready.append((temporary, path))
                 f.write(data)
-        for temporary, path in ready:
-            if path.is_dir():
-                raise IsADirectoryError(f"is a directory: {path}")
+            if path.exists():
+                os.chmod(temporary, stat.S_IMODE(path.stat().st_mode))
+        for path, data in devices:
+            path.write_bytes(data)
         while ready:
             temporary, path = ready[0]
             os.replace(temporary, path)

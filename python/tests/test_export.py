@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import threading
 
 import numpy as np
 import onnx
@@ -330,6 +331,26 @@ def test_files_have_the_usual_rights(tmp_path):
     (tmp_path / "usual").write_bytes(b"")
     ptgc.export_onnx([x], [x * 2], tmp_path / "m.onnx")
     assert (tmp_path / "m.onnx").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+def test_links_devices_and_rights_stay(tmp_path):
+    (tmp_path / "real.onnx").write_bytes(b"")
+    (tmp_path / "real.onnx").chmod(0o600)
+    (tmp_path / "link.onnx").symlink_to("real.onnx")
+    exported = ptgc.export_onnx([x], [x * 2], tmp_path / "link.onnx")
+    assert (tmp_path / "link.onnx").is_symlink()
+    assert (tmp_path / "real.onnx").read_bytes() == exported.model
+    assert (tmp_path / "real.onnx").stat().st_mode & 0o777 == 0o600
+    os.mkfifo(tmp_path / "pipe.onnx")
+    got = []
+    reader = threading.Thread(target=lambda: got.append((tmp_path / "pipe.onnx").read_bytes()))
+    reader.start()
+    ptgc.export_onnx([x], [x * 2], tmp_path / "pipe.onnx")
+    reader.join()
+    assert got == [exported.model] and (tmp_path / "pipe.onnx").is_fifo()
+    with pytest.raises(IsADirectoryError):
+        ptgc.export_onnx([x], [x * 2], tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["link.onnx", "pipe.onnx", "real.onnx"]
 
 
 def test_tensors_by_name():
