@@ -118,7 +118,7 @@ SOLVED = {
     "ulp": {"float32": 64, "float64": 64},
     "atol": {"float32": 2e-5, "float64": 4e-14},
     "zero_sign": False,
-    "why": "LAPACK's sums in another order",
+    "why": "LAPACK's sums in another order: the SVD differs by 5e-6 and 1.1e-14, all others by 7e-7 and 4e-15",
 }
 SQUARE, RIGHT = A(shape="m,m", values=definite), A(shape="m,n", values=SMALL)
 BATCH = A(shape="b,m,m", values=definite)
@@ -303,10 +303,10 @@ row(
 row(
     "Expm",
     Form(pt.linalg.expm, (A(shape="m,m", values=between(-1, 1)),), **NUMPY),
-    ulp={"float32": 64, "float64": 64},
-    atol={"float32": 1e-3, "float64": 1e-11},
+    ulp={"float32": 64, "float64": 32},
+    atol={"float32": 1e-3},
     as_declared=True,
-    why="errors are relative to the norm",
+    why="errors are relative to the norm: 5e-4 of some hundreds in float32, 16 ULP in float64",
 )
 UPPER = A(shape="m,m", values=upper)
 OTHER = A(shape="n,n", values=definite)
