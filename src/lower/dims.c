@@ -201,7 +201,9 @@ static struct value *eval_sum(struct build *b, const struct dim_view *v, bool ve
 				continue;
 			struct value *x = eval(b, v->term[i], vec, budget);
 			bool minus = pass && (r || constant || v->coef[i] == -1);
-			int64_t c = minus ? -v->coef[i] : v->coef[i];
+			int64_t c = v->coef[i];
+			if (minus) /* of the smallest one, itself */
+				c = (int64_t)(0 - (uint64_t)c);
 			if (c != 1)
 				x = emit_(b, "Mul", x, number(b, c, vec));
 			if (!r && minus) {

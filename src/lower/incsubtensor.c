@@ -234,7 +234,8 @@ static bool cuts(struct build *b, struct index *ix, dim size, struct cut *lo, st
 	if (ix->kind == IX_SLICE)
 		return (!ix->v[2] || (const_int_at(b, ix->v[2], 0, &k) && k == 1)) &&
 		       cut_at(b, ix->v[0], *lo, size, lo) && cut_at(b, ix->v[1], *hi, size, hi);
-	if (ix->v[0]->type.rank || !const_int_at(b, ix->v[0], 0, &k))
+	if (ix->v[0]->type.rank || !const_int_at(b, ix->v[0], 0, &k) || k == INT64_MIN ||
+	    k == INT64_MAX)
 		return false;
 	struct value *next = k == -1 ? NULL : const_int(b, k + 1);
 	return dim_ge(b->cx, size, k < 0 ? -k : k + 1) && cut_at(b, ix->v[0], *lo, size, lo) &&
@@ -323,8 +324,8 @@ static bool leaves_one(struct build *b, const struct index *ix, int64_t *before,
 				     (ix->v[2] && !const_int_at(b, ix->v[2], 0, &step))))
 		return false;
 	*before = lo;
-	*after = hi == INT64_MAX ? 0 : -hi;
-	return step == 1 && lo >= 0 && *after >= 0 && hi != 0 && lo + *after <= 1;
+	*after = hi == INT64_MAX ? 0 : 1;
+	return step == 1 && (hi == INT64_MAX || hi == -1) && lo >= 0 && lo <= 1 - *after;
 }
 
 /* x + y in a border that changes nothing: -0 for floats. NULL: not with these indices, or y has to
@@ -451,9 +452,12 @@ static struct value *slice_indices(struct build *b, struct index *ix, dim size)
 			stop = v[1] < 0 ? v[1] + n : v[1];
 		start = start < 0 ? 0 : start;
 		stop = stop > n ? n : stop;
-		for (int64_t i = start; i < stop && len <= MAX_CONSTANT_INDEX; i += v[2])
+		for (int64_t i = start; i < stop && len <= MAX_CONSTANT_INDEX; i += v[2]) {
 			if (len++ < MAX_CONSTANT_INDEX)
 				at[len - 1] = i;
+			if (v[2] >= stop - i)
+				break;
+		}
 		if (len <= MAX_CONSTANT_INDEX)
 			return const_ints(b, at, (uint32_t)len);
 	}

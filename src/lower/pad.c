@@ -9,6 +9,9 @@
 #include "index.h"
 #include "lower.h"
 
+/* Elements of an axis: sums of such widths fit int64. */
+#define MAX_WIDTH ((int64_t)1 << 53)
+
 struct pad {
 	const char *mode;
 	struct value *x;
@@ -72,8 +75,9 @@ static bool widths(struct build *b, struct node *n, struct pad *p)
 		if (!pad_width_at(n, i / 2, i % 2, &k))
 			break;
 		p->width[i / 2][i % 2] = const_int(b, k);
-		if (k < 0) {
-			raises(b, "a width is negative");
+		if (k < 0 || k > MAX_WIDTH) {
+			raises(b, k < 0 ? "a width is negative"
+					: "a width is more than any memory holds");
 			return false;
 		}
 		if (i + 1 == 2 * p->rank)

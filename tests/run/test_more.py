@@ -43,6 +43,14 @@ def test_more_dims_than_there_are(params, body):
             ptg.compile(f"graph g({params}) -> (y) {{ y = {body} }}", opset=opset)
 
 
+@pytest.mark.parametrize("op", ["AllocDiag", "ExtractDiag"])
+@pytest.mark.parametrize("offset", [-(2**63), -(2**31) - 1, 2**31, 2**63 - 1])
+def test_diagonals_that_no_matrix_has(op, offset):
+    """2^62 times a length of 4 would be 0."""
+    with pytest.raises(AssertionError, match="the offset .* is more than NumPy takes"):
+        ptg.compile(f"graph g(x: float64[n{', n' if op == 'ExtractDiag' else ''}]) -> (y) {{ y = {op}{{offset={offset}}}(x) }}")
+
+
 def test_as_many_dims_as_there_are():
     for body in ("a", "a + a", "Sum{axes=None}(a)", "Exp(a[0:1])"):
         ptg.compile(f"graph g(a: float64[{ONES}]) -> (y) {{ y = {body} }}")

@@ -115,6 +115,24 @@ def test_stops_that_the_runtime_takes_for_none(stop):
             c.run(np.arange(float(n)), step, stop, min(stop, 2**31 - 1))
 
 
+TOP = 2**63 - 1
+
+
+def test_largest_steps_and_bounds():
+    x, m = pt.tensor("x", shape=(5,)), variable("float64", (3,), True, "m")
+    places = [x[1:4:TOP], x[::TOP], x[-3::TOP], x[:-TOP], x[-TOP:3:TOP], x[3::-TOP], m[1::TOP], m[:-TOP], m[:-TOP-1], m[-TOP-1:], m[TOP:]]  # fmt: skip
+    c = Compiled([x, m], [*[p.inc(1) for p in places], *[p.set(1) for p in places], *places], (13, 18))
+    for n in (0, 1, 4):
+        c.run(np.arange(5.0), np.arange(float(n)))
+
+
+def test_borders_of_the_largest_width():
+    """Two of them would add up to a small one."""
+    for mode in ("constant", "edge", "reflect", "symmetric", "wrap", "mean"):
+        with pytest.raises(AssertionError, match="PTG0505"):
+            ptg.compile(f'graph g(x: float64[n]) -> (y) {{ y = Pad{{pad_mode="{mode}"}}(x, int64({TOP})) }}')
+
+
 def test_stops_that_are_sizes_cost_nothing():
     text = "graph g(x: float64[n], y: float64[n], b: {}[]) -> (z) {{ z = x[:{}:-1] + x[:Shape(y)[0] // 2:-1] }}".format
     assert ptg.nodes(ptg.compile(text("int16", "b"))) + 1 == ptg.nodes(ptg.compile(text("int64", "b")))
