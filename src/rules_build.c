@@ -277,8 +277,10 @@ bool sh_repeat(struct ctx *cx, struct node *n)
 	if (axis < 0 || !want_rank(cx, n, 1, 1))
 		return false;
 	const struct known *k = known_of(cx, n->in[1]);
-	if (!is_one(cx, n->in[1]->type.dims[0]) &&
-	    !dim_unify(cx, n->in[1]->type.dims[0], x->dims[axis], n->span)) {
+	dim count = n->in[1]->type.dims[0];
+	/* a vector that may have one element is stretched when it has, as NumPy does it */
+	bool many = dim_ge(cx, count, 2) || dim_eq(cx, count, dim_const(cx, 0));
+	if (many && !dim_unify(cx, count, x->dims[axis], n->span)) {
 		error(cx, n->span, E_SHAPE, "%s: %s repeats for axis %d of %s", n->op->name,
 		      type_str(cx, n->in[1]->type), axis, type_str(cx, *x));
 		return false;

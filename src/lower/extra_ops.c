@@ -282,8 +282,18 @@ static struct value *constant_rows(struct build *b, struct value *repeats, dim l
 /* The row of each element that is true in (0, 1, ... most - 1) < repeats[i]. */
 static struct value *counted_rows(struct build *b, struct value *repeats, dim length)
 {
+	dim given = repeats->type.dims[0], *dims = new (b->cx->arena, dim);
+
+	*dims = length;
 	repeats = cast(b, repeats, DT_INT64);
-	repeats = expand(b, repeats, memcpy(new (b->cx->arena, dim), &length, sizeof(dim)), 1);
+	if (!dim_is_one(b->cx, given) && !dim_eq(b->cx, given, length)) {
+		/* one or as many as there are elements: Expand would stretch a single element too
+		 */
+		struct value *to = dim_vector(b, length);
+		repeats = emit_(b, "Reshape", emit_(b, "Expand", repeats, to), to);
+		repeats = labelled(b, with_dims(repeats, dims), "as many repeats as elements");
+	}
+	repeats = expand(b, repeats, dims, 1);
 	b->cse->shared->small_ints = true;
 	struct value *with_zero =
 		concat(b, 0, (struct value *[]){repeats, const_ints(b, (int64_t[]){0}, 1)}, 2);

@@ -337,3 +337,15 @@ def test_unique_slices_without_elements(dtype, shape, axis):
         x = variable(dtype, shape, dynamic, "x")
         c = Compiled([x], list(pt.unique(x, True, True, True, axis=axis)), (13, 18, 26))
         c.run(v.astype(dtype), zero_sign=False)
+
+
+@pytest.mark.parametrize("rows", [None, 3, 1, 0])
+def test_one_repeat_for_all(rows):
+    """A vector of repeats that turns out to have one element is stretched; one row for many repeats is not."""
+    x, r = pt.tensor("x", dtype="float64", shape=(rows, 2)), pt.lvector("r")
+    c = Compiled([x, r], [pt.repeat(x, r, axis=0)], (13, 18))
+    for n in (0, 1, 3) if rows is None else (rows,):
+        for repeats in ([2], [0], [2] * n):
+            c.run(np.ones((n, 2)), repeats)
+        c.raises(np.ones((n, 2)), [2, 0, 0, 0])
+        c.raises(np.ones((n, 2)), [1, 0] if n != 1 else [])
