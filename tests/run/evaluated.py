@@ -198,8 +198,8 @@ class Evaluated:
             own = node.op.scalar_op if isinstance(node.op, Elemwise) else node.op
             blurs = isinstance(own, BLURS) or type(own).__name__ in BLUR_SCALARS
             bounds = errors(node, x, [np.asarray(o) for o in out], e)
-            if blurred and type(own).__name__ in ("TrueDiv", "Reciprocal"):
-                by = x[-1] == 0
+            if blurred and type(own).__name__ in ("TrueDiv", "Reciprocal", "ArcTan2"):
+                by = (x[-1] == 0) | (x[0] == 0 if len(x) == 2 and type(own).__name__ == "ArcTan2" else False)
                 bounds = [np.where(np.broadcast_to(by, b.shape), np.inf, b) for b in bounds]
             for v, o, b in zip(node.outputs, out, bounds):
                 self.value[v], self.error[v], self.blurred[v] = o, b, blurred or blurs
