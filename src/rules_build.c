@@ -489,9 +489,14 @@ bool sh_pad(struct ctx *cx, struct node *n)
 	dim *d = new_dims(cx, x->rank);
 	for (uint32_t i = 0; i < x->rank; i++) {
 		d[i] = dim_fresh(cx, SOURCE_SIZE, n->out[0], i);
-		if (pad_width_at(n, i, 0, &before) && pad_width_at(n, i, 1, &after))
-			d[i] = dim_add(cx, dim_add(cx, x->dims[i], dim_const(cx, before)),
-				       dim_const(cx, after));
+		if (!pad_width_at(n, i, 0, &before) || !pad_width_at(n, i, 1, &after))
+			continue;
+		if (__builtin_add_overflow(before, after, &k)) {
+			error(cx, n->span, E_RANGE, "%s: no array is as long as axis %u of %s gets",
+			      op_label(cx, n), i, type_str(cx, *x));
+			return false;
+		}
+		d[i] = dim_add(cx, x->dims[i], dim_const(cx, k));
 	}
 	return set_dims(n, x->rank, d);
 }

@@ -86,6 +86,9 @@ static void test_findings(void **state)
 		{"graph g(x: float64[2, 2]) -> (y) {\n"
 		 " y = ExtractDiag{offset=2147483648}(x)\n}\n",
 		 "more than NumPy takes"},
+		{"graph g(x: float64[3]) -> (y) {\n y = Pad{pad_mode=\"constant\"}(x, "
+		 "[[9223372036854775807, 9223372036854775807]], 0)\n}\n",
+		 "no array is as long"},
 		{"graph g() -> (y) { y = float64(0 ** -1) }", "division by zero"},
 		{"graph g() -> (y) { y = +\"a\" }", "expected a tensor but got a string"},
 		{"graph g() -> (y) { y = +z }", "'z' is not defined"},
