@@ -149,6 +149,8 @@ static uint8_t sign_of_node(const struct node *n)
 		return sign_of_sum(n, op[0] == 'S');
 	if (!strcmp(op, "Mul") && n->in[0] == n->in[1])
 		return SIGN_POSITIVE;
+	if (!strcmp(op, "Gemm") && n->nattrs) /* its factors may be negative */
+		return SIGN_ANY;
 	if (!strcmp(op, "Cast") &&
 	    (!is_float((enum dtype)n->in[0]->type.dtype) ||
 	     dtypes[n->out[0]->type.dtype].size >= dtypes[n->in[0]->type.dtype].size))

@@ -97,6 +97,18 @@ def test_others(name, dtype):
     f.run(zeros, np.array([-0.0, 0, np.nan, -0.0, 1, -0.0]))
 
 
+def test_a_negative_factor_of_gemm():
+    text = """graph g(c: bool[n], z: float64[2, 2], u: float64[n]) -> (y) {
+  p = Exp(z)
+  g = Gemm(p, float64(-1), p, p, float64(1))
+  y = Switch(c, Abs(u) * g[0, 0], 1.0)
+}"""
+    z = np.array([[0.0, 1], [1, 2]])
+    assert (np.exp(z) - np.exp(z) @ np.exp(z))[0, 0] < 0
+    y = ptg.run(text, np.array([True, False]), z, np.zeros(2))
+    assert np.array_equal(np.signbit(y), [True, False]) and np.array_equal(y, [0, 1])
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_added_to_zeros(dtype):
     """The sum of 0 and -0 is 0, whatever stands for it."""
