@@ -52,6 +52,18 @@ static struct value *drop_identity(struct ctx *cx, struct node *n)
 	return n->in[0];
 }
 
+/* n reads what its input was made of, which has one reader more unless n was the input's last. */
+static void read_behind(struct node *n)
+{
+	struct value *x = n->in[0];
+
+	n->in[0] = current(x->def->in[0]);
+	if (x->uses != 1)
+		n->in[0]->uses++;
+	if (x->uses)
+		x->uses--;
+}
+
 /* Cast to the dtype that is there already; Cast of a Cast that changed nothing. */
 static struct value *merge_casts(struct ctx *cx, struct node *n)
 {
@@ -63,7 +75,7 @@ static struct value *merge_casts(struct ctx *cx, struct node *n)
 	if (!is_op(x, "Cast") ||
 	    !casts_merge(current(x->def->in[0])->type.dtype, x->type.dtype, n->out[0]->type.dtype))
 		return NULL;
-	n->in[0] = current(x->def->in[0]);
+	read_behind(n);
 	return n->in[0]->type.dtype == n->out[0]->type.dtype ? n->in[0] : NULL;
 }
 
@@ -96,7 +108,7 @@ static struct value *merge_transposes(struct ctx *cx, struct node *n)
 		*n->attrs =
 			(struct attr){.name = "perm", .kind = AT_INTS, .n = rank, .u.ints = both};
 		n->nattrs = 1;
-		n->in[0] = current(x->def->in[0]);
+		read_behind(n);
 	}
 	for (uint32_t i = 0; i < rank; i++)
 		identity &= outer[i] == i;
@@ -141,7 +153,7 @@ static struct value *merge_reshapes(struct ctx *cx, struct node *n)
 	if (!is_op(x, "Reshape") && !is_op(x, "Unsqueeze") && !is_op(x, "Squeeze") &&
 	    !is_op(x, "Flatten"))
 		return NULL;
-	n->in[0] = current(x->def->in[0]);
+	read_behind(n);
 	return same_type(cx, &n->in[0]->type, &n->out[0]->type) ? n->in[0] : NULL;
 }
 
