@@ -149,9 +149,20 @@ void guards_init(struct build *b)
 	}
 }
 
+/* A vector of so many single numbers: it may be a shape elsewhere. */
+static bool is_counted(const struct value *v)
+{
+	bool vector = v->type.rank == 1 && v->type.dtype == DT_INT64;
+
+	for (uint32_t i = 0; vector && is_onnx(v->def, "Concat") && i < v->def->nin; i++)
+		vector = v->def->in[i]->data || is_onnx(v->def->in[i]->def, "Unsqueeze");
+	return vector && (is_onnx(v->def, "Concat") || is_onnx(v->def, "Unsqueeze") ||
+			  is_onnx(v->def, "Shape"));
+}
+
 static void loosen_axis(struct build *b, struct value *v, uint32_t axis)
 {
-	if (!v->def || axis >= v->type.rank)
+	if (!v->def || axis >= v->type.rank || is_counted(v))
 		return;
 	dim *dims = new_array(b->cx->arena, dim, v->type.rank);
 	memcpy(dims, v->type.dims, v->type.rank * sizeof(dim));
