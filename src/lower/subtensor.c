@@ -189,12 +189,13 @@ struct value *apply_slices(struct build *b, struct value *x, const struct index 
 	struct value *start[MAX_RANK], *stop[MAX_RANK], *step[MAX_RANK];
 	int64_t axes[MAX_RANK], k;
 	uint32_t n = 0;
-	bool steps = false;
+	bool steps = false, down = false;
 
 	for (uint32_t i = 0; i < x->type.rank; i++) {
 		if (ix[i].kind != IX_SLICE)
 			continue;
 		int sign = step_sign(b, &ix[i]);
+		down |= sign <= 0;
 		step[n] = ix[i].v[2] ? ix[i].v[2] : const_int(b, 1);
 		if (const_int_at(b, step[n], 0, &k) && k == 0) {
 			raises(b, "the step of a slice is 0");
@@ -210,6 +211,10 @@ struct value *apply_slices(struct build *b, struct value *x, const struct index 
 	}
 	if (!n)
 		return x;
+	/* ONNX's own inference of what is in a vector takes a stop that it does not know for 0, and
+	 * finds a wrong length; along axis -1 it leaves that alone. */
+	if (down && x->type.rank == 1 && x->type.dtype == DT_INT64 && !stop[0]->data)
+		axes[0] = -1;
 	return slice(b, x, axes, n, int_vector(b, start, n), int_vector(b, stop, n),
 		     steps ? int_vector(b, step, n) : NULL);
 }

@@ -1,0 +1,23 @@
+"""Vectors of lengths that are cut at places which only a run knows: onnx's inference of what is in
+them must agree with the model, and a check of one statement leaves the lengths of another alone."""
+import numpy as np
+import pytest
+
+import ptg
+
+TEXT = """graph g(x: float64[n, 7, 2], k: int64[]) -> (a, b) {
+  s = Shape(x)
+  a = s[:k:-1] + Shape(x)
+  b = Alloc(0.0, Shape_i{i=0}(x), 7, 2) + x
+}
+"""
+
+
+@pytest.mark.parametrize("opset", (13, 18, 26))
+def test_reversed_lengths(opset):
+    x = np.ones((3, 7, 2))
+    a, b = ptg.run(TEXT, x, -4, opset=opset)
+    assert a.tolist() == [5, 14, 5] and np.array_equal(b, x)
+    for k in (0, 1):  # 2 lengths; 1, which is stretched where a type says so alone
+        with pytest.raises(Exception, match="must be 3|broadcast"):
+            ptg.run(TEXT, x, k, opset=opset)
