@@ -11,8 +11,10 @@
 #include "op.h"
 #include "rewrite.h"
 
-#define MAX_BEHIND 4                   /* operators between a reduction and its axes */
-#define IS_RESULT  (UINT32_C(1) << 31) /* in value->uses: a block gives it back, so it must stay */
+#define MAX_BEHIND 4 /* operators between a reduction and its axes */
+/* in value->uses: a block gives it back, so it must stay; and that of an inner block */
+#define IS_RESULT (UINT32_C(1) << 31)
+#define IS_INNER  (UINT32_C(1) << 30)
 
 static struct value *current(struct value *v)
 {
@@ -233,8 +235,8 @@ static struct value *keep_axes(struct ctx *cx, struct node *n)
 	}
 	for (int i = 0; i < MAX_BEHIND && (next = behind_element(sum)); i++)
 		sum = next;
-	if (!bits || x->uses != 1 || sum->uses != 1 || !sum->def || sum->def->dead ||
-	    reduced_axes(sum->def) != bits)
+	if (!bits || n->out[0]->uses & IS_INNER || x->uses != 1 || sum->uses != 1 || !sum->def ||
+	    sum->def->dead || reduced_axes(sum->def) != bits)
 		return NULL;
 	struct attr *attrs = new_array(cx->arena, struct attr, sum->def->nattrs);
 	memcpy(attrs, sum->def->attrs, sum->def->nattrs * sizeof(*attrs));
@@ -245,7 +247,11 @@ static struct value *keep_axes(struct ctx *cx, struct node *n)
 	for (next = x; next != sum; next = behind_element(next))
 		set_dims(next, &n->out[0]->type);
 	set_dims(sum, &n->out[0]->type);
-	/* n, whose result may have a name, becomes what x was */
+	if (!(n->out[0]->uses & IS_RESULT)) {
+		x->uses = 0; /* n, which read it, goes */
+		return x;
+	}
+	/* n, whose result has a name, becomes what x was */
 	n->onnx = x->def->onnx;
 	n->in = x->def->in;
 	n->nin = x->def->nin;
@@ -486,7 +492,7 @@ static void count_uses(struct block *b)
 	}
 	for (uint32_t i = 0; i < b->results.len; i++) {
 		b->results.at[i]->uses++;
-		b->results.at[i]->uses |= IS_RESULT;
+		b->results.at[i]->uses |= IS_RESULT | (b->depth ? IS_INNER : 0);
 	}
 }
 

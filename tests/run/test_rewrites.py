@@ -4,6 +4,7 @@ import re
 import subprocess
 
 import numpy as np
+import onnx
 import onnxruntime as ort
 import pytest
 
@@ -188,3 +189,24 @@ def test_a_reduction_that_is_read_behind_a_cast():
     text = "ptg 1\ngraph g(x: bool[2, 2, 3]) -> (y) {\n  v = ExpandDims{axis=0}(Prod{axis=0, dtype=int8, acc_dtype=int8}(x))\n  y = Xor(v, v) + v\n}\n"
     for opset in (13, 14, 18, 26):
         assert np.array_equal(ptg.run(text, x, opset=opset), x.prod(axis=0, dtype="int8")[None])
+
+
+def test_a_reduction_stays_outside_of_a_loop():
+    """It may keep its axes for a reader in a body, but is not made again in each step."""
+    text = """graph g(xs: float64[k, n], w: float64[m, j], h0: float64[m, n]) -> (o, last) {
+  r = Sum{axis=1}(w)
+  o, last = loop (x in xs, h: float64[m, n] = h0, e: float64[m, 1] = Alloc(0.0, Shape_i{i=0}(w), 1)) -> (h, e) {
+    next h = h * 2 + ExpandDims{axis=1}(r) * x
+    next e = ExpandDims{axis=1}(Sum{axis=1}(w * w))
+  }
+}
+"""
+    model = onnx.load_model_from_string(ptg.compile(text))
+    (body,) = [a.g for n in model.graph.node for a in n.attribute if a.type == onnx.AttributeProto.GRAPH]
+    assert [[n.op_type for n in g.node].count("ReduceSum") for g in (model.graph, body)] == [1, 1]
+    xs, w, h0 = np.arange(6.0).reshape(2, 3), np.arange(8.0).reshape(4, 2), np.ones((4, 3))
+    want = h0
+    for x in xs:
+        want = want * 2 + w.sum(1)[:, None] * x
+    o, last = ptg.run(text, xs, w, h0)
+    assert np.array_equal(o, want) and np.array_equal(last, (w * w).sum(1)[:, None])
