@@ -221,8 +221,15 @@ bool lower_pow(struct build *b, struct node *n)
 	const struct tensor *k = one_number(y);
 	int64_t e;
 
-	if (!is_int((enum dtype)t.dtype))
-		return lower_by_lib(b, n, "Pow");
+	if (!is_int((enum dtype)t.dtype)) {
+		if (!is_float((enum dtype)t.dtype) || !k || tensor_float(k, 0) != 2 ||
+		    !same_dims(b->cx, x->type, t))
+			return lower_by_lib(b, n, "Pow");
+		/* of Pow the runtime may make a LayerNormalization, whose epsilon is float32 */
+		x = cast(b, x, (enum dtype)t.dtype);
+		lowered(b, n, 0, emit_(b, "Mul", x, x));
+		return true;
+	}
 	if (raises_of_pow(b, n))
 		return false;
 	if (k && tensor_int(k, 0, &e) && same_dims(b->cx, x->type, t)) {

@@ -21,3 +21,17 @@ def test_reversed_lengths(opset):
     for k in (0, 1):  # 2 lengths; 1, which is stretched where a type says so alone
         with pytest.raises(Exception, match="must be 3|broadcast"):
             ptg.run(TEXT, x, k, opset=opset)
+
+
+SPLIT = "graph g(x: float64[n, 0], p: int64[], q: int64[]) -> (y) { y = SplitDims{axis=0}(x, MakeVector{dtype=int64}(p, q)) }"
+
+
+@pytest.mark.parametrize("opset", (13, 18))
+def test_split_beside_an_empty_axis(opset):
+    for shape in ((2, 3), (0, 0), (0, 5)):
+        n = shape[0] * shape[1]
+        assert ptg.run(SPLIT, np.ones((n, 0)), *shape, opset=opset).shape == (*shape, 0)
+    with pytest.raises(ValueError, match="cannot reshape"):
+        np.ones((6, 0)).reshape(2, -1, 0)
+    with pytest.raises(Exception, match="Reshape|ConstantOfShape"):
+        ptg.run(SPLIT, np.ones((6, 0)), 2, -1, opset=opset)

@@ -129,7 +129,7 @@ def test_largest_steps_and_bounds():
 def test_borders_of_the_largest_width():
     """Two of them would add up to a small one."""
     for mode in ("constant", "edge", "reflect", "symmetric", "wrap", "mean"):
-        with pytest.raises(AssertionError, match="PTG0505"):
+        with pytest.raises(AssertionError, match="PTG0306"):
             ptg.compile(f'graph g(x: float64[n]) -> (y) {{ y = Pad{{pad_mode="{mode}"}}(x, int64({TOP})) }}')
 
 
