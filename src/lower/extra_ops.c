@@ -98,12 +98,14 @@ bool lower_splitdims(struct build *b, struct node *n)
 	struct type t = n->out[0]->type;
 	int64_t c = 0;
 	uint32_t axis = prop_axis(b->cx, n, "axis"), k = 0, parts;
-	bool all = known_of(b->cx, n->in[1]) != NULL;
+	bool minus = false, all = known_of(b->cx, n->in[1]) != NULL;
 
 	dim_is_const(b->cx, n->in[1]->type.dims[0], &c);
 	parts = (uint32_t)c;
-	for (uint32_t i = 0; i < parts; i++)
+	for (uint32_t i = 0; i < parts; i++) {
 		all &= dim_available(b, t.dims[axis + i]);
+		minus |= const_int_at(b, n->in[1], i, &c) && c < 0;
+	}
 	if (all && dim_eq(b->cx, dims_product(b->cx, t.dims + axis, parts), x->type.dims[axis])) {
 		lowered(b, n, 0, reshape(b, x, t.dims, t.rank));
 		return true;
@@ -115,7 +117,10 @@ bool lower_splitdims(struct build *b, struct node *n)
 	if (axis + parts < t.rank)
 		shape[k++] = dims_vector(b, t.dims + axis + parts, t.rank - axis - parts);
 	struct value *to = k ? as_it_is(b, concat(b, 0, shape, k)) : const_ints(b, NULL, 0);
-	lowered(b, n, 0, reshape_to(b, x, to, t.dims, t.rank));
+	if (minus && !may_reshape_to_zero(b)) /* no 0 goes with it */
+		lowered(b, n, 0, with_dims(emit_(b, "Reshape", x, to), t.dims));
+	else
+		lowered(b, n, 0, reshape_to(b, x, to, t.dims, t.rank));
 	return true;
 }
 
