@@ -401,3 +401,21 @@ bool dim_never_negative(struct build *b, dim d, int *budget)
 	}
 	return v.form == DIM_MAX ? one : all && (v.form != DIM_SUM || v.constant >= 0);
 }
+
+dim next_atom(struct build *b, struct dim_walk *w)
+{
+	while (w->todo.len) {
+		dim d = w->todo.at[--w->todo.len];
+		struct dim_view v = dim_view_raw(b->cx, d);
+		while (w->seen.len <= d)
+			*vec_push(b->cx->scratch, &w->seen) = 0;
+		if (w->seen.at[d] == w->round)
+			continue;
+		w->seen.at[d] = w->round;
+		for (uint32_t i = 0; i < v.nterms; i++)
+			*vec_push(b->cx->scratch, &w->todo) = v.term[i];
+		if (v.form == DIM_ATOM)
+			return d;
+	}
+	return DIM_NONE;
+}

@@ -110,18 +110,20 @@ static bool counts_the_same(struct build *b, const struct equation *e)
 	return mask && mask == counted_mask(b, e->b);
 }
 
-/* What the numbers in d are read from is a value that `guard` reads. */
-static void add_reader(struct build *b, struct guards *g, uint32_t guard, dim d)
+/* What the numbers in a guard's dims are read from is a value that it reads. */
+static void add_readers(struct build *b, struct guards *g, struct dim_walk *w, uint32_t guard)
 {
-	struct dim_view v = dim_view_raw(b->cx, d);
-
-	for (uint32_t i = 0; i < v.nterms; i++)
-		add_reader(b, g, guard, v.term[i]);
-	if (v.form != DIM_ATOM || !v.source)
-		return;
-	uint32_t *first = &g->first[v.source->id];
-	*vec_push(b->cx->arena, &g->readers) = (struct reader){guard, *first};
-	*first = g->readers.len - 1;
+	w->round++;
+	*vec_push(b->cx->scratch, &w->todo) = g->at[guard].a;
+	*vec_push(b->cx->scratch, &w->todo) = g->at[guard].b;
+	for (dim d; (d = next_atom(b, w));) {
+		struct value *source = dim_view_raw(b->cx, d).source;
+		if (!source)
+			continue;
+		uint32_t *first = &g->first[source->id];
+		*vec_push(b->cx->arena, &g->readers) = (struct reader){guard, *first};
+		*first = g->readers.len - 1;
+	}
 }
 
 void guards_init(struct build *b)
@@ -129,6 +131,7 @@ void guards_init(struct build *b)
 	const struct equation *e;
 	uint32_t n = dim_equations(b->cx, &e), k = 0;
 	struct guards *g = new (b->cx->arena, struct guards);
+	struct dim_walk walk = {0};
 
 	b->cse->shared->guards = g;
 	if (!b->cx->opt.check_dims || b->target == PTGC_ONNX)
@@ -143,10 +146,8 @@ void guards_init(struct build *b)
 	g->nfirst = k ? b->cx->next_id + 1 : 0;
 	g->first = new_array(b->cx->arena, uint32_t, g->nfirst);
 	(void)vec_push(b->cx->arena, &g->readers);
-	for (uint32_t i = 0; i < k; i++) {
-		add_reader(b, g, i, g->at[i].a);
-		add_reader(b, g, i, g->at[i].b);
-	}
+	for (uint32_t i = 0; i < k; i++)
+		add_readers(b, g, &walk, i);
 }
 
 /* A vector of so many single numbers: it may be a shape elsewhere. */

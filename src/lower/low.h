@@ -175,6 +175,13 @@ struct value *dim_value(struct build *b, dim d);                         /* int6
 struct value *dim_vector(struct build *b, dim d);                        /* int64[1] */
 struct value *dims_vector(struct build *b, const dim *dims, uint32_t n); /* int64[n] */
 bool dim_available(struct build *b, dim d);
+/* The atoms that the dims in todo, as they were made, are computed from, each once a round */
+struct dim_walk {
+	vec(dim) todo;
+	vec(uint32_t) seen; /* by dim: the round */
+	uint32_t round;     /* from 1 on */
+};
+dim next_atom(struct build *b, struct dim_walk *w); /* DIM_NONE: no more */
 /* made of sizes and numbers alone, not of elements of integer values */
 bool dim_is_size(struct build *b, dim d);
 /* Is the size, as it is computed, below 0 for no input? Reshape takes -1 for any length. budget:

@@ -1,5 +1,7 @@
 """Vectors of lengths that are cut at places which only a run knows: onnx's inference of what is in
 them must agree with the model, and a check of one statement leaves the lengths of another alone."""
+import subprocess
+
 import numpy as np
 import pytest
 
@@ -31,3 +33,13 @@ def test_split_beside_an_empty_axis(opset):
     for shape in ((2, 3), (0, 0), (0, 5)):
         n = shape[0] * shape[1]
         assert ptg.run(SPLIT, np.ones((n, 0)), *shape, opset=opset).shape == (*shape, 0)
+
+
+def test_nested_lengths():
+    """A length that is made of two parts of the one before, which is made of two: each part is looked at once."""
+    joins = "".join(f"  v{i} = Join{{axis=0}}(v{i - 1}[:1], v{i - 1}[1:])\n" for i in range(1, 200))
+    text = f"graph g(x: float64[n]) -> (o) {{\n  v0 = Exp(x)\n{joins}  o = v199 + x\n}}\n"
+    run = subprocess.run([ptg.PTGC, "-", "-o", "-"], input=text.encode(), capture_output=True, timeout=60)
+    assert run.returncode == 0, run.stderr.decode()
+    x = np.arange(3.0)
+    assert np.allclose(ptg.run(run.stdout, x), np.exp(x) + x, rtol=1e-15)
