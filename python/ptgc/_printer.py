@@ -479,10 +479,10 @@ class Printer:
             return f"{op_text(parts[1].op, parts[1])}({self.call(parts[0], args)})"
         # the graph inside of an Einsum is what PyTensor computes, for integers too
         if isinstance(op, OpFromGraph) and not (own(op) and _lib.op_known(op_name(op)) and op_name(op) != "Einsum"):
-            return self.fn_call(op.fgraph, self.fn_label(name_of(op)), args)
+            return self.fn_call(op.fgraph, _text.fn_label(name_of(op)), args)
         if isinstance(op, Blockwise) and isinstance(core := op.core_op, OpFromGraph):
             if not (own(core) and _lib.op_known(op_name(core))):
-                return self.fn_call(batched(node), self.fn_label(name_of(core)) + "_batch", args)
+                return self.fn_call(batched(node), _text.fn_label(name_of(core)) + "_batch", args)
         return f"{op_text(op, node)}({', '.join(args)})"
 
     def registered(self, entry, op, node, args) -> str:
@@ -490,7 +490,7 @@ class Printer:
         if text is not None:
             header = _extend.last_header(text)
             if text not in self.fn_of:  # the fn must not hide an op, nor be another op's
-                name = self.fn_names.near(self.fn_label(header[1].strip("`")))
+                name = self.fn_names.near(_text.fn_label(header[1].strip("`")))
                 self.fn_of[text] = name
                 written = text[: header.start(1)] + name + text[header.end(1) :]
                 self.fns.append(Block(written.rstrip("\n") + "\n", [], []))
@@ -500,7 +500,7 @@ class Printer:
     def scan(self, op, args) -> str:
         """Properties are those of ScanInfo that are not nothing."""
         info = op.info
-        name = self.fn_name(op.fgraph, self.fn_label(op.name or "scan_fn"))
+        name = self.fn_name(op.fgraph, _text.fn_label(op.name or "scan_fn"))
         # with braces it cannot be taken for a value or a dim of that name
         dims = (dim for axes in self.dims.values() for dim in axes.values())
         parts = [f"fn={name}{{}}" if name in self.names.taken or name in dims else f"fn={name}"]
@@ -511,15 +511,6 @@ class Printer:
             if value := getattr(info, p):
                 parts.append(f"{p}={property_text(value)}")
         return f"Scan{{{', '.join(parts)}}}({', '.join(args)})"
-
-    @staticmethod
-    def fn_label(name) -> str:
-        """A fn must not have the name of an op of the table, or of anything else."""
-        name = re.sub(r"\W", "_", str(name))
-        name = name if re.match(r"[A-Za-z]", name) else f"F{name}"
-        if name in _text.WORDS or name in ("file", "bytes", "dtype", "rank"):
-            name += "_"
-        return name if _lib.op_properties(name) is None else f"{name}_graph"
 
     def fn_name(self, fgraph, label, typed=True) -> str:
         """The name of the fn for an inner graph, which is written if it is new."""

@@ -5,6 +5,8 @@ import re
 
 import numpy as np
 
+from ptgc import _lib
+
 HARD_WORDS = frozenset(
     "if else None True False inf nan infj nanj and or not for as where".split()
 )
@@ -99,3 +101,12 @@ def constant(a: np.ndarray, limit: int | None = MAX_INLINE) -> str | None:
 def as_bytes(a: np.ndarray) -> str:
     data = np.ascontiguousarray(a).astype(a.dtype.newbyteorder("<")).tobytes()
     return f'{tensor_type(a.dtype.name, a.shape)}(bytes("{base64.b64encode(data).decode()}"))'
+
+
+def fn_label(name) -> str:
+    """A fn must not have the name of an op of the table, or of anything else."""
+    name = re.sub(r"\W", "_", str(name))
+    name = name if re.match(r"[A-Za-z]", name) else f"F{name}"
+    if name in WORDS or name in ("file", "bytes", "dtype", "rank"):
+        name += "_"
+    return name if _lib.op_properties(name) is None else f"{name}_graph"
