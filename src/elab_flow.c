@@ -547,6 +547,19 @@ static bool no_state(struct elab *e, struct stmt *s, struct binding *b)
 	return false;
 }
 
+/* What a statement makes the next value of a parameter; NULL: reported */
+static struct value *next_value(struct elab *e, struct stmt *s, const struct value *given,
+				const struct value *param)
+{
+	if (given) {
+		elab_error(e, s->targets[0].span, E_DUPLICATE,
+			   "the next value of '%s' is given twice", s->targets[0].name->s);
+		return NULL;
+	}
+	struct cv v = eval(e, s->value);
+	return to_value(e, &v, cv_is_weak(&v) ? weak_dtype(e, &v, param->type.dtype) : DT_NONE);
+}
+
 static bool next_state(struct elab *e, struct stmt *s)
 {
 	struct sym *name = s->targets[0].name;
@@ -560,15 +573,11 @@ static bool next_state(struct elab *e, struct stmt *s)
 			   "the next value of a state is set outside of loops and ifs");
 		return false;
 	}
-	if (st->next) {
-		elab_error(e, s->targets[0].span, E_DUPLICATE,
-			   "the next value of '%s' is given twice", name->s);
+	struct value *next = next_value(e, s, st->next, st->param);
+	if (!next)
 		return false;
-	}
-	struct cv v = eval(e, s->value);
-	st->next = to_value(e, &v,
-			    cv_is_weak(&v) ? weak_dtype(e, &v, st->param->type.dtype) : DT_NONE);
-	if (!st->next || !st->next->type.dtype)
+	st->next = next;
+	if (!next->type.dtype)
 		return false;
 	const struct type *t = &st->param->type, *n = &st->next->type;
 	bool fits = t->dtype == n->dtype && t->rank == n->rank;
@@ -596,16 +605,11 @@ bool exec_next(struct elab *e, struct stmt *s)
 				"'next' stands directly in the body of its loop, not in an 'if'");
 			return false;
 		}
-		if (c->next) {
-			elab_error(e, s->targets[0].span, E_DUPLICATE,
-				   "the next value of '%s' is given twice", name->s);
+		struct value *next = next_value(e, s, c->next, c->param);
+		if (!next && c->next)
 			return false;
-		}
-		struct cv v = eval(e, s->value);
-		c->next = to_value(
-			e, &v, cv_is_weak(&v) ? weak_dtype(e, &v, c->param->type.dtype) : DT_NONE);
-		if (!c->next) /* reported; the type of a poisoned value clashes with nothing */
-			c->next = graph_value(e->cx, (struct type){0}, s->span);
+		/* the type of a poisoned value clashes with nothing */
+		c->next = next ? next : graph_value(e->cx, (struct type){0}, s->span);
 		return c->next->type.dtype;
 	}
 	return next_state(e, s);
