@@ -286,12 +286,15 @@ static struct value *at_places(struct build *b, const struct tensor *data, const
 	size_t size = dtypes[data->dtype].size;
 	char *from = copy_of(b, with ? with : data), *to = with ? copy_of(b, data) : NULL;
 	int64_t shape[MAX_RANK];
-	uint64_t len, n = 1;
+	uint64_t len, n;
 
 	if (!from || (with && !to) || depth < 1 || depth > data->rank || rank > MAX_RANK)
 		return NULL;
+	n = at->count / (uint64_t)depth;
+	if (n > FOLD_LIMIT)
+		return NULL;
 	for (int i = 0; i < at->rank - 1; i++)
-		n *= (uint64_t)(shape[i] = at->shape[i]);
+		shape[i] = at->shape[i];
 	for (int64_t i = depth; i < data->rank; i++)
 		shape[at->rank - 1 + i - depth] = data->shape[i];
 	for (uint64_t i = 0; i < n; i++) {

@@ -107,6 +107,11 @@ static void test_accepted(void **state)
 		"graph g(x: int8[3, 3], y: float16[3]) -> (a) { a = Solve{b_ndim=1}(x, y) }",
 		"graph g(x: int8[3, 3]) -> (q, r) { q, r = QR(x) }",
 		"graph g() -> (y) { y = Prod{axes=[], dtype=complex64}(3) }",
+		/* 2^61 indices of rows of 8: their product is 0 in 64 bits */
+		"graph g(x: float64[]) -> (y) {\n"
+		"  y = (float64([[1, 2, 3, 4, 5, 6, 7, 8]])[int64[2305843009213693952](0)])[0] * "
+		"x\n"
+		"}\n",
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
