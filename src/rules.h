@@ -120,6 +120,7 @@ enum dtype ty_mean(struct ctx *cx, struct node *n);
 enum dtype ty_pad(struct ctx *cx, struct node *n);
 enum dtype ty_polygamma(struct ctx *cx, struct node *n);
 enum dtype ty_prop(struct ctx *cx, struct node *n);
+enum dtype ty_prod_without_zeros(struct ctx *cx, struct node *n);
 enum dtype ty_real(struct ctx *cx, struct node *n);
 enum dtype ty_riccati(struct ctx *cx, struct node *n);
 enum dtype ty_same(struct ctx *cx, struct node *n);

@@ -204,8 +204,13 @@ bool sh_eye(struct ctx *cx, struct node *n)
 
 bool sh_bartlett(struct ctx *cx, struct node *n)
 {
-	dim *d = new_dims(cx, 1);
-	return (d[0] = length_of(cx, n, 0, 0)) && set_dims(n, 1, d);
+	dim *d = new_dims(cx, 1), m = scalar_dim(cx, n->in[0]);
+
+	if (m && !dim_ge(cx, m, 0)) /* fewer than none are none */
+		d[0] = dim_max(cx, m, dim_const(cx, 0));
+	else
+		d[0] = length_of(cx, n, 0, 0);
+	return d[0] && set_dims(n, 1, d);
 }
 
 /* --- ARange --- */
@@ -276,6 +281,11 @@ bool sh_repeat(struct ctx *cx, struct node *n)
 	int axis = checked_axis(cx, n, "axis");
 	if (axis < 0 || !want_rank(cx, n, 1, 1))
 		return false;
+	if (!is_discrete((enum dtype)n->in[1]->type.dtype)) {
+		error(cx, n->span, E_DTYPE, "%s: the repeats must be integers, got %s", n->op->name,
+		      type_str(cx, n->in[1]->type));
+		return false;
+	}
 	const struct known *k = known_of(cx, n->in[1]);
 	dim count = n->in[1]->type.dims[0];
 	/* a vector that may have one element is stretched when it has, as NumPy does it */

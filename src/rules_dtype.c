@@ -339,6 +339,21 @@ enum dtype ty_sum(struct ctx *cx, struct node *n)
 	return dtypes[t].kind == KIND_UINT ? DT_UINT64 : t;
 }
 
+/* PyTensor multiplies Python's own numbers here, which do not overflow, and makes elements of what
+ * comes out. So no narrow dtype may wrap on the way, or be asked to hold a result that is large. */
+enum dtype ty_prod_without_zeros(struct ctx *cx, struct node *n)
+{
+	enum dtype t = ty_sum(cx, n), from = type_at(n, 0), acc = prop_dtype(cx, n, "acc_dtype");
+	bool narrow = is_int(t) && dtypes[t].size < 8, out = is_int(t) && !is_discrete(from);
+
+	if (!t || (!narrow && !out && !(is_discrete(acc) && dtypes[acc].size < 8)))
+		return t;
+	error(cx, n->span, E_DTYPE, "%s: a product of %s is not made in %s: leave out %s",
+	      n->op->name, dtypes[from].name, dtypes[narrow || out ? t : acc].name,
+	      narrow || out ? "dtype" : "acc_dtype");
+	return DT_NONE;
+}
+
 /* Unlike those of Sum, results stay as small as their input. */
 enum dtype ty_careduce(struct ctx *cx, struct node *n)
 {
@@ -350,10 +365,17 @@ enum dtype ty_careduce(struct ctx *cx, struct node *n)
 		      n->op->name);
 		return DT_NONE;
 	}
-	if (prop(cx, n, "scalar_op")->u.op->op->dtype == ty_bits && !is_discrete(t))
-		return refused(cx, n, 0);
 	if (!check_accumulator(cx, n, t))
 		return DT_NONE;
+	const struct op *scalar = prop(cx, n, "scalar_op")->u.op->op;
+	enum dtype acc = prop_dtype(cx, n, "acc_dtype");
+	if (scalar->dtype == ty_bits && !is_discrete(t))
+		return refused(cx, n, 0);
+	if (scalar->dtype == ty_bits && acc && !is_discrete(acc)) {
+		error(cx, n->span, E_DTYPE, "%s: %s is done on integers, but acc_dtype is %s",
+		      n->op->name, scalar->name, dtypes[acc].name);
+		return DT_NONE;
+	}
 	return given == DT_NONE ? t : given;
 }
 

@@ -113,6 +113,18 @@ bool sh_assert(struct ctx *cx, struct node *n)
 	return sh_first(cx, n);
 }
 
+/* What is filled in must be no larger a dtype. */
+static bool fits_in_first(struct ctx *cx, struct node *n)
+{
+	enum dtype a = (enum dtype)n->in[0]->type.dtype, v = (enum dtype)n->in[1]->type.dtype;
+
+	if (dtype_upcast(a, v) == a)
+		return true;
+	error(cx, n->span, E_DTYPE, "%s: %s does not fit into %s", n->op->name, dtypes[v].name,
+	      dtypes[a].name);
+	return false;
+}
+
 /* Of more than two axes NumPy fills the diagonal only if they are of one length. */
 bool sh_filldiagonal(struct ctx *cx, struct node *n)
 {
@@ -123,7 +135,7 @@ bool sh_filldiagonal(struct ctx *cx, struct node *n)
 		      n->op->name, type_str(cx, *a));
 		return false;
 	}
-	if (!want_rank(cx, n, 1, 0))
+	if (!want_rank(cx, n, 1, 0) || !fits_in_first(cx, n))
 		return false;
 	for (uint32_t i = 1; i < a->rank && a->rank > 2; i++)
 		if (!dim_unify(cx, a->dims[0], a->dims[i], n->span)) {
@@ -136,7 +148,7 @@ bool sh_filldiagonal(struct ctx *cx, struct node *n)
 
 bool sh_filldiagonaloffset(struct ctx *cx, struct node *n)
 {
-	return want_rank(cx, n, 0, 2) && want_rank(cx, n, 1, 0) &&
+	return want_rank(cx, n, 0, 2) && want_rank(cx, n, 1, 0) && fits_in_first(cx, n) &&
 	       want_int_scalar(cx, n, 2, "the offset") && sh_first(cx, n);
 }
 
@@ -154,6 +166,11 @@ bool sh_searchsorted(struct ctx *cx, struct node *n)
 	if (sorter && (sorter->rank != 1 || !is_int((enum dtype)sorter->dtype))) {
 		error(cx, n->span, E_DTYPE, "%s: the sorter must be a vector of integers, got %s",
 		      op_label(cx, n), type_str(cx, *sorter));
+		return false;
+	}
+	if (sorter && !dim_unify(cx, sorter->dims[0], x->dims[0], n->span)) {
+		error(cx, n->span, E_SHAPE, "%s: the sorter must be as long as %s, got %s",
+		      op_label(cx, n), type_str(cx, *x), type_str(cx, *sorter));
 		return false;
 	}
 	return set_dims(n, n->in[1]->type.rank, n->in[1]->type.dims);

@@ -262,7 +262,7 @@ def reduction_text(op, node=None) -> str:
         raise TypeError("it reduces by a graph of scalar ops")
     if "scalar_op" in known:
         parts.insert(0, f"scalar_op={op_text(op.scalar_op)}")
-    usual = sum_dtypes(node.inputs[0].type.dtype) if node else (None, None)
+    usual = sum_dtypes(node.inputs[0].type.dtype) if node and name != "CAReduce" else (None, None)
     for p in ("dtype", "acc_dtype", "no_zeros_in_input", "initial"):
         value = getattr(op, p, None)
         if p not in known or value in (None, False):

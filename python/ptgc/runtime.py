@@ -131,6 +131,8 @@ CHECKS = {
     "a length beside one to find must not be 0": (
         ValueError, "cannot reshape an array to a shape with a length of 0 and one to find"),
     "a matrix must not be singular": (np.linalg.LinAlgError, "Singular matrix"),
+    "the offset's dtype must hold the lengths": (
+        OverflowError, "Python integer out of bounds for the dtype of the offset"),
     "index arrays must broadcast together": (
         IndexError, "shape mismatch: indexing arrays could not be broadcast together"),
 }  # fmt: skip

@@ -128,6 +128,10 @@ bool lower_careduce(struct build *b, struct node *n)
 		unsupported(b, "reductions by this op are not done");
 		return false;
 	}
+	if (whole == &op_table[OP_Max] || whole == &op_table[OP_Min]) {
+		enum dtype acc = prop_dtype(b->cx, n, "acc_dtype");
+		in = acc ? cast(b, in, acc) : in;
+	}
 	if (!lower_as(b, whole, same_props(b, n, whole), &in, 1, &r, 1))
 		return false;
 	lowered(b, n, 0, cast(b, r, (enum dtype)n->out[0]->type.dtype));

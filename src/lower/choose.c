@@ -69,9 +69,22 @@ struct value *length_at(struct build *b, struct value *dims, uint32_t i)
 	return emit_(b, "Gather", cast(b, dims, DT_INT64), const_int(b, i));
 }
 
+/* Lengths: two below 0 have a product that indices could lie below. */
+static struct value *no_less_than_0(struct build *b, struct value *dims)
+{
+	const struct known *k = known_of(b->cx, dims);
+	bool sure = k != NULL;
+
+	for (uint32_t i = 0; sure && i < k->n; i++)
+		sure = k->at[i] && dim_ge(b->cx, k->at[i], 0);
+	dims = low(b, dims);
+	return sure ? dims : emit_(b, "Max", cast(b, dims, DT_INT64), const_int(b, 0));
+}
+
 bool lower_unravelindex(struct build *b, struct node *n)
 {
-	struct value *rest = cast(b, low(b, n->in[0]), DT_INT64), *dims = low(b, n->in[1]);
+	struct value *rest = cast(b, low(b, n->in[0]), DT_INT64);
+	struct value *dims = no_less_than_0(b, n->in[1]);
 	bool c_order = !strcmp(prop_str(b->cx, n, "order"), "C");
 	struct value **d = new_array(b->cx->arena, struct value *, n->nout), *all;
 

@@ -219,6 +219,26 @@ static struct value *total(struct build *b, const dim *dims, uint32_t n)
 	return dim_value(b, dims_product(b->cx, dims, n));
 }
 
+/* PyTensor computes with lengths in the dtype of the offset, which wraps. */
+static struct value *wrapped(struct build *b, struct value *v, enum dtype t)
+{
+	return cast(b, cast(b, v, t), DT_INT64);
+}
+
+/* `at`, or the run fails where that dtype does not hold the lengths themselves */
+static struct value *held(struct build *b, struct value *at, enum dtype t, struct value **lengths,
+			  uint32_t n)
+{
+	uint32_t bits = 8u * dtypes[t].size - (dtypes[t].kind == KIND_INT);
+	struct value *most = const_int(b, ((int64_t)1 << bits) - 1), *all = NULL;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct value *on = emit_(b, "LessOrEqual", lengths[i], most);
+		all = all ? emit_(b, "And", all, on) : on;
+	}
+	return labelled(b, checked(b, at, all), "the offset's dtype must hold the lengths");
+}
+
 /*
  * a.flat[start:stop:width + 1] = v with PyTensor's own start and stop: an offset beyond the matrix
  * makes a stop that counts from the end.
@@ -227,18 +247,34 @@ bool lower_filldiagonaloffset(struct build *b, struct node *n)
 {
 	struct value *a = low(b, n->in[0]), *k = cast(b, low(b, n->in[2]), DT_INT64);
 	struct value *v = cast(b, low(b, n->in[1]), (enum dtype)a->type.dtype);
+	enum dtype t = (enum dtype)n->in[2]->type.dtype;
 	const dim *d = a->type.dims;
+
+	if (t == DT_UINT64) {
+		unsupported(b, "PyTensor computes with this uint64 modulo 2^64: write Cast{int64} "
+			       "of the offset");
+		return false;
+	}
 
 	struct value *width = dim_value(b, d[1]), *height = dim_value(b, d[0]);
 	struct value *up = emit_(b, "GreaterOrEqual", k, const_int(b, 0));
 	struct value *start = emit_(b, "Where", up, k, emit_(b, "Mul", emit_(b, "Neg", k), width));
 	struct value *left =
 		emit_(b, "Where", up, emit_(b, "Sub", width, k), emit_(b, "Add", height, k));
-	b->cse->shared->small_ints = true;
-	struct value *steps = emit_(b, "Min", emit_(b, "Min", width, height), left);
+	start = wrapped(b, start, t);
+	left = wrapped(b, left, t);
+	b->cse->shared->small_ints = t != DT_UINT32;
+	struct value *side = emit_(b, "Min", width, height), *steps = emit_(b, "Min", side, left);
 	b->cse->shared->small_ints = false;
 	struct value *step = emit_(b, "Add", width, const_int(b, 1));
-	struct value *stop = emit_(b, "Add", start, emit_(b, "Mul", step, steps));
+	struct value *end = emit_(b, "Mul", step, steps);
+	struct value *stop = wrapped(b, emit_(b, "Add", start, end), t);
+	if (t != DT_INT64) {
+		struct value *length[] = {
+			width, emit_(b, "Where", up, const_int(b, 0), height),
+			emit_(b, "Where", emit_(b, "Less", left, side), step, end)};
+		start = held(b, start, t, length, countof(length));
+	}
 	struct value *all = emit_(b, "Range", const_int(b, 0), total(b, d, 2), const_int(b, 1));
 	struct value *at = slice_axis(b, all, 0, start, stop, step);
 	dim *flat = new (b->cx->arena, dim);
@@ -328,6 +364,17 @@ static struct value *count_true(struct build *b, struct value *v)
 	return reduce(b, "ReduceSum", cast(b, v, DT_INT64), &last, 1, false);
 }
 
+/* Indices below 0, which NumPy refuses, become such as the runtime refuses. */
+static struct value *sorter_of(struct build *b, struct value *sorter, struct value *x)
+{
+	struct value *at = cast(b, low(b, sorter), DT_INT64);
+
+	if (sorter->def && sorter->def->op == &op_table[OP_ArgSortOp])
+		return at;
+	return emit_(b, "Where", emit_(b, "Less", at, const_int(b, 0)),
+		     dim_value(b, x->type.dims[0]), at);
+}
+
 /* As many as stand before v in x; a NaN stands behind all numbers. */
 bool lower_searchsorted(struct build *b, struct node *n)
 {
@@ -336,7 +383,7 @@ bool lower_searchsorted(struct build *b, struct node *n)
 	bool left = !strcmp(prop_str(b->cx, n, "side"), "left");
 
 	if (n->nin > 2 && n->in[2])
-		x = emit_(b, "Gather", x, cast(b, low(b, n->in[2]), DT_INT64));
+		x = emit_(b, "Gather", x, sorter_of(b, n->in[2], x));
 	x = cast(b, x, t);
 	v = cast(b, v, t);
 	struct value *before = emit_(b, left ? "Less" : "LessOrEqual", x, column(b, v));

@@ -85,12 +85,24 @@ static struct value *sum_wrapping(struct build *b, struct reduction *r, enum dty
 	return matmul(b, x, ones(b, t, x->type.dims[x->type.rank - 1]));
 }
 
+static struct value *any_of(struct build *b, struct reduction *r)
+{
+	struct value *x = cast(b, r->x, DT_BOOL);
+
+	if (!r->maybe_empty && reduces_bools(b))
+		return reduce(b, "ReduceMax", x, r->axes, r->naxes, false);
+	x = reduce(b, "ReduceSum", cast(b, x, DT_INT32), r->axes, r->naxes, false);
+	return cast(b, x, DT_BOOL);
+}
+
 static struct value *lower_sum(struct build *b, struct reduction *r)
 {
 	enum dtype from = (enum dtype)r->x->type.dtype;
 
 	if (!is_discrete(r->acc))
 		return reduce(b, "ReduceSum", cast(b, r->x, r->acc), r->axes, r->naxes, false);
+	if (r->acc == DT_BOOL)
+		return any_of(b, r);
 	if (is_discrete(from) && sum_is_exact(b, r, from))
 		return reduce(b, "ReduceSum", cast(b, r->x, DT_INT64), r->axes, r->naxes, false);
 	return sum_wrapping(b, r, from == DT_UINT64 && !r->maybe_empty ? DT_UINT64 : DT_INT64);
@@ -124,16 +136,6 @@ static struct value *all_of(struct build *b, struct reduction *r)
 	if (r->maybe_empty) /* of nothing: INT_MAX, which is true */
 		x = cast(b, x, DT_INT32);
 	return cast(b, reduce(b, "ReduceMin", x, r->axes, r->naxes, false), DT_BOOL);
-}
-
-static struct value *any_of(struct build *b, struct reduction *r)
-{
-	struct value *x = cast(b, r->x, DT_BOOL);
-
-	if (!r->maybe_empty && reduces_bools(b))
-		return reduce(b, "ReduceMax", x, r->axes, r->naxes, false);
-	x = reduce(b, "ReduceSum", cast(b, x, DT_INT32), r->axes, r->naxes, false);
-	return cast(b, x, DT_BOOL);
 }
 
 static struct value *lower_prod(struct build *b, struct reduction *r)
@@ -265,9 +267,11 @@ static struct value *lower_extreme(struct build *b, struct node *n, struct reduc
 	return with_nan(b, r, op);
 }
 
+/* Where PyTensor adds up or multiplies, unless it is told: in the input's dtype, made wide. */
 static enum dtype accumulator(struct build *b, struct node *n, enum dtype out)
 {
 	const struct op_sig *sig = op_sig(b->cx, n->op);
+	bool sums = n->op == &op_table[OP_Sum] || n->op == &op_table[OP_Prod];
 	enum dtype t = DT_NONE;
 
 	for (uint32_t i = 0; i < sig->nprops; i++)
@@ -275,6 +279,10 @@ static enum dtype accumulator(struct build *b, struct node *n, enum dtype out)
 			t = prop_dtype(b->cx, n, "acc_dtype");
 	if (t)
 		return t;
+	if (sums)
+		out = (enum dtype)n->in[0]->type.dtype;
+	if (sums && is_discrete(out))
+		return dtypes[out].kind == KIND_UINT ? DT_UINT64 : DT_INT64;
 	return out == DT_FLOAT32 ? DT_FLOAT64 : out == DT_FLOAT16 ? DT_FLOAT32 : out;
 }
 
