@@ -60,9 +60,11 @@ static bool dtype_fits_int(enum dtype t, uint64_t magnitude, bool negative)
 	return t != DT_BOOL && t != DT_NONE && dtype_holds_int(t, magnitude, negative);
 }
 
-/* What kinds of literals a folded or plain list holds, and its extreme integers. */
+/* What kinds of literals a folded or plain list holds, its extreme integers, and the common dtype
+ * of what is no literal in it. */
 struct list_scan {
-	bool ints, floats, bools, complexes, others, positive;
+	bool ints, floats, bools, complexes;
+	enum dtype typed;
 	uint64_t highest, lowest; /* magnitudes of the largest and of the most negative integer */
 };
 
@@ -88,13 +90,17 @@ static void scan_data(const struct adata *d, struct list_scan *s)
 	}
 }
 
+static void scan_typed(struct list_scan *s, enum dtype t)
+{
+	if (t)
+		s->typed = s->typed ? dtype_upcast(s->typed, t) : t;
+}
+
 /* Lists nest at most MAX_RANK deep before they are refused, so this may recurse. */
 static void scan_list(const struct cv *v, struct list_scan *s, int depth)
 {
-	if (depth > MAX_RANK) {
-		s->others = true;
+	if (depth > MAX_RANK)
 		return;
-	}
 	switch (v->kind) {
 	case CV_DATA:
 		scan_data(v->u.data, s);
@@ -115,9 +121,31 @@ static void scan_list(const struct cv *v, struct list_scan *s, int depth)
 	case CV_COMPLEX:
 		s->complexes = true;
 		break;
+	case CV_VALUE:
+		scan_typed(s, v->u.v->type.dtype);
+		break;
+	case CV_DIM:
+		scan_typed(s, DT_INT64);
+		break;
 	default:
-		s->others = true;
+		break;
 	}
+}
+
+/* Values decide the dtype of a list that has some; its literals are weak beside them. */
+static enum dtype typed_list_dtype(const struct list_scan *s)
+{
+	enum dtype t = s->typed;
+
+	if (s->ints && !dtype_fits_int(t, s->highest, false))
+		t = dtype_upcast(t, smallest_int(s->highest, false));
+	if (s->ints && !dtype_fits_int(t, s->lowest, true))
+		t = dtype_upcast(t, smallest_int(s->lowest, true));
+	if (s->floats && !is_float(t) && !is_complex(t))
+		t = DT_FLOAT64;
+	if (s->complexes && !is_complex(t))
+		t = dtype_upcast(t, t == DT_FLOAT64 ? DT_COMPLEX128 : DT_COMPLEX64);
+	return t;
 }
 
 static enum dtype list_dtype(struct elab *e, const struct cv *v, enum dtype other)
@@ -125,6 +153,8 @@ static enum dtype list_dtype(struct elab *e, const struct cv *v, enum dtype othe
 	struct list_scan s = {0};
 
 	scan_list(v, &s, 0);
+	if (s.typed)
+		return typed_list_dtype(&s);
 	if (s.complexes)
 		return is_complex(other) ? other : DT_COMPLEX128;
 	if (s.floats)
@@ -229,6 +259,29 @@ static bool put_float(struct elab *e, enum dtype t, void *dst, double v, struct 
 	return true;
 }
 
+/* A typed constant in a list of another dtype, which it must not be lost in. */
+static bool put_typed(struct elab *e, const struct cv *v, enum dtype t, void *dst)
+{
+	const struct tensor *x = v->u.v->data;
+	enum dtype from = x->dtype;
+	double back;
+	int64_t k = 0;
+
+	if (!tensor_convert(t, dst, from, x->data, 1))
+		return literal_error(e, v->span, t, "is none that is held by");
+	if (!is_discrete(t))
+		return true;
+	if (is_float(from)) {
+		tensor_convert(DT_FLOAT64, &back, t, dst, 1);
+		return back == tensor_float(x, 0) ||
+		       literal_error(e, v->span, t, "does not fit into");
+	}
+	bool neg = tensor_int(x, 0, &k) && k < 0;
+	tensor_convert(DT_UINT64, &k, from, x->data, 1);
+	return dtype_holds_int(t, neg ? 0 - (uint64_t)k : (uint64_t)k, neg) ||
+	       literal_error(e, v->span, t, "does not fit into");
+}
+
 static void put_complex(struct elab *e, enum dtype t, void *dst, const struct cv *v)
 {
 	if (t == DT_COMPLEX64) {
@@ -265,7 +318,7 @@ static bool put_literal(struct elab *e, const struct cv *v, enum dtype t, void *
 	}
 	case CV_VALUE: /* a typed constant inside a list */
 		if (v->u.v->data && v->u.v->type.rank == 0 && !is_complex(v->u.v->type.dtype))
-			return tensor_convert(t, dst, v->u.v->type.dtype, v->u.v->data->data, 1);
+			return put_typed(e, v, t, dst);
 		if (!v->u.v->type.dtype)
 			return false;
 		break;
@@ -464,16 +517,8 @@ struct value *dim_to_value(struct elab *e, dim d, struct span s)
 static struct value *make_vector(struct elab *e, const struct cv *v, enum dtype want)
 {
 	struct value **in = new_array(e->cx->arena, struct value *, v->n);
-	enum dtype common = want;
+	enum dtype common = want ? want : list_dtype(e, v, DT_NONE);
 
-	for (uint32_t i = 0; i < v->n && want == DT_NONE; i++) {
-		const struct cv *x = &v->u.items[i];
-		enum dtype t = x->kind == CV_VALUE ? x->u.v->type.dtype
-			       : x->kind == CV_DIM ? DT_INT64
-						   : DT_NONE;
-		if (t)
-			common = common ? dtype_upcast(common, t) : t;
-	}
 	for (uint32_t i = 0; i < v->n; i++) {
 		in[i] = to_value(e, &v->u.items[i], weak_dtype(e, &v->u.items[i], common));
 		if (!in[i])
@@ -502,7 +547,8 @@ static bool all_literal(const struct cv *v, int depth)
 	}
 	return v->kind == CV_DATA || v->kind == CV_INT || v->kind == CV_FLOAT ||
 	       v->kind == CV_BOOL || v->kind == CV_COMPLEX ||
-	       (v->kind == CV_VALUE && v->u.v->data && !v->u.v->type.rank);
+	       (v->kind == CV_VALUE && v->u.v->data && !v->u.v->type.rank &&
+		!is_complex(v->u.v->type.dtype));
 }
 
 /* Something that is no tensor where one is needed; a string with a name is reported once. */

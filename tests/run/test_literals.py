@@ -99,3 +99,32 @@ def test_large_weak_integers(dtype):
                 n <= float(np.finfo(dtype).max) and int(np.array(n, "float64").astype(dtype)) == n
         want = dtype if exact else str(np.result_type(dtype, small))
         ptg.compile(f"graph g(x: {dtype}[n]) -> (y: {want}[n]) {{\n  y = x + {n}\n}}\n")
+
+
+def test_lists_of_typed_constants_keep_their_dtype():
+    """Once they were int64: 0.5 became 0, and 300 became 44 beside int8."""
+    lists = {
+        "[float64(0.5), float64(1.5)]": np.array([0.5, 1.5]),
+        "[float32(0.5), 0.1]": np.array([0.5, 0.1], "float32"),
+        "[True, int8(3)]": np.array([1, 3], "int8"),
+        "[int64(300), 0.5]": np.array([300, 0.5]),
+        "[int8(1), 1000]": np.array([1, 1000], "int16"),
+        "[s, 1]": np.array([2, 1], "float32"),
+        "x * [float64(0.5), 1]": np.array([1.5, 4]),
+        "x * [s, s]": np.array([6, 8], "float64"),
+        "k + [int64(300), 1]": np.array([305, 7]),
+        "k + [k[0], 1000]": np.array([10, 1006], "int16"),
+        "int8([float64(3), int64(1)])": np.array([3, 1], "int8"),
+    }
+    lines = "".join(f"  v{i} = {text}\n" for i, text in enumerate(lists))
+    names = ", ".join(f"v{i}" for i in range(len(lists)))
+    model = ptg.compile(f"graph g(x: int64[2], k: int8[2], s: float32[]) -> ({names}) {{\n{lines}}}\n")
+    got = ptg.run(model, np.array([3, 4]), np.array([5, 6], "int8"), np.array(2, "float32"))
+    for (text, want), v in zip(lists.items(), got, strict=True):
+        assert v.dtype == want.dtype and np.array_equal(v, want), text
+
+
+@pytest.mark.parametrize("text", ["int8([int64(300), 1])", "int8([float64(0.5)])", "uint8([int8(-1)])", "bool([int8(2)])"])
+def test_typed_constants_are_not_lost_in_a_list(text):
+    with pytest.raises(AssertionError, match="does not fit into"):
+        ptg.compile(f"graph g() -> (y) {{\n  y = {text}\n}}\n")
