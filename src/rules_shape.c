@@ -521,21 +521,21 @@ static dim asked_dim(struct ctx *cx, struct value *shape, uint32_t i)
 	return scalar_dim(cx, made->in[i]);
 }
 
-/* Known lengths into d; a const -1 leaves DIM_NONE at *hole; false: reported. */
-static bool asked_dims(struct ctx *cx, struct node *n, dim *d, uint32_t rank, uint32_t *hole,
-		       bool *open)
+/* The lengths that are asked for, from dim at of the result on: known ones into d, which has rank.
+ * A negative number, as NumPy takes -1 and any other, leaves DIM_NONE at *hole; false: reported. */
+static bool asked_dims(struct ctx *cx, struct node *n, dim *d, uint32_t at, uint32_t count,
+		       uint32_t rank, uint32_t *hole, bool *open)
 {
 	*hole = rank;
 	*open = false;
-	for (uint32_t i = 0; i < rank; i++) {
-		dim asked = asked_dim(cx, n->in[1], i);
+	for (uint32_t i = at; i < at + count; i++) {
+		dim asked = asked_dim(cx, n->in[1], i - at);
 		int64_t v;
 		d[i] = DIM_NONE;
 		if (asked && dim_is_const(cx, asked, &v) && v < 0) {
-			if (v != -1 || *hole < rank) {
-				error(cx, n->span, E_RAISES, "%s: %s", n->op->name,
-				      v == -1 ? "-1 stands twice in the shape"
-					      : "a negative length");
+			if (*hole < rank) {
+				error(cx, n->span, E_RAISES,
+				      "%s: two negative lengths in the shape", n->op->name);
 				return false;
 			}
 			*hole = i;
@@ -573,18 +573,11 @@ static void close_length(struct ctx *cx, struct node *n, dim *d, uint32_t r)
 		d[at] = found;
 }
 
-bool sh_reshape(struct ctx *cx, struct node *n)
+/* x in the lengths of d; one that is to be found stands at hole, where not all are known if open.
+ */
+static bool reshaped(struct ctx *cx, struct node *n, dim *d, uint32_t r, uint32_t hole, bool open)
 {
 	const struct type *x = &n->in[0]->type;
-	int rank = reshape_rank(cx, n);
-	uint32_t hole;
-	bool open;
-	if (rank < 0)
-		return false;
-	uint32_t r = (uint32_t)rank;
-	dim *d = new_dims(cx, r);
-	if (!asked_dims(cx, n, d, r, &hole, &open))
-		return false;
 	if (hole < r) {
 		dim m = open ? dim_fresh(cx, SOURCE_SIZE, n->out[0], hole)
 			     : missing_dim(cx, x, d, r, hole);
@@ -596,6 +589,17 @@ bool sh_reshape(struct ctx *cx, struct node *n)
 	}
 	close_length(cx, n, d, r);
 	return set_dims(n, r, d);
+}
+
+bool sh_reshape(struct ctx *cx, struct node *n)
+{
+	int rank = reshape_rank(cx, n);
+	uint32_t hole, r = (uint32_t)rank;
+	bool open;
+	if (rank < 0)
+		return false;
+	dim *d = new_dims(cx, r);
+	return asked_dims(cx, n, d, 0, r, r, &hole, &open) && reshaped(cx, n, d, r, hole, open);
 }
 
 bool sh_joindims(struct ctx *cx, struct node *n)
@@ -624,21 +628,14 @@ bool sh_splitdims(struct ctx *cx, struct node *n)
 	int axis = checked_axis(cx, n, "axis"), count = vector_length(cx, n, 1, "the shape");
 	if (axis < 0 || count < 0)
 		return false;
-	uint32_t rank = x->rank - 1 + (uint32_t)count;
-	const struct known *k = known_of(cx, n->in[1]);
+	uint32_t at = (uint32_t)axis, rank = x->rank - 1 + (uint32_t)count, hole;
+	bool open;
 	dim *d = new_dims(cx, rank);
-	for (uint32_t i = 0; i < rank; i++) {
-		uint32_t in = i - (uint32_t)axis;
-		if (i < (uint32_t)axis)
-			d[i] = x->dims[i];
-		else if (in >= (uint32_t)count)
-			d[i] = x->dims[i - (uint32_t)count + 1];
-		else if (k && dim_ge(cx, k->at[in], 0))
-			d[i] = k->at[in];
-		else
-			d[i] = dim_fresh(cx, SOURCE_SIZE, n->out[0], i);
-	}
-	return set_dims(n, rank, d);
+	for (uint32_t i = 0; i < x->rank; i++)
+		if (i != at)
+			d[i < at ? i : i + (uint32_t)count - 1] = x->dims[i];
+	return asked_dims(cx, n, d, at, (uint32_t)count, rank, &hole, &open) &&
+	       reshaped(cx, n, d, rank, hole, open);
 }
 
 /* --- Shape and SpecifyShape --- */

@@ -92,35 +92,48 @@ bool lower_joindims(struct build *b, struct node *n)
 	return true;
 }
 
+/* The whole shape of the result; NULL: some of its parts are not known. */
+static const struct known *split_lengths(struct build *b, struct node *n, uint32_t axis)
+{
+	const struct known *parts = known_of(b->cx, n->in[1]);
+	struct type x = n->in[0]->type;
+	uint32_t k = 0;
+
+	if (!parts)
+		return NULL;
+	struct known *whole = known_new(b->cx, x.rank - 1 + parts->n);
+	for (uint32_t i = 0; i < axis; i++)
+		whole->at[k++] = x.dims[i];
+	for (uint32_t i = 0; i < parts->n; i++)
+		whole->at[k++] = parts->at[i];
+	for (uint32_t i = axis + 1; i < x.rank; i++)
+		whole->at[k++] = x.dims[i];
+	return whole;
+}
+
 bool lower_splitdims(struct build *b, struct node *n)
 {
 	struct value *x = low(b, n->in[0]), *shape[3];
 	struct type t = n->out[0]->type;
-	int64_t c = 0;
-	uint32_t axis = prop_axis(b->cx, n, "axis"), k = 0, parts;
-	bool minus = false, all = known_of(b->cx, n->in[1]) != NULL;
+	uint32_t axis = prop_axis(b->cx, n, "axis"), k = 0, after = x->type.rank - 1 - axis;
+	const struct known *whole = split_lengths(b, n, axis);
+	bool fails;
+	struct value *r = reshape_known(b, x, whole, t, &fails);
 
-	dim_is_const(b->cx, n->in[1]->type.dims[0], &c);
-	parts = (uint32_t)c;
-	for (uint32_t i = 0; i < parts; i++) {
-		all &= dim_available(b, t.dims[axis + i]);
-		minus |= const_int_at(b, n->in[1], i, &c) && c < 0;
+	if (fails)
+		return false;
+	if (!r) {
+		if (axis)
+			shape[k++] = dims_vector(b, t.dims, axis);
+		if (axis + after < t.rank)
+			shape[k++] = cast(b, low(b, n->in[1]), DT_INT64);
+		if (after)
+			shape[k++] = dims_vector(b, t.dims + t.rank - after, after);
+		struct value *to = k ? concat(b, 0, shape, k) : const_ints(b, NULL, 0);
+		to = as_it_is(b, lengths_to_find(b, whole, to));
+		r = reshape_to(b, x, to, t.dims, t.rank);
 	}
-	if (all && dim_eq(b->cx, dims_product(b->cx, t.dims + axis, parts), x->type.dims[axis])) {
-		lowered(b, n, 0, reshape(b, x, t.dims, t.rank));
-		return true;
-	}
-	if (axis)
-		shape[k++] = dims_vector(b, t.dims, axis);
-	if (parts)
-		shape[k++] = lengths_to_find(b, n->in[1], cast(b, low(b, n->in[1]), DT_INT64));
-	if (axis + parts < t.rank)
-		shape[k++] = dims_vector(b, t.dims + axis + parts, t.rank - axis - parts);
-	struct value *to = k ? as_it_is(b, concat(b, 0, shape, k)) : const_ints(b, NULL, 0);
-	if (minus && !may_reshape_to_zero(b)) /* no 0 goes with it */
-		lowered(b, n, 0, with_dims(emit_(b, "Reshape", x, to), t.dims));
-	else
-		lowered(b, n, 0, reshape_to(b, x, to, t.dims, t.rank));
+	lowered(b, n, 0, r);
 	return true;
 }
 

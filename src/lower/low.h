@@ -255,7 +255,9 @@ void sort_order(struct build *b, struct value *x, int64_t axis, struct value **o
 struct value *sort_take(struct build *b, struct value *x, struct value *at, int64_t axis);
 /* shape.c: a shape that may not fit, so that the runtime does not put a -1 into it */
 struct value *as_it_is(struct build *b, struct value *shape);
-struct value *lengths_to_find(struct build *b, struct value *typed, struct value *shape);
+struct value *lengths_to_find(struct build *b, const struct known *k, struct value *shape);
+struct value *reshape_known(struct build *b, struct value *x, const struct known *asked,
+			    struct type t, bool *fails);
 /* blockwise.c */
 bool lower_as(struct build *b, const struct op *op, struct cv *props, struct value **in,
 	      uint32_t nin, struct value **out, uint32_t nout);

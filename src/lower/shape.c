@@ -207,9 +207,8 @@ struct value *as_it_is(struct build *b, struct value *shape)
 }
 
 /* Lengths that are computed: NumPy takes any negative one for that which is to be found. */
-struct value *lengths_to_find(struct build *b, struct value *typed, struct value *shape)
+struct value *lengths_to_find(struct build *b, const struct known *k, struct value *shape)
 {
-	const struct known *k = known_of(b->cx, typed);
 	bool plain = k != NULL;
 
 	for (uint32_t i = 0; plain && i < k->n; i++)
@@ -219,39 +218,51 @@ struct value *lengths_to_find(struct build *b, struct value *typed, struct value
 	return emit_(b, "Where", emit_(b, "Less", shape, const_int(b, 0)), const_int(b, -1), shape);
 }
 
-bool lower_reshape(struct build *b, struct node *n)
+/* x in the lengths asked for, if all can be said; one may be negative. NULL: they cannot, or
+ * *fails. */
+struct value *reshape_known(struct build *b, struct value *x, const struct known *asked,
+			    struct type t, bool *fails)
 {
-	struct value *x = low(b, n->in[0]), *r;
-	struct type t = n->out[0]->type;
-	const struct known *k = known_of(b->cx, n->in[1]);
-	bool minus = false, zero = false, all = k != NULL;
+	bool minus = false, zero = false, all = asked != NULL;
+	struct known *k = all ? known_new(b->cx, asked->n) : NULL;
 	int64_t c;
 
 	for (uint32_t i = 0; all && i < k->n; i++) {
-		bool is_const = dim_is_const(b->cx, k->at[i], &c);
+		bool is_const = dim_is_const(b->cx, asked->at[i], &c);
+		k->at[i] = is_const && c < 0 ? dim_const(b->cx, -1) : asked->at[i];
 		all &= k->at[i] != DIM_NONE && dim_available(b, k->at[i]);
-		minus |= all && is_const && c == -1;
+		minus |= all && is_const && c < 0;
 		zero |= is_const && c == 0;
 	}
-	if (minus && zero) { /* what follows told that it is 0 */
+	*fails = minus && zero;
+	if (*fails) /* what follows told that it is 0 */
 		raises(b, "there is no length to find beside a 0");
+	if (*fails || !all)
+		return NULL;
+	if (minus)
+		return same_dims(b->cx, x->type, t) ? x : reshape_infer(b, x, k, t.dims, t.rank);
+	if (k->n == t.rank && dim_eq(b->cx, dims_product(b->cx, k->at, k->n),
+				     dims_product(b->cx, x->type.dims, x->type.rank)))
+		return reshape(b, x, k->at, t.rank);
+	struct value *shape = lengths_to_find(b, k, dims_vector(b, k->at, k->n));
+	return reshape_to(b, x, as_it_is(b, shape), t.dims, t.rank);
+}
+
+bool lower_reshape(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]), *shape;
+	struct type t = n->out[0]->type;
+	const struct known *k = known_of(b->cx, n->in[1]);
+	bool fails;
+	struct value *r = reshape_known(b, x, k, t, &fails);
+
+	if (fails)
 		return false;
+	if (!r) {
+		shape = cast(b, low(b, n->in[1]), DT_INT64);
+		shape = as_it_is(b, lengths_to_find(b, k, shape));
+		r = reshape_to(b, x, shape, t.dims, t.rank);
 	}
-	if (all && !minus && k->n == t.rank &&
-	    dim_eq(b->cx, dims_product(b->cx, k->at, k->n),
-		   dims_product(b->cx, x->type.dims, x->type.rank)))
-		r = reshape(b, x, k->at, t.rank);
-	else if (all && minus && same_dims(b->cx, x->type, t))
-		r = x;
-	else if (all && minus)
-		r = reshape_infer(b, x, k, t.dims, t.rank);
-	else
-		r = reshape_to(
-			b, x,
-			as_it_is(b, lengths_to_find(b, n->in[1],
-						    all ? dims_vector(b, k->at, k->n)
-							: cast(b, low(b, n->in[1]), DT_INT64))),
-			t.dims, t.rank);
 	lowered(b, n, 0, r);
 	return true;
 }

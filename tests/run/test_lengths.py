@@ -43,3 +43,28 @@ def test_nested_lengths():
     assert run.returncode == 0, run.stderr.decode()
     x = np.arange(3.0)
     assert np.allclose(ptg.run(run.stdout, x), np.exp(x) + x, rtol=1e-15)
+
+
+@pytest.mark.parametrize("opset", (13, 18))
+@pytest.mark.parametrize("parts", ((2, 3), (2, -1), (-2, 3), (0, 5), (0, -1), (), (-1, -1)))
+@pytest.mark.parametrize("n, m", ((6, 3), (7, 3), (0, 3), (6, 0), (1, 2)))
+def test_split_as_numpy_reshapes(n, m, parts, opset):
+    """Lengths that are known and those that only a run knows; a model that is made can be loaded."""
+    shape = ", ".join(map(str, parts))
+    text = "graph g(x: float64[%s]) -> (y) {{ y = SplitDims{{axis=0}}(x, int64([{}])) }}".format(shape)
+    x = np.ones((n, m))
+    for dims in (f"{n}, {m}", f"n, {m}"):
+        try:
+            want = x.reshape((*parts, m)).shape
+        except ValueError:
+            with pytest.raises(Exception, match="reshaped|negative lengths|Reshape|must"):
+                ptg.run(text % dims, x, opset=opset)
+        else:
+            assert ptg.run(text % dims, x, opset=opset).shape == want
+
+
+@pytest.mark.parametrize("opset", (13, 18))
+def test_any_negative_length_is_to_be_found(opset):
+    for dims in ("6", "n"):
+        text = f"graph g(x: float64[{dims}]) -> (y) {{ y = Reshape(x, int64([3, -2])) }}"
+        assert ptg.run(text, np.ones(6), opset=opset).shape == np.ones(6).reshape(3, -2).shape
