@@ -328,8 +328,8 @@ def index_text(idx_list, args) -> str:
     def part(p):
         if p is None:
             return ""
-        found = TYPED_INT.match(args[p])
-        return found[1] if found else args[p]  # int64(3): a bare number says the same here
+        found = TYPED_INT.match(args[p])  # int64(3): a bare number says the same here
+        return found[1] if found and int(found[1]) < 2**63 else args[p]
 
     out = []
     for entry in idx_list:

@@ -10,13 +10,23 @@
 #include "index.h"
 #include "lower.h"
 
+/* A single index or a bound as int64. What does not fit is beyond the end of any axis, not
+ * negative.
+ */
+static struct value *position(struct build *b, struct value *v)
+{
+	if (v->type.dtype == DT_UINT64 && !known_at(b, v, 0))
+		v = emit_(b, "Min", v, const_int_of(b, DT_UINT64, INT64_MAX));
+	return cast(b, v, DT_INT64);
+}
+
 static struct value *bound(struct build *b, struct node *n, uint32_t first, const struct cv *item)
 {
 	if (item->kind == CV_NONE)
 		return NULL;
 	if (item->kind != CV_INT || first + item->u.i >= n->nin)
 		bug("%s: an idx_list that does not fit its inputs", n->op->name);
-	return cast(b, low(b, n->in[first + item->u.i]), DT_INT64);
+	return position(b, low(b, n->in[first + item->u.i]));
 }
 
 /* Does start:stop:step take all of an axis of this length, in order? */
@@ -82,7 +92,8 @@ bool parse_index(struct build *b, struct node *n, uint32_t first, struct index *
 		}
 		ix[axis].kind = IX_ARRAY;
 		ix[axis].unique = in->type.rank == 0;
-		ix[axis++].v[0] = cast(b, low(b, in), DT_INT64);
+		struct value *at = low(b, in);
+		ix[axis++].v[0] = in->type.rank ? cast(b, at, DT_INT64) : position(b, at);
 	}
 	return true;
 }
@@ -143,8 +154,9 @@ static struct value *stop_below(struct build *b, const struct index *ix, struct 
 		return stop;
 	if (start && (dim_ge(b->cx, start, 0) || dim_ge(b->cx, dim_add(b->cx, start, size), 0)))
 		return stop;
-	struct value *from_end = emit_(b, "Add", ix->v[0], dim_value(b, size));
-	struct value *none = emit_(b, "Less", from_end, const_int(b, 0));
+	struct value *first =
+		emit_(b, "Neg", dim_value(b, size)); /* a sum with the start may wrap */
+	struct value *none = emit_(b, "Less", ix->v[0], first);
 	if (!sign)
 		none = emit_(b, "And", none, emit_(b, "Less", ix->v[2], const_int(b, 0)));
 	return emit_(b, "Where", none, const_int(b, STOP_BEHIND), stop);

@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pytensor.scalar as ps
 import pytensor.tensor as pt
 from pytensor.graph.traversal import graph_inputs
 import pytest
@@ -61,14 +62,39 @@ def test_symbolic_slices(step):
 def test_slice_bound_dtypes():
     x = variable("float64", (3,), True, "x")
     for dtype in INTS + UINTS:
-        if dtype == "uint64":
-            continue
         a, b = scalar("a", dtype), scalar("b", dtype)
         c = Compiled([x, a, b], [x[a:b], x[a:], x[:b:2], x[a]], FEW)
         c.run(np.arange(5.0), 1, 4)
         c.run(np.arange(5.0), 3, 2)
         if dtype in INTS:
             c.run(np.arange(5.0), -2, -1)
+
+
+LIMITS = (2**63 - 1, 2**63 - 2, 2**62, 2**31, 2, 0, -1, -3, -(2**62), -(2**63) + 1, -(2**63))
+
+
+@pytest.mark.parametrize("step", [None, -1, -2, "k"])
+def test_bounds_at_the_limits(step):
+    """A bound and a length have no sum in 64 bits there."""
+    x, a, b, k = variable("float64", (3,), True, "x"), scalar("a"), scalar("b"), scalar("k")
+    s = k if step == "k" else step
+    c = Compiled([x, a, b, k], [x[a::s], x[:b:s], x[a:b:s], x[a:b:s].set(-1.0)], (18,))
+    for i, j in itertools.product(LIMITS, repeat=2):
+        for kk in (-1, 2, 2**62) if step == "k" else (1,):
+            c.run(np.arange(4.0), i, j, kk)
+
+
+@pytest.mark.parametrize("last", [2**64 - 1, 2**63, 2**63 - 1, 7])
+def test_bounds_beyond_int64(last):
+    """A slice takes them for the end; no element has such an index. Arrays of them wrap, as NumPy's."""
+    x, a, v = variable("float64", (3,), True, "x"), scalar("a", "uint64"), variable("uint64", (3,), True, "v")
+    c = Compiled([x, a], [x[a:], x[:a], x[a::-1], x[:a:-1], x[::a], x[a:].set(-1.0), x[:a].inc(1.0)], FEW)
+    c.run(np.arange(4.0), np.uint64(last))
+    c.run(np.arange(4.0), np.uint64(2))
+    Compiled([x, a], [x[a]], FEW).raises(np.arange(4.0), np.uint64(last))
+    Compiled([x, a, v], [x[None, a:, None][:, v]], FEW).run(np.arange(4.0), np.uint64(1), np.array([2**64 - 1, 2], "uint64"))
+    large = ps.ScalarConstant(ps.uint64, np.uint64(last))
+    Compiled([x], [x[large:], x[:large], x[large::-1], x[:large].set(-1.0)], FEW).run(np.arange(4.0))
 
 
 EMPTY = {
