@@ -493,7 +493,7 @@ struct value *scatter_each(struct build *b, struct value *v, struct value *at,
 	i = vector_of(b, i);
 	struct value *place = emit_(b, "Gather", at, i), *u = emit_(b, "Gather", updates, i);
 	struct value *sum = cast(b, emit_(b, "GatherND", old, place), (enum dtype)u->type.dtype);
-	u = cast(b, emit_(b, "Add", sum, u), (enum dtype)acc.dtype);
+	u = cast_once(b, emit_(b, "Add", sum, u), (enum dtype)acc.dtype);
 	block_result(b, go, NULL, false);
 	block_result(b, emit_(b, "ScatterND", old, place, u), acc.dims, false);
 	scope_close(b, outer);

@@ -230,6 +230,13 @@ static bool is_real(const struct node *n)
 	return true;
 }
 
+/* The dtype of the parts of argument i, where n works on t: what is added into x is not rounded
+ * before. */
+static enum dtype part_dtype(const struct node *n, uint32_t i, enum dtype t)
+{
+	return n->op->dtype == ty_update ? part_of((enum dtype)n->in[i]->type.dtype) : t;
+}
+
 /* The op on each part; where the result is not complex (a shape), on the first one alone. */
 static bool each_part(struct build *b, struct node *n, struct value **out)
 {
@@ -242,9 +249,11 @@ static bool each_part(struct build *b, struct node *n, struct value **out)
 		out[n->nout + i] =
 			expand(b, const_of(b, t, 0), n->out[i]->type.dims, n->out[i]->type.rank);
 	for (uint32_t k = 0; k < (one ? 1u : 2u); k++) {
-		for (uint32_t i = 0; i < n->nin; i++)
-			in[i] = n->in[i] && is_number(n, i) ? argument_part(b, n, n->in[i], t, k)
-							    : n->in[i];
+		for (uint32_t i = 0; i < n->nin; i++) {
+			in[i] = n->in[i];
+			if (in[i] && is_number(n, i))
+				in[i] = argument_part(b, n, in[i], part_dtype(n, i, t), k);
+		}
 		if (!lower_as(b, n->op, props, in, n->nin, out + k * n->nout, n->nout))
 			return false;
 	}

@@ -17,8 +17,8 @@ struct update {
 	struct value *x, *y; /* of one dtype */
 	struct index ix[MAX_RANK];
 	uint32_t rank;
-	bool add, once; /* once: of duplicates only the last is added */
-	enum dtype own; /* of x as it was */
+	bool add, once;      /* once: of duplicates only the last is added */
+	struct value *given; /* x in its own dtype */
 };
 
 static bool is_const(struct build *b, dim d, int64_t k)
@@ -563,14 +563,14 @@ static struct value *by_scatter(struct build *b, struct update *u)
 		if (is_const(b, to[i], 0))
 			return put_nothing(b, u->x, y, to, rank);
 	bool half = u->x->type.dtype == DT_FLOAT16;
-	bool rounds = !b->cx->opt.excess_precision && (half || u->own != u->x->type.dtype);
+	bool rounds = !b->cx->opt.excess_precision && (half || u->given != u->x);
 	if (u->add && (u->once || (!scatter_adds(b) && unique))) {
 		y = emit_(b, "Add", emit_(b, "GatherND", x, at), y);
 		x = scatter_nd(b, x, at, y, false);
 	} else if (!u->add) { /* ScatterND compares the lengths */
 		x = scatter_nd(b, x, at, grown(b, y, to, NULL), false);
 	} else if (!unique && rounds) { /* NumPy rounds after each that it adds */
-		x = scatter_each(b, cast(b, x, u->own), at, stretched(b, y, to, NULL));
+		x = scatter_each(b, transpose(b, u->given, l.x), at, stretched(b, y, to, NULL));
 	} else {
 		y = scatter_adds(b) ? grown(b, y, to, NULL) : stretched(b, y, to, NULL);
 		x = scatter_nd(b, half ? cast(b, x, DT_FLOAT32) : x, at,
@@ -610,18 +610,18 @@ static struct value *updated(struct build *b, struct node *n, struct update *u, 
 }
 
 /*
- * Signed integers and uint64: no integer dtype holds both, so NumPy adds as float64. Elements that
- * no index reaches stay as they are.
+ * Signed integers and uint64: no integer dtype holds both, so NumPy adds as float64, and makes an
+ * integer of each sum. Elements that no index reaches stay as they are.
  */
 static struct value *by_float64(struct build *b, struct node *n, struct update *u)
 {
 	struct type t = u->x->type;
-	struct update hit = {.y = const_ints(b, &(int64_t){1}, 1), .rank = t.rank, .own = DT_BOOL};
+	struct update hit = {.y = const_ints(b, &(int64_t){1}, 1), .rank = t.rank};
 	struct value *x = u->x, *r, *at;
 
 	hit.y = cast(b, squeeze(b, hit.y, &(int64_t){0}, 1), DT_BOOL);
 	hit.x = const_shape(b, DT_BOOL, dims_vector(b, t.dims, t.rank), t.dims, t.rank, 0);
-	u->own = DT_FLOAT64;
+	hit.given = hit.x;
 	u->x = cast(b, x, DT_FLOAT64);
 	u->y = cast(b, low(b, n->in[1]), DT_FLOAT64);
 	r = updated(b, n, u, true);
@@ -635,17 +635,17 @@ static bool lower_update(struct build *b, struct node *n, bool add, bool advance
 	enum dtype t = (enum dtype)u.x->type.dtype, y = (enum dtype)n->in[1]->type.dtype;
 	struct value *r;
 
+	u.given = u.x;
 	u.once = add && prop_bool(b->cx, n, "ignore_duplicates");
 	if (add && advanced && is_int(t) && is_int(y) && dtype_upcast(t, y) == DT_FLOAT64) {
 		r = by_float64(b, n, &u);
 	} else {
 		/* NumPy adds in the dtype of both, and rounds once */
 		enum dtype both = add && is_float(t) ? dtype_upcast(t, y) : t;
-		u.own = t;
 		u.x = cast(b, u.x, both);
-		u.y = cast(b, low(b, n->in[1]), both);
+		u.y = cast_once(b, low(b, n->in[1]), both);
 		r = updated(b, n, &u, advanced);
-		r = r ? cast(b, r, t) : NULL;
+		r = r ? cast_once(b, r, t) : NULL;
 	}
 	if (r)
 		lowered(b, n, 0, with_dims(r, n->out[0]->type.dims));

@@ -6,6 +6,7 @@ import numpy as np
 import pytensor.scalar as ps
 import pytensor.tensor as pt
 from pytensor.graph.traversal import graph_inputs
+from pytensor.tensor.subtensor import inc_subtensor
 import pytest
 
 from harness import ALL, FLOATS, INTS, UINTS, Compiled, values, variable
@@ -653,3 +654,39 @@ def test_steps_at_the_ends_of_int64(step):
     assert a.tolist() == x[::step].tolist()
     assert b.tolist() == x[3::step].tolist()
     assert c.tolist() == want.tolist()
+
+
+# --- rounding ---
+
+EXACT = {"float16": 0, "float32": 0, "float64": 0}
+CASES = {
+    "basic set": lambda x, y, i: x[1:].set(y[1:]),
+    "basic inc": lambda x, y, i: x[1:].inc(y[1:]),
+    "set": lambda x, y, i: x[i].set(y),
+    "inc": lambda x, y, i: x[i].inc(y),
+    "inc once": lambda x, y, i: inc_subtensor(x[i], y, ignore_duplicates=True),
+    "mask": lambda x, y, i: x[i > 2].set(y[0]),
+}
+
+
+@pytest.mark.parametrize("x_dtype,y_dtype", [("float16", "float64"), ("complex64", "complex128"), ("complex64", "float64")])
+def test_rounded_once(x_dtype, y_dtype):
+    """What is put into a smaller dtype is rounded from what it was; sums are rounded after each addition."""
+    x, y, i = (variable(d, (3,), True, n) for d, n in ((x_dtype, "x"), (y_dtype, "y"), ("int64", "i")))
+    c = Compiled([x, y, i], [f(x, y, i) for f in CASES.values()], ADD)
+    near = np.array([1 + 2**-11 + 2**-30, 3 - 2**-10 - 2**-35, 65519.99999999, -1 - 2**-11 - 2**-30, 2**-25 + 2**-50, 0.1])
+    if y_dtype[0] == "c":
+        near = near + 1j * np.roll(near, 1) / 3
+    for start in (np.zeros(6, x_dtype), (-near).astype(x_dtype)):
+        for at in ([0, 1, 2, 3, 4, 5], [3, 1, 3, 3, 0, 1]):
+            c.run(start, near, np.array(at), ulp=EXACT)
+
+
+@pytest.mark.parametrize("x_dtype,y_dtype", [("int8", "uint64"), ("int64", "uint64"), ("uint64", "int16"), ("uint64", "int64")])
+def test_duplicates_beyond_all_integers(x_dtype, y_dtype):
+    """Each of these sums is a float64 that becomes an integer again."""
+    x, y, i = (variable(d, (3,), True, n) for d, n in ((x_dtype, "x"), (y_dtype, "y"), ("int64", "i")))
+    c = Compiled([x, y, i], [x[i].inc(y)], ADD)
+    for seed in range(3):
+        for at in ([0, 1, 2, 3, 4, 5, 6, 7], [3, 3, 1, 0, 7, 7, -1, 2]):
+            c.run(values(x_dtype, (8,), seed), values(y_dtype, (8,), seed + 9), np.array(at))
