@@ -453,13 +453,24 @@ const char *rewrite_name(size_t i)
 
 /* ---- the walk ---- */
 
-/* Replaces result 0 of n by v. A result of a block keeps its node, as its name or place matters. */
-static bool replace(struct node *n, struct value *v)
+/* Replaces result 0 of n by v. A result of a block keeps a node, as its name or place matters. */
+static bool replace(struct ctx *cx, struct node *n, struct value *v)
 {
 	struct value *out = n->out[0];
 
-	if (out->uses & IS_RESULT || v == out)
+	if (v == out)
 		return false;
+	if (out->uses & IS_RESULT) {
+		v->uses++;
+		for (uint32_t i = 0; i < n->nin; i++)
+			if (n->in[i] && n->in[i]->uses)
+				n->in[i]->uses--;
+		n->onnx = onnx_find("", "Identity", cx->opt.opset);
+		n->in[0] = v;
+		n->nin = 1;
+		n->nattrs = 0;
+		return false;
+	}
 	out->low = v;
 	n->dead = true;
 	v->uses += out->uses;
@@ -474,7 +485,7 @@ static void rewrite_node(struct ctx *cx, struct node *n)
 		if (cx->opt.rewrites_off >> i & 1 || !is_onnx(n, rewrites[i].op))
 			continue;
 		struct value *v = rewrites[i].apply(cx, n);
-		if (v && replace(n, v))
+		if (v && replace(cx, n, v))
 			return;
 	}
 }

@@ -356,7 +356,9 @@ struct value *reshape(struct build *b, struct value *v, const dim *dims, uint32_
 		if (n > 0)
 			return with_dims(squeeze(b, v, axes, (uint32_t)n), dims);
 	}
-	struct value *r = reshape_static(b, v, dims, rank);
+	struct value *r = tiled(b, v, dims, rank);
+	if (!r)
+		r = reshape_static(b, v, dims, rank);
 	return r ? r : reshape_to(b, v, dims_vector(b, dims, rank), dims, rank);
 }
 

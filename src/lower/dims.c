@@ -358,6 +358,85 @@ static uint32_t run_of_constants(struct build *b, const dim *d, uint32_t n, int6
 	return k;
 }
 
+/* How many of d[0..n) are, in order, elements of one vector of the user's; *from: these elements */
+static uint32_t run_of_elements(struct build *b, const dim *d, uint32_t n, struct value **from)
+{
+	struct dim_view v = view(b, d[0]);
+	struct value *s =
+		v.form == DIM_ATOM && v.kind == SOURCE_VALUE ? source_of_atom(b, &v) : NULL;
+	int64_t at[MAX_KNOWN], len;
+	uint32_t k = 0;
+
+	if (!s || s->type.rank != 1 || s->data)
+		return 0;
+	for (struct dim_view w = v; k < n && k < MAX_KNOWN; k++) {
+		w = view(b, d[k]);
+		if (w.form != DIM_ATOM || w.kind != SOURCE_VALUE || w.source != v.source)
+			break;
+		at[k] = w.at;
+		if (at[k] != at[0] + k)
+			break;
+	}
+	if (k < 2)
+		return 0;
+	*from = cast(b, s, DT_INT64);
+	if (!dim_is_const(b->cx, s->type.dims[0], &len) || len != k)
+		*from = emit_(b, "Gather", *from, const_ints(b, at, k));
+	return k;
+}
+
+/* Is d, of one atom, times * atom + plus? */
+static bool line(struct build *b, dim d, dim atom, int64_t *times, int64_t *plus)
+{
+	struct dim_view v = view(b, d);
+
+	*times = 1;
+	*plus = 0;
+	if (v.form == DIM_ATOM)
+		return dim_eq(b->cx, d, atom);
+	*plus = v.constant;
+	if (v.form != DIM_SUM || v.nterms != 1 || !dim_eq(b->cx, v.term[0], atom))
+		return false;
+	*times = v.coef[0];
+	return true;
+}
+
+/* How many of d[0..n) are, in order, sizes of one value's axes, times and plus some numbers: the
+ * whole shape is calculated with. 0: that is no gain. */
+static uint32_t run_of_lines(struct build *b, const dim *d, uint32_t n, struct value **from)
+{
+	struct dim_view v = view(b, d[0]), a = v;
+	int64_t times[MAX_RANK], plus[MAX_RANK], len;
+	bool mul = false, add = false;
+	uint32_t k = 0;
+
+	if (v.form == DIM_SUM && v.nterms == 1)
+		a = view(b, v.term[0]);
+	struct value *s =
+		a.form == DIM_ATOM && a.kind == SOURCE_SIZE ? source_of_atom(b, &a) : NULL;
+	for (; s && k < n && a.at + k < s->type.rank; k++) {
+		dim axis = s->type.dims[a.at + k];
+		if (dim_is_const(b->cx, axis, &len)) {
+			if (!dim_eq(b->cx, d[k], axis))
+				break;
+			times[k] = 1;
+			plus[k] = 0;
+		} else if (!line(b, d[k], axis, &times[k], &plus[k])) {
+			break;
+		}
+		mul |= times[k] != 1;
+		add |= plus[k] != 0;
+	}
+	if (k < 2 || !(mul || add))
+		return 0;
+	*from = shape_slice(b, s, (int)a.at, (int)(a.at + k));
+	if (mul)
+		*from = emit_(b, "Mul", *from, const_ints(b, times, k));
+	if (add)
+		*from = emit_(b, "Add", *from, const_ints(b, plus, k));
+	return k;
+}
+
 struct value *dims_vector(struct build *b, const dim *dims, uint32_t n)
 {
 	struct value *part[MAX_KNOWN + MAX_RANK], *from;
@@ -370,6 +449,13 @@ struct value *dims_vector(struct build *b, const dim *dims, uint32_t n)
 		k = run_of_constants(b, dims + i, n - i, ints);
 		if (k) {
 			part[count++] = const_ints(b, ints, k);
+			continue;
+		}
+		k = run_of_lines(b, dims + i, n - i, &from);
+		if (!k)
+			k = run_of_elements(b, dims + i, n - i, &from);
+		if (k) {
+			part[count++] = from;
 			continue;
 		}
 		k = run_of_axes(b, dims + i, n - i, &from, &axis);

@@ -224,6 +224,8 @@ const bool *live_values(struct build *b, struct value **from, uint32_t count);
 struct value *where(struct build *b, struct value *c, struct value *x, struct value *y);
 void sign_of_results(struct node *n);
 bool may_be_minus_zero(struct build *b, const struct value *v);
+/* tile.c: v, the result of an Expand, reshaped in fewer nodes; NULL: there is no such way */
+struct value *tiled(struct build *b, struct value *v, const dim *dims, uint32_t rank);
 /* extra_ops.c */
 struct value *counting(struct build *b, dim n);
 /* choose.c: element i of a vector of lengths, int64[] */

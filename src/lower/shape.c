@@ -239,6 +239,9 @@ struct value *reshape_known(struct build *b, struct value *x, const struct known
 		raises(b, "there is no length to find beside a 0");
 	if (*fails || !all)
 		return NULL;
+	struct value *r = tiled(b, x, t.dims, t.rank);
+	if (r)
+		return r;
 	if (minus)
 		return same_dims(b->cx, x->type, t) ? x : reshape_infer(b, x, k, t.dims, t.rank);
 	if (k->n == t.rank && dim_eq(b->cx, dims_product(b->cx, k->at, k->n),
