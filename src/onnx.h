@@ -63,6 +63,9 @@ bool kernel_exists(enum ptgc_target target, const struct onnx_op *op, const enum
  * them). Reports type errors with the node's span. */
 enum onnx_infer_result { ONNX_INFERRED, ONNX_NO_RULE, ONNX_ERROR };
 enum onnx_infer_result onnx_infer(struct ctx *cx, struct node *n);
+/* Which lengths has the result: those of the first input, of all inputs broadcast, or others? */
+enum onnx_lengths { ONNX_OTHER_LENGTHS, ONNX_FIRST_LENGTHS, ONNX_BROADCAST_LENGTHS };
+enum onnx_lengths onnx_lengths(const struct onnx_op *op);
 /* casts.c: what v is made of by nodes that ONNX Runtime may remove: v * 1, v + 0 and the like, and
  * `casts`. */
 const struct value *behind_removable(const struct value *v, bool casts);

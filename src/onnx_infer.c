@@ -410,6 +410,16 @@ bool axis_in(struct infer *f, int64_t axis, uint32_t rank, uint32_t *a)
 
 /* --- the pass --- */
 
+enum onnx_lengths onnx_lengths(const struct onnx_op *op)
+{
+	uint32_t row = onnx_row(op);
+	const struct infer_rule *r = row == UINT32_MAX ? NULL : &rules[rule_of_row[row]];
+
+	if (!r || (r->shape != onnx_same && r->shape != onnx_cast && r->shape != onnx_broadcast))
+		return ONNX_OTHER_LENGTHS;
+	return r->shape == onnx_broadcast ? ONNX_BROADCAST_LENGTHS : ONNX_FIRST_LENGTHS;
+}
+
 enum onnx_infer_result onnx_infer(struct ctx *cx, struct node *n)
 {
 	uint32_t row = onnx_row(n->onnx);

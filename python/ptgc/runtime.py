@@ -116,6 +116,7 @@ def native(results, seen):
 INDEX = re.compile(r"out of (data )?bounds|invalid index found|invalid indice|indices element out of", re.I)
 GUARD = re.compile(r"cannot be less than -1, got -2")
 EMPTY = re.compile(r"cannot be less than -1, got -3")
+PRODUCT = re.compile(r"MatMul dimension mismatch|GEMM: Dimension mismatch", re.I)
 ARGMAX = re.compile(r"running Arg(Max|Min) node")  # it fails for no other reason
 INVALID = re.compile(r"invalid dimensions for input: (.*) for the following indices\s+index: (\d+) Got: (\d+) Expected: (\d+)")
 BROADCAST = (
@@ -158,6 +159,8 @@ def runtime_error(error, place=None):
         return ValueError(f"{BROADCAST}{where}"), variable, ""
     if EMPTY.search(text) or ARGMAX.search(text):
         return ValueError(f"zero-size array to a reduction that has no identity{where}"), variable, ""
+    if PRODUCT.search(text):
+        return ValueError(f"matrix product: the lengths that it adds along differ{where}"), variable, ""
     if found := INVALID.search(text):
         name, axis, got, expected = found.groups()
         what = f"Input dimension mismatch: input {name!r} has length {got} in dimension {axis}, expected {expected}"

@@ -113,6 +113,20 @@ struct value *matmul(struct build *b, struct value *x, struct value *y)
 	return squeeze(b, emit_(b, "MatMul", x, y), &row, 1);
 }
 
+/* The argument of n that is the left matrix of a product; the right one follows it. Negative: n is
+ * lowered to no such product. */
+int left_factor(const struct node *n)
+{
+	if (!n->op || has_complex(n))
+		return -1;
+	if (n->op->lower == lower_gemm || n->op->lower == lower_gemv)
+		return 2;
+	return n->op->lower == lower_dot || n->op->lower == lower_matmul ||
+			       n->op->lower == lower_dot22scalar
+		       ? 0
+		       : -1;
+}
+
 bool lower_matmul(struct build *b, struct node *n)
 {
 	lowered(b, n, 0, matmul(b, low(b, n->in[0]), low(b, n->in[1])));

@@ -3,36 +3,28 @@
  * make the run fail where one does not hold. ONNX Runtime checks neither dim names nor PyTensor's
  * rule that only lengths known to be 1 are stretched.
  *
- * A guard is Reshape(v, t) on a value v that is used, where t is 0 for each axis (0 keeps the
- * length) if both sides are equal, and -2 (which no Reshape takes) if not. Reshape moves no data. A
- * v of rank 0 goes through a Gather instead, at 0 or out of range. The node is called what must
- * hold, as that is what the runtime shows of a node that fails. What only depends on inputs is
- * checked at the start, all of it at once; the rest on the result of the node that assumed it. An
- * equation holds everywhere, so if that node is not used, or may not run because it is in a loop or
- * an if, the check is made around that or on a result of the graph; where only the loop or the
- * branch can compute it, on a result of these.
+ * What only depends on inputs is checked at the start, all of it at once; the rest on the result of
+ * the node that assumed it. An equation holds everywhere, so if that node is not used, or may not
+ * run because it is in a loop or an if, the check is made around that or on a result of the graph;
+ * where only the loop or the branch can compute it, on a result of these.
  *
  * An input of one open length, which another size says, needs no comparison: Reshape to that size
- * fails by itself, because the number of elements is another one.
+ * fails by itself, because the number of elements is another one. A MatMul or Gemm fails by itself
+ * where the lengths that it adds along differ; if it turns out that no result needs it, the check
+ * is made after all.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "low.h"
+#include "guard.h"
 
-#define MAX_NAMED 4  /* equations that the name of a check tells */
-#define MAX_SIDE  80 /* bytes of each side */
-#define MAX_MADE  64 /* nodes of one node of the user: types of more are not looked at */
-
-/* What no Reshape takes: whoever reads the runtime's message knows the reason by it. */
-#define DIFFERS (-2)
-#define EMPTY   (-3)
+#define MAX_MADE 64 /* nodes of one node of the user: types of more are not looked at */
 
 struct guard {
 	dim a, b;
 	struct span span;
 	uint32_t order;
-	bool done;
+	bool done, product; /* product: the lengths along which a matrix product adds */
 };
 
 /* A guard reads a size or an element of a value; in a list for each value. */
@@ -40,22 +32,15 @@ struct reader {
 	uint32_t guard, next;
 };
 
-/* One equation: int64[1] on both sides, and the axes that they are the sizes of (NULL: computed) */
-struct side {
-	struct value *v, *of, *from; /* from: what `of` was typed as */
-	uint32_t axis;
-	dim d;
-	const char *text; /* "axis 0 of x" */
-};
-
-/* Equations to be checked together: x.at[i] is y.at[i]. */
-struct sides {
-	vec(struct side) x, y;
-};
-
 /* What was checked on the way to a value. */
 struct check_made {
 	struct value *value;
+	struct sides sides;
+};
+
+/* An equation that product n is to check, between inputs: it is what their types say. */
+struct left_to {
+	const struct node *n;
 	struct sides sides;
 };
 
@@ -66,6 +51,8 @@ struct guards {
 	uint32_t *first;            /* by id of a typed value: the first of its readers */
 	uint32_t nfirst;
 	vec(struct check_made) made; /* in the block of the graph */
+	const struct node **product; /* by id of an input: a product that it is a factor of */
+	vec(struct left_to) left_to;
 };
 
 static int by_place(const void *x, const void *y)
@@ -217,69 +204,6 @@ static void loosen(struct build *b, dim d)
 		loosen_made(b, x, said);
 }
 
-/* "axis 1 of x", "n", "3", "k" of an integer */
-static const char *side_text(struct build *b, dim d)
-{
-	struct dim_view v = dim_view_raw(b->cx, d);
-
-	if (v.form == DIM_ATOM && !v.name && v.kind == SOURCE_SIZE && v.source && v.source->name)
-		return arena_printf(b->cx->arena, "axis %u of %s", v.at, v.source->name->s);
-	if (v.form == DIM_ATOM && !v.name && v.source && v.source->name)
-		return v.source->name->s;
-	const char *text = dim_str_raw(b->cx, d);
-	return strcmp(text, "?") ? text : "a length";
-}
-
-static struct side computed_side(struct build *b, dim d, struct value *v)
-{
-	struct dim_view w = dim_view_raw(b->cx, d);
-	bool size = w.form == DIM_ATOM && w.kind == SOURCE_SIZE && w.source && !w.source->data;
-
-	struct side s = {.v = v, .d = d, .text = side_text(b, d)};
-	if (size) {
-		s.of = w.source->low;
-		s.from = w.source;
-		s.axis = w.at;
-	}
-	return s;
-}
-
-static const char *what_must_hold(struct build *b, const struct side *x, const struct side *y,
-				  uint32_t n);
-
-/* The length of what is computed from constants alone: a model in which it is another one than what
- * stands beside it may be refused by ONNX Runtime as a whole. */
-static bool is_decided(struct build *b, const struct side *x)
-{
-	bool open;
-
-	return x->of && !x->of->data && x->of->def && from_constants(b, x->of, &open) && open;
-}
-
-static void add_sides(struct build *b, struct sides *to, struct side x, struct side y,
-		      struct span s)
-{
-	if (x.v == y.v)
-		return;
-	if (x.v->data && y.v->data) {
-		int64_t k, m;
-		if (tensor_int(x.v->data, 0, &k) && tensor_int(y.v->data, 0, &m) && k != m)
-			error(b->cx, s, E_SHAPE,
-			      "%lld and %lld meet here as lengths that must be equal", (long long)k,
-			      (long long)m);
-		return;
-	}
-	if (is_decided(b, &x) || is_decided(b, &y)) {
-		error(b->cx, s, E_UNSUPPORTED,
-		      "%s: constants alone decide that, but only when they are computed; write "
-		      "what they give",
-		      what_must_hold(b, &x, &y, 1));
-		return;
-	}
-	*vec_push(b->cx->arena, &to->x) = x;
-	*vec_push(b->cx->arena, &to->y) = y;
-}
-
 /* Takes g: it is checked with the others in `to`. */
 static void take(struct build *b, struct guard *g, struct sides *to)
 {
@@ -318,122 +242,12 @@ static bool computable_outside(struct build *b, const struct guard *g)
 	return ok;
 }
 
-static struct value *full(struct build *b, int64_t k, uint32_t n)
+static void move_sides(struct build *b, const struct sides *s, struct sides *to)
 {
-	int64_t v[MAX_RANK] = {0};
-
-	for (uint32_t i = 0; i < n; i++)
-		v[i] = k;
-	return const_ints(b, v, n);
-}
-
-/* 0 for each of v's axes where x equals y, something below -1 where not. (Of a Concat of one value
- * and constants ONNX Runtime would make a constant with a -1, and the check would be gone.) */
-static struct value *shape_or_error(struct build *b, struct value *equal, uint32_t count,
-				    uint32_t rank, int64_t error)
-{
-	if (count == 1 || count == rank)
-		return emit_(b, "Where", equal, full(b, 0, rank), full(b, error, rank));
-	struct value *t = emit_(b, "Where", equal, full(b, 0, 1), full(b, 1, 1));
-	t = reduce(b, "ReduceMax", t, &(int){0}, 1, true);
-	return emit_(b, "Mul", t, full(b, error, rank));
-}
-
-/* How many sides from s[0] on are consecutive axes of one value. */
-static uint32_t run_of_axes(const struct side *s, uint32_t n)
-{
-	uint32_t k = 1;
-
-	while (s[0].of && k < n && s[k].of == s[0].of && s[k].axis == s[0].axis + k)
-		k++;
-	return k;
-}
-
-static struct value *sizes(struct build *b, const struct side *s, uint32_t n)
-{
-	if (n == 1)
-		return s[0].v;
-	b->cse->shared->raw_dims = true;
-	struct value *r = shape_slice(b, s[0].of, (int)s[0].axis, (int)(s[0].axis + n));
-	b->cse->shared->raw_dims = false;
-	return r;
-}
-
-static struct value *joined(struct build *b, const struct side *s, uint32_t n)
-{
-	struct value **part = new_array(b->cx->arena, struct value *, n);
-	uint32_t count = 0;
-
-	for (uint32_t i = 0, k; i < n; i += k) {
-		k = run_of_axes(s + i, n - i);
-		part[count++] = sizes(b, s + i, k);
+	for (uint32_t i = 0; i < s->x.len; i++) {
+		*vec_push(b->cx->arena, &to->x) = s->x.at[i];
+		*vec_push(b->cx->arena, &to->y) = s->y.at[i];
 	}
-	return concat(b, 0, part, count);
-}
-
-/* Bools, of which each must be true: `rank` or one of them if that is not dearer. */
-static struct value *all_equal(struct build *b, const struct side *x, const struct side *y,
-			       uint32_t n, uint32_t rank, uint32_t *count)
-{
-	struct value *equal[3] = {NULL}, *r;
-	uint32_t parts = 0;
-
-	*count = 1;
-	for (uint32_t i = 0, k; i < n; i += k) {
-		uint32_t kx = run_of_axes(x + i, n - i), ky = run_of_axes(y + i, n - i);
-		k = kx < ky ? kx : ky;
-		if (parts == countof(equal) || (k != 1 && k != rank)) {
-			*count = n;
-			return emit_(b, "Equal", joined(b, x, n), joined(b, y, n));
-		}
-		equal[parts++] = emit_(b, "Equal", sizes(b, x + i, k), sizes(b, y + i, k));
-		*count = k > *count ? k : *count;
-	}
-	r = equal[0];
-	for (uint32_t i = 1; i < parts; i++)
-		r = emit_(b, "And", r, equal[i]);
-	return r;
-}
-
-static void add_text(struct strbuf *b, const char *s)
-{
-	size_t n = strnlen(s, MAX_SIDE);
-
-	while (n == MAX_SIDE && n && (s[n] & 0xC0) == 0x80) /* whole characters only */
-		n--;
-	sb_add(b, s, n);
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-/* "axis 0 of b must be n, axis 1 of c must be m" */
-static const char *what_must_hold(struct build *b, const struct side *x, const struct side *y,
-				  uint32_t n)
-{
-	struct strbuf s = {.arena = b->cx->arena};
-
-	for (uint32_t i = 0; i < n && i < MAX_NAMED; i++) {
-		bool turn = !x[i].of && (y[i].of || is_digit(*x[i].text));
-		sb_str(&s, i ? ", " : "");
-		add_text(&s, turn ? y[i].text : x[i].text);
-		sb_str(&s, " must be ");
-		add_text(&s, turn ? x[i].text : y[i].text);
-	}
-	sb_str(&s, n > MAX_NAMED ? ", ..." : "");
-	return s.s;
-}
-
-/* v by a Gather of all of it, at 0 or out of range */
-static struct value *gathered(struct build *b, struct value *v, struct value *equal, uint32_t count)
-{
-	const dim *dims = v->type.dims;
-	struct value *r = emit_(b, "Where", equal, full(b, 0, 1), full(b, 1, 1));
-
-	r = scalar_of(b, count == 1 ? r : reduce(b, "ReduceMax", r, &(int){0}, 1, true));
-	return with_dims(emit_(b, "Gather", unsqueeze(b, v, &(int64_t){0}, 1), r), dims);
 }
 
 static struct value *made(struct build *b, struct value *v, const struct sides *s)
@@ -443,49 +257,9 @@ static struct value *made(struct build *b, struct value *v, const struct sides *
 	return v;
 }
 
-/* v, or a failing run; v itself if there is nothing to check */
 static struct value *guarded(struct build *b, struct value *v, const struct sides *s)
 {
-	uint32_t count, n = s->x.len;
-	const dim *dims = v->type.dims;
-	bool open;
-	struct value *r;
-
-	if (!n)
-		return v;
-	const char *label = what_must_hold(b, s->x.at, s->y.at, n);
-	struct value *equal = all_equal(b, s->x.at, s->y.at, n, v->type.rank, &count);
-	b->cse->shared->small_ints = true;
-	if (v->type.rank && !from_constants(b, equal, &open)) {
-		r = emit_(b, "Reshape", v, shape_or_error(b, equal, count, v->type.rank, DIFFERS));
-		b->cse->shared->small_ints = false;
-		return made(b, labelled(b, with_dims(r, dims), label), s);
-	}
-	r = gathered(b, v, equal, count);
-	b->cse->shared->small_ints = false;
-	return made(b, labelled(b, r, label), s);
-}
-
-/* v, or a failing run where one of these axes has length 0 */
-struct value *guard_nonempty(struct build *b, struct value *v, const int *axes, int n)
-{
-	struct value *lengths[MAX_RANK];
-	uint32_t count = 0;
-
-	if (!b->cx->opt.check_dims || b->target == PTGC_ONNX)
-		return v;
-	for (int i = 0; i < n; i++)
-		if (!dim_ge(b->cx, v->type.dims[axes[i]], 1))
-			lengths[count++] = dim_vector(b, v->type.dims[axes[i]]);
-	if (!count)
-		return v;
-	struct value *some = emit_(b, "Greater", concat(b, 0, lengths, count), full(b, 0, 1));
-	b->cse->shared->small_ints = true;
-	struct value *shape = shape_or_error(b, some, count, v->type.rank, EMPTY);
-	b->cse->shared->small_ints = false;
-	const dim *dims = v->type.dims;
-	return labelled(b, with_dims(emit_(b, "Reshape", v, shape), dims),
-			"what is reduced must not be empty");
+	return s->x.len ? made(b, guard_equal(b, v, s), s) : v;
 }
 
 /* Is the data of n's input i not needed? */
@@ -578,8 +352,10 @@ static bool made_from(struct build *b, dim d, const struct value *p, uint32_t j)
 /* Axis j of input p, if its length is said by something else. */
 static void param_axis(struct build *b, struct value *p, uint32_t j, struct sides *to)
 {
+	struct guards *g = b->cse->shared->guards;
 	dim d = p->type.dims[j];
 	struct dim_view v = dim_view_raw(b->cx, d);
+	struct sides one = {{0}, {0}};
 	int64_t c;
 
 	if (dim_is_const(b->cx, d, &c) || !dim_available(b, d) ||
@@ -593,9 +369,14 @@ static void param_axis(struct build *b, struct value *p, uint32_t j, struct side
 		x.v = shape_slice(b, p->low, (int)j, (int)j + 1);
 		x.text = arena_printf(b->cx->arena, "axis %u of %s", j,
 				      p->name ? p->name->s : "an input");
-		add_sides(b, to, x, y, p->span);
+		add_sides(b, &one, x, y, p->span);
 	}
 	b->cse->shared->raw_dims = false;
+	const struct node *n = g->product ? g->product[p->id] : NULL;
+	if (one.x.len && n && is_inner_length(b, n, d))
+		*vec_push(b->cx->arena, &g->left_to) = (struct left_to){n, one};
+	else
+		move_sides(b, &one, to);
 }
 
 /* Is s an axis of a parameter whose data is used, and the only one that is open? */
@@ -674,6 +455,59 @@ static void by_reshape(struct build *b, struct block *k, struct sides *s, bool v
 	s->x.len = s->y.len = left;
 }
 
+bool is_guarded_input(struct build *b, const struct value *v)
+{
+	const struct guards *g = b->cse->shared->guards;
+
+	for (uint32_t i = 0; is_onnx(v->def, "Reshape") && i < g->made.len; i++)
+		if (g->made.at[i].value == v && !v->def->in[0]->def)
+			return true;
+	return false;
+}
+
+/* The first guard whose place begins where `span` does, or later. */
+static struct guard *first_at(const struct guards *g, struct span span)
+{
+	uint32_t lo = 0, hi = g->n;
+
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+		if (g->at[mid].span.begin < span.begin)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return g->at + lo;
+}
+
+/* The input that v is, perhaps in another order of axes; NULL: none. */
+static const struct value *input_behind(const struct value *v)
+{
+	for (int steps = 4; v->def && v->def->nin == 1 && steps; steps--)
+		v = v->def->in[0];
+	return v->def ? NULL : v;
+}
+
+static void find_products(struct build *b, struct guards *g, const struct block *k)
+{
+	for (const struct node *n = k->first; n; n = n->next) {
+		int left = left_factor(n);
+		if (left < 0 || !n->out[0]->uses)
+			continue;
+		if (!g->product)
+			g->product =
+				new_array(b->cx->arena, const struct node *, b->cx->next_id + 1);
+		for (int i = left; i < left + 2; i++) {
+			const struct value *p = input_behind(n->in[i]);
+			if (p)
+				g->product[p->id] = n;
+		}
+		for (struct guard *e = first_at(g, n->span);
+		     e < g->at + g->n && e->span.begin == n->span.begin; e++)
+			e->product |= e->span.end == n->span.end && is_inner_length(b, n, e->a);
+	}
+}
+
 /* What inputs alone decide, before anything else is computed. */
 void guards_inputs(struct build *b, struct graph *from)
 {
@@ -690,14 +524,16 @@ void guards_inputs(struct build *b, struct graph *from)
 	struct value *v = carrier(k);
 	if (!v)
 		return;
+	find_products(b, g, k);
 	for (uint32_t i = 0; i < k->params.len; i++)
 		for (uint32_t j = 0; j < k->params.at[i]->type.rank; j++)
 			param_axis(b, k->params.at[i], j, &s);
 	for (uint32_t i = 0; i < g->n; i++) {
-		if (!computable(b, &g->at[i]))
+		bool said = in_type(b, g->at[i].a, g->at[i].b);
+		if ((g->at[i].product && !said) || !computable(b, &g->at[i]))
 			continue;
 		b->span = g->at[i].span;
-		if (!in_type(b, g->at[i].a, g->at[i].b)) {
+		if (!said) {
 			take(b, &g->at[i], &s);
 			continue;
 		}
@@ -713,24 +549,27 @@ void guards_inputs(struct build *b, struct graph *from)
 struct value *guards_at(struct build *b, const struct node *n, struct value *v)
 {
 	struct guards *g = b->cse->shared->guards;
-	struct sides s = {{0}, {0}};
+	struct sides s = {{0}, {0}}, own = {{0}, {0}};
 	struct span span = n->span;
-	uint32_t lo = 0, hi = g->n, last = n->blocks ? span.end : span.begin;
+	uint32_t last = n->blocks ? span.end : span.begin;
 
 	if (!g->left || v->data)
 		return v;
-	while (lo < hi) {
-		uint32_t mid = (lo + hi) / 2;
-		if (g->at[mid].span.begin < span.begin)
-			lo = mid + 1;
+	for (struct guard *e = first_at(g, span); e < g->at + g->n && e->span.begin <= last; e++) {
+		if (e->done || (n->blocks ? e->span.end > span.end : e->span.end != span.end) ||
+		    !computable(b, e) || computable_outside(b, e))
+			continue;
+		bool product = e->product && !b->cse->outer && is_inner_length(b, n, e->a);
+		struct sides *to = product ? &own : &s;
+		take(b, e, to);
+		if (!product || !own.x.len)
+			continue;
+		struct value *r = product_that_checks(b, n, v, own.x.at, own.y.at);
+		if (r)
+			made(b, r, &own);
 		else
-			hi = mid;
-	}
-	for (; lo < g->n && g->at[lo].span.begin <= last; lo++) {
-		struct guard *e = &g->at[lo];
-		if (!e->done && (n->blocks ? e->span.end <= span.end : e->span.end == span.end) &&
-		    computable(b, e) && !computable_outside(b, e))
-			take(b, e, &s);
+			move_sides(b, &own, &s);
+		own = (struct sides){{0}, {0}};
 	}
 	return guarded(b, v, &s);
 }
@@ -784,16 +623,19 @@ struct value *guards_lost(struct build *b, struct value *v, struct value **resul
 	struct guards *g = b->cse->shared->guards;
 	struct sides s = {{0}, {0}};
 
-	if (!g->made.len)
+	if (!g->made.len && !g->left_to.len)
 		return v;
 	const bool *live = live_values(b, results, n);
-	for (uint32_t i = 0; i < g->made.len; i++) {
-		const struct check_made *m = &g->made.at[i];
-		for (uint32_t k = 0; !live[m->value->id] && k < m->sides.x.len; k++) {
-			*vec_push(b->cx->arena, &s.x) = m->sides.x.at[k];
-			*vec_push(b->cx->arena, &s.y) = m->sides.y.at[k];
-		}
+	for (uint32_t i = 0; i < g->left_to.len; i++) {
+		const struct left_to *l = &g->left_to.at[i];
+		struct value *low = l->n->out[0]->low;
+		low = low ? product_that_checks(b, l->n, low, l->sides.x.at, l->sides.y.at) : NULL;
+		if (!low || !live[low->id])
+			move_sides(b, &l->sides, &s);
 	}
-	g->made.len = 0;
+	for (uint32_t i = 0; i < g->made.len; i++)
+		if (!live[g->made.at[i].value->id])
+			move_sides(b, &g->made.at[i].sides, &s);
+	g->made.len = g->left_to.len = 0;
 	return guarded(b, v, &s);
 }

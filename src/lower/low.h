@@ -209,12 +209,13 @@ bool says_shape(const struct node *n, uint32_t k); /* does input k decide the re
 /* fusion.c */
 bool is_transpose(const struct value *v); /* or a cast of one */
 void prevent_fusion(struct build *b, struct block *k);
+/* guard_node.c */
+struct value *guard_nonempty(struct build *b, struct value *v, const int *axes, int n);
 /* guard.c */
 void guards_init(struct build *b);
 void guards_inputs(struct build *b, struct graph *from);
 struct value *guards_at(struct build *b, const struct node *n, struct value *v);
 struct value *guards_inside(struct build *b, const struct block *from, struct value *v);
-struct value *guard_nonempty(struct build *b, struct value *v, const int *axes, int n);
 bool reads_size(const struct node *n, uint32_t i);
 struct value *guards_rest(struct build *b, struct value *v);
 struct value *guards_lost(struct build *b, struct value *v, struct value **results, uint32_t n);
@@ -268,6 +269,7 @@ struct value *checked(struct build *b, struct value *v, struct value *cond);
 struct value *checks_rest(struct build *b, struct value *v);
 /* dot.c */
 struct value *matmul(struct build *b, struct value *x, struct value *y);
+int left_factor(const struct node *n);
 /* control.c */
 void lower_lost(struct build *b, struct block *from); /* for what is wrong in it alone */
 void block_result(struct build *b, struct value *v, const dim *dims, bool param_ok);

@@ -530,9 +530,13 @@ static void keep_guards(struct build *b, struct graph *from)
 			carrier = t;
 		count++;
 	}
-	for (uint32_t i = 0; i < from->states.len; i++)
-		if (from->states.at[i].next)
-			v[count++] = from->states.at[i].next->low;
+	for (uint32_t i = 0; i < from->states.len; i++) {
+		struct value *t = from->states.at[i].next;
+		if (t)
+			v[count++] = t->low;
+		if (t && !carrier && t->low && !t->low->data)
+			carrier = t;
+	}
 	if (carrier)
 		carrier->low = guards_lost(b, carrier->low, v, count);
 }

@@ -218,6 +218,61 @@ graph f(x: float64[k], m: bool[t, k], z: float64[t, q]) -> (y) {{ y = {call} }}
                 ptg.run(graph, ones(3), m, z, opset=opset)
 
 
+# MatMul and Gemm compare what they add along; nothing else may be taken for that comparison.
+PRODUCTS = {
+    "open": ("x: float64[?, ?], y: float64[?, ?]", "z = x @ y", 1),
+    "a name twice": ("x: float64[n, k], y: float64[k, m]", "z = x @ y", 1),
+    "transposed": ("x: float64[?, ?], y: float64[?, ?]", "z = Transpose(x) @ Transpose(Exp(y))", 4),
+    "a bias": ("x: float32[n, k], y: float32[k, m], b: float32[m]", "z = x @ y + b", 3),
+    "two layers": ("x: float32[?, ?], y: float32[?, ?], b: float32[?], w: float32[?, ?]", "z = Maximum(x @ y + b, 0) @ w", 5),
+    "vectors": ("x: float64[?], y: float64[?]", "z = x @ y", 1),
+    "integers": ("x: int64[n, k], y: int64[k, m]", "z = x @ y", 1),
+    "small integers": ("x: int8[n, k], y: int8[k, m]", "z = x @ y", 4),
+    "a mask": ("x: float64[?, ?], y: float64[?, ?], m: bool[?]", "z = x[m].T @ y".replace("x[m].T", "Transpose(x[m])"), None),
+    "a weight": ("x: float64[?, ?], y: float64[?, 2]", "z = Exp(x @ y) @ [[1.0, 2.0], [3.0, 4.0]]", 3),
+    "only its size": ("x: float64[?, ?], y: float64[?, ?]", "z = Sum(x) + Cast{dtype=float64}(Shape(x @ y)[0])", None),
+    "and something else": ("x: float64[n, k], y: float64[k, m]", "z = (Sum(x @ y), Sum(x))[1]", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", [c for c in PRODUCTS if PRODUCTS[c][2]])
+def test_products_need_no_guard(case):
+    params, statement, nodes = PRODUCTS[case]
+    assert ptg.nodes(ptg.compile(f"graph g({params}) -> (z) {{ {statement} }}")) == nodes
+
+
+# (parameters, statement, shapes that are right, shapes that are wrong)
+FACTORS = {
+    "inner lengths": ("x: float64[?, ?], y: float64[?, ?]", "z = x @ y", [(2, 3), (3, 4)], [[(2, 3), (1, 4)], [(2, 1), (3, 4)], [(0, 3), (2, 0)], [(2, 0), (1, 0)]]),
+    "a name twice": ("x: float64[n, k], y: float64[k, m]", "z = x @ y", [(2, 3), (3, 4)], [[(2, 3), (1, 4)], [(2, 1), (3, 4)], [(0, 3), (2, 0)]]),
+    "a name three times": ("x: float64[n, k], y: float64[k, m], w: float64[m, k]", "z = x @ y @ w", [(2, 3), (3, 4), (4, 3)], [[(2, 3), (3, 4), (4, 2)], [(2, 3), (3, 4), (4, 1)], [(2, 3), (3, 1), (4, 3)]]),
+    "a name that is no inner length": ("x: float64[n, k], y: float64[k, n]", "z = x @ y", [(2, 3), (3, 2)], [[(2, 3), (3, 4)], [(2, 3), (3, 1)], [(2, 3), (2, 2)]]),
+    "stretched before": ("x: float64[?, ?], c: float64[?], y: float64[?, ?]", "z = (x + c) @ y", [(2, 3), (3,), (3, 4)], [[(2, 1), (3,), (3, 4)], [(2, 3), (1,), (3, 4)], [(2, 3), (3,), (1, 4)]]),
+    "one length in a sum": ("x: float64[?, 1], c: float64[1, ?], y: float64[?, ?]", "z = (x * c) @ y", [(2, 1), (1, 3), (3, 4)], [[(2, 1), (1, 3), (1, 4)], [(2, 1), (1, 1), (3, 4)]]),
+    "made like the other one": ("x: float64[?, 3], y: float64[?, ?]", "u = Alloc(1.0, 2, Shape(y)[0])\n  z = Sum(x) + (u @ y)", [(2, 3), (3, 4)], []),
+    "reshaped and stretched": ("x: float64[?, ?], v: float64[?], y: float64[?, ?]", "z = (x + Reshape{ndim=2}(v, [-1, Shape(x)[1]])) @ y", [(2, 3), (6,), (3, 4)], [[(2, 1), (2,), (3, 4)], [(2, 1), (6,), (3, 4)]]),
+    "reshaped": ("x: float64[?], y: float64[?, ?]", "z = Reshape{ndim=2}(x, [2, -1]) @ y", [(6,), (3, 4)], [[(6,), (2, 4)], [(6,), (1, 4)], [(2,), (3, 4)]]),
+    "a stack": ("x: float64[?, ?], y: float64[?, ?, ?]", "z = Blockwise{core_op=Dot, signature=\"(m,n),(n,p)->(m,p)\"}(ExpandDims{axis=0}(x), y)", [(2, 3), (5, 3, 4)], [[(2, 3), (5, 1, 4)], [(2, 1), (5, 3, 4)], [(0, 2), (5, 3, 0)]]),
+    "its size alone": ("x: float64[?, ?], y: float64[?, ?]", "u = x @ y\n  z = Sum(x) + Cast{dtype=float64}(Shape(u)[0])", [(2, 3), (3, 4)], [[(2, 3), (2, 4)]]),
+    "in a branch": ("x: float64[?, ?], y: float64[?, ?]", "z = if Sum(x) < 100 {\n z = Sum(x @ y) } else {\n z = Sum(y) }", [(2, 3), (3, 4)], [[(2, 3), (2, 4)]]),
+    "in a loop": ("x: float64[?, ?], y: float64[?, ?]", "z = loop (i in 0:2, s = 0.0) -> (s) { next s = s + Sum(x @ y) }", [(2, 3), (3, 4)], [[(2, 3), (2, 4)]]),
+    "twice by a fn": ("x: float64[?, ?], y: float64[?, ?], w: float64[?, ?]", "z = F(x, y) + F(x, w)", [(2, 3), (3, 4), (3, 4)], [[(2, 3), (3, 4), (1, 4)], [(2, 3), (1, 4), (3, 4)]]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FACTORS)
+def test_products_check_their_factors(case):
+    params, statement, right, wrong = FACTORS[case]
+    text = f"fn F(a: float64[?, ?], b: float64[?, ?]) -> (c) {{ c = Exp(a @ b) }}\ngraph g({params}) -> (z) {{ {statement} }}"
+    for opset in OPSETS:
+        for level in ("all", "none"):
+            ptg.run(text, *[ones(*s) for s in right], opset=opset, level=level)
+            for shapes in wrong:
+                with pytest.raises(Exception, match="ONNXRuntimeError"):
+                    ptg.run(text, *[ones(*s) for s in shapes], opset=opset, level=level)
+                    raise AssertionError(f"opset {opset}, {level}: runs with {shapes}")
+
+
 def text(case):
     return f"ptg 1\n\ngraph g({CASES[case][0]}) -> (y) {{\n  {CASES[case][1]}\n}}\n"
 
