@@ -304,12 +304,8 @@ static struct value *reshape_13(struct build *b, struct value *v, struct value *
 		block_result(b, r, dims, false);
 		scope_close(b, outer);
 	}
-	attr_block(b, "then_branch", branch[0]);
-	attr_block(b, "else_branch", branch[1]);
-	struct node *n = onnx_node(b, "If", &empty, 1, 1);
-	n->out[0]->type = type_of((enum dtype)v->type.dtype, rank, (dim *)dims);
-	append(b, n);
-	return n->out[0];
+	return if_node(b, empty, branch[0], branch[1],
+		       type_of((enum dtype)v->type.dtype, rank, (dim *)dims));
 }
 
 /* From opset 14 on a 0 in a shape can mean 0. */

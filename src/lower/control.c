@@ -30,6 +30,18 @@ void block_result(struct build *b, struct value *v, const dim *dims, bool param_
 	*vec_push(b->cx->arena, &b->block->results) = v;
 }
 
+/* If of one result */
+struct value *if_node(struct build *b, struct value *cond, struct block *yes, struct block *no,
+		      struct type t)
+{
+	attr_block(b, "then_branch", yes);
+	attr_block(b, "else_branch", no);
+	struct node *n = onnx_node(b, "If", &cond, 1, 1);
+	n->out[0]->type = t;
+	append(b, n);
+	return n->out[0];
+}
+
 /* Loop: trip count, condition, first values; `types` of the carried values, then of stacked ones.
  */
 struct node *loop_node(struct build *b, struct block *body, struct value **in, uint32_t nin,

@@ -273,6 +273,8 @@ int left_factor(const struct node *n);
 /* control.c */
 void lower_lost(struct build *b, struct block *from); /* for what is wrong in it alone */
 void block_result(struct build *b, struct value *v, const dim *dims, bool param_ok);
+struct value *if_node(struct build *b, struct value *cond, struct block *yes, struct block *no,
+		      struct type t);
 struct node *loop_node(struct build *b, struct block *body, struct value **in, uint32_t nin,
 		       const struct type *types, uint32_t nout);
 

@@ -1,7 +1,9 @@
 /*
  * pad.c: Pad. In: a typed node. Out: one ONNX Pad where it says the same; else border by border,
  * axis after axis, as PyTensor does (so that corners come from the later axes), or, for modes that
- * copy elements, one Gather an axis. Static widths and lengths make constants.
+ * copy elements, one Gather an axis. Static widths and lengths make constants. Where an axis may be
+ * empty, and PyTensor has a result then that these would not give (or none, and these would), that
+ * is the branch of an If on the number of elements.
  */
 #include <string.h>
 
@@ -17,6 +19,8 @@ struct pad {
 	struct value *x;
 	int64_t axis;
 	uint32_t rank;
+	bool filled; /* x has a 0 in each axis that has nothing: the real lengths are `dims` */
+	const dim *dims;
 	struct value *width[MAX_RANK][2]; /* int64[] */
 	struct value *value[MAX_RANK][2]; /* of constant and linear_ramp, 0-d */
 };
@@ -199,6 +203,14 @@ static struct value *ramp(struct build *b, const struct pad *p, int side)
 	return cast(b, emit_(b, "Sub", cast(b, end, DT_FLOAT64), r), t);
 }
 
+/* The part of x along the axis that is no filling. */
+static struct value *real(struct build *b, const struct pad *p)
+{
+	struct value *n = dim_vector(b, p->dims[p->axis]);
+
+	return slice(b, p->x, &p->axis, 1, const_ints(b, &(int64_t){0}, 1), n, NULL);
+}
+
 /* Borders made from x, put before and behind it, axis after axis */
 static struct value *pad_made(struct build *b, struct pad *p, struct value *lengths[][2])
 {
@@ -222,7 +234,7 @@ static struct value *pad_made(struct build *b, struct pad *p, struct value *leng
 		}
 		if (made[0])
 			all[k++] = made[0];
-		all[k++] = p->x;
+		all[k++] = p->filled ? real(b, p) : p->x;
 		if (made[1])
 			all[k++] = made[1];
 		p->x = concat(b, (int)p->axis, all, k);
@@ -261,20 +273,25 @@ static struct value *constant_sources(struct build *b, const struct pad *p, int6
 static struct value *sources(struct build *b, const struct pad *p)
 {
 	dim size = p->x->type.dims[p->axis];
-	struct value *const *w = p->width[p->axis], *n = dim_value(b, size), *period;
+	struct value *const *w = p->width[p->axis], *n = dim_value(b, size), *period = n;
+	int64_t k;
 	struct value *total = emit_(b, "Add", emit_(b, "Add", w[0], n), w[1]);
 	struct value *at = emit_(b, "Range", const_int(b, 0), total, const_int(b, 1));
 
 	at = emit_(b, "Sub", at, w[0]);
-	if (p->mode[0] == 'w')
-		return emit_(b, "Mod", at, n);
-	period = emit_(b, "Mul", n, const_int(b, 2));
-	if (p->mode[0] == 'r') {
-		b->cse->shared->small_ints = true;
+	if (p->mode[0] != 'w')
+		period = emit_(b, "Mul", n, const_int(b, 2));
+	/* nothing goes through a Gather by nothing: only widths that are known are above 0 here */
+	b->cse->shared->small_ints = true;
+	if (p->mode[0] == 'r')
 		period = emit_(b, "Max", emit_(b, "Sub", period, const_int(b, 2)), const_int(b, 1));
-		b->cse->shared->small_ints = false;
-	}
+	else if (!dim_ge(b->cx, size, 1) &&
+		 !(const_int_at(b, w[0], 0, &k) && const_int_at(b, w[1], 0, &k)))
+		period = emit_(b, "Max", period, const_int(b, 1));
+	b->cse->shared->small_ints = false;
 	at = emit_(b, "Mod", at, period);
+	if (p->mode[0] == 'w')
+		return at;
 	struct value *top = period;
 	if (p->mode[0] == 's')
 		top = emit_(b, "Sub", period, const_int(b, 1));
@@ -314,14 +331,244 @@ static struct value *pad_copied(struct build *b, struct pad *p)
 	return p->x;
 }
 
-/* The first axis of length 0 that gets a border, which there is nothing to make of; -1: none. */
+static bool may_be_empty(struct build *b, const struct pad *p, uint32_t i)
+{
+	return !dim_ge(b->cx, p->x->type.dims[i], 1);
+}
+
+static bool is_empty(struct build *b, const struct pad *p, uint32_t i)
+{
+	return dim_le(b->cx, p->x->type.dims[i], 0);
+}
+
+/* The widths of an axis as far as they are known: below 0 where not */
+static void known_widths(struct build *b, const struct pad *p, uint32_t i, int64_t w[2])
+{
+	for (int side = 0; side < 2; side++)
+		if (!const_int_at(b, p->width[i][side], 0, &w[side]))
+			w[side] = -1;
+}
+
+static bool copies(const struct pad *p)
+{
+	return strchr("rsw", p->mode[0]) != NULL;
+}
+
+/* An empty axis is copied from by dividing by its length, which always fails. */
+static bool divides(struct build *b, const struct pad *p, uint32_t i)
+{
+	int64_t k;
+	bool known = dim_is_const(b->cx, p->x->type.dims[i], &k);
+
+	for (uint32_t j = 0; j < 2 * p->rank; j++)
+		known &= const_int_at(b, p->width[j / 2][j % 2], 0, &k);
+	return p->mode[0] != 'r' && !known;
+}
+
+/* May another axis be empty when axis i is copied from? Then NumPy lets an index pass that is out
+ * of range, but along the first axis. */
+static bool beside_empty(struct build *b, const struct pad *p, uint32_t i)
+{
+	bool any = false;
+
+	for (uint32_t j = 0; j < p->rank; j++) {
+		int64_t w[2];
+		known_widths(b, p, j, w);
+		any |= j != i && may_be_empty(b, p, j) && (j > i || (w[0] < 1 && w[1] < 1));
+	}
+	return i && any && !divides(b, p, i);
+}
+
+/* The first axis of length 0 that there is no border to be made of on any run; -1: none */
 static int empty_axis(struct build *b, const struct pad *p)
 {
-	for (uint32_t i = 0; i < p->rank; i++)
-		if (dim_le(b->cx, p->x->type.dims[i], 0) &&
-		    !(is_zero(b, p->width[i][0]) && is_zero(b, p->width[i][1])))
+	bool any = !strcmp(p->mode, "constant") || !strcmp(p->mode, "mean");
+
+	for (uint32_t i = 0; i < p->rank && !any; i++) {
+		int64_t w[2];
+		known_widths(b, p, i, w);
+		bool fails = p->mode[0] == 'm' || !w[0] || !w[1];
+		if (copies(p))
+			fails = (w[0] > 0 || w[1] > 0) && !beside_empty(b, p, i);
+		if (is_empty(b, p, i) && fails)
 			return (int)i;
+	}
 	return -1;
+}
+
+/* Does ONNX Runtime do another thing with an axis that is empty at run time than PyTensor? */
+static bool empty_differs(struct build *b, const struct pad *p)
+{
+	bool differs = false, made = !strcmp(p->mode, "edge") || !strcmp(p->mode, "linear_ramp");
+
+	for (uint32_t i = 0; i < p->rank; i++) {
+		int64_t w[2];
+		known_widths(b, p, i, w);
+		bool border = w[0] || w[1], one = !w[0] != !w[1];
+		if (may_be_empty(b, p, i))
+			differs |= made ? !one : copies(p) && border && beside_empty(b, p, i);
+		differs |= (made || copies(p)) && is_empty(b, p, i);
+	}
+	return differs;
+}
+
+static struct value *width_vector(struct build *b, const struct pad *p, int side)
+{
+	struct value *w[MAX_RANK];
+
+	for (uint32_t i = 0; i < p->rank; i++)
+		w[i] = p->width[i][side];
+	return int_vector(b, w, p->rank);
+}
+
+/* v, or a failing run where axis i is copied from but has nothing: `lengths` of x, `padded` of v */
+static struct value *check_copies(struct build *b, const struct pad *p, struct value *v,
+				  struct value *lengths, struct value *padded)
+{
+	struct value *none = const_int(b, 0), *bad = NULL;
+
+	for (uint32_t i = 0; i < p->rank; i++) {
+		int64_t w[2], mask[MAX_RANK] = {0};
+		known_widths(b, p, i, w);
+		if (!may_be_empty(b, p, i) || (!w[0] && !w[1]))
+			continue;
+		struct value *most = emit_(b, "Max", p->width[i][0], p->width[i][1]);
+		struct value *is =
+			emit_(b, "And",
+			      emit_(b, "Less", dim_value(b, p->x->type.dims[i]), const_int(b, 1)),
+			      emit_(b, "Greater", most, none));
+		if (beside_empty(b, p, i)) {
+			/* lengths of the others as they are then: 2 for new, 1 for old */
+			for (uint32_t j = 0; j < p->rank; j++)
+				mask[j] = j < i ? 2 : j > i;
+			struct value *m = const_ints(b, mask, p->rank);
+			struct value *n = emit_(b, "Where", emit_(b, "Equal", m, const_int(b, 2)),
+						padded, lengths);
+			n = emit_(b, "Where", emit_(b, "Equal", m, none), const_int(b, 1), n);
+			n = reduce(b, "ReduceMin", n, (int[]){0}, 1, false);
+			is = emit_(b, "And", is, emit_(b, "Greater", n, none));
+		}
+		bad = bad ? emit_(b, "Or", bad, is) : is;
+	}
+	return bad ? checked(b, v, emit_(b, "Not", bad)) : v;
+}
+
+/* v, or a failing run where an empty axis gets no border on either side */
+static struct value *check_made(struct build *b, const struct pad *p, struct value *v,
+				struct value *lengths)
+{
+	struct value *fewest[MAX_RANK];
+	bool sure = true;
+
+	for (uint32_t i = 0; i < p->rank; i++) {
+		int64_t w[2];
+		known_widths(b, p, i, w);
+		if (w[0] >= 0 && w[1] >= 0)
+			fewest[i] = const_int(b, w[0] < w[1] ? w[0] : w[1]);
+		else
+			fewest[i] = emit_(b, "Min", p->width[i][0], p->width[i][1]);
+		sure &= !may_be_empty(b, p, i) || (w[0] > 0 && w[1] > 0);
+	}
+	if (sure)
+		return v;
+	struct value *least = int_vector(b, fewest, p->rank);
+	least = reduce(b, "ReduceMin", emit_(b, "Max", lengths, least), (int[]){0}, 1, false);
+	return checked(b, v, emit_(b, "Greater", least, const_int(b, 0)));
+}
+
+/* A ramp goes from and to the zeros that PyTensor starts from: x with one in each empty axis */
+static struct value *ramps_of_nothing(struct build *b, struct pad p, struct value *lengths)
+{
+	struct value *none[MAX_RANK], *missing, *parts[2];
+	dim *dims = new_array(b->cx->arena, dim, p.rank);
+
+	p.dims = p.x->type.dims;
+	p.filled = true;
+	for (uint32_t i = 0; i < p.rank; i++) {
+		none[i] = const_int(b, 0);
+		dims[i] = dim_max(b->cx, p.dims[i], dim_const(b->cx, 1));
+	}
+	missing = cast(b, emit_(b, "Equal", lengths, const_int(b, 0)), DT_INT64);
+	parts[0] = int_vector(b, none, p.rank);
+	parts[1] = missing;
+	p.x = with_dims(emit_(b, "Pad", p.x, concat(b, 0, parts, 2)), dims);
+	return pad_made(b, &p, NULL);
+}
+
+/* The result where x has no elements */
+static struct value *pad_empty(struct build *b, const struct pad *p, const dim *dims)
+{
+	struct value *lengths = shape_of(b, p->x), *r, *n;
+	bool check = b->cx->opt.check_dims && b->target != PTGC_ONNX;
+
+	n = emit_(b, "Add", width_vector(b, p, 0), width_vector(b, p, 1));
+	n = emit_(b, "Add", lengths, n);
+	b->cse->shared->small_ints = true;
+	if (!strcmp(p->mode, "linear_ramp"))
+		r = ramps_of_nothing(b, *p, lengths);
+	else
+		r = const_shape(b, (enum dtype)p->x->type.dtype, n, dims, p->rank, 0);
+	if (check && copies(p))
+		r = check_copies(b, p, r, lengths, n);
+	else if (check)
+		r = check_made(b, p, r, lengths);
+	b->cse->shared->small_ints = false;
+	return labelled(b, with_dims(r, dims),
+			"an axis without elements has nothing to make borders of");
+}
+
+/* Of nothing there is no maximum: axes without a border, which are not looked at, are looked at
+ * here, and all in one. */
+static void check_nonempty(struct build *b, struct pad *p)
+{
+	int axes[MAX_RANK];
+	dim *dims = new_array(b->cx->arena, dim, p->rank);
+	bool needed = false;
+
+	for (uint32_t i = 0; i < p->rank; i++) {
+		int64_t w[2];
+		known_widths(b, p, i, w);
+		needed |= may_be_empty(b, p, i) && !w[0] && !w[1];
+		axes[i] = (int)i;
+		dims[i] = dim_max(b->cx, p->x->type.dims[i], dim_const(b->cx, 1));
+	}
+	if (needed)
+		p->x = with_dims(guard_nonempty(b, p->x, axes, (int)p->rank), dims);
+}
+
+static struct value *pad_all(struct build *b, struct pad p, struct value *more)
+{
+	struct value *lengths[MAX_RANK][2];
+	bool is_ramp = !strcmp(p.mode, "linear_ramp");
+
+	if (!strcmp(p.mode, "constant"))
+		return pad_constant(b, &p);
+	if (!strcmp(p.mode, "edge"))
+		return onnx_pad(b, &p, 0, p.rank, 3, "edge", NULL);
+	if (copies(&p))
+		return pad_copied(b, &p);
+	if (more && !is_ramp)
+		pairs(b, more, DT_INT64, p.rank, lengths);
+	if (!strcmp(p.mode, "maximum") || !strcmp(p.mode, "minimum"))
+		check_nonempty(b, &p);
+	return pad_made(b, &p, more && !is_ramp ? lengths : NULL);
+}
+
+static struct value *pad_or_empty(struct build *b, const struct pad *p, struct value *more,
+				  const dim *dims)
+{
+	struct type t = type_of((enum dtype)p->x->type.dtype, p->rank, (dim *)dims);
+	struct value *any = cast(b, emit_(b, "Size", p->x), DT_BOOL);
+	struct block *outer = b->block, *branch[2];
+
+	for (int i = 0; i < 2; i++) {
+		branch[i] = block_new(b);
+		scope_open(b, branch[i]);
+		struct value *r = i ? pad_empty(b, p, dims) : pad_all(b, *p, more);
+		block_result(b, r, dims, false);
+		scope_close(b, outer);
+	}
+	return if_node(b, any, branch[0], branch[1], t);
 }
 
 bool lower_pad(struct build *b, struct node *n)
@@ -332,9 +579,9 @@ bool lower_pad(struct build *b, struct node *n)
 	struct pad p = {.mode = prop_str(b->cx, n, "pad_mode"),
 			.x = cast(b, low(b, n->in[0]), (enum dtype)t.dtype),
 			.rank = t.rank};
-	struct value *lengths[MAX_RANK][2], *r,
-		*more = n->nin > 2 && n->in[2] ? low(b, n->in[2]) : NULL;
-	bool constant = !strcmp(p.mode, "constant"), is_ramp = !strcmp(p.mode, "linear_ramp");
+	struct value *r, *more = n->nin > 2 && n->in[2] ? low(b, n->in[2]) : NULL;
+	bool constant = !strcmp(p.mode, "constant"), is_ramp = !strcmp(p.mode, "linear_ramp"),
+	     empty = false;
 
 	if (p.rank > MAX_RANK / 2 || !strcmp(p.mode, "median")) {
 		unsupported(b, p.rank > MAX_RANK / 2 ? "it takes at most 32 dims"
@@ -343,7 +590,7 @@ bool lower_pad(struct build *b, struct node *n)
 	}
 	if (!widths(b, n, &p))
 		return false;
-	if (strcmp(p.mode, "mean") != 0 && !constant && empty_axis(b, &p) >= 0) {
+	if (empty_axis(b, &p) >= 0) {
 		unsupported(b, "axis %d is empty, there is nothing to make borders of",
 			    empty_axis(b, &p));
 		return false;
@@ -351,16 +598,12 @@ bool lower_pad(struct build *b, struct node *n)
 	if (constant || is_ramp)
 		pairs(b, more ? more : const_int_of(b, (enum dtype)t.dtype, 0), (enum dtype)t.dtype,
 		      p.rank, p.value);
-	if (!constant && !is_ramp && more)
-		pairs(b, more, DT_INT64, p.rank, lengths);
-	if (constant)
-		r = pad_constant(b, &p);
-	else if (!strcmp(p.mode, "edge"))
-		r = onnx_pad(b, &p, 0, p.rank, 3, "edge", NULL);
-	else if (strchr("rsw", p.mode[0]))
-		r = pad_copied(b, &p);
+	for (uint32_t i = 0; i < p.rank; i++)
+		empty |= is_empty(b, &p, i);
+	if (!empty_differs(b, &p))
+		r = pad_all(b, p, more);
 	else
-		r = pad_made(b, &p, more && !is_ramp ? lengths : NULL);
+		r = empty ? pad_empty(b, &p, t.dims) : pad_or_empty(b, &p, more, t.dims);
 	lowered(b, n, 0, with_dims(r, t.dims));
 	return true;
 }
