@@ -71,6 +71,22 @@ bool lower_second(struct build *b, struct node *n)
 	return true;
 }
 
+/* x * log(y), 0 where x is 0: PyTensor takes the logarithm in the dtype of y, and rounds it there.
+ */
+bool lower_xlogy(struct build *b, struct node *n)
+{
+	bool one = n->op == &op_table[OP_XLog1PY];
+	struct value *x = low(b, n->in[0]), *y = low(b, n->in[1]), *log, *product;
+
+	if (!lower_as(b, &op_table[one ? OP_Log1p : OP_Log], NULL, &y, 1, &log, 1) ||
+	    !lower_as(b, &op_table[OP_Mul], NULL, (struct value *[]){x, log}, 2, &product, 1))
+		return false;
+	struct value *none = emit_(b, "Equal", x, const_int_of(b, (enum dtype)x->type.dtype, 0));
+	struct value *zero = const_int_of(b, (enum dtype)product->type.dtype, 0);
+	lowered(b, n, 0, emit_(b, "Where", none, zero, product));
+	return true;
+}
+
 static bool lower_by_lib(struct build *b, struct node *n, const char *name)
 {
 	struct value *out = NULL;

@@ -70,6 +70,7 @@ bool lower_reshape(struct build *b, struct node *n);
 bool lower_rfft(struct build *b, struct node *n);
 bool lower_searchsorted(struct build *b, struct node *n);
 bool lower_second(struct build *b, struct node *n);
+bool lower_xlogy(struct build *b, struct node *n);
 bool lower_setsubtensor(struct build *b, struct node *n);
 bool lower_shape(struct build *b, struct node *n);
 bool lower_shape_i(struct build *b, struct node *n);

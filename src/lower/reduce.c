@@ -398,9 +398,10 @@ static bool has_maximum(struct build *b, struct reduction *r)
 	return true;
 }
 
-/* Of integers: what is left of x when PyTensor has subtracted the maximum, in x's own dtype, which
- * wraps; so no node of the runtime's can do it all. */
-static struct value *normalised_integers(struct build *b, struct node *n, struct reduction *r,
+/* Step by step as PyTensor does it, where no node of the runtime's can do it all. Of integers: what
+ * is left of x when the maximum has been subtracted, in x's own dtype, which wraps. Of float16:
+ * each step is rounded, so that a sum may be 1 and its logarithm 0. */
+static struct value *normalised_in_steps(struct build *b, struct node *n, struct reduction *r,
 					 bool log)
 {
 	const struct op *max = &op_table[OP_Max];
@@ -417,7 +418,7 @@ static struct value *normalised_integers(struct build *b, struct node *n, struct
 	struct value *x = emit_(b, "Sub", r->x, unsqueeze(b, top, axes, (uint32_t)r->naxes));
 	x = cast(b, x, r->out);
 	struct value *e = emit_(b, "Exp", x);
-	struct value *sum = cast(b, e, DT_FLOAT64);
+	struct value *sum = cast(b, e, r->out == DT_FLOAT16 ? DT_FLOAT32 : DT_FLOAT64);
 	sum = cast(b, reduce(b, "ReduceSum", sum, r->axes, r->naxes, true), r->out);
 	return log ? emit_(b, "Sub", x, emit_(b, "Log", sum)) : emit_(b, "Div", e, sum);
 }
@@ -429,8 +430,9 @@ static bool lower_normalise(struct build *b, struct node *n, const char *op)
 
 	if (!reduction_of(b, n, &r))
 		return false;
-	if (r.naxes && is_int((enum dtype)r.x->type.dtype)) {
-		struct value *y = normalised_integers(b, n, &r, !strcmp(op, "LogSoftmax"));
+	bool half = r.x->type.dtype == DT_FLOAT16 && !b->cx->opt.excess_precision;
+	if (r.naxes && (half || is_int((enum dtype)r.x->type.dtype))) {
+		struct value *y = normalised_in_steps(b, n, &r, !strcmp(op, "LogSoftmax"));
 		if (y)
 			lowered(b, n, 0, with_dims(y, n->out[0]->type.dims));
 		return y != NULL;

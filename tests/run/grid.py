@@ -148,6 +148,7 @@ class Row:
         False  # PyTensor's value has another dtype than its variable, which is followed here
     )
     exact: object = None  # mpmath's function: decides where SciPy's result is not good enough
+    inner: object = None  # of the arguments' dtypes: the one that PyTensor rounds to on the way
     why: str = ""
 
 
@@ -615,6 +616,9 @@ class Run:
         mp.mp.prec = 1200
         true = self.row.exact(*[mp.mpf(float(a)) for a in args])
         unit = mp.mpf(float(np.spacing(np.abs(got))))
+        if self.row.inner:
+            inner = self.row.inner(*[np.asarray(a).dtype for a in args])
+            unit = max(unit, abs(true) * float(np.finfo(inner).eps))
         return (
             abs(mp.mpf(float(got)) - true)
             <= max({**ULP, **self.row.ulp}[got.dtype.name], 0.5) * unit

@@ -68,7 +68,7 @@ def test_fill_diagonal_offset_overflows_as_in_pytensor():
     x, k = pt.dmatrix("x"), pt.bscalar("k")
     f = pytensor.function([x, k], pt.fill_diagonal_offset(x, 1.0, k), mode="ONNX")
     with pytest.raises(OverflowError, match="out of bounds"):
-        f(np.zeros((200, 3)), 1)
+        f(np.zeros((3, 200)), 1)
 
 
 def test_fill_diagonal_offset_beyond_int64():
@@ -167,3 +167,23 @@ def test_products_without_zeros_of_other_dtypes():
     check(ProdWithoutZeros(axis=0, acc_dtype="float32"), [("int16", 2)], data=lambda d, s, seed: values(d, s, seed, 0, 3), sizes=(0, 1, 2))
     for dtype, given in (("int16", 'acc_dtype=int16'), ("int16", "dtype=int32"), ("uint8", "acc_dtype=uint8"), ("float64", "dtype=int64")):
         refused(f"graph g(x: {dtype}[3]) -> (y) {{ y = ProdWithoutZeros{{axes=None, {given}}}(x) }}", "ProdWithoutZeros", dtype)
+
+
+@pytest.mark.parametrize("name", ["xlogy", "xlog1py"])
+@pytest.mark.parametrize("dtypes", [("float64", "float16"), ("float32", "float16"), ("float16", "float16"), ("int64", "float16"), ("float16", "int8"), ("float64", "int8")])
+def test_logarithms_in_the_dtype_of_what_they_are_of(name, dtypes):
+    """They are rounded there, though the product is wider: one unit of float32 or float16 is many of the result."""
+    check(lambda x, y: getattr(pt.special, name)(x, y), [(d, 1) for d in dtypes], data=lambda d, s, seed: values(d, s, seed, 0, 9), sizes=(0, 1, 7),
+          opsets=SOME, atol=1e-6 if dtypes[1] == "int8" else 0.0)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_sums_of_float16_are_rounded_before_their_logarithm(name):
+    """1 + exp(-9) is 1 in float16, and its logarithm 0."""
+    f = getattr(pt.special, name)
+    x = variable("float16", (3, 2), True, "x")
+    c = Compiled([x], [f(x, axis=0), f(x, axis=1), f(x, axis=None)], SOME)
+    c.run(np.array([[0, -9], [5, -3], [60000, -60000]]), zero_sign=False)
+    c.run(np.array([[0, np.inf], [np.nan, -3], [-np.inf, -np.inf]]), zero_sign=False)
+    rng = np.random.default_rng(0)
+    c.run(rng.normal(size=(40, 30)) * 4, zero_sign=False)
