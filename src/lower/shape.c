@@ -423,6 +423,35 @@ static struct value *step_if_countable(struct build *b, struct value **v, struct
 	return cast(b, count, DT_INT64);
 }
 
+/* Where a step the right way is so large that (stop - start) / step is 0, NumPy still makes one
+ * item. */
+static struct value *at_least_one(struct build *b, struct value **v, struct value *distance,
+				  struct value *count)
+{
+	double step;
+
+	if (const_number(v[2], &step) && fabs(step) <= 1)
+		return count; /* no quotient is 0 then */
+	struct value *way = emit_(b, "Mul", emit_(b, "Sign", distance), v[2]);
+	way = emit_(b, "Less", const_of(b, DT_FLOAT64, 0), way);
+	return emit_(b, "Max", count, cast(b, way, DT_FLOAT64));
+}
+
+/* The first item is the start as it is: -0 + 0 * step would be 0, and 0 * inf NaN. */
+static struct value *first_as_it_is(struct build *b, struct node *n, struct value **v,
+				    struct value *first, struct value *i, struct value *items)
+{
+	double k;
+	bool minus = is_float((enum dtype)n->in[0]->type.dtype) &&
+		     (!const_number(v[0], &k) || (k == 0 && signbit(k)));
+	bool inf = is_float((enum dtype)n->in[2]->type.dtype) &&
+		   (!const_number(v[2], &k) || !isfinite(k));
+
+	if (!is_float((enum dtype)first->type.dtype) || (!minus && !inf))
+		return items;
+	return emit_(b, "Where", cast(b, i, DT_BOOL), items, first);
+}
+
 /*
  * PyTensor gives Python's numbers to NumPy's arange: ceil((stop - start) / step) items in float64,
  * then first + i * (second - first) in the arithmetic of the result.
@@ -446,13 +475,15 @@ bool lower_arange(struct build *b, struct node *n)
 	}
 	for (int i = 0; i < 3; i++)
 		v[i] = cast(b, low(b, n->in[i]), DT_FLOAT64);
-	double start;
-	bool zero = const_number(v[0], &start) && start == 0;
-	struct value *count = emit_(b, "Div", zero ? v[1] : emit_(b, "Sub", v[1], v[0]), v[2]);
+	double start, by;
+	bool zero = const_number(v[0], &start) && start == 0 && !signbit(start);
+	struct value *distance = zero ? v[1] : emit_(b, "Sub", v[1], v[0]);
+	struct value *count = emit_(b, "Div", distance, v[2]);
 	struct value *one = step_if_countable(b, v, count, ints);
 	if (!one)
 		return false;
-	count = cast(b, emit_(b, "Ceil", count), DT_INT64);
+	count = emit_(b, "Ceil", count);
+	count = cast(b, ints ? count : at_least_one(b, v, distance, count), DT_INT64);
 	enum dtype calc = t == DT_FLOAT16 ? DT_FLOAT32 : t;
 	struct value *first = cast(b, cast(b, v[0], t), calc);
 	struct value *second = zero ? v[2] : emit_(b, "Add", v[0], v[2]);
@@ -460,7 +491,9 @@ bool lower_arange(struct build *b, struct node *n)
 	struct value *i = emit_(b, "Range", const_int(b, 0), count, one);
 	struct value *delta = zero ? second : emit_(b, "Sub", second, first);
 	struct value *r = emit_(b, "Mul", cast(b, i, calc), delta);
-	r = zero ? r : emit_(b, "Add", r, first);
+	if (!zero || !const_number(v[2], &by) || by < 0) /* 0 * -1 is -0 */
+		r = emit_(b, "Add", r, first);
+	r = first_as_it_is(b, n, v, first, i, r);
 	lowered(b, n, 0, cast(b, with_dims(r, n->out[0]->type.dims), t));
 	return true;
 }

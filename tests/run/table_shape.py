@@ -173,8 +173,6 @@ row(
         dtypes=FLOATS,
         but="integers have no quarters",
     ),
-    zero_sign=False,
-    why="0 where NumPy has -0",
 )
 UP_TO_4 = A("int64", "", between(0, 4))
 row(
