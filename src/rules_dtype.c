@@ -315,7 +315,14 @@ enum dtype ty_logsumexp(struct ctx *cx, struct node *n)
 /* Accumulators may not lose precision, but floats may add up integers. */
 static bool check_accumulator(struct ctx *cx, struct node *n, enum dtype t)
 {
-	enum dtype acc = prop_dtype(cx, n, "acc_dtype");
+	enum dtype acc = prop_dtype(cx, n, "acc_dtype"), given = prop_dtype(cx, n, "dtype");
+	if (is_complex(acc) && !is_complex(t) && !is_complex(given)) {
+		error(cx, n->span, E_DTYPE,
+		      "%s: what is accumulated in %s is complex: give it a complex dtype, or a "
+		      "real acc_dtype",
+		      n->op->name, dtypes[acc].name);
+		return false;
+	}
 	if (acc == DT_NONE || ((is_float(acc) || is_complex(acc)) && is_discrete(t)))
 		return true;
 	if (dtype_upcast(t, acc) == acc)
