@@ -38,6 +38,7 @@ from pytensor.tensor.type_other import NoneTypeT
 
 from ptgc import _extend, _lib, _text
 from ptgc._fused import taken_apart
+from ptgc._scalar import check_dtypes, scalar_name
 from ptgc.errors import Problem, UnsupportedError
 
 # Properties that change where a result is put, how it is shown or how it is rewritten, never what it is.
@@ -160,9 +161,7 @@ def op_name(op: Op) -> str:
     if isinstance(op, Elemwise):
         return op_name(op.scalar_op)
     if isinstance(op, ScalarOp):
-        if type(op).__name__ in ("Cast", "ScalarLoop"):
-            return type(op).__name__
-        return str(op.name or type(op).__name__).capitalize()
+        return type(op).__name__ if type(op).__name__ in ("Cast", "ScalarLoop") else scalar_name(op)
     if isinstance(op, CumOp):
         return "Cumsum" if op.mode == "add" else "Cumprod"
     if isinstance(op, IncSubtensor):
@@ -286,6 +285,8 @@ def op_text(op: Op, node=None) -> str:
         raise TypeError("the op is not PyTensor's: ptgc.register gives it a text")
     name = op_name(op)
     if isinstance(op, ScalarOp):
+        if node and name != "Cast":
+            check_dtypes(op, node)
         return f"Cast{{{op.o_type.dtype}}}" if name == "Cast" else name
     if isinstance(op, Join):
         return f"Join{{axis={op.axis}}}"

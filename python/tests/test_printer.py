@@ -7,6 +7,7 @@ import pytensor.tensor as pt
 import pytest
 from pytensor.compile.builders import OpFromGraph
 from pytensor.graph.fg import FunctionGraph
+from pytensor.tensor.elemwise import Elemwise
 
 import ptgc
 from ptgc import _printer, _text
@@ -258,3 +259,22 @@ def test_places_inside_of_fns_and_ifs():
             assert text.variable(k, row.index("Log") + 1) is after
         if row.strip().startswith("} else"):
             assert text.variable(k) is z
+
+
+def test_scalar_ops_of_other_dtypes():
+    """An instance of an op can have a name and a dtype rule of its own."""
+    x, y = pt.vector("x", dtype="int8"), pt.vector("y", dtype="int8")
+    assert "Add(x, y)" in ptgc.to_ptg([x, y], Elemwise(ps.Add(ps.upcast_out, name="mul"))(x, y))
+    assert "Add(x, y)" in ptgc.to_ptg([x, y], Elemwise(ps.Add(ps.specific_out(ps.int8)))(x, y))
+    less = ps.LT()
+    less.bool = False
+    with pytensor.config.change_flags(floatX="float32"):
+        quotient = x / y
+    for out in (
+        Elemwise(ps.Add(ps.upgrade_to_float))(x, y),
+        Elemwise(ps.Second(ps.specific_out(ps.float32)))(x, y),
+        Elemwise(less)(x, y),
+        quotient,
+    ):
+        with pytest.raises(ptgc.UnsupportedError, match=f"it gives {out.dtype}, by a dtype rule"):
+            ptgc.to_ptg([x, y], out)
