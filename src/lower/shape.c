@@ -206,16 +206,30 @@ struct value *as_it_is(struct build *b, struct value *shape)
 	return emit_(b, "Mul", shape, const_ints(b, ones, (uint32_t)n));
 }
 
-/* Lengths that are computed: NumPy takes any negative one for that which is to be found. */
+/* Lengths that are computed: NumPy takes any negative one for that which is to be found, but none
+ * beside a 0. So the least of them, as -1 or 0, stands for all that are not above 0: a 0 beside a
+ * negative one makes two lengths to find, which no Reshape takes. */
 struct value *lengths_to_find(struct build *b, const struct known *k, struct value *shape)
 {
 	bool plain = k != NULL;
+	uint32_t low = 0; /* lengths that may be 0 or less */
+	int64_t n = 2;
 
-	for (uint32_t i = 0; plain && i < k->n; i++)
-		plain = k->at[i] && dim_ge(b->cx, k->at[i], -1);
+	for (uint32_t i = 0; k && i < k->n; i++) {
+		plain &= k->at[i] && dim_ge(b->cx, k->at[i], -1);
+		low += !k->at[i] || !dim_ge(b->cx, k->at[i], 1);
+	}
 	if (plain || shape->data)
 		return shape;
-	return emit_(b, "Where", emit_(b, "Less", shape, const_int(b, 0)), const_int(b, -1), shape);
+	dim_is_const(b->cx, shape->type.dims[0], &n);
+	if (n == 1 || (k && low == 1))
+		return emit_(b, "Where", emit_(b, "Less", shape, const_int(b, 0)), const_int(b, -1),
+			     shape);
+	struct value *least[2], *in[] = {shape, const_ints(b, &(int64_t){1}, 1)};
+	attr_int(b, "largest", 0);
+	emit_n(b, "TopK", in, 2, least, 2);
+	return emit_(b, "Where", emit_(b, "Less", shape, const_int(b, 1)),
+		     emit_(b, "Sign", least[0]), shape);
 }
 
 /* x in the lengths asked for, if all can be said; one may be negative. NULL: they cannot, or

@@ -1,5 +1,7 @@
 """Ops that move, join, split and make data: shapes known, unknown and computed; all opsets."""
 
+import itertools
+
 import numpy as np
 import pytensor.scalar as ps
 import pytensor.tensor as pt
@@ -106,6 +108,28 @@ def test_reshape_to_given_shape():
         v = values("float64", n)
         for k, case in enumerate([(v, np.zeros((1, 0)), shape, 0, 0), (np.zeros(0), v.reshape(-1, 1), shape, 0, 0), (v, np.zeros((1, 0)), (0, 0), *shape)]):
             c.raises(*[np.asarray(q, dtype=i.type.dtype) for q, i in zip(case, c.inputs)])
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+def test_reshape_to_any_lengths(rank):
+    """Several to find, one to find beside a 0 or that does not divide, too few and too many elements."""
+    x, v = pt.tensor("x", dtype="float64", shape=(None,) * rank), pt.tensor("v", dtype="int64", shape=(3,))
+    i, j = pt.lscalar("i"), pt.lscalar("j")
+    general = Compiled([x, v], [x.reshape(v, ndim=3)])
+    parts = Compiled([x, i, j], [x.reshape((i, 3, j))])
+    beside = Compiled([x, i], [x.reshape((i, 0))])
+    of = [(0,), (6,)] if rank == 1 else [(0, 0), (3, 0), (2, 3)]
+    for shape, w in itertools.product(of, itertools.product((-2, -1, 0, 1, 3), repeat=3)):
+        calls = [(general, np.zeros(shape), w)]
+        calls += [(parts, np.zeros(shape), w[0], w[2])] if w[1] == 3 else []
+        calls += [(beside, np.zeros(shape), w[0])] if w[1:] == (0, 0) else []
+        for c, *args in calls:
+            try:
+                np.zeros(shape).reshape(w if c is general else (w[0], 3, w[2]) if c is parts else (w[0], 0))
+            except ValueError:
+                c.raises(*args)
+            else:
+                c.run(*args)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
