@@ -43,7 +43,7 @@ static struct value *bitshift_16(struct build *b, struct node *n)
 	return cast(b, emit_(b, "BitShift", x, y), DT_UINT16);
 }
 
-/* The vector code for int64 is wrong (see is_exact()), the comparisons are right. */
+/* The vector code for int64 is wrong (see faults.def), the comparisons are right. */
 static struct value *extreme(struct build *b, struct node *n, const char *less)
 {
 	struct value *r = n->in[0];

@@ -191,6 +191,8 @@ void dims_record(struct build *b, struct value *v);
 bool same_dims(struct ctx *cx, struct type a, struct type b);
 dim dims_product(struct ctx *cx, const dim *d, uint32_t n);
 
+/* faults.c: what the target's kernel gives is what the operator is */
+bool kernel_is_exact(struct build *b, const struct node *n);
 /* legal.c */
 bool legalise(struct build *b, struct node *n, struct value **out);
 

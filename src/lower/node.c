@@ -348,71 +348,6 @@ static bool has_kernel(struct build *b, const struct node *n)
 	return kernel_exists(b->target, n->onnx, in, nin, out, nout);
 }
 
-/*
- * What ONNX Runtime computes in float32 between casts of its own, it rounds once at the end of a
- * chain. Casts of ours it leaves alone.
- */
-static bool rounds_late(const struct node *n)
-{
-	static const char *const names[] = {
-		"Add",       "Sub",        "Mul",        "Div",        "Pow",      "Exp",
-		"Log",       "Sqrt",       "Reciprocal", "Sin",        "Cos",      "Tan",
-		"Asin",      "Acos",       "Atan",       "Sinh",       "Cosh",     "Tanh",
-		"Asinh",     "Acosh",      "Atanh",      "Sigmoid",    "Softplus", "Erf",
-		"MatMul",    "Gemm",       "Einsum",     "Conv",       "CumSum",   "CumProd",
-		"DFT",       "Det",        "Softmax",    "LogSoftmax", "ReduceL1", "ReduceL2",
-		"ReduceSum", "ReduceProd", "ReduceMean", "Sum"};
-
-	for (size_t i = 0; i < countof(names); i++)
-		if (is_onnx(n, names[i]))
-			return true;
-	return false;
-}
-
-/*
- * What it has for float32 alone and what rounds nothing needs no casts of ours, unless an input was
- * just rounded.
- */
-static bool reads_unrounded(const struct node *n)
-{
-	static const char *const names[] = {"Abs",    "ArgMax",      "ArgMin",    "Ceil",
-					    "Equal",  "Floor",       "Greater",   "GreaterOrEqual",
-					    "Less",   "LessOrEqual", "Neg",       "NonZero",
-					    "OneHot", "Pad",         "ReduceMax", "ReduceMin",
-					    "Relu",   "Tile",        "TopK",      "Trilu",
-					    "Unique", "Where"};
-	bool wide = false, rounded = false;
-
-	for (uint32_t i = 0; i < n->nin; i++)
-		rounded |= n->in[i] && rounding_is_lost(n->in[i]);
-	for (size_t i = 0; i < countof(names) && rounded; i++)
-		wide |= is_onnx(n, names[i]);
-	return wide;
-}
-
-/*
- * ONNX Runtime's vector code compares int64 wrongly where the upper halves are equal (measured: 3e9
- * is below 1 for Max). Our own nodes take another way; a user's raw node is what it says.
- */
-static bool is_exact(struct build *b, const struct node *n, const struct node *like)
-{
-	static const char *const wrong[] = {"Max", "Min", "Clip", "Sign", "ReduceMax", "ReduceMin"};
-	struct shared *s = b->cse->shared;
-
-	if (b->target != PTGC_ORT_CPU || (like && !s->expanding) || !n->nin || !n->in[0])
-		return true;
-	if (!b->cx->opt.excess_precision && reads_unrounded(n))
-		return false;
-	if (n->in[0]->type.dtype == DT_FLOAT16)
-		return b->cx->opt.excess_precision || !rounds_late(n);
-	if (s->small_ints || n->in[0]->type.dtype != DT_INT64)
-		return true;
-	for (size_t i = 0; i < countof(wrong); i++)
-		if (is_onnx(n, wrong[i]))
-			return false;
-	return true;
-}
-
 static void poison_results(struct build *b, struct node *n, struct value **out, uint32_t nout)
 {
 	struct type t = type_of(DT_FLOAT32, 0, NULL);
@@ -544,7 +479,8 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 		poison_results(b, n, out, nout);
 		return;
 	}
-	if (op->domain[0] || (taken && has_kernel(b, n) && is_exact(b, n, like))) {
+	bool raw = like && !b->cse->shared->expanding; /* a user's node is what it says */
+	if (op->domain[0] || (taken && has_kernel(b, n) && (raw || kernel_is_exact(b, n)))) {
 		append(b, n);
 		sign_of_results(n);
 		memcpy(out, n->out, nout * sizeof(*out));
