@@ -133,7 +133,13 @@ static void put_nodes(struct dump *d, const struct block *b, uint32_t depth)
 		sb_str(d->out, " = ");
 		put_op(d, n);
 		sb_str(d->out, "(");
-		put_list(d, n->in, n->nin, false);
+		uint32_t list = n->onnx || !n->op ? n->nin : list_input(d->cx, n);
+		put_list(d, n->in, list < n->nin ? list - 1 : list, false);
+		if (list < n->nin) {
+			sb_str(d->out, list > 1 ? ", [" : "[");
+			put_list(d, n->in + list, n->nin - list, false);
+			sb_str(d->out, "]");
+		}
 		sb_str(d->out, ")\n");
 		put_blocks(d, n, depth);
 	}

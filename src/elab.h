@@ -132,6 +132,7 @@ bool all_defined(struct elab *e, const struct cv *items, uint32_t n); /* false: 
 struct value *dim_to_value(struct elab *e, dim d, struct span s);
 struct value *constant_of(struct elab *e, const struct cv *v, enum dtype t, struct span s);
 enum dtype weak_dtype(struct elab *e, const struct cv *v, enum dtype other);
+enum dtype list_values(const struct cv *v); /* their common dtype; DT_NONE: there is none in it */
 struct cv elab_construct(struct elab *e, enum dtype t, const struct cv *dims, uint32_t ndims,
 			 bool has_dims, struct cv *args, uint32_t nargs, struct span s);
 

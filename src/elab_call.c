@@ -57,9 +57,45 @@ bool few_inputs(struct elab *e, uint32_t n, struct span s)
 	return n <= UINT16_MAX;
 }
 
+/* A list of tensors as the last argument, where the op takes one: None, and what is in the list.
+ * Literals in it take the dtype of the others. false: reported */
+static bool take_list(struct elab *e, const struct op *op, struct cv **args, uint32_t *nargs,
+		      struct span s)
+{
+	const struct op_sig *sig = op_sig(e->cx, op);
+	uint32_t k = sig->ninputs;
+
+	if (!k || sig->inputs[k - 1].repeat != '[' || *nargs < k)
+		return true;
+	if (*nargs > k)
+		return op_takes(e->cx, op, *nargs, node_span(e, s));
+	const struct cv *list = &(*args)[k - 1];
+	enum dtype t = list->kind == CV_LIST ? list_values(list) : DT_NONE;
+	if (!t)
+		return true;
+	struct cv *all = new_array(e->cx->arena, struct cv, k + list->n);
+	memcpy(all, *args, k * sizeof(*all));
+	all[k - 1] = (struct cv){.kind = CV_NONE, .span = list->span};
+	for (uint32_t i = 0; i < list->n; i++) {
+		struct cv *x = &all[k + i];
+		*x = list->u.items[i];
+		if (!cv_is_weak(x))
+			continue;
+		struct value *v = to_value(e, x, weak_dtype(e, x, t));
+		if (!v)
+			return false;
+		*x = cv_value(v, x->span);
+	}
+	*args = all;
+	*nargs = k + list->n;
+	return true;
+}
+
 struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct cv *args,
 		  uint32_t nargs, struct span s)
 {
+	if (!take_list(e, op, &args, &nargs, s))
+		return poison(s);
 	struct value *few[8],
 		**in = nargs <= countof(few) ? few : new_array(e->cx->arena, struct value *, nargs);
 	enum dtype strong = op->cast == CAST_NONE ? DT_NONE : strong_dtype(op, args, nargs);
@@ -73,7 +109,8 @@ struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct 
 			       : poison(s);
 	for (uint32_t i = 0; i < nargs; i++) {
 		bool elementwise = op->cast != CAST_NONE && !(op->cast == CAST_REST && i == 0);
-		if (args[i].kind == CV_NONE) { /* an omitted optional input */
+		/* an omitted optional input; whatever goes to an op that is refused for itself */
+		if (args[i].kind == CV_NONE || (args[i].kind == CV_LIST && !op->shape)) {
 			in[i] = NULL;
 			continue;
 		}

@@ -132,6 +132,14 @@ static void scan_list(const struct cv *v, struct list_scan *s, int depth)
 	}
 }
 
+enum dtype list_values(const struct cv *v)
+{
+	struct list_scan s = {0};
+
+	scan_list(v, &s, 0);
+	return s.typed;
+}
+
 /* Values decide the dtype of a list that has some; its literals are weak beside them. */
 static enum dtype typed_list_dtype(const struct list_scan *s)
 {

@@ -139,14 +139,18 @@ static const char *parse_inputs(struct ctx *cx, struct op_sig *sig, const char *
 	vec(struct input_spec) in = {0};
 	bool any = false;
 	for (s = skip_blanks(s); *s && *s != ';'; s = skip_blanks(s)) {
-		size_t len = strcspn(s, " ;?*+~");
+		size_t len = strcspn(s, " ;?*+~[");
 		struct input_spec *spec = vec_push(cx->arena, &in);
 		spec->name = intern(cx, s, len);
 		s += len;
 		if (*s && strchr("?*+~", *s))
 			spec->repeat = *s++;
-		sig->min += spec->repeat == 0 || spec->repeat == '+';
-		any |= spec->repeat != 0 && spec->repeat != '?';
+		if (*s == '[') {
+			spec->repeat = '[';
+			s += 2;
+		}
+		sig->min += spec->repeat == 0 || spec->repeat == '+' || spec->repeat == '[';
+		any |= spec->repeat && strchr("*+~", spec->repeat);
 	}
 	sig->inputs = in.at;
 	sig->ninputs = in.len;
@@ -425,14 +429,15 @@ const char *call_label(struct ctx *cx, const struct node *n)
 	struct strbuf b = {.arena = cx->arena};
 	const char *comma = "";
 
+	uint32_t list = list_input(cx, n);
 	sb_printf(&b, "%s(", op_label(cx, n));
 	for (uint32_t i = 0; i < n->nin && i < 6; i++) {
 		if (!n->in[i])
 			continue;
-		sb_printf(&b, "%s%s", comma, type_str(cx, n->in[i]->type));
+		sb_printf(&b, "%s%s%s", comma, i == list ? "[" : "", type_str(cx, n->in[i]->type));
 		comma = ", ";
 	}
-	sb_str(&b, n->nin > 6 ? ", ...)" : ")");
+	sb_printf(&b, "%s%s)", n->nin > 6 ? ", ..." : "", list < n->nin ? "]" : "");
 	return b.s;
 }
 
@@ -444,7 +449,9 @@ static const char *input_list(struct ctx *cx, const struct op_sig *sig)
 	for (uint32_t i = 0; i < sig->ninputs; i++) {
 		sb_printf(&b, "%s%s", i ? ", " : "", sig->inputs[i].name->s);
 		if (sig->inputs[i].repeat)
-			sb_str(&b, sig->inputs[i].repeat == '?' ? "?" : "...");
+			sb_str(&b, sig->inputs[i].repeat == '?'   ? "?"
+				   : sig->inputs[i].repeat == '[' ? "[]"
+								  : "...");
 	}
 	return b.s ? b.s : "none";
 }
@@ -466,14 +473,24 @@ bool op_takes(struct ctx *cx, const struct op *op, uint32_t n, struct span s)
 	return false;
 }
 
+uint32_t list_input(struct ctx *cx, const struct node *n)
+{
+	const struct op_sig *sig = op_sig(cx, n->op);
+	uint32_t k = sig->ninputs;
+	bool list = k && sig->inputs[k - 1].repeat == '[' && n->nin > k && !n->in[k - 1];
+	return list ? k : n->nin;
+}
+
 static bool check_arity(struct ctx *cx, const struct node *n)
 {
 	const struct op_sig *sig = op_sig(cx, n->op);
-	if (!op_takes(cx, n->op, n->nin, n->span))
+	uint32_t list = list_input(cx, n);
+	if (!op_takes(cx, n->op, list, n->span))
 		return false;
 	for (uint32_t i = 0; i < n->nin; i++) {
 		const struct input_spec *spec = spec_of(sig, i);
-		if (n->in[i] || spec->repeat == '?' || spec->repeat == '~')
+		if (n->in[i] || spec->repeat == '?' || spec->repeat == '~' ||
+		    (i + 1 == list && list < n->nin))
 			continue;
 		error(cx, n->span, E_ARITY, "%s: argument %u (%s) cannot be None", n->op->name,
 		      i + 1, spec->name->s);

@@ -66,7 +66,8 @@ struct opref {            /* Cholesky{lower=True} as a property of Blockwise */
 /*
  * op.c, ops.def: the op table. One row declares an op: see the head of ops.def.
  * The signature "x idx*; axis:axes=None, dtype:dtype=None" gives inputs ('?' optional, '*' any
- * number, '+' at least one) and properties with their types and defaults.
+ * number, '+' at least one, '[]' a tensor or a list of some) and properties with their types and
+ * defaults.
  */
 enum prop_type {
 	P_INT,
@@ -90,7 +91,8 @@ struct prop_spec {
 };
 struct input_spec {
 	struct sym *name;
-	char repeat; /* 0, '?', '*', '+', '~': as '*', but each may be None */
+	char repeat; /* 0, '?', '*', '+', '~': as '*', but each may be None, '[': see list_input()
+		      */
 };
 enum cast_rule {
 	CAST_NONE,   /* inputs go to the body as they are */
@@ -181,6 +183,10 @@ bool infer_node(struct ctx *cx, struct node *n); /* types of its results; false:
 bool op_takes(struct ctx *cx, const struct op *op, uint32_t n, struct span s);
 /* How many results n has (in, nin and props are set); 0: reported, do not infer it then. */
 uint32_t op_results(struct ctx *cx, struct node *n);
+/* The last input of a signature may be a list of tensors, "x[]": then NULL stands for it, and what
+ * is in the list are the inputs behind that. The number of the first of these; nin: there is no
+ * list. */
+uint32_t list_input(struct ctx *cx, const struct node *n);
 /* rules_shape.c: DimShuffle's order: axes, -1 for 'x'; the number of items, -1: reported */
 int dimshuffle_order(struct ctx *cx, const struct node *n, int order[MAX_RANK]);
 /* rules_subtensor.c: constant indices that equations found since then put out of range are reported

@@ -31,7 +31,7 @@ static void add_props(struct strbuf *out, const char *s)
 	sb_str(out, "}");
 }
 
-/* "x idx*" -> "x, idx..." */
+/* "x idx*" -> "x, idx..."; "x[]" stays */
 static void add_inputs(struct strbuf *out, const char *s, const char *end)
 {
 	sb_str(out, "(");
@@ -131,7 +131,8 @@ void op_list(struct strbuf *out, bool markdown)
 	if (markdown) {
 		sb_str(out, "# The ops of .ptg\n\n"
 			    "Made by `make doc` from src/ops.def. A property without `=` must be "
-			    "given, `x...` is any number of\narguments, `x?` may be left out. "
+			    "given, `x...` is any number of\narguments, `x?` may be left out, "
+			    "`x[]` is one or a list. "
 			    "Names and meaning are PyTensor's.\n\n");
 		add_counts(out);
 	}

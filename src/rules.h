@@ -136,6 +136,7 @@ enum dtype ty_tensorsolve(struct ctx *cx, struct node *n);
 enum dtype ty_tridiagonal(struct ctx *cx, struct node *n);
 enum dtype ty_true_div(struct ctx *cx, struct node *n);
 enum dtype ty_upcast(struct ctx *cx, struct node *n);
+enum dtype ty_choose(struct ctx *cx, struct node *n);
 enum dtype ty_einsum(struct ctx *cx, struct node *n);
 enum dtype ty_upcast_min8(struct ctx *cx, struct node *n);
 enum dtype ty_upcast_nobool(struct ctx *cx, struct node *n);

@@ -522,6 +522,34 @@ static bool want_ints(struct ctx *cx, struct node *n, uint32_t i)
 	return false;
 }
 
+#define MAX_CHOICES 63 /* NumPy broadcasts 64 arrays, of which one is the index */
+
+enum dtype ty_choose(struct ctx *cx, struct node *n)
+{
+	uint32_t k = n->in[1] ? 1 : 2;
+
+	for (uint32_t i = k + 1; i < n->nin; i++) {
+		if (n->in[i]->type.dtype == n->in[k]->type.dtype)
+			continue;
+		error(cx, n->span, E_DTYPE, "%s: the choices must have one dtype, got %s and %s",
+		      op_label(cx, n), type_str(cx, n->in[k]->type), type_str(cx, n->in[i]->type));
+		return DT_NONE;
+	}
+	return (enum dtype)n->in[k]->type.dtype;
+}
+
+/* Would NumPy take these arguments? */
+static bool can_choose(struct ctx *cx, struct node *n, dim count)
+{
+	const char *why = n->in[0]->type.dtype == DT_UINT64    ? "indices of uint64"
+			  : dim_ge(cx, count, MAX_CHOICES + 1) ? "more than 63 choices"
+							       : NULL;
+
+	if (why)
+		error(cx, n->span, E_RAISES, "%s: NumPy refuses %s", op_label(cx, n), why);
+	return !why;
+}
+
 /* Is there a choice of each number of a constant? */
 static bool chooses(struct ctx *cx, const struct node *n, dim count)
 {
@@ -533,7 +561,7 @@ static bool chooses(struct ctx *cx, const struct node *n, dim count)
 		if (!tensor_int(t, i, &k) || (k >= 0 && !dim_le(cx, count, k)))
 			continue;
 		error(cx, n->span, E_RANGE, "%s: there is no choice %lld among %s", op_label(cx, n),
-		      (long long)k, type_str(cx, n->in[1]->type));
+		      (long long)k, n->in[1] ? type_str(cx, n->in[1]->type) : dim_str(cx, count));
 		return false;
 	}
 	return true;
@@ -554,26 +582,47 @@ static dim meeting(struct ctx *cx, struct node *n, uint32_t axis, dim a, dim b)
 	return other ? b : dim_fresh(cx, SOURCE_SIZE, n->out[0], axis);
 }
 
-bool sh_choose(struct ctx *cx, struct node *n)
+/* d broadcast with the choices of input k: one of a list, or the rows of a tensor. */
+static bool choice_dims(struct ctx *cx, struct node *n, uint32_t k, dim *d, uint32_t rank)
 {
-	const struct type *a = &n->in[0]->type, *x = &n->in[1]->type;
-	if (!want_ints(cx, n, 0))
+	const struct type *x = &n->in[k]->type;
+	uint32_t row = n->in[1] != NULL, own = x->rank - row;
+
+	if (own > rank) {
+		error(cx, n->span, E_RANK,
+		      "%s: PyTensor gives the result as many dims as the indices have, %u, and "
+		      "choice %u is %s",
+		      op_label(cx, n), rank, k - 2, type_str(cx, *x));
 		return false;
-	if (!x->rank)
-		return want_rank(cx, n, 1, 1);
-	uint32_t own = x->rank - 1u, rank = a->rank > own ? a->rank : own;
-	dim *d = new_dims(cx, rank), one = dim_const(cx, 1);
-	for (uint32_t i = 0; i < rank; i++) {
-		dim p = i + a->rank < rank ? one : a->dims[i + a->rank - rank];
-		dim q = i + own < rank ? one : x->dims[1 + i + own - rank];
-		d[i] = meeting(cx, n, i, p, q);
+	}
+	for (uint32_t i = rank - own; i < rank; i++) {
+		d[i] = meeting(cx, n, i, d[i], x->dims[row + i + own - rank]);
 		if (d[i])
 			continue;
 		error(cx, n->span, E_SHAPE, "%s: indices %s do not broadcast with choices of %s",
-		      op_label(cx, n), type_str(cx, *a), type_str(cx, *x));
+		      op_label(cx, n), type_str(cx, n->in[0]->type), type_str(cx, *x));
 		return false;
 	}
-	return chooses(cx, n, x->dims[0]) && set_dims(n, rank, d);
+	return true;
+}
+
+bool sh_choose(struct ctx *cx, struct node *n)
+{
+	const struct type *a = &n->in[0]->type;
+	bool list = !n->in[1];
+	if (!want_ints(cx, n, 0))
+		return false;
+	if (!list && !n->in[1]->type.rank)
+		return want_rank(cx, n, 1, 1);
+	uint32_t own = list ? 0 : n->in[1]->type.rank - 1u, rank = a->rank > own ? a->rank : own;
+	dim *d = new_dims(cx, rank), one = dim_const(cx, 1);
+	for (uint32_t i = 0; i < rank; i++)
+		d[i] = i + a->rank < rank ? one : a->dims[i + a->rank - rank];
+	for (uint32_t k = list ? 2 : 1; k < n->nin; k++)
+		if (!choice_dims(cx, n, k, d, rank))
+			return false;
+	dim count = list ? dim_const(cx, n->nin - 2) : n->in[1]->type.dims[0];
+	return can_choose(cx, n, count) && chooses(cx, n, count) && set_dims(n, rank, d);
 }
 
 uint32_t nr_unravelindex(struct ctx *cx, struct node *n)

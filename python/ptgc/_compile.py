@@ -1,8 +1,8 @@
 """A printed graph through libptgc, with its complaints said in terms of the PyTensor graph."""
 
 from ptgc import _lib
-from ptgc._printer import Text, part_of, print_graph
-from ptgc.errors import CompileError, Problem, UnsupportedError
+from ptgc._printer import Text, print_graph
+from ptgc.errors import CompileError, Problem, UnsupportedError, part_of
 
 REFUSED = frozenset("PTG0500 PTG0503 PTG0504 PTG0411 PTG0600".split())  # about ops, not about mistakes
 

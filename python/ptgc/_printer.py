@@ -39,7 +39,7 @@ from pytensor.tensor.type_other import NoneTypeT
 from ptgc import _extend, _lib, _text
 from ptgc._fused import taken_apart
 from ptgc._scalar import check_dtypes, scalar_name
-from ptgc.errors import Problem, UnsupportedError
+from ptgc.errors import Problem, UnsupportedError, part_of
 
 # Properties that change where a result is put, how it is shown or how it is rewritten, never what it is.
 PLACEMENT = frozenset(
@@ -184,6 +184,12 @@ def is_tensor(v: Variable) -> bool:
     if type(v.type).__module__.startswith("pytensor.sparse"):
         return False
     return isinstance(v.type, TensorType | ScalarType) or is_xtensor(v.type)
+
+
+def is_list(v: Variable) -> bool:
+    """What PyTensor makes of a Python list of tensors."""
+    typed_list = type(v.type).__module__.startswith("pytensor.typed_list")
+    return typed_list and isinstance(v.type.ttype, TensorType)
 
 
 def type_text(t: Type, dims=None) -> str:
@@ -402,6 +408,8 @@ class Printer:
     def constant(self, v: Constant) -> str:
         if isinstance(v.type, NoneTypeT) or v.data is None:
             return "None"
+        if is_list(v):
+            return self.listed(self.constant(v.type.ttype.make_constant(x)) for x in v.data)
         if not is_tensor(v):
             raise TypeError(f"a constant of type {v.type}")
         data = np.asarray(v.data)
@@ -433,6 +441,9 @@ class Printer:
         if v in self.missing:
             raise Skip
         raise ValueError(f"the graph needs {v}, which is not among the inputs")
+
+    def listed(self, items) -> str:
+        return f"[{', '.join(items)}]"
 
     # ---- calls ----
 
@@ -553,10 +564,14 @@ class Printer:
         if isinstance(op, RandomVariable):
             raise TypeError("random variables cannot be converted yet")
         args = [self.argument(v) for v in node.inputs]
+        inner = [piece for v in node.inputs if v in self.inner for piece in self.inner[v]]
+        if op_name(op) == "MakeList" and own(op) and is_list(out) and out not in wanted:  # written where it is used
+            self.texts[out] = self.listed(args)
+            self.inner[out] = inner
+            return
         for v in node.outputs:
             if not is_tensor(v):
                 raise TypeError(f"it gives {v.type}, which ONNX cannot hold")
-        inner = [piece for v in node.inputs if v in self.inner for piece in self.inner[v]]
         inline = len(node.outputs) == 1 and out not in wanted and not out.name
         if isinstance(op, ScalarFromTensor | TensorFromScalar) and inline:
             # no difference in the language
@@ -709,25 +724,6 @@ def count_uses(order, outputs):
     for v in outputs:
         uses[v] = uses.get(v, 0) + 2
     return uses
-
-
-def part_of(variable, outputs) -> str:
-    """The nearest named variable that is computed from this one."""
-    from pytensor.graph.traversal import toposort
-
-    clients: dict[Variable, list[Variable]] = {}
-    for node in toposort(outputs):
-        for v in node.inputs:
-            clients.setdefault(v, []).extend(node.outputs)
-    seen, todo = {variable}, [variable]
-    for v in todo:
-        if v.name and v is not variable:
-            return v.name
-        for c in clients.get(v, ()):
-            if c not in seen:
-                seen.add(c)
-                todo.append(c)
-    return ""
 
 
 def print_graph(

@@ -40,6 +40,25 @@ class Problem:
         return text
 
 
+def part_of(variable, outputs) -> str:
+    """The nearest named variable that is computed from this one."""
+    from pytensor.graph.traversal import toposort
+
+    clients: dict[Variable, list[Variable]] = {}
+    for node in toposort(outputs):
+        for v in node.inputs:
+            clients.setdefault(v, []).extend(node.outputs)
+    seen, todo = {variable}, [variable]
+    for v in todo:
+        if v.name and v is not variable:
+            return v.name
+        for c in clients.get(v, ()):
+            if c not in seen:
+                seen.add(c)
+                todo.append(c)
+    return ""
+
+
 def python_line(variable):
     """The innermost frame outside of PyTensor, of ops and of Python's own library that made the variable,
     if PyTensor recorded it."""

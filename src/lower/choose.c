@@ -162,23 +162,81 @@ static struct value *met(struct build *b, struct value *v, const dim *d, struct 
 	return with_dims(emit_(b, "Expand", v, shape_slice(b, other, from, other->type.rank)), d);
 }
 
+/* A number of each of n choices: out of range it is behind the end, where the runtime refuses it.
+ */
+static struct value *numbers_of(struct build *b, struct node *n, struct value *size)
+{
+	struct value *at = cast(b, low(b, n->in[0]), DT_INT64);
+	const char *mode = prop_str(b->cx, n, "mode");
+
+	if (mode[0] != 'r')
+		return in_range(b, mode, at, size);
+	return emit_(b, "Where", emit_(b, "Less", at, const_int(b, 0)), size, at);
+}
+
+/* What a list is chosen from by `at`: each choice is made as long as the result, and they are put
+ * behind each other. Where lengths are not known, what they are together is found by what meets. */
+static struct value *choose_listed(struct build *b, struct node *n, struct value *at)
+{
+	struct type t = n->out[0]->type;
+	uint32_t count = n->nin - 2u;
+	struct value **x = new_array(b->cx->arena, struct value *, count), *shape = NULL;
+	dim *d = new_array(b->cx->arena, dim, t.rank + 1u);
+	bool scalars = true, alike = true, known = true, same = true;
+
+	for (uint32_t k = 0; k < count; k++) {
+		x[k] = low(b, n->in[k + 2]);
+		scalars &= !x[k]->type.rank;
+		alike &= same_dims(b->cx, x[k]->type, x[0]->type);
+		same &= same_dims(b->cx, x[k]->type, t);
+	}
+	for (uint32_t i = 0; i < t.rank; i++)
+		known &= dim_available(b, t.dims[i]);
+	if (scalars) {
+		for (uint32_t k = 0; k < count; k++)
+			x[k] = vector_of(b, x[k]);
+		return emit_(b, "Gather", concat(b, 0, x, count), at);
+	}
+	d[0] = dim_const(b->cx, 1);
+	memcpy(d + 1, t.dims, t.rank * sizeof(dim));
+	same &= same_dims(b->cx, at->type, t);
+	at = unsqueeze(b, at, &(int64_t){0}, 1);
+	if (!same && !known) {
+		struct value *all = alike ? x[0] : emit(b, "Max", x, count);
+		at = with_dims(emit_(b, "Expand", at, shape_of(b, all)), d);
+		shape = shape_of(b, at);
+	} else if (!same) {
+		at = expand(b, at, d, t.rank + 1u);
+	}
+	for (uint32_t k = 0; k < count; k++) {
+		if (shape)
+			x[k] = with_dims(emit_(b, "Expand", x[k], shape), d);
+		else if (same)
+			x[k] = unsqueeze(b, x[k], &(int64_t){0}, 1);
+		else
+			x[k] = expand(b, x[k], d, t.rank + 1u);
+	}
+	at = emit_(b, "GatherElements", concat(b, 0, x, count), at);
+	return squeeze(b, at, &(int64_t){0}, 1);
+}
+
 bool lower_choose(struct build *b, struct node *n)
 {
 	struct type t = n->out[0]->type;
-	struct value *at = cast(b, low(b, n->in[0]), DT_INT64), *x = low(b, n->in[1]);
-	struct value *size = dim_value(b, x->type.dims[0]);
-	const char *mode = prop_str(b->cx, n, "mode");
 	dim *d = new_array(b->cx->arena, dim, t.rank + 1u);
 	int64_t none;
 
+	if (!n->in[1]) {
+		struct value *at = numbers_of(b, n, const_int(b, n->nin - 2));
+		lowered(b, n, 0, with_dims(choose_listed(b, n, at), t.dims));
+		return true;
+	}
+	struct value *x = low(b, n->in[1]);
+	struct value *size = dim_value(b, x->type.dims[0]), *at = numbers_of(b, n, size);
 	if (dim_is_const(b->cx, x->type.dims[0], &none) && !none) {
 		raises(b, "there is nothing to choose from");
 		return false;
 	}
-	if (mode[0] == 'r') /* behind the end, where the runtime refuses it */
-		at = emit_(b, "Where", emit_(b, "Less", at, const_int(b, 0)), size, at);
-	else
-		at = in_range(b, mode, at, size);
 	if (x->type.rank == 1) {
 		lowered(b, n, 0, with_dims(emit_(b, "Gather", x, at), t.dims));
 		return true;

@@ -349,6 +349,13 @@ for mode in ("raise", "wrap", "clip"):
             but="NumPy raises where there is nothing to choose from; here what is chosen is empty",
         )
     )
+    FORMS["Choose"].append(
+        Form(
+            lambda i, x, y, z, mode=mode: pt.choose(i, [x, y, z], mode=mode),
+            (A("int64", values=between(-4, 7) if mode != "raise" else between(0, 2)), A(), A(), A()),
+            mode + " list",
+        )
+    )
     for order in "CF":
         FORMS.setdefault("RavelMultiIndex", []).append(
             Form(

@@ -212,6 +212,11 @@ static void test_signatures(void **state)
 	assert_int_equal(s->max, 3);
 	assert_int_equal(s->props[0].type, P_ENUM);
 	assert_string_equal(s->props[0].choices, "left|right");
+	s = op_sig(cx, op_named(cx, "Choose")); /* "index choices[]": two arguments, one may be a list */
+	assert_int_equal(s->min, 2);
+	assert_int_equal(s->max, 2);
+	assert_string_equal(s->inputs[1].name->s, "choices");
+	assert_int_equal(s->inputs[1].repeat, '[');
 	ctx_free(cx);
 }
 
