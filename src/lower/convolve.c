@@ -58,47 +58,65 @@ static bool is_finite(const struct value *k)
 	return true;
 }
 
-/* The windows of a padded vector times k, without the borders: NumPy has no products with them,
- * which would be NaN where k is inf or NaN. float16 is rounded at the end. */
-static struct value *inner_sums(struct build *b, struct value *windows, struct value *at,
-				struct value *k, dim length)
+/* Where windows of a padded axis are not on its borders; [outputs, k], and axes of 1 behind them */
+static struct value *inside(struct build *b, struct value *at, dim k, dim length, bool first)
 {
-	enum dtype t = (enum dtype)k->type.dtype, wide = t == DT_FLOAT16 ? DT_FLOAT32 : t;
-	dim edge = dim_sub(b->cx, k->type.dims[0], dim_const(b->cx, 1));
+	dim edge = dim_sub(b->cx, k, dim_const(b->cx, 1));
 	struct value *from = dim_value(b, edge), *to = dim_value(b, dim_add(b->cx, edge, length));
-	struct value *inside =
+	struct value *on =
 		emit_(b, "And", emit_(b, "GreaterOrEqual", at, from), emit_(b, "Less", at, to));
-	struct value *p = emit_(b, "Mul", cast(b, windows, wide), cast(b, k, wide));
 
-	p = emit_(b, "Where", inside, p, const_int_of(b, wide, 0));
-	return cast(b, reduce(b, "ReduceSum", p, &(int){1}, 1, false), t);
+	return first ? unsqueeze(b, on, (int64_t[]){2, 3}, 2) : on;
 }
 
-/* x, padded if asked for, in windows of k, times k */
-static struct value *windows_times(struct build *b, struct value *x, struct value *k, bool full)
+/* The windows of a padded x times k, without the borders, or with them where `with` is true. NumPy
+ * has no products with them, which would be NaN where k is inf or NaN. float16 is rounded at the
+ * end. */
+static struct value *inner_sums(struct build *b, struct value *windows, struct value *const at[2],
+				struct value *k, const dim *lengths, struct value *with)
+{
+	enum dtype t = (enum dtype)k->type.dtype, wide = t == DT_FLOAT16 ? DT_FLOAT32 : t;
+	uint32_t rank = k->type.rank;
+	struct value *on = inside(b, at[0], k->type.dims[0], lengths[0], rank > 1), *p;
+
+	if (rank > 1) {
+		p = inside(b, at[1], k->type.dims[1], lengths[1], false);
+		on = emit_(b, "And", on, p);
+		k = unsqueeze(b, k, &(int64_t){1}, 1);
+	}
+	if (with)
+		on = emit_(b, "Or", on, with);
+	p = emit_(b, "Mul", cast(b, windows, wide), cast(b, k, wide));
+	p = emit_(b, "Where", on, p, const_int_of(b, wide, 0));
+	return cast(b, reduce(b, "ReduceSum", p, (int[]){1, 3}, (int)rank, false), t);
+}
+
+/* x, padded if asked for, in windows of k, times k; `inner` and `with`: see inner_sums() */
+static struct value *windows_times(struct build *b, struct value *x, struct value *k, bool full,
+				   bool inner, struct value *with)
 {
 	struct ctx *cx = b->cx;
 	uint32_t rank = x->type.rank;
-	struct value *at = NULL;
-	dim length = x->type.dims[0], pads[4], one = dim_const(cx, 1),
-	    *out = new_array(cx->arena, dim, rank);
+	struct value *at[2];
+	dim lengths[2], pads[4], one = dim_const(cx, 1), *out = new_array(cx->arena, dim, rank);
 
 	for (uint32_t i = 0; i < rank; i++) {
 		dim edge = dim_sub(cx, k->type.dims[i], one);
 		pads[i] = pads[rank + i] = edge;
+		lengths[i] = x->type.dims[i];
 		out[i] = full ? dim_add(cx, x->type.dims[i], edge)
 			      : dim_sub(cx, x->type.dims[i], edge);
 	}
 	if (full)
 		x = emit_(b, "Pad", x, dims_vector(b, pads, 2 * rank));
 	for (uint32_t i = 0; i < rank; i++) {
-		at = window_indices(b, out[i], k->type.dims[i]);
+		at[i] = window_indices(b, out[i], k->type.dims[i]);
 		if (i)
 			attr_int(b, "axis", 2 * i);
-		x = emit_(b, "Gather", x, at);
+		x = emit_(b, "Gather", x, at[i]);
 	}
-	if (rank == 1 && full && !is_finite(k))
-		return with_dims(inner_sums(b, x, at, k, length), out);
+	if (full && inner && !is_finite(k))
+		return with_dims(inner_sums(b, x, at, k, lengths, with), out);
 	if (rank == 1)
 		return with_dims(emit_(b, "MatMul", x, k), out);
 	dim *d = new_array(cx->arena, dim, 3), *flat = new (cx->arena, dim);
@@ -165,6 +183,37 @@ static struct value *comparable(struct build *b, struct value *r, struct value *
 			"what is convolved must be at least as long on all axes, or on none");
 }
 
+/* 1: x has no fewer elements than k; -1: it has; 0: not known */
+static int has_more(struct build *b, const struct value *x, const struct value *k)
+{
+	dim more = dim_sub(b->cx, dims_product(b->cx, x->type.dims, x->type.rank),
+			   dims_product(b->cx, k->type.dims, k->type.rank));
+
+	return dim_ge(b->cx, more, 0) ? 1 : dim_le(b->cx, more, -1) ? -1 : 0;
+}
+
+/* SciPy pads the one with more elements, and multiplies the other one with that border: where this
+ * is x, inf and NaN spoil other sums than here, and the run fails. */
+static struct value *decided(struct build *b, struct value *r, struct value *x, struct value *k,
+			     struct value *full)
+{
+	if (!is_float((enum dtype)r->type.dtype) || (is_finite(x) && is_finite(k)) ||
+	    !b->cx->opt.check_dims || b->target == PTGC_ONNX)
+		return r;
+	struct value *zero = const_int_of(b, (enum dtype)r->type.dtype, 0);
+	struct value *none =
+		reduce(b, "ReduceSum", emit_(b, "Mul", r, zero), (int[]){0, 1}, 2, false);
+	struct value *ok = emit_(b, "Equal", none, zero);
+
+	ok = emit_(b, "Or", ok,
+		   emit_(b, "GreaterOrEqual", emit_(b, "Size", x), emit_(b, "Size", k)));
+	if (full)
+		ok = emit_(b, "Or", ok, emit_(b, "Not", full));
+	return labelled(
+		b, checked(b, r, ok),
+		"the second input, if it is the larger one, convolves finite numbers alone");
+}
+
 /* Reports sizes that fail on every run. */
 static bool sizes_can_do(struct build *b, const struct node *n, bool valid)
 {
@@ -196,25 +245,35 @@ bool lower_convolve(struct build *b, struct node *n)
 
 	if (!sizes_can_do(b, n, fixed && !full))
 		return false;
-	if (n->op == &op_table[OP_Convolve2d] && (t.dtype == DT_BOOL || t.dtype == DT_FLOAT16) &&
-	    !strcmp(prop_str(b->cx, n, "method"), "direct")) {
+	bool direct = n->op == &op_table[OP_Convolve2d] &&
+		      !strcmp(prop_str(b->cx, n, "method"), "direct");
+	if (direct && (t.dtype == DT_BOOL || t.dtype == DT_FLOAT16)) {
 		raises(b, "SciPy's direct method does not take %s", dtypes[t.dtype].name);
+		return false;
+	}
+	if (n->op == &op_table[OP_Convolve2d] && t.dtype == DT_BOOL) {
+		unsupported(b, "SciPy makes bools of sums that are off by rounding");
 		return false;
 	}
 	struct value *x = not_empty(b, cast(b, low(b, n->in[0]), (enum dtype)t.dtype));
 	struct value *k = not_empty(b, cast(b, low(b, n->in[1]), (enum dtype)t.dtype));
-	int side = longer(b, x, k);
+	int side = longer(b, x, k), larger = has_more(b, x, k);
+	bool whole = fixed && full, flat = x->type.rank == 1;
 
 	if (fixed && !full && side < 0)
-		r = windows_times(b, k, x, false);
+		r = windows_times(b, k, x, false, false, NULL);
 	else if (fixed && !full && side > 0)
-		r = windows_times(b, x, k, false);
+		r = windows_times(b, x, k, false, false, NULL);
+	else if (whole && !flat && larger < 0)
+		r = windows_times(b, k, x, true, false, NULL);
 	else
-		r = windows_times(b, x, k, true);
+		r = windows_times(b, x, k, true, flat || !whole, flat || fixed ? NULL : mode);
 	if (!fixed || (!full && !side))
 		r = valid_part(b, r, x, k, fixed ? NULL : mode);
 	if (!side && (!fixed || !full))
 		r = comparable(b, r, x, k, fixed ? NULL : mode);
+	if (!flat && (whole || !fixed) && (!larger || (!fixed && larger < 0)))
+		r = decided(b, r, x, k, fixed ? NULL : mode);
 	lowered(b, n, 0, with_dims(r, t.dims));
 	return true;
 }
