@@ -580,17 +580,65 @@ static struct value *by_scatter(struct build *b, struct update *u)
 	return transpose(b, x, l.back);
 }
 
-/* x with y put or added at n's indices; NULL: reported */
-static struct value *updated(struct build *b, struct node *n, struct update *u, bool advanced)
-{
-	uint32_t used = 0, axis = 0;
-	struct value *r = advanced ? by_mask(b, n, u) : NULL;
+static struct value *put(struct build *b, struct update *u);
 
-	u->rank = u->x->type.rank;
-	if (r)
-		return r;
-	if (!parse_index(b, n, 2, u->ix))
+/* May there be no element where the slices are? Then no scatter looks at the other indices. */
+static bool may_take_nothing(struct build *b, struct update *u)
+{
+	bool may = false;
+
+	for (uint32_t i = 0; i < u->rank; i++) {
+		struct cut lo, hi;
+		dim size = u->x->type.dims[i];
+		if (u->ix[i].kind != IX_SLICE)
+			continue;
+		may |= !cuts(b, &u->ix[i], size, &lo, &hi) ||
+		       !dim_ge(b->cx, dim_sub(b->cx, cut_dim(b, hi, size), cut_dim(b, lo, size)),
+			       1);
+	}
+	return may;
+}
+
+/* Single indices beside slices: what they pick, with y put or added there, is put back. That reads
+ * at each of the indices, so that one out of range fails. NULL: not with these indices. */
+static struct value *by_picking(struct build *b, struct update *u)
+{
+	struct update part = *u;
+	uint32_t arrays = 0;
+
+	for (uint32_t i = 0; i < u->rank; i++) {
+		arrays += u->ix[i].kind == IX_ARRAY;
+		if (u->ix[i].kind == IX_ARRAY && u->ix[i].v[0]->type.rank)
+			return NULL;
+	}
+	if (!arrays || !may_take_nothing(b, u))
 		return NULL;
+	for (uint32_t i = u->rank; i-- > 0;) {
+		if (u->ix[i].kind != IX_ARRAY)
+			continue;
+		if (i)
+			attr_int(b, "axis", i);
+		part.x = emit_(b, "Gather", part.x, u->ix[i].v[0]);
+	}
+	part.given = u->given == u->x ? part.x : u->given;
+	part.rank = 0;
+	for (uint32_t i = 0; i < u->rank; i++) {
+		if (u->ix[i].kind == IX_ARRAY)
+			continue;
+		part.ix[part.rank++] = u->ix[i];
+		u->ix[i] = (struct index){.kind = IX_FULL};
+	}
+	u->y = put(b, &part);
+	u->add = u->once = false;
+	return by_scatter(b, u);
+}
+
+/* x with y put or added at the indices */
+static struct value *put(struct build *b, struct update *u)
+{
+	struct value *r;
+	uint32_t used = 0, axis = 0;
+
 	for (uint32_t i = 0; i < u->rank; i++)
 		if (u->ix[i].kind != IX_FULL) {
 			used++;
@@ -606,7 +654,20 @@ static struct value *updated(struct build *b, struct node *n, struct update *u, 
 		r = by_concat(b, u, axis);
 	if (!r && used == 1)
 		r = by_parts(b, u, axis);
+	if (!r)
+		r = by_picking(b, u);
 	return r ? r : by_scatter(b, u);
+}
+
+/* The same at n's indices; NULL: reported */
+static struct value *updated(struct build *b, struct node *n, struct update *u, bool advanced)
+{
+	struct value *r = advanced ? by_mask(b, n, u) : NULL;
+
+	u->rank = u->x->type.rank;
+	if (r)
+		return r;
+	return parse_index(b, n, 2, u->ix) ? put(b, u) : NULL;
 }
 
 /*

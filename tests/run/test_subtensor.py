@@ -414,6 +414,28 @@ def test_advanced_empty():
     c.run(np.zeros((3, 0)), [1, 2])
 
 
+def test_out_of_range_beside_what_takes_nothing():
+    """What is picked or put there has no elements: the index is looked at all the same."""
+    x, t = variable("float64", (3, 4), True, "x"), variable("float64", (3, 4, 5), True, "t")
+    i, k = pt.tensor("i", dtype="int64", shape=()), pt.tensor("k", dtype="int64", shape=())
+    places = [lambda: x[i], lambda: x[i, 1:], lambda: x[1:, i], lambda: x[9:, i], lambda: x[i, k:], lambda: x[i, :k], lambda: x[i, k:2:-1]]
+    more = [lambda: t[i, 1:, k], lambda: t[:, i, 1:], lambda: t[1:, i, 1:], lambda: t[i, k, :1], lambda: t[i, :, :k]]
+    y = pt.tensor("y", dtype="float64", shape=())
+    for v, forms, shapes in (x, places, [(0, 0), (0, 3), (2, 0), (2, 1), (3, 3)]), (t, more, [(0, 2, 2), (2, 2, 0), (2, 0, 2), (2, 2, 2)]):
+        for form in forms:
+            at = form()
+            for out in (at, at.set(y), at.inc(y)):
+                c = Compiled([v, i, k, y], [out], (13, 18))
+                for shape, a, b in itertools.product(shapes, (-3, -1, 0, 5), (-1, 1, 7)):
+                    args = [values("float64", shape), np.int64(a), np.int64(b), np.float64(2)]
+                    try:
+                        c.python(*args)
+                    except Exception:
+                        c.raises(*[np.asarray(q) for q in args])
+                    else:
+                        c.run(*args)
+
+
 def test_advanced_out_of_range():
     x, i = variable("float64", (3, 4), True, "x"), variable("int64", (4,), True, "i")
     for o in (x[i], x[:, i], x[i, i], x[i, :, None], x[i, 0], pt.set_subtensor(x[i], 1.0), pt.inc_subtensor(x[i], 1.0), pt.set_subtensor(x[i, i], 1.0), pt.inc_subtensor(x[:, i], 1.0), pt.inc_subtensor(x[i, 1:], 1.0)):
