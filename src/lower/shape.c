@@ -397,15 +397,67 @@ bool lower_allocempty(struct build *b, struct node *n)
 	return true;
 }
 
-/* Integers: Range is exact, and so is float64 for any number of them that memory holds. */
+/* Is an integer argument sure to be one of those that float64 holds, all of them? */
+static bool is_moderate(struct build *b, struct node *n, uint32_t i)
+{
+	const int64_t most = (int64_t)1 << 53;
+	dim d = known_at(b, cast(b, low(b, n->in[i]), DT_INT64), 0);
+
+	if (dtypes[n->in[i]->type.dtype].size < 8)
+		return true;
+	return d && (dim_is_size(b, d) || (dim_le(b->cx, d, most) && dim_ge(b->cx, d, -most)));
+}
+
+/* Do the first two of the integers fit into t? NumPy makes these of Python's, which may not. */
+static struct value *fits_first(struct build *b, struct value *all, enum dtype t)
+{
+	uint32_t bits = 8u * dtypes[t].size;
+	bool is_signed = dtypes[t].kind == KIND_INT;
+	int64_t top = is_signed || bits == 64 ? INT64_MAX >> (bits == 64 ? 0 : 64 - bits)
+					      : (int64_t)(UINT64_MAX >> (64 - bits));
+	struct value *two = slice_axis(b, all, 0, const_int(b, 0), const_int(b, 2), NULL);
+	struct value *low_end = const_int(b, is_signed ? -top - 1 : 0);
+	struct value *below = emit_(b, "Less", two, low_end);
+	struct value *out = emit_(b, "Or", below, emit_(b, "Less", const_int(b, top), two));
+
+	out = reduce(b, "ReduceSum", cast(b, out, DT_INT32), &(int){0}, 1, false);
+	return emit_(b, "Equal", out, const_int_of(b, DT_INT32, 0));
+}
+
+/* Are the first two sure to fit? */
+static bool fit_first(struct build *b, struct value **v, enum dtype t)
+{
+	int64_t start, step, next;
+
+	if (t == DT_INT64 || t == DT_BOOL || !is_int(t))
+		return true;
+	if (!const_int_at(b, v[0], 0, &start) || !const_int_at(b, v[2], 0, &step) ||
+	    __builtin_add_overflow(start, step, &next))
+		return false;
+	return known_holds(b->cx, t, dim_const(b->cx, start)) &&
+	       known_holds(b->cx, t, dim_const(b->cx, next));
+}
+
+/* Integers, which float64 holds for any number of them that memory does. The runtime's Range counts
+ * items by start and stop as float64. */
 static struct value *arange_int(struct build *b, struct node *n, enum dtype t)
 {
-	struct value *v[3];
+	struct value *v[3], *r;
 
 	for (int i = 0; i < 3; i++)
 		v[i] = cast(b, low(b, n->in[i]), DT_INT64);
-	struct value *r = emit_(b, "Range", v[0], v[1], v[2]);
-	return cast(b, with_dims(r, n->out[0]->type.dims), t);
+	if (is_moderate(b, n, 0)) {
+		r = emit_(b, "Range", v[0], v[1], v[2]);
+	} else {
+		struct value *distance = emit_(b, "Sub", v[1], v[0]);
+		r = emit_(b, "Range", const_int(b, 0), distance, v[2]);
+		r = emit_(b, "Add", r, v[0]);
+	}
+	r = with_dims(r, n->out[0]->type.dims);
+	if (!fit_first(b, v, t))
+		r = labelled(b, checked(b, r, fits_first(b, r, t)),
+			     "the first two numbers of an ARange must fit into its dtype");
+	return cast(b, r, t);
 }
 
 static bool const_number(const struct value *v, double *k)
@@ -483,7 +535,8 @@ bool lower_arange(struct build *b, struct node *n)
 		raises(b, "the step is 0");
 		return false;
 	}
-	if (ints && (is_discrete(t) || t == DT_FLOAT64)) {
+	bool same = t == DT_FLOAT64 && ints && is_moderate(b, n, 0) && is_moderate(b, n, 2);
+	if (ints && (is_discrete(t) || same)) {
 		lowered(b, n, 0, arange_int(b, n, t));
 		return true;
 	}
@@ -492,6 +545,11 @@ bool lower_arange(struct build *b, struct node *n)
 	double start, by;
 	bool zero = const_number(v[0], &start) && start == 0 && !signbit(start);
 	struct value *distance = zero ? v[1] : emit_(b, "Sub", v[1], v[0]);
+	if (ints && !is_moderate(b, n, 0)) {
+		struct value *from = cast(b, low(b, n->in[0]), DT_INT64);
+		distance = emit_(b, "Sub", cast(b, low(b, n->in[1]), DT_INT64), from);
+		distance = cast(b, distance, DT_FLOAT64);
+	}
 	struct value *count = emit_(b, "Div", distance, v[2]);
 	struct value *one = step_if_countable(b, v, count, ints);
 	if (!one)

@@ -318,6 +318,29 @@ def test_arange_of_one_item():
     assert np.signbit(ptg.run("graph g(x: float64[]) -> (y) { y = ARange{dtype=float64}(-0.0, x, 1.0) }", 2.0)).tolist() == [True, False]
 
 
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "float64", "float32"])
+def test_arange_of_large_integers(dtype):
+    """How many there are float64 does not say: NumPy subtracts Python's numbers."""
+    a, b, s = v64("a"), v64("b"), v64("s")
+    c = Compiled([a, b, s], [ARange(dtype)(a, b, s), ARange(dtype)(0, b - a, s), ARange(dtype)(3, b - a, s)])
+    top = 2**63 - 1
+    cases = [(2**62, 2**62 + 5, 2), (2**53 + 1, 2**53 + 4, 1), (top - 3, top, 1), (top - 3, top, 2**40)]
+    for case in cases if dtype[0] == "u" else [*cases, (2**62 + 5, 2**62, -1), (-(2**62), 3 - 2**62, 1)]:
+        c.run(*case)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint64"])
+def test_arange_out_of_its_dtype(dtype):
+    """The first two numbers must fit; those that follow may wrap."""
+    a, b, s, top = v64("a"), v64("b"), v64("s"), min(np.iinfo(dtype).max, 2**63 - 9)
+    c = Compiled([a, b, s], [ARange(dtype)(a, b, s)])
+    for case in ((top - 2, top + 3, 1), (top, top + 1, 1), (top, top + 3, 4), (0, 5, 2**40), (2**40, 0, 1)):
+        c.run(*case)
+    wrong = [(-1, 3, 1), (5, -10, -6)] if dtype[0] == "u" else [(top, top + 2, 1), (-top - 2, -top, 1)]
+    for case in wrong if dtype[0] == "u" else [*wrong, (0, 2**41, 2**40)]:
+        c.raises(*map(np.array, case))
+
+
 def test_arange_step_zero():
     a, s = v64("a"), v64("s")
     c = Compiled([a, s], [pt.arange(0, a, s)])
