@@ -374,7 +374,33 @@ static struct value *repeated(struct build *b, const struct tensor *x, const str
 	return moved(b, x, (int)shape->count, dims, copy_of(b, &t));
 }
 
-/* Elements of constants that are put elsewhere */
+/* start, start + step ... as long as they are before stop */
+static struct value *counted(struct build *b, struct value **in)
+{
+	enum dtype t = (enum dtype)in[0]->type.dtype;
+	int64_t k[3], count = 0;
+
+	for (int i = 0; i < 3; i++)
+		if (in[i]->data->count != 1 || !tensor_int(in[i]->data, 0, &k[i]))
+			return NULL;
+	if (t != DT_INT64 || !k[2])
+		return NULL;
+	if (k[2] > 0 ? k[0] < k[1] : k[0] > k[1]) {
+		bool up = k[2] > 0;
+		uint64_t span =
+			up ? (uint64_t)k[1] - (uint64_t)k[0] : (uint64_t)k[0] - (uint64_t)k[1];
+		uint64_t step = up ? (uint64_t)k[2] : -(uint64_t)k[2];
+		if ((span - 1) / step >= FOLD_LIMIT)
+			return NULL;
+		count = (int64_t)((span - 1) / step) + 1;
+	}
+	int64_t items[FOLD_LIMIT];
+	for (int64_t i = 0; i < count; i++)
+		items[i] = (int64_t)((uint64_t)k[0] + (uint64_t)i * (uint64_t)k[2]);
+	return const_ints(b, items, (uint32_t)count);
+}
+
+/* Elements of constants that are put elsewhere or counted */
 static struct value *placed(struct build *b, const struct onnx_op *op, struct value **in,
 			    uint32_t nin)
 {
@@ -384,6 +410,8 @@ static struct value *placed(struct build *b, const struct onnx_op *op, struct va
 		return repeated(b, in[0]->data, in[1]->data);
 	if (nin == 2 && !strcmp(op->name, "GatherND"))
 		return at_places(b, in[0]->data, in[1]->data, NULL);
+	if (nin == 3 && !strcmp(op->name, "Range"))
+		return counted(b, in);
 	if (nin == 3 && !strcmp(op->name, "ScatterND"))
 		return at_places(b, in[0]->data, in[1]->data, in[2]->data);
 	return nin == 2 && !strcmp(op->name, "Pad") ? padded(b, in[0]->data, in[1]->data) : NULL;

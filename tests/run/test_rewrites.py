@@ -183,6 +183,15 @@ def test_folded():
         assert y.dtype == want.dtype and np.array_equal(y, want) and np.array_equal(np.signbit(y), np.signbit(want))
 
 
+@pytest.mark.parametrize("start, stop, step", ((0, 2, 1), (5, -3, -2), (-7, 9, 4), (2**63 - 9, 2**63 - 1, 3), (-(2**63), 2**63 - 1, 2**62), (3, 3, 1)))
+def test_range_of_constants(start, stop, step):
+    """Folded: of a column made of it onnx's inference would think that it is a shape beside one of 8 dims."""
+    at = ", ".join(f"(Alloc(int64({k}), 2, 2))[1, 1]" for k in (start, stop, step))
+    text = f"graph g(v: float64[8]) -> (y, r) {{ r = ARange{{dtype=int64}}({at})\n y = ExpandDims{{axis=1}}(r) * v }}"
+    y, r = ptg.run(text, np.ones(8))
+    assert r.tolist() == list(range(start, stop, step)) and y.shape == (len(r), 8)
+
+
 def test_a_reduction_that_is_read_behind_a_cast():
     """It cannot keep its axes for one reader of two, though one of them reads it through a cast that is gone."""
     x = np.arange(12).reshape(2, 2, 3) % 5 > 0
