@@ -161,24 +161,22 @@ static struct value *scaled(struct build *b, struct value *v, struct value *by)
 	return const_number(by, &k) && k == 1 ? v : emit_(b, "Mul", by, v);
 }
 
-/* beta * z, but 0 where beta is 0 whatever z holds, as BLAS and PyTensor have it; NULL: nothing */
-static struct value *scaled_old(struct build *b, struct value *z, struct value *beta)
-{
-	double k;
-
-	if (const_number(beta, &k))
-		return k == 0 ? NULL : scaled(b, z, beta);
-	struct value *zero = const_int_of(b, (enum dtype)z->type.dtype, 0);
-	return emit_(b, "Where", emit_(b, "Equal", beta, zero), zero, emit_(b, "Mul", beta, z));
-}
-
+/* beta * z and the product; the product alone where beta is 0, whatever z holds, as BLAS and
+ * PyTensor have it */
 static struct value *update(struct build *b, struct value *z, struct value *alpha, struct value *xy,
 			    struct value *beta)
 {
-	struct value *old = scaled_old(b, z, beta);
 	struct value *product = scaled(b, xy, alpha);
+	double k = 0;
+	bool constant = const_number(beta, &k);
 
-	return old ? emit_(b, "Add", old, product) : product;
+	if (constant && k == 0)
+		return product;
+	struct value *sum = emit_(b, "Add", scaled(b, z, beta), product);
+	if (constant)
+		return sum;
+	struct value *zero = const_int_of(b, (enum dtype)z->type.dtype, 0);
+	return where(b, emit_(b, "Equal", beta, zero), product, sum);
 }
 
 static bool fits_gemm(struct value *v, float *f)

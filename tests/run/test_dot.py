@@ -213,3 +213,14 @@ def test_nothing_times_a_matrix_of_powers():
     text = "graph g(x: int64[0], y: int64[n, k]) -> (v) {\n  v = x @ (y ** x)\n}\n"
     got = ptg.run(text, np.zeros(0, "int64"), np.zeros((0, 0), "int64"))
     assert got.shape == (0,) and got.dtype == np.int64
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_products_of_minus_0(dtype):
+    """Where beta is 0, nothing is added to the product: -0 stays."""
+    z, x, y = (pt.matrix(n, dtype=dtype) for n in "zxy")
+    a, b = pt.scalar("a", dtype=dtype), pt.scalar("b", dtype=dtype)
+    c = Compiled([z, a, x, y, b], [gemm_no_inplace(z, a, x, y, b), gemv_no_inplace(z[:, 0], a, x, y[:, 0], b)], (13, 18))
+    for beta in (0, -0.0, 1, 2):
+        for alpha in (-1, -0.0, 0, 1):
+            c.run([[np.nan, 1], [3, -0.0]] if not beta else [[0, 1], [3, -0.0]], alpha, [[0, 1], [2, 3]], [[2, -1], [0, 0]], beta)
