@@ -94,14 +94,17 @@ void lower_lost(struct build *b, struct block *from)
 static bool lower_body(struct build *b, struct block *from, struct block *to, bool params_ok)
 {
 	struct block *outer = b->block;
+	uint32_t n = from->results.len;
+	struct value **v = new_array(b->cx->arena, struct value *, n);
 
 	scope_open(b, to);
 	bool ok = lower_inside(b, from, to);
-	for (uint32_t i = 0; i < from->results.len && ok; i++) {
-		struct value *r = from->results.at[i];
-		struct value *v = guards_inside(b, from, low(b, r));
-		block_result(b, v, low_type(b, r->type).dims, params_ok);
-	}
+	for (uint32_t i = 0; i < n && ok; i++)
+		v[i] = guards_inside(b, from, low(b, from->results.at[i]));
+	if (ok)
+		guards_lost_inside(b, v, n);
+	for (uint32_t i = 0; i < n && ok; i++)
+		block_result(b, v[i], low_type(b, from->results.at[i]->type).dims, params_ok);
 	scope_close(b, outer);
 	return ok;
 }

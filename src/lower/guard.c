@@ -44,6 +44,11 @@ struct left_to {
 	struct sides sides;
 };
 
+/* Those of an inner block that is open. */
+struct checks_made {
+	vec(struct check_made) list;
+};
+
 struct guards {
 	struct guard *at; /* sorted by place */
 	uint32_t n, left;
@@ -252,8 +257,15 @@ static void move_sides(struct build *b, const struct sides *s, struct sides *to)
 
 static struct value *made(struct build *b, struct value *v, const struct sides *s)
 {
-	if (!b->cse->outer)
-		*vec_push(b->cx->arena, &b->cse->shared->guards->made) = (struct check_made){v, *s};
+	struct cse *c = b->cse;
+
+	if (!c->outer) {
+		*vec_push(b->cx->arena, &c->shared->guards->made) = (struct check_made){v, *s};
+		return v;
+	}
+	if (!c->checks)
+		c->checks = new (b->cx->arena, struct checks_made);
+	*vec_push(b->cx->arena, &c->checks->list) = (struct check_made){v, *s};
 	return v;
 }
 
@@ -625,17 +637,35 @@ struct value *guards_lost(struct build *b, struct value *v, struct value **resul
 
 	if (!g->made.len && !g->left_to.len)
 		return v;
-	const bool *live = live_values(b, results, n);
+	mark_live(b, results, n);
 	for (uint32_t i = 0; i < g->left_to.len; i++) {
 		const struct left_to *l = &g->left_to.at[i];
 		struct value *low = l->n->out[0]->low;
 		low = low ? product_that_checks(b, l->n, low, l->sides.x.at, l->sides.y.at) : NULL;
-		if (!low || !live[low->id])
+		if (!low || !is_live(b, low))
 			move_sides(b, &l->sides, &s);
 	}
 	for (uint32_t i = 0; i < g->made.len; i++)
-		if (!live[g->made.at[i].value->id])
+		if (!is_live(b, g->made.at[i].value))
 			move_sides(b, &g->made.at[i].sides, &s);
 	g->made.len = g->left_to.len = 0;
 	return guarded(b, v, &s);
+}
+
+void guards_lost_inside(struct build *b, struct value **results, uint32_t n)
+{
+	struct checks_made *c = b->cse->checks;
+	struct sides s = {{0}, {0}};
+	uint32_t at = 0;
+
+	if (!c || !n)
+		return;
+	mark_live(b, results, n);
+	for (uint32_t i = 0; i < c->list.len; i++)
+		if (!is_live(b, c->list.at[i].value))
+			move_sides(b, &c->list.at[i].sides, &s);
+	for (uint32_t i = 1; i < n; i++)
+		if (!results[i]->data && results[i]->type.rank >= results[at]->type.rank)
+			at = i;
+	results[at] = guarded(b, results[at], &s);
 }

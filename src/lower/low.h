@@ -32,6 +32,7 @@ struct cse {
 	struct hash_table table;        /* of `nodes` */
 	struct dim_at *dims;
 	uint32_t dims_cap, dims_len;
+	struct checks_made *checks; /* of an inner block: guard.c */
 };
 
 /* A complex value and the real and imaginary parts that it was made of. */
@@ -44,6 +45,13 @@ struct check {
 	struct value *cond;
 	const char *label;
 	struct span span;
+};
+
+/* Values that results need, by number: those of the last round (live.c). */
+struct live {
+	vec(uint32_t) round_of;
+	uint32_t round;
+	vec(struct value *) todo;
 };
 
 /* What all scopes of one lowering share. */
@@ -65,6 +73,7 @@ struct shared {
 	uint32_t enough;          /* values: then a graph with mistakes was looked at enough */
 	bool small_ints;          /* int64 values are sizes in memory or the like, below 2^31 */
 	vec(struct check) checks; /* of asserts, which go to an output */
+	struct live live;
 	bool raw_dims;            /* dims are computed as they were written, for guards */
 };
 
@@ -221,8 +230,11 @@ struct value *guards_inside(struct build *b, const struct block *from, struct va
 bool reads_size(const struct node *n, uint32_t i);
 struct value *guards_rest(struct build *b, struct value *v);
 struct value *guards_lost(struct build *b, struct value *v, struct value **results, uint32_t n);
-/* live.c: flags by the numbers of values */
-const bool *live_values(struct build *b, struct value **from, uint32_t count);
+/* guards_lost() for the inner block that is open, which gives these; one of them may become another */
+void guards_lost_inside(struct build *b, struct value **results, uint32_t n);
+/* live.c: marks what the values `from` need; is v such a one, as marked last? */
+void mark_live(struct build *b, struct value **from, uint32_t count);
+bool is_live(struct build *b, const struct value *v);
 /* select.c */
 struct value *where(struct build *b, struct value *c, struct value *x, struct value *y);
 void sign_of_results(struct node *n);

@@ -188,6 +188,19 @@ CASES = {
         [(ones(4), ones(1)), (ones(5), ones(2)), (ones(0), ones(0))], lambda a, b: b,
         [(ones(4), ones(2)), (ones(5), ones(1)), (ones(0), ones(1)), (ones(3), ones(0))],
     ),
+    "one row of a join, in a loop": (
+        "a: float64[n], b: float64[k], m: int64[]",
+        "y = loop (i in 0:m, s: float64[k] = b) -> (s) {\n t = Join{axis=0}((a[:i] + s)[None, :], s[None, :])[1]\n next s = t + 1\n}",
+        [(ones(3), ones(0), np.int64(1)), (ones(3), ones(2), np.int64(0))], lambda a, b, m: b + m,
+        [(ones(3), ones(2), np.int64(1)), (ones(3), ones(0), np.int64(2)), (ones(3), ones(1), np.int64(1))],
+    ),
+    "one row of a join, in a branch in a loop": (
+        "a: float64[n], b: float64[k], m: int64[]",
+        "y = loop (i in 0:m, s: float64[k] = b) -> (s) {\n t = if i > 0 {\n p = Join{axis=0}((a[:i] + s)[None, :], s[None, :])\n"
+        " t = p[1]\n} else { t = s }\n next s = t + 1\n}",
+        [(ones(3), ones(1), np.int64(2)), (ones(3), ones(2), np.int64(1))], lambda a, b, m: b + m,
+        [(ones(3), ones(2), np.int64(2)), (ones(3), ones(1), np.int64(3))],
+    ),
     "one part of a join": (
         "a: float64[n, m], b: float64[k, j]", "y = Join{axis=0}(a, b, a[:, :1+j//2])[:n]",
         [(ones(2, 1), ones(3, 1)), (ones(0, 2), ones(3, 2))], lambda a, b: a,
