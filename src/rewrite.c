@@ -220,33 +220,52 @@ static void set_dims(struct value *v, const struct type *t)
 	v->type.dims = t->dims;
 }
 
-/* The axes that a reduction took away come back: it can keep them. */
-static struct value *keep_axes(struct ctx *cx, struct node *n)
+/* Are the axes in bits those that n gives to its input, with length 1? */
+static bool gives_axes(struct ctx *cx, const struct node *n, uint64_t bits)
 {
-	struct value *x = n->in[0], *sum = x, *next;
-	const struct tensor *axes = n->in[1]->data;
-	int64_t axis, rank = n->out[0]->type.rank;
-	uint64_t bits = 0;
+	const struct type *to = &n->out[0]->type, *from = &n->in[0]->type;
+	const struct tensor *list = n->in[1]->data;
+	uint64_t given = 0;
+	uint32_t j = 0;
+	int64_t axis, one;
 
-	for (uint64_t i = 0; axes && i < axes->count; i++) {
-		if (!tensor_int(axes, axes->splat ? 0 : i, &axis))
-			return NULL;
-		bits |= UINT64_C(1) << ((axis < 0 ? axis + rank : axis) & 63);
+	if (!list || !bits || to->rank > 63)
+		return false;
+	if (is_onnx(n, "Unsqueeze")) {
+		for (uint64_t i = 0; i < list->count; i++) {
+			if (!tensor_int(list, list->splat ? 0 : i, &axis))
+				return false;
+			given |= UINT64_C(1) << ((axis < 0 ? axis + to->rank : axis) & 63);
+		}
+		return given == bits;
 	}
-	for (int i = 0; i < MAX_BEHIND && (next = behind_element(sum)); i++)
-		sum = next;
-	if (!bits || n->out[0]->uses & IS_INNER || x->uses != 1 || sum->uses != 1 || !sum->def ||
-	    sum->def->dead || reduced_axes(sum->def) != bits)
-		return NULL;
+	for (uint32_t i = 0; i < to->rank; i++) {
+		if (bits >> i & 1) {
+			if (!dim_is_const(cx, to->dims[i], &one) || one != 1)
+				return false;
+		} else if (j == from->rank || !dim_eq(cx, to->dims[i], from->dims[j++])) {
+			return false;
+		}
+	}
+	return j == from->rank;
+}
+
+/* Makes a reduction keep its axes; t says the dims then. */
+static void keep_dims(struct ctx *cx, struct value *sum, const struct type *t)
+{
 	struct attr *attrs = new_array(cx->arena, struct attr, sum->def->nattrs);
+
 	memcpy(attrs, sum->def->attrs, sum->def->nattrs * sizeof(*attrs));
 	for (uint32_t i = 0; i < sum->def->nattrs; i++)
 		if (!strcmp(attrs[i].name, "keepdims"))
 			attrs[i].u.i = 1;
 	sum->def->attrs = attrs;
-	for (next = x; next != sum; next = behind_element(next))
-		set_dims(next, &n->out[0]->type);
-	set_dims(sum, &n->out[0]->type);
+	set_dims(sum, t);
+}
+
+/* x, which n alone read, is the result of n now. */
+static struct value *instead_of(struct node *n, struct value *x)
+{
 	if (!(n->out[0]->uses & IS_RESULT)) {
 		x->uses = 0; /* n, which read it, goes */
 		return x;
@@ -259,6 +278,49 @@ static struct value *keep_axes(struct ctx *cx, struct node *n)
 	n->nattrs = x->def->nattrs;
 	x->def->dead = true;
 	return NULL;
+}
+
+/* A choice between two reductions, by whether the first one is NaN: the largest or smallest element
+ * (lower/reduce.c). */
+static struct value *keep_extreme(struct ctx *cx, struct node *n)
+{
+	const struct type *t = &n->out[0]->type;
+	struct value *x = n->in[0], *of[3];
+
+	if (!is_op(x, "Where") || x->uses != 1)
+		return NULL;
+	for (int i = 0; i < 3; i++) {
+		of[i] = current(x->def->in[i]);
+		if (of[i]->uses != (i == 1 ? 2 : 1) || !of[i]->def || of[i]->def->dead)
+			return NULL;
+	}
+	if (!is_op(of[0], "IsNaN") || current(of[0]->def->in[0]) != of[1] ||
+	    !gives_axes(cx, n, reduced_axes(of[1]->def)) ||
+	    !gives_axes(cx, n, reduced_axes(of[2]->def)))
+		return NULL;
+	keep_dims(cx, of[1], t);
+	keep_dims(cx, of[2], t);
+	set_dims(of[0], t);
+	set_dims(x, t);
+	return instead_of(n, x);
+}
+
+/* The axes that a reduction took away come back, by Unsqueeze or a Reshape: it can keep them. */
+static struct value *keep_axes(struct ctx *cx, struct node *n)
+{
+	struct value *x = n->in[0], *sum = x, *next;
+
+	if (n->out[0]->uses & IS_INNER)
+		return NULL;
+	for (int i = 0; i < MAX_BEHIND && (next = behind_element(sum)); i++)
+		sum = next;
+	if (x->uses != 1 || sum->uses != 1 || !sum->def || sum->def->dead ||
+	    !gives_axes(cx, n, reduced_axes(sum->def)))
+		return keep_extreme(cx, n);
+	for (next = x; next != sum; next = behind_element(next))
+		set_dims(next, &n->out[0]->type);
+	keep_dims(cx, sum, &n->out[0]->type);
+	return instead_of(n, x);
 }
 
 static struct value *drop_expand(struct ctx *cx, struct node *n)
@@ -416,6 +478,7 @@ static const struct rewrite {
 	{"squeeze", "Squeeze", undo_axes},
 	{"squeeze", "Unsqueeze", undo_axes},
 	{"keepdims", "Unsqueeze", keep_axes},
+	{"keepdims", "Reshape", keep_axes},
 	{"expand", "Expand", drop_expand},
 	{"gemm", "Add", make_gemm},
 	{"reciprocal", "Div", make_reciprocal},

@@ -329,6 +329,21 @@ struct value *reshape_to(struct build *b, struct value *v, struct value *shape, 
 	return with_dims(emit_(b, "Reshape", v, shape), dims);
 }
 
+/* The first axes as one, and the others: that reads no sizes. NULL: it is not that. */
+static struct value *flatten(struct build *b, struct value *v, const dim *dims)
+{
+	uint32_t rank = v->type.rank;
+
+	for (uint32_t axis = 1; axis < rank; axis++) {
+		if (!dim_eq(b->cx, dims[0], dims_product(b->cx, v->type.dims, axis)) ||
+		    !dim_eq(b->cx, dims[1], dims_product(b->cx, v->type.dims + axis, rank - axis)))
+			continue;
+		attr_int(b, "axis", axis);
+		return with_dims(emit_(b, "Flatten", v), dims);
+	}
+	return NULL;
+}
+
 struct value *reshape(struct build *b, struct value *v, const dim *dims, uint32_t rank)
 {
 	struct type to = type_of((enum dtype)v->type.dtype, rank, (dim *)dims);
@@ -355,7 +370,32 @@ struct value *reshape(struct build *b, struct value *v, const dim *dims, uint32_
 	struct value *r = tiled(b, v, dims, rank);
 	if (!r)
 		r = reshape_static(b, v, dims, rank);
+	if (!r && rank == 2)
+		r = flatten(b, v, dims);
 	return r ? r : reshape_to(b, v, dims_vector(b, dims, rank), dims, rank);
+}
+
+/* The shape that makes these dims of v: 1 stands for what it has already. */
+static struct value *stretched(struct build *b, struct value *v, const dim *dims, uint32_t rank)
+{
+	dim to[MAX_RANK], one = dim_const(b->cx, 1);
+	uint32_t lead = rank - v->type.rank, same = 0;
+	int64_t ints[MAX_RANK], first = -1;
+
+	for (uint32_t i = 0; i < rank; i++) {
+		bool has = i >= lead && dim_eq(b->cx, v->type.dims[i - lead], dims[i]);
+		to[i] = has ? one : dims[i];
+		same += has && same == i;
+	}
+	/* without the first ones, unless it may go without an Unsqueeze for them */
+	if (is_onnx(v->def, "Unsqueeze") && const_int_at(b, v->def->in[1], 0, &first) && !first)
+		same = 0;
+	if (lead || const_dims(b->cx, to, rank, ints))
+		same = 0;
+	if (dims_are_shape(b, dims, rank) && !dims_are_shape(b, to + same, rank - same) &&
+	    !const_dims(b->cx, to, rank, ints))
+		return dims_vector(b, dims, rank);
+	return dims_vector(b, to + same, rank - same);
 }
 
 struct value *expand(struct build *b, struct value *v, const dim *dims, uint32_t rank)
@@ -378,7 +418,7 @@ struct value *expand(struct build *b, struct value *v, const dim *dims, uint32_t
 		if (dim_le(b->cx, dims[i], 0))
 			return const_shape(b, (enum dtype)v->type.dtype, dims_vector(b, dims, rank),
 					   dims, rank, 0);
-	return with_dims(emit_(b, "Expand", v, dims_vector(b, dims, rank)), dims);
+	return with_dims(emit_(b, "Expand", v, stretched(b, v, dims, rank)), dims);
 }
 
 struct value *slice(struct build *b, struct value *v, const int64_t *axes, uint32_t n,

@@ -349,6 +349,15 @@ static uint32_t run_of_axes(struct build *b, const dim *d, uint32_t n, struct va
 	return k;
 }
 
+/* Are they, in order, sizes of one value's axes, and does no constant stand before or behind? */
+bool dims_are_shape(struct build *b, const dim *dims, uint32_t n)
+{
+	struct value *from;
+	uint32_t axis;
+
+	return n && run_of_axes(b, dims, n, &from, &axis) == n;
+}
+
 static uint32_t run_of_constants(struct build *b, const dim *d, uint32_t n, int64_t *out)
 {
 	uint32_t k = 0;

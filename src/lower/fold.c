@@ -417,10 +417,34 @@ static struct value *placed(struct build *b, const struct onnx_op *op, struct va
 	return nin == 2 && !strcmp(op->name, "Pad") ? padded(b, in[0]->data, in[1]->data) : NULL;
 }
 
+/* The size that v is as a float64; DIM_NONE: it is none */
+static dim size_of_float(struct build *b, const struct value *v)
+{
+	if (!is_onnx(v->def, "Cast") || v->type.dtype != DT_FLOAT64 || v->type.rank ||
+	    v->def->in[0]->type.dtype != DT_INT64)
+		return DIM_NONE;
+	dim d = known_at(b, v->def->in[0], 0);
+	return d && dim_is_size(b, d) && dim_ge(b->cx, d, 0) ? d : DIM_NONE;
+}
+
+/* The product of two sizes as float64, as a mean divides by: that of integers, which may be what
+ * one node says; what memory holds is exact in both. */
+static struct value *count(struct build *b, struct value **in)
+{
+	dim x = size_of_float(b, in[0]), y = size_of_float(b, in[1]);
+
+	return x && y ? cast(b, dim_value(b, dim_mul(b->cx, x, y)), DT_FLOAT64) : NULL;
+}
+
 struct value *fold(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin)
 {
 	if (!b->cx->opt.fold || op->domain[0] || b->nattrs)
 		return NULL;
+	if (nin == 2 && !strcmp(op->name, "Mul") && in[0] && in[1]) {
+		struct value *product = count(b, in);
+		if (product)
+			return product;
+	}
 	if (nin == 3 && is_constant(in[0]) && !strcmp(op->name, "Where"))
 		return chosen(b, in);
 	bool all = nin > 1;

@@ -218,17 +218,17 @@ struct value *guard_equal(struct build *b, struct value *v, const struct sides *
 /* v, or a failing run where one of these axes has length 0 */
 struct value *guard_nonempty(struct build *b, struct value *v, const int *axes, int n)
 {
-	struct value *lengths[MAX_RANK];
+	dim lengths[MAX_RANK];
 	uint32_t count = 0;
 
 	if (!b->cx->opt.check_dims || b->target == PTGC_ONNX)
 		return v;
 	for (int i = 0; i < n; i++)
 		if (!dim_ge(b->cx, v->type.dims[axes[i]], 1))
-			lengths[count++] = dim_vector(b, v->type.dims[axes[i]]);
+			lengths[count++] = v->type.dims[axes[i]];
 	if (!count)
 		return v;
-	struct value *some = emit_(b, "Greater", concat(b, 0, lengths, count), full(b, 0, 1));
+	struct value *some = emit_(b, "Greater", dims_vector(b, lengths, count), full(b, 0, 1));
 	b->cse->shared->small_ints = true;
 	struct value *shape = shape_or_error(b, some, count, v->type.rank, EMPTY);
 	b->cse->shared->small_ints = false;

@@ -184,6 +184,7 @@ struct value *dim_value(struct build *b, dim d);                         /* int6
 struct value *dim_vector(struct build *b, dim d);                        /* int64[1] */
 struct value *dims_vector(struct build *b, const dim *dims, uint32_t n); /* int64[n] */
 bool dim_available(struct build *b, dim d);
+bool dims_are_shape(struct build *b, const dim *dims, uint32_t n); /* one Shape gives them */
 /* The atoms that the dims in todo, as they were made, are computed from, each once a round */
 struct dim_walk {
 	vec(dim) todo;

@@ -170,22 +170,44 @@ static struct value *without_zero(struct build *b, struct value *x, struct value
 	return emit_(b, "Where", zero, const_int(b, -4), shape);
 }
 
+/* The shape k in constants: 0 stands for the length that x has there, and fails beside a -1 where
+ * that is 0, as NumPy does. NULL: it has other lengths. */
+static struct value *copied_lengths(struct build *b, struct value *x, const struct known *k)
+{
+	int64_t shape[MAX_RANK] = {0};
+
+	if (k->n > MAX_RANK)
+		return NULL;
+	for (uint32_t i = 0; i < k->n; i++)
+		if (!dim_is_const(b->cx, k->at[i], &shape[i]) &&
+		    (i >= x->type.rank || !dim_eq(b->cx, k->at[i], x->type.dims[i])))
+			return NULL;
+	return const_ints(b, shape, k->n);
+}
+
+static const char beside[] = "a length beside one to find must not be 0";
+
 /* Reshape to k, which has a -1: the runtime works it out. */
 static struct value *reshape_infer(struct build *b, struct value *x, const struct known *k,
 				   const dim *dims, uint32_t rank)
 {
+	struct value *copied = copied_lengths(b, x, k);
 	bool zero = false;
 
 	for (uint32_t i = 0; i < k->n; i++)
 		zero |= !dim_ge(b->cx, k->at[i], 1) &&
 			!dim_eq(b->cx, k->at[i], dim_const(b->cx, -1));
+	if (copied) {
+		struct value *r = with_dims(emit_(b, "Reshape", x, copied), dims);
+		return zero ? labelled(b, r, beside) : r;
+	}
 	if (zero && may_reshape_to_zero(b) && !counts_zero(b, k))
 		return reshape_to(b, x, dims_vector(b, k->at, k->n), dims, rank);
 	if (zero && may_reshape_to_zero(b))
 		return labelled(b,
 				reshape_to(b, x, without_zero(b, x, dims_vector(b, k->at, k->n)),
 					   dims, rank),
-				"a length beside one to find must not be 0");
+				beside);
 	if (zero) /* a 0 would copy a dim: the division by it fails instead */
 		return reshape_to(b, x, dims_vector(b, without_minus(b, x, k), k->n), dims, rank);
 	return with_dims(emit_(b, "Reshape", x, dims_vector(b, k->at, k->n)), dims);

@@ -240,6 +240,21 @@ static bool is_only(struct build *b, struct value *x, uint32_t axis, struct valu
 	       dim_eq(b->cx, x->type.dims[axis], dim_const(b->cx, 1));
 }
 
+/* An element of integers that are known, as floats: it alone becomes one. NULL: it is none */
+static struct value *element_of_shape(struct build *b, struct value *x, const struct index *ix)
+{
+	int64_t at;
+
+	if (x->type.rank != 1 || !is_onnx(x->def, "Cast") || !is_float((enum dtype)x->type.dtype) ||
+	    x->def->in[0]->type.dtype != DT_INT64 || ix[0].kind != IX_ARRAY ||
+	    ix[0].v[0]->type.rank || !const_int_at(b, ix[0].v[0], 0, &at) || at < 0)
+		return NULL;
+	dim d = at < MAX_KNOWN ? known_at(b, x->def->in[0], (uint32_t)at) : DIM_NONE;
+	if (!d || !dim_available(b, d) || !dim_is_size(b, d))
+		return NULL;
+	return cast(b, dim_value(b, d), (enum dtype)x->type.dtype);
+}
+
 bool lower_subtensor(struct build *b, struct node *n)
 {
 	struct value *x = low(b, n->in[0]), *at[MAX_RANK];
@@ -250,6 +265,11 @@ bool lower_subtensor(struct build *b, struct node *n)
 	if (!parse_index(b, n, 1, ix))
 		return false;
 	x = piece_of(b, x, ix);
+	struct value *size = element_of_shape(b, x, ix);
+	if (size) {
+		lowered(b, n, 0, size);
+		return true;
+	}
 	bool constant = true;
 	for (uint32_t i = 0; i < x->type.rank; i++) {
 		if (ix[i].kind != IX_ARRAY)
@@ -285,34 +305,6 @@ bool lower_subtensor(struct build *b, struct node *n)
 /* What a node is called that fails where index arrays do not broadcast. */
 static const char together[] = "index arrays must broadcast together";
 
-/* Stretches an array to the lengths of another, which may be 1 themselves. */
-static struct value *stretch_to(struct build *b, struct value *v, struct value *other)
-{
-	return labelled(b, emit_(b, "Expand", v, shape_of(b, other)), together);
-}
-
-/*
- * The types leave open which of the arrays are stretched. The runtime broadcasts them to each
- * other, or fails: Concat would skip an empty one without a word.
- */
-static void broadcast_open(struct build *b, struct value **v, uint32_t n)
-{
-	struct value *zero = NULL;
-
-	if (n == 2) {
-		struct value *first = stretch_to(b, v[0], v[1]);
-		v[1] = with_dims(stretch_to(b, v[1], v[0]), first->type.dims);
-		v[0] = first;
-		return;
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		struct value *z = emit_(b, "Sub", v[i], v[i]);
-		zero = zero ? emit_(b, "Add", zero, z) : z;
-	}
-	for (uint32_t i = 0; i < n; i++)
-		v[i] = emit_(b, "Add", v[i], zero);
-}
-
 /* The length of all arrays together on axis j: one that is surely not 1, or the only one there is.
  * DIM_NONE: that is found at run time. */
 static dim length_of_all(struct build *b, struct value **v, uint32_t n, uint32_t j, uint32_t rank)
@@ -335,31 +327,60 @@ static dim length_of_all(struct build *b, struct value **v, uint32_t n, uint32_t
 	return many ? DIM_NONE : open ? open : dim_const(b->cx, 1);
 }
 
+static bool all_const(struct build *b, const dim *dims, uint32_t rank)
+{
+	int64_t k;
+
+	for (uint32_t i = 0; i < rank; i++)
+		if (!dim_is_const(b->cx, dims[i], &k))
+			return false;
+	return true;
+}
+
+/* Arrays that are not all of these lengths: a choice between them broadcasts, where Concat would
+ * skip an empty one without a word. */
+static struct value *chosen_tuples(struct build *b, struct value **v, uint32_t n)
+{
+	struct value *r = unsqueeze(b, v[n - 1], &(int64_t){v[n - 1]->type.rank}, 1);
+	int64_t length = n;
+
+	for (uint32_t i = n - 1; i-- > 0;) {
+		struct tensor *t = tensor_new(b->cx, DT_BOOL, 1, &length);
+		char *mine = arena_alloc(b->cx->arena, n);
+		for (uint32_t j = 0; j < n; j++)
+			mine[j] = j <= i;
+		t->data = mine;
+		struct value *at = unsqueeze(b, v[i], &(int64_t){v[i]->type.rank}, 1);
+		r = labelled(b, emit_(b, "Where", const_tensor(b, t), at, r), together);
+	}
+	return r;
+}
+
 /* Index arrays, broadcast against each other: [B..., number of arrays] for GatherND and ScatterND.
  */
 struct value *index_tuples(struct build *b, struct value **arrays, uint32_t n, uint32_t rank)
 {
-	dim dims[MAX_RANK + 1];
-	struct value **v =
-		memcpy(new_array(b->cx->arena, struct value *, n + 1), arrays, n * sizeof(*v));
-	struct value *part[MAX_RANK];
-	bool open = false;
+	dim *dims = new_array(b->cx->arena, dim, rank + 1);
+	struct value *part[MAX_RANK], *v[MAX_RANK];
+	bool open = false, same = true;
 
+	memcpy(v, arrays, n * sizeof(*v));
 	for (uint32_t j = 0; j < rank; j++) {
 		dims[j] = length_of_all(b, v, n, j, rank);
 		open |= !dims[j];
 	}
-	if (open) {
-		broadcast_open(b, v, n);
-		memcpy(dims, v[0]->type.dims, rank * sizeof(dim));
+	for (uint32_t i = 0; i < n && !open; i++) {
+		if (v[i]->data && v[i]->data->count == 1 && all_const(b, dims, rank))
+			v[i] = expand(b, v[i], dims, rank);
+		same &= same_dims(b->cx, v[i]->type, type_of(DT_INT64, rank, dims));
 	}
-	for (uint32_t i = 0; i < n; i++) {
-		dim *to = memcpy(new_array(b->cx->arena, dim, rank + 1), dims, rank * sizeof(dim));
-		part[i] = open ? with_dims(v[i], to) : expand(b, v[i], to, rank);
-		if (part[i] != v[i] && is_onnx(part[i]->def, "Expand"))
-			labelled(b, part[i], together);
-		part[i] = unsqueeze(b, part[i], &(int64_t){rank}, 1);
+	if (open || (!same && n > 1)) {
+		struct value *r = chosen_tuples(b, v, n);
+		dims[rank] = dim_const(b->cx, n);
+		return open ? r : with_dims(r, dims);
 	}
+	for (uint32_t i = 0; i < n; i++)
+		part[i] = unsqueeze(b, v[i], &(int64_t){rank}, 1);
 	return concat(b, (int)rank, part, n);
 }
 
@@ -431,9 +452,97 @@ static struct value *unfused(struct build *b, struct value *at, dim size)
 	return emit_(b, "Mod", at, const_int(b, INT64_MAX));
 }
 
+static struct value *gather(struct build *b, struct value *x, struct value *at, uint32_t axis)
+{
+	at = unfused(b, at, x->type.dims[axis]);
+	if (axis)
+		attr_int(b, "axis", axis);
+	return emit_(b, "Gather", x, at);
+}
+
+/* Arrays that each have axes of their own among those of the result, in order, as x[i[:, None], j]
+ * or x[i, 0]: one Gather each. NULL: they are not such. `at` is the first axis of x that is
+ * indexed; the arrays stand side by side. */
+static struct value *gathered_apart(struct build *b, struct value *x, struct value **v, uint32_t n,
+				    uint32_t brank, uint32_t at)
+{
+	int64_t put[MAX_RANK][MAX_RANK];
+	uint32_t drop[MAX_RANK] = {0}, next = 0;
+	bool constant = true;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t lead = brank - v[i]->type.rank;
+		constant &= v[i]->data != NULL;
+		for (uint32_t j = 0; j < v[i]->type.rank; j++) {
+			if (dim_eq(b->cx, v[i]->type.dims[j], dim_const(b->cx, 1)))
+				put[i][drop[i]++] = j;
+			else if (lead + j != next++)
+				return NULL;
+		}
+	}
+	if (constant || next != brank)
+		return NULL;
+	for (uint32_t i = 0; i < n; i++) {
+		x = gather(b, x, squeeze(b, v[i], put[i], drop[i]), at);
+		at += v[i]->type.rank - drop[i];
+	}
+	return x;
+}
+
+/* Is v 0, 1, ... along one axis of the result, as long as that axis of x? */
+static bool counts_along(struct build *b, const struct value *v, uint32_t brank, uint32_t axis,
+			 dim size)
+{
+	int64_t k, first = -1, step = -1;
+
+	for (uint32_t j = 0; j < v->type.rank; j++) {
+		dim want = j + brank - v->type.rank == axis ? size : dim_const(b->cx, 1);
+		if (!dim_eq(b->cx, v->type.dims[j], want))
+			return false;
+	}
+	if (v->type.rank < brank - axis)
+		return false;
+	for (uint64_t i = 0; v->data && i < v->data->count; i++)
+		if (!tensor_int(v->data, v->data->splat ? 0 : i, &k) || k != (int64_t)i)
+			return false;
+	if (v->data)
+		return true;
+	const struct node *n = v->def;
+	while (is_onnx(n, "Unsqueeze") || is_onnx(n, "Reshape"))
+		n = n->in[0]->def;
+	return is_onnx(n, "Range") && const_int_at(b, n->in[0], 0, &first) && !first &&
+	       const_int_at(b, n->in[2], 0, &step) && step == 1;
+}
+
+/* x[i, at] where i counts the rows, as pt.take_along_axis has it: GatherElements. NULL: it is not.
+ */
+static struct value *gathered_along(struct build *b, struct value *x, struct value **v, uint32_t n,
+				    uint32_t brank)
+{
+	uint32_t axis = n;
+
+	if (n != x->type.rank || brank != n)
+		return NULL;
+	for (uint32_t i = 0; i < n; i++) {
+		if (counts_along(b, v[i], brank, i, x->type.dims[i]))
+			continue;
+		if (axis < n || v[i]->type.rank != n)
+			return NULL;
+		axis = i;
+	}
+	for (uint32_t i = 0; i < n && axis < n; i++)
+		if (i != axis && !dim_eq(b->cx, v[axis]->type.dims[i], x->type.dims[i]))
+			return NULL;
+	if (axis == n)
+		return NULL;
+	if (axis)
+		attr_int(b, "axis", axis);
+	return emit_(b, "GatherElements", x, v[axis]);
+}
+
 bool lower_advsubtensor(struct build *b, struct node *n)
 {
-	struct value *x = by_mask(b, n), *v[MAX_RANK];
+	struct value *x = by_mask(b, n), *r = NULL, *v[MAX_RANK];
 	struct index ix[MAX_RANK];
 	uint32_t axes[MAX_RANK], brank, k;
 	int64_t perm[MAX_RANK];
@@ -448,11 +557,14 @@ bool lower_advsubtensor(struct build *b, struct node *n)
 	x = apply_slices(b, low(b, n->in[0]), ix);
 	uint32_t rank = x->type.rank, from = 0, left = 0;
 	k = index_arrays(ix, rank, v, axes, &brank, &adjacent);
-	if (k == 1) {
-		v[0] = unfused(b, v[0], x->type.dims[axes[0]]);
-		if (axes[0])
-			attr_int(b, "axis", axes[0]);
-		x = emit_(b, "Gather", x, v[0]);
+	if (k == 1)
+		r = gather(b, x, v[0], axes[0]);
+	else if (k > 1 && adjacent)
+		r = gathered_apart(b, x, v, k, brank, axes[0]);
+	if (k > 1 && !r)
+		r = gathered_along(b, x, v, k, brank);
+	if (r) {
+		x = r;
 	} else if (k > 1) {
 		for (uint32_t i = 0; i < rank; i++)
 			if (ix[i].kind == IX_ARRAY)

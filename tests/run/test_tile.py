@@ -41,7 +41,7 @@ NODES = {
     "flat": ([M], pt.tile(M, (2, 1)).ravel(), "Reshape Tile"),
     "repeat a vector": ([V], pt.repeat(V, 3), "Reshape Tile Unsqueeze"),
     "repeat rows": ([M], pt.repeat(M, 3, 0), "Mul Reshape Shape Tile"),
-    "repeat columns": ([M], pt.repeat(M, 3, 1), "Mul Reshape Shape Tile Unsqueeze"),
+    "repeat columns": ([M], pt.repeat(M, 3, 1), "Flatten Tile Unsqueeze"),
     "repeat few": ([S], pt.repeat(S, 3, 1), "Gather"),
     "repeat few, open beside": ([COLUMN], pt.repeat(COLUMN, 3, 0), "Reshape Tile"),
     "repeat by": ([V, N], pt.repeat(V, N), "Concat Reshape Tile Unsqueeze Unsqueeze"),
