@@ -464,20 +464,6 @@ bool pad_width_at(const struct node *n, uint32_t axis, uint32_t side, int64_t *k
 	return at < t->count && tensor_int(t, at, k);
 }
 
-/* PyTensor puts x into zeros of floatX, unless the border is made of x's own elements. */
-enum dtype ty_pad(struct ctx *cx, struct node *n)
-{
-	const char *mode = prop_str(cx, n, "pad_mode");
-	enum dtype t = (enum dtype)n->in[0]->type.dtype;
-	if (!strcmp(mode, "wrap") || !strcmp(mode, "symmetric") || !strcmp(mode, "reflect"))
-		return t;
-	if (dtype_upcast(t, cx->floatx) == cx->floatx)
-		return cx->floatx;
-	error(cx, n->span, E_DTYPE, "%s: %s does not fit into floatX, which is %s", op_label(cx, n),
-	      dtypes[t].name, dtypes[cx->floatx].name);
-	return DT_NONE;
-}
-
 bool sh_pad(struct ctx *cx, struct node *n)
 {
 	const struct type *x = &n->in[0]->type, *w = &n->in[1]->type;

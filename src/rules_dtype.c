@@ -3,6 +3,8 @@
  * result, exactly as PyTensor decides it (its scalar types' output rules), or DT_NONE after
  * reporting.
  */
+#include <string.h>
+
 #include "rules.h"
 
 static enum dtype type_at(const struct node *n, uint32_t i)
@@ -485,6 +487,25 @@ enum dtype ty_tensorsolve(struct ctx *cx, struct node *n)
 }
 
 /* x with y put or added into it: adding must not leave the kind of x (NumPy's same_kind). */
+/* PyTensor puts x into zeros of floatX, unless the border is made of x's own elements. */
+enum dtype ty_pad(struct ctx *cx, struct node *n)
+{
+	enum dtype t = type_at(n, 0);
+	uint32_t i = first_where(n, is_complex);
+
+	if (is_foreign(t))
+		return refused(cx, n, 0);
+	if (strchr("rsw", prop_str(cx, n, "pad_mode")[0])) /* reflect, symmetric, wrap */
+		return t;
+	if (i == n->nin)
+		return cx->floatx;
+	error(cx, n->span, E_DTYPE,
+	      "%s: PyTensor makes these borders in floatX, %s, and loses the imaginary part of "
+	      "argument %u, %s: take its real part",
+	      op_label(cx, n), dtypes[cx->floatx].name, i + 1, type_str(cx, n->in[i]->type));
+	return DT_NONE;
+}
+
 enum dtype ty_update(struct ctx *cx, struct node *n)
 {
 	enum dtype x = type_at(n, 0), y = type_at(n, 1);

@@ -199,18 +199,11 @@ bool lower_complex_argmax(struct build *b, struct node *n)
 	return true;
 }
 
-/* Borders that are copies are made of each part. */
+/* Borders that are copies are made of each part; ty_pad() refuses others. */
 bool lower_complex_pad(struct build *b, struct node *n)
 {
-	const char *mode = prop_str(b->cx, n, "pad_mode");
 	struct value **in = new_array(b->cx->arena, struct value *, n->nin), *part[2];
 
-	if (!strchr("rsw", mode[0])) {
-		unsupported(b,
-			    "borders of complex numbers are made by the modes reflect, symmetric "
-			    "and wrap alone");
-		return false;
-	}
 	memcpy(in, n->in, n->nin * sizeof(*in));
 	for (uint32_t i = 0; i < 2; i++) {
 		struct type t =

@@ -184,6 +184,7 @@ static struct value *ramp(struct build *b, const struct pad *p, int side)
 {
 	enum dtype t = (enum dtype)p->x->type.dtype;
 	struct value *width = p->width[p->axis][side], *end = p->value[p->axis][side];
+	enum dtype wide = dtype_upcast((enum dtype)end->type.dtype, t);
 	if (p->axis)
 		attr_int(b, "axis", p->axis);
 	/* a Gather fails where there is none, a Slice would be stretched to nothing */
@@ -198,7 +199,8 @@ static struct value *ramp(struct build *b, const struct pad *p, int side)
 	for (int64_t j = p->axis + 1; j < p->rank; j++)
 		axes[n++] = j - p->axis;
 	i = cast(b, unsqueeze(b, i, axes, (uint32_t)n), DT_FLOAT64);
-	struct value *delta = cast(b, emit_(b, "Sub", cast(b, end, t), edge), DT_FLOAT64);
+	struct value *delta = emit_(b, "Sub", cast(b, end, wide), cast(b, edge, wide));
+	delta = cast(b, delta, DT_FLOAT64);
 	struct value *r = emit_(b, "Div", emit_(b, "Mul", i, delta), cast(b, width, DT_FLOAT64));
 	return cast(b, emit_(b, "Sub", cast(b, end, DT_FLOAT64), r), t);
 }
@@ -595,9 +597,11 @@ bool lower_pad(struct build *b, struct node *n)
 			    empty_axis(b, &p));
 		return false;
 	}
-	if (constant || is_ramp)
-		pairs(b, more ? more : const_int_of(b, (enum dtype)t.dtype, 0), (enum dtype)t.dtype,
-		      p.rank, p.value);
+	if (constant || is_ramp) { /* ends of a ramp keep their dtype */
+		struct value *v = more ? more : const_int_of(b, (enum dtype)t.dtype, 0);
+		enum dtype own = (enum dtype)(is_ramp ? v : p.x)->type.dtype;
+		pairs(b, v, own, p.rank, p.value);
+	}
 	for (uint32_t i = 0; i < p.rank; i++)
 		empty |= is_empty(b, &p, i);
 	if (!empty_differs(b, &p))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import onnxruntime as ort
+import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor.tensor.blas.gemm import _dot22, _dot22scalar, gemm_no_inplace
@@ -9,7 +10,7 @@ from pytensor.tensor.blas.gemv import gemv_no_inplace
 from pytensor.tensor.fourier import fft
 from pytensor.tensor.math import Min
 from pytensor.tensor.signal.conv import convolve2d
-from harness import COMPLEX, OPSETS, QUIET, Compiled, check, values
+from harness import COMPLEX, OPSETS, PYTHON, QUIET, Compiled, check, values
 from ptgc import _lib
 from ptgc.runtime import pairs
 
@@ -272,6 +273,17 @@ def test_borders(mode, dtype):
     x, w = pt.vector("x", dtype=dtype), pt.tensor("w", shape=(1, 2), dtype="int64")
     c = Compiled([x, w], [pt.pad(x, w, mode=mode)], (18,))
     c.run(values(dtype, (4,)), [[3, 2]])
+
+
+@both
+@pytest.mark.parametrize("mode", ["constant", "edge", "linear_ramp", "maximum", "minimum", "mean"])
+def test_borders_that_pytensor_makes_of_real_parts(mode, dtype):
+    """It puts x into zeros of floatX; NumPy warns there that imaginary parts are lost."""
+    x = pt.vector("x", dtype=dtype)
+    with pytest.warns(np.exceptions.ComplexWarning):
+        assert pytensor.function([x], pt.pad(x, 1, mode=mode), mode=PYTHON)(values(dtype, (3,))).dtype == "float64"
+    with pytest.raises(AssertionError, match=f"loses the imaginary part of argument 1, {dtype}.*: take its real part"):
+        Compiled([x], [pt.pad(x, 1, mode=mode)], (18,))
 
 
 @both

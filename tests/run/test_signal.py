@@ -1,6 +1,7 @@
 """Convolutions, Fourier transforms and borders."""
 
 import numpy as np
+import pytensor
 import pytensor.tensor.fft as fft
 import pytensor.tensor as pt
 import pytest
@@ -133,6 +134,18 @@ def test_pad(mode):
     for dtype in ALL:
         x = variable(dtype, (5,), True, "x")
         Compiled([x], [pt.pad(x, 3, mode=mode)], (13, 26)).run(small(dtype, (5,), 0), zero_sign=mode != "linear_ramp")
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "linear_ramp", "maximum", "minimum", "mean"])
+def test_pad_where_floatx_is_float32(mode):
+    """x is put into zeros of floatX, whatever its dtype is: once those that float32 does not hold were refused."""
+    values_of = {"constant": "constant_values", "linear_ramp": "end_values"}
+    more = {values_of[mode]: ((1, 0.1), (2, 3))} if mode in values_of else {}
+    with pytensor.config.change_flags(floatX="float32"):
+        for dtype in ALL:
+            x = variable(dtype, (2, 5), True, "x")
+            c = Compiled([x], [pt.pad(x, ((1, 2), (0, 3)), mode=mode, **more)], (18,))
+            c.run(values(dtype, (2, 5)), zero_sign=mode != "linear_ramp")
 
 
 @pytest.mark.parametrize("mode", MODES)
