@@ -230,6 +230,23 @@ static bool raises_of_pow(struct build *b, struct node *n)
 	return true;
 }
 
+/* A power of floats by one constant number. NULL: Pow does it. */
+static struct value *float_power(struct build *b, struct value *x, const struct tensor *k,
+				 struct type t)
+{
+	enum dtype type = (enum dtype)t.dtype;
+
+	if (!is_float(type) || !k || !same_dims(b->cx, x->type, t))
+		return NULL;
+	/* of Pow the runtime may make a LayerNormalization, whose epsilon is float32 */
+	if (tensor_float(k, 0) == 2)
+		return emit_(b, "Mul", cast(b, x, type), cast(b, x, type));
+	/* NumPy takes the root, but for float16 or many exponents: of -inf it is NaN, not inf */
+	if (tensor_float(k, 0) == 0.5 && k->count == 1 && type != DT_FLOAT16)
+		return emit_(b, "Sqrt", cast(b, x, type));
+	return NULL;
+}
+
 bool lower_pow(struct build *b, struct node *n)
 {
 	struct value *x = low(b, n->in[0]), *y = low(b, n->in[1]), *r = NULL;
@@ -238,12 +255,10 @@ bool lower_pow(struct build *b, struct node *n)
 	int64_t e;
 
 	if (!is_int((enum dtype)t.dtype)) {
-		if (!is_float((enum dtype)t.dtype) || !k || tensor_float(k, 0) != 2 ||
-		    !same_dims(b->cx, x->type, t))
+		r = float_power(b, x, k, t);
+		if (!r)
 			return lower_by_lib(b, n, "Pow");
-		/* of Pow the runtime may make a LayerNormalization, whose epsilon is float32 */
-		x = cast(b, x, (enum dtype)t.dtype);
-		lowered(b, n, 0, emit_(b, "Mul", x, x));
+		lowered(b, n, 0, r);
 		return true;
 	}
 	if (raises_of_pow(b, n))

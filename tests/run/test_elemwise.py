@@ -163,6 +163,15 @@ def test_pow_constant(dtype):
     Compiled([x], [Elemwise(ps.pow)(x, pt.constant(np.array([2, 2], dtype)))]).run(np.array([3], dtype))
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_pow_constant_of_floats(dtype):
+    """NumPy takes the root for 0.5: of -inf it is NaN, of -0 it is -0."""
+    x, v = variable(dtype, (3,), True, "x"), corner_values(dtype)
+    exponents = [pt.constant(np.array(e, dtype)) for e in (0.5, [0.5], 2, 3, -1, 1, 0, -0.5, np.inf, np.nan)]
+    exponents.append(pt.constant(np.full(len(v), 0.5, dtype)))
+    Compiled([x], [Elemwise(ps.pow)(x, e) for e in exponents]).run(v)
+
+
 @pytest.mark.parametrize("dtype", ALL)
 def test_nary(dtype):
     check(Elemwise(ps.add), [(dtype, 1)] * 4, sizes=(7,), ulp={"float16": 0})
