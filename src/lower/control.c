@@ -101,8 +101,10 @@ static bool lower_body(struct build *b, struct block *from, struct block *to, bo
 	bool ok = lower_inside(b, from, to);
 	for (uint32_t i = 0; i < n && ok; i++)
 		v[i] = guards_inside(b, from, low(b, from->results.at[i]));
-	if (ok)
+	if (ok) {
 		guards_lost_inside(b, v, n);
+		checks_lost(b, v, n);
+	}
 	for (uint32_t i = 0; i < n && ok; i++)
 		block_result(b, v[i], low_type(b, from->results.at[i]->type).dims, params_ok);
 	scope_close(b, outer);

@@ -652,11 +652,20 @@ struct value *guards_lost(struct build *b, struct value *v, struct value **resul
 	return guarded(b, v, &s);
 }
 
+uint32_t check_carrier(struct value **results, uint32_t n)
+{
+	uint32_t at = 0;
+
+	for (uint32_t i = 1; i < n; i++)
+		if (!results[i]->data && results[i]->type.rank >= results[at]->type.rank)
+			at = i;
+	return at;
+}
+
 void guards_lost_inside(struct build *b, struct value **results, uint32_t n)
 {
 	struct checks_made *c = b->cse->checks;
 	struct sides s = {{0}, {0}};
-	uint32_t at = 0;
 
 	if (!c || !n)
 		return;
@@ -664,8 +673,6 @@ void guards_lost_inside(struct build *b, struct value **results, uint32_t n)
 	for (uint32_t i = 0; i < c->list.len; i++)
 		if (!is_live(b, c->list.at[i].value))
 			move_sides(b, &c->list.at[i].sides, &s);
-	for (uint32_t i = 1; i < n; i++)
-		if (!results[i]->data && results[i]->type.rank >= results[at]->type.rank)
-			at = i;
-	results[at] = guarded(b, results[at], &s);
+	n = check_carrier(results, n);
+	results[n] = guarded(b, results[n], &s);
 }

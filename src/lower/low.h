@@ -42,6 +42,7 @@ struct pair {
 };
 
 struct check {
+	struct value *on; /* the value that is made to fail; NULL: none yet */
 	struct value *cond;
 	const char *label;
 	struct span span;
@@ -73,8 +74,9 @@ struct shared {
 	uint32_t enough;          /* values: then a graph with mistakes was looked at enough */
 	bool small_ints;          /* int64 values are sizes in memory or the like, below 2^31 */
 	vec(struct check) checks; /* of asserts, which go to an output */
+	vec(struct check) placed; /* of asserts in the open blocks, the inner ones' last */
 	struct live live;
-	bool raw_dims;            /* dims are computed as they were written, for guards */
+	bool raw_dims; /* dims are computed as they were written, for guards */
 };
 
 /* lower.c: from typed values to ONNX values, and what is said to the user on the way */
@@ -231,8 +233,11 @@ struct value *guards_inside(struct build *b, const struct block *from, struct va
 bool reads_size(const struct node *n, uint32_t i);
 struct value *guards_rest(struct build *b, struct value *v);
 struct value *guards_lost(struct build *b, struct value *v, struct value **results, uint32_t n);
-/* guards_lost() for the inner block that is open, which gives these; one of them may become another */
+/* guards_lost() for the inner block that is open, which gives these; one of them may become another
+ */
 void guards_lost_inside(struct build *b, struct value **results, uint32_t n);
+/* Which of a block's results takes the checks that were lost: the last of those of most axes */
+uint32_t check_carrier(struct value **results, uint32_t n);
 /* live.c: marks what the values `from` need; is v such a one, as marked last? */
 void mark_live(struct build *b, struct value **from, uint32_t count);
 bool is_live(struct build *b, const struct value *v);
@@ -282,6 +287,9 @@ bool lower_as(struct build *b, const struct op *op, struct cv *props, struct val
 /* raise.c */
 struct value *checked(struct build *b, struct value *v, struct value *cond);
 struct value *checks_rest(struct build *b, struct value *v);
+/* Those that no way to the results of the open block goes through are made once more: on one of
+ * these, or, of the graph, by checks_rest(). */
+void checks_lost(struct build *b, struct value **results, uint32_t n);
 /* dot.c */
 struct value *matmul(struct build *b, struct value *x, struct value *y);
 int left_factor(const struct node *n);

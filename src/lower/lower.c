@@ -539,6 +539,7 @@ static void keep_guards(struct build *b, struct graph *from)
 	}
 	if (carrier)
 		carrier->low = guards_lost(b, carrier->low, v, count);
+	checks_lost(b, v, count);
 }
 
 static void lower_results(struct build *b, struct graph *from, struct graph *to)

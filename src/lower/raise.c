@@ -174,12 +174,43 @@ bool lower_assert(struct build *b, struct node *n)
 		     b->target == PTGC_ONNX ? ": ONNX has no operator that fails on purpose" : "");
 		return true;
 	}
-	if (n->out[0]->known)
-		*vec_push(b->cx->arena, &s->checks) =
-			(struct check){cond, assert_label(b, n), n->span};
-	else
-		lowered(b, n, 0, labelled(b, checked(b, v, cond), assert_label(b, n)));
+	struct check c = {NULL, cond, assert_label(b, n), n->span};
+	if (n->out[0]->known) {
+		*vec_push(b->cx->arena, &s->checks) = c;
+		return true;
+	}
+	c.on = labelled(b, checked(b, v, cond), c.label);
+	if (c.on->id < s->nhome && s->home[c.on->id] == b->block) /* else there is one already */
+		*vec_push(b->cx->arena, &s->placed) = c;
+	lowered(b, n, 0, c.on);
 	return true;
+}
+
+void checks_lost(struct build *b, struct value **results, uint32_t n)
+{
+	struct shared *s = b->cse->shared;
+	uint32_t k = s->placed.len, at;
+	struct span span = b->span;
+
+	while (k && s->home[s->placed.at[k - 1].on->id]->depth >= b->block->depth)
+		k--;
+	if (k == s->placed.len || !n)
+		return;
+	mark_live(b, results, n);
+	for (uint32_t i = k; i < s->placed.len; i++) {
+		struct check c = s->placed.at[i];
+		if (is_live(b, c.on) || s->home[c.on->id] != b->block)
+			continue;
+		if (!b->cse->outer) {
+			*vec_push(b->cx->arena, &s->checks) = c;
+			continue;
+		}
+		b->span = c.span;
+		at = check_carrier(results, n);
+		results[at] = labelled(b, checked(b, results[at], c.cond), c.label);
+	}
+	b->span = span;
+	s->placed.len = k;
 }
 
 /* Checks that no value could carry, on a result of the graph. Each keeps its place, as it is what a

@@ -51,3 +51,28 @@ def test_nodes():
     assert ptg.nodes(ptg.compile(text.format("All(x > 0)"))) == 5
     assert ptg.nodes(ptg.compile(text.format("And(All(x > 0), All(x < 1))"))) == 7
     assert ptg.nodes(ptg.compile(text.format("All(MakeVector(All(x > 0), All(x < 1)))"))) == 7
+
+
+PASSED_BY = {  # a way to the result that does not go through the value that is checked
+    "another row of a join": "y = Join{axis=0}(T[None, :], b[None, :])[1]",
+    "its shape": "y = Shape(T)",
+    "the shape to fill": "y = Second(T, b)",
+    "in a loop": "y = loop (i in 0:2, s: float64[3] = b) -> (s) {\n next s = 2 * Join{axis=0}(T[None, :], s[None, :])[1]\n}",
+    "in a branch": "y = if b[0] > 0 {\n y = Join{axis=0}(T[None, :], b[None, :])[1]\n} else { y = a }",
+    "in a branch of a loop": "y = loop (i in 0:2, s: float64[3] = b) -> ([s]) {\n r = if i > 0 {\n r = Second(T, s)\n} else { r = s }\n next s = r\n}",
+}
+
+
+@pytest.mark.parametrize("way", PASSED_BY)
+def test_what_is_passed_by_is_checked(way):
+    body = PASSED_BY[way].replace("T", 'Assert{msg="no"}(a, c)')
+    for opset in (13, 18):
+        model = ptg.compile(f"ptg 1\ngraph g(a: float64[3], b: float64[3], c: bool[]) -> (y) {{\n  {body}\n}}\n", opset=opset, options=("-Wno-unused",))
+        ptg.run(model, np.ones(3), np.ones(3), True)
+        with pytest.raises(Exception, match="assertion failed: no"):
+            ptg.run(model, np.ones(3), np.ones(3), False)
+
+
+def test_what_does_not_run_is_not_checked():
+    model = ptg.compile('ptg 1\ngraph g(a: float64[3], c: bool[]) -> (y) {\n  y = if c {\n y = a\n} else { y = Second(Assert(a, c), 2 * a) }\n}\n')
+    assert (ptg.run(model, np.ones(3), True) == 1).all()
