@@ -5,6 +5,7 @@
  * imaginary ones; those with a NaN are last, first among them those whose real part is none, then
  * those whose imaginary part is none.
  */
+#include <math.h>
 #include <string.h>
 
 #include "low.h"
@@ -38,9 +39,22 @@ static struct value *pairs_of(struct build *b, struct node *n)
 
 /* Rows of the first axis by a fn of the library: products in double precision, as PyTensor
  * accumulates them. */
+/* The rows, behind one of v */
+static struct value *behind_row(struct build *b, struct value *rows, double v)
+{
+	struct type t = rows->type;
+	dim *d = new_array(b->cx->arena, dim, t.rank);
+
+	memcpy(d, t.dims, t.rank * sizeof(dim));
+	d[0] = dim_const(b->cx, 1);
+	struct value *first = expand(b, const_of(b, (enum dtype)t.dtype, v), d, t.rank);
+	return concat(b, 0, (struct value *[]){first, rows}, 2);
+}
+
 bool lower_complex_reduce(struct build *b, struct node *n)
 {
 	bool prod = n->op == &op_table[OP_Prod], max = n->op == &op_table[OP_Max];
+	bool initial = !prod && prop_bool(b->cx, n, "initial");
 	const char *name = prod ? "_Cprod_rows" : max ? "_Cmaximum_rows" : "_Cminimum_rows";
 	struct value *x = pairs_of(b, n), *part[2];
 	int axes[MAX_RANK], k = prop_axes(b->cx, n, "axes", n->in[0]->type.rank, axes, true);
@@ -49,10 +63,12 @@ bool lower_complex_reduce(struct build *b, struct node *n)
 		return false;
 	for (uint32_t i = 0; i < 2; i++) {
 		part[i] = complex_part(b, x, i);
-		if (!prod)
+		if (!prod && !initial)
 			part[i] = guard_nonempty(b, part[i], axes, k);
 		part[i] = merged_first(
 			b, cast(b, part[i], prod ? DT_FLOAT64 : part_dtype(n->in[0])), axes, k);
+		if (initial)
+			part[i] = behind_row(b, part[i], i ? 0 : max ? -INFINITY : INFINITY);
 	}
 	if (!call_fn(b, lib_fn(b->cx, name), NULL, NULL, part, 2, part, 2))
 		return false;

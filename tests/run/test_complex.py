@@ -8,7 +8,7 @@ import pytest
 from pytensor.tensor.blas.gemm import _dot22, _dot22scalar, gemm_no_inplace
 from pytensor.tensor.blas.gemv import gemv_no_inplace
 from pytensor.tensor.fourier import fft
-from pytensor.tensor.math import Min
+from pytensor.tensor.math import Max, Min
 from pytensor.tensor.signal.conv import convolve2d
 from harness import COMPLEX, OPSETS, PYTHON, QUIET, Compiled, check, values
 from ptgc import _lib
@@ -358,3 +358,13 @@ def test_real_reduced_to_complex(dtype, real, reduce):
     for axis in (None, 1, (0, 1)):
         check(lambda x, axis=axis: getattr(pt, reduce)(x, axis=axis, dtype=dtype), [(real, 2)], sizes=(0, 1, 3),
               opsets=(18,), atol=1e-6 if "float" in real else 0)  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_extremes_from_an_initial_number(dtype):
+    """It is one of the numbers: of those with an infinite real part it may be the larger one."""
+    x = pt.matrix("x", dtype=dtype)
+    c = Compiled([x], [op(axis=axis, initial=True)(x) for op in (Max, Min) for axis in ((0,), (1,), None, ())], (13, 18))
+    inf = np.inf
+    for a in ([[complex(-inf, -1), complex(-inf, 1)], [complex(-inf, -1), complex(inf, -2)]], np.zeros((0, 3)), np.zeros((2, 0)), [[complex(np.nan, 1), 2]]):
+        c.run(np.array(a, dtype), zero_sign=False)
