@@ -16,6 +16,7 @@
 /* Up to this length, if it is a constant, the transform is a product with a matrix. */
 #define DIRECT_LENGTH 16
 #define MAX_LENGTH    (INT64_C(1) << 40)
+#define MAX_MASKED    65536 /* a bool for each number is made */
 
 /*
  * cos(2 pi k / n) for k >= 0, from angles up to pi / 4: so a zero is one. The angle is pi / 4 * m /
@@ -183,6 +184,21 @@ static struct value *with_one(struct build *b, struct value *x, int64_t axis)
 	return concat(b, (int)axis, (struct value *[]){x, zero}, 2);
 }
 
+/* The half x[..., k, 2] of a real transform to n numbers: the coefficients at 0 and n/2 are real.
+ * Of a length that only the run gives that would be seven nodes. */
+static struct value *real_ends(struct build *b, struct value *x, int64_t n)
+{
+	int64_t shape[] = {n / 2 + 1, 2};
+	struct tensor *t = tensor_new(b->cx, DT_BOOL, 2, shape);
+	bool *real = arena_alloc(b->cx->arena, t->count);
+
+	memset(real, 0, t->count);
+	real[1] = true;
+	real[t->count - 1] |= n % 2 == 0;
+	t->data = real;
+	return emit_(b, "Where", const_tensor(b, t), const_of(b, DT_FLOAT64, 0), x);
+}
+
 /* One axis of x, to n numbers, of which half are given or all; NULL: reported. */
 static struct value *transform(struct build *b, struct value *x, struct value *n, int64_t axis,
 			       bool half)
@@ -200,15 +216,20 @@ static struct value *transform(struct build *b, struct value *x, struct value *n
 		x = direct(b, to_last(b, x, axis), length, half ? length / 2 + 1 : length);
 		return to_last(b, x, axis);
 	}
+	bool ends = half && constant && length <= MAX_MASKED;
 	x = with_one(b, x, axis);
-	if (power)
-		return dft(b, x, n, axis, half);
+	if (power) {
+		x = dft(b, x, n, axis, half);
+		return ends && length > 1 ? real_ends(b, x, length) : x;
+	}
 	if (length > MAX_LENGTH) {
 		unsupported(b, "%lld numbers to transform are more than any memory holds",
 			    (long long)length);
 		return NULL;
 	}
 	x = bluestein(b, to_last(b, x, axis), n, half);
+	if (x && ends)
+		x = real_ends(b, x, length);
 	return x ? to_last(b, x, axis) : NULL;
 }
 
