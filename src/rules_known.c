@@ -232,8 +232,13 @@ static dim fold(struct ctx *cx, struct node *n, const struct known **k, uint32_t
 		return op == OP_Add || op == OP_Mul     ? d
 		       : overflows(cx, op, d, DIM_NONE) ? DIM_NONE
 							: compute(cx, op, d, DIM_NONE);
-	for (uint32_t a = 1; a < n->nin && d; a++)
+	enum dtype t =
+		(enum dtype)n->in[0]->type.dtype; /* of two, which the third does not widen */
+	for (uint32_t a = 1; a < n->nin && d; a++) {
+		t = dtype_upcast(t, (enum dtype)n->in[a]->type.dtype);
 		d = combine(cx, op, d, element(k[a], i));
+		d = known_holds(cx, t, d) ? d : DIM_NONE;
+	}
 	return d;
 }
 
@@ -421,6 +426,16 @@ void kn_arange(struct ctx *cx, struct node *n)
 	set_known(cx, n->out[0], r);
 }
 
+/* Does what Sum and Prod of integers accumulate in hold their result? Then no step before counts.
+ */
+static bool accumulates(struct ctx *cx, struct node *n, dim d)
+{
+	enum dtype acc = prop_dtype(cx, n, "acc_dtype"), t = (enum dtype)n->in[0]->type.dtype;
+	if (acc == DT_NONE)
+		acc = dtypes[t].kind == KIND_UINT ? DT_UINT64 : DT_INT64;
+	return is_discrete(acc) && known_holds(cx, acc, d);
+}
+
 void kn_reduce(struct ctx *cx, struct node *n)
 {
 	const struct known *k = known_of(cx, n->in[0]);
@@ -442,6 +457,8 @@ void kn_reduce(struct ctx *cx, struct node *n)
 			return;
 	for (uint32_t i = 1; d && i < k->n; i++)
 		d = combine(cx, step, d, k->at[i]);
+	if ((sum || prod) && !accumulates(cx, n, d))
+		return;
 	r->at[0] = d;
 	set_known(cx, n->out[0], r);
 }

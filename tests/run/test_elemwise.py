@@ -111,6 +111,14 @@ def test_several_dtypes(dtypes):
     c.run(*[values(d, (20,), k, -100 if d[0] in "if" else 0, 100) for k, d in enumerate(dtypes)], ulp={"float32": 0, "float64": 0})
 
 
+def test_several_dtypes_of_known_integers():
+    """What is known of lengths and constants is what wraps two by two."""
+    x, v = pt.vector("x"), lambda k, d: pt.constant(np.array(k, d))
+    sums = [(v(True, "bool"), v(True, "bool"), x.shape[0]), (v(200, "uint8"), v(100, "uint8"), x.shape[0])]
+    sums += [(v([100, 1], "int8"), v([100, 2], "int8"), v([1, 2], "int64")), (v(100, "int8"), v(27, "int8"), x.shape[0])]
+    Compiled([x], [op(*s) for op in (pt.add, pt.mul) for s in sums]).run(np.ones(3))
+
+
 @pytest.mark.parametrize("name", BITS)
 def test_bits(name):
     op = op_of(name)

@@ -301,3 +301,11 @@ def test_chains():
     x = variable("float64", (3, 4), True, "x")
     c = Compiled([x], [pt.var(x, axis=0), pt.std(x), (x - x.mean(1, keepdims=True)).sum(0), pt.any(x > 0, axis=1), pt.all(x > 0)])
     c.run(values("float64", (3, 4), low=-2, high=2), atol=NEAR["float64"])
+
+
+def test_accumulators_of_known_integers():
+    """What a constant adds up to is known only if the accumulator holds it."""
+    x, small, bools = pt.vector("x"), pt.constant(np.array([100, 100], "int8")), pt.constant(np.array([True, True]))
+    outputs = [op(dtype="int64", acc_dtype="int8")(small) + x.shape[0] for op in (Sum, Prod)]
+    outputs += [Sum(dtype="int64", acc_dtype="bool")(bools), Sum(dtype="int64", acc_dtype="float16")(pt.stack([x.shape[0], pt.constant(2**11 + 3)]))]
+    Compiled([x], outputs).run(np.ones(3))
