@@ -239,6 +239,8 @@ static bool gives_axes(struct ctx *cx, const struct node *n, uint64_t bits)
 		}
 		return given == bits;
 	}
+	if (bits >> to->rank)
+		return false;
 	for (uint32_t i = 0; i < to->rank; i++) {
 		if (bits >> i & 1) {
 			if (!dim_is_const(cx, to->dims[i], &one) || one != 1)

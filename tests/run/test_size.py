@@ -154,3 +154,12 @@ def test_a_length_to_find_beside_nothing(opset):
     c.run(np.zeros((3, 2, 0)))
     c.raises(np.zeros((3, 0, 4)))
     c.raises(np.zeros((3, 2, 3)))
+
+
+def test_more_axes_are_summed_than_come_back():
+    """A number made a vector is not what a Reduce that keeps three axes gives."""
+    w = pt.ftensor3("w")
+    for opset in (13, 18, 26):
+        c = Compiled([w], [w.sum().reshape((-1,)), w.sum((0, 1)).reshape((1, -1)), w.max().reshape((1, 1))], (opset,))
+        for shape in ((2, 3, 4), (1, 1, 1)):
+            c.run(values("float32", shape))
