@@ -79,3 +79,10 @@ def register(op_class: type, text_or_function: "str | Path | Callable[[Op, objec
     if not isinstance(source, str) and not callable(source):
         raise TypeError(f"expected a text, a path or a function, got {text_or_function!r}")
     registry[op_class] = Entry(source)
+
+
+def check_perform(op) -> None:
+    """An op that computes something else than the op of PyTensor's that it is made from is not that op."""
+    base = next(c for c in type(op).__mro__ if c.__module__.startswith("pytensor."))
+    if type(op).perform is not base.perform:
+        raise TypeError("the op is not PyTensor's: ptgc.register gives it a text")

@@ -471,6 +471,7 @@ class Printer:
         scalar_op = op.scalar_op if isinstance(op, Elemwise) else op
         if (entry := _extend.lookup(op) or _extend.lookup(scalar_op)) is not None:
             return self.registered(entry, scalar_op, node, args)
+        _extend.check_perform(op)
         if isinstance(op, Scan):
             return self.scan(op, args)
         if isinstance(scalar_op, ScalarLoop):

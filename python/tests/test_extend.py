@@ -7,6 +7,8 @@ import pytensor.tensor as pt
 import pytest
 from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
+from pytensor.raise_op import CheckAndRaise
+from pytensor.tensor.elemwise import CAReduce, Elemwise
 
 import ptgc
 from ptgc import _extend
@@ -125,3 +127,23 @@ def test_wrong_use():
     ptgc.register(Scale, lambda op, node: None)
     with pytest.raises(ptgc.UnsupportedError, match="gave no text"):
         pytensor.function([v], Scale(1)(v), mode="ONNX")
+
+
+def test_ops_that_compute_something_else():
+    """What is made from an op of PyTensor's, with a perform of its own, is not that op."""
+
+    class Sevens(Elemwise):
+        def perform(self, node, inputs, outputs):
+            outputs[0][0] = inputs[0] * 0 + 7
+
+    class Total(CAReduce):
+        def perform(self, node, inputs, outputs):
+            outputs[0][0] = np.asarray(7.0)
+
+    class Checked(CheckAndRaise):
+        pass
+
+    for out in (Sevens(ps.exp)(v), Total(ps.add)(v)):
+        with pytest.raises(ptgc.UnsupportedError, match="the op is not PyTensor's"):
+            ptgc.to_ptg([v], out)
+    assert "CheckAndRaise" in ptgc.to_ptg([v], Checked(ValueError, "sign")(v, pt.all(v > 0)))
