@@ -281,8 +281,10 @@ bool sh_repeat(struct ctx *cx, struct node *n)
 	int axis = checked_axis(cx, n, "axis");
 	if (axis < 0 || !want_rank(cx, n, 1, 1))
 		return false;
-	if (!is_discrete((enum dtype)n->in[1]->type.dtype)) {
-		error(cx, n->span, E_DTYPE, "%s: the repeats must be integers, got %s", n->op->name,
+	enum dtype given = (enum dtype)n->in[1]->type.dtype;
+	if (!is_int(given) || given == DT_UINT64) { /* which NumPy refuses */
+		error(cx, n->span, E_DTYPE,
+		      "%s: the repeats must be integers that int64 holds, got %s", n->op->name,
 		      type_str(cx, n->in[1]->type));
 		return false;
 	}

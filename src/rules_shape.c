@@ -148,8 +148,15 @@ bool sh_filldiagonal(struct ctx *cx, struct node *n)
 
 bool sh_filldiagonaloffset(struct ctx *cx, struct node *n)
 {
-	return want_rank(cx, n, 0, 2) && want_rank(cx, n, 1, 0) && fits_in_first(cx, n) &&
-	       want_int_scalar(cx, n, 2, "the offset") && sh_first(cx, n);
+	if (!want_rank(cx, n, 0, 2) || !want_rank(cx, n, 1, 0) || !fits_in_first(cx, n) ||
+	    !want_int_scalar(cx, n, 2, "the offset"))
+		return false;
+	if (n->in[2]->type.dtype == DT_BOOL) {
+		error(cx, n->span, E_DTYPE, "%s: the offset must be a 0-d integer, got bool[]",
+		      n->op->name);
+		return false;
+	}
+	return sh_first(cx, n);
 }
 
 /* The searched, what is looked for, and perhaps the order that sorts the searched */

@@ -79,7 +79,9 @@ def test_what_does_not_fit():
     """PyTensor has no such nodes."""
     refused("graph g(x: int64[3, 3], v: float64[]) -> (y) { y = FillDiagonal(x, v) }", "float64", "int64")
     refused("graph g(x: int8[3, 3], v: int64[]) -> (y) { y = FillDiagonalOffset(x, v, 1) }", "int64", "int8")
-    refused("graph g(x: int64[3], r: float64[3]) -> (y) { y = Repeat{axis=0}(x, r) }", "float64")
+    refused("graph g(x: float64[3, 3], k: bool[]) -> (y) { y = FillDiagonalOffset(x, float64(1), k) }", "bool")
+    for dtype in ("float64", "bool", "uint64"):
+        refused(f"graph g(x: int64[3], r: {dtype}[3]) -> (y) {{ y = Repeat{{axis=0}}(x, r) }}", dtype)
     ptg.compile("graph g(x: float32[3, 3], v: float16[]) -> (y) { y = FillDiagonal(x, v) }")
 
 
