@@ -76,6 +76,17 @@ static struct value *added(struct build *b, struct value *place, struct value *y
 	return fitting(b, r, y, to, place->type.rank, shape_of(b, place));
 }
 
+/* Is each of them a constant or the size of an axis, so that no arithmetic is needed? */
+static bool all_sizes(struct build *b, const dim *dims, uint32_t rank)
+{
+	for (uint32_t i = 0; i < rank; i++) {
+		struct dim_view v = dim_view(b->cx, dims[i]);
+		if (v.form != DIM_CONST && (v.form != DIM_ATOM || !dim_available(b, dims[i])))
+			return false;
+	}
+	return true;
+}
+
 /* Stretches those axes of y that are 1 where the target is not. `place`, if not NULL, has the
  * lengths `to`. What comes fails where y is longer. */
 static struct value *grown(struct build *b, struct value *y, const dim *to, struct value *place)
@@ -99,7 +110,8 @@ static struct value *grown(struct build *b, struct value *y, const dim *to, stru
 		if (is_const(b, to[i], 0)) /* the runtime's Expand takes it for "no change" */
 			return const_shape(b, (enum dtype)y->type.dtype, dims_vector(b, all, rank),
 					   all, rank, 0);
-	struct value *shape = !open || !computed ? dims_vector(b, dims, rank)
+	bool plain = !open && (!place || !computed || all_sizes(b, dims, rank));
+	struct value *shape = plain || !computed ? dims_vector(b, dims, rank)
 			      : place            ? shape_of(b, place)
 						 : dims_vector(b, all, rank);
 	y = with_dims(emit_(b, "Expand", y, shape), all);
@@ -436,6 +448,31 @@ static struct value *by_parts(struct build *b, struct update *u, uint32_t axis)
 	return with_dims(concat(b, (int)axis, part, n), t.dims);
 }
 
+/* x[:k] or x[k:] for any k: that and the rest are all of x. */
+static struct value *by_half(struct build *b, struct update *u, uint32_t axis)
+{
+	struct index *ix = &u->ix[axis];
+	struct type t = u->x->type;
+	struct value *part[2], *y;
+	int64_t step = 1;
+
+	if (ix->kind != IX_SLICE || !ix->v[0] == !ix->v[1] ||
+	    (ix->v[2] && !const_int_at(b, ix->v[2], 0, &step)) || step != 1)
+		return NULL;
+	struct value *at = ix->v[0] ? ix->v[0] : ix->v[1];
+	uint32_t mine = ix->v[0] != NULL;
+	part[0] = slice_axis(b, u->x, (int)axis, const_int(b, 0), at, NULL);
+	part[1] = slice_axis(b, u->x, (int)axis, at, const_int(b, INT64_MAX), NULL);
+	dim *dims = memcpy(new_array(b->cx->arena, dim, t.rank), t.dims, t.rank * sizeof(dim));
+	dims[axis] = part[mine]->type.dims[axis];
+	if (u->add)
+		y = added(b, part[mine], u->y, dims);
+	else
+		y = stretched(b, with_rank(b, u->y, t.rank), dims, part[mine]);
+	part[mine] = y;
+	return with_dims(concat(b, (int)axis, part, 2), t.dims);
+}
+
 /* The indices that a slice takes: constants, or the slice of 0, 1, 2, ... */
 static struct value *slice_indices(struct build *b, struct index *ix, dim size)
 {
@@ -461,11 +498,14 @@ static struct value *slice_indices(struct build *b, struct index *ix, dim size)
 		if (len <= MAX_CONSTANT_INDEX)
 			return const_ints(b, at, (uint32_t)len);
 	}
+	dim *dims = new (b->cx->arena, dim);
+	*dims = size;
+	if (fixed && v[0] >= 0 && v[1] == INT64_MAX && v[2] > 0)
+		return emit_(b, "Range", const_int(b, v[0]), dim_value(b, size),
+			     const_int(b, v[2]));
 	memset(one, 0, sizeof(one));
 	one[0] = *ix;
 	struct value *all = emit_(b, "Range", const_int(b, 0), dim_value(b, size), const_int(b, 1));
-	dim *dims = new (b->cx->arena, dim);
-	*dims = size;
 	return apply_slices(b, with_dims(all, dims), one);
 }
 
@@ -562,17 +602,20 @@ static struct value *by_scatter(struct build *b, struct update *u)
 	for (uint32_t i = 0; i < rank; i++)
 		if (is_const(b, to[i], 0))
 			return put_nothing(b, u->x, y, to, rank);
+	struct value *place = NULL; /* where the lengths of the place can be read */
+	if (!l.arrays && x == u->x && !all_sizes(b, to, rank))
+		place = apply_slices(b, x, u->ix);
 	bool half = u->x->type.dtype == DT_FLOAT16;
 	bool rounds = !b->cx->opt.excess_precision && (half || u->given != u->x);
 	if (u->add && (u->once || (!scatter_adds(b) && unique))) {
 		y = emit_(b, "Add", emit_(b, "GatherND", x, at), y);
 		x = scatter_nd(b, x, at, y, false);
 	} else if (!u->add) { /* ScatterND compares the lengths */
-		x = scatter_nd(b, x, at, grown(b, y, to, NULL), false);
+		x = scatter_nd(b, x, at, grown(b, y, to, place), false);
 	} else if (!unique && rounds) { /* NumPy rounds after each that it adds */
 		x = scatter_each(b, transpose(b, u->given, l.x), at, stretched(b, y, to, NULL));
 	} else {
-		y = scatter_adds(b) ? grown(b, y, to, NULL) : stretched(b, y, to, NULL);
+		y = scatter_adds(b) ? grown(b, y, to, place) : stretched(b, y, to, place);
 		x = scatter_nd(b, half ? cast(b, x, DT_FLOAT32) : x, at,
 			       half ? cast(b, y, DT_FLOAT32) : y, true);
 		x = half ? cast(b, x, DT_FLOAT16) : x;
@@ -638,22 +681,27 @@ static struct value *put(struct build *b, struct update *u)
 {
 	struct value *r;
 	uint32_t used = 0, axis = 0;
+	bool one = u->x->type.dtype != DT_FLOAT16; /* is it a single element? */
 
-	for (uint32_t i = 0; i < u->rank; i++)
+	for (uint32_t i = 0; i < u->rank; i++) {
+		one &= u->ix[i].kind == IX_ARRAY && !u->ix[i].v[0]->type.rank;
 		if (u->ix[i].kind != IX_FULL) {
 			used++;
 			axis = i;
 		}
+	}
 	if (!used)
 		return replace_all(b, u);
 	r = by_pad(b, u);
 	bool whole = axis || u->ix[0].kind == IX_SLICE;
-	if (!r && whole)
+	if (!r && whole && !(one && scatter_adds(b)))
 		r = by_padded_sum(b, u);
 	if (!r && used == 1 && whole)
 		r = by_concat(b, u, axis);
 	if (!r && used == 1)
 		r = by_parts(b, u, axis);
+	if (!r && used == 1)
+		r = by_half(b, u, axis);
 	if (!r)
 		r = by_picking(b, u);
 	return r ? r : by_scatter(b, u);

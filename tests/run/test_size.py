@@ -50,6 +50,13 @@ TABLE = {
     "pairs": (lambda x, y, v, w, s, i, j, k: x[i, j], "GatherND Unsqueeze Unsqueeze Where", "Concat GatherND Reshape Reshape"),
     "one a row": (lambda x, y, v, w, s, i, j, k: x[rows(i), i], "Concat GatherND Range Size Unsqueeze Unsqueeze", "Concat GatherND Reshape"),
     "along an axis": (lambda x, y, v, w, s, i, j, k: pt.take_along_axis(x, pt.switch(x > y, 1, 0), axis=1), None, None),
+    "put into a slice": (lambda x, y, v, w, s, i, j, k: x[1:3].set(s), "Concat Expand Shape Slice Slice Slice", "Concat Expand Slice Slice"),
+    "put into the first": (lambda x, y, v, w, s, i, j, k: x[:k].set(s), "Concat Expand Shape Slice Slice Unsqueeze", "Concat Expand Shape Slice Slice Unsqueeze"),
+    "added to the last": (lambda x, y, v, w, s, i, j, k: x[:, k:].inc(s), "Add Concat Slice Slice Unsqueeze", "Add Concat Slice Slice Unsqueeze"),
+    "put into each other": (lambda x, y, v, w, s, i, j, k: x[::2].set(s), "Expand Gather Range ScatterND Shape Shape Slice Unsqueeze", "Expand ScatterND"),
+    "put from the second on": (lambda x, y, v, w, s, i, j, k: x[1::2].set(v[0]), None, None),
+    "put into columns": (lambda x, y, v, w, s, i, j, k: w[:, 1::2].set(s), None, None),
+    "added to one": (lambda x, y, v, w, s, i, j, k: x[0, 1].inc(s), "ScatterND", "ScatterND"),
     "set pairs": (lambda x, y, v, w, s, i, j, k: x[i, j].set(s), None, None),
     "inc outer": (lambda x, y, v, w, s, i, j, k: x[i[:, None], j].inc(s), None, None),
     "set one column": (lambda x, y, v, w, s, i, j, k: x[i, 0].inc(s), None, None),
@@ -163,3 +170,20 @@ def test_more_axes_are_summed_than_come_back():
         c = Compiled([w], [w.sum().reshape((-1,)), w.sum((0, 1)).reshape((1, -1)), w.max().reshape((1, 1))], (opset,))
         for shape in ((2, 3, 4), (1, 1, 1)):
             c.run(values("float32", shape))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "int8"])
+def test_halves(dtype):
+    """x[:k] and x[k:] are all of x for any k, beyond both ends too."""
+    x, k = pt.matrix("x", dtype=dtype), pt.lscalar("k")
+    row, s = pt.vector("row", dtype=dtype), pt.scalar("s", dtype=dtype)
+    forms = [x[:k].set(s), x[k:].set(s), x[:, :k].inc(s), x[k:].inc(row), x[:k].set(row), x[:, k:].set(s)]
+    c = Compiled([x, k, row, s], forms, (13, 18, 26))
+    for shape in ((3, 4), (1, 1), (0, 2), (2, 0)):
+        for at in (-9, -3, -1, 0, 1, 2, 9):
+            c.run(values(dtype, shape), at, values(dtype, shape[1:]), values(dtype, ()))
+    part = Compiled([x, k, row], [x[:, :k].set(row)])
+    part.run(values(dtype, (3, 4)), 2, values(dtype, (2,)))
+    part.run(values(dtype, (3, 4)), -1, values(dtype, (3,)))
+    part.raises(values(dtype, (3, 4)), np.array(2), values(dtype, (3,)))
+    part.raises(values(dtype, (3, 4)), np.array(-1), values(dtype, (4,)))
