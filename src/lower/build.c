@@ -63,8 +63,11 @@ struct value *cast(struct build *b, struct value *v, enum dtype t)
 		if (tensor_convert(t, data, from, v->data->data, n))
 			return const_tensor(b, x);
 	}
+	struct value *r = triangle_of(b, v, t);
+	if (r)
+		return r;
 	attr_int(b, "to", dtypes[t].onnx);
-	struct value *r = emit_(b, "Cast", v);
+	r = emit_(b, "Cast", v);
 	pass_known(r, v);
 	return r;
 }

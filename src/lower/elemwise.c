@@ -97,6 +97,24 @@ static bool lower_by_lib(struct build *b, struct node *n, const char *name)
 	return true;
 }
 
+/* By a size, which is not negative: of 0 as of 1 nothing is left. */
+bool lower_mod(struct build *b, struct node *n)
+{
+	const struct known *k = known_of(b->cx, n->in[1]);
+	struct value *by;
+
+	if (n->out[0]->type.dtype != DT_INT64 || !k || k->n != 1 || !k->at[0] ||
+	    !dim_is_size(b, k->at[0]) || !dim_ge(b->cx, k->at[0], 0))
+		return lower_by_lib(b, n, "Mod");
+	by = low(b, n->in[1]);
+	b->cse->shared->small_ints = true;
+	if (!dim_ge(b->cx, k->at[0], 1))
+		by = emit_(b, "Max", by, const_int(b, 1));
+	b->cse->shared->small_ints = false;
+	lowered(b, n, 0, emit_(b, "Mod", low(b, n->in[0]), by));
+	return true;
+}
+
 /* A constant that is one number; the node's inputs have been cast. */
 static const struct tensor *one_number(const struct value *v)
 {

@@ -417,6 +417,31 @@ static struct value *placed(struct build *b, const struct onnx_op *op, struct va
 	return nin == 2 && !strcmp(op->name, "Pad") ? padded(b, in[0]->data, in[1]->data) : NULL;
 }
 
+/* x == x of integers or bools */
+static struct value *itself(struct build *b, const struct value *x)
+{
+	int64_t shape[MAX_RANK], count = 1;
+
+	for (uint32_t i = 0; i < x->type.rank; i++)
+		if (!dim_is_const(b->cx, x->type.dims[i], &shape[i]) || shape[i] > FOLD_LIMIT ||
+		    (count *= shape[i]) > FOLD_LIMIT)
+			return NULL;
+	struct tensor *t = tensor_new(b->cx, DT_BOOL, x->type.rank, shape);
+	char *data = arena_alloc(b->cx->arena, (size_t)count + 1);
+	memset(data, 1, (size_t)count);
+	t->data = data;
+	return const_tensor(b, t);
+}
+
+/* x or true, x and false: a constant that has all axes of x */
+static struct value *decided(struct build *b, struct value **in, bool value)
+{
+	for (int i = 0; i < 2; i++)
+		if (is_all(in[i], value) && covers(b, in[i], in[1 - i]))
+			return in[i];
+	return NULL;
+}
+
 /* The size that v is as a float64; DIM_NONE: it is none */
 static dim size_of_float(struct build *b, const struct value *v)
 {
@@ -447,6 +472,14 @@ struct value *fold(struct build *b, const struct onnx_op *op, struct value **in,
 	}
 	if (nin == 3 && is_constant(in[0]) && !strcmp(op->name, "Where"))
 		return chosen(b, in);
+	if (nin == 2 && in[0] == in[1] && !strcmp(op->name, "Equal") &&
+	    is_discrete((enum dtype)in[0]->type.dtype))
+		return itself(b, in[0]);
+	if (nin == 2 && in[0] && in[1] && (!strcmp(op->name, "And") || !strcmp(op->name, "Or"))) {
+		struct value *sure = decided(b, in, op->name[0] == 'O');
+		if (sure)
+			return sure;
+	}
 	bool all = nin > 1;
 	for (uint32_t i = 0; i < nin; i++)
 		all = all && is_constant(in[i]);

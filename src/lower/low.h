@@ -214,6 +214,8 @@ struct value **shortened(const struct onnx_op *op, struct value **in, uint32_t n
 struct value **unpadded_expand(struct build *b, struct value **in, struct value **to);
 uint32_t padding(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
 		 struct value **to);
+struct value *triangle(struct build *b, struct value **in);
+struct value *triangle_of(struct build *b, const struct value *v, enum dtype t);
 /* fold.c: NULL: not known */
 struct value *fold(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin);
 /* Is v computed from constants alone? ONNX Runtime does it when it loads the model. *open: has

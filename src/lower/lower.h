@@ -59,6 +59,7 @@ bool lower_loop(struct build *b, struct node *n);
 bool lower_makevector(struct build *b, struct node *n);
 bool lower_matmul(struct build *b, struct node *n);
 bool lower_matrix_transpose(struct build *b, struct node *n);
+bool lower_mod(struct build *b, struct node *n);
 bool lower_nonzero(struct build *b, struct node *n);
 bool lower_pad(struct build *b, struct node *n);
 bool lower_permuterowelements(struct build *b, struct node *n);

@@ -449,6 +449,12 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 			if (emit_found_out(b, in, out))
 				return;
 		}
+		known = !op->domain[0] && !strcmp(op->name, "GreaterOrEqual") ? triangle(b, in)
+									      : NULL;
+		if (known) {
+			out[0] = known;
+			return;
+		}
 		known = is_unsqueeze(op, in, nin) ? as_column(b, in[0], in[1]->data) : NULL;
 		if (known) {
 			out[0] = known;

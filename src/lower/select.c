@@ -255,9 +255,27 @@ static struct value *opposite(struct build *b, struct value *c)
 	return emit_(b, "Equal", c, const_int_of(b, DT_BOOL, 0));
 }
 
+/* Is v one bool, on no more axes than c? *is: which */
+static bool one_bool(const struct value *v, const struct value *c, int64_t *is)
+{
+	return v->type.dtype == DT_BOOL && v->data && v->data->count == 1 &&
+	       v->type.rank <= c->type.rank && tensor_int(v->data, 0, is);
+}
+
+static struct value *negated(struct build *b, struct value *c)
+{
+	return is_onnx(c->def, "Not") ? c->def->in[0] : emit_(b, "Not", c);
+}
+
 /* x where c holds, else y: the sign of a zero included */
 struct value *where(struct build *b, struct value *c, struct value *x, struct value *y)
 {
+	int64_t is;
+
+	if (one_bool(y, c, &is))
+		return is ? emit_(b, "Or", negated(b, c), x) : emit_(b, "And", c, x);
+	if (one_bool(x, c, &is))
+		return is ? emit_(b, "Or", c, y) : emit_(b, "And", negated(b, c), y);
 	if (b->target != PTGC_ORT_CPU || !b->cx->opt.signed_zeros ||
 	    !is_float((enum dtype)x->type.dtype))
 		return emit_(b, "Where", c, x, y);

@@ -20,12 +20,34 @@ static struct value *position(struct build *b, struct value *v)
 	return cast(b, v, DT_INT64);
 }
 
-static struct value *bound(struct build *b, struct node *n, uint32_t first, const struct cv *item)
+/* Is v -(1 % size), as pt.roll by one has it? As a bound that is -1 for any length: of one element
+ * and of none both give the same. */
+static bool is_last(struct build *b, const struct value *v, dim size)
+{
+	while (v->def && (v->def->op == &op_table[OP_ScalarFromTensor] ||
+			  v->def->op == &op_table[OP_TensorFromScalar]))
+		v = v->def->in[0];
+	if (!v->def || v->def->op != &op_table[OP_Neg] || v->type.dtype != DT_INT64)
+		return false;
+	v = v->def->in[0];
+	if (!v->def || v->def->op != &op_table[OP_Mod])
+		return false;
+	const struct known *one = known_of(b->cx, v->def->in[0]),
+			   *by = known_of(b->cx, v->def->in[1]);
+	return one && by && one->n == 1 && by->n == 1 && one->at[0] && by->at[0] &&
+	       dim_eq(b->cx, one->at[0], dim_const(b->cx, 1)) && dim_eq(b->cx, by->at[0], size);
+}
+
+/* size: of the axis; DIM_NONE: for a step */
+static struct value *bound(struct build *b, struct node *n, uint32_t first, const struct cv *item,
+			   dim size)
 {
 	if (item->kind == CV_NONE)
 		return NULL;
 	if (item->kind != CV_INT || first + item->u.i >= n->nin)
 		bug("%s: an idx_list that does not fit its inputs", n->op->name);
+	if (size && is_last(b, n->in[first + item->u.i], size))
+		return const_int(b, -1);
 	return position(b, low(b, n->in[first + item->u.i]));
 }
 
@@ -75,7 +97,8 @@ bool parse_index(struct build *b, struct node *n, uint32_t first, struct index *
 			bug("%s: more indices than axes", n->op->name);
 		if (c->kind == CV_SLICE) {
 			for (int j = 0; j < 3; j++)
-				ix[axis].v[j] = bound(b, n, first, &c->u.items[j]);
+				ix[axis].v[j] = bound(b, n, first, &c->u.items[j],
+						      j < 2 ? t.dims[axis] : DIM_NONE);
 			ix[axis].kind = takes_all(b, &ix[axis], t.dims[axis]) ? IX_FULL : IX_SLICE;
 			axis++;
 			continue;
