@@ -142,6 +142,7 @@ struct op_sig {
  * is not converted. */
 extern const char complex_each[]; /* the op itself on each of the parts */
 extern const char complex_pair[]; /* its lowering takes and gives pairs */
+extern const char complex_graph[]; /* a graph of ops, see lower/complex_graph.c */
 extern const struct op op_table[];
 extern const uint32_t op_count;
 extern const struct op op_onnx; /* the op of raw ONNX nodes */

@@ -113,7 +113,8 @@ bool lower_careduce(struct build *b, struct node *n)
 		    {OP_Mul_without_zeros, OP_ProdWithoutZeros}};
 	const struct op *op = prop(b->cx, n, "scalar_op")->u.op->op, *whole = NULL;
 	bool bits = op == &op_table[OP_And] || op == &op_table[OP_Or] || op == &op_table[OP_Xor];
-	struct value *in = low(b, n->in[0]), *r;
+	bool real = !has_complex(n);
+	struct value *in = real ? low(b, n->in[0]) : n->in[0], *r;
 
 	if (bits && n->in[0]->type.dtype != DT_BOOL)
 		return reduce_bits(b, n, op);
@@ -128,12 +129,12 @@ bool lower_careduce(struct build *b, struct node *n)
 		unsupported(b, "reductions by this op are not done");
 		return false;
 	}
-	if (whole == &op_table[OP_Max] || whole == &op_table[OP_Min]) {
+	if (real && (whole == &op_table[OP_Max] || whole == &op_table[OP_Min])) {
 		enum dtype acc = prop_dtype(b->cx, n, "acc_dtype");
 		in = acc ? cast(b, in, acc) : in;
 	}
 	if (!lower_as(b, whole, same_props(b, n, whole), &in, 1, &r, 1))
 		return false;
-	lowered(b, n, 0, cast(b, r, (enum dtype)n->out[0]->type.dtype));
+	lowered(b, n, 0, cast(b, r, (enum dtype)low_type(b, n->out[0]->type).dtype));
 	return true;
 }

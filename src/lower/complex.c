@@ -13,7 +13,7 @@
 #include "low.h"
 #include "rules.h"
 
-const char complex_each[] = "each part", complex_pair[] = "pairs";
+const char complex_each[] = "each part", complex_pair[] = "pairs", complex_graph[] = "its graph";
 
 /* Constants up to this many elements are taken apart here. */
 #define FOLD_LIMIT 4096
@@ -468,6 +468,8 @@ bool lower_complex(struct build *b, struct node *n)
 			return false;
 	if (how == complex_pair && !(n->op == &op_table[OP_Prod] && is_real(n)))
 		return n->op->lower(b, n);
+	if (how == complex_graph)
+		return lower_complex_graph(b, n);
 	if (!how) {
 		unsupported(b, "ONNX has no complex tensors, and this op is not converted on "
 			       "pairs of real and imaginary parts");

@@ -37,8 +37,6 @@ static struct value *pairs_of(struct build *b, struct node *n)
 	return NULL;
 }
 
-/* Rows of the first axis by a fn of the library: products in double precision, as PyTensor
- * accumulates them. */
 /* The rows, behind one of v */
 static struct value *behind_row(struct build *b, struct value *rows, double v)
 {
@@ -51,6 +49,8 @@ static struct value *behind_row(struct build *b, struct value *rows, double v)
 	return concat(b, 0, (struct value *[]){first, rows}, 2);
 }
 
+/* Rows of the first axis by a fn of the library: products in double precision, as PyTensor
+ * accumulates them. */
 bool lower_complex_reduce(struct build *b, struct node *n)
 {
 	bool prod = n->op == &op_table[OP_Prod], max = n->op == &op_table[OP_Max];

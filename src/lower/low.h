@@ -260,6 +260,7 @@ struct value *complex_constant(struct build *b, const struct tensor *t, bool wei
 struct value *held_by(struct build *b, struct value *v, struct type t, struct span s);
 bool has_complex(const struct node *n);
 bool lower_complex(struct build *b, struct node *n);
+bool lower_complex_graph(struct build *b, struct node *n); /* complex_graph.c */
 /* the real (0) or imaginary (1) part of a pair; the pair of two parts, t is complex */
 struct value *complex_part(struct build *b, struct value *v, uint32_t i);
 struct value *complex_whole(struct build *b, struct value *re, struct value *im, struct type t);

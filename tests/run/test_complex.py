@@ -5,10 +5,13 @@ import onnxruntime as ort
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from pytensor import scalar as ps
 from pytensor.tensor.blas.gemm import _dot22, _dot22scalar, gemm_no_inplace
 from pytensor.tensor.blas.gemv import gemv_no_inplace
+from pytensor.tensor.elemwise import CAReduce, Elemwise
 from pytensor.tensor.fourier import fft
-from pytensor.tensor.math import Max, Min
+from pytensor.tensor import special
+from pytensor.tensor.math import Max, Min, ProdWithoutZeros, mul_without_zeros
 from pytensor.tensor.signal.conv import convolve2d
 from harness import COMPLEX, OPSETS, PYTHON, QUIET, Compiled, check, values
 from ptgc import _lib
@@ -284,6 +287,58 @@ def test_borders_that_pytensor_makes_of_real_parts(mode, dtype):
         assert pytensor.function([x], pt.pad(x, 1, mode=mode), mode=PYTHON)(values(dtype, (3,))).dtype == "float64"
     with pytest.raises(AssertionError, match=f"loses the imaginary part of argument 1, {dtype}.*: take its real part"):
         Compiled([x], [pt.pad(x, 1, mode=mode)], (18,))
+
+
+GRAPHS = {  # ops that PyTensor writes as graphs of others, and products of what is not 0
+    "xlogy": special.xlogy,
+    "xlogy, real x": lambda x, y: special.xlogy(x.real, y),
+    "xlogy, real y": lambda x, y: special.xlogy(x, y.real),
+    "xlog1py": special.xlog1py,
+    "logaddexp": special.logaddexp,
+    "logaddexp of three": lambda x, y: special.logaddexp(x, y, 3 * x.conj()),
+    "logaddexp of two dtypes": lambda x, y: special.logaddexp(pt.cast(x.real, "float32"), y),
+    "mul_without_zeros": Elemwise(mul_without_zeros),
+}
+ALONG = {
+    "logsumexp": lambda x, axis: special.logsumexp(x, axis=axis),
+    "logsumexp, kept": lambda x, axis: special.logsumexp(x, axis=axis, keepdims=True),
+    "softmax": lambda x, axis: special.softmax(x, axis=axis),
+    "log_softmax": lambda x, axis: special.log_softmax(x, axis=axis),
+    "prod": lambda x, axis: ProdWithoutZeros(axis=axis)(x),
+    **{f"CAReduce of {op}": lambda x, axis, op=op: CAReduce(op, axis=axis)(x) for op in (ps.add, ps.mul, ps.maximum, ps.minimum)},
+}
+
+
+def some_zeros(dtype, shape, seed):
+    v = near_values(dtype, shape, seed).copy()
+    v[np.random.default_rng(seed).random(shape) < 0.2] = 0
+    return v
+
+
+@both
+@pytest.mark.parametrize("name", GRAPHS)
+def test_graphs_of_elementwise_ops(name, dtype):
+    data = near_values if "real x" in name else some_zeros  # a real number times -inf + 0j is NumPy's: its imaginary part is NaN
+    check(GRAPHS[name], [(dtype, 2)] * 2, sizes=(0, 1, 4), data=data, opsets=(13, 18, 26), atol=ROUNDING[dtype], zero_sign=False)
+
+
+@both
+@pytest.mark.parametrize("name", ALONG)
+def test_graphs_along_axes(name, dtype):
+    """Which turn of a logarithm comes out is as in PyTensor: the greatest number is taken off first."""
+    for axis in (0, 1, None):
+        axes = (0, 1) if axis is None and "logsumexp" not in name and "softmax" not in name else axis
+        check(lambda x: ALONG[name](10 * x, axes), [(dtype, 2)], sizes=(1, 4), data=some_zeros, opsets=(13, 18, 26), atol=ROUNDING[dtype] * 1e5, zero_sign=False)
+
+
+@both
+def test_sums_of_no_exponentials(dtype):
+    """-inf, as the greatest of nothing is there; Softmax has none, as in PyTensor."""
+    x = pt.matrix("x", dtype=dtype)
+    c = Compiled([x], [special.logsumexp(x, axis=0), pt.max(x, axis=0, initial=-np.inf)])
+    c.run(np.zeros((0, 3), dtype))
+    c.run(np.array([[-np.inf, 1], [complex(-np.inf, -2), 2j]], dtype), atol=ROUNDING[dtype])
+    Compiled([x], [special.softmax(x, axis=0)], (18,)).raises(np.zeros((0, 3), dtype))
 
 
 @both
