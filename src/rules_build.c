@@ -300,9 +300,12 @@ bool sh_repeat(struct ctx *cx, struct node *n)
 	dim *d = new_dims(cx, x->rank), sum = dim_const(cx, 0);
 	for (uint32_t i = 0; i < x->rank; i++)
 		d[i] = x->dims[i];
-	for (uint32_t i = 0; k && k->n > 1 && i < k->n; i++)
+	bool counted = k && k->n > 1;
+	for (uint32_t i = 0; counted && i < k->n; i++) {
+		counted = dim_ge(cx, k->at[i], 0); /* others fail, whatever they add up to */
 		sum = dim_add(cx, sum, k->at[i]);
-	d[axis] = k && k->n > 1 ? sum : dim_fresh(cx, SOURCE_SIZE, n->out[0], (uint32_t)axis);
+	}
+	d[axis] = counted ? sum : dim_fresh(cx, SOURCE_SIZE, n->out[0], (uint32_t)axis);
 	return set_dims(n, x->rank, d);
 }
 

@@ -189,3 +189,11 @@ def test_sums_of_float16_are_rounded_before_their_logarithm(name):
     c.run(np.array([[0, np.inf], [np.nan, -3], [-np.inf, -np.inf]]), zero_sign=False)
     rng = np.random.default_rng(0)
     c.run(rng.normal(size=(40, 30)) * 4, zero_sign=False)
+
+
+def test_repeats_below_0_that_only_a_length_is_read_of():
+    x = pt.dmatrix("x")
+    c = Compiled([x], [pt.repeat(x, x.shape - np.array([1, 3]), axis=1).shape], SOME)
+    c.raises(np.zeros((4, 2)))
+    ok = Compiled([x], [pt.repeat(x, x.shape, axis=1).shape], SOME)
+    ok.run(np.zeros((4, 2)))
