@@ -534,8 +534,9 @@ static void check_nonempty(struct build *b, struct pad *p)
 		axes[i] = (int)i;
 		dims[i] = dim_max(b->cx, p->x->type.dims[i], dim_const(b->cx, 1));
 	}
-	if (needed)
-		p->x = with_dims(guard_nonempty(b, p->x, axes, (int)p->rank), dims);
+	struct value *v = needed ? guard_nonempty(b, p->x, axes, (int)p->rank) : p->x;
+	if (v != p->x)
+		p->x = with_dims(v, dims);
 }
 
 static struct value *pad_all(struct build *b, struct pad p, struct value *more)

@@ -101,3 +101,10 @@ def test_lengths_that_are_there_cost_nothing():
     for mode in ("edge", "reflect"):
         model = ptg.compile(f'graph g(x: float64[3, 4]) -> (y) {{ y = Pad{{pad_mode="{mode}"}}(x, [[0, 0], [1, 2]]) }}')
         assert [n.op_type for n in onnx.load_from_string(model).graph.node] == ["Pad"]
+
+
+@pytest.mark.parametrize("options", [{"target": "onnx"}, {"options": ("-fno-check-dims",)}])
+def test_without_checks_lengths_stay(options):
+    model = ptg.compile('graph g(x: float64[n, m]) -> (y) {\n t = 2 * x\n y = Pad{pad_mode="maximum"}(t, [[1, 1], [0, 0]])\n}', **options)
+    types = {v.name: v.type.tensor_type.shape.dim for v in onnx.load_from_string(model).graph.value_info}
+    assert [d.dim_param for d in types["t"]] == ["n", "m"]
