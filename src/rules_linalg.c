@@ -563,8 +563,23 @@ static enum dtype einsum_operand(enum dtype t, const char **s, const struct lett
 	return dtypes[t].kind == KIND_UINT ? DT_UINT64 : DT_INT64;
 }
 
-/* Products of integers wrap in the dtype of the two. Of three operands and more it has to be one,
- * as it is not said which two come first; beside floats, one of integers makes no difference. */
+/* Are there two of n dtypes whose products are of another one than t? */
+static bool narrow_pair(const enum dtype *own, uint32_t n, enum dtype t)
+{
+	uint32_t count[DT_COUNT] = {0};
+
+	for (uint32_t i = 0; i < n; i++)
+		count[own[i]]++;
+	for (int a = 0; a < DT_COUNT; a++)
+		for (int c = a; c < DT_COUNT && count[a]; c++)
+			if (count[c] > (c == a) &&
+			    dtype_upcast((enum dtype)a, (enum dtype)c) != t)
+				return true;
+	return false;
+}
+
+/* Products of integers wrap in the dtype of the two, and it is not said which two come first: those
+ * of any two must be of the result's. Beside floats, one of integers makes no difference. */
 enum dtype ty_einsum(struct ctx *cx, struct node *n)
 {
 	enum dtype t = ty_upcast(cx, n), *own = new_array(cx->scratch, enum dtype, n->nin);
@@ -582,7 +597,7 @@ enum dtype ty_einsum(struct ctx *cx, struct node *n)
 		t = dtype_upcast(t, own[i]);
 	for (uint32_t i = 0; i < n->nin; i++)
 		others += is_discrete(own[i]) && own[i] != t;
-	if (!others || (is_discrete(t) ? n->nin < 3 : others < 2))
+	if (is_discrete(t) ? !narrow_pair(own, n->nin, t) : others < 2)
 		return t;
 	error(cx, n->span, E_DTYPE,
 	      "%s: its products of integers depend on their order: cast the operands to %s",

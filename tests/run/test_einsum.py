@@ -3,8 +3,10 @@
 import subprocess
 
 import numpy as np
+import pytensor
 import pytensor.tensor as pt
 import pytest
+from harness import PYTHON
 
 import ptg
 
@@ -73,6 +75,23 @@ def test_integers_wrap(subscripts, dtype):
                 assert np.array_equal(got, want), (n, dims, opset, got, want)
 
 
+@pytest.mark.parametrize(
+    "dtypes", ["int8 int16 int16", "int16 int16 int8", "uint8 int8 int16", "int8 uint8 int16 int16", "bool int8 int8", "uint32 int32 int64"]
+)
+def test_order_of_products_that_makes_no_difference(dtypes):
+    """Each two of them are multiplied in the dtype of the result, whichever come first."""
+    dtypes = dtypes.split()
+    subscripts = ",".join(["ij", "jk", "kl", "lm"][: len(dtypes)]) + "->i" + "jklm"[len(dtypes) - 1]
+    rng = np.random.default_rng(0)
+    arrays = [rng.integers(*((0, 2) if d == "bool" else (np.iinfo(d).min, np.iinfo(d).max)), (3, 3)).astype(d) for d in dtypes]
+    model = ptg.compile(text(subscripts, [f"{d}[3, 3]" for d in dtypes]))
+    got = ptg.run(model, *arrays)
+    for length in (3, None):  # PyTensor looks for the shortest order where it knows the lengths
+        x = [pt.tensor(dtype=d, shape=(length, length)) for d in dtypes]
+        want = pytensor.function(x, pt.einsum(subscripts, *x), mode=PYTHON)(*arrays)
+        assert got.dtype == want.dtype and np.array_equal(got, want)
+
+
 def test_integers_of_length_one_are_stretched():
     x, y = np.arange(3, dtype="int8")[:, None], np.arange(8, dtype="int8").reshape(4, 2)
     for subscripts in ("ij,jk->ik", "ij,jk->jik", "ij,jk->", "jk,ij->i"):
@@ -108,6 +127,8 @@ def test_lengths_that_differ_fail():
         ("...i->i", ["float64[2, 3]"], "needs the '...' too"),
         ("ij,jk,kl->l", ["int8[2, 2]"] * 3, "depend on their order: cast the operands to int64"),
         ("ij,jk,kl->il", ["int8[2, 2]", "int8[2, 2]", "int16[2, 2]"], "cast the operands to int16"),
+        ("ij,jk,kl->il", ["int8[2, 2]", "int16[2, 2]", "int32[2, 2]"], "cast the operands to int32"),
+        ("ij,jk,kl->il", ["bool[2, 2]", "bool[2, 2]", "int8[2, 2]"], "cast the operands to int8"),
         ("ij,k->k", ["int8[2, 2]", "uint64[2]"], "cast the operands to float64"),
     ],
 )
