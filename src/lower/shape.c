@@ -419,6 +419,8 @@ bool lower_allocempty(struct build *b, struct node *n)
 	return true;
 }
 
+static const char first_two[] = "the first two numbers of an ARange must fit into its dtype";
+
 /* Is an integer argument sure to be one of those that float64 holds, all of them? */
 static bool is_moderate(struct build *b, struct node *n, uint32_t i)
 {
@@ -477,8 +479,7 @@ static struct value *arange_int(struct build *b, struct node *n, enum dtype t)
 	}
 	r = with_dims(r, n->out[0]->type.dims);
 	if (!fit_first(b, v, t))
-		r = labelled(b, checked(b, r, fits_first(b, r, t)),
-			     "the first two numbers of an ARange must fit into its dtype");
+		r = labelled(b, checked(b, r, fits_first(b, r, t)), first_two);
 	return cast(b, r, t);
 }
 
@@ -540,6 +541,49 @@ static struct value *first_as_it_is(struct build *b, struct node *n, struct valu
 	return emit_(b, "Where", cast(b, i, DT_BOOL), items, first);
 }
 
+/* Between which floats lie those whose integer part fits into t? */
+static void limits(enum dtype t, double *least, double *beyond)
+{
+	bool is_signed = dtypes[t].kind == KIND_INT;
+
+	*beyond = ldexp(1, 8 * (int)dtypes[t].size - is_signed);
+	*least = is_signed ? -*beyond : 0;
+	*least = dtypes[t].size < 8 ? nextafter(*least - 1, 0) : *least;
+	*least = is_signed ? *least : nextafter(-1, 0);
+}
+
+static struct value *fits_int(struct build *b, struct value *v, enum dtype t)
+{
+	double least, beyond;
+
+	limits(t, &least, &beyond);
+	struct value *enough = emit_(b, "LessOrEqual", const_of(b, DT_FLOAT64, least), v);
+	return emit_(b, "And", enough, emit_(b, "Less", v, const_of(b, DT_FLOAT64, beyond)));
+}
+
+static bool surely_fits_int(const struct value *v, enum dtype t)
+{
+	double k, least, beyond;
+
+	limits(t, &least, &beyond);
+	return const_number(v, &k) && k >= least && k < beyond;
+}
+
+/* items, or a failing run where the first two of them are floats that do not fit into t: of items
+ * that there are, NumPy makes Python's integers of these. */
+static struct value *fitting_first(struct build *b, struct value *items, struct value *first,
+				   struct value *second, struct value *count, enum dtype t)
+{
+	if (!is_int(t) || (surely_fits_int(first, t) && surely_fits_int(second, t)))
+		return items;
+	struct value *none = emit_(b, "Less", count, const_int(b, 1));
+	struct value *one = emit_(b, "Less", count, const_int(b, 2));
+	struct value *ok = emit_(b, "Or", fits_int(b, second, t), one);
+
+	ok = emit_(b, "Or", emit_(b, "And", ok, fits_int(b, first, t)), none);
+	return labelled(b, checked(b, items, ok), first_two);
+}
+
 /*
  * PyTensor gives Python's numbers to NumPy's arange: ceil((stop - start) / step) items in float64,
  * then first + i * (second - first) in the arithmetic of the result.
@@ -580,15 +624,16 @@ bool lower_arange(struct build *b, struct node *n)
 	count = cast(b, ints ? count : at_least_one(b, v, distance, count), DT_INT64);
 	enum dtype calc = t == DT_FLOAT16 ? DT_FLOAT32 : t;
 	struct value *first = cast(b, cast(b, v[0], t), calc);
-	struct value *second = zero ? v[2] : emit_(b, "Add", v[0], v[2]);
-	second = cast(b, cast(b, second, t), calc);
+	struct value *next = zero ? v[2] : emit_(b, "Add", v[0], v[2]);
+	struct value *second = cast(b, cast(b, next, t), calc);
 	struct value *i = emit_(b, "Range", const_int(b, 0), count, one);
 	struct value *delta = zero ? second : emit_(b, "Sub", second, first);
 	struct value *r = emit_(b, "Mul", cast(b, i, calc), delta);
 	if (!zero || !const_number(v[2], &by) || by < 0) /* 0 * -1 is -0 */
 		r = emit_(b, "Add", r, first);
 	r = first_as_it_is(b, n, v, first, i, r);
-	lowered(b, n, 0, cast(b, with_dims(r, n->out[0]->type.dims), t));
+	r = with_dims(fitting_first(b, r, v[0], next, count, t), n->out[0]->type.dims);
+	lowered(b, n, 0, cast(b, r, t));
 	return true;
 }
 

@@ -341,6 +341,16 @@ def test_arange_out_of_its_dtype(dtype):
         c.raises(*map(np.array, case))
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64"])
+def test_arange_of_floats_out_of_its_dtype(dtype):
+    a, b, s = (pt.scalar(n, dtype="float64") for n in "abs")
+    c = Compiled([a, b, s], [ARange(dtype)(a, b, s)])
+    for case in ((0.5, 4, 1.5), (-0.5, 4, 1), (5, -0.5, -2.75), (1e18, 0, 1), (0, 5, 1e300), (127, 128, 1e9)):
+        c.run(*case)
+    for case in ((1e19, 1e19 + 9999, 5000.0), (-1e19, -1e19 + 9999, 5000.0), (0, 2e300, 1e300)):
+        c.raises(*map(np.array, case))
+
+
 def test_arange_step_zero():
     a, s = v64("a"), v64("s")
     c = Compiled([a, s], [pt.arange(0, a, s)])
