@@ -116,6 +116,64 @@ static struct value *complex_order(struct build *b, struct value *const *part, i
 	return at;
 }
 
+/* A part of an argument that may be real */
+static struct value *part_in(struct build *b, struct value *typed, enum dtype t, uint32_t i)
+{
+	struct value *v = low(b, typed);
+
+	if (is_complex((enum dtype)typed->type.dtype))
+		return cast(b, complex_part(b, v, i), t);
+	return i ? expand(b, const_of(b, t, 0), typed->type.dims, typed->type.rank) : cast(b, v, t);
+}
+
+bool lower_complex_searchsorted(struct build *b, struct node *n, struct value *sorter)
+{
+	enum dtype t =
+		dtype_upcast((enum dtype)n->in[0]->type.dtype, (enum dtype)n->in[1]->type.dtype);
+	bool left = !strcmp(prop_str(b->cx, n, "side"), "left");
+	struct value *part[4], *r;
+
+	t = t == DT_COMPLEX64 ? DT_FLOAT32 : DT_FLOAT64;
+	for (uint32_t i = 0; i < 4; i++) {
+		part[i] = part_in(b, n->in[i / 2], t, i % 2);
+		if (sorter && i < 2)
+			part[i] = emit_(b, "Gather", part[i], sorter);
+	}
+	const char *name = left ? "_Cbefore_left" : "_Cbefore_right";
+	if (!call_fn(b, lib_fn(b->cx, name), NULL, NULL, part, 4, &r, 1))
+		return false;
+	lowered(b, n, 0, with_dims(r, n->out[0]->type.dims));
+	return true;
+}
+
+bool lower_complex_unique(struct build *b, struct node *n)
+{
+	static const char *const names[] = {"return_index", "return_inverse", "return_counts"};
+	struct value *x = low(b, n->in[0]), *in[3], *out[5];
+	struct type t = n->in[0]->type;
+	dim *d = new (b->cx->arena, dim);
+	uint32_t k = 1;
+
+	if (!prop_is_none(b->cx, n, "axis") && t.rank != 1) {
+		unsupported(b, "slices of complex numbers along an axis are not compared");
+		return false;
+	}
+	*d = dims_product(b->cx, t.dims, t.rank);
+	for (uint32_t i = 0; i < 2; i++)
+		in[i] = reshape(b, complex_part(b, x, i), d, 1);
+	in[2] = complex_order(b, in, 0);
+	const char *name = n->nout > 1 ? "_Cunique" : "_Cunique_alone";
+	if (!call_fn(b, lib_fn(b->cx, name), NULL, NULL, in, 3, out, n->nout > 1 ? 5 : 2))
+		return false;
+	whole(b, n, out);
+	for (int i = 0; i < 3; i++)
+		if (prop_bool(b->cx, n, names[i])) {
+			lowered(b, n, k, with_dims(out[2 + i], n->out[k]->type.dims));
+			k++;
+		}
+	return true;
+}
+
 bool lower_complex_sort(struct build *b, struct node *n)
 {
 	struct value *x = low(b, n->in[0]), *part[2];

@@ -394,9 +394,12 @@ bool lower_searchsorted(struct build *b, struct node *n)
 	struct value *x = low(b, n->in[0]), *v = low(b, n->in[1]);
 	enum dtype t = dtype_upcast((enum dtype)x->type.dtype, (enum dtype)v->type.dtype);
 	bool left = !strcmp(prop_str(b->cx, n, "side"), "left");
+	struct value *sorter = n->nin > 2 && n->in[2] ? sorter_of(b, n->in[2], n->in[0]) : NULL;
 
-	if (n->nin > 2 && n->in[2])
-		x = emit_(b, "Gather", x, sorter_of(b, n->in[2], x));
+	if (has_complex(n))
+		return lower_complex_searchsorted(b, n, sorter);
+	if (sorter)
+		x = emit_(b, "Gather", x, sorter);
 	x = cast(b, x, t);
 	v = cast(b, v, t);
 	struct value *before = emit_(b, left ? "Less" : "LessOrEqual", x, column(b, v));

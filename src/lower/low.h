@@ -268,6 +268,8 @@ struct value *complex_whole(struct build *b, struct value *re, struct value *im,
 bool lower_complex_reduce(struct build *b, struct node *n);
 bool lower_complex_cumprod(struct build *b, struct node *n);
 bool lower_complex_sort(struct build *b, struct node *n);
+bool lower_complex_unique(struct build *b, struct node *n);
+bool lower_complex_searchsorted(struct build *b, struct node *n, struct value *sorter);
 bool lower_complex_argmax(struct build *b, struct node *n);
 bool lower_complex_pad(struct build *b, struct node *n);
 bool lower_complex_einsum(struct build *b, struct node *n);

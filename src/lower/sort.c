@@ -154,6 +154,8 @@ static struct value *slice_keys(struct build *b, struct value *x, int64_t axis)
 bool lower_unique(struct build *b, struct node *n)
 {
 	static const char *const names[] = {"return_index", "return_inverse", "return_counts"};
+	if (has_complex(n))
+		return lower_complex_unique(b, n);
 	struct value *x = low(b, n->in[0]), *key, *out[4];
 	enum dtype t = (enum dtype)x->type.dtype;
 	bool flat = prop_is_none(b->cx, n, "axis") || x->type.rank == 1;

@@ -372,6 +372,33 @@ def test_sorting(dtype):
     at_corners(lambda x: pt.nonzero(x), dtype)
 
 
+def few_numbers(dtype, shape, seed):
+    rng = np.random.default_rng(seed)
+    parts = np.array([0, 0, 1, -1, 2, np.nan], f"float{np.dtype(dtype).itemsize * 4}")
+    return rng.choice(parts, (*shape, 2)).view(dtype)[..., 0]
+
+
+@both
+@pytest.mark.parametrize("asked", ["", "return_index", "return_inverse", "return_counts", "return_index return_inverse return_counts"])
+def test_distinct(asked, dtype):
+    """All NaN are one: the first in the array where numbers alone are asked for, else the first in order."""
+    asked = dict.fromkeys(asked.split(), True)
+    check(lambda x: pt.unique(x, **asked), [(dtype, 1)], sizes=(0, 1, 2, 30), data=few_numbers, opsets=(13, 18), zero_sign=False)
+    check(lambda x: pt.unique(x, **asked), [(dtype, 2)], sizes=(0, 1, 5), data=few_numbers, opsets=(18,), zero_sign=False)
+
+
+@both
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_searched(side, dtype):
+    def data(t, shape, seed):
+        return few_numbers(t, shape, seed) if t in COMPLEX else values(t, shape, seed)
+
+    for other in (dtype, "float32", "complex64"):
+        for v in (0, 1, 2):
+            check(lambda x, v: pt.searchsorted(pt.sort(x), v, side=side), [(dtype, 1), (other, v)], sizes=(0, 1, 6), data=data, opsets=(18,))
+        check(lambda x, v: pt.searchsorted(x, v, side=side, sorter=pt.argsort(x)), [(other, 1), (dtype, 1)], sizes=(0, 1, 6), data=data, opsets=(13, 18))
+
+
 @both
 @pytest.mark.parametrize("mode", ["full", "valid"])
 def test_convolutions(mode, dtype):
