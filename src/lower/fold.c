@@ -167,15 +167,16 @@ static bool calculate(enum operation op, enum dtype t, struct scalar a, struct s
 /* Two constants of equal dims, or one of them a single number. */
 static struct value *constants(struct build *b, enum operation op, struct value **in)
 {
-	const struct tensor *x = in[0]->data, *y = in[1]->data, *more = x->count < y->count ? y : x;
+	const struct tensor *x = in[0]->data, *y = in[1]->data;
 	bool same = x->rank == y->rank &&
 		    (!x->rank || !memcmp(x->shape, y->shape, x->rank * sizeof(*x->shape)));
-	bool one = more == x ? y->count == 1 && y->rank <= x->rank
-			     : x->count == 1 && x->rank <= y->rank;
+	bool one_y = y->count == 1 && y->rank <= x->rank;
+	bool one_x = x->count == 1 && x->rank <= y->rank;
+	const struct tensor *more = one_x ? y : x;
 	enum dtype t = (enum dtype)x->dtype, to = compares(op) ? DT_BOOL : t;
 
-	if (y->dtype != x->dtype || !(is_float(t) || is_discrete(t)) || !(same || one) ||
-	    !more->count || more->count > FOLD_LIMIT)
+	if (y->dtype != x->dtype || !(is_float(t) || is_discrete(t)) || !(same || one_x || one_y) ||
+	    more->count > FOLD_LIMIT)
 		return NULL;
 	struct tensor *r = tensor_new(b->cx, to, more->rank, more->shape);
 	char *data = arena_alloc(b->cx->arena, more->count * dtypes[to].size);
