@@ -61,6 +61,25 @@ static bool step_broadcast(struct build *b, const struct node *n, struct trace *
 	return t->v != NULL;
 }
 
+/* From one axis behind an Unsqueeze, which is none of those that it adds. */
+static bool step_unsqueeze(const struct node *n, struct trace *t)
+{
+	const struct tensor *axes = n->in[1]->data;
+	int64_t rank = n->out[0]->type.rank, axis, before = 0;
+
+	for (uint64_t i = 0; axes && i < axes->count; i++) {
+		if (!tensor_int(axes, axes->splat ? 0 : i, &axis))
+			return false;
+		axis = axis < 0 ? axis + rank : axis;
+		if (axis == t->axis)
+			return false;
+		before += axis < t->axis;
+	}
+	t->axis -= (uint32_t)before;
+	t->v = n->in[0];
+	return axes != NULL;
+}
+
 /* From one axis of n's result to the value that it has it from. */
 static bool step(struct build *b, const struct node *n, struct trace *t)
 {
@@ -72,6 +91,8 @@ static bool step(struct build *b, const struct node *n, struct trace *t)
 		t->v = n->in[t->axis];
 		return true;
 	}
+	if (is_onnx(n, "Unsqueeze"))
+		return step_unsqueeze(n, t);
 	if (is_onnx(n, "Transpose") && n->nattrs == 1)
 		t->axis = (uint32_t)n->attrs[0].u.ints[t->axis];
 	else if (kind != ONNX_FIRST_LENGTHS)

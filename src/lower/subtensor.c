@@ -268,7 +268,7 @@ static struct value *element_of_shape(struct build *b, struct value *x, const st
 {
 	int64_t at;
 
-	if (x->type.rank != 1 || !is_onnx(x->def, "Cast") || !is_float((enum dtype)x->type.dtype) ||
+	if (x->type.rank != 1 || !is_onnx(x->def, "Cast") || x->type.dtype != DT_FLOAT64 ||
 	    x->def->in[0]->type.dtype != DT_INT64 || ix[0].kind != IX_ARRAY ||
 	    ix[0].v[0]->type.rank || !const_int_at(b, ix[0].v[0], 0, &at) || at < 0)
 		return NULL;
