@@ -238,7 +238,7 @@ static struct value *wrapped(struct build *b, struct value *v, enum dtype t)
 	return cast(b, cast(b, v, t), DT_INT64);
 }
 
-/* `at`, or the run fails where that dtype does not hold the lengths themselves */
+/* `at`, or the run fails where that dtype does not hold the lengths themselves. NULL: reported */
 static struct value *held(struct build *b, struct value *at, enum dtype t, struct value **lengths,
 			  uint32_t n)
 {
@@ -248,6 +248,10 @@ static struct value *held(struct build *b, struct value *at, enum dtype t, struc
 	for (uint32_t i = 0; i < n; i++) {
 		struct value *on = emit_(b, "LessOrEqual", lengths[i], most);
 		all = all ? emit_(b, "And", all, on) : on;
+	}
+	if (all->data && !tensor_float(all->data, 0)) {
+		raises(b, "%s, the dtype of the offset, does not hold the lengths", dtypes[t].name);
+		return NULL;
 	}
 	return labelled(b, checked(b, at, all), "the offset's dtype must hold the lengths");
 }
@@ -287,6 +291,8 @@ bool lower_filldiagonaloffset(struct build *b, struct node *n)
 			width, emit_(b, "Where", up, const_int(b, 0), height),
 			emit_(b, "Where", emit_(b, "Less", left, side), step, end)};
 		start = held(b, start, t, length, countof(length));
+		if (!start)
+			return false;
 	}
 	struct value *all = emit_(b, "Range", const_int(b, 0), total(b, d, 2), const_int(b, 1));
 	struct value *at = slice_axis(b, all, 0, start, stop, step);
