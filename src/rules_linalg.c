@@ -572,8 +572,7 @@ static bool narrow_pair(const enum dtype *own, uint32_t n, enum dtype t)
 		count[own[i]]++;
 	for (int a = 0; a < DT_COUNT; a++)
 		for (int c = a; c < DT_COUNT && count[a]; c++)
-			if (count[c] > (c == a) &&
-			    dtype_upcast((enum dtype)a, (enum dtype)c) != t)
+			if (count[c] > (c == a) && dtype_upcast((enum dtype)a, (enum dtype)c) != t)
 				return true;
 	return false;
 }
