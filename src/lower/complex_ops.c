@@ -146,6 +146,50 @@ bool lower_complex_searchsorted(struct build *b, struct node *n, struct value *s
 	return true;
 }
 
+/* What slices are told apart by, as in slice_keys() of sort.c: for each number where it has NaN and
+ * its parts, then a number of its own for a slice with a NaN. */
+static struct value *slice_rows(struct build *b, struct value *const *part, int64_t axis)
+{
+	dim *d = new_array(b->cx->arena, dim, 2), *to = new_array(b->cx->arena, dim, 2);
+	struct value *nan[2], *column[3];
+	int64_t last = 2;
+
+	for (int i = 0; i < 2; i++) {
+		struct value *x = sort_slices(b, cast(b, part[i], DT_FLOAT64), axis, d);
+		nan[i] = emit_(b, "IsNaN", x);
+		column[1 + i] = emit_(b, "Where", nan[i], const_of(b, DT_FLOAT64, 0), x);
+		nan[i] = cast(b, nan[i], DT_FLOAT64);
+	}
+	column[0] = emit_(b, "Add", emit_(b, "Add", nan[0], nan[0]), nan[1]);
+	struct value *own = reduce(b, "ReduceSum", column[0], (int[]){1}, 1, true);
+	for (int i = 0; i < 3; i++)
+		column[i] = unsqueeze(b, with_dims(column[i], d), &last, 1);
+	to[0] = d[0];
+	to[1] = dim_mul(b->cx, d[1], dim_const(b->cx, 3));
+	column[0] = reshape(b, concat(b, 2, column, 3), to, 2);
+	last = 1;
+	column[1] = unsqueeze(b, cast(b, counting(b, d[0]), DT_FLOAT64), &last, 1);
+	column[1] =
+		emit_(b, "Where", cast(b, own, DT_BOOL), column[1], const_of(b, DT_FLOAT64, -1));
+	return concat(b, 1, column, 2);
+}
+
+/* Parts of the distinct slices, then their indices and what else Unique gives */
+static void unique_slices(struct build *b, struct value *x, uint32_t axis, struct value **out)
+{
+	struct value *part[2], *key;
+
+	for (uint32_t i = 0; i < 2; i++)
+		part[i] = complex_part(b, x, i);
+	key = slice_rows(b, part, axis);
+	attr_int(b, "axis", 0);
+	emit_n(b, "Unique", &key, 1, out + 1, 4);
+	for (uint32_t i = 0; i < 2; i++) {
+		attr_int(b, "axis", axis);
+		out[i] = emit_(b, "Gather", part[i], out[2]);
+	}
+}
+
 bool lower_complex_unique(struct build *b, struct node *n)
 {
 	static const char *const names[] = {"return_index", "return_inverse", "return_counts"};
@@ -155,16 +199,17 @@ bool lower_complex_unique(struct build *b, struct node *n)
 	uint32_t k = 1;
 
 	if (!prop_is_none(b->cx, n, "axis") && t.rank != 1) {
-		unsupported(b, "slices of complex numbers along an axis are not compared");
-		return false;
+		unique_slices(b, x, prop_axis(b->cx, n, "axis"), out);
+	} else {
+		*d = dims_product(b->cx, t.dims, t.rank);
+		for (uint32_t i = 0; i < 2; i++)
+			in[i] = reshape(b, complex_part(b, x, i), d, 1);
+		in[2] = complex_order(b, in, 0);
+		const char *name = n->nout > 1 ? "_Cunique" : "_Cunique_alone";
+		struct fn *f = lib_fn(b->cx, name);
+		if (!call_fn(b, f, NULL, NULL, in, 3, out, n->nout > 1 ? 5 : 2))
+			return false;
 	}
-	*d = dims_product(b->cx, t.dims, t.rank);
-	for (uint32_t i = 0; i < 2; i++)
-		in[i] = reshape(b, complex_part(b, x, i), d, 1);
-	in[2] = complex_order(b, in, 0);
-	const char *name = n->nout > 1 ? "_Cunique" : "_Cunique_alone";
-	if (!call_fn(b, lib_fn(b->cx, name), NULL, NULL, in, 3, out, n->nout > 1 ? 5 : 2))
-		return false;
 	whole(b, n, out);
 	for (int i = 0; i < 3; i++)
 		if (prop_bool(b->cx, n, names[i])) {

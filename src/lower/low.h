@@ -281,6 +281,7 @@ struct value *merged_first(struct build *b, struct value *x, const int *axes, in
 /* sort.c: all along an axis, values (out[0]) and indices (out[1]) in order; x at indices */
 void sort_order(struct build *b, struct value *x, int64_t axis, struct value **out);
 struct value *sort_take(struct build *b, struct value *x, struct value *at, int64_t axis);
+struct value *sort_slices(struct build *b, struct value *x, int64_t axis, dim *d);
 /* shape.c: a shape that may not fit, so that the runtime does not put a -1 into it */
 struct value *as_it_is(struct build *b, struct value *shape);
 struct value *lengths_to_find(struct build *b, const struct known *k, struct value *shape);

@@ -96,7 +96,7 @@ static struct value *nan_rows(struct build *b, struct value *x)
 }
 
 /* x as a matrix whose rows are its slices along an axis; d: its dims. */
-static struct value *slices(struct build *b, struct value *x, int64_t axis, dim *d)
+struct value *sort_slices(struct build *b, struct value *x, int64_t axis, dim *d)
 {
 	int64_t perm[MAX_RANK] = {axis};
 	uint32_t rank = x->type.rank, k = 1;
@@ -118,7 +118,7 @@ static struct value *filled_keys(struct build *b, struct value *x, int64_t axis)
 	dim *d = new_array(b->cx->arena, dim, 2), *one = new_array(b->cx->arena, dim, 2);
 	struct value *part[2];
 
-	part[1] = slices(b, x, axis, d);
+	part[1] = sort_slices(b, x, axis, d);
 	if (dim_ge(b->cx, d[1], 1))
 		return NULL;
 	one[0] = d[0];
@@ -136,7 +136,7 @@ static struct value *slice_keys(struct build *b, struct value *x, int64_t axis)
 	int64_t last = 2;
 
 	bool first = x->type.dtype == DT_FLOAT16;
-	x = slices(b, cast(b, x, DT_FLOAT64), axis, d);
+	x = sort_slices(b, cast(b, x, DT_FLOAT64), axis, d);
 	struct value *nan = emit_(b, "IsNaN", x), *part[2];
 	struct value *flag = cast(b, nan, DT_FLOAT64);
 	part[0] = unsqueeze(b, first ? emit_(b, "Neg", flag) : flag, &last, 1);

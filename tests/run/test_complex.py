@@ -385,6 +385,8 @@ def test_distinct(asked, dtype):
     asked = dict.fromkeys(asked.split(), True)
     check(lambda x: pt.unique(x, **asked), [(dtype, 1)], sizes=(0, 1, 2, 30), data=few_numbers, opsets=(13, 18), zero_sign=False)
     check(lambda x: pt.unique(x, **asked), [(dtype, 2)], sizes=(0, 1, 5), data=few_numbers, opsets=(18,), zero_sign=False)
+    for axis in (0, 1):
+        check(lambda x: pt.unique(x, axis=axis, **asked), [(dtype, 2)], sizes=(0, 1, 2, 6), data=few_numbers, opsets=(13, 18), zero_sign=False)
 
 
 @both
