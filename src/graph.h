@@ -106,6 +106,8 @@ bool known_holds(struct ctx *cx, enum dtype t, dim d); /* as an element of dtype
  * (ordered) or not? And can d not be what became of a max or min? See may_wrap() there. */
 bool known_may_wrap(struct ctx *cx, dim d, bool ordered);
 bool known_extreme_wraps(struct ctx *cx, dim d);
+/* May the sum or product of a length and a number, one large, not be an int64? */
+bool known_leaves_int64(struct ctx *cx, dim a, dim b);
 
 /* elab.c: making them */
 struct value *graph_value(struct ctx *cx, struct type t, struct span s);

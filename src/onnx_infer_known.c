@@ -139,6 +139,8 @@ static dim binary(struct infer *f, dim a, dim b)
 		return extreme(f, a, b, named(f, "Max"));
 	if (known_may_wrap(cx, a, ordered) || known_may_wrap(cx, b, ordered))
 		return DIM_NONE;
+	if (!ordered && known_leaves_int64(cx, a, b))
+		return DIM_NONE;
 	if (named(f, "Add") || named(f, "Sum"))
 		return dim_add(cx, a, b);
 	if (named(f, "Sub"))
@@ -248,9 +250,10 @@ void known_reduce(struct infer *f)
 		return;
 	dim d = k->n ? k->at[0] : num(f, prod);
 	for (uint32_t i = 1; d && i < k->n; i++)
-		d = prod  ? dim_mul(f->cx, d, k->at[i])
-		    : sum ? dim_add(f->cx, d, k->at[i])
-			  : extreme(f, d, k->at[i], named(f, "ReduceMax"));
+		d = (prod || sum) && known_leaves_int64(f->cx, d, k->at[i]) ? DIM_NONE
+		    : prod ? dim_mul(f->cx, d, k->at[i])
+		    : sum  ? dim_add(f->cx, d, k->at[i])
+			   : extreme(f, d, k->at[i], named(f, "ReduceMax"));
 	int64_t v;
 	if (!d)
 		return;

@@ -211,9 +211,21 @@ bool known_extreme_wraps(struct ctx *cx, dim d)
 	return known_may_wrap(cx, d, true) && dim_view(cx, d).form == DIM_SUM;
 }
 
+/* A length beside a number so large that their sum or product may wrap, which a dim does not. */
+bool known_leaves_int64(struct ctx *cx, dim a, dim b)
+{
+	int64_t x = 0, y = 0, most = INT32_MAX;
+	bool fixed = dim_is_const(cx, a, &x), too = dim_is_const(cx, b, &y);
+
+	return fixed != too && (x > most || x < -most || y > most || y < -most);
+}
+
 /* a op b, of which neither may wrap */
 static dim combine(struct ctx *cx, enum op_id op, dim a, dim b)
 {
+	bool exact = op == OP_Add || op == OP_Sub || op == OP_Mul;
+	if (exact && known_leaves_int64(cx, a, b))
+		return DIM_NONE;
 	dim d = overflows(cx, op, a, b) ? DIM_NONE : compute(cx, op, a, b);
 	return d && is_ordered(op) && known_extreme_wraps(cx, d) ? DIM_NONE : d;
 }

@@ -119,6 +119,14 @@ def test_several_dtypes_of_known_integers():
     Compiled([x], [op(*s) for op in (pt.add, pt.mul) for s in sums]).run(np.ones(3))
 
 
+def test_lengths_beside_large_numbers():
+    """A length and the largest integer have a sum that wraps, and a product."""
+    x, top = pt.vector("x"), pt.constant(np.array(2**63 - 1))
+    sums = [x.shape[0] + top, pt.stack([x.shape[0], top, pt.constant(0)]).sum(), x.shape[0] * top, x.shape[0] - (2 - top)]
+    outputs = [x[: pt.clip(s, -5, 9)] for s in sums] + [pt.minimum(x.shape[0], top), pt.maximum(sums[0], 0)]
+    Compiled([x], outputs).run(np.ones(3))
+
+
 @pytest.mark.parametrize("name", BITS)
 def test_bits(name):
     op = op_of(name)
