@@ -477,6 +477,20 @@ bool is_guarded_input(struct build *b, const struct value *v)
 	return false;
 }
 
+bool is_left_to_product(struct build *b, const struct value *v, uint32_t axis)
+{
+	const struct guards *g = b->cse->shared->guards;
+
+	while (is_guarded_input(b, v))
+		v = v->def->in[0];
+	for (uint32_t i = 0; i < g->left_to.len; i++) {
+		const struct side *s = g->left_to.at[i].sides.x.at;
+		if (s->of == v && s->axis == axis)
+			return true;
+	}
+	return false;
+}
+
 /* The first guard whose place begins where `span` does, or later. */
 static struct guard *first_at(const struct guards *g, struct span span)
 {

@@ -30,6 +30,8 @@ const char *what_must_hold(struct build *b, const struct side *x, const struct s
 struct value *guard_equal(struct build *b, struct value *v, const struct sides *s);
 /* guard.c: an input that was checked */
 bool is_guarded_input(struct build *b, const struct value *v);
+/* Is what the type of an input says of that axis left to a product? */
+bool is_left_to_product(struct build *b, const struct value *v, uint32_t axis);
 /* product.c: is d the length that the matrices which n multiplies add along? */
 bool is_inner_length(struct build *b, const struct node *n, dim d);
 /* The MatMul or Gemm behind v, of what n was made of, that fails unless x = y; NULL: none */

@@ -35,6 +35,7 @@ struct trace {
 	uint32_t axis;
 	const struct side *is; /* what it is compared with */
 	bool found;            /* a given value beside it, whose length it must have, is that */
+	bool beside;           /* there is such a value, this or another */
 };
 
 /* From one axis of a broadcast to the first input that has it; false: another one may stretch it.
@@ -52,7 +53,8 @@ static bool step_broadcast(struct build *b, const struct node *n, struct trace *
 		if (!t->v) {
 			t->v = v;
 			t->axis = at - lost;
-		} else if (is_given(b, v)) {
+		} else if (is_given(b, v) && !is_left_to_product(b, v, at - lost)) {
+			t->beside = true;
 			t->found |= v == t->is->of && at - lost == t->is->axis;
 		} else {
 			return false;
@@ -101,6 +103,13 @@ static bool step(struct build *b, const struct node *n, struct trace *t)
 	return true;
 }
 
+/* Is it sure that what stood beside has the length of what was found? Not if the very equation, or
+ * one that another product checks, says so: two products would rely on each other. */
+static bool is_sure(struct build *b, const struct trace *t)
+{
+	return !t->beside || !is_left_to_product(b, t->v, t->axis);
+}
+
 /* Is s the length of that axis of v? */
 static bool has_length(struct build *b, struct value *v, uint32_t axis, const struct side *s)
 {
@@ -108,10 +117,11 @@ static bool has_length(struct build *b, struct value *v, uint32_t axis, const st
 
 	for (uint32_t i = 0; i < MAX_STEPS; i++) {
 		if (t.v == s->of)
-			return t.axis == s->axis;
+			return t.axis == s->axis && is_sure(b, &t);
 		if (is_given(b, t.v))
-			return t.found ||
-			       (s->v->data && dim_eq(b->cx, t.v->type.dims[t.axis], s->d));
+			return is_sure(b, &t) &&
+			       (t.found ||
+				(s->v->data && dim_eq(b->cx, t.v->type.dims[t.axis], s->d)));
 		const struct node *n = t.v->def;
 		if (!n->onnx || n->out[0] != t.v || !step(b, n, &t))
 			return false;
