@@ -492,8 +492,12 @@ static bool check_arity(struct ctx *cx, const struct node *n)
 		if (n->in[i] || spec->repeat == '?' || spec->repeat == '~' ||
 		    (i + 1 == list && list < n->nin))
 			continue;
-		error(cx, n->span, E_ARITY, "%s: argument %u (%s) cannot be None", n->op->name,
-		      i + 1, spec->name->s);
+		if (i < list)
+			error(cx, n->span, E_ARITY, "%s: argument %u (%s) cannot be None",
+			      n->op->name, i + 1, spec->name->s);
+		else
+			error(cx, n->span, E_ARITY, "%s: item %u of argument %u (%s) is None",
+			      n->op->name, i - list, list, spec->name->s);
 		return false;
 	}
 	return true;

@@ -486,7 +486,6 @@ enum dtype ty_tensorsolve(struct ctx *cx, struct node *n)
 	return DT_NONE;
 }
 
-/* x with y put or added into it: adding must not leave the kind of x (NumPy's same_kind). */
 /* PyTensor puts x into zeros of floatX, unless the border is made of x's own elements. */
 enum dtype ty_pad(struct ctx *cx, struct node *n)
 {
@@ -506,6 +505,7 @@ enum dtype ty_pad(struct ctx *cx, struct node *n)
 	return DT_NONE;
 }
 
+/* x with y put or added into it: adding must not leave the kind of x (NumPy's same_kind). */
 enum dtype ty_update(struct ctx *cx, struct node *n)
 {
 	enum dtype x = type_at(n, 0), y = type_at(n, 1);

@@ -248,7 +248,7 @@ def test_lists_in_text():
         ("Choose(i, None, x, x)", "expected 2 arguments (index, choices[]), got 4"),
         ("Choose(i, None)", "argument 2 (choices) cannot be None"),
         ("Choose(i, [x, int8(1)])", "the choices must have one dtype, got float64[n] and int8[]"),
-        ("Choose(i, [x, None])", "argument 4 (choices) cannot be None"),
+        ("Choose(i, [x, None])", "item 1 of argument 2 (choices) is None"),
         ("Choose(i, [x, q])", "'q' is not defined"),
         ("Choose(x, [x, x])", "argument 1 must be integers, got float64[n]"),
         ("Choose(int64([0, 2]), [x, x])", "there is no choice 2 among 2"),
