@@ -448,6 +448,20 @@ static struct value *by_parts(struct build *b, struct update *u, uint32_t axis)
 	return with_dims(concat(b, (int)axis, part, n), t.dims);
 }
 
+/* Does what is made of y have the lengths `to`, or fail, though one of them, of `axis`, may be 0?
+ * A Reshape of nothing fits any lengths, and a Concat takes no look at what is empty. */
+static bool fits_or_fails(struct build *b, const struct value *y, const dim *to, uint32_t rank,
+			  uint32_t axis)
+{
+	for (uint32_t i = 1; i <= y->type.rank && i <= rank; i++) {
+		dim d = y->type.dims[y->type.rank - i], place = to[rank - i];
+		if (!is_const(b, d, 1) && !dim_eq(b->cx, d, place) &&
+		    (rank - i != axis || !may_stretch(b, d, place)))
+			return false;
+	}
+	return true;
+}
+
 /* x[:k] or x[k:] for any k: that and the rest are all of x. */
 static struct value *by_half(struct build *b, struct update *u, uint32_t axis)
 {
@@ -465,6 +479,8 @@ static struct value *by_half(struct build *b, struct update *u, uint32_t axis)
 	part[1] = slice_axis(b, u->x, (int)axis, at, const_int(b, INT64_MAX), NULL);
 	dim *dims = memcpy(new_array(b->cx->arena, dim, t.rank), t.dims, t.rank * sizeof(dim));
 	dims[axis] = part[mine]->type.dims[axis];
+	if (!fits_or_fails(b, u->y, dims, t.rank, axis))
+		return NULL;
 	if (u->add)
 		y = added(b, part[mine], u->y, dims);
 	else

@@ -241,9 +241,9 @@ struct value *lengths_to_find(struct build *b, const struct known *k, struct val
 		plain &= k->at[i] && dim_ge(b->cx, k->at[i], -1);
 		low += !k->at[i] || !dim_ge(b->cx, k->at[i], 1);
 	}
-	if (plain || shape->data)
-		return shape;
 	dim_is_const(b->cx, shape->type.dims[0], &n);
+	if (plain || shape->data || n == 0)
+		return shape;
 	if (n == 1 || (k && low == 1))
 		return emit_(b, "Where", emit_(b, "Less", shape, const_int(b, 0)), const_int(b, -1),
 			     shape);

@@ -474,3 +474,11 @@ def test_column_of_a_row_whose_length_only_lowering_knows():
 }"""
     got = ptg.run(text, np.array([[3]], "uint32"))
     assert got.dtype == "uint32" and np.array_equal(got, np.full((1, 2, 1), 3))
+
+
+def test_reshape_to_no_axes_by_an_input():
+    """A shape of no lengths has no least one."""
+    text = "graph g(x: float64[?, ?], s: int64[0]) -> (z) { z = Reshape{ndim=0}(x, s) }"
+    assert ptg.run(text, np.full((1, 1), 3.0), np.zeros(0, np.int64)) == 3.0
+    with pytest.raises(Exception, match="ONNXRuntimeError"):
+        ptg.run(text, np.zeros((2, 1)), np.zeros(0, np.int64))

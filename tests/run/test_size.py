@@ -7,6 +7,7 @@ import pytensor.tensor as pt
 import pytest
 from pytensor.graph.traversal import explicit_graph_inputs
 
+import ptg
 import ptgc
 from harness import Compiled, values
 from ptgc._lib import compile_text
@@ -200,3 +201,24 @@ def test_halves(dtype):
     part.run(values(dtype, (3, 4)), -1, values(dtype, (3,)))
     part.raises(values(dtype, (3, 4)), np.array(2), values(dtype, (3,)))
     part.raises(values(dtype, (3, 4)), np.array(-1), values(dtype, (4,)))
+
+
+@pytest.mark.parametrize("x,y", [("?", "2"), ("?", "0"), ("5", "2"), ("?, ?", "2, 1"), ("?, ?", "0, 2"), ("?, m", "2, m"), ("?, ?", "?")])
+@pytest.mark.parametrize("form", ["x[k:].set(y)", "x[:k].set(y)", "x[k:].inc(y)", "x[:k].inc(y)"])
+def test_half_of_another_length(x, y, form):
+    """What does not fit into a half fails, whatever is left of the half, and never makes the result longer."""
+    text = f"graph g(x: float64[{x}], y: float64[{y}], k: int64[]) -> (z) {{ z = {form} }}"
+    lengths = {"m": 3, "?": 2, "0": 0, "1": 1, "2": 2}
+    put = 100.0 + np.zeros([lengths[n] for n in y.split(", ")])
+    for shape in [(5,)] if x == "5" else [(0,), (1,), (2,), (3,)] if x == "?" else [(1, 3), (2, 3), (3, 3), (0, 3)] if "m" in x else [(1, 1), (2, 2), (2, 1), (3, 2)]:
+        for k in (0, 1, 2, 3, -1, -7, 7):
+            old = np.arange(float(np.prod(shape))).reshape(shape)
+            want, at = old.copy(), slice(k, None) if "k:" in form else slice(None, k)
+            try:
+                want[at] = put + (old[at] if "inc" in form else 0)
+            except ValueError:
+                with pytest.raises(Exception, match="ONNXRuntimeError"):
+                    ptg.run(text, old, put, np.int64(k))
+                    raise AssertionError(f"runs with {shape}, {k}")
+            else:
+                np.testing.assert_array_equal(ptg.run(text, old, put, np.int64(k)), want)
