@@ -76,7 +76,7 @@ def test_scalar_loops_are_refused_by_name():
 def test_complex_is_refused():
     z = pt.zvector("z")
     with pytest.raises(ptgc.UnsupportedError, match="complex"):
-        function([z], pt.gammaln(z))
+        function([z], pt.erf(z))
 
 
 def test_missing_input():
@@ -251,8 +251,8 @@ def complex_graphs():
     z, A = pt.zvector("z"), pt.tensor3("A", dtype="complex128")
     twice = OpFromGraph([z], [pt.gamma(z) + z])(z)
     return [
-        ("input", [z], pt.gammaln(z), ["Gammaln(complex128[?])"]),
-        ("two", [z, A], pt.gammaln(z)[0] + pt.erf(A)[0, 0, 0], ["Gammaln", "Erf"]),
+        ("input", [z], pt.psi(z), ["Psi(complex128[?])"]),
+        ("two", [z, A], pt.psi(z)[0] + pt.erf(A)[0, 0, 0], ["Psi", "Erf"]),
         ("a stack of matrices", [A], pt.linalg.det(A).real, ["Det"]),
         ("inner graph", [z], twice, ["Gamma(complex128[?])"]),
     ]
