@@ -59,7 +59,7 @@ say = $(if $(filter 1,$(V)),,@printf '  %-8s%s\n' '$(1)' '$(2)';)
 
 # --- sources: whatever lies in these folders ---
 
-SRC := $(sort $(wildcard src/*.c src/lower/*.c src/emit/*.c src/cmd/*.c))
+SRC := $(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c))
 GEN := $(patsubst grammar/%.y,$(G)/%.tab.c,$(wildcard grammar/*.y)) \
 	$(patsubst grammar/%.l,$(G)/%.lex.c,$(wildcard grammar/*.l)) \
 	$(patsubst proto/%.proto,$(G)/%.pb-c.c,$(wildcard proto/*.proto)) $(G)/lib.c
@@ -224,7 +224,7 @@ clean:
 	rm -rf $(B)
 
 format:
-	clang-format -i src/*.[ch] src/lower/*.[ch] src/emit/*.[ch] src/cmd/*.[ch] tests/unit/*.c tests/fuzz/*.c
+	clang-format -i src/*.[ch] src/*/*.[ch] src/*/*/*.[ch] tests/unit/*.c tests/fuzz/*.c
 
 doc: $(B)/ptgc
 	$(call say,DOC,doc/ops.md doc/language.md)$(TEST_ENV) tests/doc.sh -u

@@ -1,5 +1,5 @@
 /*
- * ptg.y: the grammar. Tokens come through filter.c, so there is one NL after every statement and
+ * ptg.y: the grammar. Tokens come through syntax/filter.c, so there is one NL after every statement and
  * none elsewhere. Actions append to arrays: reductions happen bottom-up, which is post-order, so an
  * expression needs no semantic value (it is the last node and what its `size` covers). The grammar
  * is wider than the language; what it lets through is refused by elab with words of its own.
@@ -22,7 +22,7 @@
 %code top {
 #include <string.h>
 
-#include "parse.h"
+#include "syntax/internal.h"
 }
 %code {
 #define YYLLOC_DEFAULT(cur, rhs, n)                                                                \

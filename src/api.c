@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "api.h"
-#include "ast.h"
-#include "elaborate.h"
-#include "emit/output.h"
+#include "syntax/syntax.h"
+#include "elab/elab.h"
+#include "emit/emit.h"
 #include "lower/lower.h"
-#include "rewrite.h"
+#include "rewrite/rewrite.h"
 
 #define OUT_OF_MEMORY "out of memory"
 

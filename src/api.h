@@ -7,7 +7,7 @@
 #ifndef PTGC_API_H
 #define PTGC_API_H
 
-#include "ctx.h"
+#include "base/ctx.h"
 
 struct graph;
 struct sink;
@@ -40,13 +40,5 @@ enum ptgc_status compile_emit(struct ctx *cx, struct job *job, struct sink *out,
 			      struct sink *external);
 bool compile_flag(struct ctx *cx, const char *flag); /* "Wno-unused", "fno-check-dims" */
 const char *flag_name(size_t i);                     /* that stand behind -f; NULL ends */
-/* oplist.c: the op table for people: --ops, and doc/ops.md */
-void op_list(struct strbuf *out, bool markdown);
-/* depfile.c: "target: file..." as make reads it, with an empty rule for the files from `phony` on.
- * NULL, or the name that no makefile can hold. */
-const char *depfile(struct strbuf *out, const char *const *targets, size_t ntargets,
-		    const char *const *files, size_t nfiles, size_t phony);
-/* A file's real name as makefiles have it: relative where it is below `here` (may be NULL). */
-const char *relative_name(const char *path, const char *here);
 
 #endif

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "op.h"
+#include "ops/ops.h"
 
 const char *ptgc_op_signature(const char *name, bool *ready)
 {

@@ -68,7 +68,7 @@ tools/doc_codes.sh >>"$tmp/language"
 "$PTGC" --ops=markdown >"$tmp/ops"
 if [ "${1-}" = -u ]; then cp "$tmp/language" doc/language.md; cp "$tmp/ops" doc/ops.md; fi
 cmp -s "$tmp/language" doc/language.md
-result $? "the messages in doc/language.md are not those of src/diag.def: make doc"
+result $? "the messages in doc/language.md are not those of src/base/diag.def: make doc"
 cmp -s "$tmp/ops" doc/ops.md
 result $? "doc/ops.md is not what ptgc --ops=markdown prints: make doc"
 [ "$(wc -l <doc/adding-an-op.md)" -le 40 ]

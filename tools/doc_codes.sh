@@ -1,5 +1,5 @@
 #!/bin/sh
-# doc_codes.sh: the list of messages of doc/language.md, from src/diag.def. Printed, one heading each.
+# doc_codes.sh: the list of messages of doc/language.md, from src/base/diag.def. Printed, one heading each.
 set -eu
 cd "$(dirname "$0")/.."
 ${CC:-gcc} -E -P -x c - <<'C' | sed -n 's/^@ *//p' | sed -e 's/ *$//' |
@@ -7,7 +7,7 @@ ${CC:-gcc} -E -P -x c - <<'C' | sed -n 's/^@ *//p' | sed -e 's/ *$//' |
 #define PTGC_WARNING warning
 #define E_OFF off
 #define DIAG(id, number, severity, name, text) @ number severity name text
-#include "src/diag.def"
+#include "src/base/diag.def"
 C
 	sort -n | awk '{
 		number = $1; severity = $2; name = $3; gsub(/"/, "", name)

@@ -1,9 +1,9 @@
 #!/bin/sh
-# embed.sh FILE...: C source of lib_texts[], the library's fns sorted by name (see src/elaborate.h). A fn
+# embed.sh FILE...: C source of lib_texts[], the library's fns sorted by name (see src/elab/elab.h). A fn
 # begins a line and ends where the next one begins.
 set -eu
 export LC_ALL=C
-printf '/* made by tools/embed.sh */\n#include "elaborate.h"\n'
+printf '/* made by tools/embed.sh */\n#include "elab/elab.h"\n'
 [ $# -eq 0 ] || sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/	/\\t/g' "$@" | awk '
 	/^fn / {
 		name = $2

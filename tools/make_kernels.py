@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes src/kernels_ort.def: which operator versions ONNX Runtime's CPU provider runs, for which dtypes.
+"""Writes src/target/kernels_ort.def: which operator versions ONNX Runtime's CPU provider runs, for which dtypes.
 
-usage: python tools/make_kernels.py > src/kernels_ort.def      (onnxruntime 1.31.1; some minutes)
-       python tools/make_kernels.py --compare FACTS.tsv < src/kernels_ort.def
+usage: python tools/make_kernels.py > src/target/kernels_ort.def      (onnxruntime 1.31.1; some minutes)
+       python tools/make_kernels.py --compare FACTS.tsv < src/target/kernels_ort.def
 
 For every opset from 13 to 26, every operator and every type variable of its schema, a model of one
 node is made for each dtype, loaded with graph optimizations off, and run. It has a kernel when that

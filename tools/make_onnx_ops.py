@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes src/onnx_ops.def from onnx.defs: what the specification says about every operator version
+"""Writes src/onnx/operators.def from onnx.defs: what the specification says about every operator version
 of domain ai.onnx that a model of opset 13 to 26 can name.
 
-usage: python tools/make_onnx_ops.py > src/onnx_ops.def        (onnx 1.23.2)
+usage: python tools/make_onnx_ops.py > src/onnx/operators.def        (onnx 1.23.2)
 
 In the C file: first the sets of dtypes, then one ONNX_OP row a version (sorted by name and version),
 then the names, then the slots of a hash without collisions over the names.

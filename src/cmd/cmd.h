@@ -1,11 +1,11 @@
 /*
  * cmd.h: the command: what its options say, what its parts share. Only these files print.
  */
-#ifndef PTGC_CMD_H
-#define PTGC_CMD_H
+#ifndef PTGC_CMD_CMD_H
+#define PTGC_CMD_CMD_H
 
-#include "../api.h"
-#include "../emit/output.h"
+#include "api.h"
+#include "emit/emit.h"
 
 enum { EXIT_OK, EXIT_REJECTED, EXIT_USAGE };
 

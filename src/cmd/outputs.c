@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd.h"
+#include "cmd/cmd.h"
 
 #define HANDLER_STACK 65536
 #define FILES_OPEN    64 /* of weights, to copy from: far fewer than a process may have */

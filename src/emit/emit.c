@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "emit.h"
+#include "emit/internal.h"
 #include "onnx.pb-c.h"
 
 #define CHUNK     ((size_t)60 << 10) /* small enough for the pages that the arena has anyway */

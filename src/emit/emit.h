@@ -1,73 +1,63 @@
 /*
- * emit.h: what emit.c (bytes) and onnx_text.c (text) share: the names, types and constants of an
- * ONNX graph as a model shows them. Made once, in the order of the graph, so both say the same.
+ * emit.h: the ONNX graph as bytes or as text, and where they go. No decisions.
  */
-#ifndef PTGC_EMIT_H
-#define PTGC_EMIT_H
+#ifndef PTGC_EMIT_EMIT_H
+#define PTGC_EMIT_EMIT_H
 
-#include "../onnx.h"
-#include "output.h"
+#include "graph/graph.h"
 
-/* Readers of protobuf stop at 100 messages inside each other; a graph in a node takes 3 of them,
- * and the type of a value in the innermost one 6 more. */
-#define MAX_GRAPH_DEPTH 31
+/* write.c: where bytes go */
+struct sink { /* sticky error: after a failed write all others do nothing */
+	bool (*write)(struct sink *s, const void *data, size_t len);
+	int error; /* errno */
+	uint64_t written;
+	void (*expect)(struct sink *s, uint64_t size); /* optional: what the whole will take */
+	/* Optional: takes bytes of a file without a way through memory. How many it took: the
+	 * others are to be written. */
+	size_t (*copy)(struct sink *s, int fd, uint64_t offset, size_t len);
+};
+/* Writes to `path` by a temporary file beside it that commit renames; nothing is left behind by
+ * abort. Devices, FIFOs and /dev/stdout are written through. What fails returns false and sets
+ * sink.error. */
+struct file_sink {
+	struct sink sink;
+	int fd;
+	bool direct; /* no temporary file */
+	bool later;  /* not opened yet */
+	bool moved;  /* commit: the new file is in its place */
+	char path[4096], temp[4096];
+	char old[4096]; /* what was there, while it may have to come back; "": nothing was */
+};
+bool file_sink_open(struct file_sink *f, const char *path);
+void file_sink_later(struct file_sink *f, const char *path); /* opened by the first write */
+void file_sink_fd(struct file_sink *f, int fd);              /* writes through; fd is not closed */
+bool file_sink_commit(struct file_sink *f); /* on failure the temporary file is gone */
+/* Several files, the last one last: all of them appear, or none and older ones stay. */
+bool file_sinks_commit(struct file_sink *const *f, size_t n);
+void file_sink_abort(struct file_sink *f);
+void file_sink_abandon(struct file_sink *f);   /* the same from within a signal handler */
+bool same_file(const char *a, const char *b);  /* do both name one file that there is? */
+bool same_place(const char *a, const char *b); /* or will they, when it is made? */
+struct mem_sink {
+	struct sink sink;
+	struct arena *arena;
+	uint8_t *data; /* written bytes long */
+	uint64_t cap;
+};
+void mem_sink_init(struct mem_sink *m, struct arena *a);
 
-struct onnx_dim {
-	bool known; /* value is its size */
-	int64_t value;
-	struct astr name;
-	bool made; /* the user gave none: not told of inputs and outputs */
-};
-struct onnx_type {
-	uint8_t dtype, rank; /* dtype DT_NONE: unknown */
-	const dim *dims;
-	struct onnx_dim *at;
-	struct astr packed[2]; /* emit.c: the TypeProto; [1]: of inputs and outputs */
-};
-struct onnx_value {
-	struct astr name;
-	struct sym *sym;           /* that the name is of; NULL: generated */
-	uint32_t type;             /* index in types */
-	const struct tensor *init; /* of a state: its value at first */
-	bool output;               /* of the graph that it stands in */
-	bool input;
-};
-struct onnx_init {
-	const struct value *value; /* whose name it has */
-	const struct tensor *data;
-};
-struct onnx_import {
-	const char *domain;
-	int version;
-};
-struct onnx_model {
-	struct ctx *cx;
-	const struct graph *graph;
-	int ir_version;
-	uint32_t *index; /* by value->id: number in values, 0: not seen */
-	uint32_t nids;
-	vec(struct onnx_value) values; /* from 1 */
-	vec(struct onnx_type) types;
-	vec(const struct value *) inputs, outputs; /* of the main graph, states included */
-	vec(struct onnx_init) inits;               /* in the order of first use */
-	vec(struct onnx_import) imports;
-	const struct node *too_deep; /* first node beyond MAX_GRAPH_DEPTH: the rest is not seen */
-};
-struct onnx_model *onnx_model(struct ctx *cx, const struct graph *g);
-static inline const struct onnx_value *onnx_value(const struct onnx_model *m, const struct value *v)
-{
-	return &m->values.at[v ? m->index[v->id] : 0];
-}
-const char *onnx_graph_name(const struct onnx_model *m);
+/* emit.c */
+bool emit_model(struct ctx *cx, const struct graph *g, struct sink *out, struct sink *external);
 
-/* "file.ptg:12:3" of a place; remembers the last one, as neighbours share lines */
-struct place_text {
-	struct span span;
-	const struct source *source;
-	uint32_t line, begin, end; /* offsets of the line last found */
-	uint32_t len;
-	char text[300];
-};
-void onnx_place(struct ctx *cx, struct place_text *p, struct span s); /* len 0: no place to tell */
+/* onnx_text.c: a graph in ONNX's text syntax; read_model.c: a binary model in it; false: reported */
+void dump_onnx_text(struct ctx *cx, const struct graph *g, struct strbuf *out);
+bool dump_model(struct ctx *cx, const void *data, size_t len, struct strbuf *out);
+
+/* depfile.c: "target: file..." as make reads it, with an empty rule for the files from `phony` on.
+ * NULL, or the name that no makefile can hold. */
+const char *depfile(struct strbuf *out, const char *const *targets, size_t ntargets,
+		    const char *const *files, size_t nfiles, size_t phony);
+/* A file's real name as makefiles have it: relative where it is below `here` (may be NULL). */
+const char *relative_name(const char *path, const char *here);
 
 #endif

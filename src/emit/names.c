@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "emit.h"
-#include "../op.h"
+#include "emit/internal.h"
+#include "ops/ops.h"
 
 struct map { /* open addressing; key 0 is free */
 	uint64_t *keys;

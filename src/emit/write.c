@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "output.h"
+#include "emit/emit.h"
 
 #define MAX_TRIES 1000
 #define PIECE     ((size_t)1 << 30) /* Linux writes no more than 2 GiB - 4 KiB at once */

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "low.h"
-#include "lower.h"
+#include "lower/build.h"
+#include "lower/lower.h"
 
 /* How many core dims each input has, as sh_blockwise found in the signature. */
 static void core_ranks(struct build *b, struct node *n, uint32_t *ranks)

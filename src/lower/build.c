@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "low.h"
+#include "lower/build.h"
 
 /* Casts of constants up to this many elements are done here. */
 #define FOLD_LIMIT 4096

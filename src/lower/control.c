@@ -1,12 +1,12 @@
 /*
  * control.c: loops and ifs. In: typed nodes `loop` and `if` as the elaborator makes them (see the
- * head of elab_flow.c). Out: ONNX Loop and If; every result of a block is a value of that very
+ * head of elab/flow.c). Out: ONNX Loop and If; every result of a block is a value of that very
  * block, and stacked results have their shape even when no step was run.
  */
 #include <string.h>
 
-#include "low.h"
-#include "lower.h"
+#include "lower/build.h"
+#include "lower/lower.h"
 
 /* Is v made in, or a parameter of, the block that is open? (ONNX wants no outer values as results.)
  */

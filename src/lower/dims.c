@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "low.h"
+#include "lower/build.h"
 
 /* Nodes of an expression that are followed; longer ones are refused. */
 #define MAX_EXPRESSION 200

@@ -3,7 +3,7 @@
  * false if that gives something else than PyTensor does, as faults.def says; the legaliser then
  * makes the node in another way.
  */
-#include "low.h"
+#include "lower/build.h"
 
 enum { ROUNDS_LATE = 1, UNROUNDED = 2, INT64_ORDER = 4 };
 
@@ -14,7 +14,7 @@ static unsigned int faults_of(const struct node *n)
 		unsigned int what;
 	} rows[] = {
 #define FAULT(op, what) {#op, what},
-#include "faults.def"
+#include "lower/faults.def"
 	};
 
 	for (size_t i = 0; i < countof(rows); i++)

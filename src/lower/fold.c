@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "low.h"
+#include "lower/build.h"
 
 /* Elements of a result that are worked out here, at most. */
 #define FOLD_LIMIT 64

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "low.h"
+#include "lower/build.h"
 
 struct fusion {
 	struct build *b;

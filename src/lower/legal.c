@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "low.h"
+#include "lower/build.h"
 
 struct legal {
 	const char *op;
@@ -84,7 +84,7 @@ static struct value *sign_int64(struct build *b, struct node *n)
 
 static const struct legal rows[] = {
 #define LEGAL(op_, dtypes_, ...) {.op = op_, .dtypes = dtypes_, __VA_ARGS__},
-#include "legal.def"
+#include "lower/legal.def"
 };
 
 static const char *input_type(const struct onnx_op *op, uint32_t i)

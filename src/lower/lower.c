@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "low.h"
-#include "lower.h"
-#include "rules.h"
+#include "lower/build.h"
+#include "lower/lower.h"
+#include "ops/rules.h"
 
 #define MAX_LOOK 200000 /* values made of a graph that has mistakes, to find others */
 

@@ -1,10 +1,10 @@
 /*
- * lower.h: what lowering offers: the pass, and the C bodies that rows of ops.def name. Each takes a
+ * lower.h: what lowering offers: the pass, and the C bodies that rows of ops/ops.def name. Each takes a
  * typed PyTensor node, emits ONNX nodes for it and says with lowered() what holds its results;
  * false: reported.
  */
-#ifndef PTGC_LOWER_H
-#define PTGC_LOWER_H
+#ifndef PTGC_LOWER_LOWER_H
+#define PTGC_LOWER_LOWER_H
 
 #include <stdbool.h>
 

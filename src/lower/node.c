@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "low.h"
+#include "lower/build.h"
 
 #define SMALL_CONSTANT (16 << 10) /* bytes up to which equal constants are one */
 

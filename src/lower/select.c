@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "low.h"
-#include "lower.h"
+#include "lower/build.h"
+#include "lower/lower.h"
 
 /* Constants up to this many elements are looked at. */
 #define SCAN_LIMIT 65536

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "low.h"
+#include "lower/build.h"
 
 /* v without leading axes of length 1 that an Unsqueeze put there: broadcasting adds them by itself.
  */

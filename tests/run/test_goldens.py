@@ -45,7 +45,7 @@ ELSEWHERE = {
 
 
 def test_every_message_has_a_golden():
-    rows = (TOP / "src/diag.def").read_text()
+    rows = (TOP / "src/base/diag.def").read_text()
     codes = {f"PTG0{n}" for n in re.findall(r"^DIAG\(\w+, *(\d+),", rows, re.M)}
     goldens = [*TOP.glob("tests/bad/*.err"), *TOP.glob("tests/cli/*.out")]
     seen = set(re.findall(r"PTG0\d+", "".join(p.read_text() for p in goldens)))

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tensor.h"
+#include "data/data.h"
 
 static struct ctx *fresh_ctx(void)
 {

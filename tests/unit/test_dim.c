@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "type.h"
+#include "dims/dims.h"
 
 static const struct span nowhere = {0, 0};
 

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "api.h"
-#include "emit/output.h"
-#include "onnx.h"
+#include "emit/emit.h"
+#include "onnx/onnx.h"
 #include "onnx.pb-c.h"
 
 static const struct onnx_op onnx_add = {.domain = "", .name = "Add", .since = 14};

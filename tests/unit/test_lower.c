@@ -14,9 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ast.h"
-#include "lower/low.h"
-#include "rewrite.h"
+#include "syntax/syntax.h"
+#include "lower/build.h"
+#include "rewrite/rewrite.h"
 
 /* A builder in an empty block. `cx` is returned in b.cx. */
 static const char some_graph[] = "graph t(x: bool[]) -> (y) { y = x }";

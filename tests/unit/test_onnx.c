@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "onnx.h"
-#include "op.h"
+#include "onnx/onnx.h"
+#include "ops/ops.h"
 
 static struct ctx *fresh_ctx(int opset)
 {

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "op.h"
-#include "elaborate.h"
+#include "ops/ops.h"
+#include "elab/elab.h"
 
 static struct ctx *fresh_ctx(void)
 {

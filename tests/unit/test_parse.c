@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ast.h"
+#include "syntax/syntax.h"
 
 static struct ctx *fresh_ctx(void)
 {

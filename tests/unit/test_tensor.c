@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tensor.h"
+#include "data/data.h"
 
 static void convert_doubles(enum dtype to, const double *from, const int64_t *want, int n)
 {

@@ -1,0 +1,419 @@
+/*
+ * arena.c: memory that lives as long as a compilation, and growing text.
+ * In: sizes and bytes. Out: zeroed, 8-aligned memory that is freed with its arena only.
+ * Holds: a block of more than LARGE bytes is a block of its own, a smaller one lies in a chunk.
+ * Big blocks and chunks are mappings that begin at a huge page, so that growing one moves its
+ * pages and leaves no copy behind. What an emptied arena had mapped serves the next chunks: pages
+ * that the system has to find and clear cost more than all that is done to them here.
+ * No memory: longjmp to the place that the arena was made with.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/base.h"
+
+#define PAGE      ((size_t)4 << 10)
+#define HUGE_PAGE ((size_t)2 << 20)
+#ifdef ARENA_EXACT /* for fuzzing and valgrind: each piece is a block, whose end they know */
+#define LARGE  ((size_t)0)
+#define MAPPED SIZE_MAX
+#else
+#define LARGE  ((size_t)64 << 10)
+#define MAPPED HUGE_PAGE /* blocks from here on are mappings, smaller ones are from malloc */
+#endif
+#define CHUNK       ((size_t)256 << 10)
+#define MANY_CHUNKS ((size_t)2 << 20)  /* from here on, a chunk is a huge page */
+#define CLEAR       ((size_t)32 << 10) /* of used pages at a time: what the nearest cache holds */
+
+struct chunk {
+	struct chunk *next;
+	size_t mapped; /* bytes of its mapping; 0: from calloc. Keeps data[] 16-aligned */
+	char data[];
+};
+
+struct large {
+	struct large *next, **link;
+	size_t size;
+	size_t mapped; /* as above */
+	char data[];
+};
+
+struct arena {
+	struct chunk *chunks;
+	struct large *larges;
+	char *at, *end; /* free part of the newest chunk: all zero */
+	char *limit;    /* [end, limit) is free too, but was used before */
+	size_t total;
+	struct spare *spare;
+	jmp_buf *oom;
+};
+
+NORETURN static void out_of_memory(struct arena *a)
+{
+	longjmp(*a->oom, 1);
+}
+
+struct arena *arena_new(jmp_buf *oom, struct spare *spare)
+{
+	struct arena *a = calloc(1, sizeof(*a));
+	if (a) {
+		a->oom = oom;
+		a->spare = spare;
+	}
+	return a;
+}
+
+/* A mapping in huge pages where the system gives them: clearing small ones one by one, each by a
+ * fault of its own, was half of the time of a large compilation. */
+static void *map_pages(size_t size)
+{
+	char *p = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		       -1, 0);
+	if (p == MAP_FAILED)
+		return NULL;
+	size_t head = (HUGE_PAGE - (uintptr_t)p % HUGE_PAGE) % HUGE_PAGE;
+	if (head)
+		munmap(p, head);
+	munmap(p + head + size, HUGE_PAGE - head);
+	madvise(p + head, size, MADV_HUGEPAGE);
+	return p + head;
+}
+
+static void keep(struct spare *s, void *pages, size_t size)
+{
+	struct chunk *c = pages;
+	c->mapped = size;
+	c->next = s->chunks;
+	s->chunks = c;
+}
+
+/* Pages that were used before, of the smallest piece that has so many; NULL: there is none. */
+static void *take(struct spare *s, size_t size)
+{
+	struct chunk **best = NULL;
+	for (struct chunk **link = s ? &s->chunks : NULL; link && *link; link = &(*link)->next)
+		if ((*link)->mapped >= size && (!best || (*link)->mapped < (*best)->mapped))
+			best = link;
+	if (!best)
+		return NULL;
+	struct chunk *c = *best;
+	*best = c->next;
+	if (c->mapped > size)
+		keep(s, (char *)c + size, c->mapped - size);
+	return c;
+}
+
+/* A piece of memory with its header: from malloc, or `mapped` bytes of pages. */
+static void give_back(void *p, size_t mapped, struct spare *s)
+{
+	size_t kept = s ? mapped & ~(HUGE_PAGE - 1) : 0;
+	if (!mapped)
+		free(p);
+	if (mapped > kept)
+		munmap((char *)p + kept, mapped - kept);
+	if (kept)
+		keep(s, p, kept);
+}
+
+static void free_all(struct arena *a, struct spare *s)
+{
+	for (struct chunk *c = a->chunks, *next; c; c = next) {
+		next = c->next;
+		give_back(c, c->mapped, s);
+	}
+	for (struct large *l = a->larges, *next; l; l = next) {
+		next = l->next;
+		give_back(l, l->mapped, s);
+	}
+}
+
+void arena_empty(struct arena *a)
+{
+	free_all(a, a->spare);
+	*a = (struct arena){.spare = a->spare, .oom = a->oom};
+}
+
+void arena_free(struct arena *a)
+{
+	if (!a)
+		return;
+	free_all(a, NULL);
+	free(a);
+}
+
+void spare_free(struct spare *s)
+{
+	for (struct chunk *c = s->chunks, *next; c; c = next) {
+		next = c->next;
+		give_back(c, c->mapped, NULL);
+	}
+	s->chunks = NULL;
+}
+
+size_t arena_size(const struct arena *a)
+{
+	return a->total;
+}
+
+size_t mul_size(struct arena *a, size_t n, size_t size)
+{
+	size_t r;
+	if (__builtin_mul_overflow(n, size, &r))
+		out_of_memory(a);
+	return r;
+}
+
+static size_t round_up(struct arena *a, size_t size)
+{
+	if (size > PTRDIFF_MAX - 2 * HUGE_PAGE)
+		out_of_memory(a);
+	return (size + 7) & ~(size_t)7;
+}
+
+static size_t mapping_size(size_t size, size_t page)
+{
+	return (sizeof(struct large) + size + page - 1) & ~(page - 1);
+}
+
+/* Zeroed pages for a block of `size` bytes. */
+static struct large *map_large(struct arena *a, size_t size)
+{
+	size_t mapped = mapping_size(size, HUGE_PAGE);
+	struct large *l = take(a->spare, mapped);
+	if (l)
+		memset(l, 0, mapped);
+	else
+		l = map_pages(mapped = mapping_size(size, PAGE));
+	if (l)
+		l->mapped = mapped;
+	return l;
+}
+
+static void *alloc_large(struct arena *a, size_t size)
+{
+	struct large *l = size < MAPPED ? calloc(1, sizeof(*l) + size) : map_large(a, size);
+	if (!l)
+		out_of_memory(a);
+	l->size = size;
+	l->next = a->larges;
+	l->link = &a->larges;
+	if (l->next)
+		l->next->link = &l->next;
+	a->larges = l;
+	a->total += size;
+	return l->data;
+}
+
+static void add_chunk(struct arena *a)
+{
+	struct chunk *used = take(a->spare, HUGE_PAGE), *c = used;
+	size_t mapped = used || a->total >= MANY_CHUNKS ? HUGE_PAGE : 0;
+	if (!used) /* fresh pages are zero already, from calloc too */
+		c = mapped ? map_pages(mapped) : calloc(1, CHUNK);
+	if (!c)
+		out_of_memory(a);
+	c->mapped = mapped;
+	c->next = a->chunks;
+	a->chunks = c;
+	a->at = c->data;
+	a->limit = (char *)c + (mapped ? mapped : CHUNK);
+	a->end = used ? a->at : a->limit;
+	a->total += (size_t)(a->limit - (char *)c);
+}
+
+/* Makes [at, at + size) of the newest chunk zero, which has the room. */
+static void clear_more(struct arena *a, size_t size)
+{
+	size_t left = (size_t)(a->limit - a->end), n = size < CLEAR ? CLEAR : size;
+	n = n < left ? n : left;
+	memset(a->end, 0, n);
+	a->end += n;
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+	size = round_up(a, size);
+	if (size > LARGE)
+		return alloc_large(a, size);
+	if ((size_t)(a->end - a->at) < size || !a->at) {
+		if ((size_t)(a->limit - a->at) < size || !a->at)
+			add_chunk(a);
+		if ((size_t)(a->end - a->at) < size)
+			clear_more(a, size);
+	}
+	void *p = a->at;
+	a->at += size;
+	return p;
+}
+
+/* Its pages move to a new place at a huge page; where there is no room for that, to any. */
+static struct large *move_pages(struct large *l, size_t mapped)
+{
+	void *to = map_pages(mapped);
+	void *p = to ? mremap(l, l->mapped, mapped, MREMAP_MAYMOVE | MREMAP_FIXED, to)
+		     : mremap(l, l->mapped, mapped, MREMAP_MAYMOVE);
+	if (p == MAP_FAILED) {
+		if (to)
+			munmap(to, mapped);
+		return NULL;
+	}
+	l = p;
+	l->mapped = mapped;
+	return l;
+}
+
+/* A block with room for `size` bytes and the contents of l; NULL: no memory, l is as it was. The
+ * bytes behind l->size are zero only if it is a mapping. */
+static struct large *regrow(struct arena *a, struct large *l, size_t size)
+{
+	if (size < MAPPED)
+		return realloc(l, sizeof(*l) + size);
+	size_t mapped = mapping_size(size, PAGE);
+	if (mapped <= l->mapped)
+		return l;
+	if (l->mapped)
+		return move_pages(l, mapped);
+	struct large *to = map_large(a, size);
+	if (to) {
+		*to = (struct large){l->next, l->link, l->size, to->mapped};
+		memcpy(to->data, l->data, l->size);
+		free(l);
+	}
+	return to;
+}
+
+static void *grow_large(struct arena *a, void *p, size_t old_size, size_t size)
+{
+	struct large *l = (struct large *)((char *)p - offsetof(struct large, data));
+	l = regrow(a, l, size);
+	if (!l) /* the old block is still linked */
+		out_of_memory(a);
+	*l->link = l;
+	if (l->next)
+		l->next->link = &l->next;
+	memset(l->data + old_size, 0, (l->mapped ? l->size : size) - old_size);
+	a->total += size - l->size;
+	l->size = size;
+	return l->data;
+}
+
+void *arena_grow(struct arena *a, void *p, size_t old_size, size_t new_size)
+{
+	if (!p)
+		return arena_alloc(a, new_size);
+	size_t old = round_up(a, old_size), size = round_up(a, new_size);
+	if (size <= old) {
+		if (new_size > old_size) /* the padding may have been written to */
+			memset((char *)p + old_size, 0, new_size - old_size);
+		return p;
+	}
+	if (old > LARGE)
+		return grow_large(a, p, old_size, size);
+	size_t more = size - old;
+	if ((char *)p + old == a->at && size <= LARGE && more <= (size_t)(a->limit - a->at)) {
+		if (more > (size_t)(a->end - a->at))
+			clear_more(a, more);
+		memset((char *)p + old_size, 0, old - old_size);
+		a->at += more;
+		return p;
+	}
+	void *q = arena_alloc(a, new_size);
+	memcpy(q, p, old_size);
+	return q;
+}
+
+void *vec_more(struct arena *a, void *at, uint32_t *cap, size_t elem)
+{
+	uint64_t old = *cap;
+	uint64_t more = old < 8 ? 8 : old * elem <= LARGE ? old * 2 : old + old / 2;
+	if (more > UINT32_MAX)
+		more = UINT32_MAX;
+	if (more == old)
+		out_of_memory(a);
+	at = arena_grow(a, at, mul_size(a, old, elem), mul_size(a, more, elem));
+	*cap = (uint32_t)more;
+	return at;
+}
+
+char *arena_strdup(struct arena *a, const char *s, size_t len)
+{
+	char *p = arena_alloc(a, len + 1);
+	if (len)
+		memcpy(p, s, len);
+	return p;
+}
+
+PRINTF(3, 0) static char *print(struct arena *a, size_t *len, const char *fmt, va_list args)
+{
+	va_list again;
+	va_copy(again, args);
+	int n = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	if (n < 0)
+		out_of_memory(a);
+	char *s = arena_alloc(a, (size_t)n + 1);
+	vsnprintf(s, (size_t)n + 1, fmt, args);
+	*len = (size_t)n;
+	return s;
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...)
+{
+	size_t len;
+	va_list args;
+	va_start(args, fmt);
+	char *s = print(a, &len, fmt, args);
+	va_end(args);
+	return s;
+}
+
+static void sb_reserve(struct strbuf *b, size_t more)
+{
+	if (b->cap - b->len > more)
+		return;
+	size_t cap = b->cap < 64 ? 64 : b->cap + b->cap / 2;
+	if (cap - b->len <= more) {
+		if (more > PTRDIFF_MAX - b->len)
+			out_of_memory(b->arena);
+		cap = b->len + more + 1;
+	}
+	b->s = arena_grow(b->arena, b->s, b->cap, cap);
+	b->cap = cap;
+}
+
+void sb_add(struct strbuf *b, const char *s, size_t len)
+{
+	sb_reserve(b, len);
+	if (len)
+		memcpy(b->s + b->len, s, len);
+	b->len += len;
+	b->s[b->len] = 0;
+}
+
+void sb_str(struct strbuf *b, const char *s)
+{
+	sb_add(b, s, strlen(s));
+}
+
+void sb_vprintf(struct strbuf *b, const char *fmt, va_list args)
+{
+	va_list again;
+	va_copy(again, args);
+	int n = vsnprintf(NULL, 0, fmt, args);
+	if (n < 0)
+		out_of_memory(b->arena);
+	sb_reserve(b, (size_t)n);
+	vsnprintf(b->s + b->len, (size_t)n + 1, fmt, again);
+	va_end(again);
+	b->len += (size_t)n;
+}
+
+void sb_printf(struct strbuf *b, const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	sb_vprintf(b, fmt, args);
+	va_end(args);
+}

@@ -1,0 +1,60 @@
+/*
+ * ctx.c: makes and ends one compilation.
+ * Out: a context with its arenas, names, dims, default severities and default options. The caller
+ * sets cx->oom (setjmp) before each entry into the compiler, and fills names of ops (ops_init).
+ */
+#include <stdlib.h>
+
+#include "data/data.h"
+#include "dims/dims.h"
+
+#define E_OFF PTGC_NOTE /* severity of a warning that is off */
+
+static const uint8_t default_severity[DIAG_COUNT] = {
+#define DIAG(id, number, severity, name, explain) [id] = severity,
+#include "base/diag.def"
+};
+
+static bool fill(struct ctx *cx)
+{
+	if (setjmp(cx->oom))
+		return false;
+	cx->arena = arena_new(&cx->oom, &cx->spare);
+	cx->scratch = arena_new(&cx->oom, &cx->spare);
+	if (!cx->arena || !cx->scratch)
+		return false;
+	cx->diag_tail = &cx->diags;
+	for (int i = 0; i < DIAG_COUNT; i++)
+		cx->severity[i] = default_severity[i];
+	cx->floatx = DT_FLOAT64;
+	cx->opt.opset = 18;
+	cx->opt.target = PTGC_ORT_CPU;
+	cx->opt.check_dims = true;
+	cx->opt.signed_zeros = true;
+	cx->opt.fold = true;
+	cx->opt.cse = true;
+	cx->names = intern_new(cx);
+	cx->dims = dims_new(cx);
+	return true;
+}
+
+struct ctx *ctx_new(void)
+{
+	struct ctx *cx = calloc(1, sizeof(*cx));
+	if (cx && !fill(cx)) {
+		ctx_free(cx);
+		return NULL;
+	}
+	return cx;
+}
+
+void ctx_free(struct ctx *cx)
+{
+	if (!cx)
+		return;
+	files_close(cx);
+	arena_free(cx->scratch);
+	arena_free(cx->arena);
+	spare_free(&cx->spare);
+	free(cx);
+}

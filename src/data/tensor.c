@@ -1,0 +1,251 @@
+/*
+ * tensor.c: constant data: reading elements, and converting between dtypes as NumPy's astype does.
+ * In: little-endian elements in C order, at any alignment. Out: the same.
+ * A float that does not fit an integer gives what x86-64 gives (cvttsd2si and its cuts), as NumPy
+ * and ONNX Runtime do there, and the same on every machine that ptgc runs on.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "data/data.h"
+
+struct tensor *tensor_new(struct ctx *cx, enum dtype t, int rank, const int64_t *shape)
+{
+	struct tensor *r = new (cx->arena, struct tensor);
+	r->dtype = t;
+	r->rank = (uint8_t)rank;
+	r->shape = new_array(cx->arena, int64_t, rank ? (size_t)rank : 1);
+	r->count = 1;
+	for (int i = 0; i < rank; i++) {
+		r->shape[i] = shape[i];
+		/* an overflow is too much to be allocated by anybody: keep it visible as a huge
+		 * count */
+		if (__builtin_mul_overflow(r->count, (uint64_t)shape[i], &r->count))
+			r->count = UINT64_MAX;
+	}
+	for (int i = 0; i < rank; i++)
+		if (!shape[i])
+			r->count = 0;
+	return r;
+}
+
+uint64_t tensor_size(const struct tensor *t)
+{
+	uint64_t n;
+	return __builtin_mul_overflow(t->count, (uint64_t)dtypes[t->dtype].size, &n) ? UINT64_MAX
+										     : n;
+}
+
+/* One element on its way between dtypes: integers and bools in i or u, floats in f. */
+struct number {
+	enum dtype_kind kind;
+	int64_t i;
+	uint64_t u;
+	double f;
+};
+
+#define LOAD(T, v, p)                                                                              \
+	T v;                                                                                       \
+	memcpy(&v, p, sizeof(v))
+
+static bool load(enum dtype t, const uint8_t *p, struct number *n)
+{
+	n->kind = dtypes[t].kind;
+	switch (t) {
+#define INTEGER(dt, T, field)                                                                      \
+	case dt: {                                                                                 \
+		LOAD(T, v, p);                                                                     \
+		n->field = v;                                                                      \
+		return true;                                                                       \
+	}
+		INTEGER(DT_INT8, int8_t, i)
+		INTEGER(DT_INT16, int16_t, i)
+		INTEGER(DT_INT32, int32_t, i)
+		INTEGER(DT_INT64, int64_t, i)
+		INTEGER(DT_UINT8, uint8_t, u)
+		INTEGER(DT_UINT16, uint16_t, u)
+		INTEGER(DT_UINT32, uint32_t, u)
+		INTEGER(DT_UINT64, uint64_t, u)
+		INTEGER(DT_FLOAT32, float, f)
+		INTEGER(DT_FLOAT64, double, f)
+#undef INTEGER
+	case DT_BOOL:
+		n->u = *p != 0;
+		return true;
+	case DT_FLOAT16: {
+		LOAD(uint16_t, h, p);
+		n->f = half_to_double(h);
+		return true;
+	}
+	case DT_NONE:
+	case DT_COMPLEX64:
+	case DT_COMPLEX128:
+	case DT_BFLOAT16:
+	case DT_STRING:
+	case DT_COUNT:
+		return false;
+	}
+	return false;
+}
+
+static const void *element(const struct tensor *t, uint64_t i)
+{
+	return (const uint8_t *)t->data + (t->splat ? 0 : i * dtypes[t->dtype].size);
+}
+
+bool tensor_int(const struct tensor *t, uint64_t i, int64_t *v)
+{
+	struct number n;
+	if (!is_discrete(t->dtype) || i >= t->count || !load(t->dtype, element(t, i), &n))
+		return false;
+	if (n.kind == KIND_INT)
+		*v = n.i;
+	else if (n.u <= INT64_MAX)
+		*v = (int64_t)n.u;
+	else
+		return false;
+	return true;
+}
+
+double tensor_float(const struct tensor *t, uint64_t i)
+{
+	struct number n;
+	if (i >= t->count || !load(t->dtype, element(t, i), &n))
+		bug("tensor_float: no real element %llu", (unsigned long long)i);
+	return n.kind == KIND_FLOAT ? n.f : n.kind == KIND_INT ? (double)n.i : (double)n.u;
+}
+
+static int64_t to_int64(double v) /* cvttsd2si r64 */
+{
+	return v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN;
+}
+
+static int32_t to_int32(double v) /* cvttsd2si r32 */
+{
+	return v > -0x1p31 - 1 && v < 0x1p31 ? (int32_t)v : INT32_MIN;
+}
+
+static uint64_t to_uint64(double v) /* what compilers make of it: two ranges, one subtraction */
+{
+	if (v >= 0x1p63)
+		return (uint64_t)to_int64(v - 0x1p63) ^ (uint64_t)1 << 63;
+	return (uint64_t)to_int64(v);
+}
+
+static void put(void *p, uint64_t v, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		((uint8_t *)p)[i] = (uint8_t)(v >> 8 * i);
+}
+
+static void store_int(enum dtype to, uint8_t *p, const struct number *n)
+{
+	size_t size = dtypes[to].size;
+	if (to == DT_BOOL)
+		*p = n->kind == KIND_FLOAT ? n->f != 0
+		     : n->kind == KIND_INT ? n->i != 0
+					   : n->u != 0;
+	else if (n->kind == KIND_INT)
+		put(p, (uint64_t)n->i, size);
+	else if (n->kind != KIND_FLOAT)
+		put(p, n->u, size);
+	else if (to == DT_UINT64)
+		put(p, to_uint64(n->f), size);
+	else if (to == DT_INT64 || to == DT_UINT32)
+		put(p, (uint64_t)to_int64(n->f), size);
+	else
+		put(p, (uint64_t)to_int32(n->f), size);
+}
+
+/*
+ * The nearest float32: integers are rounded once. A double between would round before; it does not
+ * if what is below its 53 bits only counts as a last bit. (valgrind goes through a double by
+ * itself.)
+ */
+static float to_float(const struct number *n)
+{
+	if (n->kind == KIND_FLOAT)
+		return (float)n->f;
+	bool negative = n->kind == KIND_INT && n->i < 0;
+	uint64_t m = n->kind == KIND_INT ? (uint64_t)n->i : n->u;
+	m = negative ? -m : m;
+	if (m >> 53)
+		m = (m & ~(uint64_t)0xfff) | (uint64_t)((m & 0xfff) != 0) << 11;
+	return negative ? -(float)(double)m : (float)(double)m;
+}
+
+static double to_double(const struct number *n)
+{
+	return n->kind == KIND_FLOAT ? n->f : n->kind == KIND_INT ? (double)n->i : (double)n->u;
+}
+
+static void store(enum dtype to, uint8_t *p, const struct number *n)
+{
+	if (is_discrete(to)) {
+		store_int(to, p, n);
+	} else if (to == DT_FLOAT32 || to == DT_COMPLEX64) {
+		float v = to_float(n);
+		memcpy(p, &v, sizeof(v));
+	} else if (to == DT_FLOAT64 || to == DT_COMPLEX128) {
+		double v = to_double(n);
+		memcpy(p, &v, sizeof(v));
+	} else {
+		/* integers of more than 53 bits are far beyond 65504: their rounding does not show
+		 */
+		uint16_t h = half_from_double(to_double(n));
+		memcpy(p, &h, sizeof(h));
+	}
+}
+
+static void convert_complex(enum dtype to, uint8_t *d, enum dtype from, const uint8_t *s,
+			    uint64_t n)
+{
+	size_t a = dtypes[from].size / 2, b = dtypes[to].size / 2;
+	enum dtype fa = a == 4 ? DT_FLOAT32 : DT_FLOAT64, fb = b == 4 ? DT_FLOAT32 : DT_FLOAT64;
+	struct number v;
+	for (uint64_t i = 0; i < 2 * n; i++) {
+		load(fa, s + i * a, &v);
+		store(fb, d + i * b, &v);
+	}
+}
+
+bool tensor_convert(enum dtype to, void *dst, enum dtype from, const void *src, uint64_t n)
+{
+	uint8_t *d = dst;
+	const uint8_t *s = src;
+	size_t a = dtypes[from].size, b = dtypes[to].size;
+	struct number v;
+	if (!a || !b || dtypes[to].kind == KIND_OTHER || dtypes[from].kind == KIND_OTHER)
+		return false;
+	if (from == to) {
+		if (n)
+			memmove(d, s, (size_t)n * a);
+		return true;
+	}
+	if (is_complex(from)) {
+		if (!is_complex(to))
+			return false;
+		convert_complex(to, d, from, s, n);
+		return true;
+	}
+	if (is_complex(to))
+		memset(d, 0, (size_t)n * b);
+	for (uint64_t i = 0; i < n; i++) {
+		load(from, s + i * a, &v);
+		store(to, d + i * b, &v);
+	}
+	return true;
+}
+
+/* Bytes from outside: a bool that is neither 0 nor 1 is a different truth to every op. */
+bool tensor_valid(const struct tensor *t)
+{
+	const uint8_t *p = t->data;
+	uint64_t n = t->splat ? 1 : t->count;
+	uint8_t all = 0;
+	if (t->dtype != DT_BOOL)
+		return true;
+	for (uint64_t i = 0; i < n; i++)
+		all |= p[i];
+	return all <= 1;
+}

@@ -1,0 +1,134 @@
+/*
+ * text.c: dims and types as they are shown. In: a dim. Out: its text, which the front end reads
+ * back as the same dim where it has no "?".
+ */
+#include "dims/internal.h"
+
+static void add_name(struct strbuf *b, const struct sym *name)
+{
+	bool plain = name->len && !(name->s[0] >= '0' && name->s[0] <= '9');
+	for (uint32_t i = 0; i < name->len; i++) {
+		unsigned char c = (unsigned char)name->s[i];
+		plain &= (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+			 (c >= '0' && c <= '9') || c >= 0x80;
+	}
+	if (!plain)
+		sb_str(b, "`");
+	for (uint32_t i = 0; i < name->len; i++)
+		sb_add(b, name->s[i] == '`' ? "``" : &name->s[i], name->s[i] == '`' ? 2 : 1);
+	if (!plain)
+		sb_str(b, "`");
+}
+
+enum level { IN_CALL, IN_SUM, IN_TERM, IN_DIVISOR };
+static void add_dim(struct dims *t, struct strbuf *b, dim d, enum level level);
+
+static void add_call(struct dims *t, struct strbuf *b, const struct form *f, const char *name)
+{
+	sb_str(b, name);
+	for (uint32_t i = 0; i < f->n; i++) {
+		sb_str(b, i ? ", " : "(");
+		add_dim(t, b, f->term[i], IN_CALL);
+	}
+	sb_str(b, ")");
+}
+
+static void add_infix(struct dims *t, struct strbuf *b, const struct form *f, const char *op,
+		      enum level first)
+{
+	for (uint32_t i = 0; i < f->n; i++) {
+		sb_str(b, i ? op : "");
+		add_dim(t, b, f->term[i], i ? IN_DIVISOR : first);
+	}
+}
+
+static void add_number(struct strbuf *b, int64_t v, bool first)
+{
+	uint64_t m = v < 0 ? -(uint64_t)v : (uint64_t)v;
+	sb_printf(b, "%s%llu", v < 0 ? "-" : first ? "" : "+", (unsigned long long)m);
+}
+
+/* 5-n, but n-1: the constant leads when nothing else is positive */
+static void add_sum(struct dims *t, struct strbuf *b, const struct form *f)
+{
+	bool first = true, lead = f->c > 0;
+	for (uint32_t i = 0; i < f->n; i++)
+		lead &= f->coef[i] < 0;
+	if (lead || !f->n) {
+		add_number(b, f->c, true);
+		first = false;
+	}
+	for (uint32_t i = 0; i < f->n; i++, first = false) {
+		int64_t k = f->coef[i];
+		if (k == 1 || k == -1)
+			sb_str(b, k < 0 ? "-" : first ? "" : "+");
+		else
+			add_number(b, k, first);
+		if (k != 1 && k != -1)
+			sb_str(b, "*");
+		add_dim(t, b, f->term[i], k == 1 ? IN_SUM : k == -1 ? IN_TERM : IN_DIVISOR);
+	}
+	if (!lead && f->n && f->c)
+		add_number(b, f->c, false);
+}
+
+static bool needs_parens(const struct form *f, enum level level)
+{
+	switch (f->kind) {
+	case K_LINEAR:
+		return level >= IN_TERM && (f->n || f->c < 0);
+	case K_FLOORDIV:
+	case K_MOD:
+		return level >= IN_DIVISOR;
+	default:
+		return false;
+	}
+}
+
+static void add_dim(struct dims *t, struct strbuf *b, dim d, enum level level)
+{
+	const struct form *f = form_of(t, d);
+	bool parens = needs_parens(f, level);
+	sb_str(b, parens ? "(" : "");
+	if (f->name)
+		add_name(b, f->name);
+	else if (f->kind == K_BASE || f->frozen)
+		sb_str(b, "?");
+	else if (f->kind == K_LINEAR)
+		add_sum(t, b, f);
+	else if (f->kind == K_MAX || f->kind == K_MIN)
+		add_call(t, b, f, f->kind == K_MAX ? "max" : "min");
+	else if (f->kind == K_PRODUCT)
+		add_infix(t, b, f, "*", IN_DIVISOR);
+	else
+		add_infix(t, b, f, f->kind == K_MOD ? "%" : "//", IN_TERM);
+	sb_str(b, parens ? ")" : "");
+}
+
+const char *dim_str_raw(struct ctx *cx, dim d)
+{
+	struct strbuf b = {.arena = cx->arena};
+	if (!d)
+		return "none";
+	sb_str(&b, "");
+	add_dim(cx->dims, &b, d, IN_CALL);
+	return b.s;
+}
+
+const char *dim_str(struct ctx *cx, dim d)
+{
+	return dim_str_raw(cx, d ? find(cx->dims, d) : d);
+}
+
+const char *type_str(struct ctx *cx, struct type t)
+{
+	struct strbuf b = {.arena = cx->arena};
+	sb_str(&b, dtypes[t.dtype].name);
+	sb_str(&b, "[");
+	for (uint32_t i = 0; i < t.rank; i++) {
+		sb_str(&b, i ? ", " : "");
+		sb_str(&b, dim_str(cx, t.dims[i]));
+	}
+	sb_str(&b, "]");
+	return b.s;
+}

@@ -1,0 +1,444 @@
+/*
+ * call.c: calls. In: the operands of an A_CALL or A_OPREF. Out: its result or results.
+ * A name is, in this order: a built-in, a dtype, a raw ONNX operator (dotted), a fn, an op.
+ */
+#include <string.h>
+
+#include "elab/internal.h"
+
+void elab_children(struct elab *e, uint32_t at, uint32_t *out)
+{
+	const struct anode *nodes = e->file->nodes.at;
+	uint32_t c = at;
+
+	for (uint32_t k = nodes[at].n; k-- > 0;) {
+		c--;
+		out[k] = c;
+		c -= nodes[c].size - 1;
+	}
+}
+
+/* ---- arguments ---- */
+
+/* The dtype that weak literals among the arguments take: that of the other operands. */
+static enum dtype strong_dtype(const struct op *op, const struct cv *args, uint32_t nargs)
+{
+	enum dtype t = DT_NONE;
+
+	for (uint32_t i = op->cast == CAST_REST ? 1 : 0; i < nargs; i++) {
+		enum dtype u = DT_NONE;
+		if (args[i].kind == CV_VALUE)
+			u = args[i].u.v->type.dtype;
+		else if (args[i].kind == CV_DIM)
+			u = DT_INT64;
+		else if (args[i].kind == CV_BOOL)
+			u = DT_BOOL;
+		if (u)
+			t = t ? dtype_upcast(t, u) : u;
+	}
+	return t;
+}
+
+struct cv node_result(struct elab *e, struct node *n, struct span s)
+{
+	if (n->nout == 1)
+		return n->out[0]->type.dtype ? cv_value(n->out[0], s) : poison(s);
+	struct cv v = {.kind = CV_MULTI, .n = n->nout, .span = s};
+	v.u.items = new_array(e->cx->arena, struct cv, n->nout ? n->nout : 1);
+	for (uint32_t i = 0; i < n->nout; i++)
+		v.u.items[i] = cv_value(n->out[i], s);
+	return v;
+}
+
+bool few_inputs(struct elab *e, uint32_t n, struct span s)
+{
+	if (n > UINT16_MAX)
+		elab_error(e, s, E_LIMIT, "%u arguments: at most %d are possible", n, UINT16_MAX);
+	return n <= UINT16_MAX;
+}
+
+/* A list of tensors as the last argument, where the op takes one: None, and what is in the list.
+ * Literals in it take the dtype of the others. false: reported */
+static bool take_list(struct elab *e, const struct op *op, struct cv **args, uint32_t *nargs,
+		      struct span s)
+{
+	const struct op_sig *sig = op_sig(e->cx, op);
+	uint32_t k = sig->ninputs;
+
+	if (!k || sig->inputs[k - 1].repeat != '[' || *nargs < k)
+		return true;
+	if (*nargs > k)
+		return op_takes(e->cx, op, *nargs, node_span(e, s));
+	const struct cv *list = &(*args)[k - 1];
+	enum dtype t = list->kind == CV_LIST ? list_values(list) : DT_NONE;
+	if (!t)
+		return true;
+	struct cv *all = new_array(e->cx->arena, struct cv, k + list->n);
+	memcpy(all, *args, k * sizeof(*all));
+	all[k - 1] = (struct cv){.kind = CV_NONE, .span = list->span};
+	for (uint32_t i = 0; i < list->n; i++) {
+		struct cv *x = &all[k + i];
+		*x = list->u.items[i];
+		if (!cv_is_weak(x))
+			continue;
+		struct value *v = to_value(e, x, weak_dtype(e, x, t));
+		if (!v)
+			return false;
+		*x = cv_value(v, x->span);
+	}
+	*args = all;
+	*nargs = k + list->n;
+	return true;
+}
+
+struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct cv *args,
+		  uint32_t nargs, struct span s)
+{
+	if (!take_list(e, op, &args, &nargs, s))
+		return poison(s);
+	struct value *few[8],
+		**in = nargs <= countof(few) ? few : new_array(e->cx->arena, struct value *, nargs);
+	enum dtype strong = op->cast == CAST_NONE ? DT_NONE : strong_dtype(op, args, nargs);
+	bool ok = true;
+
+	if (!few_inputs(e, nargs, s))
+		return poison(s);
+	if (op->expand)
+		return op_takes(e->cx, op, nargs, node_span(e, s))
+			       ? op->expand(e, op, props, args, nargs, s)
+			       : poison(s);
+	for (uint32_t i = 0; i < nargs; i++) {
+		bool elementwise = op->cast != CAST_NONE && !(op->cast == CAST_REST && i == 0);
+		/* an omitted optional input; whatever goes to an op that is refused for itself */
+		if (args[i].kind == CV_NONE || (args[i].kind == CV_LIST && !op->shape)) {
+			in[i] = NULL;
+			continue;
+		}
+		enum dtype want = elementwise && cv_is_weak(&args[i])
+					  ? weak_dtype(e, &args[i], strong)
+					  : DT_NONE;
+		in[i] = to_value(e, &args[i], want);
+		ok &= in[i] != NULL;
+	}
+	if (!ok)
+		return poison(s);
+	struct node *n = graph_node(e->cx, e->block, op, props, in, nargs, node_span(e, s));
+	if (!n->nout)
+		return poison(s);
+	const char *reason = op->todo ? op->todo : op->unsupported;
+	if (reason && n->out[0]->type.dtype) /* its types are known: the rest is looked at */
+		elab_error(e, s, E_UNSUPPORTED, "%s: %s", call_label(e->cx, n), reason);
+	return node_result(e, n, s);
+}
+
+/* An op by name, with default properties: what infix operators stand for. */
+struct cv call_named(struct elab *e, const char *name, struct cv *args, uint32_t nargs,
+		     struct span s)
+{
+	const struct op *op = op_named(e->cx, name);
+	struct cv *props = bind_props(e->cx, op, s, NULL, 0);
+
+	return props ? call_op(e, op, props, args, nargs, s) : poison(s);
+}
+
+struct value *cast_value(struct elab *e, struct value *v, enum dtype t, struct span s)
+{
+	const struct op *op = op_named(e->cx, "Cast");
+	struct prop_arg arg = {.name = intern_str(e->cx, "dtype"), .span = s};
+
+	arg.value = (struct cv){.kind = CV_DTYPE, .span = s, .u.dtype = t};
+	struct cv *props = bind_props(e->cx, op, s, &arg, 1);
+	struct cv in = cv_value(v, s), r = props ? call_op(e, op, props, &in, 1, s) : poison(s);
+	return r.kind == CV_VALUE ? r.u.v : NULL;
+}
+
+/* ---- built-ins ---- */
+
+static int base64_digit(unsigned char c)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const char *p = c ? strchr(digits, c) : NULL;
+
+	return p ? (int)(p - digits) : -1;
+}
+
+static struct cv call_bytes(struct elab *e, struct cv *args, uint32_t nargs, struct span s)
+{
+	if (nargs != 1 || args->kind != CV_STR) {
+		elab_error(e, s, E_ARITY, "bytes(...) takes one string of base64");
+		return poison(s);
+	}
+	const struct astr *in = args->u.str;
+	struct astr *out = new (e->cx->arena, struct astr);
+	char *p = arena_alloc(e->cx->arena, (size_t)in->len / 4 * 3 + 4);
+	uint32_t bits = 0, nbits = 0, pad = 0;
+	out->s = p;
+	for (uint32_t i = 0; i < in->len; i++) {
+		int d = base64_digit((unsigned char)in->s[i]);
+		if (in->s[i] == '=' && i + 2 >= in->len) {
+			pad++;
+			continue;
+		}
+		if (d < 0 || pad) {
+			elab_error(e, args->span, E_LITERAL, "byte %u of the string is no base64",
+				   i + 1);
+			return poison(s);
+		}
+		bits = bits << 6 | (uint32_t)d;
+		nbits += 6;
+		if (nbits >= 8) {
+			nbits -= 8;
+			*p++ = (char)(bits >> nbits);
+		}
+	}
+	if ((in->len & 3) != 0 || (bits & ((1u << nbits) - 1))) {
+		elab_error(e, args->span, E_LITERAL, "the base64 string is cut short");
+		return poison(s);
+	}
+	out->len = (uint32_t)(p - out->s);
+	return (struct cv){.kind = CV_BYTES, .span = s, .u.str = out};
+}
+
+static struct cv call_file(struct elab *e, struct cv *args, uint32_t nargs, struct span s)
+{
+	if (nargs < 1 || nargs > 2 || args[0].kind != CV_STR ||
+	    (nargs == 2 && args[1].kind != CV_STR)) {
+		elab_error(e, s, E_ARITY,
+			   "file(...) takes a path and, for .safetensors, a tensor's name");
+		return poison(s);
+	}
+	const char *path = file_name(e->cx, args[0].u.str, args[0].span);
+	const char *name = nargs < 2 ? NULL : file_name(e->cx, args[1].u.str, args[1].span);
+	if (!path || (nargs == 2 && !name))
+		return poison(s);
+	struct tensor *t = file_tensor(e->cx, e->file->source, s, path, name);
+
+	return t ? cv_value(graph_constant(e->cx, t, node_span(e, s)), s) : poison(s);
+}
+
+/* dtype(x), rank(x): known at compile time. */
+static struct cv call_query(struct elab *e, bool rank, struct cv *args, uint32_t nargs,
+			    struct span s)
+{
+	if (nargs != 1) {
+		elab_error(e, s, E_ARITY, "%s(...) takes one value but got %u",
+			   rank ? "rank" : "dtype", nargs);
+		return poison(s);
+	}
+	struct value *v = to_value(e, args, DT_NONE);
+	if (!v || !v->type.dtype)
+		return poison(s);
+	if (rank)
+		return cv_int(v->type.rank, s);
+	return (struct cv){.kind = CV_DTYPE, .span = s, .u.dtype = v->type.dtype};
+}
+
+static bool is_word(const struct sym *s, const char *word)
+{
+	return !strcmp(s->s, word);
+}
+
+static const char *const builtins[] = {"file", "bytes", "dtype", "rank"};
+#define BUILTINS (sizeof(builtins) / sizeof(builtins[0]))
+
+static bool is_builtin(const struct sym *s)
+{
+	for (uint32_t i = 0; i < BUILTINS; i++)
+		if (is_word(s, builtins[i]))
+			return true;
+	return false;
+}
+
+static bool call_builtin(struct elab *e, struct sym *name, struct cv *args, uint32_t nargs,
+			 struct span s, struct cv *result)
+{
+	if (is_word(name, "file"))
+		*result = call_file(e, args, nargs, s);
+	else if (is_word(name, "bytes"))
+		*result = call_bytes(e, args, nargs, s);
+	else if (is_word(name, "dtype") || is_word(name, "rank"))
+		*result = call_query(e, is_word(name, "rank"), args, nargs, s);
+	else
+		return false;
+	return true;
+}
+
+/* ---- properties ---- */
+
+static struct prop_arg *prop_args(struct elab *e, uint32_t at, const struct cv *items)
+{
+	const struct anode *nodes = e->file->nodes.at;
+	uint32_t n = nodes[at].nprops;
+
+	if (!n)
+		return &e->no_props;
+	uint32_t *kids = new_array(e->cx->arena, uint32_t, nodes[at].n + 1);
+	struct prop_arg *args = new_array(e->cx->arena, struct prop_arg, n + 1);
+
+	elab_children(e, at, kids);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct anode *p = &nodes[kids[i]];
+		if (items[i].kind == CV_POISON)
+			return NULL;
+		args[i].name = p->kind == A_PROP ? p->u.sym : NULL;
+		args[i].value = items[i];
+		args[i].span = p->span;
+	}
+	return args;
+}
+
+/* Dtypes and built-ins have none. */
+static bool has_no_props(struct elab *e, uint32_t at, const struct cv *items)
+{
+	const struct anode *n = &e->file->nodes.at[at];
+
+	if (n->nprops)
+		elab_error(e, prop_args(e, at, items)[0].span, E_PROPERTY,
+			   "%s(...) takes no properties", n->u.sym->s);
+	return !n->nprops;
+}
+
+static bool any_poison(const struct cv *items, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (items[i].kind == CV_POISON)
+			return true;
+	return false;
+}
+
+/* ---- ops and fns ---- */
+
+static void unknown_op(struct elab *e, struct sym *name, struct span s)
+{
+	vec(const char *) names = {0};
+	const char *dot = strrchr(name->s, '.');
+
+	if (e->fns_missing && !dot) /* it may be in there */
+		return;
+	if (dot && (!strcmp(dot, ".set") || !strcmp(dot, ".inc"))) {
+		elab_error(e, s, E_UNKNOWN_OP, "index first: %.*s[...]%s(v)", (int)(dot - name->s),
+			   name->s, dot);
+		return;
+	}
+	bool hint = e->cx->errors < MAX_HINTS;
+	for (uint32_t i = 0; hint && i < op_count; i++)
+		*vec_push(e->cx->arena, &names) = op_table[i].name;
+	for (uint32_t i = 0; hint && i < e->used.len; i++)
+		for (struct fn *f = e->used.at[i]->fns; f; f = f->next)
+			*vec_push(e->cx->arena, &names) = f->name->s;
+	for (enum dtype t = DT_NONE + 1; t < DT_COUNT; t++)
+		*vec_push(e->cx->arena, &names) = dtypes[t].name;
+	for (uint32_t i = 0; name->s[0] >= 'a' && i < BUILTINS; i++) /* not for Tile */
+		*vec_push(e->cx->arena, &names) = builtins[i];
+	const char *near = did_you_mean(name->s, names.at, names.len);
+	struct diag *d = near ? elab_error(e, s, E_UNKNOWN_OP,
+					   "unknown op '%s'; did you mean '%s'?", name->s, near)
+			      : elab_error(e, s, E_UNKNOWN_OP, "unknown op '%s'", name->s);
+	if (!near)
+		note(e->cx, d, (struct span){0, 0}, "'ptgc --ops' lists all ops");
+}
+
+static bool is_callable(struct elab *e, struct sym *name)
+{
+	return name->fn || name->op || name->dtype || is_builtin(name) || strchr(name->s, '.') ||
+	       find_value(e, name) || lib_fn(e->cx, name->s);
+}
+
+static struct cv call_fn(struct elab *e, struct fn *f, uint32_t at, struct cv *items, struct span s)
+{
+	const struct anode *n = &e->file->nodes.at[at];
+	struct prop_arg *props = prop_args(e, at, items);
+	struct cv *results = new_array(e->cx->arena, struct cv, f->nresults + 1);
+	uint32_t nprops = n->nprops;
+
+	if (!props || !expand_call(e, f, s, props, nprops, items + nprops, n->n - nprops, results))
+		return poison(n->span);
+	if (f->nresults == 1) {
+		results[0].span = s;
+		return results[0];
+	}
+	return (struct cv){.kind = CV_MULTI, .n = f->nresults, .span = s, .u.items = results};
+}
+
+static struct cv call_row(struct elab *e, const struct op *op, uint32_t at, struct cv *items,
+			  struct span s)
+{
+	const struct anode *n = &e->file->nodes.at[at];
+	struct prop_arg *args = prop_args(e, at, items);
+	struct cv *props = args ? bind_props(e->cx, op, s, args, n->nprops) : NULL;
+
+	if (!props)
+		return poison(s);
+	return call_op(e, op, props, items + n->nprops, n->n - n->nprops, s);
+}
+
+struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
+{
+	const struct anode *n = &e->file->nodes.at[at];
+	struct sym *name = n->u.sym;
+	struct cv *args = items + n->nprops, result;
+	uint32_t nargs = n->n - n->nprops;
+	bool quoted = n->flags & AF_QUOTED;
+
+	if (any_poison(items, n->n)) {
+		all_defined(e, args, nargs);
+		if (!is_callable(e, name))
+			unknown_op(e, name, n->at);
+		return poison(n->span);
+	}
+	struct fn *user =
+		e->frame->library ? NULL : name->fn; /* the library sees its own names only */
+	if (!quoted && !user && is_builtin(name) && !has_no_props(e, at, items))
+		return poison(n->span);
+	if (!quoted && !user && call_builtin(e, name, args, nargs, n->span, &result))
+		return result;
+	if (!all_defined(e, args, nargs))
+		return poison(n->span);
+	struct binding *b = quoted || name->op ? NULL : find_value(e, name);
+	if (!quoted && (name->dtype || (b && b->kind == CV_DTYPE))) {
+		if (b)
+			b->used = true;
+		if (!has_no_props(e, at, items))
+			return poison(n->span);
+		return elab_construct(e, name->dtype ? name->dtype : b->u.cv->u.dtype, NULL, 0,
+				      false, args, nargs, n->span);
+	}
+	if (user)
+		return call_fn(e, user, at, items, n->span);
+	if (name->op)
+		return call_row(e, name->op, at, items, n->at);
+	if (strchr(name->s, '.')) {
+		const char *dot = strrchr(name->s, '.');
+		if (strcmp(dot, ".set") && strcmp(dot, ".inc"))
+			return call_onnx(e, at, items);
+	}
+	struct fn *f = lib_fn(e->cx, name->s);
+	if (f)
+		return call_fn(e, f, at, items, n->span);
+	unknown_op(e, name, n->at);
+	return poison(n->span);
+}
+
+/* Cholesky{lower=True} as a property. */
+struct cv eval_opref(struct elab *e, uint32_t at, struct cv *items)
+{
+	const struct anode *n = &e->file->nodes.at[at];
+	struct sym *name = n->u.sym;
+	struct prop_arg *args = prop_args(e, at, items);
+
+	if (!args)
+		return poison(n->span);
+	if (!name->op && !name->fn) {
+		unknown_op(e, name, n->at);
+		return poison(n->span);
+	}
+	struct opref *r = new (e->cx->arena, struct opref);
+	r->name = name;
+	r->op = name->op;
+	r->fn = name->fn;
+	r->props = name->op ? bind_props(e->cx, name->op, n->at, args, n->nprops) : NULL;
+	if (name->op && !r->props)
+		return poison(n->span);
+	return (struct cv){.kind = CV_OP, .span = n->span, .u.op = r};
+}

@@ -1,0 +1,672 @@
+/*
+ * elab.c: the AST of a file becomes a graph of PyTensor-level nodes, in one walk over the
+ * statements: names are resolved, fns expanded where they are called, types inferred node by node.
+ * In: a parsed file. Out: a graph whose values all have types, or NULL after reports.
+ * The results of the graph's block carry the names of the outputs, each name once.
+ */
+#include <string.h>
+
+#include "elab/internal.h"
+
+/* ---- messages ---- */
+
+/* Errors inside of the library are the caller's: they point at the call. */
+struct span node_span(struct elab *e, struct span s)
+{
+	return e->frame && e->frame->library ? e->frame->call : s;
+}
+
+struct diag *elab_error(struct elab *e, struct span s, enum diag_code code, const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+	struct strbuf b = {.arena = e->cx->arena};
+
+	va_start(ap, fmt);
+	sb_vprintf(&b, fmt, ap);
+	va_end(ap);
+	text = b.s;
+	struct diag *d = error(e->cx, node_span(e, s), code, "%s", text);
+	int shown = 0;
+	for (struct frame *f = e->frame; f && f->caller && !f->library && shown < 4;
+	     f = f->caller, shown++)
+		note(e->cx, d, f->call, "in '%s', which is used here", f->fn->name->s);
+	return d;
+}
+
+/* ---- names ---- */
+
+struct scope *push_scope(struct elab *e)
+{
+	struct scope *s = new (e->cx->arena, struct scope);
+
+	s->outer = e->scope;
+	s->frame = e->frame;
+	e->scope = s;
+	return s;
+}
+
+void pop_scope(struct elab *e)
+{
+	for (struct binding *b = e->scope->values; b; b = b->prev)
+		b->sym->value = b->hidden;
+	for (struct binding *b = e->scope->dims; b; b = b->prev)
+		b->sym->dim = b->hidden;
+	e->scope = e->scope->outer;
+}
+
+struct binding *find_value(struct elab *e, struct sym *name)
+{
+	struct binding *b = name->value;
+
+	return b && b->scope->frame == e->frame ? b : NULL;
+}
+
+struct binding *find_dim(struct elab *e, struct sym *name)
+{
+	struct binding *b = name->dim;
+
+	return b && b->scope->frame == e->frame ? b : NULL;
+}
+
+struct cv binding_cv(const struct binding *b)
+{
+	switch (b->kind) {
+	case CV_VALUE:
+		return cv_value(b->u.v, b->span);
+	case CV_POISON:
+		return poison(b->span);
+	default:
+		return *b->u.cv;
+	}
+}
+
+static struct binding *new_binding(struct elab *e, struct sym *name, struct span s)
+{
+	struct binding *b = new (e->cx->scratch, struct binding);
+
+	b->sym = name;
+	b->scope = e->scope;
+	b->span = s;
+	return b;
+}
+
+struct binding *bind_value(struct elab *e, struct sym *name, struct cv v, struct span s)
+{
+	struct binding *b = find_value(e, name);
+
+	if (b && b->scope == e->scope && !b->missing) {
+		struct diag *d = e->frame->missing;
+		e->frame->missing = NULL;
+		if (d)
+			note(e->cx, d, s, "and '%s' is already defined", name->s);
+		else
+			d = e->frame->taken =
+				elab_error(e, s, E_DUPLICATE, "'%s' is already defined", name->s);
+		note(e->cx, d, b->span, "the first definition is here");
+		return b;
+	}
+	b = new_binding(e, name, s);
+	b->kind = v.kind;
+	if (v.kind == CV_VALUE) {
+		b->u.v = v.u.v;
+	} else if (v.kind != CV_POISON) {
+		b->u.cv = new (e->cx->scratch, struct cv);
+		*b->u.cv = v;
+	}
+	b->hidden = name->value;
+	name->value = b;
+	b->prev = e->scope->values;
+	e->scope->values = b;
+	return b;
+}
+
+/* A name that nothing defines is reported once in a fn: it is poison from then on. */
+void bind_missing(struct elab *e, struct sym *name, struct span s)
+{
+	struct scope *inner = e->scope;
+
+	while (e->scope->outer && e->scope->outer->frame == e->frame)
+		e->scope = e->scope->outer;
+	struct binding *b = bind_value(e, name, poison(s), s);
+	b->missing = b->used = true;
+	e->scope = inner;
+}
+
+struct binding *bind_dim(struct elab *e, struct sym *name, dim d, struct span s)
+{
+	struct binding *b = new_binding(e, name, s);
+
+	b->u.d = d;
+	b->hidden = name->dim;
+	name->dim = b;
+	b->prev = e->scope->dims;
+	e->scope->dims = b;
+	return b;
+}
+
+/* ---- graphs ---- */
+
+struct value *graph_value(struct ctx *cx, struct type t, struct span s)
+{
+	struct value *v = new (cx->arena, struct value);
+
+	if (cx->next_id == MAX_VALUES)
+		longjmp(cx->oom, 1);
+	v->type = t;
+	v->span = s;
+	v->id = cx->next_id++;
+	return v;
+}
+
+struct value *graph_constant(struct ctx *cx, const struct tensor *x, struct span s)
+{
+	struct type t = {x->dtype, x->rank, new_array(cx->arena, dim, x->rank + 1u)};
+
+	for (int i = 0; i < x->rank; i++)
+		t.dims[i] = dim_const(cx, x->shape[i]);
+	struct value *v = graph_value(cx, t, s);
+	v->data = x;
+	return v;
+}
+
+void node_results(struct ctx *cx, struct node *n, uint32_t count)
+{
+	if (count > UINT16_MAX) {
+		error(cx, n->span, E_LIMIT, "%u results: at most %d are possible", count,
+		      UINT16_MAX);
+		stop(cx);
+	}
+	n->nout = (uint16_t)count;
+	n->out = new_array(cx->arena, struct value *, count ? count : 1);
+	for (uint32_t i = 0; i < count; i++) {
+		n->out[i] = graph_value(cx, (struct type){0}, n->span);
+		n->out[i]->def = n;
+	}
+}
+
+void graph_append(struct ctx *cx, struct block *b, struct node *n)
+{
+	(void)cx;
+	if (b->last)
+		b->last->next = n;
+	else
+		b->first = n;
+	b->last = n;
+	b->nnodes++;
+}
+
+struct node *graph_node(struct ctx *cx, struct block *b, const struct op *op, struct cv *props,
+			struct value **in, uint32_t nin, struct span s)
+{
+	struct node *n = new (cx->arena, struct node);
+
+	n->op = op;
+	n->props = props;
+	n->span = s;
+	n->nin = (uint16_t)nin;
+	if (nin > UINT16_MAX) {
+		error(cx, s, E_LIMIT, "%s: more than %d inputs", op->name, UINT16_MAX);
+		n->nin = 0;
+		nin = 0;
+	}
+	n->in = new_array(cx->arena, struct value *, nin ? nin : 1);
+	memcpy(n->in, in ? in : n->in, nin * sizeof(*in));
+	uint32_t count = op == &op_dim ? 1 : op_results(cx, n);
+	if (count)
+		node_results(cx, n, count);
+	if (op == &op_dim) {
+		n->out[0]->type.dtype = DT_INT64;
+		n->out[0]->known = arena_alloc(cx->arena, sizeof(struct known) + sizeof(dim));
+		n->out[0]->known->n = 1;
+		n->out[0]->known->at[0] = props->u.d;
+	} else if (count) {
+		infer_node(cx, n);
+	}
+	graph_append(cx, b, n);
+	return n;
+}
+
+/* An int64 scalar or short vector whose numbers are not known gets an atom for each of them. */
+void define_known(struct ctx *cx, struct value *v)
+{
+	int64_t n = 1;
+
+	if (v->type.dtype != DT_INT64 || v->type.rank > 1 || v->known)
+		return;
+	if (v->type.rank && (!dim_is_const(cx, v->type.dims[0], &n) || n > MAX_KNOWN || n < 1))
+		return;
+	v->known = arena_alloc(cx->arena, sizeof(struct known) + (size_t)n * sizeof(dim));
+	v->known->n = (uint32_t)n;
+	for (int64_t i = 0; i < n; i++)
+		v->known->at[i] = dim_fresh(cx, SOURCE_VALUE, v, (uint32_t)i);
+}
+
+/* ---- statements ---- */
+
+/* Gives the user's name to what a statement of the graph computed. */
+static void name_value(struct elab *e, struct value *v, struct sym *name)
+{
+	if (e->frame->fn && e->frame->fn->is_graph && e->block == e->graph->block && !v->name &&
+	    !e->frame->library)
+		v->name = name;
+}
+
+static bool keeps_weak(const struct cv *v)
+{
+	return v->kind == CV_INT || v->kind == CV_FLOAT || v->kind == CV_COMPLEX ||
+	       v->kind == CV_BOOL || v->kind == CV_DIM || v->kind == CV_DTYPE ||
+	       v->kind == CV_STR || v->kind == CV_NONE;
+}
+
+bool bind_target(struct elab *e, struct target *t, struct cv v)
+{
+	bool ok = v.kind != CV_POISON, discard = !t->quoted && t->name == e->underscore;
+	enum dtype want = written_dtype(e, t->type);
+
+	if (ok && (t->type.len || !keeps_weak(&v))) {
+		struct value *x = to_value(e, &v, cv_is_weak(&v) ? want : DT_NONE);
+		ok = x && x->type.dtype && match_type(e, t->type, x, "", t->name, t->span, NULL);
+		if (ok && !discard)
+			name_value(e, x, t->name);
+		v = ok ? cv_value(x, t->span) : poison(t->span);
+	}
+	if (!discard)
+		bind_value(e, t->name, v, t->span)->used |= !ok;
+	return ok;
+}
+
+/* The types written for all targets, for a raw ONNX node that has no rule. */
+static const struct type *wanted_types(struct elab *e, struct stmt *s)
+{
+	const struct anode *root = &e->file->nodes.at[s->value.first + s->value.len - 1];
+	struct type *t;
+
+	if (root->kind != A_CALL || !strchr(root->u.sym->s, '.'))
+		return NULL;
+	for (uint32_t i = 0; i < s->ntargets; i++)
+		if (!s->targets[i].type.len)
+			return NULL;
+	t = new_array(e->cx->arena, struct type, s->ntargets);
+	for (uint32_t i = 0; i < s->ntargets; i++)
+		if (!make_type(e, s->targets[i].type, NULL, &t[i])) {
+			e->wanted_wrong = true;
+			return NULL;
+		}
+	return t;
+}
+
+static bool cannot_convert(const struct cv *v)
+{
+	const struct node *n = v->kind == CV_VALUE ? v->u.v->def : NULL;
+
+	return n && (n->op->todo || n->op->unsupported);
+}
+
+static bool exec_assign(struct elab *e, struct stmt *s)
+{
+	bool ok = true;
+
+	e->root = s->value.first + s->value.len - 1;
+	e->root_file = e->file;
+	e->nroot = s->ntargets;
+	e->wanted_wrong = false;
+	e->wanted = wanted_types(e, s);
+	struct cv v = eval(e, s->value);
+	e->root_file = NULL;
+	e->wanted = NULL;
+	e->wanted_wrong = false;
+	if (v.kind == CV_SYM) {
+		to_value(e, &v, DT_NONE);
+		v = poison(v.span);
+	}
+	if (v.kind == CV_MULTI && v.n > s->ntargets && cannot_convert(&v.u.items[0])) {
+		v.n = s->ntargets; /* its lowering says what is wrong */
+	} else if (v.kind != CV_POISON && (v.kind == CV_MULTI ? v.n : 1) != s->ntargets) {
+		elab_error(e, s->targets->span, E_ARITY, "%u name%s on the left for %u result%s",
+			   s->ntargets, s->ntargets == 1 ? "" : "s", v.kind == CV_MULTI ? v.n : 1,
+			   v.kind == CV_MULTI ? "s" : "");
+		v = poison(v.span);
+	}
+	for (uint32_t i = 0; i < s->ntargets; i++)
+		ok = bind_target(e, &s->targets[i], v.kind == CV_MULTI ? v.u.items[i] : v) && ok;
+	return ok;
+}
+
+/* What the branches would have defined is not said to be missing as well. */
+static bool fail_static_if(struct elab *e, struct stmt *s)
+{
+	for (struct aif *a = s->u.cond; a; a = a->next)
+		for (struct stmt *t = a->body.first; t; t = t->next)
+			for (uint32_t i = 0; i < t->ntargets; i++)
+				if (!find_value(e, t->targets[i].name))
+					bind_value(e, t->targets[i].name,
+						   poison(t->targets[i].span), t->targets[i].span);
+	return false;
+}
+
+/* An if with nothing on its left: chosen at compile time, its names are seen after it. */
+static bool exec_static_if(struct elab *e, struct stmt *s)
+{
+	for (struct aif *a = s->u.cond; a; a = a->next) {
+		if (!a->cond.len)
+			return exec_block(e, &a->body);
+		struct cv c = eval(e, a->cond);
+		if (c.kind == CV_POISON)
+			return fail_static_if(e, s);
+		if (c.kind != CV_BOOL) {
+			elab_error(e, a->span, E_STATEMENT,
+				   "this condition is known at run time only: write 'y = if ...', "
+				   "which gives values");
+			return fail_static_if(e, s);
+		}
+		if (c.u.b)
+			return exec_block(e, &a->body);
+	}
+	return true;
+}
+
+/* Names of a statement that could not be read: they may be what it defines. */
+static void bind_lost(struct elab *e, struct stmt *s)
+{
+	for (uint32_t i = 0; i < s->ntargets; i++)
+		if (!find_value(e, s->targets[i].name))
+			bind_missing(e, s->targets[i].name, s->span);
+}
+
+/* All statements are looked at, whatever fails: one run shows all mistakes. */
+bool exec_block(struct elab *e, struct ablock *b)
+{
+	bool ok = true;
+
+	for (struct stmt *s = b->first; s; s = s->next) {
+		if (s->next && s->next->kind == S_LOST && s->next->headless) {
+			bind_lost(e, s);
+			ok = false;
+			continue;
+		}
+		switch ((enum stmt_kind)s->kind) {
+		case S_ASSIGN:
+			ok = exec_assign(e, s) && ok;
+			break;
+		case S_IF:
+			ok = exec_if(e, s) && ok;
+			break;
+		case S_LOOP:
+			ok = exec_loop(e, s) && ok;
+			break;
+		case S_STATIC_IF:
+			ok = exec_static_if(e, s) && ok;
+			break;
+		case S_STATE:
+			ok = exec_state(e, s) && ok;
+			break;
+		case S_NEXT:
+			ok = exec_next(e, s) && ok;
+			break;
+		case S_UNTIL:
+			ok = exec_until(e, s) && ok;
+			break;
+		case S_LOST:
+			bind_lost(e, s);
+			e->frame->headless += s->headless;
+			ok = false;
+			break;
+		}
+	}
+	return ok;
+}
+
+/* ---- graphs of a file ---- */
+
+/* A dim like 2*n+1 of which n alone has no source yet: it is computed from the length, which is its
+ * source from then on. Where the length is too short it is 0, for which 2*n+1 is another length. */
+static bool solve_dim(struct elab *e, struct value *v, uint32_t axis, struct span s)
+{
+	struct ctx *cx = e->cx;
+	dim d = v->type.dims[axis], zero = dim_const(cx, 0);
+	struct dim_view sum = dim_view(cx, d);
+	uint32_t at = 0, unknown = 0;
+
+	for (uint32_t k = 0; sum.form == DIM_SUM && k < sum.nterms; k++) {
+		struct dim_view w = dim_view(cx, sum.term[k]);
+		if (w.form != DIM_ATOM || w.kind != SOURCE_NONE)
+			continue;
+		at = k;
+		unknown++;
+	}
+	if (unknown != 1 || sum.coef[at] == INT64_MIN)
+		return false;
+	int64_t c = sum.coef[at];
+	dim n = sum.term[at], size = dim_fresh(cx, SOURCE_SIZE, v, axis);
+	dim rest = dim_sub(cx, d, dim_mul(cx, dim_const(cx, c), n));
+	dim times = c < 0 ? dim_sub(cx, rest, size) : dim_sub(cx, size, rest);
+	dim is = dim_max(cx, dim_floordiv(cx, times, dim_const(cx, c < 0 ? -c : c)), zero);
+	struct value *source = dim_to_value(e, is, s);
+	source->known = NULL; /* or there would be no node, but n be looked for where `is` is */
+	dim_set_source(cx, n, SOURCE_VALUE, source, 0);
+	return true;
+}
+
+/* What is known of one name may be what another one needs; the order of the inputs is free. */
+static void solve_dims(struct elab *e, struct fn *f, struct value **v)
+{
+	bool more = true;
+
+	for (int round = 0; more && round < MAX_SOLVE_ROUNDS; round++) {
+		more = false;
+		for (uint32_t i = 0; i < f->nparams; i++)
+			for (uint32_t k = 0; v[i]->type.dtype && k < v[i]->type.rank; k++)
+				more |= solve_dim(e, v[i], k, f->params[i].span);
+	}
+}
+
+static bool graph_param(struct elab *e, struct param *p, struct value *v)
+{
+	if (!p->type.len) {
+		elab_error(e, p->span, E_ANNOTATION,
+			   "a parameter of a graph needs a type: %s: float64[n]", p->name->s);
+		return false;
+	}
+	if (!make_type(e, p->type, v, &v->type))
+		return false;
+	v->name = p->name;
+	define_known(e->cx, v);
+	return true;
+}
+
+static void graph_params(struct elab *e, struct fn *f)
+{
+	struct value **v = new_array(e->cx->arena, struct value *, f->nparams + 1);
+
+	for (uint32_t i = 0; i < f->nparams; i++) {
+		v[i] = graph_value(e->cx, (struct type){0}, f->params[i].span);
+		declare_dims(e, f->params[i].type, v[i]);
+	}
+	for (uint32_t i = 0; i < f->nparams; i++) {
+		struct param *p = &f->params[i];
+		bool ok = graph_param(e, p, v[i]);
+		struct binding *b = bind_value(
+			e, p->name, ok ? cv_value(v[i], p->span) : poison(p->span), p->span);
+		b->used = true;
+		*vec_push(e->cx->arena, &e->graph->block->params) = v[i];
+	}
+	solve_dims(e, f, v);
+}
+
+/* An output has the name that the header promises: a value of another name gets an Identity. */
+static struct value *named_output(struct elab *e, struct value *v, struct sym *name, struct span s)
+{
+	if (v->name == name || (!v->name && v->def && v->def->op != &op_dim)) {
+		v->name = name;
+		return v;
+	}
+	struct value *in[1] = {v};
+	const struct op *op = op_named(e->cx, "Identity");
+	struct cv *props = bind_props(e->cx, op, s, NULL, 0);
+	struct node *n = graph_node(e->cx, e->block, op, props, in, 1, s);
+	n->out[0]->name = name;
+	return n->out[0];
+}
+
+static bool graph_result(struct elab *e, struct fn *f, uint32_t i)
+{
+	struct param *r = &f->results[i];
+	struct binding *b = find_value(e, r->name);
+
+	if (b && b->result) {
+		elab_error(e, r->span, E_DUPLICATE, "the result '%s' is named twice", r->name->s);
+		return false;
+	}
+	if (!b && e->file->lost)
+		return false;
+	if (!b && e->frame->taken) {
+		note(e->cx, e->frame->taken, r->span, "and the result '%s' is never defined",
+		     r->name->s);
+		e->frame->taken = NULL;
+		return false;
+	}
+	if (!b) {
+		const char *near = near_name(e, r->name);
+		elab_error(e, r->span, E_NO_OUTPUT, "the result '%s' is never defined%s%s%s",
+			   r->name->s, near ? "; did you mean '" : "", near ? near : "",
+			   near ? "'?" : "");
+		return false;
+	}
+	b->used = b->result = true;
+	struct cv cv = binding_cv(b);
+	if (cv.kind == CV_POISON)
+		return false;
+	struct value *v = to_value(e, &cv, cv_is_weak(&cv) ? written_dtype(e, r->type) : DT_NONE);
+	if (!v || !v->type.dtype || !match_type(e, r->type, v, "result", r->name, r->span, NULL))
+		return false;
+	*vec_push(e->cx->arena, &e->graph->block->results) = named_output(e, v, r->name, r->span);
+	return true;
+}
+
+static void warn_unused(struct elab *e)
+{
+	for (struct binding *b = e->scope->values; b; b = b->prev)
+		if (!b->used && b->kind != CV_POISON)
+			warn(e->cx, b->span, W_UNUSED, "'%s' is never used", b->sym->s);
+}
+
+/* Next values of states are outputs as well. */
+static bool updates_state(const struct graph *g)
+{
+	for (uint32_t i = 0; i < g->states.len; i++)
+		if (g->states.at[i].next)
+			return true;
+	return false;
+}
+
+static void run_graph(struct elab *e, struct fn *f)
+{
+	struct frame frame = {.fn = f};
+
+	e->frame = &frame;
+	push_scope(e);
+	for (uint32_t i = 0; i < f->ndecls; i++)
+		elab_error(e, f->decls[i].span, E_PROPERTY,
+			   "a graph has no properties: only fns do");
+	graph_params(e, f);
+	e->graph->prologue = e->block->last;
+	exec_block(e, &f->body);
+	for (uint32_t i = 0; i < f->nresults; i++)
+		if (!graph_result(e, f, i) && !e->cx->errors)
+			bug("the result '%s' was lost without a message", f->results[i].name->s);
+	if (!f->nresults && !updates_state(e->graph))
+		elab_error(e, f->name_span, E_NO_OUTPUT, "graph '%s' has no results", f->name->s);
+	if (!e->cx->errors)
+		warn_unused(e);
+	pop_scope(e);
+	e->frame = NULL;
+}
+
+/* ---- files ---- */
+
+static void register_fns(struct elab *e, struct file *f)
+{
+	for (struct fn *fn = f->fns; fn; fn = fn->next) {
+		fn->file = f;
+		if (fn->name->fn) {
+			struct diag *d = error(e->cx, fn->name_span, E_DUPLICATE,
+					       "fn '%s' is already defined", fn->name->s);
+			note(e->cx, d, fn->name->fn->name_span, "the first definition is here");
+			continue;
+		}
+		if (fn->name->op)
+			warn(e->cx, fn->name_span, W_SHADOW_OP, "fn '%s' hides the op of that name",
+			     fn->name->s);
+		fn->name->fn = fn;
+	}
+}
+
+static struct file *use_file(struct elab *e, struct file *from, struct ause *u)
+{
+	uint32_t errors = e->cx->errors;
+	const char *path = file_name(e->cx, &u->path, u->span);
+	struct source *src = path ? file_source(e->cx, from->source, u->span, path) : NULL;
+	e->fns_missing |= e->cx->errors > errors;
+
+	return src ? parse(e->cx, src) : NULL;
+}
+
+/* Brings in the fns of all files that are used, directly or through others. */
+static void use_files(struct elab *e, struct file *main)
+{
+	*vec_push(e->cx->arena, &e->used) = main;
+	for (uint32_t i = 0; i < e->used.len; i++) {
+		struct file *f = e->used.at[i];
+		register_fns(e, f);
+		for (struct ause *u = f->uses; u; u = u->next) {
+			struct file *g = use_file(e, f, u);
+			if (g)
+				*vec_push(e->cx->arena, &e->used) = g;
+		}
+		if (i && f->graphs)
+			warn(e->cx, f->graphs->name_span, W_UNUSED,
+			     "a graph in a file that is 'use'd is ignored");
+	}
+}
+
+static struct elab *elab_new(struct ctx *cx)
+{
+	struct elab *e = new (cx->arena, struct elab);
+
+	e->cx = cx;
+	e->underscore = intern_str(cx, "_");
+	cx->elab = e;
+	return e;
+}
+
+struct graph *elaborate(struct ctx *cx, struct file *f)
+{
+	struct elab *e = elab_new(cx);
+	struct graph *g = new (cx->arena, struct graph);
+
+	ops_init(cx);
+	e->file = f;
+	e->graph = g;
+	g->block = e->block = new (cx->arena, struct block);
+	cx->floatx = f->floatx ? f->floatx : DT_FLOAT64;
+	use_files(e, f);
+	for (uint32_t i = 0; i < e->used.len; i++)
+		if (!e->used.at[i]->sound)
+			return NULL;
+	if (!f->graphs) {
+		if (!cx->errors)
+			error(cx, f->header, E_NO_GRAPH, "the file defines no graph");
+		return NULL;
+	}
+	for (struct fn *extra = f->graphs->next; extra; extra = extra->next)
+		error2(cx, extra->name_span, f->graphs->name_span, E_STATEMENT,
+		       "a file has one graph; '%s' is a second one", extra->name->s);
+	g->name = f->graphs->name;
+	f->graphs->file = f;
+	dim_keep_ones(cx, true);
+	run_graph(e, f->graphs);
+	dim_keep_ones(cx, false);
+	check_indices(cx);
+	return e->limited ? NULL : g;
+}

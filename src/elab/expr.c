@@ -1,0 +1,623 @@
+/*
+ * expr.c: expressions. In: a range of the post-order AST. Out: a compile-time value (struct
+ * cv). A loop over the nodes with a stack of operands: nothing recurses on the depth of an
+ * expression. Arithmetic on literals and dims is done here and now; everything else becomes nodes.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "elab/internal.h"
+
+struct cv poison(struct span s)
+{
+	return (struct cv){.kind = CV_POISON, .span = s};
+}
+
+struct cv cv_value(struct value *v, struct span s)
+{
+	return v ? (struct cv){.kind = CV_VALUE, .span = s, .u.v = v} : poison(s);
+}
+
+struct cv cv_int(int64_t v, struct span s)
+{
+	uint64_t m = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+
+	return (struct cv){.kind = CV_INT, .neg = v < 0, .span = s, .u.i = m};
+}
+
+struct cv cv_dim(dim d, struct span s)
+{
+	return (struct cv){.kind = CV_DIM, .span = s, .u.d = d};
+}
+
+static struct cv cv_bool(bool b, struct span s)
+{
+	return (struct cv){.kind = CV_BOOL, .span = s, .u.b = b};
+}
+
+static struct cv cv_float(double f, struct span s)
+{
+	return (struct cv){.kind = CV_FLOAT, .span = {s.begin, s.begin}, .u.f = f};
+}
+
+bool cv_as_dim(struct elab *e, const struct cv *v, dim *d)
+{
+	switch (v->kind) {
+	case CV_INT:
+		if (v->u.i > INT64_MAX)
+			return false;
+		*d = dim_const(e->cx, v->neg ? -(int64_t)v->u.i : (int64_t)v->u.i);
+		return true;
+	case CV_DIM:
+		*d = v->u.d;
+		return true;
+	case CV_VALUE: {
+		const struct known *k = known_of(e->cx, v->u.v);
+		if (!k || v->u.v->type.rank || !is_int(v->u.v->type.dtype))
+			return false;
+		*d = k->at[0];
+		return true;
+	}
+	default:
+		return false;
+	}
+}
+
+/* ---- arithmetic at compile time ---- */
+
+static double number(const struct cv *v)
+{
+	if (v->kind == CV_FLOAT)
+		return v->u.f;
+	return v->neg ? -(double)v->u.i : (double)v->u.i;
+}
+
+static struct cv too_large(struct elab *e, struct span s)
+{
+	elab_error(e, s, E_LITERAL, "the number does not fit 64 bits");
+	return poison(s);
+}
+
+static struct cv from_wide(struct elab *e, __int128 v, struct span s)
+{
+	bool neg = v < 0;
+	unsigned __int128 m = neg ? -(unsigned __int128)v : (unsigned __int128)v;
+
+	if (m > UINT64_MAX || (neg && m > (uint64_t)INT64_MAX + 1))
+		return too_large(e, s);
+	return (struct cv){.kind = CV_INT, .neg = neg, .span = s, .u.i = (uint64_t)m};
+}
+
+static struct cv division_by_zero(struct elab *e, struct span s)
+{
+	elab_error(e, s, E_LITERAL, "division by zero");
+	return poison(s);
+}
+
+static struct cv int_power(struct elab *e, const struct cv *a, const struct cv *b, struct span s)
+{
+	__int128 base = a->neg ? -(__int128)a->u.i : (__int128)a->u.i, r = 1;
+
+	if (b->neg)
+		return a->u.i ? cv_float(pow(number(a), number(b)), s) : division_by_zero(e, s);
+	if (a->u.i < 2) {
+		bool odd = b->u.i & 1;
+		return cv_int(!b->u.i ? 1 : !a->u.i ? 0 : a->neg && odd ? -1 : 1, s);
+	}
+	for (uint64_t i = 0; i < b->u.i; i++) {
+		if ((r < 0 ? -r : r) > (__int128)(UINT64_MAX / a->u.i)) /* 128 bits would not do */
+			return too_large(e, s);
+		r *= base;
+	}
+	return from_wide(e, r, s);
+}
+
+static struct cv int_binary(struct elab *e, enum opr op, const struct cv *a, const struct cv *b,
+			    struct span s)
+{
+	__int128 x = a->neg ? -(__int128)a->u.i : (__int128)a->u.i;
+	__int128 y = b->neg ? -(__int128)b->u.i : (__int128)b->u.i;
+	__int128 q;
+
+	switch (op) {
+	case OPR_ADD:
+		return from_wide(e, x + y, s);
+	case OPR_SUB:
+		return from_wide(e, x - y, s);
+	case OPR_MUL: /* both are below 2^64, so only the sign bit could be lost */
+		if (a->u.i && b->u.i > UINT64_MAX / a->u.i)
+			return too_large(e, s);
+		return from_wide(e, x * y, s);
+	case OPR_INTDIV:
+	case OPR_MOD:
+		if (!y)
+			return division_by_zero(e, s);
+		q = x / y;
+		if (x % y && (x < 0) != (y < 0))
+			q--;
+		return from_wide(e, op == OPR_INTDIV ? q : x - q * y, s);
+	case OPR_POW:
+		return int_power(e, a, b, s);
+	case OPR_EQ:
+		return cv_bool(x == y, s);
+	case OPR_NE:
+		return cv_bool(x != y, s);
+	case OPR_LT:
+		return cv_bool(x < y, s);
+	case OPR_LE:
+		return cv_bool(x <= y, s);
+	case OPR_GT:
+		return cv_bool(x > y, s);
+	case OPR_GE:
+		return cv_bool(x >= y, s);
+	case OPR_AND:
+		return from_wide(e, x & y, s);
+	case OPR_OR:
+		return from_wide(e, x | y, s);
+	case OPR_XOR:
+		return from_wide(e, x ^ y, s);
+	default:
+		return (struct cv){.kind = CV_NONE};
+	}
+}
+
+/* As Python and NumPy: the remainder has the sign of y, also where it is 0. */
+static double float_mod(double x, double y)
+{
+	double r = fmod(x, y);
+
+	return r == 0 ? copysign(0, y) : (r < 0) != (y < 0) ? r + y : r;
+}
+
+static double float_floordiv(double x, double y)
+{
+	double r = fmod(x, y), q = (x - r) / y;
+
+	q = nearbyint(r != 0 && (r < 0) != (y < 0) ? q - 1 : q);
+	return q == 0 ? copysign(0, x / y) : q;
+}
+
+static struct cv float_binary(struct elab *e, enum opr op, double x, double y, struct span s)
+{
+	switch (op) {
+	case OPR_ADD:
+		return cv_float(x + y, s);
+	case OPR_SUB:
+		return cv_float(x - y, s);
+	case OPR_MUL:
+		return cv_float(x * y, s);
+	case OPR_DIV:
+		if (y == 0)
+			return division_by_zero(e, s);
+		return cv_float(x / y, s);
+	case OPR_INTDIV:
+	case OPR_MOD:
+		if (y == 0)
+			return division_by_zero(e, s);
+		return cv_float(op == OPR_MOD ? float_mod(x, y) : float_floordiv(x, y), s);
+	case OPR_POW:
+		if (x == 0 && y < 0)
+			return division_by_zero(e, s);
+		return cv_float(pow(x, y), s);
+	case OPR_EQ:
+		return cv_bool(x == y, s);
+	case OPR_NE:
+		return cv_bool(x != y, s);
+	case OPR_LT:
+		return cv_bool(x < y, s);
+	case OPR_LE:
+		return cv_bool(x <= y, s);
+	case OPR_GT:
+		return cv_bool(x > y, s);
+	case OPR_GE:
+		return cv_bool(x >= y, s);
+	default:
+		return (struct cv){.kind = CV_NONE};
+	}
+}
+
+static bool is_dimlike(const struct cv *v)
+{
+	return v->kind == CV_DIM || (v->kind == CV_INT && v->u.i <= INT64_MAX);
+}
+
+/* CV_NONE: not decided at compile time. */
+static struct cv dim_binary(struct elab *e, enum opr op, const struct cv *x, const struct cv *y,
+			    struct span s)
+{
+	struct ctx *cx = e->cx;
+	const struct cv undecided = {.kind = CV_NONE};
+	int64_t k;
+	dim a, b;
+
+	cv_as_dim(e, x, &a);
+	cv_as_dim(e, y, &b);
+	switch (op) {
+	case OPR_ADD:
+		return cv_dim(dim_add(cx, a, b), s);
+	case OPR_SUB:
+		return cv_dim(dim_sub(cx, a, b), s);
+	case OPR_MUL:
+		return cv_dim(dim_mul(cx, a, b), s);
+	case OPR_INTDIV:
+	case OPR_MOD:
+		if (!dim_is_const(cx, b, &k) || k <= 0)
+			return undecided;
+		return cv_dim(op == OPR_MOD ? dim_mod(cx, a, b) : dim_floordiv(cx, a, b), s);
+	case OPR_EQ:
+	case OPR_NE:
+		if (dim_eq(cx, a, b))
+			return cv_bool(op == OPR_EQ, s);
+		return dim_ne(cx, a, b) ? cv_bool(op == OPR_NE, s) : undecided;
+	case OPR_LT: /* a < b is not a >= b */
+	case OPR_GE: {
+		dim d = dim_sub(cx, a, b);
+		if (dim_ge(cx, d, 0))
+			return cv_bool(op == OPR_GE, s);
+		return dim_le(cx, d, -1) ? cv_bool(op == OPR_LT, s) : undecided;
+	}
+	case OPR_GT:
+	case OPR_LE: {
+		dim d = dim_sub(cx, a, b);
+		if (dim_ge(cx, d, 1))
+			return cv_bool(op == OPR_GT, s);
+		return dim_le(cx, d, 0) ? cv_bool(op == OPR_LE, s) : undecided;
+	}
+	default:
+		return undecided;
+	}
+}
+
+static const char *text_of(const struct cv *v, uint32_t *len)
+{
+	if (v->kind == CV_STR) {
+		*len = v->u.str->len;
+		return v->u.str->s;
+	}
+	if (v->kind == CV_SYM) {
+		*len = v->u.sym->len;
+		return v->u.sym->s;
+	}
+	return NULL;
+}
+
+/* == and != of dtypes, strings, None; & | ^ of bools. CV_NONE: not at compile time. */
+static struct cv other_binary(enum opr op, const struct cv *a, const struct cv *b, struct span s)
+{
+	uint32_t n = 0, m = 0;
+	const char *p = text_of(a, &n), *q = text_of(b, &m);
+	bool same;
+
+	if (a->kind == CV_BOOL && b->kind == CV_BOOL) {
+		if (op == OPR_AND)
+			return cv_bool(a->u.b & b->u.b, s);
+		if (op == OPR_OR)
+			return cv_bool(a->u.b | b->u.b, s);
+		if (op == OPR_XOR)
+			return cv_bool(a->u.b ^ b->u.b, s);
+	}
+	if (op != OPR_EQ && op != OPR_NE)
+		return (struct cv){.kind = CV_NONE};
+	if (a->kind == CV_BOOL && b->kind == CV_BOOL)
+		same = a->u.b == b->u.b;
+	else if (a->kind == CV_DTYPE && b->kind == CV_DTYPE)
+		same = a->u.dtype == b->u.dtype;
+	else if (a->kind == CV_NONE || b->kind == CV_NONE)
+		same = a->kind == b->kind;
+	else if (p && q && (a->kind == CV_STR || b->kind == CV_STR))
+		same = n == m && !memcmp(p, q, n);
+	else
+		return (struct cv){.kind = CV_NONE};
+	return cv_bool(same == (op == OPR_EQ), s);
+}
+
+static bool is_number(const struct cv *v)
+{
+	return v->kind == CV_INT || v->kind == CV_FLOAT;
+}
+
+static struct cv static_binary(struct elab *e, enum opr op, const struct cv *a, const struct cv *b,
+			       struct span s)
+{
+	if (is_number(a) && is_number(b)) {
+		struct cv r = {.kind = CV_NONE};
+		if (a->kind == CV_INT && b->kind == CV_INT)
+			r = int_binary(e, op, a, b, s);
+		return r.kind != CV_NONE ? r : float_binary(e, op, number(a), number(b), s);
+	}
+	if (is_number(a) && b->kind == CV_COMPLEX && b->re == 0 &&
+	    (op == OPR_ADD || op == OPR_SUB)) {
+		struct cv r = *b; /* real ± imaginary is one literal, its parts exact */
+		r.re = number(a);
+		r.u.f = op == OPR_SUB ? -r.u.f : r.u.f;
+		r.span = s;
+		return r;
+	}
+	if (is_dimlike(a) && is_dimlike(b))
+		return dim_binary(e, op, a, b, s);
+	return other_binary(op, a, b, s);
+}
+
+static struct cv eval_binary(struct elab *e, const struct anode *n, const struct cv *items)
+{
+	struct cv args[2] = {items[0], items[1]};
+
+	if (args[0].kind == CV_POISON || args[1].kind == CV_POISON) {
+		all_defined(e, args, 2);
+		return poison(n->span);
+	}
+	struct cv r = static_binary(e, n->op, &args[0], &args[1], n->span);
+	if (r.kind != CV_NONE)
+		return r;
+	if (!all_defined(e, args, 2))
+		return poison(n->span);
+	for (int i = 0; i < 2; i++)
+		if (args[i].kind == CV_DTYPE || args[i].kind == CV_STR || args[i].kind == CV_NONE) {
+			no_tensor(e, &args[i]);
+			return poison(n->span);
+		}
+	static const char *const ops[] = {
+#define OPERATOR(id, text, precedence, op) [OPR_##id] = op,
+#include "syntax/operators.def"
+	};
+	return call_named(e, ops[n->op], args, 2, n->at);
+}
+
+/* +x is x, whatever number or tensor that is. */
+static struct cv eval_plus(struct elab *e, const struct anode *n, const struct cv *v)
+{
+	if (cv_is_weak(v) || v->kind == CV_DIM || v->kind == CV_VALUE)
+		return *v;
+	if (all_defined(e, v, 1))
+		no_tensor(e, v);
+	return poison(n->span);
+}
+
+static struct cv eval_unary(struct elab *e, const struct anode *n, const struct cv *items)
+{
+	struct cv v = items[0];
+
+	if (v.kind == CV_POISON)
+		return v;
+	if (n->op == OPR_POS)
+		return eval_plus(e, n, &v);
+	if (n->op == OPR_NEG && v.kind == CV_INT) {
+		v.neg = !v.neg && v.u.i;
+		v.span = n->span;
+		if (v.neg && v.u.i > (uint64_t)INT64_MAX + 1)
+			return too_large(e, n->span);
+		return v;
+	}
+	if (n->op == OPR_NEG && v.kind == CV_FLOAT) {
+		v.u.f = -v.u.f; /* the place stays that of the text */
+		return v;
+	}
+	if (n->op == OPR_NEG && v.kind == CV_COMPLEX) {
+		v.re = -v.re;
+		v.u.f = -v.u.f;
+		return v;
+	}
+	if (n->op == OPR_NEG && v.kind == CV_DIM)
+		return cv_dim(dim_neg(e->cx, v.u.d), n->span);
+	if (n->op == OPR_INVERT && v.kind == CV_BOOL)
+		return cv_bool(!v.u.b, n->span);
+	return call_named(e, n->op == OPR_INVERT ? "Invert" : "Neg", &v, 1, n->at);
+}
+
+/* ---- leaves ---- */
+
+/* A value hides the dim of its name. Nothing is to be said where they are the same number. */
+static void warn_shadowed_dim(struct elab *e, const struct binding *value, struct span s)
+{
+	struct binding *b = find_dim(e, value->sym);
+	const struct known *k;
+
+	if (!b || b->is_rest || e->frame->library)
+		return;
+	k = value->kind == CV_VALUE ? known_of(e->cx, value->u.v) : NULL;
+	if (k && !value->u.v->type.rank && dim_eq(e->cx, k->at[0], b->u.d))
+		return;
+	warn(e->cx, s, W_SHADOW_DIM, "'%s' is the value here, not the dim of that name",
+	     value->sym->s);
+}
+
+static struct cv eval_name(struct elab *e, const struct anode *n)
+{
+	struct sym *sym = n->u.sym;
+	struct binding *b;
+
+	if (sym->dtype && !(n->flags & AF_QUOTED))
+		return (struct cv){.kind = CV_DTYPE, .span = n->span, .u.dtype = sym->dtype};
+	b = find_value(e, sym);
+	if (b) {
+		struct cv v = binding_cv(b);
+		if (!b->used && sym->dim)
+			warn_shadowed_dim(e, b, n->span);
+		b->used = true;
+		if (v.kind != CV_FLOAT) /* its span is its text */
+			v.span = n->span;
+		return v;
+	}
+	b = find_dim(e, sym);
+	if (b && !b->is_rest)
+		return cv_dim(b->u.d, n->span);
+	return (struct cv){.kind = CV_SYM, .span = n->span, .u.sym = sym};
+}
+
+static struct cv eval_leaf(struct elab *e, const struct anode *n)
+{
+	struct cv v = {.span = n->span};
+
+	switch (n->kind) {
+	case A_NAME:
+		return eval_name(e, n);
+	case A_INT:
+		v.kind = CV_INT;
+		v.neg = n->flags & AF_NEGATIVE && n->u.integer;
+		v.u.i = n->u.integer;
+		if (v.neg && v.u.i > (uint64_t)INT64_MAX + 1)
+			return too_large(e, n->span);
+		return v;
+	case A_FLOAT:
+		v.kind = CV_FLOAT;
+		v.u.f = n->u.real;
+		return v;
+	case A_IMAG:
+		v.kind = CV_COMPLEX;
+		v.u.f = n->u.real;
+		return v;
+	case A_STR:
+		v.kind = CV_STR;
+		v.u.str = n->u.str;
+		return v;
+	case A_NONE:
+		v.kind = CV_NONE;
+		return v;
+	case A_TRUE:
+	case A_FALSE:
+		return cv_bool(n->kind == A_TRUE, n->span);
+	case A_DATA:
+		v.kind = CV_DATA;
+		v.u.data = n->u.data;
+		return v;
+	case A_ELLIPSIS:
+		v.kind = CV_ELLIPSIS;
+		v.u.sym = n->u.sym;
+		return v;
+	default:
+		elab_error(e, n->span, E_EXPRESSION,
+			   "? stands for a dim in a type, not for a value");
+		return poison(n->span);
+	}
+}
+
+/* ---- inner nodes ---- */
+
+static struct cv gather(struct elab *e, enum cv_kind kind, const struct anode *n,
+			const struct cv *items)
+{
+	struct cv v = {.kind = kind, .span = n->span, .n = n->n};
+
+	v.u.items = new_array(e->cx->arena, struct cv, n->n ? n->n : 1);
+	if (n->n)
+		memcpy(v.u.items, items, n->n * sizeof(*items));
+	for (uint32_t i = 0; i < n->n; i++)
+		if (items[i].kind == CV_POISON)
+			return poison(n->span);
+	return v;
+}
+
+static struct cv eval_slice(struct elab *e, const struct anode *n, const struct cv *items)
+{
+	static const int flags[] = {AF_START, AF_STOP, AF_STEP};
+	struct cv v = {.kind = CV_SLICE, .span = n->span, .n = 3};
+	uint32_t k = 0;
+
+	v.u.items = new_array(e->cx->arena, struct cv, 3);
+	for (int i = 0; i < 3; i++) {
+		v.u.items[i] = n->flags & flags[i] ? items[k++]
+						   : (struct cv){.kind = CV_NONE, .span = n->span};
+		if (v.u.items[i].kind == CV_POISON)
+			return poison(n->span);
+	}
+	return v;
+}
+
+static struct cv eval_construct(struct elab *e, const struct anode *n, struct cv *items)
+{
+	struct sym *sym = n->u.sym;
+	enum dtype t = sym->dtype;
+
+	if (!t) {
+		struct binding *b = find_value(e, sym);
+		if (!b || b->kind != CV_DTYPE) {
+			elab_error(e, n->at, E_UNKNOWN_DTYPE, "'%s' is no dtype here", sym->s);
+			return poison(n->span);
+		}
+		b->used = true;
+		t = b->u.cv->u.dtype;
+	}
+	return elab_construct(e, t, items, n->nprops, n->flags & AF_DIMS || n->nprops,
+			      items + n->nprops, n->n - n->nprops, n->span);
+}
+
+static struct cv eval_inner(struct elab *e, uint32_t at, struct cv *items)
+{
+	const struct anode *n = &e->file->nodes.at[at];
+
+	switch (n->kind) {
+	case A_LIST:
+		return gather(e, CV_LIST, n, items);
+	case A_TUPLE:
+		return gather(e, CV_TUPLE, n, items);
+	case A_ARROW:
+		return gather(e, CV_ARROW, n, items);
+	case A_PAREN:
+	case A_PROP:
+		return items[0];
+	case A_UNARY:
+		return eval_unary(e, n, items);
+	case A_BINARY:
+		return eval_binary(e, n, items);
+	case A_SLICE:
+		return eval_slice(e, n, items);
+	case A_CALL:
+		return eval_call(e, at, items);
+	case A_OPREF:
+		return eval_opref(e, at, items);
+	case A_INDEX:
+	case A_SET:
+	case A_INC:
+		return eval_index(e, at, items);
+	case A_CONSTRUCT:
+		return eval_construct(e, n, items);
+	default:
+		bug("expression node of kind %u", n->kind);
+	}
+}
+
+static bool is_leaf(const struct anode *n)
+{
+	switch (n->kind) {
+	case A_NAME:
+	case A_INT:
+	case A_FLOAT:
+	case A_IMAG:
+	case A_STR:
+	case A_NONE:
+	case A_TRUE:
+	case A_FALSE:
+	case A_DATA:
+	case A_ELLIPSIS:
+	case A_ANY:
+		return true;
+	default:
+		return false;
+	}
+}
+
+struct cv eval(struct elab *e, struct expr x)
+{
+	const uint32_t base = e->stack.len;
+	struct cv few[8], *items, result;
+
+	for (uint32_t i = x.first; i < x.first + x.len; i++) {
+		const struct anode *n = &e->file->nodes.at[i];
+		if (is_leaf(n)) {
+			result = eval_leaf(e, n);
+		} else {
+			/* copied: calls evaluate other expressions on the same stack */
+			items = n->n <= countof(few) ? few
+						     : new_array(e->cx->arena, struct cv, n->n);
+			e->stack.len -= n->n;
+			if (n->n)
+				memcpy(items, e->stack.at + e->stack.len, n->n * sizeof(*items));
+			result = eval_inner(e, i, items);
+		}
+		*vec_push(e->cx->arena, &e->stack) = result;
+	}
+	result = e->stack.at[--e->stack.len];
+	if (e->stack.len != base)
+		bug("expression stack at %u, expected %u", e->stack.len, base);
+	return result;
+}

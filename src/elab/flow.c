@@ -1,0 +1,671 @@
+/*
+ * flow.c: loop, next, until, state. In: their statements. Out: nodes with blocks, of the
+ * shapes that ops/ops.h tells at op_loop and op_if, and the names that the statements define. Must hold:
+ * what a block makes is not seen outside of it but through its results.
+ */
+#include <string.h>
+
+#include "elab/internal.h"
+
+struct block *open_block(struct elab *e, struct span s)
+{
+	struct block *b = new (e->cx->arena, struct block);
+
+	b->outer = e->block;
+	b->depth = e->block->depth + 1;
+	if (b->depth > MAX_BLOCK_DEPTH)
+		elab_error(e, s, E_LIMIT,
+			   "loops and ifs nest deeper than %d, which ONNX Runtime cannot load",
+			   MAX_BLOCK_DEPTH);
+	e->block = b;
+	return b->depth > MAX_BLOCK_DEPTH ? NULL : b;
+}
+
+struct value *body_param(struct elab *e, struct block *b, struct type t, struct span s)
+{
+	struct value *v = graph_value(e->cx, t, node_span(e, s));
+
+	*vec_push(e->cx->arena, &b->params) = v;
+	define_known(e->cx, v);
+	return v;
+}
+
+static struct type scalar(enum dtype t)
+{
+	return (struct type){.dtype = (uint8_t)t};
+}
+
+/* A bool scalar; other dtypes are compared with 0. NULL: reported. */
+struct value *condition(struct elab *e, const struct cv *c)
+{
+	struct value *v = to_value(e, c, c->kind == CV_BOOL ? DT_BOOL : DT_NONE);
+
+	if (!v || !v->type.dtype)
+		return NULL;
+	if (v->type.rank) {
+		elab_error(e, c->span, E_RANK, "a condition must be a scalar but is %s",
+			   type_str(e->cx, v->type));
+		return NULL;
+	}
+	if (v->type.dtype == DT_BOOL)
+		return v;
+	struct cv args[2] = {cv_value(v, c->span), cv_int(0, c->span)};
+	struct cv r = call_named(e, "Neq", args, 2, c->span);
+	return r.kind == CV_VALUE ? r.u.v : NULL;
+}
+
+/* ---- dims that leave a block ---- */
+
+/* Is an atom in d that was made after `mark`, that is, inside of the block? Expressions are
+ * bounded. */
+static bool is_local(struct elab *e, dim d, dim mark)
+{
+	struct dim_view v = dim_view(e->cx, d);
+
+	if (v.form == DIM_CONST)
+		return false;
+	if (v.form == DIM_ATOM)
+		return dim_find(e->cx, d) > mark;
+	for (uint32_t i = 0; i < v.nterms; i++)
+		if (is_local(e, v.term[i], mark))
+			return true;
+	return false;
+}
+
+/* The dims of a block's result as the outside sees them; `keep` (may be NULL) holds the dims that
+ * another branch gives: where they differ, or are local, the size is not known. */
+struct type outside_type(struct elab *e, struct value *out, const struct type *in,
+			 const struct type *other, dim mark, uint32_t lead)
+{
+	struct type t = {in->dtype, (uint8_t)(in->rank + lead), NULL};
+
+	t.dims = new_array(e->cx->arena, dim, t.rank + 1);
+	for (uint32_t i = 0; i < in->rank; i++) {
+		dim d = dim_find(e->cx, in->dims[i]);
+		bool same = !other || dim_eq(e->cx, d, other->dims[i]);
+		if (other && dim_is_one(e->cx, d)) /* it is stretched if both are */
+			d = dim_find(e->cx, other->dims[i]);
+		t.dims[i + lead] = same && !is_local(e, d, mark)
+					   ? d
+					   : dim_fresh(e->cx, SOURCE_SIZE, out, i + lead);
+	}
+	return t;
+}
+
+/* ---- targets ---- */
+
+static bool count_targets(struct elab *e, const struct stmt *s, uint32_t n)
+{
+	if (s->ntargets == n)
+		return true;
+	elab_error(e, s->targets->span, E_ARITY, "%u names on the left for %u results", s->ntargets,
+		   n);
+	return false;
+}
+
+bool fail_targets(struct elab *e, struct stmt *s)
+{
+	for (uint32_t i = 0; i < s->ntargets; i++)
+		bind_target(e, &s->targets[i], poison(s->targets[i].span));
+	return false;
+}
+
+/* ---- loop ---- */
+
+struct loop_header {
+	dim trips;          /* DIM_NONE: no 'in' item */
+	struct value **seq; /* of item i; NULL: it counts from 0 */
+	uint32_t nitems;
+};
+
+static void limit_trips(struct elab *e, struct loop_header *h, dim d)
+{
+	h->trips = h->trips == DIM_NONE ? d : dim_min(e->cx, h->trips, d);
+}
+
+/* An int64 scalar as a dim, whatever it is: an atom stands for what is not known. */
+bool bound_dim(struct elab *e, const struct cv *v, dim *d)
+{
+	if (cv_as_dim(e, v, d))
+		return true;
+	struct value *x = to_value(e, v, DT_INT64);
+	if (!x || !x->type.dtype)
+		return false;
+	if (x->type.rank || !is_int(x->type.dtype)) {
+		elab_error(e, v->span, E_DTYPE,
+			   "a bound of a loop must be an integer scalar but is %s",
+			   type_str(e->cx, x->type));
+		return false;
+	}
+	if (x->type.dtype != DT_INT64)
+		x = cast_value(e, x, DT_INT64, v->span);
+	if (!x)
+		return false;
+	if (!known_of(e->cx, x))
+		define_known(e->cx, x);
+	*d = known_of(e->cx, x)->at[0];
+	return true;
+}
+
+/* i in start:stop:step. Counting from 0 by 1 needs no sequence. */
+static bool range_item(struct elab *e, struct aitem *it, struct loop_header *h, uint32_t k)
+{
+	struct cv parts[3] = {eval(e, it->value), eval(e, it->stop),
+			      it->step.len ? eval(e, it->step) : cv_int(1, it->span)};
+	dim d[3];
+
+	for (int i = 0; i < 3; i++)
+		if (parts[i].kind == CV_POISON || !bound_dim(e, &parts[i], &d[i]))
+			return false;
+	if (dim_eq(e->cx, d[0], dim_const(e->cx, 0)) && dim_eq(e->cx, d[2], dim_const(e->cx, 1))) {
+		limit_trips(e, h, dim_max(e->cx, d[1], dim_const(e->cx, 0)));
+		return true;
+	}
+	struct prop_arg arg = {.name = intern_str(e->cx, "dtype"), .span = it->span};
+	arg.value = (struct cv){.kind = CV_DTYPE, .span = it->span, .u.dtype = DT_INT64};
+	const struct op *op = op_named(e->cx, "ARange");
+	struct cv *props = bind_props(e->cx, op, it->span, &arg, 1);
+	for (int i = 0; i < 3; i++)
+		parts[i] = cv_value(dim_to_value(e, d[i], it->span), it->span);
+	struct cv r = props ? call_op(e, op, props, parts, 3, it->span) : poison(it->span);
+	if (r.kind != CV_VALUE || !r.u.v->type.dtype)
+		return false;
+	h->seq[k] = r.u.v;
+	limit_trips(e, h, r.u.v->type.dims[0]);
+	return true;
+}
+
+static bool sequence_item(struct elab *e, struct aitem *it, struct loop_header *h, uint32_t k)
+{
+	struct cv c = eval(e, it->value);
+	struct value *v = to_value(e, &c, DT_NONE);
+
+	if (!v || !v->type.dtype)
+		return false;
+	if (!v->type.rank) {
+		elab_error(e, c.span, E_RANK, "a loop walks the leading axis, but this is %s",
+			   type_str(e->cx, v->type));
+		return false;
+	}
+	h->seq[k] = v;
+	limit_trips(e, h, v->type.dims[0]);
+	return true;
+}
+
+/* "name: type = first": the first value. Weak integers are int64 here, as int8 would overflow. */
+static bool carried_item(struct elab *e, struct aitem *it, struct carried *c, uint64_t *loose)
+{
+	struct cv v = eval(e, it->value);
+	enum dtype want = written_dtype(e, it->type);
+
+	c->name = it->name;
+	c->span = it->span;
+	if (v.kind == CV_POISON)
+		return false;
+	if (!want && v.kind == CV_INT)
+		want = DT_INT64;
+	c->init = to_value(e, &v, cv_is_weak(&v) ? want : DT_NONE);
+	return c->init && c->init->type.dtype &&
+	       match_type(e, it->type, c->init, "carried value", it->name, it->span, loose);
+}
+
+/* false: reported; what is wrong is a value without a type, for the body's sake. */
+static bool read_header(struct elab *e, struct aloop *a, struct loop_header *h,
+			struct loop_state *l, uint64_t *loose)
+{
+	struct value *wrong = graph_value(e->cx, (struct type){0}, a->span);
+	bool ok = true;
+	uint32_t k = 0;
+
+	for (struct aitem *it = a->items; it; it = it->next)
+		h->nitems += it->in;
+	h->seq = new_array(e->cx->arena, struct value *, h->nitems + 1);
+	for (struct aitem *it = a->items; it; it = it->next) {
+		if (!it->in) {
+			struct carried *c = &l->carried[l->ncarried];
+			if (!carried_item(e, it, c, &loose[l->ncarried++])) {
+				c->init = wrong;
+				ok = false;
+			}
+		} else if (it->range) {
+			ok = range_item(e, it, h, k++) && ok;
+		} else if (!sequence_item(e, it, h, k++)) {
+			h->seq[k - 1] = wrong;
+			ok = false;
+		}
+	}
+	return ok;
+}
+
+/* The condition with the carried names meaning their first or next values. */
+static struct value *eval_while(struct elab *e, struct aloop *a, struct loop_state *l, bool next)
+{
+	push_scope(e);
+	for (uint32_t i = 0; i < l->ncarried; i++) {
+		struct value *v = next ? l->carried[i].next : l->carried[i].init;
+		bind_value(e, l->carried[i].name, cv_value(v, l->carried[i].span),
+			   l->carried[i].span)
+			->used = true;
+	}
+	struct cv c = eval(e, a->condition);
+	struct value *v = c.kind == CV_POISON ? NULL : condition(e, &c);
+	pop_scope(e);
+	return v;
+}
+
+static struct type carried_type(struct elab *e, struct value *param, const struct type *init,
+				uint64_t loose)
+{
+	struct type t = *init;
+
+	t.dims = new_array(e->cx->arena, dim, t.rank + 1);
+	for (uint32_t i = 0; i < t.rank; i++)
+		t.dims[i] =
+			loose >> i & 1 ? dim_fresh(e->cx, SOURCE_SIZE, param, i) : init->dims[i];
+	return t;
+}
+
+/* Names of the header in the body: elements of the sequences, old values. */
+static bool bind_header(struct elab *e, struct aloop *a, struct loop_header *h,
+			struct loop_state *l)
+{
+	struct value *iteration = l->block->params.at[0];
+	uint32_t k = 0, c = 0;
+	bool ok = true;
+
+	for (struct aitem *it = a->items; it; it = it->next) {
+		if (!it->in) {
+			struct value *p = l->carried[c++].param;
+			bind_value(e, it->name,
+				   p->type.dtype ? cv_value(p, it->span) : poison(it->span),
+				   it->span)
+				->used = true;
+			continue;
+		}
+		struct value *v = iteration;
+		if (h->seq[k] && !h->seq[k]->type.dtype) {
+			v = NULL;
+		} else if (h->seq[k]) {
+			v = element_of(e, h->seq[k], cv_value(iteration, it->span));
+			ok &= v != NULL;
+		}
+		bind_value(e, it->name, v ? cv_value(v, it->span) : poison(it->span), it->span)
+			->used = true;
+		k++;
+	}
+	return ok;
+}
+
+/* Are the types that `next` gives those that the body was elaborated for? */
+static bool check_carried(struct elab *e, struct loop_state *l, const uint64_t *loose)
+{
+	bool ok = true;
+
+	for (uint32_t i = 0; i < l->ncarried; i++) {
+		struct carried *c = &l->carried[i];
+		const struct type *t = &c->param->type, *n = c->next ? &c->next->type : t;
+		if (!c->next)
+			c->next = c->param;
+		bool same = !n->dtype || !t->dtype || (t->dtype == n->dtype && t->rank == n->rank);
+		for (uint32_t k = 0; same && n->dtype && t->dtype && k < t->rank; k++)
+			same = loose[i] >> k & 1 ||
+			       dim_unify(e->cx, t->dims[k], n->dims[k], c->span);
+		if (!same)
+			elab_error(e, c->span, t->dtype != n->dtype ? E_DTYPE : E_SHAPE,
+				   "'%s' is %s but its next value is %s%s", c->name->s,
+				   type_str(e->cx, *t), type_str(e->cx, *n),
+				   t->dtype == n->dtype && t->rank == n->rank
+					   ? " (write ? for a dim that changes)"
+					   : "");
+		ok = ok && same && n->dtype;
+	}
+	return ok;
+}
+
+static bool body_condition(struct elab *e, struct aloop *a, struct loop_state *l,
+			   struct value **out)
+{
+	struct value *go = l->block->params.at[1];
+
+	if (a->condition.len && !(go = eval_while(e, a, l, true)))
+		return false;
+	if (l->until) {
+		struct cv u = cv_value(l->until, a->span);
+		struct cv more = call_named(e, "Invert", &u, 1, a->span);
+		if (more.kind != CV_VALUE)
+			return false;
+		if (!a->condition.len) {
+			go = more.u.v;
+		} else {
+			struct cv both[2] = {cv_value(go, a->span), more};
+			struct cv r = call_named(e, "And", both, 2, a->span);
+			if (r.kind != CV_VALUE)
+				return false;
+			go = r.u.v;
+		}
+	}
+	*out = go;
+	return true;
+}
+
+/* The value of a result of the loop inside of the body. NULL: reported. */
+static struct value *result_value(struct elab *e, struct aresult *r, struct loop_state *l,
+				  uint32_t *carried)
+{
+	if (!r->stacked) {
+		for (uint32_t i = 0; i < l->ncarried; i++)
+			if (l->carried[i].name == r->name) {
+				*carried = i;
+				return l->carried[i].param;
+			}
+		elab_error(e, r->span, E_UNDEFINED,
+			   "'%s' is not carried by the loop; write [%s] to stack all its values",
+			   r->name->s, r->name->s);
+		return NULL;
+	}
+	struct binding *b = find_value(e, r->name);
+	struct cv v = {.kind = CV_SYM, .span = r->span, .u.sym = r->name};
+	if (b) {
+		b->used = true;
+		v = binding_cv(b);
+	}
+	return to_value(e, &v, DT_NONE);
+}
+
+/* The values of all steps have an axis more. false: reported */
+bool can_stack(struct elab *e, const struct value *v, struct span s)
+{
+	if (v->type.rank == MAX_RANK)
+		elab_error(e, s, E_RANK, "%s cannot be stacked: %d dims are possible",
+			   type_str(e->cx, v->type), MAX_RANK);
+	return v->type.rank < MAX_RANK;
+}
+
+/* Elaborates the body; false: reported. Stacked values are appended to the block's results. */
+static bool run_body(struct elab *e, struct aloop *a, struct loop_header *h, struct loop_state *l,
+		     const uint64_t *loose, uint32_t *pick)
+{
+	struct value *go = NULL;
+	bool ok = bind_header(e, a, h, l) && exec_block(e, &a->body);
+	uint32_t k = 0, stacked = 0;
+
+	ok = check_carried(e, l, loose) && ok;
+	ok = ok && body_condition(e, a, l, &go);
+	if (!ok)
+		return false;
+	*vec_push(e->cx->arena, &l->block->results) = go;
+	for (uint32_t i = 0; i < l->ncarried; i++)
+		*vec_push(e->cx->arena, &l->block->results) = l->carried[i].next;
+	for (struct aresult *r = a->results; r; r = r->next, k++) {
+		uint32_t i = l->ncarried + stacked;
+		struct value *v = result_value(e, r, l, &i);
+		ok = ok && v && v->type.dtype && (!r->stacked || can_stack(e, v, r->span));
+		if (ok && r->stacked) {
+			*vec_push(e->cx->arena, &l->block->results) = v;
+			stacked++;
+		}
+		pick[k] = i;
+	}
+	return ok;
+}
+
+/* The loop of a body whose results are the condition, the next carried values and what is stacked.
+ * steps: how many rows are stacked; DIM_NONE: only a run knows. Dims that were made after `mark`,
+ * that is, in the body, mean nothing outside. */
+struct node *append_loop(struct elab *e, struct loop_inputs in, struct block *body, dim steps,
+			 dim mark, struct span s)
+{
+	struct ctx *cx = e->cx;
+	struct node *n = new (cx->arena, struct node);
+	uint32_t nout = body->results.len - 1;
+
+	n->op = &op_loop;
+	n->span = node_span(e, s);
+	n->nin = (uint16_t)(2 + in.n);
+	n->in = new_array(cx->arena, struct value *, 2 + in.n);
+	n->in[0] = in.trips;
+	n->in[1] = in.go;
+	for (uint32_t i = 0; i < in.n; i++)
+		n->in[2 + i] = in.carried[i];
+	n->blocks = new_array(cx->arena, struct block *, 2);
+	n->blocks[0] = body;
+	node_results(cx, n, nout);
+	for (uint32_t i = 0; i < nout; i++) {
+		struct value *out = n->out[i], *inner = body->results.at[i + 1];
+		if (i < in.n) {
+			out->type = carried_type(e, out, &in.carried[i]->type,
+						 in.loose ? in.loose[i] : 0);
+			continue;
+		}
+		out->type = outside_type(e, out, &inner->type, NULL, mark, 1);
+		out->type.dims[0] = steps != DIM_NONE ? steps : dim_fresh(cx, SOURCE_SIZE, out, 0);
+	}
+	graph_append(cx, e->block, n);
+	return n;
+}
+
+/* A body of a loop or an if that is not there, as something in it or about it is wrong: lowering
+ * looks at it for other mistakes. */
+void append_lost(struct elab *e, struct block *body, struct span s)
+{
+	struct node *n = new (e->cx->arena, struct node);
+
+	n->op = &op_loop;
+	n->span = node_span(e, s);
+	n->blocks = new_array(e->cx->arena, struct block *, 2);
+	n->blocks[0] = body;
+	node_results(e->cx, n, 0);
+	graph_append(e->cx, e->block, n);
+}
+
+static bool count_items(struct elab *e, const struct aloop *a, uint32_t *carried, uint32_t *results)
+{
+	*carried = *results = 0;
+	for (struct aitem *it = a->items; it; it = it->next)
+		*carried += !it->in;
+	for (struct aresult *r = a->results; r; r = r->next)
+		++*results;
+	if (*carried > MAX_CARRIED)
+		elab_error(e, a->span, E_LIMIT, "a loop carries at most %d values, this one %u",
+			   MAX_CARRIED, *carried);
+	return *carried <= MAX_CARRIED;
+}
+
+bool exec_loop(struct elab *e, struct stmt *s)
+{
+	struct aloop *a = s->u.loop;
+	struct block *outer = e->block;
+	struct loop_header h = {.trips = DIM_NONE};
+	uint32_t nresults, ncarried;
+	struct loop_state l = {.outer = e->loop};
+	if (!count_items(e, a, &ncarried, &nresults))
+		return fail_targets(e, s);
+	uint64_t *loose = new_array(e->cx->arena, uint64_t, ncarried + 1);
+	uint32_t *pick = new_array(e->cx->arena, uint32_t, nresults + 1);
+	struct value *cond = NULL;
+
+	l.carried = new_array(e->cx->arena, struct carried, ncarried + 1);
+	bool ok = read_header(e, a, &h, &l, loose);
+	ok = count_targets(e, s, nresults) && ok;
+	if (ok && h.trips == DIM_NONE && !a->condition.len && !ncarried) {
+		elab_error(e, a->span, E_STATEMENT,
+			   "this loop would never end: it walks nothing and has no 'while'");
+		ok = false;
+	}
+	if (a->condition.len)
+		ok = (cond = eval_while(e, a, &l, false)) && ok;
+	dim mark = dim_fresh(e->cx, SOURCE_NONE, NULL, 0);
+	if (!(l.block = open_block(e, a->span))) {
+		e->block = outer;
+		return fail_targets(e, s);
+	}
+	body_param(e, l.block, scalar(DT_INT64), a->span);
+	body_param(e, l.block, scalar(DT_BOOL), a->span);
+	for (uint32_t i = 0; i < ncarried; i++) {
+		struct value *p = body_param(e, l.block, scalar(DT_BOOL), l.carried[i].span);
+		p->type = carried_type(e, p, &l.carried[i].init->type, loose[i]);
+		define_known(e->cx, p);
+		l.carried[i].param = p;
+	}
+	e->loop = &l;
+	push_scope(e);
+	ok = run_body(e, a, &h, &l, loose, pick) && ok;
+	pop_scope(e);
+	e->loop = l.outer;
+	e->block = outer;
+	if (!ok) {
+		append_lost(e, l.block, a->span);
+		return fail_targets(e, s);
+	}
+	struct loop_inputs in = {.go = cond, .n = ncarried, .loose = loose};
+	in.trips = h.trips == DIM_NONE ? NULL : dim_to_value(e, h.trips, a->span);
+	in.carried = new_array(e->cx->arena, struct value *, ncarried + 1);
+	for (uint32_t i = 0; i < ncarried; i++)
+		in.carried[i] = l.carried[i].init;
+	bool counted = !a->condition.len && !l.until;
+	struct node *n = append_loop(e, in, l.block, counted ? h.trips : DIM_NONE, mark, a->span);
+	for (uint32_t i = 0; i < s->ntargets; i++)
+		ok = bind_target(e, &s->targets[i],
+				 cv_value(n->out[pick[i]], s->targets[i].span)) &&
+		     ok;
+	return ok;
+}
+
+/* ---- next, until, state ---- */
+
+static bool no_state(struct elab *e, struct stmt *s, struct binding *b)
+{
+	struct sym *name = s->targets[0].name;
+
+	if (b && b->kind == CV_POISON) /* the state itself is wrong, which was told */
+		return false;
+	elab_error(e, s->span, E_STATEMENT,
+		   "'next %s' needs a loop that carries '%s', or a state of that name", name->s,
+		   name->s);
+	if (!b) /* so that it is not called undefined besides */
+		bind_value(e, name, poison(s->span), s->span)->used = true;
+	return false;
+}
+
+/* What a statement makes the next value of a parameter; NULL: reported */
+static struct value *next_value(struct elab *e, struct stmt *s, const struct value *given,
+				const struct value *param)
+{
+	if (given) {
+		elab_error(e, s->targets[0].span, E_DUPLICATE,
+			   "the next value of '%s' is given twice", s->targets[0].name->s);
+		return NULL;
+	}
+	struct cv v = eval(e, s->value);
+	return to_value(e, &v, cv_is_weak(&v) ? weak_dtype(e, &v, param->type.dtype) : DT_NONE);
+}
+
+static bool next_state(struct elab *e, struct stmt *s)
+{
+	struct sym *name = s->targets[0].name;
+	struct binding *b = find_value(e, name);
+
+	if (!b || !b->state)
+		return no_state(e, s, b);
+	struct state *st = &e->graph->states.at[b->state - 1];
+	if (e->block != e->graph->block) {
+		elab_error(e, s->span, E_STATEMENT,
+			   "the next value of a state is set outside of loops and ifs");
+		return false;
+	}
+	struct value *next = next_value(e, s, st->next, st->param);
+	if (!next)
+		return false;
+	st->next = next;
+	if (!next->type.dtype)
+		return false;
+	const struct type *t = &st->param->type, *n = &st->next->type;
+	bool fits = t->dtype == n->dtype && t->rank == n->rank;
+	for (uint32_t k = 0; fits && k < t->rank; k++)
+		fits = !dim_ne(e->cx, t->dims[k], n->dims[k]);
+	if (!fits)
+		elab_error(e, s->span, t->dtype != n->dtype ? E_DTYPE : E_SHAPE,
+			   "'%s' is %s but its next value is %s", name->s, type_str(e->cx, *t),
+			   type_str(e->cx, *n));
+	return fits;
+}
+
+bool exec_next(struct elab *e, struct stmt *s)
+{
+	struct loop_state *l = e->loop;
+	struct sym *name = s->targets[0].name;
+
+	for (uint32_t i = 0; l && i < l->ncarried; i++) {
+		struct carried *c = &l->carried[i];
+		if (c->name != name)
+			continue;
+		if (l->block != e->block) {
+			elab_error(
+				e, s->span, E_STATEMENT,
+				"'next' stands directly in the body of its loop, not in an 'if'");
+			return false;
+		}
+		struct value *next = next_value(e, s, c->next, c->param);
+		if (!next && c->next)
+			return false;
+		/* the type of a poisoned value clashes with nothing */
+		c->next = next ? next : graph_value(e->cx, (struct type){0}, s->span);
+		return c->next->type.dtype;
+	}
+	return next_state(e, s);
+}
+
+bool exec_until(struct elab *e, struct stmt *s)
+{
+	struct loop_state *l = e->loop;
+
+	if (!l || l->block != e->block) {
+		elab_error(e, s->span, E_STATEMENT,
+			   "'until' stands directly in the body of a loop");
+		return false;
+	}
+	if (l->until) {
+		elab_error(e, s->span, E_DUPLICATE, "a loop has one 'until'");
+		return false;
+	}
+	struct cv c = eval(e, s->value);
+	l->until = c.kind == CV_POISON ? NULL : condition(e, &c);
+	return l->until != NULL;
+}
+
+bool exec_state(struct elab *e, struct stmt *s)
+{
+	struct target *t = &s->targets[0];
+	struct value *v = graph_value(e->cx, (struct type){0}, t->span);
+	struct state *st;
+
+	if (!e->frame->fn || !e->frame->fn->is_graph || e->block != e->graph->block) {
+		elab_error(e, s->span, E_STATEMENT,
+			   "'state' belongs into a graph, outside of loops and ifs");
+		return false;
+	}
+	struct cv init = eval(e, s->value);
+	bool ok = init.kind != CV_POISON && make_type(e, t->type, v, &v->type);
+	struct value *first =
+		ok ? to_value(e, &init, cv_is_weak(&init) ? v->type.dtype : DT_NONE) : NULL;
+	if (first && !first->data) {
+		if (first->type.dtype)
+			elab_error(e, init.span, E_EXPRESSION,
+				   "the first value of a state must be constant");
+		first = NULL;
+	}
+	if (!first || !match_type(e, t->type, first, "state", t->name, t->span, NULL)) {
+		bind_value(e, t->name, poison(t->span), t->span);
+		return false;
+	}
+	v->name = t->name;
+	define_known(e->cx, v);
+	*vec_push(e->cx->arena, &e->graph->block->params) = v;
+	st = vec_push(e->cx->arena, &e->graph->states);
+	st->param = v;
+	st->init = first;
+	struct binding *b = bind_value(e, t->name, cv_value(v, t->span), t->span);
+	b->used = true;
+	b->state = e->graph->states.len;
+	return true;
+}

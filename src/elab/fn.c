@@ -1,0 +1,377 @@
+/*
+ * fn.c: a fn is expanded where it is called: its body is elaborated in a frame of its own,
+ * with its parameters bound to the caller's values. Generic dtypes, ranks and dims are those of the
+ * call. The library in lib/ and the bodies of ops/ops.def are fns like any other.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "elab/internal.h"
+
+static bool too_many(struct elab *e, struct fn *f, struct span call)
+{
+	uint32_t depth = e->frame ? e->frame->depth + 1 : 1;
+
+	if (f->active) {
+		elab_error(e, call, E_RECURSION, "fn '%s' uses itself; write a loop", f->name->s);
+		return true;
+	}
+	if (depth > MAX_FN_DEPTH || (depth > 1 && ++e->nested > MAX_EXPANSIONS)) {
+		if (!e->limited)
+			elab_error(e, call, E_LIMIT,
+				   depth > MAX_FN_DEPTH ? "fns nest deeper than %d"
+							: "more than %d fns expand inside of fns",
+				   depth > MAX_FN_DEPTH ? MAX_FN_DEPTH : MAX_EXPANSIONS);
+		e->limited = true;
+		return true;
+	}
+	return e->limited;
+}
+
+/* ---- properties ---- */
+
+static int find_decl(struct fn *f, struct sym *name)
+{
+	for (uint32_t i = 0; i < f->ndecls; i++)
+		if (f->decls[i].name == name)
+			return (int)i;
+	return -1;
+}
+
+static bool given_props(struct elab *e, struct fn *f, const struct prop_arg *props, uint32_t nprops,
+			struct cv *out, struct span call)
+{
+	for (uint32_t i = 0, positional = 0; i < nprops; i++) {
+		int k = props[i].name ? find_decl(f, props[i].name) : (int)positional++;
+		if (k < 0 || (uint32_t)k >= f->ndecls) {
+			elab_error(e, props[i].span, E_PROPERTY, "fn '%s' has no property '%s'",
+				   f->name->s, props[i].name ? props[i].name->s : "without a name");
+			return false;
+		}
+		if (out[k].kind != CV_POISON) {
+			elab_error(e, props[i].span, E_PROPERTY, "property '%s' is given twice",
+				   f->decls[k].name->s);
+			return false;
+		}
+		out[k] = props[i].value;
+	}
+	(void)call;
+	return true;
+}
+
+static bool prop_kind_fits(const struct sym *type, const struct cv *v)
+{
+	if (type->dtype == DT_BOOL)
+		return v->kind == CV_BOOL || (v->kind == CV_VALUE && v->u.v->type.dtype == DT_BOOL);
+	if (type->dtype)
+		return v->kind == CV_INT || v->kind == CV_FLOAT || v->kind == CV_BOOL ||
+		       v->kind == CV_VALUE;
+	if (!strcmp(type->s, "int"))
+		return v->kind == CV_INT || v->kind == CV_DIM;
+	if (!strcmp(type->s, "float"))
+		return v->kind == CV_INT || v->kind == CV_FLOAT;
+	if (!strcmp(type->s, "str"))
+		return v->kind == CV_STR || v->kind == CV_SYM;
+	return strcmp(type->s, "dtype") || v->kind == CV_DTYPE;
+}
+
+static bool known_kind(const struct sym *type)
+{
+	static const char *const kinds[] = {"int", "float", "str", "dtype"};
+
+	for (size_t i = 0; i < countof(kinds); i++)
+		if (!strcmp(type->s, kinds[i]))
+			return true;
+	return type->dtype || generic_name(type);
+}
+
+/* Is v of the kind that the declaration asks for? false: reported */
+static bool check_kind(struct elab *e, struct fn *f, const struct param *d, const struct cv *v)
+{
+	const struct anode *t = &e->file->nodes.at[d->type.first + d->type.len - 1];
+
+	if (!known_kind(t->u.sym))
+		elab_error(e, t->at, E_UNKNOWN_DTYPE,
+			   "unknown kind '%s' of a property: int, float, bool, str, dtype, or the "
+			   "dtype of a value",
+			   t->u.sym->s);
+	else if (!prop_kind_fits(t->u.sym, v))
+		elab_error(e, v->span, E_PROPERTY, "property '%s' of '%s': expected %s but got %s",
+			   d->name->s, f->name->s, t->u.sym->s, cv_kind_name(v));
+	else
+		return true;
+	return false;
+}
+
+/* Binds the properties in the callee's frame; defaults are evaluated there. */
+static bool bind_decls(struct elab *e, struct fn *f, const struct cv *given, struct span call)
+{
+	for (uint32_t i = 0; i < f->ndecls; i++) {
+		struct param *d = &f->decls[i];
+		struct cv v = given[i];
+		if (v.kind == CV_POISON) {
+			if (!d->value.len) {
+				elab_error(e, call, E_PROPERTY, "fn '%s' needs the property '%s'",
+					   f->name->s, d->name->s);
+				return false;
+			}
+			v = eval(e, d->value);
+			if (v.kind == CV_POISON)
+				return false;
+		}
+		if (d->type.len && !check_kind(e, f, d, &v))
+			return false;
+		if (v.kind == CV_SYM) { /* a bare symbol means its own name */
+			struct astr *s = new (e->cx->arena, struct astr);
+			*s = (struct astr){v.u.sym->s, v.u.sym->len};
+			v = (struct cv){.kind = CV_STR, .span = v.span, .u.str = s};
+		}
+		bind_value(e, d->name, v, d->span)->used = true;
+	}
+	return true;
+}
+
+/* ---- parameters and results ---- */
+
+static bool bind_param(struct elab *e, struct param *p, struct cv *arg, struct span call)
+{
+	struct cv v = *arg;
+
+	if (v.kind == CV_NONE) { /* an omitted optional input */
+		bind_value(e, p->name, v, p->span)->used = true;
+		return true;
+	}
+	struct value *x = to_value(e, &v, cv_is_weak(&v) ? written_dtype(e, p->type) : DT_NONE);
+	if (!x || !x->type.dtype)
+		return false;
+	struct frame *callee = e->frame;
+	struct span at = callee->library ? call : v.span;
+	if (!match_type(e, p->type, x, "argument", p->name, at, NULL))
+		return false;
+	bind_value(e, p->name, cv_value(x, p->span), p->span)->used = true;
+	return true;
+}
+
+/* Typed arguments first: they bind the generic dtypes that weak literals then take. */
+static bool bind_params(struct elab *e, struct fn *f, struct cv *args, struct span call)
+{
+	bool ok = true;
+
+	for (int weak = 0; weak < 2; weak++)
+		for (uint32_t i = 0; i < f->nparams; i++)
+			if (cv_is_weak(&args[i]) == (weak != 0))
+				ok = bind_param(e, &f->params[i], &args[i], call) && ok;
+	return ok;
+}
+
+static bool fn_result(struct elab *e, struct fn *f, struct param *r, struct cv *out)
+{
+	struct binding *b = find_value(e, r->name);
+
+	if (!b && f->file->lost)
+		return false;
+	if (!b) {
+		elab_error(e, r->span, E_NO_OUTPUT, "fn '%s' never defines its result '%s'",
+			   f->name->s, r->name->s);
+		return false;
+	}
+	struct cv cv = binding_cv(b);
+	if (cv.kind == CV_POISON)
+		return false;
+	struct value *v = to_value(e, &cv, cv_is_weak(&cv) ? written_dtype(e, r->type) : DT_NONE);
+	if (!v || !v->type.dtype || !match_type(e, r->type, v, "result", r->name, r->span, NULL))
+		return false;
+	*out = cv_value(v, r->span);
+	return true;
+}
+
+static bool run_fn(struct elab *e, struct fn *f, const struct cv *given, struct cv *args,
+		   struct span call, struct cv *results)
+{
+	bool ok = bind_decls(e, f, given, call) && bind_params(e, f, args, call);
+
+	ok = ok && exec_block(e, &f->body);
+	for (uint32_t i = 0; i < f->nresults && ok; i++)
+		ok = fn_result(e, f, &f->results[i], &results[i]);
+	return ok;
+}
+
+/* given: a value for each property, poison where the default is wanted. */
+static bool enter(struct elab *e, struct fn *f, struct span call, const struct cv *given,
+		  struct cv *args, struct cv *results)
+{
+	struct frame frame = {.caller = e->frame, .fn = f, .call = call};
+	struct elab saved = *e;
+
+	frame.depth = e->frame ? e->frame->depth + 1 : 1;
+	frame.library = f->file->source->lib;
+	if (e->frame && e->frame->library) { /* all of it happens at the outermost call */
+		frame.library = true;
+		frame.call = e->frame->call;
+	}
+	e->frame = &frame;
+	e->file = f->file;
+	e->scope = NULL;
+	e->loop = NULL;
+	e->root_file = NULL;
+	e->wanted = NULL;
+	f->active = true;
+	push_scope(e);
+	bool ok = run_fn(e, f, given, args, call, results);
+	pop_scope(e);
+	f->active = false;
+	e->frame = saved.frame;
+	e->file = saved.file;
+	e->scope = saved.scope;
+	e->loop = saved.loop;
+	e->root = saved.root;
+	e->nroot = saved.nroot;
+	e->root_file = saved.root_file;
+	e->wanted = saved.wanted;
+	return ok;
+}
+
+bool expand_call(struct elab *e, struct fn *f, struct span call, const struct prop_arg *props,
+		 uint32_t nprops, struct cv *args, uint32_t nargs, struct cv *results)
+{
+	struct cv *given = new_array(e->cx->arena, struct cv, f->ndecls + 1);
+
+	if (too_many(e, f, call))
+		return false;
+	if (nargs != f->nparams) {
+		elab_error(e, call, E_ARITY, "fn '%s' takes %u argument%s but got %u", f->name->s,
+			   f->nparams, f->nparams == 1 ? "" : "s", nargs);
+		return false;
+	}
+	return given_props(e, f, props, nprops, given, call) &&
+	       enter(e, f, call, given, args, results);
+}
+
+/* ---- the library ---- */
+
+struct lib {             /* ctx->lib */
+	struct fn **fns; /* as in lib_texts; NULL until first needed */
+};
+
+/* A text of the compiler's own as a fn: it has one, and no errors. */
+static struct fn *parse_fn(struct ctx *cx, const char *name, const char *text, size_t len)
+{
+	struct source *src = source_add(cx, name, NULL, text, len);
+	uint32_t errors = cx->errors;
+
+	if (!src)
+		bug("%s is not text", name);
+	src->lib = true;
+	struct file *f = parse(cx, src);
+	if (cx->errors != errors || !f->fns) {
+		struct strbuf b = {.arena = cx->arena};
+		diag_render(cx, &b, false);
+		bug("%s does not parse:\n%s", name, b.s);
+	}
+	f->fns->file = f;
+	return f->fns;
+}
+
+static int compare_names(const void *name, const void *text)
+{
+	return strcmp(name, ((const struct lib_text *)text)->name);
+}
+
+struct fn *lib_fn(struct ctx *cx, const char *name)
+{
+	const struct lib_text *t =
+		bsearch(name, lib_texts, lib_count, sizeof(*lib_texts), compare_names);
+
+	if (!t)
+		return NULL;
+	if (!cx->lib) {
+		cx->lib = new (cx->arena, struct lib);
+		cx->lib->fns = new_array(cx->arena, struct fn *, lib_count);
+	}
+	struct fn **f = &cx->lib->fns[t - lib_texts];
+	if (!*f)
+		*f = parse_fn(cx, arena_printf(cx->arena, "<lib>/%s", name), t->text, t->len);
+	return *f;
+}
+
+uint32_t fn_results(const struct fn *f)
+{
+	return f->nresults;
+}
+
+/* The body of an op: .lib by name; .onnx as a fn of the row's inputs and properties. Binary bodies
+ * of ops that take any number of inputs are written with a and b. */
+struct fn *op_body(struct ctx *cx, const struct op *op)
+{
+	const struct op_sig *sig = op_sig(cx, op);
+	struct strbuf b = {.arena = cx->arena};
+
+	if (op->lib) {
+		struct fn *f = lib_fn(cx, op->lib);
+		if (!f)
+			bug("%s: the library has no fn '%s'", op->name, op->lib);
+		return f;
+	}
+	sb_printf(&b, "fn %s", op->name);
+	for (uint32_t i = 0; i < sig->nprops; i++)
+		sb_printf(&b, "%s%s", i ? ", " : "{", sig->props[i].name->s);
+	sb_str(&b, sig->nprops ? "}(" : "(");
+	if (sig->max == UINT32_MAX)
+		sb_str(&b, "a, b");
+	for (uint32_t i = 0; sig->max != UINT32_MAX && i < sig->ninputs; i++)
+		sb_printf(&b, "%s%s", i ? ", " : "", sig->inputs[i].name->s);
+	sb_printf(&b, ") -> (result) {\nresult = %s\n}\n", op->onnx);
+	return parse_fn(cx, arena_printf(cx->arena, "<ops>/%s", op->name), b.s, b.len);
+}
+
+const char *fn_as_node(const struct fn *f)
+{
+	const struct stmt *s = f->body.first;
+
+	if (!s || s->next || s->kind != S_ASSIGN || s->ntargets != 1 || f->nresults != 1 ||
+	    s->targets[0].name != f->results[0].name || f->ndecls || f->nparams > 8)
+		return NULL;
+	const struct anode *a = f->file->nodes.at + s->value.first;
+	const struct anode *call = a + s->value.len - 1;
+	if (call->kind == A_NAME && f->nparams == 1 && call->u.sym == f->params[0].name)
+		return "";
+	if (call->kind != A_CALL || call->nprops || call->n != f->nparams ||
+	    call->size != call->n + 1 || strncmp(call->u.sym->s, "onnx.", 5))
+		return NULL;
+	for (uint32_t i = 0; i < call->n; i++)
+		if (a[i].kind != A_NAME || a[i].u.sym != f->params[i].name)
+			return NULL;
+	return call->u.sym->s + 5;
+}
+
+bool expand_fn(struct ctx *cx, struct block *b, struct fn *f, const struct op *op, struct cv *props,
+	       struct value **in, uint32_t nin, struct value **out, uint32_t nout, struct span s)
+{
+	struct elab *e = cx->elab;
+	struct block *block = e->block;
+	struct frame base = {.library = true, .call = s};
+	struct cv *args = new_array(cx->arena, struct cv, f->nparams + 1);
+	struct cv *given = new_array(cx->arena, struct cv, f->ndecls + 1);
+	struct cv *results = new_array(cx->arena, struct cv, f->nresults + 1);
+	const struct op_sig *sig = op ? op_sig(cx, op) : NULL;
+
+	if (nin > f->nparams || nout > f->nresults)
+		bug("fn '%s' is expanded with %u inputs and %u results", f->name->s, nin, nout);
+	for (uint32_t i = 0; i < f->nparams; i++)
+		args[i] = i < nin && in[i] ? cv_value(in[i], s)
+					   : (struct cv){.kind = CV_NONE, .span = s};
+	for (uint32_t i = 0; sig && i < sig->nprops; i++) {
+		int k = find_decl(f, sig->props[i].name);
+		if (k >= 0)
+			given[k] = props[i];
+	}
+	e->frame = &base;
+	e->block = b;
+	e->scope = NULL;
+	bool ok = enter(e, f, s, given, args, results);
+	e->frame = NULL;
+	e->block = block;
+	for (uint32_t i = 0; ok && i < nout; i++)
+		out[i] = results[i].u.v;
+	return ok;
+}

@@ -1,0 +1,291 @@
+/*
+ * index.c: x[...], x[...].set(v), x[...].inc(v) become the six subtensor ops of PyTensor, as
+ * indexing a PyTensor variable does: None by ExpandDims first, then a basic op when all indices are
+ * slices and integer scalars, else an advanced one. idx_list holds positions among the index
+ * inputs.
+ */
+#include <string.h>
+
+#include "elab/internal.h"
+
+struct index {
+	struct cv *items;
+	uint32_t n;
+	bool advanced;
+	struct value **in;   /* x, (y,) index inputs */
+	uint32_t nin, first; /* first: where index inputs start */
+	struct cv *list;     /* idx_list */
+	uint32_t nlist;
+};
+
+static bool is_mask(const struct cv *v)
+{
+	return v->kind == CV_VALUE && v->u.v->type.dtype == DT_BOOL;
+}
+
+/* Makes every item a slice, an integer (int, dim, scalar value), a tensor, None or an ellipsis. */
+static bool check_item(struct elab *e, struct cv *v)
+{
+	switch (v->kind) {
+	case CV_SLICE:
+	case CV_ELLIPSIS:
+	case CV_NONE:
+	case CV_INT:
+	case CV_DIM:
+		return true;
+	case CV_LIST:
+	case CV_DATA:
+	case CV_SYM: {
+		struct value *x = to_value(e, v, DT_NONE);
+		if (!x)
+			return false;
+		*v = cv_value(x, v->span);
+	} /* fall through */
+	case CV_VALUE:
+		if (!v->u.v->type.dtype)
+			return false;
+		if (!is_discrete(v->u.v->type.dtype)) {
+			elab_error(e, v->span, E_DTYPE,
+				   "an index must be integers or bools but is %s",
+				   type_str(e->cx, v->u.v->type));
+			return false;
+		}
+		if (is_mask(v) && !v->u.v->type.rank) {
+			elab_error(e, v->span, E_DTYPE, "a bool scalar is no index");
+			return false;
+		}
+		return true;
+	default:
+		elab_error(e, v->span, E_EXPRESSION, "expected an index but got %s",
+			   cv_kind_name(v));
+		return false;
+	}
+}
+
+static uint32_t consumes(const struct cv *v)
+{
+	if (v->kind == CV_NONE || v->kind == CV_ELLIPSIS)
+		return 0;
+	return is_mask(v) ? v->u.v->type.rank : 1;
+}
+
+static struct cv full_slice(struct elab *e, struct span s)
+{
+	struct cv v = {.kind = CV_SLICE, .n = 3, .span = s};
+
+	v.u.items = new_array(e->cx->arena, struct cv, 3);
+	for (int i = 0; i < 3; i++)
+		v.u.items[i].kind = CV_NONE;
+	return v;
+}
+
+static bool is_full(const struct cv *v)
+{
+	return v->kind == CV_SLICE && v->u.items[0].kind == CV_NONE &&
+	       v->u.items[1].kind == CV_NONE && v->u.items[2].kind == CV_NONE;
+}
+
+/* Replaces the ellipsis by full slices. false: reported. */
+static bool spread(struct elab *e, struct index *ix, struct value *x, struct span s)
+{
+	struct diag **tail = e->cx->diag_tail;
+	uint32_t rank = x->type.rank;
+	uint32_t used = 0, dots = 0, k = 0;
+
+	for (uint32_t i = 0; i < ix->n; i++) {
+		used += consumes(&ix->items[i]);
+		dots += ix->items[i].kind == CV_ELLIPSIS;
+	}
+	if (used > rank || dots > 1) {
+		if (dots > 1)
+			elab_error(e, s, E_RANGE, "an index can have one '...' only");
+		else
+			elab_error(e, s, E_RANGE, "%u %s for a tensor of rank %u", used,
+				   used == 1 ? "index" : "indices", rank);
+		if (*tail)
+			blame(e->cx, tail, &x, 1, "x[...]");
+		return false;
+	}
+	struct cv *out = new_array(e->cx->arena, struct cv, ix->n + rank + 1);
+	for (uint32_t i = 0; i < ix->n; i++) {
+		if (ix->items[i].kind != CV_ELLIPSIS)
+			out[k++] = ix->items[i];
+		for (uint32_t j = used; ix->items[i].kind == CV_ELLIPSIS && j < rank; j++)
+			out[k++] = full_slice(e, ix->items[i].span);
+	}
+	ix->items = out;
+	ix->n = k;
+	return true;
+}
+
+/* New axes: where they are in the expanded tensor; the items become full slices. */
+static struct cv new_axes(struct elab *e, struct index *ix, struct span s)
+{
+	struct cv axes = {.kind = CV_TUPLE, .span = s};
+	uint32_t axis = 0;
+
+	axes.u.items = new_array(e->cx->arena, struct cv, ix->n + 1);
+	for (uint32_t i = 0; i < ix->n; i++) {
+		if (ix->items[i].kind == CV_NONE) {
+			axes.u.items[axes.n++] = cv_int(axis++, s);
+			ix->items[i] = full_slice(e, s);
+		} else {
+			axis += consumes(&ix->items[i]);
+		}
+	}
+	return axes;
+}
+
+static struct value *with_axes(struct elab *e, const char *name, struct value *v, struct cv axes,
+			       struct span s)
+{
+	struct prop_arg arg = {.name = intern_str(e->cx, "axes"), .value = axes, .span = s};
+	const struct op *op = op_named(e->cx, name);
+	struct cv *props = bind_props(e->cx, op, s, &arg, 1);
+	struct cv in = cv_value(v, s);
+
+	if (!props)
+		return NULL;
+	struct cv r = call_op(e, op, props, &in, 1, s);
+	return r.kind == CV_VALUE ? r.u.v : NULL;
+}
+
+/* Adds an index input; its position as an idx_list entry. */
+static bool add_input(struct elab *e, struct index *ix, const struct cv *v, struct cv *entry)
+{
+	struct value *x = to_value(e, v, v->kind == CV_INT ? DT_INT64 : DT_NONE);
+
+	if (!x)
+		return false;
+	*entry = cv_int(ix->nin - ix->first, v->span);
+	ix->in[ix->nin++] = x;
+	return true;
+}
+
+static bool add_slice(struct elab *e, struct index *ix, const struct cv *v, struct cv *entry)
+{
+	*entry = full_slice(e, v->span);
+	for (int i = 0; i < 3; i++) {
+		const struct cv *part = &v->u.items[i];
+		if (part->kind == CV_NONE)
+			continue;
+		if (part->kind == CV_INT && !part->u.i && i == 2) {
+			elab_error(e, part->span, E_RANGE, "the step of a slice cannot be 0");
+			return false;
+		}
+		if (part->kind == CV_VALUE &&
+		    (part->u.v->type.rank || !is_int(part->u.v->type.dtype))) {
+			if (part->u.v->type.dtype)
+				elab_error(e, part->span, E_DTYPE,
+					   "a bound of a slice must be an integer scalar but is %s",
+					   type_str(e->cx, part->u.v->type));
+			return false;
+		}
+		if (!add_input(e, ix, part, &entry->u.items[i]))
+			return false;
+	}
+	return true;
+}
+
+static bool build_list(struct elab *e, struct index *ix)
+{
+	uint32_t n = ix->n;
+
+	while (n && is_full(&ix->items[n - 1]))
+		n--;
+	ix->list = new_array(e->cx->arena, struct cv, n + 1);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct cv *v = &ix->items[i];
+		bool ok = v->kind == CV_SLICE ? add_slice(e, ix, v, &ix->list[i])
+					      : add_input(e, ix, v, &ix->list[i]);
+		if (!ok)
+			return false;
+		ix->advanced |= v->kind == CV_VALUE && v->u.v->type.rank;
+	}
+	ix->nlist = n;
+	return true;
+}
+
+static const struct op *pick_op(struct elab *e, uint8_t kind, bool advanced)
+{
+	static const char *const names[3][2] = {
+		{"Subtensor", "AdvancedSubtensor"},
+		{"SetSubtensor", "AdvancedSetSubtensor"},
+		{"IncSubtensor", "AdvancedIncSubtensor"},
+	};
+
+	return op_named(e->cx, names[kind == A_SET ? 1 : kind == A_INC ? 2 : 0][advanced]);
+}
+
+/* x[items], or x[items].set(y) and .inc(y) as `kind` says. The items are changed. */
+static struct cv index_op(struct elab *e, uint8_t kind, struct value *x, struct cv *items,
+			  uint32_t n, const struct cv *update, struct span s)
+{
+	struct index ix = {.items = items, .n = n};
+
+	for (uint32_t i = 0; i < n; i++)
+		if (items[i].kind == CV_POISON || !check_item(e, &items[i]))
+			return poison(s);
+	if (!spread(e, &ix, x, s))
+		return poison(s);
+	struct cv axes = new_axes(e, &ix, s);
+	if (axes.n && !(x = with_axes(e, "ExpandDims", x, axes, s)))
+		return poison(s);
+	ix.in = new_array(e->cx->arena, struct value *, 3 * ix.n + 2);
+	ix.in[ix.nin++] = x;
+	if (update) {
+		enum dtype t = cv_is_weak(update) ? weak_dtype(e, update, x->type.dtype) : DT_NONE;
+		struct value *y = to_value(e, update, t);
+		if (!y)
+			return poison(s);
+		ix.in[ix.nin++] = y;
+	}
+	ix.first = ix.nin;
+	if (!build_list(e, &ix))
+		return poison(s);
+	if (!ix.nlist && !update)
+		return cv_value(x, s);
+	struct cv list = {.kind = CV_LIST, .n = ix.nlist, .span = s, .u.items = ix.list};
+	struct prop_arg arg = {.name = intern_str(e->cx, "idx_list"), .value = list, .span = s};
+	const struct op *op = pick_op(e, kind, ix.advanced);
+	struct cv *props = bind_props(e->cx, op, s, &arg, 1);
+	if (!props)
+		return poison(s);
+	struct node *node = graph_node(e->cx, e->block, op, props, ix.in, ix.nin, node_span(e, s));
+	x = node->out[0];
+	if (axes.n && update && x->type.dtype && !(x = with_axes(e, "Squeeze", x, axes, s)))
+		return poison(s);
+	return cv_value(x, s);
+}
+
+struct cv eval_index(struct elab *e, uint32_t at, struct cv *items)
+{
+	const struct anode *a = &e->file->nodes.at[at];
+	const bool update = a->kind != A_INDEX;
+	struct value *x = to_value(e, &items[0], DT_NONE);
+
+	if (!x || !x->type.dtype)
+		return poison(a->span);
+	return index_op(e, a->kind, x, items + 1, a->n - 1 - update,
+			update ? &items[a->n - 1] : NULL, a->span);
+}
+
+/* x[i]; NULL: reported. */
+struct value *element_of(struct elab *e, struct value *x, struct cv i)
+{
+	struct cv r = index_op(e, A_INDEX, x, &i, 1, NULL, i.span);
+
+	return r.kind == CV_VALUE && r.u.v->type.dtype ? r.u.v : NULL;
+}
+
+/* x[start:stop] along the leading axis; a bound of kind CV_NONE is left out. NULL: reported. */
+struct value *slice_of(struct elab *e, struct value *x, struct cv start, struct cv stop,
+		       struct span s)
+{
+	struct cv item = full_slice(e, s);
+
+	item.u.items[0] = start;
+	item.u.items[1] = stop;
+	struct cv r = index_op(e, A_INDEX, x, &item, 1, NULL, s);
+	return r.kind == CV_VALUE && r.u.v->type.dtype ? r.u.v : NULL;
+}

@@ -1,0 +1,434 @@
+/*
+ * raw.c: raw ONNX nodes, onnx.Gelu{approximate="tanh"}(x) or com.microsoft.X(...). Properties
+ * become attributes as the operator's schema says; weak literals take the dtype that the schema
+ * gives their input. Operators of other domains have no schema here: their result type is written.
+ */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "elab/internal.h"
+#include "onnx/onnx.h"
+
+static struct cv bad_attr(struct elab *e, const struct cv *v, const char *name, const char *what)
+{
+	bool large = v->kind == CV_FLOAT && fabs(v->u.f) > FLT_MAX;
+	elab_error(e, v->span, E_PROPERTY, "attribute '%s': expected %s but got %s", name, what,
+		   large ? "one that float32 does not hold" : cv_kind_name(v));
+	return poison(v->span);
+}
+
+static bool attr_integer(struct elab *e, const struct cv *v, int64_t *i)
+{
+	dim d;
+
+	if (v->kind == CV_BOOL)
+		*i = v->u.b;
+	else if (v->kind == CV_DTYPE)
+		*i = dtypes[v->u.dtype].onnx;
+	else if (!cv_as_dim(e, v, &d) || !dim_is_const(e->cx, d, i))
+		return false;
+	return true;
+}
+
+static bool attr_real(const struct cv *v, float *f)
+{
+	if (v->kind == CV_INT)
+		*f = v->neg ? -(float)v->u.i : (float)v->u.i;
+	else if (v->kind == CV_FLOAT)
+		*f = (float)v->u.f;
+	else
+		return false;
+	return !isinf(*f) || v->kind == CV_INT || isinf(v->u.f);
+}
+
+/* Element i of a list, tuple or folded list. */
+static struct cv list_item(const struct cv *v, uint32_t i)
+{
+	if (v->kind != CV_DATA)
+		return v->u.items[i];
+	const struct adatum *d = &v->u.data->at[i];
+	struct cv x = {.span = v->span};
+	if (d->kind == A_INT) {
+		x.kind = CV_INT;
+		x.neg = d->flags & AF_NEGATIVE;
+		x.u.i = d->u.integer;
+	} else if (d->kind == A_FLOAT) {
+		x.kind = CV_FLOAT;
+		x.u.f = d->u.real;
+	} else {
+		x.kind = CV_BOOL;
+		x.u.b = d->kind == A_TRUE;
+	}
+	return x;
+}
+
+static bool list_length(const struct cv *v, uint32_t *n)
+{
+	if (v->kind == CV_DATA && v->u.data->rank == 1)
+		*n = v->u.data->count;
+	else if (v->kind == CV_LIST || v->kind == CV_TUPLE)
+		*n = v->n;
+	else
+		return false;
+	return true;
+}
+
+static bool attr_list(struct elab *e, struct attr *a, const struct cv *v)
+{
+	struct arena *ar = e->cx->arena;
+	uint32_t n;
+
+	if (!list_length(v, &n))
+		return false;
+	int64_t *ints = new_array(ar, int64_t, n + 1);
+	float *floats = new_array(ar, float, n + 1);
+	struct astr *strs = new_array(ar, struct astr, n + 1);
+	for (uint32_t i = 0; i < n; i++) {
+		struct cv x = list_item(v, i);
+		bool ok = a->kind == AT_INTS     ? attr_integer(e, &x, &ints[i])
+			  : a->kind == AT_FLOATS ? attr_real(&x, &floats[i])
+						 : x.kind == CV_STR;
+		if (!ok)
+			return false;
+		if (a->kind == AT_STRS)
+			strs[i] = *x.u.str;
+	}
+	a->n = n;
+	if (a->kind == AT_INTS)
+		a->u.ints = ints;
+	else if (a->kind == AT_FLOATS)
+		a->u.floats = floats;
+	else
+		a->u.strs = strs;
+	return true;
+}
+
+static bool attr_const(struct elab *e, struct attr *a, const struct cv *v)
+{
+	struct value *x = v->kind == CV_VALUE || cv_is_weak(v) || v->kind == CV_BOOL
+				  ? to_value(e, v, DT_NONE)
+				  : NULL;
+
+	if (!x || !x->data)
+		return false;
+	a->u.t = x->data;
+	return true;
+}
+
+/* Without a schema the value's own kind decides. */
+static uint8_t guess_kind(const struct cv *v)
+{
+	uint32_t n;
+
+	switch (v->kind) {
+	case CV_INT:
+	case CV_BOOL:
+	case CV_DTYPE:
+	case CV_DIM:
+		return AT_INT;
+	case CV_FLOAT:
+		return AT_FLOAT;
+	case CV_STR:
+	case CV_SYM:
+		return AT_STR;
+	case CV_VALUE:
+		return AT_TENSOR;
+	default:
+		if (!list_length(v, &n) || !n)
+			return AT_INTS;
+		struct cv x = list_item(v, 0);
+		return x.kind == CV_FLOAT ? AT_FLOATS : x.kind == CV_STR ? AT_STRS : AT_INTS;
+	}
+}
+
+static bool set_attr(struct elab *e, struct attr *a, const struct cv *v)
+{
+	switch (a->kind) {
+	case AT_INT:
+		return attr_integer(e, v, &a->u.i);
+	case AT_FLOAT:
+		return attr_real(v, &a->u.f);
+	case AT_STR:
+		if (v->kind == CV_SYM)
+			a->u.s = (struct astr){v->u.sym->s, v->u.sym->len};
+		else if (v->kind == CV_STR)
+			a->u.s = *v->u.str;
+		else
+			return false;
+		return true;
+	case AT_TENSOR:
+		return attr_const(e, a, v);
+	case AT_INTS:
+	case AT_FLOATS:
+	case AT_STRS:
+		return attr_list(e, a, v);
+	default:
+		return false;
+	}
+}
+
+static void unknown_attr(struct elab *e, const struct onnx_op *op, struct sym *name, struct span s)
+{
+	vec(const char *) names = {0};
+
+	for (const struct onnx_attr_spec *a = op->attrs; a && a->kind; a++)
+		*vec_push(e->cx->arena, &names) = a->name;
+	const char *near = did_you_mean(name->s, names.at, names.len);
+	elab_error(e, s, E_PROPERTY, "onnx.%s (opset %d) has no attribute '%s'%s%s%s", op->name,
+		   e->cx->opt.opset, name->s, near ? "; did you mean '" : "", near ? near : "",
+		   near ? "'?" : "");
+}
+
+#define MAX_ATTRS 1000
+
+static bool raw_attrs(struct elab *e, struct node *n, bool schema, uint32_t at,
+		      const struct cv *items)
+{
+	static const char *const kinds[] = {
+		[AT_INT] = "an integer",
+		[AT_FLOAT] = "a number",
+		[AT_STR] = "a string",
+		[AT_TENSOR] = "a constant tensor",
+		[AT_INTS] = "a list of integers",
+		[AT_FLOATS] = "a list of numbers",
+		[AT_STRS] = "a list of strings",
+		[AT_GRAPH] = "a graph",
+	};
+	const struct anode *nodes = e->file->nodes.at;
+	uint32_t *kids = new_array(e->cx->arena, uint32_t, nodes[at].n + 1);
+
+	elab_children(e, at, kids);
+	if (nodes[at].nprops > MAX_ATTRS) {
+		elab_error(e, nodes[at].at, E_LIMIT, "%u attributes: at most %d are possible",
+			   nodes[at].nprops, MAX_ATTRS);
+		return false;
+	}
+	n->attrs = new_array(e->cx->arena, struct attr, nodes[at].nprops + 1u + MAX_WRITTEN);
+	for (uint32_t i = 0; i < nodes[at].nprops; i++) {
+		const struct anode *p = &nodes[kids[i]];
+		struct attr *a = &n->attrs[n->nattrs];
+		if (!p->u.sym) {
+			elab_error(e, p->span, E_PROPERTY,
+				   "attributes of ONNX nodes are written name=value");
+			return false;
+		}
+		if (items[i].kind == CV_NONE) /* as if it were not there */
+			continue;
+		a->name = p->u.sym->s;
+		a->kind = guess_kind(&items[i]);
+		if (schema) {
+			const struct onnx_attr_spec *spec = onnx_attr(n->onnx, a->name);
+			if (!spec) {
+				unknown_attr(e, n->onnx, p->u.sym, p->span);
+				return false;
+			}
+			a->kind = spec->kind;
+		}
+		for (uint32_t k = 0; k < n->nattrs; k++)
+			if (!strcmp(n->attrs[k].name, a->name)) {
+				elab_error(e, p->span, E_PROPERTY, "attribute '%s' is given twice",
+					   a->name);
+				return false;
+			}
+		if (!set_attr(e, a, &items[i])) {
+			bad_attr(e, &items[i], a->name, kinds[a->kind]);
+			return false;
+		}
+		const char *why = schema ? onnx_attr_wrong(e->cx, n->onnx, a) : NULL;
+		if (why) {
+			elab_error(e, p->span, E_PROPERTY, "onnx.%s: attribute '%s' %s",
+				   n->onnx->name, a->name, why);
+			return false;
+		}
+		n->nattrs++;
+	}
+	const char *lacks = schema ? onnx_attrs_finish(e->cx, n) : NULL;
+	if (lacks)
+		elab_error(e, nodes[at].at, E_PROPERTY, "onnx.%s %s", n->onnx->name, lacks);
+	return !lacks;
+}
+
+static const struct onnx_io *input_spec(const struct onnx_op *op, uint32_t i)
+{
+	if (!op->nin)
+		return NULL;
+	if (i < op->nin)
+		return &op->in[i];
+	char r = op->in[op->nin - 1].repeat;
+	return r == '*' || r == '+' ? &op->in[op->nin - 1] : NULL;
+}
+
+/* The dtype that the schema gives input i: a fixed type, or that of another input of its variable.
+ */
+static enum dtype schema_dtype(const struct onnx_op *op, uint32_t i, const struct cv *args,
+			       uint32_t nargs)
+{
+	const struct onnx_io *spec = input_spec(op, i);
+
+	if (!spec)
+		return DT_NONE;
+	if (dtype_named(spec->type))
+		return dtype_named(spec->type);
+	for (uint32_t k = 0; k < nargs; k++) {
+		const struct onnx_io *other = input_spec(op, k);
+		if (other && !strcmp(other->type, spec->type) && args[k].kind == CV_VALUE)
+			return args[k].u.v->type.dtype;
+	}
+	uint32_t set = 0;
+	for (const struct onnx_constraint *c = op->constraints; c && c->var; c++)
+		if (!strcmp(c->var, spec->type))
+			set = c->dtypes;
+	for (uint32_t k = 0; k < nargs;
+	     k++) { /* Pow(2, x): a variable of its own, but x's dtype serves */
+		enum dtype t =
+			args[k].kind == CV_VALUE ? (enum dtype)args[k].u.v->type.dtype : DT_BOOL;
+		if (t != DT_BOOL && set >> t & 1)
+			return t;
+	}
+	for (uint32_t k = 0; k < nargs; k++) { /* Where(c, 1, 0.5): one dtype for both */
+		const struct onnx_io *other = input_spec(op, k);
+		if (args[k].kind == CV_FLOAT && other && !strcmp(other->type, spec->type))
+			return DT_FLOAT64;
+	}
+	return set >> DT_INT64 & 1 ? DT_INT64 : DT_NONE;
+}
+
+static bool raw_inputs(struct elab *e, struct node *n, bool schema, struct cv *args, uint32_t nargs,
+		       struct span s)
+{
+	const struct onnx_op *op = n->onnx;
+
+	if (!few_inputs(e, nargs, s))
+		return false;
+	n->in = new_array(e->cx->arena, struct value *, nargs + 1);
+	n->nin = (uint16_t)nargs;
+	if (schema) {
+		uint32_t min = 0;
+		for (uint32_t i = 0; i < op->nin; i++)
+			min += !op->in[i].repeat || op->in[i].repeat == '+';
+		if (nargs < min || (nargs && !input_spec(op, nargs - 1))) {
+			uint32_t want = nargs < min ? min : op->nin;
+			elab_error(e, s, E_ARITY, "onnx.%s takes %s%u input%s but got %u", op->name,
+				   min == op->nin ? ""
+				   : nargs < min  ? "at least "
+						  : "at most ",
+				   want, want == 1 ? "" : "s", nargs);
+			return false;
+		}
+	}
+	for (uint32_t i = 0; i < nargs; i++) {
+		if (args[i].kind == CV_NONE)
+			continue;
+		enum dtype want = DT_NONE;
+		if (schema && cv_is_weak(&args[i])) {
+			want = schema_dtype(op, i, args, nargs);
+			if (args[i].kind == CV_FLOAT && is_discrete(want))
+				want = DT_NONE;
+		}
+		n->in[i] = to_value(e, &args[i], want);
+		if (!n->in[i])
+			return false;
+	}
+	while (n->nin && !n->in[n->nin - 1])
+		n->nin--;
+	return true;
+}
+
+/* How many results: as many as the statement has targets, when the call is all of its right side.
+ */
+static uint32_t raw_results(struct elab *e, uint32_t at)
+{
+	return e->root == at && e->root_file == e->file ? e->nroot : 1;
+}
+
+/* x.sum(1), as in Python: would be an operator of the domain x. */
+static bool is_method(struct elab *e, const char *name, struct span s)
+{
+	size_t len = strcspn(name, ".");
+
+	if (!find_value(e, intern(e->cx, name, len)))
+		return false;
+	elab_error(e, s, E_UNKNOWN_OP,
+		   "'%.*s' is a value, and values have no methods: an op is called as Sum(x)",
+		   (int)len, name);
+	return true;
+}
+
+static const struct onnx_op *foreign_op(struct elab *e, const char *name, struct span s)
+{
+	const char *dot = strrchr(name, '.');
+
+	if (is_method(e, name, s))
+		return NULL;
+	struct onnx_op *op = new (e->cx->arena, struct onnx_op);
+
+	op->domain = arena_strdup(e->cx->arena, name, (size_t)(dot - name));
+	op->name = dot + 1;
+	op->since = op->until = 1;
+	return op;
+}
+
+static const struct onnx_op *find_operator(struct elab *e, const char *name, struct span s,
+					   bool *schema)
+{
+	*schema = !strncmp(name, "onnx.", 5) && !strchr(name + 5, '.');
+	if (!*schema)
+		return foreign_op(e, name, s);
+	int opset = e->cx->opt.opset;
+	const struct onnx_op *op = onnx_nearest("", name + 5, opset);
+	/* of the library's the legaliser may know another way */
+	if (op && ((op->since <= opset && opset <= op->until) || e->frame->library))
+		return op;
+	if (op && opset < op->since) {
+		elab_error(e, s, E_UNSUPPORTED, "onnx.%s needs opset %d, this is opset %d",
+			   op->name, op->since, opset);
+		return NULL;
+	}
+	if (op) {
+		elab_error(e, s, E_UNSUPPORTED, "onnx.%s ended with opset %d, this is opset %d",
+			   op->name, op->until, opset);
+		return NULL;
+	}
+	const char *const *names;
+	size_t n = onnx_names(&names);
+	const char *near = did_you_mean(name + 5, names, n);
+	elab_error(e, s, E_UNKNOWN_OP, "ONNX has no operator '%s'%s%s%s", name + 5,
+		   near ? "; did you mean 'onnx." : "", near ? near : "", near ? "'?" : "");
+	return NULL;
+}
+
+struct cv call_onnx(struct elab *e, uint32_t at, struct cv *items)
+{
+	const struct anode *a = &e->file->nodes.at[at];
+	struct span s = a->at;
+	bool schema;
+	const struct onnx_op *op = find_operator(e, a->u.sym->s, s, &schema);
+	uint32_t count = raw_results(e, at);
+
+	if (!op)
+		return poison(a->span);
+	if (schema && count > op->nout && !(op->nout && op->out[op->nout - 1].repeat == '*') &&
+	    !(op->nout && op->out[op->nout - 1].repeat == '+')) {
+		elab_error(e, s, E_ARITY, "onnx.%s has %u results but %u names stand on the left",
+			   op->name, op->nout, count);
+		return poison(a->span);
+	}
+	struct node *n = new (e->cx->arena, struct node);
+	n->op = &op_onnx;
+	n->onnx = op;
+	n->span = node_span(e, s);
+	n->lenient = e->frame->library;
+	if (!raw_attrs(e, n, schema, at, items) ||
+	    !raw_inputs(e, n, schema, items + a->nprops, a->n - a->nprops, s))
+		return poison(a->span);
+	node_results(e->cx, n, count);
+	for (uint32_t i = 0; i < count && e->wanted && count == e->nroot && e->root == at; i++)
+		n->out[i]->type = e->wanted[i];
+	graph_append(e->cx, e->block, n);
+	if (e->wanted_wrong && e->root == at)
+		return poison(a->span);
+	if (!infer_node(e->cx, n))
+		return poison(a->span);
+	return node_result(e, n, a->span);
+}

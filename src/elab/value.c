@@ -1,0 +1,723 @@
+/*
+ * value.c: compile-time values become values of the graph. In: a struct cv and the dtype that
+ * the context wants (DT_NONE: none). Out: a value with a type, or NULL after a report.
+ * Literals are weak: the context decides their dtype; a typed constructor decides for good.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elab/internal.h"
+
+bool cv_is_weak(const struct cv *v)
+{
+	return v->kind == CV_INT || v->kind == CV_FLOAT || v->kind == CV_COMPLEX ||
+	       v->kind == CV_LIST || v->kind == CV_DATA;
+}
+
+const char *cv_kind_name(const struct cv *v)
+{
+	static const char *const names[] = {
+		[CV_POISON] = "nothing",
+		[CV_VALUE] = "a tensor",
+		[CV_INT] = "an integer",
+		[CV_FLOAT] = "a number",
+		[CV_COMPLEX] = "a complex number",
+		[CV_BOOL] = "True or False",
+		[CV_STR] = "a string",
+		[CV_NONE] = "None",
+		[CV_LIST] = "a list",
+		[CV_TUPLE] = "a tuple",
+		[CV_DATA] = "a list",
+		[CV_DIM] = "a dim",
+		[CV_DTYPE] = "a dtype",
+		[CV_SYM] = "an undefined name",
+		[CV_OP] = "an op that is not called",
+		[CV_SLICE] = "a slice",
+		[CV_ELLIPSIS] = "...",
+		[CV_ARROW] = "a signature",
+		[CV_BYTES] = "bytes",
+		[CV_MULTI] = "several results",
+	};
+
+	return names[v->kind];
+}
+
+/* The smallest integer dtype that holds the literal, PyTensor's choice for a Python int. */
+static enum dtype smallest_int(uint64_t magnitude, bool negative)
+{
+	static const enum dtype order[] = {DT_INT8, DT_INT16, DT_INT32, DT_INT64, DT_UINT64};
+
+	for (size_t i = 0; i < countof(order); i++)
+		if (dtype_holds_int(order[i], magnitude, negative))
+			return order[i];
+	return DT_NONE;
+}
+
+/* True and False are the bools, 0 and 1 are not. */
+static bool dtype_fits_int(enum dtype t, uint64_t magnitude, bool negative)
+{
+	return t != DT_BOOL && t != DT_NONE && dtype_holds_int(t, magnitude, negative);
+}
+
+/* What kinds of literals a folded or plain list holds, its extreme integers, and the common dtype
+ * of what is no literal in it. */
+struct list_scan {
+	bool ints, floats, bools, complexes;
+	enum dtype typed;
+	uint64_t highest, lowest; /* magnitudes of the largest and of the most negative integer */
+};
+
+static void scan_int(struct list_scan *s, uint64_t magnitude, bool negative)
+{
+	s->ints = true;
+	if (negative && magnitude > s->lowest)
+		s->lowest = magnitude;
+	if (!negative && magnitude >= s->highest)
+		s->highest = magnitude;
+}
+
+static void scan_data(const struct adata *d, struct list_scan *s)
+{
+	for (uint32_t i = 0; i < d->count; i++) {
+		const struct adatum *x = &d->at[i];
+		if (x->kind == A_INT)
+			scan_int(s, x->u.integer, x->flags & AF_NEGATIVE);
+		else if (x->kind == A_FLOAT)
+			s->floats = true;
+		else
+			s->bools = true;
+	}
+}
+
+static void scan_typed(struct list_scan *s, enum dtype t)
+{
+	if (t)
+		s->typed = s->typed ? dtype_upcast(s->typed, t) : t;
+}
+
+/* Lists nest at most MAX_RANK deep before they are refused, so this may recurse. */
+static void scan_list(const struct cv *v, struct list_scan *s, int depth)
+{
+	if (depth > MAX_RANK)
+		return;
+	switch (v->kind) {
+	case CV_DATA:
+		scan_data(v->u.data, s);
+		break;
+	case CV_LIST:
+		for (uint32_t i = 0; i < v->n; i++)
+			scan_list(&v->u.items[i], s, depth + 1);
+		break;
+	case CV_INT:
+		scan_int(s, v->u.i, v->neg);
+		break;
+	case CV_FLOAT:
+		s->floats = true;
+		break;
+	case CV_BOOL:
+		s->bools = true;
+		break;
+	case CV_COMPLEX:
+		s->complexes = true;
+		break;
+	case CV_VALUE:
+		scan_typed(s, v->u.v->type.dtype);
+		break;
+	case CV_DIM:
+		scan_typed(s, DT_INT64);
+		break;
+	default:
+		break;
+	}
+}
+
+enum dtype list_values(const struct cv *v)
+{
+	struct list_scan s = {0};
+
+	scan_list(v, &s, 0);
+	return s.typed;
+}
+
+/* Values decide the dtype of a list that has some; its literals are weak beside them. */
+static enum dtype typed_list_dtype(const struct list_scan *s)
+{
+	enum dtype t = s->typed;
+
+	if (s->ints && !dtype_fits_int(t, s->highest, false))
+		t = dtype_upcast(t, smallest_int(s->highest, false));
+	if (s->ints && !dtype_fits_int(t, s->lowest, true))
+		t = dtype_upcast(t, smallest_int(s->lowest, true));
+	if (s->floats && !is_float(t) && !is_complex(t))
+		t = DT_FLOAT64;
+	if (s->complexes && !is_complex(t))
+		t = dtype_upcast(t, t == DT_FLOAT64 ? DT_COMPLEX128 : DT_COMPLEX64);
+	return t;
+}
+
+static enum dtype list_dtype(struct elab *e, const struct cv *v, enum dtype other)
+{
+	struct list_scan s = {0};
+
+	scan_list(v, &s, 0);
+	if (s.typed)
+		return typed_list_dtype(&s);
+	if (s.complexes)
+		return is_complex(other) ? other : DT_COMPLEX128;
+	if (s.floats)
+		return is_float(other) || is_complex(other) ? other : e->cx->floatx;
+	if (s.bools && !s.ints)
+		return DT_BOOL;
+	if (dtype_fits_int(other, s.highest, false) && dtype_fits_int(other, s.lowest, true))
+		return other;
+	if (s.highest > INT64_MAX)
+		return DT_UINT64;
+	return s.ints || other == DT_NONE || is_int(other) ? DT_INT64 : other;
+}
+
+/* The dtype that a weak literal takes beside an operand of dtype `other` (DT_NONE: alone). */
+enum dtype weak_dtype(struct elab *e, const struct cv *v, enum dtype other)
+{
+	switch (v->kind) {
+	case CV_INT:
+		return dtype_fits_int(other, v->u.i, v->neg) ? other : smallest_int(v->u.i, v->neg);
+	case CV_FLOAT:
+		if (is_float(other) || is_complex(other))
+			return other;
+		return other == DT_NONE ? e->cx->floatx : DT_FLOAT64;
+	case CV_COMPLEX:
+		if (is_complex(other))
+			return other;
+		return other == DT_FLOAT32 || other == DT_FLOAT16 ? DT_COMPLEX64 : DT_COMPLEX128;
+	case CV_BOOL:
+		return DT_BOOL;
+	case CV_LIST:
+	case CV_DATA:
+		return list_dtype(e, v, other);
+	default:
+		return DT_NONE;
+	}
+}
+
+static bool literal_error(struct elab *e, struct span s, enum dtype t, const char *what)
+{
+	elab_error(e, s, E_LITERAL, "the literal %s %s", what, dtypes[t].name);
+	return false;
+}
+
+static bool put_int(struct elab *e, enum dtype t, void *dst, uint64_t magnitude, bool negative,
+		    struct span s)
+{
+	int64_t v = (int64_t)(negative ? 0 - magnitude : magnitude);
+
+	if (is_discrete(t)) {
+		if (!dtype_holds_int(t, magnitude, negative))
+			return literal_error(e, s, t, "does not fit into");
+		return tensor_convert(t, dst, DT_UINT64, &v, 1);
+	}
+	double d = negative ? -(double)magnitude : (double)magnitude;
+	if (is_complex(t)) {
+		if (t == DT_COMPLEX64)
+			((float *)dst)[0] = (float)d;
+		else
+			((double *)dst)[0] = d;
+		return true;
+	}
+	if (t == DT_FLOAT32) { /* one rounding, not two */
+		float f = negative ? -(float)magnitude : (float)magnitude;
+		memcpy(dst, &f, 4);
+		return true;
+	}
+	if (t == DT_FLOAT16 && magnitude >= 65520)
+		return literal_error(e, s, t, "does not fit into");
+	return tensor_convert(t, dst, DT_FLOAT64, &d, 1);
+}
+
+/* v is the double nearest to the text. Only where it is halfway between two numbers of a narrower
+ * dtype, or below its normal ones, can rounding it once more go wrong: then the text is read
+ * again. */
+static double from_text(struct elab *e, enum dtype t, double v, struct span text, bool last)
+{
+	bool half = t == DT_FLOAT16;
+	uint64_t bits, tie = UINT64_C(1) << (half ? 41 : 28);
+
+	memcpy(&bits, &v, 8);
+	if (((bits & (2 * tie - 1)) == tie || (v != 0 && fabs(v) < (half ? 0x1p-14 : 0x1p-126))) &&
+	    text.end > text.begin)
+		return literal_odd(e->cx, text, last, v);
+	return v;
+}
+
+static bool put_float(struct elab *e, enum dtype t, void *dst, double v, struct span text)
+{
+	if (is_discrete(t))
+		return literal_error(e, text, t, "is no");
+	if (t == DT_FLOAT64 || t == DT_COMPLEX128) {
+		memcpy(dst, &v, 8);
+		return true;
+	}
+	v = from_text(e, t, v, text, false);
+	float f = (float)v;
+	if (!isinf(v) && (t == DT_FLOAT16 ? fabs(v) >= 65520 : isinf(f)))
+		return literal_error(e, text, t, "does not fit into");
+	if (t == DT_FLOAT16)
+		return tensor_convert(t, dst, DT_FLOAT64, &v, 1);
+	memcpy(dst, &f, 4);
+	return true;
+}
+
+/* A typed constant in a list of another dtype, which it must not be lost in. */
+static bool put_typed(struct elab *e, const struct cv *v, enum dtype t, void *dst)
+{
+	const struct tensor *x = v->u.v->data;
+	enum dtype from = x->dtype;
+	double back;
+	int64_t k = 0;
+
+	if (!tensor_convert(t, dst, from, x->data, 1))
+		return literal_error(e, v->span, t, "is none that is held by");
+	if (!is_discrete(t))
+		return true;
+	if (is_float(from)) {
+		tensor_convert(DT_FLOAT64, &back, t, dst, 1);
+		return back == tensor_float(x, 0) ||
+		       literal_error(e, v->span, t, "does not fit into");
+	}
+	bool neg = tensor_int(x, 0, &k) && k < 0;
+	tensor_convert(DT_UINT64, &k, from, x->data, 1);
+	return dtype_holds_int(t, neg ? 0 - (uint64_t)k : (uint64_t)k, neg) ||
+	       literal_error(e, v->span, t, "does not fit into");
+}
+
+static void put_complex(struct elab *e, enum dtype t, void *dst, const struct cv *v)
+{
+	if (t == DT_COMPLEX64) {
+		((float *)dst)[0] = (float)from_text(e, t, v->re, v->span, false);
+		((float *)dst)[1] = (float)from_text(e, t, v->u.f, v->span, true);
+	} else {
+		((double *)dst)[0] = v->re;
+		((double *)dst)[1] = v->u.f;
+	}
+}
+
+static bool put_literal(struct elab *e, const struct cv *v, enum dtype t, void *dst)
+{
+	switch (v->kind) {
+	case CV_INT:
+		return put_int(e, t, dst, v->u.i, v->neg, v->span);
+	case CV_FLOAT:
+		return put_float(e, t, dst, v->u.f, v->span);
+	case CV_BOOL: {
+		uint8_t b = v->u.b;
+		return tensor_convert(t, dst, DT_BOOL, &b, 1);
+	}
+	case CV_COMPLEX:
+		if (!is_complex(t))
+			return literal_error(e, v->span, t, "is complex, which does not fit into");
+		put_complex(e, t, dst, v);
+		return true;
+	case CV_DIM: {
+		int64_t k;
+		if (dim_is_const(e->cx, v->u.d, &k))
+			return put_int(e, t, dst, k < 0 ? 0 - (uint64_t)k : (uint64_t)k, k < 0,
+				       v->span);
+		break;
+	}
+	case CV_VALUE: /* a typed constant inside a list */
+		if (v->u.v->data && v->u.v->type.rank == 0 && !is_complex(v->u.v->type.dtype))
+			return put_typed(e, v, t, dst);
+		if (!v->u.v->type.dtype)
+			return false;
+		break;
+	case CV_SYM:
+		return all_defined(e, v, 1);
+	}
+	elab_error(e, v->span, E_EXPRESSION, "expected a number but got %s", cv_kind_name(v));
+	return false;
+}
+
+static bool put_datum(struct elab *e, const struct adatum *x, enum dtype t, void *dst)
+{
+	struct span s = {x->text, x->text + 1};
+	uint8_t b = x->kind == A_TRUE;
+
+	if (x->kind == A_INT)
+		return put_int(e, t, dst, x->u.integer, x->flags & AF_NEGATIVE, s);
+	if (x->kind == A_FLOAT)
+		return put_float(e, t, dst, x->u.real, s);
+	return tensor_convert(t, dst, DT_BOOL, &b, 1);
+}
+
+/* Shape of a nested list: every branch must have the same. false: reported. */
+static bool list_shape(struct elab *e, const struct cv *v, int64_t *shape, int *rank)
+{
+	const struct cv *x = v;
+
+	for (*rank = 0; x->kind == CV_LIST; x = &x->u.items[0]) {
+		if (*rank == MAX_RANK) {
+			elab_error(e, v->span, E_LIMIT, "a list nests deeper than %d", MAX_RANK);
+			return false;
+		}
+		shape[(*rank)++] = x->n;
+		if (!x->n)
+			return true;
+	}
+	if (x->kind == CV_DATA) {
+		if (*rank + (int)x->u.data->rank > MAX_RANK) {
+			elab_error(e, v->span, E_LIMIT, "a list nests deeper than %d", MAX_RANK);
+			return false;
+		}
+		for (uint32_t i = 0; i < x->u.data->rank; i++)
+			shape[(*rank)++] = x->u.data->shape[i];
+	}
+	return true;
+}
+
+static bool ragged(struct elab *e, struct span s)
+{
+	elab_error(e, s, E_SHAPE, "the rows of a list have different lengths");
+	return false;
+}
+
+static bool fill_data(struct elab *e, const struct cv *v, enum dtype t, char **dst,
+		      const int64_t *shape, int rank)
+{
+	const struct adata *d = v->u.data;
+
+	if ((int)d->rank != rank)
+		return ragged(e, v->span);
+	for (int i = 0; i < rank; i++)
+		if (d->shape[i] != shape[i])
+			return ragged(e, v->span);
+	for (uint32_t i = 0; i < d->count; i++, *dst += dtypes[t].size)
+		if (!put_datum(e, &d->at[i], t, *dst))
+			return false;
+	return true;
+}
+
+/* Recursion is bounded by MAX_RANK: list_shape() measured the depth first. */
+static bool fill_list(struct elab *e, const struct cv *v, enum dtype t, char **dst,
+		      const int64_t *shape, int rank)
+{
+	if (v->kind == CV_DATA)
+		return fill_data(e, v, t, dst, shape, rank);
+	if (v->kind != CV_LIST) {
+		if (rank)
+			return ragged(e, v->span);
+		if (!put_literal(e, v, t, *dst))
+			return false;
+		*dst += dtypes[t].size;
+		return true;
+	}
+	if (!rank || v->n != shape[0])
+		return ragged(e, v->span);
+	for (uint32_t i = 0; i < v->n; i++)
+		if (!fill_list(e, &v->u.items[i], t, dst, shape + 1, rank - 1))
+			return false;
+	return true;
+}
+
+static struct tensor *literal_tensor(struct elab *e, const struct cv *v, enum dtype t)
+{
+	int64_t shape[MAX_RANK];
+	int rank;
+
+	if (!list_shape(e, v, shape, &rank))
+		return NULL;
+	if (dtypes[t].kind == KIND_OTHER) {
+		elab_error(e, v->span, E_DTYPE, "there are no literals of dtype %s%s",
+			   dtypes[t].name,
+			   t == DT_BFLOAT16 ? ": its constants are bfloat16[...](bytes(\"...\"))"
+					    : "");
+		return NULL;
+	}
+	struct tensor *x = tensor_new(e->cx, t, rank, shape);
+	char *data = arena_alloc(e->cx->arena,
+				 mul_size(e->cx->arena, x->count ? x->count : 1, dtypes[t].size));
+	x->data = data;
+	return fill_list(e, v, t, &data, shape, rank) ? x : NULL;
+}
+
+struct value *constant_of(struct elab *e, const struct cv *v, enum dtype t, struct span s)
+{
+	struct tensor *x = literal_tensor(e, v, t);
+
+	return x ? graph_constant(e->cx, x, node_span(e, s)) : NULL;
+}
+
+#define MAX_NEAR 20000 /* names are looked at, the last ones */
+
+/* v1 is as far from v2 as from v7. */
+static bool numbered(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return a[strspn(a, "0123456789")] == 0 && b[strspn(b, "0123456789")] == 0;
+}
+
+const char *near_name(struct elab *e, const struct sym *name)
+{
+	vec(const char *) names = {0};
+
+	for (struct scope *s = e->scope; s && e->cx->errors < MAX_HINTS; s = s->outer)
+		for (struct binding *b = s->values; b && names.len < MAX_NEAR; b = b->prev)
+			if (!b->missing && !numbered(name->s, b->sym->s))
+				*vec_push(e->cx->arena, &names) = b->sym->s;
+	return did_you_mean(name->s, names.at, names.len);
+}
+
+static void undefined(struct elab *e, const struct cv *v)
+{
+	struct sym *name = v->u.sym;
+	struct binding *b = find_value(e, name);
+
+	if (b && b->missing) /* another operand of the same expression reported it */
+		return;
+	if (name->op || name->fn) {
+		elab_error(e, v->span, E_UNDEFINED, "'%s' is not a value: call it, %s(...)",
+			   name->s, name->s);
+		return;
+	}
+	if (e->frame->headless) { /* its definition could not be read, to its name */
+		e->frame->headless--;
+	} else if (e->frame->taken) { /* its definition has another name */
+		note(e->cx, e->frame->taken, v->span, "and '%s' is not defined", name->s);
+		e->frame->taken = NULL;
+	} else {
+		const char *near = near_name(e, name);
+		e->frame->missing = elab_error(e, v->span, E_UNDEFINED, "'%s' is not defined%s%s%s",
+					       name->s, near ? "; did you mean '" : "",
+					       near ? near : "", near ? "'?" : "");
+	}
+	bind_missing(e, name, v->span);
+}
+
+/* Reports names among the operands that nothing defines. */
+bool all_defined(struct elab *e, const struct cv *items, uint32_t n)
+{
+	bool ok = true;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (items[i].kind != CV_SYM)
+			continue;
+		undefined(e, &items[i]);
+		ok = false;
+	}
+	return ok;
+}
+
+struct value *dim_to_value(struct elab *e, dim d, struct span s)
+{
+	int64_t k;
+
+	if (dim_is_const(e->cx, d, &k)) {
+		struct cv v = cv_int(k, s);
+		return constant_of(e, &v, DT_INT64, s);
+	}
+	struct cv *props = new (e->cx->arena, struct cv);
+	*props = cv_dim(d, s);
+	struct node *n = graph_node(e->cx, e->block, &op_dim, props, NULL, 0, node_span(e, s));
+	return n->out[0];
+}
+
+/* A list with values in it: a vector of scalars. */
+static struct value *make_vector(struct elab *e, const struct cv *v, enum dtype want)
+{
+	struct value **in = new_array(e->cx->arena, struct value *, v->n);
+	enum dtype common = want ? want : list_dtype(e, v, DT_NONE);
+
+	for (uint32_t i = 0; i < v->n; i++) {
+		in[i] = to_value(e, &v->u.items[i], weak_dtype(e, &v->u.items[i], common));
+		if (!in[i])
+			return NULL;
+		if (in[i]->type.dtype && in[i]->type.rank) {
+			elab_error(e, v->u.items[i].span, E_RANK,
+				   "a list of values takes scalars, but this is %s (use Join)",
+				   type_str(e->cx, in[i]->type));
+			return NULL;
+		}
+	}
+	const struct op *op = op_named(e->cx, "MakeVector");
+	struct cv *props = new (e->cx->arena, struct cv);
+	props->kind = CV_DTYPE;
+	props->u.dtype = common;
+	return graph_node(e->cx, e->block, op, props, in, v->n, node_span(e, v->span))->out[0];
+}
+
+static bool all_literal(const struct cv *v, int depth)
+{
+	if (v->kind == CV_LIST && depth <= MAX_RANK) {
+		for (uint32_t i = 0; i < v->n; i++)
+			if (!all_literal(&v->u.items[i], depth + 1))
+				return false;
+		return true;
+	}
+	return v->kind == CV_DATA || v->kind == CV_INT || v->kind == CV_FLOAT ||
+	       v->kind == CV_BOOL || v->kind == CV_COMPLEX ||
+	       (v->kind == CV_VALUE && v->u.v->data && !v->u.v->type.rank &&
+		!is_complex(v->u.v->type.dtype));
+}
+
+/* Something that is no tensor where one is needed; a string with a name is reported once. */
+void no_tensor(struct elab *e, const struct cv *v)
+{
+	const char *instead = v->kind == CV_TUPLE ? ": a list, [...], is one"
+			      : v->kind == CV_STR ? ": what a file holds is file(\"...\")"
+						  : "";
+
+	if (v->kind == CV_STR) {
+		for (uint32_t i = 0; i < e->strings.len; i++)
+			if (e->strings.at[i] == v->u.str)
+				return;
+		*vec_push(e->cx->arena, &e->strings) = v->u.str;
+	}
+	elab_error(e, v->span, E_EXPRESSION, "expected a tensor but got %s%s", cv_kind_name(v),
+		   instead);
+}
+
+struct value *to_value(struct elab *e, const struct cv *v, enum dtype want)
+{
+	switch (v->kind) {
+	case CV_POISON:
+		return NULL;
+	case CV_VALUE:
+		return v->u.v;
+	case CV_INT:
+	case CV_FLOAT:
+	case CV_COMPLEX:
+	case CV_BOOL:
+	case CV_DATA: {
+		enum dtype t = want ? want : weak_dtype(e, v, DT_NONE);
+		if (!t) {
+			elab_error(e, v->span, E_LITERAL, "no integer dtype holds this literal");
+			return NULL;
+		}
+		return constant_of(e, v, t, v->span);
+	}
+	case CV_LIST:
+		if (all_literal(v, 0))
+			return constant_of(e, v, want ? want : weak_dtype(e, v, DT_NONE), v->span);
+		return make_vector(e, v, want);
+	case CV_DIM:
+		return dim_to_value(e, v->u.d, v->span);
+	case CV_SYM:
+		undefined(e, v);
+		return NULL;
+	case CV_MULTI:
+		elab_error(e, v->span, E_ARITY,
+			   "this gives %u results where one is needed: a, b = ...", v->n);
+		return NULL;
+	default:
+		no_tensor(e, v);
+		return NULL;
+	}
+}
+
+/* float32[3, 3](0): one value for all elements, known or symbolic dims. */
+static struct cv splat(struct elab *e, enum dtype t, const dim *dims, uint32_t ndims,
+		       const struct cv *arg, struct span s)
+{
+	int64_t shape[MAX_RANK];
+	bool fixed = true;
+	struct value *one = constant_of(e, arg, t, s);
+
+	if (!one)
+		return poison(s);
+	if (one->type.rank) {
+		elab_error(e, arg->span, E_RANK,
+			   "a list fills a constructor without dims: %s([...])", dtypes[t].name);
+		return poison(s);
+	}
+	for (uint32_t i = 0; i < ndims; i++)
+		fixed &= dim_is_const(e->cx, dims[i], &shape[i]);
+	if (fixed) {
+		for (uint32_t i = 0; i < ndims; i++)
+			if (shape[i] < 0) {
+				elab_error(e, s, E_SHAPE, "a dim cannot be negative");
+				return poison(s);
+			}
+		struct tensor *x = tensor_new(e->cx, t, (int)ndims, shape);
+		x->data = one->data->data;
+		x->splat = true;
+		return cv_value(graph_constant(e->cx, x, node_span(e, s)), s);
+	}
+	struct cv *args = new_array(e->cx->arena, struct cv, ndims + 1);
+	args[0] = cv_value(one, s);
+	for (uint32_t i = 0; i < ndims; i++)
+		args[i + 1] = cv_dim(dims[i], s);
+	return call_named(e, "Alloc", args, ndims + 1, s);
+}
+
+static struct cv from_bytes(struct elab *e, enum dtype t, const dim *dims, uint32_t ndims,
+			    const struct cv *arg, struct span s)
+{
+	int64_t shape[MAX_RANK];
+
+	if (!dtypes[t].size) {
+		elab_error(e, s, E_DTYPE, "there are no constants of dtype %s", dtypes[t].name);
+		return poison(s);
+	}
+	for (uint32_t i = 0; i < ndims; i++)
+		if (!dim_is_const(e->cx, dims[i], &shape[i]) || shape[i] < 0) {
+			elab_error(e, s, E_SHAPE, "bytes(...) needs dims that are known numbers");
+			return poison(s);
+		}
+	struct tensor *x = tensor_new(e->cx, t, (int)ndims, shape);
+	if (tensor_size(x) != arg->u.str->len) {
+		elab_error(e, arg->span, E_LITERAL, "%s needs %llu bytes but bytes(...) holds %u",
+			   type_str(e->cx, (struct type){(uint8_t)t, (uint8_t)ndims, (dim *)dims}),
+			   (unsigned long long)tensor_size(x), arg->u.str->len);
+		return poison(s);
+	}
+	x->data = arg->u.str->s;
+	for (uint32_t i = 0; t == DT_BOOL && i < arg->u.str->len; i++)
+		if ((unsigned char)arg->u.str->s[i] > 1) {
+			elab_error(e, arg->span, E_LITERAL, "a bool is a byte 0 or 1");
+			return poison(s);
+		}
+	return cv_value(graph_constant(e->cx, x, node_span(e, s)), s);
+}
+
+/* dtype(literal), dtype[dims](literal or bytes). */
+struct cv elab_construct(struct elab *e, enum dtype t, const struct cv *dims, uint32_t ndims,
+			 bool has_dims, struct cv *args, uint32_t nargs, struct span s)
+{
+	dim *d = new_array(e->cx->arena, dim, ndims + 1);
+
+	if (nargs != 1) {
+		elab_error(e, s, E_ARITY, "%s(...) takes one value but got %u", dtypes[t].name,
+			   nargs);
+		return poison(s);
+	}
+	if (args->kind == CV_POISON)
+		return poison(s);
+	for (uint32_t i = 0; i < ndims; i++)
+		if (!cv_as_dim(e, &dims[i], &d[i])) {
+			if (dims[i].kind != CV_POISON)
+				elab_error(e, dims[i].span, E_EXPRESSION,
+					   "expected a dim but got %s", cv_kind_name(&dims[i]));
+			return poison(s);
+		}
+	if (args->kind == CV_BYTES)
+		return from_bytes(e, t, d, ndims, args, s);
+	if (args->kind == CV_SYM || args->kind == CV_DIM || args->kind == CV_VALUE) {
+		int64_t k;
+		if (args->kind == CV_SYM) {
+			to_value(e, args, DT_NONE);
+			return poison(s);
+		}
+		if (!(args->kind == CV_DIM && dim_is_const(e->cx, args->u.d, &k)) &&
+		    !(args->kind == CV_VALUE && args->u.v->data && !args->u.v->type.rank)) {
+			elab_error(e, args->span, E_EXPRESSION,
+				   "%s(...) makes constants from literals; to convert a value "
+				   "write Cast{%s}(...)",
+				   dtypes[t].name, dtypes[t].name);
+			return poison(s);
+		}
+	}
+	if (has_dims)
+		return splat(e, t, d, ndims, args, s);
+	struct value *v = constant_of(e, args, t, s);
+	return v ? cv_value(v, s) : poison(s);
+}

@@ -1,0 +1,125 @@
+/*
+ * graph.h: nodes, values and blocks: what the elaborator makes, lowering turns into a graph of ONNX
+ * nodes, and emission writes.
+ */
+#ifndef PTGC_GRAPH_GRAPH_H
+#define PTGC_GRAPH_GRAPH_H
+
+#include "data/data.h"
+#include "dims/dims.h"
+
+struct op;
+struct onnx_op;
+struct cv;
+
+/* Known integers: the elements of an integer value of rank 0 or 1, as dims. */
+#define MAX_KNOWN 64
+struct known {
+	uint32_t n;
+	dim at[];
+};
+
+/*
+ * Graphs. Both levels use the same structs: a node is an op of PyTensor (op->onnx NULL) or of ONNX.
+ * Every value belongs to one block and is defined before it is used (blocks nest; an inner block
+ * may use values of outer ones).
+ */
+#define MAX_VALUES (UINT32_C(1) << 30)
+struct value {
+	struct type type;
+	struct sym *name;          /* the user's name; NULL: unnamed */
+	struct node *def;          /* NULL for block parameters and constants */
+	const struct tensor *data; /* constants */
+	struct known *known;       /* NULL: nothing is known */
+	struct value *low;         /* lower: the ONNX value that holds it */
+	struct span span;
+	uint32_t id : 30;  /* number in creation order, unique in the compilation */
+	uint32_t sign : 2; /* lower: enum sign of an ONNX value */
+	uint32_t uses;     /* guards, rewrite: how often it is read */
+};
+/* of the elements of a float value; bits */
+enum sign {
+	SIGN_ANY = 0,
+	SIGN_NO_ZERO = 1,  /* none is -0 */
+	SIGN_POSITIVE = 3, /* none has its sign bit set, NaN apart */
+};
+struct node {
+	const struct op *op;        /* PyTensor level; &op_onnx for raw ONNX nodes */
+	const struct onnx_op *onnx; /* ONNX level and raw nodes */
+	struct value **in;          /* NULL entries: omitted optional inputs */
+	struct value **out;
+	uint16_t nin, nout;
+	uint16_t nattrs;
+	bool dead;
+	bool lenient; /* raw, from the library: the legaliser decides about dtypes */
+	union {
+		struct cv *props;   /* PyTensor level: in the order of the op's signature */
+		struct attr *attrs; /* ONNX level and raw nodes: nattrs of them */
+	};
+	union {
+		struct block **blocks; /* PyTensor level: of op_loop 1, of op_if 2 */
+		const char *label; /* ONNX level: its name in the model; NULL: that of a result */
+	};
+	struct span span;
+	struct node *next; /* in the block */
+};
+struct block {
+	struct block *outer;
+	vec(struct value *) params;
+	vec(struct value *) results;
+	struct node *first, *last;
+	uint32_t nnodes;
+	uint32_t depth;
+};
+struct state {
+	struct value *param, *init, *next; /* next NULL: never updated */
+};
+struct graph {
+	struct sym *name;
+	struct block *block;
+	/* up to here nodes only work out dims of the parameters; NULL: none */
+	struct node *prologue;
+	vec(struct state) states;
+};
+enum attr_kind { AT_INT = 1, AT_FLOAT, AT_STR, AT_TENSOR, AT_INTS, AT_FLOATS, AT_STRS, AT_GRAPH };
+struct attr {
+	const char *name;
+	uint8_t kind;
+	uint32_t n; /* elements of the list kinds */
+	union {
+		int64_t i;
+		float f;
+		struct astr s;
+		const struct tensor *t;
+		const int64_t *ints;
+		const float *floats;
+		const struct astr *strs;
+		struct block *block;
+	} u;
+};
+
+/* ops/rules_known.c: the integers of a value of rank 0 or 1, constants included; NULL: not known */
+const struct known *known_of(struct ctx *cx, struct value *v);
+struct known *known_new(struct ctx *cx, uint32_t n);
+bool known_holds(struct ctx *cx, enum dtype t, dim d); /* as an element of dtype t */
+/* Can an operator not be followed in dims that takes d, and asks which number is the larger one
+ * (ordered) or not? And can d not be what became of a max or min? See may_wrap() there. */
+bool known_may_wrap(struct ctx *cx, dim d, bool ordered);
+bool known_extreme_wraps(struct ctx *cx, dim d);
+/* May the sum or product of a length and a number, one large, not be an int64? */
+bool known_leaves_int64(struct ctx *cx, dim a, dim b);
+
+/* elab/elab.c: making them */
+struct value *graph_value(struct ctx *cx, struct type t, struct span s);
+struct value *graph_constant(struct ctx *cx, const struct tensor *t, struct span s);
+/* Appends a node to `b`, infers its results; false (reported): results are poison. */
+struct node *graph_node(struct ctx *cx, struct block *b, const struct op *op, struct cv *props,
+			struct value **in, uint32_t nin, struct span s);
+/* Gives a node its results: graph_node does it for fixed counts; where op->nout is 255 the shape
+ * rule calls this. Types are set later. */
+void node_results(struct ctx *cx, struct node *n, uint32_t count);
+
+/* emit/graph_text.c: as .ptg text with types */
+void dump_graph(struct ctx *cx, const struct graph *g, struct strbuf *out);
+
+#endif

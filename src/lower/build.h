@@ -1,0 +1,322 @@
+/*
+ * build.h: private to src/lower/: the state of one lowering and the helpers that make ONNX nodes, by
+ * file. build.c is the only one that knows what differs between opsets. The lowerings themselves
+ * (lower_x) are declared in lower.h.
+ */
+#ifndef PTGC_LOWER_BUILD_H
+#define PTGC_LOWER_BUILD_H
+
+#include "elab/elab.h"
+#include "onnx/onnx.h"
+
+struct shared;
+
+struct build {
+	struct ctx *cx;
+	int opset;
+	enum ptgc_target target;
+	struct block *block; /* where nodes go */
+	struct span span;    /* place given to new nodes */
+	struct attr *attrs;  /* attributes collected for the next node */
+	uint32_t nattrs, cattrs;
+	struct cse *cse;
+	struct dim_cache *dims;
+};
+
+/* One scope a block: nodes that can be used again, and axes whose dims are known to be there. */
+struct cse {
+	struct cse *outer;
+	struct shared *shared;
+	struct block *block;
+	vec(const struct node *) nodes; /* asked for; their results are what the legaliser gave */
+	struct hash_table table;        /* of `nodes` */
+	struct dim_at *dims;
+	uint32_t dims_cap, dims_len;
+	struct checks_made *checks; /* of an inner block: lower/check/guard.c */
+};
+
+/* A complex value and the real and imaginary parts that it was made of. */
+struct pair {
+	const struct value *whole;
+	struct value *part[2];
+};
+
+struct check {
+	struct value *on; /* the value that is made to fail; NULL: none yet */
+	struct value *cond;
+	const char *label;
+	struct span span;
+};
+
+/* Values that results need, by number: those of the last round (lower/check/live.c). */
+struct live {
+	vec(uint32_t) round_of;
+	uint32_t round;
+	vec(struct value *) todo;
+};
+
+/* What all scopes of one lowering share. */
+struct shared {
+	struct block **home; /* by value id: the block that an ONNX value is in */
+	uint32_t nhome;
+	vec(struct value *) constants; /* small ones */
+	struct hash_table constant_table;
+	struct fast *fast;      /* by op: bodies that are one ONNX node */
+	const struct node *at;  /* the node of the user that is being lowered; NULL: none */
+	uint32_t expanding;     /* depth of bodies being expanded: places are the user's node */
+	bool failed;            /* an error was reported for `at` */
+	bool param_lost;        /* of the graph: it may have said what sizes are */
+	vec(struct pair) pairs; /* complex values that were made of their parts */
+	struct hash_table pair_table; /* of `pairs`, by the value's id */
+	struct hash_table outputs;    /* of the graph, by their ids */
+	struct guards *guards;
+	uint32_t nlabels;         /* that were there before */
+	uint32_t enough;          /* values: then a graph with mistakes was looked at enough */
+	bool small_ints;          /* int64 values are sizes in memory or the like, below 2^31 */
+	vec(struct check) checks; /* of asserts, which go to an output */
+	vec(struct check) placed; /* of asserts in the open blocks, the inner ones' last */
+	struct live live;
+	bool raw_dims; /* dims are computed as they were written, for guards */
+};
+
+/* lower.c: from typed values to ONNX values, and what is said to the user on the way */
+bool lower_block(struct build *b, struct block *from); /* nodes of `from` into b->block */
+struct value *low(struct build *b, struct value *v);   /* the ONNX value of a typed one */
+void lowered(struct build *b, struct node *n, uint32_t i, struct value *v); /* result i of n is v */
+void name_value(struct build *b, struct value *v, struct sym *name); /* unless either has one */
+bool op_folds(struct ctx *cx, const struct op *op);                  /* over all its arguments */
+struct value *typed_cast(struct build *b, struct value *v, enum dtype t);
+/* The nodes of `body`, which stand for one node at `span`; its results r as ONNX values. */
+bool lower_inlined(struct build *b, struct block *body, struct value **r, uint32_t nout,
+		   struct span span, struct value **out);
+bool call_fn(struct build *b, struct fn *f, const struct op *op, struct cv *props,
+	     struct value **in, uint32_t nin, struct value **out, uint32_t nout);
+/* "cannot be lowered": one message for a node of the user */
+void unsupported(struct build *b, const char *fmt, ...) PRINTF(2, 3);
+void raises(struct build *b, const char *fmt, ...) PRINTF(2, 3);
+/* v, made by a node that is called `label` in the model: what the runtime shows if it fails */
+struct value *labelled(struct build *b, struct value *v, const char *label);
+
+/* node.c: scopes, attributes, nodes, constants */
+void scope_open(struct build *b, struct block *block);
+void scope_close(struct build *b, struct block *outer);
+bool visible(struct build *b, const struct value *v);
+struct value *block_param(struct build *b, struct block *to, struct type t);
+struct block *block_new(struct build *b);
+/* attributes of the next node */
+void attr_int(struct build *b, const char *name, int64_t v);
+void attr_float(struct build *b, const char *name, float v);
+void attr_str(struct build *b, const char *name, const char *v);
+void attr_ints(struct build *b, const char *name, const int64_t *v, uint32_t n);
+void attr_tensor(struct build *b, const char *name, const struct tensor *t);
+void attr_block(struct build *b, const char *name, struct block *v);
+/* One ONNX node through the legaliser; emitting the same node twice gives the same value. */
+struct value *emit(struct build *b, const char *op, struct value **in, uint32_t nin);
+void emit_n(struct build *b, const char *op, struct value **in, uint32_t nin, struct value **out,
+	    uint32_t nout);
+#define emit_(b, op, ...)                                                                          \
+	emit(b, op, (struct value *[]){__VA_ARGS__},                                               \
+	     sizeof((struct value *[]){__VA_ARGS__}) / sizeof(struct value *))
+/* a raw node of the user's */
+void emit_like(struct build *b, const struct node *like, struct value **in, struct value **out);
+bool is_pure(const struct onnx_op *op);
+struct node *onnx_node(struct build *b, const char *op, struct value **in, uint32_t nin,
+		       uint32_t nout);
+/* Appends a node that was made by hand (blocks); nothing is checked but that it has results. */
+void append(struct build *b, struct node *n);
+struct value *identity(struct build *b, struct value *v);
+/* an unnamed value to go on with after an error */
+struct value *dummy(struct build *b, struct type t);
+struct value *const_ints(struct build *b, const int64_t *v, uint32_t n); /* int64[n] */
+struct value *const_int(struct build *b, int64_t v);                     /* int64[] */
+struct value *const_of(struct build *b, enum dtype t, double v);         /* t[], exact or bug() */
+struct value *const_int_of(struct build *b, enum dtype t, int64_t v);
+struct value *const_zeros(struct build *b, enum dtype t, struct value *shape);
+struct value *const_tensor(struct build *b, const struct tensor *t);
+struct value *const_weight(struct build *b, const struct tensor *t); /* shared with no other */
+struct value *const_shape(struct build *b, enum dtype t, struct value *shape, const dim *dims,
+			  uint32_t rank, int64_t v);
+bool const_int_at(struct build *b, struct value *v, uint32_t i, int64_t *out);
+/* element i of an integer value; DIM_NONE: unknown */
+dim known_at(struct build *b, struct value *v, uint32_t i);
+struct value *with_dims(struct value *v, const dim *dims);
+/* Refuses n if `made`, what it became, has a length that is not that of dims */
+void check_lengths(struct build *b, const struct node *n, const struct value *made,
+		   const dim *dims);
+
+/* build.c: what differs between opsets */
+bool has_op(struct build *b, const char *name); /* at this opset */
+bool reduces_bools(struct build *b);
+bool scatter_adds(struct build *b);
+bool may_reshape_to_zero(struct build *b);
+struct value *cast(struct build *b, struct value *v, enum dtype t); /* v itself if it has t */
+bool cast_folds(const struct value *v, enum dtype t);
+struct value *cast_once(struct build *b, struct value *v, enum dtype t); /* lower/ops/elemwise.c */
+struct value *reshape(struct build *b, struct value *v, const dim *dims, uint32_t rank);
+struct value *reshape_to(struct build *b, struct value *v, struct value *shape, const dim *dims,
+			 uint32_t rank);
+struct value *unsqueeze(struct build *b, struct value *v, const int64_t *axes, uint32_t n);
+struct value *squeeze(struct build *b, struct value *v, const int64_t *axes, uint32_t n);
+struct value *scalar_of(struct build *b, struct value *v); /* int64[1] -> int64[] */
+struct value *vector_of(struct build *b, struct value *v); /* int64[] -> int64[1] */
+struct value *as_column(struct build *b, struct value *v, const struct tensor *axes);
+struct value *transpose(struct build *b, struct value *v, const int64_t *perm);
+struct value *expand(struct build *b, struct value *v, const dim *dims, uint32_t rank);
+struct value *slice(struct build *b, struct value *v, const int64_t *axes, uint32_t n,
+		    struct value *starts, struct value *stops, struct value *steps);
+struct value *slice_axis(struct build *b, struct value *v, int axis, struct value *start,
+			 struct value *stop, struct value *step);
+struct value *concat(struct build *b, int axis, struct value **in, uint32_t n);
+struct value *split(struct build *b, struct value *v, int axis, struct value *sizes,
+		    struct value **out, uint32_t n);
+struct value *reduce(struct build *b, const char *op, struct value *v, const int *axes, int naxes,
+		     bool keepdims);
+struct value *scatter_each(struct build *b, struct value *v, struct value *at,
+			   struct value *updates);
+struct value *scatter_nd(struct build *b, struct value *v, struct value *at, struct value *updates,
+			 bool add);
+struct value *dft_by_matrices(struct build *b, struct node *n); /* lower/ops/fft.c: for the legaliser */
+struct value *dft(struct build *b, struct value *x, struct value *length, int64_t axis,
+		  bool onesided);
+struct value *shape_of(struct build *b, struct value *v);                        /* int64[rank] */
+struct value *shape_slice(struct build *b, struct value *v, int begin, int end); /* its part */
+
+/* dims.c: dims at run time */
+struct value *dim_value(struct build *b, dim d);                         /* int64[] */
+struct value *dim_vector(struct build *b, dim d);                        /* int64[1] */
+struct value *dims_vector(struct build *b, const dim *dims, uint32_t n); /* int64[n] */
+bool dim_available(struct build *b, dim d);
+bool dims_are_shape(struct build *b, const dim *dims, uint32_t n); /* one Shape gives them */
+/* The atoms that the dims in todo, as they were made, are computed from, each once a round */
+struct dim_walk {
+	vec(dim) todo;
+	vec(uint32_t) seen; /* by dim: the round */
+	uint32_t round;     /* from 1 on */
+};
+dim next_atom(struct build *b, struct dim_walk *w); /* DIM_NONE: no more */
+/* made of sizes and numbers alone, not of elements of integer values */
+bool dim_is_size(struct build *b, dim d);
+/* Is the size, as it is computed, below 0 for no input? Reshape takes -1 for any length. budget:
+ * how much of it is looked at */
+bool dim_never_negative(struct build *b, dim d, int *budget);
+void dims_record(struct build *b, struct value *v);
+bool same_dims(struct ctx *cx, struct type a, struct type b);
+dim dims_product(struct ctx *cx, const dim *d, uint32_t n);
+
+/* faults.c: what the target's kernel gives is what the operator is */
+bool kernel_is_exact(struct build *b, const struct node *n);
+/* legal.c */
+bool legalise(struct build *b, struct node *n, struct value **out);
+
+/* simplify.c */
+struct value **shortened(const struct onnx_op *op, struct value **in, uint32_t nin,
+			 struct value **to);
+struct value **unpadded_expand(struct build *b, struct value **in, struct value **to);
+uint32_t padding(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
+		 struct value **to);
+struct value *triangle(struct build *b, struct value **in);
+struct value *triangle_of(struct build *b, const struct value *v, enum dtype t);
+/* fold.c: NULL: not known */
+struct value *fold(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin);
+/* Is v computed from constants alone? ONNX Runtime does it when it loads the model. *open: has
+ * something on the way an open size? */
+bool from_constants(struct build *b, struct value *v, bool *open);
+bool says_shape(const struct node *n, uint32_t k); /* does input k decide the result's shape? */
+/* fusion.c */
+bool is_transpose(const struct value *v); /* or a cast of one */
+void prevent_fusion(struct build *b, struct block *k);
+/* lower/check/guard_node.c */
+struct value *guard_nonempty(struct build *b, struct value *v, const int *axes, int n);
+/* lower/check/guard.c */
+void guards_init(struct build *b);
+void guards_inputs(struct build *b, struct graph *from);
+struct value *guards_at(struct build *b, const struct node *n, struct value *v);
+struct value *guards_inside(struct build *b, const struct block *from, struct value *v);
+bool reads_size(const struct node *n, uint32_t i);
+struct value *guards_rest(struct build *b, struct value *v);
+struct value *guards_lost(struct build *b, struct value *v, struct value **results, uint32_t n);
+/* guards_lost() for the inner block that is open, which gives these; one of them may become another
+ */
+void guards_lost_inside(struct build *b, struct value **results, uint32_t n);
+/* Which of a block's results takes the checks that were lost: the last of those of most axes */
+uint32_t check_carrier(struct value **results, uint32_t n);
+/* lower/check/live.c: marks what the values `from` need; is v such a one, as marked last? */
+void mark_live(struct build *b, struct value **from, uint32_t count);
+bool is_live(struct build *b, const struct value *v);
+/* select.c */
+struct value *where(struct build *b, struct value *c, struct value *x, struct value *y);
+void sign_of_results(struct node *n);
+bool may_be_minus_zero(struct build *b, const struct value *v);
+/* lower/ops/tile.c: v, the result of an Expand, reshaped in fewer nodes; NULL: there is no such way */
+struct value *tiled(struct build *b, struct value *v, const dim *dims, uint32_t rank);
+/* lower/ops/extra_ops.c */
+struct value *counting(struct build *b, dim n);
+/* lower/ops/choose.c: element i of a vector of lengths, int64[] */
+struct value *length_at(struct build *b, struct value *dims, uint32_t i);
+/* lower/complex/complex.c */
+struct type low_type(struct build *b,
+		     struct type t); /* of the ONNX value that holds such a value */
+struct value *complex_constant(struct build *b, const struct tensor *t, bool weight);
+struct value *held_by(struct build *b, struct value *v, struct type t, struct span s);
+bool has_complex(const struct node *n);
+bool lower_complex(struct build *b, struct node *n);
+bool lower_complex_graph(struct build *b, struct node *n); /* lower/complex/graph.c */
+/* the real (0) or imaginary (1) part of a pair; the pair of two parts, t is complex */
+struct value *complex_part(struct build *b, struct value *v, uint32_t i);
+struct value *complex_whole(struct build *b, struct value *re, struct value *im, struct type t);
+/* lower/complex/ops.c */
+bool lower_complex_reduce(struct build *b, struct node *n);
+bool lower_complex_cumprod(struct build *b, struct node *n);
+bool lower_complex_sort(struct build *b, struct node *n);
+bool lower_complex_unique(struct build *b, struct node *n);
+bool lower_complex_searchsorted(struct build *b, struct node *n, struct value *sorter);
+bool lower_complex_argmax(struct build *b, struct node *n);
+bool lower_complex_pad(struct build *b, struct node *n);
+bool lower_complex_einsum(struct build *b, struct node *n);
+struct value *complex_nonzero(struct build *b, struct value *typed); /* bool */
+/* lower/ops/einsum_int.c */
+bool lower_integer_einsum(struct build *b, struct node *n);
+/* lower/ops/careduce.c: x with the reduced axes merged into a first one */
+struct value *merged_first(struct build *b, struct value *x, const int *axes, int naxes);
+/* lower/ops/sort.c: all along an axis, values (out[0]) and indices (out[1]) in order; x at indices */
+void sort_order(struct build *b, struct value *x, int64_t axis, struct value **out);
+struct value *sort_take(struct build *b, struct value *x, struct value *at, int64_t axis);
+struct value *sort_slices(struct build *b, struct value *x, int64_t axis, dim *d);
+/* lower/ops/shape.c: a shape that may not fit, so that the runtime does not put a -1 into it */
+struct value *as_it_is(struct build *b, struct value *shape);
+struct value *lengths_to_find(struct build *b, const struct known *k, struct value *shape);
+struct value *reshape_known(struct build *b, struct value *x, const struct known *asked,
+			    struct type t, bool *fails);
+/* blockwise.c */
+bool lower_as(struct build *b, const struct op *op, struct cv *props, struct value **in,
+	      uint32_t nin, struct value **out, uint32_t nout);
+/* lower/check/raise.c */
+struct value *checked(struct build *b, struct value *v, struct value *cond);
+struct value *checks_rest(struct build *b, struct value *v);
+/* Those that no way to the results of the open block goes through are made once more: on one of
+ * these, or, of the graph, by checks_rest(). */
+void checks_lost(struct build *b, struct value **results, uint32_t n);
+/* lower/ops/dot.c */
+struct value *matmul(struct build *b, struct value *x, struct value *y);
+int left_factor(const struct node *n);
+/* control.c */
+void lower_lost(struct build *b, struct block *from); /* for what is wrong in it alone */
+void block_result(struct build *b, struct value *v, const dim *dims, bool param_ok);
+struct value *if_node(struct build *b, struct value *cond, struct block *yes, struct block *no,
+		      struct type t);
+struct node *loop_node(struct build *b, struct block *body, struct value **in, uint32_t nin,
+		       const struct type *types, uint32_t nout);
+
+/* A tensor that the user gave by file or pointer and has a name for: in the model it keeps its
+ * name, dims and dtype, so nothing is folded into it. */
+static inline bool is_weight(const struct value *v)
+{
+	return v->data && v->data->name && v->name;
+}
+
+static inline struct type type_of(enum dtype t, uint32_t rank, dim *dims)
+{
+	return (struct type){.dtype = (uint8_t)t, .rank = (uint8_t)rank, .dims = dims};
+}
+
+#endif

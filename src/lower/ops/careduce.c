@@ -1,0 +1,140 @@
+/*
+ * careduce.c: reductions beside those of reduce.c: LogSumExp, CAReduce by a scalar op. In: a
+ * typed node. Out: ONNX values. ReduceLogSumExp is not what PyTensor computes: ONNX Runtime takes
+ * 0 for the maximum where the first number is -inf, and drops a NaN beside inf.
+ */
+#include <float.h>
+
+#include "lower/build.h"
+#include "lower/lower.h"
+
+/* As PyTensor's graph: the maximum is subtracted first; in place of an infinite one, the largest
+ * finite number, which leaves 0 of all others. */
+bool lower_logsumexp(struct build *b, struct node *n)
+{
+	enum dtype t = (enum dtype)n->out[0]->type.dtype;
+	struct value *x = cast(b, low(b, n->in[0]), t);
+	int axes[MAX_RANK], k = prop_axes(b->cx, n, "axes", x->type.rank, axes, true);
+	int64_t gone[MAX_RANK];
+	double most = t == DT_FLOAT64 ? DBL_MAX : FLT_MAX;
+
+	if (k < 0)
+		return false;
+	if (k) {
+		struct value *max = reduce(b, "ReduceMax", x, axes, k, true);
+		max = emit_(b, "Clip", max, const_of(b, t, -most), const_of(b, t, most));
+		x = emit_(b, "Exp", emit_(b, "Sub", x, max));
+		x = emit_(b, "Log", reduce(b, "ReduceSum", x, axes, k, true));
+		x = emit_(b, "Add", x, max);
+	}
+	for (int i = 0; i < k; i++)
+		gone[i] = axes[i];
+	if (k && !prop_bool(b->cx, n, "keepdims"))
+		x = squeeze(b, x, gone, (uint32_t)k);
+	lowered(b, n, 0, x);
+	return true;
+}
+
+/* A property list that holds what `n` has under the same names, and axes. */
+static struct cv *same_props(struct build *b, struct node *n, const struct op *op)
+{
+	const struct op_sig *from = op_sig(b->cx, n->op), *to = op_sig(b->cx, op);
+	struct cv *props = new_array(b->cx->arena, struct cv, to->nprops + 1);
+
+	for (uint32_t i = 0; i < to->nprops; i++) {
+		props[i] = to->props[i].value;
+		for (uint32_t j = 0; j < from->nprops; j++)
+			if (from->props[j].name == to->props[i].name)
+				props[i] = n->props[j];
+	}
+	return props;
+}
+
+struct value *merged_first(struct build *b, struct value *x, const int *axes, int naxes)
+{
+	int64_t perm[MAX_RANK];
+	uint32_t k = (uint32_t)naxes;
+	dim *dims = new_array(b->cx->arena, dim, x->type.rank + 1), first = dim_const(b->cx, 1);
+
+	for (int i = 0, j = 0; i < x->type.rank; i++) {
+		if (j < naxes && axes[j] == i) {
+			first = dim_mul(b->cx, first, x->type.dims[i]);
+			perm[j++] = i;
+		} else {
+			dims[k - (uint32_t)naxes + 1] = x->type.dims[i];
+			perm[k++] = i;
+		}
+	}
+	dims[0] = first;
+	return reshape(b, transpose(b, x, perm), dims, x->type.rank - (uint32_t)naxes + 1);
+}
+
+/* And, Or, Xor of integers, one row after the other */
+static bool reduce_bits(struct build *b, struct node *n, const struct op *op)
+{
+	const char *name = op == &op_table[OP_And]  ? "_All_bits"
+			   : op == &op_table[OP_Or] ? "_Any_bits"
+						    : "_Odd_bits";
+	struct fn *f = lib_fn(b->cx, name);
+	struct value *x = low(b, n->in[0]), *r;
+	int axes[MAX_RANK], k = prop_axes(b->cx, n, "axes", x->type.rank, axes, true);
+
+	if (!f)
+		bug("the library has no %s", name);
+	if (k < 0)
+		return false;
+	x = merged_first(b, x, axes, k);
+	if (!call_fn(b, f, NULL, NULL, &x, 1, &r, 1))
+		return false;
+	lowered(b, n, 0, cast(b, r, (enum dtype)n->out[0]->type.dtype));
+	return true;
+}
+
+static bool odd_bools(struct build *b, struct node *n)
+{
+	struct value *x = cast(b, low(b, n->in[0]), DT_INT64);
+	int axes[MAX_RANK], k = prop_axes(b->cx, n, "axes", x->type.rank, axes, true);
+
+	if (k < 0)
+		return false;
+	x = emit_(b, "Mod", reduce(b, "ReduceSum", x, axes, k, false), const_int(b, 2));
+	lowered(b, n, 0, cast(b, cast(b, x, DT_BOOL), (enum dtype)n->out[0]->type.dtype));
+	return true;
+}
+
+bool lower_careduce(struct build *b, struct node *n)
+{
+	static const struct {
+		enum op_id scalar, whole;
+	} same[] = {{OP_Add, OP_Sum},
+		    {OP_Mul, OP_Prod},
+		    {OP_Maximum, OP_Max},
+		    {OP_Minimum, OP_Min},
+		    {OP_Mul_without_zeros, OP_ProdWithoutZeros}};
+	const struct op *op = prop(b->cx, n, "scalar_op")->u.op->op, *whole = NULL;
+	bool bits = op == &op_table[OP_And] || op == &op_table[OP_Or] || op == &op_table[OP_Xor];
+	bool real = !has_complex(n);
+	struct value *in = real ? low(b, n->in[0]) : n->in[0], *r;
+
+	if (bits && n->in[0]->type.dtype != DT_BOOL)
+		return reduce_bits(b, n, op);
+	if (bits && op == &op_table[OP_Xor])
+		return odd_bools(b, n);
+	if (bits)
+		whole = &op_table[op == &op_table[OP_And] ? OP_All : OP_Any];
+	for (size_t i = 0; i < countof(same); i++)
+		if (op == &op_table[same[i].scalar])
+			whole = &op_table[same[i].whole];
+	if (!whole) {
+		unsupported(b, "reductions by this op are not done");
+		return false;
+	}
+	if (real && (whole == &op_table[OP_Max] || whole == &op_table[OP_Min])) {
+		enum dtype acc = prop_dtype(b->cx, n, "acc_dtype");
+		in = acc ? cast(b, in, acc) : in;
+	}
+	if (!lower_as(b, whole, same_props(b, n, whole), &in, 1, &r, 1))
+		return false;
+	lowered(b, n, 0, cast(b, r, (enum dtype)low_type(b, n->out[0]->type).dtype));
+	return true;
+}

@@ -1,0 +1,279 @@
+/*
+ * convolve.c: Convolve1d and Convolve2d. In: a typed node. Out: the windows of the first input, by
+ * Gather, times the second one, by MatMul, which is exact for integers and rounds as a dot product
+ * does. Where types do not say which input is longer, the "valid" part is cut out of the whole.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "lower/build.h"
+#include "lower/lower.h"
+
+/* Window indices up to this many are a constant. */
+#define MAX_CONSTANT 16384
+
+/* at[o, j] = o + k - 1 - j: the kernel runs backwards */
+static struct value *window_indices(struct build *b, dim out, dim k)
+{
+	int64_t rows, cols;
+
+	if (dim_is_const(b->cx, out, &rows) && dim_is_const(b->cx, k, &cols) && rows > 0 &&
+	    cols > 0 && rows <= MAX_CONSTANT / cols) {
+		struct tensor *t = tensor_new(b->cx, DT_INT64, 2, (int64_t[]){rows, cols});
+		int64_t *v = new_array(b->cx->arena, int64_t, (size_t)(rows * cols));
+		for (int64_t i = 0; i < rows * cols; i++)
+			v[i] = i / cols + cols - 1 - i % cols;
+		t->data = v;
+		return const_tensor(b, t);
+	}
+	struct value *last = dim_value(b, dim_sub(b->cx, k, dim_const(b->cx, 1)));
+	struct value *back = emit_(b, "Sub", last, counting(b, k));
+	return emit_(b, "Add", unsqueeze(b, counting(b, out), &(int64_t){1}, 1), back);
+}
+
+static struct value *not_empty(struct build *b, struct value *v)
+{
+	struct value *size = emit_(b, "Size", v);
+
+	for (uint32_t i = 0; i < v->type.rank; i++)
+		if (!dim_ge(b->cx, v->type.dims[i], 1))
+			return labelled(b,
+					checked(b, v, emit_(b, "Greater", size, const_int(b, 0))),
+					"what is convolved must not be empty");
+	return v;
+}
+
+/* Is 0 times any of it 0? */
+static bool is_finite(const struct value *k)
+{
+	const struct tensor *t = k->data;
+
+	if (!is_float((enum dtype)k->type.dtype))
+		return true;
+	if (!t || !t->data || t->splat || t->count > MAX_CONSTANT)
+		return false;
+	for (int64_t i = 0; i < (int64_t)t->count; i++)
+		if (!isfinite(tensor_float(t, i)))
+			return false;
+	return true;
+}
+
+/* Where windows of a padded axis are not on its borders; [outputs, k], and axes of 1 behind them */
+static struct value *inside(struct build *b, struct value *at, dim k, dim length, bool first)
+{
+	dim edge = dim_sub(b->cx, k, dim_const(b->cx, 1));
+	struct value *from = dim_value(b, edge), *to = dim_value(b, dim_add(b->cx, edge, length));
+	struct value *on =
+		emit_(b, "And", emit_(b, "GreaterOrEqual", at, from), emit_(b, "Less", at, to));
+
+	return first ? unsqueeze(b, on, (int64_t[]){2, 3}, 2) : on;
+}
+
+/* The windows of a padded x times k, without the borders, or with them where `with` is true. NumPy
+ * has no products with them, which would be NaN where k is inf or NaN. float16 is rounded at the
+ * end. */
+static struct value *inner_sums(struct build *b, struct value *windows, struct value *const at[2],
+				struct value *k, const dim *lengths, struct value *with)
+{
+	enum dtype t = (enum dtype)k->type.dtype, wide = t == DT_FLOAT16 ? DT_FLOAT32 : t;
+	uint32_t rank = k->type.rank;
+	struct value *on = inside(b, at[0], k->type.dims[0], lengths[0], rank > 1), *p;
+
+	if (rank > 1) {
+		p = inside(b, at[1], k->type.dims[1], lengths[1], false);
+		on = emit_(b, "And", on, p);
+		k = unsqueeze(b, k, &(int64_t){1}, 1);
+	}
+	if (with)
+		on = emit_(b, "Or", on, with);
+	p = emit_(b, "Mul", cast(b, windows, wide), cast(b, k, wide));
+	p = emit_(b, "Where", on, p, const_int_of(b, wide, 0));
+	return cast(b, reduce(b, "ReduceSum", p, (int[]){1, 3}, (int)rank, false), t);
+}
+
+/* x, padded if asked for, in windows of k, times k; `inner` and `with`: see inner_sums() */
+static struct value *windows_times(struct build *b, struct value *x, struct value *k, bool full,
+				   bool inner, struct value *with)
+{
+	struct ctx *cx = b->cx;
+	uint32_t rank = x->type.rank;
+	struct value *at[2];
+	dim lengths[2], pads[4], one = dim_const(cx, 1), *out = new_array(cx->arena, dim, rank);
+
+	for (uint32_t i = 0; i < rank; i++) {
+		dim edge = dim_sub(cx, k->type.dims[i], one);
+		pads[i] = pads[rank + i] = edge;
+		lengths[i] = x->type.dims[i];
+		out[i] = full ? dim_add(cx, x->type.dims[i], edge)
+			      : dim_sub(cx, x->type.dims[i], edge);
+	}
+	if (full)
+		x = emit_(b, "Pad", x, dims_vector(b, pads, 2 * rank));
+	for (uint32_t i = 0; i < rank; i++) {
+		at[i] = window_indices(b, out[i], k->type.dims[i]);
+		if (i)
+			attr_int(b, "axis", 2 * i);
+		x = emit_(b, "Gather", x, at[i]);
+	}
+	if (full && inner && !is_finite(k))
+		return with_dims(inner_sums(b, x, at, k, lengths, with), out);
+	if (rank == 1)
+		return with_dims(emit_(b, "MatMul", x, k), out);
+	dim *d = new_array(cx->arena, dim, 3), *flat = new (cx->arena, dim);
+	d[0] = out[0];
+	d[1] = out[1];
+	d[2] = *flat = dims_product(cx, k->type.dims, 2);
+	x = transpose(b, x, (int64_t[]){0, 2, 1, 3});
+	x = reshape_to(b, x, dims_vector(b, d, 3), d, 3);
+	return with_dims(emit_(b, "MatMul", x, reshape(b, k, flat, 1)), out);
+}
+
+/* 1: x is as long as k or longer on each axis; -1: the other way round; 0: not known */
+static int longer(struct build *b, const struct value *x, const struct value *k)
+{
+	bool more = true, less = true;
+
+	for (uint32_t i = 0; i < x->type.rank; i++) {
+		dim d = dim_sub(b->cx, x->type.dims[i], k->type.dims[i]);
+		more &= dim_ge(b->cx, d, 0);
+		less &= dim_le(b->cx, d, 0);
+	}
+	return more ? 1 : less ? -1 : 0;
+}
+
+static struct value *min_or_max(struct build *b, const char *op, struct value *x, struct value *y)
+{
+	b->cse->shared->small_ints = true;
+	struct value *r = emit_(b, op, x, y);
+	b->cse->shared->small_ints = false;
+	return r;
+}
+
+/* whole[shorter - 1 : longer], or all of it where `full` is true; NULL: it is not */
+static struct value *valid_part(struct build *b, struct value *whole, struct value *x,
+				struct value *k, struct value *full)
+{
+	uint32_t rank = x->type.rank;
+	struct value *nx = shape_of(b, x), *nk = shape_of(b, k);
+	struct value *start = emit_(b, "Sub", min_or_max(b, "Min", nx, nk), const_int(b, 1));
+	struct value *stop = min_or_max(b, "Max", nx, nk);
+
+	if (full) {
+		start = emit_(b, "Where", full, const_int(b, 0), start);
+		stop = emit_(b, "Where", full, const_int(b, INT64_MAX), stop);
+	}
+	return slice(b, whole, (int64_t[]){0, 1}, rank, start, stop, NULL);
+}
+
+/* What SciPy refuses: one that is longer on one axis only has no valid part. */
+static struct value *comparable(struct build *b, struct value *r, struct value *x, struct value *k,
+				struct value *full)
+{
+	if (x->type.rank < 2 || !b->cx->opt.check_dims || b->target == PTGC_ONNX)
+		return r;
+	struct value *nx = shape_of(b, x), *nk = shape_of(b, k), *zero = const_int(b, 0);
+
+	b->cse->shared->small_ints = true;
+	struct value *more = reduce(b, "ReduceMax", emit_(b, "Sub", nx, nk), &(int){0}, 1, false);
+	struct value *less = reduce(b, "ReduceMax", emit_(b, "Sub", nk, nx), &(int){0}, 1, false);
+	struct value *crossed = emit_(b, "Greater", emit_(b, "Min", more, less), zero);
+	b->cse->shared->small_ints = false;
+	struct value *ok = emit_(b, "Not", crossed);
+	return labelled(b, checked(b, r, full ? emit_(b, "Or", full, ok) : ok),
+			"what is convolved must be at least as long on all axes, or on none");
+}
+
+/* 1: x has no fewer elements than k; -1: it has; 0: not known */
+static int has_more(struct build *b, const struct value *x, const struct value *k)
+{
+	dim more = dim_sub(b->cx, dims_product(b->cx, x->type.dims, x->type.rank),
+			   dims_product(b->cx, k->type.dims, k->type.rank));
+
+	return dim_ge(b->cx, more, 0) ? 1 : dim_le(b->cx, more, -1) ? -1 : 0;
+}
+
+/* SciPy pads the one with more elements, and multiplies the other one with that border: where this
+ * is x, inf and NaN spoil other sums than here, and the run fails. */
+static struct value *decided(struct build *b, struct value *r, struct value *x, struct value *k,
+			     struct value *full)
+{
+	if (!is_float((enum dtype)r->type.dtype) || (is_finite(x) && is_finite(k)) ||
+	    !b->cx->opt.check_dims || b->target == PTGC_ONNX)
+		return r;
+	struct value *zero = const_int_of(b, (enum dtype)r->type.dtype, 0);
+	struct value *none =
+		reduce(b, "ReduceSum", emit_(b, "Mul", r, zero), (int[]){0, 1}, 2, false);
+	struct value *ok = emit_(b, "Equal", none, zero);
+
+	ok = emit_(b, "Or", ok,
+		   emit_(b, "GreaterOrEqual", emit_(b, "Size", x), emit_(b, "Size", k)));
+	if (full)
+		ok = emit_(b, "Or", ok, emit_(b, "Not", full));
+	return labelled(
+		b, checked(b, r, ok),
+		"the second input, if it is the larger one, convolves finite numbers alone");
+}
+
+/* Reports sizes that fail on every run. */
+static bool sizes_can_do(struct build *b, const struct node *n, bool valid)
+{
+	const struct type *x = &n->in[0]->type, *k = &n->in[1]->type;
+	bool more = false, less = false;
+	int64_t p = 1, q = 1;
+
+	for (uint32_t i = 0; i < x->rank; i++) {
+		bool known = dim_is_const(b->cx, x->dims[i], &p);
+		known &= dim_is_const(b->cx, k->dims[i], &q);
+		if (p == 0 || q == 0) {
+			raises(b, "what is convolved must not be empty");
+			return false;
+		}
+		more |= known && p > q;
+		less |= known && p < q;
+	}
+	if (valid && more && less)
+		raises(b, "there is no valid part where neither is at least as long on all axes");
+	return !valid || !more || !less;
+}
+
+bool lower_convolve(struct build *b, struct node *n)
+{
+	struct type t = n->out[0]->type;
+	struct value *mode = cast(b, low(b, n->in[2]), DT_BOOL), *r;
+	int64_t full;
+	bool fixed = const_int_at(b, mode, 0, &full);
+
+	if (!sizes_can_do(b, n, fixed && !full))
+		return false;
+	bool direct = n->op == &op_table[OP_Convolve2d] &&
+		      !strcmp(prop_str(b->cx, n, "method"), "direct");
+	if (direct && (t.dtype == DT_BOOL || t.dtype == DT_FLOAT16)) {
+		raises(b, "SciPy's direct method does not take %s", dtypes[t.dtype].name);
+		return false;
+	}
+	if (n->op == &op_table[OP_Convolve2d] && t.dtype == DT_BOOL) {
+		unsupported(b, "SciPy makes bools of sums that are off by rounding");
+		return false;
+	}
+	struct value *x = not_empty(b, cast(b, low(b, n->in[0]), (enum dtype)t.dtype));
+	struct value *k = not_empty(b, cast(b, low(b, n->in[1]), (enum dtype)t.dtype));
+	int side = longer(b, x, k), larger = has_more(b, x, k);
+	bool whole = fixed && full, flat = x->type.rank == 1;
+
+	if (fixed && !full && side < 0)
+		r = windows_times(b, k, x, false, false, NULL);
+	else if (fixed && !full && side > 0)
+		r = windows_times(b, x, k, false, false, NULL);
+	else if (whole && !flat && larger < 0)
+		r = windows_times(b, k, x, true, false, NULL);
+	else
+		r = windows_times(b, x, k, true, flat || !whole, flat || fixed ? NULL : mode);
+	if (!fixed || (!full && !side))
+		r = valid_part(b, r, x, k, fixed ? NULL : mode);
+	if (!side && (!fixed || !full))
+		r = comparable(b, r, x, k, fixed ? NULL : mode);
+	if (!flat && (whole || !fixed) && (!larger || (!fixed && larger < 0)))
+		r = decided(b, r, x, k, fixed ? NULL : mode);
+	lowered(b, n, 0, with_dims(r, t.dims));
+	return true;
+}

@@ -1,0 +1,237 @@
+/*
+ * dot.c: products of matrices and vectors. In: a typed node. Out: MatMul, or Gemm where its
+ * constants fit. Integers wrap as in PyTensor: MatMul does, and small ones go through wider ones.
+ */
+#include <string.h>
+
+#include "lower/build.h"
+#include "lower/lower.h"
+
+/* What MatMul of ONNX Runtime gets wrong: a transposed matrix times a vector, once it has fused
+ * them; a matrix without rows or columns times a vector fails or is left unset; a left side that
+ * has to be repeated is not if there is nothing to add up, and fails if it is 0 times. */
+static bool takes_vector(struct build *b, const struct type *x)
+{
+	for (uint32_t i = 0; i < x->rank; i++)
+		if (!dim_ge(b->cx, x->dims[i], 1))
+			return false;
+	return true;
+}
+
+static bool repeats_left(struct build *b, const struct type *x, const struct type *y)
+{
+	for (uint32_t i = 3; i <= y->rank; i++) {
+		dim d = y->dims[y->rank - i];
+		bool same = i <= x->rank && dim_eq(b->cx, x->dims[x->rank - i], d);
+		if (same || dim_eq(b->cx, d, dim_const(b->cx, 1)))
+			continue;
+		if (!dim_ge(b->cx, d, 1) || !dim_ge(b->cx, x->dims[x->rank - 1], 1))
+			return true;
+	}
+	return false;
+}
+
+/* The same of the right side, where it has leading dims of its own. */
+static bool repeats_right(struct build *b, const struct type *x, const struct type *y)
+{
+	dim one = dim_const(b->cx, 1);
+	bool leading = false, empty = false;
+
+	for (uint32_t i = 3; i <= y->rank; i++)
+		leading |= !dim_eq(b->cx, y->dims[y->rank - i], one);
+	for (uint32_t i = 3; i <= x->rank; i++)
+		empty |= !dim_ge(b->cx, x->dims[x->rank - i], 1) &&
+			 (i > y->rank || dim_eq(b->cx, y->dims[y->rank - i], one));
+	return leading && empty;
+}
+
+/* x with the leading dims of y. */
+static struct value *repeated(struct build *b, struct value *x, const struct type *y)
+{
+	uint32_t rank = x->type.rank > y->rank ? x->type.rank : y->rank;
+	dim *dims = new_array(b->cx->arena, dim, rank);
+
+	for (uint32_t i = 1; i <= rank; i++) {
+		dim d = i <= x->type.rank ? x->type.dims[x->type.rank - i] : DIM_NONE;
+		bool one = i <= y->rank && (!d || dim_eq(b->cx, d, dim_const(b->cx, 1)));
+		dims[rank - i] = i > 2 && one ? y->dims[y->rank - i] : d;
+	}
+	return expand(b, x, dims, rank);
+}
+
+/* The vector that v is with another axis, of length 1; NULL: v is none of that. */
+static struct value *without_axis(struct build *b, const struct value *v, int axis)
+{
+	const struct node *n = v->def;
+
+	if ((!is_onnx(n, "Unsqueeze") && !is_onnx(n, "Reshape")) || v->type.rank != 2 ||
+	    n->in[0]->type.rank != 1 || !dim_eq(b->cx, v->type.dims[axis], dim_const(b->cx, 1)))
+		return NULL;
+	return n->in[1]->data ? n->in[0] : NULL;
+}
+
+/* A matrix times a vector that was made a column, or a row times a matrix: the axis is given to the
+ * product instead, where it may not be needed. NULL: it is no such product. */
+static struct value *with_vector(struct build *b, struct value *x, struct value *y)
+{
+	struct value *row = without_axis(b, x, 0), *column = without_axis(b, y, 1);
+
+	if (x->type.rank != 2 || y->type.rank != 2 || !takes_vector(b, &x->type) ||
+	    !takes_vector(b, &y->type) || !is_float((enum dtype)x->type.dtype))
+		return NULL;
+	if (column && !is_transpose(x))
+		return unsqueeze(b, emit_(b, "MatMul", x, column), &(int64_t){1}, 1);
+	return row ? unsqueeze(b, emit_(b, "MatMul", row, y), &(int64_t){0}, 1) : NULL;
+}
+
+/* As NumPy's matmul, for all sizes; integers wrap. */
+struct value *matmul(struct build *b, struct value *x, struct value *y)
+{
+	enum dtype t = (enum dtype)x->type.dtype;
+	int64_t last = (int64_t)x->type.rank - 1;
+	struct value *r = with_vector(b, x, y);
+
+	if (r)
+		return r;
+	/* MatMul of uint32 and uint64 fails on an inner length of 0; int64 has the same bits */
+	if ((t == DT_UINT32 || t == DT_UINT64) && !dim_ge(b->cx, x->type.dims[last], 1)) {
+		x = matmul(b, cast(b, x, DT_INT64), cast(b, y, DT_INT64));
+		return cast(b, x, t);
+	}
+	if (last > 0 && y->type.rank == 1 && (!takes_vector(b, &x->type) || is_transpose(x))) {
+		y = unsqueeze(b, y, &(int64_t){1}, 1);
+		return squeeze(b, emit_(b, "MatMul", x, y), &last, 1);
+	}
+	if (repeats_right(b, &x->type, &y->type))
+		y = repeated(b, y, &x->type);
+	if (!repeats_left(b, &x->type, &y->type))
+		return emit_(b, "MatMul", x, y);
+	if (last > 0)
+		return emit_(b, "MatMul", repeated(b, x, &y->type), y);
+	int64_t row = y->type.rank - 2;
+	x = repeated(b, unsqueeze(b, x, &(int64_t){0}, 1), &y->type);
+	return squeeze(b, emit_(b, "MatMul", x, y), &row, 1);
+}
+
+/* The argument of n that is the left matrix of a product; the right one follows it. Negative: n is
+ * lowered to no such product. */
+int left_factor(const struct node *n)
+{
+	if (!n->op || has_complex(n))
+		return -1;
+	if (n->op->lower == lower_gemm || n->op->lower == lower_gemv)
+		return 2;
+	return n->op->lower == lower_dot || n->op->lower == lower_matmul ||
+			       n->op->lower == lower_dot22scalar
+		       ? 0
+		       : -1;
+}
+
+bool lower_matmul(struct build *b, struct node *n)
+{
+	lowered(b, n, 0, matmul(b, low(b, n->in[0]), low(b, n->in[1])));
+	return true;
+}
+
+bool lower_dot(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]), *y = low(b, n->in[1]);
+
+	if (x->type.rank == 0 || y->type.rank == 0)
+		lowered(b, n, 0, emit_(b, "Mul", x, y));
+	else
+		lowered(b, n, 0, matmul(b, x, y));
+	return true;
+}
+
+/* The number that a constant holds in all its elements. */
+static bool const_number(const struct value *v, double *x)
+{
+	if (!v->data || is_weight(v) || !v->data->count ||
+	    (v->data->count > 1 && !v->data->splat) || is_complex((enum dtype)v->type.dtype))
+		return false;
+	*x = tensor_float(v->data, 0);
+	return true;
+}
+
+static struct value *scaled(struct build *b, struct value *v, struct value *by)
+{
+	double k;
+
+	return const_number(by, &k) && k == 1 ? v : emit_(b, "Mul", by, v);
+}
+
+/* beta * z and the product; the product alone where beta is 0, whatever z holds, as BLAS and
+ * PyTensor have it */
+static struct value *update(struct build *b, struct value *z, struct value *alpha, struct value *xy,
+			    struct value *beta)
+{
+	struct value *product = scaled(b, xy, alpha);
+	double k = 0;
+	bool constant = const_number(beta, &k);
+
+	if (constant && k == 0)
+		return product;
+	struct value *sum = emit_(b, "Add", scaled(b, z, beta), product);
+	if (constant)
+		return sum;
+	struct value *zero = const_int_of(b, (enum dtype)z->type.dtype, 0);
+	return where(b, emit_(b, "Equal", beta, zero), product, sum);
+}
+
+static bool fits_gemm(struct value *v, float *f)
+{
+	double k;
+
+	if (!is_float((enum dtype)v->type.dtype) || v->type.dtype == DT_FLOAT16 ||
+	    !const_number(v, &k))
+		return false;
+	*f = (float)k;
+	return *f == k;
+}
+
+bool lower_gemm(struct build *b, struct node *n)
+{
+	struct value *in[5];
+	float alpha, beta;
+
+	for (int i = 0; i < 5; i++)
+		in[i] = low(b, n->in[i]);
+	/* without columns of x Gemm forgets beta */
+	if (fits_gemm(in[1], &alpha) && fits_gemm(in[4], &beta) && beta != 0 &&
+	    (beta == 1 || dim_ge(b->cx, in[2]->type.dims[1], 1))) {
+		attr_float(b, "alpha", alpha);
+		attr_float(b, "beta", beta);
+		lowered(b, n, 0, emit_(b, "Gemm", in[2], in[3], in[0]));
+		return true;
+	}
+	struct value *xy = matmul(b, in[2], in[3]);
+	lowered(b, n, 0, update(b, in[0], in[1], xy, in[4]));
+	return true;
+}
+
+bool lower_gemv(struct build *b, struct node *n)
+{
+	struct value *ax = matmul(b, low(b, n->in[2]), low(b, n->in[3]));
+
+	lowered(b, n, 0, update(b, low(b, n->in[0]), low(b, n->in[1]), ax, low(b, n->in[4])));
+	return true;
+}
+
+bool lower_ger(struct build *b, struct node *n)
+{
+	struct value *x = unsqueeze(b, low(b, n->in[2]), &(int64_t){1}, 1);
+	struct value *xy = emit_(b, "Mul", x, unsqueeze(b, low(b, n->in[3]), &(int64_t){0}, 1));
+
+	xy = scaled(b, xy, low(b, n->in[1]));
+	lowered(b, n, 0, emit_(b, "Add", low(b, n->in[0]), xy));
+	return true;
+}
+
+bool lower_dot22scalar(struct build *b, struct node *n)
+{
+	struct value *xy = matmul(b, low(b, n->in[0]), low(b, n->in[1]));
+
+	lowered(b, n, 0, scaled(b, xy, low(b, n->in[2])));
+	return true;
+}

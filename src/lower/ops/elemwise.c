@@ -1,0 +1,300 @@
+/*
+ * elemwise.c: elementwise ops that are no one ONNX node. In: a typed node whose inputs are cast as
+ * its row says. Out: ONNX values. (Most elementwise ops are expressions in ops/ops.def or fns in lib/.)
+ */
+#include "lower/build.h"
+#include "lower/lower.h"
+
+/* float64 to float16 is rounded once, as NumPy does; the runtime's Cast goes through float32. */
+struct value *cast_once(struct build *b, struct value *v, enum dtype t)
+{
+	struct fn *f;
+	struct value *out;
+
+	if (v->type.dtype != DT_FLOAT64 || t != DT_FLOAT16 || cast_folds(v, t) ||
+	    b->target != PTGC_ORT_CPU || b->cx->opt.excess_precision)
+		return cast(b, v, t);
+	f = lib_fn(b->cx, "_To_half");
+	if (!f)
+		bug("the library has no _To_half");
+	return call_fn(b, f, NULL, NULL, &v, 1, &out, 1) ? out : dummy(b, type_of(t, 0, NULL));
+}
+
+bool lower_cast(struct build *b, struct node *n)
+{
+	lowered(b, n, 0, cast_once(b, low(b, n->in[0]), (enum dtype)n->out[0]->type.dtype));
+	return true;
+}
+
+/*
+ * int64 with uint64, exactly: the bits of the unsigned one as int64 compare right unless they are
+ * negative, and then it is the larger one whatever the other is.
+ */
+bool lower_mixed_compare(struct build *b, struct node *n)
+{
+	static const struct {
+		enum op_id op, turned; /* a op c is c turned a */
+		const char *onnx;
+		bool not,
+			if_larger; /* the result where the unsigned right side is the larger one */
+	} all[] = {
+		{OP_Eq, OP_Eq, "Equal", false, false},
+		{OP_Neq, OP_Neq, "Equal", true, true},
+		{OP_Lt, OP_Gt, "Less", false, true},
+		{OP_Le, OP_Ge, "LessOrEqual", false, true},
+		{OP_Gt, OP_Lt, "Greater", false, false},
+		{OP_Ge, OP_Le, "GreaterOrEqual", false, false},
+	};
+	bool turn = n->in[0]->type.dtype == DT_UINT64;
+	struct value *s = low(b, n->in[turn]), *u = cast(b, low(b, n->in[!turn]), DT_INT64);
+	size_t i = 0;
+
+	while (n->op != &op_table[turn ? all[i].turned : all[i].op])
+		i++;
+	struct value *r = emit_(b, all[i].onnx, s, u);
+	r = all[i].not ? emit_(b, "Not", r) : r;
+	if (all[i].if_larger)
+		r = emit_(b, "Or", r, emit_(b, "Less", u, const_int(b, 0)));
+	else
+		r = emit_(b, "And", r, emit_(b, "GreaterOrEqual", u, const_int(b, 0)));
+	lowered(b, n, 0, r);
+	return true;
+}
+
+/* b in the shape of both: a is only read for its sizes. */
+bool lower_second(struct build *b, struct node *n)
+{
+	struct type t = n->out[0]->type;
+	struct value *v = cast(b, low(b, n->in[1]), (enum dtype)t.dtype);
+
+	lowered(b, n, 0, expand(b, v, t.dims, t.rank));
+	return true;
+}
+
+/* x * log(y), 0 where x is 0: PyTensor takes the logarithm in the dtype of y, and rounds it there.
+ */
+bool lower_xlogy(struct build *b, struct node *n)
+{
+	bool one = n->op == &op_table[OP_XLog1PY];
+	struct value *x = low(b, n->in[0]), *y = low(b, n->in[1]), *log, *product;
+
+	if (!lower_as(b, &op_table[one ? OP_Log1p : OP_Log], NULL, &y, 1, &log, 1) ||
+	    !lower_as(b, &op_table[OP_Mul], NULL, (struct value *[]){x, log}, 2, &product, 1))
+		return false;
+	struct value *none = emit_(b, "Equal", x, const_int_of(b, (enum dtype)x->type.dtype, 0));
+	struct value *zero = const_int_of(b, (enum dtype)product->type.dtype, 0);
+	lowered(b, n, 0, emit_(b, "Where", none, zero, product));
+	return true;
+}
+
+static bool lower_by_lib(struct build *b, struct node *n, const char *name)
+{
+	struct value *out = NULL;
+
+	if (!call_fn(b, lib_fn(b->cx, name), n->op, n->props, n->in, n->nin, &out, 1))
+		return false;
+	lowered(b, n, 0, out);
+	return true;
+}
+
+/* By a size, which is not negative: of 0 as of 1 nothing is left. */
+bool lower_mod(struct build *b, struct node *n)
+{
+	const struct known *k = known_of(b->cx, n->in[1]);
+	struct value *by;
+
+	if (n->out[0]->type.dtype != DT_INT64 || !k || k->n != 1 || !k->at[0] ||
+	    !dim_is_size(b, k->at[0]) || !dim_ge(b->cx, k->at[0], 0))
+		return lower_by_lib(b, n, "Mod");
+	by = low(b, n->in[1]);
+	b->cse->shared->small_ints = true;
+	if (!dim_ge(b->cx, k->at[0], 1))
+		by = emit_(b, "Max", by, const_int(b, 1));
+	b->cse->shared->small_ints = false;
+	lowered(b, n, 0, emit_(b, "Mod", low(b, n->in[0]), by));
+	return true;
+}
+
+/* A constant that is one number; the node's inputs have been cast. */
+static const struct tensor *one_number(const struct value *v)
+{
+	const struct tensor *t = v->data;
+
+	return t && t->data && (t->count == 1 || (t->splat && t->count)) ? t : NULL;
+}
+
+/* The common dtype of such two, float64, does not hold all of them. */
+static bool signed_and_unsigned(const struct value *a, const struct value *b)
+{
+	return (a->type.dtype == DT_INT64 && b->type.dtype == DT_UINT64) ||
+	       (a->type.dtype == DT_UINT64 && b->type.dtype == DT_INT64);
+}
+
+/* Bounds that are numbers and do not cross: ONNX's Clip keeps NaN and -0, and takes scalars. */
+bool lower_clip(struct build *b, struct node *n)
+{
+	if (signed_and_unsigned(n->in[0], n->in[1]) || signed_and_unsigned(n->in[0], n->in[2]))
+		return lower_by_lib(b, n, "Clip_exactly");
+	for (int i = 0; i < 3; i++)
+		n->in[i] = typed_cast(b, n->in[i], (enum dtype)n->out[0]->type.dtype);
+
+	struct value *x = low(b, n->in[0]), *lo = low(b, n->in[1]), *hi = low(b, n->in[2]);
+	const struct tensor *min = one_number(lo), *max = one_number(hi);
+	enum dtype t = (enum dtype)x->type.dtype;
+	int64_t from, to;
+	bool ordered;
+
+	if (is_float(t) && min && max)
+		ordered = tensor_float(min, 0) <= tensor_float(max, 0);
+	else
+		ordered = min && max && tensor_int(min, 0, &from) && tensor_int(max, 0, &to) &&
+			  from <= to;
+	if (!ordered || t == DT_BOOL || !same_dims(b->cx, x->type, n->out[0]->type))
+		return lower_by_lib(b, n, "Clip");
+	lowered(b, n, 0, emit_(b, "Clip", x, reshape(b, lo, NULL, 0), reshape(b, hi, NULL, 0)));
+	return true;
+}
+
+/* Multiplications that a constant power of integers may take. */
+#define MAX_PRODUCTS 12
+
+/* x to the power e >= 1, by squaring; integers wrap. NULL: that takes too many products. */
+static struct value *integer_power(struct build *b, struct value *x, int64_t e)
+{
+	int products = 0;
+
+	for (int64_t k = e; k > 1; k /= 2)
+		products += 1 + (k & 1);
+	if (products > MAX_PRODUCTS)
+		return NULL;
+	struct value *r = NULL;
+	for (; e; e /= 2) {
+		if (e & 1)
+			r = r ? emit_(b, "Mul", r, x) : x;
+		if (e > 1)
+			x = emit_(b, "Mul", x, x);
+	}
+	return r;
+}
+
+/* The smallest of the elements of a constant of integers. */
+static int64_t smallest(const struct tensor *t)
+{
+	int64_t min = INT64_MAX, k;
+
+	for (uint64_t i = 0; i < (t->splat ? 1 : t->count); i++)
+		if (tensor_int(t, i, &k) && k < min)
+			min = k;
+	return min;
+}
+
+/* By its dtype before it was widened, or by what is known of it. */
+static bool never_negative(struct build *b, struct value *typed)
+{
+	const struct value *v = low(b, typed);
+	const struct known *k = known_of(b->cx, typed);
+
+	if (v->data)
+		return !is_weight(v) && smallest(v->data) >= 0;
+	while (is_onnx(v->def, "Cast") && is_discrete((enum dtype)v->def->in[0]->type.dtype) &&
+	       dtypes[v->def->in[0]->type.dtype].bits < dtypes[v->type.dtype].bits)
+		v = v->def->in[0];
+	if (dtypes[v->type.dtype].kind != KIND_INT)
+		return true;
+	for (uint32_t i = 0; k && i < k->n; i++)
+		if (!dim_ge(b->cx, k->at[i], 0))
+			return false;
+	return k != NULL;
+}
+
+/*
+ * int64 1 for each element of the result. NumPy allows no negative exponent, so these make the run
+ * fail: they are the index of a 1 that is not there. One that meets no base is no exponent, so it
+ * is looked at in the shape of the result.
+ */
+static struct value *ones_of_pow(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]), *e = low(b, n->in[1]), *one = const_int(b, 1);
+	struct type t = n->out[0]->type;
+	bool same = same_dims(b->cx, e->type, t);
+
+	if (never_negative(b, n->in[1])) {
+		if (same || same_dims(b->cx, x->type, t))
+			return expand(b, one, t.dims, t.rank);
+		e = emit_(b, "Add", cast(b, x, DT_INT64), cast(b, e, DT_INT64));
+		return emit_(b, "Add", emit_(b, "Mul", e, const_int(b, 0)), one);
+	}
+	struct value *zero = const_int_of(b, (enum dtype)t.dtype, 0);
+	if (!same)
+		e = emit_(b, "Add", e, emit_(b, "Mul", x, zero));
+	struct value *bad = cast(b, emit_(b, "Less", e, zero), DT_INT64);
+	return labelled(b, emit_(b, "Gather", vector_of(b, one), bad),
+			"the exponents of integers must not be negative");
+}
+
+static bool raises_of_pow(struct build *b, struct node *n)
+{
+	const struct tensor *e = low(b, n->in[1])->data;
+	struct type t = n->out[0]->type;
+	int64_t k;
+
+	for (uint32_t i = 0; i < t.rank; i++)
+		if (dim_is_const(b->cx, t.dims[i], &k) && !k)
+			return false;
+	if (!e || dtypes[t.dtype].kind != KIND_INT || smallest(e) >= 0)
+		return false;
+	raises(b, "integers to negative integer powers are not allowed, as the exponent %lld",
+	       (long long)smallest(e));
+	return true;
+}
+
+/* A power of floats by one constant number. NULL: Pow does it. */
+static struct value *float_power(struct build *b, struct value *x, const struct tensor *k,
+				 struct type t)
+{
+	enum dtype type = (enum dtype)t.dtype;
+
+	if (!is_float(type) || !k || !same_dims(b->cx, x->type, t))
+		return NULL;
+	/* of Pow the runtime may make a LayerNormalization, whose epsilon is float32 */
+	if (tensor_float(k, 0) == 2)
+		return emit_(b, "Mul", cast(b, x, type), cast(b, x, type));
+	/* NumPy takes the root, but for float16 or many exponents: of -inf it is NaN, not inf */
+	if (tensor_float(k, 0) == 0.5 && k->count == 1 && type != DT_FLOAT16)
+		return emit_(b, "Sqrt", cast(b, x, type));
+	return NULL;
+}
+
+bool lower_pow(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]), *y = low(b, n->in[1]), *r = NULL;
+	struct type t = n->out[0]->type;
+	const struct tensor *k = one_number(y);
+	int64_t e;
+
+	if (!is_int((enum dtype)t.dtype)) {
+		r = float_power(b, x, k, t);
+		if (!r)
+			return lower_by_lib(b, n, "Pow");
+		lowered(b, n, 0, r);
+		return true;
+	}
+	if (raises_of_pow(b, n))
+		return false;
+	if (k && tensor_int(k, 0, &e) && same_dims(b->cx, x->type, t)) {
+		if (e == 0)
+			r = expand(b, const_int_of(b, (enum dtype)t.dtype, 1), t.dims, t.rank);
+		else if (e > 0)
+			r = integer_power(b, x, e);
+	}
+	if (!r) {
+		struct type wide = type_of(DT_INT64, t.rank, t.dims);
+		struct value *ones = graph_value(b->cx, wide, b->span);
+		ones->low = ones_of_pow(b, n);
+		if (!call_fn(b, lib_fn(b->cx, "_Power"), n->op, n->props,
+			     (struct value *[]){n->in[0], n->in[1], ones}, 3, &r, 1))
+			return false;
+	}
+	lowered(b, n, 0, r);
+	return true;
+}

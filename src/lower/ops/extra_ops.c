@@ -1,0 +1,420 @@
+/*
+ * extra_ops.c: ops that are indices more than arithmetic: Nonzero, Cumsum, Cumprod, JoinDims,
+ * SplitDims, diagonals, Repeat, SearchSorted. In: a typed node. Out: ONNX values; an index vector
+ * of static length is a constant.
+ */
+#include <string.h>
+
+#include "lower/build.h"
+#include "lower/lower.h"
+
+/* Index constants up to this length are put into the model. */
+#define MAX_IOTA 4096
+
+/* 0, 1, ... n-1 */
+struct value *counting(struct build *b, dim n)
+{
+	int64_t k;
+
+	if (!dim_is_const(b->cx, n, &k) || k > MAX_IOTA)
+		return emit_(b, "Range", const_int(b, 0), dim_value(b, n), const_int(b, 1));
+	int64_t *v = new_array(b->cx->arena, int64_t, (size_t)k + 1);
+	for (int64_t i = 0; i < k; i++)
+		v[i] = i;
+	return const_ints(b, v, (uint32_t)k);
+}
+
+static struct value *column(struct build *b, struct value *v)
+{
+	return unsqueeze(b, v, &(int64_t){v->type.rank}, 1);
+}
+
+bool lower_nonzero(struct build *b, struct node *n)
+{
+	struct value *x = has_complex(n) ? complex_nonzero(b, n->in[0]) : low(b, n->in[0]);
+	struct value *all = emit_(b, "NonZero", x);
+	struct value **row = new_array(b->cx->arena, struct value *, n->nout);
+
+	split(b, all, 0, NULL, row, n->nout);
+	for (uint32_t i = 0; i < n->nout; i++)
+		lowered(b, n, i, squeeze(b, row[i], &(int64_t){0}, 1));
+	return true;
+}
+
+/* Step by step, in a loop over the first axis */
+static struct value *running(struct build *b, const char *name, struct value *x, int axis)
+{
+	struct fn *f = lib_fn(b->cx, name);
+	int64_t perm[MAX_RANK];
+	struct value *out;
+
+	for (int i = 0; i < x->type.rank; i++)
+		perm[i] = i == 0 ? axis : i == axis ? 0 : i;
+	x = transpose(b, x, perm);
+	if (!f)
+		bug("the library has no %s", name);
+	if (!call_fn(b, f, NULL, NULL, &x, 1, &out, 1))
+		return x;
+	return transpose(b, out, perm);
+}
+
+bool lower_cumop(struct build *b, struct node *n)
+{
+	if (has_complex(n))
+		return lower_complex_cumprod(b, n);
+	struct value *x = low(b, n->in[0]);
+	enum dtype t = (enum dtype)x->type.dtype;
+	bool add = n->op == &op_table[OP_Cumsum];
+	uint32_t axis = prop_axis(b->cx, n, "axis");
+
+	if (is_discrete(t) && t != DT_INT64 && t != DT_UINT64) {
+		unsupported(b,
+			    "PyTensor's type says %s, but it computes %s: write "
+			    "Cast{%s}(x) in it",
+			    dtypes[t].name, dtypes[t].kind == KIND_UINT ? "uint64" : "int64",
+			    dtypes[t].kind == KIND_UINT ? "uint64" : "int64");
+		return false;
+	}
+	/* the runtime computes float16 in float32 and rounds at the end, NumPy rounds each step */
+	bool rounds = t == DT_FLOAT16 && !b->cx->opt.excess_precision;
+	if (rounds || (!add && !has_op(b, "CumProd")))
+		lowered(b, n, 0, running(b, add ? "_Cumsum" : "_Cumprod", x, (int)axis));
+	else
+		lowered(b, n, 0, emit_(b, add ? "CumSum" : "CumProd", x, const_int(b, axis)));
+	return true;
+}
+
+bool lower_joindims(struct build *b, struct node *n)
+{
+	struct type t = n->out[0]->type;
+
+	lowered(b, n, 0, reshape(b, low(b, n->in[0]), t.dims, t.rank));
+	return true;
+}
+
+/* The whole shape of the result; NULL: some of its parts are not known. */
+static const struct known *split_lengths(struct build *b, struct node *n, uint32_t axis)
+{
+	const struct known *parts = known_of(b->cx, n->in[1]);
+	struct type x = n->in[0]->type;
+	uint32_t k = 0;
+
+	if (!parts)
+		return NULL;
+	struct known *whole = known_new(b->cx, x.rank - 1 + parts->n);
+	for (uint32_t i = 0; i < axis; i++)
+		whole->at[k++] = x.dims[i];
+	for (uint32_t i = 0; i < parts->n; i++)
+		whole->at[k++] = parts->at[i];
+	for (uint32_t i = axis + 1; i < x.rank; i++)
+		whole->at[k++] = x.dims[i];
+	return whole;
+}
+
+bool lower_splitdims(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]), *shape[3];
+	struct type t = n->out[0]->type;
+	uint32_t axis = prop_axis(b->cx, n, "axis"), k = 0, after = x->type.rank - 1 - axis;
+	const struct known *whole = split_lengths(b, n, axis);
+	bool fails;
+	struct value *r = reshape_known(b, x, whole, t, &fails);
+
+	if (fails)
+		return false;
+	if (!r) {
+		if (axis)
+			shape[k++] = dims_vector(b, t.dims, axis);
+		if (axis + after < t.rank)
+			shape[k++] = cast(b, low(b, n->in[1]), DT_INT64);
+		if (after)
+			shape[k++] = dims_vector(b, t.dims + t.rank - after, after);
+		struct value *to = k ? concat(b, 0, shape, k) : const_ints(b, NULL, 0);
+		to = as_it_is(b, lengths_to_find(b, whole, to));
+		r = reshape_to(b, x, to, t.dims, t.rank);
+	}
+	lowered(b, n, 0, r);
+	return true;
+}
+
+/* Diagonals */
+
+static struct value *number_of(struct build *b, dim d)
+{
+	return dim_vector(b, d);
+}
+
+/* Axes a and c moved to the end. */
+static struct value *axes_last(struct build *b, struct value *x, uint32_t a, uint32_t c)
+{
+	int64_t perm[MAX_RANK];
+	uint32_t k = 0;
+
+	for (uint32_t i = 0; i < x->type.rank; i++)
+		if (i != a && i != c)
+			perm[k++] = i;
+	perm[k++] = a;
+	perm[k] = c;
+	return transpose(b, x, perm);
+}
+
+/* In the flat matrix of c columns a diagonal is a Slice with step c + 1. */
+bool lower_extractdiag(struct build *b, struct node *n)
+{
+	struct ctx *cx = b->cx;
+	struct value *x = low(b, n->in[0]);
+	uint32_t rank = x->type.rank;
+	int64_t k = prop_int(cx, n, "offset");
+
+	x = axes_last(b, x, prop_axis(cx, n, "axis1"), prop_axis(cx, n, "axis2"));
+	dim *flat = new_array(cx->arena, dim, rank), c = x->type.dims[rank - 1];
+	for (uint32_t i = 0; i + 2 < rank; i++)
+		flat[i] = x->type.dims[i];
+	flat[rank - 2] = dim_mul(cx, x->type.dims[rank - 2], c);
+	x = reshape(b, x, flat, rank - 1);
+	dim offset = dim_const(cx, k < 0 ? -k : k);
+	dim start = k >= 0 ? offset : dim_mul(cx, offset, c);
+	dim last = k < 0 ? dim_add(cx, c, offset)
+		   : k   ? dim_max(cx, dim_sub(cx, c, offset), dim_const(cx, 0))
+			 : c;
+	x = slice(b, x, &(int64_t){rank - 2}, 1, number_of(b, start),
+		  number_of(b, dim_mul(cx, c, last)),
+		  number_of(b, dim_add(cx, c, dim_const(cx, 1))));
+	lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
+	return true;
+}
+
+/* x's last axis on the diagonal of a square, shifted by padding. */
+bool lower_allocdiag(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]);
+	uint32_t rank = x->type.rank;
+	int64_t k = prop_int(b->cx, n, "offset"), pads[2 * MAX_RANK] = {0}, perm[MAX_RANK];
+	int64_t axis1 = prop_int(b->cx, n, "axis1"), axis2 = prop_int(b->cx, n, "axis2");
+	struct value *at = counting(b, x->type.dims[rank - 1]);
+	struct value *on = emit_(b, "Equal", column(b, at), at);
+
+	x = where(b, on, column(b, x), const_int_of(b, (enum dtype)x->type.dtype, 0));
+	rank++;
+	pads[k > 0 ? rank - 1 : rank - 2] = k > 0 ? k : -k;
+	pads[k > 0 ? 2 * rank - 2 : 2 * rank - 1] = k > 0 ? k : -k;
+	if (k)
+		x = emit_(b, "Pad", x, const_ints(b, pads, 2 * rank));
+	for (uint32_t i = 0, from = 0; i < rank; i++)
+		perm[i] = i == axis1 ? rank - 2 : i == axis2 ? rank - 1 : from++;
+	lowered(b, n, 0, with_dims(transpose(b, x, perm), n->out[0]->type.dims));
+	return true;
+}
+
+bool lower_filldiagonal(struct build *b, struct node *n)
+{
+	struct value *a = low(b, n->in[0]), *on = NULL;
+	struct value *v = cast(b, low(b, n->in[1]), (enum dtype)a->type.dtype);
+	uint32_t rank = a->type.rank;
+
+	for (uint32_t i = 1; i < rank; i++) {
+		int64_t axes[MAX_RANK];
+		struct value *first = counting(b, a->type.dims[i - 1]),
+			     *next = counting(b, a->type.dims[i]);
+		for (uint32_t j = 0; j < rank - i; j++)
+			axes[j] = 1 + j;
+		first = unsqueeze(b, first, axes, rank - i);
+		next = unsqueeze(b, next, axes, rank - i - 1);
+		struct value *same = emit_(b, "Equal", first, next);
+		on = on ? emit_(b, "And", on, same) : same;
+	}
+	lowered(b, n, 0, with_dims(where(b, on, v, a), a->type.dims));
+	return true;
+}
+
+static struct value *total(struct build *b, const dim *dims, uint32_t n)
+{
+	return dim_value(b, dims_product(b->cx, dims, n));
+}
+
+/* PyTensor computes with lengths in the dtype of the offset, which wraps. */
+static struct value *wrapped(struct build *b, struct value *v, enum dtype t)
+{
+	return cast(b, cast(b, v, t), DT_INT64);
+}
+
+/* `at`, or the run fails where that dtype does not hold the lengths themselves. NULL: reported */
+static struct value *held(struct build *b, struct value *at, enum dtype t, struct value **lengths,
+			  uint32_t n)
+{
+	uint32_t bits = 8u * dtypes[t].size - (dtypes[t].kind == KIND_INT);
+	struct value *most = const_int(b, ((int64_t)1 << bits) - 1), *all = NULL;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct value *on = emit_(b, "LessOrEqual", lengths[i], most);
+		all = all ? emit_(b, "And", all, on) : on;
+	}
+	if (all->data && !tensor_float(all->data, 0)) {
+		raises(b, "%s, the dtype of the offset, does not hold the lengths", dtypes[t].name);
+		return NULL;
+	}
+	return labelled(b, checked(b, at, all), "the offset's dtype must hold the lengths");
+}
+
+/*
+ * a.flat[start:stop:width + 1] = v with PyTensor's own start and stop: an offset beyond the matrix
+ * makes a stop that counts from the end.
+ */
+bool lower_filldiagonaloffset(struct build *b, struct node *n)
+{
+	struct value *a = low(b, n->in[0]), *k = cast(b, low(b, n->in[2]), DT_INT64);
+	struct value *v = cast(b, low(b, n->in[1]), (enum dtype)a->type.dtype);
+	enum dtype t = (enum dtype)n->in[2]->type.dtype;
+	const dim *d = a->type.dims;
+
+	if (t == DT_UINT64) {
+		unsupported(b, "PyTensor computes with this uint64 modulo 2^64: write Cast{int64} "
+			       "of the offset");
+		return false;
+	}
+
+	struct value *width = dim_value(b, d[1]), *height = dim_value(b, d[0]);
+	struct value *up = emit_(b, "GreaterOrEqual", k, const_int(b, 0));
+	struct value *start = emit_(b, "Where", up, k, emit_(b, "Mul", emit_(b, "Neg", k), width));
+	struct value *left =
+		emit_(b, "Where", up, emit_(b, "Sub", width, k), emit_(b, "Add", height, k));
+	start = wrapped(b, start, t);
+	left = wrapped(b, left, t);
+	b->cse->shared->small_ints = t != DT_UINT32;
+	struct value *side = emit_(b, "Min", width, height), *steps = emit_(b, "Min", side, left);
+	b->cse->shared->small_ints = false;
+	struct value *step = emit_(b, "Add", width, const_int(b, 1));
+	struct value *end = emit_(b, "Mul", step, steps);
+	struct value *stop = wrapped(b, emit_(b, "Add", start, end), t);
+	if (t != DT_INT64) {
+		struct value *length[] = {
+			width, emit_(b, "Where", up, const_int(b, 0), height),
+			emit_(b, "Where", emit_(b, "Less", left, side), step, end)};
+		start = held(b, start, t, length, countof(length));
+		if (!start)
+			return false;
+	}
+	struct value *all = emit_(b, "Range", const_int(b, 0), total(b, d, 2), const_int(b, 1));
+	struct value *at = slice_axis(b, all, 0, start, stop, step);
+	dim *flat = new (b->cx->arena, dim);
+	*flat = dims_product(b->cx, d, 2);
+	struct value *to = emit_(b, "Expand", v, emit_(b, "Shape", at));
+	struct value *r = emit_(b, "ScatterElements", reshape(b, a, flat, 1), at, to);
+	lowered(b, n, 0, reshape(b, r, d, 2));
+	return true;
+}
+
+/* Repeat, SearchSorted */
+
+/* Repeats that are constants: the rows as a constant. NULL: too many, or not constant */
+static struct value *constant_rows(struct build *b, struct value *repeats, dim length)
+{
+	int64_t n, k, sum = 0, at = 0, *row;
+
+	if (!repeats->data || !dim_is_const(b->cx, length, &n))
+		return NULL;
+	bool one = repeats->data->count == 1;
+	for (int64_t i = 0; i < n; i++) {
+		if (!const_int_at(b, repeats, one ? 0 : (uint32_t)i, &k) || k > MAX_IOTA)
+			return NULL;
+		if (k < 0) {
+			raises(b, "%lld repeats", (long long)k);
+			return repeats;
+		}
+		if ((sum += k) > MAX_IOTA)
+			return NULL;
+	}
+	row = new_array(b->cx->arena, int64_t, (size_t)sum + 1);
+	for (int64_t i = 0; i < n; i++) {
+		const_int_at(b, repeats, one ? 0 : (uint32_t)i, &k);
+		while (k-- > 0)
+			row[at++] = i;
+	}
+	return const_ints(b, row, (uint32_t)sum);
+}
+
+/* The row of each element that is true in (0, 1, ... most - 1) < repeats[i]. */
+static struct value *counted_rows(struct build *b, struct value *repeats, dim length)
+{
+	dim given = repeats->type.dims[0], *dims = new (b->cx->arena, dim);
+
+	*dims = length;
+	repeats = cast(b, repeats, DT_INT64);
+	if (!dim_is_one(b->cx, given) && !dim_eq(b->cx, given, length)) {
+		/* one or as many as there are elements: Expand would stretch a single element too
+		 */
+		struct value *to = dim_vector(b, length);
+		repeats = emit_(b, "Reshape", emit_(b, "Expand", repeats, to), to);
+		repeats = labelled(b, with_dims(repeats, dims), "as many repeats as elements");
+	}
+	repeats = expand(b, repeats, dims, 1);
+	b->cse->shared->small_ints = true;
+	struct value *with_zero =
+		concat(b, 0, (struct value *[]){repeats, const_ints(b, (int64_t[]){0}, 1)}, 2);
+	struct value *most = reduce(b, "ReduceMax", with_zero, &(int){0}, 1, false);
+	struct value *least = reduce(b, "ReduceMin", with_zero, &(int){0}, 1, false);
+	b->cse->shared->small_ints = false;
+	most = labelled(b, checked(b, most, emit_(b, "Equal", least, const_int(b, 0))),
+			"numbers of repeats must not be negative");
+	struct value *count = emit_(b, "Range", const_int(b, 0), most, const_int(b, 1));
+	struct value *on = emit_(b, "Less", count, column(b, repeats));
+	struct value *row = emit_(b, "Gather", emit_(b, "NonZero", on), const_int(b, 0));
+	return row;
+}
+
+bool lower_repeat(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]), *repeats = low(b, n->in[1]);
+	uint32_t axis = prop_axis(b->cx, n, "axis");
+	dim length = x->type.dims[axis];
+	struct value *row = constant_rows(b, repeats, length);
+	if (!row)
+		row = counted_rows(b, repeats, length);
+	if (axis)
+		attr_int(b, "axis", axis);
+	lowered(b, n, 0, with_dims(emit_(b, "Gather", x, row), n->out[0]->type.dims));
+	return true;
+}
+
+static struct value *count_true(struct build *b, struct value *v)
+{
+	int last = v->type.rank - 1;
+
+	return reduce(b, "ReduceSum", cast(b, v, DT_INT64), &last, 1, false);
+}
+
+/* Indices below 0, which NumPy refuses, become such as the runtime refuses. */
+static struct value *sorter_of(struct build *b, struct value *sorter, struct value *x)
+{
+	struct value *at = cast(b, low(b, sorter), DT_INT64);
+
+	if (sorter->def && sorter->def->op == &op_table[OP_ArgSortOp])
+		return at;
+	return emit_(b, "Where", emit_(b, "Less", at, const_int(b, 0)),
+		     dim_value(b, x->type.dims[0]), at);
+}
+
+/* As many as stand before v in x; a NaN stands behind all numbers. */
+bool lower_searchsorted(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]), *v = low(b, n->in[1]);
+	enum dtype t = dtype_upcast((enum dtype)x->type.dtype, (enum dtype)v->type.dtype);
+	bool left = !strcmp(prop_str(b->cx, n, "side"), "left");
+	struct value *sorter = n->nin > 2 && n->in[2] ? sorter_of(b, n->in[2], n->in[0]) : NULL;
+
+	if (has_complex(n))
+		return lower_complex_searchsorted(b, n, sorter);
+	if (sorter)
+		x = emit_(b, "Gather", x, sorter);
+	x = cast(b, x, t);
+	v = cast(b, v, t);
+	struct value *before = emit_(b, left ? "Less" : "LessOrEqual", x, column(b, v));
+	struct value *r = count_true(b, before);
+	if (is_float(t)) {
+		struct value *all = left ? count_true(b, emit_(b, "Not", emit_(b, "IsNaN", x)))
+					 : dim_value(b, x->type.dims[0]);
+		r = emit_(b, "Where", emit_(b, "IsNaN", v), all, r);
+	}
+	lowered(b, n, 0, with_dims(r, n->out[0]->type.dims));
+	return true;
+}

@@ -1,0 +1,312 @@
+/*
+ * fft.c: Fourier; RFFTOp and IRFFTOp, on the last axes of real tensors and of pairs (real,
+ * imaginary). In: a typed node with the lengths to transform to as its second input. Out: for each
+ * axis a DFT or what stands for it, which cuts off or fills up with zeros as NumPy does. The
+ * inverse is not divided by the lengths, as in PyTensor. All is computed in float64: of float32 the
+ * runtime's DFT is a thousand times less exact than NumPy's at length 1000. Of float64 it is that
+ * too, where the length is no power of two; lib/fourier.ptg has another one for these. DFT came
+ * with opset 17.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "lower/build.h"
+#include "lower/lower.h"
+
+/* Up to this length, if it is a constant, the transform is a product with a matrix. */
+#define DIRECT_LENGTH 16
+#define MAX_LENGTH    (INT64_C(1) << 40)
+#define MAX_MASKED    65536 /* a bool for each number is made */
+
+/*
+ * cos(2 pi k / n) for k >= 0, from angles up to pi / 4: so a zero is one. The angle is pi / 4 * m /
+ * n with pi / 4 in two parts; `rest` is what the double nearest to it leaves out.
+ */
+static double cos_of_turn(int64_t k, int64_t n)
+{
+	const double eighth = 0.78539816339744828, low_part = 3.061616997868383e-17;
+	int64_t j = 8 * (k % n), sign = 1;
+
+	if (j > 4 * n)
+		j = 8 * n - j;
+	if (j > 2 * n) {
+		j = 4 * n - j;
+		sign = -1;
+	}
+	bool by_sine = j > n;
+	double m = (double)(by_sine ? 2 * n - j : j), d = (double)n, turns = eighth * m;
+	double a = turns / d;
+	double rest = (fma(-a, d, turns) + fma(eighth, m, -turns) + low_part * m) / d;
+	double y = by_sine ? sin(a) + cos(a) * rest : cos(a) - sin(a) * rest;
+
+	return (double)sign * y;
+}
+
+/* float64[parts * m, 2 * k]: what the parts of m numbers add to those of the first k of n */
+static struct value *fourier_matrix(struct build *b, int64_t n, int64_t m, int64_t parts, int64_t k)
+{
+	struct tensor *t = tensor_new(b->cx, DT_FLOAT64, 2, (int64_t[]){m * parts, 2 * k});
+	double *to = arena_alloc(b->cx->arena, t->count * sizeof(double));
+
+	t->data = to;
+	for (int64_t i = 0; i < m * parts; i++)
+		for (int64_t j = 0; j < k; j++) {
+			int64_t turn = i / parts * j;
+			double c = cos_of_turn(turn, n), s = cos_of_turn(4 * turn + 3 * n, 4 * n);
+			*to++ = i % parts ? s : c;
+			*to++ = i % parts ? c : 0 - s;
+		}
+	return const_tensor(b, t);
+}
+
+static dim *dims_with(struct build *b, const struct value *x, int64_t axis, dim d)
+{
+	dim *dims = new_array(b->cx->arena, dim, x->type.rank);
+
+	memcpy(dims, x->type.dims, x->type.rank * sizeof(dim));
+	dims[axis] = d;
+	return dims;
+}
+
+/* v up to `end` of an axis, if it is longer */
+static struct value *cut(struct build *b, struct value *v, int64_t axis, dim end)
+{
+	dim *d = dims_with(b, v, axis, end);
+	int64_t zero = 0;
+
+	if (dim_eq(b->cx, v->type.dims[axis], end))
+		return v;
+	v = slice(b, v, &axis, 1, const_ints(b, &zero, 1), dim_vector(b, end), NULL);
+	return with_dims(v, d);
+}
+
+/* x[..., m, parts] by that matrix */
+static struct value *direct(struct build *b, struct value *x, int64_t n, int64_t k)
+{
+	uint32_t rank = x->type.rank;
+	int64_t parts = 1, m = n, axis = rank - 2;
+	dim rows = dim_min(b->cx, x->type.dims[axis], dim_const(b->cx, n));
+	struct value *f;
+
+	dim_is_const(b->cx, x->type.dims[rank - 1], &parts);
+	dim_is_const(b->cx, rows, &m);
+	f = fourier_matrix(b, n, m, parts, k);
+	x = cut(b, x, axis, rows);
+	rows = dim_mul(b->cx, rows, dim_const(b->cx, parts));
+	x = reshape(b, x, dims_with(b, x, axis, rows), rank - 1);
+	x = matmul(b, x, cut(b, f, 0, rows));
+	dim *d = new_array(b->cx->arena, dim, rank);
+	memcpy(d, x->type.dims, (rank - 2u) * sizeof(dim));
+	d[axis] = dim_const(b->cx, k);
+	d[rank - 1] = dim_const(b->cx, 2);
+	return reshape(b, x, d, rank);
+}
+
+/* x[..., m, parts] by a fn of the library, which has one axis before these, and numbers */
+static struct value *by_library(struct build *b, const char *name, struct value *x,
+				struct value *const *numbers, uint32_t n)
+{
+	struct type number = type_of(DT_INT64, 0, NULL), t = x->type;
+	dim *flat = new_array(b->cx->arena, dim, 3);
+	struct value *in[4], *y;
+
+	memcpy(flat + 1, t.dims + t.rank - 2, 2 * sizeof(dim));
+	flat[0] = dims_product(b->cx, t.dims, t.rank - 2u);
+	in[0] = held_by(b, reshape(b, x, flat, 3), type_of(DT_FLOAT64, 3, flat), b->span);
+	for (uint32_t i = 0; i < n; i++)
+		in[i + 1] = held_by(b, numbers[i], number, b->span);
+	if (!call_fn(b, lib_fn(b->cx, name), NULL, NULL, in, n + 1, &y, 1))
+		return NULL;
+	dim *d = dims_with(b, x, t.rank - 2, y->type.dims[1]);
+	d[t.rank - 1] = dim_const(b->cx, 2);
+	return reshape(b, y, d, t.rank);
+}
+
+static struct value *bluestein(struct build *b, struct value *x, struct value *n, bool half)
+{
+	const char *with = half ? "_Transform_half" : "_Transform";
+	const char *without = half ? "_Any_length_half" : "_Any_length";
+	int64_t length = 0, l = 1;
+
+	if (!const_int_at(b, n, 0, &length))
+		return by_library(b, has_op(b, "DFT") ? with : without, x, &n, 1);
+	while (l < 2 * length - 1)
+		l *= 2;
+	length = half ? length / 2 + 1 : length;
+	struct value *numbers[] = {n, const_int(b, length), const_int(b, l)};
+	return by_library(b, "_Bluestein", x, numbers, 3);
+}
+
+/* x[..., m, parts] with that axis in the place of m, or from there */
+static struct value *to_last(struct build *b, struct value *x, int64_t axis)
+{
+	uint32_t rank = x->type.rank;
+	int64_t perm[MAX_RANK + 1];
+
+	for (uint32_t i = 0; i < rank; i++)
+		perm[i] = i;
+	perm[axis] = rank - 2;
+	perm[rank - 2] = axis;
+	return axis == rank - 2 ? x : transpose(b, x, perm);
+}
+
+/* What stands for a DFT where the opset has none. */
+struct value *dft_by_matrices(struct build *b, struct node *n)
+{
+	struct value *length = n->nin > 1 ? n->in[1] : NULL, *x = n->in[0], *half;
+	int64_t axis = 1, onesided = 0;
+
+	for (uint32_t i = 0; i < n->nattrs; i++) {
+		axis = strcmp(n->attrs[i].name, "axis") ? axis : n->attrs[i].u.i;
+		onesided = strcmp(n->attrs[i].name, "onesided") ? onesided : n->attrs[i].u.i;
+	}
+	if (!length)
+		length = dim_value(b, x->type.dims[axis]);
+	x = by_library(b, "_By_matrices", to_last(b, x, axis), &length, 1);
+	if (!x)
+		return NULL;
+	x = to_last(b, x, axis);
+	if (!onesided)
+		return x;
+	half = emit_(b, "Add", emit_(b, "Div", length, const_int(b, 2)), const_int(b, 1));
+	return slice_axis(b, x, (int)axis, const_int(b, 0), half, NULL);
+}
+
+/* x, with a zero behind the others where there may be none, which DFT does not take: it is cut off,
+ * or is one of those that x is filled up with. */
+static struct value *with_one(struct build *b, struct value *x, int64_t axis)
+{
+	if (dim_ge(b->cx, x->type.dims[axis], 1))
+		return x;
+	dim *dims = dims_with(b, x, axis, dim_const(b->cx, 1));
+	struct value *zero = const_shape(b, DT_FLOAT64, dims_vector(b, dims, x->type.rank), dims,
+					 x->type.rank, 0);
+	return concat(b, (int)axis, (struct value *[]){x, zero}, 2);
+}
+
+/* The half x[..., k, 2] of a real transform to n numbers: the coefficients at 0 and n/2 are real.
+ * Of a length that only the run gives that would be seven nodes. */
+static struct value *real_ends(struct build *b, struct value *x, int64_t n)
+{
+	int64_t shape[] = {n / 2 + 1, 2};
+	struct tensor *t = tensor_new(b->cx, DT_BOOL, 2, shape);
+	bool *real = arena_alloc(b->cx->arena, t->count);
+
+	memset(real, 0, t->count);
+	real[1] = true;
+	real[t->count - 1] |= n % 2 == 0;
+	t->data = real;
+	return emit_(b, "Where", const_tensor(b, t), const_of(b, DT_FLOAT64, 0), x);
+}
+
+/* One axis of x, to n numbers, of which half are given or all; NULL: reported. */
+static struct value *transform(struct build *b, struct value *x, struct value *n, int64_t axis,
+			       bool half)
+{
+	int64_t length = 0;
+	bool constant = const_int_at(b, n, 0, &length);
+	bool power = constant && !(length & (length - 1)); /* DFT takes them */
+	bool small = constant && length >= 1 && length <= DIRECT_LENGTH;
+
+	if (constant && length < 1) {
+		raises(b, "there is no transform to %lld numbers", (long long)length);
+		return NULL;
+	}
+	if (small && !(power && has_op(b, "DFT"))) {
+		x = direct(b, to_last(b, x, axis), length, half ? length / 2 + 1 : length);
+		return to_last(b, x, axis);
+	}
+	bool ends = half && constant && length <= MAX_MASKED;
+	x = with_one(b, x, axis);
+	if (power) {
+		x = dft(b, x, n, axis, half);
+		return ends && length > 1 ? real_ends(b, x, length) : x;
+	}
+	if (length > MAX_LENGTH) {
+		unsupported(b, "%lld numbers to transform are more than any memory holds",
+			    (long long)length);
+		return NULL;
+	}
+	x = bluestein(b, to_last(b, x, axis), n, half);
+	if (x && ends)
+		x = real_ends(b, x, length);
+	return x ? to_last(b, x, axis) : NULL;
+}
+
+bool lower_rfft(struct build *b, struct node *n)
+{
+	struct value *x = cast(b, low(b, n->in[0]), DT_FLOAT64), *s = low(b, n->in[1]);
+	int64_t rank = x->type.rank, axes = 0;
+
+	dim_is_const(b->cx, s->type.dims[0], &axes);
+	x = unsqueeze(b, x, &rank, 1);
+	for (int64_t i = axes; x && i-- > 0;)
+		x = transform(b, x, length_at(b, s, (uint32_t)i), rank - axes + i, i == axes - 1);
+	if (!x)
+		return false;
+	x = cast(b, x, (enum dtype)n->out[0]->type.dtype);
+	lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
+	return true;
+}
+
+/* Of complex numbers, or of real ones, which DFT takes with a last axis of 1. */
+bool lower_fourier(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]);
+	enum dtype given = (enum dtype)n->in[0]->type.dtype;
+	int64_t rank = n->in[0]->type.rank, axis = 0;
+
+	if (given == DT_COMPLEX64 || given == DT_FLOAT32 || given == DT_FLOAT16) {
+		unsupported(b, "PyTensor's type says complex128, but it computes complex64: write "
+			       "Cast{complex128}(x) in it");
+		return false;
+	}
+	const_int_at(b, low(b, n->in[2]), 0, &axis);
+	if (x->type.rank == rank)
+		x = unsqueeze(b, x, &rank, 1);
+	x = cast(b, x, DT_FLOAT64);
+	x = transform(b, x, cast(b, low(b, n->in[1]), DT_INT64), axis, false);
+	if (!x)
+		return false;
+	lowered(b, n, 0, with_dims(x, low_type(b, n->out[0]->type).dims));
+	return true;
+}
+
+/* What each coefficient of a half counts: 1 at 0 and n/2, 0 behind that, else 2; conjugated */
+static struct value *half_weights(struct build *b, dim count, struct value *length, enum dtype t)
+{
+	struct value *k = counting(b, count);
+	struct value *two = emit_(b, "Mul", k, const_int(b, 2));
+	struct value *single = emit_(b, "Or", emit_(b, "Equal", k, const_int(b, 0)),
+				     emit_(b, "Equal", two, length));
+	struct value *w = emit_(b, "Where", single, const_int(b, 1), const_int(b, 2));
+
+	w = emit_(b, "Where", emit_(b, "Greater", two, length), const_int(b, 0), w);
+	w = unsqueeze(b, cast(b, w, t), &(int64_t){1}, 1); /* integers would be taken for a shape */
+	return emit_(b, "Mul", w, cast(b, const_ints(b, (int64_t[]){1, -1}, 2), t));
+}
+
+/*
+ * The real part of the inverse of the half, taken for the whole: the other half is its mirror. The
+ * inverse is the transform of the conjugate, conjugated; the runtime's own inverse divides by a
+ * length that it has in float32.
+ */
+bool lower_irfft(struct build *b, struct node *n)
+{
+	struct value *x = cast(b, low(b, n->in[0]), DT_FLOAT64), *s = low(b, n->in[1]);
+	int64_t last = x->type.rank - 2, axes = 0;
+
+	dim_is_const(b->cx, s->type.dims[0], &axes);
+	struct value *length = length_at(b, s, (uint32_t)axes - 1);
+	x = emit_(b, "Mul", x,
+		  half_weights(b, x->type.dims[last], length, (enum dtype)x->type.dtype));
+	for (int64_t i = 0; x && i < axes; i++)
+		x = transform(b, x, length_at(b, s, (uint32_t)i), last - axes + 1 + i, false);
+	if (!x)
+		return false;
+	attr_int(b, "axis", last + 1);
+	x = emit_(b, "Gather", x, const_int(b, 0));
+	x = cast(b, x, (enum dtype)n->out[0]->type.dtype);
+	lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
+	return true;
+}

@@ -1,0 +1,25 @@
+/*
+ * index.h: one axis of an index, as subtensor.c and incsubtensor.c see it.
+ */
+#ifndef PTGC_LOWER_OPS_INDEX_H
+#define PTGC_LOWER_OPS_INDEX_H
+
+#include "lower/build.h"
+
+struct index {
+	enum { IX_FULL, IX_SLICE, IX_ARRAY } kind;
+	struct value *v[3]; /* ONNX values: start, stop, step (NULL: none), 0-d; IX_ARRAY: v[0] */
+	bool unique;        /* IX_ARRAY: no index stands twice in it */
+};
+
+/* The index of each of x's axes; `first` is the first index input. false: reported. */
+bool parse_index(struct build *b, struct node *n, uint32_t first, struct index *ix);
+/* pieces.c: what to read from in place of x; the index is adapted */
+struct value *piece_of(struct build *b, struct value *x, struct index *ix);
+struct value *int_vector(struct build *b, struct value **v, uint32_t n);
+struct value *apply_slices(struct build *b, struct value *x, const struct index *ix);
+struct value *index_tuples(struct build *b, struct value **v, uint32_t n, uint32_t rank);
+uint32_t index_arrays(const struct index *ix, uint32_t rank, struct value **v, uint32_t *axes,
+		      uint32_t *brank, bool *adjacent);
+
+#endif

@@ -1,0 +1,614 @@
+/*
+ * pad.c: Pad. In: a typed node. Out: one ONNX Pad where it says the same; else border by border,
+ * axis after axis, as PyTensor does (so that corners come from the later axes), or, for modes that
+ * copy elements, one Gather an axis. Static widths and lengths make constants. Where an axis may be
+ * empty, and PyTensor has a result then that these would not give (or none, and these would), that
+ * is the branch of an If on the number of elements.
+ */
+#include <string.h>
+
+#include "ops/rules.h"
+#include "lower/ops/index.h"
+#include "lower/lower.h"
+
+/* Elements of an axis: sums of such widths fit int64. */
+#define MAX_WIDTH ((int64_t)1 << 53)
+
+struct pad {
+	const char *mode;
+	struct value *x;
+	int64_t axis;
+	uint32_t rank;
+	bool filled; /* x has a 0 in each axis that has nothing: the real lengths are `dims` */
+	const dim *dims;
+	struct value *width[MAX_RANK][2]; /* int64[] */
+	struct value *value[MAX_RANK][2]; /* of constant and linear_ramp, 0-d */
+};
+
+static bool is_zero(struct build *b, struct value *width)
+{
+	int64_t k;
+
+	return const_int_at(b, width, 0, &k) && k == 0;
+}
+
+static struct value *const_pair(struct build *b, const struct tensor *v, uint32_t axis,
+				uint32_t side)
+{
+	struct tensor *t = tensor_new(b->cx, (enum dtype)v->dtype, 0, NULL);
+	uint64_t cols = v->rank ? (uint64_t)v->shape[v->rank - 1] : 1;
+	uint64_t at = cols > 1 ? side : 0;
+
+	if (v->rank == 2 && v->shape[0] > 1)
+		at += axis * cols;
+	t->data = (const char *)v->data + (v->splat ? 0 : at * dtypes[v->dtype].size);
+	return const_tensor(b, t);
+}
+
+/* The elements of v, broadcast to [rank, 2], as 0-d values of dtype t */
+static void pairs(struct build *b, struct value *v, enum dtype t, uint32_t rank,
+		  struct value *out[][2])
+{
+	int64_t one = 1;
+	bool single = true;
+
+	v = cast(b, v, t);
+	if (v->data && v->data->count && v->data->rank <= 2) {
+		for (uint32_t i = 0; i < 2 * rank; i++)
+			out[i / 2][i % 2] = const_pair(b, v->data, i / 2, i % 2);
+		return;
+	}
+	for (uint32_t i = 0; i < v->type.rank; i++)
+		single &= dim_is_const(b->cx, v->type.dims[i], &one) && one == 1;
+	if (single)
+		v = reshape(b, v, NULL, 0);
+	else
+		v = emit_(b, "Reshape",
+			  emit_(b, "Expand", v, const_ints(b, (int64_t[]){rank, 2}, 2)),
+			  const_ints(b, (int64_t[]){2 * (int64_t)rank}, 1));
+	for (uint32_t i = 0; i < 2 * rank; i++)
+		out[i / 2][i % 2] = single ? v : emit_(b, "Gather", v, const_int(b, i));
+}
+
+static bool widths(struct build *b, struct node *n, struct pad *p)
+{
+	int64_t k;
+	struct value *v = low(b, n->in[1]), *flat[MAX_RANK][2];
+
+	for (uint32_t i = 0; i < 2 * p->rank; i++) {
+		if (!pad_width_at(n, i / 2, i % 2, &k))
+			break;
+		p->width[i / 2][i % 2] = const_int(b, k);
+		if (k < 0 || k > MAX_WIDTH) {
+			raises(b, k < 0 ? "a width is negative"
+					: "a width is more than any memory holds");
+			return false;
+		}
+		if (i + 1 == 2 * p->rank)
+			return true;
+	}
+	if (!p->rank)
+		return true;
+	v = cast(b, v, DT_INT64);
+	b->cse->shared->small_ints = true;
+	int axes[2] = {0, 1};
+	struct value *least = reduce(b, "ReduceMin", v, axes, v->type.rank, false);
+	b->cse->shared->small_ints = false;
+	v = labelled(b, checked(b, v, emit_(b, "GreaterOrEqual", least, const_int(b, 0))),
+		     "widths of a border must not be negative");
+	pairs(b, v, DT_INT64, p->rank, flat);
+	memcpy(p->width, flat, sizeof(flat[0]) * p->rank);
+	return true;
+}
+
+/* ONNX's Pad with the widths of axes [first, last), of sides `sides` (1: before, 2: after) */
+static struct value *onnx_pad(struct build *b, const struct pad *p, uint32_t first, uint32_t last,
+			      int sides, const char *mode, struct value *value)
+{
+	struct value *pads[2 * MAX_RANK];
+	bool any = false;
+
+	for (uint32_t i = 0; i < 2 * p->rank; i++) {
+		uint32_t axis = i % p->rank, side = i / p->rank;
+		bool in = axis >= first && axis < last && sides & (1 << side);
+		pads[i] = in ? p->width[axis][side] : const_int(b, 0);
+		any |= !is_zero(b, pads[i]);
+	}
+	if (!any)
+		return p->x;
+	struct value *all = int_vector(b, pads, 2 * p->rank);
+	if (strcmp(mode, "constant") != 0)
+		attr_str(b, "mode", mode);
+	return emit_(b, "Pad", p->x, all, value);
+}
+
+static struct value *pad_constant(struct build *b, struct pad *p)
+{
+	struct value *v = p->rank ? p->value[0][0] : NULL;
+	bool same = true;
+
+	for (uint32_t i = 0; i < 2 * p->rank; i++)
+		same &= p->value[i / 2][i % 2] == v;
+	if (same)
+		return onnx_pad(b, p, 0, p->rank, 3, "constant", v);
+	for (uint32_t i = 0; i < p->rank; i++) {
+		bool both = p->value[i][0] == p->value[i][1];
+		p->x = onnx_pad(b, p, i, i + 1, both ? 3 : 1, "constant", p->value[i][0]);
+		if (!both)
+			p->x = onnx_pad(b, p, i, i + 1, 2, "constant", p->value[i][1]);
+	}
+	return p->x;
+}
+
+/* v, of length 1 along the axis, `width` times */
+static struct value *stretched(struct build *b, const struct pad *p, struct value *v,
+			       struct value *width)
+{
+	struct value *shape[MAX_RANK];
+
+	for (uint32_t i = 0; i < p->rank; i++)
+		shape[i] = i == p->axis ? width : const_int(b, 1);
+	return emit_(b, "Expand", v, int_vector(b, shape, p->rank));
+}
+
+static struct value *part(struct build *b, const struct pad *p, int64_t begin, int64_t end)
+{
+	return slice(b, p->x, &p->axis, 1, const_ints(b, &begin, 1), const_ints(b, &end, 1), NULL);
+}
+
+/* The maximum, minimum or mean of the axis, or of its first or last elements */
+static struct value *statistic(struct build *b, const struct pad *p, int side, int64_t length)
+{
+	const struct op *op = &op_table[!strcmp(p->mode, "maximum")   ? OP_Max
+					: !strcmp(p->mode, "minimum") ? OP_Min
+								      : OP_Mean];
+	struct value *x = p->x, *r = NULL;
+	struct cv axis = {.kind = CV_INT, .u.i = (uint64_t)p->axis, .span = b->span};
+	struct prop_arg arg = {
+		.name = intern_str(b->cx, "axes"),
+		.value = {.kind = CV_LIST, .n = 1, .u.items = &axis, .span = b->span},
+		.span = b->span};
+
+	if (length > 0)
+		x = side ? part(b, p, -length, INT64_MAX) : part(b, p, 0, length);
+	struct cv *props = bind_props(b->cx, op, b->span, &arg, 1);
+	if (!props || !lower_as(b, op, props, &x, 1, &r, 1))
+		return p->x;
+	return unsqueeze(b, r, &p->axis, 1);
+}
+
+/* end - i * (end - edge) / width for i = 0, 1, ...; behind x the other way round. The sum, which
+ * PyTensor computes, is the same but where i is 0: the runtime takes away an end of +0, and with it
+ * what makes a -0 a +0. */
+static struct value *ramp(struct build *b, const struct pad *p, int side)
+{
+	enum dtype t = (enum dtype)p->x->type.dtype;
+	struct value *width = p->width[p->axis][side], *end = p->value[p->axis][side];
+	enum dtype wide = dtype_upcast((enum dtype)end->type.dtype, t);
+	if (p->axis)
+		attr_int(b, "axis", p->axis);
+	/* a Gather fails where there is none, a Slice would be stretched to nothing */
+	struct value *edge = emit_(b, "Gather", p->x, const_ints(b, &(int64_t){-side}, 1));
+	struct value *i = emit_(b, "Range", const_int(b, 0), width, const_int(b, 1));
+	int64_t axes[MAX_RANK], n = 0, k;
+
+	if (const_int_at(b, width, 0, &k))
+		i = counting(b, dim_const(b->cx, k));
+	if (side)
+		i = emit_(b, "Sub", emit_(b, "Sub", width, const_int(b, 1)), i);
+	for (int64_t j = p->axis + 1; j < p->rank; j++)
+		axes[n++] = j - p->axis;
+	i = cast(b, unsqueeze(b, i, axes, (uint32_t)n), DT_FLOAT64);
+	struct value *delta = emit_(b, "Sub", cast(b, end, wide), cast(b, edge, wide));
+	delta = cast(b, delta, DT_FLOAT64);
+	struct value *r = emit_(b, "Div", emit_(b, "Mul", i, delta), cast(b, width, DT_FLOAT64));
+	return cast(b, emit_(b, "Sub", cast(b, end, DT_FLOAT64), r), t);
+}
+
+/* The part of x along the axis that is no filling. */
+static struct value *real(struct build *b, const struct pad *p)
+{
+	struct value *n = dim_vector(b, p->dims[p->axis]);
+
+	return slice(b, p->x, &p->axis, 1, const_ints(b, &(int64_t){0}, 1), n, NULL);
+}
+
+/* Borders made from x, put before and behind it, axis after axis */
+static struct value *pad_made(struct build *b, struct pad *p, struct value *lengths[][2])
+{
+	bool is_ramp = !strcmp(p->mode, "linear_ramp");
+
+	for (p->axis = 0; p->axis < p->rank; p->axis++) {
+		struct value *all[3], *made[2] = {NULL, NULL};
+		uint32_t k = 0;
+		for (int side = 0; side < 2; side++) {
+			int64_t length = 0;
+			if (is_zero(b, p->width[p->axis][side]))
+				continue;
+			if (lengths &&
+			    (!const_int_at(b, lengths[p->axis][side], 0, &length) || length < 1)) {
+				unsupported(b, "stat_length must be a constant above 0");
+				return p->x;
+			}
+			made[side] = is_ramp ? ramp(b, p, side)
+					     : stretched(b, p, statistic(b, p, side, length),
+							 p->width[p->axis][side]);
+		}
+		if (made[0])
+			all[k++] = made[0];
+		all[k++] = p->filled ? real(b, p) : p->x;
+		if (made[1])
+			all[k++] = made[1];
+		p->x = concat(b, (int)p->axis, all, k);
+	}
+	return p->x;
+}
+
+/* Which element of n stands at place `at` (0 is the first one of x) */
+static int64_t source_at(const char *mode, int64_t at, int64_t n)
+{
+	int64_t period = mode[0] == 'w' ? n : mode[0] == 's' ? 2 * n : 2 * n - 2;
+
+	if (period < 1)
+		period = 1;
+	int64_t f = at % period;
+	if (f < 0)
+		f += period;
+	return f < n ? f : mode[0] == 's' ? period - 1 - f : period - f;
+}
+
+static struct value *constant_sources(struct build *b, const struct pad *p, int64_t n)
+{
+	int64_t before, after;
+	struct value **w = (struct value **)p->width[p->axis];
+
+	if (!const_int_at(b, w[0], 0, &before) || !const_int_at(b, w[1], 0, &after) ||
+	    before > 4096 || after > 4096 || n > 4096)
+		return NULL;
+	int64_t total = before + n + after,
+		*at = new_array(b->cx->arena, int64_t, (size_t)total + 1);
+	for (int64_t i = 0; i < total; i++)
+		at[i] = source_at(p->mode, i - before, n);
+	return const_ints(b, at, (uint32_t)total);
+}
+
+static struct value *sources(struct build *b, const struct pad *p)
+{
+	dim size = p->x->type.dims[p->axis];
+	struct value *const *w = p->width[p->axis], *n = dim_value(b, size), *period = n;
+	int64_t k;
+	struct value *total = emit_(b, "Add", emit_(b, "Add", w[0], n), w[1]);
+	struct value *at = emit_(b, "Range", const_int(b, 0), total, const_int(b, 1));
+
+	at = emit_(b, "Sub", at, w[0]);
+	if (p->mode[0] != 'w')
+		period = emit_(b, "Mul", n, const_int(b, 2));
+	/* nothing goes through a Gather by nothing: only widths that are known are above 0 here */
+	b->cse->shared->small_ints = true;
+	if (p->mode[0] == 'r')
+		period = emit_(b, "Max", emit_(b, "Sub", period, const_int(b, 2)), const_int(b, 1));
+	else if (!dim_ge(b->cx, size, 1) &&
+		 !(const_int_at(b, w[0], 0, &k) && const_int_at(b, w[1], 0, &k)))
+		period = emit_(b, "Max", period, const_int(b, 1));
+	b->cse->shared->small_ints = false;
+	at = emit_(b, "Mod", at, period);
+	if (p->mode[0] == 'w')
+		return at;
+	struct value *top = period;
+	if (p->mode[0] == 's')
+		top = emit_(b, "Sub", period, const_int(b, 1));
+	return emit_(b, "Where", emit_(b, "Less", at, n), at, emit_(b, "Sub", top, at));
+}
+
+/* Does ONNX's Pad do it: a reflection within the lengths? */
+static bool reflects(struct build *b, const struct pad *p)
+{
+	int64_t k;
+
+	for (uint32_t i = 0; i < 2 * p->rank; i++)
+		if (!const_int_at(b, p->width[i / 2][i % 2], 0, &k) ||
+		    (k && !dim_ge(b->cx, p->x->type.dims[i / 2], k + 1)))
+			return false;
+	return p->mode[0] == 'r';
+}
+
+static struct value *pad_copied(struct build *b, struct pad *p)
+{
+	int64_t n;
+
+	if (reflects(b, p))
+		return onnx_pad(b, p, 0, p->rank, 3, "reflect", NULL);
+	for (p->axis = 0; p->axis < p->rank; p->axis++) {
+		struct value *const *w = p->width[p->axis], *at = NULL;
+		if (is_zero(b, w[0]) && is_zero(b, w[1]))
+			continue;
+		if (dim_is_const(b->cx, p->x->type.dims[p->axis], &n))
+			at = constant_sources(b, p, n);
+		if (!at)
+			at = sources(b, p);
+		if (p->axis)
+			attr_int(b, "axis", p->axis);
+		p->x = emit_(b, "Gather", p->x, at);
+	}
+	return p->x;
+}
+
+static bool may_be_empty(struct build *b, const struct pad *p, uint32_t i)
+{
+	return !dim_ge(b->cx, p->x->type.dims[i], 1);
+}
+
+static bool is_empty(struct build *b, const struct pad *p, uint32_t i)
+{
+	return dim_le(b->cx, p->x->type.dims[i], 0);
+}
+
+/* The widths of an axis as far as they are known: below 0 where not */
+static void known_widths(struct build *b, const struct pad *p, uint32_t i, int64_t w[2])
+{
+	for (int side = 0; side < 2; side++)
+		if (!const_int_at(b, p->width[i][side], 0, &w[side]))
+			w[side] = -1;
+}
+
+static bool copies(const struct pad *p)
+{
+	return strchr("rsw", p->mode[0]) != NULL;
+}
+
+/* An empty axis is copied from by dividing by its length, which always fails. */
+static bool divides(struct build *b, const struct pad *p, uint32_t i)
+{
+	int64_t k;
+	bool known = dim_is_const(b->cx, p->x->type.dims[i], &k);
+
+	for (uint32_t j = 0; j < 2 * p->rank; j++)
+		known &= const_int_at(b, p->width[j / 2][j % 2], 0, &k);
+	return p->mode[0] != 'r' && !known;
+}
+
+/* May another axis be empty when axis i is copied from? Then NumPy lets an index pass that is out
+ * of range, but along the first axis. */
+static bool beside_empty(struct build *b, const struct pad *p, uint32_t i)
+{
+	bool any = false;
+
+	for (uint32_t j = 0; j < p->rank; j++) {
+		int64_t w[2];
+		known_widths(b, p, j, w);
+		any |= j != i && may_be_empty(b, p, j) && (j > i || (w[0] < 1 && w[1] < 1));
+	}
+	return i && any && !divides(b, p, i);
+}
+
+/* The first axis of length 0 that there is no border to be made of on any run; -1: none */
+static int empty_axis(struct build *b, const struct pad *p)
+{
+	bool any = !strcmp(p->mode, "constant") || !strcmp(p->mode, "mean");
+
+	for (uint32_t i = 0; i < p->rank && !any; i++) {
+		int64_t w[2];
+		known_widths(b, p, i, w);
+		bool fails = p->mode[0] == 'm' || !w[0] || !w[1];
+		if (copies(p))
+			fails = (w[0] > 0 || w[1] > 0) && !beside_empty(b, p, i);
+		if (is_empty(b, p, i) && fails)
+			return (int)i;
+	}
+	return -1;
+}
+
+/* Does ONNX Runtime do another thing with an axis that is empty at run time than PyTensor? */
+static bool empty_differs(struct build *b, const struct pad *p)
+{
+	bool differs = false, made = !strcmp(p->mode, "edge") || !strcmp(p->mode, "linear_ramp");
+
+	for (uint32_t i = 0; i < p->rank; i++) {
+		int64_t w[2];
+		known_widths(b, p, i, w);
+		bool border = w[0] || w[1], one = !w[0] != !w[1];
+		if (may_be_empty(b, p, i))
+			differs |= made ? !one : copies(p) && border && beside_empty(b, p, i);
+		differs |= (made || copies(p)) && is_empty(b, p, i);
+	}
+	return differs;
+}
+
+static struct value *width_vector(struct build *b, const struct pad *p, int side)
+{
+	struct value *w[MAX_RANK];
+
+	for (uint32_t i = 0; i < p->rank; i++)
+		w[i] = p->width[i][side];
+	return int_vector(b, w, p->rank);
+}
+
+/* v, or a failing run where axis i is copied from but has nothing: `lengths` of x, `padded` of v */
+static struct value *check_copies(struct build *b, const struct pad *p, struct value *v,
+				  struct value *lengths, struct value *padded)
+{
+	struct value *none = const_int(b, 0), *bad = NULL;
+
+	for (uint32_t i = 0; i < p->rank; i++) {
+		int64_t w[2], mask[MAX_RANK] = {0};
+		known_widths(b, p, i, w);
+		if (!may_be_empty(b, p, i) || (!w[0] && !w[1]))
+			continue;
+		struct value *most = emit_(b, "Max", p->width[i][0], p->width[i][1]);
+		struct value *is =
+			emit_(b, "And",
+			      emit_(b, "Less", dim_value(b, p->x->type.dims[i]), const_int(b, 1)),
+			      emit_(b, "Greater", most, none));
+		if (beside_empty(b, p, i)) {
+			/* lengths of the others as they are then: 2 for new, 1 for old */
+			for (uint32_t j = 0; j < p->rank; j++)
+				mask[j] = j < i ? 2 : j > i;
+			struct value *m = const_ints(b, mask, p->rank);
+			struct value *n = emit_(b, "Where", emit_(b, "Equal", m, const_int(b, 2)),
+						padded, lengths);
+			n = emit_(b, "Where", emit_(b, "Equal", m, none), const_int(b, 1), n);
+			n = reduce(b, "ReduceMin", n, (int[]){0}, 1, false);
+			is = emit_(b, "And", is, emit_(b, "Greater", n, none));
+		}
+		bad = bad ? emit_(b, "Or", bad, is) : is;
+	}
+	return bad ? checked(b, v, emit_(b, "Not", bad)) : v;
+}
+
+/* v, or a failing run where an empty axis gets no border on either side */
+static struct value *check_made(struct build *b, const struct pad *p, struct value *v,
+				struct value *lengths)
+{
+	struct value *fewest[MAX_RANK];
+	bool sure = true;
+
+	for (uint32_t i = 0; i < p->rank; i++) {
+		int64_t w[2];
+		known_widths(b, p, i, w);
+		if (w[0] >= 0 && w[1] >= 0)
+			fewest[i] = const_int(b, w[0] < w[1] ? w[0] : w[1]);
+		else
+			fewest[i] = emit_(b, "Min", p->width[i][0], p->width[i][1]);
+		sure &= !may_be_empty(b, p, i) || (w[0] > 0 && w[1] > 0);
+	}
+	if (sure)
+		return v;
+	struct value *least = int_vector(b, fewest, p->rank);
+	least = reduce(b, "ReduceMin", emit_(b, "Max", lengths, least), (int[]){0}, 1, false);
+	return checked(b, v, emit_(b, "Greater", least, const_int(b, 0)));
+}
+
+/* A ramp goes from and to the zeros that PyTensor starts from: x with one in each empty axis */
+static struct value *ramps_of_nothing(struct build *b, struct pad p, struct value *lengths)
+{
+	struct value *none[MAX_RANK], *missing, *parts[2];
+	dim *dims = new_array(b->cx->arena, dim, p.rank);
+
+	p.dims = p.x->type.dims;
+	p.filled = true;
+	for (uint32_t i = 0; i < p.rank; i++) {
+		none[i] = const_int(b, 0);
+		dims[i] = dim_max(b->cx, p.dims[i], dim_const(b->cx, 1));
+	}
+	missing = cast(b, emit_(b, "Equal", lengths, const_int(b, 0)), DT_INT64);
+	parts[0] = int_vector(b, none, p.rank);
+	parts[1] = missing;
+	p.x = with_dims(emit_(b, "Pad", p.x, concat(b, 0, parts, 2)), dims);
+	return pad_made(b, &p, NULL);
+}
+
+/* The result where x has no elements */
+static struct value *pad_empty(struct build *b, const struct pad *p, const dim *dims)
+{
+	struct value *lengths = shape_of(b, p->x), *r, *n;
+	bool check = b->cx->opt.check_dims && b->target != PTGC_ONNX;
+
+	n = emit_(b, "Add", width_vector(b, p, 0), width_vector(b, p, 1));
+	n = emit_(b, "Add", lengths, n);
+	b->cse->shared->small_ints = true;
+	if (!strcmp(p->mode, "linear_ramp"))
+		r = ramps_of_nothing(b, *p, lengths);
+	else
+		r = const_shape(b, (enum dtype)p->x->type.dtype, n, dims, p->rank, 0);
+	if (check && copies(p))
+		r = check_copies(b, p, r, lengths, n);
+	else if (check)
+		r = check_made(b, p, r, lengths);
+	b->cse->shared->small_ints = false;
+	return labelled(b, with_dims(r, dims),
+			"an axis without elements has nothing to make borders of");
+}
+
+/* Of nothing there is no maximum: axes without a border, which are not looked at, are looked at
+ * here, and all in one. */
+static void check_nonempty(struct build *b, struct pad *p)
+{
+	int axes[MAX_RANK];
+	dim *dims = new_array(b->cx->arena, dim, p->rank);
+	bool needed = false;
+
+	for (uint32_t i = 0; i < p->rank; i++) {
+		int64_t w[2];
+		known_widths(b, p, i, w);
+		needed |= may_be_empty(b, p, i) && !w[0] && !w[1];
+		axes[i] = (int)i;
+		dims[i] = dim_max(b->cx, p->x->type.dims[i], dim_const(b->cx, 1));
+	}
+	struct value *v = needed ? guard_nonempty(b, p->x, axes, (int)p->rank) : p->x;
+	if (v != p->x)
+		p->x = with_dims(v, dims);
+}
+
+static struct value *pad_all(struct build *b, struct pad p, struct value *more)
+{
+	struct value *lengths[MAX_RANK][2];
+	bool is_ramp = !strcmp(p.mode, "linear_ramp");
+
+	if (!strcmp(p.mode, "constant"))
+		return pad_constant(b, &p);
+	if (!strcmp(p.mode, "edge"))
+		return onnx_pad(b, &p, 0, p.rank, 3, "edge", NULL);
+	if (copies(&p))
+		return pad_copied(b, &p);
+	if (more && !is_ramp)
+		pairs(b, more, DT_INT64, p.rank, lengths);
+	if (!strcmp(p.mode, "maximum") || !strcmp(p.mode, "minimum"))
+		check_nonempty(b, &p);
+	return pad_made(b, &p, more && !is_ramp ? lengths : NULL);
+}
+
+static struct value *pad_or_empty(struct build *b, const struct pad *p, struct value *more,
+				  const dim *dims)
+{
+	struct type t = type_of((enum dtype)p->x->type.dtype, p->rank, (dim *)dims);
+	struct value *any = cast(b, emit_(b, "Size", p->x), DT_BOOL);
+	struct block *outer = b->block, *branch[2];
+
+	for (int i = 0; i < 2; i++) {
+		branch[i] = block_new(b);
+		scope_open(b, branch[i]);
+		struct value *r = i ? pad_empty(b, p, dims) : pad_all(b, *p, more);
+		block_result(b, r, dims, false);
+		scope_close(b, outer);
+	}
+	return if_node(b, any, branch[0], branch[1], t);
+}
+
+bool lower_pad(struct build *b, struct node *n)
+{
+	if (has_complex(n))
+		return lower_complex_pad(b, n);
+	struct type t = n->out[0]->type;
+	struct pad p = {.mode = prop_str(b->cx, n, "pad_mode"),
+			.x = cast(b, low(b, n->in[0]), (enum dtype)t.dtype),
+			.rank = t.rank};
+	struct value *r, *more = n->nin > 2 && n->in[2] ? low(b, n->in[2]) : NULL;
+	bool constant = !strcmp(p.mode, "constant"), is_ramp = !strcmp(p.mode, "linear_ramp"),
+	     empty = false;
+
+	if (p.rank > MAX_RANK / 2 || !strcmp(p.mode, "median")) {
+		unsupported(b, p.rank > MAX_RANK / 2 ? "it takes at most 32 dims"
+						     : "PyTensor has no median borders");
+		return false;
+	}
+	if (!widths(b, n, &p))
+		return false;
+	if (empty_axis(b, &p) >= 0) {
+		unsupported(b, "axis %d is empty, there is nothing to make borders of",
+			    empty_axis(b, &p));
+		return false;
+	}
+	if (constant || is_ramp) { /* ends of a ramp keep their dtype */
+		struct value *v = more ? more : const_int_of(b, (enum dtype)t.dtype, 0);
+		enum dtype own = (enum dtype)(is_ramp ? v : p.x)->type.dtype;
+		pairs(b, v, own, p.rank, p.value);
+	}
+	for (uint32_t i = 0; i < p.rank; i++)
+		empty |= is_empty(b, &p, i);
+	if (!empty_differs(b, &p))
+		r = pad_all(b, p, more);
+	else
+		r = empty ? pad_empty(b, &p, t.dims) : pad_or_empty(b, &p, more, t.dims);
+	lowered(b, n, 0, with_dims(r, t.dims));
+	return true;
+}

@@ -1,0 +1,481 @@
+/*
+ * reduce.c: Sum, Prod, Mean, Max, Min, All, Any, Argmax, Softmax, LogSoftmax. In: a typed node.
+ * Out: ONNX values with PyTensor's answers, which ONNX Runtime's reductions do not give by
+ * themselves: it adds integers in float64, drops NaN in ReduceMax, and has its own values for empty
+ * axes.
+ */
+#include <string.h>
+
+#include "lower/build.h"
+#include "lower/lower.h"
+
+struct reduction {
+	struct value *x;
+	int axes[MAX_RANK], naxes; /* sorted */
+	enum dtype out, acc;
+	struct type type; /* of the result */
+	bool maybe_empty; /* a reduced axis may have length 0 */
+};
+
+/* The reduced axes of x, in order, as one last axis. */
+static struct value *merged_last(struct build *b, const struct reduction *r)
+{
+	int64_t perm[MAX_RANK];
+	dim *dims = new_array(b->cx->arena, dim, r->x->type.rank + 1);
+	uint32_t k = 0, kept;
+	struct type t = r->x->type;
+
+	for (int i = 0, j = 0; i < t.rank; i++) {
+		if (j < r->naxes && r->axes[j] == i)
+			j++;
+		else
+			perm[k++] = i;
+	}
+	kept = k;
+	for (int j = 0; j < r->naxes; j++)
+		perm[k++] = r->axes[j];
+	struct value *x = transpose(b, r->x, perm);
+	for (uint32_t i = 0; i < kept; i++)
+		dims[i] = t.dims[perm[i]];
+	dims[kept] = dim_const(b->cx, 1);
+	for (uint32_t i = kept; i < t.rank; i++)
+		dims[kept] = dim_mul(b->cx, dims[kept], t.dims[perm[i]]);
+	return reshape(b, x, dims, kept + 1);
+}
+
+/* How many elements go into one result; false: not known. */
+static bool reduced_count(struct build *b, const struct reduction *r, int64_t *count)
+{
+	*count = 1;
+	for (int i = 0; i < r->naxes; i++) {
+		int64_t k;
+		if (!dim_is_const(b->cx, r->x->type.dims[r->axes[i]], &k) ||
+		    __builtin_mul_overflow(*count, k, count))
+			return false;
+	}
+	return true;
+}
+
+/* Is every partial sum of integers exact in float64, where ReduceSum adds? */
+static bool sum_is_exact(struct build *b, const struct reduction *r, enum dtype from)
+{
+	int64_t n;
+
+	if (from == DT_BOOL || dtypes[from].size <= 2)
+		return true; /* 2^37 elements of 16 bits would be needed */
+	return dtypes[from].size == 4 && reduced_count(b, r, &n) && n <= 1 << 20;
+}
+
+static struct value *ones(struct build *b, enum dtype t, dim n)
+{
+	struct value *one = const_int_of(b, t, 1);
+
+	return expand(b, one, memcpy(new (b->cx->arena, dim), &n, sizeof(n)), 1);
+}
+
+/* Integers by MatMul with ones, which wraps as NumPy's sum does. */
+static struct value *sum_wrapping(struct build *b, struct reduction *r, enum dtype t)
+{
+	uint32_t rank = r->x->type.rank;
+
+	r->x = cast(b, r->x, t);
+	if (r->naxes == 1 && r->axes[0] == (int)rank - 2)
+		return matmul(b, ones(b, t, r->x->type.dims[rank - 2]), r->x);
+	struct value *x = merged_last(b, r);
+	return matmul(b, x, ones(b, t, x->type.dims[x->type.rank - 1]));
+}
+
+static struct value *any_of(struct build *b, struct reduction *r)
+{
+	struct value *x = cast(b, r->x, DT_BOOL);
+
+	if (!r->maybe_empty && reduces_bools(b))
+		return reduce(b, "ReduceMax", x, r->axes, r->naxes, false);
+	x = reduce(b, "ReduceSum", cast(b, x, DT_INT32), r->axes, r->naxes, false);
+	return cast(b, x, DT_BOOL);
+}
+
+static struct value *lower_sum(struct build *b, struct reduction *r)
+{
+	enum dtype from = (enum dtype)r->x->type.dtype;
+
+	if (!is_discrete(r->acc))
+		return reduce(b, "ReduceSum", cast(b, r->x, r->acc), r->axes, r->naxes, false);
+	if (r->acc == DT_BOOL)
+		return any_of(b, r);
+	if (is_discrete(from) && sum_is_exact(b, r, from))
+		return reduce(b, "ReduceSum", cast(b, r->x, DT_INT64), r->axes, r->naxes, false);
+	return sum_wrapping(b, r, from == DT_UINT64 && !r->maybe_empty ? DT_UINT64 : DT_INT64);
+}
+
+/* Integers one slice after the other: ReduceProd would go through float64. */
+static struct value *prod_wrapping(struct build *b, struct reduction *r, enum dtype t)
+{
+	r->x = cast(b, r->x, t);
+	struct value *x = merged_last(b, r), *count = dim_value(b, x->type.dims[x->type.rank - 1]);
+	struct block *outer = b->block, *body = block_new(b);
+	struct type acc = type_of(t, x->type.rank - 1u, x->type.dims);
+	struct value *first = expand(b, const_int_of(b, t, 1), acc.dims, acc.rank);
+
+	struct value *i = block_param(b, body, type_of(DT_INT64, 0, NULL));
+	struct value *go = block_param(b, body, type_of(DT_BOOL, 0, NULL));
+	struct value *old = block_param(b, body, acc);
+	scope_open(b, body);
+	attr_int(b, "axis", acc.rank);
+	struct value *item = emit_(b, "Gather", x, i);
+	block_result(b, go, NULL, false);
+	block_result(b, emit_(b, "Mul", old, with_dims(item, acc.dims)), acc.dims, false);
+	scope_close(b, outer);
+	return loop_node(b, body, (struct value *[]){count, NULL, first}, 3, &acc, 1)->out[0];
+}
+
+static struct value *all_of(struct build *b, struct reduction *r)
+{
+	struct value *x = cast(b, r->x, DT_BOOL);
+
+	if (r->maybe_empty) /* of nothing: INT_MAX, which is true */
+		x = cast(b, x, DT_INT32);
+	return cast(b, reduce(b, "ReduceMin", x, r->axes, r->naxes, false), DT_BOOL);
+}
+
+static struct value *lower_prod(struct build *b, struct reduction *r)
+{
+	if (!is_discrete(r->acc))
+		return reduce(b, "ReduceProd", cast(b, r->x, r->acc), r->axes, r->naxes, false);
+	if (r->x->type.dtype == DT_BOOL) {
+		r->maybe_empty = true;
+		return all_of(b, r);
+	}
+	return prod_wrapping(b, r, r->acc == DT_UINT64 ? DT_UINT64 : DT_INT64);
+}
+
+static struct value *lower_mean(struct build *b, struct reduction *r)
+{
+	enum dtype acc = is_float(r->acc) ? r->acc : DT_FLOAT64;
+	int64_t k;
+
+	r->x = cast(b, r->x, acc);
+	if (reduced_count(b, r, &k) && k > 0)
+		return reduce(b, "ReduceMean", r->x, r->axes, r->naxes, false);
+	dim count = dim_const(b->cx, 1); /* 0 gives 0/0, which is PyTensor's NaN */
+	for (int i = 0; i < r->naxes; i++)
+		count = dim_mul(b->cx, count, r->x->type.dims[r->axes[i]]);
+	struct value *sum = reduce(b, "ReduceSum", r->x, r->axes, r->naxes, false);
+	bool all = r->naxes == r->x->type.rank;
+	return emit_(b, "Div", sum,
+		     cast(b, all ? emit_(b, "Size", r->x) : dim_value(b, count), acc));
+}
+
+/*
+ * ReduceMax and ReduceMin drop a NaN, and so does ArgMax where it has more than one run; a sum of
+ * absolute values is NaN exactly when one of them is.
+ */
+static struct value *has_nan(struct build *b, struct reduction *r, struct value **nan)
+{
+	*nan = reduce(b, "ReduceL1", r->x, r->axes, r->naxes, false);
+	return emit_(b, "IsNaN", *nan);
+}
+
+static struct value *with_nan(struct build *b, struct reduction *r, const char *op)
+{
+	struct value *nan, *any = has_nan(b, r, &nan);
+
+	return emit_(b, "Where", any, nan, reduce(b, op, r->x, r->axes, r->naxes, false));
+}
+
+static struct value *argmax(struct build *b, struct value *x, int axis)
+{
+	attr_int(b, "axis", axis);
+	attr_int(b, "keepdims", 0);
+	return emit_(b, "ArgMax", x);
+}
+
+/* PyTensor raises where an axis is empty. ArgMax does so too, unless the result is empty as well.
+ */
+static void raise_if_empty(struct build *b, struct reduction *r, bool argmax)
+{
+	bool result = true;
+
+	for (int i = 0; i < r->type.rank; i++)
+		result &= dim_ge(b->cx, r->type.dims[i], 1);
+	if (!argmax || !result)
+		r->x = guard_nonempty(b, r->x, r->axes, r->naxes);
+}
+
+/* int64 and uint64: ArgMax compares them rightly, ReduceMax does not. In a single run it sees NaN.
+ */
+static struct value *at_argmax(struct build *b, struct reduction *r, const char *arg)
+{
+	struct value *x = r->naxes == 1 ? r->x : merged_last(b, r);
+	int axis = r->naxes == 1 ? r->axes[0] : x->type.rank - 1;
+
+	if (x->type.rank == 1)
+		attr_int(b, "keepdims", 0);
+	attr_int(b, "axis", axis);
+	struct value *at = emit_(b, arg, x);
+	if (x->type.rank == 1)
+		return emit_(b, "Gather", x, at);
+	attr_int(b, "axis", axis);
+	return squeeze(b, emit_(b, "GatherElements", x, at), &(int64_t){axis}, 1);
+}
+
+/* The largest integer of a dtype, or the smallest. */
+static struct value *limit_of(struct build *b, enum dtype t, bool largest)
+{
+	uint32_t bits = dtypes[t].kind == KIND_BOOL ? 1 : 8u * dtypes[t].size;
+	bool is_signed = dtypes[t].kind == KIND_INT;
+	int64_t top = is_signed ? INT64_MAX >> (64 - bits) : (int64_t)(UINT64_MAX >> (64 - bits));
+
+	return const_int_of(b, t, largest ? top : is_signed ? -top - 1 : 0);
+}
+
+/* One more element along each axis that may be empty, which changes nothing else. The runtime has
+ * values of its own for an empty axis of integers. */
+static struct value *with_initial(struct build *b, struct reduction *r, bool max)
+{
+	int64_t pads[2 * MAX_RANK] = {0};
+	uint32_t rank = r->x->type.rank;
+
+	for (int i = 0; i < r->naxes; i++)
+		pads[r->axes[i]] = !dim_ge(b->cx, r->x->type.dims[r->axes[i]], 1);
+	return emit_(b, "Pad", r->x, const_ints(b, pads, 2 * rank),
+		     limit_of(b, (enum dtype)r->x->type.dtype, !max));
+}
+
+static struct value *lower_extreme(struct build *b, struct node *n, struct reduction *r, bool max)
+{
+	const char *op = max ? "ReduceMax" : "ReduceMin";
+	bool initial = prop_bool(b->cx, n, "initial");
+	int64_t k;
+
+	if (reduced_count(b, r, &k) && k == 0 && !initial) {
+		raises(b, "an axis of length 0 has no %s", max ? "maximum" : "minimum");
+		return r->x;
+	}
+	bool wide = dtypes[r->x->type.dtype].size == 8 && is_int((enum dtype)r->x->type.dtype);
+	if (r->naxes == r->x->type.rank && is_float((enum dtype)r->x->type.dtype) &&
+	    (!initial || !r->maybe_empty))
+		return at_argmax(b, r, max ? "ArgMax" : "ArgMin");
+	if (!initial)
+		raise_if_empty(b, r, wide);
+	else if (r->maybe_empty && is_discrete((enum dtype)r->x->type.dtype))
+		r->x = with_initial(b, r, max);
+	if (wide)
+		return at_argmax(b, r, max ? "ArgMax" : "ArgMin");
+	if (is_discrete((enum dtype)r->x->type.dtype))
+		return reduce(b, op, r->x, r->axes, r->naxes, false);
+	return with_nan(b, r, op);
+}
+
+/* Where PyTensor adds up or multiplies, unless it is told: in the input's dtype, made wide. */
+static enum dtype accumulator(struct build *b, struct node *n, enum dtype out)
+{
+	const struct op_sig *sig = op_sig(b->cx, n->op);
+	bool sums = n->op == &op_table[OP_Sum] || n->op == &op_table[OP_Prod];
+	enum dtype t = DT_NONE;
+
+	for (uint32_t i = 0; i < sig->nprops; i++)
+		if (!strcmp(sig->props[i].name->s, "acc_dtype"))
+			t = prop_dtype(b->cx, n, "acc_dtype");
+	if (t)
+		return t;
+	if (sums)
+		out = (enum dtype)n->in[0]->type.dtype;
+	if (sums && is_discrete(out))
+		return dtypes[out].kind == KIND_UINT ? DT_UINT64 : DT_INT64;
+	return out == DT_FLOAT32 ? DT_FLOAT64 : out == DT_FLOAT16 ? DT_FLOAT32 : out;
+}
+
+static bool reduction_of(struct build *b, struct node *n, struct reduction *r)
+{
+	r->x = low(b, n->in[0]);
+	r->type = n->out[0]->type;
+	r->out = (enum dtype)r->type.dtype;
+	r->acc = accumulator(b, n, r->out);
+	r->naxes = prop_axes(b->cx, n, "axes", r->x->type.rank, r->axes, true);
+	r->maybe_empty = false;
+	for (int i = 0; i < r->naxes; i++)
+		r->maybe_empty |= !dim_ge(b->cx, r->x->type.dims[r->axes[i]], 1);
+	return r->naxes >= 0;
+}
+
+bool lower_reduce(struct build *b, struct node *n)
+{
+	struct reduction r;
+	struct value *v;
+
+	if (has_complex(n))
+		return lower_complex_reduce(b, n);
+	if (!reduction_of(b, n, &r))
+		return false;
+	if (r.naxes == 0) {
+		bool logic = n->op == &op_table[OP_All] || n->op == &op_table[OP_Any];
+		v = cast(b, r.x, logic ? DT_BOOL : r.acc);
+	} else if (n->op == &op_table[OP_Sum]) {
+		v = lower_sum(b, &r);
+	} else if (n->op == &op_table[OP_Prod]) {
+		v = lower_prod(b, &r);
+	} else if (n->op == &op_table[OP_Mean]) {
+		v = lower_mean(b, &r);
+	} else if (n->op == &op_table[OP_All]) {
+		v = all_of(b, &r);
+	} else if (n->op == &op_table[OP_Any]) {
+		v = any_of(b, &r);
+	} else if (n->op == &op_table[OP_Max] || n->op == &op_table[OP_Min]) {
+		v = lower_extreme(b, n, &r, n->op == &op_table[OP_Max]);
+	} else {
+		bug("lower_reduce does not know %s", n->op->name);
+	}
+	if (is_int(r.acc) && (n->op == &op_table[OP_Sum] || n->op == &op_table[OP_Prod]))
+		v = cast(b, v, r.acc); /* it wraps there, however wide the result is */
+	lowered(b, n, 0, cast_once(b, v, r.out));
+	return true;
+}
+
+bool lower_argmax(struct build *b, struct node *n)
+{
+	struct reduction r;
+	int64_t k;
+
+	if (has_complex(n))
+		return lower_complex_argmax(b, n);
+	if (!reduction_of(b, n, &r))
+		return false;
+	if (r.naxes == 0) {
+		lowered(b, n, 0, expand(b, const_int(b, 0), r.type.dims, r.type.rank));
+		return true;
+	}
+	if (reduced_count(b, &r, &k) && k == 0) {
+		raises(b, "an axis of length 0 has no maximum");
+		return false;
+	}
+	raise_if_empty(b, &r, true);
+	int axis = r.axes[0];
+	struct value *x = r.x;
+	if (r.naxes > 1) {
+		x = merged_last(b, &r);
+		axis = x->type.rank - 1;
+	}
+	struct value *at = argmax(b, x, axis), *nan;
+	if (is_float((enum dtype)x->type.dtype)) { /* the first NaN wins */
+		struct value *first = argmax(b, cast(b, emit_(b, "IsNaN", x), DT_INT32), axis);
+		r.x = x;
+		r.axes[0] = axis;
+		r.naxes = 1;
+		at = emit_(b, "Where", has_nan(b, &r, &nan), first, at);
+	}
+	lowered(b, n, 0, with_dims(at, r.type.dims));
+	return true;
+}
+
+/* The runtime's LogSoftmax takes x - (max + log(sum)), which loses the digits of a large maximum:
+ * PyTensor's takes it off first. That of float64 has any number beside a NaN or inf. */
+static struct value *normalised(struct build *b, const char *op, struct value *x, int axis)
+{
+	bool logs = strcmp(op, "Softmax") != 0;
+
+	if (logs)
+		x = emit_(b, "Sub", x, reduce(b, "ReduceMax", x, &axis, 1, true));
+	if (logs && x->type.dtype == DT_FLOAT64) {
+		struct value *sum = reduce(b, "ReduceSum", emit_(b, "Exp", x), &axis, 1, true);
+		return emit_(b, "Sub", x, emit_(b, "Log", sum));
+	}
+	attr_int(b, "axis", axis);
+	return emit_(b, op, x);
+}
+
+/* PyTensor subtracts the maximum first: there must be one. */
+static bool has_maximum(struct build *b, struct reduction *r)
+{
+	int64_t k;
+
+	for (int i = 0; i < r->naxes; i++)
+		if (dim_is_const(b->cx, r->x->type.dims[r->axes[i]], &k) && k == 0) {
+			raises(b, "an axis of length 0 has no maximum");
+			return false;
+		}
+	r->x = guard_nonempty(b, r->x, r->axes, r->naxes);
+	return true;
+}
+
+/* Step by step as PyTensor does it, where no node of the runtime's can do it all. Of integers: what
+ * is left of x when the maximum has been subtracted, in x's own dtype, which wraps. Of float16:
+ * each step is rounded, so that a sum may be 1 and its logarithm 0. */
+static struct value *normalised_in_steps(struct build *b, struct node *n, struct reduction *r,
+					 bool log)
+{
+	const struct op *max = &op_table[OP_Max];
+	struct prop_arg arg = {.name = intern_str(b->cx, "axes"), .span = b->span};
+	struct value *top, *in = r->x;
+	int64_t axes[MAX_RANK];
+
+	arg.value = *prop(b->cx, n, "axes");
+	struct cv *props = bind_props(b->cx, max, b->span, &arg, 1);
+	if (!props || !lower_as(b, max, props, &in, 1, &top, 1))
+		return NULL;
+	for (int i = 0; i < r->naxes; i++)
+		axes[i] = r->axes[i];
+	struct value *x = emit_(b, "Sub", r->x, unsqueeze(b, top, axes, (uint32_t)r->naxes));
+	x = cast(b, x, r->out);
+	struct value *e = emit_(b, "Exp", x);
+	struct value *sum = cast(b, e, r->out == DT_FLOAT16 ? DT_FLOAT32 : DT_FLOAT64);
+	sum = cast(b, reduce(b, "ReduceSum", sum, r->axes, r->naxes, true), r->out);
+	return log ? emit_(b, "Sub", x, emit_(b, "Log", sum)) : emit_(b, "Div", e, sum);
+}
+
+/* Softmax over several axes is one over a merged axis, put back afterwards. */
+static bool lower_normalise(struct build *b, struct node *n, const char *op)
+{
+	struct reduction r;
+
+	if (!reduction_of(b, n, &r))
+		return false;
+	bool half = r.x->type.dtype == DT_FLOAT16 && !b->cx->opt.excess_precision;
+	if (r.naxes && (half || is_int((enum dtype)r.x->type.dtype))) {
+		struct value *y = normalised_in_steps(b, n, &r, !strcmp(op, "LogSoftmax"));
+		if (y)
+			lowered(b, n, 0, with_dims(y, n->out[0]->type.dims));
+		return y != NULL;
+	}
+	if (!has_maximum(b, &r))
+		return false;
+	r.x = cast(b, r.x, r.out);
+	if (r.naxes == 1) {
+		lowered(b, n, 0, normalised(b, op, r.x, r.axes[0]));
+		return true;
+	}
+	uint32_t rank = r.x->type.rank, kept = rank - (uint32_t)r.naxes, k = 0;
+	int64_t perm[MAX_RANK], back[MAX_RANK];
+	dim *dims = new_array(b->cx->arena, dim, rank + 1);
+	if (r.naxes == 0) { /* each element by itself */
+		memcpy(dims, r.x->type.dims, rank * sizeof *dims);
+		dims[rank] = dim_const(b->cx, 1);
+		struct value *own = normalised(b, op, reshape(b, r.x, dims, rank + 1), (int)rank);
+		lowered(b, n, 0, reshape(b, own, dims, rank));
+		return true;
+	}
+	struct value *x = merged_last(b, &r);
+	x = normalised(b, op, x, (int)kept);
+	for (uint32_t i = 0, j = 0; i < rank; i++) {
+		if (j < (uint32_t)r.naxes && r.axes[j] == (int)i)
+			perm[kept + j++] = i;
+		else
+			perm[k++] = i;
+	}
+	for (uint32_t i = 0; i < rank; i++) {
+		dims[i] = r.x->type.dims[perm[i]];
+		back[perm[i]] = i;
+	}
+	lowered(b, n, 0, transpose(b, reshape(b, x, dims, rank), back));
+	return true;
+}
+
+bool lower_softmax(struct build *b, struct node *n)
+{
+	return lower_normalise(b, n, "Softmax");
+}
+
+bool lower_logsoftmax(struct build *b, struct node *n)
+{
+	return lower_normalise(b, n, "LogSoftmax");
+}

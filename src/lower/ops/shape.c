@@ -1,0 +1,664 @@
+/*
+ * shape.c: ops that move, join, split and make data. In: a typed node. Out: ONNX values; what types
+ * say about dims is used to read no sizes at run time. Run-time checks stay where PyTensor has
+ * them: Squeeze of a length that is not 1, Reshape to another size, Split sizes that do not add up.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "lower/build.h"
+#include "lower/lower.h"
+
+/* Axes of x in another order. When only axes of length 1 move it is a Reshape (or nothing). */
+static struct value *permute(struct build *b, struct value *x, const int64_t *perm, const dim *dims)
+{
+	int64_t last = -1, k;
+	bool moves = false;
+
+	for (uint32_t i = 0; i < x->type.rank; i++) {
+		if (dim_is_const(b->cx, x->type.dims[perm[i]], &k) && k == 1)
+			continue;
+		moves |= perm[i] < last;
+		last = perm[i];
+	}
+	return moves ? transpose(b, x, perm) : reshape(b, x, dims, x->type.rank);
+}
+
+bool lower_dimshuffle(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]);
+	int order[MAX_RANK], length = dimshuffle_order(b->cx, n, order);
+	int64_t put[MAX_RANK], drop[MAX_RANK], perm[MAX_RANK], at[MAX_RANK];
+	dim kept[MAX_RANK];
+	uint32_t nput = 0, ndrop = 0, nperm = 0;
+	bool used[MAX_RANK] = {false};
+
+	if (length < 0)
+		return false;
+	for (int i = 0; i < length; i++) {
+		if (order[i] < 0) {
+			put[nput++] = i;
+			continue;
+		}
+		used[order[i]] = true;
+		kept[nperm] = x->type.dims[order[i]];
+		perm[nperm++] = order[i];
+	}
+	for (uint32_t i = 0; i < x->type.rank; i++) {
+		at[i] = i - ndrop;
+		if (!used[i])
+			drop[ndrop++] = i;
+	}
+	for (uint32_t i = 0; i < nperm; i++)
+		perm[i] = at[perm[i]];
+	bool sorted = true, ones = true;
+	int64_t k;
+	for (uint32_t i = 1; i < nperm; i++)
+		sorted &= perm[i] > perm[i - 1];
+	for (uint32_t i = 0; i < ndrop; i++)
+		ones &= dim_is_const(b->cx, x->type.dims[drop[i]], &k) && k == 1;
+	if (sorted && ones) {
+		x = reshape(b, x, n->out[0]->type.dims, n->out[0]->type.rank);
+	} else {
+		x = permute(
+			b, squeeze(b, x, drop, ndrop), perm,
+			memcpy(new_array(b->cx->arena, dim, nperm + 1), kept, nperm * sizeof(dim)));
+		x = unsqueeze(b, x, put, nput);
+	}
+	lowered(b, n, 0, x);
+	return true;
+}
+
+bool lower_expanddims(struct build *b, struct node *n)
+{
+	int axes[MAX_RANK], k = prop_axes(b->cx, n, "axes", n->out[0]->type.rank, axes, true);
+	int64_t at[MAX_RANK];
+
+	for (int i = 0; i < k; i++)
+		at[i] = axes[i];
+	if (k >= 0)
+		lowered(b, n, 0, unsqueeze(b, low(b, n->in[0]), at, (uint32_t)k));
+	return k >= 0;
+}
+
+bool lower_squeeze(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]);
+	struct type t = n->in[0]->type;
+	int axes[MAX_RANK], k = 0;
+	int64_t at[MAX_RANK], size;
+
+	if (prop_is_none(b->cx, n, "axes")) {
+		for (int i = 0; i < t.rank; i++)
+			if (dim_is_const(b->cx, t.dims[i], &size) && size == 1)
+				at[k++] = i;
+	} else {
+		k = prop_axes(b->cx, n, "axes", t.rank, axes, true);
+		for (int i = 0; i < k; i++)
+			at[i] = axes[i];
+	}
+	if (k >= 0)
+		lowered(b, n, 0, squeeze(b, x, at, (uint32_t)k));
+	return k >= 0;
+}
+
+bool lower_transpose(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]);
+	const struct cv *axes = prop(b->cx, n, "axes");
+	int64_t perm[MAX_RANK];
+
+	for (uint32_t i = 0; i < x->type.rank; i++) {
+		perm[i] = x->type.rank - 1 - i;
+		if (axes->kind == CV_LIST) {
+			const struct cv *a = &axes->u.items[i];
+			perm[i] =
+				a->neg ? (int64_t)x->type.rank - (int64_t)a->u.i : (int64_t)a->u.i;
+		}
+	}
+	lowered(b, n, 0, permute(b, x, perm, n->out[0]->type.dims));
+	return true;
+}
+
+bool lower_matrix_transpose(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]);
+	int64_t perm[MAX_RANK];
+	uint32_t rank = x->type.rank;
+
+	for (uint32_t i = 0; i < rank; i++)
+		perm[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
+	lowered(b, n, 0, permute(b, x, perm, n->out[0]->type.dims));
+	return true;
+}
+
+/* k with its -1 worked out from the size of x */
+static const dim *without_minus(struct build *b, struct value *x, const struct known *k)
+{
+	dim *d = new_array(b->cx->arena, dim, k->n), rest = dim_const(b->cx, 1);
+	dim minus = dim_const(b->cx, -1);
+
+	for (uint32_t i = 0; i < k->n; i++)
+		if (!dim_eq(b->cx, k->at[i], minus))
+			rest = dim_mul(b->cx, rest, k->at[i]);
+	for (uint32_t i = 0; i < k->n; i++) {
+		d[i] = k->at[i];
+		if (dim_eq(b->cx, d[i], minus))
+			d[i] = dim_floordiv(b->cx, dims_product(b->cx, x->type.dims, x->type.rank),
+					    rest);
+	}
+	return d;
+}
+
+/* Is a 0 in the shape a number of the user's, not the size of something? */
+static bool counts_zero(struct build *b, const struct known *k)
+{
+	for (uint32_t i = 0; i < k->n; i++)
+		if (!dim_ge(b->cx, k->at[i], 1) && !dim_eq(b->cx, k->at[i], dim_const(b->cx, -1)) &&
+		    !dim_is_size(b, k->at[i]))
+			return true;
+	return false;
+}
+
+/* Beside a 0 any length would do for -1 if x is empty: NumPy refuses that, the runtime takes one.
+ */
+static struct value *without_zero(struct build *b, struct value *x, struct value *shape)
+{
+	if (dim_ge(b->cx, dims_product(b->cx, x->type.dims, x->type.rank), 1))
+		return shape;
+	struct value *zero = emit_(b, "Equal", shape, const_int(b, 0));
+	return emit_(b, "Where", zero, const_int(b, -4), shape);
+}
+
+/* The shape k in constants: 0 stands for the length that x has there, and fails beside a -1 where
+ * that is 0, as NumPy does. NULL: it has other lengths. */
+static struct value *copied_lengths(struct build *b, struct value *x, const struct known *k)
+{
+	int64_t shape[MAX_RANK] = {0};
+
+	if (k->n > MAX_RANK)
+		return NULL;
+	for (uint32_t i = 0; i < k->n; i++)
+		if (!dim_is_const(b->cx, k->at[i], &shape[i]) &&
+		    (i >= x->type.rank || !dim_eq(b->cx, k->at[i], x->type.dims[i])))
+			return NULL;
+	return const_ints(b, shape, k->n);
+}
+
+static const char beside[] = "a length beside one to find must not be 0";
+
+/* Reshape to k, which has a -1: the runtime works it out. */
+static struct value *reshape_infer(struct build *b, struct value *x, const struct known *k,
+				   const dim *dims, uint32_t rank)
+{
+	struct value *copied = copied_lengths(b, x, k);
+	bool zero = false;
+
+	for (uint32_t i = 0; i < k->n; i++)
+		zero |= !dim_ge(b->cx, k->at[i], 1) &&
+			!dim_eq(b->cx, k->at[i], dim_const(b->cx, -1));
+	if (copied) {
+		struct value *r = with_dims(emit_(b, "Reshape", x, copied), dims);
+		return zero ? labelled(b, r, beside) : r;
+	}
+	if (zero && may_reshape_to_zero(b) && !counts_zero(b, k))
+		return reshape_to(b, x, dims_vector(b, k->at, k->n), dims, rank);
+	if (zero && may_reshape_to_zero(b))
+		return labelled(b,
+				reshape_to(b, x, without_zero(b, x, dims_vector(b, k->at, k->n)),
+					   dims, rank),
+				beside);
+	if (zero) /* a 0 would copy a dim: the division by it fails instead */
+		return reshape_to(b, x, dims_vector(b, without_minus(b, x, k), k->n), dims, rank);
+	return with_dims(emit_(b, "Reshape", x, dims_vector(b, k->at, k->n)), dims);
+}
+
+/* A shape that may not fit. Of a Concat with one number that is no size, ONNX Runtime takes this
+ * number for -1, and whatever it was fits: so no Concat must be seen. */
+struct value *as_it_is(struct build *b, struct value *shape)
+{
+	int64_t ones[MAX_RANK];
+	int64_t n;
+
+	if (!is_onnx(shape->def, "Concat") || !dim_is_const(b->cx, shape->type.dims[0], &n) ||
+	    n > MAX_RANK)
+		return shape;
+	for (int64_t i = 0; i < n; i++)
+		ones[i] = 1;
+	return emit_(b, "Mul", shape, const_ints(b, ones, (uint32_t)n));
+}
+
+/* Lengths that are computed: NumPy takes any negative one for that which is to be found, but none
+ * beside a 0. So the least of them, as -1 or 0, stands for all that are not above 0: a 0 beside a
+ * negative one makes two lengths to find, which no Reshape takes. */
+struct value *lengths_to_find(struct build *b, const struct known *k, struct value *shape)
+{
+	bool plain = k != NULL;
+	uint32_t low = 0; /* lengths that may be 0 or less */
+	int64_t n = 2;
+
+	for (uint32_t i = 0; k && i < k->n; i++) {
+		plain &= k->at[i] && dim_ge(b->cx, k->at[i], -1);
+		low += !k->at[i] || !dim_ge(b->cx, k->at[i], 1);
+	}
+	dim_is_const(b->cx, shape->type.dims[0], &n);
+	if (plain || shape->data || n == 0)
+		return shape;
+	if (n == 1 || (k && low == 1))
+		return emit_(b, "Where", emit_(b, "Less", shape, const_int(b, 0)), const_int(b, -1),
+			     shape);
+	struct value *least[2], *in[] = {shape, const_ints(b, &(int64_t){1}, 1)};
+	attr_int(b, "largest", 0);
+	emit_n(b, "TopK", in, 2, least, 2);
+	return emit_(b, "Where", emit_(b, "Less", shape, const_int(b, 1)),
+		     emit_(b, "Sign", least[0]), shape);
+}
+
+/* x in the lengths asked for, if all can be said; one may be negative. NULL: they cannot, or
+ * *fails. */
+struct value *reshape_known(struct build *b, struct value *x, const struct known *asked,
+			    struct type t, bool *fails)
+{
+	bool minus = false, zero = false, all = asked != NULL;
+	struct known *k = all ? known_new(b->cx, asked->n) : NULL;
+	int64_t c;
+
+	for (uint32_t i = 0; all && i < k->n; i++) {
+		bool is_const = dim_is_const(b->cx, asked->at[i], &c);
+		k->at[i] = is_const && c < 0 ? dim_const(b->cx, -1) : asked->at[i];
+		all &= k->at[i] != DIM_NONE && dim_available(b, k->at[i]);
+		minus |= all && is_const && c < 0;
+		zero |= is_const && c == 0;
+	}
+	*fails = minus && zero;
+	if (*fails) /* what follows told that it is 0 */
+		raises(b, "there is no length to find beside a 0");
+	if (*fails || !all)
+		return NULL;
+	struct value *r = tiled(b, x, t.dims, t.rank);
+	if (r)
+		return r;
+	if (minus)
+		return same_dims(b->cx, x->type, t) ? x : reshape_infer(b, x, k, t.dims, t.rank);
+	if (k->n == t.rank && dim_eq(b->cx, dims_product(b->cx, k->at, k->n),
+				     dims_product(b->cx, x->type.dims, x->type.rank)))
+		return reshape(b, x, k->at, t.rank);
+	struct value *shape = lengths_to_find(b, k, dims_vector(b, k->at, k->n));
+	return reshape_to(b, x, as_it_is(b, shape), t.dims, t.rank);
+}
+
+bool lower_reshape(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]), *shape;
+	struct type t = n->out[0]->type;
+	const struct known *k = known_of(b->cx, n->in[1]);
+	bool fails;
+	struct value *r = reshape_known(b, x, k, t, &fails);
+
+	if (fails)
+		return false;
+	if (!r) {
+		shape = cast(b, low(b, n->in[1]), DT_INT64);
+		shape = as_it_is(b, lengths_to_find(b, k, shape));
+		r = reshape_to(b, x, shape, t.dims, t.rank);
+	}
+	lowered(b, n, 0, r);
+	return true;
+}
+
+bool lower_shape(struct build *b, struct node *n)
+{
+	lowered(b, n, 0, shape_of(b, low(b, n->in[0])));
+	return true;
+}
+
+bool lower_shape_i(struct build *b, struct node *n)
+{
+	int64_t i = prop_int(b->cx, n, "i");
+
+	lowered(b, n, 0, dim_value(b, n->in[0]->type.dims[i]));
+	return true;
+}
+
+/* The promise became equations of dims; guards check those that can break. */
+bool lower_specify_shape(struct build *b, struct node *n)
+{
+	lowered(b, n, 0, low(b, n->in[0]));
+	return true;
+}
+
+bool lower_join(struct build *b, struct node *n)
+{
+	struct type t = n->out[0]->type;
+	uint32_t axis = prop_axis(b->cx, n, "axis"), k = 0;
+	struct value **in = new_array(b->cx->arena, struct value *, n->nin);
+	int64_t size;
+
+	for (uint32_t i = 0; i < n->nin; i++) {
+		if (dim_is_const(b->cx, n->in[i]->type.dims[axis], &size) && size == 0 &&
+		    (k || i + 1 < n->nin))
+			continue;
+		in[k++] = cast(b, low(b, n->in[i]), (enum dtype)t.dtype);
+	}
+	lowered(b, n, 0, concat(b, (int)axis, in, k));
+	return true;
+}
+
+bool lower_split(struct build *b, struct node *n)
+{
+	struct value **out = new_array(b->cx->arena, struct value *, n->nout);
+	struct value *sizes = cast(b, low(b, n->in[1]), DT_INT64);
+
+	split(b, low(b, n->in[0]), (int)prop_axis(b->cx, n, "axis"), sizes, out, n->nout);
+	for (uint32_t i = 0; i < n->nout; i++)
+		lowered(b, n, i, out[i]);
+	return true;
+}
+
+bool lower_makevector(struct build *b, struct node *n)
+{
+	struct type t = n->out[0]->type;
+	struct value **in = new_array(b->cx->arena, struct value *, n->nin + 1);
+
+	if (!n->nin) {
+		lowered(b, n, 0, cast(b, const_ints(b, NULL, 0), (enum dtype)t.dtype));
+		return true;
+	}
+	for (uint32_t i = 0; i < n->nin; i++)
+		in[i] = vector_of(b, cast(b, low(b, n->in[i]), (enum dtype)t.dtype));
+	lowered(b, n, 0, concat(b, 0, in, n->nin));
+	return true;
+}
+
+/* Are inputs [first, first + rank) known to be these dims? If one is not, its value decides,
+ * whatever the result's length has to be elsewhere. */
+static bool dims_said(struct build *b, struct node *n, uint32_t first, const dim *dims,
+		      uint32_t rank)
+{
+	for (uint32_t i = 0; i < rank; i++) {
+		const struct known *k = known_of(b->cx, n->in[first + i]);
+		if (!k || k->n != 1 || !dim_available(b, dims[i]))
+			return false;
+	}
+	return true;
+}
+
+/* The shape that inputs [first, nin) give, one 0-d integer an axis. */
+static struct value *shape_inputs(struct build *b, struct node *n, uint32_t first, const dim *dims)
+{
+	uint32_t rank = first ? n->nin - first : n->out[0]->type.rank;
+	struct value *part[MAX_RANK + 1];
+
+	if (dims_said(b, n, first, dims, rank))
+		return dims_vector(b, dims, rank);
+	for (uint32_t i = 0; i < rank; i++)
+		part[i] = vector_of(b, cast(b, low(b, n->in[first + i]), DT_INT64));
+	return concat(b, 0, part, rank);
+}
+
+bool lower_alloc(struct build *b, struct node *n)
+{
+	struct value *v = low(b, n->in[0]);
+	struct type t = n->out[0]->type;
+
+	if (dims_said(b, n, 1, t.dims, t.rank))
+		v = expand(b, v, t.dims, t.rank);
+	else
+		v = with_dims(emit_(b, "Expand", v, shape_inputs(b, n, 1, t.dims)), t.dims);
+	lowered(b, n, 0, v);
+	return true;
+}
+
+bool lower_allocempty(struct build *b, struct node *n)
+{
+	struct type t = n->out[0]->type;
+
+	lowered(b, n, 0,
+		const_shape(b, (enum dtype)t.dtype, shape_inputs(b, n, 0, t.dims), t.dims, t.rank,
+			    0));
+	return true;
+}
+
+static const char first_two[] = "the first two numbers of an ARange must fit into its dtype";
+
+/* Is an integer argument sure to be one of those that float64 holds, all of them? */
+static bool is_moderate(struct build *b, struct node *n, uint32_t i)
+{
+	const int64_t most = (int64_t)1 << 53;
+	dim d = known_at(b, cast(b, low(b, n->in[i]), DT_INT64), 0);
+
+	if (dtypes[n->in[i]->type.dtype].size < 8)
+		return true;
+	return d && (dim_is_size(b, d) || (dim_le(b->cx, d, most) && dim_ge(b->cx, d, -most)));
+}
+
+/* Do the first two of the integers fit into t? NumPy makes these of Python's, which may not. */
+static struct value *fits_first(struct build *b, struct value *all, enum dtype t)
+{
+	uint32_t bits = 8u * dtypes[t].size;
+	bool is_signed = dtypes[t].kind == KIND_INT;
+	int64_t top = is_signed || bits == 64 ? INT64_MAX >> (bits == 64 ? 0 : 64 - bits)
+					      : (int64_t)(UINT64_MAX >> (64 - bits));
+	struct value *two = slice_axis(b, all, 0, const_int(b, 0), const_int(b, 2), NULL);
+	struct value *low_end = const_int(b, is_signed ? -top - 1 : 0);
+	struct value *below = emit_(b, "Less", two, low_end);
+	struct value *out = emit_(b, "Or", below, emit_(b, "Less", const_int(b, top), two));
+
+	out = reduce(b, "ReduceSum", cast(b, out, DT_INT32), &(int){0}, 1, false);
+	return emit_(b, "Equal", out, const_int_of(b, DT_INT32, 0));
+}
+
+/* Are the first two sure to fit? */
+static bool fit_first(struct build *b, struct value **v, enum dtype t)
+{
+	int64_t start, step, next;
+
+	if (t == DT_INT64 || t == DT_BOOL || !is_int(t))
+		return true;
+	if (!const_int_at(b, v[0], 0, &start) || !const_int_at(b, v[2], 0, &step) ||
+	    __builtin_add_overflow(start, step, &next))
+		return false;
+	return known_holds(b->cx, t, dim_const(b->cx, start)) &&
+	       known_holds(b->cx, t, dim_const(b->cx, next));
+}
+
+/* Integers, which float64 holds for any number of them that memory does. The runtime's Range counts
+ * items by start and stop as float64. */
+static struct value *arange_int(struct build *b, struct node *n, enum dtype t)
+{
+	struct value *v[3], *r;
+
+	for (int i = 0; i < 3; i++)
+		v[i] = cast(b, low(b, n->in[i]), DT_INT64);
+	if (is_moderate(b, n, 0)) {
+		r = emit_(b, "Range", v[0], v[1], v[2]);
+	} else {
+		struct value *distance = emit_(b, "Sub", v[1], v[0]);
+		r = emit_(b, "Range", const_int(b, 0), distance, v[2]);
+		r = emit_(b, "Add", r, v[0]);
+	}
+	r = with_dims(r, n->out[0]->type.dims);
+	if (!fit_first(b, v, t))
+		r = labelled(b, checked(b, r, fits_first(b, r, t)), first_two);
+	return cast(b, r, t);
+}
+
+static bool const_number(const struct value *v, double *k)
+{
+	if (!v->data || v->data->count != 1)
+		return false;
+	*k = tensor_float(v->data, 0);
+	return true;
+}
+
+/* 1, or 0 where NumPy finds no number of items, of which there would be `count`: the step is 0, or
+ * count is NaN, infinite or beyond int64. Range refuses a step of 0, so that the run fails. NULL:
+ * that is so on every run, which is reported. */
+static struct value *step_if_countable(struct build *b, struct value **v, struct value *count,
+				       bool ints)
+{
+	double start, stop, step = 0;
+	bool sure = const_number(v[2], &step) && step != 0;
+
+	if (sure && (ints || (const_number(v[0], &start) && const_number(v[1], &stop)))) {
+		if (ints || fabs((stop - start) / step) < 0x1p63)
+			return const_int(b, 1);
+		raises(b, "there is no number of items that could be made");
+		return NULL;
+	}
+	if (ints)
+		return cast(b, cast(b, v[2], DT_BOOL), DT_INT64);
+	count = emit_(b, "Less", emit_(b, "Abs", count), const_of(b, DT_FLOAT64, 0x1p63));
+	return cast(b, count, DT_INT64);
+}
+
+/* Where a step the right way is so large that (stop - start) / step is 0, NumPy still makes one
+ * item. */
+static struct value *at_least_one(struct build *b, struct value **v, struct value *distance,
+				  struct value *count)
+{
+	double step;
+
+	if (const_number(v[2], &step) && fabs(step) <= 1)
+		return count; /* no quotient is 0 then */
+	struct value *way = emit_(b, "Mul", emit_(b, "Sign", distance), v[2]);
+	way = emit_(b, "Less", const_of(b, DT_FLOAT64, 0), way);
+	return emit_(b, "Max", count, cast(b, way, DT_FLOAT64));
+}
+
+/* The first item is the start as it is: -0 + 0 * step would be 0, and 0 * inf NaN. */
+static struct value *first_as_it_is(struct build *b, struct node *n, struct value **v,
+				    struct value *first, struct value *i, struct value *items)
+{
+	double k;
+	bool minus = is_float((enum dtype)n->in[0]->type.dtype) &&
+		     (!const_number(v[0], &k) || (k == 0 && signbit(k)));
+	bool inf = is_float((enum dtype)n->in[2]->type.dtype) &&
+		   (!const_number(v[2], &k) || !isfinite(k));
+
+	if (!is_float((enum dtype)first->type.dtype) || (!minus && !inf))
+		return items;
+	return emit_(b, "Where", cast(b, i, DT_BOOL), items, first);
+}
+
+/* Between which floats lie those whose integer part fits into t? */
+static void limits(enum dtype t, double *least, double *beyond)
+{
+	bool is_signed = dtypes[t].kind == KIND_INT;
+
+	*beyond = ldexp(1, 8 * (int)dtypes[t].size - is_signed);
+	*least = is_signed ? -*beyond : 0;
+	*least = dtypes[t].size < 8 ? nextafter(*least - 1, 0) : *least;
+	*least = is_signed ? *least : nextafter(-1, 0);
+}
+
+static struct value *fits_int(struct build *b, struct value *v, enum dtype t)
+{
+	double least, beyond;
+
+	limits(t, &least, &beyond);
+	struct value *enough = emit_(b, "LessOrEqual", const_of(b, DT_FLOAT64, least), v);
+	return emit_(b, "And", enough, emit_(b, "Less", v, const_of(b, DT_FLOAT64, beyond)));
+}
+
+static bool surely_fits_int(const struct value *v, enum dtype t)
+{
+	double k, least, beyond;
+
+	limits(t, &least, &beyond);
+	return const_number(v, &k) && k >= least && k < beyond;
+}
+
+/* items, or a failing run where the first two of them are floats that do not fit into t: of items
+ * that there are, NumPy makes Python's integers of these. */
+static struct value *fitting_first(struct build *b, struct value *items, struct value *first,
+				   struct value *second, struct value *count, enum dtype t)
+{
+	if (!is_int(t) || (surely_fits_int(first, t) && surely_fits_int(second, t)))
+		return items;
+	struct value *none = emit_(b, "Less", count, const_int(b, 1));
+	struct value *one = emit_(b, "Less", count, const_int(b, 2));
+	struct value *ok = emit_(b, "Or", fits_int(b, second, t), one);
+
+	ok = emit_(b, "Or", emit_(b, "And", ok, fits_int(b, first, t)), none);
+	return labelled(b, checked(b, items, ok), first_two);
+}
+
+/*
+ * PyTensor gives Python's numbers to NumPy's arange: ceil((stop - start) / step) items in float64,
+ * then first + i * (second - first) in the arithmetic of the result.
+ */
+bool lower_arange(struct build *b, struct node *n)
+{
+	enum dtype t = (enum dtype)n->out[0]->type.dtype;
+	struct value *v[3];
+	int64_t step;
+	bool ints = true;
+
+	for (int i = 0; i < 3; i++)
+		ints &= is_discrete((enum dtype)n->in[i]->type.dtype);
+	if (ints && const_int_at(b, low(b, n->in[2]), 0, &step) && step == 0) {
+		raises(b, "the step is 0");
+		return false;
+	}
+	bool same = t == DT_FLOAT64 && ints && is_moderate(b, n, 0) && is_moderate(b, n, 2);
+	if (ints && (is_discrete(t) || same)) {
+		lowered(b, n, 0, arange_int(b, n, t));
+		return true;
+	}
+	for (int i = 0; i < 3; i++)
+		v[i] = cast(b, low(b, n->in[i]), DT_FLOAT64);
+	double start, by;
+	bool zero = const_number(v[0], &start) && start == 0 && !signbit(start);
+	struct value *distance = zero ? v[1] : emit_(b, "Sub", v[1], v[0]);
+	if (ints && !is_moderate(b, n, 0)) {
+		struct value *from = cast(b, low(b, n->in[0]), DT_INT64);
+		distance = emit_(b, "Sub", cast(b, low(b, n->in[1]), DT_INT64), from);
+		distance = cast(b, distance, DT_FLOAT64);
+	}
+	struct value *count = emit_(b, "Div", distance, v[2]);
+	struct value *one = step_if_countable(b, v, count, ints);
+	if (!one)
+		return false;
+	count = emit_(b, "Ceil", count);
+	count = cast(b, ints ? count : at_least_one(b, v, distance, count), DT_INT64);
+	enum dtype calc = t == DT_FLOAT16 ? DT_FLOAT32 : t;
+	struct value *first = cast(b, cast(b, v[0], t), calc);
+	struct value *next = zero ? v[2] : emit_(b, "Add", v[0], v[2]);
+	struct value *second = cast(b, cast(b, next, t), calc);
+	struct value *i = emit_(b, "Range", const_int(b, 0), count, one);
+	struct value *delta = zero ? second : emit_(b, "Sub", second, first);
+	struct value *r = emit_(b, "Mul", cast(b, i, calc), delta);
+	if (!zero || !const_number(v[2], &by) || by < 0) /* 0 * -1 is -0 */
+		r = emit_(b, "Add", r, first);
+	r = first_as_it_is(b, n, v, first, i, r);
+	r = with_dims(fitting_first(b, r, v[0], next, count, t), n->out[0]->type.dims);
+	lowered(b, n, 0, cast(b, r, t));
+	return true;
+}
+
+bool lower_eye(struct build *b, struct node *n)
+{
+	struct type t = n->out[0]->type;
+	struct value *k = cast(b, low(b, n->in[2]), DT_INT64);
+	int64_t offset;
+
+	if (const_int_at(b, k, 0, &offset) && t.dtype != DT_UINT64) {
+		bool direct = t.dtype == DT_FLOAT32 || t.dtype == DT_FLOAT64 ||
+			      t.dtype == DT_INT32 || t.dtype == DT_INT64;
+		enum dtype made = direct ? (enum dtype)t.dtype : DT_INT32;
+		struct value *zero =
+			const_shape(b, made, shape_inputs(b, n, 0, t.dims), t.dims, 2, 0);
+		if (offset)
+			attr_int(b, "k", offset);
+		lowered(b, n, 0, cast(b, emit_(b, "EyeLike", zero), (enum dtype)t.dtype));
+		return true;
+	}
+	/* each element's row and column; a Range would take a negative length for 0 */
+	struct value *one = const_shape(b, DT_INT64, shape_inputs(b, n, 0, t.dims), t.dims, 2, 1);
+	struct value *row = emit_(b, "CumSum", one, const_int(b, 0));
+	struct value *column = emit_(b, "CumSum", one, const_int(b, 1));
+	struct value *on = emit_(b, "Equal", emit_(b, "Add", row, k), column);
+	lowered(b, n, 0, cast(b, on, (enum dtype)t.dtype));
+	return true;
+}

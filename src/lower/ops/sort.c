@@ -1,0 +1,193 @@
+/*
+ * sort.c: SortOp, ArgSortOp, Unique. In: a typed node. Out: ONNX values. TopK with the smallest
+ * first is a stable sort (ties by the lower index), Unique sorts by itself; both break on NaN,
+ * which PyTensor puts last. So floats are sorted by keys: float16 and float32 by a float64 that
+ * puts NaN behind infinity; float64 twice, by value and then, stably, by being NaN.
+ */
+#include <math.h>
+
+#include "lower/build.h"
+#include "lower/lower.h"
+
+/* All along an axis: values (out[0]) and indices (out[1]) in order */
+void sort_order(struct build *b, struct value *x, int64_t axis, struct value **out)
+{
+	struct value *k = dim_vector(b, x->type.dims[axis]);
+
+	attr_int(b, "axis", axis);
+	attr_int(b, "largest", 0);
+	emit_n(b, "TopK", (struct value *[]){x, k}, 2, out, 2);
+	with_dims(out[0], x->type.dims);
+	with_dims(out[1], x->type.dims);
+}
+
+struct value *sort_take(struct build *b, struct value *x, struct value *at, int64_t axis)
+{
+	if (axis)
+		attr_int(b, "axis", axis);
+	return with_dims(emit_(b, "GatherElements", x, at), x->type.dims);
+}
+
+/* A float64 in the order of a smaller float: infinity is 1e300, NaN is infinity. */
+static struct value *wide_key(struct build *b, struct value *x)
+{
+	struct value *wide = cast(b, x, DT_FLOAT64);
+	struct value *key = emit_(b, "Min", wide, const_of(b, DT_FLOAT64, 1e300));
+
+	return emit_(b, "Where", emit_(b, "IsNaN", wide), const_of(b, DT_FLOAT64, INFINITY), key);
+}
+
+/* The indices that sort; *sorted is what they take from x, if it came along. */
+static struct value *argsort(struct build *b, struct value *x, int64_t axis, struct value **sorted)
+{
+	enum dtype t = (enum dtype)x->type.dtype;
+	struct value *first[2], *second[2];
+
+	*sorted = NULL;
+	if (!is_float(t)) {
+		sort_order(b, x, axis, first);
+		*sorted = first[0];
+		return first[1];
+	}
+	if (t != DT_FLOAT64) {
+		sort_order(b, wide_key(b, x), axis, first);
+		return first[1];
+	}
+	struct value *inf = const_of(b, t, INFINITY);
+	sort_order(b, emit_(b, "Where", emit_(b, "IsNaN", x), inf, x), axis, first);
+	struct value *mixed = sort_take(b, x, first[1], axis);
+	sort_order(b, cast(b, emit_(b, "IsNaN", mixed), DT_INT32), axis, second);
+	*sorted = sort_take(b, mixed, second[1], axis);
+	return sort_take(b, first[1], second[1], axis);
+}
+
+bool lower_sort(struct build *b, struct node *n)
+{
+	if (has_complex(n))
+		return lower_complex_sort(b, n);
+	struct value *x = low(b, n->in[0]), *sorted;
+	int64_t axis = prop_axis(b->cx, n, "axis");
+	struct value *at = argsort(b, x, axis, &sorted);
+
+	lowered(b, n, 0, sorted ? sorted : sort_take(b, x, at, axis));
+	return true;
+}
+
+bool lower_argsort(struct build *b, struct node *n)
+{
+	if (has_complex(n))
+		return lower_complex_sort(b, n);
+	struct value *sorted;
+
+	lowered(b, n, 0, argsort(b, low(b, n->in[0]), prop_axis(b->cx, n, "axis"), &sorted));
+	return true;
+}
+
+/* Rows (is NaN, value or 0): their lexicographic order is the one that is asked for. */
+static struct value *nan_rows(struct build *b, struct value *x)
+{
+	struct value *nan = emit_(b, "IsNaN", x), *part[2];
+	int64_t last = 1;
+
+	part[0] = unsqueeze(b, cast(b, nan, DT_FLOAT64), &last, 1);
+	part[1] = emit_(b, "Where", nan, const_of(b, DT_FLOAT64, 0), x);
+	part[1] = unsqueeze(b, part[1], &last, 1);
+	return concat(b, 1, part, 2);
+}
+
+/* x as a matrix whose rows are its slices along an axis; d: its dims. */
+struct value *sort_slices(struct build *b, struct value *x, int64_t axis, dim *d)
+{
+	int64_t perm[MAX_RANK] = {axis};
+	uint32_t rank = x->type.rank, k = 1;
+
+	for (uint32_t i = 0; i < rank; i++)
+		if (i != axis)
+			perm[k++] = i;
+	d[0] = x->type.dims[axis];
+	d[1] = dim_const(b->cx, 1);
+	for (uint32_t i = 1; i < rank; i++)
+		d[1] = dim_mul(b->cx, d[1], x->type.dims[perm[i]]);
+	return reshape(b, transpose(b, x, perm), d, 2);
+}
+
+/* For slices that may be empty, which end the process in ONNX Runtime's Unique: a column of 0
+ * before them. NULL: they are not empty. */
+static struct value *filled_keys(struct build *b, struct value *x, int64_t axis)
+{
+	dim *d = new_array(b->cx->arena, dim, 2), *one = new_array(b->cx->arena, dim, 2);
+	struct value *part[2];
+
+	part[1] = sort_slices(b, x, axis, d);
+	if (dim_ge(b->cx, d[1], 1))
+		return NULL;
+	one[0] = d[0];
+	one[1] = dim_const(b->cx, 1);
+	part[0] = expand(b, const_of(b, (enum dtype)x->type.dtype, 0), one, 2);
+	return concat(b, 1, part, 2);
+}
+
+/* For slices of floats along an axis: (is NaN, value or 0) for each element, then a number of its
+ * own for a slice with a NaN, which NumPy tells from every other. In slices NumPy has the NaN of
+ * float16 before all numbers, those of other floats behind them. */
+static struct value *slice_keys(struct build *b, struct value *x, int64_t axis)
+{
+	dim *d = new_array(b->cx->arena, dim, 2), *to = new_array(b->cx->arena, dim, 2);
+	int64_t last = 2;
+
+	bool first = x->type.dtype == DT_FLOAT16;
+	x = sort_slices(b, cast(b, x, DT_FLOAT64), axis, d);
+	struct value *nan = emit_(b, "IsNaN", x), *part[2];
+	struct value *flag = cast(b, nan, DT_FLOAT64);
+	part[0] = unsqueeze(b, first ? emit_(b, "Neg", flag) : flag, &last, 1);
+	part[1] = unsqueeze(b, emit_(b, "Where", nan, const_of(b, DT_FLOAT64, 0), x), &last, 1);
+	to[0] = d[0];
+	to[1] = dim_mul(b->cx, d[1], dim_const(b->cx, 2));
+	part[0] = reshape(b, concat(b, 2, part, 2), to, 2);
+	flag = cast(b, reduce(b, "ReduceSum", flag, (int[]){1}, 1, true), DT_BOOL);
+	last = 1;
+	part[1] = unsqueeze(b, cast(b, counting(b, d[0]), DT_FLOAT64), &last, 1);
+	part[1] = emit_(b, "Where", flag, part[1], const_of(b, DT_FLOAT64, -1));
+	return concat(b, 1, part, 2);
+}
+
+bool lower_unique(struct build *b, struct node *n)
+{
+	static const char *const names[] = {"return_index", "return_inverse", "return_counts"};
+	if (has_complex(n))
+		return lower_complex_unique(b, n);
+	struct value *x = low(b, n->in[0]), *key, *out[4];
+	enum dtype t = (enum dtype)x->type.dtype;
+	bool flat = prop_is_none(b->cx, n, "axis") || x->type.rank == 1;
+	bool by_key = is_float(t); /* values are those at the indices that Unique gives */
+	uint32_t k = 1;
+
+	if (flat) {
+		dim *d = new (b->cx->arena, dim);
+		*d = dims_product(b->cx, x->type.dims, x->type.rank);
+		x = reshape(b, x, d, 1);
+	}
+	if (!is_float(t)) {
+		struct value *filled = flat ? NULL : filled_keys(b, x, prop_axis(b->cx, n, "axis"));
+		by_key = filled != NULL;
+		key = filled ? filled : x;
+	} else if (!flat)
+		key = slice_keys(b, x, prop_axis(b->cx, n, "axis"));
+	else
+		key = t == DT_FLOAT64 ? nan_rows(b, x) : wide_key(b, x);
+	if (!flat || t == DT_FLOAT64)
+		attr_int(b, "axis", flat || by_key ? 0 : prop_axis(b->cx, n, "axis"));
+	emit_n(b, "Unique", &key, 1, out, 4);
+	struct value *values = out[0];
+	if (by_key) {
+		attr_int(b, "axis", flat ? 0 : prop_axis(b->cx, n, "axis"));
+		values = emit_(b, "Gather", x, out[1]);
+	}
+	lowered(b, n, 0, with_dims(values, n->out[0]->type.dims));
+	for (int i = 0; i < 3; i++)
+		if (prop_bool(b->cx, n, names[i])) {
+			lowered(b, n, k, with_dims(out[1 + i], n->out[k]->type.dims));
+			k++;
+		}
+	return true;
+}

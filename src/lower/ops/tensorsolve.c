@@ -1,0 +1,63 @@
+/*
+ * tensorsolve.c: MatrixInverse, TensorInv and TensorSolve. In: a typed node. Out: what the library
+ * eliminates, of a as a square matrix with the axes that are named behind the others, and a run
+ * that fails where a pivot is 0, as NumPy raises there. (Solve gives NaN, as PyTensor's does.) Must
+ * hold: the two sides of a have the same number of elements, which inference saw to.
+ */
+#include "lower/build.h"
+#include "lower/lower.h"
+#include "ops/rules.h"
+
+/* Calls a fn of the library that gives rows and pivots. A row whose pivot is 0 is one that is not
+ * there. */
+static struct value *eliminated(struct build *b, const char *name, struct value **in, uint32_t nin)
+{
+	struct value *out[3] = {NULL};
+
+	if (!call_fn(b, lib_fn(b->cx, name), NULL, NULL, in, nin, out, nin == 1 ? 2 : 3))
+		return NULL;
+	struct value *x = out[0], *pivots = out[1];
+	struct value *zero = const_of(b, (enum dtype)pivots->type.dtype, 0);
+	struct value *at = emit_(b, "Where", emit_(b, "Equal", pivots, zero),
+				 const_int(b, INT32_MAX), counting(b, pivots->type.dims[0]));
+	x = with_dims(emit_(b, "Gather", x, at), x->type.dims);
+	return labelled(b, x, "a matrix must not be singular");
+}
+
+bool lower_inverse(struct build *b, struct node *n)
+{
+	struct value *x = eliminated(b, "_Inverse", n->in, 1);
+
+	if (x)
+		lowered(b, n, 0, x);
+	return x != NULL;
+}
+
+/* A value that a fn can take */
+static struct value *typed(struct build *b, struct value *v)
+{
+	struct value *r = graph_value(b->cx, v->type, b->span);
+
+	r->low = v;
+	return r;
+}
+
+bool lower_tensorsolve(struct build *b, struct node *n)
+{
+	const dim *d = n->out[0]->type.dims;
+	dim *square = new_dims(b->cx, 2), *column = new_dims(b->cx, 2); /* a type keeps them */
+	int64_t order[MAX_RANK];
+
+	square[0] = square[1] = column[0] = dim_mul(b->cx, d[0], d[1]);
+	column[1] = dim_const(b->cx, 1);
+	if (!tensorsolve_order(b->cx, n, order))
+		return false;
+	struct value *in[2] = {
+		typed(b, reshape(b, transpose(b, low(b, n->in[0]), order), square, 2)),
+		typed(b, reshape(b, low(b, n->in[1]), column, 2)),
+	};
+	struct value *r = eliminated(b, "_Eliminate", in, 2);
+	if (r)
+		lowered(b, n, 0, reshape(b, r, d, 2));
+	return r != NULL;
+}

@@ -1,0 +1,442 @@
+/*
+ * infer.c: types of the results of ONNX nodes. In: a node of operators.def whose inputs are
+ * typed and whose attributes are set. Out: dtype, dims and known integers of all results. Dtypes
+ * follow from the operator's schema, dims from the rule that infer.def names. Dims are never
+ * made equal here: ONNX lets a 1 broadcast at run time, so where two dims meet and nothing is
+ * proved, the result is a new unknown.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx/internal.h"
+
+enum rule_index {
+#define INFER(name, rule, known) RULE_##name,
+#define NO_RULE(name)            RULE_##name,
+#include "onnx/infer.def"
+};
+
+static const uint8_t rule_of_row[] = {
+#define ONNX_OP(name, ...) RULE_##name,
+#include "onnx/operators.def"
+};
+
+static const struct infer_rule {
+	enum onnx_infer_result (*shape)(struct infer *f);
+	void (*known)(struct infer *f);
+} rules[] = {
+#define INFER(name, rule, known) {onnx_##rule, known_##known},
+#define NO_RULE(name)            {NULL, NULL},
+#include "onnx/infer.def"
+};
+
+/* [0]: the least rank, [1]: one above the largest; 0: any */
+#define MAX_RANKED 7
+static const uint8_t ranks[][MAX_RANKED][2] = {
+#define ANY                                                                                        \
+	{                                                                                          \
+		0, 0                                                                               \
+	}
+#define IN(n, m)                                                                                   \
+	{                                                                                          \
+		n, m + 1                                                                           \
+	}
+#define AT(n)            IN(n, n)
+#define FROM(n)          IN(n, MAX_RANK)
+#define RANKS(name, ...) [RULE_##name] = {__VA_ARGS__},
+#include "onnx/ranks.def"
+};
+
+/* --- messages --- */
+
+struct diag *infer_error(struct infer *f, enum diag_code code, const char *fmt, ...)
+{
+	struct strbuf b = {.arena = f->cx->arena};
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	sb_str(&b, text);
+	return error(f->cx, f->n->span, code, "onnx.%s: %s", f->op->name, b.s);
+}
+
+static const char *set_names(struct ctx *cx, uint32_t set)
+{
+	struct strbuf b = {.arena = cx->arena};
+
+	for (int t = 1; t < DT_COUNT; t++)
+		if (set >> t & 1)
+			sb_printf(&b, "%s%s", b.len ? ", " : "", dtypes[t].name);
+	return b.len ? b.s : "none that ptgc has";
+}
+
+/* --- dtypes --- */
+
+static int variable(const struct onnx_op *op, const char *type)
+{
+	for (int k = 0; op->constraints[k].var; k++)
+		if (!strcmp(op->constraints[k].var, type))
+			return k;
+	return -1;
+}
+
+static const struct onnx_io *spec_of(const struct onnx_io *io, uint32_t nio, uint32_t i)
+{
+	if (i < nio)
+		return &io[i];
+	return nio && (io[nio - 1].repeat == '*' || io[nio - 1].repeat == '+') ? &io[nio - 1]
+									       : NULL;
+}
+
+static const char *input_name(struct infer *f, uint32_t i)
+{
+	const struct onnx_io *io = spec_of(f->op->in, f->op->nin, i);
+
+	return io->repeat == '*' || io->repeat == '+'
+		       ? arena_printf(f->cx->arena, "input %u", i + 1)
+		       : io->name;
+}
+
+static bool bind_input(struct infer *f, uint32_t i)
+{
+	const struct onnx_io *io = spec_of(f->op->in, f->op->nin, i);
+	struct value *v = input(f, i);
+
+	if (!io) {
+		infer_error(f, E_ARITY, "takes at most %u inputs but got %u", f->op->nin,
+			    f->n->nin);
+		return false;
+	}
+	if (!v) {
+		bool behind = i >= f->n->nin && (io->repeat == '*' || i >= f->op->nin);
+		if (io->repeat == '?' || behind)
+			return true;
+		infer_error(f, E_ARITY, "input %u, '%s', is missing", i + 1, io->name);
+		return false;
+	}
+	enum dtype t = (enum dtype)v->type.dtype;
+	int k = variable(f->op, io->type);
+	uint32_t set = k < 0 ? 1u << dtype_named(io->type) : f->op->constraints[k].dtypes;
+	if (!(set >> t & 1) && (!f->n->lenient || k < 0)) {
+		infer_error(f, E_DTYPE, "%s is %s; allowed in opset %d: %s", input_name(f, i),
+			    type_str(f->cx, v->type), f->cx->opt.opset,
+			    set_names(f->cx, set & ~1u));
+		return false;
+	}
+	if (k < 0 || f->bound[k] == t)
+		return true;
+	if (f->bound[k] == DT_NONE) {
+		f->bound[k] = t;
+		return true;
+	}
+	infer_error(f, E_DTYPE, "%s is %s where %s is needed, as the inputs before it have",
+		    input_name(f, i), type_str(f->cx, v->type), dtypes[f->bound[k]].name);
+	return false;
+}
+
+static bool bind_inputs(struct infer *f)
+{
+	uint32_t n = f->n->nin > f->op->nin ? f->n->nin : f->op->nin;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (!bind_input(f, i))
+			return false;
+	return true;
+}
+
+static bool check_ranks(struct infer *f, uint32_t rule)
+{
+	for (uint32_t i = 0; rule < countof(ranks) && i < MAX_RANKED && i < f->n->nin; i++) {
+		const uint8_t *r = ranks[rule][i];
+		if (r[1] && !want_in_rank(f, i, r[0], r[1] - 1u))
+			return false;
+	}
+	return true;
+}
+
+static enum dtype result_dtype(const struct infer *f, uint32_t i)
+{
+	const struct onnx_io *io = spec_of(f->op->out, f->op->nout, i);
+
+	if (!io)
+		return DT_NONE;
+	int k = variable(f->op, io->type);
+	if (k < 0)
+		return dtype_named(io->type);
+	uint32_t set = f->op->constraints[k].dtypes;
+	if (f->bound[k] == DT_NONE && set && !(set & (set - 1))) /* there is only one */
+		return (enum dtype)__builtin_ctz(set);
+	return f->bound[k];
+}
+
+void bind_result(struct infer *f, uint32_t i, enum dtype t)
+{
+	const struct onnx_io *io = spec_of(f->op->out, f->op->nout, i);
+	int k = io ? variable(f->op, io->type) : -1;
+
+	if (k >= 0 && f->op->constraints[k].dtypes >> t & 1)
+		f->bound[k] = t;
+}
+
+enum dtype dtype_of_onnx(int64_t data_type)
+{
+	for (int t = 1; t < DT_COUNT; t++)
+		if (dtypes[t].onnx == data_type)
+			return (enum dtype)t;
+	return DT_NONE;
+}
+
+/* --- results --- */
+
+enum onnx_infer_result out(struct infer *f, uint32_t i, uint32_t rank, dim *dims)
+{
+	enum dtype t = result_dtype(f, i);
+
+	if (i >= f->n->nout || !f->n->out[i])
+		return ONNX_INFERRED;
+	if (t == DT_NONE)
+		return ONNX_NO_RULE;
+	if (rank > MAX_RANK) {
+		infer_error(f, E_LIMIT, "the result has more than %d dims", MAX_RANK);
+		return ONNX_ERROR;
+	}
+	f->n->out[i]->type =
+		(struct type){.dtype = (uint8_t)t, .rank = (uint8_t)rank, .dims = dims};
+	return ONNX_INFERRED;
+}
+
+enum onnx_infer_result out_like(struct infer *f, uint32_t i, struct type t)
+{
+	return out(f, i, t.rank, t.dims);
+}
+
+dim *dims_alloc(struct infer *f, uint32_t rank)
+{
+	return new_array(f->cx->arena, dim, rank + 1);
+}
+
+dim *dims_copy(struct infer *f, struct type t)
+{
+	dim *d = dims_alloc(f, t.rank);
+
+	for (uint32_t i = 0; i < t.rank; i++)
+		d[i] = t.dims[i];
+	return d;
+}
+
+dim fresh(struct infer *f, uint32_t i, uint32_t axis)
+{
+	struct value *v = i < f->n->nout ? f->n->out[i] : NULL;
+
+	return dim_fresh(f->cx, v ? SOURCE_SIZE : SOURCE_NONE, v, axis);
+}
+
+dim num(struct infer *f, int64_t v)
+{
+	return dim_const(f->cx, v);
+}
+
+dim pick(struct infer *f, dim a, dim b)
+{
+	int64_t v;
+
+	return dim_is_const(f->cx, b, &v) ? b : a;
+}
+
+/* false: a and b are different and neither can be 1; nothing was reported */
+bool broadcast_dim(struct infer *f, dim a, dim b, uint32_t axis, dim *r)
+{
+	struct ctx *cx = f->cx;
+	int64_t x = -1, y = -1;
+	bool xc = dim_is_const(cx, a, &x), yc = dim_is_const(cx, b, &y);
+
+	if (a == b || (xc && yc && x == y) || (yc && y == 1))
+		*r = a;
+	else if (xc && x == 1)
+		*r = b;
+	else if (xc && yc)
+		return false;
+	else if (xc || yc) /* the other one is 1 or the same */
+		*r = xc ? a : b;
+	else if (dim_eq(cx, a, b) || dim_ge(cx, a, 2))
+		*r = a;
+	else
+		*r = dim_ge(cx, b, 2) ? b : fresh(f, 0, axis);
+	return true;
+}
+
+/* Dims of all t broadcast against each other, aligned on the right. false: reported */
+bool broadcast_types(struct infer *f, const struct type *t, uint32_t n, dim *dims, uint32_t rank)
+{
+	for (uint32_t k = 0; k < rank; k++) {
+		dim d = DIM_NONE;
+		for (uint32_t i = 0; i < n; i++) {
+			if (k + t[i].rank < rank)
+				continue;
+			dim e = t[i].dims[k + t[i].rank - rank];
+			if (!d)
+				d = e;
+			else if (!broadcast_dim(f, d, e, k, &d)) {
+				infer_error(f, E_SHAPE, "%s and %s do not broadcast",
+					    type_str(f->cx, t[0]), type_str(f->cx, t[i]));
+				return false;
+			}
+		}
+		dims[k] = d ? d : num(f, 1);
+	}
+	return true;
+}
+
+/* --- inputs and attributes --- */
+
+struct value *input(const struct infer *f, uint32_t i)
+{
+	return i < f->n->nin ? f->n->in[i] : NULL;
+}
+
+struct type type_in(const struct infer *f, uint32_t i)
+{
+	return f->n->in[i]->type;
+}
+
+const struct known *known_in(struct infer *f, uint32_t i)
+{
+	struct value *v = input(f, i);
+
+	return v ? known_of(f->cx, v) : NULL;
+}
+
+bool const_in(struct infer *f, uint32_t i, uint32_t at, int64_t *v)
+{
+	const struct known *k = known_in(f, i);
+
+	return k && at < k->n && dim_is_const(f->cx, k->at[at], v);
+}
+
+int64_t const_count(struct infer *f, uint32_t i)
+{
+	struct value *v = input(f, i);
+	int64_t n;
+
+	if (!v || v->type.rank > 1)
+		return -1;
+	if (!v->type.rank)
+		return 1;
+	return dim_is_const(f->cx, v->type.dims[0], &n) ? n : -1;
+}
+
+const struct attr *attr_of(const struct infer *f, const char *name)
+{
+	for (uint32_t i = 0; i < f->n->nattrs; i++)
+		if (!strcmp(f->n->attrs[i].name, name))
+			return &f->n->attrs[i];
+	return NULL;
+}
+
+bool has_attr(const struct infer *f, const char *name)
+{
+	return attr_of(f, name) != NULL;
+}
+
+static const char *default_of(const struct infer *f, const char *name)
+{
+	for (const struct onnx_attr_spec *a = f->op->attrs; a->kind; a++)
+		if (!strcmp(a->name, name))
+			return a->value;
+	return NULL;
+}
+
+int64_t int_attr(const struct infer *f, const char *name)
+{
+	const struct attr *a = attr_of(f, name);
+	const char *text;
+
+	if (a)
+		return a->kind == AT_INT ? a->u.i : 0;
+	text = default_of(f, name);
+	return text ? atoll(text) : 0;
+}
+
+bool str_attr_is(const struct infer *f, const char *name, const char *value)
+{
+	const struct attr *a = attr_of(f, name);
+	const char *text;
+
+	if (a)
+		return a->kind == AT_STR && a->u.s.len == strlen(value) &&
+		       !memcmp(a->u.s.s, value, a->u.s.len);
+	text = default_of(f, name);
+	return text && !strcmp(text, value);
+}
+
+int64_t ints_attr(const struct infer *f, const char *name, uint32_t i, int64_t other)
+{
+	const struct attr *a = attr_of(f, name);
+
+	return a && a->kind == AT_INTS && i < a->n ? a->u.ints[i] : other;
+}
+
+bool want_in_rank(struct infer *f, uint32_t i, uint32_t min, uint32_t max)
+{
+	struct value *v = input(f, i);
+
+	if (!v || (v->type.rank >= min && v->type.rank <= max))
+		return true;
+	if (min == max)
+		infer_error(f, E_RANK, "%s must have %u dim%s, got %s", input_name(f, i), min,
+			    min == 1 ? "" : "s", type_str(f->cx, v->type));
+	else
+		infer_error(f, E_RANK, "%s must have %s%u dim%s, got %s", input_name(f, i),
+			    v->type.rank < min ? "at least " : "at most ",
+			    v->type.rank < min ? min : max,
+			    (v->type.rank < min ? min : max) == 1 ? "" : "s",
+			    type_str(f->cx, v->type));
+	return false;
+}
+
+bool axis_in(struct infer *f, int64_t axis, uint32_t rank, uint32_t *a)
+{
+	if (axis < -(int64_t)rank || axis >= (int64_t)rank) {
+		infer_error(f, E_RANGE, "axis %lld is out of range for rank %u", (long long)axis,
+			    rank);
+		return false;
+	}
+	*a = (uint32_t)(axis < 0 ? axis + rank : axis);
+	return true;
+}
+
+/* --- the pass --- */
+
+enum onnx_lengths onnx_lengths(const struct onnx_op *op)
+{
+	uint32_t row = onnx_row(op);
+	const struct infer_rule *r = row == UINT32_MAX ? NULL : &rules[rule_of_row[row]];
+
+	if (!r || (r->shape != onnx_same && r->shape != onnx_cast && r->shape != onnx_broadcast))
+		return ONNX_OTHER_LENGTHS;
+	return r->shape == onnx_broadcast ? ONNX_BROADCAST_LENGTHS : ONNX_FIRST_LENGTHS;
+}
+
+enum onnx_infer_result onnx_infer(struct ctx *cx, struct node *n)
+{
+	uint32_t row = onnx_row(n->onnx);
+	struct infer f = {.cx = cx, .n = n, .op = n->onnx};
+
+	if (row == UINT32_MAX || onnx_has_blocks(n->onnx))
+		return ONNX_NO_RULE;
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i] && n->in[i]->type.dtype == DT_NONE)
+			return ONNX_ERROR; /* reported where it comes from */
+	if (!bind_inputs(&f) || !check_ranks(&f, rule_of_row[row]))
+		return ONNX_ERROR;
+	const struct infer_rule *r = &rules[rule_of_row[row]];
+	if (!r->shape)
+		return ONNX_NO_RULE;
+	enum onnx_infer_result result = r->shape(&f);
+	if (result == ONNX_INFERRED && n->nout && n->out[0])
+		r->known(&f);
+	return result;
+}

@@ -1,0 +1,75 @@
+/* onnx.h: what ONNX has, what a runtime runs, and the types of what its operators give. */
+#ifndef PTGC_ONNX_ONNX_H
+#define PTGC_ONNX_ONNX_H
+
+#include <string.h>
+
+#include "graph/graph.h"
+
+/* operators.c, operators.def, target/kernels_ort.def: what ONNX has and what a runtime runs */
+struct onnx_attr_spec {
+	const char *name;
+	uint8_t kind; /* enum attr_kind; 0 ends the list */
+	bool required;
+	const char *value; /* default as text: "1", "0.5", "text"; NULL if none */
+};
+struct onnx_io {
+	const char *name;
+	const char *type; /* type variable "T", or a fixed type "int64" */
+	char repeat;      /* 0, '?', '*' (variadic, any), '+' */
+};
+struct onnx_constraint {
+	const char *var;
+	uint32_t dtypes; /* a bit for each of enum dtype */
+};
+struct onnx_op {            /* one version of one operator */
+	const char *domain; /* "" for ai.onnx */
+	const char *name;
+	uint8_t since, until; /* opsets of this version, both included */
+	const struct onnx_io *in, *out;
+	uint8_t nin, nout;
+	const struct onnx_attr_spec *attrs;
+	const struct onnx_constraint *constraints;
+};
+/* of ai.onnx, by that name; n may be NULL */
+static inline bool is_onnx(const struct node *n, const char *name)
+{
+	return n && n->onnx && !n->onnx->domain[0] && *n->onnx->name == *name &&
+	       !strcmp(n->onnx->name, name);
+}
+/* NULL: unknown */
+const struct onnx_op *onnx_find(const char *domain, const char *name, int opset);
+/* The version at that opset, else the first one after it, else the last one. */
+const struct onnx_op *onnx_nearest(const char *domain, const char *name, int opset);
+const struct onnx_attr_spec *onnx_attr(const struct onnx_op *op, const char *name); /* or NULL */
+#define MAX_DATA_TYPE 26 /* of TensorProto.DataType in onnx */
+/* attrs.c: what is wrong with an attribute of a raw node, as in "attribute 'mode' is ...";
+ * NULL: nothing */
+const char *onnx_attr_wrong(struct ctx *cx, const struct onnx_op *op, const struct attr *a);
+/* What all attributes together lack, as in "onnx.Cast needs ..."; NULL: nothing. Defaults that must
+ * be written are added: n->attrs has room for MAX_WRITTEN more. */
+#define MAX_WRITTEN 1
+const char *onnx_attrs_finish(struct ctx *cx, struct node *n);
+
+size_t onnx_names(const char *const **names); /* all operator names of ai.onnx, sorted */
+bool onnx_has_blocks(const struct onnx_op *op); /* Loop, If and the like */
+/* its number in operators.def; UINT32_MAX: of another domain */
+uint32_t onnx_row(const struct onnx_op *op);
+/* Has the target a kernel for the op with these input and output dtypes? */
+bool kernel_exists(enum ptgc_target target, const struct onnx_op *op, const enum dtype *in,
+		   uint32_t nin, const enum dtype *out, uint32_t nout);
+/* onnx_infer*.c: types of the results of an ONNX node whose inputs and attrs are set. Sets
+ * out[i]->type and known; where it has no rule it leaves them alone (the caller must then know
+ * them). Reports type errors with the node's span. */
+enum onnx_infer_result { ONNX_INFERRED, ONNX_NO_RULE, ONNX_ERROR };
+enum onnx_infer_result onnx_infer(struct ctx *cx, struct node *n);
+/* Which lengths has the result: those of the first input, of all inputs broadcast, or others? */
+enum onnx_lengths { ONNX_OTHER_LENGTHS, ONNX_FIRST_LENGTHS, ONNX_BROADCAST_LENGTHS };
+enum onnx_lengths onnx_lengths(const struct onnx_op *op);
+/* rewrite/casts.c: what v is made of by nodes that ONNX Runtime may remove: v * 1, v + 0 and the like, and
+ * `casts`. */
+const struct value *behind_removable(const struct value *v, bool casts);
+/* Is v a float16 that is rounded by a Cast, which the runtime drops before a cast of its own? */
+bool rounding_is_lost(const struct value *v);
+
+#endif

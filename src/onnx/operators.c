@@ -1,0 +1,224 @@
+/*
+ * operators.c: what ONNX has (operators.def) and what ONNX Runtime's CPU provider runs (target/kernels_ort.def).
+ * In: operator names, opsets, dtypes. Out: rows of constant tables. Both tables are generated; the
+ * row of an operator version is found without search: a hash that has no collisions gives the name,
+ * the name its first row, and the versions of a name follow each other.
+ */
+#include <string.h>
+
+#include "onnx/onnx.h"
+
+#define D(id) (1u << DT_##id)
+#define IO(...)                                                                                    \
+	(const struct onnx_io[])                                                                   \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
+#define ATTRS(...)                                                                                 \
+	(const struct onnx_attr_spec[])                                                            \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
+#define TYPES(...)                                                                                 \
+	(const struct onnx_constraint[])                                                           \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
+#define ONNX_OP(name, since, until, nin, in, nout, out, attrs, types)                              \
+	{"", #name, since, until, in, out, nin, nout, attrs, types},
+static const struct onnx_op onnx_table[] = {
+#include "onnx/operators.def"
+};
+#undef IO
+#undef ATTRS
+#undef TYPES
+
+enum onnx_row { /* index of a version in onnx_table */
+#define ONNX_OP(name, since, ...) ROW_##name##_##since,
+#include "onnx/operators.def"
+};
+
+static const struct onnx_name {
+	const char *name;
+	uint16_t row; /* of its oldest version */
+} name_table[] = {
+#define ONNX_NAME(name, row) {#name, row},
+#include "onnx/operators.def"
+};
+
+static const char *const sorted_names[] = {
+#define ONNX_NAME(name, row) #name,
+#include "onnx/operators.def"
+};
+
+static const uint8_t slots[] = {
+/* index in name_table, plus 1 */
+#define ONNX_SLOT(hash, name) [hash] = name + 1,
+#include "onnx/operators.def"
+};
+
+#define MAX_VARIABLES 4 /* type variables of one operator */
+static const struct kernel {
+	uint16_t row;                   /* of onnx_table; sorted; alternatives follow each other */
+	bool none;                      /* probed, and there is none */
+	uint32_t dtypes[MAX_VARIABLES]; /* for each type variable in the order of the constraints */
+} ort_kernels[] = {
+#define ALL                      0
+#define KERNEL(name, since, ...) {ROW_##name##_##since, false, {__VA_ARGS__}},
+#define NO_KERNEL(name, since)   {ROW_##name##_##since, true, {0}},
+#include "target/kernels_ort.def"
+#undef ALL
+};
+
+static const struct onnx_name *find_name(const char *domain, const char *name)
+{
+	uint32_t h = 0;
+
+	if (domain && *domain && strcmp(domain, "ai.onnx") != 0)
+		return NULL;
+	for (const char *s = name; *s; s++)
+		h = (h + (unsigned char)*s) * ONNX_HASH_FACTOR;
+	h >>= 32 - ONNX_HASH_BITS;
+	if (h >= countof(slots) || !slots[h])
+		return NULL;
+	const struct onnx_name *n = &name_table[slots[h] - 1];
+	return strcmp(n->name, name) == 0 ? n : NULL;
+}
+
+/* One past the newest version of n. */
+static const struct onnx_op *versions_end(const struct onnx_name *n)
+{
+	return n + 1 == name_table + countof(name_table) ? onnx_table + countof(onnx_table)
+							 : &onnx_table[n[1].row];
+}
+
+const struct onnx_op *onnx_find(const char *domain, const char *name, int opset)
+{
+	const struct onnx_name *n = find_name(domain, name);
+
+	if (!n)
+		return NULL;
+	for (const struct onnx_op *op = &onnx_table[n->row]; op < versions_end(n); op++)
+		if (opset <= op->until)
+			return opset >= op->since ? op : NULL;
+	return NULL;
+}
+
+const struct onnx_op *onnx_nearest(const char *domain, const char *name, int opset)
+{
+	const struct onnx_name *n = find_name(domain, name);
+
+	if (!n)
+		return NULL;
+	const struct onnx_op *op = &onnx_table[n->row];
+	while (op + 1 < versions_end(n) && opset > op->until)
+		op++;
+	return op;
+}
+
+const struct onnx_attr_spec *onnx_attr(const struct onnx_op *op, const char *name)
+{
+	for (const struct onnx_attr_spec *a = op->attrs; a && a->kind; a++)
+		if (!strcmp(a->name, name))
+			return a;
+	return NULL;
+}
+
+uint32_t onnx_row(const struct onnx_op *op)
+{
+	uintptr_t at = (uintptr_t)op - (uintptr_t)onnx_table;
+
+	return at < sizeof(onnx_table) ? (uint32_t)(at / sizeof(*op)) : UINT32_MAX;
+}
+
+size_t onnx_names(const char *const **names)
+{
+	*names = sorted_names;
+	return countof(sorted_names);
+}
+
+bool onnx_has_blocks(const struct onnx_op *op)
+{
+	for (const struct onnx_attr_spec *a = op->attrs; a && a->kind; a++)
+		if (a->kind == AT_GRAPH)
+			return true;
+	return false;
+}
+
+/*
+ * Adds the dtypes of values to the sets that the type variables stand for. false: a value has not
+ * the fixed type of its place, or the specification does not allow its dtype there.
+ */
+static bool bind_dtypes(const struct onnx_op *op, const struct onnx_io *io, uint32_t nio,
+			const enum dtype *t, uint32_t n, uint32_t *seen)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (t[i] == DT_NONE)
+			continue;
+		if (nio == 0)
+			return false;
+		const char *var = io[i < nio ? i : nio - 1].type;
+		uint32_t k = 0;
+		while (op->constraints[k].var && strcmp(op->constraints[k].var, var) != 0)
+			k++;
+		if (!op->constraints[k].var) {
+			if (strcmp(dtypes[t[i]].name, var) != 0)
+				return false;
+			continue;
+		}
+		if (!(op->constraints[k].dtypes >> t[i] & 1))
+			return false;
+		seen[k] |= 1u << t[i];
+	}
+	return true;
+}
+
+static bool allowed(const struct onnx_op *op, const enum dtype *in, uint32_t nin,
+		    const enum dtype *out, uint32_t nout, uint32_t *seen)
+{
+	if (!bind_dtypes(op, op->in, op->nin, in, nin, seen) ||
+	    !bind_dtypes(op, op->out, op->nout, out, nout, seen))
+		return false;
+	if (onnx_has_blocks(op)) /* their values may have a dtype each */
+		return true;
+	for (uint32_t k = 0; op->constraints[k].var; k++)
+		if (seen[k] & (seen[k] - 1))
+			return false;
+	return true;
+}
+
+static bool runs_on_ort(uint16_t row, const uint32_t *seen)
+{
+	size_t lo = 0, hi = countof(ort_kernels);
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		if (ort_kernels[mid].row < row)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == countof(ort_kernels) || ort_kernels[lo].row != row)
+		return true; /* never probed */
+	for (; lo < countof(ort_kernels) && ort_kernels[lo].row == row; lo++) {
+		uint32_t missing = ort_kernels[lo].none;
+		for (uint32_t k = 0; onnx_table[row].constraints[k].var; k++)
+			missing |= seen[k] & ~ort_kernels[lo].dtypes[k];
+		if (!missing)
+			return true;
+	}
+	return false;
+}
+
+bool kernel_exists(enum ptgc_target target, const struct onnx_op *op, const enum dtype *in,
+		   uint32_t nin, const enum dtype *out, uint32_t nout)
+{
+	uint32_t seen[MAX_VARIABLES] = {0};
+	uint32_t row = onnx_row(op);
+
+	if (row == UINT32_MAX)
+		return true;
+	if (!allowed(op, in, nin, out, nout, seen))
+		return false;
+	return target != PTGC_ORT_CPU || runs_on_ort((uint16_t)row, seen);
+}

@@ -1,0 +1,526 @@
+/*
+ * rules_dtype.c: dtype rules. In: a node whose inputs are typed. Out: the dtype of its first
+ * result, exactly as PyTensor decides it (its scalar types' output rules), or DT_NONE after
+ * reporting.
+ */
+#include <string.h>
+
+#include "ops/rules.h"
+
+static enum dtype type_at(const struct node *n, uint32_t i)
+{
+	return (enum dtype)n->in[i]->type.dtype;
+}
+
+static enum dtype refused(struct ctx *cx, struct node *n, uint32_t i)
+{
+	error(cx, n->span, E_DTYPE, "%s does not take %s", op_label(cx, n),
+	      dtypes[n->in[i]->type.dtype].name);
+	return DT_NONE;
+}
+
+/* bfloat16, strings: known to ONNX alone. */
+static bool is_foreign(enum dtype t)
+{
+	return dtypes[t].kind == KIND_OTHER;
+}
+
+/* The first input that `bad` holds for; nin if there is none. */
+static uint32_t first_where(const struct node *n, bool (*bad)(enum dtype))
+{
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i] && (is_foreign(type_at(n, i)) || (bad && bad(type_at(n, i)))))
+			return i;
+	return n->nin;
+}
+
+enum dtype upcast_inputs(struct node *n, uint32_t from)
+{
+	enum dtype t = type_at(n, from);
+	for (uint32_t i = from + 1; i < n->nin; i++)
+		if (n->in[i])
+			t = dtype_upcast(t, type_at(n, i));
+	return t;
+}
+
+enum dtype ty_upcast(struct ctx *cx, struct node *n)
+{
+	uint32_t bad = first_where(n, NULL);
+	return bad < n->nin ? refused(cx, n, bad) : upcast_inputs(n, 0);
+}
+
+enum dtype ty_upcast_nobool(struct ctx *cx, struct node *n)
+{
+	enum dtype t = ty_upcast(cx, n);
+	return t == DT_BOOL ? refused(cx, n, 0) : t;
+}
+
+enum dtype ty_upcast_min8(struct ctx *cx, struct node *n)
+{
+	enum dtype t = ty_upcast(cx, n);
+	return t == DT_BOOL ? DT_INT8 : t;
+}
+
+enum dtype ty_upcast_nocomplex(struct ctx *cx, struct node *n)
+{
+	uint32_t bad = first_where(n, is_complex);
+	return bad < n->nin ? refused(cx, n, bad) : upcast_inputs(n, 0);
+}
+
+enum dtype ty_float(struct ctx *cx, struct node *n)
+{
+	uint32_t bad = first_where(n, NULL);
+	if (bad < n->nin)
+		return refused(cx, n, bad);
+	enum dtype t = dtype_to_float(type_at(n, 0));
+	for (uint32_t i = 1; i < n->nin; i++)
+		t = dtype_upcast(t, dtype_to_float(type_at(n, i)));
+	return t;
+}
+
+enum dtype ty_float_nocomplex(struct ctx *cx, struct node *n)
+{
+	uint32_t bad = first_where(n, is_complex);
+	return bad < n->nin ? refused(cx, n, bad) : ty_float(cx, n);
+}
+
+static bool is_bool(enum dtype t)
+{
+	return t == DT_BOOL;
+}
+
+/* The maximum is subtracted first, which bools have no subtraction for. */
+enum dtype ty_softmax(struct ctx *cx, struct node *n)
+{
+	uint32_t bad = first_where(n, is_bool);
+	return bad < n->nin ? refused(cx, n, bad) : ty_float(cx, n);
+}
+
+enum dtype ty_same(struct ctx *cx, struct node *n)
+{
+	(void)cx;
+	return type_at(n, 0);
+}
+
+enum dtype ty_same_nobool(struct ctx *cx, struct node *n)
+{
+	enum dtype t = type_at(n, 0);
+	return t == DT_BOOL || is_foreign(t) ? refused(cx, n, 0) : t;
+}
+
+enum dtype ty_same_min8(struct ctx *cx, struct node *n)
+{
+	enum dtype t = ty_upcast(cx, n);
+	return t == DT_BOOL ? DT_INT8 : t;
+}
+
+enum dtype ty_same_float(struct ctx *cx, struct node *n)
+{
+	return is_float(type_at(n, 0)) ? type_at(n, 0) : refused(cx, n, 0);
+}
+
+/* BLAS: one float dtype. */
+enum dtype ty_same_all(struct ctx *cx, struct node *n)
+{
+	enum dtype t = type_at(n, 0);
+	for (uint32_t i = 0; i < n->nin; i++) {
+		if (!is_float(type_at(n, i)) && !is_complex(type_at(n, i)))
+			return refused(cx, n, i);
+		if (type_at(n, i) == t)
+			continue;
+		error(cx, n->span, E_DTYPE, "%s: expected one dtype, got %s and %s",
+		      op_label(cx, n), dtypes[t].name, dtypes[type_at(n, i)].name);
+		return DT_NONE;
+	}
+	return t;
+}
+
+enum dtype ty_complex128(struct ctx *cx, struct node *n)
+{
+	(void)cx;
+	(void)n;
+	return DT_COMPLEX128;
+}
+
+enum dtype ty_abs(struct ctx *cx, struct node *n)
+{
+	return ty_real(cx, n);
+}
+
+enum dtype ty_real(struct ctx *cx, struct node *n)
+{
+	enum dtype t = ty_upcast(cx, n);
+	return t == DT_COMPLEX64 ? DT_FLOAT32 : t == DT_COMPLEX128 ? DT_FLOAT64 : t;
+}
+
+enum dtype ty_complex(struct ctx *cx, struct node *n)
+{
+	enum dtype t = ty_upcast_nocomplex(cx, n);
+	switch (t) {
+	case DT_NONE:
+		return t;
+	case DT_FLOAT64:
+	case DT_INT64:
+	case DT_UINT64:
+	case DT_INT32:
+	case DT_UINT32:
+		return DT_COMPLEX128;
+	default:
+		return DT_COMPLEX64;
+	}
+}
+
+enum dtype ty_true_div(struct ctx *cx, struct node *n)
+{
+	if (is_discrete(type_at(n, 0)) && is_discrete(type_at(n, 1)))
+		return cx->floatx;
+	return ty_upcast(cx, n);
+}
+
+enum dtype ty_bool(struct ctx *cx, struct node *n)
+{
+	uint32_t bad = first_where(n, NULL);
+	return bad < n->nin ? refused(cx, n, bad) : DT_BOOL;
+}
+
+/* Are all elements of a constant within the integers that float64 holds? */
+static bool fits_float64(const struct value *v)
+{
+	int64_t x;
+	if (!v->data || v->data->count > 1000000)
+		return false;
+	for (uint64_t i = 0; i < (v->data->splat ? 1 : v->data->count); i++)
+		if (!tensor_int(v->data, i, &x) || x <= -((int64_t)1 << 53) ||
+		    x >= (int64_t)1 << 53)
+			return false;
+	return true;
+}
+
+/* NumPy compares uint64 and int64 exactly. Their common dtype, float64, orders them the same way
+ * only if one of the two stays where float64 holds all integers. */
+bool compares_beyond_float64(const struct node *n)
+{
+	if (n->op->cast != CAST_UPCAST || n->nin != 2)
+		return false;
+	enum dtype a = type_at(n, 0), b = type_at(n, 1);
+	return ((a == DT_UINT64 && b == DT_INT64) || (a == DT_INT64 && b == DT_UINT64)) &&
+	       !fits_float64(n->in[0]) && !fits_float64(n->in[1]);
+}
+
+/* Bools among themselves, or integers among themselves. */
+enum dtype ty_bits(struct ctx *cx, struct node *n)
+{
+	enum dtype a = type_at(n, 0), b = type_at(n, 1);
+	if (a == DT_BOOL && b == DT_BOOL)
+		return DT_BOOL;
+	if (is_int(a) && is_int(b) && is_int(dtype_upcast(a, b)))
+		return dtype_upcast(a, b);
+	if (is_int(a) == is_int(b) && !is_int(a))
+		return refused(cx, n, is_discrete(a));
+	error(cx, n->span, E_DTYPE, "%s: expected two bools or two integers, got %s and %s",
+	      n->op->name, dtypes[a].name, dtypes[b].name);
+	return DT_NONE;
+}
+
+enum dtype ty_invert(struct ctx *cx, struct node *n)
+{
+	return is_discrete(type_at(n, 0)) ? type_at(n, 0) : refused(cx, n, 0);
+}
+
+enum dtype ty_switch(struct ctx *cx, struct node *n)
+{
+	uint32_t bad = first_where(n, NULL);
+	return bad < n->nin ? refused(cx, n, bad) : upcast_inputs(n, 1);
+}
+
+enum dtype ty_second(struct ctx *cx, struct node *n)
+{
+	(void)cx;
+	return type_at(n, 1);
+}
+
+enum dtype ty_prop(struct ctx *cx, struct node *n)
+{
+	enum dtype t = prop_dtype(cx, n, "dtype");
+	uint32_t bad = n->op == &op_table[OP_Cast] ? first_where(n, NULL) : n->nin;
+	if (bad < n->nin)
+		return refused(cx, n, bad);
+	if (!is_foreign(t))
+		return t;
+	error(cx, n->span, E_DTYPE, "%s: %s is no dtype of PyTensor", n->op->name, dtypes[t].name);
+	return DT_NONE;
+}
+
+enum dtype ty_int64(struct ctx *cx, struct node *n)
+{
+	(void)cx;
+	(void)n;
+	return DT_INT64;
+}
+
+static bool not_signed(enum dtype t)
+{
+	return dtypes[t].kind != KIND_INT;
+}
+
+/* int64, of signed integers alone */
+enum dtype ty_places(struct ctx *cx, struct node *n)
+{
+	uint32_t bad = first_where(n, not_signed);
+
+	return bad < n->nin ? refused(cx, n, bad) : DT_INT64;
+}
+
+enum dtype ty_pivots(struct ctx *cx, struct node *n)
+{
+	return is_int(type_at(n, 0)) ? DT_INT64 : refused(cx, n, 0);
+}
+
+/* float64, of the integer that a window is as long as */
+enum dtype ty_window(struct ctx *cx, struct node *n)
+{
+	return type_at(n, 0) == DT_BOOL ? refused(cx, n, 0) : DT_FLOAT64;
+}
+
+enum dtype ty_float64(struct ctx *cx, struct node *n)
+{
+	(void)cx;
+	(void)n;
+	return DT_FLOAT64;
+}
+
+enum dtype ty_polygamma(struct ctx *cx, struct node *n)
+{
+	if (!is_discrete(type_at(n, 0)))
+		return refused(cx, n, 0);
+	if (is_complex(type_at(n, 1)) || is_foreign(type_at(n, 1)))
+		return refused(cx, n, 1);
+	return dtype_to_float(type_at(n, 1));
+}
+
+enum dtype ty_xlogy(struct ctx *cx, struct node *n)
+{
+	uint32_t bad = first_where(n, NULL);
+	if (bad < n->nin)
+		return refused(cx, n, bad);
+	return dtype_upcast(type_at(n, 0), dtype_to_float(type_at(n, 1)));
+}
+
+/* Exponentials of what all arguments are upcast to, added up in float32 at least. */
+enum dtype ty_logsumexp(struct ctx *cx, struct node *n)
+{
+	enum dtype t = ty_upcast(cx, n);
+	t = t ? dtype_to_float(t) : t;
+	return t == DT_FLOAT16 ? DT_FLOAT32 : t;
+}
+
+/* Accumulators may not lose precision, but floats may add up integers. */
+static bool check_accumulator(struct ctx *cx, struct node *n, enum dtype t)
+{
+	enum dtype acc = prop_dtype(cx, n, "acc_dtype"), given = prop_dtype(cx, n, "dtype");
+	if (is_complex(acc) && !is_complex(t) && !is_complex(given)) {
+		error(cx, n->span, E_DTYPE,
+		      "%s: what is accumulated in %s is complex: give it a complex dtype, or a "
+		      "real acc_dtype",
+		      n->op->name, dtypes[acc].name);
+		return false;
+	}
+	if (acc == DT_NONE || ((is_float(acc) || is_complex(acc)) && is_discrete(t)))
+		return true;
+	if (dtype_upcast(t, acc) == acc)
+		return true;
+	error(cx, n->span, E_DTYPE, "%s: %s cannot be accumulated in %s without losing precision",
+	      n->op->name, dtypes[t].name, dtypes[acc].name);
+	return false;
+}
+
+enum dtype ty_sum(struct ctx *cx, struct node *n)
+{
+	enum dtype t = type_at(n, 0), given = prop_dtype(cx, n, "dtype");
+	if (is_foreign(t))
+		return refused(cx, n, 0);
+	if (!check_accumulator(cx, n, t))
+		return DT_NONE;
+	if (given != DT_NONE)
+		return given;
+	if (t == DT_BOOL || dtypes[t].kind == KIND_INT)
+		return DT_INT64;
+	return dtypes[t].kind == KIND_UINT ? DT_UINT64 : t;
+}
+
+/* PyTensor multiplies Python's own numbers here, which do not overflow, and makes elements of what
+ * comes out. So no narrow dtype may wrap on the way, or be asked to hold a result that is large. */
+enum dtype ty_prod_without_zeros(struct ctx *cx, struct node *n)
+{
+	enum dtype t = ty_sum(cx, n), from = type_at(n, 0), acc = prop_dtype(cx, n, "acc_dtype");
+	bool narrow = is_int(t) && dtypes[t].size < 8, out = is_int(t) && !is_discrete(from);
+
+	if (!t || (!narrow && !out && !(is_discrete(acc) && dtypes[acc].size < 8)))
+		return t;
+	error(cx, n->span, E_DTYPE, "%s: a product of %s is not made in %s: leave out %s",
+	      n->op->name, dtypes[from].name, dtypes[narrow || out ? t : acc].name,
+	      narrow || out ? "dtype" : "acc_dtype");
+	return DT_NONE;
+}
+
+/* Unlike those of Sum, results stay as small as their input. */
+enum dtype ty_careduce(struct ctx *cx, struct node *n)
+{
+	enum dtype t = type_at(n, 0), given = prop_dtype(cx, n, "dtype");
+	if (is_foreign(t))
+		return refused(cx, n, 0);
+	if (!prop(cx, n, "scalar_op")->u.op->op) {
+		error(cx, n->span, E_UNSUPPORTED, "%s: the scalar op must be an op, not a fn",
+		      n->op->name);
+		return DT_NONE;
+	}
+	if (!check_accumulator(cx, n, t))
+		return DT_NONE;
+	const struct op *scalar = prop(cx, n, "scalar_op")->u.op->op;
+	enum dtype acc = prop_dtype(cx, n, "acc_dtype");
+	if (scalar->dtype == ty_bits && !is_discrete(t))
+		return refused(cx, n, 0);
+	if (scalar->dtype == ty_bits && acc && !is_discrete(acc)) {
+		error(cx, n->span, E_DTYPE, "%s: %s is done on integers, but acc_dtype is %s",
+		      n->op->name, scalar->name, dtypes[acc].name);
+		return DT_NONE;
+	}
+	return given == DT_NONE ? t : given;
+}
+
+enum dtype ty_mean(struct ctx *cx, struct node *n)
+{
+	enum dtype t = type_at(n, 0), given = prop_dtype(cx, n, "dtype");
+	if (is_foreign(t))
+		return refused(cx, n, 0);
+	if (!check_accumulator(cx, n, t))
+		return DT_NONE;
+	if (given == DT_NONE)
+		return is_discrete(t) ? DT_FLOAT64 : t;
+	if (is_float(given) || is_complex(given))
+		return given;
+	error(cx, n->span, E_DTYPE, "%s: the dtype of a mean is a float, got %s", n->op->name,
+	      dtypes[given].name);
+	return DT_NONE;
+}
+
+enum dtype ty_makevector(struct ctx *cx, struct node *n)
+{
+	enum dtype given = prop_dtype(cx, n, "dtype");
+	if (!n->nin)
+		return given ? given : DT_INT64;
+	enum dtype t = ty_upcast(cx, n);
+	if (given == DT_NONE || t == DT_NONE || dtype_upcast(given, t) == given)
+		return given ? (t ? given : DT_NONE) : t;
+	error(cx, n->span, E_DTYPE, "%s: %s does not fit into %s", n->op->name, dtypes[t].name,
+	      dtypes[given].name);
+	return DT_NONE;
+}
+
+enum dtype ty_arange(struct ctx *cx, struct node *n)
+{
+	enum dtype given = prop_dtype(cx, n, "dtype"), t = ty_upcast_nocomplex(cx, n);
+	if (t == DT_NONE)
+		return t;
+	return given ? given : is_discrete(t) ? DT_INT64 : t;
+}
+
+/* What LAPACK would work in. */
+static enum dtype lapack_dtype(enum dtype t)
+{
+	if (is_complex(t))
+		return t;
+	bool wide = is_float(t) ? dtypes[t].size > 4 : dtypes[t].size > 2;
+	return wide ? DT_FLOAT64 : DT_FLOAT32;
+}
+
+enum dtype ty_linalg(struct ctx *cx, struct node *n)
+{
+	uint32_t bad = first_where(n, NULL);
+	if (bad < n->nin)
+		return refused(cx, n, bad);
+	enum dtype t = lapack_dtype(type_at(n, 0));
+	for (uint32_t i = 1; i < n->nin; i++)
+		if (n->in[i])
+			t = dtype_upcast(t, lapack_dtype(type_at(n, i)));
+	return t;
+}
+
+static bool has_no_sign(enum dtype t)
+{
+	return dtypes[t].kind == KIND_UINT || t == DT_BOOL;
+}
+
+/* PyTensor puts an identity of floatX beside the inputs, and negates them: unsigned ones wrap. */
+enum dtype ty_riccati(struct ctx *cx, struct node *n)
+{
+	uint32_t bad = first_where(n, has_no_sign);
+	if (bad < n->nin)
+		return refused(cx, n, bad);
+	enum dtype t = ty_linalg(cx, n);
+
+	return t ? dtype_upcast(t, cx->floatx) : t;
+}
+
+/* The same of diagonals and b; the pivots among them are integers. */
+enum dtype ty_tridiagonal(struct ctx *cx, struct node *n)
+{
+	enum dtype t = ty_linalg(cx, n);
+	bool wide = false;
+
+	for (uint32_t i = 0; i < n->nin; i++)
+		wide |= i != 4 && lapack_dtype(type_at(n, i)) != DT_FLOAT32;
+	return t == DT_FLOAT64 && !wide ? DT_FLOAT32 : t;
+}
+
+/* PyTensor promises what its inputs have, but NumPy computes in floats only. */
+enum dtype ty_tensorsolve(struct ctx *cx, struct node *n)
+{
+	enum dtype t = upcast_inputs(n, 0);
+
+	if (t == DT_FLOAT32 || t == DT_FLOAT64 || t == DT_NONE)
+		return t;
+	error(cx, n->span, E_DTYPE,
+	      "%s: PyTensor gives it the dtype %s, which its result cannot have", n->op->name,
+	      dtypes[t].name);
+	return DT_NONE;
+}
+
+/* PyTensor puts x into zeros of floatX, unless the border is made of x's own elements. */
+enum dtype ty_pad(struct ctx *cx, struct node *n)
+{
+	enum dtype t = type_at(n, 0);
+	uint32_t i = first_where(n, is_complex);
+
+	if (is_foreign(t))
+		return refused(cx, n, 0);
+	if (strchr("rsw", prop_str(cx, n, "pad_mode")[0])) /* reflect, symmetric, wrap */
+		return t;
+	if (i == n->nin)
+		return cx->floatx;
+	error(cx, n->span, E_DTYPE,
+	      "%s: PyTensor makes these borders in floatX, %s, and loses the imaginary part of "
+	      "argument %u, %s: take its real part",
+	      op_label(cx, n), dtypes[cx->floatx].name, i + 1, type_str(cx, n->in[i]->type));
+	return DT_NONE;
+}
+
+/* x with y put or added into it: adding must not leave the kind of x (NumPy's same_kind). */
+enum dtype ty_update(struct ctx *cx, struct node *n)
+{
+	enum dtype x = type_at(n, 0), y = type_at(n, 1);
+	bool add =
+		n->op == &op_table[OP_IncSubtensor] || n->op == &op_table[OP_AdvancedIncSubtensor];
+	if (is_foreign(x) || is_foreign(y))
+		return refused(cx, n, is_foreign(y));
+	if (is_complex(y) && !is_complex(x))
+		return refused(cx, n, 1);
+	bool wraps = n->op == &op_table[OP_AdvancedIncSubtensor] && is_int(x) && is_int(y) &&
+		     !prop_bool(cx, n, "ignore_duplicates"); /* modulo 2^n, or by float64 */
+	if (add && !wraps && dtypes[dtype_upcast(x, y)].kind > dtypes[x].kind) {
+		error(cx, n->span, E_DTYPE, "%s: %s cannot be added into %s; Cast it first",
+		      n->op->name, dtypes[y].name, dtypes[x].name);
+		return DT_NONE;
+	}
+	return x;
+}

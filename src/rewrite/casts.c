@@ -1,0 +1,145 @@
+/*
+ * casts.c: Casts that follow each other. ONNX Runtime makes one Cast of two where it takes the
+ * first for harmless, and it drops one before a cast of its own, which it puts around what it has
+ * for float32 and not for float16. In: a graph of ONNX nodes. Out: what the rewrites and lowering
+ * have to know of that; the same graph, with a Reshape, which moves no data and is not removed,
+ * between Casts that must stay two.
+ */
+#include <string.h>
+
+#include "onnx/onnx.h"
+#include "ops/ops.h"
+#include "rewrite/rewrite.h"
+
+static bool is_number(const struct value *v)
+{
+	return v->data && v->data->count == 1;
+}
+
+const struct value *behind_removable(const struct value *v, bool casts)
+{
+	static const char *const unary[] = {"Identity", "Transpose", "Expand", "Slice"};
+	static const char *const binary[] = {"Mul", "Div", "Add", "Sub"};
+	const struct value *from = v;
+
+	for (uint32_t steps = 0; from && steps < 8; steps++) {
+		v = from;
+		from = casts && is_onnx(v->def, "Cast") ? v->def->in[0] : NULL;
+		for (size_t i = 0; i < countof(unary) && !from; i++)
+			if (is_onnx(v->def, unary[i]))
+				from = v->def->in[0];
+		for (size_t i = 0; i < countof(binary) && !from; i++)
+			if (is_onnx(v->def, binary[i]))
+				from = v->def->in[is_number(v->def->in[0]) ? 1 : 0];
+	}
+	return v;
+}
+
+/* Has `to` all values of `from`? */
+static bool holds(enum dtype to, enum dtype from)
+{
+	const struct dtype_info *a = &dtypes[to], *b = &dtypes[from];
+
+	if (to == from || b->kind == KIND_BOOL)
+		return true;
+	if (a->kind == KIND_FLOAT && b->kind == KIND_FLOAT)
+		return a->size >= b->size;
+	if ((a->kind == KIND_FLOAT || a->kind == KIND_INT) && is_int(from))
+		return a->bits >= b->bits;
+	return a->kind == KIND_UINT && b->kind == KIND_UINT && a->bits >= b->bits;
+}
+
+bool rounding_is_lost(const struct value *v)
+{
+	if (v->type.dtype != DT_FLOAT16)
+		return false;
+	v = behind_removable(v, false);
+	return is_onnx(v->def, "Cast") && !holds(DT_FLOAT16, (enum dtype)v->def->in[0]->type.dtype);
+}
+
+/*
+ * Integers wrap, so that those of fewer bits can be had at once. Floats beyond the range of
+ * integers give what the runtime's conversion from that very dtype gives.
+ */
+bool casts_merge(enum dtype from, enum dtype mid, enum dtype to)
+{
+	if (!holds(mid, from))
+		return is_int(from) && is_int(mid) && is_int(to) &&
+		       dtypes[to].size <= dtypes[mid].size;
+	if (!is_float(mid) || !is_int(to) || dtypes[from].kind == KIND_BOOL || mid == from)
+		return true;
+	if (is_float(from))
+		return from == DT_FLOAT32 || to != DT_UINT32;
+	return holds(to, from);
+}
+
+/* ONNX Runtime's own idea of a cast that may lose something (measured for all pairs) */
+static bool unsafe(enum dtype from, enum dtype to)
+{
+	const struct dtype_info *a = &dtypes[from], *b = &dtypes[to];
+
+	if (a->kind == KIND_BOOL)
+		return false;
+	if (b->kind == KIND_BOOL || (a->kind == KIND_FLOAT && b->kind != KIND_FLOAT))
+		return true;
+	if (b->kind == KIND_UINT && a->kind != KIND_UINT)
+		return true;
+	return a->kind == b->kind ? b->size < a->size : b->size <= a->size;
+}
+
+/* Its own way from float64 to float16 is by float32. */
+static bool runtime_merges(enum dtype from, enum dtype mid, enum dtype to)
+{
+	if (from == DT_FLOAT64 && mid == DT_FLOAT32 && to == DT_FLOAT16)
+		return false;
+	return !unsafe(from, mid) || (to != DT_BOOL && !unsafe(to, mid));
+}
+
+static bool is_known(enum dtype t)
+{
+	return dtypes[t].kind == KIND_BOOL || is_int(t) || is_float(t);
+}
+
+/* Would n, a Cast, become one with a Cast before it, and give something else? */
+static bool merges_wrongly(const struct node *n)
+{
+	const struct value *x = behind_removable(n->in[0], false);
+
+	if (!is_onnx(x->def, "Cast"))
+		return false;
+	enum dtype from = (enum dtype)x->def->in[0]->type.dtype;
+	enum dtype mid = (enum dtype)x->type.dtype, to = (enum dtype)n->out[0]->type.dtype;
+	return is_known(from) && is_known(mid) && is_known(to) && runtime_merges(from, mid, to) &&
+	       !casts_merge(from, mid, to);
+}
+
+/* Puts a Reshape to the same shape before n; `at` is the node before. */
+static void part(struct ctx *cx, struct block *b, struct node *at, struct node *n)
+{
+	uint32_t rank = n->in[0]->type.rank;
+	struct tensor *same = tensor_new(cx, DT_INT64, 1, &(int64_t){rank});
+
+	same->data = new_array(cx->arena, int64_t, rank + 1); /* 0: the length is kept */
+	struct value *in[] = {n->in[0], graph_constant(cx, same, n->span)};
+	at = insert_node(cx, b, at, "Reshape", in, 2, n->in[0]->type, n->span);
+	n->in[0] = at->out[0];
+}
+
+/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
+static void part_block(struct ctx *cx, struct block *b)
+{
+	for (struct node *n = b->first, *before = NULL; n; before = n, n = n->next) {
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				part_block(cx, n->attrs[i].u.block);
+		if (!n->dead && n->nout == 1 && is_onnx(n->out[0]->def, "Cast") &&
+		    merges_wrongly(n))
+			part(cx, b, before, n);
+	}
+}
+
+void part_casts(struct ctx *cx, struct graph *g)
+{
+	if (cx->opt.target == PTGC_ORT_CPU)
+		part_block(cx, g->block);
+}

@@ -1,0 +1,697 @@
+/*
+ * rewrite.c: rewrites of the ONNX graph. In: the lowered graph. Out: the same function with fewer
+ * nodes; types, places and the names of outputs stay. One row a rewrite; each can be switched by
+ * -f[no-]name. A rewrite looks at one node and gives the value that stands for its result, or
+ * changes the node in place. Values that were replaced point to their replacement by `low`.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "onnx/onnx.h"
+#include "ops/ops.h"
+#include "rewrite/rewrite.h"
+
+#define MAX_BEHIND 4 /* operators between a reduction and its axes */
+/* in value->uses: a block gives it back, so it must stay; and that of an inner block */
+#define IS_RESULT (UINT32_C(1) << 31)
+#define IS_INNER  (UINT32_C(1) << 30)
+
+static struct value *current(struct value *v)
+{
+	while (v && v->low)
+		v = v->low;
+	return v;
+}
+
+static bool is_op(const struct value *v, const char *name)
+{
+	return is_onnx(v->def, name) && !v->def->dead;
+}
+
+static const struct attr *find_attr(const struct node *n, const char *name)
+{
+	for (uint32_t i = 0; i < n->nattrs; i++)
+		if (!strcmp(n->attrs[i].name, name))
+			return &n->attrs[i];
+	return NULL;
+}
+
+static bool same_type(struct ctx *cx, const struct type *a, const struct type *b)
+{
+	if (a->dtype != b->dtype || a->rank != b->rank)
+		return false;
+	for (uint32_t i = 0; i < a->rank; i++)
+		if (!dim_eq(cx, a->dims[i], b->dims[i]))
+			return false;
+	return true;
+}
+
+/* ---- the rewrites ---- */
+
+static struct value *drop_identity(struct ctx *cx, struct node *n)
+{
+	(void)cx;
+	return n->in[0];
+}
+
+/* n reads what its input was made of, which has one reader more unless n was the input's last. */
+static void read_behind(struct node *n)
+{
+	struct value *x = n->in[0];
+
+	n->in[0] = current(x->def->in[0]);
+	if (x->uses != 1)
+		n->in[0]->uses++;
+	if (x->uses)
+		x->uses--;
+}
+
+/* Cast to the dtype that is there already; Cast of a Cast that changed nothing. */
+static struct value *merge_casts(struct ctx *cx, struct node *n)
+{
+	struct value *x = n->in[0];
+
+	(void)cx;
+	if (x->type.dtype == n->out[0]->type.dtype)
+		return x;
+	if (!is_op(x, "Cast") ||
+	    !casts_merge(current(x->def->in[0])->type.dtype, x->type.dtype, n->out[0]->type.dtype))
+		return NULL;
+	read_behind(n);
+	return n->in[0]->type.dtype == n->out[0]->type.dtype ? n->in[0] : NULL;
+}
+
+static bool perm_of(const struct node *n, int64_t *perm)
+{
+	const struct attr *a = find_attr(n, "perm");
+	uint32_t rank = n->out[0]->type.rank;
+
+	if (a && a->n != rank)
+		return false;
+	for (uint32_t i = 0; i < rank; i++)
+		perm[i] = a ? a->u.ints[i] : rank - 1 - i;
+	return true;
+}
+
+static struct value *merge_transposes(struct ctx *cx, struct node *n)
+{
+	int64_t outer[MAX_RANK], inner[MAX_RANK];
+	uint32_t rank = n->out[0]->type.rank;
+	struct value *x = n->in[0];
+	bool identity = true;
+
+	if (!perm_of(n, outer))
+		return NULL;
+	if (is_op(x, "Transpose") && perm_of(x->def, inner)) {
+		int64_t *both = new_array(cx->arena, int64_t, rank + 1);
+		for (uint32_t i = 0; i < rank; i++)
+			both[i] = outer[i] = inner[outer[i]];
+		n->attrs = new (cx->arena, struct attr);
+		*n->attrs =
+			(struct attr){.name = "perm", .kind = AT_INTS, .n = rank, .u.ints = both};
+		n->nattrs = 1;
+		read_behind(n);
+	}
+	for (uint32_t i = 0; i < rank; i++)
+		identity &= outer[i] == i;
+	return identity ? n->in[0] : NULL;
+}
+
+/* Would the shape mean something else on another input? 0 copies a dim unless allowzero is set. */
+static bool shape_is_absolute(const struct node *n)
+{
+	const struct attr *a = find_attr(n, "allowzero");
+	int64_t v;
+
+	if (!n->in[1]->data)
+		return a && a->u.i;
+	for (uint64_t i = 0; i < n->in[1]->data->count; i++)
+		if (!(a && a->u.i) && tensor_int(n->in[1]->data, i, &v) && !v)
+			return false;
+	return true;
+}
+
+/* A guard (lower/guard.c): its shape is computed, and says 0 for "as it is", or the shape that the
+ * input should have, or fails the run. */
+static bool is_guard(struct ctx *cx, const struct node *n)
+{
+	const struct attr *a = find_attr(n, "allowzero");
+
+	if (!is_onnx(n, "Reshape") || n->in[1]->data)
+		return false;
+	return !(a && a->u.i) || same_type(cx, &n->in[0]->type, &n->out[0]->type);
+}
+
+static struct value *merge_reshapes(struct ctx *cx, struct node *n)
+{
+	struct value *x = n->in[0];
+
+	if (is_guard(cx, n) || (x->def && is_op(x, "Reshape") && is_guard(cx, x->def)))
+		return NULL;
+	if (same_type(cx, &x->type, &n->out[0]->type))
+		return x;
+	if (!shape_is_absolute(n))
+		return NULL;
+	if (!is_op(x, "Reshape") && !is_op(x, "Unsqueeze") && !is_op(x, "Squeeze") &&
+	    !is_op(x, "Flatten"))
+		return NULL;
+	read_behind(n);
+	return same_type(cx, &n->in[0]->type, &n->out[0]->type) ? n->in[0] : NULL;
+}
+
+/* Squeeze of an Unsqueeze, or the other way round, that gives back what was there. */
+static struct value *undo_axes(struct ctx *cx, struct node *n)
+{
+	struct value *x = n->in[0];
+
+	if (!is_op(x, "Squeeze") && !is_op(x, "Unsqueeze") &&
+	    (!is_op(x, "Reshape") || is_guard(cx, x->def) || !x->def->in[1]->data))
+		return NULL;
+	struct value *first = current(x->def->in[0]);
+	return same_type(cx, &first->type, &n->out[0]->type) ? first : NULL;
+}
+
+/* The axes that a reduction takes away, as bits; 0: it keeps them, or they are not known. */
+static uint64_t reduced_axes(const struct node *n)
+{
+	const struct attr *keep = find_attr(n, "keepdims"), *list = find_attr(n, "axes");
+	const struct tensor *t = n->nin > 1 && n->in[1] ? n->in[1]->data : NULL;
+	int64_t rank = n->in[0]->type.rank, axis;
+	uint64_t bits = 0, count = list ? list->n : t ? t->count : 0;
+
+	if (strncmp(n->onnx->name, "Reduce", 6) || n->onnx->domain[0] || !keep || keep->u.i)
+		return 0;
+	if (!list && (n->nin < 2 || !n->in[1]))
+		return find_attr(n, "noop_with_empty_axes") || rank > 63
+			       ? 0
+			       : (UINT64_C(1) << rank) - 1;
+	for (uint64_t i = 0; i < count; i++) {
+		axis = list ? list->u.ints[i] : 0;
+		if (!list && !tensor_int(t, t->splat ? 0 : i, &axis))
+			return 0;
+		bits |= UINT64_C(1) << ((axis < 0 ? axis + rank : axis) & 63);
+	}
+	return bits;
+}
+
+/* The argument whose axes are those of v, all other ones being single numbers; NULL: v is no result
+ * of an operator on elements that only one other reads. */
+static struct value *behind_element(const struct value *v)
+{
+	static const char *const names[] = {"Add", "Cast", "Div",        "Exp", "Log",
+					    "Mul", "Neg",  "Reciprocal", "Sub", "Sqrt"};
+	bool found = false;
+
+	for (size_t i = 0; i < countof(names); i++)
+		found |= v->uses == 1 && is_op(v, names[i]);
+	if (!found)
+		return NULL;
+	struct value *x = current(v->def->in[0]), *y = x;
+	if (v->def->nin > 1)
+		y = current(v->def->in[1]);
+	if (x == y)
+		return v->def->nin > 1 ? NULL : x;
+	return !y->type.rank && !x->data ? x : !x->type.rank ? y : NULL;
+}
+
+static void set_dims(struct value *v, const struct type *t)
+{
+	v->type.rank = t->rank;
+	v->type.dims = t->dims;
+}
+
+/* Are the axes in bits those that n gives to its input, with length 1? */
+static bool gives_axes(struct ctx *cx, const struct node *n, uint64_t bits)
+{
+	const struct type *to = &n->out[0]->type, *from = &n->in[0]->type;
+	const struct tensor *list = n->in[1]->data;
+	uint64_t given = 0;
+	uint32_t j = 0;
+	int64_t axis, one;
+
+	if (!list || !bits || to->rank > 63)
+		return false;
+	if (is_onnx(n, "Unsqueeze")) {
+		for (uint64_t i = 0; i < list->count; i++) {
+			if (!tensor_int(list, list->splat ? 0 : i, &axis))
+				return false;
+			given |= UINT64_C(1) << ((axis < 0 ? axis + to->rank : axis) & 63);
+		}
+		return given == bits;
+	}
+	if (bits >> to->rank)
+		return false;
+	for (uint32_t i = 0; i < to->rank; i++) {
+		if (bits >> i & 1) {
+			if (!dim_is_const(cx, to->dims[i], &one) || one != 1)
+				return false;
+		} else if (j == from->rank || !dim_eq(cx, to->dims[i], from->dims[j++])) {
+			return false;
+		}
+	}
+	return j == from->rank;
+}
+
+/* Makes a reduction keep its axes; t says the dims then. */
+static void keep_dims(struct ctx *cx, struct value *sum, const struct type *t)
+{
+	struct attr *attrs = new_array(cx->arena, struct attr, sum->def->nattrs);
+
+	memcpy(attrs, sum->def->attrs, sum->def->nattrs * sizeof(*attrs));
+	for (uint32_t i = 0; i < sum->def->nattrs; i++)
+		if (!strcmp(attrs[i].name, "keepdims"))
+			attrs[i].u.i = 1;
+	sum->def->attrs = attrs;
+	set_dims(sum, t);
+}
+
+/* x, which n alone read, is the result of n now. */
+static struct value *instead_of(struct node *n, struct value *x)
+{
+	if (!(n->out[0]->uses & IS_RESULT)) {
+		x->uses = 0; /* n, which read it, goes */
+		return x;
+	}
+	/* n, whose result has a name, becomes what x was */
+	n->onnx = x->def->onnx;
+	n->in = x->def->in;
+	n->nin = x->def->nin;
+	n->attrs = x->def->attrs;
+	n->nattrs = x->def->nattrs;
+	x->def->dead = true;
+	return NULL;
+}
+
+/* A choice between two reductions, by whether the first one is NaN: the largest or smallest element
+ * (lower/reduce.c). */
+static struct value *keep_extreme(struct ctx *cx, struct node *n)
+{
+	const struct type *t = &n->out[0]->type;
+	struct value *x = n->in[0], *of[3];
+
+	if (!is_op(x, "Where") || x->uses != 1)
+		return NULL;
+	for (int i = 0; i < 3; i++) {
+		of[i] = current(x->def->in[i]);
+		if (of[i]->uses != (i == 1 ? 2 : 1) || !of[i]->def || of[i]->def->dead)
+			return NULL;
+	}
+	if (!is_op(of[0], "IsNaN") || current(of[0]->def->in[0]) != of[1] ||
+	    !gives_axes(cx, n, reduced_axes(of[1]->def)) ||
+	    !gives_axes(cx, n, reduced_axes(of[2]->def)))
+		return NULL;
+	keep_dims(cx, of[1], t);
+	keep_dims(cx, of[2], t);
+	set_dims(of[0], t);
+	set_dims(x, t);
+	return instead_of(n, x);
+}
+
+/* The axes that a reduction took away come back, by Unsqueeze or a Reshape: it can keep them. */
+static struct value *keep_axes(struct ctx *cx, struct node *n)
+{
+	struct value *x = n->in[0], *sum = x, *next;
+
+	if (n->out[0]->uses & IS_INNER)
+		return NULL;
+	for (int i = 0; i < MAX_BEHIND && (next = behind_element(sum)); i++)
+		sum = next;
+	if (x->uses != 1 || sum->uses != 1 || !sum->def || sum->def->dead ||
+	    !gives_axes(cx, n, reduced_axes(sum->def)))
+		return keep_extreme(cx, n);
+	for (next = x; next != sum; next = behind_element(next))
+		set_dims(next, &n->out[0]->type);
+	keep_dims(cx, sum, &n->out[0]->type);
+	return instead_of(n, x);
+}
+
+static struct value *drop_expand(struct ctx *cx, struct node *n)
+{
+	return same_type(cx, &n->in[0]->type, &n->out[0]->type) ? n->in[0] : NULL;
+}
+
+/* Does c broadcast to the matrix type t without changing it? */
+static bool adds_to(struct ctx *cx, const struct type *c, const struct type *t)
+{
+	int64_t one;
+
+	if (c->rank > 2 || c->dtype != t->dtype)
+		return false;
+	for (uint32_t i = 0; i < c->rank; i++) {
+		dim d = c->dims[c->rank - 1 - i];
+		if (!dim_eq(cx, d, t->dims[1 - i]) && !(dim_is_const(cx, d, &one) && one == 1))
+			return false;
+	}
+	return true;
+}
+
+/* MatMul of matrices + C is one Gemm. */
+static struct value *make_gemm(struct ctx *cx, struct node *n)
+{
+	const struct type *t = &n->out[0]->type;
+
+	if (t->rank != 2 || (t->dtype != DT_FLOAT32 && t->dtype != DT_FLOAT64))
+		return NULL;
+	for (int i = 0; i < 2; i++) {
+		struct value *m = n->in[i], *c = n->in[1 - i];
+		if (!same_type(cx, &m->type, t) || !is_op(m, "MatMul") ||
+		    (m->uses & ~IS_RESULT) != 1 || m->uses & IS_RESULT)
+			continue;
+		struct value *a = current(m->def->in[0]), *b = current(m->def->in[1]);
+		if (a->type.rank != 2 || b->type.rank != 2 || !adds_to(cx, &c->type, t))
+			continue;
+		const struct onnx_op *gemm = onnx_find("", "Gemm", cx->opt.opset);
+		enum dtype types[4] = {t->dtype, t->dtype, t->dtype, t->dtype};
+		if (!gemm || !kernel_exists(cx->opt.target, gemm, types, 3, types, 1))
+			return NULL;
+		n->onnx = gemm;
+		n->in = new_array(cx->arena, struct value *, 3);
+		n->in[0] = a;
+		n->in[1] = b;
+		n->in[2] = c;
+		n->nin = 3;
+		return NULL;
+	}
+	return NULL;
+}
+
+/* What a weight was before it got other dims, as the runtime will see it. */
+static const struct value *behind_shape(const struct value *v)
+{
+	for (int steps = 0; steps < 8; steps++) {
+		if (!is_op(v, "Unsqueeze") && !is_op(v, "Squeeze") && !is_op(v, "Reshape") &&
+		    !is_op(v, "Expand") && !is_op(v, "Cast"))
+			break;
+		v = current(v->def->in[0]);
+	}
+	return v;
+}
+
+/* 1 / x is Reciprocal: of (1 / x) * y ONNX Runtime would make y / x, which rounds differently. */
+static struct value *make_reciprocal(struct ctx *cx, struct node *n)
+{
+	const struct tensor *one = behind_shape(n->in[0])->data;
+	enum dtype types[1] = {n->in[1]->type.dtype};
+
+	if (!one || !one->count || (!one->splat && one->count > 1) || !is_float(types[0]) ||
+	    tensor_float(one, 0) != 1 || !same_type(cx, &n->in[1]->type, &n->out[0]->type))
+		return NULL;
+	const struct onnx_op *op = onnx_find("", "Reciprocal", cx->opt.opset);
+	if (!op || !kernel_exists(cx->opt.target, op, types, 1, types, 1))
+		return NULL;
+	n->onnx = op;
+	n->in[0] = n->in[1];
+	n->nin = 1;
+	return NULL;
+}
+
+/* Neither NaN nor infinite is what lies below infinity: Less(Abs(x), inf). */
+static struct value *make_finite(struct ctx *cx, struct node *n)
+{
+	struct value *either = n->in[0], *x[2];
+	struct node *m = either->def;
+
+	if (!is_op(either, "Or") || (either->uses & ~IS_RESULT) != 1 || either->uses & IS_RESULT)
+		return NULL;
+	x[0] = current(m->in[0]);
+	x[1] = current(m->in[1]);
+	int nan = is_op(x[0], "IsNaN") ? 0 : 1;
+	if (!is_op(x[nan], "IsNaN") || !is_op(x[1 - nan], "IsInf") || x[1 - nan]->def->nattrs)
+		return NULL;
+	struct value *v = current(x[nan]->def->in[0]);
+	if (v != current(x[1 - nan]->def->in[0]))
+		return NULL;
+	enum dtype types[2] = {v->type.dtype, v->type.dtype}, result[1] = {DT_BOOL};
+	const struct onnx_op *abs = onnx_find("", "Abs", cx->opt.opset);
+	const struct onnx_op *less = onnx_find("", "Less", cx->opt.opset);
+	if (!kernel_exists(cx->opt.target, abs, types, 1, types, 1) ||
+	    !kernel_exists(cx->opt.target, less, types, 2, result, 1))
+		return NULL;
+	struct tensor *t = tensor_new(cx, types[0], 0, NULL);
+	const double inf = INFINITY;
+	void *data = arena_alloc(cx->arena, 16);
+	tensor_convert(types[0], data, DT_FLOAT64, &inf, 1);
+	t->data = data;
+	m->onnx = abs;
+	m->in[0] = v;
+	m->nin = 1;
+	either->type = v->type;
+	n->onnx = less;
+	n->in = new_array(cx->arena, struct value *, 2);
+	n->in[0] = either;
+	n->in[1] = graph_constant(cx, t, n->span);
+	n->nin = 2;
+	return NULL;
+}
+
+/* Split into the parts that Concat was given: those are its results. */
+static struct value *split_concat(struct ctx *cx, struct node *n)
+{
+	const struct attr *a = find_attr(n, "axis"), *b;
+	const struct node *m = n->in[0]->def;
+	int64_t axis = a ? a->u.i : 0, rank = n->in[0]->type.rank;
+
+	if (!is_op(n->in[0], "Concat") || m->nin != n->nout)
+		return NULL;
+	b = find_attr(m, "axis");
+	if ((axis < 0 ? axis + rank : axis) != (b->u.i < 0 ? b->u.i + rank : b->u.i))
+		return NULL;
+	for (uint32_t i = 0; i < n->nout; i++)
+		if (n->out[i]->uses & IS_RESULT ||
+		    !same_type(cx, &n->out[i]->type, &current(m->in[i])->type))
+			return NULL;
+	for (uint32_t i = 0; i < n->nout; i++) {
+		struct value *v = current(m->in[i]);
+		n->out[i]->low = v;
+		v->uses += n->out[i]->uses;
+	}
+	n->dead = true;
+	return NULL;
+}
+
+static const struct rewrite {
+	const char *name, *op;
+	struct value *(*apply)(struct ctx *cx, struct node *n);
+} rewrites[] = {
+	{"identity", "Identity", drop_identity},
+	{"cast", "Cast", merge_casts},
+	{"transpose", "Transpose", merge_transposes},
+	{"reshape", "Reshape", merge_reshapes},
+	{"squeeze", "Squeeze", undo_axes},
+	{"squeeze", "Unsqueeze", undo_axes},
+	{"keepdims", "Unsqueeze", keep_axes},
+	{"keepdims", "Reshape", keep_axes},
+	{"expand", "Expand", drop_expand},
+	{"gemm", "Add", make_gemm},
+	{"reciprocal", "Div", make_reciprocal},
+	{"finite", "Not", make_finite},
+	{"split", "Split", split_concat},
+};
+/* Those that look at the whole graph: dead drops nodes that nobody reads, splat: splats.c */
+enum { DEAD_BIT = 63, SPLAT_BIT = 62 };
+static const struct {
+	const char *name;
+	unsigned bit;
+} passes[] = {{"dead", DEAD_BIT}, {"splat", SPLAT_BIT}};
+
+bool rewrite_option(struct ctx *cx, const char *name, bool on)
+{
+	uint64_t bits = 0;
+
+	for (size_t i = 0; i < countof(rewrites); i++)
+		if (!strcmp(rewrites[i].name, name))
+			bits |= UINT64_C(1) << i;
+	for (size_t i = 0; i < countof(passes); i++)
+		if (!strcmp(passes[i].name, name))
+			bits |= UINT64_C(1) << passes[i].bit;
+	cx->opt.rewrites_off = on ? cx->opt.rewrites_off & ~bits : cx->opt.rewrites_off | bits;
+	return bits != 0;
+}
+
+const char *rewrite_name(size_t i)
+{
+	if (i < countof(rewrites))
+		return rewrites[i].name;
+	i -= countof(rewrites);
+	return i < countof(passes) ? passes[i].name : NULL;
+}
+
+/* ---- the walk ---- */
+
+/* Replaces result 0 of n by v. A result of a block keeps a node, as its name or place matters. */
+static bool replace(struct ctx *cx, struct node *n, struct value *v)
+{
+	struct value *out = n->out[0];
+
+	if (v == out)
+		return false;
+	if (out->uses & IS_RESULT) {
+		v->uses++;
+		for (uint32_t i = 0; i < n->nin; i++)
+			if (n->in[i] && n->in[i]->uses)
+				n->in[i]->uses--;
+		n->onnx = onnx_find("", "Identity", cx->opt.opset);
+		n->in[0] = v;
+		n->nin = 1;
+		n->nattrs = 0;
+		return false;
+	}
+	out->low = v;
+	n->dead = true;
+	v->uses += out->uses;
+	if (!v->name && v->def)
+		v->name = out->name;
+	return true;
+}
+
+static void rewrite_node(struct ctx *cx, struct node *n)
+{
+	for (size_t i = 0; i < countof(rewrites) && !n->dead; i++) {
+		if (cx->opt.rewrites_off >> i & 1 || !is_onnx(n, rewrites[i].op))
+			continue;
+		struct value *v = rewrites[i].apply(cx, n);
+		if (v && replace(cx, n, v))
+			return;
+	}
+}
+
+/* Blocks nest as deep as the input's loops and ifs, which has a limit: this may recurse. */
+static void count_uses(struct block *b)
+{
+	for (struct node *n = b->first; n; n = n->next) {
+		for (uint32_t i = 0; i < n->nin; i++)
+			if (n->in[i])
+				n->in[i]->uses++;
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				count_uses(n->attrs[i].u.block);
+	}
+	for (uint32_t i = 0; i < b->results.len; i++) {
+		b->results.at[i]->uses++;
+		b->results.at[i]->uses |= IS_RESULT | (b->depth ? IS_INNER : 0);
+	}
+}
+
+static void rewrite_block(struct ctx *cx, struct block *b)
+{
+	for (struct node *n = b->first; n; n = n->next) {
+		for (uint32_t i = 0; i < n->nin; i++)
+			n->in[i] = current(n->in[i]);
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				rewrite_block(cx, n->attrs[i].u.block);
+		rewrite_node(cx, n);
+	}
+}
+
+static void release(struct block *b);
+
+static void release_node(struct node *n)
+{
+	n->dead = true;
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i])
+			n->in[i]->uses--;
+	for (uint32_t i = 0; i < n->nattrs; i++)
+		if (n->attrs[i].kind == AT_GRAPH)
+			release(n->attrs[i].u.block);
+}
+
+/* A whole block that goes away with its node. */
+static void release(struct block *b)
+{
+	for (struct node *n = b->first; n; n = n->next)
+		if (!n->dead)
+			release_node(n);
+	for (uint32_t i = 0; i < b->results.len; i++)
+		b->results.at[i]->uses--;
+}
+
+static bool is_read(const struct node *n)
+{
+	for (uint32_t i = 0; i < n->nout; i++)
+		if (n->out[i]->uses)
+			return true;
+	return false;
+}
+
+/* Drops nodes that nobody reads, last first, and relinks the rest. */
+static void sweep(struct ctx *cx, struct block *b)
+{
+	struct node **all = new_array(cx->scratch, struct node *, b->nnodes + 1),
+		    **tail = &b->first;
+	uint32_t count = 0;
+
+	for (struct node *n = b->first; n; n = n->next)
+		all[count++] = n;
+	for (uint32_t k = count; k-- > 0;) {
+		struct node *n = all[k];
+		if (!n->dead && !is_read(n) && !(cx->opt.rewrites_off >> DEAD_BIT & 1))
+			release_node(n);
+		for (uint32_t i = 0; i < n->nattrs && !n->dead; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				sweep(cx, n->attrs[i].u.block);
+	}
+	b->last = NULL;
+	b->nnodes = 0;
+	for (uint32_t k = 0; k < count; k++) {
+		if (all[k]->dead)
+			continue;
+		*tail = b->last = all[k];
+		tail = &all[k]->next;
+		b->nnodes++;
+	}
+	*tail = NULL;
+}
+
+static void recount(struct block *b, bool clear)
+{
+	for (struct node *n = b->first; n; n = n->next) {
+		for (uint32_t i = 0; i < n->nin && !n->dead; i++)
+			if (n->in[i])
+				n->in[i]->uses = clear ? 0 : n->in[i]->uses + 1;
+		for (uint32_t i = 0; i < n->nout && clear; i++)
+			n->out[i]->uses = 0;
+		for (uint32_t i = 0; i < n->nattrs && !n->dead; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				recount(n->attrs[i].u.block, clear);
+	}
+	for (uint32_t i = 0; i < b->results.len; i++)
+		b->results.at[i]->uses = clear ? 0 : b->results.at[i]->uses + 1;
+}
+
+struct node *insert_node(struct ctx *cx, struct block *b, struct node *after, const char *op,
+			 struct value **in, uint32_t nin, struct type t, struct span s)
+{
+	struct node *n = new (cx->arena, struct node);
+
+	n->op = &op_onnx;
+	n->onnx = onnx_find("", op, cx->opt.opset);
+	n->span = s;
+	n->nin = (uint16_t)nin;
+	n->in = new_array(cx->arena, struct value *, nin + 1);
+	memcpy(n->in, in, nin * sizeof(*in));
+	node_results(cx, n, 1);
+	n->out[0]->type = t;
+	n->next = after ? after->next : b->first;
+	if (after)
+		after->next = n;
+	else
+		b->first = n;
+	b->nnodes++;
+	return n;
+}
+
+void rewrite(struct ctx *cx, struct graph *g)
+{
+	recount(g->block, true);
+	count_uses(g->block);
+	rewrite_block(cx, g->block);
+	part_casts(cx, g);
+	part_guards(cx, g);
+	recount(g->block, true);
+	recount(g->block, false);
+	sweep(cx, g->block);
+	if (!(cx->opt.rewrites_off >> SPLAT_BIT & 1))
+		splats(cx, g);
+}

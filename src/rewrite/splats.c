@@ -1,0 +1,63 @@
+/*
+ * splats.c: large constants that are one number throughout become a ConstantOfShape, which takes
+ * a few bytes of the model where they would take all of theirs. In: the rewritten graph. Out: the
+ * same with such nodes at its start. Weights, which have a name that others may look for, stay.
+ */
+#include "onnx/onnx.h"
+#include "rewrite/rewrite.h"
+
+#define LARGEST 1024u /* bytes that a constant may take */
+
+static struct value *constant_of_shape(struct ctx *cx, struct block *b, const struct value *v)
+{
+	const struct tensor *t = v->data;
+	struct tensor *shape = tensor_new(cx, DT_INT64, 1, &(int64_t){t->rank});
+	struct tensor *one = tensor_new(cx, (enum dtype)t->dtype, 1, &(int64_t){1});
+	struct attr *value = new (cx->arena, struct attr);
+	struct value *in;
+
+	shape->data = t->shape;
+	one->data = t->data;
+	in = graph_constant(cx, shape, v->span);
+	struct node *n = insert_node(cx, b, NULL, "ConstantOfShape", &in, 1, v->type, v->span);
+	*value = (struct attr){.name = "value", .kind = AT_TENSOR, .u.t = one};
+	n->out[0]->name = v->name;
+	n->attrs = value;
+	n->nattrs = 1;
+	return n->out[0];
+}
+
+static bool is_large(const struct ctx *cx, const struct value *v)
+{
+	const struct tensor *t = v->data;
+	enum dtype in = DT_INT64, out;
+
+	if (!t || !t->splat || tensor_size(t) <= LARGEST || (t->name && v->name))
+		return false;
+	out = (enum dtype)t->dtype;
+	return kernel_exists(cx->opt.target, onnx_find("", "ConstantOfShape", cx->opt.opset), &in,
+			     1, &out, 1);
+}
+
+/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
+static void splat_block(struct ctx *cx, struct block *top, struct block *b)
+{
+	for (struct node *n = b->first; n; n = n->next) {
+		for (uint32_t i = 0; i < n->nin; i++) {
+			struct value *v = n->in[i];
+			if (!v || !is_large(cx, v))
+				continue;
+			if (!v->low)
+				v->low = constant_of_shape(cx, top, v);
+			n->in[i] = v->low;
+		}
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				splat_block(cx, top, n->attrs[i].u.block);
+	}
+}
+
+void splats(struct ctx *cx, struct graph *g)
+{
+	splat_block(cx, g->block, g->block);
+}

@@ -1,0 +1,81 @@
+/*
+ * verify.c: what the passes promised each other, checked before anything is emitted. In: the final
+ * ONNX graph. Out: nothing; a broken promise is a bug of the compiler and stops it with bug().
+ *	every value is defined before it is read, in its own block or an outer one;
+ *	every value has a type, every node a kernel of the target;
+ *	results of inner blocks are values of that block.
+ */
+#include "onnx/onnx.h"
+#include "rewrite/rewrite.h"
+
+struct verify {
+	struct ctx *cx;
+	uint32_t *seen; /* by value id: depth + 1 of the block that defines it */
+};
+
+static void define(struct verify *v, struct value *x, const struct block *b, const char *what)
+{
+	if (!x->type.dtype)
+		bug("a result of %s has no type", what);
+	v->seen[x->id] = b->depth + 1;
+}
+
+/* What is behind the block sees nothing of it. */
+static void forget(struct verify *v, const struct block *b)
+{
+	for (uint32_t i = 0; i < b->params.len; i++)
+		v->seen[b->params.at[i]->id] = 0;
+	for (const struct node *n = b->first; n; n = n->next)
+		for (uint32_t i = 0; i < n->nout; i++)
+			v->seen[n->out[i]->id] = 0;
+}
+
+static void check_kernel(struct verify *v, struct node *n)
+{
+	enum dtype in[64], out[64];
+	uint32_t nin = n->nin < 64 ? n->nin : 64, nout = n->nout < 64 ? n->nout : 64;
+
+	if (!n->onnx->in && !n->onnx->out) /* another domain: nothing is known about it */
+		return;
+	for (uint32_t i = 0; i < nin; i++)
+		in[i] = n->in[i] ? n->in[i]->type.dtype : DT_NONE;
+	for (uint32_t i = 0; i < nout; i++)
+		out[i] = n->out[i]->type.dtype;
+	if (!kernel_exists(v->cx->opt.target, n->onnx, in, nin, out, nout))
+		error(v->cx, n->span, E_UNSUPPORTED, "the target has no kernel for ONNX %s of %s",
+		      n->onnx->name, nin ? dtypes[in[0]].name : "nothing");
+}
+
+/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
+static void verify_block(struct verify *v, struct block *b, bool inner)
+{
+	for (uint32_t i = 0; i < b->params.len; i++)
+		define(v, b->params.at[i], b, "a parameter");
+	for (struct node *n = b->first; n; n = n->next) {
+		for (uint32_t i = 0; i < n->nin; i++)
+			if (n->in[i] && !n->in[i]->data && !v->seen[n->in[i]->id])
+				bug("input %u of %s is not defined before it", i, n->onnx->name);
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				verify_block(v, n->attrs[i].u.block, true);
+		for (uint32_t i = 0; i < n->nout; i++)
+			define(v, n->out[i], b, n->onnx->name);
+		check_kernel(v, n);
+	}
+	for (uint32_t i = 0; i < b->results.len; i++) {
+		struct value *r = b->results.at[i];
+		if (!r->data && !v->seen[r->id])
+			bug("result %u of a block is never defined", i);
+		if (inner && (r->data || v->seen[r->id] != b->depth + 1))
+			bug("result %u of an inner block comes from outside", i);
+	}
+	if (inner)
+		forget(v, b);
+}
+
+void verify(struct ctx *cx, struct graph *g)
+{
+	struct verify v = {.cx = cx, .seen = new_array(cx->scratch, uint32_t, cx->next_id + 1)};
+
+	verify_block(&v, g->block, false);
+}

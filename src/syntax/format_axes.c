@@ -1,0 +1,99 @@
+/*
+ * format_axes.c: one spelling for the axes of an op, which can be written as `axis` or `axes`, an
+ * integer, a list or a tuple. In: the tokens of a statement, of which those of a call's properties
+ * are complete. Out: the same, with one axis as axis=1, several as axes=[0, 2], as dprint shows
+ * them. A name may stand for one or for several: it stays as it is.
+ */
+#include <string.h>
+
+#include "ops/ops.h"
+#include "syntax/internal.h"
+
+static bool is_text(const struct ftoken *t, const char *text)
+{
+	return t->len == strlen(text) && !memcmp(t->text, text, t->len);
+}
+
+static void drop(struct ftoken *t)
+{
+	*t = (struct ftoken){.text = "", .flags = FT_DROPPED};
+}
+
+static void respell(struct ftoken *t, uint16_t kind, const char *text)
+{
+	t->kind = kind;
+	t->text = text;
+	t->len = (uint32_t)strlen(text);
+}
+
+/* Does the name before the properties stand for an op that has axes? */
+static bool takes_axes(struct ctx *cx, const struct ftoken *name)
+{
+	struct sym *sym = name->kind == TOK_NAME ? intern(cx, name->text, name->len) : NULL;
+
+	if (!sym || !sym->op || !op_sig(cx, sym->op))
+		return false;
+	const struct op_sig *sig = op_sig(cx, sym->op);
+	for (uint32_t i = 0; i < sig->nprops; i++)
+		if (sig->props[i].type == P_AXES)
+			return true;
+	return false;
+}
+
+/* The value [first, end) of the property `key`. */
+static void one_spelling(struct ftoken *key, struct ftoken *first, struct ftoken *end)
+{
+	struct ftoken *last = end - 1;
+	bool round = first->kind == TOK_LPAREN, list = round || first->kind == TOK_LBRACKET;
+	uint32_t elements = 0;
+
+	if (first->kind == TOK_NONE && last == first)
+		respell(key, TOK_NAME, "axes");
+	if ((first->kind == TOK_INT && last == first) ||
+	    (first->kind == TOK_SUB && last == first + 1 && last->kind == TOK_INT))
+		respell(key, TOK_NAME, "axis");
+	if (!list || (last->kind != TOK_RPAREN && last->kind != TOK_RBRACKET))
+		return;
+	for (const struct ftoken *t = first + 1; t < last; t++) {
+		if (t->kind != TOK_INT && t->kind != TOK_SUB && t->kind != TOK_COMMA)
+			return; /* a comment, or what only elaboration knows */
+		elements += t->kind == TOK_INT;
+	}
+	if (elements == 1) {
+		respell(key, TOK_NAME, "axis");
+		drop(first);
+		drop(last);
+		if (last[-1].kind == TOK_COMMA)
+			drop(&last[-1]);
+		return;
+	}
+	respell(key, TOK_NAME, "axes");
+	respell(first, TOK_LBRACKET, "[");
+	respell(last, TOK_RBRACKET, "]");
+	first->flags &= (uint16_t)~FT_FLOW;
+}
+
+void canonical_axes(struct ctx *cx, struct ftoken *line, uint32_t open)
+{
+	struct ftoken *t = line + open + 1, *close = line + line[open].match;
+	bool nested = false;
+
+	if (!open || !takes_axes(cx, &line[open - 1]))
+		return;
+	while (t < close) {
+		struct ftoken *end = t;
+		uint32_t depth = 0;
+		for (; end < close && (depth || end->kind != TOK_COMMA); end++) {
+			depth += token_opens(end->kind);
+			depth -= token_closes(end->kind);
+		}
+		if (end - t > 2 && t->kind == TOK_NAME && t[1].kind == TOK_ASSIGN &&
+		    (is_text(t, "axis") || is_text(t, "axes")))
+			one_spelling(t, t + 2, end);
+		for (; t < end; t++)
+			nested |= token_opens(t->kind);
+		t++;
+	}
+	if (!nested)
+		line[open].flags &= (uint16_t)~FT_NESTED;
+}

@@ -1,0 +1,278 @@
+/*
+ * format_line.c: layout. In: the tokens of a statement with the blanks between them; out: lines of
+ * at most WIDTH columns where brackets allow it. A bracket that does not fit is broken: its
+ * elements stand in lines of their own, two columns further in; elements without brackets fill
+ * lines. A bracket that holds nothing but one other bracket is not broken, the inner one is:
+ * float64([ ... ]). Comments inside brackets break them and stay where they are. Time is linear in
+ * the tokens.
+ */
+#include <string.h>
+
+#include "syntax/internal.h"
+
+#define WIDTH 100
+#define MAX_INDENT                                                                                 \
+	60 /* of brackets, and levels of blocks: deep nesting must not print blanks alone */
+#define SMALL     20
+#define MAX_ALIGN 80 /* code up to this column aligns its comments with its neighbours' */
+
+struct group { /* a bracket that is broken, or hugs one that is */
+	uint32_t close;
+	uint32_t indent; /* of its elements */
+	uint32_t outer;  /* of its closing bracket */
+	bool fill, hug, flow;
+};
+struct layout {
+	struct lines *out;
+	struct ftoken *t;
+	uint32_t n;
+	uint32_t col;
+	bool fresh;   /* only the indentation stands in the line */
+	bool comment; /* a comment ends the line: nothing can follow in it */
+	vec(struct group) groups;
+};
+
+void print_newline(struct lines *l)
+{
+	sb_add(&l->out, "\n", 1);
+	l->line++;
+	l->line_start = l->out.len;
+}
+
+void print_trailing(struct lines *l, const char *text, uint32_t len)
+{
+	struct trailing *t = vec_push(l->arena, &l->trailing);
+
+	t->at = l->out.len;
+	t->width = (uint32_t)(l->out.len - l->line_start);
+	t->line = l->line;
+	sb_add(&l->out, text, len);
+}
+
+static void indent_to(struct lines *l, uint32_t columns)
+{
+	static const char blanks[] =
+		"                                                                ";
+
+	for (uint32_t n; columns; columns -= n) {
+		n = columns < sizeof(blanks) - 1 ? columns : (uint32_t)sizeof(blanks) - 1;
+		sb_add(&l->out, blanks, n);
+	}
+}
+
+/* Columns of all tokens if they stood in one line. */
+static void measure(struct layout *y)
+{
+	uint32_t col = 0;
+
+	for (uint32_t i = 0; i < y->n; i++) {
+		struct ftoken *t = &y->t[i];
+		t->begin = col + (t->flags & FT_SPACE ? 1 : 0);
+		if (t->flags & FT_DROPPED || t->kind == TOK_COMMENT)
+			t->begin = col;
+		else
+			col = t->begin + t->len;
+		t->end = col;
+	}
+}
+
+static void break_line(struct layout *y, uint32_t indent)
+{
+	if (y->fresh && !y->comment)
+		return;
+	print_newline(y->out);
+	indent_to(y->out, indent);
+	y->col = indent;
+	y->fresh = true;
+	y->comment = false;
+}
+
+static struct group *inner(struct layout *y)
+{
+	return y->groups.len ? &y->groups.at[y->groups.len - 1] : NULL;
+}
+
+/* End of what must stay in the line of the bracket that closes at i: up to the next place where the
+ * line can be broken. */
+static uint32_t line_end(const struct layout *y, uint32_t i)
+{
+	uint32_t start = y->t[i].end;
+
+	while (++i < y->n && !token_closes(y->t[i].kind)) {
+		if (token_opens(y->t[i].kind) || y->t[i].kind == TOK_COMMA ||
+		    y->t[i].end - start > WIDTH)
+			return y->t[i].end;
+	}
+	return y->t[i - 1].end;
+}
+
+/* Can the bracket at i, which was just printed, stay in its line? In the header of a definition or
+ * loop the first one is broken if anything does not fit. A small bracket is never broken: that
+ * would gain nothing. */
+static bool fits(const struct layout *y, uint32_t i)
+{
+	const struct ftoken *t = &y->t[i];
+	uint32_t inside = y->t[t->match].end - t->end;
+
+	if (t->flags & FT_FORCED)
+		return false;
+	if (inside < SMALL)
+		return true;
+	if (t->flags & FT_HEAD)
+		return y->col + (y->t[y->n - 1].end - t->end) <= WIDTH;
+	return y->col + (line_end(y, t->match) - t->end) <= WIDTH;
+}
+
+/* The bracket at i was printed and does not fit. */
+static void open_group(struct layout *y, uint32_t i, uint32_t base)
+{
+	const struct ftoken *t = &y->t[i];
+	uint32_t at = inner(y) ? inner(y)->indent : base;
+	struct group g = {.close = t->match, .indent = at + 2, .outer = at};
+
+	if (g.indent > base + MAX_INDENT)
+		g.indent = at;
+	if (t->flags & FT_FLOW && !(t->flags & FT_FORCED)) {
+		if (inner(y) && inner(y)->flow)
+			return;
+		g.indent = g.indent == at ? at : at + 4;
+		g.flow = g.hug = true;
+		*vec_push(y->out->arena, &y->groups) = g;
+		return;
+	}
+	g.fill = !(t->flags & FT_NESTED);
+	g.hug = token_opens(y->t[i + 1].kind) && y->t[i + 1].match + 1 == t->match;
+	if (g.hug)
+		g.indent = at;
+	*vec_push(y->out->arena, &y->groups) = g;
+	if (!g.hug && y->t[i + 1].kind != TOK_COMMENT && g.close != i + 1)
+		break_line(y, g.indent);
+}
+
+/* Behind a comma of the innermost broken bracket. */
+static void next_element(struct layout *y, uint32_t i)
+{
+	const struct group *g = inner(y);
+	uint32_t end = i + 1;
+
+	if (!g->fill) {
+		if (y->t[end].kind != TOK_COMMENT)
+			break_line(y, g->indent);
+		return;
+	}
+	/* elements have no brackets: the next comma or the end is theirs */
+	while (end < g->close && y->t[end].kind != TOK_COMMA &&
+	       y->t[end].end - y->t[i].end <= WIDTH)
+		end++;
+	if (y->t[i + 1].kind != TOK_COMMENT &&
+	    y->col + (y->t[end < g->close ? end : end - 1].end - y->t[i].end) > WIDTH)
+		break_line(y, g->indent);
+}
+
+/* Before an operator in parentheses that are too long: does what it brings still fit? */
+static void next_operator(struct layout *y, uint32_t i)
+{
+	const struct group *g = inner(y);
+	uint32_t start = y->t[i - 1].end, k = i + 1;
+
+	while (k < g->close && !(y->t[k].flags & FT_BINARY) && y->t[k].end - start <= WIDTH)
+		k = token_opens(y->t[k].kind) && !(y->t[k].flags & FT_FLOW) ? y->t[k].match + 1
+									    : k + 1;
+	if (y->col + (y->t[k - 1].end - start) > WIDTH)
+		break_line(y, g->indent);
+}
+
+static void put_comment(struct layout *y, const struct ftoken *t)
+{
+	uint32_t indent = inner(y) ? inner(y)->indent : 0;
+
+	if (y->comment || (t->flags & FT_OWN_LINE && !y->fresh))
+		break_line(y, indent);
+	if (y->fresh)
+		sb_add(&y->out->out, t->text, t->len);
+	else
+		print_trailing(y->out, t->text, t->len);
+	y->fresh = false;
+	y->comment = true;
+}
+
+static void put_token(struct layout *y, uint32_t i)
+{
+	const struct ftoken *t = &y->t[i];
+	struct group *g = inner(y);
+
+	if (g && g->close == i) {
+		if (!g->hug && i && !token_opens(y->t[i - 1].kind))
+			break_line(y, g->outer);
+		else if (y->comment)
+			break_line(y, g->outer);
+		y->groups.len--;
+	} else if (y->comment) {
+		break_line(y, g ? g->indent : 0);
+	}
+	if (t->flags & FT_SPACE && !y->fresh) {
+		sb_add(&y->out->out, " ", 1);
+		y->col++;
+	}
+	sb_add(&y->out->out, t->text, t->len);
+	y->col += t->len;
+	y->fresh = false;
+}
+
+void print_line(struct lines *l, ftokens *tokens, uint32_t indent)
+{
+	struct layout y = {.out = l, .t = tokens->at, .n = tokens->len, .fresh = true};
+	uint32_t base = (indent < MAX_INDENT ? indent : MAX_INDENT) * 2,
+		 flat = 0; /* tokens before `flat` stay in the line */
+
+	indent_to(l, base);
+	y.col = base;
+	measure(&y);
+	for (uint32_t i = 0; i < y.n; i++) {
+		const struct ftoken *t = &y.t[i];
+		if (t->flags & FT_DROPPED)
+			continue;
+		if (t->kind == TOK_COMMENT) {
+			put_comment(&y, t);
+			continue;
+		}
+		if (i >= flat && t->flags & FT_BINARY && inner(&y) && inner(&y)->flow)
+			next_operator(&y, i);
+		put_token(&y, i);
+		if (i < flat)
+			continue;
+		if (token_opens(t->kind)) {
+			if (fits(&y, i))
+				flat = t->match + 1;
+			else
+				open_group(&y, i, base);
+		} else if (t->kind == TOK_COMMA && inner(&y) && !inner(&y)->flow) {
+			next_element(&y, i);
+		}
+	}
+}
+
+/* Comments behind code in lines that follow one another stand in one column. */
+char *align_trailing(struct lines *l, size_t *len)
+{
+	struct strbuf b = {.arena = l->arena};
+	const char *text = l->out.s ? l->out.s : "";
+	size_t done = 0;
+
+	for (uint32_t i = 0, j; i < l->trailing.len; i = j) {
+		const struct trailing *t = l->trailing.at;
+		uint32_t column = 0;
+		for (j = i; j < l->trailing.len && t[j].line - t[i].line == j - i; j++)
+			if (t[j].width > column)
+				column = t[j].width;
+		for (uint32_t k = i; k < j; k++) {
+			uint32_t pad = column > MAX_ALIGN ? 2 : column - t[k].width + 2;
+			sb_add(&b, text + done, t[k].at - done);
+			sb_printf(&b, "%*s", (int)pad, "");
+			done = t[k].at;
+		}
+	}
+	sb_add(&b, text + done, l->out.len - done);
+	*len = b.len;
+	return b.s;
+}

@@ -1,0 +1,191 @@
+/*
+ * syntax.h: a file as it was written: what the parser makes, the elaborator and the printers read. No
+ * layer behind them sees it.
+ */
+#ifndef PTGC_SYNTAX_SYNTAX_H
+#define PTGC_SYNTAX_SYNTAX_H
+
+#include "base/ctx.h"
+
+/*
+ * AST (ast.c, made by grammar/ptg.y). Expressions are arrays in post-order: a node's children stand
+ * before it, so passes are loops. `size` counts the nodes of the subtree, the node included: the
+ * last child of node i is i-1, the one before it is (i-1) - size(i-1).
+ */
+enum anode_kind {
+	A_NAME,  /* u.sym; flag AF_QUOTED */
+	A_INT,   /* u.integer: magnitude; flag AF_NEGATIVE once a minus was folded in */
+	A_FLOAT, /* u.real (negative when AF_NEGATIVE); its text is the span, for exact float32 */
+	A_IMAG,  /* u.real: the imaginary part; infj, nanj too */
+	A_STR,   /* u.str */
+	A_NONE,
+	A_TRUE,
+	A_FALSE,
+	A_LIST,      /* n elements */
+	A_DATA,      /* u.data: a folded list (of lists) of number literals */
+	A_TUPLE,     /* n elements */
+	A_PAREN,     /* ( x ): kept for the printer and for the check on & | beside comparisons */
+	A_UNARY,     /* op: enum opr */
+	A_BINARY,    /* op: enum opr */
+	A_CALL,      /* u.sym op name; children: nprops props, then n - nprops arguments */
+	A_OPREF,     /* the same without a call: Cholesky{lower=True}; all n children are props */
+	A_PROP,      /* u.sym: name=value, one child; u.sym NULL: a bare value */
+	A_ARROW,     /* a -> b inside props */
+	A_INDEX,     /* base, then n-1 index items: x[...] */
+	A_SET,       /* base[...].set(v): base, items, v (n = items + 2) */
+	A_INC,       /* base[...].inc(v) */
+	A_CONSTRUCT, /* F[n](v, ...): u.sym dtype name; nprops dims, then n - nprops values */
+	A_SLICE, /* a:b:c; flags AF_START, AF_STOP, AF_STEP (children present), AF_COLON2 (x::) */
+	A_ELLIPSIS, /* ... ; u.sym: the name in ...b, or NULL */
+	A_ANY,      /* ? as a dim */
+	A_TYPE,     /* u.sym dtype or generic; n dims; flag AF_DIMS when [ ] was written */
+};
+enum {
+	AF_NEGATIVE = 1,
+	AF_QUOTED = 2,
+	AF_START = 4,
+	AF_STOP = 8,
+	AF_STEP = 16,
+	AF_COLON2 = 32,
+	AF_DIMS = 64
+};
+enum opr {
+#define OPERATOR(id, text, precedence, op) OPR_##id,
+#include "syntax/operators.def"
+	OPR_COUNT
+};
+struct anode {
+	uint8_t kind; /* enum anode_kind */
+	uint8_t op;   /* enum opr */
+	uint8_t flags;
+	uint16_t nprops;
+	uint32_t n;       /* children */
+	uint32_t size;    /* nodes of the subtree */
+	struct span span; /* the whole expression */
+	struct span at;   /* the operator, name or bracket to point at */
+	union {
+		struct sym *sym;
+		uint64_t integer;
+		double real;
+		struct astr *str;
+		struct adata *data;
+	} u;
+};
+/* Numbers of a folded list */
+struct adatum {
+	uint8_t kind;  /* A_INT, A_FLOAT, A_IMAG, A_TRUE, A_FALSE */
+	uint8_t flags; /* AF_NEGATIVE */
+	uint32_t text; /* offset of the literal, for exact float32 and messages */
+	union {
+		uint64_t integer;
+		double real; /* with its sign */
+	} u;
+};
+struct adata {
+	uint32_t rank; /* nesting depth */
+	uint32_t *shape;
+	uint32_t count;
+	struct adatum *at;
+};
+/* literal.c: a decimal or hexadecimal number, whatever the locale is */
+double literal_double(struct arena *a, const char *s, size_t len);
+/* the first or last literal of a text, of which `value` is the nearest double, with what
+ * rounding it once more needs to know */
+double literal_odd(struct ctx *cx, struct span s, bool last, double value);
+
+struct expr { /* a range of anodes; the root is the last one. len 0: absent */
+	uint32_t first, len;
+};
+enum stmt_kind { S_ASSIGN, S_IF, S_LOOP, S_STATIC_IF, S_STATE, S_NEXT, S_UNTIL, S_LOST };
+struct target {
+	struct sym *name; /* "_" discards */
+	struct span span;
+	struct expr type; /* A_TYPE, or absent */
+	bool quoted;
+};
+struct ablock {
+	struct stmt *first, *last;
+	struct span span;
+};
+struct aif { /* one branch; cond absent: else */
+	struct expr cond;
+	struct ablock body;
+	struct aif *next;
+	struct span span;
+};
+struct aitem { /* loop header: "name in seq", "name in start:stop:step", "name: type = first" */
+	struct sym *name;
+	struct span span;
+	bool in, range;
+	struct expr type, value, stop, step;
+	struct aitem *next;
+};
+struct aresult {
+	struct sym *name;
+	struct span span;
+	bool stacked; /* [name] */
+	struct aresult *next;
+};
+struct aloop {
+	struct aitem *items;
+	struct expr condition; /* while */
+	struct aresult *results;
+	struct ablock body;
+	struct span span;
+};
+/* S_LOST: what could not be read; the targets are all names in it */
+struct stmt {
+	uint8_t kind;
+	bool headless; /* S_LOST: it begins with no name, so it may belong to the line above */
+	uint16_t ntargets;
+	struct span span;
+	struct target *targets;
+	struct expr value; /* S_ASSIGN, S_STATE, S_NEXT, S_UNTIL */
+	union {
+		struct aif *cond;   /* S_IF, S_STATIC_IF */
+		struct aloop *loop; /* S_LOOP */
+	} u;
+	struct stmt *next;
+};
+struct param {
+	struct sym *name;
+	struct span span;
+	struct expr type;  /* absent on results and decls */
+	struct expr value; /* decls only: the default */
+	bool quoted;
+};
+struct fn { /* a fn or a graph */
+	bool is_graph;
+	struct sym *name;
+	struct span span, name_span;
+	struct param *decls, *params, *results;
+	uint32_t ndecls, nparams, nresults;
+	struct ablock body;
+	struct file *file;
+	bool used, active; /* active: being expanded, so another use is a recursion */
+	struct fn *next;
+};
+struct ause {
+	struct astr path;
+	struct span span;
+	struct ause *next;
+};
+struct file {
+	bool sound;    /* all that could not be read are statements, so the rest can be looked at */
+	uint32_t lost; /* how many */
+	struct source *source;
+	int version;       /* 0 when the header is absent */
+	enum dtype floatx; /* DT_FLOAT64 unless the header says floatX= */
+	struct span header;
+	vec(struct anode) nodes;
+	struct ause *uses;
+	struct fn *fns, *graphs; /* in the order written */
+};
+/* ast.c; always a file: errors are in ctx */
+struct file *parse(struct ctx *cx, struct source *src);
+/* format.c: canonical text with comments; NULL on error */
+char *format(struct ctx *cx, struct source *src, size_t *len);
+/* ast_dump.c */
+void dump_ast(struct ctx *cx, const struct file *f, struct strbuf *out);
+
+#endif
