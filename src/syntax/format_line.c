@@ -60,6 +60,24 @@ static void indent_to(struct lines *l, uint32_t columns)
 	}
 }
 
+/* Takes the dropped tokens out, so that nothing else of the layout has to know of them. */
+static void remove_dropped(ftokens *line)
+{
+	uint32_t n = 0, dropped = 0;
+
+	for (uint32_t i = 0; i < line->len; i++)
+		line->at[i].begin = line->at[i].flags & FT_DROPPED ? dropped++ : dropped;
+	for (uint32_t i = 0; i < line->len; i++) {
+		struct ftoken *t = &line->at[i];
+		if (t->flags & FT_DROPPED)
+			continue;
+		if (t->match) /* dropped tokens before the closing bracket; itself is never one */
+			t->match -= line->at[t->match].begin;
+		line->at[n++] = *t;
+	}
+	line->len = n;
+}
+
 /* Columns of all tokens if they stood in one line. */
 static void measure(struct layout *y)
 {
@@ -68,7 +86,7 @@ static void measure(struct layout *y)
 	for (uint32_t i = 0; i < y->n; i++) {
 		struct ftoken *t = &y->t[i];
 		t->begin = col + (t->flags & FT_SPACE ? 1 : 0);
-		if (t->flags & FT_DROPPED || t->kind == TOK_COMMENT)
+		if (t->kind == TOK_COMMENT)
 			t->begin = col;
 		else
 			col = t->begin + t->len;
@@ -221,17 +239,18 @@ static void put_token(struct layout *y, uint32_t i)
 
 void print_line(struct lines *l, ftokens *tokens, uint32_t indent)
 {
-	struct layout y = {.out = l, .t = tokens->at, .n = tokens->len, .fresh = true};
+	struct layout y = {.out = l, .fresh = true};
 	uint32_t base = (indent < MAX_INDENT ? indent : MAX_INDENT) * 2,
 		 flat = 0; /* tokens before `flat` stay in the line */
 
+	remove_dropped(tokens);
+	y.t = tokens->at;
+	y.n = tokens->len;
 	indent_to(l, base);
 	y.col = base;
 	measure(&y);
 	for (uint32_t i = 0; i < y.n; i++) {
 		const struct ftoken *t = &y.t[i];
-		if (t->flags & FT_DROPPED)
-			continue;
 		if (t->kind == TOK_COMMENT) {
 			put_comment(&y, t);
 			continue;
