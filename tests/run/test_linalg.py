@@ -1,8 +1,10 @@
 """lib/linalg.ptg against NumPy and SciPy: backward errors, all sizes, failures."""
 import numpy as np
 import ptg
+import pytensor.tensor as pt
 import pytest
 import scipy.linalg as sl
+from harness import Compiled
 
 SIZES = [0, 1, 2, 3, 5, 15, 16, 17, 33, 48, 49, 100]
 DTYPES = ["float64", "float32"]
@@ -237,3 +239,31 @@ def test_expm(dtype):
         small((x - want) / np.max(np.abs(want)), 4 * eps(a) + 2e-14 * np.log2(2 + np.max(np.abs(a))))
     assert ptg.run(model, np.zeros((0, 0), dtype)).shape == (0, 0)
     assert np.all(np.isnan(ptg.run(model, np.full((2, 2), np.inf, dtype))))
+
+
+SINGULAR = [[[1, 2], [2, 4]], [[0, 0], [0, 0]], [[1, 0], [1, 0]]]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_singular_matrices(dtype):
+    """NumPy's raise. PyTensor's own Solve gives NaN."""
+    x = pt.tensor("x", dtype=dtype, shape=(None, None))
+    t, z = pt.tensor("t", dtype=dtype, shape=(None, None, None)), pt.tensor("z", dtype=dtype, shape=(2, 1, 2))
+    b = pt.tensor("b", dtype=dtype, shape=(2, 1))
+    inverse, many = Compiled([x], [pt.linalg.inv(x)], (13, 18, 26)), Compiled([t], [pt.linalg.inv(t)], (13, 18, 26))
+    w = pt.tensor("w", dtype=dtype, shape=(2, 1, 2, 1))
+    folded, solve = Compiled([z], [pt.linalg.tensorinv(z)], (13, 18, 26)), Compiled([w, b], [pt.linalg.tensorsolve(w, b)], (13, 18, 26))
+    good = np.array([[2, 1], [1, 3]], dtype)
+    inverse.run(good)
+    inverse.run(np.zeros((0, 0)))
+    many.run([good, good.T + 1])
+    folded.run(good[:, None])
+    solve.run(good[:, None, :, None], [[1], [2]])
+    for bad in np.array(SINGULAR, dtype):
+        inverse.raises(bad)
+        many.raises(np.array([good, bad]))
+        folded.raises(bad[:, None])
+        solve.raises(bad[:, None, :, None], np.ones((2, 1), dtype))
+    big = np.random.default_rng(0).normal(size=(60, 60)).astype(dtype)
+    big[7] = 0
+    inverse.raises(big)

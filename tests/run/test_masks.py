@@ -1,7 +1,10 @@
-"""Masks whose numbers of hits are known at run time only, together with other index arrays."""
+"""Masks whose numbers of hits are known at run time only, alone and together with other index arrays."""
 
 import numpy as np
+import pytensor.tensor as pt
 import pytest
+
+from harness import ALL, check
 from ptg import compile, run
 
 TWO = "ptg 1\ngraph g(x: float64[?, ?]) -> (y) { y = x[Gt(x[:, 0], 2), Gt(x[0], 2)] }\n"
@@ -51,3 +54,9 @@ def test_other_sizes_beside_a_mask_are_checked():
     two = "ptg 1\ngraph g(x: float64[n], m: bool[n], k: bool[n]) -> (a) { a = x[m] + x[k] }\n"
     with pytest.raises(Exception, match="Reshape"):
         run(two, x[0], m, ~m)
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_nonzero(dtype):
+    for rank in (1, 3):
+        check(lambda x: pt.nonzero(x), [(dtype, rank)])

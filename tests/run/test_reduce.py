@@ -309,3 +309,27 @@ def test_accumulators_of_known_integers():
     outputs = [op(dtype="int64", acc_dtype="int8")(small) + x.shape[0] for op in (Sum, Prod)]
     outputs += [Sum(dtype="int64", acc_dtype="bool")(bools), Sum(dtype="int64", acc_dtype="float16")(pt.stack([x.shape[0], pt.constant(2**11 + 3)]))]
     Compiled([x], outputs).run(np.ones(3))
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_logsumexp(dtype):
+    def data(d, shape, seed):
+        return values(d, shape, seed, -3, 3) if np.dtype(d).kind == "f" else values(d, shape, seed, 0, 3)
+
+    if np.dtype(dtype).kind != "f":
+        return
+    for rank in (1, 2, 3):
+        for axis in [None, 0, -1, (0, rank - 1)]:
+            for keep in (False, True):
+                if axis == (0, 0):
+                    continue
+                check(lambda x: pt.logsumexp(x, axis=axis, keepdims=keep), [(dtype, rank)], data=data)
+
+
+def test_logsumexp_special():
+    x = pt.dmatrix("x")
+    c = Compiled([x], [pt.logsumexp(x, axis=1)])
+    i = np.inf
+    c.run([[i, 1.0], [-i, -i], [-i, 2], [i, -i], [np.nan, 1], [1, np.nan], [1000, 1000], [-1000, -1000], [i, i]])
+    c.run(np.zeros((3, 0)))
+    c.run(np.zeros((0, 3)))

@@ -1,4 +1,4 @@
-"""Convolutions, Fourier transforms and borders."""
+"""Convolutions, Fourier transforms, windows and borders."""
 
 import numpy as np
 import pytensor
@@ -9,7 +9,7 @@ from pytensor.tensor import fourier
 from pytensor.tensor.signal.conv import Convolve1d, Convolve2d, convolve1d, convolve2d
 
 from ptgc.testing import compare_onnx_and_py
-from harness import ALL, FLOATS, OPSETS, Compiled, values, variable
+from harness import ALL, FLOATS, INTS, OPSETS, UINTS, Compiled, values, variable
 
 def small(dtype, shape, seed):
     return values(dtype, shape, seed, 0, 5)
@@ -322,3 +322,16 @@ def test_ramps_to_positive_zero():
     """From a negative edge too the end is +0, which ONNX Runtime adds to nothing."""
     x = variable("float64", (3, 4), True, "x")
     Compiled([x], [1 / pt.pad(x, (2, 1), mode="linear_ramp")], (13, 26)).run(-np.ones((3, 4)))
+
+
+INTEGERS = INTS + UINTS
+
+
+def test_bartlett():
+    for dtype in INTEGERS:
+        m = pt.scalar("m", dtype=dtype)
+        c = Compiled([m], [pt.bartlett(m)])
+        for k in (0, 1, 2, 3, 7, 8):
+            c.run(k)
+    m = pt.lscalar("m")
+    Compiled([m], [pt.bartlett(m)]).run(-3)

@@ -10,8 +10,6 @@ from pytensor.graph.traversal import explicit_graph_inputs
 import ptg
 import ptgc
 from harness import Compiled, values
-from ptgc._lib import compile_text
-from ptgc._printer import print_graph
 
 
 def inputs(static):
