@@ -1,10 +1,11 @@
-# who sees the inner headers, directly or through others: a layer knows those below it alone
+# which folders of src the files of each folder include, their own aside
 cd "$TOP/src" || exit
-${CC:-gcc} -MM -MG -I. *.c lower/*.c emit/*.c cmd/*.c | sed -e ':a' -e '/\\$/N; s/\\\n//; ta' |
-	sed 's|[a-z]*/\.\./||g' >"$OLDPWD/deps"
-cd "$OLDPWD" || exit
-for header in parse ast dim rules elab elaborate onnx_infer lower/lower lower/low rewrite \
-	emit/output emit/emit api; do
-	echo "$header.h:" $(awk -v h="$header.h" '{ for (i = 3; i <= NF; i++) if ($i == h) print $2 }' deps |
-		sed -E 's/\.c$//; s|^(lower)/.*|\1/*|; s/^(elab|rules|onnx_infer)_.*/\1*/' | uniq)
-done
+grep -H '^#include "' ./*.[ch] */*.[ch] */*/*.[ch] | sed -n -E 's|^(\./)?([^:]*):#include "([^"]*)".*|\2 \3|p' |
+	while read -r file header; do
+		case $file in */*) from=${file%/*} ;; *) from=top ;; esac
+		case $header in *.def | *.tab.h | *.lex.h | *.pb-c.h) continue ;; */*) to=${header%/*} ;; *) to=top ;; esac
+		[ "$from" = "$to" ] || echo "$from $to"
+	done | LC_ALL=C sort -u | awk '
+		$1 != before { if (before) print line; line = $1 ":"; before = $1 }
+		{ line = line " " $2 }
+		END { print line }'
