@@ -1,11 +1,12 @@
 /*
  * elab.h: AST -> graph of PyTensor-level nodes, names resolved, types inferred, fns expanded;
- * and what lowering needs of it: fns of the library and bodies of ops, on values. internal.h is private
- * to the files that do it.
+ * and what lowering needs of it: fns of the library and bodies of ops, on values. internal.h is
+ * private to the files that do it.
  */
 #ifndef PTGC_ELAB_ELAB_H
 #define PTGC_ELAB_ELAB_H
 
+#include "onnx/onnx.h"
 #include "ops/ops.h"
 
 struct file;
@@ -19,9 +20,9 @@ bool expand_fn(struct ctx *cx, struct block *b, struct fn *f, const struct op *o
 	       struct value **in, uint32_t nin, struct value **out, uint32_t nout, struct span s);
 struct fn *lib_fn(struct ctx *cx, const char *name);     /* NULL if there is none */
 struct fn *op_body(struct ctx *cx, const struct op *op); /* .onnx or .lib as a fn */
-/* "Sub" if all that f does is onnx.Sub(a, b) on its parameters (a, b), "" if it returns the only
- * one: there is no need to expand it then. NULL: it does more. */
-const char *fn_as_node(const struct fn *f);
+/* ONNX_Sub if all that f does is onnx.Sub(a, b) on its parameters (a, b), ONNX_Identity if it
+ * returns the only one: there is no need to expand it then. ONNX_NONE: it does more. */
+enum onnx_id fn_as_node(const struct fn *f);
 uint32_t fn_results(const struct fn *f);
 
 /* The library's fns, made from lib/ by tools/embed.sh: sorted by name; each is parsed
@@ -36,8 +37,8 @@ extern const size_t lib_count;
 /* .expand of the ops that run fns: scan.c, if.c */
 expand_fn_t elab_scan, elab_if_else, elab_lazy_if_else, elab_from_graph;
 
-/* graph/blame.c: the message at *tail, of a node that op makes of the values `in`, becomes a note of an
- * earlier one if a value that both read may be what is wrong */
+/* graph/blame.c: the message at *tail, of a node that op makes of the values `in`, becomes a note
+ * of an earlier one if a value that both read may be what is wrong */
 void blame(struct ctx *cx, struct diag **tail, struct value **in, uint32_t nin, const void *op);
 
 #endif

@@ -324,24 +324,24 @@ struct fn *op_body(struct ctx *cx, const struct op *op)
 	return parse_fn(cx, arena_printf(cx->arena, "<ops>/%s", op->name), b.s, b.len);
 }
 
-const char *fn_as_node(const struct fn *f)
+enum onnx_id fn_as_node(const struct fn *f)
 {
 	const struct stmt *s = f->body.first;
 
 	if (!s || s->next || s->kind != S_ASSIGN || s->ntargets != 1 || f->nresults != 1 ||
 	    s->targets[0].name != f->results[0].name || f->ndecls || f->nparams > 8)
-		return NULL;
+		return ONNX_NONE;
 	const struct anode *a = f->file->nodes.at + s->value.first;
 	const struct anode *call = a + s->value.len - 1;
 	if (call->kind == A_NAME && f->nparams == 1 && call->u.sym == f->params[0].name)
-		return "";
+		return ONNX_Identity;
 	if (call->kind != A_CALL || call->nprops || call->n != f->nparams ||
 	    call->size != call->n + 1 || strncmp(call->u.sym->s, "onnx.", 5))
-		return NULL;
+		return ONNX_NONE;
 	for (uint32_t i = 0; i < call->n; i++)
 		if (a[i].kind != A_NAME || a[i].u.sym != f->params[i].name)
-			return NULL;
-	return call->u.sym->s + 5;
+			return ONNX_NONE;
+	return onnx_named(call->u.sym->s + 5);
 }
 
 bool expand_fn(struct ctx *cx, struct block *b, struct fn *f, const struct op *op, struct cv *props,

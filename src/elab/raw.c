@@ -376,7 +376,7 @@ static const struct onnx_op *find_operator(struct elab *e, const char *name, str
 	if (!*schema)
 		return foreign_op(e, name, s);
 	int opset = e->cx->opt.opset;
-	const struct onnx_op *op = onnx_nearest("", name + 5, opset);
+	const struct onnx_op *op = onnx_nearest(onnx_named(name + 5), opset);
 	/* of the library's the legaliser may know another way */
 	if (op && ((op->since <= opset && opset <= op->until) || e->frame->library))
 		return op;

@@ -94,7 +94,7 @@ static bool loop_body(struct build *b, struct node *n, const struct batch *t, st
 	for (uint32_t k = 0; k < n->nin; k++) {
 		in[k] = t->x[k];
 		if (t->each[k])
-			in[k] = with_dims(emit_(b, "Gather", in[k], i), in[k]->type.dims + 1);
+			in[k] = with_dims(emit_(b, ONNX_Gather, in[k], i), in[k]->type.dims + 1);
 		in[k] = item(b, n, t, in[k], k);
 	}
 	bool ok = lower_as(b, t->core->op, t->core->props, in, n->nin, r, n->nout);

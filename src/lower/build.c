@@ -67,7 +67,7 @@ struct value *cast(struct build *b, struct value *v, enum dtype t)
 	if (r)
 		return r;
 	attr_int(b, "to", dtypes[t].onnx);
-	r = emit_(b, "Cast", v);
+	r = emit_(b, ONNX_Cast, v);
 	pass_known(r, v);
 	return r;
 }
@@ -88,13 +88,13 @@ struct value *shape_slice(struct build *b, struct value *v, int begin, int end)
 			attr_int(b, "start", begin);
 		if (end != v->type.rank)
 			attr_int(b, "end", end);
-		r = emit_(b, "Shape", v);
+		r = emit_(b, ONNX_Shape, v);
 	} else {
-		r = emit_(b, "Shape", v);
+		r = emit_(b, ONNX_Shape, v);
 		if (!all && end == begin + 1) {
-			r = emit_(b, "Gather", r, const_ints(b, &(int64_t){begin}, 1));
+			r = emit_(b, ONNX_Gather, r, const_ints(b, &(int64_t){begin}, 1));
 		} else if (!all) {
-			r = emit_(b, "Slice", r, const_ints(b, &(int64_t){begin}, 1),
+			r = emit_(b, ONNX_Slice, r, const_ints(b, &(int64_t){begin}, 1),
 				  const_ints(b, &(int64_t){end}, 1));
 		}
 	}
@@ -131,7 +131,7 @@ struct value *vector_of(struct build *b, struct value *v)
 struct value *as_column(struct build *b, struct value *v, const struct tensor *axes)
 {
 	const struct node *n = v->def;
-	bool row = is_onnx(n, "Unsqueeze");
+	bool row = is_onnx(n, ONNX_Unsqueeze);
 	struct value *vector = row ? n->in[0] : v;
 	int64_t shape[MAX_RANK], len, axis, rank = v->type.rank + (int64_t)axes->count;
 	bool put[MAX_RANK] = {false};
@@ -157,7 +157,7 @@ struct value *as_column(struct build *b, struct value *v, const struct tensor *a
 	struct value *to = const_ints(b, shape, (uint32_t)rank);
 	if (!len) /* 0 would copy a length */
 		return const_zeros(b, (enum dtype)v->type.dtype, to);
-	return emit_(b, "Reshape", vector, to);
+	return emit_(b, ONNX_Reshape, vector, to);
 }
 
 struct value *unsqueeze(struct build *b, struct value *v, const int64_t *axes, uint32_t n)
@@ -179,7 +179,7 @@ struct value *unsqueeze(struct build *b, struct value *v, const int64_t *axes, u
 			shape[i] = put[i] ? 1 : v->data->shape[from++];
 		return const_reshaped(b, v, shape, rank);
 	}
-	struct value *r = emit_(b, "Unsqueeze", v, const_ints(b, axes, n));
+	struct value *r = emit_(b, ONNX_Unsqueeze, v, const_ints(b, axes, n));
 	pass_known(r, v);
 	return r;
 }
@@ -200,7 +200,7 @@ struct value *squeeze(struct build *b, struct value *v, const int64_t *axes, uin
 				shape[rank++] = v->data->shape[i];
 		return const_reshaped(b, v, shape, rank);
 	}
-	struct value *r = emit_(b, "Squeeze", v, const_ints(b, axes, n));
+	struct value *r = emit_(b, ONNX_Squeeze, v, const_ints(b, axes, n));
 	if (!r->type.rank)
 		pass_known(r, v);
 	return r;
@@ -215,7 +215,7 @@ struct value *transpose(struct build *b, struct value *v, const int64_t *perm)
 	if (i == v->type.rank)
 		return v;
 	attr_ints(b, "perm", perm, v->type.rank);
-	return emit_(b, "Transpose", v);
+	return emit_(b, ONNX_Transpose, v);
 }
 
 /* If `to` is v's shape with dims of 1 added, or taken away, but not both: which axes. */
@@ -269,7 +269,7 @@ static struct value *reshape_static(struct build *b, struct value *v, const dim 
 		return NULL;
 	if (zero)
 		attr_int(b, "allowzero", 1);
-	return with_dims(emit_(b, "Reshape", v, const_ints(b, shape, rank)), dims);
+	return with_dims(emit_(b, ONNX_Reshape, v, const_ints(b, shape, rank)), dims);
 }
 
 /* The branch of a shape with a 0: empty, unless v is not, which fails as it does in PyTensor. */
@@ -278,9 +278,9 @@ static struct value *reshape_empty(struct build *b, struct value *v, struct valu
 {
 	enum dtype t = (enum dtype)v->type.dtype;
 	struct value *r = const_shape(b, t, shape, NULL, rank, 0);
-	struct value *zero = emit_(b, "Equal", shape, const_int(b, 0));
+	struct value *zero = emit_(b, ONNX_Equal, shape, const_int(b, 0));
 
-	r = emit_(b, "Reshape", r, emit_(b, "Where", zero, size, shape));
+	r = emit_(b, ONNX_Reshape, r, emit_(b, ONNX_Where, zero, size, shape));
 	r->type = type_of(t, rank, (dim *)dims);
 	return r;
 }
@@ -291,19 +291,19 @@ static struct value *reshape_13(struct build *b, struct value *v, struct value *
 {
 	struct block *outer = b->block;
 	struct block *branch[2];
-	struct value *size = emit_(b, "Size", v);
+	struct value *size = emit_(b, ONNX_Size, v);
 	const struct known *k = known_of(b->cx, shape);
 	for (uint32_t i = 0; k && i < k->n; i++)
 		if (dim_eq(b->cx, k->at[i], dim_const(b->cx, 0)))
 			return reshape_empty(b, v, shape, size, dims, rank);
-	struct value *least = reduce(b, "ReduceProd", shape, (int[]){0}, 1, false);
-	struct value *empty = emit_(b, "Equal", least, const_int(b, 0));
+	struct value *least = reduce(b, ONNX_ReduceProd, shape, (int[]){0}, 1, false);
+	struct value *empty = emit_(b, ONNX_Equal, least, const_int(b, 0));
 
 	for (int i = 0; i < 2; i++) {
 		branch[i] = block_new(b);
 		scope_open(b, branch[i]);
 		struct value *r = i == 0 ? reshape_empty(b, v, shape, size, dims, rank)
-					 : emit_(b, "Reshape", v, shape);
+					 : emit_(b, ONNX_Reshape, v, shape);
 		block_result(b, r, dims, false);
 		scope_close(b, outer);
 	}
@@ -329,7 +329,7 @@ struct value *reshape_to(struct build *b, struct value *v, struct value *shape, 
 		return reshape_13(b, v, shape, dims, rank);
 	if (zero)
 		attr_int(b, "allowzero", 1);
-	return with_dims(emit_(b, "Reshape", v, shape), dims);
+	return with_dims(emit_(b, ONNX_Reshape, v, shape), dims);
 }
 
 /* The first axes as one, and the others: that reads no sizes. NULL: it is not that. */
@@ -342,7 +342,7 @@ static struct value *flatten(struct build *b, struct value *v, const dim *dims)
 		    !dim_eq(b->cx, dims[1], dims_product(b->cx, v->type.dims + axis, rank - axis)))
 			continue;
 		attr_int(b, "axis", axis);
-		return with_dims(emit_(b, "Flatten", v), dims);
+		return with_dims(emit_(b, ONNX_Flatten, v), dims);
 	}
 	return NULL;
 }
@@ -391,7 +391,7 @@ static struct value *stretched(struct build *b, struct value *v, const dim *dims
 		same += has && same == i;
 	}
 	/* without the first ones, unless it may go without an Unsqueeze for them */
-	if (is_onnx(v->def, "Unsqueeze") && const_int_at(b, v->def->in[1], 0, &first) && !first)
+	if (is_onnx(v->def, ONNX_Unsqueeze) && const_int_at(b, v->def->in[1], 0, &first) && !first)
 		same = 0;
 	if (lead || const_dims(b->cx, to, rank, ints))
 		same = 0;
@@ -421,13 +421,13 @@ struct value *expand(struct build *b, struct value *v, const dim *dims, uint32_t
 		if (dim_le(b->cx, dims[i], 0))
 			return const_shape(b, (enum dtype)v->type.dtype, dims_vector(b, dims, rank),
 					   dims, rank, 0);
-	return with_dims(emit_(b, "Expand", v, stretched(b, v, dims, rank)), dims);
+	return with_dims(emit_(b, ONNX_Expand, v, stretched(b, v, dims, rank)), dims);
 }
 
 struct value *slice(struct build *b, struct value *v, const int64_t *axes, uint32_t n,
 		    struct value *starts, struct value *stops, struct value *steps)
 {
-	return emit_(b, "Slice", v, starts, stops, const_ints(b, axes, n), steps);
+	return emit_(b, ONNX_Slice, v, starts, stops, const_ints(b, axes, n), steps);
 }
 
 struct value *slice_axis(struct build *b, struct value *v, int axis, struct value *start,
@@ -476,7 +476,7 @@ struct value *concat(struct build *b, int axis, struct value **in, uint32_t n)
 	if (folded)
 		return folded;
 	attr_int(b, "axis", axis);
-	return emit(b, "Concat", in, n);
+	return emit(b, ONNX_Concat, in, n);
 }
 
 /* `sizes` NULL: n parts of one size, proved to divide the axis. */
@@ -488,15 +488,15 @@ struct value *split(struct build *b, struct value *v, int axis, struct value *si
 	attr_int(b, "axis", axis);
 	if (!sizes && b->opset >= 18)
 		attr_int(b, "num_outputs", n);
-	emit_n(b, "Split", (struct value *[]){v, sizes}, 2, out, n);
+	emit_n(b, ONNX_Split, (struct value *[]){v, sizes}, 2, out, n);
 	return out[0];
 }
 
-struct value *reduce(struct build *b, const char *op, struct value *v, const int *axes, int naxes,
+struct value *reduce(struct build *b, enum onnx_id op, struct value *v, const int *axes, int naxes,
 		     bool keepdims)
 {
 	int64_t at[MAX_RANK];
-	bool input = b->opset >= 18 || !strcmp(op, "ReduceSum");
+	bool input = b->opset >= 18 || op == ONNX_ReduceSum;
 
 	for (int i = 0; i < naxes; i++)
 		at[i] = axes[i];
@@ -532,11 +532,11 @@ struct value *scatter_each(struct build *b, struct value *v, struct value *at,
 	struct value *old = block_param(b, body, acc);
 	scope_open(b, body);
 	i = vector_of(b, i);
-	struct value *place = emit_(b, "Gather", at, i), *u = emit_(b, "Gather", updates, i);
-	struct value *sum = cast(b, emit_(b, "GatherND", old, place), (enum dtype)u->type.dtype);
-	u = cast_once(b, emit_(b, "Add", sum, u), (enum dtype)acc.dtype);
+	struct value *place = emit_(b, ONNX_Gather, at, i), *u = emit_(b, ONNX_Gather, updates, i);
+	struct value *sum = cast(b, emit_(b, ONNX_GatherND, old, place), (enum dtype)u->type.dtype);
+	u = cast_once(b, emit_(b, ONNX_Add, sum, u), (enum dtype)acc.dtype);
 	block_result(b, go, NULL, false);
-	block_result(b, emit_(b, "ScatterND", old, place, u), acc.dims, false);
+	block_result(b, emit_(b, ONNX_ScatterND, old, place, u), acc.dims, false);
 	scope_close(b, outer);
 	return loop_node(b, body, (struct value *[]){count, NULL, v}, 3, &acc, 1)->out[0];
 }
@@ -553,12 +553,12 @@ struct value *scatter_nd(struct build *b, struct value *v, struct value *at, str
 		return scatter_each(b, v, at, updates);
 	if (add)
 		attr_str(b, "reduction", "add");
-	return emit_(b, "ScatterND", v, at, updates);
+	return emit_(b, ONNX_ScatterND, v, at, updates);
 }
 
-bool has_op(struct build *b, const char *name)
+bool has_op(struct build *b, enum onnx_id op)
 {
-	return onnx_find("", name, b->opset) != NULL;
+	return onnx_find(op, b->opset) != NULL;
 }
 
 /* Do ReduceMax and ReduceMin take bools? */
@@ -577,5 +577,5 @@ struct value *dft(struct build *b, struct value *x, struct value *length, int64_
 		attr_int(b, "axis", axis);
 	if (onesided)
 		attr_int(b, "onesided", 1);
-	return emit_(b, "DFT", x, length, at);
+	return emit_(b, ONNX_DFT, x, length, at);
 }

@@ -1,6 +1,6 @@
 /*
- * build.h: private to src/lower/: the state of one lowering and the helpers that make ONNX nodes, by
- * file. build.c is the only one that knows what differs between opsets. The lowerings themselves
+ * build.h: private to src/lower/: the state of one lowering and the helpers that make ONNX nodes,
+ * by file. build.c is the only one that knows what differs between opsets. The lowerings themselves
  * (lower_x) are declared in lower.h.
  */
 #ifndef PTGC_LOWER_BUILD_H
@@ -111,8 +111,8 @@ void attr_ints(struct build *b, const char *name, const int64_t *v, uint32_t n);
 void attr_tensor(struct build *b, const char *name, const struct tensor *t);
 void attr_block(struct build *b, const char *name, struct block *v);
 /* One ONNX node through the legaliser; emitting the same node twice gives the same value. */
-struct value *emit(struct build *b, const char *op, struct value **in, uint32_t nin);
-void emit_n(struct build *b, const char *op, struct value **in, uint32_t nin, struct value **out,
+struct value *emit(struct build *b, enum onnx_id op, struct value **in, uint32_t nin);
+void emit_n(struct build *b, enum onnx_id op, struct value **in, uint32_t nin, struct value **out,
 	    uint32_t nout);
 #define emit_(b, op, ...)                                                                          \
 	emit(b, op, (struct value *[]){__VA_ARGS__},                                               \
@@ -120,7 +120,7 @@ void emit_n(struct build *b, const char *op, struct value **in, uint32_t nin, st
 /* a raw node of the user's */
 void emit_like(struct build *b, const struct node *like, struct value **in, struct value **out);
 bool is_pure(const struct onnx_op *op);
-struct node *onnx_node(struct build *b, const char *op, struct value **in, uint32_t nin,
+struct node *onnx_node(struct build *b, enum onnx_id op, struct value **in, uint32_t nin,
 		       uint32_t nout);
 /* Appends a node that was made by hand (blocks); nothing is checked but that it has results. */
 void append(struct build *b, struct node *n);
@@ -145,7 +145,7 @@ void check_lengths(struct build *b, const struct node *n, const struct value *ma
 		   const dim *dims);
 
 /* build.c: what differs between opsets */
-bool has_op(struct build *b, const char *name); /* at this opset */
+bool has_op(struct build *b, enum onnx_id op); /* at this opset */
 bool reduces_bools(struct build *b);
 bool scatter_adds(struct build *b);
 bool may_reshape_to_zero(struct build *b);
@@ -169,13 +169,14 @@ struct value *slice_axis(struct build *b, struct value *v, int axis, struct valu
 struct value *concat(struct build *b, int axis, struct value **in, uint32_t n);
 struct value *split(struct build *b, struct value *v, int axis, struct value *sizes,
 		    struct value **out, uint32_t n);
-struct value *reduce(struct build *b, const char *op, struct value *v, const int *axes, int naxes,
+struct value *reduce(struct build *b, enum onnx_id op, struct value *v, const int *axes, int naxes,
 		     bool keepdims);
 struct value *scatter_each(struct build *b, struct value *v, struct value *at,
 			   struct value *updates);
 struct value *scatter_nd(struct build *b, struct value *v, struct value *at, struct value *updates,
 			 bool add);
-struct value *dft_by_matrices(struct build *b, struct node *n); /* lower/ops/fft.c: for the legaliser */
+struct value *dft_by_matrices(struct build *b,
+			      struct node *n); /* lower/ops/fft.c: for the legaliser */
 struct value *dft(struct build *b, struct value *x, struct value *length, int64_t axis,
 		  bool onesided);
 struct value *shape_of(struct build *b, struct value *v);                        /* int64[rank] */
@@ -247,7 +248,8 @@ bool is_live(struct build *b, const struct value *v);
 struct value *where(struct build *b, struct value *c, struct value *x, struct value *y);
 void sign_of_results(struct node *n);
 bool may_be_minus_zero(struct build *b, const struct value *v);
-/* lower/ops/tile.c: v, the result of an Expand, reshaped in fewer nodes; NULL: there is no such way */
+/* lower/ops/tile.c: v, the result of an Expand, reshaped in fewer nodes; NULL: there is no such way
+ */
 struct value *tiled(struct build *b, struct value *v, const dim *dims, uint32_t rank);
 /* lower/ops/extra_ops.c */
 struct value *counting(struct build *b, dim n);
@@ -278,7 +280,8 @@ struct value *complex_nonzero(struct build *b, struct value *typed); /* bool */
 bool lower_integer_einsum(struct build *b, struct node *n);
 /* lower/ops/careduce.c: x with the reduced axes merged into a first one */
 struct value *merged_first(struct build *b, struct value *x, const int *axes, int naxes);
-/* lower/ops/sort.c: all along an axis, values (out[0]) and indices (out[1]) in order; x at indices */
+/* lower/ops/sort.c: all along an axis, values (out[0]) and indices (out[1]) in order; x at indices
+ */
 void sort_order(struct build *b, struct value *x, int64_t axis, struct value **out);
 struct value *sort_take(struct build *b, struct value *x, struct value *at, int64_t axis);
 struct value *sort_slices(struct build *b, struct value *x, int64_t axis, dim *d);

@@ -36,7 +36,7 @@ struct value *if_node(struct build *b, struct value *cond, struct block *yes, st
 {
 	attr_block(b, "then_branch", yes);
 	attr_block(b, "else_branch", no);
-	struct node *n = onnx_node(b, "If", &cond, 1, 1);
+	struct node *n = onnx_node(b, ONNX_If, &cond, 1, 1);
 	n->out[0]->type = t;
 	append(b, n);
 	return n->out[0];
@@ -52,7 +52,7 @@ struct node *loop_node(struct build *b, struct block *body, struct value **in, u
 		in[1] = const_int_of(b, DT_BOOL, 1);
 	}
 	attr_block(b, "body", body);
-	struct node *n = onnx_node(b, "Loop", in, nin, nout);
+	struct node *n = onnx_node(b, ONNX_Loop, in, nin, nout);
 	for (uint32_t i = 0; i < nout; i++)
 		n->out[i]->type = types[i];
 	append(b, n);
@@ -125,7 +125,7 @@ bool lower_if(struct build *b, struct node *n)
 		return !(b->cse->shared->failed = true);
 	attr_block(b, "then_branch", branch[0]);
 	attr_block(b, "else_branch", branch[1]);
-	struct node *r = onnx_node(b, "If", &cond, 1, n->nout);
+	struct node *r = onnx_node(b, ONNX_If, &cond, 1, n->nout);
 	for (uint32_t i = 0; i < n->nout; i++) {
 		r->out[i]->type = low_type(b, n->out[i]->type);
 		lowered(b, n, i, r->out[i]);

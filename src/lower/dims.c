@@ -158,8 +158,8 @@ static struct value *size_at(struct build *b, struct value *v, uint32_t axis, bo
 	if (vec)
 		return shape_slice(b, v, (int)axis, (int)axis + 1);
 	if (v->type.rank == 1)
-		return emit_(b, "Size", v);
-	return emit_(b, "Gather", shape_of(b, v), const_int(b, axis));
+		return emit_(b, ONNX_Size, v);
+	return emit_(b, ONNX_Gather, shape_of(b, v), const_int(b, axis));
 }
 
 static struct value *value_at(struct build *b, struct value *s, uint32_t at, bool vec)
@@ -168,7 +168,7 @@ static struct value *value_at(struct build *b, struct value *s, uint32_t at, boo
 	if (s->type.rank == 0)
 		return vec ? vector_of(b, s) : s;
 	struct value *i = vec ? const_ints(b, &(int64_t){at}, 1) : const_int(b, at);
-	return emit_(b, "Gather", s, i);
+	return emit_(b, ONNX_Gather, s, i);
 }
 
 static struct value *eval_atom(struct build *b, dim d, const struct dim_view *v, bool vec)
@@ -205,17 +205,17 @@ static struct value *eval_sum(struct build *b, const struct dim_view *v, bool ve
 			if (minus) /* of the smallest one, itself */
 				c = (int64_t)(0 - (uint64_t)c);
 			if (c != 1)
-				x = emit_(b, "Mul", x, number(b, c, vec));
+				x = emit_(b, ONNX_Mul, x, number(b, c, vec));
 			if (!r && minus) {
 				r = number(b, constant, vec);
 				constant = 0;
 			}
-			r = !r ? x : emit_(b, minus ? "Sub" : "Add", r, x);
+			r = !r ? x : emit_(b, minus ? ONNX_Sub : ONNX_Add, r, x);
 		}
 	}
 	if (!r)
 		return number(b, constant, vec);
-	return constant ? emit_(b, "Add", r, number(b, constant, vec)) : r;
+	return constant ? emit_(b, ONNX_Add, r, number(b, constant, vec)) : r;
 }
 
 /* Python's //, in one node where nothing can be negative. Subtracting the remainder first would
@@ -226,12 +226,13 @@ static struct value *eval_floordiv(struct build *b, const struct dim_view *v, st
 	bool positive = dim_ge(b->cx, v->term[1], 1);
 
 	if (dim_ge(b->cx, v->term[0], 0) && positive)
-		return emit_(b, "Div", x, y);
+		return emit_(b, ONNX_Div, x, y);
 	if (dim_is_size(b, v->term[0]))
-		return emit_(b, "Div", emit_(b, "Sub", x, emit_(b, "Mod", x, y)), y);
-	struct value *q = emit_(b, "Div", x, y), *back = emit_(b, "Mul", q, y);
-	struct value *above = positive ? emit_(b, "Less", x, back) : emit_(b, "Less", back, x);
-	return emit_(b, "Sub", q, cast(b, above, DT_INT64));
+		return emit_(b, ONNX_Div, emit_(b, ONNX_Sub, x, emit_(b, ONNX_Mod, x, y)), y);
+	struct value *q = emit_(b, ONNX_Div, x, y), *back = emit_(b, ONNX_Mul, q, y);
+	struct value *above =
+		positive ? emit_(b, ONNX_Less, x, back) : emit_(b, ONNX_Less, back, x);
+	return emit_(b, ONNX_Sub, q, cast(b, above, DT_INT64));
 }
 
 /* The number of elements of what one of the sizes in d is of, if d is that; NULL: it is not */
@@ -253,7 +254,7 @@ static struct value *eval_count(struct build *b, dim d, const struct dim_view *v
 		whole = dim_mul(b->cx, whole, s->type.dims[i]);
 	if (!dim_eq(b->cx, whole, d))
 		return NULL;
-	return vec ? vector_of(b, emit_(b, "Size", x)) : emit_(b, "Size", x);
+	return vec ? vector_of(b, emit_(b, ONNX_Size, x)) : emit_(b, ONNX_Size, x);
 }
 
 static struct value *eval(struct build *b, dim d, bool vec, int *budget)
@@ -284,10 +285,10 @@ static struct value *eval(struct build *b, dim d, bool vec, int *budget)
 		}
 		b->cse->shared->small_ints = dim_is_size(b, d);
 		r = emit_(b,
-			  v.form == DIM_MAX   ? "Max"
-			  : v.form == DIM_MIN ? "Min"
-			  : v.form == DIM_MOD ? "Mod"
-					      : "Mul",
+			  v.form == DIM_MAX   ? ONNX_Max
+			  : v.form == DIM_MIN ? ONNX_Min
+			  : v.form == DIM_MOD ? ONNX_Mod
+					      : ONNX_Mul,
 			  r, x);
 		b->cse->shared->small_ints = false;
 	}
@@ -390,7 +391,7 @@ static uint32_t run_of_elements(struct build *b, const dim *d, uint32_t n, struc
 		return 0;
 	*from = cast(b, s, DT_INT64);
 	if (!dim_is_const(b->cx, s->type.dims[0], &len) || len != k)
-		*from = emit_(b, "Gather", *from, const_ints(b, at, k));
+		*from = emit_(b, ONNX_Gather, *from, const_ints(b, at, k));
 	return k;
 }
 
@@ -440,9 +441,9 @@ static uint32_t run_of_lines(struct build *b, const dim *d, uint32_t n, struct v
 		return 0;
 	*from = shape_slice(b, s, (int)a.at, (int)(a.at + k));
 	if (mul)
-		*from = emit_(b, "Mul", *from, const_ints(b, times, k));
+		*from = emit_(b, ONNX_Mul, *from, const_ints(b, times, k));
 	if (add)
-		*from = emit_(b, "Add", *from, const_ints(b, plus, k));
+		*from = emit_(b, ONNX_Add, *from, const_ints(b, plus, k));
 	return k;
 }
 

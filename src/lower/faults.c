@@ -10,10 +10,10 @@ enum { ROUNDS_LATE = 1, UNROUNDED = 2, INT64_ORDER = 4 };
 static unsigned int faults_of(const struct node *n)
 {
 	static const struct {
-		const char *op;
+		enum onnx_id op;
 		unsigned int what;
 	} rows[] = {
-#define FAULT(op, what) {#op, what},
+#define FAULT(op, what) {ONNX_##op, what},
 #include "lower/faults.def"
 	};
 

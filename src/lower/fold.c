@@ -29,9 +29,9 @@ enum operation {
 	GREATER_EQUAL
 };
 
-static const char *const operations[] = {"Add",  "Sub",         "Mul",     "Div",
-					 "Mod",  "And",         "Or",      "Equal",
-					 "Less", "LessOrEqual", "Greater", "GreaterOrEqual"};
+static const enum onnx_id operations[] = {
+	ONNX_Add, ONNX_Sub,   ONNX_Mul,  ONNX_Div,         ONNX_Mod,     ONNX_And,
+	ONNX_Or,  ONNX_Equal, ONNX_Less, ONNX_LessOrEqual, ONNX_Greater, ONNX_GreaterOrEqual};
 
 struct scalar {
 	uint64_t i; /* integers and bools, sign-extended */
@@ -405,17 +405,17 @@ static struct value *counted(struct build *b, struct value **in)
 static struct value *placed(struct build *b, const struct onnx_op *op, struct value **in,
 			    uint32_t nin)
 {
-	if (nin == 2 && !strcmp(op->name, "Gather"))
+	if (nin == 2 && op->id == ONNX_Gather)
 		return at_places(b, in[0]->data, columns(b, in[1]->data), NULL);
-	if (nin == 2 && !strcmp(op->name, "Expand"))
+	if (nin == 2 && op->id == ONNX_Expand)
 		return repeated(b, in[0]->data, in[1]->data);
-	if (nin == 2 && !strcmp(op->name, "GatherND"))
+	if (nin == 2 && op->id == ONNX_GatherND)
 		return at_places(b, in[0]->data, in[1]->data, NULL);
-	if (nin == 3 && !strcmp(op->name, "Range"))
+	if (nin == 3 && op->id == ONNX_Range)
 		return counted(b, in);
-	if (nin == 3 && !strcmp(op->name, "ScatterND"))
+	if (nin == 3 && op->id == ONNX_ScatterND)
 		return at_places(b, in[0]->data, in[1]->data, in[2]->data);
-	return nin == 2 && !strcmp(op->name, "Pad") ? padded(b, in[0]->data, in[1]->data) : NULL;
+	return nin == 2 && op->id == ONNX_Pad ? padded(b, in[0]->data, in[1]->data) : NULL;
 }
 
 /* x == x of integers or bools */
@@ -446,7 +446,7 @@ static struct value *decided(struct build *b, struct value **in, bool value)
 /* The size that v is as a float64; DIM_NONE: it is none */
 static dim size_of_float(struct build *b, const struct value *v)
 {
-	if (!is_onnx(v->def, "Cast") || v->type.dtype != DT_FLOAT64 || v->type.rank ||
+	if (!is_onnx(v->def, ONNX_Cast) || v->type.dtype != DT_FLOAT64 || v->type.rank ||
 	    v->def->in[0]->type.dtype != DT_INT64)
 		return DIM_NONE;
 	dim d = known_at(b, v->def->in[0], 0);
@@ -466,18 +466,18 @@ struct value *fold(struct build *b, const struct onnx_op *op, struct value **in,
 {
 	if (!b->cx->opt.fold || op->domain[0] || b->nattrs)
 		return NULL;
-	if (nin == 2 && !strcmp(op->name, "Mul") && in[0] && in[1]) {
+	if (nin == 2 && op->id == ONNX_Mul && in[0] && in[1]) {
 		struct value *product = count(b, in);
 		if (product)
 			return product;
 	}
-	if (nin == 3 && is_constant(in[0]) && !strcmp(op->name, "Where"))
+	if (nin == 3 && is_constant(in[0]) && op->id == ONNX_Where)
 		return chosen(b, in);
-	if (nin == 2 && in[0] == in[1] && !strcmp(op->name, "Equal") &&
+	if (nin == 2 && in[0] == in[1] && op->id == ONNX_Equal &&
 	    is_discrete((enum dtype)in[0]->type.dtype))
 		return itself(b, in[0]);
-	if (nin == 2 && in[0] && in[1] && (!strcmp(op->name, "And") || !strcmp(op->name, "Or"))) {
-		struct value *sure = decided(b, in, op->name[0] == 'O');
+	if (nin == 2 && in[0] && in[1] && (op->id == ONNX_And || op->id == ONNX_Or)) {
+		struct value *sure = decided(b, in, op->id == ONNX_Or);
 		if (sure)
 			return sure;
 	}
@@ -490,7 +490,7 @@ struct value *fold(struct build *b, const struct onnx_op *op, struct value **in,
 	if (nin != 2 || !in[0] || !in[1] || !(is_constant(in[0]) || is_constant(in[1])))
 		return NULL;
 	for (size_t i = 0; i < countof(operations); i++) {
-		if (strcmp(op->name, operations[i]))
+		if (op->id != operations[i])
 			continue;
 		if (is_constant(in[0]) && is_constant(in[1])) {
 			struct value *r = constants(b, (enum operation)i, in);
@@ -504,8 +504,9 @@ struct value *fold(struct build *b, const struct onnx_op *op, struct value **in,
 
 bool says_shape(const struct node *n, uint32_t k)
 {
-	static const char *const by_shape[] = {
-		"Range", "ConstantOfShape", "Expand", "Reshape", "Slice", "Tile", "Pad"};
+	static const enum onnx_id by_shape[] = {ONNX_Range,   ONNX_ConstantOfShape, ONNX_Expand,
+						ONNX_Reshape, ONNX_Slice,           ONNX_Tile,
+						ONNX_Pad};
 
 	for (size_t i = 0; i < countof(by_shape); i++)
 		if (is_onnx(n, by_shape[i]))
@@ -516,7 +517,7 @@ bool says_shape(const struct node *n, uint32_t k)
 /* Does what n computes have a size that its inputs' data decide, and are these not known? */
 static bool is_open(const struct node *n)
 {
-	static const char *const by_data[] = {"NonZero", "Unique", "Compress"};
+	static const enum onnx_id by_data[] = {ONNX_NonZero, ONNX_Unique, ONNX_Compress};
 
 	for (size_t i = 0; i < countof(by_data); i++)
 		if (is_onnx(n, by_data[i]))

@@ -45,7 +45,7 @@ static bool is_single(struct ctx *cx, const struct value *v)
 /* The constant that n multiplies or divides by; NULL: none, or more than one element */
 static const struct value *factor(const struct fusion *f, const struct node *n)
 {
-	if (!is_onnx(n, "Mul") && !is_onnx(n, "Div"))
+	if (!is_onnx(n, ONNX_Mul) && !is_onnx(n, ONNX_Div))
 		return NULL;
 	for (int i = 1; i >= 0; i--)
 		if (is_fixed(f, n->in[i]) && is_single(f->b->cx, n->in[i]))
@@ -64,24 +64,25 @@ static bool is_inexact(const struct fusion *f, const struct node *n)
 	const struct tensor *t = v->data;
 	if (!t)
 		return true;
-	double x = tensor_float(t, 0), y = is_onnx(n, "Div") ? 1 / x : x;
+	double x = tensor_float(t, 0), y = is_onnx(n, ONNX_Div) ? 1 / x : x;
 	if (!isfinite(y) || y == 0)
 		return true;
-	return t->dtype == DT_FLOAT64 && ((float)y != y || (is_onnx(n, "Div") && (float)x != x));
+	return t->dtype == DT_FLOAT64 && ((float)y != y || (is_onnx(n, ONNX_Div) && (float)x != x));
 }
 
 /* Ops that may vanish, move or be folded with, between a factor and a MatMul: the value they pass
  * on */
 static struct value *passed(const struct fusion *f, const struct node *n)
 {
-	static const char *const names[] = {"Identity",  "Transpose", "Reshape", "Squeeze",
-					    "Unsqueeze", "Expand",    "Cast"};
+	static const enum onnx_id ids[] = {ONNX_Identity, ONNX_Transpose, ONNX_Reshape,
+					   ONNX_Squeeze,  ONNX_Unsqueeze, ONNX_Expand,
+					   ONNX_Cast};
 
 	const struct value *k = factor(f, n);
 	if (k)
 		return n->in[n->in[0] == k ? 1 : 0];
-	for (size_t i = 0; i < countof(names); i++)
-		if (is_onnx(n, names[i]))
+	for (size_t i = 0; i < countof(ids); i++)
+		if (is_onnx(n, ids[i]))
 			return n->in[0];
 	return NULL;
 }
@@ -92,7 +93,7 @@ static struct node *behind(const struct fusion *f, struct value *v, bool *inexac
 	for (uint32_t steps = 0; v && v->def && steps < 16; steps++) {
 		struct node *n = v->def;
 		*inexact |= is_inexact(f, n);
-		if (is_onnx(n, "MatMul"))
+		if (is_onnx(n, ONNX_MatMul))
 			return n;
 		v = passed(f, n);
 	}
@@ -120,13 +121,13 @@ static void replace(struct build *b, struct node *n)
 	uint32_t x = n->in[0]->type.rank, y = n->in[1]->type.rank;
 
 	if (x == 2 && y == 2) {
-		n->onnx = onnx_find("", "Gemm", b->opset);
+		n->onnx = onnx_find(ONNX_Gemm, b->opset);
 		return;
 	}
 	char *text = equation(b, x, y);
 	if (!text)
 		return;
-	n->onnx = onnx_find("", "Einsum", b->opset);
+	n->onnx = onnx_find(ONNX_Einsum, b->opset);
 	n->attrs = new (b->cx->arena, struct attr);
 	*n->attrs = (struct attr){.name = "equation", .kind = AT_STR};
 	n->attrs->u.s.s = text;
@@ -136,14 +137,14 @@ static void replace(struct build *b, struct node *n)
 
 static bool fuses(const struct node *n)
 {
-	return is_onnx(n, "MatMul") &&
+	return is_onnx(n, ONNX_MatMul) &&
 	       (n->out[0]->type.dtype == DT_FLOAT64 || n->out[0]->type.dtype == DT_FLOAT32);
 }
 
 static bool is_transposed(const struct fusion *f, const struct value *v)
 {
 	for (uint32_t steps = 0; v && v->def && steps < 16; steps++) {
-		if (is_onnx(v->def, "Transpose"))
+		if (is_onnx(v->def, ONNX_Transpose))
 			return true;
 		v = passed(f, v->def);
 	}
@@ -153,9 +154,9 @@ static bool is_transposed(const struct fusion *f, const struct value *v)
 /* With a vector on its right FusedMatMul gives wrong numbers. */
 bool is_transpose(const struct value *v)
 {
-	while (is_onnx(v->def, "Cast") || is_onnx(v->def, "Identity"))
+	while (is_onnx(v->def, ONNX_Cast) || is_onnx(v->def, ONNX_Identity))
 		v = v->def->in[0];
-	return is_onnx(v->def, "Transpose");
+	return is_onnx(v->def, ONNX_Transpose);
 }
 
 /* A stack of products with a transposed side becomes a FusedMatMul, which leaves its result unset

@@ -8,11 +8,12 @@
 #include "lower/build.h"
 
 struct legal {
-	const char *op;
+	enum onnx_id op;
 	uint32_t dtypes;
 	enum dtype via;
 	bool order;
-	const char *as, *fn;
+	enum onnx_id as;
+	const char *fn;
 	struct value *(*lower)(struct build *b, struct node *n);
 };
 
@@ -28,10 +29,10 @@ static void copy_attrs(struct build *b, const struct node *n)
 /* (c & x) | (~c & y) */
 static struct value *where_bool(struct build *b, struct node *n)
 {
-	struct value *x = emit_(b, "And", n->in[0], n->in[1]);
-	struct value *y = emit_(b, "And", emit_(b, "Not", n->in[0]), n->in[2]);
+	struct value *x = emit_(b, ONNX_And, n->in[0], n->in[1]);
+	struct value *y = emit_(b, ONNX_And, emit_(b, ONNX_Not, n->in[0]), n->in[2]);
 
-	return emit_(b, "Or", x, y);
+	return emit_(b, ONNX_Or, x, y);
 }
 
 /* Shifts in 32 bits; what a left shift moves out is cut off by the cast back. */
@@ -40,27 +41,27 @@ static struct value *bitshift_16(struct build *b, struct node *n)
 	struct value *x = cast(b, n->in[0], DT_UINT32), *y = cast(b, n->in[1], DT_UINT32);
 
 	copy_attrs(b, n);
-	return cast(b, emit_(b, "BitShift", x, y), DT_UINT16);
+	return cast(b, emit_(b, ONNX_BitShift, x, y), DT_UINT16);
 }
 
 /* The vector code for int64 is wrong (see faults.def), the comparisons are right. */
-static struct value *extreme(struct build *b, struct node *n, const char *less)
+static struct value *extreme(struct build *b, struct node *n, enum onnx_id less)
 {
 	struct value *r = n->in[0];
 
 	for (uint32_t i = 1; i < n->nin; i++)
-		r = emit_(b, "Where", emit_(b, less, n->in[i], r), n->in[i], r);
+		r = emit_(b, ONNX_Where, emit_(b, less, n->in[i], r), n->in[i], r);
 	return r;
 }
 
 static struct value *max_int64(struct build *b, struct node *n)
 {
-	return extreme(b, n, "Greater");
+	return extreme(b, n, ONNX_Greater);
 }
 
 static struct value *min_int64(struct build *b, struct node *n)
 {
-	return extreme(b, n, "Less");
+	return extreme(b, n, ONNX_Less);
 }
 
 static struct value *clip_int64(struct build *b, struct node *n)
@@ -68,22 +69,22 @@ static struct value *clip_int64(struct build *b, struct node *n)
 	struct value *r = n->in[0];
 
 	if (n->nin > 1 && n->in[1])
-		r = emit_(b, "Where", emit_(b, "Less", r, n->in[1]), n->in[1], r);
+		r = emit_(b, ONNX_Where, emit_(b, ONNX_Less, r, n->in[1]), n->in[1], r);
 	if (n->nin > 2 && n->in[2])
-		r = emit_(b, "Where", emit_(b, "Greater", r, n->in[2]), n->in[2], r);
+		r = emit_(b, ONNX_Where, emit_(b, ONNX_Greater, r, n->in[2]), n->in[2], r);
 	return r;
 }
 
 static struct value *sign_int64(struct build *b, struct node *n)
 {
 	struct value *zero = const_int(b, 0);
-	struct value *above = cast(b, emit_(b, "Greater", n->in[0], zero), DT_INT64);
+	struct value *above = cast(b, emit_(b, ONNX_Greater, n->in[0], zero), DT_INT64);
 
-	return emit_(b, "Where", emit_(b, "Less", n->in[0], zero), const_int(b, -1), above);
+	return emit_(b, ONNX_Where, emit_(b, ONNX_Less, n->in[0], zero), const_int(b, -1), above);
 }
 
 static const struct legal rows[] = {
-#define LEGAL(op_, dtypes_, ...) {.op = op_, .dtypes = dtypes_, __VA_ARGS__},
+#define LEGAL(op_, dtypes_, ...) {.op = ONNX_##op_, .dtypes = dtypes_, __VA_ARGS__},
 #include "lower/legal.def"
 };
 
@@ -115,7 +116,7 @@ static const char *key_type(const struct node *n, uint32_t *at)
 /* uint64 <-> int64 in the same order: the top bit is flipped, by an addition that wraps */
 static struct value *flip(struct build *b, struct value *v)
 {
-	return emit_(b, "Add", v, const_int(b, INT64_MIN));
+	return emit_(b, ONNX_Add, v, const_int(b, INT64_MIN));
 }
 
 /* Are n's result types inferred on other inputs, and not what the user wrote? */
@@ -147,7 +148,7 @@ static bool legal_via(struct build *b, const struct legal *row, struct node *n, 
 	if (!has_rule(b, n, in))
 		return false;
 	copy_attrs(b, n);
-	emit_n(b, n->onnx->name, in, n->nin, r, n->nout);
+	emit_n(b, n->onnx->id, in, n->nin, r, n->nout);
 	for (uint32_t i = 0; i < n->nout; i++) {
 		out[i] = r[i];
 		if (strcmp(output_type(n->onnx, i), key))
@@ -157,7 +158,7 @@ static bool legal_via(struct build *b, const struct legal *row, struct node *n, 
 	return true;
 }
 
-static void legal_as(struct build *b, const char *op, struct node *n, struct value **out)
+static void legal_as(struct build *b, enum onnx_id op, struct node *n, struct value **out)
 {
 	struct value *r = n->in[0];
 

@@ -17,8 +17,8 @@
 
 /* A body that is one ONNX node on the parameters in their order. */
 struct fast {
-	struct fn *body;  /* parsed once */
-	const char *onnx; /* NULL: it is not */
+	struct fn *body; /* parsed once */
+	enum onnx_id onnx;
 };
 
 /* Messages */
@@ -224,7 +224,7 @@ static const struct fast *body_of(struct build *b, const struct op *op)
 	struct fast *f = &s->fast[op - op_table];
 	if (!f->body) {
 		f->body = op_body(b->cx, op);
-		f->onnx = op->onnx ? fn_as_node(f->body) : NULL;
+		f->onnx = op->onnx ? fn_as_node(f->body) : ONNX_NONE;
 	}
 	return f;
 }
@@ -237,11 +237,11 @@ bool op_folds(struct ctx *cx, const struct op *op)
 	return sig->ninputs == 2 && sig->inputs[1].repeat == '*';
 }
 
-static bool lower_fast(struct build *b, struct node *n, const char *onnx)
+static bool lower_fast(struct build *b, struct node *n, enum onnx_id onnx)
 {
 	struct value *in[8] = {low(b, n->in[0])};
 
-	if (!*onnx || (n->nin == 1 && op_folds(b->cx, n->op))) {
+	if (onnx == ONNX_Identity || (n->nin == 1 && op_folds(b->cx, n->op))) {
 		lowered(b, n, 0, in[0]);
 		return true;
 	}
@@ -258,7 +258,7 @@ static bool lower_fast(struct build *b, struct node *n, const char *onnx)
 }
 
 /* Numbers of several dtypes: NumPy promotes two by two, from the left (int8 + int8 + int64). */
-static bool lower_mixed(struct build *b, struct node *n, const char *onnx)
+static bool lower_mixed(struct build *b, struct node *n, enum onnx_id onnx)
 {
 	enum dtype t = (enum dtype)n->in[0]->type.dtype;
 	struct value *r = low(b, n->in[0]);

@@ -212,12 +212,13 @@ static bool attr_equal(const struct attr *a, const struct attr *b)
 /* Does what it gives follow from its inputs and attributes alone? */
 bool is_pure(const struct onnx_op *op)
 {
-	static const char *const impure[] = {
-		"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
-		"Bernoulli",    "Multinomial",      "Dropout"};
+	static const enum onnx_id impure[] = {ONNX_RandomNormal,  ONNX_RandomNormalLike,
+					      ONNX_RandomUniform, ONNX_RandomUniformLike,
+					      ONNX_Bernoulli,     ONNX_Multinomial,
+					      ONNX_Dropout};
 
 	for (size_t i = 0; i < countof(impure); i++)
-		if (!strcmp(op->name, impure[i]))
+		if (op->id == impure[i])
 			return false;
 	return !onnx_has_blocks(op);
 }
@@ -304,19 +305,10 @@ static struct node *raw_node(struct build *b, const struct onnx_op *op, struct v
 	return n;
 }
 
-static const struct onnx_op *find_op(struct build *b, const char *op)
-{
-	const struct onnx_op *o = onnx_nearest("", op, b->opset);
-
-	if (!o)
-		bug("lowering uses the unknown ONNX operator %s", op);
-	return o;
-}
-
-struct node *onnx_node(struct build *b, const char *op, struct value **in, uint32_t nin,
+struct node *onnx_node(struct build *b, enum onnx_id op, struct value **in, uint32_t nin,
 		       uint32_t nout)
 {
-	return raw_node(b, find_op(b, op), in, nin, nout);
+	return raw_node(b, onnx_nearest(op, b->opset), in, nin, nout);
 }
 
 void append(struct build *b, struct node *n)
@@ -413,7 +405,7 @@ static bool emit_padded(struct build *b, const struct onnx_op *op, struct value 
 
 static bool is_unsqueeze(const struct onnx_op *op, struct value **in, uint32_t nin)
 {
-	return nin == 2 && !op->domain[0] && !strcmp(op->name, "Unsqueeze") && in[1]->data;
+	return nin == 2 && op->id == ONNX_Unsqueeze && in[1]->data;
 }
 
 /* Where the runtime finds out that a shape is 1s and 0s it drops the Expand to it, and a 0 is lost.
@@ -427,7 +419,7 @@ static bool emit_found_out(struct build *b, struct value **in, struct value **ou
 	    !dim_is_const(b->cx, in[1]->type.dims[0], &rank) || !from_constants(b, in[1], &open))
 		return false;
 	struct value *all = const_shape(b, DT_BOOL, in[1], NULL, (uint32_t)rank, 1);
-	out[0] = rank ? emit_(b, "Where", all, in[0], in[0]) : in[0];
+	out[0] = rank ? emit_(b, ONNX_Where, all, in[0], in[0]) : in[0];
 	return true;
 }
 
@@ -444,13 +436,12 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 		if (nout == 1 && emit_padded(b, op, in, nin, out))
 			return;
 		in = shortened(op, in, nin, shorter);
-		if (nin == 2 && !op->domain[0] && !strcmp(op->name, "Expand")) {
+		if (nin == 2 && op->id == ONNX_Expand) {
 			in = unpadded_expand(b, in, shorter);
 			if (emit_found_out(b, in, out))
 				return;
 		}
-		known = !op->domain[0] && !strcmp(op->name, "GreaterOrEqual") ? triangle(b, in)
-									      : NULL;
+		known = op->id == ONNX_GreaterOrEqual ? triangle(b, in) : NULL;
 		if (known) {
 			out[0] = known;
 			return;
@@ -500,10 +491,10 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 		cse_add(b, n, hash);
 }
 
-void emit_n(struct build *b, const char *op, struct value **in, uint32_t nin, struct value **out,
+void emit_n(struct build *b, enum onnx_id op, struct value **in, uint32_t nin, struct value **out,
 	    uint32_t nout)
 {
-	emit_op(b, find_op(b, op), NULL, in, nin, out, nout);
+	emit_op(b, onnx_nearest(op, b->opset), NULL, in, nin, out, nout);
 }
 
 void emit_like(struct build *b, const struct node *like, struct value **in, struct value **out)
@@ -515,7 +506,7 @@ void emit_like(struct build *b, const struct node *like, struct value **in, stru
 	emit_op(b, like->onnx, like, in, like->nin, out, like->nout);
 }
 
-struct value *emit(struct build *b, const char *op, struct value **in, uint32_t nin)
+struct value *emit(struct build *b, enum onnx_id op, struct value **in, uint32_t nin)
 {
 	struct value *out = NULL;
 
@@ -534,7 +525,7 @@ struct value *dummy(struct build *b, struct type t)
 
 struct value *identity(struct build *b, struct value *v)
 {
-	struct node *n = onnx_node(b, "Identity", &v, 1, 1);
+	struct node *n = onnx_node(b, ONNX_Identity, &v, 1, 1);
 
 	n->out[0]->type = v->type;
 	n->out[0]->known = v->known;
@@ -663,7 +654,7 @@ struct value *const_shape(struct build *b, enum dtype t, struct value *shape, co
 	if (rank == 0)
 		return const_int_of(b, t, v);
 	attr_tensor(b, "value", x);
-	struct value *r = emit_(b, "ConstantOfShape", shape);
+	struct value *r = emit_(b, ONNX_ConstantOfShape, shape);
 	return dims ? with_dims(r, dims) : r;
 }
 

@@ -27,56 +27,56 @@ enum sign_rule {
 };
 
 static const struct {
-	const char *op;
+	enum onnx_id op;
 	enum sign_rule rule;
 } rules[] = {
-	{"Abs", RULE_POSITIVE},
-	{"Exp", RULE_POSITIVE},
-	{"Sigmoid", RULE_POSITIVE},
-	{"Softplus", RULE_POSITIVE},
-	{"Softmax", RULE_POSITIVE},
-	{"ReduceL1", RULE_POSITIVE},
-	{"ReduceL2", RULE_POSITIVE},
-	{"ReduceSumSquare", RULE_POSITIVE},
-	{"Log", RULE_NO_ZERO},
-	{"Cos", RULE_NO_ZERO},
-	{"Identity", RULE_FIRST},
-	{"Reshape", RULE_FIRST},
-	{"Transpose", RULE_FIRST},
-	{"Squeeze", RULE_FIRST},
-	{"Unsqueeze", RULE_FIRST},
-	{"Slice", RULE_FIRST},
-	{"Gather", RULE_FIRST},
-	{"GatherND", RULE_FIRST},
-	{"Expand", RULE_FIRST},
-	{"GatherElements", RULE_FIRST},
-	{"Tile", RULE_FIRST},
-	{"Split", RULE_FIRST},
-	{"Compress", RULE_FIRST},
-	{"Trilu", RULE_FIRST},
-	{"Sqrt", RULE_FIRST},
-	{"Sign", RULE_FIRST},
-	{"Floor", RULE_FIRST},
-	{"Tanh", RULE_FIRST},
-	{"ReduceSum", RULE_FIRST},
-	{"ReduceMax", RULE_FIRST},
-	{"ReduceMin", RULE_FIRST},
-	{"CumSum", RULE_FIRST},
-	{"Ceil", RULE_FIRST_ONLY},
-	{"Round", RULE_FIRST_ONLY},
-	{"Pow", RULE_FIRST_ONLY},
-	{"Reciprocal", RULE_FIRST_ONLY},
-	{"Cast", RULE_FIRST_ONLY},
-	{"ReduceMean", RULE_FIRST_ONLY},
-	{"ReduceProd", RULE_FIRST_ONLY},
-	{"Concat", RULE_ALL},
-	{"Max", RULE_ALL},
-	{"Min", RULE_ALL},
-	{"Where", RULE_BRANCHES},
-	{"Mul", RULE_PRODUCT},
-	{"Div", RULE_PRODUCT},
-	{"MatMul", RULE_PRODUCT},
-	{"Gemm", RULE_PRODUCT},
+	{ONNX_Abs, RULE_POSITIVE},
+	{ONNX_Exp, RULE_POSITIVE},
+	{ONNX_Sigmoid, RULE_POSITIVE},
+	{ONNX_Softplus, RULE_POSITIVE},
+	{ONNX_Softmax, RULE_POSITIVE},
+	{ONNX_ReduceL1, RULE_POSITIVE},
+	{ONNX_ReduceL2, RULE_POSITIVE},
+	{ONNX_ReduceSumSquare, RULE_POSITIVE},
+	{ONNX_Log, RULE_NO_ZERO},
+	{ONNX_Cos, RULE_NO_ZERO},
+	{ONNX_Identity, RULE_FIRST},
+	{ONNX_Reshape, RULE_FIRST},
+	{ONNX_Transpose, RULE_FIRST},
+	{ONNX_Squeeze, RULE_FIRST},
+	{ONNX_Unsqueeze, RULE_FIRST},
+	{ONNX_Slice, RULE_FIRST},
+	{ONNX_Gather, RULE_FIRST},
+	{ONNX_GatherND, RULE_FIRST},
+	{ONNX_Expand, RULE_FIRST},
+	{ONNX_GatherElements, RULE_FIRST},
+	{ONNX_Tile, RULE_FIRST},
+	{ONNX_Split, RULE_FIRST},
+	{ONNX_Compress, RULE_FIRST},
+	{ONNX_Trilu, RULE_FIRST},
+	{ONNX_Sqrt, RULE_FIRST},
+	{ONNX_Sign, RULE_FIRST},
+	{ONNX_Floor, RULE_FIRST},
+	{ONNX_Tanh, RULE_FIRST},
+	{ONNX_ReduceSum, RULE_FIRST},
+	{ONNX_ReduceMax, RULE_FIRST},
+	{ONNX_ReduceMin, RULE_FIRST},
+	{ONNX_CumSum, RULE_FIRST},
+	{ONNX_Ceil, RULE_FIRST_ONLY},
+	{ONNX_Round, RULE_FIRST_ONLY},
+	{ONNX_Pow, RULE_FIRST_ONLY},
+	{ONNX_Reciprocal, RULE_FIRST_ONLY},
+	{ONNX_Cast, RULE_FIRST_ONLY},
+	{ONNX_ReduceMean, RULE_FIRST_ONLY},
+	{ONNX_ReduceProd, RULE_FIRST_ONLY},
+	{ONNX_Concat, RULE_ALL},
+	{ONNX_Max, RULE_ALL},
+	{ONNX_Min, RULE_ALL},
+	{ONNX_Where, RULE_BRANCHES},
+	{ONNX_Mul, RULE_PRODUCT},
+	{ONNX_Div, RULE_PRODUCT},
+	{ONNX_MatMul, RULE_PRODUCT},
+	{ONNX_Gemm, RULE_PRODUCT},
 };
 
 static uint8_t sign_of_constant(const struct tensor *t)
@@ -141,22 +141,22 @@ static uint8_t sign_of_sum(const struct node *n, bool minus)
 
 static uint8_t sign_of_node(const struct node *n)
 {
-	const char *op = n->onnx->name;
+	enum onnx_id op = n->onnx->id;
 
 	if (n->onnx->domain[0] || !n->nin || !n->in[0])
 		return SIGN_ANY;
-	if (!strcmp(op, "Add") || !strcmp(op, "Sub"))
-		return sign_of_sum(n, op[0] == 'S');
-	if (!strcmp(op, "Mul") && n->in[0] == n->in[1])
+	if (op == ONNX_Add || op == ONNX_Sub)
+		return sign_of_sum(n, op == ONNX_Sub);
+	if (op == ONNX_Mul && n->in[0] == n->in[1])
 		return SIGN_POSITIVE;
-	if (!strcmp(op, "Gemm") && n->nattrs) /* its factors may be negative */
+	if (op == ONNX_Gemm && n->nattrs) /* its factors may be negative */
 		return SIGN_ANY;
-	if (!strcmp(op, "Cast") &&
+	if (op == ONNX_Cast &&
 	    (!is_float((enum dtype)n->in[0]->type.dtype) ||
 	     dtypes[n->out[0]->type.dtype].size >= dtypes[n->in[0]->type.dtype].size))
 		return sign_of(n->in[0]);
 	for (size_t i = 0; i < countof(rules); i++) {
-		if (strcmp(op, rules[i].op))
+		if (op != rules[i].op)
 			continue;
 		switch (rules[i].rule) {
 		case RULE_POSITIVE:
@@ -206,19 +206,19 @@ static bool is_nonzero_where(const struct value *c, bool holds, const struct val
 		return false;
 	bool mirrored = n->in[0]->data != NULL;
 	const struct value *v = n->in[mirrored], *k = n->in[!mirrored];
-	if (v != x && !(is_onnx(x->def, "Neg") && x->def->in[0] == v))
+	if (v != x && !(is_onnx(x->def, ONNX_Neg) && x->def->in[0] == v))
 		return false;
 	if (!k->data || k->data->count != 1 || !is_float((enum dtype)k->type.dtype))
 		return false;
 	double edge = tensor_float(k->data, 0);
-	if (is_onnx(c->def, "Equal"))
+	if (is_onnx(c->def, ONNX_Equal))
 		return holds ? edge != 0 : edge == 0;
 	if (!holds)
 		return false;
-	if (is_onnx(c->def, "GreaterOrEqual") || is_onnx(c->def, "LessOrEqual"))
-		return mirrored == is_onnx(c->def, "GreaterOrEqual") ? edge < 0 : edge > 0;
-	if (is_onnx(c->def, "Greater") || is_onnx(c->def, "Less"))
-		return mirrored == is_onnx(c->def, "Greater") ? edge <= 0 : edge >= 0;
+	if (is_onnx(c->def, ONNX_GreaterOrEqual) || is_onnx(c->def, ONNX_LessOrEqual))
+		return mirrored == is_onnx(c->def, ONNX_GreaterOrEqual) ? edge < 0 : edge > 0;
+	if (is_onnx(c->def, ONNX_Greater) || is_onnx(c->def, ONNX_Less))
+		return mirrored == is_onnx(c->def, ONNX_Greater) ? edge <= 0 : edge >= 0;
 	return false;
 }
 
@@ -252,7 +252,7 @@ static bool loses_sign(struct build *b, struct value *c, bool holds, struct valu
 /* ONNX Runtime makes Where(c, y, x) of Where(Not(c), x, y); it leaves this alone. */
 static struct value *opposite(struct build *b, struct value *c)
 {
-	return emit_(b, "Equal", c, const_int_of(b, DT_BOOL, 0));
+	return emit_(b, ONNX_Equal, c, const_int_of(b, DT_BOOL, 0));
 }
 
 /* Is v one bool, on no more axes than c? *is: which */
@@ -264,7 +264,7 @@ static bool one_bool(const struct value *v, const struct value *c, int64_t *is)
 
 static struct value *negated(struct build *b, struct value *c)
 {
-	return is_onnx(c->def, "Not") ? c->def->in[0] : emit_(b, "Not", c);
+	return is_onnx(c->def, ONNX_Not) ? c->def->in[0] : emit_(b, ONNX_Not, c);
 }
 
 /* x where c holds, else y: the sign of a zero included */
@@ -273,26 +273,26 @@ struct value *where(struct build *b, struct value *c, struct value *x, struct va
 	int64_t is;
 
 	if (one_bool(y, c, &is))
-		return is ? emit_(b, "Or", negated(b, c), x) : emit_(b, "And", c, x);
+		return is ? emit_(b, ONNX_Or, negated(b, c), x) : emit_(b, ONNX_And, c, x);
 	if (one_bool(x, c, &is))
-		return is ? emit_(b, "Or", c, y) : emit_(b, "And", negated(b, c), y);
+		return is ? emit_(b, ONNX_Or, c, y) : emit_(b, ONNX_And, negated(b, c), y);
 	if (b->target != PTGC_ORT_CPU || !b->cx->opt.signed_zeros ||
 	    !is_float((enum dtype)x->type.dtype))
-		return emit_(b, "Where", c, x, y);
-	while (is_onnx(c->def, "Not")) {
+		return emit_(b, ONNX_Where, c, x, y);
+	while (is_onnx(c->def, ONNX_Not)) {
 		struct value *t = x;
 		c = c->def->in[0];
 		x = y;
 		y = t;
 	}
 	if (!loses_sign(b, c, true, x, y))
-		return emit_(b, "Where", c, x, y);
+		return emit_(b, ONNX_Where, c, x, y);
 	struct value *other = opposite(b, c);
 	if (!loses_sign(b, c, false, y, x))
-		return emit_(b, "Where", other, y, x);
+		return emit_(b, ONNX_Where, other, y, x);
 	struct value *one = const_int_of(b, (enum dtype)x->type.dtype, 1);
-	struct value *r =
-		emit_(b, "Mul", emit_(b, "Where", other, one, x), emit_(b, "Where", c, one, y));
+	struct value *r = emit_(b, ONNX_Mul, emit_(b, ONNX_Where, other, one, x),
+				emit_(b, ONNX_Where, c, one, y));
 	if (r->def)
 		r->sign = sign_of(x) & sign_of(y);
 	return r;

@@ -14,7 +14,7 @@ static struct value *unpadded(const struct value *v)
 	const struct node *n = v->def;
 	int64_t axis;
 
-	if (!is_onnx(n, "Unsqueeze") || !n->in[1]->data)
+	if (!is_onnx(n, ONNX_Unsqueeze) || !n->in[1]->data)
 		return NULL;
 	for (uint64_t i = 0; i < n->in[1]->data->count; i++)
 		if (!tensor_int(n->in[1]->data, i, &axis) || axis != (int64_t)i)
@@ -24,13 +24,18 @@ static struct value *unpadded(const struct value *v)
 
 static bool broadcasts(const struct onnx_op *op)
 {
-	static const char *const names[] = {
-		"Add", "Sub",   "Mul",   "Div",  "Pow",         "Mod",     "Max",
-		"Min", "Where", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual",
-		"And", "Or",    "Xor"};
+	static const enum onnx_id ids[] = {ONNX_Add,     ONNX_Sub,
+					   ONNX_Mul,     ONNX_Div,
+					   ONNX_Pow,     ONNX_Mod,
+					   ONNX_Max,     ONNX_Min,
+					   ONNX_Where,   ONNX_Equal,
+					   ONNX_Less,    ONNX_LessOrEqual,
+					   ONNX_Greater, ONNX_GreaterOrEqual,
+					   ONNX_And,     ONNX_Or,
+					   ONNX_Xor};
 
-	for (size_t i = 0; i < countof(names); i++)
-		if (!strcmp(op->name, names[i]))
+	for (size_t i = 0; i < countof(ids); i++)
+		if (op->id == ids[i])
 			return !op->domain[0];
 	return false;
 }
@@ -71,12 +76,13 @@ struct value **unpadded_expand(struct build *b, struct value **in, struct value 
 
 static bool acts_on_elements(const struct onnx_op *op)
 {
-	static const char *const names[] = {"Abs",   "Cast",    "Ceil", "Cos", "Exp",  "Floor",
-					    "IsInf", "IsNaN",   "Log",  "Neg", "Not",  "Reciprocal",
-					    "Round", "Sigmoid", "Sign", "Sin", "Sqrt", "Tanh"};
+	static const enum onnx_id ids[] = {
+		ONNX_Abs,   ONNX_Cast,    ONNX_Ceil, ONNX_Cos, ONNX_Exp,  ONNX_Floor,
+		ONNX_IsInf, ONNX_IsNaN,   ONNX_Log,  ONNX_Neg, ONNX_Not,  ONNX_Reciprocal,
+		ONNX_Round, ONNX_Sigmoid, ONNX_Sign, ONNX_Sin, ONNX_Sqrt, ONNX_Tanh};
 
-	for (size_t i = 0; i < countof(names); i++)
-		if (!strcmp(op->name, names[i]))
+	for (size_t i = 0; i < countof(ids); i++)
+		if (op->id == ids[i])
 			return !op->domain[0];
 	return false;
 }
@@ -107,10 +113,10 @@ static const struct value *steps_of_one(struct build *b, const struct value *v, 
 {
 	int64_t step;
 
-	while (is_onnx(v->def, "Unsqueeze"))
+	while (is_onnx(v->def, ONNX_Unsqueeze))
 		v = v->def->in[0];
 	const struct node *n = v->def;
-	if (!is_onnx(n, "Range") || n->in[0]->type.dtype != DT_INT64 ||
+	if (!is_onnx(n, ONNX_Range) || n->in[0]->type.dtype != DT_INT64 ||
 	    !const_int_at(b, n->in[0], 0, start) || !const_int_at(b, n->in[2], 0, &step) ||
 	    step != 1)
 		return NULL;
@@ -129,7 +135,7 @@ struct value *triangle(struct build *b, struct value **in)
 	    !dim_eq(b->cx, row->type.dims[1], one) ||
 	    (column->type.rank == 2 && !dim_eq(b->cx, column->type.dims[0], one)) ||
 	    !steps_of_one(b, row, &from) || from || !steps_of_one(b, column, &at) ||
-	    at == INT64_MIN || !has_op(b, "Trilu"))
+	    at == INT64_MIN || !has_op(b, ONNX_Trilu))
 		return NULL;
 	if (b->cse->shared->home[row->id] != b->block) /* made once outside of a loop */
 		return NULL;
@@ -140,7 +146,7 @@ struct value *triangle(struct build *b, struct value **in)
 	dim *to = memcpy(new_array(b->cx->arena, dim, 2), dims, sizeof(dims));
 	struct value *ones = const_shape(b, DT_BOOL, dims_vector(b, to, 2), to, 2, 1);
 	attr_int(b, "upper", 0);
-	return with_dims(emit_(b, "Trilu", ones, at ? const_int(b, -at) : NULL), to);
+	return with_dims(emit_(b, ONNX_Trilu, ones, at ? const_int(b, -at) : NULL), to);
 }
 
 /* The same as numbers of dtype t; NULL: v is no such triangle */
@@ -149,13 +155,13 @@ struct value *triangle_of(struct build *b, const struct value *v, enum dtype t)
 	const struct node *n = v->def;
 	int64_t one;
 
-	if (!is_onnx(n, "Trilu") || v->type.dtype != DT_BOOL ||
-	    !is_onnx(n->in[0]->def, "ConstantOfShape") || n->in[0]->def->nattrs != 1 ||
+	if (!is_onnx(n, ONNX_Trilu) || v->type.dtype != DT_BOOL ||
+	    !is_onnx(n->in[0]->def, ONNX_ConstantOfShape) || n->in[0]->def->nattrs != 1 ||
 	    !tensor_int(n->in[0]->def->attrs[0].u.t, 0, &one) || !one ||
 	    (t != DT_FLOAT32 && t != DT_FLOAT64 && t != DT_INT32 && t != DT_INT64))
 		return NULL;
 	const struct node *ones = n->in[0]->def;
 	struct value *r = const_shape(b, t, ones->in[0], v->type.dims, 2, 1);
 	attr_int(b, "upper", n->attrs[0].u.i);
-	return with_dims(emit_(b, "Trilu", r, n->nin > 1 ? n->in[1] : NULL), v->type.dims);
+	return with_dims(emit_(b, ONNX_Trilu, r, n->nin > 1 ? n->in[1] : NULL), v->type.dims);
 }

@@ -55,7 +55,7 @@ static bool is_among(const char *list, const char *word, size_t len)
 
 static bool is_about(const struct ctx *cx, const struct attr_rule *r, const struct onnx_op *op)
 {
-	return !op->domain[0] && (!*r->ops || is_among(r->ops, op->name, strlen(op->name))) &&
+	return op->id && (!*r->ops || is_among(r->ops, op->name, strlen(op->name))) &&
 	       (!r->ort || cx->opt.target == PTGC_ORT_CPU);
 }
 

@@ -11,29 +11,18 @@
 
 #include "onnx/internal.h"
 
-enum rule_index {
-#define INFER(name, rule, known) RULE_##name,
-#define NO_RULE(name)            RULE_##name,
-#include "onnx/infer.def"
-};
-
-static const uint8_t rule_of_row[] = {
-#define ONNX_OP(name, ...) RULE_##name,
-#include "onnx/operators.def"
-};
-
 static const struct infer_rule {
 	enum onnx_infer_result (*shape)(struct infer *f);
 	void (*known)(struct infer *f);
-} rules[] = {
-#define INFER(name, rule, known) {onnx_##rule, known_##known},
-#define NO_RULE(name)            {NULL, NULL},
+} rules[ONNX_COUNT] = {
+#define INFER(name, rule, known) [ONNX_##name] = {onnx_##rule, known_##known},
+#define NO_RULE(name)
 #include "onnx/infer.def"
 };
 
 /* [0]: the least rank, [1]: one above the largest; 0: any */
 #define MAX_RANKED 7
-static const uint8_t ranks[][MAX_RANKED][2] = {
+static const uint8_t ranks[ONNX_COUNT][MAX_RANKED][2] = {
 #define ANY                                                                                        \
 	{                                                                                          \
 		0, 0                                                                               \
@@ -44,7 +33,7 @@ static const uint8_t ranks[][MAX_RANKED][2] = {
 	}
 #define AT(n)            IN(n, n)
 #define FROM(n)          IN(n, MAX_RANK)
-#define RANKS(name, ...) [RULE_##name] = {__VA_ARGS__},
+#define RANKS(name, ...) [ONNX_##name] = {__VA_ARGS__},
 #include "onnx/ranks.def"
 };
 
@@ -147,10 +136,10 @@ static bool bind_inputs(struct infer *f)
 	return true;
 }
 
-static bool check_ranks(struct infer *f, uint32_t rule)
+static bool check_ranks(struct infer *f)
 {
-	for (uint32_t i = 0; rule < countof(ranks) && i < MAX_RANKED && i < f->n->nin; i++) {
-		const uint8_t *r = ranks[rule][i];
+	for (uint32_t i = 0; i < MAX_RANKED && i < f->n->nin; i++) {
+		const uint8_t *r = ranks[f->op->id][i];
 		if (r[1] && !want_in_rank(f, i, r[0], r[1] - 1u))
 			return false;
 	}
@@ -412,27 +401,25 @@ bool axis_in(struct infer *f, int64_t axis, uint32_t rank, uint32_t *a)
 
 enum onnx_lengths onnx_lengths(const struct onnx_op *op)
 {
-	uint32_t row = onnx_row(op);
-	const struct infer_rule *r = row == UINT32_MAX ? NULL : &rules[rule_of_row[row]];
+	const struct infer_rule *r = &rules[op->id];
 
-	if (!r || (r->shape != onnx_same && r->shape != onnx_cast && r->shape != onnx_broadcast))
+	if (!(r->shape == onnx_same || r->shape == onnx_cast || r->shape == onnx_broadcast))
 		return ONNX_OTHER_LENGTHS;
 	return r->shape == onnx_broadcast ? ONNX_BROADCAST_LENGTHS : ONNX_FIRST_LENGTHS;
 }
 
 enum onnx_infer_result onnx_infer(struct ctx *cx, struct node *n)
 {
-	uint32_t row = onnx_row(n->onnx);
+	const struct infer_rule *r = &rules[n->onnx->id];
 	struct infer f = {.cx = cx, .n = n, .op = n->onnx};
 
-	if (row == UINT32_MAX || onnx_has_blocks(n->onnx))
+	if (!n->onnx->id || onnx_has_blocks(n->onnx))
 		return ONNX_NO_RULE;
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (n->in[i] && n->in[i]->type.dtype == DT_NONE)
 			return ONNX_ERROR; /* reported where it comes from */
-	if (!bind_inputs(&f) || !check_ranks(&f, rule_of_row[row]))
+	if (!bind_inputs(&f) || !check_ranks(&f))
 		return ONNX_ERROR;
-	const struct infer_rule *r = &rules[rule_of_row[row]];
 	if (!r->shape)
 		return ONNX_NO_RULE;
 	enum onnx_infer_result result = r->shape(&f);

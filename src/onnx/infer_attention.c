@@ -156,7 +156,7 @@ enum onnx_infer_result onnx_tensor_scatter(struct infer *f)
 enum onnx_infer_result onnx_loss(struct infer *f)
 {
 	struct type x = type_in(f, 0);
-	bool whole = !strcmp(f->op->name, "SoftmaxCrossEntropyLoss");
+	bool whole = f->op->id == ONNX_SoftmaxCrossEntropyLoss;
 	int64_t n;
 
 	if (!want_in_rank(f, 1, x.rank - 1u, x.rank - 1u) || !same_length(f, 0, 0, 1, 0))

@@ -53,11 +53,6 @@ static void each(struct infer *f, element_rule *rule)
 	set_known(f, 0, k);
 }
 
-static bool named(const struct infer *f, const char *name)
-{
-	return !strcmp(f->op->name, name);
-}
-
 void known_none(struct infer *f)
 {
 	(void)f;
@@ -71,15 +66,15 @@ static dim one_unary(struct infer *f, uint32_t i)
 	int64_t v;
 
 	if (!a || (dim_is_const(f->cx, a, &v) && v == INT64_MIN) ||
-	    known_may_wrap(f->cx, a, !named(f, "Neg")))
+	    known_may_wrap(f->cx, a, f->op->id != ONNX_Neg))
 		return DIM_NONE;
-	if (named(f, "Neg"))
+	if (f->op->id == ONNX_Neg)
 		return dim_neg(f->cx, a);
-	if (named(f, "Relu"))
+	if (f->op->id == ONNX_Relu)
 		return dim_max(f->cx, a, zero);
-	if (named(f, "Not"))
+	if (f->op->id == ONNX_Not)
 		return dim_is_const(f->cx, a, &v) ? num(f, !v) : DIM_NONE;
-	if (named(f, "Abs"))
+	if (f->op->id == ONNX_Abs)
 		return dim_ge(f->cx, a, 0) ? a : dim_le(f->cx, a, 0) ? dim_neg(f->cx, a) : DIM_NONE;
 	/* Sign */
 	if (dim_ge(f->cx, a, 1) || dim_le(f->cx, a, -1))
@@ -95,19 +90,19 @@ void known_unary(struct infer *f)
 /* Constants, computed here so that nothing wraps unseen; false: it would, or it has no value */
 static bool constant_binary(const struct infer *f, int64_t a, int64_t b, int64_t *r)
 {
-	if (named(f, "Add") || named(f, "Sum"))
+	if (f->op->id == ONNX_Add || f->op->id == ONNX_Sum)
 		return !__builtin_add_overflow(a, b, r);
-	if (named(f, "Sub"))
+	if (f->op->id == ONNX_Sub)
 		return !__builtin_sub_overflow(a, b, r);
-	if (named(f, "Mul"))
+	if (f->op->id == ONNX_Mul)
 		return !__builtin_mul_overflow(a, b, r);
-	if (named(f, "Max") || named(f, "Min")) {
-		*r = (a > b) == named(f, "Max") ? a : b;
+	if (f->op->id == ONNX_Max || f->op->id == ONNX_Min) {
+		*r = (a > b) == (f->op->id == ONNX_Max) ? a : b;
 		return true;
 	}
 	if (b == 0 || (a == INT64_MIN && b == -1))
 		return false;
-	if (named(f, "Div")) {
+	if (f->op->id == ONNX_Div) {
 		*r = a / b;
 		return true;
 	}
@@ -130,26 +125,26 @@ static dim extreme(struct infer *f, dim a, dim b, bool max)
 static dim binary(struct infer *f, dim a, dim b)
 {
 	struct ctx *cx = f->cx;
-	bool ordered = named(f, "Div") || named(f, "Mod");
+	bool ordered = f->op->id == ONNX_Div || f->op->id == ONNX_Mod;
 	int64_t x, y, r;
 
 	if (dim_is_const(cx, a, &x) && dim_is_const(cx, b, &y))
 		return constant_binary(f, x, y, &r) ? num(f, r) : DIM_NONE;
-	if (named(f, "Max") || named(f, "Min"))
-		return extreme(f, a, b, named(f, "Max"));
+	if (f->op->id == ONNX_Max || f->op->id == ONNX_Min)
+		return extreme(f, a, b, f->op->id == ONNX_Max);
 	if (known_may_wrap(cx, a, ordered) || known_may_wrap(cx, b, ordered))
 		return DIM_NONE;
 	if (!ordered && known_leaves_int64(cx, a, b))
 		return DIM_NONE;
-	if (named(f, "Add") || named(f, "Sum"))
+	if (f->op->id == ONNX_Add || f->op->id == ONNX_Sum)
 		return dim_add(cx, a, b);
-	if (named(f, "Sub"))
+	if (f->op->id == ONNX_Sub)
 		return dim_sub(cx, a, b);
-	if (named(f, "Mul"))
+	if (f->op->id == ONNX_Mul)
 		return dim_mul(cx, a, b);
 	if (!dim_ge(cx, b, 1) || !dim_ge(cx, a, 0)) /* Div truncates */
 		return DIM_NONE;
-	return named(f, "Div") ? dim_floordiv(cx, a, b) : dim_mod(cx, a, b);
+	return f->op->id == ONNX_Div ? dim_floordiv(cx, a, b) : dim_mod(cx, a, b);
 }
 
 static dim one_binary(struct infer *f, uint32_t i)
@@ -175,7 +170,7 @@ static dim one_logic(struct infer *f, uint32_t i)
 
 	if (!a || !b || !dim_is_const(f->cx, a, &x) || !dim_is_const(f->cx, b, &y))
 		return DIM_NONE;
-	return num(f, named(f, "And") ? x && y : named(f, "Or") ? x || y : !x != !y);
+	return num(f, f->op->id == ONNX_And ? x && y : f->op->id == ONNX_Or ? x || y : !x != !y);
 }
 
 void known_logic(struct infer *f)
@@ -188,12 +183,13 @@ static dim one_compare(struct infer *f, uint32_t i)
 	dim a = element(f, 0, i), b = element(f, 1, i);
 	struct ctx *cx = f->cx;
 
-	if (!a || !b || known_may_wrap(cx, a, !named(f, "Equal")) ||
-	    known_may_wrap(cx, b, !named(f, "Equal")))
+	if (!a || !b || known_may_wrap(cx, a, f->op->id != ONNX_Equal) ||
+	    known_may_wrap(cx, b, f->op->id != ONNX_Equal))
 		return DIM_NONE;
-	if (named(f, "Equal"))
+	if (f->op->id == ONNX_Equal)
 		return dim_eq(cx, a, b) ? num(f, 1) : dim_ne(cx, a, b) ? num(f, 0) : DIM_NONE;
-	bool less = f->op->name[0] == 'L', equal = strlen(f->op->name) > strlen("Greater");
+	bool less = f->op->id == ONNX_Less || f->op->id == ONNX_LessOrEqual;
+	bool equal = f->op->id == ONNX_LessOrEqual || f->op->id == ONNX_GreaterOrEqual;
 	dim d = less ? dim_sub(cx, a, b) : dim_sub(cx, b, a); /* true where d < 0 (or d <= 0) */
 	if (dim_le(cx, d, equal ? 0 : -1))
 		return num(f, 1);
@@ -241,7 +237,7 @@ void known_clip(struct infer *f)
 void known_reduce(struct infer *f)
 {
 	const struct known *k = known_in(f, 0);
-	bool prod = named(f, "ReduceProd"), sum = named(f, "ReduceSum");
+	bool prod = f->op->id == ONNX_ReduceProd, sum = f->op->id == ONNX_ReduceSum;
 
 	if (!k || count_of(f, 0) != 1 || (!k->n && !prod && !sum))
 		return;
@@ -253,7 +249,7 @@ void known_reduce(struct infer *f)
 		d = (prod || sum) && known_leaves_int64(f->cx, d, k->at[i]) ? DIM_NONE
 		    : prod ? dim_mul(f->cx, d, k->at[i])
 		    : sum  ? dim_add(f->cx, d, k->at[i])
-			   : extreme(f, d, k->at[i], named(f, "ReduceMax"));
+			   : extreme(f, d, k->at[i], f->op->id == ONNX_ReduceMax);
 	int64_t v;
 	if (!d)
 		return;

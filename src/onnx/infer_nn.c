@@ -454,7 +454,7 @@ enum onnx_infer_result onnx_max_unpool(struct infer *f)
 
 enum onnx_infer_result onnx_roi(struct infer *f)
 {
-	bool align = !strcmp(f->op->name, "RoiAlign");
+	bool align = f->op->id == ONNX_RoiAlign;
 	dim *d = dims_alloc(f, 4);
 
 	if (!want_in_rank(f, 0, 4, 4) || !want_in_rank(f, 1, 2, 2))

@@ -2,9 +2,14 @@
 #ifndef PTGC_ONNX_ONNX_H
 #define PTGC_ONNX_ONNX_H
 
-#include <string.h>
-
 #include "graph/graph.h"
+
+enum onnx_id {            /* the operators of ai.onnx */
+	       ONNX_NONE, /* no operator of ai.onnx */
+#define ONNX_NAME(name, row) ONNX_##name,
+#include "onnx/operators.def"
+	       ONNX_COUNT
+};
 
 /* operators.c, operators.def, target/kernels_ort.def: what ONNX has and what a runtime runs */
 struct onnx_attr_spec {
@@ -23,6 +28,7 @@ struct onnx_constraint {
 	uint32_t dtypes; /* a bit for each of enum dtype */
 };
 struct onnx_op {            /* one version of one operator */
+	enum onnx_id id;    /* ONNX_NONE: of another domain */
 	const char *domain; /* "" for ai.onnx */
 	const char *name;
 	uint8_t since, until; /* opsets of this version, both included */
@@ -31,16 +37,15 @@ struct onnx_op {            /* one version of one operator */
 	const struct onnx_attr_spec *attrs;
 	const struct onnx_constraint *constraints;
 };
-/* of ai.onnx, by that name; n may be NULL */
-static inline bool is_onnx(const struct node *n, const char *name)
+static inline bool is_onnx(const struct node *n, enum onnx_id id) /* n may be NULL */
 {
-	return n && n->onnx && !n->onnx->domain[0] && *n->onnx->name == *name &&
-	       !strcmp(n->onnx->name, name);
+	return n && n->onnx && n->onnx->id == id;
 }
-/* NULL: unknown */
-const struct onnx_op *onnx_find(const char *domain, const char *name, int opset);
-/* The version at that opset, else the first one after it, else the last one. */
-const struct onnx_op *onnx_nearest(const char *domain, const char *name, int opset);
+enum onnx_id onnx_named(const char *name); /* ONNX_NONE: unknown */
+/* The version of that opset; NULL: there is none. */
+const struct onnx_op *onnx_find(enum onnx_id id, int opset);
+/* The version of that opset, else the first one after it, else the last one. */
+const struct onnx_op *onnx_nearest(enum onnx_id id, int opset);
 const struct onnx_attr_spec *onnx_attr(const struct onnx_op *op, const char *name); /* or NULL */
 #define MAX_DATA_TYPE 26 /* of TensorProto.DataType in onnx */
 /* attrs.c: what is wrong with an attribute of a raw node, as in "attribute 'mode' is ...";
@@ -51,7 +56,7 @@ const char *onnx_attr_wrong(struct ctx *cx, const struct onnx_op *op, const stru
 #define MAX_WRITTEN 1
 const char *onnx_attrs_finish(struct ctx *cx, struct node *n);
 
-size_t onnx_names(const char *const **names); /* all operator names of ai.onnx, sorted */
+size_t onnx_names(const char *const **names);   /* all operator names of ai.onnx, sorted */
 bool onnx_has_blocks(const struct onnx_op *op); /* Loop, If and the like */
 /* its number in operators.def; UINT32_MAX: of another domain */
 uint32_t onnx_row(const struct onnx_op *op);
@@ -66,8 +71,8 @@ enum onnx_infer_result onnx_infer(struct ctx *cx, struct node *n);
 /* Which lengths has the result: those of the first input, of all inputs broadcast, or others? */
 enum onnx_lengths { ONNX_OTHER_LENGTHS, ONNX_FIRST_LENGTHS, ONNX_BROADCAST_LENGTHS };
 enum onnx_lengths onnx_lengths(const struct onnx_op *op);
-/* rewrite/casts.c: what v is made of by nodes that ONNX Runtime may remove: v * 1, v + 0 and the like, and
- * `casts`. */
+/* rewrite/casts.c: what v is made of by nodes that ONNX Runtime may remove: v * 1, v + 0 and the
+ * like, and `casts`. */
 const struct value *behind_removable(const struct value *v, bool casts);
 /* Is v a float16 that is rounded by a Cast, which the runtime drops before a cast of its own? */
 bool rounding_is_lost(const struct value *v);

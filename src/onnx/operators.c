@@ -1,8 +1,8 @@
 /*
- * operators.c: what ONNX has (operators.def) and what ONNX Runtime's CPU provider runs (target/kernels_ort.def).
- * In: operator names, opsets, dtypes. Out: rows of constant tables. Both tables are generated; the
- * row of an operator version is found without search: a hash that has no collisions gives the name,
- * the name its first row, and the versions of a name follow each other.
+ * operators.c: what ONNX has (operators.def) and what ONNX Runtime's CPU provider runs
+ * (target/kernels_ort.def). In: operators, opsets, dtypes. Out: rows of constant tables. Both
+ * tables are generated; the rows of an operator's versions follow each other, and the enum gives
+ * the first. Names are looked up in a hash that has no collisions.
  */
 #include <string.h>
 
@@ -25,7 +25,7 @@
 		__VA_ARGS__                                                                        \
 	}
 #define ONNX_OP(name, since, until, nin, in, nout, out, attrs, types)                              \
-	{"", #name, since, until, in, out, nin, nout, attrs, types},
+	{ONNX_##name, "", #name, since, until, in, out, nin, nout, attrs, types},
 static const struct onnx_op onnx_table[] = {
 #include "onnx/operators.def"
 };
@@ -38,22 +38,22 @@ enum onnx_row { /* index of a version in onnx_table */
 #include "onnx/operators.def"
 };
 
-static const struct onnx_name {
-	const char *name;
-	uint16_t row; /* of its oldest version */
-} name_table[] = {
-#define ONNX_NAME(name, row) {#name, row},
+static const uint16_t first_rows[] = {
+/* by enum onnx_id: of its oldest version; at the end the length of onnx_table */
+#define ONNX_NAME(name, row) [ONNX_##name] = row,
 #include "onnx/operators.def"
+	[ONNX_COUNT] = countof(onnx_table),
 };
 
-static const char *const sorted_names[] = {
-#define ONNX_NAME(name, row) #name,
+static const char *const names[] = {
+/* by enum onnx_id; sorted */
+#define ONNX_NAME(name, row) [ONNX_##name] = #name,
 #include "onnx/operators.def"
 };
 
 static const uint8_t slots[] = {
-/* index in name_table, plus 1 */
-#define ONNX_SLOT(hash, name) [hash] = name + 1,
+/* enum onnx_id by the hash of its name */
+#define ONNX_SLOT(hash, index) [hash] = index + 1,
 #include "onnx/operators.def"
 };
 
@@ -70,50 +70,34 @@ static const struct kernel {
 #undef ALL
 };
 
-static const struct onnx_name *find_name(const char *domain, const char *name)
+enum onnx_id onnx_named(const char *name)
 {
 	uint32_t h = 0;
 
-	if (domain && *domain && strcmp(domain, "ai.onnx") != 0)
-		return NULL;
 	for (const char *s = name; *s; s++)
 		h = (h + (unsigned char)*s) * ONNX_HASH_FACTOR;
 	h >>= 32 - ONNX_HASH_BITS;
-	if (h >= countof(slots) || !slots[h])
-		return NULL;
-	const struct onnx_name *n = &name_table[slots[h] - 1];
-	return strcmp(n->name, name) == 0 ? n : NULL;
+	if (h >= countof(slots) || !slots[h] || strcmp(names[slots[h]], name) != 0)
+		return ONNX_NONE;
+	return (enum onnx_id)slots[h];
 }
 
-/* One past the newest version of n. */
-static const struct onnx_op *versions_end(const struct onnx_name *n)
+const struct onnx_op *onnx_nearest(enum onnx_id id, int opset)
 {
-	return n + 1 == name_table + countof(name_table) ? onnx_table + countof(onnx_table)
-							 : &onnx_table[n[1].row];
-}
+	const struct onnx_op *op = &onnx_table[first_rows[id]];
 
-const struct onnx_op *onnx_find(const char *domain, const char *name, int opset)
-{
-	const struct onnx_name *n = find_name(domain, name);
-
-	if (!n)
+	if (id == ONNX_NONE)
 		return NULL;
-	for (const struct onnx_op *op = &onnx_table[n->row]; op < versions_end(n); op++)
-		if (opset <= op->until)
-			return opset >= op->since ? op : NULL;
-	return NULL;
-}
-
-const struct onnx_op *onnx_nearest(const char *domain, const char *name, int opset)
-{
-	const struct onnx_name *n = find_name(domain, name);
-
-	if (!n)
-		return NULL;
-	const struct onnx_op *op = &onnx_table[n->row];
-	while (op + 1 < versions_end(n) && opset > op->until)
+	while (op + 1 < &onnx_table[first_rows[id + 1]] && opset > op->until)
 		op++;
 	return op;
+}
+
+const struct onnx_op *onnx_find(enum onnx_id id, int opset)
+{
+	const struct onnx_op *op = onnx_nearest(id, opset);
+
+	return op && opset >= op->since && opset <= op->until ? op : NULL;
 }
 
 const struct onnx_attr_spec *onnx_attr(const struct onnx_op *op, const char *name)
@@ -126,15 +110,13 @@ const struct onnx_attr_spec *onnx_attr(const struct onnx_op *op, const char *nam
 
 uint32_t onnx_row(const struct onnx_op *op)
 {
-	uintptr_t at = (uintptr_t)op - (uintptr_t)onnx_table;
-
-	return at < sizeof(onnx_table) ? (uint32_t)(at / sizeof(*op)) : UINT32_MAX;
+	return op->id ? (uint32_t)(op - onnx_table) : UINT32_MAX;
 }
 
-size_t onnx_names(const char *const **names)
+size_t onnx_names(const char *const **sorted)
 {
-	*names = sorted_names;
-	return countof(sorted_names);
+	*sorted = names + 1;
+	return countof(names) - 1;
 }
 
 bool onnx_has_blocks(const struct onnx_op *op)

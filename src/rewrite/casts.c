@@ -18,13 +18,14 @@ static bool is_number(const struct value *v)
 
 const struct value *behind_removable(const struct value *v, bool casts)
 {
-	static const char *const unary[] = {"Identity", "Transpose", "Expand", "Slice"};
-	static const char *const binary[] = {"Mul", "Div", "Add", "Sub"};
+	static const enum onnx_id unary[] = {ONNX_Identity, ONNX_Transpose, ONNX_Expand,
+					     ONNX_Slice};
+	static const enum onnx_id binary[] = {ONNX_Mul, ONNX_Div, ONNX_Add, ONNX_Sub};
 	const struct value *from = v;
 
 	for (uint32_t steps = 0; from && steps < 8; steps++) {
 		v = from;
-		from = casts && is_onnx(v->def, "Cast") ? v->def->in[0] : NULL;
+		from = casts && is_onnx(v->def, ONNX_Cast) ? v->def->in[0] : NULL;
 		for (size_t i = 0; i < countof(unary) && !from; i++)
 			if (is_onnx(v->def, unary[i]))
 				from = v->def->in[0];
@@ -54,7 +55,8 @@ bool rounding_is_lost(const struct value *v)
 	if (v->type.dtype != DT_FLOAT16)
 		return false;
 	v = behind_removable(v, false);
-	return is_onnx(v->def, "Cast") && !holds(DT_FLOAT16, (enum dtype)v->def->in[0]->type.dtype);
+	return is_onnx(v->def, ONNX_Cast) &&
+	       !holds(DT_FLOAT16, (enum dtype)v->def->in[0]->type.dtype);
 }
 
 /*
@@ -105,7 +107,7 @@ static bool merges_wrongly(const struct node *n)
 {
 	const struct value *x = behind_removable(n->in[0], false);
 
-	if (!is_onnx(x->def, "Cast"))
+	if (!is_onnx(x->def, ONNX_Cast))
 		return false;
 	enum dtype from = (enum dtype)x->def->in[0]->type.dtype;
 	enum dtype mid = (enum dtype)x->type.dtype, to = (enum dtype)n->out[0]->type.dtype;
@@ -121,7 +123,7 @@ static void part(struct ctx *cx, struct block *b, struct node *at, struct node *
 
 	same->data = new_array(cx->arena, int64_t, rank + 1); /* 0: the length is kept */
 	struct value *in[] = {n->in[0], graph_constant(cx, same, n->span)};
-	at = insert_node(cx, b, at, "Reshape", in, 2, n->in[0]->type, n->span);
+	at = insert_node(cx, b, at, ONNX_Reshape, in, 2, n->in[0]->type, n->span);
 	n->in[0] = at->out[0];
 }
 
@@ -132,7 +134,7 @@ static void part_block(struct ctx *cx, struct block *b)
 		for (uint32_t i = 0; i < n->nattrs; i++)
 			if (n->attrs[i].kind == AT_GRAPH)
 				part_block(cx, n->attrs[i].u.block);
-		if (!n->dead && n->nout == 1 && is_onnx(n->out[0]->def, "Cast") &&
+		if (!n->dead && n->nout == 1 && is_onnx(n->out[0]->def, ONNX_Cast) &&
 		    merges_wrongly(n))
 			part(cx, b, before, n);
 	}

@@ -25,13 +25,13 @@ static bool is_all(const struct value *v, int64_t want)
  * by Mul? */
 static bool is_guarded(const struct value *v)
 {
-	const struct value *t = is_onnx(v->def, "Reshape") ? v->def->in[1] : NULL;
+	const struct value *t = is_onnx(v->def, ONNX_Reshape) ? v->def->in[1] : NULL;
 
-	while (t && (is_onnx(t->def, "Add") || is_onnx(t->def, "ReduceSum")))
+	while (t && (is_onnx(t->def, ONNX_Add) || is_onnx(t->def, ONNX_ReduceSum)))
 		t = t->def->in[0];
-	if (t && is_onnx(t->def, "Where"))
+	if (t && is_onnx(t->def, ONNX_Where))
 		t = t->def->in[2];
-	t = t && is_onnx(t->def, "Mul") ? t->def->in[1] : t;
+	t = t && is_onnx(t->def, ONNX_Mul) ? t->def->in[1] : t;
 	return t && (is_all(t, -2) || is_all(t, -3));
 }
 
@@ -71,17 +71,17 @@ static struct value *explicit_shape(struct ctx *cx, struct block *b, struct node
 	struct type bools = vector_type(cx, DT_BOOL, rank), ints = vector_type(cx, DT_INT64, rank);
 
 	in[1] = constant(cx, DT_INT64, d, rank, false, guard->span);
-	if (is_onnx(t->def, "Where")) {
+	if (is_onnx(t->def, ONNX_Where)) {
 		in[0] = t->def->in[0];
 		in[2] = t->def->in[2];
 	} else {
 		struct value *zero = constant(cx, DT_INT64, &(int64_t){0}, 1, true, guard->span);
-		*at = insert_node(cx, b, *at, "Equal", (struct value *[]){t, zero}, 2, bools,
+		*at = insert_node(cx, b, *at, ONNX_Equal, (struct value *[]){t, zero}, 2, bools,
 				  guard->span);
 		in[0] = (*at)->out[0];
 		in[2] = t;
 	}
-	*at = insert_node(cx, b, *at, "Where", in, 3, ints, guard->span);
+	*at = insert_node(cx, b, *at, ONNX_Where, in, 3, ints, guard->span);
 	return (*at)->out[0];
 }
 
@@ -102,12 +102,12 @@ static void part(struct ctx *cx, struct block *b, struct node *at, struct node *
 	in[1] = is_guarded(n->out[0])
 			? explicit_shape(cx, b, &at, n, d)
 			: constant(cx, DT_INT64, d, n->out[0]->type.rank, false, n->span);
-	at = insert_node(cx, b, at, "Flatten", &x, 1, flat, n->span);
+	at = insert_node(cx, b, at, ONNX_Flatten, &x, 1, flat, n->span);
 	struct attr *axis = at->attrs = new (cx->arena, struct attr);
 	*axis = (struct attr){.name = "axis", .kind = AT_INT, .u.i = 0};
 	at->nattrs = 1;
 	in[0] = at->out[0];
-	n->onnx = onnx_find("", "Reshape", cx->opt.opset);
+	n->onnx = onnx_find(ONNX_Reshape, cx->opt.opset);
 	n->in = new_array(cx->arena, struct value *, 2);
 	memcpy(n->in, in, sizeof(in));
 	n->nin = 2;
@@ -119,8 +119,8 @@ static bool loses_guard(const struct node *n)
 {
 	const struct value *out = n->out[0];
 
-	if (!is_onnx(out->def, "Reshape") && !is_onnx(out->def, "Squeeze") &&
-	    !is_onnx(out->def, "Unsqueeze"))
+	if (!is_onnx(out->def, ONNX_Reshape) && !is_onnx(out->def, ONNX_Squeeze) &&
+	    !is_onnx(out->def, ONNX_Unsqueeze))
 		return false;
 	if (n->in[0]->data)
 		return false;

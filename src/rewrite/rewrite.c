@@ -23,9 +23,9 @@ static struct value *current(struct value *v)
 	return v;
 }
 
-static bool is_op(const struct value *v, const char *name)
+static bool is_op(const struct value *v, enum onnx_id id)
 {
-	return is_onnx(v->def, name) && !v->def->dead;
+	return is_onnx(v->def, id) && !v->def->dead;
 }
 
 static const struct attr *find_attr(const struct node *n, const char *name)
@@ -74,7 +74,7 @@ static struct value *merge_casts(struct ctx *cx, struct node *n)
 	(void)cx;
 	if (x->type.dtype == n->out[0]->type.dtype)
 		return x;
-	if (!is_op(x, "Cast") ||
+	if (!is_op(x, ONNX_Cast) ||
 	    !casts_merge(current(x->def->in[0])->type.dtype, x->type.dtype, n->out[0]->type.dtype))
 		return NULL;
 	read_behind(n);
@@ -102,7 +102,7 @@ static struct value *merge_transposes(struct ctx *cx, struct node *n)
 
 	if (!perm_of(n, outer))
 		return NULL;
-	if (is_op(x, "Transpose") && perm_of(x->def, inner)) {
+	if (is_op(x, ONNX_Transpose) && perm_of(x->def, inner)) {
 		int64_t *both = new_array(cx->arena, int64_t, rank + 1);
 		for (uint32_t i = 0; i < rank; i++)
 			both[i] = outer[i] = inner[outer[i]];
@@ -137,7 +137,7 @@ static bool is_guard(struct ctx *cx, const struct node *n)
 {
 	const struct attr *a = find_attr(n, "allowzero");
 
-	if (!is_onnx(n, "Reshape") || n->in[1]->data)
+	if (!is_onnx(n, ONNX_Reshape) || n->in[1]->data)
 		return false;
 	return !(a && a->u.i) || same_type(cx, &n->in[0]->type, &n->out[0]->type);
 }
@@ -146,14 +146,14 @@ static struct value *merge_reshapes(struct ctx *cx, struct node *n)
 {
 	struct value *x = n->in[0];
 
-	if (is_guard(cx, n) || (x->def && is_op(x, "Reshape") && is_guard(cx, x->def)))
+	if (is_guard(cx, n) || (x->def && is_op(x, ONNX_Reshape) && is_guard(cx, x->def)))
 		return NULL;
 	if (same_type(cx, &x->type, &n->out[0]->type))
 		return x;
 	if (!shape_is_absolute(n))
 		return NULL;
-	if (!is_op(x, "Reshape") && !is_op(x, "Unsqueeze") && !is_op(x, "Squeeze") &&
-	    !is_op(x, "Flatten"))
+	if (!is_op(x, ONNX_Reshape) && !is_op(x, ONNX_Unsqueeze) && !is_op(x, ONNX_Squeeze) &&
+	    !is_op(x, ONNX_Flatten))
 		return NULL;
 	read_behind(n);
 	return same_type(cx, &n->in[0]->type, &n->out[0]->type) ? n->in[0] : NULL;
@@ -164,8 +164,8 @@ static struct value *undo_axes(struct ctx *cx, struct node *n)
 {
 	struct value *x = n->in[0];
 
-	if (!is_op(x, "Squeeze") && !is_op(x, "Unsqueeze") &&
-	    (!is_op(x, "Reshape") || is_guard(cx, x->def) || !x->def->in[1]->data))
+	if (!is_op(x, ONNX_Squeeze) && !is_op(x, ONNX_Unsqueeze) &&
+	    (!is_op(x, ONNX_Reshape) || is_guard(cx, x->def) || !x->def->in[1]->data))
 		return NULL;
 	struct value *first = current(x->def->in[0]);
 	return same_type(cx, &first->type, &n->out[0]->type) ? first : NULL;
@@ -198,12 +198,13 @@ static uint64_t reduced_axes(const struct node *n)
  * of an operator on elements that only one other reads. */
 static struct value *behind_element(const struct value *v)
 {
-	static const char *const names[] = {"Add", "Cast", "Div",        "Exp", "Log",
-					    "Mul", "Neg",  "Reciprocal", "Sub", "Sqrt"};
+	static const enum onnx_id ids[] = {ONNX_Add, ONNX_Cast, ONNX_Div, ONNX_Exp,
+					   ONNX_Log, ONNX_Mul,  ONNX_Neg, ONNX_Reciprocal,
+					   ONNX_Sub, ONNX_Sqrt};
 	bool found = false;
 
-	for (size_t i = 0; i < countof(names); i++)
-		found |= v->uses == 1 && is_op(v, names[i]);
+	for (size_t i = 0; i < countof(ids); i++)
+		found |= v->uses == 1 && is_op(v, ids[i]);
 	if (!found)
 		return NULL;
 	struct value *x = current(v->def->in[0]), *y = x;
@@ -231,7 +232,7 @@ static bool gives_axes(struct ctx *cx, const struct node *n, uint64_t bits)
 
 	if (!list || !bits || to->rank > 63)
 		return false;
-	if (is_onnx(n, "Unsqueeze")) {
+	if (is_onnx(n, ONNX_Unsqueeze)) {
 		for (uint64_t i = 0; i < list->count; i++) {
 			if (!tensor_int(list, list->splat ? 0 : i, &axis))
 				return false;
@@ -289,14 +290,14 @@ static struct value *keep_extreme(struct ctx *cx, struct node *n)
 	const struct type *t = &n->out[0]->type;
 	struct value *x = n->in[0], *of[3];
 
-	if (!is_op(x, "Where") || x->uses != 1)
+	if (!is_op(x, ONNX_Where) || x->uses != 1)
 		return NULL;
 	for (int i = 0; i < 3; i++) {
 		of[i] = current(x->def->in[i]);
 		if (of[i]->uses != (i == 1 ? 2 : 1) || !of[i]->def || of[i]->def->dead)
 			return NULL;
 	}
-	if (!is_op(of[0], "IsNaN") || current(of[0]->def->in[0]) != of[1] ||
+	if (!is_op(of[0], ONNX_IsNaN) || current(of[0]->def->in[0]) != of[1] ||
 	    !gives_axes(cx, n, reduced_axes(of[1]->def)) ||
 	    !gives_axes(cx, n, reduced_axes(of[2]->def)))
 		return NULL;
@@ -354,13 +355,13 @@ static struct value *make_gemm(struct ctx *cx, struct node *n)
 		return NULL;
 	for (int i = 0; i < 2; i++) {
 		struct value *m = n->in[i], *c = n->in[1 - i];
-		if (!same_type(cx, &m->type, t) || !is_op(m, "MatMul") ||
+		if (!same_type(cx, &m->type, t) || !is_op(m, ONNX_MatMul) ||
 		    (m->uses & ~IS_RESULT) != 1 || m->uses & IS_RESULT)
 			continue;
 		struct value *a = current(m->def->in[0]), *b = current(m->def->in[1]);
 		if (a->type.rank != 2 || b->type.rank != 2 || !adds_to(cx, &c->type, t))
 			continue;
-		const struct onnx_op *gemm = onnx_find("", "Gemm", cx->opt.opset);
+		const struct onnx_op *gemm = onnx_find(ONNX_Gemm, cx->opt.opset);
 		enum dtype types[4] = {t->dtype, t->dtype, t->dtype, t->dtype};
 		if (!gemm || !kernel_exists(cx->opt.target, gemm, types, 3, types, 1))
 			return NULL;
@@ -379,8 +380,8 @@ static struct value *make_gemm(struct ctx *cx, struct node *n)
 static const struct value *behind_shape(const struct value *v)
 {
 	for (int steps = 0; steps < 8; steps++) {
-		if (!is_op(v, "Unsqueeze") && !is_op(v, "Squeeze") && !is_op(v, "Reshape") &&
-		    !is_op(v, "Expand") && !is_op(v, "Cast"))
+		if (!is_op(v, ONNX_Unsqueeze) && !is_op(v, ONNX_Squeeze) &&
+		    !is_op(v, ONNX_Reshape) && !is_op(v, ONNX_Expand) && !is_op(v, ONNX_Cast))
 			break;
 		v = current(v->def->in[0]);
 	}
@@ -396,7 +397,7 @@ static struct value *make_reciprocal(struct ctx *cx, struct node *n)
 	if (!one || !one->count || (!one->splat && one->count > 1) || !is_float(types[0]) ||
 	    tensor_float(one, 0) != 1 || !same_type(cx, &n->in[1]->type, &n->out[0]->type))
 		return NULL;
-	const struct onnx_op *op = onnx_find("", "Reciprocal", cx->opt.opset);
+	const struct onnx_op *op = onnx_find(ONNX_Reciprocal, cx->opt.opset);
 	if (!op || !kernel_exists(cx->opt.target, op, types, 1, types, 1))
 		return NULL;
 	n->onnx = op;
@@ -411,19 +412,19 @@ static struct value *make_finite(struct ctx *cx, struct node *n)
 	struct value *either = n->in[0], *x[2];
 	struct node *m = either->def;
 
-	if (!is_op(either, "Or") || (either->uses & ~IS_RESULT) != 1 || either->uses & IS_RESULT)
+	if (!is_op(either, ONNX_Or) || (either->uses & ~IS_RESULT) != 1 || either->uses & IS_RESULT)
 		return NULL;
 	x[0] = current(m->in[0]);
 	x[1] = current(m->in[1]);
-	int nan = is_op(x[0], "IsNaN") ? 0 : 1;
-	if (!is_op(x[nan], "IsNaN") || !is_op(x[1 - nan], "IsInf") || x[1 - nan]->def->nattrs)
+	int nan = is_op(x[0], ONNX_IsNaN) ? 0 : 1;
+	if (!is_op(x[nan], ONNX_IsNaN) || !is_op(x[1 - nan], ONNX_IsInf) || x[1 - nan]->def->nattrs)
 		return NULL;
 	struct value *v = current(x[nan]->def->in[0]);
 	if (v != current(x[1 - nan]->def->in[0]))
 		return NULL;
 	enum dtype types[2] = {v->type.dtype, v->type.dtype}, result[1] = {DT_BOOL};
-	const struct onnx_op *abs = onnx_find("", "Abs", cx->opt.opset);
-	const struct onnx_op *less = onnx_find("", "Less", cx->opt.opset);
+	const struct onnx_op *abs = onnx_find(ONNX_Abs, cx->opt.opset);
+	const struct onnx_op *less = onnx_find(ONNX_Less, cx->opt.opset);
 	if (!kernel_exists(cx->opt.target, abs, types, 1, types, 1) ||
 	    !kernel_exists(cx->opt.target, less, types, 2, result, 1))
 		return NULL;
@@ -451,7 +452,7 @@ static struct value *split_concat(struct ctx *cx, struct node *n)
 	const struct node *m = n->in[0]->def;
 	int64_t axis = a ? a->u.i : 0, rank = n->in[0]->type.rank;
 
-	if (!is_op(n->in[0], "Concat") || m->nin != n->nout)
+	if (!is_op(n->in[0], ONNX_Concat) || m->nin != n->nout)
 		return NULL;
 	b = find_attr(m, "axis");
 	if ((axis < 0 ? axis + rank : axis) != (b->u.i < 0 ? b->u.i + rank : b->u.i))
@@ -470,22 +471,23 @@ static struct value *split_concat(struct ctx *cx, struct node *n)
 }
 
 static const struct rewrite {
-	const char *name, *op;
+	const char *name;
+	enum onnx_id op;
 	struct value *(*apply)(struct ctx *cx, struct node *n);
 } rewrites[] = {
-	{"identity", "Identity", drop_identity},
-	{"cast", "Cast", merge_casts},
-	{"transpose", "Transpose", merge_transposes},
-	{"reshape", "Reshape", merge_reshapes},
-	{"squeeze", "Squeeze", undo_axes},
-	{"squeeze", "Unsqueeze", undo_axes},
-	{"keepdims", "Unsqueeze", keep_axes},
-	{"keepdims", "Reshape", keep_axes},
-	{"expand", "Expand", drop_expand},
-	{"gemm", "Add", make_gemm},
-	{"reciprocal", "Div", make_reciprocal},
-	{"finite", "Not", make_finite},
-	{"split", "Split", split_concat},
+	{"identity", ONNX_Identity, drop_identity},
+	{"cast", ONNX_Cast, merge_casts},
+	{"transpose", ONNX_Transpose, merge_transposes},
+	{"reshape", ONNX_Reshape, merge_reshapes},
+	{"squeeze", ONNX_Squeeze, undo_axes},
+	{"squeeze", ONNX_Unsqueeze, undo_axes},
+	{"keepdims", ONNX_Unsqueeze, keep_axes},
+	{"keepdims", ONNX_Reshape, keep_axes},
+	{"expand", ONNX_Expand, drop_expand},
+	{"gemm", ONNX_Add, make_gemm},
+	{"reciprocal", ONNX_Div, make_reciprocal},
+	{"finite", ONNX_Not, make_finite},
+	{"split", ONNX_Split, split_concat},
 };
 /* Those that look at the whole graph: dead drops nodes that nobody reads, splat: splats.c */
 enum { DEAD_BIT = 63, SPLAT_BIT = 62 };
@@ -530,7 +532,7 @@ static bool replace(struct ctx *cx, struct node *n, struct value *v)
 		for (uint32_t i = 0; i < n->nin; i++)
 			if (n->in[i] && n->in[i]->uses)
 				n->in[i]->uses--;
-		n->onnx = onnx_find("", "Identity", cx->opt.opset);
+		n->onnx = onnx_find(ONNX_Identity, cx->opt.opset);
 		n->in[0] = v;
 		n->nin = 1;
 		n->nattrs = 0;
@@ -660,13 +662,13 @@ static void recount(struct block *b, bool clear)
 		b->results.at[i]->uses = clear ? 0 : b->results.at[i]->uses + 1;
 }
 
-struct node *insert_node(struct ctx *cx, struct block *b, struct node *after, const char *op,
+struct node *insert_node(struct ctx *cx, struct block *b, struct node *after, enum onnx_id op,
 			 struct value **in, uint32_t nin, struct type t, struct span s)
 {
 	struct node *n = new (cx->arena, struct node);
 
 	n->op = &op_onnx;
-	n->onnx = onnx_find("", op, cx->opt.opset);
+	n->onnx = onnx_find(op, cx->opt.opset);
 	n->span = s;
 	n->nin = (uint16_t)nin;
 	n->in = new_array(cx->arena, struct value *, nin + 1);

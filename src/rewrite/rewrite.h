@@ -12,7 +12,7 @@ const char *rewrite_name(size_t i); /* all names, some twice in a row; NULL ends
 bool casts_merge(enum dtype from, enum dtype mid, enum dtype to);
 void part_casts(struct ctx *cx, struct graph *g); /* keeps Casts apart that are not */
 /* A new node of one result behind `after` (NULL: first). */
-struct node *insert_node(struct ctx *cx, struct block *b, struct node *after, const char *op,
+struct node *insert_node(struct ctx *cx, struct block *b, struct node *after, enum onnx_id op,
 			 struct value **in, uint32_t nin, struct type t, struct span s);
 /* splats.c: large constants of one number take no room */
 void splats(struct ctx *cx, struct graph *g);

@@ -19,7 +19,7 @@ static struct value *constant_of_shape(struct ctx *cx, struct block *b, const st
 	shape->data = t->shape;
 	one->data = t->data;
 	in = graph_constant(cx, shape, v->span);
-	struct node *n = insert_node(cx, b, NULL, "ConstantOfShape", &in, 1, v->type, v->span);
+	struct node *n = insert_node(cx, b, NULL, ONNX_ConstantOfShape, &in, 1, v->type, v->span);
 	*value = (struct attr){.name = "value", .kind = AT_TENSOR, .u.t = one};
 	n->out[0]->name = v->name;
 	n->attrs = value;
@@ -35,8 +35,8 @@ static bool is_large(const struct ctx *cx, const struct value *v)
 	if (!t || !t->splat || tensor_size(t) <= LARGEST || (t->name && v->name))
 		return false;
 	out = (enum dtype)t->dtype;
-	return kernel_exists(cx->opt.target, onnx_find("", "ConstantOfShape", cx->opt.opset), &in,
-			     1, &out, 1);
+	return kernel_exists(cx->opt.target, onnx_find(ONNX_ConstantOfShape, cx->opt.opset), &in, 1,
+			     &out, 1);
 }
 
 /* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */

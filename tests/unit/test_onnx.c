@@ -36,15 +36,17 @@ static void test_every_name(void **state)
 	assert_int_equal(n, 198);
 	for (size_t i = 0; i < n; i++) {
 		assert_true(!i || strcmp(names[i - 1], names[i]) < 0);
-		assert_non_null(onnx_nearest("", names[i], MAX_OPSET));
+		enum onnx_id id = onnx_named(names[i]);
+		assert_int_equal(id, i + 1);
+		assert_non_null(onnx_nearest(id, MAX_OPSET));
 		for (int opset = 13; opset <= 26; opset++) {
-			const struct onnx_op *op = onnx_find("", names[i], opset);
+			const struct onnx_op *op = onnx_find(id, opset);
 			if (!op)
 				continue;
 			found++;
+			assert_int_equal(op->id, id);
 			assert_string_equal(op->name, names[i]);
 			assert_in_range(opset, op->since, op->until);
-			assert_ptr_equal(onnx_find("ai.onnx", names[i], opset), op);
 		}
 	}
 	assert_in_range(found, 170 * 14, 198 * 14);
@@ -53,22 +55,22 @@ static void test_every_name(void **state)
 static void test_versions(void **state)
 {
 	(void)state;
-	assert_int_equal(onnx_find("", "Add", 13)->since, 13);
-	assert_int_equal(onnx_find("", "Add", 14)->since, 14);
-	assert_int_equal(onnx_find("", "Add", 26)->since, 14);
-	assert_null(onnx_find("", "Gelu", 19));
-	assert_non_null(onnx_find("", "Gelu", 20));
-	assert_int_equal(onnx_nearest("", "Gelu", 13)->since, 20);
-	assert_int_equal(onnx_nearest("", "DFT", 13)->since, 17);
-	assert_int_equal(onnx_nearest("", "DFT", 26)->since, 20);
-	assert_null(onnx_find("", "Upsample", 13)); /* deprecated */
-	assert_null(onnx_find("", "NoSuchOp", 18));
-	assert_null(onnx_find("", "", 18));
-	assert_null(onnx_find("com.microsoft", "Add", 18));
-	assert_null(onnx_find("", "CumProd", 25));
-	assert_non_null(onnx_find("", "CumProd", 26));
+	assert_int_equal(onnx_find(ONNX_Add, 13)->since, 13);
+	assert_int_equal(onnx_find(ONNX_Add, 14)->since, 14);
+	assert_int_equal(onnx_find(ONNX_Add, 26)->since, 14);
+	assert_null(onnx_find(ONNX_Gelu, 19));
+	assert_non_null(onnx_find(ONNX_Gelu, 20));
+	assert_int_equal(onnx_nearest(ONNX_Gelu, 13)->since, 20);
+	assert_int_equal(onnx_nearest(ONNX_DFT, 13)->since, 17);
+	assert_int_equal(onnx_nearest(ONNX_DFT, 26)->since, 20);
+	assert_int_equal(onnx_named("Upsample"), ONNX_NONE); /* deprecated */
+	assert_int_equal(onnx_named("NoSuchOp"), ONNX_NONE);
+	assert_int_equal(onnx_named(""), ONNX_NONE);
+	assert_null(onnx_find(ONNX_NONE, 18));
+	assert_null(onnx_find(ONNX_CumProd, 25));
+	assert_non_null(onnx_find(ONNX_CumProd, 26));
 
-	const struct onnx_op *op = onnx_find("", "ReduceSum", 18);
+	const struct onnx_op *op = onnx_find(ONNX_ReduceSum, 18);
 	assert_int_equal(op->nin, 2);
 	assert_int_equal(op->in[1].repeat, '?');
 	assert_string_equal(op->in[1].type, "int64");
@@ -79,11 +81,10 @@ static void test_versions(void **state)
 	assert_false(op->constraints[0].dtypes >> DT_INT8 & 1);
 }
 
-static bool runs(const char *name, int opset, enum dtype a, enum dtype b, enum dtype c,
-		 enum dtype r)
+static bool runs(enum onnx_id id, int opset, enum dtype a, enum dtype b, enum dtype c, enum dtype r)
 {
 	const enum dtype in[] = {a, b, c}, result[] = {r};
-	const struct onnx_op *op = onnx_find("", name, opset);
+	const struct onnx_op *op = onnx_find(id, opset);
 
 	assert_non_null(op);
 	return kernel_exists(PTGC_ORT_CPU, op, in, c ? 3 : b ? 2 : 1, result, 1);
@@ -94,28 +95,28 @@ static void test_kernels(void **state)
 	const enum dtype bools[] = {DT_BOOL, DT_BOOL, DT_BOOL};
 
 	(void)state;
-	assert_false(runs("Erf", 18, DT_FLOAT64, 0, 0, DT_FLOAT64));
-	assert_true(runs("Erf", 18, DT_FLOAT32, 0, 0, DT_FLOAT32));
-	assert_false(runs("Add", 13, DT_INT8, DT_INT8, 0, DT_INT8));
-	assert_true(runs("Add", 14, DT_INT8, DT_INT8, 0, DT_INT8));
-	assert_false(runs("Add", 18, DT_INT8, DT_INT16, 0, DT_INT8));
-	assert_false(runs("Add", 18, DT_BOOL, DT_BOOL, 0, DT_BOOL));
-	assert_true(runs("Where", 18, DT_BOOL, DT_FLOAT64, DT_FLOAT64, DT_FLOAT64));
-	assert_false(runs("Where", 18, DT_BOOL, DT_BOOL, DT_BOOL, DT_BOOL));
-	assert_true(kernel_exists(PTGC_ONNX, onnx_find("", "Where", 18), bools, 3, bools, 1));
+	assert_false(runs(ONNX_Erf, 18, DT_FLOAT64, 0, 0, DT_FLOAT64));
+	assert_true(runs(ONNX_Erf, 18, DT_FLOAT32, 0, 0, DT_FLOAT32));
+	assert_false(runs(ONNX_Add, 13, DT_INT8, DT_INT8, 0, DT_INT8));
+	assert_true(runs(ONNX_Add, 14, DT_INT8, DT_INT8, 0, DT_INT8));
+	assert_false(runs(ONNX_Add, 18, DT_INT8, DT_INT16, 0, DT_INT8));
+	assert_false(runs(ONNX_Add, 18, DT_BOOL, DT_BOOL, 0, DT_BOOL));
+	assert_true(runs(ONNX_Where, 18, DT_BOOL, DT_FLOAT64, DT_FLOAT64, DT_FLOAT64));
+	assert_false(runs(ONNX_Where, 18, DT_BOOL, DT_BOOL, DT_BOOL, DT_BOOL));
+	assert_true(kernel_exists(PTGC_ONNX, onnx_find(ONNX_Where, 18), bools, 3, bools, 1));
 	assert_false(
-		runs("Softplus", 18, DT_FLOAT64, 0, 0, DT_FLOAT64)); /* a body that overflows */
-	assert_true(runs("ReduceMax", 20, DT_BOOL, 0, 0, DT_BOOL));
-	assert_false(runs("ReduceMax", 18, DT_BOOL, 0, 0, DT_BOOL));
-	assert_true(runs("OneHot", 18, DT_INT64, DT_INT64, DT_FLOAT32, DT_FLOAT32));
-	assert_false(runs("OneHot", 18, DT_INT32, DT_INT64, DT_FLOAT32, DT_FLOAT32));
-	assert_false(runs("OneHot", 18, DT_INT64, DT_INT64, DT_FLOAT64, DT_FLOAT64));
-	assert_true(runs("Equal", 18, DT_INT64, DT_INT64, 0, DT_BOOL));
-	assert_true(runs("Cast", 18, DT_FLOAT64, 0, 0, DT_INT8));
-	assert_false(runs("Cast", 18, DT_COMPLEX64, 0, 0, DT_FLOAT32));
-	assert_true(runs("Pow", 18, DT_FLOAT64, DT_INT32, 0, DT_FLOAT64));
+		runs(ONNX_Softplus, 18, DT_FLOAT64, 0, 0, DT_FLOAT64)); /* a body that overflows */
+	assert_true(runs(ONNX_ReduceMax, 20, DT_BOOL, 0, 0, DT_BOOL));
+	assert_false(runs(ONNX_ReduceMax, 18, DT_BOOL, 0, 0, DT_BOOL));
+	assert_true(runs(ONNX_OneHot, 18, DT_INT64, DT_INT64, DT_FLOAT32, DT_FLOAT32));
+	assert_false(runs(ONNX_OneHot, 18, DT_INT32, DT_INT64, DT_FLOAT32, DT_FLOAT32));
+	assert_false(runs(ONNX_OneHot, 18, DT_INT64, DT_INT64, DT_FLOAT64, DT_FLOAT64));
+	assert_true(runs(ONNX_Equal, 18, DT_INT64, DT_INT64, 0, DT_BOOL));
+	assert_true(runs(ONNX_Cast, 18, DT_FLOAT64, 0, 0, DT_INT8));
+	assert_false(runs(ONNX_Cast, 18, DT_COMPLEX64, 0, 0, DT_FLOAT32));
+	assert_true(runs(ONNX_Pow, 18, DT_FLOAT64, DT_INT32, 0, DT_FLOAT64));
 	for (int opset = 13; opset <= 26; opset++)
-		assert_int_equal(kernel_exists(PTGC_ORT_CPU, onnx_find("", "RandomNormal", opset),
+		assert_int_equal(kernel_exists(PTGC_ORT_CPU, onnx_find(ONNX_RandomNormal, opset),
 					       NULL, 0, (enum dtype[]){DT_FLOAT32}, 1),
 				 opset < 22);
 }
@@ -139,7 +140,8 @@ static struct value *value(struct ctx *cx, enum dtype t, uint32_t rank, const di
 #define INTS(...)                                                                                  \
 	ints(cx, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (int64_t[]){__VA_ARGS__})
 #define NODE(op, nout, ...)                                                                        \
-	node(cx, op, nout, sizeof((struct value *[]){__VA_ARGS__}) / sizeof(struct value *),       \
+	node(cx, ONNX_##op, nout,                                                                  \
+	     sizeof((struct value *[]){__VA_ARGS__}) / sizeof(struct value *),                     \
 	     (struct value *[]){__VA_ARGS__})
 
 static dim size(struct ctx *cx, const char *name)
@@ -163,13 +165,13 @@ static struct value *ints(struct ctx *cx, uint32_t n, const int64_t *v)
 	return r;
 }
 
-static struct node *node(struct ctx *cx, const char *op, uint32_t nout, uint32_t nin,
+static struct node *node(struct ctx *cx, enum onnx_id op, uint32_t nout, uint32_t nin,
 			 struct value **in)
 {
 	struct node *n = new (cx->arena, struct node);
 
 	n->op = &op_onnx;
-	n->onnx = onnx_find("", op, cx->opt.opset);
+	n->onnx = onnx_find(op, cx->opt.opset);
 	assert_non_null(n->onnx);
 	n->in = new_array(cx->arena, struct value *, nin + 1);
 	memcpy(n->in, in, nin * sizeof(*in));
@@ -232,16 +234,16 @@ static void test_broadcast(void **state)
 	dim n = size(cx, "n"), m = size(cx, "m");
 
 	(void)state;
-	gives(cx, NODE("Add", 1, VALUE(DT_FLOAT32, n, K(3)), VALUE(DT_FLOAT32, K(1))), 0,
+	gives(cx, NODE(Add, 1, VALUE(DT_FLOAT32, n, K(3)), VALUE(DT_FLOAT32, K(1))), 0,
 	      "float32[n, 3]");
-	gives(cx, NODE("Mul", 1, VALUE(DT_FLOAT32, n), VALUE(DT_FLOAT32, K(4))), 0, "float32[4]");
-	gives(cx, NODE("Less", 1, VALUE(DT_INT64, n), VALUE(DT_INT64, m)), 0, "bool[?]");
-	gives(cx, NODE("Less", 1, VALUE(DT_INT64, n), VALUE(DT_INT64, K(0))), 0, "bool[0]");
+	gives(cx, NODE(Mul, 1, VALUE(DT_FLOAT32, n), VALUE(DT_FLOAT32, K(4))), 0, "float32[4]");
+	gives(cx, NODE(Less, 1, VALUE(DT_INT64, n), VALUE(DT_INT64, m)), 0, "bool[?]");
+	gives(cx, NODE(Less, 1, VALUE(DT_INT64, n), VALUE(DT_INT64, K(0))), 0, "bool[0]");
 	assert_int_equal(dim_equations(cx, &(const struct equation *){NULL}), 0);
-	refuses(cx, NODE("Add", 1, VALUE(DT_FLOAT32, K(2)), VALUE(DT_FLOAT32, K(3))), E_SHAPE);
-	refuses(cx, NODE("Add", 1, VALUE(DT_FLOAT32, n), VALUE(DT_FLOAT64, n)), E_DTYPE);
-	refuses(cx, NODE("Erf", 1, VALUE(DT_STRING, n)), E_DTYPE);
-	gives(cx, NODE("Where", 1, VALUE(DT_BOOL, n), SCALAR(DT_INT8), VALUE(DT_INT8, K(2), n)), 0,
+	refuses(cx, NODE(Add, 1, VALUE(DT_FLOAT32, K(2)), VALUE(DT_FLOAT32, K(3))), E_SHAPE);
+	refuses(cx, NODE(Add, 1, VALUE(DT_FLOAT32, n), VALUE(DT_FLOAT64, n)), E_DTYPE);
+	refuses(cx, NODE(Erf, 1, VALUE(DT_STRING, n)), E_DTYPE);
+	gives(cx, NODE(Where, 1, VALUE(DT_BOOL, n), SCALAR(DT_INT8), VALUE(DT_INT8, K(2), n)), 0,
 	      "int8[2, n]");
 	ctx_free(cx);
 }
@@ -251,37 +253,37 @@ static void test_shapes(void **state)
 	struct ctx *cx = fresh_ctx(18);
 	dim n = size(cx, "n"), m = size(cx, "m");
 	struct value *x = VALUE(DT_FLOAT32, n, K(3), m);
-	struct node *s = NODE("Shape", 1, x);
+	struct node *s = NODE(Shape, 1, x);
 
 	(void)state;
 	gives(cx, s, 0, "int64[3]");
 	known_are(cx, s->out[0], "n 3 m");
-	struct node *g = NODE("Gather", 1, s->out[0], INTS(0, -1));
+	struct node *g = NODE(Gather, 1, s->out[0], INTS(0, -1));
 	gives(cx, g, 0, "int64[2]");
 	known_are(cx, g->out[0], "n m");
-	struct node *p = NODE("ReduceProd", 1, g->out[0]);
+	struct node *p = NODE(ReduceProd, 1, g->out[0]);
 	set_int(p, "keepdims", 0);
 	gives(cx, p, 0, "int64[]");
 	known_are(cx, p->out[0], "n*m");
-	struct node *c = NODE("Concat", 1, g->out[0], INTS(5));
+	struct node *c = NODE(Concat, 1, g->out[0], INTS(5));
 	set_int(c, "axis", 0);
 	gives(cx, c, 0, "int64[3]");
-	struct node *cs = NODE("ConstantOfShape", 1, c->out[0]);
+	struct node *cs = NODE(ConstantOfShape, 1, c->out[0]);
 	gives(cx, cs, 0, "float32[n, m, 5]");
-	gives(cx, NODE("Expand", 1, VALUE(DT_BOOL, K(1), K(5)), c->out[0]), 0, "bool[n, m, 5]");
-	gives(cx, NODE("Reshape", 1, x, INTS(0, -1)), 0, "float32[n, 3*m]");
-	gives(cx, NODE("Reshape", 1, x, INTS(-1)), 0, "float32[3*n*m]");
-	refuses(cx, NODE("Reshape", 1, VALUE(DT_INT8, K(6)), INTS(4, -1)), E_SHAPE);
-	refuses(cx, NODE("Reshape", 1, VALUE(DT_INT8, K(6)), INTS(4)), E_SHAPE);
-	gives(cx, NODE("Unsqueeze", 1, x, INTS(0, -1)), 0, "float32[1, n, 3, m, 1]");
-	gives(cx, NODE("Squeeze", 1, VALUE(DT_INT8, K(1), n, K(1)), INTS(-1)), 0, "int8[1, n]");
-	refuses(cx, NODE("Squeeze", 1, VALUE(DT_INT8, K(2)), INTS(0)), E_SHAPE);
-	assert_int_equal(onnx_infer(cx, NODE("Squeeze", 1, x)), ONNX_NO_RULE);
-	gives(cx, NODE("Transpose", 1, x), 0, "float32[m, 3, n]");
-	gives(cx, NODE("Tile", 1, x, INTS(2, 1, 3)), 0, "float32[2*n, 3, 3*m]");
-	gives(cx, NODE("ReduceSum", 1, x, INTS(1)), 0, "float32[n, 1, m]");
-	gives(cx, NODE("ReduceSum", 1, x, VALUE(DT_INT64, K(1))), 0, "float32[?, ?, ?]");
-	refuses(cx, NODE("ReduceSum", 1, x, INTS(3)), E_RANGE);
+	gives(cx, NODE(Expand, 1, VALUE(DT_BOOL, K(1), K(5)), c->out[0]), 0, "bool[n, m, 5]");
+	gives(cx, NODE(Reshape, 1, x, INTS(0, -1)), 0, "float32[n, 3*m]");
+	gives(cx, NODE(Reshape, 1, x, INTS(-1)), 0, "float32[3*n*m]");
+	refuses(cx, NODE(Reshape, 1, VALUE(DT_INT8, K(6)), INTS(4, -1)), E_SHAPE);
+	refuses(cx, NODE(Reshape, 1, VALUE(DT_INT8, K(6)), INTS(4)), E_SHAPE);
+	gives(cx, NODE(Unsqueeze, 1, x, INTS(0, -1)), 0, "float32[1, n, 3, m, 1]");
+	gives(cx, NODE(Squeeze, 1, VALUE(DT_INT8, K(1), n, K(1)), INTS(-1)), 0, "int8[1, n]");
+	refuses(cx, NODE(Squeeze, 1, VALUE(DT_INT8, K(2)), INTS(0)), E_SHAPE);
+	assert_int_equal(onnx_infer(cx, NODE(Squeeze, 1, x)), ONNX_NO_RULE);
+	gives(cx, NODE(Transpose, 1, x), 0, "float32[m, 3, n]");
+	gives(cx, NODE(Tile, 1, x, INTS(2, 1, 3)), 0, "float32[2*n, 3, 3*m]");
+	gives(cx, NODE(ReduceSum, 1, x, INTS(1)), 0, "float32[n, 1, m]");
+	gives(cx, NODE(ReduceSum, 1, x, VALUE(DT_INT64, K(1))), 0, "float32[?, ?, ?]");
+	refuses(cx, NODE(ReduceSum, 1, x, INTS(3)), E_RANGE);
 	ctx_free(cx);
 }
 
@@ -292,19 +294,18 @@ static void test_slices(void **state)
 	struct value *x = VALUE(DT_FLOAT64, n);
 
 	(void)state;
-	gives(cx, NODE("Slice", 1, x, INTS(1), INTS(INT64_MAX)), 0, "float64[max(n-1, 0)]");
-	gives(cx, NODE("Slice", 1, x, INTS(0), INTS(-1)), 0, "float64[max(n-1, 0)]");
-	gives(cx, NODE("Slice", 1, x, INTS(-1), INTS(INT64_MIN), INTS(0), INTS(-1)), 0,
-	      "float64[n]");
-	gives(cx, NODE("Slice", 1, x, INTS(0), INTS(INT64_MAX), INTS(0), INTS(2)), 0,
+	gives(cx, NODE(Slice, 1, x, INTS(1), INTS(INT64_MAX)), 0, "float64[max(n-1, 0)]");
+	gives(cx, NODE(Slice, 1, x, INTS(0), INTS(-1)), 0, "float64[max(n-1, 0)]");
+	gives(cx, NODE(Slice, 1, x, INTS(-1), INTS(INT64_MIN), INTS(0), INTS(-1)), 0, "float64[n]");
+	gives(cx, NODE(Slice, 1, x, INTS(0), INTS(INT64_MAX), INTS(0), INTS(2)), 0,
 	      "float64[(n+1)//2]");
-	gives(cx, NODE("Slice", 1, x, VALUE(DT_INT64, K(1)), INTS(2)), 0, "float64[?]");
-	gives(cx, NODE("Slice", 1, VALUE(DT_INT8, K(5)), INTS(-3), INTS(-1)), 0, "int8[2]");
-	gives(cx, NODE("Slice", 1, VALUE(DT_INT8, K(5)), INTS(9), INTS(-9), INTS(0), INTS(-2)), 0,
+	gives(cx, NODE(Slice, 1, x, VALUE(DT_INT64, K(1)), INTS(2)), 0, "float64[?]");
+	gives(cx, NODE(Slice, 1, VALUE(DT_INT8, K(5)), INTS(-3), INTS(-1)), 0, "int8[2]");
+	gives(cx, NODE(Slice, 1, VALUE(DT_INT8, K(5)), INTS(9), INTS(-9), INTS(0), INTS(-2)), 0,
 	      "int8[3]");
-	refuses(cx, NODE("Slice", 1, x, INTS(0), INTS(1), INTS(1)), E_RANGE);
-	refuses(cx, NODE("Slice", 1, x, INTS(0), INTS(1), INTS(0), INTS(0)), E_RANGE);
-	struct node *s = NODE("Slice", 1, INTS(1, 2, 3, 4), INTS(3), INTS(-9), INTS(0), INTS(-2));
+	refuses(cx, NODE(Slice, 1, x, INTS(0), INTS(1), INTS(1)), E_RANGE);
+	refuses(cx, NODE(Slice, 1, x, INTS(0), INTS(1), INTS(0), INTS(0)), E_RANGE);
+	struct node *s = NODE(Slice, 1, INTS(1, 2, 3, 4), INTS(3), INTS(-9), INTS(0), INTS(-2));
 	gives(cx, s, 0, "int64[2]");
 	known_are(cx, s->out[0], "4 2");
 	ctx_free(cx);
@@ -314,34 +315,34 @@ static void test_known(void **state)
 {
 	struct ctx *cx = fresh_ctx(18);
 	dim n = size(cx, "n");
-	struct node *s = NODE("Shape", 1, VALUE(DT_INT8, n)), *d;
+	struct node *s = NODE(Shape, 1, VALUE(DT_INT8, n)), *d;
 
 	(void)state;
 	gives(cx, s, 0, "int64[1]");
 	struct value *v = s->out[0];
-	gives(cx, d = NODE("Div", 1, v, INTS(2)), 0, "int64[1]");
+	gives(cx, d = NODE(Div, 1, v, INTS(2)), 0, "int64[1]");
 	known_are(cx, d->out[0], "n//2");
-	struct node *neg = NODE("Neg", 1, v);
+	struct node *neg = NODE(Neg, 1, v);
 	gives(cx, neg, 0, "int64[1]");
-	gives(cx, d = NODE("Div", 1, neg->out[0], INTS(2)), 0, "int64[1]");
+	gives(cx, d = NODE(Div, 1, neg->out[0], INTS(2)), 0, "int64[1]");
 	assert_null(d->out[0]->known); /* Div truncates */
-	gives(cx, d = NODE("Div", 1, INTS(-7), INTS(2)), 0, "int64[1]");
+	gives(cx, d = NODE(Div, 1, INTS(-7), INTS(2)), 0, "int64[1]");
 	known_are(cx, d->out[0], "-3");
-	gives(cx, d = NODE("Mul", 1, INTS(INT64_MAX), INTS(2)), 0, "int64[1]");
+	gives(cx, d = NODE(Mul, 1, INTS(INT64_MAX), INTS(2)), 0, "int64[1]");
 	assert_null(d->out[0]->known);
-	gives(cx, d = NODE("Div", 1, INTS(1), INTS(0)), 0, "int64[1]");
+	gives(cx, d = NODE(Div, 1, INTS(1), INTS(0)), 0, "int64[1]");
 	assert_null(d->out[0]->known);
-	gives(cx, d = NODE("Mod", 1, INTS(-7), INTS(3)), 0, "int64[1]");
+	gives(cx, d = NODE(Mod, 1, INTS(-7), INTS(3)), 0, "int64[1]");
 	known_are(cx, d->out[0], "2");
-	d = NODE("Cast", 1, v);
+	d = NODE(Cast, 1, v);
 	set_int(d, "to", 6);
 	gives(cx, d, 0, "int32[1]");
 	assert_null(d->out[0]->known); /* n may be beyond int32 */
-	gives(cx, d = NODE("GreaterOrEqual", 1, v, INTS(0)), 0, "bool[1]");
+	gives(cx, d = NODE(GreaterOrEqual, 1, v, INTS(0)), 0, "bool[1]");
 	known_are(cx, d->out[0], "1");
-	gives(cx, d = NODE("Where", 1, d->out[0], v, INTS(7)), 0, "int64[1]");
+	gives(cx, d = NODE(Where, 1, d->out[0], v, INTS(7)), 0, "int64[1]");
 	known_are(cx, d->out[0], "n");
-	struct node *r = NODE("Range", 1, SCALAR(DT_INT64), SCALAR(DT_INT64), SCALAR(DT_INT64));
+	struct node *r = NODE(Range, 1, SCALAR(DT_INT64), SCALAR(DT_INT64), SCALAR(DT_INT64));
 	gives(cx, r, 0, "int64[?]");
 	ctx_free(cx);
 }
@@ -354,28 +355,28 @@ static void test_networks(void **state)
 	struct value *x = VALUE(DT_FLOAT32, n, K(3), m, K(8));
 
 	(void)state;
-	struct node *c = NODE("Conv", 1, x, VALUE(DT_FLOAT32, K(6), K(3), K(3), K(3)));
+	struct node *c = NODE(Conv, 1, x, VALUE(DT_FLOAT32, K(6), K(3), K(3), K(3)));
 	set_ints(c, "strides", 2, two);
 	set_ints(c, "pads", 4, ones);
 	gives(cx, c, 0, "float32[n, 6, (m+1)//2, 4]");
-	refuses(cx, NODE("Conv", 1, x, VALUE(DT_FLOAT32, K(6), K(2), K(3), K(3))), E_SHAPE);
-	struct node *p = NODE("MaxPool", 2, x);
+	refuses(cx, NODE(Conv, 1, x, VALUE(DT_FLOAT32, K(6), K(2), K(3), K(3))), E_SHAPE);
+	struct node *p = NODE(MaxPool, 2, x);
 	set_ints(p, "kernel_shape", 2, two);
 	gives(cx, p, 1, "int64[n, 3, max(m-1, 0), 7]");
-	gives(cx, NODE("MatMul", 1, VALUE(DT_FLOAT64, n, K(2), m), VALUE(DT_FLOAT64, m, K(4))), 0,
+	gives(cx, NODE(MatMul, 1, VALUE(DT_FLOAT64, n, K(2), m), VALUE(DT_FLOAT64, m, K(4))), 0,
 	      "float64[n, 2, 4]");
-	refuses(cx, NODE("MatMul", 1, VALUE(DT_FLOAT64, K(2), K(3)), VALUE(DT_FLOAT64, K(4), K(3))),
+	refuses(cx, NODE(MatMul, 1, VALUE(DT_FLOAT64, K(2), K(3)), VALUE(DT_FLOAT64, K(4), K(3))),
 		E_SHAPE);
-	struct node *e = NODE("Einsum", 1, VALUE(DT_FLOAT64, n, K(2)), VALUE(DT_FLOAT64, K(2), m));
+	struct node *e = NODE(Einsum, 1, VALUE(DT_FLOAT64, n, K(2)), VALUE(DT_FLOAT64, K(2), m));
 	e->attrs[e->nattrs++] =
 		(struct attr){.name = "equation", .kind = AT_STR, .u.s = {"ij,jk->ki", 9}};
 	gives(cx, e, 0, "float64[m, n]");
-	struct node *t = NODE("TopK", 2, x, INTS(5));
+	struct node *t = NODE(TopK, 2, x, INTS(5));
 	gives(cx, t, 0, "float32[n, 3, m, 5]");
 	gives(cx, t, 1, "int64[n, 3, m, 5]");
-	refuses(cx, NODE("TopK", 2, x, INTS(9)), E_RANGE);
-	gives(cx, NODE("NonZero", 1, x), 0, "int64[4, ?]");
-	assert_int_equal(onnx_infer(cx, NODE("SequenceConstruct", 1, x)), ONNX_NO_RULE);
+	refuses(cx, NODE(TopK, 2, x, INTS(9)), E_RANGE);
+	gives(cx, NODE(NonZero, 1, x), 0, "int64[4, ?]");
+	assert_int_equal(onnx_infer(cx, NODE(SequenceConstruct, 1, x)), ONNX_NO_RULE);
 	ctx_free(cx);
 }
 

@@ -147,10 +147,10 @@ static bool is_counted(const struct value *v)
 {
 	bool vector = v->type.rank == 1 && v->type.dtype == DT_INT64;
 
-	for (uint32_t i = 0; vector && is_onnx(v->def, "Concat") && i < v->def->nin; i++)
-		vector = v->def->in[i]->data || is_onnx(v->def->in[i]->def, "Unsqueeze");
-	return vector && (is_onnx(v->def, "Concat") || is_onnx(v->def, "Unsqueeze") ||
-			  is_onnx(v->def, "Shape"));
+	for (uint32_t i = 0; vector && is_onnx(v->def, ONNX_Concat) && i < v->def->nin; i++)
+		vector = v->def->in[i]->data || is_onnx(v->def->in[i]->def, ONNX_Unsqueeze);
+	return vector && (is_onnx(v->def, ONNX_Concat) || is_onnx(v->def, ONNX_Unsqueeze) ||
+			  is_onnx(v->def, ONNX_Shape));
 }
 
 static void loosen_axis(struct build *b, struct value *v, uint32_t axis)
@@ -427,10 +427,10 @@ static void reshape_param(struct build *b, const struct side *x, const struct si
 	if (n > 1) {
 		struct tensor *mask = tensor_new(b->cx, DT_BOOL, 1, &n);
 		mask->data = here;
-		y = emit_(b, "Where", const_tensor(b, mask), y, const_ints(b, shape, t.rank));
+		y = emit_(b, ONNX_Where, const_tensor(b, mask), y, const_ints(b, shape, t.rank));
 	}
 	attr_int(b, "allowzero", 1);
-	p->low = labelled(b, with_dims(emit_(b, "Reshape", p->low, y), t.dims),
+	p->low = labelled(b, with_dims(emit_(b, ONNX_Reshape, p->low, y), t.dims),
 			  what_must_hold(b, x, to, 1));
 	struct sides s = {{0}, {0}};
 	*vec_push(b->cx->arena, &s.x) = *x;
@@ -471,7 +471,7 @@ bool is_guarded_input(struct build *b, const struct value *v)
 {
 	const struct guards *g = b->cse->shared->guards;
 
-	for (uint32_t i = 0; is_onnx(v->def, "Reshape") && i < g->made.len; i++)
+	for (uint32_t i = 0; is_onnx(v->def, ONNX_Reshape) && i < g->made.len; i++)
 		if (g->made.at[i].value == v && !v->def->in[0]->def)
 			return true;
 	return false;

@@ -92,10 +92,10 @@ static struct value *shape_or_error(struct build *b, struct value *equal, uint32
 				    uint32_t rank, int64_t error)
 {
 	if (count == 1 || count == rank)
-		return emit_(b, "Where", equal, full(b, 0, rank), full(b, error, rank));
-	struct value *t = emit_(b, "Where", equal, full(b, 0, 1), full(b, 1, 1));
-	t = reduce(b, "ReduceMax", t, &(int){0}, 1, true);
-	return emit_(b, "Mul", t, full(b, error, rank));
+		return emit_(b, ONNX_Where, equal, full(b, 0, rank), full(b, error, rank));
+	struct value *t = emit_(b, ONNX_Where, equal, full(b, 0, 1), full(b, 1, 1));
+	t = reduce(b, ONNX_ReduceMax, t, &(int){0}, 1, true);
+	return emit_(b, ONNX_Mul, t, full(b, error, rank));
 }
 
 /* How many sides from s[0] on are consecutive axes of one value. */
@@ -143,14 +143,14 @@ static struct value *all_equal(struct build *b, const struct side *x, const stru
 		k = kx < ky ? kx : ky;
 		if (parts == countof(equal) || (k != 1 && k != rank)) {
 			*count = n;
-			return emit_(b, "Equal", joined(b, x, n), joined(b, y, n));
+			return emit_(b, ONNX_Equal, joined(b, x, n), joined(b, y, n));
 		}
-		equal[parts++] = emit_(b, "Equal", sizes(b, x + i, k), sizes(b, y + i, k));
+		equal[parts++] = emit_(b, ONNX_Equal, sizes(b, x + i, k), sizes(b, y + i, k));
 		*count = k > *count ? k : *count;
 	}
 	r = equal[0];
 	for (uint32_t i = 1; i < parts; i++)
-		r = emit_(b, "And", r, equal[i]);
+		r = emit_(b, ONNX_And, r, equal[i]);
 	return r;
 }
 
@@ -187,10 +187,10 @@ const char *what_must_hold(struct build *b, const struct side *x, const struct s
 static struct value *gathered(struct build *b, struct value *v, struct value *equal, uint32_t count)
 {
 	const dim *dims = v->type.dims;
-	struct value *r = emit_(b, "Where", equal, full(b, 0, 1), full(b, 1, 1));
+	struct value *r = emit_(b, ONNX_Where, equal, full(b, 0, 1), full(b, 1, 1));
 
-	r = scalar_of(b, count == 1 ? r : reduce(b, "ReduceMax", r, &(int){0}, 1, true));
-	return with_dims(emit_(b, "Gather", unsqueeze(b, v, &(int64_t){0}, 1), r), dims);
+	r = scalar_of(b, count == 1 ? r : reduce(b, ONNX_ReduceMax, r, &(int){0}, 1, true));
+	return with_dims(emit_(b, ONNX_Gather, unsqueeze(b, v, &(int64_t){0}, 1), r), dims);
 }
 
 struct value *guard_equal(struct build *b, struct value *v, const struct sides *s)
@@ -206,7 +206,8 @@ struct value *guard_equal(struct build *b, struct value *v, const struct sides *
 	struct value *equal = all_equal(b, s->x.at, s->y.at, n, v->type.rank, &count);
 	b->cse->shared->small_ints = true;
 	if (v->type.rank && !from_constants(b, equal, &open)) {
-		r = emit_(b, "Reshape", v, shape_or_error(b, equal, count, v->type.rank, DIFFERS));
+		r = emit_(b, ONNX_Reshape, v,
+			  shape_or_error(b, equal, count, v->type.rank, DIFFERS));
 		b->cse->shared->small_ints = false;
 		return labelled(b, with_dims(r, dims), label);
 	}
@@ -228,11 +229,11 @@ struct value *guard_nonempty(struct build *b, struct value *v, const int *axes, 
 			lengths[count++] = v->type.dims[axes[i]];
 	if (!count)
 		return v;
-	struct value *some = emit_(b, "Greater", dims_vector(b, lengths, count), full(b, 0, 1));
+	struct value *some = emit_(b, ONNX_Greater, dims_vector(b, lengths, count), full(b, 0, 1));
 	b->cse->shared->small_ints = true;
 	struct value *shape = shape_or_error(b, some, count, v->type.rank, EMPTY);
 	b->cse->shared->small_ints = false;
 	const dim *dims = v->type.dims;
-	return labelled(b, with_dims(emit_(b, "Reshape", v, shape), dims),
+	return labelled(b, with_dims(emit_(b, ONNX_Reshape, v, shape), dims),
 			"what is reduced must not be empty");
 }

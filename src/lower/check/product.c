@@ -89,13 +89,13 @@ static bool step(struct build *b, const struct node *n, struct trace *t)
 
 	if (kind == ONNX_BROADCAST_LENGTHS)
 		return step_broadcast(b, n, t);
-	if (is_onnx(n, "MatMul") && n->in[0]->type.rank == 2 && n->in[1]->type.rank == 2) {
+	if (is_onnx(n, ONNX_MatMul) && n->in[0]->type.rank == 2 && n->in[1]->type.rank == 2) {
 		t->v = n->in[t->axis];
 		return true;
 	}
-	if (is_onnx(n, "Unsqueeze"))
+	if (is_onnx(n, ONNX_Unsqueeze))
 		return step_unsqueeze(n, t);
-	if (is_onnx(n, "Transpose") && n->nattrs == 1)
+	if (is_onnx(n, ONNX_Transpose) && n->nattrs == 1)
 		t->axis = (uint32_t)n->attrs[0].u.ints[t->axis];
 	else if (kind != ONNX_FIRST_LENGTHS)
 		return false;
@@ -150,7 +150,7 @@ struct value *product_that_checks(struct build *b, const struct node *n, struct 
 		const struct node *d = todo.at[--todo.len]->def;
 		if (!d || d->span.begin != n->span.begin || d->span.end != n->span.end)
 			continue;
-		if (is_onnx(d, "MatMul") || is_onnx(d, "Gemm"))
+		if (is_onnx(d, ONNX_MatMul) || is_onnx(d, ONNX_Gemm))
 			return compares(b, d, x, y) ? d->out[0] : NULL;
 		for (uint32_t i = 0; i < d->nin; i++)
 			if (d->in[i])

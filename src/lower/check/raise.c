@@ -13,15 +13,16 @@
 /* Conditions that are taken apart. */
 #define MAX_CONDITIONS 32
 
-/* The bools that v is true for if all of them are (see all_of() in lower/ops/reduce.c); NULL: it is not. */
+/* The bools that v is true for if all of them are (see all_of() in lower/ops/reduce.c); NULL: it is
+ * not. */
 static struct value *all_in(struct value *v)
 {
-	struct value *r = is_onnx(v->def, "Cast") ? v->def->in[0] : v;
+	struct value *r = is_onnx(v->def, ONNX_Cast) ? v->def->in[0] : v;
 
-	if (v->type.rank || !is_onnx(r->def, "ReduceMin") || r->def->nin > 1)
+	if (v->type.rank || !is_onnx(r->def, ONNX_ReduceMin) || r->def->nin > 1)
 		return NULL;
 	r = r->def->in[0];
-	r = is_onnx(r->def, "Cast") ? r->def->in[0] : r;
+	r = is_onnx(r->def, ONNX_Cast) ? r->def->in[0] : r;
 	return r->type.dtype == DT_BOOL ? r : NULL;
 }
 
@@ -39,13 +40,13 @@ static bool take_apart(struct value *cond, struct conditions *c)
 
 	while (n) {
 		struct value *v = todo[--n], *all = all_in(v);
-		struct value *list = is_onnx(v->def, "And")               ? v
-				     : all && is_onnx(all->def, "Concat") ? all
-									  : NULL;
+		struct value *list = is_onnx(v->def, ONNX_And)               ? v
+				     : all && is_onnx(all->def, ONNX_Concat) ? all
+									     : NULL;
 		bool single = list != NULL;
 		for (uint32_t i = 0; single && i < list->def->nin; i++)
 			single = !list->def->in[i]->type.rank ||
-				 is_onnx(list->def->in[i]->def, "Unsqueeze");
+				 is_onnx(list->def->in[i]->def, ONNX_Unsqueeze);
 		if (c->ones == MAX_CONDITIONS || c->alls == MAX_CONDITIONS)
 			return false;
 		if (!single) {
@@ -76,13 +77,13 @@ static void merge(struct build *b, struct conditions *c)
 		for (j = 0; j < n && !same_dims(b->cx, c->all[j]->type, c->all[i]->type); j++)
 			;
 		if (j < n)
-			c->all[j] = emit_(b, "And", c->all[j], c->all[i]);
+			c->all[j] = emit_(b, ONNX_And, c->all[j], c->all[i]);
 		else
 			c->all[n++] = c->all[i];
 	}
 	c->alls = n;
 	for (uint32_t i = 1; i < c->ones; i++)
-		c->one[0] = emit_(b, "And", c->one[0], c->one[i]);
+		c->one[0] = emit_(b, ONNX_And, c->one[0], c->one[i]);
 	c->ones = c->ones ? 1 : 0;
 }
 
@@ -98,23 +99,23 @@ static struct value *badness(struct build *b, struct value *cond, uint32_t n, in
 	struct value *yes = n ? const_ints(b, good, n) : const_int(b, 0);
 	struct value *no = n ? const_ints(b, fill, n) : const_int(b, bad);
 	if (!take_apart(cond, &c))
-		return emit_(b, "Where", cond, yes, no);
+		return emit_(b, ONNX_Where, cond, yes, no);
 	merge(b, &c);
 	for (uint32_t i = 0; i < c.alls; i++) {
 		struct value *each =
-			emit_(b, "Where", c.all[i], const_int(b, 0), const_int(b, bad));
+			emit_(b, ONNX_Where, c.all[i], const_int(b, 0), const_int(b, bad));
 		int axes[MAX_RANK];
 		for (int k = 0; k < each->type.rank; k++)
 			axes[k] = k;
-		each = reduce(b, "ReduceSum", each, axes, each->type.rank,
+		each = reduce(b, ONNX_ReduceSum, each, axes, each->type.rank,
 			      n == 1 && each->type.rank == 1);
-		r = r ? emit_(b, "Add", r, each) : each;
+		r = r ? emit_(b, ONNX_Add, r, each) : each;
 	}
 	if (c.ones) {
-		struct value *one = emit_(b, "Where", c.one[0], yes, no);
-		r = r ? emit_(b, "Add", r, one) : one;
+		struct value *one = emit_(b, ONNX_Where, c.one[0], yes, no);
+		r = r ? emit_(b, ONNX_Add, r, one) : one;
 	}
-	return n && (!r->type.rank || (n > 1 && !c.ones)) ? emit_(b, "Add", r, yes) : r;
+	return n && (!r->type.rank || (n > 1 && !c.ones)) ? emit_(b, ONNX_Add, r, yes) : r;
 }
 
 /* v, or a failing run where cond (0-d) is false */
@@ -123,8 +124,8 @@ struct value *checked(struct build *b, struct value *v, struct value *cond)
 	struct value *bad = badness(b, cond, v->type.rank, v->type.rank ? -2 : 1);
 
 	if (v->type.rank)
-		return with_dims(emit_(b, "Reshape", v, bad), v->type.dims);
-	return emit_(b, "Gather", vector_of(b, v), bad);
+		return with_dims(emit_(b, ONNX_Reshape, v, bad), v->type.dims);
+	return emit_(b, ONNX_Gather, vector_of(b, v), bad);
 }
 
 /* What a constant condition says: 1 true, 0 false; -1: it is not constant. */
@@ -145,7 +146,7 @@ static struct value *all_conditions(struct build *b, struct node *n)
 			return NULL;
 		}
 		if (constant(c) < 0)
-			all = all ? emit_(b, "And", all, c) : c;
+			all = all ? emit_(b, ONNX_And, all, c) : c;
 	}
 	return all;
 }

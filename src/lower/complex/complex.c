@@ -88,7 +88,7 @@ struct value *complex_part(struct build *b, struct value *v, uint32_t i)
 	if (v->data && !v->data->splat && v->data->count <= FOLD_LIMIT && !is_weight(v))
 		return constant_part(b, v->data, i);
 	attr_int(b, "axis", v->type.rank - 1);
-	return with_dims(emit_(b, "Gather", v, const_int(b, i)), v->type.dims);
+	return with_dims(emit_(b, ONNX_Gather, v, const_int(b, i)), v->type.dims);
 }
 
 /* The pair of two parts, whose dims are those of `t`, a complex type. */

@@ -102,11 +102,11 @@ static struct value *complex_order(struct build *b, struct value *const *part, i
 
 	for (int i = 0; i < 2; i++) {
 		enum dtype t = (enum dtype)part[i]->type.dtype;
-		nan[i] = emit_(b, "IsNaN", part[i]);
-		key[1 - i] = emit_(b, "Where", nan[i], const_of(b, t, 0), part[i]);
+		nan[i] = emit_(b, ONNX_IsNaN, part[i]);
+		key[1 - i] = emit_(b, ONNX_Where, nan[i], const_of(b, t, 0), part[i]);
 		nan[i] = cast(b, nan[i], DT_INT32);
 	}
-	key[2] = emit_(b, "Add", emit_(b, "Add", nan[0], nan[0]), nan[1]);
+	key[2] = emit_(b, ONNX_Add, emit_(b, ONNX_Add, nan[0], nan[0]), nan[1]);
 	for (int i = 0; i < 3; i++) {
 		struct value *found[2];
 		key[i] = with_dims(key[i], part[0]->type.dims);
@@ -137,7 +137,7 @@ bool lower_complex_searchsorted(struct build *b, struct node *n, struct value *s
 	for (uint32_t i = 0; i < 4; i++) {
 		part[i] = part_in(b, n->in[i / 2], t, i % 2);
 		if (sorter && i < 2)
-			part[i] = emit_(b, "Gather", part[i], sorter);
+			part[i] = emit_(b, ONNX_Gather, part[i], sorter);
 	}
 	const char *name = left ? "_Cbefore_left" : "_Cbefore_right";
 	if (!call_fn(b, lib_fn(b->cx, name), NULL, NULL, part, 4, &r, 1))
@@ -146,8 +146,8 @@ bool lower_complex_searchsorted(struct build *b, struct node *n, struct value *s
 	return true;
 }
 
-/* What slices are told apart by, as in slice_keys() of lower/ops/sort.c: for each number where it has NaN and
- * its parts, then a number of its own for a slice with a NaN. */
+/* What slices are told apart by, as in slice_keys() of lower/ops/sort.c: for each number where it
+ * has NaN and its parts, then a number of its own for a slice with a NaN. */
 static struct value *slice_rows(struct build *b, struct value *const *part, int64_t axis)
 {
 	dim *d = new_array(b->cx->arena, dim, 2), *to = new_array(b->cx->arena, dim, 2);
@@ -156,12 +156,12 @@ static struct value *slice_rows(struct build *b, struct value *const *part, int6
 
 	for (int i = 0; i < 2; i++) {
 		struct value *x = sort_slices(b, cast(b, part[i], DT_FLOAT64), axis, d);
-		nan[i] = emit_(b, "IsNaN", x);
-		column[1 + i] = emit_(b, "Where", nan[i], const_of(b, DT_FLOAT64, 0), x);
+		nan[i] = emit_(b, ONNX_IsNaN, x);
+		column[1 + i] = emit_(b, ONNX_Where, nan[i], const_of(b, DT_FLOAT64, 0), x);
 		nan[i] = cast(b, nan[i], DT_FLOAT64);
 	}
-	column[0] = emit_(b, "Add", emit_(b, "Add", nan[0], nan[0]), nan[1]);
-	struct value *own = reduce(b, "ReduceSum", column[0], (int[]){1}, 1, true);
+	column[0] = emit_(b, ONNX_Add, emit_(b, ONNX_Add, nan[0], nan[0]), nan[1]);
+	struct value *own = reduce(b, ONNX_ReduceSum, column[0], (int[]){1}, 1, true);
 	for (int i = 0; i < 3; i++)
 		column[i] = unsqueeze(b, with_dims(column[i], d), &last, 1);
 	to[0] = d[0];
@@ -170,7 +170,7 @@ static struct value *slice_rows(struct build *b, struct value *const *part, int6
 	last = 1;
 	column[1] = unsqueeze(b, cast(b, counting(b, d[0]), DT_FLOAT64), &last, 1);
 	column[1] =
-		emit_(b, "Where", cast(b, own, DT_BOOL), column[1], const_of(b, DT_FLOAT64, -1));
+		emit_(b, ONNX_Where, cast(b, own, DT_BOOL), column[1], const_of(b, DT_FLOAT64, -1));
 	return concat(b, 1, column, 2);
 }
 
@@ -183,10 +183,10 @@ static void unique_slices(struct build *b, struct value *x, uint32_t axis, struc
 		part[i] = complex_part(b, x, i);
 	key = slice_rows(b, part, axis);
 	attr_int(b, "axis", 0);
-	emit_n(b, "Unique", &key, 1, out + 1, 4);
+	emit_n(b, ONNX_Unique, &key, 1, out + 1, 4);
 	for (uint32_t i = 0; i < 2; i++) {
 		attr_int(b, "axis", axis);
-		out[i] = emit_(b, "Gather", part[i], out[2]);
+		out[i] = emit_(b, ONNX_Gather, part[i], out[2]);
 	}
 }
 
@@ -244,7 +244,7 @@ struct value *complex_nonzero(struct build *b, struct value *typed)
 
 	for (uint32_t i = 0; i < 2; i++)
 		part[i] = cast(b, complex_part(b, x, i), DT_BOOL);
-	return with_dims(emit_(b, "Or", part[0], part[1]), typed->type.dims);
+	return with_dims(emit_(b, ONNX_Or, part[0], part[1]), typed->type.dims);
 }
 
 /* Operands that a product of all parts with all parts is made of, at most */
@@ -283,9 +283,9 @@ bool lower_complex_einsum(struct build *b, struct node *n)
 		if (!lower_as(b, n->op, n->props, in, n->nin, &r, 1))
 			return false;
 		if (*to)
-			*to = emit_(b, imaginary & 2 ? "Sub" : "Add", *to, r);
+			*to = emit_(b, imaginary & 2 ? ONNX_Sub : ONNX_Add, *to, r);
 		else
-			*to = imaginary & 2 ? emit_(b, "Neg", r) : r;
+			*to = imaginary & 2 ? emit_(b, ONNX_Neg, r) : r;
 	}
 	whole(b, n, sum);
 	return true;
@@ -307,14 +307,14 @@ bool lower_complex_argmax(struct build *b, struct node *n)
 	if (!call_fn(b, lib_fn(b->cx, "_Cmaximum_rows"), NULL, NULL, part, 2, max, 2))
 		return false;
 	for (int i = 0; i < 2; i++) {
-		found[i] = emit_(b, "Equal", part[i], max[i]);
-		none[i] = emit_(b, "IsNaN", part[i]);
+		found[i] = emit_(b, ONNX_Equal, part[i], max[i]);
+		none[i] = emit_(b, ONNX_IsNaN, part[i]);
 	}
-	struct value *is = emit_(b, "Or", emit_(b, "And", found[0], found[1]),
-				 emit_(b, "Or", none[0], none[1]));
+	struct value *is = emit_(b, ONNX_Or, emit_(b, ONNX_And, found[0], found[1]),
+				 emit_(b, ONNX_Or, none[0], none[1]));
 	is = cast(b, is, DT_INT32);
 	attr_int(b, "keepdims", 0);
-	lowered(b, n, 0, with_dims(emit_(b, "ArgMax", is), t.dims));
+	lowered(b, n, 0, with_dims(emit_(b, ONNX_ArgMax, is), t.dims));
 	return true;
 }
 

@@ -21,11 +21,11 @@ bool lower_logsumexp(struct build *b, struct node *n)
 	if (k < 0)
 		return false;
 	if (k) {
-		struct value *max = reduce(b, "ReduceMax", x, axes, k, true);
-		max = emit_(b, "Clip", max, const_of(b, t, -most), const_of(b, t, most));
-		x = emit_(b, "Exp", emit_(b, "Sub", x, max));
-		x = emit_(b, "Log", reduce(b, "ReduceSum", x, axes, k, true));
-		x = emit_(b, "Add", x, max);
+		struct value *max = reduce(b, ONNX_ReduceMax, x, axes, k, true);
+		max = emit_(b, ONNX_Clip, max, const_of(b, t, -most), const_of(b, t, most));
+		x = emit_(b, ONNX_Exp, emit_(b, ONNX_Sub, x, max));
+		x = emit_(b, ONNX_Log, reduce(b, ONNX_ReduceSum, x, axes, k, true));
+		x = emit_(b, ONNX_Add, x, max);
 	}
 	for (int i = 0; i < k; i++)
 		gone[i] = axes[i];
@@ -97,7 +97,7 @@ static bool odd_bools(struct build *b, struct node *n)
 
 	if (k < 0)
 		return false;
-	x = emit_(b, "Mod", reduce(b, "ReduceSum", x, axes, k, false), const_int(b, 2));
+	x = emit_(b, ONNX_Mod, reduce(b, ONNX_ReduceSum, x, axes, k, false), const_int(b, 2));
 	lowered(b, n, 0, cast(b, cast(b, x, DT_BOOL), (enum dtype)n->out[0]->type.dtype));
 	return true;
 }

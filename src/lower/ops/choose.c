@@ -22,8 +22,8 @@ static struct value *where_all(struct build *b, struct value *at, struct value *
 static struct value *within(struct build *b, struct value *at, struct value *size)
 {
 	return where_all(b, at,
-			 emit_(b, "And", emit_(b, "GreaterOrEqual", at, const_int(b, 0)),
-			       emit_(b, "Less", at, size)));
+			 emit_(b, ONNX_And, emit_(b, ONNX_GreaterOrEqual, at, const_int(b, 0)),
+			       emit_(b, ONNX_Less, at, size)));
 }
 
 /* What to divide by: no indices lie in a tensor without elements, and the runtime divides by 0 for
@@ -34,7 +34,8 @@ static struct value *divisor(struct build *b, struct value *size)
 
 	if (const_int_at(b, size, 0, &k))
 		return k ? size : const_int(b, 1);
-	return emit_(b, "Where", emit_(b, "Equal", size, const_int(b, 0)), const_int(b, 1), size);
+	return emit_(b, ONNX_Where, emit_(b, ONNX_Equal, size, const_int(b, 0)), const_int(b, 1),
+		     size);
 }
 
 /* Where an index is made one that is in range, there must be such a one. */
@@ -44,8 +45,8 @@ static struct value *some(struct build *b, struct value *at, struct value *size)
 
 	if (const_int_at(b, size, 0, &k) && k > 0)
 		return at;
-	struct value *sizes = emit_(b, "Add", emit_(b, "Mul", at, const_int(b, 0)), size);
-	return where_all(b, at, emit_(b, "Greater", sizes, const_int(b, 0)));
+	struct value *sizes = emit_(b, ONNX_Add, emit_(b, ONNX_Mul, at, const_int(b, 0)), size);
+	return where_all(b, at, emit_(b, ONNX_Greater, sizes, const_int(b, 0)));
 }
 
 /* By the mode: an index that is in range */
@@ -53,11 +54,11 @@ static struct value *in_range(struct build *b, const char *mode, struct value *a
 			      struct value *size)
 {
 	if (mode[0] == 'w')
-		return emit_(b, "Mod", at, divisor(b, size));
+		return emit_(b, ONNX_Mod, at, divisor(b, size));
 	if (mode[0] == 'r')
 		return within(b, at, size);
-	at = emit_(b, "Min", at, emit_(b, "Sub", size, const_int(b, 1)));
-	return emit_(b, "Max", at, const_int(b, 0));
+	at = emit_(b, ONNX_Min, at, emit_(b, ONNX_Sub, size, const_int(b, 1)));
+	return emit_(b, ONNX_Max, at, const_int(b, 0));
 }
 
 struct value *length_at(struct build *b, struct value *dims, uint32_t i)
@@ -66,7 +67,7 @@ struct value *length_at(struct build *b, struct value *dims, uint32_t i)
 
 	if (const_int_at(b, dims, i, &k))
 		return const_int(b, k);
-	return emit_(b, "Gather", cast(b, dims, DT_INT64), const_int(b, i));
+	return emit_(b, ONNX_Gather, cast(b, dims, DT_INT64), const_int(b, i));
 }
 
 /* Lengths: two below 0 have a product that indices could lie below. */
@@ -78,7 +79,7 @@ static struct value *no_less_than_0(struct build *b, struct value *dims)
 	for (uint32_t i = 0; sure && i < k->n; i++)
 		sure = k->at[i] && dim_ge(b->cx, k->at[i], 0);
 	dims = low(b, dims);
-	return sure ? dims : emit_(b, "Max", cast(b, dims, DT_INT64), const_int(b, 0));
+	return sure ? dims : emit_(b, ONNX_Max, cast(b, dims, DT_INT64), const_int(b, 0));
 }
 
 bool lower_unravelindex(struct build *b, struct node *n)
@@ -92,13 +93,13 @@ bool lower_unravelindex(struct build *b, struct node *n)
 		d[i] = length_at(b, dims, i);
 	all = d[0];
 	for (uint32_t i = 1; i < n->nout; i++)
-		all = emit_(b, "Mul", all, d[i]);
+		all = emit_(b, ONNX_Mul, all, d[i]);
 	rest = within(b, rest, all);
 	for (uint32_t k = 0; k + 1 < n->nout; k++) {
 		uint32_t i = c_order ? n->nout - 1u - k : k;
 		struct value *by = divisor(b, d[i]);
-		lowered(b, n, i, emit_(b, "Mod", rest, by));
-		rest = emit_(b, "Div", rest, by);
+		lowered(b, n, i, emit_(b, ONNX_Mod, rest, by));
+		rest = emit_(b, ONNX_Div, rest, by);
 	}
 	lowered(b, n, c_order ? 0 : n->nout - 1u, rest);
 	return true;
@@ -118,7 +119,7 @@ bool lower_ravelmultiindex(struct build *b, struct node *n)
 		if (mode[0] != 'r')
 			at = some(b, at, size);
 		at = in_range(b, mode, at, size);
-		r = r ? emit_(b, "Add", emit_(b, "Mul", r, size), at) : at;
+		r = r ? emit_(b, ONNX_Add, emit_(b, ONNX_Mul, r, size), at) : at;
 	}
 	lowered(b, n, 0, with_dims(r, n->out[0]->type.dims));
 	return true;
@@ -141,9 +142,9 @@ bool lower_permuterowelements(struct build *b, struct node *n)
 
 	attr_int(b, "axis", t.rank - 1);
 	if (prop_bool(b->cx, n, "inverse"))
-		lowered(b, n, 0, emit_(b, "ScatterElements", x, at, x));
+		lowered(b, n, 0, emit_(b, ONNX_ScatterElements, x, at, x));
 	else
-		lowered(b, n, 0, emit_(b, "GatherElements", x, at));
+		lowered(b, n, 0, emit_(b, ONNX_GatherElements, x, at));
 	return true;
 }
 
@@ -159,7 +160,8 @@ static struct value *met(struct build *b, struct value *v, const dim *d, struct 
 		known &= dim_available(b, d[i]);
 	if (known || same_dims(b->cx, v->type, type_of(DT_NONE, rank, (dim *)d)))
 		return expand(b, v, d, rank);
-	return with_dims(emit_(b, "Expand", v, shape_slice(b, other, from, other->type.rank)), d);
+	return with_dims(emit_(b, ONNX_Expand, v, shape_slice(b, other, from, other->type.rank)),
+			 d);
 }
 
 /* A number of each of n choices: out of range it is behind the end, where the runtime refuses it.
@@ -171,7 +173,7 @@ static struct value *numbers_of(struct build *b, struct node *n, struct value *s
 
 	if (mode[0] != 'r')
 		return in_range(b, mode, at, size);
-	return emit_(b, "Where", emit_(b, "Less", at, const_int(b, 0)), size, at);
+	return emit_(b, ONNX_Where, emit_(b, ONNX_Less, at, const_int(b, 0)), size, at);
 }
 
 /* What a list is chosen from by `at`: each choice is made as long as the result, and they are put
@@ -195,28 +197,28 @@ static struct value *choose_listed(struct build *b, struct node *n, struct value
 	if (scalars) {
 		for (uint32_t k = 0; k < count; k++)
 			x[k] = vector_of(b, x[k]);
-		return emit_(b, "Gather", concat(b, 0, x, count), at);
+		return emit_(b, ONNX_Gather, concat(b, 0, x, count), at);
 	}
 	d[0] = dim_const(b->cx, 1);
 	memcpy(d + 1, t.dims, t.rank * sizeof(dim));
 	same &= same_dims(b->cx, at->type, t);
 	at = unsqueeze(b, at, &(int64_t){0}, 1);
 	if (!same && !known) {
-		struct value *all = alike ? x[0] : emit(b, "Max", x, count);
-		at = with_dims(emit_(b, "Expand", at, shape_of(b, all)), d);
+		struct value *all = alike ? x[0] : emit(b, ONNX_Max, x, count);
+		at = with_dims(emit_(b, ONNX_Expand, at, shape_of(b, all)), d);
 		shape = shape_of(b, at);
 	} else if (!same) {
 		at = expand(b, at, d, t.rank + 1u);
 	}
 	for (uint32_t k = 0; k < count; k++) {
 		if (shape)
-			x[k] = with_dims(emit_(b, "Expand", x[k], shape), d);
+			x[k] = with_dims(emit_(b, ONNX_Expand, x[k], shape), d);
 		else if (same)
 			x[k] = unsqueeze(b, x[k], &(int64_t){0}, 1);
 		else
 			x[k] = expand(b, x[k], d, t.rank + 1u);
 	}
-	at = emit_(b, "GatherElements", concat(b, 0, x, count), at);
+	at = emit_(b, ONNX_GatherElements, concat(b, 0, x, count), at);
 	return squeeze(b, at, &(int64_t){0}, 1);
 }
 
@@ -238,7 +240,7 @@ bool lower_choose(struct build *b, struct node *n)
 		return false;
 	}
 	if (x->type.rank == 1) {
-		lowered(b, n, 0, with_dims(emit_(b, "Gather", x, at), t.dims));
+		lowered(b, n, 0, with_dims(emit_(b, ONNX_Gather, x, at), t.dims));
 		return true;
 	}
 	int64_t axes[MAX_RANK], outer[MAX_RANK], missing = t.rank + 1 - x->type.rank;
@@ -252,7 +254,7 @@ bool lower_choose(struct build *b, struct node *n)
 	at = unsqueeze(b, at, outer, (uint32_t)(t.rank - index->type.rank));
 	x = met(b, unsqueeze(b, x, axes, (uint32_t)missing), d, index, 0);
 	at = unsqueeze(b, met(b, at, t.dims, choices, 1), &(int64_t){0}, 1);
-	at = emit_(b, "GatherElements", x, at);
+	at = emit_(b, ONNX_GatherElements, x, at);
 	lowered(b, n, 0, with_dims(squeeze(b, at, &(int64_t){0}, 1), t.dims));
 	return true;
 }

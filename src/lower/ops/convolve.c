@@ -27,19 +27,19 @@ static struct value *window_indices(struct build *b, dim out, dim k)
 		return const_tensor(b, t);
 	}
 	struct value *last = dim_value(b, dim_sub(b->cx, k, dim_const(b->cx, 1)));
-	struct value *back = emit_(b, "Sub", last, counting(b, k));
-	return emit_(b, "Add", unsqueeze(b, counting(b, out), &(int64_t){1}, 1), back);
+	struct value *back = emit_(b, ONNX_Sub, last, counting(b, k));
+	return emit_(b, ONNX_Add, unsqueeze(b, counting(b, out), &(int64_t){1}, 1), back);
 }
 
 static struct value *not_empty(struct build *b, struct value *v)
 {
-	struct value *size = emit_(b, "Size", v);
+	struct value *size = emit_(b, ONNX_Size, v);
 
 	for (uint32_t i = 0; i < v->type.rank; i++)
 		if (!dim_ge(b->cx, v->type.dims[i], 1))
-			return labelled(b,
-					checked(b, v, emit_(b, "Greater", size, const_int(b, 0))),
-					"what is convolved must not be empty");
+			return labelled(
+				b, checked(b, v, emit_(b, ONNX_Greater, size, const_int(b, 0))),
+				"what is convolved must not be empty");
 	return v;
 }
 
@@ -63,8 +63,8 @@ static struct value *inside(struct build *b, struct value *at, dim k, dim length
 {
 	dim edge = dim_sub(b->cx, k, dim_const(b->cx, 1));
 	struct value *from = dim_value(b, edge), *to = dim_value(b, dim_add(b->cx, edge, length));
-	struct value *on =
-		emit_(b, "And", emit_(b, "GreaterOrEqual", at, from), emit_(b, "Less", at, to));
+	struct value *on = emit_(b, ONNX_And, emit_(b, ONNX_GreaterOrEqual, at, from),
+				 emit_(b, ONNX_Less, at, to));
 
 	return first ? unsqueeze(b, on, (int64_t[]){2, 3}, 2) : on;
 }
@@ -81,14 +81,14 @@ static struct value *inner_sums(struct build *b, struct value *windows, struct v
 
 	if (rank > 1) {
 		p = inside(b, at[1], k->type.dims[1], lengths[1], false);
-		on = emit_(b, "And", on, p);
+		on = emit_(b, ONNX_And, on, p);
 		k = unsqueeze(b, k, &(int64_t){1}, 1);
 	}
 	if (with)
-		on = emit_(b, "Or", on, with);
-	p = emit_(b, "Mul", cast(b, windows, wide), cast(b, k, wide));
-	p = emit_(b, "Where", on, p, const_int_of(b, wide, 0));
-	return cast(b, reduce(b, "ReduceSum", p, (int[]){1, 3}, (int)rank, false), t);
+		on = emit_(b, ONNX_Or, on, with);
+	p = emit_(b, ONNX_Mul, cast(b, windows, wide), cast(b, k, wide));
+	p = emit_(b, ONNX_Where, on, p, const_int_of(b, wide, 0));
+	return cast(b, reduce(b, ONNX_ReduceSum, p, (int[]){1, 3}, (int)rank, false), t);
 }
 
 /* x, padded if asked for, in windows of k, times k; `inner` and `with`: see inner_sums() */
@@ -108,24 +108,24 @@ static struct value *windows_times(struct build *b, struct value *x, struct valu
 			      : dim_sub(cx, x->type.dims[i], edge);
 	}
 	if (full)
-		x = emit_(b, "Pad", x, dims_vector(b, pads, 2 * rank));
+		x = emit_(b, ONNX_Pad, x, dims_vector(b, pads, 2 * rank));
 	for (uint32_t i = 0; i < rank; i++) {
 		at[i] = window_indices(b, out[i], k->type.dims[i]);
 		if (i)
 			attr_int(b, "axis", 2 * i);
-		x = emit_(b, "Gather", x, at[i]);
+		x = emit_(b, ONNX_Gather, x, at[i]);
 	}
 	if (full && inner && !is_finite(k))
 		return with_dims(inner_sums(b, x, at, k, lengths, with), out);
 	if (rank == 1)
-		return with_dims(emit_(b, "MatMul", x, k), out);
+		return with_dims(emit_(b, ONNX_MatMul, x, k), out);
 	dim *d = new_array(cx->arena, dim, 3), *flat = new (cx->arena, dim);
 	d[0] = out[0];
 	d[1] = out[1];
 	d[2] = *flat = dims_product(cx, k->type.dims, 2);
 	x = transpose(b, x, (int64_t[]){0, 2, 1, 3});
 	x = reshape_to(b, x, dims_vector(b, d, 3), d, 3);
-	return with_dims(emit_(b, "MatMul", x, reshape(b, k, flat, 1)), out);
+	return with_dims(emit_(b, ONNX_MatMul, x, reshape(b, k, flat, 1)), out);
 }
 
 /* 1: x is as long as k or longer on each axis; -1: the other way round; 0: not known */
@@ -141,7 +141,7 @@ static int longer(struct build *b, const struct value *x, const struct value *k)
 	return more ? 1 : less ? -1 : 0;
 }
 
-static struct value *min_or_max(struct build *b, const char *op, struct value *x, struct value *y)
+static struct value *min_or_max(struct build *b, enum onnx_id op, struct value *x, struct value *y)
 {
 	b->cse->shared->small_ints = true;
 	struct value *r = emit_(b, op, x, y);
@@ -155,12 +155,12 @@ static struct value *valid_part(struct build *b, struct value *whole, struct val
 {
 	uint32_t rank = x->type.rank;
 	struct value *nx = shape_of(b, x), *nk = shape_of(b, k);
-	struct value *start = emit_(b, "Sub", min_or_max(b, "Min", nx, nk), const_int(b, 1));
-	struct value *stop = min_or_max(b, "Max", nx, nk);
+	struct value *start = emit_(b, ONNX_Sub, min_or_max(b, ONNX_Min, nx, nk), const_int(b, 1));
+	struct value *stop = min_or_max(b, ONNX_Max, nx, nk);
 
 	if (full) {
-		start = emit_(b, "Where", full, const_int(b, 0), start);
-		stop = emit_(b, "Where", full, const_int(b, INT64_MAX), stop);
+		start = emit_(b, ONNX_Where, full, const_int(b, 0), start);
+		stop = emit_(b, ONNX_Where, full, const_int(b, INT64_MAX), stop);
 	}
 	return slice(b, whole, (int64_t[]){0, 1}, rank, start, stop, NULL);
 }
@@ -174,12 +174,14 @@ static struct value *comparable(struct build *b, struct value *r, struct value *
 	struct value *nx = shape_of(b, x), *nk = shape_of(b, k), *zero = const_int(b, 0);
 
 	b->cse->shared->small_ints = true;
-	struct value *more = reduce(b, "ReduceMax", emit_(b, "Sub", nx, nk), &(int){0}, 1, false);
-	struct value *less = reduce(b, "ReduceMax", emit_(b, "Sub", nk, nx), &(int){0}, 1, false);
-	struct value *crossed = emit_(b, "Greater", emit_(b, "Min", more, less), zero);
+	struct value *more =
+		reduce(b, ONNX_ReduceMax, emit_(b, ONNX_Sub, nx, nk), &(int){0}, 1, false);
+	struct value *less =
+		reduce(b, ONNX_ReduceMax, emit_(b, ONNX_Sub, nk, nx), &(int){0}, 1, false);
+	struct value *crossed = emit_(b, ONNX_Greater, emit_(b, ONNX_Min, more, less), zero);
 	b->cse->shared->small_ints = false;
-	struct value *ok = emit_(b, "Not", crossed);
-	return labelled(b, checked(b, r, full ? emit_(b, "Or", full, ok) : ok),
+	struct value *ok = emit_(b, ONNX_Not, crossed);
+	return labelled(b, checked(b, r, full ? emit_(b, ONNX_Or, full, ok) : ok),
 			"what is convolved must be at least as long on all axes, or on none");
 }
 
@@ -202,13 +204,13 @@ static struct value *decided(struct build *b, struct value *r, struct value *x, 
 		return r;
 	struct value *zero = const_int_of(b, (enum dtype)r->type.dtype, 0);
 	struct value *none =
-		reduce(b, "ReduceSum", emit_(b, "Mul", r, zero), (int[]){0, 1}, 2, false);
-	struct value *ok = emit_(b, "Equal", none, zero);
+		reduce(b, ONNX_ReduceSum, emit_(b, ONNX_Mul, r, zero), (int[]){0, 1}, 2, false);
+	struct value *ok = emit_(b, ONNX_Equal, none, zero);
 
-	ok = emit_(b, "Or", ok,
-		   emit_(b, "GreaterOrEqual", emit_(b, "Size", x), emit_(b, "Size", k)));
+	ok = emit_(b, ONNX_Or, ok,
+		   emit_(b, ONNX_GreaterOrEqual, emit_(b, ONNX_Size, x), emit_(b, ONNX_Size, k)));
 	if (full)
-		ok = emit_(b, "Or", ok, emit_(b, "Not", full));
+		ok = emit_(b, ONNX_Or, ok, emit_(b, ONNX_Not, full));
 	return labelled(
 		b, checked(b, r, ok),
 		"the second input, if it is the larger one, convolves finite numbers alone");

@@ -64,7 +64,7 @@ static struct value *without_axis(struct build *b, const struct value *v, int ax
 {
 	const struct node *n = v->def;
 
-	if ((!is_onnx(n, "Unsqueeze") && !is_onnx(n, "Reshape")) || v->type.rank != 2 ||
+	if ((!is_onnx(n, ONNX_Unsqueeze) && !is_onnx(n, ONNX_Reshape)) || v->type.rank != 2 ||
 	    n->in[0]->type.rank != 1 || !dim_eq(b->cx, v->type.dims[axis], dim_const(b->cx, 1)))
 		return NULL;
 	return n->in[1]->data ? n->in[0] : NULL;
@@ -80,8 +80,8 @@ static struct value *with_vector(struct build *b, struct value *x, struct value 
 	    !takes_vector(b, &y->type) || !is_float((enum dtype)x->type.dtype))
 		return NULL;
 	if (column && !is_transpose(x))
-		return unsqueeze(b, emit_(b, "MatMul", x, column), &(int64_t){1}, 1);
-	return row ? unsqueeze(b, emit_(b, "MatMul", row, y), &(int64_t){0}, 1) : NULL;
+		return unsqueeze(b, emit_(b, ONNX_MatMul, x, column), &(int64_t){1}, 1);
+	return row ? unsqueeze(b, emit_(b, ONNX_MatMul, row, y), &(int64_t){0}, 1) : NULL;
 }
 
 /* As NumPy's matmul, for all sizes; integers wrap. */
@@ -100,17 +100,17 @@ struct value *matmul(struct build *b, struct value *x, struct value *y)
 	}
 	if (last > 0 && y->type.rank == 1 && (!takes_vector(b, &x->type) || is_transpose(x))) {
 		y = unsqueeze(b, y, &(int64_t){1}, 1);
-		return squeeze(b, emit_(b, "MatMul", x, y), &last, 1);
+		return squeeze(b, emit_(b, ONNX_MatMul, x, y), &last, 1);
 	}
 	if (repeats_right(b, &x->type, &y->type))
 		y = repeated(b, y, &x->type);
 	if (!repeats_left(b, &x->type, &y->type))
-		return emit_(b, "MatMul", x, y);
+		return emit_(b, ONNX_MatMul, x, y);
 	if (last > 0)
-		return emit_(b, "MatMul", repeated(b, x, &y->type), y);
+		return emit_(b, ONNX_MatMul, repeated(b, x, &y->type), y);
 	int64_t row = y->type.rank - 2;
 	x = repeated(b, unsqueeze(b, x, &(int64_t){0}, 1), &y->type);
-	return squeeze(b, emit_(b, "MatMul", x, y), &row, 1);
+	return squeeze(b, emit_(b, ONNX_MatMul, x, y), &row, 1);
 }
 
 /* The argument of n that is the left matrix of a product; the right one follows it. Negative: n is
@@ -138,7 +138,7 @@ bool lower_dot(struct build *b, struct node *n)
 	struct value *x = low(b, n->in[0]), *y = low(b, n->in[1]);
 
 	if (x->type.rank == 0 || y->type.rank == 0)
-		lowered(b, n, 0, emit_(b, "Mul", x, y));
+		lowered(b, n, 0, emit_(b, ONNX_Mul, x, y));
 	else
 		lowered(b, n, 0, matmul(b, x, y));
 	return true;
@@ -158,7 +158,7 @@ static struct value *scaled(struct build *b, struct value *v, struct value *by)
 {
 	double k;
 
-	return const_number(by, &k) && k == 1 ? v : emit_(b, "Mul", by, v);
+	return const_number(by, &k) && k == 1 ? v : emit_(b, ONNX_Mul, by, v);
 }
 
 /* beta * z and the product; the product alone where beta is 0, whatever z holds, as BLAS and
@@ -172,11 +172,11 @@ static struct value *update(struct build *b, struct value *z, struct value *alph
 
 	if (constant && k == 0)
 		return product;
-	struct value *sum = emit_(b, "Add", scaled(b, z, beta), product);
+	struct value *sum = emit_(b, ONNX_Add, scaled(b, z, beta), product);
 	if (constant)
 		return sum;
 	struct value *zero = const_int_of(b, (enum dtype)z->type.dtype, 0);
-	return where(b, emit_(b, "Equal", beta, zero), product, sum);
+	return where(b, emit_(b, ONNX_Equal, beta, zero), product, sum);
 }
 
 static bool fits_gemm(struct value *v, float *f)
@@ -202,7 +202,7 @@ bool lower_gemm(struct build *b, struct node *n)
 	    (beta == 1 || dim_ge(b->cx, in[2]->type.dims[1], 1))) {
 		attr_float(b, "alpha", alpha);
 		attr_float(b, "beta", beta);
-		lowered(b, n, 0, emit_(b, "Gemm", in[2], in[3], in[0]));
+		lowered(b, n, 0, emit_(b, ONNX_Gemm, in[2], in[3], in[0]));
 		return true;
 	}
 	struct value *xy = matmul(b, in[2], in[3]);
@@ -221,10 +221,10 @@ bool lower_gemv(struct build *b, struct node *n)
 bool lower_ger(struct build *b, struct node *n)
 {
 	struct value *x = unsqueeze(b, low(b, n->in[2]), &(int64_t){1}, 1);
-	struct value *xy = emit_(b, "Mul", x, unsqueeze(b, low(b, n->in[3]), &(int64_t){0}, 1));
+	struct value *xy = emit_(b, ONNX_Mul, x, unsqueeze(b, low(b, n->in[3]), &(int64_t){0}, 1));
 
 	xy = scaled(b, xy, low(b, n->in[1]));
-	lowered(b, n, 0, emit_(b, "Add", low(b, n->in[0]), xy));
+	lowered(b, n, 0, emit_(b, ONNX_Add, low(b, n->in[0]), xy));
 	return true;
 }
 

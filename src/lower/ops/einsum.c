@@ -45,7 +45,7 @@ static struct value *operand(struct build *b, const struct term *t, struct value
 	for (; t->dots + added < dots; added++)
 		axes[added] = axis + added;
 	if (pad)
-		v = emit_(b, "Pad", v, const_ints(b, pads, 2 * rank));
+		v = emit_(b, ONNX_Pad, v, const_ints(b, pads, 2 * rank));
 	return unsqueeze(b, v, axes, memchr(t->text, '.', t->len) ? added : 0);
 }
 
@@ -85,6 +85,6 @@ bool lower_einsum(struct build *b, struct node *n)
 	for (uint32_t i = 0; i < n->nin; i++)
 		in[i] = operand(b, &terms[i], low(b, n->in[i]), dots);
 	attr_str(b, "equation", text);
-	lowered(b, n, 0, cut(b, emit(b, "Einsum", in, n->nin), t));
+	lowered(b, n, 0, cut(b, emit(b, ONNX_Einsum, in, n->nin), t));
 	return true;
 }

@@ -214,7 +214,7 @@ static bool product(struct einsum *e, struct lettered *x, struct lettered *y, ui
 	if (!*r.summed) {
 		arrange(e, x, to);
 		arrange(e, y, to);
-		x->v = emit_(e->b, "Mul", x->v, y->v);
+		x->v = emit_(e->b, ONNX_Mul, x->v, y->v);
 		return true;
 	}
 	uint32_t n = (uint32_t)strlen(r.batch), k = (uint32_t)strlen(to);

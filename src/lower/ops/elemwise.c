@@ -1,6 +1,7 @@
 /*
  * elemwise.c: elementwise ops that are no one ONNX node. In: a typed node whose inputs are cast as
- * its row says. Out: ONNX values. (Most elementwise ops are expressions in ops/ops.def or fns in lib/.)
+ * its row says. Out: ONNX values. (Most elementwise ops are expressions in ops/ops.def or fns in
+ * lib/.)
  */
 #include "lower/build.h"
 #include "lower/lower.h"
@@ -34,16 +35,16 @@ bool lower_mixed_compare(struct build *b, struct node *n)
 {
 	static const struct {
 		enum op_id op, turned; /* a op c is c turned a */
-		const char *onnx;
+		enum onnx_id onnx;
 		bool not,
 			if_larger; /* the result where the unsigned right side is the larger one */
 	} all[] = {
-		{OP_Eq, OP_Eq, "Equal", false, false},
-		{OP_Neq, OP_Neq, "Equal", true, true},
-		{OP_Lt, OP_Gt, "Less", false, true},
-		{OP_Le, OP_Ge, "LessOrEqual", false, true},
-		{OP_Gt, OP_Lt, "Greater", false, false},
-		{OP_Ge, OP_Le, "GreaterOrEqual", false, false},
+		{OP_Eq, OP_Eq, ONNX_Equal, false, false},
+		{OP_Neq, OP_Neq, ONNX_Equal, true, true},
+		{OP_Lt, OP_Gt, ONNX_Less, false, true},
+		{OP_Le, OP_Ge, ONNX_LessOrEqual, false, true},
+		{OP_Gt, OP_Lt, ONNX_Greater, false, false},
+		{OP_Ge, OP_Le, ONNX_GreaterOrEqual, false, false},
 	};
 	bool turn = n->in[0]->type.dtype == DT_UINT64;
 	struct value *s = low(b, n->in[turn]), *u = cast(b, low(b, n->in[!turn]), DT_INT64);
@@ -52,11 +53,11 @@ bool lower_mixed_compare(struct build *b, struct node *n)
 	while (n->op != &op_table[turn ? all[i].turned : all[i].op])
 		i++;
 	struct value *r = emit_(b, all[i].onnx, s, u);
-	r = all[i].not ? emit_(b, "Not", r) : r;
+	r = all[i].not ? emit_(b, ONNX_Not, r) : r;
 	if (all[i].if_larger)
-		r = emit_(b, "Or", r, emit_(b, "Less", u, const_int(b, 0)));
+		r = emit_(b, ONNX_Or, r, emit_(b, ONNX_Less, u, const_int(b, 0)));
 	else
-		r = emit_(b, "And", r, emit_(b, "GreaterOrEqual", u, const_int(b, 0)));
+		r = emit_(b, ONNX_And, r, emit_(b, ONNX_GreaterOrEqual, u, const_int(b, 0)));
 	lowered(b, n, 0, r);
 	return true;
 }
@@ -81,9 +82,9 @@ bool lower_xlogy(struct build *b, struct node *n)
 	if (!lower_as(b, &op_table[one ? OP_Log1p : OP_Log], NULL, &y, 1, &log, 1) ||
 	    !lower_as(b, &op_table[OP_Mul], NULL, (struct value *[]){x, log}, 2, &product, 1))
 		return false;
-	struct value *none = emit_(b, "Equal", x, const_int_of(b, (enum dtype)x->type.dtype, 0));
+	struct value *none = emit_(b, ONNX_Equal, x, const_int_of(b, (enum dtype)x->type.dtype, 0));
 	struct value *zero = const_int_of(b, (enum dtype)product->type.dtype, 0);
-	lowered(b, n, 0, emit_(b, "Where", none, zero, product));
+	lowered(b, n, 0, emit_(b, ONNX_Where, none, zero, product));
 	return true;
 }
 
@@ -109,9 +110,9 @@ bool lower_mod(struct build *b, struct node *n)
 	by = low(b, n->in[1]);
 	b->cse->shared->small_ints = true;
 	if (!dim_ge(b->cx, k->at[0], 1))
-		by = emit_(b, "Max", by, const_int(b, 1));
+		by = emit_(b, ONNX_Max, by, const_int(b, 1));
 	b->cse->shared->small_ints = false;
-	lowered(b, n, 0, emit_(b, "Mod", low(b, n->in[0]), by));
+	lowered(b, n, 0, emit_(b, ONNX_Mod, low(b, n->in[0]), by));
 	return true;
 }
 
@@ -151,7 +152,7 @@ bool lower_clip(struct build *b, struct node *n)
 			  from <= to;
 	if (!ordered || t == DT_BOOL || !same_dims(b->cx, x->type, n->out[0]->type))
 		return lower_by_lib(b, n, "Clip");
-	lowered(b, n, 0, emit_(b, "Clip", x, reshape(b, lo, NULL, 0), reshape(b, hi, NULL, 0)));
+	lowered(b, n, 0, emit_(b, ONNX_Clip, x, reshape(b, lo, NULL, 0), reshape(b, hi, NULL, 0)));
 	return true;
 }
 
@@ -170,9 +171,9 @@ static struct value *integer_power(struct build *b, struct value *x, int64_t e)
 	struct value *r = NULL;
 	for (; e; e /= 2) {
 		if (e & 1)
-			r = r ? emit_(b, "Mul", r, x) : x;
+			r = r ? emit_(b, ONNX_Mul, r, x) : x;
 		if (e > 1)
-			x = emit_(b, "Mul", x, x);
+			x = emit_(b, ONNX_Mul, x, x);
 	}
 	return r;
 }
@@ -196,7 +197,7 @@ static bool never_negative(struct build *b, struct value *typed)
 
 	if (v->data)
 		return !is_weight(v) && smallest(v->data) >= 0;
-	while (is_onnx(v->def, "Cast") && is_discrete((enum dtype)v->def->in[0]->type.dtype) &&
+	while (is_onnx(v->def, ONNX_Cast) && is_discrete((enum dtype)v->def->in[0]->type.dtype) &&
 	       dtypes[v->def->in[0]->type.dtype].bits < dtypes[v->type.dtype].bits)
 		v = v->def->in[0];
 	if (dtypes[v->type.dtype].kind != KIND_INT)
@@ -221,14 +222,14 @@ static struct value *ones_of_pow(struct build *b, struct node *n)
 	if (never_negative(b, n->in[1])) {
 		if (same || same_dims(b->cx, x->type, t))
 			return expand(b, one, t.dims, t.rank);
-		e = emit_(b, "Add", cast(b, x, DT_INT64), cast(b, e, DT_INT64));
-		return emit_(b, "Add", emit_(b, "Mul", e, const_int(b, 0)), one);
+		e = emit_(b, ONNX_Add, cast(b, x, DT_INT64), cast(b, e, DT_INT64));
+		return emit_(b, ONNX_Add, emit_(b, ONNX_Mul, e, const_int(b, 0)), one);
 	}
 	struct value *zero = const_int_of(b, (enum dtype)t.dtype, 0);
 	if (!same)
-		e = emit_(b, "Add", e, emit_(b, "Mul", x, zero));
-	struct value *bad = cast(b, emit_(b, "Less", e, zero), DT_INT64);
-	return labelled(b, emit_(b, "Gather", vector_of(b, one), bad),
+		e = emit_(b, ONNX_Add, e, emit_(b, ONNX_Mul, x, zero));
+	struct value *bad = cast(b, emit_(b, ONNX_Less, e, zero), DT_INT64);
+	return labelled(b, emit_(b, ONNX_Gather, vector_of(b, one), bad),
 			"the exponents of integers must not be negative");
 }
 
@@ -258,10 +259,10 @@ static struct value *float_power(struct build *b, struct value *x, const struct 
 		return NULL;
 	/* of Pow the runtime may make a LayerNormalization, whose epsilon is float32 */
 	if (tensor_float(k, 0) == 2)
-		return emit_(b, "Mul", cast(b, x, type), cast(b, x, type));
+		return emit_(b, ONNX_Mul, cast(b, x, type), cast(b, x, type));
 	/* NumPy takes the root, but for float16 or many exponents: of -inf it is NaN, not inf */
 	if (tensor_float(k, 0) == 0.5 && k->count == 1 && type != DT_FLOAT16)
-		return emit_(b, "Sqrt", cast(b, x, type));
+		return emit_(b, ONNX_Sqrt, cast(b, x, type));
 	return NULL;
 }
 

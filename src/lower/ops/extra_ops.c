@@ -17,7 +17,7 @@ struct value *counting(struct build *b, dim n)
 	int64_t k;
 
 	if (!dim_is_const(b->cx, n, &k) || k > MAX_IOTA)
-		return emit_(b, "Range", const_int(b, 0), dim_value(b, n), const_int(b, 1));
+		return emit_(b, ONNX_Range, const_int(b, 0), dim_value(b, n), const_int(b, 1));
 	int64_t *v = new_array(b->cx->arena, int64_t, (size_t)k + 1);
 	for (int64_t i = 0; i < k; i++)
 		v[i] = i;
@@ -32,7 +32,7 @@ static struct value *column(struct build *b, struct value *v)
 bool lower_nonzero(struct build *b, struct node *n)
 {
 	struct value *x = has_complex(n) ? complex_nonzero(b, n->in[0]) : low(b, n->in[0]);
-	struct value *all = emit_(b, "NonZero", x);
+	struct value *all = emit_(b, ONNX_NonZero, x);
 	struct value **row = new_array(b->cx->arena, struct value *, n->nout);
 
 	split(b, all, 0, NULL, row, n->nout);
@@ -77,10 +77,10 @@ bool lower_cumop(struct build *b, struct node *n)
 	}
 	/* the runtime computes float16 in float32 and rounds at the end, NumPy rounds each step */
 	bool rounds = t == DT_FLOAT16 && !b->cx->opt.excess_precision;
-	if (rounds || (!add && !has_op(b, "CumProd")))
+	if (rounds || (!add && !has_op(b, ONNX_CumProd)))
 		lowered(b, n, 0, running(b, add ? "_Cumsum" : "_Cumprod", x, (int)axis));
 	else
-		lowered(b, n, 0, emit_(b, add ? "CumSum" : "CumProd", x, const_int(b, axis)));
+		lowered(b, n, 0, emit_(b, add ? ONNX_CumSum : ONNX_CumProd, x, const_int(b, axis)));
 	return true;
 }
 
@@ -192,14 +192,14 @@ bool lower_allocdiag(struct build *b, struct node *n)
 	int64_t k = prop_int(b->cx, n, "offset"), pads[2 * MAX_RANK] = {0}, perm[MAX_RANK];
 	int64_t axis1 = prop_int(b->cx, n, "axis1"), axis2 = prop_int(b->cx, n, "axis2");
 	struct value *at = counting(b, x->type.dims[rank - 1]);
-	struct value *on = emit_(b, "Equal", column(b, at), at);
+	struct value *on = emit_(b, ONNX_Equal, column(b, at), at);
 
 	x = where(b, on, column(b, x), const_int_of(b, (enum dtype)x->type.dtype, 0));
 	rank++;
 	pads[k > 0 ? rank - 1 : rank - 2] = k > 0 ? k : -k;
 	pads[k > 0 ? 2 * rank - 2 : 2 * rank - 1] = k > 0 ? k : -k;
 	if (k)
-		x = emit_(b, "Pad", x, const_ints(b, pads, 2 * rank));
+		x = emit_(b, ONNX_Pad, x, const_ints(b, pads, 2 * rank));
 	for (uint32_t i = 0, from = 0; i < rank; i++)
 		perm[i] = i == axis1 ? rank - 2 : i == axis2 ? rank - 1 : from++;
 	lowered(b, n, 0, with_dims(transpose(b, x, perm), n->out[0]->type.dims));
@@ -220,8 +220,8 @@ bool lower_filldiagonal(struct build *b, struct node *n)
 			axes[j] = 1 + j;
 		first = unsqueeze(b, first, axes, rank - i);
 		next = unsqueeze(b, next, axes, rank - i - 1);
-		struct value *same = emit_(b, "Equal", first, next);
-		on = on ? emit_(b, "And", on, same) : same;
+		struct value *same = emit_(b, ONNX_Equal, first, next);
+		on = on ? emit_(b, ONNX_And, on, same) : same;
 	}
 	lowered(b, n, 0, with_dims(where(b, on, v, a), a->type.dims));
 	return true;
@@ -246,8 +246,8 @@ static struct value *held(struct build *b, struct value *at, enum dtype t, struc
 	struct value *most = const_int(b, ((int64_t)1 << bits) - 1), *all = NULL;
 
 	for (uint32_t i = 0; i < n; i++) {
-		struct value *on = emit_(b, "LessOrEqual", lengths[i], most);
-		all = all ? emit_(b, "And", all, on) : on;
+		struct value *on = emit_(b, ONNX_LessOrEqual, lengths[i], most);
+		all = all ? emit_(b, ONNX_And, all, on) : on;
 	}
 	if (all->data && !tensor_float(all->data, 0)) {
 		raises(b, "%s, the dtype of the offset, does not hold the lengths", dtypes[t].name);
@@ -274,32 +274,34 @@ bool lower_filldiagonaloffset(struct build *b, struct node *n)
 	}
 
 	struct value *width = dim_value(b, d[1]), *height = dim_value(b, d[0]);
-	struct value *up = emit_(b, "GreaterOrEqual", k, const_int(b, 0));
-	struct value *start = emit_(b, "Where", up, k, emit_(b, "Mul", emit_(b, "Neg", k), width));
-	struct value *left =
-		emit_(b, "Where", up, emit_(b, "Sub", width, k), emit_(b, "Add", height, k));
+	struct value *up = emit_(b, ONNX_GreaterOrEqual, k, const_int(b, 0));
+	struct value *start =
+		emit_(b, ONNX_Where, up, k, emit_(b, ONNX_Mul, emit_(b, ONNX_Neg, k), width));
+	struct value *left = emit_(b, ONNX_Where, up, emit_(b, ONNX_Sub, width, k),
+				   emit_(b, ONNX_Add, height, k));
 	start = wrapped(b, start, t);
 	left = wrapped(b, left, t);
 	b->cse->shared->small_ints = t != DT_UINT32;
-	struct value *side = emit_(b, "Min", width, height), *steps = emit_(b, "Min", side, left);
+	struct value *side = emit_(b, ONNX_Min, width, height),
+		     *steps = emit_(b, ONNX_Min, side, left);
 	b->cse->shared->small_ints = false;
-	struct value *step = emit_(b, "Add", width, const_int(b, 1));
-	struct value *end = emit_(b, "Mul", step, steps);
-	struct value *stop = wrapped(b, emit_(b, "Add", start, end), t);
+	struct value *step = emit_(b, ONNX_Add, width, const_int(b, 1));
+	struct value *end = emit_(b, ONNX_Mul, step, steps);
+	struct value *stop = wrapped(b, emit_(b, ONNX_Add, start, end), t);
 	if (t != DT_INT64) {
 		struct value *length[] = {
-			width, emit_(b, "Where", up, const_int(b, 0), height),
-			emit_(b, "Where", emit_(b, "Less", left, side), step, end)};
+			width, emit_(b, ONNX_Where, up, const_int(b, 0), height),
+			emit_(b, ONNX_Where, emit_(b, ONNX_Less, left, side), step, end)};
 		start = held(b, start, t, length, countof(length));
 		if (!start)
 			return false;
 	}
-	struct value *all = emit_(b, "Range", const_int(b, 0), total(b, d, 2), const_int(b, 1));
+	struct value *all = emit_(b, ONNX_Range, const_int(b, 0), total(b, d, 2), const_int(b, 1));
 	struct value *at = slice_axis(b, all, 0, start, stop, step);
 	dim *flat = new (b->cx->arena, dim);
 	*flat = dims_product(b->cx, d, 2);
-	struct value *to = emit_(b, "Expand", v, emit_(b, "Shape", at));
-	struct value *r = emit_(b, "ScatterElements", reshape(b, a, flat, 1), at, to);
+	struct value *to = emit_(b, ONNX_Expand, v, emit_(b, ONNX_Shape, at));
+	struct value *r = emit_(b, ONNX_ScatterElements, reshape(b, a, flat, 1), at, to);
 	lowered(b, n, 0, reshape(b, r, d, 2));
 	return true;
 }
@@ -344,21 +346,21 @@ static struct value *counted_rows(struct build *b, struct value *repeats, dim le
 		/* one or as many as there are elements: Expand would stretch a single element too
 		 */
 		struct value *to = dim_vector(b, length);
-		repeats = emit_(b, "Reshape", emit_(b, "Expand", repeats, to), to);
+		repeats = emit_(b, ONNX_Reshape, emit_(b, ONNX_Expand, repeats, to), to);
 		repeats = labelled(b, with_dims(repeats, dims), "as many repeats as elements");
 	}
 	repeats = expand(b, repeats, dims, 1);
 	b->cse->shared->small_ints = true;
 	struct value *with_zero =
 		concat(b, 0, (struct value *[]){repeats, const_ints(b, (int64_t[]){0}, 1)}, 2);
-	struct value *most = reduce(b, "ReduceMax", with_zero, &(int){0}, 1, false);
-	struct value *least = reduce(b, "ReduceMin", with_zero, &(int){0}, 1, false);
+	struct value *most = reduce(b, ONNX_ReduceMax, with_zero, &(int){0}, 1, false);
+	struct value *least = reduce(b, ONNX_ReduceMin, with_zero, &(int){0}, 1, false);
 	b->cse->shared->small_ints = false;
-	most = labelled(b, checked(b, most, emit_(b, "Equal", least, const_int(b, 0))),
+	most = labelled(b, checked(b, most, emit_(b, ONNX_Equal, least, const_int(b, 0))),
 			"numbers of repeats must not be negative");
-	struct value *count = emit_(b, "Range", const_int(b, 0), most, const_int(b, 1));
-	struct value *on = emit_(b, "Less", count, column(b, repeats));
-	struct value *row = emit_(b, "Gather", emit_(b, "NonZero", on), const_int(b, 0));
+	struct value *count = emit_(b, ONNX_Range, const_int(b, 0), most, const_int(b, 1));
+	struct value *on = emit_(b, ONNX_Less, count, column(b, repeats));
+	struct value *row = emit_(b, ONNX_Gather, emit_(b, ONNX_NonZero, on), const_int(b, 0));
 	return row;
 }
 
@@ -372,7 +374,7 @@ bool lower_repeat(struct build *b, struct node *n)
 		row = counted_rows(b, repeats, length);
 	if (axis)
 		attr_int(b, "axis", axis);
-	lowered(b, n, 0, with_dims(emit_(b, "Gather", x, row), n->out[0]->type.dims));
+	lowered(b, n, 0, with_dims(emit_(b, ONNX_Gather, x, row), n->out[0]->type.dims));
 	return true;
 }
 
@@ -380,7 +382,7 @@ static struct value *count_true(struct build *b, struct value *v)
 {
 	int last = v->type.rank - 1;
 
-	return reduce(b, "ReduceSum", cast(b, v, DT_INT64), &last, 1, false);
+	return reduce(b, ONNX_ReduceSum, cast(b, v, DT_INT64), &last, 1, false);
 }
 
 /* Indices below 0, which NumPy refuses, become such as the runtime refuses. */
@@ -390,7 +392,7 @@ static struct value *sorter_of(struct build *b, struct value *sorter, struct val
 
 	if (sorter->def && sorter->def->op == &op_table[OP_ArgSortOp])
 		return at;
-	return emit_(b, "Where", emit_(b, "Less", at, const_int(b, 0)),
+	return emit_(b, ONNX_Where, emit_(b, ONNX_Less, at, const_int(b, 0)),
 		     dim_value(b, x->type.dims[0]), at);
 }
 
@@ -405,15 +407,16 @@ bool lower_searchsorted(struct build *b, struct node *n)
 	if (has_complex(n))
 		return lower_complex_searchsorted(b, n, sorter);
 	if (sorter)
-		x = emit_(b, "Gather", x, sorter);
+		x = emit_(b, ONNX_Gather, x, sorter);
 	x = cast(b, x, t);
 	v = cast(b, v, t);
-	struct value *before = emit_(b, left ? "Less" : "LessOrEqual", x, column(b, v));
+	struct value *before = emit_(b, left ? ONNX_Less : ONNX_LessOrEqual, x, column(b, v));
 	struct value *r = count_true(b, before);
 	if (is_float(t)) {
-		struct value *all = left ? count_true(b, emit_(b, "Not", emit_(b, "IsNaN", x)))
-					 : dim_value(b, x->type.dims[0]);
-		r = emit_(b, "Where", emit_(b, "IsNaN", v), all, r);
+		struct value *all =
+			left ? count_true(b, emit_(b, ONNX_Not, emit_(b, ONNX_IsNaN, x)))
+			     : dim_value(b, x->type.dims[0]);
+		r = emit_(b, ONNX_Where, emit_(b, ONNX_IsNaN, v), all, r);
 	}
 	lowered(b, n, 0, with_dims(r, n->out[0]->type.dims));
 	return true;

@@ -129,7 +129,7 @@ static struct value *bluestein(struct build *b, struct value *x, struct value *n
 	int64_t length = 0, l = 1;
 
 	if (!const_int_at(b, n, 0, &length))
-		return by_library(b, has_op(b, "DFT") ? with : without, x, &n, 1);
+		return by_library(b, has_op(b, ONNX_DFT) ? with : without, x, &n, 1);
 	while (l < 2 * length - 1)
 		l *= 2;
 	length = half ? length / 2 + 1 : length;
@@ -168,7 +168,7 @@ struct value *dft_by_matrices(struct build *b, struct node *n)
 	x = to_last(b, x, axis);
 	if (!onesided)
 		return x;
-	half = emit_(b, "Add", emit_(b, "Div", length, const_int(b, 2)), const_int(b, 1));
+	half = emit_(b, ONNX_Add, emit_(b, ONNX_Div, length, const_int(b, 2)), const_int(b, 1));
 	return slice_axis(b, x, (int)axis, const_int(b, 0), half, NULL);
 }
 
@@ -196,7 +196,7 @@ static struct value *real_ends(struct build *b, struct value *x, int64_t n)
 	real[1] = true;
 	real[t->count - 1] |= n % 2 == 0;
 	t->data = real;
-	return emit_(b, "Where", const_tensor(b, t), const_of(b, DT_FLOAT64, 0), x);
+	return emit_(b, ONNX_Where, const_tensor(b, t), const_of(b, DT_FLOAT64, 0), x);
 }
 
 /* One axis of x, to n numbers, of which half are given or all; NULL: reported. */
@@ -212,7 +212,7 @@ static struct value *transform(struct build *b, struct value *x, struct value *n
 		raises(b, "there is no transform to %lld numbers", (long long)length);
 		return NULL;
 	}
-	if (small && !(power && has_op(b, "DFT"))) {
+	if (small && !(power && has_op(b, ONNX_DFT))) {
 		x = direct(b, to_last(b, x, axis), length, half ? length / 2 + 1 : length);
 		return to_last(b, x, axis);
 	}
@@ -276,14 +276,14 @@ bool lower_fourier(struct build *b, struct node *n)
 static struct value *half_weights(struct build *b, dim count, struct value *length, enum dtype t)
 {
 	struct value *k = counting(b, count);
-	struct value *two = emit_(b, "Mul", k, const_int(b, 2));
-	struct value *single = emit_(b, "Or", emit_(b, "Equal", k, const_int(b, 0)),
-				     emit_(b, "Equal", two, length));
-	struct value *w = emit_(b, "Where", single, const_int(b, 1), const_int(b, 2));
+	struct value *two = emit_(b, ONNX_Mul, k, const_int(b, 2));
+	struct value *single = emit_(b, ONNX_Or, emit_(b, ONNX_Equal, k, const_int(b, 0)),
+				     emit_(b, ONNX_Equal, two, length));
+	struct value *w = emit_(b, ONNX_Where, single, const_int(b, 1), const_int(b, 2));
 
-	w = emit_(b, "Where", emit_(b, "Greater", two, length), const_int(b, 0), w);
+	w = emit_(b, ONNX_Where, emit_(b, ONNX_Greater, two, length), const_int(b, 0), w);
 	w = unsqueeze(b, cast(b, w, t), &(int64_t){1}, 1); /* integers would be taken for a shape */
-	return emit_(b, "Mul", w, cast(b, const_ints(b, (int64_t[]){1, -1}, 2), t));
+	return emit_(b, ONNX_Mul, w, cast(b, const_ints(b, (int64_t[]){1, -1}, 2), t));
 }
 
 /*
@@ -298,14 +298,14 @@ bool lower_irfft(struct build *b, struct node *n)
 
 	dim_is_const(b->cx, s->type.dims[0], &axes);
 	struct value *length = length_at(b, s, (uint32_t)axes - 1);
-	x = emit_(b, "Mul", x,
+	x = emit_(b, ONNX_Mul, x,
 		  half_weights(b, x->type.dims[last], length, (enum dtype)x->type.dtype));
 	for (int64_t i = 0; x && i < axes; i++)
 		x = transform(b, x, length_at(b, s, (uint32_t)i), last - axes + 1 + i, false);
 	if (!x)
 		return false;
 	attr_int(b, "axis", last + 1);
-	x = emit_(b, "Gather", x, const_int(b, 0));
+	x = emit_(b, ONNX_Gather, x, const_int(b, 0));
 	x = cast(b, x, (enum dtype)n->out[0]->type.dtype);
 	lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
 	return true;

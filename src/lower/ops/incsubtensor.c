@@ -64,14 +64,14 @@ static struct value *fitting(struct build *b, struct value *v, struct value *y, 
 	if (sure)
 		return v;
 	dim *dims = memcpy(new_array(b->cx->arena, dim, rank + 1), to, rank * sizeof(dim));
-	v = with_dims(emit_(b, "Reshape", v, shape ? shape : dims_vector(b, dims, rank)), dims);
+	v = with_dims(emit_(b, ONNX_Reshape, v, shape ? shape : dims_vector(b, dims, rank)), dims);
 	return labelled(b, v, misfit);
 }
 
 /* place + y */
 static struct value *added(struct build *b, struct value *place, struct value *y, const dim *to)
 {
-	struct value *r = emit_(b, "Add", place, y);
+	struct value *r = emit_(b, ONNX_Add, place, y);
 
 	return fitting(b, r, y, to, place->type.rank, shape_of(b, place));
 }
@@ -114,7 +114,7 @@ static struct value *grown(struct build *b, struct value *y, const dim *to, stru
 	struct value *shape = plain || !computed ? dims_vector(b, dims, rank)
 			      : place            ? shape_of(b, place)
 						 : dims_vector(b, all, rank);
-	y = with_dims(emit_(b, "Expand", y, shape), all);
+	y = with_dims(emit_(b, ONNX_Expand, y, shape), all);
 	return open ? labelled(b, y, misfit) : y;
 }
 
@@ -140,11 +140,11 @@ static struct value *put_nothing(struct build *b, struct value *x, struct value 
 		    (empty ? dim_le(b->cx, d, 1) : !dim_available(b, place)))
 			continue;
 		struct value *n = scalar_of(b, shape_slice(b, y, axis, axis + 1));
-		struct value *one = emit_(b, "LessOrEqual", n, const_int(b, 1));
+		struct value *one = emit_(b, ONNX_LessOrEqual, n, const_int(b, 1));
 		if (!empty)
-			one = emit_(b, "Or", emit_(b, "Equal", n, const_int(b, 1)),
-				    emit_(b, "Equal", n, dim_value(b, place)));
-		fits = fits ? emit_(b, "And", fits, one) : one;
+			one = emit_(b, ONNX_Or, emit_(b, ONNX_Equal, n, const_int(b, 1)),
+				    emit_(b, ONNX_Equal, n, dim_value(b, place)));
+		fits = fits ? emit_(b, ONNX_And, fits, one) : one;
 	}
 	return fits ? labelled(b, checked(b, x, fits), misfit) : x;
 }
@@ -181,7 +181,7 @@ static struct value *by_mask(struct build *b, struct node *n, struct update *u)
 		return NULL;
 	for (uint32_t i = 0; i < rest; i++)
 		axes[i] = mask->type.rank + i;
-	struct value *one = u->add ? emit_(b, "Add", u->x, y) : y;
+	struct value *one = u->add ? emit_(b, ONNX_Add, u->x, y) : y;
 	struct value *r = where(b, unsqueeze(b, low(b, mask), axes, rest), one, u->x);
 	return with_dims(fitting(b, r, y, xt.dims, xt.rank, shape_of(b, u->x)), xt.dims);
 }
@@ -279,9 +279,9 @@ static bool is_zeros(const struct value *x)
 
 	if (x->data)
 		return !is_weight(x) && is_zero(x->data);
-	if (is_onnx(n, "ConstantOfShape"))
+	if (is_onnx(n, ONNX_ConstantOfShape))
 		return n->nattrs == 1 && n->attrs[0].kind == AT_TENSOR && is_zero(n->attrs[0].u.t);
-	if (!is_onnx(n, "Expand"))
+	if (!is_onnx(n, ONNX_Expand))
 		return false;
 	x = n->in[0];
 	return x->data && !is_weight(x) && is_zero(x->data);
@@ -318,9 +318,9 @@ static struct value *by_pad(struct build *b, struct update *u)
 			return NULL;
 	}
 	if (u->add && may_be_minus_zero(b, u->y)) /* the runtime drops an Add of 0 */
-		u->y = emit_(b, "Sum", u->y, const_int_of(b, (enum dtype)t.dtype, 0));
+		u->y = emit_(b, ONNX_Sum, u->y, const_int_of(b, (enum dtype)t.dtype, 0));
 	struct value *y = placed(b, u, to);
-	return with_dims(emit_(b, "Pad", y, dims_vector(b, pads, 2u * t.rank)), t.dims);
+	return with_dims(emit_(b, ONNX_Pad, y, dims_vector(b, pads, 2u * t.rank)), t.dims);
 }
 
 /* All but one element of an axis of any length, or the whole axis: how many are left out in front
@@ -378,8 +378,9 @@ static struct value *by_padded_sum(struct build *b, struct update *u)
 		if (u->ix[i].kind != IX_ARRAY && may_stretch(b, u->y->type.dims[j++], to[i]))
 			return NULL;
 	struct value *zero = is_float(type) ? const_of(b, type, -0.0) : NULL;
-	struct value *y = emit_(b, "Pad", placed(b, u, to), const_ints(b, pads, 2u * t.rank), zero);
-	return with_dims(emit_(b, "Add", u->x, y), t.dims);
+	struct value *y =
+		emit_(b, ONNX_Pad, placed(b, u, to), const_ints(b, pads, 2u * t.rank), zero);
+	return with_dims(emit_(b, ONNX_Add, u->x, y), t.dims);
 }
 
 /* One slice of step 1, or one constant index, on one axis: what is before it, y, what is after it.
@@ -517,11 +518,12 @@ static struct value *slice_indices(struct build *b, struct index *ix, dim size)
 	dim *dims = new (b->cx->arena, dim);
 	*dims = size;
 	if (fixed && v[0] >= 0 && v[1] == INT64_MAX && v[2] > 0)
-		return emit_(b, "Range", const_int(b, v[0]), dim_value(b, size),
+		return emit_(b, ONNX_Range, const_int(b, v[0]), dim_value(b, size),
 			     const_int(b, v[2]));
 	memset(one, 0, sizeof(one));
 	one[0] = *ix;
-	struct value *all = emit_(b, "Range", const_int(b, 0), dim_value(b, size), const_int(b, 1));
+	struct value *all =
+		emit_(b, ONNX_Range, const_int(b, 0), dim_value(b, size), const_int(b, 1));
 	return apply_slices(b, with_dims(all, dims), one);
 }
 
@@ -624,7 +626,7 @@ static struct value *by_scatter(struct build *b, struct update *u)
 	bool half = u->x->type.dtype == DT_FLOAT16;
 	bool rounds = !b->cx->opt.excess_precision && (half || u->given != u->x);
 	if (u->add && (u->once || (!scatter_adds(b) && unique))) {
-		y = emit_(b, "Add", emit_(b, "GatherND", x, at), y);
+		y = emit_(b, ONNX_Add, emit_(b, ONNX_GatherND, x, at), y);
 		x = scatter_nd(b, x, at, y, false);
 	} else if (!u->add) { /* ScatterND compares the lengths */
 		x = scatter_nd(b, x, at, grown(b, y, to, place), false);
@@ -677,7 +679,7 @@ static struct value *by_picking(struct build *b, struct update *u)
 			continue;
 		if (i)
 			attr_int(b, "axis", i);
-		part.x = emit_(b, "Gather", part.x, u->ix[i].v[0]);
+		part.x = emit_(b, ONNX_Gather, part.x, u->ix[i].v[0]);
 	}
 	part.given = u->given == u->x ? part.x : u->given;
 	part.rank = 0;
@@ -751,7 +753,7 @@ static struct value *by_float64(struct build *b, struct node *n, struct update *
 	u->y = cast(b, low(b, n->in[1]), DT_FLOAT64);
 	r = updated(b, n, u, true);
 	at = r ? updated(b, n, &hit, true) : NULL;
-	return at ? emit_(b, "Where", at, cast(b, r, (enum dtype)t.dtype), x) : NULL;
+	return at ? emit_(b, ONNX_Where, at, cast(b, r, (enum dtype)t.dtype), x) : NULL;
 }
 
 static bool lower_update(struct build *b, struct node *n, bool add, bool advanced)

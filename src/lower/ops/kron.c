@@ -26,7 +26,7 @@ bool lower_kron(struct build *b, struct node *n)
 			axes[i - skip] = axes[i] - skip;
 		in[k] = unsqueeze(b, v, axes, at - skip);
 	}
-	struct value *r = emit_(b, "Mul", in[0], in[1]);
+	struct value *r = emit_(b, ONNX_Mul, in[0], in[1]);
 	lowered(b, n, 0, reshape(b, r, t.dims, rank));
 	return true;
 }

@@ -63,11 +63,11 @@ static void pairs(struct build *b, struct value *v, enum dtype t, uint32_t rank,
 	if (single)
 		v = reshape(b, v, NULL, 0);
 	else
-		v = emit_(b, "Reshape",
-			  emit_(b, "Expand", v, const_ints(b, (int64_t[]){rank, 2}, 2)),
+		v = emit_(b, ONNX_Reshape,
+			  emit_(b, ONNX_Expand, v, const_ints(b, (int64_t[]){rank, 2}, 2)),
 			  const_ints(b, (int64_t[]){2 * (int64_t)rank}, 1));
 	for (uint32_t i = 0; i < 2 * rank; i++)
-		out[i / 2][i % 2] = single ? v : emit_(b, "Gather", v, const_int(b, i));
+		out[i / 2][i % 2] = single ? v : emit_(b, ONNX_Gather, v, const_int(b, i));
 }
 
 static bool widths(struct build *b, struct node *n, struct pad *p)
@@ -92,9 +92,9 @@ static bool widths(struct build *b, struct node *n, struct pad *p)
 	v = cast(b, v, DT_INT64);
 	b->cse->shared->small_ints = true;
 	int axes[2] = {0, 1};
-	struct value *least = reduce(b, "ReduceMin", v, axes, v->type.rank, false);
+	struct value *least = reduce(b, ONNX_ReduceMin, v, axes, v->type.rank, false);
 	b->cse->shared->small_ints = false;
-	v = labelled(b, checked(b, v, emit_(b, "GreaterOrEqual", least, const_int(b, 0))),
+	v = labelled(b, checked(b, v, emit_(b, ONNX_GreaterOrEqual, least, const_int(b, 0))),
 		     "widths of a border must not be negative");
 	pairs(b, v, DT_INT64, p->rank, flat);
 	memcpy(p->width, flat, sizeof(flat[0]) * p->rank);
@@ -119,7 +119,7 @@ static struct value *onnx_pad(struct build *b, const struct pad *p, uint32_t fir
 	struct value *all = int_vector(b, pads, 2 * p->rank);
 	if (strcmp(mode, "constant") != 0)
 		attr_str(b, "mode", mode);
-	return emit_(b, "Pad", p->x, all, value);
+	return emit_(b, ONNX_Pad, p->x, all, value);
 }
 
 static struct value *pad_constant(struct build *b, struct pad *p)
@@ -148,7 +148,7 @@ static struct value *stretched(struct build *b, const struct pad *p, struct valu
 
 	for (uint32_t i = 0; i < p->rank; i++)
 		shape[i] = i == p->axis ? width : const_int(b, 1);
-	return emit_(b, "Expand", v, int_vector(b, shape, p->rank));
+	return emit_(b, ONNX_Expand, v, int_vector(b, shape, p->rank));
 }
 
 static struct value *part(struct build *b, const struct pad *p, int64_t begin, int64_t end)
@@ -188,21 +188,22 @@ static struct value *ramp(struct build *b, const struct pad *p, int side)
 	if (p->axis)
 		attr_int(b, "axis", p->axis);
 	/* a Gather fails where there is none, a Slice would be stretched to nothing */
-	struct value *edge = emit_(b, "Gather", p->x, const_ints(b, &(int64_t){-side}, 1));
-	struct value *i = emit_(b, "Range", const_int(b, 0), width, const_int(b, 1));
+	struct value *edge = emit_(b, ONNX_Gather, p->x, const_ints(b, &(int64_t){-side}, 1));
+	struct value *i = emit_(b, ONNX_Range, const_int(b, 0), width, const_int(b, 1));
 	int64_t axes[MAX_RANK], n = 0, k;
 
 	if (const_int_at(b, width, 0, &k))
 		i = counting(b, dim_const(b->cx, k));
 	if (side)
-		i = emit_(b, "Sub", emit_(b, "Sub", width, const_int(b, 1)), i);
+		i = emit_(b, ONNX_Sub, emit_(b, ONNX_Sub, width, const_int(b, 1)), i);
 	for (int64_t j = p->axis + 1; j < p->rank; j++)
 		axes[n++] = j - p->axis;
 	i = cast(b, unsqueeze(b, i, axes, (uint32_t)n), DT_FLOAT64);
-	struct value *delta = emit_(b, "Sub", cast(b, end, wide), cast(b, edge, wide));
+	struct value *delta = emit_(b, ONNX_Sub, cast(b, end, wide), cast(b, edge, wide));
 	delta = cast(b, delta, DT_FLOAT64);
-	struct value *r = emit_(b, "Div", emit_(b, "Mul", i, delta), cast(b, width, DT_FLOAT64));
-	return cast(b, emit_(b, "Sub", cast(b, end, DT_FLOAT64), r), t);
+	struct value *r =
+		emit_(b, ONNX_Div, emit_(b, ONNX_Mul, i, delta), cast(b, width, DT_FLOAT64));
+	return cast(b, emit_(b, ONNX_Sub, cast(b, end, DT_FLOAT64), r), t);
 }
 
 /* The part of x along the axis that is no filling. */
@@ -277,27 +278,28 @@ static struct value *sources(struct build *b, const struct pad *p)
 	dim size = p->x->type.dims[p->axis];
 	struct value *const *w = p->width[p->axis], *n = dim_value(b, size), *period = n;
 	int64_t k;
-	struct value *total = emit_(b, "Add", emit_(b, "Add", w[0], n), w[1]);
-	struct value *at = emit_(b, "Range", const_int(b, 0), total, const_int(b, 1));
+	struct value *total = emit_(b, ONNX_Add, emit_(b, ONNX_Add, w[0], n), w[1]);
+	struct value *at = emit_(b, ONNX_Range, const_int(b, 0), total, const_int(b, 1));
 
-	at = emit_(b, "Sub", at, w[0]);
+	at = emit_(b, ONNX_Sub, at, w[0]);
 	if (p->mode[0] != 'w')
-		period = emit_(b, "Mul", n, const_int(b, 2));
+		period = emit_(b, ONNX_Mul, n, const_int(b, 2));
 	/* nothing goes through a Gather by nothing: only widths that are known are above 0 here */
 	b->cse->shared->small_ints = true;
 	if (p->mode[0] == 'r')
-		period = emit_(b, "Max", emit_(b, "Sub", period, const_int(b, 2)), const_int(b, 1));
+		period = emit_(b, ONNX_Max, emit_(b, ONNX_Sub, period, const_int(b, 2)),
+			       const_int(b, 1));
 	else if (!dim_ge(b->cx, size, 1) &&
 		 !(const_int_at(b, w[0], 0, &k) && const_int_at(b, w[1], 0, &k)))
-		period = emit_(b, "Max", period, const_int(b, 1));
+		period = emit_(b, ONNX_Max, period, const_int(b, 1));
 	b->cse->shared->small_ints = false;
-	at = emit_(b, "Mod", at, period);
+	at = emit_(b, ONNX_Mod, at, period);
 	if (p->mode[0] == 'w')
 		return at;
 	struct value *top = period;
 	if (p->mode[0] == 's')
-		top = emit_(b, "Sub", period, const_int(b, 1));
-	return emit_(b, "Where", emit_(b, "Less", at, n), at, emit_(b, "Sub", top, at));
+		top = emit_(b, ONNX_Sub, period, const_int(b, 1));
+	return emit_(b, ONNX_Where, emit_(b, ONNX_Less, at, n), at, emit_(b, ONNX_Sub, top, at));
 }
 
 /* Does ONNX's Pad do it: a reflection within the lengths? */
@@ -328,7 +330,7 @@ static struct value *pad_copied(struct build *b, struct pad *p)
 			at = sources(b, p);
 		if (p->axis)
 			attr_int(b, "axis", p->axis);
-		p->x = emit_(b, "Gather", p->x, at);
+		p->x = emit_(b, ONNX_Gather, p->x, at);
 	}
 	return p->x;
 }
@@ -434,25 +436,26 @@ static struct value *check_copies(struct build *b, const struct pad *p, struct v
 		known_widths(b, p, i, w);
 		if (!may_be_empty(b, p, i) || (!w[0] && !w[1]))
 			continue;
-		struct value *most = emit_(b, "Max", p->width[i][0], p->width[i][1]);
-		struct value *is =
-			emit_(b, "And",
-			      emit_(b, "Less", dim_value(b, p->x->type.dims[i]), const_int(b, 1)),
-			      emit_(b, "Greater", most, none));
+		struct value *most = emit_(b, ONNX_Max, p->width[i][0], p->width[i][1]);
+		struct value *is = emit_(
+			b, ONNX_And,
+			emit_(b, ONNX_Less, dim_value(b, p->x->type.dims[i]), const_int(b, 1)),
+			emit_(b, ONNX_Greater, most, none));
 		if (beside_empty(b, p, i)) {
 			/* lengths of the others as they are then: 2 for new, 1 for old */
 			for (uint32_t j = 0; j < p->rank; j++)
 				mask[j] = j < i ? 2 : j > i;
 			struct value *m = const_ints(b, mask, p->rank);
-			struct value *n = emit_(b, "Where", emit_(b, "Equal", m, const_int(b, 2)),
-						padded, lengths);
-			n = emit_(b, "Where", emit_(b, "Equal", m, none), const_int(b, 1), n);
-			n = reduce(b, "ReduceMin", n, (int[]){0}, 1, false);
-			is = emit_(b, "And", is, emit_(b, "Greater", n, none));
+			struct value *n =
+				emit_(b, ONNX_Where, emit_(b, ONNX_Equal, m, const_int(b, 2)),
+				      padded, lengths);
+			n = emit_(b, ONNX_Where, emit_(b, ONNX_Equal, m, none), const_int(b, 1), n);
+			n = reduce(b, ONNX_ReduceMin, n, (int[]){0}, 1, false);
+			is = emit_(b, ONNX_And, is, emit_(b, ONNX_Greater, n, none));
 		}
-		bad = bad ? emit_(b, "Or", bad, is) : is;
+		bad = bad ? emit_(b, ONNX_Or, bad, is) : is;
 	}
-	return bad ? checked(b, v, emit_(b, "Not", bad)) : v;
+	return bad ? checked(b, v, emit_(b, ONNX_Not, bad)) : v;
 }
 
 /* v, or a failing run where an empty axis gets no border on either side */
@@ -468,14 +471,14 @@ static struct value *check_made(struct build *b, const struct pad *p, struct val
 		if (w[0] >= 0 && w[1] >= 0)
 			fewest[i] = const_int(b, w[0] < w[1] ? w[0] : w[1]);
 		else
-			fewest[i] = emit_(b, "Min", p->width[i][0], p->width[i][1]);
+			fewest[i] = emit_(b, ONNX_Min, p->width[i][0], p->width[i][1]);
 		sure &= !may_be_empty(b, p, i) || (w[0] > 0 && w[1] > 0);
 	}
 	if (sure)
 		return v;
 	struct value *least = int_vector(b, fewest, p->rank);
-	least = reduce(b, "ReduceMin", emit_(b, "Max", lengths, least), (int[]){0}, 1, false);
-	return checked(b, v, emit_(b, "Greater", least, const_int(b, 0)));
+	least = reduce(b, ONNX_ReduceMin, emit_(b, ONNX_Max, lengths, least), (int[]){0}, 1, false);
+	return checked(b, v, emit_(b, ONNX_Greater, least, const_int(b, 0)));
 }
 
 /* A ramp goes from and to the zeros that PyTensor starts from: x with one in each empty axis */
@@ -490,10 +493,10 @@ static struct value *ramps_of_nothing(struct build *b, struct pad p, struct valu
 		none[i] = const_int(b, 0);
 		dims[i] = dim_max(b->cx, p.dims[i], dim_const(b->cx, 1));
 	}
-	missing = cast(b, emit_(b, "Equal", lengths, const_int(b, 0)), DT_INT64);
+	missing = cast(b, emit_(b, ONNX_Equal, lengths, const_int(b, 0)), DT_INT64);
 	parts[0] = int_vector(b, none, p.rank);
 	parts[1] = missing;
-	p.x = with_dims(emit_(b, "Pad", p.x, concat(b, 0, parts, 2)), dims);
+	p.x = with_dims(emit_(b, ONNX_Pad, p.x, concat(b, 0, parts, 2)), dims);
 	return pad_made(b, &p, NULL);
 }
 
@@ -503,8 +506,8 @@ static struct value *pad_empty(struct build *b, const struct pad *p, const dim *
 	struct value *lengths = shape_of(b, p->x), *r, *n;
 	bool check = b->cx->opt.check_dims && b->target != PTGC_ONNX;
 
-	n = emit_(b, "Add", width_vector(b, p, 0), width_vector(b, p, 1));
-	n = emit_(b, "Add", lengths, n);
+	n = emit_(b, ONNX_Add, width_vector(b, p, 0), width_vector(b, p, 1));
+	n = emit_(b, ONNX_Add, lengths, n);
 	b->cse->shared->small_ints = true;
 	if (!strcmp(p->mode, "linear_ramp"))
 		r = ramps_of_nothing(b, *p, lengths);
@@ -561,7 +564,7 @@ static struct value *pad_or_empty(struct build *b, const struct pad *p, struct v
 				  const dim *dims)
 {
 	struct type t = type_of((enum dtype)p->x->type.dtype, p->rank, (dim *)dims);
-	struct value *any = cast(b, emit_(b, "Size", p->x), DT_BOOL);
+	struct value *any = cast(b, emit_(b, ONNX_Size, p->x), DT_BOOL);
 	struct block *outer = b->block, *branch[2];
 
 	for (int i = 0; i < 2; i++) {

@@ -71,7 +71,7 @@ static bool take_piece(struct build *b, struct value **x, struct index *ix)
 	const struct node *n = (*x)->def;
 	dim from, to;
 
-	bool concat = is_onnx(n, "Concat"), pad = is_onnx(n, "Pad");
+	bool concat = is_onnx(n, ONNX_Concat), pad = is_onnx(n, ONNX_Pad);
 	for (uint32_t i = 0; (concat || pad) && i < (*x)->type.rank; i++) {
 		if ((concat && axis_of_concat(n) != i) ||
 		    !range(b, &ix[i], (*x)->type.dims[i], &from, &to))

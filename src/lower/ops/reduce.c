@@ -90,8 +90,8 @@ static struct value *any_of(struct build *b, struct reduction *r)
 	struct value *x = cast(b, r->x, DT_BOOL);
 
 	if (!r->maybe_empty && reduces_bools(b))
-		return reduce(b, "ReduceMax", x, r->axes, r->naxes, false);
-	x = reduce(b, "ReduceSum", cast(b, x, DT_INT32), r->axes, r->naxes, false);
+		return reduce(b, ONNX_ReduceMax, x, r->axes, r->naxes, false);
+	x = reduce(b, ONNX_ReduceSum, cast(b, x, DT_INT32), r->axes, r->naxes, false);
 	return cast(b, x, DT_BOOL);
 }
 
@@ -100,11 +100,11 @@ static struct value *lower_sum(struct build *b, struct reduction *r)
 	enum dtype from = (enum dtype)r->x->type.dtype;
 
 	if (!is_discrete(r->acc))
-		return reduce(b, "ReduceSum", cast(b, r->x, r->acc), r->axes, r->naxes, false);
+		return reduce(b, ONNX_ReduceSum, cast(b, r->x, r->acc), r->axes, r->naxes, false);
 	if (r->acc == DT_BOOL)
 		return any_of(b, r);
 	if (is_discrete(from) && sum_is_exact(b, r, from))
-		return reduce(b, "ReduceSum", cast(b, r->x, DT_INT64), r->axes, r->naxes, false);
+		return reduce(b, ONNX_ReduceSum, cast(b, r->x, DT_INT64), r->axes, r->naxes, false);
 	return sum_wrapping(b, r, from == DT_UINT64 && !r->maybe_empty ? DT_UINT64 : DT_INT64);
 }
 
@@ -122,9 +122,9 @@ static struct value *prod_wrapping(struct build *b, struct reduction *r, enum dt
 	struct value *old = block_param(b, body, acc);
 	scope_open(b, body);
 	attr_int(b, "axis", acc.rank);
-	struct value *item = emit_(b, "Gather", x, i);
+	struct value *item = emit_(b, ONNX_Gather, x, i);
 	block_result(b, go, NULL, false);
-	block_result(b, emit_(b, "Mul", old, with_dims(item, acc.dims)), acc.dims, false);
+	block_result(b, emit_(b, ONNX_Mul, old, with_dims(item, acc.dims)), acc.dims, false);
 	scope_close(b, outer);
 	return loop_node(b, body, (struct value *[]){count, NULL, first}, 3, &acc, 1)->out[0];
 }
@@ -135,13 +135,13 @@ static struct value *all_of(struct build *b, struct reduction *r)
 
 	if (r->maybe_empty) /* of nothing: INT_MAX, which is true */
 		x = cast(b, x, DT_INT32);
-	return cast(b, reduce(b, "ReduceMin", x, r->axes, r->naxes, false), DT_BOOL);
+	return cast(b, reduce(b, ONNX_ReduceMin, x, r->axes, r->naxes, false), DT_BOOL);
 }
 
 static struct value *lower_prod(struct build *b, struct reduction *r)
 {
 	if (!is_discrete(r->acc))
-		return reduce(b, "ReduceProd", cast(b, r->x, r->acc), r->axes, r->naxes, false);
+		return reduce(b, ONNX_ReduceProd, cast(b, r->x, r->acc), r->axes, r->naxes, false);
 	if (r->x->type.dtype == DT_BOOL) {
 		r->maybe_empty = true;
 		return all_of(b, r);
@@ -156,14 +156,14 @@ static struct value *lower_mean(struct build *b, struct reduction *r)
 
 	r->x = cast(b, r->x, acc);
 	if (reduced_count(b, r, &k) && k > 0)
-		return reduce(b, "ReduceMean", r->x, r->axes, r->naxes, false);
+		return reduce(b, ONNX_ReduceMean, r->x, r->axes, r->naxes, false);
 	dim count = dim_const(b->cx, 1); /* 0 gives 0/0, which is PyTensor's NaN */
 	for (int i = 0; i < r->naxes; i++)
 		count = dim_mul(b->cx, count, r->x->type.dims[r->axes[i]]);
-	struct value *sum = reduce(b, "ReduceSum", r->x, r->axes, r->naxes, false);
+	struct value *sum = reduce(b, ONNX_ReduceSum, r->x, r->axes, r->naxes, false);
 	bool all = r->naxes == r->x->type.rank;
-	return emit_(b, "Div", sum,
-		     cast(b, all ? emit_(b, "Size", r->x) : dim_value(b, count), acc));
+	return emit_(b, ONNX_Div, sum,
+		     cast(b, all ? emit_(b, ONNX_Size, r->x) : dim_value(b, count), acc));
 }
 
 /*
@@ -172,22 +172,22 @@ static struct value *lower_mean(struct build *b, struct reduction *r)
  */
 static struct value *has_nan(struct build *b, struct reduction *r, struct value **nan)
 {
-	*nan = reduce(b, "ReduceL1", r->x, r->axes, r->naxes, false);
-	return emit_(b, "IsNaN", *nan);
+	*nan = reduce(b, ONNX_ReduceL1, r->x, r->axes, r->naxes, false);
+	return emit_(b, ONNX_IsNaN, *nan);
 }
 
-static struct value *with_nan(struct build *b, struct reduction *r, const char *op)
+static struct value *with_nan(struct build *b, struct reduction *r, enum onnx_id op)
 {
 	struct value *nan, *any = has_nan(b, r, &nan);
 
-	return emit_(b, "Where", any, nan, reduce(b, op, r->x, r->axes, r->naxes, false));
+	return emit_(b, ONNX_Where, any, nan, reduce(b, op, r->x, r->axes, r->naxes, false));
 }
 
 static struct value *argmax(struct build *b, struct value *x, int axis)
 {
 	attr_int(b, "axis", axis);
 	attr_int(b, "keepdims", 0);
-	return emit_(b, "ArgMax", x);
+	return emit_(b, ONNX_ArgMax, x);
 }
 
 /* PyTensor raises where an axis is empty. ArgMax does so too, unless the result is empty as well.
@@ -204,7 +204,7 @@ static void raise_if_empty(struct build *b, struct reduction *r, bool argmax)
 
 /* int64 and uint64: ArgMax compares them rightly, ReduceMax does not. In a single run it sees NaN.
  */
-static struct value *at_argmax(struct build *b, struct reduction *r, const char *arg)
+static struct value *at_argmax(struct build *b, struct reduction *r, enum onnx_id arg)
 {
 	struct value *x = r->naxes == 1 ? r->x : merged_last(b, r);
 	int axis = r->naxes == 1 ? r->axes[0] : x->type.rank - 1;
@@ -214,9 +214,9 @@ static struct value *at_argmax(struct build *b, struct reduction *r, const char 
 	attr_int(b, "axis", axis);
 	struct value *at = emit_(b, arg, x);
 	if (x->type.rank == 1)
-		return emit_(b, "Gather", x, at);
+		return emit_(b, ONNX_Gather, x, at);
 	attr_int(b, "axis", axis);
-	return squeeze(b, emit_(b, "GatherElements", x, at), &(int64_t){axis}, 1);
+	return squeeze(b, emit_(b, ONNX_GatherElements, x, at), &(int64_t){axis}, 1);
 }
 
 /* The largest integer of a dtype, or the smallest. */
@@ -238,13 +238,13 @@ static struct value *with_initial(struct build *b, struct reduction *r, bool max
 
 	for (int i = 0; i < r->naxes; i++)
 		pads[r->axes[i]] = !dim_ge(b->cx, r->x->type.dims[r->axes[i]], 1);
-	return emit_(b, "Pad", r->x, const_ints(b, pads, 2 * rank),
+	return emit_(b, ONNX_Pad, r->x, const_ints(b, pads, 2 * rank),
 		     limit_of(b, (enum dtype)r->x->type.dtype, !max));
 }
 
 static struct value *lower_extreme(struct build *b, struct node *n, struct reduction *r, bool max)
 {
-	const char *op = max ? "ReduceMax" : "ReduceMin";
+	enum onnx_id op = max ? ONNX_ReduceMax : ONNX_ReduceMin;
 	bool initial = prop_bool(b->cx, n, "initial");
 	int64_t k;
 
@@ -255,13 +255,13 @@ static struct value *lower_extreme(struct build *b, struct node *n, struct reduc
 	bool wide = dtypes[r->x->type.dtype].size == 8 && is_int((enum dtype)r->x->type.dtype);
 	if (r->naxes == r->x->type.rank && is_float((enum dtype)r->x->type.dtype) &&
 	    (!initial || !r->maybe_empty))
-		return at_argmax(b, r, max ? "ArgMax" : "ArgMin");
+		return at_argmax(b, r, max ? ONNX_ArgMax : ONNX_ArgMin);
 	if (!initial)
 		raise_if_empty(b, r, wide);
 	else if (r->maybe_empty && is_discrete((enum dtype)r->x->type.dtype))
 		r->x = with_initial(b, r, max);
 	if (wide)
-		return at_argmax(b, r, max ? "ArgMax" : "ArgMin");
+		return at_argmax(b, r, max ? ONNX_ArgMax : ONNX_ArgMin);
 	if (is_discrete((enum dtype)r->x->type.dtype))
 		return reduce(b, op, r->x, r->axes, r->naxes, false);
 	return with_nan(b, r, op);
@@ -358,11 +358,11 @@ bool lower_argmax(struct build *b, struct node *n)
 	}
 	struct value *at = argmax(b, x, axis), *nan;
 	if (is_float((enum dtype)x->type.dtype)) { /* the first NaN wins */
-		struct value *first = argmax(b, cast(b, emit_(b, "IsNaN", x), DT_INT32), axis);
+		struct value *first = argmax(b, cast(b, emit_(b, ONNX_IsNaN, x), DT_INT32), axis);
 		r.x = x;
 		r.axes[0] = axis;
 		r.naxes = 1;
-		at = emit_(b, "Where", has_nan(b, &r, &nan), first, at);
+		at = emit_(b, ONNX_Where, has_nan(b, &r, &nan), first, at);
 	}
 	lowered(b, n, 0, with_dims(at, r.type.dims));
 	return true;
@@ -370,15 +370,16 @@ bool lower_argmax(struct build *b, struct node *n)
 
 /* The runtime's LogSoftmax takes x - (max + log(sum)), which loses the digits of a large maximum:
  * PyTensor's takes it off first. That of float64 has any number beside a NaN or inf. */
-static struct value *normalised(struct build *b, const char *op, struct value *x, int axis)
+static struct value *normalised(struct build *b, enum onnx_id op, struct value *x, int axis)
 {
-	bool logs = strcmp(op, "Softmax") != 0;
+	bool logs = op != ONNX_Softmax;
 
 	if (logs)
-		x = emit_(b, "Sub", x, reduce(b, "ReduceMax", x, &axis, 1, true));
+		x = emit_(b, ONNX_Sub, x, reduce(b, ONNX_ReduceMax, x, &axis, 1, true));
 	if (logs && x->type.dtype == DT_FLOAT64) {
-		struct value *sum = reduce(b, "ReduceSum", emit_(b, "Exp", x), &axis, 1, true);
-		return emit_(b, "Sub", x, emit_(b, "Log", sum));
+		struct value *sum =
+			reduce(b, ONNX_ReduceSum, emit_(b, ONNX_Exp, x), &axis, 1, true);
+		return emit_(b, ONNX_Sub, x, emit_(b, ONNX_Log, sum));
 	}
 	attr_int(b, "axis", axis);
 	return emit_(b, op, x);
@@ -415,16 +416,16 @@ static struct value *normalised_in_steps(struct build *b, struct node *n, struct
 		return NULL;
 	for (int i = 0; i < r->naxes; i++)
 		axes[i] = r->axes[i];
-	struct value *x = emit_(b, "Sub", r->x, unsqueeze(b, top, axes, (uint32_t)r->naxes));
+	struct value *x = emit_(b, ONNX_Sub, r->x, unsqueeze(b, top, axes, (uint32_t)r->naxes));
 	x = cast(b, x, r->out);
-	struct value *e = emit_(b, "Exp", x);
+	struct value *e = emit_(b, ONNX_Exp, x);
 	struct value *sum = cast(b, e, r->out == DT_FLOAT16 ? DT_FLOAT32 : DT_FLOAT64);
-	sum = cast(b, reduce(b, "ReduceSum", sum, r->axes, r->naxes, true), r->out);
-	return log ? emit_(b, "Sub", x, emit_(b, "Log", sum)) : emit_(b, "Div", e, sum);
+	sum = cast(b, reduce(b, ONNX_ReduceSum, sum, r->axes, r->naxes, true), r->out);
+	return log ? emit_(b, ONNX_Sub, x, emit_(b, ONNX_Log, sum)) : emit_(b, ONNX_Div, e, sum);
 }
 
 /* Softmax over several axes is one over a merged axis, put back afterwards. */
-static bool lower_normalise(struct build *b, struct node *n, const char *op)
+static bool lower_normalise(struct build *b, struct node *n, enum onnx_id op)
 {
 	struct reduction r;
 
@@ -432,7 +433,7 @@ static bool lower_normalise(struct build *b, struct node *n, const char *op)
 		return false;
 	bool half = r.x->type.dtype == DT_FLOAT16 && !b->cx->opt.excess_precision;
 	if (r.naxes && (half || is_int((enum dtype)r.x->type.dtype))) {
-		struct value *y = normalised_in_steps(b, n, &r, !strcmp(op, "LogSoftmax"));
+		struct value *y = normalised_in_steps(b, n, &r, op == ONNX_LogSoftmax);
 		if (y)
 			lowered(b, n, 0, with_dims(y, n->out[0]->type.dims));
 		return y != NULL;
@@ -472,10 +473,10 @@ static bool lower_normalise(struct build *b, struct node *n, const char *op)
 
 bool lower_softmax(struct build *b, struct node *n)
 {
-	return lower_normalise(b, n, "Softmax");
+	return lower_normalise(b, n, ONNX_Softmax);
 }
 
 bool lower_logsoftmax(struct build *b, struct node *n)
 {
-	return lower_normalise(b, n, "LogSoftmax");
+	return lower_normalise(b, n, ONNX_LogSoftmax);
 }

@@ -166,8 +166,8 @@ static struct value *without_zero(struct build *b, struct value *x, struct value
 {
 	if (dim_ge(b->cx, dims_product(b->cx, x->type.dims, x->type.rank), 1))
 		return shape;
-	struct value *zero = emit_(b, "Equal", shape, const_int(b, 0));
-	return emit_(b, "Where", zero, const_int(b, -4), shape);
+	struct value *zero = emit_(b, ONNX_Equal, shape, const_int(b, 0));
+	return emit_(b, ONNX_Where, zero, const_int(b, -4), shape);
 }
 
 /* The shape k in constants: 0 stands for the length that x has there, and fails beside a -1 where
@@ -198,7 +198,7 @@ static struct value *reshape_infer(struct build *b, struct value *x, const struc
 		zero |= !dim_ge(b->cx, k->at[i], 1) &&
 			!dim_eq(b->cx, k->at[i], dim_const(b->cx, -1));
 	if (copied) {
-		struct value *r = with_dims(emit_(b, "Reshape", x, copied), dims);
+		struct value *r = with_dims(emit_(b, ONNX_Reshape, x, copied), dims);
 		return zero ? labelled(b, r, beside) : r;
 	}
 	if (zero && may_reshape_to_zero(b) && !counts_zero(b, k))
@@ -210,7 +210,7 @@ static struct value *reshape_infer(struct build *b, struct value *x, const struc
 				beside);
 	if (zero) /* a 0 would copy a dim: the division by it fails instead */
 		return reshape_to(b, x, dims_vector(b, without_minus(b, x, k), k->n), dims, rank);
-	return with_dims(emit_(b, "Reshape", x, dims_vector(b, k->at, k->n)), dims);
+	return with_dims(emit_(b, ONNX_Reshape, x, dims_vector(b, k->at, k->n)), dims);
 }
 
 /* A shape that may not fit. Of a Concat with one number that is no size, ONNX Runtime takes this
@@ -220,12 +220,12 @@ struct value *as_it_is(struct build *b, struct value *shape)
 	int64_t ones[MAX_RANK];
 	int64_t n;
 
-	if (!is_onnx(shape->def, "Concat") || !dim_is_const(b->cx, shape->type.dims[0], &n) ||
+	if (!is_onnx(shape->def, ONNX_Concat) || !dim_is_const(b->cx, shape->type.dims[0], &n) ||
 	    n > MAX_RANK)
 		return shape;
 	for (int64_t i = 0; i < n; i++)
 		ones[i] = 1;
-	return emit_(b, "Mul", shape, const_ints(b, ones, (uint32_t)n));
+	return emit_(b, ONNX_Mul, shape, const_ints(b, ones, (uint32_t)n));
 }
 
 /* Lengths that are computed: NumPy takes any negative one for that which is to be found, but none
@@ -245,13 +245,13 @@ struct value *lengths_to_find(struct build *b, const struct known *k, struct val
 	if (plain || shape->data || n == 0)
 		return shape;
 	if (n == 1 || (k && low == 1))
-		return emit_(b, "Where", emit_(b, "Less", shape, const_int(b, 0)), const_int(b, -1),
-			     shape);
+		return emit_(b, ONNX_Where, emit_(b, ONNX_Less, shape, const_int(b, 0)),
+			     const_int(b, -1), shape);
 	struct value *least[2], *in[] = {shape, const_ints(b, &(int64_t){1}, 1)};
 	attr_int(b, "largest", 0);
-	emit_n(b, "TopK", in, 2, least, 2);
-	return emit_(b, "Where", emit_(b, "Less", shape, const_int(b, 1)),
-		     emit_(b, "Sign", least[0]), shape);
+	emit_n(b, ONNX_TopK, in, 2, least, 2);
+	return emit_(b, ONNX_Where, emit_(b, ONNX_Less, shape, const_int(b, 1)),
+		     emit_(b, ONNX_Sign, least[0]), shape);
 }
 
 /* x in the lengths asked for, if all can be said; one may be negative. NULL: they cannot, or
@@ -404,7 +404,7 @@ bool lower_alloc(struct build *b, struct node *n)
 	if (dims_said(b, n, 1, t.dims, t.rank))
 		v = expand(b, v, t.dims, t.rank);
 	else
-		v = with_dims(emit_(b, "Expand", v, shape_inputs(b, n, 1, t.dims)), t.dims);
+		v = with_dims(emit_(b, ONNX_Expand, v, shape_inputs(b, n, 1, t.dims)), t.dims);
 	lowered(b, n, 0, v);
 	return true;
 }
@@ -441,11 +441,11 @@ static struct value *fits_first(struct build *b, struct value *all, enum dtype t
 					      : (int64_t)(UINT64_MAX >> (64 - bits));
 	struct value *two = slice_axis(b, all, 0, const_int(b, 0), const_int(b, 2), NULL);
 	struct value *low_end = const_int(b, is_signed ? -top - 1 : 0);
-	struct value *below = emit_(b, "Less", two, low_end);
-	struct value *out = emit_(b, "Or", below, emit_(b, "Less", const_int(b, top), two));
+	struct value *below = emit_(b, ONNX_Less, two, low_end);
+	struct value *out = emit_(b, ONNX_Or, below, emit_(b, ONNX_Less, const_int(b, top), two));
 
-	out = reduce(b, "ReduceSum", cast(b, out, DT_INT32), &(int){0}, 1, false);
-	return emit_(b, "Equal", out, const_int_of(b, DT_INT32, 0));
+	out = reduce(b, ONNX_ReduceSum, cast(b, out, DT_INT32), &(int){0}, 1, false);
+	return emit_(b, ONNX_Equal, out, const_int_of(b, DT_INT32, 0));
 }
 
 /* Are the first two sure to fit? */
@@ -471,11 +471,11 @@ static struct value *arange_int(struct build *b, struct node *n, enum dtype t)
 	for (int i = 0; i < 3; i++)
 		v[i] = cast(b, low(b, n->in[i]), DT_INT64);
 	if (is_moderate(b, n, 0)) {
-		r = emit_(b, "Range", v[0], v[1], v[2]);
+		r = emit_(b, ONNX_Range, v[0], v[1], v[2]);
 	} else {
-		struct value *distance = emit_(b, "Sub", v[1], v[0]);
-		r = emit_(b, "Range", const_int(b, 0), distance, v[2]);
-		r = emit_(b, "Add", r, v[0]);
+		struct value *distance = emit_(b, ONNX_Sub, v[1], v[0]);
+		r = emit_(b, ONNX_Range, const_int(b, 0), distance, v[2]);
+		r = emit_(b, ONNX_Add, r, v[0]);
 	}
 	r = with_dims(r, n->out[0]->type.dims);
 	if (!fit_first(b, v, t))
@@ -508,7 +508,7 @@ static struct value *step_if_countable(struct build *b, struct value **v, struct
 	}
 	if (ints)
 		return cast(b, cast(b, v[2], DT_BOOL), DT_INT64);
-	count = emit_(b, "Less", emit_(b, "Abs", count), const_of(b, DT_FLOAT64, 0x1p63));
+	count = emit_(b, ONNX_Less, emit_(b, ONNX_Abs, count), const_of(b, DT_FLOAT64, 0x1p63));
 	return cast(b, count, DT_INT64);
 }
 
@@ -521,9 +521,9 @@ static struct value *at_least_one(struct build *b, struct value **v, struct valu
 
 	if (const_number(v[2], &step) && fabs(step) <= 1)
 		return count; /* no quotient is 0 then */
-	struct value *way = emit_(b, "Mul", emit_(b, "Sign", distance), v[2]);
-	way = emit_(b, "Less", const_of(b, DT_FLOAT64, 0), way);
-	return emit_(b, "Max", count, cast(b, way, DT_FLOAT64));
+	struct value *way = emit_(b, ONNX_Mul, emit_(b, ONNX_Sign, distance), v[2]);
+	way = emit_(b, ONNX_Less, const_of(b, DT_FLOAT64, 0), way);
+	return emit_(b, ONNX_Max, count, cast(b, way, DT_FLOAT64));
 }
 
 /* The first item is the start as it is: -0 + 0 * step would be 0, and 0 * inf NaN. */
@@ -538,7 +538,7 @@ static struct value *first_as_it_is(struct build *b, struct node *n, struct valu
 
 	if (!is_float((enum dtype)first->type.dtype) || (!minus && !inf))
 		return items;
-	return emit_(b, "Where", cast(b, i, DT_BOOL), items, first);
+	return emit_(b, ONNX_Where, cast(b, i, DT_BOOL), items, first);
 }
 
 /* Between which floats lie those whose integer part fits into t? */
@@ -557,8 +557,8 @@ static struct value *fits_int(struct build *b, struct value *v, enum dtype t)
 	double least, beyond;
 
 	limits(t, &least, &beyond);
-	struct value *enough = emit_(b, "LessOrEqual", const_of(b, DT_FLOAT64, least), v);
-	return emit_(b, "And", enough, emit_(b, "Less", v, const_of(b, DT_FLOAT64, beyond)));
+	struct value *enough = emit_(b, ONNX_LessOrEqual, const_of(b, DT_FLOAT64, least), v);
+	return emit_(b, ONNX_And, enough, emit_(b, ONNX_Less, v, const_of(b, DT_FLOAT64, beyond)));
 }
 
 static bool surely_fits_int(const struct value *v, enum dtype t)
@@ -576,11 +576,11 @@ static struct value *fitting_first(struct build *b, struct value *items, struct 
 {
 	if (!is_int(t) || (surely_fits_int(first, t) && surely_fits_int(second, t)))
 		return items;
-	struct value *none = emit_(b, "Less", count, const_int(b, 1));
-	struct value *one = emit_(b, "Less", count, const_int(b, 2));
-	struct value *ok = emit_(b, "Or", fits_int(b, second, t), one);
+	struct value *none = emit_(b, ONNX_Less, count, const_int(b, 1));
+	struct value *one = emit_(b, ONNX_Less, count, const_int(b, 2));
+	struct value *ok = emit_(b, ONNX_Or, fits_int(b, second, t), one);
 
-	ok = emit_(b, "Or", emit_(b, "And", ok, fits_int(b, first, t)), none);
+	ok = emit_(b, ONNX_Or, emit_(b, ONNX_And, ok, fits_int(b, first, t)), none);
 	return labelled(b, checked(b, items, ok), first_two);
 }
 
@@ -610,27 +610,27 @@ bool lower_arange(struct build *b, struct node *n)
 		v[i] = cast(b, low(b, n->in[i]), DT_FLOAT64);
 	double start, by;
 	bool zero = const_number(v[0], &start) && start == 0 && !signbit(start);
-	struct value *distance = zero ? v[1] : emit_(b, "Sub", v[1], v[0]);
+	struct value *distance = zero ? v[1] : emit_(b, ONNX_Sub, v[1], v[0]);
 	if (ints && !is_moderate(b, n, 0)) {
 		struct value *from = cast(b, low(b, n->in[0]), DT_INT64);
-		distance = emit_(b, "Sub", cast(b, low(b, n->in[1]), DT_INT64), from);
+		distance = emit_(b, ONNX_Sub, cast(b, low(b, n->in[1]), DT_INT64), from);
 		distance = cast(b, distance, DT_FLOAT64);
 	}
-	struct value *count = emit_(b, "Div", distance, v[2]);
+	struct value *count = emit_(b, ONNX_Div, distance, v[2]);
 	struct value *one = step_if_countable(b, v, count, ints);
 	if (!one)
 		return false;
-	count = emit_(b, "Ceil", count);
+	count = emit_(b, ONNX_Ceil, count);
 	count = cast(b, ints ? count : at_least_one(b, v, distance, count), DT_INT64);
 	enum dtype calc = t == DT_FLOAT16 ? DT_FLOAT32 : t;
 	struct value *first = cast(b, cast(b, v[0], t), calc);
-	struct value *next = zero ? v[2] : emit_(b, "Add", v[0], v[2]);
+	struct value *next = zero ? v[2] : emit_(b, ONNX_Add, v[0], v[2]);
 	struct value *second = cast(b, cast(b, next, t), calc);
-	struct value *i = emit_(b, "Range", const_int(b, 0), count, one);
-	struct value *delta = zero ? second : emit_(b, "Sub", second, first);
-	struct value *r = emit_(b, "Mul", cast(b, i, calc), delta);
+	struct value *i = emit_(b, ONNX_Range, const_int(b, 0), count, one);
+	struct value *delta = zero ? second : emit_(b, ONNX_Sub, second, first);
+	struct value *r = emit_(b, ONNX_Mul, cast(b, i, calc), delta);
 	if (!zero || !const_number(v[2], &by) || by < 0) /* 0 * -1 is -0 */
-		r = emit_(b, "Add", r, first);
+		r = emit_(b, ONNX_Add, r, first);
 	r = first_as_it_is(b, n, v, first, i, r);
 	r = with_dims(fitting_first(b, r, v[0], next, count, t), n->out[0]->type.dims);
 	lowered(b, n, 0, cast(b, r, t));
@@ -651,14 +651,14 @@ bool lower_eye(struct build *b, struct node *n)
 			const_shape(b, made, shape_inputs(b, n, 0, t.dims), t.dims, 2, 0);
 		if (offset)
 			attr_int(b, "k", offset);
-		lowered(b, n, 0, cast(b, emit_(b, "EyeLike", zero), (enum dtype)t.dtype));
+		lowered(b, n, 0, cast(b, emit_(b, ONNX_EyeLike, zero), (enum dtype)t.dtype));
 		return true;
 	}
 	/* each element's row and column; a Range would take a negative length for 0 */
 	struct value *one = const_shape(b, DT_INT64, shape_inputs(b, n, 0, t.dims), t.dims, 2, 1);
-	struct value *row = emit_(b, "CumSum", one, const_int(b, 0));
-	struct value *column = emit_(b, "CumSum", one, const_int(b, 1));
-	struct value *on = emit_(b, "Equal", emit_(b, "Add", row, k), column);
+	struct value *row = emit_(b, ONNX_CumSum, one, const_int(b, 0));
+	struct value *column = emit_(b, ONNX_CumSum, one, const_int(b, 1));
+	struct value *on = emit_(b, ONNX_Equal, emit_(b, ONNX_Add, row, k), column);
 	lowered(b, n, 0, cast(b, on, (enum dtype)t.dtype));
 	return true;
 }

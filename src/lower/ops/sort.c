@@ -16,7 +16,7 @@ void sort_order(struct build *b, struct value *x, int64_t axis, struct value **o
 
 	attr_int(b, "axis", axis);
 	attr_int(b, "largest", 0);
-	emit_n(b, "TopK", (struct value *[]){x, k}, 2, out, 2);
+	emit_n(b, ONNX_TopK, (struct value *[]){x, k}, 2, out, 2);
 	with_dims(out[0], x->type.dims);
 	with_dims(out[1], x->type.dims);
 }
@@ -25,16 +25,17 @@ struct value *sort_take(struct build *b, struct value *x, struct value *at, int6
 {
 	if (axis)
 		attr_int(b, "axis", axis);
-	return with_dims(emit_(b, "GatherElements", x, at), x->type.dims);
+	return with_dims(emit_(b, ONNX_GatherElements, x, at), x->type.dims);
 }
 
 /* A float64 in the order of a smaller float: infinity is 1e300, NaN is infinity. */
 static struct value *wide_key(struct build *b, struct value *x)
 {
 	struct value *wide = cast(b, x, DT_FLOAT64);
-	struct value *key = emit_(b, "Min", wide, const_of(b, DT_FLOAT64, 1e300));
+	struct value *key = emit_(b, ONNX_Min, wide, const_of(b, DT_FLOAT64, 1e300));
 
-	return emit_(b, "Where", emit_(b, "IsNaN", wide), const_of(b, DT_FLOAT64, INFINITY), key);
+	return emit_(b, ONNX_Where, emit_(b, ONNX_IsNaN, wide), const_of(b, DT_FLOAT64, INFINITY),
+		     key);
 }
 
 /* The indices that sort; *sorted is what they take from x, if it came along. */
@@ -54,9 +55,9 @@ static struct value *argsort(struct build *b, struct value *x, int64_t axis, str
 		return first[1];
 	}
 	struct value *inf = const_of(b, t, INFINITY);
-	sort_order(b, emit_(b, "Where", emit_(b, "IsNaN", x), inf, x), axis, first);
+	sort_order(b, emit_(b, ONNX_Where, emit_(b, ONNX_IsNaN, x), inf, x), axis, first);
 	struct value *mixed = sort_take(b, x, first[1], axis);
-	sort_order(b, cast(b, emit_(b, "IsNaN", mixed), DT_INT32), axis, second);
+	sort_order(b, cast(b, emit_(b, ONNX_IsNaN, mixed), DT_INT32), axis, second);
 	*sorted = sort_take(b, mixed, second[1], axis);
 	return sort_take(b, first[1], second[1], axis);
 }
@@ -86,11 +87,11 @@ bool lower_argsort(struct build *b, struct node *n)
 /* Rows (is NaN, value or 0): their lexicographic order is the one that is asked for. */
 static struct value *nan_rows(struct build *b, struct value *x)
 {
-	struct value *nan = emit_(b, "IsNaN", x), *part[2];
+	struct value *nan = emit_(b, ONNX_IsNaN, x), *part[2];
 	int64_t last = 1;
 
 	part[0] = unsqueeze(b, cast(b, nan, DT_FLOAT64), &last, 1);
-	part[1] = emit_(b, "Where", nan, const_of(b, DT_FLOAT64, 0), x);
+	part[1] = emit_(b, ONNX_Where, nan, const_of(b, DT_FLOAT64, 0), x);
 	part[1] = unsqueeze(b, part[1], &last, 1);
 	return concat(b, 1, part, 2);
 }
@@ -137,17 +138,17 @@ static struct value *slice_keys(struct build *b, struct value *x, int64_t axis)
 
 	bool first = x->type.dtype == DT_FLOAT16;
 	x = sort_slices(b, cast(b, x, DT_FLOAT64), axis, d);
-	struct value *nan = emit_(b, "IsNaN", x), *part[2];
+	struct value *nan = emit_(b, ONNX_IsNaN, x), *part[2];
 	struct value *flag = cast(b, nan, DT_FLOAT64);
-	part[0] = unsqueeze(b, first ? emit_(b, "Neg", flag) : flag, &last, 1);
-	part[1] = unsqueeze(b, emit_(b, "Where", nan, const_of(b, DT_FLOAT64, 0), x), &last, 1);
+	part[0] = unsqueeze(b, first ? emit_(b, ONNX_Neg, flag) : flag, &last, 1);
+	part[1] = unsqueeze(b, emit_(b, ONNX_Where, nan, const_of(b, DT_FLOAT64, 0), x), &last, 1);
 	to[0] = d[0];
 	to[1] = dim_mul(b->cx, d[1], dim_const(b->cx, 2));
 	part[0] = reshape(b, concat(b, 2, part, 2), to, 2);
-	flag = cast(b, reduce(b, "ReduceSum", flag, (int[]){1}, 1, true), DT_BOOL);
+	flag = cast(b, reduce(b, ONNX_ReduceSum, flag, (int[]){1}, 1, true), DT_BOOL);
 	last = 1;
 	part[1] = unsqueeze(b, cast(b, counting(b, d[0]), DT_FLOAT64), &last, 1);
-	part[1] = emit_(b, "Where", flag, part[1], const_of(b, DT_FLOAT64, -1));
+	part[1] = emit_(b, ONNX_Where, flag, part[1], const_of(b, DT_FLOAT64, -1));
 	return concat(b, 1, part, 2);
 }
 
@@ -177,11 +178,11 @@ bool lower_unique(struct build *b, struct node *n)
 		key = t == DT_FLOAT64 ? nan_rows(b, x) : wide_key(b, x);
 	if (!flat || t == DT_FLOAT64)
 		attr_int(b, "axis", flat || by_key ? 0 : prop_axis(b->cx, n, "axis"));
-	emit_n(b, "Unique", &key, 1, out, 4);
+	emit_n(b, ONNX_Unique, &key, 1, out, 4);
 	struct value *values = out[0];
 	if (by_key) {
 		attr_int(b, "axis", flat ? 0 : prop_axis(b->cx, n, "axis"));
-		values = emit_(b, "Gather", x, out[1]);
+		values = emit_(b, ONNX_Gather, x, out[1]);
 	}
 	lowered(b, n, 0, with_dims(values, n->out[0]->type.dims));
 	for (int i = 0; i < 3; i++)

@@ -16,7 +16,7 @@
 static struct value *position(struct build *b, struct value *v)
 {
 	if (v->type.dtype == DT_UINT64 && !known_at(b, v, 0))
-		v = emit_(b, "Min", v, const_int_of(b, DT_UINT64, INT64_MAX));
+		v = emit_(b, ONNX_Min, v, const_int_of(b, DT_UINT64, INT64_MAX));
 	return cast(b, v, DT_INT64);
 }
 
@@ -71,7 +71,7 @@ static bool takes_all(struct build *b, const struct index *ix, dim size)
 static void mask_indices(struct build *b, struct value *mask, struct index *ix)
 {
 	uint32_t r = mask->type.rank;
-	struct value *rows[MAX_RANK], *all = emit_(b, "NonZero", mask);
+	struct value *rows[MAX_RANK], *all = emit_(b, ONNX_NonZero, mask);
 
 	if (r == 1) {
 		rows[0] = all;
@@ -157,8 +157,8 @@ static struct value *by_sign(struct build *b, int sign, struct value *step, int6
 {
 	if (sign)
 		return const_int(b, sign > 0 ? up : down);
-	struct value *negative = emit_(b, "Less", step, const_int(b, 0));
-	return emit_(b, "Where", negative, const_int(b, down), const_int(b, up));
+	struct value *negative = emit_(b, ONNX_Less, step, const_int(b, 0));
+	return emit_(b, ONNX_Where, negative, const_int(b, down), const_int(b, up));
 }
 
 /* A stop that leaves nothing when stepping down; for INT64_MAX the runtime gives one element. */
@@ -178,11 +178,11 @@ static struct value *stop_below(struct build *b, const struct index *ix, struct 
 	if (start && (dim_ge(b->cx, start, 0) || dim_ge(b->cx, dim_add(b->cx, start, size), 0)))
 		return stop;
 	struct value *first =
-		emit_(b, "Neg", dim_value(b, size)); /* a sum with the start may wrap */
-	struct value *none = emit_(b, "Less", ix->v[0], first);
+		emit_(b, ONNX_Neg, dim_value(b, size)); /* a sum with the start may wrap */
+	struct value *none = emit_(b, ONNX_Less, ix->v[0], first);
 	if (!sign)
-		none = emit_(b, "And", none, emit_(b, "Less", ix->v[2], const_int(b, 0)));
-	return emit_(b, "Where", none, const_int(b, STOP_BEHIND), stop);
+		none = emit_(b, ONNX_And, none, emit_(b, ONNX_Less, ix->v[2], const_int(b, 0)));
+	return emit_(b, ONNX_Where, none, const_int(b, STOP_BEHIND), stop);
 }
 
 /* The runtime takes the largest int32 and int64 for a stop that is left out, which stepping down is
@@ -190,7 +190,7 @@ static struct value *stop_below(struct build *b, const struct index *ix, struct 
 static struct value *stop_given(struct build *b, struct value *stop, int sign)
 {
 	dim d = known_at(b, stop, 0);
-	enum dtype given = is_onnx(stop->def, "Cast") ? stop->def->in[0]->type.dtype : DT_INT64;
+	enum dtype given = is_onnx(stop->def, ONNX_Cast) ? stop->def->in[0]->type.dtype : DT_INT64;
 	int64_t k;
 
 	if (b->target != PTGC_ORT_CPU || sign > 0 || dtypes[given].size < 4)
@@ -199,8 +199,8 @@ static struct value *stop_given(struct build *b, struct value *stop, int sign)
 		return k < INT32_MAX ? stop : const_int(b, STOP_BEHIND);
 	if (d && (dim_is_size(b, d) || dim_le(b->cx, d, INT32_MAX - 1)))
 		return stop;
-	struct value *small = emit_(b, "Less", stop, const_int(b, INT32_MAX));
-	return emit_(b, "Where", small, stop, const_int(b, STOP_BEHIND));
+	struct value *small = emit_(b, ONNX_Less, stop, const_int(b, INT32_MAX));
+	return emit_(b, ONNX_Where, small, stop, const_int(b, STOP_BEHIND));
 }
 
 /*
@@ -268,7 +268,7 @@ static struct value *element_of_shape(struct build *b, struct value *x, const st
 {
 	int64_t at;
 
-	if (x->type.rank != 1 || !is_onnx(x->def, "Cast") || x->type.dtype != DT_FLOAT64 ||
+	if (x->type.rank != 1 || !is_onnx(x->def, ONNX_Cast) || x->type.dtype != DT_FLOAT64 ||
 	    x->def->in[0]->type.dtype != DT_INT64 || ix[0].kind != IX_ARRAY ||
 	    ix[0].v[0]->type.rank || !const_int_at(b, ix[0].v[0], 0, &at) || at < 0)
 		return NULL;
@@ -302,7 +302,7 @@ bool lower_subtensor(struct build *b, struct node *n)
 		constant &= const_int_at(b, ix[i].v[0], 0, &k);
 	}
 	if (ints > 1 && leading == ints && constant) {
-		x = emit_(b, "GatherND", x, int_vector(b, at, ints));
+		x = emit_(b, ONNX_GatherND, x, int_vector(b, at, ints));
 	} else {
 		for (uint32_t i = x->type.rank; i-- > 0;) {
 			if (ix[i].kind != IX_ARRAY)
@@ -313,7 +313,7 @@ bool lower_subtensor(struct build *b, struct node *n)
 			}
 			if (i)
 				attr_int(b, "axis", i);
-			x = emit_(b, "Gather", x, ix[i].v[0]);
+			x = emit_(b, ONNX_Gather, x, ix[i].v[0]);
 		}
 	}
 	for (uint32_t i = 0; i < n->in[0]->type.rank; i++)
@@ -374,7 +374,7 @@ static struct value *chosen_tuples(struct build *b, struct value **v, uint32_t n
 			mine[j] = j <= i;
 		t->data = mine;
 		struct value *at = unsqueeze(b, v[i], &(int64_t){v[i]->type.rank}, 1);
-		r = labelled(b, emit_(b, "Where", const_tensor(b, t), at, r), together);
+		r = labelled(b, emit_(b, ONNX_Where, const_tensor(b, t), at, r), together);
 	}
 	return r;
 }
@@ -443,13 +443,13 @@ static struct value *by_mask(struct build *b, struct node *n)
 			return NULL;
 	if (rank == 1) {
 		attr_int(b, "axis", 0);
-		return emit_(b, "Compress", x, low(b, mask));
+		return emit_(b, ONNX_Compress, x, low(b, mask));
 	}
 	if (rank != x->type.rank)
 		return NULL;
 	dim *flat = new (b->cx->arena, dim);
 	*flat = dims_product(b->cx, mask->type.dims, rank);
-	return emit_(b, "Compress", x, reshape(b, low(b, mask), flat, 1));
+	return emit_(b, ONNX_Compress, x, reshape(b, low(b, mask), flat, 1));
 }
 
 /*
@@ -461,10 +461,10 @@ static struct value *unfused(struct build *b, struct value *at, dim size)
 	const struct node *n = at->def;
 	int64_t start, step;
 
-	while (is_onnx(n, "Unsqueeze") || is_onnx(n, "Squeeze") || is_onnx(n, "Identity") ||
-	       is_onnx(n, "Reshape"))
+	while (is_onnx(n, ONNX_Unsqueeze) || is_onnx(n, ONNX_Squeeze) ||
+	       is_onnx(n, ONNX_Identity) || is_onnx(n, ONNX_Reshape))
 		n = n->in[0]->def;
-	if (b->target != PTGC_ORT_CPU || !is_onnx(n, "Range"))
+	if (b->target != PTGC_ORT_CPU || !is_onnx(n, ONNX_Range))
 		return at;
 	dim stop = known_at(b, n->in[1], 0);
 	if (const_int_at(b, n->in[0], 0, &start) && start >= 0 &&
@@ -472,7 +472,7 @@ static struct value *unfused(struct build *b, struct value *at, dim size)
 	    dim_ge(b->cx, dim_sub(b->cx, size, stop), 0))
 		return at;
 	attr_int(b, "fmod", 1);
-	return emit_(b, "Mod", at, const_int(b, INT64_MAX));
+	return emit_(b, ONNX_Mod, at, const_int(b, INT64_MAX));
 }
 
 static struct value *gather(struct build *b, struct value *x, struct value *at, uint32_t axis)
@@ -480,7 +480,7 @@ static struct value *gather(struct build *b, struct value *x, struct value *at, 
 	at = unfused(b, at, x->type.dims[axis]);
 	if (axis)
 		attr_int(b, "axis", axis);
-	return emit_(b, "Gather", x, at);
+	return emit_(b, ONNX_Gather, x, at);
 }
 
 /* Arrays that each have axes of their own among those of the result, in order, as x[i[:, None], j]
@@ -531,9 +531,9 @@ static bool counts_along(struct build *b, const struct value *v, uint32_t brank,
 	if (v->data)
 		return true;
 	const struct node *n = v->def;
-	while (is_onnx(n, "Unsqueeze") || is_onnx(n, "Reshape"))
+	while (is_onnx(n, ONNX_Unsqueeze) || is_onnx(n, ONNX_Reshape))
 		n = n->in[0]->def;
-	return is_onnx(n, "Range") && const_int_at(b, n->in[0], 0, &first) && !first &&
+	return is_onnx(n, ONNX_Range) && const_int_at(b, n->in[0], 0, &first) && !first &&
 	       const_int_at(b, n->in[2], 0, &step) && step == 1;
 }
 
@@ -560,7 +560,7 @@ static struct value *gathered_along(struct build *b, struct value *x, struct val
 		return NULL;
 	if (axis)
 		attr_int(b, "axis", axis);
-	return emit_(b, "GatherElements", x, v[axis]);
+	return emit_(b, ONNX_GatherElements, x, v[axis]);
 }
 
 bool lower_advsubtensor(struct build *b, struct node *n)
@@ -594,7 +594,7 @@ bool lower_advsubtensor(struct build *b, struct node *n)
 				perm[from++] = i;
 			else
 				perm[k + left++] = i;
-		x = emit_(b, "GatherND", transpose(b, x, perm), index_tuples(b, v, k, brank));
+		x = emit_(b, ONNX_GatherND, transpose(b, x, perm), index_tuples(b, v, k, brank));
 		if (adjacent && axes[0]) { /* the arrays' axes go back to where they stood */
 			uint32_t out = 0;
 			for (uint32_t i = 0; i < axes[0]; i++)

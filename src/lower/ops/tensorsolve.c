@@ -18,9 +18,9 @@ static struct value *eliminated(struct build *b, const char *name, struct value 
 		return NULL;
 	struct value *x = out[0], *pivots = out[1];
 	struct value *zero = const_of(b, (enum dtype)pivots->type.dtype, 0);
-	struct value *at = emit_(b, "Where", emit_(b, "Equal", pivots, zero),
+	struct value *at = emit_(b, ONNX_Where, emit_(b, ONNX_Equal, pivots, zero),
 				 const_int(b, INT32_MAX), counting(b, pivots->type.dims[0]));
-	x = with_dims(emit_(b, "Gather", x, at), x->type.dims);
+	x = with_dims(emit_(b, ONNX_Gather, x, at), x->type.dims);
 	return labelled(b, x, "a matrix must not be singular");
 }
 

@@ -36,7 +36,7 @@ static bool is_length(struct build *b, dim d, int64_t k)
 static bool stretch_of(struct build *b, struct value *v, struct stretch *s)
 {
 	const struct node *n = v->def;
-	struct value *x = is_onnx(n, "Expand") ? n->in[0] : NULL;
+	struct value *x = is_onnx(n, ONNX_Expand) ? n->in[0] : NULL;
 
 	if (!x || b->cse->shared->home[v->id] != b->block || x->type.rank > v->type.rank)
 		return false;
@@ -51,7 +51,7 @@ static bool stretch_of(struct build *b, struct value *v, struct stretch *s)
 		s->len[s->n] = d;
 		s->again[s->n++] = one;
 	}
-	while (is_onnx(x->def, "Unsqueeze"))
+	while (is_onnx(x->def, ONNX_Unsqueeze))
 		x = x->def->in[0];
 	s->x = x;
 	return true;
@@ -103,7 +103,7 @@ static struct value *tile(struct build *b, struct value *x, const dim *times)
 		dims[i] = dim_mul(b->cx, x->type.dims[i], times[i]);
 		sure &= dim_ge(b->cx, times[i], 0);
 	}
-	struct value *r = emit_(b, "Tile", x, dims_vector(b, times, rank));
+	struct value *r = emit_(b, ONNX_Tile, x, dims_vector(b, times, rank));
 	return with_dims(sure ? r : labelled(b, r, "numbers of repeats must not be negative"),
 			 dims);
 }
@@ -133,7 +133,7 @@ static bool repeats_rows(struct build *b, const struct stretch *s, const struct 
 		row[i] = i / times;
 	if (axis)
 		attr_int(b, "axis", axis);
-	*out = emit_(b, "Gather", s->x, const_ints(b, row, (uint32_t)(len * times)));
+	*out = emit_(b, ONNX_Gather, s->x, const_ints(b, row, (uint32_t)(len * times)));
 	*out = with_dims(*out, dims);
 	return true;
 }
