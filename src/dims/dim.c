@@ -1,19 +1,15 @@
 /*
- * dim.c: symbolic dims: the API, the equations found so far.
+ * dim.c: symbolic dims: their API, and the equations between them.
  * In: dims in any form. Out: canonical dims under all equations.
- * Holds: an equation replaces one base atom by an expression of other base atoms that are not
- * replaced, so replacing ends; atoms with operands are never replaced, as rebuilding one could
- * bring it back. An equation that replaces nothing is a fact that dim_eq looks up. A replacement
- * never costs a value its place at run time: see may_replace().
+ * Holds: an equation replaces one base atom by an expression of base atoms that are not replaced
+ * themselves, so find() ends. Atoms with operands are never replaced: rebuilding them could bring
+ * the replaced atom back. An equation that can replace no atom is kept in dims.zeros, where
+ * dim_eq() looks it up. A dim that can be computed at run time before a replacement can be computed
+ * after it: see may_replace().
  */
 #include <string.h>
 
 #include "dims/internal.h"
-
-static dim pairs(struct dims *t, enum form_kind kind, dim a, dim b)
-{
-	return make_extreme(t, kind, (dim[]){a, b}, 2);
-}
 
 struct dims *dims_new(struct ctx *cx)
 {
@@ -60,11 +56,11 @@ static dim rebuild_atom(struct dims *t, const struct form *f)
 			d = make_mul(t, d, ops[i]);
 		return d;
 	default:
-		return make_extreme(t, f->kind, ops, f->n);
+		return make_minmax(t, f->kind, ops, f->n);
 	}
 }
 
-static void found(struct dims *t, dim d, dim r)
+static void memoize_find(struct dims *t, dim d, dim r)
 {
 	form_of(t, r)->found = r;
 	form_of(t, r)->found_age = t->age;
@@ -72,8 +68,8 @@ static void found(struct dims *t, dim d, dim r)
 	form_of(t, d)->found_age = t->age;
 }
 
-/* The first replaced base atom in d whose replacement is not up to date; DIM_NONE if none. */
-static dim stale(const struct dims *t, dim d)
+/* The first replaced base atom in d whose find() is not memoized; DIM_NONE if there is none. */
+static dim stale_atom(const struct dims *t, dim d)
 {
 	const struct form *f = form_of(t, d);
 	if (f->found_age == t->age)
@@ -81,26 +77,27 @@ static dim stale(const struct dims *t, dim d)
 	if (f->kind == K_BASE)
 		return f->subst ? d : DIM_NONE;
 	for (uint32_t i = 0; i < f->n && !f->frozen; i++) {
-		dim s = stale(t, f->term[i]);
+		dim s = stale_atom(t, f->term[i]);
 		if (s)
 			return s;
 	}
 	return DIM_NONE;
 }
 
-/* Chains of replacements may be as long as the input: an explicit stack, and paths get short. */
-static void follow(struct dims *t, dim d)
+/* Finds what replaces the base atom d, with path compression. A chain of replacements may be as
+ * long as the input, so the stack is explicit. */
+static void resolve_chain(struct dims *t, dim d)
 {
 	uint32_t bottom = t->todo.len;
 	*vec_push(t->arena, &t->todo) = d;
 	while (t->todo.len > bottom) {
-		dim top = t->todo.at[t->todo.len - 1], next = stale(t, form_of(t, top)->subst);
+		dim top = t->todo.at[t->todo.len - 1], next = stale_atom(t, form_of(t, top)->subst);
 		if (next) {
 			*vec_push(t->arena, &t->todo) = next;
 			continue;
 		}
 		form_of(t, top)->subst = find(t, form_of(t, top)->subst);
-		found(t, top, form_of(t, top)->subst);
+		memoize_find(t, top, form_of(t, top)->subst);
 		t->todo.len--;
 	}
 }
@@ -111,13 +108,13 @@ dim find(struct dims *t, dim d)
 	if (f->found_age == t->age)
 		return f->found;
 	if (!d)
-		bug("a dim that is none is used");
+		bug("DIM_NONE is used as a dim");
 	if (f->kind == K_BASE && f->subst)
-		follow(t, d);
+		resolve_chain(t, d);
 	else if (f->kind == K_BASE || f->frozen)
-		found(t, d, d);
+		memoize_find(t, d, d);
 	else
-		found(t, d, f->kind == K_LINEAR ? rebuild_sum(t, f) : rebuild_atom(t, f));
+		memoize_find(t, d, f->kind == K_LINEAR ? rebuild_sum(t, f) : rebuild_atom(t, f));
 	return f->found;
 }
 
@@ -157,9 +154,19 @@ void dim_set_source(struct ctx *cx, dim d, enum dim_source_kind kind, struct val
 	f->at = at;
 	if (kind == SOURCE_SIZE && f->own.lo < 0) {
 		f->own.lo = 0;
-		/* a new atom is in nobody's memo */
-		t->age += d + 1 < t->forms.len;
+		t->age += d + 1 < t->forms.len; /* no memo depends on the newest atom */
 	}
+}
+
+void dim_bound(struct ctx *cx, dim d, int64_t lo, int64_t hi)
+{
+	struct form *f = form_of(cx->dims, d);
+
+	if (f->own.lo < lo)
+		f->own.lo = lo;
+	if (f->own.hi > hi)
+		f->own.hi = hi;
+	cx->dims->age++;
 }
 
 dim dim_add(struct ctx *cx, dim a, dim b)
@@ -202,12 +209,12 @@ dim dim_mod(struct ctx *cx, dim a, dim b)
 
 dim dim_max(struct ctx *cx, dim a, dim b)
 {
-	return pairs(cx->dims, K_MAX, find(cx->dims, a), find(cx->dims, b));
+	return make_minmax(cx->dims, K_MAX, (dim[]){find(cx->dims, a), find(cx->dims, b)}, 2);
 }
 
 dim dim_min(struct ctx *cx, dim a, dim b)
 {
-	return pairs(cx->dims, K_MIN, find(cx->dims, a), find(cx->dims, b));
+	return make_minmax(cx->dims, K_MIN, (dim[]){find(cx->dims, a), find(cx->dims, b)}, 2);
 }
 
 /*
@@ -228,14 +235,8 @@ bool dim_is_one(struct ctx *cx, dim d)
 	return form_const(cx->dims, find(cx->dims, d), &v) && v == 1;
 }
 
-/* l += k * (r - atom), where the atom equals r */
-static bool swap(struct dims *t, struct lin *l, dim atom, dim r, int64_t k)
-{
-	return k != INT64_MIN && lin_add(t, l, atom, -k) && lin_add(t, l, r, k);
-}
-
-/* a // 2 for a == x + 1: x - x // 2 */
-static dim settled_floordiv(struct dims *t, const struct form *f)
+/* (x + 1) // 2 == x - x // 2; DIM_NONE: f has another form */
+static dim expand_floordiv(struct dims *t, const struct form *f)
 {
 	const struct form *a = form_of(t, f->term[0]);
 	int64_t m;
@@ -245,8 +246,8 @@ static dim settled_floordiv(struct dims *t, const struct form *f)
 	return make_add(t, x, make_scale(t, make_floordiv(t, x, f->term[1]), -1));
 }
 
-/* a % m: a - m * (a // m) */
-static dim settled_mod(struct dims *t, const struct form *f)
+/* a % m == a - m * (a // m) */
+static dim expand_mod(struct dims *t, const struct form *f)
 {
 	int64_t m;
 	if (!form_const(t, f->term[1], &m) || m == INT64_MIN)
@@ -255,8 +256,9 @@ static dim settled_mod(struct dims *t, const struct form *f)
 	return make_add(t, f->term[0], make_scale(t, q, -m));
 }
 
-/* max and min of a and b: with max(d, 0) alone, where d is a-b or b-a and leads positive */
-static dim settled_extreme(struct dims *t, const struct form *f)
+/* max(a, b) == b + max(a-b, 0) and min(a, b) == a - max(a-b, 0). The operand of the new max is
+ * a-b or b-a, whichever has a positive first coefficient. */
+static dim expand_minmax(struct dims *t, const struct form *f)
 {
 	dim zero = make_const(t, 0), a = f->term[0], b = f->n == 2 ? f->term[1] : a, d;
 	struct lin l;
@@ -265,17 +267,18 @@ static dim settled_extreme(struct dims *t, const struct form *f)
 		return DIM_NONE;
 	bool flip = l.coef[0] < 0;
 	if (f->kind == K_MAX && b == zero && !flip)
-		return DIM_NONE; /* it is settled */
+		return DIM_NONE; /* f has this form already */
 	if ((flip && !lin_scale(&l, -1)) || !(d = lin_dim(t, &l)))
 		return DIM_NONE;
-	d = pairs(t, K_MAX, d, zero);
+	d = make_minmax(t, K_MAX, (dim[]){d, zero}, 2);
 	if (f->kind == K_MAX)
 		return make_add(t, flip ? a : b, d);
 	return make_add(t, flip ? b : a, make_scale(t, d, -1));
 }
 
-/* Rewrites l so that equal things that have several normal forms meet. */
-static bool settle(struct dims *t, struct lin *l)
+/* Some equal expressions have different normal forms: x % 2 + 2*(x//2) is x. Replaces the atoms of
+ * l by the expressions above, so that more differences become 0. */
+static bool expand_atoms(struct dims *t, struct lin *l)
 {
 	for (uint32_t i = 0, steps = 0; i < l->n && steps < 64; i++) {
 		const struct form *f = form_of(t, l->term[i]);
@@ -283,23 +286,24 @@ static bool settle(struct dims *t, struct lin *l)
 		if (f->frozen)
 			continue;
 		if (f->kind == K_FLOORDIV)
-			r = settled_floordiv(t, f);
+			r = expand_floordiv(t, f);
 		else if (f->kind == K_MOD)
-			r = settled_mod(t, f);
+			r = expand_mod(t, f);
 		else if (f->kind == K_MAX || f->kind == K_MIN)
-			r = settled_extreme(t, f);
+			r = expand_minmax(t, f);
 		if (!r)
 			continue;
-		if (!swap(t, l, l->term[i], r, l->coef[i]))
+		if (!lin_replace(t, l, i, r))
 			return false;
-		i = (uint32_t)-1;
+		i = (uint32_t)-1; /* from the start again */
 		steps++;
 	}
 	return true;
 }
 
-/* l / g with a positive first coefficient; false: no integers make it 0 */
-static bool primitive(struct lin *l)
+/* Divides l by the gcd of its coefficients, and makes the first one positive: l == 0 stays the same
+ * equation. false: the gcd does not divide l->c, so no integers solve the equation. */
+static bool make_primitive(struct lin *l)
 {
 	uint64_t g = 0;
 	for (uint32_t i = 0; i < l->n; i++) {
@@ -322,21 +326,21 @@ static bool primitive(struct lin *l)
 
 enum truth { UNKNOWN, EQUAL, DIFFERENT };
 
-/* a - b: primitive, and settled besides; not ok where int64 or the limits are too small. */
 struct difference {
-	struct lin plain, settled;
-	bool ok;
+	struct lin plain;    /* a - b, primitive */
+	struct lin expanded; /* a - b after expand_atoms(), primitive */
+	bool ok;             /* false: int64 or a limit was too small */
 };
 
-static bool is_zero(const struct dims *t, dim d)
+static bool is_known_zero(const struct dims *t, dim d)
 {
 	for (uint32_t i = 0; i < t->zeros.len && d; i++)
-		if (t->zeros.at[i].d == d)
+		if (t->zeros.at[i] == d)
 			return true;
 	return false;
 }
 
-static bool negatable(const struct lin *l)
+static bool can_negate(const struct lin *l)
 {
 	for (uint32_t i = 0; i < l->n; i++)
 		if (l->coef[i] == INT64_MIN)
@@ -347,28 +351,27 @@ static bool negatable(const struct lin *l)
 /* Compares canonical a and b; d is set when the answer is UNKNOWN. */
 static enum truth compare(struct dims *t, dim a, dim b, struct difference *d)
 {
-	struct lin *l = &d->plain, *s = &d->settled;
+	struct lin *l = &d->plain, *s = &d->expanded;
 	d->ok = false;
 	if (a == b)
 		return EQUAL;
 	lin_load(t, l, a);
-	if (!lin_add(t, l, b, -1) || !negatable(l))
+	if (!lin_add(t, l, b, -1) || !can_negate(l))
 		return UNKNOWN;
 	*s = *l;
-	if (!settle(t, s) || !negatable(s))
+	if (!expand_atoms(t, s) || !can_negate(s))
 		*s = *l;
 	if (!s->n)
 		return s->c ? DIFFERENT : EQUAL;
-	if (!primitive(l) || !primitive(s))
+	if (!make_primitive(l) || !make_primitive(s))
 		return DIFFERENT;
 	d->ok = true;
 	if (t->ones.len && range_lin(t, l).lo == 0 && range_lin(t, l).hi == 0)
 		return EQUAL;
-	return t->zeros.len && is_zero(t, lin_dim(t, s)) ? EQUAL : UNKNOWN;
+	return t->zeros.len && is_known_zero(t, lin_dim(t, s)) ? EQUAL : UNKNOWN;
 }
 
-/* Can l, not known to be 0, be 0 at all? */
-static bool never_zero(struct dims *t, const struct lin *l)
+static bool prove_nonzero(struct dims *t, const struct lin *l)
 {
 	struct lin n = *l;
 	return prove_ge(t, l, 1) || (lin_scale(&n, -1) && prove_ge(t, &n, 1));
@@ -386,7 +389,7 @@ bool dim_ne(struct ctx *cx, dim a, dim b)
 	struct dims *t = cx->dims;
 	struct difference d;
 	enum truth r = compare(t, find(t, a), find(t, b), &d);
-	return r == DIFFERENT || (r == UNKNOWN && d.ok && never_zero(t, &d.plain));
+	return r == DIFFERENT || (r == UNKNOWN && d.ok && prove_nonzero(t, &d.plain));
 }
 
 bool dim_ge(struct ctx *cx, dim d, int64_t k)
@@ -405,17 +408,45 @@ bool dim_le(struct ctx *cx, dim d, int64_t k)
 	return k != INT64_MIN && lin_scale(&l, -1) && prove_ge(t, &l, -k);
 }
 
+#define MAX_SOURCE_WALK 64 /* parts of a dim that are looked at */
+
+static unsigned collect_sources(struct ctx *cx, dim d, bool raw, int *budget)
+{
+	struct dim_view v = raw ? dim_view_raw(cx, d) : dim_view(cx, d);
+	unsigned bits = 0;
+
+	if (--*budget < 0)
+		return FROM_ANYTHING;
+	if (v.form == DIM_ATOM)
+		return v.kind == SOURCE_SIZE    ? FROM_SIZE
+		       : v.kind == SOURCE_VALUE ? FROM_VALUE
+						: FROM_NOWHERE;
+	if (v.form == DIM_CONST)
+		return v.constant > INT32_MAX || v.constant < INT32_MIN ? FROM_LARGE : 0;
+	for (uint32_t i = 0; i < v.nterms; i++)
+		bits |= collect_sources(cx, v.term[i], raw, budget);
+	return bits;
+}
+
+unsigned dim_sources(struct ctx *cx, dim d, bool raw)
+{
+	int budget = MAX_SOURCE_WALK;
+
+	return collect_sources(cx, d, raw, &budget);
+}
+
 /*
  * Equations.
  */
-static const struct form *source_form(const struct dims *t, const struct form *f)
+/* f, or the first of the atoms that f has replaced which has a source */
+static struct form *form_with_source(const struct dims *t, struct form *f)
 {
 	while (f->source == SOURCE_NONE && f->alias)
 		f = form_of(t, f->alias);
 	return f;
 }
 
-/* Does x stand in d, or anything that is never looked into? */
+/* The occurs check of unification. A frozen atom may contain any x. */
 static bool occurs(const struct dims *t, dim x, dim d)
 {
 	const struct form *f = form_of(t, d);
@@ -428,23 +459,24 @@ static bool occurs(const struct dims *t, dim x, dim d)
 }
 
 /* Can d be computed at run time? */
-static bool grounded(const struct dims *t, dim d)
+static bool is_computable(const struct dims *t, dim d)
 {
-	const struct form *f = form_of(t, d);
+	struct form *f = form_of(t, d);
 	if (f->kind == K_BASE || f->closed)
-		return source_form(t, f)->source != SOURCE_NONE;
+		return form_with_source(t, f)->source != SOURCE_NONE;
 	if (f->frozen)
-		return true; /* a deep one is not walked; dim_value() finds out */
+		return true; /* a frozen atom may be deep: dim_value() of lowering decides */
 	for (uint32_t i = 0; i < f->n; i++)
-		if (!grounded(t, f->term[i]))
+		if (!is_computable(t, f->term[i]))
 			return false;
 	return true;
 }
 
-/* l = k * x + rest, k is 1 or -1: may x be replaced by rest? */
+/* l = k * x + rest == 0, where k is 1 or -1 and x is term i: may x be replaced by -k * rest? Not if
+ * x can be computed at run time and rest cannot. */
 static bool may_replace(const struct dims *t, const struct lin *l, uint32_t i)
 {
-	bool rest_grounded = true, x_grounded = grounded(t, l->term[i]);
+	bool rest_computable = true, x_computable = is_computable(t, l->term[i]);
 	if (form_of(t, l->term[i])->kind != K_BASE || (l->coef[i] != 1 && l->coef[i] != -1))
 		return false;
 	for (uint32_t j = 0; j < l->n; j++) {
@@ -452,45 +484,47 @@ static bool may_replace(const struct dims *t, const struct lin *l, uint32_t i)
 			continue;
 		if (occurs(t, l->term[i], l->term[j]))
 			return false;
-		rest_grounded &= grounded(t, l->term[j]);
+		rest_computable &= is_computable(t, l->term[j]);
 	}
-	/* x == y: then y is found at run time where x was */
+	/* x == y: replace_atom() gives y the source of x */
 	bool alias = l->n == 2 && !l->c && l->coef[0] == -l->coef[1] &&
 		     form_of(t, l->term[!i])->kind == K_BASE;
-	return alias || !x_grounded || rest_grounded;
+	return alias || !x_computable || rest_computable;
 }
 
-/* How gladly is it replaced? Unknowns before names, what has no place before what has one. */
-static int eagerness(const struct dims *t, const struct lin *l, uint32_t i)
+/* The atom with the highest rank is replaced: unknowns before names, atoms that cannot be computed
+ * at run time before those that can. */
+static int replacement_rank(const struct dims *t, const struct lin *l, uint32_t i)
 {
 	const struct form *f = form_of(t, l->term[i]);
 	bool pair = l->n == 2 && !l->c;
-	return 2 * (!f->name) + (!pair && !grounded(t, l->term[i])) * 4;
+	return 2 * (!f->name) + (!pair && !is_computable(t, l->term[i])) * 4;
 }
 
-/* max(x, y) == v where y < v always: x == v (min alike) */
-static bool peel(struct dims *t, struct lin *l)
+/* max(x, y) == v, where y < v is proved: rewrites the equation l == 0 to x == v (min alike). */
+static bool drop_minmax(struct dims *t, struct lin *l)
 {
 	for (uint32_t i = 0; i < l->n; i++) {
 		const struct form *f = form_of(t, l->term[i]);
 		int64_t k = l->coef[i];
 		if (f->frozen || (f->kind != K_MAX && f->kind != K_MIN) || (k != 1 && k != -1))
 			continue;
-		/* k*max(..) + rest == 0, so max(..) - op == -k*rest - op */
-		dim left = DIM_NONE;
-		uint32_t nleft = 0;
+		/* k*max(..) + rest == 0 and k*k == 1, so max(..) - op == -k*rest - op. An operand
+		 * for which this is at least 1 cannot be the maximum. */
+		dim candidate = DIM_NONE;
+		uint32_t ncandidates = 0;
 		for (uint32_t j = 0; j < f->n; j++) {
 			struct lin r = *l;
 			int64_t sign = f->kind == K_MAX ? 1 : -1;
 			bool out = lin_add(t, &r, l->term[i], -k) && lin_scale(&r, -k * sign) &&
 				   lin_add(t, &r, f->term[j], -sign) && prove_ge(t, &r, 1);
 			if (!out) {
-				left = f->term[j];
-				nleft++;
+				candidate = f->term[j];
+				ncandidates++;
 			}
 		}
 		struct lin r = *l;
-		if (nleft == 1 && lin_add(t, &r, l->term[i], -k) && lin_add(t, &r, left, k)) {
+		if (ncandidates == 1 && lin_replace(t, &r, i, candidate)) {
 			*l = r;
 			return true;
 		}
@@ -498,8 +532,8 @@ static bool peel(struct dims *t, struct lin *l)
 	return false;
 }
 
-/* x, within its own range, is e now: so e is within it as well */
-static void keep_bound(struct dims *t, const struct lin *e, int64_t low)
+/* Records e >= low: as the range of an atom if e has only one, else in dims.bounds. */
+static void record_bound(struct dims *t, const struct lin *e, int64_t low)
 {
 	const struct form *f = e->n ? form_of(t, e->term[0]) : NULL;
 	int64_t k = e->n ? e->coef[0] : 0, v;
@@ -516,21 +550,23 @@ static void keep_bound(struct dims *t, const struct lin *e, int64_t low)
 	}
 	dim d = lin_dim(t, e);
 	if (d && t->bounds.len < 16)
-		*vec_push(t->arena, &t->bounds) = (struct fact){d, low};
+		*vec_push(t->arena, &t->bounds) = (struct bound){d, low};
 }
 
-static void keep_bounds(struct dims *t, const struct form *x, const struct lin *e)
+/* The atom x is replaced by e: the range of x becomes bounds of e. */
+static void record_bounds(struct dims *t, const struct form *x, const struct lin *e)
 {
 	struct lin n = *e;
 	bool size = x->source == SOURCE_SIZE || (x->name && x->source != SOURCE_NONE);
-	if (!size) /* nothing at run time holds it to its range */
+	if (!size) /* at run time x may be any number */
 		return;
-	keep_bound(t, e, x->own.lo);
+	record_bound(t, e, x->own.lo);
 	if (x->own.hi != NO_HIGH && lin_scale(&n, -1))
-		keep_bound(t, &n, -x->own.hi);
+		record_bound(t, &n, -x->own.hi);
 }
 
-/* Facts in terms of the atoms that are left; without their own help, which would be circular. */
+/* Rewrites dims.bounds and dims.zeros to the atoms that are not replaced. While an entry is
+ * rewritten it is not in the list, so that it is not used to prove itself. */
 static void refresh_facts(struct dims *t)
 {
 	uint32_t n = t->bounds.len;
@@ -542,23 +578,14 @@ static void refresh_facts(struct dims *t)
 	dim zero = make_const(t, 0);
 	for (uint32_t i = 0; i < t->zeros.len; i++) {
 		struct difference e;
-		dim d = find(t, t->zeros.at[i].d);
-		t->zeros.at[i].d = zero; /* it must not prove itself */
+		dim d = find(t, t->zeros.at[i]);
+		t->zeros.at[i] = zero;
 		if (compare(t, d, zero, &e) == UNKNOWN && e.ok)
-			t->zeros.at[i].d = lin_dim(t, &e.settled);
+			t->zeros.at[i] = lin_dim(t, &e.expanded);
 	}
 }
 
-/* y takes the place of x: it is found at run time where x is, unless it has a place of its own. */
-static void add_alias(const struct dims *t, dim y, dim x)
-{
-	struct form *f = form_of(t, y);
-	while (f->source == SOURCE_NONE && f->alias)
-		f = form_of(t, f->alias);
-	if (f->source == SOURCE_NONE)
-		f->alias = x;
-}
-
+/* Replaces term i of l by what l == 0 says that it is. */
 static void replace_atom(struct dims *t, const struct lin *l, uint32_t i)
 {
 	dim x = l->term[i];
@@ -569,16 +596,20 @@ static void replace_atom(struct dims *t, const struct lin *l, uint32_t i)
 	if (!lin_add(t, &e, x, -k) || !lin_scale(&e, -k) || !(f->subst = lin_dim(t, &e)))
 		return;
 	if (e.n == 1 && e.coef[0] == 1 && !e.c && form_of(t, e.term[0])->kind == K_BASE) {
-		add_alias(t, e.term[0], x);
-		form_of(t, e.term[0])->one |= f->one;
+		/* x == y: if y has no source of its own, it takes that of x */
+		struct form *y = form_of(t, e.term[0]), *s = form_with_source(t, y);
+		if (s->source == SOURCE_NONE)
+			s->alias = x;
+		y->one |= f->one;
 	}
 	t->age++;
-	keep_bounds(t, f, &e);
+	record_bounds(t, f, &e);
 	refresh_facts(t);
 }
 
-/* l == 0 says that an atom is 1, and that is to be left at that. */
-static bool keep_one(struct dims *t, const struct lin *l)
+/* If l == 0 says that an atom is 1, and dims.keep_ones is set: marks the atom instead of replacing
+ * it. */
+static bool mark_one(struct dims *t, const struct lin *l)
 {
 	struct form *f = form_of(t, l->term[0]);
 
@@ -591,28 +622,43 @@ static bool keep_one(struct dims *t, const struct lin *l)
 	return true;
 }
 
+/* Makes diff == 0 true: replaces an atom, or adds an entry to dims.zeros. */
 static void solve(struct dims *t, struct difference *diff)
 {
 	struct lin *l = &diff->plain;
-	for (int limit = 8; limit && peel(t, l); limit--)
+	for (int limit = 8; limit && drop_minmax(t, l); limit--)
 		;
-	if (!l->n || !primitive(l) || keep_one(t, l))
+	if (!l->n || !make_primitive(l) || mark_one(t, l))
 		return;
-	int best = -1, best_eager = -1;
-	for (uint32_t i = 0; i < l->n; i++) { /* at the same eagerness the newest, the last */
-		int eager = eagerness(t, l, i);
-		if (eager >= best_eager && may_replace(t, l, i)) {
+	int best = -1, best_rank = -1;
+	for (uint32_t i = 0; i < l->n; i++) { /* of equal ranks the newest atom, which is last */
+		int rank = replacement_rank(t, l, i);
+		if (rank >= best_rank && may_replace(t, l, i)) {
 			best = (int)i;
-			best_eager = eager;
+			best_rank = rank;
 		}
 	}
 	if (best >= 0) {
 		replace_atom(t, l, (uint32_t)best);
 		return;
 	}
-	dim d = lin_dim(t, &diff->settled);
-	if (d && t->zeros.len < MAX_FACTS)
-		*vec_push(t->arena, &t->zeros) = (struct fact){d, 0};
+	dim d = lin_dim(t, &diff->expanded);
+	if (d && t->zeros.len < MAX_ZEROS)
+		*vec_push(t->arena, &t->zeros) = d;
+}
+
+/* Warns if the equation a == b, which was just solved, holds for empty arrays alone: x + x[1:] is
+ * legal, but hardly what the user meant. */
+static void warn_empty(struct ctx *cx, dim a, dim b, struct span s)
+{
+	const struct form *x = form_of(cx->dims, a), *y = form_of(cx->dims, b);
+	const struct source *at = source_of(cx, s);
+	bool number = (x->kind == K_LINEAR && !x->n) || (y->kind == K_LINEAR && !y->n);
+	int64_t k;
+
+	if (!number && dim_is_const(cx, a, &k) && k == 0 && at && !at->lib)
+		warn(cx, s, W_EMPTY, "the lengths %s and %s are equal only if they are 0",
+		     dim_str_raw(cx, a), dim_str_raw(cx, b));
 }
 
 bool dim_unify(struct ctx *cx, dim a, dim b, struct span s)
@@ -624,7 +670,7 @@ bool dim_unify(struct ctx *cx, dim a, dim b, struct span s)
 	enum truth r = compare(t, a, b, &d);
 	if (r == EQUAL)
 		return true;
-	if (r == DIFFERENT || (d.ok && never_zero(t, &d.plain)))
+	if (r == DIFFERENT || (d.ok && prove_nonzero(t, &d.plain)))
 		return false;
 	*vec_push(t->arena, &t->equations) = (struct equation){a, b, s};
 	if (d.ok) {
@@ -646,8 +692,8 @@ void dim_keep_ones(struct ctx *cx, bool keep)
 		dim one = find(t, t->ones.at[n]);
 		form_of(t, one)->one = false;
 		lin_load(t, &d.plain, one);
-		if (lin_sub_const(&d.plain, 1) && primitive(&d.plain)) {
-			d.settled = d.plain;
+		if (lin_sub_const(&d.plain, 1) && make_primitive(&d.plain)) {
+			d.expanded = d.plain;
 			solve(t, &d);
 		}
 	}
@@ -666,11 +712,11 @@ bool dim_meet(struct ctx *cx, dim *a, dim b, struct span s)
 
 static bool same_source(const struct dims *t, dim a, dim b)
 {
-	const struct form *x = form_of(t, a), *y = form_of(t, b);
+	struct form *x = form_of(t, a), *y = form_of(t, b);
 	if (x->kind != K_BASE || y->kind != K_BASE)
 		return false;
-	x = source_form(t, x);
-	y = source_form(t, y);
+	x = form_with_source(t, x);
+	y = form_with_source(t, y);
 	return x->source == y->source && x->value == y->value && x->at == y->at;
 }
 
@@ -681,12 +727,58 @@ uint32_t dim_equations(struct ctx *cx, const struct equation **list)
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < t->equations.len; i++) {
 		dim a = t->equations.at[i].a, b = t->equations.at[i].b;
-		/* a side without a place at run time was defined by its equation */
-		if (grounded(t, a) && grounded(t, b) && !same_source(t, a, b))
+		/* a side that cannot be computed was defined by the equation */
+		if (is_computable(t, a) && is_computable(t, b) && !same_source(t, a, b))
 			e[n++] = t->equations.at[i];
 	}
 	*list = e;
 	return n;
+}
+
+#define MAX_CHAIN 16 /* atoms that dim_equation_span() follows */
+
+static bool has_any_atom(const struct dims *t, dim d, const dim *atoms, uint32_t n)
+{
+	const struct form *f = form_of(t, d);
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (d == atoms[i])
+			return true;
+		for (uint32_t k = 0; f->kind == K_LINEAR && k < f->n; k++)
+			if (f->term[k] == atoms[i])
+				return true;
+	}
+	return false;
+}
+
+static void add_atoms(const struct dims *t, dim d, dim *atoms, uint32_t *n)
+{
+	const struct form *f = form_of(t, d);
+
+	if (f->kind != K_LINEAR && *n < MAX_CHAIN)
+		atoms[(*n)++] = d;
+	for (uint32_t k = 0; f->kind == K_LINEAR && k < f->n && *n < MAX_CHAIN; k++)
+		atoms[(*n)++] = f->term[k];
+}
+
+bool dim_equation_span(struct ctx *cx, dim d, struct span *s)
+{
+	const struct dims *t = cx->dims;
+	dim atoms[MAX_CHAIN];
+	uint32_t n = 0;
+	bool any = false;
+
+	add_atoms(t, d, atoms, &n);
+	for (uint32_t i = 0; i < t->equations.len; i++) {
+		const struct equation *e = &t->equations.at[i];
+		bool a = has_any_atom(t, e->a, atoms, n), b = has_any_atom(t, e->b, atoms, n);
+		if (!a && !b)
+			continue;
+		add_atoms(t, a ? e->b : e->a, atoms, &n);
+		*s = e->span;
+		any = true;
+	}
+	return any;
 }
 
 /*
@@ -695,18 +787,24 @@ uint32_t dim_equations(struct ctx *cx, const struct equation **list)
 struct dim_view dim_view_raw(struct ctx *cx, dim d)
 {
 	static const enum dim_form forms[] = {
-		[K_LINEAR] = DIM_SUM,      [K_BASE] = DIM_ATOM,         [K_MAX] = DIM_MAX,
-		[K_MIN] = DIM_MIN,         [K_FLOORDIV] = DIM_FLOORDIV, [K_MOD] = DIM_MOD,
-		[K_PRODUCT] = DIM_PRODUCT, [K_LUMP_ADD] = DIM_SUM,      [K_LUMP_MUL] = DIM_PRODUCT,
+		[K_LINEAR] = DIM_SUM,
+		[K_BASE] = DIM_ATOM,
+		[K_MAX] = DIM_MAX,
+		[K_MIN] = DIM_MIN,
+		[K_FLOORDIV] = DIM_FLOORDIV,
+		[K_MOD] = DIM_MOD,
+		[K_PRODUCT] = DIM_PRODUCT,
+		[K_FROZEN_ADD] = DIM_SUM,
+		[K_FROZEN_MUL] = DIM_PRODUCT,
 	};
 	static const int64_t ones[] = {1, 1};
-	const struct form *f = form_of(cx->dims, d), *s = source_form(cx->dims, f);
+	struct form *f = form_of(cx->dims, d), *s = form_with_source(cx->dims, f);
 	struct dim_view v = {.form = forms[f->kind], .nterms = f->n, .term = f->term};
 	if (f->kind == K_LINEAR) {
 		v.form = f->n ? DIM_SUM : DIM_CONST;
 		v.constant = f->c;
 		v.coef = f->coef;
-	} else if (f->kind == K_LUMP_ADD) {
+	} else if (f->kind == K_FROZEN_ADD) {
 		v.coef = ones;
 	}
 	if (f->kind == K_BASE || f->closed)

@@ -1,9 +1,9 @@
 /*
  * expr.c: normal forms of dims.
- * In: canonical expressions (dim_find was applied). Out: the canonical expression of their sum,
- * product, ..., hash-consed, so that equal numbers mean equal dims. Holds: each rule used here is
- * true of all integers, or of all within the bounds known; a divisor of 0 has no value at all.
- * Whatever passes a limit of internal.h becomes a frozen atom, never a wrong one.
+ * In: canonical expressions (results of find()). Out: the canonical expression of their sum,
+ * product, ..., hash-consed, so that the same index means the same dim. Holds: each rule is true of
+ * all integers within the known bounds of the atoms; a division by 0 may have any value. What
+ * passes a limit of internal.h becomes a frozen atom, never a wrong expression.
  */
 #include <string.h>
 
@@ -94,8 +94,14 @@ bool lin_sub_const(struct lin *l, int64_t k)
 	return !__builtin_sub_overflow(l->c, k, &l->c);
 }
 
+bool lin_replace(const struct dims *t, struct lin *l, uint32_t i, dim by)
+{
+	int64_t k = l->coef[i];
+	return k != INT64_MIN && lin_add(t, l, l->term[i], -k) && lin_add(t, l, by, k);
+}
+
 /*
- * The table.
+ * The hash table of forms.
  */
 static uint32_t mix(uint32_t h, uint64_t v)
 {
@@ -155,7 +161,7 @@ static dim push_form(struct dims *t, const struct form *f)
 	return t->forms.len - 1;
 }
 
-/* The number of a form with this content; 0 if there is none yet. Keeps room for one more. */
+/* The slot of the form with the content of f; the slot holds 0 if there is no such form yet. */
 static uint32_t *look_up(struct dims *t, struct form *f)
 {
 	if (2 * t->nused >= t->nslots)
@@ -164,15 +170,15 @@ static uint32_t *look_up(struct dims *t, struct form *f)
 	return slot_of(t, f);
 }
 
-static dim keep(struct dims *t, uint32_t *slot, const struct form *f)
+static dim insert(struct dims *t, uint32_t *slot, const struct form *f)
 {
 	*slot = push_form(t, f);
 	t->nused++;
 	return *slot;
 }
 
-/* Weight and depth of f from what stands in it. */
-static void measure(const struct dims *t, struct form *f)
+/* Sets weight and depth of f from its terms. */
+static void measure_form(const struct dims *t, struct form *f)
 {
 	for (uint32_t i = 0; i < f->n; i++) {
 		const struct form *g = form_of(t, f->term[i]);
@@ -190,11 +196,11 @@ dim lin_dim(struct dims *t, const struct lin *l)
 			 .c = l->c,
 			 .coef = (int64_t *)l->coef,
 			 .term = (dim *)l->term};
-	measure(t, &f);
+	measure_form(t, &f);
 	if (f.weight > MAX_WEIGHT)
 		return DIM_NONE;
 	uint32_t *slot = look_up(t, &f);
-	return *slot ? *slot : keep(t, slot, &f);
+	return *slot ? *slot : insert(t, slot, &f);
 }
 
 dim make_base(struct dims *t, struct sym *name, struct range own)
@@ -203,15 +209,14 @@ dim make_base(struct dims *t, struct sym *name, struct range own)
 	return push_form(t, &f);
 }
 
-static dim atom(struct dims *t, enum form_kind kind, const dim *ops, uint32_t n, bool frozen)
+static dim make_atom(struct dims *t, enum form_kind kind, const dim *ops, uint32_t n, bool frozen)
 {
-	/* c tells a frozen atom from the one that the normal form has */
 	struct form f = {
 		.kind = (uint8_t)kind, .n = n, .term = (dim *)ops, .weight = 1, .depth = 0};
-	measure(t, &f);
+	measure_form(t, &f);
 	f.depth++;
 	f.frozen = frozen || f.weight > MAX_WEIGHT;
-	f.c = f.frozen;
+	f.c = f.frozen; /* so that the frozen atom and the other one are two forms */
 	uint32_t *slot = look_up(t, &f);
 	if (*slot)
 		return *slot;
@@ -222,14 +227,14 @@ static dim atom(struct dims *t, enum form_kind kind, const dim *ops, uint32_t n,
 		if (f.closed)
 			f.depth = 0;
 	}
-	return keep(t, slot, &f);
+	return insert(t, slot, &f);
 }
 
 /* a + b or a * b where the normal form has no room */
-static dim lump(struct dims *t, enum form_kind kind, dim a, dim b)
+static dim make_frozen(struct dims *t, enum form_kind kind, dim a, dim b)
 {
 	dim ops[] = {a < b ? a : b, a < b ? b : a};
-	return atom(t, kind, ops, 2, true);
+	return make_atom(t, kind, ops, 2, true);
 }
 
 /*
@@ -259,7 +264,7 @@ dim make_add(struct dims *t, dim a, dim b)
 	lin_load(t, &l, a);
 	if (lin_add(t, &l, b, 1) && (d = lin_dim(t, &l)))
 		return d;
-	return lump(t, K_LUMP_ADD, a, b);
+	return make_frozen(t, K_FROZEN_ADD, a, b);
 }
 
 dim make_scale(struct dims *t, dim a, int64_t k)
@@ -271,10 +276,11 @@ dim make_scale(struct dims *t, dim a, int64_t k)
 	lin_load(t, &l, a);
 	if (lin_scale(&l, k) && (d = lin_dim(t, &l)))
 		return d;
-	return lump(t, K_LUMP_MUL, make_const(t, k), a);
+	return make_frozen(t, K_FROZEN_MUL, make_const(t, k), a);
 }
 
-static uint32_t factors(const struct dims *t, dim d, const dim **list, const dim *self)
+/* Lists the factors of the atom d: those of a product, else d alone. self: where d is stored. */
+static uint32_t list_factors(const struct dims *t, dim d, const dim **list, const dim *self)
 {
 	const struct form *f = form_of(t, d);
 	bool product = f->kind == K_PRODUCT && !f->frozen;
@@ -282,20 +288,20 @@ static uint32_t factors(const struct dims *t, dim d, const dim **list, const dim
 	return product ? f->n : 1;
 }
 
-/* The product of two atoms; DIM_NONE when it has too many factors. */
-static dim product(struct dims *t, dim a, dim b)
+/* DIM_NONE: the product has too many factors. */
+static dim multiply_atoms(struct dims *t, dim a, dim b)
 {
 	const dim *fa, *fb;
-	uint32_t na = factors(t, a, &fa, &a), nb = factors(t, b, &fb, &b), n = 0;
+	uint32_t na = list_factors(t, a, &fa, &a), nb = list_factors(t, b, &fb, &b), n = 0;
 	dim all[MAX_OPS];
 	if (na + nb > MAX_OPS)
 		return DIM_NONE;
 	for (uint32_t i = 0, j = 0; i < na || j < nb;)
 		all[n++] = j == nb || (i < na && fa[i] <= fb[j]) ? fa[i++] : fb[j++];
-	return atom(t, K_PRODUCT, all, n, false);
+	return make_atom(t, K_PRODUCT, all, n, false);
 }
 
-/* a * b term by term; the constants are terms with the atom 0 */
+/* r = a * b, term by term. Index n of each loop is the constant of a or b. */
 static bool distribute(struct dims *t, struct lin *r, const struct lin *a, const struct lin *b)
 {
 	r->c = 0;
@@ -315,7 +321,7 @@ static bool distribute(struct dims *t, struct lin *r, const struct lin *a, const
 			}
 			dim p = i == a->n   ? b->term[j]
 				: j == b->n ? a->term[i]
-					    : product(t, a->term[i], b->term[j]);
+					    : multiply_atoms(t, a->term[i], b->term[j]);
 			if (!p || !add_term(r, p, k))
 				return false;
 		}
@@ -336,14 +342,14 @@ dim make_mul(struct dims *t, dim a, dim b)
 	lin_load(t, &lb, b);
 	if (la.n * lb.n <= 16 && distribute(t, &r, &la, &lb) && (d = lin_dim(t, &r)))
 		return d;
-	return lump(t, K_LUMP_MUL, a, b);
+	return make_frozen(t, K_FROZEN_MUL, a, b);
 }
 
 /*
  * Floor division and remainder.
  */
-/* l = m * q + r with all of r in [0, m), m > 0 */
-static void split(const struct lin *l, int64_t m, struct lin *q, struct lin *r)
+/* l = m * q + r, where m > 0 and all coefficients of r are in [0, m) */
+static void split_by_const(const struct lin *l, int64_t m, struct lin *q, struct lin *r)
 {
 	q->n = r->n = 0;
 	q->c = floor_div(l->c, m);
@@ -357,8 +363,9 @@ static void split(const struct lin *l, int64_t m, struct lin *q, struct lin *r)
 	}
 }
 
-/* Divides r and m by what all coefficients and m share; returns it and what of r.c is left. */
-static int64_t cancel(struct lin *r, int64_t *m, int64_t *left)
+/* Divides r and m by the gcd of m and all coefficients, and returns it. *left is the remainder of
+ * r->c, which the gcd need not divide. */
+static int64_t divide_by_gcd(struct lin *r, int64_t *m, int64_t *left)
 {
 	int64_t g = *m;
 	for (uint32_t i = 0; i < r->n; i++)
@@ -371,10 +378,11 @@ static int64_t cancel(struct lin *r, int64_t *m, int64_t *left)
 	return g;
 }
 
-static dim divide(struct dims *t, dim a, int64_t m);
+static dim floordiv_const(struct dims *t, dim a, int64_t m);
 
-/* r // m for r reduced; one atom that can be gone through: (x // k + c) // m, max(..) // m */
-static dim divide_rest(struct dims *t, const struct lin *r, int64_t m)
+/* r // m for a remainder r of split_by_const(). The division moves into a single atom:
+ * (x // k + c) // m == (x + c*k) // (k*m), and max(x, y) // m == max(x // m, y // m). */
+static dim floordiv_rest(struct dims *t, const struct lin *r, int64_t m)
 {
 	struct range in = range_lin(t, r);
 	int64_t k, c;
@@ -384,17 +392,17 @@ static dim divide_rest(struct dims *t, const struct lin *r, int64_t m)
 	const struct form *f = r->n == 1 && r->coef[0] == 1 ? form_of(t, r->term[0]) : NULL;
 	if (f && !f->frozen && f->kind == K_FLOORDIV && form_const(t, f->term[1], &k) && k > 0 &&
 	    !__builtin_mul_overflow(r->c, k, &c) && !__builtin_mul_overflow(k, m, &k))
-		return divide(t, make_add(t, f->term[0], make_const(t, c)), k);
+		return floordiv_const(t, make_add(t, f->term[0], make_const(t, c)), k);
 	if (f && !f->frozen && (f->kind == K_MAX || f->kind == K_MIN)) {
 		dim ops[MAX_OPS];
 		for (uint32_t i = 0; i < f->n; i++)
-			ops[i] = divide(t, make_add(t, f->term[i], make_const(t, r->c)), m);
-		return make_extreme(t, f->kind, ops, f->n);
+			ops[i] = floordiv_const(t, make_add(t, f->term[i], make_const(t, r->c)), m);
+		return make_minmax(t, f->kind, ops, f->n);
 	}
-	return atom(t, K_FLOORDIV, (dim[]){d, make_const(t, m)}, 2, false);
+	return make_atom(t, K_FLOORDIV, (dim[]){d, make_const(t, m)}, 2, false);
 }
 
-/* The first coefficient that m does not divide is negative: -x // m is written -((x+m-1) // m). */
+/* Is the first coefficient that m does not divide negative? -x // m is written -((x+m-1) // m). */
 static bool leads_negative(const struct lin *l, int64_t m)
 {
 	for (uint32_t i = 0; i < l->n; i++)
@@ -403,7 +411,7 @@ static bool leads_negative(const struct lin *l, int64_t m)
 	return false;
 }
 
-static dim divide(struct dims *t, dim a, int64_t m) /* m > 0 */
+static dim floordiv_const(struct dims *t, dim a, int64_t m) /* m > 0 */
 {
 	struct lin l, q, r;
 	int64_t left;
@@ -411,20 +419,20 @@ static dim divide(struct dims *t, dim a, int64_t m) /* m > 0 */
 	lin_load(t, &l, a);
 	flip = leads_negative(&l, m);
 	if (flip && (!lin_scale(&l, -1) || !lin_sub_const(&l, 1 - m)))
-		return atom(t, K_FLOORDIV, (dim[]){a, make_const(t, m)}, 2, true);
-	split(&l, m, &q, &r);
+		return make_atom(t, K_FLOORDIV, (dim[]){a, make_const(t, m)}, 2, true);
+	split_by_const(&l, m, &q, &r);
 	dim d = lin_dim(t, &q);
-	if (r.n) { /* else r.c < m: nothing is left */
-		cancel(&r, &m, &left);
-		dim rest = lin_dim(t, &r) ? divide_rest(t, &r, m) : DIM_NONE;
+	if (r.n) { /* else r is a constant below m, and r // m is 0 */
+		divide_by_gcd(&r, &m, &left);
+		dim rest = lin_dim(t, &r) ? floordiv_rest(t, &r, m) : DIM_NONE;
 		d = d && rest ? make_add(t, d, rest) : DIM_NONE;
 	}
 	if (!d)
-		return atom(t, K_FLOORDIV, (dim[]){a, make_const(t, m)}, 2, true);
+		return make_atom(t, K_FLOORDIV, (dim[]){a, make_const(t, m)}, 2, true);
 	return flip ? make_scale(t, d, -1) : d;
 }
 
-static dim remainder_of(struct dims *t, dim a, int64_t m) /* m > 0 */
+static dim mod_const(struct dims *t, dim a, int64_t m) /* m > 0 */
 {
 	struct lin l, q, r;
 	int64_t left, m0 = m;
@@ -432,28 +440,28 @@ static dim remainder_of(struct dims *t, dim a, int64_t m) /* m > 0 */
 	struct range in = range_lin(t, &l);
 	if (in.lo >= 0 && in.hi < m)
 		return a;
-	split(&l, m, &q, &r);
+	split_by_const(&l, m, &q, &r);
 	if (!r.n)
 		return make_const(t, r.c);
 	in = range_lin(t, &r);
 	dim d = lin_dim(t, &r);
 	if (!d)
-		return atom(t, K_MOD, (dim[]){a, make_const(t, m)}, 2, true);
+		return make_atom(t, K_MOD, (dim[]){a, make_const(t, m)}, 2, true);
 	if (in.lo >= 0 && in.hi < m)
 		return d;
-	int64_t g = cancel(&r, &m, &left);
+	int64_t g = divide_by_gcd(&r, &m, &left);
 	d = lin_dim(t, &r);
 	if (!d)
-		return atom(t, K_MOD, (dim[]){a, make_const(t, m0)}, 2, true);
-	d = make_scale(t, atom(t, K_MOD, (dim[]){d, make_const(t, m)}, 2, false), g);
+		return make_atom(t, K_MOD, (dim[]){a, make_const(t, m0)}, 2, true);
+	d = make_scale(t, make_atom(t, K_MOD, (dim[]){d, make_const(t, m)}, 2, false), g);
 	return make_add(t, d, make_const(t, left));
 }
 
-/* atom / by, if the factors of `by` are among its factors; an empty product is atom 0 */
+/* *quotient = a / by for atoms, if all factors of `by` are factors of a. DIM_NONE stands for 1. */
 static bool divide_product(struct dims *t, dim a, dim by, dim *quotient)
 {
 	const dim *fa, *fb;
-	uint32_t na = factors(t, a, &fa, &a), nb = factors(t, by, &fb, &by), n = 0, j = 0;
+	uint32_t na = list_factors(t, a, &fa, &a), nb = list_factors(t, by, &fb, &by), n = 0, j = 0;
 	dim rest[MAX_OPS];
 	for (uint32_t i = 0; i < na; i++) {
 		if (j < nb && fa[i] == fb[j])
@@ -461,12 +469,12 @@ static bool divide_product(struct dims *t, dim a, dim by, dim *quotient)
 		else
 			rest[n++] = fa[i];
 	}
-	*quotient = !n ? DIM_NONE : n == 1 ? rest[0] : atom(t, K_PRODUCT, rest, n, false);
+	*quotient = !n ? DIM_NONE : n == 1 ? rest[0] : make_atom(t, K_PRODUCT, rest, n, false);
 	return j == nb;
 }
 
-/* a = b * q + r for a divisor k * (product of atoms); false: b is no such thing */
-static bool split_by(struct dims *t, const struct lin *a, dim b, struct lin *q, struct lin *r)
+/* a = b * q + r, where b is k * (product of atoms); false: b has another form */
+static bool split_by_dim(struct dims *t, const struct lin *a, dim b, struct lin *q, struct lin *r)
 {
 	struct lin lb;
 	lin_load(t, &lb, b);
@@ -484,13 +492,13 @@ static bool split_by(struct dims *t, const struct lin *a, dim b, struct lin *q, 
 		else if (rest)
 			add_term(q, rest, k / lb.coef[0]);
 		else
-			q->c += k / lb.coef[0]; /* at most once: terms differ */
+			q->c += k / lb.coef[0]; /* at most once: all terms differ */
 	}
 	return true;
 }
 
-/* a == k * b for a constant k */
-static bool multiple_of(struct dims *t, const struct lin *a, dim b, int64_t *k)
+/* Is a == k * b for a constant k? */
+static bool is_multiple(struct dims *t, const struct lin *a, dim b, int64_t *k)
 {
 	struct lin lb, r = *a;
 	lin_load(t, &lb, b);
@@ -500,8 +508,9 @@ static bool multiple_of(struct dims *t, const struct lin *a, dim b, int64_t *k)
 	return *k != INT64_MIN && lin_add(t, &r, b, -*k) && !r.n && !r.c;
 }
 
-/* b is no constant. What b divides exactly is taken out; where b is 0 there is no value anyway. */
-static dim divide_symbolic(struct dims *t, dim a, dim b, bool mod)
+/* a // b or a % b, where b is no constant. The terms of a that b divides are divided: this is right
+ * unless b is 0, and then the quotient has no value anyway. */
+static dim divide_by_dim(struct dims *t, dim a, dim b, bool mod)
 {
 	struct lin l, q, r;
 	int64_t k;
@@ -510,49 +519,51 @@ static dim divide_symbolic(struct dims *t, dim a, dim b, bool mod)
 	lin_load(t, &l, a);
 	if (!l.n && !l.c)
 		return a;
-	if (multiple_of(t, &l, b, &k))
+	if (is_multiple(t, &l, b, &k))
 		return make_const(t, mod ? 0 : k);
-	if (!split_by(t, &l, b, &q, &r) || !(dq = lin_dim(t, &q)) || !(dr = lin_dim(t, &r)))
-		return atom(t, kind, (dim[]){a, b}, 2, false);
+	if (!split_by_dim(t, &l, b, &q, &r) || !(dq = lin_dim(t, &q)) || !(dr = lin_dim(t, &r)))
+		return make_atom(t, kind, (dim[]){a, b}, 2, false);
 	if (!r.n && !r.c)
 		return mod ? dr : dq;
-	dim rest = atom(t, kind, (dim[]){dr, b}, 2, false);
+	dim rest = make_atom(t, kind, (dim[]){dr, b}, 2, false);
 	return mod ? rest : make_add(t, dq, rest);
 }
 
-static dim divide_by(struct dims *t, dim a, dim b, bool mod)
+static dim divide(struct dims *t, dim a, dim b, bool mod)
 {
 	int64_t m, v;
 	if (!form_const(t, b, &m))
-		return divide_symbolic(t, a, b, mod);
+		return divide_by_dim(t, a, b, mod);
 	if (!m || m == INT64_MIN || (m < 0 && form_const(t, a, &v) && v == INT64_MIN))
-		return atom(t, mod ? K_MOD : K_FLOORDIV, (dim[]){a, b}, 2, true);
+		return make_atom(t, mod ? K_MOD : K_FLOORDIV, (dim[]){a, b}, 2, true);
 	if (m > 0)
-		return mod ? remainder_of(t, a, m) : divide(t, a, m);
+		return mod ? mod_const(t, a, m) : floordiv_const(t, a, m);
 	a = make_scale(t, a, -1); /* a // -m == -a // m, and a % -m == -(-a % m) */
-	return mod ? make_scale(t, remainder_of(t, a, -m), -1) : divide(t, a, -m);
+	return mod ? make_scale(t, mod_const(t, a, -m), -1) : floordiv_const(t, a, -m);
 }
 
 dim make_floordiv(struct dims *t, dim a, dim b)
 {
-	return divide_by(t, a, b, false);
+	return divide(t, a, b, false);
 }
 
 dim make_mod(struct dims *t, dim a, dim b)
 {
-	return divide_by(t, a, b, true);
+	return divide(t, a, b, true);
 }
 
 /*
- * max and min: a set of operands in which none dominates another, less a common constant.
+ * max and min. The normal form of max(a, b, ...) is max(a-k, b-k, ...) + k for a constant k. Its
+ * operands are sorted, and none dominates another: max(n, n+1) is n+1.
  */
 struct operands {
 	dim at[MAX_OPS];
 	uint32_t n;
 };
 
-/* max(.., k * max(x, y) + r) -> max(.., k*x + r, k*y + r), also k < 0 with min, where it fits */
-static bool flatten(struct dims *t, enum form_kind kind, struct operands *o)
+/* Rewrites one operand: max(.., k * max(x, y) + r) is max(.., k*x + r, k*y + r) for k > 0, and so
+ * is max(.., k * min(x, y) + r) for k < 0. false: there is no such operand, or no room. */
+static bool flatten_operand(struct dims *t, enum form_kind kind, struct operands *o)
 {
 	for (uint32_t i = 0; i < o->n; i++) {
 		struct lin l;
@@ -562,19 +573,18 @@ static bool flatten(struct dims *t, enum form_kind kind, struct operands *o)
 			enum form_kind inner = l.coef[j] > 0 ? kind : kind == K_MAX ? K_MIN : K_MAX;
 			if (f->kind != inner || f->frozen || o->n - 1 + f->n > MAX_OPS)
 				continue;
-			dim made[MAX_OPS];
+			dim flat[MAX_OPS];
 			uint32_t m = 0;
-			for (; m < f->n && l.coef[j] != INT64_MIN; m++) {
+			for (; m < f->n; m++) {
 				struct lin r = l;
-				if (!lin_add(t, &r, l.term[j], -l.coef[j]) ||
-				    !lin_add(t, &r, f->term[m], l.coef[j]) ||
-				    !(made[m] = lin_dim(t, &r)))
+				if (!lin_replace(t, &r, j, f->term[m]) ||
+				    !(flat[m] = lin_dim(t, &r)))
 					break;
 			}
 			if (m < f->n)
 				continue;
-			o->at[i] = made[0];
-			memcpy(o->at + o->n, made + 1, (m - 1) * sizeof(dim));
+			o->at[i] = flat[0];
+			memcpy(o->at + o->n, flat + 1, (m - 1) * sizeof(dim));
 			o->n += m - 1;
 			return true;
 		}
@@ -582,6 +592,7 @@ static bool flatten(struct dims *t, enum form_kind kind, struct operands *o)
 	return false;
 }
 
+/* Is a >= b proved (for max; a <= b for min)? */
 static bool dominates(struct dims *t, enum form_kind kind, dim a, dim b)
 {
 	struct lin l;
@@ -590,19 +601,20 @@ static bool dominates(struct dims *t, enum form_kind kind, dim a, dim b)
 	return lin_add(t, &l, small, -1) && prove_ge(t, &l, 0);
 }
 
-static void prune(struct dims *t, enum form_kind kind, struct operands *o)
+static void drop_dominated(struct dims *t, enum form_kind kind, struct operands *o)
 {
 	for (uint32_t i = 0; i < o->n; i++)
 		for (uint32_t j = 0; j < o->n; j++)
 			if (i != j && dominates(t, kind, o->at[i], o->at[j])) {
 				o->at[j] = o->at[--o->n];
-				i = (uint32_t)-1; /* again from the start */
+				i = (uint32_t)-1; /* from the start again */
 				break;
 			}
 }
 
-/* By terms alone, constants last. No two operands have the same terms. */
-static bool stands_before(const struct dims *t, dim a, dim b)
+/* The order of operands. Their terms differ: of two that differ by a constant, one dominates. A
+ * constant operand is last. */
+static bool sorts_before(const struct dims *t, dim a, dim b)
 {
 	struct lin x, y;
 	lin_load(t, &x, a);
@@ -619,15 +631,16 @@ static bool stands_before(const struct dims *t, dim a, dim b)
 static void sort_operands(const struct dims *t, struct operands *o)
 {
 	for (uint32_t i = 1; i < o->n; i++)
-		for (uint32_t j = i; j && stands_before(t, o->at[j], o->at[j - 1]); j--) {
+		for (uint32_t j = i; j && sorts_before(t, o->at[j], o->at[j - 1]); j--) {
 			dim d = o->at[j];
 			o->at[j] = o->at[j - 1];
 			o->at[j - 1] = d;
 		}
 }
 
-/* The constant of the constant operand, else of the first one, is taken out of all. */
-static dim with_offset(struct dims *t, enum form_kind kind, const struct operands *o)
+/* Takes a constant out of all operands: that of the constant operand, else of the first one. So
+ * max(n-1, 3) is max(n-4, 0) + 3. */
+static dim factor_out_constant(struct dims *t, enum form_kind kind, const struct operands *o)
 {
 	struct operands p = {.n = o->n};
 	struct lin l;
@@ -640,20 +653,20 @@ static dim with_offset(struct dims *t, enum form_kind kind, const struct operand
 	for (uint32_t i = 0; i < o->n; i++) {
 		lin_load(t, &l, o->at[i]);
 		if (!lin_sub_const(&l, off) || !(p.at[i] = lin_dim(t, &l)))
-			return atom(t, kind, o->at, o->n, true);
+			return make_atom(t, kind, o->at, o->n, true);
 	}
-	return make_add(t, atom(t, kind, p.at, p.n, false), make_const(t, off));
+	return make_add(t, make_atom(t, kind, p.at, p.n, false), make_const(t, off));
 }
 
-dim make_extreme(struct dims *t, enum form_kind kind, const dim *ops, uint32_t n)
+dim make_minmax(struct dims *t, enum form_kind kind, const dim *ops, uint32_t n)
 {
 	struct operands o = {.n = n};
 	memcpy(o.at, ops, n * sizeof(*ops));
-	for (int limit = 16; limit && flatten(t, kind, &o); limit--)
+	for (int limit = 16; limit && flatten_operand(t, kind, &o); limit--)
 		;
-	prune(t, kind, &o);
+	drop_dominated(t, kind, &o);
 	if (o.n == 1)
 		return o.at[0];
 	sort_operands(t, &o);
-	return with_offset(t, kind, &o);
+	return factor_out_constant(t, kind, &o);
 }

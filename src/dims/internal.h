@@ -1,12 +1,14 @@
 /*
- * internal.h: what dim.c (meaning: equations, bounds, the API) and expr.c (form: hash-consed
- * expressions and their normal forms) share. Only they include it.
+ * internal.h: shared by the files of this folder alone.
  *
- * An expression is linear, c + coef[0] * term[0] + ..., over atoms in the order of their numbers.
- * An atom is its own expression. Base atoms are names and unknowns; the others have operands.
- * Limits keep every walk small: 64 terms, 8 operands of a max or product, a weight (atoms of the
- * whole tree) of 256. What would pass a limit or overflow int64 becomes a frozen atom: its operands
- * are kept for evaluation, but it is never looked into again. Behind MAX_DEPTH it is closed too.
+ * A form is a node of the table of expressions. It is either a linear expression
+ * c + coef[0] * term[0] + ..., with atoms as terms, sorted by index, or an atom. A base atom is a
+ * name or an unknown; every other atom, such as max(a, b), has operands.
+ *
+ * Limits keep every walk small: MAX_TERMS terms, MAX_OPS operands of a max or product, MAX_WEIGHT
+ * atoms in a whole tree. An expression beyond a limit, or one that would overflow int64, becomes a
+ * frozen atom: code for the run can still be made from its operands, but no rule looks into it. A
+ * frozen atom deeper than MAX_DEPTH is closed: it is treated as an unknown.
  */
 #ifndef PTGC_DIMS_INTERNAL_H
 #define PTGC_DIMS_INTERNAL_H
@@ -17,7 +19,7 @@
 #define MAX_OPS    8
 #define MAX_WEIGHT 256
 #define MAX_DEPTH  2000
-#define MAX_FACTS  64
+#define MAX_ZEROS  64
 #define NO_LOW     INT64_MIN /* range.lo: no lower bound */
 #define NO_HIGH    INT64_MAX
 
@@ -29,8 +31,8 @@ enum form_kind {
 	K_FLOORDIV,
 	K_MOD,
 	K_PRODUCT,
-	K_LUMP_ADD,
-	K_LUMP_MUL
+	K_FROZEN_ADD, /* a sum and a product of two that the normal form has no room for */
+	K_FROZEN_MUL
 };
 
 struct range {
@@ -40,26 +42,26 @@ struct range {
 struct form {
 	uint8_t kind;   /* enum form_kind */
 	bool frozen;    /* atoms only */
-	bool closed;    /* too deep: not even evaluated */
-	bool one;       /* a base atom that must be 1: see dim_keep_ones() */
-	uint8_t source; /* enum dim_source_kind, of base atoms and closed ones */
+	bool closed;    /* too deep to be computed from its operands */
+	bool one;       /* a base atom that equals 1 and is not replaced: dim_keep_ones() */
+	uint8_t source; /* base and closed atoms: enum dim_source_kind */
 	uint32_t at;
 	struct value *value;
 	struct sym *name;
-	dim alias; /* an atom that was replaced by this one and may have a source */
-	dim subst; /* what replaces this base atom; 0: nothing */
+	dim alias; /* an atom that this one has replaced, whose source serves both */
+	dim subst; /* what replaces this base atom; DIM_NONE: nothing */
 	uint32_t n, weight, depth, hash;
 	int64_t c;
 	int64_t *coef;      /* K_LINEAR */
 	dim *term;          /* K_LINEAR: its atoms; others: operands */
-	struct range own;   /* of base and frozen atoms */
-	struct range range; /* memo, valid while range_age is the age */
+	struct range own;   /* of base and frozen atoms: asked of the model or proved */
+	struct range range; /* memo of range_of(), valid while range_age == dims.age */
 	uint32_t range_age, found_age;
-	dim found; /* memo of dim_find, valid while found_age is the age */
+	dim found; /* memo of find(), valid while found_age == dims.age */
 };
 
-struct fact {
-	dim d; /* known to be 0, or at least `low` */
+struct bound {
+	dim d; /* d >= low */
 	int64_t low;
 };
 
@@ -68,15 +70,16 @@ struct dims {
 	vec(struct form *) forms;
 	uint32_t *slots; /* open hash table of form numbers */
 	uint32_t nslots, nused;
-	uint32_t age; /* counts equations and new bounds: memos of another age are stale */
+	uint32_t age; /* grows with each equation or bound: a memo of another age is stale */
 	vec(struct equation) equations;
-	vec(dim) todo; /* stack of find() */
-	vec(dim) ones; /* atoms that must be 1 and are not replaced */
+	vec(dim) todo; /* the stack of resolve_chain() */
+	vec(dim) ones; /* atoms with form.one */
 	bool keep_ones;
-	vec(struct fact) zeros, bounds;
+	vec(dim) zeros;           /* equations that replace no atom: each of these dims is 0 */
+	vec(struct bound) bounds; /* bounds of replaced atoms that no single atom can hold */
 };
 
-/* A linear expression that is being made. */
+/* A linear expression under construction. */
 struct lin {
 	int64_t c;
 	uint32_t n;
@@ -89,11 +92,13 @@ static inline struct form *form_of(const struct dims *t, dim d)
 	return t->forms.at[d];
 }
 
-/* expr.c; operands are canonical (found), results too */
+/* expr.c: operands are results of find(), and so are the results. lin_*: false means that a limit
+ * was passed; l is of no use then. */
 void lin_load(const struct dims *t, struct lin *l, dim d);
-bool lin_add(const struct dims *t, struct lin *l, dim d, int64_t k); /* l += k * d; false: limit */
+bool lin_add(const struct dims *t, struct lin *l, dim d, int64_t k); /* l += k * d */
 bool lin_scale(struct lin *l, int64_t k);
 bool lin_sub_const(struct lin *l, int64_t k);
+bool lin_replace(const struct dims *t, struct lin *l, uint32_t i, dim by); /* term i by `by` */
 dim lin_dim(struct dims *t, const struct lin *l); /* DIM_NONE: beyond a limit */
 bool form_const(const struct dims *t, dim d, int64_t *v);
 dim make_base(struct dims *t, struct sym *name, struct range own);
@@ -103,12 +108,13 @@ dim make_scale(struct dims *t, dim a, int64_t k);
 dim make_mul(struct dims *t, dim a, dim b);
 dim make_floordiv(struct dims *t, dim a, dim b);
 dim make_mod(struct dims *t, dim a, dim b);
-dim make_extreme(struct dims *t, enum form_kind kind, const dim *ops, uint32_t n);
+dim make_minmax(struct dims *t, enum form_kind kind, const dim *ops, uint32_t n);
 
 /* prove.c */
 struct range range_atom(struct dims *t, enum form_kind kind, const dim *ops, uint32_t n);
 struct range range_lin(struct dims *t, const struct lin *l);
-bool prove_ge(struct dims *t, const struct lin *l, int64_t k); /* l >= k in all cases */
+bool prove_ge(struct dims *t, const struct lin *l, int64_t k);
+
 /* dim.c */
 dim find(struct dims *t, dim d);
 
@@ -121,8 +127,5 @@ static inline int64_t floor_mod(int64_t a, int64_t m) /* m > 0 */
 {
 	return a % m + (a % m < 0 ? m : 0);
 }
-
-/* prove.c: after a == b was solved */
-void warn_empty(struct ctx *cx, dim a, dim b, struct span s);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * prove.c: bounds of dims.
  * In: canonical expressions. Out: ranges, and proofs of l >= k; false means "not proved".
- * Holds: nothing is claimed that an assignment of integers to the base atoms within their own
- * ranges could break. Bounds that int64 cannot hold count as missing.
+ * Holds: what is proved is true for all integers within the ranges of the base atoms. A bound that
+ * int64 cannot hold counts as no bound.
  */
 #include "dims/internal.h"
 
@@ -73,7 +73,7 @@ static struct range range_pair(enum form_kind kind, struct range a, struct range
 		return range_floordiv(a, b);
 	case K_MOD:
 		return range_mod(a, b);
-	case K_LUMP_ADD:
+	case K_FROZEN_ADD:
 		return range_add(a, b);
 	default: /* products */
 		return range_mul(a, b);
@@ -98,7 +98,7 @@ struct range range_lin(struct dims *t, const struct lin *l)
 	return r;
 }
 
-/* Recursion is bounded by the weight of an expression. */
+/* MAX_WEIGHT bounds the recursion. */
 static struct range range_of(struct dims *t, dim d)
 {
 	struct form *f = form_of(t, d);
@@ -124,30 +124,21 @@ struct proof {
 };
 static bool prove(struct proof *p, const struct lin *l, int64_t k);
 
-/* l with atom i replaced by operand op */
-static bool replace(struct dims *t, struct lin *r, const struct lin *l, uint32_t i, dim op)
-{
-	int64_t k = l->coef[i];
-	dim atom = l->term[i];
-	*r = *l;
-	return k != INT64_MIN && lin_add(t, r, atom, -k) && lin_add(t, r, op, k);
-}
-
-static bool prove_extreme(struct proof *p, const struct lin *l, uint32_t i, int64_t k)
+static bool prove_minmax(struct proof *p, const struct lin *l, uint32_t i, int64_t k)
 {
 	const struct form *f = form_of(p->t, l->term[i]);
-	/* max is at least each operand; where it counts negatively, any operand may be it */
+	/* max(a, b) >= k if any operand is >= k; -max(a, b) >= k only if all of -a, -b are */
 	bool any = (f->kind == K_MAX) == (l->coef[i] > 0);
 	for (uint32_t j = 0; j < f->n; j++) {
-		struct lin r;
-		bool proved = replace(p->t, &r, l, i, f->term[j]) && prove(p, &r, k);
+		struct lin r = *l;
+		bool proved = lin_replace(p->t, &r, i, f->term[j]) && prove(p, &r, k);
 		if (proved == any)
 			return any;
 	}
 	return !any;
 }
 
-/* m * (a // m) lies in [a - m + 1, a] */
+/* With a - m + 1 <= m * (a // m) <= a: proves l * m >= k * m. */
 static bool prove_floordiv(struct proof *p, const struct lin *l, uint32_t i, int64_t k)
 {
 	const struct form *f = form_of(p->t, l->term[i]);
@@ -163,13 +154,13 @@ static bool prove_floordiv(struct proof *p, const struct lin *l, uint32_t i, int
 	return prove(p, &r, km);
 }
 
-/* a % m <= a where a >= 0 */
+/* With a % m <= a for a >= 0 and m >= 1. */
 static bool prove_mod(struct proof *p, const struct lin *l, uint32_t i, int64_t k)
 {
 	const struct form *f = form_of(p->t, l->term[i]);
-	struct lin r;
+	struct lin r = *l;
 	return l->coef[i] < 0 && range_of(p->t, f->term[1]).lo >= 1 &&
-	       range_of(p->t, f->term[0]).lo >= 0 && replace(p->t, &r, l, i, f->term[0]) &&
+	       range_of(p->t, f->term[0]).lo >= 0 && lin_replace(p->t, &r, i, f->term[0]) &&
 	       prove(p, &r, k);
 }
 
@@ -181,7 +172,7 @@ static bool prove_step(struct proof *p, const struct lin *l, int64_t k)
 		if (f->frozen)
 			continue;
 		if (f->kind == K_MAX || f->kind == K_MIN)
-			proved = prove_extreme(p, l, i, k);
+			proved = prove_minmax(p, l, i, k);
 		else if (f->kind == K_FLOORDIV)
 			proved = prove_floordiv(p, l, i, k);
 		else if (f->kind == K_MOD)
@@ -210,9 +201,9 @@ bool prove_ge(struct dims *t, const struct lin *l, int64_t k)
 	struct proof p = {t, 64, 0};
 	if (prove(&p, l, k))
 		return true;
-	/* with the help of one inequality that an equation has left behind */
+	/* l >= k follows from l - d >= k - low for a recorded bound d >= low */
 	for (uint32_t i = 0; i < t->bounds.len && l->n; i++) {
-		const struct fact *b = &t->bounds.at[i];
+		const struct bound *b = &t->bounds.at[i];
 		struct lin r = *l;
 		int64_t rest;
 		if (!__builtin_sub_overflow(k, b->low, &rest) && lin_add(t, &r, b->d, -1) &&
@@ -220,101 +211,4 @@ bool prove_ge(struct dims *t, const struct lin *l, int64_t k)
 			return true;
 	}
 	return false;
-}
-
-/* a == b was just solved: x + x[1:] is no mistake in words, but surely not what was meant. */
-void warn_empty(struct ctx *cx, dim a, dim b, struct span s)
-{
-	const struct form *x = form_of(cx->dims, a), *y = form_of(cx->dims, b);
-	const struct source *at = source_of(cx, s);
-	bool number = (x->kind == K_LINEAR && !x->n) || (y->kind == K_LINEAR && !y->n);
-	int64_t k;
-
-	if (!number && dim_is_const(cx, a, &k) && k == 0 && at && !at->lib)
-		warn(cx, s, W_EMPTY, "the lengths %s and %s are equal only if they are 0",
-		     dim_str_raw(cx, a), dim_str_raw(cx, b));
-}
-
-void dim_bound(struct ctx *cx, dim d, int64_t lo, int64_t hi)
-{
-	struct form *f = form_of(cx->dims, d);
-
-	if (f->own.lo < lo)
-		f->own.lo = lo;
-	if (f->own.hi > hi)
-		f->own.hi = hi;
-	cx->dims->age++;
-}
-
-#define MAX_LOOKED 64 /* parts of a dim */
-
-static unsigned sources(struct ctx *cx, dim d, bool raw, int *budget)
-{
-	struct dim_view v = raw ? dim_view_raw(cx, d) : dim_view(cx, d);
-	unsigned bits = 0;
-
-	if (--*budget < 0)
-		return FROM_ANYTHING;
-	if (v.form == DIM_ATOM)
-		return v.kind == SOURCE_SIZE    ? FROM_SIZE
-		       : v.kind == SOURCE_VALUE ? FROM_VALUE
-						: FROM_NOWHERE;
-	if (v.form == DIM_CONST)
-		return v.constant > INT32_MAX || v.constant < INT32_MIN ? FROM_LARGE : 0;
-	for (uint32_t i = 0; i < v.nterms; i++)
-		bits |= sources(cx, v.term[i], raw, budget);
-	return bits;
-}
-
-unsigned dim_sources(struct ctx *cx, dim d, bool raw)
-{
-	int budget = MAX_LOOKED;
-
-	return sources(cx, d, raw, &budget);
-}
-
-#define MAX_CHAIN 16 /* atoms that equations lead to */
-
-static bool has_atom(const struct dims *t, dim d, const dim *atoms, uint32_t n)
-{
-	const struct form *f = form_of(t, d);
-
-	for (uint32_t i = 0; i < n; i++) {
-		if (d == atoms[i])
-			return true;
-		for (uint32_t k = 0; f->kind == K_LINEAR && k < f->n; k++)
-			if (f->term[k] == atoms[i])
-				return true;
-	}
-	return false;
-}
-
-static void add_atoms(const struct dims *t, dim d, dim *atoms, uint32_t *n)
-{
-	const struct form *f = form_of(t, d);
-
-	if (f->kind != K_LINEAR && *n < MAX_CHAIN)
-		atoms[(*n)++] = d;
-	for (uint32_t k = 0; f->kind == K_LINEAR && k < f->n && *n < MAX_CHAIN; k++)
-		atoms[(*n)++] = f->term[k];
-}
-
-bool dim_place(struct ctx *cx, dim d, struct span *s)
-{
-	const struct dims *t = cx->dims;
-	dim atoms[MAX_CHAIN];
-	uint32_t n = 0;
-	bool any = false;
-
-	add_atoms(t, d, atoms, &n);
-	for (uint32_t i = 0; i < t->equations.len; i++) {
-		const struct equation *e = &t->equations.at[i];
-		bool a = has_atom(t, e->a, atoms, n), b = has_atom(t, e->b, atoms, n);
-		if (!a && !b)
-			continue;
-		add_atoms(t, a ? e->b : e->a, atoms, &n);
-		*s = e->span;
-		any = true;
-	}
-	return any;
 }

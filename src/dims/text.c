@@ -1,6 +1,6 @@
 /*
- * text.c: dims and types as they are shown. In: a dim. Out: its text, which the front end reads
- * back as the same dim where it has no "?".
+ * text.c: dims and types as text. In: a dim. Out: its text; the front end reads a text without "?"
+ * back as the same dim.
  */
 #include "dims/internal.h"
 
@@ -48,7 +48,7 @@ static void add_number(struct strbuf *b, int64_t v, bool first)
 	sb_printf(b, "%s%llu", v < 0 ? "-" : first ? "" : "+", (unsigned long long)m);
 }
 
-/* 5-n, but n-1: the constant leads when nothing else is positive */
+/* 5-n, but n-1: the constant comes first if it alone is positive */
 static void add_sum(struct dims *t, struct strbuf *b, const struct form *f)
 {
 	bool first = true, lead = f->c > 0;

@@ -221,7 +221,7 @@ void check_indices(struct ctx *cx)
 		if (!dim_le(cx, c->length, last_short(c->index)))
 			continue;
 		struct diag *d = out_of_range(cx, c);
-		if (dim_place(cx, c->length, &s))
+		if (dim_equation_span(cx, c->length, &s))
 			note(cx, d, s, "the axis has this length because of what is done here");
 	}
 }
