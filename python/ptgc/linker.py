@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 from pytensor.compile.mode import Mode, predefined_modes, register_linker, register_mode
+from pytensor.compile.ops import DeepCopyOp, ViewOp
 from pytensor.compile.rewriting import functional_rewrite_ofg_inner_graph, rewrite_ofg_inner_graph
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
+from pytensor.graph.traversal import ancestors
 from pytensor.link.basic import JITLinker
 from pytensor.link.utils import raise_with_op
 from pytensor.raise_op import CheckAndRaise
@@ -20,6 +22,7 @@ from pytensor.tensor.shape import SpecifyShape
 from pytensor.tensor.subtensor import AdvancedIncSubtensor, AdvancedSubtensor
 
 from ptgc._compile import compile_graph
+from ptgc._printer import is_tensor
 from ptgc.errors import CompileError
 from ptgc.runtime import BROADCAST, is_complex, make_session, native, node_line, pairs, runtime_error, seen_as
 
@@ -43,8 +46,9 @@ def adapter(variable):
 class OnnxCallable:
     """A compiled graph: arrays in, arrays out. PyTensor functions in ONNX mode have it as ``fn.vm.jit_fn``."""
 
-    def __init__(self, graph, compiled, session, fgraph):
+    def __init__(self, graph, compiled, session, inputs, outputs):
         self.graph = graph
+        self.variables = inputs  # those of the graph that the model takes
         self.text = graph.text  # as .ptg
         self.model = compiled.model  # the bytes of the ONNX file
         self.session = session
@@ -53,14 +57,14 @@ class OnnxCallable:
         # the binding under session.run, which checks the names of the inputs once more for each call
         inner = getattr(session, "_sess", None)
         run = getattr(inner, "run", None) or session.run
-        seen, names = seen_as(session, fgraph.outputs), self.outputs
+        seen, names = seen_as(session, outputs), self.outputs
         if seen:
             self.run = lambda feed: native(run(names, feed, None), seen)
         else:
             self.run = lambda feed: run(names, feed, None)
         # inputs that are no arrays of the model's dtype yet, and what makes them such
-        self.adapted = [(i, a) for i, v in enumerate(fgraph.inputs) if (a := adapter(v))]
-        self.scalar_outputs = [(i, v.dtype) for i, v in enumerate(fgraph.outputs) if isinstance(v.type, ScalarType)]
+        self.adapted = [(i, a) for i, v in enumerate(inputs) if (a := adapter(v))]
+        self.scalar_outputs = [(i, v.dtype) for i, v in enumerate(outputs) if isinstance(v.type, ScalarType)]
 
     def place(self, node: str):
         """The .ptg line and the variable that an ONNX node was made from."""
@@ -136,11 +140,11 @@ def make_thunk(fgraph, call: OnnxCallable, thunk_inputs, thunk_outputs):
     def fail(error):
         raised, variable, wrong_input = runtime_error(error, call.place)
         if wrong_input in call.inputs:
-            variable = fgraph.inputs[call.inputs.index(wrong_input)]
+            variable = call.variables[call.inputs.index(wrong_input)]
             node = first_use(fgraph, variable)
         else:
             node = variable.owner if variable is not None else None
-        shapes = {v: np.shape(storage[0]) for v, storage in zip(fgraph.inputs, thunk_inputs)}
+        shapes = {v: np.shape(storage[0]) for v, storage in zip(call.variables, thunk_inputs)}
         raised = as_pytensor(raised, node, variable, shapes)
         raised.__suppress_context__ = True
         node = node or next((o.owner for o in fgraph.outputs if o.owner is not None), None)
@@ -170,9 +174,38 @@ def make_thunk(fgraph, call: OnnxCallable, thunk_inputs, thunk_outputs):
         for i, dtype in scalar_outputs:
             thunk_outputs[i][0] = results[i].astype(dtype, copy=False)[()]
 
-    if not names:
-        return lambda: None
     return adapting_thunk if adapted or scalar_outputs else thunk
+
+
+def passed_on(fgraph) -> dict:
+    """Outputs that are inputs of a type that ONNX does not have, such as random generators: {position of the
+    output: (the input, the nodes that copy it)}. A function hands them on; its model does not have them."""
+    found = {}
+    for k, v in enumerate(fgraph.outputs):
+        copies = []
+        while v.owner is not None and isinstance(v.owner.op, DeepCopyOp | ViewOp):
+            copies.insert(0, v.owner)
+            v = v.owner.inputs[0]
+        if v.owner is None and not is_tensor(v) and any(v is i for i in fgraph.inputs):
+            found[k] = v, copies
+    return found
+
+
+def passing_on(thunk, passed, storage_map, outputs):
+    """The thunk, and after it the values that are only passed on, copied where PyTensor copies them."""
+    moves = [(storage_map[v], storage_map[outputs[k]], copies) for k, (v, copies) in passed.items()]
+
+    def passing_thunk():
+        thunk()
+        for source, target, copies in moves:
+            value = source[0]
+            for node in copies:
+                result = [None]
+                node.op.perform(node, [value], [result])
+                value = result[0]
+            target[0] = value
+
+    return passing_thunk
 
 
 def make_failing_thunk(fgraph, refused: CompileError):
@@ -235,12 +268,18 @@ class ONNXLinker(JITLinker):
         return state
 
     def fgraph_convert(self, fgraph, order=None, input_storage=None, output_storage=None, storage_map=None, **kwargs):
+        passed = passed_on(fgraph)
+        outputs = [v for k, v in enumerate(fgraph.outputs) if k not in passed]
+        inputs = fgraph.inputs
+        if not all(map(is_tensor, inputs)):
+            needed = set(ancestors(outputs))
+            inputs = [v for v in inputs if is_tensor(v) or v in needed]
         graph, compiled = compile_graph(
-            fgraph.inputs, fgraph.outputs, {"name": getattr(fgraph, "name", None) or "function"},
+            inputs, outputs, {"name": getattr(fgraph, "name", None) or "function"},
             opset=self.opset, file_name="function.ptg", external_name="weights", flags=["Wno-unused"],
         )  # fmt: skip
         session = make_session(compiled, self.session_options, self.providers)
-        return OnnxCallable(graph, compiled, session, fgraph)
+        return OnnxCallable(graph, compiled, session, inputs, outputs)
 
     def create_thunk_inputs(self, storage_map):
         return [storage_map[v] for v in self.fgraph.inputs]
@@ -252,10 +291,12 @@ class ONNXLinker(JITLinker):
         fgraph = self.fgraph
         thunk_inputs = self.create_thunk_inputs(storage_map)
         thunk_outputs = [storage_map[v] for v in fgraph.outputs]
-        if fgraph.outputs:
+        passed = passed_on(fgraph)
+        if len(passed) < len(fgraph.outputs):
             try:
                 call = self.fgraph_convert(fgraph, order, input_storage, output_storage, storage_map)
-                thunk = make_thunk(fgraph, call, thunk_inputs, thunk_outputs)
+                computed = [s for k, s in enumerate(thunk_outputs) if k not in passed]
+                thunk = make_thunk(fgraph, call, [storage_map[v] for v in call.variables], computed)
             except CompileError as e:
                 if not e.diagnostics or any(d.code not in AT_RUN_TIME for d in e.diagnostics if d.severity == "error"):
                     raise
@@ -266,6 +307,8 @@ class ONNXLinker(JITLinker):
             def thunk():
                 pass
 
+        if passed:
+            thunk = passing_on(thunk, passed, storage_map, fgraph.outputs)
         thunk.inputs, thunk.outputs, thunk.lazy = thunk_inputs, thunk_outputs, False
         nodes = [v.owner for v in fgraph.outputs if v.owner is not None][:1]
         return [thunk], nodes, call

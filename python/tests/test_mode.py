@@ -14,6 +14,7 @@ from pytensor.compile.io import In, Out
 from pytensor.compile.mode import get_mode
 from pytensor.conditional.op import ifelse
 from pytensor.tensor.blockwise import Blockwise
+from pytensor.tensor.random.type import random_generator_type
 
 import ptgc
 from ptgc.testing import compare_onnx_and_py, onnx_node_types
@@ -94,6 +95,47 @@ def test_inputs_as_outputs():
     got = f(a, a + 1)
     np.testing.assert_array_equal(got, [a, a + 1, a])
     assert not any(np.shares_memory(g, a) for g in got)
+
+
+def generator_graphs():
+    r, other = random_generator_type("r"), pytensor.shared(np.random.default_rng(5), name="other")
+    return {
+        "an output": ([r, v], [r, v * 2], {}),
+        "the only output": ([r], [r], {}),
+        "between tensors": ([v, r, w], [v * 2, r, w, r], {}),
+        "not used": ([r, v], [v * 2], {"on_unused_input": "ignore"}),
+        "a shared variable": ([v], [v * 2, other], {}),
+        "its own update": ([v], [v * 2], {"updates": {other: other}}),
+        "another's update": ([r, v], [v * 2], {"updates": {other: r}}),
+        "borrowed": ([In(r, borrow=True), v], [Out(r, borrow=True), v * 2], {}),
+    }, r, other  # fmt: skip
+
+
+@pytest.mark.parametrize("case", generator_graphs()[0])
+def test_generators_are_passed_on(case):
+    """They are no part of the model. A function returns them as those of any other mode do."""
+    seen = {}
+    for mode in ("FAST_COMPILE", "ONNX"):
+        graphs, r, other = generator_graphs()
+        inputs, outputs, options = graphs[case]
+        f = pytensor.function(inputs, outputs, mode=mode, **options)
+        given, values = np.random.default_rng(7), {r: None, v: np.array([1.0, 2.0]), w: np.array([3.0])}
+        values[r] = given
+        for _ in range(2):
+            got = f(*[values[getattr(i, "variable", i)] for i in inputs])
+        kinds = [(type(g), g is given, g is other.get_value(borrow=True)) for g in got]
+        numbers = [g.tolist() if isinstance(g, np.ndarray) else g.normal() for g in got]
+        seen[mode] = kinds, numbers, given.normal(), other.get_value(borrow=True).normal()
+    assert seen["ONNX"] == seen["FAST_COMPILE"]
+
+
+def test_generators_that_are_used_are_refused_by_the_op():
+    r = random_generator_type("r")
+    new, draw = pt.random.normal(0, 1, size=(3,), rng=r).owner.outputs
+    with pytest.raises(ptgc.UnsupportedError, match="random variables cannot be converted yet"):
+        function([r], [new, draw])
+    with pytest.raises(ptgc.UnsupportedError, match="random variables cannot be converted yet"):
+        function([r], [r, draw])
 
 
 def test_same_output_twice():
