@@ -1,8 +1,9 @@
 /*
- * list.c: the op table for people, as 'ptgc --ops' prints it or as doc/ops.md.
- * In: ops.def, nothing else. Out: each op with its arguments, properties and defaults as they are
- * written in a .ptg file, one line about it, and for those that are not supported the reason.
+ * list.c: the op table for people, as 'ptgc --ops' prints it and as doc/ops.md.
+ * In: ops.def, nothing else. Out: each op that is converted with its arguments, properties and
+ * defaults as they are written in a .ptg file, and one line about it; for the others the reason.
  */
+#include <ctype.h>
 #include <string.h>
 
 #include "ops/ops.h"
@@ -15,19 +16,35 @@ static const char *skip(const char *s)
 	return s + strspn(s, " ,");
 }
 
-/* "axes:axes=None, dtype:dtype" -> "axes=None, dtype" */
+/* Does the property only tell PyTensor which memory to use, or when to expand an op? It is read and
+ * has no effect here, so it is not listed. */
+static bool no_effect(const char *name, size_t len)
+{
+	static const char *const names[] = {"inplace", "inline", "view", "as_view"};
+	bool found = !strncmp(name, "overwrite_", 10);
+
+	for (size_t i = 0; i < countof(names); i++)
+		found |= strlen(names[i]) == len && !memcmp(names[i], name, len);
+	return found;
+}
+
+/* "axes:axes=None, dtype:dtype, inplace:bool=False" -> "{axes=None, dtype}" */
 static void add_props(struct strbuf *out, const char *s)
 {
-	sb_str(out, "{");
-	for (s = skip(s); *s; s = skip(s)) {
+	const char *before = "{";
+
+	for (s = skip(s); *s;) {
 		size_t name = strcspn(s, ":"), all = strcspn(s, ","), type = strcspn(s, "=");
-		sb_add(out, s, name);
-		if (type < all)
-			sb_add(out, s + type, all - type);
+		if (!no_effect(s, name)) {
+			sb_str(out, before);
+			sb_add(out, s, name);
+			if (type < all)
+				sb_add(out, s + type, all - type);
+			before = ", ";
+		}
 		s = skip(s + all);
-		sb_str(out, *s ? ", " : "");
 	}
-	sb_str(out, "}");
+	sb_str(out, *before == ',' ? "}" : "");
 }
 
 /* "x idx*" -> "x, idx..."; "x[]" stays */
@@ -75,10 +92,12 @@ static void add_text(struct strbuf *out, const struct op *op)
 		sb_str(out, "\n");
 		begin = out->len;
 	}
-	sb_printf(out, "%*s%s\n", (int)(COLUMN - (out->len - begin)), "", op->doc ? op->doc : "");
+	sb_printf(out, "%*s", (int)(COLUMN - (out->len - begin)), "");
 	if (why_not(op))
-		sb_printf(out, "%*snot %s: %s\n", COLUMN, "", op->unsupported ? "supported" : "yet",
+		sb_printf(out, "not %s: %s\n", op->unsupported ? "supported" : "converted yet",
 			  why_not(op));
+	else
+		sb_printf(out, "%s\n", op->doc);
 }
 
 /* A cell of a table: its bars would be taken for borders. */
@@ -91,61 +110,141 @@ static void add_cell(struct strbuf *out, const char *s)
 	}
 }
 
-static void add_row(struct strbuf *out, const struct op *op)
+/* One row for all neighbours that do the same: | `ViewOp(x)`, `GradClip(x)` | x unchanged | */
+static void add_row(struct strbuf *out, uint32_t from, uint32_t to)
 {
-	sb_str(out, "| `");
-	add_call(out, op);
-	sb_str(out, "` | ");
-	add_cell(out, op->doc ? op->doc : "");
-	if (why_not(op)) {
-		sb_printf(out, ". *Not %s*: ", op->unsupported ? "supported" : "yet");
-		add_cell(out, why_not(op));
+	for (uint32_t i = from; i < to; i++) {
+		sb_str(out, i == from ? "| `" : ", `");
+		add_call(out, &op_table[i]);
+		sb_str(out, "`");
 	}
+	sb_str(out, " | ");
+	add_cell(out, op_table[from].doc);
 	sb_str(out, " |\n");
 }
 
-static void add_heading(struct strbuf *out, const char *text, bool markdown)
+/* A table from reasons to the ops that are not converted for them. */
+static void add_reasons(struct strbuf *out, const char *title, bool never)
 {
-	if (markdown)
-		sb_printf(out, "\n## %s\n\n| op | |\n| --- | --- |\n", text);
-	else
-		sb_printf(out, "%s%s\n", out->len ? "\n" : "", text);
+	sb_printf(out, "\n## %s\n\n| why | ops |\n| --- | --- |\n", title);
+	for (uint32_t i = 0; i < op_count; i++) {
+		const char *why = why_not(&op_table[i]);
+		bool told = !why || !!op_table[i].unsupported != never;
+		for (uint32_t j = 0; j < i && !told; j++)
+			told = why_not(&op_table[j]) && !strcmp(why_not(&op_table[j]), why);
+		if (told)
+			continue;
+		sb_str(out, "| ");
+		add_cell(out, why);
+		const char *before = " | ";
+		for (uint32_t j = i; j < op_count; j++) {
+			if (why_not(&op_table[j]) && !strcmp(why_not(&op_table[j]), why)) {
+				sb_printf(out, "%s`%s`", before, op_table[j].name);
+				before = ", ";
+			}
+		}
+		sb_str(out, " |\n");
+	}
 }
 
-static void add_counts(struct strbuf *out)
+/* The link to a heading, as GitHub names it: "Rounding and so" -> "#rounding-and-so". */
+static void add_link(struct strbuf *out, const char *heading)
 {
-	unsigned never = 0, later = 0;
+	sb_printf(out, "[%s](#", heading);
+	for (const char *s = heading; *s; s++) {
+		char c = *s == ' ' ? '-' : (char)tolower((unsigned char)*s);
+		sb_add(out, &c, 1);
+	}
+	sb_str(out, ")");
+}
+
+struct counts {
+	unsigned converted, later, never;
+};
+
+static struct counts count_ops(void)
+{
+	struct counts n = {op_count, 0, 0};
 
 	for (uint32_t i = 0; i < op_count; i++) {
-		never += op_table[i].unsupported != NULL;
-		later += op_table[i].todo != NULL;
+		n.never += op_table[i].unsupported != NULL;
+		n.later += op_table[i].todo != NULL;
 	}
-	sb_printf(out, "%u ops: %u are converted, %u are not yet, %u are not supported.\n",
-		  op_count, op_count - never - later, later, never);
+	n.converted -= n.later + n.never;
+	return n;
+}
+
+/* The first op from i on that is converted; op_count if there is none. */
+static uint32_t next_converted(uint32_t i)
+{
+	while (i < op_count && why_not(&op_table[i]))
+		i++;
+	return i;
+}
+
+static bool one_row(const struct op *a, const struct op *b)
+{
+	return !why_not(b) && !strcmp(a->doc, b->doc) && op_group(a) == op_group(b);
+}
+
+static void add_page(struct strbuf *out)
+{
+	struct counts n = count_ops();
+	const char *group = NULL;
+
+	sb_printf(out,
+		  "# The ops of .ptg\n\n"
+		  "ptgc knows %u ops of PyTensor by name: it converts %u, listed by group; %u it "
+		  "does "
+		  "[not yet convert](#not-converted-yet) and\n%u it [cannot](#not-supported). "
+		  "Search this page for a name, or try `ptgc --ops | grep Cholesky`.\n\n",
+		  op_count, n.converted, n.later, n.never);
+	for (uint32_t i = next_converted(0); i < op_count; i = next_converted(i + 1)) {
+		const char *g = op_group(&op_table[i]);
+		if (!group || strcmp(g, group)) {
+			sb_str(out, group ? " \xc2\xb7\n" : "");
+			add_link(out, group = g);
+		}
+	}
+	sb_str(out,
+	       "\n\nNames and meaning are PyTensor's, as `pytensor.dprint` shows them. "
+	       "`Sum{axes=None, dtype=None}(x)`: properties stand in\nbraces with their defaults; "
+	       "one without `=` must be given. `x...` is any number of arguments, `x?` may be "
+	       "left\n"
+	       "out, `x[]` is a tensor or a list of tensors. `inplace`, `inline`, `view`, "
+	       "`as_view` and `overwrite_...` may be written too;\nthey have no effect in a model. "
+	       "What is refused of an op for some dtypes, and how exact it is: "
+	       "[coverage.md](coverage.md).\n\n"
+	       "`make doc` writes this page from src/ops/ops.def.\n");
+	group = NULL;
+	for (uint32_t i = next_converted(0), end; i < op_count; i = next_converted(end)) {
+		const char *g = op_group(&op_table[i]);
+		if (!group || strcmp(g, group))
+			sb_printf(out, "\n## %s\n\n| op | result |\n| --- | --- |\n", group = g);
+		for (end = i + 1; end < op_count && one_row(&op_table[i], &op_table[end]);)
+			end++;
+		add_row(out, i, end);
+	}
+	add_reasons(out, "Not converted yet", false);
+	add_reasons(out, "Not supported", true);
 }
 
 void op_list(struct strbuf *out, bool markdown)
 {
-	const char *group = NULL;
 	if (markdown) {
-		sb_str(out, "# The ops of .ptg\n\n"
-			    "Made by `make doc` from src/ops/ops.def. A property without `=` must be "
-			    "given, `x...` is any number of\narguments, `x?` may be left out, "
-			    "`x[]` is one or a list. "
-			    "Names and meaning are PyTensor's.\n\n");
-		add_counts(out);
+		add_page(out);
+		return;
 	}
+	const char *group = NULL;
 	for (uint32_t i = 0; i < op_count; i++) {
 		const char *g = op_group(&op_table[i]);
-		if (!group || strcmp(g, group))
-			add_heading(out, group = g, markdown);
-		if (markdown)
-			add_row(out, &op_table[i]);
-		else
-			add_text(out, &op_table[i]);
+		if (!group || strcmp(g, group)) {
+			sb_printf(out, "%s%s\n", group ? "\n" : "", g);
+			group = g;
+		}
+		add_text(out, &op_table[i]);
 	}
-	if (!markdown) {
-		sb_str(out, "\n");
-		add_counts(out);
-	}
+	struct counts n = count_ops();
+	sb_printf(out, "\n%u ops: %u are converted, %u are not yet, %u are not supported.\n",
+		  op_count, n.converted, n.later, n.never);
 }

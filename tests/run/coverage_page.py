@@ -1,7 +1,7 @@
-"""doc/coverage.md: what the numeric test of every op came to, a line an op.
+"""doc/coverage.md: where the numeric test of every op finds something else than PyTensor's result.
 
-`coverage_page.py` runs the whole table and writes the page; test_grid.py compares the line of each op with
-its own run.
+`coverage_page.py` runs the whole table and writes the page; test_grid.py compares what the page says of an op
+with its own run.
 """
 
 import re
@@ -10,34 +10,48 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+import numpy as np
+
 here = Path(__file__).resolve().parent
 sys.path[:0] = [str(here), str(here.parents[1] / "python")]
 
 from files import PTGC  # noqa: E402
-from grid import COMPLEX, KINDS, Run  # noqa: E402
+from grid import DTYPES, KINDS, NEAR, ULP, Run, words  # noqa: E402
 from grid_table import ROWS  # noqa: E402
 from harness import ALL, OPSETS  # noqa: E402
 
 PAGE = here.parents[1] / "doc/coverage.md"
-DTYPES = (*ALL, *COMPLEX)
-SHORT = {
-    "bool": "bool",
-    **{
-        d: d.replace("uint", "u").replace("int", "i").replace("float", "f").replace("complex", "c")
-        for d in DTYPES[1:]
-    },
-}
 HEAD = """# Coverage
 
-Made by `make coverage` from the numeric test itself (`tests/run/grid.py`, table in `tests/run/grid_table.py`): every op that
-converts, run on ONNX Runtime and compared with PyTensor's Python mode in dtype, shape and value, by dtype, rank 0 to 4, static
-and dynamic dims, lengths 0, 1, 2, 7 and special values, at opsets 13, 15, 18, 21 and 26. A line that differs from the run fails
-the test.
+What the numeric test found. For every op that converts, [ops.md](ops.md), `tests/run/grid.py` compiles models, runs them on
+ONNX Runtime and compares each result with PyTensor's Python mode: its dtype, its shape, every value. **An op passes for all of
+the following, except for what this page lists.**
 
-A cell is the first opset of these five from which all cases agree, with static dims and with dynamic ones (`s`: static only,
-`d`: dynamic only). A letter is a reason below: why the compiler refuses all cases, or some of them (`13+ a`), or why PyTensor
-itself has no result (`. a`). `-`: the dtype plays no part, or is left out, which [limits](#limits) gives the reason for. `(n)`
-after a name: (n) forms of the op are tried. Ops that are refused as a whole are [at the end](#not-converted).
+| | |
+|---|---|
+| dtypes | {dtypes} |
+| ranks | 0 to 4 |
+| lengths | 0, 1, 2 and 7 |
+| dims | static (`float32[2, 3]`) and dynamic (`float32[n, m]`) |
+| opsets | {opsets} |
+| values | small and large ones, NaN, infinities, zeros of both signs, the limits of the dtype, and points at which the op is hard |
+| bool, integers, float16 | equal |
+| float32, float64 | relative error at most {f32} and {f64}; NaN, infinities and the signs of zeros are equal |
+| complex | error at most {c64} (complex64) and {c128} (complex128) of the largest element |
+
+Every dtype of an op is tried at each opset with static and with dynamic dims; a single case is tried at one of them, in turn.
+`make coverage` writes this page, and `make check` fails where a row differs from what the test finds.
+
+Contents: [dtypes](#dtypes), [larger errors](#larger-errors), [not tried](#not-tried), [ops that were tried](#ops-that-were-tried).
+Ops that do not convert at all: [ops.md](ops.md#not-converted-yet).
+
+**How to read a row.** This one stands in the table of dtypes:
+
+{example}
+
+ptgc refuses `Cumsum` of an int8 vector, and of the other dtypes listed. The reason is ptgc's message with T for each dtype: PyTensor
+computes int64 where the type of its result says int8. int64, floats and complex numbers are not listed, so they pass.
+"refused in some forms": other uses of the op pass. Where PyTensor raises, ptgc refuses as well, or the run of the model fails.
 """
 
 
@@ -45,12 +59,12 @@ def op_list():
     """(heading, name, why it is not converted or None) of each op of `ptgc --ops`."""
     text = subprocess.run([PTGC, "--ops"], capture_output=True, text=True, check=True).stdout
     title = ""
-    for entry in re.split(r"\n(?=  ?[A-Za-z]|\n[A-Za-z])", "\n" + text):
-        if head := re.match(r"\n*([A-Z][\w ,]*)$", entry.strip("\n").split("\n")[0]):
-            title = head[1]
-        for m in re.finditer(r"(?m)^  (\w+)[{(].*\n(?: {10,}.*\n?)*", entry + "\n"):
-            why = re.search(r"(?s)\n +(not (?:yet|supported): .*)", m[0])
-            yield title, m[1], why and " ".join(why[1].split())
+    for entry in re.sub(r"\n {10,}", " ", text).splitlines():
+        if op := re.match(r"  (\w+)[{(]", entry):
+            why = re.search(r" not (?:converted yet|supported): .*", entry)
+            yield title, op[1], why and why[0].strip()
+        elif entry:
+            title = entry
 
 
 def groups():
@@ -58,7 +72,7 @@ def groups():
     out = {}
     for title, name, why in op_list():
         out.setdefault(title, []).extend([] if why else [name])
-    return list(out.items())
+    return [(title, names) for title, names in out.items() if names]
 
 
 def ops():
@@ -85,158 +99,165 @@ def cell(result, dtype):
     return text, reasons
 
 
-def line_of(op, result):
-    """What the page says of an op: cells, and the pairs of dtypes that are refused."""
-    cells = {SHORT[d]: cell(result, d) for d in DTYPES}
-    pairs = {
-        reason: sorted(f"{SHORT[a]} with {SHORT[b]}" for a, b in found)
-        for reason, found in result.pairs.items()
-    }
-    return cells, pairs
-
-
-class Letters:
-    """a, b, ... z, aa, ab, ... in the order of appearance."""
-
-    def __init__(self):
-        self.of = {}
-
-    def __call__(self, reason):
-        k = self.of.setdefault(reason, len(self.of))
-        return (chr(96 + k // 26) if k >= 26 else "") + chr(97 + k % 26)
-
-
 def general(reason):
-    """The same reason of several ops and dtypes is one footnote."""
-    if not reason.startswith("PyTensor raises "):
-        reason = re.sub(r"^[A-Z]\w+(\{[^}]*\})?(\([^)]*\))?:? ", "", reason)
+    """The same for several ops and dtypes: without the op, with T for a dtype."""
+    if raised := re.match(r"PyTensor raises \w+", reason):
+        return raised[0]
+    reason = re.sub(r"^[A-Z]\w+(\{[^}]*\})?(\([^)]*\))?:? ", "", reason)
     reason = re.sub(r"'[xy]\d' is \w+, but ", "", reason)
     return re.sub(rf"\b({'|'.join(DTYPES)})\b", "T", reason)
 
 
-def render(results):
-    letters, out = Letters(), [HEAD]
-    for title, names in groups():
-        names = [n for n in names if n in results]
-        if not names:
-            continue
-        out.append(
-            f"## {title}\n| op | "
-            + " | ".join(SHORT.values())
-            + " |\n"
-            + "|---" * (len(SHORT) + 1)
-            + "|"
-        )
-        for op in names:
-            out.append(row_text(op, results[op], letters))
-        out.append("")
-    out.append("## Reasons")
-    out += [f"- **{letters(r)}**: {r}" for r in letters.of]
-    out += ["\n## Limits", LIMITS, "| op | form | limit | why |\n|---|---|---|---|"]
-    out += all_limits()
-    out += ["\n## Not converted", "| op | why |\n|---|---|"]
-    out += not_converted()
-    return "\n".join(out) + "\n"
+def outcome(text, reasons, row, dtype):
+    """What the table says of one dtype; None where there is nothing to say."""
+    why = "; ".join(sorted({general(r) for r in reasons}))
+    if text == "-":
+        left_out = any(form.has_dtype() and dtype not in form.dtypes for form in row.forms)
+        return None if left_out and dtype in ALL else "not tried"
+    if text == ".":
+        return why
+    if not text:
+        return f"refused: {why}"
+    if text == f"{OPSETS[0]}+":
+        return why and f"refused in some forms: {why}"
+    return f"converted from opset {text}" + (f", refused else: {why}" if why else "")
 
 
-LIMITS = """Results agree exactly, those of float32 to 2 and of float64 to 4 units in the last place (float16: exactly), for dtypes, ranks 0
-to 4 and lengths 0, 1, 2 and 7 alike, but for these."""
-
-
-def limits(row):
-    """Lines of an op whose rows allow or try less than all others do."""
-
-    def line(form, what, why):
-        assert why, f"{row.op}, {form}: {what} needs a reason"
-        return f"| {row.op} | {form} | {what} | {why} |"
-
-    if own := tolerance(row.ulp, row.atol, row.zero_sign, row.declared, row.as_declared):
-        yield line("", own, row.why)
-    for form in row.forms:
-        name = form.name or "plain"
-        if form.ulp:
-            yield line(name, tolerance(form.ulp), row.why)
-        if left_out := form.left_out():
-            yield line(name, f"not tried: {left_out}", form.but)
-        elif form.but:
-            yield line(name, "values", form.but)
-
-
-def all_limits():
-    return [line for op in ops() for line in limits(ROWS[op])]
-
-
-def not_converted():
-    return [f"| {name} | {why} |" for _, name, why in op_list() if why]
-
-
-def tolerance(ulp, atol=(), zero_sign=True, declared=False, as_declared=False):
-    out = [f"{SHORT[d]} {n} ULP" for d, n in ulp.items()]
-    out += [f"{SHORT[d]} within {atol[d]:g}" for d in atol]
-    if not zero_sign:
-        out.append("0 and -0 are one")
-    if declared:
-        out.append("computed in the dtype that PyTensor declares")
-    if as_declared:
-        out.append("cast to the dtype that PyTensor declares")
-    return ", ".join(out)
-
-
-def merged(pairs):
-    out = {}
-    for reason, found in pairs.items():
-        out[general(reason)] = sorted({*out.get(general(reason), ()), *found})
+def exceptions(op, result):
+    """(dtypes, what came of them) of all that is not simply converted."""
+    found = {}
+    for dtype in DTYPES:
+        if said := outcome(*cell(result, dtype), ROWS[op], dtype):
+            found.setdefault(said, []).append(dtype)
+    out = [(words(dtypes), said) for said, dtypes in found.items()]
+    pairs = {}
+    for reason, some in result.pairs.items():
+        said = f"refused: {general(reason)}"
+        known = found.get(said, [])
+        pairs.setdefault(said, set()).update(p for p in some if not set(p) & set(known))
+    for said, some in sorted(pairs.items()):
+        if some:
+            first = min(some, key=lambda p: [DTYPES.index(d) for d in p])
+            out.append((f"{len(some)} pairs of dtypes, such as {' and '.join(first)}", said))
     return out
 
 
-def shortened(found):
-    return ", ".join(found[:4]) + (f" and {len(found) - 4} more" if len(found) > 4 else "")
+def table(head, rows):
+    """Rows (name, cell, ...) as a table; names of which the same is said share a row."""
+    names = {}
+    for name, *cells in rows:
+        names.setdefault(tuple(cells), []).append(name)
+    lines = [f"| {', '.join(shared)} | {' | '.join(cells)} |" for cells, shared in names.items()]
+    return [f"| {' | '.join(head)} |", "|---" * len(head) + "|", *lines]
 
 
-def row_text(op, line, letters):
-    cells, pairs = line
-    shown = []
-    for text, reasons in cells.values():
-        marks = " ".join(letters(r) for r in sorted({general(r) for r in reasons}))
-        shown.append(f"{text} {marks}".strip() or "-")
-    note = "; ".join(
-        f"{shortened(found)}: {letters(reason)}" for reason, found in sorted(merged(pairs).items())
+def dtype_table(found):
+    rows = [(op, *e) for op in ops() for e in found.get(op, ())]
+    kinds = ("refused:", "refused in some", "converted", "not tried", "PyTensor raises")
+    rows.sort(key=lambda row: [row[2].startswith(kind) for kind in kinds], reverse=True)
+    return table(("op", "dtypes", "what happens"), rows)
+
+
+def error_table():
+    rows = [(op, *e) for op in ops() for e in larger_errors(ROWS[op])]
+    return table(("op", "relative error, or absolute", "why"), rows)
+
+
+def not_tried_table():
+    rows = [(name, *e) for op in ops() for name, *e in not_tried(ROWS[op])]
+    return table(("op (its forms, if not all)", "left out", "why"), rows)
+
+
+def tried():
+    """The ops of each group, with the number of ways in which an op is used where there are several."""
+    for title, names in groups():
+        counted = [f"{n} ({len(ROWS[n].forms)})" if len(ROWS[n].forms) > 1 else n for n in names]
+        yield f"**{title}**: {', '.join(counted)}."
+
+
+def render(found):
+    """The page. found: op -> exceptions(op)."""
+    dtypes = dtype_table(found)
+    head = HEAD.format(
+        dtypes=", ".join(DTYPES),
+        opsets=", ".join(map(str, OPSETS)),
+        f32=relative("float32", ULP["float32"]),
+        f64=relative("float64", ULP["float64"]),
+        c64=f"{NEAR['complex64']:g}",
+        c128=f"{NEAR['complex128']:g}",
+        example="\n".join([*dtypes[:2], next(r for r in dtypes if "Cumsum" in r)]),
     )
-    count = f" ({len(ROWS[op].forms)})" if len(ROWS[op].forms) > 1 else ""
-    return f"| {op}{count}{f' [{note}]' if note else ''} | " + " | ".join(shown) + " |"
+    parts = [head, "## Dtypes", *dtypes, "\n## Larger errors", *error_table()]
+    parts += ["\n## Not tried", NOT_TRIED, *not_tried_table()]
+    parts += ["\n## Ops that were tried", TRIED, *(f"\n{line}" for line in tried())]
+    return "\n".join(parts) + "\n"
+
+
+NOT_TRIED = """Cases for which PyTensor has no result to compare with, or which other cases stand for.
+"""
+TRIED = "In brackets: the number of ways in which an op is used."
+
+
+def relative(dtype, ulp):
+    return f"{ulp * np.finfo(dtype).eps:.2g}"
+
+
+def larger_errors(row):
+    """(bounds, why) where they are not those of all ops, first of the op and then of a form."""
+    if own := bounds(row.ulp, row.atol, row.zero_sign, row.declared, row.as_declared):
+        assert row.why, f"{row.op}: {own} needs a reason"
+        yield own, row.why
+    for form in row.forms:
+        if form.ulp:
+            yield f"{form.name or 'plain'}: {bounds(form.ulp)}", row.why
+
+
+def bounds(ulp, atol=(), zero_sign=True, declared=False, as_declared=False):
+    out = []
+    for d in DTYPES:
+        each = [relative(d, ulp[d])] if d in ulp else []
+        each += [f"{atol[d]:g} absolute"] if d in atol else []
+        out += [f"{d} {' or '.join(each)}"] if each else []
+    if not zero_sign:
+        out.append("a zero may have the other sign")
+    if declared:
+        out.append("compared with PyTensor's op in the dtype that its type says")
+    if as_declared:
+        out.append("PyTensor's result is cast to the dtype that its type says")
+    return ", ".join(out)
+
+
+def not_tried(row):
+    """(op and its forms, what is left out, why)."""
+    found = {}
+    for form in row.forms:
+        if left_out := form.left_out():
+            assert form.but, f"{row.op}, {form.name}: {left_out} needs a reason"
+            found.setdefault((left_out, form.but), []).append(form.name or "plain")
+        elif form.but:
+            found.setdefault(("some values", form.but), []).append(form.name or "plain")
+    for (what, why), names in found.items():
+        some = len(names) < len(row.forms)
+        yield f"{row.op} ({'; '.join(names)})" if some else row.op, what, why
 
 
 def committed(op):
-    """The line of the page, its letters written out."""
-    text = PAGE.read_text()
-    reasons = dict(re.findall(r"(?m)^- \*\*(\w+)\*\*: (.*)$", text))
-    line = re.search(rf"(?m)^\| {op}[ (].*$", text)
-    return line and spelled_out(line[0], reasons)
-
-
-def spelled_out(line, reasons):
-    """The cells of a line with reasons in place of letters."""
-    name, *cells = line.strip("| ").split(" | ")
-    name = re.sub(r": (\w+)(?=[;\]])", lambda m: f": {reasons[m[1]]}", name)
-    return [name, *[[reasons.get(word, word) for word in c.split()] for c in cells]]
-
-
-def current(op, result):
-    letters = Letters()
-    text = row_text(op, line_of(op, result), letters)
-    return spelled_out(text, {letters(r): r for r in list(letters.of)})
+    """What the page's table of dtypes says of an op."""
+    rows = PAGE.read_text().split("\n## Dtypes\n")[1].split("\n\n")[0].splitlines()[2:]
+    cells = [row.strip("| ").split(" | ") for row in rows]
+    return [(dtypes, said) for names, dtypes, said in cells if op in names.split(", ")]
 
 
 def run(op):
     result = Run(ROWS[op]).run()
-    return op, line_of(op, result), result.failures, result.compared, result.models
+    return op, exceptions(op, result), result.failures, result.compared, result.models
 
 
 def main():
     results, failed, compared, models = {}, [], 0, 0
     with ProcessPoolExecutor(2) as pool:
-        for op, line, failures, n, m in pool.map(run, ROWS, chunksize=1):
-            results[op], compared, models = line, compared + n, models + m
+        for op, found, failures, n, m in pool.map(run, ROWS, chunksize=1):
+            results[op], compared, models = found, compared + n, models + m
             failed += failures
             for f in failures[:3]:
                 print(f[:400], flush=True)

@@ -26,6 +26,15 @@ from ptgc.errors import CompileError
 from ptgc.runtime import native, pairs, seen_as
 
 COMPLEX = ("complex64", "complex128")
+DTYPES = (*ALL, *COMPLEX)
+SETS = {  # words for dtypes that stand together
+    "all dtypes": DTYPES,
+    "integers": ALL[1:9],
+    "signed integers": ALL[1:5],
+    "unsigned integers": ALL[5:9],
+    "floats": ALL[9:],
+    "complex": COMPLEX,
+}
 NEAR = {"complex64": 1e-4, "complex128": 1e-11}  # of the largest number
 RANKS = (0, 1, 2, 3, 4)
 LENGTHS = {  # size -> lengths of the dims that have letters, in the order in which these appear
@@ -34,6 +43,16 @@ LENGTHS = {  # size -> lengths of the dims that have letters, in the order in wh
 }  # fmt: skip
 CORNERS = "corners"
 KINDS = ("static", "dynamic")
+
+
+def words(dtypes):
+    """bool, int8, ..., uint64 -> "bool, integers"."""
+    out, left = [], [d for d in DTYPES if d in dtypes]
+    for name, group in SETS.items():
+        if set(group) <= set(left):
+            out.append((DTYPES.index(group[0]), name))
+            left = [d for d in left if d not in group]
+    return ", ".join(w for _, w in sorted([*out, *((DTYPES.index(d), d) for d in left)]))
 
 
 @dataclass(frozen=True)
@@ -109,7 +128,7 @@ class Form:
         """What the form does not try, in words."""
         out = []
         if self.has_dtype() and (missing := [d for d in ALL if d not in self.dtypes]):
-            out.append(", ".join(missing))
+            out.append(words(missing))
         if any("..." in a.shape for a in self.args) and (missing := set(RANKS) - set(self.ranks)):
             out.append(f"rank {', '.join(map(str, sorted(missing)))}")
         letters = any(t.isalpha() or "..." in t for a in self.args for t in tokens(a.shape))

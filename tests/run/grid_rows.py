@@ -82,6 +82,6 @@ def rounded(rng, dtype, shape, near=None):
 
 
 ROUNDED = rounded
-ZEROS = "a sum of zeros may be -0 in another order"
+ZEROS = "a sum of zeros is 0 or -0, by the order of addition"
 
 FILLED = ("1", "2", "7")  # PyTensor fails on empty ones

@@ -59,7 +59,7 @@ row(
         (CONDITION, A()),
         ranks=(1,),
         sizes=("0", "2"),
-        but="PyTensor takes a second to make one; what is left out is tried as text",
+        but="PyTensor needs a second for each graph; other tests try the rest as text",
     ),
     Form(
         lambda c, x: ifelse(c, pt.sqr(x), pt.abs(x)),
@@ -104,6 +104,6 @@ row(
         (A(shape="m,n", values=SMALL), A(shape="n", values=SMALL)),
         "a map",
         sizes=("0", "1", "2", "7"),
-        but="of no steps PyTensor's result has length 0 on all axes, against its own type",
+        but="with no steps PyTensor's result has length 0 on all axes, against its own type",
     ),
 )

@@ -64,7 +64,7 @@ row(
         if t != "bool"
     ],
     zero_sign=False,
-    why="a sum of -0 alone is -0 in NumPy for some lengths",
+    why="NumPy's sum of nothing but -0 is 0 or -0, by length",
 )
 row("Prod", *reductions(lambda a: Prod(axis=a), POWERS, WITH_NONE))
 row(
@@ -78,11 +78,11 @@ row(
             lambda a: lambda x: pt.mean(x, axis=a),
             either(EIGHTHS, between(-99, 99)),
             rounded=FLOATS,
-            but="there is no op of that name: integers are added up in float64 and do not wrap",
+            but="PyTensor has no such op, only a function, whose sums of integers wrap; here they do not",
         )
     ],
 )
-EITHER_ZERO = {"zero_sign": False, "why": "of 0 and -0 NumPy takes either"}
+EITHER_ZERO = {"zero_sign": False, "why": "NumPy's maximum of 0 and -0 is either one"}
 row("Max", *reductions(lambda a: Max(axis=a), anything), **EITHER_ZERO)
 row("Min", *reductions(lambda a: Min(axis=a), anything), **EITHER_ZERO)
 row("All", *reductions(lambda a: All(axis=a), anything))
@@ -94,10 +94,10 @@ row(
         lambda a: ProdWithoutZeros(axis=a),
         between(-1, 1),
         rounded=FLOATS,
-        but="products of integers that overflow raise in PyTensor's Python code",
+        but="PyTensor's Python code raises where a product of integers overflows",
     ),
     zero_sign=False,
-    why="of zeros alone PyTensor gives the last one",
+    why="the product of nothing but zeros is the last of them in PyTensor",
 )
 row(
     "CAReduce",
@@ -138,12 +138,12 @@ MIXED = A(values=choice(0, 1, 1000, -1000, math.inf, -math.inf, math.nan))
 LARGE = A(values=either(choice(*[2.0**15 + k / 4 for k in range(9)]), between(100, 127)))
 SIGNED = {
     "dtypes": tuple(d for d in ALL if d not in UINTS),
-    "but": "differences of unsigned integers wrap to large numbers, which cancel to few digits",
+    "but": "differences of unsigned integers wrap to large numbers, of which few digits are left",
 }
 NEAR_ONE = {
     "ulp": {"float16": 1},
     "atol": {"float16": 1e-3, "float32": 2.5e-7, "float64": 1e-15},
-    "why": "the logarithm of a sum near 1, added up in another order; float16 computes in float32",
+    "why": "the logarithm of a sum near 1 that is added in another order; float16 is computed in float32",
 }
 for op, f, more in (
     ("LogSumExp", lambda axis: lambda x: pt.logsumexp(x, axis=axis), NEAR_ONE),
@@ -152,7 +152,7 @@ for op, f, more in (
         lambda axis: pt.special.Softmax(axis=axis),
         {
             "ulp": {"float16": 2, "float32": 4},
-            "why": "exp of a rounded difference: as near to the true value as SciPy's own, up to 1000 elements; float16 computes in float32",
+            "why": "exp of a rounded difference: as near to the true value as SciPy's, up to 1000 elements; float16 is computed in float32",
         },
     ),
     ("LogSoftmax", lambda axis: pt.special.LogSoftmax(axis=axis), NEAR_ONE),
@@ -166,14 +166,14 @@ for op, f, more in (
             Form(build, (LARGE,), name + ", large"),
         ]
         if op == "Softmax":
-            any_integer = {"dtypes": INTEGERS, "but": "floats are tried by the others"}
+            any_integer = {"dtypes": INTEGERS, "but": "the other forms try floats"}
             forms.append(Form(build, (A(),), name + ", anything", **any_integer))
     row(op, *forms, **more)
 
 # ---- sorting, signals ----
 
 NANS = either(choice(0, 1, 1, 2, -3, math.inf, -math.inf, math.nan), anything)
-EQUAL_ZEROS = {"zero_sign": False, "why": "0 and -0 are equal"}
+EQUAL_ZEROS = {"zero_sign": False, "why": "0 and -0 compare as equal, so their order is free"}
 row(
     "SortOp",
     Form(lambda x: pt.sort(x, 0), (A(values=NANS),)),
@@ -257,7 +257,7 @@ for mode in ("full", "valid"):
             (A(shape="m,n", values=EIGHTHS), A(shape="k,l", values=EIGHTHS)),
             mode,
             sizes=EVERY if mode == "full" else FILLED,
-            but="SciPy's valid part of nothing is zeros, here the run fails" * (mode == "valid"),
+            but="SciPy's valid part of an empty matrix is zeros; here the run fails" * (mode == "valid"),
         )
     )
 row("Convolve1d", *FORMS["Convolve1d"], zero_sign=False, why=ZEROS)
@@ -265,7 +265,7 @@ row("Convolve2d", *FORMS["Convolve2d"], zero_sign=False, why=ZEROS)
 FFT = {
     "atol": {"float32": 5e-7, "float64": 2e-14},
     "zero_sign": False,
-    "why": "terms cancel; of any length exact to 1.1e-15 of the norm, NumPy to 0.8e-15",
+    "why": "terms cancel: measured for any length 1.1e-15 of the norm (NumPy: 0.8e-15)",
     "no": (No("does not take", tuple(d for d in ALL if d not in FLOATS)),),
 }
 FLAT, DEEP = A(shape="m,n", values=SMALL), A(shape="m,n,k", values=SMALL)

@@ -89,7 +89,7 @@ row(
         lambda x: x.reshape((x.shape[-1], -1), ndim=2),
         name="by a dim",
         sizes=FILLED,
-        but="NumPy cannot tell the length -1 beside 0; here the dims of x say it",
+        but="NumPy cannot work out -1 where another length is 0; here the dims of x tell",
     ),
     Form(
         lambda x, n, m: pt.reshape(x, pt.stack([n, m])),
@@ -171,7 +171,7 @@ row(
         (A(shape="", values=between(-2, 3)), A(shape="", values=between(1, 5))),
         "quarters",
         dtypes=FLOATS,
-        but="integers have no quarters",
+        but="these steps are quarters",
     ),
 )
 UP_TO_4 = A("int64", "", between(0, 4))
@@ -189,7 +189,7 @@ row(
 )
 JOINED = {
     "sizes": FILLED,
-    "but": "PyTensor reshapes to -1 and raises where the rest is empty; here the length is known",
+    "but": "PyTensor reshapes to -1 and raises where another length is 0; here the length is known",
 }
 row(
     "JoinDims",
@@ -220,7 +220,7 @@ PADS = (
 )
 PADDED = {
     "ranks": (1, 2),
-    "but": "axes are padded one after the other",
+    "but": "axes are padded one after the other, so ranks 1 and 2 show all",
 }
 row(
     "Pad",
@@ -230,7 +230,7 @@ row(
     Form(lambda x: pt.pad(x, 0, mode="edge"), (A(),), "by nothing", **PADDED),
     Form(lambda x: pt.pad(x, 9, mode="reflect"), (A(),), "by more than there is", **PADDED),
     zero_sign=False,
-    why="a ramp ends in 0 or -0",
+    why="a ramp may end in 0 or -0",
 )
 row(
     "Repeat",
@@ -243,7 +243,7 @@ row(
     Form(lambda x: AllocDiag(offset=0, axis1=0, axis2=1)(x)),
     Form(lambda x: AllocDiag(offset=-2, axis1=0, axis2=1)(x), name="below"),
     zero_sign=False,
-    why="beside the diagonal -0 may be 0",
+    why="off the diagonal, a -0 may be a 0",
 )
 row(
     "ExtractDiag",
@@ -346,7 +346,7 @@ for mode in ("raise", "wrap", "clip"):
             (A("int64", "n", between(-1, 3) if mode != "raise" else between(0, 1)), A(shape="m,n")),
             mode,
             sizes=FILLED,
-            but="NumPy raises where there is nothing to choose from; here what is chosen is empty",
+            but="NumPy raises for no choices; here the result is empty",
         )
     )
     FORMS["Choose"].append(

@@ -23,7 +23,7 @@ def test_op(op):
     result = Run(ROWS[op], FULL).run()
     assert result.compared
     assert not result.failures, f"{len(result.failures)} failures\n" + "\n".join(result.failures[:20])
-    assert coverage_page.current(op, result) == coverage_page.committed(op), "doc/coverage.md differs: make coverage"
+    assert sorted(coverage_page.exceptions(op, result)) == sorted(coverage_page.committed(op)), "doc/coverage.md differs: make coverage"
 
 
 LOOSER = [op for op, row in ROWS.items() if row.exact and row.why.startswith("SciPy's largest error")]
@@ -74,9 +74,9 @@ def test_every_op_has_a_row():
 
 
 def test_what_is_left_out_is_on_the_page():
-    """With a reason each: tolerances, dtypes, ranks and sizes that are not tried, ops that are refused."""
+    """With a reason each: larger errors, and dtypes, ranks and sizes that are not tried."""
     page = coverage_page.PAGE.read_text().splitlines()
-    wanted = [*coverage_page.all_limits(), *coverage_page.not_converted()]
+    wanted = [*coverage_page.error_table(), *coverage_page.not_tried_table(), *coverage_page.tried()]
     assert not [line for line in wanted if line not in page], "doc/coverage.md differs: make coverage"
 
 
