@@ -144,7 +144,7 @@ unit: $(UNIT)
 
 # The sanitized build comes after the plain one, so that a compile error is told once.
 check: all unit venv
-	$(Q)$(MAKE) --no-print-directory $(ASAN) SETUP=find $(B)/asan/ptgc unit
+	$(Q)$(MAKE) --no-print-directory $(ASAN) SETUP=find $(B)/asan/ptgc $(B)/asan/corpus unit
 	$(Q)$(TEST_ENV) tests/check.sh $(LAYERS) asan fuzz
 
 check-asan: $(G)/config.mk
@@ -181,15 +181,22 @@ demo: all venv
 bench: all venv
 	$(Q)$(TEST_ENV) bench/run.sh
 
-# FUZZ_TIME seconds from the seeds, with JOBS processes; what it finds is kept in build/fuzz.
+# The texts of make check are always the same. This goes on with random ones for FUZZ_TIME seconds,
+# with JOBS processes; what it finds is kept in build/fuzz.
 FUZZ_TIME = 60
 fuzz: $(B)/ptgc
 	$(Q)tools/setup.sh fuzz
 	$(Q)tools/fuzz.sh $(B)/fuzz $(FUZZ_TIME) $(B)/ptgc
 
-$(B)/fuzzer: tests/fuzz/fuzz.c $(CORE)
+FUZZ = $(addprefix tests/fuzz/,fuzz.c mutate.c)
+$(B)/fuzzer: $(FUZZ) tests/fuzz/libfuzzer.c tests/fuzz/fuzz.h $(CORE)
 	$(call say,LD,$@)$(CC) $(ALL_CFLAGS) $(WARNINGS) $(FUZZ_FLAGS) $(ALL_LDFLAGS) -o $@ \
-		$< $(CORE) $(LIBS)
+		$(filter %.c,$^) $(CORE) $(LIBS)
+
+# Each piece of an arena is a block of its own here, which the sanitizer knows the end of.
+$(B)/corpus: $(FUZZ) tests/fuzz/corpus.c src/base/arena.c tests/fuzz/fuzz.h $(CORE)
+	$(call say,LD,$@)$(CC) $(ALL_CFLAGS) $(WARNINGS) -DARENA_EXACT $(ALL_LDFLAGS) -o $@ \
+		$(filter %.c,$^) $(filter-out %/base/arena.o,$(CORE)) $(LIBS)
 
 FORCE:
 .PHONY: FORCE
@@ -224,7 +231,7 @@ clean:
 	rm -rf $(B)
 
 format:
-	clang-format -i src/*.[ch] src/*/*.[ch] src/*/*/*.[ch] tests/unit/*.c tests/fuzz/*.c
+	clang-format -i src/*.[ch] src/*/*.[ch] src/*/*/*.[ch] tests/unit/*.c tests/fuzz/*.[ch]
 
 doc: $(B)/ptgc
 	$(call say,DOC,doc/ops.md doc/language.md)$(TEST_ENV) tests/doc.sh -u

@@ -116,8 +116,8 @@ top: USE STR                                    { struct ause *use = new(p->aren
     | FN opname decls LPAREN params[in] RPAREN ARROW LPAREN params[out] RPAREN block
                                                 { add_fn(p, false, $opname, @opname, $decls, $in,
                                                          $out, *$block, @$); }
-    | GRAPH error block
-    | FN error block ;
+    | GRAPH error block                         { p->head_lost = true; }
+    | FN error block                            { p->head_lost = true; } ;
 
 soft: PTG | GRAPH | FN | USE | STATE | NEXT | UNTIL | LOOP | WHILE | IN ;
 
@@ -179,7 +179,7 @@ stmts: %empty                                   { $$ = (struct stmts){NULL, NULL
                                                   if ($$.last) $$.last->next = $2;
                                                   else $$.first = $2;
                                                   $$.last = $2; }
-    | stmts bad                                 { $$ = $1; yyerrok; }
+    | stmts bad                                 { $$ = $1; p->head_lost = true; yyerrok; }
     | stmts error[text] NL                      { struct stmt *lost = lost_statement(p, @text);
                                                   $$ = $1;
                                                   if ($$.last) $$.last->next = lost;
@@ -229,9 +229,9 @@ chain: IF cond block                            { $$.first = $$.last = new(p->ar
                                                   $$.last->body = *$5;
                                                   $$.last->span = (struct span){@3.begin, @5.end}; }
     | IF error block                            { $$.first = $$.last = new(p->arena, struct aif);
-                                                  $$.last->span = @$; }
-    | chain ELSE IF error block                 { $$ = $1; }
-    | chain ELSE error block                    { $$ = $1; } ;
+                                                  $$.last->span = @$; p->head_lost = true; }
+    | chain ELSE IF error block                 { $$ = $1; p->head_lost = true; }
+    | chain ELSE error block                    { $$ = $1; p->head_lost = true; } ;
 
 cond: expr                                      { $$ = tail(p); } ;
 
@@ -242,7 +242,8 @@ loop: LOOP LPAREN items RPAREN while ARROW LPAREN results RPAREN block
                                                   $$->results = $8.first;
                                                   $$->body = *$10;
                                                   $$->span = @$; }
-    | LOOP error block                          { $$ = new(p->arena, struct aloop); } ;
+    | LOOP error block                          { $$ = new(p->arena, struct aloop);
+                                                  p->head_lost = true; } ;
 
 while: %empty                                   { $$ = NOTHING; }
     | WHILE expr                                { $$ = tail(p); } ;

@@ -686,6 +686,6 @@ struct file *parse(struct ctx *cx, struct source *src)
 		ptg_parse(p);
 	}
 	place_numbers(p);
-	p->file->sound = !p->stop && p->file->lost == cx->errors - p->first_errors;
+	p->file->sound = !p->stop && !p->head_lost && p->file->lost == cx->errors - p->first_errors;
 	return p->file;
 }

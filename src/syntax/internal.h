@@ -125,6 +125,7 @@ struct parse {
 	struct bracket brackets[MAX_BRACKETS];
 
 	/* grammar */
+	bool head_lost; /* the header of an if, loop, graph or fn could not be read */
 	uint32_t statement; /* the first node of the statement or parameter being parsed */
 	vec(struct adatum)
 		numbers; /* of all folded lists; adata->at holds an index until the end */

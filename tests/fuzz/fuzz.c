@@ -1,15 +1,14 @@
 /*
  * fuzz.c: any bytes as a .ptg file. In: bytes. Holds: no crash, no leak, no hang; what is rejected
  * has a message, what formats formats to itself. Files are off, so nothing but the text is read.
- * Built with libFuzzer: see tools/fuzz.sh. Given files, it tries just these.
+ * corpus.c runs this on texts that are always the same, libFuzzer (tools/fuzz.sh) on random ones.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "ptgc.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void must(bool holds, const char *what)
 {

@@ -50,6 +50,8 @@ static void test_findings(void **state)
 		{"\"", "PTG"},
 		{"graph g(x: float64[n,\nnext i", "PTG"}, /* 'in' was looked for beyond the end */
 		{"graph g(x: float64[n,\nnext in", "PTG"},
+		{"graph g(x: t[]) -> () { y = if {\ny", "PTG"}, /* no condition, and no message of y */
+		{"graph g(x:t[])->(){y=if{y", "PTG"},
 		{"graph g(x: complex64[n]) -> (y) { y = Erf(x) }", "PTG0503"},
 		{"graph g(x: complex64[n]) -> (y) { y = Prod{dtype=float32}(x) }", "PTG0503"},
 		{"graph g(x: float32[3, 2]) -> (a, b, c) { a, b, c = QR{mode=\"raw\"}(x) }",
