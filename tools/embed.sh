@@ -1,14 +1,15 @@
 #!/bin/sh
 # embed.sh FILE...: C source of lib_texts[], the library's fns sorted by name (see src/elab/elab.h). A fn
-# begins a line and ends where the next one begins.
+# begins a line and ends where the next one begins; the header of its file stands in front of it.
 set -eu
 export LC_ALL=C
 printf '/* made by tools/embed.sh */\n#include "elab/elab.h"\n'
 [ $# -eq 0 ] || sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/	/\\t/g' "$@" | awk '
+	/^ptg / { header = $0 }
 	/^fn / {
 		name = $2
 		sub(/[^A-Za-z0-9_].*/, "", name)
-		printf "%s\nstatic const char text_%s[] = \"\"\n", inside, name
+		printf "%s\nstatic const char text_%s[] = \"%s\\n\"\n", inside, name, header
 		inside = ";\n"
 	}
 	inside && !/^(#|$|ptg )/ { print "\"" $0 "\\n\"" }

@@ -20,7 +20,7 @@ done
 	sed -n 's/^ONNX_OP(\([A-Za-z]*\),.*/onnx.\1(/p' src/onnx/operators.def
 	sed -n 's/^DTYPE([A-Z_0-9]*, *"\([a-z0-9]*\)".*/\1/p' src/base/dtypes.def
 	printf '%s\n' graph fn use state next until loop while in if else None True False inf nan infj \
-		'ptg 1' 'floatX=' 'file(' 'bytes("' 'dtype(' 'rank(' '.set(' '.inc(' '->' '==' '**' '//' '::-1' \
+		'ptg 1' 'floatX=' 'infix=onnx' 'file(' 'bytes("' 'dtype(' 'rank(' '.set(' '.inc(' '->' '==' '**' '//' '::-1' \
 		'...' '[...b]' '[n, ?]' '(1,)' '{axis=0}' 0x1p-3 1e308 9223372036854775807 18446744073709551615
 } | sort -u | sed 's/["\\]/\\&/g; s/.*/"&"/' >"$dir/words"
 

@@ -338,6 +338,39 @@ static struct cv static_binary(struct elab *e, enum opr op, const struct cv *a, 
 	return other_binary(op, a, b, s);
 }
 
+/* An operator whose value is not known at compile time. */
+static struct cv call_operator(struct elab *e, const struct anode *n, struct cv *args,
+			       uint32_t nargs)
+{
+	static const struct {
+		const char *text, *op, *onnx, *bits;
+	} operators[] = {
+#define OPERATOR(id, text, op, onnx, bits) [OPR_##id] = {text, op, onnx, bits},
+#include "syntax/operators.def"
+	};
+	const char *name = operators[n->op].onnx;
+	bool bools = false;
+
+	if (!e->file->infix_onnx)
+		return call_named(e, operators[n->op].op, args, nargs, n->at);
+	if (!name) {
+		elab_error(e, n->at, E_EXPRESSION,
+			   "ONNX has no operator for '%s', which infix=onnx in the header of the "
+			   "file asks for: write %s(a, b)",
+			   operators[n->op].text, operators[n->op].op);
+		return poison(n->span);
+	}
+	for (uint32_t i = 0; i < nargs; i++)
+		bools |= args[i].kind == CV_BOOL ||
+			 (args[i].kind == CV_VALUE && args[i].u.v->type.dtype == DT_BOOL);
+	if (operators[n->op].bits && !bools)
+		name = operators[n->op].bits;
+	struct cv r = call_onnx_operator(e, name, args, nargs, n);
+	if (n->op == OPR_NE && r.kind != CV_POISON)
+		r = call_onnx_operator(e, "onnx.Not", &r, 1, n);
+	return r;
+}
+
 static struct cv eval_binary(struct elab *e, const struct anode *n, const struct cv *items)
 {
 	struct cv args[2] = {items[0], items[1]};
@@ -356,11 +389,7 @@ static struct cv eval_binary(struct elab *e, const struct anode *n, const struct
 			no_tensor(e, &args[i]);
 			return poison(n->span);
 		}
-	static const char *const ops[] = {
-#define OPERATOR(id, text, precedence, op) [OPR_##id] = op,
-#include "syntax/operators.def"
-	};
-	return call_named(e, ops[n->op], args, 2, n->at);
+	return call_operator(e, n, args, 2);
 }
 
 /* +x is x, whatever number or tensor that is. */
@@ -401,7 +430,7 @@ static struct cv eval_unary(struct elab *e, const struct anode *n, const struct 
 		return cv_dim(dim_neg(e->cx, v.u.d), n->span);
 	if (n->op == OPR_INVERT && v.kind == CV_BOOL)
 		return cv_bool(!v.u.b, n->span);
-	return call_named(e, n->op == OPR_INVERT ? "Invert" : "Neg", &v, 1, n->at);
+	return call_operator(e, n, &v, 1);
 }
 
 /* ---- leaves ---- */

@@ -151,6 +151,9 @@ void elab_children(struct elab *e, uint32_t at,
 
 /* raw.c */
 struct cv call_onnx(struct elab *e, uint32_t at, struct cv *items);
+/* a + b in a file with infix=onnx; name: "onnx.Add", n: the expression */
+struct cv call_onnx_operator(struct elab *e, const char *name, struct cv *args, uint32_t nargs,
+			     const struct anode *n);
 
 /* index.c */
 struct cv eval_index(struct elab *e, uint32_t at, struct cv *items);

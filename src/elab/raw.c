@@ -398,6 +398,17 @@ static const struct onnx_op *find_operator(struct elab *e, const char *name, str
 	return NULL;
 }
 
+static struct node *raw_node(struct elab *e, const struct onnx_op *op, struct span s)
+{
+	struct node *n = new (e->cx->arena, struct node);
+
+	n->op = &op_onnx;
+	n->onnx = op;
+	n->span = node_span(e, s);
+	n->lenient = e->frame->library;
+	return n;
+}
+
 struct cv call_onnx(struct elab *e, uint32_t at, struct cv *items)
 {
 	const struct anode *a = &e->file->nodes.at[at];
@@ -414,11 +425,7 @@ struct cv call_onnx(struct elab *e, uint32_t at, struct cv *items)
 			   op->name, op->nout, count);
 		return poison(a->span);
 	}
-	struct node *n = new (e->cx->arena, struct node);
-	n->op = &op_onnx;
-	n->onnx = op;
-	n->span = node_span(e, s);
-	n->lenient = e->frame->library;
+	struct node *n = raw_node(e, op, s);
 	if (!raw_attrs(e, n, schema, at, items) ||
 	    !raw_inputs(e, n, schema, items + a->nprops, a->n - a->nprops, s))
 		return poison(a->span);
@@ -431,4 +438,24 @@ struct cv call_onnx(struct elab *e, uint32_t at, struct cv *items)
 	if (!infer_node(e->cx, n))
 		return poison(a->span);
 	return node_result(e, n, a->span);
+}
+
+struct cv call_onnx_operator(struct elab *e, const char *name, struct cv *args, uint32_t nargs,
+			     const struct anode *a)
+{
+	bool schema;
+	const struct onnx_op *op = find_operator(e, name, a->at, &schema);
+	struct node *n = op ? raw_node(e, op, a->at) : NULL;
+
+	if (!n || !raw_inputs(e, n, true, args, nargs, a->at))
+		return poison(a->span);
+	if (a->op == OPR_MOD && is_float((enum dtype)n->in[0]->type.dtype)) {
+		/* ONNX has no other remainder of floats */
+		n->attrs = new (e->cx->arena, struct attr);
+		*n->attrs = (struct attr){.name = "fmod", .kind = AT_INT, .u.i = 1};
+		n->nattrs = 1;
+	}
+	node_results(e->cx, n, 1);
+	graph_append(e->cx, e->block, n);
+	return infer_node(e->cx, n) ? node_result(e, n, a->span) : poison(a->span);
 }

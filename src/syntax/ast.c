@@ -434,14 +434,23 @@ void header(struct parse *p, uint64_t version, struct span s, struct span at)
 
 void header_setting(struct parse *p, struct sym *key, struct sym *value, struct span s)
 {
-	if (strcmp(key->s, "floatX") != 0)
-		parse_error(p, s, E_HEADER, "unknown setting '%s' (known is floatX)", key->s);
-	else if (value->dtype != DT_FLOAT16 && value->dtype != DT_FLOAT32 &&
-		 value->dtype != DT_FLOAT64)
-		parse_error(p, s, E_HEADER, "floatX is float16, float32 or float64, not '%s'",
-			    value->s);
-	else
-		p->file->floatx = value->dtype;
+	enum dtype t = value->dtype;
+
+	if (!strcmp(key->s, "floatX")) {
+		if (t == DT_FLOAT16 || t == DT_FLOAT32 || t == DT_FLOAT64)
+			p->file->floatx = t;
+		else
+			parse_error(p, s, E_HEADER,
+				    "floatX is float16, float32 or float64, not '%s'", value->s);
+	} else if (!strcmp(key->s, "infix")) {
+		p->file->infix_onnx = !strcmp(value->s, "onnx");
+		if (!p->file->infix_onnx)
+			parse_error(p, s, E_HEADER, "infix is onnx or left out, not '%s'",
+				    value->s);
+	} else {
+		parse_error(p, s, E_HEADER, "unknown setting '%s' (known are floatX and infix)",
+			    key->s);
+	}
 }
 
 /*

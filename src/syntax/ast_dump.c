@@ -25,7 +25,7 @@ struct dump {
 };
 
 static const char *const operator_text[] = {
-#define OPERATOR(id, text, precedence, op) [OPR_##id] = text,
+#define OPERATOR(id, text, op, onnx, bits) [OPR_##id] = text,
 #include "syntax/operators.def"
 };
 
@@ -321,7 +321,8 @@ void dump_ast(struct ctx *cx, const struct file *f, struct strbuf *out)
 {
 	struct dump d = {.arena = cx->scratch, .file = f, .out = out};
 
-	sb_printf(out, "ptg %d floatX=%s\n", f->version ? f->version : 1, dtypes[f->floatx].name);
+	sb_printf(out, "ptg %d floatX=%s%s\n", f->version ? f->version : 1, dtypes[f->floatx].name,
+		  f->infix_onnx ? " infix=onnx" : "");
 	for (const struct ause *u = f->uses; u; u = u->next) {
 		sb_str(out, "use ");
 		put_text(&d, u->path.s, u->path.len, '"');

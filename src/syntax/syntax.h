@@ -50,7 +50,7 @@ enum {
 	AF_DIMS = 64
 };
 enum opr {
-#define OPERATOR(id, text, precedence, op) OPR_##id,
+#define OPERATOR(id, text, op, onnx, bits) OPR_##id,
 #include "syntax/operators.def"
 	OPR_COUNT
 };
@@ -176,6 +176,7 @@ struct file {
 	struct source *source;
 	int version;       /* 0 when the header is absent */
 	enum dtype floatx; /* DT_FLOAT64 unless the header says floatX= */
+	bool infix_onnx;   /* infix=onnx in the header: a + b is onnx.Add(a, b) */
 	struct span header;
 	vec(struct anode) nodes;
 	struct ause *uses;

@@ -1,8 +1,10 @@
 """Raw ONNX nodes that make no sense are refused by the compiler, not by the checker or the runtime: ONNX's
 own examples of its operators, with an input of another rank or none, or an attribute of another value. What
-the compiler takes has to pass onnx.checker and strict inference and to load in ONNX Runtime.
+the compiler takes has to pass onnx.checker and strict inference and to load in ONNX Runtime. And infix operators
+of a file that says infix=onnx.
 """
 import time
+import types
 import warnings
 
 import numpy as np
@@ -10,6 +12,7 @@ import onnx
 import onnxruntime as ort
 import pytest
 
+import ptg
 import ptgc
 from harness import QUIET, check_model
 
@@ -126,3 +129,40 @@ def test_what_is_taken_loads(opset):
     assert taken > 200 and refused > 800
     assert not wrong, f"{len(wrong)} of {taken} taken\n" + "\n".join(wrong[:20])
     assert time.monotonic() - start < 200
+
+
+INFIX = [  # in a file with infix=onnx; the same in calls; the same in NumPy
+    ("i / j", "onnx.Div(i, j)", lambda v: np.trunc(v.i / v.j).astype("int64")),
+    ("i % j", "onnx.Mod(i, j)", lambda v: v.i % v.j),
+    ("x % y", "onnx.Mod{fmod=1}(x, y)", lambda v: np.fmod(v.x, v.y)),
+    ("x % -0.75", "onnx.Mod{fmod=1}(x, -0.75)", lambda v: np.fmod(v.x, np.float32(-0.75))),
+    ("2 ** x - x ** 2", "onnx.Sub(onnx.Pow(2, x), onnx.Pow(x, 2))", lambda v: 2 ** v.x - v.x ** 2),
+    ("-(x * w + 0.1)", "onnx.Neg(onnx.Add(onnx.Mul(x, w), 0.1))", lambda v: -(v.x * v.w + np.float32(0.1))),
+    ("x @ onnx.Transpose(y)", "onnx.MatMul(x, onnx.Transpose(y))", lambda v: v.x @ v.y.T),
+    ("i != j", "onnx.Not(onnx.Equal(i, j))", lambda v: v.i != v.j),
+    ("x == y", "onnx.Equal(x, y)", lambda v: v.x == v.y),
+    ("(x < y) ^ (x >= 0)", "onnx.Xor(onnx.Less(x, y), onnx.GreaterOrEqual(x, 0))", lambda v: (v.x < v.y) ^ (v.x >= 0)),
+    ("~(x > 1) & (x <= y) | False", "onnx.Or(onnx.And(onnx.Not(onnx.Greater(x, 1)), onnx.LessOrEqual(x, y)), False)",
+     lambda v: ~(v.x > 1) & (v.x <= v.y)),
+    ("i & 6 | ~j ^ 1", "onnx.BitwiseOr(onnx.BitwiseAnd(i, 6), onnx.BitwiseXor(onnx.BitwiseNot(j), 1))",
+     lambda v: v.i & 6 | ~v.j ^ 1),
+    ("i * n - n / 2", "onnx.Sub(onnx.Mul(i, n), onnx.Div(n, 2))", lambda v: v.i * 3 - 1),
+]
+
+
+@pytest.mark.parametrize("infix, calls, expected", INFIX, ids=[row[0] for row in INFIX])
+def test_infix_operators_mean_those_of_onnx(infix, calls, expected):
+    graph = """graph g(x: float32[n, 2], y: float32[n, 2], w: float32[k, 2], i: int64[n], j: int64[n]) -> (z) {{
+  z = {}
+}}
+"""
+    v = types.SimpleNamespace(
+        x=np.array([[1.5, -2.25], [np.nan, 0], [-0.5, 7]], "float32"),
+        y=np.array([[1, -2], [3, -0.5], [2, 7]], "float32"),
+        w=np.array([[3, -4]], "float32"), i=np.array([7, -7, 5]), j=np.array([2, 2, -3]))
+    model = ptg.compile("ptg 1 infix=onnx\n" + graph.format(infix))
+    same, called = (onnx.printer.to_text(onnx.load_model_from_string(m)) for m in (model, ptg.compile(graph.format(calls))))
+    assert same == called
+    result, want = ptg.run(model, *vars(v).values()), expected(v)
+    assert result.dtype == want.dtype
+    np.testing.assert_allclose(result, want, rtol=1e-6)
