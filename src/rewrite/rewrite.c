@@ -142,6 +142,23 @@ static bool is_guard(struct ctx *cx, const struct node *n)
 	return !(a && a->u.i) || same_type(cx, &n->in[0]->type, &n->out[0]->type);
 }
 
+static dim count_of(struct ctx *cx, const struct type *t)
+{
+	dim d = dim_const(cx, 1);
+
+	for (uint32_t i = 0; i < t->rank; i++)
+		d = dim_mul(cx, d, t->dims[i]);
+	return d;
+}
+
+/* Does v come from a Reshape that fails for some lengths of its input? Reshape(x, [-1, 2]) does
+ * where x has an odd number of elements. */
+static bool may_fail(struct ctx *cx, const struct value *v)
+{
+	return is_op(v, ONNX_Reshape) &&
+	       !dim_eq(cx, count_of(cx, &v->type), count_of(cx, &v->def->in[0]->type));
+}
+
 static struct value *merge_reshapes(struct ctx *cx, struct node *n)
 {
 	struct value *x = n->in[0];
@@ -150,7 +167,7 @@ static struct value *merge_reshapes(struct ctx *cx, struct node *n)
 		return NULL;
 	if (same_type(cx, &x->type, &n->out[0]->type))
 		return x;
-	if (!shape_is_absolute(n))
+	if (!shape_is_absolute(n) || may_fail(cx, x))
 		return NULL;
 	if (!is_op(x, ONNX_Reshape) && !is_op(x, ONNX_Unsqueeze) && !is_op(x, ONNX_Squeeze) &&
 	    !is_op(x, ONNX_Flatten))
@@ -165,7 +182,8 @@ static struct value *undo_axes(struct ctx *cx, struct node *n)
 	struct value *x = n->in[0];
 
 	if (!is_op(x, ONNX_Squeeze) && !is_op(x, ONNX_Unsqueeze) &&
-	    (!is_op(x, ONNX_Reshape) || is_guard(cx, x->def) || !x->def->in[1]->data))
+	    (!is_op(x, ONNX_Reshape) || is_guard(cx, x->def) || !x->def->in[1]->data ||
+	     may_fail(cx, x)))
 		return NULL;
 	struct value *first = current(x->def->in[0]);
 	return same_type(cx, &first->type, &n->out[0]->type) ? first : NULL;
