@@ -119,7 +119,6 @@ void emit_n(struct build *b, enum onnx_id op, struct value **in, uint32_t nin, s
 	     sizeof((struct value *[]){__VA_ARGS__}) / sizeof(struct value *))
 /* a raw node of the user's */
 void emit_like(struct build *b, const struct node *like, struct value **in, struct value **out);
-bool is_pure(const struct onnx_op *op);
 struct node *onnx_node(struct build *b, enum onnx_id op, struct value **in, uint32_t nin,
 		       uint32_t nout);
 /* Appends a node that was made by hand (blocks); nothing is checked but that it has results. */
@@ -246,7 +245,6 @@ void mark_live(struct build *b, struct value **from, uint32_t count);
 bool is_live(struct build *b, const struct value *v);
 /* select.c */
 struct value *where(struct build *b, struct value *c, struct value *x, struct value *y);
-void sign_of_results(struct node *n);
 bool may_be_minus_zero(struct build *b, const struct value *v);
 /* lower/ops/tile.c: v, the result of an Expand, reshaped in fewer nodes; NULL: there is no such way
  */

@@ -14,25 +14,6 @@
 /* Values of which something is made: more are not constants alone. */
 #define MAX_SEEN 1000
 
-enum operation {
-	ADD,
-	SUB,
-	MUL,
-	DIV,
-	MOD,
-	AND,
-	OR,
-	EQUAL,
-	LESS,
-	LESS_EQUAL,
-	GREATER,
-	GREATER_EQUAL
-};
-
-static const enum onnx_id operations[] = {
-	ONNX_Add, ONNX_Sub,   ONNX_Mul,  ONNX_Div,         ONNX_Mod,     ONNX_And,
-	ONNX_Or,  ONNX_Equal, ONNX_Less, ONNX_LessOrEqual, ONNX_Greater, ONNX_GreaterOrEqual};
-
 struct scalar {
 	uint64_t i; /* integers and bools, sign-extended */
 	double f;
@@ -73,38 +54,38 @@ static bool is_all(const struct value *v, int64_t k)
 	return true;
 }
 
-static bool divide(enum operation op, bool is_signed, uint64_t a, uint64_t b, uint64_t *r)
+static bool divide(enum onnx_id op, bool is_signed, uint64_t a, uint64_t b, uint64_t *r)
 {
 	if (!b || (is_signed && b == UINT64_MAX))
 		return false;
 	if (!is_signed) {
-		*r = op == DIV ? a / b : a % b;
+		*r = op == ONNX_Div ? a / b : a % b;
 		return true;
 	}
 	int64_t x = (int64_t)a, y = (int64_t)b, m = x % y;
-	*r = (uint64_t)(op == DIV ? x / y : m && (m < 0) != (y < 0) ? m + y : m);
+	*r = (uint64_t)(op == ONNX_Div ? x / y : m && (m < 0) != (y < 0) ? m + y : m);
 	return true;
 }
 
-static bool integers(enum operation op, enum dtype t, uint64_t a, uint64_t b, uint64_t *r)
+static bool integers(enum onnx_id op, enum dtype t, uint64_t a, uint64_t b, uint64_t *r)
 {
 	switch (op) {
-	case ADD:
+	case ONNX_Add:
 		*r = a + b;
 		return t != DT_BOOL;
-	case SUB:
+	case ONNX_Sub:
 		*r = a - b;
 		return t != DT_BOOL;
-	case MUL:
+	case ONNX_Mul:
 		*r = a * b;
 		return t != DT_BOOL;
-	case DIV:
-	case MOD:
+	case ONNX_Div:
+	case ONNX_Mod:
 		return t != DT_BOOL && divide(op, dtypes[t].kind == KIND_INT, a, b, r);
-	case AND:
+	case ONNX_And:
 		*r = a & b;
 		return t == DT_BOOL;
-	case OR:
+	case ONNX_Or:
 		*r = a | b;
 		return t == DT_BOOL;
 	default:
@@ -113,15 +94,24 @@ static bool integers(enum operation op, enum dtype t, uint64_t a, uint64_t b, ui
 }
 
 /* In double, which rounds sums, products and quotients of float32 twice without harm. */
-static bool floats(enum operation op, enum dtype t, double a, double b, double *r)
+static bool floats(enum onnx_id op, enum dtype t, double a, double b, double *r)
 {
-	*r = op == ADD ? a + b : op == SUB ? a - b : op == MUL ? a * b : a / b;
-	return t != DT_FLOAT16 && (op == ADD || op == SUB || op == MUL || (op == DIV && b != 0));
+	*r = op == ONNX_Add ? a + b : op == ONNX_Sub ? a - b : op == ONNX_Mul ? a * b : a / b;
+	return t != DT_FLOAT16 &&
+	       (op == ONNX_Add || op == ONNX_Sub || op == ONNX_Mul || (op == ONNX_Div && b != 0));
 }
 
-static bool compares(enum operation op)
+static bool compares(enum onnx_id op)
 {
-	return op >= EQUAL;
+	return op == ONNX_Equal || op == ONNX_Less || op == ONNX_LessOrEqual ||
+	       op == ONNX_Greater || op == ONNX_GreaterOrEqual;
+}
+
+/* Is op worked out here on numbers? */
+static bool calculates(enum onnx_id op)
+{
+	return op == ONNX_Add || op == ONNX_Sub || op == ONNX_Mul || op == ONNX_Div ||
+	       op == ONNX_Mod || op == ONNX_And || op == ONNX_Or || compares(op);
 }
 
 /* -1, 0, 1; 2: NaN is in it */
@@ -134,17 +124,17 @@ static int order(enum dtype t, struct scalar a, struct scalar b)
 	return a.i < b.i ? -1 : a.i > b.i;
 }
 
-static bool compare(enum operation op, int order)
+static bool compare(enum onnx_id op, int order)
 {
-	return op == EQUAL        ? order == 0
-	       : op == LESS       ? order == -1
-	       : op == LESS_EQUAL ? order == -1 || order == 0
-	       : op == GREATER    ? order == 1
-				  : order == 1 || order == 0;
+	return op == ONNX_Equal         ? order == 0
+	       : op == ONNX_Less        ? order == -1
+	       : op == ONNX_LessOrEqual ? order == -1 || order == 0
+	       : op == ONNX_Greater     ? order == 1
+					: order == 1 || order == 0;
 }
 
 /* The element that a and b of dtype t give, to `to` of the result's dtype */
-static bool calculate(enum operation op, enum dtype t, struct scalar a, struct scalar b, char *to)
+static bool calculate(enum onnx_id op, enum dtype t, struct scalar a, struct scalar b, char *to)
 {
 	double f = 0;
 	uint64_t i = 0;
@@ -165,7 +155,7 @@ static bool calculate(enum operation op, enum dtype t, struct scalar a, struct s
 }
 
 /* Two constants of equal dims, or one of them a single number. */
-static struct value *constants(struct build *b, enum operation op, struct value **in)
+static struct value *constants(struct build *b, enum onnx_id op, struct value **in)
 {
 	const struct tensor *x = in[0]->data, *y = in[1]->data;
 	bool same = x->rank == y->rank &&
@@ -196,16 +186,16 @@ static bool is_number(const struct value *v, int64_t k, const struct value *besi
 
 /* x + 0, x - 0, x * 1, x / 1, x and true, x or false. Of floats +0 is added to nothing: -0 changes.
  */
-static struct value *neutral(enum operation op, struct value **in)
+static struct value *neutral(enum onnx_id op, struct value **in)
 {
 	bool real = is_float((enum dtype)in[0]->type.dtype);
-	int64_t k = op == MUL || op == DIV || op == AND;
+	int64_t k = op == ONNX_Mul || op == ONNX_Div || op == ONNX_And;
 
-	if (compares(op) || op == MOD || (real && op == ADD))
+	if (compares(op) || op == ONNX_Mod || (real && op == ONNX_Add))
 		return NULL;
 	if (is_number(in[1], k, in[0]))
 		return in[0];
-	return op != SUB && op != DIV && is_number(in[0], k, in[1]) ? in[1] : NULL;
+	return op != ONNX_Sub && op != ONNX_Div && is_number(in[0], k, in[1]) ? in[1] : NULL;
 }
 
 /* Has x all axes that a broadcast beside y gives? */
@@ -487,41 +477,23 @@ struct value *fold(struct build *b, const struct onnx_op *op, struct value **in,
 	struct value *there = all ? placed(b, op, in, nin) : NULL;
 	if (there)
 		return there;
-	if (nin != 2 || !in[0] || !in[1] || !(is_constant(in[0]) || is_constant(in[1])))
+	if (nin != 2 || !calculates(op->id) || !in[0] || !in[1])
 		return NULL;
-	for (size_t i = 0; i < countof(operations); i++) {
-		if (op->id != operations[i])
-			continue;
-		if (is_constant(in[0]) && is_constant(in[1])) {
-			struct value *r = constants(b, (enum operation)i, in);
-			if (r)
-				return r;
-		}
-		return neutral((enum operation)i, in);
-	}
-	return NULL;
+	struct value *r =
+		is_constant(in[0]) && is_constant(in[1]) ? constants(b, op->id, in) : NULL;
+	return r ? r : neutral(op->id, in);
 }
 
 bool says_shape(const struct node *n, uint32_t k)
 {
-	static const enum onnx_id by_shape[] = {ONNX_Range,   ONNX_ConstantOfShape, ONNX_Expand,
-						ONNX_Reshape, ONNX_Slice,           ONNX_Tile,
-						ONNX_Pad};
-
-	for (size_t i = 0; i < countof(by_shape); i++)
-		if (is_onnx(n, by_shape[i]))
-			return i < 2 || k;
-	return false;
+	return k < 8 && onnx_facts[n->onnx->id].shapes >> k & 1;
 }
 
 /* Does what n computes have a size that its inputs' data decide, and are these not known? */
 static bool is_open(const struct node *n)
 {
-	static const enum onnx_id by_data[] = {ONNX_NonZero, ONNX_Unique, ONNX_Compress};
-
-	for (size_t i = 0; i < countof(by_data); i++)
-		if (is_onnx(n, by_data[i]))
-			return true;
+	if (onnx_facts[n->onnx->id].counts)
+		return true;
 	for (uint32_t k = 0; k < n->nin; k++)
 		if (says_shape(n, k) && n->in[k] && !n->in[k]->data)
 			return true;
@@ -539,7 +511,7 @@ bool from_constants(struct build *b, struct value *v, bool *open)
 		v = todo.at[--todo.len];
 		if (v->data)
 			continue;
-		if (!v->def || !is_pure(v->def->onnx) || seen > MAX_SEEN)
+		if (!v->def || !onnx_is_pure(v->def->onnx) || seen > MAX_SEEN)
 			return false;
 		*open |= is_open(v->def);
 		for (uint32_t i = 0; i < v->def->nin; i++)

@@ -23,7 +23,7 @@ static bool is_fixed(const struct fusion *f, const struct value *v)
 /* Marks the results of a node that the runtime can replace by constants. */
 static void mark_fixed(struct fusion *f, const struct node *n)
 {
-	if (!is_pure(n->onnx))
+	if (!onnx_is_pure(n->onnx))
 		return;
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (n->in[i] && !is_fixed(f, n->in[i]))

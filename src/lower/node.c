@@ -209,20 +209,6 @@ static bool attr_equal(const struct attr *a, const struct attr *b)
 
 /* Nodes that were made before */
 
-/* Does what it gives follow from its inputs and attributes alone? */
-bool is_pure(const struct onnx_op *op)
-{
-	static const enum onnx_id impure[] = {ONNX_RandomNormal,  ONNX_RandomNormalLike,
-					      ONNX_RandomUniform, ONNX_RandomUniformLike,
-					      ONNX_Bernoulli,     ONNX_Multinomial,
-					      ONNX_Dropout};
-
-	for (size_t i = 0; i < countof(impure); i++)
-		if (op->id == impure[i])
-			return false;
-	return !onnx_has_blocks(op);
-}
-
 static bool same_node(const struct node *a, const struct node *b)
 {
 	if (a->onnx != b->onnx || a->nin != b->nin || a->nattrs != b->nattrs || a->nout != b->nout)
@@ -453,7 +439,7 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 		}
 	}
 	struct node key = {.onnx = op, .in = in, .attrs = b->attrs};
-	bool pure = b->cx->opt.cse && is_pure(op);
+	bool pure = b->cx->opt.cse && onnx_is_pure(op);
 	uint32_t hash = 0;
 
 	key.nin = (uint16_t)nin;
@@ -479,7 +465,6 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 	bool raw = like && !b->cse->shared->expanding; /* a user's node is what it says */
 	if (op->domain[0] || (taken && has_kernel(b, n) && (raw || kernel_is_exact(b, n)))) {
 		append(b, n);
-		sign_of_results(n);
 		memcpy(out, n->out, nout * sizeof(*out));
 	} else if (!legalise(b, n, out)) {
 		poison_results(b, n, out, nout);

@@ -24,20 +24,8 @@ static struct value *unpadded(const struct value *v)
 
 static bool broadcasts(const struct onnx_op *op)
 {
-	static const enum onnx_id ids[] = {ONNX_Add,     ONNX_Sub,
-					   ONNX_Mul,     ONNX_Div,
-					   ONNX_Pow,     ONNX_Mod,
-					   ONNX_Max,     ONNX_Min,
-					   ONNX_Where,   ONNX_Equal,
-					   ONNX_Less,    ONNX_LessOrEqual,
-					   ONNX_Greater, ONNX_GreaterOrEqual,
-					   ONNX_And,     ONNX_Or,
-					   ONNX_Xor};
-
-	for (size_t i = 0; i < countof(ids); i++)
-		if (op->id == ids[i])
-			return !op->domain[0];
-	return false;
+	return onnx_lengths(op) == ONNX_BROADCAST_LENGTHS && op->id != ONNX_BitShift &&
+	       op->id != ONNX_BitwiseAnd && op->id != ONNX_BitwiseOr && op->id != ONNX_BitwiseXor;
 }
 
 /* PyTensor's inputs all have one rank, ONNX's need not: as long as one keeps it, no Unsqueeze. */
@@ -74,19 +62,6 @@ struct value **unpadded_expand(struct build *b, struct value **in, struct value 
 	return to;
 }
 
-static bool acts_on_elements(const struct onnx_op *op)
-{
-	static const enum onnx_id ids[] = {
-		ONNX_Abs,   ONNX_Cast,    ONNX_Ceil, ONNX_Cos, ONNX_Exp,  ONNX_Floor,
-		ONNX_IsInf, ONNX_IsNaN,   ONNX_Log,  ONNX_Neg, ONNX_Not,  ONNX_Reciprocal,
-		ONNX_Round, ONNX_Sigmoid, ONNX_Sign, ONNX_Sin, ONNX_Sqrt, ONNX_Tanh};
-
-	for (size_t i = 0; i < countof(ids); i++)
-		if (op->id == ids[i])
-			return !op->domain[0];
-	return false;
-}
-
 /* How many leading axes the result has only because Unsqueeze gave them to all inputs of full rank,
  * and to them alone; `to` are the inputs without. 0: none, or some cannot go. */
 uint32_t padding(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
@@ -94,7 +69,7 @@ uint32_t padding(struct build *b, const struct onnx_op *op, struct value **in, u
 {
 	uint32_t rank = 0, rest = 0;
 
-	if (!nin || nin > 3 || !(nin == 1 ? acts_on_elements(op) : broadcasts(op)))
+	if (!nin || nin > 3 || !(nin == 1 ? onnx_facts[op->id].each : broadcasts(op)))
 		return 0;
 	for (uint32_t i = 0; i < nin; i++)
 		rank = in[i]->type.rank > rank ? in[i]->type.rank : rank;

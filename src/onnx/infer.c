@@ -1,7 +1,7 @@
 /*
  * infer.c: types of the results of ONNX nodes. In: a node of operators.def whose inputs are
- * typed and whose attributes are set. Out: dtype, dims and known integers of all results. Dtypes
- * follow from the operator's schema, dims from the rule that infer.def names. Dims are never
+ * typed and whose attributes are set. Out: dtype, dims, known integers and signs of all results.
+ * Dtypes follow from the operator's schema, dims from the rule that facts.def names. Dims are never
  * made equal here: ONNX lets a 1 broadcast at run time, so where two dims meet and nothing is
  * proved, the result is a new unknown.
  */
@@ -11,30 +11,26 @@
 
 #include "onnx/internal.h"
 
-static const struct infer_rule {
-	enum onnx_infer_result (*shape)(struct infer *f);
-	void (*known)(struct infer *f);
-} rules[ONNX_COUNT] = {
-#define INFER(name, rule, known) [ONNX_##name] = {onnx_##rule, known_##known},
-#define NO_RULE(name)
-#include "onnx/infer.def"
-};
-
-/* [0]: the least rank, [1]: one above the largest; 0: any */
-#define MAX_RANKED 7
-static const uint8_t ranks[ONNX_COUNT][MAX_RANKED][2] = {
+const struct onnx_facts onnx_facts[ONNX_COUNT] = {
+#define EACH          .each = true
+#define RANDOM        .random = true
+#define COUNTS        .counts = true
+#define IN(i)         1 << i
+#define SHAPE(inputs) .shapes = inputs
+#define RANKS(...)    .ranks = {__VA_ARGS__}
+#define BETWEEN(n, m)                                                                              \
+	{                                                                                          \
+		n, m + 1                                                                           \
+	}
+#define AT(n)   BETWEEN(n, n)
+#define FROM(n) BETWEEN(n, MAX_RANK)
 #define ANY                                                                                        \
 	{                                                                                          \
 		0, 0                                                                               \
 	}
-#define IN(n, m)                                                                                   \
-	{                                                                                          \
-		n, m + 1                                                                           \
-	}
-#define AT(n)            IN(n, n)
-#define FROM(n)          IN(n, MAX_RANK)
-#define RANKS(name, ...) [ONNX_##name] = {__VA_ARGS__},
-#include "onnx/ranks.def"
+#define FACTS(name, types, known, signs, ...)                                                      \
+	[ONNX_##name] = {onnx_##types, known_##known, sign_##signs, __VA_ARGS__},
+#include "onnx/facts.def"
 };
 
 /* --- messages --- */
@@ -138,8 +134,8 @@ static bool bind_inputs(struct infer *f)
 
 static bool check_ranks(struct infer *f)
 {
-	for (uint32_t i = 0; i < MAX_RANKED && i < f->n->nin; i++) {
-		const uint8_t *r = ranks[f->op->id][i];
+	for (uint32_t i = 0; i < ONNX_MAX_RANKED && i < f->n->nin; i++) {
+		const uint8_t *r = onnx_facts[f->op->id].ranks[i];
 		if (r[1] && !want_in_rank(f, i, r[0], r[1] - 1u))
 			return false;
 	}
@@ -401,16 +397,28 @@ bool axis_in(struct infer *f, int64_t axis, uint32_t rank, uint32_t *a)
 
 enum onnx_lengths onnx_lengths(const struct onnx_op *op)
 {
-	const struct infer_rule *r = &rules[op->id];
+	enum onnx_infer_result (*types)(struct infer * f) = onnx_facts[op->id].types;
 
-	if (!(r->shape == onnx_same || r->shape == onnx_cast || r->shape == onnx_broadcast))
-		return ONNX_OTHER_LENGTHS;
-	return r->shape == onnx_broadcast ? ONNX_BROADCAST_LENGTHS : ONNX_FIRST_LENGTHS;
+	return types == onnx_broadcast                    ? ONNX_BROADCAST_LENGTHS
+	       : types == onnx_same || types == onnx_cast ? ONNX_FIRST_LENGTHS
+	       : types == onnx_reduce                     ? ONNX_REDUCED_LENGTHS
+							  : ONNX_OTHER_LENGTHS;
+}
+
+bool onnx_is_pure(const struct onnx_op *op)
+{
+	return !onnx_facts[op->id].random && !onnx_has_blocks(op);
+}
+
+enum onnx_infer_result onnx_none(struct infer *f)
+{
+	(void)f;
+	return ONNX_NO_RULE;
 }
 
 enum onnx_infer_result onnx_infer(struct ctx *cx, struct node *n)
 {
-	const struct infer_rule *r = &rules[n->onnx->id];
+	const struct onnx_facts *facts = &onnx_facts[n->onnx->id];
 	struct infer f = {.cx = cx, .n = n, .op = n->onnx};
 
 	if (!n->onnx->id || onnx_has_blocks(n->onnx))
@@ -420,10 +428,12 @@ enum onnx_infer_result onnx_infer(struct ctx *cx, struct node *n)
 			return ONNX_ERROR; /* reported where it comes from */
 	if (!bind_inputs(&f) || !check_ranks(&f))
 		return ONNX_ERROR;
-	if (!r->shape)
-		return ONNX_NO_RULE;
-	enum onnx_infer_result result = r->shape(&f);
-	if (result == ONNX_INFERRED && n->nout && n->out[0])
-		r->known(&f);
+	enum onnx_infer_result result = facts->types(&f);
+	if (result != ONNX_INFERRED || !n->nout || !n->out[0])
+		return result;
+	facts->known(&f);
+	if (n->nin && n->in[0] && is_float((enum dtype)n->out[0]->type.dtype))
+		for (uint32_t i = 0; i < n->nout; i++)
+			n->out[i]->sign = facts->signs(n);
 	return result;
 }

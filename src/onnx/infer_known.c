@@ -334,7 +334,7 @@ static dim one_filled(struct infer *f, uint32_t i)
 	return a && tensor_int(a->u.t, 0, &v) ? num(f, v) : DIM_NONE;
 }
 
-void known_constant_of_shape(struct infer *f)
+void known_filled(struct infer *f)
 {
 	each(f, one_filled);
 }

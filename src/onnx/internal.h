@@ -18,13 +18,13 @@ struct infer {
 	enum dtype bound[MAX_VARIABLES]; /* dtype of each type variable; DT_NONE: not known */
 };
 
-/* the table: what results look like, and how their integers follow from those of the inputs */
-#define INFER(name, rule, known) enum onnx_infer_result onnx_##rule(struct infer *f);
-#define NO_RULE(name)
-#include "onnx/infer.def"
-#define INFER(name, rule, known) void known_##known(struct infer *f);
-#define NO_RULE(name)
-#include "onnx/infer.def"
+/* the rules that facts.def names */
+#define FACTS(name, types, ...) enum onnx_infer_result onnx_##types(struct infer *f);
+#include "onnx/facts.def"
+#define FACTS(name, types, known, ...) void known_##known(struct infer *f);
+#include "onnx/facts.def"
+#define FACTS(name, types, known, signs, ...) uint8_t sign_##signs(const struct node *n);
+#include "onnx/facts.def"
 
 /* infer.c: results */
 enum onnx_infer_result out(struct infer *f, uint32_t i, uint32_t rank, dim *dims);

@@ -68,8 +68,30 @@ bool kernel_exists(enum ptgc_target target, const struct onnx_op *op, const enum
  * them). Reports type errors with the node's span. */
 enum onnx_infer_result { ONNX_INFERRED, ONNX_NO_RULE, ONNX_ERROR };
 enum onnx_infer_result onnx_infer(struct ctx *cx, struct node *n);
-/* Which lengths has the result: those of the first input, of all inputs broadcast, or others? */
-enum onnx_lengths { ONNX_OTHER_LENGTHS, ONNX_FIRST_LENGTHS, ONNX_BROADCAST_LENGTHS };
+uint8_t sign_of(const struct value *v); /* enum sign */
+
+/* facts.def: what is true of an operator, see there */
+#define ONNX_MAX_RANKED 7
+struct infer;
+struct onnx_facts {
+	enum onnx_infer_result (*types)(struct infer *f);
+	void (*known)(struct infer *f);
+	uint8_t (*signs)(const struct node *n);
+	bool each, random, counts;
+	uint8_t shapes;                    /* a bit an input */
+	uint8_t ranks[ONNX_MAX_RANKED][2]; /* the least, one above the largest; 0: any */
+};
+extern const struct onnx_facts onnx_facts[ONNX_COUNT]; /* of ONNX_NONE: nothing is known */
+/* Does what it gives follow from its inputs and attributes alone? */
+bool onnx_is_pure(const struct onnx_op *op);
+/* Which lengths has the result: those of the first input, of all inputs broadcast, of the first
+ * input without some axes, or others? */
+enum onnx_lengths {
+	ONNX_OTHER_LENGTHS,
+	ONNX_FIRST_LENGTHS,
+	ONNX_BROADCAST_LENGTHS,
+	ONNX_REDUCED_LENGTHS
+};
 enum onnx_lengths onnx_lengths(const struct onnx_op *op);
 /* rewrite/casts.c: what v is made of by nodes that ONNX Runtime may remove: v * 1, v + 0 and the
  * like, and `casts`. */

@@ -197,7 +197,7 @@ static uint64_t reduced_axes(const struct node *n)
 	int64_t rank = n->in[0]->type.rank, axis;
 	uint64_t bits = 0, count = list ? list->n : t ? t->count : 0;
 
-	if (strncmp(n->onnx->name, "Reduce", 6) || n->onnx->domain[0] || !keep || keep->u.i)
+	if (onnx_lengths(n->onnx) != ONNX_REDUCED_LENGTHS || !keep || keep->u.i)
 		return 0;
 	if (!list && (n->nin < 2 || !n->in[1]))
 		return find_attr(n, "noop_with_empty_axes") || rank > 63
@@ -216,14 +216,8 @@ static uint64_t reduced_axes(const struct node *n)
  * of an operator on elements that only one other reads. */
 static struct value *behind_element(const struct value *v)
 {
-	static const enum onnx_id ids[] = {ONNX_Add, ONNX_Cast, ONNX_Div, ONNX_Exp,
-					   ONNX_Log, ONNX_Mul,  ONNX_Neg, ONNX_Reciprocal,
-					   ONNX_Sub, ONNX_Sqrt};
-	bool found = false;
-
-	for (size_t i = 0; i < countof(ids); i++)
-		found |= v->uses == 1 && is_op(v, ids[i]);
-	if (!found)
+	if (v->uses != 1 || !v->def || v->def->dead || !onnx_facts[v->def->onnx->id].each ||
+	    v->def->nin > 2)
 		return NULL;
 	struct value *x = current(v->def->in[0]), *y = x;
 	if (v->def->nin > 1)

@@ -228,6 +228,93 @@ static void known_are(struct ctx *cx, const struct value *v, const char *text)
 	assert_string_equal(b.len ? b.s : "", text);
 }
 
+/* --- facts.def --- */
+
+static bool takes(const struct onnx_op *op, uint32_t i, enum dtype t)
+{
+	for (const struct onnx_constraint *c = op->constraints; c && c->var; c++)
+		if (!strcmp(c->var, op->in[i].type))
+			return c->dtypes >> t & 1;
+	return !strcmp(op->in[i].type, dtypes[t].name);
+}
+
+/* Every row agrees with the schema of the operator's newest version; and what an operator on
+ * elements gives is as long as its inputs together. */
+static void test_facts(void **state)
+{
+	struct ctx *cx = fresh_ctx(MAX_OPSET);
+
+	(void)state;
+	assert_null(onnx_facts[ONNX_NONE].types);
+	for (enum onnx_id id = ONNX_NONE + 1; id < ONNX_COUNT; id++) {
+		const struct onnx_facts *f = &onnx_facts[id];
+		const struct onnx_op *op = onnx_nearest(id, MAX_OPSET);
+		bool variadic = op->nin && (op->in[op->nin - 1].repeat == '*' ||
+					    op->in[op->nin - 1].repeat == '+');
+		if (!f->types || !f->known || !f->signs)
+			fail_msg("%s has no row in facts.def", op->name);
+		for (uint32_t i = 0; i < 8; i++)
+			if (f->shapes >> i & 1 &&
+			    (i >= op->nin || !(takes(op, i, DT_INT64) || takes(op, i, DT_FLOAT32))))
+				fail_msg("%s: input %u says no length", op->name, i);
+		for (uint32_t i = 0; i < ONNX_MAX_RANKED; i++)
+			if (f->ranks[i][1] && (i >= op->nin || f->ranks[i][0] >= f->ranks[i][1]))
+				fail_msg("%s: what rank has input %u?", op->name, i);
+		if (f->random || f->counts)
+			assert_false(f->each);
+		if (f->random || onnx_has_blocks(op))
+			assert_false(onnx_is_pure(op));
+		if (!f->each)
+			continue;
+		assert_true(onnx_lengths(op) == ONNX_FIRST_LENGTHS ||
+			    onnx_lengths(op) == ONNX_BROADCAST_LENGTHS || id == ONNX_PRelu);
+		dim n = size(cx, "n");
+		struct value *in[3];
+		uint32_t nin = variadic ? 2 : op->nin < 3 ? op->nin : 3;
+		enum dtype t = takes(op, 0, DT_FLOAT32) ? DT_FLOAT32
+			       : takes(op, 0, DT_UINT8) ? DT_UINT8
+			       : takes(op, 0, DT_BOOL)  ? DT_BOOL
+							: DT_STRING;
+		for (uint32_t i = 0; i < nin; i++) {
+			bool full = i == 0 || onnx_lengths(op) == ONNX_BROADCAST_LENGTHS;
+			enum dtype own = variadic || takes(op, i, t) ? t : DT_FLOAT32;
+			in[i] = full ? VALUE(own, K(i ? 1 : 2), n) : SCALAR(own);
+		}
+		struct node *x = node(cx, id, 1, nin, in);
+		if (id == ONNX_Cast)
+			set_int(x, "to", 1);
+		assert_int_equal(onnx_infer(cx, x), ONNX_INFERRED);
+		assert_int_equal(x->out[0]->type.rank, 2);
+		assert_true(dim_eq(cx, x->out[0]->type.dims[0], K(2)));
+		assert_true(dim_eq(cx, x->out[0]->type.dims[1], n));
+	}
+	ctx_free(cx);
+}
+
+static void test_signs(void **state)
+{
+	struct ctx *cx = fresh_ctx(18);
+	struct value *x = VALUE(DT_FLOAT32, K(2));
+
+	(void)state;
+	struct node *e = NODE(Exp, 1, x), *neg = NODE(Neg, 1, x);
+	gives(cx, e, 0, "float32[2]");
+	gives(cx, neg, 0, "float32[2]");
+	assert_int_equal(sign_of(e->out[0]), SIGN_POSITIVE);
+	assert_int_equal(sign_of(neg->out[0]), SIGN_ANY);
+	struct node *sum = NODE(Add, 1, e->out[0], x), *square = NODE(Mul, 1, x, x);
+	gives(cx, sum, 0, "float32[2]");
+	gives(cx, square, 0, "float32[2]");
+	assert_int_equal(sign_of(sum->out[0]), SIGN_NO_ZERO);
+	assert_int_equal(sign_of(square->out[0]), SIGN_POSITIVE);
+	struct node *less = NODE(Sub, 1, x, e->out[0]), *gone = NODE(Sub, 1, e->out[0], x);
+	gives(cx, less, 0, "float32[2]");
+	gives(cx, gone, 0, "float32[2]");
+	assert_int_equal(sign_of(less->out[0]), SIGN_ANY);
+	assert_int_equal(sign_of(gone->out[0]), SIGN_NO_ZERO);
+	ctx_free(cx);
+}
+
 static void test_broadcast(void **state)
 {
 	struct ctx *cx = fresh_ctx(18);
@@ -384,7 +471,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_name), cmocka_unit_test(test_versions),
-		cmocka_unit_test(test_kernels),    cmocka_unit_test(test_broadcast),
+		cmocka_unit_test(test_kernels),    cmocka_unit_test(test_facts),
+		cmocka_unit_test(test_signs),      cmocka_unit_test(test_broadcast),
 		cmocka_unit_test(test_shapes),     cmocka_unit_test(test_slices),
 		cmocka_unit_test(test_known),      cmocka_unit_test(test_networks),
 	};

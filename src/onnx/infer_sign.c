@@ -1,0 +1,136 @@
+/*
+ * infer_sign.c: which floats can be -0 or negative (facts.def). In: a node whose inputs have signs.
+ * Out: what is known of the signs of its results. NaN is left out: it has any sign.
+ */
+#include <math.h>
+
+#include "onnx/internal.h"
+
+/* Constants up to this many elements are looked at. */
+#define SCAN_LIMIT 65536
+
+static uint8_t sign_of_constant(const struct tensor *t)
+{
+	uint64_t n = t->splat && t->count ? 1 : t->count;
+	uint8_t sign = SIGN_POSITIVE;
+
+	if (n > SCAN_LIMIT)
+		return SIGN_ANY;
+	for (uint64_t i = 0; i < n; i++) {
+		double x = tensor_float(t, i);
+		if (!signbit(x) || isnan(x))
+			continue;
+		if (x == 0)
+			return SIGN_ANY;
+		sign = SIGN_NO_ZERO;
+	}
+	return sign;
+}
+
+uint8_t sign_of(const struct value *v)
+{
+	enum dtype t = (enum dtype)v->type.dtype;
+
+	if (t == DT_BOOL || dtypes[t].kind == KIND_UINT)
+		return SIGN_POSITIVE;
+	if (!is_float(t))
+		return SIGN_NO_ZERO;
+	return v->data ? sign_of_constant(v->data) : v->sign;
+}
+
+static uint8_t sign_of_inputs(const struct node *n, uint32_t first)
+{
+	uint8_t sign = SIGN_POSITIVE;
+
+	for (uint32_t i = first; i < n->nin; i++)
+		if (n->in[i])
+			sign &= sign_of(n->in[i]);
+	return sign;
+}
+
+static uint8_t if_positive(uint8_t sign)
+{
+	return sign == SIGN_POSITIVE ? SIGN_POSITIVE : SIGN_ANY;
+}
+
+uint8_t sign_any(const struct node *n)
+{
+	(void)n;
+	return SIGN_ANY;
+}
+
+/* never negative, nor -0 */
+uint8_t sign_positive(const struct node *n)
+{
+	(void)n;
+	return SIGN_POSITIVE;
+}
+
+/* never -0 */
+uint8_t sign_no_zero(const struct node *n)
+{
+	(void)n;
+	return SIGN_NO_ZERO;
+}
+
+/* as the first input */
+uint8_t sign_first(const struct node *n)
+{
+	return sign_of(n->in[0]);
+}
+
+/* positive if the first input is: of others a rounded result may be -0 */
+uint8_t sign_first_only(const struct node *n)
+{
+	return if_positive(sign_of(n->in[0]));
+}
+
+/* what holds for all inputs */
+uint8_t sign_all(const struct node *n)
+{
+	return sign_of_inputs(n, 0);
+}
+
+/* what holds for all inputs but the first, which chooses */
+uint8_t sign_branches(const struct node *n)
+{
+	return sign_of_inputs(n, 1);
+}
+
+uint8_t sign_product(const struct node *n)
+{
+	return if_positive(sign_of_inputs(n, 0));
+}
+
+uint8_t sign_mul(const struct node *n)
+{
+	return n->in[0] == n->in[1] ? SIGN_POSITIVE : sign_product(n);
+}
+
+uint8_t sign_gemm(const struct node *n)
+{
+	return n->nattrs ? SIGN_ANY : sign_product(n); /* alpha and beta may be negative */
+}
+
+/* A sum is -0 only where all terms are. */
+uint8_t sign_sum(const struct node *n)
+{
+	uint8_t x = sign_of(n->in[0]), y = sign_of(n->in[1]);
+
+	return (x & y) == SIGN_POSITIVE ? SIGN_POSITIVE : (x | y) & SIGN_NO_ZERO;
+}
+
+/* x - y is -0 only where x is. */
+uint8_t sign_difference(const struct node *n)
+{
+	return sign_of(n->in[0]) & SIGN_NO_ZERO;
+}
+
+/* To a narrower float what is small becomes 0. */
+uint8_t sign_cast(const struct node *n)
+{
+	enum dtype from = (enum dtype)n->in[0]->type.dtype, to = (enum dtype)n->out[0]->type.dtype;
+
+	return !is_float(from) || dtypes[to].size >= dtypes[from].size ? sign_first(n)
+								       : sign_first_only(n);
+}
