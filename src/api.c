@@ -470,7 +470,14 @@ const char *ptgc_messages(const struct ptgc_result *r, bool colour)
 
 const char *ptgc_explain(const char *code)
 {
-	return diag_explain(code);
+	const struct diag_info *info = diag_find(code);
+	return info ? info->explain : NULL;
+}
+
+enum ptgc_cause ptgc_cause(const char *code)
+{
+	const struct diag_info *info = diag_find(code);
+	return info ? info->cause : PTGC_MISTAKE;
 }
 
 const char *ptgc_version(void)

@@ -57,7 +57,7 @@ struct ptgc_options {
 	const char *directory; /* file(...) and use are relative to it and stay below it; NULL: no
 				  files */
 	const char *const *allow; /* more folders that files may be in; NULL-terminated, or NULL */
-	int opset;                /* 13 to 26; 0: 18 */
+	int opset;                /* one of ptgc_opsets(), 13 to 26; 0: the usual one, 18 */
 	enum ptgc_target target;
 	bool strip;             /* leave out the places in the .ptg file */
 	const char *model_name; /* the graph's name if NULL */
@@ -128,10 +128,40 @@ const char *ptgc_messages(const struct ptgc_result *r, bool colour);
 
 /* What --explain says about "PTG0042"; NULL if there is no such code. */
 const char *ptgc_explain(const char *code);
+/* Why there is an error, for callers that raise exceptions of their own. */
+enum ptgc_cause {
+	PTGC_MISTAKE,     /* the text, a file or an option is wrong */
+	PTGC_UNSUPPORTED, /* ptgc or ONNX cannot say what the text means, or a limit is reached */
+	PTGC_RAISES, /* PyTensor compiles such a graph and raises an error at each call: lengths
+			that differ, an index out of range */
+};
+/* The cause of errors with this code ("PTG0503"); PTGC_MISTAKE if there is no such code. */
+enum ptgc_cause ptgc_cause(const char *code);
 const char *ptgc_version(void);
+
+/* --- the language and what can be asked for: for programs that write .ptg text --- */
+
+/* Names and texts of these functions are 0-terminated UTF-8. What they return lives for ever. */
+
 /* The signature of an op, "x; axes:axes=None, dtype:dtype=None": inputs; properties with defaults.
  * NULL if there is no such op. `ready` (may be NULL) tells whether it can be compiled. */
 const char *ptgc_op_signature(const char *name, bool *ready);
+/* May the name stand anywhere in a text as it is? Otherwise it is written in backquotes, and each
+ * backquote in it twice. True for "x1" and for letters of any
+ * script; false for keywords ("if"), dtypes ("float64"),
+ * "_", texts that are no name ("a b", "1a"), and NULL. */
+bool ptgc_plain_name(const char *name);
+/* Does name(...) call an op, or a function of the language such as file? A fn of this name would
+ * hide it from the whole text. */
+bool ptgc_op_name(const char *name);
+/* The dtypes of the language from i = 0 on: "float64"; NULL after the last one. `onnx` (may be
+ * NULL) gets its number in ONNX (TensorProto.DataType): 11. */
+const char *ptgc_dtype(size_t i, int *onnx);
+/* The name of a target from PTGC_ORT_CPU on: "ort-cpu"; NULL after the last one. */
+const char *ptgc_target(size_t i);
+/* The opsets that there are models for: the least, the greatest, and the one that is taken if
+ * options.opset is 0. Any of the pointers may be NULL. */
+void ptgc_opsets(int *least, int *greatest, int *usual);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

@@ -11,8 +11,13 @@
 #define E_OFF PTGC_NOTE /* severity of a warning that is off */
 
 static const uint8_t default_severity[DIAG_COUNT] = {
-#define DIAG(id, number, severity, name, explain) [id] = severity,
+#define DIAG(id, number, severity, name, ...) [id] = severity,
 #include "base/diag.def"
+};
+
+const char *const target_names[PTGC_ONNX + 1] = {
+	[PTGC_ORT_CPU] = "ort-cpu",
+	[PTGC_ONNX] = "onnx",
 };
 
 static bool fill(struct ctx *cx)
@@ -27,7 +32,7 @@ static bool fill(struct ctx *cx)
 	for (int i = 0; i < DIAG_COUNT; i++)
 		cx->severity[i] = default_severity[i];
 	cx->floatx = DT_FLOAT64;
-	cx->opt.opset = 18;
+	cx->opt.opset = OPSET;
 	cx->opt.target = PTGC_ORT_CPU;
 	cx->opt.check_dims = true;
 	cx->opt.signed_zeros = true;

@@ -53,12 +53,13 @@ struct place {
 struct source *source_add(struct ctx *cx, const char *name, const char *dir, const char *text,
 			  size_t len); /* text is kept by reference; NULL after an error */
 struct source *source_of(struct ctx *cx, struct span s);
-size_t utf8_put(char to[4], uint32_t c); /* its bytes; how many */
+uint32_t utf8_len(const char *text, size_t left); /* of the valid sequence at text; 0: invalid */
+size_t utf8_put(char to[4], uint32_t c);          /* its bytes; how many */
 struct place source_place(struct ctx *cx, uint32_t offset);
 
 /* diag.c: errors, warnings, notes; all are kept and printed at the end or handed to the caller */
 enum diag_code {
-#define DIAG(id, number, severity, name, explain) id,
+#define DIAG(id, number, severity, name, ...) id,
 #include "base/diag.def"
 	DIAG_COUNT
 };
@@ -82,13 +83,14 @@ void note(struct ctx *cx, struct diag *d, struct span s, const char *fmt, ...) P
 #define STOPPED 2                   /* what setjmp(cx->oom) then returns; 1: out of memory */
 NORETURN void stop(struct ctx *cx); /* after errors: there is no point in going on */
 bool diag_option(struct ctx *cx, const char *name); /* "name", "no-name", "error=name", "error" */
-const char *diag_explain(const char *code);         /* "PTG0042" -> text, NULL if unknown */
 struct diag_info {
 	int number;       /* of the code: PTG%04d */
 	uint8_t severity; /* PTGC_NOTE: a warning that is off by default */
 	const char *name, *explain;
+	enum ptgc_cause cause;
 };
 extern const struct diag_info diag_infos[DIAG_COUNT];
+const struct diag_info *diag_find(const char *code); /* "PTG0042", "42"; NULL if unknown */
 size_t diag_sorted(struct ctx *cx, struct diag *const **list);     /* in the order of places */
 void diag_render(struct ctx *cx, struct strbuf *out, bool colour); /* as the command prints them */
 /* how many bytes of s a message shows: at most `max`, and no character is cut */
@@ -99,7 +101,9 @@ const char *did_you_mean(const char *name, const char *const *candidates, size_t
 /* ctx.c: one compilation */
 #define MIN_OPSET 13
 #define MAX_OPSET 26
-#define MAX_RANK  64 /* of a type: NumPy's limit */
+#define OPSET     18                                  /* where none is asked for */
+extern const char *const target_names[PTGC_ONNX + 1]; /* as --target takes them */
+#define MAX_RANK 64                                   /* of a type: NumPy's limit */
 struct ctx {
 	jmp_buf oom;
 	struct arena *arena;   /* the whole compilation */

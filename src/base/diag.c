@@ -17,7 +17,7 @@
 #define SEVERE_OFF PTGC_NOTE
 
 const struct diag_info diag_infos[DIAG_COUNT] = {
-#define DIAG(id, number, severity, name, explain) [id] = {number, severity, name, explain},
+#define DIAG(id, number, severity, name, ...) [id] = {number, severity, name, __VA_ARGS__},
 #include "base/diag.def"
 };
 
@@ -199,7 +199,7 @@ bool diag_option(struct ctx *cx, const char *name)
 	return false; /* unknown, or an error: those cannot be switched */
 }
 
-const char *diag_explain(const char *code)
+const struct diag_info *diag_find(const char *code)
 {
 	if (!strncmp(code, "PTG", 3))
 		code += 3;
@@ -208,7 +208,7 @@ const char *diag_explain(const char *code)
 	int number = atoi(code);
 	for (int i = 0; i < DIAG_COUNT; i++)
 		if (diag_infos[i].number == number)
-			return diag_infos[i].explain;
+			return &diag_infos[i];
 	return NULL;
 }
 

@@ -11,9 +11,9 @@
 
 #define MAX_TEXT 0x7ffffffeu
 
-/* Length of the valid UTF-8 sequence at s (no overlong forms, surrogates); 0 if invalid. */
-static uint32_t utf8_len(const unsigned char *s, size_t left)
+uint32_t utf8_len(const char *text, size_t left)
 {
+	const unsigned char *s = (const unsigned char *)text;
 	unsigned c = s[0];
 	if (c < 0x80)
 		return 1;
@@ -68,7 +68,7 @@ static uint32_t first_bad(const char *text, uint32_t len)
 		}
 		if (i == len)
 			break;
-		uint32_t n = utf8_len((const unsigned char *)text + i, len - i);
+		uint32_t n = utf8_len(text + i, len - i);
 		if (!n || !text[i])
 			return i;
 		i += n;

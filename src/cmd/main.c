@@ -51,7 +51,7 @@ static int finish_stdout(void)
 
 static int explain(const char *code)
 {
-	const char *text = diag_explain(code);
+	const char *text = ptgc_explain(code);
 	if (!text)
 		return usage("no message has the code '%s'; codes look like PTG0200", code);
 	printf("%s\n", text);

@@ -186,7 +186,6 @@ void print_help(void)
 }
 
 static const char *const stages[] = {"ast", "typed", "lowered", "onnx"};
-static const char *const targets[] = {[PTGC_ORT_CPU] = "ort-cpu", [PTGC_ONNX] = "onnx"};
 
 /* Position of a word among those that an option takes; -1: said. */
 static int choose(const char *option, const char *word, const char *const *words, size_t n)
@@ -224,7 +223,8 @@ int compile_options(struct ctx *cx, const struct cmd *c, enum stage *stage)
 				     MIN_OPSET, MAX_OPSET, c->opset);
 		cx->opt.opset = (int)opset;
 	}
-	if (c->target && (n = choose("--target", c->target, targets, countof(targets))) < 0)
+	if (c->target &&
+	    (n = choose("--target", c->target, target_names, countof(target_names))) < 0)
 		return EXIT_USAGE;
 	cx->opt.target = c->target ? (enum ptgc_target)n : PTGC_ORT_CPU;
 	if (c->dump && (n = choose("--dump", c->dump, stages, countof(stages))) < 0)

@@ -240,12 +240,11 @@ static bool is_word(const struct sym *s, const char *word)
 }
 
 static const char *const builtins[] = {"file", "bytes", "dtype", "rank"};
-#define BUILTINS (sizeof(builtins) / sizeof(builtins[0]))
 
-static bool is_builtin(const struct sym *s)
+bool is_builtin(const char *name)
 {
-	for (uint32_t i = 0; i < BUILTINS; i++)
-		if (is_word(s, builtins[i]))
+	for (size_t i = 0; i < countof(builtins); i++)
+		if (!strcmp(name, builtins[i]))
 			return true;
 	return false;
 }
@@ -329,7 +328,7 @@ static void unknown_op(struct elab *e, struct sym *name, struct span s)
 			*vec_push(e->cx->arena, &names) = f->name->s;
 	for (enum dtype t = DT_NONE + 1; t < DT_COUNT; t++)
 		*vec_push(e->cx->arena, &names) = dtypes[t].name;
-	for (uint32_t i = 0; name->s[0] >= 'a' && i < BUILTINS; i++) /* not for Tile */
+	for (uint32_t i = 0; name->s[0] >= 'a' && i < countof(builtins); i++) /* not for Tile */
 		*vec_push(e->cx->arena, &names) = builtins[i];
 	const char *near = did_you_mean(name->s, names.at, names.len);
 	struct diag *d = near ? elab_error(e, s, E_UNKNOWN_OP,
@@ -341,7 +340,7 @@ static void unknown_op(struct elab *e, struct sym *name, struct span s)
 
 static bool is_callable(struct elab *e, struct sym *name)
 {
-	return name->fn || name->op || name->dtype || is_builtin(name) || strchr(name->s, '.') ||
+	return name->fn || name->op || name->dtype || is_builtin(name->s) || strchr(name->s, '.') ||
 	       find_value(e, name) || lib_fn(e->cx, name->s);
 }
 
@@ -389,7 +388,7 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 	}
 	struct fn *user =
 		e->frame->library ? NULL : name->fn; /* the library sees its own names only */
-	if (!quoted && !user && is_builtin(name) && !has_no_props(e, at, items))
+	if (!quoted && !user && is_builtin(name->s) && !has_no_props(e, at, items))
 		return poison(n->span);
 	if (!quoted && !user && call_builtin(e, name, args, nargs, n->span, &result))
 		return result;

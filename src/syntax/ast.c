@@ -611,60 +611,12 @@ static void place_numbers(struct parse *p)
 	}
 }
 
-static void keywords(struct ctx *cx)
-{
-	static const struct {
-		const char *s;
-		uint16_t kind;
-	} words[] = {
-		{"ptg", TOK_PTG},
-		{"graph", TOK_GRAPH},
-		{"fn", TOK_FN},
-		{"use", TOK_USE},
-		{"state", TOK_STATE},
-		{"next", TOK_NEXT},
-		{"until", TOK_UNTIL},
-		{"loop", TOK_LOOP},
-		{"while", TOK_WHILE},
-		{"in", TOK_IN},
-		{"if", TOK_IF},
-		{"else", TOK_ELSE},
-		{"None", TOK_NONE},
-		{"True", TOK_TRUE},
-		{"False", TOK_FALSE},
-		{"inf", TOK_FLOAT},
-		{"nan", TOK_FLOAT},
-		{"infj", TOK_IMAG},
-		{"nanj", TOK_IMAG},
-		{"and", TOK_RESERVED},
-		{"or", TOK_RESERVED},
-		{"not", TOK_RESERVED},
-		{"for", TOK_RESERVED},
-		{"as", TOK_RESERVED},
-		{"where", TOK_RESERVED},
-		/* dtypes that ONNX has besides */
-		{"int2", TOK_RESERVED},
-		{"uint2", TOK_RESERVED},
-		{"int4", TOK_RESERVED},
-		{"uint4", TOK_RESERVED},
-		{"float4e2m1", TOK_RESERVED},
-		{"float8e4m3fn", TOK_RESERVED},
-		{"float8e5m2", TOK_RESERVED},
-		{"float8e4m3fnuz", TOK_RESERVED},
-		{"float8e8m0", TOK_RESERVED},
-		{"float8e5m2fnuz", TOK_RESERVED},
-	};
-
-	for (size_t i = 0; i < countof(words); i++)
-		intern_str(cx, words[i].s)->word = words[i].kind;
-}
-
 struct parse *parse_new(struct ctx *cx, struct source *src)
 {
 	struct arena *a = src->lib ? cx->arena : cx->scratch;
 	struct parse *p = new (a, struct parse);
 
-	keywords(cx);
+	intern_words(cx);
 	p->cx = cx;
 	p->arena = p->dotted.arena = a;
 	p->text = src->text;

@@ -199,6 +199,11 @@ bool name_too_long(struct parse *p, const char *s, size_t len, struct span span)
 struct sym *literal_quoted(struct parse *p, const char *s, size_t len, struct span span);
 uint32_t utf8_next(const char *s, size_t *i); /* of valid text */
 
+/* words.c */
+void intern_words(struct ctx *cx);                       /* keywords get their tokens */
+const char *reserved_instead(const char *s, size_t len); /* of a reserved word: what to write */
+bool unfit_for_names(uint32_t c); /* of a character above ASCII: needs backquotes */
+
 /* ast.c */
 struct parse *parse_new(struct ctx *cx, struct source *src);
 bool quoted(struct parse *p, struct span s);

@@ -1,6 +1,6 @@
 /*
- * syntax.h: a file as it was written: what the parser makes, the elaborator and the printers read. No
- * layer behind them sees it.
+ * syntax.h: a file as it was written: what the parser makes, the elaborator and the printers read.
+ * No layer behind them sees it.
  */
 #ifndef PTGC_SYNTAX_SYNTAX_H
 #define PTGC_SYNTAX_SYNTAX_H
@@ -186,6 +186,8 @@ struct file {
 struct file *parse(struct ctx *cx, struct source *src);
 /* format.c: canonical text with comments; NULL on error */
 char *format(struct ctx *cx, struct source *src, size_t *len);
+/* words.c: may the name stand in a text without backquotes? A 0-terminated text of any bytes. */
+bool is_plain_name(const char *name);
 /* ast_dump.c */
 void dump_ast(struct ctx *cx, const struct file *f, struct strbuf *out);
 

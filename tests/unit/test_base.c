@@ -356,9 +356,10 @@ static void test_options(void **state)
 	assert_int_equal(cx->severity[W_UNUSED], PTGC_WARNING);
 	assert_false(diag_option(cx, "no-syntax"));
 	assert_false(diag_option(cx, "unusde"));
-	assert_string_equal(diag_explain("PTG0900"), diag_infos[W_UNUSED].explain);
-	assert_null(diag_explain("PTG0001"));
-	assert_null(diag_explain("W_UNUSED"));
+	assert_ptr_equal(diag_find("PTG0900"), &diag_infos[W_UNUSED]);
+	assert_ptr_equal(diag_find("500"), &diag_infos[E_UNKNOWN_OP]);
+	assert_null(diag_find("PTG0001"));
+	assert_null(diag_find("W_UNUSED"));
 	for (int i = 0; i < DIAG_COUNT; i++)
 		for (int j = 0; j < i; j++) {
 			assert_int_not_equal(diag_infos[i].number, diag_infos[j].number);

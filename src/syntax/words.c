@@ -1,0 +1,100 @@
+/*
+ * words.c: the words of the language, and which names may stand in a text without backquotes.
+ */
+#include <string.h>
+
+#include "syntax/internal.h"
+
+static const struct word {
+	const char *s;
+	uint16_t token;
+	const char *instead; /* of a reserved word: what to write */
+} words[] = {
+	/* soft words: keywords only where nothing else can stand */
+	{"ptg", TOK_PTG, NULL},
+	{"graph", TOK_GRAPH, NULL},
+	{"fn", TOK_FN, NULL},
+	{"use", TOK_USE, NULL},
+	{"state", TOK_STATE, NULL},
+	{"next", TOK_NEXT, NULL},
+	{"until", TOK_UNTIL, NULL},
+	{"loop", TOK_LOOP, NULL},
+	{"while", TOK_WHILE, NULL},
+	{"in", TOK_IN, NULL},
+	/* keywords */
+	{"if", TOK_IF, NULL},
+	{"else", TOK_ELSE, NULL},
+	{"None", TOK_NONE, NULL},
+	{"True", TOK_TRUE, NULL},
+	{"False", TOK_FALSE, NULL},
+	{"inf", TOK_FLOAT, NULL},
+	{"nan", TOK_FLOAT, NULL},
+	{"infj", TOK_IMAG, NULL},
+	{"nanj", TOK_IMAG, NULL},
+	/* kept for later versions of the language */
+	{"and", TOK_RESERVED, "use & on bools"},
+	{"or", TOK_RESERVED, "use | on bools"},
+	{"not", TOK_RESERVED, "use ~ on bools"},
+	{"for", TOK_RESERVED, "use loop (x in xs) -> (...) { ... }"},
+	{"as", TOK_RESERVED, "it has no use yet"},
+	{"where", TOK_RESERVED, "use Switch(condition, a, b)"},
+#define NO_DTYPE "ptgc does not have this dtype of ONNX yet"
+	{"int2", TOK_RESERVED, NO_DTYPE},
+	{"uint2", TOK_RESERVED, NO_DTYPE},
+	{"int4", TOK_RESERVED, NO_DTYPE},
+	{"uint4", TOK_RESERVED, NO_DTYPE},
+	{"float4e2m1", TOK_RESERVED, NO_DTYPE},
+	{"float8e4m3fn", TOK_RESERVED, NO_DTYPE},
+	{"float8e5m2", TOK_RESERVED, NO_DTYPE},
+	{"float8e4m3fnuz", TOK_RESERVED, NO_DTYPE},
+	{"float8e8m0", TOK_RESERVED, NO_DTYPE},
+	{"float8e5m2fnuz", TOK_RESERVED, NO_DTYPE},
+};
+
+void intern_words(struct ctx *cx)
+{
+	for (size_t i = 0; i < countof(words); i++)
+		intern_str(cx, words[i].s)->word = words[i].token;
+}
+
+static const struct word *find_word(const char *s, size_t len)
+{
+	for (size_t i = 0; i < countof(words); i++)
+		if (!strncmp(words[i].s, s, len) && !words[i].s[len])
+			return &words[i];
+	return NULL;
+}
+
+const char *reserved_instead(const char *s, size_t len)
+{
+	return find_word(s, len)->instead;
+}
+
+/* Blanks and bidi controls cannot be seen: a name that has them would not be what it looks like. */
+bool unfit_for_names(uint32_t c)
+{
+	return c < 0xa1 || c == 0xad || c == 0x61c || c == 0x1680 || c == 0x180e ||
+	       (c >= 0x2000 && c <= 0x200f) || (c >= 0x2028 && c <= 0x202f) ||
+	       (c >= 0x205f && c <= 0x206f) || c == 0x3000 || c == 0xfeff ||
+	       (c >= 0xfff9 && c <= 0xfffb) || c == 0xfffe || c == 0xffff;
+}
+
+bool is_plain_name(const char *name)
+{
+	size_t len = strlen(name);
+	if (!len || len > MAX_NAME || (*name >= '0' && *name <= '9') || !strcmp(name, "_") ||
+	    dtype_named(name) || find_word(name, len))
+		return false;
+	for (size_t i = 0; i < len;) {
+		unsigned char c = (unsigned char)name[i];
+		if (c < 0x80) {
+			if (c != '_' && !(c >= '0' && c <= '9') && !(c >= 'A' && c <= 'Z') &&
+			    !(c >= 'a' && c <= 'z'))
+				return false;
+			i++;
+		} else if (!utf8_len(name + i, len - i) || unfit_for_names(utf8_next(name, &i))) {
+			return false;
+		}
+	}
+	return true;
+}

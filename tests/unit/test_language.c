@@ -1,0 +1,159 @@
+/*
+ * Unit tests of what ptgc.h tells about the language: ops, names, dtypes, targets, opsets, causes.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "elab/elab.h"
+#include "syntax/syntax.h"
+
+static bool compiles(const char *text)
+{
+	struct ptgc_result *r = ptgc_compile(text, strlen(text), NULL);
+	bool ok = ptgc_ok(r);
+	ptgc_free(r);
+	return ok;
+}
+
+static void test_op_signatures(void **state)
+{
+	bool ready = false;
+	(void)state;
+	assert_string_equal(ptgc_op_signature("Sum", &ready),
+			    "x; axes:axes=None, dtype:dtype=None, acc_dtype:dtype=None");
+	assert_true(ready);
+	assert_non_null(ptgc_op_signature("AllocEmpty", NULL));
+	assert_null(ptgc_op_signature("sum", &ready));
+	assert_null(ptgc_op_signature("", NULL));
+}
+
+/* A name is plain if and only if the language takes it as it is for a value, and as a dim, and
+ * other names do with backquotes. */
+static void test_plain_names(void **state)
+{
+	static const char *const plain[] = {
+		"x",    "x1",   "X_y",      "_x",        "__",
+		"Exp",  "file", "rank",     "iff",       "int5",
+		"infx", "Ptg",  "\xce\xbc", "x\xc2\xb2", "\xe5\x90\x8d\xe5\x89\x8d",
+	};
+	static const char *const quoted[] = {
+		"if",           "else",     "None",       "True",      "False",    "inf",
+		"nan",          "nanj",     "and",        "where",     "int4",     "bool",
+		"float64",      "string",   "float8e5m2", "complex64", "1a",       "a b",
+		"a.b",          "a-b",      "x[0]",       "1",         "\xc2\xa0", "a\xe2\x80\x8b",
+		"a\tb",         "\xc2\xad", "`",          "a`b",       "x,",       "#",
+		"\xef\xbb\xbf",
+	};
+	static const char *const soft[] = {
+		"ptg", "graph", "fn", "use", "state", "next", "until", "loop", "while", "in", "_",
+	};
+	char text[200];
+	(void)state;
+	for (size_t i = 0; i < countof(plain); i++) {
+		assert_true(ptgc_plain_name(plain[i]));
+		snprintf(text, sizeof(text), "graph g(%s: float64[%s]) -> (y) { y = %s }", plain[i],
+			 plain[i], plain[i]);
+		assert_true(compiles(text));
+	}
+	for (size_t i = 0; i < countof(quoted); i++) {
+		assert_false(ptgc_plain_name(quoted[i]));
+		snprintf(text, sizeof(text), "graph g(a: float64[]) -> (y) {\n%s = a\ny = %s\n}",
+			 quoted[i], quoted[i]);
+		assert_false(compiles(text));
+	}
+	for (size_t i = 0; i < countof(soft); i++)
+		assert_false(ptgc_plain_name(soft[i]));
+	for (size_t i = 0; i < countof(quoted) + countof(soft); i++) {
+		const char *name = i < countof(quoted) ? quoted[i] : soft[i - countof(quoted)];
+		if (strchr(name, '`'))
+			continue;
+		snprintf(text, sizeof(text), "graph g(`%s`: float64[n]) -> (y) { y = `%s` }", name,
+			 name);
+		assert_true(compiles(text));
+	}
+	assert_false(ptgc_plain_name(""));
+	assert_false(ptgc_plain_name(NULL));
+	assert_false(ptgc_plain_name("a\xff"));
+	assert_false(ptgc_plain_name("\xc3"));
+	assert_false(ptgc_plain_name("\xed\xa0\x80")); /* half of a character of UTF-16 */
+}
+
+static void test_op_names(void **state)
+{
+	static const char *const yes[] = {"Exp",   "True_div", "Scan", "file",
+					  "bytes", "dtype",    "rank"};
+	static const char *const no[] = {"exp", "", "float64", "x", "onnx.Exp"};
+	(void)state;
+	for (size_t i = 0; i < countof(yes); i++)
+		assert_true(ptgc_op_name(yes[i]));
+	for (size_t i = 0; i < countof(no); i++)
+		assert_false(ptgc_op_name(no[i]));
+	assert_false(ptgc_op_name(NULL));
+}
+
+static void test_dtypes(void **state)
+{
+	int onnx = 0, seen = 0;
+	size_t n = 0;
+	(void)state;
+	for (const char *name; (name = ptgc_dtype(n, &onnx)); n++) {
+		assert_int_equal(onnx, dtypes[dtype_named(name)].onnx);
+		assert_false(ptgc_plain_name(name));
+		seen += !strcmp(name, "float64") && onnx == 11;
+		seen += !strcmp(name, "bool") && onnx == 9;
+	}
+	assert_int_equal(n, DT_COUNT - 1);
+	assert_int_equal(seen, 2);
+	assert_string_equal(ptgc_dtype(0, NULL), "bool");
+	assert_null(ptgc_dtype(SIZE_MAX, &onnx));
+}
+
+static void test_targets_and_opsets(void **state)
+{
+	struct ptgc_options opt = PTGC_OPTIONS_INIT;
+	const char *text = "graph g(x: float64[]) -> (y) { y = Exp(x) }";
+	int least = 0, greatest = 0, usual = 0;
+	(void)state;
+	assert_string_equal(ptgc_target(PTGC_ORT_CPU), "ort-cpu");
+	assert_string_equal(ptgc_target(PTGC_ONNX), "onnx");
+	assert_null(ptgc_target(PTGC_ONNX + 1));
+	ptgc_opsets(NULL, NULL, NULL);
+	ptgc_opsets(&least, &greatest, &usual);
+	assert_true(least < usual && usual < greatest);
+	for (opt.opset = least - 1; opt.opset <= greatest + 1; opt.opset++) {
+		struct ptgc_result *r = ptgc_compile(text, strlen(text), &opt);
+		assert_int_equal(ptgc_ok(r), opt.opset >= least && opt.opset <= greatest);
+		ptgc_free(r);
+	}
+}
+
+static void test_causes(void **state)
+{
+	(void)state;
+	assert_int_equal(ptgc_cause("PTG0503"), PTGC_UNSUPPORTED);
+	assert_int_equal(ptgc_cause("PTG0500"), PTGC_UNSUPPORTED);
+	assert_int_equal(ptgc_cause("PTG0301"), PTGC_RAISES);
+	assert_int_equal(ptgc_cause("PTG0505"), PTGC_RAISES);
+	assert_int_equal(ptgc_cause("PTG0100"), PTGC_MISTAKE);
+	assert_int_equal(ptgc_cause("PTG9999"), PTGC_MISTAKE);
+	assert_int_equal(ptgc_cause(""), PTGC_MISTAKE);
+	assert_string_equal(ptgc_explain("PTG0503"), diag_infos[E_UNSUPPORTED].explain);
+	for (int i = 0; i < DIAG_COUNT; i++)
+		assert_true(diag_infos[i].severity == PTGC_ERROR || !diag_infos[i].cause);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_op_signatures), cmocka_unit_test(test_plain_names),
+		cmocka_unit_test(test_op_names),      cmocka_unit_test(test_dtypes),
+		cmocka_unit_test(test_causes),        cmocka_unit_test(test_targets_and_opsets),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
