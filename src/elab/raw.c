@@ -425,11 +425,14 @@ struct cv call_onnx(struct elab *e, uint32_t at, struct cv *items)
 			   op->name, op->nout, count);
 		return poison(a->span);
 	}
+	uint32_t results = count; /* and what the operator must have, though no name is for it */
+	while (schema && results < op->nout && !op->out[results].repeat)
+		results++;
 	struct node *n = raw_node(e, op, s);
 	if (!raw_attrs(e, n, schema, at, items) ||
 	    !raw_inputs(e, n, schema, items + a->nprops, a->n - a->nprops, s))
 		return poison(a->span);
-	node_results(e->cx, n, count);
+	node_results(e->cx, n, results);
 	for (uint32_t i = 0; i < count && e->wanted && count == e->nroot && e->root == at; i++)
 		n->out[i]->type = e->wanted[i];
 	graph_append(e->cx, e->block, n);
@@ -437,7 +440,11 @@ struct cv call_onnx(struct elab *e, uint32_t at, struct cv *items)
 		return poison(a->span);
 	if (!infer_node(e->cx, n))
 		return poison(a->span);
-	return node_result(e, n, a->span);
+	struct cv result = node_result(e, n, a->span);
+	if (results == count)
+		return result;
+	result.n = count;
+	return count == 1 ? result.u.items[0] : result;
 }
 
 struct cv call_onnx_operator(struct elab *e, const char *name, struct cv *args, uint32_t nargs,

@@ -521,8 +521,10 @@ enum onnx_infer_result onnx_batch_norm(struct infer *f)
 		infer_error(f, E_ARITY, "it has 1 result or 5, not %u", f->n->nout);
 		return ONNX_ERROR;
 	}
-	if (f->op->since >= 14 && f->n->nout > 1 && !int_attr(f, "training_mode")) {
-		infer_error(f, E_ARITY, "it has %u results with training_mode=1 alone", f->n->nout);
+	if (f->op->since >= 14 && f->n->nout != (int_attr(f, "training_mode") ? 3 : 1)) {
+		infer_error(f, E_ARITY,
+			    "it has 3 results with training_mode=1 and 1 without, not %u",
+			    f->n->nout);
 		return ONNX_ERROR;
 	}
 	for (uint32_t i = 1; i < f->n->nout; i++)

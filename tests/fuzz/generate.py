@@ -52,7 +52,7 @@ class Broken(Exception):
 @functools.cache
 def op_table():
     """[(name, inputs, properties)] of all ops that can be compiled; from the library itself."""
-    text = open(os.path.join(ROOT, "src", "ops.def")).read()
+    text = open(os.path.join(ROOT, "src", "ops", "ops.def")).read()
     out = []
     for name in sorted(set(re.findall(r"^[A-Z]+\((\w+),", text, re.M))):
         ready = ctypes.c_bool()
@@ -71,7 +71,7 @@ def op_table():
 
 @functools.cache
 def rewrites():
-    text = open(os.path.join(ROOT, "src", "rewrite.c")).read()
+    text = open(os.path.join(ROOT, "src", "rewrite", "rewrite.c")).read()
     return sorted(set(re.findall(r'^\s*\{ ?"([a-z-]+)"', text, re.M)))
 
 

@@ -109,7 +109,7 @@ def wrong_attributes(attributes):
 def test_what_is_taken_loads(opset):
     start, taken, refused, wrong = time.monotonic(), 0, 0, []
     for op, (inputs, attributes, results) in sorted(examples().items()):
-        nodes = [(inputs, attributes, results), (inputs, attributes, results + 1)]
+        nodes = [(inputs, attributes, n) for n in range(1, results + 2)]
         nodes += [(i, attributes, results) for i in wrong_inputs(inputs)]
         nodes += [(inputs, a, results) for a in wrong_attributes(attributes)]
         for node in nodes:
@@ -166,3 +166,10 @@ def test_infix_operators_mean_those_of_onnx(infix, calls, expected):
     result, want = ptg.run(model, *vars(v).values()), expected(v)
     assert result.dtype == want.dtype
     np.testing.assert_allclose(result, want, rtol=1e-6)
+
+
+def test_results_without_a_name():
+    """TopK has two results, whether the user names the second one or not."""
+    x = np.array([3.0, 9, 4])
+    got, some = ptg.run("graph g(x: float64[3]) -> (y, z) { y = onnx.TopK(x, [2]) + 1\n z = onnx.TopK(-x, [1]) }", x)
+    assert got.tolist() == [10, 5] and some.tolist() == [-3]
