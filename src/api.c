@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "api.h"
-#include "syntax/syntax.h"
 #include "elab/elab.h"
 #include "emit/emit.h"
 #include "lower/lower.h"
 #include "rewrite/rewrite.h"
+#include "syntax/syntax.h"
 
 #define OUT_OF_MEMORY "out of memory"
 
@@ -88,7 +88,7 @@ static struct graph *typed(struct ctx *cx, struct job *job, struct file *f)
 
 static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 {
-	g = lower(cx, g);
+	g = lower(cx, g, lowerings);
 	if (!g || cx->errors)
 		return;
 	arena_empty(cx->scratch);
@@ -115,13 +115,14 @@ static void run(struct ctx *cx, struct job *job)
 		op_list(&job->text_out, job->stage == STAGE_OPS_MARKDOWN);
 		return;
 	}
+	dims_init(cx);
 	ops_init(cx);
 	struct source *src = source_add(cx, job->name, job->dir, job->text, job->len);
 	if (!src)
 		return;
 	src->path = job->path;
 	if (job->stage == STAGE_FORMAT) {
-		job->text_out.s = format(cx, src, &job->text_out.len);
+		job->text_out.s = format(cx, src, op_has_axes, &job->text_out.len);
 		return;
 	}
 	struct file *f = parse(cx, src);

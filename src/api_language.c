@@ -19,7 +19,7 @@ const char *ptgc_op_signature(const char *name, bool *ready)
 {
 	const struct op *op = find_op(name);
 	if (op && ready)
-		*ready = op->onnx || op->lower || op->lib;
+		*ready = op->onnx || op->lowered || op->lib;
 	return op ? op->sig : NULL;
 }
 

@@ -5,8 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "data/data.h"
-#include "dims/dims.h"
+#include "base/ctx.h"
 
 #define E_OFF PTGC_NOTE /* severity of a warning that is off */
 
@@ -39,7 +38,6 @@ static bool fill(struct ctx *cx)
 	cx->opt.fold = true;
 	cx->opt.cse = true;
 	cx->names = intern_new(cx);
-	cx->dims = dims_new(cx);
 	return true;
 }
 
@@ -57,7 +55,8 @@ void ctx_free(struct ctx *cx)
 {
 	if (!cx)
 		return;
-	files_close(cx);
+	if (cx->unmap_files)
+		cx->unmap_files(cx);
 	arena_free(cx->scratch);
 	arena_free(cx->arena);
 	spare_free(&cx->spare);

@@ -139,8 +139,9 @@ struct ctx {
 	struct elab *elab;
 	enum dtype floatx; /* of the main file: what PyTensor's config.floatX gives */
 	uint32_t next_id;
-	uint32_t expansions;            /* of fns, against the limit */
-	vec(struct mapping *) mappings; /* of files, unmapped at the end */
+	uint32_t expansions;                 /* of fns, against the limit */
+	vec(struct mapping *) mappings;      /* of files */
+	void (*unmap_files)(struct ctx *cx); /* at the end; NULL: there are none */
 	uint32_t keep_open; /* so many large files stay open, as the sink may copy from them */
 	vec(const char *) depends; /* files read, for -MD */
 	bool io_failed;            /* a file could not be read, for no fault of the input */

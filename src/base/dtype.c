@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "data/data.h"
+#include "base/base.h"
+#include "base/dtype.h"
 
 const struct dtype_info dtypes[DT_COUNT] = {
 	[DT_NONE] = {"none", 0, 0, KIND_NONE, 0},

@@ -24,8 +24,6 @@ double tensor_float(const struct tensor *t, uint64_t i);
 /* C's conversion, as NumPy's astype; false: complex */
 bool tensor_convert(enum dtype to, void *dst, enum dtype from, const void *src, uint64_t n);
 bool tensor_valid(const struct tensor *t); /* bools are 0 or 1 */
-uint16_t half_from_double(double v);
-double half_to_double(uint16_t h);
 
 /* files.c: a path, or the name of a tensor in a file, as written; NULL: reported, it can be none */
 const char *file_name(struct ctx *cx, const struct astr *s, struct span at);
@@ -44,7 +42,6 @@ struct mapping {
 	int fd;                 /* of a large file, for sinks to copy from; -1: closed */
 	struct st_index *index; /* .safetensors: its header, once parsed */
 };
-void files_close(struct ctx *cx); /* unmaps: the last step of ctx_free */
 /* npy.c, safetensors.c: the bytes of such a file as a tensor; NULL: reported */
 struct tensor *npy_tensor(struct ctx *cx, struct span s, const char *path, const struct mapping *m);
 struct tensor *safetensors_tensor(struct ctx *cx, struct span s, const char *path,

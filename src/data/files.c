@@ -234,6 +234,18 @@ static int take(struct ctx *cx, const char *real, struct mapping *m, uint8_t *bu
 	return failed;
 }
 
+static void unmap_files(struct ctx *cx)
+{
+	for (uint32_t i = 0; i < cx->mappings.len; i++) {
+		struct mapping *m = cx->mappings.at[i];
+		if (m->addr)
+			munmap(m->addr, m->len);
+		if (m->fd >= 0)
+			close(m->fd);
+	}
+	cx->mappings.len = 0;
+}
+
 /* The mapping is in cx->mappings before the file is opened, so it is unmapped in any case. */
 static struct mapping *map_file(struct ctx *cx, struct span s, const char *path, const char *real)
 {
@@ -242,6 +254,7 @@ static struct mapping *map_file(struct ctx *cx, struct span s, const char *path,
 	mode_t mode = 0;
 	m->path = intern_str(cx, real);
 	m->fd = -1;
+	cx->unmap_files = unmap_files;
 	*vec_push(cx->arena, &cx->mappings) = m;
 	*vec_push(cx->arena, &cx->depends) = m->path->s;
 	int failed = take(cx, real, m, buf, &mode);
@@ -331,16 +344,4 @@ struct source *file_source(struct ctx *cx, struct source *from, struct span s, c
 	const char *slash = strrchr(name, '/');
 	const char *dir = slash ? arena_strdup(cx->arena, name, (size_t)(slash - name)) : "";
 	return source_add(cx, name, dir, (const char *)m->data, m->len);
-}
-
-void files_close(struct ctx *cx)
-{
-	for (uint32_t i = 0; i < cx->mappings.len; i++) {
-		struct mapping *m = cx->mappings.at[i];
-		if (m->addr)
-			munmap(m->addr, m->len);
-		if (m->fd >= 0)
-			close(m->fd);
-	}
-	cx->mappings.len = 0;
 }

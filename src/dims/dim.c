@@ -11,13 +11,12 @@
 
 #include "dims/internal.h"
 
-struct dims *dims_new(struct ctx *cx)
+void dims_init(struct ctx *cx)
 {
-	struct dims *t = new (cx->arena, struct dims);
+	struct dims *t = cx->dims = new (cx->arena, struct dims);
 	t->arena = cx->arena;
 	t->age = 1;
 	*vec_push(t->arena, &t->forms) = new (t->arena, struct form); /* DIM_NONE */
-	return t;
 }
 
 /*

@@ -22,7 +22,7 @@ enum dim_source_kind {
 	SOURCE_SIZE,  /* the size of an axis of a value: never negative */
 	SOURCE_VALUE, /* one element of an integer value: may be negative */
 };
-struct dims *dims_new(struct ctx *cx);
+void dims_init(struct ctx *cx); /* once a compilation, before all others */
 dim dim_const(struct ctx *cx, int64_t v);
 dim dim_name(struct ctx *cx, struct sym *name); /* a fresh atom of that name at each call */
 /* A new unknown ('?'), which the model computes: the size of axis `at` of v, or its element `at`.

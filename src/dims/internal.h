@@ -13,7 +13,7 @@
 #ifndef PTGC_DIMS_INTERNAL_H
 #define PTGC_DIMS_INTERNAL_H
 
-#include "graph/graph.h"
+#include "dims/dims.h"
 
 #define MAX_TERMS  64
 #define MAX_OPS    8

@@ -91,6 +91,20 @@ static bool take_list(struct elab *e, const struct op *op, struct cv **args, uin
 	return true;
 }
 
+/* by op: what makes other nodes of a call at once, for ops that run fns */
+static expand_fn_t *const expansions[OP_COUNT] = {
+#define GROUP(heading)
+#define OP(id, sig, body, ...) [OP_##id] = body,
+#define ONNX(expression)       NULL
+#define LIB(name)              NULL
+#define LOWER(function)        NULL
+#define EXPAND(function)       function
+#define ON_PARTS               NULL
+#define TODO(reason)           NULL
+#define UNSUPPORTED(reason)    NULL
+#include "ops/ops.def"
+};
+
 struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct cv *args,
 		  uint32_t nargs, struct span s)
 {
@@ -103,9 +117,9 @@ struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct 
 
 	if (!few_inputs(e, nargs, s))
 		return poison(s);
-	if (op->expand)
+	if (op->expanded)
 		return op_takes(e->cx, op, nargs, node_span(e, s))
-			       ? op->expand(e, op, props, args, nargs, s)
+			       ? expansions[op - op_table](e, op, props, args, nargs, s)
 			       : poison(s);
 	for (uint32_t i = 0; i < nargs; i++) {
 		bool elementwise = op->cast != CAST_NONE && !(op->cast == CAST_REST && i == 0);

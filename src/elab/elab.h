@@ -35,11 +35,4 @@ struct lib_text {
 extern const struct lib_text lib_texts[];
 extern const size_t lib_count;
 
-/* .expand of the ops that run fns: scan.c, if.c */
-expand_fn_t elab_scan, elab_if_else, elab_lazy_if_else, elab_from_graph;
-
-/* graph/blame.c: the message at *tail, of a node that op makes of the values `in`, becomes a note
- * of an earlier one if a value that both read may be what is wrong */
-void blame(struct ctx *cx, struct diag **tail, struct value **in, uint32_t nin, const void *op);
-
 #endif

@@ -1,7 +1,7 @@
 /*
  * flow.c: loop, next, until, state. In: their statements. Out: nodes with blocks, of the
- * shapes that ops/ops.h tells at op_loop and op_if, and the names that the statements define. Must hold:
- * what a block makes is not seen outside of it but through its results.
+ * shapes that ops/ops.h tells at op_loop and op_if, and the names that the statements define. Must
+ * hold: what a block makes is not seen outside of it but through its results.
  */
 #include <string.h>
 
@@ -440,7 +440,7 @@ struct node *append_loop(struct elab *e, struct loop_inputs in, struct block *bo
 		out->type = outside_type(e, out, &inner->type, NULL, mark, 1);
 		out->type.dims[0] = steps != DIM_NONE ? steps : dim_fresh(cx, SOURCE_SIZE, out, 0);
 	}
-	graph_append(cx, e->block, n);
+	graph_append(e->block, n);
 	return n;
 }
 
@@ -455,7 +455,7 @@ void append_lost(struct elab *e, struct block *body, struct span s)
 	n->blocks = new_array(e->cx->arena, struct block *, 2);
 	n->blocks[0] = body;
 	node_results(e->cx, n, 0);
-	graph_append(e->cx, e->block, n);
+	graph_append(e->block, n);
 }
 
 static bool count_items(struct elab *e, const struct aloop *a, uint32_t *carried, uint32_t *results)

@@ -137,7 +137,7 @@ static bool append_if(struct elab *e, struct value *cond, struct branch *br, con
 		ok = merge(e, t, i, br, n, mark) && ok;
 		values[i] = cv_value(n->out[i], t ? t[i].span : s);
 	}
-	graph_append(e->cx, e->block, n);
+	graph_append(e->block, n);
 	return ok;
 }
 

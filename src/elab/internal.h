@@ -95,6 +95,11 @@ struct elab {
 #define MAX_HINTS        50   /* errors that name what may be meant */
 #define MAX_SOLVE_ROUNDS 16   /* names of dims that are only known from each other */
 
+/* EXPAND of ops.def, for ops that run fns: what a call of the op is, without a node of its own */
+typedef struct cv expand_fn_t(struct elab *e, const struct op *op, struct cv *props,
+			      struct cv *args, uint32_t nargs, struct span s);
+expand_fn_t elab_scan, elab_if_else, elab_lazy_if_else, elab_from_graph;
+
 /* elab.c */
 struct diag *elab_error(struct elab *e, struct span s, enum diag_code code, const char *fmt, ...)
 	PRINTF(4, 5);
@@ -114,7 +119,6 @@ bool expand_call(struct elab *e, struct fn *f, struct span call, const struct pr
 struct cv poison(struct span s);
 struct cv cv_value(struct value *v, struct span s);
 void define_known(struct ctx *cx, struct value *v);
-void graph_append(struct ctx *cx, struct block *b, struct node *n);
 
 /* expr.c */
 struct cv eval(struct elab *e, struct expr x);

@@ -435,7 +435,7 @@ struct cv call_onnx(struct elab *e, uint32_t at, struct cv *items)
 	node_results(e->cx, n, results);
 	for (uint32_t i = 0; i < count && e->wanted && count == e->nroot && e->root == at; i++)
 		n->out[i]->type = e->wanted[i];
-	graph_append(e->cx, e->block, n);
+	graph_append(e->block, n);
 	if (e->wanted_wrong && e->root == at)
 		return poison(a->span);
 	if (!infer_node(e->cx, n))
@@ -463,6 +463,6 @@ struct cv call_onnx_operator(struct elab *e, const char *name, struct cv *args, 
 		n->nattrs = 1;
 	}
 	node_results(e->cx, n, 1);
-	graph_append(e->cx, e->block, n);
+	graph_append(e->block, n);
 	return infer_node(e->cx, n) ? node_result(e, n, a->span) : poison(a->span);
 }

@@ -49,7 +49,8 @@ void mem_sink_init(struct mem_sink *m, struct arena *a);
 /* emit.c */
 bool emit_model(struct ctx *cx, const struct graph *g, struct sink *out, struct sink *external);
 
-/* onnx_text.c: a graph in ONNX's text syntax; read_model.c: a binary model in it; false: reported */
+/* onnx_text.c: a graph in ONNX's text syntax; read_model.c: a binary model in it; false: reported
+ */
 void dump_onnx_text(struct ctx *cx, const struct graph *g, struct strbuf *out);
 bool dump_model(struct ctx *cx, const void *data, size_t len, struct strbuf *out);
 
@@ -59,5 +60,8 @@ const char *depfile(struct strbuf *out, const char *const *targets, size_t ntarg
 		    const char *const *files, size_t nfiles, size_t phony);
 /* A file's real name as makefiles have it: relative where it is below `here` (may be NULL). */
 const char *relative_name(const char *path, const char *here);
+
+/* graph_text.c: as .ptg text with types */
+void dump_graph(struct ctx *cx, const struct graph *g, struct strbuf *out);
 
 #endif

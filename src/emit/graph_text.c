@@ -1,9 +1,10 @@
 /*
- * graph_text.c: --dump=typed and --dump=lowered: a graph of either level in the syntax of the language, a
- * node a line with the types of its results. Values without a name are %id.
+ * graph_text.c: --dump=typed and --dump=lowered: a graph of either level in the syntax of the
+ * language, a node a line with the types of its results. Values without a name are %id.
  */
 #include <string.h>
 
+#include "emit/emit.h"
 #include "onnx/onnx.h"
 #include "ops/ops.h"
 

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "elab/elab.h"
+#include "graph/graph.h"
 
 #define MAX_READERS 5 /* that are noted */
 

@@ -98,7 +98,15 @@ struct attr {
 	} u;
 };
 
-/* ops/rules_known.c: the integers of a value of rank 0 or 1, constants included; NULL: not known */
+/* graph.c */
+struct value *graph_value(struct ctx *cx, struct type t, struct span s);
+struct value *graph_constant(struct ctx *cx, const struct tensor *t, struct span s);
+/* Gives a node its results: graph_node does it for fixed counts; where op->nout is 255 the shape
+ * rule calls this. Types are set later. */
+void node_results(struct ctx *cx, struct node *n, uint32_t count);
+void graph_append(struct block *b, struct node *n);
+
+/* known.c: the integers of a value of rank 0 or 1, constants included; NULL: not known */
 const struct known *known_of(struct ctx *cx, struct value *v);
 struct known *known_new(struct ctx *cx, uint32_t n);
 bool known_holds(struct ctx *cx, enum dtype t, dim d); /* as an element of dtype t */
@@ -108,18 +116,10 @@ bool known_may_wrap(struct ctx *cx, dim d, bool ordered);
 bool known_extreme_wraps(struct ctx *cx, dim d);
 /* May the sum or product of a length and a number, one large, not be an int64? */
 bool known_leaves_int64(struct ctx *cx, dim a, dim b);
+bool can_be_known(const struct type *t); /* integers or bools of rank 0 or 1 */
 
-/* elab/elab.c: making them */
-struct value *graph_value(struct ctx *cx, struct type t, struct span s);
-struct value *graph_constant(struct ctx *cx, const struct tensor *t, struct span s);
-/* Appends a node to `b`, infers its results; false (reported): results are poison. */
-struct node *graph_node(struct ctx *cx, struct block *b, const struct op *op, struct cv *props,
-			struct value **in, uint32_t nin, struct span s);
-/* Gives a node its results: graph_node does it for fixed counts; where op->nout is 255 the shape
- * rule calls this. Types are set later. */
-void node_results(struct ctx *cx, struct node *n, uint32_t count);
-
-/* emit/graph_text.c: as .ptg text with types */
-void dump_graph(struct ctx *cx, const struct graph *g, struct strbuf *out);
+/* blame.c: the message at *tail, of a node that op makes of the values `in`, becomes a note of an
+ * earlier one if a value that both read may be what is wrong */
+void blame(struct ctx *cx, struct diag **tail, struct value **in, uint32_t nin, const void *op);
 
 #endif

@@ -72,6 +72,21 @@ struct value *cast(struct build *b, struct value *v, enum dtype t)
 	return r;
 }
 
+/* float64 to float16 is rounded once, as NumPy does; the runtime's Cast goes through float32. */
+struct value *cast_once(struct build *b, struct value *v, enum dtype t)
+{
+	struct fn *f;
+	struct value *out;
+
+	if (v->type.dtype != DT_FLOAT64 || t != DT_FLOAT16 || cast_folds(v, t) ||
+	    b->target != PTGC_ORT_CPU || b->cx->opt.excess_precision)
+		return cast(b, v, t);
+	f = lib_fn(b->cx, "_To_half");
+	if (!f)
+		bug("the library has no _To_half");
+	return call_fn(b, f, NULL, NULL, &v, 1, &out, 1) ? out : dummy(b, type_of(t, 0, NULL));
+}
+
 /* Shapes */
 
 struct value *shape_slice(struct build *b, struct value *v, int begin, int end)
@@ -565,17 +580,4 @@ bool has_op(struct build *b, enum onnx_id op)
 bool reduces_bools(struct build *b)
 {
 	return b->opset >= 20;
-}
-
-/* One axis; the axis is an input from opset 20 on. */
-struct value *dft(struct build *b, struct value *x, struct value *length, int64_t axis,
-		  bool onesided)
-{
-	struct value *at = b->opset >= 20 ? const_int(b, axis) : NULL;
-
-	if (!at)
-		attr_int(b, "axis", axis);
-	if (onesided)
-		attr_int(b, "onesided", 1);
-	return emit_(b, ONNX_DFT, x, length, at);
 }

@@ -7,7 +7,9 @@
 #define PTGC_LOWER_BUILD_H
 
 #include "elab/elab.h"
+#include "lower/lower.h"
 #include "onnx/onnx.h"
+#include "target/target.h"
 
 struct shared;
 
@@ -76,12 +78,14 @@ struct shared {
 	vec(struct check) checks; /* of asserts, which go to an output */
 	vec(struct check) placed; /* of asserts in the open blocks, the inner ones' last */
 	struct live live;
-	bool raw_dims; /* dims are computed as they were written, for guards */
+	lower_fn_t *const *of_op; /* the lowerings, by op */
+	bool raw_dims;            /* dims are computed as they were written, for guards */
 };
 
 /* lower.c: from typed values to ONNX values, and what is said to the user on the way */
-bool lower_block(struct build *b, struct block *from); /* nodes of `from` into b->block */
-struct value *low(struct build *b, struct value *v);   /* the ONNX value of a typed one */
+lower_fn_t *lowering_of(struct build *b, const struct op *op); /* NULL: it has another body */
+bool lower_block(struct build *b, struct block *from);         /* nodes of `from` into b->block */
+struct value *low(struct build *b, struct value *v);           /* the ONNX value of a typed one */
 void lowered(struct build *b, struct node *n, uint32_t i, struct value *v); /* result i of n is v */
 void name_value(struct build *b, struct value *v, struct sym *name); /* unless either has one */
 bool op_folds(struct ctx *cx, const struct op *op);                  /* over all its arguments */
@@ -150,7 +154,7 @@ bool scatter_adds(struct build *b);
 bool may_reshape_to_zero(struct build *b);
 struct value *cast(struct build *b, struct value *v, enum dtype t); /* v itself if it has t */
 bool cast_folds(const struct value *v, enum dtype t);
-struct value *cast_once(struct build *b, struct value *v, enum dtype t); /* lower/ops/elemwise.c */
+struct value *cast_once(struct build *b, struct value *v, enum dtype t);
 struct value *reshape(struct build *b, struct value *v, const dim *dims, uint32_t rank);
 struct value *reshape_to(struct build *b, struct value *v, struct value *shape, const dim *dims,
 			 uint32_t rank);
@@ -174,12 +178,11 @@ struct value *scatter_each(struct build *b, struct value *v, struct value *at,
 			   struct value *updates);
 struct value *scatter_nd(struct build *b, struct value *v, struct value *at, struct value *updates,
 			 bool add);
-struct value *dft_by_matrices(struct build *b,
-			      struct node *n); /* lower/ops/fft.c: for the legaliser */
-struct value *dft(struct build *b, struct value *x, struct value *length, int64_t axis,
-		  bool onesided);
 struct value *shape_of(struct build *b, struct value *v);                        /* int64[rank] */
 struct value *shape_slice(struct build *b, struct value *v, int begin, int end); /* its part */
+
+/* control.c */
+lower_fn_t lower_loop, lower_if;
 
 /* dims.c: dims at run time */
 struct value *dim_value(struct build *b, dim d);                         /* int64[] */
@@ -202,6 +205,16 @@ bool dim_never_negative(struct build *b, dim d, int *budget);
 void dims_record(struct build *b, struct value *v);
 bool same_dims(struct ctx *cx, struct type a, struct type b);
 dim dims_product(struct ctx *cx, const dim *d, uint32_t n);
+
+/* dft.c: of x[..., m, parts], where parts is 1 for real numbers and 2 for (real, imaginary) */
+struct value *dft(struct build *b, struct value *x, struct value *length, int64_t axis,
+		  bool onesided);
+/* by a fn of lib/fourier.ptg that also takes n numbers; NULL: reported */
+struct value *dft_by_library(struct build *b, const char *name, struct value *x,
+			     struct value *const *numbers, uint32_t n);
+struct value *to_last(struct build *b, struct value *x, int64_t axis); /* swaps it and that of m */
+struct value *dft_by_matrices(struct build *b, struct node *n);        /* for the legaliser */
+dim *dims_with_axis(struct build *b, const struct value *x, int64_t axis, dim d);
 
 /* faults.c: what the target's kernel gives is what the operator is */
 bool kernel_is_exact(struct build *b, const struct node *n);
@@ -297,6 +310,7 @@ struct value *checks_rest(struct build *b, struct value *v);
 /* Those that no way to the results of the open block goes through are made once more: on one of
  * these, or, of the graph, by checks_rest(). */
 void checks_lost(struct build *b, struct value **results, uint32_t n);
+lower_fn_t lower_assert; /* check/raise.c */
 /* lower/ops/dot.c */
 struct value *matmul(struct build *b, struct value *x, struct value *y);
 int left_factor(const struct node *n);

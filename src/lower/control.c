@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "lower/build.h"
-#include "lower/lower.h"
 
 /* Is v made in, or a parameter of, the block that is open? (ONNX wants no outer values as results.)
  */

@@ -154,8 +154,8 @@ static bool known_result(struct build *b, struct node *n)
 {
 	struct value *v = n->out[0];
 
-	if (n->op->lower == lower_assert || n->nout != 1 || !v->known ||
-	    v->type.dtype != DT_INT64 || v->type.rank > 1 || v->known->n > MAX_KNOWN)
+	if (n->op == &op_table[OP_Assert] || n->op == &op_table[OP_CheckAndRaise] || n->nout != 1 ||
+	    !v->known || v->type.dtype != DT_INT64 || v->type.rank > 1 || v->known->n > MAX_KNOWN)
 		return false;
 	for (uint32_t i = 0; i < v->known->n; i++) {
 		dim d = v->known->at[i];
@@ -281,6 +281,41 @@ static bool is_mixed(struct build *b, const struct node *n)
 	return false;
 }
 
+/*
+ * int64 with uint64, exactly: the bits of the unsigned one as int64 compare right unless they are
+ * negative, and then it is the larger one whatever the other is.
+ */
+static bool lower_mixed_compare(struct build *b, struct node *n)
+{
+	static const struct {
+		enum op_id op, turned; /* a op c is c turned a */
+		enum onnx_id onnx;
+		bool not,
+			if_larger; /* the result where the unsigned right side is the larger one */
+	} all[] = {
+		{OP_Eq, OP_Eq, ONNX_Equal, false, false},
+		{OP_Neq, OP_Neq, ONNX_Equal, true, true},
+		{OP_Lt, OP_Gt, ONNX_Less, false, true},
+		{OP_Le, OP_Ge, ONNX_LessOrEqual, false, true},
+		{OP_Gt, OP_Lt, ONNX_Greater, false, false},
+		{OP_Ge, OP_Le, ONNX_GreaterOrEqual, false, false},
+	};
+	bool turn = n->in[0]->type.dtype == DT_UINT64;
+	struct value *s = low(b, n->in[turn]), *u = cast(b, low(b, n->in[!turn]), DT_INT64);
+	size_t i = 0;
+
+	while (n->op != &op_table[turn ? all[i].turned : all[i].op])
+		i++;
+	struct value *r = emit_(b, all[i].onnx, s, u);
+	r = all[i].not ? emit_(b, ONNX_Not, r) : r;
+	if (all[i].if_larger)
+		r = emit_(b, ONNX_Or, r, emit_(b, ONNX_Less, u, const_int(b, 0)));
+	else
+		r = emit_(b, ONNX_And, r, emit_(b, ONNX_GreaterOrEqual, u, const_int(b, 0)));
+	lowered(b, n, 0, r);
+	return true;
+}
+
 /* A body of several nodes computes in float32, as NumPy does for float16, and is rounded at its
  * end. */
 static void widen_half(struct build *b, struct node *n)
@@ -324,6 +359,13 @@ static bool lower_raw(struct build *b, struct node *n)
 	return true;
 }
 
+lower_fn_t *lowering_of(struct build *b, const struct op *op)
+{
+	if (op >= op_table && op < op_table + op_count)
+		return b->cse->shared->of_op[op - op_table];
+	return op == &op_loop ? lower_loop : op == &op_if ? lower_if : NULL;
+}
+
 static bool lower_op(struct build *b, struct node *n)
 {
 	if (n->op == &op_dim) {
@@ -344,8 +386,9 @@ static bool lower_op(struct build *b, struct node *n)
 	if (is_mixed(b, n) && body_of(b, n->op)->onnx)
 		return lower_mixed(b, n, body_of(b, n->op)->onnx);
 	cast_inputs(b, n);
-	if (n->op->lower)
-		return n->op->lower(b, n);
+	lower_fn_t *lowering = lowering_of(b, n->op);
+	if (lowering)
+		return lowering(b, n);
 	const struct fast *f = body_of(b, n->op);
 	return f->onnx ? lower_fast(b, n, f->onnx) : lower_fn_body(b, n, f->body);
 }
@@ -606,7 +649,7 @@ static void forget(struct block *k)
 		k->results.at[i]->low = NULL;
 }
 
-struct graph *lower(struct ctx *cx, struct graph *g)
+struct graph *lower(struct ctx *cx, struct graph *g, lower_fn_t *const *of_op)
 {
 	struct build b = {.cx = cx, .opset = cx->opt.opset, .target = cx->opt.target};
 	struct graph *to = new (cx->arena, struct graph);
@@ -617,6 +660,7 @@ struct graph *lower(struct ctx *cx, struct graph *g)
 	to->block = block_new(&b);
 	scope_open(&b, to->block);
 	b.cse->shared = new (cx->arena, struct shared);
+	b.cse->shared->of_op = of_op;
 	b.cse->shared->enough = wrong ? cx->next_id + MAX_LOOK : UINT32_MAX;
 	guards_init(&b);
 	take_outputs(&b, g);

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "lower/build.h"
-#include "lower/lower.h"
 
 bool may_be_minus_zero(struct build *b, const struct value *v)
 {
@@ -125,12 +124,4 @@ struct value *where(struct build *b, struct value *c, struct value *x, struct va
 	if (r->def)
 		r->sign = sign_of(x) & sign_of(y);
 	return r;
-}
-
-bool lower_switch(struct build *b, struct node *n)
-{
-	struct value *c = cast(b, low(b, n->in[0]), DT_BOOL);
-
-	lowered(b, n, 0, where(b, c, low(b, n->in[1]), low(b, n->in[2])));
-	return true;
 }

@@ -60,9 +60,6 @@ size_t onnx_names(const char *const **names);   /* all operator names of ai.onnx
 bool onnx_has_blocks(const struct onnx_op *op); /* Loop, If and the like */
 /* its number in operators.def; UINT32_MAX: of another domain */
 uint32_t onnx_row(const struct onnx_op *op);
-/* Has the target a kernel for the op with these input and output dtypes? */
-bool kernel_exists(enum ptgc_target target, const struct onnx_op *op, const enum dtype *in,
-		   uint32_t nin, const enum dtype *out, uint32_t nout);
 /* onnx_infer*.c: types of the results of an ONNX node whose inputs and attrs are set. Sets
  * out[i]->type and known; where it has no rule it leaves them alone (the caller must then know
  * them). Reports type errors with the node's span. */

@@ -102,9 +102,6 @@ enum cast_rule {
 	CAST_OWN,    /* literals take the result's dtype; the lowering casts the other inputs */
 	CAST_LINALG, /* all inputs are cast to the dtype that LAPACK would work in */
 };
-/* what a call of an op is at once, without a node */
-typedef struct cv expand_fn_t(struct elab *e, const struct op *op, struct cv *props,
-			      struct cv *args, uint32_t nargs, struct span s);
 struct op {
 	const char *name;
 	const char *sig;
@@ -113,15 +110,16 @@ struct op {
 	bool (*shape)(struct ctx *cx, struct node *n); /* types of all results; false: reported */
 	void (*known)(struct ctx *cx, struct node *n); /* known integers of the results */
 	enum cast_rule cast;
-	const char *onnx;                               /* body: an expression */
-	bool (*lower)(struct build *b, struct node *n); /* body: C; false: reported */
-	const char *lib;                                /* body: the fn of that name in lib/ */
-	expand_fn_t *expand;                            /* body: what elab*.c makes of it at once */
-	const char *complex;                            /* how it is done on complex numbers */
-	uint8_t numbers;                                /* inputs that can be some, see ops.def */
-	const char *unsupported;                        /* no body: the reason */
-	const char *todo;                               /* no body yet: what it waits for */
-	const char *core;                               /* "(m,k),(k,n)->(m,n)" of shape_core */
+	/* the body, one of these */
+	const char *onnx;        /* an expression */
+	const char *lib;         /* the fn of that name in lib/ */
+	bool lowered;            /* a C function of src/lower/ops */
+	bool expanded;           /* a C function of src/elab: a call becomes other nodes at once */
+	const char *todo;        /* none yet: what it waits for */
+	const char *unsupported; /* none: the reason */
+	const char *complex;     /* how it is done on complex numbers */
+	uint8_t numbers;         /* inputs that can be some, see ops.def */
+	const char *core;        /* "(m,k),(k,n)->(m,n)" of shape_core */
 	uint32_t (*results)(struct ctx *cx, struct node *n); /* how many, where nout is 255 */
 	uint8_t nout; /* results; 0 means 1; 255: see above */
 };
@@ -140,8 +138,8 @@ struct op_sig {
 };
 /* .complex: a fn in lib/ on real and imaginary parts, or one of these (lower/complex.c); NULL: it
  * is not converted. */
-extern const char complex_each[]; /* the op itself on each of the parts */
-extern const char complex_pair[]; /* its lowering takes and gives pairs */
+extern const char complex_each[];  /* the op itself on each of the parts */
+extern const char complex_pair[];  /* its lowering takes and gives pairs */
 extern const char complex_graph[]; /* a graph of ops, see lower/complex_graph.c */
 extern const struct op op_table[];
 extern const uint32_t op_count;
@@ -162,6 +160,7 @@ extern const struct op op_if;
 void ops_init(struct ctx *cx);             /* fills sym->op */
 const char *op_group(const struct op *op); /* heading in doc/ops.md */
 const struct op_sig *op_sig(struct ctx *cx, const struct op *op);
+bool op_has_axes(struct ctx *cx, const struct op *op); /* among its properties: P_AXES */
 const struct op *op_named(struct ctx *cx, const char *name);
 /* Properties of a node by name; the type was checked, defaults are filled in. */
 const struct cv *prop(struct ctx *cx, const struct node *n, const char *name);
@@ -210,5 +209,8 @@ struct cv *bind_props(struct ctx *cx, const struct op *op, struct span s,
 
 /* list.c: the op table for people: --ops, and doc/ops.md */
 void op_list(struct strbuf *out, bool markdown);
+/* Appends a node to `b`, infers its results; false (reported): results are poison. */
+struct node *graph_node(struct ctx *cx, struct block *b, const struct op *op, struct cv *props,
+			struct value **in, uint32_t nin, struct span s);
 
 #endif

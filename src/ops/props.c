@@ -491,7 +491,7 @@ struct cv *bind_props(struct ctx *cx, const struct op *op, struct span s,
 		return (struct cv *)&no_props;
 	b.out = new_array(cx->arena, struct cv, b.sig->nprops + 1);
 	b.where = new_array(cx->arena, struct span, b.sig->nprops + 1);
-	if (!op->shape && !op->expand &&
+	if (!op->shape && !op->expanded &&
 	    op != &op_onnx) /* refused by infer_node: what it takes is no matter */
 		return b.out;
 	bool slices = b.sig->nprops && b.sig->props[0].type == P_SLICES;

@@ -8,56 +8,15 @@
 
 #include "ops/rules.h"
 
-/* --- reading --- */
-
-static bool small_int(const struct type *t)
-{
-	return t->rank <= 1 && is_discrete((enum dtype)t->dtype);
-}
-
-struct known *known_new(struct ctx *cx, uint32_t n)
-{
-	struct known *k = arena_alloc(cx->arena, sizeof(*k) + n * sizeof(dim));
-	k->n = n;
-	return k;
-}
-
-const struct known *known_of(struct ctx *cx, struct value *v)
-{
-	if (v->known || !v->data || !small_int(&v->type) || v->data->count > MAX_KNOWN)
-		return v->known;
-	struct known *k = known_new(cx, (uint32_t)v->data->count);
-	for (uint32_t i = 0; i < k->n; i++) {
-		int64_t x;
-		if (!tensor_int(v->data, v->data->splat ? 0 : i, &x))
-			return NULL;
-		k->at[i] = dim_const(cx, x);
-	}
-	return v->known = k;
-}
-
 /* --- writing --- */
 
 /* Number of elements of a result that can have known integers; -1 if it cannot. */
 static int known_count(struct ctx *cx, const struct value *v)
 {
 	int64_t len = 1;
-	if (!small_int(&v->type) || (v->type.rank && !dim_is_const(cx, v->type.dims[0], &len)))
+	if (!can_be_known(&v->type) || (v->type.rank && !dim_is_const(cx, v->type.dims[0], &len)))
 		return -1;
 	return len >= 0 && len <= MAX_KNOWN ? (int)len : -1;
-}
-
-/* Beside int64 only constants in range are kept: others could wrap. */
-bool known_holds(struct ctx *cx, enum dtype t, dim d)
-{
-	int64_t v;
-	if (d == DIM_NONE)
-		return false;
-	if (!dim_is_const(cx, d, &v))
-		return t == DT_INT64;
-	if (t == DT_BOOL)
-		return v == 0 || v == 1;
-	return dtype_holds_int(t, v < 0 ? 0 - (uint64_t)v : (uint64_t)v, v < 0);
 }
 
 static void set_known(struct ctx *cx, struct value *v, struct known *k)
@@ -170,12 +129,6 @@ static bool overflows(struct ctx *cx, enum op_id op, dim a, dim b)
 	return false;
 }
 
-/* Is there an element of an integer value in d, which may be any of 2^64 numbers? */
-static bool has_element(struct ctx *cx, dim d)
-{
-	return dim_sources(cx, d, false) & FROM_VALUE;
-}
-
 static bool is_ordered(enum op_id op)
 {
 	return op == OP_Int_div || op == OP_Mod || op == OP_Maximum || op == OP_Minimum ||
@@ -183,41 +136,9 @@ static bool is_ordered(enum op_id op)
 	       op == OP_Ge;
 }
 
-/* Sums and products of elements wrap, dims do not. As long as all is sums and products that is the
- * same, but not once something asks which number is the larger one, nor for what dims make of a
- * sum or product of such answers. */
-bool known_may_wrap(struct ctx *cx, dim d, bool ordered)
-{
-	struct dim_view v = dim_view(cx, d);
-
-	if (v.form == DIM_CONST || v.form == DIM_ATOM || !has_element(cx, d))
-		return false;
-	if (ordered || (v.form != DIM_SUM && v.form != DIM_PRODUCT))
-		return true;
-	for (uint32_t i = 0; i < v.nterms; i++)
-		if (known_may_wrap(cx, v.term[i], ordered))
-			return true;
-	return false;
-}
-
 static bool may_wrap(struct ctx *cx, enum op_id op, dim d)
 {
 	return known_may_wrap(cx, d, is_ordered(op));
-}
-
-/* max(k, 5) is max(k - 5, 0) + 5 to dims: not what k is close to its limits */
-bool known_extreme_wraps(struct ctx *cx, dim d)
-{
-	return known_may_wrap(cx, d, true) && dim_view(cx, d).form == DIM_SUM;
-}
-
-/* A length beside a number so large that their sum or product may wrap, which a dim does not. */
-bool known_leaves_int64(struct ctx *cx, dim a, dim b)
-{
-	int64_t x = 0, y = 0, most = INT32_MAX;
-	bool fixed = dim_is_const(cx, a, &x), too = dim_is_const(cx, b, &y);
-
-	return fixed != too && (x > most || x < -most || y > most || y < -most);
 }
 
 /* a op b, of which neither may wrap */
@@ -238,7 +159,7 @@ static dim fold(struct ctx *cx, struct node *n, const struct known **k, uint32_t
 		if (may_wrap(cx, op, element(k[a], i)))
 			return DIM_NONE;
 	if ((op == OP_Int_div || op == OP_Mod) && !dim_ge(cx, element(k[1], i), 1) &&
-	    has_element(cx, d))
+	    (dim_sources(cx, d, false) & FROM_VALUE))
 		return DIM_NONE; /* dims divide by -n as by n, after an addition */
 	if (n->nin == 1)
 		return op == OP_Add || op == OP_Mul     ? d

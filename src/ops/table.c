@@ -9,12 +9,19 @@
 #include <strings.h>
 
 #include "syntax/syntax.h"
-#include "elab/elab.h"
-#include "lower/lower.h"
 #include "onnx/onnx.h"
 #include "ops/rules.h"
 
-#define OP(id_, sig_, ...) [OP_##id_] = {.name = #id_, .sig = sig_, __VA_ARGS__},
+const char complex_each[] = "each part", complex_pair[] = "pairs", complex_graph[] = "its graph";
+
+#define OP(id_, sig_, body, ...) [OP_##id_] = {.name = #id_, .sig = sig_, body, __VA_ARGS__},
+#define ONNX(expression)         .onnx = expression
+#define LIB(name)                .lib = name
+#define LOWER(function)          .lowered = true
+#define EXPAND(function)         .expanded = true
+#define ON_PARTS                 .onnx = NULL
+#define TODO(reason)             .todo = reason
+#define UNSUPPORTED(reason)      .unsupported = reason
 #define GROUP(heading)
 const struct op op_table[] = {
 #include "ops/ops.def"
@@ -22,8 +29,8 @@ const struct op op_table[] = {
 const uint32_t op_count = countof(op_table);
 const struct op op_onnx = {.name = "onnx", .sig = "x~", .doc = "a node of ONNX", .nout = 255};
 const struct op op_dim = {.name = "dim", .sig = ""};
-const struct op op_loop = {.name = "loop", .sig = "", .lower = lower_loop, .complex = complex_pair};
-const struct op op_if = {.name = "if", .sig = "", .lower = lower_if, .complex = complex_pair};
+const struct op op_loop = {.name = "loop", .sig = "", .lowered = true, .complex = complex_pair};
+const struct op op_if = {.name = "if", .sig = "", .lowered = true, .complex = complex_pair};
 
 /* Headings stand between the ops, in the order of the file. */
 static const struct heading {
@@ -195,6 +202,16 @@ const struct op_sig *op_sig(struct ctx *cx, const struct op *op)
 }
 
 /* --- properties of a node --- */
+
+bool op_has_axes(struct ctx *cx, const struct op *op)
+{
+	const struct op_sig *sig = op_sig(cx, op);
+
+	for (uint32_t i = 0; i < sig->nprops; i++)
+		if (sig->props[i].type == P_AXES)
+			return true;
+	return false;
+}
 
 const struct cv *prop(struct ctx *cx, const struct node *n, const char *name)
 {
@@ -573,8 +590,8 @@ static bool refuse(struct ctx *cx, struct node *n)
 		      n->op->todo);
 	else
 		error(cx, n->span, E_UNSUPPORTED, "%s: cannot be converted: %s", n->op->name,
-		      n->op->expand ? "it runs a fn, and cannot be a part of another op"
-				    : n->op->unsupported);
+		      n->op->expanded ? "it runs a fn, and cannot be a part of another op"
+				      : n->op->unsupported);
 	return poison_results(n);
 }
 
@@ -622,4 +639,35 @@ bool infer_node(struct ctx *cx, struct node *n)
 	if (!ok && *tail)
 		blame(cx, tail, n->in, n->nin, n->op == &op_onnx ? (const void *)n->onnx : n->op);
 	return ok;
+}
+
+struct node *graph_node(struct ctx *cx, struct block *b, const struct op *op, struct cv *props,
+			struct value **in, uint32_t nin, struct span s)
+{
+	struct node *n = new (cx->arena, struct node);
+
+	n->op = op;
+	n->props = props;
+	n->span = s;
+	n->nin = (uint16_t)nin;
+	if (nin > UINT16_MAX) {
+		error(cx, s, E_LIMIT, "%s: more than %d inputs", op->name, UINT16_MAX);
+		n->nin = 0;
+		nin = 0;
+	}
+	n->in = new_array(cx->arena, struct value *, nin ? nin : 1);
+	memcpy(n->in, in ? in : n->in, nin * sizeof(*in));
+	uint32_t count = op == &op_dim ? 1 : op_results(cx, n);
+	if (count)
+		node_results(cx, n, count);
+	if (op == &op_dim) {
+		n->out[0]->type.dtype = DT_INT64;
+		n->out[0]->known = arena_alloc(cx->arena, sizeof(struct known) + sizeof(dim));
+		n->out[0]->known->n = 1;
+		n->out[0]->known->at[0] = props->u.d;
+	} else if (count) {
+		infer_node(cx, n);
+	}
+	graph_append(b, n);
+	return n;
 }

@@ -10,6 +10,7 @@
 #include "onnx/onnx.h"
 #include "ops/ops.h"
 #include "rewrite/rewrite.h"
+#include "target/target.h"
 
 #define MAX_BEHIND 4 /* operators between a reduction and its axes */
 /* in value->uses: a block gives it back, so it must stay; and that of an inner block */

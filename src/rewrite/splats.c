@@ -5,6 +5,7 @@
  */
 #include "onnx/onnx.h"
 #include "rewrite/rewrite.h"
+#include "target/target.h"
 
 #define LARGEST 1024u /* bytes that a constant may take */
 

@@ -7,6 +7,7 @@
  */
 #include "onnx/onnx.h"
 #include "rewrite/rewrite.h"
+#include "target/target.h"
 
 struct verify {
 	struct ctx *cx;

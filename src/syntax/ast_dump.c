@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "syntax/syntax.h"
-#include "ops/ops.h"
 
 enum work_kind { W_TEXT, W_STMTS, W_BRANCHES };
 struct work { /* what is still to be printed, last one first */

@@ -25,6 +25,7 @@ struct comment {
 };
 struct format {
 	struct parse *p;
+	has_axes_t *has_axes;
 	struct arena *arena;
 	struct lines out;
 	ftokens line; /* the statement so far */
@@ -225,7 +226,7 @@ static void close_level(struct format *f)
 	if (l.context == C_GROUP && open->kind == TOK_LPAREN && !l.commas)
 		open->flags |= FT_FLOW;
 	if (l.context == C_PROPS)
-		canonical_axes(f->p->cx, f->line.at, l.at);
+		canonical_axes(f->p->cx, f->has_axes, f->line.at, l.at);
 	if (f->levels.len) {
 		struct ftoken *outer = &f->line.at[f->levels.at[f->levels.len - 1].at];
 		outer->flags |= (open->flags & FT_FORCED) | FT_NESTED;
@@ -390,7 +391,7 @@ static void header_line(struct format *f)
 	f->opened = false;
 }
 
-char *format(struct ctx *cx, struct source *src, size_t *len)
+char *format(struct ctx *cx, struct source *src, has_axes_t *has_axes, size_t *len)
 {
 	uint32_t errors = cx->errors;
 	struct file *file = parse(cx, src);
@@ -401,6 +402,7 @@ char *format(struct ctx *cx, struct source *src, size_t *len)
 		return NULL;
 	f = new (cx->scratch, struct format);
 	f->arena = f->out.arena = f->out.out.arena = cx->scratch;
+	f->has_axes = has_axes;
 	f->p = parse_new(cx, src);
 	f->p->comments = true;
 	f->opened = true;

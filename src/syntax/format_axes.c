@@ -6,7 +6,6 @@
  */
 #include <string.h>
 
-#include "ops/ops.h"
 #include "syntax/internal.h"
 
 static bool is_text(const struct ftoken *t, const char *text)
@@ -24,20 +23,6 @@ static void respell(struct ftoken *t, uint16_t kind, const char *text)
 	t->kind = kind;
 	t->text = text;
 	t->len = (uint32_t)strlen(text);
-}
-
-/* Does the name before the properties stand for an op that has axes? */
-static bool takes_axes(struct ctx *cx, const struct ftoken *name)
-{
-	struct sym *sym = name->kind == TOK_NAME ? intern(cx, name->text, name->len) : NULL;
-
-	if (!sym || !sym->op || !op_sig(cx, sym->op))
-		return false;
-	const struct op_sig *sig = op_sig(cx, sym->op);
-	for (uint32_t i = 0; i < sig->nprops; i++)
-		if (sig->props[i].type == P_AXES)
-			return true;
-	return false;
 }
 
 /* The value [first, end) of the property `key`. */
@@ -73,12 +58,14 @@ static void one_spelling(struct ftoken *key, struct ftoken *first, struct ftoken
 	first->flags &= (uint16_t)~FT_FLOW;
 }
 
-void canonical_axes(struct ctx *cx, struct ftoken *line, uint32_t open)
+void canonical_axes(struct ctx *cx, has_axes_t *has_axes, struct ftoken *line, uint32_t open)
 {
+	const struct ftoken *name = open ? &line[open - 1] : NULL;
+	struct sym *op = name && name->kind == TOK_NAME ? intern(cx, name->text, name->len) : NULL;
 	struct ftoken *t = line + open + 1, *close = line + line[open].match;
 	bool nested = false;
 
-	if (!open || !takes_axes(cx, &line[open - 1]))
+	if (!op || !op->op || !has_axes(cx, op->op))
 		return;
 	while (t < close) {
 		struct ftoken *end = t;

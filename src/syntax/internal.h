@@ -285,6 +285,6 @@ void print_newline(struct lines *l);
 void print_trailing(struct lines *l, const char *text, uint32_t len);
 char *align_trailing(struct lines *l, size_t *len);
 /* format_axes.c: the properties that line[open] opens, and that are complete, in one spelling */
-void canonical_axes(struct ctx *cx, struct ftoken *line, uint32_t open);
+void canonical_axes(struct ctx *cx, has_axes_t *has_axes, struct ftoken *line, uint32_t open);
 
 #endif

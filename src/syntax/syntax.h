@@ -185,7 +185,8 @@ struct file {
 /* ast.c; always a file: errors are in ctx */
 struct file *parse(struct ctx *cx, struct source *src);
 /* format.c: canonical text with comments; NULL on error */
-char *format(struct ctx *cx, struct source *src, size_t *len);
+typedef bool has_axes_t(struct ctx *cx, const struct op *op); /* a property for axes */
+char *format(struct ctx *cx, struct source *src, has_axes_t *has_axes, size_t *len);
 /* words.c: may the name stand in a text without backquotes? A 0-terminated text of any bytes. */
 bool is_plain_name(const char *name);
 /* ast_dump.c */

@@ -22,6 +22,7 @@ static struct ctx *fresh_ctx(void)
 	assert_non_null(cx);
 	if (setjmp(cx->oom))
 		fail_msg("out of memory");
+	dims_init(cx);
 	return cx;
 }
 

@@ -215,6 +215,7 @@ static struct ctx *setup(void)
 	struct ctx *cx = ctx_new();
 	assert_non_null(cx);
 	assert_int_equal(setjmp(cx->oom), 0);
+	dims_init(cx);
 	return cx;
 }
 

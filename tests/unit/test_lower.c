@@ -17,6 +17,7 @@
 #include "syntax/syntax.h"
 #include "lower/build.h"
 #include "rewrite/rewrite.h"
+#include "target/target.h"
 
 /* A builder in an empty block. `cx` is returned in b.cx. */
 static const char some_graph[] = "graph t(x: bool[]) -> (y) { y = x }";
@@ -27,6 +28,7 @@ static struct build *fresh(int opset, enum ptgc_target target)
 	assert_non_null(cx);
 	if (setjmp(cx->oom))
 		fail_msg("out of memory");
+	dims_init(cx);
 	ops_init(cx);
 	struct source *text = source_add(cx, "t.ptg", NULL, some_graph, sizeof(some_graph) - 1);
 	assert_non_null(text);
@@ -38,6 +40,7 @@ static struct build *fresh(int opset, enum ptgc_target target)
 	b->span = (struct span){text->base, text->base + 1};
 	scope_open(b, block_new(b));
 	b->cse->shared = new (cx->arena, struct shared);
+	b->cse->shared->of_op = lowerings;
 	return b;
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "onnx/onnx.h"
+#include "target/target.h"
 #include "ops/ops.h"
 
 static struct ctx *fresh_ctx(int opset)
@@ -20,6 +21,7 @@ static struct ctx *fresh_ctx(int opset)
 	assert_non_null(cx);
 	if (setjmp(cx->oom))
 		fail_msg("out of memory");
+	dims_init(cx);
 	assert_non_null(source_add(cx, "t.ptg", NULL, "text", 4));
 	cx->opt.opset = opset;
 	return cx;

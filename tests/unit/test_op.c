@@ -20,6 +20,7 @@ static struct ctx *fresh_ctx(void)
 	assert_non_null(cx);
 	if (setjmp(cx->oom))
 		fail_msg("out of memory");
+	dims_init(cx);
 	ops_init(cx);
 	assert_non_null(source_add(cx, "t.ptg", NULL, "text", 4));
 	return cx;
@@ -164,9 +165,10 @@ static void test_rows(void **state)
 	for (uint32_t i = 0; i < op_count; i++) {
 		const struct op *op = &op_table[i];
 		const struct op_sig *sig = op_sig(cx, op);
-		int bodies = !!op->onnx + !!op->lower + !!op->lib + !!op->expand +
+		int bodies = !!op->onnx + !!op->lowered + !!op->lib + !!op->expanded +
 			     !!op->unsupported + !!op->todo;
-		if (op->complex && op->complex != complex_each && op->complex != complex_pair && op->complex != complex_graph) {
+		if (op->complex && op->complex != complex_each && op->complex != complex_pair &&
+		    op->complex != complex_graph) {
 			assert_non_null(lib_fn(cx, op->complex));
 			bodies += !bodies; /* Complex never is without */
 		}
@@ -174,7 +176,7 @@ static void test_rows(void **state)
 			fail_msg("%s has %d bodies", op->name, bodies);
 		if (!op->doc || !op->doc[0] || strlen(op->doc) > 60)
 			fail_msg("%s: its line of documentation", op->name);
-		if (!op->shape && (op->onnx || op->lower || op->lib || op->dtype))
+		if (!op->shape && (op->onnx || op->lowered || op->lib || op->dtype))
 			fail_msg("%s has no shape rule", op->name);
 		if (op->nout == 255 && op->shape && !op->results)
 			fail_msg("%s: how many results?", op->name);
@@ -212,7 +214,9 @@ static void test_signatures(void **state)
 	assert_int_equal(s->max, 3);
 	assert_int_equal(s->props[0].type, P_ENUM);
 	assert_string_equal(s->props[0].choices, "left|right");
-	s = op_sig(cx, op_named(cx, "Choose")); /* "index choices[]": two arguments, one may be a list */
+	s = op_sig(
+		cx,
+		op_named(cx, "Choose")); /* "index choices[]": two arguments, one may be a list */
 	assert_int_equal(s->min, 2);
 	assert_int_equal(s->max, 2);
 	assert_string_equal(s->inputs[1].name->s, "choices");

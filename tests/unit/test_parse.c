@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops/ops.h"
 #include "syntax/syntax.h"
 
 static struct ctx *fresh_ctx(void)
@@ -413,7 +414,7 @@ static void check_repeated(const char *open, const char *mid, const char *close,
 		struct source *src = source_add(cx, "u.ptg", NULL, b.s, b.len);
 		assert_string_equal(all_messages(cx), "");
 		dump_ast(cx, f, &out);
-		assert_non_null(format(cx, src, &len));
+		assert_non_null(format(cx, src, op_has_axes, &len));
 	}
 	ctx_free(cx);
 }
@@ -437,12 +438,13 @@ static void check_format(const char *text, const char *want)
 {
 	struct ctx *cx = fresh_ctx();
 	size_t len, again;
-	char *s = format(cx, source_add(cx, "t.ptg", NULL, text, strlen(text)), &len), *t;
+	char *s = format(cx, source_add(cx, "t.ptg", NULL, text, strlen(text)), op_has_axes, &len),
+	     *t;
 
 	assert_string_equal(all_messages(cx), "");
 	assert_string_equal(s, want);
 	assert_int_equal(len, strlen(want));
-	t = format(cx, source_add(cx, "u.ptg", NULL, s, len), &again);
+	t = format(cx, source_add(cx, "u.ptg", NULL, s, len), op_has_axes, &again);
 	assert_string_equal(t, want);
 	ctx_free(cx);
 }

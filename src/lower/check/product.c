@@ -6,6 +6,27 @@
  */
 #include "lower/check/guard.h"
 
+/* The argument of n that is the left matrix of a product; the right one follows it. Negative: n is
+ * lowered to no such product. */
+int left_factor(const struct node *n)
+{
+	if (!n->op || has_complex(n) || n->op < op_table || n->op >= op_table + op_count)
+		return -1;
+	switch ((int)(n->op - op_table)) {
+	case OP_Gemm:
+	case OP_Gemv:
+	case OP_CGemv:
+		return 2;
+	case OP_Dot:
+	case OP_Matmul:
+	case OP_BatchedDot:
+	case OP_Dot22:
+	case OP_Dot22Scalar:
+		return 0;
+	}
+	return -1;
+}
+
 #define MAX_STEPS 64 /* nodes that are looked at */
 
 static uint32_t inner_axis(const struct type *t, bool left)

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "lower/build.h"
-#include "lower/lower.h"
 
 /* Conditions that are taken apart. */
 #define MAX_CONDITIONS 32

@@ -13,8 +13,6 @@
 #include "lower/build.h"
 #include "ops/rules.h"
 
-const char complex_each[] = "each part", complex_pair[] = "pairs", complex_graph[] = "its graph";
-
 /* Constants up to this many elements are taken apart here. */
 #define FOLD_LIMIT 4096
 
@@ -424,7 +422,7 @@ static bool is_power(struct build *b, const struct node *n, int64_t *k)
 /* Does one body of two arguments serve any number of them? */
 static bool is_chain(struct build *b, const struct node *n)
 {
-	return n->nin > 2 && !n->op->lower && op_folds(b->cx, n->op);
+	return n->nin > 2 && !n->op->lowered && op_folds(b->cx, n->op);
 }
 
 /* A complex value of as many dims as there can be has no axis left for its parts. */
@@ -467,7 +465,7 @@ bool lower_complex(struct build *b, struct node *n)
 		if (!leaves_axis(b, n->out[i]))
 			return false;
 	if (how == complex_pair && !(n->op == &op_table[OP_Prod] && is_real(n)))
-		return n->op->lower(b, n);
+		return lowering_of(b, n->op)(b, n);
 	if (how == complex_graph)
 		return lower_complex_graph(b, n);
 	if (!how) {

@@ -6,7 +6,6 @@
  * lib/.
  */
 #include "lower/build.h"
-#include "lower/lower.h"
 
 struct graph_of {
 	struct build *b;

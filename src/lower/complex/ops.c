@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "lower/build.h"
-#include "lower/lower.h"
 
 static enum dtype part_dtype(const struct value *v)
 {

@@ -5,8 +5,7 @@
  */
 #include <float.h>
 
-#include "lower/build.h"
-#include "lower/lower.h"
+#include "lower/ops/lowerings.h"
 
 /* As PyTensor's graph: the maximum is subtracted first; in place of an infinite one, the largest
  * finite number, which leaves 0 of all others. */

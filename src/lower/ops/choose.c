@@ -5,8 +5,7 @@
  */
 #include <string.h>
 
-#include "lower/build.h"
-#include "lower/lower.h"
+#include "lower/ops/lowerings.h"
 
 /* `at`, or the run fails, if `on` is false for one of its elements */
 static struct value *where_all(struct build *b, struct value *at, struct value *on)

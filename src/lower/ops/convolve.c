@@ -6,8 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lower/build.h"
-#include "lower/lower.h"
+#include "lower/ops/lowerings.h"
 
 /* Window indices up to this many are a constant. */
 #define MAX_CONSTANT 16384

@@ -4,8 +4,7 @@
  */
 #include <string.h>
 
-#include "lower/build.h"
-#include "lower/lower.h"
+#include "lower/ops/lowerings.h"
 
 /* What MatMul of ONNX Runtime gets wrong: a transposed matrix times a vector, once it has fused
  * them; a matrix without rows or columns times a vector fails or is left unset; a left side that
@@ -111,20 +110,6 @@ struct value *matmul(struct build *b, struct value *x, struct value *y)
 	int64_t row = y->type.rank - 2;
 	x = repeated(b, unsqueeze(b, x, &(int64_t){0}, 1), &y->type);
 	return squeeze(b, emit_(b, ONNX_MatMul, x, y), &row, 1);
-}
-
-/* The argument of n that is the left matrix of a product; the right one follows it. Negative: n is
- * lowered to no such product. */
-int left_factor(const struct node *n)
-{
-	if (!n->op || has_complex(n))
-		return -1;
-	if (n->op->lower == lower_gemm || n->op->lower == lower_gemv)
-		return 2;
-	return n->op->lower == lower_dot || n->op->lower == lower_matmul ||
-			       n->op->lower == lower_dot22scalar
-		       ? 0
-		       : -1;
 }
 
 bool lower_matmul(struct build *b, struct node *n)

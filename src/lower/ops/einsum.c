@@ -7,8 +7,7 @@
  */
 #include <string.h>
 
-#include "lower/build.h"
-#include "lower/lower.h"
+#include "lower/ops/lowerings.h"
 
 struct term {
 	const char *text; /* "i...j", up to a comma, an arrow or the end */

@@ -6,8 +6,7 @@
  */
 #include <string.h>
 
-#include "lower/build.h"
-#include "lower/lower.h"
+#include "lower/ops/lowerings.h"
 
 /* A value whose axes are letters; those of "..." are counted from 1, from the right. */
 struct lettered {

@@ -3,62 +3,11 @@
  * its row says. Out: ONNX values. (Most elementwise ops are expressions in ops/ops.def or fns in
  * lib/.)
  */
-#include "lower/build.h"
-#include "lower/lower.h"
-
-/* float64 to float16 is rounded once, as NumPy does; the runtime's Cast goes through float32. */
-struct value *cast_once(struct build *b, struct value *v, enum dtype t)
-{
-	struct fn *f;
-	struct value *out;
-
-	if (v->type.dtype != DT_FLOAT64 || t != DT_FLOAT16 || cast_folds(v, t) ||
-	    b->target != PTGC_ORT_CPU || b->cx->opt.excess_precision)
-		return cast(b, v, t);
-	f = lib_fn(b->cx, "_To_half");
-	if (!f)
-		bug("the library has no _To_half");
-	return call_fn(b, f, NULL, NULL, &v, 1, &out, 1) ? out : dummy(b, type_of(t, 0, NULL));
-}
+#include "lower/ops/lowerings.h"
 
 bool lower_cast(struct build *b, struct node *n)
 {
 	lowered(b, n, 0, cast_once(b, low(b, n->in[0]), (enum dtype)n->out[0]->type.dtype));
-	return true;
-}
-
-/*
- * int64 with uint64, exactly: the bits of the unsigned one as int64 compare right unless they are
- * negative, and then it is the larger one whatever the other is.
- */
-bool lower_mixed_compare(struct build *b, struct node *n)
-{
-	static const struct {
-		enum op_id op, turned; /* a op c is c turned a */
-		enum onnx_id onnx;
-		bool not,
-			if_larger; /* the result where the unsigned right side is the larger one */
-	} all[] = {
-		{OP_Eq, OP_Eq, ONNX_Equal, false, false},
-		{OP_Neq, OP_Neq, ONNX_Equal, true, true},
-		{OP_Lt, OP_Gt, ONNX_Less, false, true},
-		{OP_Le, OP_Ge, ONNX_LessOrEqual, false, true},
-		{OP_Gt, OP_Lt, ONNX_Greater, false, false},
-		{OP_Ge, OP_Le, ONNX_GreaterOrEqual, false, false},
-	};
-	bool turn = n->in[0]->type.dtype == DT_UINT64;
-	struct value *s = low(b, n->in[turn]), *u = cast(b, low(b, n->in[!turn]), DT_INT64);
-	size_t i = 0;
-
-	while (n->op != &op_table[turn ? all[i].turned : all[i].op])
-		i++;
-	struct value *r = emit_(b, all[i].onnx, s, u);
-	r = all[i].not ? emit_(b, ONNX_Not, r) : r;
-	if (all[i].if_larger)
-		r = emit_(b, ONNX_Or, r, emit_(b, ONNX_Less, u, const_int(b, 0)));
-	else
-		r = emit_(b, ONNX_And, r, emit_(b, ONNX_GreaterOrEqual, u, const_int(b, 0)));
-	lowered(b, n, 0, r);
 	return true;
 }
 
@@ -297,5 +246,13 @@ bool lower_pow(struct build *b, struct node *n)
 			return false;
 	}
 	lowered(b, n, 0, r);
+	return true;
+}
+
+bool lower_switch(struct build *b, struct node *n)
+{
+	struct value *c = cast(b, low(b, n->in[0]), DT_BOOL);
+
+	lowered(b, n, 0, where(b, c, low(b, n->in[1]), low(b, n->in[2])));
 	return true;
 }

@@ -5,8 +5,7 @@
  */
 #include <string.h>
 
-#include "lower/build.h"
-#include "lower/lower.h"
+#include "lower/ops/lowerings.h"
 
 /* Index constants up to this length are put into the model. */
 #define MAX_IOTA 4096

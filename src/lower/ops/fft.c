@@ -10,8 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lower/build.h"
-#include "lower/lower.h"
+#include "lower/ops/lowerings.h"
 
 /* Up to this length, if it is a constant, the transform is a product with a matrix. */
 #define DIRECT_LENGTH 16
@@ -59,19 +58,10 @@ static struct value *fourier_matrix(struct build *b, int64_t n, int64_t m, int64
 	return const_tensor(b, t);
 }
 
-static dim *dims_with(struct build *b, const struct value *x, int64_t axis, dim d)
-{
-	dim *dims = new_array(b->cx->arena, dim, x->type.rank);
-
-	memcpy(dims, x->type.dims, x->type.rank * sizeof(dim));
-	dims[axis] = d;
-	return dims;
-}
-
 /* v up to `end` of an axis, if it is longer */
 static struct value *cut(struct build *b, struct value *v, int64_t axis, dim end)
 {
-	dim *d = dims_with(b, v, axis, end);
+	dim *d = dims_with_axis(b, v, axis, end);
 	int64_t zero = 0;
 
 	if (dim_eq(b->cx, v->type.dims[axis], end))
@@ -93,33 +83,13 @@ static struct value *direct(struct build *b, struct value *x, int64_t n, int64_t
 	f = fourier_matrix(b, n, m, parts, k);
 	x = cut(b, x, axis, rows);
 	rows = dim_mul(b->cx, rows, dim_const(b->cx, parts));
-	x = reshape(b, x, dims_with(b, x, axis, rows), rank - 1);
+	x = reshape(b, x, dims_with_axis(b, x, axis, rows), rank - 1);
 	x = matmul(b, x, cut(b, f, 0, rows));
 	dim *d = new_array(b->cx->arena, dim, rank);
 	memcpy(d, x->type.dims, (rank - 2u) * sizeof(dim));
 	d[axis] = dim_const(b->cx, k);
 	d[rank - 1] = dim_const(b->cx, 2);
 	return reshape(b, x, d, rank);
-}
-
-/* x[..., m, parts] by a fn of the library, which has one axis before these, and numbers */
-static struct value *by_library(struct build *b, const char *name, struct value *x,
-				struct value *const *numbers, uint32_t n)
-{
-	struct type number = type_of(DT_INT64, 0, NULL), t = x->type;
-	dim *flat = new_array(b->cx->arena, dim, 3);
-	struct value *in[4], *y;
-
-	memcpy(flat + 1, t.dims + t.rank - 2, 2 * sizeof(dim));
-	flat[0] = dims_product(b->cx, t.dims, t.rank - 2u);
-	in[0] = held_by(b, reshape(b, x, flat, 3), type_of(DT_FLOAT64, 3, flat), b->span);
-	for (uint32_t i = 0; i < n; i++)
-		in[i + 1] = held_by(b, numbers[i], number, b->span);
-	if (!call_fn(b, lib_fn(b->cx, name), NULL, NULL, in, n + 1, &y, 1))
-		return NULL;
-	dim *d = dims_with(b, x, t.rank - 2, y->type.dims[1]);
-	d[t.rank - 1] = dim_const(b->cx, 2);
-	return reshape(b, y, d, t.rank);
 }
 
 static struct value *bluestein(struct build *b, struct value *x, struct value *n, bool half)
@@ -129,47 +99,12 @@ static struct value *bluestein(struct build *b, struct value *x, struct value *n
 	int64_t length = 0, l = 1;
 
 	if (!const_int_at(b, n, 0, &length))
-		return by_library(b, has_op(b, ONNX_DFT) ? with : without, x, &n, 1);
+		return dft_by_library(b, has_op(b, ONNX_DFT) ? with : without, x, &n, 1);
 	while (l < 2 * length - 1)
 		l *= 2;
 	length = half ? length / 2 + 1 : length;
 	struct value *numbers[] = {n, const_int(b, length), const_int(b, l)};
-	return by_library(b, "_Bluestein", x, numbers, 3);
-}
-
-/* x[..., m, parts] with that axis in the place of m, or from there */
-static struct value *to_last(struct build *b, struct value *x, int64_t axis)
-{
-	uint32_t rank = x->type.rank;
-	int64_t perm[MAX_RANK + 1];
-
-	for (uint32_t i = 0; i < rank; i++)
-		perm[i] = i;
-	perm[axis] = rank - 2;
-	perm[rank - 2] = axis;
-	return axis == rank - 2 ? x : transpose(b, x, perm);
-}
-
-/* What stands for a DFT where the opset has none. */
-struct value *dft_by_matrices(struct build *b, struct node *n)
-{
-	struct value *length = n->nin > 1 ? n->in[1] : NULL, *x = n->in[0], *half;
-	int64_t axis = 1, onesided = 0;
-
-	for (uint32_t i = 0; i < n->nattrs; i++) {
-		axis = strcmp(n->attrs[i].name, "axis") ? axis : n->attrs[i].u.i;
-		onesided = strcmp(n->attrs[i].name, "onesided") ? onesided : n->attrs[i].u.i;
-	}
-	if (!length)
-		length = dim_value(b, x->type.dims[axis]);
-	x = by_library(b, "_By_matrices", to_last(b, x, axis), &length, 1);
-	if (!x)
-		return NULL;
-	x = to_last(b, x, axis);
-	if (!onesided)
-		return x;
-	half = emit_(b, ONNX_Add, emit_(b, ONNX_Div, length, const_int(b, 2)), const_int(b, 1));
-	return slice_axis(b, x, (int)axis, const_int(b, 0), half, NULL);
+	return dft_by_library(b, "_Bluestein", x, numbers, 3);
 }
 
 /* x, with a zero behind the others where there may be none, which DFT does not take: it is cut off,
@@ -178,7 +113,7 @@ static struct value *with_one(struct build *b, struct value *x, int64_t axis)
 {
 	if (dim_ge(b->cx, x->type.dims[axis], 1))
 		return x;
-	dim *dims = dims_with(b, x, axis, dim_const(b->cx, 1));
+	dim *dims = dims_with_axis(b, x, axis, dim_const(b->cx, 1));
 	struct value *zero = const_shape(b, DT_FLOAT64, dims_vector(b, dims, x->type.rank), dims,
 					 x->type.rank, 0);
 	return concat(b, (int)axis, (struct value *[]){x, zero}, 2);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "lower/ops/index.h"
-#include "lower/lower.h"
+#include "lower/ops/lowerings.h"
 
 /* Longest constant list of indices that is made for a slice. */
 #define MAX_CONSTANT_INDEX 64

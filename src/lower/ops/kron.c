@@ -2,8 +2,7 @@
  * kron.c: KroneckerProduct. In: a typed node. Out: a product with interleaved axes, which are
  * merged. Must hold: both inputs have the last axes that they have, as missing ones are leading.
  */
-#include "lower/build.h"
-#include "lower/lower.h"
+#include "lower/ops/lowerings.h"
 
 bool lower_kron(struct build *b, struct node *n)
 {

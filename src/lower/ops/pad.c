@@ -9,7 +9,7 @@
 
 #include "ops/rules.h"
 #include "lower/ops/index.h"
-#include "lower/lower.h"
+#include "lower/ops/lowerings.h"
 
 /* Elements of an axis: sums of such widths fit int64. */
 #define MAX_WIDTH ((int64_t)1 << 53)

@@ -6,8 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lower/build.h"
-#include "lower/lower.h"
+#include "lower/ops/lowerings.h"
 
 /* Axes of x in another order. When only axes of length 1 move it is a Reshape (or nothing). */
 static struct value *permute(struct build *b, struct value *x, const int64_t *perm, const dim *dims)

@@ -6,8 +6,7 @@
  */
 #include <math.h>
 
-#include "lower/build.h"
-#include "lower/lower.h"
+#include "lower/ops/lowerings.h"
 
 /* All along an axis: values (out[0]) and indices (out[1]) in order */
 void sort_order(struct build *b, struct value *x, int64_t axis, struct value **out)

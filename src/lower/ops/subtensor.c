@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "lower/ops/index.h"
-#include "lower/lower.h"
+#include "lower/ops/lowerings.h"
 
 /* A single index or a bound as int64. What does not fit is beyond the end of any axis, not
  * negative.

@@ -4,8 +4,7 @@
  * that fails where a pivot is 0, as NumPy raises there. (Solve gives NaN, as PyTensor's does.) Must
  * hold: the two sides of a have the same number of elements, which inference saw to.
  */
-#include "lower/build.h"
-#include "lower/lower.h"
+#include "lower/ops/lowerings.h"
 #include "ops/rules.h"
 
 /* Calls a fn of the library that gives rows and pivots. A row whose pivot is 0 is one that is not

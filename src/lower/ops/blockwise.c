@@ -5,8 +5,7 @@
  */
 #include <string.h>
 
-#include "lower/build.h"
-#include "lower/lower.h"
+#include "lower/ops/lowerings.h"
 
 /* How many core dims each input has, as sh_blockwise found in the signature. */
 static void core_ranks(struct build *b, struct node *n, uint32_t *ranks)

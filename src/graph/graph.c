@@ -1,0 +1,50 @@
+/* graph.c: makes values and nodes, and puts nodes into blocks. */
+#include "graph/graph.h"
+
+struct value *graph_value(struct ctx *cx, struct type t, struct span s)
+{
+	struct value *v = new (cx->arena, struct value);
+
+	if (cx->next_id == MAX_VALUES)
+		longjmp(cx->oom, 1);
+	v->type = t;
+	v->span = s;
+	v->id = cx->next_id++;
+	return v;
+}
+
+struct value *graph_constant(struct ctx *cx, const struct tensor *x, struct span s)
+{
+	struct type t = {x->dtype, x->rank, new_array(cx->arena, dim, x->rank + 1u)};
+
+	for (int i = 0; i < x->rank; i++)
+		t.dims[i] = dim_const(cx, x->shape[i]);
+	struct value *v = graph_value(cx, t, s);
+	v->data = x;
+	return v;
+}
+
+void node_results(struct ctx *cx, struct node *n, uint32_t count)
+{
+	if (count > UINT16_MAX) {
+		error(cx, n->span, E_LIMIT, "%u results: at most %d are possible", count,
+		      UINT16_MAX);
+		stop(cx);
+	}
+	n->nout = (uint16_t)count;
+	n->out = new_array(cx->arena, struct value *, count ? count : 1);
+	for (uint32_t i = 0; i < count; i++) {
+		n->out[i] = graph_value(cx, (struct type){0}, n->span);
+		n->out[i]->def = n;
+	}
+}
+
+void graph_append(struct block *b, struct node *n)
+{
+	if (b->last)
+		b->last->next = n;
+	else
+		b->first = n;
+	b->last = n;
+	b->nnodes++;
+}

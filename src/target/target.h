@@ -1,0 +1,12 @@
+/* target.h: what the runtime that a model is for can do. */
+#ifndef PTGC_TARGET_TARGET_H
+#define PTGC_TARGET_TARGET_H
+
+#include "onnx/onnx.h"
+
+/* Has the target a kernel for the op with these dtypes of inputs and outputs (DT_NONE: left out)?
+ */
+bool kernel_exists(enum ptgc_target target, const struct onnx_op *op, const enum dtype *in,
+		   uint32_t nin, const enum dtype *out, uint32_t nout);
+
+#endif
