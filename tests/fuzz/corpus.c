@@ -8,12 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "fuzz.h"
 
-#define LIMIT 60 /* seconds: beside other work, and sanitized */
+#define LIMIT 20 /* seconds of a processor, which other work does not use up */
 
 struct seed {
 	char *text;
@@ -65,6 +66,7 @@ int main(int argc, char **argv)
 	static char text[MAX_TEXT];
 	size_t count = argc > 4 ? strtoul(argv[1], NULL, 10) : 0;
 	size_t jobs = count ? strtoul(argv[2], NULL, 10) : 0, nseeds = (size_t)argc - 4;
+	const struct itimerval limit = {.it_value = {.tv_sec = LIMIT}};
 	bool failed = false;
 
 	if (!jobs || jobs > 256)
@@ -81,7 +83,7 @@ int main(int argc, char **argv)
 		pids[j] = fork();
 		for (size_t i = j; !pids[j] && i < count; i += jobs) {
 			at[j] = i; /* the parent reads what a child that dies was at */
-			alarm(LIMIT);
+			setitimer(ITIMER_PROF, &limit, NULL);
 			size_t len = make_text(seeds, nseeds, i, text);
 			LLVMFuzzerTestOneInput((uint8_t *)text, len);
 		}
