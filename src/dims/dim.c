@@ -216,6 +216,15 @@ dim dim_min(struct ctx *cx, dim a, dim b)
 	return make_minmax(cx->dims, K_MIN, (dim[]){find(cx->dims, a), find(cx->dims, b)}, 2);
 }
 
+dim dims_product(struct ctx *cx, const dim *d, uint32_t n)
+{
+	dim r = dim_const(cx, 1);
+
+	for (uint32_t i = 0; i < n; i++)
+		r = dim_mul(cx, r, d[i]);
+	return r;
+}
+
 /*
  * Questions.
  */
@@ -405,6 +414,16 @@ bool dim_le(struct ctx *cx, dim d, int64_t k)
 	struct lin l;
 	lin_load(t, &l, find(t, d));
 	return k != INT64_MIN && lin_scale(&l, -1) && prove_ge(t, &l, -k);
+}
+
+bool same_dims(struct ctx *cx, struct type a, struct type b)
+{
+	if (a.rank != b.rank)
+		return false;
+	for (uint32_t i = 0; i < a.rank; i++)
+		if (!dim_eq(cx, a.dims[i], b.dims[i]))
+			return false;
+	return true;
 }
 
 #define MAX_SOURCE_WALK 64 /* parts of a dim that are looked at */

@@ -37,6 +37,7 @@ dim dim_mod(struct ctx *cx, dim a, dim b);
 dim dim_max(struct ctx *cx, dim a, dim b);
 dim dim_min(struct ctx *cx, dim a, dim b);
 dim dim_neg(struct ctx *cx, dim a);
+dim dims_product(struct ctx *cx, const dim *d, uint32_t n);
 bool dim_is_const(struct ctx *cx, dim d, int64_t *v);
 bool dim_is_one(struct ctx *cx, dim d);        /* d is written as 1: see dim_keep_ones() */
 bool dim_eq(struct ctx *cx, dim a, dim b);     /* proved equal */
@@ -112,6 +113,7 @@ struct type {
 	uint8_t rank;
 	dim *dims; /* in the arena; values share it, so nothing writes to it once it is set */
 };
-const char *type_str(struct ctx *cx, struct type t); /* float64[batch, 3] */
+bool same_dims(struct ctx *cx, struct type a, struct type b); /* proved equal */
+const char *type_str(struct ctx *cx, struct type t);          /* float64[batch, 3] */
 
 #endif

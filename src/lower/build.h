@@ -203,8 +203,6 @@ bool dim_is_size(struct build *b, dim d);
  * how much of it is looked at */
 bool dim_never_negative(struct build *b, dim d, int *budget);
 void dims_record(struct build *b, struct value *v);
-bool same_dims(struct ctx *cx, struct type a, struct type b);
-dim dims_product(struct ctx *cx, const dim *d, uint32_t n);
 
 /* dft.c: of x[..., m, parts], where parts is 1 for real numbers and 2 for (real, imaginary) */
 struct value *dft(struct build *b, struct value *x, struct value *length, int64_t axis,

@@ -17,25 +17,6 @@ struct dim_at { /* v's axis has this size; key 0: a free slot */
 	uint32_t axis;
 };
 
-bool same_dims(struct ctx *cx, struct type a, struct type b)
-{
-	if (a.rank != b.rank)
-		return false;
-	for (uint32_t i = 0; i < a.rank; i++)
-		if (!dim_eq(cx, a.dims[i], b.dims[i]))
-			return false;
-	return true;
-}
-
-dim dims_product(struct ctx *cx, const dim *d, uint32_t n)
-{
-	dim r = dim_const(cx, 1);
-
-	for (uint32_t i = 0; i < n; i++)
-		r = dim_mul(cx, r, d[i]);
-	return r;
-}
-
 /* Guards compare what equations made equal. */
 static struct dim_view view(struct build *b, dim d)
 {

@@ -1,9 +1,9 @@
 /*
  * infer.c: types of the results of ONNX nodes. In: a node of operators.def whose inputs are
  * typed and whose attributes are set. Out: dtype, dims, known integers and signs of all results.
- * Dtypes follow from the operator's schema, dims from the rule that facts.def names. Dims are never
- * made equal here: ONNX lets a 1 broadcast at run time, so where two dims meet and nothing is
- * proved, the result is a new unknown.
+ * Dtypes follow from the operator's schema, dims from the rule that facts.def names. No rule
+ * records an equation of dims: in ONNX a length of 1 broadcasts at run time, so the sum of
+ * float64[n] and float64[m] has an unknown length.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ struct diag *infer_error(struct infer *f, enum diag_code code, const char *fmt, 
 	return error(f->cx, f->n->span, code, "onnx.%s: %s", f->op->name, b.s);
 }
 
-static const char *set_names(struct ctx *cx, uint32_t set)
+static const char *dtype_list(struct ctx *cx, uint32_t set)
 {
 	struct strbuf b = {.arena = cx->arena};
 
@@ -60,7 +60,8 @@ static const char *set_names(struct ctx *cx, uint32_t set)
 
 /* --- dtypes --- */
 
-static int variable(const struct onnx_op *op, const char *type)
+/* The index of the type type_variable `type`; -1: it is a fixed type such as "int64" */
+static int type_variable(const struct onnx_op *op, const char *type)
 {
 	for (int k = 0; op->constraints[k].var; k++)
 		if (!strcmp(op->constraints[k].var, type))
@@ -68,7 +69,7 @@ static int variable(const struct onnx_op *op, const char *type)
 	return -1;
 }
 
-static const struct onnx_io *spec_of(const struct onnx_io *io, uint32_t nio, uint32_t i)
+static const struct onnx_io *find_io(const struct onnx_io *io, uint32_t nio, uint32_t i)
 {
 	if (i < nio)
 		return &io[i];
@@ -78,7 +79,7 @@ static const struct onnx_io *spec_of(const struct onnx_io *io, uint32_t nio, uin
 
 static const char *input_name(struct infer *f, uint32_t i)
 {
-	const struct onnx_io *io = spec_of(f->op->in, f->op->nin, i);
+	const struct onnx_io *io = find_io(f->op->in, f->op->nin, i);
 
 	return io->repeat == '*' || io->repeat == '+'
 		       ? arena_printf(f->cx->arena, "input %u", i + 1)
@@ -87,7 +88,7 @@ static const char *input_name(struct infer *f, uint32_t i)
 
 static bool bind_input(struct infer *f, uint32_t i)
 {
-	const struct onnx_io *io = spec_of(f->op->in, f->op->nin, i);
+	const struct onnx_io *io = find_io(f->op->in, f->op->nin, i);
 	struct value *v = input(f, i);
 
 	if (!io) {
@@ -96,19 +97,19 @@ static bool bind_input(struct infer *f, uint32_t i)
 		return false;
 	}
 	if (!v) {
-		bool behind = i >= f->n->nin && (io->repeat == '*' || i >= f->op->nin);
-		if (io->repeat == '?' || behind)
+		bool past_last = i >= f->n->nin && (io->repeat == '*' || i >= f->op->nin);
+		if (io->repeat == '?' || past_last)
 			return true;
 		infer_error(f, E_ARITY, "input %u, '%s', is missing", i + 1, io->name);
 		return false;
 	}
 	enum dtype t = (enum dtype)v->type.dtype;
-	int k = variable(f->op, io->type);
+	int k = type_variable(f->op, io->type);
 	uint32_t set = k < 0 ? 1u << dtype_named(io->type) : f->op->constraints[k].dtypes;
 	if (!(set >> t & 1) && (!f->n->lenient || k < 0)) {
 		infer_error(f, E_DTYPE, "%s is %s; allowed in opset %d: %s", input_name(f, i),
 			    type_str(f->cx, v->type), f->cx->opt.opset,
-			    set_names(f->cx, set & ~1u));
+			    dtype_list(f->cx, set & ~1u));
 		return false;
 	}
 	if (k < 0 || f->bound[k] == t)
@@ -136,7 +137,7 @@ static bool check_ranks(struct infer *f)
 {
 	for (uint32_t i = 0; i < ONNX_MAX_RANKED && i < f->n->nin; i++) {
 		const uint8_t *r = onnx_facts[f->op->id].ranks[i];
-		if (r[1] && !want_in_rank(f, i, r[0], r[1] - 1u))
+		if (r[1] && !check_input_rank(f, i, r[0], r[1] - 1u))
 			return false;
 	}
 	return true;
@@ -144,11 +145,11 @@ static bool check_ranks(struct infer *f)
 
 static enum dtype result_dtype(const struct infer *f, uint32_t i)
 {
-	const struct onnx_io *io = spec_of(f->op->out, f->op->nout, i);
+	const struct onnx_io *io = find_io(f->op->out, f->op->nout, i);
 
 	if (!io)
 		return DT_NONE;
-	int k = variable(f->op, io->type);
+	int k = type_variable(f->op, io->type);
 	if (k < 0)
 		return dtype_named(io->type);
 	uint32_t set = f->op->constraints[k].dtypes;
@@ -157,10 +158,10 @@ static enum dtype result_dtype(const struct infer *f, uint32_t i)
 	return f->bound[k];
 }
 
-void bind_result(struct infer *f, uint32_t i, enum dtype t)
+void bind_result_dtype(struct infer *f, uint32_t i, enum dtype t)
 {
-	const struct onnx_io *io = spec_of(f->op->out, f->op->nout, i);
-	int k = io ? variable(f->op, io->type) : -1;
+	const struct onnx_io *io = find_io(f->op->out, f->op->nout, i);
+	int k = io ? type_variable(f->op, io->type) : -1;
 
 	if (k >= 0 && f->op->constraints[k].dtypes >> t & 1)
 		f->bound[k] = t;
@@ -176,7 +177,7 @@ enum dtype dtype_of_onnx(int64_t data_type)
 
 /* --- results --- */
 
-enum onnx_infer_result out(struct infer *f, uint32_t i, uint32_t rank, dim *dims)
+enum onnx_infer_result set_result(struct infer *f, uint32_t i, uint32_t rank, dim *dims)
 {
 	enum dtype t = result_dtype(f, i);
 
@@ -193,9 +194,9 @@ enum onnx_infer_result out(struct infer *f, uint32_t i, uint32_t rank, dim *dims
 	return ONNX_INFERRED;
 }
 
-enum onnx_infer_result out_like(struct infer *f, uint32_t i, struct type t)
+enum onnx_infer_result set_result_like(struct infer *f, uint32_t i, struct type t)
 {
-	return out(f, i, t.rank, t.dims);
+	return set_result(f, i, t.rank, t.dims);
 }
 
 dim *dims_alloc(struct infer *f, uint32_t rank)
@@ -212,26 +213,25 @@ dim *dims_copy(struct infer *f, struct type t)
 	return d;
 }
 
-dim fresh(struct infer *f, uint32_t i, uint32_t axis)
+dim unknown_dim(struct infer *f, uint32_t i, uint32_t axis)
 {
 	struct value *v = i < f->n->nout ? f->n->out[i] : NULL;
 
 	return dim_fresh(f->cx, v ? SOURCE_SIZE : SOURCE_NONE, v, axis);
 }
 
-dim num(struct infer *f, int64_t v)
+dim const_dim(struct infer *f, int64_t v)
 {
 	return dim_const(f->cx, v);
 }
 
-dim pick(struct infer *f, dim a, dim b)
+dim prefer_const(struct infer *f, dim a, dim b)
 {
 	int64_t v;
 
 	return dim_is_const(f->cx, b, &v) ? b : a;
 }
 
-/* false: a and b are different and neither can be 1; nothing was reported */
 bool broadcast_dim(struct infer *f, dim a, dim b, uint32_t axis, dim *r)
 {
 	struct ctx *cx = f->cx;
@@ -244,16 +244,15 @@ bool broadcast_dim(struct infer *f, dim a, dim b, uint32_t axis, dim *r)
 		*r = b;
 	else if (xc && yc)
 		return false;
-	else if (xc || yc) /* the other one is 1 or the same */
+	else if (xc || yc) /* a constant above 1: the other dim is 1 or this constant */
 		*r = xc ? a : b;
 	else if (dim_eq(cx, a, b) || dim_ge(cx, a, 2))
 		*r = a;
 	else
-		*r = dim_ge(cx, b, 2) ? b : fresh(f, 0, axis);
+		*r = dim_ge(cx, b, 2) ? b : unknown_dim(f, 0, axis);
 	return true;
 }
 
-/* Dims of all t broadcast against each other, aligned on the right. false: reported */
 bool broadcast_types(struct infer *f, const struct type *t, uint32_t n, dim *dims, uint32_t rank)
 {
 	for (uint32_t k = 0; k < rank; k++) {
@@ -270,9 +269,20 @@ bool broadcast_types(struct infer *f, const struct type *t, uint32_t n, dim *dim
 				return false;
 			}
 		}
-		dims[k] = d ? d : num(f, 1);
+		dims[k] = d ? d : const_dim(f, 1);
 	}
 	return true;
+}
+
+dim count_steps(struct infer *f, dim start, dim stop, int64_t step)
+{
+	dim n = step > 0 ? dim_sub(f->cx, stop, start) : dim_sub(f->cx, start, stop);
+	int64_t size = step > 0 ? step : -step;
+
+	if (size > 1)
+		n = dim_floordiv(f->cx, dim_add(f->cx, n, const_dim(f, size - 1)),
+				 const_dim(f, size));
+	return dim_max(f->cx, n, const_dim(f, 0));
 }
 
 /* --- inputs and attributes --- */
@@ -282,26 +292,26 @@ struct value *input(const struct infer *f, uint32_t i)
 	return i < f->n->nin ? f->n->in[i] : NULL;
 }
 
-struct type type_in(const struct infer *f, uint32_t i)
+struct type input_type(const struct infer *f, uint32_t i)
 {
 	return f->n->in[i]->type;
 }
 
-const struct known *known_in(struct infer *f, uint32_t i)
+const struct known *input_known(struct infer *f, uint32_t i)
 {
 	struct value *v = input(f, i);
 
 	return v ? known_of(f->cx, v) : NULL;
 }
 
-bool const_in(struct infer *f, uint32_t i, uint32_t at, int64_t *v)
+bool input_const(struct infer *f, uint32_t i, uint32_t at, int64_t *v)
 {
-	const struct known *k = known_in(f, i);
+	const struct known *k = input_known(f, i);
 
 	return k && at < k->n && dim_is_const(f->cx, k->at[at], v);
 }
 
-int64_t const_count(struct infer *f, uint32_t i)
+int64_t input_count(struct infer *f, uint32_t i)
 {
 	struct value *v = input(f, i);
 	int64_t n;
@@ -364,7 +374,7 @@ int64_t ints_attr(const struct infer *f, const char *name, uint32_t i, int64_t o
 	return a && a->kind == AT_INTS && i < a->n ? a->u.ints[i] : other;
 }
 
-bool want_in_rank(struct infer *f, uint32_t i, uint32_t min, uint32_t max)
+bool check_input_rank(struct infer *f, uint32_t i, uint32_t min, uint32_t max)
 {
 	struct value *v = input(f, i);
 
@@ -382,7 +392,7 @@ bool want_in_rank(struct infer *f, uint32_t i, uint32_t min, uint32_t max)
 	return false;
 }
 
-bool axis_in(struct infer *f, int64_t axis, uint32_t rank, uint32_t *a)
+bool resolve_axis(struct infer *f, int64_t axis, uint32_t rank, uint32_t *a)
 {
 	if (axis < -(int64_t)rank || axis >= (int64_t)rank) {
 		infer_error(f, E_RANGE, "axis %lld is out of range for rank %u", (long long)axis,
@@ -391,6 +401,37 @@ bool axis_in(struct infer *f, int64_t axis, uint32_t rank, uint32_t *a)
 	}
 	*a = (uint32_t)(axis < 0 ? axis + rank : axis);
 	return true;
+}
+
+bool resolve_new_axis(struct infer *f, int64_t axis, uint32_t rank, bool *seen, uint32_t *a)
+{
+	if (!resolve_axis(f, axis, rank, a))
+		return false;
+	if (seen[*a]) {
+		infer_error(f, E_RANGE, "axis %u is given twice", *a);
+		return false;
+	}
+	return seen[*a] = true;
+}
+
+bool check_distinct_axes(struct infer *f, const struct attr *a, uint32_t rank)
+{
+	bool seen[MAX_RANK] = {false};
+	uint32_t axis;
+
+	for (uint32_t i = 0; a && i < a->n; i++)
+		if (!resolve_new_axis(f, a->u.ints[i], rank, seen, &axis))
+			return false;
+	return true;
+}
+
+bool check_dims_match(struct infer *f, struct type a, struct type b, dim x, dim y)
+{
+	if (!dim_ne(f->cx, x, y))
+		return true;
+	infer_error(f, E_SHAPE, "%s and %s do not fit: %s against %s", type_str(f->cx, a),
+		    type_str(f->cx, b), dim_str(f->cx, x), dim_str(f->cx, y));
+	return false;
 }
 
 /* --- the pass --- */
@@ -425,13 +466,14 @@ enum onnx_infer_result onnx_infer(struct ctx *cx, struct node *n)
 		return ONNX_NO_RULE;
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (n->in[i] && n->in[i]->type.dtype == DT_NONE)
-			return ONNX_ERROR; /* reported where it comes from */
+			return ONNX_ERROR; /* reported where the input was computed */
 	if (!bind_inputs(&f) || !check_ranks(&f))
 		return ONNX_ERROR;
 	enum onnx_infer_result result = facts->types(&f);
 	if (result != ONNX_INFERRED || !n->nout || !n->out[0])
 		return result;
-	facts->known(&f);
+	if (facts->known != known_none)
+		set_results_known(&f, facts->known);
 	if (n->nin && n->in[0] && is_float((enum dtype)n->out[0]->type.dtype))
 		for (uint32_t i = 0; i < n->nout; i++)
 			n->out[i]->sign = facts->signs(n);

@@ -11,24 +11,24 @@
 
 enum onnx_infer_result onnx_same(struct infer *f)
 {
-	struct type t = type_in(f, 0);
+	struct type t = input_type(f, 0);
 	uint32_t a;
 
 	const struct attr *axes = attr_of(f, "axes");
 
-	if (has_attr(f, "axis") && !axis_in(f, int_attr(f, "axis"), t.rank, &a))
+	if (has_attr(f, "axis") && !resolve_axis(f, int_attr(f, "axis"), t.rank, &a))
 		return ONNX_ERROR;
 	for (uint32_t i = 0; axes && i < axes->n; i++)
-		if (!axis_in(f, axes->u.ints[i], t.rank, &a))
+		if (!resolve_axis(f, axes->u.ints[i], t.rank, &a))
 			return ONNX_ERROR;
-	return out_like(f, 0, t);
+	return set_result_like(f, 0, t);
 }
 
-/* an optional of a tensor is that tensor */
+/* The language has no optionals: a tensor stands for an optional of that tensor. */
 enum onnx_infer_result onnx_optional_element(struct infer *f)
 {
-	bind_result(f, 0, (enum dtype)type_in(f, 0).dtype);
-	return out_like(f, 0, type_in(f, 0));
+	bind_result_dtype(f, 0, (enum dtype)input_type(f, 0).dtype);
+	return set_result_like(f, 0, input_type(f, 0));
 }
 
 enum onnx_infer_result onnx_same_all(struct infer *f)
@@ -36,7 +36,7 @@ enum onnx_infer_result onnx_same_all(struct infer *f)
 	enum onnx_infer_result r = ONNX_INFERRED;
 
 	for (uint32_t i = 0; i < f->n->nout && r == ONNX_INFERRED; i++)
-		r = out_like(f, i, type_in(f, 0));
+		r = set_result_like(f, i, input_type(f, 0));
 	return r;
 }
 
@@ -50,50 +50,50 @@ enum onnx_infer_result onnx_broadcast(struct infer *f)
 		t = new_array(f->cx->arena, struct type, f->n->nin);
 
 	for (uint32_t i = 0; i < f->n->nin; i++) {
-		t[i] = type_in(f, i);
+		t[i] = input_type(f, i);
 		if (t[i].rank > rank)
 			rank = t[i].rank;
 		same &= t[i].rank == t[0].rank && t[i].dims == t[0].dims;
 	}
 	if (same)
-		return out_like(f, 0, t[0]);
+		return set_result_like(f, 0, t[0]);
 	dim *d = dims_alloc(f, rank);
-	return broadcast_types(f, t, f->n->nin, d, rank) ? out(f, 0, rank, d) : ONNX_ERROR;
+	return broadcast_types(f, t, f->n->nin, d, rank) ? set_result(f, 0, rank, d) : ONNX_ERROR;
 }
 
 /* PRelu: the slope broadcasts to x, not the other way round. */
 enum onnx_infer_result onnx_first_broadcast(struct infer *f)
 {
-	if (!want_in_rank(f, 1, 0, type_in(f, 0).rank))
+	if (!check_input_rank(f, 1, 0, input_type(f, 0).rank))
 		return ONNX_ERROR;
-	return out_like(f, 0, type_in(f, 0));
+	return set_result_like(f, 0, input_type(f, 0));
 }
 
 enum onnx_infer_result onnx_cast(struct infer *f)
 {
-	bind_result(f, 0, dtype_of_onnx(int_attr(f, "to")));
-	return out_like(f, 0, type_in(f, 0));
+	bind_result_dtype(f, 0, dtype_of_onnx(int_attr(f, "to")));
+	return set_result_like(f, 0, input_type(f, 0));
 }
 
 enum onnx_infer_result onnx_bitcast(struct infer *f)
 {
 	enum dtype to = dtype_of_onnx(int_attr(f, "to"));
-	struct type t = type_in(f, 0);
+	struct type t = input_type(f, 0);
 
 	if (to && dtypes[to].size != dtypes[t.dtype].size) {
 		infer_error(f, E_DTYPE, "%s and %s have elements of different sizes",
 			    type_str(f->cx, t), dtypes[to].name);
 		return ONNX_ERROR;
 	}
-	bind_result(f, 0, to);
-	return out_like(f, 0, t);
+	bind_result_dtype(f, 0, to);
+	return set_result_like(f, 0, t);
 }
 
 /* --- constants and fills --- */
 
 enum onnx_infer_result onnx_shape(struct infer *f)
 {
-	int64_t rank = type_in(f, 0).rank, start = int_attr(f, "start");
+	int64_t rank = input_type(f, 0).rank, start = int_attr(f, "start");
 	int64_t end = has_attr(f, "end") ? int_attr(f, "end") : rank;
 	dim *d = dims_alloc(f, 1);
 
@@ -101,17 +101,17 @@ enum onnx_infer_result onnx_shape(struct infer *f)
 	end += end < 0 ? rank : 0;
 	start = start < 0 ? 0 : start > rank ? rank : start;
 	end = end < 0 ? 0 : end > rank ? rank : end;
-	d[0] = num(f, end > start ? end - start : 0);
-	return out(f, 0, 1, d);
+	d[0] = const_dim(f, end > start ? end - start : 0);
+	return set_result(f, 0, 1, d);
 }
 
 enum onnx_infer_result onnx_scalar(struct infer *f)
 {
-	return out(f, 0, 0, dims_alloc(f, 0));
+	return set_result(f, 0, 0, dims_alloc(f, 0));
 }
 
-static const struct tensor *tensor_of(struct infer *f, enum dtype t, int rank, int64_t n,
-				      const void *data)
+static const struct tensor *new_tensor(struct infer *f, enum dtype t, int rank, int64_t n,
+				       const void *data)
 {
 	struct tensor *r = tensor_new(f->cx, t, rank, &n);
 
@@ -119,7 +119,7 @@ static const struct tensor *tensor_of(struct infer *f, enum dtype t, int rank, i
 	return r;
 }
 
-/* The tensor that Constant's one attribute says; NULL: a kind that ptgc lacks. */
+/* The tensor of the only attribute of Constant; NULL: an attribute of strings. */
 static const struct tensor *constant_data(struct infer *f)
 {
 	const struct attr *a = f->n->nattrs == 1 ? &f->n->attrs[0] : NULL;
@@ -130,13 +130,13 @@ static const struct tensor *constant_data(struct infer *f)
 	case AT_TENSOR:
 		return a->u.t;
 	case AT_INT:
-		return tensor_of(f, DT_INT64, 0, 1, &a->u.i);
+		return new_tensor(f, DT_INT64, 0, 1, &a->u.i);
 	case AT_FLOAT:
-		return tensor_of(f, DT_FLOAT32, 0, 1, &a->u.f);
+		return new_tensor(f, DT_FLOAT32, 0, 1, &a->u.f);
 	case AT_INTS:
-		return tensor_of(f, DT_INT64, 1, a->n, a->u.ints);
+		return new_tensor(f, DT_INT64, 1, a->n, a->u.ints);
 	case AT_FLOATS:
-		return tensor_of(f, DT_FLOAT32, 1, a->n, a->u.floats);
+		return new_tensor(f, DT_FLOAT32, 1, a->n, a->u.floats);
 	}
 	return NULL;
 }
@@ -151,31 +151,31 @@ enum onnx_infer_result onnx_constant(struct infer *f)
 	}
 	if (!t)
 		return ONNX_NO_RULE;
-	bind_result(f, 0, (enum dtype)t->dtype);
+	bind_result_dtype(f, 0, (enum dtype)t->dtype);
 	dim *d = dims_alloc(f, t->rank);
 	for (uint32_t i = 0; i < t->rank; i++)
-		d[i] = num(f, t->shape[i]);
+		d[i] = const_dim(f, t->shape[i]);
 	if (f->n->out[0])
 		f->n->out[0]->data = t;
-	return out(f, 0, t->rank, d);
+	return set_result(f, 0, t->rank, d);
 }
 
-/* The rank and dims that a vector input of sizes gives. false: not even the rank is known */
-static bool sizes_in(struct infer *f, uint32_t i, uint32_t *rank, dim **dims)
+/* Reads rank and dims from input i, a vector of sizes. false: the rank is not known */
+static bool read_sizes(struct infer *f, uint32_t i, uint32_t *rank, dim **dims)
 {
-	const struct known *k = known_in(f, i);
-	int64_t n = const_count(f, i);
+	const struct known *k = input_known(f, i);
+	int64_t n = input_count(f, i);
 
 	if (n < 0 || n > MAX_RANK)
 		return false;
 	*rank = (uint32_t)n;
 	*dims = dims_alloc(f, *rank);
 	for (uint32_t a = 0; a < *rank; a++)
-		(*dims)[a] = k && a < k->n ? k->at[a] : fresh(f, 0, a);
+		(*dims)[a] = k && a < k->n ? k->at[a] : unknown_dim(f, 0, a);
 	return true;
 }
 
-static bool check_sizes(struct infer *f, uint32_t rank, const dim *dims)
+static bool check_not_negative(struct infer *f, uint32_t rank, const dim *dims)
 {
 	for (uint32_t a = 0; a < rank; a++) {
 		if (dim_le(f->cx, dims[a], -1)) {
@@ -192,26 +192,15 @@ enum onnx_infer_result onnx_constant_of_shape(struct infer *f)
 	uint32_t rank;
 	dim *d;
 
-	if (!want_in_rank(f, 0, 1, 1))
+	if (!check_input_rank(f, 0, 1, 1))
 		return ONNX_ERROR;
-	bind_result(f, 0, a ? (enum dtype)a->u.t->dtype : DT_FLOAT32);
-	if (!sizes_in(f, 0, &rank, &d))
+	bind_result_dtype(f, 0, a ? (enum dtype)a->u.t->dtype : DT_FLOAT32);
+	if (!read_sizes(f, 0, &rank, &d))
 		return ONNX_NO_RULE;
-	return check_sizes(f, rank, d) ? out(f, 0, rank, d) : ONNX_ERROR;
+	return check_not_negative(f, rank, d) ? set_result(f, 0, rank, d) : ONNX_ERROR;
 }
 
-/* max(ceil((stop - start) / step), 0) */
-static dim steps(struct infer *f, dim start, dim stop, int64_t step)
-{
-	dim n = step > 0 ? dim_sub(f->cx, stop, start) : dim_sub(f->cx, start, stop);
-	int64_t size = step > 0 ? step : -step;
-
-	if (size > 1)
-		n = dim_floordiv(f->cx, dim_add(f->cx, n, num(f, size - 1)), num(f, size));
-	return dim_max(f->cx, n, num(f, 0));
-}
-
-static bool scalar_data(struct infer *f, uint32_t i, double *v)
+static bool input_float(struct infer *f, uint32_t i, double *v)
 {
 	const struct value *x = f->n->in[i];
 
@@ -223,19 +212,19 @@ static bool scalar_data(struct infer *f, uint32_t i, double *v)
 
 static dim range_size(struct infer *f)
 {
-	const struct known *start = known_in(f, 0), *stop = known_in(f, 1);
+	const struct known *start = input_known(f, 0), *stop = input_known(f, 1);
 	int64_t step;
 	double a, b, s;
 
-	if (start && stop && const_in(f, 2, 0, &step) && step && step > INT64_MIN)
-		return steps(f, start->at[0], stop->at[0], step);
-	if (!scalar_data(f, 0, &a) || !scalar_data(f, 1, &b) || !scalar_data(f, 2, &s))
-		return fresh(f, 0, 0);
+	if (start && stop && input_const(f, 2, 0, &step) && step && step > INT64_MIN)
+		return count_steps(f, start->at[0], stop->at[0], step);
+	if (!input_float(f, 0, &a) || !input_float(f, 1, &b) || !input_float(f, 2, &s))
+		return unknown_dim(f, 0, 0);
 	double n = ceil(
-		(type_in(f, 0).dtype == DT_FLOAT64 ? b - a : (double)((float)b - (float)a)) / s);
+		(input_type(f, 0).dtype == DT_FLOAT64 ? b - a : (double)((float)b - (float)a)) / s);
 	if (!(n < 0x1p53))
-		return fresh(f, 0, 0);
-	return num(f, n > 0 ? (int64_t)n : 0);
+		return unknown_dim(f, 0, 0);
+	return const_dim(f, n > 0 ? (int64_t)n : 0);
 }
 
 enum onnx_infer_result onnx_range(struct infer *f)
@@ -244,26 +233,26 @@ enum onnx_infer_result onnx_range(struct infer *f)
 	dim *d = dims_alloc(f, 1);
 
 	for (uint32_t i = 0; i < 3; i++)
-		if (!want_in_rank(f, i, 0, 1))
+		if (!check_input_rank(f, i, 0, 1))
 			return ONNX_ERROR;
-	if (const_in(f, 2, 0, &step) && step == 0) {
+	if (input_const(f, 2, 0, &step) && step == 0) {
 		infer_error(f, E_RANGE, "the step is 0");
 		return ONNX_ERROR;
 	}
 	d[0] = range_size(f);
-	return out(f, 0, 1, d);
+	return set_result(f, 0, 1, d);
 }
 
 enum onnx_infer_result onnx_eye_like(struct infer *f)
 {
-	struct type t = type_in(f, 0);
+	struct type t = input_type(f, 0);
 
-	if (!want_in_rank(f, 0, 2, 2))
+	if (!check_input_rank(f, 0, 2, 2))
 		return ONNX_ERROR;
-	bind_result(f, 0,
-		    has_attr(f, "dtype") ? dtype_of_onnx(int_attr(f, "dtype"))
-					 : (enum dtype)t.dtype);
-	return out_like(f, 0, t);
+	bind_result_dtype(f, 0,
+			  has_attr(f, "dtype") ? dtype_of_onnx(int_attr(f, "dtype"))
+					       : (enum dtype)t.dtype);
+	return set_result_like(f, 0, t);
 }
 
 enum onnx_infer_result onnx_random(struct infer *f)
@@ -275,46 +264,46 @@ enum onnx_infer_result onnx_random(struct infer *f)
 		return ONNX_NO_RULE;
 	dim *d = dims_alloc(f, rank);
 	for (uint32_t i = 0; i < rank; i++)
-		d[i] = num(f, a->u.ints[i]);
-	bind_result(f, 0, dtype_of_onnx(int_attr(f, "dtype")));
-	return check_sizes(f, rank, d) ? out(f, 0, rank, d) : ONNX_ERROR;
+		d[i] = const_dim(f, a->u.ints[i]);
+	bind_result_dtype(f, 0, dtype_of_onnx(int_attr(f, "dtype")));
+	return check_not_negative(f, rank, d) ? set_result(f, 0, rank, d) : ONNX_ERROR;
 }
 
 enum onnx_infer_result onnx_random_like(struct infer *f)
 {
-	struct type t = type_in(f, 0);
+	struct type t = input_type(f, 0);
 
-	bind_result(f, 0,
-		    has_attr(f, "dtype") ? dtype_of_onnx(int_attr(f, "dtype"))
-					 : (enum dtype)t.dtype);
-	return out_like(f, 0, t);
+	bind_result_dtype(f, 0,
+			  has_attr(f, "dtype") ? dtype_of_onnx(int_attr(f, "dtype"))
+					       : (enum dtype)t.dtype);
+	return set_result_like(f, 0, t);
 }
 
 enum onnx_infer_result onnx_multinomial(struct infer *f)
 {
-	if (!want_in_rank(f, 0, 2, 2))
+	if (!check_input_rank(f, 0, 2, 2))
 		return ONNX_ERROR;
-	dim *d = dims_copy(f, type_in(f, 0));
-	d[1] = num(f, int_attr(f, "sample_size"));
-	bind_result(f, 0, dtype_of_onnx(int_attr(f, "dtype")));
-	return out(f, 0, 2, d);
+	dim *d = dims_copy(f, input_type(f, 0));
+	d[1] = const_dim(f, int_attr(f, "sample_size"));
+	bind_result_dtype(f, 0, dtype_of_onnx(int_attr(f, "dtype")));
+	return set_result(f, 0, 2, d);
 }
 
 /* --- reductions --- */
 
 enum axes_given { AXES_NONE, AXES_KNOWN, AXES_UNKNOWN };
 
-/* the axes that an attribute or input names. false: reported */
-static bool axes_of(struct infer *f, const char *attr, uint32_t in, uint32_t rank,
-		    enum axes_given *given, bool set[MAX_RANK])
+/* Reads axes from the attribute `attr`, or else from input `in`: set[axis]. false: reported */
+static bool read_axes(struct infer *f, const char *attr, uint32_t in, uint32_t rank,
+		      enum axes_given *given, bool set[MAX_RANK])
 {
 	const struct attr *a = attr_of(f, attr);
-	const struct known *k = known_in(f, in);
+	const struct known *k = input_known(f, in);
 	uint32_t n = a ? a->n : k ? k->n : 0, axis;
 
 	memset(set, 0, MAX_RANK * sizeof(*set));
 	*given = a || k ? AXES_KNOWN : input(f, in) ? AXES_UNKNOWN : AXES_NONE;
-	if (!a && const_count(f, in) == 0)
+	if (!a && input_count(f, in) == 0)
 		*given = AXES_KNOWN;
 	for (uint32_t i = 0; i < n; i++) {
 		int64_t v;
@@ -322,37 +311,33 @@ static bool axes_of(struct infer *f, const char *attr, uint32_t in, uint32_t ran
 			*given = AXES_UNKNOWN;
 			return true;
 		}
-		if (!axis_in(f, a ? a->u.ints[i] : v, rank, &axis))
+		if (!resolve_new_axis(f, a ? a->u.ints[i] : v, rank, set, &axis))
 			return false;
-		if (set[axis]) {
-			infer_error(f, E_RANGE, "axis %u is given twice", axis);
-			return false;
-		}
-		set[axis] = true;
 	}
 	if (*given == AXES_KNOWN && n == 0)
 		*given = AXES_NONE;
 	return true;
 }
 
-/* The axes are inputs that are not known: the rank is, where dims stay or the axes can be counted.
- */
-static enum onnx_infer_result reduce_unknown(struct infer *f, struct type t, bool keep)
+/* The axes are an input that is not known. The rank of the result is known if keepdims is set, or
+ * if the number of axes is known. */
+static enum onnx_infer_result reduce_unknown_axes(struct infer *f, struct type t, bool keep)
 {
-	int64_t n = const_count(f, 1), one;
+	int64_t n = input_count(f, 1), one;
 	uint32_t rank = keep ? t.rank : n > 0 && n <= t.rank ? t.rank - (uint32_t)n : 0;
 
 	if (!keep && (n <= 0 || n > t.rank))
 		return ONNX_NO_RULE;
 	dim *d = dims_alloc(f, rank);
 	for (uint32_t i = 0; i < rank; i++)
-		d[i] = keep && dim_is_const(f->cx, t.dims[i], &one) && one == 1 ? t.dims[i]
-										: fresh(f, 0, i);
-	return out(f, 0, rank, d);
+		d[i] = keep && dim_is_const(f->cx, t.dims[i], &one) && one == 1
+			       ? t.dims[i]
+			       : unknown_dim(f, 0, i);
+	return set_result(f, 0, rank, d);
 }
 
-static enum onnx_infer_result reduced(struct infer *f, struct type t, const bool *set, bool all,
-				      bool keep)
+static enum onnx_infer_result reduce_axes(struct infer *f, struct type t, const bool *set, bool all,
+					  bool keep)
 {
 	dim *d = dims_alloc(f, t.rank);
 	uint32_t rank = 0;
@@ -361,81 +346,74 @@ static enum onnx_infer_result reduced(struct infer *f, struct type t, const bool
 		if (!all && !set[i])
 			d[rank++] = t.dims[i];
 		else if (keep)
-			d[rank++] = num(f, 1);
+			d[rank++] = const_dim(f, 1);
 	}
-	return out(f, 0, rank, d);
+	return set_result(f, 0, rank, d);
 }
 
 enum onnx_infer_result onnx_reduce(struct infer *f)
 {
-	struct type t = type_in(f, 0);
+	struct type t = input_type(f, 0);
 	bool set[MAX_RANK], keep = int_attr(f, "keepdims");
 	enum axes_given given;
 
-	if (!axes_of(f, "axes", 1, t.rank, &given, set))
+	if (!read_axes(f, "axes", 1, t.rank, &given, set))
 		return ONNX_ERROR;
 	if (given == AXES_UNKNOWN)
-		return reduce_unknown(f, t, keep);
+		return reduce_unknown_axes(f, t, keep);
 	if (given == AXES_NONE && int_attr(f, "noop_with_empty_axes"))
-		return out_like(f, 0, t);
-	return reduced(f, t, set, given == AXES_NONE, keep);
+		return set_result_like(f, 0, t);
+	return reduce_axes(f, t, set, given == AXES_NONE, keep);
 }
 
 enum onnx_infer_result onnx_arg(struct infer *f)
 {
-	struct type t = type_in(f, 0);
+	struct type t = input_type(f, 0);
 	bool set[MAX_RANK] = {false};
 	uint32_t axis;
 
-	if (!axis_in(f, int_attr(f, "axis"), t.rank, &axis))
+	if (!resolve_axis(f, int_attr(f, "axis"), t.rank, &axis))
 		return ONNX_ERROR;
 	set[axis] = true;
-	return reduced(f, t, set, false, int_attr(f, "keepdims"));
+	return reduce_axes(f, t, set, false, int_attr(f, "keepdims"));
 }
 
 enum onnx_infer_result onnx_top_k(struct infer *f)
 {
-	struct type t = type_in(f, 0);
-	const struct known *k = known_in(f, 1);
+	struct type t = input_type(f, 0);
+	const struct known *k = input_known(f, 1);
 	uint32_t axis;
 
-	if (const_count(f, 1) >= 0 && const_count(f, 1) != 1) {
-		infer_error(f, E_SHAPE, "K is one number, got %s", type_str(f->cx, type_in(f, 1)));
+	if (input_count(f, 1) >= 0 && input_count(f, 1) != 1) {
+		infer_error(f, E_SHAPE, "K is one number, got %s",
+			    type_str(f->cx, input_type(f, 1)));
 		return ONNX_ERROR;
 	}
-	if (!axis_in(f, int_attr(f, "axis"), t.rank, &axis))
+	if (!resolve_axis(f, int_attr(f, "axis"), t.rank, &axis))
 		return ONNX_ERROR;
 	dim *d = dims_copy(f, t);
-	d[axis] = k && k->n == 1 ? k->at[0] : fresh(f, 0, axis);
+	d[axis] = k && k->n == 1 ? k->at[0] : unknown_dim(f, 0, axis);
 	if (dim_ge(f->cx, dim_sub(f->cx, d[axis], t.dims[axis]), 1) || dim_le(f->cx, d[axis], -1)) {
 		infer_error(f, E_RANGE, "axis %u of %s has no %s elements", axis,
 			    type_str(f->cx, t), dim_str(f->cx, d[axis]));
 		return ONNX_ERROR;
 	}
-	if (out(f, 0, t.rank, d) != ONNX_INFERRED)
+	if (set_result(f, 0, t.rank, d) != ONNX_INFERRED)
 		return ONNX_NO_RULE;
-	return out(f, 1, t.rank, d);
+	return set_result(f, 1, t.rank, d);
 }
 
 /* --- the same elements in other dims --- */
 
-static dim product(struct infer *f, const dim *d, uint32_t n)
-{
-	dim p = num(f, 1);
-
-	for (uint32_t i = 0; i < n; i++)
-		p = dim_mul(f->cx, p, d[i]);
-	return p;
-}
-
 /*
- * What -1 stands for: the elements of the input by those of the other dims. Dims that are on both
- * sides cancel: were one of them 0, the run would fail.
+ * Infers the length that -1 stands for in Reshape: the product of the dims of t, divided by
+ * that of the other dims d. Dims on both sides cancel, although one may be 0 at run time: the run
+ * fails then.
  */
-static bool fill_hole(struct infer *f, struct type t, dim *d, uint32_t rank, uint32_t hole)
+static bool infer_minus_one(struct infer *f, struct type t, dim *d, uint32_t rank, uint32_t hole)
 {
 	bool used[MAX_RANK] = {false};
-	dim rest = num(f, 1), left = num(f, 1);
+	dim rest = const_dim(f, 1), left = const_dim(f, 1);
 	int64_t a, b;
 
 	for (uint32_t i = 0; i < rank; i++) {
@@ -462,19 +440,20 @@ static bool fill_hole(struct infer *f, struct type t, dim *d, uint32_t rank, uin
 	return true;
 }
 
-static bool check_count(struct infer *f, struct type t, const dim *d, uint32_t rank)
+static bool check_element_count(struct infer *f, struct type t, const dim *d, uint32_t rank)
 {
 	int64_t a, b;
 
-	if (!dim_is_const(f->cx, product(f, d, rank), &b) ||
-	    !dim_is_const(f->cx, product(f, t.dims, t.rank), &a) || a == b)
+	if (!dim_is_const(f->cx, dims_product(f->cx, d, rank), &b) ||
+	    !dim_is_const(f->cx, dims_product(f->cx, t.dims, t.rank), &a) || a == b)
 		return true;
 	infer_error(f, E_SHAPE, "%s has %lld elements, the shape that is wanted %lld",
 		    type_str(f->cx, t), (long long)a, (long long)b);
 	return false;
 }
 
-/* Entry i of Reshape's shape. A 0 copies the input's dim, unless allowzero. */
+/* The length of axis i if entry i of Reshape's shape is `want`. A 0 copies the length of axis i of
+ * the input, unless allowzero is set. DIM_NONE: the input has no such axis */
 static dim reshape_entry(struct infer *f, struct type t, dim want, uint32_t i, bool zero)
 {
 	int64_t v;
@@ -484,20 +463,20 @@ static dim reshape_entry(struct infer *f, struct type t, dim want, uint32_t i, b
 	if (dim_ge(f->cx, want, 1) || (dim_ge(f->cx, want, 0) && zero) ||
 	    (dim_ge(f->cx, want, 0) && i < t.rank && dim_eq(f->cx, want, t.dims[i])))
 		return want;
-	return fresh(f, 0, i);
+	return unknown_dim(f, 0, i);
 }
 
 enum onnx_infer_result onnx_reshape(struct infer *f)
 {
-	struct type t = type_in(f, 0);
-	const struct known *k = known_in(f, 1);
+	struct type t = input_type(f, 0);
+	const struct known *k = input_known(f, 1);
 	bool zero = int_attr(f, "allowzero");
 	uint32_t rank, hole = UINT32_MAX;
 	dim *d;
 
-	if (!want_in_rank(f, 1, 1, 1))
+	if (!check_input_rank(f, 1, 1, 1))
 		return ONNX_ERROR;
-	if (!sizes_in(f, 1, &rank, &d))
+	if (!read_sizes(f, 1, &rank, &d))
 		return ONNX_NO_RULE;
 	for (uint32_t i = 0; k && i < rank; i++) {
 		int64_t v;
@@ -513,14 +492,15 @@ enum onnx_infer_result onnx_reshape(struct infer *f)
 			    dim_str(f->cx, k->at[i]), i < t.rank ? "is no size" : "copies no dim");
 		return ONNX_ERROR;
 	}
-	if (hole != UINT32_MAX ? !fill_hole(f, t, d, rank, hole) : !check_count(f, t, d, rank))
+	if (hole != UINT32_MAX ? !infer_minus_one(f, t, d, rank, hole)
+			       : !check_element_count(f, t, d, rank))
 		return ONNX_ERROR;
-	return out(f, 0, rank, d);
+	return set_result(f, 0, rank, d);
 }
 
 enum onnx_infer_result onnx_flatten(struct infer *f)
 {
-	struct type t = type_in(f, 0);
+	struct type t = input_type(f, 0);
 	int64_t axis = int_attr(f, "axis");
 
 	if (axis < -(int64_t)t.rank || axis > t.rank) {
@@ -530,14 +510,14 @@ enum onnx_infer_result onnx_flatten(struct infer *f)
 	}
 	uint32_t a = (uint32_t)(axis < 0 ? axis + t.rank : axis);
 	dim *d = dims_alloc(f, 2);
-	d[0] = product(f, t.dims, a);
-	d[1] = product(f, t.dims + a, t.rank - a);
-	return out(f, 0, 2, d);
+	d[0] = dims_product(f->cx, t.dims, a);
+	d[1] = dims_product(f->cx, t.dims + a, t.rank - a);
+	return set_result(f, 0, 2, d);
 }
 
 enum onnx_infer_result onnx_transpose(struct infer *f)
 {
-	struct type t = type_in(f, 0);
+	struct type t = input_type(f, 0);
 	const struct attr *perm = attr_of(f, "perm");
 	bool seen[MAX_RANK] = {false};
 	dim *d = dims_alloc(f, t.rank);
@@ -549,7 +529,7 @@ enum onnx_infer_result onnx_transpose(struct infer *f)
 	}
 	for (uint32_t i = 0; i < t.rank; i++) {
 		uint32_t a;
-		if (!axis_in(f, perm ? perm->u.ints[i] : t.rank - 1 - (int64_t)i, t.rank, &a))
+		if (!resolve_axis(f, perm ? perm->u.ints[i] : t.rank - 1 - (int64_t)i, t.rank, &a))
 			return ONNX_ERROR;
 		if (seen[a]) {
 			infer_error(f, E_RANGE, "axis %u stands twice in perm", a);
@@ -558,21 +538,21 @@ enum onnx_infer_result onnx_transpose(struct infer *f)
 		seen[a] = true;
 		d[i] = t.dims[a];
 	}
-	return out(f, 0, t.rank, d);
+	return set_result(f, 0, t.rank, d);
 }
 
 enum onnx_infer_result onnx_squeeze(struct infer *f)
 {
-	struct type t = type_in(f, 0);
+	struct type t = input_type(f, 0);
 	bool set[MAX_RANK];
 	enum axes_given given;
 	dim *d = dims_alloc(f, t.rank);
 	uint32_t rank = 0;
 	int64_t v;
 
-	if (!axes_of(f, "axes", 1, t.rank, &given, set))
+	if (!read_axes(f, "axes", 1, t.rank, &given, set))
 		return ONNX_ERROR;
-	int64_t count = const_count(f, 1);
+	int64_t count = input_count(f, 1);
 	if (!count && input(f, 1)) {
 		infer_error(f, E_ARITY,
 			    "no axes are given: leave the input out for all of length 1");
@@ -582,8 +562,8 @@ enum onnx_infer_result onnx_squeeze(struct infer *f)
 		if (count <= 0 || count > t.rank)
 			return ONNX_NO_RULE;
 		for (; rank < t.rank - (uint32_t)count; rank++)
-			d[rank] = fresh(f, 0, rank);
-		return out(f, 0, rank, d);
+			d[rank] = unknown_dim(f, 0, rank);
+		return set_result(f, 0, rank, d);
 	}
 	for (uint32_t i = 0; i < t.rank; i++) {
 		bool fixed = dim_is_const(f->cx, t.dims[i], &v);
@@ -596,70 +576,72 @@ enum onnx_infer_result onnx_squeeze(struct infer *f)
 		if (given == AXES_NONE ? v != 1 : !set[i])
 			d[rank++] = t.dims[i];
 	}
-	return out(f, 0, rank, d);
+	return set_result(f, 0, rank, d);
 }
 
 enum onnx_infer_result onnx_unsqueeze(struct infer *f)
 {
-	struct type t = type_in(f, 0);
+	struct type t = input_type(f, 0);
 	bool set[MAX_RANK];
 	enum axes_given given;
-	int64_t count = const_count(f, 1);
+	int64_t count = input_count(f, 1);
 
 	if (count < 0)
 		return ONNX_NO_RULE;
 	if (count > MAX_RANK - t.rank)
-		return out(f, 0, MAX_RANK + 1, NULL);
+		return set_result(f, 0, MAX_RANK + 1, NULL);
 	uint32_t rank = t.rank + (uint32_t)count;
-	if (!axes_of(f, "axes", 1, rank, &given, set))
+	if (!read_axes(f, "axes", 1, rank, &given, set))
 		return ONNX_ERROR;
 	dim *d = dims_alloc(f, rank);
 	for (uint32_t i = 0, j = 0; i < rank; i++)
-		d[i] = given == AXES_UNKNOWN ? fresh(f, 0, i) : set[i] ? num(f, 1) : t.dims[j++];
-	return out(f, 0, rank, d);
+		d[i] = given == AXES_UNKNOWN ? unknown_dim(f, 0, i)
+		       : set[i]              ? const_dim(f, 1)
+					     : t.dims[j++];
+	return set_result(f, 0, rank, d);
 }
 
-/* The dim of axis i that x gives, aligned on the right; 1 where x has no such axis. */
-static dim aligned(struct infer *f, struct type t, uint32_t rank, uint32_t i)
+/* Axis i of t broadcast to `rank`: 1 if t has no such axis. */
+static dim broadcast_axis(struct infer *f, struct type t, uint32_t rank, uint32_t i)
 {
-	return i + t.rank < rank ? num(f, 1) : t.dims[i + t.rank - rank];
+	return i + t.rank < rank ? const_dim(f, 1) : t.dims[i + t.rank - rank];
 }
 
 enum onnx_infer_result onnx_expand(struct infer *f)
 {
-	struct type t = type_in(f, 0), want = {.dtype = DT_INT64};
-	const struct known *k = known_in(f, 1);
-	int64_t n = const_count(f, 1), v;
+	struct type t = input_type(f, 0), want = {.dtype = DT_INT64};
+	const struct known *k = input_known(f, 1);
+	int64_t n = input_count(f, 1), v;
 
-	if (!want_in_rank(f, 1, 1, 1))
+	if (!check_input_rank(f, 1, 1, 1))
 		return ONNX_ERROR;
 	if (n < 0 || n > MAX_RANK)
 		return ONNX_NO_RULE;
 	want.rank = (uint8_t)n;
 	want.dims = k ? (dim *)k->at : NULL;
-	if (k && !check_sizes(f, want.rank, want.dims))
+	if (k && !check_not_negative(f, want.rank, want.dims))
 		return ONNX_ERROR;
 	uint32_t rank = t.rank > want.rank ? t.rank : want.rank;
 	dim *d = dims_alloc(f, rank);
 	for (uint32_t i = 0; i < rank; i++) {
-		dim x = aligned(f, t, rank, i);
+		dim x = broadcast_axis(f, t, rank, i);
 		if (i + want.rank < rank || (!k && dim_is_const(f->cx, x, &v) && v != 1)) {
 			d[i] = x;
 		} else if (!k) {
-			d[i] = fresh(f, 0, i);
-		} else if (!broadcast_dim(f, x, aligned(f, want, rank, i), i, &d[i])) {
+			d[i] = unknown_dim(f, 0, i);
+		} else if (!broadcast_dim(f, x, broadcast_axis(f, want, rank, i), i, &d[i])) {
 			infer_error(f, E_SHAPE, "%s does not broadcast to the shape %s",
 				    type_str(f->cx, t), type_str(f->cx, want));
 			return ONNX_ERROR;
 		}
 	}
-	return out(f, 0, rank, d);
+	return set_result(f, 0, rank, d);
 }
 
 enum onnx_infer_result onnx_tile(struct infer *f)
 {
-	struct type t = type_in(f, 0);
-	const struct known *k = known_in(f, 1);
+	struct type t = input_type(f, 0);
+	const struct known *k = input_known(f, 1);
 
 	if (k && k->n != t.rank) {
 		infer_error(f, E_RANK, "%u repeats for %s", k->n, type_str(f->cx, t));
@@ -667,20 +649,20 @@ enum onnx_infer_result onnx_tile(struct infer *f)
 	}
 	dim *d = dims_alloc(f, t.rank);
 	for (uint32_t i = 0; i < t.rank; i++)
-		d[i] = k ? dim_mul(f->cx, t.dims[i], k->at[i]) : fresh(f, 0, i);
-	return check_sizes(f, t.rank, d) ? out(f, 0, t.rank, d) : ONNX_ERROR;
+		d[i] = k ? dim_mul(f->cx, t.dims[i], k->at[i]) : unknown_dim(f, 0, i);
+	return check_not_negative(f, t.rank, d) ? set_result(f, 0, t.rank, d) : ONNX_ERROR;
 }
 
 enum onnx_infer_result onnx_concat(struct infer *f)
 {
-	struct type t = type_in(f, 0);
+	struct type t = input_type(f, 0);
 	uint32_t axis;
 
-	if (!axis_in(f, int_attr(f, "axis"), t.rank, &axis))
+	if (!resolve_axis(f, int_attr(f, "axis"), t.rank, &axis))
 		return ONNX_ERROR;
 	dim *d = dims_copy(f, t);
 	for (uint32_t i = 1; i < f->n->nin; i++) {
-		struct type o = type_in(f, i);
+		struct type o = input_type(f, i);
 		bool fits = o.rank == t.rank;
 		for (uint32_t a = 0; a < t.rank && fits; a++) {
 			if (a == axis) {
@@ -688,7 +670,7 @@ enum onnx_infer_result onnx_concat(struct infer *f)
 				continue;
 			}
 			fits = !dim_ne(f->cx, d[a], o.dims[a]);
-			d[a] = pick(f, d[a], o.dims[a]);
+			d[a] = prefer_const(f, d[a], o.dims[a]);
 		}
 		if (fits)
 			continue;
@@ -696,30 +678,30 @@ enum onnx_infer_result onnx_concat(struct infer *f)
 			    type_str(f->cx, o), axis);
 		return ONNX_ERROR;
 	}
-	return out(f, 0, t.rank, d);
+	return set_result(f, 0, t.rank, d);
 }
 
-/* Piece i of n: of equal size before version 18; since then the last one takes what is left. */
-static dim equal_piece(struct infer *f, dim whole, int64_t n, uint32_t i)
+/* The length of piece i of n. Since version 18 of Split, the last piece may be shorter. */
+static dim split_piece(struct infer *f, dim whole, int64_t n, uint32_t i)
 {
 	bool even = f->op->since < 18;
-	dim size =
-		dim_floordiv(f->cx, even ? whole : dim_add(f->cx, whole, num(f, n - 1)), num(f, n));
+	dim size = dim_floordiv(f->cx, even ? whole : dim_add(f->cx, whole, const_dim(f, n - 1)),
+				const_dim(f, n));
 
 	if (i + 1 < n || even)
 		return size;
-	return dim_sub(f->cx, whole, dim_mul(f->cx, size, num(f, n - 1)));
+	return dim_sub(f->cx, whole, dim_mul(f->cx, size, const_dim(f, n - 1)));
 }
 
 enum onnx_infer_result onnx_split(struct infer *f)
 {
-	struct type t = type_in(f, 0);
-	const struct known *k = known_in(f, 1);
+	struct type t = input_type(f, 0);
+	const struct known *k = input_known(f, 1);
 	int64_t n = has_attr(f, "num_outputs") ? int_attr(f, "num_outputs") : f->n->nout, whole;
-	dim sum = num(f, 0);
+	dim sum = const_dim(f, 0);
 	uint32_t axis;
 
-	if (!axis_in(f, int_attr(f, "axis"), t.rank, &axis))
+	if (!resolve_axis(f, int_attr(f, "axis"), t.rank, &axis))
 		return ONNX_ERROR;
 	if (f->op->since >= 18 && !input(f, 1) == !has_attr(f, "num_outputs")) {
 		infer_error(f, E_PROPERTY,
@@ -748,11 +730,11 @@ enum onnx_infer_result onnx_split(struct infer *f)
 	for (uint32_t i = 0; i < f->n->nout; i++) {
 		dim *d = dims_copy(f, t);
 		d[axis] = k             ? k->at[i]
-			  : input(f, 1) ? fresh(f, i, axis)
-					: equal_piece(f, t.dims[axis], n, i);
-		if (!check_sizes(f, t.rank, d))
+			  : input(f, 1) ? unknown_dim(f, i, axis)
+					: split_piece(f, t.dims[axis], n, i);
+		if (!check_not_negative(f, t.rank, d))
 			return ONNX_ERROR;
-		if (out(f, i, t.rank, d) != ONNX_INFERRED)
+		if (set_result(f, i, t.rank, d) != ONNX_INFERRED)
 			return ONNX_NO_RULE;
 	}
 	return ONNX_INFERRED;

@@ -1,13 +1,12 @@
 /*
- * infer_sign.c: which floats can be -0 or negative (facts.def). In: a node whose inputs have signs.
- * Out: what is known of the signs of its results. NaN is left out: it has any sign.
+ * infer_sign.c: the rules for signs of facts.def: can an element of a float result be -0, or have
+ * its sign bit set? In: a node whose inputs have signs. Out: enum sign. NaN does not count.
  */
 #include <math.h>
 
 #include "onnx/internal.h"
 
-/* Constants up to this many elements are looked at. */
-#define SCAN_LIMIT 65536
+#define SCAN_LIMIT 65536 /* elements of a constant that are looked at */
 
 static uint8_t sign_of_constant(const struct tensor *t)
 {
@@ -59,39 +58,38 @@ uint8_t sign_any(const struct node *n)
 	return SIGN_ANY;
 }
 
-/* never negative, nor -0 */
+/* Abs, Exp: never negative, nor -0 */
 uint8_t sign_positive(const struct node *n)
 {
 	(void)n;
 	return SIGN_POSITIVE;
 }
 
-/* never -0 */
+/* Cos: never -0 */
 uint8_t sign_no_zero(const struct node *n)
 {
 	(void)n;
 	return SIGN_NO_ZERO;
 }
 
-/* as the first input */
 uint8_t sign_first(const struct node *n)
 {
 	return sign_of(n->in[0]);
 }
 
-/* positive if the first input is: of others a rounded result may be -0 */
+/* Ceil: positive if the first input is; Ceil(-0.5) is -0 */
 uint8_t sign_first_only(const struct node *n)
 {
 	return if_positive(sign_of(n->in[0]));
 }
 
-/* what holds for all inputs */
+/* Concat: what holds for all inputs */
 uint8_t sign_all(const struct node *n)
 {
 	return sign_of_inputs(n, 0);
 }
 
-/* what holds for all inputs but the first, which chooses */
+/* Where: what holds for all inputs but the condition */
 uint8_t sign_branches(const struct node *n)
 {
 	return sign_of_inputs(n, 1);
@@ -112,7 +110,7 @@ uint8_t sign_gemm(const struct node *n)
 	return n->nattrs ? SIGN_ANY : sign_product(n); /* alpha and beta may be negative */
 }
 
-/* A sum is -0 only where all terms are. */
+/* A sum is -0 only if all terms are -0. */
 uint8_t sign_sum(const struct node *n)
 {
 	uint8_t x = sign_of(n->in[0]), y = sign_of(n->in[1]);
@@ -120,13 +118,13 @@ uint8_t sign_sum(const struct node *n)
 	return (x & y) == SIGN_POSITIVE ? SIGN_POSITIVE : (x | y) & SIGN_NO_ZERO;
 }
 
-/* x - y is -0 only where x is. */
+/* x - y is -0 only if x is -0. */
 uint8_t sign_difference(const struct node *n)
 {
 	return sign_of(n->in[0]) & SIGN_NO_ZERO;
 }
 
-/* To a narrower float what is small becomes 0. */
+/* A cast to a narrower float rounds a small negative number to -0. */
 uint8_t sign_cast(const struct node *n)
 {
 	enum dtype from = (enum dtype)n->in[0]->type.dtype, to = (enum dtype)n->out[0]->type.dtype;

@@ -72,7 +72,7 @@ uint8_t sign_of(const struct value *v); /* enum sign */
 struct infer;
 struct onnx_facts {
 	enum onnx_infer_result (*types)(struct infer *f);
-	void (*known)(struct infer *f);
+	dim (*known)(struct infer *f, uint32_t i);
 	uint8_t (*signs)(const struct node *n);
 	bool each, random, counts;
 	uint8_t shapes;                    /* a bit an input */

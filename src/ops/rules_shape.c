@@ -425,14 +425,6 @@ bool sh_matrix_transpose(struct ctx *cx, struct node *n)
 
 /* --- Reshape --- */
 
-static dim product(struct ctx *cx, const dim *d, uint32_t n)
-{
-	dim p = dim_const(cx, 1);
-	for (uint32_t i = 0; i < n; i++)
-		p = dim_mul(cx, p, d[i]);
-	return p;
-}
-
 /* The length that -1 stands for: dims on both sides cancel, what is left is divided. */
 static dim missing_dim(struct ctx *cx, const struct type *x, const dim *d, uint32_t rank,
 		       uint32_t hole)
@@ -455,7 +447,7 @@ static dim missing_dim(struct ctx *cx, const struct type *x, const dim *d, uint3
 		else
 			right[nright++] = d[i];
 	}
-	dim num = product(cx, left, nleft), den = product(cx, right, nright);
+	dim num = dims_product(cx, left, nleft), den = dims_product(cx, right, nright);
 	if (is_one(cx, den))
 		return num;
 	if (dim_is_const(cx, num, &a) && dim_is_const(cx, den, &b) && a % b)
@@ -591,7 +583,8 @@ static bool reshaped(struct ctx *cx, struct node *n, dim *d, uint32_t r, uint32_
 		if (m == DIM_NONE)
 			return cannot_reshape(cx, n, d, r);
 		d[hole] = m;
-	} else if (!open && dim_ne(cx, product(cx, x->dims, x->rank), product(cx, d, r))) {
+	} else if (!open &&
+		   dim_ne(cx, dims_product(cx, x->dims, x->rank), dims_product(cx, d, r))) {
 		return cannot_reshape(cx, n, d, r);
 	}
 	close_length(cx, n, d, r);
@@ -625,7 +618,7 @@ bool sh_joindims(struct ctx *cx, struct node *n)
 	dim *d = new_dims(cx, rank);
 	for (uint32_t i = 0; i < rank; i++)
 		d[i] = i < first ? x->dims[i] : i == first ? DIM_NONE : x->dims[i + count - 1];
-	d[first] = product(cx, &x->dims[first], (uint32_t)count);
+	d[first] = dims_product(cx, &x->dims[first], (uint32_t)count);
 	return set_dims(n, rank, d);
 }
 
