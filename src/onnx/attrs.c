@@ -1,7 +1,7 @@
 /*
- * attrs.c: what attributes of raw ONNX nodes may be. In: an operator version and an attribute
- * of the right kind. Out: what is wrong with its value, by the rows of attrs.def; which
- * attributes a node lacks. It never reports by itself: the caller knows the place.
+ * attrs.c: checks the attributes of raw ONNX nodes. In: an operator version, and an attribute of
+ * the right kind. Out: what is wrong with its value, by the rows of attrs.def, and which attributes
+ * a node lacks, as text: the caller reports it, with the place.
  */
 #include <float.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "onnx/onnx.h"
 
 #define MANY       INT32_MAX
-#define ABOVE_ZERO FLT_TRUE_MIN /* the least number that is */
+#define ABOVE_ZERO FLT_TRUE_MIN
 
 enum rule_kind {
 	RULE_WORDS,
@@ -53,13 +53,14 @@ static bool is_among(const char *list, const char *word, size_t len)
 	}
 }
 
-static bool is_about(const struct ctx *cx, const struct attr_rule *r, const struct onnx_op *op)
+static bool applies(const struct ctx *cx, const struct attr_rule *r, const struct onnx_op *op)
 {
 	return op->id && (!*r->ops || is_among(r->ops, op->name, strlen(op->name))) &&
 	       (!r->ort || cx->opt.target == PTGC_ORT_CPU);
 }
 
-static const char *not_a_word(struct ctx *cx, const struct attr_rule *r, const struct attr *a)
+/* The checks return what is wrong, or NULL. */
+static const char *check_word(struct ctx *cx, const struct attr_rule *r, const struct attr *a)
 {
 	struct strbuf b = {.arena = cx->arena};
 
@@ -101,7 +102,7 @@ static const char *range_text(struct ctx *cx, const struct attr_rule *r)
 			    r->max);
 }
 
-static const char *out_of_range(struct ctx *cx, const struct attr_rule *r, const struct attr *a)
+static const char *check_range(struct ctx *cx, const struct attr_rule *r, const struct attr *a)
 {
 	for (uint32_t i = 0; i < number_count(a); i++) {
 		double x = number_at(a, i);
@@ -115,10 +116,10 @@ static const char *out_of_range(struct ctx *cx, const struct attr_rule *r, const
 	return NULL;
 }
 
-static const char *not_a_dtype(struct ctx *cx, const struct onnx_op *op, const struct attr *a)
+static const char *check_dtype_attr(struct ctx *cx, const struct onnx_op *op, const struct attr *a)
 {
 	const struct onnx_attr_spec *s = onnx_attr(op, a->name);
-	bool zero = s && s->value && !strcmp(s->value, "0"); /* means that none is given */
+	bool zero = s && s->value && !strcmp(s->value, "0"); /* 0 means that no dtype is given */
 
 	if (a->kind != AT_INT || (zero && !a->u.i) || (a->u.i > 0 && a->u.i <= MAX_DATA_TYPE))
 		return NULL;
@@ -132,23 +133,23 @@ const char *onnx_attr_wrong(struct ctx *cx, const struct onnx_op *op, const stru
 
 	for (size_t i = 0; i < countof(rules) && !why; i++) {
 		const struct attr_rule *r = &rules[i];
-		if (strcmp(r->attr, a->name) || !is_about(cx, r, op))
+		if (strcmp(r->attr, a->name) || !applies(cx, r, op))
 			continue;
 		if (r->kind == RULE_WORDS && cx->opt.opset >= r->since)
 			words = r;
 		else if (r->kind == RULE_NUMBER)
-			why = out_of_range(cx, r, a);
+			why = check_range(cx, r, a);
 		else if (r->kind == RULE_DTYPE)
-			why = not_a_dtype(cx, op, a);
+			why = check_dtype_attr(cx, op, a);
 		else if (r->kind == RULE_ODD && a->kind == AT_INT && a->u.i % 2 == 0)
 			why = "is even; ONNX Runtime wants it to be odd";
 		else if (r->kind == RULE_LACKS)
 			why = "is one that ONNX Runtime does not know";
 	}
-	return words ? not_a_word(cx, words, a) : why;
+	return words ? check_word(cx, words, a) : why;
 }
 
-static bool has(const struct node *n, const char *name)
+static bool node_has_attr(const struct node *n, const char *name)
 {
 	for (uint32_t i = 0; i < n->nattrs; i++)
 		if (!strcmp(n->attrs[i].name, name))
@@ -156,7 +157,7 @@ static bool has(const struct node *n, const char *name)
 	return false;
 }
 
-/* "0, 2, 3" or "1" */
+/* The attribute with the default of the specification: "1" for an integer, "0, 2, 3" for a list. */
 static struct attr default_attr(struct ctx *cx, const struct onnx_attr_spec *s)
 {
 	struct attr a = {.name = s->name, .kind = s->kind};
@@ -177,12 +178,12 @@ static struct attr default_attr(struct ctx *cx, const struct onnx_attr_spec *s)
 const char *onnx_attrs_finish(struct ctx *cx, struct node *n)
 {
 	for (const struct onnx_attr_spec *s = n->onnx->attrs; s && s->kind; s++)
-		if (s->required && !has(n, s->name))
+		if (s->required && !node_has_attr(n, s->name))
 			return arena_printf(cx->arena, "needs the attribute '%s'", s->name);
 	for (size_t i = 0; i < countof(rules); i++) {
 		const struct attr_rule *r = &rules[i];
 		if ((r->kind != RULE_NEEDS && r->kind != RULE_WRITTEN) ||
-		    !is_about(cx, r, n->onnx) || has(n, r->attr))
+		    !applies(cx, r, n->onnx) || node_has_attr(n, r->attr))
 			continue;
 		if (r->kind == RULE_NEEDS)
 			return arena_printf(cx->arena, "needs the attribute '%s' in ONNX Runtime",

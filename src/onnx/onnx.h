@@ -1,17 +1,17 @@
-/* onnx.h: what ONNX has, what a runtime runs, and the types of what its operators give. */
+/* onnx.h: the operators of ONNX, the kernels of runtimes, and the inference of result types. */
 #ifndef PTGC_ONNX_ONNX_H
 #define PTGC_ONNX_ONNX_H
 
 #include "graph/graph.h"
 
-enum onnx_id {            /* the operators of ai.onnx */
-	       ONNX_NONE, /* no operator of ai.onnx */
+enum onnx_id {
+	ONNX_NONE, /* an operator of another domain */
 #define ONNX_NAME(name, row) ONNX_##name,
 #include "onnx/operators.def"
-	       ONNX_COUNT
+	ONNX_COUNT
 };
 
-/* operators.c, operators.def, target/kernels_ort.def: what ONNX has and what a runtime runs */
+/* operators.c, operators.def */
 struct onnx_attr_spec {
 	const char *name;
 	uint8_t kind; /* enum attr_kind; 0 ends the list */
@@ -27,7 +27,7 @@ struct onnx_constraint {
 	const char *var;
 	uint32_t dtypes; /* a bit for each of enum dtype */
 };
-struct onnx_op {            /* one version of one operator */
+struct onnx_op {            /* one version of an operator: operators.def has a row for each */
 	enum onnx_id id;    /* ONNX_NONE: of another domain */
 	const char *domain; /* "" for ai.onnx */
 	const char *name;
@@ -42,32 +42,32 @@ static inline bool is_onnx(const struct node *n, enum onnx_id id) /* n may be NU
 	return n && n->onnx && n->onnx->id == id;
 }
 enum onnx_id onnx_named(const char *name); /* ONNX_NONE: unknown */
-/* The version of that opset; NULL: there is none. */
+/* The version of the operator in an opset; NULL: the opset lacks the operator. */
 const struct onnx_op *onnx_find(enum onnx_id id, int opset);
-/* The version of that opset, else the first one after it, else the last one. */
+/* The same, but for an opset that lacks the operator the first later version, else the last one. */
 const struct onnx_op *onnx_nearest(enum onnx_id id, int opset);
 const struct onnx_attr_spec *onnx_attr(const struct onnx_op *op, const char *name); /* or NULL */
-#define MAX_DATA_TYPE 26 /* of TensorProto.DataType in onnx */
-/* attrs.c: what is wrong with an attribute of a raw node, as in "attribute 'mode' is ...";
- * NULL: nothing */
+#define MAX_DATA_TYPE 26 /* the largest TensorProto.DataType */
+/* attrs.c: what is wrong with an attribute of a raw node, to be put after "attribute 'mode' ", as
+ * in "is 3; it must be 0 or 1". NULL: nothing is wrong */
 const char *onnx_attr_wrong(struct ctx *cx, const struct onnx_op *op, const struct attr *a);
-/* What all attributes together lack, as in "onnx.Cast needs ..."; NULL: nothing. Defaults that must
- * be written are added: n->attrs has room for MAX_WRITTEN more. */
+/* What is missing, as in "needs the attribute 'to'"; NULL: nothing. Adds the defaults that must be
+ * written into the model: n->attrs has room for MAX_WRITTEN more. */
 #define MAX_WRITTEN 1
 const char *onnx_attrs_finish(struct ctx *cx, struct node *n);
 
 size_t onnx_names(const char *const **names);   /* all operator names of ai.onnx, sorted */
 bool onnx_has_blocks(const struct onnx_op *op); /* Loop, If and the like */
-/* its number in operators.def; UINT32_MAX: of another domain */
+/* The number of its row in operators.def; UINT32_MAX: it is of another domain. */
 uint32_t onnx_row(const struct onnx_op *op);
-/* onnx_infer*.c: types of the results of an ONNX node whose inputs and attrs are set. Sets
- * out[i]->type and known; where it has no rule it leaves them alone (the caller must then know
- * them). Reports type errors with the node's span. */
+/* infer*.c: infers the results of an ONNX node whose inputs and attributes are set: sets type and
+ * known of each out[i]. Reports type errors, with the span of the node. ONNX_NO_RULE: nothing was
+ * set, the types must come from elsewhere (the user writes them for raw nodes). */
 enum onnx_infer_result { ONNX_INFERRED, ONNX_NO_RULE, ONNX_ERROR };
 enum onnx_infer_result onnx_infer(struct ctx *cx, struct node *n);
 uint8_t sign_of(const struct value *v); /* enum sign */
 
-/* facts.def: what is true of an operator, see there */
+/* What is true of an operator: see facts.def. */
 #define ONNX_MAX_RANKED 7
 struct infer;
 struct onnx_facts {
@@ -75,13 +75,13 @@ struct onnx_facts {
 	dim (*known)(struct infer *f, uint32_t i);
 	uint8_t (*signs)(const struct node *n);
 	bool each, random, counts;
-	uint8_t shapes;                    /* a bit an input */
-	uint8_t ranks[ONNX_MAX_RANKED][2]; /* the least, one above the largest; 0: any */
+	uint8_t shapes;                    /* bit i: input i */
+	uint8_t ranks[ONNX_MAX_RANKED][2]; /* the smallest, the largest plus 1; 0, 0: any */
 };
-extern const struct onnx_facts onnx_facts[ONNX_COUNT]; /* of ONNX_NONE: nothing is known */
-/* Does what it gives follow from its inputs and attributes alone? */
+extern const struct onnx_facts onnx_facts[ONNX_COUNT]; /* the row of ONNX_NONE is empty */
+/* Do the results depend on inputs and attributes alone? */
 bool onnx_is_pure(const struct onnx_op *op);
-/* Which lengths has the result: those of the first input, of all inputs broadcast, of the first
+/* Are the lengths of the result those of the first input, of all inputs broadcast, of the first
  * input without some axes, or others? */
 enum onnx_lengths {
 	ONNX_OTHER_LENGTHS,

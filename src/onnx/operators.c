@@ -1,7 +1,7 @@
 /*
- * operators.c: what ONNX has (operators.def, made by tools/make_onnx_ops.py). In: operators and
- * opsets. Out: rows of a constant table. The rows of an operator's versions follow each other, and
- * the enum gives the first. Names are looked up in a hash that has no collisions.
+ * operators.c: the operators of ONNX (operators.def, made by tools/make_onnx_ops.py). In: names and
+ * opsets. Out: rows of a constant table. The versions of an operator are consecutive rows, and
+ * first_rows gives the first of them. Names are looked up by a perfect hash.
  */
 #include <string.h>
 
@@ -33,14 +33,14 @@ static const struct onnx_op onnx_table[] = {
 #undef TYPES
 
 static const uint16_t first_rows[] = {
-/* by enum onnx_id: of its oldest version; at the end the length of onnx_table */
+/* for each operator the row of its oldest version; then the number of rows */
 #define ONNX_NAME(name, row) [ONNX_##name] = row,
 #include "onnx/operators.def"
 	[ONNX_COUNT] = countof(onnx_table),
 };
 
 static const char *const names[] = {
-/* by enum onnx_id; sorted */
+/* of the operators, sorted */
 #define ONNX_NAME(name, row) [ONNX_##name] = #name,
 #include "onnx/operators.def"
 };
