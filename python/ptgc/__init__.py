@@ -8,10 +8,9 @@
 
 from ptgc._extend import register
 from ptgc._lib import format_text as format  # noqa: A004
-from ptgc._printer import to_ptg
 from ptgc.api import Model, compile, load  # noqa: A004
 from ptgc.errors import CompileError, UnsupportedError
-from ptgc.export import Exported, compile_onnx, export_function_onnx, export_onnx, save_ptg
+from ptgc.export import Exported, compile_onnx, export_function_onnx, export_onnx, save_ptg, to_ptg
 from ptgc.linker import ONNX, ONNXLinker, onnx_mode
 
 __version__ = "0.1.0"
@@ -36,7 +35,7 @@ __all__ = [
 
 
 def __getattr__(name):
-    if name == "testing":  # needs nothing until it is used
+    if name == "testing":  # imported when it is first used
         import importlib
 
         return importlib.import_module("ptgc.testing")

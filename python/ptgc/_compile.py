@@ -1,13 +1,12 @@
-"""A printed graph through libptgc, with its complaints said in terms of the PyTensor graph."""
+"""Compiles PyTensor graphs by way of their text. What libptgc refuses is said in terms of the PyTensor graph."""
 
 from ptgc import _lib
 from ptgc._printer import Text, print_graph
 from ptgc.errors import CompileError, Problem, UnsupportedError, part_of
 
-REFUSED = frozenset("PTG0500 PTG0503 PTG0504 PTG0411 PTG0600".split())  # about ops, not about mistakes
-
 
 def problem_of(diagnostic, graph: Text) -> Problem:
+    """The diagnostic with the variable that is computed at its place."""
     line = graph.line(diagnostic.line) if diagnostic.line else ""
     v = graph.variable(diagnostic.line, diagnostic.column, diagnostic.length) if diagnostic.line else None
     problem = Problem("", v.owner if v is not None else None, v, diagnostic.text, line)
@@ -19,17 +18,17 @@ def problem_of(diagnostic, graph: Text) -> Problem:
 
 
 def explained(error: CompileError, graph: Text) -> Exception:
-    """The library's refusal, naming the user's variables and lines of Python."""
+    """libptgc's error as an exception that names the user's variables and lines of Python."""
     errors = [d for d in error.diagnostics if d.severity == "error"]
     problems = [problem_of(d, graph) for d in errors]
-    if errors and all(d.code in REFUSED for d in errors):
+    if errors and all(d.cause == _lib.UNSUPPORTED for d in errors):
         return UnsupportedError(problems)
     lines = "\n".join(f"  {p}" for p in problems) or str(error)
     return CompileError(f"the graph cannot be compiled to ONNX:\n{lines}", error.diagnostics, problems)
 
 
 def compile_graph(inputs, outputs, print_options, **options) -> tuple[Text, _lib.Compiled]:
-    """Prints and compiles. All that is not supported comes in one UnsupportedError."""
+    """Prints the graph and compiles its text. One UnsupportedError lists all that is not supported."""
     try:
         graph = print_graph(inputs, outputs, **print_options)
     except UnsupportedError as e:

@@ -1,4 +1,4 @@
-"""Texts for ops of the user's own."""
+"""Texts that users register for ops of their own."""
 
 import re
 from collections.abc import Callable
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytensor.graph.op import Op
+
+from ptgc._ops import property_text
 
 HEADER = re.compile(r"^\s*fn\s+(`[^`]+`|[^\W\d]\w*)\s*(?:\{([^}]*)\})?\s*\(", re.M)
 CALLEE = re.compile(r"[^\W\d][\w.]*(\{.*\})?\Z", re.S)
@@ -16,9 +18,7 @@ class Entry:
     source: str | Callable
 
     def text_of(self, op, node) -> tuple[str, str | None]:
-        """What is called for the op (name and properties), and the fns it needs (None: none)."""
-        from ptgc._printer import property_text
-
+        """The fn or op that is called, with its properties; and the text of the fns that it needs, or None."""
         text = self.source if isinstance(self.source, str) else self.source(op, node)
         if not isinstance(text, str):
             raise TypeError(f"the function registered for {type(op).__name__} gave no text but {text!r}")
@@ -33,7 +33,7 @@ class Entry:
 
 
 def split(text):
-    """At commas outside of brackets."""
+    """Splits the text at commas that are outside of brackets."""
     out, depth, start = [], 0, 0
     for i, c in enumerate(text):
         depth += (c in "([") - (c in ")]")
@@ -44,7 +44,7 @@ def split(text):
 
 
 def last_header(text):
-    """The header of the last fn of a text: the one that is called; helpers stand before it."""
+    """The header of the last fn of a text, which is the one that is called."""
     found = None
     for found in HEADER.finditer(text):
         pass
@@ -55,6 +55,7 @@ registry: dict[type, Entry] = {}
 
 
 def lookup(op) -> Entry | None:
+    """The text registered for the op's class, or for the nearest class that it inherits from."""
     if not registry:
         return None
     for cls in type(op).__mro__:
@@ -64,12 +65,12 @@ def lookup(op) -> Entry | None:
 
 
 def register(op_class: type, text_or_function: "str | Path | Callable[[Op, object], str]") -> None:
-    """Says how an op is written as .ptg, so that graphs with it can be converted.
+    """Registers the .ptg text of an op class, so that graphs with such ops can be converted.
 
-    ``text_or_function`` is the text (or the path of a file) of a ``fn``, or an op of the table with its
-    properties, or a function of the op and its Apply node that returns such a text. The last ``fn`` of a text is the one that
-    is called with the node's inputs; its properties take the op's attributes of the same names.
-    ``op_class`` may be a scalar op too: then it holds in ``Elemwise``. Subclasses inherit it.
+    ``text_or_function`` is the text of one or more ``fn``, or the path of a file with such a text, or an op that ptgc
+    knows, with its properties, or a function that takes the op and its Apply node and returns such a text. The last
+    ``fn`` of the text is called with the node's inputs; its properties take the op's attributes of the same names.
+    The text of a scalar op holds in ``Elemwise`` too. Subclasses inherit the text of their class.
     """
     if not (isinstance(op_class, type) and issubclass(op_class, Op)):
         raise TypeError(f"expected a class of ops, got {op_class!r}")
@@ -79,10 +80,3 @@ def register(op_class: type, text_or_function: "str | Path | Callable[[Op, objec
     if not isinstance(source, str) and not callable(source):
         raise TypeError(f"expected a text, a path or a function, got {text_or_function!r}")
     registry[op_class] = Entry(source)
-
-
-def check_perform(op) -> None:
-    """An op that computes something else than the op of PyTensor's that it is made from is not that op."""
-    base = next(c for c in type(op).__mro__ if c.__module__.startswith("pytensor."))
-    if type(op).perform is not base.perform:
-        raise TypeError("the op is not PyTensor's: ptgc.register gives it a text")

@@ -1,4 +1,8 @@
-"""libptgc through ctypes: text and tensors in, bytes and diagnostics out, all in this process."""
+"""libptgc through ctypes: text and tensors in, bytes and diagnostics out, all in this process.
+
+What the package must know of the language (which names need backquotes, ops and their properties, dtypes,
+targets, opsets) it asks here. The library is loaded when something of it is first needed.
+"""
 
 import ctypes as C
 import os
@@ -11,8 +15,9 @@ import numpy as np
 
 from ptgc.errors import CompileError
 
-TARGETS = {"ort-cpu": 0, "onnx": 1}
-COPIED = 1 << 16  # more data beside a model stays in the library's memory
+COPY_LIMIT = 1 << 16  # external data of more bytes is not copied: it stays in the library's memory
+MISTAKE, UNSUPPORTED, RAISES = range(3)  # enum ptgc_cause
+Strings = C.POINTER(C.c_char_p)  # NULL-terminated
 
 
 class Tensor(C.Structure):
@@ -30,13 +35,13 @@ class Options(C.Structure):
         ("size", C.c_size_t),
         ("file_name", C.c_char_p),
         ("directory", C.c_char_p),
-        ("allow", C.POINTER(C.c_char_p)),
+        ("allow", Strings),
         ("opset", C.c_int),
         ("target", C.c_int),
         ("strip", C.c_bool),
         ("model_name", C.c_char_p),
         ("doc_string", C.c_char_p),
-        ("flags", C.POINTER(C.c_char_p)),
+        ("flags", Strings),
         ("tensors", C.POINTER(Tensor)),
         ("ntensors", C.c_size_t),
         ("external_threshold", C.c_uint64),
@@ -64,20 +69,28 @@ class CDiagnostic(C.Structure):
 class Diagnostic:
     severity: str  # "note", "warning", "error"
     code: str  # "PTG0042"; "" for notes
-    name: str
+    name: str  # "unknown-op"
     text: str
     file: str | None
-    line: int
-    column: int
-    length: int
+    line: int  # from 1; 0: no place
+    column: int  # from 1, in bytes
+    length: int  # bytes that are meant in that line
+
+    @property
+    def cause(self) -> int:
+        """Why there is an error: MISTAKE, UNSUPPORTED or RAISES."""
+        return lib().ptgc_cause(self.code.encode())
 
 
 @dataclass(frozen=True)
 class Compiled:
     model: bytes
-    external: bytes | memoryview
+    external: bytes | memoryview  # the content of the file external_name, empty if there is none
     warnings: list
     external_name: str = ""
+
+
+# ---- the library ----
 
 
 def candidates():
@@ -100,30 +113,39 @@ def lib():
 
 
 def declare(dll):
-    result = C.c_void_p
+    result, size, integer = C.c_void_p, C.POINTER(C.c_size_t), C.POINTER(C.c_int)
     for name, restype, *argtypes in (
         ("ptgc_compile", result, C.c_char_p, C.c_size_t, C.POINTER(Options)),
         ("ptgc_compile_file", result, C.c_char_p, C.POINTER(Options)),
         ("ptgc_format", result, C.c_char_p, C.c_size_t, C.POINTER(Options)),
         ("ptgc_free", None, result),
         ("ptgc_status", C.c_int, result),
-        ("ptgc_model", C.c_void_p, result, C.POINTER(C.c_size_t)),
-        ("ptgc_external", C.c_void_p, result, C.POINTER(C.c_size_t)),
+        ("ptgc_model", C.c_void_p, result, size),
+        ("ptgc_external", C.c_void_p, result, size),
         ("ptgc_diagnostic_count", C.c_size_t, result),
         ("ptgc_diagnostic", CDiagnostic, result, C.c_size_t),
         ("ptgc_messages", C.c_char_p, result, C.c_bool),
         ("ptgc_explain", C.c_char_p, C.c_char_p),
+        ("ptgc_cause", C.c_int, C.c_char_p),
         ("ptgc_version", C.c_char_p),
         ("ptgc_op_signature", C.c_char_p, C.c_char_p, C.POINTER(C.c_bool)),
+        ("ptgc_op_name", C.c_bool, C.c_char_p),
+        ("ptgc_plain_name", C.c_bool, C.c_char_p),
+        ("ptgc_dtype", C.c_char_p, C.c_size_t, integer),
+        ("ptgc_target", C.c_char_p, C.c_size_t),
+        ("ptgc_opsets", None, integer, integer, integer),
     ):
         f = getattr(dll, name)
         f.restype, f.argtypes = restype, argtypes
     return dll
 
 
+# ---- the language ----
+
+
 @cache
 def op_properties(name: str) -> dict | None:
-    """Properties of an op of the table and their kinds, {"axes": "axes"}; None if there is no such op."""
+    """The properties of an op and their kinds, {"axes": "axes"}; None if there is no such op."""
     sig = lib().ptgc_op_signature(name.encode(), None)
     if sig is None:
         return None
@@ -133,7 +155,7 @@ def op_properties(name: str) -> dict | None:
 
 
 def split_top(text):
-    """At commas that are followed by a property's name."""
+    """Splits the properties of a signature: at commas that are followed by a property's name."""
     out = []
     for piece in text.split(","):
         if out and ":" not in piece.split("=")[0]:
@@ -148,6 +170,46 @@ def op_known(name: str) -> bool:
     """Can ptgc compile the op by its name?"""
     ready = C.c_bool()
     return lib().ptgc_op_signature(name.encode(), C.byref(ready)) is not None and ready.value
+
+
+def is_op_name(name: str) -> bool:
+    """Does ``name(...)`` call an op or a function of the language, such as file?"""
+    return lib().ptgc_op_name(name.encode())
+
+
+def is_plain_name(name: str) -> bool:
+    """May the name stand in a text without backquotes?"""
+    return lib().ptgc_plain_name(name.encode())
+
+
+@cache
+def dtypes() -> dict[str, int]:
+    """The dtypes of the language, and their numbers in ONNX."""
+    found, number = {}, C.c_int()
+    while name := lib().ptgc_dtype(len(found), C.byref(number)):
+        found[name.decode()] = number.value
+    return found
+
+
+@cache
+def targets() -> list[str]:
+    found = []
+    while name := lib().ptgc_target(len(found)):
+        found.append(name.decode())
+    return found
+
+
+def check_opset(opset: int | None) -> None:
+    """ValueError if there are no models for the opset. None stands for the usual one."""
+    if opset is None:
+        return
+    least, greatest = C.c_int(), C.c_int()
+    lib().ptgc_opsets(C.byref(least), C.byref(greatest), None)
+    if isinstance(opset, bool) or not isinstance(opset, int) or not least.value <= opset <= greatest.value:
+        raise ValueError(f"opset {opset!r} is out of range: {least.value} to {greatest.value}")
+
+
+# ---- compiling ----
 
 
 def strings(items):
@@ -188,23 +250,17 @@ def diagnostics(handle):
     return out
 
 
-OPTION_NAMES = frozenset(
-    """file_name directory allow strip model_name doc_string flags external_threshold external_name
-    model_limit""".split()
-)
-
-
 class Result:
     """A result of the library, freed when nothing refers to it."""
 
     def __init__(self, handle):
-        self.handle, self.free = handle, lib().ptgc_free  # this module may be gone when it is freed
+        self.handle, self.free = handle, lib().ptgc_free  # at exit this module may be gone before the result
 
     def __del__(self):
         self.free(self.handle)
 
     def view(self, get) -> memoryview:
-        """Its own memory, which lives as long as the view; models over 2 GB are not copied."""
+        """The library's memory, which lives as long as the view: models over 2 GB are not copied."""
         size = C.c_size_t()
         at = get(self.handle, C.byref(size))
         if not at:
@@ -214,30 +270,34 @@ class Result:
         return memoryview(array).cast("B")
 
 
+# The members of struct ptgc_options that callers give by name
+OPTIONS = {
+    name: kind for name, kind in Options._fields_ if name not in ("size", "opset", "target", "tensors", "ntensors")
+}
+
+
 def run(call, *, tensors=(), opset=None, target="ort-cpu", **options) -> Compiled:
-    """Calls the library and copies out what it made. Raises CompileError, MemoryError or OSError."""
+    """Calls the library and copies its results. Raises CompileError, MemoryError or OSError."""
     dll = lib()
-    if target not in TARGETS:
-        raise ValueError(f"unknown target {target!r}: expected one of {', '.join(TARGETS)}")
-    if opset is not None and (isinstance(opset, bool) or not isinstance(opset, int) or not 13 <= opset <= 26):
-        raise ValueError(f"opset {opset!r} is out of range: 13 to 26")
-    unknown = set(options) - OPTION_NAMES
-    if unknown:
-        raise TypeError(f"unknown option {sorted(unknown)[0]!r}: expected {', '.join(sorted(OPTION_NAMES))}")
-    o = Options(size=C.sizeof(Options), opset=opset or 0, target=TARGETS[target])
+    if target not in targets():
+        raise ValueError(f"unknown target {target!r}: expected one of {', '.join(targets())}")
+    check_opset(opset)
+    if unknown := sorted(set(options) - set(OPTIONS)):
+        raise TypeError(f"unknown option {unknown[0]!r}: expected {', '.join(sorted(OPTIONS))}")
+    o = Options(size=C.sizeof(Options), opset=opset or 0, target=targets().index(target))
     c_tensors, keep = make_tensors(dict(tensors))
     o.tensors, o.ntensors = c_tensors, len(dict(tensors))
     for key, value in options.items():
         if value is None:
             continue
-        if key in ("allow", "flags"):
+        if OPTIONS[key] is Strings:
             if isinstance(value, str):
                 raise TypeError(f"{key} is a list of texts, not {value!r}")
             keep.append(value := strings(value))
-        elif isinstance(value, str | Path):
+        elif OPTIONS[key] is C.c_char_p:
+            if not isinstance(value, str | Path):  # ctypes would take a number for an address
+                raise TypeError(f"{key} is a text, not {value!r}")
             value = str(value).encode()
-        elif key not in ("strip", "external_threshold", "model_limit"):  # ctypes would take a number for a pointer
-            raise TypeError(f"{key} is a text, not {value!r}")
         setattr(o, key, value)
     external_name = str(options.get("external_name") or "")
     handle = call(dll, o)
@@ -251,7 +311,7 @@ def run(call, *, tensors=(), opset=None, target="ort-cpu", **options) -> Compile
         raise (CompileError(text, found) if status == 1 else OSError(text))
     model = bytes(result.view(dll.ptgc_model))
     external = result.view(dll.ptgc_external)
-    external = external if len(external) > COPIED else bytes(external)
+    external = external if len(external) > COPY_LIMIT else bytes(external)
     return Compiled(model, external, [d for d in found if d.severity == "warning"], external_name)
 
 
@@ -266,5 +326,6 @@ def compile_file(path, **options) -> Compiled:
 
 
 def format_text(text: str) -> str:
+    """The text as ``ptgc fmt`` writes it; comments stay."""
     data = text.encode()
     return run(lambda dll, o: dll.ptgc_format(data, len(data), C.byref(o))).model.decode()

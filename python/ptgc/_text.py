@@ -1,4 +1,4 @@
-"""Pieces of .ptg text: names, types, constants. Nothing here knows PyTensor's ops."""
+"""Pieces of .ptg text: names, types, constants. Nothing here knows PyTensor."""
 
 import base64
 import re
@@ -7,31 +7,29 @@ import numpy as np
 
 from ptgc import _lib
 
-HARD_WORDS = frozenset(
-    "if else None True False inf nan infj nanj and or not for as where".split()
-)
-SOFT_WORDS = frozenset("ptg graph fn use state next until loop while in".split())
-DTYPES = frozenset(
-    """bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64
-    complex64 complex128 bfloat16 string int4 uint4 float8e4m3fn float8e4m3fnuz float8e5m2
-    float8e5m2fnuz float8e8m0 float4e2m1 int2 uint2""".split()
-)
-WORDS = HARD_WORDS | SOFT_WORDS | DTYPES | {"_"}
-PLAIN = re.compile(r"[^\W\d]\w*\Z")
-MAX_INLINE = 24  # elements of a constant that are written out; larger ones go by reference
+MAX_INLINE = 24  # elements of a constant that is written out; a larger one is written as file("name")
 
 
 def clean_name(name: str) -> str:
-    """A name that a line of UTF-8 and an ONNX file can hold: no control characters, no halves of characters."""
+    """The name without what a line of UTF-8 cannot hold: control characters and halves of surrogate pairs."""
     name = re.sub(r"[\ud800-\udfff]", "\ufffd", str(name))
     return re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", " ", name) or "_"
 
 
 def quote(name: str) -> str:
-    """A name as .ptg text: in backquotes unless it is a plain name that means nothing else."""
-    if PLAIN.match(name) and name not in WORDS:
-        return name
-    return "`" + name.replace("`", "``") + "`"
+    """A name as .ptg text: in backquotes where the language asks for them."""
+    return name if _lib.is_plain_name(name) else "`" + name.replace("`", "``") + "`"
+
+
+def unquote(text: str) -> str:
+    """The name that ``quote`` made the text of."""
+    return text[1:-1].replace("``", "`") if text.startswith("`") else text
+
+
+def fn_name(name: str) -> str:
+    """The name for a fn, or a similar one where the fn would hide an op of that name."""
+    name = clean_name(name)
+    return f"{name}_graph" if _lib.is_op_name(name) else name
 
 
 def string(text: str) -> str:
@@ -45,7 +43,7 @@ def tensor_type(dtype: str, dims) -> str:
 
 
 def real(value) -> str:
-    """A float of NumPy's, exactly: the shortest decimal that reads back as the same bits."""
+    """A NumPy float as the shortest decimal that reads back as the same bits."""
     if np.isnan(value):
         return "nan"
     if np.isinf(value):
@@ -69,7 +67,7 @@ def element(value, kind: str) -> str:
 
 
 def has_odd_nans(a: np.ndarray) -> bool:
-    """NaNs other than the default one: only bytes keep them."""
+    """Are there NaNs with other bits than np.nan? Only bytes("...") keeps them."""
     if a.dtype.kind not in "fc":
         return False
     parts = np.ascontiguousarray(a).reshape(-1).view(a.real.dtype)
@@ -85,7 +83,7 @@ def nested(a: np.ndarray) -> str:
 
 
 def constant(a: np.ndarray, limit: int | None = MAX_INLINE) -> str | None:
-    """A constant written out, with its dtype and exact; None if it has more than ``limit`` elements."""
+    """The array as an exact .ptg constant with its dtype; None if it has more than ``limit`` elements that differ."""
     dtype, small = a.dtype.name, limit is None or a.size <= limit
     if has_odd_nans(a) or (a.dtype.kind == "c" and not np.isfinite(a).all()):
         return as_bytes(a) if small else None
@@ -101,12 +99,3 @@ def constant(a: np.ndarray, limit: int | None = MAX_INLINE) -> str | None:
 def as_bytes(a: np.ndarray) -> str:
     data = np.ascontiguousarray(a).astype(a.dtype.newbyteorder("<")).tobytes()
     return f'{tensor_type(a.dtype.name, a.shape)}(bytes("{base64.b64encode(data).decode()}"))'
-
-
-def fn_label(name) -> str:
-    """A fn must not have the name of an op of the table, or of anything else."""
-    name = re.sub(r"\W", "_", str(name))
-    name = name if re.match(r"[A-Za-z]", name) else f"F{name}"
-    if name in WORDS or name in ("file", "bytes", "dtype", "rank"):
-        name += "_"
-    return name if _lib.op_properties(name) is None else f"{name}_graph"

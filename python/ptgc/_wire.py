@@ -1,12 +1,12 @@
-"""What this package reads of a model's bytes: places of nodes, tensors outside of it. No onnx needed.
+"""Reads from the bytes of an ONNX model where its nodes come from, and its external tensors, without the onnx package.
 
-A message of protobuf is fields one after another: a number with its wire type, then a varint (0),
+A protobuf message is a sequence of fields: the field's number with its wire type, then a varint (type 0),
 eight bytes (1), a length and that many bytes (2), or four bytes (5).
 """
 
 from collections.abc import Iterator
 
-GRAPH, NODE, INITIALIZER = 7, 1, 5  # of a model; of a graph
+GRAPH, NODE, INITIALIZER = 7, 1, 5  # fields of a model; of a graph
 NODE_NAME, NODE_OP, NODE_ATTRIBUTE, NODE_METADATA, ATTRIBUTE_GRAPH = 3, 4, 5, 9, 6
 TENSOR_DIMS, TENSOR_DTYPE, TENSOR_NAME, TENSOR_EXTERNAL, TENSOR_LOCATION = 1, 2, 8, 13, 14
 
@@ -46,7 +46,7 @@ def main_graph(model):
 
 
 def nodes(graph) -> Iterator[list]:
-    """The fields of every node, in order; nodes of inner graphs come behind the one that holds them."""
+    """The fields of every node, in order; the nodes of an inner graph follow the node that it belongs to."""
     for number, value in fields(graph):
         if number == NODE:
             node = list(fields(value))
@@ -67,7 +67,7 @@ def metadata(model, name: str) -> dict[str, str]:
 
 
 def external_tensors(model) -> Iterator[tuple[str, int, list[int], int, int]]:
-    """Name, ONNX dtype, dims, offset and length of the main graph's tensors that lie outside of it."""
+    """Name, ONNX dtype, dims, offset and length of each initializer whose data are external."""
     for number, tensor in fields(main_graph(model)):
         if number != INITIALIZER:
             continue
@@ -75,7 +75,7 @@ def external_tensors(model) -> Iterator[tuple[str, int, list[int], int, int]]:
         for k, value in fields(tensor):
             if k == TENSOR_DIMS:
                 at = 0
-                while not isinstance(value, int) and at < len(value):  # packed
+                while not isinstance(value, int) and at < len(value):  # a packed field holds many
                     dim, at = varint(value, at)
                     dims.append(dim)
                 dims += [value] if isinstance(value, int) else []

@@ -1,4 +1,4 @@
-"""For people who write .ptg in Python: text to bytes, text to something callable."""
+"""Models from .ptg text or files: their bytes, or something callable."""
 
 import os
 from dataclasses import replace
@@ -31,9 +31,10 @@ def compile_source(source, **options) -> _lib.Compiled:
 def compile(source: "str | os.PathLike", **options: Any) -> bytes:  # noqa: A001
     """An ONNX model from .ptg text, or from the file at a path that ends in .ptg.
 
-    Options: opset (13 to 26), target ("ort-cpu" or "onnx"), tensors ({name: array} that file("name")
-    finds first), directory (what file(...) is relative to, for text), allow (more folders that files
-    may be in), strip, model_name, doc_string, flags (["Werror", ...]).
+    Options: opset (13 to 26; 18), target ("ort-cpu" or "onnx"), tensors ({name: array} that file("name") finds before
+    any file), directory (of a text: the folder that file(...) is relative to), allow (a list of more folders that
+    files may be in), strip (True: the model does not name lines of the text), model_name, doc_string, flags
+    (["Werror", "fno-cse", ...], as of the command).
     """
     return compile_source(source, **options).model
 
@@ -49,15 +50,15 @@ class Model:
         self.inputs = [i.name for i in self.session.get_inputs()]
         self.outputs = [o.name for o in self.session.get_outputs()]
         self._seen = seen_as(self.session, ())
-        self._dtypes = {i.name: NUMPY.get(i.type) for i in self.session.get_inputs()}
+        self._dtypes = {i.name: numpy_dtype(i.type) for i in self.session.get_inputs()}
 
     def __reduce__(self):
         compiled, *rest = self.made_of
         return Model, (replace(compiled, external=bytes(compiled.external)), *rest)
 
     def __call__(self, *args, **named):
-        """The results as a list; a single one by itself. Python numbers take the input's dtype. Complex
-        arrays are given to the model as pairs; complex results are pairs, (..., 2)."""
+        """The results as a list, or the result if there is one. Python numbers take the input's dtype. Complex
+        arguments may be given as such or as pairs, (..., 2); complex results are pairs."""
         feed = arguments(self.inputs, args, named)
         feed = {k: pairs(v) if np.iscomplexobj(v) else v for k, v in feed.items()}
         feed = {k: v if isinstance(v, np.ndarray) else np.asarray(v, self._dtypes[k]) for k, v in feed.items()}
@@ -65,10 +66,11 @@ class Model:
         return results[0] if len(results) == 1 else results
 
 
-NUMPY = {
-    "tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16, "tensor(bool)": np.bool_,
-    **{f"tensor({kind}{bits})": np.dtype(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64)},
-}  # fmt: skip
+def numpy_dtype(runtime_type: str) -> np.dtype | None:
+    """NumPy's dtype for ONNX Runtime's "tensor(double)"; None if NumPy has none."""
+    name = runtime_type.removeprefix("tensor(").removesuffix(")")
+    name = {"float": "float32", "double": "float64"}.get(name, name)  # the others have NumPy's names
+    return np.dtype(name) if hasattr(np, name) else None
 
 
 def load(source: "str | os.PathLike", *, session_options: Any = None, providers: list | None = None, **options: Any) -> Model:

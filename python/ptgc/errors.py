@@ -1,11 +1,11 @@
-"""What ptgc raises."""
+"""The exceptions of ptgc, and the problems that they list."""
 
 import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-LONG = 200  # characters of an op, which shows all of its properties
+LONG = 200  # characters; an op whose text is longer is shown by its name
 
 
 @dataclass
@@ -17,13 +17,13 @@ class Problem:
     variable: Any = None
     reason: str = ""
     line: str = ""  # of the .ptg text
-    part_of: str = ""  # the named variable that it is needed for
+    part_of: str = ""  # the name of a variable that it is needed for
 
     def __str__(self):
         text = self.what
         if self.node is not None:
             op = str(self.node.op)
-            if len(op) > LONG:  # it shows inner graphs
+            if len(op) > LONG:  # PyTensor shows inner graphs in it
                 op = f"{self.what}{{...}}"
             text = f"{op}({', '.join(str(v.type) for v in self.node.inputs)})"
         if self.reason:
@@ -41,10 +41,10 @@ class Problem:
 
 
 def part_of(variable, outputs) -> str:
-    """The nearest named variable that is computed from this one."""
+    """The name of the nearest variable with a name that is computed from this one."""
     from pytensor.graph.traversal import toposort
 
-    clients: dict[Variable, list[Variable]] = {}
+    clients: dict[Any, list] = {}
     for node in toposort(outputs):
         for v in node.inputs:
             clients.setdefault(v, []).extend(node.outputs)
@@ -60,8 +60,8 @@ def part_of(variable, outputs) -> str:
 
 
 def python_line(variable):
-    """The innermost frame outside of PyTensor, of ops and of Python's own library that made the variable,
-    if PyTensor recorded it."""
+    """The frame of the user's code that made the variable, if PyTensor recorded it: the innermost one that is not
+    in PyTensor, in Python's library or in an op."""
     import pytensor
 
     package, library = str(Path(pytensor.__file__).parent), str(Path(dataclasses.__file__).parent)
@@ -76,15 +76,15 @@ def python_line(variable):
 
 
 class UnsupportedError(NotImplementedError):
-    """A graph holds what ONNX, or ptgc, cannot say. ``problems`` lists all of it."""
+    """A graph holds something that ONNX, or ptgc, cannot express. ``problems`` lists all of it."""
 
     def __init__(self, problems, probe=None):
         self.problems = list(problems)
-        self.probe = probe  # the rest of the graph as text, to look for further problems
+        self.probe = probe  # the rest of the graph as text, in which libptgc may find further problems
         lines = "\n".join(f"  {p}" for p in self.problems)
         super().__init__(f"not convertible to ONNX:\n{lines}")
 
-    def __reduce__(self):  # what it says, without the graph
+    def __reduce__(self):  # the message survives, the graph does not
         return UnsupportedError, ([Problem(str(p)) for p in self.problems],)
 
 

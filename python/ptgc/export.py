@@ -1,4 +1,4 @@
-"""Files that a stranger can use: PyTensor graphs and compiled functions as ONNX models and as .ptg text."""
+"""PyTensor graphs and compiled functions as ONNX models and as .ptg text, in memory and in files."""
 
 import os
 import re
@@ -17,36 +17,54 @@ from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.op import Op
+from pytensor.graph.traversal import graph_inputs
 from pytensor.scan.op import Scan
 from pytensor.tensor.basic import MakeVector
 from pytensor.tensor.elemwise import Elemwise
 
 from ptgc import _lib
 from ptgc._compile import compile_graph
-from ptgc._fused import taken_apart
-from ptgc._printer import Text, as_list, graph_of, is_tensor, print_graph
+from ptgc._ops import is_tensor, unfused
+from ptgc._printer import Text, print_graph
 from ptgc.linker import ONNX, rewritten
 from ptgc.runtime import arguments, make_session, native, node_line, pairs, run_session, seen_as
 
-__all__ = ["Exported", "compile_onnx", "export_function_onnx", "export_onnx", "save_ptg"]
+__all__ = ["Exported", "compile_onnx", "export_function_onnx", "export_onnx", "save_ptg", "to_ptg"]
+
+
+def as_list(v: Any) -> list:
+    return list(v) if isinstance(v, list | tuple) else [v]
+
+
+def graph_of(inputs, outputs) -> tuple[list, list, dict]:
+    """Inputs, outputs, and {variable: value} for the shared variables that are not among the inputs."""
+    if isinstance(inputs, Function):
+        inputs = inputs.maker.fgraph
+    if isinstance(inputs, FunctionGraph):
+        return list(inputs.inputs), list(inputs.outputs), {}
+    inputs, outputs = as_list(inputs), as_list(outputs)
+    given = set(inputs)
+    shared = [v for v in graph_inputs(outputs) if isinstance(v, SharedVariable) and v not in given]
+    values = {v: v.get_value(borrow=True) for v in shared}
+    return inputs, outputs, {v: d if is_tensor(v) else None for v, d in values.items()}
 
 
 @dataclass(repr=False)
 class Exported:
-    """A model: its bytes, the .ptg text it was made from, its inputs and outputs by name."""
+    """A model: its bytes, the .ptg text that was compiled, the names of its inputs and outputs."""
 
     model: bytes
     text: str
     inputs: list[str]
     outputs: list[str]
-    external: bytes | memoryview = b""  # content of the data file beside the model, if it has one
+    external: bytes | memoryview = b""  # the content of the file external_name, if the model has one
     external_name: str = ""
     warnings: list = field(default_factory=list)
     graph: tuple[list, list] = ((), ())  # the PyTensor variables
     printed: Text | None = None
-    fgraph: FunctionGraph | None = None  # what was printed
-    target: dict = field(default_factory=dict)
-    constants: dict = field(default_factory=dict)  # variables of fgraph that are initializers
+    fgraph: FunctionGraph | None = None  # the graph that was printed, after its rewrites
+    target: dict = field(default_factory=dict)  # the options opset and target
+    constants: dict = field(default_factory=dict)  # {variable of fgraph: value} of the initializers
 
     def __repr__(self) -> str:
         more = f" and {len(self.external)} in {self.external_name!r}" if self.external else ""
@@ -63,15 +81,15 @@ class Exported:
         return native(run_session(session, self.outputs, feed, self.place), seen_as(session, outputs))
 
     def place(self, node: str) -> tuple[str, Variable | None]:
-        """The line of the text that an ONNX node was made from."""
+        """The line of the text that an ONNX node comes from, and None: the node's variable is not looked for."""
         line, _ = node_line(self.model, node)
         return self.printed.line(line).strip() if line and self.printed else "", None
 
     def verify(self, values: Sequence | Mapping, *, rtol: float = 1e-9, atol: float = 0.0) -> bool:
-        """Compares with PyTensor's own evaluation at ``values`` (a list or a dict by name).
+        """Compares the results with PyTensor's at ``values`` (a list, or a dict by name).
 
-        Dtypes and shapes must be the same and values close. AssertionError names the first value of
-        the graph that differs, its element, and its line of the text.
+        Dtypes and shapes must be equal and values close. AssertionError names the first value of the graph that
+        differs, its element, and its line of the text.
         """
         import pytensor
 
@@ -95,7 +113,7 @@ class Exported:
         return True
 
     def first_difference(self, values, rtol, atol) -> str:
-        """Every value of the graph, in order, on ONNX Runtime and in Python."""
+        """Computes every value of the graph on ONNX Runtime and in Python, and describes the first that differs."""
         import pytensor
         from pytensor.compile.mode import Mode
 
@@ -130,13 +148,13 @@ class Exported:
 
 
 def feed_of(values: Mapping) -> dict:
-    """The values as ONNX Runtime takes them."""
+    """The values as arrays that ONNX Runtime takes."""
     arrays = {name: np.asarray(value) for name, value in values.items()}
     return {name: pairs(a) if a.dtype.kind == "c" else a for name, a in arrays.items()}
 
 
 def difference(name, got, want, rtol, atol) -> str:
-    """What differs first, or nothing."""
+    """Describes the first difference between two arrays; "" if they agree."""
     got, want = np.asarray(got), np.asarray(want)
     if got.dtype != want.dtype:
         return f"{name} is {got.dtype}, PyTensor gives {want.dtype}"
@@ -151,7 +169,7 @@ def difference(name, got, want, rtol, atol) -> str:
 
 
 def named(names, variables, what) -> list[str] | None:
-    """Checks names that the user gave."""
+    """The names that the user gave, one for each variable, or ValueError."""
     if names is None:
         return None
     if isinstance(names, str) or len(names := list(names)) != len(variables):
@@ -169,7 +187,7 @@ def compile_onnx(
     inputs: Any,
     outputs: Any,
     *,
-    opset_version: int = 18,
+    opset_version: int | None = None,
     optimize: bool = True,
     model_name: str | None = None,
     doc_string: str | None = None,
@@ -184,12 +202,12 @@ def compile_onnx(
 ) -> Exported:
     """Compiles the graph from ``inputs`` to ``outputs`` to an ONNX model in memory.
 
-    opset_version: 13 to 26. optimize: rewrites the graph as ONNX mode does; otherwise it is taken as
-    it is. dynamic_dims: {variable or its name: {axis: "name"}} names dims of unknown length; the
-    same name is the same length. shared: "initializer" makes shared variables named constants of the
-    model, "input" makes them inputs. target: "ort-cpu" or "onnx". external_data: name of the file for
-    the weights, beside the model; a model over 2 GB has one in any case, called external_name if it
-    has no name here. values: {shared variable: value} to take instead of its own.
+    opset_version: 13 to 26; None: 18. optimize: False leaves out the rewrites of ONNX mode. dynamic_dims: {variable or
+    its name: {axis: "name"}} names dims of unknown length; dims of one name have one length. shared: "initializer"
+    makes shared variables named constants of the model, "input" makes them inputs. target: "ort-cpu" or "onnx".
+    external_data: the name of the file that weights go to, beside the model. A model over 2 GB has such a file in any
+    case, which is called external_name if external_data is not given. values: {shared variable: value} to use instead
+    of the variable's own value.
     """
     if shared not in ("initializer", "input"):
         raise ValueError(f"shared must be 'initializer' or 'input', not {shared!r}")
@@ -232,7 +250,7 @@ def compile_onnx(
 
 
 def dims_of(dynamic_dims, old, new):
-    """The names of dims for each of the inputs that are printed."""
+    """{printed input: {axis: name}} for ``dynamic_dims``; ``new`` are the printed inputs, ``old`` the user's."""
     out = {}
     for key, axes in (dynamic_dims or {}).items():
         hits = [(n, o) for o, n in zip(old, new) if o is key or (isinstance(key, str) and o.name == key)]
@@ -252,8 +270,8 @@ def dims_of(dynamic_dims, old, new):
 
 
 def write_all(files: Iterable[tuple[Path, bytes]]) -> None:
-    """All or nothing: temporary files that are renamed in the order given. A link stays a link, a device a
-    device, and a file keeps its rights."""
+    """Writes all of the files or none, and renames them in the order given. Symbolic links and devices are written
+    through, and an existing file keeps its mode."""
     ready: list[tuple[Path, Path]] = []
     devices: list[tuple[Path, bytes]] = []
     try:
@@ -283,9 +301,9 @@ def write_all(files: Iterable[tuple[Path, bytes]]) -> None:
 
 
 def export_onnx(inputs: Any, outputs: Any, file: str | os.PathLike, **options: Any) -> Exported:
-    """Writes the graph as an ONNX file; options as of ``compile_onnx``. The result tells what is in it.
+    """Writes the graph as an ONNX file, with the options of ``compile_onnx``, and returns what is in it.
 
-    ``external_data=True`` names the data file after the model. A model over 2 GB gets one anyway.
+    ``external_data=True`` names the data file after the model, as ``model.onnx.data``.
     """
     path = Path(file)
     options.setdefault("external_name", path.name + ".data")
@@ -302,12 +320,12 @@ def export_onnx(inputs: Any, outputs: Any, file: str | os.PathLike, **options: A
     return exported
 
 
-# What ops that write into their inputs are told by; see out_of_place
+# Attributes that tell an op to write into its inputs
 IN_PLACE = ("inplace", "destructive", "overwrite_a", "overwrite_b", "overwrite_c", "overwrite_x", "inplace_pattern")
 
 
 def out_of_place(node: Apply) -> Op:
-    """The op that computes the same without writing into its inputs, in PyTensor's Python too."""
+    """The op that computes the same without writing into its inputs."""
     op = node.op
     if type(op).__name__ == "JAXShapeTuple":
         return MakeVector(node.outputs[0].type.dtype)
@@ -328,20 +346,20 @@ def out_of_place(node: Apply) -> Op:
 
 
 def graph_out_of_place(fgraph: FunctionGraph) -> tuple[list, list]:
-    """The inputs and outputs of the graph, and nothing between them in place."""
+    """The inputs and outputs of the same graph, with ops that do not write into their inputs."""
     new = {v: v for v in fgraph.inputs}
     for node in fgraph.toposort():
-        for part in taken_apart(node):
+        for part in unfused(node):
             results = [v.clone() for v in part.outputs]
-            made = Apply(out_of_place(part), [new.get(v, v) for v in part.inputs], results)
-            made.tag = copy(node.tag)
-            new.update(zip(part.outputs, made.outputs))
-        new.update(zip(node.outputs, made.outputs))
+            copied = Apply(out_of_place(part), [new.get(v, v) for v in part.inputs], results)
+            copied.tag = copy(node.tag)
+            new.update(zip(part.outputs, copied.outputs))
+        new.update(zip(node.outputs, copied.outputs))
     return list(fgraph.inputs), [new.get(v, v) for v in fgraph.outputs]
 
 
 def named_copy(v: Variable, name: str | None, taken: Sequence[Variable]) -> Variable:
-    """The variable, or where something else is known by it its copy, of that name."""
+    """The variable with this name; a copy of it if it is an input or has another name already, in ``taken``."""
     if v.owner is None or v in taken:
         v = v.copy()
     v.name = name
@@ -349,10 +367,10 @@ def named_copy(v: Variable, name: str | None, taken: Sequence[Variable]) -> Vari
 
 
 def export_function_onnx(fn: Any, file: str | os.PathLike, **options: Any) -> Exported:
-    """Writes a function compiled by ``pytensor.function`` in any mode; options as of ``compile_onnx``.
+    """Writes a function compiled by ``pytensor.function`` in any mode, with the options of ``compile_onnx``.
 
-    Shared variables that the function updates are inputs of the model, and their next values are
-    further outputs named ``<name>_next``; the others are as ``shared`` says.
+    Shared variables that the function updates are inputs of the model, and their next values are further outputs
+    named ``<name>_next``. The option ``shared`` is about the other ones.
     """
     if not isinstance(fn, Function):
         raise TypeError(f"expected a function compiled by pytensor.function, got {type(fn).__name__}")
@@ -375,11 +393,27 @@ def export_function_onnx(fn: Any, file: str | os.PathLike, **options: Any) -> Ex
     return export_onnx([*inputs, *updated], outputs, file, values=values, **options)
 
 
+def to_ptg(inputs, outputs=None, *, name: str = "main", types: bool = False, optimize: bool = False) -> str:
+    """The text of any PyTensor graph, before or after rewriting.
+
+    ``inputs`` and ``outputs`` are variables or lists of them; a FunctionGraph or a compiled function stands for both.
+    ``types`` writes PyTensor's type with every name; ``optimize`` applies the rewrites of ONNX mode. Large constants
+    and shared variables are written as ``file("name")``: ``save_ptg`` writes their files too.
+    """
+    inputs, outputs, constants = graph_of(inputs, outputs)
+    names = None
+    if optimize:
+        inputs, outputs, constants, names = rewritten(inputs, outputs, constants)
+    return print_graph(inputs, outputs, name=name, constants=constants, types=types, wanted_names=names).text
+
+
 def save_ptg(
     file: str | os.PathLike, inputs: Any, outputs: Any = None, *, name: str = "main", optimize: bool = True
 ) -> Text:  # fmt: skip
-    """Writes a graph as .ptg text, with a .npy file beside it for every large constant and shared
-    variable. ``ptgc FILE`` and ``ptgc.load(FILE)`` compile it without PyTensor."""
+    """Writes a graph as .ptg text, with a .npy file beside it for every large constant and shared variable.
+
+    ``ptgc FILE`` and ``ptgc.load(FILE)`` compile the text without PyTensor.
+    """
     path = Path(file)
     inputs, outputs, constants = graph_of(inputs, outputs)
     names = None

@@ -21,40 +21,37 @@ from pytensor.tensor.elemwise import DimShuffle
 from pytensor.tensor.shape import SpecifyShape
 from pytensor.tensor.subtensor import AdvancedIncSubtensor, AdvancedSubtensor
 
+from ptgc import _lib
 from ptgc._compile import compile_graph
-from ptgc._printer import is_tensor
+from ptgc._ops import is_tensor
 from ptgc.errors import CompileError
 from ptgc.runtime import BROADCAST, is_complex, make_session, native, node_line, pairs, runtime_error, seen_as
 
-# What the graph should look like when it gets here, and why: fusion would hide ops in composites,
-# inline_ofg would take LogSumExp and its like apart, in-place ops and BLAS calls mean nothing to ONNX.
+# PyTensor's rewrites that make the graph ready for ONNX. Left out are fusion, which hides ops in Composites, and
+# inline_ofg, which takes ops such as LogSumExp apart; in-place ops and BLAS calls mean nothing to ONNX.
 INCLUDE = ["fast_run", "lazy_ifelse", "scan_save_mem_no_prealloc", "alloc_empty_to_zeros"]
 EXCLUDE = ["fusion", "inline_ofg", "local_pow_to_nested_squaring"]
 
-# What is wrong at compile time already but PyTensor raises when the function is called: lengths that
-# do not fit, indices out of range, arguments that no call can do.
-OUT_OF_RANGE = "PTG0306"
-AT_RUN_TIME = frozenset({"PTG0301", OUT_OF_RANGE, "PTG0505"})
-
 
 def adapter(variable):
+    """What turns a value that PyTensor stores for the input into an array as the model takes it; None: nothing."""
     if is_complex(variable):
         return pairs
     return np.asarray if isinstance(variable.type, ScalarType) else None
 
 
 class OnnxCallable:
-    """A compiled graph: arrays in, arrays out. PyTensor functions in ONNX mode have it as ``fn.vm.jit_fn``."""
+    """A compiled graph: arrays in, arrays out. Of a PyTensor function in ONNX mode it is ``fn.vm.jit_fn``."""
 
     def __init__(self, graph, compiled, session, inputs, outputs):
         self.graph = graph
-        self.variables = inputs  # those of the graph that the model takes
+        self.variables = inputs  # PyTensor's, in the order of the model's inputs
         self.text = graph.text  # as .ptg
         self.model = compiled.model  # the bytes of the ONNX file
         self.session = session
         self.inputs = graph.inputs
         self.outputs = graph.outputs
-        # the binding under session.run, which checks the names of the inputs once more for each call
+        # ONNX Runtime's own function below session.run, which checks the names of the inputs at each call
         inner = getattr(session, "_sess", None)
         run = getattr(inner, "run", None) or session.run
         seen, names = seen_as(session, outputs), self.outputs
@@ -62,7 +59,6 @@ class OnnxCallable:
             self.run = lambda feed: native(run(names, feed, None), seen)
         else:
             self.run = lambda feed: run(names, feed, None)
-        # inputs that are no arrays of the model's dtype yet, and what makes them such
         self.adapted = [(i, a) for i, v in enumerate(inputs) if (a := adapter(v))]
         self.scalar_outputs = [(i, v.dtype) for i, v in enumerate(outputs) if isinstance(v.type, ScalarType)]
 
@@ -82,7 +78,7 @@ class OnnxCallable:
 
 
 def first_use(fgraph, variable):
-    """The node that an input's length matters to, as well as can be told."""
+    """The first node that reads the input, for errors about its length. Changes of its axes do not count."""
     todo = [variable]
     for v in todo:
         for node, _ in fgraph.clients.get(v, ()):
@@ -94,7 +90,7 @@ def first_use(fgraph, variable):
 
 
 def split_error(text, node, variable):
-    """Which of the three ways to be wrong the sizes of a Split are."""
+    """PyTensor's error for the sizes of a Split: there are too many, one is negative, or their sum is wrong."""
     if "pieces, but the sizes are" in text or variable is node.inputs[1]:
         return ValueError(f"Length of splits is not equal to n_splits: {text}")
     if "negative" in text or ">= 0" in text:
@@ -107,8 +103,10 @@ def split_error(text, node, variable):
 
 
 def as_pytensor(error, node, variable=None, shapes=None):
-    """The class and the words that PyTensor has for lengths that do not fit this op. shapes: those of the
-    function's arguments."""
+    """The exception that PyTensor's op raises for lengths that do not fit it, with its words.
+
+    shapes: {variable: shape} of the function's arguments.
+    """
     if not isinstance(error, ValueError | IndexError) or node is None:
         return error
     op, text = getattr(node.op, "core_op", node.op), str(error)
@@ -132,6 +130,7 @@ def as_pytensor(error, node, variable=None, shapes=None):
 
 
 def make_thunk(fgraph, call: OnnxCallable, thunk_inputs, thunk_outputs):
+    """A function without arguments that runs the model from input storage to output storage."""
     run, names = call.run, call.outputs
     feeds = list(zip(call.inputs, thunk_inputs, strict=True))
     adapted = [(*feeds[i], adapt) for i, adapt in call.adapted]
@@ -178,8 +177,10 @@ def make_thunk(fgraph, call: OnnxCallable, thunk_inputs, thunk_outputs):
 
 
 def passed_on(fgraph) -> dict:
-    """Outputs that are inputs of a type that ONNX does not have, such as random generators: {position of the
-    output: (the input, the nodes that copy it)}. A function hands them on; its model does not have them."""
+    """Outputs that are inputs of a type that ONNX does not have, such as random generators, or copies of them.
+
+    {position of the output: (the input, the nodes that copy it)}. The model does not have these inputs and outputs.
+    """
     found = {}
     for k, v in enumerate(fgraph.outputs):
         copies = []
@@ -192,7 +193,7 @@ def passed_on(fgraph) -> dict:
 
 
 def passing_on(thunk, passed, storage_map, outputs):
-    """The thunk, and after it the values that are only passed on, copied where PyTensor copies them."""
+    """The thunk, which then also sets the outputs that are only passed on, copied where PyTensor copies them."""
     moves = [(storage_map[v], storage_map[outputs[k]], copies) for k, (v, copies) in passed.items()]
 
     def passing_thunk():
@@ -209,12 +210,12 @@ def passing_on(thunk, passed, storage_map, outputs):
 
 
 def make_failing_thunk(fgraph, refused: CompileError):
-    """For graphs that PyTensor compiles too, but whose every call raises."""
-    problem, code = refused.problems[0], next(d.code for d in refused.diagnostics if d.severity == "error")
+    """The thunk for a graph that PyTensor compiles too, and whose every call raises."""
+    problem, name = refused.problems[0], next(d.name for d in refused.diagnostics if d.severity == "error")
     node = problem.node
 
     def thunk():
-        error = (IndexError if code == OUT_OF_RANGE else ValueError)(str(problem))
+        error = (IndexError if name == "out-of-range" else ValueError)(str(problem))
         error = as_pytensor(error, node)
         error.__suppress_context__ = True
         if node is None or node not in fgraph.apply_nodes:
@@ -227,8 +228,8 @@ def make_failing_thunk(fgraph, refused: CompileError):
 class ONNXLinker(JITLinker):
     """Compiles a FunctionGraph to one ONNX model and runs it on ONNX Runtime.
 
-    opset: 13 to 26. session_options: an onnxruntime.SessionOptions or a dict of its attributes, such
-    as ``{"intra_op_num_threads": 1}``. providers: names of execution providers, in order.
+    opset: 13 to 26; None: 18. session_options: an onnxruntime.SessionOptions or a dict of its attributes, such as
+    ``{"intra_op_num_threads": 1}``. providers: names of execution providers, the first one preferred.
     """
 
     required_rewrites = ("minimum_compile",)
@@ -244,16 +245,15 @@ class ONNXLinker(JITLinker):
     )
 
     def __init__(
-        self, *args: Any, opset: int = 18, session_options: Any = None, providers: list | None = None, **kwargs: Any
+        self, *args: Any, opset: int | None = None, session_options: Any = None, providers: list | None = None, **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
-        if isinstance(opset, bool) or not isinstance(opset, int) or not 13 <= opset <= 26:
-            raise ValueError(f"opset {opset!r} is out of range: 13 to 26")
+        _lib.check_opset(opset)
         self.opset = opset
         self.session_options = session_options
         self.providers = providers
 
-    def __copy__(self):  # compiling a function makes one, which must not lose options as a pickle does
+    def __copy__(self):  # PyTensor copies the linker for each function; unlike a pickle, a copy keeps all options
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__)
         return new
@@ -262,7 +262,7 @@ class ONNXLinker(JITLinker):
         state = self.__dict__.copy()
         given = state["session_options"]
         if given is not None and not isinstance(given, dict):
-            # ONNX Runtime's own object cannot be pickled; of its config entries there is no list
+            # an onnxruntime.SessionOptions cannot be pickled, and its config entries cannot be listed
             names = [k for k in dir(given) if not k.startswith("_") and not callable(getattr(given, k))]
             state["session_options"] = {k: getattr(given, k) for k in names}
         return state
@@ -298,7 +298,7 @@ class ONNXLinker(JITLinker):
                 computed = [s for k, s in enumerate(thunk_outputs) if k not in passed]
                 thunk = make_thunk(fgraph, call, [storage_map[v] for v in call.variables], computed)
             except CompileError as e:
-                if not e.diagnostics or any(d.code not in AT_RUN_TIME for d in e.diagnostics if d.severity == "error"):
+                if not e.diagnostics or any(d.cause != _lib.RAISES for d in e.diagnostics if d.severity == "error"):
                     raise
                 call, thunk = None, make_failing_thunk(fgraph, e)
         else:
@@ -334,7 +334,7 @@ ONNX = register()
 
 
 def rewritten(inputs, outputs, constants):
-    """A copy of the graph as ONNX mode has it, with the names of its outputs."""
+    """A copy of the graph after the rewrites of ONNX mode, with the names of its outputs."""
     fgraph = FunctionGraph([*inputs, *constants], outputs, clone=True)
     new = list(fgraph.inputs)
     ONNX.optimizer.rewrite(fgraph)

@@ -1,10 +1,10 @@
-"""ONNX Runtime sessions, and their errors said again in the user's terms."""
+"""ONNX Runtime: sessions, the arrays that they take and give, and their errors in NumPy's terms."""
 
 import re
 
 import numpy as np
 
-from ptgc import _wire
+from ptgc import _lib, _wire
 
 LEVELS = {"none": 0, "basic": 1, "extended": 2, "all": 99}
 
@@ -20,9 +20,9 @@ def session_options(given=None):
     if isinstance(given, ort.SessionOptions):
         return given
     options = ort.SessionOptions()
-    options.log_severity_level = 4  # what goes wrong is raised, not printed
-    # looking for buffers to use again takes time that grows with the square of the graph, and saves
-    # neither time nor memory later: what is freed goes back to the arena
+    options.log_severity_level = 4  # errors are raised, not printed
+    # ONNX Runtime's search for buffers to use again takes time that grows with the square of the graph, and
+    # saves neither time nor memory in a run: freed buffers go back to its arena
     options.enable_mem_reuse = False
     for key, value in (given or {}).items():
         if key == "config":
@@ -39,15 +39,8 @@ def session_options(given=None):
     return options
 
 
-# ONNX's numbers of dtypes
-DTYPES = {
-    1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 9: "bool",
-    10: "float16", 11: "float64", 12: "uint32", 13: "uint64",
-}  # fmt: skip
-
-
 def known_providers(providers):
-    """ONNX Runtime prints about a provider that it does not have, and goes on without."""
+    """The providers, or ValueError: ONNX Runtime prints a warning about one that it does not have, and goes on."""
     import onnxruntime as ort
 
     providers, known = list(providers or ["CPUExecutionProvider"]), ort.get_available_providers()
@@ -58,16 +51,16 @@ def known_providers(providers):
 
 
 def external_arrays(compiled) -> dict[str, np.ndarray]:
-    """The tensors that are not in the model itself, as views of where they lie."""
-    arrays = {}
+    """The tensors that are not in the model itself, as views of the external data."""
+    arrays, names = {}, {number: name for name, number in _lib.dtypes().items()}
     for name, dtype, dims, offset, length in _wire.external_tensors(compiled.model):
         data = compiled.external[offset : offset + length]
-        arrays[name] = np.frombuffer(data, DTYPES[dtype]).reshape(dims)
+        arrays[name] = np.frombuffer(data, names[dtype]).reshape(dims)
     return arrays
 
 
 def make_session(compiled, options=None, providers=None):
-    """A session for a compiled model. Weights of models over 2 GB stay where they are."""
+    """A session for a compiled model. ONNX Runtime gets external weights by pointer: they are not copied."""
     import onnxruntime as ort
 
     options, providers, arrays = session_options(options), known_providers(providers), {}
@@ -79,7 +72,7 @@ def make_session(compiled, options=None, providers=None):
         session = ort.InferenceSession(compiled.model, options, providers=providers)
     except Exception as e:
         raise RuntimeError(f"ONNX Runtime does not load the model: {summary(str(e))}") from e
-    session.kept = arrays  # the runtime may refer to them
+    session.kept = arrays  # ONNX Runtime may refer to them as long as the session lives
     return session
 
 
@@ -88,24 +81,26 @@ def is_complex(variable) -> bool:
 
 
 def pairs(array) -> np.ndarray:
-    """A complex array as models take it: real and imaginary parts along one more axis at the end. It is
-    a view, unless the array is not contiguous."""
+    """A complex array as models take it: real and imaginary parts along one more axis at the end. The result is a
+    view of a contiguous array, and a copy of any other."""
     array = native_order(array)
     last = np.ascontiguousarray(array).reshape(*array.shape, 1)
     return last.view(array.real.dtype)
 
 
 def seen_as(session, variables):
-    """The outputs whose arrays are to be seen as other dtypes, and these. Complex variables come as
-    pairs. Of 64-bit integers ONNX Runtime makes arrays of C's long long, which NumPy holds for another
-    type than its own int64 where that is C's long, and so does compiled code."""
+    """Positions of the outputs that are to be viewed in another dtype, with that dtype.
+
+    Complex variables come as pairs. 64-bit integers come as C's long long: where NumPy's int64 is C's long, NumPy
+    and code compiled by PyTensor take it for another type, of the same size.
+    """
     wide = {"tensor(int64)": np.dtype("int64"), "tensor(uint64)": np.dtype("uint64")}
     seen = [(i, wide[o.type]) for i, o in enumerate(session.get_outputs()) if o.type in wide]
     return seen + [(i, np.dtype(v.type.dtype)) for i, v in enumerate(variables) if is_complex(v)]
 
 
 def native(results, seen):
-    """The results with the dtypes of seen_as. No data are copied."""
+    """The results, viewed in the dtypes of ``seen_as``. No data are copied."""
     for i, dtype in seen:
         results[i] = results[i].view(dtype)
         if dtype.kind == "c":
@@ -123,7 +118,7 @@ BROADCAST = (
     "Runtime broadcasting not allowed. Lengths that must be equal differ, and only dimensions whose "
     "type says that they are 1 are stretched"
 )
-# Checks that the compiler made, by the names that it gives their nodes: what NumPy raises there.
+# Checks in a model, by the names that ptgc gives their nodes, and the exception that NumPy raises there.
 CHECKS = {
     "the exponents of integers must not be negative": (
         ValueError, "Integers to negative integer powers are not allowed."),
@@ -141,10 +136,10 @@ NODE = re.compile(r"running (\S+) node\. Name:'(.*?)'(?= Status Message)")
 
 
 def runtime_error(error, place=None):
-    """The exception that stands for a failed run, IndexError or ValueError as NumPy has them.
+    """The exception that NumPy would raise where a run of ONNX Runtime failed; the variable that could not be
+    computed, or None; and the name of the input that has a wrong length, or "".
 
-    ``place`` gives the .ptg line and the variable of an ONNX node's name. With the exception come the
-    variable that could not be computed, and the name of the input that has a wrong length.
+    ``place`` gives the .ptg line and the variable for the name of an ONNX node.
     """
     text = str(error)
     found = NODE.search(text)
@@ -153,7 +148,7 @@ def runtime_error(error, place=None):
     for name, (kind, what) in CHECKS.items():
         if found and found[2].startswith(name):
             return kind(what + where), variable, ""
-    if found and " must be " in found[2]:  # a check that the compiler made: the node is called what must hold
+    if found and " must be " in found[2]:  # a check of lengths: the name of its node says what must hold
         return ValueError(f"{BROADCAST}: {found[2]}{where}"), variable, ""
     if GUARD.search(text):
         return ValueError(f"{BROADCAST}{where}"), variable, ""
@@ -176,7 +171,7 @@ def runtime_error(error, place=None):
 
 
 def summary(text):
-    """What went wrong, without the runtime's own file names and generated node names."""
+    """ONNX Runtime's message without its file names and the generated names of nodes."""
     text = re.sub(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ", "", text)
     text = re.sub(NODE.pattern + r".*?Status Message: ", r"\1: ", text, flags=re.S)
     text = re.sub(r"(Non-zero status code returned while )", "", text)
@@ -187,7 +182,7 @@ def summary(text):
 
 
 def arguments(names, args, named) -> dict:
-    """Values by the names of the inputs, each of which has one."""
+    """Values by the names of the inputs. TypeError unless each input has one value."""
     if len(args) > len(names):
         raise TypeError(f"the model has {len(names)} inputs but {len(args)} are given")
     feed = dict(zip(names, args))
@@ -201,13 +196,13 @@ def arguments(names, args, named) -> dict:
 
 
 def native_order(array) -> np.ndarray:
-    """The array in this machine's byte order: the runtime does not look at it."""
+    """The array in this machine's byte order, which ONNX Runtime assumes."""
     array = np.asarray(array)
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def run_session(session, outputs, feed, place=None):
-    """The results of a session; what fails is said as NumPy would, not as the runtime does."""
+    """Runs the session. Errors are those that NumPy would raise, not ONNX Runtime's."""
     feed = {name: native_order(value) for name, value in feed.items()}
     try:
         return session.run(outputs, feed)

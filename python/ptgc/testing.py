@@ -7,9 +7,9 @@ from ptgc import _wire
 
 
 def compare_onnx_and_py(inputs, outputs, values, *, rtol=1e-7, atol=0.0, exact_dtype=True, mode="ONNX", py_mode="FAST_COMPILE"):
-    """Runs the graph in ONNX mode and in PyTensor's Python mode; dtypes, shapes and values must agree.
+    """Asserts that the graph gives the same dtypes, shapes and values in ONNX mode and in PyTensor's Python mode.
 
-    Returns the function compiled in ONNX mode and its results.
+    Returns the function compiled in ONNX mode, and its results.
     """
     many = isinstance(outputs, list | tuple)
     f = pytensor.function(inputs, outputs, mode=mode, on_unused_input="ignore")
@@ -26,6 +26,6 @@ def compare_onnx_and_py(inputs, outputs, values, *, rtol=1e-7, atol=0.0, exact_d
 
 
 def onnx_node_types(fn) -> list[str]:
-    """The ONNX ops of a function compiled in ONNX mode, in order; bodies of loops included."""
+    """The ONNX operators of a function compiled in ONNX mode, in order, with those inside of loops and ifs."""
     nodes = _wire.nodes(_wire.main_graph(fn.vm.jit_fn.model))
     return [str(value, "utf-8") for node in nodes for number, value in node if number == _wire.NODE_OP]

@@ -94,6 +94,12 @@ def test_dims_by_name_and_list():
     assert "x: float64[n, k], v: float64[k]" in e.text
 
 
+def test_dims_may_be_called_by_words_of_the_language():
+    e = ptgc.compile_onnx([x], [x * 2], dynamic_dims={"x": ["if", "float32"]})
+    dims = onnx.load_from_string(e.model).graph.output[0].type.tensor_type.shape.dim
+    assert [d.dim_param for d in dims] == ["if", "float32"]
+
+
 @pytest.mark.parametrize("opset", [13, 15, 18, 21, 23])
 def test_opsets(opset):
     e = ptgc.compile_onnx([x], [pt.exp(x).sum(axis=1)], opset_version=opset)

@@ -1,5 +1,6 @@
-"""The package around it: the command line, the helpers for tests, the op table's view of PyTensor."""
+"""The package: its modules, what it asks of libptgc, its command, its functions for tests, its wheel."""
 
+import ast
 import os
 import subprocess
 import sys
@@ -56,6 +57,35 @@ def test_compare_is_strict():
 def test_node_types():
     f = pytensor.function([v], pt.exp(v) + 1, mode="ONNX")
     assert onnx_node_types(f) == ["Exp", "Add"]
+
+
+# Each module imports, at its top or inside of its functions, none but those before it.
+ORDER = """errors _lib _text _ops _extend _printer _compile _wire runtime linker api export testing __init__
+    __main__""".split()
+
+
+def test_modules_import_only_those_below_them():
+    folder = Path(ptgc.__file__).parent
+    assert sorted(p.stem for p in folder.glob("*.py")) == sorted(ORDER)
+    for module in ORDER:
+        for node in ast.walk(ast.parse((folder / f"{module}.py").read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module.partition(".")[0] == "ptgc":
+                names = [a.name for a in node.names] if node.module == "ptgc" else [node.module[5:]]
+            elif isinstance(node, ast.Import):
+                names = [a.name.removeprefix("ptgc.") for a in node.names if a.name.startswith("ptgc")]
+            else:
+                continue
+            assert set(names) <= set(ORDER[: ORDER.index(module)]), f"{module} imports {', '.join(names)}"
+
+
+def test_names_dtypes_targets_and_opsets_are_the_library_s():
+    assert _lib.is_plain_name("μ") and not any(map(_lib.is_plain_name, ("loop", "float64", "_", "a b", "1a", "int4")))
+    assert _lib.is_op_name("Exp") and _lib.is_op_name("file") and not _lib.is_op_name("x")
+    assert _lib.dtypes()["float64"] == 11 and "int4" not in _lib.dtypes()
+    assert _lib.targets() == ["ort-cpu", "onnx"]
+    for opset in (12, 27, "18", True, 18.0):
+        with pytest.raises(ValueError, match="out of range: 13 to 26"):
+            _lib.check_opset(opset)
 
 
 def test_signature_properties():

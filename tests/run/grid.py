@@ -21,7 +21,8 @@ from pytensor.tensor.blockwise import Blockwise
 
 from harness import ALL, OPSETS, QUIET, check_model, corner_values, listed, ulps, variable
 from ptgc import _lib
-from ptgc._printer import op_name, print_graph
+from ptgc._ops import op_name
+from ptgc._printer import print_graph
 from ptgc.errors import CompileError
 from ptgc.runtime import native, pairs, seen_as
 

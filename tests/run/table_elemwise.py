@@ -22,7 +22,7 @@ from pytensor.tensor.math import mul_without_zeros
 from grid import A, Form, No, anything
 from grid_rows import INTEGERS, between, choice, either, row
 from harness import ALL, FLOATS
-from ptgc._printer import op_name
+from ptgc._ops import op_name
 
 SCALAR = {op_name(o): o for m in (ps, ps.math) for o in vars(m).values() if isinstance(o, ScalarOp)}
 
