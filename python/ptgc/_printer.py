@@ -226,6 +226,8 @@ class Printer:
         if isinstance(v, Constant):
             return self.constant(v)
         if v in self.missing:
+            if v.owner is None and isinstance(v.type, RandomType):
+                raise TypeError("it takes a random generator: random variables cannot be converted yet")
             raise Skip
         raise ValueError(f"the graph needs {v}, which is not among the inputs")
 
@@ -421,8 +423,8 @@ class Printer:
             if not is_tensor(v):
                 self.missing.add(v)
                 del self.texts[v]
-                if not isinstance(v.type, RandomType):  # of a generator, the op that draws from it is reported
-                    self.problems.append(Problem(f"an input of type {v.type}", None, v, "no tensor"))
+                if not isinstance(v.type, RandomType):  # the ops that take a generator are reported
+                    self.problems.append(Problem(f"an input of type {v.type}", None, v, "ONNX has no such type"))
                 continue
             text = f"{self.texts[v]}: {type_text(v.type, self.dims.get(v))}" if typed else self.texts[v]
             self.params.append((name, text))
@@ -430,7 +432,7 @@ class Printer:
             if not is_tensor(v):
                 self.missing.add(v)
                 if not isinstance(v.type, RandomType):
-                    self.problems.append(Problem(f"a shared variable of type {v.type}", None, v, "no tensor"))
+                    self.problems.append(Problem(f"a shared variable of type {v.type}", None, v, "ONNX has no such type"))
                 continue
             name = self.names.near(v.name or "shared")
             self.tensors[name] = np.asarray(data)
@@ -456,7 +458,7 @@ class Printer:
         for v, name in results:
             target = _text.quote(name)
             if v in self.missing and v.owner is None:
-                self.problems.append(Problem(f"a result of type {v.type}", None, v, "no tensor"))
+                self.problems.append(Problem(f"a result of type {v.type}", None, v, "ONNX has no such type"))
             if v in self.missing or self.texts.get(v) == target:
                 continue
             before = v in self.texts

@@ -26,6 +26,7 @@ from ptgc import _lib
 from ptgc._compile import compile_graph
 from ptgc._ops import is_tensor, unfused
 from ptgc._printer import Text, print_graph
+from ptgc.errors import Problem, UnsupportedError
 from ptgc.linker import ONNX, rewritten
 from ptgc.runtime import arguments, make_session, native, node_line, pairs, run_session, seen_as
 
@@ -226,23 +227,27 @@ def compile_onnx(
     new_inputs, names = list(fgraph.inputs), [v.name for v in outputs]
     if optimize:
         ONNX.optimizer.rewrite(fgraph)
-    kept = {}
+    kept, all_inputs, listed = {}, inputs, new_inputs[: len(inputs)]
+    # the rewrites may have left over a generator that nothing draws from any more
+    rest = [(v, new) for v, new in zip(extra, new_inputs[len(inputs) :]) if is_tensor(v) or fgraph.clients[new]]
     if shared == "initializer":
-        kept = {new: constants[old] for new, old in zip(new_inputs[len(inputs) :], extra)}
-    listed = [v for v in new_inputs if v not in kept]
-    all_inputs = inputs if kept or not extra else [*inputs, *extra]
+        kept = {new: constants[v] for v, new in rest}
+    else:
+        all_inputs, listed = [*inputs, *(v for v, _ in rest)], [*listed, *(new for _, new in rest)]
     options = {"opset": opset_version, "target": target}
     text, compiled = compile_graph(
         listed, fgraph.outputs,
         {
             "name": model_name or "main", "input_names": named(input_names, listed, "input_names"),
             "output_names": named(output_names, outputs, "output_names"),
-            "dims": dims_of(dynamic_dims, all_inputs, new_inputs), "constants": kept, "wanted_names": names,
+            "dims": dims_of(dynamic_dims, all_inputs, listed), "constants": kept, "wanted_names": names,
         },
         file_name=f"{model_name or 'main'}.ptg", model_name=model_name, doc_string=doc_string,
         external_name=external_data or external_name, external_threshold=1024 if external_data else 0,
         flags=["Wno-unused"], **options,
     )  # fmt: skip
+    if others := [v for v in inputs if not is_tensor(v)]:  # nothing uses them, or they were refused above
+        raise UnsupportedError([Problem(f"an input of type {v.type}", None, v, "ONNX has no such type") for v in others])
     return Exported(
         compiled.model, text.text, text.inputs, text.outputs, compiled.external, compiled.external_name,
         compiled.warnings, (all_inputs, outputs), text, fgraph, options, kept,

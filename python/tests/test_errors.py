@@ -1,6 +1,7 @@
 """What is refused, and what fails at run time, in the user's terms."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytensor
@@ -9,8 +10,10 @@ import pytest
 from pytensor import sparse
 from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.ops import as_op
+from pytensor.conditional.op import ifelse
 from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
+from pytensor.tensor.random.type import random_generator_type
 
 import ptgc
 
@@ -77,6 +80,45 @@ def test_complex_is_refused():
     z = pt.zvector("z")
     with pytest.raises(ptgc.UnsupportedError, match="complex"):
         function([z], pt.erf(z))
+
+
+def graphs_that_pass_a_generator_on(r):
+    new, draw = pt.random.normal(v, 1, rng=r).owner.outputs
+    shared = pytensor.shared(np.random.default_rng(1), name="shared")
+
+    def step(so_far):
+        new, draw = pt.random.normal(so_far, 1, rng=shared).owner.outputs
+        return draw, {shared: new}
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        steps, _ = pytensor.scan(step, outputs_info=[pt.constant(0.0, dtype="float64")], n_steps=3)
+    return {
+        "an inner graph that draws": OpFromGraph([r, v], [draw, new])(r, v)[0],
+        "an inner graph that does not": OpFromGraph([r, v], [v * 2])(r, v),
+        "a loop": steps * v,
+        "a choice": pt.random.normal(v, 1, rng=ifelse(v[0] > 0, r, shared)),
+    }
+
+
+@pytest.mark.parametrize("graph", graphs_that_pass_a_generator_on(random_generator_type("r")))
+def test_ops_that_take_a_generator_are_refused(graph):
+    """Also those that only hand it to an inner graph: their results were taken for inputs of the model."""
+    r = random_generator_type("r")
+    out = graphs_that_pass_a_generator_on(r)[graph]
+    for convert in (
+        lambda: ptgc.to_ptg([r, v], out),
+        lambda: ptgc.compile_onnx([r, v], [out], optimize=False),
+        lambda: function([r, v], out, on_unused_input="ignore"),
+    ):
+        with pytest.raises(ptgc.UnsupportedError, match="random (generator|variables)"):
+            convert()
+
+
+def test_inputs_that_no_model_has_are_refused():
+    r = random_generator_type("r")
+    with pytest.raises(ptgc.UnsupportedError, match="(?s)RandomGeneratorType.*'r'"):
+        ptgc.compile_onnx([r, v], [v * 2])
 
 
 def test_missing_input():

@@ -116,6 +116,15 @@ def test_shared_variables_as_inputs(rng):
     np.testing.assert_allclose(e(**values)[0], np.tanh(values["x"] @ values["W"] + 1), rtol=1e-12)
 
 
+def test_a_generator_whose_draws_are_not_needed():
+    """Of a random variable only the shape is used: the model has no generator, whether shared variables are inputs or not."""
+    shared = pytensor.shared(np.random.default_rng(1), name="shared")
+    shape = pt.random.normal(v, 1, rng=shared, return_next_rng=True)[1].shape
+    for how in ("initializer", "input"):
+        e = ptgc.compile_onnx([v], [shape, v * 2], shared=how, input_names=["a"])
+        assert e.inputs == ["a"] and e.verify([np.ones(3)])
+
+
 def test_external_data(tmp_path):
     W, b, y = model()
     W.set_value(np.random.default_rng(0).normal(size=(3, 400))), b.set_value(np.zeros(400))
