@@ -7,7 +7,7 @@
 #ifndef PTGC_API_H
 #define PTGC_API_H
 
-#include "base/ctx.h"
+#include "base/base.h"
 
 struct graph;
 struct sink;

@@ -1,5 +1,7 @@
 /*
- * base.h: memory and containers, below everything else. Nothing here knows of a compilation.
+ * base.h: what every other folder stands on. First memory, containers and dtypes, which know of no
+ * compilation; then one compilation (struct ctx): its names, texts, diagnostics and options. What
+ * belongs to one layer alone is a pointer in struct ctx that only this layer looks behind.
  */
 #ifndef PTGC_BASE_BASE_H
 #define PTGC_BASE_BASE_H
@@ -9,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "ptgc.h"
 
 #define countof(a)        (sizeof(a) / sizeof((a)[0]))
 #define PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
@@ -89,5 +93,181 @@ void hash_add(struct arena *a, struct hash_table *t, uint32_t hash, uint32_t num
 
 /* diag.c: for broken invariants only, never for input */
 NORETURN void bug(const char *fmt, ...) PRINTF(1, 2);
+
+/* dtype.c, dtypes.def: the dtypes of PyTensor and ONNX, and what NumPy makes of two of them */
+enum dtype {
+	DT_NONE,
+#define DTYPE(id, name, onnx, size, kind, bits) DT_##id,
+#include "base/dtypes.def"
+	DT_COUNT
+};
+enum dtype_kind { KIND_NONE, KIND_BOOL, KIND_UINT, KIND_INT, KIND_FLOAT, KIND_COMPLEX, KIND_OTHER };
+struct dtype_info {
+	const char *name;
+	uint8_t onnx, size, kind, bits;
+};
+extern const struct dtype_info dtypes[DT_COUNT];
+enum dtype dtype_named(const char *name);            /* DT_NONE if unknown */
+enum dtype dtype_upcast(enum dtype a, enum dtype b); /* NumPy's table for two arrays */
+enum dtype dtype_to_float(enum dtype a);             /* PyTensor's upgrade_to_float */
+bool dtype_holds_int(enum dtype t, uint64_t magnitude, bool negative);
+uint16_t half_from_double(double v); /* the bits of the float16 nearest to v, ties to even */
+double half_to_double(uint16_t h);
+static inline bool is_float(enum dtype t)
+{
+	return dtypes[t].kind == KIND_FLOAT;
+}
+static inline bool is_complex(enum dtype t)
+{
+	return dtypes[t].kind == KIND_COMPLEX;
+}
+static inline bool is_int(enum dtype t)
+{
+	return dtypes[t].kind == KIND_INT || dtypes[t].kind == KIND_UINT;
+}
+static inline bool is_discrete(enum dtype t)
+{
+	return is_int(t) || t == DT_BOOL;
+}
+
+struct ctx;
+
+/* intern.c: names are interned: equal names are one pointer. `value` and `dim` are what the name
+ * means at the point that elaboration has reached (elab/elab.c owns them; NULL when unbound). */
+struct sym {
+	struct binding *value;
+	struct binding *dim;
+	const struct op *op; /* the op of that name, NULL if none */
+	struct fn *fn;       /* the fn of that name, NULL if none */
+	uint32_t owner;      /* emit/names.c: the value that has the name in the model */
+	uint32_t len;
+	uint16_t word; /* token of a keyword or soft word; 0 for others (scanner) */
+	uint8_t dtype; /* enum dtype when the name is a dtype's */
+	bool taken;    /* lower: an ONNX value has the name */
+	char s[];      /* 0-terminated */
+};
+struct intern;
+struct intern *intern_new(struct ctx *cx);
+struct sym *intern(struct ctx *cx, const char *s, size_t len);
+struct sym *intern_str(struct ctx *cx, const char *s);
+
+/* source.c: texts, and places in them. All texts of a compilation share one offset space. */
+struct span {
+	uint32_t begin, end;
+};
+struct source {
+	const char *name; /* as the user wrote it; "<lib>/Erfcx" for a fn of the library */
+	const char *dir;  /* folder that file(...) and use are relative to; NULL: none */
+	const char *path; /* of the main text, which is the first source, if it is a file */
+	const char *text;
+	uint32_t len, base; /* text[i] is offset base + i */
+	uint32_t *lines;    /* offsets of line starts, made when first needed */
+	uint32_t nlines;
+	bool lib;
+};
+struct place {
+	const struct source *source;
+	uint32_t line, col; /* from 1; columns count bytes */
+	const char *text;   /* the line, not 0-terminated */
+	uint32_t len;
+};
+struct source *source_add(struct ctx *cx, const char *name, const char *dir, const char *text,
+			  size_t len); /* text is kept by reference; NULL after an error */
+struct source *source_of(struct ctx *cx, struct span s);
+uint32_t utf8_len(const char *text, size_t left); /* of the valid sequence at text; 0: invalid */
+size_t utf8_put(char to[4], uint32_t c);          /* its bytes; how many */
+struct place source_place(struct ctx *cx, uint32_t offset);
+
+/* diag.c: errors, warnings, notes; all are kept and printed at the end or handed to the caller */
+enum diag_code {
+#define DIAG(id, number, severity, name, ...) id,
+#include "base/diag.def"
+	DIAG_COUNT
+};
+struct diag {
+	enum diag_code code;
+	uint8_t severity;        /* enum ptgc_severity */
+	struct span span, other; /* other: the second place ('~'), empty if none */
+	char *text;
+	struct diag *notes; /* linked list through next */
+	struct diag *next;
+};
+/* They return the record, so that note() can be attached to it, and never stop the
+ * compilation. */
+struct diag *error(struct ctx *cx, struct span s, enum diag_code code, const char *fmt, ...)
+	PRINTF(4, 5);
+struct diag *error2(struct ctx *cx, struct span s, struct span other, enum diag_code code,
+		    const char *fmt, ...) PRINTF(5, 6);
+struct diag *warn(struct ctx *cx, struct span s, enum diag_code code, const char *fmt, ...)
+	PRINTF(4, 5);
+void note(struct ctx *cx, struct diag *d, struct span s, const char *fmt, ...) PRINTF(4, 5);
+#define STOPPED 2                   /* what setjmp(cx->oom) then returns; 1: out of memory */
+NORETURN void stop(struct ctx *cx); /* after errors: there is no point in going on */
+bool diag_option(struct ctx *cx, const char *name); /* "name", "no-name", "error=name", "error" */
+struct diag_info {
+	int number;       /* of the code: PTG%04d */
+	uint8_t severity; /* PTGC_NOTE: a warning that is off by default */
+	const char *name, *explain;
+	enum ptgc_cause cause;
+};
+extern const struct diag_info diag_infos[DIAG_COUNT];
+const struct diag_info *diag_find(const char *code); /* "PTG0042", "42"; NULL if unknown */
+size_t diag_sorted(struct ctx *cx, struct diag *const **list);     /* in the order of places */
+void diag_render(struct ctx *cx, struct strbuf *out, bool colour); /* as the command prints them */
+/* how many bytes of s a message shows: at most `max`, and no character is cut */
+int shown_len(const char *s, size_t len, int max);
+/* the candidate nearest to `name` among n, for "did you mean ..."; NULL if none is near */
+const char *did_you_mean(const char *name, const char *const *candidates, size_t n);
+
+/* ctx.c: one compilation */
+#define MIN_OPSET 13
+#define MAX_OPSET 26
+#define OPSET     18                                  /* where none is asked for */
+extern const char *const target_names[PTGC_ONNX + 1]; /* as --target takes them */
+#define MAX_RANK 64                                   /* of a type: NumPy's limit */
+struct ctx {
+	jmp_buf oom;
+	struct arena *arena;   /* the whole compilation */
+	struct arena *scratch; /* what one pass or two need: emptied between them */
+	struct spare spare;
+	struct intern *names;
+	struct dims *dims;
+	struct op_sig *op_sigs;
+	vec(struct source *) sources;
+	struct diag *diags, **diag_tail;
+	uint32_t errors, warnings;
+	uint32_t refused; /* of the errors: ops that cannot be converted, a reason to look on */
+	uint8_t severity[DIAG_COUNT]; /* as switched by -W */
+	bool werror;
+	struct diag_index *diag_index;
+	struct blames *blames;   /* of graph/blame.c */
+	struct pending *pending; /* of ops/rules_subtensor.c */
+	struct options {
+		int opset;
+		enum ptgc_target target;
+		bool strip, check_dims, signed_zeros, excess_precision, fold, cse;
+		uint64_t external_threshold;
+		bool external;
+		uint64_t rewrites_off;
+		const char *const *allow_dirs; /* file(...) may read below these too; NULL ends */
+		const char *model_name, *doc_string;
+		const char *external_name; /* location that external tensors get; NULL: none */
+		uint64_t model_limit; /* bytes of a model with its tensors inside; 0: protobuf's */
+	} opt;
+	const struct ptgc_tensor *tensors; /* the caller's, by name */
+	size_t ntensors;
+	struct lib *lib;
+	struct elab *elab;
+	enum dtype floatx; /* of the main file: what PyTensor's config.floatX gives */
+	uint32_t next_id;
+	uint32_t expansions;                 /* of fns, against the limit */
+	vec(struct mapping *) mappings;      /* of files */
+	void (*unmap_files)(struct ctx *cx); /* at the end; NULL: there are none */
+	uint32_t keep_open; /* so many large files stay open, as the sink may copy from them */
+	vec(const char *) depends; /* files read, for -MD */
+	bool io_failed;            /* a file could not be read, for no fault of the input */
+};
+struct ctx *ctx_new(void); /* NULL: out of memory */
+void ctx_free(struct ctx *cx);
 
 #endif

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "base/ctx.h"
+#include "base/base.h"
 
 #define E_OFF PTGC_NOTE /* severity of a warning that is off */
 

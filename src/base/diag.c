@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ctx.h"
+#include "base/base.h"
 
 #define MAX_SHOWN  20   /* of errors, and of warnings */
 #define MAX_ERRORS 1000 /* after which the rest of the text is left alone */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "base/dtype.h"
 
 const struct dtype_info dtypes[DT_COUNT] = {
 	[DT_NONE] = {"none", 0, 0, KIND_NONE, 0},

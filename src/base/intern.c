@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "base/ctx.h"
+#include "base/base.h"
 
 struct intern {
 	struct hash_table table;

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "base/ctx.h"
+#include "base/base.h"
 
 #define MAX_TEXT 0x7ffffffeu
 

@@ -2,7 +2,7 @@
 #ifndef PTGC_DATA_DATA_H
 #define PTGC_DATA_DATA_H
 
-#include "base/ctx.h"
+#include "base/base.h"
 
 /* tensor.c: constant data. Points into the arena, a mapped file or the caller's memory. */
 struct tensor {

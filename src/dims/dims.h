@@ -2,7 +2,7 @@
 #ifndef PTGC_DIMS_DIMS_H
 #define PTGC_DIMS_DIMS_H
 
-#include "base/ctx.h"
+#include "base/base.h"
 
 struct value;
 

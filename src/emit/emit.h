@@ -49,7 +49,7 @@ void mem_sink_init(struct mem_sink *m, struct arena *a);
 /* emit.c */
 bool emit_model(struct ctx *cx, const struct graph *g, struct sink *out, struct sink *external);
 
-/* onnx_text.c: a graph in ONNX's text syntax; read_model.c: a binary model in it; false: reported
+/* onnx_text.c: a graph in ONNX's text syntax; model_text.c: a binary model in it; false: reported
  */
 void dump_onnx_text(struct ctx *cx, const struct graph *g, struct strbuf *out);
 bool dump_model(struct ctx *cx, const void *data, size_t len, struct strbuf *out);

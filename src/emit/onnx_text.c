@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "emit/internal.h"
-#include "emit/onnx_text.h"
 
 #define MAX_ELEMENTS 256
 

@@ -5,7 +5,7 @@
 #ifndef PTGC_SYNTAX_SYNTAX_H
 #define PTGC_SYNTAX_SYNTAX_H
 
-#include "base/ctx.h"
+#include "base/base.h"
 
 /*
  * AST (ast.c, made by grammar/ptg.y). Expressions are arrays in post-order: a node's children stand

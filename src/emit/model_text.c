@@ -1,5 +1,5 @@
 /*
- * read_model.c: ptgc dump: a binary ONNX model as text for people, close to ONNX's text syntax.
+ * model_text.c: ptgc dump: a binary ONNX model as text for people, close to ONNX's text syntax.
  * In: bytes, of any origin. Out: text; or a message (E_MODEL).
  * Holds: whatever the bytes are, memory stays near their size, no data is copied, and no more
  * than MAX_DEPTH graphs lie inside each other. Messages that hold graphs or data are walked in
@@ -11,7 +11,7 @@
 
 #include "emit/emit.h"
 #include "onnx.pb-c.h"
-#include "emit/onnx_text.h"
+#include "emit/internal.h"
 
 #define MAX_DEPTH  100
 #define MAX_SHOWN  8   /* elements of a tensor */
