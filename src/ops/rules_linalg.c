@@ -270,7 +270,7 @@ bool sh_schur(struct ctx *cx, struct node *n)
 	if (sorted || !strcmp(prop_str(cx, n, "output"), "complex")) {
 		error(cx, n->span, E_UNSUPPORTED, "Schur: %s",
 		      sorted ? "sorting its eigenvalues is not converted"
-			     : "its results are complex, which no ONNX operator takes");
+			     : "its complex form is not converted");
 		return false;
 	}
 	return core_shapes(cx, n, "(m,m)->(m,m),(m,m)", dtype0(n));

@@ -253,8 +253,8 @@ def test_lists_in_text():
         ("Choose(x, [x, x])", "argument 1 must be integers, got float64[n]"),
         ("Choose(int64([0, 2]), [x, x])", "there is no choice 2 among 2"),
         ("Choose(Cast{int64}(float64[3](0)), [x, float64[4](0)])", "indices int64[3] do not broadcast with choices of float64[4]"),
-        ("MakeList(x, x)", "lists of tensors are no tensors"),
-        ("Length([x, x])", "lists of tensors are no tensors"),
+        ("MakeList(x, x)", "an argument that is a list of tensors is written [a, b]"),
+        ("Length([x, x])", "the language has no lists of tensors"),
         ("Exp([x, x])", "a list of values takes scalars"),
     ],
 )
