@@ -9,7 +9,7 @@ from pytensor.graph.op import Op
 
 from ptgc._ops import property_text
 
-HEADER = re.compile(r"^\s*fn\s+(`[^`]+`|[^\W\d]\w*)\s*(?:\{([^}]*)\})?\s*\(", re.M)
+HEADER = re.compile(r"^\s*fn\s+(`(?:[^`]|``)+`|[^\W\d]\w*)\s*(?:\{([^}]*)\})?\s*\(", re.M)
 CALLEE = re.compile(r"[^\W\d][\w.]*(\{.*\})?\Z", re.S)
 
 

@@ -119,7 +119,8 @@ def check_scalar_dtypes(op: ScalarOp, node: Apply) -> None:
     except TypeError:
         same = None
     if same is None or [v.type.dtype for v in same.outputs] != dtypes:
-        raise TypeError(f"it gives {', '.join(dtypes)}, by a dtype rule of its own or another floatX: use a Cast for that")
+        given = ", ".join(dtypes)
+        raise TypeError(f"it gives {given}, by a dtype rule of its own or another floatX: use a Cast for that")
 
 
 def check_perform(op) -> None:

@@ -35,6 +35,7 @@ from ptgc._ops import (
 )
 from ptgc.errors import Problem, UnsupportedError, part_of
 
+NO_TYPE = "ONNX has no such type"
 INLINE_WIDTH = 60  # a longer expression becomes a statement
 REPEAT_WIDTH = 20  # a longer constant that is used more than once becomes one too
 TYPED_INT = re.compile(r"u?int\d+\((-?\d+)\)\Z")
@@ -424,7 +425,7 @@ class Printer:
                 self.missing.add(v)
                 del self.texts[v]
                 if not isinstance(v.type, RandomType):  # the ops that take a generator are reported
-                    self.problems.append(Problem(f"an input of type {v.type}", None, v, "ONNX has no such type"))
+                    self.problems.append(Problem(f"an input of type {v.type}", None, v, NO_TYPE))
                 continue
             text = f"{self.texts[v]}: {type_text(v.type, self.dims.get(v))}" if typed else self.texts[v]
             self.params.append((name, text))
@@ -432,7 +433,7 @@ class Printer:
             if not is_tensor(v):
                 self.missing.add(v)
                 if not isinstance(v.type, RandomType):
-                    self.problems.append(Problem(f"a shared variable of type {v.type}", None, v, "ONNX has no such type"))
+                    self.problems.append(Problem(f"a shared variable of type {v.type}", None, v, NO_TYPE))
                 continue
             name = self.names.near(v.name or "shared")
             self.tensors[name] = np.asarray(data)
@@ -458,7 +459,7 @@ class Printer:
         for v, name in results:
             target = _text.quote(name)
             if v in self.missing and v.owner is None:
-                self.problems.append(Problem(f"a result of type {v.type}", None, v, "ONNX has no such type"))
+                self.problems.append(Problem(f"a result of type {v.type}", None, v, NO_TYPE))
             if v in self.missing or self.texts.get(v) == target:
                 continue
             before = v in self.texts
@@ -495,7 +496,7 @@ class Block:
     outputs: list[str] = field(default_factory=list)
 
     def write(self, out: list[str], number: int, statements) -> int:
-        """Appends the text to ``out`` and the places of statements to ``statements``. Returns the next line's number."""
+        """Appends the text to ``out`` and its statements to ``statements``; returns the number of the next line."""
         out.append(self.head)
         number += self.head.count("\n")
         for line in self.lines:

@@ -73,7 +73,9 @@ def numpy_dtype(runtime_type: str) -> np.dtype | None:
     return np.dtype(name) if hasattr(np, name) else None
 
 
-def load(source: "str | os.PathLike", *, session_options: Any = None, providers: list | None = None, **options: Any) -> Model:
+def load(
+    source: "str | os.PathLike", *, session_options: Any = None, providers: list | None = None, **options: Any
+) -> Model:
     """Compiles .ptg text or the file at a path, and makes it callable on ONNX Runtime."""
     options.setdefault("external_name", "weights")
     return Model(compile_source(source, **options), session_options, providers)

@@ -25,7 +25,7 @@ from pytensor.tensor.elemwise import Elemwise
 from ptgc import _lib
 from ptgc._compile import compile_graph
 from ptgc._ops import is_tensor, unfused
-from ptgc._printer import Text, print_graph
+from ptgc._printer import NO_TYPE, Text, print_graph
 from ptgc.errors import Problem, UnsupportedError
 from ptgc.linker import ONNX, rewritten
 from ptgc.runtime import arguments, make_session, native, node_line, pairs, run_session, seen_as
@@ -102,8 +102,9 @@ class Exported:
         values = [np.asarray(v, dtype=i.type.dtype) for v, i in zip(values, inputs)]
         stand_in = {i: i.type() for i in inputs if isinstance(i, SharedVariable)}
         expected = pytensor.function(
-            [stand_in.get(i, i) for i in inputs], outputs, mode="FAST_COMPILE", givens=stand_in, on_unused_input="ignore"
-        )(*values)
+            [stand_in.get(i, i) for i in inputs], outputs, mode="FAST_COMPILE", givens=stand_in,
+            on_unused_input="ignore",
+        )(*values)  # fmt: skip
         got = self(*values)
         wrong = [
             difference(name, g, w, rtol, atol) for name, g, w in zip(self.outputs, got, expected, strict=True)
@@ -247,7 +248,7 @@ def compile_onnx(
         flags=["Wno-unused"], **options,
     )  # fmt: skip
     if others := [v for v in inputs if not is_tensor(v)]:  # nothing uses them, or they were refused above
-        raise UnsupportedError([Problem(f"an input of type {v.type}", None, v, "ONNX has no such type") for v in others])
+        raise UnsupportedError([Problem(f"an input of type {v.type}", None, v, NO_TYPE) for v in others])
     return Exported(
         compiled.model, text.text, text.inputs, text.outputs, compiled.external, compiled.external_name,
         compiled.warnings, (all_inputs, outputs), text, fgraph, options, kept,

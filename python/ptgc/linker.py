@@ -245,8 +245,9 @@ class ONNXLinker(JITLinker):
     )
 
     def __init__(
-        self, *args: Any, opset: int | None = None, session_options: Any = None, providers: list | None = None, **kwargs: Any
-    ) -> None:
+        self, *args: Any, opset: int | None = None, session_options: Any = None, providers: list | None = None,
+        **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(*args, **kwargs)
         _lib.check_opset(opset)
         self.opset = opset

@@ -113,7 +113,9 @@ GUARD = re.compile(r"cannot be less than -1, got -2")
 EMPTY = re.compile(r"cannot be less than -1, got -3")
 PRODUCT = re.compile(r"MatMul dimension mismatch|GEMM: Dimension mismatch", re.I)
 ARGMAX = re.compile(r"running Arg(Max|Min) node")  # it fails for no other reason
-INVALID = re.compile(r"invalid dimensions for input: (.*) for the following indices\s+index: (\d+) Got: (\d+) Expected: (\d+)")
+INVALID = re.compile(
+    r"invalid dimensions for input: (.*) for the following indices\s+index: (\d+) Got: (\d+) Expected: (\d+)"
+)
 BROADCAST = (
     "Runtime broadcasting not allowed. Lengths that must be equal differ, and only dimensions whose "
     "type says that they are 1 are stretched"

@@ -6,7 +6,9 @@ import pytensor
 from ptgc import _wire
 
 
-def compare_onnx_and_py(inputs, outputs, values, *, rtol=1e-7, atol=0.0, exact_dtype=True, mode="ONNX", py_mode="FAST_COMPILE"):
+def compare_onnx_and_py(
+    inputs, outputs, values, *, rtol=1e-7, atol=0.0, exact_dtype=True, mode="ONNX", py_mode="FAST_COMPILE"
+):
     """Asserts that the graph gives the same dtypes, shapes and values in ONNX mode and in PyTensor's Python mode.
 
     Returns the function compiled in ONNX mode, and its results.

@@ -29,7 +29,7 @@ def names(values):
     return [value.name for value in values]
 
 
-def test_file_for_strangers(tmp_path, rng):
+def test_exported_file_works_without_ptgc(tmp_path, rng):
     W, b, y = model()
     e = ptgc.export_onnx([x], [y, y.sum()], tmp_path / "m.onnx", model_name="net", doc_string="a net")
     assert os.listdir(tmp_path) == ["m.onnx"]
@@ -141,7 +141,7 @@ def test_external_data(tmp_path):
         ptgc.export_onnx([x], [y], tmp_path / "n.onnx", external_data="../w.bin")
 
 
-def test_unoptimized_and_optimized_agree():
+def test_optimize_false_leaves_out_the_rewrites():
     y = pt.log(1 + pt.exp(x))
     plain, better = ptgc.compile_onnx([x], [y], optimize=False), ptgc.compile_onnx([x], [y])
     assert "Softplus" in better.text and "Softplus" not in plain.text
@@ -180,7 +180,7 @@ MODES = ["FAST_COMPILE", "FAST_RUN", "CVM", "NUMBA", "ONNX"]
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_compiled_functions(tmp_path, mode):
+def test_compiled_functions_of_any_mode(tmp_path, mode):
     """Whatever the mode made of the graph: loops fused, BLAS called, results put into arguments."""
     W, b, y = model()
     state = pytensor.shared(np.ones(40), name="state")
@@ -216,7 +216,7 @@ def test_inputs_constants_and_duplicates_as_outputs():
     assert e.verify([np.ones(3)])
 
 
-def test_verify_names_the_first_value_that_differs():
+def test_verify_names_the_element_that_differs():
     inner = pt.exp(v)
     inner.name = "inner"
     e = ptgc.compile_onnx([v], [inner * 2 + 1])
@@ -230,7 +230,7 @@ def test_verify_names_the_first_value_that_differs():
         e.verify([1, 2])
 
 
-def test_verify_looks_inside():
+def test_verify_names_the_inner_value_that_differs_first():
     inner = pt.exp(v)
     inner.name = "inner"
     e = ptgc.compile_onnx([v], [pt.sqr(inner) + inner])
@@ -317,7 +317,7 @@ def test_exported_checks_its_arguments():
 
 
 @pytest.mark.parametrize("value", [np.zeros((2, 2)), np.zeros(2, "int32"), np.zeros(3)])
-def test_runs_fail_in_our_words(value):
+def test_failed_runs_do_not_show_onnx_runtimes_words(value):
     a, b = pt.dvector("a"), pt.dvector("b")
     text = "graph g(a: float64[n], b: float64[n]) -> (y) { y = a * b }"
     for f in (ptgc.load(text), ptgc.compile_onnx([a, b], [a * b])):
@@ -337,7 +337,7 @@ def test_models_can_be_pickled_and_take_any_byte_order():
     np.testing.assert_array_equal(exported(a.astype(">f8"))[0], [2.0, 4.0])
 
 
-def test_bytes_that_are_no_text():
+def test_bytes_that_are_not_utf_8():
     with pytest.raises(ptgc.CompileError, match="byte 0xff is not valid UTF-8"):
         ptgc.compile(b"graph g(a: float64[]) -> (y) { y = a \xff }\n")
 
@@ -381,7 +381,7 @@ def test_same_bytes_every_time():
     assert ptgc.compile_onnx([x], [y]).model == ptgc.compile_onnx([x], [y]).model
 
 
-def test_what_else_is_wrong():
+def test_arguments_that_are_wrong_together():
     fixed = pt.tensor("fixed", shape=(3,))
     with pytest.raises(ValueError, match="has the length 3"):
         ptgc.compile_onnx([fixed], [fixed * 2], dynamic_dims={"fixed": {0: "n"}})

@@ -34,7 +34,7 @@ def test_mode_is_registered():
         assert isinstance(pytensor.function([v], v + 1).vm.jit_fn.text, str)
 
 
-def test_against_python(rng):
+def test_results_are_those_of_python_mode(rng):
     y = pt.tanh(x @ x.T)
     compare_onnx_and_py([x], [y, y.sum(axis=0), x[1:, ::-1]], [rng.normal(size=(4, 3))], rtol=1e-12)
 
@@ -215,7 +215,7 @@ def test_pickle_of_modes():
     assert pytensor.function([v], v + 1, mode=pytensor.compile.mode.Mode(again))([1.0]) == [2.0]
 
 
-def test_options_arrive_as_they_were_given(monkeypatch):
+def test_session_options_reach_the_session_as_they_are(monkeypatch):
     import onnxruntime as ort
 
     options, seen = ort.SessionOptions(), []
@@ -353,10 +353,6 @@ def test_opset_and_session_options():
         f = pytensor.function([v], v.sum(), mode=mode)
         assert f([1.0, 2.0]) == 3
         assert onnx.load_from_string(f.vm.jit_fn.model).opset_import[0].version == opset
-    with pytest.raises(ValueError, match="opset"):
-        ptgc.ONNXLinker(opset=9)
-    with pytest.raises(ValueError, match="nonsense"):
-        pytensor.function([v], v, mode=ptgc.onnx_mode(session_options={"nonsense": 1}))
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_versions_agree():
     assert _lib.lib().ptgc_version().decode() == ptgc.__version__
 
 
-def test_compare_is_strict():
+def test_compare_onnx_and_py_is_strict():
     ptgc.register(Counter, "fn Counter(x: float64[?]) -> (y) {\n  y = x * 0 + 2\n}\n")
     f, got = compare_onnx_and_py([v], v * 2, [[1.0]])
     assert got == [2.0] and f([2.0]) == [4.0]
@@ -88,7 +88,7 @@ def test_names_dtypes_targets_and_opsets_are_the_library_s():
             _lib.check_opset(opset)
 
 
-def test_signature_properties():
+def test_properties_of_ops():
     assert _lib.op_properties("Sum") == {"axes": "axes", "dtype": "dtype", "acc_dtype": "dtype"}
     assert tuple(_lib.op_properties("Pad")) == ("pad_mode", "reflect_type", "has_stat_length", "static_pad_width")
     assert _lib.op_properties("Exp") == {}
@@ -119,7 +119,7 @@ def test_large_tensors_are_not_copied_by_the_text():
     assert len(e.text) < 500 and len(e.model) > 8_000_000
 
 
-def test_bytes_of_models_are_read_as_onnx_reads_them():
+def test_places_and_external_tensors_are_read_as_onnx_reads_them():
     import onnx
     from ptgc import _wire
 
@@ -182,7 +182,7 @@ print(open(os.path.join(site, "ptgc", "py.typed")).read() + ptgc.__version__)
     assert ptgc.__version__ in subprocess.run(command, env=run, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
 
 
-def test_limit_of_a_model():
+def test_model_limit():
     text = "graph g(x: float64[n]) -> (y) { y = x[:100] + file(\"w\") }"
     tensors = {"w": np.arange(100.0)}
     assert not _lib.compile_text(text, tensors=tensors, external_name="d").external

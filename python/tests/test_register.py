@@ -50,7 +50,7 @@ fn Scale{k: int64[], step: float64[]}(x: F[...n]) -> (y) {
 """
 
 
-def test_text():
+def test_text_of_fns():
     ptgc.register(Scale, SCALE)
     compare_onnx_and_py([v], [Scale(3)(v), Scale(2, 0.25)(v) + 1], [[0.1, 0.9, -3.3]])
 
@@ -69,13 +69,13 @@ def test_a_fn_with_the_name_of_an_op_hides_nothing():
     np.testing.assert_allclose(soft, np.log1p(np.exp([1.0, 2.0])), rtol=1e-14)
 
 
-def test_file(tmp_path):
+def test_file_with_the_text(tmp_path):
     (tmp_path / "scale.ptg").write_text(SCALE)
     ptgc.register(Scale, tmp_path / "scale.ptg")
     compare_onnx_and_py([v], Scale(3)(v), [[0.1, 0.9, -3.3]])
 
 
-def test_function():
+def test_function_that_returns_the_text():
     def text(op, node):
         name = f"Scale_{node.inputs[0].type.ndim}"
         return f"fn {name}(x) -> (y) {{\n  y = Roundhalftoeven(x * {op.k}.0 / {op.step}) * {op.step}\n}}\n"
@@ -84,7 +84,7 @@ def test_function():
     compare_onnx_and_py([v], Scale(3)(v), [[0.1, 0.9, -3.3]])
 
 
-def test_op_of_the_table():
+def test_op_that_ptgc_knows():
     class Twice(Op):
         __props__ = ()
 

@@ -150,7 +150,7 @@ def test_text_of_a_fused_sum_is_the_sum():
     assert "Sum{axis=1}(Exp(x))" in ptgc.to_ptg(f)
 
 
-def test_other_reductions_by_graphs_are_refused():
+def test_reductions_by_other_graphs_are_refused():
     from pytensor.scalar.basic import Composite, float64
     from pytensor.tensor.elemwise import CAReduce
 
