@@ -15,6 +15,7 @@
 #include "elab/elab.h"
 #include "emit/emit.h"
 #include "lower/lower.h"
+#include "ort/ort.h"
 #include "rewrite/rewrite.h"
 #include "syntax/syntax.h"
 
@@ -93,6 +94,7 @@ static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 		return;
 	arena_empty(cx->scratch);
 	rewrite(cx, g);
+	ort_defend(cx, g);
 	verify(cx, g);
 	arena_empty(cx->scratch);
 	if (cx->errors)

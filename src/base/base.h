@@ -110,6 +110,7 @@ extern const struct dtype_info dtypes[DT_COUNT];
 enum dtype dtype_named(const char *name);            /* DT_NONE if unknown */
 enum dtype dtype_upcast(enum dtype a, enum dtype b); /* NumPy's table for two arrays */
 enum dtype dtype_to_float(enum dtype a);             /* PyTensor's upgrade_to_float */
+bool dtype_holds(enum dtype to, enum dtype from); /* all of its values */
 bool dtype_holds_int(enum dtype t, uint64_t magnitude, bool negative);
 uint16_t half_from_double(double v); /* the bits of the float16 nearest to v, ties to even */
 double half_to_double(uint16_t h);

@@ -84,6 +84,19 @@ enum dtype dtype_to_float(enum dtype a)
 	return dtypes[a].size <= 2 ? DT_FLOAT32 : DT_FLOAT64;
 }
 
+bool dtype_holds(enum dtype to, enum dtype from)
+{
+	const struct dtype_info *a = &dtypes[to], *b = &dtypes[from];
+
+	if (to == from || b->kind == KIND_BOOL)
+		return true;
+	if (a->kind == KIND_FLOAT && b->kind == KIND_FLOAT)
+		return a->size >= b->size;
+	if ((a->kind == KIND_FLOAT || a->kind == KIND_INT) && is_int(from))
+		return a->bits >= b->bits;
+	return a->kind == KIND_UINT && b->kind == KIND_UINT && a->bits >= b->bits;
+}
+
 bool dtype_holds_int(enum dtype t, uint64_t magnitude, bool negative)
 {
 	unsigned bits = dtypes[t].bits;

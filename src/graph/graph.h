@@ -51,7 +51,9 @@ struct node {
 	uint16_t nin, nout;
 	uint16_t nattrs;
 	bool dead;
-	bool lenient; /* raw, from the library: the legaliser decides about dtypes */
+	bool lenient : 1; /* raw, from the library: the legaliser decides about dtypes */
+	bool as_written : 1; /* ONNX level: the user's own, it stays as it is */
+	bool small_ints : 1; /* ONNX level: its integers are sizes or the like, below 2^31 */
 	union {
 		struct cv *props;   /* PyTensor level: in the order of the op's signature */
 		struct attr *attrs; /* ONNX level and raw nodes: nattrs of them */

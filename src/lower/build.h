@@ -23,6 +23,9 @@ struct build {
 	uint32_t nattrs, cattrs;
 	struct cse *cse;
 	struct dim_cache *dims;
+	/* Makes the results of n, which the target has a kernel for, by other nodes; false: there
+	 * is no need. NULL: there never is. */
+	bool (*instead)(struct build *b, struct node *n, struct value **out);
 };
 
 /* One scope a block: nodes that can be used again, and axes whose dims are known to be there. */
@@ -127,6 +130,12 @@ struct node *onnx_node(struct build *b, enum onnx_id op, struct value **in, uint
 		       uint32_t nout);
 /* Appends a node that was made by hand (blocks); nothing is checked but that it has results. */
 void append(struct build *b, struct node *n);
+/* Opens a graph that was lowered: nodes can be emitted into its blocks. */
+void build_reopen(struct build *b, struct ctx *cx, struct graph *g);
+void append_again(struct build *b, struct node *n); /* a node of that graph */
+/* Values point to nothing by `low`, which later passes use for their own ends. */
+void build_close(struct build *b, struct graph *g);
+
 struct value *identity(struct build *b, struct value *v);
 /* an unnamed value to go on with after an error */
 struct value *dummy(struct build *b, struct type t);
@@ -214,8 +223,6 @@ struct value *to_last(struct build *b, struct value *x, int64_t axis); /* swaps 
 struct value *dft_by_matrices(struct build *b, struct node *n);        /* for the legaliser */
 dim *dims_with_axis(struct build *b, const struct value *x, int64_t axis, dim d);
 
-/* faults.c: what the target's kernel gives is what the operator is */
-bool kernel_is_exact(struct build *b, const struct node *n);
 /* legal.c */
 bool legalise(struct build *b, struct node *n, struct value **out);
 
@@ -233,9 +240,6 @@ struct value *fold(struct build *b, const struct onnx_op *op, struct value **in,
  * something on the way an open size? */
 bool from_constants(struct build *b, struct value *v, bool *open);
 bool says_shape(const struct node *n, uint32_t k); /* does input k decide the result's shape? */
-/* fusion.c */
-bool is_transpose(const struct value *v); /* or a cast of one */
-void prevent_fusion(struct build *b, struct block *k);
 /* lower/check/guard_node.c */
 struct value *guard_nonempty(struct build *b, struct value *v, const int *axes, int n);
 /* lower/check/guard.c */

@@ -44,45 +44,6 @@ static struct value *bitshift_16(struct build *b, struct node *n)
 	return cast(b, emit_(b, ONNX_BitShift, x, y), DT_UINT16);
 }
 
-/* The vector code for int64 is wrong (see faults.def), the comparisons are right. */
-static struct value *extreme(struct build *b, struct node *n, enum onnx_id less)
-{
-	struct value *r = n->in[0];
-
-	for (uint32_t i = 1; i < n->nin; i++)
-		r = emit_(b, ONNX_Where, emit_(b, less, n->in[i], r), n->in[i], r);
-	return r;
-}
-
-static struct value *max_int64(struct build *b, struct node *n)
-{
-	return extreme(b, n, ONNX_Greater);
-}
-
-static struct value *min_int64(struct build *b, struct node *n)
-{
-	return extreme(b, n, ONNX_Less);
-}
-
-static struct value *clip_int64(struct build *b, struct node *n)
-{
-	struct value *r = n->in[0];
-
-	if (n->nin > 1 && n->in[1])
-		r = emit_(b, ONNX_Where, emit_(b, ONNX_Less, r, n->in[1]), n->in[1], r);
-	if (n->nin > 2 && n->in[2])
-		r = emit_(b, ONNX_Where, emit_(b, ONNX_Greater, r, n->in[2]), n->in[2], r);
-	return r;
-}
-
-static struct value *sign_int64(struct build *b, struct node *n)
-{
-	struct value *zero = const_int(b, 0);
-	struct value *above = cast(b, emit_(b, ONNX_Greater, n->in[0], zero), DT_INT64);
-
-	return emit_(b, ONNX_Where, emit_(b, ONNX_Less, n->in[0], zero), const_int(b, -1), above);
-}
-
 static const struct legal rows[] = {
 #define LEGAL(op_, dtypes_, ...) {.op = ONNX_##op_, .dtypes = dtypes_, __VA_ARGS__},
 #include "lower/legal.def"

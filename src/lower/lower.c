@@ -629,26 +629,6 @@ static void take_outputs(struct build *b, struct graph *g)
 	}
 }
 
-/* `low` is ours: later passes use it for their own ends. Blocks nest as the user's loops and ifs
- * do. */
-static void forget(struct block *k)
-{
-	for (uint32_t i = 0; i < k->params.len; i++)
-		k->params.at[i]->low = NULL;
-	for (struct node *n = k->first; n; n = n->next) {
-		for (uint32_t i = 0; i < n->nin; i++)
-			if (n->in[i])
-				n->in[i]->low = NULL;
-		for (uint32_t i = 0; i < n->nout; i++)
-			n->out[i]->low = NULL;
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				forget(n->attrs[i].u.block);
-	}
-	for (uint32_t i = 0; i < k->results.len; i++)
-		k->results.at[i]->low = NULL;
-}
-
 struct graph *lower(struct ctx *cx, struct graph *g, lower_fn_t *const *of_op)
 {
 	struct build b = {.cx = cx, .opset = cx->opt.opset, .target = cx->opt.target};
@@ -673,11 +653,6 @@ struct graph *lower(struct ctx *cx, struct graph *g, lower_fn_t *const *of_op)
 		return NULL;
 	lower_results(&b, g, to);
 	lower_states(&b, g, to);
-	if (b.target == PTGC_ORT_CPU)
-		prevent_fusion(&b, to->block);
-	forget(to->block);
-	for (uint32_t i = 0; i < to->states.len; i++)
-		if (to->states.at[i].init)
-			to->states.at[i].init->low = NULL;
+	build_close(&b, to);
 	return cx->errors > before ? NULL : to;
 }

@@ -462,13 +462,16 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 		poison_results(b, n, out, nout);
 		return;
 	}
-	bool raw = like && !b->cse->shared->expanding; /* a user's node is what it says */
-	if (op->domain[0] || (taken && has_kernel(b, n) && (raw || kernel_is_exact(b, n)))) {
-		append(b, n);
-		memcpy(out, n->out, nout * sizeof(*out));
-	} else if (!legalise(b, n, out)) {
+	n->as_written = like && !b->cse->shared->expanding;
+	n->small_ints = b->cse->shared->small_ints;
+	bool runs = op->domain[0] || (taken && has_kernel(b, n));
+	if (!runs && !legalise(b, n, out)) {
 		poison_results(b, n, out, nout);
 		return;
+	}
+	if (runs && !(b->instead && b->instead(b, n, out))) {
+		append(b, n);
+		memcpy(out, n->out, nout * sizeof(*out));
 	} else {
 		memcpy(n->out, out, nout * sizeof(*out)); /* n is in no block: it stands for them */
 	}
@@ -564,7 +567,8 @@ struct value *const_weight(struct build *b, const struct tensor *t)
 	return v;
 }
 
-struct value *const_tensor(struct build *b, const struct tensor *t)
+/* The small constant that is equal to t; if there is none, v becomes that one (NULL: a new one). */
+static struct value *shared_constant(struct build *b, const struct tensor *t, struct value *v)
 {
 	struct shared *s = b->cse->shared;
 	bool small = tensor_bytes(t) <= SMALL_CONSTANT && dtypes[t->dtype].size && t->data;
@@ -573,12 +577,18 @@ struct value *const_tensor(struct build *b, const struct tensor *t)
 	while (small && hash_next(&s->constant_table, &p))
 		if (tensor_equal(s->constants.at[p.number]->data, t))
 			return s->constants.at[p.number];
-	struct value *v = const_weight(b, t);
+	if (!v)
+		v = const_weight(b, t);
 	if (small) {
 		*vec_push(b->cx->scratch, &s->constants) = v;
 		hash_add(b->cx->scratch, &s->constant_table, p.hash, s->constants.len - 1);
 	}
 	return v;
+}
+
+struct value *const_tensor(struct build *b, const struct tensor *t)
+{
+	return shared_constant(b, t, NULL);
 }
 
 static struct value *const_data(struct build *b, enum dtype t, int rank, int64_t n,
@@ -668,4 +678,69 @@ dim known_at(struct build *b, struct value *v, uint32_t i)
 	if (v->data && is_int((enum dtype)v->type.dtype) && const_int_at(b, v, i, &k))
 		return dim_const(b->cx, k);
 	return DIM_NONE;
+}
+
+/* A graph that was lowered */
+
+/* Calls f for every value of block k and of those in it. Blocks nest as the user's loops and ifs
+ * do. */
+static void each_value(struct build *b, struct block *k, void (*f)(struct build *, struct value *))
+{
+	struct block *outer = b->block;
+
+	b->block = k;
+	for (uint32_t i = 0; i < k->params.len; i++)
+		f(b, k->params.at[i]);
+	for (struct node *n = k->first; n; n = n->next) {
+		for (uint32_t i = 0; i < n->nin; i++)
+			if (n->in[i] && n->in[i]->data)
+				f(b, n->in[i]);
+		for (uint32_t i = 0; i < n->nout; i++)
+			f(b, n->out[i]);
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				each_value(b, n->attrs[i].u.block, f);
+	}
+	for (uint32_t i = 0; i < k->results.len; i++)
+		if (k->results.at[i]->data)
+			f(b, k->results.at[i]);
+	b->block = outer;
+}
+
+static void adopt(struct build *b, struct value *v)
+{
+	if (v->data && !v->low && !is_weight(v))
+		shared_constant(b, v->data, v);
+	if (!v->data)
+		set_home(b, v);
+	v->low = v;
+}
+
+void build_reopen(struct build *b, struct ctx *cx, struct graph *g)
+{
+	*b = (struct build){.cx = cx, .opset = cx->opt.opset, .target = cx->opt.target};
+	scope_open(b, g->block);
+	b->cse->shared = new (cx->arena, struct shared);
+	each_value(b, g->block, adopt);
+}
+
+void append_again(struct build *b, struct node *n)
+{
+	append(b, n);
+	if (b->cx->opt.cse && onnx_is_pure(n->onnx))
+		cse_add(b, n, node_hash(n));
+}
+
+static void forget(struct build *b, struct value *v)
+{
+	(void)b;
+	v->low = NULL;
+}
+
+void build_close(struct build *b, struct graph *g)
+{
+	each_value(b, g->block, forget);
+	for (uint32_t i = 0; i < g->states.len; i++)
+		if (g->states.at[i].init)
+			g->states.at[i].init->low = NULL;
 }

@@ -90,10 +90,5 @@ enum onnx_lengths {
 	ONNX_REDUCED_LENGTHS
 };
 enum onnx_lengths onnx_lengths(const struct onnx_op *op);
-/* rewrite/casts.c: what v is made of by nodes that ONNX Runtime may remove: v * 1, v + 0 and the
- * like, and `casts`. */
-const struct value *behind_removable(const struct value *v, bool casts);
-/* Is v a float16 that is rounded by a Cast, which the runtime drops before a cast of its own? */
-bool rounding_is_lost(const struct value *v);
 
 #endif

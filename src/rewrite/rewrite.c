@@ -67,6 +67,22 @@ static void read_behind(struct node *n)
 		x->uses--;
 }
 
+/*
+ * Integers wrap, so that those of fewer bits can be had at once. Floats beyond the range of
+ * integers give what the runtime's conversion from that very dtype gives.
+ */
+bool casts_merge(enum dtype from, enum dtype mid, enum dtype to)
+{
+	if (!dtype_holds(mid, from))
+		return is_int(from) && is_int(mid) && is_int(to) &&
+		       dtypes[to].size <= dtypes[mid].size;
+	if (!is_float(mid) || !is_int(to) || dtypes[from].kind == KIND_BOOL || mid == from)
+		return true;
+	if (is_float(from))
+		return from == DT_FLOAT32 || to != DT_UINT32;
+	return dtype_holds(to, from);
+}
+
 /* Cast to the dtype that is there already; Cast of a Cast that changed nothing. */
 static struct value *merge_casts(struct ctx *cx, struct node *n)
 {
@@ -675,26 +691,11 @@ static void recount(struct block *b, bool clear)
 		b->results.at[i]->uses = clear ? 0 : b->results.at[i]->uses + 1;
 }
 
-struct node *insert_node(struct ctx *cx, struct block *b, struct node *after, enum onnx_id op,
-			 struct value **in, uint32_t nin, struct type t, struct span s)
+void drop_unread(struct ctx *cx, struct graph *g)
 {
-	struct node *n = new (cx->arena, struct node);
-
-	n->op = &op_onnx;
-	n->onnx = onnx_find(op, cx->opt.opset);
-	n->span = s;
-	n->nin = (uint16_t)nin;
-	n->in = new_array(cx->arena, struct value *, nin + 1);
-	memcpy(n->in, in, nin * sizeof(*in));
-	node_results(cx, n, 1);
-	n->out[0]->type = t;
-	n->next = after ? after->next : b->first;
-	if (after)
-		after->next = n;
-	else
-		b->first = n;
-	b->nnodes++;
-	return n;
+	recount(g->block, true);
+	recount(g->block, false);
+	sweep(cx, g->block);
 }
 
 void rewrite(struct ctx *cx, struct graph *g)
@@ -702,11 +703,7 @@ void rewrite(struct ctx *cx, struct graph *g)
 	recount(g->block, true);
 	count_uses(g->block);
 	rewrite_block(cx, g->block);
-	part_casts(cx, g);
-	part_guards(cx, g);
-	recount(g->block, true);
-	recount(g->block, false);
-	sweep(cx, g->block);
+	drop_unread(cx, g);
 	if (!(cx->opt.rewrites_off >> SPLAT_BIT & 1))
 		splats(cx, g);
 }

@@ -2,22 +2,20 @@
 #ifndef PTGC_REWRITE_REWRITE_H
 #define PTGC_REWRITE_REWRITE_H
 
-#include "graph/graph.h"
+#include "onnx/onnx.h"
 
 /* rewrite.c: ONNX-level rewrites, each named and switchable */
 void rewrite(struct ctx *cx, struct graph *g);
+void drop_unread(struct ctx *cx, struct graph *g);              /* nodes that nothing reads */
 bool rewrite_option(struct ctx *cx, const char *name, bool on); /* -f[no-]name */
 const char *rewrite_name(size_t i); /* all names, some twice in a row; NULL ends */
-/* casts.c: is a Cast to `mid` and then to `to` a Cast to `to`? */
+/* Is a Cast to `mid` and then to `to` a Cast to `to`? */
 bool casts_merge(enum dtype from, enum dtype mid, enum dtype to);
-void part_casts(struct ctx *cx, struct graph *g); /* keeps Casts apart that are not */
-/* A new node of one result behind `after` (NULL: first). */
+/* edit.c: a new node of one result behind `after` (NULL: first) */
 struct node *insert_node(struct ctx *cx, struct block *b, struct node *after, enum onnx_id op,
 			 struct value **in, uint32_t nin, struct type t, struct span s);
 /* splats.c: large constants of one number take no room */
 void splats(struct ctx *cx, struct graph *g);
-/* part_guards.c: keeps guards apart from reshapes */
-void part_guards(struct ctx *cx, struct graph *g);
 /* verify.c: values are read behind where they are made and inside of that block, all have types,
  * every node a kernel; bug() where not */
 void verify(struct ctx *cx, struct graph *g);

@@ -17,6 +17,13 @@ static bool takes_vector(struct build *b, const struct type *x)
 	return true;
 }
 
+static bool is_transpose(const struct value *v)
+{
+	while (is_onnx(v->def, ONNX_Cast) || is_onnx(v->def, ONNX_Identity))
+		v = v->def->in[0];
+	return is_onnx(v->def, ONNX_Transpose);
+}
+
 static bool repeats_left(struct build *b, const struct type *x, const struct type *y)
 {
 	for (uint32_t i = 3; i <= y->rank; i++) {

@@ -1,17 +1,18 @@
 /*
  * fusion.c: ONNX Runtime folds a constant factor next to a float64 MatMul into an attribute of
- * FusedMatMul, which is float32: 0.1 * (a @ b) is then off by 1.5e-8. In: the lowered graph. Out:
- * the same, with such a MatMul written as Gemm (matrices) or Einsum, which it does not fold. The
- * same for transposes that it would fold into a product of nothing. Factors that float32 holds
+ * FusedMatMul, which is float32: 0.1 * (a @ b) is then off by 1.5e-8. In: a graph of ONNX nodes.
+ * Out: the same, with such a MatMul written as Gemm (matrices) or Einsum, which it does not fold.
+ * The same for transposes that it would fold into a product of nothing. Factors that float32 holds
  * exactly lose nothing and stay.
  */
 #include <math.h>
 #include <string.h>
 
-#include "lower/build.h"
+#include "onnx/onnx.h"
+#include "ort/ort.h"
 
 struct fusion {
-	struct build *b;
+	struct ctx *cx;
 	uint64_t *fixed; /* bit per value id: computed from constants alone, so at load */
 };
 
@@ -48,7 +49,7 @@ static const struct value *factor(const struct fusion *f, const struct node *n)
 	if (!is_onnx(n, ONNX_Mul) && !is_onnx(n, ONNX_Div))
 		return NULL;
 	for (int i = 1; i >= 0; i--)
-		if (is_fixed(f, n->in[i]) && is_single(f->b->cx, n->in[i]))
+		if (is_fixed(f, n->in[i]) && is_single(f->cx, n->in[i]))
 			return n->in[i];
 	return NULL;
 }
@@ -102,7 +103,7 @@ static struct node *behind(const struct fusion *f, struct value *v, bool *inexac
 
 /* "...ij,...jk->...ik" for MatMul; `...` must stand for as many axes on both sides, so those that
  * only one of them has get letters. */
-static char *equation(struct build *b, uint32_t x, uint32_t y)
+static char *equation(struct ctx *cx, uint32_t x, uint32_t y)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefgh";
 	uint32_t xb = x > 2 ? x - 2 : 0, yb = y > 2 ? y - 2 : 0;
@@ -111,24 +112,24 @@ static char *equation(struct build *b, uint32_t x, uint32_t y)
 
 	if (more_x > (int)sizeof(letters) - 1 || more_y > (int)sizeof(letters) - 1)
 		return NULL;
-	return arena_printf(b->cx->arena, "%.*s%s%sj,%.*s%sj%s->%.*s%.*s%s%s%s", more_x, letters,
-			    dots, x > 1 ? "i" : "", more_y, letters, dots, y > 1 ? "k" : "", more_x,
+	return arena_printf(cx->arena, "%.*s%s%sj,%.*s%sj%s->%.*s%.*s%s%s%s", more_x, letters, dots,
+			    x > 1 ? "i" : "", more_y, letters, dots, y > 1 ? "k" : "", more_x,
 			    letters, more_y, letters, dots, x > 1 ? "i" : "", y > 1 ? "k" : "");
 }
 
-static void replace(struct build *b, struct node *n)
+static void replace(struct ctx *cx, struct node *n)
 {
 	uint32_t x = n->in[0]->type.rank, y = n->in[1]->type.rank;
 
 	if (x == 2 && y == 2) {
-		n->onnx = onnx_find(ONNX_Gemm, b->opset);
+		n->onnx = onnx_find(ONNX_Gemm, cx->opt.opset);
 		return;
 	}
-	char *text = equation(b, x, y);
+	char *text = equation(cx, x, y);
 	if (!text)
 		return;
-	n->onnx = onnx_find(ONNX_Einsum, b->opset);
-	n->attrs = new (b->cx->arena, struct attr);
+	n->onnx = onnx_find(ONNX_Einsum, cx->opt.opset);
+	n->attrs = new (cx->arena, struct attr);
 	*n->attrs = (struct attr){.name = "equation", .kind = AT_STR};
 	n->attrs->u.s.s = text;
 	n->attrs->u.s.len = (uint32_t)strlen(text);
@@ -152,7 +153,7 @@ static bool is_transposed(const struct fusion *f, const struct value *v)
 }
 
 /* With a vector on its right FusedMatMul gives wrong numbers. */
-bool is_transpose(const struct value *v)
+static bool is_transpose(const struct value *v)
 {
 	while (is_onnx(v->def, ONNX_Cast) || is_onnx(v->def, ONNX_Identity))
 		v = v->def->in[0];
@@ -165,8 +166,7 @@ static bool unset_if_empty(const struct fusion *f, const struct node *n)
 {
 	const struct type *x = &n->in[0]->type, *y = &n->in[1]->type;
 
-	return (x->rank > 2 || y->rank > 2) && x->rank &&
-	       !dim_ge(f->b->cx, x->dims[x->rank - 1], 1) &&
+	return (x->rank > 2 || y->rank > 2) && x->rank && !dim_ge(f->cx, x->dims[x->rank - 1], 1) &&
 	       (is_transposed(f, n->in[0]) || is_transposed(f, n->in[1]));
 }
 
@@ -179,8 +179,8 @@ static bool fails_if_empty(const struct fusion *f, const struct node *n)
 	for (uint32_t i = 0; i + 2 < x->rank; i++) {
 		uint32_t end = x->rank - i; /* counted from the last axis */
 		bool alone = end > y->rank ||
-			     (dim_is_const(f->b->cx, y->dims[y->rank - end], &one) && one == 1);
-		if (alone && !dim_ge(f->b->cx, x->dims[i], 1))
+			     (dim_is_const(f->cx, y->dims[y->rank - end], &one) && one == 1);
+		if (alone && !dim_ge(f->cx, x->dims[i], 1))
 			return is_transposed(f, n->in[0]);
 	}
 	return false;
@@ -194,14 +194,14 @@ static void prevent(struct fusion *f, struct block *k)
 		bool inexact = false;
 		struct node *m = factor(f, n) ? behind(f, n->out[0], &inexact) : NULL;
 		if (m && inexact && fuses(m))
-			replace(f->b, m);
+			replace(f->cx, m);
 		inexact = false;
 		if (fuses(n)) {
 			behind(f, n->in[0], &inexact);
 			behind(f, n->in[1], &inexact);
 			bool vector = n->in[1]->type.rank == 1 && is_transpose(n->in[0]);
 			if (inexact || vector || unset_if_empty(f, n) || fails_if_empty(f, n))
-				replace(f->b, n);
+				replace(f->cx, n);
 		}
 		for (uint32_t i = 0; i < n->nattrs; i++)
 			if (n->attrs[i].kind == AT_GRAPH)
@@ -209,10 +209,10 @@ static void prevent(struct fusion *f, struct block *k)
 	}
 }
 
-void prevent_fusion(struct build *b, struct block *k)
+void prevent_fusion(struct ctx *cx, struct graph *g)
 {
-	struct fusion f = {.b = b};
+	struct fusion f = {.cx = cx};
 
-	f.fixed = new_array(b->cx->scratch, uint64_t, b->cx->next_id / 64 + 1);
-	prevent(&f, k);
+	f.fixed = new_array(cx->scratch, uint64_t, cx->next_id / 64 + 1);
+	prevent(&f, g->block);
 }

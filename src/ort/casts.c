@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "onnx/onnx.h"
-#include "ops/ops.h"
+#include "ort/ort.h"
 #include "rewrite/rewrite.h"
 
 static bool is_number(const struct value *v)
@@ -36,43 +36,13 @@ const struct value *behind_removable(const struct value *v, bool casts)
 	return v;
 }
 
-/* Has `to` all values of `from`? */
-static bool holds(enum dtype to, enum dtype from)
-{
-	const struct dtype_info *a = &dtypes[to], *b = &dtypes[from];
-
-	if (to == from || b->kind == KIND_BOOL)
-		return true;
-	if (a->kind == KIND_FLOAT && b->kind == KIND_FLOAT)
-		return a->size >= b->size;
-	if ((a->kind == KIND_FLOAT || a->kind == KIND_INT) && is_int(from))
-		return a->bits >= b->bits;
-	return a->kind == KIND_UINT && b->kind == KIND_UINT && a->bits >= b->bits;
-}
-
 bool rounding_is_lost(const struct value *v)
 {
 	if (v->type.dtype != DT_FLOAT16)
 		return false;
 	v = behind_removable(v, false);
 	return is_onnx(v->def, ONNX_Cast) &&
-	       !holds(DT_FLOAT16, (enum dtype)v->def->in[0]->type.dtype);
-}
-
-/*
- * Integers wrap, so that those of fewer bits can be had at once. Floats beyond the range of
- * integers give what the runtime's conversion from that very dtype gives.
- */
-bool casts_merge(enum dtype from, enum dtype mid, enum dtype to)
-{
-	if (!holds(mid, from))
-		return is_int(from) && is_int(mid) && is_int(to) &&
-		       dtypes[to].size <= dtypes[mid].size;
-	if (!is_float(mid) || !is_int(to) || dtypes[from].kind == KIND_BOOL || mid == from)
-		return true;
-	if (is_float(from))
-		return from == DT_FLOAT32 || to != DT_UINT32;
-	return holds(to, from);
+	       !dtype_holds(DT_FLOAT16, (enum dtype)v->def->in[0]->type.dtype);
 }
 
 /* ONNX Runtime's own idea of a cast that may lose something (measured for all pairs) */
@@ -142,6 +112,5 @@ static void part_block(struct ctx *cx, struct block *b)
 
 void part_casts(struct ctx *cx, struct graph *g)
 {
-	if (cx->opt.target == PTGC_ORT_CPU)
-		part_block(cx, g->block);
+	part_block(cx, g->block);
 }

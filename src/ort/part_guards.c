@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "onnx/onnx.h"
-#include "ops/ops.h"
+#include "ort/ort.h"
 #include "rewrite/rewrite.h"
 
 static bool is_all(const struct value *v, int64_t want)
@@ -147,6 +147,5 @@ static void part_block(struct ctx *cx, struct block *b)
 
 void part_guards(struct ctx *cx, struct graph *g)
 {
-	if (cx->opt.target == PTGC_ORT_CPU)
-		part_block(cx, g->block);
+	part_block(cx, g->block);
 }

@@ -1,0 +1,114 @@
+/*
+ * defend.c: the pass that defends a model against ONNX Runtime. In: a graph of ONNX nodes that is
+ * rewritten. Out: the same function, of nodes that the runtime computes rightly: first nodes whose
+ * kernels are wrong are made in another way, by the legaliser; then come those that its optimiser
+ * would change.
+ */
+#include "lower/build.h"
+#include "ort/ort.h"
+#include "rewrite/rewrite.h"
+
+/* Is there anything to make in another way? Blocks nest as the user's loops and ifs do. */
+static bool any_wrong(struct ctx *cx, const struct block *k)
+{
+	for (const struct node *n = k->first; n; n = n->next) {
+		if (!kernel_is_right(cx, n))
+			return true;
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH && any_wrong(cx, n->attrs[i].u.block))
+				return true;
+	}
+	return false;
+}
+
+/* v takes the place of old. */
+static void stand_in(struct build *b, struct value *old, struct value *v)
+{
+	if (old->name && (v->name || !v->def))
+		v = identity(b, v);
+	if (!v->name && v->def) {
+		with_dims(v, old->type.dims);
+		v->span = old->span;
+		v->name = old->name;
+	}
+	if (!v->known)
+		v->known = old->known;
+	old->low = v;
+}
+
+/* Puts n into the block that is open, or what is right in its place. */
+static void put(struct build *b, struct node *n)
+{
+	struct value **out = new_array(b->cx->arena, struct value *, n->nout + 1u);
+
+	b->span = n->span;
+	if (!make_rightly(b, n, out)) {
+		append_again(b, n);
+		return;
+	}
+	if (n->label && out[0]->def && !out[0]->def->label)
+		out[0]->def->label = n->label;
+	for (uint32_t i = 0; i < n->nout; i++)
+		stand_in(b, n->out[i], out[i]);
+}
+
+/* A result of a block is a value of its own. */
+static struct value *result(struct build *b, struct value *v)
+{
+	struct value *r = v->low;
+
+	return r == v || (r->def && b->cse->shared->home[r->id] == b->block) ? r : identity(b, r);
+}
+
+static void put_block(struct build *b, struct block *k)
+{
+	struct block *outer = b->block == k ? NULL : b->block;
+	struct node *n = k->first, *next;
+
+	if (outer)
+		scope_open(b, k);
+	k->first = k->last = NULL;
+	k->nnodes = 0;
+	for (; n; n = next) {
+		next = n->next;
+		n->next = NULL;
+		for (uint32_t i = 0; i < n->nin; i++)
+			n->in[i] = n->in[i] ? n->in[i]->low : NULL;
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				put_block(b, n->attrs[i].u.block);
+		put(b, n);
+	}
+	for (uint32_t i = 0; i < k->results.len; i++)
+		k->results.at[i] = result(b, k->results.at[i]);
+	if (outer)
+		scope_close(b, outer);
+}
+
+/* Nodes whose kernels are wrong, made in another way. */
+static void by_other_kernels(struct ctx *cx, struct graph *g)
+{
+	struct build b;
+
+	if (!any_wrong(cx, g->block))
+		return;
+	build_reopen(&b, cx, g);
+	b.instead = make_rightly;
+	put_block(&b, g->block);
+	for (uint32_t i = 0; i < g->states.len; i++)
+		if (g->states.at[i].next)
+			g->states.at[i].next = g->states.at[i].next->low;
+	build_close(&b, g);
+	rewrite(cx, g); /* what was put in may need less beside what was there */
+}
+
+void ort_defend(struct ctx *cx, struct graph *g)
+{
+	if (cx->opt.target != PTGC_ORT_CPU)
+		return;
+	by_other_kernels(cx, g);
+	prevent_fusion(cx, g);
+	part_casts(cx, g);
+	part_guards(cx, g);
+	drop_unread(cx, g);
+}

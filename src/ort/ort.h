@@ -1,0 +1,31 @@
+/*
+ * ort.h: what is done to a finished graph because of ONNX Runtime alone: its kernels that are
+ * wrong, and what its optimiser would change. The target --target=onnx gets none of that.
+ */
+#ifndef PTGC_ORT_ORT_H
+#define PTGC_ORT_ORT_H
+
+#include "graph/graph.h"
+
+struct build;
+
+/* defend.c: all of it, on a graph that is rewritten */
+void ort_defend(struct ctx *cx, struct graph *g);
+
+/* kernels.c: does the runtime's kernel give what the operator is? */
+bool kernel_is_right(struct ctx *cx, const struct node *n);
+/* its results by other nodes; false: there is no need */
+bool make_rightly(struct build *b, struct node *n, struct value **out);
+/* fusion.c: products whose factors or transposes would be folded wrongly */
+void prevent_fusion(struct ctx *cx, struct graph *g);
+/* part_guards.c: keeps guards apart from reshapes */
+void part_guards(struct ctx *cx, struct graph *g);
+/* casts.c: keeps Casts apart that would be merged wrongly */
+void part_casts(struct ctx *cx, struct graph *g);
+/* What v is made of by nodes that the runtime may remove: v * 1, v + 0 and the like, and
+ * `casts`. */
+const struct value *behind_removable(const struct value *v, bool casts);
+/* Is v a float16 that is rounded by a Cast, which the runtime drops before a cast of its own? */
+bool rounding_is_lost(const struct value *v);
+
+#endif

@@ -1,0 +1,27 @@
+/* edit.c: nodes that are put into a graph of ONNX nodes after lowering. */
+#include <string.h>
+
+#include "ops/ops.h"
+#include "rewrite/rewrite.h"
+
+struct node *insert_node(struct ctx *cx, struct block *b, struct node *after, enum onnx_id op,
+			 struct value **in, uint32_t nin, struct type t, struct span s)
+{
+	struct node *n = new (cx->arena, struct node);
+
+	n->op = &op_onnx;
+	n->onnx = onnx_find(op, cx->opt.opset);
+	n->span = s;
+	n->nin = (uint16_t)nin;
+	n->in = new_array(cx->arena, struct value *, nin + 1);
+	memcpy(n->in, in, nin * sizeof(*in));
+	node_results(cx, n, 1);
+	n->out[0]->type = t;
+	n->next = after ? after->next : b->first;
+	if (after)
+		after->next = n;
+	else
+		b->first = n;
+	b->nnodes++;
+	return n;
+}
