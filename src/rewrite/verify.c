@@ -1,9 +1,11 @@
 /*
- * verify.c: what the passes promised each other, checked before anything is emitted. In: the final
- * ONNX graph. Out: nothing; a broken promise is a bug of the compiler and stops it with bug().
- *	every value is defined before it is read, in its own block or an outer one;
- *	every value has a type, every node a kernel of the target;
- *	results of inner blocks are values of that block.
+ * verify.c: checks the final ONNX graph before it is emitted. In: the graph. Out: nothing, or a
+ * message. A graph that breaks one of these rules shows a bug of the compiler, and bug() says so:
+ *	a value is defined before it is read, in the block of its reader or in an outer block;
+ *	a value that a node or a block defines has a dtype;
+ *	a result of an inner block is defined in that block, and is no constant.
+ * A node for which the target has no kernel is the error PTG0503, as a raw node of the text may be
+ * one. Nodes of other domains than ONNX's are not looked up.
  */
 #include "onnx/onnx.h"
 #include "rewrite/rewrite.h"
@@ -21,7 +23,7 @@ static void define(struct verify *v, struct value *x, const struct block *b, con
 	v->seen[x->id] = b->depth + 1;
 }
 
-/* What is behind the block sees nothing of it. */
+/* Nodes after the inner block b do not see the values that b defines. */
 static void forget(struct verify *v, const struct block *b)
 {
 	for (uint32_t i = 0; i < b->params.len; i++)
