@@ -1,7 +1,7 @@
 /*
- * rules.h: the inference rules that rows of ops.def name. ty_: dtype of result 0 (DT_NONE:
- * reported). sh_: dims of all results, and dtypes of those beside result 0 (false: reported). kn_:
- * known integers of the results. nr_: how many results (0: reported).
+ * rules.h: the inference rules that rows of ops.def name. ty_x: the dtype of result 0 (DT_NONE:
+ * reported). sh_x: the dims of all results, and the dtypes of results 1, 2, ... (false: reported).
+ * kn_x: known integers of the results. nr_x: the number of results (0: reported).
  */
 #ifndef PTGC_OPS_RULES_H
 #define PTGC_OPS_RULES_H
@@ -144,23 +144,26 @@ enum dtype ty_upcast_nocomplex(struct ctx *cx, struct node *n);
 enum dtype ty_update(struct ctx *cx, struct node *n);
 enum dtype ty_xlogy(struct ctx *cx, struct node *n);
 
-/* Pad's width before (side 0) or behind an axis, from its constant input 1; false: not known */
+/* The width of Pad before an axis (side 0) or after it (side 1), from its input 1; false: it is no
+ * constant */
 bool pad_width_at(const struct node *n, uint32_t axis, uint32_t side, int64_t *k);
-/* that of the diagonal of ExtractDiag or AllocDiag; false: reported */
+/* *k = the property offset of ExtractDiag or AllocDiag; false: reported */
 bool diagonal_offset(struct ctx *cx, struct node *n, int64_t *k);
-/* a's axes, those that TensorSolve's `axes` names last; false: reported */
+/* The axes of a in the order that TensorSolve needs: those of the property axes last. false:
+ * reported */
 bool tensorsolve_order(struct ctx *cx, const struct node *n, int64_t order[MAX_RANK]);
 /* shared by the files of rules */
 void set_type(struct node *n, uint32_t i, enum dtype t, uint32_t rank, dim *dims);
 bool set_dims(struct node *n, uint32_t rank, dim *dims); /* of result 0; true */
 dim *new_dims(struct ctx *cx, uint32_t rank);
-bool is_one(struct ctx *cx, dim d);
+dim *copy_dims(struct ctx *cx, const struct type *t);
+/* out[rank] = the broadcast of the dims of v[nv], aligned on the right; entries of v may be NULL */
 bool broadcast_dims(struct ctx *cx, struct node *n, struct value **v, uint32_t nv, dim *out,
 		    uint32_t rank);
 dim scalar_dim(struct ctx *cx, struct value *v); /* DIM_NONE: not known */
 enum dtype upcast_inputs(struct node *n, uint32_t from);
 bool want_int_scalar(struct ctx *cx, struct node *n, uint32_t i, const char *what);
-/* the axis of input 0 that a property names, counted from the front; -1: reported */
+/* The property `name`, an axis of input 0, counted from the front; -1: reported */
 int checked_axis(struct ctx *cx, struct node *n, const char *name);
 bool want_rank(struct ctx *cx, struct node *n, uint32_t i, uint32_t rank);
 

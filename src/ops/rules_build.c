@@ -1,7 +1,8 @@
 /*
- * rules_build.c: shape rules of ops that join, split and make tensors. In: a node whose inputs are
- * typed and whose first result has its dtype. Out: the types of all results. Lengths that are given
- * as values become dims where the value is known; others are sizes of the result.
+ * rules_build.c: shape rules of ops that join, split and create tensors. In: a node whose inputs
+ * are typed and whose first result has its dtype. Out: the types of all results. A length that is
+ * an input becomes a dim if the input is known; else the length is a new unknown, a size of the
+ * result.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 
 #include "ops/rules.h"
 
-#define MAX_COUNTED 100000 /* elements of a constant that are looked at */
+#define MAX_SCANNED 100000 /* elements of a constant that are looked at */
 
 bool want_int_scalar(struct ctx *cx, struct node *n, uint32_t i, const char *what)
 {
@@ -21,8 +22,8 @@ bool want_int_scalar(struct ctx *cx, struct node *n, uint32_t i, const char *wha
 	return false;
 }
 
-/* The length that input i gives to an axis of the result; DIM_NONE: reported. */
-static dim length_of(struct ctx *cx, struct node *n, uint32_t i, uint32_t axis)
+/* The length of `axis` of the result that input i says; DIM_NONE: reported */
+static dim input_length(struct ctx *cx, struct node *n, uint32_t i, uint32_t axis)
 {
 	int64_t v;
 	if (!want_int_scalar(cx, n, i, "a length"))
@@ -46,22 +47,13 @@ static bool too_many_dims(struct ctx *cx, struct node *n, uint32_t rank)
 	return true;
 }
 
-static bool differ(struct ctx *cx, struct node *n, uint32_t i, int axis)
-{
-	error(cx, n->span, E_SHAPE, "%s: %s and %s differ beside axis %d", n->op->name,
-	      type_str(cx, n->in[0]->type), type_str(cx, n->in[i]->type), axis);
-	return false;
-}
-
 bool sh_join(struct ctx *cx, struct node *n)
 {
 	int axis = checked_axis(cx, n, "axis");
 	if (axis < 0)
 		return false;
 	uint32_t rank = n->in[0]->type.rank;
-	dim *d = new_dims(cx, rank);
-	for (uint32_t k = 0; k < rank; k++)
-		d[k] = n->in[0]->type.dims[k];
+	dim *d = copy_dims(cx, &n->in[0]->type);
 	for (uint32_t i = 1; i < n->nin; i++) {
 		const struct type *t = &n->in[i]->type;
 		if (t->rank != rank) {
@@ -70,10 +62,14 @@ bool sh_join(struct ctx *cx, struct node *n)
 			return false;
 		}
 		for (uint32_t k = 0; k < rank; k++) {
-			if ((int)k == axis)
+			if ((int)k == axis) {
 				d[k] = dim_add(cx, d[k], t->dims[k]);
-			else if (!dim_meet(cx, &d[k], t->dims[k], n->span))
-				return differ(cx, n, i, axis);
+			} else if (!dim_meet(cx, &d[k], t->dims[k], n->span)) {
+				error(cx, n->span, E_SHAPE, "%s: %s and %s differ beside axis %d",
+				      n->op->name, type_str(cx, n->in[0]->type), type_str(cx, *t),
+				      axis);
+				return false;
+			}
 		}
 	}
 	for (uint32_t k = 0; k < rank; k++)
@@ -98,7 +94,7 @@ uint32_t nr_split(struct ctx *cx, struct node *n)
 	return 0;
 }
 
-static bool check_sizes(struct ctx *cx, struct node *n)
+static bool check_split_sizes(struct ctx *cx, struct node *n)
 {
 	const struct type *t = &n->in[1]->type;
 	if (t->rank != 1 || !is_int((enum dtype)t->dtype)) {
@@ -117,15 +113,13 @@ bool sh_split(struct ctx *cx, struct node *n)
 {
 	const struct type *x = &n->in[0]->type;
 	int axis = checked_axis(cx, n, "axis");
-	if (axis < 0 || !check_sizes(cx, n))
+	if (axis < 0 || !check_split_sizes(cx, n))
 		return false;
 	const struct known *k = known_of(cx, n->in[1]);
 	dim sum = dim_const(cx, 0);
 	for (uint32_t i = 0; i < n->nout; i++) {
 		int64_t v;
-		dim *d = new_dims(cx, x->rank);
-		for (uint32_t j = 0; j < x->rank; j++)
-			d[j] = x->dims[j];
+		dim *d = copy_dims(cx, x);
 		if (k && dim_is_const(cx, k->at[i], &v) && v < 0) {
 			error(cx, n->span, E_RAISES, "%s: a size is negative", n->op->name);
 			return false;
@@ -165,13 +159,13 @@ bool sh_alloc(struct ctx *cx, struct node *n)
 	}
 	dim *d = new_dims(cx, rank);
 	for (uint32_t i = 0; i < rank; i++) {
-		d[i] = length_of(cx, n, i + 1, i);
+		d[i] = input_length(cx, n, i + 1, i);
 		if (!d[i])
 			return false;
 		if (i < rank - v->rank)
 			continue;
 		dim from = v->dims[i - (rank - v->rank)];
-		if (is_one(cx, from) || dim_unify(cx, d[i], from, n->span))
+		if (dim_is_one(cx, from) || dim_unify(cx, d[i], from, n->span))
 			continue;
 		error(cx, n->span, E_SHAPE, "%s: %s does not broadcast to length %s on axis %u",
 		      n->op->name, type_str(cx, *v), dim_str(cx, d[i]), i);
@@ -186,7 +180,7 @@ bool sh_allocempty(struct ctx *cx, struct node *n)
 		return false;
 	dim *d = new_dims(cx, n->nin);
 	for (uint32_t i = 0; i < n->nin; i++)
-		if (!(d[i] = length_of(cx, n, i, i)))
+		if (!(d[i] = input_length(cx, n, i, i)))
 			return false;
 	return set_dims(n, n->nin, d);
 }
@@ -197,7 +191,7 @@ bool sh_eye(struct ctx *cx, struct node *n)
 	if (!want_int_scalar(cx, n, 2, "the diagonal"))
 		return false;
 	for (uint32_t i = 0; i < 2; i++)
-		if (!(d[i] = length_of(cx, n, i, i)))
+		if (!(d[i] = input_length(cx, n, i, i)))
 			return false;
 	return set_dims(n, 2, d);
 }
@@ -206,23 +200,17 @@ bool sh_bartlett(struct ctx *cx, struct node *n)
 {
 	dim *d = new_dims(cx, 1), m = scalar_dim(cx, n->in[0]);
 
-	if (m && !dim_ge(cx, m, 0)) /* fewer than none are none */
+	if (m && !dim_ge(cx, m, 0)) /* NumPy takes a negative length for 0 */
 		d[0] = dim_max(cx, m, dim_const(cx, 0));
 	else
-		d[0] = length_of(cx, n, 0, 0);
+		d[0] = input_length(cx, n, 0, 0);
 	return d[0] && set_dims(n, 1, d);
 }
 
 /* --- ARange --- */
 
-static bool step_zero(struct ctx *cx, struct node *n)
-{
-	error(cx, n->span, E_RAISES, "%s: the step is 0", n->op->name);
-	return false;
-}
-
-/* ceil((stop - start) / step), at least 0; DIM_NONE where the sign of step is open. */
-static dim int_length(struct ctx *cx, dim start, dim stop, int64_t step)
+/* max(ceil((stop - start) / step), 0) */
+static dim arange_length(struct ctx *cx, dim start, dim stop, int64_t step)
 {
 	dim span = step > 0 ? dim_sub(cx, stop, start) : dim_sub(cx, start, stop);
 	int64_t k = step > 0 ? step : -step;
@@ -230,8 +218,9 @@ static dim int_length(struct ctx *cx, dim start, dim stop, int64_t step)
 	return dim_ge(cx, len, 0) ? len : dim_max(cx, len, dim_const(cx, 0));
 }
 
-/* Three constants: the length as NumPy computes it, in double. */
-static dim constant_length(struct ctx *cx, struct node *n, bool *zero)
+/* The length for constants start, stop, step, in double as in NumPy; DIM_NONE: not all are
+ * constant, or the step is 0 */
+static dim constant_arange_length(struct ctx *cx, struct node *n, bool *zero_step)
 {
 	double v[3];
 	for (int i = 0; i < 3; i++) {
@@ -239,16 +228,16 @@ static dim constant_length(struct ctx *cx, struct node *n, bool *zero)
 			return DIM_NONE;
 		v[i] = tensor_float(n->in[i]->data, 0);
 	}
-	*zero = v[2] == 0;
+	*zero_step = v[2] == 0;
 	double len = ceil((v[1] - v[0]) / v[2]);
-	if (*zero || !(len < 9007199254740992.0))
+	if (*zero_step || !(len < 0x1p53))
 		return DIM_NONE;
 	return dim_const(cx, len > 0 ? (int64_t)len : 0);
 }
 
 bool sh_arange(struct ctx *cx, struct node *n)
 {
-	bool ints = true, zero = false;
+	bool ints = true, zero_step = false;
 	int64_t step;
 	for (uint32_t i = 0; i < 3; i++) {
 		if (!want_rank(cx, n, i, 0))
@@ -259,15 +248,16 @@ bool sh_arange(struct ctx *cx, struct node *n)
 	dim a = scalar_dim(cx, n->in[0]), b = scalar_dim(cx, n->in[1]),
 	    c = scalar_dim(cx, n->in[2]);
 	if (c && dim_is_const(cx, c, &step)) {
-		if (step == 0)
-			return step_zero(cx, n);
-		if (a && b && step != INT64_MIN)
-			d[0] = int_length(cx, a, b, step);
+		zero_step = step == 0;
+		if (a && b && step && step != INT64_MIN)
+			d[0] = arange_length(cx, a, b, step);
 	}
 	if (!d[0] && !ints)
-		d[0] = constant_length(cx, n, &zero);
-	if (zero)
-		return step_zero(cx, n);
+		d[0] = constant_arange_length(cx, n, &zero_step);
+	if (zero_step) {
+		error(cx, n->span, E_RAISES, "%s: the step is 0", n->op->name);
+		return false;
+	}
 	if (!d[0])
 		d[0] = dim_fresh(cx, SOURCE_SIZE, n->out[0], 0);
 	return set_dims(n, 1, d);
@@ -282,7 +272,7 @@ bool sh_repeat(struct ctx *cx, struct node *n)
 	if (axis < 0 || !want_rank(cx, n, 1, 1))
 		return false;
 	enum dtype given = (enum dtype)n->in[1]->type.dtype;
-	if (!is_int(given) || given == DT_UINT64) { /* which NumPy refuses */
+	if (!is_int(given) || given == DT_UINT64) { /* NumPy refuses uint64 */
 		error(cx, n->span, E_DTYPE,
 		      "%s: the repeats must be integers that int64 holds, got %s", n->op->name,
 		      type_str(cx, n->in[1]->type));
@@ -290,22 +280,20 @@ bool sh_repeat(struct ctx *cx, struct node *n)
 	}
 	const struct known *k = known_of(cx, n->in[1]);
 	dim count = n->in[1]->type.dims[0];
-	/* a vector that may have one element is stretched when it has, as NumPy does it */
+	/* a vector that has one element at run time is broadcast, as in NumPy */
 	bool many = dim_ge(cx, count, 2) || dim_eq(cx, count, dim_const(cx, 0));
 	if (many && !dim_unify(cx, count, x->dims[axis], n->span)) {
 		error(cx, n->span, E_SHAPE, "%s: %s repeats for axis %d of %s", n->op->name,
 		      type_str(cx, n->in[1]->type), axis, type_str(cx, *x));
 		return false;
 	}
-	dim *d = new_dims(cx, x->rank), sum = dim_const(cx, 0);
-	for (uint32_t i = 0; i < x->rank; i++)
-		d[i] = x->dims[i];
-	bool counted = k && k->n > 1;
-	for (uint32_t i = 0; counted && i < k->n; i++) {
-		counted = dim_ge(cx, k->at[i], 0); /* others fail, whatever they add up to */
+	dim *d = copy_dims(cx, x), sum = dim_const(cx, 0);
+	bool known = k && k->n > 1;
+	for (uint32_t i = 0; known && i < k->n; i++) {
+		known = dim_ge(cx, k->at[i], 0); /* a negative one fails, whatever the sum is */
 		sum = dim_add(cx, sum, k->at[i]);
 	}
-	d[axis] = counted ? sum : dim_fresh(cx, SOURCE_SIZE, n->out[0], (uint32_t)axis);
+	d[axis] = known ? sum : dim_fresh(cx, SOURCE_SIZE, n->out[0], (uint32_t)axis);
 	return set_dims(n, x->rank, d);
 }
 
@@ -340,7 +328,8 @@ uint32_t nr_nonzero(struct ctx *cx, struct node *n)
 	return 0;
 }
 
-static int by_number(const void *x, const void *y)
+/* For qsort(): all NaNs are equal, and last. */
+static int compare_doubles(const void *x, const void *y)
 {
 	double a = *(const double *)x, b = *(const double *)y;
 
@@ -349,14 +338,14 @@ static int by_number(const void *x, const void *y)
 	return (a > b) - (a < b);
 }
 
-/* How many elements of a constant are not 0, or how many are distinct (NaNs are one number). -1: it
- * is none, too large or not exact in float64. */
+/* The number of distinct elements of a constant, or of those that are not 0. -1: v is no constant,
+ * is too large, or float64 does not hold it exactly */
 static int64_t count_elements(struct ctx *cx, const struct value *v, bool distinct)
 {
 	const struct tensor *t = v->data;
 	int64_t count = 0, k;
 
-	if (!t || is_complex((enum dtype)t->dtype) || t->count > MAX_COUNTED)
+	if (!t || is_complex((enum dtype)t->dtype) || t->count > MAX_SCANNED)
 		return -1;
 	double *x = new_array(cx->scratch, double, t->count + 1);
 	for (uint64_t i = 0; i < t->count; i++) {
@@ -365,14 +354,15 @@ static int64_t count_elements(struct ctx *cx, const struct value *v, bool distin
 			return -1;
 	}
 	if (distinct)
-		qsort(x, t->count, sizeof(*x), by_number);
+		qsort(x, t->count, sizeof(*x), compare_doubles);
 	for (uint64_t i = 0; i < t->count; i++)
-		count += distinct ? !i || by_number(&x[i - 1], &x[i]) != 0 : x[i] != 0;
+		count += distinct ? !i || compare_doubles(&x[i - 1], &x[i]) != 0 : x[i] != 0;
 	return count;
 }
 
-/* The length of a result that the data decides. A 1 is not stretched: PyTensor does not know it. */
-static dim counted(struct ctx *cx, struct value *v, uint32_t axis, int64_t least, int64_t most)
+/* The length of an axis of v that depends on the data, in [least, most]. A length of 1 stays an
+ * unknown: PyTensor does not know that it is 1, so it does not broadcast. */
+static dim data_length(struct ctx *cx, struct value *v, uint32_t axis, int64_t least, int64_t most)
 {
 	if (least == most && least != 1)
 		return dim_const(cx, least);
@@ -385,7 +375,7 @@ bool sh_nonzero(struct ctx *cx, struct node *n)
 {
 	dim *d = new_dims(cx, 1);
 	int64_t k = count_elements(cx, n->in[0], false);
-	d[0] = counted(cx, n->out[0], 0, k < 0 ? 0 : k, k < 0 ? INT64_MAX : k);
+	d[0] = data_length(cx, n->out[0], 0, k < 0 ? 0 : k, k < 0 ? INT64_MAX : k);
 	for (uint32_t i = 0; i < n->nout; i++)
 		set_type(n, i, DT_INT64, 1, d);
 	return true;
@@ -415,9 +405,9 @@ bool sh_unique(struct ctx *cx, struct node *n)
 	}
 	int64_t most = INT64_MAX, k = flat ? count_elements(cx, n->in[0], true) : -1;
 	dim_is_const(cx, all[0], &most);
-	count[0] = counted(cx, n->out[0], (uint32_t)axis, k < 0 ? dim_ge(cx, all[0], 1) : k,
-			   k < 0 ? most : k);
-	if (dim_le(cx, all[0], 0)) /* of nothing nothing is distinct */
+	count[0] = data_length(cx, n->out[0], (uint32_t)axis, k < 0 ? dim_ge(cx, all[0], 1) : k,
+			       k < 0 ? most : k);
+	if (dim_le(cx, all[0], 0))
 		count[0] = all[0];
 	d[axis] = count[0];
 	set_dims(n, rank, d);
@@ -430,7 +420,7 @@ bool sh_unique(struct ctx *cx, struct node *n)
 	return true;
 }
 
-/* full_mode is an input, nearly always a constant. */
+/* The third input, full_mode, is nearly always a constant. */
 bool sh_convolve(struct ctx *cx, struct node *n)
 {
 	const struct type *a = &n->in[0]->type, *b = &n->in[1]->type;
@@ -529,8 +519,7 @@ enum dtype ty_choose(struct ctx *cx, struct node *n)
 	return (enum dtype)n->in[k]->type.dtype;
 }
 
-/* Would NumPy take these arguments? */
-static bool can_choose(struct ctx *cx, struct node *n, dim count)
+static bool check_choose_limits(struct ctx *cx, struct node *n, dim count)
 {
 	const char *why = n->in[0]->type.dtype == DT_UINT64    ? "indices of uint64"
 			  : dim_ge(cx, count, MAX_CHOICES + 1) ? "more than 63 choices"
@@ -541,12 +530,12 @@ static bool can_choose(struct ctx *cx, struct node *n, dim count)
 	return !why;
 }
 
-/* Is there a choice of each number of a constant? */
-static bool chooses(struct ctx *cx, const struct node *n, dim count)
+/* Is each element of constant indices below the number of choices? */
+static bool check_choice_indices(struct ctx *cx, const struct node *n, dim count)
 {
 	const struct tensor *t = n->in[0]->data;
 	int64_t k;
-	if (!t || t->count > MAX_COUNTED || strcmp(prop_str(cx, n, "mode"), "raise"))
+	if (!t || t->count > MAX_SCANNED || strcmp(prop_str(cx, n, "mode"), "raise"))
 		return true;
 	for (uint64_t i = 0; i < t->count; i++) {
 		if (!tensor_int(t, i, &k) || (k >= 0 && !dim_le(cx, count, k)))
@@ -558,8 +547,9 @@ static bool chooses(struct ctx *cx, const struct node *n, dim count)
 	return true;
 }
 
-/* The length of two axes that NumPy broadcasts whatever their types say; DIM_NONE: it fails. */
-static dim meeting(struct ctx *cx, struct node *n, uint32_t axis, dim a, dim b)
+/* The length of axes a and b that NumPy broadcasts at run time, whatever their types say; DIM_NONE:
+ * they do not broadcast */
+static dim broadcast_choice_dim(struct ctx *cx, struct node *n, uint32_t axis, dim a, dim b)
 {
 	int64_t p = -1, q = -1;
 	bool fixed = dim_is_const(cx, a, &p), other = dim_is_const(cx, b, &q);
@@ -573,8 +563,9 @@ static dim meeting(struct ctx *cx, struct node *n, uint32_t axis, dim a, dim b)
 	return other ? b : dim_fresh(cx, SOURCE_SIZE, n->out[0], axis);
 }
 
-/* d broadcast with the choices of input k: one of a list, or the rows of a tensor. */
-static bool choice_dims(struct ctx *cx, struct node *n, uint32_t k, dim *d, uint32_t rank)
+/* Broadcasts d with the choices of input k: one choice of a list, or a tensor with a choice in each
+ * row. */
+static bool broadcast_choices(struct ctx *cx, struct node *n, uint32_t k, dim *d, uint32_t rank)
 {
 	const struct type *x = &n->in[k]->type;
 	uint32_t row = n->in[1] != NULL, own = x->rank - row;
@@ -587,7 +578,7 @@ static bool choice_dims(struct ctx *cx, struct node *n, uint32_t k, dim *d, uint
 		return false;
 	}
 	for (uint32_t i = rank - own; i < rank; i++) {
-		d[i] = meeting(cx, n, i, d[i], x->dims[row + i + own - rank]);
+		d[i] = broadcast_choice_dim(cx, n, i, d[i], x->dims[row + i + own - rank]);
 		if (d[i])
 			continue;
 		error(cx, n->span, E_SHAPE, "%s: indices %s do not broadcast with choices of %s",
@@ -610,10 +601,11 @@ bool sh_choose(struct ctx *cx, struct node *n)
 	for (uint32_t i = 0; i < rank; i++)
 		d[i] = i + a->rank < rank ? one : a->dims[i + a->rank - rank];
 	for (uint32_t k = list ? 2 : 1; k < n->nin; k++)
-		if (!choice_dims(cx, n, k, d, rank))
+		if (!broadcast_choices(cx, n, k, d, rank))
 			return false;
 	dim count = list ? dim_const(cx, n->nin - 2) : n->in[1]->type.dims[0];
-	return can_choose(cx, n, count) && chooses(cx, n, count) && set_dims(n, rank, d);
+	return check_choose_limits(cx, n, count) && check_choice_indices(cx, n, count) &&
+	       set_dims(n, rank, d);
 }
 
 uint32_t nr_unravelindex(struct ctx *cx, struct node *n)
@@ -655,10 +647,11 @@ bool sh_ravelmultiindex(struct ctx *cx, struct node *n)
 	return broadcast_dims(cx, n, n->in, count, d, rank) && set_dims(n, rank, d);
 }
 
-/* --- RFFTOp, IRFFTOp: the first axis is a batch, the last ones are as long as the second input
- * says --- */
+/* --- Fourier transforms --- */
 
-static bool fft_dims(struct ctx *cx, struct node *n, uint32_t rank, bool half)
+/* RFFTOp and IRFFTOp: the first axis is a batch, the second input has the lengths of the last axes.
+ */
+static bool set_fft_dims(struct ctx *cx, struct node *n, uint32_t rank, bool half)
 {
 	const struct type *x = &n->in[0]->type, *s = &n->in[1]->type;
 	const struct known *k = known_of(cx, n->in[1]);
@@ -687,10 +680,10 @@ bool sh_rfft(struct ctx *cx, struct node *n)
 	uint32_t rank = n->in[0]->type.rank;
 	if (rank < 2)
 		return want_rank(cx, n, 0, 2);
-	return fft_dims(cx, n, rank, true);
+	return set_fft_dims(cx, n, rank, true);
 }
 
-/* a, n and axis: a constant, as the other dims are those of `a`. */
+/* Inputs a, n, axis. The axis must be a constant: the other axes keep their lengths. */
 bool sh_fourier(struct ctx *cx, struct node *n)
 {
 	const struct type *a = &n->in[0]->type;
@@ -719,8 +712,7 @@ bool sh_fourier(struct ctx *cx, struct node *n)
 		      (long long)length);
 		return false;
 	}
-	dim *d = new_dims(cx, a->rank);
-	memcpy(d, a->dims, a->rank * sizeof(dim));
+	dim *d = copy_dims(cx, a);
 	d[axis] = k && k->at[0] ? k->at[0] : dim_fresh(cx, SOURCE_SIZE, n->out[0], (uint32_t)axis);
 	return set_dims(n, a->rank, d);
 }
@@ -736,5 +728,5 @@ bool sh_irfft(struct ctx *cx, struct node *n)
 		      type_str(cx, *x));
 		return false;
 	}
-	return fft_dims(cx, n, x->rank - 1u, false);
+	return set_fft_dims(cx, n, x->rank - 1u, false);
 }

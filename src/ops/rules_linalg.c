@@ -1,7 +1,7 @@
 /*
  * rules_linalg.c: shape rules of matrix products, decompositions and Blockwise. In: a node whose
  * inputs are typed and whose first result has its dtype. Out: the types of all results. Most shapes
- * are texts like "(m,k),(k,n)->(m,n)": a letter is one length everywhere.
+ * are given as texts like "(m,k),(k,n)->(m,n)", in which a letter stands for one length.
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@ static enum dtype dtype0(const struct node *n)
 	return (enum dtype)n->out[0]->type.dtype;
 }
 
-static bool mismatch(struct ctx *cx, struct node *n, const char *core)
+static bool report_mismatch(struct ctx *cx, struct node *n, const char *core)
 {
 	struct strbuf b = {.arena = cx->arena};
 	for (uint32_t i = 0; i < n->nin; i++)
@@ -24,8 +24,9 @@ static bool mismatch(struct ctx *cx, struct node *n, const char *core)
 	return false;
 }
 
-/* One "(m,k)" of the text, its letters into `letters`; the text after it and its comma. */
-static const char *core_group(const char *s, char letters[MAX_RANK], uint32_t *count)
+/* Reads one "(m,k)" of a core text into letters[*count]; returns the text after it and its comma.
+ */
+static const char *read_core_group(const char *s, char letters[MAX_RANK], uint32_t *count)
 {
 	*count = 0;
 	for (s++; *s != ')'; s++)
@@ -34,15 +35,16 @@ static const char *core_group(const char *s, char letters[MAX_RANK], uint32_t *c
 	return s[1] == ',' ? s + 2 : s + 1;
 }
 
-/* Applies `core` to the inputs, then to the results; those beside the first have dtype t. */
-static bool core_shapes(struct ctx *cx, struct node *n, const char *core, enum dtype t)
+/* Unifies the dims of the inputs by the text `core`, and sets the types of the results. Results 1,
+ * 2, ... get dtype t. */
+static bool apply_core(struct ctx *cx, struct node *n, const char *core, enum dtype t)
 {
 	dim of[128] = {0};
 	char letters[MAX_RANK];
 	uint32_t rank;
 	const char *s = core;
 	for (uint32_t i = 0; *s == '('; i++) {
-		s = core_group(s, letters, &rank);
+		s = read_core_group(s, letters, &rank);
 		if (i >= n->nin || !n->in[i])
 			continue;
 		if (!want_rank(cx, n, i, rank))
@@ -52,12 +54,12 @@ static bool core_shapes(struct ctx *cx, struct node *n, const char *core, enum d
 			if (!*d)
 				*d = n->in[i]->type.dims[k];
 			else if (!dim_meet(cx, d, n->in[i]->type.dims[k], n->span))
-				return mismatch(cx, n, core);
+				return report_mismatch(cx, n, core);
 		}
 	}
 	s += 2; /* -> */
 	for (uint32_t i = 0; *s == '(' && i < n->nout; i++) {
-		s = core_group(s, letters, &rank);
+		s = read_core_group(s, letters, &rank);
 		dim *d = new_dims(cx, rank);
 		for (uint32_t k = 0; k < rank; k++) {
 			dim a = of['m'], b = of['n'];
@@ -71,7 +73,7 @@ static bool core_shapes(struct ctx *cx, struct node *n, const char *core, enum d
 
 bool sh_core(struct ctx *cx, struct node *n)
 {
-	return core_shapes(cx, n, n->op->core, dtype0(n));
+	return apply_core(cx, n, n->op->core, dtype0(n));
 }
 
 /* --- products --- */
@@ -118,7 +120,7 @@ bool sh_dot(struct ctx *cx, struct node *n)
 	return sh_matmul(cx, n);
 }
 
-/* As NumPy's kron: the shapes are aligned on the right and multiplied. */
+/* The shapes are aligned on the right and multiplied. */
 bool sh_kron(struct ctx *cx, struct node *n)
 {
 	const struct type *a = &n->in[0]->type, *b = &n->in[1]->type;
@@ -152,7 +154,7 @@ bool sh_blockdiagonal(struct ctx *cx, struct node *n)
 	return set_dims(n, 2, d);
 }
 
-/* --- decompositions: '<' is the smaller of m and n --- */
+/* --- decompositions: '<' stands for min(m, n) --- */
 
 static bool is_mode(struct ctx *cx, struct node *n, const char *mode)
 {
@@ -177,7 +179,7 @@ bool sh_qr(struct ctx *cx, struct node *n)
 		core = "(m,n)->(m,<),(<,n)";
 	else if (is_mode(cx, n, "r"))
 		core = "(m,n)->(m,n)";
-	return core_shapes(cx, n, core, dtype0(n));
+	return apply_core(cx, n, core, dtype0(n));
 }
 
 uint32_t nr_svd(struct ctx *cx, struct node *n)
@@ -185,7 +187,7 @@ uint32_t nr_svd(struct ctx *cx, struct node *n)
 	return prop_bool(cx, n, "compute_uv") ? 3 : 1;
 }
 
-static enum dtype real_of(enum dtype t)
+static enum dtype real_dtype(enum dtype t)
 {
 	return t == DT_COMPLEX64 ? DT_FLOAT32 : t == DT_COMPLEX128 ? DT_FLOAT64 : t;
 }
@@ -194,13 +196,13 @@ bool sh_svd(struct ctx *cx, struct node *n)
 {
 	enum dtype t = dtype0(n);
 	if (!prop_bool(cx, n, "compute_uv")) {
-		n->out[0]->type.dtype = (uint8_t)real_of(t);
-		return core_shapes(cx, n, "(m,n)->(<)", t);
+		n->out[0]->type.dtype = (uint8_t)real_dtype(t);
+		return apply_core(cx, n, "(m,n)->(<)", t);
 	}
 	bool full = prop_bool(cx, n, "full_matrices");
-	if (!core_shapes(cx, n, full ? "(m,n)->(m,m),(<),(n,n)" : "(m,n)->(m,<),(<),(<,n)", t))
+	if (!apply_core(cx, n, full ? "(m,n)->(m,m),(<),(n,n)" : "(m,n)->(m,<),(<),(<,n)", t))
 		return false;
-	n->out[1]->type.dtype = (uint8_t)real_of(t);
+	n->out[1]->type.dtype = (uint8_t)real_dtype(t);
 	return true;
 }
 
@@ -213,21 +215,21 @@ bool sh_lu(struct ctx *cx, struct node *n)
 {
 	enum dtype t = dtype0(n);
 	if (prop_bool(cx, n, "permute_l"))
-		return core_shapes(cx, n, "(m,m)->(m,m),(m,m)", t);
+		return apply_core(cx, n, "(m,m)->(m,m),(m,m)", t);
 	bool indices = prop_bool(cx, n, "p_indices");
-	if (!core_shapes(cx, n, indices ? "(m,m)->(m),(m,m),(m,m)" : "(m,m)->(m,m),(m,m),(m,m)", t))
+	if (!apply_core(cx, n, indices ? "(m,m)->(m),(m,m),(m,m)" : "(m,m)->(m,m),(m,m),(m,m)", t))
 		return false;
-	n->out[0]->type.dtype = (uint8_t)(indices ? DT_INT32 : real_of(t));
+	n->out[0]->type.dtype = (uint8_t)(indices ? DT_INT32 : real_dtype(t));
 	return true;
 }
 
 bool sh_lufactor(struct ctx *cx, struct node *n)
 {
-	return core_shapes(cx, n, "(m,m)->(m,m),(m)", DT_INT32);
+	return apply_core(cx, n, "(m,m)->(m,m),(m)", DT_INT32);
 }
 
-/* In: the diagonals of lengths n - 1, n, n - 1 (first), then du2 of n - 2, ipiv of n and b. */
-static bool tridiagonal(struct ctx *cx, struct node *n)
+/* Inputs 0 to 2 are the diagonals, of lengths n-1, n, n-1; then come du2 (n-2), ipiv (n) and b. */
+static bool check_tridiagonal(struct ctx *cx, struct node *n)
 {
 	bool ok = true;
 
@@ -240,7 +242,7 @@ static bool tridiagonal(struct ctx *cx, struct node *n)
 		dim less = i == 1 || i > 3 ? have : dim_add(cx, have, one);
 		ok &= dim_unify(cx, i == 3 ? dim_add(cx, less, one) : less, d, n->span);
 	}
-	return ok || mismatch(cx, n, "(n-1,),(n,),(n-1,),(n-2,),(n,),(n,...)");
+	return ok || report_mismatch(cx, n, "(n-1,),(n,),(n-1,),(n-2,),(n,),(n,...)");
 }
 
 bool sh_lutridiagonal(struct ctx *cx, struct node *n)
@@ -248,7 +250,7 @@ bool sh_lutridiagonal(struct ctx *cx, struct node *n)
 	static const uint8_t like[] = {0, 1, 2, 0, 1};
 	enum dtype t = dtype0(n);
 
-	if (!tridiagonal(cx, n))
+	if (!check_tridiagonal(cx, n))
 		return false;
 	for (uint32_t i = 0; i < countof(like); i++) {
 		dim *len = new_dims(cx, 1), d = n->in[like[i]]->type.dims[0];
@@ -260,7 +262,7 @@ bool sh_lutridiagonal(struct ctx *cx, struct node *n)
 
 bool sh_solvetridiagonal(struct ctx *cx, struct node *n)
 {
-	return tridiagonal(cx, n) && set_dims(n, n->in[5]->type.rank, n->in[5]->type.dims);
+	return check_tridiagonal(cx, n) && set_dims(n, n->in[5]->type.rank, n->in[5]->type.dims);
 }
 
 bool sh_schur(struct ctx *cx, struct node *n)
@@ -273,30 +275,30 @@ bool sh_schur(struct ctx *cx, struct node *n)
 			     : "its complex form is not converted");
 		return false;
 	}
-	return core_shapes(cx, n, "(m,m)->(m,m),(m,m)", dtype0(n));
+	return apply_core(cx, n, "(m,m)->(m,m),(m,m)", dtype0(n));
 }
 
 bool sh_eigh(struct ctx *cx, struct node *n)
 {
-	n->out[0]->type.dtype = (uint8_t)real_of(dtype0(n));
-	return core_shapes(cx, n, "(m,m),(m,m)->(m),(m,m)", dtype0(n));
+	n->out[0]->type.dtype = (uint8_t)real_dtype(dtype0(n));
+	return apply_core(cx, n, "(m,m),(m,m)->(m),(m,m)", dtype0(n));
 }
 
 bool sh_eigvalsh(struct ctx *cx, struct node *n)
 {
-	n->out[0]->type.dtype = (uint8_t)real_of(dtype0(n));
-	return core_shapes(cx, n, "(m,m),(m,m)->(m)", dtype0(n));
+	n->out[0]->type.dtype = (uint8_t)real_dtype(dtype0(n));
+	return apply_core(cx, n, "(m,m),(m,m)->(m)", dtype0(n));
 }
 
 bool sh_solve(struct ctx *cx, struct node *n)
 {
 	bool vector = prop_int(cx, n, "b_ndim") == 1;
-	return core_shapes(cx, n, vector ? "(m,m),(m)->(m)" : "(m,m),(m,k)->(m,k)", dtype0(n));
+	return apply_core(cx, n, vector ? "(m,m),(m)->(m)" : "(m,m),(m,k)->(m,k)", dtype0(n));
 }
 
 bool sh_lstsq(struct ctx *cx, struct node *n)
 {
-	if (!core_shapes(cx, n, "(m,n),(m,k),()->(n,k)", dtype0(n)))
+	if (!apply_core(cx, n, "(m,n),(m,k),()->(n,k)", dtype0(n)))
 		return false;
 	const dim *a = n->in[0]->type.dims;
 	dim *rest = new_dims(cx, 1), *values = new_dims(cx, 1);
@@ -355,7 +357,7 @@ bool tensorsolve_order(struct ctx *cx, const struct node *n, int64_t order[MAX_R
 	return true;
 }
 
-/* PyTensor's result is a matrix whatever the ranks are. */
+/* In PyTensor the result is always a matrix. */
 bool sh_tensorsolve(struct ctx *cx, struct node *n)
 {
 	const struct type *a = &n->in[0]->type, *b = &n->in[1]->type;
@@ -382,10 +384,9 @@ bool sh_tensorsolve(struct ctx *cx, struct node *n)
 	return set_dims(n, 2, d);
 }
 
-/* --- Blockwise: the core op on the last dims, the others broadcast --- */
+/* --- Blockwise: the core op works on the last dims, the others broadcast --- */
 
-/* Ranks of the core inputs, from the signature; false: reported. */
-static const char *without_blanks(struct ctx *cx, const char *s)
+static const char *remove_blanks(struct ctx *cx, const char *s)
 {
 	char *out = arena_strdup(cx->arena, s, strlen(s)), *to = out;
 	for (; *s; s++)
@@ -395,13 +396,14 @@ static const char *without_blanks(struct ctx *cx, const char *s)
 	return out;
 }
 
-static bool core_ranks(struct ctx *cx, struct node *n, uint32_t *ranks)
+/* Reads the ranks of the core inputs from the signature; false: reported */
+static bool read_core_ranks(struct ctx *cx, struct node *n, uint32_t *ranks)
 {
 	const struct opref *ref = prop(cx, n, "core_op")->u.op;
 	const char *s = prop_str(cx, n, "signature");
 	if (!s && ref->op)
 		s = ref->op->core;
-	s = s ? without_blanks(cx, s) : NULL;
+	s = s ? remove_blanks(cx, s) : NULL;
 	for (uint32_t i = 0; s && i < n->nin; i++) {
 		if (*s != '(')
 			break;
@@ -418,25 +420,26 @@ static bool core_ranks(struct ctx *cx, struct node *n, uint32_t *ranks)
 	return false;
 }
 
-/* The argument of every item of the batch: where that is one and the same number, it may be known,
- * as the mode of Convolve1d, which says how long the result is. */
-static struct value *core_value(struct ctx *cx, struct value *v, uint32_t rank)
+/* The core argument, of `rank` dims, that stands for all items of the batch v. If v is
+ * ExpandDims(s) of a scalar s, it is s itself: the length of a Convolve1d depends on the value of
+ * its argument full_mode. */
+static struct value *core_argument(struct ctx *cx, struct value *v, uint32_t rank)
 {
 	const struct type *t = &v->type;
-	struct value *one = v;
+	struct value *scalar = v, *item;
 	if (t->rank == rank)
 		return v;
-	while (!rank && one->def && one->def->op == &op_table[OP_ExpandDims])
-		one = one->def->in[0];
-	if (!rank && !one->type.rank)
-		return one;
-	one = new (cx->arena, struct value);
-	one->type = (struct type){t->dtype, (uint8_t)rank, t->dims + (t->rank - rank)};
-	return one;
+	while (!rank && scalar->def && scalar->def->op == &op_table[OP_ExpandDims])
+		scalar = scalar->def->in[0];
+	if (!rank && !scalar->type.rank)
+		return scalar;
+	item = new (cx->arena, struct value);
+	item->type = (struct type){t->dtype, (uint8_t)rank, t->dims + (t->rank - rank)};
+	return item;
 }
 
-/* A node of the core op on values that have only the core dims. */
-static struct node *core_node(struct ctx *cx, struct node *n, const uint32_t *ranks)
+/* An inferred node of the core op, outside of any block; NULL: reported */
+static struct node *new_core_node(struct ctx *cx, struct node *n, const uint32_t *ranks)
 {
 	const struct opref *ref = prop(cx, n, "core_op")->u.op;
 	struct node *c = new (cx->arena, struct node);
@@ -450,7 +453,7 @@ static struct node *core_node(struct ctx *cx, struct node *n, const uint32_t *ra
 			want_rank(cx, n, i, ranks[i]);
 			return NULL;
 		}
-		c->in[i] = core_value(cx, n->in[i], ranks[i]);
+		c->in[i] = core_argument(cx, n->in[i], ranks[i]);
 	}
 	c->nout = (uint16_t)op_results(cx, c);
 	c->out = new_array(cx->arena, struct value *, c->nout + 1u);
@@ -464,7 +467,7 @@ static struct node *infer_core(struct ctx *cx, struct node *n)
 	const struct opref *ref = prop(cx, n, "core_op")->u.op;
 	uint32_t *ranks = new_array(cx->arena, uint32_t, n->nin);
 	if (ref->op && ref->op != n->op)
-		return core_ranks(cx, n, ranks) ? core_node(cx, n, ranks) : NULL;
+		return read_core_ranks(cx, n, ranks) ? new_core_node(cx, n, ranks) : NULL;
 	if (ref->op)
 		error(cx, n->span, E_PROPERTY, "%s: its core op is one already", n->op->name);
 	else
@@ -501,7 +504,7 @@ bool sh_blockwise(struct ctx *cx, struct node *n)
 		for (uint32_t k = 0; k < rank; k++)
 			d[k] = b[k];
 		for (uint32_t k = 0; k < t->rank; k++) {
-			/* a size of the core result is one of the result */
+			/* a size of the core result becomes a size of the result */
 			struct dim_view v = dim_view(cx, t->dims[k]);
 			bool own = v.form == DIM_ATOM && v.source == c->out[i];
 			d[rank + k] =
@@ -515,17 +518,15 @@ bool sh_blockwise(struct ctx *cx, struct node *n)
 /* --- Einsum --- */
 
 struct subscripts {
-	dim letter[128];
-	uint32_t count[128];
-	dim dots[MAX_RANK]; /* those of "...", aligned on the right */
+	dim letter[128];     /* the dim that each letter stands for */
+	uint32_t count[128]; /* how often each letter occurs in the operands */
+	dim dots[MAX_RANK];  /* the dims of "...", aligned on the right */
 	uint32_t ndots;
 };
 
-/* Where letters stand: how often among the operands, and whether in the result, if one is written
- */
 struct letters {
-	uint32_t all[128];
-	bool result[128], written;
+	uint32_t all[128];         /* how often each letter occurs in the operands */
+	bool result[128], written; /* does it occur in the result? has the text a result? */
 };
 
 static bool is_letter(char c)
@@ -533,7 +534,7 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-static void find_letters(const char *s, struct letters *l)
+static void count_letters(const char *s, struct letters *l)
 {
 	for (; *s; s++) {
 		l->written |= *s == '-';
@@ -544,9 +545,10 @@ static void find_letters(const char *s, struct letters *l)
 	}
 }
 
-/* The dtype of an operand as PyTensor multiplies it: sums over letters that it has alone, and its
- * diagonals, which are sums too, make 64 bits of integers. s: its term; then the next one. */
-static enum dtype einsum_operand(enum dtype t, const char **s, const struct letters *l)
+/* The dtype in which PyTensor multiplies an operand of dtype t. PyTensor first sums over the
+ * letters that no other bind_operand and not the result have, and takes diagonals, also by a sum; a
+ * sum of integers has 64 bits. *s: the text of the operand, is moved to the next one. */
+static enum dtype einsum_operand_dtype(enum dtype t, const char **s, const struct letters *l)
 {
 	bool sums = false, own[128] = {false};
 
@@ -563,8 +565,8 @@ static enum dtype einsum_operand(enum dtype t, const char **s, const struct lett
 	return dtypes[t].kind == KIND_UINT ? DT_UINT64 : DT_INT64;
 }
 
-/* Are there two of n dtypes whose products are of another one than t? */
-static bool narrow_pair(const enum dtype *own, uint32_t n, enum dtype t)
+/* Are there two of the n dtypes whose product has another dtype than t? */
+static bool has_narrow_pair(const enum dtype *own, uint32_t n, enum dtype t)
 {
 	uint32_t count[DT_COUNT] = {0};
 
@@ -577,8 +579,9 @@ static bool narrow_pair(const enum dtype *own, uint32_t n, enum dtype t)
 	return false;
 }
 
-/* Products of integers wrap in the dtype of the two, and it is not said which two come first: those
- * of any two must be of the result's. Beside floats, one of integers makes no difference. */
+/* A product of two integers wraps in the common dtype of the two, and PyTensor does not say which
+ * operands it multiplies first. So any two integers must have the dtype of the result as common
+ * dtype. If the result is a float, one integer bind_operand is harmless. */
 enum dtype ty_einsum(struct ctx *cx, struct node *n)
 {
 	enum dtype t = ty_upcast(cx, n), *own = new_array(cx->scratch, enum dtype, n->nin);
@@ -588,15 +591,15 @@ enum dtype ty_einsum(struct ctx *cx, struct node *n)
 
 	if (!t)
 		return t;
-	find_letters(s, &letters);
+	count_letters(s, &letters);
 	for (uint32_t i = 0; i < n->nin; i++)
-		own[i] = einsum_operand((enum dtype)n->in[i]->type.dtype, &s, &letters);
+		own[i] = einsum_operand_dtype((enum dtype)n->in[i]->type.dtype, &s, &letters);
 	t = own[0];
 	for (uint32_t i = 1; i < n->nin; i++)
 		t = dtype_upcast(t, own[i]);
 	for (uint32_t i = 0; i < n->nin; i++)
 		others += is_discrete(own[i]) && own[i] != t;
-	if (is_discrete(t) ? !narrow_pair(own, n->nin, t) : others < 2)
+	if (is_discrete(t) ? !has_narrow_pair(own, n->nin, t) : others < 2)
 		return t;
 	error(cx, n->span, E_DTYPE,
 	      "%s: its products of integers depend on their order: cast the operands to %s",
@@ -604,24 +607,26 @@ enum dtype ty_einsum(struct ctx *cx, struct node *n)
 	return DT_NONE;
 }
 
-static bool bad_subscripts(struct ctx *cx, struct node *n, const char *what)
+static bool subscripts_error(struct ctx *cx, struct node *n, const char *what)
 {
 	error(cx, n->span, E_SHAPE, "%s: %s", op_label(cx, n), what);
 	return false;
 }
 
-/* A length that is known to be 1 is stretched; others are equal. */
-static bool meet(struct ctx *cx, struct node *n, dim *have, dim d)
+/* Broadcasts *have, the length of a letter so far, with d: 1 broadcasts, other lengths are equal.
+ */
+static bool bind_letter(struct ctx *cx, struct node *n, dim *have, dim d)
 {
-	if (!*have || is_one(cx, *have))
+	if (!*have || dim_is_one(cx, *have))
 		*have = d;
-	else if (!is_one(cx, d) && !dim_meet(cx, have, d, n->span))
-		return bad_subscripts(cx, n, "the lengths of one letter differ");
+	else if (!dim_is_one(cx, d) && !dim_meet(cx, have, d, n->span))
+		return subscripts_error(cx, n, "the lengths of one letter differ");
 	return true;
 }
 
-/* The text of one operand, or of the result, without blanks: "ij", "i..."; false: it is none. */
-static bool one_term(const char *s, const char *end, char term[MAX_RANK + 4], uint32_t *letters)
+/* Copies the text of an operand or of the result into term, without blanks and with "..." as one
+ * dot. false: it is not letters and at most one "..." */
+static bool read_term(const char *s, const char *end, char term[MAX_RANK + 4], uint32_t *letters)
 {
 	uint32_t n = 0;
 	bool dots = false;
@@ -648,14 +653,15 @@ static bool one_term(const char *s, const char *end, char term[MAX_RANK + 4], ui
 	return true;
 }
 
-static bool operand(struct ctx *cx, struct node *n, struct subscripts *e, struct type t,
-		    const char *s, const char *end)
+/* Binds the letters [s, end) of one operand to the dims of t. false: reported */
+static bool bind_operand(struct ctx *cx, struct node *n, struct subscripts *e, struct type t,
+			 const char *s, const char *end)
 {
 	char term[MAX_RANK + 4];
 	uint32_t letters, at = 0;
 
-	if (!one_term(s, end, term, &letters))
-		return bad_subscripts(cx, n, "an operand is letters and at most one '...'");
+	if (!read_term(s, end, term, &letters))
+		return subscripts_error(cx, n, "an operand is letters and at most one '...'");
 	if (letters > t.rank || (letters < t.rank && !strchr(term, '.'))) {
 		error(cx, n->span, E_RANK, "%s: '%.*s' has %u letter%s, but the operand is %s",
 		      op_label(cx, n), (int)(end - s), s, letters, letters == 1 ? "" : "s",
@@ -665,22 +671,21 @@ static bool operand(struct ctx *cx, struct node *n, struct subscripts *e, struct
 	for (const char *p = term; *p; p++) {
 		uint32_t more = t.rank - letters;
 		if (*p != '.') {
-			if (!meet(cx, n, &e->letter[(int)*p], t.dims[at++]))
+			if (!bind_letter(cx, n, &e->letter[(int)*p], t.dims[at++]))
 				return false;
 			e->count[(int)*p]++;
 			continue;
 		}
 		for (uint32_t i = 0; i < more; i++)
-			if (!meet(cx, n, &e->dots[MAX_RANK - more + i], t.dims[at++]))
+			if (!bind_letter(cx, n, &e->dots[MAX_RANK - more + i], t.dims[at++]))
 				return false;
 		e->ndots = more > e->ndots ? more : e->ndots;
 	}
 	return true;
 }
 
-/* Without "->": the dims of "...", then the letters that stand once, in the order of the alphabet.
- */
-static void implied(const struct subscripts *e, char term[3 + 128])
+/* Without "->" the result has the dims of "...", then the letters that occur once, sorted. */
+static void implied_result(const struct subscripts *e, char term[3 + 128])
 {
 	uint32_t n = 0;
 
@@ -704,30 +709,30 @@ bool sh_einsum(struct ctx *cx, struct node *n)
 	for (uint32_t i = 0; i < n->nin; i++) {
 		const char *comma = memchr(s, ',', (size_t)(end - s));
 		if ((comma == NULL) != (i + 1 == n->nin))
-			return bad_subscripts(cx, n,
-					      comma ? "it names more operands than are given"
-						    : "it names fewer operands than are given");
-		if (!operand(cx, n, e, n->in[i]->type, s, comma ? comma : end))
+			return subscripts_error(cx, n,
+						comma ? "it names more operands than are given"
+						      : "it names fewer operands than are given");
+		if (!bind_operand(cx, n, e, n->in[i]->type, s, comma ? comma : end))
 			return false;
 		s = comma ? comma + 1 : end;
 	}
 	if (!arrow)
-		implied(e, term);
-	else if (!one_term(arrow + 2, arrow + strlen(arrow), term, &letters))
-		return bad_subscripts(cx, n, "the result is letters and at most one '...'");
+		implied_result(e, term);
+	else if (!read_term(arrow + 2, arrow + strlen(arrow), term, &letters))
+		return subscripts_error(cx, n, "the result is letters and at most one '...'");
 	if (e->ndots && !strchr(term, '.'))
-		return bad_subscripts(cx, n, "the result needs the '...' too");
+		return subscripts_error(cx, n, "the result needs the '...' too");
 	for (const char *p = term; *p; p++) {
 		if (*p != '.' && (!e->letter[(int)*p] || strchr(p + 1, *p)))
-			return bad_subscripts(cx, n,
-					      "each letter of the result is one of the "
-					      "operands', once");
+			return subscripts_error(cx, n,
+						"each letter of the result is one of the "
+						"operands', once");
 		for (uint32_t i = MAX_RANK - e->ndots; *p == '.' && i < MAX_RANK; i++)
 			d[rank++] = e->dots[i];
 		if (*p != '.')
 			d[rank++] = e->letter[(int)*p];
 	}
 	if (rank > MAX_RANK)
-		return bad_subscripts(cx, n, "the result has too many dims");
+		return subscripts_error(cx, n, "the result has too many dims");
 	return set_dims(n, rank, d);
 }

@@ -1,7 +1,8 @@
 /*
  * rules_shape.c: shape rules of elementwise ops, reductions and ops that move axes. In: a node
- * whose inputs are typed and whose first result has its dtype. Out: the types of all results. Only
- * dims known to be 1 broadcast; other dims that meet are made equal (dim_unify).
+ * whose inputs are typed and whose first result has its dtype. Out: the types of all results. As in
+ * PyTensor, only a dim that is 1 in the type broadcasts; for float64[n] + float64[m] the equation
+ * n == m is recorded (dim_unify).
  */
 #include "ops/rules.h"
 
@@ -10,6 +11,14 @@
 dim *new_dims(struct ctx *cx, uint32_t rank)
 {
 	return new_array(cx->arena, dim, rank + 1);
+}
+
+dim *copy_dims(struct ctx *cx, const struct type *t)
+{
+	dim *d = new_dims(cx, t->rank);
+	for (uint32_t i = 0; i < t->rank; i++)
+		d[i] = t->dims[i];
+	return d;
 }
 
 void set_type(struct node *n, uint32_t i, enum dtype t, uint32_t rank, dim *dims)
@@ -25,11 +34,6 @@ bool set_dims(struct node *n, uint32_t rank, dim *dims)
 	return true;
 }
 
-bool is_one(struct ctx *cx, dim d)
-{
-	return dim_is_one(cx, d);
-}
-
 bool want_rank(struct ctx *cx, struct node *n, uint32_t i, uint32_t rank)
 {
 	if (n->in[i]->type.rank == rank)
@@ -39,12 +43,11 @@ bool want_rank(struct ctx *cx, struct node *n, uint32_t i, uint32_t rank)
 	return false;
 }
 
-/* Dims of all v broadcast against each other, aligned on the right. */
 bool broadcast_dims(struct ctx *cx, struct node *n, struct value **v, uint32_t nv, dim *out,
 		    uint32_t rank)
 {
 	dim one = dim_const(cx, 1);
-	struct value *owner[MAX_RANK] = {NULL}; /* who gave out[k], for the message */
+	struct value *owner[MAX_RANK] = {NULL}; /* the value with length out[k], for the message */
 	for (uint32_t k = 0; k < rank; k++)
 		out[k] = one;
 	for (uint32_t i = 0; i < nv; i++) {
@@ -53,7 +56,7 @@ bool broadcast_dims(struct ctx *cx, struct node *n, struct value **v, uint32_t n
 		uint32_t skip = rank - v[i]->type.rank;
 		for (uint32_t k = skip; k < rank; k++) {
 			dim d = v[i]->type.dims[k - skip];
-			if (is_one(cx, d))
+			if (dim_is_one(cx, d))
 				continue;
 			if (!owner[k]) {
 				owner[k] = v[i];
@@ -113,8 +116,8 @@ bool sh_assert(struct ctx *cx, struct node *n)
 	return sh_first(cx, n);
 }
 
-/* What is filled in must be no larger a dtype. */
-static bool fits_in_first(struct ctx *cx, struct node *n)
+/* Can the dtype of input 0 hold input 1, without loss? */
+static bool check_fill_dtype(struct ctx *cx, struct node *n)
 {
 	enum dtype a = (enum dtype)n->in[0]->type.dtype, v = (enum dtype)n->in[1]->type.dtype;
 
@@ -125,7 +128,7 @@ static bool fits_in_first(struct ctx *cx, struct node *n)
 	return false;
 }
 
-/* Of more than two axes NumPy fills the diagonal only if they are of one length. */
+/* With more than two axes, NumPy wants all of one length. */
 bool sh_filldiagonal(struct ctx *cx, struct node *n)
 {
 	const struct type *a = &n->in[0]->type;
@@ -135,7 +138,7 @@ bool sh_filldiagonal(struct ctx *cx, struct node *n)
 		      n->op->name, type_str(cx, *a));
 		return false;
 	}
-	if (!want_rank(cx, n, 1, 0) || !fits_in_first(cx, n))
+	if (!want_rank(cx, n, 1, 0) || !check_fill_dtype(cx, n))
 		return false;
 	for (uint32_t i = 1; i < a->rank && a->rank > 2; i++)
 		if (!dim_unify(cx, a->dims[0], a->dims[i], n->span)) {
@@ -148,7 +151,7 @@ bool sh_filldiagonal(struct ctx *cx, struct node *n)
 
 bool sh_filldiagonaloffset(struct ctx *cx, struct node *n)
 {
-	if (!want_rank(cx, n, 0, 2) || !want_rank(cx, n, 1, 0) || !fits_in_first(cx, n) ||
+	if (!want_rank(cx, n, 0, 2) || !want_rank(cx, n, 1, 0) || !check_fill_dtype(cx, n) ||
 	    !want_int_scalar(cx, n, 2, "the offset"))
 		return false;
 	if (n->in[2]->type.dtype == DT_BOOL) {
@@ -159,7 +162,7 @@ bool sh_filldiagonaloffset(struct ctx *cx, struct node *n)
 	return sh_first(cx, n);
 }
 
-/* The searched, what is looked for, and perhaps the order that sorts the searched */
+/* Inputs x, v and an optional sorter: x[sorter] is sorted. */
 bool sh_searchsorted(struct ctx *cx, struct node *n)
 {
 	const struct type *x = &n->in[0]->type;
@@ -185,7 +188,8 @@ bool sh_searchsorted(struct ctx *cx, struct node *n)
 
 /* --- reductions --- */
 
-static int reduced_axes(struct ctx *cx, struct node *n, bool reduced[MAX_RANK])
+/* Sets reduced[axis] from the property 'axes'; -1: reported */
+static int read_reduced_axes(struct ctx *cx, struct node *n, bool reduced[MAX_RANK])
 {
 	int axes[MAX_RANK], rank = n->in[0]->type.rank;
 	int count = prop_axes(cx, n, "axes", rank, axes, true);
@@ -200,7 +204,7 @@ static bool reduce_dims(struct ctx *cx, struct node *n, bool keep)
 {
 	bool reduced[MAX_RANK];
 	const struct type *x = &n->in[0]->type;
-	if (reduced_axes(cx, n, reduced) < 0)
+	if (read_reduced_axes(cx, n, reduced) < 0)
 		return false;
 	dim *d = new_dims(cx, x->rank);
 	uint32_t rank = 0;
@@ -223,13 +227,13 @@ bool sh_reduce_keep(struct ctx *cx, struct node *n)
 	return reduce_dims(cx, n, prop_bool(cx, n, "keepdims"));
 }
 
-/* Max, Min, Argmax: nothing at all has no maximum. */
+/* Max, Min, Argmax: an empty axis has no maximum. */
 bool sh_reduce_some(struct ctx *cx, struct node *n)
 {
 	bool reduced[MAX_RANK];
 	const struct type *x = &n->in[0]->type;
 	bool initial = n->op != &op_table[OP_Argmax] && prop_bool(cx, n, "initial");
-	if (reduced_axes(cx, n, reduced) < 0)
+	if (read_reduced_axes(cx, n, reduced) < 0)
 		return false;
 	for (uint32_t i = 0; i < x->rank && !initial; i++) {
 		int64_t v;
@@ -266,12 +270,12 @@ bool sh_along(struct ctx *cx, struct node *n)
 bool sh_along_axes(struct ctx *cx, struct node *n)
 {
 	bool reduced[MAX_RANK];
-	return reduced_axes(cx, n, reduced) >= 0 && sh_first(cx, n);
+	return read_reduced_axes(cx, n, reduced) >= 0 && sh_first(cx, n);
 }
 
 /* --- axes moved, added, dropped --- */
 
-static int bad_order(struct ctx *cx, const struct node *n, const char *what)
+static int order_error(struct ctx *cx, const struct node *n, const char *what)
 {
 	error(cx, n->span, E_PROPERTY, "%s: property 'order': %s", n->op->name, what);
 	return -1;
@@ -283,7 +287,7 @@ int dimshuffle_order(struct ctx *cx, const struct node *n, int order[MAX_RANK])
 	int rank = n->in[0]->type.rank;
 	uint64_t seen = 0;
 	if (v->kind != CV_LIST || v->n > MAX_RANK)
-		return bad_order(cx, n, "expected a list of axes and \"x\"");
+		return order_error(cx, n, "expected a list of axes and \"x\"");
 	for (uint32_t i = 0; i < v->n; i++) {
 		const struct cv *e = &v->u.items[i];
 		bool x = (e->kind == CV_STR && e->u.str->len == 1 && e->u.str->s[0] == 'x') ||
@@ -293,7 +297,7 @@ int dimshuffle_order(struct ctx *cx, const struct node *n, int order[MAX_RANK])
 			continue;
 		}
 		if (e->kind != CV_INT)
-			return bad_order(cx, n, "expected axes and \"x\"");
+			return order_error(cx, n, "expected axes and \"x\"");
 		if (e->neg || e->u.i >= (uint64_t)rank) {
 			error(cx, n->span, E_RANGE, "%s: axis %s%llu is out of range for %s",
 			      n->op->name, e->neg ? "-" : "", (unsigned long long)e->u.i,
@@ -301,14 +305,14 @@ int dimshuffle_order(struct ctx *cx, const struct node *n, int order[MAX_RANK])
 			return -1;
 		}
 		if (seen >> e->u.i & 1)
-			return bad_order(cx, n, "an axis is given twice");
+			return order_error(cx, n, "an axis is given twice");
 		seen |= (uint64_t)1 << e->u.i;
 		order[i] = (int)e->u.i;
 	}
 	return (int)v->n;
 }
 
-/* An axis that is dropped has length 1. */
+/* Makes sure that the axis has length 1, as it is dropped. false: reported */
 static bool drop_axis(struct ctx *cx, struct node *n, uint32_t axis)
 {
 	if (dim_unify(cx, n->in[0]->type.dims[axis], dim_const(cx, 1), n->span))
@@ -382,7 +386,7 @@ bool sh_squeeze(struct ctx *cx, struct node *n)
 	for (uint32_t i = 0; i < x->rank; i++) {
 		if (drop[i] && !drop_axis(cx, n, i))
 			return false;
-		if (!drop[i] && !(all && is_one(cx, x->dims[i])))
+		if (!drop[i] && !(all && dim_is_one(cx, x->dims[i])))
 			d[rank++] = x->dims[i];
 	}
 	return set_dims(n, rank, d);
@@ -415,9 +419,7 @@ bool sh_matrix_transpose(struct ctx *cx, struct node *n)
 		      type_str(cx, *x));
 		return false;
 	}
-	dim *d = new_dims(cx, x->rank);
-	for (uint32_t i = 0; i < x->rank; i++)
-		d[i] = x->dims[i];
+	dim *d = copy_dims(cx, x);
 	d[x->rank - 1] = x->dims[x->rank - 2];
 	d[x->rank - 2] = x->dims[x->rank - 1];
 	return set_dims(n, x->rank, d);
@@ -425,9 +427,10 @@ bool sh_matrix_transpose(struct ctx *cx, struct node *n)
 
 /* --- Reshape --- */
 
-/* The length that -1 stands for: dims on both sides cancel, what is left is divided. */
-static dim missing_dim(struct ctx *cx, const struct type *x, const dim *d, uint32_t rank,
-		       uint32_t hole)
+/* Infers the length that -1 stands for: the product of the dims of x, divided by that of the other
+ * dims d; dims on both sides cancel. DIM_NONE: they do not divide */
+static dim infer_minus_one(struct ctx *cx, const struct type *x, const dim *d, uint32_t rank,
+			   uint32_t hole)
 {
 	dim left[MAX_RANK], right[MAX_RANK];
 	uint32_t nleft = x->rank, nright = 0;
@@ -441,21 +444,21 @@ static dim missing_dim(struct ctx *cx, const struct type *x, const dim *d, uint3
 		if (i == hole)
 			continue;
 		if (dim_is_const(cx, d[i], &b) && b == 0)
-			return DIM_NONE; /* 0 times anything */
+			return DIM_NONE; /* any length would do */
 		if (k < nleft)
 			left[k] = left[--nleft];
 		else
 			right[nright++] = d[i];
 	}
 	dim num = dims_product(cx, left, nleft), den = dims_product(cx, right, nright);
-	if (is_one(cx, den))
+	if (dim_is_one(cx, den))
 		return num;
 	if (dim_is_const(cx, num, &a) && dim_is_const(cx, den, &b) && a % b)
 		return DIM_NONE;
 	return dim_floordiv(cx, num, den);
 }
 
-static bool cannot_reshape(struct ctx *cx, struct node *n, const dim *d, uint32_t rank)
+static bool reshape_error(struct ctx *cx, struct node *n, const dim *d, uint32_t rank)
 {
 	struct strbuf b = {.arena = cx->arena};
 	for (uint32_t i = 0; i < rank; i++)
@@ -465,12 +468,12 @@ static bool cannot_reshape(struct ctx *cx, struct node *n, const dim *d, uint32_
 	return false;
 }
 
-/* The rank that a vector of lengths asks for; -1: reported. */
-static int vector_length(struct ctx *cx, struct node *n, uint32_t i, const char *what)
+/* The number of elements of input i, a vector of lengths; -1: reported */
+static int count_lengths(struct ctx *cx, struct node *n, uint32_t i, const char *what)
 {
 	int64_t len;
 	const struct value *v = n->in[i];
-	/* PyTensor's empty shape is a vector of floats */
+	/* an empty shape is a vector of floats in PyTensor */
 	bool empty = v->type.rank == 1 && dim_is_const(cx, v->type.dims[0], &len) && !len;
 	if (v->type.rank != 1 || (!is_int((enum dtype)v->type.dtype) && !empty)) {
 		error(cx, n->span, E_DTYPE, "%s: %s must be a vector of integers, got %s",
@@ -489,12 +492,12 @@ static int vector_length(struct ctx *cx, struct node *n, uint32_t i, const char 
 	return (int)len;
 }
 
-/* Rank of the result; takes ndim where the length of the vector is open. */
+/* The rank of the result: that of the property ndim, else the length of the shape. -1: reported */
 static int reshape_rank(struct ctx *cx, struct node *n)
 {
 	struct value *v = n->in[1];
 	if (prop_is_none(cx, n, "ndim") || v->type.rank != 1 || !is_int((enum dtype)v->type.dtype))
-		return vector_length(cx, n, 1, "the shape");
+		return count_lengths(cx, n, 1, "the shape");
 	int64_t ndim = prop_int(cx, n, "ndim");
 	if (ndim < 0 || ndim > MAX_RANK) {
 		error(cx, n->span, E_RANK, "%s: ndim is %lld", n->op->name, (long long)ndim);
@@ -508,27 +511,28 @@ static int reshape_rank(struct ctx *cx, struct node *n)
 	return (int)ndim;
 }
 
-/* Element i of a shape, where it is known; of a MakeVector one may be known and another not. */
-static dim asked_dim(struct ctx *cx, struct value *shape, uint32_t i)
+/* Element i of a shape; DIM_NONE: not known. Of the elements of a MakeVector, some may be known. */
+static dim shape_element(struct ctx *cx, struct value *shape, uint32_t i)
 {
 	const struct known *k = known_of(cx, shape);
-	const struct node *made = shape->def;
+	const struct node *def = shape->def;
 	if (k)
 		return k->at[i];
-	if (!made || made->op != &op_table[OP_MakeVector] || shape->type.dtype != DT_INT64)
+	if (!def || def->op != &op_table[OP_MakeVector] || shape->type.dtype != DT_INT64)
 		return DIM_NONE;
-	return scalar_dim(cx, made->in[i]);
+	return scalar_dim(cx, def->in[i]);
 }
 
-/* The lengths that are asked for, from dim at of the result on: known ones into d, which has rank.
- * A negative number, as NumPy takes -1 and any other, leaves DIM_NONE at *hole; false: reported. */
-static bool asked_dims(struct ctx *cx, struct node *n, dim *d, uint32_t at, uint32_t count,
+/* Sets dims d[at] to d[at + count - 1] from the shape, input 1. *hole is the index of a negative
+ * element, which NumPy takes for -1 (d[*hole] stays DIM_NONE); rank: there is none. *open: some
+ * lengths are not known. false: reported */
+static bool read_shape(struct ctx *cx, struct node *n, dim *d, uint32_t at, uint32_t count,
 		       uint32_t rank, uint32_t *hole, bool *open)
 {
 	*hole = rank;
 	*open = false;
 	for (uint32_t i = at; i < at + count; i++) {
-		dim asked = asked_dim(cx, n->in[1], i - at);
+		dim asked = shape_element(cx, n->in[1], i - at);
 		int64_t v;
 		d[i] = DIM_NONE;
 		if (asked && dim_is_const(cx, asked, &v) && v < 0) {
@@ -548,9 +552,9 @@ static bool asked_dims(struct ctx *cx, struct node *n, dim *d, uint32_t at, uint
 	return true;
 }
 
-/* One length that is open where all others are numbers is a number too, as PyTensor's types have
- * it: a 1 found like that is stretched. */
-static void close_length(struct ctx *cx, struct node *n, dim *d, uint32_t r)
+/* If all lengths of x and d are numbers but one d[i], d[i] is a number too, as in PyTensor's static
+ * shapes. So if it is 1, it broadcasts. */
+static void infer_last_length(struct ctx *cx, struct node *n, dim *d, uint32_t r)
 {
 	const struct type *x = &n->in[0]->type;
 	int64_t size = 1, rest = 1, k;
@@ -572,22 +576,22 @@ static void close_length(struct ctx *cx, struct node *n, dim *d, uint32_t r)
 		d[at] = found;
 }
 
-/* x in the lengths of d; one that is to be found stands at hole, where not all are known if open.
- */
-static bool reshaped(struct ctx *cx, struct node *n, dim *d, uint32_t r, uint32_t hole, bool open)
+/* Sets the result to dims d, after inferring d[hole]; hole, open: see read_shape(). */
+static bool set_reshaped_dims(struct ctx *cx, struct node *n, dim *d, uint32_t r, uint32_t hole,
+			      bool open)
 {
 	const struct type *x = &n->in[0]->type;
 	if (hole < r) {
 		dim m = open ? dim_fresh(cx, SOURCE_SIZE, n->out[0], hole)
-			     : missing_dim(cx, x, d, r, hole);
+			     : infer_minus_one(cx, x, d, r, hole);
 		if (m == DIM_NONE)
-			return cannot_reshape(cx, n, d, r);
+			return reshape_error(cx, n, d, r);
 		d[hole] = m;
 	} else if (!open &&
 		   dim_ne(cx, dims_product(cx, x->dims, x->rank), dims_product(cx, d, r))) {
-		return cannot_reshape(cx, n, d, r);
+		return reshape_error(cx, n, d, r);
 	}
-	close_length(cx, n, d, r);
+	infer_last_length(cx, n, d, r);
 	return set_dims(n, r, d);
 }
 
@@ -599,7 +603,8 @@ bool sh_reshape(struct ctx *cx, struct node *n)
 	if (rank < 0)
 		return false;
 	dim *d = new_dims(cx, r);
-	return asked_dims(cx, n, d, 0, r, r, &hole, &open) && reshaped(cx, n, d, r, hole, open);
+	return read_shape(cx, n, d, 0, r, r, &hole, &open) &&
+	       set_reshaped_dims(cx, n, d, r, hole, open);
 }
 
 bool sh_joindims(struct ctx *cx, struct node *n)
@@ -625,7 +630,7 @@ bool sh_joindims(struct ctx *cx, struct node *n)
 bool sh_splitdims(struct ctx *cx, struct node *n)
 {
 	const struct type *x = &n->in[0]->type;
-	int axis = checked_axis(cx, n, "axis"), count = vector_length(cx, n, 1, "the shape");
+	int axis = checked_axis(cx, n, "axis"), count = count_lengths(cx, n, 1, "the shape");
 	if (axis < 0 || count < 0)
 		return false;
 	uint32_t at = (uint32_t)axis, rank = x->rank - 1 + (uint32_t)count, hole;
@@ -634,8 +639,8 @@ bool sh_splitdims(struct ctx *cx, struct node *n)
 	for (uint32_t i = 0; i < x->rank; i++)
 		if (i != at)
 			d[i < at ? i : i + (uint32_t)count - 1] = x->dims[i];
-	return asked_dims(cx, n, d, at, (uint32_t)count, rank, &hole, &open) &&
-	       reshaped(cx, n, d, rank, hole, open);
+	return read_shape(cx, n, d, at, (uint32_t)count, rank, &hole, &open) &&
+	       set_reshaped_dims(cx, n, d, rank, hole, open);
 }
 
 /* --- Shape and SpecifyShape --- */
@@ -660,10 +665,9 @@ bool sh_specify_shape(struct ctx *cx, struct node *n)
 		      x->rank, x->rank == 1 ? "" : "s", type_str(cx, *x), n->nin - 1);
 		return false;
 	}
-	dim *d = new_dims(cx, x->rank);
+	dim *d = copy_dims(cx, x);
 	for (uint32_t i = 0; i < x->rank; i++) {
 		struct value *v = n->in[i + 1];
-		d[i] = x->dims[i];
 		if (!v)
 			continue;
 		if (!want_int_scalar(cx, n, i + 1, "a length"))
