@@ -108,17 +108,31 @@ struct value *graph_constant(struct ctx *cx, const struct tensor *t, struct span
 void node_results(struct ctx *cx, struct node *n, uint32_t count);
 void graph_append(struct block *b, struct node *n);
 
-/* known.c: the integers of a value of rank 0 or 1, constants included; NULL: not known */
-const struct known *known_of(struct ctx *cx, struct value *v);
-struct known *known_new(struct ctx *cx, uint32_t n);
-bool known_holds(struct ctx *cx, enum dtype t, dim d); /* as an element of dtype t */
-/* Can an operator not be followed in dims that takes d, and asks which number is the larger one
- * (ordered) or not? And can d not be what became of a max or min? See may_wrap() there. */
-bool known_may_wrap(struct ctx *cx, dim d, bool ordered);
-bool known_extreme_wraps(struct ctx *cx, dim d);
-/* May the sum or product of a length and a number, one large, not be an int64? */
-bool known_leaves_int64(struct ctx *cx, dim a, dim b);
+/* known.c: integers that are known while compiling, as dims. */
 bool can_be_known(const struct type *t); /* integers or bools of rank 0 or 1 */
+/* The number of elements of a type that can be known and is short enough; else -1 */
+int known_count(struct ctx *cx, const struct type *t);
+struct known *known_new(struct ctx *cx, uint32_t n);
+/* The elements of v, which may be a constant; NULL: not known */
+const struct known *known_of(struct ctx *cx, struct value *v);
+/* Element i of v, where a single element broadcasts; DIM_NONE: not known */
+dim known_element(struct ctx *cx, struct value *v, uint32_t i);
+/* Is d certainly what an element of dtype t holds? A narrow integer wraps: d must be a constant. */
+bool known_holds(struct ctx *cx, enum dtype t, dim d);
+void known_set(struct ctx *cx, struct value *v, struct known *k); /* if its dtype holds all of k */
+/*
+ * Integers wrap, dims do not. In d = a + b of int64 elements a and b, the integer is d modulo 2^64.
+ * That does no harm as long as d is only added and multiplied, but d and the integer may compare
+ * differently. May the integer differ from d, for an operator that compares (ordered: Maximum, Lt,
+ * Int_div, ...) or that does not?
+ */
+bool known_may_wrap(struct ctx *cx, dim d, bool ordered);
+/* The same for d = max(..) or min(..): dims write max(k, 5) as max(k - 5, 0) + 5, and k - 5 may
+ * wrap where k does not. */
+bool known_minmax_wraps(struct ctx *cx, dim d);
+/* May the sum or product of a and b leave int64? One is a constant beyond int32, the other is not.
+ */
+bool known_leaves_int64(struct ctx *cx, dim a, dim b);
 
 /* blame.c: the message at *tail, of a node that op makes of the values `in`, becomes a note of an
  * earlier one if a value that both read may be what is wrong */

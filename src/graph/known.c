@@ -1,12 +1,21 @@
 /*
- * known.c: integers that are known while compiling. A value of integers of rank 0 or 1 may carry
- * its elements as dims (value->known): those of a Shape, of a constant, of arithmetic on them.
+ * known.c: integers that are known while compiling. An integer value of rank 0 or 1 may carry its
+ * elements as dims (value->known): those of a Shape, of a constant, of arithmetic on them. Rules
+ * for PyTensor's ops are in ops/rules_known.c, for ONNX's operators in onnx/infer_known.c.
  */
 #include "graph/graph.h"
 
 bool can_be_known(const struct type *t)
 {
 	return t->rank <= 1 && is_discrete((enum dtype)t->dtype);
+}
+
+int known_count(struct ctx *cx, const struct type *t)
+{
+	int64_t n = 1;
+	if (!can_be_known(t) || (t->rank && !dim_is_const(cx, t->dims[0], &n)))
+		return -1;
+	return n >= 0 && n <= MAX_KNOWN ? (int)n : -1;
 }
 
 struct known *known_new(struct ctx *cx, uint32_t n)
@@ -30,7 +39,20 @@ const struct known *known_of(struct ctx *cx, struct value *v)
 	return v->known = k;
 }
 
-/* Beside int64 only constants in range are kept: others could wrap. */
+dim known_element(struct ctx *cx, struct value *v, uint32_t i)
+{
+	const struct known *k = known_of(cx, v);
+	return !k || !k->n ? DIM_NONE : k->n == 1 ? k->at[0] : i < k->n ? k->at[i] : DIM_NONE;
+}
+
+void known_set(struct ctx *cx, struct value *v, struct known *k)
+{
+	for (uint32_t i = 0; i < k->n; i++)
+		if (!known_holds(cx, (enum dtype)v->type.dtype, k->at[i]))
+			return;
+	v->known = k;
+}
+
 bool known_holds(struct ctx *cx, enum dtype t, dim d)
 {
 	int64_t v;
@@ -43,20 +65,11 @@ bool known_holds(struct ctx *cx, enum dtype t, dim d)
 	return dtype_holds_int(t, v < 0 ? 0 - (uint64_t)v : (uint64_t)v, v < 0);
 }
 
-/* Is there an element of an integer value in d, which may be any of 2^64 numbers? */
-static bool has_element(struct ctx *cx, dim d)
-{
-	return dim_sources(cx, d, false) & FROM_VALUE;
-}
-
-/* Sums and products of elements wrap, dims do not. As long as all is sums and products that is the
- * same, but not once something asks which number is the larger one, nor for what dims make of a
- * sum or product of such answers. */
 bool known_may_wrap(struct ctx *cx, dim d, bool ordered)
 {
 	struct dim_view v = dim_view(cx, d);
 
-	if (v.form == DIM_CONST || v.form == DIM_ATOM || !has_element(cx, d))
+	if (v.form == DIM_CONST || v.form == DIM_ATOM || !(dim_sources(cx, d, false) & FROM_VALUE))
 		return false;
 	if (ordered || (v.form != DIM_SUM && v.form != DIM_PRODUCT))
 		return true;
@@ -66,17 +79,15 @@ bool known_may_wrap(struct ctx *cx, dim d, bool ordered)
 	return false;
 }
 
-/* max(k, 5) is max(k - 5, 0) + 5 to dims: not what k is close to its limits */
-bool known_extreme_wraps(struct ctx *cx, dim d)
+bool known_minmax_wraps(struct ctx *cx, dim d)
 {
 	return known_may_wrap(cx, d, true) && dim_view(cx, d).form == DIM_SUM;
 }
 
-/* A length beside a number so large that their sum or product may wrap, which a dim does not. */
 bool known_leaves_int64(struct ctx *cx, dim a, dim b)
 {
 	int64_t x = 0, y = 0, most = INT32_MAX;
-	bool fixed = dim_is_const(cx, a, &x), too = dim_is_const(cx, b, &y);
+	bool a_const = dim_is_const(cx, a, &x), b_const = dim_is_const(cx, b, &y);
 
-	return fixed != too && (x > most || x < -most || y > most || y < -most);
+	return a_const != b_const && (x > most || x < -most || y > most || y < -most);
 }

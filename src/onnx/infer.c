@@ -473,7 +473,7 @@ enum onnx_infer_result onnx_infer(struct ctx *cx, struct node *n)
 	if (result != ONNX_INFERRED || !n->nout || !n->out[0])
 		return result;
 	if (facts->known != known_none)
-		set_results_known(&f, facts->known);
+		set_known_results(&f, facts->known);
 	if (n->nin && n->in[0] && is_float((enum dtype)n->out[0]->type.dtype))
 		for (uint32_t i = 0; i < n->nout; i++)
 			n->out[i]->sign = facts->signs(n);

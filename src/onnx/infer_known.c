@@ -10,49 +10,31 @@
  */
 #include "onnx/internal.h"
 
-/* The number of elements of result i, if it can have known integers; else -1 */
-static int known_count(struct infer *f, uint32_t i)
-{
-	const struct value *v = i < f->n->nout ? f->n->out[i] : NULL;
-	int64_t n = 1;
-
-	if (!v || v->type.rank > 1 || !is_discrete((enum dtype)v->type.dtype) ||
-	    (v->type.rank && !dim_is_const(f->cx, v->type.dims[0], &n)))
-		return -1;
-	return n >= 0 && n <= MAX_KNOWN ? (int)n : -1;
-}
-
 /* Several results (of Split) are numbered as if they were joined: the rule is asked for elements
  * 0, 1 of a first result of two elements, then for 2, 3, ... */
-void set_results_known(struct infer *f, dim (*rule)(struct infer *f, uint32_t i))
+void set_known_results(struct infer *f, dim (*rule)(struct infer *f, uint32_t i))
 {
 	uint32_t before = 0;
 
-	for (uint32_t r = 0; r < f->n->nout; r++) {
-		int n = known_count(f, r);
+	for (uint32_t r = 0; r < f->n->nout && f->n->out[r]; r++) {
+		int n = known_count(f->cx, &f->n->out[r]->type);
 		if (n < 0)
 			return;
 		struct known *k = known_new(f->cx, (uint32_t)n);
-		for (uint32_t i = 0; i < k->n; i++) {
-			k->at[i] = rule(f, before + i);
-			if (!k->at[i])
-				return;
-		}
-		before += k->n;
-		bool fit = true;
 		for (uint32_t i = 0; i < k->n; i++)
-			fit &= known_holds(f->cx, (enum dtype)f->n->out[r]->type.dtype, k->at[i]);
-		if (fit)
-			f->n->out[r]->known = k;
+			if (!(k->at[i] = rule(f, before + i)))
+				return;
+		before += k->n;
+		known_set(f->cx, f->n->out[r], k);
 	}
 }
 
 /* Element i of input `in`, where a single element broadcasts; DIM_NONE: not known */
 static dim input_element(struct infer *f, uint32_t in, uint32_t i)
 {
-	const struct known *k = input_known(f, in);
+	struct value *v = input(f, in);
 
-	return !k || !k->n ? DIM_NONE : k->n == 1 ? k->at[0] : i < k->n ? k->at[i] : DIM_NONE;
+	return v ? known_element(f->cx, v, i) : DIM_NONE;
 }
 
 dim known_none(struct infer *f, uint32_t i)
@@ -118,7 +100,7 @@ static dim known_minmax(struct infer *f, dim a, dim b, bool max)
 	if (known_may_wrap(cx, a, true) || known_may_wrap(cx, b, true))
 		return DIM_NONE;
 	dim d = max ? dim_max(cx, a, b) : dim_min(cx, a, b);
-	return known_extreme_wraps(cx, d) ? DIM_NONE : d;
+	return known_minmax_wraps(cx, d) ? DIM_NONE : d;
 }
 
 static dim known_pair(struct infer *f, dim a, dim b)
@@ -217,7 +199,7 @@ dim known_reduce(struct infer *f, uint32_t i)
 	const struct known *k = input_known(f, 0);
 	bool prod = f->op->id == ONNX_ReduceProd, sum = f->op->id == ONNX_ReduceSum;
 
-	if (!k || i || known_count(f, 0) != 1 || (!k->n && !prod && !sum))
+	if (!k || i || known_count(f->cx, &f->n->out[0]->type) != 1 || (!k->n && !prod && !sum))
 		return DIM_NONE;
 	if (input_type(f, 0).rank && int_attr(f, "noop_with_empty_axes") && !has_attr(f, "axes") &&
 	    input_count(f, 1) <= 0)
@@ -241,7 +223,7 @@ dim known_copy(struct infer *f, uint32_t i)
 {
 	const struct known *k = input_known(f, 0);
 
-	return k && k->n == (uint32_t)known_count(f, 0) ? k->at[i] : DIM_NONE;
+	return k && k->n == (uint32_t)known_count(f->cx, &f->n->out[0]->type) ? k->at[i] : DIM_NONE;
 }
 
 dim known_cast(struct infer *f, uint32_t i)
@@ -255,8 +237,9 @@ dim known_spread(struct infer *f, uint32_t i)
 {
 	const struct known *k = input_known(f, 0);
 
-	return k && (k->n == 1 || k->n == (uint32_t)known_count(f, 0)) ? input_element(f, 0, i)
-								       : DIM_NONE;
+	return k && (k->n == 1 || k->n == (uint32_t)known_count(f->cx, &f->n->out[0]->type))
+		       ? input_element(f, 0, i)
+		       : DIM_NONE;
 }
 
 /* --- shapes and vectors --- */

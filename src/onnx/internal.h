@@ -28,7 +28,7 @@ struct infer {
 #include "onnx/facts.def"
 #define FACTS(name, types, known, signs, ...) uint8_t sign_##signs(const struct node *n);
 #include "onnx/facts.def"
-void set_results_known(struct infer *f, dim (*rule)(struct infer *f, uint32_t i));
+void set_known_results(struct infer *f, dim (*rule)(struct infer *f, uint32_t i));
 
 /* infer.c: results */
 enum onnx_infer_result set_result(struct infer *f, uint32_t i, uint32_t rank, dim *dims);

@@ -108,7 +108,7 @@ struct op {
 	const char *doc;                                     /* one line for doc/ops.md */
 	enum dtype (*dtype)(struct ctx *cx, struct node *n); /* of result 0; DT_NONE: reported */
 	bool (*shape)(struct ctx *cx, struct node *n); /* types of all results; false: reported */
-	void (*known)(struct ctx *cx, struct node *n); /* known integers of the results */
+	dim (*known)(struct ctx *cx, struct node *n, uint32_t i); /* element i of the results */
 	enum cast_rule cast;
 	/* the body, one of these */
 	const char *onnx;        /* an expression */

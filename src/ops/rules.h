@@ -1,28 +1,28 @@
 /*
  * rules.h: the inference rules that rows of ops.def name. ty_x: the dtype of result 0 (DT_NONE:
  * reported). sh_x: the dims of all results, and the dtypes of results 1, 2, ... (false: reported).
- * kn_x: known integers of the results. nr_x: the number of results (0: reported).
+ * kn_x: element i of the results (DIM_NONE: not known). nr_x: the number of results (0: reported).
  */
 #ifndef PTGC_OPS_RULES_H
 #define PTGC_OPS_RULES_H
 
 #include "ops/ops.h"
 
-void kn_alloc(struct ctx *cx, struct node *n);
-void kn_arange(struct ctx *cx, struct node *n);
-void kn_arith(struct ctx *cx, struct node *n);
-void kn_compare(struct ctx *cx, struct node *n);
-void kn_join(struct ctx *cx, struct node *n);
-void kn_reduce(struct ctx *cx, struct node *n);
-void kn_reshape(struct ctx *cx, struct node *n);
-void kn_same(struct ctx *cx, struct node *n);
-void kn_second(struct ctx *cx, struct node *n);
-void kn_shape(struct ctx *cx, struct node *n);
-void kn_shape_i(struct ctx *cx, struct node *n);
-void kn_split(struct ctx *cx, struct node *n);
-void kn_subtensor(struct ctx *cx, struct node *n);
-void kn_setsubtensor(struct ctx *cx, struct node *n);
-void kn_switch(struct ctx *cx, struct node *n);
+dim kn_alloc(struct ctx *cx, struct node *n, uint32_t i);
+dim kn_arange(struct ctx *cx, struct node *n, uint32_t i);
+dim kn_arith(struct ctx *cx, struct node *n, uint32_t i);
+dim kn_compare(struct ctx *cx, struct node *n, uint32_t i);
+dim kn_join(struct ctx *cx, struct node *n, uint32_t i);
+dim kn_reduce(struct ctx *cx, struct node *n, uint32_t i);
+dim kn_reshape(struct ctx *cx, struct node *n, uint32_t i);
+dim kn_same(struct ctx *cx, struct node *n, uint32_t i);
+dim kn_second(struct ctx *cx, struct node *n, uint32_t i);
+dim kn_shape(struct ctx *cx, struct node *n, uint32_t i);
+dim kn_shape_i(struct ctx *cx, struct node *n, uint32_t i);
+dim kn_split(struct ctx *cx, struct node *n, uint32_t i);
+dim kn_subtensor(struct ctx *cx, struct node *n, uint32_t i);
+dim kn_setsubtensor(struct ctx *cx, struct node *n, uint32_t i);
+dim kn_switch(struct ctx *cx, struct node *n, uint32_t i);
 uint32_t nr_blockwise(struct ctx *cx, struct node *n);
 uint32_t nr_lu(struct ctx *cx, struct node *n);
 uint32_t nr_nonzero(struct ctx *cx, struct node *n);
@@ -152,6 +152,7 @@ bool diagonal_offset(struct ctx *cx, struct node *n, int64_t *k);
 /* The axes of a in the order that TensorSolve needs: those of the property axes last. false:
  * reported */
 bool tensorsolve_order(struct ctx *cx, const struct node *n, int64_t order[MAX_RANK]);
+void set_results_known(struct ctx *cx, struct node *n); /* by the rule kn_x of its op */
 /* shared by the files of rules */
 void set_type(struct node *n, uint32_t i, enum dtype t, uint32_t rank, dim *dims);
 bool set_dims(struct node *n, uint32_t rank, dim *dims); /* of result 0; true */

@@ -627,7 +627,7 @@ static bool infer(struct ctx *cx, struct node *n)
 	if (!n->op->shape(cx, n) || !few_dims(cx, n))
 		return poison_results(n);
 	if (n->op->known)
-		n->op->known(cx, n);
+		set_results_known(cx, n);
 	return true;
 }
 
