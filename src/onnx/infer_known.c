@@ -24,6 +24,10 @@ void set_known_results(struct infer *f, dim (*rule)(struct infer *f, uint32_t i)
 		for (uint32_t i = 0; i < k->n; i++)
 			if (!(k->at[i] = rule(f, before + i)))
 				return;
+		/* Reshape(x, [0]) has no elements, but fails if x has some: the result is not known
+		 * if x is not */
+		if (!k->n && rule == known_copy && !input_known(f, 0))
+			return;
 		before += k->n;
 		known_set(f->cx, f->n->out[r], k);
 	}

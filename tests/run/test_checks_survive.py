@@ -38,3 +38,13 @@ def test_what_must_fail_fails(name, case):
                     with pytest.raises(Exception, match="ONNXRuntimeError"):
                         ptg.run(model, *args, level=level)
                         raise AssertionError(f"opset {opset}, {options}, {level}: runs with {[a.shape for a in args]}")
+
+
+@pytest.mark.parametrize("opset", [14, 18, 26])
+def test_reshape_to_no_elements_fails_for_some(opset):
+    """That the result has no elements says nothing of x: it is not folded to an empty constant."""
+    model = ptg.compile("graph g(x: int64[n]) -> (y) {\n  y = onnx.Reshape{allowzero=1}(x, int64([0]))\n}\n", opset=opset)
+    for level in ("all", "none"):
+        assert ptg.run(model, np.ones(0, "int64"), level=level).shape == (0,)
+        with pytest.raises(Exception, match="ONNXRuntimeError"):
+            ptg.run(model, np.ones(3, "int64"), level=level)
