@@ -338,16 +338,15 @@ static struct cv static_binary(struct elab *e, enum opr op, const struct cv *a, 
 	return other_binary(op, a, b, s);
 }
 
+const struct operator operators[] = {
+#define OPERATOR(id, text, op, onnx, bits) [OPR_##id] = {text, op, onnx, bits},
+#include "syntax/operators.def"
+};
+
 /* An operator whose value is not known at compile time. */
 static struct cv call_operator(struct elab *e, const struct anode *n, struct cv *args,
 			       uint32_t nargs)
 {
-	static const struct {
-		const char *text, *op, *onnx, *bits;
-	} operators[] = {
-#define OPERATOR(id, text, op, onnx, bits) [OPR_##id] = {text, op, onnx, bits},
-#include "syntax/operators.def"
-	};
 	const char *name = operators[n->op].onnx;
 	bool bools = false;
 

@@ -312,7 +312,7 @@ struct fn *op_body(struct ctx *cx, const struct op *op)
 			bug("%s: the library has no fn '%s'", op->name, op->lib);
 		return f;
 	}
-	sb_printf(&b, "fn %s", op->name);
+	sb_printf(&b, "ptg 1 infix=onnx\nfn %s", op->name);
 	for (uint32_t i = 0; i < sig->nprops; i++)
 		sb_printf(&b, "%s%s", i ? ", " : "{", sig->props[i].name->s);
 	sb_str(&b, sig->nprops ? "}(" : "(");
@@ -322,6 +322,18 @@ struct fn *op_body(struct ctx *cx, const struct op *op)
 		sb_printf(&b, "%s%s", i ? ", " : "", sig->inputs[i].name->s);
 	sb_printf(&b, ") -> (result) {\nresult = %s\n}\n", op->onnx);
 	return parse_fn(cx, arena_printf(cx->arena, "<ops>/%s", op->name), b.s, b.len);
+}
+
+/* "onnx.Add" of onnx.Add(...) and of an operator that is this node whatever the types are, or NULL
+ */
+static const char *node_of(const struct fn *f, const struct anode *a)
+{
+	if (a->kind == A_CALL)
+		return a->nprops ? NULL : a->u.sym->s;
+	if ((a->kind != A_BINARY && a->kind != A_UNARY) || !f->file->infix_onnx ||
+	    operators[a->op].bits || a->op == OPR_NE || a->op == OPR_MOD)
+		return NULL;
+	return operators[a->op].onnx;
 }
 
 enum onnx_id fn_as_node(const struct fn *f)
@@ -335,13 +347,14 @@ enum onnx_id fn_as_node(const struct fn *f)
 	const struct anode *call = a + s->value.len - 1;
 	if (call->kind == A_NAME && f->nparams == 1 && call->u.sym == f->params[0].name)
 		return ONNX_Identity;
-	if (call->kind != A_CALL || call->nprops || call->n != f->nparams ||
-	    call->size != call->n + 1 || strncmp(call->u.sym->s, "onnx.", 5))
+	const char *name = node_of(f, call);
+	if (!name || strncmp(name, "onnx.", 5) || call->n != f->nparams ||
+	    call->size != call->n + 1)
 		return ONNX_NONE;
 	for (uint32_t i = 0; i < call->n; i++)
 		if (a[i].kind != A_NAME || a[i].u.sym != f->params[i].name)
 			return ONNX_NONE;
-	return onnx_named(call->u.sym->s + 5);
+	return onnx_named(name + 5);
 }
 
 bool expand_fn(struct ctx *cx, struct block *b, struct fn *f, const struct op *op, struct cv *props,

@@ -121,6 +121,9 @@ struct cv cv_value(struct value *v, struct span s);
 void define_known(struct ctx *cx, struct value *v);
 
 /* expr.c */
+extern const struct operator { /* a row of syntax/operators.def */
+	const char *text, *op, *onnx, *bits;
+} operators[OPR_COUNT];
 struct cv eval(struct elab *e, struct expr x);
 struct cv cv_int(int64_t v, struct span s);
 struct cv cv_dim(dim d, struct span s);
