@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "api.h"
+#include "complex/complex.h"
 #include "elab/elab.h"
 #include "emit/emit.h"
 #include "lower/lower.h"
@@ -89,6 +90,8 @@ static struct graph *typed(struct ctx *cx, struct job *job, struct file *f)
 
 static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 {
+	split_complex(cx, g);
+	arena_empty(cx->scratch);
 	g = lower(cx, g, lowerings);
 	if (!g || cx->errors)
 		return;

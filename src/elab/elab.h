@@ -23,6 +23,7 @@ struct fn *op_body(struct ctx *cx, const struct op *op); /* .onnx or .lib as a f
 /* ONNX_Sub if all that f does is onnx.Sub(a, b) on its parameters (a, b), ONNX_Identity if it
  * returns the only one: there is no need to expand it then. ONNX_NONE: it does more. */
 enum onnx_id fn_as_node(const struct fn *f);
+uint32_t fn_params(const struct fn *f);
 uint32_t fn_results(const struct fn *f);
 bool is_builtin(const char *name); /* a function of the language, such as file */
 

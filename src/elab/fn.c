@@ -294,6 +294,11 @@ struct fn *lib_fn(struct ctx *cx, const char *name)
 	return *f;
 }
 
+uint32_t fn_params(const struct fn *f)
+{
+	return f->nparams;
+}
+
 uint32_t fn_results(const struct fn *f)
 {
 	return f->nresults;

@@ -40,12 +40,6 @@ struct cse {
 	struct checks_made *checks; /* of an inner block: lower/check/guard.c */
 };
 
-/* A complex value and the real and imaginary parts that it was made of. */
-struct pair {
-	const struct value *whole;
-	struct value *part[2];
-};
-
 struct check {
 	struct value *on; /* the value that is made to fail; NULL: none yet */
 	struct value *cond;
@@ -71,8 +65,6 @@ struct shared {
 	uint32_t expanding;     /* depth of bodies being expanded: places are the user's node */
 	bool failed;            /* an error was reported for `at` */
 	bool param_lost;        /* of the graph: it may have said what sizes are */
-	vec(struct pair) pairs; /* complex values that were made of their parts */
-	struct hash_table pair_table; /* of `pairs`, by the value's id */
 	struct hash_table outputs;    /* of the graph, by their ids */
 	struct guards *guards;
 	uint32_t nlabels;         /* that were there before */
@@ -93,6 +85,8 @@ void lowered(struct build *b, struct node *n, uint32_t i, struct value *v); /* r
 void name_value(struct build *b, struct value *v, struct sym *name); /* unless either has one */
 bool op_folds(struct ctx *cx, const struct op *op);                  /* over all its arguments */
 struct value *typed_cast(struct build *b, struct value *v, enum dtype t);
+/* a typed value that the ONNX value v holds */
+struct value *held_by(struct build *b, struct value *v, struct type t, struct span s);
 /* The nodes of `body`, which stand for one node at `span`; its results r as ONNX values. */
 bool lower_inlined(struct build *b, struct block *body, struct value **r, uint32_t nout,
 		   struct span span, struct value **out);
@@ -268,36 +262,11 @@ struct value *tiled(struct build *b, struct value *v, const dim *dims, uint32_t 
 struct value *counting(struct build *b, dim n);
 /* lower/ops/choose.c: element i of a vector of lengths, int64[] */
 struct value *length_at(struct build *b, struct value *dims, uint32_t i);
-/* lower/complex/complex.c */
-struct type low_type(struct build *b,
-		     struct type t); /* of the ONNX value that holds such a value */
-struct value *complex_constant(struct build *b, const struct tensor *t, bool weight);
-struct value *held_by(struct build *b, struct value *v, struct type t, struct span s);
-bool has_complex(const struct node *n);
-bool lower_complex(struct build *b, struct node *n);
-bool lower_complex_graph(struct build *b, struct node *n); /* lower/complex/graph.c */
-/* the real (0) or imaginary (1) part of a pair; the pair of two parts, t is complex */
-struct value *complex_part(struct build *b, struct value *v, uint32_t i);
-struct value *complex_whole(struct build *b, struct value *re, struct value *im, struct type t);
-/* lower/complex/ops.c */
-bool lower_complex_reduce(struct build *b, struct node *n);
-bool lower_complex_cumprod(struct build *b, struct node *n);
-bool lower_complex_sort(struct build *b, struct node *n);
-bool lower_complex_unique(struct build *b, struct node *n);
-bool lower_complex_searchsorted(struct build *b, struct node *n, struct value *sorter);
-bool lower_complex_argmax(struct build *b, struct node *n);
-bool lower_complex_pad(struct build *b, struct node *n);
-bool lower_complex_einsum(struct build *b, struct node *n);
-struct value *complex_nonzero(struct build *b, struct value *typed); /* bool */
 /* lower/ops/einsum_int.c */
 bool lower_integer_einsum(struct build *b, struct node *n);
 /* lower/ops/careduce.c: x with the reduced axes merged into a first one */
-struct value *merged_first(struct build *b, struct value *x, const int *axes, int naxes);
 /* lower/ops/sort.c: all along an axis, values (out[0]) and indices (out[1]) in order; x at indices
  */
-void sort_order(struct build *b, struct value *x, int64_t axis, struct value **out);
-struct value *sort_take(struct build *b, struct value *x, struct value *at, int64_t axis);
-struct value *sort_slices(struct build *b, struct value *x, int64_t axis, dim *d);
 /* lower/ops/shape.c: a shape that may not fit, so that the runtime does not put a -1 into it */
 struct value *as_it_is(struct build *b, struct value *shape);
 struct value *lengths_to_find(struct build *b, const struct known *k, struct value *shape);

@@ -68,7 +68,7 @@ static bool lower_inside(struct build *b, struct block *from, struct block *to)
 
 	for (uint32_t i = 0; i < from->params.len; i++) {
 		struct value *p = from->params.at[i];
-		p->low = block_param(b, to, low_type(b, p->type));
+		p->low = block_param(b, to, p->type);
 		p->low->known = p->known;
 		name_value(b, p->low, p->name);
 		dims_record(b, p);
@@ -105,7 +105,7 @@ static bool lower_body(struct build *b, struct block *from, struct block *to, bo
 		checks_lost(b, v, n);
 	}
 	for (uint32_t i = 0; i < n && ok; i++)
-		block_result(b, v[i], low_type(b, from->results.at[i]->type).dims, params_ok);
+		block_result(b, v[i], from->results.at[i]->type.dims, params_ok);
 	scope_close(b, outer);
 	return ok;
 }
@@ -126,7 +126,7 @@ bool lower_if(struct build *b, struct node *n)
 	attr_block(b, "else_branch", branch[1]);
 	struct node *r = onnx_node(b, ONNX_If, &cond, 1, n->nout);
 	for (uint32_t i = 0; i < n->nout; i++) {
-		r->out[i]->type = low_type(b, n->out[i]->type);
+		r->out[i]->type = n->out[i]->type;
 		lowered(b, n, i, r->out[i]);
 	}
 	append(b, r);
@@ -165,7 +165,7 @@ bool lower_loop(struct build *b, struct node *n)
 	if (!lower_body(b, from, body, false))
 		return !(b->cse->shared->failed = true);
 	for (uint32_t i = 0; i < n->nout; i++)
-		types[i] = low_type(b, n->out[i]->type);
+		types[i] = n->out[i]->type;
 	struct node *r = loop_node(b, body, in, n->nin, types, n->nout);
 	for (uint32_t i = 0; i < n->nout; i++)
 		lowered(b, n, i, i < carried ? r->out[i] : restacked(b, r->out[i], types[i]));

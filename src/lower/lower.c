@@ -94,10 +94,7 @@ struct value *low(struct build *b, struct value *v)
 		return v->low;
 	if (v->data) {
 		bool own = v->name && v->data->name && !b->cse->shared->expanding;
-		if (is_complex((enum dtype)v->type.dtype))
-			v->low = complex_constant(b, v->data, own);
-		else
-			v->low = own ? const_weight(b, v->data) : const_tensor(b, v->data);
+		v->low = own ? const_weight(b, v->data) : const_tensor(b, v->data);
 		name_value(b, v->low, v->name);
 		return v->low;
 	}
@@ -113,6 +110,15 @@ void lowered(struct build *b, struct node *n, uint32_t i, struct value *v)
 {
 	(void)b;
 	n->out[i]->low = v;
+}
+
+struct value *held_by(struct build *b, struct value *v, struct type t, struct span s)
+{
+	struct value *r = graph_value(b->cx, t, s);
+
+	r->low = v;
+	r->data = v->data;
+	return r;
 }
 
 /* The typed value v cast to t, as a typed value. */
@@ -377,8 +383,6 @@ static bool lower_op(struct build *b, struct node *n)
 			unsupported(b, "%s", n->op->todo ? n->op->todo : n->op->unsupported);
 		return !(b->cse->shared->failed = true);
 	}
-	if (has_complex(n))
-		return lower_complex(b, n);
 	if (n->op == &op_onnx)
 		return lower_raw(b, n);
 	if (compares_beyond_float64(n))
@@ -414,7 +418,7 @@ static void finish(struct build *b, struct node *n)
 
 	for (uint32_t i = 0; i < n->nout; i++) {
 		struct value *t = n->out[i], *v = t->low;
-		struct type type = low_type(b, t->type);
+		struct type type = t->type;
 		if (!v)
 			bug("%s: result %u was not lowered", n->op->name, i);
 		if (!t->type.dtype)
@@ -453,7 +457,7 @@ static bool lower_poisoned(struct build *b, struct node *n)
 		lower_lost(b, n->blocks[i]);
 	for (uint32_t i = 0; i < n->nout; i++)
 		if (n->out[i]->type.dtype)
-			n->out[i]->low = dummy(b, low_type(b, n->out[i]->type));
+			n->out[i]->low = dummy(b, n->out[i]->type);
 	return !(b->cse->shared->failed = true);
 }
 
@@ -479,7 +483,7 @@ static bool lower_node(struct build *b, struct node *n)
 	}
 	b->nattrs = 0;
 	for (uint32_t i = 0; i < n->nout; i++)
-		n->out[i]->low = dummy(b, low_type(b, n->out[i]->type));
+		n->out[i]->low = dummy(b, n->out[i]->type);
 	return false;
 }
 
@@ -514,7 +518,7 @@ static void lower_params(struct build *b, struct graph *from, struct graph *to)
 			continue;
 		}
 		b->span = p->span;
-		p->low = block_param(b, to->block, low_type(b, p->type));
+		p->low = block_param(b, to->block, p->type);
 		p->low->known = p->known;
 		p->low->name = p->name; /* an output of that name is this very value */
 		dims_record(b, p);
@@ -554,7 +558,7 @@ static struct value *output(struct build *b, struct graph *to, struct value *t, 
 		v = identity(b, v);
 	v->name = name;
 	if (v->def && !loose)
-		with_dims(v, low_type(b, t->type).dims);
+		with_dims(v, t->type.dims);
 	hash_add(b->cx->arena, &b->cse->shared->outputs, hash_id(v), v->id);
 	return *vec_push(b->cx->arena, &to->block->results) = v;
 }

@@ -413,7 +413,8 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 		    struct value **in, uint32_t nin, struct value **out, uint32_t nout)
 {
 	struct value *shorter[3];
-	if (!like || b->cse->shared->expanding) {
+	bool raw = like && !like->lenient; /* a user's node is what it says */
+	if (!raw) {
 		struct value *known = fold(b, op, in, nin);
 		if (known) {
 			out[0] = known;
@@ -462,7 +463,7 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 		poison_results(b, n, out, nout);
 		return;
 	}
-	n->as_written = like && !b->cse->shared->expanding;
+	n->as_written = raw;
 	n->small_ints = b->cse->shared->small_ints;
 	bool runs = op->domain[0] || (taken && has_kernel(b, n));
 	if (!runs && !legalise(b, n, out)) {

@@ -118,7 +118,6 @@ struct op {
 	const char *todo;        /* none yet: what it waits for */
 	const char *unsupported; /* none: the reason */
 	const char *complex;     /* how it is done on complex numbers */
-	uint8_t numbers;         /* inputs that can be some, see ops.def */
 	const char *core;        /* "(m,k),(k,n)->(m,n)" of shape_core */
 	uint32_t (*results)(struct ctx *cx, struct node *n); /* how many, where nout is 255 */
 	uint8_t nout; /* results; 0 means 1; 255: see above */
@@ -136,11 +135,6 @@ struct op_sig {
 	struct prop_spec *props;
 	uint32_t nprops;
 };
-/* .complex: a fn in lib/ on real and imaginary parts, or one of these (lower/complex.c); NULL: it
- * is not converted. */
-extern const char complex_each[];  /* the op itself on each of the parts */
-extern const char complex_pair[];  /* its lowering takes and gives pairs */
-extern const char complex_graph[]; /* a graph of ops, see lower/complex_graph.c */
 extern const struct op op_table[];
 extern const uint32_t op_count;
 extern const struct op op_onnx; /* the op of raw ONNX nodes */
@@ -192,6 +186,11 @@ int dimshuffle_order(struct ctx *cx, const struct node *n, int order[MAX_RANK]);
 /* rules_subtensor.c: constant indices that equations found since then put out of range are reported
  */
 void check_indices(struct ctx *cx);
+/* rules_dtype.c: the op that a CAReduce is, as Sum, and its properties; NULL: there is none */
+const struct op *careduce_as(struct ctx *cx, const struct node *n, struct cv **props);
+/* rules_linalg.c: the node of a Blockwise's core op, on values that have the core dims alone; those
+ * that are not the same for the whole batch stand in no block. NULL: reported */
+struct node *blockwise_core(struct ctx *cx, struct node *n);
 /* rules_dtype.c: int64 beside uint64, where their common dtype would round */
 bool compares_beyond_float64(const struct node *n);
 /* props.c: properties as written -> in the order of the signature, checked, normalised, defaults

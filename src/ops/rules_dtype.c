@@ -388,6 +388,35 @@ enum dtype ty_careduce(struct ctx *cx, struct node *n)
 	return given == DT_NONE ? t : given;
 }
 
+const struct op *careduce_as(struct ctx *cx, const struct node *n, struct cv **props)
+{
+	static const struct {
+		enum op_id scalar, whole;
+	} same[] = {{OP_Add, OP_Sum},
+		    {OP_Mul, OP_Prod},
+		    {OP_Maximum, OP_Max},
+		    {OP_Minimum, OP_Min},
+		    {OP_Mul_without_zeros, OP_ProdWithoutZeros},
+		    {OP_And, OP_All},
+		    {OP_Or, OP_Any}};
+	const struct op *scalar = prop(cx, n, "scalar_op")->u.op->op, *op = NULL;
+
+	for (size_t i = 0; i < countof(same); i++)
+		if (scalar == &op_table[same[i].scalar])
+			op = &op_table[same[i].whole];
+	if (!op)
+		return NULL;
+	const struct op_sig *from = op_sig(cx, n->op), *to = op_sig(cx, op);
+	*props = new_array(cx->arena, struct cv, to->nprops + 1);
+	for (uint32_t i = 0; i < to->nprops; i++) {
+		(*props)[i] = to->props[i].value;
+		for (uint32_t j = 0; j < from->nprops; j++)
+			if (from->props[j].name == to->props[i].name)
+				(*props)[i] = n->props[j];
+	}
+	return op;
+}
+
 enum dtype ty_mean(struct ctx *cx, struct node *n)
 {
 	enum dtype t = type_at(n, 0), given = prop_dtype(cx, n, "dtype");

@@ -462,7 +462,7 @@ static struct node *new_core_node(struct ctx *cx, struct node *n, const uint32_t
 	return c->nout && infer_node(cx, c) ? c : NULL;
 }
 
-static struct node *infer_core(struct ctx *cx, struct node *n)
+struct node *blockwise_core(struct ctx *cx, struct node *n)
 {
 	const struct opref *ref = prop(cx, n, "core_op")->u.op;
 	uint32_t *ranks = new_array(cx->arena, uint32_t, n->nin);
@@ -478,13 +478,13 @@ static struct node *infer_core(struct ctx *cx, struct node *n)
 
 uint32_t nr_blockwise(struct ctx *cx, struct node *n)
 {
-	const struct node *c = infer_core(cx, n);
+	const struct node *c = blockwise_core(cx, n);
 	return c ? c->nout : 0;
 }
 
 bool sh_blockwise(struct ctx *cx, struct node *n)
 {
-	const struct node *c = infer_core(cx, n);
+	const struct node *c = blockwise_core(cx, n);
 	if (!c)
 		return false;
 	struct value **batch = new_array(cx->arena, struct value *, n->nin);

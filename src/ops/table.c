@@ -12,7 +12,6 @@
 #include "onnx/onnx.h"
 #include "ops/rules.h"
 
-const char complex_each[] = "each part", complex_pair[] = "pairs", complex_graph[] = "its graph";
 
 #define OP(id_, sig_, body, ...) [OP_##id_] = {.name = #id_, .sig = sig_, body, __VA_ARGS__},
 #define ONNX(expression)         .onnx = expression
@@ -29,8 +28,8 @@ const struct op op_table[] = {
 const uint32_t op_count = countof(op_table);
 const struct op op_onnx = {.name = "onnx", .sig = "x~", .doc = "a node of ONNX", .nout = 255};
 const struct op op_dim = {.name = "dim", .sig = ""};
-const struct op op_loop = {.name = "loop", .sig = "", .lowered = true, .complex = complex_pair};
-const struct op op_if = {.name = "if", .sig = "", .lowered = true, .complex = complex_pair};
+const struct op op_loop = {.name = "loop", .sig = "", .lowered = true};
+const struct op op_if = {.name = "if", .sig = "", .lowered = true};
 
 /* Headings stand between the ops, in the order of the file. */
 static const struct heading {

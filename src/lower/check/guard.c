@@ -395,7 +395,7 @@ static void param_axis(struct build *b, struct value *p, uint32_t j, struct side
 static bool is_open_param(struct build *b, struct block *k, const struct side *s, bool vector)
 {
 	struct value *p = s->from;
-	struct type t = p ? low_type(b, p->type) : (struct type){0};
+	struct type t = p ? p->type : (struct type){0};
 	uint32_t i = 0;
 
 	while (i < k->params.len && k->params.at[i] != p)
@@ -415,7 +415,7 @@ static void reshape_param(struct build *b, const struct side *x, const struct si
 {
 	struct value *y = to->v;
 	struct value *p = x->from;
-	struct type t = low_type(b, p->type);
+	struct type t = p->type;
 	int64_t shape[MAX_RANK], n = t.rank;
 	bool *here = arena_alloc(b->cx->arena, MAX_RANK);
 

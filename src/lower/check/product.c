@@ -10,7 +10,7 @@
  * lowered to no such product. */
 int left_factor(const struct node *n)
 {
-	if (!n->op || has_complex(n) || n->op < op_table || n->op >= op_table + op_count)
+	if (!n->op || n->op < op_table || n->op >= op_table + op_count)
 		return -1;
 	switch ((int)(n->op - op_table)) {
 	case OP_Gemm:

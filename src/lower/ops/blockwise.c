@@ -1,7 +1,8 @@
 /*
  * blockwise.c: an op for each of a batch. In: a typed node whose core op works on the last dims of
- * its inputs. Out: one MatMul for a product, the core op itself where there is no batch, else a
- * Loop over the flattened batch.
+ * its inputs; src/complex/ gives the node a block that does one item in place of the core op. Out:
+ * one MatMul for a product, the core op itself where there is no batch, else a Loop over the
+ * flattened batch.
  */
 #include <string.h>
 
@@ -13,9 +14,11 @@ static void core_ranks(struct build *b, struct node *n, uint32_t *ranks)
 	const struct opref *ref = prop(b->cx, n, "core_op")->u.op;
 	const char *s = prop_str(b->cx, n, "signature");
 
+	for (uint32_t i = 0; n->blocks && i < n->nin; i++)
+		ranks[i] = n->blocks[0]->params.at[i]->type.rank;
 	if (!s)
 		s = ref->op->core;
-	for (uint32_t i = 0; i < n->nin; i++) {
+	for (uint32_t i = 0; !n->blocks && i < n->nin; i++) {
 		ranks[i] = 0;
 		while (*s && *s != '(')
 			s++;
@@ -64,19 +67,19 @@ static struct value *flattened(struct build *b, const struct batch *t, struct va
 	return reshape(b, v, flat, core + 1);
 }
 
-/* How many axes of input i belong to the core in ONNX: the parts of a complex number are one. */
-static uint32_t low_rank(const struct node *n, const struct batch *t, uint32_t i)
+/* The core op, or the block that stands for it, on one item of each input */
+static bool lower_item(struct build *b, struct node *n, const struct batch *t, struct value **in,
+		       struct value **out)
 {
-	return t->ranks[i] + is_complex((enum dtype)n->in[i]->type.dtype);
-}
+	struct block *body = n->blocks ? n->blocks[0] : NULL;
 
-/* One item of input i, as the core op takes it. */
-static struct value *item(struct build *b, const struct node *n, const struct batch *t,
-			  struct value *v, uint32_t i)
-{
-	enum dtype dtype = (enum dtype)n->in[i]->type.dtype;
-
-	return held_by(b, v, type_of(dtype, t->ranks[i], v->type.dims), n->in[i]->span);
+	for (uint32_t i = 0; i < n->nin; i++) {
+		if (body)
+			body->params.at[i]->low = in[i];
+		in[i] = held_by(b, in[i], in[i]->type, n->in[i]->span);
+	}
+	return body ? lower_inlined(b, body, body->results.at, n->nout, b->span, out)
+		    : lower_as(b, t->core->op, t->core->props, in, n->nin, out, n->nout);
 }
 
 /* The body: the core op on item i of each input; `out` gets the core results' types. */
@@ -94,14 +97,12 @@ static bool loop_body(struct build *b, struct node *n, const struct batch *t, st
 		in[k] = t->x[k];
 		if (t->each[k])
 			in[k] = with_dims(emit_(b, ONNX_Gather, in[k], i), in[k]->type.dims + 1);
-		in[k] = item(b, n, t, in[k], k);
 	}
-	bool ok = lower_as(b, t->core->op, t->core->props, in, n->nin, r, n->nout);
+	bool ok = lower_item(b, n, t, in, r);
 	block_result(b, go, NULL, false);
 	for (uint32_t k = 0; ok && k < n->nout; k++) {
 		struct type type = n->out[k]->type;
-		type = type_of((enum dtype)type.dtype, type.rank - t->rank, type.dims + t->rank);
-		out[k] = low_type(b, type);
+		out[k] = type_of((enum dtype)type.dtype, type.rank - t->rank, type.dims + t->rank);
 		block_result(b, r[k], out[k].dims, false);
 	}
 	scope_close(b, outer);
@@ -137,7 +138,7 @@ static bool lower_batch(struct build *b, struct node *n, struct batch *t)
 	struct value *count = dim_value(b, dims_product(b->cx, t->dims, t->rank));
 
 	for (uint32_t i = 0; i < n->nin; i++)
-		t->x[i] = flattened(b, t, low(b, n->in[i]), low_rank(n, t, i), &t->each[i]);
+		t->x[i] = flattened(b, t, low(b, n->in[i]), t->ranks[i], &t->each[i]);
 	if (!loop_body(b, n, t, body, types))
 		return false;
 	for (uint32_t i = 0; i < n->nout; i++) {
@@ -148,7 +149,7 @@ static bool lower_batch(struct build *b, struct node *n, struct batch *t)
 	}
 	struct node *r = loop_node(b, body, (struct value *[]){count, NULL}, 2, types, n->nout);
 	for (uint32_t i = 0; i < n->nout; i++)
-		lowered(b, n, i, unflattened(b, t, r->out[i], low_type(b, n->out[i]->type)));
+		lowered(b, n, i, unflattened(b, t, r->out[i], n->out[i]->type));
 	return true;
 }
 
@@ -159,11 +160,10 @@ static bool lower_single(struct build *b, struct node *n, struct batch *t)
 
 	for (uint32_t i = 0; i < n->nin; i++) {
 		struct value *v = low(b, n->in[i]);
-		uint32_t rank = low_rank(n, t, i);
-		v = reshape(b, v, v->type.dims + (v->type.rank - rank), rank);
-		t->x[i] = item(b, n, t, v, i);
+		uint32_t rank = t->ranks[i];
+		t->x[i] = reshape(b, v, v->type.dims + (v->type.rank - rank), rank);
 	}
-	if (!lower_as(b, t->core->op, t->core->props, t->x, n->nin, r, n->nout))
+	if (!lower_item(b, n, t, t->x, r))
 		return false;
 	for (uint32_t i = 0; i < n->nout; i++) {
 		int64_t axes[MAX_RANK];
@@ -189,12 +189,13 @@ bool lower_blockwise(struct build *b, struct node *n)
 	t.dims = n->out[0]->type.dims;
 	if (only_ones(b, t.dims, t.rank))
 		return lower_single(b, n, &t);
-	if ((op == &op_table[OP_Dot] || op == &op_table[OP_Matmul] || op == &op_table[OP_Dot22]) &&
+	if (!n->blocks &&
+	    (op == &op_table[OP_Dot] || op == &op_table[OP_Matmul] || op == &op_table[OP_Dot22]) &&
 	    n->nin == 2 && t.ranks[0] == 2 && t.ranks[1] == 2) {
 		struct value *out;
 		if (!lower_as(b, &op_table[OP_Matmul], NULL, n->in, 2, &out, 1))
 			return false;
-		lowered(b, n, 0, with_dims(out, low_type(b, n->out[0]->type).dims));
+		lowered(b, n, 0, with_dims(out, n->out[0]->type.dims));
 		return true;
 	}
 	return lower_batch(b, n, &t);

@@ -34,22 +34,7 @@ bool lower_logsumexp(struct build *b, struct node *n)
 	return true;
 }
 
-/* A property list that holds what `n` has under the same names, and axes. */
-static struct cv *same_props(struct build *b, struct node *n, const struct op *op)
-{
-	const struct op_sig *from = op_sig(b->cx, n->op), *to = op_sig(b->cx, op);
-	struct cv *props = new_array(b->cx->arena, struct cv, to->nprops + 1);
-
-	for (uint32_t i = 0; i < to->nprops; i++) {
-		props[i] = to->props[i].value;
-		for (uint32_t j = 0; j < from->nprops; j++)
-			if (from->props[j].name == to->props[i].name)
-				props[i] = n->props[j];
-	}
-	return props;
-}
-
-struct value *merged_first(struct build *b, struct value *x, const int *axes, int naxes)
+static struct value *merged_first(struct build *b, struct value *x, const int *axes, int naxes)
 {
 	int64_t perm[MAX_RANK];
 	uint32_t k = (uint32_t)naxes;
@@ -103,37 +88,26 @@ static bool odd_bools(struct build *b, struct node *n)
 
 bool lower_careduce(struct build *b, struct node *n)
 {
-	static const struct {
-		enum op_id scalar, whole;
-	} same[] = {{OP_Add, OP_Sum},
-		    {OP_Mul, OP_Prod},
-		    {OP_Maximum, OP_Max},
-		    {OP_Minimum, OP_Min},
-		    {OP_Mul_without_zeros, OP_ProdWithoutZeros}};
-	const struct op *op = prop(b->cx, n, "scalar_op")->u.op->op, *whole = NULL;
+	const struct op *op = prop(b->cx, n, "scalar_op")->u.op->op;
+	struct cv *props;
+	const struct op *whole = careduce_as(b->cx, n, &props);
 	bool bits = op == &op_table[OP_And] || op == &op_table[OP_Or] || op == &op_table[OP_Xor];
-	bool real = !has_complex(n);
-	struct value *in = real ? low(b, n->in[0]) : n->in[0], *r;
+	struct value *in = low(b, n->in[0]), *r;
 
 	if (bits && n->in[0]->type.dtype != DT_BOOL)
 		return reduce_bits(b, n, op);
 	if (bits && op == &op_table[OP_Xor])
 		return odd_bools(b, n);
-	if (bits)
-		whole = &op_table[op == &op_table[OP_And] ? OP_All : OP_Any];
-	for (size_t i = 0; i < countof(same); i++)
-		if (op == &op_table[same[i].scalar])
-			whole = &op_table[same[i].whole];
 	if (!whole) {
 		unsupported(b, "reductions by this op are not done");
 		return false;
 	}
-	if (real && (whole == &op_table[OP_Max] || whole == &op_table[OP_Min])) {
+	if (whole == &op_table[OP_Max] || whole == &op_table[OP_Min]) {
 		enum dtype acc = prop_dtype(b->cx, n, "acc_dtype");
 		in = acc ? cast(b, in, acc) : in;
 	}
-	if (!lower_as(b, whole, same_props(b, n, whole), &in, 1, &r, 1))
+	if (!lower_as(b, whole, props, &in, 1, &r, 1))
 		return false;
-	lowered(b, n, 0, cast(b, r, (enum dtype)low_type(b, n->out[0]->type).dtype));
+	lowered(b, n, 0, cast(b, r, (enum dtype)n->out[0]->type.dtype));
 	return true;
 }

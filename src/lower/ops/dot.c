@@ -139,8 +139,7 @@ bool lower_dot(struct build *b, struct node *n)
 /* The number that a constant holds in all its elements. */
 static bool const_number(const struct value *v, double *x)
 {
-	if (!v->data || is_weight(v) || !v->data->count ||
-	    (v->data->count > 1 && !v->data->splat) || is_complex((enum dtype)v->type.dtype))
+	if (!v->data || is_weight(v) || !v->data->count || (v->data->count > 1 && !v->data->splat))
 		return false;
 	*x = tensor_float(v->data, 0);
 	return true;

@@ -73,8 +73,6 @@ bool lower_einsum(struct build *b, struct node *n)
 	const char *text = prop_str(b->cx, n, "subscripts");
 	uint32_t dots = 0;
 
-	if (has_complex(n))
-		return lower_complex_einsum(b, n);
 	if (!is_float((enum dtype)t->dtype))
 		return lower_integer_einsum(b, n);
 	for (uint32_t i = 0; i < n->nin; i++) {

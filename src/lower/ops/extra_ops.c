@@ -30,7 +30,7 @@ static struct value *column(struct build *b, struct value *v)
 
 bool lower_nonzero(struct build *b, struct node *n)
 {
-	struct value *x = has_complex(n) ? complex_nonzero(b, n->in[0]) : low(b, n->in[0]);
+	struct value *x = low(b, n->in[0]);
 	struct value *all = emit_(b, ONNX_NonZero, x);
 	struct value **row = new_array(b->cx->arena, struct value *, n->nout);
 
@@ -59,8 +59,6 @@ static struct value *running(struct build *b, const char *name, struct value *x,
 
 bool lower_cumop(struct build *b, struct node *n)
 {
-	if (has_complex(n))
-		return lower_complex_cumprod(b, n);
 	struct value *x = low(b, n->in[0]);
 	enum dtype t = (enum dtype)x->type.dtype;
 	bool add = n->op == &op_table[OP_Cumsum];
@@ -403,8 +401,6 @@ bool lower_searchsorted(struct build *b, struct node *n)
 	bool left = !strcmp(prop_str(b->cx, n, "side"), "left");
 	struct value *sorter = n->nin > 2 && n->in[2] ? sorter_of(b, n->in[2], n->in[0]) : NULL;
 
-	if (has_complex(n))
-		return lower_complex_searchsorted(b, n, sorter);
 	if (sorter)
 		x = emit_(b, ONNX_Gather, x, sorter);
 	x = cast(b, x, t);

@@ -184,18 +184,13 @@ bool lower_rfft(struct build *b, struct node *n)
 	return true;
 }
 
-/* Of complex numbers, or of real ones, which DFT takes with a last axis of 1. */
+/* Of complex numbers, whose parts stand along a last axis of 2, or of real ones, which DFT takes
+ * with a last axis of 1: the result has the axis of 2. */
 bool lower_fourier(struct build *b, struct node *n)
 {
 	struct value *x = low(b, n->in[0]);
-	enum dtype given = (enum dtype)n->in[0]->type.dtype;
-	int64_t rank = n->in[0]->type.rank, axis = 0;
+	int64_t rank = n->out[0]->type.rank - 1, axis = 0;
 
-	if (given == DT_COMPLEX64 || given == DT_FLOAT32 || given == DT_FLOAT16) {
-		unsupported(b, "PyTensor's type says complex128, but it computes complex64: write "
-			       "Cast{complex128}(x) in it");
-		return false;
-	}
 	const_int_at(b, low(b, n->in[2]), 0, &axis);
 	if (x->type.rank == rank)
 		x = unsqueeze(b, x, &rank, 1);
@@ -203,7 +198,7 @@ bool lower_fourier(struct build *b, struct node *n)
 	x = transform(b, x, cast(b, low(b, n->in[1]), DT_INT64), axis, false);
 	if (!x)
 		return false;
-	lowered(b, n, 0, with_dims(x, low_type(b, n->out[0]->type).dims));
+	lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
 	return true;
 }
 

@@ -579,8 +579,6 @@ static struct value *pad_or_empty(struct build *b, const struct pad *p, struct v
 
 bool lower_pad(struct build *b, struct node *n)
 {
-	if (has_complex(n))
-		return lower_complex_pad(b, n);
 	struct type t = n->out[0]->type;
 	struct pad p = {.mode = prop_str(b->cx, n, "pad_mode"),
 			.x = cast(b, low(b, n->in[0]), (enum dtype)t.dtype),

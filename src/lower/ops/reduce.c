@@ -303,8 +303,6 @@ bool lower_reduce(struct build *b, struct node *n)
 	struct reduction r;
 	struct value *v;
 
-	if (has_complex(n))
-		return lower_complex_reduce(b, n);
 	if (!reduction_of(b, n, &r))
 		return false;
 	if (r.naxes == 0) {
@@ -336,8 +334,6 @@ bool lower_argmax(struct build *b, struct node *n)
 	struct reduction r;
 	int64_t k;
 
-	if (has_complex(n))
-		return lower_complex_argmax(b, n);
 	if (!reduction_of(b, n, &r))
 		return false;
 	if (r.naxes == 0) {

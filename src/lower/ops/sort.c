@@ -9,7 +9,7 @@
 #include "lower/ops/lowerings.h"
 
 /* All along an axis: values (out[0]) and indices (out[1]) in order */
-void sort_order(struct build *b, struct value *x, int64_t axis, struct value **out)
+static void sort_order(struct build *b, struct value *x, int64_t axis, struct value **out)
 {
 	struct value *k = dim_vector(b, x->type.dims[axis]);
 
@@ -20,7 +20,7 @@ void sort_order(struct build *b, struct value *x, int64_t axis, struct value **o
 	with_dims(out[1], x->type.dims);
 }
 
-struct value *sort_take(struct build *b, struct value *x, struct value *at, int64_t axis)
+static struct value *sort_take(struct build *b, struct value *x, struct value *at, int64_t axis)
 {
 	if (axis)
 		attr_int(b, "axis", axis);
@@ -63,8 +63,6 @@ static struct value *argsort(struct build *b, struct value *x, int64_t axis, str
 
 bool lower_sort(struct build *b, struct node *n)
 {
-	if (has_complex(n))
-		return lower_complex_sort(b, n);
 	struct value *x = low(b, n->in[0]), *sorted;
 	int64_t axis = prop_axis(b->cx, n, "axis");
 	struct value *at = argsort(b, x, axis, &sorted);
@@ -75,8 +73,6 @@ bool lower_sort(struct build *b, struct node *n)
 
 bool lower_argsort(struct build *b, struct node *n)
 {
-	if (has_complex(n))
-		return lower_complex_sort(b, n);
 	struct value *sorted;
 
 	lowered(b, n, 0, argsort(b, low(b, n->in[0]), prop_axis(b->cx, n, "axis"), &sorted));
@@ -96,7 +92,7 @@ static struct value *nan_rows(struct build *b, struct value *x)
 }
 
 /* x as a matrix whose rows are its slices along an axis; d: its dims. */
-struct value *sort_slices(struct build *b, struct value *x, int64_t axis, dim *d)
+static struct value *sort_slices(struct build *b, struct value *x, int64_t axis, dim *d)
 {
 	int64_t perm[MAX_RANK] = {axis};
 	uint32_t rank = x->type.rank, k = 1;
@@ -154,8 +150,6 @@ static struct value *slice_keys(struct build *b, struct value *x, int64_t axis)
 bool lower_unique(struct build *b, struct node *n)
 {
 	static const char *const names[] = {"return_index", "return_inverse", "return_counts"};
-	if (has_complex(n))
-		return lower_complex_unique(b, n);
 	struct value *x = low(b, n->in[0]), *key, *out[4];
 	enum dtype t = (enum dtype)x->type.dtype;
 	bool flat = prop_is_none(b->cx, n, "axis") || x->type.rank == 1;
