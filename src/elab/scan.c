@@ -101,7 +101,7 @@ static bool count_taps(struct scan *s, struct trace *t, struct span span)
 	}
 	if (!ok)
 		elab_error(s->e, span, E_PROPERTY,
-			   "these taps of Scan point to what is not there yet");
+			   "Scan: these taps read a value that no step has computed yet");
 	t->depth = new_array(s->e->cx->arena, uint32_t, t->nout);
 	t->carried = new_array(s->e->cx->arena, uint32_t, t->nout);
 	return ok;

@@ -252,7 +252,7 @@ static double from_text(struct elab *e, enum dtype t, double v, struct span text
 static bool put_float(struct elab *e, enum dtype t, void *dst, double v, struct span text)
 {
 	if (is_discrete(t))
-		return literal_error(e, text, t, "is no");
+		return literal_error(e, text, t, "is no value of");
 	if (t == DT_FLOAT64 || t == DT_COMPLEX128) {
 		memcpy(dst, &v, 8);
 		return true;

@@ -120,7 +120,7 @@ void blame(struct ctx *cx, struct diag **tail, struct value **in, uint32_t nin, 
 	cx->diag_tail = tail;
 	cx->errors--;
 	if (!b->readers)
-		note(cx, b->diag, b->value->span, "this is %s, which does not fit elsewhere either",
+		note(cx, b->diag, b->value->span, "this is %s; its other uses do not fit either",
 		     type_str(cx, b->value->type));
 	if (b->readers++ < MAX_READERS)
 		note(cx, b->diag, d->span, "%s", d->text);

@@ -406,8 +406,7 @@ void check_lengths(struct build *b, const struct node *n, const struct value *ma
 		if (dim_is_const(b->cx, dims[i], &k) &&
 		    dim_is_const(b->cx, made->type.dims[i], &m) && k != m)
 			error(b->cx, n->span, E_SHAPE,
-			      "%s: the length of axis %u is %lld, but what else is done with it "
-			      "needs %lld",
+			      "%s: axis %u has length %lld, but another use of it needs length %lld",
 			      n->op->name, i, (long long)m, (long long)k);
 }
 

@@ -320,8 +320,8 @@ static bool check_accumulator(struct ctx *cx, struct node *n, enum dtype t)
 	enum dtype acc = prop_dtype(cx, n, "acc_dtype"), given = prop_dtype(cx, n, "dtype");
 	if (is_complex(acc) && !is_complex(t) && !is_complex(given)) {
 		error(cx, n->span, E_DTYPE,
-		      "%s: what is accumulated in %s is complex: give it a complex dtype, or a "
-		      "real acc_dtype",
+		      "%s: the acc_dtype %s makes the result complex: give a complex dtype as well, "
+		      "or a real acc_dtype",
 		      n->op->name, dtypes[acc].name);
 		return false;
 	}

@@ -710,8 +710,8 @@ bool sh_einsum(struct ctx *cx, struct node *n)
 		const char *comma = memchr(s, ',', (size_t)(end - s));
 		if ((comma == NULL) != (i + 1 == n->nin))
 			return subscripts_error(cx, n,
-						comma ? "it names more operands than are given"
-						      : "it names fewer operands than are given");
+						comma ? "the subscripts name more operands than are given"
+						      : "the subscripts name fewer operands than are given");
 		if (!bind_operand(cx, n, e, n->in[i]->type, s, comma ? comma : end))
 			return false;
 		s = comma ? comma + 1 : end;

@@ -222,7 +222,7 @@ void check_indices(struct ctx *cx)
 			continue;
 		struct diag *d = report_out_of_range(cx, c);
 		if (dim_equation_span(cx, c->length, &s))
-			note(cx, d, s, "the axis has this length because of what is done here");
+			note(cx, d, s, "this makes the axis that long");
 	}
 }
 

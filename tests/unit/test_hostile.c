@@ -223,7 +223,7 @@ static void test_many(void **state)
 		{"graph g(x: float64[]) -> (y) {\n y = x\n",
 		 " state w%: float64[] = 0\n next w% = x\n", "}\n", 50000, NULL},
 		{"graph g(x: int8[3]) -> (y) {\n y = Einsum{subscripts=\"a", ",a", "->a\"}(x)\n}\n",
-		 20000, "...\"}: it names more operands than are given"},
+		 20000, "...\"}: the subscripts name more operands than are given"},
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

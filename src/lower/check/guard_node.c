@@ -62,14 +62,14 @@ void add_sides(struct build *b, struct sides *to, struct side x, struct side y, 
 		int64_t k, m;
 		if (tensor_int(x.v->data, 0, &k) && tensor_int(y.v->data, 0, &m) && k != m)
 			error(b->cx, s, E_SHAPE,
-			      "%lld and %lld meet here as lengths that must be equal", (long long)k,
+			      "the lengths %lld and %lld must be equal here", (long long)k,
 			      (long long)m);
 		return;
 	}
 	if (is_decided(b, &x) || is_decided(b, &y)) {
 		error(b->cx, s, E_UNSUPPORTED,
-		      "%s: constants alone decide that, but only when they are computed; write "
-		      "what they give",
+		      "%s: constants alone decide that, but ptgc does not compute them; write "
+		      "their values",
 		      what_must_hold(b, &x, &y, 1));
 		return;
 	}
