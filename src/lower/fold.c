@@ -1,22 +1,19 @@
 /*
- * fold.c: results that are known while the model is made (-fno-fold). In: an operator and its
- * inputs, before a node is made. Out: the constant that the result is, or the input that it is
- * equal to. Must hold: the same bits as at run time. Integers wrap; what NumPy and the runtime may
- * round or trap differently (float16, division by 0, the smallest integer by -1) is left to the
- * run.
+ * fold.c: constant folding (-fno-fold turns it off). In: an operator and its inputs, before a node
+ * is made. Out: a constant that is the result, or the input that the result equals. Must hold: the
+ * result has the same bits as at run time. Integers wrap. What NumPy and a runtime may round or
+ * trap differently is not folded: float16, division by 0, the smallest integer by -1.
  */
 #include <string.h>
 
 #include "lower/build.h"
 
-/* Elements of a result that are worked out here, at most. */
-#define FOLD_LIMIT 64
-/* Values of which something is made: more are not constants alone. */
-#define MAX_SEEN 1000
+#define FOLD_LIMIT 64   /* elements of a result that is folded, at most */
+#define MAX_SEEN   1000 /* values that from_constants() looks at */
 
 struct scalar {
-	uint64_t i; /* integers and bools, sign-extended */
-	double f;
+	uint64_t i; /* of integers and bools; signed ones are sign-extended */
+	double f;   /* of floats */
 };
 
 static bool is_constant(const struct value *v)
@@ -38,7 +35,7 @@ static struct scalar element(const struct tensor *t, uint64_t at)
 	return s;
 }
 
-/* Is every element that integer (which floats and bools have as well)? */
+/* Is each element of v the number k? For k = 0 of floats: +0. */
 static bool is_all(const struct value *v, int64_t k)
 {
 	const struct tensor *t = is_constant(v) ? v->data : NULL;
@@ -67,7 +64,7 @@ static bool divide(enum onnx_id op, bool is_signed, uint64_t a, uint64_t b, uint
 	return true;
 }
 
-static bool integers(enum onnx_id op, enum dtype t, uint64_t a, uint64_t b, uint64_t *r)
+static bool compute_integer(enum onnx_id op, enum dtype t, uint64_t a, uint64_t b, uint64_t *r)
 {
 	switch (op) {
 	case ONNX_Add:
@@ -93,28 +90,29 @@ static bool integers(enum onnx_id op, enum dtype t, uint64_t a, uint64_t b, uint
 	}
 }
 
-/* In double, which rounds sums, products and quotients of float32 twice without harm. */
-static bool floats(enum onnx_id op, enum dtype t, double a, double b, double *r)
+/* Computes in double. A double has more than twice the bits of a float32, so rounding a sum,
+ * product or quotient of float32 to double first and then to float32 gives the float32 nearest to
+ * it. */
+static bool compute_float(enum onnx_id op, enum dtype t, double a, double b, double *r)
 {
 	*r = op == ONNX_Add ? a + b : op == ONNX_Sub ? a - b : op == ONNX_Mul ? a * b : a / b;
 	return t != DT_FLOAT16 &&
 	       (op == ONNX_Add || op == ONNX_Sub || op == ONNX_Mul || (op == ONNX_Div && b != 0));
 }
 
-static bool compares(enum onnx_id op)
+static bool is_comparison(enum onnx_id op)
 {
 	return op == ONNX_Equal || op == ONNX_Less || op == ONNX_LessOrEqual ||
 	       op == ONNX_Greater || op == ONNX_GreaterOrEqual;
 }
 
-/* Is op worked out here on numbers? */
-static bool calculates(enum onnx_id op)
+static bool is_arithmetic(enum onnx_id op)
 {
 	return op == ONNX_Add || op == ONNX_Sub || op == ONNX_Mul || op == ONNX_Div ||
-	       op == ONNX_Mod || op == ONNX_And || op == ONNX_Or || compares(op);
+	       op == ONNX_Mod || op == ONNX_And || op == ONNX_Or || is_comparison(op);
 }
 
-/* -1, 0, 1; 2: NaN is in it */
+/* -1: a < b; 0: a == b; 1: a > b; 2: one is NaN */
 static int order(enum dtype t, struct scalar a, struct scalar b)
 {
 	if (is_float(t))
@@ -133,29 +131,30 @@ static bool compare(enum onnx_id op, int order)
 					: order == 1 || order == 0;
 }
 
-/* The element that a and b of dtype t give, to `to` of the result's dtype */
-static bool calculate(enum onnx_id op, enum dtype t, struct scalar a, struct scalar b, char *to)
+/* Writes a op b, of dtype t, to `to` in the dtype of the result; false: not folded */
+static bool compute_element(enum onnx_id op, enum dtype t, struct scalar a, struct scalar b,
+			    char *to)
 {
 	double f = 0;
 	uint64_t i = 0;
 
-	if (compares(op)) {
+	if (is_comparison(op)) {
 		*to = (char)compare(op, order(t, a, b));
 		return true;
 	}
 	if (!is_float(t)) {
-		bool ok = integers(op, t, a.i, b.i, &i);
+		bool ok = compute_integer(op, t, a.i, b.i, &i);
 		memcpy(to, &i, dtypes[t].size); /* little endian: the low bytes */
 		return ok;
 	}
-	bool ok = floats(op, t, a.f, b.f, &f);
+	bool ok = compute_float(op, t, a.f, b.f, &f);
 	float single = (float)f;
 	memcpy(to, t == DT_FLOAT32 ? (void *)&single : (void *)&f, dtypes[t].size);
 	return ok;
 }
 
-/* Two constants of equal dims, or one of them a single number. */
-static struct value *constants(struct build *b, enum onnx_id op, struct value **in)
+/* op of two constants of one shape, or of which one is a single number */
+static struct value *fold_arithmetic(struct build *b, enum onnx_id op, struct value **in)
 {
 	const struct tensor *x = in[0]->data, *y = in[1]->data;
 	bool same = x->rank == y->rank &&
@@ -163,7 +162,7 @@ static struct value *constants(struct build *b, enum onnx_id op, struct value **
 	bool one_y = y->count == 1 && y->rank <= x->rank;
 	bool one_x = x->count == 1 && x->rank <= y->rank;
 	const struct tensor *more = one_x ? y : x;
-	enum dtype t = (enum dtype)x->dtype, to = compares(op) ? DT_BOOL : t;
+	enum dtype t = (enum dtype)x->dtype, to = is_comparison(op) ? DT_BOOL : t;
 
 	if (y->dtype != x->dtype || !(is_float(t) || is_discrete(t)) || !(same || one_x || one_y) ||
 	    more->count > FOLD_LIMIT)
@@ -171,35 +170,36 @@ static struct value *constants(struct build *b, enum onnx_id op, struct value **
 	struct tensor *r = tensor_new(b->cx, to, more->rank, more->shape);
 	char *data = arena_alloc(b->cx->arena, more->count * dtypes[to].size);
 	for (uint64_t i = 0; i < more->count; i++)
-		if (!calculate(op, t, element(x, x->count == 1 ? 0 : i),
-			       element(y, y->count == 1 ? 0 : i), data + i * dtypes[to].size))
+		if (!compute_element(op, t, element(x, x->count == 1 ? 0 : i),
+				     element(y, y->count == 1 ? 0 : i), data + i * dtypes[to].size))
 			return NULL;
 	r->data = data;
 	return const_tensor(b, r);
 }
 
-static bool is_number(const struct value *v, int64_t k, const struct value *beside)
+/* Is v the constant k, with no more axes than the other operand? */
+static bool is_scalar(const struct value *v, int64_t k, const struct value *other)
 {
-	return is_constant(v) && v->data->count == 1 && v->type.rank <= beside->type.rank &&
+	return is_constant(v) && v->data->count == 1 && v->type.rank <= other->type.rank &&
 	       is_all(v, k);
 }
 
-/* x + 0, x - 0, x * 1, x / 1, x and true, x or false. Of floats +0 is added to nothing: -0 changes.
+/* x, for x + 0, x - 0, x * 1, x / 1, x and true, x or false. Not for x + 0 of floats: -0 + 0 is +0.
  */
-static struct value *neutral(enum onnx_id op, struct value **in)
+static struct value *skip_neutral(enum onnx_id op, struct value **in)
 {
 	bool real = is_float((enum dtype)in[0]->type.dtype);
 	int64_t k = op == ONNX_Mul || op == ONNX_Div || op == ONNX_And;
 
-	if (compares(op) || op == ONNX_Mod || (real && op == ONNX_Add))
+	if (is_comparison(op) || op == ONNX_Mod || (real && op == ONNX_Add))
 		return NULL;
-	if (is_number(in[1], k, in[0]))
+	if (is_scalar(in[1], k, in[0]))
 		return in[0];
-	return op != ONNX_Sub && op != ONNX_Div && is_number(in[0], k, in[1]) ? in[1] : NULL;
+	return op != ONNX_Sub && op != ONNX_Div && is_scalar(in[0], k, in[1]) ? in[1] : NULL;
 }
 
-/* Has x all axes that a broadcast beside y gives? */
-static bool covers(struct build *b, const struct value *x, const struct value *y)
+/* Has x the shape that broadcasting x with y gives? */
+static bool has_axes_of_broadcast(struct build *b, const struct value *x, const struct value *y)
 {
 	uint32_t lead = x->type.rank - y->type.rank;
 	int64_t one;
@@ -215,16 +215,17 @@ static bool covers(struct build *b, const struct value *x, const struct value *y
 	return true;
 }
 
-/* A choice by a constant. */
-static struct value *chosen(struct build *b, struct value **in)
+/* Where(c, x, y) for a c that is all true or all false */
+static struct value *fold_where(struct build *b, struct value **in)
 {
 	struct value *x = is_all(in[0], 1) ? in[1] : is_all(in[0], 0) ? in[2] : NULL;
 	struct value *other = x == in[1] ? in[2] : in[1];
 
-	return x && covers(b, x, in[0]) && covers(b, x, other) ? x : NULL;
+	return x && has_axes_of_broadcast(b, x, in[0]) && has_axes_of_broadcast(b, x, other) ? x
+											     : NULL;
 }
 
-/* A copy of t that may be written to; NULL: too large */
+/* The elements of t, which the caller may change; NULL: too many */
 static char *copy_of(struct build *b, const struct tensor *t)
 {
 	size_t size = dtypes[t->dtype].size;
@@ -237,8 +238,9 @@ static char *copy_of(struct build *b, const struct tensor *t)
 	return to;
 }
 
-static struct value *moved(struct build *b, const struct tensor *like, int rank,
-			   const int64_t *shape, const char *data)
+/* A constant of the dtype of `like` */
+static struct value *constant_like(struct build *b, const struct tensor *like, int rank,
+				   const int64_t *shape, const char *data)
 {
 	struct tensor *r = tensor_new(b->cx, (enum dtype)like->dtype, rank, shape);
 
@@ -246,9 +248,10 @@ static struct value *moved(struct build *b, const struct tensor *like, int rank,
 	return const_tensor(b, r);
 }
 
-/* Where index vector i of the constant `at` points to in t: the number of the first element, and
- * how many stand there. -1: out of range, which the run has to say */
-static int64_t place(const struct tensor *t, const struct tensor *at, uint64_t i, uint64_t *len)
+/* The block of t that index vector i of the constant `at` names, as GatherND reads it: the number
+ * of its first element, and *len elements. -1: an index is out of range, so the run must fail */
+static int64_t find_block(const struct tensor *t, const struct tensor *at, uint64_t i,
+			  uint64_t *len)
 {
 	int64_t depth = at->shape[at->rank - 1], k, first = 0;
 
@@ -268,9 +271,9 @@ static int64_t place(const struct tensor *t, const struct tensor *at, uint64_t i
 	return first;
 }
 
-/* data[at], or data with new elements there; NULL: it is left to the run */
-static struct value *at_places(struct build *b, const struct tensor *data, const struct tensor *at,
-			       const struct tensor *with)
+/* GatherND: data[at]. ScatterND: data with the elements of `with` there. NULL: not folded */
+static struct value *fold_gather_or_scatter(struct build *b, const struct tensor *data,
+					    const struct tensor *at, const struct tensor *with)
 {
 	int64_t depth = at->rank ? at->shape[at->rank - 1] : 0, first;
 	int rank = at->rank - 1 + data->rank - (int)depth;
@@ -289,7 +292,7 @@ static struct value *at_places(struct build *b, const struct tensor *data, const
 	for (int64_t i = depth; i < data->rank; i++)
 		shape[at->rank - 1 + i - depth] = data->shape[i];
 	for (uint64_t i = 0; i < n; i++) {
-		if ((first = place(data, at, i, &len)) < 0 || n * len > FOLD_LIMIT ||
+		if ((first = find_block(data, at, i, &len)) < 0 || n * len > FOLD_LIMIT ||
 		    (with && with->count != n * len))
 			return NULL;
 		if (!with && !to)
@@ -299,11 +302,12 @@ static struct value *at_places(struct build *b, const struct tensor *data, const
 	}
 	if (!to)
 		return NULL;
-	return with ? moved(b, data, data->rank, data->shape, to) : moved(b, data, rank, shape, to);
+	return with ? constant_like(b, data, data->rank, data->shape, to)
+		    : constant_like(b, data, rank, shape, to);
 }
 
-/* A constant with borders of 0 */
-static struct value *padded(struct build *b, const struct tensor *x, const struct tensor *pads)
+/* Pad with zeros */
+static struct value *fold_pad(struct build *b, const struct tensor *x, const struct tensor *pads)
 {
 	size_t size = dtypes[x->dtype].size;
 	int64_t shape[MAX_RANK], before[MAX_RANK], after;
@@ -332,11 +336,11 @@ static struct value *padded(struct build *b, const struct tensor *x, const struc
 		}
 		memcpy(to + at * size, from + i * size, size);
 	}
-	return moved(b, x, x->rank, shape, to);
+	return constant_like(b, x, x->rank, shape, to);
 }
 
-/* Indices as vectors of one */
-static const struct tensor *columns(struct build *b, const struct tensor *at)
+/* Indices of axis 0 as GatherND takes them: with a last axis of length 1 */
+static const struct tensor *as_index_vectors(struct build *b, const struct tensor *at)
 {
 	int64_t shape[MAX_RANK + 1];
 
@@ -349,8 +353,9 @@ static const struct tensor *columns(struct build *b, const struct tensor *at)
 	return r;
 }
 
-/* One number as often as a shape says */
-static struct value *repeated(struct build *b, const struct tensor *x, const struct tensor *shape)
+/* Expand of one number */
+static struct value *fold_expand(struct build *b, const struct tensor *x,
+				 const struct tensor *shape)
 {
 	int64_t dims[MAX_RANK];
 	uint64_t n = 1;
@@ -362,11 +367,11 @@ static struct value *repeated(struct build *b, const struct tensor *x, const str
 		    dims[i] > FOLD_LIMIT || (n *= (uint64_t)dims[i]) > FOLD_LIMIT)
 			return NULL;
 	struct tensor t = {.dtype = x->dtype, .count = n, .splat = true, .data = x->data};
-	return moved(b, x, (int)shape->count, dims, copy_of(b, &t));
+	return constant_like(b, x, (int)shape->count, dims, copy_of(b, &t));
 }
 
-/* start, start + step ... as long as they are before stop */
-static struct value *counted(struct build *b, struct value **in)
+/* Range: start, start + step, ... before stop */
+static struct value *fold_range(struct build *b, struct value **in)
 {
 	enum dtype t = (enum dtype)in[0]->type.dtype;
 	int64_t k[3], count = 0;
@@ -391,25 +396,8 @@ static struct value *counted(struct build *b, struct value **in)
 	return const_ints(b, items, (uint32_t)count);
 }
 
-/* Elements of constants that are put elsewhere or counted */
-static struct value *placed(struct build *b, const struct onnx_op *op, struct value **in,
-			    uint32_t nin)
-{
-	if (nin == 2 && op->id == ONNX_Gather)
-		return at_places(b, in[0]->data, columns(b, in[1]->data), NULL);
-	if (nin == 2 && op->id == ONNX_Expand)
-		return repeated(b, in[0]->data, in[1]->data);
-	if (nin == 2 && op->id == ONNX_GatherND)
-		return at_places(b, in[0]->data, in[1]->data, NULL);
-	if (nin == 3 && op->id == ONNX_Range)
-		return counted(b, in);
-	if (nin == 3 && op->id == ONNX_ScatterND)
-		return at_places(b, in[0]->data, in[1]->data, in[2]->data);
-	return nin == 2 && op->id == ONNX_Pad ? padded(b, in[0]->data, in[1]->data) : NULL;
-}
-
-/* x == x of integers or bools */
-static struct value *itself(struct build *b, const struct value *x)
+/* x == x of integers or bools is true */
+static struct value *fold_equal_to_itself(struct build *b, const struct value *x)
 {
 	int64_t shape[MAX_RANK], count = 1;
 
@@ -424,16 +412,16 @@ static struct value *itself(struct build *b, const struct value *x)
 	return const_tensor(b, t);
 }
 
-/* x or true, x and false: a constant that has all axes of x */
-static struct value *decided(struct build *b, struct value **in, bool value)
+/* `x or true` is true, `x and false` is false: the constant, if it has the shape of the result */
+static struct value *fold_logic(struct build *b, struct value **in, bool value)
 {
 	for (int i = 0; i < 2; i++)
-		if (is_all(in[i], value) && covers(b, in[i], in[1 - i]))
+		if (is_all(in[i], value) && has_axes_of_broadcast(b, in[i], in[1 - i]))
 			return in[i];
 	return NULL;
 }
 
-/* The size that v is as a float64; DIM_NONE: it is none */
+/* The length that v is, cast to float64; DIM_NONE: v is no such thing */
 static dim size_of_float(struct build *b, const struct value *v)
 {
 	if (!is_onnx(v->def, ONNX_Cast) || v->type.dtype != DT_FLOAT64 || v->type.rank ||
@@ -443,45 +431,62 @@ static dim size_of_float(struct build *b, const struct value *v)
 	return d && dim_is_size(b, d) && dim_ge(b->cx, d, 0) ? d : DIM_NONE;
 }
 
-/* The product of two sizes as float64, as a mean divides by: that of integers, which may be what
- * one node says; what memory holds is exact in both. */
-static struct value *count(struct build *b, struct value **in)
+/* The product of two lengths that were cast to float64, as the mean over two axes divides by it.
+ * The product of the integers may be the Size of a tensor, one node. Both are exact: no tensor has
+ * 2^53 elements. */
+static struct value *fold_product_of_sizes(struct build *b, struct value **in)
 {
 	dim x = size_of_float(b, in[0]), y = size_of_float(b, in[1]);
 
 	return x && y ? cast(b, dim_value(b, dim_mul(b->cx, x, y)), DT_FLOAT64) : NULL;
 }
 
+/* An operator whose inputs are all constants; NULL: not folded */
+static struct value *fold_constants(struct build *b, enum onnx_id op, struct value **in,
+				    uint32_t nin)
+{
+	const struct tensor *x = in[0]->data, *y = in[1]->data;
+
+	switch (op) {
+	case ONNX_Gather: /* of axis 0: there is no attribute */
+		return fold_gather_or_scatter(b, x, as_index_vectors(b, y), NULL);
+	case ONNX_GatherND:
+		return fold_gather_or_scatter(b, x, y, NULL);
+	case ONNX_ScatterND:
+		return fold_gather_or_scatter(b, x, y, in[2]->data);
+	case ONNX_Expand:
+		return fold_expand(b, x, y);
+	case ONNX_Range:
+		return fold_range(b, in);
+	case ONNX_Pad:
+		return nin == 2 ? fold_pad(b, x, y) : NULL;
+	default:
+		return nin == 2 && is_arithmetic(op) ? fold_arithmetic(b, op, in) : NULL;
+	}
+}
+
 struct value *fold(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin)
 {
+	struct value *r = NULL;
+	bool constant = nin > 1;
+
 	if (!b->cx->opt.fold || op->domain[0] || b->nattrs)
 		return NULL;
-	if (nin == 2 && op->id == ONNX_Mul && in[0] && in[1]) {
-		struct value *product = count(b, in);
-		if (product)
-			return product;
-	}
-	if (nin == 3 && is_constant(in[0]) && op->id == ONNX_Where)
-		return chosen(b, in);
-	if (nin == 2 && in[0] == in[1] && op->id == ONNX_Equal &&
-	    is_discrete((enum dtype)in[0]->type.dtype))
-		return itself(b, in[0]);
-	if (nin == 2 && in[0] && in[1] && (op->id == ONNX_And || op->id == ONNX_Or)) {
-		struct value *sure = decided(b, in, op->id == ONNX_Or);
-		if (sure)
-			return sure;
-	}
-	bool all = nin > 1;
+	if (op->id == ONNX_Where && nin == 3)
+		return is_constant(in[0]) ? fold_where(b, in) : NULL;
 	for (uint32_t i = 0; i < nin; i++)
-		all = all && is_constant(in[i]);
-	struct value *there = all ? placed(b, op, in, nin) : NULL;
-	if (there)
-		return there;
-	if (nin != 2 || !calculates(op->id) || !in[0] || !in[1])
-		return NULL;
-	struct value *r =
-		is_constant(in[0]) && is_constant(in[1]) ? constants(b, op->id, in) : NULL;
-	return r ? r : neutral(op->id, in);
+		constant = constant && is_constant(in[i]);
+	if (constant)
+		r = fold_constants(b, op->id, in, nin);
+	if (r || nin != 2 || !in[0] || !in[1])
+		return r;
+	if (op->id == ONNX_Mul)
+		r = fold_product_of_sizes(b, in);
+	if (op->id == ONNX_Equal && in[0] == in[1] && is_discrete((enum dtype)in[0]->type.dtype))
+		r = fold_equal_to_itself(b, in[0]);
+	if (op->id == ONNX_And || op->id == ONNX_Or)
+		r = fold_logic(b, in, op->id == ONNX_Or);
+	return r || !is_arithmetic(op->id) ? r : skip_neutral(op->id, in);
 }
 
 bool says_shape(const struct node *n, uint32_t k)
