@@ -63,7 +63,7 @@ struct value *cast(struct build *b, struct value *v, enum dtype t)
 		if (tensor_convert(t, data, from, v->data->data, n))
 			return const_tensor(b, x);
 	}
-	struct value *r = triangle_of(b, v, t);
+	struct value *r = triangle_of_dtype(b, v, t);
 	if (r)
 		return r;
 	attr_int(b, "to", dtypes[t].onnx);
@@ -385,7 +385,7 @@ struct value *reshape(struct build *b, struct value *v, const dim *dims, uint32_
 		if (n > 0)
 			return with_dims(squeeze(b, v, axes, (uint32_t)n), dims);
 	}
-	struct value *r = tiled(b, v, dims, rank);
+	struct value *r = reshape_as_tile(b, v, dims, rank);
 	if (!r)
 		r = reshape_static(b, v, dims, rank);
 	if (!r && rank == 2)
@@ -410,8 +410,8 @@ static struct value *stretched(struct build *b, struct value *v, const dim *dims
 		same = 0;
 	if (lead || const_dims(b->cx, to, rank, ints))
 		same = 0;
-	if (dims_are_shape(b, dims, rank) && !dims_are_shape(b, to + same, rank - same) &&
-	    !const_dims(b->cx, to, rank, ints))
+	if (dims_are_axes_of_one(b, dims, rank) &&
+	    !dims_are_axes_of_one(b, to + same, rank - same) && !const_dims(b->cx, to, rank, ints))
 		return dims_vector(b, dims, rank);
 	return dims_vector(b, to + same, rank - same);
 }

@@ -192,7 +192,7 @@ struct value *dim_value(struct build *b, dim d);                         /* int6
 struct value *dim_vector(struct build *b, dim d);                        /* int64[1] */
 struct value *dims_vector(struct build *b, const dim *dims, uint32_t n); /* int64[n] */
 bool dim_available(struct build *b, dim d);
-bool dims_are_shape(struct build *b, const dim *dims, uint32_t n); /* one Shape gives them */
+bool dims_are_axes_of_one(struct build *b, const dim *dims, uint32_t n); /* one Shape gives them */
 /* The atoms that the dims in todo, as they were made, are computed from, each once a round */
 struct dim_walk {
 	vec(dim) todo;
@@ -221,13 +221,13 @@ dim *dims_with_axis(struct build *b, const struct value *x, int64_t axis, dim d)
 bool legalise(struct build *b, struct node *n, struct value **out);
 
 /* simplify.c */
-struct value **shortened(const struct onnx_op *op, struct value **in, uint32_t nin,
-			 struct value **to);
-struct value **unpadded_expand(struct build *b, struct value **in, struct value **to);
-uint32_t padding(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
-		 struct value **to);
+struct value **drop_leading_axes(const struct onnx_op *op, struct value **in, uint32_t nin,
+				 struct value **to);
+struct value **drop_leading_axes_of_expand(struct build *b, struct value **in, struct value **to);
+uint32_t common_leading_axes(struct build *b, const struct onnx_op *op, struct value **in,
+			     uint32_t nin, struct value **to);
 struct value *triangle(struct build *b, struct value **in);
-struct value *triangle_of(struct build *b, const struct value *v, enum dtype t);
+struct value *triangle_of_dtype(struct build *b, const struct value *v, enum dtype t);
 /* fold.c: NULL: not known */
 struct value *fold(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin);
 /* Is v computed from constants alone? ONNX Runtime does it when it loads the model. *open: has
@@ -257,7 +257,7 @@ struct value *where(struct build *b, struct value *c, struct value *x, struct va
 bool may_be_minus_zero(struct build *b, const struct value *v);
 /* lower/ops/tile.c: v, the result of an Expand, reshaped in fewer nodes; NULL: there is no such way
  */
-struct value *tiled(struct build *b, struct value *v, const dim *dims, uint32_t rank);
+struct value *reshape_as_tile(struct build *b, struct value *v, const dim *dims, uint32_t rank);
 /* lower/ops/extra_ops.c */
 struct value *counting(struct build *b, dim n);
 /* lower/ops/choose.c: element i of a vector of lengths, int64[] */

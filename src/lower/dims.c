@@ -1,15 +1,14 @@
 /*
- * dims.c: dims as ONNX values. In: a symbolic dim. Out: nodes that compute it at run time from
- * the sizes and integer values that it was found in; constants where it is known. Reads dims only,
- * makes no equations.
- * Must hold: sources of atoms are lowered and visible, or some axis of that size was recorded.
+ * dims.c: dims as ONNX values. In: a symbolic dim, say 2*n+1. Out: nodes that compute it at run
+ * time from what its atoms are: lengths of axes (Shape) and elements of integer values; a constant
+ * where the dim is a number. No equation is added here. Must hold: the values that atoms come from
+ * are lowered and visible, or dims_record() has seen another axis of the same length.
  */
 #include <string.h>
 
 #include "lower/build.h"
 
-/* Nodes of an expression that are followed; longer ones are refused. */
-#define MAX_EXPRESSION 200
+#define MAX_EXPRESSION 200 /* operations in a dim that is computed; longer ones are refused */
 
 struct dim_at { /* v's axis has this size; key 0: a free slot */
 	dim key;
@@ -17,13 +16,14 @@ struct dim_at { /* v's axis has this size; key 0: a free slot */
 	uint32_t axis;
 };
 
-/* Guards compare what equations made equal. */
+/* d as it is to be computed. A check compares two sides that the equations have made one dim, so it
+ * needs them as they were before. */
 static struct dim_view view(struct build *b, dim d)
 {
 	return b->cse->shared->raw_dims ? dim_view_raw(b->cx, d) : dim_view(b->cx, d);
 }
 
-/* Where sizes can be read when an atom's own source is not there yet */
+/* --- axes by their length, for atoms whose own source is not lowered yet --- */
 
 static uint32_t dim_hash(dim d)
 {
@@ -70,7 +70,8 @@ void dims_record(struct build *b, struct value *v)
 	}
 }
 
-/* An axis of that size; equations found meanwhile may have changed what the key is called. */
+/* An axis of length d. Equations that were found since may have changed the key of d: then all
+ * entries are compared. */
 static struct dim_at *recorded(struct build *b, dim d)
 {
 	dim key = dim_find(b->cx, d);
@@ -121,13 +122,13 @@ bool dim_available(struct build *b, dim d)
 	return available(b, d, &budget);
 }
 
-/* Is every atom of d the size of an axis? Then any of the runtime's ways to compare will do. */
+/* Is every atom of d the length of an axis? */
 bool dim_is_size(struct build *b, dim d)
 {
 	return !(dim_sources(b->cx, d, b->cse->shared->raw_dims) & ~FROM_SIZE);
 }
 
-/* Arithmetic on int64[1] (vec) or int64[] */
+/* --- arithmetic on int64[1] (vec) or int64[] --- */
 
 static struct value *number(struct build *b, int64_t k, bool vec)
 {
@@ -183,7 +184,7 @@ static struct value *eval_sum(struct build *b, const struct dim_view *v, bool ve
 			struct value *x = eval(b, v->term[i], vec, budget);
 			bool minus = pass && (r || constant || v->coef[i] == -1);
 			int64_t c = v->coef[i];
-			if (minus) /* of the smallest one, itself */
+			if (minus) /* the smallest int64 stays as it is */
 				c = (int64_t)(0 - (uint64_t)c);
 			if (c != 1)
 				x = emit_(b, ONNX_Mul, x, number(b, c, vec));
@@ -199,8 +200,9 @@ static struct value *eval_sum(struct build *b, const struct dim_view *v, bool ve
 	return constant ? emit_(b, ONNX_Add, r, number(b, constant, vec)) : r;
 }
 
-/* Python's //, in one node where nothing can be negative. Subtracting the remainder first would
- * leave int64 for numbers near its least one, which no size is. */
+/* Python's //. ONNX's Div truncates, which is the same where neither operand is negative. A length
+ * x is rounded down by subtracting x mod y first; an element of an integer value may be so near to
+ * the smallest int64 that this would overflow, so its quotient is corrected afterwards. */
 static struct value *eval_floordiv(struct build *b, const struct dim_view *v, struct value *x,
 				   struct value *y)
 {
@@ -216,8 +218,10 @@ static struct value *eval_floordiv(struct build *b, const struct dim_view *v, st
 	return emit_(b, ONNX_Sub, q, cast(b, above, DT_INT64));
 }
 
-/* The number of elements of what one of the sizes in d is of, if d is that; NULL: it is not */
-static struct value *eval_count(struct build *b, dim d, const struct dim_view *v, bool vec)
+/* If d is the product of all lengths of one value, say n*m of x: float64[n, m]: its Size, one node.
+ * NULL: d is no such thing. */
+static struct value *eval_number_of_elements(struct build *b, dim d, const struct dim_view *v,
+					     bool vec)
 {
 	dim whole = dim_const(b->cx, 1);
 
@@ -252,7 +256,7 @@ static struct value *eval(struct build *b, dim d, bool vec, int *budget)
 		return number(b, v.constant, vec);
 	if (v.form == DIM_ATOM)
 		return eval_atom(b, d, &v, vec);
-	struct value *count = eval_count(b, d, &v, vec);
+	struct value *count = eval_number_of_elements(b, d, &v, vec);
 	if (count)
 		return count;
 	if (v.form == DIM_SUM)
@@ -276,7 +280,8 @@ static struct value *eval(struct build *b, dim d, bool vec, int *budget)
 	return r;
 }
 
-static void know(struct build *b, struct value *v, const dim *d, uint32_t n)
+/* Notes that the elements of v are d[0..n). */
+static void set_known(struct build *b, struct value *v, const dim *d, uint32_t n)
 {
 	if (v->known || v->data)
 		return;
@@ -286,7 +291,7 @@ static void know(struct build *b, struct value *v, const dim *d, uint32_t n)
 	v->known = k;
 }
 
-/* An expression whose atoms are not there may still be the size of something. */
+/* Where atoms of d cannot be computed, some axis may still have the length d itself. */
 static struct value *eval_top(struct build *b, dim d, bool vec)
 {
 	int budget = MAX_EXPRESSION;
@@ -298,7 +303,7 @@ static struct value *eval_top(struct build *b, dim d, bool vec)
 		at = recorded(b, d);
 	struct value *r = at ? size_at(b, low(b, at->v), at->axis, vec) : eval(b, d, vec, &budget);
 	if (!raw)
-		know(b, r, &d, 1);
+		set_known(b, r, &d, 1);
 	return r;
 }
 
@@ -312,7 +317,8 @@ struct value *dim_vector(struct build *b, dim d)
 	return eval_top(b, d, true);
 }
 
-/* How many of d[0..n) are, in order, the sizes of one value's axes from that of d[0] on. */
+/* How many of d[0..n), from the first one on, are lengths of successive axes of one value: *from
+ * and its first *axis. One Shape and one Slice give them. */
 static uint32_t run_of_axes(struct build *b, const dim *d, uint32_t n, struct value **from,
 			    uint32_t *axis)
 {
@@ -331,8 +337,8 @@ static uint32_t run_of_axes(struct build *b, const dim *d, uint32_t n, struct va
 	return k;
 }
 
-/* Are they, in order, sizes of one value's axes, and does no constant stand before or behind? */
-bool dims_are_shape(struct build *b, const dim *dims, uint32_t n)
+/* Are all dims lengths of successive axes of one value? */
+bool dims_are_axes_of_one(struct build *b, const dim *dims, uint32_t n)
 {
 	struct value *from;
 	uint32_t axis;
@@ -349,7 +355,8 @@ static uint32_t run_of_constants(struct build *b, const dim *d, uint32_t n, int6
 	return k;
 }
 
-/* How many of d[0..n) are, in order, elements of one vector of the user's; *from: these elements */
+/* How many of d[0..n), from the first one on, are successive elements of one integer vector; *from:
+ * these elements */
 static uint32_t run_of_elements(struct build *b, const dim *d, uint32_t n, struct value **from)
 {
 	struct dim_view v = view(b, d[0]);
@@ -376,8 +383,8 @@ static uint32_t run_of_elements(struct build *b, const dim *d, uint32_t n, struc
 	return k;
 }
 
-/* Is d, of one atom, times * atom + plus? */
-static bool line(struct build *b, dim d, dim atom, int64_t *times, int64_t *plus)
+/* Is d times * atom + plus? */
+static bool is_linear_in(struct build *b, dim d, dim atom, int64_t *times, int64_t *plus)
 {
 	struct dim_view v = view(b, d);
 
@@ -392,9 +399,10 @@ static bool line(struct build *b, dim d, dim atom, int64_t *times, int64_t *plus
 	return true;
 }
 
-/* How many of d[0..n) are, in order, sizes of one value's axes, times and plus some numbers: the
- * whole shape is calculated with. 0: that is no gain. */
-static uint32_t run_of_lines(struct build *b, const dim *d, uint32_t n, struct value **from)
+/* How many of d[0..n), from the first one on, are lengths of successive axes of one value, each
+ * times and plus a number, as 2*n and m+1 of x: float64[n, m]. Then the arithmetic is done on a
+ * whole part of the Shape at once. 0: this saves nothing. */
+static uint32_t run_of_linear_axes(struct build *b, const dim *d, uint32_t n, struct value **from)
 {
 	struct dim_view v = view(b, d[0]), a = v;
 	int64_t times[MAX_RANK], plus[MAX_RANK], len;
@@ -412,7 +420,7 @@ static uint32_t run_of_lines(struct build *b, const dim *d, uint32_t n, struct v
 				break;
 			times[k] = 1;
 			plus[k] = 0;
-		} else if (!line(b, d[k], axis, &times[k], &plus[k])) {
+		} else if (!is_linear_in(b, d[k], axis, &times[k], &plus[k])) {
 			break;
 		}
 		mul |= times[k] != 1;
@@ -442,7 +450,7 @@ struct value *dims_vector(struct build *b, const dim *dims, uint32_t n)
 			part[count++] = const_ints(b, ints, k);
 			continue;
 		}
-		k = run_of_lines(b, dims + i, n - i, &from);
+		k = run_of_linear_axes(b, dims + i, n - i, &from);
 		if (!k)
 			k = run_of_elements(b, dims + i, n - i, &from);
 		if (k) {
@@ -458,7 +466,7 @@ struct value *dims_vector(struct build *b, const dim *dims, uint32_t n)
 		k = 1;
 	}
 	struct value *r = concat(b, 0, part, count);
-	know(b, r, dims, n);
+	set_known(b, r, dims, n);
 	return r;
 }
 

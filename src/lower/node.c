@@ -378,7 +378,7 @@ static bool emit_padded(struct build *b, const struct onnx_op *op, struct value 
 {
 	struct value *bare[3];
 	int64_t axes[MAX_RANK];
-	uint32_t n = padding(b, op, in, nin, bare);
+	uint32_t n = common_leading_axes(b, op, in, nin, bare);
 
 	if (!n)
 		return false;
@@ -422,9 +422,9 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 		}
 		if (nout == 1 && emit_padded(b, op, in, nin, out))
 			return;
-		in = shortened(op, in, nin, shorter);
+		in = drop_leading_axes(op, in, nin, shorter);
 		if (nin == 2 && op->id == ONNX_Expand) {
-			in = unpadded_expand(b, in, shorter);
+			in = drop_leading_axes_of_expand(b, in, shorter);
 			if (emit_found_out(b, in, out))
 				return;
 		}

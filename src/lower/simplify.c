@@ -1,15 +1,15 @@
 /*
- * simplify.c: what a node does not need. In: an operator and its inputs, before a node is made.
- * Out: inputs without axes of length 1 that broadcasting adds by itself, or a triangle in place of
- * a comparison of counters. What is found is used by emit() in node.c.
+ * simplify.c: cheaper inputs for a node that emit() in node.c is about to make. Leading axes of
+ * length 1 are dropped, as broadcasting adds them by itself: Add(Unsqueeze(v), matrix) is
+ * Add(v, matrix). And a comparison of row numbers with column numbers, as pt.tri makes it, is a
+ * Trilu.
  */
 #include <string.h>
 
 #include "lower/build.h"
 
-/* v without leading axes of length 1 that an Unsqueeze put there: broadcasting adds them by itself.
- */
-static struct value *unpadded(const struct value *v)
+/* v before an Unsqueeze that only adds leading axes; NULL: v is no such thing */
+static struct value *without_leading_axes(const struct value *v)
 {
 	const struct node *n = v->def;
 	int64_t axis;
@@ -28,9 +28,10 @@ static bool broadcasts(const struct onnx_op *op)
 	       op->id != ONNX_BitwiseAnd && op->id != ONNX_BitwiseOr && op->id != ONNX_BitwiseXor;
 }
 
-/* PyTensor's inputs all have one rank, ONNX's need not: as long as one keeps it, no Unsqueeze. */
-struct value **shortened(const struct onnx_op *op, struct value **in, uint32_t nin,
-			 struct value **to)
+/* The inputs without leading axes that broadcasting adds. The inputs of a PyTensor op all have the
+ * rank of the result; for ONNX one of them is enough. */
+struct value **drop_leading_axes(const struct onnx_op *op, struct value **in, uint32_t nin,
+				 struct value **to)
 {
 	uint32_t rank = 0, full = 0;
 
@@ -41,7 +42,7 @@ struct value **shortened(const struct onnx_op *op, struct value **in, uint32_t n
 	for (uint32_t i = 0; i < nin; i++)
 		full += in[i]->type.rank == rank;
 	for (uint32_t i = 0; i < nin; i++) {
-		struct value *v = unpadded(in[i]);
+		struct value *v = without_leading_axes(in[i]);
 		bool last = in[i]->type.rank == rank && full == 1;
 		to[i] = v && !last ? v : in[i];
 		full -= v && !last && in[i]->type.rank == rank;
@@ -49,10 +50,10 @@ struct value **shortened(const struct onnx_op *op, struct value **in, uint32_t n
 	return to;
 }
 
-/* Expand adds leading axes by itself, up to the length of the shape. */
-struct value **unpadded_expand(struct build *b, struct value **in, struct value **to)
+/* The same for Expand, which adds leading axes until there are as many as the shape has numbers. */
+struct value **drop_leading_axes_of_expand(struct build *b, struct value **in, struct value **to)
 {
-	struct value *v = unpadded(in[0]);
+	struct value *v = without_leading_axes(in[0]);
 	int64_t rank;
 
 	if (!v || !dim_is_const(b->cx, in[1]->type.dims[0], &rank) || rank < in[0]->type.rank)
@@ -62,10 +63,11 @@ struct value **unpadded_expand(struct build *b, struct value **in, struct value 
 	return to;
 }
 
-/* How many leading axes the result has only because Unsqueeze gave them to all inputs of full rank,
- * and to them alone; `to` are the inputs without. 0: none, or some cannot go. */
-uint32_t padding(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
-		 struct value **to)
+/* If Unsqueeze gave leading axes to all inputs of the result's rank, the operator is cheaper
+ * without them and the result gets them: Add(Unsqueeze(a), Unsqueeze(b)) is Unsqueeze(Add(a, b)).
+ * Returns how many axes, and in `to` the inputs without them. 0: this does not apply. */
+uint32_t common_leading_axes(struct build *b, const struct onnx_op *op, struct value **in,
+			     uint32_t nin, struct value **to)
 {
 	uint32_t rank = 0, rest = 0;
 
@@ -75,7 +77,7 @@ uint32_t padding(struct build *b, const struct onnx_op *op, struct value **in, u
 		rank = in[i]->type.rank > rank ? in[i]->type.rank : rank;
 	for (uint32_t i = 0; i < nin; i++) {
 		bool full = in[i]->type.rank == rank;
-		to[i] = full ? unpadded(in[i]) : in[i];
+		to[i] = full ? without_leading_axes(in[i]) : in[i];
 		if (!to[i] || (full && b->cse->shared->home[in[i]->id] != b->block))
 			return 0;
 		rest = to[i]->type.rank > rest ? to[i]->type.rank : rest;
@@ -83,7 +85,8 @@ uint32_t padding(struct build *b, const struct onnx_op *op, struct value **in, u
 	return rank - rest;
 }
 
-/* start, start + 1, ... along one axis: v without its other axes; NULL: it is not. *start: where */
+/* If v is start, start + 1, ... along one axis and has length 1 along the others: the vector of
+ * these numbers, and *start. NULL: v is no such thing. */
 static const struct value *steps_of_one(struct build *b, const struct value *v, int64_t *start)
 {
 	int64_t step;
@@ -98,8 +101,9 @@ static const struct value *steps_of_one(struct build *b, const struct value *v, 
 	return v;
 }
 
-/* Rows against columns, as pt.tri compares them: a triangle of ones, where one Shape says how large
- * it is. NULL: it is none. */
+/* The result of comparing a column 0, 1, ... with a row k, k + 1, ..., as pt.tri does, is a
+ * triangle of ones. NULL: the inputs are no such things, or more than one Shape says their lengths.
+ */
 struct value *triangle(struct build *b, struct value **in)
 {
 	struct value *row = in[0], *column = in[1];
@@ -112,11 +116,12 @@ struct value *triangle(struct build *b, struct value **in)
 	    !steps_of_one(b, row, &from) || from || !steps_of_one(b, column, &at) ||
 	    at == INT64_MIN || !has_op(b, ONNX_Trilu))
 		return NULL;
-	if (b->cse->shared->home[row->id] != b->block) /* made once outside of a loop */
+	if (b->cse->shared->home[row->id] !=
+	    b->block) /* the comparison is made once, outside of this loop */
 		return NULL;
 	dims[0] = row->type.dims[0];
 	dims[1] = column->type.dims[column->type.rank - 1];
-	if (!dims_are_shape(b, dims, 2))
+	if (!dims_are_axes_of_one(b, dims, 2))
 		return NULL;
 	dim *to = memcpy(new_array(b->cx->arena, dim, 2), dims, sizeof(dims));
 	struct value *ones = const_shape(b, DT_BOOL, dims_vector(b, to, 2), to, 2, 1);
@@ -124,8 +129,8 @@ struct value *triangle(struct build *b, struct value **in)
 	return with_dims(emit_(b, ONNX_Trilu, ones, at ? const_int(b, -at) : NULL), to);
 }
 
-/* The same as numbers of dtype t; NULL: v is no such triangle */
-struct value *triangle_of(struct build *b, const struct value *v, enum dtype t)
+/* If v is a triangle that triangle() made: the same in dtype t, without a Cast. NULL: it is not. */
+struct value *triangle_of_dtype(struct build *b, const struct value *v, enum dtype t)
 {
 	const struct node *n = v->def;
 	int64_t one;

@@ -164,7 +164,7 @@ static bool times_of_axes(struct build *b, const struct stretch *s, dim *times)
 	return true;
 }
 
-struct value *tiled(struct build *b, struct value *v, const dim *dims, uint32_t rank)
+struct value *reshape_as_tile(struct build *b, struct value *v, const dim *dims, uint32_t rank)
 {
 	struct stretch s = {0};
 	struct span_of_axes g[MAX_RANK];

@@ -274,7 +274,7 @@ struct value *reshape_known(struct build *b, struct value *x, const struct known
 		raises(b, "there is no length to find beside a 0");
 	if (*fails || !all)
 		return NULL;
-	struct value *r = tiled(b, x, t.dims, t.rank);
+	struct value *r = reshape_as_tile(b, x, t.dims, t.rank);
 	if (r)
 		return r;
 	if (minus)
