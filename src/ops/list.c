@@ -11,7 +11,7 @@
 #define INDENT 2
 #define COLUMN 44 /* where the line about an op begins */
 
-static const char *skip(const char *s)
+static const char *skip_separators(const char *s)
 {
 	return s + strspn(s, " ,");
 }
@@ -33,7 +33,7 @@ static void add_props(struct strbuf *out, const char *s)
 {
 	const char *before = "{";
 
-	for (s = skip(s); *s;) {
+	for (s = skip_separators(s); *s;) {
 		size_t name = strcspn(s, ":"), all = strcspn(s, ","), type = strcspn(s, "=");
 		if (!no_effect(s, name)) {
 			sb_str(out, before);
@@ -42,7 +42,7 @@ static void add_props(struct strbuf *out, const char *s)
 				sb_add(out, s + type, all - type);
 			before = ", ";
 		}
-		s = skip(s + all);
+		s = skip_separators(s + all);
 	}
 	sb_str(out, *before == ',' ? "}" : "");
 }
@@ -78,12 +78,12 @@ static void add_call(struct strbuf *out, const struct op *op)
 	add_inputs(out, op->sig, end);
 }
 
-static const char *why_not(const struct op *op)
+static const char *reason_not_converted(const struct op *op)
 {
 	return op->unsupported ? op->unsupported : op->todo;
 }
 
-static void add_text(struct strbuf *out, const struct op *op)
+static void add_op_text(struct strbuf *out, const struct op *op)
 {
 	size_t begin = out->len;
 	sb_printf(out, "%*s", INDENT, "");
@@ -93,9 +93,9 @@ static void add_text(struct strbuf *out, const struct op *op)
 		begin = out->len;
 	}
 	sb_printf(out, "%*s", (int)(COLUMN - (out->len - begin)), "");
-	if (why_not(op))
+	if (reason_not_converted(op))
 		sb_printf(out, "not %s: %s\n", op->unsupported ? "supported" : "converted yet",
-			  why_not(op));
+			  reason_not_converted(op));
 	else
 		sb_printf(out, "%s\n", op->doc);
 }
@@ -128,17 +128,19 @@ static void add_reasons(struct strbuf *out, const char *title, bool never)
 {
 	sb_printf(out, "\n## %s\n\n| why | ops |\n| --- | --- |\n", title);
 	for (uint32_t i = 0; i < op_count; i++) {
-		const char *why = why_not(&op_table[i]);
+		const char *why = reason_not_converted(&op_table[i]);
 		bool told = !why || !!op_table[i].unsupported != never;
 		for (uint32_t j = 0; j < i && !told; j++)
-			told = why_not(&op_table[j]) && !strcmp(why_not(&op_table[j]), why);
+			told = reason_not_converted(&op_table[j]) &&
+			       !strcmp(reason_not_converted(&op_table[j]), why);
 		if (told)
 			continue;
 		sb_str(out, "| ");
 		add_cell(out, why);
 		const char *before = " | ";
 		for (uint32_t j = i; j < op_count; j++) {
-			if (why_not(&op_table[j]) && !strcmp(why_not(&op_table[j]), why)) {
+			if (reason_not_converted(&op_table[j]) &&
+			    !strcmp(reason_not_converted(&op_table[j]), why)) {
 				sb_printf(out, "%s`%s`", before, op_table[j].name);
 				before = ", ";
 			}
@@ -177,14 +179,14 @@ static struct counts count_ops(void)
 /* The first op from i on that is converted; op_count if there is none. */
 static uint32_t next_converted(uint32_t i)
 {
-	while (i < op_count && why_not(&op_table[i]))
+	while (i < op_count && reason_not_converted(&op_table[i]))
 		i++;
 	return i;
 }
 
 static bool one_row(const struct op *a, const struct op *b)
 {
-	return !why_not(b) && !strcmp(a->doc, b->doc) && op_group(a) == op_group(b);
+	return !reason_not_converted(b) && !strcmp(a->doc, b->doc) && op_group(a) == op_group(b);
 }
 
 static void add_page(struct strbuf *out)
@@ -242,7 +244,7 @@ void op_list(struct strbuf *out, bool markdown)
 			sb_printf(out, "%s%s\n", group ? "\n" : "", g);
 			group = g;
 		}
-		add_text(out, &op_table[i]);
+		add_op_text(out, &op_table[i]);
 	}
 	struct counts n = count_ops();
 	sb_printf(out, "\n%u ops: %u are converted, %u are not yet, %u are not supported.\n",

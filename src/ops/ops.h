@@ -1,6 +1,6 @@
 /*
- * ops.h: the op table (ops.def), and properties: as rows declare them, as calls give them, as nodes
- * hold them.
+ * ops.h: the op table (ops.def), and properties: their declarations in rows of the table, their
+ * values in calls and in nodes.
  */
 #ifndef PTGC_OPS_OPS_H
 #define PTGC_OPS_OPS_H
@@ -12,24 +12,25 @@ struct build;
 struct elab;
 struct fn;
 
-/* Compile-time values: what an expression is while it is elaborated, and what properties hold. */
+/* Compile-time values (cv): the values of expressions in the elaborator, and of properties. */
 enum cv_kind {
 	CV_POISON, /* an error was reported */
 	CV_VALUE,
-	CV_INT,     /* weak: u.i magnitude, neg */
+	CV_INT,     /* a weak number: magnitude u.i, sign neg */
 	CV_FLOAT,   /* weak: u.f */
-	CV_COMPLEX, /* weak: u.f imaginary, re */
+	CV_COMPLEX, /* weak: re, imaginary part u.f */
 	CV_BOOL,    /* u.b */
 	CV_STR,
 	CV_NONE,
 	CV_LIST, /* u.items, n */
 	CV_TUPLE,
-	CV_DATA,  /* u.data: a folded list */
+	CV_DATA,  /* u.data: a list of literals, as the parser folds it */
 	CV_DIM,   /* u.d: an int64 scalar known as a dim */
 	CV_DTYPE, /* u.dtype */
-	CV_SYM,   /* a name that means nothing yet: a fn or a symbol that the op declares */
-	CV_OP,    /* u.op: an op with properties, not called */
-	CV_SLICE, /* u.items[3]: start, stop, step (CV_NONE when left out) */
+	CV_SYM, /* a name without a value: of a fn, an op, or a symbol such as Exp in scalar_op=Exp
+		 */
+	CV_OP,  /* u.op: an op with properties, not called */
+	CV_SLICE, /* u.items[3]: start, stop, step (CV_NONE if left out) */
 	CV_ELLIPSIS,
 	CV_ARROW, /* u.items[2] */
 	CV_BYTES, /* u.str: bytes("...") decoded */
@@ -57,7 +58,7 @@ struct cv {
 };
 #define MAX_SHOWN 60      /* bytes of a string in a message */
 struct opref {            /* Cholesky{lower=True} as a property of Blockwise */
-	struct sym *name; /* outlives the fn, which goes with the syntax tree */
+	struct sym *name; /* the fn is freed with the syntax tree, its name is not */
 	const struct op *op;
 	struct fn *fn;
 	struct cv *props;
@@ -65,9 +66,9 @@ struct opref {            /* Cholesky{lower=True} as a property of Blockwise */
 
 /*
  * table.c, ops.def: the op table. One row declares an op: see the head of ops.def.
- * The signature "x idx*; axis:axes=None, dtype:dtype=None" gives inputs ('?' optional, '*' any
- * number, '+' at least one, '[]' a tensor or a list of some) and properties with their types and
- * defaults.
+ * The signature "x idx*; axis:axes=None, dtype:dtype=None" lists inputs ('?' optional, '*' any
+ * number, '+' at least one, '[]' a tensor or a list of tensors), then properties with their types
+ * and defaults.
  */
 enum prop_type {
 	P_INT,
@@ -91,8 +92,7 @@ struct prop_spec {
 };
 struct input_spec {
 	struct sym *name;
-	char repeat; /* 0, '?', '*', '+', '~': as '*', but each may be None, '[': see list_input()
-		      */
+	char repeat; /* 0, '?', '*', '+'; '~': '*' of which each may be None; '[': list_input() */
 };
 enum cast_rule {
 	CAST_NONE,   /* inputs go to the body as they are */
@@ -100,7 +100,7 @@ enum cast_rule {
 	CAST_UPCAST, /* all inputs are cast to their common dtype (comparisons) */
 	CAST_REST,   /* all but the first are cast to the result's dtype (Switch) */
 	CAST_OWN,    /* literals take the result's dtype; the lowering casts the other inputs */
-	CAST_LINALG, /* all inputs are cast to the dtype that LAPACK would work in */
+	CAST_LINALG, /* all inputs are cast to the dtype in which SciPy calls LAPACK */
 };
 struct op {
 	const char *name;
@@ -128,7 +128,7 @@ enum op_id {
 #include "ops/ops.def"
 	OP_COUNT
 };
-/* the parsed signature, made once per compilation */
+/* The parsed signature: once per compilation. */
 struct op_sig {
 	struct input_spec *inputs;
 	uint32_t ninputs, min, max; /* max UINT32_MAX: any number */
@@ -140,13 +140,15 @@ extern const uint32_t op_count;
 extern const struct op op_onnx; /* the op of raw ONNX nodes */
 extern const struct op op_dim;  /* an int64[] that is props[0], a CV_DIM; no inputs */
 /*
- * Loops and ifs have ONNX's own shapes. loop: in[0] trip count int64[] (NULL: none), in[1]
- * condition bool[] (NULL: true), in[2..] the first values of the carried ones; blocks[0] has as
- * params the iteration number int64[], the condition bool[] and the carried values, as results the
- * next condition, the next carried values, then the values to stack. The node's results are the
- * last carried values, then the stacked ones. if: in[0] condition bool[]; blocks[0] then, blocks[1]
- * else, without params; results in order. Blocks use values of outer blocks freely; a block's
- * result may be an outer value or a param.
+ * Nodes of op_loop and op_if are like ONNX's Loop and If.
+ * loop: in[0] is the trip count int64[] (NULL: no limit), in[1] the condition bool[] (NULL: true),
+ * in[2..] are the initial carried values. The params of blocks[0] are the iteration number int64[],
+ * the condition bool[] and the carried values. Its results are the next condition, the next carried
+ * values, then the values to stack. The results of the node are the last carried values, then the
+ * stacked values.
+ * if: in[0] is the condition bool[]; blocks[0] is the then branch, blocks[1] the else branch, both
+ * without params.
+ * A block may use values of outer blocks; its result may be such a value, or a param.
  */
 extern const struct op op_loop;
 extern const struct op op_if;
@@ -156,59 +158,61 @@ const char *op_group(const struct op *op); /* heading in doc/ops.md */
 const struct op_sig *op_sig(struct ctx *cx, const struct op *op);
 bool op_has_axes(struct ctx *cx, const struct op *op); /* among its properties: P_AXES */
 const struct op *op_named(struct ctx *cx, const char *name);
-/* Properties of a node by name; the type was checked, defaults are filled in. */
+/* The properties of a node by name. Their types were checked, defaults are filled in. */
 const struct cv *prop(struct ctx *cx, const struct node *n, const char *name);
 int64_t prop_int(struct ctx *cx, const struct node *n, const char *name);
-/* The axis of input 0 that a property names, counted from the front; rules have checked it. */
+/* A property that is an axis of input 0, counted from the front; the shape rule has checked it. */
 uint32_t prop_axis(struct ctx *cx, const struct node *n, const char *name);
 bool prop_bool(struct ctx *cx, const struct node *n, const char *name);
 bool prop_is_none(struct ctx *cx, const struct node *n, const char *name);
 /* DT_NONE for None */
 enum dtype prop_dtype(struct ctx *cx, const struct node *n, const char *name);
 const char *prop_str(struct ctx *cx, const struct node *n, const char *name);
-/* axes of rank `rank`, normalised, sorted when `sorted`; None gives all. -1: reported */
+/* Sets axes[] from a property, counted from the front; None gives all `rank` axes. Returns their
+ * number; -1: reported */
 int prop_axes(struct ctx *cx, const struct node *n, const char *name, int rank, int *axes,
 	      bool sorted);
 const char *op_label(struct ctx *cx, const struct node *n); /* Sum{axis=0} as in messages */
 /* Sum{axis=0}(float64[n]): with the types of its inputs */
 const char *call_label(struct ctx *cx, const struct node *n);
-bool infer_node(struct ctx *cx, struct node *n); /* types of its results; false: reported */
+bool infer_node(struct ctx *cx, struct node *n); /* sets the types of results; false: reported */
 /* Can op have n inputs? false: reported */
 bool op_takes(struct ctx *cx, const struct op *op, uint32_t n, struct span s);
-/* How many results n has (in, nin and props are set); 0: reported, do not infer it then. */
+/* The number of results of n, whose inputs and properties are set; 0: reported */
 uint32_t op_results(struct ctx *cx, struct node *n);
-/* The last input of a signature may be a list of tensors, "x[]": then NULL stands for it, and what
- * is in the list are the inputs behind that. The number of the first of these; nin: there is no
- * list. */
+/* The last input of a signature may be a list of tensors, "x[]". A node that has a list has NULL
+ * for this input, and the tensors of the list as inputs after it. Returns the number of the first
+ * of them; nin: the node has no list. */
 uint32_t list_input(struct ctx *cx, const struct node *n);
-/* rules_shape.c: DimShuffle's order: axes, -1 for 'x'; the number of items, -1: reported */
+/* rules_shape.c: sets order[] to DimShuffle's order, -1 for 'x'. Returns the number of items; -1:
+ * reported */
 int dimshuffle_order(struct ctx *cx, const struct node *n, int order[MAX_RANK]);
-/* rules_subtensor.c: constant indices that equations found since then put out of range are reported
+/* rules_subtensor.c: reports the constant indices that are out of range by equations of later ops
  */
 void check_indices(struct ctx *cx);
-/* rules_dtype.c: the op that a CAReduce is, as Sum, and its properties; NULL: there is none */
+/* rules_dtype.c: the op that a CAReduce is, such as Sum for scalar_op=Add, and its properties; NULL:
+ * there is none */
 const struct op *careduce_as(struct ctx *cx, const struct node *n, struct cv **props);
-/* rules_linalg.c: the node of a Blockwise's core op, on values that have the core dims alone; those
- * that are not the same for the whole batch stand in no block. NULL: reported */
+/* rules_linalg.c: an inferred node of the core op of a Blockwise, outside of any block. Its inputs
+ * have only the core dims: see core_argument(). NULL: reported */
 struct node *blockwise_core(struct ctx *cx, struct node *n);
-/* rules_dtype.c: int64 beside uint64, where their common dtype would round */
+/* rules_dtype.c: does n compare int64 with uint64, and would float64 round some elements? */
 bool compares_beyond_float64(const struct node *n);
-/* props.c: properties as written -> in the order of the signature, checked, normalised, defaults
- * filled in; NULL: reported. P_AXES and P_INTS give None or a CV_LIST of CV_INT, P_DTYPE None or a
- * CV_DTYPE, P_ENUM and P_STR a CV_STR, P_OP a CV_OP, P_SLICES a CV_LIST of CV_INT (position among
- * the index inputs) and CV_SLICE (three CV_INT or CV_NONE); folded lists and tuples become CV_LIST.
- */
+/* props.c: binds properties as written to the signature: returns them in its order, checked, with
+ * defaults; NULL: reported. P_AXES and P_INTS become None or a CV_LIST of CV_INT, P_DTYPE None or a
+ * CV_DTYPE, P_ENUM and P_STR a CV_STR, P_OP a CV_OP, P_SLICES a CV_LIST of CV_INT (number of an
+ * index input) and CV_SLICE (three CV_INT or CV_NONE). Tuples and CV_DATA become CV_LIST. */
 struct prop_arg {
-	struct sym *name; /* NULL: a bare value */
+	struct sym *name; /* NULL: a value without a name */
 	struct cv value;
 	struct span span;
 };
 struct cv *bind_props(struct ctx *cx, const struct op *op, struct span s,
 		      const struct prop_arg *args, uint32_t n);
 
-/* list.c: the op table for people: --ops, and doc/ops.md */
+/* list.c: the op table for users: `ptgc --ops`, and doc/ops.md */
 void op_list(struct strbuf *out, bool markdown);
-/* Appends a node to `b`, infers its results; false (reported): results are poison. */
+/* table.c: appends a node to b and infers its results. If that fails (reported) they are poison. */
 struct node *graph_node(struct ctx *cx, struct block *b, const struct op *op, struct cv *props,
 			struct value **in, uint32_t nin, struct span s);
 

@@ -1,14 +1,14 @@
 /*
- * props.c: properties. In: an op and the properties of a call as they were written (names and
- * compile-time values). Out: their values in the order of the op's signature, checked, in one
- * normal form each (see bind_props in ops.h), with defaults filled in; NULL after reporting.
+ * props.c: binds properties, {axis=0, keepdims=True}. In: an op and the properties of a call, as
+ * names and compile-time values. Out: their values in the order of the op's signature, checked,
+ * normalised (see bind_props in ops.h), with defaults filled in; NULL: an error was reported.
  */
 #include <string.h>
 
 #include "syntax/syntax.h"
 #include "ops/ops.h"
 
-/* Other spellings: what dprint or PyTensor's own arguments call them. */
+/* Other spellings of properties: those of dprint, or of the arguments of PyTensor's functions. */
 static const struct alias {
 	const char *name, *other;
 } aliases[] = {
@@ -21,9 +21,9 @@ struct binder {
 	const struct op *op;
 	const struct op_sig *sig;
 	struct cv *out;
-	struct span *where; /* of each property; end 0: not given yet */
+	struct span *where; /* the span of each property; end 0: not given yet */
 	struct span call;
-	uint32_t next; /* property that the next bare value is for */
+	uint32_t next; /* the property of the next value without a name */
 };
 
 static const char *kind_name(const struct cv *v)
@@ -68,7 +68,7 @@ static const char *kind_name(const struct cv *v)
 	return "?";
 }
 
-static const char *wanted(const struct binder *b, const struct prop_spec *p)
+static const char *type_name(const struct binder *b, const struct prop_spec *p)
 {
 	switch (p->type) {
 	case P_INT:
@@ -97,9 +97,9 @@ static const char *wanted(const struct binder *b, const struct prop_spec *p)
 	return "a value or a short list";
 }
 
-/* --- readers: one normal form each; false where the kind is wrong --- */
+/* --- readers: bring a value to its normal form; false: it is of another kind --- */
 
-static bool read_int(struct ctx *cx, struct cv *v)
+static bool read_prop_int(struct ctx *cx, struct cv *v)
 {
 	int64_t k;
 	if (v->kind == CV_DIM && dim_is_const(cx, v->u.d, &k)) {
@@ -110,7 +110,7 @@ static bool read_int(struct ctx *cx, struct cv *v)
 	return v->kind == CV_INT && v->u.i <= (uint64_t)INT64_MAX + v->neg;
 }
 
-static struct cv datum(const struct adatum *a, struct span s)
+static struct cv cv_of_datum(const struct adatum *a, struct span s)
 {
 	struct cv v = {.span = s};
 	switch (a->kind) {
@@ -141,13 +141,13 @@ static void read_list(struct ctx *cx, struct cv *v)
 	const struct adata *d = v->u.data;
 	struct cv *items = new_array(cx->arena, struct cv, d->count);
 	for (uint32_t i = 0; i < d->count; i++)
-		items[i] = datum(&d->at[i], v->span);
+		items[i] = cv_of_datum(&d->at[i], v->span);
 	*v = (struct cv){.kind = CV_LIST, .n = d->count, .span = v->span, .u.items = items};
 }
 
 static bool read_ints(struct ctx *cx, struct cv *v)
 {
-	if (read_int(cx, v)) {
+	if (read_prop_int(cx, v)) {
 		struct cv *one = new (cx->arena, struct cv);
 		*one = *v;
 		*v = (struct cv){.kind = CV_LIST, .n = 1, .span = v->span, .u.items = one};
@@ -159,7 +159,7 @@ static bool read_ints(struct ctx *cx, struct cv *v)
 	struct cv *items = new_array(cx->arena, struct cv, v->n);
 	for (uint32_t i = 0; i < v->n; i++) {
 		items[i] = v->u.items[i];
-		if (!read_int(cx, &items[i]))
+		if (!read_prop_int(cx, &items[i]))
 			return false;
 	}
 	v->u.items = items;
@@ -168,7 +168,7 @@ static bool read_ints(struct ctx *cx, struct cv *v)
 
 static bool read_float(struct ctx *cx, struct cv *v)
 {
-	if (read_int(cx, v)) {
+	if (read_prop_int(cx, v)) {
 		double m = (double)v->u.i;
 		*v = (struct cv){.kind = CV_FLOAT, .span = v->span, .u.f = v->neg ? -m : m};
 	}
@@ -184,7 +184,7 @@ static bool set_str(struct ctx *cx, struct cv *v, const char *s, uint32_t len)
 	return true;
 }
 
-/* Strings of the source end with its quotes: the copy ends with 0. */
+/* A string of the source ends at its quote; the copy ends with 0. */
 static bool read_str(struct ctx *cx, struct cv *v)
 {
 	if (v->kind == CV_SYM)
@@ -207,7 +207,7 @@ static bool read_choice(struct ctx *cx, struct cv *v, const char *choices)
 	return false;
 }
 
-static bool read_dtype(struct ctx *cx, struct cv *v)
+static bool read_prop_dtype(struct ctx *cx, struct cv *v)
 {
 	if (v->kind == CV_DTYPE)
 		return true;
@@ -243,10 +243,11 @@ static bool read_op(struct ctx *cx, struct cv *v)
 	return true;
 }
 
-/* One number of an index list: an integer is a position, any name is the next position. */
-static bool read_position(struct ctx *cx, struct cv *v, uint32_t *next)
+/* One number of an index list: an integer is the number of an index input, a name stands for the
+ * next index input. */
+static bool read_input_number(struct ctx *cx, struct cv *v, uint32_t *next)
 {
-	if (read_int(cx, v))
+	if (read_prop_int(cx, v))
 		return !v->neg;
 	if (v->kind != CV_SYM && v->kind != CV_VALUE && v->kind != CV_DIM)
 		return false;
@@ -254,15 +255,15 @@ static bool read_position(struct ctx *cx, struct cv *v, uint32_t *next)
 	return true;
 }
 
-static bool read_index(struct ctx *cx, struct cv *v, uint32_t *next)
+static bool read_index_item(struct ctx *cx, struct cv *v, uint32_t *next)
 {
 	if (v->kind != CV_SLICE)
-		return read_position(cx, v, next);
+		return read_input_number(cx, v, next);
 	struct cv *parts = new_array(cx->arena, struct cv, 3);
 	memcpy(parts, v->u.items, 3 * sizeof(*parts));
 	v->u.items = parts;
 	for (int i = 0; i < 3; i++)
-		if (parts[i].kind != CV_NONE && !read_position(cx, &parts[i], next))
+		if (parts[i].kind != CV_NONE && !read_input_number(cx, &parts[i], next))
 			return false;
 	return true;
 }
@@ -276,17 +277,17 @@ static bool read_slices(struct ctx *cx, struct cv *v)
 	struct cv *items = new_array(cx->arena, struct cv, v->n);
 	for (uint32_t i = 0; i < v->n; i++) {
 		items[i] = v->u.items[i];
-		if (!read_index(cx, &items[i], &next))
+		if (!read_index_item(cx, &items[i], &next))
 			return false;
 	}
 	v->u.items = items;
 	return true;
 }
 
-/* Whatever is kept in a node is copied: the syntax it comes from is freed before lowering. */
+/* What a node keeps is copied: the syntax tree is freed before lowering. */
 static bool read_any(struct ctx *cx, struct cv *v, int depth)
 {
-	read_int(cx, v);
+	read_prop_int(cx, v);
 	read_list(cx, v);
 	if (v->kind == CV_STR)
 		return read_str(cx, v);
@@ -310,7 +311,7 @@ static bool read_value(struct ctx *cx, const struct prop_spec *p, struct cv *v)
 		return true;
 	switch (p->type) {
 	case P_INT:
-		return read_int(cx, v);
+		return read_prop_int(cx, v);
 	case P_BOOL:
 		return v->kind == CV_BOOL;
 	case P_FLOAT:
@@ -318,7 +319,7 @@ static bool read_value(struct ctx *cx, const struct prop_spec *p, struct cv *v)
 	case P_STR:
 		return read_str(cx, v);
 	case P_DTYPE:
-		return read_dtype(cx, v);
+		return read_prop_dtype(cx, v);
 	case P_AXES:
 	case P_INTS:
 		return read_ints(cx, v);
@@ -338,7 +339,7 @@ static bool read_value(struct ctx *cx, const struct prop_spec *p, struct cv *v)
 
 #define MAX_ELEMENTS 65535 /* of a list that is a property */
 
-static const char *got(const struct binder *b, const struct cv *v)
+static const char *describe(const struct binder *b, const struct cv *v)
 {
 	if (v->kind == CV_SYM)
 		return arena_printf(b->cx->arena, "'%s'", v->u.sym->s);
@@ -349,7 +350,7 @@ static const char *got(const struct binder *b, const struct cv *v)
 	return kind_name(v);
 }
 
-static uint32_t elements(const struct cv *v)
+static uint32_t count_elements(const struct cv *v)
 {
 	if (v->kind == CV_LIST || v->kind == CV_TUPLE)
 		return v->n;
@@ -361,10 +362,10 @@ static bool set_prop(struct binder *b, uint32_t i, struct cv v, struct span s)
 	const struct prop_spec *p = &b->sig->props[i];
 	if (v.kind == CV_POISON)
 		return false;
-	if (elements(&v) > MAX_ELEMENTS) {
+	if (count_elements(&v) > MAX_ELEMENTS) {
 		error(b->cx, s, E_LIMIT,
 		      "%s: property '%s': a list of %u elements: at most %d are possible",
-		      b->op->name, p->name->s, elements(&v), MAX_ELEMENTS);
+		      b->op->name, p->name->s, count_elements(&v), MAX_ELEMENTS);
 		return false;
 	}
 	if (b->where[i].end) {
@@ -376,7 +377,7 @@ static bool set_prop(struct binder *b, uint32_t i, struct cv v, struct span s)
 	b->out[i] = v;
 	if (!read_value(b->cx, p, &b->out[i])) {
 		error(b->cx, s, E_PROPERTY, "%s: property '%s': expected %s, got %s", b->op->name,
-		      p->name->s, wanted(b, p), got(b, &v));
+		      p->name->s, type_name(b, p), describe(b, &v));
 		return false;
 	}
 	return b->out[i].kind != CV_POISON;
@@ -390,7 +391,7 @@ static bool alias_of(const char *name, const char *written)
 	return false;
 }
 
-/* The property of that name or alias; nprops if there is none. */
+/* The index of the property of that name or alias; nprops: there is none */
 static uint32_t find_prop(const struct binder *b, const struct sym *name)
 {
 	for (uint32_t i = 0; i < b->sig->nprops; i++)
@@ -402,7 +403,7 @@ static uint32_t find_prop(const struct binder *b, const struct sym *name)
 	return b->sig->nprops;
 }
 
-static bool unknown_prop(struct binder *b, const struct prop_arg *a)
+static bool report_unknown_prop(struct binder *b, const struct prop_arg *a)
 {
 	const char **names = new_array(b->cx->arena, const char *, b->sig->nprops + 1);
 	for (uint32_t i = 0; i < b->sig->nprops; i++)
@@ -419,7 +420,8 @@ static bool unknown_prop(struct binder *b, const struct prop_arg *a)
 	return false;
 }
 
-/* A bare name of a bool property switches it on, no_name off: `initial`, `no_inplace`. */
+/* A name alone sets a bool property, no_name clears it: {initial}, {no_inplace}. false: it does not
+ * name such a property */
 static bool bind_flag(struct binder *b, const struct prop_arg *a, bool *ok)
 {
 	if (a->value.kind != CV_SYM)
@@ -444,11 +446,11 @@ static bool bind_bare(struct binder *b, const struct prop_arg *a)
 	if (b->next < b->sig->nprops)
 		return set_prop(b, b->next++, a->value, a->span);
 	error(b->cx, a->span, E_PROPERTY, "%s takes %s, got %s", b->op->name,
-	      b->sig->nprops ? "no more properties" : "no properties", got(b, &a->value));
+	      b->sig->nprops ? "no more properties" : "no properties", describe(b, &a->value));
 	return false;
 }
 
-/* Slices: all bare values together are the one list. */
+/* {start:stop, i}: all values without a name are the items of one list. */
 static bool bind_slices(struct binder *b, const struct prop_arg *args, uint32_t n)
 {
 	struct cv list = {.kind = CV_LIST};
@@ -473,7 +475,7 @@ static bool fill_defaults(struct binder *b)
 			continue;
 		if (p->required) {
 			error(b->cx, b->call, E_PROPERTY, "%s needs the property '%s' (%s)",
-			      b->op->name, p->name->s, wanted(b, p));
+			      b->op->name, p->name->s, type_name(b, p));
 			ok = false;
 		}
 		b->out[i] = p->value;
@@ -485,14 +487,13 @@ static bool fill_defaults(struct binder *b)
 struct cv *bind_props(struct ctx *cx, const struct op *op, struct span s,
 		      const struct prop_arg *args, uint32_t n)
 {
-	static const struct cv no_props; /* most calls of a large graph: they share it */
+	static const struct cv no_props; /* shared by all calls without properties */
 	struct binder b = {.cx = cx, .op = op, .sig = op_sig(cx, op), .call = s};
 	if (!b.sig->nprops && !n)
 		return (struct cv *)&no_props;
 	b.out = new_array(cx->arena, struct cv, b.sig->nprops + 1);
 	b.where = new_array(cx->arena, struct span, b.sig->nprops + 1);
-	if (!op->shape && !op->expanded &&
-	    op != &op_onnx) /* refused by infer_node: what it takes is no matter */
+	if (!op->shape && !op->expanded && op != &op_onnx) /* infer_node() refuses the op anyway */
 		return b.out;
 	bool slices = b.sig->nprops && b.sig->props[0].type == P_SLICES;
 	bool ok = !slices || bind_slices(&b, args, n);
@@ -503,7 +504,7 @@ struct cv *bind_props(struct ctx *cx, const struct op *op, struct span s,
 		}
 		uint32_t at = find_prop(&b, args[i].name);
 		if (at == b.sig->nprops)
-			ok = unknown_prop(&b, &args[i]);
+			ok = report_unknown_prop(&b, &args[i]);
 		else
 			ok = set_prop(&b, at, args[i].value, args[i].span) && ok;
 	}

@@ -1,7 +1,7 @@
 /*
  * rules_dtype.c: dtype rules. In: a node whose inputs are typed. Out: the dtype of its first
- * result, exactly as PyTensor decides it (its scalar types' output rules), or DT_NONE after
- * reporting.
+ * result, exactly as in PyTensor (the output rules of its scalar ops); DT_NONE: an error was
+ * reported.
  */
 #include <string.h>
 
@@ -12,24 +12,24 @@ static enum dtype type_at(const struct node *n, uint32_t i)
 	return (enum dtype)n->in[i]->type.dtype;
 }
 
-static enum dtype refused(struct ctx *cx, struct node *n, uint32_t i)
+static enum dtype refuse_input(struct ctx *cx, struct node *n, uint32_t i)
 {
 	error(cx, n->span, E_DTYPE, "%s does not take %s", op_label(cx, n),
 	      dtypes[n->in[i]->type.dtype].name);
 	return DT_NONE;
 }
 
-/* bfloat16, strings: known to ONNX alone. */
-static bool is_foreign(enum dtype t)
+/* bfloat16, strings: PyTensor does not have them. */
+static bool is_onnx_only(enum dtype t)
 {
 	return dtypes[t].kind == KIND_OTHER;
 }
 
-/* The first input that `bad` holds for; nin if there is none. */
-static uint32_t first_where(const struct node *n, bool (*bad)(enum dtype))
+/* The first input with a dtype that PyTensor lacks, or for which `bad` is true; nin: none */
+static uint32_t find_bad_input(const struct node *n, bool (*bad)(enum dtype))
 {
 	for (uint32_t i = 0; i < n->nin; i++)
-		if (n->in[i] && (is_foreign(type_at(n, i)) || (bad && bad(type_at(n, i)))))
+		if (n->in[i] && (is_onnx_only(type_at(n, i)) || (bad && bad(type_at(n, i)))))
 			return i;
 	return n->nin;
 }
@@ -45,14 +45,14 @@ enum dtype upcast_inputs(struct node *n, uint32_t from)
 
 enum dtype ty_upcast(struct ctx *cx, struct node *n)
 {
-	uint32_t bad = first_where(n, NULL);
-	return bad < n->nin ? refused(cx, n, bad) : upcast_inputs(n, 0);
+	uint32_t bad = find_bad_input(n, NULL);
+	return bad < n->nin ? refuse_input(cx, n, bad) : upcast_inputs(n, 0);
 }
 
 enum dtype ty_upcast_nobool(struct ctx *cx, struct node *n)
 {
 	enum dtype t = ty_upcast(cx, n);
-	return t == DT_BOOL ? refused(cx, n, 0) : t;
+	return t == DT_BOOL ? refuse_input(cx, n, 0) : t;
 }
 
 enum dtype ty_upcast_min8(struct ctx *cx, struct node *n)
@@ -63,15 +63,15 @@ enum dtype ty_upcast_min8(struct ctx *cx, struct node *n)
 
 enum dtype ty_upcast_nocomplex(struct ctx *cx, struct node *n)
 {
-	uint32_t bad = first_where(n, is_complex);
-	return bad < n->nin ? refused(cx, n, bad) : upcast_inputs(n, 0);
+	uint32_t bad = find_bad_input(n, is_complex);
+	return bad < n->nin ? refuse_input(cx, n, bad) : upcast_inputs(n, 0);
 }
 
 enum dtype ty_float(struct ctx *cx, struct node *n)
 {
-	uint32_t bad = first_where(n, NULL);
+	uint32_t bad = find_bad_input(n, NULL);
 	if (bad < n->nin)
-		return refused(cx, n, bad);
+		return refuse_input(cx, n, bad);
 	enum dtype t = dtype_to_float(type_at(n, 0));
 	for (uint32_t i = 1; i < n->nin; i++)
 		t = dtype_upcast(t, dtype_to_float(type_at(n, i)));
@@ -80,8 +80,8 @@ enum dtype ty_float(struct ctx *cx, struct node *n)
 
 enum dtype ty_float_nocomplex(struct ctx *cx, struct node *n)
 {
-	uint32_t bad = first_where(n, is_complex);
-	return bad < n->nin ? refused(cx, n, bad) : ty_float(cx, n);
+	uint32_t bad = find_bad_input(n, is_complex);
+	return bad < n->nin ? refuse_input(cx, n, bad) : ty_float(cx, n);
 }
 
 static bool is_bool(enum dtype t)
@@ -89,11 +89,11 @@ static bool is_bool(enum dtype t)
 	return t == DT_BOOL;
 }
 
-/* The maximum is subtracted first, which bools have no subtraction for. */
+/* Softmax subtracts the maximum first; NumPy does not subtract bools. */
 enum dtype ty_softmax(struct ctx *cx, struct node *n)
 {
-	uint32_t bad = first_where(n, is_bool);
-	return bad < n->nin ? refused(cx, n, bad) : ty_float(cx, n);
+	uint32_t bad = find_bad_input(n, is_bool);
+	return bad < n->nin ? refuse_input(cx, n, bad) : ty_float(cx, n);
 }
 
 enum dtype ty_same(struct ctx *cx, struct node *n)
@@ -105,7 +105,7 @@ enum dtype ty_same(struct ctx *cx, struct node *n)
 enum dtype ty_same_nobool(struct ctx *cx, struct node *n)
 {
 	enum dtype t = type_at(n, 0);
-	return t == DT_BOOL || is_foreign(t) ? refused(cx, n, 0) : t;
+	return t == DT_BOOL || is_onnx_only(t) ? refuse_input(cx, n, 0) : t;
 }
 
 enum dtype ty_same_min8(struct ctx *cx, struct node *n)
@@ -116,16 +116,16 @@ enum dtype ty_same_min8(struct ctx *cx, struct node *n)
 
 enum dtype ty_same_float(struct ctx *cx, struct node *n)
 {
-	return is_float(type_at(n, 0)) ? type_at(n, 0) : refused(cx, n, 0);
+	return is_float(type_at(n, 0)) ? type_at(n, 0) : refuse_input(cx, n, 0);
 }
 
-/* BLAS: one float dtype. */
+/* For BLAS, all inputs have one float dtype. */
 enum dtype ty_same_all(struct ctx *cx, struct node *n)
 {
 	enum dtype t = type_at(n, 0);
 	for (uint32_t i = 0; i < n->nin; i++) {
 		if (!is_float(type_at(n, i)) && !is_complex(type_at(n, i)))
-			return refused(cx, n, i);
+			return refuse_input(cx, n, i);
 		if (type_at(n, i) == t)
 			continue;
 		error(cx, n->span, E_DTYPE, "%s: expected one dtype, got %s and %s",
@@ -179,11 +179,11 @@ enum dtype ty_true_div(struct ctx *cx, struct node *n)
 
 enum dtype ty_bool(struct ctx *cx, struct node *n)
 {
-	uint32_t bad = first_where(n, NULL);
-	return bad < n->nin ? refused(cx, n, bad) : DT_BOOL;
+	uint32_t bad = find_bad_input(n, NULL);
+	return bad < n->nin ? refuse_input(cx, n, bad) : DT_BOOL;
 }
 
-/* Are all elements of a constant within the integers that float64 holds? */
+/* Is v a constant with all elements below 2^53, which float64 holds exactly? */
 static bool fits_float64(const struct value *v)
 {
 	int64_t x;
@@ -196,8 +196,8 @@ static bool fits_float64(const struct value *v)
 	return true;
 }
 
-/* NumPy compares uint64 and int64 exactly. Their common dtype, float64, orders them the same way
- * only if one of the two stays where float64 holds all integers. */
+/* NumPy compares uint64 with int64 exactly. A comparison in float64, their common dtype, gives the
+ * same only if the elements of one of the two are below 2^53. */
 bool compares_beyond_float64(const struct node *n)
 {
 	if (n->op->cast != CAST_UPCAST || n->nin != 2)
@@ -207,7 +207,7 @@ bool compares_beyond_float64(const struct node *n)
 	       !fits_float64(n->in[0]) && !fits_float64(n->in[1]);
 }
 
-/* Bools among themselves, or integers among themselves. */
+/* Two bools, or two integers. */
 enum dtype ty_bits(struct ctx *cx, struct node *n)
 {
 	enum dtype a = type_at(n, 0), b = type_at(n, 1);
@@ -216,7 +216,7 @@ enum dtype ty_bits(struct ctx *cx, struct node *n)
 	if (is_int(a) && is_int(b) && is_int(dtype_upcast(a, b)))
 		return dtype_upcast(a, b);
 	if (is_int(a) == is_int(b) && !is_int(a))
-		return refused(cx, n, is_discrete(a));
+		return refuse_input(cx, n, is_discrete(a));
 	error(cx, n->span, E_DTYPE, "%s: expected two bools or two integers, got %s and %s",
 	      n->op->name, dtypes[a].name, dtypes[b].name);
 	return DT_NONE;
@@ -224,13 +224,13 @@ enum dtype ty_bits(struct ctx *cx, struct node *n)
 
 enum dtype ty_invert(struct ctx *cx, struct node *n)
 {
-	return is_discrete(type_at(n, 0)) ? type_at(n, 0) : refused(cx, n, 0);
+	return is_discrete(type_at(n, 0)) ? type_at(n, 0) : refuse_input(cx, n, 0);
 }
 
 enum dtype ty_switch(struct ctx *cx, struct node *n)
 {
-	uint32_t bad = first_where(n, NULL);
-	return bad < n->nin ? refused(cx, n, bad) : upcast_inputs(n, 1);
+	uint32_t bad = find_bad_input(n, NULL);
+	return bad < n->nin ? refuse_input(cx, n, bad) : upcast_inputs(n, 1);
 }
 
 enum dtype ty_second(struct ctx *cx, struct node *n)
@@ -242,10 +242,10 @@ enum dtype ty_second(struct ctx *cx, struct node *n)
 enum dtype ty_prop(struct ctx *cx, struct node *n)
 {
 	enum dtype t = prop_dtype(cx, n, "dtype");
-	uint32_t bad = n->op == &op_table[OP_Cast] ? first_where(n, NULL) : n->nin;
+	uint32_t bad = n->op == &op_table[OP_Cast] ? find_bad_input(n, NULL) : n->nin;
 	if (bad < n->nin)
-		return refused(cx, n, bad);
-	if (!is_foreign(t))
+		return refuse_input(cx, n, bad);
+	if (!is_onnx_only(t))
 		return t;
 	error(cx, n->span, E_DTYPE, "%s: %s is no dtype of PyTensor", n->op->name, dtypes[t].name);
 	return DT_NONE;
@@ -258,28 +258,28 @@ enum dtype ty_int64(struct ctx *cx, struct node *n)
 	return DT_INT64;
 }
 
-static bool not_signed(enum dtype t)
+static bool is_not_signed_int(enum dtype t)
 {
 	return dtypes[t].kind != KIND_INT;
 }
 
-/* int64, of signed integers alone */
+/* int64; the inputs must be signed integers */
 enum dtype ty_places(struct ctx *cx, struct node *n)
 {
-	uint32_t bad = first_where(n, not_signed);
+	uint32_t bad = find_bad_input(n, is_not_signed_int);
 
-	return bad < n->nin ? refused(cx, n, bad) : DT_INT64;
+	return bad < n->nin ? refuse_input(cx, n, bad) : DT_INT64;
 }
 
 enum dtype ty_pivots(struct ctx *cx, struct node *n)
 {
-	return is_int(type_at(n, 0)) ? DT_INT64 : refused(cx, n, 0);
+	return is_int(type_at(n, 0)) ? DT_INT64 : refuse_input(cx, n, 0);
 }
 
-/* float64, of the integer that a window is as long as */
+/* float64; the input is the length of a window, an integer */
 enum dtype ty_window(struct ctx *cx, struct node *n)
 {
-	return type_at(n, 0) == DT_BOOL ? refused(cx, n, 0) : DT_FLOAT64;
+	return type_at(n, 0) == DT_BOOL ? refuse_input(cx, n, 0) : DT_FLOAT64;
 }
 
 enum dtype ty_float64(struct ctx *cx, struct node *n)
@@ -292,21 +292,21 @@ enum dtype ty_float64(struct ctx *cx, struct node *n)
 enum dtype ty_polygamma(struct ctx *cx, struct node *n)
 {
 	if (!is_discrete(type_at(n, 0)))
-		return refused(cx, n, 0);
-	if (is_complex(type_at(n, 1)) || is_foreign(type_at(n, 1)))
-		return refused(cx, n, 1);
+		return refuse_input(cx, n, 0);
+	if (is_complex(type_at(n, 1)) || is_onnx_only(type_at(n, 1)))
+		return refuse_input(cx, n, 1);
 	return dtype_to_float(type_at(n, 1));
 }
 
 enum dtype ty_xlogy(struct ctx *cx, struct node *n)
 {
-	uint32_t bad = first_where(n, NULL);
+	uint32_t bad = find_bad_input(n, NULL);
 	if (bad < n->nin)
-		return refused(cx, n, bad);
+		return refuse_input(cx, n, bad);
 	return dtype_upcast(type_at(n, 0), dtype_to_float(type_at(n, 1)));
 }
 
-/* Exponentials of what all arguments are upcast to, added up in float32 at least. */
+/* The common dtype of all inputs as a float; float16 is added up in float32. */
 enum dtype ty_logsumexp(struct ctx *cx, struct node *n)
 {
 	enum dtype t = ty_upcast(cx, n);
@@ -314,7 +314,8 @@ enum dtype ty_logsumexp(struct ctx *cx, struct node *n)
 	return t == DT_FLOAT16 ? DT_FLOAT32 : t;
 }
 
-/* Accumulators may not lose precision, but floats may add up integers. */
+/* Does acc_dtype hold the dtype t without loss? As in PyTensor, a float may add up integers. false:
+ * reported */
 static bool check_accumulator(struct ctx *cx, struct node *n, enum dtype t)
 {
 	enum dtype acc = prop_dtype(cx, n, "acc_dtype"), given = prop_dtype(cx, n, "dtype");
@@ -337,8 +338,8 @@ static bool check_accumulator(struct ctx *cx, struct node *n, enum dtype t)
 enum dtype ty_sum(struct ctx *cx, struct node *n)
 {
 	enum dtype t = type_at(n, 0), given = prop_dtype(cx, n, "dtype");
-	if (is_foreign(t))
-		return refused(cx, n, 0);
+	if (is_onnx_only(t))
+		return refuse_input(cx, n, 0);
 	if (!check_accumulator(cx, n, t))
 		return DT_NONE;
 	if (given != DT_NONE)
@@ -348,8 +349,9 @@ enum dtype ty_sum(struct ctx *cx, struct node *n)
 	return dtypes[t].kind == KIND_UINT ? DT_UINT64 : t;
 }
 
-/* PyTensor multiplies Python's own numbers here, which do not overflow, and makes elements of what
- * comes out. So no narrow dtype may wrap on the way, or be asked to hold a result that is large. */
+/* PyTensor multiplies Python integers here, which do not overflow, and converts the result to the
+ * dtype at the end. So dtypes that would wrap on the way, or may not hold the result, are refused.
+ */
 enum dtype ty_prod_without_zeros(struct ctx *cx, struct node *n)
 {
 	enum dtype t = ty_sum(cx, n), from = type_at(n, 0), acc = prop_dtype(cx, n, "acc_dtype");
@@ -363,12 +365,12 @@ enum dtype ty_prod_without_zeros(struct ctx *cx, struct node *n)
 	return DT_NONE;
 }
 
-/* Unlike those of Sum, results stay as small as their input. */
+/* Unlike Sum, CAReduce keeps the dtype of its input. */
 enum dtype ty_careduce(struct ctx *cx, struct node *n)
 {
 	enum dtype t = type_at(n, 0), given = prop_dtype(cx, n, "dtype");
-	if (is_foreign(t))
-		return refused(cx, n, 0);
+	if (is_onnx_only(t))
+		return refuse_input(cx, n, 0);
 	if (!prop(cx, n, "scalar_op")->u.op->op) {
 		error(cx, n->span, E_UNSUPPORTED, "%s: the scalar op must be an op, not a fn",
 		      n->op->name);
@@ -379,7 +381,7 @@ enum dtype ty_careduce(struct ctx *cx, struct node *n)
 	const struct op *scalar = prop(cx, n, "scalar_op")->u.op->op;
 	enum dtype acc = prop_dtype(cx, n, "acc_dtype");
 	if (scalar->dtype == ty_bits && !is_discrete(t))
-		return refused(cx, n, 0);
+		return refuse_input(cx, n, 0);
 	if (scalar->dtype == ty_bits && acc && !is_discrete(acc)) {
 		error(cx, n->span, E_DTYPE, "%s: %s is done on integers, but acc_dtype is %s",
 		      n->op->name, scalar->name, dtypes[acc].name);
@@ -420,8 +422,8 @@ const struct op *careduce_as(struct ctx *cx, const struct node *n, struct cv **p
 enum dtype ty_mean(struct ctx *cx, struct node *n)
 {
 	enum dtype t = type_at(n, 0), given = prop_dtype(cx, n, "dtype");
-	if (is_foreign(t))
-		return refused(cx, n, 0);
+	if (is_onnx_only(t))
+		return refuse_input(cx, n, 0);
 	if (!check_accumulator(cx, n, t))
 		return DT_NONE;
 	if (given == DT_NONE)
@@ -454,7 +456,7 @@ enum dtype ty_arange(struct ctx *cx, struct node *n)
 	return given ? given : is_discrete(t) ? DT_INT64 : t;
 }
 
-/* What LAPACK would work in. */
+/* The dtype in which SciPy calls LAPACK. */
 static enum dtype lapack_dtype(enum dtype t)
 {
 	if (is_complex(t))
@@ -465,9 +467,9 @@ static enum dtype lapack_dtype(enum dtype t)
 
 enum dtype ty_linalg(struct ctx *cx, struct node *n)
 {
-	uint32_t bad = first_where(n, NULL);
+	uint32_t bad = find_bad_input(n, NULL);
 	if (bad < n->nin)
-		return refused(cx, n, bad);
+		return refuse_input(cx, n, bad);
 	enum dtype t = lapack_dtype(type_at(n, 0));
 	for (uint32_t i = 1; i < n->nin; i++)
 		if (n->in[i])
@@ -475,23 +477,24 @@ enum dtype ty_linalg(struct ctx *cx, struct node *n)
 	return t;
 }
 
-static bool has_no_sign(enum dtype t)
+static bool is_unsigned(enum dtype t)
 {
 	return dtypes[t].kind == KIND_UINT || t == DT_BOOL;
 }
 
-/* PyTensor puts an identity of floatX beside the inputs, and negates them: unsigned ones wrap. */
+/* PyTensor joins the inputs with an identity matrix of floatX, and negates them: unsigned integers
+ * would wrap. */
 enum dtype ty_riccati(struct ctx *cx, struct node *n)
 {
-	uint32_t bad = first_where(n, has_no_sign);
+	uint32_t bad = find_bad_input(n, is_unsigned);
 	if (bad < n->nin)
-		return refused(cx, n, bad);
+		return refuse_input(cx, n, bad);
 	enum dtype t = ty_linalg(cx, n);
 
 	return t ? dtype_upcast(t, cx->floatx) : t;
 }
 
-/* The same of diagonals and b; the pivots among them are integers. */
+/* As ty_linalg(), but input 4, the pivots, does not count: it is integers. */
 enum dtype ty_tridiagonal(struct ctx *cx, struct node *n)
 {
 	enum dtype t = ty_linalg(cx, n);
@@ -502,7 +505,7 @@ enum dtype ty_tridiagonal(struct ctx *cx, struct node *n)
 	return t == DT_FLOAT64 && !wide ? DT_FLOAT32 : t;
 }
 
-/* PyTensor promises what its inputs have, but NumPy computes in floats only. */
+/* PyTensor's type of the result has the common dtype of the inputs, but NumPy computes floats. */
 enum dtype ty_tensorsolve(struct ctx *cx, struct node *n)
 {
 	enum dtype t = upcast_inputs(n, 0);
@@ -515,14 +518,14 @@ enum dtype ty_tensorsolve(struct ctx *cx, struct node *n)
 	return DT_NONE;
 }
 
-/* PyTensor puts x into zeros of floatX, unless the border is made of x's own elements. */
+/* PyTensor writes x into zeros of floatX, unless the mode copies elements of x into the border. */
 enum dtype ty_pad(struct ctx *cx, struct node *n)
 {
 	enum dtype t = type_at(n, 0);
-	uint32_t i = first_where(n, is_complex);
+	uint32_t i = find_bad_input(n, is_complex);
 
-	if (is_foreign(t))
-		return refused(cx, n, 0);
+	if (is_onnx_only(t))
+		return refuse_input(cx, n, 0);
 	if (strchr("rsw", prop_str(cx, n, "pad_mode")[0])) /* reflect, symmetric, wrap */
 		return t;
 	if (i == n->nin)
@@ -534,18 +537,20 @@ enum dtype ty_pad(struct ctx *cx, struct node *n)
 	return DT_NONE;
 }
 
-/* x with y put or added into it: adding must not leave the kind of x (NumPy's same_kind). */
+/* x[...].set(y) and x[...].inc(y) have the dtype of x. For inc, the common dtype must be of the
+ * kind of x (NumPy's same_kind). */
 enum dtype ty_update(struct ctx *cx, struct node *n)
 {
 	enum dtype x = type_at(n, 0), y = type_at(n, 1);
 	bool add =
 		n->op == &op_table[OP_IncSubtensor] || n->op == &op_table[OP_AdvancedIncSubtensor];
-	if (is_foreign(x) || is_foreign(y))
-		return refused(cx, n, is_foreign(y));
+	if (is_onnx_only(x) || is_onnx_only(y))
+		return refuse_input(cx, n, is_onnx_only(y));
 	if (is_complex(y) && !is_complex(x))
-		return refused(cx, n, 1);
-	bool wraps = n->op == &op_table[OP_AdvancedIncSubtensor] && is_int(x) && is_int(y) &&
-		     !prop_bool(cx, n, "ignore_duplicates"); /* modulo 2^n, or by float64 */
+		return refuse_input(cx, n, 1);
+	bool wraps =
+		n->op == &op_table[OP_AdvancedIncSubtensor] && is_int(x) && is_int(y) &&
+		!prop_bool(cx, n, "ignore_duplicates"); /* NumPy adds modulo 2^n, or in float64 */
 	if (add && !wraps && dtypes[dtype_upcast(x, y)].kind > dtypes[x].kind) {
 		error(cx, n->span, E_DTYPE, "%s: %s cannot be added into %s; Cast it first",
 		      n->op->name, dtypes[y].name, dtypes[x].name);

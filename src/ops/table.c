@@ -1,8 +1,8 @@
 /*
- * table.c: the op table. In: ops.def, one row an op. Out: ops by name, their parsed signatures,
- * access to the properties of a node, and infer_node(), which gives a node's results their types
- * and known integers by the rules of its row.
- * Must hold: a node's props stand in the order of its op's signature (bind_props made them).
+ * table.c: the op table. In: ops.def, one row for each op. Out: ops by name, their parsed
+ * signatures, access to the properties of a node, and infer_node(), which sets the types and known
+ * integers of a node's results by the rules of its row.
+ * Must hold: the properties of a node are in the order of its op's signature (bind_props).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ const struct op op_dim = {.name = "dim", .sig = ""};
 const struct op op_loop = {.name = "loop", .sig = "", .lowered = true};
 const struct op op_if = {.name = "if", .sig = "", .lowered = true};
 
-/* Headings stand between the ops, in the order of the file. */
+/* The headings and the ops, in the order of ops.def. */
 static const struct heading {
 	const char *text;
 	uint32_t op;
@@ -91,14 +91,14 @@ static struct cv cv_text(struct ctx *cx, const char *s, size_t len)
 	return (struct cv){.kind = CV_STR, .u.str = a};
 }
 
-static struct cv cv_integer(long v)
+static struct cv cv_long(long v)
 {
 	return (struct cv){.kind = CV_INT,
 			   .neg = v < 0,
 			   .u.i = v < 0 ? (uint64_t) - (v + 1) + 1 : (uint64_t)v};
 }
 
-/* A default as written in ops.def. */
+/* The value of a default in ops.def. */
 static struct cv default_value(struct ctx *cx, enum prop_type type, const char *s, size_t len)
 {
 	char *text = arena_strdup(cx->arena, s, len);
@@ -109,7 +109,7 @@ static struct cv default_value(struct ctx *cx, enum prop_type type, const char *
 	case P_BOOL:
 		return (struct cv){.kind = CV_BOOL, .u.b = !strcmp(text, "True")};
 	case P_INT:
-		return cv_integer(strtol(text, NULL, 10));
+		return cv_long(strtol(text, NULL, 10));
 	case P_FLOAT:
 		return (struct cv){.kind = CV_FLOAT, .u.f = literal_double(cx->arena, s, len)};
 	case P_DTYPE:
@@ -120,7 +120,7 @@ static struct cv default_value(struct ctx *cx, enum prop_type type, const char *
 	case P_INTS:
 		v = (struct cv){.kind = CV_LIST, .n = 1};
 		v.u.items = new (cx->arena, struct cv);
-		v.u.items[0] = cv_integer(strtol(text, NULL, 10));
+		v.u.items[0] = cv_long(strtol(text, NULL, 10));
 		return v;
 	case P_ENUM:
 	case P_STR:
@@ -269,7 +269,7 @@ static int compare_int(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-/* Normalises one axis and marks it; false: reported. */
+/* *axis = v counted from the front; seen[] marks the axes of the list so far. false: reported */
 static bool add_axis(struct ctx *cx, const struct node *n, const struct cv *v, int rank,
 		     bool seen[MAX_RANK], int *axis)
 {
@@ -309,7 +309,7 @@ int prop_axes(struct ctx *cx, const struct node *n, const char *name, int rank, 
 	return count;
 }
 
-/* --- op_label: as dprint prints an op with its properties --- */
+/* --- op_label: an op with its properties, as dprint shows it --- */
 
 static void print_cv(struct ctx *cx, struct strbuf *b, const struct cv *v);
 
@@ -472,7 +472,7 @@ static const char *input_list(struct ctx *cx, const struct op_sig *sig)
 	return b.s ? b.s : "none";
 }
 
-static const struct input_spec *spec_of(const struct op_sig *sig, uint32_t i)
+static const struct input_spec *find_input_spec(const struct op_sig *sig, uint32_t i)
 {
 	return &sig->inputs[i < sig->ninputs ? i : sig->ninputs - 1];
 }
@@ -504,7 +504,7 @@ static bool check_arity(struct ctx *cx, const struct node *n)
 	if (!op_takes(cx, n->op, list, n->span))
 		return false;
 	for (uint32_t i = 0; i < n->nin; i++) {
-		const struct input_spec *spec = spec_of(sig, i);
+		const struct input_spec *spec = find_input_spec(sig, i);
 		if (n->in[i] || spec->repeat == '?' || spec->repeat == '~' ||
 		    (i + 1 == list && list < n->nin))
 			continue;
@@ -519,7 +519,7 @@ static bool check_arity(struct ctx *cx, const struct node *n)
 	return true;
 }
 
-static bool any_poison(const struct node *n)
+static bool reads_poison(const struct node *n)
 {
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (n->in[i] && n->in[i]->type.dtype == DT_NONE)
@@ -527,6 +527,7 @@ static bool any_poison(const struct node *n)
 	return false;
 }
 
+/* Marks the results as poison: an error was reported. Returns false. */
 static bool poison_results(struct node *n)
 {
 	for (uint32_t i = 0; i < n->nout; i++)
@@ -535,8 +536,8 @@ static bool poison_results(struct node *n)
 	return false;
 }
 
-/* What a rule makes of up to MAX_RANK dims can be more. false: reported */
-static bool few_dims(struct ctx *cx, const struct node *n)
+/* A rule may set more dims than its inputs have. false: reported */
+static bool check_result_ranks(struct ctx *cx, const struct node *n)
 {
 	for (uint32_t i = 0; i < n->nout; i++)
 		if (n->out[i] && n->out[i]->type.rank > MAX_RANK) {
@@ -547,8 +548,9 @@ static bool few_dims(struct ctx *cx, const struct node *n)
 	return true;
 }
 
-/* np.tanh(x), pt.exp(x): a node of a domain that nobody has, where an op of that name is meant. */
-static void needs_type(struct ctx *cx, const struct node *n, uint32_t result)
+/* np.tanh(x) and pt.exp(x) are read as ONNX nodes of the domains np and pt: the note says so if
+ * there is an op of that name. */
+static void report_missing_type(struct ctx *cx, const struct node *n, uint32_t result)
 {
 	struct diag *d = error(cx, n->span, E_NEEDS_TYPE,
 			       "%s: the type of result %u cannot be inferred; write it: y: "
@@ -575,13 +577,13 @@ static bool infer_onnx(struct ctx *cx, struct node *n)
 	for (uint32_t i = 0; i < n->nout; i++) {
 		if (!n->out[i] || n->out[i]->type.dtype != DT_NONE)
 			continue;
-		needs_type(cx, n, i);
+		report_missing_type(cx, n, i);
 		return poison_results(n);
 	}
 	return true;
 }
 
-/* An op whose types are not known either can only be refused here. */
+/* Reports that the op is not converted. */
 static bool refuse(struct ctx *cx, struct node *n)
 {
 	if (n->op->todo)
@@ -598,7 +600,7 @@ uint32_t op_results(struct ctx *cx, struct node *n)
 {
 	if (n->op->nout != 255)
 		return n->op->nout ? n->op->nout : 1;
-	if (any_poison(n) || n->op == &op_onnx)
+	if (reads_poison(n) || n->op == &op_onnx)
 		return 0;
 	if (!n->op->results) {
 		refuse(cx, n);
@@ -609,7 +611,7 @@ uint32_t op_results(struct ctx *cx, struct node *n)
 
 static bool infer(struct ctx *cx, struct node *n)
 {
-	if (any_poison(n))
+	if (reads_poison(n))
 		return poison_results(n);
 	if (n->op == &op_onnx)
 		return infer_onnx(cx, n);
@@ -623,7 +625,7 @@ static bool infer(struct ctx *cx, struct node *n)
 			return poison_results(n);
 		n->out[0]->type.dtype = (uint8_t)t;
 	}
-	if (!n->op->shape(cx, n) || !few_dims(cx, n))
+	if (!n->op->shape(cx, n) || !check_result_ranks(cx, n))
 		return poison_results(n);
 	if (n->op->known)
 		set_results_known(cx, n);
