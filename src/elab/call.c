@@ -1,6 +1,7 @@
 /*
- * call.c: calls. In: the operands of an A_CALL or A_OPREF. Out: its result or results.
- * A name is, in this order: a built-in, a dtype, a raw ONNX operator (dotted), a fn, an op.
+ * call.c: calls. In: the operands of an A_CALL or A_OPREF. Out: the results of the call.
+ * The callee is looked up in this order: a built-in, a dtype, a fn of the user, an op, a raw ONNX
+ * operator (a name with a dot), a fn of the library.
  */
 #include <string.h>
 
@@ -20,7 +21,7 @@ void elab_children(struct elab *e, uint32_t at, uint32_t *out)
 
 /* ---- arguments ---- */
 
-/* The dtype that weak literals among the arguments take: that of the other operands. */
+/* The common dtype of the arguments that are no weak literals: the literals take it. */
 static enum dtype strong_dtype(const struct op *op, const struct cv *args, uint32_t nargs)
 {
 	enum dtype t = DT_NONE;
@@ -50,17 +51,19 @@ struct cv node_result(struct elab *e, struct node *n, struct span s)
 	return v;
 }
 
-bool few_inputs(struct elab *e, uint32_t n, struct span s)
+bool check_input_count(struct elab *e, uint32_t n, struct span s)
 {
 	if (n > UINT16_MAX)
 		elab_error(e, s, E_LIMIT, "%u arguments: at most %d are possible", n, UINT16_MAX);
 	return n <= UINT16_MAX;
 }
 
-/* A list of tensors as the last argument, where the op takes one: None, and what is in the list.
- * Literals in it take the dtype of the others. false: reported */
-static bool take_list(struct elab *e, const struct op *op, struct cv **args, uint32_t *nargs,
-		      struct span s)
+/* If the last argument is a list of tensors, and the op takes one: replaces it by None and the
+ * items of the list, see list_input(). Literals in the list take the dtype of the tensors. false:
+ * reported
+ */
+static bool flatten_list_argument(struct elab *e, const struct op *op, struct cv **args,
+				  uint32_t *nargs, struct span s)
 {
 	const struct op_sig *sig = op_sig(e->cx, op);
 	uint32_t k = sig->ninputs;
@@ -70,7 +73,7 @@ static bool take_list(struct elab *e, const struct op *op, struct cv **args, uin
 	if (*nargs > k)
 		return op_takes(e->cx, op, *nargs, node_span(e, s));
 	const struct cv *list = &(*args)[k - 1];
-	enum dtype t = list->kind == CV_LIST ? list_values(list) : DT_NONE;
+	enum dtype t = list->kind == CV_LIST ? list_values_dtype(list) : DT_NONE;
 	if (!t)
 		return true;
 	struct cv *all = new_array(e->cx->arena, struct cv, k + list->n);
@@ -91,7 +94,7 @@ static bool take_list(struct elab *e, const struct op *op, struct cv **args, uin
 	return true;
 }
 
-/* by op: what makes other nodes of a call at once, for ops that run fns */
+/* The functions that expand calls of ops that run fns. */
 static expand_fn_t *const expansions[OP_COUNT] = {
 #define GROUP(heading)
 #define OP(id, sig, body, ...) [OP_##id] = body,
@@ -108,14 +111,14 @@ static expand_fn_t *const expansions[OP_COUNT] = {
 struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct cv *args,
 		  uint32_t nargs, struct span s)
 {
-	if (!take_list(e, op, &args, &nargs, s))
+	if (!flatten_list_argument(e, op, &args, &nargs, s))
 		return poison(s);
 	struct value *few[8],
 		**in = nargs <= countof(few) ? few : new_array(e->cx->arena, struct value *, nargs);
 	enum dtype strong = op->cast == CAST_NONE ? DT_NONE : strong_dtype(op, args, nargs);
 	bool ok = true;
 
-	if (!few_inputs(e, nargs, s))
+	if (!check_input_count(e, nargs, s))
 		return poison(s);
 	if (op->expanded)
 		return op_takes(e->cx, op, nargs, node_span(e, s))
@@ -123,7 +126,7 @@ struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct 
 			       : poison(s);
 	for (uint32_t i = 0; i < nargs; i++) {
 		bool elementwise = op->cast != CAST_NONE && !(op->cast == CAST_REST && i == 0);
-		/* an omitted optional input; whatever goes to an op that is refused for itself */
+		/* an omitted optional input, or a list for an op that is not converted anyway */
 		if (args[i].kind == CV_NONE || (args[i].kind == CV_LIST && !op->shape)) {
 			in[i] = NULL;
 			continue;
@@ -140,12 +143,12 @@ struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct 
 	if (!n->nout)
 		return poison(s);
 	const char *reason = op->todo ? op->todo : op->unsupported;
-	if (reason && n->out[0]->type.dtype) /* its types are known: the rest is looked at */
+	if (reason && n->out[0]->type.dtype) /* the types are known: the rest is checked as well */
 		elab_error(e, s, E_UNSUPPORTED, "%s: %s", call_label(e->cx, n), reason);
 	return node_result(e, n, s);
 }
 
-/* An op by name, with default properties: what infix operators stand for. */
+/* Calls an op with default properties: a + b is a call of Add. */
 struct cv call_named(struct elab *e, const char *name, struct cv *args, uint32_t nargs,
 		     struct span s)
 {
@@ -301,8 +304,8 @@ static struct prop_arg *prop_args(struct elab *e, uint32_t at, const struct cv *
 	return args;
 }
 
-/* Dtypes and built-ins have none. */
-static bool has_no_props(struct elab *e, uint32_t at, const struct cv *items)
+/* Dtypes and built-ins take no properties. false: reported */
+static bool check_no_props(struct elab *e, uint32_t at, const struct cv *items)
 {
 	const struct anode *n = &e->file->nodes.at[at];
 
@@ -312,7 +315,7 @@ static bool has_no_props(struct elab *e, uint32_t at, const struct cv *items)
 	return !n->nprops;
 }
 
-static bool any_poison(const struct cv *items, uint32_t n)
+static bool has_poison(const struct cv *items, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (items[i].kind == CV_POISON)
@@ -322,12 +325,12 @@ static bool any_poison(const struct cv *items, uint32_t n)
 
 /* ---- ops and fns ---- */
 
-static void unknown_op(struct elab *e, struct sym *name, struct span s)
+static void report_unknown_op(struct elab *e, struct sym *name, struct span s)
 {
 	vec(const char *) names = {0};
 	const char *dot = strrchr(name->s, '.');
 
-	if (e->fns_missing && !dot) /* it may be in there */
+	if (e->fns_missing && !dot) /* a file that could not be read may define it */
 		return;
 	if (dot && (!strcmp(dot, ".set") || !strcmp(dot, ".inc"))) {
 		elab_error(e, s, E_UNKNOWN_OP, "index first: %.*s[...]%s(v)", (int)(dot - name->s),
@@ -342,7 +345,7 @@ static void unknown_op(struct elab *e, struct sym *name, struct span s)
 			*vec_push(e->cx->arena, &names) = f->name->s;
 	for (enum dtype t = DT_NONE + 1; t < DT_COUNT; t++)
 		*vec_push(e->cx->arena, &names) = dtypes[t].name;
-	for (uint32_t i = 0; name->s[0] >= 'a' && i < countof(builtins); i++) /* not for Tile */
+	for (uint32_t i = 0; name->s[0] >= 'a' && i < countof(builtins); i++) /* not Tile -> file */
 		*vec_push(e->cx->arena, &names) = builtins[i];
 	const char *near = did_you_mean(name->s, names.at, names.len);
 	struct diag *d = near ? elab_error(e, s, E_UNKNOWN_OP,
@@ -374,8 +377,8 @@ static struct cv call_fn(struct elab *e, struct fn *f, uint32_t at, struct cv *i
 	return (struct cv){.kind = CV_MULTI, .n = f->nresults, .span = s, .u.items = results};
 }
 
-static struct cv call_row(struct elab *e, const struct op *op, uint32_t at, struct cv *items,
-			  struct span s)
+static struct cv call_op_node(struct elab *e, const struct op *op, uint32_t at, struct cv *items,
+			      struct span s)
 {
 	const struct anode *n = &e->file->nodes.at[at];
 	struct prop_arg *args = prop_args(e, at, items);
@@ -394,15 +397,14 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 	uint32_t nargs = n->n - n->nprops;
 	bool quoted = n->flags & AF_QUOTED;
 
-	if (any_poison(items, n->n)) {
+	if (has_poison(items, n->n)) {
 		all_defined(e, args, nargs);
 		if (!is_callable(e, name))
-			unknown_op(e, name, n->at);
+			report_unknown_op(e, name, n->at);
 		return poison(n->span);
 	}
-	struct fn *user =
-		e->frame->library ? NULL : name->fn; /* the library sees its own names only */
-	if (!quoted && !user && is_builtin(name->s) && !has_no_props(e, at, items))
+	struct fn *user = e->frame->library ? NULL : name->fn; /* hidden from the library */
+	if (!quoted && !user && is_builtin(name->s) && !check_no_props(e, at, items))
 		return poison(n->span);
 	if (!quoted && !user && call_builtin(e, name, args, nargs, n->span, &result))
 		return result;
@@ -412,7 +414,7 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 	if (!quoted && (name->dtype || (b && b->kind == CV_DTYPE))) {
 		if (b)
 			b->used = true;
-		if (!has_no_props(e, at, items))
+		if (!check_no_props(e, at, items))
 			return poison(n->span);
 		return elab_construct(e, name->dtype ? name->dtype : b->u.cv->u.dtype, NULL, 0,
 				      false, args, nargs, n->span);
@@ -420,7 +422,7 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 	if (user)
 		return call_fn(e, user, at, items, n->span);
 	if (name->op)
-		return call_row(e, name->op, at, items, n->at);
+		return call_op_node(e, name->op, at, items, n->at);
 	if (strchr(name->s, '.')) {
 		const char *dot = strrchr(name->s, '.');
 		if (strcmp(dot, ".set") && strcmp(dot, ".inc"))
@@ -429,7 +431,7 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 	struct fn *f = lib_fn(e->cx, name->s);
 	if (f)
 		return call_fn(e, f, at, items, n->span);
-	unknown_op(e, name, n->at);
+	report_unknown_op(e, name, n->at);
 	return poison(n->span);
 }
 
@@ -443,7 +445,7 @@ struct cv eval_opref(struct elab *e, uint32_t at, struct cv *items)
 	if (!args)
 		return poison(n->span);
 	if (!name->op && !name->fn) {
-		unknown_op(e, name, n->at);
+		report_unknown_op(e, name, n->at);
 		return poison(n->span);
 	}
 	struct opref *r = new (e->cx->arena, struct opref);

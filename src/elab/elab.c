@@ -1,8 +1,8 @@
 /*
- * elab.c: the AST of a file becomes a graph of PyTensor-level nodes, in one walk over the
- * statements: names are resolved, fns expanded where they are called, types inferred node by node.
- * In: a parsed file. Out: a graph whose values all have types, or NULL after reports.
- * The results of the graph's block carry the names of the outputs, each name once.
+ * elab.c: turns the AST of a file into a graph of PyTensor-level nodes, in one walk over the
+ * statements: names are resolved, fns expanded at their calls, types inferred node by node.
+ * In: a parsed file. Out: a graph whose values all have types; NULL: errors were reported.
+ * The results of the graph's block have the names of the outputs, each name once.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 /* ---- messages ---- */
 
-/* Errors inside of the library are the caller's: they point at the call. */
+/* Errors inside of the library point at the user's call. */
 struct span node_span(struct elab *e, struct span s)
 {
 	return e->frame && e->frame->library ? e->frame->call : s;
@@ -121,7 +121,7 @@ struct binding *bind_value(struct elab *e, struct sym *name, struct cv v, struct
 	return b;
 }
 
-/* A name that nothing defines is reported once in a fn: it is poison from then on. */
+/* Binds an undefined name to poison in the outermost scope of the frame: it is reported once. */
 void bind_missing(struct elab *e, struct sym *name, struct span s)
 {
 	struct scope *inner = e->scope;
@@ -147,7 +147,7 @@ struct binding *bind_dim(struct elab *e, struct sym *name, dim d, struct span s)
 
 /* ---- graphs ---- */
 
-/* An int64 scalar or short vector whose numbers are not known gets an atom for each of them. */
+/* Gives an int64 scalar or short vector without known elements a new dim for each element. */
 void define_known(struct ctx *cx, struct value *v)
 {
 	int64_t n = 1;
@@ -196,7 +196,7 @@ bool bind_target(struct elab *e, struct target *t, struct cv v)
 	return ok;
 }
 
-/* The types written for all targets, for a raw ONNX node that has no rule. */
+/* The types written for all targets of a call of a raw ONNX operator; NULL: not all have one. */
 static const struct type *wanted_types(struct elab *e, struct stmt *s)
 {
 	const struct anode *root = &e->file->nodes.at[s->value.first + s->value.len - 1];
@@ -241,7 +241,7 @@ static bool exec_assign(struct elab *e, struct stmt *s)
 		v = poison(v.span);
 	}
 	if (v.kind == CV_MULTI && v.n > s->ntargets && cannot_convert(&v.u.items[0])) {
-		v.n = s->ntargets; /* its lowering says what is wrong */
+		v.n = s->ntargets; /* lowering reports the op */
 	} else if (v.kind != CV_POISON && (v.kind == CV_MULTI ? v.n : 1) != s->ntargets) {
 		elab_error(e, s->targets->span, E_ARITY, "%u name%s on the left for %u result%s",
 			   s->ntargets, s->ntargets == 1 ? "" : "s", v.kind == CV_MULTI ? v.n : 1,
@@ -253,7 +253,8 @@ static bool exec_assign(struct elab *e, struct stmt *s)
 	return ok;
 }
 
-/* What the branches would have defined is not said to be missing as well. */
+/* Binds the names that the branches define to poison, so that they are not reported as undefined.
+ */
 static bool fail_static_if(struct elab *e, struct stmt *s)
 {
 	for (struct aif *a = s->u.cond; a; a = a->next)
@@ -265,7 +266,8 @@ static bool fail_static_if(struct elab *e, struct stmt *s)
 	return false;
 }
 
-/* An if with nothing on its left: chosen at compile time, its names are seen after it. */
+/* A static if, without targets: the condition is known at compile time. Names of the chosen branch
+ * are visible after it. */
 static bool exec_static_if(struct elab *e, struct stmt *s)
 {
 	for (struct aif *a = s->u.cond; a; a = a->next) {
@@ -286,7 +288,8 @@ static bool exec_static_if(struct elab *e, struct stmt *s)
 	return true;
 }
 
-/* Names of a statement that could not be read: they may be what it defines. */
+/* The statement could not be parsed. Its targets are bound to poison, so that they are not reported
+ * as undefined. */
 static void bind_lost(struct elab *e, struct stmt *s)
 {
 	for (uint32_t i = 0; i < s->ntargets; i++)
@@ -294,7 +297,7 @@ static void bind_lost(struct elab *e, struct stmt *s)
 			bind_missing(e, s->targets[i].name, s->span);
 }
 
-/* All statements are looked at, whatever fails: one run shows all mistakes. */
+/* Goes on after a failure, so that one run reports all mistakes. */
 bool exec_block(struct elab *e, struct ablock *b)
 {
 	bool ok = true;
@@ -339,8 +342,9 @@ bool exec_block(struct elab *e, struct ablock *b)
 
 /* ---- graphs of a file ---- */
 
-/* A dim like 2*n+1 of which n alone has no source yet: it is computed from the length, which is its
- * source from then on. Where the length is too short it is 0, for which 2*n+1 is another length. */
+/* If axis `axis` of v has a length like 2*n+1, in which n alone has no source: n is computed from
+ * the length, as max((length - 1) // 2, 0). A length that is no 2*n+1 is found by the check of this
+ * equation at run time. */
 static bool solve_dim(struct elab *e, struct value *v, uint32_t axis, struct span s)
 {
 	struct ctx *cx = e->cx;
@@ -363,12 +367,12 @@ static bool solve_dim(struct elab *e, struct value *v, uint32_t axis, struct spa
 	dim times = c < 0 ? dim_sub(cx, rest, size) : dim_sub(cx, size, rest);
 	dim is = dim_max(cx, dim_floordiv(cx, times, dim_const(cx, c < 0 ? -c : c)), zero);
 	struct value *source = dim_to_value(e, is, s);
-	source->known = NULL; /* or there would be no node, but n be looked for where `is` is */
+	source->known = NULL; /* n is read from this value: it must not be folded to `is` */
 	dim_set_source(cx, n, SOURCE_VALUE, source, 0);
 	return true;
 }
 
-/* What is known of one name may be what another one needs; the order of the inputs is free. */
+/* A name may need another name that a later parameter defines: passes until nothing changes. */
 static void solve_dims(struct elab *e, struct fn *f, struct value **v)
 {
 	bool more = true;
@@ -414,7 +418,7 @@ static void graph_params(struct elab *e, struct fn *f)
 	solve_dims(e, f, v);
 }
 
-/* An output has the name that the header promises: a value of another name gets an Identity. */
+/* Gives v the name of an output. If v has a name already, the output is an Identity of v. */
 static struct value *named_output(struct elab *e, struct value *v, struct sym *name, struct span s)
 {
 	if (v->name == name || (!v->name && v->def && v->def->op != &op_dim)) {
@@ -471,7 +475,7 @@ static void warn_unused(struct elab *e)
 			warn(e->cx, b->span, W_UNUSED, "'%s' is never used", b->sym->s);
 }
 
-/* Next values of states are outputs as well. */
+/* Is there an update of a state? It is an output as well. */
 static bool updates_state(const struct graph *g)
 {
 	for (uint32_t i = 0; i < g->states.len; i++)
@@ -532,7 +536,7 @@ static struct file *use_file(struct elab *e, struct file *from, struct ause *u)
 	return src ? parse(e->cx, src) : NULL;
 }
 
-/* Brings in the fns of all files that are used, directly or through others. */
+/* Registers the fns of all used files, also of those that used files use. */
 static void use_files(struct elab *e, struct file *main)
 {
 	*vec_push(e->cx->arena, &e->used) = main;

@@ -1,7 +1,7 @@
 /*
- * elab.h: AST -> graph of PyTensor-level nodes, names resolved, types inferred, fns expanded;
- * and what lowering needs of it: fns of the library and bodies of ops, on values. internal.h is
- * private to the files that do it.
+ * elab.h: the elaborator turns the AST of a file into a graph of PyTensor-level nodes: names are
+ * resolved, types inferred, fns expanded. Lowering uses it as well, to expand fns of the library
+ * and bodies of ops. internal.h is private to this folder.
  */
 #ifndef PTGC_ELAB_ELAB_H
 #define PTGC_ELAB_ELAB_H
@@ -12,16 +12,17 @@
 struct file;
 struct fn;
 
-/* NULL: there were errors and nothing is left to look at. Where there is, it is what is right of
- * the graph, with poison for the rest: lowering then finds the mistakes that only it sees. */
+/* NULL: errors were reported and there is no graph. Other errors leave a graph with poison values:
+ * lowering then reports the mistakes that only lowering finds. */
 struct graph *elaborate(struct ctx *cx, struct file *f);
-/* Expands fn `f` (lib or an ops/ops.def body) on values into block b: used by lowering. */
+/* Expands fn f (of the library, or the body of an op) on values, into block b. op: the op whose
+ * properties are props. */
 bool expand_fn(struct ctx *cx, struct block *b, struct fn *f, const struct op *op, struct cv *props,
 	       struct value **in, uint32_t nin, struct value **out, uint32_t nout, struct span s);
 struct fn *lib_fn(struct ctx *cx, const char *name);     /* NULL if there is none */
 struct fn *op_body(struct ctx *cx, const struct op *op); /* .onnx or .lib as a fn */
-/* ONNX_Sub if all that f does is onnx.Sub(a, b) on its parameters (a, b), ONNX_Identity if it
- * returns the only one: there is no need to expand it then. ONNX_NONE: it does more. */
+/* If the body of f is one ONNX node on its parameters in order, as in fn F(a, b) {onnx.Sub(a, b)}:
+ * its operator. ONNX_Identity: f returns its only parameter. Else ONNX_NONE. */
 enum onnx_id fn_as_node(const struct fn *f);
 uint32_t fn_params(const struct fn *f);
 uint32_t fn_results(const struct fn *f);

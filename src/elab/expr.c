@@ -1,7 +1,7 @@
 /*
- * expr.c: expressions. In: a range of the post-order AST. Out: a compile-time value (struct
- * cv). A loop over the nodes with a stack of operands: nothing recurses on the depth of an
- * expression. Arithmetic on literals and dims is done here and now; everything else becomes nodes.
+ * expr.c: expressions. In: a range of the post-order AST. Out: a compile-time value (struct cv).
+ * A loop over the nodes keeps the operands on a stack, so nothing recurses on the depth of an
+ * expression. Arithmetic on literals and dims is computed at once; other operations become nodes.
  */
 #include <math.h>
 #include <string.h>
@@ -65,7 +65,7 @@ bool cv_as_dim(struct elab *e, const struct cv *v, dim *d)
 
 /* ---- arithmetic at compile time ---- */
 
-static double number(const struct cv *v)
+static double cv_number(const struct cv *v)
 {
 	if (v->kind == CV_FLOAT)
 		return v->u.f;
@@ -99,13 +99,14 @@ static struct cv int_power(struct elab *e, const struct cv *a, const struct cv *
 	__int128 base = a->neg ? -(__int128)a->u.i : (__int128)a->u.i, r = 1;
 
 	if (b->neg)
-		return a->u.i ? cv_float(pow(number(a), number(b)), s) : division_by_zero(e, s);
+		return a->u.i ? cv_float(pow(cv_number(a), cv_number(b)), s)
+			      : division_by_zero(e, s);
 	if (a->u.i < 2) {
 		bool odd = b->u.i & 1;
 		return cv_int(!b->u.i ? 1 : !a->u.i ? 0 : a->neg && odd ? -1 : 1, s);
 	}
 	for (uint64_t i = 0; i < b->u.i; i++) {
-		if ((r < 0 ? -r : r) > (__int128)(UINT64_MAX / a->u.i)) /* 128 bits would not do */
+		if ((r < 0 ? -r : r) > (__int128)(UINT64_MAX / a->u.i)) /* 64 bits overflow */
 			return too_large(e, s);
 		r *= base;
 	}
@@ -124,7 +125,7 @@ static struct cv int_binary(struct elab *e, enum opr op, const struct cv *a, con
 		return from_wide(e, x + y, s);
 	case OPR_SUB:
 		return from_wide(e, x - y, s);
-	case OPR_MUL: /* both are below 2^64, so only the sign bit could be lost */
+	case OPR_MUL: /* a product beyond 64 bits may not fit 128 signed bits */
 		if (a->u.i && b->u.i > UINT64_MAX / a->u.i)
 			return too_large(e, s);
 		return from_wide(e, x * y, s);
@@ -221,7 +222,7 @@ static bool is_dimlike(const struct cv *v)
 	return v->kind == CV_DIM || (v->kind == CV_INT && v->u.i <= INT64_MAX);
 }
 
-/* CV_NONE: not decided at compile time. */
+/* CV_NONE: not known at compile time */
 static struct cv dim_binary(struct elab *e, enum opr op, const struct cv *x, const struct cv *y,
 			    struct span s)
 {
@@ -281,7 +282,7 @@ static const char *text_of(const struct cv *v, uint32_t *len)
 	return NULL;
 }
 
-/* == and != of dtypes, strings, None; & | ^ of bools. CV_NONE: not at compile time. */
+/* == and != of dtypes, strings, None; & | ^ of bools. CV_NONE: not known at compile time */
 static struct cv other_binary(enum opr op, const struct cv *a, const struct cv *b, struct span s)
 {
 	uint32_t n = 0, m = 0;
@@ -311,7 +312,7 @@ static struct cv other_binary(enum opr op, const struct cv *a, const struct cv *
 	return cv_bool(same == (op == OPR_EQ), s);
 }
 
-static bool is_number(const struct cv *v)
+static bool is_real_literal(const struct cv *v)
 {
 	return v->kind == CV_INT || v->kind == CV_FLOAT;
 }
@@ -319,16 +320,16 @@ static bool is_number(const struct cv *v)
 static struct cv static_binary(struct elab *e, enum opr op, const struct cv *a, const struct cv *b,
 			       struct span s)
 {
-	if (is_number(a) && is_number(b)) {
+	if (is_real_literal(a) && is_real_literal(b)) {
 		struct cv r = {.kind = CV_NONE};
 		if (a->kind == CV_INT && b->kind == CV_INT)
 			r = int_binary(e, op, a, b, s);
-		return r.kind != CV_NONE ? r : float_binary(e, op, number(a), number(b), s);
+		return r.kind != CV_NONE ? r : float_binary(e, op, cv_number(a), cv_number(b), s);
 	}
-	if (is_number(a) && b->kind == CV_COMPLEX && b->re == 0 &&
+	if (is_real_literal(a) && b->kind == CV_COMPLEX && b->re == 0 &&
 	    (op == OPR_ADD || op == OPR_SUB)) {
-		struct cv r = *b; /* real ± imaginary is one literal, its parts exact */
-		r.re = number(a);
+		struct cv r = *b; /* 1+2j is one literal: no rounding, no -0 lost */
+		r.re = cv_number(a);
 		r.u.f = op == OPR_SUB ? -r.u.f : r.u.f;
 		r.span = s;
 		return r;
@@ -343,7 +344,7 @@ const struct operator operators[] = {
 #include "syntax/operators.def"
 };
 
-/* An operator whose value is not known at compile time. */
+/* Calls the op of an infix operator whose value is not known at compile time. */
 static struct cv call_operator(struct elab *e, const struct anode *n, struct cv *args,
 			       uint32_t nargs)
 {
@@ -385,19 +386,19 @@ static struct cv eval_binary(struct elab *e, const struct anode *n, const struct
 		return poison(n->span);
 	for (int i = 0; i < 2; i++)
 		if (args[i].kind == CV_DTYPE || args[i].kind == CV_STR || args[i].kind == CV_NONE) {
-			no_tensor(e, &args[i]);
+			report_no_tensor(e, &args[i]);
 			return poison(n->span);
 		}
 	return call_operator(e, n, args, 2);
 }
 
-/* +x is x, whatever number or tensor that is. */
+/* +x is x, for numbers and tensors. */
 static struct cv eval_plus(struct elab *e, const struct anode *n, const struct cv *v)
 {
 	if (cv_is_weak(v) || v->kind == CV_DIM || v->kind == CV_VALUE)
 		return *v;
 	if (all_defined(e, v, 1))
-		no_tensor(e, v);
+		report_no_tensor(e, v);
 	return poison(n->span);
 }
 
@@ -417,7 +418,7 @@ static struct cv eval_unary(struct elab *e, const struct anode *n, const struct 
 		return v;
 	}
 	if (n->op == OPR_NEG && v.kind == CV_FLOAT) {
-		v.u.f = -v.u.f; /* the place stays that of the text */
+		v.u.f = -v.u.f; /* the span stays that of the digits: value.c may read them again */
 		return v;
 	}
 	if (n->op == OPR_NEG && v.kind == CV_COMPLEX) {
@@ -434,7 +435,7 @@ static struct cv eval_unary(struct elab *e, const struct anode *n, const struct 
 
 /* ---- leaves ---- */
 
-/* A value hides the dim of its name. Nothing is to be said where they are the same number. */
+/* Warns that a value hides the dim of the same name, unless both are the same number. */
 static void warn_shadowed_dim(struct elab *e, const struct binding *value, struct span s)
 {
 	struct binding *b = find_dim(e, value->sym);
@@ -462,7 +463,7 @@ static struct cv eval_name(struct elab *e, const struct anode *n)
 		if (!b->used && sym->dim)
 			warn_shadowed_dim(e, b, n->span);
 		b->used = true;
-		if (v.kind != CV_FLOAT) /* its span is its text */
+		if (v.kind != CV_FLOAT) /* a float keeps the span of its digits */
 			v.span = n->span;
 		return v;
 	}
@@ -521,8 +522,8 @@ static struct cv eval_leaf(struct elab *e, const struct anode *n)
 
 /* ---- inner nodes ---- */
 
-static struct cv gather(struct elab *e, enum cv_kind kind, const struct anode *n,
-			const struct cv *items)
+static struct cv make_sequence(struct elab *e, enum cv_kind kind, const struct anode *n,
+			       const struct cv *items)
 {
 	struct cv v = {.kind = kind, .span = n->span, .n = n->n};
 
@@ -575,11 +576,11 @@ static struct cv eval_inner(struct elab *e, uint32_t at, struct cv *items)
 
 	switch (n->kind) {
 	case A_LIST:
-		return gather(e, CV_LIST, n, items);
+		return make_sequence(e, CV_LIST, n, items);
 	case A_TUPLE:
-		return gather(e, CV_TUPLE, n, items);
+		return make_sequence(e, CV_TUPLE, n, items);
 	case A_ARROW:
-		return gather(e, CV_ARROW, n, items);
+		return make_sequence(e, CV_ARROW, n, items);
 	case A_PAREN:
 	case A_PROP:
 		return items[0];

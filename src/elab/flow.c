@@ -1,7 +1,7 @@
 /*
- * flow.c: loop, next, until, state. In: their statements. Out: nodes with blocks, of the
- * shapes that ops/ops.h tells at op_loop and op_if, and the names that the statements define. Must
- * hold: what a block makes is not seen outside of it but through its results.
+ * flow.c: the statements loop, next, until, state. Out: nodes with blocks (see op_loop in
+ * ops/ops.h) and the names that the statements define. Must hold: values of a block are used
+ * outside of it only through the results of its node.
  */
 #include <string.h>
 
@@ -54,10 +54,10 @@ struct value *condition(struct elab *e, const struct cv *c)
 	return r.kind == CV_VALUE ? r.u.v : NULL;
 }
 
-/* ---- dims that leave a block ---- */
+/* ---- types of the results of blocks ---- */
 
-/* Is an atom in d that was made after `mark`, that is, inside of the block? Expressions are
- * bounded. */
+/* Has d an atom that was created after `mark`, that is, inside of the block? MAX_WEIGHT of dims
+ * bounds the recursion. */
 static bool is_local(struct elab *e, dim d, dim mark)
 {
 	struct dim_view v = dim_view(e->cx, d);
@@ -72,8 +72,6 @@ static bool is_local(struct elab *e, dim d, dim mark)
 	return false;
 }
 
-/* The dims of a block's result as the outside sees them; `keep` (may be NULL) holds the dims that
- * another branch gives: where they differ, or are local, the size is not known. */
 struct type outside_type(struct elab *e, struct value *out, const struct type *in,
 			 const struct type *other, dim mark, uint32_t lead)
 {
@@ -83,7 +81,8 @@ struct type outside_type(struct elab *e, struct value *out, const struct type *i
 	for (uint32_t i = 0; i < in->rank; i++) {
 		dim d = dim_find(e->cx, in->dims[i]);
 		bool same = !other || dim_eq(e->cx, d, other->dims[i]);
-		if (other && dim_is_one(e->cx, d)) /* it is stretched if both are */
+		if (other &&
+		    dim_is_one(e->cx, d)) /* only if both are 1 is the result 1 in its type */
 			d = dim_find(e->cx, other->dims[i]);
 		t.dims[i + lead] = same && !is_local(e, d, mark)
 					   ? d
@@ -114,7 +113,7 @@ bool fail_targets(struct elab *e, struct stmt *s)
 
 struct loop_header {
 	dim trips;          /* DIM_NONE: no 'in' item */
-	struct value **seq; /* of item i; NULL: it counts from 0 */
+	struct value **seq; /* the sequence of item i; NULL: item i counts from 0 */
 	uint32_t nitems;
 };
 
@@ -123,7 +122,7 @@ static void limit_trips(struct elab *e, struct loop_header *h, dim d)
 	h->trips = h->trips == DIM_NONE ? d : dim_min(e->cx, h->trips, d);
 }
 
-/* An int64 scalar as a dim, whatever it is: an atom stands for what is not known. */
+/* *d = an integer scalar as a dim; a new one if it is not known. false: reported */
 bool bound_dim(struct elab *e, const struct cv *v, dim *d)
 {
 	if (cv_as_dim(e, v, d))
@@ -192,7 +191,8 @@ static bool sequence_item(struct elab *e, struct aitem *it, struct loop_header *
 	return true;
 }
 
-/* "name: type = first": the first value. Weak integers are int64 here, as int8 would overflow. */
+/* "name: type = first": reads the first value. An integer literal is int64, as int8 would overflow.
+ */
 static bool carried_item(struct elab *e, struct aitem *it, struct carried *c, uint64_t *loose)
 {
 	struct cv v = eval(e, it->value);
@@ -209,7 +209,7 @@ static bool carried_item(struct elab *e, struct aitem *it, struct carried *c, ui
 	       match_type(e, it->type, c->init, "carried value", it->name, it->span, loose);
 }
 
-/* false: reported; what is wrong is a value without a type, for the body's sake. */
+/* false: reported. A wrong item gets a poison value, so that the body can be elaborated. */
 static bool read_header(struct elab *e, struct aloop *a, struct loop_header *h,
 			struct loop_state *l, uint64_t *loose)
 {
@@ -237,7 +237,7 @@ static bool read_header(struct elab *e, struct aloop *a, struct loop_header *h,
 	return ok;
 }
 
-/* The condition with the carried names meaning their first or next values. */
+/* The condition of 'while', for the initial values of the carried names or for the next values. */
 static struct value *eval_while(struct elab *e, struct aloop *a, struct loop_state *l, bool next)
 {
 	push_scope(e);
@@ -265,7 +265,7 @@ static struct type carried_type(struct elab *e, struct value *param, const struc
 	return t;
 }
 
-/* Names of the header in the body: elements of the sequences, old values. */
+/* Binds the names of the header for the body: elements of sequences, carried values. */
 static bool bind_header(struct elab *e, struct aloop *a, struct loop_header *h,
 			struct loop_state *l)
 {
@@ -296,7 +296,7 @@ static bool bind_header(struct elab *e, struct aloop *a, struct loop_header *h,
 	return ok;
 }
 
-/* Are the types that `next` gives those that the body was elaborated for? */
+/* Have the next values the types of the carried values? false: reported */
 static bool check_carried(struct elab *e, struct loop_state *l, const uint64_t *loose)
 {
 	bool ok = true;
@@ -322,6 +322,7 @@ static bool check_carried(struct elab *e, struct loop_state *l, const uint64_t *
 	return ok;
 }
 
+/* *out = the condition for another iteration, of 'while' and 'until'. false: reported */
 static bool body_condition(struct elab *e, struct aloop *a, struct loop_state *l,
 			   struct value **out)
 {
@@ -348,7 +349,9 @@ static bool body_condition(struct elab *e, struct aloop *a, struct loop_state *l
 	return true;
 }
 
-/* The value of a result of the loop inside of the body. NULL: reported. */
+/* The value in the body of result r of the loop; NULL: reported. *carried is set for carried
+ * values.
+ */
 static struct value *result_value(struct elab *e, struct aresult *r, struct loop_state *l,
 				  uint32_t *carried)
 {
@@ -372,7 +375,7 @@ static struct value *result_value(struct elab *e, struct aresult *r, struct loop
 	return to_value(e, &v, DT_NONE);
 }
 
-/* The values of all steps have an axis more. false: reported */
+/* The stacked values have one axis more. false: reported */
 bool can_stack(struct elab *e, const struct value *v, struct span s)
 {
 	if (v->type.rank == MAX_RANK)
@@ -381,7 +384,8 @@ bool can_stack(struct elab *e, const struct value *v, struct span s)
 	return v->type.rank < MAX_RANK;
 }
 
-/* Elaborates the body; false: reported. Stacked values are appended to the block's results. */
+/* Elaborates the body and sets the results of its block. pick[k] is the result of the node for
+ * result k of the loop. false: reported */
 static bool run_body(struct elab *e, struct aloop *a, struct loop_header *h, struct loop_state *l,
 		     const uint64_t *loose, uint32_t *pick)
 {
@@ -409,9 +413,8 @@ static bool run_body(struct elab *e, struct aloop *a, struct loop_header *h, str
 	return ok;
 }
 
-/* The loop of a body whose results are the condition, the next carried values and what is stacked.
- * steps: how many rows are stacked; DIM_NONE: only a run knows. Dims that were made after `mark`,
- * that is, in the body, mean nothing outside. */
+/* Appends the loop node of a body. steps: the number of rows of stacked values; DIM_NONE: not
+ * known. mark: see outside_type(). */
 struct node *append_loop(struct elab *e, struct loop_inputs in, struct block *body, dim steps,
 			 dim mark, struct span s)
 {
@@ -444,8 +447,7 @@ struct node *append_loop(struct elab *e, struct loop_inputs in, struct block *bo
 	return n;
 }
 
-/* A body of a loop or an if that is not there, as something in it or about it is wrong: lowering
- * looks at it for other mistakes. */
+/* Appends a loop without results for a body with errors: lowering reports other mistakes in it. */
 void append_lost(struct elab *e, struct block *body, struct span s)
 {
 	struct node *n = new (e->cx->arena, struct node);
@@ -533,21 +535,21 @@ bool exec_loop(struct elab *e, struct stmt *s)
 
 /* ---- next, until, state ---- */
 
-static bool no_state(struct elab *e, struct stmt *s, struct binding *b)
+static bool report_no_state(struct elab *e, struct stmt *s, struct binding *b)
 {
 	struct sym *name = s->targets[0].name;
 
-	if (b && b->kind == CV_POISON) /* the state itself is wrong, which was told */
+	if (b && b->kind == CV_POISON) /* the state has an error, which was reported */
 		return false;
 	elab_error(e, s->span, E_STATEMENT,
 		   "'next %s' needs a loop that carries '%s', or a state of that name", name->s,
 		   name->s);
-	if (!b) /* so that it is not called undefined besides */
+	if (!b) /* so that it is not reported as undefined, too */
 		bind_value(e, name, poison(s->span), s->span)->used = true;
 	return false;
 }
 
-/* What a statement makes the next value of a parameter; NULL: reported */
+/* The value of a statement 'next x = ...' for the param of x; NULL: reported */
 static struct value *next_value(struct elab *e, struct stmt *s, const struct value *given,
 				const struct value *param)
 {
@@ -566,7 +568,7 @@ static bool next_state(struct elab *e, struct stmt *s)
 	struct binding *b = find_value(e, name);
 
 	if (!b || !b->state)
-		return no_state(e, s, b);
+		return report_no_state(e, s, b);
 	struct state *st = &e->graph->states.at[b->state - 1];
 	if (e->block != e->graph->block) {
 		elab_error(e, s->span, E_STATEMENT,
@@ -608,7 +610,7 @@ bool exec_next(struct elab *e, struct stmt *s)
 		struct value *next = next_value(e, s, c->next, c->param);
 		if (!next && c->next)
 			return false;
-		/* the type of a poisoned value clashes with nothing */
+		/* check_carried() accepts a poison value */
 		c->next = next ? next : graph_value(e->cx, (struct type){0}, s->span);
 		return c->next->type.dtype;
 	}

@@ -1,14 +1,15 @@
 /*
- * fn.c: a fn is expanded where it is called: its body is elaborated in a frame of its own,
- * with its parameters bound to the caller's values. Generic dtypes, ranks and dims are those of the
- * call. The library in lib/ and the bodies of ops/ops.def are fns like any other.
+ * fn.c: expands calls of fns. The body is elaborated in a frame of its own, with its parameters
+ * bound to the values of the caller. Generic dtypes, ranks and dims are those of the call. The
+ * library in lib/ and the bodies of ops/ops.def are fns like those of users.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "elab/internal.h"
 
-static bool too_many(struct elab *e, struct fn *f, struct span call)
+/* Is a limit reached, or does f call itself? true: reported */
+static bool exceeds_limits(struct elab *e, struct fn *f, struct span call)
 {
 	uint32_t depth = e->frame ? e->frame->depth + 1 : 1;
 
@@ -85,7 +86,7 @@ static bool known_kind(const struct sym *type)
 	return type->dtype || generic_name(type);
 }
 
-/* Is v of the kind that the declaration asks for? false: reported */
+/* Is v of the kind of the declared property d? false: reported */
 static bool check_kind(struct elab *e, struct fn *f, const struct param *d, const struct cv *v)
 {
 	const struct anode *t = &e->file->nodes.at[d->type.first + d->type.len - 1];
@@ -121,7 +122,8 @@ static bool bind_decls(struct elab *e, struct fn *f, const struct cv *given, str
 		}
 		if (d->type.len && !check_kind(e, f, d, &v))
 			return false;
-		if (v.kind == CV_SYM) { /* a bare symbol means its own name */
+		if (v.kind ==
+		    CV_SYM) { /* a name without a value stands for the string of its letters */
 			struct astr *s = new (e->cx->arena, struct astr);
 			*s = (struct astr){v.u.sym->s, v.u.sym->len};
 			v = (struct cv){.kind = CV_STR, .span = v.span, .u.str = s};
@@ -152,7 +154,7 @@ static bool bind_param(struct elab *e, struct param *p, struct cv *arg, struct s
 	return true;
 }
 
-/* Typed arguments first: they bind the generic dtypes that weak literals then take. */
+/* Typed arguments first: they bind the generic dtypes, which weak literals then take. */
 static bool bind_params(struct elab *e, struct fn *f, struct cv *args, struct span call)
 {
 	bool ok = true;
@@ -196,16 +198,16 @@ static bool run_fn(struct elab *e, struct fn *f, const struct cv *given, struct 
 	return ok;
 }
 
-/* given: a value for each property, poison where the default is wanted. */
-static bool enter(struct elab *e, struct fn *f, struct span call, const struct cv *given,
-		  struct cv *args, struct cv *results)
+/* Expands f in a new frame. given: a value for each property; poison: the default */
+static bool enter_fn(struct elab *e, struct fn *f, struct span call, const struct cv *given,
+		     struct cv *args, struct cv *results)
 {
 	struct frame frame = {.caller = e->frame, .fn = f, .call = call};
 	struct elab saved = *e;
 
 	frame.depth = e->frame ? e->frame->depth + 1 : 1;
 	frame.library = f->file->source->lib;
-	if (e->frame && e->frame->library) { /* all of it happens at the outermost call */
+	if (e->frame && e->frame->library) { /* nodes get the span of the outermost call */
 		frame.library = true;
 		frame.call = e->frame->call;
 	}
@@ -236,7 +238,7 @@ bool expand_call(struct elab *e, struct fn *f, struct span call, const struct pr
 {
 	struct cv *given = new_array(e->cx->arena, struct cv, f->ndecls + 1);
 
-	if (too_many(e, f, call))
+	if (exceeds_limits(e, f, call))
 		return false;
 	if (nargs != f->nparams) {
 		elab_error(e, call, E_ARITY, "fn '%s' takes %u argument%s but got %u", f->name->s,
@@ -244,16 +246,16 @@ bool expand_call(struct elab *e, struct fn *f, struct span call, const struct pr
 		return false;
 	}
 	return given_props(e, f, props, nprops, given, call) &&
-	       enter(e, f, call, given, args, results);
+	       enter_fn(e, f, call, given, args, results);
 }
 
 /* ---- the library ---- */
 
 struct lib {             /* ctx->lib */
-	struct fn **fns; /* as in lib_texts; NULL until first needed */
+	struct fn **fns; /* as in lib_texts; NULL: not parsed yet */
 };
 
-/* A text of the compiler's own as a fn: it has one, and no errors. */
+/* Parses a text of the compiler itself, which has one fn and no errors. */
 static struct fn *parse_fn(struct ctx *cx, const char *name, const char *text, size_t len)
 {
 	struct source *src = source_add(cx, name, NULL, text, len);
@@ -304,8 +306,9 @@ uint32_t fn_results(const struct fn *f)
 	return f->nresults;
 }
 
-/* The body of an op: .lib by name; .onnx as a fn of the row's inputs and properties. Binary bodies
- * of ops that take any number of inputs are written with a and b. */
+/* The body of an op: the fn of the library that .lib names, or .onnx as the body of a fn with the
+ * inputs and properties of the row. For an op of any number of inputs, .onnx combines two: a and b.
+ */
 struct fn *op_body(struct ctx *cx, const struct op *op)
 {
 	const struct op_sig *sig = op_sig(cx, op);
@@ -386,7 +389,7 @@ bool expand_fn(struct ctx *cx, struct block *b, struct fn *f, const struct op *o
 	e->frame = &base;
 	e->block = b;
 	e->scope = NULL;
-	bool ok = enter(e, f, s, given, args, results);
+	bool ok = enter_fn(e, f, s, given, args, results);
 	e->frame = NULL;
 	e->block = block;
 	for (uint32_t i = 0; ok && i < nout; i++)

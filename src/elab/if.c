@@ -1,14 +1,14 @@
 /*
- * if.c: if, and the ops of PyTensor that stand for a part of a graph: IfElse, LazyIfElse,
- * OpFromGraph. In: a condition and what each branch does or is. Out: an `if` node (flow.c says
- * what that is), or one of the branches where the condition is known now.
+ * if.c: the statement if, and PyTensor's ops IfElse, LazyIfElse, OpFromGraph. In: a condition and
+ * two branches. Out: an `if` node (op_if in ops/ops.h), or the nodes of one branch if the condition
+ * is known at compile time.
  */
 #include "elab/internal.h"
 
 struct branch {
 	struct block *block;
 	struct cv *values;
-	uint32_t nvalues; /* where nothing else says it */
+	uint32_t nvalues; /* LazyIfElse alone */
 };
 
 static bool branch_values(struct elab *e, struct stmt *s, struct aif *a, struct cv *values)
@@ -59,34 +59,35 @@ static bool open_branch(struct elab *e, struct stmt *s, struct aif *a, bool chai
 	return ok;
 }
 
-static enum dtype strong(const struct cv *v)
+static enum dtype branch_dtype(const struct cv *v)
 {
 	return v->kind == CV_VALUE ? v->u.v->type.dtype : v->kind == CV_DIM ? DT_INT64 : DT_NONE;
 }
 
-static bool is_number(const struct cv *v)
+static bool is_literal(const struct cv *v)
 {
 	return v->kind == CV_BOOL || v->kind == CV_INT || v->kind == CV_FLOAT ||
 	       v->kind == CV_COMPLEX;
 }
 
-/* What a result of an if is called in messages. */
-static const char *target_name(struct elab *e, const struct target *t, uint32_t i)
+/* The name of a result of an if in messages. */
+static const char *result_name(struct elab *e, const struct target *t, uint32_t i)
 {
 	return t ? arena_printf(e->cx->arena, "'%s'", t[i].name->s)
 		 : arena_printf(e->cx->arena, "result %u", i);
 }
 
-/* Value i of both branches, as results of the blocks. t: the targets, NULL for an op. */
-static bool merge(struct elab *e, const struct target *t, uint32_t i, struct branch *br,
-		  struct node *n, dim mark)
+/* Makes value i of both branches results of the blocks, of one dtype. t: the targets, NULL for an
+ * op. false: reported */
+static bool merge_branches(struct elab *e, const struct target *t, uint32_t i, struct branch *br,
+			   struct node *n, dim mark)
 {
 	struct block *outer = e->block;
 	struct value *v[2];
-	enum dtype type =
-		strong(&br[0].values[i]) ? strong(&br[0].values[i]) : strong(&br[1].values[i]);
+	enum dtype type = branch_dtype(&br[0].values[i]) ? branch_dtype(&br[0].values[i])
+							 : branch_dtype(&br[1].values[i]);
 
-	if (!type && is_number(&br[0].values[i]) && is_number(&br[1].values[i])) {
+	if (!type && is_literal(&br[0].values[i]) && is_literal(&br[1].values[i])) {
 		enum dtype a = weak_dtype(e, &br[0].values[i], DT_NONE);
 		enum dtype c = weak_dtype(e, &br[1].values[i], DT_NONE);
 		type = a && c ? dtype_upcast(a, c) : DT_NONE;
@@ -95,7 +96,7 @@ static bool merge(struct elab *e, const struct target *t, uint32_t i, struct bra
 	}
 	for (int k = 0; k < 2; k++) {
 		struct cv number, *c = &br[k].values[i];
-		if (c->kind == CV_BOOL && type && type != strong(&br[!k].values[i])) {
+		if (c->kind == CV_BOOL && type && type != branch_dtype(&br[!k].values[i])) {
 			number = (struct cv){.kind = CV_INT, .span = c->span, .u.i = c->u.b};
 			c = &number;
 		}
@@ -109,7 +110,7 @@ static bool merge(struct elab *e, const struct target *t, uint32_t i, struct bra
 	const struct type *a = &v[0]->type, *b = &v[1]->type;
 	if (a->dtype != b->dtype || a->rank != b->rank) {
 		elab_error(e, t ? t[i].span : n->span, a->dtype != b->dtype ? E_DTYPE : E_RANK,
-			   "%s is %s in one branch and %s in the other", target_name(e, t, i),
+			   "%s is %s in one branch and %s in the other", result_name(e, t, i),
 			   type_str(e->cx, *a), type_str(e->cx, *b));
 		return false;
 	}
@@ -117,7 +118,7 @@ static bool merge(struct elab *e, const struct target *t, uint32_t i, struct bra
 	return true;
 }
 
-/* cond ? br[0] : br[1], values of the first n in the results. */
+/* Appends the node `if cond: br[0] else: br[1]`; values[count] are its results. */
 static bool append_if(struct elab *e, struct value *cond, struct branch *br, const struct target *t,
 		      uint32_t count, dim mark, struct span s, struct cv *values)
 {
@@ -134,14 +135,14 @@ static bool append_if(struct elab *e, struct value *cond, struct branch *br, con
 	n->blocks[1] = br[1].block;
 	node_results(e->cx, n, count);
 	for (uint32_t i = 0; i < count; i++) {
-		ok = merge(e, t, i, br, n, mark) && ok;
+		ok = merge_branches(e, t, i, br, n, mark) && ok;
 		values[i] = cv_value(n->out[i], t ? t[i].span : s);
 	}
 	graph_append(e->block, n);
 	return ok;
 }
 
-/* A chain from `a` on: cond ? body : rest. */
+/* The chain `if a ... else if ... else ...` from a on: values[] are the values of the targets. */
 static bool run_branches(struct elab *e, struct stmt *s, struct aif *a, struct cv *values)
 {
 	struct branch br[2];
@@ -206,7 +207,7 @@ static struct cv results_of(struct cv *values, uint32_t n, struct span s)
 		      : (struct cv){.kind = CV_MULTI, .n = n, .span = s, .u.items = values};
 }
 
-/* A fn or an op that was given as a property, called: a value, several, or poison (reported). */
+/* Calls the fn or op of a property. CV_MULTI: several results, poison: reported */
 static struct cv call_ref(struct elab *e, const struct cv *ref, struct cv *args, uint32_t nargs,
 			  struct span s)
 {
@@ -220,7 +221,7 @@ static struct cv call_ref(struct elab *e, const struct cv *ref, struct cv *args,
 		       : poison(s);
 }
 
-/* The one property is what is called: "fn", or Elemwise's "scalar_op". */
+/* OpFromGraph and Elemwise call what their first property names: fn, scalar_op. */
 struct cv elab_from_graph(struct elab *e, const struct op *op, struct cv *props, struct cv *args,
 			  uint32_t nargs, struct span s)
 {
@@ -228,7 +229,7 @@ struct cv elab_from_graph(struct elab *e, const struct op *op, struct cv *props,
 	return call_ref(e, &props[0], args, nargs, s);
 }
 
-/* Branch k of two; the second one has as many results as the first. false: reported. */
+/* Elaborates branch k, which must have as many results as branch 0. false: reported */
 static bool call_branch(struct elab *e, struct branch *br, int k, const struct cv *ref,
 			struct cv *args, uint32_t nargs, struct span s)
 {
@@ -253,7 +254,7 @@ static bool call_branch(struct elab *e, struct branch *br, int k, const struct c
 	return false;
 }
 
-/* IfElse: both sides are values already. */
+/* IfElse: the arguments are values, computed before the if. */
 struct cv elab_if_else(struct elab *e, const struct op *op, struct cv *props, struct cv *args,
 		       uint32_t nargs, struct span s)
 {
@@ -286,7 +287,7 @@ struct cv elab_if_else(struct elab *e, const struct op *op, struct cv *props, st
 	return ok ? results_of(values, n, s) : poison(s);
 }
 
-/* LazyIfElse: both sides are graphs over the same arguments. */
+/* LazyIfElse: the branches are fns of the same arguments. */
 struct cv elab_lazy_if_else(struct elab *e, const struct op *op, struct cv *props, struct cv *args,
 			    uint32_t nargs, struct span s)
 {

@@ -1,8 +1,7 @@
 /*
- * index.c: x[...], x[...].set(v), x[...].inc(v) become the six subtensor ops of PyTensor, as
- * indexing a PyTensor variable does: None by ExpandDims first, then a basic op when all indices are
- * slices and integer scalars, else an advanced one. idx_list holds positions among the index
- * inputs.
+ * index.c: turns x[...], x[...].set(v) and x[...].inc(v) into PyTensor's subtensor ops, as indexing
+ * a PyTensor variable does. None becomes an ExpandDims of x. Then comes Subtensor (SetSubtensor,
+ * IncSubtensor) if all indices are slices and integer scalars, else AdvancedSubtensor and so on.
  */
 #include <string.h>
 
@@ -13,7 +12,7 @@ struct index {
 	uint32_t n;
 	bool advanced;
 	struct value **in;   /* x, (y,) index inputs */
-	uint32_t nin, first; /* first: where index inputs start */
+	uint32_t nin, first; /* first: the number of the first index input */
 	struct cv *list;     /* idx_list */
 	uint32_t nlist;
 };
@@ -23,7 +22,8 @@ static bool is_mask(const struct cv *v)
 	return v->kind == CV_VALUE && v->u.v->type.dtype == DT_BOOL;
 }
 
-/* Makes every item a slice, an integer (int, dim, scalar value), a tensor, None or an ellipsis. */
+/* Is v a slice, an integer, a tensor, None or an ellipsis? A list becomes a tensor. false: reported
+ */
 static bool check_item(struct elab *e, struct cv *v)
 {
 	switch (v->kind) {
@@ -62,7 +62,8 @@ static bool check_item(struct elab *e, struct cv *v)
 	}
 }
 
-static uint32_t consumes(const struct cv *v)
+/* The number of axes that an item indexes. */
+static uint32_t count_axes(const struct cv *v)
 {
 	if (v->kind == CV_NONE || v->kind == CV_ELLIPSIS)
 		return 0;
@@ -85,15 +86,15 @@ static bool is_full(const struct cv *v)
 	       v->u.items[1].kind == CV_NONE && v->u.items[2].kind == CV_NONE;
 }
 
-/* Replaces the ellipsis by full slices. false: reported. */
-static bool spread(struct elab *e, struct index *ix, struct value *x, struct span s)
+/* Replaces the ellipsis by full slices. false: reported */
+static bool expand_ellipsis(struct elab *e, struct index *ix, struct value *x, struct span s)
 {
 	struct diag **tail = e->cx->diag_tail;
 	uint32_t rank = x->type.rank;
 	uint32_t used = 0, dots = 0, k = 0;
 
 	for (uint32_t i = 0; i < ix->n; i++) {
-		used += consumes(&ix->items[i]);
+		used += count_axes(&ix->items[i]);
 		dots += ix->items[i].kind == CV_ELLIPSIS;
 	}
 	if (used > rank || dots > 1) {
@@ -118,8 +119,8 @@ static bool spread(struct elab *e, struct index *ix, struct value *x, struct spa
 	return true;
 }
 
-/* New axes: where they are in the expanded tensor; the items become full slices. */
-static struct cv new_axes(struct elab *e, struct index *ix, struct span s)
+/* Returns the axes that None adds, and replaces each None by a full slice. */
+static struct cv take_new_axes(struct elab *e, struct index *ix, struct span s)
 {
 	struct cv axes = {.kind = CV_TUPLE, .span = s};
 	uint32_t axis = 0;
@@ -130,14 +131,15 @@ static struct cv new_axes(struct elab *e, struct index *ix, struct span s)
 			axes.u.items[axes.n++] = cv_int(axis++, s);
 			ix->items[i] = full_slice(e, s);
 		} else {
-			axis += consumes(&ix->items[i]);
+			axis += count_axes(&ix->items[i]);
 		}
 	}
 	return axes;
 }
 
-static struct value *with_axes(struct elab *e, const char *name, struct value *v, struct cv axes,
-			       struct span s)
+/* Calls ExpandDims or Squeeze. */
+static struct value *call_with_axes(struct elab *e, const char *name, struct value *v,
+				    struct cv axes, struct span s)
 {
 	struct prop_arg arg = {.name = intern_str(e->cx, "axes"), .value = axes, .span = s};
 	const struct op *op = op_named(e->cx, name);
@@ -150,8 +152,8 @@ static struct value *with_axes(struct elab *e, const char *name, struct value *v
 	return r.kind == CV_VALUE ? r.u.v : NULL;
 }
 
-/* Adds an index input; its position as an idx_list entry. */
-static bool add_input(struct elab *e, struct index *ix, const struct cv *v, struct cv *entry)
+/* Adds an index input; *entry is its number among them. */
+static bool add_index_input(struct elab *e, struct index *ix, const struct cv *v, struct cv *entry)
 {
 	struct value *x = to_value(e, v, v->kind == CV_INT ? DT_INT64 : DT_NONE);
 
@@ -181,13 +183,14 @@ static bool add_slice(struct elab *e, struct index *ix, const struct cv *v, stru
 					   type_str(e->cx, part->u.v->type));
 			return false;
 		}
-		if (!add_input(e, ix, part, &entry->u.items[i]))
+		if (!add_index_input(e, ix, part, &entry->u.items[i]))
 			return false;
 	}
 	return true;
 }
 
-static bool build_list(struct elab *e, struct index *ix)
+/* Adds the index inputs, and builds idx_list. false: reported */
+static bool build_idx_list(struct elab *e, struct index *ix)
 {
 	uint32_t n = ix->n;
 
@@ -197,7 +200,7 @@ static bool build_list(struct elab *e, struct index *ix)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct cv *v = &ix->items[i];
 		bool ok = v->kind == CV_SLICE ? add_slice(e, ix, v, &ix->list[i])
-					      : add_input(e, ix, v, &ix->list[i]);
+					      : add_index_input(e, ix, v, &ix->list[i]);
 		if (!ok)
 			return false;
 		ix->advanced |= v->kind == CV_VALUE && v->u.v->type.rank;
@@ -217,7 +220,7 @@ static const struct op *pick_op(struct elab *e, uint8_t kind, bool advanced)
 	return op_named(e->cx, names[kind == A_SET ? 1 : kind == A_INC ? 2 : 0][advanced]);
 }
 
-/* x[items], or x[items].set(y) and .inc(y) as `kind` says. The items are changed. */
+/* x[items], x[items].set(y) or x[items].inc(y), by `kind`. Changes the items. */
 static struct cv index_op(struct elab *e, uint8_t kind, struct value *x, struct cv *items,
 			  uint32_t n, const struct cv *update, struct span s)
 {
@@ -226,10 +229,10 @@ static struct cv index_op(struct elab *e, uint8_t kind, struct value *x, struct 
 	for (uint32_t i = 0; i < n; i++)
 		if (items[i].kind == CV_POISON || !check_item(e, &items[i]))
 			return poison(s);
-	if (!spread(e, &ix, x, s))
+	if (!expand_ellipsis(e, &ix, x, s))
 		return poison(s);
-	struct cv axes = new_axes(e, &ix, s);
-	if (axes.n && !(x = with_axes(e, "ExpandDims", x, axes, s)))
+	struct cv axes = take_new_axes(e, &ix, s);
+	if (axes.n && !(x = call_with_axes(e, "ExpandDims", x, axes, s)))
 		return poison(s);
 	ix.in = new_array(e->cx->arena, struct value *, 3 * ix.n + 2);
 	ix.in[ix.nin++] = x;
@@ -241,7 +244,7 @@ static struct cv index_op(struct elab *e, uint8_t kind, struct value *x, struct 
 		ix.in[ix.nin++] = y;
 	}
 	ix.first = ix.nin;
-	if (!build_list(e, &ix))
+	if (!build_idx_list(e, &ix))
 		return poison(s);
 	if (!ix.nlist && !update)
 		return cv_value(x, s);
@@ -253,7 +256,7 @@ static struct cv index_op(struct elab *e, uint8_t kind, struct value *x, struct 
 		return poison(s);
 	struct node *node = graph_node(e->cx, e->block, op, props, ix.in, ix.nin, node_span(e, s));
 	x = node->out[0];
-	if (axes.n && update && x->type.dtype && !(x = with_axes(e, "Squeeze", x, axes, s)))
+	if (axes.n && update && x->type.dtype && !(x = call_with_axes(e, "Squeeze", x, axes, s)))
 		return poison(s);
 	return cv_value(x, s);
 }
@@ -278,7 +281,7 @@ struct value *element_of(struct elab *e, struct value *x, struct cv i)
 	return r.kind == CV_VALUE && r.u.v->type.dtype ? r.u.v : NULL;
 }
 
-/* x[start:stop] along the leading axis; a bound of kind CV_NONE is left out. NULL: reported. */
+/* x[start:stop]; a bound may be CV_NONE. NULL: reported */
 struct value *slice_of(struct elab *e, struct value *x, struct cv start, struct cv stop,
 		       struct span s)
 {

@@ -1,6 +1,7 @@
 /*
- * internal.h: private to elab*.c. The elaborator walks statements in order with an expression stack
- * machine over the post-order AST; names mean what sym->value / sym->dim say at that moment.
+ * internal.h: shared by the files of this folder alone. The elaborator walks the statements in
+ * order, and evaluates expressions with a stack machine over the post-order AST. The meaning of a
+ * name is its current binding, sym->value or sym->dim.
  */
 #ifndef PTGC_ELAB_INTERNAL_H
 #define PTGC_ELAB_INTERNAL_H
@@ -8,19 +9,19 @@
 #include "syntax/syntax.h"
 #include "elab/elab.h"
 
-/* One meaning of a name. Frames keep the caller's names out of a fn's body: a binding is visible
- * only in the frame that made it. */
+/* One meaning of a name. It is visible only in the frame that bound it, so the body of a fn does
+ * not see the names of its caller. */
 struct binding {
 	struct sym *sym;
-	struct binding *hidden; /* what the name meant before */
-	struct binding *prev;   /* in the scope */
+	struct binding *hidden; /* the binding of the name before this one */
+	struct binding *prev;   /* the next older binding of the scope */
 	struct scope *scope;
 	struct span span;
-	uint8_t kind; /* value namespace: enum cv_kind of what it means */
+	uint8_t kind; /* value namespace: enum cv_kind */
 	bool used, is_rest;
-	bool result;    /* of the graph */
-	uint32_t state; /* its number, from 1; 0: it is none */
-	bool missing;   /* nothing defines it, which was reported */
+	bool result;    /* it is a result of the graph */
+	uint32_t state; /* the number of the state, from 1; 0: it is no state */
+	bool missing;   /* the name has no definition, which was reported */
 	union {
 		struct value *v; /* CV_VALUE */
 		struct cv *cv;   /* the other kinds: see binding_cv() */
@@ -28,7 +29,7 @@ struct binding {
 		struct rest *rest;
 	} u;
 };
-struct rest { /* ...b: the dims that it stands for */
+struct rest { /* the dims that a '...b' stands for */
 	const dim *at;
 	uint32_t n;
 };
@@ -42,13 +43,14 @@ struct scope {
 struct frame { /* one expansion of a fn, or the graph */
 	struct frame *caller;
 	struct fn *fn;
-	struct span call; /* where the caller calls */
-	bool library;     /* nodes and errors take the place of the call */
+	struct span call; /* the call that is expanded */
+	bool library;     /* nodes and errors get the span of the call */
 	uint32_t depth;
-	/* A definition that has another's name: two are of one name, and one is missing. What was
-	 * said of the one, until the other is a note of it. */
+	/* A statement may define a wrong name: then one name is defined twice (taken) and another
+	 * is not defined (missing). The first of the two errors; the second becomes a note of it.
+	 */
 	struct diag *taken, *missing;
-	uint32_t headless; /* statements that could not be read, whose name is not known */
+	uint32_t headless; /* the number of statements whose targets the parser could not read */
 };
 
 struct carried {
@@ -66,36 +68,37 @@ struct loop_state { /* the loop whose body is being elaborated */
 
 struct elab {
 	struct ctx *cx;
-	struct file *file; /* whose AST the current statement is in */
+	struct file *file; /* the file of the current statement */
 	struct graph *graph;
-	struct block *block; /* where nodes go */
+	struct block *block; /* new nodes are appended to it */
 	struct scope *scope;
 	struct frame *frame;
 	struct loop_state *loop;
 	vec(struct cv) stack; /* of the expression machine */
 	uint32_t nested;      /* expansions of fns from within fns */
-	bool limited;         /* the limit was reported */
+	bool limited;         /* a limit of the expansion of fns was reported */
 	vec(struct file *) used;
-	bool fns_missing; /* a file that is `use`d could not be read */
+	bool fns_missing; /* a file of a `use` could not be read */
 	struct sym *underscore;
-	struct prop_arg no_props;         /* of a call without any */
-	vec(const struct astr *) strings; /* that were refused as values */
-	uint32_t root,
-		nroot; /* the call that is all of a statement's right side, and its targets */
+	struct prop_arg no_props;         /* of calls without properties */
+	vec(const struct astr *) strings; /* the strings that were reported to be no tensors */
+	/* The statement `a, b = onnx.X(...)`: the node of the whole right side in root_file, the
+	 * number of targets, and the types written for them (NULL: not for all). A raw ONNX node
+	 * takes the types that cannot be inferred from there. */
+	uint32_t root, nroot;
 	struct file *root_file;
-	const struct type
-		*wanted;   /* types written for the targets, for raw nodes; NULL: not all are */
-	bool wanted_wrong; /* one of them makes no sense, which was reported */
+	const struct type *wanted;
+	bool wanted_wrong; /* a written type is wrong, which was reported */
 };
 
 #define MAX_FN_DEPTH     200
 #define MAX_EXPANSIONS   200000
 #define MAX_BLOCK_DEPTH  30
 #define MAX_CARRIED      1000 /* values of a loop */
-#define MAX_HINTS        50   /* errors that name what may be meant */
-#define MAX_SOLVE_ROUNDS 16   /* names of dims that are only known from each other */
+#define MAX_HINTS        50   /* errors with "did you mean" */
+#define MAX_SOLVE_ROUNDS 16   /* passes of solve_dims() */
 
-/* EXPAND of ops.def, for ops that run fns: what a call of the op is, without a node of its own */
+/* EXPAND of ops.def: a call of an op that runs fns becomes other nodes at once */
 typedef struct cv expand_fn_t(struct elab *e, const struct op *op, struct cv *props,
 			      struct cv *args, uint32_t nargs, struct span s);
 expand_fn_t elab_scan, elab_if_else, elab_lazy_if_else, elab_from_graph;
@@ -103,7 +106,7 @@ expand_fn_t elab_scan, elab_if_else, elab_lazy_if_else, elab_from_graph;
 /* elab.c */
 struct diag *elab_error(struct elab *e, struct span s, enum diag_code code, const char *fmt, ...)
 	PRINTF(4, 5);
-struct span node_span(struct elab *e, struct span s); /* the call's, inside the library */
+struct span node_span(struct elab *e, struct span s); /* s; in the library, the span of the call */
 struct scope *push_scope(struct elab *e);
 void pop_scope(struct elab *e);
 struct binding *bind_value(struct elab *e, struct sym *name, struct cv v, struct span s);
@@ -127,19 +130,20 @@ extern const struct operator { /* a row of syntax/operators.def */
 struct cv eval(struct elab *e, struct expr x);
 struct cv cv_int(int64_t v, struct span s);
 struct cv cv_dim(dim d, struct span s);
-bool cv_as_dim(struct elab *e, const struct cv *v, dim *d); /* int, dim or known int64 scalar */
+bool cv_as_dim(struct elab *e, const struct cv *v, dim *d); /* an int, dim or known int64 scalar */
 bool cv_is_weak(const struct cv *v);
 const char *cv_kind_name(const struct cv *v); /* "a string", "a tensor", ... */
 
 /* value.c: compile-time values -> values */
-struct value *to_value(struct elab *e, const struct cv *v, enum dtype want); /* NULL: reported */
-void no_tensor(struct elab *e, const struct cv *v);
+/* want: the dtype of a literal, DT_NONE: its default. NULL: reported */
+struct value *to_value(struct elab *e, const struct cv *v, enum dtype want);
+void report_no_tensor(struct elab *e, const struct cv *v);
 const char *near_name(struct elab *e, const struct sym *name);        /* of a value, or NULL */
 bool all_defined(struct elab *e, const struct cv *items, uint32_t n); /* false: reported */
 struct value *dim_to_value(struct elab *e, dim d, struct span s);
 struct value *constant_of(struct elab *e, const struct cv *v, enum dtype t, struct span s);
 enum dtype weak_dtype(struct elab *e, const struct cv *v, enum dtype other);
-enum dtype list_values(const struct cv *v); /* their common dtype; DT_NONE: there is none in it */
+enum dtype list_values_dtype(const struct cv *v); /* of the values in a list; DT_NONE: none */
 struct cv elab_construct(struct elab *e, enum dtype t, const struct cv *dims, uint32_t ndims,
 			 bool has_dims, struct cv *args, uint32_t nargs, struct span s);
 
@@ -148,13 +152,13 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items);
 struct cv eval_opref(struct elab *e, uint32_t at, struct cv *items);
 struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct cv *args,
 		  uint32_t nargs, struct span s);
-bool few_inputs(struct elab *e, uint32_t n, struct span s); /* false: reported */
+bool check_input_count(struct elab *e, uint32_t n, struct span s); /* false: reported */
 struct value *cast_value(struct elab *e, struct value *v, enum dtype t, struct span s);
 struct cv call_named(struct elab *e, const char *op, struct cv *args, uint32_t nargs,
 		     struct span s);
 struct cv node_result(struct elab *e, struct node *n, struct span s);
 void elab_children(struct elab *e, uint32_t at,
-		   uint32_t *out); /* indices of the n children, in order */
+		   uint32_t *out); /* the indices of node at's children */
 
 /* raw.c */
 struct cv call_onnx(struct elab *e, uint32_t at, struct cv *items);
@@ -169,7 +173,7 @@ struct value *slice_of(struct elab *e, struct value *x, struct cv start, struct 
 		       struct span s);
 
 /* type.c */
-bool generic_name(const struct sym *s); /* as a dtype in a fn: F, T1 */
+bool generic_name(const struct sym *s); /* can s be a generic dtype of a fn, such as F or T1? */
 bool match_type(struct elab *e, struct expr x, struct value *v, const char *what, struct sym *name,
 		struct span s, uint64_t *loose);
 enum dtype written_dtype(struct elab *e, struct expr x);
@@ -181,14 +185,15 @@ bool exec_if(struct elab *e, struct stmt *s);
 
 /* flow.c */
 bool fail_targets(struct elab *e, struct stmt *s);
-/* A block's result as the outside sees it: dims that differ from `other`'s (which may be NULL), or
- * were made in the block, after `mark`, are not known. lead: new leading axes. */
+/* The type of `out`, a result of a loop or if, for the result of type *in of its block. A dim
+ * becomes unknown if it differs from that of *other (the other branch, may be NULL), or if it was
+ * created in the block, after `mark`. lead: the number of new leading axes. */
 struct type outside_type(struct elab *e, struct value *out, const struct type *in,
 			 const struct type *other, dim mark, uint32_t lead);
 struct loop_inputs {
-	struct value *trips, *go; /* NULL: no limit, true */
+	struct value *trips, *go; /* trip count (NULL: no limit), first condition (NULL: true) */
 	struct value **carried;
-	const uint64_t *loose; /* axes of the carried ones whose sizes change; NULL: none */
+	const uint64_t *loose; /* bit k of loose[i]: the length of axis k of value i changes */
 	uint32_t n;
 };
 struct block *open_block(struct elab *e, struct span s);

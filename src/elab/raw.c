@@ -1,7 +1,8 @@
 /*
  * raw.c: raw ONNX nodes, onnx.Gelu{approximate="tanh"}(x) or com.microsoft.X(...). Properties
- * become attributes as the operator's schema says; weak literals take the dtype that the schema
- * gives their input. Operators of other domains have no schema here: their result type is written.
+ * become attributes of the kinds in the operator's schema; weak literals take the dtype that the
+ * schema gives their input. Operators of other domains have no schema: the user writes the result
+ * types.
  */
 #include <float.h>
 #include <math.h>
@@ -10,7 +11,7 @@
 #include "elab/internal.h"
 #include "onnx/onnx.h"
 
-static struct cv bad_attr(struct elab *e, const struct cv *v, const char *name, const char *what)
+static struct cv report_attr(struct elab *e, const struct cv *v, const char *name, const char *what)
 {
 	bool large = v->kind == CV_FLOAT && fabs(v->u.f) > FLT_MAX;
 	elab_error(e, v->span, E_PROPERTY, "attribute '%s': expected %s but got %s", name, what,
@@ -42,28 +43,13 @@ static bool attr_real(const struct cv *v, float *f)
 	return !isinf(*f) || v->kind == CV_INT || isinf(v->u.f);
 }
 
-/* Element i of a list, tuple or folded list. */
+/* Element i of a list or tuple. */
 static struct cv list_item(const struct cv *v, uint32_t i)
 {
-	if (v->kind != CV_DATA)
-		return v->u.items[i];
-	const struct adatum *d = &v->u.data->at[i];
-	struct cv x = {.span = v->span};
-	if (d->kind == A_INT) {
-		x.kind = CV_INT;
-		x.neg = d->flags & AF_NEGATIVE;
-		x.u.i = d->u.integer;
-	} else if (d->kind == A_FLOAT) {
-		x.kind = CV_FLOAT;
-		x.u.f = d->u.real;
-	} else {
-		x.kind = CV_BOOL;
-		x.u.b = d->kind == A_TRUE;
-	}
-	return x;
+	return v->kind == CV_DATA ? cv_of_datum(&v->u.data->at[i], v->span) : v->u.items[i];
 }
 
-static bool list_length(const struct cv *v, uint32_t *n)
+static bool attr_list_length(const struct cv *v, uint32_t *n)
 {
 	if (v->kind == CV_DATA && v->u.data->rank == 1)
 		*n = v->u.data->count;
@@ -79,7 +65,7 @@ static bool attr_list(struct elab *e, struct attr *a, const struct cv *v)
 	struct arena *ar = e->cx->arena;
 	uint32_t n;
 
-	if (!list_length(v, &n))
+	if (!attr_list_length(v, &n))
 		return false;
 	int64_t *ints = new_array(ar, int64_t, n + 1);
 	float *floats = new_array(ar, float, n + 1);
@@ -104,7 +90,7 @@ static bool attr_list(struct elab *e, struct attr *a, const struct cv *v)
 	return true;
 }
 
-static bool attr_const(struct elab *e, struct attr *a, const struct cv *v)
+static bool attr_tensor(struct elab *e, struct attr *a, const struct cv *v)
 {
 	struct value *x = v->kind == CV_VALUE || cv_is_weak(v) || v->kind == CV_BOOL
 				  ? to_value(e, v, DT_NONE)
@@ -116,7 +102,7 @@ static bool attr_const(struct elab *e, struct attr *a, const struct cv *v)
 	return true;
 }
 
-/* Without a schema the value's own kind decides. */
+/* The kind of an attribute without a schema, from its value. */
 static uint8_t guess_kind(const struct cv *v)
 {
 	uint32_t n;
@@ -135,7 +121,7 @@ static uint8_t guess_kind(const struct cv *v)
 	case CV_VALUE:
 		return AT_TENSOR;
 	default:
-		if (!list_length(v, &n) || !n)
+		if (!attr_list_length(v, &n) || !n)
 			return AT_INTS;
 		struct cv x = list_item(v, 0);
 		return x.kind == CV_FLOAT ? AT_FLOATS : x.kind == CV_STR ? AT_STRS : AT_INTS;
@@ -158,7 +144,7 @@ static bool set_attr(struct elab *e, struct attr *a, const struct cv *v)
 			return false;
 		return true;
 	case AT_TENSOR:
-		return attr_const(e, a, v);
+		return attr_tensor(e, a, v);
 	case AT_INTS:
 	case AT_FLOATS:
 	case AT_STRS:
@@ -213,7 +199,7 @@ static bool raw_attrs(struct elab *e, struct node *n, bool schema, uint32_t at,
 				   "attributes of ONNX nodes are written name=value");
 			return false;
 		}
-		if (items[i].kind == CV_NONE) /* as if it were not there */
+		if (items[i].kind == CV_NONE) /* the attribute is left out */
 			continue;
 		a->name = p->u.sym->s;
 		a->kind = guess_kind(&items[i]);
@@ -232,7 +218,7 @@ static bool raw_attrs(struct elab *e, struct node *n, bool schema, uint32_t at,
 				return false;
 			}
 		if (!set_attr(e, a, &items[i])) {
-			bad_attr(e, &items[i], a->name, kinds[a->kind]);
+			report_attr(e, &items[i], a->name, kinds[a->kind]);
 			return false;
 		}
 		const char *why = schema ? onnx_attr_wrong(e->cx, n->onnx, a) : NULL;
@@ -259,8 +245,7 @@ static const struct onnx_io *input_spec(const struct onnx_op *op, uint32_t i)
 	return r == '*' || r == '+' ? &op->in[op->nin - 1] : NULL;
 }
 
-/* The dtype that the schema gives input i: a fixed type, or that of another input of its variable.
- */
+/* The dtype that the schema gives input i, a literal: a fixed type, or that of another input. */
 static enum dtype schema_dtype(const struct onnx_op *op, uint32_t i, const struct cv *args,
 			       uint32_t nargs)
 {
@@ -279,14 +264,15 @@ static enum dtype schema_dtype(const struct onnx_op *op, uint32_t i, const struc
 	for (const struct onnx_constraint *c = op->constraints; c && c->var; c++)
 		if (!strcmp(c->var, spec->type))
 			set = c->dtypes;
-	for (uint32_t k = 0; k < nargs;
-	     k++) { /* Pow(2, x): a variable of its own, but x's dtype serves */
+	/* Pow(2, x): the two inputs have different type variables, but 2 takes the dtype of x */
+	for (uint32_t k = 0; k < nargs; k++) {
 		enum dtype t =
 			args[k].kind == CV_VALUE ? (enum dtype)args[k].u.v->type.dtype : DT_BOOL;
 		if (t != DT_BOOL && set >> t & 1)
 			return t;
 	}
-	for (uint32_t k = 0; k < nargs; k++) { /* Where(c, 1, 0.5): one dtype for both */
+	/* Where(c, 1, 0.5): both have one dtype */
+	for (uint32_t k = 0; k < nargs; k++) {
 		const struct onnx_io *other = input_spec(op, k);
 		if (args[k].kind == CV_FLOAT && other && !strcmp(other->type, spec->type))
 			return DT_FLOAT64;
@@ -299,7 +285,7 @@ static bool raw_inputs(struct elab *e, struct node *n, bool schema, struct cv *a
 {
 	const struct onnx_op *op = n->onnx;
 
-	if (!few_inputs(e, nargs, s))
+	if (!check_input_count(e, nargs, s))
 		return false;
 	n->in = new_array(e->cx->arena, struct value *, nargs + 1);
 	n->nin = (uint16_t)nargs;
@@ -335,14 +321,14 @@ static bool raw_inputs(struct elab *e, struct node *n, bool schema, struct cv *a
 	return true;
 }
 
-/* How many results: as many as the statement has targets, when the call is all of its right side.
+/* The number of results: that of the targets, if the call is the whole right side of a statement.
  */
-static uint32_t raw_results(struct elab *e, uint32_t at)
+static uint32_t count_results(struct elab *e, uint32_t at)
 {
 	return e->root == at && e->root_file == e->file ? e->nroot : 1;
 }
 
-/* x.sum(1), as in Python: would be an operator of the domain x. */
+/* x.sum(1) looks like an operator of the domain x. true: x is a value, which was reported */
 static bool is_method(struct elab *e, const char *name, struct span s)
 {
 	size_t len = strcspn(name, ".");
@@ -377,7 +363,7 @@ static const struct onnx_op *find_operator(struct elab *e, const char *name, str
 		return foreign_op(e, name, s);
 	int opset = e->cx->opt.opset;
 	const struct onnx_op *op = onnx_nearest(onnx_named(name + 5), opset);
-	/* of the library's the legaliser may know another way */
+	/* the legaliser may replace an operator of the library that this opset lacks */
 	if (op && ((op->since <= opset && opset <= op->until) || e->frame->library))
 		return op;
 	if (op && opset < op->since) {
@@ -415,7 +401,7 @@ struct cv call_onnx(struct elab *e, uint32_t at, struct cv *items)
 	struct span s = a->at;
 	bool schema;
 	const struct onnx_op *op = find_operator(e, a->u.sym->s, s, &schema);
-	uint32_t count = raw_results(e, at);
+	uint32_t count = count_results(e, at);
 
 	if (!op)
 		return poison(a->span);
@@ -425,7 +411,7 @@ struct cv call_onnx(struct elab *e, uint32_t at, struct cv *items)
 			   op->name, op->nout, count);
 		return poison(a->span);
 	}
-	uint32_t results = count; /* and what the operator must have, though no name is for it */
+	uint32_t results = count; /* and results without a target that the operator must have */
 	while (schema && results < op->nout && !op->out[results].repeat)
 		results++;
 	struct node *n = raw_node(e, op, s);

@@ -1,20 +1,22 @@
 /*
- * scan.c: Scan{fn=step, ...}(n_steps, ...), the loop of PyTensor's graphs, as a loop node.
- * Arguments in PyTensor's order: n_steps, sequences, buffers (mit_mot, mit_sot, sit_sot), values of
- * untraced_sit_sot, lengths of nit_sot, and what the step takes as it is.
+ * scan.c: turns PyTensor's Scan{fn=step, ...}(n_steps, ...) into a loop node. The arguments are in
+ * PyTensor's order: n_steps, sequences, buffers (mit_mot, mit_sot, sit_sot), values of
+ * untraced_sit_sot, lengths of nit_sot, then other arguments of the step.
  *
- * Buffers are not kept in the loop. Counted from the oldest tap, step k reads and writes row k +
- * tap: a read at tap t is of what the next out tap above t, o, wrote o - t steps before, so the
- * loop carries the last writes of each out tap; with no out tap above, of a row that no step has
- * changed yet, so the buffer is walked as a sequence. What is written is stacked, and the buffer
- * that Scan gives is put together after the loop. That needs no more than one copy of anything.
+ * PyTensor's step k reads and writes rows k + tap of buffers, where taps are counted from the
+ * oldest. The loop does not carry whole buffers. Let o be the next out tap above in tap t. The row
+ * that step k reads at t is the row that step k - (o - t) wrote at o: so the loop carries the last
+ * o - t rows that were written at o. If there is no out tap above t, no step has changed the row
+ * yet: the loop reads it from the initial buffer. The written rows are stacked, and the buffer that
+ * Scan returns is joined from them after the loop.
  */
 #include "elab/internal.h"
 
 enum trace_kind {
-	MIT_MOT, /* all rows of the buffer are kept */
-	SIT_SOT, /* one out tap after all in taps; the last rows are kept, missing ones are 0 */
-	NIT_SOT, /* the same without a buffer */
+	MIT_MOT, /* several in and out taps; the result has all rows of the buffer */
+	SIT_SOT, /* one out tap, after all in taps; the result has the last rows, missing ones are 0
+		  */
+	NIT_SOT, /* as SIT_SOT, without in taps and buffer */
 };
 struct trace {
 	enum trace_kind kind;
@@ -227,8 +229,8 @@ static bool read_args(struct scan *s, const struct cv *args, uint32_t nargs)
 
 /* ---- what the loop carries ---- */
 
-/* The out tap next above in tap t, as its index; nout: none. */
-static uint32_t writer(const struct trace *t, int64_t tap)
+/* The index of the next out tap above in tap t; nout: there is none */
+static uint32_t next_out_tap(const struct trace *t, int64_t tap)
 {
 	uint32_t best = t->nout;
 
@@ -238,7 +240,7 @@ static uint32_t writer(const struct trace *t, int64_t tap)
 	return best;
 }
 
-/* The first values of the writes that are carried: rows of the buffer. */
+/* Sets the initial carried values: rows of the buffers, then the untraced values. */
 static bool plan_carried(struct scan *s)
 {
 	struct value **untraced = s->init;
@@ -247,7 +249,7 @@ static bool plan_carried(struct scan *s)
 	for (uint32_t i = 0; i < s->ntraces; i++) {
 		struct trace *t = &s->traces[i];
 		for (uint32_t k = 0; k < t->nin; k++) {
-			uint32_t w = writer(t, t->in[k]);
+			uint32_t w = next_out_tap(t, t->in[k]);
 			if (w < t->nout && t->out[w] - t->in[k] > t->depth[w])
 				t->depth[w] = (uint32_t)(t->out[w] - t->in[k]);
 		}
@@ -281,7 +283,7 @@ static bool plan_carried(struct scan *s)
 
 /* ---- one step ---- */
 
-static struct cv plus(struct scan *s, struct value *v, int64_t k)
+static struct cv add_const(struct scan *s, struct value *v, int64_t k)
 {
 	struct cv args[2] = {cv_value(v, s->span), cv_int(k, s->span)};
 
@@ -301,11 +303,11 @@ static bool step_args(struct scan *s, struct value *iteration, struct cv *args)
 	for (uint32_t i = 0; i < s->ntraces; i++)
 		for (uint32_t k = 0; k < s->traces[i].nin; k++) {
 			struct trace *t = &s->traces[i];
-			uint32_t w = writer(t, t->in[k]);
+			uint32_t w = next_out_tap(t, t->in[k]);
 			struct value *v =
-				w < t->nout
-					? s->param[t->carried[w] + t->out[w] - t->in[k] - 1]
-					: element_of(s->e, t->buffer, plus(s, iteration, t->in[k]));
+				w < t->nout ? s->param[t->carried[w] + t->out[w] - t->in[k] - 1]
+					    : element_of(s->e, t->buffer,
+							 add_const(s, iteration, t->in[k]));
 			if (!v)
 				return false;
 			args[n++] = cv_value(v, s->span);
@@ -317,8 +319,8 @@ static bool step_args(struct scan *s, struct value *iteration, struct cv *args)
 	return true;
 }
 
-/* A row that is written must be like the rows of the buffer. */
-static bool same_state(struct scan *s, const struct value *now, const struct value *next)
+/* Has the next value of a state the type of the state? false: reported */
+static bool check_state_type(struct scan *s, const struct value *now, const struct value *next)
 {
 	const struct type *a = &now->type, *b = &next->type;
 	bool same = a->dtype == b->dtype && a->rank == b->rank;
@@ -332,7 +334,8 @@ static bool same_state(struct scan *s, const struct value *now, const struct val
 	return same;
 }
 
-/* results: of the step. Fills `next`; the written values become results of the body. */
+/* Sets the results of the body from the results of the step: condition, next carried values, rows
+ * to stack. */
 static bool step_results(struct scan *s, struct block *body, struct cv *results)
 {
 	struct arena *a = s->e->cx->arena;
@@ -357,7 +360,7 @@ static bool step_results(struct scan *s, struct block *body, struct cv *results)
 	}
 	*vec_push(a, &body->results) = go;
 	for (uint32_t i = 0; i < s->ncarried; i++) {
-		if (!same_state(s, s->param[i], s->next[i]))
+		if (!check_state_type(s, s->param[i], s->next[i]))
 			return false;
 		*vec_push(a, &body->results) = s->next[i];
 	}
@@ -392,9 +395,9 @@ static bool run_step(struct scan *s, struct block *body)
 	       step_results(s, body, results);
 }
 
-/* ---- the buffers afterwards ---- */
+/* ---- the buffers after the loop ---- */
 
-static struct value *joined(struct scan *s, struct value **parts, uint32_t n)
+static struct value *join_rows(struct scan *s, struct value **parts, uint32_t n)
 {
 	const struct op *op = op_named(s->e->cx, "Join");
 	struct prop_arg arg = {.name = intern_str(s->e->cx, "axis"), .span = s->span};
@@ -410,7 +413,8 @@ static struct value *joined(struct scan *s, struct value **parts, uint32_t n)
 	return r.kind == CV_VALUE ? r.u.v : NULL;
 }
 
-static struct value *rows(struct scan *s, struct value *v, dim from, dim to)
+/* v[from:to]; DIM_NONE: the bound is left out */
+static struct value *slice_rows(struct scan *s, struct value *v, dim from, dim to)
 {
 	struct cv none = {.kind = CV_NONE, .span = s->span};
 
@@ -418,14 +422,15 @@ static struct value *rows(struct scan *s, struct value *v, dim from, dim to)
 			to == DIM_NONE ? none : cv_dim(to, s->span), s->span);
 }
 
-static dim shifted(struct scan *s, dim d, int64_t k)
+static dim dim_plus(struct scan *s, dim d, int64_t k)
 {
 	return dim_add(s->e->cx, d, dim_const(s->e->cx, k));
 }
 
-/* mit_mot: rows before the first out tap and after the last write stay; each out tap, from the
- * lowest, shows the rows that no lower one wrote later. done: steps that were run. */
-static struct value *whole_buffer(struct scan *s, struct trace *t, struct value **written, dim done)
+/* mit_mot: the rows before the lowest out tap and after the last written row are those of the
+ * initial buffer. The rows of the lowest out tap follow; of a higher one only those that no lower
+ * one wrote later. done: the number of steps that were run */
+static struct value *join_buffer(struct scan *s, struct trace *t, struct value **written, dim done)
 {
 	struct ctx *cx = s->e->cx;
 	struct value **part = new_array(cx->arena, struct value *, 2 * t->nout + 2);
@@ -434,28 +439,29 @@ static struct value *whole_buffer(struct scan *s, struct trace *t, struct value 
 	bool ok = true;
 
 	for (uint32_t k = 0; k < t->nout; k++) {
-		uint32_t w = writer(t, last); /* in ascending order */
+		uint32_t w = next_out_tap(t, last); /* the out taps in ascending order */
 		int64_t tap = t->out[w];
 		if (last < 0) {
 			if (tap)
-				ok &= (part[n++] = rows(s, t->buffer, DIM_NONE,
-							dim_const(cx, tap))) != NULL;
+				ok &= (part[n++] = slice_rows(s, t->buffer, DIM_NONE,
+							      dim_const(cx, tap))) != NULL;
 			part[n++] = written[w];
-		} else { /* with fewer steps than the taps are apart, rows between them stay */
+		} else { /* if there are fewer steps than rows between the taps, some rows stay */
 			if (!dim_ge(cx, done, tap - last))
-				ok &= (part[n++] = rows(s, t->buffer, shifted(s, done, last),
-							dim_const(cx, tap))) != NULL;
-			ok &= (part[n++] = rows(s, written[w], dim_const(cx, last - tap),
-						DIM_NONE)) != NULL;
+				ok &= (part[n++] = slice_rows(s, t->buffer, dim_plus(s, done, last),
+							      dim_const(cx, tap))) != NULL;
+			ok &= (part[n++] = slice_rows(s, written[w], dim_const(cx, last - tap),
+						      DIM_NONE)) != NULL;
 		}
 		last = tap;
 	}
-	if (!dim_eq(cx, t->length, shifted(s, done, last)))
-		ok &= (part[n++] = rows(s, t->buffer, shifted(s, done, last), DIM_NONE)) != NULL;
-	return ok ? joined(s, part, n) : NULL;
+	if (!dim_eq(cx, t->length, dim_plus(s, done, last)))
+		ok &= (part[n++] = slice_rows(s, t->buffer, dim_plus(s, done, last), DIM_NONE)) !=
+		      NULL;
+	return ok ? join_rows(s, part, n) : NULL;
 }
 
-static struct value *zeros(struct scan *s, const struct type *like, dim n)
+static struct value *make_zeros(struct scan *s, const struct type *like, dim n)
 {
 	struct cv zero = cv_int(0, s->span);
 	struct cv *args = new_array(s->e->cx->arena, struct cv, like->rank + 1u);
@@ -471,40 +477,42 @@ static struct value *zeros(struct scan *s, const struct type *like, dim n)
 	return r.kind == CV_VALUE ? r.u.v : NULL;
 }
 
-/* Rows that no step reaches are 0, but where not one step was run, a buffer is as it was. */
-static struct value *with_missing_rows(struct scan *s, struct trace *t, struct value *v,
-				       dim missing)
+/* Appends `missing` rows of zeros to v. If no step was run, the rows of the initial buffer follow
+ * instead. */
+static struct value *append_missing_rows(struct scan *s, struct trace *t, struct value *v,
+					 dim missing)
 {
 	struct ctx *cx = s->e->cx;
 	struct value *part[3] = {v};
 	uint32_t n = 1;
 
 	if (dim_ge(cx, s->steps, 1)) {
-		part[n++] = zeros(s, &v->type, missing);
+		part[n++] = make_zeros(s, &v->type, missing);
 	} else {
 		dim some = dim_min(cx, s->steps, dim_const(cx, 1)); /* 0 or 1 */
-		part[n++] = zeros(s, &v->type, dim_mul(cx, missing, some));
+		part[n++] = make_zeros(s, &v->type, dim_mul(cx, missing, some));
 		if (t->buffer)
-			part[n++] =
-				rows(s, t->buffer,
-				     shifted(s, dim_mul(cx, t->length, some), t->out[0]), DIM_NONE);
+			part[n++] = slice_rows(s, t->buffer,
+					       dim_plus(s, dim_mul(cx, t->length, some), t->out[0]),
+					       DIM_NONE);
 	}
-	return part[1] && part[n - 1] ? joined(s, part, n) : NULL;
+	return part[1] && part[n - 1] ? join_rows(s, part, n) : NULL;
 }
 
-/* mit_sot, sit_sot, nit_sot: the last `length` rows of first values and trace. Where more rows were
- * asked for (a gradient that is cut off), the others are 0. */
-static struct value *last_rows(struct scan *s, struct trace *t, struct value *written, dim done)
+/* mit_sot, sit_sot, nit_sot: the last `length` of the initial and written rows. If the buffer is
+ * longer (as for a truncated gradient), the others are 0. */
+static struct value *take_last_rows(struct scan *s, struct trace *t, struct value *written,
+				    dim done)
 {
 	struct ctx *cx = s->e->cx;
 	int64_t first = t->out[0];
 	struct value *part[2] = {written, written};
-	dim all = shifted(s, done, first), none = dim_const(cx, 0);
+	dim all = dim_plus(s, done, first), none = dim_const(cx, 0);
 
-	if (first && !(part[0] = rows(s, t->buffer, DIM_NONE, dim_const(cx, first))))
+	if (first && !(part[0] = slice_rows(s, t->buffer, DIM_NONE, dim_const(cx, first))))
 		return NULL;
-	struct value *v = joined(s, part, first ? 2 : 1);
-	if (!v || dim_eq(cx, t->length, shifted(s, s->steps, first)))
+	struct value *v = join_rows(s, part, first ? 2 : 1);
+	if (!v || dim_eq(cx, t->length, dim_plus(s, s->steps, first)))
 		return v;
 	dim over = dim_sub(cx, all, t->length);
 	if (s->as_while && !dim_le(cx, t->length, first + 1)) {
@@ -514,26 +522,26 @@ static struct value *last_rows(struct scan *s, struct trace *t, struct value *wr
 			   (long long)first, dim_str(cx, t->length));
 		return NULL;
 	}
-	if (!dim_le(cx, over, 0) && !(v = rows(s, v, dim_max(cx, over, none), DIM_NONE)))
+	if (!dim_le(cx, over, 0) && !(v = slice_rows(s, v, dim_max(cx, over, none), DIM_NONE)))
 		return NULL;
 	if (s->as_while || dim_ge(cx, over, 0))
 		return v;
-	return with_missing_rows(s, t, v, dim_max(cx, dim_neg(cx, over), none));
+	return append_missing_rows(s, t, v, dim_max(cx, dim_neg(cx, over), none));
 }
 
-static bool collect(struct scan *s, struct node *loop, struct cv *results)
+static bool collect_results(struct scan *s, struct node *loop, struct cv *results)
 {
 	dim done = s->steps;
 	uint32_t n = 0, at = s->ncarried;
 
 	if (s->as_while && s->nstacked)
 		done = loop->out[at]->type.dims[0];
-	for (uint32_t i = at; i < loop->nout; i++) /* all are stacked by the same steps */
+	for (uint32_t i = at; i < loop->nout; i++) /* all stacked results have one length */
 		loop->out[i]->type.dims[0] = done;
 	for (uint32_t i = 0; i < s->ntraces; i++) {
 		struct trace *t = &s->traces[i];
-		struct value *v = t->kind == MIT_MOT ? whole_buffer(s, t, loop->out + at, done)
-						     : last_rows(s, t, loop->out[at], done);
+		struct value *v = t->kind == MIT_MOT ? join_buffer(s, t, loop->out + at, done)
+						     : take_last_rows(s, t, loop->out[at], done);
 		if (!v)
 			return false;
 		results[n++] = cv_value(v, s->span);
@@ -587,7 +595,7 @@ struct cv elab_scan(struct elab *e, const struct op *op, struct cv *props, struc
 	uint32_t n = s.ntraces + s.nuntraced;
 	struct cv v = {.kind = CV_MULTI, .n = n, .span = span};
 	v.u.items = new_array(e->cx->arena, struct cv, n + 1);
-	if (!loop || !collect(&s, loop, v.u.items))
+	if (!loop || !collect_results(&s, loop, v.u.items))
 		return poison(span);
 	return n == 1 ? v.u.items[0] : v;
 }

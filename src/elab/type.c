@@ -1,7 +1,7 @@
 /*
- * type.c: types as written against types as they are. A dtype is a dtype's name or, in a fn, a
- * generic one that the first use binds. A dim is a number, a name (bound by its first use), a
- * linear expression of names, '?', or '...' for any number of leading dims.
+ * type.c: matches written types with types of values. A written dtype is the name of a dtype or, in
+ * a fn, a generic name that its first use binds. A written dim is a number, a name that its first
+ * use binds, a linear expression of names, '?', or '...' for any number of dims.
  */
 #include <ctype.h>
 #include <string.h>
@@ -39,8 +39,8 @@ static void unknown_dtype(struct elab *e, const struct anode *t)
 		   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
-/* The dtype of a type as written; a generic one not bound yet is bound to `actual` (DT_NONE: cannot
- * be). DT_NONE: reported. */
+/* The dtype of a written type. A generic name without a binding is bound to `actual`, unless that
+ * is DT_NONE. DT_NONE: reported */
 static enum dtype type_dtype(struct elab *e, const struct anode *t, enum dtype actual)
 {
 	if (t->u.sym->dtype)
@@ -59,7 +59,7 @@ static enum dtype type_dtype(struct elab *e, const struct anode *t, enum dtype a
 	return DT_NONE;
 }
 
-/* Binds the names of a dim expression that mean nothing yet. */
+/* Binds the unbound names of a dim expression to new dims. */
 static void bind_new_dims(struct elab *e, struct expr x)
 {
 	for (uint32_t i = x.first; i < x.first + x.len; i++) {
@@ -69,7 +69,7 @@ static void bind_new_dims(struct elab *e, struct expr x)
 	}
 }
 
-/* A dim as written; names that mean nothing yet are new dims. false: reported. */
+/* *d = a written dim; unbound names are new dims. false: reported */
 static bool eval_dim(struct elab *e, struct expr x, dim *d)
 {
 	const struct anode *root = &e->file->nodes.at[x.first + x.len - 1];
@@ -143,7 +143,7 @@ static bool type_clash(struct elab *e, struct expr x, const struct type *t, enum
 	return false;
 }
 
-/* '...' or '...b' against n leading dims. */
+/* Matches '...' or '...b' with n dims. */
 static bool match_rest(struct elab *e, const struct anode *p, const dim *dims, uint32_t n,
 		       struct span s)
 {
@@ -167,7 +167,7 @@ static bool match_rest(struct elab *e, const struct anode *p, const dim *dims, u
 	return true;
 }
 
-/* An axis of v is d long: from now on its type says so. */
+/* Records that an axis of v has length d, also in the type of v. */
 static bool match_dim(struct elab *e, struct value *v, uint32_t axis, dim d, struct span s)
 {
 	struct type *t = &v->type;
@@ -219,8 +219,8 @@ static bool match_dims(struct elab *e, const struct pattern *p, struct value *v,
 	return true;
 }
 
-/* Does v have the type written at x? Binds generic dtypes and new dims. `what` and `name` say in
- * the message what it is about. loose (may be NULL) gets a bit for each axis written '?'. */
+/* Does v have the type written at x? Binds generic dtypes and new dims. The message names v by
+ * `what` and `name`. *loose (may be NULL) gets a bit for each axis written '?'. */
 bool match_type(struct elab *e, struct expr x, struct value *v, const char *what, struct sym *name,
 		struct span s, uint64_t *loose)
 {
@@ -244,7 +244,7 @@ bool match_type(struct elab *e, struct expr x, struct value *v, const char *what
 	return true;
 }
 
-/* The dtype that a type names, for a weak literal; DT_NONE where a generic one is not bound yet. */
+/* The dtype of a written type, for a weak literal; DT_NONE: a generic name without a binding */
 enum dtype written_dtype(struct elab *e, struct expr x)
 {
 	if (!x.len)
@@ -256,9 +256,9 @@ enum dtype written_dtype(struct elab *e, struct expr x)
 	return b && b->kind == CV_DTYPE ? b->u.cv->u.dtype : DT_NONE;
 }
 
-/* ---- types that make values: parameters of graphs, states, results of raw nodes ---- */
+/* ---- types of new values: parameters of graphs, states, results of raw nodes ---- */
 
-/* A type on its own; '?' is a fresh dim of value v (may be NULL). false: reported. */
+/* *t = the written type. '?' becomes an unknown, a size of v (may be NULL). false: reported */
 bool make_type(struct elab *e, struct expr x, struct value *v, struct type *t)
 {
 	struct pattern p;
@@ -291,8 +291,8 @@ bool make_type(struct elab *e, struct expr x, struct value *v, struct type *t)
 	return true;
 }
 
-/* Pass 1 over the parameters of a graph: plain names of dims get their source, so that expressions
- * of later passes may use names from any parameter. */
+/* First pass over the parameters of a graph: binds the dims that are plain names, with axes of v as
+ * their source. The expressions of other dims may then use the names of any parameter. */
 void declare_dims(struct elab *e, struct expr x, struct value *v)
 {
 	struct pattern p;

@@ -1,7 +1,7 @@
 /*
- * value.c: compile-time values become values of the graph. In: a struct cv and the dtype that
- * the context wants (DT_NONE: none). Out: a value with a type, or NULL after a report.
- * Literals are weak: the context decides their dtype; a typed constructor decides for good.
+ * value.c: turns compile-time values into values of the graph. In: a struct cv and the dtype that
+ * the context wants (DT_NONE: none). Out: a value with a type; NULL: an error was reported.
+ * Literals are weak: x + 1 takes the dtype of x. A constructor, int8(1), fixes the dtype.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -54,14 +54,14 @@ static enum dtype smallest_int(uint64_t magnitude, bool negative)
 	return DT_NONE;
 }
 
-/* True and False are the bools, 0 and 1 are not. */
+/* An integer literal is never a bool: 1 is not True. */
 static bool dtype_fits_int(enum dtype t, uint64_t magnitude, bool negative)
 {
 	return t != DT_BOOL && t != DT_NONE && dtype_holds_int(t, magnitude, negative);
 }
 
-/* What kinds of literals a folded or plain list holds, its extreme integers, and the common dtype
- * of what is no literal in it. */
+/* What a list holds: kinds of literals, the range of its integers, the common dtype of its values.
+ */
 struct list_scan {
 	bool ints, floats, bools, complexes;
 	enum dtype typed;
@@ -132,7 +132,7 @@ static void scan_list(const struct cv *v, struct list_scan *s, int depth)
 	}
 }
 
-enum dtype list_values(const struct cv *v)
+enum dtype list_values_dtype(const struct cv *v)
 {
 	struct list_scan s = {0};
 
@@ -140,7 +140,7 @@ enum dtype list_values(const struct cv *v)
 	return s.typed;
 }
 
-/* Values decide the dtype of a list that has some; its literals are weak beside them. */
+/* The dtype of a list with values: that of the values, if it holds the literals. */
 static enum dtype typed_list_dtype(const struct list_scan *s)
 {
 	enum dtype t = s->typed;
@@ -176,7 +176,7 @@ static enum dtype list_dtype(struct elab *e, const struct cv *v, enum dtype othe
 	return s.ints || other == DT_NONE || is_int(other) ? DT_INT64 : other;
 }
 
-/* The dtype that a weak literal takes beside an operand of dtype `other` (DT_NONE: alone). */
+/* The dtype of a weak literal whose other operand has dtype `other`; DT_NONE: no other operand */
 enum dtype weak_dtype(struct elab *e, const struct cv *v, enum dtype other)
 {
 	switch (v->kind) {
@@ -234,10 +234,10 @@ static bool put_int(struct elab *e, enum dtype t, void *dst, uint64_t magnitude,
 	return tensor_convert(t, dst, DT_FLOAT64, &d, 1);
 }
 
-/* v is the double nearest to the text. Only where it is halfway between two numbers of a narrower
- * dtype, or below its normal ones, can rounding it once more go wrong: then the text is read
+/* v is the double nearest to the text. If v is halfway between two float32 (or float16) numbers, or
+ * is subnormal there, rounding v once more may differ from rounding the text: then the text is read
  * again. */
-static double from_text(struct elab *e, enum dtype t, double v, struct span text, bool last)
+static double round_text(struct elab *e, enum dtype t, double v, struct span text, bool last)
 {
 	bool half = t == DT_FLOAT16;
 	uint64_t bits, tie = UINT64_C(1) << (half ? 41 : 28);
@@ -257,7 +257,7 @@ static bool put_float(struct elab *e, enum dtype t, void *dst, double v, struct 
 		memcpy(dst, &v, 8);
 		return true;
 	}
-	v = from_text(e, t, v, text, false);
+	v = round_text(e, t, v, text, false);
 	float f = (float)v;
 	if (!isinf(v) && (t == DT_FLOAT16 ? fabs(v) >= 65520 : isinf(f)))
 		return literal_error(e, text, t, "does not fit into");
@@ -267,8 +267,8 @@ static bool put_float(struct elab *e, enum dtype t, void *dst, double v, struct 
 	return true;
 }
 
-/* A typed constant in a list of another dtype, which it must not be lost in. */
-static bool put_typed(struct elab *e, const struct cv *v, enum dtype t, void *dst)
+/* A typed constant in a list of another dtype, which must hold it exactly. */
+static bool put_typed_constant(struct elab *e, const struct cv *v, enum dtype t, void *dst)
 {
 	const struct tensor *x = v->u.v->data;
 	enum dtype from = x->dtype;
@@ -293,8 +293,8 @@ static bool put_typed(struct elab *e, const struct cv *v, enum dtype t, void *ds
 static void put_complex(struct elab *e, enum dtype t, void *dst, const struct cv *v)
 {
 	if (t == DT_COMPLEX64) {
-		((float *)dst)[0] = (float)from_text(e, t, v->re, v->span, false);
-		((float *)dst)[1] = (float)from_text(e, t, v->u.f, v->span, true);
+		((float *)dst)[0] = (float)round_text(e, t, v->re, v->span, false);
+		((float *)dst)[1] = (float)round_text(e, t, v->u.f, v->span, true);
 	} else {
 		((double *)dst)[0] = v->re;
 		((double *)dst)[1] = v->u.f;
@@ -326,7 +326,7 @@ static bool put_literal(struct elab *e, const struct cv *v, enum dtype t, void *
 	}
 	case CV_VALUE: /* a typed constant inside a list */
 		if (v->u.v->data && v->u.v->type.rank == 0 && !is_complex(v->u.v->type.dtype))
-			return put_typed(e, v, t, dst);
+			return put_typed_constant(e, v, t, dst);
 		if (!v->u.v->type.dtype)
 			return false;
 		break;
@@ -349,7 +349,7 @@ static bool put_datum(struct elab *e, const struct adatum *x, enum dtype t, void
 	return tensor_convert(t, dst, DT_BOOL, &b, 1);
 }
 
-/* Shape of a nested list: every branch must have the same. false: reported. */
+/* The shape of a nested list, by its first items; fill_list() checks the others. false: reported */
 static bool list_shape(struct elab *e, const struct cv *v, int64_t *shape, int *rank)
 {
 	const struct cv *x = v;
@@ -374,7 +374,7 @@ static bool list_shape(struct elab *e, const struct cv *v, int64_t *shape, int *
 	return true;
 }
 
-static bool ragged(struct elab *e, struct span s)
+static bool report_ragged(struct elab *e, struct span s)
 {
 	elab_error(e, s, E_SHAPE, "the rows of a list have different lengths");
 	return false;
@@ -386,10 +386,10 @@ static bool fill_data(struct elab *e, const struct cv *v, enum dtype t, char **d
 	const struct adata *d = v->u.data;
 
 	if ((int)d->rank != rank)
-		return ragged(e, v->span);
+		return report_ragged(e, v->span);
 	for (int i = 0; i < rank; i++)
 		if (d->shape[i] != shape[i])
-			return ragged(e, v->span);
+			return report_ragged(e, v->span);
 	for (uint32_t i = 0; i < d->count; i++, *dst += dtypes[t].size)
 		if (!put_datum(e, &d->at[i], t, *dst))
 			return false;
@@ -404,14 +404,14 @@ static bool fill_list(struct elab *e, const struct cv *v, enum dtype t, char **d
 		return fill_data(e, v, t, dst, shape, rank);
 	if (v->kind != CV_LIST) {
 		if (rank)
-			return ragged(e, v->span);
+			return report_ragged(e, v->span);
 		if (!put_literal(e, v, t, *dst))
 			return false;
 		*dst += dtypes[t].size;
 		return true;
 	}
 	if (!rank || v->n != shape[0])
-		return ragged(e, v->span);
+		return report_ragged(e, v->span);
 	for (uint32_t i = 0; i < v->n; i++)
 		if (!fill_list(e, &v->u.items[i], t, dst, shape + 1, rank - 1))
 			return false;
@@ -446,10 +446,10 @@ struct value *constant_of(struct elab *e, const struct cv *v, enum dtype t, stru
 	return x ? graph_constant(e->cx, x, node_span(e, s)) : NULL;
 }
 
-#define MAX_NEAR 20000 /* names are looked at, the last ones */
+#define MAX_NEAR 20000 /* near_name() looks at the last names */
 
-/* v1 is as far from v2 as from v7. */
-static bool numbered(const char *a, const char *b)
+/* Do the names differ by a number alone? v1 is no likelier meant by v2 than v7 is. */
+static bool differ_by_number(const char *a, const char *b)
 {
 	while (*a && *a == *b)
 		a++, b++;
@@ -462,12 +462,12 @@ const char *near_name(struct elab *e, const struct sym *name)
 
 	for (struct scope *s = e->scope; s && e->cx->errors < MAX_HINTS; s = s->outer)
 		for (struct binding *b = s->values; b && names.len < MAX_NEAR; b = b->prev)
-			if (!b->missing && !numbered(name->s, b->sym->s))
+			if (!b->missing && !differ_by_number(name->s, b->sym->s))
 				*vec_push(e->cx->arena, &names) = b->sym->s;
 	return did_you_mean(name->s, names.at, names.len);
 }
 
-static void undefined(struct elab *e, const struct cv *v)
+static void report_undefined(struct elab *e, const struct cv *v)
 {
 	struct sym *name = v->u.sym;
 	struct binding *b = find_value(e, name);
@@ -479,9 +479,9 @@ static void undefined(struct elab *e, const struct cv *v)
 			   name->s, name->s);
 		return;
 	}
-	if (e->frame->headless) { /* its definition could not be read, to its name */
+	if (e->frame->headless) { /* a statement that could not be parsed may define it */
 		e->frame->headless--;
-	} else if (e->frame->taken) { /* its definition has another name */
+	} else if (e->frame->taken) { /* its definition seems to use another name */
 		note(e->cx, e->frame->taken, v->span, "and '%s' is not defined", name->s);
 		e->frame->taken = NULL;
 	} else {
@@ -493,7 +493,7 @@ static void undefined(struct elab *e, const struct cv *v)
 	bind_missing(e, name, v->span);
 }
 
-/* Reports names among the operands that nothing defines. */
+/* Are all names among the operands defined? false: reported */
 bool all_defined(struct elab *e, const struct cv *items, uint32_t n)
 {
 	bool ok = true;
@@ -501,7 +501,7 @@ bool all_defined(struct elab *e, const struct cv *items, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		if (items[i].kind != CV_SYM)
 			continue;
-		undefined(e, &items[i]);
+		report_undefined(e, &items[i]);
 		ok = false;
 	}
 	return ok;
@@ -521,7 +521,7 @@ struct value *dim_to_value(struct elab *e, dim d, struct span s)
 	return n->out[0];
 }
 
-/* A list with values in it: a vector of scalars. */
+/* A list with values becomes a vector of scalars. */
 static struct value *make_vector(struct elab *e, const struct cv *v, enum dtype want)
 {
 	struct value **in = new_array(e->cx->arena, struct value *, v->n);
@@ -559,8 +559,8 @@ static bool all_literal(const struct cv *v, int depth)
 		!is_complex(v->u.v->type.dtype));
 }
 
-/* Something that is no tensor where one is needed; a string with a name is reported once. */
-void no_tensor(struct elab *e, const struct cv *v)
+/* Reports that v is no tensor; a string that a name stands for is reported once. */
+void report_no_tensor(struct elab *e, const struct cv *v)
 {
 	const char *instead = v->kind == CV_TUPLE ? ": a list, [...], is one"
 			      : v->kind == CV_STR ? ": what a file holds is file(\"...\")"
@@ -602,21 +602,21 @@ struct value *to_value(struct elab *e, const struct cv *v, enum dtype want)
 	case CV_DIM:
 		return dim_to_value(e, v->u.d, v->span);
 	case CV_SYM:
-		undefined(e, v);
+		report_undefined(e, v);
 		return NULL;
 	case CV_MULTI:
 		elab_error(e, v->span, E_ARITY,
 			   "this gives %u results where one is needed: a, b = ...", v->n);
 		return NULL;
 	default:
-		no_tensor(e, v);
+		report_no_tensor(e, v);
 		return NULL;
 	}
 }
 
 /* float32[3, 3](0): one value for all elements, known or symbolic dims. */
-static struct cv splat(struct elab *e, enum dtype t, const dim *dims, uint32_t ndims,
-		       const struct cv *arg, struct span s)
+static struct cv make_splat(struct elab *e, enum dtype t, const dim *dims, uint32_t ndims,
+			    const struct cv *arg, struct span s)
 {
 	int64_t shape[MAX_RANK];
 	bool fixed = true;
@@ -649,8 +649,8 @@ static struct cv splat(struct elab *e, enum dtype t, const dim *dims, uint32_t n
 	return call_named(e, "Alloc", args, ndims + 1, s);
 }
 
-static struct cv from_bytes(struct elab *e, enum dtype t, const dim *dims, uint32_t ndims,
-			    const struct cv *arg, struct span s)
+static struct cv constant_from_bytes(struct elab *e, enum dtype t, const dim *dims, uint32_t ndims,
+				     const struct cv *arg, struct span s)
 {
 	int64_t shape[MAX_RANK];
 
@@ -700,7 +700,7 @@ struct cv elab_construct(struct elab *e, enum dtype t, const struct cv *dims, ui
 			return poison(s);
 		}
 	if (args->kind == CV_BYTES)
-		return from_bytes(e, t, d, ndims, args, s);
+		return constant_from_bytes(e, t, d, ndims, args, s);
 	if (args->kind == CV_SYM || args->kind == CV_DIM || args->kind == CV_VALUE) {
 		int64_t k;
 		if (args->kind == CV_SYM) {
@@ -717,7 +717,7 @@ struct cv elab_construct(struct elab *e, enum dtype t, const struct cv *dims, ui
 		}
 	}
 	if (has_dims)
-		return splat(e, t, d, ndims, args, s);
+		return make_splat(e, t, d, ndims, args, s);
 	struct value *v = constant_of(e, args, t, s);
 	return v ? cv_value(v, s) : poison(s);
 }

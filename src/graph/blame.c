@@ -1,21 +1,21 @@
 /*
- * blame.c: a mistake in the type of a value shows where the value is read, each time. In: the
- * messages about what read it. Out: one message; the others are its notes, with their places and
- * words, so none is lost if they were mistakes of their own.
+ * blame.c: a wrong type of a value leads to an error at each op that reads the value. In: an error
+ * and the values that its op reads. Out: one error for each such value. The errors of other readers
+ * become notes of it, with their spans and texts: they may be mistakes of their own.
  */
 #include <string.h>
 
 #include "graph/graph.h"
 
-#define MAX_READERS 5 /* that are noted */
+#define MAX_READERS 5 /* notes of an error */
 
 struct blamed {
 	const struct value *value;
-	struct value **in; /* what the op read beside it */
+	struct value **in; /* all inputs of the op with the error */
 	uint32_t nin;
 	const void *op;
 	struct diag *diag;
-	uint32_t readers; /* noted so far */
+	uint32_t readers; /* other readers, which are notes of diag */
 };
 struct blames {
 	vec(struct blamed) list;
@@ -29,15 +29,16 @@ static bool has_dim(struct ctx *cx, struct type t, dim d)
 	return false;
 }
 
-/* Codes of messages about types: what is wrong may be what is read, not what reads it. */
-static bool of_types(enum diag_code code)
+/* Is the error about types? Then the input may be wrong, and not the op. */
+static bool is_about_types(enum diag_code code)
 {
 	return code == E_DTYPE || code == E_SHAPE || code == E_RANK || code == E_RANGE ||
 	       code == E_ANNOTATION;
 }
 
-/* Does a value that is not v have length d? */
-static bool beside(struct ctx *cx, struct value **in, uint32_t nin, const struct value *v, dim d)
+/* Has an input other than v an axis of length d? */
+static bool other_has_dim(struct ctx *cx, struct value **in, uint32_t nin, const struct value *v,
+			  dim d)
 {
 	for (uint32_t i = 0; i < nin; i++)
 		if (in[i] && in[i] != v && has_dim(cx, in[i]->type, d))
@@ -45,39 +46,41 @@ static bool beside(struct ctx *cx, struct value **in, uint32_t nin, const struct
 	return false;
 }
 
-/* Would another length of v please both? What both read beside it has one that v has not. */
-static bool one_length(struct ctx *cx, const struct blamed *b, struct value **in, uint32_t nin)
+/* Have the other inputs of both ops an axis of one length that no axis of v has? Then v may have a
+ * wrong length: v of float64[3] in v + a and v + b, with a and b of float64[4]. */
+static bool share_length(struct ctx *cx, const struct blamed *b, struct value **in, uint32_t nin)
 {
 	const struct value *v = b->value;
 
 	for (uint32_t i = 0; i < nin; i++)
 		for (uint32_t j = 0; in[i] && in[i] != v && j < in[i]->type.rank; j++) {
 			dim d = in[i]->type.dims[j];
-			if (!has_dim(cx, v->type, d) && beside(cx, b->in, b->nin, v, d))
+			if (!has_dim(cx, v->type, d) && other_has_dim(cx, b->in, b->nin, v, d))
 				return true;
 		}
 	return false;
 }
 
-/* "Sum: axis 2 is out of range for float64[n, m]": what is said of the axis or the index */
-static const char *said(const char *text)
+/* A message without the name of its op: "Sum: axis 2 is out of range" -> ": axis 2 is out of range"
+ */
+static const char *after_op_name(const char *text)
 {
 	const char *colon = strstr(text, ": ");
 
 	return colon ? colon : text;
 }
 
-/* Can one other type of b's value please both of its readers? */
-static bool one_change(struct ctx *cx, const struct blamed *b, const struct diag *d,
-		       struct value **in, uint32_t nin)
+/* May both errors vanish with one change of the type of b's value? */
+static bool have_common_fix(struct ctx *cx, const struct blamed *b, const struct diag *d,
+			    struct value **in, uint32_t nin)
 {
 	if (d->code == E_RANGE)
-		return !strcmp(said(b->diag->text), said(d->text));
-	return d->code != E_SHAPE || one_length(cx, b, in, nin);
+		return !strcmp(after_op_name(b->diag->text), after_op_name(d->text));
+	return d->code != E_SHAPE || share_length(cx, b, in, nin);
 }
 
-/* The type of one value was refused twice: where a parameter or a result is what both messages
- * name, or both say the same. */
+/* The earlier error that d has the same cause as; NULL: there is none. Both are about the type of
+ * one value: both texts name the type, or they are the same. */
 static struct blamed *same_cause(struct ctx *cx, const struct diag *d, struct value **in,
 				 uint32_t nin, const void *op)
 {
@@ -91,7 +94,7 @@ static struct blamed *same_cause(struct ctx *cx, const struct diag *d, struct va
 			const char *type = type_str(cx, b->value->type);
 			if ((b->op == op && !strcmp(b->diag->text, d->text)) ||
 			    (strstr(b->diag->text, type) && strstr(d->text, type) &&
-			     one_change(cx, b, d, in, nin)))
+			     have_common_fix(cx, b, d, in, nin)))
 				return b;
 		}
 	}
@@ -102,7 +105,7 @@ void blame(struct ctx *cx, struct diag **tail, struct value **in, uint32_t nin, 
 {
 	struct diag *d = *tail;
 
-	if (d->next || d->severity != PTGC_ERROR || !of_types(d->code))
+	if (d->next || d->severity != PTGC_ERROR || !is_about_types(d->code))
 		return;
 	if (!cx->blames)
 		cx->blames = new (cx->arena, struct blames);
@@ -116,7 +119,7 @@ void blame(struct ctx *cx, struct diag **tail, struct value **in, uint32_t nin, 
 					(struct blamed){in[i], kept, nin, op, d, 0};
 		return;
 	}
-	*tail = NULL; /* it is a note from now on */
+	*tail = NULL; /* d becomes a note of b */
 	cx->diag_tail = tail;
 	cx->errors--;
 	if (!b->readers)

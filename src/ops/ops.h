@@ -8,6 +8,7 @@
 #include "graph/graph.h"
 
 struct adata;
+struct adatum;
 struct build;
 struct elab;
 struct fn;
@@ -207,6 +208,7 @@ struct prop_arg {
 	struct cv value;
 	struct span span;
 };
+struct cv cv_of_datum(const struct adatum *a, struct span s); /* an element of CV_DATA */
 struct cv *bind_props(struct ctx *cx, const struct op *op, struct span s,
 		      const struct prop_arg *args, uint32_t n);
 

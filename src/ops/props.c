@@ -110,7 +110,7 @@ static bool read_prop_int(struct ctx *cx, struct cv *v)
 	return v->kind == CV_INT && v->u.i <= (uint64_t)INT64_MAX + v->neg;
 }
 
-static struct cv cv_of_datum(const struct adatum *a, struct span s)
+struct cv cv_of_datum(const struct adatum *a, struct span s)
 {
 	struct cv v = {.span = s};
 	switch (a->kind) {
