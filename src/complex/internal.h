@@ -13,6 +13,7 @@ struct parts {
 
 struct split {
 	struct ctx *cx;
+	struct graph *graph;
 	struct block *block;       /* where nodes go */
 	vec(struct parts *) parts; /* of complex values */
 	struct hash_table table;   /* of `parts`, by the value's id */

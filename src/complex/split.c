@@ -548,9 +548,14 @@ static void split_nodes(struct split *p, struct node *n)
 		}
 		for (uint32_t i = 0; n->blocks && n->blocks[i]; i++)
 			split_block(p, n->blocks[i]);
-		if (!has_complex(n))
+		if (!has_complex(n)) {
 			graph_append(p->block, n);
-		else if (is_poisoned(n))
+			continue;
+		}
+		if (!p->inside)
+			*vec_push(p->cx->arena, &p->graph->replaced) =
+				(struct replaced){n->span, call_label(p->cx, n)};
+		if (is_poisoned(n))
 			append_poisoned(p, n);
 		else if (n->blocks)
 			split_control(p, n);
@@ -591,7 +596,7 @@ static struct value *output(struct split *p, struct value *v)
 
 void split_complex(struct ctx *cx, struct graph *g)
 {
-	struct split p = {.cx = cx, .block = g->block};
+	struct split p = {.cx = cx, .graph = g, .block = g->block};
 	struct block *k = g->block;
 	struct node *first = g->prologue ? g->prologue->next : k->first;
 

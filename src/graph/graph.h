@@ -51,7 +51,7 @@ struct node {
 	uint16_t nin, nout;
 	uint16_t nattrs;
 	bool dead;
-	bool lenient : 1; /* raw, from the library: the legaliser decides about dtypes */
+	bool lenient : 1;    /* raw, from the library: the legaliser decides about dtypes */
 	bool as_written : 1; /* ONNX level: the user's own, it stays as it is */
 	bool small_ints : 1; /* ONNX level: its integers are sizes or the like, below 2^31 */
 	union {
@@ -76,12 +76,17 @@ struct block {
 struct state {
 	struct value *param, *init, *next; /* next NULL: never updated */
 };
+struct replaced { /* a node of the user's that others took the place of */
+	struct span span;
+	const char *label; /* what messages call it */
+};
 struct graph {
 	struct sym *name;
 	struct block *block;
 	/* up to here nodes only work out dims of the parameters; NULL: none */
 	struct node *prologue;
 	vec(struct state) states;
+	vec(struct replaced) replaced;
 };
 enum attr_kind { AT_INT = 1, AT_FLOAT, AT_STR, AT_TENSOR, AT_INTS, AT_FLOATS, AT_STRS, AT_GRAPH };
 struct attr {

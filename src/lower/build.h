@@ -61,6 +61,7 @@ struct shared {
 	vec(struct value *) constants; /* small ones */
 	struct hash_table constant_table;
 	struct fast *fast;      /* by op: bodies that are one ONNX node */
+	const struct graph *from;
 	const struct node *at;  /* the node of the user that is being lowered; NULL: none */
 	uint32_t expanding;     /* depth of bodies being expanded: places are the user's node */
 	bool failed;            /* an error was reported for `at` */

@@ -36,7 +36,11 @@ static void fail(struct build *b, enum diag_code code, const char *fmt, va_list 
 		error(b->cx, b->span, code, "%s", text);
 		return;
 	}
-	error(b->cx, s->at->span, code, "%s: %s", call_label(b->cx, s->at), text);
+	const char *label = NULL;
+	for (uint32_t i = 0; i < s->from->replaced.len && !label; i++)
+		if (!memcmp(&s->from->replaced.at[i].span, &s->at->span, sizeof(struct span)))
+			label = s->from->replaced.at[i].label;
+	error(b->cx, s->at->span, code, "%s: %s", label ? label : call_label(b->cx, s->at), text);
 }
 
 void unsupported(struct build *b, const char *fmt, ...)
@@ -643,6 +647,7 @@ struct graph *lower(struct ctx *cx, struct graph *g, lower_fn_t *const *of_op)
 	to->block = block_new(&b);
 	scope_open(&b, to->block);
 	b.cse->shared = new (cx->arena, struct shared);
+	b.cse->shared->from = g;
 	b.cse->shared->of_op = of_op;
 	b.cse->shared->enough = wrong ? cx->next_id + MAX_LOOK : UINT32_MAX;
 	guards_init(&b);
