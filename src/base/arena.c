@@ -1,11 +1,11 @@
 /*
- * arena.c: memory that lives as long as a compilation, and growing text.
- * In: sizes and bytes. Out: zeroed, 8-aligned memory that is freed with its arena only.
- * Holds: a block of more than LARGE bytes is a block of its own, a smaller one lies in a chunk.
- * Big blocks and chunks are mappings that begin at a huge page, so that growing one moves its
- * pages and leaves no copy behind. What an emptied arena had mapped serves the next chunks: pages
- * that the system has to find and clear cost more than all that is done to them here.
- * No memory: longjmp to the place that the arena was made with.
+ * arena.c: memory that lives as long as a compilation, and text that grows.
+ * In: sizes and bytes. Out: zeroed memory, aligned to 8 bytes, which is freed with its arena only.
+ * More than LARGE bytes are a block of their own; less is cut from a chunk. Blocks and chunks of
+ * MAPPED bytes or more are mappings that begin at a huge page: to grow one, the system moves its
+ * pages and copies nothing. An emptied arena keeps its mappings for the next chunks, as the system
+ * needs longer to find and clear a page than ptgc needs to fill it.
+ * When memory runs out, the arena jumps (longjmp) to the place that arena_new() was given.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 #define PAGE      ((size_t)4 << 10)
 #define HUGE_PAGE ((size_t)2 << 20)
-#ifdef ARENA_EXACT /* for fuzzing and valgrind: each piece is a block, whose end they know */
+#ifdef ARENA_EXACT /* each piece is a block, whose end the fuzzer and valgrind know */
 #define LARGE  ((size_t)0)
 #define MAPPED SIZE_MAX
 #else
@@ -25,7 +25,7 @@
 #endif
 #define CHUNK       ((size_t)256 << 10)
 #define MANY_CHUNKS ((size_t)2 << 20)  /* from here on, a chunk is a huge page */
-#define CLEAR       ((size_t)32 << 10) /* of used pages at a time: what the nearest cache holds */
+#define CLEAR       ((size_t)32 << 10) /* used memory is cleared in steps that fit the cache */
 
 struct chunk {
 	struct chunk *next;
@@ -65,8 +65,8 @@ struct arena *arena_new(jmp_buf *oom, struct spare *spare)
 	return a;
 }
 
-/* A mapping in huge pages where the system gives them: clearing small ones one by one, each by a
- * fault of its own, was half of the time of a large compilation. */
+/* A mapping of huge pages, if the system has them: small pages are cleared one by one, each at a
+ * page fault, which took half of the time of a large compilation. */
 static void *map_pages(size_t size)
 {
 	char *p = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -89,7 +89,7 @@ static void keep(struct spare *s, void *pages, size_t size)
 	s->chunks = c;
 }
 
-/* Pages that were used before, of the smallest piece that has so many; NULL: there is none. */
+/* Takes the smallest spare mapping of at least `size` bytes; NULL: there is none. */
 static void *take(struct spare *s, size_t size)
 {
 	struct chunk **best = NULL;
@@ -223,7 +223,7 @@ static void add_chunk(struct arena *a)
 	a->total += (size_t)(a->limit - (char *)c);
 }
 
-/* Makes [at, at + size) of the newest chunk zero, which has the room. */
+/* Clears [at, at + size) of the newest chunk, which is that large. */
 static void clear_more(struct arena *a, size_t size)
 {
 	size_t left = (size_t)(a->limit - a->end), n = size < CLEAR ? CLEAR : size;
@@ -248,7 +248,7 @@ void *arena_alloc(struct arena *a, size_t size)
 	return p;
 }
 
-/* Its pages move to a new place at a huge page; where there is no room for that, to any. */
+/* Moves the pages of l to a new address: at a huge page, or anywhere if there is no such room. */
 static struct large *move_pages(struct large *l, size_t mapped)
 {
 	void *to = map_pages(mapped);
@@ -264,8 +264,8 @@ static struct large *move_pages(struct large *l, size_t mapped)
 	return l;
 }
 
-/* A block with room for `size` bytes and the contents of l; NULL: no memory, l is as it was. The
- * bytes behind l->size are zero only if it is a mapping. */
+/* A block of `size` bytes with the contents of l. NULL: no memory, and l is unchanged. The bytes
+ * after l->size are zero only if the block is a mapping. */
 static struct large *regrow(struct arena *a, struct large *l, size_t size)
 {
 	if (size < MAPPED)

@@ -18,8 +18,8 @@
 #define PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #define NORETURN          __attribute__((noreturn))
 
-/* arena.c: two lifetimes of memory, nothing freed piecemeal; running out unwinds to the API */
-struct spare { /* pages of emptied arenas, for those that share it */
+/* arena.c: memory that is freed all at once; when it runs out, a longjmp leads back to the API */
+struct spare { /* pages of emptied arenas, for all arenas that share the struct */
 	struct chunk *chunks;
 };
 struct arena *arena_new(jmp_buf *oom, struct spare *spare); /* spare NULL: none */
@@ -31,7 +31,7 @@ void *arena_grow(struct arena *a, void *p, size_t old_size, size_t new_size); /*
 size_t arena_size(const struct arena *a);
 char *arena_strdup(struct arena *a, const char *s, size_t len);
 char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF(2, 3);
-size_t mul_size(struct arena *a, size_t n, size_t size); /* checked: overflow is out of memory */
+size_t mul_size(struct arena *a, size_t n, size_t size); /* n * size; overflow: no memory */
 /* clang-format off */
 #define new(a, T)          ((T *)arena_alloc(a, sizeof(T)))
 #define new_array(a, T, n) ((T *)arena_alloc(a, mul_size(a, n, sizeof(T))))
@@ -67,8 +67,8 @@ struct astr {
 };
 
 /*
- * hash.c: an index of things that have numbers, by their hashes. A number is found with all the
- * others that have its hash; the caller compares:
+ * hash.c: a table from hashes to the numbers of things. Several things may have one hash, so the
+ * caller compares each that the table gives:
  *
  *   struct probe p = {.hash = h};
  *   while (hash_next(&table, &p))
@@ -133,8 +133,8 @@ static inline bool is_discrete(enum dtype t)
 
 struct ctx;
 
-/* intern.c: names are interned: equal names are one pointer. `value` and `dim` are what the name
- * means at the point that elaboration has reached (elab/elab.c owns them; NULL when unbound). */
+/* intern.c: equal names are one pointer. `value` and `dim` are what the name means at the statement
+ * that the elaborator has reached (elab/elab.c sets them; NULL: nothing). */
 struct sym {
 	struct binding *value;
 	struct binding *dim;
@@ -193,8 +193,7 @@ struct diag {
 	struct diag *notes; /* linked list through next */
 	struct diag *next;
 };
-/* They return the record, so that note() can be attached to it, and never stop the
- * compilation. */
+/* error() and warn() return the record, to which note() adds, and never stop the compilation. */
 struct diag *error(struct ctx *cx, struct span s, enum diag_code code, const char *fmt, ...)
 	PRINTF(4, 5);
 struct diag *error2(struct ctx *cx, struct span s, struct span other, enum diag_code code,
@@ -223,13 +222,13 @@ const char *did_you_mean(const char *name, const char *const *candidates, size_t
 /* ctx.c: one compilation */
 #define MIN_OPSET 13
 #define MAX_OPSET 26
-#define OPSET     18                                  /* where none is asked for */
+#define OPSET     18                                  /* if the caller names none */
 extern const char *const target_names[PTGC_ONNX + 1]; /* as --target takes them */
 #define MAX_RANK 64                                   /* of a type: NumPy's limit */
 struct ctx {
 	jmp_buf oom;
 	struct arena *arena;   /* the whole compilation */
-	struct arena *scratch; /* what one pass or two need: emptied between them */
+	struct arena *scratch; /* what one or two passes need; then it is emptied */
 	struct spare spare;
 	struct intern *names;
 	struct dims *dims;
@@ -237,7 +236,7 @@ struct ctx {
 	vec(struct source *) sources;
 	struct diag *diags, **diag_tail;
 	uint32_t errors, warnings;
-	uint32_t refused; /* of the errors: ops that cannot be converted, a reason to look on */
+	uint32_t refused; /* errors of ops that cannot be converted: lowering goes on */
 	uint8_t severity[DIAG_COUNT]; /* as switched by -W */
 	bool werror;
 	struct diag_index *diag_index;
@@ -264,7 +263,7 @@ struct ctx {
 	uint32_t expansions;                 /* of fns, against the limit */
 	vec(struct mapping *) mappings;      /* of files */
 	void (*unmap_files)(struct ctx *cx); /* at the end; NULL: there are none */
-	uint32_t keep_open; /* so many large files stay open, as the sink may copy from them */
+	uint32_t keep_open; /* how many large files may stay open, for a sink to copy from */
 	vec(const char *) depends; /* files read, for -MD */
 	bool io_failed;            /* a file could not be read, for no fault of the input */
 };

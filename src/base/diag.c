@@ -1,9 +1,9 @@
 /*
  * diag.c: errors, warnings and notes.
  * In: places and messages, in any order. Out: a list in ctx, and its text as a compiler prints it.
- * Holds: the same code at the same span is kept once; a warning that is off is not kept; the
- * record that comes back is never NULL, so a note can always be attached. Nothing here stops a
- * compilation or prints, but bug().
+ * Holds: a message with the same code and span is kept once; a warning that is off is not kept;
+ * the record that is returned is never NULL, so a note can always be added. Only bug() prints or
+ * stops a compilation.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "base/base.h"
 
 #define MAX_SHOWN  20   /* of errors, and of warnings */
-#define MAX_ERRORS 1000 /* after which the rest of the text is left alone */
+#define MAX_ERRORS 1000 /* then the rest of the text is not looked at */
 #define MAX_LINE   160  /* bytes of a source line that are shown */
 #define SEVERE_OFF PTGC_NOTE
 
@@ -21,7 +21,7 @@ const struct diag_info diag_infos[DIAG_COUNT] = {
 #include "base/diag.def"
 };
 
-/* The records by code and span: an open table of a power of two. */
+/* The records by code and span: open addressing, a power of two of slots. */
 struct diag_index {
 	struct diag **slot;
 	uint32_t size, count;
@@ -44,7 +44,8 @@ static struct diag **diag_slot(struct diag_index *t, enum diag_code code, struct
 	}
 }
 
-/* Is it new? (A message without a place is always new.) Then it is remembered. */
+/* Adds d to the index. false: there is one with its code and span. A message without a place is
+ * always new. */
 static bool remember(struct ctx *cx, struct diag *d)
 {
 	struct diag_index *t = cx->diag_index;
@@ -165,7 +166,7 @@ NORETURN void bug(const char *fmt, ...)
 	abort();
 }
 
-/* -Werror and -Wno-error: warnings that are on, and those switched on later */
+/* -Werror, -Wno-error: for warnings that are on, and for those that are switched on later */
 static bool option_all_errors(struct ctx *cx, bool on)
 {
 	uint8_t from = on ? PTGC_WARNING : PTGC_ERROR, to = on ? PTGC_ERROR : PTGC_WARNING;
@@ -218,7 +219,7 @@ static int by_place(const void *pa, const void *pb)
 	return a->span.begin < b->span.begin ? -1 : a->span.begin > b->span.begin;
 }
 
-/* glibc's qsort is stable only while it has memory: merge by hand, bottom up. */
+/* Merge sort, bottom up, as glibc's qsort is stable only while it has memory. */
 static void sort_stable(struct diag **at, struct diag **tmp, size_t n)
 {
 	for (size_t w = 1; w < n; w *= 2) {
@@ -480,8 +481,9 @@ void diag_render(struct ctx *cx, struct strbuf *out, bool colour)
 }
 
 /*
- * did_you_mean: distance with transpositions, in quarters of an edit, as a change of case is
- * cheap. Only names whose length is near are compared, and rows stop when all are too far.
+ * did_you_mean: the edit distance with transpositions, counted in quarters, as a change of case is
+ * a quarter of an edit. Only names of about the same length are compared, and a comparison stops
+ * when the distance is too large.
  */
 #define MAX_NAME 64
 enum { EDIT = 4, CASE = 1, FAR = 1 << 20 };

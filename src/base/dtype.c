@@ -40,7 +40,7 @@ static enum dtype upcast_ints(enum dtype a, enum dtype b)
 	return DT_FLOAT64;
 }
 
-/* The smallest float that NumPy takes as holding t. */
+/* The smallest float dtype that holds t by NumPy's rules; of a complex t, that of its parts. */
 static enum dtype float_for(enum dtype t)
 {
 	switch (dtypes[t].kind) {

@@ -1,8 +1,8 @@
 /*
  * hash.c: a table from hashes to numbers, for whatever is looked up by content: names, nodes.
  * In: hashes and the numbers of what has them. Out: the numbers with a given hash.
- * Slots with open addressing that hold the hash itself: a search reads memory in order, and neither
- * it nor growing touches the things that are numbered.
+ * Open addressing. A slot holds the hash with the number, so that neither a search nor growing
+ * reads the things themselves.
  */
 #include "base/base.h"
 
@@ -28,9 +28,10 @@ static void put(struct hash_table *t, struct hash_slot s)
 }
 
 /*
- * Doubles the table in place. A slot's new place follows from its hash: at or before the slot, or
- * as far behind the middle. Taken in their order, and from behind a free slot on as runs of slots
- * go around the end, none meets one that was not taken yet.
+ * Doubles the table in place, from n to 2n slots. Slot i moves to a place at or before i, or
+ * at or before n + i in the upper half, so slots that are moved in order never meet one that is
+ * still to be moved.
+ * A run of used slots may go around the end of the table, so the order begins after a free slot.
  */
 static void grow(struct arena *a, struct hash_table *t)
 {

@@ -19,8 +19,8 @@ struct intern *intern_new(struct ctx *cx)
 	return t;
 }
 
-/* Names that differ in their last byte alone, as v1230 ... v1239 do, get hashes side by side: what
- * is used together lies together. */
+/* Names that differ in the last byte only, such as v1230 to v1239, get neighbouring hashes, as such
+ * names are often looked up one after the other. */
 static uint32_t hash_name(const char *s, size_t len)
 {
 	uint64_t h = len * 0x9e3779b97f4a7c15u, w;

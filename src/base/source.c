@@ -3,7 +3,7 @@
  * In: a text in memory, kept by reference. Out: offsets in one space shared by all texts, and line
  * and column of an offset. Holds: a text that source_add() accepted is valid UTF-8 without 0
  * bytes, without a byte order mark, at most 2 GiB - 2 long (flex counts in int). Offset 0 belongs
- * to no text, so the span {0, 0} means "no place"; the offset at a text's end is its own.
+ * to no text, so the span {0, 0} means "no place". The offset at a text's end belongs to that text.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /*
- * ast.c: parse() and the node constructors that the grammar's actions call. In: a source; out: a
- * struct file, always, with errors in ctx. Nodes are in file->nodes in post-order; statements are
- * linked. Memory is cx->scratch, or cx->arena for the library, whose fns are used again.
+ * ast.c: parse(), and the functions that the grammar's actions call to make nodes. In: a source.
+ * Out: always a struct file; errors are in ctx. file->nodes has the nodes in post-order; statements
+ * are linked. Memory is cx->scratch, but cx->arena for the library, whose fns are expanded again.
  *
  * Children, in the order in which they stand before their parent:
  *   A_LIST, A_TUPLE    n elements. A list of number literals, True and False, or of lists of those
@@ -38,7 +38,7 @@ struct diag *parse_error(struct parse *p, struct span s, enum diag_code code, co
 
 	if (p->stop || p->skip)
 		return NULL;
-	/* the rest of a header's line is not understood */
+	/* the rest of a header that was wrong already */
 	if (p->head && p->head_told && p->told >= p->head_at && p->told < s.begin &&
 	    told_in_line(p, s.begin))
 		return NULL;
@@ -89,10 +89,10 @@ struct anode *leaf(struct parse *p, enum anode_kind kind, struct span s)
 {
 	struct anode *n = vec_push(p->arena, &p->file->nodes);
 
-	/* what will be an expression of too many parts is not parsed to its end */
+	/* stop early: this expression will have too many parts */
 	if (p->file->nodes.len - p->statement > 2 * MAX_PARTS)
 		too_many_parts(p, s);
-	/* the place may have held a node that was folded away */
+	/* the array may still hold a folded node here */
 	*n = (struct anode){.kind = (uint8_t)kind, .size = 1, .span = s, .at = s};
 	return n;
 }
@@ -197,8 +197,8 @@ void call(struct parse *p, struct sym *name, const struct range *props, const st
 	}
 }
 
-/* name[dims] ( : takes the name's node out, so that only dims are left; NULL in *name and false
- * when it is no name that can be a dtype. index then is the range of the dims. */
+/* name[dims] ( : takes the node of the name out, so that *index is the range of the dims. false,
+ * with NULL in *name: the name cannot be a dtype. */
 bool construct_begin(struct parse *p, struct range *index, struct sym **name, struct span s)
 {
 	struct anode *base = &p->file->nodes.at[index->start];
@@ -213,7 +213,7 @@ bool construct_begin(struct parse *p, struct range *index, struct sym **name, st
 		*name = NULL;
 		return false;
 	}
-	if (rest > MAX_DIM_NODES) /* they are moved, once for each level of nesting */
+	if (rest > MAX_DIM_NODES) /* the dims are moved, once for each level of nesting */
 		parse_error(p, s, E_TOO_MANY, "the dims are too complex: compute them before");
 	*name = base->u.sym;
 	memmove(base, base + 1, rest * sizeof(*base));
@@ -307,7 +307,7 @@ static bool in_name(unsigned char c)
 	       ((c | 32) >= 'a' && (c | 32) <= 'z');
 }
 
-/* The name that begins at text[i], quoted or not, to its end; NULL: none does. */
+/* The name that begins at text[*i], quoted or not; *i moves behind it. NULL: no name does. */
 static struct sym *name_in_text(struct parse *p, uint32_t *i, uint32_t end)
 {
 	uint32_t from = *i;
@@ -333,8 +333,8 @@ static bool skips_text(struct parse *p, uint32_t *i, uint32_t end)
 	return true;
 }
 
-/* A statement that could not be read, to the end of its line. Each name in it may be one that it,
- * or the next line, was to define: nothing is said about its use. */
+/* A statement that could not be read. Each name up to the end of its line may be one that the
+ * statement was to define, so no message says that the name is not defined. */
 struct stmt *lost_statement(struct parse *p, struct span s)
 {
 	struct range targets = {p->targets.len, 0};
@@ -363,7 +363,7 @@ struct stmt *lost_statement(struct parse *p, struct span s)
 	return lost;
 }
 
-/* state and next: one name, and the value is what was parsed last */
+/* state and next: one name; its value is the expression that was parsed last */
 struct stmt *set_statement(struct parse *p, enum stmt_kind kind, struct sym *name, struct span at,
 			   struct expr type, struct span s)
 {
@@ -454,10 +454,10 @@ void header_setting(struct parse *p, struct sym *key, struct sym *value, struct 
 }
 
 /*
- * Lists. The numbers of all folded lists are one array, in the order of the text, so a list of rows
- * is folded by forgetting the rows. A list of up to FOLD_COMMIT elements is folded when it is
- * closed; a longer one gives its nodes up as it grows. Should something else than a number follow
- * then (no one writes that), the text is parsed again with all nodes kept.
+ * Lists. The numbers of all folded lists are one array, in the order of the text; to fold a list of
+ * rows, the rows are forgotten. A list of up to FOLD_COMMIT elements is folded when it is closed. A
+ * longer one drops its nodes while it grows; if something other than a number follows after that,
+ * which is rare, the text is parsed again with keep_nodes.
  */
 static bool is_number(const struct anode *n)
 {
@@ -474,7 +474,7 @@ static bool same_shape(const struct adata *a, const struct adata *b)
 	return a->rank == b->rank && memcmp(a->shape, b->shape, a->rank * sizeof(*a->shape)) == 0;
 }
 
-/* Does the element that was just parsed keep the list foldable? */
+/* Can the list still be folded, with the element that was just parsed? */
 static bool fits(const struct lister *l, const struct anode *n, bool first)
 {
 	if (is_number(n))
@@ -497,7 +497,7 @@ static void add_number(struct parse *p, const struct anode *n)
 		d->u.integer = n->u.integer;
 }
 
-/* Nodes of the list's elements become numbers; rows are numbers already. */
+/* The nodes of the list's elements become numbers; rows have become numbers before. */
 static void fold_nodes(struct parse *p, struct lister *l)
 {
 	struct anode *n = &p->file->nodes.at[l->start];
@@ -553,7 +553,7 @@ static struct adata *new_data(struct parse *p, uint32_t rank)
 {
 	struct adata *d = p->rows;
 
-	/* a row's struct is used again by the next row, which has its rank */
+	/* the struct of a row serves the next row of the same rank */
 	if (d && d->rank == rank) {
 		p->rows = (struct adata *)d->at;
 		return d;
@@ -600,7 +600,7 @@ void list_end(struct parse *p, struct lister *l, struct span s)
 	}
 }
 
-/* The numbers have their place now: indices become pointers. */
+/* The array of numbers grows no more: indices into it become pointers. */
 static void place_numbers(struct parse *p)
 {
 	for (uint32_t i = 0; i < p->file->nodes.len; i++) {

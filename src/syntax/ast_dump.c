@@ -1,7 +1,7 @@
 /*
- * ast_dump.c: an AST as text, for --dump=ast and for tests (equal texts mean equal ASTs, places
- * aside). Expressions are printed as (kind child...), a statement a line. Depth of the input is on
- * stacks of its own, never on C's.
+ * ast_dump.c: an AST as text, for --dump=ast and for tests: equal texts mean equal ASTs but for
+ * places. An expression is printed as (kind child...), a statement on a line. Nested input needs no
+ * recursion: what is open is on a stack of its own.
  */
 #include <string.h>
 
@@ -148,7 +148,7 @@ static const char *inner_word(const struct anode *n)
 	}
 }
 
-/* The opening of a node with children; what is not seen from them is part of it. */
+/* The beginning of a node with children: its kind, and what its children do not show. */
 static void put_inner(struct dump *d, const struct anode *n, const char *word)
 {
 	sb_printf(d->out, "(%s", word);

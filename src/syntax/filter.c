@@ -1,11 +1,13 @@
 /*
- * filter.c: between scanner and grammar. In: raw tokens with every newline; out: one NL after each
- * statement and none elsewhere, } and }p told apart. Newlines inside ( [ {p, at the start, after a
- * block's { and before `else` or what goes on with a header vanish; one is made up before a block's
- * } and at the end of the file. It keeps the stack of open brackets, so it is also where an
- * unclosed one is noticed: it is reported at the opening bracket and popped; YYerror and made-up
- * tokens then bring the grammar to where the line makes sense again. A queue holds them, last one
- * first.
+ * filter.c: between scanner and grammar. In: the scanner's tokens, with every newline. Out: one NL
+ * after each statement and none elsewhere; the braces of blocks and of properties ({p, }p) are
+ * different tokens. The filter drops newlines inside ( [ {p, at the start, after a block's {,
+ * before `else`, and where a header goes on. It adds one before a block's } and at the end of the
+ * file.
+ *
+ * The filter keeps the stack of open brackets, so it notices one that is never closed: it reports
+ * the opening bracket, pops it, and passes YYerror and added tokens to the grammar, which then
+ * goes on where the text makes sense again. These tokens wait in a queue, the last one first.
  */
 #include <string.h>
 
@@ -41,8 +43,8 @@ static void blame_brace(struct parse *p, uint32_t at)
 		    "block");
 }
 
-/* Was something said of the inside of the bracket that tells that it is not closed as well? A block
- * is not, where what was to close it is what was wrong. */
+/* Was a mistake inside the bracket reported that explains as well why the bracket is not closed?
+ * For a block only if the mistake is in what should have closed it. */
 static bool told_inside(const struct parse *p, const struct bracket *b, struct span noticed)
 {
 	uint32_t told = p->told > p->lexed ? p->told : p->lexed;
@@ -82,7 +84,7 @@ static void pop_to_block(struct parse *p, struct span noticed)
 	unclosed(p, top(p), noticed);
 	while (p->depth && top(p)->kind != TOK_LBRACE)
 		p->depth--;
-	if (head) { /* its lines are statements of the block that was meant */
+	if (head) { /* the lines inside are statements of the block that was meant */
 		p->brackets[p->depth++] = (struct bracket){.at = noticed.begin, .kind = TOK_LBRACE};
 		p->head = 0;
 		queue(p, Q_LBRACE);
@@ -92,8 +94,8 @@ static void pop_to_block(struct parse *p, struct span noticed)
 	queue(p, Q_ERROR);
 }
 
-/* Does the bracket, of properties or of a loop's header, end further on as such a one does? Then no
- * line inside of it is a statement. */
+/* Does the bracket, of properties or of a loop's header, end further on as it should? Then no line
+ * inside it is a statement. */
 static bool ends_well(const struct parse *p, const struct bracket *b, uint32_t from)
 {
 	const char *at = p->text + (from - p->base), *end = p->text + p->len;
@@ -118,13 +120,14 @@ static bool ends_well(const struct parse *p, const struct bracket *b, uint32_t f
 	return false;
 }
 
-/* Can lines that begin with `name =` stand in it? */
+/* Can lines inside the bracket begin with `name =`? */
 static bool has_settings(const struct bracket *b)
 {
 	return b->kind == TOK_LPROPS || b->loop_head;
 }
 
-/* A line that can only be a new statement, seen inside of ( [ or {p: something is not closed. */
+/* Is this line, inside ( [ or {p, one that can only be a new statement? Then a bracket is not
+ * closed. */
 static bool new_statement(struct parse *p, const struct token *t)
 {
 	const struct bracket *b = top(p);
@@ -147,14 +150,14 @@ static bool new_statement(struct parse *p, const struct token *t)
 	}
 }
 
-/* All blocks are closed for the user: NL } for each, and a last NL. */
+/* Closes all open blocks in place of the user: NL } for each, and a last NL. */
 static void close_blocks(struct parse *p)
 {
 	p->closing = p->depth ? 2 * p->depth + 1 : 0;
 	p->depth = 0;
 }
 
-/* `name = ...` in a line of its own among properties, or in a loop's header. */
+/* Is a comma missing before a line `name = ...` among properties or in a loop's header? */
 static bool comma_missing(struct parse *p, const struct token *t)
 {
 	const struct bracket *b = top(p);
@@ -168,8 +171,8 @@ static bool comma_missing(struct parse *p, const struct token *t)
 	return true;
 }
 
-/* A line that begins with `name =` among properties or in a loop's header, where a bracket further
- * in is not closed. */
+/* Does the line begin with `name =` and belong to properties or a loop's header, although a bracket
+ * inside these is still open? That bracket is not closed. */
 static bool inner_unclosed(struct parse *p, const struct token *t)
 {
 	uint32_t below = p->depth;
@@ -242,14 +245,14 @@ static void mismatch(struct parse *p, const struct token *t)
 	p->head_told = true;
 }
 
-/* ) and ]. Kind of the token to pass on. */
+/* For ) and ]: returns the kind of the token to pass on. */
 static int close_bracket(struct parse *p, const struct token *t)
 {
 	uint16_t want = t->kind == TOK_RPAREN ? TOK_LPAREN : TOK_LBRACKET;
 	uint32_t below = p->depth;
 
 	if (in_block(p))
-		return t->kind; /* nothing is open: the grammar says so */
+		return t->kind; /* nothing is open: the grammar reports it */
 	if (top(p)->kind == want) {
 		p->depth--;
 		return t->kind;
@@ -267,7 +270,7 @@ static int close_bracket(struct parse *p, const struct token *t)
 	return TOK_PTG_error;
 }
 
-/* } inside of ( or [. false: tokens were queued, t comes again later */
+/* } inside ( or [. false: tokens were queued, t comes again later */
 static bool close_brace_inside(struct parse *p, struct token *t)
 {
 	uint32_t below = p->depth;
@@ -305,7 +308,7 @@ static bool close_brace(struct parse *p, struct token *t)
 		return true;
 	}
 	if (b && strchr("(),].:=+-*/%@&|^<>", *text_behind(p, t->span))) {
-		t->kind = TOK_RPROPS; /* no block ends here: the grammar says so */
+		t->kind = TOK_RPROPS; /* no block ends here: the grammar reports it */
 		return true;
 	}
 	if (b && p->prev != TOK_NL && p->prev != TOK_LBRACE) {
@@ -317,7 +320,7 @@ static bool close_brace(struct parse *p, struct token *t)
 	return true;
 }
 
-/* `else` whose block before it is not closed. */
+/* For an `else` while the block before it is still open. */
 static bool close_before_else(struct parse *p, const struct token *t)
 {
 	if (!in_block(p) || !p->depth || !top(p)->of_if || p->prev == TOK_RBRACE)
@@ -405,7 +408,7 @@ static void hold(struct parse *p, const struct token *t)
 	p->has_held = true;
 }
 
-/* Goes the statement on, or the header, in the line that begins with this token? */
+/* Does a line that begins with this token continue the statement or header before it? */
 static bool goes_on(const struct parse *p, int kind)
 {
 	if (kind == TOK_ELSE)
@@ -440,7 +443,7 @@ static bool newline(struct parse *p, struct token *t)
 	return true;
 }
 
-/* The condition ended in {p ... } where a block should stand: `if c{`. */
+/* Does the condition end in {p ... } where a block should stand: `if c{`? */
 static bool block_missing(struct parse *p, const struct token *t)
 {
 	if (!p->head_closed)
@@ -561,7 +564,7 @@ static void next_token(struct parse *p, struct token *t)
 	}
 }
 
-/* Behind a quote that is not closed: what is open in this line is closed without a message. */
+/* After a quote that is not closed: pops what this line opened, without a message. */
 static void forget_line(struct parse *p)
 {
 	while (!in_block(p))
@@ -569,7 +572,6 @@ static void forget_line(struct parse *p)
 	p->line_lost = false;
 }
 
-/* Numbers that are wrong do not hide what is behind them. */
 static bool is_digit(const struct parse *p, struct span s)
 {
 	char c = p->text[s.begin - p->base];
@@ -577,8 +579,8 @@ static bool is_digit(const struct parse *p, struct span s)
 	return (c >= '0' && c <= '9') || c == '.';
 }
 
-/* A file without header begins with a token of its own: with an empty rule for it, the grammar
- * could not recover from an error in the first token. */
+/* A file without a header gets a token for that: with an empty rule instead, the grammar could not
+ * recover from an error in the first token. */
 static bool no_header(struct parse *p)
 {
 	struct token t;
@@ -640,7 +642,7 @@ int ptg_lex(union parse_value *value, struct span *span, struct parse *p)
 	return made_up(p, span);
 }
 
-/* A syntax error inside of `if c{ ...` or right behind it: the blank is what is wrong. */
+/* Is a syntax error inside or right after `if c{ ...` due to the blank that is missing? */
 bool filter_blames_brace(struct parse *p)
 {
 	for (uint32_t i = p->depth; i && p->brackets[i - 1].kind != TOK_LBRACE; i--) {

@@ -1,7 +1,6 @@
 /*
- * lines.c: guesses about a text with mistakes in it, for filter.c and skip.c. In: a token or a
- * place. Out: what the characters around it look like. Nothing here reads tokens or changes the
- * parse.
+ * lines.c: guesses about a text with mistakes, for filter.c and skip.c. In: a token or a place.
+ * Out: what the characters around it look like. lines.c reads no tokens and changes nothing.
  */
 #include <string.h>
 
@@ -22,8 +21,8 @@ bool text_blank_after(const struct parse *p, uint32_t from, uint32_t to)
 	return !at || at >= end;
 }
 
-/* Where the line ends that `at` is in. A line may be all of a text, and have a mistake in each of
- * its tokens: it is looked through once. */
+/* The end of the line of `at`. The last answer is kept, as a line may be a whole text with a
+ * mistake in each token. */
 static uint32_t line_end(struct parse *p, uint32_t at)
 {
 	if (!p->line_end || at < p->line_at || at > p->line_end) {

@@ -37,7 +37,7 @@ bool literal_int(const char *s, size_t len, uint64_t *v)
 	return true;
 }
 
-/* The text with an end and without underscores, as strtod wants it. */
+/* The text as strtod takes it: 0-terminated, without underscores. */
 static char *plain_number(struct arena *a, char *small, size_t size, const char *s, size_t len)
 {
 	char *buf = len < size ? small : arena_alloc(a, len + 1);
@@ -50,8 +50,8 @@ static char *plain_number(struct arena *a, char *small, size_t size, const char 
 	return buf;
 }
 
-/* Up to 15 digits and a power of ten up to 22: both are exact in a double, so one division rounds.
- */
+/* Up to 15 digits, and a power of ten up to 22: doubles hold both exactly, so that only the
+ * division rounds. */
 static bool short_decimal(const char *s, size_t len, double *v)
 {
 	static const double tens[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -82,7 +82,7 @@ double literal_double(struct arena *a, const char *s, size_t len)
 
 	if (short_decimal(s, len, &v))
 		return v;
-	/* the C locale is a constant of the C library: nothing is allocated */
+	/* the C locale is a constant of the C library and needs no memory */
 	return strtod_l(plain_number(a, small, sizeof(small), s, len), NULL,
 			newlocale(LC_ALL_MASK, "C", (locale_t)0));
 }
@@ -100,7 +100,8 @@ static bool number_char(const char *s, const char *start, const char *end)
 	       (hex ? s[-1] == 'p' || s[-1] == 'P' : s[-1] == 'e' || s[-1] == 'E');
 }
 
-/* Where the next number begins, behind signs, brackets, blanks and comments; NULL: nowhere. */
+/* The beginning of the next number after signs, brackets, blanks and comments; NULL: there is
+ * none. */
 static const char *next_number(const char *at, const char *end)
 {
 	for (; at < end; at++) {
@@ -116,8 +117,9 @@ static const char *next_number(const char *at, const char *end)
 	return NULL;
 }
 
-/* The double that the number is, or of the two beside it the one with an odd last bit: further
- * roundings are then those of the number itself. false: `value` is not the nearest double. */
+/* The double that equals the number, or else of its two neighbours the one with an odd last bit.
+ * Rounding that double further gives what rounding the number itself would give. false: `value` is
+ * not the nearest double. */
 static bool round_to_odd(struct ctx *cx, const char *at, size_t len, double value, double *odd)
 {
 	char small[64], *text = plain_number(cx->arena, small, sizeof(small), at, len);
@@ -170,8 +172,8 @@ uint32_t utf8_next(const char *s, size_t *i)
 	return c;
 }
 
-/* One escape; s stands behind the backslash. Bytes read, 0: unknown. No escape is longer in UTF-8
- * than it is in the source. */
+/* Decodes the escape after a backslash at s. Returns the bytes read; 0: unknown. No escape is
+ * longer in UTF-8 than in the source. */
 static size_t escape(const char *s, size_t left, char *to, size_t *put)
 {
 	static const char names[] = "\\\\\"\"''n\nr\rt\t";

@@ -1,15 +1,15 @@
 /*
- * skip.c: what is not looked at after a mistake was reported. In: tokens; out: which of them go on
- * to the grammar. A statement is skipped with the brackets and blocks that it opens, up to a line
- * that looks like another statement, so that what the mistake upset is not said as well.
+ * skip.c: after a mistake was reported, tokens that do not reach the grammar. In: tokens. Out:
+ * which ones are passed on. A statement is skipped with the brackets and blocks that it opens, up
+ * to a line that looks like another statement, so that one mistake gives one message.
  */
 #include <string.h>
 
 #include "syntax/internal.h"
 
 /*
- * A mistake in a statement was reported, its last token is the one passed on last: the rest, with
- * the blocks that it opens, is not looked at, up to a line that looks like a statement again.
+ * A mistake in a statement was reported, at the token that was passed on last. Skips the rest of
+ * the statement, with the blocks that it opens, up to a line that looks like a statement again.
  */
 void filter_skip(struct parse *p)
 {
@@ -32,8 +32,8 @@ void filter_skip(struct parse *p)
 	p->head = 0;
 }
 
-/* A header ended without its {. The lines behind are what the block was to hold if they stand
- * further in; they are not looked at. */
+/* A header ended without its {. Skips the lines after it that are indented further: the block that
+ * was meant. */
 void filter_skip_body(struct parse *p)
 {
 	if (!p->has_held ||
@@ -50,7 +50,7 @@ void filter_skip_lines(struct parse *p)
 	p->skip_props = p->skip_brackets = p->skip_blocks = 0;
 }
 
-/* Is this the first line behind the statement that is skipped, although its brackets are open? */
+/* Does t begin the first line after the skipped statement, although brackets are still open? */
 static bool skipped_all(struct parse *p, const struct token *t)
 {
 	bool open = p->skip_brackets || p->skip_props;

@@ -1,6 +1,6 @@
 /*
- * syntax.h: a file as it was written: what the parser makes, the elaborator and the printers read.
- * No layer behind them sees it.
+ * syntax.h: a file as it was written. The parser makes it; the elaborator and the printers read it;
+ * no later layer sees it.
  */
 #ifndef PTGC_SYNTAX_SYNTAX_H
 #define PTGC_SYNTAX_SYNTAX_H
@@ -87,10 +87,10 @@ struct adata {
 	uint32_t count;
 	struct adatum *at;
 };
-/* literal.c: a decimal or hexadecimal number, whatever the locale is */
+/* literal.c: a decimal or hexadecimal number; the locale plays no part */
 double literal_double(struct arena *a, const char *s, size_t len);
-/* the first or last literal of a text, of which `value` is the nearest double, with what
- * rounding it once more needs to know */
+/* the first or last literal of a text, whose nearest double is `value`, as a double that may be
+ * rounded once more: to float32, say */
 double literal_odd(struct ctx *cx, struct span s, bool last, double value);
 
 struct expr { /* a range of anodes; the root is the last one. len 0: absent */
@@ -133,10 +133,10 @@ struct aloop {
 	struct ablock body;
 	struct span span;
 };
-/* S_LOST: what could not be read; the targets are all names in it */
+/* S_LOST: a statement that could not be read; targets are all names in it */
 struct stmt {
 	uint8_t kind;
-	bool headless; /* S_LOST: it begins with no name, so it may belong to the line above */
+	bool headless; /* S_LOST: begins with no name, so may go on with the line above */
 	uint16_t ntargets;
 	struct span span;
 	struct target *targets;
@@ -171,7 +171,7 @@ struct ause {
 	struct ause *next;
 };
 struct file {
-	bool sound;    /* all that could not be read are statements, so the rest can be looked at */
+	bool sound;    /* only statements could not be read, so the rest can be elaborated */
 	uint32_t lost; /* how many */
 	struct source *source;
 	int version;       /* 0 when the header is absent */
