@@ -24,8 +24,7 @@ static struct value *without_leading_axes(const struct value *v)
 
 static bool broadcasts(const struct onnx_op *op)
 {
-	return onnx_lengths(op) == ONNX_BROADCAST_LENGTHS && op->id != ONNX_BitShift &&
-	       op->id != ONNX_BitwiseAnd && op->id != ONNX_BitwiseOr && op->id != ONNX_BitwiseXor;
+	return onnx_lengths(op) == ONNX_BROADCAST_LENGTHS;
 }
 
 /* The inputs without leading axes that broadcasting adds. The inputs of a PyTensor op all have the
