@@ -23,6 +23,7 @@ struct build {
 	uint32_t nattrs, cattrs;
 	struct cse *cse;
 	struct dim_cache *dims;
+	bool signs; /* of the next nodes: see struct node */
 	/* Makes the results of n, which the target has a kernel for, by other nodes; false: there
 	 * is no need. NULL: there never is. */
 	bool (*instead)(struct build *b, struct node *n, struct value **out);
@@ -33,8 +34,8 @@ struct cse {
 	struct cse *outer;
 	struct shared *shared;
 	struct block *block;
-	vec(const struct node *) nodes; /* asked for; their results are what the legaliser gave */
-	struct hash_table table;        /* of `nodes` */
+	vec(struct node *) nodes; /* asked for; their results are what the legaliser gave */
+	struct hash_table table;  /* of `nodes` */
 	struct dim_at *dims;
 	uint32_t dims_cap, dims_len;
 	struct checks_made *checks; /* of an inner block: lower/check/guard.c */

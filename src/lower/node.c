@@ -239,7 +239,7 @@ static uint32_t node_hash(const struct node *n)
 	return (uint32_t)(h ^ h >> 32) + newest;
 }
 
-static const struct node *cse_find(struct build *b, const struct node *key, uint32_t hash)
+static struct node *cse_find(struct build *b, const struct node *key, uint32_t hash)
 {
 	for (struct cse *c = b->cse; c; c = c->outer) {
 		struct probe p = {.hash = hash};
@@ -250,7 +250,7 @@ static const struct node *cse_find(struct build *b, const struct node *key, uint
 	return NULL;
 }
 
-static void cse_add(struct build *b, const struct node *n, uint32_t hash)
+static void cse_add(struct build *b, struct node *n, uint32_t hash)
 {
 	struct cse *c = b->cse;
 
@@ -450,8 +450,10 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 		key.nin--;
 	if (pure) {
 		hash = node_hash(&key);
-		const struct node *found = cse_find(b, &key, hash);
+		struct node *found = cse_find(b, &key, hash);
 		if (found) {
+			found->signs |= b->signs;
+			found->as_written &= like && !b->cse->shared->expanding;
 			memcpy(out, found->out, nout * sizeof(*out));
 			b->nattrs = 0;
 			return;
@@ -465,6 +467,7 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 	}
 	n->as_written = raw;
 	n->small_ints = b->cse->shared->small_ints;
+	n->signs = b->signs;
 	bool runs = op->domain[0] || (taken && has_kernel(b, n));
 	if (!runs && !legalise(b, n, out)) {
 		poison_results(b, n, out, nout);

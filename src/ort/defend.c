@@ -12,7 +12,7 @@
 static bool any_wrong(struct ctx *cx, const struct block *k)
 {
 	for (const struct node *n = k->first; n; n = n->next) {
-		if (!kernel_is_right(cx, n))
+		if (!kernel_is_right(cx, n) || !where_is_right(cx, n))
 			return true;
 		for (uint32_t i = 0; i < n->nattrs; i++)
 			if (n->attrs[i].kind == AT_GRAPH && any_wrong(cx, n->attrs[i].u.block))

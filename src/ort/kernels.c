@@ -69,6 +69,11 @@ static struct value *sign_int64(struct build *b, struct node *n)
 
 bool make_rightly(struct build *b, struct node *n, struct value **out)
 {
+	if (!where_is_right(b->cx, n)) {
+		out[0] = where_with_signs(b, n);
+		out[0]->sign = sign_of(n->in[1]) & sign_of(n->in[2]);
+		return true;
+	}
 	if (kernel_is_right(b->cx, n))
 		return false;
 	bool ints = n->in[0]->type.dtype == DT_INT64;

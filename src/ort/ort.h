@@ -12,6 +12,9 @@ struct build;
 /* defend.c: all of it, on a graph that is rewritten */
 void ort_defend(struct ctx *cx, struct graph *g);
 
+/* where.c: does the runtime's Where keep the signs of zeros that count? */
+bool where_is_right(struct ctx *cx, const struct node *n);
+struct value *where_with_signs(struct build *b, const struct node *n);
 /* kernels.c: does the runtime's kernel give what the operator is? */
 bool kernel_is_right(struct ctx *cx, const struct node *n);
 /* its results by other nodes; false: there is no need */

@@ -1,0 +1,105 @@
+/*
+ * where.c: Where, and the sign of a zero. ONNX Runtime's Where selects each side with +0 for the
+ * rest and then merges the two by "what is not zero wins", so a -0 of the side that is asked first
+ * becomes +0. That is the first one, or the second where condition and second value are one element
+ * along the innermost axis and the first is not (measured for all ways in which three shapes
+ * broadcast). In: a Where for which the sign of a zero counts. Out: the same, as the runtime keeps
+ * it.
+ */
+#include "lower/build.h"
+#include "ort/ort.h"
+
+/* The length of v's axis number i from behind; 1 where it has none. -1: not known */
+static int64_t behind(struct ctx *cx, const struct value *v, uint32_t i)
+{
+	int64_t k;
+
+	if (i >= v->type.rank)
+		return 1;
+	return dim_is_const(cx, v->type.dims[v->type.rank - 1u - i], &k) ? k : -1;
+}
+
+/* Does c say that x is not 0 where it is taken, as in x > 0 ? x : 0.1 * x? */
+static bool is_nonzero_where(const struct value *c, bool holds, const struct value *x)
+{
+	const struct node *n = c->def;
+
+	if (!n || n->nin != 2)
+		return false;
+	bool mirrored = n->in[0]->data != NULL;
+	const struct value *v = n->in[mirrored], *k = n->in[!mirrored];
+	if (v != x && !(is_onnx(x->def, ONNX_Neg) && x->def->in[0] == v))
+		return false;
+	if (!k->data || k->data->count != 1 || !is_float((enum dtype)k->type.dtype))
+		return false;
+	double edge = tensor_float(k->data, 0);
+	if (is_onnx(c->def, ONNX_Equal))
+		return holds ? edge != 0 : edge == 0;
+	if (!holds)
+		return false;
+	if (is_onnx(c->def, ONNX_GreaterOrEqual) || is_onnx(c->def, ONNX_LessOrEqual))
+		return mirrored == is_onnx(c->def, ONNX_GreaterOrEqual) ? edge < 0 : edge > 0;
+	if (is_onnx(c->def, ONNX_Greater) || is_onnx(c->def, ONNX_Less))
+		return mirrored == is_onnx(c->def, ONNX_Greater) ? edge <= 0 : edge >= 0;
+	return false;
+}
+
+/* Can x be -0 where c holds, or does not hold? */
+static bool is_minus_zero_where(const struct value *c, bool holds, const struct value *x)
+{
+	return !(sign_of(x) & SIGN_NO_ZERO) && !is_nonzero_where(c, holds, x);
+}
+
+/* Can Where(c, x, y) take a zero with the wrong sign? */
+static bool loses_sign(struct ctx *cx, const struct value *c, bool holds, const struct value *x,
+		       const struct value *y)
+{
+	bool may[2] = {is_minus_zero_where(c, holds, x), is_minus_zero_where(c, !holds, y)};
+
+	if (!is_float((enum dtype)x->type.dtype) || !(may[0] || may[1]))
+		return false;
+	for (uint32_t i = 0; i < c->type.rank || i < x->type.rank || i < y->type.rank; i++) {
+		int64_t nc = behind(cx, c, i), nx = behind(cx, x, i), ny = behind(cx, y, i);
+		bool second = nc == 1 && ny == 1 && nx != 1;
+		if (nc == 1 && nx == 1 && ny == 1)
+			continue;
+		if (may[second])
+			return true;
+		if (nc > 1 || nx > 1 || ny > 1)
+			return false; /* this axis decides */
+	}
+	return may[0];
+}
+
+/* ONNX Runtime makes Where(c, y, x) of Where(Not(c), x, y); it leaves this alone. */
+static struct value *opposite(struct build *b, struct value *c)
+{
+	return emit_(b, ONNX_Equal, c, const_int_of(b, DT_BOOL, 0));
+}
+
+bool where_is_right(struct ctx *cx, const struct node *n)
+{
+	return !n->signs || !cx->opt.signed_zeros || !is_float((enum dtype)n->out[0]->type.dtype) ||
+	       !(is_onnx(n->in[0]->def, ONNX_Not) ||
+		 loses_sign(cx, n->in[0], true, n->in[1], n->in[2]));
+}
+
+struct value *where_with_signs(struct build *b, const struct node *n)
+{
+	struct value *c = n->in[0], *x = n->in[1], *y = n->in[2];
+
+	while (is_onnx(c->def, ONNX_Not)) {
+		struct value *t = x;
+		c = c->def->in[0];
+		x = y;
+		y = t;
+	}
+	if (!loses_sign(b->cx, c, true, x, y))
+		return emit_(b, ONNX_Where, c, x, y);
+	struct value *other = opposite(b, c);
+	if (!loses_sign(b->cx, c, false, y, x))
+		return emit_(b, ONNX_Where, other, y, x);
+	struct value *one = const_int_of(b, (enum dtype)x->type.dtype, 1);
+	return emit_(b, ONNX_Mul, emit_(b, ONNX_Where, other, one, x),
+		     emit_(b, ONNX_Where, c, one, y));
+}
