@@ -23,7 +23,7 @@ struct build {
 	uint32_t nattrs, cattrs;
 	struct cse *cse;
 	struct dim_cache *dims;
-	bool signs; /* of the next nodes: see struct node */
+	bool exact; /* of the next nodes: see struct node */
 	/* Makes the results of n, which the target has a kernel for, by other nodes; false: there
 	 * is no need. NULL: there never is. */
 	bool (*instead)(struct build *b, struct node *n, struct value **out);

@@ -394,21 +394,6 @@ static bool is_unsqueeze(const struct onnx_op *op, struct value **in, uint32_t n
 	return nin == 2 && op->id == ONNX_Unsqueeze && in[1]->data;
 }
 
-/* Where the runtime finds out that a shape is 1s and 0s it drops the Expand to it, and a 0 is lost.
- * A choice between two equal things is stretched all the same. */
-static bool emit_found_out(struct build *b, struct value **in, struct value **out)
-{
-	int64_t rank;
-	bool open;
-
-	if (b->target != PTGC_ORT_CPU || in[1]->data ||
-	    !dim_is_const(b->cx, in[1]->type.dims[0], &rank) || !from_constants(b, in[1], &open))
-		return false;
-	struct value *all = const_shape(b, DT_BOOL, in[1], NULL, (uint32_t)rank, 1);
-	out[0] = rank ? emit_(b, ONNX_Where, all, in[0], in[0]) : in[0];
-	return true;
-}
-
 static void emit_op(struct build *b, const struct onnx_op *op, const struct node *like,
 		    struct value **in, uint32_t nin, struct value **out, uint32_t nout)
 {
@@ -423,11 +408,8 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 		if (nout == 1 && emit_padded(b, op, in, nin, out))
 			return;
 		in = drop_leading_axes(op, in, nin, shorter);
-		if (nin == 2 && op->id == ONNX_Expand) {
+		if (nin == 2 && op->id == ONNX_Expand)
 			in = drop_leading_axes_of_expand(b, in, shorter);
-			if (emit_found_out(b, in, out))
-				return;
-		}
 		known = op->id == ONNX_GreaterOrEqual ? triangle(b, in) : NULL;
 		if (known) {
 			out[0] = known;
@@ -452,8 +434,8 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 		hash = node_hash(&key);
 		struct node *found = cse_find(b, &key, hash);
 		if (found) {
-			found->signs |= b->signs;
-			found->as_written &= like && !b->cse->shared->expanding;
+			found->exact |= b->exact;
+			found->as_written &= raw;
 			memcpy(out, found->out, nout * sizeof(*out));
 			b->nattrs = 0;
 			return;
@@ -467,7 +449,7 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 	}
 	n->as_written = raw;
 	n->small_ints = b->cse->shared->small_ints;
-	n->signs = b->signs;
+	n->exact = b->exact;
 	bool runs = op->domain[0] || (taken && has_kernel(b, n));
 	if (!runs && !legalise(b, n, out)) {
 		poison_results(b, n, out, nout);

@@ -9,13 +9,13 @@
 #include "rewrite/rewrite.h"
 
 /* Is there anything to make in another way? Blocks nest as the user's loops and ifs do. */
-static bool any_wrong(struct ctx *cx, const struct block *k)
+static bool any_wrong(struct build *b, const struct block *k)
 {
 	for (const struct node *n = k->first; n; n = n->next) {
-		if (!kernel_is_right(cx, n) || !where_is_right(cx, n))
+		if (!kernel_is_right(b->cx, n) || !where_is_right(b->cx, n) || !folds_rightly(b, n))
 			return true;
 		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH && any_wrong(cx, n->attrs[i].u.block))
+			if (n->attrs[i].kind == AT_GRAPH && any_wrong(b, n->attrs[i].u.block))
 				return true;
 	}
 	return false;
@@ -88,9 +88,9 @@ static void put_block(struct build *b, struct block *k)
 /* Nodes whose kernels are wrong, made in another way. */
 static void by_other_kernels(struct ctx *cx, struct graph *g)
 {
-	struct build b;
+	struct build b = {.cx = cx};
 
-	if (!any_wrong(cx, g->block))
+	if (!any_wrong(&b, g->block))
 		return;
 	build_reopen(&b, cx, g);
 	b.instead = make_rightly;

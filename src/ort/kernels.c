@@ -69,6 +69,10 @@ static struct value *sign_int64(struct build *b, struct node *n)
 
 bool make_rightly(struct build *b, struct node *n, struct value **out)
 {
+	if (!folds_rightly(b, n)) {
+		out[0] = unfolded(b, n);
+		return true;
+	}
 	if (!where_is_right(b->cx, n)) {
 		out[0] = where_with_signs(b, n);
 		out[0]->sign = sign_of(n->in[1]) & sign_of(n->in[2]);

@@ -12,6 +12,9 @@ struct build;
 /* defend.c: all of it, on a graph that is rewritten */
 void ort_defend(struct ctx *cx, struct graph *g);
 
+/* folding.c: does the optimiser leave n alone, or what it makes of n is right? */
+bool folds_rightly(struct build *b, const struct node *n);
+struct value *unfolded(struct build *b, const struct node *n);
 /* where.c: does the runtime's Where keep the signs of zeros that count? */
 bool where_is_right(struct ctx *cx, const struct node *n);
 struct value *where_with_signs(struct build *b, const struct node *n);

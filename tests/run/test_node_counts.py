@@ -26,7 +26,7 @@ def rows(x):
 
 # name: (expression, operators with open lengths, with static ones)
 TABLE = {
-    "bits": (lambda x, y, v, w, s, i, j, k: x.astype("int64") & v.astype("int64"), "BitwiseAnd Cast Cast Reshape Shape", "BitwiseAnd Cast Cast"),
+    "bits": (lambda x, y, v, w, s, i, j, k: x.astype("int64") & s.astype("int64"), "BitwiseAnd Cast Cast", "BitwiseAnd Cast Cast"),
     "stretch to length": (lambda x, y, v, w, s, i, j, k: pt.broadcast_to(v, (3, v.shape[0])), "Expand", "Expand"),
     "stretch column": (lambda x, y, v, w, s, i, j, k: pt.broadcast_to(v[:, None], (v.shape[0], k)), "Expand Unsqueeze Unsqueeze", "Expand Reshape Unsqueeze"),
     "stretch to a shape": (lambda x, y, v, w, s, i, j, k: pt.alloc(s, *x.shape), "Expand Shape", "Expand"),

@@ -317,8 +317,11 @@ static struct value *by_pad(struct build *b, struct update *u)
 		if (!dim_ge(b->cx, to[i], 0) || is_const(b, to[i], 0))
 			return NULL;
 	}
-	if (u->add && may_be_minus_zero(b, u->y)) /* the runtime drops an Add of 0 */
-		u->y = emit_(b, ONNX_Sum, u->y, const_int_of(b, (enum dtype)t.dtype, 0));
+	if (u->add && may_be_minus_zero(b, u->y)) {
+		b->exact = true;
+		u->y = emit_(b, ONNX_Add, u->y, const_int_of(b, (enum dtype)t.dtype, 0));
+		b->exact = false;
+	}
 	struct value *y = placed(b, u, to);
 	return with_dims(emit_(b, ONNX_Pad, y, dims_vector(b, pads, 2u * t.rank)), t.dims);
 }

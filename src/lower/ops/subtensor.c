@@ -452,35 +452,14 @@ static struct value *by_mask(struct build *b, struct node *n)
 	return emit_(b, ONNX_Compress, x, reshape(b, low(b, mask), flat, 1));
 }
 
-/*
- * ONNX Runtime turns Gather with a Range into Slice, which clamps what is out of range and counts
- * from the end differently. Where that may matter, a Mod that changes nothing stands between them.
- */
-static struct value *unfused(struct build *b, struct value *at, dim size)
-{
-	const struct node *n = at->def;
-	int64_t start, step;
-
-	while (is_onnx(n, ONNX_Unsqueeze) || is_onnx(n, ONNX_Squeeze) ||
-	       is_onnx(n, ONNX_Identity) || is_onnx(n, ONNX_Reshape))
-		n = n->in[0]->def;
-	if (b->target != PTGC_ORT_CPU || !is_onnx(n, ONNX_Range))
-		return at;
-	dim stop = known_at(b, n->in[1], 0);
-	if (const_int_at(b, n->in[0], 0, &start) && start >= 0 &&
-	    const_int_at(b, n->in[2], 0, &step) && step >= 1 && stop &&
-	    dim_ge(b->cx, dim_sub(b->cx, size, stop), 0))
-		return at;
-	attr_int(b, "fmod", 1);
-	return emit_(b, ONNX_Mod, at, const_int(b, INT64_MAX));
-}
-
 static struct value *gather(struct build *b, struct value *x, struct value *at, uint32_t axis)
 {
-	at = unfused(b, at, x->type.dims[axis]);
 	if (axis)
 		attr_int(b, "axis", axis);
-	return emit_(b, ONNX_Gather, x, at);
+	b->exact = true;
+	x = emit_(b, ONNX_Gather, x, at);
+	b->exact = false;
+	return x;
 }
 
 /* Arrays that each have axes of their own among those of the result, in order, as x[i[:, None], j]

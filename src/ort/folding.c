@@ -1,0 +1,74 @@
+/*
+ * folding.c: what ONNX Runtime's optimiser takes for nothing, or for another node, when it loads a
+ * model. In: a node. Out: nodes in its place that the optimiser leaves alone.
+ *	Expand to a shape that it finds out to be 1s and 0s is dropped, and a 0 is lost;
+ *	Gather with a Range becomes a Slice, which clamps what is out of range and counts from the
+ *	end differently;
+ *	Add of 0 is dropped, and with it what makes a -0 a +0.
+ */
+#include "lower/build.h"
+#include "ort/ort.h"
+
+static dim indexed_length(const struct node *n)
+{
+	const struct type *t = &n->in[0]->type;
+	int64_t axis = n->nattrs ? n->attrs[0].u.i : 0;
+
+	return t->dims[axis < 0 ? axis + t->rank : axis];
+}
+
+/* Are all numbers of a Range indices from the front, of an axis of that length? Of other values:
+ * yes */
+static bool counts_within(struct build *b, const struct value *at, dim length)
+{
+	const struct node *n = at->def;
+	int64_t start, step;
+
+	while (is_onnx(n, ONNX_Unsqueeze) || is_onnx(n, ONNX_Squeeze) ||
+	       is_onnx(n, ONNX_Identity) || is_onnx(n, ONNX_Reshape))
+		n = n->in[0]->def;
+	if (!is_onnx(n, ONNX_Range))
+		return true;
+	dim stop = known_at(b, n->in[1], 0);
+	return const_int_at(b, n->in[0], 0, &start) && start >= 0 &&
+	       const_int_at(b, n->in[2], 0, &step) && step >= 1 && stop &&
+	       dim_ge(b->cx, dim_sub(b->cx, length, stop), 0);
+}
+
+bool folds_rightly(struct build *b, const struct node *n)
+{
+	int64_t rank;
+	bool open;
+
+	if (n->as_written)
+		return true;
+	if (is_onnx(n, ONNX_Expand))
+		return n->in[1]->data || !dim_is_const(b->cx, n->in[1]->type.dims[0], &rank) ||
+		       !from_constants(b, n->in[1], &open);
+	if (is_onnx(n, ONNX_Gather))
+		return !n->exact || counts_within(b, n->in[1], indexed_length(n));
+	return !(n->exact && is_onnx(n, ONNX_Add));
+}
+
+struct value *unfolded(struct build *b, const struct node *n)
+{
+	struct value *x = n->in[0], *y = n->in[1];
+
+	if (is_onnx(n, ONNX_Add))
+		return emit_(b, ONNX_Sum, x, y);
+	if (is_onnx(n, ONNX_Gather)) { /* a Mod that changes nothing stands behind the Range */
+		int64_t most = y->type.dtype == DT_INT32 ? INT32_MAX : INT64_MAX;
+		attr_int(b, "fmod", 1);
+		y = emit_(b, ONNX_Mod, y, const_int_of(b, (enum dtype)y->type.dtype, most));
+		if (n->nattrs)
+			attr_int(b, "axis", n->attrs[0].u.i);
+		return emit_(b, ONNX_Gather, x, y);
+	}
+	int64_t rank = 0;
+	dim_is_const(b->cx, y->type.dims[0], &rank);
+	if (!rank)
+		return x;
+	/* a choice between two equal things is stretched all the same */
+	struct value *all = const_shape(b, DT_BOOL, y, NULL, (uint32_t)rank, 1);
+	return emit_(b, ONNX_Where, all, x, x);
+}
