@@ -2,7 +2,7 @@
 #
 #   make            the command, the static and the shared library, in build/
 #   make demo       set up, build, compile an exported model and run it on ONNX Runtime
-#   make check      set up, build, all tests; the last line counts them
+#   make check      set up, build, test; the last line counts the tests
 #   make help       the other targets
 #
 # V=1 shows the commands; B=dir builds elsewhere; SAN=address,undefined builds with sanitizers.
@@ -44,7 +44,7 @@ ALL_LDFLAGS = $(SAN_FLAGS) $(LDFLAGS)
 LIBS = $(PROTOBUF_C_LIBS) -lm
 
 # What the machine has; made again with what is missing installed for the goals that promise that.
-SETUP_GOALS := demo check check-update check-asan check-tsan check-valgrind bench venv
+SETUP_GOALS := demo check check-all check-update check-asan check-tsan check-valgrind bench venv
 SETUP := $(if $(filter $(SETUP_GOALS),$(MAKECMDGOALS)),install,find)
 NO_BUILD := clean help format uninstall
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
@@ -128,7 +128,7 @@ $(G)/lib.c: tools/embed.sh lib $(PTG_LIB)
 
 # --- tests: tests/check.sh runs the layers and adds them up ---
 
-.PHONY: demo check check-update check-asan check-tsan check-valgrind fuzz bench venv unit
+.PHONY: demo check check-all check-update check-asan check-tsan check-valgrind fuzz bench venv unit
 PYTHON = .venv/bin/python
 LAYERS = unit golden cli doc examples python
 TEST_ENV = B=$(B) PTGC=$(B)/ptgc PYTHON=$(PYTHON) CC='$(CC)'
@@ -146,6 +146,11 @@ unit: $(UNIT)
 check: all unit venv
 	$(Q)$(MAKE) --no-print-directory $(ASAN) SETUP=find $(B)/asan/ptgc $(B)/asan/corpus unit
 	$(Q)$(TEST_ENV) tests/check.sh $(LAYERS) asan fuzz
+
+# Before a release: what make check samples is run whole. Hours.
+check-all:
+	$(Q)PTGC_FULL=1 PTGC_EXAMPLES=10000 TEST_TIMEOUT=7200 FUZZ_COUNT=1000000 \
+		$(MAKE) --no-print-directory check
 
 check-asan: $(G)/config.mk
 	$(Q)$(MAKE) --no-print-directory $(ASAN) SETUP=find $(B)/asan/ptgc unit
@@ -246,7 +251,8 @@ coverage: all venv
 help:
 	@printf '%s\n' 'make                build/ptgc, build/libptgc.a, build/libptgc.so' \
 	'make demo           set up, build, run an exported model on ONNX Runtime' \
-	'make check          set up, build, run all tests, also under ASan and UBSan' \
+	'make check          set up, build, run the tests, also under ASan and UBSan' \
+	'make check-all      the same without sampling: hours, before a release' \
 	'make check-update   rewrite the expected outputs of the golden and command line tests' \
 	'make check-asan     unit, golden and command line tests under ASan and UBSan alone' \
 	'make check-tsan     eight threads at once under TSan' \

@@ -1,5 +1,6 @@
 #!/bin/sh
-# check.sh layer...: runs layers of tests and adds them up. The last line is "N passed, N failed".
+# check.sh layer...: runs layers of tests and adds them up, with the seconds that each took. The last
+# line is "N passed, N failed".
 # Layers: unit golden cli doc examples python asan fuzz. A layer without a single test has failed.
 # B: folder of the build; PYTHON: the Python of .venv; both come from the Makefile.
 set -u
@@ -53,7 +54,7 @@ python() { # pytest's closing line, in our words
 	dirs=
 	for d in tests/run python/tests; do [ -d "$d" ] && dirs="$dirs $d"; done
 	# shellcheck disable=SC2086
-	[ -z "$dirs" ] || PYTHONPATH="$PWD/python" "$PYTHON" -m pytest -q -n 2 --timeout=300 \
+	[ -z "$dirs" ] || PYTHONPATH="$PWD/python" "$PYTHON" -m pytest -q -n 2 --timeout="${TEST_TIMEOUT:-300}" \
 		--rootdir=. -p no:cacheprovider --tb=short $dirs 2>&1 | tee "$B/log/pytest.txt"
 	last=$(tail -n 1 "$B/log/pytest.txt" 2>/dev/null)
 	count() { echo "$last" | sed -n "s/.*[^0-9]\([0-9][0-9]*\) $1.*/\1/p;s/^\([0-9][0-9]*\) $1.*/\1/p" | head -n 1; }
@@ -78,6 +79,7 @@ fuzz() { # one test: texts that are the same in every run; make fuzz goes on wit
 
 layer() { # title, function
 	printf '\n== %s\n' "$1"
+	seconds=$(date +%s)
 	"$2" 2>&1 | tee "$B/log/$2.txt" | sed '$d'
 	line=$(tail -n 1 "$B/log/$2.txt")
 	p=$(echo "$line" | sed -n 's/^\([0-9]*\) passed, [0-9]* failed$/\1/p')
@@ -89,9 +91,10 @@ layer() { # title, function
 	elif [ $((p + f)) = 0 ]; then
 		f=1 note=' (no test was run)'
 	fi
-	echo "$p of $((p + f))$note"
+	seconds=$(($(date +%s) - seconds))
+	echo "$p of $((p + f))$note in $seconds s"
 	passed=$((passed + p)) failed=$((failed + f))
-	table="$table$(printf '%-16s %5d passed %5d failed%s' "$1" "$p" "$f" "$note")
+	table="$table$(printf '%-16s %5d passed %5d failed %5d s%s' "$1" "$p" "$f" "$seconds" "$note")
 "
 }
 

@@ -129,6 +129,7 @@ def exported(inputs, outputs, values, mode, tmp_path):
     return e
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("graph", GRAPHS)
 @pytest.mark.parametrize("mode", MODES)
 def test_graphs_of_every_mode(tmp_path, mode, graph):

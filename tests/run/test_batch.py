@@ -14,6 +14,8 @@ from pytensor.tensor.signal.conv import convolve1d
 
 from harness import ALL, FLOATS, INTS, OPSETS, UINTS, Compiled, check, values, variable
 
+pytestmark = pytest.mark.sampled
+
 INTEGERS = INTS + UINTS
 
 

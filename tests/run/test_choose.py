@@ -13,6 +13,8 @@ from pytensor.tensor.extra_ops import ravel_multi_index, unravel_index
 from harness import ALL, COMPLEX, INTS, OPSETS, SIZES, UINTS, Compiled, values, variable
 import ptg
 
+pytestmark = pytest.mark.sampled
+
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_unravel_index(order):

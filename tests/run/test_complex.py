@@ -17,6 +17,8 @@ from harness import COMPLEX, OPSETS, PYTHON, QUIET, Compiled, check, values
 from ptgc import _lib
 from ptgc.runtime import pairs
 
+pytestmark = pytest.mark.sampled
+
 both = pytest.mark.parametrize("dtype", COMPLEX)
 
 # Infinities, NaN, zeros of both signs, and numbers whose squares are out of range

@@ -9,6 +9,8 @@ from pytensor.tensor.extra_ops import FillDiagonal, FillDiagonalOffset
 import ptg
 from harness import ALL, OPSETS, SIZES, Compiled, check, values, variable
 
+pytestmark = pytest.mark.sampled
+
 
 @pytest.mark.parametrize("op", ["AllocDiag", "ExtractDiag"])
 @pytest.mark.parametrize("offset", [-(2**63), -(2**31) - 1, 2**31, 2**63 - 1])

@@ -57,6 +57,7 @@ def test_einsum(subscripts, dtype):
                 assert np.allclose(got, want, tolerance, tolerance), (n, dims, opset, got, want)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "uint64"])
 @pytest.mark.parametrize("subscripts", CASES)
 def test_integers_wrap(subscripts, dtype):

@@ -11,6 +11,8 @@ from pytensor.tensor.math import MulWithoutZeros
 
 from harness import ALL, BOOL, FLOATS, INTS, OPSETS, UINTS, Compiled, check, corner_values, values, variable
 
+pytestmark = pytest.mark.sampled
+
 INTEGERS = INTS + UINTS
 REAL = INTEGERS + FLOATS
 

@@ -18,6 +18,7 @@ from harness import PYTHON, Compiled
 FULL = os.environ.get("PTGC_FULL", "0") != "0"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("op", ROWS)
 def test_op(op):
     result = Run(ROWS[op], FULL).run()

@@ -77,6 +77,7 @@ ASKS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ASKS)
 @pytest.mark.parametrize("computed", [half, lambda x: x, lambda x: x[::-1], lambda x: pt.concatenate([x, x])[1:]])
 def test_what_must_be_one_is_not_stretched(name, computed):

@@ -14,6 +14,8 @@ from onnx.reference.ops import op_loop
 from files import EXAMPLES, OPS, compile_file, name_of, random_inputs
 from harness import QUIET, check_model
 
+pytestmark = pytest.mark.sampled
+
 # Inputs that random_inputs() does not guess.
 VALUES = {
     "Assert": {"c": True, "d": True},  # what they check holds

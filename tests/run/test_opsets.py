@@ -12,6 +12,8 @@ import pytest
 from files import EXAMPLES, OPS, compile_file, name_of
 from harness import QUIET
 
+pytestmark = pytest.mark.sampled
+
 OPSETS = range(13, 27)
 
 

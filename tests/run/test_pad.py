@@ -69,6 +69,7 @@ def test_given_widths(mode):
             agree(python, ours[18], [values("float64", shape), np.array(widths)], f"{mode} of {shape} by {widths}")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("given", [False, True])
 def test_static_lengths(mode, given):

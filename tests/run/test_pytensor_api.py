@@ -14,6 +14,8 @@ from pytensor.tensor.special import log_softmax, logsumexp, softmax
 import ptgc  # noqa: F401  (registers the mode)
 from harness import values
 
+pytestmark = pytest.mark.sampled
+
 PYTHON = pytensor.compile.mode.Mode("py", "fast_compile")
 SOME = (2, 7)  # of no elements PyTensor raises
 

@@ -8,6 +8,8 @@ from pytensor.tensor.special import LogSoftmax, Softmax
 
 from harness import ALL, BOOL, FLOATS, INTS, UINTS, Compiled, check, compare, corner_values, values, variable
 
+pytestmark = pytest.mark.sampled
+
 INTEGERS = INTS + UINTS
 AXES = (None, (0,), (1,), (0, 2), (0, 1, 2), ())
 # absolute: terms of sums in another order, which cancel (float32 adds up in float64: rounded once, like NumPy's)

@@ -6,6 +6,8 @@ import pytest
 
 from harness import ALL, Compiled, check, values, variable
 
+pytestmark = pytest.mark.sampled
+
 
 @pytest.mark.parametrize("dtype", ALL)
 def test_repeat(dtype):

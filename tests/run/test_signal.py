@@ -11,6 +11,8 @@ from pytensor.tensor.signal.conv import Convolve1d, Convolve2d, convolve1d, conv
 from ptgc.testing import compare_onnx_and_py
 from harness import ALL, FLOATS, INTS, OPSETS, UINTS, Compiled, values, variable
 
+pytestmark = pytest.mark.sampled
+
 def small(dtype, shape, seed):
     return values(dtype, shape, seed, 0, 5)
 

@@ -6,6 +6,8 @@ import pytest
 
 from harness import ALL, FLOATS, SIZES, Compiled, check, values, variable
 
+pytestmark = pytest.mark.sampled
+
 
 def nan_data(d, shape, seed):
     v = values(d, shape, seed)

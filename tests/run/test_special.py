@@ -178,6 +178,7 @@ def test_special_values(op, dtype):
             np.testing.assert_allclose(g, w, atol=1e-320, rtol={"float64": 3e-15, "float32": 5e-7, "float16": 2e-3}[dtype])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("opset", [13, 18, 21, 26])
 @pytest.mark.parametrize("op", OPS)
 def test_opsets_and_sizes(op, opset):

@@ -12,6 +12,8 @@ import pytest
 from harness import ALL, FLOATS, INTS, UINTS, Compiled, values, variable
 import ptg
 
+pytestmark = pytest.mark.sampled
+
 KINDS = (False, True)
 S = np.s_
 FEW = (13, 15, 18, 26)

@@ -11,6 +11,8 @@ from harness import ALL, COMPLEX, Compiled, check, values, variable
 from ptgc._lib import compile_text
 from ptgc._printer import print_graph
 
+pytestmark = pytest.mark.sampled
+
 V, M, T = (pt.tensor(n, dtype="float64", shape=(None,) * k) for n, k in (("v", 1), ("m", 2), ("t", 3)))
 N, K = pt.lscalar("n"), pt.lscalar("k")
 R2 = pt.tensor("r", dtype="int64", shape=(2,))
