@@ -165,7 +165,13 @@ bool sh_alloc(struct ctx *cx, struct node *n)
 		if (i < rank - v->rank)
 			continue;
 		dim from = v->dims[i - (rank - v->rank)];
-		if (dim_is_one(cx, from) || dim_unify(cx, d[i], from, n->span))
+		if (dim_is_one(cx, from))
+			continue;
+		if (!scalar_dim(cx, n->in[i + 1])) { /* onnx.Expand takes 1 for any length */
+			dim_unify(cx, dim_fresh(cx, SOURCE_VALUE, n->in[i + 1], 0), from, n->span);
+			d[i] = from;
+		}
+		if (dim_unify(cx, d[i], from, n->span))
 			continue;
 		error(cx, n->span, E_SHAPE, "%s: %s does not broadcast to length %s on axis %u",
 		      n->op->name, type_str(cx, *v), dim_str(cx, d[i]), i);

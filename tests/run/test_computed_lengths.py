@@ -141,3 +141,19 @@ def test_nested_lengths():
     assert run.returncode == 0, run.stderr.decode()
     x = np.arange(3.0)
     assert np.allclose(ptg.run(run.stdout, x), np.exp(x) + x, rtol=1e-15)
+
+
+@pytest.mark.parametrize("opset", OPSETS)
+def test_alloc_of_a_vector_at_a_computed_length(opset):
+    """The two lengths must be equal: onnx.Expand alone takes a length of 1 for any."""
+    text = "graph g(x: float64[?], k: int32[2]) -> (y) {\n  n = Max{axes=None}(Cast{int64}(k))\n  y = Alloc(x, 2, n)\n}\n"
+    for level in ("all", "none"):
+        for length in (0, 1, 2, 3):
+            x = np.arange(float(length))
+            for n in (0, 1, 2, 3):
+                k = np.array([n, 0], "int32")
+                if n == length:
+                    assert np.array_equal(ptg.run(text, x, k, opset=opset, level=level), np.tile(x, (2, 1)))
+                    continue
+                with pytest.raises(Exception, match="must be|Expand"):
+                    ptg.run(text, x, k, opset=opset, level=level)
