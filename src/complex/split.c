@@ -357,18 +357,16 @@ static bool is_number(struct split *p, const struct node *n, const struct fn *f,
 static struct value *no_imaginary(struct split *p, const struct node *n, struct value *v,
 				  enum dtype t)
 {
-	struct value *zero = constant(p, t, 0, 0);
+	bool broadcasts = n->op->shape == sh_broadcast;
 	struct type type = {(uint8_t)t, v->type.rank, v->type.dims};
+	int64_t ones[MAX_RANK];
 
-	if (n->op->shape != sh_broadcast)
-		return as_value(p, zero, graph_value(p->cx, type, v->span), true);
-	struct tensor *x = new (p->cx->arena, struct tensor);
-	*x = *zero->data;
-	x->rank = v->type.rank;
-	x->shape = new_array(p->cx->arena, int64_t, x->rank + 1u);
-	for (uint32_t i = 0; i < x->rank; i++)
-		x->shape[i] = 1;
-	return graph_constant(p->cx, x, v->span);
+	for (uint32_t i = 0; i < type.rank; i++)
+		ones[i] = 1;
+	struct tensor *x = tensor_new(p->cx, t, broadcasts ? type.rank : 0, ones);
+	x->data = new (p->cx->arena, double);
+	struct value *zero = graph_constant(p->cx, x, v->span);
+	return broadcasts ? zero : as_value(p, zero, graph_value(p->cx, type, v->span), true);
 }
 
 void each_part(struct split *p, struct node *n)
@@ -526,17 +524,6 @@ static bool split_op(struct split *p, struct node *n)
 	return true;
 }
 
-static bool is_poisoned(const struct node *n)
-{
-	bool poisoned = !n->nout || n->op->todo || n->op->unsupported;
-
-	for (uint32_t i = 0; i < n->nin; i++)
-		poisoned |= n->in[i] && !n->in[i]->type.dtype;
-	for (uint32_t i = 0; i < n->nout; i++)
-		poisoned |= !n->out[i]->type.dtype;
-	return poisoned;
-}
-
 static void split_nodes(struct split *p, struct node *n)
 {
 	for (struct node *next; n; n = next) {
@@ -555,7 +542,7 @@ static void split_nodes(struct split *p, struct node *n)
 		if (!p->inside)
 			*vec_push(p->cx->arena, &p->graph->replaced) =
 				(struct replaced){n->span, call_label(p->cx, n)};
-		if (is_poisoned(n))
+		if (is_poisoned(n) || n->op->todo || n->op->unsupported)
 			append_poisoned(p, n);
 		else if (n->blocks)
 			split_control(p, n);

@@ -48,3 +48,14 @@ void graph_append(struct block *b, struct node *n)
 	b->last = n;
 	b->nnodes++;
 }
+
+bool is_poisoned(const struct node *n)
+{
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i] && !n->in[i]->type.dtype)
+			return true;
+	for (uint32_t i = 0; i < n->nout; i++)
+		if (!n->out[i]->type.dtype)
+			return true;
+	return !n->nout; /* how many results it has is not known either */
+}

@@ -441,18 +441,6 @@ static void finish(struct build *b, struct node *n)
 	}
 }
 
-/* Does n have to do with an op that elaboration refused? */
-static bool is_poisoned(const struct node *n)
-{
-	for (uint32_t i = 0; i < n->nin; i++)
-		if (n->in[i] && !n->in[i]->type.dtype)
-			return true;
-	for (uint32_t i = 0; i < n->nout; i++)
-		if (!n->out[i]->type.dtype)
-			return true;
-	return !n->nout; /* how many results it has is not known either */
-}
-
 /* What it gives is not read, but there may be other mistakes in its blocks. */
 static bool lower_poisoned(struct build *b, struct node *n)
 {
