@@ -49,9 +49,8 @@ void mem_sink_init(struct mem_sink *m, struct arena *a);
 /* emit.c */
 bool emit_model(struct ctx *cx, const struct graph *g, struct sink *out, struct sink *external);
 
-/* onnx_text.c: a graph in ONNX's text syntax; model_text.c: a binary model in it; false: reported
- */
-void dump_onnx_text(struct ctx *cx, const struct graph *g, struct strbuf *out);
+/* model_text.c: the text that onnx.parser reads, of an ONNX graph and of a model; false: reported */
+bool dump_onnx_text(struct ctx *cx, const struct graph *g, struct strbuf *out);
 bool dump_model(struct ctx *cx, const void *data, size_t len, struct strbuf *out);
 
 /* depfile.c: "target: file..." as make reads it, with an empty rule for the files from `phony` on.

@@ -1,6 +1,6 @@
 /*
- * internal.h: what emit.c (bytes) and onnx_text.c (text) share: the names, types and constants of
- * an ONNX graph as a model shows them. Made once, in the order of the graph, so both say the same.
+ * internal.h: the names, types and constants that names.c gives an ONNX graph, in the order of the
+ * graph, and that emit.c packs.
  */
 #ifndef PTGC_EMIT_INTERNAL_H
 #define PTGC_EMIT_INTERNAL_H
@@ -69,13 +69,5 @@ struct place_text {
 	char text[300];
 };
 void onnx_place(struct ctx *cx, struct place_text *p, struct span s); /* len 0: no place to tell */
-
-/* onnx_text.c: pieces of ONNX's text syntax, for model_text.c too */
-/* a name, in quotes where it is no plain identifier */
-void text_name(struct strbuf *b, const char *s, size_t len);
-const char *text_dtype(int onnx); /* by TensorProto.DataType; NULL: unknown */
-void text_float(struct strbuf *b, double v, bool single); /* the shortest that reads back */
-/* element i of little-endian data; half: as the bits that the syntax wants, else as a number */
-void text_element(struct strbuf *b, enum dtype t, const void *data, uint64_t i, bool bits);
 
 #endif

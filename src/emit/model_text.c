@@ -1,37 +1,60 @@
 /*
- * model_text.c: ptgc dump: a binary ONNX model as text for people, close to ONNX's text syntax.
- * In: bytes, of any origin. Out: text; or a message (E_MODEL).
- * Holds: whatever the bytes are, memory stays near their size, no data is copied, and no more
- * than MAX_DEPTH graphs lie inside each other. Messages that hold graphs or data are walked in
- * place; the small ones (nodes, attributes, types) are unpacked by libprotobuf-c into a stack of
- * memory that is used again for the next.
+ * model_text.c: a binary ONNX model as the text that onnx.parser reads: ptgc dump, --dump=onnx.
+ * In: the bytes of a model, of any origin. Out: text; or a message (E_MODEL).
+ * Left out: names, places and doc strings of nodes, and local functions. A constant of more than
+ * MAX_ELEMENTS elements, or of a dtype whose elements are not whole bytes, is shown as external
+ * data without a file, so that the text stays readable, for people and for the parser.
+ * Holds: whatever the bytes are, they are read field by field where they lie, nothing is unpacked
+ * or copied, and no more than MAX_DEPTH graphs lie inside each other.
  */
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "data/data.h"
 #include "emit/emit.h"
-#include "onnx.pb-c.h"
-#include "emit/internal.h"
 
-#define MAX_DEPTH  100
-#define MAX_SHOWN  8   /* elements of a tensor */
-#define MAX_STRING 200 /* bytes of a string that is shown */
+#define MAX_DEPTH    100
+#define MAX_ELEMENTS 256
 
-struct slice {
-	const uint8_t *p, *end;
+/* The fields that are shown, by their numbers in proto/onnx.proto. */
+/* clang-format off */
+enum {
+	MODEL_IR_VERSION = 1, MODEL_VERSION = 5, MODEL_GRAPH = 7, MODEL_OPSET_IMPORT = 8,
+	MODEL_METADATA = 14, MODEL_FUNCTION = 25,
+	OPSET_DOMAIN = 1, OPSET_VERSION = 2,
+	ENTRY_KEY = 1, ENTRY_VALUE = 2,
+	GRAPH_NODE = 1, GRAPH_NAME = 2, GRAPH_INITIALIZER = 5, GRAPH_INPUT = 11,
+	GRAPH_OUTPUT = 12, GRAPH_VALUE_INFO = 13,
+	NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_OP_TYPE = 4, NODE_ATTRIBUTE = 5, NODE_DOMAIN = 7,
+	ATTR_NAME = 1, ATTR_FLOAT = 2, ATTR_INT = 3, ATTR_STRING = 4, ATTR_TENSOR = 5,
+	ATTR_GRAPH = 6, ATTR_FLOATS = 7, ATTR_INTS = 8, ATTR_STRINGS = 9, ATTR_TENSORS = 10,
+	ATTR_GRAPHS = 11, ATTR_TYPE_PROTO = 14, ATTR_TYPE_PROTOS = 15, ATTR_TYPE = 20,
+	ATTR_REFERENCE = 21,
+	VALUE_NAME = 1, VALUE_TYPE = 2,
+	TYPE_TENSOR = 1, TYPE_SEQUENCE = 4, TYPE_MAP = 5, TYPE_OPTIONAL = 9,
+	TYPE_ELEMENT = 1, TYPE_SHAPE = 2, SHAPE_DIM = 1, DIM_SIZE = 1, DIM_NAME = 2,
+	TENSOR_DIMS = 1, TENSOR_DTYPE = 2, TENSOR_FLOATS = 4, TENSOR_INT32S = 5,
+	TENSOR_STRINGS = 6, TENSOR_INT64S = 7, TENSOR_NAME = 8, TENSOR_RAW = 9,
+	TENSOR_DOUBLES = 10, TENSOR_UINT64S = 11, TENSOR_EXTERNAL = 13, TENSOR_LOCATION = 14,
 };
+/* clang-format on */
+
+typedef struct {
+	size_t len;
+	const uint8_t *data;
+} bytes; /* of the model, where they lie; what is read is cut off */
 
 struct dump {
 	struct ctx *cx;
 	struct strbuf *b;
-	int depth; /* graphs inside each other */
-	int indent;
+	int depth; /* graphs around what is printed */
+	bool full; /* with who wrote the model, and the files of external data */
 	bool failed;
-	uint8_t *stack; /* of unpacked messages */
-	size_t at, cap;
 };
 
-PRINTF(2, 3) static bool bad(struct dump *d, const char *fmt, ...)
+PRINTF(2, 3) static bool bad_model(struct dump *d, const char *fmt, ...)
 {
 	va_list ap;
 	char words[200];
@@ -46,557 +69,551 @@ PRINTF(2, 3) static bool bad(struct dump *d, const char *fmt, ...)
 
 /* The wire format */
 
+enum wire { VARINT, FIXED64, BYTES, FIXED32 = 5 };
 struct field {
 	uint32_t number;
-	uint8_t wire; /* 0 varint, 1 eight bytes, 2 bytes, 5 four bytes */
+	enum wire wire;
 	uint64_t v;
-	struct slice bytes;
+	bytes bytes;
 };
 
-static bool varint(struct slice *s, uint64_t *v)
+static bool read_number(bytes *s, enum wire wire, uint64_t *v)
 {
+	bool last = false;
+	int bits = wire == VARINT ? 7 : 8, end = wire == FIXED32 ? 32 : 64;
 	*v = 0;
-	for (int shift = 0; shift < 64 && s->p < s->end; shift += 7) {
-		uint8_t c = *s->p++;
-		*v |= (uint64_t)(c & 0x7f) << shift;
-		if (c < 0x80)
-			return true;
+	for (int shift = 0; shift < end && !last; shift += bits) {
+		if (!s->len)
+			return false;
+		uint64_t c = *s->data++;
+		s->len--;
+		last = wire == VARINT ? c < 0x80 : shift + bits == end;
+		*v |= (wire == VARINT ? c & 0x7f : c) << shift;
 	}
-	return false;
-}
-
-static bool fixed(struct slice *s, int size, uint64_t *v)
-{
-	*v = 0;
-	if (s->end - s->p < size)
-		return false;
-	for (int i = 0; i < size; i++)
-		*v |= (uint64_t)*s->p++ << 8 * i;
-	return true;
+	return last;
 }
 
 /* The next field; false at the end and (reported) where the bytes make no sense. */
-static bool next(struct dump *d, struct slice *s, struct field *f)
+static bool next_field(struct dump *d, bytes *s, struct field *f)
 {
 	uint64_t tag;
-	bool ok = false;
-	if (s->p == s->end || d->failed)
+	if (!s->len || d->failed)
 		return false;
-	if (!varint(s, &tag) || tag >> 3 == 0 || tag >> 3 > (1u << 29) - 1)
-		return bad(d, "a field's tag is damaged");
-	f->number = (uint32_t)(tag >> 3);
-	f->wire = tag & 7;
-	f->bytes = (struct slice){s->p, s->p};
-	if (f->wire == 0)
-		ok = varint(s, &f->v);
-	else if (f->wire == 1 || f->wire == 5)
-		ok = fixed(s, f->wire == 1 ? 8 : 4, &f->v);
-	else if (f->wire == 2 && varint(s, &f->v) && f->v <= (uint64_t)(s->end - s->p)) {
-		f->bytes = (struct slice){s->p, s->p + f->v};
-		s->p += f->v;
-		ok = true;
+	if (!read_number(s, VARINT, &tag) || tag >> 3 == 0 || tag >> 3 > (1u << 29) - 1)
+		return bad_model(d, "a field's tag is damaged");
+	*f = (struct field){.number = (uint32_t)(tag >> 3), .wire = tag & 7};
+	bool known = f->wire <= BYTES || f->wire == FIXED32;
+	if (!known || !read_number(s, f->wire == BYTES ? VARINT : f->wire, &f->v) ||
+	    (f->wire == BYTES && f->v > s->len))
+		return bad_model(d, "field %u is damaged or truncated", f->number);
+	if (f->wire == BYTES) {
+		f->bytes = (bytes){(size_t)f->v, s->data};
+		s->data += f->v;
+		s->len -= (size_t)f->v;
 	}
-	return ok || bad(d, "field %u is damaged or truncated", f->number);
+	return true;
 }
 
-static void *stack_alloc(void *data, size_t size)
+static bool next_of(struct dump *d, bytes *s, uint32_t number, enum wire wire, struct field *f)
 {
-	struct dump *d = data;
-	size = (size + 15) & ~(size_t)15;
-	if (size > d->cap - d->at) {
-		/* too small: a larger one from now on; what lies in the old one stays where it is
-		 */
-		d->cap = 2 * d->cap + size;
-		d->stack = arena_alloc(d->cx->arena, d->cap);
-		d->at = 0;
+	while (next_field(d, s, f))
+		if (f->number == number && f->wire == wire)
+			return true;
+	return false;
+}
+
+/* A field that is not repeated: of several, the last one counts. */
+static bool find_field(struct dump *d, bytes message, uint32_t number, enum wire wire,
+		       struct field *f)
+{
+	bool found = false;
+	for (struct field next; next_of(d, &message, number, wire, &next); found = true)
+		*f = next;
+	return found;
+}
+
+static bytes bytes_of(struct dump *d, bytes message, uint32_t number)
+{
+	struct field f;
+	return find_field(d, message, number, BYTES, &f) ? f.bytes : (bytes){0, NULL};
+}
+
+static int64_t number_of(struct dump *d, bytes message, uint32_t number)
+{
+	struct field f;
+	return find_field(d, message, number, VARINT, &f) ? (int64_t)f.v : 0;
+}
+
+/* The numbers of a repeated field: all in one (packed), or one in each. */
+static bool next_number(struct dump *d, struct field *f, enum wire wire, uint64_t *v)
+{
+	if (f->wire != BYTES) {
+		bool is_one = f->wire == wire;
+		*v = f->v;
+		f->wire = BYTES; /* and no more bytes */
+		return is_one;
 	}
-	d->at += size;
-	return d->stack + d->at - size;
-}
-
-static void stack_free(void *data, void *p)
-{
-	(void)data;
-	(void)p;
-}
-
-static void *unpack(struct dump *d, const ProtobufCMessageDescriptor *what, const uint8_t *p,
-		    size_t len)
-{
-	ProtobufCAllocator a = {stack_alloc, stack_free, d};
-	void *m = protobuf_c_message_unpack(what, &a, len, p);
-	if (!m)
-		bad(d, "a %s is damaged", what->short_name);
-	return m;
+	return f->bytes.len &&
+	       (read_number(&f->bytes, wire, v) || bad_model(d, "a list of numbers is damaged"));
 }
 
 /* Pieces */
 
-static void line(struct dump *d)
+static void start_line(struct dump *d)
 {
-	sb_add(d->b, "\n", 1);
-	for (int i = 0; i < d->indent; i++)
-		sb_str(d->b, "  ");
+	sb_str(d->b, "\n");
+	for (int i = 0; i < d->depth; i++)
+		sb_str(d->b, "   ");
 }
 
-static void put_string(struct dump *d, const uint8_t *p, size_t len)
+static void comma(struct dump *d, size_t *before)
 {
-	static const char hex[] = "0123456789abcdef";
-	sb_add(d->b, "\"", 1);
-	for (size_t i = 0; i < len && i < MAX_STRING; i++) {
-		char c = (char)p[i];
-		if (c == '"' || c == '\\') {
-			sb_add(d->b, "\\", 1);
-			sb_add(d->b, &c, 1);
-		} else if (p[i] < 32 || p[i] == 127) {
-			char s[4] = {'\\', 'x', hex[p[i] >> 4], hex[p[i] & 15]};
-			sb_add(d->b, s, 4);
-		} else {
-			sb_add(d->b, &c, 1);
+	if ((*before)++)
+		sb_str(d->b, ", ");
+}
+
+/* Control characters would reach the terminal: they are \x1b, which the parser takes as "x1b". */
+static void put_escaped(struct dump *d, bytes s)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		uint8_t c = s.data[i];
+		if ((c < 32 && c != '\n' && c != '\t') || c == 127) {
+			sb_printf(d->b, "\\x%02x", c);
+			continue;
 		}
+		if (c == '"' || c == '\\')
+			sb_add(d->b, "\\", 1);
+		sb_add(d->b, (const char *)&s.data[i], 1);
 	}
-	sb_str(d->b, len > MAX_STRING ? "...\"" : "\"");
 }
 
-static void put_name(struct dump *d, ProtobufCBinaryData name)
+static void put_quoted(struct dump *d, bytes s)
 {
-	bool control = false;
-	for (size_t i = 0; i < name.len; i++)
-		control |= name.data[i] < 32 || name.data[i] == 127;
-	if (control || name.len > MAX_STRING)
-		put_string(d, name.data, name.len);
+	sb_str(d->b, "\"");
+	put_escaped(d, s);
+	sb_str(d->b, "\"");
+}
+
+static bool is_letter(uint8_t c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/* In quotes, where the parser takes nothing else. */
+static void put_name(struct dump *d, bytes name)
+{
+	bool plain = name.len && is_letter(name.data[0]);
+	for (size_t i = 0; i < name.len && plain; i++)
+		plain = is_letter(name.data[i]) || (name.data[i] >= '0' && name.data[i] <= '9');
+	if (plain)
+		put_escaped(d, name);
 	else
-		text_name(d->b, (const char *)name.data, name.len);
+		put_quoted(d, name);
+}
+
+static void put_names(struct dump *d, bytes message, uint32_t number)
+{
+	size_t n = 0;
+	for (struct field f; next_of(d, &message, number, BYTES, &f);) {
+		comma(d, &n);
+		put_name(d, f.bytes);
+	}
 }
 
 static void put_dtype(struct dump *d, int64_t onnx)
 {
-	const char *name = onnx >= 0 && onnx < 100 ? text_dtype((int)onnx) : NULL;
-	if (name)
-		sb_str(d->b, name);
+	/* clang-format off */
+	static const char *const names[] = {
+		"dtype0", "float", "uint8", "int8", "uint16", "int16", "int32", "int64", "string",
+		"bool", "float16", "double", "uint32", "uint64", "complex64", "complex128",
+		"bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
+		"uint4", "int4", "float4e2m1", "float8e8m0", "uint2", "int2"};
+	/* clang-format on */
+	if (onnx >= 0 && onnx < (int)countof(names))
+		sb_str(d->b, names[onnx]);
 	else
 		sb_printf(d->b, "dtype%lld", (long long)onnx);
 }
 
-static bool put_type(struct dump *d, ProtobufCBinaryData b)
+/* The fewest digits that read back as the number. */
+static void put_float(struct dump *d, double v, bool single)
 {
-	const Onnx__TypeProto *t = unpack(d, &onnx__type_proto__descriptor, b.data, b.len);
-	if (!t)
-		return false;
-	if (!t->tensor_type) {
-		sb_str(d->b, "(no tensor)");
-		return true;
+	char s[40];
+	if (isnan(v) || isinf(v)) {
+		sb_str(d->b, isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
+		return;
 	}
-	put_dtype(d, t->tensor_type->elem_type);
-	const Onnx__TensorShapeProto *shape = t->tensor_type->shape;
-	if (!shape) {
-		sb_str(d->b, "[]");
-		return true;
+	for (int digits = single ? 6 : 15;; digits++) {
+		snprintf(s, sizeof(s), "%.*g", digits, v);
+		if (single ? strtof(s, NULL) == (float)v || digits == 9
+			   : strtod(s, NULL) == v || digits == 17)
+			break;
 	}
-	for (size_t i = 0; i < shape->n_dim; i++) {
-		const Onnx__TensorShapeProto__Dimension *size = shape->dim[i];
-		sb_str(d->b, i ? ", " : "[");
-		if (size->has_dim_value)
-			sb_printf(d->b, "%lld", (long long)size->dim_value);
-		else if (size->has_dim_param && size->dim_param.len)
-			put_name(d, size->dim_param);
-		else
-			sb_str(d->b, "?");
-	}
-	if (shape->n_dim)
-		sb_str(d->b, "]");
-	return true;
+	for (char *p = s; *p; p++) /* a decimal comma of the locale */
+		if (*p == ',')
+			*p = '.';
+	sb_str(d->b, s);
 }
 
-static bool put_value(struct dump *d, struct slice s)
+static void put_number(struct dump *d, enum dtype t, const uint8_t *p)
 {
-	size_t mark = d->at;
-	const Onnx__ValueInfoProto *v =
-		unpack(d, &onnx__value_info_proto__descriptor, s.p, (size_t)(s.end - s.p));
-	if (!v)
-		return false;
-	if (v->has_type && !put_type(d, v->type))
-		return false;
-	sb_str(d->b, v->has_type ? " " : "");
-	put_name(d, v->name);
-	d->at = mark;
-	return true;
-}
-
-/* Tensors: walked in place, as their data may be large */
-
-struct tensor_view {
-	int64_t dims[MAX_RANK];
-	uint32_t rank; /* may be more than MAX_RANK: then the rest is not kept */
-	int64_t dtype;
-	struct slice name, raw;
-	struct slice typed; /* the packed *_data */
-	uint32_t typed_field;
-	struct slice strings[MAX_SHOWN];
-	uint32_t nstrings;
-	bool external;
-	struct slice location;
-};
-
-static void view_dim(struct tensor_view *t, uint64_t v)
-{
-	if (t->rank < MAX_RANK)
-		t->dims[t->rank] = (int64_t)v;
-	t->rank++;
-}
-
-static bool view_external(struct dump *d, struct slice s, struct tensor_view *t)
-{
-	struct field f;
-	bool location = false;
-	struct slice value = {0};
-	while (next(d, &s, &f)) {
-		if (f.number == 1 && f.wire == 2)
-			location = f.v == 8 && !memcmp(f.bytes.p, "location", 8);
-		else if (f.number == 2 && f.wire == 2)
-			value = f.bytes;
+	struct tensor one = {.dtype = (uint8_t)t, .count = 1, .data = p};
+	int64_t v;
+	uint64_t u;
+	if (t == DT_UINT64) {
+		memcpy(&u, p, sizeof(u));
+		sb_printf(d->b, "%llu", (unsigned long long)u);
+	} else if (tensor_int(&one, 0, &v)) {
+		sb_printf(d->b, "%lld", (long long)v);
+	} else {
+		put_float(d, tensor_float(&one, 0), t == DT_FLOAT32);
 	}
-	if (location)
-		t->location = value;
-	return !d->failed;
 }
 
-static bool view_tensor(struct dump *d, struct slice s, struct tensor_view *t)
+/* The numbers of a field that has them as `t`, behind `n` others. */
+static void put_numbers(struct dump *d, struct field f, enum dtype t, size_t *n)
 {
-	struct field f;
-	uint64_t v;
-	*t = (struct tensor_view){0};
-	while (next(d, &s, &f)) {
-		if (f.number == 1 && f.wire == 0)
-			view_dim(t, f.v);
-		else if (f.number == 1 && f.wire == 2)
-			while (f.bytes.p < f.bytes.end && varint(&f.bytes, &v))
-				view_dim(t, v);
-		else if (f.number == 2 && f.wire == 0)
-			t->dtype = (int64_t)f.v;
-		else if (f.number == 6 && f.wire == 2 && t->nstrings++ < MAX_SHOWN)
-			t->strings[t->nstrings - 1] = f.bytes;
-		else if (f.number == 8 && f.wire == 2)
-			t->name = f.bytes;
-		else if (f.number == 9 && f.wire == 2)
-			t->raw = f.bytes;
-		else if (f.number == 13 && f.wire == 2 && !view_external(d, f.bytes, t))
-			return false;
-		else if (f.number == 14 && f.wire == 0)
-			t->external = f.v == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
-		else if ((f.number == 4 || f.number == 5 || f.number == 7 || f.number == 10 ||
-			  f.number == 11) &&
-			 f.wire == 2) {
-			t->typed = f.bytes;
-			t->typed_field = f.number;
+	enum wire wire = t == DT_FLOAT32 ? FIXED32 : t == DT_FLOAT64 ? FIXED64 : VARINT;
+	for (uint64_t v; next_number(d, &f, wire, &v);) {
+		comma(d, n);
+		put_number(d, t, (const uint8_t *)&v);
+	}
+}
+
+/* Types and tensors */
+
+static void put_type(struct dump *d, bytes type)
+{
+	struct field tensor, shape, axis, f;
+	size_t n = 0, around = 0;
+	for (;; around++)
+		if (find_field(d, type, TYPE_SEQUENCE, BYTES, &f)) {
+			sb_str(d->b, "seq(");
+			type = bytes_of(d, f.bytes, 1);
+		} else if (find_field(d, type, TYPE_OPTIONAL, BYTES, &f)) {
+			sb_str(d->b, "optional(");
+			type = bytes_of(d, f.bytes, 1);
+		} else if (find_field(d, type, TYPE_MAP, BYTES, &f)) {
+			sb_str(d->b, "map(");
+			put_dtype(d, number_of(d, f.bytes, 1));
+			sb_str(d->b, ", ");
+			type = bytes_of(d, f.bytes, 2);
+		} else {
+			break;
 		}
-	}
-	return !d->failed;
-}
-
-static enum dtype dtype_by_onnx(int64_t onnx)
-{
-	for (enum dtype t = DT_NONE + 1; t < DT_COUNT; t++)
-		if (dtypes[t].onnx == onnx)
-			return t;
-	return DT_NONE;
-}
-
-static uint32_t put_raw(struct dump *d, const struct tensor_view *t, enum dtype dt)
-{
-	uint64_t size = (uint64_t)(t->raw.end - t->raw.p), n = dtypes[dt].size, i;
-	for (i = 0; i < MAX_SHOWN && (i + 1) * n <= size; i++) {
-		sb_str(d->b, i ? ", " : "");
-		text_element(d->b, dt, t->raw.p, i, false);
-	}
-	return size / n > i;
-}
-
-/* Elements of *_data: varints or fixed numbers; float16 as bits in int32_data. */
-static bool put_typed(struct dump *d, const struct tensor_view *t, enum dtype dt)
-{
-	struct slice s = t->typed;
-	uint64_t v;
-	int size = t->typed_field == 4 ? 4 : t->typed_field == 10 ? 8 : 0;
-	uint32_t i;
-	for (i = 0; i < MAX_SHOWN && s.p < s.end; i++) {
-		if (!(size ? fixed(&s, size, &v) : varint(&s, &v)))
-			return bad(d, "a tensor's data is damaged");
-		sb_str(d->b, i ? ", " : "");
-		if (size)
-			text_element(d->b, size == 4 ? DT_FLOAT32 : DT_FLOAT64, &v, 0, false);
-		else if (dt == DT_FLOAT16 || t->typed_field == 11)
-			text_element(d->b, dt == DT_FLOAT16 ? dt : DT_UINT64, &v, 0, false);
-		else
-			text_element(d->b, DT_INT64, &v, 0, false);
-	}
-	if (s.p < s.end)
-		sb_str(d->b, ", ...");
-	return true;
-}
-
-static bool put_data(struct dump *d, const struct tensor_view *t)
-{
-	enum dtype dt = dtype_by_onnx(t->dtype);
-	bool ok = true;
-	if (t->external) {
-		sb_str(d->b, " in file ");
-		put_string(d, t->location.p, (size_t)(t->location.end - t->location.p));
-		return true;
-	}
-	sb_str(d->b, " = {");
-	if (t->nstrings) {
-		for (uint32_t i = 0; i < t->nstrings && i < MAX_SHOWN; i++) {
-			sb_str(d->b, i ? ", " : "");
-			put_string(d, t->strings[i].p,
-				   (size_t)(t->strings[i].end - t->strings[i].p));
+	if (!find_field(d, type, TYPE_TENSOR, BYTES, &tensor)) {
+		sb_str(d->b, "opaque()");
+	} else {
+		put_dtype(d, number_of(d, tensor.bytes, TYPE_ELEMENT));
+		if (!find_field(d, tensor.bytes, TYPE_SHAPE, BYTES, &shape)) {
+			sb_str(d->b, "[]"); /* of any rank */
+			shape.bytes.len = 0;
 		}
-		sb_str(d->b, t->nstrings > MAX_SHOWN ? ", ..." : "");
-	} else if (t->typed_field) {
-		ok = put_typed(d, t, dt);
-	} else if (dtypes[dt].size) {
-		sb_str(d->b, put_raw(d, t, dt) ? ", ..." : "");
-	} else if (t->raw.p != t->raw.end) {
-		sb_printf(d->b, "%llu bytes", (unsigned long long)(t->raw.end - t->raw.p));
+		while (next_of(d, &shape.bytes, SHAPE_DIM, BYTES, &axis)) {
+			sb_str(d->b, n++ ? ", " : "[");
+			if (find_field(d, axis.bytes, DIM_SIZE, VARINT, &f))
+				sb_printf(d->b, "%lld", (long long)f.v);
+			else if (find_field(d, axis.bytes, DIM_NAME, BYTES, &f) && f.bytes.len)
+				put_name(d, f.bytes);
+			else
+				sb_str(d->b, "?");
+		}
+		sb_str(d->b, n ? "]" : "");
+	}
+	while (around--)
+		sb_str(d->b, ")");
+}
+
+static void put_value(struct dump *d, bytes value)
+{
+	struct field type;
+	if (find_field(d, value, VALUE_TYPE, BYTES, &type)) {
+		put_type(d, type.bytes);
+		sb_str(d->b, " ");
+	}
+	put_name(d, bytes_of(d, value, VALUE_NAME));
+}
+
+/* "key": "value", ... in brackets */
+static void put_entries(struct dump *d, bytes message, uint32_t number)
+{
+	size_t n = 0;
+	sb_str(d->b, "[");
+	for (struct field f; next_of(d, &message, number, BYTES, &f);) {
+		comma(d, &n);
+		put_quoted(d, bytes_of(d, f.bytes, ENTRY_KEY));
+		sb_str(d->b, ": ");
+		put_quoted(d, bytes_of(d, f.bytes, ENTRY_VALUE));
+	}
+	sb_str(d->b, "]");
+}
+
+/* The dtype of the numbers that a tensor's text has for one of its elements. */
+static enum dtype dtype_in_text(int64_t onnx)
+{
+	enum dtype t = DT_COUNT;
+	while (--t != DT_NONE && dtypes[t].onnx != onnx)
+		;
+	return t == DT_FLOAT16 || t == DT_BFLOAT16 ? DT_UINT16  /* the bits */
+	       : t == DT_COMPLEX64                 ? DT_FLOAT32 /* two of them */
+	       : t == DT_COMPLEX128                ? DT_FLOAT64
+						   : t;
+}
+
+static void put_elements(struct dump *d, bytes tensor, enum dtype t)
+{
+	size_t n = 0;
+	sb_str(d->b, "{");
+	for (struct field f; next_field(d, &tensor, &f);) {
+		if (f.number == TENSOR_FLOATS)
+			put_numbers(d, f, DT_FLOAT32, &n);
+		else if (f.number == TENSOR_DOUBLES)
+			put_numbers(d, f, DT_FLOAT64, &n);
+		else if (f.number == TENSOR_UINT64S)
+			put_numbers(d, f, DT_UINT64, &n);
+		else if (f.number == TENSOR_INT32S || f.number == TENSOR_INT64S)
+			put_numbers(d, f, DT_INT64, &n);
+		else if (f.number == TENSOR_STRINGS && f.wire == BYTES) {
+			comma(d, &n);
+			put_quoted(d, f.bytes);
+		}
+		for (size_t i = dtypes[t].size; f.number == TENSOR_RAW && i && i <= f.bytes.len;
+		     i += dtypes[t].size) {
+			comma(d, &n);
+			put_number(d, t, f.bytes.data + i - dtypes[t].size);
+		}
 	}
 	sb_str(d->b, "}");
-	return ok;
 }
 
-static bool put_tensor(struct dump *d, struct slice s)
+static void put_tensor(struct dump *d, bytes tensor)
 {
-	struct tensor_view t;
-	if (!view_tensor(d, s, &t))
-		return false;
-	put_dtype(d, t.dtype);
-	for (uint32_t i = 0; i < t.rank && i < MAX_RANK; i++)
-		sb_printf(d->b, "%s%lld", i ? ", " : "[", (long long)t.dims[i]);
-	sb_str(d->b, t.rank > MAX_RANK ? ", ...]" : t.rank ? "]" : "");
-	if (t.name.p != t.name.end) {
-		sb_str(d->b, " ");
-		put_name(d, (ProtobufCBinaryData){(size_t)(t.name.end - t.name.p),
-						  (uint8_t *)(uintptr_t)t.name.p});
+	int64_t onnx = number_of(d, tensor, TENSOR_DTYPE);
+	enum dtype t = dtype_in_text(onnx);
+	bytes name = bytes_of(d, tensor, TENSOR_NAME), at = tensor;
+	uint64_t count = 1, size;
+	size_t rank = 0;
+	put_dtype(d, onnx);
+	for (struct field f; next_field(d, &at, &f);)
+		while (f.number == TENSOR_DIMS && next_number(d, &f, VARINT, &size)) {
+			sb_printf(d->b, "%s%lld", rank++ ? ", " : "[", (long long)size);
+			if (__builtin_mul_overflow(count, size, &count))
+				count = UINT64_MAX;
+		}
+	sb_str(d->b, rank ? "] " : " ");
+	if (name.len) {
+		put_name(d, name);
+		sb_str(d->b, " = ");
 	}
-	return put_data(d, &t);
+	if (d->full && number_of(d, tensor, TENSOR_LOCATION))
+		put_entries(d, tensor, TENSOR_EXTERNAL);
+	else if (count > MAX_ELEMENTS || (!dtypes[t].size && bytes_of(d, tensor, TENSOR_RAW).len))
+		sb_printf(d->b, "[\"location\": \"%llu elements\"]", (unsigned long long)count);
+	else
+		put_elements(d, tensor, t);
 }
 
 /* Nodes and graphs */
 
-static bool put_graph(struct dump *d, struct slice s);
+static void put_graph(struct dump *d, bytes graph);
 
-static struct slice slice_of(ProtobufCBinaryData b)
+static void put_reference(struct dump *d, bytes name)
 {
-	return (struct slice){b.data, b.data + b.len};
+	sb_str(d->b, "@");
+	put_name(d, name);
 }
 
-static bool put_inner(struct dump *d, ProtobufCBinaryData b)
+static void put_attr(struct dump *d, bytes attr)
 {
-	bool ok;
-	if (d->depth >= MAX_DEPTH)
-		return bad(d, "more than %d graphs lie inside each other", MAX_DEPTH);
-	d->depth++;
-	ok = put_graph(d, slice_of(b));
-	d->depth--;
-	return ok;
+	/* clang-format off */
+	static const char *const types[] = {
+		"", "float", "int", "string", "tensor", "graph", "floats", "ints", "strings",
+		"tensors", "graphs", "sparse_tensor", "sparse_tensors", "type_proto", "type_protos"};
+	/* clang-format on */
+	uint64_t number = (uint64_t)number_of(d, attr, ATTR_TYPE);
+	const char *type = types[number < countof(types) ? number : 0];
+	bool list = *type && type[strlen(type) - 1] == 's';
+	size_t n = 0;
+	put_name(d, bytes_of(d, attr, ATTR_NAME));
+	sb_printf(d->b, "%s%s = %s", *type ? ": " : "", type, list ? "[" : "");
+	for (struct field f; next_field(d, &attr, &f);) {
+		void (*put)(struct dump * d, bytes value) = NULL;
+		if (f.number == ATTR_FLOAT || f.number == ATTR_FLOATS)
+			put_numbers(d, f, DT_FLOAT32, &n);
+		else if (f.number == ATTR_INT || f.number == ATTR_INTS)
+			put_numbers(d, f, DT_INT64, &n);
+		else if (f.number == ATTR_STRING || f.number == ATTR_STRINGS)
+			put = put_quoted;
+		else if (f.number == ATTR_TENSOR || f.number == ATTR_TENSORS)
+			put = put_tensor;
+		else if (f.number == ATTR_GRAPH || f.number == ATTR_GRAPHS)
+			put = put_graph;
+		else if (f.number == ATTR_TYPE_PROTO || f.number == ATTR_TYPE_PROTOS)
+			put = put_type;
+		else if (f.number == ATTR_REFERENCE)
+			put = put_reference;
+		if (put && f.wire == BYTES) {
+			comma(d, &n);
+			put(d, f.bytes);
+		}
+	}
+	/* what is 0 or empty need not be written */
+	sb_str(d->b, list ? "]" : n ? "" : !strcmp(type, "string") ? "\"\"" : "0");
 }
 
-static void comma(struct dump *d, size_t i)
+static void put_attrs(struct dump *d, bytes node)
 {
-	sb_str(d->b, i ? ", " : "");
+	size_t n = 0;
+	for (struct field f; next_of(d, &node, NODE_ATTRIBUTE, BYTES, &f);) {
+		sb_str(d->b, n++ ? ", " : " <");
+		put_attr(d, f.bytes);
+	}
+	sb_str(d->b, n ? ">" : "");
 }
 
-static bool put_attr_value(struct dump *d, const Onnx__AttributeProto *a)
+static void put_node(struct dump *d, bytes node)
 {
-	bool list = a->n_floats || a->n_ints || a->n_strings || a->n_tensors || a->n_graphs;
-	bool ok = true;
-	if (list)
-		sb_str(d->b, "[");
-	for (size_t i = 0; i < a->n_floats; i++, comma(d, i < a->n_floats))
-		text_float(d->b, a->floats[i], true);
-	for (size_t i = 0; i < a->n_ints; i++, comma(d, i < a->n_ints))
-		sb_printf(d->b, "%lld", (long long)a->ints[i]);
-	for (size_t i = 0; i < a->n_strings; i++, comma(d, i < a->n_strings))
-		put_string(d, a->strings[i].data, a->strings[i].len);
-	for (size_t i = 0; i < a->n_tensors && ok; i++, comma(d, i < a->n_tensors))
-		ok = put_tensor(d, slice_of(a->tensors[i]));
-	for (size_t i = 0; i < a->n_graphs && ok; i++, comma(d, i < a->n_graphs))
-		ok = put_inner(d, a->graphs[i]);
-	if (list)
-		sb_str(d->b, "]");
-	else if (a->has_f)
-		text_float(d->b, a->f, true);
-	else if (a->has_i)
-		sb_printf(d->b, "%lld", (long long)a->i);
-	else if (a->has_s)
-		put_string(d, a->s.data, a->s.len);
-	else if (a->has_t)
-		ok = put_tensor(d, slice_of(a->t));
-	else if (a->has_g)
-		ok = put_inner(d, a->g);
-	else if (a->has_tp)
-		ok = put_type(d, a->tp);
-	else if (a->has_ref_attr_name)
-		sb_str(d->b, "@"), put_name(d, a->ref_attr_name);
-	else
-		sb_str(d->b, "[]");
-	return ok;
-}
-
-static bool put_attr(struct dump *d, ProtobufCBinaryData b)
-{
-	size_t mark = d->at;
-	const Onnx__AttributeProto *a =
-		unpack(d, &onnx__attribute_proto__descriptor, b.data, b.len);
-	if (!a)
-		return false;
-	put_name(d, a->name);
+	bytes domain = bytes_of(d, node, NODE_DOMAIN), at = node;
+	bool graphs = false; /* attributes that are graphs stand behind, as they are long */
+	for (struct field f; next_of(d, &at, NODE_ATTRIBUTE, BYTES, &f);)
+		graphs |= bytes_of(d, f.bytes, ATTR_GRAPH).len != 0;
+	start_line(d);
+	put_names(d, node, NODE_OUTPUT);
 	sb_str(d->b, " = ");
-	if (!put_attr_value(d, a))
-		return false;
-	d->at = mark;
-	return true;
-}
-
-static void put_names(struct dump *d, const ProtobufCBinaryData *names, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		comma(d, i);
-		put_name(d, names[i]);
-	}
-}
-
-static bool put_node(struct dump *d, struct slice s)
-{
-	size_t mark = d->at;
-	const Onnx__NodeProto *n =
-		unpack(d, &onnx__node_proto__descriptor, s.p, (size_t)(s.end - s.p));
-	if (!n)
-		return false;
-	line(d);
-	put_names(d, n->output, n->n_output);
-	sb_str(d->b, n->n_output ? " = " : "= ");
-	if (n->domain.len) {
-		/* a domain is names with dots: quotes only where it is not */
-		for (size_t i = 0; i < n->domain.len && i < MAX_STRING; i++) {
-			char c = (char)n->domain.data[i];
-			sb_add(d->b, n->domain.data[i] < 32 ? "?" : &c, 1);
-		}
-		sb_str(d->b, ".");
-	}
-	put_name(d, n->op_type);
-	sb_str(d->b, "(");
-	put_names(d, n->input, n->n_input);
+	put_escaped(d, domain); /* names with dots, without quotes */
+	sb_str(d->b, domain.len ? "." : "");
+	put_name(d, bytes_of(d, node, NODE_OP_TYPE));
+	if (!graphs)
+		put_attrs(d, node);
+	sb_str(d->b, " (");
+	put_names(d, node, NODE_INPUT);
 	sb_str(d->b, ")");
-	for (size_t i = 0; i < n->n_attribute; i++) {
-		sb_str(d->b, i ? ", " : " <");
-		if (!put_attr(d, n->attribute[i]))
-			return false;
-	}
-	sb_str(d->b, n->n_attribute ? ">" : "");
-	d->at = mark;
-	return true;
+	if (graphs)
+		put_attrs(d, node);
 }
 
-/* All fields of one number: a list of values in parentheses. */
-static bool put_values(struct dump *d, struct slice s, uint32_t number)
+static void put_values(struct dump *d, bytes graph, uint32_t number)
 {
-	struct field f;
-	size_t i = 0;
+	size_t n = 0;
 	sb_str(d->b, "(");
-	while (next(d, &s, &f)) {
-		if (f.number != number || f.wire != 2)
-			continue;
-		comma(d, i++);
-		if (!put_value(d, f.bytes))
-			return false;
+	for (struct field f; next_of(d, &graph, number, BYTES, &f);) {
+		comma(d, &n);
+		put_value(d, f.bytes);
 	}
 	sb_str(d->b, ")");
-	return !d->failed;
 }
 
-static bool put_graph(struct dump *d, struct slice s)
+/* Constants, or types of what is neither input nor output: a line for each, behind `n` others. */
+static void put_infos(struct dump *d, bytes graph, uint32_t number,
+		      void (*put)(struct dump *d, bytes info), size_t *n)
 {
-	struct slice at = s;
-	struct field f;
-	while (next(d, &at, &f))
-		if (f.number == 2 && f.wire == 2)
-			put_name(d, (ProtobufCBinaryData){(size_t)f.v,
-							  (uint8_t *)(uintptr_t)f.bytes.p});
+	for (struct field f; next_of(d, &graph, number, BYTES, &f);) {
+		sb_str(d->b, (*n)++ ? "," : "<");
+		start_line(d);
+		put(d, f.bytes);
+	}
+}
+
+static void put_graph(struct dump *d, bytes graph)
+{
+	size_t n = 0;
+	if (d->depth > MAX_DEPTH) {
+		bad_model(d, "more than %d graphs lie inside each other", MAX_DEPTH);
+		return;
+	}
+	put_name(d, bytes_of(d, graph, GRAPH_NAME));
 	sb_str(d->b, " ");
-	if (d->failed || !put_values(d, s, 11))
-		return false;
+	put_values(d, graph, GRAPH_INPUT);
 	sb_str(d->b, " => ");
-	if (!put_values(d, s, 12))
-		return false;
-	sb_str(d->b, " {");
-	d->indent++;
-	for (at = s; next(d, &at, &f);)
-		if (f.number == 5 && f.wire == 2) {
-			line(d);
-			if (!put_tensor(d, f.bytes))
-				return false;
-		}
-	for (at = s; next(d, &at, &f);)
-		if (f.number == 1 && f.wire == 2 && !put_node(d, f.bytes))
-			return false;
-	d->indent--;
-	line(d);
-	sb_str(d->b, "}");
-	return !d->failed;
-}
-
-static bool put_import(struct dump *d, struct slice s)
-{
-	const Onnx__OperatorSetIdProto *o =
-		unpack(d, &onnx__operator_set_id_proto__descriptor, s.p, (size_t)(s.end - s.p));
-	if (!o)
-		return false;
-	sb_str(d->b, "# opset ");
-	put_string(d, o->domain.data, o->domain.len);
-	sb_printf(d->b, " %lld\n", (long long)o->version);
-	return true;
-}
-
-static bool put_model(struct dump *d, struct slice s)
-{
-	struct slice graph = {0};
-	struct field f;
-	uint32_t functions = 0;
-	while (next(d, &s, &f)) {
-		if (f.number == 1 && f.wire == 0)
-			sb_printf(d->b, "# ir %lld\n", (long long)f.v);
-		if (f.wire != 2)
-			continue;
-		if (f.number == 8 && !put_import(d, f.bytes))
-			return false;
-		if (f.number == 2 || f.number == 3 || f.number == 6) {
-			sb_str(d->b, f.number == 2   ? "# producer "
-				     : f.number == 3 ? "# producer version "
-						     : "# doc ");
-			put_string(d, f.bytes.p, (size_t)f.v);
-			sb_str(d->b, "\n");
-		}
-		if (f.number == 7)
-			graph = f.bytes;
-		functions += f.number == 25;
+	put_values(d, graph, GRAPH_OUTPUT);
+	sb_str(d->b, " ");
+	d->depth++;
+	put_infos(d, graph, GRAPH_INITIALIZER, put_tensor, &n);
+	put_infos(d, graph, GRAPH_VALUE_INFO, put_value, &n);
+	d->depth--;
+	if (n) {
+		start_line(d);
+		sb_str(d->b, "> ");
 	}
-	if (d->failed)
-		return false;
-	if (!graph.p)
-		return bad(d, "it has no graph");
+	sb_str(d->b, "{");
+	d->depth++;
+	for (struct field f; next_of(d, &graph, GRAPH_NODE, BYTES, &f);)
+		put_node(d, f.bytes);
+	d->depth--;
+	start_line(d);
+	sb_str(d->b, "}");
+}
+
+/* What stands before the graph: `<ir_version: 10, opset_import: ["" : 18]>`, and in full who wrote
+ * the model. */
+static void put_header(struct dump *d, bytes model)
+{
+	static const struct {
+		uint32_t number;
+		const char *name;
+	} texts[] = {
+		{2, "producer_name"}, {3, "producer_version"}, {4, "domain"}, {6, "doc_string"}};
+	size_t n = 0, functions = 0;
+	bytes at = model;
+	struct field f;
+	sb_printf(d->b, "<\n   ir_version: %lld,\n   opset_import: [",
+		  (long long)number_of(d, model, MODEL_IR_VERSION));
+	while (next_of(d, &at, MODEL_OPSET_IMPORT, BYTES, &f)) {
+		comma(d, &n);
+		put_quoted(d, bytes_of(d, f.bytes, OPSET_DOMAIN));
+		sb_printf(d->b, " : %lld", (long long)number_of(d, f.bytes, OPSET_VERSION));
+	}
+	sb_str(d->b, "]");
+	for (size_t i = 0; d->full && i < countof(texts); i++)
+		if (find_field(d, model, texts[i].number, BYTES, &f)) {
+			sb_printf(d->b, ",\n   %s: ", texts[i].name);
+			put_quoted(d, f.bytes);
+		}
+	if (d->full && find_field(d, model, MODEL_VERSION, VARINT, &f))
+		sb_printf(d->b, ",\n   model_version: %lld", (long long)f.v);
+	if (d->full && find_field(d, model, MODEL_METADATA, BYTES, &f)) {
+		sb_str(d->b, ",\n   metadata_props: ");
+		put_entries(d, model, MODEL_METADATA);
+	}
+	sb_str(d->b, "\n>\n");
+	while (next_of(d, &model, MODEL_FUNCTION, BYTES, &f))
+		functions++;
 	if (functions)
-		sb_printf(d->b, "# %u local functions are not shown\n", functions);
-	return put_graph(d, graph);
+		sb_printf(d->b, "# %zu local functions are not shown\n", functions);
+}
+
+static bool dump_bytes(struct dump *d, bytes model)
+{
+	struct field graph;
+	put_header(d, model);
+	if (!find_field(d, model, MODEL_GRAPH, BYTES, &graph) && !d->failed)
+		return bad_model(d, model.len ? "it has no graph" : "it is empty");
+	put_graph(d, graph.bytes);
+	sb_str(d->b, "\n");
+	return !d->failed;
 }
 
 bool dump_model(struct ctx *cx, const void *data, size_t len, struct strbuf *out)
 {
-	struct dump d = {.cx = cx, .b = out};
-	const uint8_t *p = data;
-	if (!len)
-		return bad(&d, "it is empty");
-	if (!put_model(&d, (struct slice){p, p + len}))
-		return false;
-	sb_str(out, "\n");
+	struct dump d = {.cx = cx, .b = out, .full = true};
+	return dump_bytes(&d, (bytes){len, data});
+}
+
+static bool drop(struct sink *s, const void *data, size_t len)
+{
+	(void)data;
+	s->written += len;
 	return true;
+}
+
+bool dump_onnx_text(struct ctx *cx, const struct graph *g, struct strbuf *out)
+{
+	struct dump d = {.cx = cx, .b = out};
+	struct mem_sink model;
+	struct sink external = {.write = drop}; /* of what is too large to be shown anyway */
+	mem_sink_init(&model, cx->arena);
+	cx->opt.external_name = "";
+	cx->opt.external_threshold = MAX_ELEMENTS * 16 + 1;
+	return emit_model(cx, g, &model.sink, &external) &&
+	       dump_bytes(&d, (bytes){(size_t)model.sink.written, model.data});
 }
