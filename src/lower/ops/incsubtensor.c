@@ -1,23 +1,22 @@
 /*
- * incsubtensor.c: writing by index: SetSubtensor, IncSubtensor and their Advanced forms. In: x, y
- * and indices. Out: x with y put or added there: Where for a mask and one value, the sum with y in
- * a border of zeros, Concat around a slice, else ScatterND on x with its indexed axes in front.
- * With duplicates the last set wins and increments add up, as ScatterND does; where it cannot add,
- * x is read, added to and put back.
+ * incsubtensor.c: lowers x[...].set(y) and x[...].inc(y): SetSubtensor, IncSubtensor and their
+ * Advanced forms. Out: Where for a mask and one value, x + Pad(y), Concat of y and the parts of x
+ * around a slice, else ScatterND on x with its indexed axes first. With duplicate indices the last
+ * set wins and increments add up, as ScatterND does. Before opset 16, ScatterND cannot add: then
+ * the elements are read, added to and written back.
  */
 #include <string.h>
 
 #include "lower/ops/index.h"
 #include "lower/ops/lowerings.h"
 
-/* Longest constant list of indices that is made for a slice. */
-#define MAX_CONSTANT_INDEX 64
+#define MAX_CONSTANT_INDEX 64 /* the longest constant list of indices for a slice */
 
 struct update {
 	struct value *x, *y; /* of one dtype */
 	struct index ix[MAX_RANK];
 	uint32_t rank;
-	bool add, once;      /* once: of duplicates only the last is added */
+	bool add, once;      /* add: inc(); once: of duplicate indices only the last is added */
 	struct value *given; /* x in its own dtype */
 };
 
@@ -28,8 +27,8 @@ static bool is_const(struct build *b, dim d, int64_t k)
 	return dim_is_const(b->cx, d, &v) && v == k;
 }
 
-/* y with leading axes of 1 up to the rank. */
-static struct value *with_rank(struct build *b, struct value *y, uint32_t rank)
+/* y with leading axes of length 1, up to the rank. */
+static struct value *pad_rank(struct build *b, struct value *y, uint32_t rank)
 {
 	int64_t axes[MAX_RANK];
 
@@ -38,27 +37,28 @@ static struct value *with_rank(struct build *b, struct value *y, uint32_t rank)
 	return y->type.rank < rank ? unsqueeze(b, y, axes, rank - y->type.rank) : y;
 }
 
-/* What a node is called that fails where y does not broadcast to its place. */
+/* The label of nodes that fail if y does not broadcast to x[...]. */
 static const char misfit[] = "what is put somewhere must fit there";
 
-/* May a length of y be 1 where its place has another one? */
-static bool may_stretch(struct build *b, dim y, dim to)
+/* May length y be 1 at run time, and broadcast to another length `to` of x[...]? */
+static bool may_broadcast(struct build *b, dim y, dim to)
 {
 	return !to || (!dim_eq(b->cx, y, to) && !dim_ge(b->cx, y, 2) && !is_const(b, y, 0));
 }
 
 /*
- * v is y, broadcast by the runtime with a place of the lengths `to`. ONNX broadcasts both ways:
- * where the place may be of length 1 and y longer, the run must fail. `shape` is that of the place.
+ * v is the result of an ONNX operator that broadcasts y with x[...], of lengths `to`. ONNX
+ * broadcasts both ways: if an axis of x[...] may have length 1 and y be longer, a Reshape of v to
+ * `shape`, that of x[...] (may be NULL), makes the run fail.
  */
-static struct value *fitting(struct build *b, struct value *v, struct value *y, const dim *to,
-			     uint32_t rank, struct value *shape)
+static struct value *check_fits(struct build *b, struct value *v, struct value *y, const dim *to,
+				uint32_t rank, struct value *shape)
 {
 	bool sure = true;
 
 	for (uint32_t i = 1; i <= y->type.rank && i <= rank; i++) {
 		dim d = y->type.dims[y->type.rank - i];
-		sure &= is_const(b, d, 1) || !may_stretch(b, d, to[rank - i]) ||
+		sure &= is_const(b, d, 1) || !may_broadcast(b, d, to[rank - i]) ||
 			dim_ge(b->cx, to[rank - i], 2);
 	}
 	if (sure)
@@ -68,15 +68,16 @@ static struct value *fitting(struct build *b, struct value *v, struct value *y, 
 	return labelled(b, v, misfit);
 }
 
-/* place + y */
-static struct value *added(struct build *b, struct value *place, struct value *y, const dim *to)
+/* place + y, where place is x[...], of lengths `to` */
+static struct value *add_update(struct build *b, struct value *place, struct value *y,
+				const dim *to)
 {
 	struct value *r = emit_(b, ONNX_Add, place, y);
 
-	return fitting(b, r, y, to, place->type.rank, shape_of(b, place));
+	return check_fits(b, r, y, to, place->type.rank, shape_of(b, place));
 }
 
-/* Is each of them a constant or the size of an axis, so that no arithmetic is needed? */
+/* Is each dim a constant or the size of an axis, so that no arithmetic computes it? */
 static bool all_sizes(struct build *b, const dim *dims, uint32_t rank)
 {
 	for (uint32_t i = 0; i < rank; i++) {
@@ -87,9 +88,10 @@ static bool all_sizes(struct build *b, const dim *dims, uint32_t rank)
 	return true;
 }
 
-/* Stretches those axes of y that are 1 where the target is not. `place`, if not NULL, has the
- * lengths `to`. What comes fails where y is longer. */
-static struct value *grown(struct build *b, struct value *y, const dim *to, struct value *place)
+/* Expands the axes of y that may be 1 to the lengths `to`. place, if not NULL, is x[...], which has
+ * the lengths `to`. The result may be longer than `to` where y is. */
+static struct value *expand_update(struct build *b, struct value *y, const dim *to,
+				   struct value *place)
 {
 	uint32_t rank = y->type.rank;
 	dim dims[MAX_RANK + 1], *all = new_array(b->cx->arena, dim, rank + 1);
@@ -98,7 +100,7 @@ static struct value *grown(struct build *b, struct value *y, const dim *to, stru
 
 	memcpy(all, to, rank * sizeof(dim));
 	for (uint32_t i = 0; i < rank; i++) {
-		bool grow = may_stretch(b, y->type.dims[i], to[i]);
+		bool grow = may_broadcast(b, y->type.dims[i], to[i]);
 		dims[i] = grow ? to[i] : dim_const(b->cx, 1);
 		any |= grow;
 		open |= grow && !is_const(b, y->type.dims[i], 1);
@@ -107,7 +109,7 @@ static struct value *grown(struct build *b, struct value *y, const dim *to, stru
 	if (!any)
 		return y;
 	for (uint32_t i = 0; i < rank; i++)
-		if (is_const(b, to[i], 0)) /* the runtime's Expand takes it for "no change" */
+		if (is_const(b, to[i], 0)) /* for ONNX Runtime's Expand, 0 means "no change" */
 			return const_shape(b, (enum dtype)y->type.dtype, dims_vector(b, all, rank),
 					   all, rank, 0);
 	bool plain = !open && (!place || !computed || all_sizes(b, dims, rank));
@@ -118,17 +120,19 @@ static struct value *grown(struct build *b, struct value *y, const dim *to, stru
 	return open ? labelled(b, y, misfit) : y;
 }
 
-static struct value *stretched(struct build *b, struct value *y, const dim *to, struct value *place)
+/* y expanded to exactly the lengths `to` */
+static struct value *fit_update(struct build *b, struct value *y, const dim *to,
+				struct value *place)
 {
 	struct value *shape = place ? shape_of(b, place) : NULL;
 
-	return fitting(b, grown(b, y, to, place), y, to, y->type.rank, shape);
+	return check_fits(b, expand_update(b, y, to, place), y, to, y->type.rank, shape);
 }
 
-/* x, as nothing is put into a place without elements; what does not fit there fails all the same.
- */
-static struct value *put_nothing(struct build *b, struct value *x, struct value *y, const dim *to,
-				 uint32_t rank)
+/* x[...] of lengths `to` has no elements: the result is x. A y that does not broadcast to these
+ * lengths fails all the same. */
+static struct value *update_empty(struct build *b, struct value *x, struct value *y, const dim *to,
+				  uint32_t rank)
 {
 	struct value *fits = NULL;
 
@@ -149,18 +153,19 @@ static struct value *put_nothing(struct build *b, struct value *x, struct value 
 	return fits ? labelled(b, checked(b, x, fits), misfit) : x;
 }
 
-static struct value *replace_all(struct build *b, struct update *u)
+/* x[:].set(y) */
+static struct value *update_all(struct build *b, struct update *u)
 {
 	struct type t = u->x->type;
 
 	if (u->add)
-		return with_dims(added(b, u->x, u->y, t.dims), t.dims);
-	return stretched(b, with_rank(b, u->y, t.rank), t.dims, u->x);
+		return with_dims(add_update(b, u->x, u->y, t.dims), t.dims);
+	return fit_update(b, pad_rank(b, u->y, t.rank), t.dims, u->x);
 }
 
-/* x[mask] with a y that is the same for all elements of the mask's axes: one Where. NULL: it is
- * not. */
-static struct value *by_mask(struct build *b, struct node *n, struct update *u)
+/* x[mask].set(y), where y has no axis for the mask's elements: Where(mask, y, x). NULL: y has one
+ */
+static struct value *update_by_where(struct build *b, struct node *n, struct update *u)
 {
 	const struct cv *list = prop(b->cx, n, "idx_list");
 	struct type xt = u->x->type;
@@ -183,18 +188,19 @@ static struct value *by_mask(struct build *b, struct node *n, struct update *u)
 		axes[i] = mask->type.rank + i;
 	struct value *one = u->add ? emit_(b, ONNX_Add, u->x, y) : y;
 	struct value *r = where(b, unsqueeze(b, low(b, mask), axes, rest), one, u->x);
-	return with_dims(fitting(b, r, y, xt.dims, xt.rank, shape_of(b, u->x)), xt.dims);
+	return with_dims(check_fits(b, r, y, xt.dims, xt.rank, shape_of(b, u->x)), xt.dims);
 }
 
-/* A place between elements: 0 is before the first, `end` after the last. Negative: from the end. */
+/* A position between elements of an axis: 0 is before the first, -1 before the last; end: after the
+ * last. */
 struct cut {
 	int64_t at;
 	bool end;
 };
 
-/* Where a slice's bound cuts, if that is sure to be inside of the axis. */
-static bool cut_at(struct build *b, struct value *bound, struct cut otherwise, dim size,
-		   struct cut *cut)
+/* *cut = the position of a bound of a slice. false: it may be outside of the axis */
+static bool cut_of_bound(struct build *b, struct value *bound, struct cut otherwise, dim size,
+			 struct cut *cut)
 {
 	int64_t k, n;
 
@@ -226,16 +232,18 @@ static dim cut_dim(struct build *b, struct cut c, dim size)
 	return c.at < 0 ? dim_add(b->cx, size, k) : k;
 }
 
-static struct value *part_of(struct build *b, struct value *x, uint32_t axis, struct cut from,
-			     struct cut to)
+static struct value *slice_cuts(struct build *b, struct value *x, uint32_t axis, struct cut from,
+				struct cut to)
 {
 	struct value *stop = const_int(b, to.end ? INT64_MAX : to.at);
 
 	return slice_axis(b, x, (int)axis, const_int(b, from.at), stop, NULL);
 }
 
-/* Where an index of step 1 begins and ends, if that is sure to be inside of the axis. */
-static bool cuts(struct build *b, struct index *ix, dim size, struct cut *lo, struct cut *hi)
+/* *lo, *hi = the positions of an index, or slice of step 1, of an axis. false: they may be outside
+ * of the axis, or the step is not 1 */
+static bool cuts_of_index(struct build *b, struct index *ix, dim size, struct cut *lo,
+			  struct cut *hi)
 {
 	int64_t k;
 
@@ -245,24 +253,27 @@ static bool cuts(struct build *b, struct index *ix, dim size, struct cut *lo, st
 		return true;
 	if (ix->kind == IX_SLICE)
 		return (!ix->v[2] || (const_int_at(b, ix->v[2], 0, &k) && k == 1)) &&
-		       cut_at(b, ix->v[0], *lo, size, lo) && cut_at(b, ix->v[1], *hi, size, hi);
+		       cut_of_bound(b, ix->v[0], *lo, size, lo) &&
+		       cut_of_bound(b, ix->v[1], *hi, size, hi);
 	if (ix->v[0]->type.rank || !const_int_at(b, ix->v[0], 0, &k) || k == INT64_MIN ||
 	    k == INT64_MAX)
 		return false;
 	struct value *next = k == -1 ? NULL : const_int(b, k + 1);
-	return dim_ge(b->cx, size, k < 0 ? -k : k + 1) && cut_at(b, ix->v[0], *lo, size, lo) &&
-	       !lo->end && cut_at(b, next, *hi, size, hi);
+	return dim_ge(b->cx, size, k < 0 ? -k : k + 1) &&
+	       cut_of_bound(b, ix->v[0], *lo, size, lo) && !lo->end &&
+	       cut_of_bound(b, next, *hi, size, hi);
 }
 
-/* y with an axis of 1 for an integer index on x's axis, counted from the end as y may be short. */
-static struct value *with_axis(struct build *b, struct value *y, uint32_t from_end)
+/* Inserts an axis of length 1 into y for an integer index. The axis is counted from the end, as y
+ * may have fewer axes than x[...]. */
+static struct value *insert_index_axis(struct build *b, struct value *y, uint32_t from_end)
 {
 	if (y->type.rank < from_end)
 		return y;
 	return unsqueeze(b, y, &(int64_t){y->type.rank - from_end}, 1);
 }
 
-static bool is_zero(const struct tensor *t)
+static bool is_one_zero(const struct tensor *t)
 {
 	const unsigned char *p = t->data;
 	size_t n = t->count && (t->splat || t->count == 1) ? dtypes[t->dtype].size : 0, i = 0;
@@ -272,35 +283,36 @@ static bool is_zero(const struct tensor *t)
 	return n && i == n;
 }
 
-/* Is x made of zeros, as in the gradient of an index? */
+/* Is x zeros, as in the gradient of x[...]? */
 static bool is_zeros(const struct value *x)
 {
 	const struct node *n = x->def;
 
 	if (x->data)
-		return !is_weight(x) && is_zero(x->data);
+		return !is_weight(x) && is_one_zero(x->data);
 	if (is_onnx(n, ONNX_ConstantOfShape))
-		return n->nattrs == 1 && n->attrs[0].kind == AT_TENSOR && is_zero(n->attrs[0].u.t);
+		return n->nattrs == 1 && n->attrs[0].kind == AT_TENSOR &&
+		       is_one_zero(n->attrs[0].u.t);
 	if (!is_onnx(n, ONNX_Expand))
 		return false;
 	x = n->in[0];
-	return x->data && !is_weight(x) && is_zero(x->data);
+	return x->data && !is_weight(x) && is_one_zero(x->data);
 }
 
-/* y with an axis for each axis of x, in the dims that x has at the indices. */
-static struct value *placed(struct build *b, struct update *u, const dim *to)
+/* y with an axis for each axis of x, expanded to the lengths `to` of x[...]. */
+static struct value *align_update(struct build *b, struct update *u, const dim *to)
 {
 	uint32_t rank = u->x->type.rank;
 	struct value *y = u->y;
 
 	for (uint32_t i = rank; i-- > 0;)
 		if (u->ix[i].kind == IX_ARRAY)
-			y = with_axis(b, y, rank - 1 - i);
-	return stretched(b, with_rank(b, y, rank), to, NULL);
+			y = insert_index_axis(b, y, rank - 1 - i);
+	return fit_update(b, pad_rank(b, y, rank), to, NULL);
 }
 
-/* Into zeros: y with zeros around it. NULL: not with these indices. */
-static struct value *by_pad(struct build *b, struct update *u)
+/* zeros[...].set(y): Pad(y). NULL: not with these indices */
+static struct value *update_by_pad(struct build *b, struct update *u)
 {
 	struct type t = u->x->type;
 	struct cut lo[MAX_RANK], hi[MAX_RANK];
@@ -309,7 +321,7 @@ static struct value *by_pad(struct build *b, struct update *u)
 	if (!is_zeros(u->x) || 2 * t.rank > MAX_RANK)
 		return NULL;
 	for (uint32_t i = 0; i < t.rank; i++) {
-		if (!cuts(b, &u->ix[i], t.dims[i], &lo[i], &hi[i]))
+		if (!cuts_of_index(b, &u->ix[i], t.dims[i], &lo[i], &hi[i]))
 			return NULL;
 		pads[i] = cut_dim(b, lo[i], t.dims[i]);
 		pads[t.rank + i] = dim_sub(b->cx, t.dims[i], cut_dim(b, hi[i], t.dims[i]));
@@ -317,18 +329,18 @@ static struct value *by_pad(struct build *b, struct update *u)
 		if (!dim_ge(b->cx, to[i], 0) || is_const(b, to[i], 0))
 			return NULL;
 	}
-	if (u->add && may_be_minus_zero(b, u->y)) {
+	if (u->add && may_be_minus_zero(b, u->y)) { /* 0 + -0 is 0 */
 		b->exact = true;
 		u->y = emit_(b, ONNX_Add, u->y, const_int_of(b, (enum dtype)t.dtype, 0));
 		b->exact = false;
 	}
-	struct value *y = placed(b, u, to);
+	struct value *y = align_update(b, u, to);
 	return with_dims(emit_(b, ONNX_Pad, y, dims_vector(b, pads, 2u * t.rank)), t.dims);
 }
 
-/* All but one element of an axis of any length, or the whole axis: how many are left out in front
- * and behind. Of an empty axis none can be, but then the border is one long and broadcasts. */
-static bool leaves_one(struct build *b, const struct index *ix, int64_t *before, int64_t *after)
+/* Is the index x[1:], x[:-1] or x[:]? *before, *after: how many elements it leaves out. An empty
+ * axis has no element to leave out, but then Pad(y) has length 1 and broadcasts. */
+static bool leaves_out_one(struct build *b, const struct index *ix, int64_t *before, int64_t *after)
 {
 	int64_t lo = 0, hi = INT64_MAX, step = 1;
 
@@ -343,9 +355,9 @@ static bool leaves_one(struct build *b, const struct index *ix, int64_t *before,
 	return step == 1 && (hi == INT64_MAX || hi == -1) && lo >= 0 && lo <= 1 - *after;
 }
 
-/* x + y in a border that changes nothing: -0 for floats. NULL: not with these indices, or y has to
- * be stretched, or the border is not constant. */
-static struct value *by_padded_sum(struct build *b, struct update *u)
+/* x[...].inc(y): x + Pad(y), with a border of -0 for floats, which changes nothing. NULL: not with
+ * these indices, y may broadcast, or the border is not constant */
+static struct value *update_by_padded_sum(struct build *b, struct update *u)
 {
 	struct type t = u->x->type;
 	enum dtype type = (enum dtype)t.dtype;
@@ -359,12 +371,12 @@ static struct value *by_padded_sum(struct build *b, struct update *u)
 		int64_t *before = &pads[i], *after = &pads[t.rank + i];
 		struct cut lo, hi;
 		to[i] = t.dims[i];
-		if (leaves_one(b, &u->ix[i], before, after)) {
+		if (leaves_out_one(b, &u->ix[i], before, after)) {
 			dim left = dim_sub(b->cx, t.dims[i], dim_const(b->cx, *before + *after));
 			to[i] = dim_max(b->cx, left, dim_const(b->cx, 0));
 			continue;
 		}
-		if (!cuts(b, &u->ix[i], t.dims[i], &lo, &hi))
+		if (!cuts_of_index(b, &u->ix[i], t.dims[i], &lo, &hi))
 			return NULL;
 		dim end = cut_dim(b, hi, t.dims[i]), start = cut_dim(b, lo, t.dims[i]);
 		to[i] = dim_sub(b->cx, end, start);
@@ -378,17 +390,17 @@ static struct value *by_padded_sum(struct build *b, struct update *u)
 	if (u->y->type.rank + arrays != t.rank)
 		return NULL;
 	for (uint32_t i = 0, j = 0; i < t.rank; i++)
-		if (u->ix[i].kind != IX_ARRAY && may_stretch(b, u->y->type.dims[j++], to[i]))
+		if (u->ix[i].kind != IX_ARRAY && may_broadcast(b, u->y->type.dims[j++], to[i]))
 			return NULL;
 	struct value *zero = is_float(type) ? const_of(b, type, -0.0) : NULL;
 	struct value *y =
-		emit_(b, ONNX_Pad, placed(b, u, to), const_ints(b, pads, 2u * t.rank), zero);
+		emit_(b, ONNX_Pad, align_update(b, u, to), const_ints(b, pads, 2u * t.rank), zero);
 	return with_dims(emit_(b, ONNX_Add, u->x, y), t.dims);
 }
 
-/* One slice of step 1, or one constant index, on one axis: what is before it, y, what is after it.
- */
-static struct value *by_concat(struct build *b, struct update *u, uint32_t axis)
+/* One slice of step 1, or one constant index, on one axis: Concat of what is before it, y, and what
+ * is after it. NULL: not with this index */
+static struct value *update_by_concat(struct build *b, struct update *u, uint32_t axis)
 {
 	struct index *ix = &u->ix[axis];
 	struct type t = u->x->type;
@@ -397,28 +409,29 @@ static struct value *by_concat(struct build *b, struct update *u, uint32_t axis)
 	struct value *part[3], *y = u->y;
 	uint32_t n = 0;
 
-	if (!cuts(b, ix, size, &lo, &hi))
+	if (!cuts_of_index(b, ix, size, &lo, &hi))
 		return NULL;
 	if (ix->kind == IX_ARRAY)
-		y = with_axis(b, y, t.rank - 1 - axis);
+		y = insert_index_axis(b, y, t.rank - 1 - axis);
 	memcpy(to, t.dims, t.rank * sizeof(dim));
 	to[axis] = dim_sub(b->cx, cut_dim(b, hi, size), cut_dim(b, lo, size));
 	if (!dim_ge(b->cx, to[axis], 0) || is_const(b, to[axis], 0))
-		return is_const(b, to[axis], 0) ? put_nothing(b, u->x, y, to, t.rank) : NULL;
+		return is_const(b, to[axis], 0) ? update_empty(b, u->x, y, to, t.rank) : NULL;
 	if (u->add)
-		y = added(b, part_of(b, u->x, axis, lo, hi), y, to);
+		y = add_update(b, slice_cuts(b, u->x, axis, lo, hi), y, to);
 	else
-		y = stretched(b, with_rank(b, y, t.rank), to, NULL);
+		y = fit_update(b, pad_rank(b, y, t.rank), to, NULL);
 	if (lo.at || lo.end)
-		part[n++] = part_of(b, u->x, axis, (struct cut){0, false}, lo);
+		part[n++] = slice_cuts(b, u->x, axis, (struct cut){0, false}, lo);
 	part[n++] = y;
 	if (!hi.end)
-		part[n++] = part_of(b, u->x, axis, hi, (struct cut){0, true});
+		part[n++] = slice_cuts(b, u->x, axis, hi, (struct cut){0, true});
 	return with_dims(concat(b, (int)axis, part, n), t.dims);
 }
 
-/* The same for constant bounds of an axis of any length: a slice takes what there is. */
-static struct value *by_parts(struct build *b, struct update *u, uint32_t axis)
+/* The same for a slice with constant bounds, of an axis that may be shorter: ONNX's Slice clamps.
+ */
+static struct value *update_by_slices(struct build *b, struct update *u, uint32_t axis)
 {
 	struct index *ix = &u->ix[axis];
 	struct type t = u->x->type;
@@ -434,40 +447,42 @@ static struct value *by_parts(struct build *b, struct update *u, uint32_t axis)
 	dim *dims = memcpy(new_array(b->cx->arena, dim, t.rank), t.dims, t.rank * sizeof(dim));
 	dims[axis] = dim_const(b->cx, 0);
 	if ((lo < 0) == (hi < 0) && hi <= lo) /* no element */
-		return put_nothing(b, x, y, dims, t.rank);
+		return update_empty(b, x, y, dims, t.rank);
 	struct cut start = {0, false}, end = {0, true}, from = {lo, false},
 		   to = {hi, hi == INT64_MAX};
 	if (lo)
-		part[n++] = part_of(b, x, axis, start, from);
-	if (lo > 0 && hi < 0) { /* what the end counts from may be behind the start */
-		x = part_of(b, x, axis, from, end);
+		part[n++] = slice_cuts(b, x, axis, start, from);
+	if (lo > 0 && hi < 0) { /* the end may be before the start */
+		x = slice_cuts(b, x, axis, from, end);
 		from = start;
 	}
-	struct value *place = part_of(b, x, axis, from, to);
+	struct value *place = slice_cuts(b, x, axis, from, to);
 	dims[axis] = place->type.dims[axis];
-	y = u->add ? added(b, place, y, dims) : stretched(b, with_rank(b, y, t.rank), dims, place);
+	y = u->add ? add_update(b, place, y, dims)
+		   : fit_update(b, pad_rank(b, y, t.rank), dims, place);
 	part[n++] = y;
 	if (!to.end)
-		part[n++] = part_of(b, x, axis, to, end);
+		part[n++] = slice_cuts(b, x, axis, to, end);
 	return with_dims(concat(b, (int)axis, part, n), t.dims);
 }
 
-/* Does what is made of y have the lengths `to`, or fail, though one of them, of `axis`, may be 0?
- * A Reshape of nothing fits any lengths, and a Concat takes no look at what is empty. */
+/* x[...] has lengths `to`, of which that of `axis` may be 0. Does y, once it is expanded, have
+ * these lengths, or does the run fail? A check by Reshape accepts any lengths if there are no
+ * elements, and Concat does not compare the lengths of an empty input. */
 static bool fits_or_fails(struct build *b, const struct value *y, const dim *to, uint32_t rank,
 			  uint32_t axis)
 {
 	for (uint32_t i = 1; i <= y->type.rank && i <= rank; i++) {
 		dim d = y->type.dims[y->type.rank - i], place = to[rank - i];
 		if (!is_const(b, d, 1) && !dim_eq(b->cx, d, place) &&
-		    (rank - i != axis || !may_stretch(b, d, place)))
+		    (rank - i != axis || !may_broadcast(b, d, place)))
 			return false;
 	}
 	return true;
 }
 
-/* x[:k] or x[k:] for any k: that and the rest are all of x. */
-static struct value *by_half(struct build *b, struct update *u, uint32_t axis)
+/* x[:k] or x[k:] for any k: Concat of y and the other part. NULL: it is another index */
+static struct value *update_half(struct build *b, struct update *u, uint32_t axis)
 {
 	struct index *ix = &u->ix[axis];
 	struct type t = u->x->type;
@@ -486,14 +501,14 @@ static struct value *by_half(struct build *b, struct update *u, uint32_t axis)
 	if (!fits_or_fails(b, u->y, dims, t.rank, axis))
 		return NULL;
 	if (u->add)
-		y = added(b, part[mine], u->y, dims);
+		y = add_update(b, part[mine], u->y, dims);
 	else
-		y = stretched(b, with_rank(b, u->y, t.rank), dims, part[mine]);
+		y = fit_update(b, pad_rank(b, u->y, t.rank), dims, part[mine]);
 	part[mine] = y;
 	return with_dims(concat(b, (int)axis, part, 2), t.dims);
 }
 
-/* The indices that a slice takes: constants, or the slice of 0, 1, 2, ... */
+/* The indices of the elements of a slice: constants, or that slice of Range(size). */
 static struct value *slice_indices(struct build *b, struct index *ix, dim size)
 {
 	int64_t at[MAX_CONSTANT_INDEX], v[3] = {0, INT64_MAX, 1}, n = INT64_MAX;
@@ -536,7 +551,7 @@ struct layout {
 	uint32_t arrays, slices, brank;
 };
 
-static void arrange(struct update *u, struct layout *l, const uint32_t *axes, bool adjacent)
+static void plan_layout(struct update *u, struct layout *l, const uint32_t *axes, bool adjacent)
 {
 	uint32_t k = 0, first = l->arrays ? axes[0] : 0, ny = 0, at[MAX_RANK];
 
@@ -561,7 +576,9 @@ static void arrange(struct update *u, struct layout *l, const uint32_t *axes, bo
 		l->back[l->x[i]] = i;
 }
 
-static struct value *tuples(struct build *b, struct update *u, struct layout *l, struct value **v)
+/* The indices for ScatterND: a tuple for each row that is written. */
+static struct value *scatter_indices(struct build *b, struct update *u, struct layout *l,
+				     struct value **v)
 {
 	uint32_t s = l->slices, n = l->arrays;
 	int64_t axes[MAX_RANK];
@@ -581,8 +598,9 @@ static struct value *tuples(struct build *b, struct update *u, struct layout *l,
 	return index_tuples(b, v, n + s, l->brank + s);
 }
 
-/* y with leading axes of 1 up to the rank, its axes then in that order. */
-static struct value *arranged(struct build *b, struct value *y, const int64_t *order, uint32_t rank)
+/* Transpose(y, order), after leading axes of length 1 up to the rank. */
+static struct value *reorder_axes(struct build *b, struct value *y, const int64_t *order,
+				  uint32_t rank)
 {
 	uint32_t ones = rank > y->type.rank ? rank - y->type.rank : 0, n = 0;
 	int64_t axes[MAX_RANK], next = ones;
@@ -591,12 +609,12 @@ static struct value *arranged(struct build *b, struct value *y, const int64_t *o
 		if (order[i] < ones)
 			axes[n++] = i;
 		else if (order[i] != next++)
-			return transpose(b, with_rank(b, y, rank), order);
+			return transpose(b, pad_rank(b, y, rank), order);
 	}
 	return ones ? unsqueeze(b, y, axes, n) : y;
 }
 
-static struct value *by_scatter(struct build *b, struct update *u)
+static struct value *update_by_scatter(struct build *b, struct update *u)
 {
 	struct value *v[MAX_RANK];
 	struct layout l = {.slices = 0};
@@ -609,10 +627,10 @@ static struct value *by_scatter(struct build *b, struct update *u)
 		unique &= u->ix[i].kind != IX_ARRAY || u->ix[i].unique;
 	}
 	l.arrays = index_arrays(u->ix, u->rank, v, axes, &l.brank, &adjacent);
-	arrange(u, &l, axes, adjacent);
+	plan_layout(u, &l, axes, adjacent);
 	rank = l.brank + u->rank - l.arrays;
-	struct value *at = tuples(b, u, &l, v), *x = transpose(b, u->x, l.x);
-	struct value *y = arranged(b, u->y, l.y, rank);
+	struct value *at = scatter_indices(b, u, &l, v), *x = transpose(b, u->x, l.x);
+	struct value *y = reorder_axes(b, u->y, l.y, rank);
 	if (y->type.rank > rank) {
 		unsupported(b, "the value to put has more axes than the place for it");
 		return u->x;
@@ -622,8 +640,8 @@ static struct value *by_scatter(struct build *b, struct update *u)
 					       : x->type.dims[l.arrays + i - l.brank];
 	for (uint32_t i = 0; i < rank; i++)
 		if (is_const(b, to[i], 0))
-			return put_nothing(b, u->x, y, to, rank);
-	struct value *place = NULL; /* where the lengths of the place can be read */
+			return update_empty(b, u->x, y, to, rank);
+	struct value *place = NULL; /* x[...], if its Shape is cheaper than arithmetic on lengths */
 	if (!l.arrays && x == u->x && !all_sizes(b, to, rank))
 		place = apply_slices(b, x, u->ix);
 	bool half = u->x->type.dtype == DT_FLOAT16;
@@ -632,11 +650,11 @@ static struct value *by_scatter(struct build *b, struct update *u)
 		y = emit_(b, ONNX_Add, emit_(b, ONNX_GatherND, x, at), y);
 		x = scatter_nd(b, x, at, y, false);
 	} else if (!u->add) { /* ScatterND compares the lengths */
-		x = scatter_nd(b, x, at, grown(b, y, to, place), false);
-	} else if (!unique && rounds) { /* NumPy rounds after each that it adds */
-		x = scatter_each(b, transpose(b, u->given, l.x), at, stretched(b, y, to, NULL));
+		x = scatter_nd(b, x, at, expand_update(b, y, to, place), false);
+	} else if (!unique && rounds) { /* NumPy rounds after each addition */
+		x = scatter_each(b, transpose(b, u->given, l.x), at, fit_update(b, y, to, NULL));
 	} else {
-		y = scatter_adds(b) ? grown(b, y, to, place) : stretched(b, y, to, place);
+		y = scatter_adds(b) ? expand_update(b, y, to, place) : fit_update(b, y, to, place);
 		x = scatter_nd(b, half ? cast(b, x, DT_FLOAT32) : x, at,
 			       half ? cast(b, y, DT_FLOAT32) : y, true);
 		x = half ? cast(b, x, DT_FLOAT16) : x;
@@ -644,10 +662,10 @@ static struct value *by_scatter(struct build *b, struct update *u)
 	return transpose(b, x, l.back);
 }
 
-static struct value *put(struct build *b, struct update *u);
+static struct value *update(struct build *b, struct update *u);
 
-/* May there be no element where the slices are? Then no scatter looks at the other indices. */
-static bool may_take_nothing(struct build *b, struct update *u)
+/* May a slice be empty? Then ScatterND has no index tuples, and finds no index out of range. */
+static bool may_be_empty(struct build *b, struct update *u)
 {
 	bool may = false;
 
@@ -656,16 +674,16 @@ static bool may_take_nothing(struct build *b, struct update *u)
 		dim size = u->x->type.dims[i];
 		if (u->ix[i].kind != IX_SLICE)
 			continue;
-		may |= !cuts(b, &u->ix[i], size, &lo, &hi) ||
+		may |= !cuts_of_index(b, &u->ix[i], size, &lo, &hi) ||
 		       !dim_ge(b->cx, dim_sub(b->cx, cut_dim(b, hi, size), cut_dim(b, lo, size)),
 			       1);
 	}
 	return may;
 }
 
-/* Single indices beside slices: what they pick, with y put or added there, is put back. That reads
- * at each of the indices, so that one out of range fails. NULL: not with these indices. */
-static struct value *by_picking(struct build *b, struct update *u)
+/* x[i, a:b].set(y), where a:b may be empty: x[i, :] is read by Gather, updated at a:b, and written
+ * back. The Gather fails for an i out of range. NULL: not with these indices */
+static struct value *update_by_gather(struct build *b, struct update *u)
 {
 	struct update part = *u;
 	uint32_t arrays = 0;
@@ -675,7 +693,7 @@ static struct value *by_picking(struct build *b, struct update *u)
 		if (u->ix[i].kind == IX_ARRAY && u->ix[i].v[0]->type.rank)
 			return NULL;
 	}
-	if (!arrays || !may_take_nothing(b, u))
+	if (!arrays || !may_be_empty(b, u))
 		return NULL;
 	for (uint32_t i = u->rank; i-- > 0;) {
 		if (u->ix[i].kind != IX_ARRAY)
@@ -692,17 +710,17 @@ static struct value *by_picking(struct build *b, struct update *u)
 		part.ix[part.rank++] = u->ix[i];
 		u->ix[i] = (struct index){.kind = IX_FULL};
 	}
-	u->y = put(b, &part);
+	u->y = update(b, &part);
 	u->add = u->once = false;
-	return by_scatter(b, u);
+	return update_by_scatter(b, u);
 }
 
-/* x with y put or added at the indices */
-static struct value *put(struct build *b, struct update *u)
+/* x[...].set(y) or .inc(y), in the cheapest way */
+static struct value *update(struct build *b, struct update *u)
 {
 	struct value *r;
 	uint32_t used = 0, axis = 0;
-	bool one = u->x->type.dtype != DT_FLOAT16; /* is it a single element? */
+	bool one = u->x->type.dtype != DT_FLOAT16; /* is a single element updated? */
 
 	for (uint32_t i = 0; i < u->rank; i++) {
 		one &= u->ix[i].kind == IX_ARRAY && !u->ix[i].v[0]->type.rank;
@@ -712,38 +730,39 @@ static struct value *put(struct build *b, struct update *u)
 		}
 	}
 	if (!used)
-		return replace_all(b, u);
-	r = by_pad(b, u);
+		return update_all(b, u);
+	r = update_by_pad(b, u);
 	bool whole = axis || u->ix[0].kind == IX_SLICE;
 	if (!r && whole && !(one && scatter_adds(b)))
-		r = by_padded_sum(b, u);
+		r = update_by_padded_sum(b, u);
 	if (!r && used == 1 && whole)
-		r = by_concat(b, u, axis);
+		r = update_by_concat(b, u, axis);
 	if (!r && used == 1)
-		r = by_parts(b, u, axis);
+		r = update_by_slices(b, u, axis);
 	if (!r && used == 1)
-		r = by_half(b, u, axis);
+		r = update_half(b, u, axis);
 	if (!r)
-		r = by_picking(b, u);
-	return r ? r : by_scatter(b, u);
+		r = update_by_gather(b, u);
+	return r ? r : update_by_scatter(b, u);
 }
 
-/* The same at n's indices; NULL: reported */
-static struct value *updated(struct build *b, struct node *n, struct update *u, bool advanced)
+/* The same with the indices of node n; NULL: reported */
+static struct value *update_at_indices(struct build *b, struct node *n, struct update *u,
+				       bool advanced)
 {
-	struct value *r = advanced ? by_mask(b, n, u) : NULL;
+	struct value *r = advanced ? update_by_where(b, n, u) : NULL;
 
 	u->rank = u->x->type.rank;
 	if (r)
 		return r;
-	return parse_index(b, n, 2, u->ix) ? put(b, u) : NULL;
+	return parse_index(b, n, 2, u->ix) ? update(b, u) : NULL;
 }
 
 /*
- * Signed integers and uint64: no integer dtype holds both, so NumPy adds as float64, and makes an
- * integer of each sum. Elements that no index reaches stay as they are.
+ * x.inc(y) for int64 and uint64: their common dtype is float64, in which NumPy adds them, and then
+ * converts the sums. The elements that no index selects keep their exact values.
  */
-static struct value *by_float64(struct build *b, struct node *n, struct update *u)
+static struct value *update_in_float64(struct build *b, struct node *n, struct update *u)
 {
 	struct type t = u->x->type;
 	struct update hit = {.y = const_ints(b, &(int64_t){1}, 1), .rank = t.rank};
@@ -754,8 +773,8 @@ static struct value *by_float64(struct build *b, struct node *n, struct update *
 	hit.given = hit.x;
 	u->x = cast(b, x, DT_FLOAT64);
 	u->y = cast(b, low(b, n->in[1]), DT_FLOAT64);
-	r = updated(b, n, u, true);
-	at = r ? updated(b, n, &hit, true) : NULL;
+	r = update_at_indices(b, n, u, true);
+	at = r ? update_at_indices(b, n, &hit, true) : NULL;
 	return at ? emit_(b, ONNX_Where, at, cast(b, r, (enum dtype)t.dtype), x) : NULL;
 }
 
@@ -768,13 +787,13 @@ static bool lower_update(struct build *b, struct node *n, bool add, bool advance
 	u.given = u.x;
 	u.once = add && prop_bool(b->cx, n, "ignore_duplicates");
 	if (add && advanced && is_int(t) && is_int(y) && dtype_upcast(t, y) == DT_FLOAT64) {
-		r = by_float64(b, n, &u);
+		r = update_in_float64(b, n, &u);
 	} else {
-		/* NumPy adds in the dtype of both, and rounds once */
+		/* NumPy adds in the common dtype, and rounds once */
 		enum dtype both = add && is_float(t) ? dtype_upcast(t, y) : t;
 		u.x = cast(b, u.x, both);
 		u.y = cast_once(b, low(b, n->in[1]), both);
-		r = updated(b, n, &u, advanced);
+		r = update_at_indices(b, n, &u, advanced);
 		r = r ? cast_once(b, r, t) : NULL;
 	}
 	if (r)

@@ -1,5 +1,5 @@
 /*
- * index.h: one axis of an index, as subtensor.c and incsubtensor.c see it.
+ * index.h: the index of one axis of x[...], shared by subtensor.c and incsubtensor.c.
  */
 #ifndef PTGC_LOWER_OPS_INDEX_H
 #define PTGC_LOWER_OPS_INDEX_H
@@ -9,12 +9,13 @@
 struct index {
 	enum { IX_FULL, IX_SLICE, IX_ARRAY } kind;
 	struct value *v[3]; /* ONNX values: start, stop, step (NULL: none), 0-d; IX_ARRAY: v[0] */
-	bool unique;        /* IX_ARRAY: no index stands twice in it */
+	bool unique;        /* IX_ARRAY: no index occurs twice */
 };
 
-/* The index of each of x's axes; `first` is the first index input. false: reported. */
+/* Sets ix[] for each axis of x; first: the number of the first index input. false: reported */
 bool parse_index(struct build *b, struct node *n, uint32_t first, struct index *ix);
-/* pieces.c: what to read from in place of x; the index is adapted */
+/* pieces.c: if x is a Concat and the index reads one of its inputs, returns that input, and changes
+ * the index; else x */
 struct value *piece_of(struct build *b, struct value *x, struct index *ix);
 struct value *int_vector(struct build *b, struct value **v, uint32_t n);
 struct value *apply_slices(struct build *b, struct value *x, const struct index *ix);

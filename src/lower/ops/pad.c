@@ -1,9 +1,9 @@
 /*
- * pad.c: Pad. In: a typed node. Out: one ONNX Pad where it says the same; else border by border,
- * axis after axis, as PyTensor does (so that corners come from the later axes), or, for modes that
- * copy elements, one Gather an axis. Static widths and lengths make constants. Where an axis may be
- * empty, and PyTensor has a result then that these would not give (or none, and these would), that
- * is the branch of an If on the number of elements.
+ * pad.c: lowers Pad. Out: one ONNX Pad if it computes the same. Modes that copy elements (reflect,
+ * symmetric, wrap) become a Gather for each axis. For the other modes the borders are computed and
+ * joined, axis after axis as in PyTensor, so that the corners come from the later axes. If an axis
+ * may be empty at run time, and PyTensor's result is another one then, an If on the number of
+ * elements has a branch for that.
  */
 #include <string.h>
 
@@ -11,21 +11,20 @@
 #include "lower/ops/index.h"
 #include "lower/ops/lowerings.h"
 
-/* Elements of an axis: sums of such widths fit int64. */
-#define MAX_WIDTH ((int64_t)1 << 53)
+#define MAX_WIDTH ((int64_t)1 << 53) /* sums of widths fit int64 */
 
 struct pad {
 	const char *mode;
 	struct value *x;
 	int64_t axis;
 	uint32_t rank;
-	bool filled; /* x has a 0 in each axis that has nothing: the real lengths are `dims` */
+	bool filled; /* x has one element 0 in each empty axis; `dims` are the lengths without */
 	const dim *dims;
 	struct value *width[MAX_RANK][2]; /* int64[] */
-	struct value *value[MAX_RANK][2]; /* of constant and linear_ramp, 0-d */
+	struct value *value[MAX_RANK][2]; /* constant, linear_ramp: 0-d */
 };
 
-static bool is_zero(struct build *b, struct value *width)
+static bool is_zero_width(struct build *b, struct value *width)
 {
 	int64_t k;
 
@@ -45,9 +44,9 @@ static struct value *const_pair(struct build *b, const struct tensor *v, uint32_
 	return const_tensor(b, t);
 }
 
-/* The elements of v, broadcast to [rank, 2], as 0-d values of dtype t */
-static void pairs(struct build *b, struct value *v, enum dtype t, uint32_t rank,
-		  struct value *out[][2])
+/* out[axis][side] = the elements of v broadcast to [rank, 2], as 0-d values of dtype t */
+static void read_pairs(struct build *b, struct value *v, enum dtype t, uint32_t rank,
+		       struct value *out[][2])
 {
 	int64_t one = 1;
 	bool single = true;
@@ -70,7 +69,7 @@ static void pairs(struct build *b, struct value *v, enum dtype t, uint32_t rank,
 		out[i / 2][i % 2] = single ? v : emit_(b, ONNX_Gather, v, const_int(b, i));
 }
 
-static bool widths(struct build *b, struct node *n, struct pad *p)
+static bool read_widths(struct build *b, struct node *n, struct pad *p)
 {
 	int64_t k;
 	struct value *v = low(b, n->in[1]), *flat[MAX_RANK][2];
@@ -96,12 +95,12 @@ static bool widths(struct build *b, struct node *n, struct pad *p)
 	b->cse->shared->small_ints = false;
 	v = labelled(b, checked(b, v, emit_(b, ONNX_GreaterOrEqual, least, const_int(b, 0))),
 		     "widths of a border must not be negative");
-	pairs(b, v, DT_INT64, p->rank, flat);
+	read_pairs(b, v, DT_INT64, p->rank, flat);
 	memcpy(p->width, flat, sizeof(flat[0]) * p->rank);
 	return true;
 }
 
-/* ONNX's Pad with the widths of axes [first, last), of sides `sides` (1: before, 2: after) */
+/* ONNX's Pad of axes [first, last); sides: 1 before, 2 after, 3 both */
 static struct value *onnx_pad(struct build *b, const struct pad *p, uint32_t first, uint32_t last,
 			      int sides, const char *mode, struct value *value)
 {
@@ -112,7 +111,7 @@ static struct value *onnx_pad(struct build *b, const struct pad *p, uint32_t fir
 		uint32_t axis = i % p->rank, side = i / p->rank;
 		bool in = axis >= first && axis < last && sides & (1 << side);
 		pads[i] = in ? p->width[axis][side] : const_int(b, 0);
-		any |= !is_zero(b, pads[i]);
+		any |= !is_zero_width(b, pads[i]);
 	}
 	if (!any)
 		return p->x;
@@ -140,9 +139,9 @@ static struct value *pad_constant(struct build *b, struct pad *p)
 	return p->x;
 }
 
-/* v, of length 1 along the axis, `width` times */
-static struct value *stretched(struct build *b, const struct pad *p, struct value *v,
-			       struct value *width)
+/* v, of length 1 along the axis, expanded to `width` */
+static struct value *expand_border(struct build *b, const struct pad *p, struct value *v,
+				   struct value *width)
 {
 	struct value *shape[MAX_RANK];
 
@@ -151,12 +150,12 @@ static struct value *stretched(struct build *b, const struct pad *p, struct valu
 	return emit_(b, ONNX_Expand, v, int_vector(b, shape, p->rank));
 }
 
-static struct value *part(struct build *b, const struct pad *p, int64_t begin, int64_t end)
+static struct value *slice_x(struct build *b, const struct pad *p, int64_t begin, int64_t end)
 {
 	return slice(b, p->x, &p->axis, 1, const_ints(b, &begin, 1), const_ints(b, &end, 1), NULL);
 }
 
-/* The maximum, minimum or mean of the axis, or of its first or last elements */
+/* The maximum, minimum or mean of the axis, or of its first or last `length` elements */
 static struct value *statistic(struct build *b, const struct pad *p, int side, int64_t length)
 {
 	const struct op *op = &op_table[!strcmp(p->mode, "maximum")   ? OP_Max
@@ -170,16 +169,16 @@ static struct value *statistic(struct build *b, const struct pad *p, int side, i
 		.span = b->span};
 
 	if (length > 0)
-		x = side ? part(b, p, -length, INT64_MAX) : part(b, p, 0, length);
+		x = side ? slice_x(b, p, -length, INT64_MAX) : slice_x(b, p, 0, length);
 	struct cv *props = bind_props(b->cx, op, b->span, &arg, 1);
 	if (!props || !lower_as(b, op, props, &x, 1, &r, 1))
 		return p->x;
 	return unsqueeze(b, r, &p->axis, 1);
 }
 
-/* end - i * (end - edge) / width for i = 0, 1, ...; behind x the other way round. The sum, which
- * PyTensor computes, is the same but where i is 0: the runtime takes away an end of +0, and with it
- * what makes a -0 a +0. */
+/* end - i * (end - edge) / width for i = 0, 1, ... before x; after x in reverse order. PyTensor
+ * computes end + i * (edge - end) / width: the same, but if the end is 0, ONNX Runtime drops the
+ * Add, and a -0 would stay -0. */
 static struct value *ramp(struct build *b, const struct pad *p, int side)
 {
 	enum dtype t = (enum dtype)p->x->type.dtype;
@@ -187,7 +186,7 @@ static struct value *ramp(struct build *b, const struct pad *p, int side)
 	enum dtype wide = dtype_upcast((enum dtype)end->type.dtype, t);
 	if (p->axis)
 		attr_int(b, "axis", p->axis);
-	/* a Gather fails where there is none, a Slice would be stretched to nothing */
+	/* of an empty axis, a Gather fails; a Slice would be empty and broadcast */
 	struct value *edge = emit_(b, ONNX_Gather, p->x, const_ints(b, &(int64_t){-side}, 1));
 	struct value *i = emit_(b, ONNX_Range, const_int(b, 0), width, const_int(b, 1));
 	int64_t axes[MAX_RANK], n = 0, k;
@@ -206,47 +205,47 @@ static struct value *ramp(struct build *b, const struct pad *p, int side)
 	return cast(b, emit_(b, ONNX_Sub, cast(b, end, DT_FLOAT64), r), t);
 }
 
-/* The part of x along the axis that is no filling. */
-static struct value *real(struct build *b, const struct pad *p)
+/* x without the element that fills an empty axis. */
+static struct value *remove_filling(struct build *b, const struct pad *p)
 {
 	struct value *n = dim_vector(b, p->dims[p->axis]);
 
 	return slice(b, p->x, &p->axis, 1, const_ints(b, &(int64_t){0}, 1), n, NULL);
 }
 
-/* Borders made from x, put before and behind it, axis after axis */
-static struct value *pad_made(struct build *b, struct pad *p, struct value *lengths[][2])
+/* Computes the borders and joins them with x, axis after axis. lengths: stat_length, or NULL */
+static struct value *pad_computed(struct build *b, struct pad *p, struct value *lengths[][2])
 {
 	bool is_ramp = !strcmp(p->mode, "linear_ramp");
 
 	for (p->axis = 0; p->axis < p->rank; p->axis++) {
-		struct value *all[3], *made[2] = {NULL, NULL};
+		struct value *all[3], *border[2] = {NULL, NULL};
 		uint32_t k = 0;
 		for (int side = 0; side < 2; side++) {
 			int64_t length = 0;
-			if (is_zero(b, p->width[p->axis][side]))
+			if (is_zero_width(b, p->width[p->axis][side]))
 				continue;
 			if (lengths &&
 			    (!const_int_at(b, lengths[p->axis][side], 0, &length) || length < 1)) {
 				unsupported(b, "stat_length must be a constant above 0");
 				return p->x;
 			}
-			made[side] = is_ramp ? ramp(b, p, side)
-					     : stretched(b, p, statistic(b, p, side, length),
-							 p->width[p->axis][side]);
+			border[side] = is_ramp ? ramp(b, p, side)
+					       : expand_border(b, p, statistic(b, p, side, length),
+							       p->width[p->axis][side]);
 		}
-		if (made[0])
-			all[k++] = made[0];
-		all[k++] = p->filled ? real(b, p) : p->x;
-		if (made[1])
-			all[k++] = made[1];
+		if (border[0])
+			all[k++] = border[0];
+		all[k++] = p->filled ? remove_filling(b, p) : p->x;
+		if (border[1])
+			all[k++] = border[1];
 		p->x = concat(b, (int)p->axis, all, k);
 	}
 	return p->x;
 }
 
-/* Which element of n stands at place `at` (0 is the first one of x) */
-static int64_t source_at(const char *mode, int64_t at, int64_t n)
+/* The index in x, of length n, of the element that is copied to position `at`; x begins at 0. */
+static int64_t source_index(const char *mode, int64_t at, int64_t n)
 {
 	int64_t period = mode[0] == 'w' ? n : mode[0] == 's' ? 2 * n : 2 * n - 2;
 
@@ -258,7 +257,8 @@ static int64_t source_at(const char *mode, int64_t at, int64_t n)
 	return f < n ? f : mode[0] == 's' ? period - 1 - f : period - f;
 }
 
-static struct value *constant_sources(struct build *b, const struct pad *p, int64_t n)
+/* The indices for the Gather, as a constant; NULL: lengths or widths are not known, or are large */
+static struct value *constant_source_indices(struct build *b, const struct pad *p, int64_t n)
 {
 	int64_t before, after;
 	struct value **w = (struct value **)p->width[p->axis];
@@ -269,11 +269,12 @@ static struct value *constant_sources(struct build *b, const struct pad *p, int6
 	int64_t total = before + n + after,
 		*at = new_array(b->cx->arena, int64_t, (size_t)total + 1);
 	for (int64_t i = 0; i < total; i++)
-		at[i] = source_at(p->mode, i - before, n);
+		at[i] = source_index(p->mode, i - before, n);
 	return const_ints(b, at, (uint32_t)total);
 }
 
-static struct value *sources(struct build *b, const struct pad *p)
+/* The indices for the Gather, computed at run time. */
+static struct value *source_indices(struct build *b, const struct pad *p)
 {
 	dim size = p->x->type.dims[p->axis];
 	struct value *const *w = p->width[p->axis], *n = dim_value(b, size), *period = n;
@@ -284,7 +285,8 @@ static struct value *sources(struct build *b, const struct pad *p)
 	at = emit_(b, ONNX_Sub, at, w[0]);
 	if (p->mode[0] != 'w')
 		period = emit_(b, ONNX_Mul, n, const_int(b, 2));
-	/* nothing goes through a Gather by nothing: only widths that are known are above 0 here */
+	/* if the axis is empty and both widths are known, one is above 0, and the division by the
+	 * length 0 makes the run fail, as in PyTensor */
 	b->cse->shared->small_ints = true;
 	if (p->mode[0] == 'r')
 		period = emit_(b, ONNX_Max, emit_(b, ONNX_Sub, period, const_int(b, 2)),
@@ -302,8 +304,8 @@ static struct value *sources(struct build *b, const struct pad *p)
 	return emit_(b, ONNX_Where, emit_(b, ONNX_Less, at, n), at, emit_(b, ONNX_Sub, top, at));
 }
 
-/* Does ONNX's Pad do it: a reflection within the lengths? */
-static bool reflects(struct build *b, const struct pad *p)
+/* Is it a reflection with constant widths below the lengths? ONNX's Pad computes it. */
+static bool is_onnx_reflection(struct build *b, const struct pad *p)
 {
 	int64_t k;
 
@@ -318,16 +320,16 @@ static struct value *pad_copied(struct build *b, struct pad *p)
 {
 	int64_t n;
 
-	if (reflects(b, p))
+	if (is_onnx_reflection(b, p))
 		return onnx_pad(b, p, 0, p->rank, 3, "reflect", NULL);
 	for (p->axis = 0; p->axis < p->rank; p->axis++) {
 		struct value *const *w = p->width[p->axis], *at = NULL;
-		if (is_zero(b, w[0]) && is_zero(b, w[1]))
+		if (is_zero_width(b, w[0]) && is_zero_width(b, w[1]))
 			continue;
 		if (dim_is_const(b->cx, p->x->type.dims[p->axis], &n))
-			at = constant_sources(b, p, n);
+			at = constant_source_indices(b, p, n);
 		if (!at)
-			at = sources(b, p);
+			at = source_indices(b, p);
 		if (p->axis)
 			attr_int(b, "axis", p->axis);
 		p->x = emit_(b, ONNX_Gather, p->x, at);
@@ -345,7 +347,7 @@ static bool is_empty(struct build *b, const struct pad *p, uint32_t i)
 	return dim_le(b->cx, p->x->type.dims[i], 0);
 }
 
-/* The widths of an axis as far as they are known: below 0 where not */
+/* w[side] = the width of axis i; -1: not known */
 static void known_widths(struct build *b, const struct pad *p, uint32_t i, int64_t w[2])
 {
 	for (int side = 0; side < 2; side++)
@@ -353,13 +355,13 @@ static void known_widths(struct build *b, const struct pad *p, uint32_t i, int64
 			w[side] = -1;
 }
 
-static bool copies(const struct pad *p)
+static bool copies_elements(const struct pad *p)
 {
 	return strchr("rsw", p->mode[0]) != NULL;
 }
 
-/* An empty axis is copied from by dividing by its length, which always fails. */
-static bool divides(struct build *b, const struct pad *p, uint32_t i)
+/* Do the indices of the Gather divide by the length of axis i? If it is 0, the run fails. */
+static bool divides_by_length(struct build *b, const struct pad *p, uint32_t i)
 {
 	int64_t k;
 	bool known = dim_is_const(b->cx, p->x->type.dims[i], &k);
@@ -369,9 +371,9 @@ static bool divides(struct build *b, const struct pad *p, uint32_t i)
 	return p->mode[0] != 'r' && !known;
 }
 
-/* May another axis be empty when axis i is copied from? Then NumPy lets an index pass that is out
- * of range, but along the first axis. */
-static bool beside_empty(struct build *b, const struct pad *p, uint32_t i)
+/* May another axis be empty when elements are copied along axis i? Then NumPy accepts an index that
+ * is out of range, except along the first axis. */
+static bool may_have_empty_axis(struct build *b, const struct pad *p, uint32_t i)
 {
 	bool any = false;
 
@@ -380,11 +382,11 @@ static bool beside_empty(struct build *b, const struct pad *p, uint32_t i)
 		known_widths(b, p, j, w);
 		any |= j != i && may_be_empty(b, p, j) && (j > i || (w[0] < 1 && w[1] < 1));
 	}
-	return i && any && !divides(b, p, i);
+	return i && any && !divides_by_length(b, p, i);
 }
 
-/* The first axis of length 0 that there is no border to be made of on any run; -1: none */
-static int empty_axis(struct build *b, const struct pad *p)
+/* The first axis of length 0 for which every run fails; -1: none */
+static int failing_empty_axis(struct build *b, const struct pad *p)
 {
 	bool any = !strcmp(p->mode, "constant") || !strcmp(p->mode, "mean");
 
@@ -392,26 +394,29 @@ static int empty_axis(struct build *b, const struct pad *p)
 		int64_t w[2];
 		known_widths(b, p, i, w);
 		bool fails = p->mode[0] == 'm' || !w[0] || !w[1];
-		if (copies(p))
-			fails = (w[0] > 0 || w[1] > 0) && !beside_empty(b, p, i);
+		if (copies_elements(p))
+			fails = (w[0] > 0 || w[1] > 0) && !may_have_empty_axis(b, p, i);
 		if (is_empty(b, p, i) && fails)
 			return (int)i;
 	}
 	return -1;
 }
 
-/* Does ONNX Runtime do another thing with an axis that is empty at run time than PyTensor? */
+/* May an axis be empty at run time, and would ONNX Runtime compute another result than PyTensor? */
 static bool empty_differs(struct build *b, const struct pad *p)
 {
-	bool differs = false, made = !strcmp(p->mode, "edge") || !strcmp(p->mode, "linear_ramp");
+	bool differs = false,
+	     computed = !strcmp(p->mode, "edge") || !strcmp(p->mode, "linear_ramp");
 
 	for (uint32_t i = 0; i < p->rank; i++) {
 		int64_t w[2];
 		known_widths(b, p, i, w);
 		bool border = w[0] || w[1], one = !w[0] != !w[1];
 		if (may_be_empty(b, p, i))
-			differs |= made ? !one : copies(p) && border && beside_empty(b, p, i);
-		differs |= (made || copies(p)) && is_empty(b, p, i);
+			differs |= computed ? !one
+					    : copies_elements(p) && border &&
+						      may_have_empty_axis(b, p, i);
+		differs |= (computed || copies_elements(p)) && is_empty(b, p, i);
 	}
 	return differs;
 }
@@ -425,7 +430,8 @@ static struct value *width_vector(struct build *b, const struct pad *p, int side
 	return int_vector(b, w, p->rank);
 }
 
-/* v, or a failing run where axis i is copied from but has nothing: `lengths` of x, `padded` of v */
+/* v; the run fails if elements are copied along an empty axis. lengths: of x, padded: of the result
+ */
 static struct value *check_copies(struct build *b, const struct pad *p, struct value *v,
 				  struct value *lengths, struct value *padded)
 {
@@ -441,8 +447,8 @@ static struct value *check_copies(struct build *b, const struct pad *p, struct v
 			b, ONNX_And,
 			emit_(b, ONNX_Less, dim_value(b, p->x->type.dims[i]), const_int(b, 1)),
 			emit_(b, ONNX_Greater, most, none));
-		if (beside_empty(b, p, i)) {
-			/* lengths of the others as they are then: 2 for new, 1 for old */
+		if (may_have_empty_axis(b, p, i)) {
+			/* the lengths of the other axes at that time: 2 padded, 1 not yet padded */
 			for (uint32_t j = 0; j < p->rank; j++)
 				mask[j] = j < i ? 2 : j > i;
 			struct value *m = const_ints(b, mask, p->rank);
@@ -458,9 +464,9 @@ static struct value *check_copies(struct build *b, const struct pad *p, struct v
 	return bad ? checked(b, v, emit_(b, ONNX_Not, bad)) : v;
 }
 
-/* v, or a failing run where an empty axis gets no border on either side */
-static struct value *check_made(struct build *b, const struct pad *p, struct value *v,
-				struct value *lengths)
+/* v; the run fails if an empty axis gets no border on a side */
+static struct value *check_empty_borders(struct build *b, const struct pad *p, struct value *v,
+					 struct value *lengths)
 {
 	struct value *fewest[MAX_RANK];
 	bool sure = true;
@@ -481,8 +487,9 @@ static struct value *check_made(struct build *b, const struct pad *p, struct val
 	return checked(b, v, emit_(b, ONNX_Greater, least, const_int(b, 0)));
 }
 
-/* A ramp goes from and to the zeros that PyTensor starts from: x with one in each empty axis */
-static struct value *ramps_of_nothing(struct build *b, struct pad p, struct value *lengths)
+/* linear_ramp of an x without elements. PyTensor's ramps start from zeros: x gets one element 0 in
+ * each empty axis. */
+static struct value *pad_empty_ramp(struct build *b, struct pad p, struct value *lengths)
 {
 	struct value *none[MAX_RANK], *missing, *parts[2];
 	dim *dims = new_array(b->cx->arena, dim, p.rank);
@@ -497,10 +504,10 @@ static struct value *ramps_of_nothing(struct build *b, struct pad p, struct valu
 	parts[0] = int_vector(b, none, p.rank);
 	parts[1] = missing;
 	p.x = with_dims(emit_(b, ONNX_Pad, p.x, concat(b, 0, parts, 2)), dims);
-	return pad_made(b, &p, NULL);
+	return pad_computed(b, &p, NULL);
 }
 
-/* The result where x has no elements */
+/* The result for an x without elements */
 static struct value *pad_empty(struct build *b, const struct pad *p, const dim *dims)
 {
 	struct value *lengths = shape_of(b, p->x), *r, *n;
@@ -510,20 +517,20 @@ static struct value *pad_empty(struct build *b, const struct pad *p, const dim *
 	n = emit_(b, ONNX_Add, lengths, n);
 	b->cse->shared->small_ints = true;
 	if (!strcmp(p->mode, "linear_ramp"))
-		r = ramps_of_nothing(b, *p, lengths);
+		r = pad_empty_ramp(b, *p, lengths);
 	else
 		r = const_shape(b, (enum dtype)p->x->type.dtype, n, dims, p->rank, 0);
-	if (check && copies(p))
+	if (check && copies_elements(p))
 		r = check_copies(b, p, r, lengths, n);
 	else if (check)
-		r = check_made(b, p, r, lengths);
+		r = check_empty_borders(b, p, r, lengths);
 	b->cse->shared->small_ints = false;
 	return labelled(b, with_dims(r, dims),
 			"an axis without elements has nothing to make borders of");
 }
 
-/* Of nothing there is no maximum: axes without a border, which are not looked at, are looked at
- * here, and all in one. */
+/* Makes the run fail if an axis without a border is empty: an empty axis has no maximum. (For an
+ * axis with a border, the reduction fails.) */
 static void check_nonempty(struct build *b, struct pad *p)
 {
 	int axes[MAX_RANK];
@@ -551,13 +558,13 @@ static struct value *pad_all(struct build *b, struct pad p, struct value *more)
 		return pad_constant(b, &p);
 	if (!strcmp(p.mode, "edge"))
 		return onnx_pad(b, &p, 0, p.rank, 3, "edge", NULL);
-	if (copies(&p))
+	if (copies_elements(&p))
 		return pad_copied(b, &p);
 	if (more && !is_ramp)
-		pairs(b, more, DT_INT64, p.rank, lengths);
+		read_pairs(b, more, DT_INT64, p.rank, lengths);
 	if (!strcmp(p.mode, "maximum") || !strcmp(p.mode, "minimum"))
 		check_nonempty(b, &p);
-	return pad_made(b, &p, more && !is_ramp ? lengths : NULL);
+	return pad_computed(b, &p, more && !is_ramp ? lengths : NULL);
 }
 
 static struct value *pad_or_empty(struct build *b, const struct pad *p, struct value *more,
@@ -592,17 +599,17 @@ bool lower_pad(struct build *b, struct node *n)
 						     : "PyTensor has no median borders");
 		return false;
 	}
-	if (!widths(b, n, &p))
+	if (!read_widths(b, n, &p))
 		return false;
-	if (empty_axis(b, &p) >= 0) {
+	if (failing_empty_axis(b, &p) >= 0) {
 		unsupported(b, "axis %d is empty, there is nothing to make borders of",
-			    empty_axis(b, &p));
+			    failing_empty_axis(b, &p));
 		return false;
 	}
-	if (constant || is_ramp) { /* ends of a ramp keep their dtype */
+	if (constant || is_ramp) { /* the end values of a ramp keep their dtype */
 		struct value *v = more ? more : const_int_of(b, (enum dtype)t.dtype, 0);
 		enum dtype own = (enum dtype)(is_ramp ? v : p.x)->type.dtype;
-		pairs(b, v, own, p.rank, p.value);
+		read_pairs(b, v, own, p.rank, p.value);
 	}
 	for (uint32_t i = 0; i < p.rank; i++)
 		empty |= is_empty(b, &p, i);

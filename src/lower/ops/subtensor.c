@@ -1,28 +1,24 @@
 /*
- * subtensor.c: reading by index: Subtensor, AdvancedSubtensor; and index.h's view of an idx_list,
- * which incsubtensor.c shares. In: a typed node x, [y], indices, with idx_list saying which input
- * is what. Out: one Slice for all slices, Gather for an index, GatherND for several arrays. ONNX
- * Runtime's Slice clamps as Python does, and its Gathers refuse what is out of range, as PyTensor
- * does.
+ * subtensor.c: lowers x[...]: Subtensor and AdvancedSubtensor; and reads an idx_list into the form
+ * of index.h, also for incsubtensor.c. Out: one Slice for all slices, Gather for one index,
+ * GatherND for several index arrays. ONNX's Slice clamps bounds as Python does, and ONNX Runtime's
+ * Gather fails for an index out of range, as PyTensor does.
  */
 #include <string.h>
 
 #include "lower/ops/index.h"
 #include "lower/ops/lowerings.h"
 
-/* A single index or a bound as int64. What does not fit is beyond the end of any axis, not
- * negative.
- */
-static struct value *position(struct build *b, struct value *v)
+/* A scalar index or a bound as int64. A uint64 beyond int64 becomes INT64_MAX, not negative. */
+static struct value *index_as_int64(struct build *b, struct value *v)
 {
 	if (v->type.dtype == DT_UINT64 && !known_at(b, v, 0))
 		v = emit_(b, ONNX_Min, v, const_int_of(b, DT_UINT64, INT64_MAX));
 	return cast(b, v, DT_INT64);
 }
 
-/* Is v -(1 % size), as pt.roll by one has it? As a bound that is -1 for any length: of one element
- * and of none both give the same. */
-static bool is_last(struct build *b, const struct value *v, dim size)
+/* Is v -(1 % size), as in pt.roll(x, 1)? As a bound it is the same as -1, for any length. */
+static bool is_minus_one_mod(struct build *b, const struct value *v, dim size)
 {
 	while (v->def && (v->def->op == &op_table[OP_ScalarFromTensor] ||
 			  v->def->op == &op_table[OP_TensorFromScalar]))
@@ -38,20 +34,22 @@ static bool is_last(struct build *b, const struct value *v, dim size)
 	       dim_eq(b->cx, one->at[0], dim_const(b->cx, 1)) && dim_eq(b->cx, by->at[0], size);
 }
 
-/* size: of the axis; DIM_NONE: for a step */
-static struct value *bound(struct build *b, struct node *n, uint32_t first, const struct cv *item,
-			   dim size)
+/* A bound or step of a slice; NULL: it is left out. size: the length of the axis; DIM_NONE for a
+ * step
+ */
+static struct value *read_bound(struct build *b, struct node *n, uint32_t first,
+				const struct cv *item, dim size)
 {
 	if (item->kind == CV_NONE)
 		return NULL;
 	if (item->kind != CV_INT || first + item->u.i >= n->nin)
 		bug("%s: an idx_list that does not fit its inputs", n->op->name);
-	if (size && is_last(b, n->in[first + item->u.i], size))
+	if (size && is_minus_one_mod(b, n->in[first + item->u.i], size))
 		return const_int(b, -1);
-	return position(b, low(b, n->in[first + item->u.i]));
+	return index_as_int64(b, low(b, n->in[first + item->u.i]));
 }
 
-/* Does start:stop:step take all of an axis of this length, in order? */
+/* Does the slice take the whole axis of length `size`, in order? */
 static bool takes_all(struct build *b, const struct index *ix, dim size)
 {
 	int64_t k;
@@ -67,7 +65,7 @@ static bool takes_all(struct build *b, const struct index *ix, dim size)
 			(dim_is_const(b->cx, stop, &k) && k >= 0 && dim_le(b->cx, size, k)));
 }
 
-/* The rows of NonZero: one index vector for each axis of the mask. */
+/* Sets ix[] to the rows of NonZero(mask): an index vector for each axis of the mask. */
 static void mask_indices(struct build *b, struct value *mask, struct index *ix)
 {
 	uint32_t r = mask->type.rank;
@@ -97,8 +95,8 @@ bool parse_index(struct build *b, struct node *n, uint32_t first, struct index *
 			bug("%s: more indices than axes", n->op->name);
 		if (c->kind == CV_SLICE) {
 			for (int j = 0; j < 3; j++)
-				ix[axis].v[j] = bound(b, n, first, &c->u.items[j],
-						      j < 2 ? t.dims[axis] : DIM_NONE);
+				ix[axis].v[j] = read_bound(b, n, first, &c->u.items[j],
+							   j < 2 ? t.dims[axis] : DIM_NONE);
 			ix[axis].kind = takes_all(b, &ix[axis], t.dims[axis]) ? IX_FULL : IX_SLICE;
 			axis++;
 			continue;
@@ -116,12 +114,12 @@ bool parse_index(struct build *b, struct node *n, uint32_t first, struct index *
 		ix[axis].kind = IX_ARRAY;
 		ix[axis].unique = in->type.rank == 0;
 		struct value *at = low(b, in);
-		ix[axis++].v[0] = in->type.rank ? cast(b, at, DT_INT64) : position(b, at);
+		ix[axis++].v[0] = in->type.rank ? cast(b, at, DT_INT64) : index_as_int64(b, at);
 	}
 	return true;
 }
 
-/* int64[n] of 0-d values; constants side by side become one. */
+/* int64[n] from n scalars; runs of constants become one constant. */
 struct value *int_vector(struct build *b, struct value **v, uint32_t n)
 {
 	struct value *part[MAX_RANK];
@@ -142,7 +140,7 @@ struct value *int_vector(struct build *b, struct value **v, uint32_t n)
 	return parts ? concat(b, 0, part, parts) : const_ints(b, NULL, 0);
 }
 
-/* 1: positive, -1: negative, 0: only known at run time */
+/* 1: positive, -1: negative, 0: not known */
 static int step_sign(struct build *b, const struct index *ix)
 {
 	dim d = ix->v[2] ? known_at(b, ix->v[2], 0) : dim_const(b->cx, 1);
@@ -152,8 +150,9 @@ static int step_sign(struct build *b, const struct index *ix)
 	return dim_ge(b->cx, d, 1) ? 1 : dim_le(b->cx, d, -1) ? -1 : 0;
 }
 
-static struct value *by_sign(struct build *b, int sign, struct value *step, int64_t up,
-			     int64_t down)
+/* The constant `up` for a positive step, `down` for a negative one. */
+static struct value *choose_by_sign(struct build *b, int sign, struct value *step, int64_t up,
+				    int64_t down)
 {
 	if (sign)
 		return const_int(b, sign > 0 ? up : down);
@@ -161,15 +160,15 @@ static struct value *by_sign(struct build *b, int sign, struct value *step, int6
 	return emit_(b, ONNX_Where, negative, const_int(b, down), const_int(b, up));
 }
 
-/* A stop that leaves nothing when stepping down; for INT64_MAX the runtime gives one element. */
+/* A stop with which a negative step takes no element. (For INT64_MAX, ONNX Runtime takes one.) */
 #define STOP_BEHIND ((int64_t)1 << 62)
 
 /*
  * A start before the first element gives nothing when stepping down, but Slice moves it to the
  * first element: then the stop becomes one that gives nothing.
  */
-static struct value *stop_below(struct build *b, const struct index *ix, struct value *stop,
-				int sign, dim size)
+static struct value *fix_stop_for_start(struct build *b, const struct index *ix, struct value *stop,
+					int sign, dim size)
 {
 	dim start = ix->v[0] ? known_at(b, ix->v[0], 0) : DIM_NONE;
 
@@ -185,9 +184,9 @@ static struct value *stop_below(struct build *b, const struct index *ix, struct 
 	return emit_(b, ONNX_Where, none, const_int(b, STOP_BEHIND), stop);
 }
 
-/* The runtime takes the largest int32 and int64 for a stop that is left out, which stepping down is
- * another one. */
-static struct value *stop_given(struct build *b, struct value *stop, int sign)
+/* ONNX Runtime takes INT32_MAX and INT64_MAX for a stop that is left out. With a negative step that
+ * is another slice. */
+static struct value *fix_large_stop(struct build *b, struct value *stop, int sign)
 {
 	dim d = known_at(b, stop, 0);
 	enum dtype given = is_onnx(stop->def, ONNX_Cast) ? stop->def->in[0]->type.dtype : DT_INT64;
@@ -204,10 +203,10 @@ static struct value *stop_given(struct build *b, struct value *stop, int sign)
 }
 
 /*
- * Steps beyond the axis all take one element. ONNX's own inference runs out of memory on such as do
- * not fit into 32 bits, and the runtime takes the negative of -2^63.
+ * Clamps a constant step to the length of the axis: a larger step takes one element as well. ONNX's
+ * shape inference runs out of memory for steps beyond 32 bits, and ONNX Runtime negates -2^63.
  */
-static struct value *within(struct build *b, struct value *step, dim size)
+static struct value *clamp_step(struct build *b, struct value *step, dim size)
 {
 	int64_t k, most = (int64_t)1 << 53; /* elements of an axis */
 
@@ -218,7 +217,7 @@ static struct value *within(struct build *b, struct value *step, dim size)
 	return const_int(b, k < 0 ? -most : most);
 }
 
-/* All slices at once. */
+/* x with all slices of ix[], by one Slice. */
 struct value *apply_slices(struct build *b, struct value *x, const struct index *ix)
 {
 	struct value *start[MAX_RANK], *stop[MAX_RANK], *step[MAX_RANK];
@@ -236,26 +235,26 @@ struct value *apply_slices(struct build *b, struct value *x, const struct index 
 			raises(b, "the step of a slice is 0");
 			return x;
 		}
-		step[n] = within(b, step[n], x->type.dims[i]);
+		step[n] = clamp_step(b, step[n], x->type.dims[i]);
 		steps |= !const_int_at(b, step[n], 0, &k) || k != 1;
-		start[n] = ix[i].v[0] ? ix[i].v[0] : by_sign(b, sign, step[n], 0, INT64_MAX);
-		stop[n] = ix[i].v[1] ? stop_given(b, ix[i].v[1], sign)
-				     : by_sign(b, sign, step[n], INT64_MAX, INT64_MIN);
-		stop[n] = stop_below(b, &ix[i], stop[n], sign, x->type.dims[i]);
+		start[n] = ix[i].v[0] ? ix[i].v[0] : choose_by_sign(b, sign, step[n], 0, INT64_MAX);
+		stop[n] = ix[i].v[1] ? fix_large_stop(b, ix[i].v[1], sign)
+				     : choose_by_sign(b, sign, step[n], INT64_MAX, INT64_MIN);
+		stop[n] = fix_stop_for_start(b, &ix[i], stop[n], sign, x->type.dims[i]);
 		axes[n++] = i;
 	}
 	if (!n)
 		return x;
-	/* ONNX's own inference of what is in a vector takes a stop that it does not know for 0, and
-	 * finds a wrong length; along axis -1 it leaves that alone. */
+	/* ONNX's data propagation takes a stop of a vector that is not known for 0, and infers a
+	 * wrong length; for axis -1 it does not. */
 	if (down && x->type.rank == 1 && x->type.dtype == DT_INT64 && !stop[0]->data)
 		axes[0] = -1;
 	return slice(b, x, axes, n, int_vector(b, start, n), int_vector(b, stop, n),
 		     steps ? int_vector(b, step, n) : NULL);
 }
 
-/* Is the index that of the one element there is along the axis? */
-static bool is_only(struct build *b, struct value *x, uint32_t axis, struct value *at)
+/* Does the index select the only element of an axis of length 1? */
+static bool selects_only(struct build *b, struct value *x, uint32_t axis, struct value *at)
 {
 	int64_t k;
 
@@ -263,7 +262,8 @@ static bool is_only(struct build *b, struct value *x, uint32_t axis, struct valu
 	       dim_eq(b->cx, x->type.dims[axis], dim_const(b->cx, 1));
 }
 
-/* An element of integers that are known, as floats: it alone becomes one. NULL: it is none */
+/* If x is Cast(shape, float64) and the element of the shape is known as a dim: the dim as a float,
+ * so that only one element is cast. NULL: it is not */
 static struct value *element_of_shape(struct build *b, struct value *x, const struct index *ix)
 {
 	int64_t at;
@@ -307,7 +307,7 @@ bool lower_subtensor(struct build *b, struct node *n)
 		for (uint32_t i = x->type.rank; i-- > 0;) {
 			if (ix[i].kind != IX_ARRAY)
 				continue;
-			if (is_only(b, x, i, ix[i].v[0])) {
+			if (selects_only(b, x, i, ix[i].v[0])) {
 				x = squeeze(b, x, &(int64_t){i}, 1);
 				continue;
 			}
@@ -325,12 +325,12 @@ bool lower_subtensor(struct build *b, struct node *n)
 	return true;
 }
 
-/* What a node is called that fails where index arrays do not broadcast. */
-static const char together[] = "index arrays must broadcast together";
+/* The label of nodes that fail if index arrays do not broadcast. */
+static const char arrays_label[] = "index arrays must broadcast together";
 
-/* The length of all arrays together on axis j: one that is surely not 1, or the only one there is.
- * DIM_NONE: that is found at run time. */
-static dim length_of_all(struct build *b, struct value **v, uint32_t n, uint32_t j, uint32_t rank)
+/* The broadcast length of all index arrays on axis j; DIM_NONE: not known */
+static dim broadcast_length(struct build *b, struct value **v, uint32_t n, uint32_t j,
+			    uint32_t rank)
 {
 	dim open = DIM_NONE;
 	bool many = false;
@@ -360,27 +360,26 @@ static bool all_const(struct build *b, const dim *dims, uint32_t rank)
 	return true;
 }
 
-/* Arrays that are not all of these lengths: a choice between them broadcasts, where Concat would
- * skip an empty one without a word. */
-static struct value *chosen_tuples(struct build *b, struct value **v, uint32_t n)
+/* Index tuples of arrays whose lengths may differ: Where broadcasts them, or fails. (Concat would
+ * ignore an empty array.) */
+static struct value *broadcast_tuples(struct build *b, struct value **v, uint32_t n)
 {
 	struct value *r = unsqueeze(b, v[n - 1], &(int64_t){v[n - 1]->type.rank}, 1);
 	int64_t length = n;
 
 	for (uint32_t i = n - 1; i-- > 0;) {
 		struct tensor *t = tensor_new(b->cx, DT_BOOL, 1, &length);
-		char *mine = arena_alloc(b->cx->arena, n);
+		char *mask = arena_alloc(b->cx->arena, n);
 		for (uint32_t j = 0; j < n; j++)
-			mine[j] = j <= i;
-		t->data = mine;
+			mask[j] = j <= i;
+		t->data = mask;
 		struct value *at = unsqueeze(b, v[i], &(int64_t){v[i]->type.rank}, 1);
-		r = labelled(b, emit_(b, ONNX_Where, const_tensor(b, t), at, r), together);
+		r = labelled(b, emit_(b, ONNX_Where, const_tensor(b, t), at, r), arrays_label);
 	}
 	return r;
 }
 
-/* Index arrays, broadcast against each other: [B..., number of arrays] for GatherND and ScatterND.
- */
+/* The index arrays, broadcast together, as index tuples [..., n] for GatherND and ScatterND. */
 struct value *index_tuples(struct build *b, struct value **arrays, uint32_t n, uint32_t rank)
 {
 	dim *dims = new_array(b->cx->arena, dim, rank + 1);
@@ -389,7 +388,7 @@ struct value *index_tuples(struct build *b, struct value **arrays, uint32_t n, u
 
 	memcpy(v, arrays, n * sizeof(*v));
 	for (uint32_t j = 0; j < rank; j++) {
-		dims[j] = length_of_all(b, v, n, j, rank);
+		dims[j] = broadcast_length(b, v, n, j, rank);
 		open |= !dims[j];
 	}
 	for (uint32_t i = 0; i < n && !open; i++) {
@@ -398,7 +397,7 @@ struct value *index_tuples(struct build *b, struct value **arrays, uint32_t n, u
 		same &= same_dims(b->cx, v[i]->type, type_of(DT_INT64, rank, dims));
 	}
 	if (open || (!same && n > 1)) {
-		struct value *r = chosen_tuples(b, v, n);
+		struct value *r = broadcast_tuples(b, v, n);
 		dims[rank] = dim_const(b->cx, n);
 		return open ? r : with_dims(r, dims);
 	}
@@ -426,8 +425,8 @@ uint32_t index_arrays(const struct index *ix, uint32_t rank, struct value **v, u
 	return n;
 }
 
-/* x[mask] where the mask's axes are x's leading ones: Compress needs no index. */
-static struct value *by_mask(struct build *b, struct node *n)
+/* x[mask] by Compress; NULL: the mask is not on the leading axes of x alone */
+static struct value *compress_by_mask(struct build *b, struct node *n)
 {
 	const struct cv *list = prop(b->cx, n, "idx_list");
 	struct value *x = low(b, n->in[0]), *mask;
@@ -462,11 +461,10 @@ static struct value *gather(struct build *b, struct value *x, struct value *at, 
 	return x;
 }
 
-/* Arrays that each have axes of their own among those of the result, in order, as x[i[:, None], j]
- * or x[i, 0]: one Gather each. NULL: they are not such. `at` is the first axis of x that is
- * indexed; the arrays stand side by side. */
-static struct value *gathered_apart(struct build *b, struct value *x, struct value **v, uint32_t n,
-				    uint32_t brank, uint32_t at)
+/* Adjacent index arrays of which each has its own axes in the result, in order, as in x[i[:, None],
+ * j] or x[i, 0]: one Gather for each. at: the first indexed axis of x. NULL: they share axes */
+static struct value *gather_one_by_one(struct build *b, struct value *x, struct value **v,
+				       uint32_t n, uint32_t brank, uint32_t at)
 {
 	int64_t put[MAX_RANK][MAX_RANK];
 	uint32_t drop[MAX_RANK] = {0}, next = 0;
@@ -491,9 +489,9 @@ static struct value *gathered_apart(struct build *b, struct value *x, struct val
 	return x;
 }
 
-/* Is v 0, 1, ... along one axis of the result, as long as that axis of x? */
-static bool counts_along(struct build *b, const struct value *v, uint32_t brank, uint32_t axis,
-			 dim size)
+/* Is v arange(size) along one axis of the result, and of length 1 along the others? */
+static bool is_arange_along(struct build *b, const struct value *v, uint32_t brank, uint32_t axis,
+			    dim size)
 {
 	int64_t k, first = -1, step = -1;
 
@@ -516,17 +514,16 @@ static bool counts_along(struct build *b, const struct value *v, uint32_t brank,
 	       const_int_at(b, n->in[2], 0, &step) && step == 1;
 }
 
-/* x[i, at] where i counts the rows, as pt.take_along_axis has it: GatherElements. NULL: it is not.
- */
-static struct value *gathered_along(struct build *b, struct value *x, struct value **v, uint32_t n,
-				    uint32_t brank)
+/* x[arange(n)[:, None], at], as pt.take_along_axis has it: GatherElements. NULL: another index */
+static struct value *gather_along(struct build *b, struct value *x, struct value **v, uint32_t n,
+				  uint32_t brank)
 {
 	uint32_t axis = n;
 
 	if (n != x->type.rank || brank != n)
 		return NULL;
 	for (uint32_t i = 0; i < n; i++) {
-		if (counts_along(b, v[i], brank, i, x->type.dims[i]))
+		if (is_arange_along(b, v[i], brank, i, x->type.dims[i]))
 			continue;
 		if (axis < n || v[i]->type.rank != n)
 			return NULL;
@@ -544,7 +541,7 @@ static struct value *gathered_along(struct build *b, struct value *x, struct val
 
 bool lower_advsubtensor(struct build *b, struct node *n)
 {
-	struct value *x = by_mask(b, n), *r = NULL, *v[MAX_RANK];
+	struct value *x = compress_by_mask(b, n), *r = NULL, *v[MAX_RANK];
 	struct index ix[MAX_RANK];
 	uint32_t axes[MAX_RANK], brank, k;
 	int64_t perm[MAX_RANK];
@@ -562,9 +559,9 @@ bool lower_advsubtensor(struct build *b, struct node *n)
 	if (k == 1)
 		r = gather(b, x, v[0], axes[0]);
 	else if (k > 1 && adjacent)
-		r = gathered_apart(b, x, v, k, brank, axes[0]);
+		r = gather_one_by_one(b, x, v, k, brank, axes[0]);
 	if (k > 1 && !r)
-		r = gathered_along(b, x, v, k, brank);
+		r = gather_along(b, x, v, k, brank);
 	if (r) {
 		x = r;
 	} else if (k > 1) {
@@ -574,7 +571,7 @@ bool lower_advsubtensor(struct build *b, struct node *n)
 			else
 				perm[k + left++] = i;
 		x = emit_(b, ONNX_GatherND, transpose(b, x, perm), index_tuples(b, v, k, brank));
-		if (adjacent && axes[0]) { /* the arrays' axes go back to where they stood */
+		if (adjacent && axes[0]) { /* adjacent arrays: their axes stay in place */
 			uint32_t out = 0;
 			for (uint32_t i = 0; i < axes[0]; i++)
 				perm[out++] = brank + i;
