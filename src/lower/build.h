@@ -61,13 +61,13 @@ struct shared {
 	uint32_t nhome;
 	vec(struct value *) constants; /* small ones */
 	struct hash_table constant_table;
-	struct fast *fast;      /* by op: bodies that are one ONNX node */
+	struct fast *fast; /* by op: bodies that are one ONNX node */
 	const struct graph *from;
-	const struct node *at;  /* the node of the user that is being lowered; NULL: none */
-	uint32_t expanding;     /* depth of bodies being expanded: places are the user's node */
-	bool failed;            /* an error was reported for `at` */
-	bool param_lost;        /* of the graph: it may have said what sizes are */
-	struct hash_table outputs;    /* of the graph, by their ids */
+	const struct node *at;     /* the node of the user that is being lowered; NULL: none */
+	uint32_t expanding;        /* depth of bodies being expanded: places are the user's node */
+	bool failed;               /* an error was reported for `at` */
+	bool param_lost;           /* of the graph: it may have said what sizes are */
+	struct hash_table outputs; /* of the graph, by their ids */
 	struct guards *guards;
 	uint32_t nlabels;         /* that were there before */
 	uint32_t enough;          /* values: then a graph with mistakes was looked at enough */
@@ -270,8 +270,9 @@ bool lower_integer_einsum(struct build *b, struct node *n);
 /* lower/ops/sort.c: all along an axis, values (out[0]) and indices (out[1]) in order; x at indices
  */
 /* lower/ops/shape.c: a shape that may not fit, so that the runtime does not put a -1 into it */
-struct value *as_it_is(struct build *b, struct value *shape);
-struct value *lengths_to_find(struct build *b, const struct known *k, struct value *shape);
+struct value *prevent_concat_fusion(struct build *b, struct value *shape);
+struct value *normalize_negative_length(struct build *b, const struct known *k,
+					struct value *shape);
 struct value *reshape_known(struct build *b, struct value *x, const struct known *asked,
 			    struct type t, bool *fails);
 /* blockwise.c */

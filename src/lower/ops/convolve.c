@@ -1,15 +1,15 @@
 /*
- * convolve.c: Convolve1d and Convolve2d. In: a typed node. Out: the windows of the first input, by
- * Gather, times the second one, by MatMul, which is exact for integers and rounds as a dot product
- * does. Where types do not say which input is longer, the "valid" part is cut out of the whole.
+ * convolve.c: lowers Convolve1d and Convolve2d. Out: Gather takes the windows of the first input,
+ * and MatMul multiplies them with the second one, exactly for integers and with the rounding of a
+ * dot product for floats. If it is not known which input is longer, the "valid" part is a Slice of
+ * the "full" result.
  */
 #include <math.h>
 #include <string.h>
 
 #include "lower/ops/lowerings.h"
 
-/* Window indices up to this many are a constant. */
-#define MAX_CONSTANT 16384
+#define MAX_CONSTANT 16384 /* most window indices of a constant */
 
 /* at[o, j] = o + k - 1 - j: the kernel runs backwards */
 static struct value *window_indices(struct build *b, dim out, dim k)
@@ -30,7 +30,7 @@ static struct value *window_indices(struct build *b, dim out, dim k)
 	return emit_(b, ONNX_Add, unsqueeze(b, counting(b, out), &(int64_t){1}, 1), back);
 }
 
-static struct value *not_empty(struct build *b, struct value *v)
+static struct value *check_not_empty(struct build *b, struct value *v)
 {
 	struct value *size = emit_(b, ONNX_Size, v);
 
@@ -42,7 +42,7 @@ static struct value *not_empty(struct build *b, struct value *v)
 	return v;
 }
 
-/* Is 0 times any of it 0? */
+/* Are all elements finite, so that 0 times each is 0? */
 static bool is_finite(const struct value *k)
 {
 	const struct tensor *t = k->data;
@@ -57,8 +57,10 @@ static bool is_finite(const struct value *k)
 	return true;
 }
 
-/* Where windows of a padded axis are not on its borders; [outputs, k], and axes of 1 behind them */
-static struct value *inside(struct build *b, struct value *at, dim k, dim length, bool first)
+/* Which elements of the windows are not in the padding of an axis: bool[outputs, k], and for the
+ * first of two axes [outputs, k, 1, 1] */
+static struct value *is_not_padding(struct build *b, struct value *at, dim k, dim length,
+				    bool first)
 {
 	dim edge = dim_sub(b->cx, k, dim_const(b->cx, 1));
 	struct value *from = dim_value(b, edge), *to = dim_value(b, dim_add(b->cx, edge, length));
@@ -68,18 +70,18 @@ static struct value *inside(struct build *b, struct value *at, dim k, dim length
 	return first ? unsqueeze(b, on, (int64_t[]){2, 3}, 2) : on;
 }
 
-/* The windows of a padded x times k, without the borders, or with them where `with` is true. NumPy
- * has no products with them, which would be NaN where k is inf or NaN. float16 is rounded at the
- * end. */
+/* The windows of a padded x times k, without products with the padding: 0 times inf or NaN would be
+ * NaN, and NumPy has no padding. If `with` (may be NULL) is true, the products are kept. float16 is
+ * rounded at the end. */
 static struct value *inner_sums(struct build *b, struct value *windows, struct value *const at[2],
 				struct value *k, const dim *lengths, struct value *with)
 {
 	enum dtype t = (enum dtype)k->type.dtype, wide = t == DT_FLOAT16 ? DT_FLOAT32 : t;
 	uint32_t rank = k->type.rank;
-	struct value *on = inside(b, at[0], k->type.dims[0], lengths[0], rank > 1), *p;
+	struct value *on = is_not_padding(b, at[0], k->type.dims[0], lengths[0], rank > 1), *p;
 
 	if (rank > 1) {
-		p = inside(b, at[1], k->type.dims[1], lengths[1], false);
+		p = is_not_padding(b, at[1], k->type.dims[1], lengths[1], false);
 		on = emit_(b, ONNX_And, on, p);
 		k = unsqueeze(b, k, &(int64_t){1}, 1);
 	}
@@ -90,7 +92,7 @@ static struct value *inner_sums(struct build *b, struct value *windows, struct v
 	return cast(b, reduce(b, ONNX_ReduceSum, p, (int[]){1, 3}, (int)rank, false), t);
 }
 
-/* x, padded if asked for, in windows of k, times k; `inner` and `with`: see inner_sums() */
+/* The windows of x times k. full: x is padded; inner: as inner_sums() does it */
 static struct value *windows_times(struct build *b, struct value *x, struct value *k, bool full,
 				   bool inner, struct value *with)
 {
@@ -128,7 +130,7 @@ static struct value *windows_times(struct build *b, struct value *x, struct valu
 }
 
 /* 1: x is as long as k or longer on each axis; -1: the other way round; 0: not known */
-static int longer(struct build *b, const struct value *x, const struct value *k)
+static int compare_lengths(struct build *b, const struct value *x, const struct value *k)
 {
 	bool more = true, less = true;
 
@@ -148,7 +150,7 @@ static struct value *min_or_max(struct build *b, enum onnx_id op, struct value *
 	return r;
 }
 
-/* whole[shorter - 1 : longer], or all of it where `full` is true; NULL: it is not */
+/* whole[shorter - 1 : longer], or all of `whole` if `full` (may be NULL) is true */
 static struct value *valid_part(struct build *b, struct value *whole, struct value *x,
 				struct value *k, struct value *full)
 {
@@ -164,9 +166,10 @@ static struct value *valid_part(struct build *b, struct value *whole, struct val
 	return slice(b, whole, (int64_t[]){0, 1}, rank, start, stop, NULL);
 }
 
-/* What SciPy refuses: one that is longer on one axis only has no valid part. */
-static struct value *comparable(struct build *b, struct value *r, struct value *x, struct value *k,
-				struct value *full)
+/* Makes the run fail if one input is longer on one axis and shorter on the other: there is no valid
+ * part, and SciPy raises. */
+static struct value *check_comparable(struct build *b, struct value *r, struct value *x,
+				      struct value *k, struct value *full)
 {
 	if (x->type.rank < 2 || !b->cx->opt.check_dims || b->target == PTGC_ONNX)
 		return r;
@@ -185,7 +188,7 @@ static struct value *comparable(struct build *b, struct value *r, struct value *
 }
 
 /* 1: x has no fewer elements than k; -1: it has; 0: not known */
-static int has_more(struct build *b, const struct value *x, const struct value *k)
+static int compare_sizes(struct build *b, const struct value *x, const struct value *k)
 {
 	dim more = dim_sub(b->cx, dims_product(b->cx, x->type.dims, x->type.rank),
 			   dims_product(b->cx, k->type.dims, k->type.rank));
@@ -193,10 +196,11 @@ static int has_more(struct build *b, const struct value *x, const struct value *
 	return dim_ge(b->cx, more, 0) ? 1 : dim_le(b->cx, more, -1) ? -1 : 0;
 }
 
-/* SciPy pads the one with more elements, and multiplies the other one with that border: where this
- * is x, inf and NaN spoil other sums than here, and the run fails. */
-static struct value *decided(struct build *b, struct value *r, struct value *x, struct value *k,
-			     struct value *full)
+/* SciPy pads the input with more elements, and multiplies the padding with the other one. Here x is
+ * padded. If k has more elements, inf and NaN would spoil other sums than in SciPy: the run fails.
+ */
+static struct value *check_padded_is_larger(struct build *b, struct value *r, struct value *x,
+					    struct value *k, struct value *full)
 {
 	if (!is_float((enum dtype)r->type.dtype) || (is_finite(x) && is_finite(k)) ||
 	    !b->cx->opt.check_dims || b->target == PTGC_ONNX)
@@ -215,8 +219,8 @@ static struct value *decided(struct build *b, struct value *r, struct value *x, 
 		"the second input, if it is the larger one, convolves finite numbers alone");
 }
 
-/* Reports sizes that fail on every run. */
-static bool sizes_can_do(struct build *b, const struct node *n, bool valid)
+/* false: every run would fail (reported) */
+static bool check_static_sizes(struct build *b, const struct node *n, bool valid)
 {
 	const struct type *x = &n->in[0]->type, *k = &n->in[1]->type;
 	bool more = false, less = false;
@@ -244,7 +248,7 @@ bool lower_convolve(struct build *b, struct node *n)
 	int64_t full;
 	bool fixed = const_int_at(b, mode, 0, &full);
 
-	if (!sizes_can_do(b, n, fixed && !full))
+	if (!check_static_sizes(b, n, fixed && !full))
 		return false;
 	bool direct = n->op == &op_table[OP_Convolve2d] &&
 		      !strcmp(prop_str(b->cx, n, "method"), "direct");
@@ -256,9 +260,9 @@ bool lower_convolve(struct build *b, struct node *n)
 		unsupported(b, "SciPy makes bools of sums that are off by rounding");
 		return false;
 	}
-	struct value *x = not_empty(b, cast(b, low(b, n->in[0]), (enum dtype)t.dtype));
-	struct value *k = not_empty(b, cast(b, low(b, n->in[1]), (enum dtype)t.dtype));
-	int side = longer(b, x, k), larger = has_more(b, x, k);
+	struct value *x = check_not_empty(b, cast(b, low(b, n->in[0]), (enum dtype)t.dtype));
+	struct value *k = check_not_empty(b, cast(b, low(b, n->in[1]), (enum dtype)t.dtype));
+	int side = compare_lengths(b, x, k), larger = compare_sizes(b, x, k);
 	bool whole = fixed && full, flat = x->type.rank == 1;
 
 	if (fixed && !full && side < 0)
@@ -272,9 +276,9 @@ bool lower_convolve(struct build *b, struct node *n)
 	if (!fixed || (!full && !side))
 		r = valid_part(b, r, x, k, fixed ? NULL : mode);
 	if (!side && (!fixed || !full))
-		r = comparable(b, r, x, k, fixed ? NULL : mode);
+		r = check_comparable(b, r, x, k, fixed ? NULL : mode);
 	if (!flat && (whole || !fixed) && (!larger || (!fixed && larger < 0)))
-		r = decided(b, r, x, k, fixed ? NULL : mode);
+		r = check_padded_is_larger(b, r, x, k, fixed ? NULL : mode);
 	lowered(b, n, 0, with_dims(r, t.dims));
 	return true;
 }

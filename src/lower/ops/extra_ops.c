@@ -1,14 +1,12 @@
 /*
- * extra_ops.c: ops that are indices more than arithmetic: Nonzero, Cumsum, Cumprod, JoinDims,
- * SplitDims, diagonals, Repeat, SearchSorted. In: a typed node. Out: ONNX values; an index vector
- * of static length is a constant.
+ * extra_ops.c: lowers Nonzero, Cumsum, Cumprod, JoinDims, SplitDims, ops of diagonals, Repeat,
+ * SearchSorted. An index vector of known length is a constant.
  */
 #include <string.h>
 
 #include "lower/ops/lowerings.h"
 
-/* Index constants up to this length are put into the model. */
-#define MAX_IOTA 4096
+#define MAX_IOTA 4096 /* longest constant index vector */
 
 /* 0, 1, ... n-1 */
 struct value *counting(struct build *b, dim n)
@@ -40,8 +38,8 @@ bool lower_nonzero(struct build *b, struct node *n)
 	return true;
 }
 
-/* Step by step, in a loop over the first axis */
-static struct value *running(struct build *b, const char *name, struct value *x, int axis)
+/* Cumsum or Cumprod by a fn of the library, which loops over the first axis */
+static struct value *cumulate_in_loop(struct build *b, const char *name, struct value *x, int axis)
 {
 	struct fn *f = lib_fn(b->cx, name);
 	int64_t perm[MAX_RANK];
@@ -72,10 +70,10 @@ bool lower_cumop(struct build *b, struct node *n)
 			    dtypes[t].kind == KIND_UINT ? "uint64" : "int64");
 		return false;
 	}
-	/* the runtime computes float16 in float32 and rounds at the end, NumPy rounds each step */
+	/* ONNX Runtime computes float16 in float32 and rounds at the end, NumPy rounds each step */
 	bool rounds = t == DT_FLOAT16 && !b->cx->opt.excess_precision;
 	if (rounds || (!add && !has_op(b, ONNX_CumProd)))
-		lowered(b, n, 0, running(b, add ? "_Cumsum" : "_Cumprod", x, (int)axis));
+		lowered(b, n, 0, cumulate_in_loop(b, add ? "_Cumsum" : "_Cumprod", x, (int)axis));
 	else
 		lowered(b, n, 0, emit_(b, add ? ONNX_CumSum : ONNX_CumProd, x, const_int(b, axis)));
 	return true;
@@ -89,7 +87,7 @@ bool lower_joindims(struct build *b, struct node *n)
 	return true;
 }
 
-/* The whole shape of the result; NULL: some of its parts are not known. */
+/* The shape of the result of SplitDims; NULL: not known */
 static const struct known *split_lengths(struct build *b, struct node *n, uint32_t axis)
 {
 	const struct known *parts = known_of(b->cx, n->in[1]);
@@ -127,22 +125,17 @@ bool lower_splitdims(struct build *b, struct node *n)
 		if (after)
 			shape[k++] = dims_vector(b, t.dims + t.rank - after, after);
 		struct value *to = k ? concat(b, 0, shape, k) : const_ints(b, NULL, 0);
-		to = as_it_is(b, lengths_to_find(b, whole, to));
+		to = prevent_concat_fusion(b, normalize_negative_length(b, whole, to));
 		r = reshape_to(b, x, to, t.dims, t.rank);
 	}
 	lowered(b, n, 0, r);
 	return true;
 }
 
-/* Diagonals */
+/* --- diagonals --- */
 
-static struct value *number_of(struct build *b, dim d)
-{
-	return dim_vector(b, d);
-}
-
-/* Axes a and c moved to the end. */
-static struct value *axes_last(struct build *b, struct value *x, uint32_t a, uint32_t c)
+/* Moves axes a and c to the end. */
+static struct value *move_to_end(struct build *b, struct value *x, uint32_t a, uint32_t c)
 {
 	int64_t perm[MAX_RANK];
 	uint32_t k = 0;
@@ -155,7 +148,7 @@ static struct value *axes_last(struct build *b, struct value *x, uint32_t a, uin
 	return transpose(b, x, perm);
 }
 
-/* In the flat matrix of c columns a diagonal is a Slice with step c + 1. */
+/* In the flattened matrix of c columns, a diagonal is a Slice with step c + 1. */
 bool lower_extractdiag(struct build *b, struct node *n)
 {
 	struct ctx *cx = b->cx;
@@ -163,7 +156,7 @@ bool lower_extractdiag(struct build *b, struct node *n)
 	uint32_t rank = x->type.rank;
 	int64_t k = prop_int(cx, n, "offset");
 
-	x = axes_last(b, x, prop_axis(cx, n, "axis1"), prop_axis(cx, n, "axis2"));
+	x = move_to_end(b, x, prop_axis(cx, n, "axis1"), prop_axis(cx, n, "axis2"));
 	dim *flat = new_array(cx->arena, dim, rank), c = x->type.dims[rank - 1];
 	for (uint32_t i = 0; i + 2 < rank; i++)
 		flat[i] = x->type.dims[i];
@@ -174,14 +167,14 @@ bool lower_extractdiag(struct build *b, struct node *n)
 	dim last = k < 0 ? dim_add(cx, c, offset)
 		   : k   ? dim_max(cx, dim_sub(cx, c, offset), dim_const(cx, 0))
 			 : c;
-	x = slice(b, x, &(int64_t){rank - 2}, 1, number_of(b, start),
-		  number_of(b, dim_mul(cx, c, last)),
-		  number_of(b, dim_add(cx, c, dim_const(cx, 1))));
+	x = slice(b, x, &(int64_t){rank - 2}, 1, dim_vector(b, start),
+		  dim_vector(b, dim_mul(cx, c, last)),
+		  dim_vector(b, dim_add(cx, c, dim_const(cx, 1))));
 	lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
 	return true;
 }
 
-/* x's last axis on the diagonal of a square, shifted by padding. */
+/* Puts the last axis of x on the diagonal of a square, which Pad shifts by the offset. */
 bool lower_allocdiag(struct build *b, struct node *n)
 {
 	struct value *x = low(b, n->in[0]);
@@ -224,20 +217,15 @@ bool lower_filldiagonal(struct build *b, struct node *n)
 	return true;
 }
 
-static struct value *total(struct build *b, const dim *dims, uint32_t n)
-{
-	return dim_value(b, dims_product(b->cx, dims, n));
-}
-
-/* PyTensor computes with lengths in the dtype of the offset, which wraps. */
-static struct value *wrapped(struct build *b, struct value *v, enum dtype t)
+/* PyTensor computes lengths in the dtype t of the offset, which wraps. */
+static struct value *wrap_to(struct build *b, struct value *v, enum dtype t)
 {
 	return cast(b, cast(b, v, t), DT_INT64);
 }
 
-/* `at`, or the run fails where that dtype does not hold the lengths themselves. NULL: reported */
-static struct value *held(struct build *b, struct value *at, enum dtype t, struct value **lengths,
-			  uint32_t n)
+/* `at`; the run fails if dtype t does not hold the lengths. NULL: it never does (reported) */
+static struct value *check_lengths_fit(struct build *b, struct value *at, enum dtype t,
+				       struct value **lengths, uint32_t n)
 {
 	uint32_t bits = 8u * dtypes[t].size - (dtypes[t].kind == KIND_INT);
 	struct value *most = const_int(b, ((int64_t)1 << bits) - 1), *all = NULL;
@@ -254,8 +242,8 @@ static struct value *held(struct build *b, struct value *at, enum dtype t, struc
 }
 
 /*
- * a.flat[start:stop:width + 1] = v with PyTensor's own start and stop: an offset beyond the matrix
- * makes a stop that counts from the end.
+ * a.flat[start:stop:width + 1] = v, with start and stop as PyTensor computes them: for an offset
+ * beyond the matrix the stop is negative, and counts from the end.
  */
 bool lower_filldiagonaloffset(struct build *b, struct node *n)
 {
@@ -276,24 +264,25 @@ bool lower_filldiagonaloffset(struct build *b, struct node *n)
 		emit_(b, ONNX_Where, up, k, emit_(b, ONNX_Mul, emit_(b, ONNX_Neg, k), width));
 	struct value *left = emit_(b, ONNX_Where, up, emit_(b, ONNX_Sub, width, k),
 				   emit_(b, ONNX_Add, height, k));
-	start = wrapped(b, start, t);
-	left = wrapped(b, left, t);
+	start = wrap_to(b, start, t);
+	left = wrap_to(b, left, t);
 	b->cse->shared->small_ints = t != DT_UINT32;
 	struct value *side = emit_(b, ONNX_Min, width, height),
 		     *steps = emit_(b, ONNX_Min, side, left);
 	b->cse->shared->small_ints = false;
 	struct value *step = emit_(b, ONNX_Add, width, const_int(b, 1));
 	struct value *end = emit_(b, ONNX_Mul, step, steps);
-	struct value *stop = wrapped(b, emit_(b, ONNX_Add, start, end), t);
+	struct value *stop = wrap_to(b, emit_(b, ONNX_Add, start, end), t);
 	if (t != DT_INT64) {
 		struct value *length[] = {
 			width, emit_(b, ONNX_Where, up, const_int(b, 0), height),
 			emit_(b, ONNX_Where, emit_(b, ONNX_Less, left, side), step, end)};
-		start = held(b, start, t, length, countof(length));
+		start = check_lengths_fit(b, start, t, length, countof(length));
 		if (!start)
 			return false;
 	}
-	struct value *all = emit_(b, ONNX_Range, const_int(b, 0), total(b, d, 2), const_int(b, 1));
+	struct value *all = emit_(b, ONNX_Range, const_int(b, 0),
+				  dim_value(b, dims_product(b->cx, d, 2)), const_int(b, 1));
 	struct value *at = slice_axis(b, all, 0, start, stop, step);
 	dim *flat = new (b->cx->arena, dim);
 	*flat = dims_product(b->cx, d, 2);
@@ -303,9 +292,10 @@ bool lower_filldiagonaloffset(struct build *b, struct node *n)
 	return true;
 }
 
-/* Repeat, SearchSorted */
+/* --- Repeat, SearchSorted --- */
 
-/* Repeats that are constants: the rows as a constant. NULL: too many, or not constant */
+/* The indices of the repeated rows as a constant; NULL: too many, or the repeats are not constant
+ */
 static struct value *constant_rows(struct build *b, struct value *repeats, dim length)
 {
 	int64_t n, k, sum = 0, at = 0, *row;
@@ -332,8 +322,9 @@ static struct value *constant_rows(struct build *b, struct value *repeats, dim l
 	return const_ints(b, row, (uint32_t)sum);
 }
 
-/* The row of each element that is true in (0, 1, ... most - 1) < repeats[i]. */
-static struct value *counted_rows(struct build *b, struct value *repeats, dim length)
+/* The indices of the repeated rows: row i of arange(max(repeats)) < repeats[:, None] has repeats[i]
+ * true elements, and NonZero gives their rows. */
+static struct value *computed_rows(struct build *b, struct value *repeats, dim length)
 {
 	dim given = repeats->type.dims[0], *dims = new (b->cx->arena, dim);
 
@@ -368,7 +359,7 @@ bool lower_repeat(struct build *b, struct node *n)
 	dim length = x->type.dims[axis];
 	struct value *row = constant_rows(b, repeats, length);
 	if (!row)
-		row = counted_rows(b, repeats, length);
+		row = computed_rows(b, repeats, length);
 	if (axis)
 		attr_int(b, "axis", axis);
 	lowered(b, n, 0, with_dims(emit_(b, ONNX_Gather, x, row), n->out[0]->type.dims));
@@ -382,8 +373,9 @@ static struct value *count_true(struct build *b, struct value *v)
 	return reduce(b, ONNX_ReduceSum, cast(b, v, DT_INT64), &last, 1, false);
 }
 
-/* Indices below 0, which NumPy refuses, become such as the runtime refuses. */
-static struct value *sorter_of(struct build *b, struct value *sorter, struct value *x)
+/* The sorter with indices below 0, for which NumPy raises, replaced by ones for which Gather fails.
+ */
+static struct value *check_sorter(struct build *b, struct value *sorter, struct value *x)
 {
 	struct value *at = cast(b, low(b, sorter), DT_INT64);
 
@@ -393,13 +385,13 @@ static struct value *sorter_of(struct build *b, struct value *sorter, struct val
 		     dim_value(b, x->type.dims[0]), at);
 }
 
-/* As many as stand before v in x; a NaN stands behind all numbers. */
+/* The number of elements of x before v; NaN is after all numbers. */
 bool lower_searchsorted(struct build *b, struct node *n)
 {
 	struct value *x = low(b, n->in[0]), *v = low(b, n->in[1]);
 	enum dtype t = dtype_upcast((enum dtype)x->type.dtype, (enum dtype)v->type.dtype);
 	bool left = !strcmp(prop_str(b->cx, n, "side"), "left");
-	struct value *sorter = n->nin > 2 && n->in[2] ? sorter_of(b, n->in[2], n->in[0]) : NULL;
+	struct value *sorter = n->nin > 2 && n->in[2] ? check_sorter(b, n->in[2], n->in[0]) : NULL;
 
 	if (sorter)
 		x = emit_(b, ONNX_Gather, x, sorter);

@@ -55,36 +55,36 @@ static bool reduced_count(struct build *b, const struct reduction *r, int64_t *c
 	return true;
 }
 
-/* Is every partial sum of integers exact in float64, where ReduceSum adds? */
+/* Is every partial sum of integers exact in float64, in which ONNX Runtime's ReduceSum adds? */
 static bool sum_is_exact(struct build *b, const struct reduction *r, enum dtype from)
 {
 	int64_t n;
 
 	if (from == DT_BOOL || dtypes[from].size <= 2)
-		return true; /* 2^37 elements of 16 bits would be needed */
+		return true; /* it takes 2^37 elements of 16 bits to reach 2^53 */
 	return dtypes[from].size == 4 && reduced_count(b, r, &n) && n <= 1 << 20;
 }
 
-static struct value *ones(struct build *b, enum dtype t, dim n)
+static struct value *vector_of_ones(struct build *b, enum dtype t, dim n)
 {
 	struct value *one = const_int_of(b, t, 1);
 
 	return expand(b, one, memcpy(new (b->cx->arena, dim), &n, sizeof(n)), 1);
 }
 
-/* Integers by MatMul with ones, which wraps as NumPy's sum does. */
+/* The sum of integers as a MatMul with ones, which wraps as in NumPy. */
 static struct value *sum_wrapping(struct build *b, struct reduction *r, enum dtype t)
 {
 	uint32_t rank = r->x->type.rank;
 
 	r->x = cast(b, r->x, t);
 	if (r->naxes == 1 && r->axes[0] == (int)rank - 2)
-		return matmul(b, ones(b, t, r->x->type.dims[rank - 2]), r->x);
+		return matmul(b, vector_of_ones(b, t, r->x->type.dims[rank - 2]), r->x);
 	struct value *x = merged_last(b, r);
-	return matmul(b, x, ones(b, t, x->type.dims[x->type.rank - 1]));
+	return matmul(b, x, vector_of_ones(b, t, x->type.dims[x->type.rank - 1]));
 }
 
-static struct value *any_of(struct build *b, struct reduction *r)
+static struct value *lower_any(struct build *b, struct reduction *r)
 {
 	struct value *x = cast(b, r->x, DT_BOOL);
 
@@ -101,13 +101,13 @@ static struct value *lower_sum(struct build *b, struct reduction *r)
 	if (!is_discrete(r->acc))
 		return reduce(b, ONNX_ReduceSum, cast(b, r->x, r->acc), r->axes, r->naxes, false);
 	if (r->acc == DT_BOOL)
-		return any_of(b, r);
+		return lower_any(b, r);
 	if (is_discrete(from) && sum_is_exact(b, r, from))
 		return reduce(b, ONNX_ReduceSum, cast(b, r->x, DT_INT64), r->axes, r->naxes, false);
 	return sum_wrapping(b, r, from == DT_UINT64 && !r->maybe_empty ? DT_UINT64 : DT_INT64);
 }
 
-/* Integers one slice after the other: ReduceProd would go through float64. */
+/* The product of integers by a Loop over slices: ONNX Runtime's ReduceProd computes in float64. */
 static struct value *prod_wrapping(struct build *b, struct reduction *r, enum dtype t)
 {
 	r->x = cast(b, r->x, t);
@@ -128,11 +128,11 @@ static struct value *prod_wrapping(struct build *b, struct reduction *r, enum dt
 	return loop_node(b, body, (struct value *[]){count, NULL, first}, 3, &acc, 1)->out[0];
 }
 
-static struct value *all_of(struct build *b, struct reduction *r)
+static struct value *lower_all(struct build *b, struct reduction *r)
 {
 	struct value *x = cast(b, r->x, DT_BOOL);
 
-	if (r->maybe_empty) /* of nothing: INT_MAX, which is true */
+	if (r->maybe_empty) /* ReduceMin of no elements is INT_MAX, which is true */
 		x = cast(b, x, DT_INT32);
 	return cast(b, reduce(b, ONNX_ReduceMin, x, r->axes, r->naxes, false), DT_BOOL);
 }
@@ -143,7 +143,7 @@ static struct value *lower_prod(struct build *b, struct reduction *r)
 		return reduce(b, ONNX_ReduceProd, cast(b, r->x, r->acc), r->axes, r->naxes, false);
 	if (r->x->type.dtype == DT_BOOL) {
 		r->maybe_empty = true;
-		return all_of(b, r);
+		return lower_all(b, r);
 	}
 	return prod_wrapping(b, r, r->acc == DT_UINT64 ? DT_UINT64 : DT_INT64);
 }
@@ -156,7 +156,7 @@ static struct value *lower_mean(struct build *b, struct reduction *r)
 	r->x = cast(b, r->x, acc);
 	if (reduced_count(b, r, &k) && k > 0)
 		return reduce(b, ONNX_ReduceMean, r->x, r->axes, r->naxes, false);
-	dim count = dim_const(b->cx, 1); /* 0 gives 0/0, which is PyTensor's NaN */
+	dim count = dim_const(b->cx, 1); /* of no elements, 0/0 is NaN, as in PyTensor */
 	for (int i = 0; i < r->naxes; i++)
 		count = dim_mul(b->cx, count, r->x->type.dims[r->axes[i]]);
 	struct value *sum = reduce(b, ONNX_ReduceSum, r->x, r->axes, r->naxes, false);
@@ -166,8 +166,8 @@ static struct value *lower_mean(struct build *b, struct reduction *r)
 }
 
 /*
- * ReduceMax and ReduceMin drop a NaN, and so does ArgMax where it has more than one run; a sum of
- * absolute values is NaN exactly when one of them is.
+ * ONNX Runtime's ReduceMax and ReduceMin ignore NaN, and so does ArgMax along an axis of a matrix.
+ * *nan is a sum of absolute values, which is NaN if and only if an element is NaN.
  */
 static struct value *has_nan(struct build *b, struct reduction *r, struct value **nan)
 {
@@ -175,7 +175,7 @@ static struct value *has_nan(struct build *b, struct reduction *r, struct value 
 	return emit_(b, ONNX_IsNaN, *nan);
 }
 
-static struct value *with_nan(struct build *b, struct reduction *r, enum onnx_id op)
+static struct value *reduce_with_nan(struct build *b, struct reduction *r, enum onnx_id op)
 {
 	struct value *nan, *any = has_nan(b, r, &nan);
 
@@ -189,8 +189,7 @@ static struct value *argmax(struct build *b, struct value *x, int axis)
 	return emit_(b, ONNX_ArgMax, x);
 }
 
-/* PyTensor raises where an axis is empty. ArgMax does so too, unless the result is empty as well.
- */
+/* PyTensor raises if a reduced axis is empty. So does ArgMax, unless the result is empty, too. */
 static void raise_if_empty(struct build *b, struct reduction *r, bool argmax)
 {
 	bool result = true;
@@ -201,9 +200,9 @@ static void raise_if_empty(struct build *b, struct reduction *r, bool argmax)
 		r->x = guard_nonempty(b, r->x, r->axes, r->naxes);
 }
 
-/* int64 and uint64: ArgMax compares them rightly, ReduceMax does not. In a single run it sees NaN.
- */
-static struct value *at_argmax(struct build *b, struct reduction *r, enum onnx_id arg)
+/* The maximum as the element at ArgMax. For int64 and uint64, ONNX Runtime's ReduceMax compares in
+ * float64, its ArgMax exactly. For a vector of floats, its ArgMax finds NaN. */
+static struct value *gather_at_argmax(struct build *b, struct reduction *r, enum onnx_id arg)
 {
 	struct value *x = r->naxes == 1 ? r->x : merged_last(b, r);
 	int axis = r->naxes == 1 ? r->axes[0] : x->type.rank - 1;
@@ -218,8 +217,8 @@ static struct value *at_argmax(struct build *b, struct reduction *r, enum onnx_i
 	return squeeze(b, emit_(b, ONNX_GatherElements, x, at), &(int64_t){axis}, 1);
 }
 
-/* The largest integer of a dtype, or the smallest. */
-static struct value *limit_of(struct build *b, enum dtype t, bool largest)
+/* The largest or smallest integer of a dtype. */
+static struct value *dtype_limit(struct build *b, enum dtype t, bool largest)
 {
 	uint32_t bits = dtypes[t].kind == KIND_BOOL ? 1 : 8u * dtypes[t].size;
 	bool is_signed = dtypes[t].kind == KIND_INT;
@@ -228,9 +227,9 @@ static struct value *limit_of(struct build *b, enum dtype t, bool largest)
 	return const_int_of(b, t, largest ? top : is_signed ? -top - 1 : 0);
 }
 
-/* One more element along each axis that may be empty, which changes nothing else. The runtime has
- * values of its own for an empty axis of integers. */
-static struct value *with_initial(struct build *b, struct reduction *r, bool max)
+/* Appends the initial value along each axis that may be empty. (For an empty axis of integers, ONNX
+ * Runtime has other values.) */
+static struct value *append_initial(struct build *b, struct reduction *r, bool max)
 {
 	int64_t pads[2 * MAX_RANK] = {0};
 	uint32_t rank = r->x->type.rank;
@@ -238,10 +237,11 @@ static struct value *with_initial(struct build *b, struct reduction *r, bool max
 	for (int i = 0; i < r->naxes; i++)
 		pads[r->axes[i]] = !dim_ge(b->cx, r->x->type.dims[r->axes[i]], 1);
 	return emit_(b, ONNX_Pad, r->x, const_ints(b, pads, 2 * rank),
-		     limit_of(b, (enum dtype)r->x->type.dtype, !max));
+		     dtype_limit(b, (enum dtype)r->x->type.dtype, !max));
 }
 
-static struct value *lower_extreme(struct build *b, struct node *n, struct reduction *r, bool max)
+static struct value *lower_max_or_min(struct build *b, struct node *n, struct reduction *r,
+				      bool max)
 {
 	enum onnx_id op = max ? ONNX_ReduceMax : ONNX_ReduceMin;
 	bool initial = prop_bool(b->cx, n, "initial");
@@ -254,20 +254,20 @@ static struct value *lower_extreme(struct build *b, struct node *n, struct reduc
 	bool wide = dtypes[r->x->type.dtype].size == 8 && is_int((enum dtype)r->x->type.dtype);
 	if (r->naxes == r->x->type.rank && is_float((enum dtype)r->x->type.dtype) &&
 	    (!initial || !r->maybe_empty))
-		return at_argmax(b, r, max ? ONNX_ArgMax : ONNX_ArgMin);
+		return gather_at_argmax(b, r, max ? ONNX_ArgMax : ONNX_ArgMin);
 	if (!initial)
 		raise_if_empty(b, r, wide);
 	else if (r->maybe_empty && is_discrete((enum dtype)r->x->type.dtype))
-		r->x = with_initial(b, r, max);
+		r->x = append_initial(b, r, max);
 	if (wide)
-		return at_argmax(b, r, max ? ONNX_ArgMax : ONNX_ArgMin);
+		return gather_at_argmax(b, r, max ? ONNX_ArgMax : ONNX_ArgMin);
 	if (is_discrete((enum dtype)r->x->type.dtype))
 		return reduce(b, op, r->x, r->axes, r->naxes, false);
-	return with_nan(b, r, op);
+	return reduce_with_nan(b, r, op);
 }
 
-/* Where PyTensor adds up or multiplies, unless it is told: in the input's dtype, made wide. */
-static enum dtype accumulator(struct build *b, struct node *n, enum dtype out)
+/* The dtype in which PyTensor accumulates: acc_dtype, else a wide dtype of the input's kind. */
+static enum dtype accumulator_dtype(struct build *b, struct node *n, enum dtype out)
 {
 	const struct op_sig *sig = op_sig(b->cx, n->op);
 	bool sums = n->op == &op_table[OP_Sum] || n->op == &op_table[OP_Prod];
@@ -285,12 +285,12 @@ static enum dtype accumulator(struct build *b, struct node *n, enum dtype out)
 	return out == DT_FLOAT32 ? DT_FLOAT64 : out == DT_FLOAT16 ? DT_FLOAT32 : out;
 }
 
-static bool reduction_of(struct build *b, struct node *n, struct reduction *r)
+static bool read_reduction(struct build *b, struct node *n, struct reduction *r)
 {
 	r->x = low(b, n->in[0]);
 	r->type = n->out[0]->type;
 	r->out = (enum dtype)r->type.dtype;
-	r->acc = accumulator(b, n, r->out);
+	r->acc = accumulator_dtype(b, n, r->out);
 	r->naxes = prop_axes(b->cx, n, "axes", r->x->type.rank, r->axes, true);
 	r->maybe_empty = false;
 	for (int i = 0; i < r->naxes; i++)
@@ -303,7 +303,7 @@ bool lower_reduce(struct build *b, struct node *n)
 	struct reduction r;
 	struct value *v;
 
-	if (!reduction_of(b, n, &r))
+	if (!read_reduction(b, n, &r))
 		return false;
 	if (r.naxes == 0) {
 		bool logic = n->op == &op_table[OP_All] || n->op == &op_table[OP_Any];
@@ -315,16 +315,16 @@ bool lower_reduce(struct build *b, struct node *n)
 	} else if (n->op == &op_table[OP_Mean]) {
 		v = lower_mean(b, &r);
 	} else if (n->op == &op_table[OP_All]) {
-		v = all_of(b, &r);
+		v = lower_all(b, &r);
 	} else if (n->op == &op_table[OP_Any]) {
-		v = any_of(b, &r);
+		v = lower_any(b, &r);
 	} else if (n->op == &op_table[OP_Max] || n->op == &op_table[OP_Min]) {
-		v = lower_extreme(b, n, &r, n->op == &op_table[OP_Max]);
+		v = lower_max_or_min(b, n, &r, n->op == &op_table[OP_Max]);
 	} else {
 		bug("lower_reduce does not know %s", n->op->name);
 	}
 	if (is_int(r.acc) && (n->op == &op_table[OP_Sum] || n->op == &op_table[OP_Prod]))
-		v = cast(b, v, r.acc); /* it wraps there, however wide the result is */
+		v = cast(b, v, r.acc); /* the accumulator wraps, even if the result is wider */
 	lowered(b, n, 0, cast_once(b, v, r.out));
 	return true;
 }
@@ -334,7 +334,7 @@ bool lower_argmax(struct build *b, struct node *n)
 	struct reduction r;
 	int64_t k;
 
-	if (!reduction_of(b, n, &r))
+	if (!read_reduction(b, n, &r))
 		return false;
 	if (r.naxes == 0) {
 		lowered(b, n, 0, expand(b, const_int(b, 0), r.type.dims, r.type.rank));
@@ -363,9 +363,11 @@ bool lower_argmax(struct build *b, struct node *n)
 	return true;
 }
 
-/* The runtime's LogSoftmax takes x - (max + log(sum)), which loses the digits of a large maximum:
- * PyTensor's takes it off first. That of float64 has any number beside a NaN or inf. */
-static struct value *normalised(struct build *b, enum onnx_id op, struct value *x, int axis)
+/* Softmax or LogSoftmax along an axis. ONNX Runtime's LogSoftmax computes x - (max + log(sum)),
+ * which loses digits if the maximum is large: so the maximum is subtracted first, as in PyTensor.
+ * Its float64 LogSoftmax has wrong elements in a row with NaN or inf: it is computed step by step.
+ */
+static struct value *emit_softmax(struct build *b, enum onnx_id op, struct value *x, int axis)
 {
 	bool logs = op != ONNX_Softmax;
 
@@ -380,8 +382,8 @@ static struct value *normalised(struct build *b, enum onnx_id op, struct value *
 	return emit_(b, op, x);
 }
 
-/* PyTensor subtracts the maximum first: there must be one. */
-static bool has_maximum(struct build *b, struct reduction *r)
+/* PyTensor subtracts the maximum first, and raises if an axis is empty. false: reported */
+static bool check_has_maximum(struct build *b, struct reduction *r)
 {
 	int64_t k;
 
@@ -394,11 +396,10 @@ static bool has_maximum(struct build *b, struct reduction *r)
 	return true;
 }
 
-/* Step by step as PyTensor does it, where no node of the runtime's can do it all. Of integers: what
- * is left of x when the maximum has been subtracted, in x's own dtype, which wraps. Of float16:
- * each step is rounded, so that a sum may be 1 and its logarithm 0. */
-static struct value *normalised_in_steps(struct build *b, struct node *n, struct reduction *r,
-					 bool log)
+/* Softmax or LogSoftmax step by step as in PyTensor, for dtypes that no ONNX operator computes so.
+ * Integers: x - max is computed in x's own dtype, which wraps. float16: each step is rounded. */
+static struct value *softmax_in_steps(struct build *b, struct node *n, struct reduction *r,
+				      bool log)
 {
 	const struct op *max = &op_table[OP_Max];
 	struct prop_arg arg = {.name = intern_str(b->cx, "axes"), .span = b->span};
@@ -419,25 +420,25 @@ static struct value *normalised_in_steps(struct build *b, struct node *n, struct
 	return log ? emit_(b, ONNX_Sub, x, emit_(b, ONNX_Log, sum)) : emit_(b, ONNX_Div, e, sum);
 }
 
-/* Softmax over several axes is one over a merged axis, put back afterwards. */
-static bool lower_normalise(struct build *b, struct node *n, enum onnx_id op)
+/* Softmax over several axes is Softmax over one merged axis, which is split again. */
+static bool lower_any_softmax(struct build *b, struct node *n, enum onnx_id op)
 {
 	struct reduction r;
 
-	if (!reduction_of(b, n, &r))
+	if (!read_reduction(b, n, &r))
 		return false;
 	bool half = r.x->type.dtype == DT_FLOAT16 && !b->cx->opt.excess_precision;
 	if (r.naxes && (half || is_int((enum dtype)r.x->type.dtype))) {
-		struct value *y = normalised_in_steps(b, n, &r, op == ONNX_LogSoftmax);
+		struct value *y = softmax_in_steps(b, n, &r, op == ONNX_LogSoftmax);
 		if (y)
 			lowered(b, n, 0, with_dims(y, n->out[0]->type.dims));
 		return y != NULL;
 	}
-	if (!has_maximum(b, &r))
+	if (!check_has_maximum(b, &r))
 		return false;
 	r.x = cast(b, r.x, r.out);
 	if (r.naxes == 1) {
-		lowered(b, n, 0, normalised(b, op, r.x, r.axes[0]));
+		lowered(b, n, 0, emit_softmax(b, op, r.x, r.axes[0]));
 		return true;
 	}
 	uint32_t rank = r.x->type.rank, kept = rank - (uint32_t)r.naxes, k = 0;
@@ -446,12 +447,12 @@ static bool lower_normalise(struct build *b, struct node *n, enum onnx_id op)
 	if (r.naxes == 0) { /* each element by itself */
 		memcpy(dims, r.x->type.dims, rank * sizeof *dims);
 		dims[rank] = dim_const(b->cx, 1);
-		struct value *own = normalised(b, op, reshape(b, r.x, dims, rank + 1), (int)rank);
+		struct value *own = emit_softmax(b, op, reshape(b, r.x, dims, rank + 1), (int)rank);
 		lowered(b, n, 0, reshape(b, own, dims, rank));
 		return true;
 	}
 	struct value *x = merged_last(b, &r);
-	x = normalised(b, op, x, (int)kept);
+	x = emit_softmax(b, op, x, (int)kept);
 	for (uint32_t i = 0, j = 0; i < rank; i++) {
 		if (j < (uint32_t)r.naxes && r.axes[j] == (int)i)
 			perm[kept + j++] = i;
@@ -468,10 +469,10 @@ static bool lower_normalise(struct build *b, struct node *n, enum onnx_id op)
 
 bool lower_softmax(struct build *b, struct node *n)
 {
-	return lower_normalise(b, n, ONNX_Softmax);
+	return lower_any_softmax(b, n, ONNX_Softmax);
 }
 
 bool lower_logsoftmax(struct build *b, struct node *n)
 {
-	return lower_normalise(b, n, ONNX_LogSoftmax);
+	return lower_any_softmax(b, n, ONNX_LogSoftmax);
 }

@@ -1,14 +1,14 @@
 /*
- * shape.c: ops that move, join, split and make data. In: a typed node. Out: ONNX values; what types
- * say about dims is used to read no sizes at run time. Run-time checks stay where PyTensor has
- * them: Squeeze of a length that is not 1, Reshape to another size, Split sizes that do not add up.
+ * shape.c: lowers ops that move, join, split and create tensors. Lengths that the types know are
+ * constants, and not read at run time. As in PyTensor, the run fails for a Squeeze of a length that
+ * is not 1, a Reshape to another size, and Split sizes that do not add up.
  */
 #include <math.h>
 #include <string.h>
 
 #include "lower/ops/lowerings.h"
 
-/* Axes of x in another order. When only axes of length 1 move it is a Reshape (or nothing). */
+/* Transpose(x, perm). If only axes of length 1 move it is a Reshape, or nothing. */
 static struct value *permute(struct build *b, struct value *x, const int64_t *perm, const dim *dims)
 {
 	int64_t last = -1, k;
@@ -131,8 +131,8 @@ bool lower_matrix_transpose(struct build *b, struct node *n)
 	return true;
 }
 
-/* k with its -1 worked out from the size of x */
-static const dim *without_minus(struct build *b, struct value *x, const struct known *k)
+/* The shape k, with its -1 computed from the size of x */
+static const dim *resolve_minus_one(struct build *b, struct value *x, const struct known *k)
 {
 	dim *d = new_array(b->cx->arena, dim, k->n), rest = dim_const(b->cx, 1);
 	dim minus = dim_const(b->cx, -1);
@@ -149,8 +149,10 @@ static const dim *without_minus(struct build *b, struct value *x, const struct k
 	return d;
 }
 
-/* Is a 0 in the shape a number of the user's, not the size of something? */
-static bool counts_zero(struct build *b, const struct known *k)
+/* May an element of the shape that is 0 at run time be no size, but a number that the user
+ * computed?
+ */
+static bool may_be_zero_number(struct build *b, const struct known *k)
 {
 	for (uint32_t i = 0; i < k->n; i++)
 		if (!dim_ge(b->cx, k->at[i], 1) && !dim_eq(b->cx, k->at[i], dim_const(b->cx, -1)) &&
@@ -159,9 +161,9 @@ static bool counts_zero(struct build *b, const struct known *k)
 	return false;
 }
 
-/* Beside a 0 any length would do for -1 if x is empty: NumPy refuses that, the runtime takes one.
- */
-static struct value *without_zero(struct build *b, struct value *x, struct value *shape)
+/* If x is empty and the shape has a 0, any length would do for -1: NumPy raises, ONNX Runtime takes
+ * one. A 0 in the shape becomes -4, which makes the run fail. */
+static struct value *reject_zero(struct build *b, struct value *x, struct value *shape)
 {
 	if (dim_ge(b->cx, dims_product(b->cx, x->type.dims, x->type.rank), 1))
 		return shape;
@@ -169,9 +171,9 @@ static struct value *without_zero(struct build *b, struct value *x, struct value
 	return emit_(b, ONNX_Where, zero, const_int(b, -4), shape);
 }
 
-/* The shape k in constants: 0 stands for the length that x has there, and fails beside a -1 where
- * that is 0, as NumPy does. NULL: it has other lengths. */
-static struct value *copied_lengths(struct build *b, struct value *x, const struct known *k)
+/* The shape k as a constant, in which 0 copies the length of x on that axis. As in NumPy, the run
+ * fails if there is a -1 and a copied length is 0. NULL: k has other lengths */
+static struct value *copying_shape(struct build *b, struct value *x, const struct known *k)
 {
 	int64_t shape[MAX_RANK] = {0};
 
@@ -184,13 +186,13 @@ static struct value *copied_lengths(struct build *b, struct value *x, const stru
 	return const_ints(b, shape, k->n);
 }
 
-static const char beside[] = "a length beside one to find must not be 0";
+static const char zero_label[] = "a length beside one to find must not be 0";
 
-/* Reshape to k, which has a -1: the runtime works it out. */
+/* Reshape to k, which has a -1 that ONNX Runtime computes. */
 static struct value *reshape_infer(struct build *b, struct value *x, const struct known *k,
 				   const dim *dims, uint32_t rank)
 {
-	struct value *copied = copied_lengths(b, x, k);
+	struct value *copied = copying_shape(b, x, k);
 	bool zero = false;
 
 	for (uint32_t i = 0; i < k->n; i++)
@@ -198,23 +200,25 @@ static struct value *reshape_infer(struct build *b, struct value *x, const struc
 			!dim_eq(b->cx, k->at[i], dim_const(b->cx, -1));
 	if (copied) {
 		struct value *r = with_dims(emit_(b, ONNX_Reshape, x, copied), dims);
-		return zero ? labelled(b, r, beside) : r;
+		return zero ? labelled(b, r, zero_label) : r;
 	}
-	if (zero && may_reshape_to_zero(b) && !counts_zero(b, k))
+	if (zero && may_reshape_to_zero(b) && !may_be_zero_number(b, k))
 		return reshape_to(b, x, dims_vector(b, k->at, k->n), dims, rank);
 	if (zero && may_reshape_to_zero(b))
 		return labelled(b,
-				reshape_to(b, x, without_zero(b, x, dims_vector(b, k->at, k->n)),
+				reshape_to(b, x, reject_zero(b, x, dims_vector(b, k->at, k->n)),
 					   dims, rank),
-				beside);
-	if (zero) /* a 0 would copy a dim: the division by it fails instead */
-		return reshape_to(b, x, dims_vector(b, without_minus(b, x, k), k->n), dims, rank);
+				zero_label);
+	if (zero) /* a 0 would copy a length: the division by 0 fails instead */
+		return reshape_to(b, x, dims_vector(b, resolve_minus_one(b, x, k), k->n), dims,
+				  rank);
 	return with_dims(emit_(b, ONNX_Reshape, x, dims_vector(b, k->at, k->n)), dims);
 }
 
-/* A shape that may not fit. Of a Concat with one number that is no size, ONNX Runtime takes this
- * number for -1, and whatever it was fits: so no Concat must be seen. */
-struct value *as_it_is(struct build *b, struct value *shape)
+/* The shape of a Reshape that may not fit. ONNX Runtime fuses a Concat of sizes and one other
+ * number into the Reshape, with -1 for the number: then any number fits. A Mul by ones prevents it.
+ */
+struct value *prevent_concat_fusion(struct build *b, struct value *shape)
 {
 	int64_t ones[MAX_RANK];
 	int64_t n;
@@ -227,10 +231,10 @@ struct value *as_it_is(struct build *b, struct value *shape)
 	return emit_(b, ONNX_Mul, shape, const_ints(b, ones, (uint32_t)n));
 }
 
-/* Lengths that are computed: NumPy takes any negative one for that which is to be found, but none
- * beside a 0. So the least of them, as -1 or 0, stands for all that are not above 0: a 0 beside a
- * negative one makes two lengths to find, which no Reshape takes. */
-struct value *lengths_to_find(struct build *b, const struct known *k, struct value *shape)
+/* The shape of a Reshape, computed at run time. NumPy takes any negative length for -1, but raises
+ * if another length is 0. So each length below 1 becomes the sign of the smallest one: with a 0 and
+ * a negative length there are two -1, and Reshape fails. */
+struct value *normalize_negative_length(struct build *b, const struct known *k, struct value *shape)
 {
 	bool plain = k != NULL;
 	uint32_t low = 0; /* lengths that may be 0 or less */
@@ -253,8 +257,8 @@ struct value *lengths_to_find(struct build *b, const struct known *k, struct val
 		     emit_(b, ONNX_Sign, least[0]), shape);
 }
 
-/* x in the lengths asked for, if all can be said; one may be negative. NULL: they cannot, or
- * *fails. */
+/* Reshape of x to the lengths `asked`, of which one may be negative; NULL: they cannot all be
+ * computed from dims, or *fails (reported). */
 struct value *reshape_known(struct build *b, struct value *x, const struct known *asked,
 			    struct type t, bool *fails)
 {
@@ -270,7 +274,7 @@ struct value *reshape_known(struct build *b, struct value *x, const struct known
 		zero |= is_const && c == 0;
 	}
 	*fails = minus && zero;
-	if (*fails) /* what follows told that it is 0 */
+	if (*fails)
 		raises(b, "there is no length to find beside a 0");
 	if (*fails || !all)
 		return NULL;
@@ -282,8 +286,8 @@ struct value *reshape_known(struct build *b, struct value *x, const struct known
 	if (k->n == t.rank && dim_eq(b->cx, dims_product(b->cx, k->at, k->n),
 				     dims_product(b->cx, x->type.dims, x->type.rank)))
 		return reshape(b, x, k->at, t.rank);
-	struct value *shape = lengths_to_find(b, k, dims_vector(b, k->at, k->n));
-	return reshape_to(b, x, as_it_is(b, shape), t.dims, t.rank);
+	struct value *shape = normalize_negative_length(b, k, dims_vector(b, k->at, k->n));
+	return reshape_to(b, x, prevent_concat_fusion(b, shape), t.dims, t.rank);
 }
 
 bool lower_reshape(struct build *b, struct node *n)
@@ -298,7 +302,7 @@ bool lower_reshape(struct build *b, struct node *n)
 		return false;
 	if (!r) {
 		shape = cast(b, low(b, n->in[1]), DT_INT64);
-		shape = as_it_is(b, lengths_to_find(b, k, shape));
+		shape = prevent_concat_fusion(b, normalize_negative_length(b, k, shape));
 		r = reshape_to(b, x, shape, t.dims, t.rank);
 	}
 	lowered(b, n, 0, r);
@@ -319,7 +323,7 @@ bool lower_shape_i(struct build *b, struct node *n)
 	return true;
 }
 
-/* The promise became equations of dims; guards check those that can break. */
+/* Inference recorded the lengths as equations of dims, which guards check. */
 bool lower_specify_shape(struct build *b, struct node *n)
 {
 	lowered(b, n, 0, low(b, n->in[0]));
@@ -369,10 +373,10 @@ bool lower_makevector(struct build *b, struct node *n)
 	return true;
 }
 
-/* Are inputs [first, first + rank) known to be these dims? If one is not, its value decides,
- * whatever the result's length has to be elsewhere. */
-static bool dims_said(struct build *b, struct node *n, uint32_t first, const dim *dims,
-		      uint32_t rank)
+/* Are the values of inputs [first, first + rank) known, and can dims[] be computed? Otherwise the
+ * lengths are read from the inputs. */
+static bool lengths_are_known(struct build *b, struct node *n, uint32_t first, const dim *dims,
+			      uint32_t rank)
 {
 	for (uint32_t i = 0; i < rank; i++) {
 		const struct known *k = known_of(b->cx, n->in[first + i]);
@@ -382,13 +386,14 @@ static bool dims_said(struct build *b, struct node *n, uint32_t first, const dim
 	return true;
 }
 
-/* The shape that inputs [first, nin) give, one 0-d integer an axis. */
-static struct value *shape_inputs(struct build *b, struct node *n, uint32_t first, const dim *dims)
+/* The shape from inputs [first, nin), an integer scalar for each axis. */
+static struct value *shape_from_inputs(struct build *b, struct node *n, uint32_t first,
+				       const dim *dims)
 {
 	uint32_t rank = first ? n->nin - first : n->out[0]->type.rank;
 	struct value *part[MAX_RANK + 1];
 
-	if (dims_said(b, n, first, dims, rank))
+	if (lengths_are_known(b, n, first, dims, rank))
 		return dims_vector(b, dims, rank);
 	for (uint32_t i = 0; i < rank; i++)
 		part[i] = vector_of(b, cast(b, low(b, n->in[first + i]), DT_INT64));
@@ -400,10 +405,10 @@ bool lower_alloc(struct build *b, struct node *n)
 	struct value *v = low(b, n->in[0]);
 	struct type t = n->out[0]->type;
 
-	if (dims_said(b, n, 1, t.dims, t.rank))
+	if (lengths_are_known(b, n, 1, t.dims, t.rank))
 		v = expand(b, v, t.dims, t.rank);
 	else
-		v = with_dims(emit_(b, ONNX_Expand, v, shape_inputs(b, n, 1, t.dims)), t.dims);
+		v = with_dims(emit_(b, ONNX_Expand, v, shape_from_inputs(b, n, 1, t.dims)), t.dims);
 	lowered(b, n, 0, v);
 	return true;
 }
@@ -413,15 +418,15 @@ bool lower_allocempty(struct build *b, struct node *n)
 	struct type t = n->out[0]->type;
 
 	lowered(b, n, 0,
-		const_shape(b, (enum dtype)t.dtype, shape_inputs(b, n, 0, t.dims), t.dims, t.rank,
-			    0));
+		const_shape(b, (enum dtype)t.dtype, shape_from_inputs(b, n, 0, t.dims), t.dims,
+			    t.rank, 0));
 	return true;
 }
 
-static const char first_two[] = "the first two numbers of an ARange must fit into its dtype";
+static const char arange_label[] = "the first two numbers of an ARange must fit into its dtype";
 
-/* Is an integer argument sure to be one of those that float64 holds, all of them? */
-static bool is_moderate(struct build *b, struct node *n, uint32_t i)
+/* Is integer argument i proved to be within +-2^53, where float64 holds all integers? */
+static bool fits_float64(struct build *b, struct node *n, uint32_t i)
 {
 	const int64_t most = (int64_t)1 << 53;
 	dim d = known_at(b, cast(b, low(b, n->in[i]), DT_INT64), 0);
@@ -431,8 +436,9 @@ static bool is_moderate(struct build *b, struct node *n, uint32_t i)
 	return d && (dim_is_size(b, d) || (dim_le(b->cx, d, most) && dim_ge(b->cx, d, -most)));
 }
 
-/* Do the first two of the integers fit into t? NumPy makes these of Python's, which may not. */
-static struct value *fits_first(struct build *b, struct value *all, enum dtype t)
+/* Makes the run fail if the first two integers do not fit into t: NumPy converts them from Python
+ * integers, and raises. */
+static struct value *check_first_two(struct build *b, struct value *all, enum dtype t)
 {
 	uint32_t bits = 8u * dtypes[t].size;
 	bool is_signed = dtypes[t].kind == KIND_INT;
@@ -469,7 +475,7 @@ static struct value *arange_int(struct build *b, struct node *n, enum dtype t)
 
 	for (int i = 0; i < 3; i++)
 		v[i] = cast(b, low(b, n->in[i]), DT_INT64);
-	if (is_moderate(b, n, 0)) {
+	if (fits_float64(b, n, 0)) {
 		r = emit_(b, ONNX_Range, v[0], v[1], v[2]);
 	} else {
 		struct value *distance = emit_(b, ONNX_Sub, v[1], v[0]);
@@ -478,7 +484,7 @@ static struct value *arange_int(struct build *b, struct node *n, enum dtype t)
 	}
 	r = with_dims(r, n->out[0]->type.dims);
 	if (!fit_first(b, v, t))
-		r = labelled(b, checked(b, r, fits_first(b, r, t)), first_two);
+		r = labelled(b, checked(b, r, check_first_two(b, r, t)), arange_label);
 	return cast(b, r, t);
 }
 
@@ -580,7 +586,7 @@ static struct value *fitting_first(struct build *b, struct value *items, struct 
 	struct value *ok = emit_(b, ONNX_Or, fits_int(b, second, t), one);
 
 	ok = emit_(b, ONNX_Or, emit_(b, ONNX_And, ok, fits_int(b, first, t)), none);
-	return labelled(b, checked(b, items, ok), first_two);
+	return labelled(b, checked(b, items, ok), arange_label);
 }
 
 /*
@@ -600,7 +606,7 @@ bool lower_arange(struct build *b, struct node *n)
 		raises(b, "the step is 0");
 		return false;
 	}
-	bool same = t == DT_FLOAT64 && ints && is_moderate(b, n, 0) && is_moderate(b, n, 2);
+	bool same = t == DT_FLOAT64 && ints && fits_float64(b, n, 0) && fits_float64(b, n, 2);
 	if (ints && (is_discrete(t) || same)) {
 		lowered(b, n, 0, arange_int(b, n, t));
 		return true;
@@ -610,7 +616,7 @@ bool lower_arange(struct build *b, struct node *n)
 	double start, by;
 	bool zero = const_number(v[0], &start) && start == 0 && !signbit(start);
 	struct value *distance = zero ? v[1] : emit_(b, ONNX_Sub, v[1], v[0]);
-	if (ints && !is_moderate(b, n, 0)) {
+	if (ints && !fits_float64(b, n, 0)) {
 		struct value *from = cast(b, low(b, n->in[0]), DT_INT64);
 		distance = emit_(b, ONNX_Sub, cast(b, low(b, n->in[1]), DT_INT64), from);
 		distance = cast(b, distance, DT_FLOAT64);
@@ -647,14 +653,15 @@ bool lower_eye(struct build *b, struct node *n)
 			      t.dtype == DT_INT32 || t.dtype == DT_INT64;
 		enum dtype made = direct ? (enum dtype)t.dtype : DT_INT32;
 		struct value *zero =
-			const_shape(b, made, shape_inputs(b, n, 0, t.dims), t.dims, 2, 0);
+			const_shape(b, made, shape_from_inputs(b, n, 0, t.dims), t.dims, 2, 0);
 		if (offset)
 			attr_int(b, "k", offset);
 		lowered(b, n, 0, cast(b, emit_(b, ONNX_EyeLike, zero), (enum dtype)t.dtype));
 		return true;
 	}
 	/* each element's row and column; a Range would take a negative length for 0 */
-	struct value *one = const_shape(b, DT_INT64, shape_inputs(b, n, 0, t.dims), t.dims, 2, 1);
+	struct value *one =
+		const_shape(b, DT_INT64, shape_from_inputs(b, n, 0, t.dims), t.dims, 2, 1);
 	struct value *row = emit_(b, ONNX_CumSum, one, const_int(b, 0));
 	struct value *column = emit_(b, ONNX_CumSum, one, const_int(b, 1));
 	struct value *on = emit_(b, ONNX_Equal, emit_(b, ONNX_Add, row, k), column);
