@@ -8,8 +8,8 @@
 
 #include "lower/ops/lowerings.h"
 
-/* How many core dims each input has, as sh_blockwise found in the signature. */
-static void core_ranks(struct build *b, struct node *n, uint32_t *ranks)
+/* ranks[i] = the number of core dims of input i, from the signature. */
+static void read_core_ranks(struct build *b, struct node *n, uint32_t *ranks)
 {
 	const struct opref *ref = prop(b->cx, n, "core_op")->u.op;
 	const char *s = prop_str(b->cx, n, "signature");
@@ -46,9 +46,10 @@ static bool only_ones(struct build *b, const dim *d, uint32_t n)
 	return true;
 }
 
-/* v as [batch..., core...] -> [flat, core...]; without a batch of its own: [core...] */
-static struct value *flattened(struct build *b, const struct batch *t, struct value *v,
-			       uint32_t core, bool *each)
+/* Reshapes v from [batch..., core...] to [flat, core...]; if it has no batch (*each is false), to
+ * [core...]. */
+static struct value *flatten_batch(struct build *b, const struct batch *t, struct value *v,
+				   uint32_t core, bool *each)
 {
 	uint32_t own = v->type.rank - core, rank = t->rank + core;
 	const dim *tail = v->type.dims + own;
@@ -109,9 +110,10 @@ static bool loop_body(struct build *b, struct node *n, const struct batch *t, st
 	return ok;
 }
 
-/* [flat, core...] -> [batch..., core...]. After no trip at all the core dims have to be said. */
-static struct value *unflattened(struct build *b, const struct batch *t, struct value *v,
-				 struct type type)
+/* Reshapes v from [flat, core...] to [batch..., core...]. If the loop makes no trip, v does not
+ * have the core dims: they are written into the shape. */
+static struct value *unflatten_batch(struct build *b, const struct batch *t, struct value *v,
+				     struct type type)
 {
 	struct value *part[MAX_RANK + 1];
 	uint32_t k = 0;
@@ -138,7 +140,7 @@ static bool lower_batch(struct build *b, struct node *n, struct batch *t)
 	struct value *count = dim_value(b, dims_product(b->cx, t->dims, t->rank));
 
 	for (uint32_t i = 0; i < n->nin; i++)
-		t->x[i] = flattened(b, t, low(b, n->in[i]), t->ranks[i], &t->each[i]);
+		t->x[i] = flatten_batch(b, t, low(b, n->in[i]), t->ranks[i], &t->each[i]);
 	if (!loop_body(b, n, t, body, types))
 		return false;
 	for (uint32_t i = 0; i < n->nout; i++) {
@@ -149,11 +151,11 @@ static bool lower_batch(struct build *b, struct node *n, struct batch *t)
 	}
 	struct node *r = loop_node(b, body, (struct value *[]){count, NULL}, 2, types, n->nout);
 	for (uint32_t i = 0; i < n->nout; i++)
-		lowered(b, n, i, unflattened(b, t, r->out[i], n->out[i]->type));
+		lowered(b, n, i, unflatten_batch(b, t, r->out[i], n->out[i]->type));
 	return true;
 }
 
-/* No batch, or one of length 1: the core op, and its results with dims of 1. */
+/* No batch, or a batch of length 1: the core op, and its results with leading axes of length 1. */
 static bool lower_single(struct build *b, struct node *n, struct batch *t)
 {
 	struct value **r = new_array(b->cx->arena, struct value *, n->nout);
@@ -182,7 +184,7 @@ bool lower_blockwise(struct build *b, struct node *n)
 	t.ranks = new_array(b->cx->arena, uint32_t, n->nin);
 	t.x = new_array(b->cx->arena, struct value *, n->nin);
 	t.each = new_array(b->cx->arena, bool, n->nin);
-	core_ranks(b, n, t.ranks);
+	read_core_ranks(b, n, t.ranks);
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (n->in[i]->type.rank - t.ranks[i] >= t.rank)
 			t.rank = n->in[i]->type.rank - t.ranks[i];

@@ -1,14 +1,14 @@
 /*
- * careduce.c: reductions beside those of reduce.c: LogSumExp, CAReduce by a scalar op. In: a
- * typed node. Out: ONNX values. ReduceLogSumExp is not what PyTensor computes: ONNX Runtime takes
- * 0 for the maximum where the first number is -inf, and drops a NaN beside inf.
+ * careduce.c: lowers LogSumExp, and CAReduce by And, Or, Xor of integers. LogSumExp is not ONNX's
+ * ReduceLogSumExp: ONNX Runtime takes 0 for the maximum if the first number is -inf, and loses a
+ * NaN if there is an inf.
  */
 #include <float.h>
 
 #include "lower/ops/lowerings.h"
 
-/* As PyTensor's graph: the maximum is subtracted first; in place of an infinite one, the largest
- * finite number, which leaves 0 of all others. */
+/* As in PyTensor, the maximum is subtracted first; if it is infinite, the largest finite number
+ * instead, for which the exponentials of all other numbers are 0. */
 bool lower_logsumexp(struct build *b, struct node *n)
 {
 	enum dtype t = (enum dtype)n->out[0]->type.dtype;
@@ -53,7 +53,7 @@ static struct value *merged_first(struct build *b, struct value *x, const int *a
 	return reshape(b, transpose(b, x, perm), dims, x->type.rank - (uint32_t)naxes + 1);
 }
 
-/* And, Or, Xor of integers, one row after the other */
+/* And, Or, Xor of integers, by a loop over rows in the library */
 static bool reduce_bits(struct build *b, struct node *n, const struct op *op)
 {
 	const char *name = op == &op_table[OP_And]  ? "_All_bits"

@@ -1,14 +1,14 @@
 /*
- * choose.c: Choose, PermuteRowElements, UnravelIndex, RavelMultiIndex. In: a typed node. Out: ONNX
- * values. Indices out of range make the run fail where PyTensor raises; ONNX's negative indices,
- * which count from the end, are none there.
+ * choose.c: lowers Choose, PermuteRowElements, UnravelIndex, RavelMultiIndex. The run fails for
+ * indices out of range if PyTensor raises. Negative indices, which ONNX counts from the end, are
+ * out of range.
  */
 #include <string.h>
 
 #include "lower/ops/lowerings.h"
 
-/* `at`, or the run fails, if `on` is false for one of its elements */
-static struct value *where_all(struct build *b, struct value *at, struct value *on)
+/* `at`; the run fails if an element of `on` is false */
+static struct value *check_all(struct build *b, struct value *at, struct value *on)
 {
 	struct cv none = {.kind = CV_NONE, .span = b->span};
 	struct value *all;
@@ -20,14 +20,14 @@ static struct value *where_all(struct build *b, struct value *at, struct value *
 
 static struct value *within(struct build *b, struct value *at, struct value *size)
 {
-	return where_all(b, at,
+	return check_all(b, at,
 			 emit_(b, ONNX_And, emit_(b, ONNX_GreaterOrEqual, at, const_int(b, 0)),
 			       emit_(b, ONNX_Less, at, size)));
 }
 
-/* What to divide by: no indices lie in a tensor without elements, and the runtime divides by 0 for
- * none of them too. */
-static struct value *divisor(struct build *b, struct value *size)
+/* max(size, 1) as a divisor. A tensor without elements has no valid index, but ONNX Runtime divides
+ * by 0 even if there are no indices. */
+static struct value *nonzero_divisor(struct build *b, struct value *size)
 {
 	int64_t k;
 
@@ -37,23 +37,23 @@ static struct value *divisor(struct build *b, struct value *size)
 		     size);
 }
 
-/* Where an index is made one that is in range, there must be such a one. */
-static struct value *some(struct build *b, struct value *at, struct value *size)
+/* `at`, indices for modes clip and wrap; the run fails if there are indices, but `size` is 0. */
+static struct value *check_some_choice(struct build *b, struct value *at, struct value *size)
 {
 	int64_t k;
 
 	if (const_int_at(b, size, 0, &k) && k > 0)
 		return at;
 	struct value *sizes = emit_(b, ONNX_Add, emit_(b, ONNX_Mul, at, const_int(b, 0)), size);
-	return where_all(b, at, emit_(b, ONNX_Greater, sizes, const_int(b, 0)));
+	return check_all(b, at, emit_(b, ONNX_Greater, sizes, const_int(b, 0)));
 }
 
-/* By the mode: an index that is in range */
-static struct value *in_range(struct build *b, const char *mode, struct value *at,
-			      struct value *size)
+/* Brings indices into range by the mode: wrap, clip, or raise. */
+static struct value *apply_mode(struct build *b, const char *mode, struct value *at,
+				struct value *size)
 {
 	if (mode[0] == 'w')
-		return emit_(b, ONNX_Mod, at, divisor(b, size));
+		return emit_(b, ONNX_Mod, at, nonzero_divisor(b, size));
 	if (mode[0] == 'r')
 		return within(b, at, size);
 	at = emit_(b, ONNX_Min, at, emit_(b, ONNX_Sub, size, const_int(b, 1)));
@@ -69,8 +69,9 @@ struct value *length_at(struct build *b, struct value *dims, uint32_t i)
 	return emit_(b, ONNX_Gather, cast(b, dims, DT_INT64), const_int(b, i));
 }
 
-/* Lengths: two below 0 have a product that indices could lie below. */
-static struct value *no_less_than_0(struct build *b, struct value *dims)
+/* Makes the run fail if a length is negative: the product of two negative lengths is positive, and
+ * indices below it would pass. */
+static struct value *check_not_negative(struct build *b, struct value *dims)
 {
 	const struct known *k = known_of(b->cx, dims);
 	bool sure = k != NULL;
@@ -84,7 +85,7 @@ static struct value *no_less_than_0(struct build *b, struct value *dims)
 bool lower_unravelindex(struct build *b, struct node *n)
 {
 	struct value *rest = cast(b, low(b, n->in[0]), DT_INT64);
-	struct value *dims = no_less_than_0(b, n->in[1]);
+	struct value *dims = check_not_negative(b, n->in[1]);
 	bool c_order = !strcmp(prop_str(b->cx, n, "order"), "C");
 	struct value **d = new_array(b->cx->arena, struct value *, n->nout), *all;
 
@@ -96,7 +97,7 @@ bool lower_unravelindex(struct build *b, struct node *n)
 	rest = within(b, rest, all);
 	for (uint32_t k = 0; k + 1 < n->nout; k++) {
 		uint32_t i = c_order ? n->nout - 1u - k : k;
-		struct value *by = divisor(b, d[i]);
+		struct value *by = nonzero_divisor(b, d[i]);
 		lowered(b, n, i, emit_(b, ONNX_Mod, rest, by));
 		rest = emit_(b, ONNX_Div, rest, by);
 	}
@@ -116,16 +117,16 @@ bool lower_ravelmultiindex(struct build *b, struct node *n)
 		struct value *size = length_at(b, dims, i);
 		struct value *at = cast(b, low(b, n->in[i]), DT_INT64);
 		if (mode[0] != 'r')
-			at = some(b, at, size);
-		at = in_range(b, mode, at, size);
+			at = check_some_choice(b, at, size);
+		at = apply_mode(b, mode, at, size);
 		r = r ? emit_(b, ONNX_Add, emit_(b, ONNX_Mul, r, size), at) : at;
 	}
 	lowered(b, n, 0, with_dims(r, n->out[0]->type.dims));
 	return true;
 }
 
-/* v with the leading dims of `to`, its own last one, and dims of 1 put before it */
-static struct value *rows_of(struct build *b, struct value *v, struct type to)
+/* v broadcast to the leading dims of `to`, with its own last axis */
+static struct value *broadcast_rows(struct build *b, struct value *v, struct type to)
 {
 	dim *d = new_array(b->cx->arena, dim, to.rank + 1u);
 
@@ -136,8 +137,8 @@ static struct value *rows_of(struct build *b, struct value *v, struct type to)
 bool lower_permuterowelements(struct build *b, struct node *n)
 {
 	struct type t = n->out[0]->type;
-	struct value *x = rows_of(b, low(b, n->in[0]), t);
-	struct value *at = rows_of(b, cast(b, low(b, n->in[1]), DT_INT64), t);
+	struct value *x = broadcast_rows(b, low(b, n->in[0]), t);
+	struct value *at = broadcast_rows(b, cast(b, low(b, n->in[1]), DT_INT64), t);
 
 	attr_int(b, "axis", t.rank - 1);
 	if (prop_bool(b->cx, n, "inverse"))
@@ -147,10 +148,10 @@ bool lower_permuterowelements(struct build *b, struct node *n)
 	return true;
 }
 
-/* v as long as the result, whose dims d are; where they are not known, by what it meets: the axes
- * of `other` from `from` on. */
-static struct value *met(struct build *b, struct value *v, const dim *d, struct value *other,
-			 int from)
+/* v expanded to the dims d of the result. If they are not known, v is expanded by the shape of
+ * `other` from axis `from` on. */
+static struct value *expand_to_result(struct build *b, struct value *v, const dim *d,
+				      struct value *other, int from)
 {
 	uint32_t rank = v->type.rank;
 	bool known = true;
@@ -163,21 +164,21 @@ static struct value *met(struct build *b, struct value *v, const dim *d, struct 
 			 d);
 }
 
-/* A number of each of n choices: out of range it is behind the end, where the runtime refuses it.
+/* The indices of the choices. In mode raise, a negative one becomes `size`, for which Gather fails.
  */
-static struct value *numbers_of(struct build *b, struct node *n, struct value *size)
+static struct value *choice_indices(struct build *b, struct node *n, struct value *size)
 {
 	struct value *at = cast(b, low(b, n->in[0]), DT_INT64);
 	const char *mode = prop_str(b->cx, n, "mode");
 
 	if (mode[0] != 'r')
-		return in_range(b, mode, at, size);
+		return apply_mode(b, mode, at, size);
 	return emit_(b, ONNX_Where, emit_(b, ONNX_Less, at, const_int(b, 0)), size, at);
 }
 
-/* What a list is chosen from by `at`: each choice is made as long as the result, and they are put
- * behind each other. Where lengths are not known, what they are together is found by what meets. */
-static struct value *choose_listed(struct build *b, struct node *n, struct value *at)
+/* Chooses from a list: all choices are expanded to the shape of the result and joined, and `at`
+ * reads by GatherElements. If lengths are not known, Max of all choices has the broadcast shape. */
+static struct value *choose_from_list(struct build *b, struct node *n, struct value *at)
 {
 	struct type t = n->out[0]->type;
 	uint32_t count = n->nin - 2u;
@@ -228,12 +229,12 @@ bool lower_choose(struct build *b, struct node *n)
 	int64_t none;
 
 	if (!n->in[1]) {
-		struct value *at = numbers_of(b, n, const_int(b, n->nin - 2));
-		lowered(b, n, 0, with_dims(choose_listed(b, n, at), t.dims));
+		struct value *at = choice_indices(b, n, const_int(b, n->nin - 2));
+		lowered(b, n, 0, with_dims(choose_from_list(b, n, at), t.dims));
 		return true;
 	}
 	struct value *x = low(b, n->in[1]);
-	struct value *size = dim_value(b, x->type.dims[0]), *at = numbers_of(b, n, size);
+	struct value *size = dim_value(b, x->type.dims[0]), *at = choice_indices(b, n, size);
 	if (dim_is_const(b->cx, x->type.dims[0], &none) && !none) {
 		raises(b, "there is nothing to choose from");
 		return false;
@@ -251,8 +252,8 @@ bool lower_choose(struct build *b, struct node *n)
 	for (int64_t i = 0; i < t.rank - index->type.rank; i++)
 		outer[i] = i;
 	at = unsqueeze(b, at, outer, (uint32_t)(t.rank - index->type.rank));
-	x = met(b, unsqueeze(b, x, axes, (uint32_t)missing), d, index, 0);
-	at = unsqueeze(b, met(b, at, t.dims, choices, 1), &(int64_t){0}, 1);
+	x = expand_to_result(b, unsqueeze(b, x, axes, (uint32_t)missing), d, index, 0);
+	at = unsqueeze(b, expand_to_result(b, at, t.dims, choices, 1), &(int64_t){0}, 1);
 	at = emit_(b, ONNX_GatherElements, x, at);
 	lowered(b, n, 0, with_dims(squeeze(b, at, &(int64_t){0}, 1), t.dims));
 	return true;

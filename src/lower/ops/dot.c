@@ -1,15 +1,19 @@
 /*
- * dot.c: products of matrices and vectors. In: a typed node. Out: MatMul, or Gemm where its
- * constants fit. Integers wrap as in PyTensor: MatMul does, and small ones go through wider ones.
+ * dot.c: lowers products of matrices and vectors. Out: MatMul, or Gemm if its constants fit.
+ * Integers wrap as in PyTensor: MatMul of int32 and wider ones does, narrow ones are cast.
  */
 #include <string.h>
 
 #include "lower/ops/lowerings.h"
 
-/* What MatMul of ONNX Runtime gets wrong: a transposed matrix times a vector, once it has fused
- * them; a matrix without rows or columns times a vector fails or is left unset; a left side that
- * has to be repeated is not if there is nothing to add up, and fails if it is 0 times. */
-static bool takes_vector(struct build *b, const struct type *x)
+/*
+ * What ONNX Runtime's MatMul gets wrong:
+ * - Transpose(x) @ vector, after it has fused the two;
+ * - a matrix without rows or columns @ vector fails, or the result is not set;
+ * - x @ y, where x must be broadcast to the leading dims of y: if the inner length is 0, x is not
+ *   broadcast; if a leading dim is 0, the run fails.
+ */
+static bool may_multiply_vector(struct build *b, const struct type *x)
 {
 	for (uint32_t i = 0; i < x->rank; i++)
 		if (!dim_ge(b->cx, x->dims[i], 1))
@@ -37,7 +41,7 @@ static bool repeats_left(struct build *b, const struct type *x, const struct typ
 	return false;
 }
 
-/* The same of the right side, where it has leading dims of its own. */
+/* The same for broadcasting y, if it has leading dims of its own. */
 static bool repeats_right(struct build *b, const struct type *x, const struct type *y)
 {
 	dim one = dim_const(b->cx, 1);
@@ -51,8 +55,8 @@ static bool repeats_right(struct build *b, const struct type *x, const struct ty
 	return leading && empty;
 }
 
-/* x with the leading dims of y. */
-static struct value *repeated(struct build *b, struct value *x, const struct type *y)
+/* x broadcast to the leading dims of y. */
+static struct value *broadcast_leading(struct build *b, struct value *x, const struct type *y)
 {
 	uint32_t rank = x->type.rank > y->rank ? x->type.rank : y->rank;
 	dim *dims = new_array(b->cx->arena, dim, rank);
@@ -65,8 +69,8 @@ static struct value *repeated(struct build *b, struct value *x, const struct typ
 	return expand(b, x, dims, rank);
 }
 
-/* The vector that v is with another axis, of length 1; NULL: v is none of that. */
-static struct value *without_axis(struct build *b, const struct value *v, int axis)
+/* If v is a vector with an axis of length 1 inserted: the vector; else NULL. */
+static struct value *vector_behind(struct build *b, const struct value *v, int axis)
 {
 	const struct node *n = v->def;
 
@@ -76,26 +80,26 @@ static struct value *without_axis(struct build *b, const struct value *v, int ax
 	return n->in[1]->data ? n->in[0] : NULL;
 }
 
-/* A matrix times a vector that was made a column, or a row times a matrix: the axis is given to the
- * product instead, where it may not be needed. NULL: it is no such product. */
-static struct value *with_vector(struct build *b, struct value *x, struct value *y)
+/* x @ v[:, None] becomes (x @ v)[:, None], and v[None] @ y becomes (v @ y)[None]: later rewrites
+ * may drop the axis of the result. NULL: it is no such product */
+static struct value *multiply_vector(struct build *b, struct value *x, struct value *y)
 {
-	struct value *row = without_axis(b, x, 0), *column = without_axis(b, y, 1);
+	struct value *row = vector_behind(b, x, 0), *column = vector_behind(b, y, 1);
 
-	if (x->type.rank != 2 || y->type.rank != 2 || !takes_vector(b, &x->type) ||
-	    !takes_vector(b, &y->type) || !is_float((enum dtype)x->type.dtype))
+	if (x->type.rank != 2 || y->type.rank != 2 || !may_multiply_vector(b, &x->type) ||
+	    !may_multiply_vector(b, &y->type) || !is_float((enum dtype)x->type.dtype))
 		return NULL;
 	if (column && !is_transpose(x))
 		return unsqueeze(b, emit_(b, ONNX_MatMul, x, column), &(int64_t){1}, 1);
 	return row ? unsqueeze(b, emit_(b, ONNX_MatMul, row, y), &(int64_t){0}, 1) : NULL;
 }
 
-/* As NumPy's matmul, for all sizes; integers wrap. */
+/* NumPy's matmul, also of empty matrices; integers wrap. */
 struct value *matmul(struct build *b, struct value *x, struct value *y)
 {
 	enum dtype t = (enum dtype)x->type.dtype;
 	int64_t last = (int64_t)x->type.rank - 1;
-	struct value *r = with_vector(b, x, y);
+	struct value *r = multiply_vector(b, x, y);
 
 	if (r)
 		return r;
@@ -104,18 +108,19 @@ struct value *matmul(struct build *b, struct value *x, struct value *y)
 		x = matmul(b, cast(b, x, DT_INT64), cast(b, y, DT_INT64));
 		return cast(b, x, t);
 	}
-	if (last > 0 && y->type.rank == 1 && (!takes_vector(b, &x->type) || is_transpose(x))) {
+	if (last > 0 && y->type.rank == 1 &&
+	    (!may_multiply_vector(b, &x->type) || is_transpose(x))) {
 		y = unsqueeze(b, y, &(int64_t){1}, 1);
 		return squeeze(b, emit_(b, ONNX_MatMul, x, y), &last, 1);
 	}
 	if (repeats_right(b, &x->type, &y->type))
-		y = repeated(b, y, &x->type);
+		y = broadcast_leading(b, y, &x->type);
 	if (!repeats_left(b, &x->type, &y->type))
 		return emit_(b, ONNX_MatMul, x, y);
 	if (last > 0)
-		return emit_(b, ONNX_MatMul, repeated(b, x, &y->type), y);
+		return emit_(b, ONNX_MatMul, broadcast_leading(b, x, &y->type), y);
 	int64_t row = y->type.rank - 2;
-	x = repeated(b, unsqueeze(b, x, &(int64_t){0}, 1), &y->type);
+	x = broadcast_leading(b, unsqueeze(b, x, &(int64_t){0}, 1), &y->type);
 	return squeeze(b, emit_(b, ONNX_MatMul, x, y), &row, 1);
 }
 
@@ -136,7 +141,7 @@ bool lower_dot(struct build *b, struct node *n)
 	return true;
 }
 
-/* The number that a constant holds in all its elements. */
+/* *x = the value of all elements of a constant. false: v is no such constant */
 static bool const_number(const struct value *v, double *x)
 {
 	if (!v->data || is_weight(v) || !v->data->count || (v->data->count > 1 && !v->data->splat))
@@ -145,25 +150,24 @@ static bool const_number(const struct value *v, double *x)
 	return true;
 }
 
-static struct value *scaled(struct build *b, struct value *v, struct value *by)
+static struct value *scale(struct build *b, struct value *v, struct value *by)
 {
 	double k;
 
 	return const_number(by, &k) && k == 1 ? v : emit_(b, ONNX_Mul, by, v);
 }
 
-/* beta * z and the product; the product alone where beta is 0, whatever z holds, as BLAS and
- * PyTensor have it */
-static struct value *update(struct build *b, struct value *z, struct value *alpha, struct value *xy,
-			    struct value *beta)
+/* beta * z + alpha * xy. If beta is 0, z does not count, even if it holds NaN, as in BLAS. */
+static struct value *add_product(struct build *b, struct value *z, struct value *alpha,
+				 struct value *xy, struct value *beta)
 {
-	struct value *product = scaled(b, xy, alpha);
+	struct value *product = scale(b, xy, alpha);
 	double k = 0;
 	bool constant = const_number(beta, &k);
 
 	if (constant && k == 0)
 		return product;
-	struct value *sum = emit_(b, ONNX_Add, scaled(b, z, beta), product);
+	struct value *sum = emit_(b, ONNX_Add, scale(b, z, beta), product);
 	if (constant)
 		return sum;
 	struct value *zero = const_int_of(b, (enum dtype)z->type.dtype, 0);
@@ -197,7 +201,7 @@ bool lower_gemm(struct build *b, struct node *n)
 		return true;
 	}
 	struct value *xy = matmul(b, in[2], in[3]);
-	lowered(b, n, 0, update(b, in[0], in[1], xy, in[4]));
+	lowered(b, n, 0, add_product(b, in[0], in[1], xy, in[4]));
 	return true;
 }
 
@@ -205,7 +209,7 @@ bool lower_gemv(struct build *b, struct node *n)
 {
 	struct value *ax = matmul(b, low(b, n->in[2]), low(b, n->in[3]));
 
-	lowered(b, n, 0, update(b, low(b, n->in[0]), low(b, n->in[1]), ax, low(b, n->in[4])));
+	lowered(b, n, 0, add_product(b, low(b, n->in[0]), low(b, n->in[1]), ax, low(b, n->in[4])));
 	return true;
 }
 
@@ -214,7 +218,7 @@ bool lower_ger(struct build *b, struct node *n)
 	struct value *x = unsqueeze(b, low(b, n->in[2]), &(int64_t){1}, 1);
 	struct value *xy = emit_(b, ONNX_Mul, x, unsqueeze(b, low(b, n->in[3]), &(int64_t){0}, 1));
 
-	xy = scaled(b, xy, low(b, n->in[1]));
+	xy = scale(b, xy, low(b, n->in[1]));
 	lowered(b, n, 0, emit_(b, ONNX_Add, low(b, n->in[0]), xy));
 	return true;
 }
@@ -223,6 +227,6 @@ bool lower_dot22scalar(struct build *b, struct node *n)
 {
 	struct value *xy = matmul(b, low(b, n->in[0]), low(b, n->in[1]));
 
-	lowered(b, n, 0, scaled(b, xy, low(b, n->in[2])));
+	lowered(b, n, 0, scale(b, xy, low(b, n->in[2])));
 	return true;
 }

@@ -1,9 +1,9 @@
 /*
- * einsum.c: Einsum of floats; of others see einsum_int.c. In: a typed node; its subscripts were
- * checked by the shape rule. Out: ONNX's Einsum, with two things made good that ONNX Runtime's
- * kernel does not do: it wants as many dims in each "...", and ends the process in some forms with
- * an axis of length 0. So lengths of 1 go where the "..." of an operand is short, and an axis that
- * may be empty gets one 0 more, which adds nothing to sums and is taken away from the result.
+ * einsum.c: lowers Einsum of floats (for integers see einsum_int.c) to ONNX's Einsum. The shape
+ * rule has checked the subscripts. ONNX Runtime's kernel wants the same number of dims in each
+ * "...", and ends the process for some equations with an axis of length 0. So operands with fewer
+ * dims get axes of length 1, and an axis that may be empty gets one more element 0, which adds
+ * nothing to sums and is cut off from the result.
  */
 #include <string.h>
 
@@ -12,10 +12,12 @@
 struct term {
 	const char *text; /* "i...j", up to a comma, an arrow or the end */
 	uint32_t len;
-	uint32_t letters, dots; /* how many axes are letters, and how many "..." stands for */
+	uint32_t letters,
+		dots; /* the numbers of axes that are letters, and that "..." stands for */
 };
 
-static struct term term_of(const char *text, uint32_t k, uint32_t rank)
+/* Term k of the subscripts, of an operand of that rank. */
+static struct term read_term(const char *text, uint32_t k, uint32_t rank)
 {
 	struct term t = {.text = text};
 
@@ -29,7 +31,9 @@ static struct term term_of(const char *text, uint32_t k, uint32_t rank)
 	return t;
 }
 
-static struct value *operand(struct build *b, const struct term *t, struct value *v, uint32_t dots)
+/* v with `dots` axes for "...", and one more element 0 along axes that may be empty. */
+static struct value *prepare_operand(struct build *b, const struct term *t, struct value *v,
+				     uint32_t dots)
 {
 	int64_t pads[2 * MAX_RANK] = {0}, axes[MAX_RANK];
 	uint32_t axis = 0, added = 0, rank = v->type.rank;
@@ -48,8 +52,8 @@ static struct value *operand(struct build *b, const struct term *t, struct value
 	return unsqueeze(b, v, axes, memchr(t->text, '.', t->len) ? added : 0);
 }
 
-/* The result without what was added to its axes. */
-static struct value *cut(struct build *b, struct value *v, const struct type *t)
+/* The result of type t without the elements that prepare_operand() added. */
+static struct value *cut_result(struct build *b, struct value *v, const struct type *t)
 {
 	int64_t axes[MAX_RANK], starts[MAX_RANK] = {0};
 	dim stops[MAX_RANK];
@@ -76,12 +80,12 @@ bool lower_einsum(struct build *b, struct node *n)
 	if (!is_float((enum dtype)t->dtype))
 		return lower_integer_einsum(b, n);
 	for (uint32_t i = 0; i < n->nin; i++) {
-		terms[i] = term_of(text, i, n->in[i]->type.rank);
+		terms[i] = read_term(text, i, n->in[i]->type.rank);
 		dots = terms[i].dots > dots ? terms[i].dots : dots;
 	}
 	for (uint32_t i = 0; i < n->nin; i++)
-		in[i] = operand(b, &terms[i], low(b, n->in[i]), dots);
+		in[i] = prepare_operand(b, &terms[i], low(b, n->in[i]), dots);
 	attr_str(b, "equation", text);
-	lowered(b, n, 0, cut(b, emit(b, ONNX_Einsum, in, n->nin), t));
+	lowered(b, n, 0, cut_result(b, emit(b, ONNX_Einsum, in, n->nin), t));
 	return true;
 }

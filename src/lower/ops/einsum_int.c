@@ -1,14 +1,14 @@
 /*
- * einsum_int.c: Einsum of integers and bools, which ONNX Runtime adds up in float64. In: a typed
- * node; its subscripts were checked by the shape rule. Out: products of two operands after the
- * other, each one MatMul of int64 over the letters that nothing behind it needs, or one Mul where
- * there are none; so all wraps as in NumPy. Must hold: equal letters have equal lengths, or 1.
+ * einsum_int.c: lowers Einsum of integers and bools, which ONNX Runtime's Einsum adds up in
+ * float64. The shape rule has checked the subscripts. Out: products of the operands, one after the
+ * other. Each product is one MatMul of int64 that sums over the letters which no later operand and
+ * not the result needs, or one Mul if there are none. So integers wrap as in NumPy.
  */
 #include <string.h>
 
 #include "lower/ops/lowerings.h"
 
-/* A value whose axes are letters; those of "..." are counted from 1, from the right. */
+/* A value and the letters of its axes; the axes of "..." are numbered from 1, from the right. */
 struct lettered {
 	struct value *v;
 	char at[2 * MAX_RANK];
@@ -23,12 +23,14 @@ struct einsum {
 	char result[2 * MAX_RANK];
 };
 
-static bool needed(const struct einsum *e, char c, uint32_t after)
+/* Does an operand after number `after`, or the result, have the letter c? */
+static bool is_needed_after(const struct einsum *e, char c, uint32_t after)
 {
 	return e->last_use[(int)c] > after;
 }
 
-/* Letters of the term that ends at a comma, an arrow or the end; dots stand for `dots` axes. */
+/* Reads the letters of one term, of an operand of that rank, into to[]; returns the text after it.
+ */
 static const char *read_term(const char *s, uint32_t rank, char *to)
 {
 	uint32_t letters = 0, n = 0, dots;
@@ -82,8 +84,8 @@ static void read_subscripts(struct einsum *e)
 		e->last_use[(int)*p] = UINT32_MAX;
 }
 
-/* x as the axes `to`, of which it may lack some: these have length 1. */
-static void arrange(struct einsum *e, struct lettered *x, const char *to)
+/* Transposes x to the axes `to`; axes that x lacks have length 1. */
+static void arrange_axes(struct einsum *e, struct lettered *x, const char *to)
 {
 	int64_t perm[2 * MAX_RANK], missing[2 * MAX_RANK];
 	uint32_t k = 0, m = 0;
@@ -99,8 +101,8 @@ static void arrange(struct einsum *e, struct lettered *x, const char *to)
 	strcpy(x->at, to);
 }
 
-/* Each axis as long as its letter says, where it is 1 so far */
-static void stretch(struct einsum *e, struct lettered *x)
+/* Expands each axis of x to the length of its letter. */
+static void expand_to_letters(struct einsum *e, struct lettered *x)
 {
 	dim *d = new_array(e->b->cx->arena, dim, strlen(x->at) + 1);
 
@@ -109,14 +111,14 @@ static void stretch(struct einsum *e, struct lettered *x)
 	x->v = expand(e->b, x->v, d, (uint32_t)strlen(x->at));
 }
 
-/* A letter that stands twice: its diagonal, as the last axis */
-static bool diagonals(struct einsum *e, struct lettered *x)
+/* Replaces the two axes of a letter that occurs twice by the diagonal. */
+static bool take_diagonals(struct einsum *e, struct lettered *x)
 {
 	for (uint32_t i = 0; x->at[i]; i++) {
 		const char *p = strchr(x->at + i + 1, x->at[i]);
 		if (!p)
 			continue;
-		stretch(e, x);
+		expand_to_letters(e, x);
 		struct cv props[4] = {{.kind = CV_INT, .u.i = 0},
 				      {.kind = CV_INT, .u.i = i},
 				      {.kind = CV_INT, .u.i = p - x->at},
@@ -135,7 +137,8 @@ static bool diagonals(struct einsum *e, struct lettered *x)
 	return true;
 }
 
-/* How letters of a product are used: apart, together, summed over */
+/* The letters of a product: in both operands and needed later (batch), in one operand (left,
+ * right), summed over. */
 struct roles {
 	char batch[2 * MAX_RANK], left[2 * MAX_RANK], right[2 * MAX_RANK], summed[2 * MAX_RANK];
 };
@@ -148,19 +151,19 @@ static void append_letter(char *to, char c)
 	to[n + 1] = 0;
 }
 
-/* x[..., rows, columns] from axes in that order, the last two of them groups of axes */
-static struct value *grouped(struct einsum *e, struct lettered *x, const char *batch,
-			     const char *rows, const char *columns)
+/* x as [batch..., rows, columns], where rows and columns are groups of axes that are merged. */
+static struct value *group_axes(struct einsum *e, struct lettered *x, const char *batch,
+				const char *rows, const char *columns)
 {
 	char to[6 * MAX_RANK];
 	uint32_t n = (uint32_t)strlen(batch), k = (uint32_t)strlen(rows);
 
 	strcat(strcat(strcpy(to, batch), rows), columns);
-	arrange(e, x, to);
+	arrange_axes(e, x, to);
 	for (const char *p = columns; *p; p++)
 		if (!dim_eq(e->b->cx, x->v->type.dims[n + k + (uint32_t)(p - columns)],
 			    e->length[(int)*p]))
-			stretch(e, x);
+			expand_to_letters(e, x);
 	dim *d = new_array(e->b->cx->arena, dim, n + 2);
 	memcpy(d, x->v->type.dims, n * sizeof(dim));
 	d[n] = dims_product(e->b->cx, x->v->type.dims + n, k);
@@ -168,16 +171,16 @@ static struct value *grouped(struct einsum *e, struct lettered *x, const char *b
 	return reshape(e->b, x->v, d, n + 2);
 }
 
-/* Over letters that x alone has and nothing needs: a product with ones */
+/* Sums x over the letters that are not in `keep` and not needed later, by a product with ones. */
 static void sum_out(struct einsum *e, struct lettered *x, uint32_t after, const char *keep)
 {
 	char stay[2 * MAX_RANK] = "", go[2 * MAX_RANK] = "";
 
 	for (const char *p = x->at; *p; p++)
-		append_letter(needed(e, *p, after) || strchr(keep, *p) ? stay : go, *p);
+		append_letter(is_needed_after(e, *p, after) || strchr(keep, *p) ? stay : go, *p);
 	if (!*go)
 		return;
-	struct value *m = grouped(e, x, "", stay, go);
+	struct value *m = group_axes(e, x, "", stay, go);
 	dim *d = new_array(e->b->cx->arena, dim, strlen(stay) + 2);
 	d[0] = m->type.dims[1];
 	d[1] = dim_const(e->b->cx, 1);
@@ -188,8 +191,8 @@ static void sum_out(struct einsum *e, struct lettered *x, uint32_t after, const 
 	strcpy(x->at, stay);
 }
 
-/* x becomes its product with y, of which operands up to `after` are a part now. */
-static bool product(struct einsum *e, struct lettered *x, struct lettered *y, uint32_t after)
+/* x = x * y. after: the number of the last operand in the product */
+static bool multiply(struct einsum *e, struct lettered *x, struct lettered *y, uint32_t after)
 {
 	struct roles r = {"", "", "", ""};
 	char to[6 * MAX_RANK];
@@ -197,9 +200,9 @@ static bool product(struct einsum *e, struct lettered *x, struct lettered *y, ui
 	sum_out(e, x, after, y->at);
 	sum_out(e, y, after, x->at);
 	for (const char *p = x->at; *p; p++)
-		append_letter(!strchr(y->at, *p)     ? r.left
-			      : needed(e, *p, after) ? r.batch
-						     : r.summed,
+		append_letter(!strchr(y->at, *p)              ? r.left
+			      : is_needed_after(e, *p, after) ? r.batch
+							      : r.summed,
 			      *p);
 	for (const char *p = y->at; *p; p++)
 		if (!strchr(x->at, *p))
@@ -211,16 +214,16 @@ static bool product(struct einsum *e, struct lettered *x, struct lettered *y, ui
 		return false;
 	}
 	if (!*r.summed) {
-		arrange(e, x, to);
-		arrange(e, y, to);
+		arrange_axes(e, x, to);
+		arrange_axes(e, y, to);
 		x->v = emit_(e->b, ONNX_Mul, x->v, y->v);
 		return true;
 	}
 	uint32_t n = (uint32_t)strlen(r.batch), k = (uint32_t)strlen(to);
-	struct value *a = grouped(e, x, r.batch, r.left, r.summed), *b;
+	struct value *a = group_axes(e, x, r.batch, r.left, r.summed), *b;
 	dim *d = new_array(e->b->cx->arena, dim, k + 1);
 	memcpy(d + n, x->v->type.dims + n, strlen(r.left) * sizeof(dim));
-	b = grouped(e, y, r.batch, r.right, r.summed);
+	b = group_axes(e, y, r.batch, r.right, r.summed);
 	memcpy(d + n + strlen(r.left), y->v->type.dims + n, strlen(r.right) * sizeof(dim));
 	int64_t perm[MAX_RANK];
 	for (uint32_t i = 0; i < n + 2; i++)
@@ -244,16 +247,16 @@ bool lower_integer_einsum(struct build *b, struct node *n)
 	read_subscripts(e);
 	for (uint32_t i = 0; i < n->nin; i++) {
 		e->in[i].v = cast(b, low(b, n->in[i]), DT_INT64);
-		if (!diagonals(e, &e->in[i]))
+		if (!take_diagonals(e, &e->in[i]))
 			return false;
 	}
 	x = &e->in[0];
 	for (uint32_t i = 1; i < n->nin; i++)
-		if (!product(e, x, &e->in[i], i + 1))
+		if (!multiply(e, x, &e->in[i], i + 1))
 			return false;
 	sum_out(e, x, n->nin, "");
-	arrange(e, x, e->result);
-	stretch(e, x);
+	arrange_axes(e, x, e->result);
+	expand_to_letters(e, x);
 	lowered(b, n, 0, with_dims(cast(b, x->v, (enum dtype)t.dtype), t.dims));
 	return true;
 }

@@ -1,7 +1,6 @@
 /*
- * elemwise.c: elementwise ops that are no one ONNX node. In: a typed node whose inputs are cast as
- * its row says. Out: ONNX values. (Most elementwise ops are expressions in ops/ops.def or fns in
- * lib/.)
+ * elemwise.c: lowers some elementwise ops; most are expressions in ops/ops.def or fns in lib/. In:
+ * a typed node whose inputs are cast by the rule of its row.
  */
 #include "lower/ops/lowerings.h"
 
@@ -11,7 +10,7 @@ bool lower_cast(struct build *b, struct node *n)
 	return true;
 }
 
-/* b in the shape of both: a is only read for its sizes. */
+/* Second(a, b) is b, broadcast with the shape of a. */
 bool lower_second(struct build *b, struct node *n)
 {
 	struct type t = n->out[0]->type;
@@ -21,8 +20,7 @@ bool lower_second(struct build *b, struct node *n)
 	return true;
 }
 
-/* x * log(y), 0 where x is 0: PyTensor takes the logarithm in the dtype of y, and rounds it there.
- */
+/* x * log(y), and 0 if x is 0. PyTensor rounds the logarithm to the dtype of y. */
 bool lower_xlogy(struct build *b, struct node *n)
 {
 	bool one = n->op == &op_table[OP_XLog1PY];
@@ -47,7 +45,7 @@ static bool lower_by_lib(struct build *b, struct node *n, const char *name)
 	return true;
 }
 
-/* By a size, which is not negative: of 0 as of 1 nothing is left. */
+/* x % n for a length n: a Mod by max(n, 1), as PyTensor's remainder by 0 is 0. */
 bool lower_mod(struct build *b, struct node *n)
 {
 	const struct known *k = known_of(b->cx, n->in[1]);
@@ -65,31 +63,31 @@ bool lower_mod(struct build *b, struct node *n)
 	return true;
 }
 
-/* A constant that is one number; the node's inputs have been cast. */
-static const struct tensor *one_number(const struct value *v)
+/* The tensor of a constant with one value; NULL: v is no such constant */
+static const struct tensor *const_one_value(const struct value *v)
 {
 	const struct tensor *t = v->data;
 
 	return t && t->data && (t->count == 1 || (t->splat && t->count)) ? t : NULL;
 }
 
-/* The common dtype of such two, float64, does not hold all of them. */
-static bool signed_and_unsigned(const struct value *a, const struct value *b)
+/* Are they int64 and uint64? Their common dtype, float64, does not hold all of their elements. */
+static bool are_int64_and_uint64(const struct value *a, const struct value *b)
 {
 	return (a->type.dtype == DT_INT64 && b->type.dtype == DT_UINT64) ||
 	       (a->type.dtype == DT_UINT64 && b->type.dtype == DT_INT64);
 }
 
-/* Bounds that are numbers and do not cross: ONNX's Clip keeps NaN and -0, and takes scalars. */
+/* ONNX's Clip, if the bounds are numbers with min <= max: it keeps NaN and -0. */
 bool lower_clip(struct build *b, struct node *n)
 {
-	if (signed_and_unsigned(n->in[0], n->in[1]) || signed_and_unsigned(n->in[0], n->in[2]))
+	if (are_int64_and_uint64(n->in[0], n->in[1]) || are_int64_and_uint64(n->in[0], n->in[2]))
 		return lower_by_lib(b, n, "Clip_exactly");
 	for (int i = 0; i < 3; i++)
 		n->in[i] = typed_cast(b, n->in[i], (enum dtype)n->out[0]->type.dtype);
 
 	struct value *x = low(b, n->in[0]), *lo = low(b, n->in[1]), *hi = low(b, n->in[2]);
-	const struct tensor *min = one_number(lo), *max = one_number(hi);
+	const struct tensor *min = const_one_value(lo), *max = const_one_value(hi);
 	enum dtype t = (enum dtype)x->type.dtype;
 	int64_t from, to;
 	bool ordered;
@@ -105,10 +103,9 @@ bool lower_clip(struct build *b, struct node *n)
 	return true;
 }
 
-/* Multiplications that a constant power of integers may take. */
-#define MAX_PRODUCTS 12
+#define MAX_PRODUCTS 12 /* of a constant power of integers */
 
-/* x to the power e >= 1, by squaring; integers wrap. NULL: that takes too many products. */
+/* x to the power e >= 1 by repeated squaring; integers wrap. NULL: it takes too many products */
 static struct value *integer_power(struct build *b, struct value *x, int64_t e)
 {
 	int products = 0;
@@ -127,7 +124,7 @@ static struct value *integer_power(struct build *b, struct value *x, int64_t e)
 	return r;
 }
 
-/* The smallest of the elements of a constant of integers. */
+/* The smallest element of an integer constant. */
 static int64_t smallest(const struct tensor *t)
 {
 	int64_t min = INT64_MAX, k;
@@ -138,7 +135,7 @@ static int64_t smallest(const struct tensor *t)
 	return min;
 }
 
-/* By its dtype before it was widened, or by what is known of it. */
+/* Is an integer value never negative? By its dtype before a cast, or by its known elements. */
 static bool never_negative(struct build *b, struct value *typed)
 {
 	const struct value *v = low(b, typed);
@@ -219,7 +216,7 @@ bool lower_pow(struct build *b, struct node *n)
 {
 	struct value *x = low(b, n->in[0]), *y = low(b, n->in[1]), *r = NULL;
 	struct type t = n->out[0]->type;
-	const struct tensor *k = one_number(y);
+	const struct tensor *k = const_one_value(y);
 	int64_t e;
 
 	if (!is_int((enum dtype)t.dtype)) {

@@ -1,25 +1,24 @@
 /*
- * fft.c: Fourier; RFFTOp and IRFFTOp, on the last axes of real tensors and of pairs (real,
- * imaginary). In: a typed node with the lengths to transform to as its second input. Out: for each
- * axis a DFT or what stands for it, which cuts off or fills up with zeros as NumPy does. The
- * inverse is not divided by the lengths, as in PyTensor. All is computed in float64: of float32 the
- * runtime's DFT is a thousand times less exact than NumPy's at length 1000. Of float64 it is that
- * too, where the length is no power of two; lib/fourier.ptg has another one for these. DFT came
- * with opset 17.
+ * fft.c: lowers Fourier, RFFTOp and IRFFTOp. The second input has the lengths of the transforms; as
+ * in NumPy, an axis is cut off, or padded with zeros. Complex numbers are pairs (real, imaginary)
+ * along the last axis. As in PyTensor, the inverse is not divided by the lengths.
+ *
+ * All is computed in float64: for float32 of length 1000, ONNX Runtime's DFT is a thousand times
+ * less exact than NumPy's. So it is for float64, if the length is no power of two: these transforms
+ * are fns of lib/fourier.ptg. ONNX has DFT since opset 17.
  */
 #include <math.h>
 #include <string.h>
 
 #include "lower/ops/lowerings.h"
 
-/* Up to this length, if it is a constant, the transform is a product with a matrix. */
-#define DIRECT_LENGTH 16
+#define DIRECT_LENGTH 16 /* longest transform that is a product with a constant matrix */
 #define MAX_LENGTH    (INT64_C(1) << 40)
-#define MAX_MASKED    65536 /* a bool for each number is made */
+#define MAX_MASKED    65536 /* longest constant mask */
 
 /*
- * cos(2 pi k / n) for k >= 0, from angles up to pi / 4: so a zero is one. The angle is pi / 4 * m /
- * n with pi / 4 in two parts; `rest` is what the double nearest to it leaves out.
+ * cos(2 pi k / n) for k >= 0, from the sine or cosine of an angle of at most pi / 4: so cos(pi / 2)
+ * is exactly 0. The angle is pi / 4 * m / n, with pi / 4 as the sum of two doubles.
  */
 static double cos_of_turn(int64_t k, int64_t n)
 {
@@ -41,7 +40,8 @@ static double cos_of_turn(int64_t k, int64_t n)
 	return (double)sign * y;
 }
 
-/* float64[parts * m, 2 * k]: what the parts of m numbers add to those of the first k of n */
+/* float64[parts * m, 2 * k]: the matrix of a transform of length n, from m numbers (of 1 or 2
+ * parts) to the first k complex coefficients. */
 static struct value *fourier_matrix(struct build *b, int64_t n, int64_t m, int64_t parts, int64_t k)
 {
 	struct tensor *t = tensor_new(b->cx, DT_FLOAT64, 2, (int64_t[]){m * parts, 2 * k});
@@ -58,8 +58,8 @@ static struct value *fourier_matrix(struct build *b, int64_t n, int64_t m, int64
 	return const_tensor(b, t);
 }
 
-/* v up to `end` of an axis, if it is longer */
-static struct value *cut(struct build *b, struct value *v, int64_t axis, dim end)
+/* v[:end] along an axis, if it is longer */
+static struct value *cut_axis(struct build *b, struct value *v, int64_t axis, dim end)
 {
 	dim *d = dims_with_axis(b, v, axis, end);
 	int64_t zero = 0;
@@ -70,8 +70,8 @@ static struct value *cut(struct build *b, struct value *v, int64_t axis, dim end
 	return with_dims(v, d);
 }
 
-/* x[..., m, parts] by that matrix */
-static struct value *direct(struct build *b, struct value *x, int64_t n, int64_t k)
+/* The transform of x[..., m, parts] to length n, k coefficients, as a product with that matrix. */
+static struct value *transform_by_matrix(struct build *b, struct value *x, int64_t n, int64_t k)
 {
 	uint32_t rank = x->type.rank;
 	int64_t parts = 1, m = n, axis = rank - 2;
@@ -81,10 +81,10 @@ static struct value *direct(struct build *b, struct value *x, int64_t n, int64_t
 	dim_is_const(b->cx, x->type.dims[rank - 1], &parts);
 	dim_is_const(b->cx, rows, &m);
 	f = fourier_matrix(b, n, m, parts, k);
-	x = cut(b, x, axis, rows);
+	x = cut_axis(b, x, axis, rows);
 	rows = dim_mul(b->cx, rows, dim_const(b->cx, parts));
 	x = reshape(b, x, dims_with_axis(b, x, axis, rows), rank - 1);
-	x = matmul(b, x, cut(b, f, 0, rows));
+	x = matmul(b, x, cut_axis(b, f, 0, rows));
 	dim *d = new_array(b->cx->arena, dim, rank);
 	memcpy(d, x->type.dims, (rank - 2u) * sizeof(dim));
 	d[axis] = dim_const(b->cx, k);
@@ -107,9 +107,9 @@ static struct value *bluestein(struct build *b, struct value *x, struct value *n
 	return dft_by_library(b, "_Bluestein", x, numbers, 3);
 }
 
-/* x, with a zero behind the others where there may be none, which DFT does not take: it is cut off,
- * or is one of those that x is filled up with. */
-static struct value *with_one(struct build *b, struct value *x, int64_t axis)
+/* x with a zero appended along an axis that may be empty, which DFT does not take. The zero is cut
+ * off later, or counts as padding. */
+static struct value *append_zero(struct build *b, struct value *x, int64_t axis)
 {
 	if (dim_ge(b->cx, x->type.dims[axis], 1))
 		return x;
@@ -119,9 +119,9 @@ static struct value *with_one(struct build *b, struct value *x, int64_t axis)
 	return concat(b, (int)axis, (struct value *[]){x, zero}, 2);
 }
 
-/* The half x[..., k, 2] of a real transform to n numbers: the coefficients at 0 and n/2 are real.
- * Of a length that only the run gives that would be seven nodes. */
-static struct value *real_ends(struct build *b, struct value *x, int64_t n)
+/* The half x[..., k, 2] of a real transform of constant length n, with imaginary parts of exactly 0
+ * at coefficients 0 and n/2. (If n is not known, this would take seven nodes.) */
+static struct value *clear_imaginary_ends(struct build *b, struct value *x, int64_t n)
 {
 	int64_t shape[] = {n / 2 + 1, 2};
 	struct tensor *t = tensor_new(b->cx, DT_BOOL, 2, shape);
@@ -134,7 +134,8 @@ static struct value *real_ends(struct build *b, struct value *x, int64_t n)
 	return emit_(b, ONNX_Where, const_tensor(b, t), const_of(b, DT_FLOAT64, 0), x);
 }
 
-/* One axis of x, to n numbers, of which half are given or all; NULL: reported. */
+/* The transform of one axis of x to length n; half: only the first n/2 + 1 coefficients. NULL:
+ * reported */
 static struct value *transform(struct build *b, struct value *x, struct value *n, int64_t axis,
 			       bool half)
 {
@@ -148,14 +149,15 @@ static struct value *transform(struct build *b, struct value *x, struct value *n
 		return NULL;
 	}
 	if (small && !(power && has_op(b, ONNX_DFT))) {
-		x = direct(b, to_last(b, x, axis), length, half ? length / 2 + 1 : length);
+		x = transform_by_matrix(b, to_last(b, x, axis), length,
+					half ? length / 2 + 1 : length);
 		return to_last(b, x, axis);
 	}
 	bool ends = half && constant && length <= MAX_MASKED;
-	x = with_one(b, x, axis);
+	x = append_zero(b, x, axis);
 	if (power) {
 		x = dft(b, x, n, axis, half);
-		return ends && length > 1 ? real_ends(b, x, length) : x;
+		return ends && length > 1 ? clear_imaginary_ends(b, x, length) : x;
 	}
 	if (length > MAX_LENGTH) {
 		unsupported(b, "%lld numbers to transform are more than any memory holds",
@@ -164,7 +166,7 @@ static struct value *transform(struct build *b, struct value *x, struct value *n
 	}
 	x = bluestein(b, to_last(b, x, axis), n, half);
 	if (x && ends)
-		x = real_ends(b, x, length);
+		x = clear_imaginary_ends(b, x, length);
 	return x ? to_last(b, x, axis) : NULL;
 }
 
@@ -184,8 +186,8 @@ bool lower_rfft(struct build *b, struct node *n)
 	return true;
 }
 
-/* Of complex numbers, whose parts stand along a last axis of 2, or of real ones, which DFT takes
- * with a last axis of 1: the result has the axis of 2. */
+/* The input is pairs, with a last axis of 2, or real: then it gets a last axis of 1, as DFT wants
+ * it. The result is pairs. */
 bool lower_fourier(struct build *b, struct node *n)
 {
 	struct value *x = low(b, n->in[0]);
@@ -202,7 +204,8 @@ bool lower_fourier(struct build *b, struct node *n)
 	return true;
 }
 
-/* What each coefficient of a half counts: 1 at 0 and n/2, 0 behind that, else 2; conjugated */
+/* The weights of the coefficients of a half: 1 at 0 and n/2, 2 between, 0 after n/2; negated for
+ * imaginary parts, to conjugate. */
 static struct value *half_weights(struct build *b, dim count, struct value *length, enum dtype t)
 {
 	struct value *k = counting(b, count);
@@ -217,9 +220,9 @@ static struct value *half_weights(struct build *b, dim count, struct value *leng
 }
 
 /*
- * The real part of the inverse of the half, taken for the whole: the other half is its mirror. The
- * inverse is the transform of the conjugate, conjugated; the runtime's own inverse divides by a
- * length that it has in float32.
+ * The other half of the coefficients is the mirror of the given one, so the result is the real part
+ * of the inverse of the half, with weights. The inverse is the conjugate of the transform of the
+ * conjugate. (ONNX Runtime's own inverse divides by a length in float32.)
  */
 bool lower_irfft(struct build *b, struct node *n)
 {

@@ -1,6 +1,6 @@
 /*
- * kron.c: KroneckerProduct. In: a typed node. Out: a product with interleaved axes, which are
- * merged. Must hold: both inputs have the last axes that they have, as missing ones are leading.
+ * kron.c: lowers KroneckerProduct: a product with interleaved axes, a0 b0 a1 b1 ..., of which each
+ * pair is merged. If an input has fewer axes, the leading ones are missing.
  */
 #include "lower/ops/lowerings.h"
 

@@ -1,12 +1,12 @@
 /*
- * pieces.c: what is read at an index may be just one of the tensors that x was put together of, as
- * the trace of a loop after its first values: then neither is done. In: x, the index of each axis.
- * Out: the tensor to read from in place of x; its index is adapted.
+ * pieces.c: x[1:] of x = Concat(first, trace) may be just trace: then there is no need for the
+ * Concat and the Slice. In: x, the index of each axis. Out: the tensor to read from instead of x,
+ * and the changed index.
  */
 #include "lower/ops/index.h"
 
-/* start <= i < stop of an axis; false: not known, or with a step. */
-static bool range(struct build *b, const struct index *ix, dim size, dim *from, dim *to)
+/* The index of an axis as from:to. false: not known, or with a step */
+static bool read_range(struct build *b, const struct index *ix, dim size, dim *from, dim *to)
 {
 	struct ctx *cx = b->cx;
 	int64_t k;
@@ -30,8 +30,8 @@ static int64_t axis_of_concat(const struct node *n)
 	return n->nattrs == 1 && n->attrs[0].kind == AT_INT ? n->attrs[0].u.i : 0;
 }
 
-/* The input of a Concat along that axis that begins and ends there; NULL: none. */
-static struct value *joined_piece(struct build *b, const struct node *n, dim from, dim to,
+/* The input of a Concat along `axis` that covers from:to; NULL: none */
+static struct value *concat_piece(struct build *b, const struct node *n, dim from, dim to,
 				  uint32_t axis)
 {
 	dim start = dim_const(b->cx, 0);
@@ -45,9 +45,9 @@ static struct value *joined_piece(struct build *b, const struct node *n, dim fro
 	return NULL;
 }
 
-/* The input of a Pad along that axis alone, if it is what is read; NULL: it is not. */
-static struct value *padded_piece(struct build *b, const struct node *n, dim from, dim to,
-				  uint32_t axis)
+/* The input of a Pad of `axis` alone, if it covers from:to; NULL: it does not */
+static struct value *pad_piece(struct build *b, const struct node *n, dim from, dim to,
+			       uint32_t axis)
 {
 	struct value *v = n->in[0];
 
@@ -74,10 +74,10 @@ static bool take_piece(struct build *b, struct value **x, struct index *ix)
 	bool concat = is_onnx(n, ONNX_Concat), pad = is_onnx(n, ONNX_Pad);
 	for (uint32_t i = 0; (concat || pad) && i < (*x)->type.rank; i++) {
 		if ((concat && axis_of_concat(n) != i) ||
-		    !range(b, &ix[i], (*x)->type.dims[i], &from, &to))
+		    !read_range(b, &ix[i], (*x)->type.dims[i], &from, &to))
 			continue;
 		struct value *v =
-			concat ? joined_piece(b, n, from, to, i) : padded_piece(b, n, from, to, i);
+			concat ? concat_piece(b, n, from, to, i) : pad_piece(b, n, from, to, i);
 		if (!v)
 			continue;
 		if (ix[i].kind == IX_ARRAY)

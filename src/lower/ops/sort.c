@@ -1,14 +1,14 @@
 /*
- * sort.c: SortOp, ArgSortOp, Unique. In: a typed node. Out: ONNX values. TopK with the smallest
- * first is a stable sort (ties by the lower index), Unique sorts by itself; both break on NaN,
- * which PyTensor puts last. So floats are sorted by keys: float16 and float32 by a float64 that
- * puts NaN behind infinity; float64 twice, by value and then, stably, by being NaN.
+ * sort.c: lowers SortOp, ArgSortOp, Unique. TopK with the smallest first is a stable sort, and
+ * Unique sorts; both go wrong with NaN, which PyTensor puts last. So floats are sorted by keys:
+ * float16 and float32 by a float64 that is larger than infinity for NaN; float64 twice, by value
+ * and then, stably, by IsNaN.
  */
 #include <math.h>
 
 #include "lower/ops/lowerings.h"
 
-/* All along an axis: values (out[0]) and indices (out[1]) in order */
+/* Sorts x along an axis: values out[0], indices out[1] */
 static void sort_order(struct build *b, struct value *x, int64_t axis, struct value **out)
 {
 	struct value *k = dim_vector(b, x->type.dims[axis]);
@@ -27,7 +27,7 @@ static struct value *sort_take(struct build *b, struct value *x, struct value *a
 	return with_dims(emit_(b, ONNX_GatherElements, x, at), x->type.dims);
 }
 
-/* A float64 in the order of a smaller float: infinity is 1e300, NaN is infinity. */
+/* A float64 key for a float16 or float32: infinity becomes 1e300, NaN infinity. */
 static struct value *wide_key(struct build *b, struct value *x)
 {
 	struct value *wide = cast(b, x, DT_FLOAT64);
@@ -37,7 +37,7 @@ static struct value *wide_key(struct build *b, struct value *x)
 		     key);
 }
 
-/* The indices that sort; *sorted is what they take from x, if it came along. */
+/* The indices that sort x. *sorted: the sorted x, if the sort gave it; else NULL */
 static struct value *argsort(struct build *b, struct value *x, int64_t axis, struct value **sorted)
 {
 	enum dtype t = (enum dtype)x->type.dtype;
@@ -79,7 +79,7 @@ bool lower_argsort(struct build *b, struct node *n)
 	return true;
 }
 
-/* Rows (is NaN, value or 0): their lexicographic order is the one that is asked for. */
+/* Rows (is NaN, value or 0 for NaN), which are in the order of x when sorted lexicographically. */
 static struct value *nan_rows(struct build *b, struct value *x)
 {
 	struct value *nan = emit_(b, ONNX_IsNaN, x), *part[2];
@@ -91,7 +91,7 @@ static struct value *nan_rows(struct build *b, struct value *x)
 	return concat(b, 1, part, 2);
 }
 
-/* x as a matrix whose rows are its slices along an axis; d: its dims. */
+/* x as a matrix whose rows are the slices of x along an axis; d: its dims */
 static struct value *sort_slices(struct build *b, struct value *x, int64_t axis, dim *d)
 {
 	int64_t perm[MAX_RANK] = {axis};
@@ -107,8 +107,8 @@ static struct value *sort_slices(struct build *b, struct value *x, int64_t axis,
 	return reshape(b, transpose(b, x, perm), d, 2);
 }
 
-/* For slices that may be empty, which end the process in ONNX Runtime's Unique: a column of 0
- * before them. NULL: they are not empty. */
+/* If slices may be empty, for which ONNX Runtime's Unique ends the process: the slices with a
+ * column of 0 before them. NULL: they are not empty */
 static struct value *filled_keys(struct build *b, struct value *x, int64_t axis)
 {
 	dim *d = new_array(b->cx->arena, dim, 2), *one = new_array(b->cx->arena, dim, 2);
@@ -123,9 +123,9 @@ static struct value *filled_keys(struct build *b, struct value *x, int64_t axis)
 	return concat(b, 1, part, 2);
 }
 
-/* For slices of floats along an axis: (is NaN, value or 0) for each element, then a number of its
- * own for a slice with a NaN, which NumPy tells from every other. In slices NumPy has the NaN of
- * float16 before all numbers, those of other floats behind them. */
+/* The keys of slices of floats: (is NaN, value or 0 for NaN) for each element, then a number that
+ * is different for each slice with a NaN, because NumPy takes such slices for different. NumPy
+ * sorts the NaN of float16 slices before all numbers, that of other floats after them. */
 static struct value *slice_keys(struct build *b, struct value *x, int64_t axis)
 {
 	dim *d = new_array(b->cx->arena, dim, 2), *to = new_array(b->cx->arena, dim, 2);

@@ -1,15 +1,15 @@
 /*
- * tensorsolve.c: MatrixInverse, TensorInv and TensorSolve. In: a typed node. Out: what the library
- * eliminates, of a as a square matrix with the axes that are named behind the others, and a run
- * that fails where a pivot is 0, as NumPy raises there. (Solve gives NaN, as PyTensor's does.) Must
- * hold: the two sides of a have the same number of elements, which inference saw to.
+ * tensorsolve.c: lowers MatrixInverse, TensorInv and TensorSolve. The tensor a is reshaped to a
+ * square matrix, with the named axes last, and solved by elimination in the library. The run fails
+ * if a pivot is 0, as NumPy raises then. (Solve gives NaN, as in PyTensor.) Must hold: inference
+ * has checked that the matrix is square.
  */
 #include "lower/ops/lowerings.h"
 #include "ops/rules.h"
 
-/* Calls a fn of the library that gives rows and pivots. A row whose pivot is 0 is one that is not
- * there. */
-static struct value *eliminated(struct build *b, const char *name, struct value **in, uint32_t nin)
+/* Calls a fn of the library that returns rows and pivots. For a pivot of 0, Gather reads a row that
+ * does not exist, which makes the run fail. */
+static struct value *eliminate(struct build *b, const char *name, struct value **in, uint32_t nin)
 {
 	struct value *out[3] = {NULL};
 
@@ -25,15 +25,15 @@ static struct value *eliminated(struct build *b, const char *name, struct value 
 
 bool lower_inverse(struct build *b, struct node *n)
 {
-	struct value *x = eliminated(b, "_Inverse", n->in, 1);
+	struct value *x = eliminate(b, "_Inverse", n->in, 1);
 
 	if (x)
 		lowered(b, n, 0, x);
 	return x != NULL;
 }
 
-/* A value that a fn can take */
-static struct value *typed(struct build *b, struct value *v)
+/* A typed value for the ONNX value v, as an argument of a fn */
+static struct value *typed_value(struct build *b, struct value *v)
 {
 	struct value *r = graph_value(b->cx, v->type, b->span);
 
@@ -52,10 +52,10 @@ bool lower_tensorsolve(struct build *b, struct node *n)
 	if (!tensorsolve_order(b->cx, n, order))
 		return false;
 	struct value *in[2] = {
-		typed(b, reshape(b, transpose(b, low(b, n->in[0]), order), square, 2)),
-		typed(b, reshape(b, low(b, n->in[1]), column, 2)),
+		typed_value(b, reshape(b, transpose(b, low(b, n->in[0]), order), square, 2)),
+		typed_value(b, reshape(b, low(b, n->in[1]), column, 2)),
 	};
-	struct value *r = eliminated(b, "_Eliminate", in, 2);
+	struct value *r = eliminate(b, "_Eliminate", in, 2);
 	if (r)
 		lowered(b, n, 0, reshape(b, r, d, 2));
 	return r != NULL;
