@@ -1,5 +1,5 @@
 /*
- * cmd.h: the command: what its options say, what its parts share. Only these files print.
+ * cmd.h: the command: its options, and functions that its files share. Only src/cmd prints.
  */
 #ifndef PTGC_CMD_CMD_H
 #define PTGC_CMD_CMD_H
@@ -21,7 +21,7 @@ struct cmd {
 	bool colour;
 };
 
-/* main.c: each says what is wrong and returns EXIT_USAGE */
+/* main.c: each prints what is wrong and returns EXIT_USAGE */
 PRINTF(1, 2) int usage(const char *fmt, ...);
 int failed(const char *what);
 int io_failed(const char *name, int error);
@@ -33,16 +33,16 @@ bool open_output(struct file_sink *f, const char *path);
 struct job job_for(const char *input, enum stage stage);
 int exit_code(enum ptgc_status status);
 void print_messages(struct ctx *cx, const struct job *job, bool colour);
-/* Files that are being written are not left behind by ^C: it is taken once they are done. */
+/* true: a ^C waits until hold_signals(false), so that no half-written file is left behind. */
 void hold_signals(bool hold);
 
-/* options.c: what the arguments say; what is wrong is said, and is EXIT_USAGE */
+/* options.c: reads the arguments. A wrong one is printed, and the result is EXIT_USAGE. */
 int parse_options(struct cmd *c, int argc, char **argv);
 int use_colour(struct cmd *c);
 int compile_options(struct ctx *cx, const struct cmd *c, enum stage *stage);
 void print_help(void);
 
-/* outputs.c: ptgc model.ptg: model, external data and depfile appear together or not at all */
+/* outputs.c: ptgc model.ptg; writes model, external data and depfile, all or none */
 int compile_command(const struct cmd *c);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * main.c: the command, and of what it does all that is text: fmt, dump, --ops, --explain.
- * Exit: 0 done, 1 the input is rejected, 2 wrong usage, I/O or no memory. On anything but 0 no
+ * main.c: the command ptgc, with all that prints text: fmt, dump, --ops, --explain.
+ * Exit status: 0 done, 1 the input is rejected, 2 wrong usage, I/O or no memory. If it is not 0, no
  * output is left behind.
  */
 #include <errno.h>
@@ -41,7 +41,7 @@ bool is_stdio(const char *name)
 	return !strcmp(name, "-");
 }
 
-/* What was printed must have arrived. */
+/* Flushes standard output: an error there, such as a full disk, must not be lost. */
 static int finish_stdout(void)
 {
 	if (fflush(stdout) || ferror(stdout))
@@ -58,7 +58,7 @@ static int explain(const char *code)
 	return finish_stdout();
 }
 
-/* --- what a command gets and gives --- */
+/* --- input and output of a command --- */
 
 void print_messages(struct ctx *cx, const struct job *job, bool colour)
 {
@@ -116,7 +116,7 @@ void hold_signals(bool hold)
 	sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
 }
 
-/* Text of a stage, to where -o says or standard output. */
+/* Writes the text of a stage to the file of -o, or to standard output. */
 static int write_text(struct ctx *cx, struct job *job, const char *path)
 {
 	struct file_sink out;
@@ -229,7 +229,8 @@ static int run_command(struct cmd *c, int argc, char **argv)
 	return fmt ? format_command(c) : dump ? dump_command(c) : compile_command(c);
 }
 
-/* A closed standard descriptor would be taken by the next file opened: writing to it must fail. */
+/* If a standard descriptor is closed, the next file that is opened would get its number. This opens
+ * the descriptor in a way that makes writing to it fail. */
 static void keep_standard_fds(void)
 {
 	for (int fd = 0; fd <= 2; fd++)

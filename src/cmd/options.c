@@ -57,7 +57,7 @@ static int unknown_option(const char *arg)
 {
 	const char *names[countof(options)];
 	char word[64];
-	size_t n = 0, dashes = strspn(arg, "-"); /* what all have makes none alike */
+	size_t n = 0, dashes = strspn(arg, "-"); /* leading dashes do not count as alike */
 	snprintf(word, sizeof(word), "%.*s", (int)strcspn(arg + dashes, "="), arg + dashes);
 	for (size_t i = 0; i < countof(options); i++)
 		if (options[i].name && options[i].kind != JOINED)
@@ -70,8 +70,8 @@ static int unknown_option(const char *arg)
 		    : usage("unknown option '%s'", arg);
 }
 
-/* The option that arg is, and the value that is part of it (--opset=18, -omodel.onnx is not one).
- */
+/* The option that arg names, and the value after its = in *value: --opset=18, but not
+ * -omodel.onnx. */
 static const struct option *find_option(const char *arg, const char **value)
 {
 	*value = NULL;
@@ -137,7 +137,7 @@ int parse_options(struct cmd *c, int argc, char **argv)
 	return EXIT_OK;
 }
 
-/* What -W or -f takes. */
+/* The names that -W or -f takes. */
 #define MAX_FLAGS (DIAG_COUNT + 64)
 static size_t flag_names(char kind, const char **names)
 {
@@ -187,7 +187,7 @@ void print_help(void)
 
 static const char *const stages[] = {"ast", "typed", "lowered", "onnx"};
 
-/* Position of a word among those that an option takes; -1: said. */
+/* The index of a word among the words that an option takes; -1: none, reported. */
 static int choose(const char *option, const char *word, const char *const *words, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -1,6 +1,6 @@
 /*
- * outputs.c: ptgc model.ptg: compiles, and writes model, external data and depfile.
- * All of them appear, or none, and none takes the place of what was read.
+ * outputs.c: ptgc model.ptg: compiles, and writes model, external data and depfile: all of them or
+ * none, and never over a file that was read.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -12,12 +12,12 @@
 #include "cmd/cmd.h"
 
 #define HANDLER_STACK 65536
-#define FILES_OPEN    64 /* of weights, to copy from: far fewer than a process may have */
+#define FILES_OPEN    64 /* of weights, to copy from; a process may open many more */
 
-/* Where everything goes. Paths that do not fit are refused by open() too. */
+/* The paths of all outputs. open() refuses a path that does not fit here. */
 struct outputs {
 	char model[4096], external[8192], depfile[4096];
-	const char *location; /* of external data, as the model says it */
+	const char *location; /* the name of the external data file inside the model */
 	struct file_sink out, ext, dep;
 	bool has_ext, has_dep;
 };
@@ -60,7 +60,7 @@ static int external_path(const struct cmd *c, struct outputs *o)
 	return EXIT_OK;
 }
 
-/* The outputs that are files, in the order in which they appear. */
+/* The outputs that are files, in the order in which they are put in place. */
 static size_t named_outputs(struct outputs *o, const char *names[3])
 {
 	size_t n = 0;
@@ -73,7 +73,7 @@ static size_t named_outputs(struct outputs *o, const char *names[3])
 	return n;
 }
 
-/* Does writing the outputs destroy what is read? */
+/* Would an output overwrite a file that was read? Then EXIT_USAGE, with a message. */
 static int keep_input(struct outputs *o, const char *input, const char *what)
 {
 	const char *names[3];
@@ -151,7 +151,7 @@ static int open_outputs(struct outputs *o)
 	return ok ? EXIT_OK : EXIT_USAGE;
 }
 
-/* The model comes last: whoever sees it sees all that belongs to it. */
+/* The model comes last, so that a model in place has its data in place. */
 static int commit_outputs(struct outputs *o)
 {
 	struct file_sink *all[3];
@@ -185,7 +185,7 @@ static void say_failures(const struct outputs *o)
 
 static int write_outputs(struct ctx *cx, const struct cmd *c, struct job *job, struct outputs *o)
 {
-	/* a reader of standard output may take for ever: there ^C must go on working */
+	/* a reader of standard output may block for ever, so ^C must work there */
 	hold_signals(!is_stdio(o->model));
 	o->out.fd = o->ext.fd = o->dep.fd = -1;
 	int code = EXIT_OK;
@@ -207,8 +207,8 @@ static int write_outputs(struct ctx *cx, const struct cmd *c, struct job *job, s
 	return code;
 }
 
-/* A mapped file that is cut short, or whose disk fails, is noticed by this signal only. The stack
- * of the handler begins with what it has to know. */
+/* SIGBUS is the only sign that a mapped file was cut short or that its disk fails. What the handler
+ * needs to know lies at the beginning of its stack. */
 static void on_bus(int signal)
 {
 	static const char text[] = "ptgc: " CUT_SHORT "\n";
@@ -225,7 +225,7 @@ static void on_bus(int signal)
 	_exit(EXIT_USAGE);
 }
 
-/* The stack, or NULL: then the signal kills, as it does without. */
+/* Installs on_bus(). Returns its stack; NULL: SIGBUS ends the process, as it does by default. */
 static void *watch_files(struct outputs *o)
 {
 	stack_t stack = {.ss_sp = calloc(1, HANDLER_STACK), .ss_size = HANDLER_STACK};

@@ -19,7 +19,7 @@
 #define SMALL                                                                                      \
 	((size_t)16 << 10)       /* read, not mapped: a system maps some ten thousand files only   \
 				  */
-#define COPIED ((size_t)1 << 20) /* files from here on may be copied from, instead of written */
+#define COPIED ((size_t)1 << 20) /* larger files may be copied to the output by the system */
 
 /* The caller's table */
 
@@ -67,7 +67,7 @@ static const struct ptgc_tensor *find_in_table(struct ctx *cx, const char *name)
 	return NULL;
 }
 
-/* "path", or "path:name" where a name is given */
+/* The caller's tensor named "path", or "path:name" for a named tensor of a file. */
 static const struct ptgc_tensor *in_table(struct ctx *cx, const char *path, const char *name)
 {
 	if (!cx->ntensors)
@@ -108,7 +108,7 @@ static bool is_below(const char *path, const char *dir)
 	return !strncmp(path, dir, n) && (path[n] == '/' || !path[n]);
 }
 
-/* The model's folder is that of the main text. */
+/* Is the path below the folder of the text that names it, of the main text, or an allowed one? */
 static bool allowed(struct ctx *cx, const struct source *from, const char *real)
 {
 	const char *dir = resolve(cx, from->dir, NULL);
@@ -122,7 +122,7 @@ static bool allowed(struct ctx *cx, const struct source *from, const char *real)
 	return false;
 }
 
-/* Does the text of the path climb out of its folder? Else a link did. */
+/* Does the path leave its folder by `..`? If not, a link did. */
 static bool climbs(const char *path)
 {
 	int depth = 0;
@@ -172,7 +172,7 @@ static char *find_file(struct ctx *cx, struct source *from, struct span s, const
 	for (const char *const *d = cx->opt.allow_dirs; !real && d && *d; d++)
 		real = resolve(cx, *d, path);
 	if (!real && climbs(path))
-		failed = EACCES; /* what exists outside is nobody's business */
+		failed = EACCES; /* do not tell what exists outside the folders */
 	if (real && allowed(cx, from, real))
 		return real;
 	if (climbs(path))
@@ -202,9 +202,9 @@ static bool read_all(int fd, uint8_t *to, size_t size)
 	return true;
 }
 
-/* Takes the file's bytes: small ones into buf, others mapped. No memory of the arena is asked for
- * while the file is open, but a large one that stays so. 0, an errno, or -1: not a regular file,
- * which *mode tells. */
+/* Reads a small file into buf, maps a larger one. Returns 0, an errno, or -1 for what is not a
+ * regular file; then *mode says what it is. Asks the arena for no memory while the file is open, as
+ * a longjmp would leave the file open; only a large file stays open. */
 static int take(struct ctx *cx, const char *real, struct mapping *m, uint8_t *buf, mode_t *mode)
 {
 	struct stat st;

@@ -1,7 +1,7 @@
 /*
  * npy.c: one array of NumPy's .npy format, versions 1 to 3.
  * In: the bytes of the file. Out: a tensor that points to them; arrays in Fortran order are copied
- * into C order. Anything odd is refused with its reason: a header decides what bytes mean.
+ * into C order. A header that is not as NumPy writes it is refused, with the reason.
  */
 #include <stdio.h>
 #include <string.h>
@@ -144,7 +144,7 @@ static bool header(struct npy *n)
 	return n->p == n->end || bad(n, "the header has text after its end");
 }
 
-/* The header's text and what follows it. */
+/* Finds the text of the header, and the data after it. */
 static bool split(struct npy *n, const struct mapping *m, const uint8_t **data)
 {
 	const uint8_t *p = m->data;
@@ -195,7 +195,7 @@ static enum dtype dtype_of(struct npy *n)
 	return DT_NONE;
 }
 
-/* Bytes that the shape takes; false (reported): more than a machine addresses. */
+/* The bytes that an array of this shape has; false: reported, they do not fit 64 bits. */
 static bool data_size(struct npy *n, enum dtype t, uint64_t *size)
 {
 	bool empty = false;
@@ -225,7 +225,7 @@ static void copy_plane(uint8_t *to, const uint8_t *from, size_t size, int64_t ro
 					       from + (size_t)(i + j * from_col) * size, size);
 }
 
-/* Fortran order to C order: for all places of the middle axes, a plane of the outer two. */
+/* Fortran order to C order: for each index of the middle axes, copies a plane of the outer two. */
 static void *to_c_order(struct npy *n, const uint8_t *data, size_t elem, uint64_t size)
 {
 	uint8_t *out = arena_alloc(n->cx->arena, size);

@@ -1,9 +1,9 @@
 /*
  * safetensors.c: one tensor of a .safetensors file: 8 bytes of length, a JSON header, data.
  * In: the bytes of the file and a name. Out: a tensor that points to them.
- * Holds: the header is read once and whole; as the format demands, the tensors lie one behind the
- * other, without gap or overlap, up to the file's end. The JSON that is read is the format's only:
- * an object of objects, nothing nests deeper, so nothing recurses.
+ * Holds: the header is read once, as a whole. As the format demands, the tensors follow one another
+ * without gap or overlap up to the end of the file. The only JSON that is read is that of the
+ * format, an object of objects, so reading needs no recursion.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct st_entry {
 	uint64_t begin, end;
 };
 struct st_index {
-	const uint8_t *data; /* what offsets count from */
+	const uint8_t *data; /* the bytes that offsets count from */
 	uint64_t size;
 	uint32_t count;
 	struct st_entry *by_place; /* as they lie in the file */
@@ -52,7 +52,7 @@ PRINTF(2, 3) static bool bad(struct json *j, const char *fmt, ...)
 	return false;
 }
 
-/* A name of the file as a message shows it. */
+/* A name from the file, as a message shows it. */
 static const char *shown(struct json *j, const struct sym *name)
 {
 	char *s = arena_strdup(j->cx->arena, name->s, name->len);

@@ -1,8 +1,8 @@
 /*
- * tensor.c: constant data: reading elements, and converting between dtypes as NumPy's astype does.
- * In: little-endian elements in C order, at any alignment. Out: the same.
- * A float that does not fit an integer gives what x86-64 gives (cvttsd2si and its cuts), as NumPy
- * and ONNX Runtime do there, and the same on every machine that ptgc runs on.
+ * tensor.c: constant tensors: reads elements, and converts between dtypes as NumPy's astype does.
+ * In: little-endian elements in C order, at any alignment. Out: the same. A float that does not
+ * fit an integer dtype becomes what x86-64's instruction cvttsd2si makes of it, on every machine;
+ * NumPy and ONNX Runtime on x86-64 do the same.
  */
 #include <math.h>
 #include <string.h>
@@ -18,8 +18,7 @@ struct tensor *tensor_new(struct ctx *cx, enum dtype t, int rank, const int64_t 
 	r->count = 1;
 	for (int i = 0; i < rank; i++) {
 		r->shape[i] = shape[i];
-		/* an overflow is too much to be allocated by anybody: keep it visible as a huge
-		 * count */
+		/* more elements than 64 bits count: a huge count stands for that */
 		if (__builtin_mul_overflow(r->count, (uint64_t)shape[i], &r->count))
 			r->count = UINT64_MAX;
 	}
@@ -36,7 +35,7 @@ uint64_t tensor_size(const struct tensor *t)
 										     : n;
 }
 
-/* One element on its way between dtypes: integers and bools in i or u, floats in f. */
+/* One element while it is converted: integers and bools in i or u, floats in f. */
 struct number {
 	enum dtype_kind kind;
 	int64_t i;
@@ -125,7 +124,7 @@ static int32_t to_int32(double v) /* cvttsd2si r32 */
 	return v > -0x1p31 - 1 && v < 0x1p31 ? (int32_t)v : INT32_MIN;
 }
 
-static uint64_t to_uint64(double v) /* what compilers make of it: two ranges, one subtraction */
+static uint64_t to_uint64(double v) /* as compilers convert: two ranges, one subtraction */
 {
 	if (v >= 0x1p63)
 		return (uint64_t)to_int64(v - 0x1p63) ^ (uint64_t)1 << 63;
@@ -158,9 +157,9 @@ static void store_int(enum dtype to, uint8_t *p, const struct number *n)
 }
 
 /*
- * The nearest float32: integers are rounded once. A double between would round before; it does not
- * if what is below its 53 bits only counts as a last bit. (valgrind goes through a double by
- * itself.)
+ * The nearest float32. An integer is rounded once: to make a double of it first could round twice,
+ * so bits below the 53 of a double are only kept as a last bit that is not 0. (C's own conversion
+ * is right, but valgrind does it by a double.)
  */
 static float to_float(const struct number *n)
 {
@@ -190,7 +189,7 @@ static void store(enum dtype to, uint8_t *p, const struct number *n)
 		double v = to_double(n);
 		memcpy(p, &v, sizeof(v));
 	} else {
-		/* integers of more than 53 bits are far beyond 65504: their rounding does not show
+		/* integers of more than 53 bits are above 65504, so their rounding does not matter
 		 */
 		uint16_t h = half_from_double(to_double(n));
 		memcpy(p, &h, sizeof(h));
@@ -237,7 +236,7 @@ bool tensor_convert(enum dtype to, void *dst, enum dtype from, const void *src, 
 	return true;
 }
 
-/* Bytes from outside: a bool that is neither 0 nor 1 is a different truth to every op. */
+/* For bytes from outside: ops disagree on a bool that is neither 0 nor 1. */
 bool tensor_valid(const struct tensor *t)
 {
 	const uint8_t *p = t->data;

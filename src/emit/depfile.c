@@ -11,8 +11,9 @@
 
 #define WILDCARDS "*?["
 
-/* make has no way to write these in a rule; a backslash at the end would eat what follows. A target
- * may not be there yet, and then a backslash before a wildcard is part of its name. */
+/* Can a rule of make hold the name? There is no way to write some characters, and a backslash at
+ * the end would escape what follows. make reads a backslash before a wildcard as part of the name
+ * of a target that does not exist yet. */
 static bool sayable(const char *name, bool target)
 {
 	size_t len = strlen(name);
@@ -26,7 +27,7 @@ static void add_name(struct strbuf *out, const char *name)
 	if (name[0] == '~' || name[0] == '-')
 		sb_str(out, "./");
 	for (const char *p = name; *p; p++) {
-		if (strchr(" \t#:" WILDCARDS, *p)) /* those before it would be halved */
+		if (strchr(" \t#:" WILDCARDS, *p)) /* make halves the backslashes before */
 			for (size_t i = 0; i <= backslashes; i++)
 				sb_str(out, "\\");
 		backslashes = *p == '\\' ? backslashes + 1 : 0;

@@ -1,27 +1,27 @@
 /*
- * emit.c: an ONNX graph as the bytes of a model, and tensors as external data.
- * In: a lowered, verified graph. Out: a ModelProto in `out`; large tensors in `external`.
- * Decides nothing but where tensors lie. Messages are packed from the last to the first into
- * chunks that fill from their ends, so the length of everything inside is known when the length
- * before it is written: one pass, nothing packed twice. Large tensors are never copied: they are
- * written from where they lie, file to file without being read if the system can do that.
+ * emit.c: an ONNX graph as the bytes of a model, and tensors as external data. In: a lowered,
+ * verified graph. Out: a ModelProto in `out`; large tensors in `external`. Decides nothing but
+ * where tensors lie. protobuf writes the length of a message before its content, so the model is
+ * packed backwards: chunks are filled from their ends, from the last field to the first, in one
+ * pass. Large tensors are not copied into chunks but written from where they are; if the system
+ * can copy from file to file, ptgc does not even read them.
  */
 #include <string.h>
 
 #include "emit/internal.h"
 #include "onnx.pb-c.h"
 
-#define CHUNK     ((size_t)60 << 10) /* small enough for the pages that the arena has anyway */
+#define CHUNK     ((size_t)60 << 10) /* small enough to be cut from the chunks of the arena */
 #define INLINE    4096u              /* tensors up to this are copied into the chunks */
 #define ALIGNMENT 4096u              /* of external tensors, so that they can be mapped */
-#define COPIED    ((size_t)1 << 18)  /* tensors from here on are copied from their files */
-#define PADDED    ((size_t)1 << 20)  /* and from here on page by page */
+#define COPIED    ((size_t)1 << 18)  /* the system copies larger tensors from their files */
+#define PADDED    ((size_t)1 << 20)  /* and aligned, so that it can copy whole pages */
 #define PAGE      4096u
 #define MODEL_MAX ((uint64_t)INT32_MAX) /* protobuf's limit */
-/* No smaller tensor goes to external data: ONNX Runtime wants shapes and axes in the model. */
+/* Smaller tensors stay in the model, as ONNX Runtime needs shapes and axes there. */
 #define EXTERNAL_MIN 1024u
 
-/* A piece of the output, in its order: bytes, or the data of a tensor. */
+/* A piece of the output: bytes of a chunk, or the data of a tensor. */
 struct piece {
 	const uint8_t *data;
 	size_t len;
@@ -34,7 +34,7 @@ struct emit {
 	struct piece *pieces;      /* the newest is the first */
 	uint8_t *begin, *at, *end; /* the chunk being filled; [at, end) is in no piece yet */
 	uint64_t total;
-	bool padded;             /* some tensor is: the model is to be a number of pages long */
+	bool padded;             /* a tensor is aligned: pad the model to whole pages */
 	ProtobufCBinaryData *io; /* names of a node */
 	uint32_t cio;
 	struct place_text place;
@@ -50,7 +50,7 @@ static void cut(struct emit *e)
 	e->end = e->at;
 }
 
-/* Room for n bytes before all that was written so far. */
+/* Makes room for n bytes before all that was packed so far. */
 static uint8_t *before(struct emit *e, size_t n)
 {
 	if ((size_t)(e->at - e->begin) < n || !e->at) {
@@ -88,14 +88,15 @@ static unsigned varint_size(uint64_t v)
 	return n;
 }
 
-/* The head of a field whose content is all that was written since `mark`. */
+/* Writes tag and length of a field; its content is all that was packed since `mark`. */
 static void put_head(struct emit *e, unsigned field, uint64_t mark)
 {
 	put_varint(e, e->total - mark);
 	put_varint(e, field << 3 | 2);
 }
 
-/* A doc_string of spaces that takes n bytes with its head. No string takes 1 or 130: n + PAGE. */
+/* Packs a doc_string of spaces that takes n bytes with tag and length. No string takes 1 or 130
+ * bytes; then it takes a page more. */
 static void put_padding(struct emit *e, unsigned field, size_t n)
 {
 	uint64_t mark = e->total;
@@ -131,11 +132,11 @@ static ProtobufCBinaryData astr_bytes(struct astr s)
 
 /* Types */
 
-/* Inputs and outputs (io) say of their dims only what the user did. */
+/* io: an input or output, whose type has no dims but those that the user named or fixed. */
 static ProtobufCBinaryData type_bytes(struct emit *e, uint32_t index, bool io)
 {
 	struct onnx_type *t = &e->m->types.at[index];
-	/* the parts of complex numbers are one more axis */
+	/* one more for the axis of real and imaginary parts */
 	Onnx__TensorShapeProto__Dimension dims[MAX_RANK + 1], *refs[MAX_RANK + 1];
 	Onnx__TensorShapeProto shape = ONNX__TENSOR_SHAPE_PROTO__INIT;
 	Onnx__TypeProto__Tensor tensor = ONNX__TYPE_PROTO__TENSOR__INIT;
@@ -188,9 +189,9 @@ static const struct mapping *mapping_of(const struct ctx *cx, const uint8_t *dat
 	return NULL;
 }
 
-/* Bytes to put behind the data of a large tensor of a file, so that they begin in the model at the
- * same place in a page as in the file, given that the whole model is a number of pages long: the
- * system then takes over page by page, in two thirds of the time. */
+/* The padding after the data of a large tensor of a file that makes the data begin at the same
+ * offset in a page as in its file, if the size of the model is a multiple of a page. Then the
+ * system copies whole pages, in two thirds of the time. */
 static size_t padding(struct emit *e, const struct tensor *t)
 {
 	uint64_t size = tensor_size(t);
@@ -208,7 +209,7 @@ static void expand_splat(const struct tensor *t, uint8_t *to, size_t size)
 		memcpy(to + i, t->data, n);
 }
 
-/* The data of a tensor, copied if small, else a piece that points to it. */
+/* Packs the data of a tensor: copies a small one, else adds a piece that points to the data. */
 static void put_data(struct emit *e, const struct tensor *t)
 {
 	uint64_t size = tensor_size(t);
@@ -268,7 +269,7 @@ static void set_external(struct emit *e, Onnx__TensorProto *m, const struct tens
 	m->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
 }
 
-/* A TensorProto's content: the head, then the data. */
+/* Packs the content of a TensorProto. */
 static void put_tensor(struct emit *e, const struct tensor *t, struct astr name,
 		       const struct place_out *p)
 {
@@ -439,7 +440,7 @@ static void put_nodes(struct emit *e, const struct block *b)
 		put_node(e, nodes[i]);
 }
 
-/* An inner graph's content; its values of outer graphs are seen by their names. */
+/* Packs the content of a graph. An inner graph uses values of outer ones by their names. */
 static void put_graph(struct emit *e, const struct block *b)
 {
 	uint64_t mark;
@@ -470,7 +471,7 @@ static void put_main_graph(struct emit *e)
 
 /* Initializers */
 
-/* Bytes of the model with tensors of `threshold` bytes and more left out; 0: none is. */
+/* The size of the model if tensors of `threshold` bytes and more are external; 0: none is. */
 static uint64_t model_size(const struct emit *e, uint64_t threshold)
 {
 	uint64_t size = e->total + 4096;
@@ -487,7 +488,7 @@ static uint64_t model_size(const struct emit *e, uint64_t threshold)
 	return size;
 }
 
-/* Size from which tensors go to the external file, 0: none. false: reported. */
+/* Finds the size from which on tensors are external, 0: none. false: reported. */
 static bool find_threshold(struct emit *e, bool external, uint64_t *threshold)
 {
 	const struct options *opt = &e->cx->opt;
@@ -535,8 +536,8 @@ static void put_inits(struct emit *e, uint64_t threshold, struct place_out *at)
 	}
 }
 
-/* Makes the model a number of pages long: the graph as it is, its head, and `first` bytes before
- * it. Where padding decides how long the length of the graph is, there is much of it. */
+/* Pads the model to a multiple of a page; `first` is the size of what comes before the graph. The
+ * padding may add a byte to the length of the graph. */
 static void pad_graph(struct emit *e, size_t first)
 {
 	unsigned bytes = varint_size(e->total + 2 * PAGE);
@@ -546,7 +547,7 @@ static void pad_graph(struct emit *e, size_t first)
 	put_padding(e, 10, n);
 }
 
-/* The head of the graph that is written so far, and what stands before it. */
+/* Packs tag and length of the graph, and the fields of the model before it. */
 static void put_model_head(struct emit *e)
 {
 	const struct onnx_model *m = e->m;
@@ -590,7 +591,7 @@ static bool write_splat(struct sink *s, const struct tensor *t, uint64_t size)
 	return true;
 }
 
-/* What lies in a file goes from there to the sink, if that can be. */
+/* Writes bytes; those of a large open file go from the file to the sink, if the system can. */
 static bool write_bytes(const struct emit *e, struct sink *s, const uint8_t *data, size_t len)
 {
 	const struct mapping *m = s->copy && len >= COPIED ? mapping_of(e->cx, data) : NULL;

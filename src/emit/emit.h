@@ -11,14 +11,14 @@ struct sink { /* sticky error: after a failed write all others do nothing */
 	bool (*write)(struct sink *s, const void *data, size_t len);
 	int error; /* errno */
 	uint64_t written;
-	void (*expect)(struct sink *s, uint64_t size); /* optional: what the whole will take */
-	/* Optional: takes bytes of a file without a way through memory. How many it took: the
-	 * others are to be written. */
+	void (*expect)(struct sink *s, uint64_t size); /* optional: the size of what follows */
+	/* Optional: copies bytes of a file without reading them into memory. Returns how many; the
+	 * caller writes the rest. */
 	size_t (*copy)(struct sink *s, int fd, uint64_t offset, size_t len);
 };
-/* Writes to `path` by a temporary file beside it that commit renames; nothing is left behind by
- * abort. Devices, FIFOs and /dev/stdout are written through. What fails returns false and sets
- * sink.error. */
+/* Writes to a temporary file in the folder of `path`, which commit renames to `path` and abort
+ * removes. Devices, FIFOs and /dev/stdout are written directly. A function that fails returns false
+ * and sets sink.error. */
 struct file_sink {
 	struct sink sink;
 	int fd;
@@ -26,18 +26,18 @@ struct file_sink {
 	bool later;  /* not opened yet */
 	bool moved;  /* commit: the new file is in its place */
 	char path[4096], temp[4096];
-	char old[4096]; /* what was there, while it may have to come back; "": nothing was */
+	char old[4096]; /* a name that keeps the old file until all is done; "": none */
 };
 bool file_sink_open(struct file_sink *f, const char *path);
 void file_sink_later(struct file_sink *f, const char *path); /* opened by the first write */
 void file_sink_fd(struct file_sink *f, int fd);              /* writes through; fd is not closed */
 bool file_sink_commit(struct file_sink *f); /* on failure the temporary file is gone */
-/* Several files, the last one last: all of them appear, or none and older ones stay. */
+/* Puts several files in place, the last one last: all, or none, and the older files stay. */
 bool file_sinks_commit(struct file_sink *const *f, size_t n);
 void file_sink_abort(struct file_sink *f);
-void file_sink_abandon(struct file_sink *f);   /* the same from within a signal handler */
-bool same_file(const char *a, const char *b);  /* do both name one file that there is? */
-bool same_place(const char *a, const char *b); /* or will they, when it is made? */
+void file_sink_abandon(struct file_sink *f);   /* abort, from a signal handler */
+bool same_file(const char *a, const char *b);  /* do both name the same existing file? */
+bool same_place(const char *a, const char *b); /* or the same place for a new file? */
 struct mem_sink {
 	struct sink sink;
 	struct arena *arena;

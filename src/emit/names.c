@@ -2,11 +2,11 @@
  * names.c: what the values of an ONNX graph are called in the model, their types with dims as
  * numbers or names, and the constants that the graph uses.
  * In: an ONNX graph. Out: struct onnx_model.
- * Holds: names are unique in the whole model; inputs and outputs have exactly the user's names,
- * every other value has its own if nobody took it before; no two different sizes share a dim name
- * (ONNX Runtime reuses memory by them). Sizes without a name get one behind the header: ONNX
- * Runtime plans memory by comparing dims, in a list that grows with the square of the model where
- * no two are known to be equal.
+ * Holds: names are unique in the whole model. Inputs and outputs have exactly the user's names; any
+ * other value keeps its name if the name is free. Different sizes have different dim names, as ONNX
+ * Runtime shares memory between values of equal dims. Sizes without a name get one, except in the
+ * types of inputs and outputs: ONNX Runtime plans memory by comparing dims, and needs time that
+ * grows with the square of the model if no two dims are known to be equal.
  */
 #include <stdio.h>
 #include <string.h>
@@ -68,7 +68,7 @@ static uint32_t *map_at(struct ctx *cx, struct map *m, uint64_t key)
 	return map_slot(m, key);
 }
 
-/* Does the dim get this name? Not if it belongs to another size. */
+/* Gives the dim this name. false: the name belongs to another size. */
 static bool name_dim(struct namer *n, uint32_t at, const char *s)
 {
 	struct sym *sym = intern_str(n->cx, s);
@@ -81,7 +81,7 @@ static bool name_dim(struct namer *n, uint32_t at, const char *s)
 	return true;
 }
 
-/* Another number for the same size may have the name already. */
+/* Has an equal dim with another number got a name before? */
 static bool named_before(struct namer *n, uint32_t at)
 {
 	uint32_t *first = map_at(n->cx, &n->made, (uint64_t)n->dim_of.at[at] + 1);
@@ -93,7 +93,7 @@ static bool named_before(struct namer *n, uint32_t at)
 	return *first != at + 1;
 }
 
-/* Fills in a dim: a number, a name that is its own, or one that is made up. */
+/* Describes a dim: by a number, by its own name, or by a name that is made up. */
 static void describe_dim(struct namer *n, dim d, uint32_t at)
 {
 	struct onnx_dim *o = &n->dimtab.at[at];
@@ -162,7 +162,7 @@ static uint32_t type_of(struct namer *n, struct type t)
 	}
 }
 
-/* Sees a value: its number, its name if that is free, its type, and it as a constant. */
+/* Enters a value: its number, its name if that is free, its type, its data if it is constant. */
 static struct onnx_value *claim(struct namer *n, const struct value *v)
 {
 	struct onnx_model *m = n->m;
@@ -260,7 +260,7 @@ static void walk(struct namer *n, const struct block *main)
 	}
 }
 
-/* A value of the main graph's header; a state may stand in the block's lists already. */
+/* Enters an input of the main graph; a state may be in the list already. */
 static void add_input(struct namer *n, const struct value *v)
 {
 	struct onnx_value *o = claim(n, v);
@@ -322,7 +322,7 @@ static int64_t generated_like(struct astr s)
 	return i == s.len && i > 1 + k ? (int64_t)k : -1;
 }
 
-/* The least number of underscores that no user's name of this kind has. */
+/* The smallest number of underscores that no name of the user's of this form has. */
 static uint32_t underscores(const struct onnx_model *m)
 {
 	for (uint32_t base = 0;; base += 64) {
@@ -337,7 +337,7 @@ static uint32_t underscores(const struct onnx_model *m)
 	}
 }
 
-/* Values without a name are v1, v2, ...; as many underscores after the v as no user's name has. */
+/* Names values without a name v1, v2, ..., with underscores after the v if users' names need it. */
 static void generate(struct namer *n)
 {
 	struct onnx_model *m = n->m;

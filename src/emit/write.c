@@ -1,8 +1,8 @@
 /*
- * write.c: where bytes go: a file that appears whole or not at all, an open descriptor, memory.
- * In: bytes in order. Out: the same bytes, or sink.error, an errno that sticks.
- * A device that is full or a reader that is gone is noticed at the write or at the close, never
- * later. (The command ignores SIGPIPE, so that EPIPE arrives here.)
+ * write.c: sinks for bytes: a file that is written completely or not at all, an open descriptor,
+ * memory. In: bytes in order. Out: the same bytes, or the first errno in sink.error.
+ * A full device or a reader that is gone shows at a write or at the close, never later. (The
+ * command ignores SIGPIPE, so that EPIPE arrives here.)
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -54,7 +54,7 @@ static bool file_write(struct sink *s, const void *data, size_t len)
 	return true;
 }
 
-/* A copy that fails has no errno of interest: the write that follows has the same trouble. */
+/* If a copy fails, its errno is ignored: the write of the rest fails again. */
 static size_t file_copy(struct sink *s, int fd, uint64_t offset, size_t len)
 {
 	struct file_sink *f = (struct file_sink *)s;
@@ -102,7 +102,7 @@ void file_sink_fd(struct file_sink *f, int fd)
 		fail(&f->sink, errno);
 }
 
-/* "/dev/stdout" and "/dev/fd/3" name a descriptor even where it is a regular file. */
+/* The descriptor that "/dev/stdout" or "/dev/fd/3" names, be it a regular file; -1: none. */
 static int descriptor_named(const char *path)
 {
 	static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
@@ -124,7 +124,7 @@ static int descriptor_named(const char *path)
 	return -1;
 }
 
-/* A name in the folder of the target that nothing has. */
+/* A free name in the folder of the target. */
 static bool temp_name(const struct file_sink *f, char *name, unsigned i)
 {
 	const char *slash = strrchr(f->path, '/');
@@ -134,7 +134,7 @@ static bool temp_name(const struct file_sink *f, char *name, unsigned i)
 	return n >= 0 && (size_t)n < sizeof(f->temp);
 }
 
-/* O_EXCL makes it ours, the umask holds as for any file. */
+/* O_EXCL: no other process has the file; the umask counts as for any file. */
 static bool open_temp(struct file_sink *f)
 {
 	for (unsigned i = 0; i < MAX_TRIES; i++) {
@@ -194,7 +194,7 @@ static bool close_sink(struct file_sink *f)
 	return !f->sink.error;
 }
 
-/* A second name for the file that is going to be replaced, where there is one. */
+/* Gives the file that will be replaced a second name, if there is a file. */
 static bool keep_old(struct file_sink *f)
 {
 	for (unsigned i = 0; i < MAX_TRIES; i++) {
@@ -207,7 +207,7 @@ static bool keep_old(struct file_sink *f)
 		if (errno == EEXIST)
 			continue;
 		bool none = errno == ENOENT;
-		/* a file system without links: it is moved away */
+		/* a file system without links: the old file is moved away */
 		if (!none && !access(f->old, F_OK))
 			continue;
 		if (!none && !rename(f->path, f->old))

@@ -178,7 +178,7 @@ static void escape(struct strbuf *b, unsigned char c)
 		sb_add(b, (const char *)&c, 1);
 }
 
-/* One spelling for each value. */
+/* The one spelling of a string with this value. */
 static void canonical_string(struct format *f, struct ftoken *t, const struct astr *str)
 {
 	struct strbuf b = {.arena = f->arena};
@@ -206,7 +206,7 @@ static struct ftoken *push_token(struct format *f, const struct token *t)
 	return n;
 }
 
-/* The comma before a closing bracket goes, but from a tuple of one. */
+/* Drops the comma before a closing bracket, but not in a tuple of one. */
 static void drop_comma(struct format *f)
 {
 	const struct level *l = &f->levels.at[f->levels.len - 1];
@@ -301,7 +301,7 @@ static void print_leads(struct format *f)
 	f->leads.len = 0;
 }
 
-/* Prints the statement and the comment behind it. */
+/* Prints the statement and the comment after it. */
 static void flush(struct format *f)
 {
 	bool opens_block;
@@ -346,7 +346,7 @@ static void add_comment(struct format *f, const struct token *t)
 	f->newlines = 0;
 }
 
-/* The token begins a statement: what came before is printed. */
+/* The token begins a statement: prints the statement before it. */
 static void begin_statement(struct format *f, const struct token *t)
 {
 	flush(f);

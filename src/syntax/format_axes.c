@@ -1,8 +1,8 @@
 /*
- * format_axes.c: one spelling for the axes of an op, which can be written as `axis` or `axes`, an
- * integer, a list or a tuple. In: the tokens of a statement, of which those of a call's properties
- * are complete. Out: the same, with one axis as axis=1, several as axes=[0, 2], as dprint shows
- * them. A name may stand for one or for several: it stays as it is.
+ * format_axes.c: one spelling for the axes of an op, which can be written as `axis` or `axes`, as
+ * an integer, a list or a tuple. In: the tokens of a statement up to the end of a call's
+ * properties. Out: the same tokens, with one axis as axis=1 and several as axes=[0, 2], as dprint
+ * shows them. A name may stand for one axis or several, so it stays as it is.
  */
 #include <string.h>
 
@@ -41,7 +41,7 @@ static void one_spelling(struct ftoken *key, struct ftoken *first, struct ftoken
 		return;
 	for (const struct ftoken *t = first + 1; t < last; t++) {
 		if (t->kind != TOK_INT && t->kind != TOK_SUB && t->kind != TOK_COMMA)
-			return; /* a comment, or what only elaboration knows */
+			return; /* a comment, or a value that only the elaborator knows */
 		elements += t->kind == TOK_INT;
 	}
 	if (elements == 1) {

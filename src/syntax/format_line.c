@@ -1,10 +1,10 @@
 /*
- * format_line.c: layout. In: the tokens of a statement with the blanks between them; out: lines of
- * at most WIDTH columns where brackets allow it. A bracket that does not fit is broken: its
- * elements stand in lines of their own, two columns further in; elements without brackets fill
- * lines. A bracket that holds nothing but one other bracket is not broken, the inner one is:
- * float64([ ... ]). Comments inside brackets break them and stay where they are. Time is linear in
- * the tokens.
+ * format_line.c: breaks a statement into lines. In: its tokens, with the blanks between them. Out:
+ * lines of at most WIDTH columns, where brackets allow that. A bracket that does not fit is broken:
+ * each element gets a line of its own, two columns further in; elements that contain no brackets
+ * fill lines instead. Of a bracket that contains one other bracket and nothing else, only the inner
+ * one is broken: float64([ ... ]). A comment inside a bracket breaks the bracket and stays where it
+ * is. The time is linear in the number of tokens.
  */
 #include <string.h>
 
@@ -60,7 +60,7 @@ static void indent_to(struct lines *l, uint32_t columns)
 	}
 }
 
-/* Takes the dropped tokens out, so that nothing else of the layout has to know of them. */
+/* Removes the dropped tokens; no other function here sees them. */
 static void remove_dropped(ftokens *line)
 {
 	uint32_t n = 0, dropped = 0;
@@ -71,14 +71,14 @@ static void remove_dropped(ftokens *line)
 		struct ftoken *t = &line->at[i];
 		if (t->flags & FT_DROPPED)
 			continue;
-		if (t->match) /* dropped tokens before the closing bracket; itself is never one */
+		if (t->match) /* the closing bracket moves as well; it is never dropped itself */
 			t->match -= line->at[t->match].begin;
 		line->at[n++] = *t;
 	}
 	line->len = n;
 }
 
-/* Columns of all tokens if they stood in one line. */
+/* The columns that all tokens would have in one line. */
 static void measure(struct layout *y)
 {
 	uint32_t col = 0;
@@ -110,7 +110,7 @@ static struct group *inner(struct layout *y)
 	return y->groups.len ? &y->groups.at[y->groups.len - 1] : NULL;
 }
 
-/* End of what must stay in the line of the bracket that closes at i: up to the next place where the
+/* The end of what must follow in the line of the closing bracket i: the next place at which the
  * line can be broken. */
 static uint32_t line_end(const struct layout *y, uint32_t i)
 {
@@ -124,9 +124,9 @@ static uint32_t line_end(const struct layout *y, uint32_t i)
 	return y->t[i - 1].end;
 }
 
-/* Can the bracket at i, which was just printed, stay in its line? In the header of a definition or
- * loop the first one is broken if anything does not fit. A small bracket is never broken: that
- * would gain nothing. */
+/* Does the content of the bracket i, which was just printed, fit into its line? In the header of a
+ * definition or loop the first bracket is broken if anything does not fit. A small bracket is never
+ * broken, as that gains nothing. */
 static bool fits(const struct layout *y, uint32_t i)
 {
 	const struct ftoken *t = &y->t[i];
@@ -141,7 +141,7 @@ static bool fits(const struct layout *y, uint32_t i)
 	return y->col + (line_end(y, t->match) - t->end) <= WIDTH;
 }
 
-/* The bracket at i was printed and does not fit. */
+/* Breaks the bracket i, which was just printed. */
 static void open_group(struct layout *y, uint32_t i, uint32_t base)
 {
 	const struct ftoken *t = &y->t[i];
@@ -167,7 +167,7 @@ static void open_group(struct layout *y, uint32_t i, uint32_t base)
 		break_line(y, g.indent);
 }
 
-/* Behind a comma of the innermost broken bracket. */
+/* After a comma of the innermost broken bracket: begins a new line, or goes on. */
 static void next_element(struct layout *y, uint32_t i)
 {
 	const struct group *g = inner(y);
@@ -187,7 +187,7 @@ static void next_element(struct layout *y, uint32_t i)
 		break_line(y, g->indent);
 }
 
-/* Before an operator in parentheses that are too long: does what it brings still fit? */
+/* Before an operator in parentheses that are too long: does the operand after it still fit? */
 static void next_operator(struct layout *y, uint32_t i)
 {
 	const struct group *g = inner(y);
@@ -271,7 +271,7 @@ void print_line(struct lines *l, ftokens *tokens, uint32_t indent)
 	}
 }
 
-/* Comments behind code in lines that follow one another stand in one column. */
+/* Aligns comments after code in neighbouring lines. */
 char *align_trailing(struct lines *l, size_t *len)
 {
 	struct strbuf b = {.arena = l->arena};

@@ -10,7 +10,7 @@
 
 #define PTG_VERSION   1    /* newest version of the language */
 #define MAX_BRACKETS  1000 /* depth of ( [ { */
-#define MAX_ERRORS    20   /* a parse stops there: the rest is noise */
+#define MAX_ERRORS    20   /* then the parse stops */
 #define MAX_COUNT     65535
 #define MAX_NAME      65535 /* bytes of a name */
 #define MAX_DIM_NODES 1000
@@ -98,24 +98,24 @@ struct parse {
 	struct token held;
 	bool has_held;
 	uint8_t nqueue, queue[4];      /* made-up tokens, last one first; see filter.c */
-	uint32_t closing;              /* 2 tokens for each block that is closed for the user */
+	uint32_t closing;              /* tokens still to add: 2 for each block to close */
 	int prev;                      /* kind of the token passed on last */
 	struct span prev_span, before; /* before: of the token before that */
 	int first;                     /* kind of the first token of the statement */
 	struct span first_span;
 	int head;        /* TOK_GRAPH, TOK_IF or TOK_LOOP until its block opens */
 	int opened_head; /* what the last block belongs to */
-	bool skip;       /* the rest of the statement: a mistake in it was reported */
-	/* open in what is skipped; blocks: { at the end of a line, props: any other { */
+	bool skip;       /* skip the rest of the statement: a mistake in it was reported */
+	/* what is open in the skipped text; blocks: { at the end of a line, props: any other { */
 	uint32_t skip_brackets, skip_props, skip_blocks;
 	int skipped;                /* kind of the token skipped last */
-	uint32_t told;              /* where the last syntax error is; 0: none */
-	uint32_t line_at, line_end; /* from where to where a line was looked through; see lines.c */
-	uint32_t lexed;             /* where the last token that is none is */
-	bool tearing, torn; /* it is in the line of the } before this statement, or of the last } */
-	bool head_told;     /* it is in this header, which begins at */
+	uint32_t told;              /* place of the last syntax error; 0: none */
+	uint32_t line_at, line_end; /* the line that line_end() of lines.c looked through last */
+	uint32_t lexed;             /* place of the last text that is no token */
+	bool tearing, torn; /* told is in the line of the } before the statement; of the last } */
+	bool head_told;     /* told is in this header, which begins at head_at */
 	uint32_t head_at;
-	bool told_brace; /* it is a block's {, so blocks may be counted wrong */
+	bool told_brace; /* told is a block's {, so blocks may be counted wrong */
 	bool started;
 	bool line_lost; /* a quote is not closed: brackets may be inside of it */
 	bool line_start;
