@@ -1,7 +1,7 @@
 /*
  * split.c: complex numbers become pairs of real ones. In: the typed graph. Out: the same graph, in
  * which every op on complex numbers is replaced by ops on their real and imaginary parts, as its
- * row's .complex says: by itself on each part, by a fn of lib/complex.ptg, or by a rule of rules.c.
+ * row's .complex says: by itself on each part, by a fn of lib/, or by a rule of rules.c.
  * Inputs, outputs, states and files hold both parts along one more axis at the end, of length 2, as
  * NumPy lays complex numbers out. A real argument beside complex ones has the imaginary part +0, as
  * in NumPy.
