@@ -24,7 +24,7 @@
 
 /* --- the pipeline --- */
 
-static bool fail(struct ctx *cx, struct job *job)
+static bool report_unread(struct ctx *cx, struct job *job)
 {
 	const char *why = strerror(errno);
 	job->failure = arena_printf(cx->arena, "%s: %s", job->path ? job->path : job->name, why);
@@ -47,7 +47,7 @@ static bool read_fd(struct ctx *cx, struct job *job, int fd)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return fail(cx, job);
+			return report_unread(cx, job);
 		if (!n)
 			break;
 		len += (size_t)n;
@@ -74,7 +74,7 @@ static bool read_input(struct ctx *cx, struct job *job)
 	if (!job->dir)
 		job->dir = folder_of(cx, job->path);
 	job->fd = open(job->path, O_RDONLY | O_CLOEXEC); /* closed by compile() */
-	return job->fd < 0 ? fail(cx, job) : read_fd(cx, job, job->fd);
+	return job->fd < 0 ? report_unread(cx, job) : read_fd(cx, job, job->fd);
 }
 
 static struct graph *typed(struct ctx *cx, struct job *job, struct file *f)

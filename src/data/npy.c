@@ -13,23 +13,20 @@ struct npy {
 	struct span span;
 	const char *path;
 	const char *p, *end; /* of the header's text */
-	bool failed;
 	char descr[32];
 	bool fortran;
 	int rank;
 	int64_t shape[MAX_RANK];
 };
 
-PRINTF(2, 3) static bool bad(struct npy *n, const char *fmt, ...)
+PRINTF(2, 3) static bool bad_npy(struct npy *n, const char *fmt, ...)
 {
 	va_list ap;
 	char words[300];
 	va_start(ap, fmt);
 	vsnprintf(words, sizeof(words), fmt, ap);
 	va_end(ap);
-	if (!n->failed)
-		error(n->cx, n->span, E_FILE_FORMAT, "file \"%s\": %s", n->path, words);
-	n->failed = true;
+	error(n->cx, n->span, E_FILE_FORMAT, "file \"%s\": %s", n->path, words);
 	return false;
 }
 
@@ -48,7 +45,7 @@ static bool next_is(struct npy *n, char c)
 	return true;
 }
 
-static bool word(struct npy *n, const char *w)
+static bool next_is_word(struct npy *n, const char *w)
 {
 	size_t len = strlen(w);
 	skip(n);
@@ -58,90 +55,93 @@ static bool word(struct npy *n, const char *w)
 	return true;
 }
 
-static bool string(struct npy *n, char *to, size_t size)
+static bool read_string(struct npy *n, char *to, size_t size)
 {
 	size_t len = 0;
 	char quote;
 	skip(n);
 	if (n->p == n->end || (*n->p != '\'' && *n->p != '"'))
-		return bad(n, "the header is damaged: a string is missing");
+		return bad_npy(n, "the header is damaged: a string is missing");
 	quote = *n->p++;
 	while (n->p < n->end && *n->p != quote && *n->p != '\\' && *n->p > 0 && len + 1 < size)
 		to[len++] = *n->p++;
 	to[len] = 0;
 	if (n->p == n->end || *n->p != quote)
-		return bad(n, "the header is damaged: \"%s...\" is no name or dtype", to);
+		return bad_npy(n, "the header is damaged: \"%s...\" is no name or dtype", to);
 	n->p++;
 	return true;
 }
 
-static bool shape(struct npy *n)
+static bool read_shape(struct npy *n)
 {
 	if (!next_is(n, '('))
-		return bad(n, "the header is damaged: the shape is not a tuple");
+		return bad_npy(n, "the header is damaged: the shape is not a tuple");
 	while (!next_is(n, ')')) {
 		int64_t v = 0;
 		if (next_is(n, '-'))
-			return bad(n, "the header has a negative dim");
+			return bad_npy(n, "the header has a negative dim");
 		if (n->rank == MAX_RANK)
-			return bad(n, "the array has more than %d dims", MAX_RANK);
+			return bad_npy(n, "the array has more than %d dims", MAX_RANK);
 		if (n->p == n->end || *n->p < '0' || *n->p > '9')
-			return bad(n, "the header is damaged: a dim is not a number");
+			return bad_npy(n, "the header is damaged: a dim is not a number");
 		for (; n->p < n->end && *n->p >= '0' && *n->p <= '9'; n->p++)
 			if (__builtin_mul_overflow(v, 10, &v) ||
 			    __builtin_add_overflow(v, *n->p - '0', &v))
-				return bad(n, "the header has a dim beyond 2^63");
+				return bad_npy(n, "the header has a dim beyond 2^63");
 		n->shape[n->rank++] = v;
 		if (next_is(n, ','))
 			continue;
 		if (n->rank == 1) /* (3) is a number, not a tuple */
-			return bad(n, "the header is damaged: the shape is not a tuple");
+			return bad_npy(n, "the header is damaged: the shape is not a tuple");
 		if (next_is(n, ')'))
 			break;
-		return bad(n, "the header is damaged: the shape does not end");
+		return bad_npy(n, "the header is damaged: the shape does not end");
 	}
 	return true;
 }
 
 /* {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), } */
-static bool header(struct npy *n)
+static bool read_header(struct npy *n)
 {
 	unsigned seen = 0, bit;
 	char key[32];
 	if (!next_is(n, '{'))
-		return bad(n, "the header is damaged: it is no dict");
+		return bad_npy(n, "the header is damaged: it is no dict");
 	while (!next_is(n, '}')) {
-		if (!string(n, key, sizeof(key)))
+		if (!read_string(n, key, sizeof(key)))
 			return false;
 		bit = !strcmp(key, "descr") ? 1 : !strcmp(key, "fortran_order") ? 2 : 4;
 		if (bit == 4 && strcmp(key, "shape"))
-			return bad(n, "the header has an unknown key \"%s\"", key);
+			return bad_npy(n, "the header has an unknown key \"%s\"", key);
 		if (seen & bit)
-			return bad(n, "the header has two keys \"%s\"", key);
+			return bad_npy(n, "the header has two keys \"%s\"", key);
 		seen |= bit;
 		if (!next_is(n, ':'))
-			return bad(n, "the header is damaged after \"%s\"", key);
+			return bad_npy(n, "the header is damaged after \"%s\"", key);
 		if (bit == 1 && next_is(n, '['))
-			return bad(n, "the array is structured: arrays of plain numbers are read");
-		if (bit == 1 && !string(n, n->descr, sizeof(n->descr)))
+			return bad_npy(n,
+				       "the array is structured: arrays of plain numbers are read");
+		if (bit == 1 && !read_string(n, n->descr, sizeof(n->descr)))
 			return false;
 		if (bit == 2) {
-			n->fortran = word(n, "True");
-			if (!n->fortran && !word(n, "False"))
-				return bad(n, "the header is damaged: fortran_order is no bool");
+			n->fortran = next_is_word(n, "True");
+			if (!n->fortran && !next_is_word(n, "False"))
+				return bad_npy(n,
+					       "the header is damaged: fortran_order is no bool");
 		}
-		if (bit == 4 && !shape(n))
+		if (bit == 4 && !read_shape(n))
 			return false;
 		if (next_is(n, ','))
 			continue;
 		if (next_is(n, '}'))
 			break;
-		return bad(n, "the header is damaged after \"%s\"", key);
+		return bad_npy(n, "the header is damaged after \"%s\"", key);
 	}
 	skip(n);
 	if (seen != 7)
-		return bad(n, "the header is incomplete: it needs descr, fortran_order and shape");
-	return n->p == n->end || bad(n, "the header has text after its end");
+		return bad_npy(n,
+			       "the header is incomplete: it needs descr, fortran_order and shape");
+	return n->p == n->end || bad_npy(n, "the header has text after its end");
 }
 
 /* Finds the text of the header, and the data after it. */
@@ -150,17 +150,17 @@ static bool split(struct npy *n, const struct mapping *m, const uint8_t **data)
 	const uint8_t *p = m->data;
 	size_t len, at;
 	if (m->len < 10 || memcmp(p, "\x93NUMPY", 6))
-		return bad(n, "this is no .npy file");
+		return bad_npy(n, "this is no .npy file");
 	if (p[6] < 1 || p[6] > 3 || p[7])
-		return bad(n, "version %d.%d of the .npy format is unknown", p[6], p[7]);
+		return bad_npy(n, "version %d.%d of the .npy format is unknown", p[6], p[7]);
 	at = p[6] == 1 ? 10 : 12;
 	if (m->len < at)
-		return bad(n, "the file is truncated in its header");
+		return bad_npy(n, "the file is truncated in its header");
 	len = p[8] | (size_t)p[9] << 8;
 	if (p[6] > 1)
 		len |= (size_t)p[10] << 16 | (size_t)p[11] << 24;
 	if (len > m->len - at)
-		return bad(n, "the file is truncated in its header");
+		return bad_npy(n, "the file is truncated in its header");
 	n->p = (const char *)p + at;
 	n->end = n->p + len;
 	*data = p + at + len;
@@ -205,7 +205,8 @@ static bool data_size(struct npy *n, enum dtype t, uint64_t *size)
 			empty = true;
 		else if (__builtin_mul_overflow(*size, (uint64_t)n->shape[i], size) ||
 			 *size > INT64_MAX)
-			return bad(n, "the header has an impossible shape: its product overflows");
+			return bad_npy(n,
+				       "the header has an impossible shape: its product overflows");
 	}
 	if (empty)
 		*size = 0;
@@ -260,16 +261,16 @@ struct tensor *npy_tensor(struct ctx *cx, struct span s, const char *path, const
 	struct npy n = {.cx = cx, .span = s, .path = path};
 	const uint8_t *data = NULL;
 	uint64_t size, have;
-	if (!split(&n, m, &data) || !header(&n))
+	if (!split(&n, m, &data) || !read_header(&n))
 		return NULL;
 	enum dtype t = dtype_of(&n);
 	if (t == DT_NONE || !data_size(&n, t, &size))
 		return NULL;
 	have = m->len - (uint64_t)(data - m->data);
 	if (have != size) {
-		bad(&n, "the file is %s: its header promises %llu bytes of data, it has %llu",
-		    have < size ? "truncated" : "damaged", (unsigned long long)size,
-		    (unsigned long long)have);
+		bad_npy(&n, "the file is %s: its header promises %llu bytes of data, it has %llu",
+			have < size ? "truncated" : "damaged", (unsigned long long)size,
+			(unsigned long long)have);
 		return NULL;
 	}
 	struct tensor *r = tensor_new(cx, t, n.rank, n.shape);
@@ -278,7 +279,7 @@ struct tensor *npy_tensor(struct ctx *cx, struct span s, const char *path, const
 	if (n.fortran && n.rank > 1 && size)
 		r->data = to_c_order(&n, data, dtypes[t].size, size);
 	if (!tensor_valid(r)) {
-		bad(&n, "the file is damaged: it has bools that are neither 0 nor 1");
+		bad_npy(&n, "the file is damaged: it has bools that are neither 0 nor 1");
 		return NULL;
 	}
 	return r;

@@ -35,20 +35,17 @@ struct json {
 	struct span span;
 	const char *path;
 	const char *p, *end, *start;
-	bool failed;
 	struct strbuf text; /* the string last read */
 };
 
-PRINTF(2, 3) static bool bad(struct json *j, const char *fmt, ...)
+PRINTF(2, 3) static bool bad_header(struct json *j, const char *fmt, ...)
 {
 	va_list ap;
 	char words[400];
 	va_start(ap, fmt);
 	vsnprintf(words, sizeof(words), fmt, ap);
 	va_end(ap);
-	if (!j->failed)
-		error(j->cx, j->span, E_FILE_FORMAT, "file \"%s\": %s", j->path, words);
-	j->failed = true;
+	error(j->cx, j->span, E_FILE_FORMAT, "file \"%s\": %s", j->path, words);
 	return false;
 }
 
@@ -64,8 +61,8 @@ static const char *shown(struct json *j, const struct sym *name)
 
 static bool damaged(struct json *j, const char *expected)
 {
-	return bad(j, "the header is damaged at byte %zu: expected %s",
-		   (size_t)(j->p - j->start) + 8, expected);
+	return bad_header(j, "the header is damaged at byte %zu: expected %s",
+			  (size_t)(j->p - j->start) + 8, expected);
 }
 
 static bool next_is(struct json *j, char c)
@@ -143,7 +140,7 @@ static bool escape(struct json *j)
 }
 
 /* A string, decoded into j->text. */
-static bool string(struct json *j)
+static bool read_string(struct json *j)
 {
 	j->text.len = 0;
 	if (!next_is(j, '"'))
@@ -162,7 +159,7 @@ static bool string(struct json *j)
 	}
 }
 
-static bool number(struct json *j, uint64_t *v)
+static bool read_number(struct json *j, uint64_t *v)
 {
 	*v = 0;
 	(void)next_is(j, 0); /* skips blanks */
@@ -173,7 +170,7 @@ static bool number(struct json *j, uint64_t *v)
 	for (; j->p < j->end && *j->p >= '0' && *j->p <= '9'; j->p++)
 		if (__builtin_mul_overflow(*v, 10, v) ||
 		    __builtin_add_overflow(*v, (uint64_t)(*j->p - '0'), v) || *v > INT64_MAX)
-			return bad(j, "the header has a number beyond 2^63");
+			return bad_header(j, "the header has a number beyond 2^63");
 	return true;
 }
 
@@ -184,7 +181,7 @@ static bool metadata(struct json *j)
 	if (next_is(j, '}'))
 		return true;
 	do {
-		if (!string(j) || !expect(j, ':') || !string(j))
+		if (!read_string(j) || !expect(j, ':') || !read_string(j))
 			return false;
 	} while (next_is(j, ','));
 	return expect(j, '}');
@@ -198,11 +195,11 @@ static bool read_shape(struct json *j, struct st_entry *e)
 	if (next_is(j, ']'))
 		return true;
 	do {
-		if (!number(j, &v))
+		if (!read_number(j, &v))
 			return false;
 		if (e->rank == MAX_RANK)
-			return bad(j, "tensor \"%s\" has more than %d dims", shown(j, e->name),
-				   MAX_RANK);
+			return bad_header(j, "tensor \"%s\" has more than %d dims",
+					  shown(j, e->name), MAX_RANK);
 		if (e->rank == (int)countof(e->shape)) {
 			e->more = new_array(j->cx->arena, int64_t, MAX_RANK);
 			memcpy(e->more, e->shape, sizeof(e->shape));
@@ -236,22 +233,24 @@ static bool check_size(struct json *j, const struct st_entry *e, uint64_t size)
 	uint64_t need = dtypes[e->dtype].size;
 	bool empty = false;
 	if (e->begin > e->end || e->end > size)
-		return bad(j, "tensor \"%s\" lies outside of the file: bytes %llu to %llu of %llu",
-			   shown(j, e->name), (unsigned long long)e->begin,
-			   (unsigned long long)e->end, (unsigned long long)size);
+		return bad_header(
+			j, "tensor \"%s\" lies outside of the file: bytes %llu to %llu of %llu",
+			shown(j, e->name), (unsigned long long)e->begin, (unsigned long long)e->end,
+			(unsigned long long)size);
 	if (e->dtype == DT_NONE) /* refused where it is asked for */
 		return true;
 	for (int i = 0; i < e->rank; i++) {
 		if (!shape[i])
 			empty = true;
 		else if (__builtin_mul_overflow(need, (uint64_t)shape[i], &need))
-			return bad(j, "tensor \"%s\" has an impossible shape", shown(j, e->name));
+			return bad_header(j, "tensor \"%s\" has an impossible shape",
+					  shown(j, e->name));
 	}
 	if ((empty ? 0 : need) != e->end - e->begin)
-		return bad(j,
-			   "tensor \"%s\": its shape and dtype take %llu bytes, its offsets %llu",
-			   shown(j, e->name), empty ? 0ull : (unsigned long long)need,
-			   (unsigned long long)(e->end - e->begin));
+		return bad_header(
+			j, "tensor \"%s\": its shape and dtype take %llu bytes, its offsets %llu",
+			shown(j, e->name), empty ? 0ull : (unsigned long long)need,
+			(unsigned long long)(e->end - e->begin));
 	return true;
 }
 
@@ -262,7 +261,7 @@ static bool read_entry(struct json *j, struct st_entry *e)
 	if (!expect(j, '{'))
 		return false;
 	do {
-		if (!string(j))
+		if (!read_string(j))
 			return false;
 		const char *key = j->text.s ? j->text.s : "";
 		unsigned bit = !strcmp(key, "dtype")          ? 1
@@ -270,25 +269,26 @@ static bool read_entry(struct json *j, struct st_entry *e)
 			       : !strcmp(key, "data_offsets") ? 4
 							      : 0;
 		if (!bit || (seen & bit))
-			return bad(j, "tensor \"%s\" has %s key \"%.100s\"", shown(j, e->name),
-				   bit ? "twice the" : "an unknown", key);
+			return bad_header(j, "tensor \"%s\" has %s key \"%.100s\"",
+					  shown(j, e->name), bit ? "twice the" : "an unknown", key);
 		seen |= bit;
 		if (!expect(j, ':'))
 			return false;
 		if (bit == 1) {
-			if (!string(j))
+			if (!read_string(j))
 				return false;
 			read_dtype(j, e);
 		} else if (bit == 2 ? !read_shape(j, e)
-				    : !(expect(j, '[') && number(j, &e->begin) && expect(j, ',') &&
-					number(j, &e->end) && expect(j, ']'))) {
+				    : !(expect(j, '[') && read_number(j, &e->begin) &&
+					expect(j, ',') && read_number(j, &e->end) &&
+					expect(j, ']'))) {
 			return false;
 		}
 	} while (next_is(j, ','));
 	if (!expect(j, '}'))
 		return false;
-	return seen == 7 ||
-	       bad(j, "tensor \"%s\" lacks its dtype, shape or data_offsets", shown(j, e->name));
+	return seen == 7 || bad_header(j, "tensor \"%s\" lacks its dtype, shape or data_offsets",
+				       shown(j, e->name));
 }
 
 static int by_place(const void *a, const void *b)
@@ -313,22 +313,23 @@ static bool check_layout(struct json *j, struct st_index *x)
 	for (uint32_t i = 0; i < x->count; i++) {
 		const struct st_entry *e = &x->by_place[i];
 		if (e->begin < at)
-			return bad(j, "tensors \"%s\" and \"%s\" overlap",
-				   shown(j, x->by_place[i - 1].name), shown(j, e->name));
+			return bad_header(j, "tensors \"%s\" and \"%s\" overlap",
+					  shown(j, x->by_place[i - 1].name), shown(j, e->name));
 		if (e->begin > at)
-			return bad(j, "there is a gap before tensor \"%s\"", shown(j, e->name));
+			return bad_header(j, "there is a gap before tensor \"%s\"",
+					  shown(j, e->name));
 		at = e->end;
 		x->by_name[i] = &x->by_place[i];
 	}
 	if (at != x->size)
-		return bad(j, "the file has %llu bytes that belong to no tensor",
-			   (unsigned long long)(x->size - at));
+		return bad_header(j, "the file has %llu bytes that belong to no tensor",
+				  (unsigned long long)(x->size - at));
 	if (x->count)
 		qsort(x->by_name, x->count, sizeof(*x->by_name), by_name);
 	for (uint32_t i = 1; i < x->count; i++)
 		if (x->by_name[i]->name == x->by_name[i - 1]->name)
-			return bad(j, "two tensors are called \"%s\"",
-				   shown(j, x->by_name[i]->name));
+			return bad_header(j, "two tensors are called \"%s\"",
+					  shown(j, x->by_name[i]->name));
 	return true;
 }
 
@@ -341,12 +342,12 @@ static bool read_entries(struct json *j, struct st_index *x)
 	while (!next_is(j, '}')) {
 		if ((entries.len || meta) && !expect(j, ','))
 			return false;
-		if (!string(j) || !expect(j, ':'))
+		if (!read_string(j) || !expect(j, ':'))
 			return false;
 		struct sym *name = intern(j->cx, j->text.s ? j->text.s : "", j->text.len);
 		if (!strcmp(name->s, "__metadata__")) {
 			if (meta)
-				return bad(j, "there are two __metadata__");
+				return bad_header(j, "there are two __metadata__");
 			meta = true;
 			if (!metadata(j))
 				return false;
@@ -372,15 +373,15 @@ static struct st_index *read_index(struct json *j, const struct mapping *m)
 	struct st_index *x = new (j->cx->arena, struct st_index);
 	uint64_t len = 0;
 	if (m->len < 10) {
-		bad(j, "this is no .safetensors file");
+		bad_header(j, "this is no .safetensors file");
 		return NULL;
 	}
 	for (int i = 0; i < 8; i++)
 		len |= (uint64_t)m->data[i] << 8 * i;
 	if (len > HEADER_MAX || len > m->len - 8 || len < 2 || m->data[8] != '{') {
-		bad(j, len <= HEADER_MAX && len >= 2 && m->data[8] == '{'
-			       ? "the file is truncated in its header"
-			       : "this is no .safetensors file");
+		bad_header(j, len <= HEADER_MAX && len >= 2 && m->data[8] == '{'
+				      ? "the file is truncated in its header"
+				      : "this is no .safetensors file");
 		return NULL;
 	}
 	j->start = j->p = (const char *)m->data + 8;
@@ -458,7 +459,7 @@ struct tensor *safetensors_tensor(struct ctx *cx, struct span s, const char *pat
 	r->data = m->index->data + e->begin;
 	r->name = e->name->s;
 	if (!tensor_valid(r)) {
-		bad(&j, "tensor \"%s\" has bools that are neither 0 nor 1", name);
+		bad_header(&j, "tensor \"%s\" has bools that are neither 0 nor 1", name);
 		return NULL;
 	}
 	return r;

@@ -40,7 +40,7 @@ struct emit {
 	struct place_text place;
 };
 
-static void cut(struct emit *e)
+static void end_piece(struct emit *e)
 {
 	if (e->at == e->end)
 		return;
@@ -51,11 +51,11 @@ static void cut(struct emit *e)
 }
 
 /* Makes room for n bytes before all that was packed so far. */
-static uint8_t *before(struct emit *e, size_t n)
+static uint8_t *room_before(struct emit *e, size_t n)
 {
 	if ((size_t)(e->at - e->begin) < n || !e->at) {
 		size_t size = n > CHUNK ? n : CHUNK;
-		cut(e);
+		end_piece(e);
 		e->begin = arena_alloc(e->cx->arena, size);
 		e->at = e->end = e->begin + size;
 	}
@@ -64,20 +64,20 @@ static uint8_t *before(struct emit *e, size_t n)
 	return e->at;
 }
 
-static void put(struct emit *e, const void *data, size_t n)
+static void pack_bytes(struct emit *e, const void *data, size_t n)
 {
 	if (n)
-		memcpy(before(e, n), data, n);
+		memcpy(room_before(e, n), data, n);
 }
 
-static void put_varint(struct emit *e, uint64_t v)
+static void pack_varint(struct emit *e, uint64_t v)
 {
 	uint8_t buf[10];
 	size_t n = 0;
 	do
 		buf[n++] = (uint8_t)(v & 0x7f) | (v > 0x7f ? 0x80 : 0);
 	while (v >>= 7);
-	put(e, buf, n);
+	pack_bytes(e, buf, n);
 }
 
 static unsigned varint_size(uint64_t v)
@@ -89,15 +89,15 @@ static unsigned varint_size(uint64_t v)
 }
 
 /* Writes tag and length of a field; its content is all that was packed since `mark`. */
-static void put_head(struct emit *e, unsigned field, uint64_t mark)
+static void pack_head(struct emit *e, unsigned field, uint64_t mark)
 {
-	put_varint(e, e->total - mark);
-	put_varint(e, field << 3 | 2);
+	pack_varint(e, e->total - mark);
+	pack_varint(e, field << 3 | 2);
 }
 
 /* Packs a doc_string of spaces that takes n bytes with tag and length. No string takes 1 or 130
  * bytes; then it takes a page more. */
-static void put_padding(struct emit *e, unsigned field, size_t n)
+static void pack_padding(struct emit *e, unsigned field, size_t n)
 {
 	uint64_t mark = e->total;
 	if (!n)
@@ -105,14 +105,14 @@ static void put_padding(struct emit *e, unsigned field, size_t n)
 	if (n == 1 || n == 130)
 		n += PAGE;
 	n -= n < 130 ? 2 : 3; /* tag and length */
-	memset(before(e, n), ' ', n);
-	put_head(e, field, mark);
+	memset(room_before(e, n), ' ', n);
+	pack_head(e, field, mark);
 }
 
-static void put_message(struct emit *e, const ProtobufCMessage *m)
+static void pack_message(struct emit *e, const ProtobufCMessage *m)
 {
 	size_t n = protobuf_c_message_get_packed_size(m);
-	protobuf_c_message_pack(m, before(e, n));
+	protobuf_c_message_pack(m, room_before(e, n));
 }
 
 static ProtobufCBinaryData bytes(const char *s, size_t len)
@@ -164,7 +164,7 @@ static ProtobufCBinaryData type_bytes(struct emit *e, uint32_t index, bool io)
 	return astr_bytes(t->packed[io]);
 }
 
-static void put_value_info(struct emit *e, unsigned field, const struct value *v)
+static void pack_value_info(struct emit *e, unsigned field, const struct value *v)
 {
 	const struct onnx_value *o = onnx_value(e->m, v);
 	Onnx__ValueInfoProto info = ONNX__VALUE_INFO_PROTO__INIT;
@@ -173,8 +173,8 @@ static void put_value_info(struct emit *e, unsigned field, const struct value *v
 	info.name = astr_bytes(o->name);
 	info.has_type = true;
 	info.type = type_bytes(e, o->type, field != 13);
-	put_message(e, &info.base);
-	put_head(e, field, mark);
+	pack_message(e, &info.base);
+	pack_head(e, field, mark);
 }
 
 /* Tensors */
@@ -210,18 +210,18 @@ static void expand_splat(const struct tensor *t, uint8_t *to, size_t size)
 }
 
 /* Packs the data of a tensor: copies a small one, else adds a piece that points to the data. */
-static void put_data(struct emit *e, const struct tensor *t)
+static void pack_data(struct emit *e, const struct tensor *t)
 {
 	uint64_t size = tensor_size(t);
 	if (size <= INLINE) {
-		uint8_t *to = before(e, (size_t)size);
+		uint8_t *to = room_before(e, (size_t)size);
 		if (t->splat)
 			expand_splat(t, to, (size_t)size);
 		else if (size)
 			memcpy(to, t->data, (size_t)size);
 		return;
 	}
-	cut(e);
+	end_piece(e);
 	struct piece *p = new (e->cx->arena, struct piece);
 	*p = (struct piece){t->data, (size_t)size, t->splat ? t : NULL, e->pieces};
 	e->pieces = p;
@@ -229,14 +229,14 @@ static void put_data(struct emit *e, const struct tensor *t)
 }
 
 /* Strings: data is an array of struct astr. */
-static void put_strings(struct emit *e, const struct tensor *t)
+static void pack_strings(struct emit *e, const struct tensor *t)
 {
 	const struct astr *s = t->data;
 	for (uint64_t i = t->count; i-- > 0;) {
 		uint64_t mark = e->total;
 		const struct astr *one = &s[t->splat ? 0 : i];
-		put(e, one->s, one->len);
-		put_head(e, 6, mark);
+		pack_bytes(e, one->s, one->len);
+		pack_head(e, 6, mark);
 	}
 }
 
@@ -270,19 +270,19 @@ static void set_external(struct emit *e, Onnx__TensorProto *m, const struct tens
 }
 
 /* Packs the content of a TensorProto. */
-static void put_tensor(struct emit *e, const struct tensor *t, struct astr name,
-		       const struct place_out *p)
+static void pack_tensor(struct emit *e, const struct tensor *t, struct astr name,
+			const struct place_out *p)
 {
 	Onnx__TensorProto m = ONNX__TENSOR_PROTO__INIT;
 	if (p && p->external) {
 		set_external(e, &m, t, p);
 	} else if (t->dtype == DT_STRING) {
-		put_strings(e, t);
+		pack_strings(e, t);
 	} else {
-		put_padding(e, 12, padding(e, t));
+		pack_padding(e, 12, padding(e, t));
 		uint64_t mark = e->total;
-		put_data(e, t);
-		put_head(e, 9, mark);
+		pack_data(e, t);
+		pack_head(e, 9, mark);
 	}
 	m.n_dims = t->rank;
 	m.dims = t->shape;
@@ -290,12 +290,12 @@ static void put_tensor(struct emit *e, const struct tensor *t, struct astr name,
 	m.data_type = dtypes[t->dtype].onnx;
 	m.has_name = name.len != 0;
 	m.name = astr_bytes(name);
-	put_message(e, &m.base);
+	pack_message(e, &m.base);
 }
 
 /* Nodes */
 
-static void put_graph(struct emit *e, const struct block *b);
+static void pack_graph(struct emit *e, const struct block *b);
 
 static void set_strings(struct emit *e, Onnx__AttributeProto *m, const struct attr *a)
 {
@@ -305,7 +305,7 @@ static void set_strings(struct emit *e, Onnx__AttributeProto *m, const struct at
 		m->strings[i] = astr_bytes(a->u.strs[i]);
 }
 
-static void put_attr(struct emit *e, const struct attr *a)
+static void pack_attr(struct emit *e, const struct attr *a)
 {
 	static const uint8_t types[] = {
 		[AT_INT] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT,
@@ -333,8 +333,8 @@ static void put_attr(struct emit *e, const struct attr *a)
 		m.s = astr_bytes(a->u.s);
 		break;
 	case AT_TENSOR:
-		put_tensor(e, a->u.t, (struct astr){"", 0}, NULL);
-		put_head(e, 5, mark);
+		pack_tensor(e, a->u.t, (struct astr){"", 0}, NULL);
+		pack_head(e, 5, mark);
 		break;
 	case AT_INTS:
 		m.n_ints = a->n;
@@ -348,19 +348,19 @@ static void put_attr(struct emit *e, const struct attr *a)
 		set_strings(e, &m, a);
 		break;
 	case AT_GRAPH: /* MAX_GRAPH_DEPTH bounds this recursion */
-		put_graph(e, a->u.block);
-		put_head(e, 6, mark);
+		pack_graph(e, a->u.block);
+		pack_head(e, 6, mark);
 		break;
 	}
 	m.has_name = true;
 	m.name = text(a->name);
 	m.has_type = true;
 	m.type = (Onnx__AttributeProto__AttributeType)types[a->kind];
-	put_message(e, &m.base);
-	put_head(e, 5, mark);
+	pack_message(e, &m.base);
+	pack_head(e, 5, mark);
 }
 
-static void put_place(struct emit *e, struct span s)
+static void pack_place(struct emit *e, struct span s)
 {
 	Onnx__StringStringEntryProto m = ONNX__STRING_STRING_ENTRY_PROTO__INIT;
 	uint64_t mark = e->total;
@@ -370,8 +370,8 @@ static void put_place(struct emit *e, struct span s)
 	m.has_key = m.has_value = true;
 	m.key = text("ptg");
 	m.value = bytes(e->place.text, e->place.len);
-	put_message(e, &m.base);
-	put_head(e, 9, mark);
+	pack_message(e, &m.base);
+	pack_head(e, 9, mark);
 }
 
 static struct astr node_name(const struct onnx_model *m, const struct node *n)
@@ -401,14 +401,14 @@ static void set_names(struct emit *e, Onnx__NodeProto *m, const struct node *n)
 	m->output = e->io + n->nin;
 }
 
-static void put_node(struct emit *e, const struct node *n)
+static void pack_node(struct emit *e, const struct node *n)
 {
 	Onnx__NodeProto m = ONNX__NODE_PROTO__INIT;
 	struct astr name = node_name(e->m, n);
 	uint64_t mark = e->total;
-	put_place(e, n->span);
+	pack_place(e, n->span);
 	for (uint32_t i = n->nattrs; i-- > 0;)
-		put_attr(e, &n->attrs[i]);
+		pack_attr(e, &n->attrs[i]);
 	set_names(e, &m, n);
 	m.has_name = name.len != 0;
 	m.name = astr_bytes(name);
@@ -416,11 +416,11 @@ static void put_node(struct emit *e, const struct node *n)
 	m.op_type = text(n->onnx->name);
 	m.has_domain = n->onnx->domain[0] != 0;
 	m.domain = text(n->onnx->domain);
-	put_message(e, &m.base);
-	put_head(e, 1, mark);
+	pack_message(e, &m.base);
+	pack_head(e, 1, mark);
 }
 
-static void put_nodes(struct emit *e, const struct block *b)
+static void pack_nodes(struct emit *e, const struct block *b)
 {
 	uint32_t n = 0;
 	for (const struct node *p = b->first; p; p = p->next)
@@ -434,39 +434,39 @@ static void put_nodes(struct emit *e, const struct block *b)
 		for (uint32_t k = nodes[i]->nout; k-- > 0;) {
 			const struct value *v = nodes[i]->out[k];
 			if (v && v->type.dtype != DT_NONE && !onnx_value(e->m, v)->output)
-				put_value_info(e, 13, v);
+				pack_value_info(e, 13, v);
 		}
 	for (uint32_t i = n; i-- > 0;)
-		put_node(e, nodes[i]);
+		pack_node(e, nodes[i]);
 }
 
 /* Packs the content of a graph. An inner graph uses values of outer ones by their names. */
-static void put_graph(struct emit *e, const struct block *b)
+static void pack_graph(struct emit *e, const struct block *b)
 {
 	uint64_t mark;
 	for (uint32_t i = b->results.len; i-- > 0;)
-		put_value_info(e, 12, b->results.at[i]);
+		pack_value_info(e, 12, b->results.at[i]);
 	for (uint32_t i = b->params.len; i-- > 0;)
-		put_value_info(e, 11, b->params.at[i]);
+		pack_value_info(e, 11, b->params.at[i]);
 	mark = e->total;
-	put(e, "body", 4);
-	put_head(e, 2, mark);
-	put_nodes(e, b);
+	pack_bytes(e, "body", 4);
+	pack_head(e, 2, mark);
+	pack_nodes(e, b);
 }
 
-static void put_main_graph(struct emit *e)
+static void pack_main_graph(struct emit *e)
 {
 	const struct onnx_model *m = e->m;
 	const char *name = onnx_graph_name(m);
 	uint64_t mark;
 	for (uint32_t i = m->outputs.len; i-- > 0;)
-		put_value_info(e, 12, m->outputs.at[i]);
+		pack_value_info(e, 12, m->outputs.at[i]);
 	for (uint32_t i = m->inputs.len; i-- > 0;)
-		put_value_info(e, 11, m->inputs.at[i]);
+		pack_value_info(e, 11, m->inputs.at[i]);
 	mark = e->total;
-	put(e, name, strlen(name));
-	put_head(e, 2, mark);
-	put_nodes(e, m->graph->block);
+	pack_bytes(e, name, strlen(name));
+	pack_head(e, 2, mark);
+	pack_nodes(e, m->graph->block);
 }
 
 /* Initializers */
@@ -516,7 +516,7 @@ static bool find_threshold(struct emit *e, bool external, uint64_t *threshold)
 	return false;
 }
 
-static void put_inits(struct emit *e, uint64_t threshold, struct place_out *at)
+static void pack_inits(struct emit *e, uint64_t threshold, struct place_out *at)
 {
 	const struct onnx_model *m = e->m;
 	uint64_t offset = 0;
@@ -530,9 +530,9 @@ static void put_inits(struct emit *e, uint64_t threshold, struct place_out *at)
 	}
 	for (uint32_t i = m->inits.len; i-- > 0;) {
 		uint64_t mark = e->total;
-		put_tensor(e, m->inits.at[i].data, onnx_value(m, m->inits.at[i].value)->name,
-			   &at[i]);
-		put_head(e, 5, mark);
+		pack_tensor(e, m->inits.at[i].data, onnx_value(m, m->inits.at[i].value)->name,
+			    &at[i]);
+		pack_head(e, 5, mark);
 	}
 }
 
@@ -544,11 +544,11 @@ static void pad_graph(struct emit *e, size_t first)
 	size_t n = -(e->total + 1 + bytes + first) % PAGE;
 	if (varint_size(e->total + n) != bytes)
 		n += 2 * PAGE;
-	put_padding(e, 10, n);
+	pack_padding(e, 10, n);
 }
 
 /* Packs tag and length of the graph, and the fields of the model before it. */
-static void put_model_head(struct emit *e)
+static void pack_model_head(struct emit *e)
 {
 	const struct onnx_model *m = e->m;
 	const struct options *opt = &e->cx->opt;
@@ -573,8 +573,8 @@ static void put_model_head(struct emit *e)
 	model.doc_string = text(opt->doc_string ? opt->doc_string : "");
 	if (e->padded)
 		pad_graph(e, protobuf_c_message_get_packed_size(&model.base));
-	put_head(e, 7, 0);
-	put_message(e, &model.base);
+	pack_head(e, 7, 0);
+	pack_message(e, &model.base);
 }
 
 /* Writing */
@@ -645,12 +645,12 @@ bool emit_model(struct ctx *cx, const struct graph *g, struct sink *out, struct 
 		report_depth(cx, e.m->too_deep);
 		return false;
 	}
-	put_main_graph(&e);
+	pack_main_graph(&e);
 	if (!find_threshold(&e, external != NULL, &threshold))
 		return false;
 	struct place_out *at = new_array(cx->arena, struct place_out, e.m->inits.len + 1u);
-	put_inits(&e, threshold, at);
-	put_model_head(&e);
-	cut(&e);
+	pack_inits(&e, threshold, at);
+	pack_model_head(&e);
+	end_piece(&e);
 	return (!threshold || write_external(&e, external, at)) && write_model(&e, out);
 }

@@ -19,7 +19,7 @@ static void indent(struct dump *d, uint32_t depth)
 		sb_str(d->out, "  ");
 }
 
-static void put_name(struct dump *d, const struct value *v)
+static void print_name(struct dump *d, const struct value *v)
 {
 	if (!v)
 		sb_str(d->out, "None");
@@ -38,25 +38,25 @@ static void put_name(struct dump *d, const struct value *v)
 	}
 }
 
-static void put_typed(struct dump *d, const struct value *v)
+static void print_typed(struct dump *d, const struct value *v)
 {
-	put_name(d, v);
+	print_name(d, v);
 	sb_printf(d->out, ": %s", v->type.dtype ? type_str(d->cx, v->type) : "?");
 }
 
-static void put_list(struct dump *d, struct value *const *v, uint32_t n, bool typed)
+static void print_list(struct dump *d, struct value *const *v, uint32_t n, bool typed)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		if (i)
 			sb_str(d->out, ", ");
 		if (typed)
-			put_typed(d, v[i]);
+			print_typed(d, v[i]);
 		else
-			put_name(d, v[i]);
+			print_name(d, v[i]);
 	}
 }
 
-static void put_attr(struct dump *d, const struct attr *a)
+static void print_attr(struct dump *d, const struct attr *a)
 {
 	sb_printf(d->out, "%s=", a->name);
 	switch ((enum attr_kind)a->kind) {
@@ -93,7 +93,7 @@ static void put_attr(struct dump *d, const struct attr *a)
 	}
 }
 
-static void put_op(struct dump *d, const struct node *n)
+static void print_op(struct dump *d, const struct node *n)
 {
 	if (n->op == &op_dim) {
 		sb_printf(d->out, "dim{%s}", dim_str(d->cx, n->props[0].u.d));
@@ -107,55 +107,55 @@ static void put_op(struct dump *d, const struct node *n)
 	sb_printf(d->out, "%s.%s", n->onnx->domain[0] ? n->onnx->domain : "onnx", n->onnx->name);
 	for (uint32_t i = 0; i < n->nattrs; i++) {
 		sb_str(d->out, i ? ", " : "{");
-		put_attr(d, &n->attrs[i]);
+		print_attr(d, &n->attrs[i]);
 	}
 	if (n->nattrs)
 		sb_str(d->out, "}");
 }
 
-static void put_block(struct dump *d, const struct block *b, uint32_t depth);
+static void print_block(struct dump *d, const struct block *b, uint32_t depth);
 
-static void put_blocks(struct dump *d, const struct node *n, uint32_t depth)
+static void print_blocks(struct dump *d, const struct node *n, uint32_t depth)
 {
 	uint32_t count = n->op == &op_if ? 2 : n->op == &op_loop ? 1 : 0;
 
 	for (uint32_t i = 0; n->blocks && i < count; i++)
-		put_block(d, n->blocks[i], depth + 1);
+		print_block(d, n->blocks[i], depth + 1);
 	for (uint32_t i = 0; i < n->nattrs; i++)
 		if (n->attrs[i].kind == AT_GRAPH)
-			put_block(d, n->attrs[i].u.block, depth + 1);
+			print_block(d, n->attrs[i].u.block, depth + 1);
 }
 
-static void put_nodes(struct dump *d, const struct block *b, uint32_t depth)
+static void print_nodes(struct dump *d, const struct block *b, uint32_t depth)
 {
 	for (const struct node *n = b->first; n; n = n->next) {
 		indent(d, depth);
-		put_list(d, n->out, n->nout, true);
+		print_list(d, n->out, n->nout, true);
 		sb_str(d->out, " = ");
-		put_op(d, n);
+		print_op(d, n);
 		sb_str(d->out, "(");
 		uint32_t list = n->onnx || !n->op ? n->nin : list_input(d->cx, n);
-		put_list(d, n->in, list < n->nin ? list - 1 : list, false);
+		print_list(d, n->in, list < n->nin ? list - 1 : list, false);
 		if (list < n->nin) {
 			sb_str(d->out, list > 1 ? ", [" : "[");
-			put_list(d, n->in + list, n->nin - list, false);
+			print_list(d, n->in + list, n->nin - list, false);
 			sb_str(d->out, "]");
 		}
 		sb_str(d->out, ")\n");
-		put_blocks(d, n, depth);
+		print_blocks(d, n, depth);
 	}
 }
 
 /* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
-static void put_block(struct dump *d, const struct block *b, uint32_t depth)
+static void print_block(struct dump *d, const struct block *b, uint32_t depth)
 {
 	indent(d, depth - 1);
 	sb_str(d->out, "(");
-	put_list(d, b->params.at, b->params.len, true);
+	print_list(d, b->params.at, b->params.len, true);
 	sb_str(d->out, ") -> (");
-	put_list(d, b->results.at, b->results.len, false);
+	print_list(d, b->results.at, b->results.len, false);
 	sb_str(d->out, ") {\n");
-	put_nodes(d, b, depth);
+	print_nodes(d, b, depth);
 	indent(d, depth - 1);
 	sb_str(d->out, "}\n");
 }
@@ -165,10 +165,10 @@ void dump_graph(struct ctx *cx, const struct graph *g, struct strbuf *out)
 	struct dump d = {.cx = cx, .out = out};
 
 	sb_printf(out, "ptg 1\n\ngraph %s(", g->name->s);
-	put_list(&d, g->block->params.at, g->block->params.len, true);
+	print_list(&d, g->block->params.at, g->block->params.len, true);
 	sb_str(out, ") -> (");
-	put_list(&d, g->block->results.at, g->block->results.len, true);
+	print_list(&d, g->block->results.at, g->block->results.len, true);
 	sb_str(out, ") {\n");
-	put_nodes(&d, g->block, 0);
+	print_nodes(&d, g->block, 0);
 	sb_str(out, "}\n");
 }

@@ -173,7 +173,7 @@ static void comma(struct dump *d, size_t *before)
 }
 
 /* Control characters would reach the terminal: they are \x1b, which the parser takes as "x1b". */
-static void put_escaped(struct dump *d, bytes s)
+static void print_escaped(struct dump *d, bytes s)
 {
 	for (size_t i = 0; i < s.len; i++) {
 		uint8_t c = s.data[i];
@@ -187,10 +187,10 @@ static void put_escaped(struct dump *d, bytes s)
 	}
 }
 
-static void put_quoted(struct dump *d, bytes s)
+static void print_quoted(struct dump *d, bytes s)
 {
 	sb_str(d->b, "\"");
-	put_escaped(d, s);
+	print_escaped(d, s);
 	sb_str(d->b, "\"");
 }
 
@@ -200,27 +200,27 @@ static bool is_letter(uint8_t c)
 }
 
 /* In quotes, where the parser takes nothing else. */
-static void put_name(struct dump *d, bytes name)
+static void print_name(struct dump *d, bytes name)
 {
 	bool plain = name.len && is_letter(name.data[0]);
 	for (size_t i = 0; i < name.len && plain; i++)
 		plain = is_letter(name.data[i]) || (name.data[i] >= '0' && name.data[i] <= '9');
 	if (plain)
-		put_escaped(d, name);
+		print_escaped(d, name);
 	else
-		put_quoted(d, name);
+		print_quoted(d, name);
 }
 
-static void put_names(struct dump *d, bytes message, uint32_t number)
+static void print_names(struct dump *d, bytes message, uint32_t number)
 {
 	size_t n = 0;
 	for (struct field f; next_of(d, &message, number, BYTES, &f);) {
 		comma(d, &n);
-		put_name(d, f.bytes);
+		print_name(d, f.bytes);
 	}
 }
 
-static void put_dtype(struct dump *d, int64_t onnx)
+static void print_dtype(struct dump *d, int64_t onnx)
 {
 	/* clang-format off */
 	static const char *const names[] = {
@@ -236,7 +236,7 @@ static void put_dtype(struct dump *d, int64_t onnx)
 }
 
 /* The fewest digits that read back as the number. */
-static void put_float(struct dump *d, double v, bool single)
+static void print_float(struct dump *d, double v, bool single)
 {
 	char s[40];
 	if (isnan(v) || isinf(v)) {
@@ -255,7 +255,7 @@ static void put_float(struct dump *d, double v, bool single)
 	sb_str(d->b, s);
 }
 
-static void put_number(struct dump *d, enum dtype t, const uint8_t *p)
+static void print_number(struct dump *d, enum dtype t, const uint8_t *p)
 {
 	struct tensor one = {.dtype = (uint8_t)t, .count = 1, .data = p};
 	int64_t v;
@@ -266,23 +266,23 @@ static void put_number(struct dump *d, enum dtype t, const uint8_t *p)
 	} else if (tensor_int(&one, 0, &v)) {
 		sb_printf(d->b, "%lld", (long long)v);
 	} else {
-		put_float(d, tensor_float(&one, 0), t == DT_FLOAT32);
+		print_float(d, tensor_float(&one, 0), t == DT_FLOAT32);
 	}
 }
 
 /* The numbers of a field that has them as `t`, behind `n` others. */
-static void put_numbers(struct dump *d, struct field f, enum dtype t, size_t *n)
+static void print_numbers(struct dump *d, struct field f, enum dtype t, size_t *n)
 {
 	enum wire wire = t == DT_FLOAT32 ? FIXED32 : t == DT_FLOAT64 ? FIXED64 : VARINT;
 	for (uint64_t v; next_number(d, &f, wire, &v);) {
 		comma(d, n);
-		put_number(d, t, (const uint8_t *)&v);
+		print_number(d, t, (const uint8_t *)&v);
 	}
 }
 
 /* Types and tensors */
 
-static void put_type(struct dump *d, bytes type)
+static void print_type(struct dump *d, bytes type)
 {
 	struct field tensor, shape, axis, f;
 	size_t n = 0, around = 0;
@@ -295,7 +295,7 @@ static void put_type(struct dump *d, bytes type)
 			type = bytes_of(d, f.bytes, 1);
 		} else if (find_field(d, type, TYPE_MAP, BYTES, &f)) {
 			sb_str(d->b, "map(");
-			put_dtype(d, number_of(d, f.bytes, 1));
+			print_dtype(d, number_of(d, f.bytes, 1));
 			sb_str(d->b, ", ");
 			type = bytes_of(d, f.bytes, 2);
 		} else {
@@ -304,7 +304,7 @@ static void put_type(struct dump *d, bytes type)
 	if (!find_field(d, type, TYPE_TENSOR, BYTES, &tensor)) {
 		sb_str(d->b, "opaque()");
 	} else {
-		put_dtype(d, number_of(d, tensor.bytes, TYPE_ELEMENT));
+		print_dtype(d, number_of(d, tensor.bytes, TYPE_ELEMENT));
 		if (!find_field(d, tensor.bytes, TYPE_SHAPE, BYTES, &shape)) {
 			sb_str(d->b, "[]"); /* of any rank */
 			shape.bytes.len = 0;
@@ -314,7 +314,7 @@ static void put_type(struct dump *d, bytes type)
 			if (find_field(d, axis.bytes, DIM_SIZE, VARINT, &f))
 				sb_printf(d->b, "%lld", (long long)f.v);
 			else if (find_field(d, axis.bytes, DIM_NAME, BYTES, &f) && f.bytes.len)
-				put_name(d, f.bytes);
+				print_name(d, f.bytes);
 			else
 				sb_str(d->b, "?");
 		}
@@ -324,26 +324,26 @@ static void put_type(struct dump *d, bytes type)
 		sb_str(d->b, ")");
 }
 
-static void put_value(struct dump *d, bytes value)
+static void print_value(struct dump *d, bytes value)
 {
 	struct field type;
 	if (find_field(d, value, VALUE_TYPE, BYTES, &type)) {
-		put_type(d, type.bytes);
+		print_type(d, type.bytes);
 		sb_str(d->b, " ");
 	}
-	put_name(d, bytes_of(d, value, VALUE_NAME));
+	print_name(d, bytes_of(d, value, VALUE_NAME));
 }
 
 /* "key": "value", ... in brackets */
-static void put_entries(struct dump *d, bytes message, uint32_t number)
+static void print_entries(struct dump *d, bytes message, uint32_t number)
 {
 	size_t n = 0;
 	sb_str(d->b, "[");
 	for (struct field f; next_of(d, &message, number, BYTES, &f);) {
 		comma(d, &n);
-		put_quoted(d, bytes_of(d, f.bytes, ENTRY_KEY));
+		print_quoted(d, bytes_of(d, f.bytes, ENTRY_KEY));
 		sb_str(d->b, ": ");
-		put_quoted(d, bytes_of(d, f.bytes, ENTRY_VALUE));
+		print_quoted(d, bytes_of(d, f.bytes, ENTRY_VALUE));
 	}
 	sb_str(d->b, "]");
 }
@@ -360,40 +360,40 @@ static enum dtype dtype_in_text(int64_t onnx)
 						   : t;
 }
 
-static void put_elements(struct dump *d, bytes tensor, enum dtype t)
+static void print_elements(struct dump *d, bytes tensor, enum dtype t)
 {
 	size_t n = 0;
 	sb_str(d->b, "{");
 	for (struct field f; next_field(d, &tensor, &f);) {
 		if (f.number == TENSOR_FLOATS)
-			put_numbers(d, f, DT_FLOAT32, &n);
+			print_numbers(d, f, DT_FLOAT32, &n);
 		else if (f.number == TENSOR_DOUBLES)
-			put_numbers(d, f, DT_FLOAT64, &n);
+			print_numbers(d, f, DT_FLOAT64, &n);
 		else if (f.number == TENSOR_UINT64S)
-			put_numbers(d, f, DT_UINT64, &n);
+			print_numbers(d, f, DT_UINT64, &n);
 		else if (f.number == TENSOR_INT32S || f.number == TENSOR_INT64S)
-			put_numbers(d, f, DT_INT64, &n);
+			print_numbers(d, f, DT_INT64, &n);
 		else if (f.number == TENSOR_STRINGS && f.wire == BYTES) {
 			comma(d, &n);
-			put_quoted(d, f.bytes);
+			print_quoted(d, f.bytes);
 		}
 		for (size_t i = dtypes[t].size; f.number == TENSOR_RAW && i && i <= f.bytes.len;
 		     i += dtypes[t].size) {
 			comma(d, &n);
-			put_number(d, t, f.bytes.data + i - dtypes[t].size);
+			print_number(d, t, f.bytes.data + i - dtypes[t].size);
 		}
 	}
 	sb_str(d->b, "}");
 }
 
-static void put_tensor(struct dump *d, bytes tensor)
+static void print_tensor(struct dump *d, bytes tensor)
 {
 	int64_t onnx = number_of(d, tensor, TENSOR_DTYPE);
 	enum dtype t = dtype_in_text(onnx);
 	bytes name = bytes_of(d, tensor, TENSOR_NAME), at = tensor;
 	uint64_t count = 1, size;
 	size_t rank = 0;
-	put_dtype(d, onnx);
+	print_dtype(d, onnx);
 	for (struct field f; next_field(d, &at, &f);)
 		while (f.number == TENSOR_DIMS && next_number(d, &f, VARINT, &size)) {
 			sb_printf(d->b, "%s%lld", rank++ ? ", " : "[", (long long)size);
@@ -402,28 +402,28 @@ static void put_tensor(struct dump *d, bytes tensor)
 		}
 	sb_str(d->b, rank ? "] " : " ");
 	if (name.len) {
-		put_name(d, name);
+		print_name(d, name);
 		sb_str(d->b, " = ");
 	}
 	if (d->full && number_of(d, tensor, TENSOR_LOCATION))
-		put_entries(d, tensor, TENSOR_EXTERNAL);
+		print_entries(d, tensor, TENSOR_EXTERNAL);
 	else if (count > MAX_ELEMENTS || (!dtypes[t].size && bytes_of(d, tensor, TENSOR_RAW).len))
 		sb_printf(d->b, "[\"location\": \"%llu elements\"]", (unsigned long long)count);
 	else
-		put_elements(d, tensor, t);
+		print_elements(d, tensor, t);
 }
 
 /* Nodes and graphs */
 
-static void put_graph(struct dump *d, bytes graph);
+static void print_graph(struct dump *d, bytes graph);
 
-static void put_reference(struct dump *d, bytes name)
+static void print_reference(struct dump *d, bytes name)
 {
 	sb_str(d->b, "@");
-	put_name(d, name);
+	print_name(d, name);
 }
 
-static void put_attr(struct dump *d, bytes attr)
+static void print_attr(struct dump *d, bytes attr)
 {
 	/* clang-format off */
 	static const char *const types[] = {
@@ -434,24 +434,24 @@ static void put_attr(struct dump *d, bytes attr)
 	const char *type = types[number < countof(types) ? number : 0];
 	bool list = *type && type[strlen(type) - 1] == 's';
 	size_t n = 0;
-	put_name(d, bytes_of(d, attr, ATTR_NAME));
+	print_name(d, bytes_of(d, attr, ATTR_NAME));
 	sb_printf(d->b, "%s%s = %s", *type ? ": " : "", type, list ? "[" : "");
 	for (struct field f; next_field(d, &attr, &f);) {
 		void (*put)(struct dump * d, bytes value) = NULL;
 		if (f.number == ATTR_FLOAT || f.number == ATTR_FLOATS)
-			put_numbers(d, f, DT_FLOAT32, &n);
+			print_numbers(d, f, DT_FLOAT32, &n);
 		else if (f.number == ATTR_INT || f.number == ATTR_INTS)
-			put_numbers(d, f, DT_INT64, &n);
+			print_numbers(d, f, DT_INT64, &n);
 		else if (f.number == ATTR_STRING || f.number == ATTR_STRINGS)
-			put = put_quoted;
+			put = print_quoted;
 		else if (f.number == ATTR_TENSOR || f.number == ATTR_TENSORS)
-			put = put_tensor;
+			put = print_tensor;
 		else if (f.number == ATTR_GRAPH || f.number == ATTR_GRAPHS)
-			put = put_graph;
+			put = print_graph;
 		else if (f.number == ATTR_TYPE_PROTO || f.number == ATTR_TYPE_PROTOS)
-			put = put_type;
+			put = print_type;
 		else if (f.number == ATTR_REFERENCE)
-			put = put_reference;
+			put = print_reference;
 		if (put && f.wire == BYTES) {
 			comma(d, &n);
 			put(d, f.bytes);
@@ -461,51 +461,51 @@ static void put_attr(struct dump *d, bytes attr)
 	sb_str(d->b, list ? "]" : n ? "" : !strcmp(type, "string") ? "\"\"" : "0");
 }
 
-static void put_attrs(struct dump *d, bytes node)
+static void print_attrs(struct dump *d, bytes node)
 {
 	size_t n = 0;
 	for (struct field f; next_of(d, &node, NODE_ATTRIBUTE, BYTES, &f);) {
 		sb_str(d->b, n++ ? ", " : " <");
-		put_attr(d, f.bytes);
+		print_attr(d, f.bytes);
 	}
 	sb_str(d->b, n ? ">" : "");
 }
 
-static void put_node(struct dump *d, bytes node)
+static void print_node(struct dump *d, bytes node)
 {
 	bytes domain = bytes_of(d, node, NODE_DOMAIN), at = node;
 	bool graphs = false; /* attributes that are graphs stand behind, as they are long */
 	for (struct field f; next_of(d, &at, NODE_ATTRIBUTE, BYTES, &f);)
 		graphs |= bytes_of(d, f.bytes, ATTR_GRAPH).len != 0;
 	start_line(d);
-	put_names(d, node, NODE_OUTPUT);
+	print_names(d, node, NODE_OUTPUT);
 	sb_str(d->b, " = ");
-	put_escaped(d, domain); /* names with dots, without quotes */
+	print_escaped(d, domain); /* names with dots, without quotes */
 	sb_str(d->b, domain.len ? "." : "");
-	put_name(d, bytes_of(d, node, NODE_OP_TYPE));
+	print_name(d, bytes_of(d, node, NODE_OP_TYPE));
 	if (!graphs)
-		put_attrs(d, node);
+		print_attrs(d, node);
 	sb_str(d->b, " (");
-	put_names(d, node, NODE_INPUT);
+	print_names(d, node, NODE_INPUT);
 	sb_str(d->b, ")");
 	if (graphs)
-		put_attrs(d, node);
+		print_attrs(d, node);
 }
 
-static void put_values(struct dump *d, bytes graph, uint32_t number)
+static void print_values(struct dump *d, bytes graph, uint32_t number)
 {
 	size_t n = 0;
 	sb_str(d->b, "(");
 	for (struct field f; next_of(d, &graph, number, BYTES, &f);) {
 		comma(d, &n);
-		put_value(d, f.bytes);
+		print_value(d, f.bytes);
 	}
 	sb_str(d->b, ")");
 }
 
 /* Constants, or types of what is neither input nor output: a line for each, behind `n` others. */
-static void put_infos(struct dump *d, bytes graph, uint32_t number,
-		      void (*put)(struct dump *d, bytes info), size_t *n)
+static void print_infos(struct dump *d, bytes graph, uint32_t number,
+			void (*put)(struct dump *d, bytes info), size_t *n)
 {
 	for (struct field f; next_of(d, &graph, number, BYTES, &f);) {
 		sb_str(d->b, (*n)++ ? "," : "<");
@@ -514,22 +514,22 @@ static void put_infos(struct dump *d, bytes graph, uint32_t number,
 	}
 }
 
-static void put_graph(struct dump *d, bytes graph)
+static void print_graph(struct dump *d, bytes graph)
 {
 	size_t n = 0;
 	if (d->depth > MAX_DEPTH) {
 		bad_model(d, "more than %d graphs lie inside each other", MAX_DEPTH);
 		return;
 	}
-	put_name(d, bytes_of(d, graph, GRAPH_NAME));
+	print_name(d, bytes_of(d, graph, GRAPH_NAME));
 	sb_str(d->b, " ");
-	put_values(d, graph, GRAPH_INPUT);
+	print_values(d, graph, GRAPH_INPUT);
 	sb_str(d->b, " => ");
-	put_values(d, graph, GRAPH_OUTPUT);
+	print_values(d, graph, GRAPH_OUTPUT);
 	sb_str(d->b, " ");
 	d->depth++;
-	put_infos(d, graph, GRAPH_INITIALIZER, put_tensor, &n);
-	put_infos(d, graph, GRAPH_VALUE_INFO, put_value, &n);
+	print_infos(d, graph, GRAPH_INITIALIZER, print_tensor, &n);
+	print_infos(d, graph, GRAPH_VALUE_INFO, print_value, &n);
 	d->depth--;
 	if (n) {
 		start_line(d);
@@ -538,7 +538,7 @@ static void put_graph(struct dump *d, bytes graph)
 	sb_str(d->b, "{");
 	d->depth++;
 	for (struct field f; next_of(d, &graph, GRAPH_NODE, BYTES, &f);)
-		put_node(d, f.bytes);
+		print_node(d, f.bytes);
 	d->depth--;
 	start_line(d);
 	sb_str(d->b, "}");
@@ -546,7 +546,7 @@ static void put_graph(struct dump *d, bytes graph)
 
 /* What stands before the graph: `<ir_version: 10, opset_import: ["" : 18]>`, and in full who wrote
  * the model. */
-static void put_header(struct dump *d, bytes model)
+static void print_header(struct dump *d, bytes model)
 {
 	static const struct {
 		uint32_t number;
@@ -560,20 +560,20 @@ static void put_header(struct dump *d, bytes model)
 		  (long long)number_of(d, model, MODEL_IR_VERSION));
 	while (next_of(d, &at, MODEL_OPSET_IMPORT, BYTES, &f)) {
 		comma(d, &n);
-		put_quoted(d, bytes_of(d, f.bytes, OPSET_DOMAIN));
+		print_quoted(d, bytes_of(d, f.bytes, OPSET_DOMAIN));
 		sb_printf(d->b, " : %lld", (long long)number_of(d, f.bytes, OPSET_VERSION));
 	}
 	sb_str(d->b, "]");
 	for (size_t i = 0; d->full && i < countof(texts); i++)
 		if (find_field(d, model, texts[i].number, BYTES, &f)) {
 			sb_printf(d->b, ",\n   %s: ", texts[i].name);
-			put_quoted(d, f.bytes);
+			print_quoted(d, f.bytes);
 		}
 	if (d->full && find_field(d, model, MODEL_VERSION, VARINT, &f))
 		sb_printf(d->b, ",\n   model_version: %lld", (long long)f.v);
 	if (d->full && find_field(d, model, MODEL_METADATA, BYTES, &f)) {
 		sb_str(d->b, ",\n   metadata_props: ");
-		put_entries(d, model, MODEL_METADATA);
+		print_entries(d, model, MODEL_METADATA);
 	}
 	sb_str(d->b, "\n>\n");
 	while (next_of(d, &model, MODEL_FUNCTION, BYTES, &f))
@@ -585,10 +585,10 @@ static void put_header(struct dump *d, bytes model)
 static bool dump_bytes(struct dump *d, bytes model)
 {
 	struct field graph;
-	put_header(d, model);
+	print_header(d, model);
 	if (!find_field(d, model, MODEL_GRAPH, BYTES, &graph) && !d->failed)
 		return bad_model(d, model.len ? "it has no graph" : "it is empty");
-	put_graph(d, graph.bytes);
+	print_graph(d, graph.bytes);
 	sb_str(d->b, "\n");
 	return !d->failed;
 }

@@ -18,7 +18,7 @@
 #define MAX_TRIES 1000
 #define PIECE     ((size_t)1 << 30) /* Linux writes no more than 2 GiB - 4 KiB at once */
 
-static bool fail(struct sink *s, int error)
+static bool set_error(struct sink *s, int error)
 {
 	if (!s->error)
 		s->error = error ? error : EIO;
@@ -46,7 +46,7 @@ static bool file_write(struct sink *s, const void *data, size_t len)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return fail(s, n ? errno : ENOSPC);
+			return set_error(s, n ? errno : ENOSPC);
 		p += n;
 		len -= (size_t)n;
 		s->written += (uint64_t)n;
@@ -91,7 +91,7 @@ void file_sink_later(struct file_sink *f, const char *path)
 	if (f->later)
 		memcpy(f->path, path, len + 1);
 	else
-		fail(&f->sink, ENAMETOOLONG);
+		set_error(&f->sink, ENAMETOOLONG);
 }
 
 void file_sink_fd(struct file_sink *f, int fd)
@@ -99,7 +99,7 @@ void file_sink_fd(struct file_sink *f, int fd)
 	file_sink_init(f);
 	f->fd = dup(fd);
 	if (f->fd < 0)
-		fail(&f->sink, errno);
+		set_error(&f->sink, errno);
 }
 
 /* The descriptor that "/dev/stdout" or "/dev/fd/3" names, be it a regular file; -1: none. */
@@ -149,7 +149,7 @@ static bool open_temp(struct file_sink *f)
 			break;
 	}
 	f->temp[0] = 0;
-	return fail(&f->sink, errno);
+	return set_error(&f->sink, errno);
 }
 
 bool file_sink_open(struct file_sink *f, const char *path)
@@ -163,14 +163,14 @@ bool file_sink_open(struct file_sink *f, const char *path)
 		return !f->sink.error;
 	}
 	if (len >= sizeof(f->path))
-		return fail(&f->sink, ENAMETOOLONG);
+		return set_error(&f->sink, ENAMETOOLONG);
 	memcpy(f->path, path, len + 1);
 	bool exists = !stat(path, &st);
 	if (exists && S_ISDIR(st.st_mode))
-		return fail(&f->sink, EISDIR);
+		return set_error(&f->sink, EISDIR);
 	if (exists && !S_ISREG(st.st_mode)) {
 		f->fd = open(path, O_WRONLY | O_CLOEXEC);
-		return f->fd >= 0 || fail(&f->sink, errno);
+		return f->fd >= 0 || set_error(&f->sink, errno);
 	}
 	if (exists) { /* a link stays a link: what it points to is replaced */
 		char *real = realpath(path, NULL);
@@ -189,7 +189,7 @@ bool file_sink_open(struct file_sink *f, const char *path)
 static bool close_sink(struct file_sink *f)
 {
 	if (f->fd >= 0 && close(f->fd) && errno != EINTR)
-		fail(&f->sink, errno);
+		set_error(&f->sink, errno);
 	f->fd = -1;
 	return !f->sink.error;
 }
@@ -213,10 +213,10 @@ static bool keep_old(struct file_sink *f)
 		if (!none && !rename(f->path, f->old))
 			return true;
 		f->old[0] = 0;
-		return none || fail(&f->sink, errno);
+		return none || set_error(&f->sink, errno);
 	}
 	f->old[0] = 0;
-	return fail(&f->sink, errno);
+	return set_error(&f->sink, errno);
 }
 
 static bool move_in(struct file_sink *f, bool keep)
@@ -226,7 +226,7 @@ static bool move_in(struct file_sink *f, bool keep)
 	if (keep && !keep_old(f))
 		return false;
 	if (rename(f->temp, f->path))
-		return fail(&f->sink, errno);
+		return set_error(&f->sink, errno);
 	f->temp[0] = 0;
 	f->moved = true;
 	return true;
