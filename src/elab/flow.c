@@ -604,7 +604,7 @@ bool exec_next(struct elab *e, struct stmt *s)
 		if (l->block != e->block) {
 			elab_error(
 				e, s->span, E_STATEMENT,
-				"'next' stands directly in the body of its loop, not in an 'if'");
+				"'next' must be directly in the body of its loop, not in an 'if'");
 			return false;
 		}
 		struct value *next = next_value(e, s, c->next, c->param);
@@ -623,7 +623,7 @@ bool exec_until(struct elab *e, struct stmt *s)
 
 	if (!l || l->block != e->block) {
 		elab_error(e, s->span, E_STATEMENT,
-			   "'until' stands directly in the body of a loop");
+			   "'until' must be directly in the body of a loop");
 		return false;
 	}
 	if (l->until) {

@@ -407,8 +407,9 @@ struct cv call_onnx(struct elab *e, uint32_t at, struct cv *items)
 		return poison(a->span);
 	if (schema && count > op->nout && !(op->nout && op->out[op->nout - 1].repeat == '*') &&
 	    !(op->nout && op->out[op->nout - 1].repeat == '+')) {
-		elab_error(e, s, E_ARITY, "onnx.%s has %u results but %u names stand on the left",
-			   op->name, op->nout, count);
+		elab_error(e, s, E_ARITY,
+			   "onnx.%s has %u results but there are %u names on the left", op->name,
+			   op->nout, count);
 		return poison(a->span);
 	}
 	uint32_t results = count; /* and results without a target that the operator must have */

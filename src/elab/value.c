@@ -276,7 +276,7 @@ static bool put_typed_constant(struct elab *e, const struct cv *v, enum dtype t,
 	int64_t k = 0;
 
 	if (!tensor_convert(t, dst, from, x->data, 1))
-		return literal_error(e, v->span, t, "is none that is held by");
+		return literal_error(e, v->span, t, "does not fit into");
 	if (!is_discrete(t))
 		return true;
 	if (is_float(from)) {

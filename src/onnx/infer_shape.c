@@ -532,7 +532,7 @@ enum onnx_infer_result onnx_transpose(struct infer *f)
 		if (!resolve_axis(f, perm ? perm->u.ints[i] : t.rank - 1 - (int64_t)i, t.rank, &a))
 			return ONNX_ERROR;
 		if (seen[a]) {
-			infer_error(f, E_RANGE, "axis %u stands twice in perm", a);
+			infer_error(f, E_RANGE, "axis %u is given twice in perm", a);
 			return ONNX_ERROR;
 		}
 		seen[a] = true;
@@ -705,7 +705,7 @@ enum onnx_infer_result onnx_split(struct infer *f)
 		return ONNX_ERROR;
 	if (f->op->since >= 18 && !input(f, 1) == !has_attr(f, "num_outputs")) {
 		infer_error(f, E_PROPERTY,
-			    input(f, 1) ? "num_outputs beside the input 'split'"
+			    input(f, 1) ? "it has both num_outputs and the input 'split'"
 					: "it needs num_outputs or the input 'split'");
 		return ONNX_ERROR;
 	}

@@ -169,7 +169,7 @@ bool sh_searchsorted(struct ctx *cx, struct node *n)
 	const struct type *sorter = n->nin > 2 && n->in[2] ? &n->in[2]->type : NULL;
 
 	if (x->rank != 1) {
-		error(cx, n->span, E_DTYPE, "%s: what is searched must be a vector, got %s",
+		error(cx, n->span, E_DTYPE, "%s: the searched array must be a vector, got %s",
 		      op_label(cx, n), type_str(cx, *x));
 		return false;
 	}

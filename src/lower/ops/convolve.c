@@ -230,7 +230,7 @@ static bool check_static_sizes(struct build *b, const struct node *n, bool valid
 		bool known = dim_is_const(b->cx, x->dims[i], &p);
 		known &= dim_is_const(b->cx, k->dims[i], &q);
 		if (p == 0 || q == 0) {
-			raises(b, "what is convolved must not be empty");
+			raises(b, "the inputs of a convolution must not be empty");
 			return false;
 		}
 		more |= known && p > q;

@@ -632,7 +632,7 @@ static struct value *update_by_scatter(struct build *b, struct update *u)
 	struct value *at = scatter_indices(b, u, &l, v), *x = transpose(b, u->x, l.x);
 	struct value *y = reorder_axes(b, u->y, l.y, rank);
 	if (y->type.rank > rank) {
-		unsupported(b, "the value to put has more axes than the place for it");
+		unsupported(b, "the value has more axes than the indexed part of x");
 		return u->x;
 	}
 	for (uint32_t i = 0; i < rank; i++)

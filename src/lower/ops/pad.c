@@ -602,7 +602,7 @@ bool lower_pad(struct build *b, struct node *n)
 	if (!read_widths(b, n, &p))
 		return false;
 	if (failing_empty_axis(b, &p) >= 0) {
-		unsupported(b, "axis %d is empty, there is nothing to make borders of",
+		unsupported(b, "axis %d is empty: it has no elements for a border",
 			    failing_empty_axis(b, &p));
 		return false;
 	}

@@ -275,7 +275,7 @@ struct value *reshape_known(struct build *b, struct value *x, const struct known
 	}
 	*fails = minus && zero;
 	if (*fails)
-		raises(b, "there is no length to find beside a 0");
+		raises(b, "a shape with -1 cannot have a length of 0");
 	if (*fails || !all)
 		return NULL;
 	struct value *r = reshape_as_tile(b, x, t.dims, t.rank);
