@@ -40,7 +40,8 @@ the following, except for what this page lists.**
 | complex | error at most {c64} (complex64) and {c128} (complex128) of the largest element |
 
 Every dtype of an op is tried at each opset with static and with dynamic dims; a single case is tried at one of them, in turn.
-`make coverage` writes this page, and `make check` fails where a row differs from what the test finds.
+Some cases are tried a second time with nodes before and after the op. `make coverage` writes this page; the test fails where a row
+differs from what it finds (`make check` tries a third of the ops, `make check-all` every op).
 
 Contents: [dtypes](#dtypes), [larger errors](#larger-errors), [not tried](#not-tried), [ops that were tried](#ops-that-were-tried).
 Ops that do not convert at all: [ops.md](ops.md#not-converted-yet).
