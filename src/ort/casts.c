@@ -1,9 +1,8 @@
 /*
  * casts.c: Casts that follow each other. ONNX Runtime makes one Cast of two where it takes the
  * first for harmless, and it drops one before a cast of its own, which it puts around what it has
- * for float32 and not for float16. In: a graph of ONNX nodes. Out: what the rewrites and lowering
- * have to know of that; the same graph, with a Reshape, which moves no data and is not removed,
- * between Casts that must stay two.
+ * for float32 and not for float16. In: a graph of ONNX nodes. Out: the same, with a Reshape,
+ * which moves no data and is not removed, between Casts that must stay two.
  */
 #include <string.h>
 

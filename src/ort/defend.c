@@ -1,18 +1,35 @@
 /*
  * defend.c: the pass that defends a model against ONNX Runtime. In: a graph of ONNX nodes that is
- * rewritten. Out: the same function, of nodes that the runtime computes rightly: first nodes whose
- * kernels are wrong are made in another way, by the legaliser; then come those that its optimiser
- * would change.
+ * rewritten. Out: the same function, of nodes that the runtime computes rightly and that its
+ * optimiser leaves alone. A node that is not right is made again of others, as lowering makes
+ * nodes; then come what is a matter of several nodes: products, Casts and guards.
  */
 #include "lower/build.h"
 #include "ort/ort.h"
 #include "rewrite/rewrite.h"
 
-/* Is there anything to make in another way? Blocks nest as the user's loops and ifs do. */
+static bool is_right(struct build *b, const struct node *n)
+{
+	return folds_rightly(b, n) && where_is_right(b->cx, n) && kernel_is_right(b->cx, n);
+}
+
+/* The results of n made of other nodes; false: there is no need */
+static bool instead(struct build *b, struct node *n, struct value **out)
+{
+	if (!folds_rightly(b, n))
+		out[0] = unfolded(b, n);
+	else if (!where_is_right(b->cx, n))
+		out[0] = where_with_signs(b, n);
+	else
+		return !kernel_is_right(b->cx, n) && by_other_kernels(b, n, out);
+	return true;
+}
+
+/* Blocks nest as the user's loops and ifs do. */
 static bool any_wrong(struct build *b, const struct block *k)
 {
 	for (const struct node *n = k->first; n; n = n->next) {
-		if (!kernel_is_right(b->cx, n) || !where_is_right(b->cx, n) || !folds_rightly(b, n))
+		if (!is_right(b, n))
 			return true;
 		for (uint32_t i = 0; i < n->nattrs; i++)
 			if (n->attrs[i].kind == AT_GRAPH && any_wrong(b, n->attrs[i].u.block))
@@ -42,7 +59,7 @@ static void put(struct build *b, struct node *n)
 	struct value **out = new_array(b->cx->arena, struct value *, n->nout + 1u);
 
 	b->span = n->span;
-	if (!make_rightly(b, n, out)) {
+	if (!instead(b, n, out)) {
 		append_again(b, n);
 		return;
 	}
@@ -85,15 +102,14 @@ static void put_block(struct build *b, struct block *k)
 		scope_close(b, outer);
 }
 
-/* Nodes whose kernels are wrong, made in another way. */
-static void by_other_kernels(struct ctx *cx, struct graph *g)
+static void make_rightly(struct ctx *cx, struct graph *g)
 {
 	struct build b = {.cx = cx};
 
 	if (!any_wrong(&b, g->block))
 		return;
 	build_reopen(&b, cx, g);
-	b.instead = make_rightly;
+	b.instead = instead;
 	put_block(&b, g->block);
 	for (uint32_t i = 0; i < g->states.len; i++)
 		if (g->states.at[i].next)
@@ -106,7 +122,7 @@ void ort_defend(struct ctx *cx, struct graph *g)
 {
 	if (cx->opt.target != PTGC_ORT_CPU)
 		return;
-	by_other_kernels(cx, g);
+	make_rightly(cx, g);
 	prevent_fusion(cx, g);
 	part_casts(cx, g);
 	part_guards(cx, g);

@@ -67,20 +67,10 @@ static struct value *sign_int64(struct build *b, struct node *n)
 	return emit_(b, ONNX_Where, emit_(b, ONNX_Less, n->in[0], zero), const_int(b, -1), above);
 }
 
-bool make_rightly(struct build *b, struct node *n, struct value **out)
+bool by_other_kernels(struct build *b, struct node *n, struct value **out)
 {
-	if (!folds_rightly(b, n)) {
-		out[0] = unfolded(b, n);
-		return true;
-	}
-	if (!where_is_right(b->cx, n)) {
-		out[0] = where_with_signs(b, n);
-		out[0]->sign = sign_of(n->in[1]) & sign_of(n->in[2]);
-		return true;
-	}
-	if (kernel_is_right(b->cx, n))
-		return false;
 	bool ints = n->in[0]->type.dtype == DT_INT64;
+
 	if (ints && (is_onnx(n, ONNX_Max) || is_onnx(n, ONNX_Min)))
 		out[0] = extreme(b, n, is_onnx(n, ONNX_Max) ? ONNX_Greater : ONNX_Less);
 	else if (ints && is_onnx(n, ONNX_Clip))

@@ -20,8 +20,8 @@ bool where_is_right(struct ctx *cx, const struct node *n);
 struct value *where_with_signs(struct build *b, const struct node *n);
 /* kernels.c: does the runtime's kernel give what the operator is? */
 bool kernel_is_right(struct ctx *cx, const struct node *n);
-/* its results by other nodes; false: there is no need */
-bool make_rightly(struct build *b, struct node *n, struct value **out);
+/* its results if not; false: reported */
+bool by_other_kernels(struct build *b, struct node *n, struct value **out);
 /* fusion.c: products whose factors or transposes would be folded wrongly */
 void prevent_fusion(struct ctx *cx, struct graph *g);
 /* part_guards.c: keeps guards apart from reshapes */
