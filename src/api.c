@@ -15,6 +15,7 @@
 #include "complex/complex.h"
 #include "elab/elab.h"
 #include "emit/emit.h"
+#include "lower/check/check.h"
 #include "lower/lower.h"
 #include "ort/ort.h"
 #include "rewrite/rewrite.h"
@@ -98,6 +99,8 @@ static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 	arena_empty(cx->scratch);
 	rewrite(cx, g);
 	ort_defend(cx, g);
+	place_checks(cx, g, cx->opt.target == PTGC_ORT_CPU ? ort_instead : NULL);
+	drop_unread(cx, g);
 	verify(cx, g);
 	arena_empty(cx->scratch);
 	if (cx->errors)

@@ -46,7 +46,7 @@ bool dim_ge(struct ctx *cx, dim d, int64_t k); /* proved d >= k */
 bool dim_le(struct ctx *cx, dim d, int64_t k); /* proved d <= k */
 dim dim_find(struct ctx *cx, dim d);           /* canonical form under all equations so far */
 /* Records that a == b from now on. Returns false, and records nothing, if they are proved to be
- * different. An equation that was not known before is listed with its span, for guards. */
+ * different. An equation that was not known before is listed with its span, for checks. */
 bool dim_unify(struct ctx *cx, dim a, dim b, struct span s);
 /* dim_unify(*a, b), where *a becomes the length of a result: a number if either is a number. */
 bool dim_meet(struct ctx *cx, dim *a, dim b, struct span s);
@@ -96,7 +96,7 @@ struct dim_view {
 };
 struct dim_view dim_view(struct ctx *cx, dim d);
 struct dim_view dim_view_raw(struct ctx *cx, dim d);
-/* An equation a == b that the op at `span` needs. A guard computes both sides at run time and
+/* An equation a == b that the op at `span` needs. A check computes both sides at run time and
  * compares them. It walks them with dim_view_raw(): dim_view() would show two equal sides. */
 struct equation {
 	dim a, b;

@@ -35,7 +35,7 @@ struct value {
 	struct span span;
 	uint32_t id : 30;  /* number in creation order, unique in the compilation */
 	uint32_t sign : 2; /* lower: enum sign of an ONNX value */
-	uint32_t uses;     /* guards, rewrite: how often it is read */
+	uint32_t uses;     /* checks, rewrite: how often it is read */
 };
 /* of the elements of a float value; bits */
 enum sign {
@@ -66,10 +66,24 @@ struct node {
 	struct span span;
 	struct node *next; /* in the block */
 };
+/* What must hold where a block runs, or the run fails: every element of `cond`, or, where that is
+ * NULL, a = b. Lowering records it; nodes are made of it after the rewrites (lower/check). */
+struct check {
+	struct value *cond;  /* ONNX level, bools */
+	struct value *on;    /* it is only checked if this value is needed; NULL: always */
+	const char *message; /* of cond */
+	struct value *param; /* a is the length of axis `axis` of this input; NULL: computed */
+	uint32_t axis;
+	dim a, b;
+	bool by_product; /* product.c: a matrix product fails where this does not hold */
+	bool relied_on;  /* product.c: that another one does so follows from this */
+	struct span span;
+};
 struct block {
 	struct block *outer;
 	vec(struct value *) params;
 	vec(struct value *) results;
+	vec(struct check) checks;
 	struct node *first, *last;
 	uint32_t nnodes;
 	uint32_t depth;
@@ -88,6 +102,7 @@ struct graph {
 	struct node *prologue;
 	vec(struct state) states;
 	vec(struct replaced) replaced;
+	vec(struct value *) kept; /* ONNX level: rewrites leave them, as checks will read them */
 };
 enum attr_kind { AT_INT = 1, AT_FLOAT, AT_STR, AT_TENSOR, AT_INTS, AT_FLOATS, AT_STRS, AT_GRAPH };
 struct attr {

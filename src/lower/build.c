@@ -155,7 +155,7 @@ struct value *as_column(struct build *b, struct value *v, const struct tensor *a
 	    !dim_is_const(b->cx, vector->type.dims[0], &len) || len == 1)
 		return NULL;
 	if (dim_view_raw(b->cx, vector->type.dims[0]).form != DIM_CONST)
-		return NULL; /* it has to be that: a guard may look at what it is */
+		return NULL; /* it has to be that: a check may compare it */
 	for (uint64_t i = 0; i < axes->count; i++) {
 		if (!tensor_int(axes, i, &axis) || axis < -rank || axis >= rank)
 			return NULL;

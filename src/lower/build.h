@@ -12,6 +12,9 @@
 #include "target/target.h"
 
 struct shared;
+struct build;
+
+typedef bool instead_fn_t(struct build *b, struct node *n, struct value **out);
 
 struct build {
 	struct ctx *cx;
@@ -26,7 +29,7 @@ struct build {
 	bool exact; /* of the next nodes: see struct node */
 	/* Makes the results of n, which the target has a kernel for, by other nodes; false: there
 	 * is no need. NULL: there never is. */
-	bool (*instead)(struct build *b, struct node *n, struct value **out);
+	instead_fn_t *instead;
 };
 
 /* One scope a block: nodes that can be used again, and axes whose dims are known to be there. */
@@ -38,21 +41,6 @@ struct cse {
 	struct hash_table table;  /* of `nodes` */
 	struct dim_at *dims;
 	uint32_t dims_cap, dims_len;
-	struct checks_made *checks; /* of an inner block: lower/check/guard.c */
-};
-
-struct check {
-	struct value *on; /* the value that is made to fail; NULL: none yet */
-	struct value *cond;
-	const char *label;
-	struct span span;
-};
-
-/* Values that results need, by number: those of the last round (lower/check/live.c). */
-struct live {
-	vec(uint32_t) round_of;
-	uint32_t round;
-	vec(struct value *) todo;
 };
 
 /* What all scopes of one lowering share. */
@@ -68,21 +56,20 @@ struct shared {
 	bool failed;               /* an error was reported for `at` */
 	bool param_lost;           /* of the graph: it may have said what sizes are */
 	struct hash_table outputs; /* of the graph, by their ids */
-	struct guards *guards;
-	uint32_t nlabels;         /* that were there before */
-	uint32_t enough;          /* values: then a graph with mistakes was looked at enough */
-	bool small_ints;          /* int64 values are sizes in memory or the like, below 2^31 */
-	vec(struct check) checks; /* of asserts, which go to an output */
-	vec(struct check) placed; /* of asserts in the open blocks, the inner ones' last */
-	struct live live;
-	lower_fn_t *const *of_op; /* the lowerings, by op */
-	bool raw_dims;            /* dims are computed as they were written, for guards */
+	uint32_t nlabels;          /* that were there before */
+	uint32_t enough;           /* values: then a graph with mistakes was looked at enough */
+	bool small_ints;           /* int64 values are sizes in memory or the like, below 2^31 */
+	lower_fn_t *const *of_op;  /* the lowerings, by op */
+	bool raw_dims;             /* dims are computed as they were written, for checks */
 };
 
 /* lower.c: from typed values to ONNX values, and what is said to the user on the way */
 lower_fn_t *lowering_of(struct build *b, const struct op *op); /* NULL: it has another body */
 bool lower_block(struct build *b, struct block *from);         /* nodes of `from` into b->block */
 struct value *low(struct build *b, struct value *v);           /* the ONNX value of a typed one */
+/* The ONNX value that stands for v after the rewrites, too; NULL: none is left, or v is a constant
+ */
+struct value *lowered_value(struct value *v);
 void lowered(struct build *b, struct node *n, uint32_t i, struct value *v); /* result i of n is v */
 void name_value(struct build *b, struct value *v, struct sym *name); /* unless either has one */
 bool op_folds(struct ctx *cx, const struct op *op);                  /* over all its arguments */
@@ -128,7 +115,8 @@ struct node *onnx_node(struct build *b, enum onnx_id op, struct value **in, uint
 void append(struct build *b, struct node *n);
 /* Opens a graph that was lowered: nodes can be emitted into its blocks. */
 void build_reopen(struct build *b, struct ctx *cx, struct graph *g);
-void append_again(struct build *b, struct node *n); /* a node of that graph */
+/* A node of that graph; where an equal one is there already, its results are low to that one's. */
+void append_again(struct build *b, struct node *n);
 /* Values point to nothing by `low`, which later passes use for their own ends. */
 void build_close(struct build *b, struct graph *g);
 
@@ -236,24 +224,38 @@ struct value *fold(struct build *b, const struct onnx_op *op, struct value **in,
  * something on the way an open size? */
 bool from_constants(struct build *b, struct value *v, bool *open);
 bool says_shape(const struct node *n, uint32_t k); /* does input k decide the result's shape? */
-/* lower/check/guard_node.c */
-struct value *guard_nonempty(struct build *b, struct value *v, const int *axes, int n);
-/* lower/check/guard.c */
-void guards_init(struct build *b);
-void guards_inputs(struct build *b, struct graph *from);
-struct value *guards_at(struct build *b, const struct node *n, struct value *v);
-struct value *guards_inside(struct build *b, const struct block *from, struct value *v);
-bool reads_size(const struct node *n, uint32_t i);
-struct value *guards_rest(struct build *b, struct value *v);
-struct value *guards_lost(struct build *b, struct value *v, struct value **results, uint32_t n);
-/* guards_lost() for the inner block that is open, which gives these; one of them may become another
- */
-void guards_lost_inside(struct build *b, struct value **results, uint32_t n);
-/* Which of a block's results takes the checks that were lost: the last of those of most axes */
-uint32_t check_carrier(struct value **results, uint32_t n);
-/* lower/check/live.c: marks what the values `from` need; is v such a one, as marked last? */
-void mark_live(struct build *b, struct value **from, uint32_t count);
-bool is_live(struct build *b, const struct value *v);
+/* checks.c */
+/* v; where v is needed, all elements of cond, bools, must be true. The message is what the node
+ * that fails is called in the model, which ONNX Runtime shows. */
+struct value *check(struct build *b, struct value *v, struct value *cond, const char *message);
+/* All elements of cond must be true, whatever is needed. */
+void check_always(struct build *b, struct value *cond, const char *message);
+/* v; where v is needed, none of these axes must have length 0 */
+struct value *check_nonempty(struct build *b, struct value *v, const int *axes, int n);
+/* The lengths that inference took for equal must be so. (Called before the lowering, which infers
+ * types of what it makes itself.) */
+void record_lengths(struct build *b, const struct graph *from, struct graph *to);
+/* Lowering has come to its end: checks of what nothing needs are dropped. */
+void finish_checks(struct build *b, struct graph *g);
+/* One of two lengths that must be equal: of axis `axis` of the ONNX value `of`, or, where that is
+ * NULL, the dim d. */
+struct side {
+	struct value *of;
+	uint32_t axis;
+	dim d;
+	const struct value *input; /* typed: what `of` is called; NULL: d has a name */
+	struct value *v;           /* int64[1], once there is a node for it */
+};
+struct sides { /* pairs: x.at[i] is to be y.at[i] */
+	vec(struct side) x, y;
+};
+/* The sides of a check of lengths, without nodes */
+void sides_of(struct build *b, const struct check *c, struct side *x, struct side *y);
+/* "axis 0 of b must be n, axis 1 of c must be m" */
+const char *what_must_hold(struct build *b, const struct sides *s);
+/* Marks, by `uses`, all values that results of the block or its checks are computed from,
+ * and drops checks of other values. sizes: is a value needed if only its size is read? */
+void mark_needed(struct ctx *cx, struct block *k, bool sizes);
 /* select.c */
 struct value *where(struct build *b, struct value *c, struct value *x, struct value *y);
 bool may_be_minus_zero(struct build *b, const struct value *v);
@@ -278,13 +280,6 @@ struct value *reshape_known(struct build *b, struct value *x, const struct known
 /* blockwise.c */
 bool lower_as(struct build *b, const struct op *op, struct cv *props, struct value **in,
 	      uint32_t nin, struct value **out, uint32_t nout);
-/* lower/check/raise.c */
-struct value *checked(struct build *b, struct value *v, struct value *cond);
-struct value *checks_rest(struct build *b, struct value *v);
-/* Those that no way to the results of the open block goes through are made once more: on one of
- * these, or, of the graph, by checks_rest(). */
-void checks_lost(struct build *b, struct value **results, uint32_t n);
-lower_fn_t lower_assert; /* check/raise.c */
 /* lower/ops/dot.c */
 struct value *matmul(struct build *b, struct value *x, struct value *y);
 int left_factor(const struct node *n);

@@ -93,19 +93,12 @@ void lower_lost(struct build *b, struct block *from)
 static bool lower_body(struct build *b, struct block *from, struct block *to, bool params_ok)
 {
 	struct block *outer = b->block;
-	uint32_t n = from->results.len;
-	struct value **v = new_array(b->cx->arena, struct value *, n);
 
 	scope_open(b, to);
 	bool ok = lower_inside(b, from, to);
-	for (uint32_t i = 0; i < n && ok; i++)
-		v[i] = guards_inside(b, from, low(b, from->results.at[i]));
-	if (ok) {
-		guards_lost_inside(b, v, n);
-		checks_lost(b, v, n);
-	}
-	for (uint32_t i = 0; i < n && ok; i++)
-		block_result(b, v[i], from->results.at[i]->type.dims, params_ok);
+	for (uint32_t i = 0; i < from->results.len && ok; i++)
+		block_result(b, low(b, from->results.at[i]), from->results.at[i]->type.dims,
+			     params_ok);
 	scope_close(b, outer);
 	return ok;
 }

@@ -110,6 +110,13 @@ struct value *low(struct build *b, struct value *v)
 	bug("a value of type %s is used before it is lowered", type_str(b->cx, v->type));
 }
 
+struct value *lowered_value(struct value *v)
+{
+	while (v && v->low && v->low != v)
+		v = v->low;
+	return v && v->low == v ? v : NULL;
+}
+
 void lowered(struct build *b, struct node *n, uint32_t i, struct value *v)
 {
 	(void)b;
@@ -173,7 +180,7 @@ static bool known_result(struct build *b, struct node *n)
 		if (!d || !dim_available(b, d))
 			return false;
 		if (raw.form == DIM_ATOM && raw.kind == SOURCE_VALUE && raw.source == v)
-			return false; /* it says what d is: a guard compares it with that */
+			return false; /* it says what d is: a check compares it with that */
 		if (v->known->n > 1 && !dim_is_size(b, d)) /* taking a vector apart costs more */
 			return false;
 	}
@@ -430,8 +437,6 @@ static void finish(struct build *b, struct node *n)
 			bug("%s: result %u should be %s but is %s", n->op->name, i,
 			    type_str(b->cx, type), type_str(b->cx, v->type));
 		check_lengths(b, n, v, type.dims);
-		if (t->uses && !s->expanding)
-			v = t->low = guards_at(b, n, v);
 		if (v->def && !v->name && !s->expanding) {
 			with_dims(v, type.dims);
 			v->span = t->span;
@@ -478,24 +483,17 @@ static bool lower_node(struct build *b, struct node *n)
 	return false;
 }
 
-/* The nodes behind `after`, or all, up to `last`, or all. */
-static bool lower_nodes(struct build *b, struct block *from, struct node *after, struct node *last)
+bool lower_block(struct build *b, struct block *from)
 {
 	bool ok = true;
 
-	for (struct node *n = after ? after->next : from->first; n;
-	     n = n == last ? NULL : n->next) {
+	for (struct node *n = from->first; n; n = n->next) {
 		if (!b->cse->shared->expanding && b->cx->next_id > b->cse->shared->enough)
 			return false;
 		if (!n->dead)
 			ok &= lower_node(b, n);
 	}
 	return ok;
-}
-
-bool lower_block(struct build *b, struct block *from)
-{
-	return lower_nodes(b, from, NULL, NULL);
 }
 
 /* The graph */
@@ -514,7 +512,6 @@ static void lower_params(struct build *b, struct graph *from, struct graph *to)
 		p->low->name = p->name; /* an output of that name is this very value */
 		dims_record(b, p);
 	}
-	/* before guards: what is read in place of a parameter may be checked */
 	for (uint32_t i = 0; i < from->states.len; i++)
 		vec_push(b->cx->arena, &to->states)->param = from->states.at[i].param->low;
 }
@@ -533,61 +530,25 @@ static bool is_result(const struct build *b, const struct value *v)
 	return false;
 }
 
-/* Output of the given name: a value of its own, which nothing else is called for. A constant takes
- * checks only if no other output is left. */
-static struct value *output(struct build *b, struct graph *to, struct value *t, struct sym *name,
-			    bool last)
+/* Output of the given name: a value of its own, which nothing else is called for. */
+static struct value *output(struct build *b, struct graph *to, struct value *t, struct sym *name)
 {
 	b->span = t->span;
 	struct value *v = low(b, t);
-	bool loose = v->uses; /* a guard reads its size: see loosen() */
-	if (v->def || v->name != name)
-		v = guards_rest(b, v);
-	if (!v->data || last)
-		v = checks_rest(b, v);
 	if ((!v->def && v->name != name) || v->data || is_result(b, v))
 		v = identity(b, v);
 	v->name = name;
-	if (v->def && !loose)
+	if (v->def)
 		with_dims(v, t->type.dims);
 	hash_add(b->cx->arena, &b->cse->shared->outputs, hash_id(v), v->id);
 	return *vec_push(b->cx->arena, &to->block->results) = v;
 }
 
-/* Checks that stand on no way to a result go to the last one that is no constant or parameter. */
-static void keep_guards(struct build *b, struct graph *from)
-{
-	uint32_t n = from->block->results.len, count = 0;
-	struct value *carrier = NULL;
-	struct value **v = new_array(b->cx->scratch, struct value *, n + from->states.len + 1);
-
-	for (uint32_t i = 0; i < n; i++) {
-		struct value *t = from->block->results.at[i];
-		v[count] = t->low;
-		if (v[count] && !v[count]->data && (v[count]->def || v[count]->name != t->name))
-			carrier = t;
-		count++;
-	}
-	for (uint32_t i = 0; i < from->states.len; i++) {
-		struct value *t = from->states.at[i].next;
-		if (t)
-			v[count++] = t->low;
-		if (t && !carrier && t->low && !t->low->data)
-			carrier = t;
-	}
-	if (carrier)
-		carrier->low = guards_lost(b, carrier->low, v, count);
-	checks_lost(b, v, count);
-}
-
 static void lower_results(struct build *b, struct graph *from, struct graph *to)
 {
 	b->cse->shared->at = NULL;
-	uint32_t n = from->block->results.len;
-	keep_guards(b, from);
-	for (uint32_t i = 0; i < n; i++)
-		output(b, to, from->block->results.at[i], from->block->results.at[i]->name,
-		       i + 1 == n);
+	for (uint32_t i = 0; i < from->block->results.len; i++)
+		output(b, to, from->block->results.at[i], from->block->results.at[i]->name);
 }
 
 /* The name of the output that holds the next value of a state. */
@@ -602,7 +563,7 @@ static void lower_states(struct build *b, struct graph *from, struct graph *to)
 	for (uint32_t i = 0; i < from->states.len; i++) {
 		struct state *s = &from->states.at[i], *t = &to->states.at[i];
 		t->init = s->init ? low(b, s->init) : NULL;
-		t->next = s->next ? output(b, to, s->next, next_name(b, s), true) : NULL;
+		t->next = s->next ? output(b, to, s->next, next_name(b, s)) : NULL;
 	}
 }
 
@@ -638,17 +599,15 @@ struct graph *lower(struct ctx *cx, struct graph *g, lower_fn_t *const *of_op)
 	b.cse->shared->from = g;
 	b.cse->shared->of_op = of_op;
 	b.cse->shared->enough = wrong ? cx->next_id + MAX_LOOK : UINT32_MAX;
-	guards_init(&b);
+	record_lengths(&b, g, to);
 	take_outputs(&b, g);
 	lower_params(&b, g, to);
-	if (g->prologue)
-		lower_nodes(&b, g->block, NULL, g->prologue);
-	guards_inputs(&b, g);
-	lower_nodes(&b, g->block, g->prologue, NULL);
+	lower_block(&b, g->block);
 	if (wrong)
 		return NULL;
 	lower_results(&b, g, to);
 	lower_states(&b, g, to);
+	finish_checks(&b, to);
 	build_close(&b, to);
 	return cx->errors > before ? NULL : to;
 }

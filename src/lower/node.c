@@ -710,11 +710,32 @@ void build_reopen(struct build *b, struct ctx *cx, struct graph *g)
 	each_value(b, g->block, adopt);
 }
 
+static bool gives_result(const struct block *k, const struct node *n)
+{
+	for (uint32_t i = 0; i < k->results.len; i++)
+		if (k->results.at[i]->def == n)
+			return true;
+	return false;
+}
+
 void append_again(struct build *b, struct node *n)
 {
-	append(b, n);
-	if (b->cx->opt.cse && onnx_is_pure(n->onnx))
-		cse_add(b, n, node_hash(n));
+	bool pure = b->cx->opt.cse && onnx_is_pure(n->onnx);
+	uint32_t hash = pure ? node_hash(n) : 0;
+	const struct node *found = pure ? cse_find(b, n, hash) : NULL;
+
+	if (!found || gives_result(b->block, n)) {
+		append(b, n);
+		if (pure && !found)
+			cse_add(b, n, hash);
+		return;
+	}
+	for (uint32_t i = 0; i < n->nout; i++) {
+		n->out[i]->low = found->out[i];
+		if (!found->out[i]->name)
+			found->out[i]->name = n->out[i]->name;
+	}
+	n->dead = true;
 }
 
 static void forget(struct build *b, struct value *v)

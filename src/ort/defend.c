@@ -2,7 +2,7 @@
  * defend.c: the pass that defends a model against ONNX Runtime. In: a graph of ONNX nodes that is
  * rewritten. Out: the same function, of nodes that the runtime computes rightly and that its
  * optimiser leaves alone. A node that is not right is made again of others, as lowering makes
- * nodes; then come what is a matter of several nodes: products, Casts and guards.
+ * nodes; then come what is a matter of several nodes: products and Casts.
  */
 #include "lower/build.h"
 #include "ort/ort.h"
@@ -13,8 +13,7 @@ static bool is_right(struct build *b, const struct node *n)
 	return folds_rightly(b, n) && where_is_right(b->cx, n) && kernel_is_right(b->cx, n);
 }
 
-/* The results of n made of other nodes; false: there is no need */
-static bool instead(struct build *b, struct node *n, struct value **out)
+bool ort_instead(struct build *b, struct node *n, struct value **out)
 {
 	if (!folds_rightly(b, n))
 		out[0] = unfolded(b, n);
@@ -59,7 +58,7 @@ static void put(struct build *b, struct node *n)
 	struct value **out = new_array(b->cx->arena, struct value *, n->nout + 1u);
 
 	b->span = n->span;
-	if (!instead(b, n, out)) {
+	if (!ort_instead(b, n, out)) {
 		append_again(b, n);
 		return;
 	}
@@ -109,7 +108,7 @@ static void make_rightly(struct ctx *cx, struct graph *g)
 	if (!any_wrong(&b, g->block))
 		return;
 	build_reopen(&b, cx, g);
-	b.instead = instead;
+	b.instead = ort_instead;
 	put_block(&b, g->block);
 	for (uint32_t i = 0; i < g->states.len; i++)
 		if (g->states.at[i].next)
@@ -125,6 +124,5 @@ void ort_defend(struct ctx *cx, struct graph *g)
 	make_rightly(cx, g);
 	prevent_fusion(cx, g);
 	part_casts(cx, g);
-	part_guards(cx, g);
 	drop_unread(cx, g);
 }

@@ -11,6 +11,8 @@ struct build;
 
 /* defend.c: all of it, on a graph that is rewritten */
 void ort_defend(struct ctx *cx, struct graph *g);
+/* For nodes that are made later: the results of n made of other nodes; false: there is no need */
+bool ort_instead(struct build *b, struct node *n, struct value **out);
 
 /* folding.c: does the optimiser leave n alone, or what it makes of n is right? */
 bool folds_rightly(struct build *b, const struct node *n);
@@ -24,8 +26,6 @@ bool kernel_is_right(struct ctx *cx, const struct node *n);
 bool by_other_kernels(struct build *b, struct node *n, struct value **out);
 /* fusion.c: products whose factors or transposes would be folded wrongly */
 void prevent_fusion(struct ctx *cx, struct graph *g);
-/* part_guards.c: keeps guards apart from reshapes */
-void part_guards(struct ctx *cx, struct graph *g);
 /* casts.c: keeps Casts apart that would be merged wrongly */
 void part_casts(struct ctx *cx, struct graph *g);
 /* What v is made of by nodes that the runtime may remove: v * 1, v + 0 and the like, and

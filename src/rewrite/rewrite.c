@@ -52,6 +52,8 @@ static bool same_type(struct ctx *cx, const struct type *a, const struct type *b
 static struct value *drop_identity(struct ctx *cx, struct node *n)
 {
 	(void)cx;
+	if (!(n->out[0]->uses & IS_RESULT))
+		n->in[0]->uses--;
 	return n->in[0];
 }
 
@@ -148,17 +150,6 @@ static bool shape_is_absolute(const struct node *n)
 	return true;
 }
 
-/* A guard (lower/guard.c): its shape is computed, and says 0 for "as it is", or the shape that the
- * input should have, or fails the run. */
-static bool is_guard(struct ctx *cx, const struct node *n)
-{
-	const struct attr *a = find_attr(n, "allowzero");
-
-	if (!is_onnx(n, ONNX_Reshape) || n->in[1]->data)
-		return false;
-	return !(a && a->u.i) || same_type(cx, &n->in[0]->type, &n->out[0]->type);
-}
-
 static dim count_of(struct ctx *cx, const struct type *t)
 {
 	dim d = dim_const(cx, 1);
@@ -168,23 +159,24 @@ static dim count_of(struct ctx *cx, const struct type *t)
 	return d;
 }
 
-/* Does v come from a Reshape that fails for some lengths of its input? Reshape(x, [-1, 2]) does
- * where x has an odd number of elements. */
-static bool may_fail(struct ctx *cx, const struct value *v)
+/* Does n, a Reshape, fail for some inputs? Reshape(x, [-1, 2]) does where x has an odd number of
+ * elements. One to a computed shape that is, by the types, the shape of its input is only there to
+ * compare the two. */
+static bool may_fail(struct ctx *cx, const struct node *n)
 {
-	return is_op(v, ONNX_Reshape) &&
-	       !dim_eq(cx, count_of(cx, &v->type), count_of(cx, &v->def->in[0]->type));
+	const struct type *from = &n->in[0]->type, *to = &n->out[0]->type;
+
+	return is_onnx(n, ONNX_Reshape) && (!dim_eq(cx, count_of(cx, to), count_of(cx, from)) ||
+					    (!n->in[1]->data && same_type(cx, from, to)));
 }
 
 static struct value *merge_reshapes(struct ctx *cx, struct node *n)
 {
 	struct value *x = n->in[0];
 
-	if (is_guard(cx, n) || (x->def && is_op(x, ONNX_Reshape) && is_guard(cx, x->def)))
-		return NULL;
 	if (same_type(cx, &x->type, &n->out[0]->type))
-		return x;
-	if (!shape_is_absolute(n) || may_fail(cx, x))
+		return n->in[1]->data ? x : NULL;
+	if (!shape_is_absolute(n) || (x->def && may_fail(cx, x->def)))
 		return NULL;
 	if (!is_op(x, ONNX_Reshape) && !is_op(x, ONNX_Unsqueeze) && !is_op(x, ONNX_Squeeze) &&
 	    !is_op(x, ONNX_Flatten))
@@ -199,8 +191,7 @@ static struct value *undo_axes(struct ctx *cx, struct node *n)
 	struct value *x = n->in[0];
 
 	if (!is_op(x, ONNX_Squeeze) && !is_op(x, ONNX_Unsqueeze) &&
-	    (!is_op(x, ONNX_Reshape) || is_guard(cx, x->def) || !x->def->in[1]->data ||
-	     may_fail(cx, x)))
+	    (!is_op(x, ONNX_Reshape) || !x->def->in[1]->data || may_fail(cx, x->def)))
 		return NULL;
 	struct value *first = current(x->def->in[0]);
 	return same_type(cx, &first->type, &n->out[0]->type) ? first : NULL;
@@ -691,10 +682,20 @@ static void recount(struct block *b, bool clear)
 		b->results.at[i]->uses = clear ? 0 : b->results.at[i]->uses + 1;
 }
 
+/* What checks will read counts as read. */
+static void keep(struct graph *g)
+{
+	for (uint32_t i = 0; i < g->kept.len; i++) {
+		g->kept.at[i] = current(g->kept.at[i]);
+		g->kept.at[i]->uses++;
+	}
+}
+
 void drop_unread(struct ctx *cx, struct graph *g)
 {
 	recount(g->block, true);
 	recount(g->block, false);
+	keep(g);
 	sweep(cx, g->block);
 }
 
@@ -702,6 +703,7 @@ void rewrite(struct ctx *cx, struct graph *g)
 {
 	recount(g->block, true);
 	count_uses(g->block);
+	keep(g);
 	rewrite_block(cx, g->block);
 	drop_unread(cx, g);
 	if (!(cx->opt.rewrites_off >> SPLAT_BIT & 1))

@@ -16,10 +16,7 @@ cd "$TOP/src" || exit
 		$1 == "defines" { home[$2] = $3; next }
 		$2 in home && home[$2] != $3 { print $3, home[$2], "calls", $2 }'
 } | awk -v layers="$layers" '
-	function folder(path) {
-		sub(/^lower\/check\//, "lower/", path) # it is being taken apart
-		return sub("/[^/]*$", "", path) ? path : "."
-	}
+	function folder(path) { return sub("/[^/]*$", "", path) ? path : "." }
 	BEGIN { n = split(layers, name, " "); for (i = 1; i <= n; i++) rank[name[i]] = i }
 	{
 		from = folder($1); to = folder($2)

@@ -1,62 +1,75 @@
 /*
- * product.c: what a matrix product checks by itself. MatMul and Gemm fail where the lengths that
- * they add along differ, so such an equation needs no guard. In: the equation, and the product.
- * Out: the node that compares these very lengths, or NULL. Must hold: the factors have them by
+ * product.c: equations that a matrix product checks by itself. MatMul and Gemm fail where the
+ * lengths that they add along differ, so such an equation needs no node. In: the final graph, and
+ * the equation. Must hold: the product surely runs, and both factors have these very lengths by
  * their own nature, not by a computed shape, which may have been computed from the other side.
+ *
+ * A factor x + c has the length of x only where c has it too. That is another equation, which is
+ * relied on then: it gets nodes, or a product found before checks it, but not one that is found
+ * later, as two products could rely on each other.
  */
-#include "lower/check/guard.h"
+#include <stdlib.h>
 
-/* The argument of n that is the left matrix of a product; the right one follows it. Negative: n is
- * lowered to no such product. */
-int left_factor(const struct node *n)
-{
-	if (!n->op || n->op < op_table || n->op >= op_table + op_count)
-		return -1;
-	switch ((int)(n->op - op_table)) {
-	case OP_Gemm:
-	case OP_Gemv:
-	case OP_CGemv:
-		return 2;
-	case OP_Dot:
-	case OP_Matmul:
-	case OP_BatchedDot:
-	case OP_Dot22:
-	case OP_Dot22Scalar:
-		return 0;
-	}
-	return -1;
-}
+#include "lower/check/internal.h"
 
-#define MAX_STEPS 64 /* nodes that are looked at */
+#define MAX_STEPS    64   /* nodes that are looked at on the way from a factor */
+#define MAX_ADDED    8    /* values that were broadcast on the way */
+#define MAX_PRODUCTS 8    /* products of one length that are tried */
+#define MAX_CHECKS   1024 /* equations that are looked through */
 
 static uint32_t inner_axis(const struct type *t, bool left)
 {
 	return left || t->rank == 1 ? t->rank - 1u : t->rank - 2u;
 }
 
-bool is_inner_length(struct build *b, const struct node *n, dim d)
+static bool is_product(const struct node *n)
 {
-	int left = left_factor(n);
+	if (is_onnx(n, ONNX_MatMul))
+		return n->in[0]->type.rank && n->in[1]->type.rank;
+	return is_onnx(n, ONNX_Gemm) && !n->nattrs; /* without transA, transB */
+}
 
-	if (left < 0 || !n->in[left]->type.rank || !n->in[left + 1]->type.rank)
-		return false;
-	struct type x = n->in[left]->type;
-	return dim_eq(b->cx, d, x.dims[inner_axis(&x, true)]);
+static int by_length(const void *x, const void *y)
+{
+	const struct product *a = x, *b = y;
+
+	return a->inner < b->inner ? -1 : a->inner > b->inner;
+}
+
+static void find_in(struct ctx *cx, struct products *p, const struct block *k)
+{
+	for (const struct node *n = k->first; n; n = n->next) {
+		if (is_product(n) && !n->dead && n->out[0]->uses) {
+			const struct type *t = &n->in[0]->type;
+			dim inner = dim_find(cx, t->dims[inner_axis(t, true)]);
+			*vec_push(cx->scratch, &p->list) =
+				(struct product){.inner = inner, .node = n, .block = k};
+		}
+		for (uint32_t i = 0; i < n->nattrs && !n->dead; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				find_in(cx, p, n->attrs[i].u.block);
+	}
+}
+
+void find_products(struct ctx *cx, struct products *p, const struct block *k)
+{
+	find_in(cx, p, k);
+	if (p->list.len)
+		qsort(p->list.at, p->list.len, sizeof(*p->list.at), by_length);
 }
 
 /* What is given: no length of it was computed. */
-static bool is_given(struct build *b, const struct value *v)
+static bool is_given(const struct value *v)
 {
-	return v->data || !v->def || is_guarded_input(b, v);
+	return v->data || !v->def;
 }
 
-/* A length on its way back to where it comes from. */
+/* An axis on its way back to where it has its length from. */
 struct trace {
 	struct value *v;
 	uint32_t axis;
-	const struct side *is; /* what it is compared with */
-	bool found;            /* a given value beside it, whose length it must have, is that */
-	bool beside;           /* there is such a value, this or another */
+	struct side added[MAX_ADDED]; /* given values that were broadcast with it: of, axis */
+	uint32_t n;
 };
 
 /* From one axis of a broadcast to the first input that has it; false: another one may stretch it.
@@ -74,9 +87,8 @@ static bool step_broadcast(struct build *b, const struct node *n, struct trace *
 		if (!t->v) {
 			t->v = v;
 			t->axis = at - lost;
-		} else if (is_given(b, v) && !is_left_to_product(b, v, at - lost)) {
-			t->beside = true;
-			t->found |= v == t->is->of && at - lost == t->is->axis;
+		} else if (is_given(v) && t->n < MAX_ADDED) {
+			t->added[t->n++] = (struct side){.of = v, .axis = at - lost};
 		} else {
 			return false;
 		}
@@ -110,7 +122,7 @@ static bool step(struct build *b, const struct node *n, struct trace *t)
 
 	if (kind == ONNX_BROADCAST_LENGTHS)
 		return step_broadcast(b, n, t);
-	if (is_onnx(n, ONNX_MatMul) && n->in[0]->type.rank == 2 && n->in[1]->type.rank == 2) {
+	if (is_product(n) && n->in[0]->type.rank == 2 && n->in[1]->type.rank == 2) {
 		t->v = n->in[t->axis];
 		return true;
 	}
@@ -124,58 +136,100 @@ static bool step(struct build *b, const struct node *n, struct trace *t)
 	return true;
 }
 
-/* Is it sure that what stood beside has the length of what was found? Not if the very equation, or
- * one that another product checks, says so: two products would rely on each other. */
-static bool is_sure(struct build *b, const struct trace *t)
+static bool is_axis(const struct side *s, const struct value *v, uint32_t axis)
 {
-	return !t->beside || !is_left_to_product(b, t->v, t->axis);
+	return s->of == v && s->axis == axis;
 }
 
-/* Is s the length of that axis of v? */
-static bool has_length(struct build *b, struct value *v, uint32_t axis, const struct side *s)
+/* Another equation than c that makes the two lengths, of given values, equal: `relied` is set to it
+ * if that is one which needs nodes. */
+static bool are_equal(struct build *b, struct products *p, const struct check *c,
+		      const struct side *s, const struct side *t, struct check **relied)
 {
-	struct trace t = {.v = v, .axis = axis, .is = s};
+	dim d = s->of->type.dims[s->axis], e = t->of->type.dims[t->axis];
+	int64_t k;
 
-	for (uint32_t i = 0; i < MAX_STEPS; i++) {
-		if (t.v == s->of)
-			return t.axis == s->axis && is_sure(b, &t);
-		if (is_given(b, t.v))
-			return is_sure(b, &t) &&
-			       (t.found ||
-				(s->v->data && dim_eq(b->cx, t.v->type.dims[t.axis], s->d)));
-		const struct node *n = t.v->def;
-		if (!n->onnx || n->out[0] != t.v || !step(b, n, &t))
-			return false;
+	*relied = NULL;
+	if (dim_is_const(b->cx, d, &k) && dim_eq(b->cx, d, e)) /* their types say that */
+		return true;
+	for (uint32_t i = 0; i < p->checks.len && i < MAX_CHECKS; i++) {
+		struct check *other = p->checks.at[i];
+		struct side x, y;
+		sides_of(b, other, &x, &y);
+		if (other != c && ((is_axis(&x, s->of, s->axis) && is_axis(&y, t->of, t->axis)) ||
+				   (is_axis(&y, s->of, s->axis) && is_axis(&x, t->of, t->axis)))) {
+			*relied = other;
+			return true;
+		}
 	}
 	return false;
 }
 
-/* Does node n compare the two? */
-static bool compares(struct build *b, const struct node *n, const struct side *x,
-		     const struct side *y)
+/* Has that axis of v the length s for sure? What is relied on for that is added to `relied`. */
+static bool has_length(struct build *b, struct products *p, const struct check *c, struct value *v,
+		       uint32_t axis, const struct side *s, struct check **relied, uint32_t *n)
 {
-	struct value *l = n->in[0], *r = n->in[1];
-	uint32_t i = inner_axis(&l->type, true), j = inner_axis(&r->type, false);
+	struct trace t = {.v = v, .axis = axis};
+	bool found = false;
 
-	return (has_length(b, l, i, x) && has_length(b, r, j, y)) ||
-	       (has_length(b, l, i, y) && has_length(b, r, j, x));
+	for (uint32_t i = 0; i < MAX_STEPS && t.v != s->of && !is_given(t.v); i++) {
+		const struct node *d = t.v->def;
+		if (!d->onnx || d->out[0] != t.v || !step(b, d, &t))
+			return false;
+	}
+	struct side last = {.of = t.v, .axis = t.axis};
+	if (t.v == s->of)
+		found = t.axis == s->axis;
+	else if (!is_given(t.v))
+		return false;
+	else if (!s->of)
+		found = dim_view_raw(b->cx, s->d).form == DIM_CONST &&
+			dim_eq(b->cx, t.v->type.dims[t.axis], s->d);
+	for (uint32_t i = 0; i < t.n; i++) {
+		found |= is_axis(s, t.added[i].of, t.added[i].axis);
+		if (!are_equal(b, p, c, &last, &t.added[i], &relied[*n]))
+			return false;
+		*n += relied[*n] != NULL;
+	}
+	return found;
 }
 
-struct value *product_that_checks(struct build *b, const struct node *n, struct value *v,
-				  const struct side *x, const struct side *y)
+static bool compares(struct build *b, struct products *p, const struct check *c,
+		     const struct node *n, const struct side *x, const struct side *y)
 {
-	vec(struct value *) todo = {0};
+	struct value *l = n->in[0], *r = n->in[1];
+	uint32_t i = inner_axis(&l->type, true), j = inner_axis(&r->type, false), count = 0;
+	struct check *relied[2 * MAX_ADDED + 1];
 
-	*vec_push(b->cx->scratch, &todo) = v;
-	for (uint32_t seen = 0; todo.len && seen < MAX_STEPS; seen++) {
-		const struct node *d = todo.at[--todo.len]->def;
-		if (!d || d->span.begin != n->span.begin || d->span.end != n->span.end)
-			continue;
-		if (is_onnx(d, ONNX_MatMul) || is_onnx(d, ONNX_Gemm))
-			return compares(b, d, x, y) ? d->out[0] : NULL;
-		for (uint32_t i = 0; i < d->nin; i++)
-			if (d->in[i])
-				*vec_push(b->cx->scratch, &todo) = d->in[i];
+	if (!has_length(b, p, c, l, i, x, relied, &count) ||
+	    !has_length(b, p, c, r, j, y, relied, &count))
+		return false;
+	while (count)
+		relied[--count]->relied_on = true;
+	return true;
+}
+
+bool product_checks(struct build *b, struct products *p, struct check *c, const struct block *k)
+{
+	dim d = dim_find(b->cx, c->a);
+	uint32_t lo = 0, hi = p->list.len;
+	struct side x, y;
+
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+		if (p->list.at[mid].inner < d)
+			lo = mid + 1;
+		else
+			hi = mid;
 	}
-	return NULL;
+	sides_of(b, c, &x, &y);
+	for (uint32_t i = lo; i < p->list.len && i < lo + MAX_PRODUCTS && !c->relied_on; i++) {
+		const struct product *m = &p->list.at[i];
+		if (m->inner != d)
+			return false;
+		if (m->block == k &&
+		    (compares(b, p, c, m->node, &x, &y) || compares(b, p, c, m->node, &y, &x)))
+			return true;
+	}
+	return false;
 }

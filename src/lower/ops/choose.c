@@ -15,7 +15,7 @@ static struct value *check_all(struct build *b, struct value *at, struct value *
 
 	if (!lower_as(b, &op_table[OP_All], &none, &on, 1, &all, 1))
 		return at;
-	return labelled(b, checked(b, at, all), "indices must lie inside of the tensor");
+	return check(b, at, all, "indices must lie inside of the tensor");
 }
 
 static struct value *within(struct build *b, struct value *at, struct value *size)

@@ -36,9 +36,8 @@ static struct value *check_not_empty(struct build *b, struct value *v)
 
 	for (uint32_t i = 0; i < v->type.rank; i++)
 		if (!dim_ge(b->cx, v->type.dims[i], 1))
-			return labelled(
-				b, checked(b, v, emit_(b, ONNX_Greater, size, const_int(b, 0))),
-				"what is convolved must not be empty");
+			return check(b, v, emit_(b, ONNX_Greater, size, const_int(b, 0)),
+				     "what is convolved must not be empty");
 	return v;
 }
 
@@ -183,8 +182,8 @@ static struct value *check_comparable(struct build *b, struct value *r, struct v
 	struct value *crossed = emit_(b, ONNX_Greater, emit_(b, ONNX_Min, more, less), zero);
 	b->cse->shared->small_ints = false;
 	struct value *ok = emit_(b, ONNX_Not, crossed);
-	return labelled(b, checked(b, r, full ? emit_(b, ONNX_Or, full, ok) : ok),
-			"what is convolved must be at least as long on all axes, or on none");
+	return check(b, r, full ? emit_(b, ONNX_Or, full, ok) : ok,
+		     "what is convolved must be at least as long on all axes, or on none");
 }
 
 /* 1: x has no fewer elements than k; -1: it has; 0: not known */
@@ -214,9 +213,8 @@ static struct value *check_padded_is_larger(struct build *b, struct value *r, st
 		   emit_(b, ONNX_GreaterOrEqual, emit_(b, ONNX_Size, x), emit_(b, ONNX_Size, k)));
 	if (full)
 		ok = emit_(b, ONNX_Or, ok, emit_(b, ONNX_Not, full));
-	return labelled(
-		b, checked(b, r, ok),
-		"the second input, if it is the larger one, convolves finite numbers alone");
+	return check(b, r, ok,
+		     "the second input, if it is the larger one, convolves finite numbers alone");
 }
 
 /* false: every run would fail (reported) */

@@ -238,7 +238,7 @@ static struct value *check_lengths_fit(struct build *b, struct value *at, enum d
 		raises(b, "%s, the dtype of the offset, does not hold the lengths", dtypes[t].name);
 		return NULL;
 	}
-	return labelled(b, checked(b, at, all), "the offset's dtype must hold the lengths");
+	return check(b, at, all, "the offset's dtype must hold the lengths");
 }
 
 /*
@@ -344,8 +344,8 @@ static struct value *computed_rows(struct build *b, struct value *repeats, dim l
 	struct value *most = reduce(b, ONNX_ReduceMax, with_zero, &(int){0}, 1, false);
 	struct value *least = reduce(b, ONNX_ReduceMin, with_zero, &(int){0}, 1, false);
 	b->cse->shared->small_ints = false;
-	most = labelled(b, checked(b, most, emit_(b, ONNX_Equal, least, const_int(b, 0))),
-			"numbers of repeats must not be negative");
+	most = check(b, most, emit_(b, ONNX_Equal, least, const_int(b, 0)),
+		     "numbers of repeats must not be negative");
 	struct value *count = emit_(b, ONNX_Range, const_int(b, 0), most, const_int(b, 1));
 	struct value *on = emit_(b, ONNX_Less, count, column(b, repeats));
 	struct value *row = emit_(b, ONNX_Gather, emit_(b, ONNX_NonZero, on), const_int(b, 0));

@@ -150,7 +150,7 @@ static struct value *update_empty(struct build *b, struct value *x, struct value
 				    emit_(b, ONNX_Equal, n, dim_value(b, place)));
 		fits = fits ? emit_(b, ONNX_And, fits, one) : one;
 	}
-	return fits ? labelled(b, checked(b, x, fits), misfit) : x;
+	return fits ? check(b, x, fits, misfit) : x;
 }
 
 /* x[:].set(y) */

@@ -93,8 +93,8 @@ static bool read_widths(struct build *b, struct node *n, struct pad *p)
 	int axes[2] = {0, 1};
 	struct value *least = reduce(b, ONNX_ReduceMin, v, axes, v->type.rank, false);
 	b->cse->shared->small_ints = false;
-	v = labelled(b, checked(b, v, emit_(b, ONNX_GreaterOrEqual, least, const_int(b, 0))),
-		     "widths of a border must not be negative");
+	v = check(b, v, emit_(b, ONNX_GreaterOrEqual, least, const_int(b, 0)),
+		  "widths of a border must not be negative");
 	read_pairs(b, v, DT_INT64, p->rank, flat);
 	memcpy(p->width, flat, sizeof(flat[0]) * p->rank);
 	return true;
@@ -430,6 +430,8 @@ static struct value *width_vector(struct build *b, const struct pad *p, int side
 	return int_vector(b, w, p->rank);
 }
 
+static const char nothing[] = "an axis without elements has nothing to make borders of";
+
 /* v; the run fails if elements are copied along an empty axis. lengths: of x, padded: of the result
  */
 static struct value *check_copies(struct build *b, const struct pad *p, struct value *v,
@@ -461,7 +463,7 @@ static struct value *check_copies(struct build *b, const struct pad *p, struct v
 		}
 		bad = bad ? emit_(b, ONNX_Or, bad, is) : is;
 	}
-	return bad ? checked(b, v, emit_(b, ONNX_Not, bad)) : v;
+	return bad ? check(b, v, emit_(b, ONNX_Not, bad), nothing) : v;
 }
 
 /* v; the run fails if an empty axis gets no border on a side */
@@ -484,7 +486,7 @@ static struct value *check_empty_borders(struct build *b, const struct pad *p, s
 		return v;
 	struct value *least = int_vector(b, fewest, p->rank);
 	least = reduce(b, ONNX_ReduceMin, emit_(b, ONNX_Max, lengths, least), (int[]){0}, 1, false);
-	return checked(b, v, emit_(b, ONNX_Greater, least, const_int(b, 0)));
+	return check(b, v, emit_(b, ONNX_Greater, least, const_int(b, 0)), nothing);
 }
 
 /* linear_ramp of an x without elements. PyTensor's ramps start from zeros: x gets one element 0 in
@@ -525,13 +527,12 @@ static struct value *pad_empty(struct build *b, const struct pad *p, const dim *
 	else if (check)
 		r = check_empty_borders(b, p, r, lengths);
 	b->cse->shared->small_ints = false;
-	return labelled(b, with_dims(r, dims),
-			"an axis without elements has nothing to make borders of");
+	return with_dims(r, dims);
 }
 
 /* Makes the run fail if an axis without a border is empty: an empty axis has no maximum. (For an
  * axis with a border, the reduction fails.) */
-static void check_nonempty(struct build *b, struct pad *p)
+static void check_axes(struct build *b, struct pad *p)
 {
 	int axes[MAX_RANK];
 	dim *dims = new_array(b->cx->arena, dim, p->rank);
@@ -544,7 +545,7 @@ static void check_nonempty(struct build *b, struct pad *p)
 		axes[i] = (int)i;
 		dims[i] = dim_max(b->cx, p->x->type.dims[i], dim_const(b->cx, 1));
 	}
-	struct value *v = needed ? guard_nonempty(b, p->x, axes, (int)p->rank) : p->x;
+	struct value *v = needed ? check_nonempty(b, p->x, axes, (int)p->rank) : p->x;
 	if (v != p->x)
 		p->x = with_dims(v, dims);
 }
@@ -563,7 +564,7 @@ static struct value *pad_all(struct build *b, struct pad p, struct value *more)
 	if (more && !is_ramp)
 		read_pairs(b, more, DT_INT64, p.rank, lengths);
 	if (!strcmp(p.mode, "maximum") || !strcmp(p.mode, "minimum"))
-		check_nonempty(b, &p);
+		check_axes(b, &p);
 	return pad_computed(b, &p, more && !is_ramp ? lengths : NULL);
 }
 

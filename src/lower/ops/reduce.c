@@ -197,7 +197,7 @@ static void raise_if_empty(struct build *b, struct reduction *r, bool argmax)
 	for (int i = 0; i < r->type.rank; i++)
 		result &= dim_ge(b->cx, r->type.dims[i], 1);
 	if (!argmax || !result)
-		r->x = guard_nonempty(b, r->x, r->axes, r->naxes);
+		r->x = check_nonempty(b, r->x, r->axes, r->naxes);
 }
 
 /* The maximum as the element at ArgMax. For int64 and uint64, ONNX Runtime's ReduceMax compares in
@@ -392,7 +392,7 @@ static bool check_has_maximum(struct build *b, struct reduction *r)
 			raises(b, "an axis of length 0 has no maximum");
 			return false;
 		}
-	r->x = guard_nonempty(b, r->x, r->axes, r->naxes);
+	r->x = check_nonempty(b, r->x, r->axes, r->naxes);
 	return true;
 }
 

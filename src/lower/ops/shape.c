@@ -323,7 +323,7 @@ bool lower_shape_i(struct build *b, struct node *n)
 	return true;
 }
 
-/* Inference recorded the lengths as equations of dims, which guards check. */
+/* Inference recorded the lengths as equations of dims, which are checked. */
 bool lower_specify_shape(struct build *b, struct node *n)
 {
 	lowered(b, n, 0, low(b, n->in[0]));
@@ -484,7 +484,7 @@ static struct value *arange_int(struct build *b, struct node *n, enum dtype t)
 	}
 	r = with_dims(r, n->out[0]->type.dims);
 	if (!fit_first(b, v, t))
-		r = labelled(b, checked(b, r, check_first_two(b, r, t)), arange_label);
+		r = check(b, r, check_first_two(b, r, t), arange_label);
 	return cast(b, r, t);
 }
 
@@ -586,7 +586,7 @@ static struct value *fitting_first(struct build *b, struct value *items, struct 
 	struct value *ok = emit_(b, ONNX_Or, fits_int(b, second, t), one);
 
 	ok = emit_(b, ONNX_Or, emit_(b, ONNX_And, ok, fits_int(b, first, t)), none);
-	return labelled(b, checked(b, items, ok), arange_label);
+	return check(b, items, ok, arange_label);
 }
 
 /*

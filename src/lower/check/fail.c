@@ -1,0 +1,186 @@
+/*
+ * fail.c: the node that fails. In: a value of the model's, and bools that must all be true. Out:
+ * the value, by a node that fails where one is false, and is called what must hold, as ONNX
+ * Runtime names a node that fails. No operator fails on purpose: the node is
+ *	Reshape(v, Where(cond, [0, 0], [-2, -2])): 0 keeps a length, -2 is none. No data moves.
+ *	Gather(v, Where(cond, [0, 1, 2], [3, 4, 5])) of a v of length 3, where all lengths are
+ *		known: ONNX Runtime makes one Reshape of several if it knows the last one's
+ *		lengths, and what the others check is gone.
+ *	Gather(Unsqueeze(v), Where(cond, 0, 1)) of a single number and all else
+ */
+#include "lower/check/internal.h"
+
+#define MAX_TAKEN       256 /* rows that a Gather lists */
+#define MAX_TAKEN_APART 32
+
+struct conditions {
+	struct value *one;         /* at most n elements, which broadcast */
+	vec(struct value *) array; /* others */
+	uint32_t n;                /* elements of what is chosen; 0: a number */
+};
+
+static void add_condition(struct build *b, struct conditions *c, struct value *v)
+{
+	int64_t len = 0;
+	bool fits = !v->type.rank ||
+		    (c->n && v->type.rank == 1 && dim_is_const(b->cx, v->type.dims[0], &len) &&
+		     (len == 1 || len == c->n));
+
+	if (fits) {
+		c->one = c->one ? emit_(b, ONNX_And, c->one, v) : v;
+		return;
+	}
+	for (uint32_t i = 0; i < c->array.len; i++) {
+		if (!same_dims(b->cx, c->array.at[i]->type, v->type))
+			continue;
+		c->array.at[i] = emit_(b, ONNX_And, c->array.at[i], v);
+		return;
+	}
+	*vec_push(b->cx->scratch, &c->array) = v;
+}
+
+static bool is_single(struct build *b, const struct value *v)
+{
+	for (uint32_t i = 0; i < v->type.rank; i++)
+		if (!dim_is_one(b->cx, v->type.dims[i]))
+			return false;
+	return true;
+}
+
+/* The bools of which v, a single one, is the All: Cast(ReduceMin(Cast(bools))); NULL: it is none */
+static struct value *all_in(struct build *b, struct value *v)
+{
+	struct value *r = is_onnx(v->def, ONNX_Cast) ? v->def->in[0] : v;
+
+	if (!is_single(b, v) || !is_onnx(r->def, ONNX_ReduceMin) || r->def->nin > 1)
+		return NULL;
+	r = r->def->in[0];
+	r = is_onnx(r->def, ONNX_Cast) ? r->def->in[0] : r;
+	return r->type.dtype == DT_BOOL ? r : NULL;
+}
+
+/* The parts of cond: of And, of All, and of All of a vector that is made of single bools. */
+static bool take_apart(struct build *b, struct conditions *c, struct value *cond)
+{
+	struct value *todo[MAX_TAKEN_APART] = {cond}, *part[MAX_TAKEN_APART];
+	uint32_t n = 1, parts = 0;
+
+	while (n) {
+		struct value *v = todo[--n], *all = all_in(b, v);
+		struct value *list = is_onnx(v->def, ONNX_And)               ? v
+				     : all && is_onnx(all->def, ONNX_Concat) ? all
+									     : NULL;
+		for (uint32_t i = 0; list && i < list->def->nin; i++)
+			if (!is_single(b, list->def->in[i]))
+				list = NULL;
+		if (parts == countof(part) || (list && n + list->def->nin > countof(todo)))
+			return false;
+		if (!list)
+			part[parts++] = all ? all : v;
+		for (uint32_t i = list ? list->def->nin : 0; i-- > 0;) {
+			struct value *x = list->def->in[i];
+			todo[n++] = is_onnx(x->def, ONNX_Unsqueeze) ? x->def->in[0] : x;
+		}
+	}
+	for (uint32_t i = 0; i < parts; i++)
+		add_condition(b, c, part[i]);
+	return true;
+}
+
+/* `good` where all conditions hold; where not, at least one element is so much more: `bad`. */
+static struct value *chosen(struct build *b, struct conditions *c, const int64_t *good, int64_t bad)
+{
+	int64_t more[MAX_TAKEN];
+	int axes[MAX_RANK];
+	struct value *r = NULL;
+
+	for (uint32_t i = 0; i < c->n || !i; i++)
+		more[i] = good[i] + bad;
+	struct value *yes = c->n ? const_ints(b, good, c->n) : const_int(b, *good);
+	struct value *no = c->n ? const_ints(b, more, c->n) : const_int(b, *more);
+	for (uint32_t i = 0; i < c->array.len; i++) {
+		struct value *x = c->array.at[i];
+		x = emit_(b, ONNX_Where, x, const_int(b, 0), const_int(b, bad));
+		for (int k = 0; k < x->type.rank; k++)
+			axes[k] = k;
+		x = reduce(b, ONNX_ReduceSum, x, axes, x->type.rank,
+			   c->n == 1 && x->type.rank == 1);
+		r = r ? emit_(b, ONNX_Add, r, x) : x;
+	}
+	if (c->one) {
+		struct value *x = emit_(b, ONNX_Where, c->one, yes, no);
+		return r ? emit_(b, ONNX_Add, r, x) : x;
+	}
+	bool whole = c->n ? c->n == 1 && r->type.rank == 1 && !*good : !*good;
+	return whole ? r : emit_(b, ONNX_Add, r, yes);
+}
+
+static bool all_lengths_known(struct build *b, const struct value *v)
+{
+	int64_t k;
+
+	for (uint32_t i = 0; i < v->type.rank; i++)
+		if (!dim_is_const(b->cx, v->type.dims[i], &k) || !k)
+			return false;
+	return true;
+}
+
+static struct value *fail(struct build *b, struct value *v, struct conditions *c, bool reshapes,
+			  const char *label)
+{
+	const dim *dims = v->type.dims;
+	int64_t list[MAX_TAKEN] = {0};
+	struct value *r;
+
+	if (reshapes) {
+		r = emit_(b, ONNX_Reshape, v, chosen(b, c, list, -2));
+	} else {
+		for (uint32_t i = 0; i < c->n; i++)
+			list[i] = i;
+		if (!c->n)
+			v = unsqueeze(b, v, &(int64_t){0}, 1);
+		r = emit_(b, ONNX_Gather, v, chosen(b, c, list, c->n ? c->n : 1));
+	}
+	return labelled(b, with_dims(r, dims), label);
+}
+
+/* How v is to fail: by a Reshape? How many numbers are chosen then? */
+static bool way_to_fail(struct build *b, const struct value *v, bool constant, uint32_t *n)
+{
+	int64_t first = 0;
+	bool known = all_lengths_known(b, v);
+
+	*n = v->type.rank;
+	if (v->type.rank && !known && !constant)
+		return true;
+	if (v->type.rank && known)
+		dim_is_const(b->cx, v->type.dims[0], &first);
+	*n = first <= MAX_TAKEN ? (uint32_t)first : 0;
+	return false;
+}
+
+struct value *fail_unless(struct build *b, struct value *v, struct value **conds, uint32_t n,
+			  const char *label)
+{
+	struct conditions c = {.one = NULL};
+	bool open, constant = false;
+
+	/* of what it computes when it loads the model ONNX Runtime takes no Reshape that fails */
+	for (uint32_t i = 0; i < n; i++)
+		constant |= from_constants(b, conds[i], &open);
+	bool reshapes = way_to_fail(b, v, constant, &c.n);
+	for (uint32_t i = 0; i < n; i++)
+		if (!take_apart(b, &c, conds[i]))
+			add_condition(b, &c, conds[i]);
+	return fail(b, v, &c, reshapes, label);
+}
+
+struct value *fail_unless_equal(struct build *b, struct value *v, const struct sides *s)
+{
+	struct value *conds[MAX_EQUAL];
+	uint32_t n;
+
+	way_to_fail(b, v, false, &n);
+	n = sides_equal(b, s, n, conds);
+	return fail_unless(b, v, conds, n, what_must_hold(b, s));
+}

@@ -1,0 +1,33 @@
+/* internal.h: private to lower/check: how the nodes of checks are made. */
+#ifndef PTGC_LOWER_CHECK_INTERNAL_H
+#define PTGC_LOWER_CHECK_INTERNAL_H
+
+#include "lower/build.h"
+
+/* equal.c: makes nodes of both sides and adds them, unless they are equal anyway. */
+void add_sides(struct build *b, struct sides *to, struct side x, struct side y);
+/* The bools that are true where all of them hold; `rank` elements each, or one, if that pays */
+uint32_t sides_equal(struct build *b, const struct sides *s, uint32_t rank, struct value **conds);
+#define MAX_EQUAL 3
+
+/* fail.c: v, by a node called `label`, which fails unless all elements of the conditions are true
+ */
+struct value *fail_unless(struct build *b, struct value *v, struct value **conds, uint32_t n,
+			  const char *label);
+struct value *fail_unless_equal(struct build *b, struct value *v, const struct sides *s);
+
+/* product.c: the matrix products that surely run */
+struct product {
+	dim inner; /* the length that it adds along */
+	const struct node *node;
+	const struct block *block;
+};
+struct products {
+	vec(struct product) list;   /* sorted by `inner` */
+	vec(struct check *) checks; /* of lengths, of the whole graph */
+};
+void find_products(struct ctx *cx, struct products *p, const struct block *k);
+/* Does a product of that block fail unless c holds? */
+bool product_checks(struct build *b, struct products *p, struct check *c, const struct block *k);
+
+#endif
