@@ -357,7 +357,7 @@ static bool can_negate(const struct lin *l)
 }
 
 /* Compares canonical a and b; d is set when the answer is UNKNOWN. */
-static enum truth compare(struct dims *t, dim a, dim b, struct difference *d)
+static enum truth compare_dims(struct dims *t, dim a, dim b, struct difference *d)
 {
 	struct lin *l = &d->plain, *s = &d->expanded;
 	d->ok = false;
@@ -389,14 +389,14 @@ bool dim_eq(struct ctx *cx, dim a, dim b)
 {
 	struct dims *t = cx->dims;
 	struct difference d;
-	return compare(t, find(t, a), find(t, b), &d) == EQUAL;
+	return compare_dims(t, find(t, a), find(t, b), &d) == EQUAL;
 }
 
 bool dim_ne(struct ctx *cx, dim a, dim b)
 {
 	struct dims *t = cx->dims;
 	struct difference d;
-	enum truth r = compare(t, find(t, a), find(t, b), &d);
+	enum truth r = compare_dims(t, find(t, a), find(t, b), &d);
 	return r == DIFFERENT || (r == UNKNOWN && d.ok && prove_nonzero(t, &d.plain));
 }
 
@@ -598,7 +598,7 @@ static void refresh_facts(struct dims *t)
 		struct difference e;
 		dim d = find(t, t->zeros.at[i]);
 		t->zeros.at[i] = zero;
-		if (compare(t, d, zero, &e) == UNKNOWN && e.ok)
+		if (compare_dims(t, d, zero, &e) == UNKNOWN && e.ok)
 			t->zeros.at[i] = lin_dim(t, &e.expanded);
 	}
 }
@@ -685,7 +685,7 @@ bool dim_unify(struct ctx *cx, dim a, dim b, struct span s)
 	struct difference d;
 	a = find(t, a);
 	b = find(t, b);
-	enum truth r = compare(t, a, b, &d);
+	enum truth r = compare_dims(t, a, b, &d);
 	if (r == EQUAL)
 		return true;
 	if (r == DIFFERENT || (d.ok && prove_nonzero(t, &d.plain)))

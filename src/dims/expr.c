@@ -529,7 +529,7 @@ static dim divide_by_dim(struct dims *t, dim a, dim b, bool mod)
 	return mod ? rest : make_add(t, dq, rest);
 }
 
-static dim divide(struct dims *t, dim a, dim b, bool mod)
+static dim divide_dims(struct dims *t, dim a, dim b, bool mod)
 {
 	int64_t m, v;
 	if (!form_const(t, b, &m))
@@ -544,12 +544,12 @@ static dim divide(struct dims *t, dim a, dim b, bool mod)
 
 dim make_floordiv(struct dims *t, dim a, dim b)
 {
-	return divide(t, a, b, false);
+	return divide_dims(t, a, b, false);
 }
 
 dim make_mod(struct dims *t, dim a, dim b)
 {
-	return divide(t, a, b, true);
+	return divide_dims(t, a, b, true);
 }
 
 /*

@@ -4,7 +4,7 @@
  */
 #include "dims/internal.h"
 
-static void add_name(struct strbuf *b, const struct sym *name)
+static void add_dim_name(struct strbuf *b, const struct sym *name)
 {
 	bool plain = name->len && !(name->s[0] >= '0' && name->s[0] <= '9');
 	for (uint32_t i = 0; i < name->len; i++) {
@@ -23,7 +23,7 @@ static void add_name(struct strbuf *b, const struct sym *name)
 enum level { IN_CALL, IN_SUM, IN_TERM, IN_DIVISOR };
 static void add_dim(struct dims *t, struct strbuf *b, dim d, enum level level);
 
-static void add_call(struct dims *t, struct strbuf *b, const struct form *f, const char *name)
+static void add_minmax(struct dims *t, struct strbuf *b, const struct form *f, const char *name)
 {
 	sb_str(b, name);
 	for (uint32_t i = 0; i < f->n; i++) {
@@ -42,7 +42,7 @@ static void add_infix(struct dims *t, struct strbuf *b, const struct form *f, co
 	}
 }
 
-static void add_number(struct strbuf *b, int64_t v, bool first)
+static void add_integer(struct strbuf *b, int64_t v, bool first)
 {
 	uint64_t m = v < 0 ? -(uint64_t)v : (uint64_t)v;
 	sb_printf(b, "%s%llu", v < 0 ? "-" : first ? "" : "+", (unsigned long long)m);
@@ -55,7 +55,7 @@ static void add_sum(struct dims *t, struct strbuf *b, const struct form *f)
 	for (uint32_t i = 0; i < f->n; i++)
 		lead &= f->coef[i] < 0;
 	if (lead || !f->n) {
-		add_number(b, f->c, true);
+		add_integer(b, f->c, true);
 		first = false;
 	}
 	for (uint32_t i = 0; i < f->n; i++, first = false) {
@@ -63,13 +63,13 @@ static void add_sum(struct dims *t, struct strbuf *b, const struct form *f)
 		if (k == 1 || k == -1)
 			sb_str(b, k < 0 ? "-" : first ? "" : "+");
 		else
-			add_number(b, k, first);
+			add_integer(b, k, first);
 		if (k != 1 && k != -1)
 			sb_str(b, "*");
 		add_dim(t, b, f->term[i], k == 1 ? IN_SUM : k == -1 ? IN_TERM : IN_DIVISOR);
 	}
 	if (!lead && f->n && f->c)
-		add_number(b, f->c, false);
+		add_integer(b, f->c, false);
 }
 
 static bool needs_parens(const struct form *f, enum level level)
@@ -91,13 +91,13 @@ static void add_dim(struct dims *t, struct strbuf *b, dim d, enum level level)
 	bool parens = needs_parens(f, level);
 	sb_str(b, parens ? "(" : "");
 	if (f->name)
-		add_name(b, f->name);
+		add_dim_name(b, f->name);
 	else if (f->kind == K_BASE || f->frozen)
 		sb_str(b, "?");
 	else if (f->kind == K_LINEAR)
 		add_sum(t, b, f);
 	else if (f->kind == K_MAX || f->kind == K_MIN)
-		add_call(t, b, f, f->kind == K_MAX ? "max" : "min");
+		add_minmax(t, b, f, f->kind == K_MAX ? "max" : "min");
 	else if (f->kind == K_PRODUCT)
 		add_infix(t, b, f, "*", IN_DIVISOR);
 	else

@@ -64,7 +64,7 @@ static enum dtype branch_dtype(const struct cv *v)
 	return v->kind == CV_VALUE ? v->u.v->type.dtype : v->kind == CV_DIM ? DT_INT64 : DT_NONE;
 }
 
-static bool is_literal(const struct cv *v)
+static bool is_number_literal(const struct cv *v)
 {
 	return v->kind == CV_BOOL || v->kind == CV_INT || v->kind == CV_FLOAT ||
 	       v->kind == CV_COMPLEX;
@@ -87,7 +87,7 @@ static bool merge_branches(struct elab *e, const struct target *t, uint32_t i, s
 	enum dtype type = branch_dtype(&br[0].values[i]) ? branch_dtype(&br[0].values[i])
 							 : branch_dtype(&br[1].values[i]);
 
-	if (!type && is_literal(&br[0].values[i]) && is_literal(&br[1].values[i])) {
+	if (!type && is_number_literal(&br[0].values[i]) && is_number_literal(&br[1].values[i])) {
 		enum dtype a = weak_dtype(e, &br[0].values[i], DT_NONE);
 		enum dtype c = weak_dtype(e, &br[1].values[i], DT_NONE);
 		type = a && c ? dtype_upcast(a, c) : DT_NONE;

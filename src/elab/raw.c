@@ -384,7 +384,7 @@ static const struct onnx_op *find_operator(struct elab *e, const char *name, str
 	return NULL;
 }
 
-static struct node *raw_node(struct elab *e, const struct onnx_op *op, struct span s)
+static struct node *new_raw_node(struct elab *e, const struct onnx_op *op, struct span s)
 {
 	struct node *n = new (e->cx->arena, struct node);
 
@@ -415,7 +415,7 @@ struct cv call_onnx(struct elab *e, uint32_t at, struct cv *items)
 	uint32_t results = count; /* and results without a target that the operator must have */
 	while (schema && results < op->nout && !op->out[results].repeat)
 		results++;
-	struct node *n = raw_node(e, op, s);
+	struct node *n = new_raw_node(e, op, s);
 	if (!raw_attrs(e, n, schema, at, items) ||
 	    !raw_inputs(e, n, schema, items + a->nprops, a->n - a->nprops, s))
 		return poison(a->span);
@@ -439,7 +439,7 @@ struct cv call_onnx_operator(struct elab *e, const char *name, struct cv *args, 
 {
 	bool schema;
 	const struct onnx_op *op = find_operator(e, name, a->at, &schema);
-	struct node *n = op ? raw_node(e, op, a->at) : NULL;
+	struct node *n = op ? new_raw_node(e, op, a->at) : NULL;
 
 	if (!n || !raw_inputs(e, n, true, args, nargs, a->at))
 		return poison(a->span);

@@ -526,8 +526,8 @@ static dim shape_element(struct ctx *cx, struct value *shape, uint32_t i)
 /* Sets dims d[at] to d[at + count - 1] from the shape, input 1. *hole is the index of a negative
  * element, which NumPy takes for -1 (d[*hole] stays DIM_NONE); rank: there is none. *open: some
  * lengths are not known. false: reported */
-static bool read_shape(struct ctx *cx, struct node *n, dim *d, uint32_t at, uint32_t count,
-		       uint32_t rank, uint32_t *hole, bool *open)
+static bool read_new_lengths(struct ctx *cx, struct node *n, dim *d, uint32_t at, uint32_t count,
+			     uint32_t rank, uint32_t *hole, bool *open)
 {
 	*hole = rank;
 	*open = false;
@@ -576,7 +576,7 @@ static void infer_last_length(struct ctx *cx, struct node *n, dim *d, uint32_t r
 		d[at] = found;
 }
 
-/* Sets the result to dims d, after inferring d[hole]; hole, open: see read_shape(). */
+/* Sets the result to dims d, after inferring d[hole]; hole, open: see read_new_lengths(). */
 static bool set_reshaped_dims(struct ctx *cx, struct node *n, dim *d, uint32_t r, uint32_t hole,
 			      bool open)
 {
@@ -603,7 +603,7 @@ bool sh_reshape(struct ctx *cx, struct node *n)
 	if (rank < 0)
 		return false;
 	dim *d = new_dims(cx, r);
-	return read_shape(cx, n, d, 0, r, r, &hole, &open) &&
+	return read_new_lengths(cx, n, d, 0, r, r, &hole, &open) &&
 	       set_reshaped_dims(cx, n, d, r, hole, open);
 }
 
@@ -639,7 +639,7 @@ bool sh_splitdims(struct ctx *cx, struct node *n)
 	for (uint32_t i = 0; i < x->rank; i++)
 		if (i != at)
 			d[i < at ? i : i + (uint32_t)count - 1] = x->dims[i];
-	return read_shape(cx, n, d, at, (uint32_t)count, rank, &hole, &open) &&
+	return read_new_lengths(cx, n, d, at, (uint32_t)count, rank, &hole, &open) &&
 	       set_reshaped_dims(cx, n, d, rank, hole, open);
 }
 

@@ -17,7 +17,7 @@ struct term {
 };
 
 /* Term k of the subscripts, of an operand of that rank. */
-static struct term read_term(const char *text, uint32_t k, uint32_t rank)
+static struct term find_term(const char *text, uint32_t k, uint32_t rank)
 {
 	struct term t = {.text = text};
 
@@ -80,7 +80,7 @@ bool lower_einsum(struct build *b, struct node *n)
 	if (!is_float((enum dtype)t->dtype))
 		return lower_integer_einsum(b, n);
 	for (uint32_t i = 0; i < n->nin; i++) {
-		terms[i] = read_term(text, i, n->in[i]->type.rank);
+		terms[i] = find_term(text, i, n->in[i]->type.rank);
 		dots = terms[i].dots > dots ? terms[i].dots : dots;
 	}
 	for (uint32_t i = 0; i < n->nin; i++)

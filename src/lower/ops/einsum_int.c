@@ -31,7 +31,7 @@ static bool is_needed_after(const struct einsum *e, char c, uint32_t after)
 
 /* Reads the letters of one term, of an operand of that rank, into to[]; returns the text after it.
  */
-static const char *read_term(const char *s, uint32_t rank, char *to)
+static const char *read_letters(const char *s, uint32_t rank, char *to)
 {
 	uint32_t letters = 0, n = 0, dots;
 
@@ -56,7 +56,7 @@ static void read_subscripts(struct einsum *e)
 
 	for (uint32_t i = 0; i < e->n->nin; i++) {
 		struct type t = e->n->in[i]->type;
-		s = read_term(s, t.rank, e->in[i].at);
+		s = read_letters(s, t.rank, e->in[i].at);
 		s += *s == ',';
 		for (uint32_t k = 0; k < t.rank; k++) {
 			int c = e->in[i].at[k];
@@ -67,7 +67,7 @@ static void read_subscripts(struct einsum *e)
 		}
 	}
 	if (*s) {
-		read_term(s + 2, e->n->out[0]->type.rank, e->result);
+		read_letters(s + 2, e->n->out[0]->type.rank, e->result);
 	} else {
 		uint32_t n = 0, count[128] = {0};
 		for (uint32_t i = 0; i < e->n->nin; i++)
