@@ -25,7 +25,8 @@ void set_results_known(struct ctx *cx, struct node *n)
 				return;
 		/* Reshape(x, [0]) has no elements, but fails if x has some: the result is not known
 		 * if x is not */
-		if (!k->n && n->op->known != kn_shape && !known_of(cx, n->in[0]))
+		struct value *x = n->nin ? n->in[0] : NULL;
+		if (!k->n && n->op->known != kn_shape && x && !known_of(cx, x))
 			return;
 		before += k->n;
 		known_set(cx, n->out[r], k);
