@@ -1,7 +1,13 @@
 /*
- * build.h: private to src/lower/: the state of one lowering and the helpers that make ONNX nodes,
- * by file. build.c is the only one that knows what differs between opsets. The lowerings themselves
- * (lower_x) are declared in lower.h.
+ * build.h: what lowerings, checks and defences make ONNX nodes with, by file, and the state of one
+ * lowering. build.c alone knows what differs between opsets. The lowerings of single ops (lower_x)
+ * are declared in lower/ops/lowerings.h.
+ *
+ * A lowering reads a typed node n of PyTensor's ops, takes the ONNX values of its inputs by low(),
+ * emits ONNX nodes, and says by lowered() which values hold the results:
+ *
+ *	struct value *x = low(b, n->in[0]), *y = low(b, n->in[1]);
+ *	lowered(b, n, 0, emit_(b, ONNX_Add, x, y));
  */
 #ifndef PTGC_LOWER_BUILD_H
 #define PTGC_LOWER_BUILD_H
@@ -25,19 +31,19 @@ struct build {
 	struct attr *attrs;  /* attributes collected for the next node */
 	uint32_t nattrs, cattrs;
 	struct cse *cse;
-	struct dim_cache *dims;
 	bool exact; /* of the next nodes: see struct node */
-	/* Makes the results of n, which the target has a kernel for, by other nodes; false: there
-	 * is no need. NULL: there never is. */
+	/* What src/ort sets: makes the results of n, which the target has a kernel for, by other
+	 * nodes; false: n is good as it is. NULL while lowering: all nodes are. */
 	instead_fn_t *instead;
 };
 
-/* One scope a block: nodes that can be used again, and axes whose dims are known to be there. */
+/* One scope a block: nodes that can be used again (common subexpressions), and axes by their
+ * lengths. */
 struct cse {
 	struct cse *outer;
 	struct shared *shared;
 	struct block *block;
-	vec(struct node *) nodes; /* asked for; their results are what the legaliser gave */
+	vec(struct node *) nodes; /* as asked for; their results are the legaliser's */
 	struct hash_table table;  /* of `nodes` */
 	struct dim_at *dims;
 	uint32_t dims_cap, dims_len;
@@ -54,11 +60,11 @@ struct shared {
 	const struct node *at;     /* the node of the user that is being lowered; NULL: none */
 	uint32_t expanding;        /* depth of bodies being expanded: places are the user's node */
 	bool failed;               /* an error was reported for `at` */
-	bool param_lost;           /* of the graph: it may have said what sizes are */
+	bool param_lost;           /* a parameter has no type: an unknown size may be due to that */
 	struct hash_table outputs; /* of the graph, by their ids */
-	uint32_t nlabels;          /* that were there before */
-	uint32_t enough;           /* values: then a graph with mistakes was looked at enough */
-	bool small_ints;           /* int64 values are sizes in memory or the like, below 2^31 */
+	uint32_t nlabels;          /* so far: a label that comes twice gets a number */
+	uint32_t enough;           /* a graph with mistakes is left once there are so many values */
+	bool small_ints;           /* the int64 values of the next nodes are lengths, below 2^31 */
 	lower_fn_t *const *of_op;  /* the lowerings, by op */
 	bool raw_dims;             /* dims are computed as they were written, for checks */
 };
@@ -74,7 +80,7 @@ void lowered(struct build *b, struct node *n, uint32_t i, struct value *v); /* r
 void name_value(struct build *b, struct value *v, struct sym *name); /* unless either has one */
 bool op_folds(struct ctx *cx, const struct op *op);                  /* over all its arguments */
 struct value *typed_cast(struct build *b, struct value *v, enum dtype t);
-/* a typed value that the ONNX value v holds */
+/* a typed value whose ONNX value is v: the inverse of low() */
 struct value *held_by(struct build *b, struct value *v, struct type t, struct span s);
 /* The nodes of `body`, which stand for one node at `span`; its results r as ONNX values. */
 bool lower_inlined(struct build *b, struct block *body, struct value **r, uint32_t nout,
@@ -207,7 +213,7 @@ struct value *to_last(struct build *b, struct value *x, int64_t axis); /* swaps 
 struct value *dft_by_matrices(struct build *b, struct node *n);        /* for the legaliser */
 dim *dims_with_axis(struct build *b, const struct value *x, int64_t axis, dim d);
 
-/* legal.c */
+/* missing_kernels.c */
 bool legalise(struct build *b, struct node *n, struct value **out);
 
 /* simplify.c */
@@ -259,32 +265,14 @@ void mark_needed(struct ctx *cx, struct block *k, bool sizes);
 /* select.c */
 struct value *where(struct build *b, struct value *c, struct value *x, struct value *y);
 bool may_be_minus_zero(struct build *b, const struct value *v);
-/* lower/ops/tile.c: v, the result of an Expand, reshaped in fewer nodes; NULL: there is no such way
+/* tile.c: v, the result of an Expand, reshaped in fewer nodes; NULL: there is no such way
  */
 struct value *reshape_as_tile(struct build *b, struct value *v, const dim *dims, uint32_t rank);
-/* lower/ops/extra_ops.c */
-struct value *counting(struct build *b, dim n);
-/* lower/ops/choose.c: element i of a vector of lengths, int64[] */
-struct value *length_at(struct build *b, struct value *dims, uint32_t i);
-/* lower/ops/einsum_int.c */
-bool lower_integer_einsum(struct build *b, struct node *n);
-/* lower/ops/careduce.c: x with the reduced axes merged into a first one */
-/* lower/ops/sort.c: all along an axis, values (out[0]) and indices (out[1]) in order; x at indices
- */
-/* lower/ops/shape.c: a shape that may not fit, so that the runtime does not put a -1 into it */
-struct value *prevent_concat_fusion(struct build *b, struct value *shape);
-struct value *normalize_negative_length(struct build *b, const struct known *k,
-					struct value *shape);
-struct value *reshape_known(struct build *b, struct value *x, const struct known *asked,
-			    struct type t, bool *fails);
-/* blockwise.c */
+/* lower.c: an op on ONNX values, as if the user had written it */
 bool lower_as(struct build *b, const struct op *op, struct cv *props, struct value **in,
 	      uint32_t nin, struct value **out, uint32_t nout);
-/* lower/ops/dot.c */
-struct value *matmul(struct build *b, struct value *x, struct value *y);
-int left_factor(const struct node *n);
 /* control.c */
-void lower_lost(struct build *b, struct block *from); /* for what is wrong in it alone */
+void lower_lost(struct build *b, struct block *from); /* only to report its mistakes */
 void block_result(struct build *b, struct value *v, const dim *dims, bool param_ok);
 struct value *if_node(struct build *b, struct value *cond, struct block *yes, struct block *no,
 		      struct type t);

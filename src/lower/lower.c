@@ -417,7 +417,8 @@ void check_lengths(struct build *b, const struct node *n, const struct value *ma
 		if (dim_is_const(b->cx, dims[i], &k) &&
 		    dim_is_const(b->cx, made->type.dims[i], &m) && k != m)
 			error(b->cx, n->span, E_SHAPE,
-			      "%s: axis %u has length %lld, but another use of it needs length %lld",
+			      "%s: axis %u has length %lld, but another use of it needs length "
+			      "%lld",
 			      n->op->name, i, (long long)m, (long long)k);
 }
 

@@ -1,8 +1,9 @@
 /*
  * node.c: makes ONNX nodes and constants. In: an operator's name, ONNX values, attributes set by
  * attr_*(). Out: typed ONNX values in b->block. A node that was made before in this block or one
- * around it is not made again; one that the target cannot run goes through the legaliser (legal.c).
- * Must hold: inputs are ONNX values that are visible in b->block (v->low == v).
+ * around it is not made again; one that the target cannot run goes through the legaliser
+ * (missing_kernels.c). Must hold: inputs are ONNX values that are visible in b->block (v->low ==
+ * v).
  */
 #include <string.h>
 

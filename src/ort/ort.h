@@ -14,15 +14,15 @@ void ort_defend(struct ctx *cx, struct graph *g);
 /* For nodes that are made later: the results of n made of other nodes; false: there is no need */
 bool ort_instead(struct build *b, struct node *n, struct value **out);
 
-/* folding.c: does the optimiser leave n alone, or what it makes of n is right? */
+/* folding.c: is n the same after ONNX Runtime's optimiser, which may replace it? */
 bool folds_rightly(struct build *b, const struct node *n);
 struct value *unfolded(struct build *b, const struct node *n);
-/* where.c: does the runtime's Where keep the signs of zeros that count? */
+/* where.c: Where may lose the sign of a zero; is that of no matter for n? */
 bool where_is_right(struct ctx *cx, const struct node *n);
 struct value *where_with_signs(struct build *b, const struct node *n);
-/* kernels.c: does the runtime's kernel give what the operator is? */
+/* wrong_kernels.c: does ONNX Runtime's kernel compute what the operator says? */
 bool kernel_is_right(struct ctx *cx, const struct node *n);
-/* its results if not; false: reported */
+/* if not: the results of n by other operators; false: reported */
 bool by_other_kernels(struct build *b, struct node *n, struct value **out);
 /* fusion.c: products whose factors or transposes would be folded wrongly */
 void prevent_fusion(struct ctx *cx, struct graph *g);

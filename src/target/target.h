@@ -1,4 +1,7 @@
-/* target.h: what the runtime that a model is for can do. */
+/*
+ * target.h: which kernels the runtime has that a model is for. What to do where there is none:
+ * lower/missing_kernels.def; where there is a wrong one: src/ort.
+ */
 #ifndef PTGC_TARGET_TARGET_H
 #define PTGC_TARGET_TARGET_H
 

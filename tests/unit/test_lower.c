@@ -1,6 +1,6 @@
 /*
  * Unit tests of lowering: nodes are made once, constants too, scopes hide what is in them, rows of
- * legal.def do what they promise at every opset, and shapes take as few nodes as they can.
+ * missing_kernels.def do what they promise at every opset, and shapes take as few nodes as they can.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -334,7 +334,7 @@ static const struct row {
 	const char *how;
 } rows[] = {
 #define LEGAL(op, dtypes, ...) {#op, ONNX_##op, dtypes, #__VA_ARGS__},
-#include "lower/legal.def"
+#include "lower/missing_kernels.def"
 };
 
 /* The type variable that the row is about: that of the result, or of the first input. */

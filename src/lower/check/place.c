@@ -1,6 +1,6 @@
 /*
- * place.c: makes the nodes of what was recorded. In: the graph after all other passes. Out: the same,
- * with nodes that fail.
+ * place.c: makes the nodes of what was recorded. In: the graph after all other passes. Out: the
+ * same, with nodes that fail.
  *
  * An equation is checked in the innermost block that computes one of its lengths, unless a matrix
  * product there fails by itself. What only needs inputs is checked first, on inputs, so that a node

@@ -20,4 +20,21 @@
 #define UNSUPPORTED(reason)
 #include "ops/ops.def"
 
+/* --- what lowerings of one family lend to others, by file --- */
+
+/* extra_ops.c: 0, 1, ... n-1 */
+struct value *counting(struct build *b, dim n);
+/* choose.c: element i of a vector of lengths, int64[] */
+struct value *length_at(struct build *b, struct value *dims, uint32_t i);
+/* einsum_int.c: integers, added up exactly */
+bool lower_integer_einsum(struct build *b, struct node *n);
+/* dot.c: x @ y, as NumPy's matmul */
+struct value *matmul(struct build *b, struct value *x, struct value *y);
+/* shape.c: a shape that may not fit, so that the runtime does not put a -1 into it */
+struct value *prevent_concat_fusion(struct build *b, struct value *shape);
+struct value *normalize_negative_length(struct build *b, const struct known *k,
+					struct value *shape);
+struct value *reshape_known(struct build *b, struct value *x, const struct known *asked,
+			    struct type t, bool *fails);
+
 #endif

@@ -1,7 +1,7 @@
 /*
- * legal.c: the legaliser. In: an ONNX node, typed but in no block, that the target has no kernel
- * for. Out: the same results made by nodes that it has, found through the rows of legal.def, or an
- * error that names the user's op, the dtype, the opset and the target.
+ * missing_kernels.c: the legaliser. In: an ONNX node, typed but in no block, that the target has no
+ * kernel for. Out: the same results made by nodes that it has, found through the rows of
+ * missing_kernels.def, or an error that names the user's op, the dtype, the opset and the target.
  */
 #include <string.h>
 
@@ -46,7 +46,7 @@ static struct value *bitshift_16(struct build *b, struct node *n)
 
 static const struct legal rows[] = {
 #define LEGAL(op_, dtypes_, ...) {.op = ONNX_##op_, .dtypes = dtypes_, __VA_ARGS__},
-#include "lower/legal.def"
+#include "lower/missing_kernels.def"
 };
 
 static const char *input_type(const struct onnx_op *op, uint32_t i)

@@ -1,6 +1,7 @@
 /*
- * kernels.c: kernels of ONNX Runtime that are wrong (faults.def). In: an ONNX node that the runtime
- * has a kernel for. Out: if that kernel is wrong, the same results made of other nodes.
+ * wrong_kernels.c: kernels of ONNX Runtime that are wrong (wrong_kernels.def). In: an ONNX node
+ * that the runtime has a kernel for. Out: if that kernel is wrong, the same results made of other
+ * nodes.
  */
 #include "lower/build.h"
 #include "ort/ort.h"
@@ -9,7 +10,7 @@ enum { ROUNDS_LATE = 1, UNROUNDED = 2, INT64_ORDER = 4 };
 
 static const uint8_t faults[ONNX_COUNT] = {
 #define FAULT(op, what) [ONNX_##op] = what,
-#include "ort/faults.def"
+#include "ort/wrong_kernels.def"
 };
 
 static bool reads_rounded(const struct node *n)
