@@ -499,7 +499,8 @@ static void run_graph(struct elab *e, struct fn *f)
 	for (uint32_t i = 0; i < f->nresults; i++)
 		if (!graph_result(e, f, i) && !e->cx->errors)
 			bug("the result '%s' was lost without a message", f->results[i].name->s);
-	if (!f->nresults && !updates_state(e->graph))
+	if (!f->nresults && !updates_state(e->graph) &&
+	    !e->cx->errors) /* else the mistake may be why */
 		elab_error(e, f->name_span, E_NO_OUTPUT, "graph '%s' has no results", f->name->s);
 	if (!e->cx->errors)
 		warn_unused(e);

@@ -123,7 +123,7 @@ def test_lengths_that_differ_fail():
         ("ij->ii", ["float64[2, 3]"], "each letter of the result"),
         ("ij->k", ["float64[2, 3]"], "each letter of the result"),
         ("ij->i", ["float64[2]"], "'ij' has 2 letters, but the operand is float64[2]"),
-        ("ij,j->i", ["float64[2, 3]"], "names more operands than are given"),
+        ("ij,j->i", ["float64[2, 3]"], "name more operands than are given"),
         ("i%->i", ["float64[2, 3]"], "letters and at most one"),
         ("...i->i", ["float64[2, 3]"], "needs the '...' too"),
         ("ij,jk,kl->l", ["int8[2, 2]"] * 3, "depend on their order: cast the operands to int64"),
