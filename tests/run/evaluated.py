@@ -176,10 +176,10 @@ def zero_sign_is_free(op, x):
 
     It is for + - * / and for sums of anything: -0 where all terms are -0, else 0, in any order. NumPy begins a sum
     with 0, ONNX Runtime with the first term, so that of nothing but -0 is free. Of products that are added up
-    neither says where it begins, and a maximum of 0 and -0 is either one.
+    neither says where it begins, and a maximum of 0 and -0 is either one. PyTensor's Alloc makes 0 of one -0.
     """
     negative = [(k == 0) & np.signbit(k) for k in x if k.dtype.kind == "f"]
-    if isinstance(op, Max | Min | SortOp) or type(op).__name__ in NEGATIVE_ZERO:
+    if isinstance(op, Alloc | Max | Min | SortOp) or type(op).__name__ in NEGATIVE_ZERO:
         return any(k.any() for k in negative)
     if isinstance(op, Sum):
         return any(np.all(k, axis=None if op.axis is None else tuple(op.axis)).any() for k in negative)
