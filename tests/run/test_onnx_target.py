@@ -22,7 +22,6 @@ VALUES = {
     "CheckAndRaise": {"c": True},
     "Arccosh": {"x": [1.5, 7.25], "y": [[1, 2, 3], [1.01, 4, 5], [100, 1.5, 1e9]]},
     "Fourier": {"n": 3},
-    "infix-onnx": {"y": [[1, 2, 0.5]]},
     "Log1mexp": {"x": [-0.5, -7.25], "y": [[-1, -2, -3], [-0.01, -0.7, -5], [-100, -1.5, -1e-9]]},
     "Pow_int": {"e": [3, 0]},
     "PivotToPermutations": {"p": [1, 1]},
@@ -31,7 +30,7 @@ VALUES = {
 }
 
 # Raw nodes go over as they are (and the evaluator's STFT takes no single frame).
-PATHS = [p for p in OPS + EXAMPLES if p.stem != "raw"]
+PATHS = [p for p in OPS + EXAMPLES if p.stem not in ("raw", "infix-onnx")]
 
 TOLERANCE = {"float16": 2e-3, "float32": 2e-5, "float64": 1e-10}
 
