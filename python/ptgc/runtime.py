@@ -110,7 +110,6 @@ def native(results, seen):
 
 INDEX = re.compile(r"out of (data )?bounds|invalid index found|invalid indice|indices element out of", re.I)
 GUARD = re.compile(r"cannot be less than -1, got -2")
-EMPTY = re.compile(r"cannot be less than -1, got -3")
 PRODUCT = re.compile(r"MatMul dimension mismatch|GEMM: Dimension mismatch", re.I)
 ARGMAX = re.compile(r"running Arg(Max|Min) node")  # it fails for no other reason
 INVALID = re.compile(
@@ -122,6 +121,8 @@ BROADCAST = (
 )
 # Checks in a model, by the names that ptgc gives their nodes, and the exception that NumPy raises there.
 CHECKS = {
+    "what is reduced must not be empty": (
+        ValueError, "zero-size array to a reduction that has no identity"),
     "the exponents of integers must not be negative": (
         ValueError, "Integers to negative integer powers are not allowed."),
     "what is put somewhere must fit there": (
@@ -154,7 +155,7 @@ def runtime_error(error, place=None):
         return ValueError(f"{BROADCAST}: {found[2]}{where}"), variable, ""
     if GUARD.search(text):
         return ValueError(f"{BROADCAST}{where}"), variable, ""
-    if EMPTY.search(text) or ARGMAX.search(text):
+    if ARGMAX.search(text):
         return ValueError(f"zero-size array to a reduction that has no identity{where}"), variable, ""
     if PRODUCT.search(text):
         return ValueError(f"matrix product: the lengths that it adds along differ{where}"), variable, ""
