@@ -751,4 +751,9 @@ void build_close(struct build *b, struct graph *g)
 	for (uint32_t i = 0; i < g->states.len; i++)
 		if (g->states.at[i].init)
 			g->states.at[i].init->low = NULL;
+	/* what a check alone reads, a constant say, is in no block; a value that another one took the
+	 * place of goes on pointing to that */
+	for (uint32_t i = 0; i < g->kept.len; i++)
+		if (g->kept.at[i]->low == g->kept.at[i])
+			g->kept.at[i]->low = NULL;
 }
