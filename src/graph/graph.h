@@ -20,7 +20,8 @@ struct known {
 };
 
 /*
- * Graphs. Both levels use the same structs: a node is an op of PyTensor (op->onnx NULL) or of ONNX.
+ * Graphs. Both levels use the same structs: a node is an op of PyTensor (node->onnx is
+ * NULL) or of ONNX.
  * Every value belongs to one block and is defined before it is used (blocks nest; an inner block
  * may use values of outer ones).
  */

@@ -1,10 +1,11 @@
 /*
- * lower.c: the driver. In: the graph of PyTensor-level nodes, typed. Out: a new graph of ONNX
- * nodes; every graph input and output has the user's name. A node's body is run: one ONNX node, an
- * expression or library fn that is expanded and lowered in turn, or C. Integers that inference
- * knows are not computed again. Must hold afterwards: each result has the dtype and rank that
- * inference gave (bug() where not). A graph that elaboration found mistakes in, which are poison
- * there, is lowered for what lowering alone refuses in the rest of it.
+ * lower.c: the driver. In: the graph of PyTensor's ops, typed. Out: a new graph of ONNX nodes;
+ * inputs and outputs have the user's names. The body of an op's row says what becomes of a node:
+ * one ONNX node; an expression or a fn of the library, which is expanded and lowered in turn; or
+ * what a C function emits. No node is emitted for integers that are known (value->known). Must hold
+ * afterwards: each result has the dtype and rank that inference gave it, or bug(). A graph in which
+ * the elaborator found mistakes is lowered too, up to MAX_LOOK values, so that the user sees in one
+ * run what only lowering refuses.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #include "lower/lower.h"
 #include "ops/rules.h"
 
-#define MAX_LOOK 200000 /* values made of a graph that has mistakes, to find others */
+#define MAX_LOOK 200000 /* ONNX values of a graph that has mistakes already */
 
 /* A body that is one ONNX node on the parameters in their order. */
 struct fast {
@@ -305,7 +306,7 @@ static bool is_mixed(struct build *b, const struct node *n)
 static bool lower_mixed_compare(struct build *b, struct node *n)
 {
 	static const struct {
-		enum op_id op, turned; /* a op c is c turned a */
+		enum op_id op, turned; /* `a op c` is `c turned a`: a < c is c > a */
 		enum onnx_id onnx;
 		bool not,
 			if_larger; /* the result where the unsigned right side is the larger one */
@@ -591,7 +592,7 @@ struct graph *lower(struct ctx *cx, struct graph *g, lower_fn_t *const *of_op)
 	struct build b = {.cx = cx, .opset = cx->opt.opset, .target = cx->opt.target};
 	struct graph *to = new (cx->arena, struct graph);
 	uint32_t before = cx->errors;
-	bool wrong = cx->errors > cx->refused; /* there will be no model */
+	bool wrong = cx->errors > cx->refused; /* there are mistakes, not only refused ops */
 
 	to->name = g->name;
 	to->block = block_new(&b);

@@ -1,8 +1,9 @@
 /*
- * defend.c: the pass that defends a model against ONNX Runtime. In: a graph of ONNX nodes that is
- * rewritten. Out: the same function, of nodes that the runtime computes rightly and that its
- * optimiser leaves alone. A node that is not right is made again of others, as lowering makes
- * nodes; then come what is a matter of several nodes: products and Casts.
+ * defend.c: the pass that defends a model against ONNX Runtime. In: a graph of ONNX nodes, after
+ * all rewrites. Out: a graph that ONNX Runtime computes as the operators say. First come traps of
+ * single nodes: each such node is replaced by others, made with the builder of lowering
+ * (wrong_kernels.c, where.c, folding.c). Then come traps of several nodes: products (fusion.c) and
+ * Casts (casts.c).
  */
 #include "lower/build.h"
 #include "ort/ort.h"
@@ -10,12 +11,12 @@
 
 static bool is_right(struct build *b, const struct node *n)
 {
-	return folds_rightly(b, n) && where_is_right(b->cx, n) && kernel_is_right(b->cx, n);
+	return folds_correctly(b, n) && where_is_right(b->cx, n) && kernel_is_right(b->cx, n);
 }
 
 bool ort_instead(struct build *b, struct node *n, struct value **out)
 {
-	if (!folds_rightly(b, n))
+	if (!folds_correctly(b, n))
 		out[0] = unfolded(b, n);
 	else if (!where_is_right(b->cx, n))
 		out[0] = where_with_signs(b, n);
@@ -37,8 +38,8 @@ static bool any_wrong(struct build *b, const struct block *k)
 	return false;
 }
 
-/* v takes the place of old. */
-static void stand_in(struct build *b, struct value *old, struct value *v)
+/* v is read in place of old from now on. */
+static void replace_value(struct build *b, struct value *old, struct value *v)
 {
 	if (old->name && (v->name || !v->def))
 		v = identity(b, v);
@@ -52,8 +53,8 @@ static void stand_in(struct build *b, struct value *old, struct value *v)
 	old->low = v;
 }
 
-/* Puts n into the block that is open, or what is right in its place. */
-static void put(struct build *b, struct node *n)
+/* Adds n to the open block, or the nodes that replace it. */
+static void add_node(struct build *b, struct node *n)
 {
 	struct value **out = new_array(b->cx->arena, struct value *, n->nout + 1u);
 
@@ -65,18 +66,18 @@ static void put(struct build *b, struct node *n)
 	if (n->label && out[0]->def && !out[0]->def->label)
 		out[0]->def->label = n->label;
 	for (uint32_t i = 0; i < n->nout; i++)
-		stand_in(b, n->out[i], out[i]);
+		replace_value(b, n->out[i], out[i]);
 }
 
-/* A result of a block is a value of its own. */
-static struct value *result(struct build *b, struct value *v)
+/* The value for a result of a block; each result is a value of that block. */
+static struct value *own_result(struct build *b, struct value *v)
 {
 	struct value *r = v->low;
 
 	return r == v || (r->def && b->cse->shared->home[r->id] == b->block) ? r : identity(b, r);
 }
 
-static void put_block(struct build *b, struct block *k)
+static void rebuild_block(struct build *b, struct block *k)
 {
 	struct block *outer = b->block == k ? NULL : b->block;
 	struct node *n = k->first, *next;
@@ -92,16 +93,16 @@ static void put_block(struct build *b, struct block *k)
 			n->in[i] = n->in[i] ? n->in[i]->low : NULL;
 		for (uint32_t i = 0; i < n->nattrs; i++)
 			if (n->attrs[i].kind == AT_GRAPH)
-				put_block(b, n->attrs[i].u.block);
-		put(b, n);
+				rebuild_block(b, n->attrs[i].u.block);
+		add_node(b, n);
 	}
 	for (uint32_t i = 0; i < k->results.len; i++)
-		k->results.at[i] = result(b, k->results.at[i]);
+		k->results.at[i] = own_result(b, k->results.at[i]);
 	if (outer)
 		scope_close(b, outer);
 }
 
-static void make_rightly(struct ctx *cx, struct graph *g)
+static void replace_wrong_nodes(struct ctx *cx, struct graph *g)
 {
 	struct build b = {.cx = cx};
 
@@ -109,19 +110,19 @@ static void make_rightly(struct ctx *cx, struct graph *g)
 		return;
 	build_reopen(&b, cx, g);
 	b.instead = ort_instead;
-	put_block(&b, g->block);
+	rebuild_block(&b, g->block);
 	for (uint32_t i = 0; i < g->states.len; i++)
 		if (g->states.at[i].next)
 			g->states.at[i].next = g->states.at[i].next->low;
 	build_close(&b, g);
-	rewrite(cx, g); /* what was put in may need less beside what was there */
+	rewrite(cx, g); /* the new nodes and their neighbours may be fewer */
 }
 
 void ort_defend(struct ctx *cx, struct graph *g)
 {
 	if (cx->opt.target != PTGC_ORT_CPU)
 		return;
-	make_rightly(cx, g);
+	replace_wrong_nodes(cx, g);
 	prevent_fusion(cx, g);
 	part_casts(cx, g);
 	drop_unread(cx, g);

@@ -35,7 +35,7 @@ static bool counts_within(struct build *b, const struct value *at, dim length)
 	       dim_ge(b->cx, dim_sub(b->cx, length, stop), 0);
 }
 
-bool folds_rightly(struct build *b, const struct node *n)
+bool folds_correctly(struct build *b, const struct node *n)
 {
 	int64_t rank;
 	bool open;

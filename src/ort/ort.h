@@ -15,7 +15,7 @@ void ort_defend(struct ctx *cx, struct graph *g);
 bool ort_instead(struct build *b, struct node *n, struct value **out);
 
 /* folding.c: is n the same after ONNX Runtime's optimiser, which may replace it? */
-bool folds_rightly(struct build *b, const struct node *n);
+bool folds_correctly(struct build *b, const struct node *n);
 struct value *unfolded(struct build *b, const struct node *n);
 /* where.c: Where may lose the sign of a zero; is that of no matter for n? */
 bool where_is_right(struct ctx *cx, const struct node *n);

@@ -304,7 +304,7 @@ static struct value *instead_of(struct node *n, struct value *x)
 }
 
 /* A choice between two reductions, by whether the first one is NaN: the largest or smallest element
- * (lower/reduce.c). */
+ * (lower/ops/reduce.c). */
 static struct value *keep_extreme(struct ctx *cx, struct node *n)
 {
 	const struct type *t = &n->out[0]->type;
