@@ -121,13 +121,13 @@ BROADCAST = (
 )
 # Checks in a model, by the names that ptgc gives their nodes, and the exception that NumPy raises there.
 CHECKS = {
-    "what is reduced must not be empty": (
+    "the reduced axes must not be empty": (
         ValueError, "zero-size array to a reduction that has no identity"),
     "the exponents of integers must not be negative": (
         ValueError, "Integers to negative integer powers are not allowed."),
-    "what is put somewhere must fit there": (
+    "the value must fit the place that it is put at": (
         ValueError, "could not broadcast the value to the shape of the place that it is put or added at"),
-    "a length beside one to find must not be 0": (
+    "a length beside -1 must not be 0": (
         ValueError, "cannot reshape an array to a shape with a length of 0 and one to find"),
     "a matrix must not be singular": (np.linalg.LinAlgError, "Singular matrix"),
     "the offset's dtype must hold the lengths": (

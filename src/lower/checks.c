@@ -48,7 +48,7 @@ struct value *check_nonempty(struct build *b, struct value *v, const int *axes, 
 		return v;
 	struct value *zero = const_ints(b, &(int64_t){0}, 1);
 	return check(b, v, emit_(b, ONNX_Greater, dims_vector(b, lengths, count), zero),
-		     "what is reduced must not be empty");
+		     "the reduced axes must not be empty");
 }
 
 /* The mask whose hits d, as it was made, counts; NULL: it does not. Of an indexing by one mask,

@@ -37,7 +37,7 @@ static struct value *check_not_empty(struct build *b, struct value *v)
 	for (uint32_t i = 0; i < v->type.rank; i++)
 		if (!dim_ge(b->cx, v->type.dims[i], 1))
 			return check(b, v, emit_(b, ONNX_Greater, size, const_int(b, 0)),
-				     "what is convolved must not be empty");
+				     "the inputs of a convolution must not be empty");
 	return v;
 }
 

@@ -38,7 +38,7 @@ static struct value *pad_rank(struct build *b, struct value *y, uint32_t rank)
 }
 
 /* The label of nodes that fail if y does not broadcast to x[...]. */
-static const char misfit[] = "what is put somewhere must fit there";
+static const char misfit[] = "the value must fit the place that it is put at";
 
 /* May length y be 1 at run time, and broadcast to another length `to` of x[...]? */
 static bool may_broadcast(struct build *b, dim y, dim to)

@@ -186,7 +186,7 @@ static struct value *copying_shape(struct build *b, struct value *x, const struc
 	return const_ints(b, shape, k->n);
 }
 
-static const char zero_label[] = "a length beside one to find must not be 0";
+static const char zero_label[] = "a length beside -1 must not be 0";
 
 /* Reshape to k, which has a -1 that ONNX Runtime computes. */
 static struct value *reshape_infer(struct build *b, struct value *x, const struct known *k,
