@@ -79,7 +79,8 @@ static struct value *opposite(struct build *b, struct value *c)
 
 bool where_is_right(struct ctx *cx, const struct node *n)
 {
-	return !n->exact || !cx->opt.signed_zeros || !is_float((enum dtype)n->out[0]->type.dtype) ||
+	return !is_onnx(n, ONNX_Where) || !n->exact || !cx->opt.signed_zeros ||
+	       !is_float((enum dtype)n->out[0]->type.dtype) ||
 	       !(is_onnx(n->in[0]->def, ONNX_Not) ||
 		 loses_sign(cx, n->in[0], true, n->in[1], n->in[2]));
 }
