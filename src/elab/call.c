@@ -96,15 +96,9 @@ static bool flatten_list_argument(struct elab *e, const struct op *op, struct cv
 
 /* The functions that expand calls of ops that run fns. */
 static expand_fn_t *const expansions[OP_COUNT] = {
-#define GROUP(heading)
 #define OP(id, sig, body, ...) [OP_##id] = body,
-#define ONNX(expression)       NULL
-#define LIB(name)              NULL
-#define LOWER(function)        NULL
 #define EXPAND(function)       function
-#define ON_PARTS               NULL
-#define TODO(reason)           NULL
-#define UNSUPPORTED(reason)    NULL
+#define NO_BODY                NULL
 #include "ops/ops.def"
 };
 

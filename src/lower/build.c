@@ -581,3 +581,16 @@ bool reduces_bools(struct build *b)
 {
 	return b->opset >= 20;
 }
+
+/* ONNX's DFT along one axis, which is an attribute before opset 20 and an input from there on. */
+struct value *dft(struct build *b, struct value *x, struct value *length, int64_t axis,
+		  bool onesided)
+{
+	struct value *at = b->opset >= 20 ? const_int(b, axis) : NULL;
+
+	if (!at)
+		attr_int(b, "axis", axis);
+	if (onesided)
+		attr_int(b, "onesided", 1);
+	return emit_(b, ONNX_DFT, x, length, at);
+}

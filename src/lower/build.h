@@ -177,6 +177,8 @@ struct value *scatter_each(struct build *b, struct value *v, struct value *at,
 			   struct value *updates);
 struct value *scatter_nd(struct build *b, struct value *v, struct value *at, struct value *updates,
 			 bool add);
+struct value *dft(struct build *b, struct value *x, struct value *length, int64_t axis,
+		  bool onesided);
 struct value *shape_of(struct build *b, struct value *v);                        /* int64[rank] */
 struct value *shape_slice(struct build *b, struct value *v, int begin, int end); /* its part */
 
@@ -204,8 +206,6 @@ bool dim_never_negative(struct build *b, dim d, int *budget);
 void dims_record(struct build *b, struct value *v);
 
 /* dft.c: of x[..., m, parts], where parts is 1 for real numbers and 2 for (real, imaginary) */
-struct value *dft(struct build *b, struct value *x, struct value *length, int64_t axis,
-		  bool onesided);
 /* by a fn of lib/fourier.ptg that also takes n numbers; NULL: reported */
 struct value *dft_by_library(struct build *b, const char *name, struct value *x,
 			     struct value *const *numbers, uint32_t n);

@@ -49,19 +49,6 @@ struct value *to_last(struct build *b, struct value *x, int64_t axis)
 	return axis == rank - 2 ? x : transpose(b, x, perm);
 }
 
-/* One axis; the axis is an input from opset 20 on. */
-struct value *dft(struct build *b, struct value *x, struct value *length, int64_t axis,
-		  bool onesided)
-{
-	struct value *at = b->opset >= 20 ? const_int(b, axis) : NULL;
-
-	if (!at)
-		attr_int(b, "axis", axis);
-	if (onesided)
-		attr_int(b, "onesided", 1);
-	return emit_(b, ONNX_DFT, x, length, at);
-}
-
 /* What stands for a DFT where the opset has none. */
 struct value *dft_by_matrices(struct build *b, struct node *n)
 {

@@ -12,14 +12,13 @@
 #include "onnx/onnx.h"
 #include "ops/rules.h"
 
-
 #define OP(id_, sig_, body, ...) [OP_##id_] = {.name = #id_, .sig = sig_, body, __VA_ARGS__},
 #define ONNX(expression)         .onnx = expression
 #define LIB(name)                .lib = name
 #define LOWER(function)          .lowered = true
 #define EXPAND(function)         .expanded = true
 #define ON_PARTS                 .onnx = NULL
-#define TODO(reason)             .todo = reason
+#define NOT_YET(reason)          .todo = reason
 #define UNSUPPORTED(reason)      .unsupported = reason
 #define GROUP(heading)
 const struct op op_table[] = {

@@ -9,15 +9,9 @@
 #include "lower/build.h"
 #include "lower/lower.h"
 
-#define GROUP(heading)
 #define OP(id, sig, body, ...) body
-#define ONNX(expression)
-#define LIB(name)
-#define LOWER(function) lower_fn_t function;
-#define EXPAND(function)
-#define ON_PARTS
-#define TODO(reason)
-#define UNSUPPORTED(reason)
+#define LOWER(function)        lower_fn_t function;
+#define NO_BODY
 #include "ops/ops.def"
 
 /* --- what lowerings of one family lend to others, by file --- */
