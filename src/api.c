@@ -195,9 +195,8 @@ static const struct flag {
 } flags[] = {
 	{"fold", offsetof(struct options, fold)},
 	{"cse", offsetof(struct options, cse)},
-	{"check-dims", offsetof(struct options, check_dims)},
-	{"signed-zeros", offsetof(struct options, signed_zeros)},
-	{"excess-precision", offsetof(struct options, excess_precision)},
+#define NUMERICS(field, name, ...) {name, offsetof(struct options, field)},
+#include "base/numerics.def"
 };
 
 const char *flag_name(size_t i)
@@ -260,15 +259,20 @@ static const char *const *keep_list(struct ctx *cx, const char *const *list)
 static bool check_options(struct ctx *cx, const struct ptgc_options *opt)
 {
 	const struct span nowhere = {0, 0};
+	if ((unsigned int)opt->target > PTGC_ONNX)
+		error(cx, nowhere, E_OPTION, "target %d: there is no such target",
+		      (int)opt->target);
+	if ((unsigned int)opt->math > PTGC_NATIVE)
+		error(cx, nowhere, E_OPTION, "math %d: there is no such level", (int)opt->math);
+	if (cx->errors)
+		return false;
+	set_math(cx, opt->math);
 	for (const char *const *f = opt->flags; f && *f; f++)
 		if (!compile_flag(cx, *f))
 			error(cx, nowhere, E_OPTION, "unknown flag \"%s\"", *f);
 	if (opt->opset && (opt->opset < MIN_OPSET || opt->opset > MAX_OPSET))
 		error(cx, nowhere, E_OPTION, "opset %d: expected %d to %d", opt->opset, MIN_OPSET,
 		      MAX_OPSET);
-	if (opt->target != PTGC_ORT_CPU && opt->target != PTGC_ONNX)
-		error(cx, nowhere, E_OPTION, "target %d: there is no such target",
-		      (int)opt->target);
 	if (opt->ntensors && !opt->tensors)
 		error(cx, nowhere, E_OPTION, "ntensors is %zu but tensors is NULL", opt->ntensors);
 	return !cx->errors;

@@ -48,6 +48,11 @@ const char *ptgc_target(size_t i)
 	return i < countof(target_names) ? target_names[i] : NULL;
 }
 
+const char *ptgc_math(size_t i)
+{
+	return i < countof(math_names) ? math_names[i] : NULL;
+}
+
 void ptgc_opsets(int *least, int *greatest, int *usual)
 {
 	if (least)

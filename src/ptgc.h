@@ -33,6 +33,14 @@ enum ptgc_target {
 	PTGC_ONNX,    /* the specification alone */
 };
 
+/* What results promise beyond "the same function": rounding, NaN, signs of zero, checks of lengths.
+ * Integers, bools, indexing and shapes are exact at all levels. */
+enum ptgc_math {
+	PTGC_STANDARD, /* each function in its own dtype, within 8 units in the last place */
+	PTGC_EXACT,    /* as PyTensor computes, to the last places */
+	PTGC_NATIVE,   /* ONNX's operators as they are: the smallest and fastest model */
+};
+
 enum ptgc_severity { PTGC_NOTE, PTGC_WARNING, PTGC_ERROR };
 
 enum ptgc_status {
@@ -71,6 +79,7 @@ struct ptgc_options {
 				      and a model over 2 GB is refused */
 	uint64_t model_limit; /* bytes that a model may have before its tensors become external;
 				 0: 2 GB, which is what protobuf can hold */
+	enum ptgc_math math;
 };
 #ifdef __cplusplus
 static inline struct ptgc_options ptgc_options_init(void)
@@ -159,6 +168,8 @@ bool ptgc_op_name(const char *name);
 const char *ptgc_dtype(size_t i, int *onnx);
 /* The name of a target from PTGC_ORT_CPU on: "ort-cpu"; NULL after the last one. */
 const char *ptgc_target(size_t i);
+/* The name of a level of numerics from PTGC_STANDARD on: "standard"; NULL after the last one. */
+const char *ptgc_math(size_t i);
 /* The opsets that there are models for: the least, the greatest, and the one that is taken if
  * options.opset is 0. Any of the pointers may be NULL. */
 void ptgc_opsets(int *least, int *greatest, int *usual);

@@ -47,6 +47,7 @@ class Options(C.Structure):
         ("external_threshold", C.c_uint64),
         ("external_name", C.c_char_p),
         ("model_limit", C.c_uint64),
+        ("math", C.c_int),
     ]
 
 
@@ -133,6 +134,7 @@ def declare(dll):
         ("ptgc_plain_name", C.c_bool, C.c_char_p),
         ("ptgc_dtype", C.c_char_p, C.c_size_t, integer),
         ("ptgc_target", C.c_char_p, C.c_size_t),
+        ("ptgc_math", C.c_char_p, C.c_size_t),
         ("ptgc_opsets", None, integer, integer, integer),
     ):
         f = getattr(dll, name)
@@ -191,12 +193,31 @@ def dtypes() -> dict[str, int]:
     return found
 
 
-@cache
-def targets() -> list[str]:
+def words(function) -> list[str]:
     found = []
-    while name := lib().ptgc_target(len(found)):
+    while name := function(len(found)):
         found.append(name.decode())
     return found
+
+
+@cache
+def targets() -> list[str]:
+    return words(lib().ptgc_target)
+
+
+@cache
+def levels() -> list[str]:
+    """The levels of numerics: what ``math`` may be."""
+    return words(lib().ptgc_math)
+
+
+USUAL_MATH = "standard"  # what None stands for
+
+
+def check_math(math: str | None) -> None:
+    """ValueError if there is no such level of numerics. None stands for the usual one."""
+    if math is not None and math not in levels():
+        raise ValueError(f"unknown math {math!r}: expected one of {', '.join(levels())}")
 
 
 def check_opset(opset: int | None) -> None:
@@ -272,19 +293,22 @@ class Result:
 
 # The members of struct ptgc_options that callers give by name
 OPTIONS = {
-    name: kind for name, kind in Options._fields_ if name not in ("size", "opset", "target", "tensors", "ntensors")
+    name: kind for name, kind in Options._fields_ if name not in ("size", "opset", "target", "math", "tensors", "ntensors")
 }
 
 
-def run(call, *, tensors=(), opset=None, target="ort-cpu", **options) -> Compiled:
+def run(call, *, tensors=(), opset=None, target="ort-cpu", math=None, **options) -> Compiled:
     """Calls the library and copies its results. Raises CompileError, MemoryError or OSError."""
     dll = lib()
     if target not in targets():
         raise ValueError(f"unknown target {target!r}: expected one of {', '.join(targets())}")
     check_opset(opset)
+    check_math(math)
     if unknown := sorted(set(options) - set(OPTIONS)):
         raise TypeError(f"unknown option {unknown[0]!r}: expected {', '.join(sorted(OPTIONS))}")
-    o = Options(size=C.sizeof(Options), opset=opset or 0, target=targets().index(target))
+    o = Options(
+        size=C.sizeof(Options), opset=opset or 0, target=targets().index(target), math=levels().index(math or USUAL_MATH)
+    )
     c_tensors, keep = make_tensors(dict(tensors))
     o.tensors, o.ntensors = c_tensors, len(dict(tensors))
     for key, value in options.items():

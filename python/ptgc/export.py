@@ -64,7 +64,7 @@ class Exported:
     graph: tuple[list, list] = ((), ())  # the PyTensor variables
     printed: Text | None = None
     fgraph: FunctionGraph | None = None  # the graph that was printed, after its rewrites
-    target: dict = field(default_factory=dict)  # the options opset and target
+    target: dict = field(default_factory=dict)  # the options opset, target and math
     constants: dict = field(default_factory=dict)  # {variable of fgraph: value} of the initializers
 
     def __repr__(self) -> str:
@@ -198,6 +198,7 @@ def compile_onnx(
     dynamic_dims: Mapping | None = None,
     shared: str = "initializer",
     target: str = "ort-cpu",
+    math: str | None = None,
     external_data: str | bool | None = None,
     external_name: str = "weights",
     values: Mapping | None = None,
@@ -207,6 +208,7 @@ def compile_onnx(
     opset_version: 13 to 26; None: 18. optimize: False leaves out the rewrites of ONNX mode. dynamic_dims: {variable or
     its name: {axis: "name"}} names dims of unknown length; dims of one name have one length. shared: "initializer"
     makes shared variables named constants of the model, "input" makes them inputs. target: "ort-cpu" or "onnx".
+    math: what results promise: "exact", "standard" (None) or "native", as in doc/language.md.
     external_data: the name of the file that weights go to, beside the model. A model over 2 GB has such a file in any
     case, which is called external_name if external_data is not given. values: {shared variable: value} to use instead
     of the variable's own value.
@@ -235,7 +237,7 @@ def compile_onnx(
         kept = {new: constants[v] for v, new in rest}
     else:
         all_inputs, listed = [*inputs, *(v for v, _ in rest)], [*listed, *(new for _, new in rest)]
-    options = {"opset": opset_version, "target": target}
+    options = {"opset": opset_version, "target": target, "math": math}
     text, compiled = compile_graph(
         listed, fgraph.outputs,
         {

@@ -228,7 +228,7 @@ def make_failing_thunk(fgraph, refused: CompileError):
 class ONNXLinker(JITLinker):
     """Compiles a FunctionGraph to one ONNX model and runs it on ONNX Runtime.
 
-    opset: 13 to 26; None: 18. session_options: an onnxruntime.SessionOptions or a dict of its attributes, such as
+    opset: 13 to 26; None: 18. math: "exact", "standard" (None) or "native", as in doc/language.md. session_options: an onnxruntime.SessionOptions or a dict of its attributes, such as
     ``{"intra_op_num_threads": 1}``. providers: names of execution providers, the first one preferred.
     """
 
@@ -245,12 +245,14 @@ class ONNXLinker(JITLinker):
     )
 
     def __init__(
-        self, *args: Any, opset: int | None = None, session_options: Any = None, providers: list | None = None,
+        self, *args: Any, opset: int | None = None, math: str | None = None, session_options: Any = None, providers: list | None = None,
         **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(*args, **kwargs)
         _lib.check_opset(opset)
+        _lib.check_math(math)
         self.opset = opset
+        self.math = math
         self.session_options = session_options
         self.providers = providers
 
@@ -277,7 +279,7 @@ class ONNXLinker(JITLinker):
             inputs = [v for v in inputs if is_tensor(v) or v in needed]
         graph, compiled = compile_graph(
             inputs, outputs, {"name": getattr(fgraph, "name", None) or "function"},
-            opset=self.opset, file_name="function.ptg", external_name="weights", flags=["Wno-unused"],
+            opset=self.opset, math=self.math, file_name="function.ptg", external_name="weights", flags=["Wno-unused"],
         )  # fmt: skip
         session = make_session(compiled, self.session_options, self.providers)
         return OnnxCallable(graph, compiled, session, inputs, outputs)

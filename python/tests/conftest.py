@@ -1,6 +1,10 @@
 import numpy as np
 import pytest
 
+from ptgc import _lib
+
+_lib.USUAL_MATH = "exact"  # as in tests/run
+
 
 @pytest.fixture
 def rng():

@@ -110,7 +110,7 @@ extern const struct dtype_info dtypes[DT_COUNT];
 enum dtype dtype_named(const char *name);            /* DT_NONE if unknown */
 enum dtype dtype_upcast(enum dtype a, enum dtype b); /* NumPy's table for two arrays */
 enum dtype dtype_to_float(enum dtype a);             /* PyTensor's upgrade_to_float */
-bool dtype_holds(enum dtype to, enum dtype from); /* all of its values */
+bool dtype_holds(enum dtype to, enum dtype from);    /* all of its values */
 bool dtype_holds_int(enum dtype t, uint64_t magnitude, bool negative);
 uint16_t half_from_double(double v); /* the bits of the float16 nearest to v, ties to even */
 double half_to_double(uint16_t h);
@@ -224,6 +224,7 @@ const char *did_you_mean(const char *name, const char *const *candidates, size_t
 #define MAX_OPSET 26
 #define OPSET     18                                  /* if the caller names none */
 extern const char *const target_names[PTGC_ONNX + 1]; /* as --target takes them */
+extern const char *const math_names[PTGC_NATIVE + 1]; /* as --math takes them */
 #define MAX_RANK 64                                   /* of a type: NumPy's limit */
 struct ctx {
 	jmp_buf oom;
@@ -236,7 +237,7 @@ struct ctx {
 	vec(struct source *) sources;
 	struct diag *diags, **diag_tail;
 	uint32_t errors, warnings;
-	uint32_t refused; /* errors of ops that cannot be converted: lowering goes on */
+	uint32_t refused;             /* errors of ops that cannot be converted: lowering goes on */
 	uint8_t severity[DIAG_COUNT]; /* as switched by -W */
 	bool werror;
 	struct diag_index *diag_index;
@@ -245,7 +246,9 @@ struct ctx {
 	struct options {
 		int opset;
 		enum ptgc_target target;
-		bool strip, check_dims, signed_zeros, excess_precision, fold, cse;
+		bool strip, fold, cse;
+#define NUMERICS(field, ...) bool field;
+#include "base/numerics.def"
 		uint64_t external_threshold;
 		bool external;
 		uint64_t rewrites_off;
@@ -263,11 +266,13 @@ struct ctx {
 	uint32_t expansions;                 /* of fns, against the limit */
 	vec(struct mapping *) mappings;      /* of files */
 	void (*unmap_files)(struct ctx *cx); /* at the end; NULL: there are none */
-	uint32_t keep_open; /* how many large files may stay open, for a sink to copy from */
+	uint32_t keep_open;        /* how many large files may stay open, for a sink to copy from */
 	vec(const char *) depends; /* files read, for -MD */
 	bool io_failed;            /* a file could not be read, for no fault of the input */
 };
 struct ctx *ctx_new(void); /* NULL: out of memory */
+/* Sets the flags of numerics to what they are at this level; the target must be set. */
+void set_math(struct ctx *cx, enum ptgc_math level);
 void ctx_free(struct ctx *cx);
 
 #endif

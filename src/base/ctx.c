@@ -19,6 +19,27 @@ const char *const target_names[PTGC_ONNX + 1] = {
 	[PTGC_ONNX] = "onnx",
 };
 
+const char *const math_names[PTGC_NATIVE + 1] = {
+	[PTGC_STANDARD] = "standard",
+	[PTGC_EXACT] = "exact",
+	[PTGC_NATIVE] = "native",
+};
+
+void set_math(struct ctx *cx, enum ptgc_math level)
+{
+	struct options *o = &cx->opt;
+
+#define NUMERICS(field, name, exact, standard, native, help)                                       \
+	o->field = (const bool[]){                                                                 \
+		[PTGC_STANDARD] = standard, [PTGC_EXACT] = exact, [PTGC_NATIVE] = native}[level];
+#include "base/numerics.def"
+	/* The specification's operators are exact by definition. */
+	if (o->target == PTGC_ONNX) {
+		o->wide_functions = false;
+		o->native_functions = true;
+	}
+}
+
 static bool fill(struct ctx *cx)
 {
 	if (setjmp(cx->oom))
@@ -33,10 +54,9 @@ static bool fill(struct ctx *cx)
 	cx->floatx = DT_FLOAT64;
 	cx->opt.opset = OPSET;
 	cx->opt.target = PTGC_ORT_CPU;
-	cx->opt.check_dims = true;
-	cx->opt.signed_zeros = true;
 	cx->opt.fold = true;
 	cx->opt.cse = true;
+	set_math(cx, PTGC_STANDARD);
 	cx->names = intern_new(cx);
 	return true;
 }

@@ -15,7 +15,7 @@ struct list {
 };
 struct cmd {
 	struct list inputs, flags, allow, targets;
-	const char *output, *opset, *target, *dump, *external_name, *depfile, *color, *explain,
+	const char *output, *opset, *target, *math, *dump, *external_name, *depfile, *color, *explain,
 		*ops;
 	bool strip, external, md, mp, help, version, list_ops, check, in_place;
 	bool colour;

@@ -23,6 +23,8 @@ static const struct option {
 	{"--opset", "N", TEXT, AT(opset), 0, "ONNX operator set, 13 to 26; default 18"},
 	{"--target", "NAME", TEXT, AT(target), 0,
 	 "ort-cpu: what ONNX Runtime runs (default); onnx: the specification alone"},
+	{"--math", "LEVEL", TEXT, AT(math), 0,
+	 "how near to PyTensor: exact, standard (default) or native, the fastest"},
 	{"--strip", NULL, FLAG, AT(strip), 0, "leave out where in the .ptg file nodes come from"},
 	{"--external-data", "FILE", OPTIONAL, AT(external_name), AT(external),
 	 "put weights in FILE beside the model; default: its name with .data"},
@@ -51,6 +53,14 @@ static const struct option {
 	{NULL, NULL, HEADING, 0, 0, "ptgc fmt"},
 	{"--check", NULL, FLAG, AT(check), 0, "print the names of files that it would change"},
 	{"-i", NULL, FLAG, AT(in_place), 0, "change the files"},
+};
+
+static const struct {
+	const char *name, *help;
+	int exact, standard, native;
+} numerics[] = {
+#define NUMERICS(field, name, exact, standard, native, help) {name, help, exact, standard, native},
+#include "base/numerics.def"
 };
 
 static int unknown_option(const char *arg)
@@ -173,9 +183,13 @@ void print_help(void)
 			 o->arg ? o->arg : "", o->arg && o->kind == OPTIONAL ? "]" : "");
 		printf("  %-24s %s\n", left, o->help);
 	}
+	puts("\n-f of numerics, as --math=exact, standard and native set them (1: on):");
+	for (size_t i = 0; i < countof(numerics); i++)
+		printf("  %-24s %d %d %d  %s\n", numerics[i].name, numerics[i].exact,
+		       numerics[i].standard, numerics[i].native, numerics[i].help);
 	const char *names[MAX_FLAGS];
 	for (const char *kind = "Wf"; *kind; kind++) {
-		size_t n = flag_names(*kind, names);
+		size_t n = flag_names(*kind, names) - (*kind == 'f' ? countof(numerics) : 0);
 		printf("\n%s:", *kind == 'W' ? "Warnings" : "Rewrites");
 		for (size_t i = 0; i < n; i++)
 			printf(" %s", names[i]);
@@ -227,6 +241,9 @@ int compile_options(struct ctx *cx, const struct cmd *c, enum stage *stage)
 	    (n = choose("--target", c->target, target_names, countof(target_names))) < 0)
 		return EXIT_USAGE;
 	cx->opt.target = c->target ? (enum ptgc_target)n : PTGC_ORT_CPU;
+	if (c->math && (n = choose("--math", c->math, math_names, countof(math_names))) < 0)
+		return EXIT_USAGE;
+	set_math(cx, c->math ? (enum ptgc_math)n : PTGC_STANDARD);
 	if (c->dump && (n = choose("--dump", c->dump, stages, countof(stages))) < 0)
 		return EXIT_USAGE;
 	*stage = c->dump ? (enum stage)(STAGE_AST + n) : STAGE_MODEL;

@@ -245,12 +245,44 @@ static struct cv call_query(struct elab *e, bool rank, struct cv *args, uint32_t
 	return (struct cv){.kind = CV_DTYPE, .span = s, .u.dtype = v->type.dtype};
 }
 
+/* flag("name"): is -fname on? Known at compile time. */
+static struct cv call_flag(struct elab *e, struct cv *args, uint32_t nargs, struct span s)
+{
+	static const struct {
+		const char *name;
+		size_t at; /* a bool of struct options */
+	} flags[] = {
+#define NUMERICS(field, name, ...) {name, offsetof(struct options, field)},
+#include "base/numerics.def"
+	};
+	const char *names[countof(flags)], *name, *near;
+
+	if (nargs != 1 || args[0].kind != CV_STR) {
+		elab_error(e, s, E_ARITY,
+			   "flag(...) takes the name of a flag, as in "
+			   "flag(\"check-dims\")");
+		return poison(s);
+	}
+	name = arena_strdup(e->cx->arena, args[0].u.str->s, args[0].u.str->len);
+	for (size_t i = 0; i < countof(flags); i++) {
+		names[i] = flags[i].name;
+		if (!strcmp(name, names[i]))
+			return (struct cv){.kind = CV_BOOL,
+					   .span = s,
+					   .u.b = ((const bool *)&e->cx->opt)[flags[i].at]};
+	}
+	near = did_you_mean(name, names, countof(flags));
+	elab_error(e, args[0].span, E_OPTION, "there is no flag \"%s\" of numerics%s%s%s", name,
+		   near ? ", did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+	return poison(s);
+}
+
 static bool is_word(const struct sym *s, const char *word)
 {
 	return !strcmp(s->s, word);
 }
 
-static const char *const builtins[] = {"file", "bytes", "dtype", "rank"};
+static const char *const builtins[] = {"file", "bytes", "dtype", "rank", "flag"};
 
 bool is_builtin(const char *name)
 {
@@ -267,6 +299,8 @@ static bool call_builtin(struct elab *e, struct sym *name, struct cv *args, uint
 		*result = call_file(e, args, nargs, s);
 	else if (is_word(name, "bytes"))
 		*result = call_bytes(e, args, nargs, s);
+	else if (is_word(name, "flag"))
+		*result = call_flag(e, args, nargs, s);
 	else if (is_word(name, "dtype") || is_word(name, "rank"))
 		*result = call_query(e, is_word(name, "rank"), args, nargs, s);
 	else

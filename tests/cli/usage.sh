@@ -21,6 +21,7 @@ try -Wno-nothing m.ptg
 try -Werror=unusd m.ptg
 try -fno-such-rewrite m.ptg
 try -f m.ptg
+try --math=fast m.ptg
 try a.ptg b.ptg
 try --explain PTG9999
 try --color=sometimes m.ptg

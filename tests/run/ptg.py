@@ -12,10 +12,10 @@ PTGC = os.environ.get("PTGC", os.path.join(ROOT, "build", "ptgc"))
 
 
 @functools.lru_cache(maxsize=None)
-def compile(text, opset=18, target="ort-cpu", options=()):
+def compile(text, opset=18, target="ort-cpu", options=(), math="exact"):
     """The model's bytes; checked as every emitted model must be."""
     run = subprocess.run(
-        [PTGC, f"--opset={opset}", f"--target={target}", *options, "-", "-o", "-"],
+        [PTGC, f"--opset={opset}", f"--target={target}", f"--math={math}", *options, "-", "-o", "-"],
         input=text.encode(), capture_output=True)
     assert run.returncode == 0, run.stderr.decode()
     model = onnx.load_model_from_string(run.stdout)

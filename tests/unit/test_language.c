@@ -114,7 +114,7 @@ static void test_dtypes(void **state)
 	assert_null(ptgc_dtype(SIZE_MAX, &onnx));
 }
 
-static void test_targets_and_opsets(void **state)
+static void test_words_of_options(void **state)
 {
 	struct ptgc_options opt = PTGC_OPTIONS_INIT;
 	const char *text = "graph g(x: float64[]) -> (y) { y = Exp(x) }";
@@ -123,6 +123,10 @@ static void test_targets_and_opsets(void **state)
 	assert_string_equal(ptgc_target(PTGC_ORT_CPU), "ort-cpu");
 	assert_string_equal(ptgc_target(PTGC_ONNX), "onnx");
 	assert_null(ptgc_target(PTGC_ONNX + 1));
+	assert_string_equal(ptgc_math(PTGC_STANDARD), "standard");
+	assert_string_equal(ptgc_math(PTGC_EXACT), "exact");
+	assert_string_equal(ptgc_math(PTGC_NATIVE), "native");
+	assert_null(ptgc_math(PTGC_NATIVE + 1));
 	ptgc_opsets(NULL, NULL, NULL);
 	ptgc_opsets(&least, &greatest, &usual);
 	assert_true(least < usual && usual < greatest);
@@ -153,7 +157,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_op_signatures), cmocka_unit_test(test_plain_names),
 		cmocka_unit_test(test_op_names),      cmocka_unit_test(test_dtypes),
-		cmocka_unit_test(test_causes),        cmocka_unit_test(test_targets_and_opsets),
+		cmocka_unit_test(test_causes),        cmocka_unit_test(test_words_of_options),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

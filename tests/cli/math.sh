@@ -1,0 +1,30 @@
+# A flag wins over the level of numerics, in any order; the target counts too.
+cat >m.ptg <<'END'
+ptg 1
+
+graph main(x: float16[n]) -> (y: float16[n]) {
+  y = x * 2 + 1
+}
+END
+nodes() {
+	echo "$*: $(ptgc --dump=onnx "$@" m.ptg | grep -c '^   [^ ]* = [A-Z]')"
+}
+for level in exact standard native; do
+	nodes --math=$level
+done
+nodes
+nodes -fno-excess-precision --math=native
+nodes --math=native -fno-excess-precision
+nodes --target=onnx --math=exact
+cat >f.ptg <<'END'
+ptg 1
+
+graph main(x: float16[n]) -> (y: float16[n]) {
+  if flag("check-dim") {
+    y = x
+  } else {
+    y = -x
+  }
+}
+END
+ptgc f.ptg
