@@ -84,18 +84,6 @@ static bool merges_wrongly(const struct node *n)
 	       !casts_merge(from, mid, to);
 }
 
-/* Puts a Reshape to the same shape before n; `at` is the node before. */
-static void part(struct ctx *cx, struct block *b, struct node *at, struct node *n)
-{
-	uint32_t rank = n->in[0]->type.rank;
-	struct tensor *same = tensor_new(cx, DT_INT64, 1, &(int64_t){rank});
-
-	same->data = new_array(cx->arena, int64_t, rank + 1); /* 0: the length is kept */
-	struct value *in[] = {n->in[0], graph_constant(cx, same, n->span)};
-	at = insert_node(cx, b, at, ONNX_Reshape, in, 2, n->in[0]->type, n->span);
-	n->in[0] = at->out[0];
-}
-
 /* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
 static void part_block(struct ctx *cx, struct block *b)
 {
@@ -105,7 +93,7 @@ static void part_block(struct ctx *cx, struct block *b)
 				part_block(cx, n->attrs[i].u.block);
 		if (!n->dead && n->nout == 1 && is_onnx(n->out[0]->def, ONNX_Cast) &&
 		    merges_wrongly(n))
-			part(cx, b, before, n);
+			n->in[0] = insert_same_shape(cx, b, before, n->in[0])->out[0];
 	}
 }
 

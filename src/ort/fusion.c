@@ -1,24 +1,26 @@
 /*
  * fusion.c: ONNX Runtime folds a constant factor next to a float64 MatMul into an attribute of
  * FusedMatMul, which is float32: 0.1 * (a @ b) is then off by 1.5e-8. In: a graph of ONNX nodes.
- * Out: the same, with such a MatMul written as Gemm (matrices) or Einsum, which it does not fold.
- * The same for transposes that it would fold into a product of nothing. Factors that float32 holds
- * exactly lose nothing and stay.
+ * Out: the same, with such a MatMul of matrices written as Gemm, which it does not fold, and with a
+ * Reshape that moves no data between any other one and the factor. The same for transposes that it
+ * would fold into a product of nothing. Factors that float32 holds exactly lose nothing and stay.
  */
 #include <math.h>
 #include <string.h>
 
 #include "onnx/onnx.h"
 #include "ort/ort.h"
+#include "rewrite/rewrite.h"
 
 struct fusion {
 	struct ctx *cx;
 	uint64_t *fixed; /* bit per value id: computed from constants alone, so at load */
+	uint32_t nfixed; /* values that there were at first */
 };
 
 static bool is_fixed(const struct fusion *f, const struct value *v)
 {
-	return v->data || f->fixed[v->id / 64] >> v->id % 64 & 1;
+	return v->data || (v->id < f->nfixed && f->fixed[v->id / 64] >> v->id % 64 & 1);
 }
 
 /* Marks the results of a node that the runtime can replace by constants. */
@@ -88,12 +90,30 @@ static struct value *passed(const struct fusion *f, const struct node *n)
 	return NULL;
 }
 
-/* The MatMul that v comes from through such ops, and is any factor on the way inexact? */
-static struct node *behind(const struct fusion *f, struct value *v, bool *inexact)
+/* Is n a Reshape that was put there to part two nodes? */
+static bool keeps_shape(const struct node *n)
+{
+	int64_t k = 0;
+
+	if (!is_onnx(n, ONNX_Reshape) || !n->in[1]->data ||
+	    n->in[1]->data->count != n->in[0]->type.rank ||
+	    n->out[0]->type.dims != n->in[0]->type.dims)
+		return false;
+	for (uint64_t i = 0; i < n->in[1]->data->count; i++)
+		if (!tensor_int(n->in[1]->data, i, &k) || k)
+			return false;
+	return true;
+}
+
+/* The MatMul that v comes from through such ops, and *factor: an inexact factor on the way */
+static struct node *behind(const struct fusion *f, struct value *v, struct node **factor)
 {
 	for (uint32_t steps = 0; v && v->def && steps < 16; steps++) {
 		struct node *n = v->def;
-		*inexact |= is_inexact(f, n);
+		if (is_inexact(f, n))
+			*factor = n;
+		if (keeps_shape(n) || is_onnx(n, ONNX_Squeeze) || is_onnx(n, ONNX_Unsqueeze))
+			return NULL; /* what the runtime neither drops nor moves a factor over */
 		if (is_onnx(n, ONNX_MatMul))
 			return n;
 		v = passed(f, n);
@@ -101,39 +121,25 @@ static struct node *behind(const struct fusion *f, struct value *v, bool *inexac
 	return NULL;
 }
 
-/* "...ij,...jk->...ik" for MatMul; `...` must stand for as many axes on both sides, so those that
- * only one of them has get letters. */
-static char *equation(struct ctx *cx, uint32_t x, uint32_t y)
+static bool becomes_gemm(struct ctx *cx, struct node *n)
 {
-	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefgh";
-	uint32_t xb = x > 2 ? x - 2 : 0, yb = y > 2 ? y - 2 : 0;
-	int more_x = (int)(xb > yb ? xb - yb : 0), more_y = (int)(yb > xb ? yb - xb : 0);
-	const char *dots = xb && yb ? "..." : "";
-
-	if (more_x > (int)sizeof(letters) - 1 || more_y > (int)sizeof(letters) - 1)
-		return NULL;
-	return arena_printf(cx->arena, "%.*s%s%sj,%.*s%sj%s->%.*s%.*s%s%s%s", more_x, letters, dots,
-			    x > 1 ? "i" : "", more_y, letters, dots, y > 1 ? "k" : "", more_x,
-			    letters, more_y, letters, dots, x > 1 ? "i" : "", y > 1 ? "k" : "");
+	if (n->as_written || n->in[0]->type.rank != 2 || n->in[1]->type.rank != 2)
+		return false;
+	n->onnx = onnx_find(ONNX_Gemm, cx->opt.opset);
+	return true;
 }
 
-static void replace(struct ctx *cx, struct node *n)
+/* What reads the result of n, of block k or one around it, reads a Reshape of it. */
+static void part_behind(struct ctx *cx, struct block *k, struct node *n)
 {
-	uint32_t x = n->in[0]->type.rank, y = n->in[1]->type.rank;
+	struct value *bare = graph_value(cx, n->out[0]->type, n->span);
+	struct value *read = n->out[0];
+	struct node *r = insert_same_shape(cx, k, n, bare);
 
-	if (x == 2 && y == 2) {
-		n->onnx = onnx_find(ONNX_Gemm, cx->opt.opset);
-		return;
-	}
-	char *text = equation(cx, x, y);
-	if (!text)
-		return;
-	n->onnx = onnx_find(ONNX_Einsum, cx->opt.opset);
-	n->attrs = new (cx->arena, struct attr);
-	*n->attrs = (struct attr){.name = "equation", .kind = AT_STR};
-	n->attrs->u.s.s = text;
-	n->attrs->u.s.len = (uint32_t)strlen(text);
-	n->nattrs = 1;
+	bare->def = n;
+	n->out[0] = bare;
+	r->out[0] = read;
+	read->def = r;
 }
 
 static bool fuses(const struct node *n)
@@ -147,17 +153,9 @@ static bool is_transposed(const struct fusion *f, const struct value *v)
 	for (uint32_t steps = 0; v && v->def && steps < 16; steps++) {
 		if (is_onnx(v->def, ONNX_Transpose))
 			return true;
-		v = passed(f, v->def);
+		v = keeps_shape(v->def) ? NULL : passed(f, v->def);
 	}
 	return false;
-}
-
-/* With a vector on its right FusedMatMul gives wrong numbers. */
-static bool is_transpose(const struct value *v)
-{
-	while (is_onnx(v->def, ONNX_Cast) || is_onnx(v->def, ONNX_Identity))
-		v = v->def->in[0];
-	return is_onnx(v->def, ONNX_Transpose);
 }
 
 /* A stack of products with a transposed side becomes a FusedMatMul, which leaves its result unset
@@ -186,23 +184,41 @@ static bool fails_if_empty(const struct fusion *f, const struct node *n)
 	return false;
 }
 
+/* n, behind `before`, is a MatMul. Is a factor or a transpose that one of its inputs comes from
+ * folded wrongly? */
+static void prevent_before(struct fusion *f, struct block *k, struct node *before, struct node *n)
+{
+	bool empty = unset_if_empty(f, n) || fails_if_empty(f, n), transposed[2] = {false, false};
+	struct node *factors[2] = {NULL, NULL};
+
+	for (int i = 0; i < 2; i++) {
+		behind(f, n->in[i], &factors[i]);
+		transposed[i] = empty && is_transposed(f, n->in[i]);
+	}
+	/* with a vector on its right FusedMatMul gives wrong numbers */
+	transposed[0] |= n->in[1]->type.rank == 1 && is_transposed(f, n->in[0]);
+	bool wrong = factors[0] || factors[1] || transposed[0] || transposed[1];
+	if (!wrong || becomes_gemm(f->cx, n))
+		return;
+	for (int i = 0; i < 2; i++) {
+		/* a Transpose can be moved over the Reshape: it stands right behind the factor */
+		if (factors[i])
+			part_behind(f->cx, k, factors[i]);
+		if (transposed[i])
+			n->in[i] = insert_same_shape(f->cx, k, before, n->in[i])->out[0];
+	}
+}
+
 /* Blocks nest as the user's loops and ifs do. */
 static void prevent(struct fusion *f, struct block *k)
 {
-	for (struct node *n = k->first; n; n = n->next) {
+	for (struct node *n = k->first, *before = NULL; n; before = n, n = n->next) {
 		mark_fixed(f, n);
-		bool inexact = false;
-		struct node *m = factor(f, n) ? behind(f, n->out[0], &inexact) : NULL;
-		if (m && inexact && fuses(m))
-			replace(f->cx, m);
-		inexact = false;
-		if (fuses(n)) {
-			behind(f, n->in[0], &inexact);
-			behind(f, n->in[1], &inexact);
-			bool vector = n->in[1]->type.rank == 1 && is_transpose(n->in[0]);
-			if (inexact || vector || unset_if_empty(f, n) || fails_if_empty(f, n))
-				replace(f->cx, n);
-		}
+		struct node *wrong = NULL, *m = factor(f, n) ? behind(f, n->out[0], &wrong) : NULL;
+		if (m && wrong && fuses(m) && !becomes_gemm(f->cx, m))
+			part_behind(f->cx, k, m);
+		if (fuses(n))
+			prevent_before(f, k, before, n);
 		for (uint32_t i = 0; i < n->nattrs; i++)
 			if (n->attrs[i].kind == AT_GRAPH)
 				prevent(f, n->attrs[i].u.block);
@@ -211,7 +227,7 @@ static void prevent(struct fusion *f, struct block *k)
 
 void prevent_fusion(struct ctx *cx, struct graph *g)
 {
-	struct fusion f = {.cx = cx};
+	struct fusion f = {.cx = cx, .nfixed = cx->next_id};
 
 	f.fixed = new_array(cx->scratch, uint64_t, cx->next_id / 64 + 1);
 	prevent(&f, g->block);

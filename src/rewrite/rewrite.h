@@ -14,6 +14,9 @@ bool casts_merge(enum dtype from, enum dtype mid, enum dtype to);
 /* edit.c: a new node of one result behind `after` (NULL: first) */
 struct node *insert_node(struct ctx *cx, struct block *b, struct node *after, enum onnx_id op,
 			 struct value **in, uint32_t nin, struct type t, struct span s);
+/* a Reshape of v to its own shape: it moves no data, and no runtime merges what it parts */
+struct node *insert_same_shape(struct ctx *cx, struct block *b, struct node *after,
+			       struct value *v);
 /* splats.c: large constants of one number take no room */
 void splats(struct ctx *cx, struct graph *g);
 /* verify.c: values are read behind where they are made and inside of that block, all have types,

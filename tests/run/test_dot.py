@@ -224,3 +224,50 @@ def test_products_of_minus_0(dtype):
     for beta in (0, -0.0, 1, 2):
         for alpha in (-1, -0.0, 0, 1):
             c.run([[np.nan, 1], [3, -0.0]] if not beta else [[0, 1], [3, -0.0]], alpha, [[0, 1], [2, 3]], [[2, -1], [0, 0]], beta)
+
+
+VECTOR_FORMS = {
+    "matrix": lambda x, v, u: x @ v,
+    "transpose": lambda x, v, u: x.T @ u,
+    "left": lambda x, v, u: u @ x,
+    "left transpose": lambda x, v, u: v @ x.T,
+    "column": lambda x, v, u: x @ v[:, None],
+    "column of transpose": lambda x, v, u: x.T @ u[:, None],
+    "squeezed": lambda x, v, u: (x @ v[:, None])[:, 0],
+    "row": lambda x, v, u: v[None] @ x.T,
+    "factor behind": lambda x, v, u: (x @ v) * 0.1,
+    "factor before": lambda x, v, u: (0.1 * x) @ (v / 3),
+    "factor of row": lambda x, v, u: 0.1 * (v[None] @ x.T),
+    "twice": lambda x, v, u: (0.1 * (x @ v)) @ x,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64", "float16", "int64"))
+@pytest.mark.parametrize("form", VECTOR_FORMS)
+def test_matrix_and_vector(form, dtype):
+    """A MatMul whose right operand has rank 1 is slow: other forms, open and static, of any size."""
+    near = {"float32": 3e-6, "float64": 1e-14, "float16": 0.05}.get(dtype, 0)
+    build = VECTOR_FORMS[form]
+    if ("factor" in form or form == "twice") and dtype == "int64":
+        return
+    for dynamic in (True, False):
+        c = None
+        for m, k in ((2, 3), (1, 1), (0, 3), (3, 0), (0, 0), (1, 3), (3, 1), (60, 3), (200, 180)):
+            if dtype == "float16" and m * k > 1000:
+                continue
+            shapes = (m, k), (k,), (m,)
+            if not c or not dynamic:
+                ins = [variable(dtype, s if not dynamic else tuple(7 for _ in s), dynamic, n) for s, n in zip(shapes, "xvu")]
+                y = build(*ins)
+                c = Compiled(ins, [y.astype(dtype)], (13, 18, 26))
+            args = [data(dtype, s, i) for i, s in enumerate(shapes)]
+            c.run(*args, atol=near * (1 + k + m), zero_sign=False)
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64", "int32"))
+@pytest.mark.parametrize("length", (0, 1, 99, 100, 3000))
+def test_long_vectors(length, dtype):
+    for dynamic in (True, False):
+        x, y = variable(dtype, (length,), dynamic, "x"), variable(dtype, (length,), dynamic, "y")
+        c = Compiled([x, y], [pt.dot(x, y), pt.dot(x, x)], (13, 18, 26))
+        c.run(data(dtype, (length,), 1), data(dtype, (length,), 2), atol={"float32": 1e-3, "float64": 1e-11}.get(dtype, 0), zero_sign=False)

@@ -118,14 +118,14 @@ static struct value *windows_times(struct build *b, struct value *x, struct valu
 	if (full && inner && !is_finite(k))
 		return with_dims(inner_sums(b, x, at, k, lengths, with), out);
 	if (rank == 1)
-		return with_dims(emit_(b, ONNX_MatMul, x, k), out);
+		return with_dims(matmul(b, x, k), out);
 	dim *d = new_array(cx->arena, dim, 3), *flat = new (cx->arena, dim);
 	d[0] = out[0];
 	d[1] = out[1];
 	d[2] = *flat = dims_product(cx, k->type.dims, 2);
 	x = transpose(b, x, (int64_t[]){0, 2, 1, 3});
 	x = reshape_to(b, x, dims_vector(b, d, 3), d, 3);
-	return with_dims(emit_(b, ONNX_MatMul, x, reshape(b, k, flat, 1)), out);
+	return with_dims(matmul(b, x, reshape(b, k, flat, 1)), out);
 }
 
 /* 1: x is as long as k or longer on each axis; -1: the other way round; 0: not known */
