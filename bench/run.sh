@@ -1,6 +1,6 @@
 #!/bin/sh
-# All benchmarks, each beside its peer in the same run. `make bench` calls it. The peers of backends.py
-# get an environment of their own, build/bench-venv; without it they are left out, and that is said.
+# All benchmarks, each beside its peer in the same run. `make bench` calls it. The peers of backends.py and
+# models.py get an environment of their own, build/bench-venv; without it they are left out, and that is said.
 set -eu
 cd "$(dirname "$0")/.."
 : "${PYTHON:=.venv/bin/python}" "${B:=build}"
@@ -20,9 +20,12 @@ fill || {
 	echo "no environment for the peers: those that $PYTHON does not have are left out"
 	peers=$PYTHON
 }
-for b in graphs weights backends; do
+for b in graphs weights backends models; do
 	printf '\n== %s\n' "$b"
-	python=$PYTHON
-	[ "$b" != backends ] || python=$peers
-	PYTHONPATH=python "$python" "bench/$b.py"
+	case $b in
+	graphs | weights) python=$PYTHON options= ;;
+	models) python=$peers options="--ops --first" ;;
+	*) python=$peers options= ;;
+	esac
+	PYTHONPATH=python "$python" "bench/$b.py" $options
 done
