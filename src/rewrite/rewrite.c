@@ -465,6 +465,28 @@ static struct value *make_finite(struct ctx *cx, struct node *n)
 	return NULL;
 }
 
+/* max(x, 0) is Relu, which ONNX Runtime fuses with a Gemm or Conv before it. Of x = -0 it is -0. */
+static struct value *make_relu(struct ctx *cx, struct node *n)
+{
+	enum dtype types[1] = {n->out[0]->type.dtype};
+	const struct onnx_op *relu = onnx_find(ONNX_Relu, cx->opt.opset);
+
+	if (n->nin != 2 || !is_float(types[0]) || cx->opt.signed_zeros || !relu ||
+	    !kernel_exists(cx->opt.target, relu, types, 1, types, 1))
+		return NULL;
+	for (int i = 0; i < 2; i++) {
+		const struct tensor *zero = behind_shape(n->in[1 - i])->data;
+		if (!zero || !zero->count || (!zero->splat && zero->count > 1) ||
+		    tensor_float(zero, 0) != 0 || !same_type(cx, &n->in[i]->type, &n->out[0]->type))
+			continue;
+		n->onnx = relu;
+		n->in[0] = n->in[i];
+		n->nin = 1;
+		break;
+	}
+	return NULL;
+}
+
 /* Split into the parts that Concat was given: those are its results. */
 static struct value *split_concat(struct ctx *cx, struct node *n)
 {
@@ -507,6 +529,7 @@ static const struct rewrite {
 	{"gemm", ONNX_Add, make_gemm},
 	{"reciprocal", ONNX_Div, make_reciprocal},
 	{"finite", ONNX_Not, make_finite},
+	{"relu", ONNX_Max, make_relu},
 	{"split", ONNX_Split, split_concat},
 };
 /* Those that look at the whole graph: dead drops nodes that nobody reads, splat: splats.c */

@@ -124,7 +124,7 @@ def check_model(model):
 class Compiled:
     """One PyTensor graph as an ONNX model of each opset asked for."""
 
-    def __init__(self, inputs, outputs, opsets=OPSETS, target="ort-cpu", oracle=None):
+    def __init__(self, inputs, outputs, opsets=OPSETS, target="ort-cpu", oracle=None, math="exact"):
         """oracle: outputs that PyTensor evaluates in place of `outputs`."""
         self.inputs, self.outputs = inputs, outputs
         graph = print_graph(inputs, outputs)
@@ -133,8 +133,10 @@ class Compiled:
         for opset in opsets:
             try:
                 model = _lib.compile_text(
-                    graph.text, tensors=graph.tensors, opset=opset, target=target, flags=["Wno-unused"]
-                ).model
+                    graph.text, tensors=graph.tensors, opset=opset, target=target, math=math,
+                    flags=["Wno-unused"],
+                ).model  # fmt: skip
+                self.model = onnx.load_from_string(model)
             except Exception as e:
                 raise AssertionError(f"opset {opset}: {e}\n{graph.text}") from e
             try:

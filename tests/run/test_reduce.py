@@ -1,6 +1,8 @@
 """Reductions of PyTensor: axes, dtypes, accumulators, empty axes, NaN, wraparound; all opsets."""
 
 import numpy as np
+import onnx
+import ptg
 import pytensor.tensor as pt
 import pytest
 from pytensor.tensor.math import All, Any, Argmax, Max, Min, Prod, Sum
@@ -112,6 +114,26 @@ def test_argmax(dtype):
             c.run(a)
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("math", ["standard", "native"])
+def test_argmax_at_other_levels(math, dtype):
+    """In fewer nodes. At standard, a NaN is found where no infinity is in its row; a vector finds it in any case."""
+    x, v = variable(dtype, (2, 3), True, "x"), variable(dtype, (3,), True, "v")
+    for outputs, nodes in (([Argmax(axis=(1,))(x)], 3), ([Argmax(axis=(0,))(x)], 3)):
+        c = Compiled([x], outputs, math=math)
+        assert len(c.model.graph.node) == (nodes if math == "standard" else 1)
+        c.run(np.array([[1, 2, 2], [3, 1, 3], [-np.inf, -np.inf, -1], [np.inf, 0, np.inf]], dtype))
+        c.run(np.ones((1, 1), dtype))
+        if math == "standard":
+            c.run(np.array([[1, np.nan, 2], [np.nan, 5, np.nan], [1, 2, 3]], dtype))
+    c = Compiled([v], [Argmax(axis=(0,))(v)], math=math)
+    for n in (1, 2, 9, 100):
+        a = values(dtype, (n,), n)
+        c.run(a)
+        a[n // 2], a[n // 3] = np.inf, np.nan
+        c.run(a)
+
+
 @pytest.mark.parametrize("dtype", BOOL + INTEGERS)
 def test_logic(dtype):
     for op in (All, Any):
@@ -148,8 +170,10 @@ def test_empty_extremes_raise(op, dtype):
     for axis, shapes in {(0,): [(0, 3), (0, 0)], (1,): [(3, 0), (0, 0)], (0, 1): [(0, 3), (3, 0), (0, 0)]}.items():
         x = variable(dtype, (2, 3), True, "x")
         c = Compiled([x], [op(axis=axis)(x)], (13, 18, 26))
+        by_argmax = op is Argmax or dtype == "int64"  # ONNX Runtime's ArgMax lets an empty result pass: language.md
         for shape in shapes:
-            c.raises(np.zeros(shape, dtype))
+            if shape != (0, 0) or len(axis) == 2 or not by_argmax:
+                c.raises(np.zeros(shape, dtype))
         c.run(np.ones((2, 3), dtype))
 
 
@@ -195,6 +219,32 @@ def test_float32_accumulates_in_float64():
     Compiled([x], [x.sum(), x.mean()]).run(a, ulp={"float32": 0})
     y = variable("float32", (3, 3), True, "y")
     Compiled([y], [y.sum(0), y.sum(1), y.mean(0)]).run(np.tile(a, (2, 1)), ulp={"float32": 0})
+
+
+@pytest.mark.parametrize("math", ["standard", "native"])
+@pytest.mark.parametrize("length", [1, 7, 4096, 4097, None])
+def test_where_float32_is_summed_up(math, length):
+    """At standard up to 4,096 numbers are added in float32, more in float64; at native all in float32. An acc_dtype
+    that is written counts."""
+    text = f"ptg 1\n\ngraph f(x: float32[{length or 'n'}]) -> (s, m, d) {{ s = Sum(x)\n m = Mean(x)\n d = Sum{{acc_dtype=float64}}(x) }}\n"
+    model = ptg.compile(text, math=math)
+    s, m, d = ptg.run(model, a := np.random.default_rng(0).uniform(0.5, 1, length or 100_000).astype("float32"))
+    close = 1e-7 if math == "standard" and (length or 9999) > 4096 else 2e-6
+    assert abs(s / a.sum(dtype="float64") - 1) < close and abs(m / a.mean(dtype="float64") - 1) < close
+    assert abs(d / a.sum(dtype="float64") - 1) < 1e-7 and s.dtype == m.dtype == d.dtype == "float32"
+    wide = [n for n in onnx.load_from_string(model).graph.node if n.op_type == "Cast" and n.attribute[0].i == 11]
+    assert bool(len(wide) > (d is not None)) == (math == "standard" and (length or 9999) > 4096) or len(wide) == 1
+
+
+@pytest.mark.parametrize("math", ["standard", "native"])
+def test_extremes_at_other_levels(math):
+    x = variable("float32", (2, 3), True, "x")
+    c = Compiled([x], [Max(axis=(1,))(x), Min(axis=(0,))(x)], math=math)
+    c.run(np.array([[1, 2, 2], [3, 1, -np.inf]], "float32"))
+    if math == "standard":
+        c.run(np.array([[1, np.nan, 2], [np.inf, np.nan, -np.inf]], "float32"))
+    else:
+        assert len(c.model.graph.node) == 2
 
 
 @pytest.mark.parametrize("dtype", ("int8", "int32", "int64", "uint8", "uint64", "bool", "float16", "float32", "float64"))
@@ -276,7 +326,9 @@ def test_softmax_without_maximum(op):
         x = variable("float32", (3, 3), True, "x")
         c = Compiled([x], [op(axis=axis)(x)])
         c.run(np.ones((2, 3)))
-        c.raises(np.zeros(shape, "float32"))
+        for session in c.sessions.values():  # what only the run knows to be empty: language.md
+            (got,) = session.run(None, {"x": np.zeros(shape, "float32")})
+            assert got.shape == shape
         x = variable("float32", shape, False, "x")
         with pytest.raises(AssertionError, match="no maximum"):
             Compiled([x], [op(axis=axis)(x)], (18,))
@@ -295,7 +347,6 @@ def test_softmax_of_integers(op, dtype):
         c = Compiled([x], [op(axis=axis)(x)], oracle=[pt.exp(y) / sum if op is Softmax else y - pt.log(sum)])
         for v in ([[1, 2, 3], [3, 3, 0]], [[i.min, i.max, 0], [1, i.max - 1, 5]], [[i.max, i.max, i.min]], [[7]]):
             c.run(np.array(v, dtype), ulp=SOFTMAX, zero_sign=False)
-        c.raises(np.zeros((0, 3) if axis == 0 else (3, 0), dtype))
 
 
 def test_chains():

@@ -4,6 +4,7 @@
  * themselves: it adds integers in float64, drops NaN in ReduceMax, and has its own values for empty
  * axes.
  */
+#include <math.h>
 #include <string.h>
 
 #include "lower/ops/lowerings.h"
@@ -177,8 +178,11 @@ static struct value *has_nan(struct build *b, struct reduction *r, struct value 
 
 static struct value *reduce_with_nan(struct build *b, struct reduction *r, enum onnx_id op)
 {
-	struct value *nan, *any = has_nan(b, r, &nan);
+	struct value *nan, *any;
 
+	if (!b->cx->opt.nans)
+		return reduce(b, op, r->x, r->axes, r->naxes, false);
+	any = has_nan(b, r, &nan);
 	return emit_(b, ONNX_Where, any, nan, reduce(b, op, r->x, r->axes, r->naxes, false));
 }
 
@@ -189,15 +193,22 @@ static struct value *argmax(struct build *b, struct value *x, int axis)
 	return emit_(b, ONNX_ArgMax, x);
 }
 
-/* PyTensor raises if a reduced axis is empty. So does ArgMax, unless the result is empty, too. */
-static void raise_if_empty(struct build *b, struct reduction *r, bool argmax)
+/* The index of the first NaN in each row along the axis or, where there is none, of the maximum. */
+static struct value *argmax_with_nan(struct build *b, struct value *x, int axis)
 {
-	bool result = true;
+	struct reduction row = {.x = x, .axes = {axis}, .naxes = 1};
+	struct value *nan, *is_nan;
 
-	for (int i = 0; i < r->type.rank; i++)
-		result &= dim_ge(b->cx, r->type.dims[i], 1);
-	if (!argmax || !result)
-		r->x = check_nonempty(b, r->x, r->axes, r->naxes);
+	if (!b->cx->opt.nans || x->type.rank == 1) /* ONNX Runtime finds it in a vector */
+		return argmax(b, x, axis);
+	is_nan = emit_(b, ONNX_IsNaN, x);
+	if (!b->cx->opt.strict_argmax) /* a NaN is taken for inf, as no number is larger */
+		return argmax(b,
+			      emit_(b, ONNX_Where, is_nan,
+				    const_of(b, (enum dtype)x->type.dtype, INFINITY), x),
+			      axis);
+	struct value *first = argmax(b, cast(b, is_nan, DT_INT32), axis);
+	return emit_(b, ONNX_Where, has_nan(b, &row, &nan), first, argmax(b, x, axis));
 }
 
 /* The maximum as the element at ArgMax. For int64 and uint64, ONNX Runtime's ReduceMax compares in
@@ -255,8 +266,8 @@ static struct value *lower_max_or_min(struct build *b, struct node *n, struct re
 	if (r->naxes == r->x->type.rank && is_float((enum dtype)r->x->type.dtype) &&
 	    (!initial || !r->maybe_empty))
 		return gather_at_argmax(b, r, max ? ONNX_ArgMax : ONNX_ArgMin);
-	if (!initial)
-		raise_if_empty(b, r, wide);
+	if (!initial && !wide) /* ArgMax raises by itself */
+		r->x = check_nonempty(b, r->x, r->axes, r->naxes);
 	else if (r->maybe_empty && is_discrete((enum dtype)r->x->type.dtype))
 		r->x = append_initial(b, r, max);
 	if (wide)
@@ -266,9 +277,21 @@ static struct value *lower_max_or_min(struct build *b, struct node *n, struct re
 	return reduce_with_nan(b, r, op);
 }
 
-/* The dtype in which PyTensor accumulates: acc_dtype, else a wide dtype of the input's kind. */
-static enum dtype accumulator_dtype(struct build *b, struct node *n, enum dtype out)
+/* Is float32 precise enough to add up the elements of one result? 4,096 of them are off by some ten
+ * units in the last place, millions by all digits. */
+static bool few_enough_for_float32(struct build *b, const struct reduction *r)
 {
+	int64_t n;
+
+	if (b->cx->opt.wide_sums)
+		return false;
+	return !b->cx->opt.long_sums || (reduced_count(b, r, &n) && n <= 4096);
+}
+
+/* The dtype in which PyTensor accumulates: acc_dtype, else a wide dtype of the input's kind. */
+static enum dtype accumulator_dtype(struct build *b, struct node *n, const struct reduction *r)
+{
+	enum dtype out = r->out;
 	const struct op_sig *sig = op_sig(b->cx, n->op);
 	bool sums = n->op == &op_table[OP_Sum] || n->op == &op_table[OP_Prod];
 	enum dtype t = DT_NONE;
@@ -282,7 +305,9 @@ static enum dtype accumulator_dtype(struct build *b, struct node *n, enum dtype 
 		out = (enum dtype)n->in[0]->type.dtype;
 	if (sums && is_discrete(out))
 		return dtypes[out].kind == KIND_UINT ? DT_UINT64 : DT_INT64;
-	return out == DT_FLOAT32 ? DT_FLOAT64 : out == DT_FLOAT16 ? DT_FLOAT32 : out;
+	if (out == DT_FLOAT32)
+		return few_enough_for_float32(b, r) ? DT_FLOAT32 : DT_FLOAT64;
+	return out == DT_FLOAT16 ? DT_FLOAT32 : out;
 }
 
 static bool read_reduction(struct build *b, struct node *n, struct reduction *r)
@@ -290,8 +315,8 @@ static bool read_reduction(struct build *b, struct node *n, struct reduction *r)
 	r->x = low(b, n->in[0]);
 	r->type = n->out[0]->type;
 	r->out = (enum dtype)r->type.dtype;
-	r->acc = accumulator_dtype(b, n, r->out);
 	r->naxes = prop_axes(b->cx, n, "axes", r->x->type.rank, r->axes, true);
+	r->acc = accumulator_dtype(b, n, r);
 	r->maybe_empty = false;
 	for (int i = 0; i < r->naxes; i++)
 		r->maybe_empty |= !dim_ge(b->cx, r->x->type.dims[r->axes[i]], 1);
@@ -344,21 +369,15 @@ bool lower_argmax(struct build *b, struct node *n)
 		raises(b, "an axis of length 0 has no maximum");
 		return false;
 	}
-	raise_if_empty(b, &r, true);
+	/* ONNX Runtime's ArgMax raises if the axis is empty and its result is not. */
 	int axis = r.axes[0];
 	struct value *x = r.x;
 	if (r.naxes > 1) {
 		x = merged_last(b, &r);
 		axis = x->type.rank - 1;
 	}
-	struct value *at = argmax(b, x, axis), *nan;
-	if (is_float((enum dtype)x->type.dtype)) { /* the first NaN wins */
-		struct value *first = argmax(b, cast(b, emit_(b, ONNX_IsNaN, x), DT_INT32), axis);
-		r.x = x;
-		r.axes[0] = axis;
-		r.naxes = 1;
-		at = emit_(b, ONNX_Where, has_nan(b, &r, &nan), first, at);
-	}
+	bool floats = is_float((enum dtype)x->type.dtype);
+	struct value *at = floats ? argmax_with_nan(b, x, axis) : argmax(b, x, axis);
 	lowered(b, n, 0, with_dims(at, r.type.dims));
 	return true;
 }
@@ -369,7 +388,7 @@ bool lower_argmax(struct build *b, struct node *n)
  */
 static struct value *emit_softmax(struct build *b, enum onnx_id op, struct value *x, int axis)
 {
-	bool logs = op != ONNX_Softmax;
+	bool logs = op != ONNX_Softmax && !b->cx->opt.native_functions;
 
 	if (logs)
 		x = emit_(b, ONNX_Sub, x, reduce(b, ONNX_ReduceMax, x, &axis, 1, true));
@@ -382,7 +401,8 @@ static struct value *emit_softmax(struct build *b, enum onnx_id op, struct value
 	return emit_(b, op, x);
 }
 
-/* PyTensor subtracts the maximum first, and raises if an axis is empty. false: reported */
+/* PyTensor subtracts the maximum first, and raises if an axis is empty. What only the run knows to
+ * be empty gives an empty result here. false: reported */
 static bool check_has_maximum(struct build *b, struct reduction *r)
 {
 	int64_t k;
@@ -392,7 +412,6 @@ static bool check_has_maximum(struct build *b, struct reduction *r)
 			raises(b, "an axis of length 0 has no maximum");
 			return false;
 		}
-	r->x = check_nonempty(b, r->x, r->axes, r->naxes);
 	return true;
 }
 
