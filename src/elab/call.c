@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "elab/internal.h"
+#include "target/target.h"
 
 void elab_children(struct elab *e, uint32_t at, uint32_t *out)
 {
@@ -277,12 +278,42 @@ static struct cv call_flag(struct elab *e, struct cv *args, uint32_t nargs, stru
 	return poison(s);
 }
 
+/*
+ * native("Tan", x): is Tan(x) to be ONNX's operator as it is? -fnative-functions is on, and the
+ * target has a kernel for the dtype of x; float16 is computed in float32 where it has none.
+ */
+static struct cv call_native(struct elab *e, struct cv *args, uint32_t nargs, struct span s)
+{
+	const struct options *o = &e->cx->opt;
+	enum onnx_id id = ONNX_NONE;
+
+	if (nargs == 2 && args[0].kind == CV_STR)
+		id = onnx_named(arena_strdup(e->cx->arena, args[0].u.str->s, args[0].u.str->len));
+	if (!id) {
+		elab_error(e, s, E_ARITY,
+			   "native(...) takes the name of an operator of ONNX and a value, as in "
+			   "native(\"Tan\", x)");
+		return poison(s);
+	}
+	struct value *v = to_value(e, &args[1], DT_NONE);
+	if (!v || !v->type.dtype)
+		return poison(s);
+	enum dtype t = (enum dtype)v->type.dtype;
+	if (t == DT_FLOAT16)
+		t = DT_FLOAT32;
+	const struct onnx_op *op = onnx_find(id, o->opset);
+	return (struct cv){.kind = CV_BOOL,
+			   .span = s,
+			   .u.b = o->native_functions && op &&
+				  kernel_exists(o->target, op, &t, 1, &t, 1)};
+}
+
 static bool is_word(const struct sym *s, const char *word)
 {
 	return !strcmp(s->s, word);
 }
 
-static const char *const builtins[] = {"file", "bytes", "dtype", "rank", "flag"};
+static const char *const builtins[] = {"file", "bytes", "dtype", "rank", "flag", "native"};
 
 bool is_builtin(const char *name)
 {
@@ -301,6 +332,8 @@ static bool call_builtin(struct elab *e, struct sym *name, struct cv *args, uint
 		*result = call_bytes(e, args, nargs, s);
 	else if (is_word(name, "flag"))
 		*result = call_flag(e, args, nargs, s);
+	else if (is_word(name, "native"))
+		*result = call_native(e, args, nargs, s);
 	else if (is_word(name, "dtype") || is_word(name, "rank"))
 		*result = call_query(e, is_word(name, "rank"), args, nargs, s);
 	else
