@@ -20,10 +20,10 @@ fill || {
 	echo "no environment for the peers: those that $PYTHON does not have are left out"
 	peers=$PYTHON
 }
-for b in graphs weights backends models; do
+for b in graphs weights networks backends models; do
 	printf '\n== %s\n' "$b"
 	case $b in
-	graphs | weights) python=$PYTHON options= ;;
+	graphs | weights | networks) python=$PYTHON options= ;;
 	models) python=$peers options="--ops --first" ;;
 	*) python=$peers options= ;;
 	esac
