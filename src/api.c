@@ -19,6 +19,7 @@
 #include "lower/lower.h"
 #include "ort/ort.h"
 #include "rewrite/rewrite.h"
+#include "share/share.h"
 #include "syntax/syntax.h"
 
 #define OUT_OF_MEMORY "out of memory"
@@ -92,6 +93,8 @@ static struct graph *typed(struct ctx *cx, struct job *job, struct file *f)
 static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 {
 	split_complex(cx, g);
+	arena_empty(cx->scratch);
+	share_calls(cx, g);
 	arena_empty(cx->scratch);
 	g = lower(cx, g, lowerings);
 	if (!g || cx->errors)
@@ -195,6 +198,7 @@ static const struct flag {
 } flags[] = {
 	{"fold", offsetof(struct options, fold)},
 	{"cse", offsetof(struct options, cse)},
+	{"share-calls", offsetof(struct options, share_calls)},
 #define NUMERICS(field, name, ...) {name, offsetof(struct options, field)},
 #include "base/numerics.def"
 };

@@ -246,7 +246,7 @@ struct ctx {
 	struct options {
 		int opset;
 		enum ptgc_target target;
-		bool strip, fold, cse;
+		bool strip, fold, cse, share_calls;
 #define NUMERICS(field, ...) bool field;
 #include "base/numerics.def"
 		uint64_t external_threshold;

@@ -59,6 +59,7 @@ SAVINGS = {
     "fold": ("x: int64[n]", "y = x // 2", 7, 10),
     "cse": ("x: float64[n]", "y = Exp(x) * Exp(x)", 2, 3),
     "splat": ("x: float64[]", "y = x + Alloc(float64(2), 1000)", 2, 1),  # more nodes, fewer bytes
+    "share-calls": ("a: float64[3], b: float64[4]", "y = Sum(Gammaln(a)) + Sum(Gammaln(b))", 87, 167),
     "dead": ("x: float64[n]", "z = Exp(x)\n y = Sqrt(x)", 1, 2),
 }
 

@@ -1,0 +1,441 @@
+/*
+ * share.c: Gammaln(a), Gammaln(b) and Gammaln(c) become Split(Gammaln(Join(a, b, c))). In: the
+ * typed graph, without complex numbers. Out: the same function. Lowering expands a call such as
+ * Gammaln into some fifty nodes, and a node on a small array costs as much as one on a smaller
+ * array. So one call on the joined arguments takes little longer than any of them.
+ *
+ * Calls are joined if none depends on another. The level of a value is the number of calls of the
+ * op on the longest way to it; so calls of one level are independent. Their block is put in the
+ * order of levels, behind the nodes of each level the joined call.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "elab/elab.h"
+#include "ops/rules.h"
+#include "share/share.h"
+
+#define LARGEST    4096 /* elements of an argument: larger ones cost more to copy than they save */
+#define MIN_WEIGHT 16   /* nodes of an op that is worth the look */
+
+/* What is known of a value. level is that of round `round`. */
+struct mark {
+	bool needed;
+	bool constant; /* computed from constants alone: runtimes do it before they run a model */
+	uint32_t round, level;
+	struct value *called; /* of an argument: the result of the call, in this round */
+};
+
+struct kind { /* of calls: an op on a dtype */
+	const struct op *op;
+	enum dtype dtype;
+	uint32_t weight; /* nodes that a call becomes */
+	uint32_t calls;  /* in the block that is looked at */
+};
+
+struct call {
+	struct node *node;
+	uint32_t level;
+};
+
+struct share {
+	struct ctx *cx;
+	struct mark *marks; /* by the value's id */
+	uint32_t nmarks;
+	uint32_t round; /* a kind in a block */
+	vec(struct kind) kinds;
+};
+
+static struct mark *mark_of(struct share *s, const struct value *v)
+{
+	uint32_t n = s->nmarks;
+
+	if (v->id >= n) {
+		n = v->id + v->id / 2 + 64;
+		s->marks = arena_grow(s->cx->scratch, s->marks, s->nmarks * sizeof(*s->marks),
+				      mul_size(s->cx->scratch, n, sizeof(*s->marks)));
+		s->nmarks = n;
+	}
+	struct mark *m = &s->marks[v->id];
+	if (m->round != s->round) {
+		m->round = s->round;
+		m->level = 0;
+		m->called = NULL;
+	}
+	return m;
+}
+
+/* ---- which calls ---- */
+
+/* The number of nodes in the body of the op; it is expanded to see. */
+static uint32_t weigh(struct share *s, const struct node *n)
+{
+	struct block *body = new (s->cx->scratch, struct block);
+	struct value *x = graph_value(s->cx, n->in[0]->type, n->span), *r;
+
+	x->type.dtype = n->out[0]->type.dtype;
+	if (!expand_fn(s->cx, body, op_body(s->cx, n->op), n->op, n->props, &x, 1, &r, 1, n->span))
+		return 0;
+	return body->nnodes;
+}
+
+/* The kind of call that n is, by its number; -1: none that is worth the look */
+static int kind_of(struct share *s, const struct node *n)
+{
+	uint32_t i = 0;
+
+	if (n->nin != 1 || n->nout != 1 || !n->op->lib || n->op->shape != sh_broadcast)
+		return -1;
+	enum dtype t = (enum dtype)n->in[0]->type.dtype;
+	if (!is_float(t) || n->out[0]->type.dtype != t)
+		return -1;
+	while (i < s->kinds.len && (s->kinds.at[i].op != n->op || s->kinds.at[i].dtype != t))
+		i++;
+	if (i == s->kinds.len)
+		*vec_push(s->cx->scratch, &s->kinds) =
+			(struct kind){.op = n->op, .dtype = t, .weight = weigh(s, n)};
+	return s->kinds.at[i].weight < MIN_WEIGHT ? -1 : (int)i;
+}
+
+/* The number of elements of a small array of known lengths; 0: it is none */
+static int64_t small_size(struct share *s, const struct type *t)
+{
+	int64_t size = 1, length;
+
+	for (uint32_t i = 0; i < t->rank; i++) {
+		if (!dim_is_const(s->cx, t->dims[i], &length) || length > LARGEST)
+			return 0;
+		size *= length;
+		if (size > LARGEST)
+			return 0;
+	}
+	return size;
+}
+
+/* Is n a call that may be joined with others? Its kind, or -1 */
+static int sharable(struct share *s, const struct node *n)
+{
+	int kind = kind_of(s, n);
+
+	if (kind < 0 || n->dead || !mark_of(s, n->out[0])->needed || n->in[0]->data ||
+	    mark_of(s, n->in[0])->constant || !small_size(s, &n->in[0]->type))
+		return -1;
+	return kind;
+}
+
+/* ---- once for the graph: what values are needed, and which are constant */
+
+static void mark_needed_values(struct share *s, struct block *b)
+{
+	struct node **all = new_array(s->cx->scratch, struct node *, b->nnodes + 1);
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < b->results.len; i++)
+		mark_of(s, b->results.at[i])->needed = true;
+	for (struct node *n = b->first; n; n = n->next)
+		all[count++] = n;
+	while (count--) {
+		struct node *n = all[count];
+		bool needed = !n->nout;
+		for (uint32_t i = 0; i < n->nout; i++)
+			needed |= mark_of(s, n->out[i])->needed;
+		for (uint32_t i = 0; needed && i < n->nin; i++)
+			if (n->in[i])
+				mark_of(s, n->in[i])->needed = true;
+		for (uint32_t i = 0; needed && n->blocks && n->blocks[i]; i++)
+			mark_needed_values(s, n->blocks[i]);
+	}
+}
+
+static void mark_constants(struct share *s, struct block *b)
+{
+	for (struct node *n = b->first; n; n = n->next) {
+		bool constant = n->nin && !n->blocks;
+		for (uint32_t i = 0; i < n->nin; i++)
+			constant &= !n->in[i] || n->in[i]->data || mark_of(s, n->in[i])->constant;
+		for (uint32_t i = 0; i < n->nout; i++)
+			mark_of(s, n->out[i])->constant = constant;
+		for (uint32_t i = 0; n->blocks && n->blocks[i]; i++)
+			mark_constants(s, n->blocks[i]);
+	}
+}
+
+/* ---- levels ---- */
+
+static void raise_to(uint32_t *level, uint32_t to)
+{
+	*level = to > *level ? to : *level;
+}
+
+/* The level of all that n reads, also inside of its blocks; results of n get it. */
+static uint32_t set_level(struct share *s, struct node *n)
+{
+	uint32_t level = 0;
+
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i])
+			raise_to(&level, mark_of(s, n->in[i])->level);
+	for (uint32_t i = 0; n->blocks && n->blocks[i]; i++) {
+		const struct block *b = n->blocks[i];
+		for (struct node *m = b->first; m; m = m->next)
+			raise_to(&level, set_level(s, m));
+		for (uint32_t j = 0; j < b->results.len; j++)
+			raise_to(&level, mark_of(s, b->results.at[j])->level);
+	}
+	for (uint32_t i = 0; i < n->nout; i++)
+		mark_of(s, n->out[i])->level = level;
+	return level;
+}
+
+/* ---- the joined call ---- */
+
+static struct cv int_cv(int64_t v)
+{
+	return (struct cv){.kind = CV_INT, .u.i = (uint64_t)v};
+}
+
+static struct cv list_cv(struct share *s, struct cv v)
+{
+	struct cv r = {.kind = CV_LIST, .n = 1, .u.items = new (s->cx->arena, struct cv)};
+
+	*r.u.items = v;
+	return r;
+}
+
+static struct cv *props_of(struct share *s, const struct cv *v, uint32_t n)
+{
+	return memcpy(new_array(s->cx->arena, struct cv, n + 1), v, n * sizeof(*v));
+}
+
+static struct value *int_constant(struct share *s, const int64_t *v, uint32_t n, bool vector,
+				  struct span span)
+{
+	int64_t shape = n;
+	struct tensor *t = tensor_new(s->cx, DT_INT64, vector, &shape);
+
+	t->data = memcpy(new_array(s->cx->arena, int64_t, n + 1), v, n * sizeof(*v));
+	return graph_constant(s->cx, t, span);
+}
+
+static struct value *as_vector(struct share *s, struct block *b, struct value *v, int64_t size)
+{
+	struct cv axis = list_cv(s, int_cv(0)), ndim = int_cv(1);
+	struct value *in[2] = {v, NULL};
+
+	if (v->type.rank == 1)
+		return v;
+	if (!v->type.rank)
+		return graph_node(s->cx, b, &op_table[OP_ExpandDims], props_of(s, &axis, 1), in, 1,
+				  v->span)
+			->out[0];
+	in[1] = int_constant(s, &size, 1, true, v->span);
+	return graph_node(s->cx, b, &op_table[OP_Reshape], props_of(s, &ndim, 1), in, 2, v->span)
+		->out[0];
+}
+
+/* Result i of n is v, which other nodes read already. */
+static void give(struct node *n, uint32_t i, struct value *v)
+{
+	v->def->dead = true;
+	v->def = n;
+	n->out[i] = v;
+}
+
+/* v is element `at` of the vector `from`. */
+static void take_element(struct share *s, struct block *b, struct value *from, int64_t at,
+			 struct value *v)
+{
+	struct cv index = list_cv(s, int_cv(0));
+	struct value *in[2] = {from, int_constant(s, &at, 1, false, v->span)};
+
+	give(graph_node(s->cx, b, &op_table[OP_Subtensor], props_of(s, &index, 1), in, 2, v->span),
+	     0, v);
+}
+
+/* v is the vector `from` in the dims of v. */
+static void take_shape(struct share *s, struct block *b, struct value *from, struct value *v)
+{
+	int64_t shape[MAX_RANK];
+	struct cv ndim = int_cv(v->type.rank);
+	struct value *in[2] = {from, NULL};
+
+	for (uint32_t i = 0; i < v->type.rank; i++)
+		dim_is_const(s->cx, v->type.dims[i], &shape[i]);
+	in[1] = int_constant(s, shape, v->type.rank, true, v->span);
+	give(graph_node(s->cx, b, &op_table[OP_Reshape], props_of(s, &ndim, 1), in, 2, v->span), 0,
+	     v);
+}
+
+/* The nodes of one call for all of c[0..n), in b */
+static void join_calls(struct share *s, struct block *b, struct call *c, uint32_t n)
+{
+	struct span span = c->node->span;
+	struct value **in = new_array(s->cx->scratch, struct value *, n + 1);
+	int64_t *sizes = new_array(s->cx->scratch, int64_t, n + 1);
+	struct cv axis = int_cv(0), split[2] = {int_cv(0), int_cv(n)};
+	bool scalars = true;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct value *x = c[i].node->in[0];
+		sizes[i] = small_size(s, &x->type);
+		in[i] = as_vector(s, b, x, sizes[i]);
+		scalars &= !x->type.rank;
+	}
+	in[0] = graph_node(s->cx, b, &op_table[OP_Join], props_of(s, &axis, 1), in, n, span)
+			->out[0];
+	in[0] = graph_node(s->cx, b, c->node->op, c->node->props, in, 1, span)->out[0];
+	if (scalars) {
+		for (uint32_t i = 0; i < n; i++)
+			take_element(s, b, in[0], i, c[i].node->out[0]);
+		return;
+	}
+	in[1] = int_constant(s, sizes, n, true, span);
+	struct node *pieces =
+		graph_node(s->cx, b, &op_table[OP_Split], props_of(s, split, 2), in, 2, span);
+	for (uint32_t i = 0; i < n; i++) {
+		struct value *y = c[i].node->out[0];
+		if (y->type.rank == 1)
+			give(pieces, i, y);
+		else
+			take_shape(s, b, pieces->out[i], y);
+	}
+}
+
+/* Is one call cheaper? In nodes, of some 0.25 us each on small arrays */
+static bool pays(const struct kind *k, const struct call *c, uint32_t n)
+{
+	uint64_t cost = 4; /* Join and Split */
+
+	for (uint32_t i = 0; i < n; i++)
+		cost += c[i].node->in[0]->type.rank == 1 ? 1 : 4;
+	return (n - 1) * (uint64_t)k->weight >= 2 * cost;
+}
+
+/* ---- a block ---- */
+
+static int by_level(const void *a, const void *b)
+{
+	const struct call *x = a, *y = b;
+	uint32_t i = x->node->in[0]->id, j = y->node->in[0]->id;
+
+	if (x->level != y->level)
+		return x->level < y->level ? -1 : 1;
+	return i < j ? -1 : i > j; /* Gammaln and Psi of a and b share Join(a, b) */
+}
+
+static void append_all(struct block *to, const struct block *from)
+{
+	if (!from->first)
+		return;
+	if (to->last)
+		to->last->next = from->first;
+	else
+		to->first = from->first;
+	to->last = from->last;
+	to->nnodes += from->nnodes;
+}
+
+/* Joins the calls of a kind in block b. */
+static void share_kind(struct share *s, struct block *b, int kind)
+{
+	struct arena *a = s->cx->scratch;
+	struct call *calls = new_array(a, struct call, s->kinds.at[kind].calls + 1);
+	uint32_t *levels = new_array(a, uint32_t, b->nnodes + 1), ncalls = 0, count = 0, top = 0;
+	bool joins = false;
+
+	s->round++;
+	for (struct node *n = b->first; n; n = n->next, count++) {
+		levels[count] = set_level(s, n);
+		raise_to(&top, levels[count]);
+		if (sharable(s, n) != kind)
+			continue;
+		struct mark *m = mark_of(s, n->in[0]);
+		if (m->called) { /* called twice: the second time it is the first one's result */
+			n->op = &op_table[OP_Identity];
+			n->in = new (s->cx->arena, struct value *);
+			n->in[0] = m->called;
+			levels[count] = set_level(s, n);
+			continue;
+		}
+		m->called = n->out[0];
+		calls[ncalls++] = (struct call){n, levels[count]};
+		mark_of(s, n->out[0])->level++;
+		raise_to(&top, levels[count] + 1);
+	}
+	qsort(calls, ncalls, sizeof(*calls), by_level);
+	struct block *parts = new_array(a, struct block, 2 * (size_t)top + 2);
+	for (uint32_t i = 0, n; i < ncalls; i += n) {
+		for (n = 1; i + n < ncalls && calls[i + n].level == calls[i].level;)
+			n++;
+		if (n < 2 || !pays(&s->kinds.at[kind], calls + i, n))
+			continue;
+		join_calls(s, &parts[2 * calls[i].level + 1], calls + i, n);
+		joins = true;
+	}
+	if (!joins)
+		return;
+	count = 0;
+	for (struct node *n = b->first, *next; n; n = next) {
+		next = n->next;
+		n->next = NULL;
+		if (!n->dead)
+			graph_append(&parts[2 * levels[count]], n);
+		count++;
+	}
+	b->first = b->last = NULL;
+	b->nnodes = 0;
+	for (uint32_t i = 0; i < 2 * top + 2; i++)
+		append_all(b, &parts[i]);
+}
+
+static void share_block(struct share *s, struct block *b)
+{
+	vec(int) found = {0};
+
+	for (struct node *n = b->first; n; n = n->next)
+		for (uint32_t i = 0; n->blocks && n->blocks[i]; i++)
+			share_block(s, n->blocks[i]);
+	for (struct node *n = b->first; n; n = n->next) {
+		int kind = sharable(s, n);
+		if (kind < 0)
+			continue;
+		uint32_t i = 0;
+		while (i < found.len && found.at[i] != kind)
+			i++;
+		if (i == found.len) {
+			*vec_push(s->cx->scratch, &found) = kind;
+			s->kinds.at[kind].calls = 0;
+		}
+		s->kinds.at[kind].calls++;
+	}
+	for (uint32_t i = 0; i < found.len; i++)
+		if (s->kinds.at[found.at[i]].calls > 1)
+			share_kind(s, b, found.at[i]);
+}
+
+/* Has the block two calls that may be joined, as far as their ops say? */
+static bool has_calls(struct share *s, const struct block *b)
+{
+	uint32_t calls = 0;
+
+	for (const struct node *n = b->first; n && calls < 2; n = n->next) {
+		calls += kind_of(s, n) >= 0;
+		for (uint32_t i = 0; n->blocks && n->blocks[i] && calls < 2; i++)
+			calls += has_calls(s, n->blocks[i]) ? 2 : 0;
+	}
+	return calls > 1;
+}
+
+void share_calls(struct ctx *cx, struct graph *g)
+{
+	struct share s = {.cx = cx, .round = 1};
+
+	if (!cx->opt.share_calls || cx->errors || !has_calls(&s, g->block))
+		return;
+	for (uint32_t i = 0; i < g->states.len; i++)
+		if (g->states.at[i].next)
+			mark_of(&s, g->states.at[i].next)->needed = true;
+	mark_needed_values(&s, g->block);
+	mark_constants(&s, g->block);
+	share_block(&s, g->block);
+}
