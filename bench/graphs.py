@@ -2,7 +2,8 @@
 
 Usage: graphs.py [nodes ...]   (default 100000 1000000)
 Both read a text of n nodes and write a model; the ratio is what counts, as machines differ. ptgc's
-time and peak memory are those of the whole process; the peer's time leaves out Python's start.
+time and peak memory are those of the whole process; the peer's time leaves out Python's start. The
+best of ROUNDS runs counts.
 """
 
 import sys
@@ -19,15 +20,22 @@ PTGC = ROOT / "build" / "ptgc"
 ROUNDS = 3
 
 
-def ptg_text(n):
-    lines = [f"  v{i} = Add(v{i - 1}, x)" for i in range(1, n)]
-    return "ptg 1\ngraph g(x: float32[n]) -> (out) {\n  v0 = Exp(x)\n" + "\n".join(lines) + f"\n  out = Tanh(v{n - 1})\n}}\n"
+SUMS = ("Add(v{}, x)",)
+NETWORK = "Tanh(v{})", "Sigmoid(v{})", "Add(v{}, x)", "Mul(v{}, x)"
+CHAINS = {"Add": SUMS, "Tanh, Sigmoid, Add, Mul": NETWORK}
 
 
-def onnx_text(n):
-    lines = [f"  v{i} = Add(v{i - 1}, x)" for i in range(1, n)]
+def lines(chain, n):
+    return "\n".join(f"  v{i} = " + chain[i % len(chain)].format(i - 1) for i in range(1, n))
+
+
+def ptg_text(chain, n):
+    return f"ptg 1\ngraph g(x: float32[n]) -> (out) {{\n  v0 = Exp(x)\n{lines(chain, n)}\n  out = Tanh(v{n - 1})\n}}\n"
+
+
+def onnx_text(chain, n):
     head = '<ir_version: 10, opset_import: ["" : 18]>\ng (float[n] x) => (float[n] out) {\n  v0 = Exp(x)\n'
-    return head + "\n".join(lines) + f"\n  out = Tanh(v{n - 1})\n}}\n"
+    return f"{head}{lines(chain, n)}\n  out = Tanh(v{n - 1})\n}}\n"
 
 
 def run_ptgc(path, out):
@@ -44,20 +52,25 @@ def run_peer(text, out):
     return time.perf_counter() - start
 
 
-def main(sizes):
-    print(f"{'nodes':>9} {'ptgc':>8} {'peer':>8} {'ratio':>6} {'bytes a node':>13}   (best of {ROUNDS})")
-    with tempfile.TemporaryDirectory() as d:
-        ours = {}
-        for n in sizes:
-            path, out, text = Path(d, "g.ptg"), Path(d, "g.onnx"), onnx_text(n)
-            path.write_text(ptg_text(n))
-            runs = [run_ptgc(path, out) for _ in range(ROUNDS)]
-            ours[n], memory = min(t for t, _ in runs), min(m for _, m in runs)
-            peer = min(run_peer(text, out) for _ in range(1 if n > 500000 else ROUNDS))
-            print(f"{n:9} {ours[n]:7.2f}s {peer:7.2f}s {ours[n] / peer:6.2f} {memory / n:13.0f}", flush=True)
+def show(name, chain, sizes, folder):
+    print(f"float32 chain of {name}\n{'nodes':>9} {'ptgc':>8} {'peer':>8} {'ratio':>6} {'bytes a node':>13}")
+    ours = {}
+    for n in sizes:
+        path, out, text = Path(folder, "g.ptg"), Path(folder, "g.onnx"), onnx_text(chain, n)
+        path.write_text(ptg_text(chain, n))
+        runs = [run_ptgc(path, out) for _ in range(ROUNDS)]
+        ours[n], memory = min(t for t, _ in runs), min(m for _, m in runs)
+        peer = min(run_peer(text, out) for _ in range(1 if n > 500000 else ROUNDS))
+        print(f"{n:9} {ours[n]:7.2f}s {peer:7.2f}s {ours[n] / peer:6.2f} {memory / n:13.0f}", flush=True)
     for a in sizes:
         if 10 * a in ours:
             print(f"growth from {a} to {10 * a} nodes: {ours[10 * a] / ours[a]:.1f}x")
+
+
+def main(sizes):
+    with tempfile.TemporaryDirectory() as folder:
+        for name, chain in CHAINS.items():
+            show(name, chain, sizes, folder)
 
 
 if __name__ == "__main__":
