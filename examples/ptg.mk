@@ -13,4 +13,7 @@ PTGCFLAGS ?=
 %.onnx: %.ptg
 	$(PTGC) $(PTGCFLAGS) -MD -MP -MF $@.d $< -o $@
 
+# A target of an included file is not to become what `make` alone makes.
+ptgc_goal := $(.DEFAULT_GOAL)
 -include $(wildcard *.onnx.d)
+.DEFAULT_GOAL := $(ptgc_goal)

@@ -356,11 +356,14 @@ static void generate(struct namer *n)
 	}
 }
 
-static int ir_version(int opset, bool strip)
+/* The version that came with the opset, so that runtimes of its time take the model. They skip the
+ * places of nodes (metadata_props), a field that came with version 10, as protobuf skips all fields
+ * that it does not know. */
+static int ir_version(int opset)
 {
 	static const uint8_t versions[] = {7, 7, 8, 8, 8, 8, 9, 9, 10, 10, 11, 12, 13, 13};
-	int v = opset < 13 ? 7 : opset > 26 ? 13 : versions[opset - 13];
-	return strip || v > 10 ? v : 10; /* places of nodes (metadata_props) came with 10 */
+
+	return versions[opset - MIN_OPSET];
 }
 
 struct onnx_model *onnx_model(struct ctx *cx, const struct graph *g)
@@ -369,7 +372,7 @@ struct onnx_model *onnx_model(struct ctx *cx, const struct graph *g)
 	struct namer n = {.m = m, .cx = cx};
 	m->cx = cx;
 	m->graph = g;
-	m->ir_version = ir_version(cx->opt.opset, cx->opt.strip);
+	m->ir_version = ir_version(cx->opt.opset);
 	m->nids = cx->next_id + 1;
 	m->index = new_array(cx->arena, uint32_t, m->nids);
 	m->values.len = 0;

@@ -18,3 +18,26 @@ make m.onnx
 touch -d 2020-01-03 lib.ptg
 make m.onnx
 ls
+echo '--- as in the README: make without a goal, three times, and after an edit of each file'
+mkdir readme && cd readme || exit
+cat >Makefile <<END
+include $TOP/examples/ptg.mk
+all: digits.onnx
+END
+cp ../lib.ptg lib.ptg
+cat >digits.ptg <<'END'
+use "lib.ptg"
+graph g(x: float64[n]) -> (y) { y = Twice(x) * file("w.npy") }
+END
+printf '\223NUMPY\1\0v\0%-117s\n%8s' "{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }" '' >w.npy
+touch -d 2020-01-01 lib.ptg digits.ptg w.npy
+make && touch -d 2020-01-02 digits.onnx
+make
+make
+day=3
+for f in lib.ptg digits.ptg w.npy; do
+	echo "edit of $f"
+	touch -d 2020-01-0$day $f
+	make && touch -d 2020-01-0$((day + 1)) digits.onnx
+	day=$((day + 2))
+done

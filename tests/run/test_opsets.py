@@ -10,6 +10,7 @@ import onnxruntime as ort
 import pytest
 
 from files import EXAMPLES, OPS, compile_file, name_of
+import ptg
 from harness import QUIET
 
 pytestmark = pytest.mark.sampled
@@ -43,3 +44,11 @@ def test_all_opsets(path):
             check_and_load(model)
         except Exception as e:
             raise AssertionError(f"opset {opset}: {e}") from e
+
+
+@pytest.mark.parametrize("opset", range(13, 27))
+def test_oldest_ir_version(opset):
+    """The version of the file format is the one that came with the opset: older runtimes take no newer one."""
+    model = onnx.load_from_string(ptg.compile("ptg 1\n\ngraph g(x: float64[n]) -> (y) {\n  y = Exp(x)\n}\n", opset))
+    assert model.ir_version == onnx.helper.find_min_ir_version_for(model.opset_import)
+    assert model.graph.node[0].metadata_props
