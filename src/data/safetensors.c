@@ -5,6 +5,7 @@
  * without gap or overlap up to the end of the file. The only JSON that is read is that of the
  * format, an object of objects, so reading needs no recursion.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +14,11 @@
 
 #define HEADER_MAX ((uint64_t)100 << 20) /* the format's own limit */
 
+struct st_dtype;
 struct st_entry {
 	struct sym *name;
 	char dtype_name[16];
-	enum dtype dtype;
+	const struct st_dtype *type; /* NULL: a dtype that is not known */
 	int rank;
 	int64_t shape[8]; /* up to 8 dims; more in `more` */
 	int64_t *more;
@@ -209,35 +211,90 @@ static bool read_shape(struct json *j, struct st_entry *e)
 	return expect(j, ']');
 }
 
-static const struct {
+/* Small floats that PyTensor has not are read as float32, which holds all of their numbers. A
+ * number is its bits' sign, exponent and mantissa, as IEEE 754 has them but for what is said here.
+ */
+enum small_float {
+	AS_IT_IS,
+	BF16,    /* 8 bits of exponent, 7 of mantissa: the upper half of a float32 */
+	F8_E5M2, /* the upper half of a float16 */
+	F8_E4M3, /* 4 and 3 bits; no infinities: the largest exponent counts, but 0x7f is NaN */
+	F8_E8M0, /* an exponent alone, a power of two; 0xff is NaN */
+};
+
+static const struct st_dtype {
 	char name[8];
-	uint8_t dtype, size;
-} st_dtypes[] = {{"BOOL", DT_BOOL, 1},     {"U8", DT_UINT8, 1},     {"I8", DT_INT8, 1},
-		 {"U16", DT_UINT16, 2},    {"I16", DT_INT16, 2},    {"F16", DT_FLOAT16, 2},
-		 {"BF16", DT_BFLOAT16, 2}, {"U32", DT_UINT32, 4},   {"I32", DT_INT32, 4},
-		 {"F32", DT_FLOAT32, 4},   {"U64", DT_UINT64, 8},   {"I64", DT_INT64, 8},
-		 {"F64", DT_FLOAT64, 8},   {"C64", DT_COMPLEX64, 8}};
+	uint8_t size; /* bytes in the file */
+	uint8_t dtype, small;
+} st_dtypes[] = {
+	{"BOOL", 1, DT_BOOL, 0},
+	{"U8", 1, DT_UINT8, 0},
+	{"I8", 1, DT_INT8, 0},
+	{"U16", 2, DT_UINT16, 0},
+	{"I16", 2, DT_INT16, 0},
+	{"F16", 2, DT_FLOAT16, 0},
+	{"U32", 4, DT_UINT32, 0},
+	{"I32", 4, DT_INT32, 0},
+	{"F32", 4, DT_FLOAT32, 0},
+	{"U64", 8, DT_UINT64, 0},
+	{"I64", 8, DT_INT64, 0},
+	{"F64", 8, DT_FLOAT64, 0},
+	{"C64", 8, DT_COMPLEX64, 0},
+	{"BF16", 2, DT_FLOAT32, BF16},
+	{"F8_E5M2", 1, DT_FLOAT32, F8_E5M2},
+	{"F8_E4M3", 1, DT_FLOAT32, F8_E4M3},
+	{"F8_E8M0", 1, DT_FLOAT32, F8_E8M0},
+};
+
+static float widened(enum small_float kind, const uint8_t *p)
+{
+	uint32_t bits = (uint32_t)(p[0] | (kind == BF16 ? p[1] << 8 : 0)) << 16;
+	float f;
+
+	if (kind == F8_E5M2)
+		return (float)half_to_double((uint16_t)(p[0] << 8));
+	if (kind == F8_E8M0)
+		return p[0] == 0xff ? NAN : ldexpf(1, p[0] - 127);
+	if (kind == F8_E4M3) {
+		int e = p[0] >> 3 & 15, m = p[0] & 7;
+		f = e ? ldexpf((float)(8 + m), e - 10) : ldexpf((float)m, -9);
+		f = e == 15 && m == 7 ? NAN : f;
+		return p[0] & 0x80 ? -f : f;
+	}
+	memcpy(&f, &bits, sizeof(f));
+	return f;
+}
+
+static const void *widen_all(struct ctx *cx, enum small_float kind, const uint8_t *from, uint64_t n)
+{
+	uint32_t step = kind == BF16 ? 2 : 1;
+	float *to = arena_alloc(cx->arena, mul_size(cx->arena, n + 1, sizeof(float)));
+
+	for (uint64_t i = 0; i < n; i++)
+		to[i] = widened(kind, from + i * step);
+	return to;
+}
 
 static void read_dtype(struct json *j, struct st_entry *e)
 {
 	snprintf(e->dtype_name, sizeof(e->dtype_name), "%.15s", j->text.s ? j->text.s : "");
 	for (size_t i = 0; i < countof(st_dtypes); i++)
 		if (!strcmp(st_dtypes[i].name, e->dtype_name))
-			e->dtype = st_dtypes[i].dtype;
+			e->type = &st_dtypes[i];
 }
 
 /* Do dtype, shape and offsets say the same size? */
 static bool check_size(struct json *j, const struct st_entry *e, uint64_t size)
 {
 	const int64_t *shape = e->more ? e->more : e->shape;
-	uint64_t need = dtypes[e->dtype].size;
+	uint64_t need = e->type ? e->type->size : 0;
 	bool empty = false;
 	if (e->begin > e->end || e->end > size)
 		return bad_header(
 			j, "tensor \"%s\" lies outside of the file: bytes %llu to %llu of %llu",
 			shown(j, e->name), (unsigned long long)e->begin, (unsigned long long)e->end,
 			(unsigned long long)size);
-	if (e->dtype == DT_NONE) /* refused where it is asked for */
+	if (!e->type) /* refused where it is asked for */
 		return true;
 	for (int i = 0; i < e->rank; i++) {
 		if (!shape[i])
@@ -448,15 +505,17 @@ struct tensor *safetensors_tensor(struct ctx *cx, struct span s, const char *pat
 		report_names(&j, m->index, name);
 		return NULL;
 	}
-	if (e->dtype == DT_NONE || e->dtype == DT_BFLOAT16) {
+	if (!e->type) {
 		error(cx, s, E_FILE_DTYPE,
 		      "tensor \"%s\" of file \"%s\" has the dtype %s, which .ptg "
 		      "has not",
 		      name, path, e->dtype_name);
 		return NULL;
 	}
-	struct tensor *r = tensor_new(cx, e->dtype, e->rank, e->more ? e->more : e->shape);
+	struct tensor *r = tensor_new(cx, e->type->dtype, e->rank, e->more ? e->more : e->shape);
 	r->data = m->index->data + e->begin;
+	if (e->type->small)
+		r->data = widen_all(cx, e->type->small, r->data, r->count);
 	r->name = e->name->s;
 	if (!tensor_valid(r)) {
 		bad_header(&j, "tensor \"%s\" has bools that are neither 0 nor 1", name);
