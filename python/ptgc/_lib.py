@@ -298,7 +298,7 @@ OPTIONS = {
 
 
 def run(call, *, tensors=(), opset=None, target="ort-cpu", math=None, **options) -> Compiled:
-    """Calls the library and copies its results. Raises CompileError, MemoryError or OSError."""
+    """Calls the library and copies its results. Raises CompileError, ValueError, MemoryError or OSError."""
     dll = lib()
     if target not in targets():
         raise ValueError(f"unknown target {target!r}: expected one of {', '.join(targets())}")
@@ -332,7 +332,9 @@ def run(call, *, tensors=(), opset=None, target="ort-cpu", math=None, **options)
     found = diagnostics(handle)
     if status:
         text = dll.ptgc_messages(handle, False).decode(errors="replace").rstrip()
-        raise (CompileError(text, found) if status == 1 else OSError(text))
+        if status == 1:
+            raise CompileError(text, found)
+        raise (ValueError if any(d.name == "option" for d in found) else OSError)(text)
     model = bytes(result.view(dll.ptgc_model))
     external = result.view(dll.ptgc_external)
     external = external if len(external) > COPY_LIMIT else bytes(external)

@@ -4,9 +4,10 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
@@ -189,7 +190,7 @@ def compile_onnx(
     inputs: Any,
     outputs: Any,
     *,
-    opset_version: int | None = None,
+    opset: int | None = None,
     optimize: bool = True,
     model_name: str | None = None,
     doc_string: str | None = None,
@@ -202,17 +203,23 @@ def compile_onnx(
     external_data: str | bool | None = None,
     external_name: str = "weights",
     values: Mapping | None = None,
+    strip: bool = False,
+    flags: Sequence[str] = (),
+    opset_version: int | None = None,
 ) -> Exported:
     """Compiles the graph from ``inputs`` to ``outputs`` to an ONNX model in memory.
 
-    opset_version: 13 to 26; None: 18. optimize: False leaves out the rewrites of ONNX mode. dynamic_dims: {variable or
+    opset: 13 to 26; None: 18. It may be called opset_version, too. optimize: False leaves out the rewrites of ONNX mode. dynamic_dims: {variable or
     its name: {axis: "name"}} names dims of unknown length; dims of one name have one length. shared: "initializer"
-    makes shared variables named constants of the model, "input" makes them inputs. target: "ort-cpu" or "onnx".
+    makes shared variables named constants of the model, "input" makes inputs of those that the graph reads. target: "ort-cpu" or "onnx".
     math: what results promise: "exact", "standard" (None) or "native", as in doc/language.md.
     external_data: the name of the file that weights go to, beside the model. A model over 2 GB has such a file in any
     case, which is called external_name if external_data is not given. values: {shared variable: value} to use instead
-    of the variable's own value.
+    of the variable's own value. strip: True leaves out where in the text nodes come from. flags: as of the command,
+    ["fno-cse", "Werror"].
     """
+    if opset is not None and opset_version is not None and opset != opset_version:
+        raise ValueError(f"opset is {opset} but opset_version, another name for it, is {opset_version}")
     if shared not in ("initializer", "input"):
         raise ValueError(f"shared must be 'initializer' or 'input', not {shared!r}")
     inputs, outputs = as_list(inputs), as_list(outputs)
@@ -231,13 +238,13 @@ def compile_onnx(
     if optimize:
         ONNX.optimizer.rewrite(fgraph)
     kept, all_inputs, listed = {}, inputs, new_inputs[: len(inputs)]
-    # the rewrites may have left over a generator that nothing draws from any more
-    rest = [(v, new) for v, new in zip(extra, new_inputs[len(inputs) :]) if is_tensor(v) or fgraph.clients[new]]
+    # of some, such as a generator that nothing draws from any more, the rewrites have left nothing over
+    rest = [(v, new) for v, new in zip(extra, new_inputs[len(inputs) :]) if fgraph.clients[new]]
     if shared == "initializer":
         kept = {new: constants[v] for v, new in rest}
     else:
         all_inputs, listed = [*inputs, *(v for v, _ in rest)], [*listed, *(new for _, new in rest)]
-    options = {"opset": opset_version, "target": target, "math": math}
+    options = {"opset": opset_version if opset is None else opset, "target": target, "math": math}
     text, compiled = compile_graph(
         listed, fgraph.outputs,
         {
@@ -247,7 +254,7 @@ def compile_onnx(
         },
         file_name=f"{model_name or 'main'}.ptg", model_name=model_name, doc_string=doc_string,
         external_name=external_data or external_name, external_threshold=1024 if external_data else 0,
-        flags=["Wno-unused"], **options,
+        strip=strip, flags=["Wno-unused", *flags], **options,
     )  # fmt: skip
     if others := [v for v in inputs if not is_tensor(v)]:  # nothing uses them, or they were refused above
         raise UnsupportedError([Problem(f"an input of type {v.type}", None, v, NO_TYPE) for v in others])
@@ -308,6 +315,20 @@ def write_all(files: Iterable[tuple[Path, bytes]]) -> None:
         raise
 
 
+def takes_options_of(other: Callable) -> Callable:
+    """For a function that hands its ``**options`` to the other: help() and editors show them by name."""
+    options = [p for p in signature(other).parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
+
+    def decorate(function: Callable) -> Callable:
+        shown = signature(function)
+        own = [p for p in shown.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+        function.__signature__ = shown.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
+        return function
+
+    return decorate
+
+
+@takes_options_of(compile_onnx)
 def export_onnx(inputs: Any, outputs: Any, file: str | os.PathLike, **options: Any) -> Exported:
     """Writes the graph as an ONNX file, with the options of ``compile_onnx``, and returns what is in it.
 
@@ -374,6 +395,7 @@ def named_copy(v: Variable, name: str | None, taken: Sequence[Variable]) -> Vari
     return v
 
 
+@takes_options_of(compile_onnx)
 def export_function_onnx(fn: Any, file: str | os.PathLike, **options: Any) -> Exported:
     """Writes a function compiled by ``pytensor.function`` in any mode, with the options of ``compile_onnx``.
 
@@ -388,7 +410,9 @@ def export_function_onnx(fn: Any, file: str | os.PathLike, **options: Any) -> Ex
     for k, (spec, v, container) in enumerate(zip(specs, variables, fn.input_storage, strict=True)):
         if k in updates.values():
             updated.append(v)
-        elif not spec.implicit or options.get("shared") == "input":
+        elif not spec.implicit:
+            inputs.append(v)
+        elif fn.maker.fgraph.clients[v] and options.get("shared") == "input":
             inputs.append(v)
         elif fn.maker.fgraph.clients[v]:
             values[v] = container.storage[0]

@@ -1,5 +1,6 @@
 """Exported files: names, dims, weights, what is written where."""
 
+import inspect
 import os
 import pickle
 import threading
@@ -102,7 +103,8 @@ def test_dims_may_be_called_by_words_of_the_language():
 
 @pytest.mark.parametrize("opset", [13, 15, 18, 21, 23])
 def test_opsets(opset):
-    e = ptgc.compile_onnx([x], [pt.exp(x).sum(axis=1)], opset_version=opset)
+    e = ptgc.compile_onnx([x], [pt.exp(x).sum(axis=1)], opset=opset)
+    assert e.model == ptgc.compile_onnx([x], [pt.exp(x).sum(axis=1)], opset_version=opset).model
     assert onnx.load_from_string(e.model).opset_import[0].version == opset
     assert e.verify([np.ones((2, 3))])
 
@@ -114,6 +116,31 @@ def test_shared_variables_as_inputs(rng):
     values = {"x": rng.normal(size=(4, 3)), "W": rng.normal(size=(3, 40)), "b": np.ones(40)}
     assert e.verify(values)
     np.testing.assert_allclose(e(**values)[0], np.tanh(values["x"] @ values["W"] + 1), rtol=1e-12)
+
+
+def test_shared_variables_that_are_not_read_are_no_inputs(tmp_path):
+    x = pt.vector("x")
+    read, unread = pytensor.shared(np.ones(3), "read"), pytensor.shared(np.ones(3), "unread")
+    outputs = [x * read + unread * 0, unread.shape[0]]
+    e = ptgc.compile_onnx([x], [outputs[0] - unread * 0], shared="input", optimize=True)
+    assert "read" in e.inputs
+    f = pytensor.function([x], x * read, updates={unread: unread + 1})
+    assert "unread" in ptgc.export_function_onnx(f, tmp_path / "f.onnx", shared="input").inputs  # it is updated
+    e = ptgc.compile_onnx([x], [pt.second(unread.sum() * 0, x * read)], shared="input")
+    assert e.inputs == ["x", "read"]
+
+
+def test_options_of_the_compiler(tmp_path):
+    x = pt.fvector("x")
+    y = pt.tanh(x)
+    places = ptgc.compile_onnx([x], [y]).model
+    stripped = ptgc.export_onnx([x], [y], tmp_path / "m.onnx", strip=True).model
+    assert len(stripped) < len(places) and b"main.ptg" in places and b"main.ptg" not in stripped
+    sizes = [len(onnx.load_from_string(ptgc.compile_onnx([x], [y], **k).model).graph.node)
+             for k in ({"math": "exact"}, {"math": "standard"}, {"flags": ["fwide-functions"]})]  # fmt: skip
+    assert sizes == [3, 1, 3]
+    for f in (ptgc.export_onnx, ptgc.export_function_onnx):
+        assert {"opset", "math", "strip", "flags", "external_data"} <= set(inspect.signature(f).parameters)
 
 
 def test_a_generator_whose_draws_are_not_needed():
@@ -242,6 +269,9 @@ def test_verify_names_the_inner_value_that_differs_first():
     "options, error",
     [
         ({"opset_version": 9}, ValueError),
+        ({"opset": 18, "opset_version": 17}, ValueError),
+        ({"math": "fast"}, ValueError),
+        ({"flags": ["fno-such-rewrite"]}, ValueError),
         ({"opset_version": "18"}, ValueError),
         ({"output_names": ["a", "a"]}, ValueError),
         ({"output_names": ["a"]}, ValueError),
