@@ -260,6 +260,11 @@ static const char *const *keep_list(struct ctx *cx, const char *const *list)
 	return copy;
 }
 
+bool is_meta(const char *text)
+{
+	return *text && *text != '=' && strchr(text, '=');
+}
+
 static bool check_options(struct ctx *cx, const struct ptgc_options *opt)
 {
 	const struct span nowhere = {0, 0};
@@ -277,6 +282,12 @@ static bool check_options(struct ctx *cx, const struct ptgc_options *opt)
 	if (opt->opset && (opt->opset < MIN_OPSET || opt->opset > MAX_OPSET))
 		error(cx, nowhere, E_OPTION, "opset %d: expected %d to %d", opt->opset, MIN_OPSET,
 		      MAX_OPSET);
+	for (const char *const *m = opt->meta; m && *m; m++)
+		if (!is_meta(*m))
+			error(cx, nowhere, E_OPTION, "meta: expected key=value, not \"%s\"", *m);
+	if (opt->model_version < 0)
+		error(cx, nowhere, E_OPTION, "model_version %lld is negative",
+		      (long long)opt->model_version);
 	if (opt->ntensors && !opt->tensors)
 		error(cx, nowhere, E_OPTION, "ntensors is %zu but tensors is NULL", opt->ntensors);
 	return !cx->errors;
@@ -290,6 +301,8 @@ static bool set_options(struct ptgc_result *r, const struct ptgc_options *opt)
 	cx->opt.strip = opt->strip;
 	cx->opt.model_name = keep(cx, opt->model_name);
 	cx->opt.doc_string = keep(cx, opt->doc_string);
+	cx->opt.model_version = opt->model_version ? opt->model_version : 1;
+	cx->opt.meta = keep_list(cx, opt->meta);
 	cx->opt.allow_dirs = keep_list(cx, opt->allow);
 	cx->opt.external_threshold = opt->external_threshold;
 	cx->opt.external = opt->external_threshold != 0;

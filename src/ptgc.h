@@ -80,6 +80,9 @@ struct ptgc_options {
 	uint64_t model_limit; /* bytes that a model may have before its tensors become external;
 				 0: 2 GB, which is what protobuf can hold */
 	enum ptgc_math math;
+	int64_t model_version;   /* of the model itself, for those who keep several; 0: 1 */
+	const char *const *meta; /* "key=value" texts for the model's metadata, which programs can
+				    read; NULL-terminated, or NULL */
 };
 #ifdef __cplusplus
 static inline struct ptgc_options ptgc_options_init(void)

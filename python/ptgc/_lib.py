@@ -48,6 +48,8 @@ class Options(C.Structure):
         ("external_name", C.c_char_p),
         ("model_limit", C.c_uint64),
         ("math", C.c_int),
+        ("model_version", C.c_int64),
+        ("meta", Strings),
     ]
 
 
@@ -292,9 +294,8 @@ class Result:
 
 
 # The members of struct ptgc_options that callers give by name
-OPTIONS = {
-    name: kind for name, kind in Options._fields_ if name not in ("size", "opset", "target", "math", "tensors", "ntensors")
-}
+OWN = ("size", "opset", "target", "math", "tensors", "ntensors")
+OPTIONS = {name: kind for name, kind in Options._fields_ if name not in OWN}
 
 
 def run(call, *, tensors=(), opset=None, target="ort-cpu", math=None, **options) -> Compiled:
@@ -307,7 +308,8 @@ def run(call, *, tensors=(), opset=None, target="ort-cpu", math=None, **options)
     if unknown := sorted(set(options) - set(OPTIONS)):
         raise TypeError(f"unknown option {unknown[0]!r}: expected {', '.join(sorted(OPTIONS))}")
     o = Options(
-        size=C.sizeof(Options), opset=opset or 0, target=targets().index(target), math=levels().index(math or USUAL_MATH)
+        size=C.sizeof(Options), opset=opset or 0, target=targets().index(target),
+        math=levels().index(math or USUAL_MATH),
     )
     c_tensors, keep = make_tensors(dict(tensors))
     o.tensors, o.ntensors = c_tensors, len(dict(tensors))

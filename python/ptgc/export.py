@@ -194,6 +194,8 @@ def compile_onnx(
     optimize: bool = True,
     model_name: str | None = None,
     doc_string: str | None = None,
+    model_version: int = 1,
+    metadata: Mapping[str, str] | None = None,
     input_names: Sequence[str] | None = None,
     output_names: Sequence[str] | None = None,
     dynamic_dims: Mapping | None = None,
@@ -209,14 +211,14 @@ def compile_onnx(
 ) -> Exported:
     """Compiles the graph from ``inputs`` to ``outputs`` to an ONNX model in memory.
 
-    opset: 13 to 26; None: 18. It may be called opset_version, too. optimize: False leaves out the rewrites of ONNX mode. dynamic_dims: {variable or
-    its name: {axis: "name"}} names dims of unknown length; dims of one name have one length. shared: "initializer"
-    makes shared variables named constants of the model, "input" makes inputs of those that the graph reads. target: "ort-cpu" or "onnx".
-    math: what results promise: "exact", "standard" (None) or "native", as in doc/language.md.
-    external_data: the name of the file that weights go to, beside the model. A model over 2 GB has such a file in any
-    case, which is called external_name if external_data is not given. values: {shared variable: value} to use instead
-    of the variable's own value. strip: True leaves out where in the text nodes come from. flags: as of the command,
-    ["fno-cse", "Werror"].
+    opset: 13 to 26; None: 18. It may be called opset_version, too. optimize: False leaves out the rewrites of ONNX mode.
+    dynamic_dims: {variable or its name: {axis: "name"}} names dims of unknown length; dims of one name have one length.
+    shared: "initializer" makes shared variables named constants of the model, "input" makes inputs of those that the
+    graph reads. target: "ort-cpu" or "onnx". math: what results promise: "exact", "standard" (None) or "native", as in
+    doc/language.md. external_data: the name of the file that weights go to, beside the model. A model over 2 GB has
+    such a file in any case, which is called external_name if external_data is not given. values: {shared variable:
+    value} to use instead of the variable's own value. metadata: {key: text} for programs that read the model. strip:
+    True leaves out where in the text nodes come from. flags: as of the command, ["fno-cse", "Werror"].
     """
     if opset is not None and opset_version is not None and opset != opset_version:
         raise ValueError(f"opset is {opset} but opset_version, another name for it, is {opset_version}")
@@ -253,6 +255,7 @@ def compile_onnx(
             "dims": dims_of(dynamic_dims, all_inputs, listed), "constants": kept, "wanted_names": names,
         },
         file_name=f"{model_name or 'main'}.ptg", model_name=model_name, doc_string=doc_string,
+        model_version=model_version, meta=[f"{key}={value}" for key, value in (metadata or {}).items()],
         external_name=external_data or external_name, external_threshold=1024 if external_data else 0,
         strip=strip, flags=["Wno-unused", *flags], **options,
     )  # fmt: skip

@@ -228,7 +228,8 @@ def make_failing_thunk(fgraph, refused: CompileError):
 class ONNXLinker(JITLinker):
     """Compiles a FunctionGraph to one ONNX model and runs it on ONNX Runtime.
 
-    opset: 13 to 26; None: 18. math: "exact", "standard" (None) or "native", as in doc/language.md. session_options: an onnxruntime.SessionOptions or a dict of its attributes, such as
+    opset: 13 to 26; None: 18. math: "exact", "standard" (None) or "native", as in doc/language.md.
+    session_options: an onnxruntime.SessionOptions or a dict of its attributes, such as
     ``{"intra_op_num_threads": 1}``. providers: names of execution providers, the first one preferred.
     """
 
@@ -245,8 +246,8 @@ class ONNXLinker(JITLinker):
     )
 
     def __init__(
-        self, *args: Any, opset: int | None = None, math: str | None = None, session_options: Any = None, providers: list | None = None,
-        **kwargs: Any,
+        self, *args: Any, opset: int | None = None, math: str | None = None, session_options: Any = None,
+        providers: list | None = None, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(*args, **kwargs)
         _lib.check_opset(opset)

@@ -139,6 +139,14 @@ def test_options_of_the_compiler(tmp_path):
     sizes = [len(onnx.load_from_string(ptgc.compile_onnx([x], [y], **k).model).graph.node)
              for k in ({"math": "exact"}, {"math": "standard"}, {"flags": ["fwide-functions"]})]  # fmt: skip
     assert sizes == [3, 1, 3]
+    about = {"model_name": "net", "doc_string": "A net.", "model_version": 7, "metadata": {"data": "of = May", "none": ""}}
+    seen = ptgc.compile_onnx([x], [y], **about).session().get_modelmeta()
+    assert (seen.graph_name, seen.description, seen.version) == ("net", "A net.", 7)
+    assert seen.custom_metadata_map == about["metadata"]
+    assert ptgc.compile_onnx([x], [y]).session().get_modelmeta().version == 1
+    for wrong in ({"model_version": -1}, {"metadata": {"": "x"}}):
+        with pytest.raises(ValueError):
+            ptgc.compile_onnx([x], [y], **wrong)
     for f in (ptgc.export_onnx, ptgc.export_function_onnx):
         assert {"opset", "math", "strip", "flags", "external_data"} <= set(inspect.signature(f).parameters)
 

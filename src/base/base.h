@@ -254,6 +254,8 @@ struct ctx {
 		uint64_t rewrites_off;
 		const char *const *allow_dirs; /* file(...) may read below these too; NULL ends */
 		const char *model_name, *doc_string;
+		int64_t model_version;
+		const char *const *meta;   /* "key=value"; NULL ends */
 		const char *external_name; /* location that external tensors get; NULL: none */
 		uint64_t model_limit; /* bytes of a model with its tensors inside; 0: protobuf's */
 	} opt;

@@ -14,9 +14,9 @@ struct list {
 	size_t n;
 };
 struct cmd {
-	struct list inputs, flags, allow, targets;
-	const char *output, *opset, *target, *math, *dump, *external_name, *depfile, *color, *explain,
-		*ops;
+	struct list inputs, flags, allow, targets, meta;
+	const char *output, *opset, *target, *math, *dump, *external_name, *model_name,
+		*model_version, *doc, *depfile, *color, *explain, *ops;
 	bool strip, external, md, mp, help, version, list_ops, check, in_place;
 	bool colour;
 };

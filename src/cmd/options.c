@@ -2,6 +2,7 @@
  * options.c: the command's options, from one table that --help prints too.
  * In: arguments. Out: a struct cmd, and from it the options of a compilation.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,11 @@ static const struct option {
 	{"--strip", NULL, FLAG, AT(strip), 0, "leave out where in the .ptg file nodes come from"},
 	{"--external-data", "FILE", OPTIONAL, AT(external_name), AT(external),
 	 "put weights in FILE beside the model; default: its name with .data"},
+	{"--model-name", "NAME", TEXT, AT(model_name), 0,
+	 "name of the model's graph; default: that of the graph in the file"},
+	{"--model-version", "N", TEXT, AT(model_version), 0, "version of the model; default 1"},
+	{"--doc", "TEXT", TEXT, AT(doc), 0, "what the model is, for people"},
+	{"--meta", "KEY=VALUE", LIST, AT(meta), 0, "metadata of the model, for programs"},
 	{"--dump", "STAGE", TEXT, AT(dump), 0,
 	 "print a stage instead: ast, typed, lowered, or onnx (the model as text)"},
 	{NULL, NULL, HEADING, 0, 0, "Input"},
@@ -250,6 +256,20 @@ int compile_options(struct ctx *cx, const struct cmd *c, enum stage *stage)
 	for (size_t i = 0; i < c->flags.n; i++)
 		if (!compile_flag(cx, c->flags.at[i]))
 			return unknown_flag(c->flags.at[i]);
+	for (size_t i = 0; i < c->meta.n; i++)
+		if (!is_meta(c->meta.at[i]))
+			return usage("--meta: expected key=value, not '%s'", c->meta.at[i]);
+	if (c->model_version) {
+		char *end;
+		errno = 0;
+		cx->opt.model_version = strtoll(c->model_version, &end, 10);
+		if (end == c->model_version || *end || errno || cx->opt.model_version < 0)
+			return usage("--model-version: expected a number, not '%s'",
+				     c->model_version);
+	}
+	cx->opt.model_name = c->model_name;
+	cx->opt.doc_string = c->doc;
+	cx->opt.meta = c->meta.at;
 	cx->opt.strip = c->strip;
 	cx->opt.allow_dirs = c->allow.at;
 	cx->opt.external = c->external;

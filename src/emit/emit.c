@@ -547,6 +547,27 @@ static void pad_graph(struct emit *e, size_t first)
 	pack_padding(e, 10, n);
 }
 
+static void set_metadata(struct emit *e, Onnx__ModelProto *model)
+{
+	const char *const *meta = e->cx->opt.meta;
+	Onnx__StringStringEntryProto *entries;
+
+	while (meta && meta[model->n_metadata_props])
+		model->n_metadata_props++;
+	entries = new_array(e->cx->arena, Onnx__StringStringEntryProto, model->n_metadata_props);
+	model->metadata_props =
+		new_array(e->cx->arena, Onnx__StringStringEntryProto *, model->n_metadata_props);
+	for (size_t i = 0; i < model->n_metadata_props; i++) {
+		const char *value = strchr(meta[i], '='); /* the caller has looked */
+		onnx__string_string_entry_proto__init(&entries[i]);
+		entries[i].has_key = entries[i].has_value = true;
+		entries[i].key.data = (uint8_t *)meta[i];
+		entries[i].key.len = (size_t)(value - meta[i]);
+		entries[i].value = text(value + 1);
+		model->metadata_props[i] = &entries[i];
+	}
+}
+
 /* Packs tag and length of the graph, and the fields of the model before it. */
 static void pack_model_head(struct emit *e)
 {
@@ -569,6 +590,9 @@ static void pack_model_head(struct emit *e)
 	model.has_producer_name = model.has_producer_version = true;
 	model.producer_name = text("ptgc");
 	model.producer_version = text(PTGC_VERSION);
+	model.has_model_version = true;
+	model.model_version = opt->model_version;
+	set_metadata(e, &model);
 	model.has_doc_string = opt->doc_string != NULL;
 	model.doc_string = text(opt->doc_string ? opt->doc_string : "");
 	if (e->padded)

@@ -502,6 +502,11 @@ bool lower_block(struct build *b, struct block *from)
 
 static void lower_params(struct build *b, struct graph *from, struct graph *to)
 {
+	for (uint32_t i = 0; i < from->states.len; i++) {
+		const struct state *s = &from->states.at[i];
+		if (!s->next && s->init && s->init->data) /* never updated: a constant */
+			s->param->low = const_weight(b, s->init->data);
+	}
 	for (uint32_t i = 0; i < from->block->params.len; i++) {
 		struct value *p = from->block->params.at[i];
 		if (!p->type.dtype) { /* its type is wrong, which was reported */
@@ -509,13 +514,15 @@ static void lower_params(struct build *b, struct graph *from, struct graph *to)
 			continue;
 		}
 		b->span = p->span;
-		p->low = block_param(b, to->block, p->type);
+		if (!p->low)
+			p->low = block_param(b, to->block, p->type);
 		p->low->known = p->known;
 		p->low->name = p->name; /* an output of that name is this very value */
 		dims_record(b, p);
 	}
 	for (uint32_t i = 0; i < from->states.len; i++)
-		vec_push(b->cx->arena, &to->states)->param = from->states.at[i].param->low;
+		if (!from->states.at[i].param->low->data)
+			vec_push(b->cx->arena, &to->states)->param = from->states.at[i].param->low;
 }
 
 static uint32_t hash_id(const struct value *v)
@@ -562,10 +569,15 @@ static struct sym *next_name(struct build *b, const struct state *s)
 /* The next values of states are outputs behind the others. */
 static void lower_states(struct build *b, struct graph *from, struct graph *to)
 {
+	struct state *t = to->states.at;
+
 	for (uint32_t i = 0; i < from->states.len; i++) {
-		struct state *s = &from->states.at[i], *t = &to->states.at[i];
+		struct state *s = &from->states.at[i];
+		if (s->param->low->data)
+			continue;
 		t->init = s->init ? low(b, s->init) : NULL;
 		t->next = s->next ? output(b, to, s->next, next_name(b, s)) : NULL;
+		t++;
 	}
 }
 

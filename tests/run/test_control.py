@@ -500,8 +500,8 @@ def test_state():
 }
 """
     inputs, outputs, initializers = names(text)
-    assert inputs == ["x", "w", "k", "u"] and outputs == ["y", "x", "w.next", "k.next"]
-    assert initializers >= {"w", "k", "u"}
+    assert inputs == ["x", "w", "k"] and outputs == ["y", "x", "w.next", "k.next"]
+    assert initializers >= {"w", "k"}
     for opset in OPSETS:
         session = ptg.session(ptg.compile("ptg 1\n" + text, opset=opset))
         x = f(1, 0.5, -1)
@@ -509,6 +509,22 @@ def test_state():
         assert np.allclose(y, np.exp([1, 2, 3]) * x) and np.array_equal(same, x) and np.array_equal(w, y) and k == 1
         y2, _, w2, k2 = session.run(None, {"x": x, "w": x, "k": k})
         assert np.allclose(y2, np.exp(x) * x) and np.array_equal(w2, y2) and k2 == 2
+
+
+def test_states_that_are_never_updated():
+    """They are constants with a name, no inputs, also as outputs and where their length is named."""
+    text = """graph g(x: float64[3]) -> (y, u, v) {
+  state w: float64[n] = float64([1, 2, 3])
+  state u: float64[3] = float64([4, 5, 6])
+  y = w * x
+  v = Shape(w)
+}
+"""
+    inputs, outputs, initializers = names(text)
+    assert inputs == ["x"] and outputs == ["y", "u", "v"] and "w" in initializers
+    for opset in OPSETS:
+        y, u, v = results(text, f(1, 0.5, -1), opset=opset)
+        assert np.array_equal(y, [1, 1, -3]) and np.array_equal(u, [4, 5, 6]) and v == 3
 
 
 @pytest.mark.parametrize("value", ["w", "w + 0.0", "x", "float64([1, 2])", "y", "-w", "w[::-1]", "Identity(x)"])
