@@ -308,12 +308,30 @@ static struct cv call_native(struct elab *e, struct cv *args, uint32_t nargs, st
 				  kernel_exists(o->target, op, &t, 1, &t, 1)};
 }
 
+/*
+ * nonnegative(x): is it certain, while compiling, that no element of x is below 0 or is -0? NaN may
+ * be among them. Asked in the library of what the nodes before it gave.
+ */
+static struct cv call_nonnegative(struct elab *e, struct cv *args, uint32_t nargs, struct span s)
+{
+	if (nargs != 1) {
+		elab_error(e, s, E_ARITY, "nonnegative(...) takes one value but got %u", nargs);
+		return poison(s);
+	}
+	struct value *v = to_value(e, args, DT_NONE);
+	if (!v || !v->type.dtype)
+		return poison(s);
+	return (struct cv){
+		.kind = CV_BOOL, .span = s, .u.b = sign_of(v->low ? v->low : v) == SIGN_POSITIVE};
+}
+
 static bool is_word(const struct sym *s, const char *word)
 {
 	return !strcmp(s->s, word);
 }
 
-static const char *const builtins[] = {"file", "bytes", "dtype", "rank", "flag", "native"};
+static const char *const builtins[] = {"file", "bytes",  "dtype",      "rank",
+				       "flag", "native", "nonnegative"};
 
 bool is_builtin(const char *name)
 {
@@ -334,6 +352,8 @@ static bool call_builtin(struct elab *e, struct sym *name, struct cv *args, uint
 		*result = call_flag(e, args, nargs, s);
 	else if (is_word(name, "native"))
 		*result = call_native(e, args, nargs, s);
+	else if (is_word(name, "nonnegative"))
+		*result = call_nonnegative(e, args, nargs, s);
 	else if (is_word(name, "dtype") || is_word(name, "rank"))
 		*result = call_query(e, is_word(name, "rank"), args, nargs, s);
 	else

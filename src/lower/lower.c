@@ -358,9 +358,12 @@ static bool lower_fn_body(struct build *b, struct node *n, struct fn *f)
 	} else if (!call_fn(b, f, n->op, n->props, n->in, n->nin, out, n->nout)) {
 		return false;
 	}
-	for (uint32_t i = 0; i < n->nout; i++)
-		lowered(b, n, i,
-			n->out[i]->type.dtype == DT_FLOAT16 ? cast(b, out[i], DT_FLOAT16) : out[i]);
+	for (uint32_t i = 0; i < n->nout; i++) {
+		struct value *r =
+			n->out[i]->type.dtype == DT_FLOAT16 ? cast(b, out[i], DT_FLOAT16) : out[i];
+		r->sign |= n->op->sign;
+		lowered(b, n, i, r);
+	}
 	return true;
 }
 

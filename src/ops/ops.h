@@ -120,6 +120,7 @@ struct op {
 	const char *unsupported; /* none: the reason */
 	const char *complex;     /* how it is done on complex numbers */
 	const char *core;        /* "(m,k),(k,n)->(m,n)" of shape_core */
+	enum sign sign;          /* of all results, as far as the body does not say it */
 	uint32_t (*results)(struct ctx *cx, struct node *n); /* how many, where nout is 255 */
 	uint8_t nout; /* results; 0 means 1; 255: see above */
 };
@@ -191,8 +192,8 @@ int dimshuffle_order(struct ctx *cx, const struct node *n, int order[MAX_RANK]);
 /* rules_subtensor.c: reports the constant indices that are out of range by equations of later ops
  */
 void check_indices(struct ctx *cx);
-/* rules_dtype.c: the op that a CAReduce is, such as Sum for scalar_op=Add, and its properties; NULL:
- * there is none */
+/* rules_dtype.c: the op that a CAReduce is, such as Sum for scalar_op=Add, and its properties;
+ * NULL: there is none */
 const struct op *careduce_as(struct ctx *cx, const struct node *n, struct cv **props);
 /* rules_linalg.c: an inferred node of the core op of a Blockwise, outside of any block. Its inputs
  * have only the core dims: see core_argument(). NULL: reported */
