@@ -10,6 +10,7 @@ is Horner's rule for the numerator of the fit "atan" in the value z ("q": the de
 leading coefficient is 1). A fit interpolates in the Chebyshev points of its interval.
 """
 import re
+import struct
 import sys
 
 import mpmath as mp
@@ -189,6 +190,20 @@ def erfcinv_weight(y):
     return (1 - erfcinv_tail(y)) / erfcinv_tail(y)
 
 
+def erfinv_of(w):
+    """erfinv(x)/x where w = -log(1 - x^2)"""
+    x = mp.sqrt(-mp.expm1(-w))
+    if w < 2:
+        return erfinv_center(x * x)
+    r = mp.sqrt(-mp.log(mp.exp(-w) / (1 + x)))
+    return erfcinv_tail(1 / r) * r / x
+
+
+def erfinv_tail(v):
+    """erfinv(x)/(x sqrt(w)) at v = 1/sqrt(w)"""
+    return erfinv_of(1 / (v * v)) * v
+
+
 def bessel_i(n):
     """I_n(x) exp(-x) sqrt(x) at x = 1/w"""
     def f(w):
@@ -267,6 +282,7 @@ def temme(eta):
     return -evaluate(m[:1:-1], eta) / ratio
 
 
+# The coefficients of fits whose names end in _single are written as float32.
 FITS = {
     "atan": lambda: fit(lambda z: -atan_rest(z), 0, 1, 5, 6),
     "atan32": lambda: fit(lambda z: 1 + z * atan_rest(z), 0, 1, 3, 3),
@@ -276,6 +292,11 @@ FITS = {
     "erfcx_1_6": lambda: fit(erfcx, 1, 6, 5, 6, lambda x: mp.erfc(x) / mp.erfc(1)),
     "erfcx": lambda: fit(erfcx_y(one * 7 / 4), 0, one * 4 / 7, 10, 11),
     "erfcx32": lambda: fit(erfcx_y(2), 0, one / 2, 5, 5),
+    "erfc_single": lambda: fit(erfcx_y(one * 3 / 2), 1 / mp.mpf(11.7), one * 2 / 3, 8, 0),
+    "erfcx_single": lambda: fit(erfcx_y(one), 0, one, 5, 4),
+    "erfinv_single": lambda: fit(lambda t: erfinv_of(t + one * 5 / 2), -one * 5 / 2, one * 5 / 2, 8, 0, steps=15),
+    "erfinv_tail_single": lambda: fit(erfinv_tail, 1 / mp.sqrt(17), 1 / mp.sqrt(5), 6, 0, steps=15),
+    "erfcinv_tail_single": lambda: fit(lambda t: erfinv_tail(t + one * 35 / 128), 1 / mp.sqrt(103) - one * 35 / 128, 1 / mp.sqrt(5) - one * 35 / 128, 10, 0, steps=30),
     "erfinv": lambda: fit(lambda d: erfinv_center(mp.mpf(9) / 16 - d), 0, mp.mpf(9) / 16, 6, 7),
     "erfcinv_near": lambda: fit(erfcinv_rest, one / mp.mpf(6.3), 1 / mp.sqrt(mp.log(4)), 8, 8, erfcinv_weight),
     "erfcinv_far": lambda: fit(erfcinv_rest, one / mp.mpf(27.4), one / 6, 7, 7, erfcinv_weight),
@@ -300,25 +321,30 @@ FITS = {
 }
 
 
-def literal(v):
+def literal(v, single):
+    """The shortest decimal number that is v rounded to float64, or to float32."""
     s = repr(float(v))
+    if single:
+        bits = struct.pack("f", float(v))
+        (v,) = struct.unpack("f", bits)
+        s = next(t for n in range(1, 10) if struct.pack("f", float(t := repr(float(f"{v:.{n}g}")))) == bits)
     return s[:-2] if s.endswith(".0") else s
 
 
-def horner(c, x, indent, base):
+def horner(c, x, indent, base, single):
     """The expression; its first line starts at column `indent` of a statement that starts at `base`."""
     monic = float(c[0]) == 1.0
     out = []
     rest = c[1:]
     if len(c) == 1:
-        return literal(c[0])
+        return literal(c[0], single)
     if monic:
         first, rest = x, c[1:]
     else:
-        first = f"{literal(c[0])} * {x}"
+        first = f"{literal(c[0], single)} * {x}"
     for k, v in enumerate(rest):
         f = float(v)
-        out.append(f" {'-' if f < 0 else '+'} {literal(abs(f))})")
+        out.append(f" {'-' if f < 0 else '+'} {literal(abs(f), single)})")
         if k + 1 < len(rest):
             out.append(f" * {x}")
     pieces = ["(" * (len(rest)) + first] + out
@@ -351,7 +377,7 @@ def rewrite(path, cache):
             i += 1
             if depth <= 0:
                 break
-        out += (head + horner(cache[name][part == "q"], x, len(head), len(m.group(1)))).split("\n")
+        out += (head + horner(cache[name][part == "q"], x, len(head), len(m.group(1)), name.endswith("_single"))).split("\n")
     return "\n".join(out)
 
 
