@@ -25,7 +25,7 @@ from ptgc import _lib
 from ptgc._compile import compile_graph
 from ptgc._ops import is_tensor
 from ptgc.errors import CompileError
-from ptgc.runtime import BROADCAST, is_complex, make_session, native, node_line, pairs, runtime_error, seen_as
+from ptgc.runtime import BROADCAST, is_complex, make_session, native, node_line, pairs, run_of, runtime_error, seen_as
 
 # PyTensor's rewrites that make the graph ready for ONNX. Left out are fusion, which hides ops in Composites, and
 # inline_ofg, which takes ops such as LogSumExp apart; in-place ops and BLAS calls mean nothing to ONNX.
@@ -51,10 +51,7 @@ class OnnxCallable:
         self.session = session
         self.inputs = graph.inputs
         self.outputs = graph.outputs
-        # ONNX Runtime's own function below session.run, which checks the names of the inputs at each call
-        inner = getattr(session, "_sess", None)
-        run = getattr(inner, "run", None) or session.run
-        seen, names = seen_as(session, outputs), self.outputs
+        run, seen, names = run_of(session), seen_as(session, outputs), self.outputs
         if seen:
             self.run = lambda feed: native(run(names, feed, None), seen)
         else:

@@ -1,16 +1,24 @@
 """ONNX Runtime: sessions, the arrays that they take and give, and their errors in NumPy's terms."""
 
+import ctypes
+import os
 import re
+import weakref
 
 import numpy as np
 
 from ptgc import _lib, _wire
 
 LEVELS = {"none": 0, "basic": 1, "extended": 2, "all": 99}
+# Bytes of a model, weights included, from which on a session has as many threads as there are cores. A float32
+# matrix of 1024 x 1024 is as large; its product with one row takes 200 microseconds, as long as waking a thread
+# some ten times. Smaller models are faster on one thread wherever other processes run, such as chains of a sampler.
+LARGE = 4 << 20
+SPINNING = "session.intra_op.allow_spinning"
 
 
-def session_options(given=None):
-    """A SessionOptions from a dict of its attributes, a SessionOptions or None.
+def session_options(given=None, size=0):
+    """A SessionOptions from a dict of its attributes, a SessionOptions or None, for a model of so many bytes.
 
     Entries of ``config`` in the dict are set with ``add_session_config_entry``; a
     ``graph_optimization_level`` may be "none", "basic", "extended" or "all".
@@ -20,6 +28,9 @@ def session_options(given=None):
     if isinstance(given, ort.SessionOptions):
         return given
     options = ort.SessionOptions()
+    options.intra_op_num_threads = 1 if size < LARGE else 0
+    if SPINNING not in (given or {}).get("config", ()):
+        options.add_session_config_entry(SPINNING, "0")  # threads that wait take no time from other processes
     options.log_severity_level = 4  # errors are raised, not printed
     # ONNX Runtime's search for buffers to use again takes time that grows with the square of the graph, and
     # saves neither time nor memory in a run: freed buffers go back to its arena
@@ -59,11 +70,46 @@ def external_arrays(compiled) -> dict[str, np.ndarray]:
     return arrays
 
 
+threaded = weakref.WeakSet()  # sessions with threads of their own
+
+
+class Forked:
+    """What a session of the parent process has in place of ONNX Runtime's own until it is used again."""
+
+    def __init__(self, session):
+        self.session = session
+
+    def __getattr__(self, name):
+        self.session.set_providers(self.session.wanted)  # makes ONNX Runtime's session again
+        return getattr(self.session._sess, name)
+
+
+def leave_threads():
+    """A forked process has the sessions of its parent but not their threads: a session must neither run, nor be
+    deleted, which would wait for them for ever."""
+    for session in list(threaded):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(session._sess))
+        session._sess = Forked(session)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=leave_threads)
+
+
+def run_of(session):
+    """ONNX Runtime's own function below session.run, which checks the names of the inputs at each call."""
+    inner = getattr(session, "_sess", None)
+    if not hasattr(inner, "run"):
+        return session.run
+    return (lambda *args: session._sess.run(*args)) if session in threaded else inner.run
+
+
 def make_session(compiled, options=None, providers=None):
     """A session for a compiled model. ONNX Runtime gets external weights by pointer: they are not copied."""
     import onnxruntime as ort
 
-    options, providers, arrays = session_options(options), known_providers(providers), {}
+    size = len(compiled.model) + len(compiled.external)
+    options, providers, arrays = session_options(options, size), known_providers(providers), {}
     if compiled.external:
         arrays = external_arrays(compiled)
         values = [ort.OrtValue.ortvalue_from_numpy(a) for a in arrays.values()]
@@ -73,6 +119,9 @@ def make_session(compiled, options=None, providers=None):
     except Exception as e:
         raise RuntimeError(f"ONNX Runtime does not load the model: {summary(str(e))}") from e
     session.kept = arrays  # ONNX Runtime may refer to them as long as the session lives
+    session.wanted = providers
+    if options.intra_op_num_threads != 1 or options.execution_mode == ort.ExecutionMode.ORT_PARALLEL:
+        threaded.add(session)
     return session
 
 

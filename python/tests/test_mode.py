@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import multiprocessing
 import pickle
 import threading
 
@@ -213,6 +214,59 @@ def test_pickle_of_modes():
     assert again.session_options["intra_op_num_threads"] == 1
     assert again.session_options["execution_mode"] == ort.ExecutionMode.ORT_PARALLEL
     assert pytensor.function([v], v + 1, mode=pytensor.compile.mode.Mode(again))([1.0]) == [2.0]
+
+
+def product(threads):
+    """A function whose work two threads share."""
+    mode = ptgc.onnx_mode(session_options={"intra_op_num_threads": threads})
+    return pytensor.function([x], pt.tanh(x @ np.random.default_rng(0).normal(size=(600, 600))), mode=mode)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_forked_processes_call_a_function_of_their_parent(threads):
+    f, value = product(threads), np.full((100, 600), 0.01)
+    expected, context = f(value), multiprocessing.get_context("fork")
+
+    def child(queue):
+        nonlocal f
+        queue.put([f(value) for _ in range(3)])
+        f = None
+        gc.collect()
+
+    queue = context.Queue()
+    children = [context.Process(target=child, args=(queue,), daemon=True) for _ in range(2)]
+    for c in children:
+        c.start()
+    for _ in children:
+        np.testing.assert_array_equal(queue.get(timeout=60), [expected] * 3)
+    for c in children:
+        c.join(60)
+        assert c.exitcode == 0
+    np.testing.assert_array_equal(f(value), expected)
+
+
+@pytest.mark.parametrize("start", ["fork", "spawn"])
+def test_processes_are_given_a_function(start):
+    f, values = product(2), [np.full((100, 600), k / 100) for k in range(4)]
+    with multiprocessing.get_context(start).Pool(2) as pool:
+        got = pool.map_async(f, values).get(timeout=120)
+    np.testing.assert_allclose(got, [f(value) for value in values], rtol=1e-12)
+
+
+def test_threads_of_sessions():
+    """One, without spinning; those of ONNX Runtime for large models; and what the user says."""
+
+    def options(y, **given):
+        mode = ptgc.onnx_mode(session_options=given)
+        f = pytensor.function([x], y, mode=mode)
+        found = f.vm.jit_fn.session.get_session_options()
+        return found.intra_op_num_threads, found.get_session_config_entry("session.intra_op.allow_spinning")
+
+    large = x @ np.arange(1e6).reshape(1000, 1000)
+    assert options(x + 1) == (1, "0")
+    assert options(large) == (0, "0")
+    assert options(x + 1, intra_op_num_threads=2) == (2, "0")
+    assert options(large, intra_op_num_threads=1, config={"session.intra_op.allow_spinning": 1}) == (1, "1")
 
 
 def test_session_options_reach_the_session_as_they_are(monkeypatch):
