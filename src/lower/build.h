@@ -220,8 +220,8 @@ bool legalise(struct build *b, struct node *n, struct value **out);
 struct value **drop_leading_axes(const struct onnx_op *op, struct value **in, uint32_t nin,
 				 struct value **to);
 struct value **drop_leading_axes_of_expand(struct build *b, struct value **in, struct value **to);
-uint32_t common_leading_axes(struct build *b, const struct onnx_op *op, struct value **in,
-			     uint32_t nin, struct value **to);
+uint64_t common_given_axes(struct build *b, const struct onnx_op *op, struct value **in,
+			   uint32_t nin, struct value **to);
 struct value *triangle(struct build *b, struct value **in);
 struct value *triangle_of_dtype(struct build *b, const struct value *v, enum dtype t);
 /* fold.c: NULL: not known */
@@ -230,6 +230,9 @@ struct value *fold(struct build *b, const struct onnx_op *op, struct value **in,
  * something on the way an open size? */
 bool from_constants(struct build *b, struct value *v, bool *open);
 bool says_shape(const struct node *n, uint32_t k); /* does input k decide the result's shape? */
+/* algebra.c: the same by a cheaper node; NULL: there is none */
+struct value *by_algebra(struct build *b, const struct onnx_op *op, struct value **in,
+			 uint32_t nin);
 /* checks.c */
 /* v; where v is needed, all elements of cond, bools, must be true. The message is what the node
  * that fails is called in the model, which ONNX Runtime shows. */

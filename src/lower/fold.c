@@ -215,10 +215,11 @@ static bool has_axes_of_broadcast(struct build *b, const struct value *x, const 
 	return true;
 }
 
-/* Where(c, x, y) for a c that is all true or all false */
+/* Where(c, x, y) for a c that is all true or all false, and where x is y */
 static struct value *fold_where(struct build *b, struct value **in)
 {
-	struct value *x = is_all(in[0], 1) ? in[1] : is_all(in[0], 0) ? in[2] : NULL;
+	bool first = in[1] == in[2] || is_all(in[0], 1);
+	struct value *x = first ? in[1] : is_all(in[0], 0) ? in[2] : NULL;
 	struct value *other = x == in[1] ? in[2] : in[1];
 
 	return x && has_axes_of_broadcast(b, x, in[0]) && has_axes_of_broadcast(b, x, other) ? x
@@ -473,7 +474,7 @@ struct value *fold(struct build *b, const struct onnx_op *op, struct value **in,
 	if (!b->cx->opt.fold || op->domain[0] || b->nattrs)
 		return NULL;
 	if (op->id == ONNX_Where && nin == 3)
-		return is_constant(in[0]) ? fold_where(b, in) : NULL;
+		return is_constant(in[0]) || in[1] == in[2] ? fold_where(b, in) : NULL;
 	for (uint32_t i = 0; i < nin; i++)
 		constant = constant && is_constant(in[i]);
 	if (constant)

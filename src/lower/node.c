@@ -379,13 +379,15 @@ static bool emit_padded(struct build *b, const struct onnx_op *op, struct value 
 {
 	struct value *bare[3];
 	int64_t axes[MAX_RANK];
-	uint32_t n = common_leading_axes(b, op, in, nin, bare);
+	uint32_t n = 0;
+	uint64_t given = common_given_axes(b, op, in, nin, bare);
 
-	if (!n)
+	if (!given)
 		return false;
 	emit_op(b, op, NULL, bare, nin, out, 1);
-	for (uint32_t i = 0; i < n; i++)
-		axes[i] = i;
+	for (uint32_t i = 0; given >> i; i++)
+		if (given >> i & 1)
+			axes[n++] = i;
 	out[0] = unsqueeze(b, out[0], axes, n);
 	return true;
 }
@@ -402,6 +404,7 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 	bool raw = like && !like->lenient; /* a user's node is what it says */
 	if (!raw) {
 		struct value *known = fold(b, op, in, nin);
+		known = known ? known : by_algebra(b, op, in, nin);
 		if (known) {
 			out[0] = known;
 			return;
@@ -751,8 +754,8 @@ void build_close(struct build *b, struct graph *g)
 	for (uint32_t i = 0; i < g->states.len; i++)
 		if (g->states.at[i].init)
 			g->states.at[i].init->low = NULL;
-	/* what a check alone reads, a constant say, is in no block; a value that another one took the
-	 * place of goes on pointing to that */
+	/* what a check alone reads, a constant say, is in no block; a value that another one took
+	 * the place of goes on pointing to that */
 	for (uint32_t i = 0; i < g->kept.len; i++)
 		if (g->kept.at[i]->low == g->kept.at[i])
 			g->kept.at[i]->low = NULL;

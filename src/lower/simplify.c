@@ -8,6 +8,8 @@
 
 #include "lower/build.h"
 
+#define MAX_BEHIND 4 /* operators that are looked at on the way to a reduction */
+
 /* v before an Unsqueeze that only adds leading axes; NULL: v is no such thing */
 static struct value *without_leading_axes(const struct value *v)
 {
@@ -62,26 +64,139 @@ struct value **drop_leading_axes_of_expand(struct build *b, struct value **in, s
 	return to;
 }
 
-/* If Unsqueeze gave leading axes to all inputs of the result's rank, the operator is cheaper
- * without them and the result gets them: Add(Unsqueeze(a), Unsqueeze(b)) is Unsqueeze(Add(a, b)).
- * Returns how many axes, and in `to` the inputs without them. 0: this does not apply. */
-uint32_t common_leading_axes(struct build *b, const struct onnx_op *op, struct value **in,
-			     uint32_t nin, struct value **to)
+static bool has_ones(struct build *b, const struct value *v, uint64_t axes)
 {
-	uint32_t rank = 0, rest = 0;
+	for (uint32_t i = 0; i < v->type.rank; i++)
+		if (axes >> i & 1 && !dim_is_one(b->cx, v->type.dims[i]))
+			return false;
+	return true;
+}
 
-	if (!nin || nin > 3 || !(nin == 1 ? onnx_facts[op->id].each : broadcasts(op)))
+/* The value that v is but for axes of length 1, which are set in *axes: v is an Unsqueeze of it, or
+ * the Reshape that one of a vector is made (as_column() in build.c). NULL: v is no such thing */
+static struct value *behind_axes(struct build *b, const struct value *v, uint64_t *axes)
+{
+	const struct node *n = v->def;
+	int64_t axis, len = 0, rank = v->type.rank;
+	bool reshapes = is_onnx(n, ONNX_Reshape) && n->in[0]->type.rank == 1 && rank > 1;
+
+	*axes = 0;
+	if ((!is_onnx(n, ONNX_Unsqueeze) && !reshapes) || !n->in[1]->data || rank > 63)
+		return NULL;
+	if (reshapes) {
+		uint32_t at = 0;
+		while (at < rank && dim_is_one(b->cx, v->type.dims[at]))
+			at++;
+		if (at == rank || !dim_is_const(b->cx, n->in[0]->type.dims[0], &len) ||
+		    !dim_eq(b->cx, v->type.dims[at], n->in[0]->type.dims[0]))
+			return NULL;
+		*axes = ((UINT64_C(1) << rank) - 1) & ~(UINT64_C(1) << at);
+		return has_ones(b, v, *axes) ? n->in[0] : NULL;
+	}
+	for (uint64_t i = 0; i < n->in[1]->data->count; i++) {
+		if (!tensor_int(n->in[1]->data, n->in[1]->data->splat ? 0 : i, &axis))
+			return NULL;
+		*axes |= UINT64_C(1) << (axis < 0 ? axis + rank : axis);
+	}
+	return n->in[0];
+}
+
+/* v without those axes, which have length 1 */
+static struct value *drop_axes(struct build *b, struct value *v, uint64_t axes)
+{
+	int64_t list[MAX_RANK];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < v->type.rank; i++)
+		if (axes >> i & 1)
+			list[n++] = i;
+	return squeeze(b, v, list, n);
+}
+
+static bool is_single(struct build *b, const struct value *v)
+{
+	return has_ones(b, v, UINT64_MAX);
+}
+
+/* Is v a reduction, or made of one element by element? It can keep its axes, so that giving them
+ * back takes no node. */
+static bool is_reduced(const struct value *v)
+{
+	uint32_t rank = v->type.rank;
+
+	for (int steps = 0; steps < MAX_BEHIND && v && v->def; steps++) {
+		const struct node *n = v->def;
+		if (onnx_lengths(n->onnx) == ONNX_REDUCED_LENGTHS)
+			return true;
+		v = NULL;
+		for (uint32_t i = n->nin; i-- > 0 && onnx_facts[n->onnx->id].each;)
+			if (n->in[i] && !n->in[i]->data && n->in[i]->type.rank == rank)
+				v = n->in[i];
+	}
+	return false;
+}
+
+/* The axes, as bits, that inputs of the result's rank got by Unsqueeze or, if they are constants,
+ * that have length 1; 0: there are none */
+static uint64_t common_axes(struct build *b, struct value **in, uint32_t nin, uint32_t rank)
+{
+	uint64_t axes = 0, own;
+	bool computed = false;
+
+	for (uint32_t i = 0; i < nin; i++) {
+		computed |= !in[i]->data;
+		if (in[i]->type.rank != rank || in[i]->data)
+			continue;
+		const struct value *bare = behind_axes(b, in[i], &own);
+		if (!bare || (axes && own != axes) || (own & (own + 1) && is_reduced(bare)) ||
+		    b->cse->shared->home[in[i]->id] != b->block)
+			return 0;
+		axes = own;
+	}
+	/* constant numbers alone give the result its axes */
+	computed &= is_float((enum dtype)in[nin - 1]->type.dtype);
+	return axes ? axes : !computed || rank > 63 ? 0 : (UINT64_C(1) << rank) - 1;
+}
+
+/* If Unsqueeze gave the same axes to all inputs of the result's rank, the operator is cheaper
+ * without them and the result gets them: Add(Unsqueeze(x), Unsqueeze(y)) is Unsqueeze(Add(x, y)).
+ * Returns these axes, as bits, and in `to` the inputs without them. 0: this does not apply. */
+uint64_t common_given_axes(struct build *b, const struct onnx_op *op, struct value **in,
+			   uint32_t nin, struct value **to)
+{
+	uint32_t rank = 0, rest = 0, left;
+	uint64_t axes, own;
+
+	if (!nin || nin > 3 || !(nin == 1 ? onnx_facts[op->id].each : broadcasts(op)) ||
+	    (nin > 1 && b->nattrs))
 		return 0;
 	for (uint32_t i = 0; i < nin; i++)
 		rank = in[i]->type.rank > rank ? in[i]->type.rank : rank;
+	axes = rank ? common_axes(b, in, nin, rank) : 0;
+	if (!axes)
+		return 0;
+	left = rank - (uint32_t)__builtin_popcountll(axes);
+	bool leading = !(axes & (axes + 1)); /* the lowest bits */
 	for (uint32_t i = 0; i < nin; i++) {
 		bool full = in[i]->type.rank == rank;
-		to[i] = full ? without_leading_axes(in[i]) : in[i];
-		if (!to[i] || (full && b->cse->shared->home[in[i]->id] != b->block))
+		if (full && in[i]->data && !has_ones(b, in[i], axes))
 			return 0;
+		if (!full && in[i]->type.rank > left && !leading)
+			return 0;
+		if (!full && in[i]->type.rank && !leading && !is_single(b, in[i]))
+			return 0;
+		if (full && is_weight(in[i]) && leading)
+			return 0;
+	}
+	for (uint32_t i = 0; i < nin; i++) {
+		to[i] = in[i];
+		if (in[i]->type.rank == rank)
+			to[i] = in[i]->data ? drop_axes(b, in[i], axes)
+					    : behind_axes(b, in[i], &own);
 		rest = to[i]->type.rank > rest ? to[i]->type.rank : rest;
 	}
-	return rank - rest;
+	/* an input of a lower rank has the last of the leading axes: they stay */
+	return leading ? (UINT64_C(1) << (rank - rest)) - 1 : axes;
 }
 
 /* If v is start, start + 1, ... along one axis and has length 1 along the others: the vector of

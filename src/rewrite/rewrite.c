@@ -12,7 +12,9 @@
 #include "rewrite/rewrite.h"
 #include "target/target.h"
 
-#define MAX_BEHIND 4 /* operators between a reduction and its axes */
+#define MAX_BEHIND 4  /* operators between a reduction and its axes */
+#define MAX_WAY    16 /* the same, where all are of one number */
+#define MAX_SEEN   64 /* operators that are looked at for such a way */
 /* in value->uses: a block gives it back, so it must stay; and that of an inner block */
 #define IS_RESULT (UINT32_C(1) << 31)
 #define IS_INNER  (UINT32_C(1) << 30)
@@ -328,6 +330,108 @@ static struct value *keep_extreme(struct ctx *cx, struct node *n)
 	return instead_of(n, x);
 }
 
+/* Are all lengths of t 1? */
+static bool is_single(struct ctx *cx, const struct type *t)
+{
+	int64_t one;
+
+	for (uint32_t i = 0; i < t->rank; i++)
+		if (!dim_is_const(cx, t->dims[i], &one) || one != 1)
+			return false;
+	return true;
+}
+
+static bool is_constant(const struct value *v)
+{
+	return v->data && v->data->data && !(v->data->name && v->name);
+}
+
+/* A way from one number back to what can give it axes: values that only the next one reads, by
+ * operators on single numbers. */
+struct way {
+	struct value *at[MAX_WAY];
+	uint32_t input[MAX_WAY]; /* of at[i]'s node: where the way goes on */
+	uint32_t n, seen;
+};
+
+static void way_enter(struct way *w, struct value *v)
+{
+	w->seen++;
+	w->at[w->n] = v;
+	w->input[w->n++] = 0;
+}
+
+/* Does the way end at its last value: a reduction that can keep its axes, or a constant? */
+static bool way_ends(struct ctx *cx, const struct way *w, const struct node *n)
+{
+	const struct node *m = w->at[w->n - 1]->def;
+
+	if (gives_axes(cx, n, reduced_axes(m)))
+		return true;
+	for (uint32_t i = 0; i < m->nin; i++)
+		if (m->in[i] && is_constant(m->in[i]))
+			return onnx_lengths(m->onnx) == ONNX_BROADCAST_LENGTHS;
+	return false;
+}
+
+static bool may_pass(const struct value *v)
+{
+	return v->uses == 1 && !v->type.rank && v->def && !v->def->dead;
+}
+
+static bool find_way(struct ctx *cx, struct way *w, const struct node *n)
+{
+	w->n = w->seen = 0;
+	if (may_pass(n->in[0]))
+		way_enter(w, n->in[0]);
+	while (w->n) {
+		const struct node *m = w->at[w->n - 1]->def;
+		uint32_t *i = &w->input[w->n - 1];
+		if (!*i && way_ends(cx, w, n))
+			return true;
+		bool on = onnx_facts[m->onnx->id].each && *i < m->nin && w->n < MAX_WAY &&
+			  w->seen < MAX_SEEN;
+		struct value *v = on && m->in[*i] ? current(m->in[*i]) : NULL;
+		++*i;
+		if (!on)
+			w->n--;
+		else if (v && may_pass(v))
+			way_enter(w, v);
+	}
+	return false;
+}
+
+/* Axes of length 1 are given to one number: a sum or a constant that it is made of can have them.
+ */
+static struct value *give_axes(struct ctx *cx, struct node *n)
+{
+	const struct type *t = &n->out[0]->type;
+	struct value *x = n->in[0];
+	int64_t shape[MAX_RANK];
+	struct way w;
+
+	if (!is_single(cx, t) || !find_way(cx, &w, n))
+		return NULL;
+	struct node *last = w.at[w.n - 1]->def;
+	for (uint32_t i = 0; i < t->rank; i++)
+		shape[i] = 1;
+	for (uint32_t i = 0; i < w.n; i++)
+		set_dims(w.at[i], t);
+	if (gives_axes(cx, n, reduced_axes(last)))
+		keep_dims(cx, last->out[0], t);
+	for (uint32_t i = 0; i < last->nin; i++) {
+		struct value *k = last->in[i];
+		if (!k || !is_constant(k) || onnx_lengths(last->onnx) != ONNX_BROADCAST_LENGTHS)
+			continue;
+		struct tensor *one = tensor_new(cx, (enum dtype)k->type.dtype, t->rank, shape);
+		one->data = k->data->data;
+		last->in[i] = graph_constant(cx, one, k->span);
+		last->in[i]->uses = 1;
+		break;
+	}
+	return instead_of(n, x);
+}
+
 /* The axes that a reduction took away come back, by Unsqueeze or a Reshape: it can keep them. */
 static struct value *keep_axes(struct ctx *cx, struct node *n)
 {
@@ -338,8 +442,10 @@ static struct value *keep_axes(struct ctx *cx, struct node *n)
 	for (int i = 0; i < MAX_BEHIND && (next = behind_element(sum)); i++)
 		sum = next;
 	if (x->uses != 1 || sum->uses != 1 || !sum->def || sum->def->dead ||
-	    !gives_axes(cx, n, reduced_axes(sum->def)))
-		return keep_extreme(cx, n);
+	    !gives_axes(cx, n, reduced_axes(sum->def))) {
+		struct value *r = keep_extreme(cx, n);
+		return r || n->dead || n->in[0] != x ? r : give_axes(cx, n);
+	}
 	for (next = x; next != sum; next = behind_element(next))
 		set_dims(next, &n->out[0]->type);
 	keep_dims(cx, sum, &n->out[0]->type);
@@ -563,7 +669,22 @@ const char *rewrite_name(size_t i)
 
 /* ---- the walk ---- */
 
-/* Replaces result 0 of n by v. A result of a block keeps a node, as its name or place matters. */
+/* v, a result of the outermost block from now on, takes the place of old, which nodes read. */
+static void rename_result(struct value *old, struct value *v)
+{
+	for (uint32_t i = 0; i < old->def->nout; i++)
+		if (old->def->out[i] == old)
+			old->def->out[i] = v;
+	v->def = old->def;
+	v->uses += old->uses;
+	v->sign = old->sign;
+	if (!v->known)
+		v->known = old->known;
+	old->low = v;
+}
+
+/* Replaces result 0 of n by v. A result of a block keeps its name and place: v's node makes it, or
+ * an Identity. */
 static bool replace(struct ctx *cx, struct node *n, struct value *v)
 {
 	struct value *out = n->out[0];
@@ -575,6 +696,12 @@ static bool replace(struct ctx *cx, struct node *n, struct value *v)
 		for (uint32_t i = 0; i < n->nin; i++)
 			if (n->in[i] && n->in[i]->uses)
 				n->in[i]->uses--;
+		if (!(out->uses & IS_INNER) && !(v->uses & IS_RESULT) && v->def && !v->def->dead) {
+			v->uses--;
+			n->dead = true;
+			rename_result(v, out);
+			return true;
+		}
 		n->onnx = onnx_find(ONNX_Identity, cx->opt.opset);
 		n->in[0] = v;
 		n->nin = 1;
@@ -692,9 +819,11 @@ static void sweep(struct ctx *cx, struct block *b)
 static void recount(struct block *b, bool clear)
 {
 	for (struct node *n = b->first; n; n = n->next) {
-		for (uint32_t i = 0; i < n->nin && !n->dead; i++)
+		for (uint32_t i = 0; i < n->nin && !n->dead; i++) {
+			n->in[i] = current(n->in[i]);
 			if (n->in[i])
 				n->in[i]->uses = clear ? 0 : n->in[i]->uses + 1;
+		}
 		for (uint32_t i = 0; i < n->nout && clear; i++)
 			n->out[i]->uses = 0;
 		for (uint32_t i = 0; i < n->nattrs && !n->dead; i++)
@@ -724,6 +853,7 @@ void drop_unread(struct ctx *cx, struct graph *g)
 
 void rewrite(struct ctx *cx, struct graph *g)
 {
+	drop_unread(cx, g); /* a reader that goes is none */
 	recount(g->block, true);
 	count_uses(g->block);
 	keep(g);

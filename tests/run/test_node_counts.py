@@ -67,7 +67,7 @@ TABLE = {
     "rolled by one": (lambda x, y, v, w, s, i, j, k: pt.roll(x, 1, axis=0), "Concat Slice Slice", "Concat Slice Slice"),
     "rolled by one, flat": (lambda x, y, v, w, s, i, j, k: pt.roll(v, 1), "Concat Slice Slice", "Concat Slice Slice"),
     "rolled back": (lambda x, y, v, w, s, i, j, k: pt.roll(x, -1, axis=1), None, "Concat Slice Slice"),
-    "rolled by three": (lambda x, y, v, w, s, i, j, k: pt.roll(v, 3), "Concat Max Mod Neg Size Slice Slice Unsqueeze", "Concat Slice Slice"),
+    "rolled by three": (lambda x, y, v, w, s, i, j, k: pt.roll(v, 3), "Concat Max Mod Neg Size Slice Slice", "Concat Slice Slice"),
     "remainder by a size": (lambda x, y, v, w, s, i, j, k: k % x.shape[0], "Gather Max Mod Shape", "Mod"),
     "remainder of minus one": (lambda x, y, v, w, s, i, j, k: pt.constant(-1) % x.shape[0], None, None),
     "set pairs": (lambda x, y, v, w, s, i, j, k: x[i, j].set(s), None, None),

@@ -1,0 +1,234 @@
+/*
+ * algebra.c: the same number by a cheaper node (-fno-fold turns it off). In: an operator on floats
+ * and its inputs, before a node is made. Out: the value that the node would give, by fewer or
+ * cheaper nodes; NULL: there are none. Must hold: the result has the same bits, but where signs of
+ * zeros do not count (-fno-signed-zeros) or constants may be joined (-freassociate).
+ */
+#include <math.h>
+
+#include "lower/build.h"
+
+/* Constants between these are joined: their product neither overflows nor loses bits. */
+#define JOINED_MIN 0x1p-30
+#define JOINED_MAX 0x1p+30
+
+/* Is v one finite number, with no more axes than x? */
+static bool is_number(const struct value *v, const struct value *x, double *k)
+{
+	if (!v->data || !v->data->data || is_weight(v) || v->data->count != 1 ||
+	    v->type.rank > x->type.rank)
+		return false;
+	*k = tensor_float(v->data, 0);
+	return isfinite(*k);
+}
+
+/* k as v is: a constant of its dtype and rank */
+static struct value *number_like(struct build *b, const struct value *v, double k)
+{
+	struct tensor *t =
+		tensor_new(b->cx, (enum dtype)v->type.dtype, v->type.rank, v->data->shape);
+	void *data = arena_alloc(b->cx->arena, 16);
+
+	tensor_convert((enum dtype)v->type.dtype, data, DT_FLOAT64, &k, 1);
+	t->data = data;
+	return const_tensor(b, t);
+}
+
+/* x of Neg(x); NULL: v is no such thing */
+static struct value *negated(const struct value *v)
+{
+	return is_onnx(v->def, ONNX_Neg) ? v->def->in[0] : NULL;
+}
+
+static struct value *negate(struct build *b, struct value *v)
+{
+	return emit_(b, ONNX_Neg, v);
+}
+
+static bool is_power_of_two(double x)
+{
+	int e;
+
+	return fabs(frexp(x, &e)) == 0.5;
+}
+
+/* Inside of a function of the library, which may count on how each step is rounded, only what is
+ * exact is joined. */
+static bool may_join(struct build *b, const struct value *v, double x, double y)
+{
+	if (b->cse->shared->expanding && !is_power_of_two(x) && !is_power_of_two(y))
+		return false;
+	return b->cx->opt.reassociate && v->type.dtype != DT_FLOAT16 && fabs(x) >= JOINED_MIN &&
+	       fabs(x) <= JOINED_MAX && fabs(y) >= JOINED_MIN && fabs(y) <= JOINED_MAX;
+}
+
+/* op(k, x) of one number k, if v is that; *at: which input k is */
+static bool is_by_number(const struct value *v, enum onnx_id op, uint32_t *at, double *k)
+{
+	if (!is_onnx(v->def, op))
+		return false;
+	for (*at = 0; *at < 2; ++*at)
+		if (is_number(v->def->in[*at], v->def->in[1 - *at], k))
+			return true;
+	return false;
+}
+
+/* x + k, the number k being input `at` */
+static struct value *add_number(struct build *b, struct value **in, uint32_t at, double k)
+{
+	struct value *x = in[1 - at];
+	uint32_t i;
+	double j;
+
+	if (k == 0 && (!b->cx->opt.signed_zeros || signbit(k)))
+		return x;
+	/* of one sign: where they nearly cancel, x + j has to be rounded first */
+	if (!b->cse->shared->expanding && is_by_number(x, ONNX_Add, &i, &j) && (j < 0) == (k < 0) &&
+	    may_join(b, x, j, k))
+		return emit_(b, ONNX_Add, number_like(b, in[at], j + k), x->def->in[1 - i]);
+	return NULL;
+}
+
+static struct value *add(struct build *b, struct value **in)
+{
+	struct value *x;
+	double k;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		struct value *r = NULL;
+		if (is_number(in[i], in[1 - i], &k))
+			r = add_number(b, in, i, k);
+		else if ((x = negated(in[i])))
+			r = emit_(b, ONNX_Sub, in[1 - i], x);
+		if (r)
+			return r;
+	}
+	return NULL;
+}
+
+static struct value *subtract(struct build *b, struct value **in)
+{
+	struct value *y = negated(in[1]), *x = negated(in[0]);
+	double k;
+
+	if (y)
+		return emit_(b, ONNX_Add, in[0], y);
+	if (is_number(in[0], in[1], &k) && k == 0 && (!b->cx->opt.signed_zeros || signbit(k)))
+		return negate(b, in[1]);
+	if (x && is_number(in[1], x, &k))
+		return emit_(b, ONNX_Sub, number_like(b, in[1], -k), x);
+	return NULL;
+}
+
+/* k * x, the number k being input `at` */
+static struct value *multiply_number(struct build *b, struct value **in, uint32_t at, double k)
+{
+	struct value *x = in[1 - at], *y = negated(x);
+	uint32_t i;
+	double j;
+
+	if (k == -1)
+		return negate(b, x);
+	if (y)
+		return emit_(b, ONNX_Mul, number_like(b, in[at], -k), y);
+	if (is_by_number(x, ONNX_Mul, &i, &j) && may_join(b, x, j, k))
+		return emit_(b, ONNX_Mul, number_like(b, in[at], j * k), x->def->in[1 - i]);
+	if (is_by_number(x, ONNX_Div, &i, &j) && !i && may_join(b, x, j, k))
+		return emit_(b, ONNX_Div, number_like(b, in[at], j * k), x->def->in[1]);
+	return NULL;
+}
+
+static struct value *multiply(struct build *b, struct value **in)
+{
+	struct value *x = negated(in[0]), *y = negated(in[1]);
+	double k;
+
+	for (uint32_t i = 0; i < 2; i++)
+		if (is_number(in[i], in[1 - i], &k))
+			return multiply_number(b, in, i, k);
+	return x && y ? emit_(b, ONNX_Mul, x, y) : NULL;
+}
+
+static struct value *divide(struct build *b, struct value **in)
+{
+	struct value *x = negated(in[0]), *y = negated(in[1]);
+	double k;
+
+	if (is_number(in[1], in[0], &k) && k != 0) {
+		if (is_power_of_two(k) && fabs(k) <= 8192 && fabs(k) >= 0x1p-13) /* of any dtype */
+			return emit_(b, ONNX_Mul, in[0], number_like(b, in[1], 1 / k));
+		return x ? emit_(b, ONNX_Div, x, number_like(b, in[1], -k)) : NULL;
+	}
+	if (y && is_number(in[0], y, &k))
+		return emit_(b, ONNX_Div, number_like(b, in[0], -k), y);
+	return x && y ? emit_(b, ONNX_Div, x, y) : NULL;
+}
+
+static struct value *negative(struct build *b, struct value *x)
+{
+	struct node *n = x->def;
+	struct value *y = negated(x);
+	uint32_t i;
+	double k;
+
+	if (y)
+		return y;
+	if (is_by_number(x, ONNX_Mul, &i, &k))
+		return emit_(b, ONNX_Mul, number_like(b, n->in[i], -k), n->in[1 - i]);
+	if (is_onnx(n, ONNX_Sub) && !b->cx->opt.signed_zeros)
+		return emit_(b, ONNX_Sub, n->in[1], n->in[0]);
+	return NULL;
+}
+
+static struct value *power(struct build *b, struct value **in)
+{
+	double k;
+
+	if (in[0]->type.dtype != in[1]->type.dtype || !is_number(in[1], in[0], &k))
+		return NULL;
+	return k == 2 ? emit_(b, ONNX_Mul, in[0], in[0]) : k == 1 ? in[0] : NULL;
+}
+
+static struct value *choose(struct build *b, struct value **in)
+{
+	struct value *c = in[0];
+
+	/* see src/ort/where.c: the order decides about the sign of a zero */
+	if (!is_onnx(c->def, ONNX_Not) ||
+	    (b->cx->opt.signed_zeros && is_float((enum dtype)in[1]->type.dtype)))
+		return NULL;
+	return emit_(b, ONNX_Where, c->def->in[0], in[2], in[1]);
+}
+
+struct value *by_algebra(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin)
+{
+	if (!b->cx->opt.fold || op->domain[0] || b->nattrs || !nin)
+		return NULL;
+	for (uint32_t i = 0; i < nin; i++)
+		if (!in[i])
+			return NULL;
+	if (op->id == ONNX_Where)
+		return choose(b, in);
+	if (!is_float((enum dtype)in[0]->type.dtype))
+		return NULL;
+	switch (op->id) {
+	case ONNX_Add:
+		return add(b, in);
+	case ONNX_Sub:
+		return subtract(b, in);
+	case ONNX_Mul:
+		return multiply(b, in);
+	case ONNX_Div:
+		return divide(b, in);
+	case ONNX_Neg:
+		return negative(b, in[0]);
+	case ONNX_Abs:
+		return negated(in[0])                    ? emit_(b, ONNX_Abs, negated(in[0]))
+		       : sign_of(in[0]) == SIGN_POSITIVE ? in[0]
+							 : NULL;
+	case ONNX_Pow:
+		return power(b, in);
+	default:
+		return NULL;
+	}
+}

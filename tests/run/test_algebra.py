@@ -1,0 +1,88 @@
+"""Cheaper nodes for the same number (src/lower/algebra.c): the bits are PyTensor's at --math=exact, and within 2 ULP elsewhere."""
+
+import numpy as np
+import onnx
+import pytest
+
+import ptg
+
+OPSETS = (13, 18, 26)
+HARD = [0.0, -0.0, 1.0, -1.0, 0.1, -3.7, 1e-300, 5e-324, 1e300, -1e308, np.inf, -np.inf, np.nan, 2.5, -2.5, 123456.789]
+
+# name: (what is written, the same in NumPy, which is what PyTensor computes, the operators at --math=standard)
+FORMS = {
+    "minus one": ("x * -1.0", lambda x, y: x * -1.0, "Neg"),
+    "neg neg": ("Neg(Neg(x))", lambda x, y: -(-x), "Identity"),
+    "plus neg": ("x + Neg(y)", lambda x, y: x + (-y), "Sub"),
+    "neg plus": ("Neg(x) + y", lambda x, y: (-x) + y, "Sub"),
+    "minus neg": ("x - Neg(y)", lambda x, y: x - (-y), "Add"),
+    "neg minus number": ("Neg(x) - 2.5", lambda x, y: (-x) - 2.5, "Sub"),
+    "neg of difference": ("Neg(x - y)", lambda x, y: -(x - y), "Sub"),
+    "zero minus": ("0.0 - x", lambda x, y: 0.0 - x, "Neg"),
+    "plus zero": ("x + 0.0", lambda x, y: x + 0.0, "Identity"),
+    "neg times neg": ("Neg(x) * Neg(y)", lambda x, y: (-x) * (-y), "Mul"),
+    "neg times number": ("Neg(x) * 0.3", lambda x, y: (-x) * 0.3, "Mul"),
+    "neg of product": ("Neg(x * 0.3)", lambda x, y: -(x * 0.3), "Mul"),
+    "neg by neg": ("Neg(x) / Neg(y)", lambda x, y: (-x) / (-y), "Div"),
+    "neg by number": ("Neg(x) / 0.3", lambda x, y: (-x) / 0.3, "Div"),
+    "number by neg": ("0.3 / Neg(x)", lambda x, y: 0.3 / (-x), "Div"),
+    "by two": ("x / 2.0", lambda x, y: x / 2.0, "Mul"),
+    "by 0.3": ("x / 0.3", lambda x, y: x / 0.3, "Div"),
+    "abs of neg": ("Abs(Neg(x))", lambda x, y: abs(-x), "Abs"),
+    "abs of exp": ("Abs(Exp(x))", lambda x, y: abs(np.exp(x)), "Exp"),
+    "square": ("Pow(x, 2.0)", lambda x, y: x**2.0, "Mul"),
+    "first power": ("Pow(x, 1.0)", lambda x, y: x**1.0, "Identity"),
+    "two factors": ("0.3 * (0.7 * x)", lambda x, y: 0.3 * (0.7 * x), "Mul"),
+    "two terms": ("0.3 + (0.7 + x)", lambda x, y: 0.3 + (0.7 + x), "Add"),
+    "terms that cancel": ("(x + 1.0) + -1.0", lambda x, y: (x + 1.0) + -1.0, "Add Add"),
+    "terms of unlike size": ("(x + 1e20) + 1.0", lambda x, y: (x + 1e20) + 1.0, "Add Add"),
+    "factor of quotient": ("0.3 * (0.7 / x)", lambda x, y: 0.3 * (0.7 / x), "Div"),
+    "not": ("Switch(Invert(x > 1.0), x, y)", lambda x, y: np.where(~(x > 1.0), x, y), "Greater Where"),
+    "columns": ("Squeeze{axis=1}(Exp(ExpandDims{axis=1}(x)) * 2.0 + ExpandDims{axis=1}(y))", lambda x, y: (np.exp(x[:, None]) * 2.0 + y[:, None])[:, 0], "Add Exp Mul"),
+    "columns and a matrix": ("Sum{axes=[1]}(ExpandDims{axis=1}(x) * ExpandDims{axis=1}(y) + ExpandDims{axis=0}(y))", lambda x, y: (x[:, None] * y[:, None] + y[None]).sum(1), None),
+}  # fmt: skip
+
+
+def values(dtype, n):
+    """Pairs of hard numbers and others."""
+    rng = np.random.default_rng(1)
+    with np.errstate(over="ignore"):
+        x = np.array([a for a in HARD for _ in HARD] + list(rng.normal(size=300)), dtype)
+        y = np.array(list(HARD) * len(HARD) + list(rng.normal(size=300)), dtype)
+    return x[:n], y[:n]
+
+
+def text(form, dtype, static):
+    n = "400" if static else "n"
+    return f"graph g(x: {dtype}[{n}], y: {dtype}[{n}]) -> (z) {{ z = Cast{{dtype={dtype}}}({form}) }}"
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("name", FORMS)
+def test_same_numbers(name, dtype):
+    form, build, _ = FORMS[name]
+    for n in (0, 1, 400):
+        a, b = values(dtype, n)
+        with np.errstate(all="ignore"):
+            want = np.asarray(build(a, b), dtype)
+        for math, opset in (("exact", 13), ("exact", 18), ("exact", 26), ("standard", 13), ("standard", 18), ("native", 26)):
+            if n == 400 or opset == 18:
+                got = ptg.run(text(form, dtype, n == 400), a, b, math=math, opset=opset, options=("-Wno-unused",))
+                assert got.dtype == want.dtype and got.shape == want.shape
+                rounded = "Exp" in form or "Sum" in form
+                if math == "exact" and not rounded:
+                    assert np.array_equal(got, want, equal_nan=True), opset
+                    signs = ~np.isnan(want)
+                    assert np.array_equal(np.signbit(got[signs]), np.signbit(want[signs])), opset
+                elif math != "native":
+                    near = np.finfo(dtype).eps * 4
+                    least = near if rounded or "+" in form else 4 * np.finfo(dtype).smallest_subnormal
+                    assert np.allclose(got, want, rtol=near, atol=least, equal_nan=True), (math, opset)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_nodes(name):
+    form, _, operators = FORMS[name]
+    if operators is not None:
+        model = ptg.compile(text(form, "float64", True), math="standard", options=("-Wno-unused",))
+        assert " ".join(sorted(n.op_type for n in onnx.load_model_from_string(model).graph.node)) == operators
