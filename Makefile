@@ -29,18 +29,25 @@ LIBDIR = $(PREFIX)/lib
 INCLUDEDIR = $(PREFIX)/include
 DATADIR = $(PREFIX)/share
 
-CC = gcc
-AR = ar
-OBJCOPY = objcopy
-INSTALL = install
+# The environment's CC, AR, OBJCOPY, CPPFLAGS, CFLAGS and LDFLAGS count, as distributions set them.
+unset_or_builtin = $(filter default undefined,$(origin $(1)))
+CC := $(if $(call unset_or_builtin,CC),gcc,$(CC))
+AR := $(if $(call unset_or_builtin,AR),ar,$(AR))
+OBJCOPY ?= objcopy
+INSTALL ?= install
 SAN =
-CFLAGS = -O2 -g
-WERROR = -Werror
-WARNINGS = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings $(WERROR)
+CPPFLAGS ?=
+CFLAGS ?= -O2 -g
+LDFLAGS ?=
+# Warnings are errors for those who run the tests, not for those who build with another compiler.
+WERROR = $(if $(filter check%,$(MAKECMDGOALS)),-Werror)
+WARNINGS = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -Isrc -I$(G) -fPIC -fvisibility=hidden $(SAN_FLAGS) \
-	$(PROTOBUF_C_CFLAGS) $(CFLAGS)
+	$(PROTOBUF_C_CFLAGS) $(CPPFLAGS) $(CFLAGS)
 SAN_FLAGS = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-ALL_LDFLAGS = $(SAN_FLAGS) $(LDFLAGS)
+ALL_LDFLAGS = $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS)
+# libptgc.a is one object of machine code, also if the compiler optimises while linking.
+RELOCATABLE = -nostdlib -r $(if $(findstring -flto,$(CFLAGS)),$(CFLAGS) -flinker-output=nolto-rel)
 LIBS = $(PROTOBUF_C_LIBS) -lm
 
 # What the machine has; made again with what is missing installed for the goals that promise that.
@@ -93,7 +100,7 @@ $(B)/ptgc: $(OBJ) $(B)/objects
 
 # One object with nothing but ptgc_* to be seen: a program may have an error() or emit() of its own.
 $(B)/libptgc.o: $(CORE) $(B)/objects
-	$(Q)$(CC) -nostdlib -r -o $@ $(CORE) && $(OBJCOPY) --localize-hidden $@
+	$(Q)$(CC) $(RELOCATABLE) -o $@ $(CORE) && $(OBJCOPY) --localize-hidden $@
 
 $(B)/libptgc.a: $(B)/libptgc.o
 	$(call say,AR,$@)rm -f $@ && $(AR) rcs $@ $<
@@ -106,7 +113,7 @@ $(B)/libptgc.so: $(B)/libptgc.so.$(SOVERSION)
 	$(Q)ln -sf $(<F) $@
 
 $(B)/obj/%.o: src/%.c $(B)/flags | $(GEN_H)
-	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(WARNINGS) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(WARNINGS) $(WERROR) -MMD -MP -c -o $@ $<
 
 $(B)/obj/gen/%.o: $(G)/%.c $(B)/flags | $(GEN_H)
 	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -std=gnu11 -w -MMD -MP -c -o $@ $<
@@ -213,24 +220,35 @@ $(B)/ptgc.pc: ptgc.pc.in src/ptgc.h FORCE
 	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
 		-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' -e 's|@DATADIR@|$(DATADIR)|' -e 's|@VERSION@|$(VERSION)|' $< >$@
 
-INSTALLED = $(BINDIR)/ptgc $(INCLUDEDIR)/ptgc.h $(LIBDIR)/libptgc.a \
-	$(LIBDIR)/libptgc.so.$(VERSION) $(LIBDIR)/libptgc.so.$(SOVERSION) $(LIBDIR)/libptgc.so \
-	$(LIBDIR)/pkgconfig/ptgc.pc $(DATADIR)/man/man1/ptgc.1 $(DATADIR)/ptgc/ptg.mk
+# What is installed: mode, file, place; the places may have spaces.
+define INSTALLED
+755 $(B)/ptgc $(BINDIR)/ptgc
+644 src/ptgc.h $(INCLUDEDIR)/ptgc.h
+644 $(B)/libptgc.a $(LIBDIR)/libptgc.a
+755 $(B)/libptgc.so $(LIBDIR)/libptgc.so.$(VERSION)
+link libptgc.so.$(VERSION) $(LIBDIR)/libptgc.so.$(SOVERSION)
+link libptgc.so.$(SOVERSION) $(LIBDIR)/libptgc.so
+644 $(B)/ptgc.pc $(LIBDIR)/pkgconfig/ptgc.pc
+644 examples/ptg.mk $(DATADIR)/ptgc/ptg.mk
+644 doc/ptgc.1 $(DATADIR)/man/man1/ptgc.1
+644 LICENSE $(DATADIR)/doc/ptgc/LICENSE
+644 README.md $(DATADIR)/doc/ptgc/README.md
+644 doc/language.md $(DATADIR)/doc/ptgc/language.md
+644 doc/ops.md $(DATADIR)/doc/ptgc/ops.md
+endef
+export INSTALLED DESTDIR
 
 install: all $(B)/ptgc.pc
-	$(call say,INSTALL,$(DESTDIR)$(PREFIX))$(INSTALL) -d $(sort $(dir $(INSTALLED:%=$(DESTDIR)%)))
-	$(Q)$(INSTALL) -m 755 $(B)/ptgc $(DESTDIR)$(BINDIR)/ptgc
-	$(Q)$(INSTALL) -m 644 src/ptgc.h $(DESTDIR)$(INCLUDEDIR)/ptgc.h
-	$(Q)$(INSTALL) -m 644 $(B)/libptgc.a $(DESTDIR)$(LIBDIR)/libptgc.a
-	$(Q)$(INSTALL) -m 755 $(B)/libptgc.so $(DESTDIR)$(LIBDIR)/libptgc.so.$(VERSION)
-	$(Q)ln -sf libptgc.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libptgc.so.$(SOVERSION)
-	$(Q)ln -sf libptgc.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libptgc.so
-	$(Q)$(INSTALL) -m 644 $(B)/ptgc.pc $(DESTDIR)$(LIBDIR)/pkgconfig/ptgc.pc
-	$(Q)$(INSTALL) -m 644 doc/ptgc.1 $(DESTDIR)$(DATADIR)/man/man1/ptgc.1
-	$(Q)$(INSTALL) -m 644 examples/ptg.mk $(DESTDIR)$(DATADIR)/ptgc/ptg.mk
+	$(call say,INSTALL,$(DESTDIR)$(PREFIX))printf '%s\n' "$$INSTALLED" | while read -r mode file place; do \
+		mkdir -p "$$DESTDIR$${place%/*}" || exit; \
+		case $$mode in \
+		link) ln -sf "$$file" "$$DESTDIR$$place" ;; \
+		*) $(INSTALL) -m $$mode "$$file" "$$DESTDIR$$place" ;; \
+		esac || exit; \
+	done
 
 uninstall:
-	rm -f $(INSTALLED:%=$(DESTDIR)%)
+	$(Q)printf '%s\n' "$$INSTALLED" | while read -r mode file place; do rm -f "$$DESTDIR$$place" || exit; done
 
 clean:
 	rm -rf $(B)
@@ -263,6 +281,6 @@ help:
 	'make bench          benchmarks beside other tools' \
 	'make install        to DESTDIR/PREFIX (default /usr/local); make uninstall' \
 	'make format         clang-format; make doc: the tables in doc; make clean: rm -r build' \
-	'V=1 shows commands, B=dir builds elsewhere, WERROR= lets warnings pass'
+	'V=1 shows commands, B=dir builds elsewhere, WERROR=-Werror stops at warnings'
 
 -include $(OBJ:.o=.d) $(UNIT:=.d)

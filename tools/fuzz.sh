@@ -24,7 +24,7 @@ done
 		'...' '[...b]' '[n, ?]' '(1,)' '{axis=0}' 0x1p-3 1e308 9223372036854775807 18446744073709551615
 } | sort -u | sed 's/["\\]/\\&/g; s/.*/"&"/' >"$dir/words"
 
-make B="$dir" CC=clang SAN=fuzzer-no-link,address,undefined CFLAGS='-O1 -g -DARENA_EXACT' WERROR= \
+make B="$dir" CC=clang SAN=fuzzer-no-link,address,undefined CFLAGS='-O1 -g -DARENA_EXACT' \
 	FUZZ_FLAGS=-fsanitize=fuzzer "$dir/fuzzer"
 exec "$dir/fuzzer" -max_total_time="$seconds" -timeout=30 -rss_limit_mb=4096 -max_len=16384 \
 	-fork="${JOBS:-$(nproc)}" -ignore_crashes=0 -dict="$dir/words" -artifact_prefix="$dir/" "$dir/corpus"

@@ -39,3 +39,13 @@ nm -D --defined-only stage/usr/lib/libptgc.so | awk '$3 !~ /^ptgc_/ { print $3 }
 nm -g --defined-only stage/usr/lib/libptgc.a | awk 'NF == 3 && $3 !~ /^ptgc_/ { print $3 }'
 make -s -C "$TOP" uninstall DESTDIR="$PWD/stage" PREFIX=/usr >/dev/null
 find stage -type f -o -type l
+echo '--- places with spaces'
+make -s -C "$TOP" install DESTDIR="$PWD/my stage" PREFIX='/opt/my tools' >/dev/null
+(cd 'my stage/opt/my tools' && find . -type f -o -type l | wc -l)
+PKG_CONFIG_SYSROOT_DIR= PKG_CONFIG_PATH="$PWD/my stage/opt/my tools/lib/pkgconfig" pkg-config --cflags --libs ptgc
+make -s -C "$TOP" uninstall DESTDIR="$PWD/my stage" PREFIX='/opt/my tools'
+find 'my stage' -type f -o -type l
+unset PKG_CONFIG_SYSROOT_DIR PKG_CONFIG_PATH
+echo '--- what the environment says about the compiler'
+CC=gcc CPPFLAGS=-DOWN CFLAGS='-O3 -flto' LDFLAGS=-Wl,-z,now make -n -C "$TOP" V=1 B="$PWD/b" "$PWD/b/libptgc.a" |
+	grep -o -e 'gcc.*arena.c$' -e '-nostdlib -r.*-o' | sed "s|$PWD/||g"
