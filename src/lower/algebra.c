@@ -200,6 +200,15 @@ static struct value *choose(struct build *b, struct value **in)
 	return emit_(b, ONNX_Where, c->def->in[0], in[2], in[1]);
 }
 
+/* 0 <= p and p <= 1 of a p that is neither below 0 nor above 1: one of them is enough, which is
+ * false for NaN */
+static struct value *both(struct value **in)
+{
+	const struct value *x = only_false_for_nan(in[0]), *y = only_false_for_nan(in[1]);
+
+	return x && x == y && in[0]->type.rank == in[1]->type.rank ? in[0] : NULL;
+}
+
 struct value *by_algebra(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin)
 {
 	if (!b->cx->opt.fold || op->domain[0] || b->nattrs || !nin)
@@ -209,6 +218,8 @@ struct value *by_algebra(struct build *b, const struct onnx_op *op, struct value
 			return NULL;
 	if (op->id == ONNX_Where)
 		return choose(b, in);
+	if (op->id == ONNX_And)
+		return both(in);
 	if (!is_float((enum dtype)in[0]->type.dtype))
 		return NULL;
 	switch (op->id) {

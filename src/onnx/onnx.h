@@ -67,6 +67,12 @@ enum onnx_infer_result { ONNX_INFERRED, ONNX_NO_RULE, ONNX_ERROR };
 enum onnx_infer_result onnx_infer(struct ctx *cx, struct node *n);
 uint8_t sign_of(const struct value *v); /* enum sign */
 
+/* nan.c: the value that must be NaN for cond, a comparison, to be false; NULL: there is none */
+const struct value *only_false_for_nan(const struct value *cond);
+const struct value *nan_source(const struct value *v); /* v is NaN exactly if this one is */
+/* Are all elements of v NaN if the single number `source` is? */
+bool is_nan_if(const struct value *v, const struct value *source);
+
 /* What is true of an operator: see facts.def. */
 #define ONNX_MAX_RANKED 7
 struct infer;

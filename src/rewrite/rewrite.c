@@ -638,12 +638,13 @@ static const struct rewrite {
 	{"relu", ONNX_Max, make_relu},
 	{"split", ONNX_Split, split_concat},
 };
-/* Those that look at the whole graph: dead drops nodes that nobody reads, splat: splats.c */
-enum { DEAD_BIT = 63, SPLAT_BIT = 62 };
+/* Those that look at the whole graph: dead drops nodes that nobody reads, splat: splats.c,
+ * guard: guards.c */
+enum { DEAD_BIT = 63, SPLAT_BIT = 62, GUARD_BIT = 61 };
 static const struct {
 	const char *name;
 	unsigned bit;
-} passes[] = {{"dead", DEAD_BIT}, {"splat", SPLAT_BIT}};
+} passes[] = {{"dead", DEAD_BIT}, {"splat", SPLAT_BIT}, {"guard", GUARD_BIT}};
 
 bool rewrite_option(struct ctx *cx, const char *name, bool on)
 {
@@ -854,6 +855,8 @@ void drop_unread(struct ctx *cx, struct graph *g)
 void rewrite(struct ctx *cx, struct graph *g)
 {
 	drop_unread(cx, g); /* a reader that goes is none */
+	if (!(cx->opt.rewrites_off >> GUARD_BIT & 1))
+		drop_guards(cx, g);
 	recount(g->block, true);
 	count_uses(g->block);
 	keep(g);

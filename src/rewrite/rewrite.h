@@ -17,6 +17,8 @@ struct node *insert_node(struct ctx *cx, struct block *b, struct node *after, en
 /* a Reshape of v to its own shape: it moves no data, and no runtime merges what it parts */
 struct node *insert_same_shape(struct ctx *cx, struct block *b, struct node *after,
 			       struct value *v);
+/* guards.c: choices that only NaN decides, where NaN comes out anyway */
+void drop_guards(struct ctx *cx, struct graph *g);
 /* splats.c: large constants of one number take no room */
 void splats(struct ctx *cx, struct graph *g);
 /* verify.c: values are read behind where they are made and inside of that block, all have types,

@@ -59,7 +59,8 @@ SAVINGS = {
     "fold": ("x: int64[n]", "y = x // 2", 7, 10),
     "cse": ("x: float64[n]", "y = Exp(x) * Exp(x)", 2, 3),
     "splat": ("x: float64[]", "y = x + Alloc(float64(2), 1000)", 2, 1),  # more nodes, fewer bytes
-    "share-calls": ("a: float64[3], b: float64[4]", "y = Sum(Gammaln(a)) + Sum(Gammaln(b))", 87, 167),
+    "share-calls": ("a: float64[3], b: float64[4]", "y = Sum(Gammaln(a)) + Sum(Gammaln(b))", 83, 159),
+    "guard": ("x: float64[], v: float64[3]", "s = Exp(x)\n y = Switch(s >= 0.0, v * s, -inf) - x", 3, 5),
     "dead": ("x: float64[n]", "z = Exp(x)\n y = Sqrt(x)", 1, 2),
 }
 
@@ -237,3 +238,35 @@ def test_a_reduction_stays_outside_of_a_loop():
         want = want * 2 + w.sum(1)[:, None] * x
     o, last = ptg.run(text, xs, w, h0)
     assert np.array_equal(o, want) and np.array_equal(last, (w * w).sum(1)[:, None])
+
+
+GUARDS = {
+    # what is written of x and v, and is the choice left out?
+    "a sum": ("s = Exp(x)\n y = Switch(s >= 0.0, v * s, -inf) + x", True),
+    "a product of the scale": ("s = Exp(x)\n y = Sum(Switch(s >= 0.0, v * 2.0, 0.0)) * Log(s)", True),
+    "a probability": ("p = Sigmoid(x)\n y = Switch(p <= 1.0, v * 2.0, 0.0) + Log1p(Neg(p))", None),
+    "may be false": ("s = Exp(x)\n y = Switch(s > 0.0, v * s, -inf) + x", False),
+    "nothing else": ("s = Exp(x)\n y = Switch(s >= 0.0, v * s, -inf) + v", False),
+    "a maximum": ("s = Exp(x)\n y = Maximum(Switch(s >= 0.0, v * s, 0.0), 1.0)", False),
+    "two readers": ("s = Exp(x)\n w = Switch(s >= 0.0, v * s, 0.0)\n y = (w + x) * w", False),
+    "another number": ("s = Exp(x)\n y = Switch(s >= 0.0, v * s, 0.0) + Sum(v)", False),
+    "not below 0": ("y = Switch(x * x >= 0.0, v * x, 0.0) + x", True),
+    "inf times 0": ("s = x * 0.0\n y = Switch(Abs(s) >= 0.0, v, 2.0) + x", False),
+    "inf - inf": ("s = Exp(x) - Exp(x)\n y = Switch(Abs(s) >= 0.0, v, 2.0) + x", False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GUARDS)
+def test_guards(name):
+    """A choice that only NaN decides goes where the result is NaN anyway."""
+    body, gone = GUARDS[name]
+    text = f"ptg 1\n\ngraph g(x: float64[], v: float64[n]) -> (y) {{\n {body}\n}}\n"
+    for math in ("exact", "standard"):
+        model = ptg.compile(text, math=math)
+        if gone is not None:
+            assert ("Where" not in [n.op_type for n in onnx.load_model_from_string(model).graph.node]) == gone
+        for x in (0.3, -800.0, 800.0, np.nan, np.inf, -np.inf, 0.0):
+            for v in ([], [1.0], [1.0, np.nan, np.inf, 0.0, -2.0]):
+                got = ptg.run(text, np.array(x), np.array(v), math=math)
+                want = ptg.run(text, np.array(x), np.array(v), math="exact", options=("-fno-guard",))
+                assert np.allclose(got, want, 1e-15, 0, equal_nan=True), (x, v)

@@ -1,0 +1,158 @@
+/*
+ * nan.c: what NaN does to a graph. In: ONNX values. Out: which conditions are false for NaN alone,
+ * and which values are NaN if another one is. A guard like Where(s >= 0, f(s), -inf) of a scale
+ * s = Exp(x) is one.
+ */
+#include <math.h>
+
+#include "onnx/internal.h"
+
+#define MAX_SEEN 64 /* values that are looked at */
+
+static bool is_number(const struct value *v, double *k)
+{
+	if (!v->data || !v->data->data || (v->data->name && v->name) || v->data->count != 1 ||
+	    !is_float((enum dtype)v->type.dtype))
+		return false;
+	*k = tensor_float(v->data, 0);
+	return true;
+}
+
+/* The value that n, which has one number among two inputs, has besides; *at: which input it is */
+static const struct value *beside_number(const struct node *n, uint32_t *at, double *k)
+{
+	for (*at = 0; n->nin == 2 && *at < 2; ++*at)
+		if (is_number(n->in[1 - *at], k))
+			return n->in[*at];
+	return NULL;
+}
+
+static bool is_positive(const struct value *v)
+{
+	return is_float((enum dtype)v->type.dtype) && sign_of(v) == SIGN_POSITIVE;
+}
+
+/* Is v at most 1, or NaN? x / (x + y) of positive numbers is, and so is 1 - x. */
+static bool is_at_most_one(const struct value *v)
+{
+	const struct node *n = v->def, *sum;
+	double k;
+
+	if (is_onnx(n, ONNX_Sigmoid) || is_onnx(n, ONNX_Tanh) || is_onnx(n, ONNX_Softmax))
+		return true;
+	if (is_onnx(n, ONNX_Sub))
+		return is_number(n->in[0], &k) && k <= 1 && is_positive(n->in[1]);
+	if (is_onnx(n, ONNX_Reciprocal))
+		sum = n->in[0]->def;
+	else if (is_onnx(n, ONNX_Div))
+		sum = n->in[1]->def;
+	else
+		return false;
+	if (!is_onnx(sum, ONNX_Add) || !is_positive(sum->in[0]) || !is_positive(sum->in[1]))
+		return false;
+	for (int i = 0; i < 2; i++)
+		if (is_onnx(n, ONNX_Div) ? n->in[0] == sum->in[i]
+					 : is_number(sum->in[i], &k) && k >= 1)
+			return true;
+	return false;
+}
+
+/* Is v at least 0, or NaN? */
+static bool is_at_least_zero(const struct value *v)
+{
+	const struct node *n = v->def;
+	double k;
+
+	return is_positive(v) || (is_onnx(n, ONNX_Sub) && is_number(n->in[0], &k) && k >= 1 &&
+				  is_at_most_one(n->in[1]));
+}
+
+const struct value *only_false_for_nan(const struct value *cond)
+{
+	const struct node *n = cond->def;
+	uint32_t at;
+	double k;
+
+	if (!n)
+		return NULL;
+	const struct value *v = beside_number(n, &at, &k);
+	if (!v)
+		return NULL;
+	bool least = is_onnx(n, at ? ONNX_LessOrEqual : ONNX_GreaterOrEqual);
+	bool most = is_onnx(n, at ? ONNX_GreaterOrEqual : ONNX_LessOrEqual);
+	return (least && k <= 0 && is_at_least_zero(v)) || (most && k >= 1 && is_at_most_one(v))
+		       ? v
+		       : NULL;
+}
+
+const struct value *nan_source(const struct value *v)
+{
+	for (int steps = 0; steps < MAX_SEEN && v->def; steps++) {
+		const struct node *n = v->def;
+		const struct value *x, *e;
+		uint32_t at;
+		double k;
+		if (is_onnx(n, ONNX_Exp) || is_onnx(n, ONNX_Neg) || is_onnx(n, ONNX_Abs) ||
+		    is_onnx(n, ONNX_Sigmoid) || is_onnx(n, ONNX_Unsqueeze) ||
+		    is_onnx(n, ONNX_Squeeze) || is_onnx(n, ONNX_Reciprocal) ||
+		    (is_onnx(n, ONNX_Mul) && n->in[0] == n->in[1])) {
+			v = n->in[0];
+			continue;
+		}
+		/* with a finite number, not 0 */
+		x = beside_number(n, &at, &k);
+		if (x && isfinite(k) && k != 0 &&
+		    (is_onnx(n, ONNX_Add) || is_onnx(n, ONNX_Sub) || is_onnx(n, ONNX_Mul) ||
+		     is_onnx(n, ONNX_Div) || is_onnx(n, ONNX_Min) || is_onnx(n, ONNX_Max))) {
+			v = x;
+			continue;
+		}
+		/* e / (e + 1) of an e = Exp(Min(x, 50)), which is not infinite */
+		e = is_onnx(n, ONNX_Div) ? n->in[0] : NULL;
+		if (!e || !is_onnx(e->def, ONNX_Exp) || !is_onnx(n->in[1]->def, ONNX_Add))
+			return v;
+		x = beside_number(n->in[1]->def, &at, &k);
+		if (x != e || !(k > 0 && isfinite(k)) || !is_onnx(e->def->in[0]->def, ONNX_Min))
+			return v;
+		x = beside_number(e->def->in[0]->def, &at, &k);
+		if (!x || k > 80)
+			return v;
+		v = x;
+	}
+	return v;
+}
+
+/* Is an element of n's result NaN where one of its inputs is? */
+static bool passes_nan(const struct node *n)
+{
+	static const enum onnx_id ids[] = {ONNX_Add,  ONNX_Sub,       ONNX_Mul,     ONNX_Div,
+					   ONNX_Neg,  ONNX_Exp,       ONNX_Log,     ONNX_Sqrt,
+					   ONNX_Abs,  ONNX_Unsqueeze, ONNX_Squeeze, ONNX_Reciprocal,
+					   ONNX_Tanh, ONNX_Sigmoid,   ONNX_Identity};
+
+	for (size_t i = 0; i < countof(ids); i++)
+		if (is_onnx(n, ids[i]))
+			return true;
+	return false;
+}
+
+bool is_nan_if(const struct value *v, const struct value *source)
+{
+	const struct value *todo[MAX_SEEN] = {v};
+	uint32_t n = 1, seen = 0;
+
+	while (n && seen++ < MAX_SEEN) {
+		v = todo[--n];
+		if (v == source)
+			return true;
+		if (!v->def || !passes_nan(v->def))
+			continue;
+		uint32_t nin = v->def->nin > 2 || is_onnx(v->def, ONNX_Unsqueeze) ||
+					       is_onnx(v->def, ONNX_Squeeze)
+				       ? 1
+				       : v->def->nin;
+		for (uint32_t i = 0; i < nin && n < countof(todo); i++)
+			todo[n++] = v->def->in[i];
+	}
+	return false;
+}

@@ -1,0 +1,105 @@
+/*
+ * guards.c: choices that only NaN decides. In: a graph of ONNX nodes. Out: the same without
+ * Where(s >= 0, x, -inf) of an s that is never below 0, where what is computed from the choice is
+ * NaN all the same if s is: as in Where(...) + Log(s). Where results need not be NaN where
+ * PyTensor's are (-fno-nans), such a choice goes in any case.
+ */
+#include "rewrite/rewrite.h"
+
+#define MAX_STEPS 64
+
+struct guards {
+	struct ctx *cx;
+	struct node **reader; /* by value id: the node that reads it, alone; NULL: none does */
+	struct node *several; /* the reader of what more than one node reads, or a block */
+};
+
+static void note_reader(struct guards *g, const struct value *v, struct node *n)
+{
+	if (v)
+		g->reader[v->id] = g->reader[v->id] ? g->several : n;
+}
+
+/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
+static void find_readers(struct guards *g, struct block *b)
+{
+	for (struct node *n = b->first; n; n = n->next) {
+		for (uint32_t i = 0; i < n->nin; i++)
+			note_reader(g, n->in[i], n);
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				find_readers(g, n->attrs[i].u.block);
+	}
+	for (uint32_t i = 0; i < b->results.len; i++)
+		note_reader(g, b->results.at[i], g->several);
+}
+
+static bool is_single(struct ctx *cx, const struct value *v)
+{
+	int64_t one;
+
+	for (uint32_t i = 0; i < v->type.rank; i++)
+		if (!dim_is_const(cx, v->type.dims[i], &one) || one != 1)
+			return false;
+	return true;
+}
+
+/* Is all that is computed from v NaN if `source` is? */
+static bool ends_in_nan(const struct guards *g, const struct value *v, const struct value *source)
+{
+	for (int steps = 0; steps < MAX_STEPS; steps++) {
+		const struct node *n = g->reader[v->id];
+		if (!n || n == g->several || n->nout != 1 || !n->onnx ||
+		    !is_float((enum dtype)n->out[0]->type.dtype))
+			return false;
+		bool sum = is_onnx(n, ONNX_Add) || is_onnx(n, ONNX_Sub) || is_onnx(n, ONNX_Mul) ||
+			   is_onnx(n, ONNX_Div);
+		if (!sum && !onnx_facts[n->onnx->id].each &&
+		    onnx_lengths(n->onnx) != ONNX_REDUCED_LENGTHS && !is_onnx(n, ONNX_Unsqueeze) &&
+		    !is_onnx(n, ONNX_Squeeze))
+			return false;
+		for (int i = 0; sum && i < 2; i++)
+			if (n->in[i] != v && is_nan_if(n->in[i], source))
+				return true;
+		v = n->out[0];
+	}
+	return false;
+}
+
+/* Does n choose x whatever is not NaN? */
+static bool is_guard(const struct guards *g, const struct node *n)
+{
+	const struct value *s, *cond = n->in[0];
+
+	if (!is_onnx(n, ONNX_Where) || n->as_written ||
+	    !same_dims(g->cx, n->in[1]->type, n->out[0]->type))
+		return false;
+	s = only_false_for_nan(cond);
+	return s && (!g->cx->opt.nans ||
+		     (is_single(g->cx, s) && ends_in_nan(g, n->out[0], nan_source(s))));
+}
+
+static void drop_in_block(struct guards *g, struct block *b)
+{
+	for (struct node *n = b->first; n; n = n->next) {
+		if (is_guard(g, n)) {
+			n->onnx = onnx_find(ONNX_Identity, g->cx->opt.opset);
+			n->in[0] = n->in[1];
+			n->nin = 1;
+		}
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				drop_in_block(g, n->attrs[i].u.block);
+	}
+}
+
+void drop_guards(struct ctx *cx, struct graph *graph)
+{
+	struct guards g = {.cx = cx, .reader = new_array(cx->scratch, struct node *, cx->next_id)};
+
+	g.several = new (cx->scratch, struct node);
+	find_readers(&g, graph->block);
+	for (uint32_t i = 0; i < graph->kept.len; i++)
+		note_reader(&g, graph->kept.at[i], g.several);
+	drop_in_block(&g, graph->block);
+}
