@@ -51,7 +51,7 @@ RELOCATABLE = -nostdlib -r $(if $(findstring -flto,$(CFLAGS)),$(CFLAGS) -flinker
 LIBS = $(PROTOBUF_C_LIBS) -lm
 
 # What the machine has; made again with what is missing installed for the goals that promise that.
-SETUP_GOALS := demo check check-all check-update check-asan check-tsan check-valgrind bench venv
+SETUP_GOALS := demo check check-all check-update check-asan check-tsan check-valgrind bench venv wheel
 SETUP := $(if $(filter $(SETUP_GOALS),$(MAKECMDGOALS)),install,find)
 NO_BUILD := clean help format uninstall
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
@@ -215,7 +215,7 @@ FORCE:
 
 # --- the rest ---
 
-.PHONY: install uninstall clean format doc coverage property
+.PHONY: install uninstall wheel clean format doc coverage property
 $(B)/ptgc.pc: ptgc.pc.in src/ptgc.h FORCE
 	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
 		-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' -e 's|@DATADIR@|$(DATADIR)|' -e 's|@VERSION@|$(VERSION)|' $< >$@
@@ -250,6 +250,9 @@ install: all $(B)/ptgc.pc
 uninstall:
 	$(Q)printf '%s\n' "$$INSTALLED" | while read -r mode file place; do rm -f "$$DESTDIR$$place" || exit; done
 
+wheel: $(G)/config.mk venv
+	$(Q)tools/wheel.sh $(B)/dist $(PYTHON)
+
 clean:
 	rm -rf $(B)
 
@@ -280,6 +283,7 @@ help:
 	'make coverage       run the test of every op by dtype and opset, write doc/coverage.md' \
 	'make bench          benchmarks beside other tools' \
 	'make install        to DESTDIR/PREFIX (default /usr/local); make uninstall' \
+	'make wheel          source distribution and wheel of the Python package, in build/dist' \
 	'make format         clang-format; make doc: the tables in doc; make clean: rm -r build' \
 	'V=1 shows commands, B=dir builds elsewhere, WERROR=-Werror stops at warnings'
 

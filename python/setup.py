@@ -8,9 +8,12 @@ from pathlib import Path
 from setuptools import Distribution, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
 
 HERE = Path(__file__).resolve().parent
-TOP = HERE.parent
+# The tree of C sources: around this folder or, in a source distribution, inside of it
+TOP = HERE / "source" if (HERE / "source").exists() else HERE.parent
+NEEDED = ["Makefile", "LICENSE", "grammar", "lib", "proto", "src", "tools"]
 STATIC = ["PROTOBUF_C_LIBS=-l:libprotobuf-c.a", "LDFLAGS=-Wl,--exclude-libs,ALL"]
 
 
@@ -30,6 +33,20 @@ def built() -> Path:
     if not run_make(*STATIC) and not run_make():
         raise SystemExit("make failed; it needs gcc, flex, bison and protobuf-c (tools/setup.sh install)")
     return TOP / "build" / "wheel"
+
+
+class Sdist(sdist):
+    """With the C sources, which lie outside of this folder."""
+
+    def make_release_tree(self, base_dir, files):
+        super().make_release_tree(base_dir, files)
+        target = Path(base_dir) / "source"
+        for name in NEEDED:
+            if (TOP / name).is_dir():
+                shutil.copytree(TOP / name, target / name, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                target.mkdir(exist_ok=True)
+                shutil.copy(TOP / name, target / name)
 
 
 class Binary(Distribution):
@@ -56,4 +73,4 @@ class Wheel(bdist_wheel):
         return "py3", "none", super().get_tag()[2]
 
 
-setup(distclass=Binary, cmdclass={"build_py": BuildPy, "bdist_wheel": Wheel})
+setup(distclass=Binary, cmdclass={"build_py": BuildPy, "bdist_wheel": Wheel, "sdist": Sdist})

@@ -155,13 +155,16 @@ graph g(x: float64[n], k: int64[]) -> (s, y) {
 
 
 def test_wheel(tmp_path):
-    """Built from the source tree as pip does; what is in it works by itself, outside of the tree."""
+    """Built by pip from the source distribution; what is in it works by itself, outside of the tree."""
     source = Path(__file__).parents[1]
     if not (source / "setup.py").exists():
         pytest.fail("the tests of the wheel need the source tree around them")
     build = {**os.environ, "PYTHONPATH": "", "MAKEFLAGS": ""}
+    sdist = [sys.executable, "-m", "build", "--sdist", "-o", tmp_path, source]
+    subprocess.run(sdist, check=True, env=build, capture_output=True)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "-q", "--no-deps"]
-    subprocess.run([*pip, "--target", tmp_path / "site", source], check=True, env=build)
+    subprocess.run([*pip, "--target", tmp_path / "site", *tmp_path.glob("*.tar.gz")], check=True, env=build)
+    assert {p.name for p in (tmp_path / "site").glob("ptgc-*.dist-info/licenses/**/LICENSE*")} == {"LICENSE", "LICENSE.protobuf-c"}
     script = """
 import os, sys, numpy as np, pytensor, pytensor.tensor as pt, ptgc
 from ptgc import _lib
