@@ -200,6 +200,77 @@ static struct value *choose(struct build *b, struct value **in)
 	return emit_(b, ONNX_Where, c->def->in[0], in[2], in[1]);
 }
 
+/* How many elements of x are added to one along these axes; -1: not known */
+static double elements(struct build *b, const struct value *x, const int *axes, int n)
+{
+	double count = 1;
+	int64_t k;
+
+	for (int i = 0; i < n; i++) {
+		if (!dim_is_const(b->cx, x->type.dims[axes[i]], &k))
+			return -1;
+		count *= (double)k;
+	}
+	return count;
+}
+
+/* Has no element of x another sign than k? NaN apart */
+static bool has_sign(const struct value *x, double k)
+{
+	uint32_t i;
+	double j;
+
+	if (k > 0)
+		return sign_of(x) == SIGN_POSITIVE;
+	if (negated(x))
+		return sign_of(negated(x)) == SIGN_POSITIVE;
+	return is_by_number(x, ONNX_Mul, &i, &j) && j < 0 &&
+	       sign_of(x->def->in[1 - i]) == SIGN_POSITIVE;
+}
+
+/* The sum of op(k, x), which is v: that of x is multiplied by k, or the sum of all k is added. */
+static struct value *sum_with_number(struct build *b, const struct value *v, enum onnx_id op,
+				     const int *axes, int n, bool keepdims)
+{
+	uint32_t i;
+	double k, count;
+
+	if (!is_by_number(v, op, &i, &k) || !may_join(b, v, k, 1))
+		return NULL;
+	struct value *x = v->def->in[1 - i], *number = v->def->in[i];
+	if (x->type.rank != v->type.rank)
+		return NULL;
+	if (op == ONNX_Add) {
+		count = elements(b, x, axes, n);
+		/* where terms cancel, each has to be rounded by itself */
+		if (!has_sign(x, k) || count < 0 || count > JOINED_MAX)
+			return NULL;
+		number = number_like(b, number, k * count);
+	}
+	for (; number->type.rank;)
+		number = squeeze(b, number, &(int64_t){0}, 1);
+	return emit_(b, op, number, reduce(b, ONNX_ReduceSum, x, axes, n, keepdims));
+}
+
+struct value *sum_by_algebra(struct build *b, struct value *v, const int *axes, int n,
+			     bool keepdims)
+{
+	const struct node *d = v->def;
+	enum dtype t[1] = {(enum dtype)v->type.dtype};
+
+	if (!b->cx->opt.fold || !d || !is_float(t[0]))
+		return NULL;
+	if (negated(v))
+		return negate(b, reduce(b, ONNX_ReduceSum, negated(v), axes, n, keepdims));
+	if (!b->cx->opt.reassociate || t[0] == DT_FLOAT16)
+		return NULL;
+	if (is_onnx(d, ONNX_Mul) && d->in[0] == d->in[1] &&
+	    kernel_exists(b->target, onnx_nearest(ONNX_ReduceSumSquare, b->opset), t, 1, t, 1))
+		return reduce(b, ONNX_ReduceSumSquare, d->in[0], axes, n, keepdims);
+	struct value *r = sum_with_number(b, v, ONNX_Mul, axes, n, keepdims);
+	return r ? r : sum_with_number(b, v, ONNX_Add, axes, n, keepdims);
+}
+
 /* 0 <= p and p <= 1 of a p that is neither below 0 nor above 1: one of them is enough, which is
  * false for NaN */
 static struct value *both(struct value **in)

@@ -517,6 +517,9 @@ struct value *reduce(struct build *b, enum onnx_id op, struct value *v, const in
 		at[i] = axes[i];
 	if (naxes == 0) /* an empty list means all axes in ONNX */
 		return v;
+	struct value *r = op == ONNX_ReduceSum ? sum_by_algebra(b, v, axes, naxes, keepdims) : NULL;
+	if (r)
+		return r;
 	attr_int(b, "keepdims", keepdims);
 	bool all = naxes == v->type.rank;
 	if (!all && !input)

@@ -233,6 +233,9 @@ bool says_shape(const struct node *n, uint32_t k); /* does input k decide the re
 /* algebra.c: the same by a cheaper node; NULL: there is none */
 struct value *by_algebra(struct build *b, const struct onnx_op *op, struct value **in,
 			 uint32_t nin);
+/* the sum of v along axes, by that of what v is made of; NULL: there is no such way */
+struct value *sum_by_algebra(struct build *b, struct value *v, const int *axes, int n,
+			     bool keepdims);
 /* checks.c */
 /* v; where v is needed, all elements of cond, bools, must be true. The message is what the node
  * that fails is called in the model, which ONNX Runtime shows. */

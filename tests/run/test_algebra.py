@@ -86,3 +86,36 @@ def test_nodes(name):
     if operators is not None:
         model = ptg.compile(text(form, "float64", True), math="standard", options=("-Wno-unused",))
         assert " ".join(sorted(n.op_type for n in onnx.load_model_from_string(model).graph.node)) == operators
+
+
+SUMS = {
+    "squares": ("x * x", lambda x: x * x, "ReduceSumSquare"),
+    "a factor": ("0.3 * x", lambda x: 0.3 * x, "Mul ReduceSum"),
+    "neg": ("Neg(x)", lambda x: -x, "Neg ReduceSum"),
+    "log densities": ("-0.9 + -0.5 * (x * x)", lambda x: -0.9 + -0.5 * (x * x), "Add Mul ReduceSumSquare"),
+    "terms that may cancel": ("-0.9 + 0.5 * (x * x)", lambda x: -0.9 + 0.5 * (x * x), "Add Mul Mul ReduceSum"),
+    "a row of constants": ("[[0.1, 0.2, 0.3, 0.4]] * x", lambda x: np.array([[0.1, 0.2, 0.3, 0.4]], x.dtype) * x, "Mul ReduceSum"),
+    "a wide constant": ("[[0.1]] * Sum{axes=[1]}(x)", lambda x: 0.1 * x.sum(1)[None], None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sums(name):
+    form, build, operators = SUMS[name]
+    for dtype in ("float64", "float32"):
+        for axes in ("None", "[0]", "[1]", "[0, 1]"):
+            along = eval(axes)
+            for shape, dims in (((3, 4), "3, 4"), ((0, 4), "n, 4"), ((5, 4), "n, 4"), ((0, 4), "0, 4"), ((1, 4), "1, 4")):
+                text = f"graph g(x: {dtype}[{dims}]) -> (y) {{ y = Cast{{dtype={dtype}}}(Sum{{axes={axes}}}({form})) }}"
+                if "Sum" in form and axes != "None":
+                    continue
+                x = np.random.default_rng(2).normal(size=shape).astype(dtype)
+                want = np.asarray(build(x), dtype).sum(None if along is None else tuple(along))
+                for opset in OPSETS:
+                    for math in ("standard", "exact"):
+                        got = ptg.run(text, x, math=math, opset=opset)
+                        assert got.shape == np.shape(want) and got.dtype == dtype
+                        assert np.allclose(got, want, 1e-6 if dtype == "float32" else 1e-14, 1e-6 if dtype == "float32" else 1e-14)
+            if operators and dtype == "float64" and dims[0] != "n":
+                model = ptg.compile(text.replace("[1, 4]", "[3, 4]"), math="standard")
+                assert " ".join(sorted(n.op_type for n in onnx.load_model_from_string(model).graph.node)) == operators
