@@ -5,9 +5,10 @@
     coefficients.py --check lib/*.ptg                   exit 1 if a file would change
     coefficients.py --errors                            prints the largest relative error of each fit
 
-A comment "# coefficients.py: atan p of z" says that the next statement, whatever name it assigns,
-is Horner's rule for the numerator of the fit "atan" in the value z ("q": the denominator, whose
-leading coefficient is 1). A fit interpolates in the Chebyshev points of its interval.
+A comment "# coefficients.py: atan of z" says that the next statement, whatever name it assigns, is
+the fit "atan" in the value z, as rational(z, [...], [...]). "atan p of z" is its numerator alone,
+by Horner's rule ("q": the denominator, whose leading coefficient is 1). A fit interpolates in the
+Chebyshev points of its interval.
 """
 import re
 import struct
@@ -358,12 +359,34 @@ def horner(c, x, indent, base, single):
     return (text + line).lstrip()
 
 
+def rational(fit, x, base, single):
+    """The call, as 'ptgc fmt' has it in a statement that starts at column `base`."""
+    words = [[literal(v, single) for v in c] for c in fit]
+    text = f"rational({x}, " + ", ".join("[" + ", ".join(w) + "]" for w in words) + ")"
+    if base + len(" r = ") + len(text) <= 100:
+        return text
+    pad, lists = "\n" + " " * (base + 2), []
+    for w in words:
+        row = pad + "[" + ", ".join(w) + "]"
+        if len(row) <= 100:  # and a line feed in front, a comma behind
+            lists.append(row)
+            continue
+        lines = [pad + " "]
+        for i, word in enumerate(w):
+            word = f" {word}" + ("," if i + 1 < len(w) else "")
+            if len(lines[-1]) - 1 + len(word) > 100:
+                lines.append(pad + " ")
+            lines[-1] += word
+        lists.append(f"{pad}[" + "".join(lines) + f"{pad}]")
+    return f"rational({pad}{x}," + ",".join(lists) + "\n" + " " * base + ")"
+
+
 def rewrite(path, cache):
     lines = open(path, encoding="utf-8").read().split("\n")
     out, i = [], 0
     while i < len(lines):
         out.append(lines[i])
-        m = re.match(r"(\s*)# coefficients\.py: (\w+) ([pq]) of (\w+)", lines[i])
+        m = re.match(r"(\s*)# coefficients\.py: (\w+) (?:([pq]) )?of (\w+)", lines[i])
         i += 1
         if not m:
             continue
@@ -373,11 +396,15 @@ def rewrite(path, cache):
         head = re.match(r"(\s*\w+ = )", lines[i]).group(1)
         depth = 0
         while True:  # the old statement, over all its lines
-            depth += lines[i].count("(") - lines[i].count(")")
+            depth += sum(lines[i].count(c) for c in "([") - sum(lines[i].count(c) for c in ")]")
             i += 1
             if depth <= 0:
                 break
-        out += (head + horner(cache[name][part == "q"], x, len(head), len(m.group(1)), name.endswith("_single"))).split("\n")
+        single = name.endswith("_single")
+        if not part:
+            out += (head + rational(cache[name], x, len(m.group(1)), single)).split("\n")
+            continue
+        out += (head + horner(cache[name][part == "q"], x, len(head), len(m.group(1)), single)).split("\n")
     return "\n".join(out)
 
 

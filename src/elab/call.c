@@ -330,8 +330,8 @@ static bool is_word(const struct sym *s, const char *word)
 	return !strcmp(s->s, word);
 }
 
-static const char *const builtins[] = {"file", "bytes",  "dtype",      "rank",
-				       "flag", "native", "nonnegative"};
+static const char *const builtins[] = {"file", "bytes",  "dtype",       "rank",
+				       "flag", "native", "nonnegative", "rational"};
 
 bool is_builtin(const char *name)
 {
@@ -354,6 +354,8 @@ static bool call_builtin(struct elab *e, struct sym *name, struct cv *args, uint
 		*result = call_native(e, args, nargs, s);
 	else if (is_word(name, "nonnegative"))
 		*result = call_nonnegative(e, args, nargs, s);
+	else if (is_word(name, "rational"))
+		*result = call_rational(e, args, nargs, s);
 	else if (is_word(name, "dtype") || is_word(name, "rank"))
 		*result = call_query(e, is_word(name, "rank"), args, nargs, s);
 	else

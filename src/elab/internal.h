@@ -166,6 +166,13 @@ struct cv call_onnx(struct elab *e, uint32_t at, struct cv *items);
 struct cv call_onnx_operator(struct elab *e, const char *name, struct cv *args, uint32_t nargs,
 			     const struct anode *n);
 
+/* a node of this operator, without attributes, of one result */
+struct value *append_onnx(struct elab *e, enum onnx_id op, struct value **in, uint32_t nin,
+			  struct span s);
+
+/* rational.c */
+struct cv call_rational(struct elab *e, struct cv *args, uint32_t nargs, struct span s);
+
 /* index.c */
 struct cv eval_index(struct elab *e, uint32_t at, struct cv *items);
 struct value *element_of(struct elab *e, struct value *x, struct cv i);

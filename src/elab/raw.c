@@ -453,3 +453,16 @@ struct cv call_onnx_operator(struct elab *e, const char *name, struct cv *args, 
 	graph_append(e->block, n);
 	return infer_node(e->cx, n) ? node_result(e, n, a->span) : poison(a->span);
 }
+
+struct value *append_onnx(struct elab *e, enum onnx_id op, struct value **in, uint32_t nin,
+			  struct span s)
+{
+	struct node *n = new_raw_node(e, onnx_find(op, e->cx->opt.opset), s);
+
+	n->in = memcpy(new_array(e->cx->arena, struct value *, nin), in, nin * sizeof(*in));
+	n->nin = (uint16_t)nin;
+	node_results(e->cx, n, 1);
+	graph_append(e->block, n);
+	infer_node(e->cx, n);
+	return n->out[0];
+}

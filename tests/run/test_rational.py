@@ -1,0 +1,33 @@
+"""rational(x, p, q): a quotient of two polynomials, in one chain of nodes for few elements, in two for many."""
+
+import numpy as np
+import ptg
+import pytest
+
+P, Q = [0.25, -3, 2.5, 7], [1, 4.5]
+
+
+def graph(dims, dtype="float64", p=P, q=Q):
+    return f"graph g(x: {dtype}[{dims}]) -> (y) {{ y = rational(x, {p}, {q}) }}"
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("p, q", [(P, Q), (Q, P), ([2], [1, 3]), ([1, 2], [4]), ([1, 2, 3], [1, 0, 5])])
+@pytest.mark.parametrize("dims, shape", [("", ()), ("0", (0,)), ("1", (1,)), ("7", (7,)), ("2, 3", (2, 3)), ("1, 1, 4", (1, 1, 4)), ("5000", (5000,)), ("n", (6,)), ("n", (0,)), ("n", (1,)), ("n, 3", (2, 3))])
+def test_values(dims, shape, p, q, dtype):
+    x = np.random.default_rng(3).uniform(-3, 9, shape).astype(dtype)
+    for opset in (13, 18, 26):
+        y = ptg.run(graph(dims, dtype, p, q), x, opset=opset)
+        assert y.dtype == x.dtype and y.shape == x.shape
+        d = x.astype(float)
+        np.testing.assert_allclose(y, np.polyval(p, d) / np.polyval(q, d), rtol=1e-4 if dtype == "float32" else 1e-12)
+
+
+def test_nodes():
+    assert ptg.nodes(ptg.compile(graph("4096"))) == 6 + 3
+    assert ptg.nodes(ptg.compile(graph("4097"))) == ptg.nodes(ptg.compile(graph("n"))) == 6 + 1 + 1
+
+
+def test_a_fn_of_that_name_hides_it():
+    text = "fn rational(x: F) -> (y) { y = x + 1 }\ngraph g(x: float64[n]) -> (y) { y = rational(x) }"
+    assert ptg.run(text, np.array([2.0]))[0] == 3
