@@ -101,6 +101,7 @@ static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 		return;
 	arena_empty(cx->scratch);
 	rewrite(cx, g);
+	rewrite_loops(cx, g);
 	ort_defend(cx, g);
 	place_checks(cx, g, cx->opt.target == PTGC_ORT_CPU ? ort_instead : NULL);
 	drop_unread(cx, g);

@@ -126,6 +126,9 @@ void append_again(struct build *b, struct node *n);
 /* Values point to nothing by `low`, which later passes use for their own ends. */
 void build_close(struct build *b, struct graph *g);
 
+bool nodes_equal(const struct node *a, const struct node *b); /* same operator, same inputs */
+uint32_t node_hash(const struct node *n);
+
 struct value *identity(struct build *b, struct value *v);
 /* an unnamed value to go on with after an error */
 struct value *dummy(struct build *b, struct type t);

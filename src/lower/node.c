@@ -210,7 +210,7 @@ static bool attr_equal(const struct attr *a, const struct attr *b)
 
 /* Nodes that were made before */
 
-static bool same_node(const struct node *a, const struct node *b)
+bool nodes_equal(const struct node *a, const struct node *b)
 {
 	if (a->onnx != b->onnx || a->nin != b->nin || a->nattrs != b->nattrs || a->nout != b->nout)
 		return false;
@@ -225,7 +225,7 @@ static bool same_node(const struct node *a, const struct node *b)
 
 /* Nodes that differ in their newest input alone, as those of a chain do, get hashes side by side:
  * what is used together lies together. */
-static uint32_t node_hash(const struct node *n)
+uint32_t node_hash(const struct node *n)
 {
 	uint64_t h = mix((uint64_t)(uintptr_t)n->onnx, n->nout);
 	uint32_t newest = 0;
@@ -245,7 +245,7 @@ static struct node *cse_find(struct build *b, const struct node *key, uint32_t h
 	for (struct cse *c = b->cse; c; c = c->outer) {
 		struct probe p = {.hash = hash};
 		while (hash_next(&c->table, &p))
-			if (same_node(c->nodes.at[p.number], key))
+			if (nodes_equal(c->nodes.at[p.number], key))
 				return c->nodes.at[p.number];
 	}
 	return NULL;

@@ -638,13 +638,19 @@ static const struct rewrite {
 	{"relu", ONNX_Max, make_relu},
 	{"split", ONNX_Split, split_concat},
 };
-/* Those that look at the whole graph: dead drops nodes that nobody reads, splat: splats.c,
- * guard: guards.c */
-enum { DEAD_BIT = 63, SPLAT_BIT = 62, GUARD_BIT = 61 };
+/* Those that look at the whole graph: dead drops nodes that nobody reads; splat: splats.c, guard:
+ * guards.c, states: loop_states.c, the others: loop_move.c */
 static const struct {
 	const char *name;
-	unsigned bit;
-} passes[] = {{"dead", DEAD_BIT}, {"splat", SPLAT_BIT}, {"guard", GUARD_BIT}};
+	enum rewrite_pass bit;
+} passes[] = {{"dead", PASS_DEAD},     {"splat", PASS_SPLAT},   {"guard", PASS_GUARD},
+	      {"states", PASS_STATES}, {"hoist", PASS_HOIST},   {"batch", PASS_BATCH},
+	      {"push-out", PASS_PUSH}, {"scan", PASS_SCAN}};
+
+bool rewrite_is_on(const struct ctx *cx, enum rewrite_pass pass)
+{
+	return !(cx->opt.rewrites_off >> pass & 1);
+}
 
 bool rewrite_option(struct ctx *cx, const char *name, bool on)
 {
@@ -799,7 +805,7 @@ static void sweep(struct ctx *cx, struct block *b)
 		all[count++] = n;
 	for (uint32_t k = count; k-- > 0;) {
 		struct node *n = all[k];
-		if (!n->dead && !is_read(n) && !(cx->opt.rewrites_off >> DEAD_BIT & 1))
+		if (!n->dead && !is_read(n) && rewrite_is_on(cx, PASS_DEAD))
 			release_node(n);
 		for (uint32_t i = 0; i < n->nattrs && !n->dead; i++)
 			if (n->attrs[i].kind == AT_GRAPH)
@@ -855,13 +861,13 @@ void drop_unread(struct ctx *cx, struct graph *g)
 void rewrite(struct ctx *cx, struct graph *g)
 {
 	drop_unread(cx, g); /* a reader that goes is none */
-	if (!(cx->opt.rewrites_off >> GUARD_BIT & 1))
+	if (rewrite_is_on(cx, PASS_GUARD))
 		drop_guards(cx, g);
 	recount(g->block, true);
 	count_uses(g->block);
 	keep(g);
 	rewrite_block(cx, g->block);
 	drop_unread(cx, g);
-	if (!(cx->opt.rewrites_off >> SPLAT_BIT & 1))
+	if (rewrite_is_on(cx, PASS_SPLAT))
 		splats(cx, g);
 }

@@ -4,6 +4,20 @@
 
 #include "onnx/onnx.h"
 
+/* Rewrites of the whole graph, as bits of opt.rewrites_off: those of single nodes count from 0 */
+enum rewrite_pass {
+	PASS_DEAD = 63,
+	PASS_SPLAT = 62,
+	PASS_GUARD = 61,
+	PASS_STATES = 60,
+	PASS_HOIST = 59,
+	PASS_BATCH = 58,
+	PASS_PUSH = 57,
+	PASS_SCAN = 56
+};
+bool rewrite_is_on(const struct ctx *cx, enum rewrite_pass pass);
+/* loop_*.c: loops that carry and compute less in each step */
+void rewrite_loops(struct ctx *cx, struct graph *g);
 /* rewrite.c: ONNX-level rewrites, each named and switchable */
 void rewrite(struct ctx *cx, struct graph *g);
 void drop_unread(struct ctx *cx, struct graph *g);              /* nodes that nothing reads */

@@ -63,6 +63,9 @@ CASES = {
         ("x: float64[n], s: float64[]", "y = Assert(x, Invert(Or(Isnan(s), Isinf(s))))", [(ones(3), np.array(1.0))], [(ones(3), np.array(np.nan)), (ones(3), np.array(-np.inf))]),
         ("x: float64[n], z: float64[n]", "y = Cast{float64}(Invert(Or(Isnan(x + z), Isinf(x + z))))", [(ones(3), ones(3))], [(ones(3), ones(1)), (ones(1), ones(3))]),
     ],
+    "relu": [
+        ("x: float64[n], z: float64[n]", "y = Maximum(x + z, 0)", [(ones(3), ones(3))], [(ones(3), ones(1)), (ones(1), ones(3))]),
+    ],
     "split": [
         ("x: float64[n, k], z: float64[n, j]", "a, b = Split{axis=0, len_splits=2}(Join{axis=0}(x, z), MakeVector(Shape(x)[0], Shape(z)[0]))\n  y = a * 2", [(ones((2, 3)), ones((2, 3)))], [(ones((2, 3)), ones((2, 1))), (ones((2, 3)), ones((1, 3)))]),
     ],
@@ -75,6 +78,34 @@ CASES = {
     "splat": [
         ("c: bool[]", "y = Assert(float64[100, 100](1), c)", [(yes,)], [(no,)]),
         ("x: float64[n]", "y = x[:-1] + float64[200](1)", [(ones(201),)], [(ones(2),), (ones(200),)]),
+    ],
+    "guard": [
+        ("x: float64[], v: float64[n], z: float64[n]", "s = Exp(x)\n  y = Switch(s >= 0.0, (v + z) * s, -inf) - x", [(np.array(1.0), ones(3), ones(3))], [(np.array(1.0), ones(3), ones(1))]),
+    ],
+    "states": [
+        ("x: float64[4], k: float64[]", "y = loop (v in x, s = 0.0, t = 0.0) -> (s) {\n next s = s + v\n next t = Assert(t, t < k) + v\n }", [(ones(4), np.array(9.0))], [(ones(4), np.array(3.0))]),
+        ("x: float64[4], k: float64[]", "y, z = loop (v in x, s = 0.0, t = 0.0) -> (s, t) {\n next s = s + v\n next t = Assert(t, t < k) + v\n }", [(ones(4), np.array(9.0))], [(ones(4), np.array(3.0))]),
+    ],
+    "hoist": [
+        ("x: float64[n], k: float64[]", "y = loop (v in x, s = 0.0) -> (s) { next s = s + v * Assert(k, k > 0) }", [(ones(3), np.array(1.0)), (ones(0), np.array(-1.0))], [(ones(3), np.array(-1.0))]),
+        ("x: float64[3], k: float64[]", "y = loop (v in x, s = 0.0) -> (s) { next s = s + v * Assert(k, k > 0) }", [(ones(3), np.array(1.0))], [(ones(3), np.array(-1.0))]),
+        ("x: float64[n], r: int64[k]", "y = loop (v in x, s = 0.0) -> (s) { next s = s + v * Sum(Repeat{axis=0}(float64([1, 2]), r)) }", [(ones(3), np.array([1, 2])), (ones(0), np.array([1, -2]))], [(ones(3), np.array([1, -2]))]),
+        ("x: float64[n], z: float64[m]", "y = loop (v in x, s = 0.0) -> (s) { next s = s + v * Max(z) }", [(ones(3), ones(2)), (ones(0), ones(0))], [(ones(3), ones(0))]),
+        ("x: float64[n], i: int64[]", "y = loop (v in x, s = 0.0) -> (s) { next s = s + v * float64([1, 2])[i] }", [(ones(3), one), (ones(0), np.int64(2))], [(ones(3), np.int64(2))]),
+    ],
+    "batch": [
+        ("x: float64[n], z: float64[k]", "y = loop (i in 0:4, s = 0.0) -> (s) { next s = Sqrt(s + x[i] * z[i]) }", [(ones(4), ones(5))], [(ones(4), ones(3)), (ones(1), ones(4)), (ones(4), ones(1))]),
+        ("x: float64[n], z: float64[k]", "y = loop (i in 0:3, s = 0.0) -> (s) { next s = Sqrt(s + x[i + 1] * z[i]) }", [(ones(4), ones(3))], [(ones(3), ones(3)), (ones(2), ones(3)), (ones(4), ones(1))]),
+        ("x: float64[4]", "y = loop (v in x, s = 0.0) -> (s) { next s = s + Assert(Exp(v), v > 0) }", [(ones(4),)], [(ones(4) - np.arange(4),)]),
+        ("x: float64[n], z: float64[m]", "y = loop (v in x, i in 0:9, s = 0.0) -> (s) { next s = s + v * z[i] }", [(ones(3), ones(3)), (ones(0), ones(0))], [(ones(3), ones(2))]),
+    ],
+    "push-out": [
+        ("x: float64[4], k: float64[]", "y = loop (v in x, s = 0.0) -> ([t]) {\n t = Assert(Exp(s), s < k)\n next s = Sqrt(s + v)\n }", [(ones(4), np.array(9.0))], [(ones(4), np.array(1.1))]),
+        ("x: float64[4], k: float64[]", "y = loop (v in x, s = 0.0, t = 0.0) -> (t) {\n next t = t + Assert(Exp(s), s < k)\n next s = Sqrt(s + v)\n }", [(ones(4), np.array(9.0))], [(ones(4), np.array(1.1))]),
+    ],
+    "scan": [
+        ("x: float64[4], k: float64[]", "y = loop (v in x, s = 0.0) -> (s) { next s = Assert(s, s < k) + v }", [(ones(4), np.array(9.0))], [(ones(4), np.array(3.0))]),
+        ("x: float64[n, m], z: float64[m, k]", "y = loop (i in 0:3, s = 0.0) -> (s) { next s = Sqrt(s + Sum(x[i] @ z)) }", [(ones((3, 2)), ones((2, 2)))], [(ones((2, 2)), ones((2, 2))), (ones((3, 2)), ones((1, 2))), (ones((1, 2)), ones((2, 2)))]),
     ],
 }  # fmt: skip
 

@@ -1,0 +1,265 @@
+/*
+ * loop_batch.c: a node of a loop's body for all steps at once. In: the node, and for its inputs the
+ * stacked values of all steps, where the steps differ. Out: a node outside of the body whose result
+ * has a new axis 0, that of the steps. Operators on elements, reductions, products of matrices and
+ * what moves axes can do that.
+ */
+#include <string.h>
+
+#include "ops/ops.h"
+#include "rewrite/loops.h"
+
+#define SMALL      (1 << 20) /* elements that are stacked where there were none */
+#define SMALL_STEP 64        /* of one step */
+#define MAX_INPUTS 8         /* of an operator on elements */
+
+static int64_t count_of(struct ctx *cx, const struct type *t)
+{
+	int64_t n = 1, d;
+
+	for (uint32_t i = 0; i < t->rank; i++) {
+		if (!dim_is_const(cx, t->dims[i], &d))
+			return -1;
+		n = d && n > INT32_MAX / d ? INT32_MAX : n * d;
+	}
+	return n;
+}
+
+bool is_small(struct ctx *cx, const struct type *t)
+{
+	int64_t n = count_of(cx, t);
+
+	return n >= 0 && n <= SMALL_STEP;
+}
+
+bool stacks_small(struct ctx *cx, const struct type *t, dim trips)
+{
+	int64_t n = count_of(cx, t), steps;
+
+	if (n < 0)
+		return false;
+	return dim_is_const(cx, trips, &steps) ? !steps || n <= SMALL / steps : n <= SMALL_STEP;
+}
+
+/* Is what n gives not much larger than what differs between the steps? */
+static bool keeps_size(struct batch *at, const struct node *n)
+{
+	struct ctx *cx = at->b->cx;
+	int64_t to = count_of(cx, &n->out[0]->type);
+
+	if (stacks_small(cx, &n->out[0]->type, at->trips))
+		return true;
+	for (uint32_t i = 0; i < n->nin; i++) {
+		if (!at->all[i])
+			continue;
+		int64_t from = count_of(cx, &n->in[i]->type);
+		if (same_dims(cx, n->in[i]->type, n->out[0]->type) || (to >= 0 && from >= to))
+			return true;
+	}
+	return false;
+}
+
+static const struct attr *find_attr(const struct node *n, const char *name)
+{
+	for (uint32_t i = 0; i < n->nattrs; i++)
+		if (!strcmp(n->attrs[i].name, name))
+			return &n->attrs[i];
+	return NULL;
+}
+
+static struct value *typed(struct batch *at, struct value *v, const struct type *t)
+{
+	dim *dims = new_array(at->b->cx->arena, dim, t->rank + 1u);
+
+	if (!v)
+		return NULL;
+	dims[0] = at->trips;
+	if (t->rank)
+		memcpy(dims + 1, t->dims, t->rank * sizeof(dim));
+	return with_dims(v, dims);
+}
+
+static struct value *emit_again(struct batch *at, const struct node *n, struct value **in)
+{
+	struct node like = *n;
+	struct value *out = NULL;
+
+	like.lenient = true;
+	at->b->exact = n->exact;
+	emit_like(at->b, &like, in, &out);
+	at->b->exact = false;
+	return out;
+}
+
+bool can_batch_elements(const struct node *n, const bool *row)
+{
+	enum onnx_lengths lengths = onnx_lengths(n->onnx);
+
+	if (!onnx_facts[n->onnx->id].each || n->nout != 1 || n->as_written || n->nin > MAX_INPUTS ||
+	    n->out[0]->type.rank + 1u > MAX_RANK || lengths == ONNX_OTHER_LENGTHS)
+		return false;
+	for (uint32_t i = 1; i < n->nin; i++)
+		if (row[i] && lengths != ONNX_BROADCAST_LENGTHS)
+			return false;
+	return true;
+}
+
+/* Axes of length 1 behind that of the steps make the ranks equal. */
+static struct value *elements(struct batch *at, const struct node *n)
+{
+	struct value *in[MAX_INPUTS] = {0};
+	bool row[MAX_INPUTS];
+	int64_t axes[MAX_RANK];
+
+	for (uint32_t i = 0; i < n->nin && i < MAX_INPUTS; i++)
+		row[i] = at->all[i] != NULL;
+	if (!can_batch_elements(n, row))
+		return NULL;
+	for (uint32_t k = 0; k < MAX_RANK; k++)
+		axes[k] = 1 + k;
+	for (uint32_t i = 0; i < n->nin; i++) {
+		in[i] = row[i] ? at->all[i] : n->in[i];
+		if (row[i] && n->in[i]->type.rank < n->out[0]->type.rank)
+			in[i] = unsqueeze(at->b, in[i], axes,
+					  n->out[0]->type.rank - n->in[i]->type.rank);
+	}
+	return emit_again(at, n, in);
+}
+
+/* Axes of n, counted from 0 of a value of that rank; -1: they are not known */
+static int axes_of(const struct node *n, uint32_t rank, int *axes)
+{
+	const struct attr *list = find_attr(n, "axes");
+	const struct tensor *t = n->nin > 1 && n->in[1] ? n->in[1]->data : NULL;
+	uint64_t count = list ? list->n : t ? t->count : 0;
+	int64_t axis;
+
+	if (count > MAX_RANK || (n->nin > 1 && n->in[1] && !t))
+		return -1;
+	for (uint64_t i = 0; i < count; i++) {
+		axis = list ? list->u.ints[i] : 0;
+		if (!list && !tensor_int(t, t->splat ? 0 : i, &axis))
+			return -1;
+		axes[i] = (int)(axis < 0 ? axis + rank : axis);
+	}
+	return (int)count;
+}
+
+static struct value *reduction(struct batch *at, const struct node *n)
+{
+	const struct attr *keep = find_attr(n, "keepdims");
+	uint32_t rank = n->in[0]->type.rank;
+	int axes[MAX_RANK], count = axes_of(n, rank, axes);
+
+	if (count < 0 || find_attr(n, "noop_with_empty_axes") || rank + 1 > MAX_RANK || !rank)
+		return NULL;
+	for (uint32_t i = 0; !count && i < rank; i++)
+		axes[i] = (int)i;
+	count = count ? count : (int)rank;
+	for (int i = 0; i < count; i++)
+		axes[i]++;
+	return reduce(at->b, n->onnx->id, at->all[0], axes, count, !keep || keep->u.i);
+}
+
+static struct value *moved_axes(struct batch *at, const struct node *n)
+{
+	bool more = is_onnx(n, ONNX_Unsqueeze);
+	uint32_t rank = more ? n->out[0]->type.rank : n->in[0]->type.rank;
+	int64_t axes[MAX_RANK];
+	int at_axis[MAX_RANK], count = axes_of(n, rank, at_axis);
+
+	if (count <= 0 || rank + 1 > MAX_RANK)
+		return NULL;
+	for (int i = 0; i < count; i++)
+		axes[i] = at_axis[i] + 1;
+	return more ? unsqueeze(at->b, at->all[0], axes, (uint32_t)count)
+		    : squeeze(at->b, at->all[0], axes, (uint32_t)count);
+}
+
+static struct value *transposition(struct batch *at, const struct node *n)
+{
+	const struct attr *a = find_attr(n, "perm");
+	uint32_t rank = n->out[0]->type.rank;
+	int64_t perm[MAX_RANK] = {0};
+
+	if (rank + 1 > MAX_RANK)
+		return NULL;
+	for (uint32_t i = 0; i < rank; i++)
+		perm[i + 1] = 1 + (a ? a->u.ints[i] : rank - 1 - i);
+	return transpose(at->b, at->all[0], perm);
+}
+
+static struct value *reshaped(struct batch *at, const struct node *n)
+{
+	const struct type *t = &n->out[0]->type;
+	dim *dims = new_array(at->b->cx->arena, dim, t->rank + 1u);
+
+	if (at->all[1] || t->rank + 1 > MAX_RANK || count_of(at->b->cx, t) <= 0 ||
+	    count_of(at->b->cx, t) != count_of(at->b->cx, &n->in[0]->type))
+		return NULL;
+	dims[0] = at->trips;
+	if (t->rank)
+		memcpy(dims + 1, t->dims, t->rank * sizeof(dim));
+	return reshape(at->b, at->all[0], dims, t->rank + 1u);
+}
+
+/* x @ W and W @ x, and products of matrices of every step */
+static struct value *product(struct batch *at, const struct node *n)
+{
+	struct value *x = n->in[0], *y = n->in[1];
+	uint32_t p = x->type.rank, q = y->type.rank;
+
+	if (p + 1 > MAX_RANK || q + 1 > MAX_RANK)
+		return NULL;
+	if (at->all[0] && at->all[1])
+		return p >= 2 && p == q ? emit_(at->b, ONNX_MatMul, at->all[0], at->all[1]) : NULL;
+	if (at->all[0])
+		return q == 2 ? emit_(at->b, ONNX_MatMul, at->all[0], y) : NULL;
+	if (q == 1 && p == 2)
+		return emit_(at->b, ONNX_MatMul, at->all[1],
+			     transpose(at->b, x, (int64_t[]){1, 0}));
+	return q >= 2 && p == 2 ? emit_(at->b, ONNX_MatMul, x, at->all[1]) : NULL;
+}
+
+/* Rows that every step takes from the same table */
+static struct value *gathered(struct batch *at, const struct node *n)
+{
+	const struct attr *a = find_attr(n, "axis");
+	int64_t axis = a ? a->u.i : 0;
+
+	if (at->all[0] || (axis != 0 && axis != -(int64_t)n->in[0]->type.rank))
+		return NULL;
+	attr_int(at->b, "axis", 0);
+	return emit_(at->b, ONNX_Gather, n->in[0], at->all[1]);
+}
+
+static struct value *batched(struct batch *at, const struct node *n)
+{
+	if (onnx_facts[n->onnx->id].each)
+		return elements(at, n);
+	if (onnx_lengths(n->onnx) == ONNX_REDUCED_LENGTHS)
+		return is_onnx(n, ONNX_ArgMax) || is_onnx(n, ONNX_ArgMin) ? NULL : reduction(at, n);
+	switch (n->onnx->id) {
+	case ONNX_Unsqueeze:
+	case ONNX_Squeeze:
+		return moved_axes(at, n);
+	case ONNX_Transpose:
+		return transposition(at, n);
+	case ONNX_Reshape:
+		return reshaped(at, n);
+	case ONNX_MatMul:
+		return product(at, n);
+	case ONNX_Gather:
+		return gathered(at, n);
+	default:
+		return NULL;
+	}
+}
+
+struct value *batch_node(struct batch *at, const struct node *n)
+{
+	if (n->nout != 1 || n->as_written || !onnx_is_pure(n->onnx) || onnx_has_blocks(n->onnx) ||
+	    n->onnx->domain[0] || (!at->any_size && !keeps_size(at, n)))
+		return NULL;
+	return typed(at, batched(at, n), &n->out[0]->type);
+}

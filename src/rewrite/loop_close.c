@@ -1,0 +1,387 @@
+/*
+ * loop_close.c: what a loop gives back. In: the new nodes of the body, in its block. Out: the
+ * results of the body and the loop itself, as a Loop or a Scan, and what is computed after it for
+ * all steps at once: operators on elements that only stacked results need, and the sums of states
+ * that only add.
+ */
+#include <string.h>
+
+#include "rewrite/loops.h"
+
+#define MAX_TERMS  4 /* that a state adds in one step */
+#define MAX_INPUTS 8 /* of a node that is computed after the loop */
+
+struct closing {
+	struct move *m;
+	struct frame *f;
+	struct value **result; /* of the body, without Identities */
+	uint32_t nstates;
+	struct value *(*term)[MAX_TERMS]; /* by state: what it adds; the first NULL: it does more */
+	struct value **init;              /* of the states */
+	uint32_t nout;                    /* results of the loop, before */
+	vec(struct value *) needed;       /* values of the body that are stacked */
+	vec(struct node *) later;         /* nodes for after the loop, the last first */
+};
+
+static struct value *behind_identity(struct value *v)
+{
+	while (is_onnx(v->def, ONNX_Identity))
+		v = value_now(v->def->in[0]);
+	return v;
+}
+
+/* Blocks nest as the user's loops and ifs do: this may recurse. */
+static void count_reads(struct move *m, const struct block *k)
+{
+	for (const struct node *n = k->first; n; n = n->next) {
+		for (uint32_t i = 0; i < n->nin; i++)
+			if (n->in[i])
+				about(m, n->in[i])->reads++;
+		for (uint32_t i = 0; i < n->nattrs; i++) {
+			if (n->attrs[i].kind != AT_GRAPH)
+				continue;
+			const struct block *inner = n->attrs[i].u.block;
+			count_reads(m, inner);
+			for (uint32_t j = 0; j < inner->results.len; j++)
+				about(m, inner->results.at[j])->reads++;
+		}
+	}
+}
+
+static void clear_reads(struct move *m, const struct block *k)
+{
+	for (uint32_t i = 0; i < k->params.len; i++)
+		about(m, k->params.at[i])->reads = 0;
+	for (const struct node *n = k->first; n; n = n->next) {
+		for (uint32_t i = 0; i < n->nin; i++)
+			if (n->in[i])
+				about(m, n->in[i])->reads = 0;
+		for (uint32_t i = 0; i < n->nout; i++)
+			about(m, n->out[i])->reads = 0;
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				clear_reads(m, n->attrs[i].u.block);
+	}
+}
+
+/* The results as they are now. Those that are rows need not be stacked by the loop. */
+static void find_results(struct closing *c)
+{
+	struct frame *f = c->f;
+	struct block *body = f->block;
+	bool batches = false;
+
+	for (uint32_t k = 0; k < f->pending.len; k++)
+		if (about(c->m, f->pending.at[k])->kept) {
+			materialise(c->m, f->pending.at[k]);
+			f->checked = true;
+		}
+	batches = f->counted && !f->checked && rewrite_is_on(c->m->cx, PASS_BATCH);
+	c->result = new_array(c->m->cx->scratch, struct value *, body->results.len);
+	for (uint32_t i = f->scan; i < body->results.len; i++) {
+		struct value *v = behind_identity(value_now(body->results.at[i]));
+		if (!(i > c->nstates && batches && is_row_of(c->m, f, v)))
+			v = behind_identity(materialise(c->m, v));
+		c->result[i] = v;
+	}
+	clear_reads(c->m, body);
+	count_reads(c->m, body);
+	for (uint32_t i = f->scan; i <= c->nstates; i++)
+		about(c->m, c->result[i])->reads++;
+}
+
+static bool is_inside(struct closing *c, const struct value *v)
+{
+	return v->def && !is_outer(c->m, c->f, v) &&
+	       c->m->b.cse->shared->home[v->id] == c->f->block;
+}
+
+static void need(struct closing *c, struct value *v)
+{
+	struct about *a = about(c->m, v);
+
+	if (a->needed || (is_row_of(c->m, c->f, v) && !c->f->checked))
+		return;
+	a->needed = true;
+	*vec_push(c->m->cx->scratch, &c->needed) = v;
+}
+
+/* ---- sums ---- */
+
+static bool read_once(struct closing *c, const struct value *v)
+{
+	return about(c->m, v)->reads == 1 && !about(c->m, v)->kept;
+}
+
+static bool is_own_sum(struct closing *c, const struct value *v)
+{
+	return is_inside(c, v) && is_onnx(v->def, ONNX_Add) && !v->def->as_written &&
+	       read_once(c, v);
+}
+
+/* Is x' = x + a, or (x + a) + b, or the like, all that is done with state j? */
+static bool only_adds(struct closing *c, uint32_t j)
+{
+	struct ctx *cx = c->m->cx;
+	const struct value *x = c->f->block->params.at[2 + j];
+	struct value *v = c->result[1 + j], **in;
+	enum dtype t = (enum dtype)x->type.dtype;
+	bool sums = ((t == DT_FLOAT32 || t == DT_FLOAT64) && cx->opt.reassociate) ||
+		    t == DT_INT32 || t == DT_INT64;
+	uint32_t n = 0;
+
+	if (!sums || !read_once(c, x))
+		return false;
+	for (; v != x; n++) {
+		if (n == MAX_TERMS || !is_own_sum(c, v) || about(c->m, v)->needed)
+			return false;
+		in = v->def->in;
+		int at = in[0] == x || (in[1] != x && is_own_sum(c, in[0])) ? 0 : 1;
+		v = in[at];
+		c->term[j][n] = in[1 - at];
+		if (in[1 - at] == x || is_outer(c->m, c->f, in[1 - at]) ||
+		    !stacks_small(cx, &in[1 - at]->type, c->f->trips))
+			return false;
+	}
+	return n > 0;
+}
+
+static void find_sums(struct closing *c)
+{
+	for (uint32_t j = 0; j < c->nstates; j++) {
+		struct value *v = c->result[1 + j], *x = c->f->block->params.at[2 + j];
+		if (!only_adds(c, j)) {
+			c->term[j][0] = NULL;
+			continue;
+		}
+		for (uint32_t i = 0; v != x; i++) {
+			struct value **in = v->def->in, *term = c->term[j][i];
+			v->def->dead = true;
+			about(c->m, in[0])->reads--;
+			about(c->m, in[1])->reads--;
+			need(c, term);
+			v = in[0] == term ? in[1] : in[0];
+		}
+	}
+}
+
+/* ---- what only stacked results need ---- */
+
+/* Can v be computed after the loop, of values of which at most one is stacked for that alone? */
+static bool is_for_later(struct closing *c, const struct value *v)
+{
+	const struct node *n = v->def;
+	const struct value *more = NULL;
+	bool row[MAX_INPUTS];
+
+	if (!is_inside(c, v) || about(c->m, v)->reads || about(c->m, v)->kept ||
+	    n->nin > MAX_INPUTS)
+		return false;
+	for (uint32_t i = 0; i < n->nin; i++) {
+		const struct value *x = n->in[i];
+		row[i] = x && !is_outer(c->m, c->f, x);
+		if (!row[i] || is_row_of(c->m, c->f, x) || about(c->m, x)->needed || x == more)
+			continue;
+		if (more)
+			return false;
+		more = x;
+	}
+	return can_batch_elements(n, row);
+}
+
+static void move_behind(struct closing *c, bool push)
+{
+	struct arena *a = c->m->cx->scratch;
+	uint32_t left = 0;
+
+	for (uint32_t k = 0; k < c->needed.len; k++) {
+		struct value *v = c->needed.at[k];
+		if (!push || !about(c->m, v)->needed || !is_for_later(c, v))
+			continue;
+		about(c->m, v)->needed = false;
+		v->def->dead = true;
+		*vec_push(a, &c->later) = v->def;
+		for (uint32_t i = 0; i < v->def->nin; i++) {
+			struct value *x = v->def->in[i];
+			if (!x || x->data)
+				continue;
+			about(c->m, x)->reads--;
+			if (is_outer(c->m, c->f, x) || is_row_of(c->m, c->f, x))
+				continue;
+			about(c->m, x)->needed = true;
+			*vec_push(a, &c->needed) =
+				x; /* maybe once more, as it has one reader less */
+		}
+	}
+	for (uint32_t k = 0; k < c->needed.len; k++) {
+		struct value *v = c->needed.at[k];
+		if (about(c->m, v)->needed)
+			c->needed.at[left++] = v;
+		about(c->m, v)->needed = false;
+	}
+	c->needed.len = left;
+}
+
+/* ---- the loop ---- */
+
+static void unlink_dead(struct block *k)
+{
+	struct node **at = &k->first;
+
+	k->last = NULL;
+	k->nnodes = 0;
+	for (struct node *n = k->first; n; n = n->next) {
+		if (n->dead)
+			continue;
+		*at = k->last = n;
+		at = &n->next;
+		k->nnodes++;
+	}
+	*at = NULL;
+}
+
+/* A value outside, for those of the body that are stacked */
+static struct value *stacked(struct closing *c, const struct value *v)
+{
+	struct ctx *cx = c->m->cx;
+	struct type t = {v->type.dtype, (uint8_t)(v->type.rank + 1u), NULL};
+
+	t.dims = new_array(cx->arena, dim, t.rank);
+	t.dims[0] = c->f->trips;
+	if (v->type.rank)
+		memcpy(t.dims + 1, v->type.dims, v->type.rank * sizeof(dim));
+	struct value *to = graph_value(cx, t, v->span);
+	to->def = c->f->loop;
+	to->low = to;
+	return to;
+}
+
+static bool is_read(struct closing *c, const struct value *param)
+{
+	return about(c->m, param)->reads || about(c->m, param)->kept;
+}
+
+/* Sets inputs and results of the loop, and the parameters and results of its body. */
+static void set_results(struct closing *c)
+{
+	struct move *m = c->m;
+	struct frame *f = c->f;
+	struct block *body = f->block;
+	struct node *loop = f->loop;
+	struct arena *a = m->cx->arena;
+	vec(struct value *) in = {0}, out = {0}, params = {0};
+
+	body->results.len = 0;
+	if (!f->scan) {
+		*vec_push(a, &in) = loop->in[0];
+		*vec_push(a, &in) = loop->in[1];
+		*vec_push(a, &params) = f->iteration;
+		*vec_push(a, &params) = f->go;
+		block_result(&m->b, c->result[0], NULL, false);
+	}
+	for (uint32_t j = 0; j < c->nstates; j++) {
+		if (c->term[j][0])
+			continue;
+		*vec_push(a, &in) = loop->in[2 + j];
+		*vec_push(a, &out) = loop->out[j];
+		*vec_push(a, &params) = body->params.at[2 + j];
+		block_result(&m->b, c->result[1 + j], c->result[1 + j]->type.dims, false);
+	}
+	for (uint32_t k = 0; k < c->needed.len; k++) {
+		struct value *v = c->needed.at[k];
+		*vec_push(a, &out) = stacked(c, v);
+		set_row(m, v, (struct row){.frame = f, .all = out.at[out.len - 1]});
+		block_result(&m->b, v, v->type.dims, false);
+	}
+	uint32_t states = in.len;
+	for (uint32_t k = 0; k < f->rows.len; k++) {
+		if (!is_read(c, f->params.at[k]) && (in.len > states || k + 1 < f->rows.len))
+			continue; /* a Scan walks one sequence at least */
+		*vec_push(a, &in) = f->rows.at[k];
+		*vec_push(a, &params) = f->params.at[k];
+	}
+	loop->in = in.at;
+	loop->nin = (uint16_t)in.len;
+	loop->out = out.at;
+	loop->nout = (uint16_t)out.len;
+	memcpy(&body->params, &params, sizeof(params));
+	if (!f->scan)
+		return;
+	loop->onnx = onnx_find(ONNX_Scan, m->cx->opt.opset);
+	loop->attrs = new_array(a, struct attr, 2);
+	loop->nattrs = 2;
+	loop->attrs[0] = (struct attr){.name = "body", .kind = AT_GRAPH, .u.block = body};
+	loop->attrs[1] =
+		(struct attr){.name = "num_scan_inputs", .kind = AT_INT, .u.i = loop->nin - states};
+}
+
+/* The results of a loop that runs as long as it likes stay. */
+static void keep_results(struct closing *c)
+{
+	struct block *body = c->f->block;
+	uint32_t n = body->results.len;
+
+	body->results.len = 0;
+	for (uint32_t i = 0; i < n; i++)
+		block_result(&c->m->b, c->result[i], c->result[i]->type.dims, false);
+}
+
+static void compute_later(struct closing *c, struct value **out)
+{
+	struct move *m = c->m;
+	struct frame *f = c->f;
+
+	while (c->later.len) {
+		struct node *n = c->later.at[--c->later.len];
+		struct value *all = batch(m, f, n, true);
+		if (!all)
+			bug("%s cannot be computed after the loop", n->onnx->name);
+		set_row(m, n->out[0], (struct row){.frame = f, .all = all});
+	}
+	for (uint32_t j = 0; j < c->nstates; j++) {
+		struct value *v = out[j]->low;
+		if (!c->term[j][0])
+			continue;
+		v = c->init[j];
+		for (uint32_t i = 0; i < MAX_TERMS && c->term[j][i]; i++)
+			v = emit_(&m->b, ONNX_Add, v,
+				  reduce(&m->b, ONNX_ReduceSum, all_of(m, c->term[j][i]),
+					 (int[]){0}, 1, false));
+		replace_value(m, out[j], v);
+	}
+	for (uint32_t i = c->nstates; i < c->nout; i++)
+		replace_value(m, out[i], all_of(m, c->result[1 + i]));
+}
+
+void close_loop(struct move *m, struct frame *f, struct block *outer)
+{
+	struct node *loop = f->loop;
+	struct closing c = {.m = m, .f = f, .nstates = loop->nin - 2u, .nout = loop->nout};
+	struct value **out = loop->out;
+	struct arena *a = m->cx->scratch;
+
+	c.init = loop->in + 2;
+	c.term = arena_alloc(a, mul_size(a, c.nstates + 1u, sizeof(*c.term)));
+	find_results(&c);
+	if (f->counted) {
+		bool push = !f->checked && rewrite_is_on(m->cx, PASS_PUSH);
+		if (push)
+			find_sums(&c);
+		for (uint32_t i = c.nstates; i < c.nout; i++)
+			need(&c, c.result[1 + i]);
+		move_behind(&c, push);
+		unlink_dead(f->block);
+		if (f->scan && !f->rows.len)
+			materialise(m, f->iteration);
+		set_results(&c);
+	} else {
+		keep_results(&c);
+	}
+	scope_close(&m->b, outer);
+	if (loop->nin == 2 && !f->scan && !loop->in[1])
+		loop->in[1] = const_int_of(&m->b, DT_BOOL, 1);
+	if (loop->nout)
+		append(&m->b, loop);
+	if (f->counted)
+		compute_later(&c, out);
+}

@@ -1,0 +1,633 @@
+/*
+ * loop_move.c: nodes that need not be computed in every step of a loop. In: the graph of ONNX
+ * nodes. Out: the same function, where
+ *	what is the same in all steps is computed before the loop (hoist);
+ *	what only reads rows of sequences is computed before the loop for all steps at once (batch);
+ *	what only stacked results need is computed after the loop for all steps at once, and so are
+ *	sums (push-out);
+ *	a Loop of a known number of steps, at least one, is a Scan (scan): ONNX Runtime takes less
+ *	time for a step of it, rows of sequences need no Gather there, and what is stacked no copy.
+ *
+ * The graph is built again in its order. A node of a body goes into the outermost block where it
+ * can stand. A value of a body that is known for all steps at once (`row`) gets a node in the body
+ * only if one reads it there: a Gather of the step's row, or a parameter of the Scan. What might
+ * fail is computed outside only if the loop runs a step at least, and nothing leaves a branch of
+ * an If.
+ */
+#include <string.h>
+
+#include "ops/ops.h"
+#include "rewrite/loops.h"
+
+#define MAX_COUNT 256 /* steps whose numbers are a constant */
+
+struct about *about(struct move *m, const struct value *v)
+{
+	if (v->id >= m->nabout) {
+		uint32_t n = v->id + v->id / 2 + 64;
+		m->about = arena_grow(m->cx->scratch, m->about, m->nabout * sizeof(*m->about),
+				      mul_size(m->cx->scratch, n, sizeof(*m->about)));
+		m->nabout = n;
+	}
+	return &m->about[v->id];
+}
+
+static struct row *row_of(struct move *m, const struct value *v)
+{
+	return v && v->id < m->nabout ? m->about[v->id].row : NULL;
+}
+
+bool is_row_of(struct move *m, const struct frame *f, const struct value *v)
+{
+	const struct row *r = row_of(m, v);
+
+	return r && r->frame == f;
+}
+
+void set_row(struct move *m, const struct value *v, struct row r)
+{
+	struct row *to = new (m->cx->scratch, struct row);
+
+	*to = r;
+	about(m, v)->row = to;
+}
+
+/* ---- where nodes go ---- */
+
+struct spot enter(struct move *m, const struct frame *f)
+{
+	struct spot was = {m->b.cse, m->b.block};
+
+	m->b.cse = f->scope;
+	m->b.block = f->block;
+	return was;
+}
+
+void leave(struct move *m, struct spot was)
+{
+	m->b.cse = was.scope;
+	m->b.block = was.block;
+}
+
+/* What v is now; a row that no node is made for stays itself */
+struct value *value_now(struct value *v)
+{
+	while (v && v->low && v->low != v)
+		v = v->low;
+	return v;
+}
+
+static bool is_pending(struct move *m, const struct value *v)
+{
+	return !v->data && !v->low && row_of(m, v);
+}
+
+/* Does v come from outside of the block of f? */
+bool is_outer(struct move *m, const struct frame *f, const struct value *v)
+{
+	if (v->data)
+		return true;
+	if (is_pending(m, v))
+		return row_of(m, v)->frame->block->depth < f->block->depth;
+	return m->b.cse->shared->home[v->id]->depth < f->block->depth;
+}
+
+/* v is read in place of old from now on. */
+void replace_value(struct move *m, struct value *old, struct value *v)
+{
+	bool result = about(m, old)->result;
+	bool taken = v->name || about(m, v)->result || !v->def ||
+		     m->b.cse->shared->home[v->id] != m->b.block;
+
+	if (result ? taken : old->name && !v->def)
+		v = identity(&m->b, v);
+	if (result)
+		about(m, v)->result = true;
+	if (about(m, old)->kept)
+		about(m, v)->kept = true;
+	if (!v->name && v->def && old->name) {
+		v->span = old->span;
+		v->name = old->name;
+	}
+	if (!v->known)
+		v->known = old->known;
+	old->low = v;
+}
+
+/* ---- rows ---- */
+
+static struct value *count_steps(struct move *m, struct frame *f, int64_t first)
+{
+	struct build *b = &m->b;
+	struct spot was = enter(m, f->outer);
+	int64_t n;
+	struct value *v;
+
+	if (dim_is_const(m->cx, f->trips, &n) && n <= MAX_COUNT) {
+		struct tensor *t = tensor_new(m->cx, DT_INT64, 1, &n);
+		int64_t *to = new_array(m->cx->arena, int64_t, (size_t)n + 1);
+		for (int64_t i = 0; i < n; i++)
+			to[i] = first + i;
+		t->data = to;
+		v = const_tensor(b, t);
+	} else {
+		v = emit_(b, ONNX_Range, const_int(b, first),
+			  first ? emit_(b, ONNX_Add, f->trip_count, const_int(b, first))
+				: f->trip_count,
+			  const_int(b, 1));
+		v = with_dims(v, memcpy(new (m->cx->arena, dim), &f->trips, sizeof(dim)));
+	}
+	leave(m, was);
+	return v;
+}
+
+struct value *all_of(struct move *m, struct value *v)
+{
+	struct row *r = row_of(m, v);
+
+	if (!r->all)
+		r->all = count_steps(m, r->frame, r->first);
+	return r->all;
+}
+
+static void materialise_inputs(struct move *m, struct node *n);
+
+/* Does the node of a row take no longer in the body than a Gather of the row? */
+static bool is_cheap_inside(struct move *m, const struct row *r)
+{
+	const struct node *n = r->node;
+
+	if (r->counts || (is_onnx(n, ONNX_Gather) && n->in[0] == r->all))
+		return true;
+	if ((!onnx_facts[n->onnx->id].each && !is_onnx(n, ONNX_Unsqueeze)) ||
+	    !is_small(m->cx, &n->out[0]->type))
+		return false;
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i] && is_pending(m, value_now(n->in[i])) &&
+		    !row_of(m, value_now(n->in[i]))->counts)
+			return false;
+	return true;
+}
+
+/* The row as a value of its body */
+struct value *materialise(struct move *m, struct value *v)
+{
+	struct row *r = row_of(m, v);
+	struct build *b = &m->b;
+	struct value *to;
+
+	if (!is_pending(m, v))
+		return value_now(v);
+	struct frame *f = r->frame;
+	struct spot was = enter(m, f);
+	if (f->scan) {
+		to = block_param(b, f->block, v->type);
+		f->block->params.len--; /* it comes behind the states */
+		*vec_push(m->cx->arena, &f->rows) = all_of(m, v);
+		*vec_push(m->cx->arena, &f->params) = to;
+		to->name = v->name;
+		to->known = v->known;
+		to->sign = v->sign;
+		v->low = to;
+		if (about(m, v)->kept)
+			about(m, to)->kept = true;
+	} else if (r->node && is_cheap_inside(m, r)) {
+		materialise_inputs(m, r->node);
+		v->low = v;
+		append_again(b, r->node);
+		to = value_now(v);
+	} else {
+		attr_int(b, "axis", 0);
+		to = emit_(b, ONNX_Gather, all_of(m, v), f->iteration);
+		to = with_dims(to, v->type.dims);
+		replace_value(m, v, to);
+		to = v->low;
+	}
+	leave(m, was);
+	if (!row_of(m, to))
+		set_row(m, to, *r);
+	return to;
+}
+
+static void materialise_inputs(struct move *m, struct node *n)
+{
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i])
+			n->in[i] = materialise(m, value_now(n->in[i]));
+}
+
+static void make_row(struct move *m, struct frame *f, struct node *n, struct value *all)
+{
+	struct value *v = n->out[0];
+
+	v->low = NULL;
+	set_row(m, v, (struct row){.frame = f, .all = all, .node = n});
+	*vec_push(m->cx->scratch, &f->pending) = v;
+}
+
+/* The constant that is every row of v; NULL: rows differ, or that is not known. */
+static struct value *one_row(struct move *m, const struct value *v, const struct type *t)
+{
+	const struct tensor *x = v->data;
+	int64_t shape[MAX_RANK];
+
+	if (!x || !x->splat || is_weight(v) || !x->count)
+		return NULL;
+	for (uint32_t i = 0; i < t->rank; i++)
+		shape[i] = x->shape[i + 1];
+	struct tensor *row = tensor_new(m->cx, (enum dtype)x->dtype, t->rank, shape);
+	row->data = x->data;
+	row->splat = t->rank && row->count > 1;
+	return const_tensor(&m->b, row);
+}
+
+/* Row `step + first` of a sequence. Does n read that? */
+static bool reads_row(struct move *m, struct frame *f, struct node *n)
+{
+	struct build *b = &m->b;
+	struct value *of = n->in[0], *all = of;
+	const struct row *r = row_of(m, n->in[1]);
+	int64_t axis = 0;
+
+	for (uint32_t i = 0; i < n->nattrs; i++)
+		if (!strcmp(n->attrs[i].name, "axis"))
+			axis = n->attrs[i].u.i;
+	if (axis || !of->type.rank || !r || r->frame != f || !r->counts || r->first < 0 ||
+	    !is_outer(m, f, of) || is_pending(m, of))
+		return false;
+	dim length = of->type.dims[0], last = dim_add(m->cx, f->trips, dim_const(m->cx, r->first));
+	if (!dim_ge(m->cx, dim_sub(m->cx, length, last), 0))
+		return false;
+	struct value *constant = one_row(m, of, &n->out[0]->type);
+	if (constant) {
+		replace_value(m, n->out[0], constant);
+		return true;
+	}
+	if (r->first || !dim_eq(m->cx, length, f->trips)) {
+		struct spot was = enter(m, f->outer);
+		struct value *stop = NULL;
+		if (dim_eq(m->cx, length, last))
+			stop = const_ints(b, &(int64_t){INT64_MAX}, 1);
+		else if (dim_available(b, last))
+			stop = dim_vector(b, last);
+		if (stop) {
+			dim *dims = new_array(m->cx->arena, dim, of->type.rank);
+			memcpy(dims, of->type.dims, of->type.rank * sizeof(dim));
+			dims[0] = f->trips;
+			all = slice(b, of, &(int64_t){0}, 1, const_ints(b, &r->first, 1), stop,
+				    NULL);
+			all = with_dims(all, dims);
+		}
+		leave(m, was);
+		if (!stop)
+			return false;
+	}
+	make_row(m, f, n, all);
+	return true;
+}
+
+/* The number of the step plus a constant. Does n compute that? */
+static bool counts_steps(struct move *m, struct frame *f, struct node *n)
+{
+	int64_t k;
+
+	if (!is_onnx(n, ONNX_Add) || n->out[0]->type.rank)
+		return false;
+	for (int i = 0; i < 2; i++) {
+		const struct row *r = row_of(m, n->in[i]);
+		if (!r || r->frame != f || !r->counts || !n->in[1 - i]->data ||
+		    !tensor_int(n->in[1 - i]->data, 0, &k) || k < INT16_MIN || k > INT16_MAX)
+			continue;
+		int64_t first = r->first + k;
+		make_row(m, f, n, NULL);
+		row_of(m, n->out[0])->counts = true;
+		row_of(m, n->out[0])->first = first;
+		return true;
+	}
+	return false;
+}
+
+struct value *batch(struct move *m, struct frame *f, struct node *n, bool any_size)
+{
+	struct batch at = {&m->b, f->trips, NULL, any_size};
+	struct spot was = enter(m, f->outer);
+
+	at.all = new_array(m->cx->scratch, struct value *, n->nin + 1u);
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (is_row_of(m, f, n->in[i]))
+			at.all[i] = all_of(m, n->in[i]);
+		else if (n->in[i])
+			n->in[i] = materialise(m, n->in[i]);
+	struct value *all = batch_node(&at, n);
+	leave(m, was);
+	return all;
+}
+
+/* Is n a row, all of which are computed outside from now on? */
+static bool becomes_row(struct move *m, struct frame *f, struct node *n)
+{
+	bool any = false;
+
+	if (!f->counted || n->nout != 1 || n->as_written)
+		return false;
+	for (uint32_t i = 0; i < n->nin; i++) {
+		bool row = is_row_of(m, f, n->in[i]);
+		any |= row;
+		if (n->in[i] && !row && !is_outer(m, f, n->in[i]))
+			return false;
+	}
+	if (!any)
+		return false;
+	if (counts_steps(m, f, n) || (is_onnx(n, ONNX_Gather) && reads_row(m, f, n)))
+		return true;
+	struct value *all = rewrite_is_on(m->cx, PASS_BATCH) ? batch(m, f, n, false) : NULL;
+	if (all)
+		make_row(m, f, n, all);
+	return all != NULL;
+}
+
+/* ---- nodes ---- */
+
+static bool divides_integers(const struct node *n)
+{
+	return (is_onnx(n, ONNX_Div) || is_onnx(n, ONNX_Mod)) &&
+	       !is_float((enum dtype)n->out[0]->type.dtype);
+}
+
+/* Does n give a result for all inputs of its types? */
+static bool never_fails(struct ctx *cx, const struct node *n)
+{
+	if (onnx_facts[n->onnx->id].each)
+		return !divides_integers(n);
+	switch (n->onnx->id) {
+	case ONNX_ReduceMax:
+	case ONNX_ReduceMin:
+		for (uint32_t i = 0; i < n->in[0]->type.rank; i++)
+			if (!dim_ge(cx, n->in[0]->type.dims[i], 1))
+				return false;
+		return true;
+	case ONNX_ReduceSum:
+	case ONNX_ReduceMean:
+	case ONNX_ReduceProd:
+	case ONNX_ReduceL1:
+	case ONNX_Shape:
+	case ONNX_Size:
+	case ONNX_Transpose:
+	case ONNX_Unsqueeze:
+	case ONNX_MatMul:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool may_leave(struct move *m, const struct frame *f, const struct node *n)
+{
+	if (!f->loop || !rewrite_is_on(m->cx, PASS_HOIST) || n->as_written ||
+	    !onnx_is_pure(n->onnx) || n->onnx->domain[0] || (!f->certain && !never_fails(m->cx, n)))
+		return false;
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i] && !is_outer(m, f, n->in[i]))
+			return false;
+	return true;
+}
+
+/* x, for x + 0 where x is never -0 */
+static struct value *without_zero(struct move *m, const struct node *n)
+{
+	if (!is_onnx(n, ONNX_Add))
+		return NULL;
+	for (int i = 0; i < 2; i++) {
+		struct value *x = n->in[1 - i];
+		const struct tensor *t = n->in[i]->data;
+		if (!t || !t->data || (t->count != 1 && !t->splat) || tensor_float(t, 0) != 0 ||
+		    !is_float((enum dtype)t->dtype) || x->data || !x->low ||
+		    !same_dims(m->cx, x->type, n->out[0]->type) || may_be_minus_zero(&m->b, x))
+			continue;
+		return x;
+	}
+	return NULL;
+}
+
+static void rebuild_loop(struct move *m, struct frame *f, struct node *n);
+static void rebuild_nodes(struct move *m, struct frame *f);
+
+/* The value for a result of a block; each result is a value of that block. */
+static struct value *own_result(struct move *m, struct value *v)
+{
+	struct value *r = is_pending(m, v) ? materialise(m, v) : value_now(v);
+
+	return r == v || (r->def && m->b.cse->shared->home[r->id] == m->b.block)
+		       ? r
+		       : identity(&m->b, r);
+}
+
+static void rebuild_branch(struct move *m, struct frame *outer, struct block *k)
+{
+	struct block *was = m->b.block;
+	struct frame f = {.outer = outer, .block = k};
+
+	scope_open(&m->b, k);
+	f.scope = m->b.cse;
+	rebuild_nodes(m, &f);
+	for (uint32_t i = 0; i < k->results.len; i++)
+		k->results.at[i] = own_result(m, k->results.at[i]);
+	scope_close(&m->b, was);
+}
+
+/* A check reads v, which is in the block of f or around it. */
+static void keep(struct move *m, struct frame *f, const struct value *v)
+{
+	about(m, v)->kept = true;
+	for (; f; f = f->outer)
+		f->checked |= !is_outer(m, f, v);
+}
+
+/* Adds n to the block of f, or to one around it. */
+static void place_node(struct move *m, struct frame *f, struct node *n)
+{
+	struct value *x;
+
+	for (uint32_t i = 0; i < n->nin; i++)
+		n->in[i] = value_now(n->in[i]);
+	m->b.span = n->span;
+	if (onnx_has_blocks(n->onnx)) {
+		materialise_inputs(m, n);
+		if (is_onnx(n, ONNX_Loop) && !n->as_written) {
+			rebuild_loop(m, f, n);
+			return;
+		}
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				rebuild_branch(m, f, n->attrs[i].u.block);
+		append_again(&m->b, n);
+		return;
+	}
+	while (may_leave(m, f, n))
+		f = f->outer;
+	struct spot was = enter(m, f);
+	if (f->loop && (x = without_zero(m, n))) {
+		replace_value(m, n->out[0], x);
+	} else if (!f->loop || !becomes_row(m, f, n)) {
+		materialise_inputs(m, n);
+		append_again(&m->b, n);
+		for (uint32_t i = 0; i < n->nout; i++)
+			if (about(m, n->out[i])->kept)
+				keep(m, f, value_now(n->out[i]));
+		if (n->nout == 1 && !n->dead && onnx_facts[n->onnx->id].signs)
+			n->out[0]->sign |= onnx_facts[n->onnx->id].signs(n);
+	}
+	leave(m, was);
+}
+
+static void rebuild_nodes(struct move *m, struct frame *f)
+{
+	struct node *n = f->block->first, *next;
+
+	f->block->first = f->block->last = NULL;
+	f->block->nnodes = 0;
+	for (; n; n = next) {
+		next = n->next;
+		n->next = NULL;
+		place_node(m, f, n);
+	}
+}
+
+/* ---- loops ---- */
+
+static bool is_true(const struct value *v)
+{
+	int64_t yes;
+
+	return !v || (v->data && v->data->count == 1 && tensor_int(v->data, 0, &yes) && yes);
+}
+
+static struct value *behind_identity(struct value *v)
+{
+	while (is_onnx(v->def, ONNX_Identity))
+		v = v->def->in[0];
+	return v;
+}
+
+/* Do states keep their lengths? A Scan has room for no others. */
+static bool has_fixed_states(struct move *m, const struct node *loop, const struct block *body)
+{
+	for (uint32_t j = 0; j + 2 < loop->nin; j++) {
+		const struct type *t = &body->params.at[2 + j]->type;
+		if (t->dtype == DT_NONE || !same_dims(m->cx, *t, loop->in[2 + j]->type) ||
+		    !same_dims(m->cx, *t, body->results.at[1 + j]->type) ||
+		    !same_dims(m->cx, *t, loop->out[j]->type))
+			return false;
+	}
+	return true;
+}
+
+static bool scan_exists(struct move *m)
+{
+	const struct onnx_op *op = onnx_find(ONNX_Scan, m->cx->opt.opset);
+
+	return op && kernel_exists(m->cx->opt.target, op, NULL, 0, NULL, 0);
+}
+
+static void look_at_loop(struct move *m, struct frame *f)
+{
+	struct node *loop = f->loop;
+	struct block *body = f->block;
+
+	f->iteration = body->params.at[0];
+	f->go = body->params.at[1];
+	f->trip_count = loop->in[0];
+	f->trips = loop->in[0] ? known_at(&m->b, loop->in[0], 0) : DIM_NONE;
+	bool all = behind_identity(body->results.at[0]) == f->go && is_true(loop->in[1]);
+	bool some = f->trips != DIM_NONE && dim_ge(m->cx, f->trips, 1);
+	f->counted = all && f->trips != DIM_NONE && dim_ge(m->cx, f->trips, 0);
+	f->certain = is_true(loop->in[1]) && (!loop->in[0] || some);
+	f->scan = f->counted && some && rewrite_is_on(m->cx, PASS_SCAN) && scan_exists(m) &&
+		  has_fixed_states(m, loop, body);
+}
+
+/* Never -0 at first nor after a step: never */
+static void find_signs(struct frame *f)
+{
+	for (uint32_t j = 0; j + 2 < f->loop->nin; j++) {
+		struct value *x = f->block->params.at[2 + j];
+		x->sign |= sign_of(f->loop->in[2 + j]) & sign_of(f->block->results.at[1 + j]);
+	}
+}
+
+/* n, whose inputs are values of the new graph */
+static void rebuild_loop(struct move *m, struct frame *outer, struct node *n)
+{
+	struct frame *f = new (m->cx->scratch, struct frame);
+	struct block *was = m->b.block;
+
+	f->outer = outer;
+	f->block = loop_body(n);
+	f->loop = n;
+	look_at_loop(m, f);
+	find_signs(f);
+	f->checked = has_checks(f->block);
+	if (f->scan)
+		f->go->low = const_int_of(&m->b, DT_BOOL, 1);
+	scope_open(&m->b, f->block);
+	f->scope = m->b.cse;
+	if (f->scan || (f->counted && rewrite_is_on(m->cx, PASS_BATCH))) {
+		set_row(m, f->iteration, (struct row){.frame = f, .counts = true});
+		f->iteration->low = f->scan ? NULL : f->iteration;
+	}
+	rebuild_nodes(m, f);
+	close_loop(m, f, was);
+}
+
+static void mark_results(struct move *m, const struct block *k)
+{
+	for (uint32_t i = 0; i < k->results.len; i++)
+		about(m, k->results.at[i])->result = true;
+	for (const struct node *n = k->first; n; n = n->next)
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				mark_results(m, n->attrs[i].u.block);
+}
+
+void loop_move(struct ctx *cx, struct graph *g)
+{
+	struct move m = {.cx = cx};
+	struct frame top = {.block = g->block};
+
+	build_reopen(&m.b, cx, g);
+	top.scope = m.b.cse;
+	mark_results(&m, g->block);
+	for (uint32_t i = 0; i < g->kept.len; i++)
+		about(&m, value_now(g->kept.at[i]))->kept = true;
+	rebuild_nodes(&m, &top);
+	for (uint32_t i = 0; i < g->block->results.len; i++)
+		g->block->results.at[i] = own_result(&m, g->block->results.at[i]);
+	for (uint32_t i = 0; i < g->states.len; i++)
+		if (g->states.at[i].next)
+			g->states.at[i].next = value_now(g->states.at[i].next);
+	build_close(&m.b, g);
+}
+
+/* Blocks nest as the user's loops and ifs do: this may recurse. */
+static bool has_loop(const struct block *k)
+{
+	for (const struct node *n = k->first; n; n = n->next) {
+		if (is_onnx(n, ONNX_Loop))
+			return true;
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH && has_loop(n->attrs[i].u.block))
+				return true;
+	}
+	return false;
+}
+
+void rewrite_loops(struct ctx *cx, struct graph *g)
+{
+	if (!has_loop(g->block))
+		return;
+	if (rewrite_is_on(cx, PASS_STATES))
+		loop_states(cx, g);
+	drop_unread(cx, g);
+	loop_move(cx, g);
+	rewrite(cx, g);
+}

@@ -1,0 +1,90 @@
+/* loops.h: what the rewrites of loops share. */
+#ifndef PTGC_REWRITE_LOOPS_H
+#define PTGC_REWRITE_LOOPS_H
+
+#include "lower/build.h"
+#include "rewrite/rewrite.h"
+
+/* A value of a body that is known for all steps at once, outside of the loop */
+struct row {
+	struct frame *frame; /* of that body */
+	struct value *all;   /* stacked; NULL: not made yet, it counts steps from `first` on */
+	int64_t first;
+	bool counts;       /* it is the number of the step, from 0, plus `first` */
+	struct node *node; /* the node of the body that computes it; NULL: a parameter */
+};
+/* A block that is being built */
+struct frame {
+	struct frame *outer;
+	struct block *block;
+	struct cse *scope;
+	struct node *loop; /* NULL: nothing leaves this block */
+	bool counted;      /* the loop runs `trips` steps */
+	bool certain;      /* it runs one at least */
+	bool scan;         /* it becomes a Scan */
+	bool checked;      /* what a check reads is in the body: the loop must be run */
+	dim trips;
+	struct value *trip_count;
+	struct value *iteration, *go;
+	vec(struct value *) pending;      /* rows that may have no node in the body yet */
+	vec(struct value *) rows, params; /* of the Scan: sequences, and the parameters for them */
+};
+struct about { /* a value */
+	struct row *row;
+	uint32_t reads; /* of a value of the body that is being closed */
+	bool kept;      /* a check reads it */
+	bool result;    /* a block gave it back at first */
+	bool needed;    /* it is to be stacked */
+};
+struct move {
+	struct ctx *cx;
+	struct build b;
+	struct about *about; /* by value id */
+	uint32_t nabout;
+};
+struct spot {
+	struct cse *scope;
+	struct block *block;
+};
+
+struct block *loop_body(const struct node *n); /* NULL: n has none */
+bool has_checks(const struct block *k);        /* it or a block in it */
+/* loop_states.c: fewer states and stacked results */
+void loop_states(struct ctx *cx, struct graph *g);
+
+/* loop_move.c: nodes go out of bodies */
+void loop_move(struct ctx *cx, struct graph *g);
+struct about *about(struct move *m, const struct value *v);
+struct spot enter(struct move *m, const struct frame *f);
+void leave(struct move *m, struct spot was);
+struct value *value_now(struct value *v);
+bool is_outer(struct move *m, const struct frame *f, const struct value *v);
+bool is_row_of(struct move *m, const struct frame *f, const struct value *v);
+void replace_value(struct move *m, struct value *old, struct value *v);
+struct value *all_of(struct move *m, struct value *v);      /* the stacked value of a row */
+struct value *materialise(struct move *m, struct value *v); /* a row as a value of its body */
+/* n, of the body of f, for all steps at once; NULL: no */
+struct value *batch(struct move *m, struct frame *f, struct node *n, bool any_size);
+void set_row(struct move *m, const struct value *v, struct row r);
+
+/* loop_close.c: what a loop gives back, and what is computed after it */
+/* Opens the block around it again. */
+void close_loop(struct move *m, struct frame *f, struct block *outer);
+
+/* loop_batch.c */
+struct batch {
+	struct build *b; /* open where the result goes */
+	dim trips;
+	/* of each input: what it is in all steps, stacked along a new axis 0; NULL: it is the same
+	 * in all of them */
+	struct value **all;
+	bool any_size; /* even if it takes much more memory */
+};
+/* n for all steps at once: its result in each step, stacked. NULL: there is no such node. */
+struct value *batch_node(struct batch *at, const struct node *n);
+/* Is n an operator on elements that batch_node() takes, row[i] saying which inputs are rows? */
+bool can_batch_elements(const struct node *n, const bool *row);
+bool is_small(struct ctx *cx, const struct type *t);
+bool stacks_small(struct ctx *cx, const struct type *t, dim trips); /* few elements in all */
+
+#endif

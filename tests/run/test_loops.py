@@ -1,0 +1,216 @@
+"""Rewrites of loops: what a loop computes stays, at 0 steps, 1 and more, and what a step costs goes down."""
+
+import numpy as np
+import onnx
+import pytest
+
+import ptg
+
+OFF = ("states", "hoist", "batch", "push-out", "scan")
+
+
+def rows(*columns):
+    return [np.array(c) for c in columns]
+
+
+def linear(x, a, b):
+    s, out = 0.0, []
+    for v in x:
+        s = a * b * s + np.exp(v) * a
+        out.append(s)
+    return s, np.array(out)
+
+
+def two_equal(x, a):
+    s, out = 1.0, []
+    for v in x:
+        s = np.sqrt(abs(s * a + v))
+        out.append(s * 2 + v)
+    return s, s, np.array(out)
+
+
+def sums(x, w):
+    s, t, total = 1.0, 0.0, np.float64(3)
+    for v in x:
+        total = total + s * v + w * v
+        t = t + s
+        s = np.sqrt(abs(s + v))
+    return s, t, total
+
+
+def counting(x, k):
+    s, at = 0.0, []
+    for i, v in enumerate(x):
+        s = s * 0.5 + v * i + (i + k)
+        at.append(i * 2)
+    return s, np.array(at, "int64").reshape(-1)
+
+
+def matrices(x, w, m):
+    h, hs = np.zeros(3), []
+    for v in x:
+        h = np.exp(-abs(v @ w + m @ h + w.sum(0)))
+        hs.append(h - h.sum())
+    return h, np.array(hs).reshape(-1, 3)
+
+
+def nested(x, a):
+    s, out = 0.0, []
+    for v in x:
+        t, u = s, 0.0
+        for y in a:
+            t = np.sin(t + y * 2) + np.exp(v)
+            u = u + t
+        s = t * 0.5 + u
+        out.append(s)
+    return s, np.array(out)
+
+
+def softmax_rows(x, a):
+    s, out = np.zeros(2), []
+    for v in x:
+        e = np.exp(v - v.sum())
+        s = s * a + e / e.sum()
+        out.append(s.sum())
+    return s, np.array(out)
+
+
+def newton(x, a):
+    s, k = a, 0
+    for v in x:
+        if not abs(s) > 1e-3:
+            break
+        s, k = s * 0.1 + np.exp(a) * 0 + v * 0, k + 1
+    return s, np.int64(k)
+
+
+def guarded(x, c, k):
+    s = np.int64(0)
+    for v in x:
+        s = s + (v // k if c else v)
+    return s
+
+
+def lags(x, a):
+    p, q, out = 0.0, 0.0, []
+    for v in x:
+        p, q = v * a + q, p
+        out.append(q)
+    return p, np.array(out)
+
+
+X = {n: np.random.default_rng(n).normal(size=n) for n in (0, 1, 2, 7)}
+ROWS = {n: np.random.default_rng(n).normal(size=(n, 2)) for n in (0, 1, 2, 7)}
+INTS = {n: np.arange(3, 3 + n) for n in (0, 1, 2, 7)}
+W, M = np.random.default_rng(1).normal(size=(2, 3)), np.random.default_rng(2).normal(size=(3, 3))
+A, B = np.float64(0.7), np.float64(-0.4)
+
+# name: (dtype and axes of the sequence, other parameters, statements, results, function, sequences, other arguments)
+LOOPS = {
+    "linear": ("float64[{n}]", "a: float64[], b: float64[]",
+        "y, z = loop (v in x, s = 0.0) -> (s, [t]) {\n    t = a * b * s + Exp(v) * a\n    next s = t\n  }", "y, z", linear, X, (A, B)),
+    "two_equal": ("float64[{n}]", "a: float64[]",
+        "y, z, o = loop (v in x, s = 1.0, t = 1.0, dead = 0.0) -> (s, t, [u]) {\n    p = Sqrt(Abs(s * a + v))\n    q = Sqrt(Abs(t * a + v))\n    u = p * 2 + v\n    next s = p\n    next t = q\n    next dead = dead + t\n  }",
+        "y, z, o", two_equal, X, (A,)),
+    "sums": ("float64[{n}]", "w: float64[]",
+        "y, z, o = loop (v in x, s = 1.0, t = 0.0, total = 3.0) -> (s, t, total) {\n    next total = total + s * v + w * v\n    next t = t + s\n    next s = Sqrt(Abs(s + v))\n  }", "y, z, o", sums, X, (A,)),
+    "counting": ("float64[{n}]", "k: int64[]",
+        "y, z = loop (v in x, i in 0:1000, s = 0.0) -> (s, [j]) {\n    j = i * 2\n    next s = s * 0.5 + v * i + (i + k)\n  }", "y, z", counting, X, (np.int64(3),)),
+    "matrices": ("float64[{n}, 2]", "w: float64[2, 3], m: float64[3, 3]",
+        "y, z = loop (v in x, h = float64[3](0)) -> (h, [o]) {\n    g = Exp(-Abs(v @ w + m @ h + Sum{axis=0}(w)))\n    o = g - Sum(g)\n    next h = g\n  }", "y, z", matrices, ROWS, (W, M)),
+    "nested": ("float64[{n}]", "a: float64[{k}]",
+        "y, z = loop (v in x, s = 0.0) -> (s, [o]) {\n    t, u = loop (q in a, t = s, u = 0.0) -> (t, u) {\n      r = Sin(t + q * 2) + Exp(v)\n      next t = r\n      next u = u + r\n    }\n    o = t * 0.5 + u\n    next s = o\n  }",
+        "y, z", nested, X, (X[2],)),
+    "softmax_rows": ("float64[{n}, 2]", "a: float64[]",
+        "y, z = loop (v in x, s = float64[2](0)) -> (s, [o]) {\n    e = Exp(v - Sum{axis=0}(v))\n    t = s * a + e / Sum{axis=0}(e)\n    o = Sum(t)\n    next s = t\n  }", "y, z", softmax_rows, ROWS, (A,)),
+    "newton": ("float64[{n}]", "a: float64[]",
+        "y, z = loop (v in x, s = a, k: int64[] = 0) while Abs(s) > 1e-3 -> (s, k) {\n    next s = s * 0.1 + Exp(a) * 0 + v * 0\n    next k = k + 1\n  }", "y, z", newton, X, (A,)),
+    "guarded": ("int64[{n}]", "c: bool[], k: int64[]",
+        "y = loop (v in x, s: int64[] = 0) -> (s) {\n    q = if c { q = v // k } else { q = v }\n    next s = s + q\n  }", "y", guarded, INTS, (np.array(True), np.int64(2))),
+    "lags": ("float64[{n}]", "a: float64[]",
+        "y, z = loop (v in x, p = 0.0, q = 0.0) -> (p, [o]) {\n    o = p * 1\n    next p = v * a + q\n    next q = p\n  }", "y, z", lags, X, (A,)),
+}  # fmt: skip
+
+
+def text(name, n):
+    kind, params, body, results = LOOPS[name][:4]
+    k = "k" if n == "n" else 2
+    return f"graph g(x: {kind.format(n=n)}, {params.format(k=k)}) -> ({results}) {{\n  {body}\n}}\n"
+
+
+def close(got, want):
+    got = got if isinstance(got, list) else [got]
+    want = want if isinstance(want, tuple) else (want,)
+    for g, w in zip(got, want, strict=True):
+        w = np.asarray(w)
+        assert g.shape == w.shape and g.dtype == w.dtype
+        np.testing.assert_allclose(g, w, 1e-12, 1e-13)
+
+
+@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("name", LOOPS)
+def test_same_results(name, opset):
+    """At an open length and at each length that the type says, with each rewrite switched off and with all."""
+    function, sequences, others = LOOPS[name][4:]
+    for off in [(), *[(f"-fno-{o}",) for o in OFF], tuple(f"-fno-{o}" for o in OFF)] if opset == 18 else [()]:
+        for n, x in sequences.items():
+            for length in ("n", n):
+                for math in ("exact", "standard"):
+                    model = ptg.compile(text(name, length), opset=opset, math=math, options=("-Wno-unused", *off))
+                    close(ptg.run(model, x, *others), function(x, *others))
+
+
+def body_of(model):
+    """The only loop's operator, and the operators of its body."""
+    loops = [n for n in onnx.load_model_from_string(model).graph.node if n.op_type in ("Loop", "Scan")]
+    assert len(loops) == 1
+    body = next(a.g for a in loops[0].attribute if a.name == "body")
+    return loops[0].op_type, sorted(n.op_type for n in body.node)
+
+
+@pytest.mark.parametrize("name, kind, ops", [
+    ("linear", "Scan", "Add Identity Mul"),
+    ("two_equal", "Scan", "Abs Add Identity Mul Sqrt"),
+    ("sums", "Scan", "Abs Add Identity Sqrt"),
+    ("counting", "Scan", "Add Add Mul"),
+    ("matrices", "Scan", "Abs Add Add Exp MatMul Neg ReduceSum Sub"),
+    ("softmax_rows", "Scan", "Add Mul ReduceSum"),
+])  # fmt: skip
+def test_what_a_step_computes(name, kind, ops):
+    assert body_of(ptg.compile(text(name, 7), math="standard", options=("-Wno-unused",))) == (kind, ops.split())
+
+
+def test_nothing_leaves_a_guard():
+    """An integer division by 0 ends the process: neither a loop of no steps nor the other branch computes it."""
+    for n in (0, 2):
+        for length in ("n", n):
+            source = f"graph g(x: int64[{length}], a: int64[], k: int64[]) -> (y) {{\n  y = loop (v in x, s: int64[] = 0) -> (s) {{\n    q = if k != 0 {{ q = s + onnx.Div(a, k) + onnx.Div(v, k) }} else {{ q = s + v }}\n    next s = q\n  }}\n}}\n"
+            model = ptg.compile(source)
+            assert ptg.run(model, INTS[n], 5, 0) == INTS[n].sum()
+            assert ptg.run(model, INTS[n], 5, 2) == (INTS[n] // 2 + 2).sum()
+    source = "graph g(x: int64[n], a: int64[], k: int64[]) -> (y) {\n  y = loop (v in x, s: int64[] = 0) -> (s) {\n    next s = s + v + onnx.Div(a, k)\n  }\n}\n"
+    model = ptg.compile(source)
+    assert ptg.run(model, INTS[0], 5, 0) == 0
+    assert ptg.run(model, INTS[2], 5, 2) == 7 + 4
+
+
+def test_states_that_begin_alike_but_differ():
+    source = "graph g(x: float64[5]) -> (a, b, c) {\n  a, b, c = loop (v in x, p = 0.0, q = 0.0, r = 0.0) -> (p, q, r) {\n    next p = p + v\n    next q = q + p\n    next r = r + q\n  }\n}\n"
+    x, p, q, r = X[7][:5], 0.0, 0.0, 0.0
+    for v in x:
+        p, q, r = p + v, q + p, r + q
+    close(ptg.run(source, x), (p, q, r))
+
+
+def test_long_sequences_of_small_rows_take_no_memory():
+    """Stacking what every step adds to a matrix would take 8 GB."""
+    source = "graph g(x: float64[n], w: float64[1000, 1000]) -> (y) {\n  s = loop (v in x, s = float64[1000, 1000](0)) -> (s) { next s = s + w * v }\n  y = Sum(s)\n}\n"
+    model = onnx.load_model_from_string(ptg.compile(source))
+    assert any(n.op_type == "Loop" and len(n.output) == 1 for n in model.graph.node)
+
+
+def test_named_results():
+    """A stacked result that is an output keeps its name, also if it is computed outside."""
+    source = "graph g(x: float64[3], a: float64[]) -> (p, q, r) {\n  p, q, r = loop (v in x, s = 0.0) -> ([e], [f], [h]) {\n    e = Exp(v)\n    f = a * 2\n    h = e\n  }\n}\n"
+    got = ptg.run(ptg.compile(source, options=("-Wno-unused",)), X[7][:3], A)
+    close(got, (np.exp(X[7][:3]), np.full(3, 1.4), np.exp(X[7][:3])))
