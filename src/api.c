@@ -177,7 +177,7 @@ enum ptgc_status compile(struct ctx *cx, struct job *job)
 }
 
 enum ptgc_status compile_emit(struct ctx *cx, struct job *job, struct sink *out,
-			      struct sink *external)
+			      struct sink *external, struct sink *state)
 {
 	if (setjmp(cx->oom)) {
 		job->failure = OUT_OF_MEMORY;
@@ -187,9 +187,12 @@ enum ptgc_status compile_emit(struct ctx *cx, struct job *job, struct sink *out,
 		out->write(out, job->text_out.s, job->text_out.len);
 	else
 		emit_model(cx, job->graph, out, external);
+	if (job->graph && state && cx->opt.state_inputs && job->graph->states.len && !cx->errors)
+		emit_state(cx, job->graph, state);
 	if (cx->errors)
 		return PTGC_REJECTED;
-	return out->error || (external && external->error) ? PTGC_FAILED : PTGC_OK;
+	bool failed = out->error || (external && external->error) || (state && state->error);
+	return failed ? PTGC_FAILED : PTGC_OK;
 }
 
 /* -f[no-]name of what are no rewrites of the finished graph */
@@ -238,7 +241,7 @@ struct ptgc_result {
 	struct ctx *cx; /* NULL: there was no memory for it */
 	enum ptgc_status status;
 	struct job job;
-	struct mem_sink model, external;
+	struct mem_sink model, external, state;
 	struct ptgc_diagnostic *diagnostics;
 	size_t ndiagnostics;
 };
@@ -305,6 +308,7 @@ static bool set_options(struct ptgc_result *r, const struct ptgc_options *opt)
 	cx->opt.model_version = opt->model_version ? opt->model_version : 1;
 	cx->opt.meta = keep_list(cx, opt->meta);
 	cx->opt.allow_dirs = keep_list(cx, opt->allow);
+	cx->opt.state_inputs = opt->state_inputs;
 	cx->opt.external_threshold = opt->external_threshold;
 	cx->opt.external = opt->external_threshold != 0;
 	cx->opt.external_name = keep(cx, opt->external_name);
@@ -405,10 +409,12 @@ static void work(struct ptgc_result *r)
 	struct ctx *cx = r->cx;
 	mem_sink_init(&r->model, cx->arena);
 	mem_sink_init(&r->external, cx->arena);
+	mem_sink_init(&r->state, cx->arena);
 	r->status = compile(cx, &r->job);
 	if (r->status == PTGC_OK && r->job.stage == STAGE_MODEL)
 		r->status = compile_emit(cx, &r->job, &r->model.sink,
-					 cx->opt.external_name ? &r->external.sink : NULL);
+					 cx->opt.external_name ? &r->external.sink : NULL,
+					 &r->state.sink);
 }
 
 static struct ptgc_result *from_text(enum stage stage, const char *text, size_t len,
@@ -468,12 +474,22 @@ const void *ptgc_model(const struct ptgc_result *r, size_t *size)
 	return !ok ? NULL : text ? (const void *)r->job.text_out.s : r->model.data;
 }
 
+static const void *written(const struct mem_sink *m, size_t *size)
+{
+	bool some = m && m->sink.written;
+	if (size)
+		*size = some ? m->sink.written : 0;
+	return some ? m->data : NULL;
+}
+
 const void *ptgc_external(const struct ptgc_result *r, size_t *size)
 {
-	bool ok = ptgc_ok(r) && r->external.sink.written;
-	if (size)
-		*size = ok ? r->external.sink.written : 0;
-	return ok ? r->external.data : NULL;
+	return written(ptgc_ok(r) ? &r->external : NULL, size);
+}
+
+const void *ptgc_state(const struct ptgc_result *r, size_t *size)
+{
+	return written(ptgc_ok(r) ? &r->state : NULL, size);
 }
 
 size_t ptgc_diagnostic_count(const struct ptgc_result *r)

@@ -37,7 +37,7 @@ struct job {
 };
 enum ptgc_status compile(struct ctx *cx, struct job *job);
 enum ptgc_status compile_emit(struct ctx *cx, struct job *job, struct sink *out,
-			      struct sink *external);
+			      struct sink *external, struct sink *state);
 bool compile_flag(struct ctx *cx, const char *flag); /* "Wno-unused", "fno-check-dims" */
 bool is_meta(const char *text);                      /* "key=value"? */
 const char *flag_name(size_t i);                     /* that stand behind -f; NULL ends */

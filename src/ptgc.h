@@ -83,6 +83,8 @@ struct ptgc_options {
 	int64_t model_version;   /* of the model itself, for those who keep several; 0: 1 */
 	const char *const *meta; /* "key=value" texts for the model's metadata, which programs can
 				    read; NULL-terminated, or NULL */
+	bool state_inputs;       /* states are inputs without a default value; their first values
+				    are in ptgc_state() */
 };
 #ifdef __cplusplus
 static inline struct ptgc_options ptgc_options_init(void)
@@ -132,6 +134,9 @@ static inline bool ptgc_ok(const struct ptgc_result *r)
 const void *ptgc_model(const struct ptgc_result *r, size_t *size);
 /* The bytes of the external data file; NULL and 0 if there is none. */
 const void *ptgc_external(const struct ptgc_result *r, size_t *size);
+/* With options.state_inputs: the first values of the states, as a .safetensors file with a tensor
+ * for each; NULL and 0 if there is no state. */
+const void *ptgc_state(const struct ptgc_result *r, size_t *size);
 /* Diagnostics in the order of their places; notes follow what they belong to. */
 size_t ptgc_diagnostic_count(const struct ptgc_result *r);
 struct ptgc_diagnostic ptgc_diagnostic(const struct ptgc_result *r, size_t i);

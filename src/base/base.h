@@ -247,6 +247,7 @@ struct ctx {
 		int opset;
 		enum ptgc_target target;
 		bool strip, fold, cse, share_calls;
+		bool state_inputs; /* states are inputs without a default value */
 #define NUMERICS(field, ...) bool field;
 #include "base/numerics.def"
 		uint64_t external_threshold;

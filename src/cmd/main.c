@@ -123,7 +123,7 @@ static int write_text(struct ctx *cx, struct job *job, const char *path)
 	hold_signals(!is_stdio(path));
 	enum ptgc_status status = PTGC_FAILED;
 	if (open_output(&out, path))
-		status = compile_emit(cx, job, &out.sink, NULL);
+		status = compile_emit(cx, job, &out.sink, NULL, NULL);
 	if (status != PTGC_OK)
 		file_sink_abort(&out);
 	else if (!file_sink_commit(&out))

@@ -34,6 +34,8 @@ static const struct option {
 	{"--model-version", "N", TEXT, AT(model_version), 0, "version of the model; default 1"},
 	{"--doc", "TEXT", TEXT, AT(doc), 0, "what the model is, for people"},
 	{"--meta", "KEY=VALUE", LIST, AT(meta), 0, "metadata of the model, for programs"},
+	{"--state", "HOW", TEXT, AT(state), 0,
+	 "defaults: states are inputs with default values (default); inputs: plain ones"},
 	{"--dump", "STAGE", TEXT, AT(dump), 0,
 	 "print a stage instead: ast, typed, lowered, or onnx (the model as text)"},
 	{NULL, NULL, HEADING, 0, 0, "Input"},
@@ -205,6 +207,7 @@ void print_help(void)
 	      stdout);
 }
 
+static const char *const states[] = {"defaults", "inputs"};
 static const char *const stages[] = {"ast", "typed", "lowered", "onnx"};
 
 /* The index of a word among the words that an option takes; -1: none, reported. */
@@ -250,6 +253,10 @@ int compile_options(struct ctx *cx, const struct cmd *c, enum stage *stage)
 	if (c->math && (n = choose("--math", c->math, math_names, countof(math_names))) < 0)
 		return EXIT_USAGE;
 	set_math(cx, c->math ? (enum ptgc_math)n : PTGC_STANDARD);
+	n = c->state ? choose("--state", c->state, states, countof(states)) : 0;
+	if (n < 0)
+		return EXIT_USAGE;
+	cx->opt.state_inputs = n == 1;
 	if (c->dump && (n = choose("--dump", c->dump, stages, countof(stages))) < 0)
 		return EXIT_USAGE;
 	*stage = c->dump ? (enum stage)(STAGE_AST + n) : STAGE_MODEL;

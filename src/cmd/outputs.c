@@ -1,6 +1,6 @@
 /*
- * outputs.c: ptgc model.ptg: compiles, and writes model, external data and depfile: all of them or
- * none, and never over a file that was read.
+ * outputs.c: ptgc model.ptg: compiles, and writes model, external data, first values of states and
+ * depfile: all of them or none, and never over a file that was read.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -16,11 +16,12 @@
 
 /* The paths of all outputs. open() refuses a path that does not fit here. */
 struct outputs {
-	char model[4096], external[8192], depfile[4096];
+	char model[4096], external[8192], depfile[4096], state[8192];
 	const char *location; /* the name of the external data file inside the model */
-	struct file_sink out, ext, dep;
-	bool has_ext, has_dep;
+	struct file_sink out, ext, dep, first; /* first: values of states */
+	bool has_ext, has_dep, has_state;
 };
+#define MAX_OUTPUTS 4
 
 static void replace_suffix(char *out, size_t size, const char *path, const char *old,
 			   const char *new)
@@ -61,11 +62,13 @@ static int external_path(const struct cmd *c, struct outputs *o)
 }
 
 /* The outputs that are files, in the order in which they are put in place. */
-static size_t named_outputs(struct outputs *o, const char *names[3])
+static size_t named_outputs(struct outputs *o, const char *names[MAX_OUTPUTS])
 {
 	size_t n = 0;
 	if (o->has_ext)
 		names[n++] = o->external;
+	if (o->has_state)
+		names[n++] = o->state;
 	if (o->has_dep && !is_stdio(o->depfile))
 		names[n++] = o->depfile;
 	if (!is_stdio(o->model))
@@ -76,7 +79,7 @@ static size_t named_outputs(struct outputs *o, const char *names[3])
 /* Would an output overwrite a file that was read? Then EXIT_USAGE, with a message. */
 static int keep_input(struct outputs *o, const char *input, const char *what)
 {
-	const char *names[3];
+	const char *names[MAX_OUTPUTS];
 	size_t n = named_outputs(o, names);
 	for (size_t i = 0; i < n; i++)
 		if (!is_stdio(input) && same_file(input, names[i]))
@@ -86,7 +89,7 @@ static int keep_input(struct outputs *o, const char *input, const char *what)
 
 static int keep_apart(struct outputs *o, const char *input)
 {
-	const char *names[3];
+	const char *names[MAX_OUTPUTS];
 	size_t n = named_outputs(o, names);
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < i; k++)
@@ -95,7 +98,7 @@ static int keep_apart(struct outputs *o, const char *input)
 	return keep_input(o, input, "the input");
 }
 
-static int choose_outputs(const struct cmd *c, struct outputs *o)
+static int choose_outputs(const struct cmd *c, bool state_inputs, struct outputs *o)
 {
 	const char *input = c->inputs.at[0];
 	if (c->output)
@@ -107,6 +110,13 @@ static int choose_outputs(const struct cmd *c, struct outputs *o)
 	if (!c->dump && is_stdio(o->model) && isatty(STDOUT_FILENO))
 		return usage("a model is no text: name a file with -o, or redirect the output");
 	int code = c->dump ? EXIT_OK : external_path(c, o);
+	if (!code && !c->dump && state_inputs) {
+		if (!o->has_ext) /* the model is no file */
+			return usage("--state=inputs: the model must go to a file (-o), as the "
+				     "first values lie beside it");
+		replace_suffix(o->state, sizeof(o->state), o->model, ".onnx", ".state.safetensors");
+		o->has_state = true;
+	}
 	if (code || !c->md)
 		return code ? code : keep_apart(o, input);
 	if (!c->depfile && is_stdio(o->model))
@@ -146,6 +156,8 @@ static int open_outputs(struct outputs *o)
 	bool ok = open_output(&o->out, o->model);
 	if (o->has_ext)
 		file_sink_later(&o->ext, o->external);
+	if (o->has_state)
+		file_sink_later(&o->first, o->state);
 	if (ok && o->has_dep)
 		ok = open_output(&o->dep, o->depfile);
 	return ok ? EXIT_OK : EXIT_USAGE;
@@ -154,10 +166,12 @@ static int open_outputs(struct outputs *o)
 /* The model comes last, so that a model in place has its data in place. */
 static int commit_outputs(struct outputs *o)
 {
-	struct file_sink *all[3];
+	struct file_sink *all[MAX_OUTPUTS];
 	size_t n = 0;
 	if (o->has_ext)
 		all[n++] = &o->ext;
+	if (o->has_state)
+		all[n++] = &o->first;
 	if (o->has_dep)
 		all[n++] = &o->dep;
 	all[n++] = &o->out;
@@ -169,6 +183,8 @@ static void abort_outputs(struct outputs *o)
 	file_sink_abort(&o->out);
 	if (o->has_ext)
 		file_sink_abort(&o->ext);
+	if (o->has_state)
+		file_sink_abort(&o->first);
 	if (o->has_dep)
 		file_sink_abort(&o->dep);
 }
@@ -179,6 +195,8 @@ static void say_failures(const struct outputs *o)
 		io_failed(output_name(o->model), o->out.sink.error);
 	if (o->has_ext && o->ext.sink.error)
 		io_failed(o->external, o->ext.sink.error);
+	if (o->has_state && o->first.sink.error)
+		io_failed(o->state, o->first.sink.error);
 	if (o->has_dep && o->dep.sink.error)
 		io_failed(output_name(o->depfile), o->dep.sink.error);
 }
@@ -187,15 +205,16 @@ static int write_outputs(struct ctx *cx, const struct cmd *c, struct job *job, s
 {
 	/* a reader of standard output may block for ever, so ^C must work there */
 	hold_signals(!is_stdio(o->model));
-	o->out.fd = o->ext.fd = o->dep.fd = -1;
+	o->out.fd = o->ext.fd = o->dep.fd = o->first.fd = -1;
 	int code = EXIT_OK;
 	for (uint32_t i = 0; i < cx->depends.len && !code; i++)
 		code = keep_input(o, cx->depends.at[i], "read for the model");
 	if (!code)
 		code = open_outputs(o);
 	if (!code)
-		code = exit_code(
-			compile_emit(cx, job, &o->out.sink, o->has_ext ? &o->ext.sink : NULL));
+		code = exit_code(compile_emit(cx, job, &o->out.sink,
+					      o->has_ext ? &o->ext.sink : NULL,
+					      o->has_state ? &o->first.sink : NULL));
 	if (!code && o->has_dep)
 		code = write_depfile(cx, c, o);
 	if (!code)
@@ -220,6 +239,7 @@ static void on_bus(int signal)
 		file_sink_abandon(&o->out);
 		file_sink_abandon(&o->ext);
 		file_sink_abandon(&o->dep);
+		file_sink_abandon(&o->first);
 	}
 	(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
 	_exit(EXIT_USAGE);
@@ -248,7 +268,7 @@ static int compile_with(struct ctx *cx, const struct cmd *c)
 	void *stack = watch_files(o);
 	int code = compile_options(cx, c, &stage);
 	if (!code)
-		code = choose_outputs(c, o);
+		code = choose_outputs(c, cx->opt.state_inputs, o);
 	if (!code) {
 		struct job job = job_for(c->inputs.at[0], stage);
 		cx->opt.external_name = o->location;

@@ -44,6 +44,7 @@ struct mapping {
 };
 /* npy.c, safetensors.c: the bytes of such a file as a tensor; NULL: reported */
 struct tensor *npy_tensor(struct ctx *cx, struct span s, const char *path, const struct mapping *m);
+const char *safetensors_dtype(enum dtype t); /* "F64"; NULL: the format has no such dtype */
 struct tensor *safetensors_tensor(struct ctx *cx, struct span s, const char *path,
 				  struct mapping *m, const char *name);
 

@@ -246,6 +246,14 @@ static const struct st_dtype {
 	{"F8_E8M0", 1, DT_FLOAT32, F8_E8M0},
 };
 
+const char *safetensors_dtype(enum dtype t)
+{
+	for (size_t i = 0; i < countof(st_dtypes); i++)
+		if (st_dtypes[i].dtype == t && !st_dtypes[i].small)
+			return st_dtypes[i].name;
+	return t == DT_BFLOAT16 ? "BF16" : NULL;
+}
+
 static float widened(enum small_float kind, const uint8_t *p)
 {
 	uint32_t bits = (uint32_t)(p[0] | (kind == BF16 ? p[1] << 8 : 0)) << 16;

@@ -615,6 +615,13 @@ static bool write_splat(struct sink *s, const struct tensor *t, uint64_t size)
 	return true;
 }
 
+bool write_tensor(struct sink *s, const struct tensor *t)
+{
+	uint64_t size = tensor_size(t);
+
+	return t->splat ? write_splat(s, t, size) : s->write(s, t->data, (size_t)size);
+}
+
 /* Writes bytes; those of a large open file go from the file to the sink, if the system can. */
 static bool write_bytes(const struct emit *e, struct sink *s, const uint8_t *data, size_t len)
 {

@@ -49,7 +49,14 @@ void mem_sink_init(struct mem_sink *m, struct arena *a);
 /* emit.c */
 bool emit_model(struct ctx *cx, const struct graph *g, struct sink *out, struct sink *external);
 
-/* model_text.c: the text that onnx.parser reads, of an ONNX graph and of a model; false: reported */
+bool write_tensor(struct sink *s, const struct tensor *t);
+
+/* state.c: the first values of the graph's states, as a .safetensors file. No state is of strings.
+ */
+bool emit_state(struct ctx *cx, const struct graph *g, struct sink *out);
+
+/* model_text.c: the text that onnx.parser reads, of an ONNX graph and of a model; false: reported
+ */
 bool dump_onnx_text(struct ctx *cx, const struct graph *g, struct strbuf *out);
 bool dump_model(struct ctx *cx, const void *data, size_t len, struct strbuf *out);
 

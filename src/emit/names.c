@@ -290,7 +290,7 @@ static void see_header(struct namer *n, const struct graph *g)
 			add_output(n, g->states.at[i].next);
 	for (uint32_t i = 0; i < g->states.len; i++) {
 		const struct state *s = &g->states.at[i];
-		if (!s->init || !s->init->data)
+		if (!s->init || !s->init->data || n->cx->opt.state_inputs)
 			continue;
 		claim(n, s->param)->init = s->init->data;
 		*vec_push(n->cx->arena, &n->m->inits) = (struct onnx_init){s->param, s->init->data};

@@ -1,11 +1,13 @@
 """Loops, ifs and states of the language, against NumPy; all opsets."""
 
+import subprocess
+
 import numpy as np
 import onnx
 import pytest
 
 import ptg
-from harness import OPSETS, compare
+from harness import ALL, OPSETS, compare
 
 
 def results(text, *inputs, opset, level="all"):
@@ -525,6 +527,24 @@ def test_states_that_are_never_updated():
     for opset in OPSETS:
         y, u, v = results(text, f(1, 0.5, -1), opset=opset)
         assert np.array_equal(y, [1, 1, -3]) and np.array_equal(u, [4, 5, 6]) and v == 3
+
+
+def test_first_values_in_a_file(tmp_path):
+    """--state=inputs: what ONNX Runtime is given first, of every dtype."""
+    from safetensors.numpy import load_file
+
+    text = "ptg 1\n\ngraph g() -> () {\n"
+    for dtype in (*ALL, "complex64"):
+        text += f"  state s_{dtype}: {dtype}[2, 1] = {dtype}([[0], [1]])\n  next s_{dtype} = s_{dtype}\n"
+    text += "  state same: float64[100] = float64[100](0.5)\n  next same = same\n}\n"
+    (tmp_path / "m.ptg").write_text(text)
+    subprocess.run([ptg.PTGC, tmp_path / "m.ptg", "--state=inputs"], check=True)
+    first = load_file(tmp_path / "m.state.safetensors")
+    session = ptg.session((tmp_path / "m.onnx").read_bytes())
+    assert [i.name for i in session.get_inputs()] == list(first) and len(first) == len(ALL) + 2
+    for name, got in zip(first, session.run(None, first)):
+        assert got.dtype == first[name].dtype and np.array_equal(got, first[name])
+    assert (first["same"] == 0.5).all() and (first["s_int8"] == [[0], [1]]).all()
 
 
 @pytest.mark.parametrize("value", ["w", "w + 0.0", "x", "float64([1, 2])", "y", "-w", "w[::-1]", "Identity(x)"])
