@@ -79,13 +79,15 @@ static struct value *horner(struct rational *r, int part, uint32_t n, int64_t de
 	return y;
 }
 
+/* Of two Gathers ONNX Runtime would make a Split and two Squeezes. */
 static struct value *row(struct rational *r, struct value *rows, int64_t i)
 {
 	struct ctx *cx = r->e->cx;
-	struct tensor *t = tensor_new(cx, DT_INT64, 0, NULL);
+	int64_t one = 1;
+	struct tensor *t = tensor_new(cx, DT_INT64, 1, &one);
 
 	t->data = memcpy(new (cx->arena, int64_t), &i, sizeof(i));
-	return binary(r, ONNX_Gather, rows, graph_constant(cx, t, r->span));
+	return binary(r, ONNX_GatherND, rows, graph_constant(cx, t, r->span));
 }
 
 struct cv call_rational(struct elab *e, struct cv *args, uint32_t nargs, struct span s)

@@ -241,15 +241,25 @@ static void give(struct node *n, uint32_t i, struct value *v)
 	n->out[i] = v;
 }
 
-/* v is element `at` of the vector `from`. */
+/* v is element `at` of the vector `from`. (Of several Gathers ONNX Runtime would make a Split and
+ * a Squeeze for each.) */
 static void take_element(struct share *s, struct block *b, struct value *from, int64_t at,
 			 struct value *v)
 {
-	struct cv index = list_cv(s, int_cv(0));
-	struct value *in[2] = {from, int_constant(s, &at, 1, false, v->span)};
+	struct node *n = new (s->cx->arena, struct node);
 
-	give(graph_node(s->cx, b, &op_table[OP_Subtensor], props_of(s, &index, 1), in, 2, v->span),
-	     0, v);
+	n->op = &op_onnx;
+	n->onnx = onnx_find(ONNX_GatherND, s->cx->opt.opset);
+	n->lenient = true;
+	n->span = v->span;
+	n->nin = 2;
+	n->in = new_array(s->cx->arena, struct value *, 2);
+	n->in[0] = from;
+	n->in[1] = int_constant(s, &at, 1, true, v->span);
+	node_results(s->cx, n, 1);
+	infer_node(s->cx, n);
+	graph_append(b, n);
+	give(n, 0, v);
 }
 
 /* v is the vector `from` in the dims of v. */
