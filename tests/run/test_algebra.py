@@ -119,3 +119,40 @@ def test_sums(name):
             if operators and dtype == "float64" and dims[0] != "n":
                 model = ptg.compile(text.replace("[1, 4]", "[3, 4]"), math="standard")
                 assert " ".join(sorted(n.op_type for n in onnx.load_model_from_string(model).graph.node)) == operators
+
+
+@pytest.mark.parametrize("dtype", ("int64", "int32", "int16", "uint8", "uint64"))
+@pytest.mark.parametrize("divisor", (1, 2, 3, 100, 127, 255, -1, -3))
+def test_floor_division_by_numbers(dtype, divisor):
+    i = np.iinfo(dtype)
+    if not i.min <= divisor <= i.max:
+        return
+    x = np.array([i.min, i.min + 1, i.max, i.max - 1, 0, 1, 2, 3, 5, 6, 7, *(range(-8, 0) if i.min else ())], dtype)
+    text = f"graph g(x: {dtype}[n]) -> (y, z) {{\n y = Int_div(x, {dtype}({divisor}))\n z = Mod(x, {dtype}({divisor})) }}"
+    for a in (x, x[:0], x[4:5]):
+        with np.errstate(over="ignore"):
+            want = a // a.dtype.type(divisor), a % a.dtype.type(divisor)
+        for opset in OPSETS:
+            for got, w in zip(ptg.run(text, a, opset=opset), want, strict=True):
+                assert got.dtype == w.dtype and np.array_equal(got, w)
+
+
+INDICES = {
+    "Argmax{axes=[1]}(w)": 1, "Shape(w)": 1, "ARange{dtype=int64}(0, Shape(w)[1], 1)": 1, "Cast{dtype=int64}(k)": 2,
+    "Mod(i, 5)": 2, "int64([7, 8, 9])": 0, "i": 5, "Reshape(Transpose(ARange{dtype=int64}(6, 0, -1)[:, None]), [-1])": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("index", INDICES)
+def test_floor_division_of_indices(index):
+    """What is never negative is divided by one node."""
+    text = f"graph g(w: float64[n, m], k: uint8[m], i: int64[m]) -> (y) {{ j = {index}\n y = Int_div(j, 3) + 0 * Sum(i) }}"
+    w, k, i = np.arange(12.0).reshape(3, 4), np.array([0, 1, 200, 255], "uint8"), np.array([-7, -6, 5, 9])
+    want = {"Argmax": np.full(3, 3), "Shape": np.array([3, 4]), "ARange": np.arange(4), "Cast": k.astype("int64"), "Mod": i % 5,
+            "int64": np.array([7, 8, 9]), "i": i, "Reshape": np.arange(6, 0, -1)}[index.split("{")[0].split("(")[0]] // 3  # fmt: skip
+    for opset in OPSETS:
+        assert np.array_equal(ptg.run(text, w, k, i, opset=opset, options=("-Wno-unused",)), want)
+    if INDICES[index] is not None:
+        model = onnx.load_model_from_string(ptg.compile(text, math="standard", options=("-Wno-unused",)))
+        ops = [n.op_type for n in model.graph.node]
+        assert ("Less" in ops) == (index == "i")

@@ -56,7 +56,7 @@ SAVINGS = {
     "reciprocal": ("x: float64[n]", "y = 1 / x", 1, 1),  # as many, of another operator
     "finite": ("x: float64[n]", "y = Invert(Or(Isnan(x), Isinf(x)))", 2, 4),
     "split": ("a: float64[3], b: float64[4]", "p, q = Split{axis=0, n=2}(Join{axis=0}(a, b), int64([3, 4]))\n y = Sum(p) + Sum(q)", 3, 5),
-    "fold": ("x: int64[n]", "y = x // 2", 7, 10),
+    "fold": ("x: int64[n]", "y = (x + 0) * 2", 1, 2),
     "cse": ("x: float64[n]", "y = Exp(x) * Exp(x)", 2, 3),
     "splat": ("x: float64[]", "y = x + Alloc(float64(2), 1000)", 2, 1),  # more nodes, fewer bytes
     "share-calls": ("a: float64[3], b: float64[4]", "y = Sum(Gammaln(a)) + Sum(Gammaln(b))", 83, 159),

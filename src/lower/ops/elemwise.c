@@ -45,6 +45,97 @@ static bool lower_by_lib(struct build *b, struct node *n, const char *name)
 	return true;
 }
 
+/* The smallest element of an integer constant. */
+static int64_t smallest(const struct tensor *t)
+{
+	int64_t min = INT64_MAX, k;
+
+	for (uint64_t i = 0; i < (t->splat ? 1 : t->count); i++)
+		if (tensor_int(t, i, &k) && k < min)
+			min = k;
+	return min;
+}
+
+/* Are all known elements of v at least `least`? */
+static bool known_from(struct build *b, const struct known *k, int64_t least)
+{
+	for (uint32_t i = 0; k && i < k->n; i++)
+		if (!k->at[i] || !dim_ge(b->cx, k->at[i], least))
+			return false;
+	return k != NULL;
+}
+
+/* Are there operators that give no integers below 0, and is v made by one? */
+static bool counts(struct build *b, const struct node *n)
+{
+	int64_t from, step;
+
+	if (is_onnx(n, ONNX_Range))
+		return const_int_at(b, n->in[0], 0, &from) && from >= 0 &&
+		       const_int_at(b, n->in[2], 0, &step) && step > 0;
+	if (is_onnx(n, ONNX_Mod))
+		return !n->nattrs && n->in[1]->data && !is_weight(n->in[1]) &&
+		       smallest(n->in[1]->data) > 0;
+	return is_onnx(n, ONNX_Shape) || is_onnx(n, ONNX_Size) || is_onnx(n, ONNX_ArgMax) ||
+	       is_onnx(n, ONNX_ArgMin) || is_onnx(n, ONNX_NonZero);
+}
+
+/* The value whose elements, or some of them, are those of v, in another shape or a dtype that holds
+ * them; NULL: v is made in another way */
+static const struct value *behind_view(const struct value *v)
+{
+	static const enum onnx_id views[] = {ONNX_Gather,    ONNX_Slice,   ONNX_Reshape,
+					     ONNX_Unsqueeze, ONNX_Squeeze, ONNX_Expand,
+					     ONNX_Transpose, ONNX_Identity};
+	const struct node *n = v->def;
+
+	for (size_t i = 0; i < countof(views); i++)
+		if (is_onnx(n, views[i]))
+			return n->in[0];
+	return is_onnx(n, ONNX_Cast) && is_discrete((enum dtype)n->in[0]->type.dtype) &&
+			       dtypes[n->in[0]->type.dtype].bits < dtypes[v->type.dtype].bits
+		       ? n->in[0]
+		       : NULL;
+}
+
+/* Is an integer value never negative? By how it is made, its dtype before a cast, or its known
+ * elements. */
+static bool never_negative(struct build *b, struct value *typed)
+{
+	const struct value *v = low(b, typed);
+
+	if (known_from(b, known_of(b->cx, typed), 0))
+		return true;
+	for (int steps = 0; v && steps < 16; v = behind_view(v), steps++) {
+		if (v->data)
+			return !is_weight(v) && smallest(v->data) >= 0;
+		if (dtypes[v->type.dtype].kind != KIND_INT || known_from(b, v->known, 0) ||
+		    (v->def && counts(b, v->def)))
+			return true;
+	}
+	return false;
+}
+
+/* Int_div of integers by positive ones. ONNX's Div truncates: a quotient below 0 that is no integer
+ * is one too large. */
+bool lower_int_div(struct build *b, struct node *n)
+{
+	struct value *x = low(b, n->in[0]), *y = low(b, n->in[1]);
+	enum dtype t = (enum dtype)n->out[0]->type.dtype;
+	bool positive = known_from(b, known_of(b->cx, n->in[1]), 1) ||
+			(y->data && !is_weight(y) && is_int(t) && smallest(y->data) > 0);
+
+	if ((t != DT_INT64 && t != DT_INT32) || !positive)
+		return lower_by_lib(b, n, "Int_div");
+	struct value *q = emit_(b, ONNX_Div, x, y);
+	if (!never_negative(b, n->in[0])) {
+		struct value *above = emit_(b, ONNX_Less, x, emit_(b, ONNX_Mul, q, y));
+		q = emit_(b, ONNX_Sub, q, cast(b, above, t));
+	}
+	lowered(b, n, 0, q);
+	return true;
+}
+
 /* x % n for a length n: a Mod by max(n, 1), as PyTensor's remainder by 0 is 0. */
 bool lower_mod(struct build *b, struct node *n)
 {
@@ -122,36 +213,6 @@ static struct value *integer_power(struct build *b, struct value *x, int64_t e)
 			x = emit_(b, ONNX_Mul, x, x);
 	}
 	return r;
-}
-
-/* The smallest element of an integer constant. */
-static int64_t smallest(const struct tensor *t)
-{
-	int64_t min = INT64_MAX, k;
-
-	for (uint64_t i = 0; i < (t->splat ? 1 : t->count); i++)
-		if (tensor_int(t, i, &k) && k < min)
-			min = k;
-	return min;
-}
-
-/* Is an integer value never negative? By its dtype before a cast, or by its known elements. */
-static bool never_negative(struct build *b, struct value *typed)
-{
-	const struct value *v = low(b, typed);
-	const struct known *k = known_of(b->cx, typed);
-
-	if (v->data)
-		return !is_weight(v) && smallest(v->data) >= 0;
-	while (is_onnx(v->def, ONNX_Cast) && is_discrete((enum dtype)v->def->in[0]->type.dtype) &&
-	       dtypes[v->def->in[0]->type.dtype].bits < dtypes[v->type.dtype].bits)
-		v = v->def->in[0];
-	if (dtypes[v->type.dtype].kind != KIND_INT)
-		return true;
-	for (uint32_t i = 0; k && i < k->n; i++)
-		if (!dim_ge(b->cx, k->at[i], 0))
-			return false;
-	return k != NULL;
 }
 
 /*
