@@ -298,6 +298,23 @@ FITS = {
     "erfinv_single": lambda: fit(lambda t: erfinv_of(t + one * 5 / 2), -one * 5 / 2, one * 5 / 2, 8, 0, steps=15),
     "erfinv_tail_single": lambda: fit(erfinv_tail, 1 / mp.sqrt(17), 1 / mp.sqrt(5), 6, 0, steps=15),
     "erfcinv_tail_single": lambda: fit(lambda t: erfinv_tail(t + one * 35 / 128), 1 / mp.sqrt(103) - one * 35 / 128, 1 / mp.sqrt(5) - one * 35 / 128, 10, 0, steps=30),
+    "lgamma_single": lambda: fit(lambda v: lgamma_12(1 + v), 0, 3, 4, 3, steps=25),
+    "stirling_single": lambda: fit(lambda z: stirling(mp.sqrt(z)), 0, one / 9, 2, 0, steps=25),
+    "gamma_single": lambda: fit(gamma_factor, 0, 1, 6, 0, steps=25),
+    "psi_single": lambda: fit(lambda v: psi_rest(1 + v), 0, 3, 3, 3, steps=25),
+    "psi_tail_single": lambda: fit(psi_tail_rest, 0, one / 9, 2, 0, steps=25),
+    "cosecant_single": lambda: fit(cosecant_rest, 0, one / 4, 4, 0, steps=25),
+    "trigamma_single": lambda: fit(trigamma_tail, 0, 1, 6, 0, steps=25),
+    "i0_single": lambda: fit(lambda z: mp.besseli(0, 2 * mp.sqrt(z)), 0, mp.mpf(7.5) ** 2 / 4, 9, 0, steps=20),
+    "i0_large_single": lambda: fit(bessel_i(0), 0, one * 2 / 15, 5, 0, steps=20),
+    "i1_single": lambda: fit(lambda z: mp.besseli(1, 2 * mp.sqrt(z)) / (2 * mp.sqrt(z)) if z else one / 2, 0, mp.mpf(7.5) ** 2 / 4, 9, 0, steps=20),
+    "i1_large_single": lambda: fit(bessel_i(1), 0, one * 2 / 15, 5, 0, steps=20),
+    "j0_single": lambda: fit(lambda t: bessel_j_small(0)(t + 32), -32, 32, 7, 0, steps=20),
+    "j0_cos_single": lambda: fit(hankel(0, False), 0, one / 64, 2, 0, steps=20),
+    "j0_sin_single": lambda: fit(hankel(0, True), 0, one / 64, 2, 0, steps=20),
+    "j1_single": lambda: fit(lambda t: bessel_j_small(1)(t + 32), -32, 32, 7, 0, steps=20),
+    "j1_cos_single": lambda: fit(hankel(1, False), 0, one / 64, 2, 0, steps=20),
+    "j1_sin_single": lambda: fit(hankel(1, True), 0, one / 64, 2, 0, steps=20),
     "erfinv": lambda: fit(lambda d: erfinv_center(mp.mpf(9) / 16 - d), 0, mp.mpf(9) / 16, 6, 7),
     "erfcinv_near": lambda: fit(erfcinv_rest, one / mp.mpf(6.3), 1 / mp.sqrt(mp.log(4)), 8, 8, erfcinv_weight),
     "erfcinv_far": lambda: fit(erfcinv_rest, one / mp.mpf(27.4), one / 6, 7, 7, erfcinv_weight),
@@ -351,7 +368,7 @@ def horner(c, x, indent, base, single):
     pieces = ["(" * (len(rest)) + first] + out
     text, line = "", " " * indent
     for p in pieces:
-        if len(line) + len(p) > 101:
+        if len(line) + len(p) > (101 if p is pieces[-1] else 100):
             text += line.rstrip() + "\n"
             line = " " * (base + 4) + p.lstrip()
         else:
