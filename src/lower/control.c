@@ -42,14 +42,14 @@ struct value *if_node(struct build *b, struct value *cond, struct block *yes, st
 }
 
 /* Loop: trip count, condition, first values; `types` of the carried values, then of stacked ones.
- */
+ * Both may be NULL: then they are given as the largest count and as true, as some readers of ONNX
+ * take an input that is left out for 0 or false. */
 struct node *loop_node(struct build *b, struct block *body, struct value **in, uint32_t nin,
 		       const struct type *types, uint32_t nout)
 {
-	if (nin == 2 && !in[1]) { /* at least two inputs must be there */
-		in = memcpy(new_array(b->cx->arena, struct value *, 2), in, 2 * sizeof(*in));
-		in[1] = const_int_of(b, DT_BOOL, 1);
-	}
+	in = memcpy(new_array(b->cx->arena, struct value *, nin), in, nin * sizeof(*in));
+	in[0] = in[0] ? in[0] : const_int(b, INT64_MAX);
+	in[1] = in[1] ? in[1] : const_int_of(b, DT_BOOL, 1);
 	attr_block(b, "body", body);
 	struct node *n = onnx_node(b, ONNX_Loop, in, nin, nout);
 	for (uint32_t i = 0; i < nout; i++)

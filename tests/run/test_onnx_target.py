@@ -37,9 +37,9 @@ TOLERANCE = {"float16": 2e-3, "float32": 2e-5, "float64": 1e-10}
 
 class Loop(op_loop.Loop):
     """ONNX's own with its faults mended, so that loops are compared at all:
-    no condition is taken for false, instead of true: the loop has no trip;
     scan outputs are put together by vstack, right for vectors alone, instead of stack;
     without a trip, putting together raises: the outputs have length 0 and the dims that are known.
+    A condition or trip count that is left out is taken for false or 0, instead of true or endless: ptgc gives both.
     """
 
     op_domain = ""
@@ -48,8 +48,8 @@ class Loop(op_loop.Loop):
         states, rows = list(args), [[] for _ in range(self.K)]
         body, trip = self.body, 0
         inputs = dict(keywords.pop("context") or {})
-        cond = True if cond is None else bool(cond)
-        while cond and (M is None or trip < M):
+        assert M is not None and cond is not None
+        while cond and trip < M:
             inputs |= zip(body.input_names, [np.array(trip), np.array(cond), *states], strict=True)
             cond, *results = self._run_body(inputs, attributes=keywords.get("attributes"))
             states, trip = results[: self.N], trip + 1
