@@ -630,4 +630,7 @@ void rewrite_loops(struct ctx *cx, struct graph *g)
 	drop_unread(cx, g);
 	loop_move(cx, g);
 	rewrite(cx, g);
+	if (rewrite_is_on(cx, PASS_STATES))
+		loop_states(cx, g);
+	drop_unread(cx, g);
 }

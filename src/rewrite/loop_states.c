@@ -8,7 +8,6 @@
  */
 #include <string.h>
 
-#include "lower/build.h"
 #include "rewrite/loops.h"
 
 #define MAX_ROUNDS 8  /* of finding which states are equal */
@@ -48,9 +47,36 @@ bool has_checks(const struct block *k)
 	return false;
 }
 
+static bool is_loop(const struct node *n)
+{
+	return (is_onnx(n, ONNX_Loop) || is_onnx(n, ONNX_Scan)) && !n->as_written;
+}
+
+/* Inputs and parameters before those of the states: a Loop has steps and a condition. */
+static uint32_t before(const struct node *loop)
+{
+	return is_onnx(loop, ONNX_Loop) ? 2 : 0;
+}
+
+/* Result j of the body is result j - extra of the loop. */
+static uint32_t extra(const struct node *loop)
+{
+	return is_onnx(loop, ONNX_Loop) ? 1 : 0;
+}
+
+static struct attr *sequences(const struct node *loop)
+{
+	for (uint32_t i = 0; i < loop->nattrs; i++)
+		if (!strcmp(loop->attrs[i].name, "num_scan_inputs"))
+			return &loop->attrs[i];
+	return NULL;
+}
+
 static uint32_t carried(const struct node *loop)
 {
-	return loop->nin - 2u;
+	const struct attr *a = sequences(loop);
+
+	return loop->nin - before(loop) - (a ? (uint32_t)a->u.i : 0);
 }
 
 static struct value *replaced(struct value *v)
@@ -115,44 +141,50 @@ static void number_values(struct states *s, struct block *body)
 	}
 }
 
-/* Begins with what states say that start with equal values, and takes back what is not so. */
-static bool find_equal_states(struct states *s, struct node *loop, struct block *body)
+/* Does parameter j of the body, a state or the row of a sequence, equal an earlier one of its kind
+ * at first? NULL: no */
+static struct value *begins_like(struct states *s, struct node *loop, uint32_t j, uint32_t first)
 {
-	uint32_t n = carried(loop);
-	bool any = false, wrong = true;
+	struct block *body = loop_body(loop);
+	struct value *p = body->params.at[j], *q;
 
-	for (uint32_t j = 0; j < n; j++) {
-		struct value *p = body->params.at[2 + j], *q;
-		for (uint32_t k = 0; k < j && k < MAX_LOOK && !s->same[p->id]; k++) {
-			q = body->params.at[2 + k];
-			if ((loop->in[2 + j] == loop->in[2 + k] ||
-			     constants_equal(loop->in[2 + j], loop->in[2 + k])) &&
-			    p->type.dtype == q->type.dtype && same_dims(s->cx, p->type, q->type))
-				s->same[p->id] = q;
-		}
-		any |= s->same[p->id] != NULL;
+	for (uint32_t k = first; k < j && k < first + MAX_LOOK; k++) {
+		q = body->params.at[k];
+		if ((loop->in[j] == loop->in[k] || constants_equal(loop->in[j], loop->in[k])) &&
+		    p->type.dtype == q->type.dtype && same_dims(s->cx, p->type, q->type))
+			return same_as(s, q);
 	}
-	for (int round = 0; any && wrong && round < MAX_ROUNDS; round++) {
+	return NULL;
+}
+
+/* Begins with what states say that start with equal values, and takes back what is not so. */
+static void find_equal_states(struct states *s, struct node *loop)
+{
+	struct block *body = loop_body(loop);
+	uint32_t first = before(loop), end = first + carried(loop), last = extra(loop);
+	bool wrong = true;
+
+	for (uint32_t j = first; j < loop->nin; j++)
+		s->same[body->params.at[j]->id] = begins_like(s, loop, j, j < end ? first : end);
+	for (int round = 0; wrong && round < MAX_ROUNDS; round++) {
 		wrong = false;
 		number_values(s, body);
-		for (uint32_t j = 0; j < n; j++) {
-			struct value *p = body->params.at[2 + j], *q = s->same[p->id];
-			uint32_t k = 0;
-			while (q && body->params.at[2 + k] != q)
+		for (uint32_t j = first; j < end; j++) {
+			struct value *p = body->params.at[j], *q = s->same[p->id];
+			uint32_t k = first;
+			while (q && body->params.at[k] != q)
 				k++;
-			if (!q || same_as(s, body->results.at[1 + j]) ==
-					  same_as(s, body->results.at[1 + k]))
+			if (!q || same_as(s, body->results.at[last + j - first]) ==
+					  same_as(s, body->results.at[last + k - first]))
 				continue;
 			s->same[p->id] = NULL;
 			wrong = true;
 		}
 	}
+	for (uint32_t j = first; wrong && j < end; j++)
+		s->same[body->params.at[j]->id] = NULL;
 	if (wrong)
-		for (uint32_t j = 0; j < n; j++)
-			s->same[body->params.at[2 + j]->id] = NULL;
-	if (wrong || !any)
 		number_values(s, body);
-	return !wrong;
 }
 
 /* v, of block k, is `by`; as a result of the block it is a value of its own behind `after`. */
@@ -175,29 +207,31 @@ static void replace(struct states *s, struct block *k, struct node *after, struc
 static void merge_in_loop(struct states *s, struct block *around, struct node *loop)
 {
 	struct block *body = loop_body(loop);
-	uint32_t n = carried(loop);
+	uint32_t first = before(loop), last = extra(loop), n = carried(loop);
 
-	find_equal_states(s, loop, body);
-	for (uint32_t j = 0; j < n; j++) {
-		struct value *p = body->params.at[2 + j], *q = s->same[p->id];
-		if (same_as(s, body->results.at[1 + j]) == p) {
-			p->low = loop->in[2 + j];
+	find_equal_states(s, loop);
+	for (uint32_t j = 0; j < loop->nin - first; j++) {
+		struct value *p = body->params.at[first + j], *q = s->same[p->id];
+		if (j < n && same_as(s, body->results.at[last + j]) == p) {
+			p->low = loop->in[first + j];
 			s->changed = true;
-			if (has_checks(body)) /* they go away with a loop that nobody reads */
-				continue;
-			replace(s, around, loop, loop->out[j], loop->in[2 + j]);
+			if (!has_checks(body)) /* they go away with a loop that nobody reads */
+				replace(s, around, loop, loop->out[j], loop->in[first + j]);
 		}
-		for (uint32_t k = 0; q && k < j; k++)
-			if (body->params.at[2 + k] == q) {
-				p->low = q;
+		if (!q)
+			continue;
+		p->low = q;
+		s->changed = true;
+		for (uint32_t k = 0; j < n && k < j; k++)
+			if (body->params.at[first + k] == q) {
 				replace(s, around, loop, loop->out[j], loop->out[k]);
 				break;
 			}
 	}
 	for (uint32_t i = n; i < loop->nout; i++)
 		for (uint32_t k = n; k < i && k < n + MAX_LOOK; k++)
-			if (same_as(s, body->results.at[1 + i]) ==
-			    same_as(s, body->results.at[1 + k])) {
+			if (same_as(s, body->results.at[last + i]) ==
+			    same_as(s, body->results.at[last + k])) {
 				replace(s, around, loop, loop->out[i], loop->out[k]);
 				break;
 			}
@@ -209,7 +243,7 @@ static void merge_states(struct states *s, struct block *k)
 		for (uint32_t i = 0; i < n->nattrs; i++)
 			if (n->attrs[i].kind == AT_GRAPH) {
 				merge_states(s, n->attrs[i].u.block);
-				if (is_onnx(n, ONNX_Loop) && !n->as_written)
+				if (is_loop(n))
 					merge_in_loop(s, k, n);
 			}
 }
@@ -243,7 +277,7 @@ static void find_owners(struct states *s, struct block *k)
 		struct block *body = loop_body(n);
 		for (uint32_t i = 0; i < n->nout; i++)
 			s->owner[n->out[i]->id] = (struct owner){n, i};
-		for (uint32_t i = 0; body && is_onnx(n, ONNX_Loop) && i < body->params.len; i++)
+		for (uint32_t i = 0; body && is_loop(n) && i < body->params.len; i++)
 			s->owner[body->params.at[i]->id] = (struct owner){n, i};
 		for (uint32_t i = 0; i < n->nattrs; i++)
 			if (n->attrs[i].kind == AT_GRAPH)
@@ -262,22 +296,23 @@ static void mark(struct states *s, struct value *v)
 
 static void mark_state(struct states *s, struct node *loop, uint32_t j)
 {
-	mark(s, loop->in[2 + j]);
-	mark(s, loop_body(loop)->params.at[2 + j]);
-	mark(s, loop_body(loop)->results.at[1 + j]);
+	mark(s, loop->in[before(loop) + j]);
+	mark(s, loop_body(loop)->params.at[before(loop) + j]);
+	mark(s, loop_body(loop)->results.at[extra(loop) + j]);
 }
 
 static void mark_result_of_loop(struct states *s, struct node *loop, uint32_t i)
 {
 	struct block *body = loop_body(loop);
 
-	mark(s, loop->in[0]);
-	mark(s, loop->in[1]);
-	mark(s, body->results.at[0]);
+	for (uint32_t k = 0; k < before(loop); k++)
+		mark(s, loop->in[k]);
+	for (uint32_t k = 0; k < extra(loop); k++)
+		mark(s, body->results.at[k]);
 	if (i < carried(loop))
 		mark_state(s, loop, i);
 	else
-		mark(s, body->results.at[1 + i]);
+		mark(s, body->results.at[extra(loop) + i]);
 }
 
 static void mark_inputs(struct states *s, struct value *v)
@@ -286,11 +321,14 @@ static void mark_inputs(struct states *s, struct value *v)
 
 	if (!o.loop)
 		return;
-	if (is_onnx(o.loop, ONNX_Loop) && v->def) {
+	if (is_loop(o.loop) && v->def) {
 		mark_result_of_loop(s, o.loop, o.at);
 	} else if (!v->def) {
-		if (o.at >= 2)
-			mark_state(s, o.loop, o.at - 2);
+		uint32_t first = before(o.loop);
+		if (o.at >= first + carried(o.loop))
+			mark(s, o.loop->in[o.at]);
+		else if (o.at >= first)
+			mark_state(s, o.loop, o.at - first);
 	} else {
 		for (uint32_t i = 0; i < v->def->nin; i++)
 			mark(s, v->def->in[i]);
@@ -303,35 +341,48 @@ static void mark_inputs(struct states *s, struct value *v)
 	}
 }
 
-static bool is_dropped(const struct states *s, const struct node *loop, uint32_t i)
+static bool is_live_loop(const struct states *s, const struct node *loop)
 {
-	if (i < carried(loop) && s->live[loop_body(loop)->params.at[2 + i]->id])
-		return false;
-	return !s->live[loop->out[i]->id];
+	for (uint32_t i = 0; i < loop->nout; i++)
+		if (s->live[loop->out[i]->id])
+			return true;
+	return false;
 }
 
 static void drop_in_loop(struct states *s, struct node *loop)
 {
 	struct block *body = loop_body(loop);
-	uint32_t n = carried(loop), left = 0, states = 0;
+	struct attr *rows = sequences(loop);
+	uint32_t first = before(loop), last = extra(loop), n = carried(loop);
+	uint32_t in = first, out = 0, states;
 
-	if (!s->live[body->results.at[0]->id]) /* the loop itself goes */
+	if (!is_live_loop(s, loop))
 		return;
 	for (uint32_t i = 0; i < loop->nout; i++) {
-		if (is_dropped(s, loop, i))
+		bool state = i < n && s->live[body->params.at[first + i]->id];
+		if (!state && !s->live[loop->out[i]->id])
 			continue;
 		if (i < n) {
-			loop->in[2 + left] = loop->in[2 + i];
-			body->params.at[2 + left] = body->params.at[2 + i];
-			states++;
+			loop->in[in] = loop->in[first + i];
+			body->params.at[in++] = body->params.at[first + i];
 		}
-		body->results.at[1 + left] = body->results.at[1 + i];
-		loop->out[left++] = loop->out[i];
+		body->results.at[last + out] = body->results.at[last + i];
+		loop->out[out++] = loop->out[i];
 	}
-	loop->nin = (uint16_t)(2 + states);
-	loop->nout = (uint16_t)left;
-	body->params.len = 2 + states;
-	body->results.len = 1 + left;
+	states = in;
+	for (uint32_t i = first + n; i < loop->nin; i++) {
+		bool needed = in == states && i + 1u == loop->nin; /* a Scan has one at least */
+		if (!needed && !s->live[body->params.at[i]->id])
+			continue;
+		loop->in[in] = loop->in[i];
+		body->params.at[in++] = body->params.at[i];
+	}
+	loop->nin = (uint16_t)in;
+	loop->nout = (uint16_t)out;
+	body->params.len = in;
+	body->results.len = last + out;
+	if (rows)
+		rows->u.i = in - states;
 }
 
 static void drop_states(struct states *s, struct block *k)
@@ -340,7 +391,7 @@ static void drop_states(struct states *s, struct block *k)
 		for (uint32_t i = 0; i < n->nattrs; i++)
 			if (n->attrs[i].kind == AT_GRAPH)
 				drop_states(s, n->attrs[i].u.block);
-		if (is_onnx(n, ONNX_Loop) && !n->as_written)
+		if (is_loop(n))
 			drop_in_loop(s, n);
 	}
 }

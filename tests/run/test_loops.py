@@ -91,6 +91,14 @@ def guarded(x, c, k):
     return s
 
 
+def equal_rows(x, a):
+    s, out = 1.0, []
+    for v in x:
+        s = np.sqrt(abs(s + np.exp(v) * a))
+        out.append(s)
+    return np.array(out), np.array(out)
+
+
 def lags(x, a):
     p, q, out = 0.0, 0.0, []
     for v in x:
@@ -127,6 +135,8 @@ LOOPS = {
         "y, z = loop (v in x, s = a, k: int64[] = 0) while Abs(s) > 1e-3 -> (s, k) {\n    next s = s * 0.1 + Exp(a) * 0 + v * 0\n    next k = k + 1\n  }", "y, z", newton, X, (A,)),
     "guarded": ("int64[{n}]", "c: bool[], k: int64[]",
         "y = loop (v in x, s: int64[] = 0) -> (s) {\n    q = if c { q = v // k } else { q = v }\n    next s = s + q\n  }", "y", guarded, INTS, (np.array(True), np.int64(2))),
+    "equal_rows": ("float64[{n}]", "a: float64[]",
+        "y, z = loop (v in x, u in Exp(x) * a, s = 1.0, t = 1.0) -> ([p], [q]) {\n    p = Sqrt(Abs(s + Exp(v) * a))\n    q = Sqrt(Abs(t + u))\n    next s = p\n    next t = q\n  }", "y, z", equal_rows, X, (A,)),
     "lags": ("float64[{n}]", "a: float64[]",
         "y, z = loop (v in x, p = 0.0, q = 0.0) -> (p, [o]) {\n    o = p * 1\n    next p = v * a + q\n    next q = p\n  }", "y, z", lags, X, (A,)),
 }  # fmt: skip
@@ -171,6 +181,7 @@ def body_of(model):
 @pytest.mark.parametrize("name, kind, ops", [
     ("linear", "Scan", "Add Identity Mul"),
     ("two_equal", "Scan", "Abs Add Identity Mul Sqrt"),
+    ("equal_rows", "Scan", "Abs Add Identity Sqrt"),
     ("sums", "Scan", "Abs Add Identity Sqrt"),
     ("counting", "Scan", "Add Add Mul"),
     ("matrices", "Scan", "Abs Add Add Exp MatMul Neg ReduceSum Sub"),
