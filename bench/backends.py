@@ -21,14 +21,16 @@ LATER = 15  # runs after the first one
 BOUND = 50e-3  # seconds to a session, for a graph of 50 nodes
 
 
-def best(f, rounds=9, n=1):
-    times = []
+def best(*functions, rounds=9, n=1):
+    """The fastest of the rounds of each function, which are called in turns: seconds a call."""
+    times = [[] for _ in functions]
     for _ in range(rounds):
-        start = time.perf_counter()
-        for _ in range(n):
-            f()
-        times.append((time.perf_counter() - start) / n)
-    return min(times)
+        for f, took in zip(functions, times):
+            start = time.perf_counter()
+            for _ in range(n):
+                f()
+            took.append((time.perf_counter() - start) / n)
+    return [min(took) for took in times]
 
 
 def graphs():
@@ -69,27 +71,31 @@ def measure(mode, inputs, outputs, values):
     start = time.perf_counter()
     f = pytensor.function(inputs, outputs, mode=mode, trust_input=True)
     f(*values)
-    return time.perf_counter() - start, best(lambda: f(*values), n=200), f
+    return time.perf_counter() - start, best(lambda: f(*values), n=200)[0], f
 
 
 def on_top(f, values):
     """session.run; our part of a call on top of it; the function over an empty one and session.run."""
     jit, vm = f.vm.jit_fn, f.vm
     feed = dict(zip(jit.inputs, values))
-    bare = best(lambda: jit.session.run(None, feed), n=200)
-    for container, value in zip(f.input_storage, values):
-        container.storage[0] = value
-    ours = best(vm, n=200)
-    whole = best(lambda: f(*values), n=200)
 
     def nothing():
         pass
 
     for name in ("allow_gc", "inputs", "jit_fn", "lazy", "outputs", "storage_map"):
         setattr(nothing, name, getattr(vm, name))
-    f.vm = nothing
-    empty = best(lambda: f(*values), n=200)
-    f.vm = vm
+    def call():
+        f(*values)
+
+    rounds = []
+    for _ in range(30):
+        for container, value in zip(f.input_storage, values):  # a call of f clears them
+            container.storage[0] = value
+        rounds.append(best(lambda: jit.session.run(None, feed), vm, call, rounds=1, n=100))
+        f.vm = nothing
+        rounds[-1] += best(call, rounds=1, n=100)
+        f.vm = vm
+    bare, ours, whole, empty = map(min, zip(*rounds))
     return bare, ours - bare, whole / (empty + bare)
 
 
