@@ -1,6 +1,6 @@
-"""mode="ONNX" beside PyTensor's own backends and jax2onnx: time to a compiled function, time a call.
+"""mode="ONNX" beside PyTensor's own backends and jax2onnx: time to a compiled function, time a call
 
-Usage: backends.py [mode ...]   (default ONNX NUMBA JAX; a mode that is not installed is left out)
+`backends.py [mode ...]`, by default ONNX NUMBA JAX; a mode that is not installed is left out.
 For ONNX also: what a call costs on top of the bare session.run of the same model; and the whole
 function beside a call of PyTensor's with nothing in it plus session.run. The fastest of many runs
 counts. From the rewritten graph to a session that is ready is measured beside jax2onnx, each in a

@@ -1,6 +1,6 @@
-"""Compile time and memory on large graphs: ptgc beside onnx.parser + checker + shape inference.
+"""Compile time and memory on large graphs: ptgc beside onnx.parser + checker + shape inference
 
-Usage: graphs.py [nodes ...]   (default 100000 1000000)
+`graphs.py [nodes ...]`, by default 100,000 and 1,000,000.
 Both read a text of n nodes and write a model; the ratio is what counts, as machines differ. ptgc's
 time and peak memory are those of the whole process; the peer's time leaves out Python's start. The
 best of ROUNDS runs counts.

@@ -1,9 +1,8 @@
-"""Float32 networks exported from PyTensor beside the same networks written by hand in ONNX.
+"""Float32 networks exported from PyTensor beside the same networks written by hand in ONNX
 
-Usage: networks.py [--text] [network ...]
-Each model is made at all levels of --math. Both run in one process and one thread of ONNX Runtime, in turns, and
-the fastest of ROUNDS turns counts. `float64` are the nodes of ours that give float64. The nodes of bodies count.
---text prints our models.
+`networks.py [--text] [network ...]`. Each network is exported at all levels of `--math`; times are ratios to the
+model by hand. All run in one process and one thread of ONNX Runtime, in turns, and the fastest turn counts. Nodes
+of bodies count. `float64` are the nodes that give float64. `--text` prints the models.
 """
 
 import argparse

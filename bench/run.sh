@@ -1,10 +1,12 @@
 #!/bin/sh
-# All benchmarks, each beside its peer in the same run. `make bench` calls it. The peers of backends.py and
-# models.py get an environment of their own, build/bench-venv; without it they are left out, and that is said.
+# All benchmarks, each beside its peer in the same run; what they print becomes doc/performance.md. `make bench`
+# calls it. backends.py and models.py run in an environment of their own, build/bench-venv, which has the peers;
+# without it they are left out, and the page stays as it is.
 set -eu
 cd "$(dirname "$0")/.."
 : "${PYTHON:=.venv/bin/python}" "${B:=build}"
-venv=$B/bench-venv
+venv=$B/bench-venv page=$B/performance.md
+export PYTHONPATH=python
 
 fill() {
 	cmp -s bench/requirements.txt "$venv/requirements" && return
@@ -15,17 +17,40 @@ fill() {
 		cp bench/requirements.txt "$venv/requirements"
 }
 
-peers=$venv/bin/python
-fill || {
-	echo "no environment for the peers: those that $PYTHON does not have are left out"
-	peers=$PYTHON
+head='import importlib.metadata as m
+names = ("onnxruntime", "pytensor", "pymc", "jax", "numba", "jax2onnx")
+print(f"""# Performance
+Made by `make bench`: do not edit. Machines differ, and only the ratios of one run are worth comparing.
+Versions: {", ".join(f"{p} {m.version(p)}" for p in names)}.""")'
+about='import ast, sys
+title, _, text = ast.get_docstring(ast.parse(open(sys.argv[1]).read())).partition("\n\n")
+print(f"\n## {title}\n{text}\n")'
+
+# section PYTHON NAME FENCE [OPTION ...]: a benchmark, below what its file says of it
+section() {
+	python=$1 name=$2 fence=$3 part=$B/performance-part.md
+	shift 3
+	"$python" -c "$about" "bench/$name.py" >"$part"
+	printf '%s' "$fence" >>"$part"
+	"$python" "bench/$name.py" "$@" >>"$part"
+	printf '%s' "$fence" >>"$part"
+	cat "$part"
+	cat "$part" >>"$page"
 }
-for b in graphs weights networks backends models; do
-	printf '\n== %s\n' "$b"
-	case $b in
-	graphs | weights | networks) python=$PYTHON options= ;;
-	models) python=$peers options="--ops --first" ;;
-	*) python=$peers options= ;;
-	esac
-	PYTHONPATH=python "$python" "bench/$b.py" $options
-done
+
+text='```
+'
+: >"$page"
+if fill; then
+	"$venv/bin/python" -c "$head" >"$page"
+	section "$venv/bin/python" models "" --ops --first
+	section "$PYTHON" networks ""
+	section "$venv/bin/python" backends "$text"
+else
+	echo "no environment for the peers: models.py and backends.py are left out"
+	section "$PYTHON" networks ""
+fi
+section "$PYTHON" graphs "$text"
+section "$PYTHON" weights "$text"
+[ ! -x "$venv/bin/python" ] || mv "$page" doc/performance.md
+rm -f "$B/performance-part.md" "$page"

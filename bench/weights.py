@@ -1,6 +1,6 @@
-"""Compiling a model with large weights beside `cp` of the same bytes.
+"""Compiling a model with large weights beside `cp` of the same bytes
 
-Usage: weights.py [megabytes]   (default 1000). Prints both times, their ratio and the memory that
+`weights.py [megabytes]`, by default 1000. Prints both times, their ratio and the memory that
 ptgc held beyond the mapping of the weights. Both read a file that is in the page cache and write a
 new one on the same file system, in turns, the first one in turns too; neither waits for the disk,
 and what was written is on it before the next one starts.
