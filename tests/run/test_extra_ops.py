@@ -1,5 +1,7 @@
 """What PyTensor's extra_ops, sort and reductions do at the edges of their arguments: small dtypes, lengths below 0, wrong kinds."""
 
+import time
+
 import numpy as np
 import pytensor
 import pytensor.scalar as ps
@@ -201,3 +203,40 @@ def test_repeats_below_0_that_only_a_length_is_read_of():
     c.raises(np.zeros((4, 2)))
     ok = Compiled([x], [pt.repeat(x, x.shape, axis=1).shape], SOME)
     ok.run(np.zeros((4, 2)))
+
+
+@pytest.mark.parametrize("dtype", ("float64", "float32", "int64", "int32", "uint8", "bool"))
+@pytest.mark.parametrize("side", ("left", "right"))
+def test_searchsorted_by_bisection(side, dtype):
+    """Any lengths, duplicates, NaN at the end, infinities; open and static."""
+    rng = np.random.default_rng(3)
+    for n in (0, 1, 2, 3, 4, 5, 7, 8, 9, 63, 64, 65, 1000):
+        for m in ((), (0,), (1,), (5,), (100,), (3, 40)):
+            x, v = rng.normal(size=n) * n / 4, rng.normal(size=m) * n / 3
+            if dtype == "int64":
+                x, v = x * 2**61 / (n + 1), np.asarray(v * 2**61 / (n + 1))
+            x, v = np.sort(x.astype(dtype)), v.astype(dtype)
+            if dtype.startswith("float") and n > 4:
+                x[-2:], x[-3], x[0] = np.nan, np.inf, -np.inf
+                if v.size > 3:
+                    v.reshape(-1)[:3] = np.nan, np.inf, -np.inf
+            if v.size > 4 and n:
+                v.reshape(-1)[3] = x[n // 2]
+            want = np.searchsorted(x, v, side)
+            dims = ", ".join(["?"] * len(m))
+            texts = [f"graph g(x: {dtype}[?], v: {dtype}[{dims}]) -> (y) {{ y = SearchsortedOp{{side='{side}'}}(x, v) }}"]
+            if n in (65, 1000) and m in ((100,), (3, 40)):
+                texts.append(texts[0].replace("[?]", f"[{n}]", 1).replace(f"[{dims}]", f"[{', '.join(map(str, m))}]"))
+            for text in texts:
+                for opset in SOME if n in (0, 9, 1000) else (18,):
+                    got = ptg.run(text, x, v, opset=opset)
+                    assert got.dtype == np.int64 and np.array_equal(got, want), (n, m, opset)
+
+
+def test_searchsorted_of_many():
+    """20,000 in 20,000 take memory for these, not for their product, and no seconds."""
+    x, v = np.sort(np.random.default_rng(4).normal(size=(2, 20_000)))
+    text = "graph g(x: float64[?], v: float64[?]) -> (y) { y = SearchsortedOp(x, v) }"
+    start = time.perf_counter()
+    assert np.array_equal(ptg.run(text, x, v), np.searchsorted(x, v))
+    assert time.perf_counter() - start < 1

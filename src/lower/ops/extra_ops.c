@@ -2,11 +2,14 @@
  * extra_ops.c: lowers Nonzero, Cumsum, Cumprod, JoinDims, SplitDims, ops of diagonals, Repeat,
  * SearchSorted. An index vector of known length is a constant.
  */
+#include <math.h>
 #include <string.h>
 
 #include "lower/ops/lowerings.h"
 
-#define MAX_IOTA 4096 /* longest constant index vector */
+#define MAX_IOTA     4096 /* longest constant index vector */
+#define MAX_COMPARED 64   /* elements that SearchSorted compares with each of the others */
+#define MAX_STEPS    40   /* of its bisection: bits of a length */
 
 /* 0, 1, ... n-1 */
 struct value *counting(struct build *b, dim n)
@@ -385,6 +388,68 @@ static struct value *check_sorter(struct build *b, struct value *sorter, struct 
 		     dim_value(b, x->type.dims[0]), at);
 }
 
+/* x before v, as `left` says: all of x beside each v at once */
+static struct value *count_before(struct build *b, struct value *x, struct value *v, bool left)
+{
+	return count_true(b, emit_(b, left ? ONNX_Less : ONNX_LessOrEqual, x, column(b, v)));
+}
+
+/*
+ * The same in log(n) steps of a Loop, which need no more memory than v. `place` elements of x are
+ * before v for sure; each step asks whether `step` more are, and halves the step. The last element
+ * of x stands for all behind it.
+ */
+static struct value *bisect(struct build *b, struct value *x, struct value *v, bool left)
+{
+	struct block *outer = b->block, *body = block_new(b);
+	struct value *one = const_int(b, 1), *n = dim_value(b, x->type.dims[0]);
+	struct type t[2] = {type_of(DT_INT64, v->type.rank, v->type.dims),
+			    type_of(DT_INT64, 0, NULL)};
+	int64_t powers[MAX_STEPS];
+
+	for (int i = 0; i < MAX_STEPS; i++)
+		powers[i] = INT64_C(1) << i;
+	/* as many steps as n has bits: log2(n + 1/2) is never near an integer */
+	struct value *bits =
+		emit_(b, ONNX_Add, cast(b, n, DT_FLOAT64), const_of(b, DT_FLOAT64, 0.5));
+	bits = emit_(b, ONNX_Mul, emit_(b, ONNX_Log, bits), const_of(b, DT_FLOAT64, M_LOG2E));
+	bits = cast(b, emit_(b, ONNX_Floor, bits), DT_INT64);
+	struct value *steps = emit_(b, ONNX_Add, bits, one);
+	struct value *first = emit_(b, ONNX_Gather, const_ints(b, powers, MAX_STEPS), bits);
+	struct value *none = expand(b, const_int(b, 0), v->type.dims, v->type.rank);
+
+	block_param(b, body, t[1]);
+	struct value *go = block_param(b, body, type_of(DT_BOOL, 0, NULL));
+	struct value *place = block_param(b, body, t[0]), *step = block_param(b, body, t[1]);
+	scope_open(b, body);
+	struct value *next = emit_(b, ONNX_Add, place, step);
+	b->cse->shared->small_ints = true;
+	struct value *at = emit_(b, ONNX_Sub, emit_(b, ONNX_Min, next, n), one);
+	b->cse->shared->small_ints = false;
+	struct value *is_before =
+		emit_(b, left ? ONNX_Less : ONNX_LessOrEqual, emit_(b, ONNX_Gather, x, at), v);
+	next = emit_(b, ONNX_Where, is_before, next, place);
+	block_result(b, go, NULL, false);
+	block_result(b, with_dims(next, v->type.dims), v->type.dims, false);
+	block_result(b, emit_(b, ONNX_Div, step, const_int(b, 2)), NULL, false);
+	scope_close(b, outer);
+	place = loop_node(b, body, (struct value *[]){steps, NULL, none, first}, 4, t, 2)->out[0];
+	b->cse->shared->small_ints = true;
+	place = emit_(b, ONNX_Min, place, n);
+	b->cse->shared->small_ints = false;
+	return place;
+}
+
+/* Are there surely few pairs of elements, or not many more than the longer one has? */
+static bool are_few(struct build *b, const struct value *x, const struct value *v)
+{
+	int64_t n, m;
+
+	return (dim_is_const(b->cx, x->type.dims[0], &n) && n <= MAX_COMPARED) ||
+	       (dim_is_const(b->cx, dims_product(b->cx, v->type.dims, v->type.rank), &m) &&
+		m <= MAX_COMPARED);
+}
+
 /* The number of elements of x before v; NaN is after all numbers. */
 bool lower_searchsorted(struct build *b, struct node *n)
 {
@@ -397,8 +462,7 @@ bool lower_searchsorted(struct build *b, struct node *n)
 		x = emit_(b, ONNX_Gather, x, sorter);
 	x = cast(b, x, t);
 	v = cast(b, v, t);
-	struct value *before = emit_(b, left ? ONNX_Less : ONNX_LessOrEqual, x, column(b, v));
-	struct value *r = count_true(b, before);
+	struct value *r = are_few(b, x, v) ? count_before(b, x, v, left) : bisect(b, x, v, left);
 	if (is_float(t)) {
 		struct value *all =
 			left ? count_true(b, emit_(b, ONNX_Not, emit_(b, ONNX_IsNaN, x)))
