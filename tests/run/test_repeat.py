@@ -43,3 +43,15 @@ def test_one_repeat_for_all(rows):
             c.run(np.ones((n, 2)), repeats)
         c.raises(np.ones((n, 2)), [2, 0, 0, 0])
         c.raises(np.ones((n, 2)), [1, 0] if n != 1 else [])
+
+
+def test_one_long_row():
+    """Memory for the result, not for as many columns as the largest number says."""
+    import time
+
+    repeats = np.ones(20_000, "int64")
+    repeats[7] = 20_000
+    x = np.arange(20_000.0)
+    start = time.perf_counter()
+    got = ptg.run("graph g(x: float64[n], r: int64[n]) -> (y) { y = Repeat{axis=0}(x, r) }", x, repeats)
+    assert np.array_equal(got, np.repeat(x, repeats)) and time.perf_counter() - start < 0.5

@@ -327,6 +327,28 @@ static struct value *constant_rows(struct build *b, struct value *repeats, dim l
 
 /* The indices of the repeated rows: row i of arange(max(repeats)) < repeats[:, None] has repeats[i]
  * true elements, and NonZero gives their rows. */
+static struct value *rows_by_mask(struct build *b, struct value *repeats, struct value *most)
+{
+	struct value *count = emit_(b, ONNX_Range, const_int(b, 0), most, const_int(b, 1));
+	struct value *on = emit_(b, ONNX_Less, count, column(b, repeats));
+
+	return emit_(b, ONNX_Gather, emit_(b, ONNX_NonZero, on), const_int(b, 0));
+}
+
+/* The same in memory for the result alone: output j is of the row i that is the number of rows
+ * which end at j or before. A 1 is added where each row ends. */
+static struct value *rows_by_ends(struct build *b, struct value *repeats, dim *dims)
+{
+	struct value *zero = const_int(b, 0), *one = const_int(b, 1);
+	struct value *ends = emit_(b, ONNX_CumSum, repeats, zero);
+	struct value *total = reduce(b, ONNX_ReduceSum, repeats, &(int){0}, 1, true);
+	struct value *none = const_shape(b, DT_INT64, emit_(b, ONNX_Add, total, one), NULL, 1, 0);
+	struct value *marks = scatter_nd(b, none, column(b, ends), expand(b, one, dims, 1), true);
+
+	marks = emit_(b, ONNX_CumSum, marks, zero);
+	return slice_axis(b, marks, 0, zero, total, NULL);
+}
+
 static struct value *computed_rows(struct build *b, struct value *repeats, dim length)
 {
 	dim given = repeats->type.dims[0], *dims = new (b->cx->arena, dim);
@@ -344,15 +366,14 @@ static struct value *computed_rows(struct build *b, struct value *repeats, dim l
 	b->cse->shared->small_ints = true;
 	struct value *with_zero =
 		concat(b, 0, (struct value *[]){repeats, const_ints(b, (int64_t[]){0}, 1)}, 2);
-	struct value *most = reduce(b, ONNX_ReduceMax, with_zero, &(int){0}, 1, false);
 	struct value *least = reduce(b, ONNX_ReduceMin, with_zero, &(int){0}, 1, false);
+	struct value *r = scatter_adds(b)
+				  ? emit_(b, ONNX_Max, repeats, const_int(b, 0))
+				  : reduce(b, ONNX_ReduceMax, with_zero, &(int){0}, 1, false);
 	b->cse->shared->small_ints = false;
-	most = check(b, most, emit_(b, ONNX_Equal, least, const_int(b, 0)),
-		     "numbers of repeats must not be negative");
-	struct value *count = emit_(b, ONNX_Range, const_int(b, 0), most, const_int(b, 1));
-	struct value *on = emit_(b, ONNX_Less, count, column(b, repeats));
-	struct value *row = emit_(b, ONNX_Gather, emit_(b, ONNX_NonZero, on), const_int(b, 0));
-	return row;
+	r = check(b, r, emit_(b, ONNX_Equal, least, const_int(b, 0)),
+		  "numbers of repeats must not be negative");
+	return scatter_adds(b) ? rows_by_ends(b, r, dims) : rows_by_mask(b, repeats, r);
 }
 
 bool lower_repeat(struct build *b, struct node *n)
