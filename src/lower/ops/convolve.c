@@ -1,13 +1,14 @@
 /*
- * convolve.c: lowers Convolve1d and Convolve2d. Out: Gather takes the windows of the first input,
- * and MatMul multiplies them with the second one, exactly for integers and with the rounding of a
- * dot product for floats. If it is not known which input is longer, the "valid" part is a Slice of
- * the "full" result.
+ * convolve.c: lowers Convolve1d and Convolve2d. Out: Conv, where the target has it for the dtype;
+ * else Gather takes the windows of the first input, and MatMul multiplies them with the second one,
+ * exactly for integers and with the rounding of a dot product for floats. If it is not known which
+ * input is longer, the "valid" part is a Slice of the "full" result.
  */
 #include <math.h>
 #include <string.h>
 
 #include "lower/ops/lowerings.h"
+#include "target/target.h"
 
 #define MAX_CONSTANT 16384 /* most window indices of a constant */
 
@@ -91,6 +92,59 @@ static struct value *inner_sums(struct build *b, struct value *windows, struct v
 	return cast(b, reduce(b, ONNX_ReduceSum, p, (int[]){1, 3}, (int)rank, false), t);
 }
 
+static bool has_conv(struct build *b, enum dtype t)
+{
+	enum dtype types[2] = {t, t};
+
+	return is_float(t) &&
+	       kernel_exists(b->target, onnx_nearest(ONNX_Conv, b->opset), types, 2, types, 1);
+}
+
+/* k backwards along all of its axes */
+static struct value *reversed(struct build *b, struct value *k)
+{
+	static const int64_t axes[2] = {0, 1}, last[2] = {-1, -1},
+			     first[2] = {-INT64_MAX, -INT64_MAX};
+	const struct tensor *from = k->data;
+	uint32_t rank = k->type.rank;
+
+	if (!from || !from->data || from->splat || from->count > MAX_CONSTANT)
+		return slice(b, k, axes, rank, const_ints(b, last, rank),
+			     const_ints(b, first, rank), const_ints(b, last, rank));
+	struct tensor *t = tensor_new(b->cx, from->dtype, from->rank, from->shape);
+	size_t size = dtypes[from->dtype].size, n = (size_t)from->count;
+	uint8_t *to = arena_alloc(b->cx->arena, n * size + 1);
+	for (size_t i = 0; i < n; i++)
+		memcpy(to + i * size, (const uint8_t *)from->data + (n - 1 - i) * size, size);
+	t->data = to;
+	return const_tensor(b, t);
+}
+
+/* The same by Conv, which takes a kernel in the order of the input, and a batch of images with
+ * channels. */
+static struct value *conv(struct build *b, struct value *x, struct value *k, bool full,
+			  const dim *out)
+{
+	static const int64_t axes[2] = {0, 1};
+	uint32_t rank = x->type.rank;
+	int64_t pads[4], n;
+	dim edges[4];
+	bool known = true;
+
+	for (uint32_t i = 0; full && i < rank; i++) {
+		edges[i] = edges[rank + i] = dim_sub(b->cx, k->type.dims[i], dim_const(b->cx, 1));
+		known &= dim_is_const(b->cx, edges[i], &n);
+		pads[i] = pads[rank + i] = n;
+	}
+	if (!known)
+		x = emit_(b, ONNX_Pad, x, dims_vector(b, edges, 2 * rank));
+	x = unsqueeze(b, x, axes, 2);
+	k = unsqueeze(b, reversed(b, k), axes, 2);
+	if (full && known)
+		attr_ints(b, "pads", pads, 2 * rank);
+	return with_dims(squeeze(b, emit_(b, ONNX_Conv, x, k), axes, 2), out);
+}
+
 /* The windows of x times k. full: x is padded; inner: as inner_sums() does it */
 static struct value *windows_times(struct build *b, struct value *x, struct value *k, bool full,
 				   bool inner, struct value *with)
@@ -107,6 +161,8 @@ static struct value *windows_times(struct build *b, struct value *x, struct valu
 		out[i] = full ? dim_add(cx, x->type.dims[i], edge)
 			      : dim_sub(cx, x->type.dims[i], edge);
 	}
+	if (has_conv(b, (enum dtype)x->type.dtype) && !(full && inner && !is_finite(k)))
+		return conv(b, x, k, full, out);
 	if (full)
 		x = emit_(b, ONNX_Pad, x, dims_vector(b, pads, 2 * rank));
 	for (uint32_t i = 0; i < rank; i++) {
