@@ -43,13 +43,14 @@ def test_convolve_result_of_length_one():
     Compiled([x, y], [out + y]).run([7.0], [4, 5, 6])
 
 
-def test_convolve2d_of_no_numbers():
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_convolve2d_of_no_numbers(dtype):
     """SciPy multiplies the smaller one with a border of the larger one: inf there makes a NaN."""
     a = np.arange(1.0, 13).reshape(3, 4)
     for k in ([[np.inf, 0, 1]], [[0, 1], [np.nan, 2]], [[np.inf], [-np.inf]], [[np.inf, 1, 2, 3, 4, 5]] * 5, [[1, 2], [3, 4]]):
         for one, two in ((a, np.array(k)), (np.array(k), a)):
             for dynamic in (False, True):
-                x, y, full = variable("float64", one.shape, dynamic, "x"), variable("float64", two.shape, dynamic, "y"), pt.scalar("f", dtype="bool")
+                x, y, full = variable(dtype, one.shape, dynamic, "x"), variable(dtype, two.shape, dynamic, "y"), pt.scalar("f", dtype="bool")
                 larger = two.size > one.size and not np.isfinite(one.sum() + two.sum())
                 valid = Compiled([x, y], [convolve2d(x, y, "valid", method="direct")], (13, 18))
                 whole = Compiled([x, y], [convolve2d(x, y, "full", method="direct")], (13, 18))
@@ -60,7 +61,7 @@ def test_convolve2d_of_no_numbers():
                     if larger and (dynamic or c is either):
                         for session in c.sessions.values():
                             with pytest.raises(Exception, match="larger one"):
-                                session.run(None, c.feed([np.asarray(v) for v in args]))
+                                session.run(None, c.feed([np.asarray(v, i.dtype) for v, i in zip(args, (x, y, full))]))
                     else:
                         c.run(*args, zero_sign=False)
 
