@@ -6,9 +6,9 @@
     coefficients.py --errors                            prints the largest relative error of each fit
 
 A comment "# coefficients.py: atan of z" says that the next statement, whatever name it assigns, is
-the fit "atan" in the value z, as rational(z, [...], [...]). "atan p of z" is its numerator alone,
-by Horner's rule ("q": the denominator, whose leading coefficient is 1). A fit interpolates in the
-Chebyshev points of its interval.
+the fit "atan" in the value z, as rational(z, [...], [...]); "atan of z, tan of w" are two results of
+one call. "atan p of z" is the numerator alone, by Horner's rule ("q": the denominator, whose leading
+coefficient is 1). A fit interpolates in the Chebyshev points of its interval.
 """
 import re
 import struct
@@ -376,17 +376,20 @@ def horner(c, x, indent, base, single):
     return (text + line).lstrip()
 
 
-def rational(fit, x, base, single):
-    """The call, as 'ptgc fmt' has it in a statement that starts at column `base`."""
-    words = [[literal(v, single) for v in c] for c in fit]
-    text = f"rational({x}, " + ", ".join("[" + ", ".join(w) + "]" for w in words) + ")"
-    if base + len(" r = ") + len(text) <= 100:
+def rational(fits, base, head):
+    """The call, as 'ptgc fmt' has it in a statement that starts at column `base`. fits: (fit, value, is it
+    of float32?)"""
+    words = []  # of each argument
+    for fit, x, single in fits:
+        words += [x] + [[literal(v, single) for v in c] for c in fit]
+    flat = [w if isinstance(w, str) else "[" + ", ".join(w) + "]" for w in words]
+    text = "rational(" + ", ".join(flat) + ")"
+    if len(head) + len(text) <= 100:
         return text
-    pad, lists = "\n" + " " * (base + 2), []
-    for w in words:
-        row = pad + "[" + ", ".join(w) + "]"
-        if len(row) <= 100:  # and a line feed in front, a comma behind
-            lists.append(row)
+    pad, rows = "\n" + " " * (base + 2), []
+    for w, row in zip(words, flat):
+        if len(pad + row) <= 100:  # and a line feed in front, a comma behind
+            rows.append(pad + row)
             continue
         lines = [pad + " "]
         for i, word in enumerate(w):
@@ -394,8 +397,8 @@ def rational(fit, x, base, single):
             if len(lines[-1]) - 1 + len(word) > 100:
                 lines.append(pad + " ")
             lines[-1] += word
-        lists.append(f"{pad}[" + "".join(lines) + f"{pad}]")
-    return f"rational({pad}{x}," + ",".join(lists) + "\n" + " " * base + ")"
+        rows.append(f"{pad}[" + "".join(lines) + f"{pad}]")
+    return "rational(" + ",".join(rows) + "\n" + " " * base + ")"
 
 
 def rewrite(path, cache):
@@ -403,25 +406,28 @@ def rewrite(path, cache):
     out, i = [], 0
     while i < len(lines):
         out.append(lines[i])
-        m = re.match(r"(\s*)# coefficients\.py: (\w+) (?:([pq]) )?of (\w+)", lines[i])
+        m = re.match(r"(\s*)# coefficients\.py: (\w+ (?:[pq] )?of \w+(?:, \w+ of \w+)*)", lines[i])
         i += 1
         if not m:
             continue
-        name, part, x = m.group(2), m.group(3), m.group(4)
-        if name not in cache:
-            cache[name] = FITS[name]()
-        head = re.match(r"(\s*\w+ = )", lines[i]).group(1)
+        fits = [f.split() for f in m.group(2).split(", ")]
+        for name, *_ in fits:
+            if name not in cache:
+                cache[name] = FITS[name]()
+        name, part, x = fits[0][0], fits[0][1], fits[0][-1]
+        head = re.match(r"(\s*\w+(?:, \w+)* = )", lines[i]).group(1)
         depth = 0
         while True:  # the old statement, over all its lines
             depth += sum(lines[i].count(c) for c in "([") - sum(lines[i].count(c) for c in ")]")
             i += 1
             if depth <= 0:
                 break
-        single = name.endswith("_single")
-        if not part:
-            out += (head + rational(cache[name], x, len(m.group(1)), single)).split("\n")
-            continue
-        out += (head + horner(cache[name][part == "q"], x, len(head), len(m.group(1)), single)).split("\n")
+        base = len(m.group(1))
+        if part == "of":
+            text = rational([(cache[f[0]], f[-1], f[0].endswith("_single")) for f in fits], base, head)
+        else:
+            text = horner(cache[name][part == "q"], x, len(head), base, name.endswith("_single"))
+        out += (head + text).split("\n")
     return "\n".join(out)
 
 

@@ -1,20 +1,25 @@
 /*
- * rational.c: rational(x, [3, 2, 1], [1, 4]) is (3 x^2 + 2 x + 1)/(x + 4) by Horner's rule. In: a
- * float value and two lists of coefficients. Out: nodes of ONNX. For an x of few elements both
- * polynomials are computed at once, along a new first axis of length 2: a node costs the same for
- * so few numbers and for twice as many. Larger arrays would no longer fit the cache.
+ * rational.c: rational(x, [3, 2, 1], [1, 4]) is (3 x^2 + 2 x + 1)/(x + 4) by Horner's rule; with
+ * more such triples, rational(x, p, q, y, u, v), there is a result for each. In: float values and
+ * lists of coefficients. Out: nodes of ONNX. For values of few elements all polynomials are
+ * computed at once, along new first axes, [2] or, of n triples, [2, n]: a node costs the same for
+ * so few numbers and for some more. Larger arrays would no longer fit the cache.
  */
 #include <string.h>
 
 #include "elab/internal.h"
 
-#define FEW 4096 /* elements */
+#define FEW      4096 /* elements of a value for which its two polynomials are computed at once */
+#define VERY_FEW 512  /* of all values together, for which the polynomials of all are */
 
 struct rational {
 	struct elab *e;
 	struct span span;
-	struct value *x;
-	const struct tensor *part[2]; /* coefficients, highest power first */
+	uint32_t n; /* triples */
+	struct triple {
+		struct value *x;
+		const struct tensor *part[2]; /* coefficients, highest power first */
+	} * of;
 };
 
 static struct value *binary(struct rational *r, enum onnx_id op, struct value *a, struct value *b)
@@ -22,100 +27,195 @@ static struct value *binary(struct rational *r, enum onnx_id op, struct value *a
 	return append_onnx(r->e, op, (struct value *[]){a, b}, 2, r->span);
 }
 
-/* How many elements x has is known, and they are few. */
-static bool is_small(const struct rational *r)
+/* The number of elements of x; INT64_MAX: more than FEW, or not known */
+static int64_t count_of(const struct rational *r, const struct value *x)
 {
-	const struct type *t = &r->x->type;
 	int64_t count = 1, length;
 
-	for (uint32_t i = 0; i < t->rank; i++) {
-		if (!dim_is_const(r->e->cx, t->dims[i], &length) || length > FEW)
-			return false;
+	for (uint32_t i = 0; i < x->type.rank; i++) {
+		if (!dim_is_const(r->e->cx, x->type.dims[i], &length) || length > FEW)
+			return INT64_MAX;
 		count *= length;
 		if (count > FEW)
-			return false;
+			return INT64_MAX;
 	}
-	return t->rank < MAX_RANK;
+	return x->type.rank + 2 <= MAX_RANK ? count : INT64_MAX;
 }
 
-/* The coefficient of x^power in a part */
-static double coefficient(const struct rational *r, int part, int64_t power)
+/* The coefficient of x^power in a polynomial */
+static double coefficient(const struct tensor *t, int64_t power)
 {
-	const struct tensor *t = r->part[part];
 	int64_t at = t->shape[0] - 1 - power;
 
 	return at < 0 ? 0 : tensor_float(t, (uint64_t)at);
 }
 
-/* n coefficients of x^power, of the parts from `part` on: of shape [n, 1, ..., 1], or [] if n is 1
- */
-static struct value *constant(struct rational *r, int part, uint32_t n, int64_t power)
+/* A constant of rank `rank` whose first axes are those of `shape`, and all others of length 1 */
+static struct value *constant(struct rational *r, enum dtype t, const double *c, uint32_t rank,
+			      const int64_t *shape, uint32_t axes)
 {
 	struct ctx *cx = r->e->cx;
-	int64_t shape[MAX_RANK];
-	double c[2] = {coefficient(r, part, power), n > 1 ? coefficient(r, part + 1, power) : 0};
+	int64_t dims[MAX_RANK], count = 1;
 
-	for (uint32_t i = 0; i <= r->x->type.rank; i++)
-		shape[i] = i ? 1 : n;
-	struct tensor *t = tensor_new(cx, (enum dtype)r->x->type.dtype,
-				      n > 1 ? r->x->type.rank + 1 : 0, shape);
-	void *data = arena_alloc(cx->arena, sizeof(c));
-	tensor_convert((enum dtype)t->dtype, data, DT_FLOAT64, c, n);
-	t->data = data;
-	return graph_constant(cx, t, r->span);
+	for (uint32_t i = 0; i < rank; i++) {
+		dims[i] = i < axes ? shape[i] : 1;
+		count *= dims[i];
+	}
+	struct tensor *x = tensor_new(cx, t, (int)rank, dims);
+	void *data = new_array(cx->arena, double, (size_t)count);
+	tensor_convert(t, data, DT_FLOAT64, c, (uint64_t)count);
+	x->data = data;
+	return graph_constant(cx, x, r->span);
 }
 
-/* n parts from `part` on, of this degree */
-static struct value *horner(struct rational *r, int part, uint32_t n, int64_t degree)
+/* One polynomial in x */
+static struct value *horner(struct rational *r, struct value *x, const struct tensor *t)
 {
-	bool monic = n == 1 && degree && coefficient(r, part, degree) == 1;
-	struct value *y = monic ? r->x : constant(r, part, n, degree);
+	enum dtype type = (enum dtype)x->type.dtype;
+	int64_t degree = t->shape[0] - 1;
+	double c = coefficient(t, degree);
+	bool monic = degree && c == 1;
+	struct value *y = monic ? x : constant(r, type, &c, 0, NULL, 0);
 
 	for (int64_t power = degree; power--;) {
 		if (power + 1 < degree || !monic)
-			y = binary(r, ONNX_Mul, y, r->x);
-		y = binary(r, ONNX_Add, y, constant(r, part, n, power));
+			y = binary(r, ONNX_Mul, y, x);
+		c = coefficient(t, power);
+		y = binary(r, ONNX_Add, y, constant(r, type, &c, 0, NULL, 0));
 	}
 	return y;
 }
 
 /* Of two Gathers ONNX Runtime would make a Split and two Squeezes. */
-static struct value *row(struct rational *r, struct value *rows, int64_t i)
+static struct value *row(struct rational *r, struct value *rows, uint32_t i)
 {
-	struct ctx *cx = r->e->cx;
-	int64_t one = 1;
-	struct tensor *t = tensor_new(cx, DT_INT64, 1, &one);
+	const double at = i;
 
-	t->data = memcpy(new (cx->arena, int64_t), &i, sizeof(i));
-	return binary(r, ONNX_GatherND, rows, graph_constant(cx, t, r->span));
+	return binary(r, ONNX_GatherND, rows, constant(r, DT_INT64, &at, 1, (int64_t[]){1}, 1));
+}
+
+/* The arguments of n triples along a new first axis, or the only one as it is; NULL: there are more
+ * than two */
+static struct value *arguments(struct rational *r, const struct triple *of, uint32_t n)
+{
+	double *first = new_array(r->e->cx->arena, double, n);
+	struct value *x = of[0].x, *y = x;
+
+	for (uint32_t i = 0; i < n; i++) {
+		first[i] = of[i].x == x;
+		if (first[i] || of[i].x == y)
+			continue;
+		if (x != y)
+			return NULL;
+		y = of[i].x;
+	}
+	if (x == y)
+		return x;
+	struct value *in[3] = {constant(r, DT_BOOL, first, x->type.rank + 1u, (int64_t[]){n}, 1), x,
+			       y};
+	return append_onnx(r->e, ONNX_Where, in, 3, r->span);
+}
+
+/* The quotients of n triples, whose arguments are x; [n, ...] for n > 1 */
+static struct value *at_once(struct rational *r, const struct triple *of, uint32_t n,
+			     struct value *x)
+{
+	int64_t length = 0, shape[2] = {2, n};
+	double *c = new_array(r->e->cx->arena, double, 2 * (size_t)n);
+	uint32_t axes = n > 1 ? 2 : 1, rank = of[0].x->type.rank + axes;
+	struct value *y = NULL;
+
+	for (uint32_t i = 0; i < 2 * n; i++) {
+		int64_t k = of[i % n].part[i / n]->shape[0];
+		length = k > length ? k : length;
+	}
+	for (int64_t power = length; power--;) {
+		for (uint32_t i = 0; i < 2 * n; i++)
+			c[i] = coefficient(of[i % n].part[i / n], power);
+		struct value *k = constant(r, (enum dtype)x->type.dtype, c, rank, shape, axes);
+		y = y ? binary(r, ONNX_Add, binary(r, ONNX_Mul, y, x), k) : k;
+	}
+	return binary(r, ONNX_Div, row(r, y, 0), row(r, y, 1));
+}
+
+/* All polynomials at once; false: that does not pay */
+static bool all_at_once(struct rational *r, struct value **out)
+{
+	int64_t total = 0;
+
+	for (uint32_t i = 0; i < r->n; i++) {
+		const struct type *t = &r->of[i].x->type, *first = &r->of[0].x->type;
+		int64_t count = count_of(r, r->of[i].x);
+		if (count > FEW || (total += count) > VERY_FEW || t->rank != first->rank ||
+		    t->dtype != first->dtype)
+			return false;
+		for (uint32_t k = 0; k < t->rank; k++)
+			if (!dim_eq(r->e->cx, t->dims[k], first->dims[k]))
+				return false;
+	}
+	struct value *x = r->n > 1 ? arguments(r, r->of, r->n) : NULL;
+	if (!x)
+		return false;
+	x = at_once(r, r->of, r->n, x);
+	for (uint32_t i = 0; i < r->n; i++)
+		out[i] = row(r, x, i);
+	return true;
+}
+
+/* The quotient of a triple that shares nothing with the others */
+static struct value *alone(struct rational *r, struct triple *t)
+{
+	struct value *p;
+
+	if (t->part[1]->count > 1 && count_of(r, t->x) <= FEW)
+		return at_once(r, t, 1, t->x);
+	p = horner(r, t->x, t->part[0]);
+	if (t->part[1]->count == 1 && coefficient(t->part[1], 0) == 1)
+		return p;
+	return binary(r, ONNX_Div, p, horner(r, t->x, t->part[1]));
+}
+
+/* false: it is no such triple; *lost: that was reported */
+static bool read_triple(struct rational *r, struct cv *args, struct triple *t, bool *lost)
+{
+	t->x = to_value(r->e, &args[0], DT_NONE);
+	*lost = !t->x || !t->x->type.dtype;
+	if (*lost || !is_float((enum dtype)t->x->type.dtype))
+		return false;
+	for (uint32_t i = 0; i < 2; i++) {
+		struct value *v = to_value(r->e, &args[i + 1], (enum dtype)t->x->type.dtype);
+		*lost = !v || !v->type.dtype;
+		if (*lost || !v->data || v->data->rank != 1 || !v->data->count ||
+		    !is_float((enum dtype)v->data->dtype))
+			return false;
+		t->part[i] = v->data;
+	}
+	return t->part[0]->count + t->part[1]->count > 2;
 }
 
 struct cv call_rational(struct elab *e, struct cv *args, uint32_t nargs, struct span s)
 {
-	struct rational r = {.e = e, .span = s};
-	struct value *part[2] = {NULL};
+	struct rational r = {.e = e, .span = s, .n = nargs / 3};
+	bool lost = false, ok = nargs && nargs % 3 == 0;
 
-	r.x = nargs == 3 ? to_value(e, &args[0], DT_NONE) : NULL;
-	if (nargs == 3 && (!r.x || !r.x->type.dtype))
-		return poison(s);
-	bool ok = r.x && is_float((enum dtype)r.x->type.dtype);
-	for (uint32_t i = 0; ok && i < 2; i++) {
-		part[i] = to_value(e, &args[i + 1], (enum dtype)r.x->type.dtype);
-		if (!part[i] || !part[i]->type.dtype)
-			return poison(s);
-		r.part[i] = part[i]->data;
-		ok = r.part[i] && r.part[i]->rank == 1 && r.part[i]->count &&
-		     is_float((enum dtype)r.part[i]->dtype);
-	}
-	if (!ok || r.part[0]->count + r.part[1]->count < 3) {
+	r.of = new_array(e->cx->arena, struct triple, r.n + 1);
+	for (uint32_t i = 0; i < r.n && ok; i++)
+		ok = read_triple(&r, args + 3 * i, &r.of[i], &lost);
+	if (!ok && !lost)
 		elab_error(e, s, E_ARITY,
 			   "rational(...) takes a float value and two lists of coefficients, as in "
 			   "rational(x, [0.5, 1], [1, 2.5])");
+	if (!ok)
 		return poison(s);
-	}
-	int64_t p = r.part[0]->shape[0] - 1, q = r.part[1]->shape[0] - 1;
-	if (!is_small(&r))
-		return cv_value(binary(&r, ONNX_Div, horner(&r, 0, 1, p), horner(&r, 1, 1, q)), s);
-	struct value *both = horner(&r, 0, 2, p > q ? p : q);
-	return cv_value(binary(&r, ONNX_Div, row(&r, both, 0), row(&r, both, 1)), s);
+	struct value **out = new_array(e->cx->arena, struct value *, r.n);
+	if (!all_at_once(&r, out))
+		for (uint32_t i = 0; i < r.n; i++)
+			out[i] = alone(&r, &r.of[i]);
+	if (r.n == 1)
+		return cv_value(out[0], s);
+	struct cv many = {.kind = CV_MULTI, .n = r.n, .span = s};
+	many.u.items = new_array(e->cx->arena, struct cv, r.n);
+	for (uint32_t i = 0; i < r.n; i++)
+		many.u.items[i] = cv_value(out[i], s);
+	return many;
 }

@@ -28,6 +28,39 @@ def test_nodes():
     assert ptg.nodes(ptg.compile(graph("4097"))) == ptg.nodes(ptg.compile(graph("n"))) == 6 + 1 + 1
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("dims, shape", [("", ()), ("1", (1,)), ("7", (7,)), ("0", (0,)), ("2, 3", (2, 3)), ("129", (129,)), ("200", (200,)), ("5000", (5000,)), ("n", (6,)), ("n", (0,))])
+def test_several(dims, shape, dtype):
+    """Of the same argument, of two, of three; numerators and denominators of any degree."""
+    lists = [([1, 2], [1, 3, 5]), ([0.5, 2, 1], [4]), ([3], [1, 0, 2]), ([2, 5], [3, 4])]
+    rng = np.random.default_rng(4)
+    x, y, z = (rng.uniform(0, 9, shape).astype(dtype) for _ in range(3))
+    for names in ("xxxx", "xyxy", "yyyx", "xyzx"):
+        call = ", ".join(f"{n}, {p}, {q}" for n, (p, q) in zip(names, lists))
+        text = f"graph g(x: {dtype}[{dims}], y: {dtype}[{dims}], z: {dtype}[{dims}]) -> (a, b, c, d) {{ a, b, c, d = rational({call}) }}"
+        for opset in (13, 18, 26):
+            model = ptg.compile(text, opset, options=("-Wno-unused",))
+            got = ptg.run(model, x, y, z)
+            for n, (p, q), r in zip(names, lists, got):
+                v = {"x": x, "y": y, "z": z}[n].astype(float)
+                assert r.dtype == x.dtype and r.shape == x.shape
+                np.testing.assert_allclose(r, np.polyval(p, v) / np.polyval(q, v), rtol=1e-4 if dtype == "float32" else 1e-12)
+
+
+def test_several_of_unlike_shapes():
+    text = "graph g(x: float64[3], y: float64[]) -> (a, b) { a, b = rational(x, [1, 2], [3, 1], y, [2, 1], [1, 4]) }"
+    x, y = np.array([1.0, 2, 3]), np.array(5.0)
+    a, b = ptg.run(text, x, y)
+    np.testing.assert_allclose(a, (x + 2) / (3 * x + 1))
+    np.testing.assert_allclose(b, (2 * y + 1) / (y + 4))
+
+
+def test_nodes_of_several():
+    text = "graph g(x: float64[{n}], y: float64[{n}]) -> (a, b) {{ a, b = rational(x, [1, 2, 3], [3, 1], y, [2, 1], [1, 4]) }}"
+    assert ptg.nodes(ptg.compile(text.format(n=256))) == 1 + 4 + 3 + 2
+    assert ptg.nodes(ptg.compile(text.format(n=257))) == 4 + 3 + 2 + 3
+
+
 def test_a_fn_of_that_name_hides_it():
     text = "fn rational(x: F) -> (y) { y = x + 1 }\ngraph g(x: float64[n]) -> (y) { y = rational(x) }"
     assert ptg.run(text, np.array([2.0]))[0] == 3
