@@ -189,10 +189,29 @@ static struct value *power(struct build *b, struct value **in)
 	return k == 2 ? emit_(b, ONNX_Mul, in[0], in[0]) : k == 1 ? in[0] : NULL;
 }
 
+/* Where(c, k, Where(d, k, x)) of one constant k asks both conditions at once; so does Where(c,
+ * Where(d, x, k), k). */
+static struct value *choose_once(struct build *b, struct value **in)
+{
+	for (int i = 1; i < 3; i++) {
+		const struct node *inner = in[i]->def;
+		struct value *k = in[3 - i];
+		if (!k->data || !is_onnx(inner, ONNX_Where) || inner->in[3 - i] != k ||
+		    !same_dims(b->cx, in[i]->type, inner->in[i]->type))
+			continue;
+		struct value *c = emit_(b, i == 1 ? ONNX_And : ONNX_Or, in[0], inner->in[0]);
+		return i == 1 ? emit_(b, ONNX_Where, c, inner->in[1], k)
+			      : emit_(b, ONNX_Where, c, k, inner->in[2]);
+	}
+	return NULL;
+}
+
 static struct value *choose(struct build *b, struct value **in)
 {
-	struct value *c = in[0];
+	struct value *c = in[0], *r = choose_once(b, in);
 
+	if (r)
+		return r;
 	/* see src/ort/where.c: the order decides about the sign of a zero */
 	if (!is_onnx(c->def, ONNX_Not) ||
 	    (b->cx->opt.signed_zeros && is_float((enum dtype)in[1]->type.dtype)))

@@ -517,6 +517,13 @@ struct value *reduce(struct build *b, enum onnx_id op, struct value *v, const in
 		at[i] = axes[i];
 	if (naxes == 0) /* an empty list means all axes in ONNX */
 		return v;
+	struct value *bare = v->def ? without_ones(b, v) : NULL;
+	if (bare && bare->type.rank && naxes == v->type.rank && !keepdims) {
+		int all[MAX_RANK];
+		for (int i = 0; i < bare->type.rank; i++)
+			all[i] = i;
+		return reduce(b, op, bare, all, bare->type.rank, false);
+	}
 	struct value *r = op == ONNX_ReduceSum ? sum_by_algebra(b, v, axes, naxes, keepdims) : NULL;
 	if (r)
 		return r;

@@ -225,6 +225,8 @@ struct value **drop_leading_axes(const struct onnx_op *op, struct value **in, ui
 struct value **drop_leading_axes_of_expand(struct build *b, struct value **in, struct value **to);
 uint64_t common_given_axes(struct build *b, const struct onnx_op *op, struct value **in,
 			   uint32_t nin, struct value **to);
+/* what an Unsqueeze gave axes of length 1 to; NULL: v is no result of one */
+struct value *without_ones(struct build *b, const struct value *v);
 struct value *triangle(struct build *b, struct value **in);
 struct value *triangle_of_dtype(struct build *b, const struct value *v, enum dtype t);
 /* fold.c: NULL: not known */

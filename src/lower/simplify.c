@@ -101,6 +101,13 @@ static struct value *behind_axes(struct build *b, const struct value *v, uint64_
 	return n->in[0];
 }
 
+struct value *without_ones(struct build *b, const struct value *v)
+{
+	uint64_t axes;
+
+	return behind_axes(b, v, &axes);
+}
+
 /* v without those axes, which have length 1 */
 static struct value *drop_axes(struct build *b, struct value *v, uint64_t axes)
 {

@@ -136,7 +136,7 @@ static bool passes_nan(const struct node *n)
 	return false;
 }
 
-bool is_nan_if(const struct value *v, const struct value *source)
+bool is_nan_if(struct ctx *cx, const struct value *v, const struct value *source, bool aligned)
 {
 	const struct value *todo[MAX_SEEN] = {v};
 	uint32_t n = 1, seen = 0;
@@ -145,7 +145,8 @@ bool is_nan_if(const struct value *v, const struct value *source)
 		v = todo[--n];
 		if (v == source)
 			return true;
-		if (!v->def || !passes_nan(v->def))
+		if (!v->def || !passes_nan(v->def) ||
+		    (aligned && !same_dims(cx, v->type, source->type)))
 			continue;
 		uint32_t nin = v->def->nin > 2 || is_onnx(v->def, ONNX_Unsqueeze) ||
 					       is_onnx(v->def, ONNX_Squeeze)

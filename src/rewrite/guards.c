@@ -44,9 +44,12 @@ static bool is_single(struct ctx *cx, const struct value *v)
 	return true;
 }
 
-/* Is all that is computed from v NaN if `source` is? */
+/* Is all that is computed from v NaN if `source` is, or, if that is no single number, element by
+ * element? */
 static bool ends_in_nan(const struct guards *g, const struct value *v, const struct value *source)
 {
+	bool aligned = !is_single(g->cx, source);
+
 	for (int steps = 0; steps < MAX_STEPS; steps++) {
 		const struct node *n = g->reader[v->id];
 		if (!n || n == g->several || n->nout != 1 || !n->onnx ||
@@ -54,12 +57,15 @@ static bool ends_in_nan(const struct guards *g, const struct value *v, const str
 			return false;
 		bool sum = is_onnx(n, ONNX_Add) || is_onnx(n, ONNX_Sub) || is_onnx(n, ONNX_Mul) ||
 			   is_onnx(n, ONNX_Div);
-		if (!sum && !onnx_facts[n->onnx->id].each &&
-		    onnx_lengths(n->onnx) != ONNX_REDUCED_LENGTHS && !is_onnx(n, ONNX_Unsqueeze) &&
-		    !is_onnx(n, ONNX_Squeeze))
+		bool each = sum || onnx_facts[n->onnx->id].each;
+		if (!each &&
+		    (aligned || (onnx_lengths(n->onnx) != ONNX_REDUCED_LENGTHS &&
+				 !is_onnx(n, ONNX_Unsqueeze) && !is_onnx(n, ONNX_Squeeze))))
+			return false;
+		if (aligned && !same_dims(g->cx, n->out[0]->type, source->type))
 			return false;
 		for (int i = 0; sum && i < 2; i++)
-			if (n->in[i] != v && is_nan_if(n->in[i], source))
+			if (n->in[i] != v && is_nan_if(g->cx, n->in[i], source, aligned))
 				return true;
 		v = n->out[0];
 	}
@@ -69,14 +75,18 @@ static bool ends_in_nan(const struct guards *g, const struct value *v, const str
 /* Does n choose x whatever is not NaN? */
 static bool is_guard(const struct guards *g, const struct node *n)
 {
-	const struct value *s, *cond = n->in[0];
+	const struct value *s, *source, *cond = n->in[0];
 
 	if (!is_onnx(n, ONNX_Where) || n->as_written ||
 	    !same_dims(g->cx, n->in[1]->type, n->out[0]->type))
 		return false;
 	s = only_false_for_nan(cond);
-	return s && (!g->cx->opt.nans ||
-		     (is_single(g->cx, s) && ends_in_nan(g, n->out[0], nan_source(s))));
+	if (!s || !g->cx->opt.nans)
+		return s != NULL;
+	source = nan_source(s);
+	return (is_single(g->cx, s) || (same_dims(g->cx, s->type, n->out[0]->type) &&
+					same_dims(g->cx, s->type, source->type))) &&
+	       ends_in_nan(g, n->out[0], source);
 }
 
 static void drop_in_block(struct guards *g, struct block *b)

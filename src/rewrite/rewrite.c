@@ -532,6 +532,37 @@ static struct value *make_reciprocal(struct ctx *cx, struct node *n)
 	return NULL;
 }
 
+static bool is_zero(const struct value *v)
+{
+	return v->data && v->data->data && !(v->data->name && v->name) && v->data->count == 1 &&
+	       is_float((enum dtype)v->type.dtype) && tensor_float(v->data, 0) == 0;
+}
+
+/* x + 0 and x - 0, and 0 - x, which is Neg: what a choice is that was left out, for one */
+static struct value *drop_zero(struct ctx *cx, struct node *n)
+{
+	bool sum = is_onnx(n, ONNX_Add);
+	enum dtype t[1] = {(enum dtype)n->out[0]->type.dtype};
+
+	if (cx->opt.signed_zeros || n->as_written)
+		return NULL;
+	for (int i = 0; i < 2; i++) {
+		struct value *x = n->in[1 - i];
+		if (!is_zero(n->in[i]) || !same_type(cx, &x->type, &n->out[0]->type))
+			continue;
+		if (sum || i == 1)
+			return x;
+		const struct onnx_op *neg = onnx_find(ONNX_Neg, cx->opt.opset);
+		if (!kernel_exists(cx->opt.target, neg, t, 1, t, 1))
+			return NULL;
+		n->onnx = neg;
+		n->in[0] = x;
+		n->nin = 1;
+		return NULL;
+	}
+	return NULL;
+}
+
 /* Neither NaN nor infinite is what lies below infinity: Less(Abs(x), inf). */
 static struct value *make_finite(struct ctx *cx, struct node *n)
 {
@@ -633,6 +664,8 @@ static const struct rewrite {
 	{"keepdims", ONNX_Reshape, keep_axes},
 	{"expand", ONNX_Expand, drop_expand},
 	{"gemm", ONNX_Add, make_gemm},
+	{"zero", ONNX_Add, drop_zero},
+	{"zero", ONNX_Sub, drop_zero},
 	{"reciprocal", ONNX_Div, make_reciprocal},
 	{"finite", ONNX_Not, make_finite},
 	{"relu", ONNX_Max, make_relu},
@@ -643,8 +676,8 @@ static const struct rewrite {
 static const struct {
 	const char *name;
 	enum rewrite_pass bit;
-} passes[] = {{"dead", PASS_DEAD},     {"splat", PASS_SPLAT},   {"guard", PASS_GUARD},
-	      {"states", PASS_STATES}, {"hoist", PASS_HOIST},   {"batch", PASS_BATCH},
+} passes[] = {{"dead", PASS_DEAD},     {"splat", PASS_SPLAT}, {"guard", PASS_GUARD},
+	      {"states", PASS_STATES}, {"hoist", PASS_HOIST}, {"batch", PASS_BATCH},
 	      {"push-out", PASS_PUSH}, {"scan", PASS_SCAN}};
 
 bool rewrite_is_on(const struct ctx *cx, enum rewrite_pass pass)

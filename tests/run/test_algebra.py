@@ -38,6 +38,9 @@ FORMS = {
     "terms of unlike size": ("(x + 1e20) + 1.0", lambda x, y: (x + 1e20) + 1.0, "Add Add"),
     "factor of quotient": ("0.3 * (0.7 / x)", lambda x, y: 0.3 * (0.7 / x), "Div"),
     "not": ("Switch(Invert(x > 1.0), x, y)", lambda x, y: np.where(~(x > 1.0), x, y), "Greater Where"),
+    "one constant": ("Switch(x > 1.0, 0.5, Switch(y > 1.0, 0.5, x))", lambda x, y: np.where(x > 1.0, 0.5, np.where(y > 1.0, 0.5, x)), "Greater Greater Or Where"),
+    "one constant behind": ("Switch(x > 1.0, Switch(y > 1.0, x, 0.5), 0.5)", lambda x, y: np.where(x > 1.0, np.where(y > 1.0, x, 0.5), 0.5), "And Greater Greater Where"),
+    "two constants": ("Switch(x > 1.0, 0.5, Switch(y > 1.0, 0.25, x))", lambda x, y: np.where(x > 1.0, 0.5, np.where(y > 1.0, 0.25, x)), "Greater Greater Where Where"),
     "columns": ("Squeeze{axis=1}(Exp(ExpandDims{axis=1}(x)) * 2.0 + ExpandDims{axis=1}(y))", lambda x, y: (np.exp(x[:, None]) * 2.0 + y[:, None])[:, 0], "Add Exp Mul"),
     "columns and a matrix": ("Sum{axes=[1]}(ExpandDims{axis=1}(x) * ExpandDims{axis=1}(y) + ExpandDims{axis=0}(y))", lambda x, y: (x[:, None] * y[:, None] + y[None]).sum(1), None),
 }  # fmt: skip

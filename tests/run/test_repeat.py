@@ -4,6 +4,7 @@ import numpy as np
 import pytensor.tensor as pt
 import pytest
 
+import ptg
 from harness import ALL, Compiled, check, values, variable
 
 pytestmark = pytest.mark.sampled

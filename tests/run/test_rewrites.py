@@ -59,7 +59,7 @@ SAVINGS = {
     "fold": ("x: int64[n]", "y = (x + 0) * 2", 1, 2),
     "cse": ("x: float64[n]", "y = Exp(x) * Exp(x)", 2, 3),
     "splat": ("x: float64[]", "y = x + Alloc(float64(2), 1000)", 2, 1),  # more nodes, fewer bytes
-    "share-calls": ("a: float64[3], b: float64[4]", "y = Sum(Gammaln(a)) + Sum(Gammaln(b))", 83, 159),
+    "share-calls": ("a: float64[3], b: float64[4]", "y = Sum(Gammaln(a)) + Sum(Gammaln(b))", 67, 127),
     "guard": ("x: float64[], v: float64[3]", "s = Exp(x)\n y = Switch(s >= 0.0, v * s, -inf) - x", 3, 5),
     "dead": ("x: float64[n]", "z = Exp(x)\n y = Sqrt(x)", 1, 2),
     "states": ("x: float64[4]", "a, b = loop (v in x, s = 0.0, t = 0.0) -> (s, t) {\n next s = Sqrt(s + v)\n next t = Sqrt(t + v)\n }\n y = a + b", 4, 6),
@@ -79,7 +79,7 @@ def test_savings(name):
 
 
 def test_every_rewrite_saves():
-    assert set(SAVINGS) == set(NAMES) - {"relu"}  # as many nodes, but ONNX Runtime fuses it
+    assert set(SAVINGS) == set(NAMES) - {"relu", "zero"}  # as many nodes, but ONNX Runtime fuses it; at --math=standard
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -255,6 +255,9 @@ GUARDS = {
     "a maximum": ("s = Exp(x)\n y = Maximum(Switch(s >= 0.0, v * s, 0.0), 1.0)", False),
     "two readers": ("s = Exp(x)\n w = Switch(s >= 0.0, v * s, 0.0)\n y = (w + x) * w", False),
     "another number": ("s = Exp(x)\n y = Switch(s >= 0.0, v * s, 0.0) + Sum(v)", False),
+    "element by element": ("s = Exp(v)\n y = Switch(s >= 0.0, v * s, -inf) + v + x", True),
+    "elements beside their sum": ("s = Exp(v)\n y = Switch(s >= 0.0, v * s, -inf) + Sum(v) + x", False),
+    "elements in another order": ("s = Exp(v)\n y = Switch(s >= 0.0, v * s, -inf) + v[::-1] + x", False),
     "not below 0": ("y = Switch(x * x >= 0.0, v * x, 0.0) + x", True),
     "inf times 0": ("s = x * 0.0\n y = Switch(Abs(s) >= 0.0, v, 2.0) + x", False),
     "inf - inf": ("s = Exp(x) - Exp(x)\n y = Switch(Abs(s) >= 0.0, v, 2.0) + x", False),
