@@ -383,3 +383,9 @@ def test_gammaln_and_psi_share_nodes():
     one = sum(ptg.nodes(ptg.compile(f"graph g(x: float64[n]) -> (y) {{ y = {op}(Exp(x)) }}")) for op in ("Gammaln", "Psi"))
     both = ptg.nodes(ptg.compile("graph g(x: float64[n]) -> (y, z) { y = Gammaln(Exp(x))\n z = Psi(Exp(x)) }"))
     assert both <= one - 7
+
+
+def test_erfc_and_erfcx_share_nodes():
+    one = sum(ptg.nodes(ptg.compile(f"graph g(x: float64[n]) -> (y) {{ y = {op}(x) }}")) for op in ("Erfc", "Erfcx"))
+    both = ptg.nodes(ptg.compile("graph g(x: float64[n]) -> (y, z) { y = Erfc(x)\n z = Erfcx(x) }"))
+    assert both <= one - 50
