@@ -13,7 +13,7 @@
 #define SMALL_STEP 64        /* of one step */
 #define MAX_INPUTS 8         /* of an operator on elements */
 
-static int64_t count_of(struct ctx *cx, const struct type *t)
+int64_t element_count(struct ctx *cx, const struct type *t)
 {
 	int64_t n = 1, d;
 
@@ -27,14 +27,14 @@ static int64_t count_of(struct ctx *cx, const struct type *t)
 
 bool is_small(struct ctx *cx, const struct type *t)
 {
-	int64_t n = count_of(cx, t);
+	int64_t n = element_count(cx, t);
 
 	return n >= 0 && n <= SMALL_STEP;
 }
 
 bool stacks_small(struct ctx *cx, const struct type *t, dim trips)
 {
-	int64_t n = count_of(cx, t), steps;
+	int64_t n = element_count(cx, t), steps;
 
 	if (n < 0)
 		return false;
@@ -45,14 +45,14 @@ bool stacks_small(struct ctx *cx, const struct type *t, dim trips)
 static bool keeps_size(struct batch *at, const struct node *n)
 {
 	struct ctx *cx = at->b->cx;
-	int64_t to = count_of(cx, &n->out[0]->type);
+	int64_t to = element_count(cx, &n->out[0]->type);
 
 	if (stacks_small(cx, &n->out[0]->type, at->trips))
 		return true;
 	for (uint32_t i = 0; i < n->nin; i++) {
 		if (!at->all[i])
 			continue;
-		int64_t from = count_of(cx, &n->in[i]->type);
+		int64_t from = element_count(cx, &n->in[i]->type);
 		if (same_dims(cx, n->in[i]->type, n->out[0]->type) || (to >= 0 && from >= to))
 			return true;
 	}
@@ -194,13 +194,44 @@ static struct value *reshaped(struct batch *at, const struct node *n)
 	const struct type *t = &n->out[0]->type;
 	dim *dims = new_array(at->b->cx->arena, dim, t->rank + 1u);
 
-	if (at->all[1] || t->rank + 1 > MAX_RANK || count_of(at->b->cx, t) <= 0 ||
-	    count_of(at->b->cx, t) != count_of(at->b->cx, &n->in[0]->type))
+	if (at->all[1] || t->rank + 1 > MAX_RANK || element_count(at->b->cx, t) <= 0 ||
+	    element_count(at->b->cx, t) != element_count(at->b->cx, &n->in[0]->type))
 		return NULL;
 	dims[0] = at->trips;
 	if (t->rank)
 		memcpy(dims + 1, t->dims, t->rank * sizeof(dim));
 	return reshape(at->b, at->all[0], dims, t->rank + 1u);
+}
+
+bool can_batch(struct ctx *cx, const struct node *n, const bool *row)
+{
+	const struct type *from = &n->in[0]->type, *to = &n->out[0]->type;
+	int axes[MAX_RANK];
+
+	if (onnx_facts[n->onnx->id].each)
+		return can_batch_elements(n, row);
+	if (n->as_written || from->rank + 1u > MAX_RANK || to->rank + 1u > MAX_RANK)
+		return false;
+	switch (n->onnx->id) {
+	case ONNX_ReduceSum:
+		return row[0] && from->rank && !find_attr(n, "noop_with_empty_axes") &&
+		       axes_of(n, from->rank, axes) >= 0;
+	case ONNX_Unsqueeze:
+		return row[0] && axes_of(n, to->rank, axes) > 0;
+	case ONNX_Squeeze:
+		return row[0] && axes_of(n, from->rank, axes) > 0;
+	case ONNX_Transpose:
+		return true;
+	case ONNX_Reshape:
+		return row[0] && !row[1] && element_count(cx, to) > 0 &&
+		       element_count(cx, to) == element_count(cx, from);
+	case ONNX_MatMul:
+		if (row[0] && row[1])
+			return from->rank >= 2 && from->rank == n->in[1]->type.rank;
+		return (row[0] ? n->in[1]->type.rank : from->rank) == 2;
+	default:
+		return false;
+	}
 }
 
 /* x @ W and W @ x, and products of matrices of every step */

@@ -8,20 +8,7 @@
 
 #include "rewrite/loops.h"
 
-#define MAX_TERMS  4 /* that a state adds in one step */
 #define MAX_INPUTS 8 /* of a node that is computed after the loop */
-
-struct closing {
-	struct move *m;
-	struct frame *f;
-	struct value **result; /* of the body, without Identities */
-	uint32_t nstates;
-	struct value *(*term)[MAX_TERMS]; /* by state: what it adds; the first NULL: it does more */
-	struct value **init;              /* of the states */
-	uint32_t nout;                    /* results of the loop, before */
-	vec(struct value *) needed;       /* values of the body that are stacked */
-	vec(struct node *) later;         /* nodes for after the loop, the last first */
-};
 
 static struct value *behind_identity(struct value *v)
 {
@@ -369,6 +356,10 @@ void close_loop(struct move *m, struct frame *f, struct block *outer)
 			find_sums(&c);
 		for (uint32_t i = c.nstates; i < c.nout; i++)
 			need(&c, c.result[1 + i]);
+		if (linear_loop(&c, outer)) {
+			compute_later(&c, out);
+			return;
+		}
 		move_behind(&c, push);
 		unlink_dead(f->block);
 		if (f->scan && !f->rows.len)

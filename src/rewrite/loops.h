@@ -35,6 +35,12 @@ struct about { /* a value */
 	bool kept;      /* a check reads it */
 	bool result;    /* a block gave it back at first */
 	bool needed;    /* it is to be stacked */
+	/* loop_linear.c */
+	bool leads_on;   /* next states are computed from it */
+	bool wanted;     /* what is to be stacked is computed from it */
+	uint8_t form;    /* enum form */
+	uint8_t states;  /* that it depends on, as bits */
+	uint32_t number; /* 0: none yet */
 };
 struct move {
 	struct ctx *cx;
@@ -67,6 +73,23 @@ struct value *materialise(struct move *m, struct value *v); /* a row as a value 
 struct value *batch(struct move *m, struct frame *f, struct node *n, bool any_size);
 void set_row(struct move *m, const struct value *v, struct row r);
 
+#define MAX_TERMS 4 /* that a state adds in one step */
+/* A loop while it is closed */
+struct closing {
+	struct move *m;
+	struct frame *f;
+	struct value **result; /* of the body, without Identities */
+	uint32_t nstates;
+	struct value *(*term)[MAX_TERMS]; /* by state: what it adds; the first NULL: it does more */
+	struct value **init;              /* of the states */
+	uint32_t nout;                    /* results of the loop, before */
+	vec(struct value *) needed;       /* values of the body that are stacked */
+	vec(struct node *) later;         /* nodes for after the loop, the last first */
+};
+/* loop_linear.c: as a linear recurrence, which opens the block around the loop again. false: it is
+ * none, and nothing was done. */
+bool linear_loop(struct closing *c, struct block *outer);
+
 /* loop_close.c: what a loop gives back, and what is computed after it */
 /* Opens the block around it again. */
 void close_loop(struct move *m, struct frame *f, struct block *outer);
@@ -84,6 +107,9 @@ struct batch {
 struct value *batch_node(struct batch *at, const struct node *n);
 /* Is n an operator on elements that batch_node() takes, row[i] saying which inputs are rows? */
 bool can_batch_elements(const struct node *n, const bool *row);
+/* The same of any operator */
+bool can_batch(struct ctx *cx, const struct node *n, const bool *row);
+int64_t element_count(struct ctx *cx, const struct type *t); /* -1: not known */
 bool is_small(struct ctx *cx, const struct type *t);
 bool stacks_small(struct ctx *cx, const struct type *t, dim trips); /* few elements in all */
 

@@ -678,7 +678,7 @@ static const struct {
 	enum rewrite_pass bit;
 } passes[] = {{"dead", PASS_DEAD},     {"splat", PASS_SPLAT}, {"guard", PASS_GUARD},
 	      {"states", PASS_STATES}, {"hoist", PASS_HOIST}, {"batch", PASS_BATCH},
-	      {"push-out", PASS_PUSH}, {"scan", PASS_SCAN}};
+	      {"push-out", PASS_PUSH}, {"scan", PASS_SCAN},   {"linear", PASS_LINEAR}};
 
 bool rewrite_is_on(const struct ctx *cx, enum rewrite_pass pass)
 {

@@ -55,6 +55,10 @@ CASES = {
          [(ones((2, 3), "f"), ones((1, 4), "f"), ones(4, "f")), (ones((2, 1), "f"), ones((3, 4), "f"), ones(4, "f")), (ones((2, 3), "f"), ones((3, 4), "f"), ones(1, "f")), (ones((2, 3), "f"), ones((3, 1), "f"), ones(4, "f"))]),
         ("x: float64[?, ?, ?], w: float64[?]", "y = (x @ w) * 0.1", [(ones((2, 3, 4)), ones(4))], [(ones((2, 3, 4)), ones(1)), (ones((2, 3, 1)), ones(4))]),
     ],
+    "zero": [
+        ("x: float64[n], c: bool[]", "y = Assert(x, c) + 0", [(ones(3), yes)], [(ones(3), no)]),
+        ("x: float64[n], z: float64[n]", "y = (x + z) * (Sum(x) * 0 + 1)", [(ones(3), ones(3))], [(ones(3), ones(1)), (ones(1), ones(3))]),
+    ],
     "reciprocal": [
         ("x: float64[n], c: bool[]", "y = 1 / Assert(x, c)", [(ones(3), yes)], [(ones(3), no)]),
         ("x: float64[n], z: float64[n]", "y = 1 / (x + z)", [(ones(3), ones(3))], [(ones(3), ones(1)), (ones(1), ones(3))]),
@@ -106,6 +110,9 @@ CASES = {
     "scan": [
         ("x: float64[4], k: float64[]", "y = loop (v in x, s = 0.0) -> (s) { next s = Assert(s, s < k) + v }", [(ones(4), np.array(9.0))], [(ones(4), np.array(3.0))]),
         ("x: float64[n, m], z: float64[m, k]", "y = loop (i in 0:3, s = 0.0) -> (s) { next s = Sqrt(s + Sum(x[i] @ z)) }", [(ones((3, 2)), ones((2, 2)))], [(ones((2, 2)), ones((2, 2))), (ones((3, 2)), ones((1, 2))), (ones((1, 2)), ones((2, 2)))]),
+    ],
+    "linear": [
+        ("x: float64[9], k: float64[]", "y = loop (v in x, s = 1.0, t = 1.0) -> (s) {\n next s = Assert(s, s < k) * v * 2 + t * 0.5 - t * v\n next t = t * 0.5 + s * 0.1 - s * v * 0.1 \n }", [(ones(9) * 0.1, np.array(9.0))], [(ones(9), np.array(2.0))]),
     ],
 }  # fmt: skip
 

@@ -6,7 +6,7 @@ import pytest
 
 import ptg
 
-OFF = ("states", "hoist", "batch", "push-out", "scan")
+OFF = ("states", "hoist", "batch", "push-out", "scan", "linear")
 
 
 def rows(*columns):
@@ -99,6 +99,27 @@ def equal_rows(x, a):
     return np.array(out), np.array(out)
 
 
+def adjoint(x, a):
+    """Two numbers that depend on one another, as in a gradient; one step adds to a third."""
+    p, q, r, out = 0.0, 1.0, 0.5, []
+    for v in x:
+        d = (q - p + v) * a
+        r = r + d * v * np.cos(v)
+        p, q = p + d * np.sin(v), d * np.cos(v) + q - q * a
+        out.append(np.exp(q) if q < 0 else d)
+    return p, q, r, np.array(out)
+
+
+def vectors(x, w):
+    """A vector that every step multiplies with another matrix."""
+    h, out = np.array([1.0, -1.0, 0.5]), []
+    for v in x:
+        m = w * np.exp(v[0]) - v[1]
+        h = (m @ h) / (1 + v[0] ** 2) + np.array([v[0], v[1], 0]) - (np.where(v[1] > 0, h, 0) * 0.5).sum()
+        out.append(h.sum() * v[0])
+    return h, np.array(out)
+
+
 def lags(x, a):
     p, q, out = 0.0, 0.0, []
     for v in x:
@@ -111,6 +132,8 @@ X = {n: np.random.default_rng(n).normal(size=n) for n in (0, 1, 2, 7)}
 ROWS = {n: np.random.default_rng(n).normal(size=(n, 2)) for n in (0, 1, 2, 7)}
 INTS = {n: np.arange(3, 3 + n) for n in (0, 1, 2, 7)}
 W, M = np.random.default_rng(1).normal(size=(2, 3)), np.random.default_rng(2).normal(size=(3, 3))
+LONG = X | {13: np.random.default_rng(13).normal(size=13)}
+LONG_ROWS = ROWS | {13: np.random.default_rng(13).normal(size=(13, 2)) * 0.5}
 A, B = np.float64(0.7), np.float64(-0.4)
 
 # name: (dtype and axes of the sequence, other parameters, statements, results, function, sequences, other arguments)
@@ -137,6 +160,12 @@ LOOPS = {
         "y = loop (v in x, s: int64[] = 0) -> (s) {\n    q = if c { q = v // k } else { q = v }\n    next s = s + q\n  }", "y", guarded, INTS, (np.array(True), np.int64(2))),
     "equal_rows": ("float64[{n}]", "a: float64[]",
         "y, z = loop (v in x, u in Exp(x) * a, s = 1.0, t = 1.0) -> ([p], [q]) {\n    p = Sqrt(Abs(s + Exp(v) * a))\n    q = Sqrt(Abs(t + u))\n    next s = p\n    next t = q\n  }", "y, z", equal_rows, X, (A,)),
+    "adjoint": ("float64[{n}]", "a: float64[]",
+        "y, z, w, o = loop (v in x, p = 0.0, q = 1.0, r = 0.5) -> (p, q, r, [u]) {\n    d = (q - p + v) * a\n    next r = r + d * v * Cos(v)\n    next p = p + d * Sin(v)\n    g = d * Cos(v) + q - q * a\n    next q = g\n    u = Switch(g < 0, Exp(g), d)\n  }",
+        "y, z, w, o", adjoint, LONG, (A,)),
+    "vectors": ("float64[{n}, 2]", "w: float64[3, 3]",
+        "y, z = loop (v in x, h = float64([1, -1, 0.5])) -> (h, [o]) {\n    m = w * Exp(v[0]) - v[1]\n    g = (m @ h) / (1 + Sqr(v[0])) + Join{axis=0}(v, float64([0])) - Sum(Switch(v[1] > 0, h, 0) * 0.5)\n    o = Sum(g) * v[0]\n    next h = g\n  }",
+        "y, z", vectors, LONG_ROWS, (M,)),
     "lags": ("float64[{n}]", "a: float64[]",
         "y, z = loop (v in x, p = 0.0, q = 0.0) -> (p, [o]) {\n    o = p * 1\n    next p = v * a + q\n    next q = p\n  }", "y, z", lags, X, (A,)),
 }  # fmt: skip
@@ -189,6 +218,32 @@ def body_of(model):
 ])  # fmt: skip
 def test_what_a_step_computes(name, kind, ops):
     assert body_of(ptg.compile(text(name, 7), math="standard", options=("-Wno-unused",))) == (kind, ops.split())
+
+
+def test_linear_recurrences():
+    """z' = z M + f is one node a step, and one that gives z back."""
+    assert body_of(ptg.compile(text("adjoint", 13), math="standard")) == ("Scan", ["Gemm", "Identity"])
+    assert body_of(ptg.compile(text("linear", 13), math="standard"))[1] == ["Add", "Identity", "Mul"]
+    for name in ("adjoint", "vectors"):
+        model = ptg.compile(text(name, 13), math="exact")
+        assert "Gemm" not in body_of(model)[1]
+
+
+def test_linear_recurrences_of_infinities():
+    """A coefficient that is infinite does not reach a state that does not depend on it."""
+    source = text("adjoint", 13)
+    x = LONG[13].copy()
+    x[5] = np.inf
+    for math in ("exact", "standard"):
+        got = ptg.run(ptg.compile(source, math=math), x, A)
+        assert all(np.isnan(g).any() for g in got)
+    source = "graph g(x: float64[13], w: float64[13]) -> (y, z) {\n  y, z = loop (v in x, u in w, p = 1.0, q = 1.0) -> (p, q) {\n    next p = p * v + p * 0.5 + 1\n    next q = q * u - q * u * u + q\n  }\n}\n"
+    x[5], p, q = np.inf, 1.0, 1.0
+    for v, u in zip(x, LONG[13]):
+        p, q = p * v + p * 0.5 + 1, q * u - q * u * u + q
+    for math in ("exact", "standard"):
+        y, z = ptg.run(ptg.compile(source, math=math), x, LONG[13])
+        assert (np.isinf(y) or np.isnan(y)) and abs(z - q) < 1e-12
 
 
 def test_nothing_leaves_a_guard():

@@ -1,0 +1,497 @@
+/*
+ * loop_linear.c: loops whose states are linear in the states before, as those of gradients are:
+ * x' = x * a_t + b_t, y' = x * c_t - y. In: the new nodes of such a body. Out: a Scan that
+ * computes z' = z M_t + f_t, where z holds all states and the M_t and f_t are computed before the
+ * loop, for all steps at once; what else the body computed comes after the loop, for all steps at
+ * once. That is 3 nodes a step. Sums are added in another order, so -freassociate must be on.
+ *
+ * M_t and f_t come from the body itself: f_t is what it computes from states that are 0, and a row
+ * of M_t is what its linear part computes from states of which one element is 1.
+ */
+#include <string.h>
+
+#include "rewrite/loops.h"
+
+#define MAX_STATE 8 /* elements of all states */
+#define MIN_STEPS 8 /* fewer do not pay for what is computed before the loop */
+#define MIN_NODES 5 /* of the body */
+#define MAX_IN    8
+
+enum form { CONSTANT, LINEAR, OTHER }; /* in the states */
+
+/* A value of the body at one of the chosen states */
+struct at {
+	struct value *v; /* NULL: it is 0 */
+	bool row;        /* v is stacked */
+};
+struct linear {
+	struct closing *c;
+	struct move *m;
+	struct frame *f;
+	struct value **state; /* parameters */
+	struct value **next;
+	uint32_t *of, n; /* which states, as others only add; how many */
+	int64_t *size;
+	int64_t width; /* elements of all states */
+	struct at *at; /* by about()->number */
+	uint32_t numbers;
+};
+
+static bool is_own(struct linear *l, const struct value *v)
+{
+	return !is_outer(l->m, l->f, v) && !is_row_of(l->m, l->f, v);
+}
+
+static enum form form_of(struct linear *l, const struct value *v)
+{
+	return is_own(l, v) ? (enum form)about(l->m, v)->form : CONSTANT;
+}
+
+static enum form form_of_node(struct linear *l, const struct node *n)
+{
+	enum form form[MAX_IN] = {CONSTANT}, all = CONSTANT;
+
+	if (n->nin > MAX_IN || n->nout != 1)
+		return OTHER;
+	for (uint32_t i = 0; i < n->nin; i++) {
+		form[i] = n->in[i] ? form_of(l, n->in[i]) : CONSTANT;
+		all = form[i] > all ? form[i] : all;
+	}
+	if (all != LINEAR)
+		return OTHER; /* if it depended on no state, it would be a row */
+	switch (n->onnx->id) {
+	case ONNX_Add:
+	case ONNX_Sub:
+	case ONNX_Neg:
+	case ONNX_ReduceSum:
+	case ONNX_Unsqueeze:
+	case ONNX_Squeeze:
+	case ONNX_Reshape:
+	case ONNX_Transpose:
+		return LINEAR;
+	case ONNX_Mul:
+	case ONNX_MatMul:
+		return form[0] == LINEAR && form[1] == LINEAR ? OTHER : LINEAR;
+	case ONNX_Div:
+		return form[1] == LINEAR ? OTHER : LINEAR;
+	case ONNX_Where:
+		return form[0] == LINEAR ? OTHER : LINEAR;
+	default:
+		return OTHER;
+	}
+}
+
+/* ---- is it such a loop? ---- */
+
+/* The states that v depends on, as bits */
+static uint8_t states_of(struct linear *l, const struct value *v)
+{
+	return is_own(l, v) ? about(l->m, v)->states : 0;
+}
+
+/* Does each state depend on all others, at once or after some steps? If x does not depend on y, an
+ * infinite y must not reach x, but 0 times it is NaN in a product of matrices. */
+static bool are_coupled(struct linear *l)
+{
+	uint8_t from[MAX_STATE];
+
+	for (uint32_t j = 0; j < l->n; j++)
+		from[j] = states_of(l, l->next[j]);
+	for (uint32_t k = 0; k < l->n; k++)
+		for (uint32_t j = 0; j < l->n; j++)
+			if (from[j] >> k & 1)
+				from[j] |= from[k];
+	for (uint32_t j = 0; j < l->n && l->n > 1; j++)
+		if (from[j] != (1u << l->n) - 1)
+			return false;
+	return true;
+}
+
+static bool find_states(struct linear *l)
+{
+	struct closing *c = l->c;
+	struct arena *a = l->m->cx->scratch;
+	enum dtype t = DT_NONE;
+
+	l->state = new_array(a, struct value *, c->nstates + 1u);
+	l->next = new_array(a, struct value *, c->nstates + 1u);
+	l->of = new_array(a, uint32_t, c->nstates + 1u);
+	l->size = new_array(a, int64_t, c->nstates + 1u);
+	for (uint32_t j = 0; j < c->nstates; j++) {
+		struct value *x = l->f->block->params.at[2 + j];
+		if (c->term[j][0])
+			continue;
+		t = t ? t : (enum dtype)x->type.dtype;
+		int64_t n = element_count(l->m->cx, &x->type);
+		if (x->type.dtype != t || (t != DT_FLOAT32 && t != DT_FLOAT64) || n < 1 ||
+		    n > MAX_STATE || (l->width += n) > MAX_STATE)
+			return false;
+		about(l->m, x)->form = LINEAR;
+		about(l->m, x)->states = (uint8_t)(1u << l->n);
+		l->state[l->n] = x;
+		l->next[l->n] = c->result[1 + j];
+		l->size[l->n] = n;
+		l->of[l->n++] = j;
+	}
+	return l->n > 0;
+}
+
+static bool may_be_batched(struct linear *l, const struct node *n)
+{
+	bool row[MAX_IN];
+
+	if (n->nin > MAX_IN)
+		return false;
+	for (uint32_t i = 0; i < n->nin; i++)
+		row[i] = n->in[i] && !is_outer(l->m, l->f, n->in[i]);
+	return can_batch(l->m->cx, n, row);
+}
+
+/* Marks the nodes that v is computed from in the body by `to`; false: they are more than one can
+ * compute outside. */
+static bool mark_needed_nodes(struct linear *l, bool next)
+{
+	struct block *body = l->f->block;
+	struct node **all = new_array(l->m->cx->scratch, struct node *, body->nnodes + 1u);
+	uint32_t len = 0;
+
+	for (struct node *n = body->first; n; n = n->next)
+		if (!n->dead)
+			all[len++] = n;
+	while (len-- > 0) {
+		struct node *n = all[len];
+		bool wanted = false;
+		for (uint32_t i = 0; i < n->nout; i++)
+			wanted |= next ? about(l->m, n->out[i])->leads_on
+				       : about(l->m, n->out[i])->wanted;
+		if (!wanted)
+			continue;
+		enum form form = n->nout ? (enum form)about(l->m, n->out[0])->form : OTHER;
+		if ((next && form != LINEAR) || !may_be_batched(l, n))
+			return false;
+		for (uint32_t i = 0; i < n->nin; i++) {
+			if (!n->in[i] || !is_own(l, n->in[i]))
+				continue;
+			if (next)
+				about(l->m, n->in[i])->leads_on = true;
+			else
+				about(l->m, n->in[i])->wanted = true;
+		}
+	}
+	return true;
+}
+
+static bool is_linear(struct linear *l)
+{
+	struct closing *c = l->c;
+	int64_t steps;
+	uint32_t nodes = 0;
+
+	if (!l->f->scan || l->f->checked || !l->m->cx->opt.reassociate ||
+	    !rewrite_is_on(l->m->cx, PASS_LINEAR) ||
+	    (dim_is_const(l->m->cx, l->f->trips, &steps) && steps < MIN_STEPS) || !find_states(l))
+		return false;
+	for (struct node *n = l->f->block->first; n; n = n->next) {
+		if (n->dead)
+			continue;
+		nodes++;
+		uint8_t states = 0;
+		for (uint32_t i = 0; i < n->nin; i++)
+			states |= n->in[i] ? states_of(l, n->in[i]) : 0;
+		for (uint32_t i = 0; i < n->nout; i++) {
+			struct about *a = about(l->m, n->out[i]);
+			a->form = (uint8_t)form_of_node(l, n);
+			a->states = states;
+			a->leads_on = a->wanted = false;
+		}
+	}
+	if (nodes + c->needed.len < MIN_NODES || (l->m->cx->opt.nans && !are_coupled(l)))
+		return false;
+	for (uint32_t j = 0; j < l->n; j++)
+		about(l->m, l->next[j])->leads_on = true;
+	for (uint32_t k = 0; k < c->needed.len; k++)
+		about(l->m, c->needed.at[k])->wanted = true;
+	for (uint32_t j = 0; j < l->n; j++)
+		if (form_of(l, l->next[j]) == OTHER)
+			return false;
+	for (uint32_t k = 0; k < c->needed.len; k++)
+		if (is_outer(l->m, l->f, c->needed.at[k]) ||
+		    (!c->needed.at[k]->def && !about(l->m, c->needed.at[k])->form))
+			return false;
+	return mark_needed_nodes(l, true) && mark_needed_nodes(l, false);
+}
+
+/* ---- the coefficients ---- */
+
+static struct value *zeros_of(struct linear *l, const struct type *t, int64_t k, double one)
+{
+	struct build *b = &l->m->b;
+	enum dtype dtype = (enum dtype)t->dtype;
+	int64_t shape[MAX_RANK], n = element_count(l->m->cx, t);
+	size_t size = dtypes[dtype].size;
+
+	for (uint32_t i = 0; i < t->rank; i++)
+		dim_is_const(l->m->cx, t->dims[i], &shape[i]);
+	struct tensor *x = tensor_new(l->m->cx, dtype, t->rank, shape);
+	char *data = arena_alloc(l->m->cx->arena, (size_t)(n + 1) * size);
+	if (k >= 0)
+		tensor_convert(dtype, data + (size_t)k * size, DT_FLOAT64, &one, 1);
+	x->data = data;
+	return const_tensor(b, x);
+}
+
+static struct at at_of(struct linear *l, const struct value *v)
+{
+	return l->at[about(l->m, v)->number];
+}
+
+static void set_at(struct linear *l, const struct value *v, struct at to)
+{
+	struct about *a = about(l->m, v);
+
+	if (!a->number)
+		a->number = ++l->numbers;
+	l->at[a->number] = to;
+}
+
+/* Is input i of n added, so that it counts only if the states are 0? */
+static bool is_term(const struct node *n, uint32_t i)
+{
+	return is_onnx(n, ONNX_Add) || is_onnx(n, ONNX_Sub) || (is_onnx(n, ONNX_Where) && i);
+}
+
+/* n at the chosen states. homogeneous: without what does not depend on them. false: it cannot be
+ * computed outside */
+static bool compute_at(struct linear *l, struct node *n, bool homogeneous)
+{
+	struct build *b = &l->m->b;
+	struct ctx *cx = l->m->cx;
+	struct at in[MAX_IN] = {{0}};
+	bool any = false, rows = false;
+	struct value *all[MAX_IN] = {0}, *now[MAX_IN] = {0};
+	bool terms = is_term(n, 1);
+
+	for (uint32_t i = 0; i < n->nin; i++) {
+		struct value *x = n->in[i];
+		if (!x)
+			continue;
+		if (is_own(l, x))
+			in[i] = at_of(l, x);
+		else if (is_row_of(l->m, l->f, x))
+			in[i] = (struct at){all_of(l->m, x), true};
+		else
+			in[i] = (struct at){x, false};
+		if (homogeneous && is_term(n, i) && !is_own(l, x))
+			in[i].v = NULL;
+		any |= in[i].v && (is_own(l, x) || is_term(n, i));
+	}
+	if (!any) {
+		set_at(l, n->out[0], (struct at){NULL, false});
+		return true;
+	}
+	if (terms && !is_onnx(n, ONNX_Where))
+		for (uint32_t i = 0; i < 2; i++)
+			if (!in[i].v && same_dims(cx, n->in[1 - i]->type, n->out[0]->type) &&
+			    (i == 1 || is_onnx(n, ONNX_Add))) {
+				set_at(l, n->out[0], in[1 - i]);
+				return true;
+			}
+	for (uint32_t i = 0; i < n->nin; i++) {
+		if (!n->in[i])
+			continue;
+		if (!in[i].v && element_count(cx, &n->in[i]->type) < 0)
+			return false;
+		now[i] = in[i].v ? in[i].v : zeros_of(l, &n->in[i]->type, -1, 0);
+		all[i] = in[i].v && in[i].row ? in[i].v : NULL;
+		rows |= all[i] != NULL;
+		if (all[i])
+			now[i] = n->in[i];
+	}
+	struct node like = *n;
+	struct value *out = NULL;
+	like.in = now;
+	like.lenient = true;
+	if (rows) {
+		struct batch at = {b, l->f->trips, all, true};
+		out = batch_node(&at, &like);
+	} else {
+		emit_like(b, &like, now, &out);
+	}
+	set_at(l, n->out[0], (struct at){out, rows});
+	return out != NULL;
+}
+
+/* All next states, stacked: [steps, 1, width], or [steps] for one number. NULL: not outside */
+static struct value *next_at(struct linear *l, bool homogeneous)
+{
+	struct build *b = &l->m->b;
+	struct ctx *cx = l->m->cx;
+	struct value **part = new_array(cx->scratch, struct value *, l->n);
+
+	for (struct node *n = l->f->block->first; n; n = n->next)
+		if (!n->dead && n->nout == 1 && about(l->m, n->out[0])->leads_on &&
+		    !compute_at(l, n, homogeneous))
+			return NULL;
+	for (uint32_t j = 0; j < l->n; j++) {
+		struct value *x = l->next[j];
+		struct at v = {x, false};
+		if (is_own(l, x))
+			v = at_of(l, x);
+		else if (is_row_of(l->m, l->f, x))
+			v = (struct at){all_of(l->m, x), true};
+		if (homogeneous && !is_own(l, x))
+			v.v = NULL;
+		if (!v.v)
+			v.v = zeros_of(l, &x->type, -1, 0);
+		dim *dims = new_array(cx->arena, dim, 3);
+		dims[0] = v.row ? l->f->trips : dim_const(cx, 1);
+		dims[1] = dim_const(cx, 1);
+		dims[2] = dim_const(cx, l->size[j]);
+		part[j] = reshape(b, v.v, dims, l->width == 1 ? 1 : 3);
+		if (v.row)
+			continue;
+		dims = memcpy(new_array(cx->arena, dim, 3), dims, 3 * sizeof(dim));
+		dims[0] = l->f->trips;
+		part[j] = expand(b, part[j], dims, l->width == 1 ? 1 : 3);
+	}
+	return concat(b, 2, part, l->n);
+}
+
+static void choose_states(struct linear *l, int64_t one)
+{
+	int64_t at = 0;
+
+	for (uint32_t j = 0; j < l->n; j++) {
+		struct at v = {NULL, false};
+		if (one >= at && one < at + l->size[j])
+			v.v = zeros_of(l, &l->state[j]->type, one - at, 1);
+		set_at(l, l->state[j], v);
+		at += l->size[j];
+	}
+}
+
+/* ---- the loop ---- */
+
+static struct value *param_of(struct linear *l, struct block *body, uint32_t rank, int64_t n)
+{
+	struct ctx *cx = l->m->cx;
+	dim *dims = new_array(cx->arena, dim, 2);
+
+	dims[0] = dim_const(cx, n);
+	dims[1] = dim_const(cx, l->width);
+	return block_param(&l->m->b, body,
+			   type_of((enum dtype)l->state[0]->type.dtype, rank, dims));
+}
+
+/* All states as one value */
+static struct value *first_states(struct linear *l)
+{
+	struct ctx *cx = l->m->cx;
+	struct build *b = &l->m->b;
+	struct value **part = new_array(cx->scratch, struct value *, l->n);
+
+	for (uint32_t j = 0; j < l->n; j++) {
+		dim *dims = new_array(cx->arena, dim, 2);
+		dims[0] = dim_const(cx, 1);
+		dims[1] = dim_const(cx, l->size[j]);
+		part[j] = reshape(b, l->c->init[l->of[j]], dims, l->width == 1 ? 0 : 2);
+	}
+	return concat(b, 1, part, l->n);
+}
+
+/* The parts of v, which holds all states, in their shapes; stacked: of all steps */
+static void take_apart(struct linear *l, struct value *v, bool stacked, struct value **part)
+{
+	struct ctx *cx = l->m->cx;
+	struct build *b = &l->m->b;
+
+	if (l->n > 1)
+		split(b, v, stacked ? 2 : 1, const_ints(b, l->size, l->n), part, l->n);
+	else
+		part[0] = v;
+	for (uint32_t j = 0; j < l->n; j++) {
+		const struct type *t = &l->state[j]->type;
+		dim *dims = new_array(cx->arena, dim, t->rank + 1u);
+		dims[0] = l->f->trips;
+		if (t->rank)
+			memcpy(dims + stacked, t->dims, t->rank * sizeof(dim));
+		part[j] = reshape(b, part[j], dims, t->rank + stacked);
+	}
+}
+
+/* The Scan of z' = z M + f; gives z at the end, and before each step. */
+static void recurrence(struct linear *l, struct value *m, struct value *f, struct value **out)
+{
+	struct move *mv = l->m;
+	struct build *b = &mv->b;
+	struct block *outer = b->block, *body = block_new(b);
+	struct node *loop = l->f->loop;
+	uint32_t rank = l->width == 1 ? 0 : 2;
+	struct value *in[3] = {first_states(l), m, f};
+	struct value *z = param_of(l, body, rank, 1), *mt = param_of(l, body, rank, l->width);
+	struct value *ft = param_of(l, body, rank, 1);
+
+	scope_open(b, body);
+	struct value *next = emit_(b, ONNX_Add, emit_(b, rank ? ONNX_MatMul : ONNX_Mul, z, mt), ft);
+	block_result(b, next, z->type.dims, false);
+	block_result(b, z, z->type.dims, false);
+	scope_close(b, outer);
+	attr_block(b, "body", body);
+	attr_int(b, "num_scan_inputs", 2);
+	struct node *n = onnx_node(b, ONNX_Scan, in, 3, 2);
+	n->span = loop->span;
+	n->label = loop->label;
+	n->out[0]->type = z->type;
+	n->out[1]->type = type_of((enum dtype)z->type.dtype, rank + 1, NULL);
+	n->out[1]->type.dims = new_array(mv->cx->arena, dim, 3);
+	n->out[1]->type.dims[0] = l->f->trips;
+	memcpy(n->out[1]->type.dims + 1, z->type.dims, rank * sizeof(dim));
+	append(b, n);
+	out[0] = n->out[0];
+	out[1] = n->out[1];
+}
+
+bool linear_loop(struct closing *c, struct block *outer)
+{
+	struct linear l = {.c = c, .m = c->m, .f = c->f};
+	struct move *m = c->m;
+	struct arena *a = m->cx->scratch;
+	struct value *row[MAX_STATE], *z[2], *part[MAX_STATE], *at_zero, *matrix;
+	struct block *body = c->f->block;
+
+	if (!is_linear(&l))
+		return false;
+	l.at = new_array(a, struct at, body->nnodes + body->params.len + 1u);
+	struct spot was = enter(m, c->f->outer);
+	choose_states(&l, -1);
+	at_zero = next_at(&l, false);
+	for (int64_t i = 0; i < l.width && at_zero; i++) {
+		choose_states(&l, i);
+		row[i] = next_at(&l, true);
+		at_zero = row[i] ? at_zero : NULL;
+	}
+	leave(m, was);
+	for (struct node *n = body->first; n; n = n->next)
+		for (uint32_t i = 0; i < n->nout; i++)
+			about(m, n->out[i])->number = 0;
+	if (!at_zero)
+		return false;
+	scope_close(&m->b, outer);
+	matrix = concat(&m->b, 1, row, (uint32_t)l.width);
+	recurrence(&l, matrix, at_zero, z);
+	take_apart(&l, z[0], false, part);
+	for (uint32_t j = 0; j < l.n; j++)
+		replace_value(m, c->f->loop->out[l.of[j]], part[j]);
+	take_apart(&l, z[1], true, part);
+	for (uint32_t j = 0; j < l.n; j++)
+		set_row(m, l.state[j], (struct row){.frame = c->f, .all = part[j]});
+	for (struct node *n = body->first; n; n = n->next) {
+		if (n->dead || n->nout != 1 || !about(m, n->out[0])->wanted)
+			continue;
+		struct value *all = batch(m, c->f, n, true);
+		if (!all)
+			bug("%s cannot be computed after the loop", n->onnx->name);
+		set_row(m, n->out[0], (struct row){.frame = c->f, .all = all});
+	}
+	return true;
+}
