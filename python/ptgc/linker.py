@@ -25,12 +25,8 @@ from ptgc import _lib
 from ptgc._compile import compile_graph
 from ptgc._ops import is_tensor
 from ptgc.errors import CompileError
+from ptgc.rewrites import EXCLUDE, INCLUDE
 from ptgc.runtime import BROADCAST, is_complex, make_session, native, node_line, pairs, run_of, runtime_error, seen_as
-
-# PyTensor's rewrites that make the graph ready for ONNX. Left out are fusion, which hides ops in Composites, and
-# inline_ofg, which takes ops such as LogSumExp apart; in-place ops and BLAS calls mean nothing to ONNX.
-INCLUDE = ["fast_run", "lazy_ifelse", "scan_save_mem_no_prealloc", "alloc_empty_to_zeros"]
-EXCLUDE = ["fusion", "inline_ofg", "local_pow_to_nested_squaring"]
 
 
 def adapter(variable):

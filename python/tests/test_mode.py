@@ -216,6 +216,23 @@ def test_pickle_of_modes():
     assert pytensor.function([v], v + 1, mode=pytensor.compile.mode.Mode(again))([1.0]) == [2.0]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sums_with_erf(dtype):
+    """In float32 they stay sums, unless their relative error counts; values as in PyTensor's own modes."""
+    z = pt.vector("z", dtype=dtype)
+    half = np.asarray(0.5, dtype)
+    phi = half * (1 + pt.erf(z))
+    values = np.array([-5, -3, -1, -0.0, 1, 5], dtype)
+    for y, relative in (
+        (z * phi, False), (pytensor.grad((z * phi).sum(), z), False), (z * (1 - pt.erf(z)), False),
+        (pt.log(phi), True), (pytensor.grad(pt.log(phi).sum(), z), True), (z / phi, True), (phi ** -2, True),
+    ):  # fmt: skip
+        f, g = function([z], y), pytensor.function([z], y, mode="FAST_RUN")
+        assert ("Erfc(" in f.vm.jit_fn.text) == (relative or dtype == "float64")
+        close = {"rtol": 2e-6 if relative else 1e-6, "atol": 0 if relative else 1e-6} if dtype == "float32" else {"rtol": 1e-13}
+        np.testing.assert_allclose(f(values), g(values), **close)
+
+
 def product(threads):
     """A function whose work two threads share."""
     mode = ptgc.onnx_mode(session_options={"intra_op_num_threads": threads})

@@ -60,7 +60,7 @@ def test_node_types():
 
 
 # Each module imports, at its top or inside of its functions, none but those before it.
-ORDER = """errors _lib _text _ops _extend _printer _compile _wire runtime linker api export testing __init__
+ORDER = """errors _lib _text _ops _extend _printer _compile _wire runtime rewrites linker api export testing __init__
     __main__""".split()
 
 
