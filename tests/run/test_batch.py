@@ -1,6 +1,9 @@
 """Blockwise over batches, reductions by any scalar op, Kronecker products."""
 
+import itertools
+
 import numpy as np
+import onnx
 import pytensor.scalar as ps
 import pytensor.tensor as pt
 import pytest
@@ -12,6 +15,7 @@ from pytensor.tensor.math import Dot, ProdWithoutZeros
 from pytensor.tensor.linalg.decomposition.cholesky import Cholesky
 from pytensor.tensor.signal.conv import convolve1d
 
+import ptg
 from harness import ALL, FLOATS, INTS, OPSETS, UINTS, Compiled, check, values, variable
 
 pytestmark = pytest.mark.sampled
@@ -130,3 +134,38 @@ def test_blockwise_of_nothing():
     v = pt.tensor("v", dtype="uint32", shape=(0,))
     out = vectorize_graph(pt.inc_subtensor(v[-1:], v[:1]), {v: x})
     Compiled([x], [out]).run(np.zeros((3, 2, 0)))
+
+
+VIEWS = {
+    "Exp": ("Exp", "(m,n)->(m,n)", np.exp),
+    "MatrixTranspose": ("MatrixTranspose", "(m,n)->(n,m)", lambda x: x.swapaxes(-1, -2)),
+    "Transpose": ("Transpose", "(m,n)->(n,m)", lambda x: x.swapaxes(-1, -2)),
+    "Transpose with axes": ("Transpose{axes=[2, 0, 1]}", "(m,n,k)->(k,m,n)", lambda x: x.transpose(0, 3, 1, 2)),
+    "DimShuffle": ('DimShuffle{order=[1, "x", 0]}', "(m,n)->(n,k,m)", lambda x: x.swapaxes(-1, -2)[..., None, :]),
+    "ExpandDims": ("ExpandDims{axes=[0, 2]}", "(n)->(k,n,m)", lambda x: x[..., None, :, None]),
+    "Squeeze": ("Squeeze{axes=[1]}", "(m,n)->(m)", lambda x: x[..., 0]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_and_elementwise_take_no_loop(name):
+    op, signature, f = VIEWS[name]
+    last = 1 if name == "Squeeze" else 4
+    for shape in ((2, 5, 3, last), (0, 5, 3, last), (2, 0, 3, last), (1, 1, 1, last), (3, 1, 0, last)):
+        dims = "b, c, n, " + ("1" if last == 1 else "k")
+        text = f"graph g(x: float64[{dims}]) -> (y) {{ y = Blockwise{{core_op={op}, signature='{signature}'}}(x) }}"
+        x = np.random.default_rng(5).normal(size=shape)
+        for opset in (13, 18, 26):
+            got, want = ptg.run(text, x, opset=opset), f(x)
+            assert got.shape == want.shape and np.allclose(got, want, 1e-14)
+    assert "Loop" not in str([n.op_type for n in onnx.load_model_from_string(ptg.compile(text)).graph.node])
+
+
+def test_elementwise_of_unlike_batches():
+    text = "graph g(x: float64[b, n, m], y: float64[n, m], z: float64[1, n, m]) -> (p, q) {\n p = Blockwise{core_op=Mul, signature='(m,n),(m,n)->(m,n)'}(x, y)\n q = Blockwise{core_op=Sub, signature='(m,n),(m,n)->(m,n)'}(z, x) }"
+    for b, n, m in itertools.product((0, 1, 3), (0, 1, 2), (1, 4)):
+        x, y, z = (np.random.default_rng(6).normal(size=s) for s in ((b, n, m), (n, m), (1, n, m)))
+        for opset in (13, 18, 26):
+            p, q = ptg.run(text, x, y, z, opset=opset)
+            assert np.array_equal(p, x * y) and np.array_equal(q, z - x)
+    assert ptg.nodes(ptg.compile(text, options=("-fno-check-dims",))) == 2

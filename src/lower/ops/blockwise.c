@@ -1,8 +1,8 @@
 /*
  * blockwise.c: an op for each of a batch. In: a typed node whose core op works on the last dims of
  * its inputs; src/complex/ gives the node a block that does one item in place of the core op. Out:
- * one MatMul for a product, the core op itself where there is no batch, else a Loop over the
- * flattened batch.
+ * one MatMul for a product, the core op itself for an elementwise op, for a view, and where there
+ * is no batch, else a Loop over the flattened batch.
  */
 #include <string.h>
 
@@ -176,6 +176,113 @@ static bool lower_single(struct build *b, struct node *n, struct batch *t)
 	return true;
 }
 
+/* The axes of the result of a view, as DimShuffle says them: the number of an axis of x, or -1 for
+ * a new one. Returns how many; -1: the op is no such view. */
+static int view_order(struct build *b, const struct opref *core, struct value *x, uint32_t rank,
+		      int *order)
+{
+	struct node n = {.op = core->op, .props = core->props, .in = &x, .nin = 1};
+	int axes[MAX_RANK], count = (int)x->type.rank, k = 0, at = 0;
+	bool put[MAX_RANK] = {false};
+	int64_t one;
+
+	if (core->op == &op_table[OP_DimShuffle])
+		return dimshuffle_order(b->cx, &n, order);
+	for (int i = 0; i < count; i++)
+		order[i] = i;
+	if (core->op == &op_table[OP_MatrixTranspose]) {
+		order[count - 1] = count - 2;
+		order[count - 2] = count - 1;
+		return count;
+	}
+	if (core->op == &op_table[OP_Transpose]) {
+		const struct cv *list = prop(b->cx, &n, "axes");
+		for (int i = 0; i < count; i++) {
+			const struct cv *a = list->kind == CV_LIST ? &list->u.items[i] : NULL;
+			order[i] = !a ? count - 1 - i : a->neg ? count - (int)a->u.i : (int)a->u.i;
+		}
+		return count;
+	}
+	bool expands = core->op == &op_table[OP_ExpandDims];
+	if (!expands && core->op != &op_table[OP_Squeeze])
+		return -1;
+	if (expands || !prop_is_none(b->cx, &n, "axes"))
+		k = prop_axes(b->cx, &n, "axes", expands ? (int)rank : count, axes, true);
+	else
+		for (int i = 0; i < count; i++)
+			if (dim_is_const(b->cx, x->type.dims[i], &one) && one == 1)
+				axes[k++] = i;
+	for (int i = 0; i < k; i++)
+		put[axes[i]] = true;
+	for (int i = 0, from = 0; i < (expands ? (int)rank : count); i++)
+		if (expands)
+			order[at++] = put[i] ? -1 : from++;
+		else if (!put[i])
+			order[at++] = i;
+	return k < 0 ? -1 : at;
+}
+
+/* A view of each item is a view of the batch. false: the op is no view */
+static bool lower_view(struct build *b, struct node *n, const struct batch *t)
+{
+	struct value *v = low(b, n->in[0]);
+	uint32_t core = t->ranks[0], rank = n->out[0]->type.rank - t->rank, k = 0, dropped = 0;
+	struct type item = type_of((enum dtype)v->type.dtype, core, v->type.dims + t->rank);
+	struct value *x = held_by(b, v, item, n->in[0]->span);
+	int order[MAX_RANK], length = view_order(b, t->core, x, rank, order);
+	int64_t perm[MAX_RANK], put[MAX_RANK], drop[MAX_RANK], at[MAX_RANK];
+	bool used[MAX_RANK] = {false};
+	uint32_t nput = 0;
+
+	if (length < 0 || (uint32_t)length != rank)
+		return false;
+	for (; k < t->rank; k++)
+		perm[k] = k;
+	for (int i = 0; i < length; i++)
+		if (order[i] >= 0)
+			used[order[i]] = true;
+		else
+			put[nput++] = t->rank + i;
+	for (uint32_t i = 0; i < core; i++) {
+		at[i] = t->rank + i - dropped;
+		if (!used[i])
+			drop[dropped++] = t->rank + i;
+	}
+	for (int i = 0; i < length; i++)
+		if (order[i] >= 0)
+			perm[k++] = at[order[i]];
+	v = transpose(b, squeeze(b, v, drop, dropped), perm);
+	lowered(b, n, 0, with_dims(unsqueeze(b, v, put, nput), n->out[0]->type.dims));
+	return true;
+}
+
+/* An elementwise op of items that have the same rank, or a view: it is that op of the batch. */
+static bool lower_without_loop(struct build *b, struct node *n, const struct batch *t)
+{
+	const struct op *op = t->core->op;
+	bool same = op->shape == op_table[OP_Add].shape && n->nout == 1;
+	struct value *out;
+
+	for (uint32_t i = 0; i < n->nin; i++)
+		same = same && t->ranks[i] == t->ranks[0];
+	if (!same)
+		return n->nin == 1 && n->nout == 1 && lower_view(b, n, t);
+	struct value **in = new_array(b->cx->arena, struct value *, n->nin);
+	for (uint32_t i = 0; i < n->nin; i++) {
+		struct value *v = low(b, n->in[i]);
+		int64_t axes[MAX_RANK] = {0};
+		uint32_t k = 0;
+		for (; v->type.rank + k < t->rank + t->ranks[i]; k++)
+			axes[k] = k;
+		v = unsqueeze(b, v, axes, k);
+		in[i] = held_by(b, v, v->type, n->in[i]->span);
+	}
+	if (!lower_as(b, op, t->core->props, in, n->nin, &out, 1))
+		return false;
+	lowered(b, n, 0, with_dims(out, n->out[0]->type.dims));
+	return true;
+}
+
 bool lower_blockwise(struct build *b, struct node *n)
 {
 	struct batch t = {.core = prop(b->cx, n, "core_op")->u.op};
@@ -200,5 +307,5 @@ bool lower_blockwise(struct build *b, struct node *n)
 		lowered(b, n, 0, with_dims(out, n->out[0]->type.dims));
 		return true;
 	}
-	return lower_batch(b, n, &t);
+	return (!n->blocks && lower_without_loop(b, n, &t)) || lower_batch(b, n, &t);
 }
