@@ -173,12 +173,16 @@ static bool known_result(struct build *b, struct node *n)
 	struct value *v = n->out[0];
 
 	if (n->op == &op_table[OP_Assert] || n->op == &op_table[OP_CheckAndRaise] || n->nout != 1 ||
-	    !v->known || v->type.dtype != DT_INT64 || v->type.rank > 1 || v->known->n > MAX_KNOWN)
+	    !v->known || v->type.rank > 1 || v->known->n > MAX_KNOWN)
+		return false;
+	bool truth = v->type.dtype == DT_BOOL;
+	int64_t k;
+	if (!truth && v->type.dtype != DT_INT64)
 		return false;
 	for (uint32_t i = 0; i < v->known->n; i++) {
 		dim d = v->known->at[i];
 		struct dim_view raw = dim_view_raw(b->cx, d);
-		if (!d || !dim_available(b, d))
+		if (!d || !dim_available(b, d) || (truth && !dim_is_const(b->cx, d, &k)))
 			return false;
 		if (raw.form == DIM_ATOM && raw.kind == SOURCE_VALUE && raw.source == v)
 			return false; /* it says what d is: a check compares it with that */

@@ -12,6 +12,7 @@ dim kn_alloc(struct ctx *cx, struct node *n, uint32_t i);
 dim kn_arange(struct ctx *cx, struct node *n, uint32_t i);
 dim kn_arith(struct ctx *cx, struct node *n, uint32_t i);
 dim kn_compare(struct ctx *cx, struct node *n, uint32_t i);
+dim kn_logic(struct ctx *cx, struct node *n, uint32_t i);
 dim kn_join(struct ctx *cx, struct node *n, uint32_t i);
 dim kn_reduce(struct ctx *cx, struct node *n, uint32_t i);
 dim kn_reshape(struct ctx *cx, struct node *n, uint32_t i);

@@ -146,10 +146,44 @@ static dim combine(struct ctx *cx, enum op_id op, dim a, dim b)
 	return d && is_ordered(op) && known_minmax_wraps(cx, d) ? DIM_NONE : d;
 }
 
+static const struct node *made_by(const struct value *v, enum op_id op)
+{
+	return v->def && v->def->op == &op_table[op] ? v->def : NULL;
+}
+
+/* The length that arrays of lengths v have together, as PyTensor computes it behind an indexing by
+ * several arrays: Abs(Max(Switch(v == 1, -1, v))). It is d if all of v are d or 1. n: Abs */
+static dim broadcast_length(struct ctx *cx, const struct node *n)
+{
+	const struct node *max = made_by(n->in[0], OP_Max);
+	const struct node *lengths = max ? made_by(max->in[0], OP_Switch) : NULL;
+	const struct node *is_one = lengths ? made_by(lengths->in[0], OP_Eq) : NULL;
+	dim one = dim_const(cx, 1), common = one, k;
+
+	if (!is_one || is_one->in[0] != lengths->in[2] || max->out[0]->type.rank)
+		return DIM_NONE;
+	const struct known *v = known_of(cx, lengths->in[2]);
+	k = known_element(cx, is_one->in[1], 0);
+	if (!v || !v->n || !k || !dim_eq(cx, k, one))
+		return DIM_NONE;
+	k = known_element(cx, lengths->in[1], 0);
+	if (!k || !dim_eq(cx, k, dim_const(cx, -1)))
+		return DIM_NONE;
+	for (uint32_t i = 0; i < v->n; i++) {
+		bool stretched = dim_eq(cx, v->at[i], one);
+		if (!stretched && !dim_eq(cx, common, one) && !dim_eq(cx, common, v->at[i]))
+			return DIM_NONE;
+		common = stretched ? common : v->at[i];
+	}
+	return dim_ge(cx, common, 0) ? common : DIM_NONE;
+}
+
 dim kn_arith(struct ctx *cx, struct node *n, uint32_t i)
 {
 	enum op_id op = (enum op_id)(n->op - op_table);
 	dim d = input_element(cx, n, 0, i);
+	if (op == OP_Abs && !d)
+		return broadcast_length(cx, n);
 	if (n->out[0]->type.dtype == DT_BOOL)
 		return DIM_NONE;
 	for (uint32_t a = 0; a < n->nin; a++) {
@@ -206,15 +240,34 @@ dim kn_compare(struct ctx *cx, struct node *n, uint32_t i)
 	return v < 0 ? DIM_NONE : dim_const(cx, v);
 }
 
-/* Only the branch that a known condition takes has to be known. */
+/* Only the branch that a known condition takes has to be known, or both are the same. */
 dim kn_switch(struct ctx *cx, struct node *n, uint32_t i)
 {
 	dim zero = dim_const(cx, 0), condition = input_element(cx, n, 0, i);
-	bool no = condition && dim_eq(cx, condition, zero);
+	dim yes = input_element(cx, n, 1, i), no = input_element(cx, n, 2, i);
 
-	if (!condition || (!no && !dim_ne(cx, condition, zero)))
+	if (yes && no && dim_eq(cx, yes, no))
+		return yes;
+	if (!condition)
 		return DIM_NONE;
-	return input_element(cx, n, no ? 2 : 1, i);
+	return dim_eq(cx, condition, zero) ? no : dim_ne(cx, condition, zero) ? yes : DIM_NONE;
+}
+
+/* All and Any of known elements */
+dim kn_logic(struct ctx *cx, struct node *n, uint32_t i)
+{
+	const struct known *k = known_of(cx, n->in[0]);
+	dim zero = dim_const(cx, 0);
+	bool all = n->op == &op_table[OP_All], decided = false, open = false;
+
+	(void)i;
+	if (!k || n->out[0]->type.rank)
+		return DIM_NONE;
+	for (uint32_t j = 0; j < k->n; j++) {
+		decided |= all ? dim_eq(cx, k->at[j], zero) : dim_ne(cx, k->at[j], zero);
+		open |= !dim_eq(cx, k->at[j], zero) && !dim_ne(cx, k->at[j], zero);
+	}
+	return decided ? dim_const(cx, !all) : open ? DIM_NONE : dim_const(cx, all);
 }
 
 /* --- copies, where a single element may broadcast --- */

@@ -5,9 +5,13 @@ stretched as NumPy does it, and what onnx infers of them agrees with the model.
 import subprocess
 
 import numpy as np
+import onnx
+import pytensor
+import pytensor.tensor as pt
 import pytest
 
 import ptg
+from harness import PYTHON
 
 OPSETS = (13, 15, 18, 26)
 
@@ -157,3 +161,42 @@ def test_alloc_of_a_vector_at_a_computed_length(opset):
                     continue
                 with pytest.raises(Exception, match="must be|Expand"):
                     ptg.run(text, x, k, opset=opset, level=level)
+
+
+def test_length_of_an_indexing_by_arrays():
+    """Abs(Max(Switch(lengths == 1, -1, lengths))), with a check that all lengths are that one or 1. It is known, and
+    the check is left out, where all are one length or 1."""
+    x, i, j = pt.matrix("x"), pt.lvector("i"), pt.lvector("j")
+    one = pt.tensor("one", shape=(1,), dtype="int64")
+    for at, nodes in (((pt.arange(i.shape[0]), i), 0), ((i, i), 0), ((i, one), 0), ((i, j), 1)):
+        f = pytensor.function([x, i, j, one], x[at].shape[0] + x[at].sum(), mode="ONNX", on_unused_input="ignore")
+        checks = onnx.load_from_string(f.vm.jit_fn.model).graph.node
+        assert ("broadcast" in " ".join(n.name for n in checks)) == bool(nodes)
+        py = pytensor.function([x, i, j, one], x[at].shape[0] + x[at].sum(), mode=PYTHON, on_unused_input="ignore")
+        for n in (0, 1, 3):
+            a = np.arange(20.0).reshape(4, 5)
+            args = a, np.arange(n) % 4, np.arange(n)[::-1].copy() % 4, np.array([2])
+            assert np.array_equal(f(*args), py(*args))
+        if nodes:
+            with pytest.raises(Exception):
+                f(a, np.arange(3), np.arange(2), np.array([2]))
+
+
+def test_known_conditions_are_constants():
+    """Comparisons of lengths that are proved, also of vectors, All and Any of them, and a Switch of equal branches."""
+    text = """graph g(t: int64[n], u: int64[m]) -> (a, b, c, d, e) {
+  k = Shape_i{i=0}(t)
+  v = MakeVector{dtype=int64}(k, k + 1)
+  a = All(v < ExpandDims{axis=0}(k + 2))
+  b = Any(v > ExpandDims{axis=0}(k + 2))
+  c = Switch(Eq(Shape(u), int64([1])), v >= k, bool([True]))
+  d = All(v == v)
+  e = All(v < Shape(u))
+}
+"""
+    model = ptg.compile("ptg 1\n" + text)
+    ops = sorted(n.op_type for n in onnx.load_from_string(model).graph.node)
+    assert ops.count("Identity") == 4 and ops.count("Less") == 1
+    for n, m in ((0, 0), (1, 1), (2, 9)):
+        a, b, c, d, e = ptg.run(model, np.zeros(n, "int64"), np.zeros(m, "int64"))
+        assert a and not b and c.tolist() == [True, True] and d and e == (n + 1 < m)
