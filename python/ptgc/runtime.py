@@ -157,7 +157,10 @@ def native(results, seen):
     return results
 
 
-INDEX = re.compile(r"out of (data )?bounds|invalid index found|invalid indice|indices element out of", re.I)
+INDEX = re.compile(
+    r"out of (data )?bounds|invalid index found|invalid indice|indices element out of|out of range value in index"
+    r"|'indices' shape should have values within bounds", re.I,
+)  # fmt: skip
 GUARD = re.compile(r"cannot be less than -1, got -2")
 PRODUCT = re.compile(r"MatMul dimension mismatch|GEMM: Dimension mismatch", re.I)
 ARGMAX = re.compile(r"running Arg(Max|Min) node")  # it fails for no other reason

@@ -539,6 +539,22 @@ static struct value *gather_along(struct build *b, struct value *x, struct value
 	return emit_(b, ONNX_GatherElements, x, v[axis]);
 }
 
+/* x[arange(n), at], an element of each row, as a cross entropy has it. ONNX Runtime takes fewer
+ * rows than x has, and fails for more. NULL: another index */
+static struct value *gather_in_rows(struct build *b, struct value *x, struct value **v, uint32_t n,
+				    uint32_t brank)
+{
+	static const int64_t last = 1;
+
+	if (n != 2 || x->type.rank != 2 || brank != 1 || v[1]->type.rank != 1 ||
+	    !is_arange_along(b, v[0], 1, 0, v[1]->type.dims[0]) ||
+	    (b->target != PTGC_ORT_CPU && !dim_eq(b->cx, v[1]->type.dims[0], x->type.dims[0])))
+		return NULL;
+	struct value *column = unsqueeze(b, v[1], &last, 1);
+	attr_int(b, "axis", last);
+	return squeeze(b, emit_(b, ONNX_GatherElements, x, column), &last, 1);
+}
+
 bool lower_advsubtensor(struct build *b, struct node *n)
 {
 	struct value *x = compress_by_mask(b, n), *r = NULL, *v[MAX_RANK];
@@ -562,6 +578,8 @@ bool lower_advsubtensor(struct build *b, struct node *n)
 		r = gather_one_by_one(b, x, v, k, brank, axes[0]);
 	if (k > 1 && !r)
 		r = gather_along(b, x, v, k, brank);
+	if (k > 1 && !r)
+		r = gather_in_rows(b, x, v, k, brank);
 	if (r) {
 		x = r;
 	} else if (k > 1) {
