@@ -102,11 +102,50 @@ def test_loops_and_ifs():
             np.testing.assert_allclose(h, ss.gammaln(a + 1) + ss.gammaln(b + gb) if a > 1 else ss.gammaln(a) * gb, rtol=1e-12)
 
 
+@pytest.mark.parametrize("opset", [13, 18, 26])
+def test_open_lengths(opset):
+    text = """graph g(a: float64[n], b: float64[n], c: float64[m, k], d: float64[], e: float64[3], f: float64[1, n]) -> (p, q, r, s, t, u) {
+      p = Gammaln(a)
+      q = Gammaln(b)
+      r = Gammaln(c)
+      s = Gammaln(d)
+      t = Gammaln(e)
+      u = Gammaln(f)
+    }"""
+    rng = np.random.default_rng(2)
+    for n, m, k in ((3, 2, 4), (1, 1, 1), (0, 2, 0), (0, 0, 3), (5, 0, 2), (700, 1, 30)):
+        x = [rng.uniform(0.1, 9, s) for s in ((n,), (n,), (m, k), (), (3,), (1, n))]
+        for v, y in zip(x, both(text, *x, opset=opset)):
+            np.testing.assert_allclose(y, ss.gammaln(v), rtol=1e-12, atol=1e-15)
+
+
+def test_computed_lengths():
+    """Of what a mask picks, of a slice, of rows of a loop that gets shorter."""
+    text = """graph g(x: float64[n], k: int64[]) -> (p, q, r) {
+      y = x[x > 2]
+      p = Gammaln(y)
+      q = Gammaln(x[k:])
+      r = loop (i in 0:3, s: float64[?] = x) -> (s) {
+        next s = (Gammaln(s) + Gammaln(s + 1))[1:]
+      }
+    }"""
+    for x in ([1.5, 2.5, 3.5, 4.25], [5.0, 6, 7], [1.0], []):
+        x = np.array(x)
+        for k in (0, 1, 4):
+            p, q, r = both(text, x, k)
+            np.testing.assert_allclose(p, ss.gammaln(x[x > 2]), rtol=1e-13)
+            np.testing.assert_allclose(q, ss.gammaln(x[k:]), rtol=1e-13, atol=1e-15)
+            s = x
+            for _ in range(3):
+                s = (ss.gammaln(s) + ss.gammaln(s + 1))[1:]
+            np.testing.assert_allclose(r, s, rtol=1e-9, atol=1e-12)
+
+
 def test_not_joined():
-    """Arrays of unknown length, large and empty ones, constants, and calls that nothing needs."""
-    for dims in ("n", "5000", "0"):
+    """Large and empty arrays, constants, and calls that nothing needs."""
+    for dims in ("5000", "0"):
         text = f"graph g(a: float64[{dims}], b: float64[{dims}]) -> (y) {{ y = Gammaln(a) + Gammaln(b) }}"
-        x = np.linspace(0.5, 2, {"n": 3, "5000": 5000, "0": 0}[dims])
+        x = np.linspace(0.5, 2, int(dims))
         (y,) = both(text, x, x, saves=False)
         np.testing.assert_allclose(y, 2 * ss.gammaln(x), rtol=1e-13, atol=1e-15)
     both("graph g(a: float64[]) -> (y) { y = Gammaln(a) + Gammaln(float64(2.5) * 3) }", 1.5, saves=False)
