@@ -231,6 +231,8 @@ struct value *triangle(struct build *b, struct value **in);
 struct value *triangle_of_dtype(struct build *b, const struct value *v, enum dtype t);
 /* fold.c: NULL: not known */
 struct value *fold(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin);
+/* fold_one.c: of constants; takes the attributes where it folds */
+struct value *fold_one(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin);
 /* Is v computed from constants alone? ONNX Runtime does it when it loads the model. *open: has
  * something on the way an open size? */
 bool from_constants(struct build *b, struct value *v, bool *open);

@@ -8,7 +8,7 @@
 
 #include "lower/build.h"
 
-#define FOLD_LIMIT 64   /* elements of a result that is folded, at most */
+#define FOLD_LIMIT 256  /* elements of a result that is folded, at most */
 #define MAX_SEEN   1000 /* values that from_constants() looks at */
 
 struct scalar {
@@ -153,25 +153,46 @@ static bool compute_element(enum onnx_id op, enum dtype t, struct scalar a, stru
 	return ok;
 }
 
-/* op of two constants of one shape, or of which one is a single number */
+/* The element of t that broadcasting puts at place k of shape, which has `rank` axes */
+static uint64_t broadcast_place(const struct tensor *t, uint64_t k, const int64_t *shape, int rank)
+{
+	uint64_t at = 0, step = 1;
+
+	for (int i = rank - 1, own = t->rank - 1; own >= 0; i--, own--) {
+		if (t->shape[own] > 1)
+			at += k % (uint64_t)shape[i] * step;
+		step *= (uint64_t)t->shape[own];
+		k /= (uint64_t)shape[i];
+	}
+	return at;
+}
+
+/* op of two constants, which broadcast */
 static struct value *fold_arithmetic(struct build *b, enum onnx_id op, struct value **in)
 {
 	const struct tensor *x = in[0]->data, *y = in[1]->data;
-	bool same = x->rank == y->rank &&
-		    (!x->rank || !memcmp(x->shape, y->shape, x->rank * sizeof(*x->shape)));
-	bool one_y = y->count == 1 && y->rank <= x->rank;
-	bool one_x = x->count == 1 && x->rank <= y->rank;
-	const struct tensor *more = one_x ? y : x;
+	int rank = x->rank > y->rank ? x->rank : y->rank;
 	enum dtype t = (enum dtype)x->dtype, to = is_comparison(op) ? DT_BOOL : t;
+	int64_t shape[MAX_RANK] = {0};
+	uint64_t count = 1;
 
-	if (y->dtype != x->dtype || !(is_float(t) || is_discrete(t)) || !(same || one_x || one_y) ||
-	    more->count > FOLD_LIMIT)
+	if (y->dtype != x->dtype || !(is_float(t) || is_discrete(t)))
 		return NULL;
-	struct tensor *r = tensor_new(b->cx, to, more->rank, more->shape);
-	char *data = arena_alloc(b->cx->arena, more->count * dtypes[to].size);
-	for (uint64_t i = 0; i < more->count; i++)
-		if (!compute_element(op, t, element(x, x->count == 1 ? 0 : i),
-				     element(y, y->count == 1 ? 0 : i), data + i * dtypes[to].size))
+	for (int i = 0; i < rank; i++) {
+		int a = i - (rank - x->rank), c = i - (rank - y->rank);
+		int64_t n = a < 0 ? 1 : x->shape[a], m = c < 0 ? 1 : y->shape[c];
+		if (n != m && n != 1 && m != 1)
+			return NULL;
+		shape[i] = n == 1 ? m : n;
+		if (shape[i] > FOLD_LIMIT || (count *= (uint64_t)shape[i]) > FOLD_LIMIT)
+			return NULL;
+	}
+	struct tensor *r = tensor_new(b->cx, to, rank, shape);
+	char *data = arena_alloc(b->cx->arena, count * dtypes[to].size + 1);
+	for (uint64_t i = 0; i < count; i++)
+		if (!compute_element(op, t, element(x, broadcast_place(x, i, shape, rank)),
+				     element(y, broadcast_place(y, i, shape, rank)),
+				     data + i * dtypes[to].size))
 			return NULL;
 	r->data = data;
 	return const_tensor(b, r);
@@ -469,14 +490,22 @@ static struct value *fold_constants(struct build *b, enum onnx_id op, struct val
 struct value *fold(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin)
 {
 	struct value *r = NULL;
-	bool constant = nin > 1;
 
-	if (!b->cx->opt.fold || op->domain[0] || b->nattrs)
+	while (nin && !in[nin - 1])
+		nin--;
+	bool constant = nin > 0;
+
+	if (!b->cx->opt.fold || op->domain[0])
+		return NULL;
+	for (uint32_t i = 0; i < nin; i++)
+		constant = constant && is_constant(in[i]);
+	if (constant && (r = fold_one(b, op, in, nin)))
+		return r;
+	constant &= nin > 1;
+	if (b->nattrs)
 		return NULL;
 	if (op->id == ONNX_Where && nin == 3)
 		return is_constant(in[0]) || in[1] == in[2] ? fold_where(b, in) : NULL;
-	for (uint32_t i = 0; i < nin; i++)
-		constant = constant && is_constant(in[i]);
 	if (constant)
 		r = fold_constants(b, op->id, in, nin);
 	if (r || nin != 2 || !in[0] || !in[1])

@@ -159,3 +159,36 @@ def test_floor_division_of_indices(index):
         model = onnx.load_model_from_string(ptg.compile(text, math="standard", options=("-Wno-unused",)))
         ops = [n.op_type for n in model.graph.node]
         assert ("Less" in ops) == (index == "i")
+
+
+CONSTANTS = {
+    "Exp(c)": np.exp, "Log(c)": np.log, "Sqrt(c)": np.sqrt, "Neg(c)": np.negative, "Abs(Neg(c))": lambda c: np.abs(-c),
+    "1 / c": lambda c: 1 / c, "Floor(c * 1.7)": lambda c: np.floor(c * c.dtype.type(1.7)), "Ceil(c / 0.3)": lambda c: np.ceil(c / c.dtype.type(0.3)),
+    "Roundhalftoeven(c * 0.5)": lambda c: np.round(c * c.dtype.type(0.5)), "Transpose(c)": np.transpose, "c[:, None] + c[0]": lambda c: c[:, None] + c[0],
+    "c[1:, 0:3:2]": lambda c: c[1:, ::2], "c[5:]": lambda c: c[5:], "c[-9:9, -2:]": lambda c: c[:, -2:],
+    "Reshape(c, [-1])": lambda c: c.reshape(-1), "Reshape(Transpose(c), [3, 2, 1]) * c[0][None, :2, None]": lambda c: c.T.reshape(3, 2, 1) * c[0][None, :2, None],
+    "Cast{dtype=D}(Invert(c > 2.0))": lambda c: (~(c > 2)).astype(c.dtype),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ("float64", "float32"))
+@pytest.mark.parametrize("form", CONSTANTS)
+def test_constants_are_folded(form, dtype):
+    """Also in the body of a loop; what a constant is made of is rounded as NumPy does, to 1 ULP."""
+    c = np.array([[0.1, 0.2, 3.7], [1e-3, 5.0, 700.0 if dtype == "float64" else 80.0]], dtype)
+    shape, numbers = "[2, 3]", ", ".join(f"[{', '.join(map(repr, map(float, row)))}]" for row in c)
+    with np.errstate(all="ignore"):
+        want = CONSTANTS[form](c)
+    for loop in (False, True):
+        e = form.replace("=D", f"={dtype}")
+        y = f"y = x + ({e})"
+        if loop:
+            y = f"z = loop (i in 0:2, s = x) -> (s) {{\n next s = s + 0 * Sum({e})\n}}\n y = z + ({e})"
+        text = f"graph g(x: {dtype}[]) -> (y) {{\n c = {dtype}([{numbers}])\n {y}\n}}"
+        for opset in OPSETS:
+            for math in ("exact", "standard"):
+                got = ptg.run(text, np.array(0, dtype), math=math, opset=opset)
+                assert got.shape == want.shape and got.dtype == want.dtype
+                assert np.allclose(got, want, 2 * np.finfo(dtype).eps, 0)
+        if not loop:
+            assert ptg.nodes(ptg.compile(text, math="standard")) == 1
