@@ -269,6 +269,9 @@ property: all venv
 coverage: all venv
 	$(call say,COVERAGE,doc/coverage.md)PTGC=$(B)/ptgc $(PYTHON) tests/run/coverage_page.py
 
+accuracy: all venv
+	$(call say,ACCURACY,doc/accuracy.md)PTGC=$(B)/ptgc $(PYTHON) tools/measure_accuracy.py
+
 help:
 	@printf '%s\n' 'make                build/ptgc, build/libptgc.a, build/libptgc.so' \
 	'make demo           set up, build, run an exported model on ONNX Runtime' \
@@ -281,6 +284,7 @@ help:
 	'make fuzz           fuzz the compiler for FUZZ_TIME seconds (default 60)' \
 	'make property N=10000  that many random graphs of ops beside PyTensor' \
 	'make coverage       run the test of every op by dtype and opset, write doc/coverage.md' \
+	'make accuracy       measure how far functions are off, write doc/accuracy.md' \
 	'make bench          benchmarks beside other tools' \
 	'make install        to DESTDIR/PREFIX (default /usr/local); make uninstall' \
 	'make wheel          source distribution and wheel of the Python package, in build/dist' \

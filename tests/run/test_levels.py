@@ -127,6 +127,17 @@ def test_sizes(op):
                 np.testing.assert_allclose(got.ravel(), whole[: got.size], rtol=1e-6 if dtype == "float32" else 2e-3)
 
 
+@pytest.mark.parametrize("op", FUNCTIONS)
+def test_opsets(op):
+    x = np.linspace(-0.9, -0.1, 9) if op == "Log1mexp" else np.linspace(0.1, 0.9, 9) + (op == "Arccosh")
+    for dtype in DTYPES:
+        args = [x.astype(dtype)] * (2 if op in TWO else 1)
+        for level in ("standard", "native"):
+            a, b, c = (ptg.run(graph(op, dtype), *args, math=level, opset=opset) for opset in (13, 18, 26))
+            np.testing.assert_array_equal(a, b)
+            np.testing.assert_array_equal(c, b)
+
+
 # PyTensor's own ops, at each level: the graph is PyTensor's, and so is the result that it is compared with.
 def scalar_op(op):
     return getattr(pt, {"Gammaln": "gammaln", "Tri_gamma": "tri_gamma"}.get(op, op.lower()))
