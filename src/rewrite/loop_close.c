@@ -100,18 +100,38 @@ static bool read_once(struct closing *c, const struct value *v)
 	return about(c->m, v)->reads == 1 && !about(c->m, v)->kept;
 }
 
-static bool is_own_sum(struct closing *c, const struct value *v)
+/* x.inc(y) at a place that is the same in all steps */
+static bool adds_at(struct closing *c, const struct node *n)
 {
-	return is_inside(c, v) && is_onnx(v->def, ONNX_Add) && !v->def->as_written &&
-	       read_once(c, v);
+	if (!is_onnx(n, ONNX_ScatterND) || !is_outer(c->m, c->f, n->in[1]))
+		return false;
+	for (uint32_t i = 0; i < n->nattrs; i++)
+		if (!strcmp(n->attrs[i].name, "reduction"))
+			return n->attrs[i].u.s.len == 3 && !memcmp(n->attrs[i].u.s.s, "add", 3);
+	return false;
 }
 
-/* Is x' = x + a, or (x + a) + b, or the like, all that is done with state j? */
+static bool is_own_sum(struct closing *c, const struct value *v)
+{
+	return is_inside(c, v) && !v->def->as_written && read_once(c, v) &&
+	       (is_onnx(v->def, ONNX_Add) || adds_at(c, v->def));
+}
+
+/* Which input of a sum is what was added up so far? The last one is what is added. */
+static uint32_t before(struct closing *c, const struct node *n, const struct value *x)
+{
+	return is_onnx(n, ONNX_ScatterND) || n->in[0] == x ||
+			       (n->in[1] != x && is_own_sum(c, n->in[0]))
+		       ? 0
+		       : 1;
+}
+
+/* Is x' = x + a, or (x + a) + b, or x.inc(a) at a fixed place, all that is done with state j? */
 static bool only_adds(struct closing *c, uint32_t j)
 {
 	struct ctx *cx = c->m->cx;
 	const struct value *x = c->f->block->params.at[2 + j];
-	struct value *v = c->result[1 + j], **in;
+	struct value *v = c->result[1 + j];
 	enum dtype t = (enum dtype)x->type.dtype;
 	bool sums = ((t == DT_FLOAT32 || t == DT_FLOAT64) && cx->opt.reassociate) ||
 		    t == DT_INT32 || t == DT_INT64;
@@ -122,13 +142,15 @@ static bool only_adds(struct closing *c, uint32_t j)
 	for (; v != x; n++) {
 		if (n == MAX_TERMS || !is_own_sum(c, v) || about(c->m, v)->needed)
 			return false;
-		in = v->def->in;
-		int at = in[0] == x || (in[1] != x && is_own_sum(c, in[0])) ? 0 : 1;
-		v = in[at];
-		c->term[j][n] = in[1 - at];
-		if (in[1 - at] == x || is_outer(c->m, c->f, in[1 - at]) ||
-		    !stacks_small(cx, &in[1 - at]->type, c->f->trips))
+		const struct node *sum = v->def;
+		uint32_t at = before(c, sum, x), last = sum->nin - 1u;
+		struct value *term = sum->in[at == last ? 0 : last];
+		if (term == x || is_outer(c->m, c->f, term) ||
+		    !stacks_small(cx, &term->type, c->f->trips))
 			return false;
+		v = sum->in[at];
+		c->sum[j][n] = sum;
+		c->term[j][n] = term;
 	}
 	return n > 0;
 }
@@ -136,18 +158,15 @@ static bool only_adds(struct closing *c, uint32_t j)
 static void find_sums(struct closing *c)
 {
 	for (uint32_t j = 0; j < c->nstates; j++) {
-		struct value *v = c->result[1 + j], *x = c->f->block->params.at[2 + j];
 		if (!only_adds(c, j)) {
 			c->term[j][0] = NULL;
 			continue;
 		}
-		for (uint32_t i = 0; v != x; i++) {
-			struct value **in = v->def->in, *term = c->term[j][i];
-			v->def->dead = true;
-			about(c->m, in[0])->reads--;
-			about(c->m, in[1])->reads--;
-			need(c, term);
-			v = in[0] == term ? in[1] : in[0];
+		for (uint32_t i = 0; i < MAX_TERMS && c->term[j][i]; i++) {
+			c->sum[j][i]->out[0]->def->dead = true;
+			for (uint32_t k = 0; k < c->sum[j][i]->nin; k++)
+				about(c->m, c->sum[j][i]->in[k])->reads--;
+			need(c, c->term[j][i]);
 		}
 	}
 }
@@ -330,10 +349,13 @@ static void compute_later(struct closing *c, struct value **out)
 		if (!c->term[j][0])
 			continue;
 		v = c->init[j];
-		for (uint32_t i = 0; i < MAX_TERMS && c->term[j][i]; i++)
-			v = emit_(&m->b, ONNX_Add, v,
-				  reduce(&m->b, ONNX_ReduceSum, all_of(m, c->term[j][i]),
-					 (int[]){0}, 1, false));
+		for (uint32_t i = 0; i < MAX_TERMS && c->term[j][i]; i++) {
+			struct value *sum = reduce(&m->b, ONNX_ReduceSum, all_of(m, c->term[j][i]),
+						   (int[]){0}, 1, false);
+			const struct node *n = c->sum[j][i];
+			v = is_onnx(n, ONNX_Add) ? emit_(&m->b, ONNX_Add, v, sum)
+						 : scatter_nd(&m->b, v, n->in[1], sum, true);
+		}
 		replace_value(m, out[j], v);
 	}
 	for (uint32_t i = c->nstates; i < c->nout; i++)
@@ -348,6 +370,7 @@ void close_loop(struct move *m, struct frame *f, struct block *outer)
 	struct arena *a = m->cx->scratch;
 
 	c.init = loop->in + 2;
+	c.sum = arena_alloc(a, mul_size(a, c.nstates + 1u, sizeof(*c.sum)));
 	c.term = arena_alloc(a, mul_size(a, c.nstates + 1u, sizeof(*c.term)));
 	find_results(&c);
 	if (f->counted) {

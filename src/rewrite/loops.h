@@ -73,7 +73,7 @@ struct value *materialise(struct move *m, struct value *v); /* a row as a value 
 struct value *batch(struct move *m, struct frame *f, struct node *n, bool any_size);
 void set_row(struct move *m, const struct value *v, struct row r);
 
-#define MAX_TERMS 4 /* that a state adds in one step */
+#define MAX_TERMS 16 /* that a state adds in one step */
 /* A loop while it is closed */
 struct closing {
 	struct move *m;
@@ -81,10 +81,11 @@ struct closing {
 	struct value **result; /* of the body, without Identities */
 	uint32_t nstates;
 	struct value *(*term)[MAX_TERMS]; /* by state: what it adds; the first NULL: it does more */
-	struct value **init;              /* of the states */
-	uint32_t nout;                    /* results of the loop, before */
-	vec(struct value *) needed;       /* values of the body that are stacked */
-	vec(struct node *) later;         /* nodes for after the loop, the last first */
+	const struct node *(*sum)[MAX_TERMS]; /* and the nodes that add */
+	struct value **init;                  /* of the states */
+	uint32_t nout;                        /* results of the loop, before */
+	vec(struct value *) needed;           /* values of the body that are stacked */
+	vec(struct node *) later;             /* nodes for after the loop, the last first */
 };
 /* loop_linear.c: as a linear recurrence, which opens the block around the loop again. false: it is
  * none, and nothing was done. */

@@ -534,6 +534,7 @@ static struct value *make_reciprocal(struct ctx *cx, struct node *n)
 
 static bool is_zero(const struct value *v)
 {
+	v = behind_shape(v);
 	return v->data && v->data->data && !(v->data->name && v->name) && v->data->count == 1 &&
 	       is_float((enum dtype)v->type.dtype) && tensor_float(v->data, 0) == 0;
 }

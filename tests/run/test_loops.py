@@ -120,6 +120,17 @@ def vectors(x, w):
     return h, np.array(out)
 
 
+def scattered(x, w):
+    """Adds to elements of a vector, as gradients of th[0], th[1] do."""
+    g, s = np.ones(3), 1.0
+    for v in x:
+        g[2] += s * v
+        g[0] += v
+        g += s
+        s = np.sqrt(abs(s + v))
+    return g, s
+
+
 def lags(x, a):
     p, q, out = 0.0, 0.0, []
     for v in x:
@@ -166,6 +177,9 @@ LOOPS = {
     "vectors": ("float64[{n}, 2]", "w: float64[3, 3]",
         "y, z = loop (v in x, h = float64([1, -1, 0.5])) -> (h, [o]) {\n    m = w * Exp(v[0]) - v[1]\n    g = (m @ h) / (1 + Sqr(v[0])) + Join{axis=0}(v, float64([0])) - Sum(Switch(v[1] > 0, h, 0) * 0.5)\n    o = Sum(g) * v[0]\n    next h = g\n  }",
         "y, z", vectors, LONG_ROWS, (M,)),
+    "scattered": ("float64[{n}]", "w: float64[3, 3]",
+        "y, z = loop (v in x, g = float64([1, 1, 1]), s = 1.0) -> (g, s) {\n    a = g[2].inc(s * v)\n    next g = (a[0].inc(v) + Alloc(0.0, 3)) + s\n    next s = Sqrt(Abs(s + v))\n  }",
+        "y, z", scattered, LONG, (M,)),
     "lags": ("float64[{n}]", "a: float64[]",
         "y, z = loop (v in x, p = 0.0, q = 0.0) -> (p, [o]) {\n    o = p * 1\n    next p = v * a + q\n    next q = p\n  }", "y, z", lags, X, (A,)),
 }  # fmt: skip
@@ -211,6 +225,7 @@ def body_of(model):
     ("linear", "Scan", "Add Identity Mul"),
     ("two_equal", "Scan", "Abs Add Identity Mul Sqrt"),
     ("equal_rows", "Scan", "Abs Add Identity Sqrt"),
+    ("scattered", "Scan", "Abs Add Identity Sqrt"),
     ("sums", "Scan", "Abs Add Identity Sqrt"),
     ("counting", "Scan", "Add Add Mul"),
     ("matrices", "Scan", "Abs Add Add Exp MatMul Neg ReduceSum Sub"),

@@ -19,16 +19,19 @@ bool lower_logsumexp(struct build *b, struct node *n)
 
 	if (k < 0)
 		return false;
+	bool keep = prop_bool(b->cx, n, "keepdims"), leading = !keep;
+	for (int i = 0; i < k; i++)
+		leading &= axes[i] == i; /* broadcasting aligns what is left of them */
 	if (k) {
-		struct value *max = reduce(b, ONNX_ReduceMax, x, axes, k, true);
+		struct value *max = reduce(b, ONNX_ReduceMax, x, axes, k, !leading);
 		max = emit_(b, ONNX_Clip, max, const_of(b, t, -most), const_of(b, t, most));
 		x = emit_(b, ONNX_Exp, emit_(b, ONNX_Sub, x, max));
-		x = emit_(b, ONNX_Log, reduce(b, ONNX_ReduceSum, x, axes, k, true));
+		x = emit_(b, ONNX_Log, reduce(b, ONNX_ReduceSum, x, axes, k, !leading));
 		x = emit_(b, ONNX_Add, x, max);
 	}
 	for (int i = 0; i < k; i++)
 		gone[i] = axes[i];
-	if (k && !prop_bool(b->cx, n, "keepdims"))
+	if (k && !keep && !leading)
 		x = squeeze(b, x, gone, (uint32_t)k);
 	lowered(b, n, 0, x);
 	return true;
