@@ -120,6 +120,40 @@ static struct value *subtract(struct build *b, struct value **in)
 	return NULL;
 }
 
+/* Is k so near to 1 that squares of k * x and of x overflow at nearly the same x? */
+static bool may_square(struct build *b, const struct value *v, double k)
+{
+	return !b->cse->shared->expanding && fabs(k) >= 0x1p-7 && fabs(k) <= 0x1p7 &&
+	       may_join(b, v, k, k);
+}
+
+/* j * k * k * (x * x) of k * (j * x) ** 2, as of normal log densities; NULL: x is no such square */
+static struct value *multiply_square(struct build *b, struct value *number, double k,
+				     const struct value *x)
+{
+	uint32_t i;
+	double j;
+
+	if (!is_onnx(x->def, ONNX_Mul) || x->def->in[0] != x->def->in[1] ||
+	    !is_by_number(x->def->in[0], ONNX_Mul, &i, &j) || !may_square(b, x, j) ||
+	    !may_join(b, x, k, 1))
+		return NULL;
+	struct value *bare = x->def->in[0]->def->in[1 - i];
+	return emit_(b, ONNX_Mul, number_like(b, number, k * j * j),
+		     emit_(b, ONNX_Mul, bare, bare));
+}
+
+/* k * (x * x) of (k * x) * x; NULL: v is not k * x */
+static struct value *join_square(struct build *b, const struct value *v, struct value *x)
+{
+	uint32_t i;
+	double k;
+
+	if (!is_by_number(v, ONNX_Mul, &i, &k) || v->def->in[1 - i] != x || !may_square(b, x, k))
+		return NULL;
+	return emit_(b, ONNX_Mul, v->def->in[i], emit_(b, ONNX_Mul, x, x));
+}
+
 /* k * x, the number k being input `at` */
 static struct value *multiply_number(struct build *b, struct value **in, uint32_t at, double k)
 {
@@ -135,7 +169,7 @@ static struct value *multiply_number(struct build *b, struct value **in, uint32_
 		return emit_(b, ONNX_Mul, number_like(b, in[at], j * k), x->def->in[1 - i]);
 	if (is_by_number(x, ONNX_Div, &i, &j) && !i && may_join(b, x, j, k))
 		return emit_(b, ONNX_Div, number_like(b, in[at], j * k), x->def->in[1]);
-	return NULL;
+	return multiply_square(b, in[at], k, x);
 }
 
 static struct value *multiply(struct build *b, struct value **in)
@@ -146,6 +180,11 @@ static struct value *multiply(struct build *b, struct value **in)
 	for (uint32_t i = 0; i < 2; i++)
 		if (is_number(in[i], in[1 - i], &k))
 			return multiply_number(b, in, i, k);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct value *r = join_square(b, in[i], in[1 - i]);
+		if (r)
+			return r;
+	}
 	return x && y ? emit_(b, ONNX_Mul, x, y) : NULL;
 }
 

@@ -36,6 +36,8 @@ FORMS = {
     "two terms": ("0.3 + (0.7 + x)", lambda x, y: 0.3 + (0.7 + x), "Add"),
     "terms that cancel": ("(x + 1.0) + -1.0", lambda x, y: (x + 1.0) + -1.0, "Add Add"),
     "terms of unlike size": ("(x + 1e20) + 1.0", lambda x, y: (x + 1e20) + 1.0, "Add Add"),
+    "square of a product": ("-0.5 * Sqr(0.2 * x)", lambda x, y: -0.5 * (0.2 * x) ** 2, "Mul Mul"),
+    "factor twice": ("(3.0 * x) * x", lambda x, y: (3.0 * x) * x, "Mul Mul"),
     "factor of quotient": ("0.3 * (0.7 / x)", lambda x, y: 0.3 * (0.7 / x), "Div"),
     "not": ("Switch(Invert(x > 1.0), x, y)", lambda x, y: np.where(~(x > 1.0), x, y), "Greater Where"),
     "one constant": ("Switch(x > 1.0, 0.5, Switch(y > 1.0, 0.5, x))", lambda x, y: np.where(x > 1.0, 0.5, np.where(y > 1.0, 0.5, x)), "Greater Greater Or Where"),
