@@ -52,7 +52,8 @@ static struct value *fold_function(struct build *b, enum onnx_id op, const struc
 	size_t size = dtypes[x->dtype].size;
 	long double y;
 
-	if ((x->dtype != DT_FLOAT32 && x->dtype != DT_FLOAT64) || n > MAX_ELEMENTS)
+	if ((x->dtype != DT_FLOAT32 && x->dtype != DT_FLOAT64) || n > MAX_ELEMENTS ||
+	    !compute(op, 1, &y)) /* none of these functions */
 		return NULL;
 	char *data = arena_alloc(b->cx->arena, n * size + 1);
 	for (uint64_t i = 0; i < n; i++) {

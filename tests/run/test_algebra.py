@@ -194,3 +194,10 @@ def test_constants_are_folded(form, dtype):
                 assert np.allclose(got, want, 2 * np.finfo(dtype).eps, 0)
         if not loop:
             assert ptg.nodes(ptg.compile(text, math="standard")) == 1
+
+
+def test_functions_of_no_elements():
+    """An empty constant: only what is a function of each element in its dtype is folded."""
+    for op, dtype in (("Isinf", bool), ("Isnan", bool), ("Exp", np.float32), ("Sign", np.float32), ("Sinh", np.float32)):
+        got = ptg.run(f"graph g() -> (y) {{ y = {op}(float32[2, 0](0)) }}")
+        assert got.shape == (2, 0) and got.dtype == dtype, op
