@@ -22,12 +22,12 @@ DTYPES = ("float16", "float32", "float64")
 # Of float32, in units in the last place, for results of 1e-36 and more in magnitude: at exact, and at standard and native.
 # doc/accuracy.md has the largest errors found in all numbers.
 BOUNDS = {
-    "Exp": (1, 1), "Exp2": (0.6, 0.6), "Expm1": (0.6, 6.1), "Log": (0.6, 3.3), "Log2": (0.6, 3.7), "Log10": (0.6, 3.9),
-    "Log1p": (0.6, 3.7), "Log1mexp": (0.7, 4.5), "Softplus": (0.6, 4.4), "Sigmoid": (0.6, 3.7), "Sqrt": (0.51, 0.51),
-    "Reciprocal": (0.51, 0.51), "Sin": (0.6, 2.4), "Cos": (0.6, 2.4), "Tan": (1.4, 1.4), "Arcsin": (0.6, 4.1),
-    "Arccos": (0.6, 4.1), "Arctan": (0.6, 3.9), "Sinh": (1.9, 1.9), "Cosh": (1.9, 1.9), "Tanh": (0.6, 5.4),
+    "Exp": (1, 1), "Exp2": (0.6, 0.6), "Expm1": (0.6, 6.1), "Log": (0.6, 3.3), "Log2": (0.6, 4), "Log10": (0.6, 3.9),
+    "Log1p": (0.6, 3.9), "Log1mexp": (0.7, 4.8), "Softplus": (0.6, 4.4), "Sigmoid": (0.6, 3.7), "Sqrt": (0.51, 0.51),
+    "Reciprocal": (0.51, 0.51), "Sin": (0.6, 2.4), "Cos": (0.6, 2.4), "Tan": (1.4, 1.4), "Arcsin": (0.6, 4.3),
+    "Arccos": (0.6, 4.3), "Arctan": (0.6, 3.9), "Sinh": (1.9, 1.9), "Cosh": (1.9, 1.9), "Tanh": (0.6, 5.4),
     "Arcsinh": (1.8, 1.8), "Arccosh": (2.1, 2.1), "Arctanh": (1.7, 1.7), "Erf": (1, 1), "Erfc": (0.6, 7), "Erfcx": (0.6, 6.5),
-    "Erfinv": (0.6, 5), "Erfcinv": (0.6, 5), "Gammaln": (0.6, 8), "Gamma": (0.6, 8), "Psi": (0.6, 8), "Tri_gamma": (0.6, 5),
+    "Erfinv": (0.6, 5.2), "Erfcinv": (0.6, 5), "Gammaln": (0.6, 8), "Gamma": (0.6, 8), "Psi": (0.6, 8), "Tri_gamma": (0.6, 5),
     "I0": (0.6, 6), "I1": (0.6, 6), "J0": (0.6, 8), "J1": (0.6, 8), "Arctan2": (0.6, 4.5), "LogAddExp": (0.6, 8),
     "Pow": (0.6, 0.6),
 }  # fmt: skip
