@@ -205,7 +205,8 @@ static bool is_linear(struct linear *l)
 			a->leads_on = a->wanted = false;
 		}
 	}
-	if (nodes + c->needed.len < MIN_NODES || (l->m->cx->opt.nans && !are_coupled(l)))
+	if ((nodes + c->needed.len < MIN_NODES && !(l->width == 1 && l->m->cx->opt.associative)) ||
+	    (l->m->cx->opt.nans && !are_coupled(l)))
 		return false;
 	for (uint32_t j = 0; j < l->n; j++)
 		about(l->m, l->next[j])->leads_on = true;
@@ -451,6 +452,37 @@ static void recurrence(struct linear *l, struct value *m, struct value *f, struc
 	out[1] = n->out[1];
 }
 
+/* v[from:to] */
+static struct value *part_of(struct linear *l, struct value *v, int64_t from, int64_t to)
+{
+	struct build *b = &l->m->b;
+
+	return slice(b, v, &(int64_t){0}, 1, const_ints(b, &from, 1), const_ints(b, &to, 1), NULL);
+}
+
+/* The same as recurrence() of one number without a loop. z' = z a + f of several steps is of that
+ * form too, and as many rounds as the number of steps has bits give it for the first 1, 2, ...
+ * steps. (For several numbers that takes longer than a Scan.) */
+static void logarithmic(struct linear *l, struct value *a, struct value *f, int64_t steps,
+			struct value **out)
+{
+	struct build *b = &l->m->b;
+	struct value *z = first_states(l), *next;
+
+	for (int64_t d = 1; d < steps; d *= 2) {
+		struct value *later = part_of(l, a, d, INT64_MAX);
+		next = emit_(b, ONNX_Add, emit_(b, ONNX_Mul, part_of(l, f, 0, -d), later),
+			     part_of(l, f, d, INT64_MAX));
+		f = concat(b, 0, (struct value *[]){part_of(l, f, 0, d), next}, 2);
+		next = emit_(b, ONNX_Mul, part_of(l, a, 0, -d), later);
+		a = concat(b, 0, (struct value *[]){part_of(l, a, 0, d), next}, 2);
+	}
+	next = emit_(b, ONNX_Add, emit_(b, ONNX_Mul, z, a), f);
+	out[0] = squeeze(b, part_of(l, next, -1, INT64_MAX), &(int64_t){0}, 1);
+	z = unsqueeze(b, z, &(int64_t){0}, 1);
+	out[1] = concat(b, 0, (struct value *[]){z, part_of(l, next, 0, -1)}, 2);
+}
+
 bool linear_loop(struct closing *c, struct block *outer)
 {
 	struct linear l = {.c = c, .m = c->m, .f = c->f};
@@ -458,6 +490,7 @@ bool linear_loop(struct closing *c, struct block *outer)
 	struct arena *a = m->cx->scratch;
 	struct value *row[MAX_STATE], *z[2], *part[MAX_STATE], *at_zero, *matrix;
 	struct block *body = c->f->block;
+	int64_t steps;
 
 	if (!is_linear(&l))
 		return false;
@@ -478,7 +511,10 @@ bool linear_loop(struct closing *c, struct block *outer)
 		return false;
 	scope_close(&m->b, outer);
 	matrix = concat(&m->b, 1, row, (uint32_t)l.width);
-	recurrence(&l, matrix, at_zero, z);
+	if (l.width == 1 && m->cx->opt.associative && dim_is_const(m->cx, c->f->trips, &steps))
+		logarithmic(&l, matrix, at_zero, steps, z);
+	else
+		recurrence(&l, matrix, at_zero, z);
 	take_apart(&l, z[0], false, part);
 	for (uint32_t j = 0; j < l.n; j++)
 		replace_value(m, c->f->loop->out[l.of[j]], part[j]);

@@ -244,6 +244,20 @@ def test_linear_recurrences():
         assert "Gemm" not in body_of(model)[1]
 
 
+@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("name", LOOPS)
+def test_associative(name, opset):
+    function, sequences, others = LOOPS[name][4:]
+    for n, x in sequences.items():
+        model = ptg.compile(text(name, n), opset=opset, math="standard", options=("-Wno-unused", "-fassociative"))
+        close(ptg.run(model, x, *others), function(x, *others))
+
+
+def test_associative_takes_no_loop():
+    model = onnx.load_model_from_string(ptg.compile(text("linear", 13), math="standard", options=("-fassociative",)))
+    assert not {n.op_type for n in model.graph.node} & {"Loop", "Scan"}
+
+
 def test_linear_recurrences_of_infinities():
     """A coefficient that is infinite does not reach a state that does not depend on it."""
     source = text("adjoint", 13)
