@@ -304,6 +304,12 @@ static bool find_carrier(struct placing *p, const struct block *k, struct carrie
 	return best >= 0;
 }
 
+/* The condition of a check that has one: constants are in no block. */
+static struct value *condition_of(const struct check *c)
+{
+	return c->cond->data ? c->cond : lowered_value(c->cond);
+}
+
 /* v, which fails unless everything that is left in block k holds */
 static struct value *place_on(struct placing *p, struct block *k, struct value *v)
 {
@@ -314,10 +320,10 @@ static struct value *place_on(struct placing *p, struct block *k, struct value *
 		v = fail_unless_equal(p->b, v, &s);
 	for (uint32_t i = 0; i < k->checks.len; i++) {
 		struct check *c = &k->checks.at[i];
-		struct value *cond = lowered_value(c->cond);
+		struct value *cond = condition_of(c);
 		bool again = false;
 		for (uint32_t j = 0; j < i && !again; j++)
-			again = lowered_value(k->checks.at[j].cond) == cond;
+			again = condition_of(&k->checks.at[j]) == cond;
 		p->b->span = c->span;
 		if (!again)
 			v = fail_unless(p->b, v, &cond, 1, c->message);
