@@ -14,14 +14,52 @@
 #define MAX_SIDE     80 /* bytes of each side */
 #define MAX_LOOSENED 64 /* values behind one length */
 
+/* Is cond a constant whose elements are all true? */
+static bool holds_always(const struct value *cond)
+{
+	const struct tensor *t = cond->data;
+	int64_t is = 1;
+
+	if (!t || !t->data || is_weight(cond))
+		return false;
+	for (uint64_t i = 0; i < (t->splat ? 1 : t->count) && is; i++)
+		if (!tensor_int(t, i, &is))
+			return false;
+	return is;
+}
+
+/* A constant that does not hold, as what a node makes: where its elements are known, onnx refuses
+ * the model with its indices out of range, though the block with them may never run. */
+static struct value *hidden(struct build *b, struct value *cond)
+{
+	const struct tensor *t = cond->data;
+	struct tensor *opposite = tensor_new(b->cx, DT_BOOL, t->rank, t->shape);
+	char *data = arena_alloc(b->cx->arena, t->count + 1);
+	int64_t is = 0;
+
+	for (uint64_t i = 0; i < (t->splat ? 1 : t->count); i++)
+		data[i] = tensor_int(t, i, &is) && !is;
+	opposite->splat = t->splat;
+	opposite->data = data;
+	struct value *in = const_tensor(b, opposite);
+	struct node *n = onnx_node(b, ONNX_Not, &in, 1, 1);
+	n->out[0]->type = cond->type;
+	append(b, n);
+	return n->out[0];
+}
+
 static void record(struct build *b, struct value *on, struct value *cond, const char *message)
 {
+	if (cond->data && cond->data->data && cond->type.dtype == DT_BOOL)
+		cond = hidden(b, cond);
 	*vec_push(b->cx->arena, &b->block->checks) =
 		(struct check){.cond = cond, .on = on, .message = message, .span = b->span};
 }
 
 struct value *check(struct build *b, struct value *v, struct value *cond, const char *message)
 {
+	if (holds_always(cond))
+		return v;
 	struct value *on = identity(b, v); /* the rewrites remove it */
 
 	on->sign = v->sign;
@@ -31,7 +69,8 @@ struct value *check(struct build *b, struct value *v, struct value *cond, const 
 
 void check_always(struct build *b, struct value *cond, const char *message)
 {
-	record(b, NULL, cond, message);
+	if (!holds_always(cond))
+		record(b, NULL, cond, message);
 }
 
 struct value *check_nonempty(struct build *b, struct value *v, const int *axes, int n)

@@ -167,3 +167,14 @@ def test_assert_for_the_specification():
     graph = print_graph(c.inputs, c.outputs)
     r = _lib.compile_text(graph.text, tensors=graph.tensors, opset=18, target="onnx", flags=[])
     assert any("left out" in str(d) for d in r.warnings)
+
+
+def test_checks_of_constants():
+    """A check of constants that holds takes no node; one that does not fails the run, or is refused."""
+    text = "graph g() -> (y) {{ y = RavelMultiIndex{{mode='raise', order='F'}}(int64([1, 2, {}]), int64([2, 1, 1]), int64([3, 4])) }}".format
+    want = np.ravel_multi_index(([1, 2, 1], [2, 1, 1]), (3, 4), order="F")
+    for opset in OPSETS:
+        assert np.array_equal(ptg.run(text(1), opset=opset), want)
+        with pytest.raises(Exception, match="ONNXRuntimeError|error:"):
+            ptg.run(text(3), opset=opset)
+            raise AssertionError("an index out of range passes")
