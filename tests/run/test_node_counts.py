@@ -48,7 +48,7 @@ TABLE = {
     "outer, the last axes": (lambda x, y, v, w, s, i, j, k: w[:, i[:, None], j], "Gather Gather", "Gather Gather"),
     "outer, turned": (lambda x, y, v, w, s, i, j, k: x[i, j[:, None]], "GatherND Unsqueeze Unsqueeze Unsqueeze Where", "GatherND Reshape Reshape Unsqueeze Where"),
     "pairs": (lambda x, y, v, w, s, i, j, k: x[i, j], "GatherND Unsqueeze Unsqueeze Where", "Concat GatherND Reshape Reshape"),
-    "one a row": (lambda x, y, v, w, s, i, j, k: x[rows(i), i], "Concat GatherND Range Size Unsqueeze Unsqueeze", "Concat GatherND Reshape"),
+    "one a row": (lambda x, y, v, w, s, i, j, k: x[rows(i), i], "GatherElements Squeeze Unsqueeze", "GatherElements Reshape Squeeze"),
     "along an axis": (lambda x, y, v, w, s, i, j, k: pt.take_along_axis(x, pt.switch(x > y, 1, 0), axis=1), None, None),
     "put into a slice": (lambda x, y, v, w, s, i, j, k: x[1:3].set(s), "Concat Expand Shape Slice Slice Slice", "Concat Expand Slice Slice"),
     "put into the first": (lambda x, y, v, w, s, i, j, k: x[:k].set(s), "Concat Expand Shape Slice Slice Unsqueeze", "Concat Expand Shape Slice Slice Unsqueeze"),
