@@ -1,9 +1,9 @@
 """Compile time and memory on large graphs: ptgc beside onnx.parser + checker + shape inference
 
 `graphs.py [nodes ...]`, by default 100,000 and 1,000,000.
-Both read a text of n nodes and write a model; the ratio is what counts, as machines differ. ptgc's
-time and peak memory are those of the whole process; the peer's time leaves out Python's start. The
-best of ROUNDS runs counts.
+Both read a text of n nodes and write a model; the ratio is what counts, as machines differ. Times are the
+processor's; those of ptgc, and its peak memory, are of the whole process; the peer's leave out Python's start.
+The best of some runs counts.
 """
 
 import sys
@@ -39,17 +39,17 @@ def onnx_text(chain, n):
 
 
 def run_ptgc(path, out):
-    seconds, _, peak = measure(PTGC, path, "-o", out)
-    return seconds, peak
+    _, cpu, peak = measure(PTGC, path, "-o", out)
+    return cpu, peak
 
 
 def run_peer(text, out):
-    start = time.perf_counter()
+    start = time.process_time()
     model = onnx.parser.parse_model(text)
     onnx.checker.check_model(model)
     model = onnx.shape_inference.infer_shapes(model)
     onnx.save(model, out)
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def show(name, chain, sizes, folder):
