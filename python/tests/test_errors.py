@@ -167,7 +167,7 @@ def test_boolean_masks_of_other_lengths():
 
 
 def test_reductions_of_nothing_that_have_no_identity():
-    for y, shape in ((x.max(0), (0, 0)), (x.min(), (0, 0)), (x.argmax(1), (2, 0))):
+    for y, shape in ((x.max(0), (0, 0)), (x.min(), (0, 0)), (x.argmax(1), (2, 0)), (x.argmax(1), (0, 0))):
         f = function([x], y)
         with pytest.raises(ValueError, match="zero-size array to a reduction that has no identity") as e:
             f(np.zeros(shape))

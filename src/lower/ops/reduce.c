@@ -211,6 +211,17 @@ static struct value *argmax_with_nan(struct build *b, struct value *x, int axis)
 	return emit_(b, ONNX_Where, has_nan(b, &row, &nan), first, argmax(b, x, axis));
 }
 
+/* PyTensor raises if a reduced axis is empty. So does ArgMax, unless the result is empty, too. */
+static void check_argmax(struct build *b, struct reduction *r)
+{
+	bool result = true;
+
+	for (int i = 0; i < r->type.rank; i++)
+		result &= dim_ge(b->cx, r->type.dims[i], 1);
+	if (b->cx->opt.empty_axes && !result)
+		r->x = check_nonempty(b, r->x, r->axes, r->naxes);
+}
+
 /* The maximum as the element at ArgMax. For int64 and uint64, ONNX Runtime's ReduceMax compares in
  * float64, its ArgMax exactly. For a vector of floats, its ArgMax finds NaN. */
 static struct value *gather_at_argmax(struct build *b, struct reduction *r, enum onnx_id arg)
@@ -266,9 +277,11 @@ static struct value *lower_max_or_min(struct build *b, struct node *n, struct re
 	if (r->naxes == r->x->type.rank && is_float((enum dtype)r->x->type.dtype) &&
 	    (!initial || !r->maybe_empty))
 		return gather_at_argmax(b, r, max ? ONNX_ArgMax : ONNX_ArgMin);
-	if (!initial && !wide) /* ArgMax raises by itself */
+	if (!initial && !wide)
 		r->x = check_nonempty(b, r->x, r->axes, r->naxes);
-	else if (r->maybe_empty && is_discrete((enum dtype)r->x->type.dtype))
+	else if (!initial)
+		check_argmax(b, r);
+	if (initial && r->maybe_empty && is_discrete((enum dtype)r->x->type.dtype))
 		r->x = append_initial(b, r, max);
 	if (wide)
 		return gather_at_argmax(b, r, max ? ONNX_ArgMax : ONNX_ArgMin);
@@ -369,7 +382,7 @@ bool lower_argmax(struct build *b, struct node *n)
 		raises(b, "an axis of length 0 has no maximum");
 		return false;
 	}
-	/* ONNX Runtime's ArgMax raises if the axis is empty and its result is not. */
+	check_argmax(b, &r);
 	int axis = r.axes[0];
 	struct value *x = r.x;
 	if (r.naxes > 1) {
@@ -401,8 +414,7 @@ static struct value *emit_softmax(struct build *b, enum onnx_id op, struct value
 	return emit_(b, op, x);
 }
 
-/* PyTensor subtracts the maximum first, and raises if an axis is empty. What only the run knows to
- * be empty gives an empty result here. false: reported */
+/* PyTensor subtracts the maximum first, and raises if an axis is empty. false: reported */
 static bool check_has_maximum(struct build *b, struct reduction *r)
 {
 	int64_t k;
@@ -412,6 +424,8 @@ static bool check_has_maximum(struct build *b, struct reduction *r)
 			raises(b, "an axis of length 0 has no maximum");
 			return false;
 		}
+	if (b->cx->opt.empty_axes)
+		r->x = check_nonempty(b, r->x, r->axes, r->naxes);
 	return true;
 }
 
