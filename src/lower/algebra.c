@@ -188,6 +188,27 @@ static struct value *multiply(struct build *b, struct value **in)
 	return x && y ? emit_(b, ONNX_Mul, x, y) : NULL;
 }
 
+/* The sum of all elements of x by how many they are: ReduceMean. Of nothing, ONNX Runtime's is 0,
+ * not NaN. NULL: sum / count is no mean */
+static struct value *mean(struct build *b, const struct value *sum, const struct value *count)
+{
+	const struct node *d = sum->def, *cast = count->def;
+	int all[MAX_RANK];
+
+	if (!b->cx->opt.reassociate || !is_onnx(d, ONNX_ReduceSum) || sum->type.rank ||
+	    (d->nin > 1 && d->in[1]) || !is_onnx(cast, ONNX_Cast))
+		return NULL;
+	struct value *x = d->in[0];
+	dim n = dims_product(b->cx, x->type.dims, x->type.rank);
+	const struct known *k = cast->in[0]->known;
+	if (!x->type.rank || cast->in[0]->type.rank || !k || !dim_eq(b->cx, k->at[0], n) ||
+	    (b->cx->opt.nans && !dim_ge(b->cx, n, 1)))
+		return NULL;
+	for (int i = 0; i < x->type.rank; i++)
+		all[i] = i;
+	return reduce(b, ONNX_ReduceMean, x, all, x->type.rank, false);
+}
+
 static struct value *divide(struct build *b, struct value **in)
 {
 	struct value *x = negated(in[0]), *y = negated(in[1]);
@@ -200,7 +221,7 @@ static struct value *divide(struct build *b, struct value **in)
 	}
 	if (y && is_number(in[0], y, &k))
 		return emit_(b, ONNX_Div, number_like(b, in[0], -k), y);
-	return x && y ? emit_(b, ONNX_Div, x, y) : NULL;
+	return x && y ? emit_(b, ONNX_Div, x, y) : mean(b, in[0], in[1]);
 }
 
 static struct value *negative(struct build *b, struct value *x)

@@ -507,6 +507,13 @@ struct value *split(struct build *b, struct value *v, int axis, struct value *si
 	return out[0];
 }
 
+/* Have x and y as many elements? */
+static bool has_as_many(struct ctx *cx, const struct value *x, const struct value *y)
+{
+	return dim_eq(cx, dims_product(cx, x->type.dims, x->type.rank),
+		      dims_product(cx, y->type.dims, y->type.rank));
+}
+
 struct value *reduce(struct build *b, enum onnx_id op, struct value *v, const int *axes, int naxes,
 		     bool keepdims)
 {
@@ -518,6 +525,8 @@ struct value *reduce(struct build *b, enum onnx_id op, struct value *v, const in
 	if (naxes == 0) /* an empty list means all axes in ONNX */
 		return v;
 	struct value *bare = v->def ? without_ones(b, v) : NULL;
+	if (is_onnx(v->def, ONNX_Squeeze) && has_as_many(b->cx, v->def->in[0], v))
+		bare = v->def->in[0];
 	if (bare && bare->type.rank && naxes == v->type.rank && !keepdims) {
 		int all[MAX_RANK];
 		for (int i = 0; i < bare->type.rank; i++)

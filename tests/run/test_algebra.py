@@ -201,3 +201,21 @@ def test_functions_of_no_elements():
     for op, dtype in (("Isinf", bool), ("Isnan", bool), ("Exp", np.float32), ("Sign", np.float32), ("Sinh", np.float32)):
         got = ptg.run(f"graph g() -> (y) {{ y = {op}(float32[2, 0](0)) }}")
         assert got.shape == (2, 0) and got.dtype == dtype, op
+
+
+@pytest.mark.parametrize("math", ["standard", "native"])
+def test_a_sum_by_its_count_is_a_mean(math):
+    """Sum(x) / Size(x) is ReduceMean, at standard where x is never empty: ONNX Runtime's mean of nothing is 0."""
+    text = "ptg 1\n\ngraph g(x: float64[n, 1], y: float64[n]) -> (a, b, c) {\n"
+    text += "  a = Sum(x[:, 0]) / Cast{float64}(Shape(x)[0])\n  b = Sum(y[:2]) / Cast{float64}(Shape(y)[0])\n"
+    text += "  z = Join{axis=0}(y, float64([1]))\n  c = Sum(z) / Cast{float64}(Shape(z)[0])\n}\n"
+    model = ptg.compile(text, math=math)
+    ops = [n.op_type for n in onnx.load_from_string(model).graph.node]
+    assert ops.count("ReduceMean") == (1 if math == "standard" else 2)
+    for n in (0, 1, 5):
+        y = np.arange(n) + 0.25
+        a, b, c = ptg.run(model, y[:, None], y)
+        with np.errstate(all="ignore"):
+            assert math == "native" and not n or np.array_equal(a, y.mean() if n else np.nan, equal_nan=True)
+            assert np.array_equal(b, np.float64(y[:2].sum()) / n, equal_nan=True)
+        assert np.allclose(c, np.append(y, 1).mean(), rtol=1e-15)
