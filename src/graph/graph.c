@@ -24,6 +24,28 @@ struct value *graph_constant(struct ctx *cx, const struct tensor *x, struct span
 	return v;
 }
 
+bool is_single(struct ctx *cx, const struct type *t)
+{
+	int64_t one;
+
+	for (uint32_t i = 0; i < t->rank; i++)
+		if (!dim_is_const(cx, t->dims[i], &one) || one != 1)
+			return false;
+	return true;
+}
+
+/* Blocks nest as the user's loops and ifs do: this may recurse. */
+bool has_checks(const struct block *k)
+{
+	if (k->checks.len)
+		return true;
+	for (const struct node *n = k->first; n; n = n->next)
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH && has_checks(n->attrs[i].u.block))
+				return true;
+	return false;
+}
+
 void node_results(struct ctx *cx, struct node *n, uint32_t count)
 {
 	if (count > UINT16_MAX) {

@@ -129,7 +129,9 @@ struct value *graph_constant(struct ctx *cx, const struct tensor *t, struct span
  * rule calls this. Types are set later. */
 void node_results(struct ctx *cx, struct node *n, uint32_t count);
 void graph_append(struct block *b, struct node *n);
-bool is_poisoned(const struct node *n); /* does n have to do with what was refused? */
+bool is_single(struct ctx *cx, const struct type *t); /* are all lengths 1? */
+bool has_checks(const struct block *k);               /* it or a block in it */
+bool is_poisoned(const struct node *n);               /* does n have to do with what was refused? */
 
 /* known.c: integers that are known while compiling, as dims. */
 bool can_be_known(const struct type *t); /* integers or bools of rank 0 or 1 */

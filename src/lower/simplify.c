@@ -120,11 +120,6 @@ static struct value *drop_axes(struct build *b, struct value *v, uint64_t axes)
 	return squeeze(b, v, list, n);
 }
 
-static bool is_single(struct build *b, const struct value *v)
-{
-	return has_ones(b, v, UINT64_MAX);
-}
-
 /* Is v a reduction, or made of one element by element? It can keep its axes, so that giving them
  * back takes no node. */
 static bool is_reduced(const struct value *v)
@@ -190,7 +185,7 @@ uint64_t common_given_axes(struct build *b, const struct onnx_op *op, struct val
 			return 0;
 		if (!full && in[i]->type.rank > left && !leading)
 			return 0;
-		if (!full && in[i]->type.rank && !leading && !is_single(b, in[i]))
+		if (!full && in[i]->type.rank && !leading && !has_ones(b, in[i], UINT64_MAX))
 			return 0;
 		if (full && is_weight(in[i]) && leading)
 			return 0;

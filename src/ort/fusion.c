@@ -35,23 +35,13 @@ static void mark_fixed(struct fusion *f, const struct node *n)
 		f->fixed[n->out[i]->id / 64] |= UINT64_C(1) << n->out[i]->id % 64;
 }
 
-static bool is_single(struct ctx *cx, const struct value *v)
-{
-	int64_t one;
-
-	for (uint32_t i = 0; i < v->type.rank; i++)
-		if (!dim_is_const(cx, v->type.dims[i], &one) || one != 1)
-			return false;
-	return true;
-}
-
 /* The constant that n multiplies or divides by; NULL: none, or more than one element */
 static const struct value *factor(const struct fusion *f, const struct node *n)
 {
 	if (!is_onnx(n, ONNX_Mul) && !is_onnx(n, ONNX_Div))
 		return NULL;
 	for (int i = 1; i >= 0; i--)
-		if (is_fixed(f, n->in[i]) && is_single(f->cx, n->in[i]))
+		if (is_fixed(f, n->in[i]) && is_single(f->cx, &n->in[i]->type))
 			return n->in[i];
 	return NULL;
 }

@@ -34,21 +34,11 @@ static void find_readers(struct guards *g, struct block *b)
 		note_reader(g, b->results.at[i], g->several);
 }
 
-static bool is_single(struct ctx *cx, const struct value *v)
-{
-	int64_t one;
-
-	for (uint32_t i = 0; i < v->type.rank; i++)
-		if (!dim_is_const(cx, v->type.dims[i], &one) || one != 1)
-			return false;
-	return true;
-}
-
 /* Is all that is computed from v NaN if `source` is, or, if that is no single number, element by
  * element? */
 static bool ends_in_nan(const struct guards *g, const struct value *v, const struct value *source)
 {
-	bool aligned = !is_single(g->cx, source);
+	bool aligned = !is_single(g->cx, &source->type);
 
 	for (int steps = 0; steps < MAX_STEPS; steps++) {
 		const struct node *n = g->reader[v->id];
@@ -84,8 +74,8 @@ static bool is_guard(const struct guards *g, const struct node *n)
 	if (!s || !g->cx->opt.nans)
 		return s != NULL;
 	source = nan_source(s);
-	return (is_single(g->cx, s) || (same_dims(g->cx, s->type, n->out[0]->type) &&
-					same_dims(g->cx, s->type, source->type))) &&
+	return (is_single(g->cx, &s->type) || (same_dims(g->cx, s->type, n->out[0]->type) &&
+					       same_dims(g->cx, s->type, source->type))) &&
 	       ends_in_nan(g, n->out[0], source);
 }
 

@@ -35,18 +35,7 @@ struct block *loop_body(const struct node *n)
 	return NULL;
 }
 
-/* Blocks nest as the user's loops and ifs do: this and others below may recurse. */
-bool has_checks(const struct block *k)
-{
-	if (k->checks.len)
-		return true;
-	for (const struct node *n = k->first; n; n = n->next)
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH && has_checks(n->attrs[i].u.block))
-				return true;
-	return false;
-}
-
+/* Blocks nest as the user's loops and ifs do: functions below may recurse. */
 static bool is_loop(const struct node *n)
 {
 	return (is_onnx(n, ONNX_Loop) || is_onnx(n, ONNX_Scan)) && !n->as_written;

@@ -54,7 +54,6 @@ struct spot {
 };
 
 struct block *loop_body(const struct node *n); /* NULL: n has none */
-bool has_checks(const struct block *k);        /* it or a block in it */
 /* loop_states.c: fewer states and stacked results */
 void loop_states(struct ctx *cx, struct graph *g);
 

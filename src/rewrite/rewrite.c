@@ -330,17 +330,6 @@ static struct value *keep_extreme(struct ctx *cx, struct node *n)
 	return instead_of(n, x);
 }
 
-/* Are all lengths of t 1? */
-static bool is_single(struct ctx *cx, const struct type *t)
-{
-	int64_t one;
-
-	for (uint32_t i = 0; i < t->rank; i++)
-		if (!dim_is_const(cx, t->dims[i], &one) || one != 1)
-			return false;
-	return true;
-}
-
 static bool is_constant(const struct value *v)
 {
 	return v->data && v->data->data && !(v->data->name && v->name);

@@ -40,20 +40,12 @@ static void add_condition(struct build *b, struct conditions *c, struct value *v
 	*vec_push(b->cx->scratch, &c->array) = v;
 }
 
-static bool is_single(struct build *b, const struct value *v)
-{
-	for (uint32_t i = 0; i < v->type.rank; i++)
-		if (!dim_is_one(b->cx, v->type.dims[i]))
-			return false;
-	return true;
-}
-
 /* The bools of which v, a single one, is the All: Cast(ReduceMin(Cast(bools))); NULL: it is none */
 static struct value *all_in(struct build *b, struct value *v)
 {
 	struct value *r = is_onnx(v->def, ONNX_Cast) ? v->def->in[0] : v;
 
-	if (!is_single(b, v) || !is_onnx(r->def, ONNX_ReduceMin) || r->def->nin > 1)
+	if (!is_single(b->cx, &v->type) || !is_onnx(r->def, ONNX_ReduceMin) || r->def->nin > 1)
 		return NULL;
 	r = r->def->in[0];
 	r = is_onnx(r->def, ONNX_Cast) ? r->def->in[0] : r;
@@ -72,7 +64,7 @@ static bool take_apart(struct build *b, struct conditions *c, struct value *cond
 				     : all && is_onnx(all->def, ONNX_Concat) ? all
 									     : NULL;
 		for (uint32_t i = 0; list && i < list->def->nin; i++)
-			if (!is_single(b, list->def->in[i]))
+			if (!is_single(b->cx, &list->def->in[i]->type))
 				list = NULL;
 		if (parts == countof(part) || (list && n + list->def->nin > countof(todo)))
 			return false;
@@ -127,7 +119,7 @@ static struct value *index_less_conditions(struct build *b, struct conditions *c
 	int64_t len = n;
 	int axes[MAX_RANK];
 
-	if (c->one && (!is_single(b, c->one) || (!c->n && c->one->type.rank)))
+	if (c->one && (!is_single(b->cx, &c->one->type) || (!c->n && c->one->type.rank)))
 		return NULL;
 	for (uint32_t i = 0; i < c->array.len; i++)
 		for (uint32_t k = 0; k < c->array.at[i]->type.rank; k++)

@@ -413,17 +413,6 @@ static void place_block(struct placing *p, struct block *k)
 		scope_close(b, outer);
 }
 
-static bool has_checks(const struct block *k)
-{
-	if (k->checks.len)
-		return true;
-	for (const struct node *n = k->first; n; n = n->next)
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH && has_checks(n->attrs[i].u.block))
-				return true;
-	return false;
-}
-
 void place_checks(struct ctx *cx, struct graph *g, instead_fn_t *instead)
 {
 	struct build b;
