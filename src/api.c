@@ -203,8 +203,6 @@ static const struct flag {
 	{"fold", offsetof(struct options, fold)},
 	{"cse", offsetof(struct options, cse)},
 	{"share-calls", offsetof(struct options, share_calls)},
-#define NUMERICS(field, name, ...) {name, offsetof(struct options, field)},
-#include "base/numerics.def"
 };
 
 const char *flag_name(size_t i)
@@ -216,7 +214,10 @@ const char *flag_name(size_t i)
 		if (!again && !i--)
 			return name;
 	}
-	return i < countof(flags) ? flags[i].name : NULL;
+	if (i < countof(flags))
+		return flags[i].name;
+	i -= countof(flags);
+	return i < NUMERICS_COUNT ? numerics[i].name : NULL;
 }
 
 bool compile_flag(struct ctx *cx, const char *flag)
@@ -230,6 +231,11 @@ bool compile_flag(struct ctx *cx, const char *flag)
 	for (size_t i = 0; i < countof(flags); i++)
 		if (!strcmp(name, flags[i].name)) {
 			*(bool *)((char *)&cx->opt + flags[i].at) = on;
+			return true;
+		}
+	for (size_t i = 0; i < NUMERICS_COUNT; i++)
+		if (!strcmp(name, numerics[i].name)) {
+			*(bool *)((char *)&cx->opt + numerics[i].at) = on;
 			return true;
 		}
 	return rewrite_option(cx, name, on);

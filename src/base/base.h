@@ -274,6 +274,18 @@ struct ctx {
 	bool io_failed;            /* a file could not be read, for no fault of the input */
 };
 struct ctx *ctx_new(void); /* NULL: out of memory */
+/* The flags of numerics.def, and what each is at the levels of enum ptgc_math */
+struct numerics {
+	const char *name, *help;
+	size_t at; /* a bool of struct options */
+	bool level[PTGC_NATIVE + 1];
+};
+enum {
+#define NUMERICS(field, ...) NUMERICS_##field,
+#include "base/numerics.def"
+	NUMERICS_COUNT
+};
+extern const struct numerics numerics[NUMERICS_COUNT];
 /* Sets the flags of numerics to what they are at this level; the target must be set. */
 void set_math(struct ctx *cx, enum ptgc_math level);
 void ctx_free(struct ctx *cx);

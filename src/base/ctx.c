@@ -25,14 +25,21 @@ const char *const math_names[PTGC_NATIVE + 1] = {
 	[PTGC_NATIVE] = "native",
 };
 
+const struct numerics numerics[NUMERICS_COUNT] = {
+#define NUMERICS(field, name, exact, standard, native, help)                                       \
+	{name,                                                                                     \
+	 help,                                                                                     \
+	 offsetof(struct options, field),                                                          \
+	 {[PTGC_STANDARD] = standard, [PTGC_EXACT] = exact, [PTGC_NATIVE] = native}},
+#include "base/numerics.def"
+};
+
 void set_math(struct ctx *cx, enum ptgc_math level)
 {
 	struct options *o = &cx->opt;
 
-#define NUMERICS(field, name, exact, standard, native, help)                                       \
-	o->field = (const bool[]){                                                                 \
-		[PTGC_STANDARD] = standard, [PTGC_EXACT] = exact, [PTGC_NATIVE] = native}[level];
-#include "base/numerics.def"
+	for (size_t i = 0; i < NUMERICS_COUNT; i++)
+		*(bool *)((char *)o + numerics[i].at) = numerics[i].level[level];
 	/* The specification's operators are exact by definition. */
 	if (o->target == PTGC_ONNX) {
 		o->wide_functions = false;

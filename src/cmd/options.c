@@ -63,14 +63,6 @@ static const struct option {
 	{"-i", NULL, FLAG, AT(in_place), 0, "change the files"},
 };
 
-static const struct {
-	const char *name, *help;
-	int exact, standard, native;
-} numerics[] = {
-#define NUMERICS(field, name, exact, standard, native, help) {name, help, exact, standard, native},
-#include "base/numerics.def"
-};
-
 static int unknown_option(const char *arg)
 {
 	const char *names[countof(options)];
@@ -193,8 +185,9 @@ void print_help(void)
 	}
 	puts("\n-f of numerics, as --math=exact, standard and native set them (1: on):");
 	for (size_t i = 0; i < countof(numerics); i++)
-		printf("  %-24s %d %d %d  %s\n", numerics[i].name, numerics[i].exact,
-		       numerics[i].standard, numerics[i].native, numerics[i].help);
+		printf("  %-24s %d %d %d  %s\n", numerics[i].name, numerics[i].level[PTGC_EXACT],
+		       numerics[i].level[PTGC_STANDARD], numerics[i].level[PTGC_NATIVE],
+		       numerics[i].help);
 	const char *names[MAX_FLAGS];
 	for (const char *kind = "Wf"; *kind; kind++) {
 		size_t n = flag_names(*kind, names) - (*kind == 'f' ? countof(numerics) : 0);

@@ -249,14 +249,7 @@ static struct cv call_query(struct elab *e, bool rank, struct cv *args, uint32_t
 /* flag("name"): is -fname on? Known at compile time. */
 static struct cv call_flag(struct elab *e, struct cv *args, uint32_t nargs, struct span s)
 {
-	static const struct {
-		const char *name;
-		size_t at; /* a bool of struct options */
-	} flags[] = {
-#define NUMERICS(field, name, ...) {name, offsetof(struct options, field)},
-#include "base/numerics.def"
-	};
-	const char *names[countof(flags)], *name, *near;
+	const char *names[NUMERICS_COUNT], *name, *near;
 
 	if (nargs != 1 || args[0].kind != CV_STR) {
 		elab_error(e, s, E_ARITY,
@@ -265,14 +258,14 @@ static struct cv call_flag(struct elab *e, struct cv *args, uint32_t nargs, stru
 		return poison(s);
 	}
 	name = arena_strdup(e->cx->arena, args[0].u.str->s, args[0].u.str->len);
-	for (size_t i = 0; i < countof(flags); i++) {
-		names[i] = flags[i].name;
+	for (size_t i = 0; i < NUMERICS_COUNT; i++) {
+		names[i] = numerics[i].name;
 		if (!strcmp(name, names[i]))
 			return (struct cv){.kind = CV_BOOL,
 					   .span = s,
-					   .u.b = ((const bool *)&e->cx->opt)[flags[i].at]};
+					   .u.b = ((const bool *)&e->cx->opt)[numerics[i].at]};
 	}
-	near = did_you_mean(name, names, countof(flags));
+	near = did_you_mean(name, names, NUMERICS_COUNT);
 	elab_error(e, args[0].span, E_OPTION, "there is no flag \"%s\" of numerics%s%s%s", name,
 		   near ? ", did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 	return poison(s);
