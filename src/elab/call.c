@@ -277,7 +277,6 @@ static struct cv call_flag(struct elab *e, struct cv *args, uint32_t nargs, stru
  */
 static struct cv call_native(struct elab *e, struct cv *args, uint32_t nargs, struct span s)
 {
-	const struct options *o = &e->cx->opt;
 	enum onnx_id id = ONNX_NONE;
 
 	if (nargs == 2 && args[0].kind == CV_STR)
@@ -294,11 +293,8 @@ static struct cv call_native(struct elab *e, struct cv *args, uint32_t nargs, st
 	enum dtype t = (enum dtype)v->type.dtype;
 	if (t == DT_FLOAT16)
 		t = DT_FLOAT32;
-	const struct onnx_op *op = onnx_find(id, o->opset);
-	return (struct cv){.kind = CV_BOOL,
-			   .span = s,
-			   .u.b = o->native_functions && op &&
-				  kernel_exists(o->target, op, &t, 1, &t, 1)};
+	bool native = e->cx->opt.native_functions && find_kernel(e->cx, id, t, 1);
+	return (struct cv){.kind = CV_BOOL, .span = s, .u.b = native};
 }
 
 /*

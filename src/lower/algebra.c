@@ -335,16 +335,16 @@ struct value *sum_by_algebra(struct build *b, struct value *v, const int *axes, 
 			     bool keepdims)
 {
 	const struct node *d = v->def;
-	enum dtype t[1] = {(enum dtype)v->type.dtype};
+	enum dtype t = (enum dtype)v->type.dtype;
 
-	if (!b->cx->opt.fold || !d || !is_float(t[0]))
+	if (!b->cx->opt.fold || !d || !is_float(t))
 		return NULL;
 	if (negated(v))
 		return negate(b, reduce(b, ONNX_ReduceSum, negated(v), axes, n, keepdims));
-	if (!b->cx->opt.reassociate || t[0] == DT_FLOAT16)
+	if (!b->cx->opt.reassociate || t == DT_FLOAT16)
 		return NULL;
 	if (is_onnx(d, ONNX_Mul) && d->in[0] == d->in[1] &&
-	    kernel_exists(b->target, onnx_nearest(ONNX_ReduceSumSquare, b->opset), t, 1, t, 1))
+	    find_kernel(b->cx, ONNX_ReduceSumSquare, t, 1))
 		return reduce(b, ONNX_ReduceSumSquare, d->in[0], axes, n, keepdims);
 	struct value *r = sum_with_number(b, v, ONNX_Mul, axes, n, keepdims);
 	return r ? r : sum_with_number(b, v, ONNX_Add, axes, n, keepdims);

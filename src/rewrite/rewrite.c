@@ -476,9 +476,8 @@ static struct value *make_gemm(struct ctx *cx, struct node *n)
 		struct value *a = current(m->def->in[0]), *b = current(m->def->in[1]);
 		if (a->type.rank != 2 || b->type.rank != 2 || !adds_to(cx, &c->type, t))
 			continue;
-		const struct onnx_op *gemm = onnx_find(ONNX_Gemm, cx->opt.opset);
-		enum dtype types[4] = {t->dtype, t->dtype, t->dtype, t->dtype};
-		if (!gemm || !kernel_exists(cx->opt.target, gemm, types, 3, types, 1))
+		const struct onnx_op *gemm = find_kernel(cx, ONNX_Gemm, t->dtype, 3);
+		if (!gemm)
 			return NULL;
 		n->onnx = gemm;
 		n->in = new_array(cx->arena, struct value *, 3);
@@ -507,13 +506,13 @@ static const struct value *behind_shape(const struct value *v)
 static struct value *make_reciprocal(struct ctx *cx, struct node *n)
 {
 	const struct tensor *one = behind_shape(n->in[0])->data;
-	enum dtype types[1] = {n->in[1]->type.dtype};
+	enum dtype t = n->in[1]->type.dtype;
 
-	if (!one || !one->count || (!one->splat && one->count > 1) || !is_float(types[0]) ||
+	if (!one || !one->count || (!one->splat && one->count > 1) || !is_float(t) ||
 	    tensor_float(one, 0) != 1 || !same_type(cx, &n->in[1]->type, &n->out[0]->type))
 		return NULL;
-	const struct onnx_op *op = onnx_find(ONNX_Reciprocal, cx->opt.opset);
-	if (!op || !kernel_exists(cx->opt.target, op, types, 1, types, 1))
+	const struct onnx_op *op = find_kernel(cx, ONNX_Reciprocal, t, 1);
+	if (!op)
 		return NULL;
 	n->onnx = op;
 	n->in[0] = n->in[1];
@@ -532,7 +531,7 @@ static bool is_zero(const struct value *v)
 static struct value *drop_zero(struct ctx *cx, struct node *n)
 {
 	bool sum = is_onnx(n, ONNX_Add);
-	enum dtype t[1] = {(enum dtype)n->out[0]->type.dtype};
+	enum dtype t = (enum dtype)n->out[0]->type.dtype;
 
 	if (cx->opt.signed_zeros || n->as_written)
 		return NULL;
@@ -542,8 +541,8 @@ static struct value *drop_zero(struct ctx *cx, struct node *n)
 			continue;
 		if (sum || i == 1)
 			return x;
-		const struct onnx_op *neg = onnx_find(ONNX_Neg, cx->opt.opset);
-		if (!kernel_exists(cx->opt.target, neg, t, 1, t, 1))
+		const struct onnx_op *neg = find_kernel(cx, ONNX_Neg, t, 1);
+		if (!neg)
 			return NULL;
 		n->onnx = neg;
 		n->in[0] = x;
@@ -570,10 +569,9 @@ static struct value *make_finite(struct ctx *cx, struct node *n)
 	if (v != current(x[1 - nan]->def->in[0]))
 		return NULL;
 	enum dtype types[2] = {v->type.dtype, v->type.dtype}, result[1] = {DT_BOOL};
-	const struct onnx_op *abs = onnx_find(ONNX_Abs, cx->opt.opset);
+	const struct onnx_op *abs = find_kernel(cx, ONNX_Abs, types[0], 1);
 	const struct onnx_op *less = onnx_find(ONNX_Less, cx->opt.opset);
-	if (!kernel_exists(cx->opt.target, abs, types, 1, types, 1) ||
-	    !kernel_exists(cx->opt.target, less, types, 2, result, 1))
+	if (!abs || !kernel_exists(cx->opt.target, less, types, 2, result, 1))
 		return NULL;
 	struct tensor *t = tensor_new(cx, types[0], 0, NULL);
 	const double inf = INFINITY;
@@ -595,11 +593,10 @@ static struct value *make_finite(struct ctx *cx, struct node *n)
 /* max(x, 0) is Relu, which ONNX Runtime fuses with a Gemm or Conv before it. Of x = -0 it is -0. */
 static struct value *make_relu(struct ctx *cx, struct node *n)
 {
-	enum dtype types[1] = {n->out[0]->type.dtype};
-	const struct onnx_op *relu = onnx_find(ONNX_Relu, cx->opt.opset);
+	enum dtype t = n->out[0]->type.dtype;
+	const struct onnx_op *relu = find_kernel(cx, ONNX_Relu, t, 1);
 
-	if (n->nin != 2 || !is_float(types[0]) || cx->opt.signed_zeros || !relu ||
-	    !kernel_exists(cx->opt.target, relu, types, 1, types, 1))
+	if (n->nin != 2 || !is_float(t) || cx->opt.signed_zeros || !relu)
 		return NULL;
 	for (int i = 0; i < 2; i++) {
 		const struct tensor *zero = behind_shape(n->in[1 - i])->data;

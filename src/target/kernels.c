@@ -102,3 +102,13 @@ bool kernel_exists(enum ptgc_target target, const struct onnx_op *op, const enum
 		return false;
 	return target != PTGC_ORT_CPU || runs_on_ort(op, row, seen);
 }
+
+const struct onnx_op *find_kernel(struct ctx *cx, enum onnx_id id, enum dtype t, uint32_t nin)
+{
+	const struct onnx_op *op = onnx_find(id, cx->opt.opset);
+	enum dtype types[] = {t, t, t, t};
+
+	if (nin > countof(types))
+		bug("find_kernel() of %u inputs", nin);
+	return op && kernel_exists(cx->opt.target, op, types, nin, types, 1) ? op : NULL;
+}

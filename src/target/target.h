@@ -11,5 +11,8 @@
  */
 bool kernel_exists(enum ptgc_target target, const struct onnx_op *op, const enum dtype *in,
 		   uint32_t nin, const enum dtype *out, uint32_t nout);
+/* The operator of the model's opset, if the target has a kernel for nin inputs and a result of
+ * dtype t; else NULL */
+const struct onnx_op *find_kernel(struct ctx *cx, enum onnx_id id, enum dtype t, uint32_t nin);
 
 #endif

@@ -92,14 +92,6 @@ static struct value *inner_sums(struct build *b, struct value *windows, struct v
 	return cast(b, reduce(b, ONNX_ReduceSum, p, (int[]){1, 3}, (int)rank, false), t);
 }
 
-static bool has_conv(struct build *b, enum dtype t)
-{
-	enum dtype types[2] = {t, t};
-
-	return is_float(t) &&
-	       kernel_exists(b->target, onnx_nearest(ONNX_Conv, b->opset), types, 2, types, 1);
-}
-
 /* k backwards along all of its axes */
 static struct value *reversed(struct build *b, struct value *k)
 {
@@ -161,7 +153,8 @@ static struct value *windows_times(struct build *b, struct value *x, struct valu
 		out[i] = full ? dim_add(cx, x->type.dims[i], edge)
 			      : dim_sub(cx, x->type.dims[i], edge);
 	}
-	if (has_conv(b, (enum dtype)x->type.dtype) && !(full && inner && !is_finite(k)))
+	if (find_kernel(b->cx, ONNX_Conv, (enum dtype)x->type.dtype, 2) &&
+	    !(full && inner && !is_finite(k)))
 		return conv(b, x, k, full, out);
 	if (full)
 		x = emit_(b, ONNX_Pad, x, dims_vector(b, pads, 2 * rank));
