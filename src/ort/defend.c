@@ -125,5 +125,4 @@ void ort_defend(struct ctx *cx, struct graph *g)
 	replace_wrong_nodes(cx, g);
 	prevent_fusion(cx, g);
 	part_casts(cx, g);
-	drop_unread(cx, g);
 }

@@ -783,29 +783,6 @@ static void rewrite_block(struct ctx *cx, struct block *b)
 	}
 }
 
-static void release(struct block *b);
-
-static void release_node(struct node *n)
-{
-	n->dead = true;
-	for (uint32_t i = 0; i < n->nin; i++)
-		if (n->in[i])
-			n->in[i]->uses--;
-	for (uint32_t i = 0; i < n->nattrs; i++)
-		if (n->attrs[i].kind == AT_GRAPH)
-			release(n->attrs[i].u.block);
-}
-
-/* A whole block that goes away with its node. */
-static void release(struct block *b)
-{
-	for (struct node *n = b->first; n; n = n->next)
-		if (!n->dead)
-			release_node(n);
-	for (uint32_t i = 0; i < b->results.len; i++)
-		b->results.at[i]->uses--;
-}
-
 static bool is_read(const struct node *n)
 {
 	for (uint32_t i = 0; i < n->nout; i++)
@@ -814,55 +791,61 @@ static bool is_read(const struct node *n)
 	return false;
 }
 
-/* Drops nodes that nobody reads, last first, and relinks the rest. */
-static void sweep(struct ctx *cx, struct block *b)
-{
-	struct node **all = new_array(cx->scratch, struct node *, b->nnodes + 1),
-		    **tail = &b->first;
-	uint32_t count = 0;
-
-	for (struct node *n = b->first; n; n = n->next)
-		all[count++] = n;
-	for (uint32_t k = count; k-- > 0;) {
-		struct node *n = all[k];
-		if (!n->dead && !is_read(n) && rewrite_is_on(cx, PASS_DEAD))
-			release_node(n);
-		for (uint32_t i = 0; i < n->nattrs && !n->dead; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				sweep(cx, n->attrs[i].u.block);
-	}
-	b->last = NULL;
-	b->nnodes = 0;
-	for (uint32_t k = 0; k < count; k++) {
-		if (all[k]->dead)
-			continue;
-		*tail = b->last = all[k];
-		tail = &all[k]->next;
-		b->nnodes++;
-	}
-	*tail = NULL;
-}
-
-static void recount(struct block *b, bool clear)
+/* No value that b's nodes read or make is read: the counts begin at 0. */
+static void clear_uses(struct block *b)
 {
 	for (struct node *n = b->first; n; n = n->next) {
 		for (uint32_t i = 0; i < n->nin && !n->dead; i++) {
 			n->in[i] = current(n->in[i]);
 			if (n->in[i])
-				n->in[i]->uses = clear ? 0 : n->in[i]->uses + 1;
+				n->in[i]->uses = 0;
 		}
-		for (uint32_t i = 0; i < n->nout && clear; i++)
+		for (uint32_t i = 0; i < n->nout; i++)
 			n->out[i]->uses = 0;
 		for (uint32_t i = 0; i < n->nattrs && !n->dead; i++)
 			if (n->attrs[i].kind == AT_GRAPH)
-				recount(n->attrs[i].u.block, clear);
+				clear_uses(n->attrs[i].u.block);
 	}
 	for (uint32_t i = 0; i < b->results.len; i++)
-		b->results.at[i]->uses = clear ? 0 : b->results.at[i]->uses + 1;
+		b->results.at[i]->uses = 0;
+}
+
+/* Counts what b's results need, from the last node to the first, and drops nodes that nobody reads.
+ * All readers of a value come after its node, so that its count is complete there. */
+static void keep_needed(struct ctx *cx, struct block *b)
+{
+	struct node **all = new_array(cx->scratch, struct node *, b->nnodes + 1), *next = NULL;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < b->results.len; i++)
+		b->results.at[i]->uses++;
+	for (struct node *n = b->first; n; n = n->next)
+		all[count++] = n;
+	b->last = NULL;
+	b->nnodes = 0;
+	while (count-- > 0) {
+		struct node *n = all[count];
+		if (n->dead || (!is_read(n) && rewrite_is_on(cx, PASS_DEAD))) {
+			n->dead = true;
+			continue;
+		}
+		for (uint32_t i = 0; i < n->nin; i++)
+			if (n->in[i])
+				n->in[i]->uses++;
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				keep_needed(cx, n->attrs[i].u.block);
+		n->next = next;
+		next = n;
+		if (!b->last)
+			b->last = n;
+		b->nnodes++;
+	}
+	b->first = next;
 }
 
 /* What checks will read counts as read. */
-static void keep(struct graph *g)
+static void keep_for_checks(struct graph *g)
 {
 	for (uint32_t i = 0; i < g->kept.len; i++) {
 		g->kept.at[i] = current(g->kept.at[i]);
@@ -872,10 +855,9 @@ static void keep(struct graph *g)
 
 void drop_unread(struct ctx *cx, struct graph *g)
 {
-	recount(g->block, true);
-	recount(g->block, false);
-	keep(g);
-	sweep(cx, g->block);
+	clear_uses(g->block);
+	keep_for_checks(g);
+	keep_needed(cx, g->block);
 }
 
 void rewrite(struct ctx *cx, struct graph *g)
@@ -883,9 +865,9 @@ void rewrite(struct ctx *cx, struct graph *g)
 	drop_unread(cx, g); /* a reader that goes is none */
 	if (rewrite_is_on(cx, PASS_GUARD))
 		drop_guards(cx, g);
-	recount(g->block, true);
+	clear_uses(g->block);
 	count_uses(g->block);
-	keep(g);
+	keep_for_checks(g);
 	rewrite_block(cx, g->block);
 	drop_unread(cx, g);
 	if (rewrite_is_on(cx, PASS_SPLAT))
