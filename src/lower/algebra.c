@@ -120,6 +120,20 @@ static struct value *subtract(struct build *b, struct value **in)
 	return NULL;
 }
 
+/* |-x| is |x|, and |x - y| is |y - x|: Softplus of both is computed once, as of a logit model's p
+ * and 1 - p */
+static struct value *absolute(struct build *b, struct value *v)
+{
+	const struct node *d = v->def;
+	struct value *other = negated(v);
+
+	if (sign_of(v) == SIGN_POSITIVE)
+		return v;
+	if (is_onnx(d, ONNX_Sub))
+		other = find_made(b, ONNX_Sub, d->in[1], d->in[0]);
+	return other && other->id < v->id ? emit_(b, ONNX_Abs, other) : NULL;
+}
+
 /* Is k so near to 1 that squares of k * x and of x overflow at nearly the same x? */
 static bool may_square(struct build *b, const struct value *v, double k)
 {
@@ -384,9 +398,7 @@ struct value *by_algebra(struct build *b, const struct onnx_op *op, struct value
 	case ONNX_Neg:
 		return negative(b, in[0]);
 	case ONNX_Abs:
-		return negated(in[0])                    ? emit_(b, ONNX_Abs, negated(in[0]))
-		       : sign_of(in[0]) == SIGN_POSITIVE ? in[0]
-							 : NULL;
+		return absolute(b, in[0]);
 	case ONNX_Pow:
 		return power(b, in);
 	default:

@@ -251,6 +251,15 @@ static struct node *cse_find(struct build *b, const struct node *key, uint32_t h
 	return NULL;
 }
 
+struct value *find_made(struct build *b, enum onnx_id op, struct value *x, struct value *y)
+{
+	struct value *in[2] = {x, y};
+	struct node key = {.onnx = onnx_nearest(op, b->opset), .in = in, .nin = 2, .nout = 1};
+	const struct node *found = b->cx->opt.cse ? cse_find(b, &key, node_hash(&key)) : NULL;
+
+	return found ? found->out[0] : NULL;
+}
+
 static void cse_add(struct build *b, struct node *n, uint32_t hash)
 {
 	struct cse *c = b->cse;

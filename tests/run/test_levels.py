@@ -83,6 +83,8 @@ def test_error_of_float64(op):
     for level in ("standard", "native"):
         got = ptg.run(model(op, "float64", level), x)
         e = test_special.ulps(got, want, "float64")
+        tiny = np.finfo("float64").tiny  # subnormal results may be 0
+        e[[bool(abs(float(g) - w) < tiny) for g, w in zip(got, want)]] = 0
         if level == "native" and op in NATIVE64:
             e[[bool(abs(float(g) - w) < NATIVE64[op] * max(1, abs(w))) for g, w in zip(got, want)]] = 0
         i = int(np.argmax(e))
