@@ -72,6 +72,7 @@ struct shared {
 /* lower.c: from typed values to ONNX values, and what is said to the user on the way */
 lower_fn_t *lowering_of(struct build *b, const struct op *op); /* NULL: it has another body */
 bool lower_block(struct build *b, struct block *from);         /* nodes of `from` into b->block */
+bool lower_typed(struct build *b, struct node *n);             /* a typed node that is in no block */
 struct value *low(struct build *b, struct value *v);           /* the ONNX value of a typed one */
 /* The ONNX value that stands for v after the rewrites, too; NULL: none is left, or v is a constant
  */

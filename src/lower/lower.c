@@ -391,7 +391,7 @@ lower_fn_t *lowering_of(struct build *b, const struct op *op)
 	return op == &op_loop ? lower_loop : op == &op_if ? lower_if : NULL;
 }
 
-static bool lower_op(struct build *b, struct node *n)
+bool lower_typed(struct build *b, struct node *n)
 {
 	if (n->op == &op_dim) {
 		lowered(b, n, 0, dim_value(b, n->props[0].u.d));
@@ -479,7 +479,7 @@ static bool lower_node(struct build *b, struct node *n)
 	}
 	if (known_result(b, n))
 		return true;
-	bool ok = !s->failed && lower_op(b, n) && !s->failed;
+	bool ok = !s->failed && lower_typed(b, n) && !s->failed;
 	if (!ok && !s->failed)
 		bug("%s: the lowering failed without a message", n->op->name);
 	if (ok) {

@@ -120,6 +120,7 @@ struct op {
 	const char *unsupported; /* none: the reason */
 	const char *complex;     /* how it is done on complex numbers */
 	const char *core;        /* "(m,k),(k,n)->(m,n)" of shape_core */
+	bool batch;              /* the body takes a batch: see lower/ops/blockwise.c */
 	enum sign sign;          /* of all results, as far as the body does not say it */
 	uint32_t (*results)(struct ctx *cx, struct node *n); /* how many, where nout is 255 */
 	uint8_t nout; /* results; 0 means 1; 255: see above */

@@ -1,5 +1,7 @@
 """lib/linalg.ptg against NumPy and SciPy: backward errors, all sizes, failures."""
 import numpy as np
+import onnx
+import onnx.numpy_helper
 import ptg
 import pytensor.tensor as pt
 import pytest
@@ -267,3 +269,66 @@ def test_singular_matrices(dtype):
     big = np.random.default_rng(0).normal(size=(60, 60)).astype(dtype)
     big[7] = 0
     inverse.raises(big)
+
+
+# ---- batches
+
+BATCHES = [("b, ", (5,)), ("b, ", (0,)), ("b, ", (1,)), ("b, c, ", (2, 3)), ("b, 4, ", (0, 4)), ("3, ", (3,))]
+
+
+def loops(model):
+    """The numbers of trips of the model's loops, None where the run decides"""
+    graph = onnx.load_model_from_string(model).graph
+    known = {t.name: onnx.numpy_helper.to_array(t) for t in graph.initializer}
+    return [known.get(n.input[0]) for n in graph.node if n.op_type == "Loop"]
+
+
+def blockwise(op, args, results="r", signature=""):
+    return text(f"Blockwise{{core_op={op}{signature and f', signature={signature!r}'}}}({', '.join(a.split(':')[0] for a in args)})",
+                ", ".join(args), results)  # fmt: skip
+
+
+def each(f, *arrays):
+    """f of each item of batches of matrices"""
+    batch = arrays[0].shape[:-2]
+    out = [f(*(a[i] for a in arrays)) for i in np.ndindex(*batch)]
+    return np.array(out).reshape(*batch, *out[0].shape)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("lower", [True, False])
+def test_cholesky_of_batches(dtype, lower):
+    for dims, batch in BATCHES:
+        for opset in (13, 18, 26) if batch == (5,) else (18,):
+            for n in (0, 1, 2, 3, 4, 7, 20, 60):
+                size = n if n in (3, 60) else "n"
+                model = ptg.compile(blockwise(f"Cholesky{{lower={lower}}}", [f"a: {dtype}[{dims}{size}, {size}]"]), opset=opset)
+                a = np.zeros((*batch, n, n), dtype) + definite(n, dtype)
+                a *= (10.0 ** rng().integers(-6, 6, (*batch, 1, 1))).astype(dtype)
+                c = ptg.run(model, fill_all(a, lower))
+                assert c.shape == a.shape and c.dtype == a.dtype
+                np.testing.assert_array_equal(c, np.tril(c) if lower else np.triu(c))
+                t = np.swapaxes(c, -1, -2)
+                scale = np.max(np.abs(a), axis=(-1, -2), keepdims=True, initial=1e-9)
+                small(((c @ t if lower else t @ c) - a) / scale, 40 * eps(a))
+
+
+def fill_all(a, lower):
+    """Garbage in the triangle that must not be read"""
+    g = np.full_like(a, 1e6)
+    return np.tril(a) + np.triu(g, 1) if lower else np.triu(a) + np.tril(g, -1)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_cholesky_fails_for_one_of_a_batch(dtype):
+    model = ptg.compile(blockwise("Cholesky", [f"a: {dtype}[b, n, n]"]))
+    for n in (1, 3, 20, 60):
+        good = np.array([definite(n, dtype)] * 4)
+        for value in (0, -1, np.nan, np.inf):
+            a = good.copy()
+            a[2, n // 2, n // 2] = value
+            if value == 0:
+                a[2] = 0
+            c = ptg.run(model, a)
+            assert np.all(np.isnan(c[2])), (n, value)
+            np.testing.assert_array_equal(c[[0, 1, 3]], ptg.run(model, good)[[0, 1, 3]])

@@ -1,8 +1,21 @@
 /*
  * blockwise.c: an op for each of a batch. In: a typed node whose core op works on the last dims of
  * its inputs; src/complex/ gives the node a block that does one item in place of the core op. Out:
- * one MatMul for a product, the core op itself for an elementwise op, for a view, and where there
- * is no batch, else a Loop over the flattened batch.
+ * one MatMul for a product; the core op itself for an elementwise op, for a view, and where there
+ * is no batch; the body of the core op, once, if the body takes a batch; else a Loop over the
+ * flattened batch.
+ *
+ * Which bodies take a batch? Those of ops whose row says .batch. All dims of the batch are
+ *flattened to one, which each argument has in front of its core dims, or not at all: an argument
+ *that is the same for all items, as one triangle for many right sides, stays as it is. So a body
+ *sees two ranks of each argument, and reads axes from the end: a fn of the library says
+ *
+ *	fn Cholesky(a: F[...b, n, n])               one argument, [n, n] or [batch, n, n]
+ *	fn _Product(a: F[...b, n, k], b: F[...c, k, m])
+ *
+ * with a name of its own for the leading dims of each argument that may be without them, and asks
+ * `if rank(a) == 2` where a single matrix has a faster form. A C function finds one more dim in the
+ * types of the node. Each result has the batch in front if any argument has. A batch may be empty.
  */
 #include <string.h>
 
@@ -152,6 +165,40 @@ static bool lower_batch(struct build *b, struct node *n, struct batch *t)
 	struct node *r = loop_node(b, body, (struct value *[]){count, NULL}, 2, types, n->nout);
 	for (uint32_t i = 0; i < n->nout; i++)
 		lowered(b, n, i, unflatten_batch(b, t, r->out[i], n->out[i]->type));
+	return true;
+}
+
+/* The body of the core op takes the whole batch. */
+static bool lower_whole(struct build *b, struct node *n, struct batch *t)
+{
+	struct node *core = new (b->cx->arena, struct node);
+	dim flat = dims_product(b->cx, t->dims, t->rank);
+
+	*core = (struct node){.op = t->core->op, .props = t->core->props, .span = n->span};
+	core->nin = n->nin;
+	core->in = t->x;
+	for (uint32_t i = 0; i < n->nin; i++) {
+		struct value *v = low(b, n->in[i]);
+		v = flatten_batch(b, t, v, t->ranks[i], &t->each[i]);
+		core->in[i] = held_by(b, v, v->type, n->in[i]->span);
+	}
+	node_results(b->cx, core, n->nout);
+	for (uint32_t i = 0; i < n->nout; i++) {
+		struct type type = n->out[i]->type;
+		uint32_t rank = type.rank - t->rank;
+		dim *d = new_array(b->cx->arena, dim, rank + 1);
+		d[0] = flat;
+		memcpy(d + 1, type.dims + t->rank, rank * sizeof(dim));
+		core->out[i]->type = type_of((enum dtype)type.dtype, rank + 1, d);
+	}
+	if (!lower_typed(b, core))
+		return false;
+	for (uint32_t i = 0; i < n->nout; i++) {
+		struct value *v = core->out[i]->low;
+		lowered(b, n, i,
+			t->rank == 1 ? with_dims(v, n->out[i]->type.dims)
+				     : unflatten_batch(b, t, v, n->out[i]->type));
+	}
 	return true;
 }
 
@@ -307,5 +354,7 @@ bool lower_blockwise(struct build *b, struct node *n)
 		lowered(b, n, 0, with_dims(out, n->out[0]->type.dims));
 		return true;
 	}
+	if (!n->blocks && op->batch)
+		return lower_whole(b, n, &t);
 	return (!n->blocks && lower_without_loop(b, n, &t)) || lower_batch(b, n, &t);
 }
