@@ -254,6 +254,18 @@ for op, true in (
         ulp={"float64": 147},
         why="SciPy's largest error",
     )
+PART = A(values=choice(0, 1, 0.5, 0.01, 0.99, -0.0, -1, 2, math.inf, math.nan))
+for op, args, true, worst in (
+    ("Betainc", (FEW, FEW, PART), lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True), 200),
+):
+    f = Elemwise(SCALAR[op])
+    row(
+        op,
+        Form(f, (*args[:-1], replace(args[-1], shape="...1")), "one broadcast"),
+        exact=true,
+        ulp={"float64": worst},
+        why="the exponential of large numbers",
+    )
 for op, f, true in (
     ("XLogY", pt.special.xlogy, lambda x, y: x and x * mp.log(y)),
     ("XLog1PY", pt.special.xlog1py, lambda x, y: x and x * mp.log1p(y)),

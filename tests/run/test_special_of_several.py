@@ -1,0 +1,125 @@
+"""Special functions of two and more arguments against mpmath and SciPy: accuracy, edges, gradients, opsets."""
+import itertools
+from dataclasses import dataclass
+from typing import Callable
+
+import mpmath as mp
+import numpy as np
+import ptg
+import pytensor
+import pytensor.tensor as pt
+import pytest
+import scipy.special as ss
+from harness import PYTHON, Compiled
+from test_special import ulps
+
+inf, nan = np.inf, np.nan
+
+
+def points(seed, *ranges):
+    """Random numbers, 10 to a power where the range has a third item"""
+    rng = np.random.default_rng(seed)
+    return [10.0 ** rng.uniform(a, b, 60) if more else rng.uniform(a, b, 60) for a, b, *more in ranges]
+
+
+@dataclass
+class Function:
+    args: str
+    scipy: Callable
+    truth: Callable  # of mpmath numbers
+    points: list
+    bound: float  # units in the last place of float64
+    edges: list  # values of each argument, of which all combinations are tried
+    skip: Callable = lambda *args: False  # combinations at which SciPy is not right
+    rtol: float = 1e-13  # at the edges
+
+
+def betainc(a, b, x):
+    return mp.betainc(a, b, 0, x, regularized=True)
+
+
+def beta_points():
+    a, b, u = points(1, (-1.5, 2, 10), (-1.5, 2, 10), (-1.5, 1.5))
+    u = u * np.sqrt(1 / a + 1 / b)
+    return [a, b, 1 / (1 + np.exp(-u) * b / a)]
+
+
+SIZES = [0, -0.0, 1, 0.5, 3, -1, inf, -inf, nan, 1e10]
+PARTS = [0, -0.0, 1, -1, 2, nan, inf, -inf, 0.3, 0.999]
+FUNCTIONS = {
+    "Betainc": Function("abx", ss.betainc, betainc, beta_points(), 60, [SIZES, SIZES, PARTS]),
+}
+
+
+def graph(op, dtype, dims="n"):
+    args = FUNCTIONS[op].args
+    return f"graph g({', '.join(f'{v}: {dtype}[{dims}]' for v in args)}) -> (y) {{\n  y = {op}({', '.join(args)})\n}}\n"
+
+
+@pytest.mark.parametrize("op", FUNCTIONS)
+def test_accuracy(op):
+    f = FUNCTIONS[op]
+    with mp.workprec(200):
+        want = [f.truth(*(mp.mpf(float(v)) for v in p)) for p in zip(*f.points)]
+        e = ulps(ptg.run(graph(op, "float64"), *f.points), want, "float64")
+    i = int(np.argmax(e))
+    assert e[i] <= f.bound, (op, [float(v[i]) for v in f.points], e[i])
+    single = [v.astype(np.float32) for v in f.points]
+    wide = f.scipy(*(v.astype(float) for v in single))
+    for math in ("exact", "standard"):
+        got = ptg.run(graph(op, "float32"), *single, math=math)
+        assert got.dtype == np.float32
+        np.testing.assert_allclose(got, wide, rtol=2e-7, atol=1e-38)
+
+
+@pytest.mark.parametrize("op", FUNCTIONS)
+def test_edges(op):
+    f = FUNCTIONS[op]
+    args = np.array([c for c in itertools.product(*f.edges) if not f.skip(*c)], float).T
+    with np.errstate(all="ignore"):
+        want = f.scipy(*args)
+    got = ptg.run(graph(op, "float64"), *args)
+    bad = ~np.isclose(got, want, rtol=f.rtol, atol=1e-300, equal_nan=True)
+    assert not bad.any(), [(op, *args[:, i].tolist(), got[i], want[i]) for i in np.flatnonzero(bad)[:10]]
+
+
+@pytest.mark.parametrize("op", FUNCTIONS)
+def test_opsets(op):
+    p = [v[:9] for v in FUNCTIONS[op].points]
+    a, b, c = (ptg.run(graph(op, "float64"), *p, opset=opset) for opset in (13, 18, 26))
+    np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(c, b)
+
+
+@pytest.mark.parametrize("op", FUNCTIONS)
+def test_as_pytensor(op):
+    """Of arrays and numbers that are broadcast, of integers, and of no elements"""
+    f = FUNCTIONS[op]
+    types = [pt.matrix, pt.row, pt.scalar, pt.vector][: len(f.args)]
+    for dtypes in (("float64",) * 4, ("float16", "int8", "float32", "float32"), ("int64", "float32", "bool", "uint8")):
+        x = [t(dtype=d) for t, d in zip(types, dtypes)]
+        c = Compiled(x, [getattr(pt, op.lower())(*x)], opsets=(18,), math="standard")
+        for n in (0, 1, 5):
+            shapes = ((3, n), (1, n), (), (n,))
+            p = [np.resize(v if d[0] == "f" else np.round(v), s).astype(d) for v, d, s in zip(f.points, dtypes, shapes)]
+            c.run(*p, ulp={"float16": 1, "float32": 3, "float64": 600})
+
+
+def gradients(op, wrt):
+    """Compares the gradient that PyTensor makes of the arguments `wrt`, in Python and here."""
+    f = FUNCTIONS[op]
+    x = [pt.vector(v) for v in f.args]
+    grads = pytensor.grad(getattr(pt, op.lower())(*x).sum(), [x[i] for i in wrt])
+    c = Compiled(x, grads, opsets=(18,), math="standard")
+    p = [v[:40] for v in f.points]
+    want = c.python(*p)
+    for got, w in zip(c.sessions[18].run(None, c.feed(p)), want):
+        np.testing.assert_allclose(got, w, rtol=1e-11, atol=1e-290)
+
+
+GRADIENTS = {"Betainc": [2]}  # arguments whose gradients need no ScalarLoop
+
+
+@pytest.mark.parametrize("op", GRADIENTS)
+def test_gradient(op):
+    gradients(op, GRADIENTS[op])
