@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from pytensor.compile.builders import OpFromGraph
 from pytensor.graph.basic import Constant, Variable
+from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.traversal import io_toposort
 from pytensor.scalar.basic import Composite
 from pytensor.scalar.loop import ScalarLoop
@@ -19,6 +20,7 @@ from pytensor.tensor.subtensor import AdvancedIncSubtensor, AdvancedSubtensor, I
 from pytensor.tensor.type_other import NoneTypeT
 
 from ptgc import _extend, _lib, _text
+from ptgc._batch_scan import batched_scan
 from ptgc._ops import (
     INDEXING,
     batched,
@@ -287,6 +289,10 @@ class Printer:
         if isinstance(op, Blockwise) and isinstance(core := op.core_op, OpFromGraph):
             if not (own(core) and _lib.op_known(op_name(core))):
                 return self.fn_call(batched(node), given_name(core) + "_batch", args)
+        if isinstance(op, Blockwise) and isinstance(op.core_op, Scan):
+            inputs = [v.type() for v in node.inputs]
+            loop = FunctionGraph(inputs, batched_scan(op.make_node(*inputs)), clone=False)
+            return self.fn_call(loop, (op.core_op.name or "scan_fn") + "_batch", args)
         return f"{op_text(op, node)}({', '.join(args)})"
 
     def registered(self, entry, op, node, args) -> str:

@@ -24,6 +24,7 @@ from pytensor.tensor.basic import MakeVector
 from pytensor.tensor.elemwise import Elemwise
 
 from ptgc import _lib
+from ptgc._batch import moved_axes, vectorized
 from ptgc._compile import compile_graph
 from ptgc._ops import is_tensor, unfused
 from ptgc._printer import NO_TYPE, Text, print_graph
@@ -205,6 +206,7 @@ def compile_onnx(
     external_data: str | bool | None = None,
     external_name: str = "weights",
     values: Mapping | None = None,
+    batch: str | Mapping | None = None,
     strip: bool = False,
     flags: Sequence[str] = (),
     opset_version: int | None = None,
@@ -217,7 +219,9 @@ def compile_onnx(
     graph reads. target: "ort-cpu" or "onnx". math: what results promise: "exact", "standard" (None) or "native", as in
     doc/language.md. external_data: the name of the file that weights go to, beside the model. A model over 2 GB has
     such a file in any case, which is called external_name if external_data is not given. values: {shared variable:
-    value} to use instead of the variable's own value. metadata: {key: text} for programs that read the model. strip:
+    value} to use instead of the variable's own value. batch: "chains" gives all inputs an open leading dim of that name,
+    and computes the graph for each item of it; {input or its name: "chains"} those inputs alone, as in the README.
+    metadata: {key: text} for programs that read the model. strip:
     True leaves out where in the text nodes come from. flags: as of the command, ["fno-cse", "Werror"].
     """
     if opset is not None and opset_version is not None and opset != opset_version:
@@ -232,6 +236,10 @@ def compile_onnx(
         raise ValueError(f"the input {twice[0]} is given twice")
     if external_data is True:
         external_data = external_name
+    if batch is not None:
+        old = inputs
+        inputs, outputs, leading = vectorized(old, outputs, batch)
+        dynamic_dims = moved_axes(dynamic_dims, old, inputs, leading)
     _, _, constants = graph_of(inputs, outputs)
     constants.update((v, value) for v, value in (values or {}).items() if v not in inputs)
     extra = list(constants)
@@ -408,6 +416,9 @@ def export_function_onnx(fn: Any, file: str | os.PathLike, **options: Any) -> Ex
     if not isinstance(fn, Function):
         raise TypeError(f"expected a function compiled by pytensor.function, got {type(fn).__name__}")
     specs, updates = fn.maker.inputs, fn.maker.fgraph.update_mapping or {}
+    if updates and options.get("batch") is not None:
+        name = specs[next(iter(updates.values()))].variable
+        raise ValueError(f"batch: the function updates the shared variable {name}, which has one value for all points")
     variables, results = graph_out_of_place(fn.maker.fgraph)
     inputs, updated, values = [], [], {}
     for k, (spec, v, container) in enumerate(zip(specs, variables, fn.input_storage, strict=True)):

@@ -1,11 +1,18 @@
 """PyTensor's rewrites that make a graph ready for ONNX: which of them run, and those of our own."""
 
 from pytensor.compile.mode import optdb
-from pytensor.graph.rewriting.basic import node_rewriter
+from pytensor.graph.basic import Constant
+from pytensor.graph.rewriting.basic import copy_stack_trace, dfs_rewriter, node_rewriter
 from pytensor.scalar import basic as scalar
+from pytensor.scan.op import Scan
+from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
 from pytensor.tensor.math import erf
 from pytensor.tensor.rewriting import math as patterns
+from pytensor.tensor.rewriting.blockwise import blockwise_of
+from pytensor.tensor.subtensor import Subtensor, indices_from_subtensor
+
+from ptgc._batch_scan import batched_scan, unbatched
 
 # What they bring was measured with bench/models.py: time of a call, nodes, time to compile (geometric means).
 #   scan_save_mem*              without: models with loops take 1.90 times as long
@@ -53,3 +60,44 @@ def local_erfc(fgraph, node):
 
 for phase in ("canonicalize", "stabilize", "specialize"):
     optdb[phase].register("local_erfc", local_erfc, "onnx", use_db_name_as_tag=False)
+
+
+def only_last(fgraph, variable, axis) -> bool:
+    """Is nothing of the variable read but its last row along the axis, or x[1:] of which that holds?"""
+    for node, _ in fgraph.clients[variable]:
+        if not isinstance(getattr(node, "op", None), Subtensor) or node.inputs[0] is not variable:
+            return False
+        index = indices_from_subtensor(node.inputs[1:], node.op.idx_list)
+        if len(index) <= axis or any(i != slice(None) for i in index[:axis]):
+            return False
+        last = index[axis]
+        if isinstance(last, slice):
+            starts = isinstance(last.start, Constant) and last.start.data >= 0
+            if not (starts and last.stop is None and last.step is None):
+                return False
+            if len(index) > axis + 1 or not only_last(fgraph, node.outputs[0], axis):
+                return False
+        elif not (isinstance(last, Constant) and last.data == -1):
+            return False
+    return True
+
+
+@node_rewriter([blockwise_of(Scan)])
+def local_batched_scan(fgraph, node):
+    """Blockwise of a loop is one loop, once it is known that all items have one number of steps."""
+    n, info = node.op.batch_ndim(node), node.op.core_op.info
+    at = info.n_outer_inputs - info.n_non_seqs
+    counts = [node.inputs[0], *node.inputs[at - info.n_nit_sot : at]]
+    if any(unbatched(v, n) is None for v in counts):
+        return None
+    try:
+        new = batched_scan(node, lambda results: all(only_last(fgraph, v, n) for v in results))
+    except (TypeError, NotImplementedError):
+        return None
+    copy_stack_trace(node.outputs, new)
+    return new
+
+
+optdb.register("batched_scan", dfs_rewriter(local_batched_scan), "onnx", position=0.1)
+for phase in ("canonicalize", "specialize"):
+    optdb[phase].register("local_batched_scan", local_batched_scan, "onnx", use_db_name_as_tag=False)

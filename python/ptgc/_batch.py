@@ -1,0 +1,101 @@
+"""Many points in one call: graphs whose inputs get leading dims, by PyTensor's ``vectorize_graph``."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.basic import Variable
+from pytensor.graph.replace import vectorize_graph
+from pytensor.graph.traversal import apply_ancestors
+from pytensor.tensor.basic import expand_dims
+from pytensor.tensor.extra_ops import broadcast_to
+from pytensor.tensor.random.op import RandomVariable
+from pytensor.tensor.type import TensorType
+
+Dims = dict[Variable, tuple[str, ...]]
+
+
+def dims_of_batch(inputs: list[Variable], batch: Any) -> Dims:
+    """The names of the leading dims that each input gets, in the order of the inputs."""
+    if isinstance(batch, str):
+        batch = dict.fromkeys(inputs, batch)
+    if not isinstance(batch, Mapping) or not batch:
+        raise ValueError(f"batch is the name of a dim, or {{input: name}}, not {batch!r}")
+    found: Dims = {}
+    for key, names in batch.items():
+        hits = [v for v in inputs if v is key or (isinstance(key, str) and v.name == key)]
+        if not hits or isinstance(hits[0], SharedVariable):
+            of = "a shared variable, which has one value for all points" if hits or is_shared(key) else "no input"
+            raise ValueError(f"batch names {key!r}, which is {of}")
+        names = (names,) if isinstance(names, str) else tuple(names)
+        if not names or len(set(names)) < len(names):
+            raise ValueError(f"batch: {key!r} needs names of dims that differ, not {names!r}")
+        for name in names:
+            if not isinstance(name, str) or not re.match(r"[^\W\d]\w*\Z", name):
+                raise ValueError(f"batch: {name!r} is no name for a dim")
+        for v in hits:
+            if not isinstance(v.type, TensorType):
+                raise ValueError(f"batch: the input {v} is no tensor but of type {v.type}")
+            found[v] = names
+    return {v: found[v] for v in inputs if v in found}
+
+
+def is_shared(key: Any) -> bool:
+    return isinstance(key, SharedVariable)
+
+
+def vectorized(inputs: list[Variable], outputs: list[Variable], batch: Any) -> tuple[list, list, Dims]:
+    """The same graph for many points: new inputs and outputs, and the leading dims of the old inputs.
+
+    Every output gets all of the dims, in the order in which the inputs name them first.
+    """
+    dims = dims_of_batch(inputs, batch)
+    whole = list(dict.fromkeys(name for names in dims.values() for name in names))
+    for node in apply_ancestors(outputs):
+        if isinstance(node.op, RandomVariable):
+            raise ValueError(f"batch: {node.op} draws from one generator for all points; draw before the call")
+    replace, new_inputs = {}, []
+    for v in inputs:
+        if v not in dims:
+            new_inputs.append(v)
+            continue
+        own = [name for name in whole if name in dims[v]]
+        if list(dims[v]) != own:
+            raise ValueError(f"batch: the dims of {v} are {dims[v]}, but another input has them in another order")
+        new = TensorType(v.type.dtype, (*[None] * len(own), *v.type.shape))(v.name)
+        new_inputs.append(new)
+        first = min(whole.index(name) for name in own)  # dims before this one need not be there
+        replace[v] = expand_dims(new, [k for k, n in enumerate(whole[first:]) if n not in own])
+    try:
+        results = vectorize_graph(list(outputs), replace)
+    except NotImplementedError as e:
+        raise ValueError(f"batch: PyTensor cannot vectorize the graph: {e}") from None
+    lengths = [next(new.shape[dims[v].index(name)] for v, new in zip(inputs, new_inputs) if name in dims.get(v, ()))
+               for name in whole]  # fmt: skip
+    new_outputs: list[Variable] = []
+    for v, old in zip(results, outputs):
+        missing = len(whole) - (v.type.ndim - old.type.ndim)
+        if missing or any(v.type.broadcastable[: len(whole)]):
+            v = broadcast_to(v, (*lengths, *v.shape[len(whole) - missing :]))
+        if v.owner is None or v in new_outputs:
+            v = v.copy()
+        v.name = old.name
+        new_outputs.append(v)
+    return new_inputs, new_outputs, dims
+
+
+def moved_axes(dynamic_dims: Any, inputs: list, new_inputs: list, dims: Dims) -> dict:
+    """``dynamic_dims`` of the old inputs, said of the new ones, and the names of the leading dims."""
+    moved = {new: dict(enumerate(dims[v])) for v, new in zip(inputs, new_inputs) if v in dims}
+    for key, axes in (dynamic_dims or {}).items():
+        axes = dict(axes) if isinstance(axes, Mapping) else dict(enumerate(axes))
+        hits = [(v, new) for v, new in zip(inputs, new_inputs) if v is key or (isinstance(key, str) and v.name == key)]
+        for v, new in hits:
+            n, rank = len(dims.get(v, ())), v.type.ndim
+            for k, name in axes.items():
+                inner = isinstance(k, int) and -rank <= k < 0
+                moved.setdefault(new, {})[k if inner or not isinstance(k, int) else k + n if k >= 0 else k - n] = name
+        if not hits:
+            moved[key] = axes
+    return moved

@@ -1,0 +1,191 @@
+"""Many points in one call: compile_onnx(batch=...), and loops with the batch inside."""
+
+from collections import Counter
+
+import numpy as np
+import onnx
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from pytensor.graph.replace import vectorize_graph
+from pytensor.scan.utils import until
+
+import ptgc
+
+x, s, M = pt.dvector("x"), pt.dscalar("s"), pt.dmatrix("M")
+
+
+def operators(graph):
+    bodies = [a.g for n in graph.node for a in n.attribute if a.type == onnx.AttributeProto.GRAPH]
+    return sum(map(operators, bodies), Counter(n.op_type for n in graph.node))
+
+
+def loops(e):
+    found = operators(onnx.load_from_string(e.model).graph)
+    return found["Loop"] + found["Scan"]
+
+
+def by_lane(inputs, outputs, values, batch=None):
+    """Each result of the batched model equals the graph's own at that point."""
+    e = ptgc.compile_onnx(inputs, outputs, batch=batch or "chains")
+    got = e(*values)
+    f = pytensor.function(inputs, outputs, mode="FAST_COMPILE", on_unused_input="ignore")
+    moves = [batch is None or v.name in batch for v in inputs]
+    lanes = next(len(v) for v, m in zip(values, moves) if m)
+    for k in range(lanes):
+        want = f(*[v[k] if m else v for v, m in zip(values, moves)])
+        for g, w in zip(got, want, strict=True):
+            assert g.shape == (lanes, *w.shape) and g.dtype == w.dtype
+            np.testing.assert_allclose(g[k], w, rtol=1e-10, atol=1e-12)
+    return e
+
+
+def dims(values):
+    return [v.shape for v in values]
+
+
+def density():
+    W = pytensor.shared(np.random.default_rng(0).normal(size=(3, 3)), name="W")
+    y = pt.tanh(W @ x) * s
+    y.name = "y"
+    return [y, y.sum(), pt.grad(y.sum(), x), pt.constant(2.0)]
+
+
+@pytest.mark.parametrize("lanes", [1, 5])
+def test_all_inputs(rng, lanes):
+    e = by_lane([x, s], density(), [rng.normal(size=(lanes, 3)), rng.normal(size=lanes)])
+    assert dims(e.session().get_inputs()) == [["chains", 3], ["chains"]]
+    assert e.outputs[0] == "y" and dims(e.session().get_outputs()) == [["chains", 3], ["chains"], ["chains", 3], ["chains"]]
+    e.verify([rng.normal(size=(lanes, 3)), rng.normal(size=lanes)])
+
+
+def test_no_lanes():
+    e = ptgc.compile_onnx([x, s], density(), batch="chains")
+    assert dims(e(np.ones((0, 3)), np.ones(0))) == [(0, 3), (0,), (0, 3), (0,)]
+
+
+def test_some_inputs(rng):
+    e = by_lane([x, s], density(), [rng.normal(size=(4, 3)), np.float64(2)], {"x": "chains"})
+    assert dims(e.session().get_inputs()) == [["chains", 3], []]
+
+
+def test_two_dims(rng):
+    """x of 4 chains beside s of 4 chains with 5 draws each; an input of draws alone stands for all chains."""
+    outputs = density()
+    e = ptgc.compile_onnx([x, s], outputs, batch={x: "chains", "s": ("chains", "draws")})
+    a, b = rng.normal(size=(4, 3)), rng.normal(size=(4, 5))
+    f = pytensor.function([x, s], outputs, mode="FAST_COMPILE")
+    for g, w in zip(e(a, b), zip(*[f(a[i], b[i, j]) for i in range(4) for j in range(5)])):
+        np.testing.assert_allclose(g.reshape(np.shape(w)), w, rtol=1e-12)
+    e = ptgc.compile_onnx([x, s], outputs, batch={x: "chains", "s": "draws"})
+    for g, w in zip(e(a, b[0]), zip(*[f(a[i], b[0, j]) for i in range(4) for j in range(5)])):
+        np.testing.assert_allclose(g.reshape(np.shape(w)), w, rtol=1e-12)
+
+
+def test_dims_of_the_user_move_behind_the_batch(rng):
+    e = ptgc.compile_onnx([M, s], [M.sum() * s], batch="chains", dynamic_dims={"M": {0: "rows", -1: "columns"}})
+    assert dims(e.session().get_inputs()) == [["chains", "rows", "columns"], ["chains"]]
+    with pytest.raises(ValueError, match="no axis"):
+        ptgc.compile_onnx([M, s], [M.sum() * s], batch="chains", dynamic_dims={"M": {-3: "rows"}})
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
+def test_compiled_functions(tmp_path, rng, mode):
+    f = pytensor.function([x, s], density(), mode=mode)
+    e = ptgc.export_function_onnx(f, tmp_path / "f.onnx", batch="chains")
+    a, b = rng.normal(size=(4, 3)), rng.normal(size=4)
+    for k, want in enumerate(zip(*e(a, b))):
+        for g, w in zip(want, f(a[k], b[k])):
+            np.testing.assert_allclose(g, w, rtol=1e-12)
+
+
+def test_what_cannot_have_a_batch(tmp_path):
+    w = pytensor.shared(np.ones(3), name="w")
+    for batch, text in (
+        ({"y": "chains"}, "'y', which is no input"), ({w: "chains"}, "shared variable"), ({}, "name of a dim"),
+        ({"x": "a b"}, "no name for a dim"), (3, "name of a dim"), ({"x": ()}, "names of dims"), ({"x": ("c", "c")}, "differ"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=text):
+            ptgc.compile_onnx([x], [x * w], batch=batch)
+    with pytest.raises(ValueError, match="another order"):
+        ptgc.compile_onnx([x, s], [x * s], batch={"x": ("a", "b"), "s": ("b", "a")})
+    f = pytensor.function([x], x * w, updates={w: w + x})
+    with pytest.raises(ValueError, match="updates the shared variable w"):
+        ptgc.export_function_onnx(f, tmp_path / "f.onnx", batch="chains")
+    with pytest.raises(ValueError, match="draws from one generator"):
+        ptgc.compile_onnx([x], [pt.random.normal(x)], batch="chains")
+    assert not list(tmp_path.iterdir())
+
+
+# ---- loops ----
+
+
+def scan(*args, **options):
+    return pytensor.scan(*args, **options, return_updates=False)
+
+
+def test_loops_have_the_batch_inside(rng):
+    y = scan(lambda a, b, s: pt.tanh(a * s + b), sequences=[x], outputs_info=[s], non_sequences=[s])
+    outputs = [y, y[-1], pt.grad(y[-1], x), pt.grad(y.sum(), s)]
+    for lanes in (1, 4):
+        a, b = rng.normal(size=(lanes, 7)), rng.normal(size=lanes)
+        assert loops(by_lane([x, s], outputs[:2], [a, b])) == 1
+        assert loops(by_lane([x, s], [y[-1], pt.grad(y[-1], x)], [a, b])) == 2
+    by_lane([x, s], outputs, [a, b])
+    by_lane([x, s], outputs, [a, b[0]], {"x": "chains"})
+    by_lane([x, s], outputs, [a[0], b], {"s": "chains"})
+    e = ptgc.compile_onnx([x, s], outputs, batch="chains")
+    assert dims(e(np.ones((0, 7)), np.ones(0))) == [(0, 7), (0,), (0, 7), (0,)]
+
+
+def test_loops_with_several_taps(rng):
+    y = scan(
+        lambda a, p, q, M: (M @ (p + a) - q, p.sum()), sequences=[x],
+        outputs_info=[{"initial": M[:2], "taps": [-1, -2]}, None], non_sequences=[M],
+    )  # fmt: skip
+    outputs = [*y, pt.grad(pt.sin(y[0]).sum() + y[1][-1], M)]
+    by_lane([x, M], outputs, [rng.normal(size=(4, 6)), rng.normal(size=(4, 3, 3))])
+    by_lane([x, M], outputs, [rng.normal(size=6), rng.normal(size=(4, 3, 3))], {"M": "chains"})
+
+
+def test_loops_in_a_grid(rng):
+    y = scan(lambda a, b, s: pt.tanh(a * s + b), sequences=[x], outputs_info=[s], non_sequences=[s])
+    e = ptgc.compile_onnx([x, s], [y[-1], pt.grad(y[-1], s)], batch={"x": "a", "s": "b"})
+    f = pytensor.function([x, s], [y[-1], pt.grad(y[-1], s)], mode="FAST_COMPILE")
+    a, b = rng.normal(size=(3, 7)), rng.normal(size=2)
+    for g, w in zip(e(a, b), zip(*[f(i, j) for i in a for j in b])):
+        np.testing.assert_allclose(g.reshape(-1), w, rtol=1e-10)
+
+
+def doubling(**options):
+    """s, s*s, s*s*s, ... until it exceeds 50"""
+    return scan(
+        lambda p, q, s: ((p * s, q + 1), until(p * s > 50)), non_sequences=[s], n_steps=40,
+        outputs_info=[pt.constant(1.0, dtype="float64"), pt.constant(0.0, dtype="float64")], **options,
+    )  # fmt: skip
+
+
+def test_lanes_that_are_done_keep_their_state():
+    p, q = doubling()
+    e = by_lane([s], [p[-1], q[-1]], [np.array([1.2, 1.5, 3.0, 60.0, 1.01])])
+    assert loops(e) == 1
+
+
+def test_lanes_that_end_together_give_all_steps():
+    """All rows are read: where numbers of steps differ, they are no array."""
+    p, q = doubling()
+    e = by_lane([s], [p, q], [np.array([1.5, 1.5001, 1.52])])
+    with pytest.raises(Exception, match="must be equal|number of steps|different numbers"):
+        e(np.array([1.5, 3.0]))
+
+
+def test_exported_functions_with_loops(tmp_path, rng):
+    """A function of another mode keeps Blockwise of a Scan."""
+    y = scan(lambda a, b, s: pt.tanh(a * s + b), sequences=[x], outputs_info=[s], non_sequences=[s])
+    X, S = pt.dmatrix("X"), pt.dvector("S")
+    many = vectorize_graph([y, y[-1]], {x: X, s: S})
+    f = pytensor.function([X, S], many, mode="FAST_COMPILE")
+    a, b = rng.normal(size=(3, 5)), rng.normal(size=3)
+    e = ptgc.export_function_onnx(f, tmp_path / "f.onnx")
+    for g, w in zip(e(a, b), f(a, b)):
+        np.testing.assert_allclose(g, w, rtol=1e-12)
