@@ -51,7 +51,7 @@ RELOCATABLE = -nostdlib -r $(if $(findstring -flto,$(CFLAGS)),$(CFLAGS) -flinker
 LIBS = $(PROTOBUF_C_LIBS) -lm
 
 # What the machine has; made again with what is missing installed for the goals that promise that.
-SETUP_GOALS := demo check check-all check-update check-asan check-tsan check-valgrind bench venv wheel
+SETUP_GOALS := demo check check-all check-update check-runtimes check-asan check-tsan check-valgrind bench venv wheel
 SETUP := $(if $(filter $(SETUP_GOALS),$(MAKECMDGOALS)),install,find)
 NO_BUILD := clean help format uninstall
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
@@ -135,9 +135,9 @@ $(G)/lib.c: tools/embed.sh lib $(PTG_LIB)
 
 # --- tests: tests/check.sh runs the layers and adds them up ---
 
-.PHONY: demo check check-all check-update check-asan check-tsan check-valgrind fuzz bench venv unit
+.PHONY: demo check check-all check-update check-runtimes check-asan check-tsan check-valgrind fuzz bench venv unit
 PYTHON = .venv/bin/python
-LAYERS = unit golden cli doc examples python
+LAYERS = unit golden cli doc examples python runtimes
 TEST_ENV = B=$(B) PTGC=$(B)/ptgc PYTHON=$(PYTHON) CC='$(CC)'
 ASAN = B=$(B)/asan SAN=address,undefined CFLAGS='-O1 -g'
 
@@ -158,6 +158,11 @@ check: all unit venv
 check-all:
 	$(Q)PTGC_FULL=1 PTGC_EXAMPLES=10000 TEST_TIMEOUT=7200 FUZZ_COUNT=1000000 \
 		$(MAKE) --no-print-directory check
+
+# All emitted models on all runtimes, some of which are built first.
+check-runtimes: all venv
+	$(Q)tools/setup.sh all-runtimes
+	$(call say,PAGE,doc/runtimes.md)PYTHONPATH=python $(PYTHON) tests/runtimes/suite.py page
 
 check-asan: $(G)/config.mk
 	$(Q)$(MAKE) --no-print-directory $(ASAN) SETUP=find $(B)/asan/ptgc unit
@@ -278,6 +283,7 @@ help:
 	'make check          set up, build, run the tests, also under ASan and UBSan' \
 	'make check-all      the same without sampling: hours, before a release' \
 	'make check-update   rewrite the expected outputs of the golden and command line tests' \
+	'make check-runtimes all emitted models on all runtimes, write doc/runtimes.md' \
 	'make check-asan     unit, golden and command line tests under ASan and UBSan alone' \
 	'make check-tsan     eight threads at once under TSan' \
 	'make check-valgrind unit and golden tests under valgrind' \

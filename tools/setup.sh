@@ -7,6 +7,9 @@
 #   setup.sh fuzz       installs clang with libFuzzer
 #   setup.sh python     .venv with the packages of tests/requirements.txt (Python 3.12 or newer),
 #                       or at least with ONNX Runtime where there is only an older Python
+#   setup.sh runtimes   build/runtimes: ONNX Runtime 1.17 in a Python that has it (3.8 to 3.12), and
+#                       ONNX Runtime Web from npm
+#   setup.sh all-runtimes  the other runtimes of make check-runtimes, too
 #
 # Messages go to standard error.
 set -u
@@ -170,14 +173,58 @@ setup_python() {
 	fi
 }
 
+# --- other runtimes ---
+
+old_python() { # one that ONNX Runtime 1.17 has wheels for
+	for p in python3 python3.12 python3.11 python3.10 python3.9 /usr/bin/python3 \
+		"${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.*/bin/python; do
+		[ "$("$p" -c 'import sys, venv, ensurepip; print((3, 8) <= sys.version_info < (3, 13))' \
+			2>/dev/null)" = True ] && echo "$p" && return 0
+	done
+	have uv && uv python install -q 3.12 >/dev/null 2>&1 && uv python find 3.12 2>/dev/null
+}
+
+once() { # folder, what it has in it, command: runs the command unless it has been run for the same
+	[ "$(cat "$1/installed" 2>/dev/null)" = "$2" ] && return 0
+	mkdir -p "$1"
+	say "installing in $1 (once): $2"
+	# shellcheck disable=SC2086 # words
+	"$3" "$1" $2 >"$1.log" 2>&1 || { tail -n 5 "$1.log" >&2; say "could not install: $2"; return 1; }
+	echo "$2" >"$1/installed"
+}
+
+old_packages() { # folder, packages
+	dir=$1 && shift
+	py=$(old_python) && [ -n "$py" ] || { echo "no Python 3.8 to 3.12 here"; return 1; }
+	"$py" -m venv "$dir" && "$dir/bin/python" -m pip install -q --disable-pip-version-check "$@"
+}
+
+npm_packages() {
+	dir=$1 && shift
+	npm install --prefix "$dir" --ignore-scripts --no-save --no-audit --no-fund "$@"
+}
+
+setup_runtimes() {
+	runtimes=${B:-build}/runtimes
+	{ have node && have npm; } || apt_install nodejs npm || return 1
+	once "$runtimes/old" "onnxruntime==1.17.3 numpy<2" old_packages || return 1
+	once "$runtimes/npm" "onnxruntime-web@1.30.0" npm_packages
+}
+
+setup_all_runtimes() {
+	setup_runtimes && once "$runtimes/npm-node" "onnxruntime-node@1.30.0" npm_packages
+}
+
 case ${1-} in
 find) find_tools && config ;;
 install) install_all missing_tools && config ;;
 tests) install_all missing_test_tools ;;
 fuzz) install_all missing_fuzz_tools ;;
 python) setup_python ;;
+runtimes) setup_runtimes ;;
+all-runtimes) setup_all_runtimes ;;
 *)
-	sed -n '2,10s/^# \{0,1\}//p' "$0" >&2
+	sed -n '2,15s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 	;;
 esac

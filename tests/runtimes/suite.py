@@ -1,0 +1,303 @@
+"""Emitted models on many runtimes.
+
+usage: suite.py check   a few models on the runtimes of make check; the last line is "N passed, N failed"
+       suite.py page    all models on all runtimes; writes doc/runtimes.md
+       suite.py [NAME...]   those runtimes and models alone; prints what is not equal
+
+Inputs and expected outputs are PyTensor's, written to build/runtimes/cases. A driver (see cases.py) computes the
+outputs; the comparison is here, once for all. A runtime that does not start has failed, and so has one of make check
+whose results are not as doc/runtimes.md says.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import warnings
+from multiprocessing.pool import ThreadPool
+from pathlib import Path
+
+import numpy as np
+
+warnings.simplefilter("ignore")
+np.seterr(all="ignore")
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+BUILD = ROOT / os.environ.get("B", "build") / "runtimes"
+LEVELS = ("standard", "native")
+BOUNDS = {"float64": 1e-9, "float32": 2e-5, "float16": 4e-3}
+QUICK = ("dense", "functions", "int64", "uint8", "bools", "reductions", "shapes", "slices", "gather", "scatter", "lengths-differ",
+         "asserts", "cholesky", "gru", "complex-numbers", "while-loop", "branches", "digits", "kalman", "pymc-mixture")  # fmt: skip
+PAGE = ROOT / "doc/runtimes.md"
+OLD = BUILD / "old"
+
+
+def python(venv, engine):
+    return [f"{venv}/bin/python", HERE / "run_python.py", engine]
+
+
+def node(package, folder):
+    return ["node", HERE / "run_node.cjs", package, BUILD / folder]
+
+
+RUNTIMES = {  # name -> command
+    "ort": python(ROOT / ".venv", "onnxruntime"),
+    "ort-old": python(OLD, "onnxruntime"),
+    "reference": python(ROOT / ".venv", "reference"),
+    "web": node("onnxruntime-web", "npm"),
+    "node": node("onnxruntime-node", "npm-node"),
+}
+QUICK_RUNTIMES = ("ort", "ort-old", "reference", "web")
+
+
+# --- models, inputs, expected outputs ---
+
+
+def graph_cases(name, build):
+    """(models by level, [(feed, outputs or the error)]) of a graph of PyTensor"""
+    import pytensor
+    from pytensor.compile.mode import Mode
+
+    from ptgc import compile_onnx
+    from ptgc.runtime import pairs
+
+    inputs, outputs, feeds = build()
+    exported = {m: compile_onnx(inputs, outputs, math=m) for m in LEVELS}
+    f = pytensor.function(inputs, outputs, mode=Mode("py", None), on_unused_input="ignore")
+    cases = []
+    for feed in feeds:
+        feed = [np.asarray(a) for a in feed]
+        try:
+            want = [np.asarray(a) for a in f(*feed)]
+        except Exception as e:
+            want = e
+        else:
+            want = dict(zip(exported["standard"].outputs, map(real, want)))
+        cases.append((dict(zip(exported["standard"].inputs, map(real, feed))), want))
+    return {m: e.model for m, e in exported.items()}, cases
+
+
+def real(a):
+    """complex numbers as models have them: pairs along a last axis"""
+    return np.stack([a.real, a.imag], axis=-1) if a.dtype.kind == "c" else a
+
+
+def example_cases(name, path, feed):
+    """The same of a .ptg file. Expected is what the newest ONNX Runtime computes at --math=exact, which the examples'
+    own run.py compares with NumPy."""
+    import onnxruntime as ort
+
+    import ptgc
+
+    models = {m: ptgc.compile(str(path), math=m) for m in (*LEVELS, "exact")}
+    session = ort.InferenceSession(models.pop("exact"), providers=["CPUExecutionProvider"])
+    feed = feed()
+    return models, [(feed, dict(zip((o.name for o in session.get_outputs()), session.run(None, feed))))]
+
+
+def make_cases(names):
+    """Writes the folder of cases; returns [(case, model, level, expected)]."""
+    from cases import write_tensors
+    from models import EXAMPLES, GRAPHS
+
+    folder = BUILD / "cases"
+    folder.mkdir(parents=True, exist_ok=True)
+    made, index = [], open(folder / "cases.txt", "w")
+    for name in names or [*GRAPHS, *EXAMPLES]:
+        models, feeds = graph_cases(name, GRAPHS[name]) if name in GRAPHS else example_cases(name, *EXAMPLES[name])
+        for level, model in models.items():
+            (folder / f"{name}-{level}.onnx").write_bytes(model)
+            for k, (feed, want) in enumerate(feeds):
+                if level == "native" and isinstance(want, Exception) and name == "lengths-differ":
+                    continue  # not promised at this level
+                case = f"{name}-{level}.{k}"
+                write_tensors(folder / case, ".in", list(feed.items()))
+                print(case, f"{name}-{level}.onnx", file=index)
+                made.append((case, name, level, want))
+    index.close()
+    return made
+
+
+# --- runs ---
+
+
+def run(runtime, command, cases, timeout=300):
+    """Runs a driver over all cases, once more after each case that kills it. Returns its version."""
+    results = BUILD / "results" / runtime
+    results.mkdir(parents=True, exist_ok=True)
+    for f in results.iterdir():
+        f.unlink()
+    todo = [line for line in (cases / "cases.txt").read_text().splitlines() if line]
+    log = open(BUILD / f"{runtime}.log", "w")
+    while todo:
+        why = "died"
+        try:
+            subprocess.run([*map(str, command), str(cases), str(results)], input="\n".join(todo) + "\n", text=True, stdout=log,
+                           stderr=log, timeout=timeout, cwd=ROOT)  # fmt: skip
+        except subprocess.TimeoutExpired:
+            why = "took too long"
+        except OSError as e:
+            raise RuntimeError(f"{runtime} does not start: {e}") from e
+        if not (results / "version").exists():
+            raise RuntimeError(f"{runtime} does not start: {(BUILD / f'{runtime}.log').read_text()[-500:]}")
+        left = [line for line in todo if not (results / f"{line.split()[0]}.out").exists()]
+        if left:
+            (results / f"{left[0].split()[0]}.out").write_text(f"run {why}\n")
+        todo = left[1:]
+    return (results / "version").read_text().strip()
+
+
+def compare(got, want):
+    """None if equal within bounds, else how they differ"""
+    if list(got) != list(want):
+        return f"outputs {list(got)} instead of {list(want)}"
+    for name, w in want.items():
+        g = got[name]
+        if g.dtype != w.dtype or g.shape != w.shape:
+            return f"{name} is {g.dtype}{list(g.shape)} instead of {w.dtype}{list(w.shape)}"
+        if w.dtype.kind != "f":
+            if not np.array_equal(g, w):
+                at = tuple(map(int, np.argwhere(g != w)[0]))
+                return f"{name}{list(at)} is {g[at]} instead of {w[at]}"
+            continue
+        finite = np.isfinite(w)
+        if not np.array_equal(np.isfinite(g), finite) or not np.array_equal(g[~finite], w[~finite], equal_nan=True):
+            return f"{name}: NaN or infinite in other places"
+        if not finite.any():
+            continue
+        error = np.max(np.abs(g[finite].astype("float64") - w[finite])) / (np.max(np.abs(w[finite].astype("float64"))) or 1)
+        if error > BOUNDS[w.dtype.name]:
+            return f"{name} is off by {error:.1e} of its largest number"
+    return None
+
+
+def judge(runtime, made):
+    """{(model, level): None or ("not loaded" or "differs" or "fails", why)}: the first thing that is wrong"""
+    from cases import read_tensors
+
+    results, verdicts = BUILD / "results" / runtime, {}
+    for case, name, level, want in made:
+        if verdicts.setdefault((name, level), None):
+            continue
+        out = results / case
+        kind, _, why = Path(f"{out}.out").read_text().partition(" ")
+        if kind == "load":
+            verdict = ("not loaded", why.strip())
+        elif isinstance(want, Exception):
+            verdict = None if kind == "run" and why.strip() not in ("died", "took too long") else (
+                "differs", f"computes where PyTensor raises an error ({first_words(want)})")  # fmt: skip
+        elif kind == "run":
+            verdict = ("fails", why.strip())
+        else:
+            differs = compare(read_tensors(out, ".out"), want)
+            verdict = differs and ("differs", differs)
+        verdicts[name, level] = verdict
+    return verdicts
+
+
+def first_words(e):
+    return " ".join(str(e).split())[:60]
+
+
+def results_of(names, runtimes):
+    """{runtime: (version, {(model, level): verdict})}; a runtime that does not start has the error in place of both"""
+    made = make_cases(names)
+
+    def one(runtime):
+        try:
+            return run(runtime, RUNTIMES[runtime], BUILD / "cases"), judge(runtime, made)
+        except RuntimeError as e:
+            return e
+
+    with ThreadPool(2) as pool:
+        return dict(zip(runtimes, pool.map(one, runtimes, 1)))
+
+
+# --- doc/runtimes.md ---
+
+MARKS = {None: "=", "differs": "≠", "fails": "!", "not loaded": "–"}
+
+
+def cell(verdicts, name):
+    marks = [MARKS[(verdicts[name, level] or [None])[0]] for level in LEVELS]
+    return marks[0] if len(set(marks)) == 1 else " ".join(marks)
+
+
+def reason(why):
+    """the message without what names a node of one model"""
+    why = re.sub(r"^(Error|[A-Za-z.]*Exception|NotImplemented|Fail|RuntimeError): ", "", why)
+    why = re.sub(r"\[ONNXRuntimeError\] : \d+ : [A-Z_]+ : |Can't create a session. ERROR_CODE: \d+, ERROR_MESSAGE: ", "", why)
+    return re.sub(r" with name '[^']*'|/[^ ]*/", "", why).replace("|", "/")[:150]
+
+
+def page(results):
+    text = (HERE / "page.md").read_text()
+    versions = "".join(f"- {r}: {v}\n" for r, (v, _) in results.items())
+    names = list(dict.fromkeys(name for name, _ in next(iter(results.values()))[1]))
+    table = f"| model | {' | '.join(results)} |\n|---{'|:-:' * len(results)}|\n"
+    for name in names:
+        table += f"| {name} | {' | '.join(cell(v, name) for _, v in results.values())} |\n"
+    table += f"| **equal, of {len(names) * len(LEVELS)}** | {' | '.join(str(list(v.values()).count(None)) for _, v in results.values())} |\n"
+    reasons = ""
+    for runtime, (_, verdicts) in results.items():
+        why = {}
+        for (name, _), verdict in verdicts.items():
+            if verdict:
+                why.setdefault(f"{verdict[0]}: {reason(verdict[1])}", {})[name] = True
+        reasons += f"\n### {runtime}\n" + ("".join(f"- {w} ({', '.join(n)})\n" for w, n in why.items()) or "All equal.\n")
+    return text.replace("@VERSIONS@\n", versions).replace("@TABLE@\n", table).replace("@REASONS@\n", reasons.strip() + "\n")
+
+
+def page_cells():
+    """{(model, runtime): cell} of the page as committed"""
+    table = PAGE.read_text().partition("| model |")
+    rows = [[c.strip() for c in line.split("|")[1:-1]] for line in "".join(table[1:]).splitlines() if line.startswith("|")]
+    return {(row[0], runtime): c for row in rows[2:] for runtime, c in zip(rows[0][1:], row[1:])}
+
+
+def check():
+    """Compares with the page. A result better than there is fine."""
+    cells, passed, failed = page_cells(), 0, 0
+    for runtime, result in results_of(QUICK, QUICK_RUNTIMES).items():
+        if isinstance(result, RuntimeError):
+            print(f"failed: {result}")
+            failed += 1
+            continue
+        version, verdicts = result
+        for name in QUICK:
+            now, was = cell(verdicts, name), cells.get((name, runtime))
+            if now in (was, "="):
+                passed += 1
+                continue
+            failed += 1
+            print(f"failed: {version}, {name}: {now}, doc/runtimes.md has {was}; make check-runtimes writes that page")
+            for level in LEVELS:
+                print(f"   {level}: {': '.join(verdicts[name, level] or ['equal'])}")
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+def main(words):
+    if words == ["check"]:
+        return check()
+    whole = words == ["page"]
+    runtimes = [w for w in words if w in RUNTIMES] or list(RUNTIMES)
+    results = results_of([] if whole else [w for w in words if w not in RUNTIMES], runtimes)
+    for runtime, result in results.items():
+        if isinstance(result, RuntimeError):
+            print(f"failed: {result}")
+            continue
+        version, verdicts = result
+        for (name, level), verdict in verdicts.items():
+            if verdict and not whole:
+                print(f"{runtime}: {name} at {level}: {': '.join(verdict)}")
+        print(f"{version}: {sum(v is None for v in verdicts.values())} of {len(verdicts)} equal")
+    if any(isinstance(r, RuntimeError) for r in results.values()):
+        return 1
+    if whole:
+        PAGE.write_text(page(results))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
