@@ -17,6 +17,7 @@ from pytensor.graph.traversal import ancestors
 from pytensor.graph.type import Type
 from pytensor.raise_op import CheckAndRaise
 from pytensor.scalar.basic import Add, Cast, Composite, Mul, ScalarOp, ScalarType, TrueDiv, get_scalar_type
+from pytensor.scalar.loop import ScalarLoop
 from pytensor.tensor.basic import Join, Split, alloc
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
@@ -79,7 +80,7 @@ def op_name(op: Op) -> str:
     if isinstance(op, Elemwise):
         return op_name(op.scalar_op)
     if isinstance(op, ScalarOp):
-        return type(op).__name__ if type(op).__name__ in ("Cast", "ScalarLoop") else scalar_name(op)
+        return type(op).__name__ if isinstance(op, Cast | ScalarLoop) else scalar_name(op)
     if isinstance(op, CumOp):
         return "Cumsum" if op.mode == "add" else "Cumprod"
     if isinstance(op, IncSubtensor):

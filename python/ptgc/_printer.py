@@ -268,7 +268,9 @@ class Printer:
         if isinstance(op, Scan):
             return self.scan(op, args)
         if isinstance(scalar_op, ScalarLoop):
-            raise TypeError("loops inside of scalar ops cannot be converted yet")
+            step = self.fn_property(scalar_op.fgraph, scalar_op.name or "step", typed=False)
+            is_while = ", is_while=True" if scalar_op.is_while else ""
+            return f"{op_name(op)}{{{step}{is_while}}}({', '.join(args)})"
         if type(op).__module__.startswith("pytensor.sparse"):
             raise TypeError("sparse matrices cannot be converted yet")
         if type(op).__module__.startswith("pytensor.xtensor"):
@@ -309,14 +311,17 @@ class Printer:
 
     def scan(self, op, args) -> str:
         """Scan with its fn, and those of its properties, which are those of ScanInfo, that are not 0 or empty."""
-        name = self.fn_of_graph(op.fgraph, op.name or "scan_fn")
-        # f{} is the fn where f would be a value or a dim of that name
-        plain, dims = _text.unquote(name), (dim for axes in self.dims.values() for dim in axes.values())
-        parts = [f"fn={name}{{}}" if plain in self.names.taken or plain in dims else f"fn={name}"]
+        parts = [self.fn_property(op.fgraph, op.name or "scan_fn")]
         for p in _lib.op_properties("Scan"):
             if value := getattr(op.info, p, None):
                 parts.append(f"{p}={property_text(value)}")
         return f"Scan{{{', '.join(parts)}}}({', '.join(args)})"
+
+    def fn_property(self, fgraph, label, typed=True) -> str:
+        name = self.fn_of_graph(fgraph, label, typed)
+        # f{} is the fn where f would be a value or a dim of that name
+        plain, dims = _text.unquote(name), (dim for axes in self.dims.values() for dim in axes.values())
+        return f"fn={name}{{}}" if plain in self.names.taken or plain in dims else f"fn={name}"
 
     def new_fn(self, name) -> str:
         """The text of a fn's name that no other fn has and that hides no op."""

@@ -70,12 +70,6 @@ def test_unsupported_op_inside_of_a_loop():
         function([v], out)
 
 
-def test_scalar_loops_are_refused_by_name():
-    out = pytensor.grad(pt.betainc(v, 2.0, 0.5).sum(), v)
-    with pytest.raises(ptgc.UnsupportedError, match=r"ScalarLoop\{\.\.\.\}\(.*loops inside of scalar ops"):
-        function([v], out)
-
-
 def graphs_that_pass_a_generator_on(r):
     new, draw = pt.random.normal(v, 1, rng=r).owner.outputs
     shared = pytensor.shared(np.random.default_rng(1), name="shared")

@@ -207,9 +207,8 @@ static struct cv results_of(struct cv *values, uint32_t n, struct span s)
 		      : (struct cv){.kind = CV_MULTI, .n = n, .span = s, .u.items = values};
 }
 
-/* Calls the fn or op of a property. CV_MULTI: several results, poison: reported */
-static struct cv call_ref(struct elab *e, const struct cv *ref, struct cv *args, uint32_t nargs,
-			  struct span s)
+struct cv call_ref(struct elab *e, const struct cv *ref, struct cv *args, uint32_t nargs,
+		   struct span s)
 {
 	const struct opref *r = ref->u.op;
 

@@ -101,7 +101,7 @@ struct elab {
 /* EXPAND of ops.def: a call of an op that runs fns becomes other nodes at once */
 typedef struct cv expand_fn_t(struct elab *e, const struct op *op, struct cv *props,
 			      struct cv *args, uint32_t nargs, struct span s);
-expand_fn_t elab_scan, elab_if_else, elab_lazy_if_else, elab_from_graph;
+expand_fn_t elab_scan, elab_scalar_loop, elab_if_else, elab_lazy_if_else, elab_from_graph;
 
 /* elab.c */
 struct diag *elab_error(struct elab *e, struct span s, enum diag_code code, const char *fmt, ...)
@@ -188,6 +188,9 @@ bool make_type(struct elab *e, struct expr x, struct value *v, struct type *t);
 void declare_dims(struct elab *e, struct expr x, struct value *v);
 
 /* if.c */
+/* Calls the fn or op of a property. CV_MULTI: several results, poison: reported */
+struct cv call_ref(struct elab *e, const struct cv *ref, struct cv *args, uint32_t nargs,
+		   struct span s);
 bool exec_if(struct elab *e, struct stmt *s);
 
 /* flow.c */
