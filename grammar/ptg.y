@@ -126,12 +126,8 @@ name: NAME | soft ;
 opname: NAME
     | dotted                                    { $$ = intern(p->cx, p->dotted.s, p->dotted.len); } ;
 
-dotted: NAME DOT name                           { p->dotted.len = 0;
-                                                  sb_add(&p->dotted, $1->s, $1->len);
-                                                  sb_add(&p->dotted, ".", 1);
-                                                  sb_add(&p->dotted, $3->s, $3->len); }
-    | dotted DOT name                           { sb_add(&p->dotted, ".", 1);
-                                                  sb_add(&p->dotted, $3->s, $3->len); } ;
+dotted: NAME DOT name                           { dotted_begin(p, $1, @1); dotted_more(p, $3, @3); }
+    | dotted DOT name                           { dotted_more(p, $3, @3); } ;
 
 decls: %empty                                   { $$ = (struct range){p->params.len, 0}; }
     | LPROPS decl_list RPROPS                   { $$ = $2; }
@@ -313,7 +309,13 @@ expr: expr EQ expr                              { binary(p, OPR_EQ, @$, @2); }
     | NONE                                      { leaf(p, A_NONE, @$); }
     | TRUE                                      { leaf(p, A_TRUE, @$); }
     | FALSE                                     { leaf(p, A_FALSE, @$); }
-    | LBRACKET RBRACKET                         { list_end(p, NULL, @$); }
+    | dotted                                    { dotted_value(p); }
+    | index                                     { parent(p, A_INDEX, $1, @$, @1)->at.begin = @1.end - 1; }
+    | opname props                              { call(p, $1, &$2, NULL, @$, @1); }
+    | closed ;
+
+/* what ends with ] or ), or with the name of an attribute */
+closed: LBRACKET RBRACKET                       { list_end(p, NULL, @$); }
     | LBRACKET elems RBRACKET                   { list_end(p, $2, @$); }
     | LBRACKET elems COMMA RBRACKET             { list_end(p, $2, @$); }
     | LPAREN expr RPAREN                        { parent(p, A_PAREN, children(p, 1), @$, @1); }
@@ -327,11 +329,15 @@ expr: expr EQ expr                              { binary(p, OPR_EQ, @$, @2); }
                                                          $4.n + 1}, @$, @1); }
     | opname LPAREN args RPAREN                 { call(p, $1, NULL, &$3, @$, @1); }
     | opname props LPAREN args RPAREN           { call(p, $1, &$2, &$4, @$, @1); }
-    | opname props                              { call(p, $1, &$2, NULL, @$, @1); }
-    | index                                     { parent(p, A_INDEX, $1, @$, @1)->at.begin = @1.end - 1; }
     | index LPAREN <sym>{ if (!construct_begin(p, &$1, &$$, @1)) YYERROR; }
       args RPAREN                               { construct(p, $3, $1, $4, @$, @1); }
-    | index DOT name LPAREN expr RPAREN         { update(p, $3, $1, @$, @3); } ;
+    | index DOT name LPAREN args RPAREN         { update(p, $3, $1, $5, @$, @3); }
+    | index DOT name                            { parent(p, A_INDEX, $1, @1, @1)->at.begin = @1.end - 1;
+                                                  attribute(p, $3, @$, @3); }
+    | closed DOT name                           { attribute(p, $3, @$, @3); }
+    | closed DOT name LPAREN args RPAREN        { method(p, $3, (struct range){
+                                                         before(p, (struct expr){$5.start, 0}).first,
+                                                         $5.n + 1}, @$, @3); } ;
 
 args: %empty                                    { $$ = children(p, 0); }
     | arg_list
@@ -542,6 +548,55 @@ static bool dot_before_name(const struct parse *p, struct span at)
 	return next < p->len && begins_name(p->text[next]);
 }
 
+/* sum(x, axis=0), x.sum(axis=0) or np.sum(x, axis=0), in which the parser stands at the '=': as it
+ * is written in .ptg, Sum{axis=0}(x). The name is a guess. */
+static const char *call_with_braces(struct parse *p)
+{
+	const char *open = p->text + (p->brackets[p->depth - 1].at - p->base), *name = open, *dot = NULL;
+	const char *key = p->text + (p->before.begin - p->base), *end = key, *args = open + 1;
+	uint32_t depth = 0, commas = 0, values = 0;
+
+	while (name > p->text && (begins_name(name[-1]) || (name[-1] >= '0' && name[-1] <= '9') ||
+	                          name[-1] == '.'))
+		if (*--name == '.' && !dot)
+			dot = name;
+	for (; end < p->text + p->len && *end != '\n' && !(*end == ')' && !depth); end++) {
+		depth += *end == '(' || *end == '[';
+		depth -= *end == ')' || *end == ']';
+		commas += *end == ',' && !depth;
+		values += *end == '=' && !depth;
+	}
+	int before = (int)(key - args), props = (int)(end - key);
+	while (before && strchr(", \t", args[before - 1]))
+		before--;
+	const char *method = dot ? dot + 1 : name;
+	if (method == open || end == p->text + p->len || *end == '\n' || values != commas + 1 ||
+	    end - name > 80 || memchr(name, '\n', (size_t)(end - name)))
+		return "Name{key=value}(x)";
+	if (dot && !before)
+		args = name, before = (int)(dot - name);
+	return arena_printf(p->arena, "%c%.*s{%.*s}(%.*s)",
+	                    *method >= 'a' && *method <= 'z' ? *method - ('a' - 'A') : *method,
+	                    (int)(open - method - 1), method + 1, props, key, before, args);
+}
+
+/* Does the line have a // before the place, or begin a C comment there? */
+static bool slashes_before(const struct parse *p, int kind, struct span at)
+{
+	const char *end = p->text + (at.begin - p->base), *from = end;
+
+	if (kind == YYSYMBOL_MUL && p->prev_span.begin == p->before.end && is_text(p, p->before, "/"))
+		return true;
+	if (kind != YYSYMBOL_NAME && kind != YYSYMBOL_INTDIV)
+		return false;
+	while (from > p->text && from[-1] != '\n')
+		from--;
+	for (; from < end; from++)
+		if (from[0] == '/' && from[1] == '/')
+			return true;
+	return false;
+}
+
 /* Mistakes that people make: a message that says what to write instead. */
 static bool known_mistake(struct parse *p, int kind, struct span at, const struct wanted *w)
 {
@@ -558,6 +613,10 @@ static bool known_mistake(struct parse *p, int kind, struct span at, const struc
 	}
 	if (misplaced(p, kind, at, w))
 		return true;
+	if ((kind == YYSYMBOL_INTDIV && !w->op) || slashes_before(p, kind, at)) {
+		parse_error(p, at, E_SYNTAX, "a comment begins with '#'; '//' divides and rounds down");
+		return true;
+	}
 	if (is_comparison(kind) && w->op) {
 		parse_error(p, at, E_CHAINED, "comparisons do not chain: write (a < b) & (b < c); "
 		            "& and | bind tighter than comparisons");
@@ -565,18 +624,15 @@ static bool known_mistake(struct parse *p, int kind, struct span at, const struc
 	}
 	if (kind == YYSYMBOL_ASSIGN && inside == TOK_LPAREN && p->head != TOK_GRAPH) {
 		parse_error(p, at, E_CALL_PROPERTY, "arguments have no names; properties are written "
-		            "in braces before them: Name{key=value}(x)");
+		            "in braces before them: %s", call_with_braces(p));
 		return true;
 	}
 	if (kind == YYSYMBOL_ASSIGN && p->head == TOK_IF) {
 		parse_error(p, at, E_SYNTAX, "'=' cannot stand in a condition: '==' compares");
 		return true;
 	}
-	if (p->head != TOK_GRAPH && p->depth &&
-	    ((kind == YYSYMBOL_DOT && dot_before_name(p, at)) ||
-	     (w->call && !w->op && kind != YYSYMBOL_LBRACE))) {
-		parse_error(p, kind == YYSYMBOL_DOT ? at : p->before, E_SYNTAX,
-		            "values have no attributes: a '.' stands in op names (onnx.Gelu) and in "
+	if (p->head != TOK_GRAPH && p->depth && kind == YYSYMBOL_DOT && dot_before_name(p, at)) {
+		parse_error(p, at, E_SYNTAX, "a '.' stands in op names (onnx.Gelu), in x.T, and in "
 		            "x[...].set(v)");
 		return true;
 	}

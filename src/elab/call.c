@@ -410,6 +410,11 @@ static void report_unknown_op(struct elab *e, struct sym *name, struct span s)
 		return;
 	}
 	bool hint = e->cx->errors < MAX_HINTS;
+	const char *instead = hint ? op_instead(e->cx, dot ? dot + 1 : name->s, false) : NULL;
+	if (instead) {
+		elab_error(e, s, E_UNKNOWN_OP, "unknown op '%s': write %s", name->s, instead);
+		return;
+	}
 	for (uint32_t i = 0; hint && i < op_count; i++)
 		*vec_push(e->cx->arena, &names) = op_table[i].name;
 	for (uint32_t i = 0; hint && i < e->used.len; i++)

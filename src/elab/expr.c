@@ -570,6 +570,31 @@ static struct cv eval_construct(struct elab *e, const struct anode *n, struct cv
 			      items + n->nprops, n->n - n->nprops, n->span);
 }
 
+/* x.T is a transposed; a value has no other attribute, and no methods. */
+static struct cv eval_attribute(struct elab *e, const struct anode *n, struct cv *items)
+{
+	struct cv *x = &items[0];
+	const char *name = n->u.sym->s;
+
+	for (uint32_t i = 0; i < n->n; i++)
+		if (items[i].kind == CV_POISON)
+			return poison(n->span);
+	if (n->kind == A_ATTRIBUTE && !strcmp(name, "T"))
+		return all_defined(e, x, 1) ? call_named(e, "Transpose", x, 1, n->span)
+					    : poison(n->span);
+	bool module = x->kind == CV_SYM; /* np.pi */
+	const char *instead = n->u.sym->dtype ? name : op_instead(e->cx, name, true);
+	if (module && !instead && !all_defined(e, x, 1))
+		return poison(n->span);
+	elab_error(e, n->at, module ? E_UNDEFINED : E_EXPRESSION, "%s '%s'%s%s",
+		   module                ? "there is no"
+		   : n->kind == A_METHOD ? "values have no method"
+					 : "values have no attribute",
+		   module ? arena_printf(e->cx->arena, "%s.%s", x->u.sym->s, name) : name,
+		   instead ? ": write " : "", instead ? instead : "");
+	return poison(n->span);
+}
+
 static struct cv eval_inner(struct elab *e, uint32_t at, struct cv *items)
 {
 	const struct anode *n = &e->file->nodes.at[at];
@@ -598,6 +623,9 @@ static struct cv eval_inner(struct elab *e, uint32_t at, struct cv *items)
 	case A_SET:
 	case A_INC:
 		return eval_index(e, at, items);
+	case A_ATTRIBUTE:
+	case A_METHOD:
+		return eval_attribute(e, n, items);
 	case A_CONSTRUCT:
 		return eval_construct(e, n, items);
 	default:

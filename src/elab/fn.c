@@ -31,12 +31,21 @@ static bool exceeds_limits(struct elab *e, struct fn *f, struct span call)
 
 /* ---- properties ---- */
 
+/* As of ops, `axis` and `axes` are the same property, unless the fn has both. */
 static int find_decl(struct fn *f, struct sym *name)
 {
-	for (uint32_t i = 0; i < f->ndecls; i++)
+	const char *other = !strcmp(name->s, "axis")   ? "axes"
+			    : !strcmp(name->s, "axes") ? "axis"
+						       : "";
+	int found = -1;
+
+	for (uint32_t i = 0; i < f->ndecls; i++) {
 		if (f->decls[i].name == name)
 			return (int)i;
-	return -1;
+		if (!strcmp(f->decls[i].name->s, other))
+			found = (int)i;
+	}
+	return found;
 }
 
 static bool given_props(struct elab *e, struct fn *f, const struct prop_arg *props, uint32_t nprops,

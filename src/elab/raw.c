@@ -335,9 +335,10 @@ static bool is_method(struct elab *e, const char *name, struct span s)
 
 	if (!find_value(e, intern(e->cx, name, len)))
 		return false;
-	elab_error(e, s, E_UNKNOWN_OP,
-		   "'%.*s' is a value, and values have no methods: an op is called as Sum(x)",
-		   (int)len, name);
+	const char *instead = op_instead(e->cx, strrchr(name, '.') + 1, true);
+	elab_error(e, s, E_UNKNOWN_OP, "'%.*s' is a value, and values have no methods: %s %s",
+		   (int)len, name, instead ? "write" : "an op is called as",
+		   instead ? instead : "Sum(x)");
 	return true;
 }
 

@@ -214,6 +214,13 @@ struct cv cv_of_datum(const struct adatum *a, struct span s); /* an element of C
 struct cv *bind_props(struct ctx *cx, const struct op *op, struct span s,
 		      const struct prop_arg *args, uint32_t n);
 
+/* foreign.c: what to write for a name of NumPy, PyTorch or ONNX, as "x @ y"; NULL: not known. The
+ * name of an operator of ONNX is known in any case; that of an op too, if other_case. */
+const char *op_instead(struct ctx *cx, const char *name, bool other_case);
+extern const struct foreign_name {
+	const char *name, *first, *second; /* second may be NULL */
+} foreign_names[];                         /* the last one has no name */
+
 /* list.c: the op table for users: `ptgc --ops`, and doc/ops.md */
 void op_list(struct strbuf *out, bool markdown);
 /* table.c: appends a node to b and infers its results. If that fails (reported) they are poison. */

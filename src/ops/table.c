@@ -556,11 +556,11 @@ static void report_missing_type(struct ctx *cx, const struct node *n, uint32_t r
 			       "dtype[dims] = ...",
 			       op_label(cx, n), result + 1);
 
-	for (uint32_t i = 0; i < op_count && n->onnx->domain[0]; i++)
-		if (!strcasecmp(op_table[i].name, n->onnx->name))
-			note(cx, d, (struct span){0, 0},
-			     "this is a node of the ONNX domain '%s'; PyTensor's op is %s(...)",
-			     n->onnx->domain, op_table[i].name);
+	const char *instead = n->onnx->domain[0] ? op_instead(cx, n->onnx->name, true) : NULL;
+	if (instead)
+		note(cx, d, (struct span){0, 0},
+		     "this is a node of the ONNX domain '%s'; in .ptg, write %s", n->onnx->domain,
+		     instead);
 }
 
 static bool infer_onnx(struct ctx *cx, struct node *n)
@@ -585,13 +585,18 @@ static bool infer_onnx(struct ctx *cx, struct node *n)
 /* Reports that the op is not converted. */
 static bool refuse(struct ctx *cx, struct node *n)
 {
+	const char *instead = op_instead(cx, n->op->name, false);
+	struct diag *d;
+
 	if (n->op->todo)
-		error(cx, n->span, E_UNSUPPORTED, "%s: not converted yet: %s", n->op->name,
-		      n->op->todo);
+		d = error(cx, n->span, E_UNSUPPORTED, "%s: not converted yet: %s", n->op->name,
+			  n->op->todo);
 	else
-		error(cx, n->span, E_UNSUPPORTED, "%s: cannot be converted: %s", n->op->name,
-		      n->op->expanded ? "it runs a fn, and cannot be a part of another op"
-				      : n->op->unsupported);
+		d = error(cx, n->span, E_UNSUPPORTED, "%s: cannot be converted: %s", n->op->name,
+			  n->op->expanded ? "it runs a fn, and cannot be a part of another op"
+					  : n->op->unsupported);
+	if (instead)
+		note(cx, d, (struct span){0, 0}, "write %s", instead);
 	return poison_results(n);
 }
 

@@ -13,6 +13,8 @@
  *                      AF_QUOTED: some part was in backquotes. A dtype's name that is called,
  *                      float64(...), is A_CONSTRUCT; F(...) is A_CALL, as F may be a fn.
  *   A_PROP             1, with u.sym NULL for a bare value; (a) -> (b) is A_PROP of A_ARROW.
+ *   A_ATTRIBUTE        base; u.sym: the name behind the dot
+ *   A_METHOD           base, arguments; u.sym: the name. No value has methods.
  *   A_INDEX            base, items: expressions, A_SLICE, A_ELLIPSIS, A_NONE
  *   A_SET, A_INC       base, items, the new value (n = items + 2); `at` is the word set or inc
  *   A_CONSTRUCT        nprops dims, then values; AF_DIMS: [ ] was written (so F[](x) differs from
@@ -234,15 +236,64 @@ void construct(struct parse *p, struct sym *name, struct range index, struct ran
 	n->flags = AF_DIMS;
 }
 
-void update(struct parse *p, struct sym *method, struct range index, struct span s, struct span at)
+/* x[...].name(args): .set(v), .inc(v), or what is no method */
+void update(struct parse *p, struct sym *name, struct range index, struct range args, struct span s,
+	    struct span at)
 {
-	struct range r = {index.start, index.n + 1};
+	struct range r = {index.start, index.n + args.n};
 
-	if (method != p->set && method != p->inc) {
-		parse_error(p, at, E_SYNTAX, "expected 'set' or 'inc' but found '%s'", method->s);
+	if (name != p->set && name != p->inc) {
+		method(p, name, r, s, at);
+		return;
+	}
+	if (args.n != 1) {
+		parse_error(p, at, E_SYNTAX, "'.%s' takes one value: x[...].%s(v)", name->s,
+			    name->s);
 		p->told = at.begin;
 	}
-	parent(p, method == p->inc ? A_INC : A_SET, r, s, at);
+	parent(p, name == p->inc ? A_INC : A_SET, r, s, at);
+}
+
+/* The expression that was just completed, then .name */
+void attribute(struct parse *p, struct sym *name, struct span s, struct span at)
+{
+	parent(p, A_ATTRIBUTE, children(p, 1), s, at)->u.sym = name;
+}
+
+/* (x + y).name(args), which the elaborator refuses */
+void method(struct parse *p, struct sym *name, struct range operands, struct span s, struct span at)
+{
+	if (name == p->set || name == p->inc) {
+		parse_error(p, at, E_INDEX_FIRST, "index first: x[...].%s(v) updates all of x",
+			    name->s);
+		p->told = at.begin;
+	}
+	parent(p, A_METHOD, operands, s, at)->u.sym = name;
+}
+
+/* A name with dots is that of an op, or a value with attributes. */
+void dotted_more(struct parse *p, struct sym *name, struct span s)
+{
+	sb_add(&p->dotted, ".", p->parts.len ? 1 : 0);
+	sb_add(&p->dotted, name->s, name->len);
+	*vec_push(p->arena, &p->parts) = (struct name_part){name, s};
+}
+
+void dotted_begin(struct parse *p, struct sym *name, struct span s)
+{
+	p->dotted.len = p->parts.len = 0;
+	dotted_more(p, name, s);
+}
+
+void dotted_value(struct parse *p)
+{
+	struct span s = p->parts.at[0].span;
+
+	name_leaf(p, p->parts.at[0].name, s);
+	for (uint32_t i = 1; i < p->parts.len; i++) {
+		s.end = p->parts.at[i].span.end;
+		attribute(p, p->parts.at[i].name, s, p->parts.at[i].span);
+	}
 }
 
 void ast_slice(struct parse *p, unsigned flags, struct span s, struct span at)

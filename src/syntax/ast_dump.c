@@ -137,6 +137,10 @@ static const char *inner_word(const struct anode *n)
 		return "set";
 	case A_INC:
 		return "inc";
+	case A_ATTRIBUTE:
+		return "attribute";
+	case A_METHOD:
+		return "method";
 	case A_CONSTRUCT:
 		return "construct";
 	case A_SLICE:
@@ -162,6 +166,8 @@ static void put_inner(struct dump *d, const struct anode *n, const char *word)
 		if (n->kind != A_TYPE)
 			sb_printf(d->out, " %u", (unsigned)n->nprops);
 		break;
+	case A_ATTRIBUTE:
+	case A_METHOD:
 	case A_PROP:
 		if (n->u.sym) {
 			sb_str(d->out, " ");

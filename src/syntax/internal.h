@@ -40,6 +40,10 @@ struct lister { /* an open [ ... ]: elements are nodes, or, once `committed`, nu
 	bool fold;         /* so far all elements are numbers, or rows of one shape */
 	struct lister *next;
 };
+struct name_part {
+	struct sym *name;
+	struct span span;
+};
 struct bracket {
 	uint32_t at;
 	uint16_t kind;  /* token that opened it */
@@ -125,15 +129,16 @@ struct parse {
 	struct bracket brackets[MAX_BRACKETS];
 
 	/* grammar */
-	bool head_lost; /* the header of an if, loop, graph or fn could not be read */
+	bool head_lost;     /* the header of an if, loop, graph or fn could not be read */
 	uint32_t statement; /* the first node of the statement or parameter being parsed */
 	vec(struct adatum)
 		numbers; /* of all folded lists; adata->at holds an index until the end */
 	vec(struct target) targets;
 	vec(struct param) params;
 	struct lister *listers;
-	struct adata *rows; /* free list through at */
-	struct strbuf dotted;
+	struct adata *rows;   /* free list through at */
+	struct strbuf dotted; /* a.b.c, and its parts */
+	vec(struct name_part) parts;
 	struct fn **fns_end, **graphs_end;
 	struct ause **uses_end;
 	bool keep_nodes; /* no list is folded before it is closed */
@@ -223,7 +228,14 @@ void call(struct parse *p, struct sym *name, const struct range *props, const st
 bool construct_begin(struct parse *p, struct range *index, struct sym **name, struct span s);
 void construct(struct parse *p, struct sym *name, struct range index, struct range args,
 	       struct span s, struct span at);
-void update(struct parse *p, struct sym *method, struct range index, struct span s, struct span at);
+void update(struct parse *p, struct sym *name, struct range index, struct range args, struct span s,
+	    struct span at);
+void attribute(struct parse *p, struct sym *name, struct span s, struct span at);
+void method(struct parse *p, struct sym *name, struct range operands, struct span s,
+	    struct span at);
+void dotted_begin(struct parse *p, struct sym *name, struct span s);
+void dotted_more(struct parse *p, struct sym *name, struct span s);
+void dotted_value(struct parse *p); /* what was read as a.b.c becomes an expression */
 void ast_slice(struct parse *p, unsigned flags, struct span s, struct span at);
 void type_node(struct parse *p, struct sym *name, const struct range *dims, struct span s,
 	       struct span at);

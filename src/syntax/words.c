@@ -32,9 +32,9 @@ static const struct word {
 	{"infj", TOK_IMAG, NULL},
 	{"nanj", TOK_IMAG, NULL},
 	/* kept for later versions of the language */
-	{"and", TOK_RESERVED, "use & on bools"},
-	{"or", TOK_RESERVED, "use | on bools"},
-	{"not", TOK_RESERVED, "use ~ on bools"},
+	{"and", TOK_RESERVED, "write a & b, and (x > 0) & (y > 0)"},
+	{"or", TOK_RESERVED, "write a | b, and (x > 0) | (y > 0)"},
+	{"not", TOK_RESERVED, "write ~a, and ~(x > 0)"},
 	{"for", TOK_RESERVED, "use loop (x in xs) -> (...) { ... }"},
 	{"as", TOK_RESERVED, "it has no use yet"},
 	{"where", TOK_RESERVED, "use Switch(condition, a, b)"},

@@ -3,12 +3,13 @@
 import numpy as np
 import onnx
 import ptg
+import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor.tensor.math import All, Any, Argmax, Max, Min, Prod, Sum
 from pytensor.tensor.special import LogSoftmax, Softmax
 
-from harness import ALL, BOOL, FLOATS, INTS, UINTS, Compiled, check, compare, corner_values, values, variable
+from harness import ALL, BOOL, FLOATS, INTS, PYTHON, UINTS, Compiled, check, compare, corner_values, values, variable
 
 pytestmark = pytest.mark.sampled
 
@@ -112,6 +113,23 @@ def test_argmax(dtype):
             a[:, at] = np.nan
             a[1:, 2] = np.nan
             c.run(a)
+
+
+@pytest.mark.parametrize("opset", (13, 18, 26))
+@pytest.mark.parametrize("dtype", ALL)
+def test_argmin(dtype, opset):
+    """A fn of the library; PyTensor has no such op. The least integer is its own negative, so pt.argmin never finds it."""
+    graph = f"graph g(x: {dtype}[n, m]) -> (a, b, c) {{\n  a = Argmin{{axis=0}}(x)\n  b = Argmin{{axes=[1]}}(x)\n  c = Argmin(x)\n}}"
+    model = ptg.compile(graph, opset=opset)
+    x = variable(dtype, (2, 3), True, "x")
+    f = pytensor.function([x], [pt.argmin(x, axis=0), pt.argmin(x, axis=1), pt.argmin(x)], mode=PYTHON)
+    v = corner_values(dtype)
+    arrays = [np.tile(v, (3, 1)), v[:, None], v[::-1][:, None], np.ones((3, 4), dtype), values(dtype, (1, 1)), values(dtype, (7, 5))]
+    if np.dtype(dtype).kind == "f":
+        arrays.append(np.array([[1, np.nan, 2], [np.inf, -np.inf, np.nan], [-0.0, 0.0, 1]], dtype))
+    for a in arrays:
+        for got, want in zip(ptg.run(model, a), f(a), strict=True):
+            compare(got, want, "argmin")
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

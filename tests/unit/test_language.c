@@ -137,6 +137,29 @@ static void test_words_of_options(void **state)
 	}
 }
 
+/* What is proposed for names of other libraries compiles, without a warning. */
+static void test_foreign_names(void **state)
+{
+	char text[600];
+	(void)state;
+	for (const struct foreign_name *f = foreign_names; f->name; f++) {
+		for (int i = 0; i < 2; i++) {
+			const char *value = i ? f->second : f->first;
+			if (!value)
+				continue;
+			snprintf(text, sizeof(text),
+				 "graph g(x: float32[4, 4], y: float32[4, 4], v: float32[4], c: bool[4, 4],\n"
+				 "i: int64[4], n: int64[], image: float32[1, 4, 8, 8], w: float32[4, 4, 3, 3]\n"
+				 ") -> (r) {\nr = %s\n}",
+				 value);
+			struct ptgc_result *r = ptgc_compile(text, strlen(text), NULL);
+			if (!ptgc_ok(r) || *ptgc_messages(r, false))
+				fail_msg("%s: %s", f->name, ptgc_messages(r, false));
+			ptgc_free(r);
+		}
+	}
+}
+
 static void test_causes(void **state)
 {
 	(void)state;
@@ -158,6 +181,7 @@ int main(void)
 		cmocka_unit_test(test_op_signatures), cmocka_unit_test(test_plain_names),
 		cmocka_unit_test(test_op_names),      cmocka_unit_test(test_dtypes),
 		cmocka_unit_test(test_causes),        cmocka_unit_test(test_words_of_options),
+		cmocka_unit_test(test_foreign_names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
