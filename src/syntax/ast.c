@@ -14,7 +14,7 @@
  *                      float64(...), is A_CONSTRUCT; F(...) is A_CALL, as F may be a fn.
  *   A_PROP             1, with u.sym NULL for a bare value; (a) -> (b) is A_PROP of A_ARROW.
  *   A_ATTRIBUTE        base; u.sym: the name behind the dot
- *   A_METHOD           base, arguments; u.sym: the name. No value has methods.
+ *   A_METHOD           operands; u.sym: the name. No value has methods.
  *   A_INDEX            base, items: expressions, A_SLICE, A_ELLIPSIS, A_NONE
  *   A_SET, A_INC       base, items, the new value (n = items + 2); `at` is the word set or inc
  *   A_CONSTRUCT        nprops dims, then values; AF_DIMS: [ ] was written (so F[](x) differs from

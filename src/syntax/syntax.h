@@ -35,7 +35,7 @@ enum anode_kind {
 	A_SET,       /* base[...].set(v): base, items, v (n = items + 2) */
 	A_INC,       /* base[...].inc(v) */
 	A_ATTRIBUTE, /* x.T: u.sym T, one child */
-	A_METHOD,    /* x[0].sum(v): u.sym sum; base, then n-1 arguments. It is refused */
+	A_METHOD,    /* x[0].sum(v): u.sym sum; all operands. It is refused */
 	A_CONSTRUCT, /* F[n](v, ...): u.sym dtype name; nprops dims, then n - nprops values */
 	A_SLICE, /* a:b:c; flags AF_START, AF_STOP, AF_STEP (children present), AF_COLON2 (x::) */
 	A_ELLIPSIS, /* ... ; u.sym: the name in ...b, or NULL */

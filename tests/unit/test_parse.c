@@ -116,6 +116,10 @@ static void test_calls(void **state)
 		   "(call B 1 (prop (op Cholesky 1 (prop lower True))) x)");
 	check_expr("S{a:b, ::2}(x)", "(call S 2 (prop (slice a:b a b)) (prop (slice ::c 2)) x)");
 	check_expr("onnx.Gelu(x)", "(call onnx.Gelu 0 x)");
+	check_expr("-x.T.T ** 2", "(- (** (attribute T (attribute T x)) 2))");
+	check_expr("`a.b`.T", "(attribute T `a.b`)");
+	check_expr("(x).T @ x[0].T", "(@ (attribute T (paren x)) (attribute T (index x 0)))");
+	check_expr("x[0].sum(1).T", "(attribute T (method sum x 0 1))");
 	check_expr("a.`b c`.D(x)", "(call `a.b c.D` 0 x)");
 	check_expr("float64(0)", "(construct float64 0 0)");
 	check_expr("`float64`(0)", "(call `float64` 0 0)");
@@ -342,10 +346,11 @@ static void test_messages(void **state)
 	check_body_error("  y = b | a == 0", 1, "t.ptg:2:9: error: '|' binds tighter");
 	check_body_error("  y = Sum(x, axis=0)", 1, "t.ptg:2:18: error: arguments have no names");
 	check_body_error("  y = x.set(v)", 1, "t.ptg:2:7: error: index first: x[...].set(v)");
-	check_body_error("  y = x[0].mul(v)", 1, "t.ptg:2:12: error: expected 'set' or 'inc'");
+	check_body_error("  y = x[0].set(v, v)", 1, "t.ptg:2:12: error: '.set' takes one value");
 	check_body_error("  y = x[0](v)", 1, "t.ptg:2:7: error: only a dtype");
-	check_body_error("  y = x.T", 1, "t.ptg:2:9: error: values have no attributes");
-	check_body_error("  y = a and b", 1, "t.ptg:2:9: error: 'and' is reserved: use & on bools");
+	check_body_error("  y = \"x\".T", 1, "t.ptg:2:10: error: a '.' stands in op names");
+	check_body_error("  // y = x", 1, "t.ptg:2:3: error: a comment begins with '#'");
+	check_body_error("  y = a and b", 1, "t.ptg:2:9: error: 'and' is reserved: write a & b");
 	check_body_error("  y = 2x", 1, "t.ptg:2:7: error: '2x' is not a number");
 	check_body_error("  y = 1e400", 1, "t.ptg:2:7: error: '1e400' is too large");
 	check_body_error("  y = 1e-400", 1, "t.ptg:2:7: error: '1e-400' is too small");
