@@ -7,15 +7,22 @@
  *
  * M_t and f_t come from the body itself: f_t is what it computes from states that are 0, and a row
  * of M_t is what its linear part computes from states of which one element is 1.
+ *
+ * One state whose elements go their own ways, x' = a_t x + b_t, needs no loop if the number of
+ * steps is known: several steps together are of that form too. -fno-associative leaves the Scan.
  */
+#include <math.h>
 #include <string.h>
 
 #include "rewrite/loops.h"
 
-#define MAX_STATE 8 /* elements of all states */
-#define MIN_STEPS 8 /* fewer do not pay for what is computed before the loop */
-#define MIN_NODES 5 /* of the body */
-#define MAX_IN    8
+#define MAX_STATE   8     /* elements of all states */
+#define MIN_STEPS   8     /* fewer do not pay for what is computed before the loop */
+#define MIN_NODES   5     /* of the body */
+#define MIN_ROUNDED 16    /* steps: fewer take no longer than rounds */
+#define MAX_ROUNDED 16384 /* elements of all steps: more take longer in rounds */
+#define OPEN_SIZE   64    /* elements of a state of unknown size, as is taken */
+#define MAX_IN      8
 
 enum form { CONSTANT, LINEAR, OTHER }; /* in the states */
 
@@ -23,6 +30,7 @@ enum form { CONSTANT, LINEAR, OTHER }; /* in the states */
 struct at {
 	struct value *v; /* NULL: it is 0 */
 	bool row;        /* v is stacked */
+	bool one;        /* v is a number that stands for 1 in each element */
 };
 struct linear {
 	struct closing *c;
@@ -32,8 +40,12 @@ struct linear {
 	struct value **next;
 	uint32_t *of, n; /* which states, as others only add; how many */
 	int64_t *size;
-	int64_t width; /* elements of all states */
-	struct at *at; /* by about()->number */
+	int64_t width; /* elements of all states; more than MAX_STATE: too many for a matrix */
+	bool each;     /* one state, and what leads to it works on its elements */
+	bool by_rounds;
+	bool same;        /* the coefficient is that of all steps, and not stacked */
+	struct type item; /* of all states as one value */
+	struct at *at;    /* by about()->number */
 	uint32_t numbers;
 };
 
@@ -123,9 +135,9 @@ static bool find_states(struct linear *l)
 			continue;
 		t = t ? t : (enum dtype)x->type.dtype;
 		int64_t n = element_count(l->m->cx, &x->type);
-		if (x->type.dtype != t || (t != DT_FLOAT32 && t != DT_FLOAT64) || n < 1 ||
-		    n > MAX_STATE || (l->width += n) > MAX_STATE)
+		if (x->type.dtype != t || (t != DT_FLOAT32 && t != DT_FLOAT64) || l->n == MAX_STATE)
 			return false;
+		l->width += n < 1 || n > MAX_STATE ? MAX_STATE + 1 : n;
 		about(l->m, x)->form = LINEAR;
 		about(l->m, x)->states = (uint8_t)(1u << l->n);
 		l->state[l->n] = x;
@@ -169,6 +181,9 @@ static bool mark_needed_nodes(struct linear *l, bool next)
 		enum form form = n->nout ? (enum form)about(l->m, n->out[0])->form : OTHER;
 		if ((next && form != LINEAR) || !may_be_batched(l, n))
 			return false;
+		l->each = l->each &&
+			  (!next || (onnx_facts[n->onnx->id].each &&
+				     same_dims(l->m->cx, n->out[0]->type, l->state[0]->type)));
 		for (uint32_t i = 0; i < n->nin; i++) {
 			if (!n->in[i] || !is_own(l, n->in[i]))
 				continue;
@@ -184,7 +199,7 @@ static bool mark_needed_nodes(struct linear *l, bool next)
 static bool is_linear(struct linear *l)
 {
 	struct closing *c = l->c;
-	int64_t steps;
+	int64_t steps, size;
 	uint32_t nodes = 0;
 
 	if (!l->f->scan || l->f->checked || !l->m->cx->opt.reassociate ||
@@ -205,8 +220,7 @@ static bool is_linear(struct linear *l)
 			a->leads_on = a->wanted = false;
 		}
 	}
-	if ((nodes + c->needed.len < MIN_NODES && !(l->width == 1 && l->m->cx->opt.associative)) ||
-	    (l->m->cx->opt.nans && !are_coupled(l)))
+	if (l->m->cx->opt.nans && !are_coupled(l))
 		return false;
 	for (uint32_t j = 0; j < l->n; j++)
 		about(l->m, l->next[j])->leads_on = true;
@@ -219,24 +233,39 @@ static bool is_linear(struct linear *l)
 		if (is_outer(l->m, l->f, c->needed.at[k]) ||
 		    (!c->needed.at[k]->def && !about(l->m, c->needed.at[k])->form))
 			return false;
-	return mark_needed_nodes(l, true) && mark_needed_nodes(l, false);
+	l->each = l->n == 1;
+	if (!mark_needed_nodes(l, true) || !mark_needed_nodes(l, false))
+		return false;
+	size = element_count(l->m->cx, &l->state[0]->type);
+	l->by_rounds = l->m->cx->opt.associative && (l->each || l->width == 1) &&
+		       dim_is_const(l->m->cx, l->f->trips, &steps) && steps >= MIN_ROUNDED &&
+		       steps <= MAX_ROUNDED / (size < 0 ? OPEN_SIZE : size + 1);
+	l->each = l->each && l->by_rounds;
+	return l->by_rounds || (l->width <= MAX_STATE && nodes + c->needed.len >= MIN_NODES);
 }
 
 /* ---- the coefficients ---- */
 
-static struct value *zeros_of(struct linear *l, const struct type *t, int64_t k, double one)
+/* k in each element of a value of type t */
+static struct value *filled(struct linear *l, const struct type *t, double k)
+{
+	return expand(&l->m->b, const_of(&l->m->b, (enum dtype)t->dtype, k), t->dims, t->rank);
+}
+
+/* 0 in each element but the k-th, which is 1 */
+static struct value *unit(struct linear *l, const struct type *t, int64_t k)
 {
 	struct build *b = &l->m->b;
 	enum dtype dtype = (enum dtype)t->dtype;
 	int64_t shape[MAX_RANK], n = element_count(l->m->cx, t);
 	size_t size = dtypes[dtype].size;
+	const double one = 1;
 
 	for (uint32_t i = 0; i < t->rank; i++)
 		dim_is_const(l->m->cx, t->dims[i], &shape[i]);
 	struct tensor *x = tensor_new(l->m->cx, dtype, t->rank, shape);
-	char *data = arena_alloc(l->m->cx->arena, (size_t)(n + 1) * size);
-	if (k >= 0)
-		tensor_convert(dtype, data + (size_t)k * size, DT_FLOAT64, &one, 1);
+	char *data = arena_alloc(l->m->cx->arena, (size_t)n * size);
+	tensor_convert(dtype, data + (size_t)k * size, DT_FLOAT64, &one, 1);
 	x->data = data;
 	return const_tensor(b, x);
 }
@@ -268,7 +297,7 @@ static bool compute_at(struct linear *l, struct node *n, bool homogeneous)
 	struct build *b = &l->m->b;
 	struct ctx *cx = l->m->cx;
 	struct at in[MAX_IN] = {{0}};
-	bool any = false, rows = false;
+	bool any = false, rows = false, full = false;
 	struct value *all[MAX_IN] = {0}, *now[MAX_IN] = {0};
 	bool terms = is_term(n, 1);
 
@@ -279,15 +308,16 @@ static bool compute_at(struct linear *l, struct node *n, bool homogeneous)
 		if (is_own(l, x))
 			in[i] = at_of(l, x);
 		else if (is_row_of(l->m, l->f, x))
-			in[i] = (struct at){all_of(l->m, x), true};
+			in[i] = (struct at){all_of(l->m, x), true, false};
 		else
-			in[i] = (struct at){x, false};
+			in[i] = (struct at){x, false, false};
 		if (homogeneous && is_term(n, i) && !is_own(l, x))
 			in[i].v = NULL;
+		full = full || (in[i].v && !in[i].one && same_dims(cx, x->type, n->out[0]->type));
 		any |= in[i].v && (is_own(l, x) || is_term(n, i));
 	}
 	if (!any) {
-		set_at(l, n->out[0], (struct at){NULL, false});
+		set_at(l, n->out[0], (struct at){NULL, false, false});
 		return true;
 	}
 	if (terms && !is_onnx(n, ONNX_Where))
@@ -300,9 +330,9 @@ static bool compute_at(struct linear *l, struct node *n, bool homogeneous)
 	for (uint32_t i = 0; i < n->nin; i++) {
 		if (!n->in[i])
 			continue;
-		if (!in[i].v && element_count(cx, &n->in[i]->type) < 0)
-			return false;
-		now[i] = in[i].v ? in[i].v : zeros_of(l, &n->in[i]->type, -1, 0);
+		now[i] = in[i].v ? in[i].v : filled(l, &n->in[i]->type, 0);
+		if (in[i].one && !full)
+			now[i] = filled(l, &n->in[i]->type, 1);
 		all[i] = in[i].v && in[i].row ? in[i].v : NULL;
 		rows |= all[i] != NULL;
 		if (all[i])
@@ -318,11 +348,36 @@ static bool compute_at(struct linear *l, struct node *n, bool homogeneous)
 	} else {
 		emit_like(b, &like, now, &out);
 	}
-	set_at(l, n->out[0], (struct at){out, rows});
+	set_at(l, n->out[0], (struct at){out, rows, false});
 	return out != NULL;
 }
 
-/* All next states, stacked: [steps, 1, width], or [steps] for one number. NULL: not outside */
+/* v, which holds state j, with the axes of l->item behind `first` axes: [first, 1, size] in a
+ * matrix */
+static struct value *as_item(struct linear *l, struct value *v, uint32_t j, dim first, bool stacked)
+{
+	dim *dims = new_array(l->m->cx->arena, dim, l->item.rank + 1u);
+
+	dims[0] = first;
+	memcpy(dims + stacked, l->item.dims, l->item.rank * sizeof(dim));
+	if (!l->each && l->item.rank)
+		dims[stacked + 1] = dim_const(l->m->cx, l->size[j]);
+	return reshape(&l->m->b, v, dims, l->item.rank + stacked);
+}
+
+/* v of type t for all of the steps, where it is the same in each */
+static struct value *repeated(struct linear *l, struct value *v)
+{
+	struct ctx *cx = l->m->cx;
+	dim *dims = memcpy(new_array(cx->arena, dim, v->type.rank), v->type.dims,
+			   v->type.rank * sizeof(dim));
+
+	dims[0] = l->f->trips;
+	return expand(&l->m->b, v, dims, v->type.rank);
+}
+
+/* All next states, stacked: [steps, ...]. A coefficient that is the same in all steps may stay [1,
+ * ...], if `same`. NULL: they cannot be computed outside of the loop */
 static struct value *next_at(struct linear *l, bool homogeneous)
 {
 	struct build *b = &l->m->b;
@@ -335,25 +390,19 @@ static struct value *next_at(struct linear *l, bool homogeneous)
 			return NULL;
 	for (uint32_t j = 0; j < l->n; j++) {
 		struct value *x = l->next[j];
-		struct at v = {x, false};
+		struct at v = {x, false, false};
 		if (is_own(l, x))
 			v = at_of(l, x);
 		else if (is_row_of(l->m, l->f, x))
-			v = (struct at){all_of(l->m, x), true};
+			v = (struct at){all_of(l->m, x), true, false};
 		if (homogeneous && !is_own(l, x))
 			v.v = NULL;
 		if (!v.v)
-			v.v = zeros_of(l, &x->type, -1, 0);
-		dim *dims = new_array(cx->arena, dim, 3);
-		dims[0] = v.row ? l->f->trips : dim_const(cx, 1);
-		dims[1] = dim_const(cx, 1);
-		dims[2] = dim_const(cx, l->size[j]);
-		part[j] = reshape(b, v.v, dims, l->width == 1 ? 1 : 3);
-		if (v.row)
-			continue;
-		dims = memcpy(new_array(cx->arena, dim, 3), dims, 3 * sizeof(dim));
-		dims[0] = l->f->trips;
-		part[j] = expand(b, part[j], dims, l->width == 1 ? 1 : 3);
+			v.v = filled(l, &x->type, 0);
+		part[j] = as_item(l, v.v, j, v.row ? l->f->trips : dim_const(cx, 1), true);
+		l->same = homogeneous && l->by_rounds && !v.row;
+		if (!v.row && !l->same)
+			part[j] = repeated(l, part[j]);
 	}
 	return concat(b, 2, part, l->n);
 }
@@ -363,9 +412,12 @@ static void choose_states(struct linear *l, int64_t one)
 	int64_t at = 0;
 
 	for (uint32_t j = 0; j < l->n; j++) {
-		struct at v = {NULL, false};
-		if (one >= at && one < at + l->size[j])
-			v.v = zeros_of(l, &l->state[j]->type, one - at, 1);
+		struct at v = {NULL, false, false};
+		if (one >= 0 && l->each)
+			v = (struct at){const_of(&l->m->b, (enum dtype)l->item.dtype, 1), false,
+					true};
+		else if (one >= at && one < at + l->size[j])
+			v.v = unit(l, &l->state[j]->type, one - at);
 		set_at(l, l->state[j], v);
 		at += l->size[j];
 	}
@@ -373,31 +425,14 @@ static void choose_states(struct linear *l, int64_t one)
 
 /* ---- the loop ---- */
 
-static struct value *param_of(struct linear *l, struct block *body, uint32_t rank, int64_t n)
-{
-	struct ctx *cx = l->m->cx;
-	dim *dims = new_array(cx->arena, dim, 2);
-
-	dims[0] = dim_const(cx, n);
-	dims[1] = dim_const(cx, l->width);
-	return block_param(&l->m->b, body,
-			   type_of((enum dtype)l->state[0]->type.dtype, rank, dims));
-}
-
 /* All states as one value */
 static struct value *first_states(struct linear *l)
 {
-	struct ctx *cx = l->m->cx;
-	struct build *b = &l->m->b;
-	struct value **part = new_array(cx->scratch, struct value *, l->n);
+	struct value **part = new_array(l->m->cx->scratch, struct value *, l->n);
 
-	for (uint32_t j = 0; j < l->n; j++) {
-		dim *dims = new_array(cx->arena, dim, 2);
-		dims[0] = dim_const(cx, 1);
-		dims[1] = dim_const(cx, l->size[j]);
-		part[j] = reshape(b, l->c->init[l->of[j]], dims, l->width == 1 ? 0 : 2);
-	}
-	return concat(b, 1, part, l->n);
+	for (uint32_t j = 0; j < l->n; j++)
+		part[j] = as_item(l, l->c->init[l->of[j]], j, 0, false);
+	return concat(&l->m->b, 1, part, l->n);
 }
 
 /* The parts of v, which holds all states, in their shapes; stacked: of all steps */
@@ -420,20 +455,42 @@ static void take_apart(struct linear *l, struct value *v, bool stacked, struct v
 	}
 }
 
+static void set_item(struct linear *l)
+{
+	struct type t = l->state[0]->type;
+
+	if (!l->each) {
+		t.rank = l->width == 1 ? 0 : 2;
+		t.dims = new_array(l->m->cx->arena, dim, 2);
+		t.dims[0] = dim_const(l->m->cx, 1);
+		t.dims[1] = dim_const(l->m->cx, l->width);
+	}
+	l->item = t;
+}
+
+/* The type of v, an item or a matrix, in each step */
+static struct type type_of_row(const struct value *v)
+{
+	return type_of((enum dtype)v->type.dtype, v->type.rank - 1u, v->type.dims + 1);
+}
+
 /* The Scan of z' = z M + f; gives z at the end, and before each step. */
-static void recurrence(struct linear *l, struct value *m, struct value *f, struct value **out)
+static void by_steps(struct linear *l, struct value *m, struct value *f, struct value **out)
 {
 	struct move *mv = l->m;
 	struct build *b = &mv->b;
 	struct block *outer = b->block, *body = block_new(b);
 	struct node *loop = l->f->loop;
-	uint32_t rank = l->width == 1 ? 0 : 2;
-	struct value *in[3] = {first_states(l), m, f};
-	struct value *z = param_of(l, body, rank, 1), *mt = param_of(l, body, rank, l->width);
-	struct value *ft = param_of(l, body, rank, 1);
+	uint32_t rank = l->item.rank;
+	bool matrix = l->width > 1 && !l->each;
+	struct value *in[3] = {first_states(l), l->same ? repeated(l, m) : m, f};
+	struct value *z = block_param(b, body, l->item);
+	struct value *mt = block_param(b, body, type_of_row(in[1]));
+	struct value *ft = block_param(b, body, type_of_row(f));
 
 	scope_open(b, body);
-	struct value *next = emit_(b, ONNX_Add, emit_(b, rank ? ONNX_MatMul : ONNX_Mul, z, mt), ft);
+	struct value *next =
+		emit_(b, ONNX_Add, emit_(b, matrix ? ONNX_MatMul : ONNX_Mul, z, mt), ft);
 	block_result(b, next, z->type.dims, false);
 	block_result(b, z, z->type.dims, false);
 	scope_close(b, outer);
@@ -442,11 +499,11 @@ static void recurrence(struct linear *l, struct value *m, struct value *f, struc
 	struct node *n = onnx_node(b, ONNX_Scan, in, 3, 2);
 	n->span = loop->span;
 	n->label = loop->label;
-	n->out[0]->type = z->type;
+	n->out[0]->type = l->item;
 	n->out[1]->type = type_of((enum dtype)z->type.dtype, rank + 1, NULL);
-	n->out[1]->type.dims = new_array(mv->cx->arena, dim, 3);
+	n->out[1]->type.dims = new_array(mv->cx->arena, dim, rank + 1);
 	n->out[1]->type.dims[0] = l->f->trips;
-	memcpy(n->out[1]->type.dims + 1, z->type.dims, rank * sizeof(dim));
+	memcpy(n->out[1]->type.dims + 1, l->item.dims, rank * sizeof(dim));
 	append(b, n);
 	out[0] = n->out[0];
 	out[1] = n->out[1];
@@ -460,27 +517,61 @@ static struct value *part_of(struct linear *l, struct value *v, int64_t from, in
 	return slice(b, v, &(int64_t){0}, 1, const_ints(b, &from, 1), const_ints(b, &to, 1), NULL);
 }
 
-/* The same as recurrence() of one number without a loop. z' = z a + f of several steps is of that
- * form too, and as many rounds as the number of steps has bits give it for the first 1, 2, ...
- * steps. (For several numbers that takes longer than a Scan.) */
-static void logarithmic(struct linear *l, struct value *a, struct value *f, int64_t steps,
-			struct value **out)
+/* v behind `rows` rows of 0 */
+static struct value *after_zeros(struct linear *l, struct value *v, int64_t rows)
+{
+	int64_t pads[2 * MAX_RANK] = {rows};
+
+	return emit_(&l->m->b, ONNX_Pad, v, const_ints(&l->m->b, pads, 2u * v->type.rank));
+}
+
+/* z before each step and at the end: [steps + 1, ...]. all[t] = z_t if all steps before the last d
+ * are left out; from those, a round makes all[t] + a_t all[t - d] for twice as many, where a_t is
+ * the product of d coefficients. */
+static struct value *by_rounds(struct linear *l, struct value *a, struct value *f, int64_t steps)
 {
 	struct build *b = &l->m->b;
-	struct value *z = first_states(l), *next;
+	struct value *first = unsqueeze(b, first_states(l), &(int64_t){0}, 1);
+	struct value *all = concat(b, 0, (struct value *[]){first, f}, 2);
 
-	for (int64_t d = 1; d < steps; d *= 2) {
-		struct value *later = part_of(l, a, d, INT64_MAX);
-		next = emit_(b, ONNX_Add, emit_(b, ONNX_Mul, part_of(l, f, 0, -d), later),
-			     part_of(l, f, d, INT64_MAX));
-		f = concat(b, 0, (struct value *[]){part_of(l, f, 0, d), next}, 2);
-		next = emit_(b, ONNX_Mul, part_of(l, a, 0, -d), later);
-		a = concat(b, 0, (struct value *[]){part_of(l, a, 0, d), next}, 2);
+	for (int64_t d = 1; d <= steps; d *= 2) {
+		struct value *before = emit_(b, ONNX_Mul, part_of(l, all, 0, -d), a);
+		all = emit_(b, ONNX_Add, all, after_zeros(l, before, d));
+		if (2 * d > steps)
+			break;
+		a = l->same ? emit_(b, ONNX_Mul, a, a)
+			    : emit_(b, ONNX_Mul, part_of(l, a, d, INT64_MAX), part_of(l, a, 0, -d));
 	}
-	next = emit_(b, ONNX_Add, emit_(b, ONNX_Mul, z, a), f);
-	out[0] = squeeze(b, part_of(l, next, -1, INT64_MAX), &(int64_t){0}, 1);
-	z = unsqueeze(b, z, &(int64_t){0}, 1);
-	out[1] = concat(b, 0, (struct value *[]){z, part_of(l, next, 0, -1)}, 2);
+	return all;
+}
+
+/* by_rounds(), or, where that is not finite, as a product of coefficients may overflow, by_steps()
+ */
+static struct value *finite_or_by_steps(struct linear *l, struct value *all, struct value *a,
+					struct value *f)
+{
+	struct build *b = &l->m->b;
+	struct block *outer = b->block, *branch[2];
+	int axes[MAX_RANK];
+
+	for (uint32_t i = 0; i < all->type.rank; i++)
+		axes[i] = (int)i;
+	struct value *sum = reduce(b, ONNX_ReduceSum, all, axes, (int)all->type.rank, false);
+	struct value *finite = emit_(b, ONNX_Less, emit_(b, ONNX_Abs, sum),
+				     const_of(b, (enum dtype)all->type.dtype, INFINITY));
+	for (int i = 0; i < 2; i++) {
+		struct value *z[2], *r = all;
+		branch[i] = block_new(b);
+		scope_open(b, branch[i]);
+		if (i) {
+			by_steps(l, a, f, z);
+			z[0] = unsqueeze(b, z[0], &(int64_t){0}, 1);
+			r = concat(b, 0, (struct value *[]){z[1], z[0]}, 2);
+		}
+		block_result(b, r, all->type.dims, false);
+		scope_close(b, outer);
+	}
+	return if_node(b, finite, branch[0], branch[1], all->type);
 }
 
 bool linear_loop(struct closing *c, struct block *outer)
@@ -488,17 +579,18 @@ bool linear_loop(struct closing *c, struct block *outer)
 	struct linear l = {.c = c, .m = c->m, .f = c->f};
 	struct move *m = c->m;
 	struct arena *a = m->cx->scratch;
-	struct value *row[MAX_STATE], *z[2], *part[MAX_STATE], *at_zero, *matrix;
+	struct value *row[MAX_STATE], *z[2], *part[MAX_STATE], *at_zero, *matrix, *after = NULL;
 	struct block *body = c->f->block;
 	int64_t steps;
 
 	if (!is_linear(&l))
 		return false;
+	set_item(&l);
 	l.at = new_array(a, struct at, body->nnodes + body->params.len + 1u);
 	struct spot was = enter(m, c->f->outer);
 	choose_states(&l, -1);
 	at_zero = next_at(&l, false);
-	for (int64_t i = 0; i < l.width && at_zero; i++) {
+	for (int64_t i = 0; i < (l.each ? 1 : l.width) && at_zero; i++) {
 		choose_states(&l, i);
 		row[i] = next_at(&l, true);
 		at_zero = row[i] ? at_zero : NULL;
@@ -510,11 +602,18 @@ bool linear_loop(struct closing *c, struct block *outer)
 	if (!at_zero)
 		return false;
 	scope_close(&m->b, outer);
-	matrix = concat(&m->b, 1, row, (uint32_t)l.width);
-	if (l.width == 1 && m->cx->opt.associative && dim_is_const(m->cx, c->f->trips, &steps))
-		logarithmic(&l, matrix, at_zero, steps, z);
-	else
-		recurrence(&l, matrix, at_zero, z);
+	matrix = concat(&m->b, 1, row, l.each ? 1 : (uint32_t)l.width);
+	if (l.by_rounds) {
+		dim_is_const(m->cx, c->f->trips, &steps);
+		struct value *all = by_rounds(&l, matrix, at_zero, steps);
+		if (m->cx->opt.nans)
+			all = finite_or_by_steps(&l, all, matrix, at_zero);
+		z[0] = squeeze(&m->b, part_of(&l, all, -1, INT64_MAX), &(int64_t){0}, 1);
+		z[1] = part_of(&l, all, 0, -1);
+		take_apart(&l, part_of(&l, all, 1, INT64_MAX), true, &after);
+	} else {
+		by_steps(&l, matrix, at_zero, z);
+	}
 	take_apart(&l, z[0], false, part);
 	for (uint32_t j = 0; j < l.n; j++)
 		replace_value(m, c->f->loop->out[l.of[j]], part[j]);
@@ -524,6 +623,10 @@ bool linear_loop(struct closing *c, struct block *outer)
 	for (struct node *n = body->first; n; n = n->next) {
 		if (n->dead || n->nout != 1 || !about(m, n->out[0])->wanted)
 			continue;
+		if (after && n->out[0] == l.next[0]) {
+			set_row(m, n->out[0], (struct row){.frame = c->f, .all = after});
+			continue;
+		}
 		struct value *all = batch(m, c->f, n, true);
 		if (!all)
 			bug("%s cannot be computed after the loop", n->onnx->name);

@@ -244,18 +244,71 @@ def test_linear_recurrences():
         assert "Gemm" not in body_of(model)[1]
 
 
-@pytest.mark.parametrize("opset", [13, 18, 26])
-@pytest.mark.parametrize("name", LOOPS)
-def test_associative(name, opset):
-    function, sequences, others = LOOPS[name][4:]
-    for n, x in sequences.items():
-        model = ptg.compile(text(name, n), opset=opset, math="standard", options=("-Wno-unused", "-fassociative"))
-        close(ptg.run(model, x, *others), function(x, *others))
+# What a step makes of the state s, and of u and v of the step and c of all steps; the same in NumPy
+STEPS = {
+    "both differ": ("s * u + v", lambda s, u, v, c: s * u + v),
+    "one factor": ("s * c + v * u", lambda s, u, v, c: s * c + v * u),
+    "one term": ("c - s * u * v", lambda s, u, v, c: c - s * u * v),
+    "no factor": ("v * u - s", lambda s, u, v, c: v * u - s),
+    "no term": ("s * u / (2.0 + Abs(v))", lambda s, u, v, c: s * u / (2.0 + abs(v))),
+    "smoothing": ("c * v + (1.0 - c) * s", lambda s, u, v, c: c * v + (1.0 - c) * s),
+    "chosen": ("Switch(u > 0.0, s, v)", lambda s, u, v, c: np.where(u > 0, s, v)),
+    "constants": ("0.5 * s + 1.0 + 0.0 * u * v * c", lambda s, u, v, c: 0.5 * s + 1.0),
+}  # fmt: skip
 
 
-def test_associative_takes_no_loop():
-    model = onnx.load_model_from_string(ptg.compile(text("linear", 13), math="standard", options=("-fassociative",)))
-    assert not {n.op_type for n in model.graph.node} & {"Loop", "Scan"}
+def by_steps(step, u, v, first, c):
+    s, before, after = first, [], []
+    for p, q in zip(u, v, strict=True):
+        before.append(s)
+        s = step(s, p, q, c)
+        after.append(s)
+    return s, np.array(after), np.array(before)
+
+
+def rounds(form, dtype, n, dims, **options):
+    """A model of n steps of a state with these dims, with no loop outside of a branch"""
+    state = ", ".join(dims)
+    text = f"""graph g(us: {dtype}[{", ".join((str(n), *dims))}], vs: {dtype}[{", ".join((str(n), *dims))}], first: {dtype}[{state}], c: {dtype}[]) -> (last, all, before) {{
+  last, all, before = loop (u in us, v in vs, s: {dtype}[{state}] = first) -> (s, [new], [s]) {{
+    new = {form}
+    next s = new
+  }}
+}}
+"""
+    model = ptg.compile(text, math="standard", **options)
+    assert not {n.op_type for n in onnx.load_model_from_string(model).graph.node} & {"Loop", "Scan"}
+    return model
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_rounds(name):
+    form, step = STEPS[name]
+    rng = np.random.default_rng(2)
+    shapes = [((), ()), (("5",), (5,)), (("m",), (5,)), (("m",), (1,)), (("m",), (0,)), (("2", "m"), (2, 3))]
+    for k, (dims, shape) in enumerate(shapes):
+        for dtype, n, opset in (("float64", 59, (13, 18, 26)[k % 3]), ("float32", 16, 18), ("float64", 33, 18)):
+            u, v = rng.uniform(-1, 1, (n, *shape)).astype(dtype), rng.normal(size=(n, *shape)).astype(dtype)
+            first, c = rng.normal(size=shape).astype(dtype), np.array(0.3, dtype)
+            got = ptg.run(rounds(form, dtype, n, dims, opset=opset), u, v, first, c)
+            for g, w in zip(got, by_steps(step, u, v, first, c), strict=True):
+                assert g.shape == w.shape and g.dtype == dtype
+                np.testing.assert_allclose(g, w, *((1e-12, 1e-13) if dtype == "float64" else (2e-5, 2e-6)))
+
+
+@pytest.mark.parametrize("where", ["factors", "inputs"])
+def test_rounds_that_overflow(where):
+    """The product of factors overflows, but no state does: the model goes by steps."""
+    u, v, first, c = np.full(59, 0.5), np.ones(59), np.array(0.0), np.array(0.3)
+    u[:30] = 1e200
+    v[:30] = 0
+    if where == "inputs":
+        v[40] = np.inf
+        u[45] = np.nan
+    form, step = STEPS["both differ"]
+    got = ptg.run(rounds(form, "float64", 59, ()), u, v, first, c)
+    for g, w in zip(got, by_steps(step, u, v, first, c), strict=True):
+        np.testing.assert_allclose(g, w, 1e-12)
 
 
 def test_linear_recurrences_of_infinities():
