@@ -51,7 +51,8 @@ RELOCATABLE = -nostdlib -r $(if $(findstring -flto,$(CFLAGS)),$(CFLAGS) -flinker
 LIBS = $(PROTOBUF_C_LIBS) -lm
 
 # What the machine has; made again with what is missing installed for the goals that promise that.
-SETUP_GOALS := demo check check-all check-update check-runtimes check-asan check-tsan check-valgrind bench venv wheel
+SETUP_GOALS := demo check check-all check-update check-runtimes check-asan check-tsan check-valgrind bench \
+	venv wheel web web-serve check-web
 SETUP := $(if $(filter $(SETUP_GOALS),$(MAKECMDGOALS)),install,find)
 NO_BUILD := clean help format uninstall
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
@@ -215,6 +216,23 @@ $(B)/corpus: $(FUZZ) tests/fuzz/corpus.c src/base/arena.c tests/fuzz/fuzz.h $(CO
 	$(call say,LD,$@)$(CC) $(ALL_CFLAGS) $(WARNINGS) -DARENA_EXACT $(ALL_LDFLAGS) -o $@ \
 		$(filter %.c,$^) $(filter-out %/base/arena.o,$(CORE)) $(LIBS)
 
+# --- a page that runs models in a browser ---
+
+.PHONY: web web-serve check-web
+WEB_PORT = 8000
+web: $(B)/ptgc
+	$(Q)B=$(B) tools/setup.sh web
+	$(call say,WEB,$(B)/web)$(TEST_ENV) web/build.sh
+
+web-serve: web
+	$(Q)echo "open http://localhost:$(WEB_PORT)/ (Ctrl-C ends)"
+	$(Q)python3 -m http.server --bind localhost --directory $(B)/web $(WEB_PORT)
+
+# With Node alone, then in Chromium, beside what ONNX Runtime computes in Python. Leaves pictures.
+check-web: web venv
+	$(Q)B=$(B) tools/setup.sh browser
+	$(Q)$(TEST_ENV) tests/web/run.sh
+
 FORCE:
 .PHONY: FORCE
 
@@ -291,6 +309,8 @@ help:
 	'make property N=10000  that many random graphs of ops beside PyTensor' \
 	'make coverage       run the test of every op by dtype and opset, write doc/coverage.md' \
 	'make accuracy       measure how far functions are off, write doc/accuracy.md' \
+	'make web            a page that runs models in a browser, in build/web; make web-serve' \
+	'make check-web      the page in headless Chromium, compared with ONNX Runtime in Python' \
 	'make bench          benchmarks beside other tools' \
 	'make install        to DESTDIR/PREFIX (default /usr/local); make uninstall' \
 	'make wheel          source distribution and wheel of the Python package, in build/dist' \

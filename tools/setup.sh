@@ -9,6 +9,8 @@
 #                       or at least with ONNX Runtime where there is only an older Python
 #   setup.sh runtimes   build/runtimes: ONNX Runtime 1.17 in a Python that has it (3.8 to 3.12), and
 #                       ONNX Runtime Web from npm
+#   setup.sh web        ONNX Runtime Web alone
+#   setup.sh browser    the same, Chromium, and playwright-core from npm to drive Chromium
 #   setup.sh all-runtimes  the other runtimes of make check-runtimes, too
 #
 # Messages go to standard error.
@@ -204,11 +206,21 @@ npm_packages() {
 	npm install --prefix "$dir" --ignore-scripts --no-save --no-audit --no-fund "$@"
 }
 
-setup_runtimes() {
-	runtimes=${B:-build}/runtimes
+runtimes=${B:-build}/runtimes
+
+setup_web() {
 	{ have node && have npm; } || apt_install nodejs npm || return 1
-	once "$runtimes/old" "onnxruntime==1.17.3 numpy<2" old_packages || return 1
 	once "$runtimes/npm" "onnxruntime-web@1.30.0" npm_packages
+}
+
+setup_browser() {
+	setup_web || return 1
+	have chromium || apt_install chromium || return 1
+	once "$runtimes/browser" "playwright-core@1.65.1" npm_packages
+}
+
+setup_runtimes() {
+	once "$runtimes/old" "onnxruntime==1.17.3 numpy<2" old_packages && setup_web
 }
 
 setup_all_runtimes() {
@@ -223,8 +235,10 @@ fuzz) install_all missing_fuzz_tools ;;
 python) setup_python ;;
 runtimes) setup_runtimes ;;
 all-runtimes) setup_all_runtimes ;;
+web) setup_web ;;
+browser) setup_browser ;;
 *)
-	sed -n '2,15s/^# \{0,1\}//p' "$0" >&2
+	sed -n '2,17s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 	;;
 esac
