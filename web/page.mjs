@@ -541,6 +541,7 @@ function show() {
 	// --- drawing ---
 
 	const paint = (svg, content) => {
+		if (!svg.clientWidth) return; // not laid out yet; the observer of sizes draws again
 		svg.setAttribute("viewBox", `0 0 ${svg.clientWidth} ${svg.clientHeight}`);
 		svg.innerHTML = content;
 	};
