@@ -4,16 +4,21 @@ import itertools
 
 import numpy as np
 import onnx
+import ptgc
+import pytensor
 import pytensor.scalar as ps
 import pytensor.tensor as pt
 import pytest
 from pytensor.graph.replace import vectorize_graph
-from pytensor.tensor.blockwise import Blockwise
+from pytensor.tensor.basic import AllocDiag, ExtractDiag
+from pytensor.tensor.blockwise import Blockwise, safe_signature
 from pytensor.tensor.elemwise import CAReduce
 from pytensor.tensor.linalg.products import kron
+from pytensor.tensor.extra_ops import fill_diagonal, fill_diagonal_offset
 from pytensor.tensor.math import Dot, ProdWithoutZeros
 from pytensor.tensor.linalg.decomposition.cholesky import Cholesky
 from pytensor.tensor.signal.conv import convolve1d
+from pytensor.tensor.sort import ArgSortOp, SortOp
 
 import ptg
 from harness import ALL, FLOATS, INTS, OPSETS, UINTS, Compiled, check, values, variable
@@ -169,3 +174,89 @@ def test_elementwise_of_unlike_batches():
             p, q = ptg.run(text, x, y, z, opset=opset)
             assert np.array_equal(p, x * y) and np.array_equal(q, z - x)
     assert ptg.nodes(ptg.compile(text, options=("-fno-check-dims",))) == 2
+
+
+# ---- an op on the whole batch in place of a loop ----
+
+X, Y, V, M3 = np.arange(12.0).reshape(4, 3), np.arange(3.0), np.array([0.5, -1, 2, 0.5]), np.arange(24.0).reshape(2, 3, 4)
+AT, TO = np.array([2, 0, -1, 2]), np.array([[1, 0], [-2, 3]])
+
+
+# name: (the core op on core values, its inputs, which inputs have a batch: 1, or none: 0)
+FORMS = {
+    "Join": (lambda x, y: pt.join(1, x, y), (X, X[:, :2]), ("11", "10", "01")),
+    "Join of vectors": (lambda x, y: pt.join(0, x, y), (Y, V), ("11", "10")),
+    "Split": (lambda x: pt.split(x, [3, 1], n_splits=2, axis=0), (X,), ("1",)),
+    "LogSumExp": (lambda x: pt.logsumexp(x, axis=0), (X,), ("1",)),
+    "LogSumExp of all": (lambda x: pt.logsumexp(x, axis=None), (X,), ("1",)),
+    "Sum": (lambda x: x.sum(axis=-2), (X,), ("1",)),
+    "Max of all": (lambda x: x.max(), (X,), ("1",)),
+    "Argmax": (lambda x: pt.argmax(x, axis=None), (X,), ("1",)),
+    "Cumsum": (lambda x: pt.cumsum(x, axis=1), (X,), ("1",)),
+    "Softmax": (lambda x: pt.special.softmax(x, axis=0), (X,), ("1",)),
+    "Repeat": (lambda x: pt.repeat(x, np.array([1, 0, 2]), axis=1), (X,), ("1",)),
+    "AllocDiag": (lambda x: AllocDiag(axis1=0, axis2=1, offset=1)(x), (V,), ("1",)),
+    "AllocDiag of rows": (lambda x: AllocDiag(axis1=0, axis2=2, offset=0)(x), (X,), ("1",)),
+    "ExtractDiag": (lambda x: ExtractDiag(offset=-1)(x), (X,), ("1",)),
+    "Sort": (lambda x: SortOp("quicksort", 0)(x), (X[::-1],), ("1",)),
+    "ArgSort": (lambda x: ArgSortOp("stable", 0)(x), (V,), ("1",)),
+    "Alloc": (lambda x: pt.alloc(x, 2, 4, 3), (X,), ("1",)),
+    "Reshape": (lambda x: x.reshape((2, -1)), (X,), ("1",)),
+    "FillDiagonal": (lambda x, v: fill_diagonal(x, v), (X, np.float64(7)), ("11", "10", "01")),
+    "FillDiagonalOffset": (lambda x, v: fill_diagonal_offset(x, v, 1), (X, np.float64(7)), ("11", "10")),
+    "x[1:, i]": (lambda x, i: x[1:, i], (X, np.int64(2)), ("10", "11", "01")),
+    "x[i, :, j]": (lambda x, i, j: x[i, :, j], (M3, np.int64(1), np.int64(-1)), ("100", "111", "010")),
+    "x[idx]": (lambda x, i: x[i], (X, AT), ("10", "11", "01")),
+    "x[:, idx]": (lambda x, i: x[:, i], (X, AT % 3), ("10", "11", "01")),
+    "x[:, idx, 1:]": (lambda x, i: x[:, i, 1:], (M3, TO % 3), ("10", "11", "01")),
+    "x[idx, :, idx]": (lambda x, i, j: x[i, :, j], (M3, AT % 2, AT), ("100", "111", "010", "011")),
+    "x[idx, :, 1]": (lambda x, i: x[i, :, 1], (M3, AT % 2), ("10", "11")),
+    "x[idx, jdx]": (lambda x, i, j: x[i, j], (X, TO, np.array([0, 2])), ("111", "010", "101")),
+    "x[mask]": (lambda x: x[np.array([True, False, True, True])], (X,), ("1",)),
+    "x[i].set(y)": (lambda x, y, i: x[i].set(y), (X, Y, np.int64(2)), ("111", "100", "010", "001")),
+    "x[:, 1:].inc(v)": (lambda x, y: x[:, 1:].inc(y), (X, np.float64(3)), ("11", "10", "01")),
+    "x[i, :, j].inc(v)": (lambda x, y, i: x[i, :, -1].inc(y), (M3, Y, np.int64(1)), ("111", "100", "001")),
+    "x[idx].set(y)": (lambda x, y, i: x[i].set(y), (X, Y, AT[:2]), ("111", "100", "010", "001")),
+    "x[idx].inc(y)": (lambda x, y, i: x[i].inc(y), (X, X, AT), ("111", "100", "010", "001")),
+    "x[:, idx].inc(y)": (lambda x, y, i: x[:, i].inc(y), (X, V, AT % 3), ("111", "100", "001")),
+    "x[:, idx, 1:].set(y)": (lambda x, y, i: x[:, i, 1:].set(y), (M3, Y, TO[0]), ("111", "010", "001")),
+    "x[idx, :, idx].inc(y)": (lambda x, y, i, j: x[i, :, j].inc(y), (M3, Y, AT % 2, AT), ("1111", "0100", "0010")),
+}  # fmt: skip
+
+
+BATCHES = [((3,), "open"), ((2, 3), "static"), ((1,), "open"), ((0,), "open"), ((2, 1, 2), "open")]
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_forms_of_the_whole_batch(name):
+    f, values, patterns = FORMS[name]
+    core = [pt.as_tensor(v).type() for v in values]
+    made = f(*core)
+    node = (made[0] if isinstance(made, list) else made).owner
+    signature = safe_signature([v.type.ndim for v in node.inputs], [v.type.ndim for v in node.outputs])
+    one = pytensor.function(core, node.outputs, mode="FAST_COMPILE")
+    rng = np.random.default_rng(3)
+    for pattern, (k, (batch, kind)) in itertools.product(patterns, enumerate(BATCHES)):
+        args, inputs = [], []
+        for c, v, moves in zip(core, values, pattern):
+            shape = (*batch, *v.shape) if moves == "1" else v.shape
+            a = np.broadcast_to(v, shape).copy()
+            if v.dtype == np.float64:
+                a += np.where(rng.random(shape) < 0.5, 0, rng.normal(size=shape)).round(1)
+            elif moves == "1" and a.size:  # other indices of the same range
+                a = rng.permuted(a, axis=0) if v.ndim == 0 else rng.permuted(a, axis=-1)
+            open_dims = len(batch) if moves == "1" and kind == "open" else 0
+            inputs.append(pt.tensor(shape=(*[None] * open_dims, *shape[open_dims:]), dtype=v.dtype))
+            args.append(a)
+        moved = vectorize_graph(list(node.inputs), dict(zip(core, inputs)))
+        out = Blockwise(node.op, signature=signature).make_node(*moved).outputs
+        e = ptgc.compile_onnx(inputs, out, optimize=False, opset=OPSETS[k % len(OPSETS)])
+        got = e(*args)
+        for at in np.ndindex(batch):
+            want = one(*[a[at] if moves == "1" else a for a, moves in zip(args, pattern)])
+            for g, w in zip(got, want, strict=True):
+                assert g.dtype == w.dtype and g.shape == (*batch, *w.shape)
+                np.testing.assert_allclose(g[at], w, rtol=1e-14)
+        if ".inc(" in name and OPSETS[k % len(OPSETS)] < 16:
+            continue  # no operator adds there
+        assert "Loop" not in [n.op_type for n in onnx.load_model_from_string(e.model).graph.node]

@@ -2,7 +2,8 @@
  * blockwise.c: an op for each of a batch. In: a typed node whose core op works on the last dims of
  * its inputs; src/complex/ gives the node a block that does one item in place of the core op. Out:
  * one MatMul for a product; the core op itself for an elementwise op, for a view, and where there
- * is no batch; the body of the core op, once, if the body takes a batch; else a Loop over the
+ * is no batch; the body of the core op, once, if the body takes a batch; another op of the batch,
+ * as batched.c finds one; else a Loop over the
  * flattened batch.
  *
  * Which bodies take a batch? Those of ops whose row says .batch. All dims of the batch are
@@ -356,5 +357,8 @@ bool lower_blockwise(struct build *b, struct node *n)
 	}
 	if (!n->blocks && op->batch)
 		return lower_whole(b, n, &t);
+	bool ok;
+	if (!n->blocks && lower_by_batched_op(b, n, t.core, t.ranks, t.rank, &ok))
+		return ok;
 	return (!n->blocks && lower_without_loop(b, n, &t)) || lower_batch(b, n, &t);
 }

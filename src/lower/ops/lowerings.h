@@ -18,6 +18,10 @@
 
 /* extra_ops.c: 0, 1, ... n-1 */
 struct value *counting(struct build *b, dim n);
+/* batched.c: a Blockwise node by an op on the whole batch, without a Loop; rank: of the batch.
+ * false: there is no such way. *ok: false: reported */
+bool lower_by_batched_op(struct build *b, struct node *n, const struct opref *core,
+			 const uint32_t *ranks, uint32_t rank, bool *ok);
 /* choose.c: element i of a vector of lengths, int64[] */
 struct value *length_at(struct build *b, struct value *dims, uint32_t i);
 /* einsum_int.c: integers, added up exactly */

@@ -1,0 +1,472 @@
+/*
+ * batched.c: Blockwise of an op that has a form for whole batches. In: a Blockwise node and its
+ * core op. Out: PyTensor's ops on the batch, lowered as if the user had written them: the core op
+ * along axes that are moved behind the batch, or x[i, idx] with a number i of the item beside its
+ * indices.
+ *
+ *	Blockwise{core_op=Join{axis=0}}(x, y)                   Join{axis=1}(x, y)
+ *	Blockwise{core_op=AdvancedSubtensor{0}}(x, idx)         x[[[0], [1], ...], idx]
+ *
+ * An input of which all items are equal by the type, as int64[1] for the sizes of a Split, is taken
+ * out of the batch. What cannot be said so is left to the Loop of blockwise.c.
+ */
+#include <string.h>
+
+#include "lower/ops/lowerings.h"
+
+struct many {
+	struct build *b;
+	struct node *n; /* Blockwise */
+	const struct opref *core;
+	const uint32_t *ranks; /* of the core inputs */
+	uint32_t rank;         /* of the batch */
+	struct block *body;    /* the nodes that do it */
+	struct node *made;     /* the last one of them: its results are those of n */
+};
+
+static struct value *new_node(struct many *m, enum op_id op, struct cv *props, struct value **in,
+			      uint32_t nin)
+{
+	m->made = graph_node(m->b->cx, m->body, &op_table[op], props, in, nin, m->b->span);
+	return m->made->out[0];
+}
+
+static struct cv cv_int(uint64_t i)
+{
+	return (struct cv){.kind = CV_INT, .u.i = i};
+}
+
+static struct cv *new_cv(struct many *m, struct cv v)
+{
+	return memcpy(new (m->b->cx->arena, struct cv), &v, sizeof(v));
+}
+
+static struct cv *cv_list(struct many *m, const int64_t *v, uint32_t n)
+{
+	struct cv *list = new_array(m->b->cx->arena, struct cv, n + 1);
+
+	list[n] = (struct cv){.kind = CV_LIST, .n = n, .u.items = list};
+	for (uint32_t i = 0; i < n; i++)
+		list[i] = cv_int((uint64_t)v[i]);
+	return &list[n];
+}
+
+static enum op_id core_id(const struct many *m)
+{
+	return (enum op_id)(m->core->op - op_table);
+}
+
+/* v with `count` new axes of length 1 before axis `at` */
+static struct value *with_axes(struct many *m, struct value *v, uint32_t at, uint32_t count)
+{
+	int64_t axes[MAX_RANK];
+
+	for (uint32_t i = 0; i < count; i++)
+		axes[i] = at + i;
+	return count ? new_node(m, OP_ExpandDims, cv_list(m, axes, count), &v, 1) : v;
+}
+
+/* The number of dims of the batch that input i has */
+static uint32_t own_rank(const struct many *m, uint32_t i)
+{
+	return m->n->in[i]->type.rank - m->ranks[i];
+}
+
+/* Input i without the batch; NULL: its items may differ */
+static struct value *one_for_all(struct many *m, uint32_t i)
+{
+	struct value *v = m->n->in[i];
+	int64_t axes[MAX_RANK], one;
+	uint32_t own = own_rank(m, i);
+
+	for (uint32_t k = 0; k < own; k++) {
+		axes[k] = k;
+		if (!dim_is_const(m->b->cx, v->type.dims[k], &one) || one != 1)
+			return NULL;
+	}
+	return own ? new_node(m, OP_Squeeze, cv_list(m, axes, own), &v, 1) : v;
+}
+
+/* Input i with all dims of the batch, those that its type says to be 1 as they are */
+static struct value *padded(struct many *m, uint32_t i)
+{
+	return with_axes(m, m->n->in[i], 0, m->rank - own_rank(m, i));
+}
+
+/* Input i with the whole batch */
+static struct value *whole(struct many *m, uint32_t i)
+{
+	struct build *b = m->b;
+	struct value *v = m->n->in[i], *x = low(b, v);
+	uint32_t missing = m->rank - own_rank(m, i), rank = m->rank + m->ranks[i];
+	dim *d = new_array(b->cx->arena, dim, rank + 1);
+	int64_t axes[MAX_RANK];
+
+	for (uint32_t k = 0; k < missing; k++)
+		axes[k] = k;
+	memcpy(d, m->n->out[0]->type.dims, m->rank * sizeof(dim));
+	memcpy(d + m->rank, v->type.dims + own_rank(m, i), m->ranks[i] * sizeof(dim));
+	struct value *full = expand(b, unsqueeze(b, x, axes, missing), d, rank);
+	return full == x ? v : held_by(b, with_dims(full, d), full->type, v->span);
+}
+
+/* The length of dim k of the batch */
+static struct value *batch_length(struct many *m, uint32_t k)
+{
+	int64_t one;
+
+	for (uint32_t i = 0; i < m->n->nin; i++) {
+		uint32_t missing = m->rank - own_rank(m, i);
+		struct value *v = m->n->in[i];
+		if (k >= missing &&
+		    !(dim_is_const(m->b->cx, v->type.dims[k - missing], &one) && one == 1))
+			return new_node(m, OP_Shape_i, new_cv(m, cv_int(k - missing)), &v, 1);
+	}
+	return held_by(m->b, const_int(m->b, 1), type_of(DT_INT64, 0, NULL), m->b->span);
+}
+
+/* The properties of the core op with its axes behind the batch. core: the rank of its first input
+ */
+static struct cv *props_behind(struct many *m, uint32_t core)
+{
+	const struct op_sig *sig = op_sig(m->b->cx, m->core->op);
+	struct cv *p = new_array(m->b->cx->arena, struct cv, sig->nprops + 1);
+	int64_t axes[MAX_RANK];
+
+	for (uint32_t i = 0; i < sig->nprops; i++) {
+		const char *name = sig->props[i].name->s;
+		p[i] = m->core->props[i];
+		if (sig->props[i].type == P_AXES) {
+			uint32_t count = p[i].kind == CV_LIST ? p[i].n : core;
+			for (uint32_t k = 0; k < count; k++) {
+				const struct cv *a = p[i].kind == CV_LIST ? &p[i].u.items[k] : NULL;
+				axes[k] = m->rank + (!a ? k : a->neg ? core - a->u.i : a->u.i);
+			}
+			p[i] = *cv_list(m, axes, count);
+		} else if ((!strncmp(name, "axis", 4) || !strcmp(name, "start_axis")) &&
+			   p[i].kind == CV_INT && !p[i].neg) {
+			p[i].u.i += m->rank;
+		}
+	}
+	return p;
+}
+
+/* The core op along axes behind the batch. The first `batched` inputs are arrays with a batch, the
+ * others, such as sizes, must be the same for all items. */
+static bool along_axes(struct many *m, uint32_t batched)
+{
+	struct node *n = m->n;
+	struct value **in = new_array(m->b->cx->arena, struct value *, n->nin);
+
+	for (uint32_t i = 0; i < n->nin; i++) {
+		in[i] = i < batched ? whole(m, i) : one_for_all(m, i);
+		if (!in[i] || (i < batched && !m->ranks[i]))
+			return false;
+	}
+	new_node(m, core_id(m), props_behind(m, m->ranks[0]), in, n->nin);
+	return true;
+}
+
+/* Alloc to a shape that is the same for all items */
+static bool alloc_batch(struct many *m)
+{
+	uint32_t sizes = m->n->nin - 1, k = 0;
+	struct value **in = new_array(m->b->cx->arena, struct value *, m->rank + sizes + 1);
+
+	if (sizes < m->ranks[0])
+		return false;
+	in[k++] = with_axes(m, whole(m, 0), m->rank, sizes - m->ranks[0]);
+	for (uint32_t i = 0; i < m->rank; i++)
+		in[k++] = batch_length(m, i);
+	for (uint32_t i = 1; i <= sizes; i++)
+		if (!(in[k++] = one_for_all(m, i)))
+			return false;
+	new_node(m, OP_Alloc, NULL, in, k);
+	return true;
+}
+
+/* Reshape to lengths that are the same for all items. -1 stands for a length of the items: beside a
+ * batch of none ONNX could not tell it. */
+static bool reshape_batch(struct many *m)
+{
+	struct build *b = m->b;
+	struct type t = m->n->out[0]->type;
+	bool known = true;
+
+	for (uint32_t i = m->rank; i < t.rank && known; i++)
+		known = dim_available(b, t.dims[i]);
+	if (!one_for_all(m, 1))
+		return false;
+	struct value *x = low(b, whole(m, 0)), *shape[2] = {dims_vector(b, t.dims, m->rank)};
+	if (known) {
+		x = reshape(b, x, t.dims, t.rank);
+	} else {
+		dim size = dims_product(b->cx, x->type.dims + m->rank, m->ranks[0]);
+		dim length = dim_const(b->cx, t.rank - m->rank);
+		struct value *to = cast(b, reshape(b, low(b, m->n->in[1]), &length, 1), DT_INT64);
+		struct value *rest =
+			emit_(b, ONNX_Neg, reduce(b, ONNX_ReduceProd, to, (int[]){0}, 1, true));
+		rest = emit_(b, ONNX_Max, rest, const_int(b, 1));
+		rest = emit_(b, ONNX_Div, dim_value(b, size), rest);
+		shape[1] =
+			emit_(b, ONNX_Where, emit_(b, ONNX_Equal, to, const_int(b, -1)), rest, to);
+		x = reshape_to(b, x, concat(b, 0, shape, 2), t.dims, t.rank);
+	}
+	x = held_by(b, x, t, b->span);
+	new_node(m, OP_Identity, NULL, &x, 1);
+	return true;
+}
+
+/* Each item with v on a diagonal */
+static bool fill_diagonal(struct many *m)
+{
+	struct value *x = whole(m, 0), *v = padded(m, 1), *size[3], *in[3];
+
+	if (m->ranks[0] != 2 || m->ranks[1])
+		return false;
+	for (uint32_t i = 0; i < 2; i++)
+		size[i] = new_node(m, OP_Shape_i, new_cv(m, cv_int(m->rank + i)), &x, 1);
+	size[2] = held_by(m->b, const_int(m->b, 0), type_of(DT_INT64, 0, NULL), m->b->span);
+	if (m->n->nin > 2 && !(size[2] = one_for_all(m, 2)))
+		return false;
+	struct cv type = {.kind = CV_DTYPE, .u.dtype = DT_BOOL};
+	in[0] = with_axes(m, new_node(m, OP_Eye, new_cv(m, type), size, 3), 0, m->rank);
+	type.u.dtype = (enum dtype)x->type.dtype;
+	in[1] = with_axes(m, new_node(m, OP_Cast, new_cv(m, type), &v, 1), m->rank, 2);
+	in[2] = x;
+	new_node(m, OP_Switch, NULL, in, 3);
+	return true;
+}
+
+/* ---- x[...], x[...].set(y), x[...].inc(y) ---- */
+
+struct indexing {
+	const struct cv *list; /* of the core op */
+	uint32_t first;        /* input that is an index */
+	struct value **at;     /* index inputs without a batch; NULL: it has one */
+	bool arrays_differ;    /* an index that is no bound has a batch */
+	bool bounds_differ;    /* a bound of a slice has one */
+	bool masks;
+	bool spread;     /* indices that are no slices stand apart, as in x[i, :, j] */
+	uint32_t core;   /* the rank that the indices have together */
+	uint32_t before; /* axes of the result before those of the indices */
+	uint32_t kept;   /* axes of the result that are not those of the indices */
+};
+
+static void read_indices(struct many *m, struct indexing *x)
+{
+	uint32_t used = 0, last = 0;
+	bool any = false;
+
+	x->at = new_array(m->b->cx->arena, struct value *, m->n->nin + 1);
+	for (uint32_t i = x->first; i < m->n->nin; i++)
+		x->at[i] = one_for_all(m, i);
+	for (uint32_t i = 0; i < x->list->n; i++) {
+		const struct cv *c = &x->list->u.items[i];
+		if (c->kind == CV_SLICE) {
+			for (uint32_t k = 0; k < 3; k++)
+				if (c->u.items[k].kind == CV_INT &&
+				    !x->at[x->first + c->u.items[k].u.i])
+					x->bounds_differ = true;
+			x->before += !any;
+			used++;
+			x->kept++;
+			continue;
+		}
+		uint32_t at = x->first + (uint32_t)c->u.i, rank = m->ranks[at];
+		bool mask = m->n->in[at]->type.dtype == DT_BOOL;
+		x->masks |= mask;
+		x->arrays_differ |= !x->at[at];
+		x->spread |= any && i > last + 1;
+		x->core = !mask && rank > x->core ? rank : mask && !x->core ? 1 : x->core;
+		used += mask ? rank : 1;
+		last = i;
+		any = true;
+	}
+	x->kept += m->ranks[0] - used;
+	if (!any || x->spread)
+		x->before = 0;
+}
+
+/* idx_list with `lead` items before it: full slices, or the indices 0, 1, ...; later ones get
+ * higher numbers */
+static struct cv list_behind(struct many *m, const struct cv *list, uint32_t lead, bool full)
+{
+	struct arena *a = m->b->cx->arena;
+	struct cv *items = new_array(a, struct cv, lead + list->n + 1),
+		  *none = new_array(a, struct cv, 3);
+
+	for (uint32_t k = 0; k < 3; k++)
+		none[k] = (struct cv){.kind = CV_NONE};
+
+	for (uint32_t i = 0; i < lead; i++)
+		items[i] =
+			full ? (struct cv){.kind = CV_SLICE, .n = 3, .u.items = none} : cv_int(i);
+	for (uint32_t i = 0; i < list->n; i++) {
+		struct cv *c = &items[lead + i];
+		*c = list->u.items[i];
+		if (full)
+			continue;
+		if (c->kind == CV_INT)
+			c->u.i += lead;
+		if (c->kind != CV_SLICE)
+			continue;
+		c->u.items = memcpy(new_array(a, struct cv, 3), c->u.items, 3 * sizeof(*c));
+		for (uint32_t k = 0; k < 3; k++)
+			if (c->u.items[k].kind == CV_INT)
+				c->u.items[k].u.i += lead;
+	}
+	struct cv r = *list;
+	r.n = lead + list->n;
+	r.u.items = items;
+	return r;
+}
+
+/* The index of item k of a dim of the batch, [length, 1, ..., 1] of `rank` dims */
+static struct value *item_numbers(struct many *m, uint32_t k, uint32_t rank)
+{
+	int64_t axes[MAX_RANK];
+	struct value *v = counting(m->b, m->n->out[0]->type.dims[k]);
+
+	for (uint32_t i = 1; i < rank; i++)
+		axes[i - 1] = i;
+	v = unsqueeze(m->b, v, axes, rank - 1);
+	return held_by(m->b, v, v->type, m->b->span);
+}
+
+/* Moves `count` axes of v from axis `from` to axis `to`. */
+static struct value *move_axes(struct many *m, struct value *v, uint32_t from, uint32_t to,
+			       uint32_t count)
+{
+	uint32_t rank = v->type.rank, k = 0;
+	int64_t order[MAX_RANK];
+
+	if (!count || from == to)
+		return v;
+	for (uint32_t i = 0; i < rank; i++)
+		if (i < from || i >= from + count)
+			order[k < to ? k++ : count + k++] = i;
+	for (uint32_t i = 0; i < count; i++)
+		order[to + i] = from + i;
+	return new_node(m, OP_Transpose, cv_list(m, order, rank), &v, 1);
+}
+
+/* The core op with full slices before its indices, where those are the same for all items; else
+ * with the numbers of the items. */
+static bool index_batch(struct many *m)
+{
+	static const enum op_id with_arrays[OP_COUNT] = {
+		[OP_Subtensor] = OP_AdvancedSubtensor,
+		[OP_AdvancedSubtensor] = OP_AdvancedSubtensor,
+		[OP_IncSubtensor] = OP_AdvancedIncSubtensor,
+		[OP_AdvancedIncSubtensor] = OP_AdvancedIncSubtensor,
+		[OP_SetSubtensor] = OP_AdvancedSetSubtensor,
+		[OP_AdvancedSetSubtensor] = OP_AdvancedSetSubtensor,
+	};
+	struct ctx *cx = m->b->cx;
+	enum op_id op = core_id(m);
+	bool reads = with_arrays[op] == OP_AdvancedSubtensor;
+	struct indexing x = {.first = reads ? 1 : 2, .list = &m->core->props[0]};
+	uint32_t nprops = op_sig(cx, m->core->op)->nprops, k = 0;
+	struct cv *props = new_array(cx->arena, struct cv, nprops);
+	struct value **in = new_array(cx->arena, struct value *, m->n->nin + MAX_RANK);
+
+	memcpy(props, m->core->props, nprops * sizeof(*props));
+	read_indices(m, &x);
+	bool by_axes = !x.arrays_differ && (op != with_arrays[op] || !x.spread);
+	if (x.bounds_differ || (!by_axes && x.masks) || m->rank + x.core + x.kept > MAX_RANK)
+		return false;
+	/* table[idx] with a table that is the same for all items needs no numbers of the items */
+	struct value *table = reads && !by_axes ? one_for_all(m, 0) : NULL;
+	uint32_t lead = table ? 0 : m->rank;
+	in[k++] = table ? table : whole(m, 0);
+	if (!reads) {
+		struct value *y = padded(m, 1);
+		if (m->ranks[1] > x.kept + x.core)
+			return false;
+		y = with_axes(m, y, m->rank, x.kept + x.core - m->ranks[1]);
+		in[k++] = by_axes ? y : move_axes(m, y, m->rank + x.before, m->rank, x.core);
+	}
+	if (!by_axes)
+		for (uint32_t i = 0; i < lead; i++)
+			in[k++] = item_numbers(m, i, m->rank + x.core - i);
+	for (uint32_t i = x.first; i < m->n->nin; i++)
+		in[k++] = x.at[i] ? x.at[i]
+				  : with_axes(m, padded(m, i), m->rank, x.core - m->ranks[i]);
+	props[0] = list_behind(m, x.list, lead, by_axes);
+	struct value *r = new_node(m, by_axes ? op : with_arrays[op], props, in, k);
+	if (reads && !by_axes && table)
+		move_axes(m, r, x.before, 0, m->rank); /* of the batch */
+	else if (reads && !by_axes)
+		move_axes(m, r, m->rank, m->rank + x.before, x.core); /* of the indices */
+	return true;
+}
+
+bool lower_by_batched_op(struct build *b, struct node *n, const struct opref *core,
+			 const uint32_t *ranks, uint32_t rank, bool *ok)
+{
+	struct many m = {b, n, core, ranks, rank, block_new(b), NULL};
+	struct value **out = new_array(b->cx->arena, struct value *, n->nout);
+	uint32_t errors = b->cx->errors;
+	bool found = false;
+
+	switch (core_id(&m)) {
+	case OP_Sum:
+	case OP_Prod:
+	case OP_Mean:
+	case OP_Max:
+	case OP_Min:
+	case OP_All:
+	case OP_Any:
+	case OP_Argmax:
+	case OP_LogSumExp:
+	case OP_ProdWithoutZeros:
+	case OP_CAReduce:
+	case OP_Cumsum:
+	case OP_Cumprod:
+	case OP_Softmax:
+	case OP_LogSoftmax:
+	case OP_Split:
+	case OP_SplitDims:
+	case OP_JoinDims:
+	case OP_Repeat:
+	case OP_AllocDiag:
+	case OP_ExtractDiag:
+	case OP_SortOp:
+	case OP_ArgSortOp:
+		found = along_axes(&m, 1);
+		break;
+	case OP_Join:
+		found = along_axes(&m, n->nin);
+		break;
+	case OP_Alloc:
+		found = alloc_batch(&m);
+		break;
+	case OP_Reshape:
+		found = reshape_batch(&m);
+		break;
+	case OP_FillDiagonal:
+	case OP_FillDiagonalOffset:
+		found = fill_diagonal(&m);
+		break;
+	case OP_Subtensor:
+	case OP_AdvancedSubtensor:
+	case OP_IncSubtensor:
+	case OP_AdvancedIncSubtensor:
+	case OP_SetSubtensor:
+	case OP_AdvancedSetSubtensor:
+		found = index_batch(&m);
+		break;
+	default:
+		break;
+	}
+	if (!found)
+		return false;
+	*ok = errors == b->cx->errors;
+	if (!*ok)
+		b->cse->shared->failed = true;
+	*ok = *ok && lower_inlined(b, m.body, m.made->out, n->nout, b->span, out);
+	for (uint32_t i = 0; *ok && i < n->nout; i++)
+		lowered(b, n, i, with_dims(out[i], n->out[i]->type.dims));
+	return true;
+}
