@@ -8,8 +8,12 @@
  * open length, which another length says. That one is a Reshape to the other length, which fails
  * because the number of elements is not that. All else is checked on a result of the block.
  */
+#include <string.h>
+
 #include "lower/check/check.h"
 #include "lower/check/internal.h"
+
+#define MAX_LOOK 64 /* checks that are compared with one */
 
 struct placing {
 	struct build *b;
@@ -310,23 +314,43 @@ static struct value *condition_of(const struct check *c)
 	return c->cond->data ? c->cond : lowered_value(c->cond);
 }
 
+/* The conditions of check i of block k and of later ones that say the same, as "sigma > 0" of two
+ * normal distributions does: one node fails for all of them. These are `done`. */
+static uint32_t take_conditions(const struct block *k, uint32_t i, bool *done, struct value **conds)
+{
+	uint32_t n = 0;
+
+	for (uint32_t j = i; j < k->checks.len && j - i < MAX_LOOK; j++) {
+		struct value *cond = condition_of(&k->checks.at[j]);
+		bool again = false;
+		if (done[j] || strcmp(k->checks.at[j].message, k->checks.at[i].message))
+			continue;
+		done[j] = true;
+		for (uint32_t l = 0; l < n; l++)
+			again |= conds[l] == cond;
+		if (!again)
+			conds[n++] = cond;
+	}
+	return n;
+}
+
 /* v, which fails unless everything that is left in block k holds */
 static struct value *place_on(struct placing *p, struct block *k, struct value *v)
 {
 	struct sides s = {{0}, {0}};
+	struct value *conds[MAX_LOOK];
+	bool *done = arena_alloc(p->cx->scratch, k->checks.len + 1u);
 
 	collect(p, k, true, &s);
 	if (s.x.len)
 		v = fail_unless_equal(p->b, v, &s);
 	for (uint32_t i = 0; i < k->checks.len; i++) {
 		struct check *c = &k->checks.at[i];
-		struct value *cond = condition_of(c);
-		bool again = false;
-		for (uint32_t j = 0; j < i && !again; j++)
-			again = condition_of(&k->checks.at[j]) == cond;
+		if (done[i])
+			continue;
 		p->b->span = c->span;
-		if (!again)
-			v = fail_unless(p->b, v, &cond, 1, c->message);
+		uint32_t n = take_conditions(k, i, done, conds);
+		v = fail_unless(p->b, v, conds, n, c->message);
 	}
 	return v;
 }
