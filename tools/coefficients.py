@@ -205,6 +205,14 @@ def erfinv_tail(v):
     return erfinv_of(1 / (v * v)) * v
 
 
+def quantile_rest(t):
+    """t - z, where z is the normal quantile of 1 - exp(-t^2/2)"""
+    if t < 3:
+        return t - mp.sqrt(2) * mp.erfinv(1 - 2 * mp.exp(-t * t / 2))
+    r = mp.sqrt(t * t / 2 - mp.log(2))
+    return t - mp.sqrt(2) * r * erfcinv_tail(1 / r)
+
+
 def bessel_i(n):
     """I_n(x) exp(-x) sqrt(x) at x = 1/w"""
     def f(w):
@@ -333,6 +341,7 @@ FITS = {
     "j1": lambda: fit(bessel_j_small(1), 0, 64, 7, 6),
     "j1_cos": lambda: fit(hankel(1, False), 0, one / 64, 5, 5),
     "j1_sin": lambda: fit(hankel(1, True), 0, one / 64, 4, 5),
+    "quantile_single": lambda: fit(quantile_rest, mp.sqrt(mp.log(4)), 38, 2, 2, steps=15),
     "temme": lambda: fit(temme, -one / 20, one / 20, 6, 0),
     "cosecant": lambda: fit(cosecant_rest, 0, one / 4, 9, 0),
     "trigamma": lambda: fit(trigamma_tail, 0, 1, 8, 8),
@@ -438,9 +447,9 @@ def errors(names):
     for name in names or FITS:
         seen = []
 
-        def spy(f, a, b, p, q, *more):
+        def spy(f, a, b, p, q, *more, **options):
             seen.append((f, mp.mpf(a), mp.mpf(b)))
-            return plain(f, a, b, p, q, *more)
+            return plain(f, a, b, p, q, *more, **options)
         fit = spy
         P, Q = FITS[name]()
         fit = plain

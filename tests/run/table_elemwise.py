@@ -10,6 +10,7 @@ import mpmath as mp
 import numpy as np
 import pytensor.scalar as ps
 import pytensor.tensor as pt
+import scipy.special as ss
 from pytensor.compile.ops import DeepCopyOp, ViewOp, wrap_py
 from pytensor.gradient import DisconnectedGrad, GradClip, GradScale, UndefinedGrad, ZeroGrad
 from pytensor.printing import Print
@@ -254,9 +255,21 @@ for op, true in (
         ulp={"float64": 147},
         why="SciPy's largest error",
     )
+
+MODEST = A(values=choice(0.5, 1, 2, 5, 11, 30, 30.5, 0, -1, math.nan))
+
+
+def wide(f):
+    """SciPy in float64, of which its float32 is far off"""
+    return lambda *args: mp.mpf(float(f(*map(float, args))))
+
+
 PART = A(values=choice(0, 1, 0.5, 0.01, 0.99, -0.0, -1, 2, math.inf, math.nan))
 for op, args, true, worst in (
     ("Betainc", (FEW, FEW, PART), lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True), 200),
+    ("Gammaincinv", (MODEST, PART), wide(ss.gammaincinv), 40),
+    ("Gammainccinv", (MODEST, PART), wide(ss.gammainccinv), 40),
+    ("Betaincinv", (MODEST, MODEST, PART), wide(ss.betaincinv), 40),
 ):
     f = Elemwise(SCALAR[op])
     row(
