@@ -417,8 +417,19 @@ struct cv call_onnx(struct elab *e, uint32_t at, struct cv *items)
 	while (schema && results < op->nout && !op->out[results].repeat)
 		results++;
 	struct node *n = new_raw_node(e, op, s);
-	if (!raw_attrs(e, n, schema, at, items) ||
-	    !raw_inputs(e, n, schema, items + a->nprops, a->n - a->nprops, s))
+	uint32_t nargs = a->n - a->nprops;
+	struct cv *args = items + a->nprops;
+	if (!raw_attrs(e, n, schema, at, items))
+		return poison(a->span);
+	/* In the library, axes are an input at all opsets: ReduceMax(x, [1]). */
+	if (n->lenient && nargs == 2 && op->nin == 1 && onnx_lengths(op) == ONNX_REDUCED_LENGTHS) {
+		struct attr *axes = &n->attrs[n->nattrs++];
+		*axes = (struct attr){.name = "axes", .kind = AT_INTS};
+		if (!set_attr(e, axes, &args[1]))
+			bug("axes of onnx.%s: no list of integers", op->name);
+		nargs = 1;
+	}
+	if (!raw_inputs(e, n, schema, args, nargs, s))
 		return poison(a->span);
 	node_results(e->cx, n, results);
 	for (uint32_t i = 0; i < count && e->wanted && count == e->nroot && e->root == at; i++)

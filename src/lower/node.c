@@ -406,34 +406,6 @@ static bool is_unsqueeze(const struct onnx_op *op, struct value **in, uint32_t n
 	return nin == 2 && op->id == ONNX_Unsqueeze && in[1]->data;
 }
 
-/* A reduction along axes that count from the end, as one along axes from the front: ONNX Runtime
- * does not reduce empty arrays along the former. Returns the inputs; `to` is for them. */
-static struct value **axes_from_front(struct build *b, const struct onnx_op *op, struct value **in,
-				      uint32_t nin, struct value **to)
-{
-	int64_t axes[MAX_RANK], rank = in[0] ? in[0]->type.rank : 0;
-	bool negative = false;
-
-	for (uint32_t i = 0; i < b->nattrs; i++)
-		if ((op->id == ONNX_ArgMax || op->id == ONNX_ArgMin) &&
-		    !strcmp(b->attrs[i].name, "axis") && b->attrs[i].u.i < 0)
-			b->attrs[i].u.i += rank;
-	if (nin != 2 || strncmp(op->name, "Reduce", 6) || !in[1] || !in[1]->data ||
-	    in[1]->data->count > MAX_RANK)
-		return in;
-	for (uint64_t i = 0; i < in[1]->data->count; i++) {
-		if (!tensor_int(in[1]->data, i, &axes[i]))
-			return in;
-		negative |= axes[i] < 0;
-		axes[i] += axes[i] < 0 ? rank : 0;
-	}
-	if (!negative)
-		return in;
-	to[0] = in[0];
-	to[1] = const_ints(b, axes, (uint32_t)in[1]->data->count);
-	return to;
-}
-
 static void emit_op(struct build *b, const struct onnx_op *op, const struct node *like,
 		    struct value **in, uint32_t nin, struct value **out, uint32_t nout)
 {
@@ -448,7 +420,7 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 		}
 		if (nout == 1 && emit_padded(b, op, in, nin, out))
 			return;
-		in = axes_from_front(b, op, drop_leading_axes(op, in, nin, shorter), nin, shorter);
+		in = drop_leading_axes(op, in, nin, shorter);
 		if (nin == 2 && op->id == ONNX_Expand)
 			in = drop_leading_axes_of_expand(b, in, shorter);
 		known = op->id == ONNX_GreaterOrEqual ? triangle(b, in) : NULL;
@@ -512,11 +484,48 @@ void emit_n(struct build *b, enum onnx_id op, struct value **in, uint32_t nin, s
 	emit_op(b, onnx_nearest(op, b->opset), NULL, in, nin, out, nout);
 }
 
+/* The axes of a reduction are counted from the start: ONNX Runtime takes negative ones for others
+ * where a length is 0. */
+static void count_from_start(const struct node *like, int64_t *axes, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++)
+		axes[i] += axes[i] < 0 ? like->in[0]->type.rank : 0;
+}
+
+static struct value *axes_from_start(struct build *b, const struct node *like, struct value *v)
+{
+	const struct tensor *t = v ? v->data : NULL;
+	int64_t axes[MAX_RANK];
+
+	if (!t || t->count > MAX_RANK)
+		return v;
+	for (uint64_t i = 0; i < t->count; i++)
+		if (!tensor_int(t, i, &axes[i]))
+			return v;
+	count_from_start(like, axes, t->count);
+	return const_ints(b, axes, (uint32_t)t->count);
+}
+
 void emit_like(struct build *b, const struct node *like, struct value **in, struct value **out)
 {
+	bool reduces = onnx_lengths(like->onnx) == ONNX_REDUCED_LENGTHS && in[0];
+	struct value *moved[2];
+
+	if (reduces && like->nin == 2) {
+		moved[0] = in[0];
+		moved[1] = axes_from_start(b, like, in[1]);
+		in = moved;
+	}
 	for (uint32_t i = 0; i < like->nattrs; i++) {
 		attr_add(b, "", AT_INT);
-		b->attrs[b->nattrs - 1] = like->attrs[i];
+		struct attr *a = &b->attrs[b->nattrs - 1];
+		*a = like->attrs[i];
+		if (!reduces || a->kind != AT_INTS)
+			continue;
+		int64_t *axes = new_array(b->cx->arena, int64_t, a->n + 1);
+		memcpy(axes, a->u.ints, a->n * sizeof(*axes));
+		count_from_start(like, axes, a->n);
+		a->u.ints = axes;
 	}
 	emit_op(b, like->onnx, like, in, like->nin, out, like->nout);
 }

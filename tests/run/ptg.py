@@ -51,3 +51,11 @@ def nodes(model):
         return sum(1 + sum(count(a.g) for a in n.attribute if a.type == onnx.AttributeProto.GRAPH)
                    for n in graph.node)
     return count(onnx.load_model_from_string(model).graph)
+
+
+def loops(model):
+    """How many Loops and Scans, those of subgraphs included"""
+    def count(graph):
+        return sum((n.op_type in ("Loop", "Scan")) + sum(count(a.g) for a in n.attribute if a.type == onnx.AttributeProto.GRAPH)
+                   for n in graph.node)
+    return count(onnx.load_model_from_string(model).graph)
