@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/base.h"
 
@@ -202,7 +203,7 @@ bool diag_option(struct ctx *cx, const char *name)
 
 const struct diag_info *diag_find(const char *code)
 {
-	if (!strncmp(code, "PTG", 3))
+	if (!strncasecmp(code, "PTG", 3))
 		code += 3;
 	if (!*code || strlen(code) > 4 || strspn(code, "0123456789") != strlen(code))
 		return NULL;

@@ -42,6 +42,9 @@ int use_colour(struct cmd *c);
 int compile_options(struct ctx *cx, const struct cmd *c, enum stage *stage);
 void print_help(void);
 
+/* one_op.c: --ops NAME */
+int print_op(const char *name);
+
 /* outputs.c: ptgc model.ptg; writes model, external data and depfile, all or none */
 int compile_command(const struct cmd *c);
 

@@ -190,8 +190,13 @@ static int text_command(const struct cmd *c, const char *input, enum stage stage
 
 static int ops_command(const struct cmd *c)
 {
-	if (c->ops && strcmp(c->ops, "markdown"))
-		return usage("--ops prints text, or with --ops=markdown a page; not '%s'", c->ops);
+	const char *name = c->ops && strcmp(c->ops, "markdown") ? c->ops : NULL;
+	if (!c->ops && c->inputs.n == 1)
+		name = c->inputs.at[0];
+	if (name) {
+		int code = print_op(name);
+		return code ? code : finish_stdout();
+	}
 	return text_command(c, "-", c->ops ? STAGE_OPS_MARKDOWN : STAGE_OPS);
 }
 

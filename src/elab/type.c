@@ -29,12 +29,20 @@ static struct expr child_expr(struct elab *e, uint32_t root)
 
 static void unknown_dtype(struct elab *e, const struct anode *t)
 {
+	static const char *const of_c[][2] = {
+		{"float", "float32"}, {"double", "float64"}, {"half", "float16"},
+		{"int", "int64"},     {"long", "int64"},     {"uint", "uint64"},
+		{"byte", "uint8"},    {"boolean", "bool"},   {"complex", "complex128"},
+	};
 	const char *names[DT_COUNT];
 	size_t n = 0;
 
 	for (int i = 1; i < DT_COUNT; i++)
 		names[n++] = dtypes[i].name;
 	const char *near = did_you_mean(t->u.sym->s, names, n);
+	for (size_t i = 0; i < countof(of_c); i++)
+		if (!strcmp(t->u.sym->s, of_c[i][0]))
+			near = of_c[i][1];
 	elab_error(e, t->at, E_UNKNOWN_DTYPE, "unknown dtype '%s'%s%s%s", t->u.sym->s,
 		   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
@@ -69,6 +77,8 @@ static void bind_new_dims(struct elab *e, struct expr x)
 	}
 }
 
+#define UNKNOWN_SIZE ": a size that only a run knows is '?', or a name such as n"
+
 /* *d = a written dim; unbound names are new dims. false: reported */
 static bool eval_dim(struct elab *e, struct expr x, dim *d)
 {
@@ -85,12 +95,13 @@ static bool eval_dim(struct elab *e, struct expr x, dim *d)
 	if (v.kind == CV_POISON)
 		return false;
 	if (!cv_as_dim(e, &v, d)) {
-		elab_error(e, root->span, E_EXPRESSION, "expected a dim but got %s",
-			   cv_kind_name(&v));
+		elab_error(e, root->span, E_EXPRESSION, "expected a dim but got %s%s",
+			   cv_kind_name(&v), v.kind == CV_NONE ? UNKNOWN_SIZE : "");
 		return false;
 	}
 	if (dim_is_const(e->cx, *d, &k) && k < 0) {
-		elab_error(e, root->span, E_SHAPE, "a dim cannot be negative");
+		elab_error(e, root->span, E_SHAPE, "a dim cannot be negative%s",
+			   k == -1 ? UNKNOWN_SIZE : "");
 		return false;
 	}
 	return true;

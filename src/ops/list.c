@@ -5,6 +5,7 @@
  */
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #include "ops/ops.h"
 
@@ -229,6 +230,17 @@ static void add_page(struct strbuf *out)
 	}
 	add_reasons(out, "Not converted yet", false);
 	add_reasons(out, "Not supported", true);
+}
+
+const struct op *op_list_one(struct strbuf *out, const char *name)
+{
+	for (uint32_t i = 0; i < op_count; i++) {
+		if (strcasecmp(op_table[i].name, name))
+			continue;
+		add_op_text(out, &op_table[i]);
+		return &op_table[i];
+	}
+	return NULL;
 }
 
 void op_list(struct strbuf *out, bool markdown)

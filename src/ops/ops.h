@@ -223,6 +223,8 @@ extern const struct foreign_name {
 
 /* list.c: the op table for users: `ptgc --ops`, and doc/ops.md */
 void op_list(struct strbuf *out, bool markdown);
+/* the lines of the op of that name, in any case; NULL: there is none */
+const struct op *op_list_one(struct strbuf *out, const char *name);
 /* table.c: appends a node to b and infers its results. If that fails (reported) they are poison. */
 struct node *graph_node(struct ctx *cx, struct block *b, const struct op *op, struct cv *props,
 			struct value **in, uint32_t nin, struct span s);

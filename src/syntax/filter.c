@@ -421,6 +421,11 @@ static bool goes_on(const struct parse *p, int kind)
 	return kind == TOK_LBRACE && p->head;
 }
 
+static bool text_is_loop(struct parse *p, const struct token *t)
+{
+	return t->kind == TOK_LOOP && text_behind(p, t->span)[0] == '(';
+}
+
 /* A newline that counts is passed on unless the next line goes on. */
 static bool newline(struct parse *p, struct token *t)
 {
@@ -433,6 +438,16 @@ static bool newline(struct parse *p, struct token *t)
 		next.kind = scan_token(p, &next.value, &next.span);
 	while (next.kind == TOK_NL);
 	if (goes_on(p, next.kind)) {
+		*t = next;
+		p->line_start = false;
+		return true;
+	}
+	if (p->prev == TOK_ASSIGN && p->depth && (next.kind == TOK_IF || text_is_loop(p, &next))) {
+		/* of `next` and `state` the grammar tells that they take no if and no loop */
+		if (p->first != TOK_NEXT && p->first != TOK_STATE)
+			parse_error(p, next.span, E_SYNTAX, "'%.*s' begins in the line of the '='",
+				    (int)(next.span.end - next.span.begin),
+				    p->text + (next.span.begin - p->base));
 		*t = next;
 		p->line_start = false;
 		return true;

@@ -5,3 +5,4 @@ ptgc --explain 200
 echo 'graph g(x: float64[n]) -> (y) { y = Exq(x) }' >m.ptg
 code=$(ptgc m.ptg 2>&1 | sed -n 's/.*\[\(PTG[0-9]*\)\].*/\1/p')
 ptgc --explain "$code"
+ptgc --explain ptg0200 | head -n 1
