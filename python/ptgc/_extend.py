@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pytensor.graph.op import Op
 
+from ptgc import _pymc
 from ptgc._ops import property_text
 
 HEADER = re.compile(r"^\s*fn\s+(`(?:[^`]|``)+`|[^\W\d]\w*)\s*(?:\{([^}]*)\})?\s*\(", re.M)
@@ -52,16 +53,19 @@ def last_header(text):
 
 
 registry: dict[type, Entry] = {}
+shipped = {name: Entry(source) for name, source in _pymc.TEXTS.items()}  # by module and name of the class
 
 
 def lookup(op) -> Entry | None:
-    """The text registered for the op's class, or for the nearest class that it inherits from."""
-    if not registry:
+    """The text registered for the op's class, or for the nearest class that it inherits from; else what ptgc ships."""
+    classes = type(op).__mro__
+    if registry:
+        for cls in classes:
+            if (entry := registry.get(cls)) is not None:
+                return entry
+    if classes[0].__module__.startswith("pytensor."):
         return None
-    for cls in type(op).__mro__:
-        if (entry := registry.get(cls)) is not None:
-            return entry
-    return None
+    return next((shipped[name] for c in classes if (name := f"{c.__module__}.{c.__qualname__}") in shipped), None)
 
 
 def register(op_class: type, text_or_function: "str | Path | Callable[[Op, object], str]") -> None:

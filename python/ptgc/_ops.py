@@ -101,7 +101,8 @@ def shipped(kind: type) -> ScalarOp | None:
 
     Other instances can have a name and a dtype rule of their own; the op table means this one.
     """
-    return next((v for v in vars(sys.modules[kind.__module__]).values() if type(v) is kind), None)
+    known = getattr(sys.modules.get(kind.__module__), "__dict__", {})
+    return next((v for v in known.values() if type(v) is kind), None)
 
 
 def scalar_name(op: ScalarOp) -> str:

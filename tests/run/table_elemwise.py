@@ -210,6 +210,11 @@ elemwise(
 BESSEL = (*TINY, 2, 5, 7.5, 8, 8.5, 25.5, 87.5, 700.5, 709.5, 711, -713.5, 2.404825557695773, 3.831705970207512, 1e4)
 elemwise("I0", 1, near=BESSEL)
 elemwise("I1", 1, near=BESSEL, exact=lambda x: mp.besseli(1, x))
+for name, function in (("i0e", ss.i0e), ("i1e", ss.i1e)):  # as PyMC defines them
+    parts = {"nfunc_spec": (f"scipy.special.{name}", 1, 1), "impl": lambda self, x, function=function: function(x)}
+    kind = type(name.capitalize(), (ps.UnaryScalarOp,), parts)
+    op = Elemwise(kind(ps.upgrade_to_float_no_complex, name=name))
+    spelled(name.capitalize(), op, ulp={"float64": 12})  # of which some are SciPy's
 for op in ("J0", "J1"):
     elemwise(
         op,

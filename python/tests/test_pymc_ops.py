@@ -1,0 +1,72 @@
+"""PyMC's own ops, which ptgc knows by the names of their classes. PyMC is not needed: the classes here have them."""
+
+import numpy as np
+import pytensor
+import pytensor.scalar as ps
+import pytensor.tensor as pt
+import pytest
+import scipy.special
+from pytensor.graph.basic import Apply
+from pytensor.graph.op import Op
+from scipy.interpolate import InterpolatedUnivariateSpline, UnivariateSpline
+
+import ptgc
+from ptgc.testing import compare_onnx_and_py
+
+X = np.sort(np.random.default_rng(5).normal(size=12))
+
+
+class SplineWrapper(Op):
+    __module__ = "pymc.distributions.dist_math"
+    __props__ = ("spline",)
+
+    def __init__(self, spline):
+        self.spline = spline
+
+    def make_node(self, x):
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node, inputs, outputs):
+        outputs[0][0] = np.asarray(self.spline(inputs[0]), dtype=inputs[0].dtype)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 5])
+@pytest.mark.parametrize("ext", ["extrapolate", "zeros", "const"])
+def test_splines(degree, ext):
+    v = pt.dvector("v")
+    spline = InterpolatedUnivariateSpline(X, np.sin(X), k=degree, ext=ext)
+    splines = [spline, spline.derivative()]
+    values = np.concatenate([np.linspace(-4, 4, 41), X])
+    compare_onnx_and_py([v], [SplineWrapper(s)(v) for s in splines], [values], rtol=1e-10, atol=1e-10)
+    compare_onnx_and_py([v], [SplineWrapper(s)(v) for s in splines], [values[:0]])
+
+
+def test_splines_of_other_dtypes_and_ranks():
+    spline = UnivariateSpline(X, np.exp(X), k=3)
+    x, k = pt.fmatrix("x"), pt.lscalar("k")
+    compare_onnx_and_py([x], SplineWrapper(spline)(x), [np.linspace(-1, 1, 6, dtype="float32").reshape(2, 3)], rtol=1e-6)
+    compare_onnx_and_py([k], SplineWrapper(spline)(k), [3])
+
+
+def test_what_is_no_spline_of_scipys_or_outside_of_the_knots():
+    v = pt.dvector("v")
+    with pytest.raises(ptgc.UnsupportedError, match="a spline of type"):
+        pytensor.function([v], SplineWrapper(np.sin)(v), mode="ONNX")
+    f = pytensor.function([v], SplineWrapper(UnivariateSpline(X, X, k=1, ext="raise"))(v), mode="ONNX")
+    np.testing.assert_allclose(f(X[3:5]), X[3:5])
+    with pytest.raises(ValueError):
+        f([99.0])
+
+
+@pytest.mark.parametrize("name", ["i0e", "i1e"])
+def test_scaled_bessel_functions(name):
+    function = getattr(scipy.special, name)
+    kind = type(name.capitalize(), (ps.UnaryScalarOp,), {
+        "__module__": "pymc.distributions.dist_math", "nfunc_spec": (f"scipy.special.{name}", 1, 1),
+        "impl": lambda self, x: function(x),
+    })  # fmt: skip
+    op = pt.elemwise.Elemwise(kind(ps.upgrade_to_float_no_complex, name=name))
+    for dtype, rtol in (("float64", 1e-14), ("float32", 1e-6), ("int16", 1e-6)):
+        v = pt.vector("v", dtype=dtype)
+        values = [0, 1, -2, 7, 8, -9, 40, 700, -900, 30000]
+        compare_onnx_and_py([v], op(v), [np.array(values, dtype)], rtol=rtol)
