@@ -82,6 +82,16 @@ row(
         text="Composite{{fn=Mul}}({0}, {1})",
     ),
 )
+for loop in ("ScalarLoop", "Grad2F1Loop"):
+    row(
+        loop,
+        Form(
+            lambda x, y: pt.minimum(pt.minimum(x, y), y),
+            (A(values=SMALL), A(values=SMALL)),
+            "as text",
+            text=loop + "{{fn=Minimum}}(2, {0}, {1})",
+        ),
+    )
 row(
     "FusedElemwise",
     Form(pt.abs, (A(values=SMALL),), "as text", text="FusedElemwise{{fn=Abs}}({0})"),

@@ -214,7 +214,7 @@ for name, function in (("i0e", ss.i0e), ("i1e", ss.i1e)):  # as PyMC defines the
     parts = {"nfunc_spec": (f"scipy.special.{name}", 1, 1), "impl": lambda self, x, function=function: function(x)}
     kind = type(name.capitalize(), (ps.UnaryScalarOp,), parts)
     op = Elemwise(kind(ps.upgrade_to_float_no_complex, name=name))
-    spelled(name.capitalize(), op, ulp={"float64": 12})  # of which some are SciPy's
+    row(name.capitalize(), Form(op, text=name.capitalize() + "({0})"), ulp={"float64": 12}, why="errors of SciPy's in it")
 for op in ("J0", "J1"):
     elemwise(
         op,
