@@ -19,6 +19,7 @@
 #include "lower/lower.h"
 #include "ort/ort.h"
 #include "rewrite/rewrite.h"
+#include "narrow/narrow.h"
 #include "share/share.h"
 #include "syntax/syntax.h"
 
@@ -92,6 +93,8 @@ static struct graph *typed(struct ctx *cx, struct job *job, struct file *f)
 
 static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 {
+	if (cx->opt.float32)
+		narrow_floats(cx, g);
 	split_complex(cx, g);
 	arena_empty(cx->scratch);
 	share_calls(cx, g);
@@ -315,6 +318,7 @@ static bool set_options(struct ptgc_result *r, const struct ptgc_options *opt)
 	cx->opt.meta = keep_list(cx, opt->meta);
 	cx->opt.allow_dirs = keep_list(cx, opt->allow);
 	cx->opt.state_inputs = opt->state_inputs;
+	cx->opt.float32 = opt->float32;
 	cx->opt.external_threshold = opt->external_threshold;
 	cx->opt.external = opt->external_threshold != 0;
 	cx->opt.external_name = keep(cx, opt->external_name);

@@ -85,6 +85,7 @@ struct ptgc_options {
 				    read; NULL-terminated, or NULL */
 	bool state_inputs;       /* states are inputs without a default value; their first values
 				    are in ptgc_state() */
+	bool float32;            /* what is float64 in the text is float32 in the model */
 };
 #ifdef __cplusplus
 static inline struct ptgc_options ptgc_options_init(void)

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Writes src/target/kernels_ort.def: which operator versions ONNX Runtime's CPU provider runs, for which dtypes.
+"""Writes src/target/kernels_*.def: which operator versions a runtime runs, for which dtypes.
 
 usage: python tools/make_kernels.py > src/target/kernels_ort.def      (onnxruntime 1.31.1; some minutes)
+       python tools/make_kernels.py --runs-on web > src/target/kernels_web.def
+       python tools/make_kernels.py --runs-on ort-old web openvino > src/target/kernels_portable.def
        python tools/make_kernels.py --compare FACTS.tsv < src/target/kernels_ort.def
 
 For every opset from 13 to 26, every operator and every type variable of its schema, a model of one
@@ -10,6 +12,9 @@ works and the node is still there afterwards; a node that the runtime replaced b
 has none, unless the operator has no kernel for any dtype: then the body is how it runs. For the
 operators in JOINT all combinations of dtypes are tried. Children do the running, so that a crash
 costs one probe.
+
+--runs-on: the same probes, at the first opset of each version, by the drivers of tests/runtimes; a row is written
+where one of these runtimes does not give what onnxruntime in Python gives.
 """
 import itertools
 import json
@@ -18,6 +23,7 @@ import re
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -187,7 +193,7 @@ def retyped(a, dtype):
 
 def model(nodes, inputs, outputs, inits, opset):
     g = oh.make_graph(nodes, "g", inputs, outputs, initializer=inits)
-    return oh.make_model(g, opset_imports=[oh.make_opsetid("", opset)], ir_version=10)
+    return oh.make_model(g, opset_imports=[oh.make_opsetid("", opset)], ir_version=8 if opset <= 20 else 10)
 
 
 def allowed(schema):
@@ -392,25 +398,95 @@ def main():
     for (op, opset, dtypes), a in zip(tasks, run(tasks)):
         since = onnx.defs.get_schema(op, opset, "").since_version
         answers.setdefault((op, since), {})[opset, tuple(dtypes.items())] = a
+    print_table(f"What ONNX Runtime's CPU provider runs (onnxruntime {onnxruntime.__version__}), probed at\n * opsets {OLDEST} to {NEWEST}",
+                [(s, *version_rows(s, answers[s.name, s.since_version])) for s, _ in versions() if (s.name, s.since_version) in answers])
+
+
+def print_table(what, versions_and_rows):
     sets, lines, unset_vars = Sets(), [], []
-    for s, _ in versions():
-        if (s.name, s.since_version) not in answers:
-            continue
-        rows, unset = version_rows(s, answers[s.name, s.since_version])
+    for s, rows, unset in versions_and_rows:
         unset_vars += [f"{s.name}.{v}" for v in sorted(unset)]
         for r in rows or [[()] * len(s.type_constraints)]:
             masks = ", ".join(sets.name({DTYPES[d] for d in ds}) for ds in r)
             lines.append(f"KERNEL({s.name}, {s.since_version}, {masks or 'ALL'})" if rows else f"NO_KERNEL({s.name}, {s.since_version})")
-    print(f"/*\n * What ONNX Runtime's CPU provider runs: made by tools/make_kernels.py (onnxruntime {onnxruntime.__version__}, "
-          f"probed at\n * opsets {OLDEST} to {NEWEST}), do not edit. The runtime picks kernels by an operator's version, so a row is good "
-          "for all\n * opsets of that version. KERNEL(name, version, a set of dtypes for each type variable in the order\n * of its row in "
-          "onnx_ops.def): several rows are alternatives; NO_KERNEL: there is none. Versions\n * without rows were not probed.\n */")
+    print(f"/*\n * {what}: made by tools/make_kernels.py, do not edit. The runtime picks kernels by an operator's version, so a\n"
+          " * row is good for all opsets of that version. KERNEL(name, version, a set of dtypes for each type variable in the\n"
+          " * order of its row in onnx/operators.def): several rows are alternatives; NO_KERNEL: there is none.\n */")
     print("/* clang-format off */")
     print("\n".join(itertools.chain(sets.lines(), lines)))
     for name in sets.names.values():
         print(f"#undef {name}")
     print("#undef KERNEL\n#undef NO_KERNEL\n/* clang-format on */")
-    print(f"{len(tasks)} probes, {len(lines)} rows; not steerable: {sorted(set(unset_vars))}", file=sys.stderr)
+    print(f"{len(lines)} rows; not steerable: {sorted(set(unset_vars))}", file=sys.stderr)
+
+
+def difference(runtimes):
+    """prints the rows of what all of the runtimes run, for the versions where that is not all that onnxruntime runs"""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/runtimes"))
+    import suite
+    from cases import read_tensors, write_tensors
+    suite.BUILD = suite.BUILD / "kernels"
+    folder = suite.BUILD / "cases"
+    folder.mkdir(parents=True, exist_ok=True)
+    first = {}
+    for op, opset, dtypes in make_tasks():
+        since = onnx.defs.get_schema(op, opset, "").since_version
+        if op in JOINT and len(dtypes) < 2 and len(allowed(onnx.defs.get_schema(op, opset, ""))) > 1:
+            continue
+        key = (op, since, tuple(dtypes.items()))
+        first[key] = min(first.get(key, opset), opset)
+    tasks, lines = [], []
+    for (op, since, dtypes), opset in first.items():
+        try:
+            m, feeds, set_vars = build(op, opset, dict(dtypes))
+        except (ValueError, TypeError):
+            continue
+        if not set(dict(dtypes)) <= set_vars:
+            continue
+        case = f"c{len(tasks)}"
+        (folder / f"{case}.onnx").write_bytes(m.SerializeToString())
+        write_tensors(folder / case, ".in", list(feeds.items()))
+        tasks.append((op, since, dtypes))
+        lines.append(f"{case} {case}.onnx")
+
+    def results(runtime, case):
+        path = suite.BUILD / "results" / runtime / case
+        if Path(f"{path}.out").read_text().startswith(("load ", "run ")):
+            return None
+        try:
+            return read_tensors(path, ".out")
+        except (ValueError, TypeError):  # texts
+            return None
+
+    versions_of, want = {}, {}
+    left = {k for k, t in enumerate(tasks) if len(runtimes) == 1 or "double" not in dict(t[2]).values()}
+    for r in ["ort", *runtimes]:
+        asked = range(len(tasks)) if r == "ort" else sorted(left)
+        (folder / "cases.txt").write_text("\n".join(lines[k] for k in asked) + "\n")
+        versions_of[r] = suite.run(r, suite.RUNTIMES[r], folder, 3600)
+        if r == "ort":
+            want = {k: results(r, f"c{k}") for k in asked}
+        left = {k for k in left if want[k] is not None and alike(tasks[k][0], results(r, f"c{k}"), want[k])}
+    runs, differ = {}, set()
+    for k, (op, since, dtypes) in enumerate(tasks):
+        runs.setdefault((op, since), {})[since, dtypes] = "kernel" if k in left else "none"
+        if want[k] is not None and k not in left:
+            differ.add((op, since))
+    print_table(f"What {' and '.join(versions_of[r] for r in runtimes)} do not run of what {versions_of['ort']}\n * runs",
+                [(s, *version_rows(s, runs[s.name, s.since_version])) for s, _ in versions() if (s.name, s.since_version) in differ])
+
+
+def alike(op, got, want):
+    """Are these the same results? Of random numbers, dtypes and shapes count alone."""
+    if got is None or list(got) != list(want):
+        return False
+    for g, w in zip(got.values(), want.values()):
+        if g.dtype != w.dtype or g.shape != w.shape:
+            return False
+        if not re.match("Random|Bernoulli|Multinomial", op) and not np.allclose(
+                g.astype("complex128"), w.astype("complex128"), rtol=1e-2, atol=1e-3, equal_nan=True):
+            return False
+    return True
 
 
 def compare(facts):
@@ -443,6 +519,8 @@ def compare(facts):
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--child"]:
         child()
+    elif sys.argv[1:2] == ["--runs-on"]:
+        difference(sys.argv[2:])
     elif sys.argv[1:2] == ["--compare"]:
         compare(sys.argv[2])
     else:

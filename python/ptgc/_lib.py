@@ -50,6 +50,8 @@ class Options(C.Structure):
         ("math", C.c_int),
         ("model_version", C.c_int64),
         ("meta", Strings),
+        ("state_inputs", C.c_bool),
+        ("float32", C.c_bool),
     ]
 
 

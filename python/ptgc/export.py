@@ -80,6 +80,8 @@ class Exported:
     def __call__(self, *args, **named) -> list[np.ndarray]:
         """Runs the model on values in the order of the inputs, or by name."""
         feed = feed_of(arguments(self.inputs, args, named))
+        if self.target.get("float32"):
+            feed = {k: single(a) for k, a in feed.items()}
         session, outputs = self.session(), self.graph[1]
         return native(run_session(session, self.outputs, feed, self.place), seen_as(session, outputs))
 
@@ -88,14 +90,20 @@ class Exported:
         line, _ = node_line(self.model, node)
         return self.printed.line(line).strip() if line and self.printed else "", None
 
-    def verify(self, values: Sequence | Mapping, *, rtol: float = 1e-9, atol: float = 0.0) -> bool:
+    def verify(
+        self, values: Sequence | Mapping, *, rtol: float | None = None, atol: float = 0.0
+    ) -> "bool | dict[str, float]":
         """Compares the results with PyTensor's at ``values`` (a list, or a dict by name).
 
         Dtypes and shapes must be equal and values close. AssertionError names the first value of the graph that
-        differs, its element, and its line of the text.
+        differs, its element, and its line of the text. rtol: None is 1e-9. A model of compile_onnx(..., float32=True)
+        is compared with PyTensor's float64: the answer is {output: its largest error, relative to its largest number},
+        and only errors beyond rtol are wrong, if one is given.
         """
         import pytensor
 
+        single = self.target.get("float32")
+        rtol = 1e-9 if rtol is None and not single else rtol
         inputs, outputs = self.graph
         if isinstance(values, Mapping):
             values = [values[name] for name in self.inputs]
@@ -108,6 +116,11 @@ class Exported:
             on_unused_input="ignore",
         )(*values)  # fmt: skip
         got = self(*values)
+        if single:
+            errors = {name: error_of(g, w) for name, g, w in zip(self.outputs, got, expected, strict=True)}
+            if rtol is not None and (wrong := [f"{n} is off by {e:.2g}" for n, e in errors.items() if not e <= rtol]):
+                raise AssertionError(f"in float32, {', '.join(wrong)} of its largest number")
+            return errors
         wrong = [
             difference(name, g, w, rtol, atol) for name, g, w in zip(self.outputs, got, expected, strict=True)
         ]
@@ -151,10 +164,29 @@ class Exported:
         return ""
 
 
+def single(a: np.ndarray) -> np.ndarray:
+    return a.astype("float32") if a.dtype == "float64" else a
+
+
 def feed_of(values: Mapping) -> dict:
     """The values as arrays that ONNX Runtime takes."""
     arrays = {name: np.asarray(value) for name, value in values.items()}
     return {name: pairs(a) if a.dtype.kind == "c" else a for name, a in arrays.items()}
+
+
+def error_of(got, want) -> float:
+    """The largest error relative to the largest number; infinite where shapes, NaN, infinities or integers differ."""
+    got, want = np.asarray(got), np.asarray(want)
+    if got.shape != want.shape:
+        return np.inf
+    if want.dtype.kind not in "fc":
+        return 0.0 if np.array_equal(got, want) else np.inf
+    finite = np.isfinite(want)
+    if not (np.array_equal(np.isfinite(got), finite) and np.array_equal(got[~finite], want[~finite], equal_nan=True)):
+        return np.inf
+    if not finite.any():
+        return 0.0
+    return float(np.max(np.abs(got[finite] - want[finite])) / (np.max(np.abs(want[finite])) or 1))
 
 
 def difference(name, got, want, rtol, atol) -> str:
@@ -203,6 +235,7 @@ def compile_onnx(
     shared: str = "initializer",
     target: str = "ort-cpu",
     math: str | None = None,
+    float32: bool = False,
     external_data: str | bool | None = None,
     external_name: str = "weights",
     values: Mapping | None = None,
@@ -217,7 +250,8 @@ def compile_onnx(
     dynamic_dims: {variable or its name: {axis: "name"}} names dims of unknown length; dims of one name have one length.
     shared: "initializer" makes shared variables named constants of the model, "input" makes inputs of those that the
     graph reads. target: "ort-cpu" or "onnx". math: what results promise: "exact", "standard" (None) or "native", as in
-    doc/language.md. external_data: the name of the file that weights go to, beside the model. A model over 2 GB has
+    doc/language.md. float32: True computes in float32 what is float64 in the graph, inputs and weights included; verify()
+    then returns how far each output is off. external_data: the name of the file that weights go to, beside the model. A model over 2 GB has
     such a file in any case, which is called external_name if external_data is not given. values: {shared variable:
     value} to use instead of the variable's own value. batch: "chains" gives all inputs an open leading dim of that name,
     and computes the graph for each item of it; {input or its name: "chains"} those inputs alone, as in the README.
@@ -254,7 +288,8 @@ def compile_onnx(
         kept = {new: constants[v] for v, new in rest}
     else:
         all_inputs, listed = [*inputs, *(v for v, _ in rest)], [*listed, *(new for _, new in rest)]
-    options = {"opset": opset_version if opset is None else opset, "target": target, "math": math}
+    options = {"opset": opset_version if opset is None else opset, "target": target, "math": math,
+               "float32": float32}  # fmt: skip
     text, compiled = compile_graph(
         listed, fgraph.outputs,
         {

@@ -109,6 +109,7 @@ struct dtype_info {
 extern const struct dtype_info dtypes[DT_COUNT];
 enum dtype dtype_named(const char *name);            /* DT_NONE if unknown */
 enum dtype dtype_upcast(enum dtype a, enum dtype b); /* NumPy's table for two arrays */
+enum dtype dtype_narrow(enum dtype t);               /* float32 for float64, ... */
 enum dtype dtype_to_float(enum dtype a);             /* PyTensor's upgrade_to_float */
 bool dtype_holds(enum dtype to, enum dtype from);    /* all of its values */
 bool dtype_holds_int(enum dtype t, uint64_t magnitude, bool negative);
@@ -247,6 +248,7 @@ struct ctx {
 		int opset;
 		enum ptgc_target target;
 		bool strip, fold, cse, share_calls;
+		bool float32;      /* float64 becomes float32: src/narrow */
 		bool state_inputs; /* states are inputs without a default value */
 #define NUMERICS(field, ...) bool field;
 #include "base/numerics.def"
@@ -265,6 +267,7 @@ struct ctx {
 	struct lib *lib;
 	struct elab *elab;
 	enum dtype floatx; /* of the main file: what PyTensor's config.floatX gives */
+	bool narrow;       /* with opt.float32, once the user's graph is float32 */
 	uint32_t next_id;
 	uint32_t expansions;                 /* of fns, against the limit */
 	vec(struct mapping *) mappings;      /* of files */

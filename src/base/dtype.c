@@ -84,6 +84,11 @@ enum dtype dtype_to_float(enum dtype a)
 	return dtypes[a].size <= 2 ? DT_FLOAT32 : DT_FLOAT64;
 }
 
+enum dtype dtype_narrow(enum dtype t)
+{
+	return t == DT_FLOAT64 ? DT_FLOAT32 : t == DT_COMPLEX128 ? DT_COMPLEX64 : t;
+}
+
 bool dtype_holds(enum dtype to, enum dtype from)
 {
 	const struct dtype_info *a = &dtypes[to], *b = &dtypes[from];

@@ -17,7 +17,7 @@ struct cmd {
 	struct list inputs, flags, allow, targets, meta;
 	const char *output, *opset, *target, *math, *state, *dump, *external_name, *model_name,
 		*model_version, *doc, *depfile, *color, *explain, *ops;
-	bool strip, external, md, mp, help, version, list_ops, check, in_place;
+	bool strip, float32, external, md, mp, help, version, list_ops, check, in_place;
 	bool colour;
 };
 

@@ -26,6 +26,7 @@ static const struct option {
 	 "ort-cpu: what ONNX Runtime runs (default); onnx: the specification alone"},
 	{"--math", "LEVEL", TEXT, AT(math), 0,
 	 "how near to PyTensor: exact, standard (default) or native, the fastest"},
+	{"--float32", NULL, FLAG, AT(float32), 0, "compute in float32 what is float64 in the file"},
 	{"--strip", NULL, FLAG, AT(strip), 0, "leave out where in the .ptg file nodes come from"},
 	{"--external-data", "FILE", OPTIONAL, AT(external_name), AT(external),
 	 "put weights in FILE beside the model; default: its name with .data"},
@@ -272,6 +273,7 @@ int compile_options(struct ctx *cx, const struct cmd *c, enum stage *stage)
 	cx->opt.doc_string = c->doc;
 	cx->opt.meta = c->meta.at;
 	cx->opt.strip = c->strip;
+	cx->opt.float32 = c->float32;
 	cx->opt.allow_dirs = c->allow.at;
 	cx->opt.external = c->external;
 	return EXIT_OK;

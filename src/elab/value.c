@@ -185,7 +185,7 @@ enum dtype weak_dtype(struct elab *e, const struct cv *v, enum dtype other)
 	case CV_FLOAT:
 		if (is_float(other) || is_complex(other))
 			return other;
-		return other == DT_NONE ? e->cx->floatx : DT_FLOAT64;
+		return other == DT_NONE ? e->cx->floatx : e->cx->narrow ? DT_FLOAT32 : DT_FLOAT64;
 	case CV_COMPLEX:
 		if (is_complex(other))
 			return other;

@@ -162,6 +162,7 @@ static void cast_inputs(struct build *b, struct node *n)
 	}
 	if (n->op->cast == CAST_LINALG)
 		t = ty_linalg(b->cx, n);
+	t = narrowed(b->cx, n, t);
 	for (uint32_t i = first; i < n->nin; i++)
 		if (n->in[i])
 			n->in[i] = typed_cast(b, n->in[i], t);
@@ -442,6 +443,8 @@ static void finish(struct build *b, struct node *n)
 			bug("%s: result %u was not lowered", n->op->name, i);
 		if (!t->type.dtype)
 			continue;
+		if (b->cx->narrow && type.dtype == dtype_narrow((enum dtype)v->type.dtype))
+			t->low = v = cast(b, v, (enum dtype)type.dtype);
 		if (v->type.dtype != type.dtype || v->type.rank != type.rank)
 			bug("%s: result %u should be %s but is %s", n->op->name, i,
 			    type_str(b->cx, type), type_str(b->cx, v->type));

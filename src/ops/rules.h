@@ -164,6 +164,8 @@ bool broadcast_dims(struct ctx *cx, struct node *n, struct value **v, uint32_t n
 		    uint32_t rank);
 dim scalar_dim(struct ctx *cx, struct value *v); /* DIM_NONE: not known */
 enum dtype upcast_inputs(struct node *n, uint32_t from);
+/* t of n, as dtypes give it; with cx->narrow float32 for a float64 that no input has */
+enum dtype narrowed(const struct ctx *cx, const struct node *n, enum dtype t);
 bool want_int_scalar(struct ctx *cx, struct node *n, uint32_t i, const char *what);
 /* The property `name`, an axis of input 0, counted from the front; -1: reported */
 int checked_axis(struct ctx *cx, struct node *n, const char *name);

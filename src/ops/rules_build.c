@@ -65,9 +65,9 @@ bool sh_join(struct ctx *cx, struct node *n)
 			if ((int)k == axis) {
 				d[k] = dim_add(cx, d[k], t->dims[k]);
 			} else if (!dim_meet(cx, &d[k], t->dims[k], n->span)) {
-				error(cx, n->span, E_SHAPE, "%s: %s and %s differ in another axis than %d",
-				      n->op->name, type_str(cx, n->in[0]->type), type_str(cx, *t),
-				      axis);
+				error(cx, n->span, E_SHAPE,
+				      "%s: %s and %s differ in another axis than %d", n->op->name,
+				      type_str(cx, n->in[0]->type), type_str(cx, *t), axis);
 				return false;
 			}
 		}

@@ -43,6 +43,14 @@ enum dtype upcast_inputs(struct node *n, uint32_t from)
 	return t;
 }
 
+enum dtype narrowed(const struct ctx *cx, const struct node *n, enum dtype t)
+{
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i] && dtype_narrow(type_at(n, i)) != type_at(n, i))
+			return t;
+	return cx->narrow ? dtype_narrow(t) : t;
+}
+
 enum dtype ty_upcast(struct ctx *cx, struct node *n)
 {
 	uint32_t bad = find_bad_input(n, NULL);
@@ -321,7 +329,8 @@ static bool check_accumulator(struct ctx *cx, struct node *n, enum dtype t)
 	enum dtype acc = prop_dtype(cx, n, "acc_dtype"), given = prop_dtype(cx, n, "dtype");
 	if (is_complex(acc) && !is_complex(t) && !is_complex(given)) {
 		error(cx, n->span, E_DTYPE,
-		      "%s: the acc_dtype %s makes the result complex: give a complex dtype as well, "
+		      "%s: the acc_dtype %s makes the result complex: give a complex dtype as "
+		      "well, "
 		      "or a real acc_dtype",
 		      n->op->name, dtypes[acc].name);
 		return false;

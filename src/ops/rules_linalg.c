@@ -709,9 +709,10 @@ bool sh_einsum(struct ctx *cx, struct node *n)
 	for (uint32_t i = 0; i < n->nin; i++) {
 		const char *comma = memchr(s, ',', (size_t)(end - s));
 		if ((comma == NULL) != (i + 1 == n->nin))
-			return subscripts_error(cx, n,
-						comma ? "the subscripts name more operands than are given"
-						      : "the subscripts name fewer operands than are given");
+			return subscripts_error(
+				cx, n,
+				comma ? "the subscripts name more operands than are given"
+				      : "the subscripts name fewer operands than are given");
 		if (!bind_operand(cx, n, e, n->in[i]->type, s, comma ? comma : end))
 			return false;
 		s = comma ? comma + 1 : end;

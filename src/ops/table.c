@@ -627,7 +627,7 @@ static bool infer(struct ctx *cx, struct node *n)
 		enum dtype t = n->op->dtype(cx, n);
 		if (t == DT_NONE)
 			return poison_results(n);
-		n->out[0]->type.dtype = (uint8_t)t;
+		n->out[0]->type.dtype = (uint8_t)(n->op->dtype == ty_prop ? t : narrowed(cx, n, t));
 	}
 	if (!n->op->shape(cx, n) || !check_result_ranks(cx, n))
 		return poison_results(n);

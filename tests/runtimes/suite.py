@@ -45,6 +45,7 @@ RUNTIMES = {  # name -> command
     "ort": python(ROOT / ".venv", "onnxruntime"),
     "ort-old": python(OLD, "onnxruntime"),
     "reference": python(ROOT / ".venv", "reference"),
+    "openvino": python(BUILD / "tools", "openvino"),
     "web": node("onnxruntime-web", "npm"),
     "node": node("onnxruntime-node", "npm-node"),
 }
