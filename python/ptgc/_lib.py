@@ -18,6 +18,8 @@ from ptgc.errors import CompileError
 COPY_LIMIT = 1 << 16  # external data of more bytes is not copied: it stays in the library's memory
 MISTAKE, UNSUPPORTED, RAISES = range(3)  # enum ptgc_cause
 Strings = C.POINTER(C.c_char_p)  # NULL-terminated
+# Warnings about what people write by mistake: a printed graph does it on purpose.
+PRINTED = ["Wno-unused", "Wno-joined-dims", "Wno-float64-weight", "Wno-length-one"]
 
 
 class Tensor(C.Structure):

@@ -147,7 +147,7 @@ class Exported:
             output_names=[f"t{k}" for k in range(len(variables))], constants=self.constants,
         )  # fmt: skip
         model = _lib.compile_text(
-            text.text, tensors=text.tensors, external_name="weights", flags=["Wno-unused"], **self.target
+            text.text, tensors=text.tensors, external_name="weights", flags=_lib.PRINTED, **self.target
         )
         names = [f"t{k}" for k in range(len(variables))]
         feed = feed_of({f"in{k}": v for k, v in enumerate(values)})
@@ -300,7 +300,7 @@ def compile_onnx(
         file_name=f"{model_name or 'main'}.ptg", model_name=model_name, doc_string=doc_string,
         model_version=model_version, meta=[f"{key}={value}" for key, value in (metadata or {}).items()],
         external_name=external_data or external_name, external_threshold=1024 if external_data else 0,
-        strip=strip, flags=["Wno-unused", *flags], **options,
+        strip=strip, flags=[*_lib.PRINTED, *flags], **options,
     )  # fmt: skip
     if others := [v for v in inputs if not is_tensor(v)]:  # nothing uses them, or they were refused above
         raise UnsupportedError([Problem(f"an input of type {v.type}", None, v, NO_TYPE) for v in others])

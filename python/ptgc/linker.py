@@ -273,7 +273,7 @@ class ONNXLinker(JITLinker):
             inputs = [v for v in inputs if is_tensor(v) or v in needed]
         graph, compiled = compile_graph(
             inputs, outputs, {"name": getattr(fgraph, "name", None) or "function"},
-            opset=self.opset, math=self.math, file_name="function.ptg", external_name="weights", flags=["Wno-unused"],
+            opset=self.opset, math=self.math, file_name="function.ptg", external_name="weights", flags=_lib.PRINTED,
         )  # fmt: skip
         session = make_session(compiled, self.session_options, self.providers)
         return OnnxCallable(graph, compiled, session, inputs, outputs)

@@ -679,6 +679,18 @@ static void warn_empty(struct ctx *cx, dim a, dim b, struct span s)
 		     dim_str_raw(cx, a), dim_str_raw(cx, b));
 }
 
+/* Warns if a == b makes two dims one to which the user gave different names. */
+static void warn_names(struct ctx *cx, dim a, dim b, struct span s)
+{
+	const struct form *x = form_of(cx->dims, a), *y = form_of(cx->dims, b);
+
+	if (x->kind == K_BASE && y->kind == K_BASE && x->name && y->name)
+		warn(cx, s, W_JOINED_DIMS,
+		     "this makes %s and %s one length: give both one name, unless another axis is "
+		     "meant",
+		     dim_str_raw(cx, a), dim_str_raw(cx, b));
+}
+
 bool dim_unify(struct ctx *cx, dim a, dim b, struct span s)
 {
 	struct dims *t = cx->dims;
@@ -691,6 +703,7 @@ bool dim_unify(struct ctx *cx, dim a, dim b, struct span s)
 	if (r == DIFFERENT || (d.ok && prove_nonzero(t, &d.plain)))
 		return false;
 	*vec_push(t->arena, &t->equations) = (struct equation){a, b, s};
+	warn_names(cx, a, b, s);
 	if (d.ok) {
 		solve(t, &d);
 		warn_empty(cx, a, b, s);

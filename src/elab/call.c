@@ -137,6 +137,7 @@ struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct 
 	struct node *n = graph_node(e->cx, e->block, op, props, in, nargs, node_span(e, s));
 	if (!n->nout)
 		return poison(s);
+	warn_mistakes(e, n, s);
 	const char *reason = op->todo ? op->todo : op->unsupported;
 	if (reason && n->out[0]->type.dtype) /* the types are known: the rest is checked as well */
 		elab_error(e, s, E_UNSUPPORTED, "%s: %s", call_label(e->cx, n), reason);

@@ -160,6 +160,9 @@ struct cv node_result(struct elab *e, struct node *n, struct span s);
 void elab_children(struct elab *e, uint32_t at,
 		   uint32_t *out); /* the indices of node at's children */
 
+/* mistakes.c */
+void warn_mistakes(struct elab *e, const struct node *n, struct span s);
+
 /* raw.c */
 struct cv call_onnx(struct elab *e, uint32_t at, struct cv *items);
 /* a + b in a file with infix=onnx; name: "onnx.Add", n: the expression */
