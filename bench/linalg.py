@@ -1,0 +1,118 @@
+"""Linear algebra of one matrix and of a batch, beside JAX and NumPy
+
+`linalg.py [--sizes n,...] [--batches b,...] [name ...]`. Times in microseconds of one call in float64, with static sizes:
+`b` matrices of n x n (1: without a batch). ONNX Runtime, JAX (jit, LAPACK) and NumPy or SciPy take turns in one
+process and one thread, from NumPy arrays to NumPy arrays, and the fastest turn counts. `/ JAX` is our time beside JAX's, `/ one` beside our time for one matrix.
+"""
+
+import argparse
+import os
+import time
+
+os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import onnxruntime
+import pytensor
+import pytensor.tensor as pt
+import pytensor.tensor.linalg as ptl
+
+import ptgc
+
+jax.config.update("jax_enable_x64", True)
+rng = np.random.default_rng(0)
+
+
+def definite(batch, n):
+    a = rng.normal(size=(*batch, n, n))
+    return a @ a.swapaxes(-1, -2) / n + np.eye(n)
+
+
+def general(batch, n):
+    return rng.normal(size=(*batch, n, n)) + 2 * np.eye(n)
+
+
+def triangle(batch, n):
+    return np.tril(general(batch, n)) / np.sqrt(n) + 2 * np.eye(n)
+
+
+def column(batch, n):
+    return rng.normal(size=(*batch, n, 1))
+
+
+def gradient(f):
+    return lambda *a: pt.grad(f(*a).sum(), a[0])
+
+
+# name: how arguments are made, PyTensor's, JAX's, NumPy's function (None: no batched one)
+CASES = {
+    "Cholesky": ([definite], ptl.cholesky, jnp.linalg.cholesky, np.linalg.cholesky),
+    "its gradient": ([definite], gradient(ptl.cholesky), jax.grad(lambda a: jnp.linalg.cholesky(a).sum()), None),
+    "triangular solve": ([triangle, column], lambda a, b: ptl.solve_triangular(a, b, lower=True, b_ndim=2),
+                         lambda a, b: jax.lax.linalg.triangular_solve(a, b, left_side=True, lower=True), None),
+    "solve": ([general, column], lambda a, b: ptl.solve(a, b, b_ndim=2), jnp.linalg.solve, np.linalg.solve),
+    "inverse": ([general], ptl.inv, jnp.linalg.inv, np.linalg.inv),
+    "log determinant": ([general], lambda a: ptl.slogdet(a)[1], lambda a: jnp.linalg.slogdet(a)[1], lambda a: np.linalg.slogdet(a)[1]),
+    "LU": ([general], lambda a: ptl.lu(a)[2], lambda a: jnp.triu(jax.lax.linalg.lu(a)[0]), None),
+    "QR": ([general], lambda a: ptl.qr(a, mode="r"), lambda a: jnp.linalg.qr(a, mode="r"), lambda a: np.linalg.qr(a, mode="r")),
+}  # fmt: skip
+
+
+def calls(name, batch, n):
+    """Functions without arguments: ours, JAX's, NumPy's"""
+    data, f, in_jax, in_numpy = CASES[name]
+    values = [make(batch, n) for make in data]
+    args = [pt.tensor(f"x{i}", dtype="float64", shape=v.shape) for i, v in enumerate(values)]
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    model = ptgc.compile_onnx(args, f(*args)).model
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    feed = {i.name: v for i, v in zip(session.get_inputs(), values)}
+    jitted = jax.jit(in_jax)
+    ours = lambda: session.run(None, feed)
+    theirs = lambda: np.asarray(jitted(*values))
+    if name != "its gradient":  # JAX's is symmetric, PyTensor's a lower triangle
+        np.testing.assert_allclose(ours()[0], theirs(), rtol=1e-5, atol=1e-7)
+    return ours, theirs, in_numpy and (lambda: in_numpy(*values))
+
+
+def fastest(functions, seconds):
+    """Microseconds of each, in turns"""
+    best = [np.inf] * len(functions)
+    end, turn = time.perf_counter() + seconds * len(functions), 0
+    while turn < 3 or time.perf_counter() < end:
+        for i, f in enumerate(functions):
+            if f:
+                start = time.perf_counter()
+                f()
+                best[i] = min(best[i], time.perf_counter() - start)
+        turn += 1
+    return [t * 1e6 for t in best]
+
+
+def main():
+    numbers = lambda s: [int(x) for x in s.split(",")]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--sizes", type=numbers, default=[2, 4, 8, 30, 100, 300])
+    parser.add_argument("--batches", type=numbers, default=[1, 4, 64, 512])
+    parser.add_argument("--seconds", type=float, default=0.15)
+    options = parser.parse_args()
+    print("| function | n | b | ptgc | JAX | NumPy | / JAX | / one |\n|---|---|---|---|---|---|---|---|")
+    for name in options.names or CASES:
+        for n in options.sizes:
+            one = None
+            for b in options.batches:
+                if b > 1 and b * n > 4096:
+                    continue
+                ours, theirs, numpys = fastest(calls(name, (b,) if b > 1 else (), n), options.seconds)
+                one = one or ours
+                shown = f"{numpys:.0f}" if np.isfinite(numpys) else ""
+                print(f"| {name} | {n} | {b} | {ours:.0f} | {theirs:.0f} | {shown} | {ours / theirs:.1f} | {ours / one:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
