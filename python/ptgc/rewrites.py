@@ -1,13 +1,15 @@
 """PyTensor's rewrites that make a graph ready for ONNX: which of them run, and those of our own."""
 
+import numpy as np
 from pytensor.compile.mode import optdb
 from pytensor.graph.basic import Constant
 from pytensor.graph.rewriting.basic import copy_stack_trace, dfs_rewriter, node_rewriter
 from pytensor.scalar import basic as scalar
+from pytensor.scalar.loop import ScalarLoop
 from pytensor.scan.op import Scan
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
-from pytensor.tensor.math import erf
+from pytensor.tensor.math import erf, isnan, switch
 from pytensor.tensor.rewriting import math as patterns
 from pytensor.tensor.rewriting.blockwise import blockwise_of
 from pytensor.tensor.subtensor import Subtensor, indices_from_subtensor
@@ -101,3 +103,81 @@ def local_batched_scan(fgraph, node):
 optdb.register("batched_scan", dfs_rewriter(local_batched_scan), "onnx", position=0.1)
 for phase in ("canonicalize", "specialize"):
     optdb[phase].register("local_batched_scan", local_batched_scan, "onnx", use_db_name_as_tag=False)
+
+
+# ---- loops of scalars that NaN keeps from ending ----
+
+ABSORBING = (
+    scalar.Add | scalar.Sub | scalar.Mul | scalar.TrueDiv | scalar.Neg | scalar.Abs | scalar.Exp | scalar.Log
+    | scalar.Log1p | scalar.Expm1 | scalar.Sqr | scalar.Sqrt | scalar.Reciprocal | scalar.Identity
+    | scalar.ScalarMaximum | scalar.ScalarMinimum
+)  # fmt: skip
+NAN = "NaN"
+
+
+def value_for_nan(op, args, dtype):
+    """What a scalar op certainly gives for arguments that are certainly NAN, True or False; else None."""
+    if isinstance(op, scalar.Switch):
+        cond, a, b = args
+        return (a if cond else b) if isinstance(cond, bool) else (a if a is b else None)
+    if isinstance(op, scalar.AND | scalar.OR):
+        decides = isinstance(op, scalar.OR)
+        if decides in args:
+            return decides
+        return not decides if None not in args and NAN not in args else None
+    if isinstance(op, scalar.Invert) and isinstance(args[0], bool):
+        return not args[0]
+    if NAN not in args:
+        return None
+    if isinstance(op, scalar.LogicalComparison):
+        return isinstance(op, scalar.NEQ)
+    absorbs = isinstance(op, ABSORBING) or (isinstance(op, scalar.Cast) and op.o_type.dtype.startswith("float"))
+    return NAN if absorbs and dtype.startswith("float") else None
+
+
+def steps_of_nan(op, given):
+    """The sets of states that are NaN after 0, 1, ... steps where input ``given`` of the loop is: the last one is that
+    of all further steps. None: the loop may end, or a state may be a number again."""
+    graph, n = op.fgraph, len(op.outputs) - 1
+    nodes, constants = graph.toposort(), {given} - set(range(n))
+    states, seen = {given} & set(range(n)), []
+    while states not in seen:
+        seen.append(states)
+        values = {graph.inputs[k]: NAN for k in states | constants}
+        for node in nodes:
+            args = [values.get(v) for v in node.inputs]
+            values[node.outputs[0]] = value_for_nan(node.op, args, node.outputs[0].type.dtype)
+        if values.get(graph.outputs[n]) is not False:
+            return None
+        states = {k for k in range(n) if values.get(graph.outputs[k]) == NAN}
+    return seen if states == seen[-1] else None
+
+
+@node_rewriter([Elemwise])
+def local_loop_of_nan(fgraph, node):
+    """A loop of scalars with ``until`` takes all of its steps, 100,000 in the gradient of gammainc, where an argument
+    is NaN. The model takes no step there, if it is certain that the loop does not end by ``until``, and that all
+    results that are used are NaN."""
+    op = node.op.scalar_op
+    if not (isinstance(op, ScalarLoop) and op.is_while):
+        return None
+    used = {k for k, v in enumerate(node.outputs[:-1]) if fgraph.clients[v]}
+    where, least = None, 0
+    for k, v in enumerate(node.inputs[1:]):
+        if isinstance(v, Constant) or not v.type.dtype.startswith("float"):
+            continue
+        steps = steps_of_nan(op, k)
+        if steps is not None and used <= steps[-1]:
+            where = isnan(v) if where is None else where | isnan(v)
+            least = max(least, len(steps) - 1)
+    if where is None:
+        return None
+    where = where & (node.inputs[0] > least)
+    n_steps = switch(where, np.zeros((), node.inputs[0].type.dtype), node.inputs[0])
+    new = node.op(n_steps, *node.inputs[1:], return_list=True)
+    for k in used:
+        new[k] = switch(where, np.asarray(np.nan, new[k].type.dtype), new[k])
+    return {node.outputs[k]: new[k] for k in [*used, len(new) - 1] if fgraph.clients[node.outputs[k]]}
+
+
+optdb.register("loop_of_nan", dfs_rewriter(local_loop_of_nan, ignore_newtrees=True), "onnx", position=48.5)
