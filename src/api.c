@@ -116,6 +116,8 @@ static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 		dump_graph(cx, g, &job->text_out);
 	else if (job->stage == STAGE_ONNX)
 		dump_onnx_text(cx, g, &job->text_out);
+	else if (job->stage == STAGE_REQUIRED_OPS)
+		dump_required_ops(cx, g, &job->text_out);
 	job->graph = g;
 }
 

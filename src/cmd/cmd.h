@@ -17,9 +17,11 @@ struct cmd {
 	struct list inputs, flags, allow, targets, meta;
 	const char *output, *opset, *target, *math, *state, *dump, *external_name, *model_name,
 		*model_version, *doc, *depfile, *color, *explain, *ops;
-	bool strip, float32, external, md, mp, help, version, list_ops, check, in_place;
+	bool strip, float32, external, md, mp, help, version, list_ops, check, in_place, required_ops;
 	bool colour;
 };
+
+#define REQUIRED_OPS "required-ops" /* the stage of --required-ops */
 
 /* main.c: each prints what is wrong and returns EXIT_USAGE */
 PRINTF(1, 2) int usage(const char *fmt, ...);

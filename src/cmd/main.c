@@ -219,6 +219,8 @@ static int run_command(struct cmd *c, int argc, char **argv)
 		code = use_colour(c);
 	if (code)
 		return code;
+	if (c->required_ops)
+		c->dump = REQUIRED_OPS;
 	if (c->help) {
 		print_help();
 		return finish_stdout();

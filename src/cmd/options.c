@@ -39,6 +39,8 @@ static const struct option {
 	 "defaults: states are inputs with default values (default); inputs: plain ones"},
 	{"--dump", "STAGE", TEXT, AT(dump), 0,
 	 "print a stage instead: ast, typed, lowered, or onnx (the model as text)"},
+	{"--required-ops", NULL, FLAG, AT(required_ops), 0,
+	 "print its operators instead, for a reduced build of ONNX Runtime"},
 	{NULL, NULL, HEADING, 0, 0, "Input"},
 	{"--allow", "DIR", LIST, AT(allow), 0, "let file(...) and use read below DIR too"},
 	{NULL, NULL, HEADING, 0, 0, "Dependencies, for make"},
@@ -203,7 +205,7 @@ void print_help(void)
 }
 
 static const char *const states[] = {"defaults", "inputs"};
-static const char *const stages[] = {"ast", "typed", "lowered", "onnx"};
+static const char *const stages[] = {"ast", "typed", "lowered", "onnx", REQUIRED_OPS};
 
 /* The index of a word among the words that an option takes; -1: none, reported. */
 static int choose(const char *option, const char *word, const char *const *words, size_t n)

@@ -60,6 +60,9 @@ bool emit_state(struct ctx *cx, const struct graph *g, struct sink *out);
 bool dump_onnx_text(struct ctx *cx, const struct graph *g, struct strbuf *out);
 bool dump_model(struct ctx *cx, const void *data, size_t len, struct strbuf *out);
 
+/* required_ops.c: "ai.onnx;18;Add,MatMul", as reduced builds of ONNX Runtime take it */
+void dump_required_ops(struct ctx *cx, const struct graph *g, struct strbuf *out);
+
 /* depfile.c: "target: file..." as make reads it, with an empty rule for the files from `phony` on.
  * NULL, or the name that no makefile can hold. */
 const char *depfile(struct strbuf *out, const char *const *targets, size_t ntargets,
