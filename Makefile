@@ -138,7 +138,7 @@ $(G)/lib.c: tools/embed.sh lib $(PTG_LIB)
 
 .PHONY: demo check check-all check-update check-runtimes check-asan check-tsan check-valgrind fuzz bench venv unit
 PYTHON = .venv/bin/python
-LAYERS = unit golden cli doc examples python runtimes
+LAYERS = unit golden cli doc examples python runtimes web
 TEST_ENV = B=$(B) PTGC=$(B)/ptgc PYTHON=$(PYTHON) CC='$(CC)'
 ASAN = B=$(B)/asan SAN=address,undefined CFLAGS='-O1 -g'
 
@@ -222,7 +222,7 @@ $(B)/corpus: $(FUZZ) tests/fuzz/corpus.c src/base/arena.c tests/fuzz/fuzz.h $(CO
 WEB_PORT = 8000
 web: $(B)/ptgc
 	$(Q)B=$(B) tools/setup.sh web
-	$(call say,WEB,$(B)/web)$(TEST_ENV) web/build.sh
+	$(call say,WEB,$(B)/web)$(TEST_ENV) web/build.sh sizes
 
 web-serve: web
 	$(Q)echo "open http://localhost:$(WEB_PORT)/ (Ctrl-C ends)"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # check.sh layer...: runs layers of tests and adds them up, with the seconds that each took. The last
 # line is "N passed, N failed".
-# Layers: unit golden cli doc examples python runtimes asan fuzz. A layer without a single test has failed.
+# Layers: unit golden cli doc examples python runtimes web asan fuzz. A layer without a single test has failed.
 # B: folder of the build; PYTHON: the Python of .venv; both come from the Makefile.
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -62,6 +62,14 @@ python() { # pytest's closing line, in our words
 	# pytest that dies says nothing of what failed
 	case $last in *passed*in* | *failed*in* | *error*in*) ;; *) e=1 ;; esac
 	echo "${p:-0} passed, $((${f:-0} + ${e:-0})) failed"
+}
+
+web() { # the page's module in Node; make check-web has the browser
+	if tools/setup.sh web && web/build.sh; then
+		tests/web/run.sh node
+	else
+		echo "0 passed, 1 failed"
+	fi
 }
 
 runtimes() { # as doc/runtimes.md says

@@ -1,6 +1,6 @@
 #!/bin/sh
-# build.sh: the page in $B/web: the module, the models, ONNX Runtime Web. Called by 'make web'.
-# What is told at the end are bytes, and bytes after gzip, as many servers send them.
+# build.sh [sizes]: the page in $B/web: the module, the models, ONNX Runtime Web. Called by 'make web'.
+# The sizes are bytes, and bytes after gzip, as many servers send them.
 set -eu
 cd "$(dirname "$0")/.."
 : "${B:=build}" "${PTGC:=build/ptgc}"
@@ -20,6 +20,7 @@ done
 cp examples/digits/test-images.npy examples/digits/test-labels.npy "$to"
 cp "$runtime/ort.wasm.bundle.min.mjs" "$runtime/ort-wasm-simd-threaded.wasm" "$to"
 
+[ "${1-}" = sizes ] || exit 0
 size() { # title, files
 	title=$1 && shift
 	printf '  %-20s %10d bytes %10d gzipped\n' "$title" "$(cat "$@" | wc -c)" "$(cat "$@" | gzip -9 | wc -c)"

@@ -315,12 +315,32 @@ static struct cv call_nonnegative(struct elab *e, struct cv *args, uint32_t narg
 		.kind = CV_BOOL, .span = s, .u.b = sign_of(v->low ? v->low : v) == SIGN_POSITIVE};
 }
 
+/* constant(n, 16): is the length n known while compiling, and at most 16? */
+static struct cv call_constant(struct elab *e, struct cv *args, uint32_t nargs, struct span s)
+{
+	int64_t n, most;
+	dim d[2];
+
+	if (nargs != 2) {
+		elab_error(e, s, E_ARITY, "constant(...) takes a length and a number but got %u",
+			   nargs);
+		return poison(s);
+	}
+	for (int i = 0; i < 2; i++)
+		if (!bound_dim(e, &args[i], &d[i]))
+			return poison(s);
+	return (struct cv){.kind = CV_BOOL,
+			   .span = s,
+			   .u.b = dim_is_const(e->cx, d[0], &n) &&
+				  dim_is_const(e->cx, d[1], &most) && n <= most};
+}
+
 static bool is_word(const struct sym *s, const char *word)
 {
 	return !strcmp(s->s, word);
 }
 
-static const char *const builtins[] = {"file", "bytes",  "dtype",       "rank",
+static const char *const builtins[] = {"file", "bytes",  "dtype",       "rank",    "constant",
 				       "flag", "native", "nonnegative", "rational"};
 
 bool is_builtin(const char *name)
@@ -344,6 +364,8 @@ static bool call_builtin(struct elab *e, struct sym *name, struct cv *args, uint
 		*result = call_native(e, args, nargs, s);
 	else if (is_word(name, "nonnegative"))
 		*result = call_nonnegative(e, args, nargs, s);
+	else if (is_word(name, "constant"))
+		*result = call_constant(e, args, nargs, s);
 	else if (is_word(name, "rational"))
 		*result = call_rational(e, args, nargs, s);
 	else if (is_word(name, "dtype") || is_word(name, "rank"))

@@ -7,6 +7,9 @@
 
 #include "elab/internal.h"
 
+#define MAX_UNROLLED   16 /* steps of a loop of the library */
+#define MAX_STATEMENTS 96 /* of all of its steps together */
+
 struct block *open_block(struct elab *e, struct span s)
 {
 	struct block *b = new (e->cx->arena, struct block);
@@ -473,6 +476,115 @@ static bool count_items(struct elab *e, const struct aloop *a, uint32_t *carried
 	return *carried <= MAX_CARRIED;
 }
 
+/* ---- loops of the library that are unrolled ---- */
+
+/* How many steps, if they are few enough to be written out; 0: loop. A step of a loop takes as long
+ * as three more nodes, but each node of the model takes 25 us when the model is loaded. */
+static uint32_t steps_to_unroll(struct elab *e, const struct aloop *a, const struct loop_header *h)
+{
+	int64_t trips, statements = 0;
+
+	if (!e->frame->library || a->condition.len || h->trips == DIM_NONE ||
+	    !dim_is_const(e->cx, h->trips, &trips))
+		return 0;
+	for (const struct stmt *s = a->body.first; s; s = s->next, statements++)
+		if (s->kind == S_UNTIL)
+			return 0;
+	return trips <= MAX_UNROLLED && trips * statements <= MAX_STATEMENTS ? (uint32_t)trips : 0;
+}
+
+/* ExpandDims or Join of the arguments along axis 0; NULL: reported */
+static struct value *along_first(struct elab *e, const char *name, struct cv *args, uint32_t n,
+				 struct span s)
+{
+	const struct op *op = op_named(e->cx, name);
+	struct prop_arg axis = {
+		.name = intern_str(e->cx, "axis"), .span = s, .value = cv_int(0, s)};
+	struct cv *props = bind_props(e->cx, op, s, &axis, 1);
+	struct cv r = props ? call_op(e, op, props, args, n, s) : poison(s);
+
+	return r.kind == CV_VALUE ? r.u.v : NULL;
+}
+
+/* The values as rows of one array; NULL: reported */
+static struct value *stacked(struct elab *e, struct value **v, uint32_t n, struct span s)
+{
+	struct cv *rows = new_array(e->cx->arena, struct cv, n);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct cv arg = cv_value(v[i], s);
+		struct value *row = along_first(e, "ExpandDims", &arg, 1, s);
+		if (!row)
+			return NULL;
+		rows[i] = cv_value(row, s);
+	}
+	return along_first(e, "Join", rows, n, s);
+}
+
+/* Elaborates step k in the block around the loop. rows[r][k] is what stacked result r has of it. */
+static bool unrolled_step(struct elab *e, struct aloop *a, struct loop_header *h,
+			  struct loop_state *l, uint32_t k, struct value ***rows)
+{
+	uint32_t item = 0, c = 0, r = 0;
+	bool ok = true;
+
+	for (struct aitem *it = a->items; it && ok; it = it->next) {
+		struct cv v = cv_int(k, it->span);
+		if (!it->in) {
+			v = cv_value(l->carried[c++].param, it->span);
+		} else if (h->seq[item++]) {
+			struct value *x = element_of(e, h->seq[item - 1], v);
+			ok = x != NULL;
+			v = ok ? cv_value(x, it->span) : v;
+		}
+		bind_value(e, it->name, v, it->span)->used = true;
+	}
+	ok = ok && exec_block(e, &a->body);
+	for (struct aresult *i = a->results; i && ok; i = i->next, r++) {
+		uint32_t carried;
+		if (!i->stacked)
+			continue;
+		rows[r][k] = result_value(e, i, l, &carried);
+		ok = rows[r][k] && rows[r][k]->type.dtype;
+	}
+	return ok;
+}
+
+/* The steps, one after the other. Carried values may change their dims. */
+static bool exec_unrolled(struct elab *e, struct stmt *s, struct loop_header *h,
+			  struct loop_state *l, uint32_t steps)
+{
+	struct aloop *a = s->u.loop;
+	struct value ***rows = new_array(e->cx->arena, struct value **, s->ntargets + 1u);
+	bool ok = true;
+	uint32_t k = 0;
+
+	for (uint32_t i = 0; i < s->ntargets; i++)
+		rows[i] = new_array(e->cx->arena, struct value *, steps);
+	for (uint32_t i = 0; i < l->ncarried; i++)
+		l->carried[i].param = l->carried[i].init;
+	l->block = e->block;
+	e->loop = l;
+	for (uint32_t step = 0; step < steps && ok; step++) {
+		push_scope(e);
+		ok = unrolled_step(e, a, h, l, step, rows);
+		pop_scope(e);
+		for (uint32_t i = 0; i < l->ncarried && ok; i++) {
+			struct carried *c = &l->carried[i];
+			c->param = c->next ? c->next : c->param;
+			c->next = NULL;
+		}
+	}
+	e->loop = l->outer;
+	for (struct aresult *r = a->results; r && ok; r = r->next, k++) {
+		uint32_t c;
+		struct value *v = r->stacked ? stacked(e, rows[k], steps, a->span)
+					     : result_value(e, r, l, &c);
+		ok = v && bind_target(e, &s->targets[k], cv_value(v, s->targets[k].span));
+	}
+	return ok || fail_targets(e, s);
+}
+
 bool exec_loop(struct elab *e, struct stmt *s)
 {
 	struct aloop *a = s->u.loop;
@@ -494,6 +606,9 @@ bool exec_loop(struct elab *e, struct stmt *s)
 			   "this loop would never end: it walks nothing and has no 'while'");
 		ok = false;
 	}
+	uint32_t steps = ok ? steps_to_unroll(e, a, &h) : 0;
+	if (steps)
+		return exec_unrolled(e, s, &h, &l, steps);
 	if (a->condition.len)
 		ok = (cond = eval_while(e, a, &l, false)) && ok;
 	dim mark = dim_fresh(e->cx, SOURCE_NONE, NULL, 0);

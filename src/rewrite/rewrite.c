@@ -138,6 +138,57 @@ static struct value *merge_transposes(struct ctx *cx, struct node *n)
 	return identity ? n->in[0] : NULL;
 }
 
+/* What has the elements of v in the same order, behind Squeeze and Unsqueeze, and the type t; NULL:
+ * nothing */
+static struct value *same_elements(struct ctx *cx, struct value *v, const struct type *t)
+{
+	while (!same_type(cx, &v->type, t)) {
+		if (!is_op(v, ONNX_Squeeze) && !is_op(v, ONNX_Unsqueeze))
+			return NULL;
+		v = current(v->def->in[0]);
+	}
+	return v;
+}
+
+/* Columns that were stacked along a new first axis, and then moved to the last: Concat of the
+ * columns. An unrolled loop of the library leaves such nodes. */
+static struct value *concat_in_place(struct ctx *cx, struct node *n)
+{
+	int64_t perm[MAX_RANK];
+	uint32_t rank = n->out[0]->type.rank, to = 0;
+	struct value *x = n->in[0];
+	const struct attr *a = is_op(x, ONNX_Concat) ? find_attr(x->def, "axis") : NULL;
+
+	if (!a || a->u.i || x->uses != 1 || !perm_of(n, perm))
+		return NULL;
+	while (perm[to])
+		to++;
+	for (uint32_t i = 0; i < rank; i++)
+		if (i != to && perm[i] != (int64_t)i + (i < to))
+			return NULL;
+	const struct node *concat = x->def;
+	struct value **in = new_array(cx->arena, struct value *, concat->nin);
+	for (uint32_t i = 0; i < concat->nin; i++) {
+		struct value *v = current(concat->in[i]);
+		struct type t = v->type;
+		t.dims = new_array(cx->arena, dim, rank);
+		for (uint32_t k = 0; k < rank; k++)
+			t.dims[k] = v->type.dims[perm[k]];
+		if (!dim_is_one(cx, t.dims[to]) || !(in[i] = same_elements(cx, v, &t)))
+			return NULL;
+	}
+	for (uint32_t i = 0; i < concat->nin; i++)
+		in[i]->uses++;
+	x->uses--;
+	n->onnx = onnx_find(ONNX_Concat, cx->opt.opset);
+	n->in = in;
+	n->nin = concat->nin;
+	n->attrs = new (cx->arena, struct attr);
+	*n->attrs = (struct attr){.name = "axis", .kind = AT_INT, .u.i = to};
+	n->nattrs = 1;
+	return NULL;
+}
+
 /* Would the shape mean something else on another input? 0 copies a dim unless allowzero is set. */
 static bool shape_is_absolute(const struct node *n)
 {
@@ -644,6 +695,7 @@ static const struct rewrite {
 	{"identity", ONNX_Identity, drop_identity},
 	{"cast", ONNX_Cast, merge_casts},
 	{"transpose", ONNX_Transpose, merge_transposes},
+	{"transpose", ONNX_Transpose, concat_in_place},
 	{"reshape", ONNX_Reshape, merge_reshapes},
 	{"squeeze", ONNX_Squeeze, undo_axes},
 	{"squeeze", ONNX_Unsqueeze, undo_axes},

@@ -109,12 +109,12 @@ test("the log density and its gradient, and the posterior of the eight schools",
 		record("node", "eight_schools", { mu: [[q[0]], []], tau_log__: [[q[1]], []], z: [q.slice(2), [8]] }, { logp: [logp], dlogp: slope });
 	}
 	const chains = [];
-	for (let c = 0; c < 4; c++) {
+	for (let c = 0; c < 2; c++) {
 		const draws = [];
 		let i = 0;
-		for await (const d of page.nuts(density, Float64Array.from({ length: size }, () => 2 * random() - 1), random, 500)) {
-			if (++i > 500) draws.push(d.q);
-			if (i === 1500) break;
+		for await (const d of page.nuts(density, Float64Array.from({ length: size }, () => 2 * random() - 1), random, 400)) {
+			if (++i > 400) draws.push(d.q);
+			if (i === 1400) break;
 		}
 		chains.push(draws);
 	}

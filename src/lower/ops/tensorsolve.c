@@ -7,19 +7,24 @@
 #include "lower/ops/lowerings.h"
 #include "ops/rules.h"
 
-/* Calls a fn of the library that returns rows and pivots. For a pivot of 0, Gather reads a row that
+/* Calls a fn of the library that returns x and pivots. For a pivot of 0, Gather reads an item that
  * does not exist, which makes the run fail. */
 static struct value *eliminate(struct build *b, const char *name, struct value **in, uint32_t nin)
 {
-	struct value *out[3] = {NULL};
+	struct value *out[2] = {NULL};
+	int axes[MAX_RANK];
 
-	if (!call_fn(b, lib_fn(b->cx, name), NULL, NULL, in, nin, out, nin == 1 ? 2 : 3))
+	if (!call_fn(b, lib_fn(b->cx, name), NULL, NULL, in, nin, out, 2))
 		return NULL;
 	struct value *x = out[0], *pivots = out[1];
 	struct value *zero = const_of(b, (enum dtype)pivots->type.dtype, 0);
-	struct value *at = emit_(b, ONNX_Where, emit_(b, ONNX_Equal, pivots, zero),
-				 const_int(b, INT32_MAX), counting(b, pivots->type.dims[0]));
-	x = with_dims(emit_(b, ONNX_Gather, x, at), x->type.dims);
+	for (uint32_t i = 0; i < pivots->type.rank; i++)
+		axes[i] = (int)i;
+	struct value *zeros = cast(b, emit_(b, ONNX_Equal, pivots, zero), DT_INT64);
+	zeros = reduce(b, ONNX_ReduceSum, zeros, axes, pivots->type.rank, false);
+	const dim *dims = x->type.dims;
+	x = unsqueeze(b, x, &(int64_t){0}, 1);
+	x = with_dims(emit_(b, ONNX_Gather, x, zeros), dims);
 	return labelled(b, x, "a matrix must not be singular");
 }
 
@@ -55,7 +60,7 @@ bool lower_tensorsolve(struct build *b, struct node *n)
 		typed_value(b, reshape(b, transpose(b, low(b, n->in[0]), order), square, 2)),
 		typed_value(b, reshape(b, low(b, n->in[1]), column, 2)),
 	};
-	struct value *r = eliminate(b, "_Eliminate", in, 2);
+	struct value *r = eliminate(b, "_Solve_pivots", in, 2);
 	if (r)
 		lowered(b, n, 0, reshape(b, r, d, 2));
 	return r != NULL;
