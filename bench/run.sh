@@ -1,6 +1,6 @@
 #!/bin/sh
 # All benchmarks, each beside its peer in the same run; what they print becomes doc/performance.md. `make bench`
-# calls it. backends.py, linalg.py and models.py run in an environment of their own, build/bench-venv, which has the peers;
+# calls it. backends.py, linalg.py, models.py and points.py run in an environment of their own, build/bench-venv, which has the peers;
 # without it they are left out, and the page stays as it is.
 set -eu
 cd "$(dirname "$0")/.."
@@ -44,11 +44,12 @@ text='```
 if fill; then
 	"$venv/bin/python" -c "$head" >"$page"
 	section "$venv/bin/python" models "" --ops --first
+	section "$venv/bin/python" points ""
 	section "$PYTHON" networks ""
 	section "$venv/bin/python" linalg ""
 	section "$venv/bin/python" backends "$text"
 else
-	echo "no environment for the peers: models.py, linalg.py and backends.py are left out"
+	echo "no environment for the peers: models.py, points.py, linalg.py and backends.py are left out"
 	section "$PYTHON" networks ""
 fi
 section "$PYTHON" graphs "$text"

@@ -1,6 +1,7 @@
 """Many points in one call: compile_onnx(batch=...), and loops with the batch inside."""
 
 from collections import Counter
+from functools import cache
 
 import numpy as np
 import onnx
@@ -25,11 +26,16 @@ def loops(e):
     return found["Loop"] + found["Scan"]
 
 
+@cache
+def at_one_point(inputs, outputs):
+    return pytensor.function(list(inputs), list(outputs), mode="FAST_COMPILE", on_unused_input="ignore")
+
+
 def by_lane(inputs, outputs, values, batch=None):
     """Each result of the batched model equals the graph's own at that point."""
     e = ptgc.compile_onnx(inputs, outputs, batch=batch or "chains")
     got = e(*values)
-    f = pytensor.function(inputs, outputs, mode="FAST_COMPILE", on_unused_input="ignore")
+    f = at_one_point(tuple(inputs), tuple(outputs))
     moves = [batch is None or v.name in batch for v in inputs]
     lanes = next(len(v) for v, m in zip(values, moves) if m)
     for k in range(lanes):
@@ -126,16 +132,13 @@ def scan(*args, **options):
 
 def test_loops_have_the_batch_inside(rng):
     y = scan(lambda a, b, s: pt.tanh(a * s + b), sequences=[x], outputs_info=[s], non_sequences=[s])
-    outputs = [y, y[-1], pt.grad(y[-1], x), pt.grad(y.sum(), s)]
+    outputs = [y, y[-1], pt.grad(y[-1], x)]
     for lanes in (1, 4):
         a, b = rng.normal(size=(lanes, 7)), rng.normal(size=lanes)
-        assert loops(by_lane([x, s], outputs[:2], [a, b])) == 1
-        assert loops(by_lane([x, s], [y[-1], pt.grad(y[-1], x)], [a, b])) == 2
-    by_lane([x, s], outputs, [a, b])
+        assert loops(by_lane([x, s], outputs, [a, b])) == 2
     by_lane([x, s], outputs, [a, b[0]], {"x": "chains"})
-    by_lane([x, s], outputs, [a[0], b], {"s": "chains"})
-    e = ptgc.compile_onnx([x, s], outputs, batch="chains")
-    assert dims(e(np.ones((0, 7)), np.ones(0))) == [(0, 7), (0,), (0, 7), (0,)]
+    e = by_lane([x, s], outputs, [a[0], b], {"s": "chains"})
+    assert dims(e(np.ones(7), np.ones(0))) == [(0, 7), (0,), (0, 7)]
 
 
 def test_loops_with_several_taps(rng):
