@@ -61,18 +61,17 @@ def part_of(variable, outputs) -> str:
 
 def python_line(variable):
     """The frame of the user's code that made the variable, if PyTensor recorded it: the innermost one that is not
-    in PyTensor, in Python's library or in an op."""
+    in PyTensor, in Python's library, in an op, or in an installed package, such as PyMC. If all are in packages, the
+    innermost of these."""
     import pytensor
 
     package, library = str(Path(pytensor.__file__).parent), str(Path(dataclasses.__file__).parent)
     traces = getattr(getattr(variable, "tag", None), "trace", None) or []
-    for trace in traces:
-        for frame in reversed(trace):
-            place = frame[0]
-            own = place.startswith(package) or place.startswith(library) and "site-packages" not in place
-            if frame[3] and not own and frame[2] not in ("make_node", "__call__"):
-                return frame
-    return None
+    frames = [f for trace in traces for f in reversed(trace) if f[3] and f[2] not in ("make_node", "__call__")]
+    installed = [f for f in frames if {"site-packages", "dist-packages"} & set(Path(f[0]).parts)]
+    own = [f for f in frames if f not in installed and not f[0].startswith((package, library))]
+    others = [f for f in installed if not f[0].startswith(package)]
+    return (own + others + [None])[0]
 
 
 class UnsupportedError(NotImplementedError):

@@ -100,8 +100,6 @@ class Exported:
         is compared with PyTensor's float64: the answer is {output: its largest error, relative to its largest number},
         and only errors beyond rtol are wrong, if one is given.
         """
-        import pytensor
-
         single = self.target.get("float32")
         rtol = 1e-9 if rtol is None and not single else rtol
         inputs, outputs = self.graph
@@ -111,10 +109,7 @@ class Exported:
             raise ValueError(f"the model has {len(inputs)} inputs but {len(values)} values are given")
         values = [np.asarray(v, dtype=i.type.dtype) for v, i in zip(values, inputs)]
         stand_in = {i: i.type() for i in inputs if isinstance(i, SharedVariable)}
-        expected = pytensor.function(
-            [stand_in.get(i, i) for i in inputs], outputs, mode="FAST_COMPILE", givens=stand_in,
-            on_unused_input="ignore",
-        )(*values)  # fmt: skip
+        expected = in_python([stand_in.get(i, i) for i in inputs], outputs, stand_in, "fast_compile")(*values)
         got = self(*values)
         if single:
             errors = {name: error_of(g, w) for name, g, w in zip(self.outputs, got, expected, strict=True)}
@@ -131,9 +126,6 @@ class Exported:
 
     def first_difference(self, values, rtol, atol) -> str:
         """Computes every value of the graph on ONNX Runtime and in Python, and describes the first that differs."""
-        import pytensor
-        from pytensor.compile.mode import Mode
-
         fgraph, printed = self.fgraph, self.printed
         places = {}
         for number, line in printed.statements:
@@ -153,15 +145,26 @@ class Exported:
         feed = feed_of({f"in{k}": v for k, v in enumerate(values)})
         session = make_session(model)
         got = native(session.run(names, feed), seen_as(session, variables))
-        mode = Mode(linker="py", optimizer=None)
-        f = pytensor.function(
-            rest, variables, mode=mode, givens=list(self.constants.items()), on_unused_input="ignore"
-        )  # fmt: skip
+        f = in_python(rest, variables, list(self.constants.items()), None)
         for v, g, w in zip(variables, got, f(*values), strict=True):
             name = v.name or "a value"
             if text := difference(name, g, np.asarray(w), rtol, atol):
                 return f"{text}\n  in line {places[v]}: {printed.line(places[v]).strip()}"
         return ""
+
+
+def in_python(inputs: list, outputs: list, givens: Any, optimizer: str | None) -> Callable:
+    """A function in PyTensor's Python mode. Nothing is compiled: each op of C takes seconds, for one call."""
+    import pytensor
+    from pytensor.compile.mode import Mode
+
+    def call(*values):  # a Scan makes its inner function when it is first called
+        with pytensor.config.change_flags(cxx=""):
+            mode = Mode(linker="py", optimizer=optimizer)
+            f = pytensor.function(inputs, outputs, mode=mode, givens=givens, on_unused_input="ignore")
+            return f(*values)
+
+    return call
 
 
 def single(a: np.ndarray) -> np.ndarray:

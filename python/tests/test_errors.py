@@ -330,6 +330,20 @@ def test_python_line_is_the_users_where_pytensor_calls_through_pythons_library()
     assert "# the batch" in str(e.value) and "functools" not in str(e.value)
 
 
+def test_python_line_is_the_users_where_an_installed_package_makes_the_variable(tmp_path, monkeypatch):
+    """As PyMC does: its distributions make their variables five calls below the model."""
+    package = tmp_path / "site-packages"
+    package.mkdir()
+    (package / "distributions_.py").write_text("def dist(op, x):\n    return op(x)  # in the package\n")
+    monkeypatch.syspath_prepend(str(package))
+    from distributions_ import dist
+
+    out = dist(Mystery(3), v)  # in the model
+    with pytest.raises(ptgc.UnsupportedError) as e:
+        ptgc.compile_onnx([v], [out])
+    assert "# in the model" in str(e.value) and "in the package" not in str(e.value)
+
+
 def test_batches_of_other_lengths_are_a_type_error_as_in_pytensor():
     from pytensor.tensor.blas import BatchedDot
 

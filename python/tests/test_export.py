@@ -109,6 +109,20 @@ def test_opsets(opset):
     assert e.verify([np.ones((2, 3))])
 
 
+def test_verify_compiles_no_c(monkeypatch):
+    """Calling g++ for each op took most of the time, Scan's inner functions among them."""
+    from pytensor.link.c.cmodule import ModuleCache
+
+    def refuse(*args, **named):
+        raise AssertionError("verify compiles C")
+
+    monkeypatch.setattr(ModuleCache, "module_from_key", refuse)
+    hs = pytensor.scan(lambda a, h: pt.tanh(h + a), sequences=[v], outputs_info=[v[0] * 0], return_updates=False)
+    e = ptgc.compile_onnx([v], [hs, pytensor.grad(hs.sum(), v), pt.gammaln(v).sum()])
+    assert e.verify([np.arange(1.0, 5.0)])
+    assert e.first_difference([np.arange(1.0, 5.0)], 1e-9, 0.0) == ""
+
+
 def test_shared_variables_as_inputs(rng):
     W, b, y = model()
     e = ptgc.compile_onnx([x], [y], shared="input")
