@@ -4,7 +4,8 @@
  *	Expand to a shape that it finds out to be 1s and 0s is dropped, and a 0 is lost;
  *	Gather with a Range becomes a Slice, which clamps what is out of range and counts from the
  *	end differently;
- *	Add of 0 is dropped, and with it what makes a -0 a +0.
+ *	Add of 0 is dropped, and with it what makes a -0 a +0; and so is x + 1e-300, as the
+ *	constant is compared with 0 as a float32.
  */
 #include "lower/build.h"
 #include "ort/ort.h"
@@ -35,6 +36,18 @@ static bool counts_within(struct build *b, const struct value *at, dim length)
 	       dim_ge(b->cx, dim_sub(b->cx, length, stop), 0);
 }
 
+static bool almost_0(const struct value *v)
+{
+	return v->data && v->data->dtype == DT_FLOAT64 && v->data->count == 1 &&
+	       tensor_float(v->data, 0) != 0 && (float)tensor_float(v->data, 0) == 0;
+}
+
+static bool adds_almost_0(const struct node *n)
+{
+	return (is_onnx(n, ONNX_Add) && (almost_0(n->in[0]) || almost_0(n->in[1]))) ||
+	       (is_onnx(n, ONNX_Sub) && almost_0(n->in[1]));
+}
+
 bool folds_correctly(struct build *b, const struct node *n)
 {
 	int64_t rank;
@@ -47,15 +60,15 @@ bool folds_correctly(struct build *b, const struct node *n)
 		       !from_constants(b, n->in[1], &open);
 	if (is_onnx(n, ONNX_Gather))
 		return !n->exact || counts_within(b, n->in[1], indexed_length(n));
-	return !(n->exact && is_onnx(n, ONNX_Add));
+	return !(n->exact && is_onnx(n, ONNX_Add)) && !adds_almost_0(n);
 }
 
 struct value *unfolded(struct build *b, const struct node *n)
 {
 	struct value *x = n->in[0], *y = n->in[1];
 
-	if (is_onnx(n, ONNX_Add))
-		return emit_(b, ONNX_Sum, x, y);
+	if (is_onnx(n, ONNX_Add) || is_onnx(n, ONNX_Sub))
+		return emit_(b, ONNX_Sum, x, is_onnx(n, ONNX_Sub) ? emit_(b, ONNX_Neg, y) : y);
 	if (is_onnx(n, ONNX_Gather)) { /* a Mod that changes nothing stands behind the Range */
 		int64_t most = y->type.dtype == DT_INT32 ? INT32_MAX : INT64_MAX;
 		attr_int(b, "fmod", 1);

@@ -18,6 +18,8 @@ TABLE = {
     "steps of float16": ("x: float16[3]", "(x + 1) * x", (HALF,), (HALF + np.float16(1)) * HALF, "Add Mul"),
     "choice of -0": ("c: bool[3], x: float64[3], y: float64[3]", "Switch(c, x, y)",
                      (np.array([True, False, True]), ZEROS, -ZEROS), np.array([-0.0, -0.0, 2.0]), "Where"),
+    "a sum with almost 0": ("x: float64[3]", "Log(Sqr(x) + 1e-300)", (ZEROS,), np.log(ZEROS**2 + 1e-300), "Add Log Mul"),
+    "a difference with almost 0": ("x: float64[3]", "(Sqr(x) - 1e-300) * 1e300", (0 * ZEROS,), np.full(3, -1.0), "Mul Mul Sub"),
     "two casts": ("x: int32[2]", "Cast{int8}(Cast{float64}(x))", (np.array([-3, 100], dtype="int32"),),
                   np.array([-3, 100], dtype="int8"), "Cast Cast"),
     "a factor that float32 cannot hold": (
