@@ -406,34 +406,6 @@ static bool is_unsqueeze(const struct onnx_op *op, struct value **in, uint32_t n
 	return nin == 2 && op->id == ONNX_Unsqueeze && in[1]->data;
 }
 
-/* A reduction along axes that count from the end, as one along axes from the front: ONNX Runtime
- * does not reduce empty arrays along the former. Returns the inputs; `to` is for them. */
-static struct value **axes_from_front(struct build *b, const struct onnx_op *op, struct value **in,
-				      uint32_t nin, struct value **to)
-{
-	int64_t axes[MAX_RANK], rank = in[0] ? in[0]->type.rank : 0;
-	bool negative = false;
-
-	for (uint32_t i = 0; i < b->nattrs; i++)
-		if ((op->id == ONNX_ArgMax || op->id == ONNX_ArgMin) &&
-		    !strcmp(b->attrs[i].name, "axis") && b->attrs[i].u.i < 0)
-			b->attrs[i].u.i += rank;
-	if (nin != 2 || strncmp(op->name, "Reduce", 6) || !in[1] || !in[1]->data ||
-	    in[1]->data->count > MAX_RANK)
-		return in;
-	for (uint64_t i = 0; i < in[1]->data->count; i++) {
-		if (!tensor_int(in[1]->data, i, &axes[i]))
-			return in;
-		negative |= axes[i] < 0;
-		axes[i] += axes[i] < 0 ? rank : 0;
-	}
-	if (!negative)
-		return in;
-	to[0] = in[0];
-	to[1] = const_ints(b, axes, (uint32_t)in[1]->data->count);
-	return to;
-}
-
 static void emit_op(struct build *b, const struct onnx_op *op, const struct node *like,
 		    struct value **in, uint32_t nin, struct value **out, uint32_t nout)
 {
@@ -448,7 +420,7 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 		}
 		if (nout == 1 && emit_padded(b, op, in, nin, out))
 			return;
-		in = axes_from_front(b, op, drop_leading_axes(op, in, nin, shorter), nin, shorter);
+		in = drop_leading_axes(op, in, nin, shorter);
 		if (nin == 2 && op->id == ONNX_Expand)
 			in = drop_leading_axes_of_expand(b, in, shorter);
 		known = op->id == ONNX_GreaterOrEqual ? triangle(b, in) : NULL;
@@ -537,6 +509,7 @@ static struct value *axes_from_start(struct build *b, const struct node *like, s
 void emit_like(struct build *b, const struct node *like, struct value **in, struct value **out)
 {
 	bool reduces = onnx_lengths(like->onnx) == ONNX_REDUCED_LENGTHS && in[0];
+	bool finds = like->onnx->id == ONNX_ArgMax || like->onnx->id == ONNX_ArgMin;
 	struct value *moved[2];
 
 	if (reduces && like->nin == 2) {
@@ -548,6 +521,8 @@ void emit_like(struct build *b, const struct node *like, struct value **in, stru
 		attr_add(b, "", AT_INT);
 		struct attr *a = &b->attrs[b->nattrs - 1];
 		*a = like->attrs[i];
+		if (finds && !strcmp(a->name, "axis") && a->u.i < 0)
+			a->u.i += in[0]->type.rank;
 		if (!reduces || a->kind != AT_INTS)
 			continue;
 		int64_t *axes = new_array(b->cx->arena, int64_t, a->n + 1);

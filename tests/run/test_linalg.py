@@ -332,3 +332,102 @@ def test_cholesky_fails_for_one_of_a_batch(dtype):
             c = ptg.run(model, a)
             assert np.all(np.isnan(c[2])), (n, value)
             np.testing.assert_array_equal(c[[0, 1, 3]], ptg.run(model, good)[[0, 1, 3]])
+
+
+def well(batch, n, dtype):
+    """Matrices that are far from singular"""
+    return (rng().normal(size=(*batch, n, n)) / np.sqrt(max(n, 1)) + 3 * np.eye(n)).astype(dtype)
+
+
+PAIRS = [(((5,), (5,)), (13, 18, 26)), (((5,), ()), (18,)), (((), (5,)), (18,)), (((2, 1), (1, 3)), (18,)), (((0,), (0,)), (18,)), (((2, 3), (3,)), (18,))]
+SYSTEMS = {
+    "SolveTriangular{lower=True}": np.tril, "SolveTriangular{lower=False}": np.triu,
+    "SolveTriangular{lower=True, unit_diagonal=True}": lambda a: np.tril(a, -1) + np.eye(a.shape[-1]),
+    "Solve": lambda a: a, 'Solve{assume_a="pos"}': lambda a: np.triu(a) + np.swapaxes(np.triu(a, 1), -1, -2),
+    'Solve{assume_a="sym"}': lambda a: np.triu(a) + np.swapaxes(np.triu(a, 1), -1, -2),
+    'Solve{assume_a="tridiagonal"}': lambda a: np.tril(np.triu(a, -1), 1),
+    "CholeskySolve": lambda a: np.tril(a) @ np.swapaxes(np.tril(a), -1, -2),
+}  # fmt: skip
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("op", SYSTEMS)
+def test_systems_of_batches(op):
+    for (left, right), opsets in PAIRS:
+        for n in (0, 1, 3, 20, 60) if right == (5,) == left else (4, 60):
+            for dtype, size in (("float64", "n"), ("float32", n)):
+                a, b = well(left, n, dtype), rng().normal(size=(*right, n, 2)).astype(dtype)
+                s = SYSTEMS[op](a.astype(float))
+                args = [f"{name}: {dtype}[{''.join(f'{k}, ' for k in batch)}{size}, {last}]" for name, batch, last in (("a", left, size), ("b", right, 2))]
+                for opset in opsets:
+                    model = ptg.compile(blockwise(op, args, signature="(m,m),(m,k)->(m,k)"), opset=opset)
+                    x = ptg.run(model, a, b)
+                    assert x.dtype == b.dtype and x.shape == (*np.broadcast_shapes(left, right), n, 2)
+                    small(s @ x - b, 300 * eps(a) * max(1, np.max(np.abs(x), initial=0)))
+        assert len(loops(model)) < 3  # over panels
+
+
+def test_vectors_of_batches():
+    for op in ("Solve{b_ndim=1}", "SolveTriangular{lower=True, b_ndim=1}", "CholeskySolve{b_ndim=1}"):
+        model = ptg.compile(blockwise(op, ["a: float64[b, n, n]", "b: float64[b, n]"], signature="(m,m),(m)->(m)"))
+        for n in (0, 1, 3, 60):
+            a, b = np.tril(well((4,), n, "float64")), rng().normal(size=(4, n))
+            s = a @ np.swapaxes(a, -1, -2) if op[0] == "C" else a
+            small((s @ ptg.run(model, a, b)[..., None])[..., 0] - b, 1e-11)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_inverses_and_determinants_of_batches(dtype):
+    for dims, batch in BATCHES:
+        for n in (0, 1, 2, 3, 7, 20, 60) if batch == (5,) else (4, 60):
+            size = n if n in (3, 4, 60) else "n"
+            args = [f"a: {dtype}[{dims}{size}, {size}]"]
+            for opset in (13, 18, 26) if batch == (5,) else (18,):
+                inverse, det, slog = (ptg.compile(blockwise(op, args, r), opset=opset) for op, r in (("MatrixInverse", "r"), ("Det", "r"), ("SLogDet", "s, l")))
+                a = well(batch, n, dtype) * (rng().integers(0, 2, (*batch, 1, 1)) * 2 - 1).astype(dtype)
+                small(a @ ptg.run(inverse, a) - np.eye(n), 100 * eps(a))
+                sign, log = ptg.run(slog, a)
+                want = np.linalg.slogdet(a.astype(float))
+                np.testing.assert_array_equal(sign, want[0])
+                np.testing.assert_allclose(log, want[1], atol=100 * eps(a) * max(n, 1))
+                np.testing.assert_allclose(ptg.run(det, a), want[0] * np.exp(want[1]), rtol=300 * eps(a) * max(n, 1))
+
+
+def test_one_singular_of_a_batch():
+    """It is NaN, or its determinant 0, and the others are what they are without it."""
+    args = ["a: float64[b, n, n]", "b: float64[b, n, m]"]
+    solve, lower = (ptg.compile(blockwise(op, args, signature="(m,m),(m,k)->(m,k)")) for op in ("Solve", "SolveTriangular{lower=True}"))
+    slog, det = ptg.compile(blockwise("SLogDet", args[:1], "s, l")), ptg.compile(blockwise("Det", args[:1]))
+    for n in (1, 3, 20, 60):
+        good, b = well((4,), n, "float64"), rng().normal(size=(4, n, 2))
+        for bad in (np.zeros((n, n)), np.full((n, n), np.nan), np.where(np.arange(n) == n // 2, 0, good[2])):
+            a = good.copy()
+            a[2] = bad
+            for model in (solve, lower):
+                x, y = ptg.run(model, a, b), ptg.run(model, good, b)
+                assert np.all(np.isnan(x[2]))
+                np.testing.assert_array_equal(x[[0, 1, 3]], y[[0, 1, 3]])
+            (s, l), (s1, l1), d, d1 = ptg.run(slog, a), ptg.run(slog, good), ptg.run(det, a), ptg.run(det, good)
+            for x, y in ((s, s1), (l, l1), (d, d1)):
+                np.testing.assert_array_equal(x[[0, 1, 3]], y[[0, 1, 3]])
+            if np.isfinite(bad).all():
+                assert s[2] == d[2] == 0 and l[2] == -np.inf
+            else:
+                assert np.isnan([s[2], l[2], d[2]]).all()
+
+
+def test_batches_at_any_scale():
+    for n in (2, 4, 20):
+        scale = np.array([1e-150, 1, 1e150, 1e10])[:, None, None]
+        a, b = well((4,), n, "float64") * scale, rng().normal(size=(4, n, 2))
+        for size in ("n", n):
+            args = [f"a: float64[4, {size}, {size}]", f"b: float64[4, {size}, 2]"]
+            x = ptg.run(ptg.compile(blockwise("Solve", args, signature="(m,m),(m,k)->(m,k)")), a, b)
+            small(a / scale @ (x * scale) - b, 1e-12)
+            s = a / scale @ np.swapaxes(a / scale, -1, -2)
+            c = ptg.run(ptg.compile(blockwise("Cholesky", args[:1])), s * scale) / np.sqrt(scale)
+            small(c @ np.swapaxes(c, -1, -2) - s, 1e-12)
+            h = np.array([sl.hilbert(n)] * 4) * scale  # nearly singular
+            x = ptg.run(ptg.compile(blockwise("Solve", args, signature="(m,m),(m,k)->(m,k)")), h, b) * scale
+            small((h / scale @ x - b) / np.max(np.abs(x), axis=(-1, -2), keepdims=True), 1e-14)
