@@ -52,7 +52,7 @@ LIBS = $(PROTOBUF_C_LIBS) -lm
 
 # What the machine has; made again with what is missing installed for the goals that promise that.
 SETUP_GOALS := demo check check-all check-update check-runtimes check-asan check-tsan check-valgrind bench \
-	venv wheel web web-serve check-web
+	venv wheel web web-serve check-web check-batch
 SETUP := $(if $(filter $(SETUP_GOALS),$(MAKECMDGOALS)),install,find)
 NO_BUILD := clean help format uninstall
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
@@ -233,6 +233,12 @@ check-web: web venv
 	$(Q)B=$(B) tools/setup.sh browser
 	$(Q)$(TEST_ENV) tests/web/run.sh
 
+# --- a table too large for memory, on Dask and Ray ---
+
+.PHONY: check-batch
+check-batch: all venv
+	$(Q)$(TEST_ENV) tests/batch/run.sh
+
 FORCE:
 .PHONY: FORCE
 
@@ -311,6 +317,7 @@ help:
 	'make accuracy       measure how far functions are off, write doc/accuracy.md' \
 	'make web            a page that runs models in a browser, in build/web; make web-serve' \
 	'make check-web      the page in headless Chromium, compared with ONNX Runtime in Python' \
+	'make check-batch    examples/batch in one process, on Dask and on Ray' \
 	'make bench          benchmarks beside other tools' \
 	'make install        to DESTDIR/PREFIX (default /usr/local); make uninstall' \
 	'make wheel          source distribution and wheel of the Python package, in build/dist' \
