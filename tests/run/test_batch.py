@@ -260,3 +260,19 @@ def test_forms_of_the_whole_batch(name):
         if ".inc(" in name and OPSETS[k % len(OPSETS)] < 16:
             continue  # no operator adds there
         assert "Loop" not in [n.op_type for n in onnx.load_model_from_string(e.model).graph.node]
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+def test_right_sides_of_one_matrix_are_columns(rank):
+    """[b, 1, n, n] and [1, k, n] are b problems with k columns, not b * k problems."""
+    shapes = [((3, 1), (1, 4)), ((3, 1), (3, 4)), ((1, 1), (2, 4)), ((2, 1, 3), (1, 5, 1)), ((1, 3), (2, 1)), ((0, 1), (1, 4)), ((3, 1), (1, 0))]
+    for (a, b), op in itertools.product(shapes, ("SolveTriangular", "Solve", "CholeskySolve")):
+        m, y = spd((*a, 3, 3)), np.random.default_rng(1).normal(size=(*b, 3, 2)[: len(b) + rank])
+        p = f"Blockwise{{core_op={op}{{lower=True, b_ndim={rank}}}, signature='(m,m),(m{',n' * (rank - 1)})->(m{',n' * (rank - 1)})'}}(m, y)"
+        named = [",".join("1" if k == 1 else f"{letter}{i}" for i, k in enumerate(s)) for letter, s in (("b", a), ("c", b))]
+        text = f"graph g(m: float64[{named[0]}, 3, 3], y: float64[{named[1]}, 3{', 2' * (rank - 1)}]) -> (x) {{ x = {p} }}"
+        lower = np.tril(m)
+        full = {"SolveTriangular": lower, "Solve": m, "CholeskySolve": lower @ np.swapaxes(lower, -1, -2)}[op]
+        want = np.linalg.solve(full, y if rank == 2 else y[..., None])
+        got = ptg.run(text, m, y)
+        np.testing.assert_allclose(got, want if rank == 2 else want[..., 0], rtol=1e-10, atol=1e-12)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "lower/ops/lowerings.h"
+#include "ops/rules.h"
 
 struct many {
 	struct build *b;
@@ -238,6 +239,86 @@ static bool fill_diagonal(struct many *m)
 	return true;
 }
 
+/* Input i, lowered, with all dims of the batch */
+static struct value *padded_low(struct many *m, uint32_t i)
+{
+	uint32_t missing = m->rank - own_rank(m, i);
+	int64_t axes[MAX_RANK];
+
+	for (uint32_t k = 0; k < missing; k++)
+		axes[k] = k;
+	return unsqueeze(m->b, low(m->b, m->n->in[i]), axes, missing);
+}
+
+/* The op with a right side of more columns, for each of the `lead` dims of the batch that are left
+ */
+static bool solve_all(struct many *m, struct value *a, struct value *y, uint32_t lead,
+		      struct value **out)
+{
+	struct ctx *cx = m->b->cx;
+	const struct op_sig *sig = op_sig(cx, m->core->op);
+	struct value *in[2] = {held_by(m->b, a, a->type, m->b->span),
+			       held_by(m->b, y, y->type, m->b->span)};
+	struct cv *props = new_array(cx->arena, struct cv, sig->nprops);
+	struct opref *core = new (cx->arena, struct opref);
+	struct astr *signature = new (cx->arena, struct astr);
+
+	memcpy(props, m->core->props, sig->nprops * sizeof(*props));
+	for (uint32_t i = 0; i < sig->nprops; i++)
+		if (!strcmp(sig->props[i].name->s, "b_ndim"))
+			props[i].u.i = 2;
+	if (!lead)
+		return lower_as(m->b, m->core->op, props, in, 2, out, 1);
+	*core = *m->core;
+	core->props = props;
+	*signature = (struct astr){"(m,m),(m,n)->(m,n)", 18};
+	struct cv *many = new_array(cx->arena, struct cv, 3);
+	many[0] = (struct cv){.kind = CV_OP, .u.op = core};
+	many[1] = (struct cv){.kind = CV_STR, .u.str = signature};
+	many[2] = (struct cv){.kind = CV_NONE};
+	return lower_as(m->b, &op_table[OP_Blockwise], many, in, 2, out, 1);
+}
+
+/* Right sides of one matrix, as in (m,m),(m)->(m) of [b, 1, m, m] and [1, k, m], become columns of
+ * one right side: [b, m, m] and [1, m, k]. */
+static bool solve_columns(struct many *m)
+{
+	struct build *b = m->b;
+	uint32_t rank = m->rank, lead = 0, columns = 0, more = m->ranks[1];
+	int64_t order[MAX_RANK], back[MAX_RANK], drop[MAX_RANK], one;
+
+	if (m->ranks[0] != 2 || !more || more > 2)
+		return false;
+	struct value *a = padded_low(m, 0), *y = padded_low(m, 1), *r;
+	const dim *v = y->type.dims;
+	for (uint32_t i = 0; i < rank; i++) {
+		bool shared = dim_is_const(b->cx, a->type.dims[i], &one) && one == 1;
+		if (shared && !(dim_is_const(b->cx, v[i], &one) && one == 1))
+			drop[columns++] = i;
+		else
+			order[lead++] = i;
+	}
+	if (!columns)
+		return false;
+	for (uint32_t i = 0; i < more; i++)
+		order[lead + i] = rank + i;
+	memcpy(order + lead + more, drop, columns * sizeof(*drop));
+	for (uint32_t i = 0; i < rank + more; i++)
+		back[order[i]] = i;
+	y = transpose(b, y, order);
+	dim *flat = new_dims(b->cx, lead + 2), *full = new_dims(b->cx, rank + more);
+	memcpy(flat, y->type.dims, (lead + 1) * sizeof(dim));
+	flat[lead + 1] = dims_product(b->cx, y->type.dims + lead + 1, more - 1 + columns);
+	for (uint32_t i = 0; i < rank + more; i++)
+		full[i] = m->n->out[0]->type.dims[order[i]];
+	if (!solve_all(m, squeeze(b, a, drop, columns), reshape(b, y, flat, lead + 2), lead, &r))
+		return true; /* m->made is NULL: reported */
+	r = transpose(b, reshape(b, r, full, rank + more), back);
+	r = held_by(b, r, r->type, b->span);
+	new_node(m, OP_Identity, NULL, &r, 1);
+	return true;
+}
+
 /* ---- x[...], x[...].set(y), x[...].inc(y) ---- */
 
 struct indexing {
@@ -445,6 +526,11 @@ bool lower_by_batched_op(struct build *b, struct node *n, const struct opref *co
 	case OP_Reshape:
 		found = reshape_batch(&m);
 		break;
+	case OP_Solve:
+	case OP_SolveTriangular:
+	case OP_CholeskySolve:
+		found = solve_columns(&m);
+		break;
 	case OP_FillDiagonal:
 	case OP_FillDiagonalOffset:
 		found = fill_diagonal(&m);
@@ -462,7 +548,7 @@ bool lower_by_batched_op(struct build *b, struct node *n, const struct opref *co
 	}
 	if (!found)
 		return false;
-	*ok = errors == b->cx->errors;
+	*ok = m.made && errors == b->cx->errors;
 	if (!*ok)
 		b->cse->shared->failed = true;
 	*ok = *ok && lower_inlined(b, m.body, m.made->out, n->nout, b->span, out);

@@ -355,10 +355,10 @@ bool lower_blockwise(struct build *b, struct node *n)
 		lowered(b, n, 0, with_dims(out, n->out[0]->type.dims));
 		return true;
 	}
-	if (!n->blocks && op->batch)
-		return lower_whole(b, n, &t);
 	bool ok;
 	if (!n->blocks && lower_by_batched_op(b, n, t.core, t.ranks, t.rank, &ok))
 		return ok;
+	if (!n->blocks && op->batch)
+		return lower_whole(b, n, &t);
 	return (!n->blocks && lower_without_loop(b, n, &t)) || lower_batch(b, n, &t);
 }
