@@ -492,15 +492,20 @@ def to_ptg(inputs, outputs=None, *, name: str = "main", types: bool = False, opt
 
 
 def save_ptg(
-    file: str | os.PathLike, inputs: Any, outputs: Any = None, *, name: str = "main", optimize: bool = True
+    file: str | os.PathLike, inputs: Any, outputs: Any = None, *, name: str = "main", optimize: bool = True,
+    batch: str | Mapping | None = None,
 ) -> Text:  # fmt: skip
     """Writes a graph as .ptg text, with a .npy file beside it for every large constant and shared variable.
 
-    ``ptgc FILE`` and ``ptgc.load(FILE)`` compile the text without PyTensor.
+    ``ptgc FILE`` and ``ptgc.load(FILE)`` compile the text without PyTensor. batch: as of ``compile_onnx``.
     """
     path = Path(file)
     inputs, outputs, constants = graph_of(inputs, outputs)
-    names = None
+    names, leading = None, {}
+    if batch is not None:
+        old = inputs
+        inputs, outputs, leading = vectorized(old, outputs, batch)
+        leading = {k: leading[v] for k, v in enumerate(old) if v in leading}
     if optimize:
         inputs, outputs, constants, names = rewritten(inputs, outputs, constants)
     taken: dict[str, str] = {}
@@ -513,7 +518,8 @@ def save_ptg(
         return f"{stem}.npy"
 
     text = print_graph(
-        inputs, outputs, name=name, constants=constants, wanted_names=names, file_of=file_of
+        inputs, outputs, name=name, constants=constants, wanted_names=names, file_of=file_of,
+        dims={inputs[k]: dict(enumerate(dims)) for k, dims in leading.items()},
     )  # fmt: skip
     files = [(path.parent / f, npy(text.tensors[label])) for f, label in taken.items()]
     write_all([*files, (path, text.text.encode())])
