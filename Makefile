@@ -225,6 +225,8 @@ web: $(B)/ptgc
 	$(call say,WEB,$(B)/web)$(TEST_ENV) web/build.sh sizes
 
 web-serve: web
+	$(Q)python3 -c 'import socket; socket.create_server(("localhost", $(WEB_PORT)))' 2>/dev/null || \
+		{ echo "another program has port $(WEB_PORT): make web-serve WEB_PORT=8001"; exit 1; }
 	$(Q)echo "open http://localhost:$(WEB_PORT)/ (Ctrl-C ends)"
 	$(Q)python3 -m http.server --bind localhost --directory $(B)/web $(WEB_PORT)
 

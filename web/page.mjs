@@ -407,11 +407,15 @@ function show() {
 		place.append(button);
 	};
 
+	const cards = {};
+	const runtime = $("#runtime"), state = $(".state", runtime), bar = $("progress", runtime);
+
 	// Calls of the worker by name; events of it by name.
 	const on = {};
 	let worker, waiting = new Map(), calls = 0;
 	const call = (name, rest = {}) =>
 		new Promise((done, fail) => {
+			if (!worker) return fail(new Error("The background thread has stopped. Press “Try again” at the top of the page."));
 			waiting.set(++calls, { done, fail });
 			worker.postMessage({ id: calls, call: name, ...rest });
 		});
@@ -425,19 +429,19 @@ function show() {
 		};
 		worker.onerror = (e) => {
 			e.preventDefault();
-			for (const { fail } of waiting.values())
-				fail(new Error("The background thread has stopped: the file page.mjs did not arrive, or there is no memory left. Close other tabs, then try again."));
-			waiting = new Map();
 			worker.terminate();
 			worker = null;
+			const error = new Error("The background thread has stopped: the file page.mjs did not arrive, or there is no memory left. Close other tabs, or go online, then try again. What you have drawn and sampled stays.");
+			for (const { fail } of waiting.values()) fail(error);
+			waiting = new Map();
+			for (const card of Object.values(cards)) card.ready = false;
+			complain(runtime, error, loadRuntime);
 		};
 	};
 
 	// --- loading ---
 
-	const cards = {};
 	const size = { runtime: 0, models: 0 };
-	const runtime = $("#runtime"), state = $(".state", runtime), bar = $("progress", runtime);
 	on.bytes = ({ file, got, total }) => {
 		if (file !== RUNTIME.code) return;
 		size.runtime = got;
@@ -480,7 +484,8 @@ function show() {
 				try {
 					const loaded = await call("load", { name });
 					const types = [...new Set(loaded.inputs.map((i) => i.type))];
-					size.models += loaded.bytes;
+					size.models += self.bytes ? 0 : loaded.bytes;
+					self.bytes = loaded.bytes;
 					self.ready = true;
 					$(".meta", section).textContent =
 						`${await lines()} lines of .ptg → a model of ${kilobytes(loaded.bytes)} in ${types.join(" and ")}`;
@@ -720,7 +725,8 @@ function show() {
 		const short = ["mu", "tau", ...SCHOOLS.map((s) => `school ${s}`)];
 		select.innerHTML = quantities.map(([name], i) => `<option value="${i}">${name}</option>`).join("");
 		let seed = 1, goal = GOAL, running = false, drawn, table = 0, painted = 0;
-		const reset = () => (drawn = { rounds: 0, values: quantities.map(() => Array.from({ length: CHAINS }, () => [])), steps: 0, diverged: 0, time: 0 });
+		// `before`: what streams of draws that were cut off have left; each one warms up for itself
+		const reset = () => (drawn = { warm: 0, kept: 0, before: 0, values: quantities.map(() => Array.from({ length: CHAINS }, () => [])), steps: 0, diverged: 0, time: 0 });
 		reset();
 		const colour = (c) => `var(--c${c})`;
 
@@ -760,10 +766,10 @@ function show() {
 			const chosen = Number(select.value), chains = drawn.values[chosen];
 			trace(chains);
 			histogram(chains);
-			done.value = drawn.rounds / (WARMUP + goal);
-			const kept = Math.max(0, drawn.rounds - WARMUP);
-			result.textContent = !drawn.rounds ? "Nothing drawn yet."
-				: !kept ? `Warming up: ${drawn.rounds} of ${WARMUP} steps of four chains`
+			done.value = (drawn.warm + drawn.kept) / (WARMUP + goal);
+			const { warm, kept } = drawn;
+			result.textContent = !warm && !kept ? "Nothing drawn yet."
+				: !kept ? `Warming up: ${warm} of ${WARMUP} steps of four chains`
 				: `${number(CHAINS * kept)} draws, ${number(drawn.steps)} gradients, ${number((1000 * drawn.steps) / drawn.time)} gradients a second${drawn.diverged ? `, ${drawn.diverged} diverged` : ""}`;
 			$("#sample-save").disabled = !kept;
 			if (!whole && now - table < 700) return;
@@ -779,7 +785,7 @@ function show() {
 		on.draws = ({ seed: of, rounds }) => {
 			if (of !== seed) return;
 			for (const round of rounds) {
-				drawn.rounds++;
+				round[0].warmup ? drawn.warm++ : drawn.kept++;
 				for (const [c, d] of round.entries()) {
 					drawn.steps += d.steps;
 					if (d.warmup) continue;
@@ -793,30 +799,35 @@ function show() {
 			draw(false);
 		};
 		const posterior = card("eight_schools", async () => {});
-		const name = () => (button.textContent = running ? "Pause" : drawn.rounds >= WARMUP + goal ? "1,000 more" : drawn.rounds ? "Go on" : "Sample");
+		const name = () => (button.textContent = running ? "Pause" : drawn.kept >= goal ? "1,000 more" : drawn.warm || drawn.kept ? "Go on" : "Sample");
 		const toggle = async () => {
 			if (running) return call("pause");
 			if (!posterior.ready) {
 				result.textContent = "The model is not here yet. Sample as soon as it is.";
 				return;
 			}
-			if (drawn.rounds >= WARMUP + goal) goal += GOAL;
+			if (drawn.kept >= goal) goal += GOAL;
 			running = true;
 			name();
 			say("Sampling");
 			last = performance.now();
-			const mine = seed;
+			let mine = seed;
 			try {
-				await call("sample", { name: "eight_schools", chains: CHAINS, warmup: WARMUP, goal, seed });
+				await call("sample", { name: "eight_schools", chains: CHAINS, warmup: WARMUP, goal: goal - drawn.before, seed });
 				complain(posterior.section, null);
 			} catch (e) {
 				complain(posterior.section, new Error(`Sampling has stopped: ${e.message} The draws so far stay.`));
+				if (mine === seed) {
+					mine = ++seed;
+					drawn.warm = 0;
+					drawn.before = drawn.kept;
+				}
 			}
 			if (mine !== seed) return;
 			running = false;
 			name();
 			draw();
-			const s = drawn.rounds > WARMUP + 20 && summarise(drawn.values[0]);
+			const s = drawn.kept > 20 && summarise(drawn.values[0]);
 			say(s ? `${result.textContent}. Mean of mu ${s.mean.toFixed(2)}, standard deviation ${s.sd.toFixed(2)}` : "Paused");
 		};
 		button.onclick = toggle;

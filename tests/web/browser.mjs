@@ -25,6 +25,7 @@ function listen() {
 	window.Worker = class extends window.Worker {
 		constructor(...a) {
 			super(...a);
+			window.hired = this;
 			this.addEventListener("message", ({ data }) => {
 				const call = calls.find((c) => c.id === data.id && c.call === "run" && !c.value);
 				if (call && data.value) call.value = data.value;
@@ -261,6 +262,28 @@ test("a model that is missing, and one that is broken: the others work", async (
 	await says(page, "−632.54", "#kalman-result");
 	await page.click("#kmeans .trouble button");
 	await loaded(page);
+	await page.context().close();
+});
+
+test("the worker ends while it samples: draws and drawing stay, and all goes on", async () => {
+	const page = await open(DESKTOP);
+	await loaded(page);
+	await stroke(page, TWO);
+	await page.click("#sample");
+	await says(page, "[0-9] draws, ", "#sample-result");
+	await page.evaluate(() => hired.dispatchEvent(new ErrorEvent("error")));
+	await says(page, "background thread has stopped", "#runtime .trouble");
+	await says(page, "Sampling has stopped.*The draws so far stay", "#posterior .trouble");
+	await says(page, "Go on", "#sample");
+	await stroke(page, [[0.2, 0.9], [0.3, 0.9]]);
+	await page.click("#pad-undo");
+	await page.click("#runtime .trouble button");
+	await loaded(page);
+	await says(page, "This is a 2", "#digit-result");
+	await page.click("#sample");
+	await says(page, "1,000 more", "#sample");
+	await says(page, "^4,000 draws", "#sample-result");
+	assert.equal(await page.locator("#posterior .trouble").isVisible(), false);
 	await page.context().close();
 });
 
