@@ -51,8 +51,8 @@ RELOCATABLE = -nostdlib -r $(if $(findstring -flto,$(CFLAGS)),$(CFLAGS) -flinker
 LIBS = $(PROTOBUF_C_LIBS) -lm
 
 # What the machine has; made again with what is missing installed for the goals that promise that.
-SETUP_GOALS := demo check check-all check-update check-runtimes check-asan check-tsan check-valgrind bench \
-	venv wheel web web-serve check-web check-batch
+SETUP_GOALS := demo check check-all check-update check-runtimes check-asan check-tsan check-valgrind \
+	check-pymc bench venv wheel web web-serve check-web check-batch
 SETUP := $(if $(filter $(SETUP_GOALS),$(MAKECMDGOALS)),install,find)
 NO_BUILD := clean help format uninstall
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
@@ -136,7 +136,7 @@ $(G)/lib.c: tools/embed.sh lib $(PTG_LIB)
 
 # --- tests: tests/check.sh runs the layers and adds them up ---
 
-.PHONY: demo check check-all check-update check-runtimes check-asan check-tsan check-valgrind fuzz bench venv unit
+.PHONY: demo check check-all check-update check-runtimes check-asan check-tsan check-valgrind check-pymc fuzz bench venv unit
 PYTHON = .venv/bin/python
 LAYERS = unit golden cli doc examples python runtimes web
 TEST_ENV = B=$(B) PTGC=$(B)/ptgc PYTHON=$(PYTHON) CC='$(CC)'
@@ -195,6 +195,9 @@ $(B)/unit/test_oom: UNIT_LDFLAGS = $(WRAPPED:%=-Wl,--wrap=%)
 
 demo: all venv
 	$(Q)$(TEST_ENV) examples/demo.sh
+
+check-pymc: all venv
+	$(Q)$(TEST_ENV) tests/pymc/run.sh
 
 bench: all venv
 	$(Q)$(TEST_ENV) bench/run.sh
@@ -310,6 +313,7 @@ help:
 	'make check-all      the same without sampling: hours, before a release' \
 	'make check-update   rewrite the expected outputs of the golden and command line tests' \
 	'make check-runtimes all emitted models on all runtimes, write doc/runtimes.md' \
+	'make check-pymc     all distributions of PyMC beside PyTensor, write doc/pymc.md: some minutes' \
 	'make check-asan     unit, golden and command line tests under ASan and UBSan alone' \
 	'make check-tsan     eight threads at once under TSan' \
 	'make check-valgrind unit and golden tests under valgrind' \

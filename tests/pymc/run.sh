@@ -1,0 +1,23 @@
+#!/bin/sh
+# All distributions of PyMC and what its users do with models, in mode ONNX, beside PyTensor without ONNX: some
+# minutes. Writes doc/pymc.md; fails where something differs. `make check-pymc` calls it. PyMC is installed in an
+# environment of its own, build/pymc-venv.
+set -eu
+cd "$(dirname "$0")/../.."
+: "${PYTHON:=.venv/bin/python}" "${B:=build}"
+venv=$B/pymc-venv
+export PYTHONPATH=python
+
+if ! cmp -s tests/pymc/requirements.txt "$venv/requirements"; then
+	echo "installing PyMC in $venv (once)"
+	rm -rf "$venv"
+	"$PYTHON" -m venv "$venv"
+	"$venv/bin/python" -m pip install -q --disable-pip-version-check -r tests/pymc/requirements.txt
+	cp tests/pymc/requirements.txt "$venv/requirements"
+fi
+python=$venv/bin/python failed=0
+"$python" tests/pymc/sweep.py "$venv/float64" || failed=1
+PYTENSOR_FLAGS=floatX=float32 "$python" tests/pymc/sweep.py "$venv/float32" --truth "$venv/float64" || failed=1
+"$python" tests/pymc/usage.py "$venv/uses" || failed=1
+"$python" tests/pymc/page.py "$venv/float64" "$venv/float32" "$venv/uses"
+exit $failed

@@ -1,0 +1,302 @@
+"""What PyMC's users do with a model, in mode ONNX: each function is one line of doc/pymc.md, and a test.
+
+`usage.py RESULTS [NAME ...]` runs them and writes which ones work to the file RESULTS. What is refused says so with
+the words of the message in its last lines.
+"""
+
+import logging
+import pickle
+import sys
+import time
+import traceback
+import warnings
+
+warnings.filterwarnings("ignore")
+logging.disable(logging.WARNING)
+
+import numpy as np  # noqa: E402
+import pymc as pm  # noqa: E402
+import pytensor  # noqa: E402
+import pytensor.tensor as pt  # noqa: E402
+from pytensor.compile.mode import Mode  # noqa: E402
+
+import ptgc  # noqa: E402
+
+ONNX = {"mode": "ONNX"}
+PYTHON = Mode("py", "fast_run").excluding("fusion", "inplace")
+X = np.linspace(-1, 1, 20)
+Y = 0.5 + 2 * X + 0.3 * np.random.default_rng(1).normal(size=20)
+QUIET = dict(progressbar=False, random_seed=1)
+TOLERANCE = dict(rtol=1e-9, atol=1e-10)
+
+
+def line():
+    """A straight line through noise, with data that can be set."""
+    with pm.Model() as model:
+        x, y = pm.Data("x", X), pm.Data("y", Y)
+        a, b, s = pm.Normal("a", 0, 5), pm.Normal("b", 0, 5), pm.HalfNormal("s", 1)
+        mu = pm.Deterministic("mu", a + b * x)
+        pm.Normal("z", mu, s, observed=y, shape=x.shape)
+    return model
+
+
+def near_the_line(idata):
+    mean = idata.posterior.mean()
+    assert abs(float(mean["b"]) - 2) < 0.3, mean["b"]
+
+
+def same(f, g, *args):
+    for a, b in zip(np.atleast_1d(f(*args)), np.atleast_1d(g(*args)), strict=True):
+        np.testing.assert_allclose(a, b, **TOLERANCE)
+
+
+def draws():
+    """A posterior to work with, drawn without ONNX."""
+    with line() as model:
+        return model, pm.sample(30, tune=60, chains=2, cores=1, **QUIET)
+
+
+def sample_on_one_core():
+    """`pm.sample(cores=1, compile_kwargs={"mode": "ONNX"})`"""
+    with line():
+        near_the_line(pm.sample(100, tune=200, chains=2, cores=1, compile_kwargs=ONNX, **QUIET))
+
+
+def sample_on_four_cores():
+    """`pm.sample(cores=4, chains=4, compile_kwargs={"mode": "ONNX"})`"""
+    with line():
+        near_the_line(pm.sample(100, tune=200, chains=4, cores=4, compile_kwargs=ONNX, **QUIET))
+
+
+def sample_with_spawn():
+    """`pm.sample(cores=2, mp_ctx="spawn", ...)`: the compiled function is pickled with its model"""
+    with line():
+        near_the_line(pm.sample(100, tune=200, chains=2, cores=2, mp_ctx="spawn", compile_kwargs=ONNX, **QUIET))
+
+
+def find_map():
+    """`pm.find_MAP`, with BFGS and its gradient"""
+    with line():
+        got = pm.find_MAP(compile_kwargs=ONNX, progressbar=False)
+        want = pm.find_MAP(progressbar=False)
+    for name in want:
+        np.testing.assert_allclose(got[name], want[name], rtol=1e-5, atol=1e-6)
+
+
+def compiled_logp():
+    """`model.compile_logp`, `compile_dlogp`, `compile_d2logp`"""
+    model = line()
+    for make in (model.compile_logp, model.compile_dlogp, model.compile_d2logp):
+        same(make(mode="ONNX"), make(mode=PYTHON), model.initial_point())
+
+
+def log_likelihood():
+    """`pm.compute_log_likelihood` of all draws"""
+    model, idata = draws()
+    with model:
+        got = pm.compute_log_likelihood(idata, extend_inferencedata=False, progressbar=False, compile_kwargs=ONNX)
+        want = pm.compute_log_likelihood(idata, extend_inferencedata=False, progressbar=False)
+    np.testing.assert_allclose(got["z"], want["z"], **TOLERANCE)
+
+
+def deterministics():
+    """`pm.compute_deterministics` of all draws"""
+    model, idata = draws()
+    with model:
+        got = pm.compute_deterministics(idata.posterior, progressbar=False, compile_kwargs=ONNX)
+    np.testing.assert_allclose(got["mu"], idata.posterior["mu"], **TOLERANCE)
+
+
+def deterministics_in_one_call():
+    """A deterministic over all draws in one call: `vectorize_graph`, then `pytensor.function(mode="ONNX")`"""
+    model, idata = draws()
+    (mu,) = model.replace_rvs_by_values([model["mu"]])
+    free = [model.rvs_to_values[model[n]] for n in ("a", "b")]
+    many = {v: pt.TensorType(v.dtype, (None, None))(v.name) for v in free}
+    f = pytensor.function(list(many.values()), pytensor.graph.vectorize_graph(mu, many), mode="ONNX")
+    post = idata.posterior
+    np.testing.assert_allclose(f(post["a"].values, post["b"].values), post["mu"], **TOLERANCE)
+
+
+def data_of_other_sizes():
+    """`pm.set_data` with more rows: the compiled function takes them, nothing is compiled again"""
+    model = line()
+    got, want = model.compile_logp(mode="ONNX"), model.compile_logp(mode=PYTHON)
+    for n in (20, 7, 1, 50):
+        with model:
+            pm.set_data({"x": np.linspace(0, 1, n), "y": np.linspace(1, 2, n)})
+        same(got, want, model.initial_point())
+
+
+def smc():
+    """`pm.sample_smc`"""
+    with line():
+        idata = pm.sample_smc(200, chains=2, cores=1, compile_kwargs=ONNX, **QUIET)
+    near_the_line(idata)
+
+
+def metropolis_and_slice():
+    """`pm.Metropolis` and `pm.Slice` as steps of `pm.sample`"""
+    for kind in (pm.Metropolis, pm.Slice):
+        with line():
+            step = kind(compile_kwargs=ONNX)
+            near_the_line(pm.sample(300, tune=300, step=step, chains=1, cores=1, **QUIET))
+
+
+def discrete_and_continuous():
+    """`pm.sample` of a model with counts: NUTS and Metropolis in turn"""
+    with pm.Model():
+        k = pm.Poisson("k", 4)
+        pm.Normal("y", k + pm.Normal("a", 0, 1), 1, observed=[4.5, 5.0])
+        pm.sample(50, tune=50, chains=1, cores=1, compile_kwargs=ONNX, **QUIET)
+
+
+def model_logp(build):
+    with pm.Model() as model:
+        build()
+    point = model.initial_point()
+    point = {k: v + 0.1 * np.random.default_rng(2).normal(size=np.shape(v)) for k, v in point.items()}
+    for make in (model.compile_logp, model.compile_dlogp):
+        same(make(mode="ONNX"), make(mode=PYTHON), point)
+
+
+def potential():
+    """`pm.Potential`"""
+
+    def build():
+        a = pm.Normal("a", 0, 1, shape=3)
+        pm.Potential("sum", -100 * pt.sqr(a.sum() - 1))
+
+    model_logp(build)
+
+
+def scan_of_an_ode():
+    """An ordinary differential equation, its steps of Runge and Kutta in a `pytensor.scan`"""
+
+    def build():
+        k, m = pm.HalfNormal("k", 1), pm.HalfNormal("m", 1)
+
+        def slope(y, k, m):
+            return pt.stack([k * y[0] - 0.5 * y[0] * y[1], m * y[0] * y[1] - y[1]])
+
+        def step(y, *p):
+            a = slope(y, *p)
+            b = slope(y + 0.05 * a, *p)
+            c = slope(y + 0.05 * b, *p)
+            d = slope(y + 0.1 * c, *p)
+            return y + (a + 2 * b + 2 * c + d) * (0.1 / 6)
+
+        first = pt.as_tensor([1.0, 0.5])
+        ys = pytensor.scan(step, outputs_info=[first], non_sequences=[k, m], n_steps=20, return_updates=False)
+        pm.LogNormal("y", pt.log(ys), 0.1, observed=np.ones((20, 2)))
+
+    model_logp(build)
+
+
+def imputation():
+    """Missing values in `observed=`, which are drawn as well"""
+    model_logp(lambda: pm.Normal("y", pm.Normal("mu", 0, 1), 1, observed=np.array([0.5, np.nan, 1.0])))
+
+
+def do_and_observe():
+    """`pm.do` and `pm.observe`"""
+    with pm.Model() as model:
+        a = pm.Normal("a", 0, 1)
+        b = pm.Normal("b", a, pm.HalfNormal("s", 1))
+        pm.Normal("c", a * b, 1)
+    for changed in (pm.do(model, {"a": 2.0}), pm.observe(model, {"c": 1.5}), pm.observe(pm.do(model, {"b": 1.0}), {"c": 2.0})):
+        for name in ("compile_logp", "compile_dlogp"):
+            make = getattr(changed, name)
+            same(make(mode="ONNX"), make(mode=PYTHON), changed.initial_point())
+
+
+def transforms():
+    """Transforms: zero sum, simplex, ordered, intervals, Cholesky factors of covariances"""
+
+    def build():
+        pm.ZeroSumNormal("zero", 1, shape=4)
+        pm.Dirichlet("simplex", np.ones(3))
+        pm.Normal("ordered", 0, 1, shape=3, transform=pm.distributions.transforms.ordered, initval=[-1, 0, 1])
+        pm.Uniform("interval", -1, 2)
+        pm.LKJCholeskyCov("chol", n=3, eta=2, sd_dist=pm.Exponential.dist(1))
+
+    model_logp(build)
+
+
+def random_draws_are_refused(make):
+    try:
+        make()
+    except (ptgc.UnsupportedError, NotImplementedError) as e:
+        return str(e)
+    raise AssertionError("not refused")
+
+
+def prior_predictive():
+    """`pm.sample_prior_predictive(compile_kwargs={"mode": "ONNX"})` is refused"""
+    with line():
+        return random_draws_are_refused(lambda: pm.sample_prior_predictive(5, random_seed=1, compile_kwargs=ONNX))
+
+
+def posterior_predictive():
+    """`pm.sample_posterior_predictive(compile_kwargs={"mode": "ONNX"})` is refused"""
+    model, idata = draws()
+    with model:
+        return random_draws_are_refused(lambda: pm.sample_posterior_predictive(idata, compile_kwargs=ONNX, **QUIET))
+
+
+def advi():
+    """`pm.fit(method="advi", fn_kwargs={"mode": "ONNX"})` is refused"""
+    with line():
+        return random_draws_are_refused(lambda: pm.fit(10, method="advi", fn_kwargs=ONNX, **QUIET))
+
+
+def minibatch():
+    """`pm.Minibatch`, whose rows are drawn, is refused"""
+
+    def make():
+        with pm.Model() as model:
+            data = pm.Minibatch(Y, batch_size=5)
+            pm.Normal("y", pm.Normal("mu", 0, 1), 1, observed=data, total_size=20)
+        model.compile_logp(mode="ONNX")
+
+    return random_draws_are_refused(make)
+
+
+def minibatch_given():
+    """A minibatch that is passed in: `pm.Data` and `total_size=`"""
+    with pm.Model() as model:
+        rows = pm.Data("rows", Y[:5])
+        pm.Normal("y", pm.Normal("mu", 0, 1), 1, observed=rows, total_size=20)
+    same(model.compile_logp(mode="ONNX"), model.compile_logp(mode=PYTHON), model.initial_point())
+
+
+USES = [
+    sample_on_one_core, sample_on_four_cores, sample_with_spawn, discrete_and_continuous, metropolis_and_slice, smc,
+    find_map, compiled_logp, log_likelihood, deterministics, deterministics_in_one_call, data_of_other_sizes,
+    minibatch_given, potential, scan_of_an_ode, imputation, do_and_observe, transforms, minibatch, prior_predictive,
+    posterior_predictive, advi,
+]  # fmt: skip
+
+
+def main(results, *names):
+    found, start, compiled = {}, time.time(), []
+    compile_graph = ptgc.linker.compile_graph
+    ptgc.linker.compile_graph = lambda *args, **more: compiled.append(args) or compile_graph(*args, **more)
+    for use in USES:
+        if names and use.__name__ not in names:
+            continue
+        compiled.clear()
+        try:
+            found[use.__name__] = "works", use()
+            assert compiled or found[use.__name__][1], "nothing was compiled in mode ONNX"
+        except Exception as e:
+            found[use.__name__] = "fails", f"{type(e).__name__}: {str(e)[:300]}"
+            traceback.print_exc(limit=-3)
+        print(use.__name__, *found[use.__name__], f"{time.time() - start:.0f} s", flush=True)
+    with open(results, "wb") as f:
+        pickle.dump(found, f)
+    return any(kind == "fails" for kind, _ in found.values())
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
