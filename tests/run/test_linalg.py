@@ -228,6 +228,24 @@ def test_opsets(opset, dims):
     np.testing.assert_allclose(l, np.linalg.slogdet(a)[1], atol=1e-13)
 
 
+@pytest.mark.parametrize("dtype,opset", [("float64", 13), ("float32", 18), ("float64", 26)])
+def test_expm_of_batch(dtype, opset):
+    """Each matrix has its own number of squarings; NaN stays in its own. No loop is over the batch."""
+    model = ptg.compile(text("Blockwise{core_op=Expm, signature='(m,m)->(m,m)'}(a)", f"a: {dtype}[b, n, n]"), opset)
+    for n in (0, 1, 2, 5, 17):
+        a = np.random.default_rng(n).normal(size=(5, n, n)) * np.array([1e-8, 1, 10, 0, 0.3])[:, None, None]
+        a[3] = np.nan
+        for b in (a.astype(dtype), a[:1].astype(dtype), a[:0].astype(dtype)):
+            x = ptg.run(model, b)
+            assert x.shape == b.shape and x.dtype == b.dtype
+            for i in range(len(b) if n else 0):
+                if i == 3:
+                    assert np.all(np.isnan(x[i]))
+                else:
+                    want = sl.expm(b[i].astype(float))
+                    small((x[i] - want) / np.max(np.abs(want)), 100 * np.finfo(dtype).eps)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_expm(dtype):
     model = ptg.compile(text("Expm(a)", f"a: {dtype}[n, n]"))

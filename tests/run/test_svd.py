@@ -99,3 +99,40 @@ def test_lstsq(shape):
         small(x - want[0], 1e-11)
         small(rest - want[1], 1e-11)
         small(s - want[3], 1e-12)
+
+
+@pytest.mark.parametrize("dtype,opset", [("float64", 18), ("float32", 18), ("float32", 13), ("float64", 26)])
+def test_batch(dtype, opset):
+    """Hard matrices and one with NaN side by side; each is as good as alone. No loop is over the batch."""
+    args, full = f"a: {dtype}[b, m, n]", opset == 18
+    sig = "(m,n)->(m,m),(k),(n,n)" if full else "(m,n)->(m,k),(k),(k,n)"
+    model = ptg.compile(text(f"Blockwise{{core_op=SVD{{full_matrices={full}}}, signature='{sig}'}}(a)", args, "u, s, v"), opset)
+    values = ptg.compile(text("Blockwise{core_op=SVD{compute_uv=False}, signature='(m,n)->(k)'}(a)", args), opset)
+    pinv = ptg.compile(text("Blockwise{core_op=MatrixPinv{hermitian=False}, signature='(m,n)->(n,m)'}(a)", args), opset)
+    for m, n in SHAPES[::2] if full else [(0, 2), (3, 5), (9, 9)]:
+        hard = np.array([*matrices(m, n), np.full((m, n), np.nan)]).astype(dtype)
+        for a in (hard, hard[:0], hard[:1]):
+            k = min(m, n)
+            u, s, v = ptg.run(model, a)
+            only, x = ptg.run(values, a), ptg.run(pinv, a)
+            assert s.shape == only.shape == (len(a), k) and x.shape == (len(a), n, m)
+            assert u.shape[1:] == (m, m if full else k) and v.shape[1:] == (n if full else k, n)
+            for i in range(len(a) if k else 0):
+                if np.isnan(a[i, 0, 0]):
+                    assert all_nan(u[i], s[i], v[i], only[i], x[i])
+                    continue
+                b = a[i].astype(float)
+                want = np.linalg.svd(b, compute_uv=False)
+                e, big = eps(dtype) * (10 + (m + n) / 2), max(want[0], 1e-38)
+                small(u[i].T.astype(float) @ u[i] - np.eye(u.shape[2]), 2 * e)
+                small(v[i].astype(float) @ v[i].T - np.eye(v.shape[1]), 2 * e)
+                small((u[i][:, :k] * (s[i] / big)) @ v[i][:k].astype(float) - b / big, 2 * e)
+                small((s[i] - want) / big, e)
+                small((only[i] - want) / big, e)
+                if i == 0:
+                    want = np.linalg.pinv(b)
+                    small(x[i] - want, 200 * eps(dtype) * np.linalg.cond(b) * np.max(np.abs(want)))
+
+
+def all_nan(*xs):
+    return all(np.all(np.isnan(x)) for x in xs)
