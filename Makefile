@@ -54,7 +54,7 @@ LIBS = $(PROTOBUF_C_LIBS) -lm
 SETUP_GOALS := demo check check-all check-update check-runtimes check-asan check-tsan check-valgrind \
 	check-pymc bench venv wheel web web-serve check-web check-batch
 SETUP := $(if $(filter $(SETUP_GOALS),$(MAKECMDGOALS)),install,find)
-NO_BUILD := clean help format uninstall
+NO_BUILD := clean help format uninstall deb
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
 include $(G)/config.mk
 endif
@@ -249,7 +249,7 @@ FORCE:
 
 # --- the rest ---
 
-.PHONY: install uninstall wheel clean format doc coverage property
+.PHONY: install uninstall wheel deb clean format doc coverage property
 $(B)/ptgc.pc: ptgc.pc.in src/ptgc.h FORCE
 	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
 		-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' -e 's|@DATADIR@|$(DATADIR)|' -e 's|@VERSION@|$(VERSION)|' $< >$@
@@ -286,6 +286,9 @@ uninstall:
 
 wheel: $(G)/config.mk venv
 	$(Q)tools/wheel.sh $(B)/dist $(PYTHON)
+
+deb:
+	$(call say,DEB,$(B)/deb)tools/deb.sh $(B)/deb
 
 clean:
 	rm -rf $(B)
@@ -327,6 +330,7 @@ help:
 	'make bench          benchmarks beside other tools' \
 	'make install        to DESTDIR/PREFIX (default /usr/local); make uninstall' \
 	'make wheel          source distribution and wheel of the Python package, in build/dist' \
+	'make deb            Debian packages, in build/deb; needs debhelper and lintian' \
 	'make format         clang-format; make doc: the tables in doc; make clean: rm -r build' \
 	'V=1 shows commands, B=dir builds elsewhere, WERROR=-Werror stops at warnings'
 
