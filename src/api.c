@@ -80,6 +80,8 @@ static bool read_input(struct ctx *cx, struct job *job)
 	return job->fd < 0 ? report_unread(cx, job) : read_fd(cx, job, job->fd);
 }
 
+#define PORTABLE_OPSET 20
+
 static struct graph *typed(struct ctx *cx, struct job *job, struct file *f)
 {
 	struct graph *g = elaborate(cx, f);
@@ -95,6 +97,8 @@ static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 {
 	if (cx->opt.float32)
 		narrow_floats(cx, g);
+	else if (cx->opt.target == PTGC_PORTABLE)
+		refuse_float64(cx, g);
 	split_complex(cx, g);
 	arena_empty(cx->scratch);
 	share_calls(cx, g);
@@ -106,7 +110,7 @@ static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 	rewrite(cx, g);
 	rewrite_loops(cx, g);
 	ort_defend(cx, g);
-	place_checks(cx, g, cx->opt.target == PTGC_ORT_CPU ? ort_instead : NULL);
+	place_checks(cx, g, cx->opt.target != PTGC_ONNX ? ort_instead : NULL);
 	drop_unread(cx, g);
 	verify(cx, g);
 	arena_empty(cx->scratch);
@@ -130,6 +134,13 @@ static void run(struct ctx *cx, struct job *job)
 	}
 	if (job->stage == STAGE_OPS || job->stage == STAGE_OPS_MARKDOWN) {
 		op_list(&job->text_out, job->stage == STAGE_OPS_MARKDOWN);
+		return;
+	}
+	if (cx->opt.target == PTGC_PORTABLE && cx->opt.opset > PORTABLE_OPSET) {
+		error(cx, (struct span){0, 0}, E_OPTION,
+		      "the target portable has opsets up to %d, which ONNX Runtime 1.17 knows, not "
+		      "%d",
+		      PORTABLE_OPSET, cx->opt.opset);
 		return;
 	}
 	dims_init(cx);
@@ -283,7 +294,7 @@ bool is_meta(const char *text)
 static bool check_options(struct ctx *cx, const struct ptgc_options *opt)
 {
 	const struct span nowhere = {0, 0};
-	if ((unsigned int)opt->target > PTGC_ONNX)
+	if ((unsigned int)opt->target > PTGC_PORTABLE)
 		error(cx, nowhere, E_OPTION, "target %d: there is no such target",
 		      (int)opt->target);
 	if ((unsigned int)opt->math > PTGC_NATIVE)

@@ -29,8 +29,11 @@ extern "C" {
 #define PTGC_VERSION "0.1.0"
 
 enum ptgc_target {
-	PTGC_ORT_CPU, /* ONNX Runtime's CPU kernels */
-	PTGC_ONNX,    /* the specification alone */
+	PTGC_ORT_CPU,  /* ONNX Runtime's CPU kernels */
+	PTGC_ONNX,     /* the specification alone */
+	PTGC_ORT_WEB,  /* ONNX Runtime Web's kernels in WebAssembly */
+	PTGC_PORTABLE, /* what ONNX Runtime from 1.17 on, ONNX Runtime Web and OpenVINO all run;
+			  without float64 */
 };
 
 /* What results promise beyond "the same function": rounding, NaN, signs of zero, checks of lengths.

@@ -398,7 +398,11 @@ def main():
     for (op, opset, dtypes), a in zip(tasks, run(tasks)):
         since = onnx.defs.get_schema(op, opset, "").since_version
         answers.setdefault((op, since), {})[opset, tuple(dtypes.items())] = a
-    print_table(f"What ONNX Runtime's CPU provider runs (onnxruntime {onnxruntime.__version__}), probed at\n * opsets {OLDEST} to {NEWEST}",
+    print_table(f"What ONNX Runtime's CPU provider runs: made by tools/make_kernels.py (onnxruntime {onnxruntime.__version__}, probed at\n"
+                f" * opsets {OLDEST} to {NEWEST}). The runtime picks kernels by an operator's version, so a row is good for all\n"
+                " * opsets of that version. KERNEL(name, version, a set of dtypes for each type variable in the order\n"
+                " * of its row in onnx/operators.def): several rows are alternatives; NO_KERNEL: there is none. Versions\n"
+                " * without rows were not probed",
                 [(s, *version_rows(s, answers[s.name, s.since_version])) for s, _ in versions() if (s.name, s.since_version) in answers])
 
 
@@ -409,9 +413,7 @@ def print_table(what, versions_and_rows):
         for r in rows or [[()] * len(s.type_constraints)]:
             masks = ", ".join(sets.name({DTYPES[d] for d in ds}) for ds in r)
             lines.append(f"KERNEL({s.name}, {s.since_version}, {masks or 'ALL'})" if rows else f"NO_KERNEL({s.name}, {s.since_version})")
-    print(f"/*\n * {what}: made by tools/make_kernels.py, do not edit. The runtime picks kernels by an operator's version, so a\n"
-          " * row is good for all opsets of that version. KERNEL(name, version, a set of dtypes for each type variable in the\n"
-          " * order of its row in onnx/operators.def): several rows are alternatives; NO_KERNEL: there is none.\n */")
+    print(f"/*\n * {what}, do not edit.\n */")
     print("/* clang-format off */")
     print("\n".join(itertools.chain(sets.lines(), lines)))
     for name in sets.names.values():
@@ -431,10 +433,12 @@ def difference(runtimes):
     first = {}
     for op, opset, dtypes in make_tasks():
         since = onnx.defs.get_schema(op, opset, "").since_version
+        if op in BLOCKS:  # tests/runtimes has them
+            continue
         if op in JOINT and len(dtypes) < 2 and len(allowed(onnx.defs.get_schema(op, opset, ""))) > 1:
             continue
         key = (op, since, tuple(dtypes.items()))
-        first[key] = min(first.get(key, opset), opset)
+        first[key] = max(since, OLDEST)
     tasks, lines = [], []
     for (op, since, dtypes), opset in first.items():
         try:
@@ -443,11 +447,17 @@ def difference(runtimes):
             continue
         if not set(dict(dtypes)) <= set_vars:
             continue
-        case = f"c{len(tasks)}"
-        (folder / f"{case}.onnx").write_bytes(m.SerializeToString())
-        write_tensors(folder / case, ".in", list(feeds.items()))
-        tasks.append((op, since, dtypes))
-        lines.append(f"{case} {case}.onnx")
+        # some runtimes want axes, lengths and the like to be constants: either way will do
+        for inputs in (feeds, {k: v for k, v in feeds.items() if k == "i0"}):
+            case = f"c{len(tasks)}"
+            m.graph.initializer.extend(nh.from_array(v, k) for k, v in feeds.items() if k not in inputs)
+            kept = [i for i in m.graph.input if i.name in inputs]
+            del m.graph.input[:]
+            m.graph.input.extend(kept)
+            (folder / f"{case}.onnx").write_bytes(m.SerializeToString())
+            write_tensors(folder / case, ".in", list(inputs.items()))
+            tasks.append((op, since, dtypes))
+            lines.append(f"{case} {case}.onnx")
 
     def results(runtime, case):
         path = suite.BUILD / "results" / runtime / case
@@ -468,11 +478,15 @@ def difference(runtimes):
             want = {k: results(r, f"c{k}") for k in asked}
         left = {k for k in left if want[k] is not None and alike(tasks[k][0], results(r, f"c{k}"), want[k])}
     runs, differ = {}, set()
-    for k, (op, since, dtypes) in enumerate(tasks):
-        runs.setdefault((op, since), {})[since, dtypes] = "kernel" if k in left else "none"
-        if want[k] is not None and k not in left:
+    for k, (op, since, dtypes) in list(enumerate(tasks))[::2]:
+        ok = k in left or k + 1 in left
+        runs.setdefault((op, since), {})[since, dtypes] = "kernel" if ok else "none"
+        if want[k] is not None and not ok:
             differ.add((op, since))
-    print_table(f"What {' and '.join(versions_of[r] for r in runtimes)} do not run of what {versions_of['ort']}\n * runs",
+    names = [versions_of[r] for r in runtimes]
+    print_table(f"What {', '.join(names[:-1])}{' and ' if names[1:] else ''}{names[-1]}{' all run' if names[1:] else ' runs'}, where\n"
+                f" * that is less than what {versions_of['ort']} runs: made by tools/make_kernels.py --runs-on\n"
+                f" * {' '.join(runtimes)}. The form is that of kernels_ort.def",
                 [(s, *version_rows(s, runs[s.name, s.since_version])) for s, _ in versions() if (s.name, s.since_version) in differ])
 
 

@@ -31,11 +31,11 @@ def compile_source(source, **options) -> _lib.Compiled:
 def compile(source: "str | os.PathLike", **options: Any) -> bytes:  # noqa: A001
     """An ONNX model from .ptg text, or from the file at a path that ends in .ptg.
 
-    Options: opset (13 to 26; 18), target ("ort-cpu" or "onnx"), math ("exact", "standard" or "native"), float32 (True: what
-    is float64 in the text is float32 in the model), tensors ({name: array} that file("name") finds before any file),
-    directory (of a text: the folder that file(...) is relative to), allow (a list of more folders that files may be in), strip (True: the model does not name lines of the text),
-    model_name, doc_string, model_version, meta (["key=value", ...]), flags (["Werror", "fno-cse", ...], as of the
-    command).
+    Options: opset (13 to 26; 18), target ("ort-cpu", "ort-web", "portable" or "onnx"), math ("exact", "standard" or
+    "native"), float32 (True: what is float64 in the text is float32 in the model), tensors ({name: array} that
+    file("name") finds before any file), directory (of a text: the folder that file(...) is relative to), allow (a
+    list of more folders that files may be in), strip (True: the model does not name lines of the text), model_name,
+    doc_string, model_version, meta (["key=value", ...]), flags (["Werror", "fno-cse", ...], as of the command).
     """
     return compile_source(source, **options).model
 

@@ -249,17 +249,18 @@ def compile_onnx(
 ) -> Exported:
     """Compiles the graph from ``inputs`` to ``outputs`` to an ONNX model in memory.
 
-    opset: 13 to 26; None: 18. It may be called opset_version, too. optimize: False leaves out the rewrites of ONNX mode.
-    dynamic_dims: {variable or its name: {axis: "name"}} names dims of unknown length; dims of one name have one length.
-    shared: "initializer" makes shared variables named constants of the model, "input" makes inputs of those that the
-    graph reads. target: "ort-cpu" or "onnx". math: what results promise: "exact", "standard" (None) or "native", as in
-    doc/language.md. float32: True computes in float32 what is float64 in the graph, inputs and weights included; verify()
-    then returns how far each output is off. external_data: the name of the file that weights go to, beside the model. A model over 2 GB has
-    such a file in any case, which is called external_name if external_data is not given. values: {shared variable:
-    value} to use instead of the variable's own value. batch: "chains" gives all inputs an open leading dim of that name,
-    and computes the graph for each item of it; {input or its name: "chains"} those inputs alone, as in the README.
-    metadata: {key: text} for programs that read the model. strip:
-    True leaves out where in the text nodes come from. flags: as of the command, ["fno-cse", "Werror"].
+    opset: 13 to 26; None: 18. It may be called opset_version, too. optimize: False leaves out the rewrites of ONNX
+    mode. dynamic_dims: {variable or its name: {axis: "name"}} names dims of unknown length; dims of one name have
+    one length. shared: "initializer" makes shared variables named constants of the model, "input" makes inputs of
+    those that the graph reads. target: "ort-cpu", "ort-web", "portable" or "onnx". math: what results promise:
+    "exact", "standard" (None) or "native", as in doc/language.md. float32: True computes in float32 what is float64
+    in the graph, inputs and weights included; verify() then returns how far each output is off. external_data: the
+    name of the file that weights go to, beside the model. A model over 2 GB has such a file in any case, which is
+    called external_name if external_data is not given. values: {shared variable: value} to use instead of the
+    variable's own value. batch: "chains" gives all inputs an open leading dim of that name, and computes the graph
+    for each item of it; {input or its name: "chains"} those inputs alone, as in the README. metadata: {key: text}
+    for programs that read the model. strip: True leaves out where in the text nodes come from. flags: as of the
+    command, ["fno-cse", "Werror"].
     """
     if opset is not None and opset_version is not None and opset != opset_version:
         raise ValueError(f"opset is {opset} but opset_version, another name for it, is {opset_version}")
@@ -291,8 +292,9 @@ def compile_onnx(
         kept = {new: constants[v] for v, new in rest}
     else:
         all_inputs, listed = [*inputs, *(v for v, _ in rest)], [*listed, *(new for _, new in rest)]
-    options = {"opset": opset_version if opset is None else opset, "target": target, "math": math,
-               "float32": float32}  # fmt: skip
+    options = {
+        "opset": opset_version if opset is None else opset, "target": target, "math": math, "float32": float32,
+    }  # fmt: skip
     text, compiled = compile_graph(
         listed, fgraph.outputs,
         {

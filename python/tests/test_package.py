@@ -82,7 +82,7 @@ def test_names_dtypes_targets_and_opsets_are_the_library_s():
     assert _lib.is_plain_name("μ") and not any(map(_lib.is_plain_name, ("loop", "float64", "_", "a b", "1a", "int4")))
     assert _lib.is_op_name("Exp") and _lib.is_op_name("file") and not _lib.is_op_name("x")
     assert _lib.dtypes()["float64"] == 11 and "int4" not in _lib.dtypes()
-    assert _lib.targets() == ["ort-cpu", "onnx"]
+    assert _lib.targets() == ["ort-cpu", "onnx", "ort-web", "portable"]
     for opset in (12, 27, "18", True, 18.0):
         with pytest.raises(ValueError, match="out of range: 13 to 26"):
             _lib.check_opset(opset)

@@ -223,10 +223,10 @@ const char *did_you_mean(const char *name, const char *const *candidates, size_t
 /* ctx.c: one compilation */
 #define MIN_OPSET 13
 #define MAX_OPSET 26
-#define OPSET     18                                  /* if the caller names none */
-extern const char *const target_names[PTGC_ONNX + 1]; /* as --target takes them */
-extern const char *const math_names[PTGC_NATIVE + 1]; /* as --math takes them */
-#define MAX_RANK 64                                   /* of a type: NumPy's limit */
+#define OPSET     18                                      /* if the caller names none */
+extern const char *const target_names[PTGC_PORTABLE + 1]; /* as --target takes them */
+extern const char *const math_names[PTGC_NATIVE + 1];     /* as --math takes them */
+#define MAX_RANK 64                                       /* of a type: NumPy's limit */
 struct ctx {
 	jmp_buf oom;
 	struct arena *arena;   /* the whole compilation */

@@ -23,7 +23,11 @@ static const struct option {
 	{"-o", "FILE", TEXT, AT(output), 0, "write there; default: the input's name with .onnx"},
 	{"--opset", "N", TEXT, AT(opset), 0, "ONNX operator set, 13 to 26; default 18"},
 	{"--target", "NAME", TEXT, AT(target), 0,
-	 "ort-cpu: what ONNX Runtime runs (default); onnx: the specification alone"},
+	 "ort-cpu: what ONNX Runtime runs (default); ort-web: what it runs in browsers; portable: "
+	 "what\n"
+	 "                           all of ONNX Runtime from 1.17 on, ONNX Runtime Web and "
+	 "OpenVINO run; onnx: the\n"
+	 "                           specification alone"},
 	{"--math", "LEVEL", TEXT, AT(math), 0,
 	 "how near to PyTensor: exact, standard (default) or native, the fastest"},
 	{"--float32", NULL, FLAG, AT(float32), 0, "compute in float32 what is float64 in the file"},

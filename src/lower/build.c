@@ -79,7 +79,7 @@ struct value *cast_once(struct build *b, struct value *v, enum dtype t)
 	struct value *out;
 
 	if (v->type.dtype != DT_FLOAT64 || t != DT_FLOAT16 || cast_folds(v, t) ||
-	    b->target != PTGC_ORT_CPU || b->cx->opt.excess_precision)
+	    b->target == PTGC_ONNX || b->cx->opt.excess_precision)
 		return cast(b, v, t);
 	f = lib_fn(b->cx, "_To_half");
 	if (!f)

@@ -128,19 +128,31 @@ static void legal_as(struct build *b, enum onnx_id op, struct node *n, struct va
 	out[0] = r;
 }
 
-static const char *target_name(enum ptgc_target t)
-{
-	return t == PTGC_ONNX ? "the ONNX specification" : "ONNX Runtime's CPU target";
-}
+static const char *const target_labels[] = {
+	[PTGC_ORT_CPU] = "ONNX Runtime's CPU target",
+	[PTGC_ONNX] = "the ONNX specification",
+	[PTGC_ORT_WEB] = "the target ort-web",
+	[PTGC_PORTABLE] = "the target portable",
+};
 
 static bool illegal(struct build *b, struct node *n, enum dtype t)
 {
+	for (uint32_t i = 0; i < n->nin + n->nout; i++) {
+		struct value *v = i < n->nin ? n->in[i] : n->out[i - n->nin];
+		if (b->target != PTGC_PORTABLE || !v || v->type.dtype != DT_FLOAT64)
+			continue;
+		unsupported(
+			b, "ONNX %s of float64, which the target portable lacks%s", n->onnx->name,
+			b->cx->narrow ? ""
+				      : "; --float32, in Python float32=True, computes in float32");
+		return false;
+	}
 	if (b->opset < n->onnx->since)
 		unsupported(b, "the operator %s needs opset %d, this is opset %d", n->onnx->name,
 			    n->onnx->since, b->opset);
 	else
 		unsupported(b, "ONNX %s is not there for %s at opset %d in %s", n->onnx->name,
-			    t ? dtypes[t].name : "these types", b->opset, target_name(b->target));
+			    t ? dtypes[t].name : "these types", b->opset, target_labels[b->target]);
 	return false;
 }
 

@@ -109,3 +109,24 @@ void narrow_floats(struct ctx *cx, struct graph *g)
 	narrow_block(cx, g->block);
 	cx->narrow = true;
 }
+
+static void refuse_value(struct ctx *cx, const struct value *v)
+{
+	enum dtype t = (enum dtype)v->type.dtype;
+
+	if (dtype_narrow(t) != t)
+		error(cx, v->span, E_UNSUPPORTED,
+		      "%s%s%sis %s, which the target portable lacks; --float32, in Python "
+		      "float32=True, "
+		      "computes in %s",
+		      v->name ? "'" : "", v->name ? v->name->s : "a value ", v->name ? "' " : "",
+		      dtypes[t].name, dtypes[dtype_narrow(t)].name);
+}
+
+void refuse_float64(struct ctx *cx, const struct graph *g)
+{
+	for (uint32_t i = 0; i < g->block->params.len; i++)
+		refuse_value(cx, g->block->params.at[i]);
+	for (uint32_t i = 0; i < g->block->results.len; i++)
+		refuse_value(cx, g->block->results.at[i]);
+}

@@ -56,7 +56,7 @@ static bool is_among(const char *list, const char *word, size_t len)
 static bool applies(const struct ctx *cx, const struct attr_rule *r, const struct onnx_op *op)
 {
 	return op->id && (!*r->ops || is_among(r->ops, op->name, strlen(op->name))) &&
-	       (!r->ort || cx->opt.target == PTGC_ORT_CPU);
+	       (!r->ort || cx->opt.target != PTGC_ONNX);
 }
 
 /* The checks return what is wrong, or NULL. */

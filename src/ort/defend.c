@@ -120,7 +120,7 @@ static void replace_wrong_nodes(struct ctx *cx, struct graph *g)
 
 void ort_defend(struct ctx *cx, struct graph *g)
 {
-	if (cx->opt.target != PTGC_ORT_CPU)
+	if (cx->opt.target == PTGC_ONNX)
 		return;
 	replace_wrong_nodes(cx, g);
 	prevent_fusion(cx, g);

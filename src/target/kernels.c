@@ -1,6 +1,7 @@
 /*
- * kernels.c: which operators ONNX Runtime's CPU provider runs, for which dtypes (kernels_ort.def,
- * made by tools/make_kernels.py). Target onnx takes whatever the specification allows.
+ * kernels.c: which operators the targets run, for which dtypes: ONNX Runtime's CPU provider
+ * (kernels_ort.def), and where others run less (kernels_web.def, kernels_portable.def), all made by
+ * tools/make_kernels.py. Target onnx takes whatever the specification allows.
  */
 #include <string.h>
 
@@ -13,16 +14,27 @@ enum operator_row { /* as onnx_row() numbers the versions of operators */
 
 #define D(id)         (1u << DT_##id)
 #define MAX_VARIABLES 4 /* type variables of one operator */
-static const struct kernel {
+#define ALL           0
+struct kernel {
 	uint16_t row;                   /* of onnx_table; sorted; alternatives follow each other */
 	bool none;                      /* probed, and there is none */
 	uint32_t dtypes[MAX_VARIABLES]; /* for each type variable in the order of the constraints */
-} ort_kernels[] = {
-#define ALL                      0
+};
+static const struct kernel ort_kernels[] = {
 #define KERNEL(name, since, ...) {ROW_##name##_##since, false, {__VA_ARGS__}},
 #define NO_KERNEL(name, since)   {ROW_##name##_##since, true, {0}},
 #include "target/kernels_ort.def"
-#undef ALL
+};
+/* Of the versions of operators for which these targets run less than ort-cpu, what they run */
+static const struct kernel web_kernels[] = {
+#define KERNEL(name, since, ...) {ROW_##name##_##since, false, {__VA_ARGS__}},
+#define NO_KERNEL(name, since)   {ROW_##name##_##since, true, {0}},
+#include "target/kernels_web.def"
+};
+static const struct kernel portable_kernels[] = {
+#define KERNEL(name, since, ...) {ROW_##name##_##since, false, {__VA_ARGS__}},
+#define NO_KERNEL(name, since)   {ROW_##name##_##since, true, {0}},
+#include "target/kernels_portable.def"
 };
 
 /*
@@ -67,23 +79,24 @@ static bool allowed(const struct onnx_op *op, const enum dtype *in, uint32_t nin
 	return true;
 }
 
-static bool runs_on_ort(const struct onnx_op *op, uint32_t row, const uint32_t *seen)
+static bool has_kernel(const struct kernel *table, size_t n, const struct onnx_op *op, uint32_t row,
+		       const uint32_t *seen)
 {
-	size_t lo = 0, hi = countof(ort_kernels);
+	size_t lo = 0, hi = n;
 
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
-		if (ort_kernels[mid].row < row)
+		if (table[mid].row < row)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	if (lo == countof(ort_kernels) || ort_kernels[lo].row != row)
+	if (lo == n || table[lo].row != row)
 		return true; /* never probed */
-	for (; lo < countof(ort_kernels) && ort_kernels[lo].row == row; lo++) {
-		uint32_t missing = ort_kernels[lo].none;
+	for (; lo < n && table[lo].row == row; lo++) {
+		uint32_t missing = table[lo].none;
 		for (uint32_t k = 0; op->constraints[k].var; k++)
-			missing |= seen[k] & ~ort_kernels[lo].dtypes[k];
+			missing |= seen[k] & ~table[lo].dtypes[k];
 		if (!missing)
 			return true;
 	}
@@ -100,7 +113,11 @@ bool kernel_exists(enum ptgc_target target, const struct onnx_op *op, const enum
 		return true;
 	if (!allowed(op, in, nin, out, nout, seen))
 		return false;
-	return target != PTGC_ORT_CPU || runs_on_ort(op, row, seen);
+#define HAS(table) has_kernel(table, countof(table), op, row, seen)
+	return (target == PTGC_ONNX || HAS(ort_kernels)) &&
+	       (target != PTGC_ORT_WEB || HAS(web_kernels)) &&
+	       (target != PTGC_PORTABLE || HAS(portable_kernels));
+#undef HAS
 }
 
 const struct onnx_op *find_kernel(struct ctx *cx, enum onnx_id id, enum dtype t, uint32_t nin)

@@ -44,7 +44,7 @@ def openvino():
     def load(path):
         # as exact as the others: else it computes in bfloat16 where the processor can
         model = core.compile_model(str(path), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
-        return lambda feed: {o.get_any_name(): np.array(v) for o, v in model(feed).items()}
+        return lambda feed: {o.get_any_name(): np.array(v) for o, v in model({k: np.array(v) for k, v in feed.items()}).items()}
 
     return f"OpenVINO {ov.__version__.split('-')[0]}", load
 

@@ -11,6 +11,7 @@ whose results are not as doc/runtimes.md says.
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import warnings
@@ -25,8 +26,9 @@ np.seterr(all="ignore")
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / os.environ.get("B", "build") / "runtimes"
-LEVELS = ("standard", "native")
+LEVELS = {"standard": {"math": "standard"}, "native": {"math": "native"}, "portable": {"target": "portable", "float32": True}}
 BOUNDS = {"float64": 1e-9, "float32": 2e-5, "float16": 4e-3}
+LOOSE = {"portable": {"float32": 1e-4, "float16": 4e-3}, "float16": dict.fromkeys(BOUNDS, 1e-2), "dynamic": dict.fromkeys(BOUNDS, 5e-2), "static": dict.fromkeys(BOUNDS, 5e-2)}
 QUICK = ("dense", "functions", "int64", "uint8", "bools", "reductions", "shapes", "slices", "gather", "scatter", "lengths-differ",
          "asserts", "cholesky", "gru", "complex-numbers", "while-loop", "branches", "digits", "kalman", "pymc-mixture")  # fmt: skip
 PAGE = ROOT / "doc/runtimes.md"
@@ -47,8 +49,10 @@ RUNTIMES = {  # name -> command
     "reference": python(ROOT / ".venv", "reference"),
     "openvino": python(BUILD / "tools", "openvino"),
     "web": node("onnxruntime-web", "npm"),
+    "chromium": [ROOT / ".venv/bin/python", HERE / "run_browser.py", BUILD / "npm"],
     "node": node("onnxruntime-node", "npm-node"),
 }
+TOOLS = ("onnxslim", "onnxsim", "ort_format", "float16", "dynamic", "static")  # of transform.py
 QUICK_RUNTIMES = ("ort", "ort-old", "reference", "web")
 
 
@@ -60,11 +64,15 @@ def graph_cases(name, build):
     import pytensor
     from pytensor.compile.mode import Mode
 
-    from ptgc import compile_onnx
-    from ptgc.runtime import pairs
+    from ptgc import UnsupportedError, compile_onnx
 
     inputs, outputs, feeds = build()
-    exported = {m: compile_onnx(inputs, outputs, math=m) for m in LEVELS}
+    exported = {"standard": compile_onnx(inputs, outputs)}
+    for level, options in LEVELS.items():
+        try:
+            exported[level] = compile_onnx(inputs, outputs, **options)
+        except UnsupportedError as e:
+            exported[level] = e
     f = pytensor.function(inputs, outputs, mode=Mode("py", None), on_unused_input="ignore")
     cases = []
     for feed in feeds:
@@ -76,12 +84,16 @@ def graph_cases(name, build):
         else:
             want = dict(zip(exported["standard"].outputs, map(real, want)))
         cases.append((dict(zip(exported["standard"].inputs, map(real, feed))), want))
-    return {m: e.model for m, e in exported.items()}, cases
+    return {m: getattr(e, "model", e) for m, e in exported.items()}, cases
 
 
 def real(a):
     """complex numbers as models have them: pairs along a last axis"""
     return np.stack([a.real, a.imag], axis=-1) if a.dtype.kind == "c" else a
+
+
+def single(arrays):
+    return {k: a.astype("float32") if a.dtype == "float64" else a for k, a in arrays.items()}
 
 
 def example_cases(name, path, feed):
@@ -91,8 +103,13 @@ def example_cases(name, path, feed):
 
     import ptgc
 
-    models = {m: ptgc.compile(str(path), math=m) for m in (*LEVELS, "exact")}
-    session = ort.InferenceSession(models.pop("exact"), providers=["CPUExecutionProvider"])
+    models = {}
+    for level, options in LEVELS.items():
+        try:
+            models[level] = ptgc.compile(str(path), **options)
+        except ptgc.CompileError as e:
+            models[level] = e
+    session = ort.InferenceSession(ptgc.compile(str(path), math="exact"), providers=["CPUExecutionProvider"])
     feed = feed()
     return models, [(feed, dict(zip((o.name for o in session.get_outputs()), session.run(None, feed))))]
 
@@ -108,8 +125,14 @@ def make_cases(names):
     for name in names or [*GRAPHS, *EXAMPLES]:
         models, feeds = graph_cases(name, GRAPHS[name]) if name in GRAPHS else example_cases(name, *EXAMPLES[name])
         for level, model in models.items():
+            if isinstance(model, Exception):
+                made.append((None, name, level, model))
+                continue
             (folder / f"{name}-{level}.onnx").write_bytes(model)
             for k, (feed, want) in enumerate(feeds):
+                if level == "portable":
+                    feed = single(feed)
+                    want = want if isinstance(want, Exception) else single(want)
                 if level == "native" and isinstance(want, Exception) and name == "lengths-differ":
                     continue  # not promised at this level
                 case = f"{name}-{level}.{k}"
@@ -149,7 +172,37 @@ def run(runtime, command, cases, timeout=300):
     return (results / "version").read_text().strip()
 
 
-def compare(got, want):
+def run_tool(tool, cases):
+    """Puts the models through a tool, and runs what comes out on ONNX Runtime. Returns the tool's version."""
+    changed, results = BUILD / "changed" / tool, BUILD / "results" / tool
+    shutil.rmtree(changed, ignore_errors=True)
+    changed.mkdir(parents=True)
+    lines = (cases / "cases.txt").read_text()
+    log = open(BUILD / f"{tool}.log", "w")
+    subprocess.run([BUILD / "tools/bin/python", HERE / "transform.py", tool, cases, changed], input=lines, text=True, stdout=log,
+                   stderr=log, cwd=changed)  # fmt: skip
+    if not (changed / "version").exists():
+        raise RuntimeError(f"{tool} does not start: {(BUILD / f'{tool}.log').read_text()[-500:]}")
+    for f in cases.glob("*.in"):
+        for suffix in (".in", ".bin"):
+            (changed / (f.stem + suffix)).symlink_to(cases / (f.stem + suffix))
+    todo, failed = [], []
+    for line in lines.splitlines():
+        case, model = line.split()
+        made = changed / (model if tool != "ort_format" else model.removesuffix(".onnx") + ".ort")
+        error = changed / f"{model}.error"
+        if made.exists() and not error.exists():
+            todo.append(f"{case} {made.name}\n")
+        else:
+            failed.append((case, error.read_text() if error.exists() else "the tool died"))
+    (changed / "cases.txt").write_text("".join(todo))
+    run(tool, RUNTIMES["ort"], changed)
+    for case, why in failed:
+        (results / f"{case}.out").write_text(f"load {why}\n")
+    return (changed / "version").read_text()
+
+
+def compare(got, want, bounds):
     """None if equal within bounds, else how they differ"""
     if list(got) != list(want):
         return f"outputs {list(got)} instead of {list(want)}"
@@ -168,7 +221,7 @@ def compare(got, want):
         if not finite.any():
             continue
         error = np.max(np.abs(g[finite].astype("float64") - w[finite])) / (np.max(np.abs(w[finite].astype("float64"))) or 1)
-        if error > BOUNDS[w.dtype.name]:
+        if error > bounds[w.dtype.name]:
             return f"{name} is off by {error:.1e} of its largest number"
     return None
 
@@ -181,6 +234,9 @@ def judge(runtime, made):
     for case, name, level, want in made:
         if verdicts.setdefault((name, level), None):
             continue
+        if case is None:
+            verdicts[name, level] = ("refused", first_words(want, 300))
+            continue
         out = results / case
         kind, _, why = Path(f"{out}.out").read_text().partition(" ")
         if kind == "load":
@@ -191,14 +247,14 @@ def judge(runtime, made):
         elif kind == "run":
             verdict = ("fails", why.strip())
         else:
-            differs = compare(read_tensors(out, ".out"), want)
+            differs = compare(read_tensors(out, ".out"), want, LOOSE.get(runtime) or LOOSE.get(level, BOUNDS))
             verdict = differs and ("differs", differs)
         verdicts[name, level] = verdict
     return verdicts
 
 
-def first_words(e):
-    return " ".join(str(e).split())[:60]
+def first_words(e, n=60):
+    return " ".join(str(e).split())[:n]
 
 
 def results_of(names, runtimes):
@@ -207,6 +263,8 @@ def results_of(names, runtimes):
 
     def one(runtime):
         try:
+            if runtime in TOOLS:
+                return run_tool(runtime, BUILD / "cases"), judge(runtime, made)
             return run(runtime, RUNTIMES[runtime], BUILD / "cases"), judge(runtime, made)
         except RuntimeError as e:
             return e
@@ -217,12 +275,12 @@ def results_of(names, runtimes):
 
 # --- doc/runtimes.md ---
 
-MARKS = {None: "=", "differs": "≠", "fails": "!", "not loaded": "–"}
+MARKS = {None: "=", "differs": "≠", "fails": "!", "not loaded": "–", "refused": "·"}
 
 
 def cell(verdicts, name):
     marks = [MARKS[(verdicts[name, level] or [None])[0]] for level in LEVELS]
-    return marks[0] if len(set(marks)) == 1 else " ".join(marks)
+    return marks[0] if len(set(marks)) == 1 else "".join(marks)
 
 
 def reason(why):
@@ -283,8 +341,9 @@ def main(words):
     if words == ["check"]:
         return check()
     whole = words == ["page"]
-    runtimes = [w for w in words if w in RUNTIMES] or list(RUNTIMES)
-    results = results_of([] if whole else [w for w in words if w not in RUNTIMES], runtimes)
+    known = [*RUNTIMES, *TOOLS]
+    runtimes = [w for w in words if w in known] or known
+    results = results_of([] if whole else [w for w in words if w not in known], runtimes)
     for runtime, result in results.items():
         if isinstance(result, RuntimeError):
             print(f"failed: {result}")

@@ -125,6 +125,15 @@ bool lower_int_div(struct build *b, struct node *n)
 	bool positive = known_from(b, known_of(b->cx, n->in[1]), 1) ||
 			(y->data && !is_weight(y) && is_int(t) && smallest(y->data) > 0);
 
+	if (b->target == PTGC_PORTABLE && dtypes[t].kind == KIND_INT && t != DT_INT64) {
+		struct value *in[2], *r; /* the library divides them in float64 */
+		for (int i = 0; i < 2; i++)
+			in[i] = typed_cast(b, n->in[i], DT_INT64);
+		if (!lower_as(b, n->op, n->props, in, 2, &r, 1))
+			return false;
+		lowered(b, n, 0, cast(b, r, t));
+		return true;
+	}
 	if ((t != DT_INT64 && t != DT_INT32) || !positive)
 		return lower_by_lib(b, n, "Int_div");
 	struct value *q = emit_(b, ONNX_Div, x, y);

@@ -95,12 +95,55 @@ static struct value *lower_any(struct build *b, struct reduction *r)
 	return cast(b, x, DT_BOOL);
 }
 
+/* Is float32 precise enough to add up the elements of one result? 4,096 of them are off by some ten
+ * units in the last place, millions by all digits. */
+static bool few_enough_for_float32(struct build *b, const struct reduction *r)
+{
+	int64_t n;
+
+	if (b->cx->opt.wide_sums)
+		return false;
+	return !b->cx->opt.long_sums || (reduced_count(b, r, &n) && n <= 4096);
+}
+
+/* Sums of BLOCK numbers, and then of those: in float32 a million numbers are off by no more than
+ * some thousand are. */
+#define BLOCK 256
+static struct value *sum_in_blocks(struct build *b, struct reduction *r)
+{
+	struct value *x = merged_last(b, r);
+	uint32_t rank = x->type.rank;
+	dim *dims = new_array(b->cx->arena, dim, rank + 1u);
+	dim *pads = new_array(b->cx->arena, dim, 2u * rank), size = dim_const(b->cx, BLOCK);
+
+	for (uint32_t i = 0; i < rank; i++) {
+		dims[i] = x->type.dims[i];
+		pads[i] = pads[rank + i] = dim_const(b->cx, 0);
+	}
+	pads[2 * rank - 1] = dim_mod(b->cx, dim_neg(b->cx, dims[rank - 1]), size);
+	dims[rank - 1] =
+		dim_floordiv(b->cx, dim_add(b->cx, dims[rank - 1], pads[2 * rank - 1]), size);
+	dims[rank] = size;
+	x = reshape(b, emit_(b, ONNX_Pad, x, dims_vector(b, pads, 2 * rank)), dims, rank + 1);
+	x = reduce(b, ONNX_ReduceSum, x, (int[]){(int)rank}, 1, false);
+	return reduce(b, ONNX_ReduceSum, x, (int[]){(int)rank - 1}, 1, false);
+}
+
+static struct value *sum_floats(struct build *b, struct reduction *r)
+{
+	if (b->target == PTGC_PORTABLE && r->acc == DT_FLOAT32 && !few_enough_for_float32(b, r))
+		return sum_in_blocks(b, r);
+	return reduce(b, ONNX_ReduceSum, r->x, r->axes, r->naxes, false);
+}
+
 static struct value *lower_sum(struct build *b, struct reduction *r)
 {
 	enum dtype from = (enum dtype)r->x->type.dtype;
 
-	if (!is_discrete(r->acc))
-		return reduce(b, ONNX_ReduceSum, cast(b, r->x, r->acc), r->axes, r->naxes, false);
+	if (!is_discrete(r->acc)) {
+		r->x = cast(b, r->x, r->acc);
+		return sum_floats(b, r);
+	}
 	if (r->acc == DT_BOOL)
 		return lower_any(b, r);
 	if (is_discrete(from) && sum_is_exact(b, r, from))
@@ -133,6 +176,11 @@ static struct value *lower_all(struct build *b, struct reduction *r)
 {
 	struct value *x = cast(b, r->x, DT_BOOL);
 
+	if (r->maybe_empty && b->target == PTGC_PORTABLE) { /* of no elements, 1.17 gives false */
+		x = cast(b, emit_(b, ONNX_Not, x), DT_INT32);
+		x = reduce(b, ONNX_ReduceSum, x, r->axes, r->naxes, false);
+		return emit_(b, ONNX_Not, cast(b, x, DT_BOOL));
+	}
 	if (r->maybe_empty) /* ReduceMin of no elements is INT_MAX, which is true */
 		x = cast(b, x, DT_INT32);
 	return cast(b, reduce(b, ONNX_ReduceMin, x, r->axes, r->naxes, false), DT_BOOL);
@@ -160,7 +208,7 @@ static struct value *lower_mean(struct build *b, struct reduction *r)
 	dim count = dim_const(b->cx, 1); /* of no elements, 0/0 is NaN, as in PyTensor */
 	for (int i = 0; i < r->naxes; i++)
 		count = dim_mul(b->cx, count, r->x->type.dims[r->axes[i]]);
-	struct value *sum = reduce(b, ONNX_ReduceSum, r->x, r->axes, r->naxes, false);
+	struct value *sum = sum_floats(b, r);
 	bool all = r->naxes == r->x->type.rank;
 	return emit_(b, ONNX_Div, sum,
 		     cast(b, all ? emit_(b, ONNX_Size, r->x) : dim_value(b, count), acc));
@@ -290,17 +338,6 @@ static struct value *lower_max_or_min(struct build *b, struct node *n, struct re
 	return reduce_with_nan(b, r, op);
 }
 
-/* Is float32 precise enough to add up the elements of one result? 4,096 of them are off by some ten
- * units in the last place, millions by all digits. */
-static bool few_enough_for_float32(struct build *b, const struct reduction *r)
-{
-	int64_t n;
-
-	if (b->cx->opt.wide_sums)
-		return false;
-	return !b->cx->opt.long_sums || (reduced_count(b, r, &n) && n <= 4096);
-}
-
 /* The dtype in which PyTensor accumulates: acc_dtype, else a wide dtype of the input's kind. */
 static enum dtype accumulator_dtype(struct build *b, struct node *n, const struct reduction *r)
 {
@@ -318,7 +355,7 @@ static enum dtype accumulator_dtype(struct build *b, struct node *n, const struc
 		out = (enum dtype)n->in[0]->type.dtype;
 	if (sums && is_discrete(out))
 		return dtypes[out].kind == KIND_UINT ? DT_UINT64 : DT_INT64;
-	if (out == DT_FLOAT32)
+	if (out == DT_FLOAT32 && b->target != PTGC_PORTABLE)
 		return few_enough_for_float32(b, r) ? DT_FLOAT32 : DT_FLOAT64;
 	return out == DT_FLOAT16 ? DT_FLOAT32 : out;
 }

@@ -49,7 +49,7 @@ static struct value *argsort(struct build *b, struct value *x, int64_t axis, str
 		*sorted = first[0];
 		return first[1];
 	}
-	if (t != DT_FLOAT64) {
+	if (t != DT_FLOAT64 && b->target != PTGC_PORTABLE) {
 		sort_order(b, wide_key(b, x), axis, first);
 		return first[1];
 	}

@@ -192,7 +192,7 @@ static struct value *fix_large_stop(struct build *b, struct value *stop, int sig
 	enum dtype given = is_onnx(stop->def, ONNX_Cast) ? stop->def->in[0]->type.dtype : DT_INT64;
 	int64_t k;
 
-	if (b->target != PTGC_ORT_CPU || sign > 0 || dtypes[given].size < 4)
+	if (b->target == PTGC_ONNX || sign > 0 || dtypes[given].size < 4)
 		return stop;
 	if (const_int_at(b, stop, 0, &k))
 		return k < INT32_MAX ? stop : const_int(b, STOP_BEHIND);
@@ -548,7 +548,8 @@ static struct value *gather_in_rows(struct build *b, struct value *x, struct val
 
 	if (n != 2 || x->type.rank != 2 || brank != 1 || v[1]->type.rank != 1 ||
 	    !is_arange_along(b, v[0], 1, 0, v[1]->type.dims[0]) ||
-	    (b->target != PTGC_ORT_CPU && !dim_eq(b->cx, v[1]->type.dims[0], x->type.dims[0])))
+	    ((b->target == PTGC_ONNX || b->target == PTGC_PORTABLE) &&
+	     !dim_eq(b->cx, v[1]->type.dims[0], x->type.dims[0])))
 		return NULL;
 	struct value *column = unsqueeze(b, v[1], &last, 1);
 	attr_int(b, "axis", last);

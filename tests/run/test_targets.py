@@ -1,0 +1,105 @@
+"""--target=ort-web and --target=portable: what they refuse, and that models of them compute the same. That they run
+elsewhere is seen in tests/runtimes."""
+
+import subprocess
+
+import numpy as np
+import onnx
+import pytensor.tensor as pt
+import pytest
+from harness import check_model
+from ptg import PTGC, compile, nodes, run
+
+import ptgc
+from ptgc import compile_onnx
+
+X = pt.matrix("x", dtype="float32")
+N = {d: pt.vector("n", dtype=d) for d in ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")}
+
+
+def has_float64(model):
+    def walk(g):
+        yield from (v.type.tensor_type.elem_type for v in (*g.input, *g.output, *g.value_info))
+        yield from (t.data_type for t in g.initializer)
+        for node in g.node:
+            for a in node.attribute:
+                yield from walk(a.g) if a.type == a.GRAPH else [a.t.data_type] if a.type == a.TENSOR else [a.i] if a.name == "to" else []
+
+    inferred = onnx.shape_inference.infer_shapes(onnx.load_from_string(model))
+    return onnx.TensorProto.DOUBLE in walk(inferred.graph)
+
+
+@pytest.mark.parametrize("opset", [13, 18, 20])
+@pytest.mark.parametrize("math", ["exact", "standard", "native"])
+def test_floats(opset, math):
+    y = [X.sum(), X.mean(axis=0), pt.tanh(X), pt.special.softmax(X, axis=1), pt.gammaln(abs(X) + 1), pt.std(X), pt.sort(X, axis=1)]
+    y += [X[1:, ::2], pt.cumsum(X, axis=1), pt.exp(X).sum(axis=1), pt.concatenate([X, X]), (X > 0).all(axis=0)]
+    e = compile_onnx([X], y, target="portable", opset=opset, math=math)
+    check_model(e.model)
+    assert not has_float64(e.model)
+    for shape in ((1, 1), (3, 4), (2, 700)):
+        e.verify([np.random.default_rng(0).normal(size=shape).astype("float32")], rtol=2e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", N)
+def test_integers(dtype):
+    n = N[dtype]
+    y = [n & n, n | n, n.any(), n.all(), pt.eq(n, n[::-1]), pt.switch(n > 0, n, n[::-1]), n.astype("float32"), n.sum()]
+    if dtype != "bool":
+        y += [n + n, n * n, n // 3, n // n[::-1], n % 3, pt.maximum(n, n[::-1]), pt.lt(n, n[::-1])]
+    e = compile_onnx([n], y, target="portable")
+    check_model(e.model)
+    assert not has_float64(e.model)
+    top = np.iinfo(dtype).max if dtype != "bool" else 1
+    for v in ([0, 1, 7 % (top + 1) if dtype != "int64" else 7, top], [1], []):
+        e.verify([np.array(v).astype(dtype)])
+
+
+@pytest.mark.parametrize("target", ["ort-web", "portable"])
+@pytest.mark.parametrize("dtype", ["int8", "uint32"])
+def test_where_has_fewer_dtypes(target, dtype):
+    """ONNX Runtime Web 1.30 has Where for uint8, int32, int64 and floats alone"""
+    n = N[dtype]
+    model = onnx.load_from_string(compile_onnx([n], [pt.switch(n > 1, n, n + 1)], target=target).model)
+    types = {i.name: i.type.tensor_type.elem_type for i in onnx.shape_inference.infer_shapes(model).graph.value_info}
+    allowed = {getattr(onnx.TensorProto, t) for t in ("UINT8", "INT32", "INT64", "FLOAT", "DOUBLE")}
+    assert all(types[node.input[1]] in allowed for node in model.graph.node if node.op_type == "Where")
+
+
+@pytest.mark.parametrize("n", [1, 255, 256, 257, 10**6])
+def test_open_sums_are_of_blocks(n):
+    x = pt.vector("x", dtype="float32")
+    y = compile_onnx([x], [x.sum(), x.mean()], target="portable")
+    values = np.random.default_rng(1).uniform(0, 1, n).astype("float32")
+    for got, want in zip(y(values), (values.sum(dtype="float64"), values.mean(dtype="float64"))):
+        assert abs(got - want) <= 1e-6 * want
+    assert y(values[:0])[0] == 0
+
+
+def refused(*args):
+    return subprocess.run([PTGC, "--target=portable", *args], capture_output=True, text=True)
+
+
+def test_refusals(tmp_path):
+    path = tmp_path / "m.ptg"
+    path.write_text("ptg 1\ngraph main(x: float64[n]) -> (y: float64[n]) {\n  y = x * 2\n}\n")
+    r = refused(str(path))
+    assert r.returncode == 1 and "'x' is float64, which the target portable lacks; --float32, in Python float32=True" in r.stderr
+    assert refused("--float32", str(path), "-o", str(tmp_path / "m.onnx")).returncode == 0
+    r = refused("--float32", "--opset=21", str(path))
+    assert r.returncode == 1 and "the target portable has opsets up to 20" in r.stderr
+    path.write_text("ptg 1\ngraph main(x: float32[n]) -> (y: int64[n]) {\n  y = Cast{int64}(Exp(Cast{float64}(x)))\n}\n")
+    r = refused(str(path))
+    assert r.returncode == 1 and "of float64, which the target portable lacks; --float32" in r.stderr
+    path.write_text("ptg 1\ngraph main(n: int64[k]) -> (y: int64[]) {\n  y = Max(n)\n}\n")
+    r = refused(str(path))
+    assert r.returncode == 1 and "Max(int64[k]): ONNX ArgMax is not there for int64 at opset 18 in the target portable" in r.stderr
+
+
+def test_names():
+    assert ptgc.compile("ptg 1\ngraph m(x: float32[n]) -> (y: float32[n]) {\n  y = x\n}\n", target="ort-web")
+    with pytest.raises(ValueError, match="ort-cpu, onnx, ort-web, portable"):
+        ptgc.compile("ptg 1\n", target="web")
+    text = "ptg 1\ngraph m(x: float32[n]) -> (y: float32[n]) {\n  y = Exp(x)\n}\n"
+    assert nodes(compile(text, target="ort-web", math="standard")) == nodes(compile(text, math="standard"))
+    assert run(compile(text, target="portable"), np.zeros(2, "float32")).tolist() == [1, 1]
