@@ -1,8 +1,10 @@
 """PyTensor's rewrites that make a graph ready for ONNX: which of them run, and those of our own."""
 
 import numpy as np
+import pytensor.tensor as pt
 from pytensor.compile.mode import optdb
 from pytensor.graph.basic import Constant
+from pytensor.ifelse import IfElse
 from pytensor.graph.rewriting.basic import copy_stack_trace, dfs_rewriter, node_rewriter
 from pytensor.scalar import basic as scalar
 from pytensor.scalar.loop import ScalarLoop
@@ -14,7 +16,7 @@ from pytensor.tensor.rewriting import math as patterns
 from pytensor.tensor.rewriting.blockwise import blockwise_of
 from pytensor.tensor.subtensor import Subtensor, indices_from_subtensor
 
-from ptgc._batch_scan import batched_scan, unbatched
+from ptgc._batch_scan import batched_scan, lengths_of, stretched, unbatched
 
 # What they bring was measured with bench/models.py: time of a call, nodes, time to compile (geometric means).
 #   scan_save_mem*              without: models with loops take 1.90 times as long
@@ -100,6 +102,24 @@ def local_batched_scan(fgraph, node):
     return new
 
 
+@node_rewriter([blockwise_of(IfElse)])
+def local_batched_if_else(fgraph, node):
+    """Blockwise of an IfElse decides once, or, where items differ, takes each element from the side of its item."""
+    n, core = node.op.batch_ndim(node), node.op.core_op
+    cond, *sides = node.inputs
+    ones = node.outputs[0].type.broadcastable[:n]
+    lengths = lengths_of(node.inputs, ones)
+    sides = [stretched(v, 0, v.type.ndim - n, lengths, ones) for v in sides]
+    yes, no = sides[: core.n_outs], sides[core.n_outs :]
+    if (one := unbatched(cond, n)) is not None:
+        new = core.make_node(one, *sides).outputs
+    else:
+        cond = pt.neq(cond, 0)
+        new = [pt.switch(pt.expand_dims(cond, tuple(range(n, a.type.ndim))), a, b) for a, b in zip(yes, no)]
+    return [v if old.type.is_super(v.type) else pt.specify_shape(v, old.type.shape) for v, old in zip(new, node.outputs)]
+
+
+optdb.register("batched_if_else", dfs_rewriter(local_batched_if_else), "onnx", position=0.1)
 optdb.register("batched_scan", dfs_rewriter(local_batched_scan), "onnx", position=0.1)
 for phase in ("canonicalize", "specialize"):
     optdb[phase].register("local_batched_scan", local_batched_scan, "onnx", use_db_name_as_tag=False)

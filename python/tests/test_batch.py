@@ -9,6 +9,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor.graph.replace import vectorize_graph
+from pytensor.ifelse import ifelse
 from pytensor.scan.utils import until
 
 import ptgc
@@ -180,6 +181,14 @@ def test_lanes_that_end_together_give_all_steps():
     e = by_lane([s], [p, q], [np.array([1.5, 1.5001, 1.52])])
     with pytest.raises(Exception, match="must be equal|number of steps|different numbers"):
         e(np.array([1.5, 3.0]))
+
+
+def test_decisions(rng):
+    """One for all items, or for each of them."""
+    y = [ifelse(s > 0, x * s, x - 1), ifelse(M.sum() > 0, s, -s)]
+    values = [rng.normal(size=(4, 3)), np.array([1.0, -1, 2, 0]), rng.normal(size=(4, 2, 2))]
+    assert not loops(by_lane([x, s, M], y, values))
+    by_lane([x, s], y[:1], [values[0], np.float64(1.5)], {"x": "chains"})
 
 
 def test_exported_functions_with_loops(tmp_path, rng):

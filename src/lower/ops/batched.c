@@ -239,6 +239,100 @@ static bool fill_diagonal(struct many *m)
 	return true;
 }
 
+/* Pad of axes behind those of the batch, whose widths are 0 */
+static bool pad_batch(struct many *m)
+{
+	struct build *b = m->b;
+	struct value *in[3] = {whole(m, 0), one_for_all(m, 1)}, *widths[2];
+	dim *d = new_dims(b->cx, 2);
+	int64_t zeros[2 * MAX_RANK] = {0}, rows;
+
+	/* NumPy stretches fewer rows than axes; statistics of a part of an axis have such rows too
+	 */
+	if (!in[1] || m->ranks[1] != 2 || m->n->nin > 3 ||
+	    !dim_is_const(b->cx, in[1]->type.dims[0], &rows) || rows != m->ranks[0])
+		return false;
+	if (m->n->nin > 2 && (m->ranks[2] || !(in[2] = one_for_all(m, 2))))
+		return false;
+	d[0] = dim_const(b->cx, m->rank);
+	d[1] = dim_const(b->cx, 2);
+	widths[0] = reshape(b, const_ints(b, zeros, 2 * m->rank), d, 2);
+	widths[0] = held_by(b, widths[0], type_of(DT_INT64, 2, d), b->span);
+	widths[1] = in[1];
+	in[1] = new_node(m, OP_Join, new_cv(m, cv_int(0)), widths, 2);
+	new_node(m, OP_Pad, m->core->props, in, m->n->nin);
+	return true;
+}
+
+/* Products of each element of one item with each of the other */
+static bool kron_batch(struct many *m)
+{
+	uint32_t core = m->ranks[0];
+	struct type t = m->n->out[0]->type;
+	struct value *in[2], *r;
+
+	if (m->ranks[1] != core || m->rank + 2 * core > MAX_RANK)
+		return false;
+	for (uint32_t k = 0; k < 2; k++) {
+		int64_t axes[MAX_RANK];
+		for (uint32_t i = 0; i < core; i++)
+			axes[i] = m->rank + 2 * i + 1 - k;
+		in[k] = padded(m, k);
+		in[k] = new_node(m, OP_ExpandDims, cv_list(m, axes, core), in + k, 1);
+	}
+	r = new_node(m, OP_Mul, NULL, in, 2);
+	if (!lower_inlined(m->b, m->body, &r, 1, m->b->span, &r)) {
+		m->made = NULL;
+		return true;
+	}
+	r = reshape(m->b, r, t.dims, t.rank);
+	r = held_by(m->b, r, t, m->b->span);
+	m->body = block_new(m->b);
+	new_node(m, OP_Identity, NULL, &r, 1);
+	return true;
+}
+
+/* One sorted vector for all values; or, of few elements, one for each item, compared with all */
+static bool search_batch(struct many *m)
+{
+	struct ctx *cx = m->b->cx;
+	struct value *x = one_for_all(m, 0), *v = padded(m, 1), *in[3] = {x, v};
+	struct node core = {.op = m->core->op, .props = m->core->props};
+	bool left = !strcmp(prop_str(cx, &core, "side"), "left");
+	uint32_t nin = m->n->nin, rank = m->rank + m->ranks[1];
+	int64_t few;
+
+	if (x && (nin < 3 || (in[2] = one_for_all(m, 2)))) {
+		new_node(m, OP_SearchsortedOp, m->core->props, in, nin);
+		return true;
+	}
+	x = padded(m, 0);
+	if (nin > 2 || !dim_is_const(cx, x->type.dims[m->rank], &few) || few > 256)
+		return false;
+	enum dtype t = dtype_upcast((enum dtype)x->type.dtype, (enum dtype)v->type.dtype);
+	struct cv *to = new_cv(m, (struct cv){.kind = CV_DTYPE, .u.dtype = t});
+	struct cv *sum = new_array(cx->arena, struct cv, 3);
+	sum[0] = *cv_list(m, (int64_t[]){rank}, 1);
+	sum[1] = sum[2] = (struct cv){.kind = CV_NONE};
+	x = with_axes(m, new_node(m, OP_Cast, to, &x, 1), m->rank, m->ranks[1]);
+	v = new_node(m, OP_Cast, to, &v, 1);
+	in[0] = x;
+	in[1] = with_axes(m, v, rank, 1);
+	struct value *before = new_node(m, left ? OP_Lt : OP_Le, NULL, in, 2);
+	struct value *r = new_node(m, OP_Sum, sum, &before, 1);
+	if (is_float(t)) { /* NaN is behind all numbers */
+		struct value *nan = new_node(m, OP_Isnan, NULL, &x, 1);
+		struct value *number = new_node(m, OP_Invert, NULL, &nan, 1);
+		in[0] = new_node(m, OP_Isnan, NULL, &v, 1);
+		in[1] = left ? new_node(m, OP_Sum, sum, &number, 1)
+			     : held_by(m->b, const_int(m->b, few), type_of(DT_INT64, 0, NULL),
+				       m->b->span);
+		in[2] = r;
+		new_node(m, OP_Switch, NULL, in, 3);
+	}
+	return true;
+}
+
 /* Input i, lowered, with all dims of the batch */
 static struct value *padded_low(struct many *m, uint32_t i)
 {
@@ -530,6 +624,15 @@ bool lower_by_batched_op(struct build *b, struct node *n, const struct opref *co
 	case OP_SolveTriangular:
 	case OP_CholeskySolve:
 		found = solve_columns(&m);
+		break;
+	case OP_Pad:
+		found = pad_batch(&m);
+		break;
+	case OP_KroneckerProduct:
+		found = kron_batch(&m);
+		break;
+	case OP_SearchsortedOp:
+		found = search_batch(&m);
 		break;
 	case OP_FillDiagonal:
 	case OP_FillDiagonalOffset:
