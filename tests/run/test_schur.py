@@ -96,3 +96,24 @@ def test_riccati(dtype):
         small((x - want) / np.max(np.abs(want)), 2e4 * eps(dtype))
     a, b, q, r = np.eye(2) * 2, np.zeros((2, 1)), np.eye(2), np.eye(1)  # nothing makes a stable
     assert np.all(np.isnan(ptg.run(model, *(c.astype(dtype) for c in (a, b, q, r)))))
+
+
+def test_riccati_of_batch():
+    """One that has no solution, or has NaN, leaves the others alone; each stops by itself. b and r may be the same for all."""
+    rng = np.random.default_rng(3)
+    a, q = rng.normal(size=(2, 5, 3, 3))
+    q, b, r = q @ q.swapaxes(-1, -2), rng.normal(size=(3, 2)), np.eye(2)
+    a[1] *= 0.01
+    a[2, 0, 0] = np.nan
+    sig = "(m,m),(m,n),(m,m),(n,n)->(m,m)"
+    args = "a: float64[k, m, m], b: float64[m, n], q: float64[k, m, m], r: float64[n, n]"
+    model = ptg.compile(text(f"Blockwise{{core_op=SolveDiscreteARE, signature='{sig}'}}(a, b, q, r)", args, "x"))
+    one = ptg.compile(text("SolveDiscreteARE(a, b, q, r)", args.replace("k, ", ""), "x"))
+    for k in (0, 1, 5):
+        x = ptg.run(model, a[:k], b, q[:k], r)
+        assert x.shape == (k, 3, 3)
+        for i in range(k):
+            want = ptg.run(one, a[i], b, q[i], r)
+            np.testing.assert_allclose(x[i], want, 1e-9)
+            assert np.all(np.isnan(want)) == (i == 2)
+    assert ptg.loops(model) == ptg.loops(one)
