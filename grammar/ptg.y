@@ -567,10 +567,10 @@ static const char *call_with_braces(struct parse *p)
 		values += *end == '=' && !depth;
 	}
 	int before = (int)(key - args), props = (int)(end - key);
-	while (before && strchr(", \t", args[before - 1]))
+	while (before > 0 && (args[before - 1] == ',' || args[before - 1] == ' '))
 		before--;
 	const char *method = dot ? dot + 1 : name;
-	if (method == open || end == p->text + p->len || *end == '\n' || values != commas + 1 ||
+	if (method == open || key < args || !begins_name(*key) || end == p->text + p->len || *end == '\n' || values != commas + 1 ||
 	    end - name > 80 || memchr(name, '\n', (size_t)(end - name)))
 		return "Name{key=value}(x)";
 	if (dot && !before)
