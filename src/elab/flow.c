@@ -7,8 +7,8 @@
 
 #include "elab/internal.h"
 
-#define MAX_UNROLLED   16 /* steps of a loop of the library */
-#define MAX_STATEMENTS 96 /* of all of its steps together */
+#define MAX_UNROLLED   16  /* steps of a loop of the library */
+#define MAX_STATEMENTS 128 /* of all of its steps together */
 
 struct block *open_block(struct elab *e, struct span s)
 {

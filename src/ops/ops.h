@@ -103,6 +103,11 @@ enum cast_rule {
 	CAST_OWN,    /* literals take the result's dtype; the lowering casts the other inputs */
 	CAST_LINALG, /* all inputs are cast to the dtype in which SciPy calls LAPACK */
 };
+enum batch_rule {
+	BATCH_NONE, /* the body takes one item */
+	BATCH,      /* an argument that is the same for all items has no batch */
+	BATCH_ALL,  /* all arguments have one */
+};
 struct op {
 	const char *name;
 	const char *sig;
@@ -120,7 +125,7 @@ struct op {
 	const char *unsupported; /* none: the reason */
 	const char *complex;     /* how it is done on complex numbers */
 	const char *core;        /* "(m,k),(k,n)->(m,n)" of shape_core */
-	bool batch;              /* the body takes a batch: see lower/ops/blockwise.c */
+	enum batch_rule batch;   /* does the body take a batch? see lower/ops/blockwise.c */
 	enum sign sign;          /* of all results, as far as the body does not say it */
 	uint32_t (*results)(struct ctx *cx, struct node *n); /* how many, where nout is 255 */
 	uint8_t nout; /* results; 0 means 1; 255: see above */

@@ -113,3 +113,70 @@ def test_tridiagonal_zero_pivots():
         parts = [np.array(p, float) for p in parts]
         for g, w in zip(ptg.run(factor, *parts), f(*parts)[:5], strict=True):
             np.testing.assert_array_equal(g, w)
+
+
+def blockwise(op, signature, args, results, opset):
+    names = ", ".join(a.split(":")[0] for a in args)
+    return ptg.compile(text(f'Blockwise{{core_op={op}, signature="{signature}"}}({names})', ", ".join(args), results), opset=opset)
+
+
+BATCHES = [("b, ", (5,), (13, 18, 26)), ("b, c, ", (2, 3), (18,)), ("b, ", (0,), (18,)), ("b, ", (1,), (18,))]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.sampled
+def test_batches(dtype):
+    for dims, batch, opsets in BATCHES:
+        for opset in opsets:
+            for n in (0, 1, 3, 20, 60):
+                size = n if n == 3 else "n"
+                args = [f"a: {dtype}[{dims}{size}, {size}]"]
+                a = np.random.default_rng(n).normal(size=(*batch, n, n)).astype(dtype)
+                if n == 3 and batch == (5,):
+                    a[2] = 0
+                p, l, u = ptg.run(blockwise("LU", "(m,m)->(m,m),(m,m),(m,m)", args, "p, l, u", opset), a)
+                close(p @ l @ u, a, 20 * max(n, 1))
+                lu, piv = ptg.run(blockwise("LUFactor", "(m,m)->(m,m),(m)", args, "lu, piv", opset), a)
+                order = ptg.run(blockwise("PivotToPermutations", "(m)->(m)", [f"p: int32[{dims}{size}]"], "r", opset), piv)
+                for i in np.ndindex(*batch):
+                    if n and a[i].any():
+                        want, pivots = sl.lu_factor(a[i])
+                        np.testing.assert_array_equal(piv[i], pivots)
+                        close(lu[i], want, 300 * n)
+                    elif n:
+                        assert np.isnan(lu[i]).all()
+                    np.testing.assert_array_equal(np.eye(n)[:, order[i]], p[i])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_qr_of_batches(dtype):
+    for dims, batch, opsets in BATCHES:
+        for m, n in ((0, 3), (1, 1), (4, 4), (7, 40), (40, 7)):
+            for opset in opsets:
+                args = [f"a: {dtype}[{dims}{m}, {n}]" if m == 4 else f"a: {dtype}[{dims}m, n]"]
+                a = np.random.default_rng(m).normal(size=(*batch, m, n)).astype(dtype)
+                q, r = ptg.run(blockwise('QR{mode="economic"}', "(m,n)->(m,k),(k,n)", args, "q, r", opset), a)
+                close(q @ r, a, 60)
+                close(np.swapaxes(q, -1, -2) @ q, np.broadcast_to(np.eye(min(m, n), dtype=dtype), (*batch, min(m, n), min(m, n))), 60)
+                full = ptg.run(blockwise('QR{mode="r"}', "(m,n)->(m,n)", args, "r", opset), a)
+                close(full[..., : min(m, n), :], r, 60)
+
+
+def test_tridiagonal_batches():
+    """One diagonal is the same for all."""
+    text_of = """graph g(e: float64[%s n-1], c: float64[%s n], f: float64[n-1], b: float64[%s n]) -> (x) {
+  l, d, u, w, p = Blockwise{core_op=LUFactorTridiagonal, signature="(a),(b),(a)->(a),(b),(a),(c),(b)"}(e, c, f)
+  x = Blockwise{core_op=SolveLUFactorTridiagonal{transposed=%s}, signature="(a),(b),(a),(c),(b),(b)->(b)"}(l, d, u, w, p, b)
+}"""
+    for dims, batch, opsets in BATCHES:
+        for transposed in (False, True):
+            for n in (3, 9):
+                rng = np.random.default_rng(n)
+                e, c, b = (rng.normal(size=(*batch, k)) for k in (n - 1, n, n))
+                f = rng.normal(size=n - 1)
+                for opset in opsets:
+                    x = ptg.run(text_of % (dims, dims, dims, transposed), e, c, f, b, opset=opset)
+                    for i in np.ndindex(*batch):
+                        a = np.diag(c[i]) + np.diag(e[i], -1) + np.diag(f, 1)
+                        small = (a.T if transposed else a) @ x[i] - b[i]
+                        assert np.max(np.abs(small)) < 1e-12 * max(1, np.max(np.abs(x[i])))

@@ -69,7 +69,7 @@ static struct value *flatten_batch(struct build *b, const struct batch *t, struc
 	const dim *tail = v->type.dims + own;
 	dim *full = new_array(b->cx->arena, dim, rank + 2), *flat = full + t->rank - 1;
 
-	*each = !only_ones(b, v->type.dims, own);
+	*each = !only_ones(b, v->type.dims, own) || t->core->op->batch == BATCH_ALL;
 	if (!*each)
 		return reshape(b, v, tail, core);
 	memcpy(full, t->dims, t->rank * sizeof(dim));
