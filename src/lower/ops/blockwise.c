@@ -3,13 +3,12 @@
  * its inputs; src/complex/ gives the node a block that does one item in place of the core op. Out:
  * one MatMul for a product; the core op itself for an elementwise op, for a view, and where there
  * is no batch; the body of the core op, once, if the body takes a batch; another op of the batch,
- * as batched.c finds one; else a Loop over the
- * flattened batch.
+ * as batched.c finds one; else a Loop over the flattened batch.
  *
  * Which bodies take a batch? Those of ops whose row says .batch. All dims of the batch are
- *flattened to one, which each argument has in front of its core dims, or not at all: an argument
- *that is the same for all items, as one triangle for many right sides, stays as it is. So a body
- *sees two ranks of each argument, and reads axes from the end: a fn of the library says
+ * flattened to one, which each argument has in front of its core dims, or not at all: an argument
+ * that is the same for all items, as one triangle for many right sides, stays as it is. So a body
+ * sees two ranks of each argument, and reads axes from the end: a fn of the library says
  *
  *	fn Cholesky(a: F[...b, n, n])               one argument, [n, n] or [batch, n, n]
  *	fn _Product(a: F[...b, n, k], b: F[...c, k, m])
