@@ -213,6 +213,19 @@ def quantile_rest(t):
     return t - mp.sqrt(2) * r * erfcinv_tail(1 / r)
 
 
+def gauss(n):
+    """The squares of the positive points of the Gauss-Legendre rule of 2 n points, and their weights"""
+    points = []
+    for k in range(n):
+        x = mp.cos(mp.pi * (4 * k + 3) / (8 * n + 2))
+        for _ in range(8):  # Newton's method
+            v = mp.legendre(2 * n, x)
+            x -= v * (x * x - 1) / (2 * n * (x * v - mp.legendre(2 * n - 1, x)))
+        points.append(x)
+    weights = [2 * (1 - x * x) / (2 * n * mp.legendre(2 * n - 1, x)) ** 2 for x in points]
+    return [x * x for x in points], weights
+
+
 def bessel_i(n):
     """I_n(x) exp(-x) sqrt(x) at x = 1/w"""
     def f(w):
@@ -342,6 +355,7 @@ FITS = {
     "j1_cos": lambda: fit(hankel(1, False), 0, one / 64, 5, 5),
     "j1_sin": lambda: fit(hankel(1, True), 0, one / 64, 4, 5),
     "quantile_single": lambda: fit(quantile_rest, mp.sqrt(mp.log(4)), 38, 2, 2, steps=15),
+    "gauss22": lambda: gauss(22),
     "temme": lambda: fit(temme, -one / 20, one / 20, 6, 0),
     "cosecant": lambda: fit(cosecant_rest, 0, one / 4, 9, 0),
     "trigamma": lambda: fit(trigamma_tail, 0, 1, 8, 8),
@@ -410,12 +424,23 @@ def rational(fits, base, head):
     return "rational(" + ",".join(rows) + "\n" + " " * base + ")"
 
 
+def listed(words, base):
+    """A float64 vector, as 'ptgc fmt' has it"""
+    lines = ["\n" + " " * (base + 1)]
+    for i, word in enumerate(words):
+        word = f" {word}" + ("," if i + 1 < len(words) else "")
+        if len(lines[-1]) - 1 + len(word) > 100:
+            lines.append("\n" + " " * (base + 1))
+        lines[-1] += word
+    return "float64([" + "".join(lines) + "\n" + " " * base + "])"
+
+
 def rewrite(path, cache):
     lines = open(path, encoding="utf-8").read().split("\n")
     out, i = [], 0
     while i < len(lines):
         out.append(lines[i])
-        m = re.match(r"(\s*)# coefficients\.py: (\w+ (?:[pq] )?of \w+(?:, \w+ of \w+)*)", lines[i])
+        m = re.match(r"(\s*)# coefficients\.py: (\w+ (?:[pq] )?of \w+(?:, \w+ of \w+)*|\w+ squares|\w+ weights)$", lines[i])
         i += 1
         if not m:
             continue
@@ -432,7 +457,9 @@ def rewrite(path, cache):
             if depth <= 0:
                 break
         base = len(m.group(1))
-        if part == "of":
+        if part in ("squares", "weights"):
+            text = listed([literal(v, False) for v in cache[name][part == "weights"]], base)
+        elif part == "of":
             text = rational([(cache[f[0]], f[-1], f[0].endswith("_single")) for f in fits], base, head)
         else:
             text = horner(cache[name][part == "q"], x, len(head), base, name.endswith("_single"))

@@ -261,6 +261,7 @@ for op, true in (
         why="SciPy's largest error",
     )
 
+
 MODEST = A(values=choice(0.5, 1, 2, 5, 11, 30, 30.5, 0, -1, math.nan))
 
 
@@ -275,6 +276,10 @@ for op, args, true, worst in (
     ("Gammaincinv", (MODEST, PART), wide(ss.gammaincinv), 40),
     ("Gammainccinv", (MODEST, PART), wide(ss.gammainccinv), 40),
     ("Betaincinv", (MODEST, MODEST, PART), wide(ss.betaincinv), 40),
+    ("Owens_t", (A(values=choice(0, 1, 2, 0.5, 5, -1, math.nan)), FEW), wide(ss.owens_t), 100),
+    ("Ndtri_exp", (A(values=choice(0, -1, 1, -0.3, -0.7, -3, -40, -800, -0.001, math.inf, -math.inf, math.nan)),), wide(ss.ndtri_exp), 20),
+    ("Kve", (MODEST, FEW), wide(ss.kve), 400),
+    ("Ive", (MODEST, FEW), wide(ss.ive), 400),
 ):
     f = Elemwise(SCALAR[op])
     row(

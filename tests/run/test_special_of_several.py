@@ -68,12 +68,39 @@ gammaincinv = inverse(lambda a, x: mp.gammainc(a, 0, x, regularized=True), ss.ga
 gammainccinv = inverse(lambda a, x: mp.gammainc(a, x, mp.inf, regularized=True), ss.gammainccinv, lambda a, x: -gamma_slope(a, x))
 betaincinv = inverse(betainc, ss.betaincinv, beta_slope)
 PROBABILITIES = [(-1, 2, 10), (0, 1)]
+def owens_t(h, a):
+    s = min(a, 20 / abs(h))
+    rest = mp.quad(lambda x: mp.exp(-h * h * x * x / 2) / (1 + x * x), [0] + [s * mp.mpf(2) ** (k - 8) for k in range(9)])
+    return mp.exp(-h * h / 2) / (2 * mp.pi) * rest
+
+
+def ndtri_exp(x):
+    y = mp.mpf(float(ss.ndtri_exp(float(x))))
+    for _ in range(4):
+        density = mp.exp(-y * y / 2) / mp.sqrt(2 * mp.pi)
+        if y < 0:
+            p = mp.erfc(-y / mp.sqrt(2)) / 2
+            y -= (mp.log(p) - x) * p / density
+        else:
+            q = mp.erfc(y / mp.sqrt(2)) / 2
+            y += (mp.log(q) - mp.log(-mp.expm1(x))) * q / density
+    return y
+
+
+def kve(v, x):
+    """The trapezoidal rule"""
+    h, n = mp.mpf(1) / 16, 16 * 60
+    terms = (mp.exp(-x * (mp.cosh(k * h) - 1) + mp.log(mp.cosh(v * k * h))) for k in range(1, n) if mp.cosh(k * h) < 500 / x)
+    return h * (mp.fsum(terms) + mp.mpf(1) / 2)
+
+
 def at_zero(k, x):
     return k == 0 and not 0 <= x <= 1  # SciPy is not NaN at -0
 
 
 SIZES = [0, -0.0, 1, 0.5, 3, -1, inf, -inf, nan, 1e10]
 PARTS = [0, -0.0, 1, -1, 2, nan, inf, -inf, 0.3, 0.999]
+REALS = [0, -0.0, 1, 0.5, 3, -1, -0.5, -3, inf, -inf, nan, 30, 60, 1e-300]
 FUNCTIONS = {
     "Betainc": Function("abx", ss.betainc, betainc, beta_points(), 60, [SIZES, SIZES, PARTS]),
     "Gammaincinv": Function("kx", ss.gammaincinv, gammaincinv, points(2, *PROBABILITIES), 40, [SIZES, PARTS], at_zero),
@@ -82,6 +109,13 @@ FUNCTIONS = {
     "Betaincinv": Function(
         "abp", ss.betaincinv, betaincinv, points(4, PROBABILITIES[0], *PROBABILITIES), 40, [SIZES, SIZES, PARTS],
         lambda a, b, p: max(a, b) == inf and min(a, b) == 1,
+    ),
+    "Owens_t": Function("ha", ss.owens_t, owens_t, points(5, (-4, 4), (-3, 2, 10)), 60, [[*REALS[:-3], 40, 1e-300]] * 2),
+    "Ndtri_exp": Function("x", ss.ndtri_exp, ndtri_exp, [-points(6, (-4, 3, 10))[0]], 6, [[*PARTS, -1, -700, -1e308, -1e-300, -5e-324]]),
+    "Kve": Function("vx", ss.kve, kve, points(7, (-12, 12), (-2, 2, 10)), 100, [REALS, REALS], lambda v, x: v != v, rtol=1e-12),
+    "Ive": Function(
+        "vx", ss.ive, lambda v, x: mp.besseli(v, x) * mp.exp(-x), points(8, (0, 12), (-2, 2, 10)), 60, [REALS, REALS],
+        lambda v, x: v < -1 and abs(x) == 1e-300, rtol=1e-12,
     ),
 }
 
@@ -152,7 +186,7 @@ def gradients(op, wrt):
         np.testing.assert_allclose(got, w, rtol=1e-11, atol=1e-290)
 
 
-GRADIENTS = {"Betainc": [2], "Betaincinv": [2], "Gammaincinv": [1], "Gammainccinv": [1]}  # arguments whose gradients need no ScalarLoop
+GRADIENTS = {"Betainc": [2], "Betaincinv": [2], "Gammaincinv": [1], "Gammainccinv": [1], "Owens_t": [0, 1], "Ndtri_exp": [0], "Kve": [1], "Ive": [1]}  # arguments whose gradients need no ScalarLoop
 
 
 @pytest.mark.parametrize("op", GRADIENTS)
