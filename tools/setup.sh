@@ -223,8 +223,36 @@ setup_runtimes() {
 	once "$runtimes/old" "onnxruntime==1.17.3 numpy<2" old_packages && setup_web
 }
 
+tool_packages() {
+	dir=$1 && shift
+	py=$(find_python 12) && "$py" -m venv "$dir" &&
+		"$dir/bin/python" -m pip install -q --disable-pip-version-check "$@"
+}
+
+# The C driver, against the library of the Python wheel; the header comes with a Go module.
+c_driver() { # folder, Go module
+	header=$(GO111MODULE=on GOFLAGS=-mod=mod go mod download -json "$2" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p') &&
+		ln -sf "$(realpath .venv/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*)" \
+			"$1/libonnxruntime.so.1" &&
+		"${CC:-gcc}" -O1 -Wall -D_GNU_SOURCE -I"$header" -o "$1/run_c" tests/runtimes/run_c.c \
+			"$1/libonnxruntime.so.1" '-Wl,-rpath,$ORIGIN'
+}
+
+java_package() { # folder, version
+	mvn -q -B dependency:copy -Dartifact="com.microsoft.onnxruntime:onnxruntime:$2" -Dmdep.stripVersion \
+		-DoutputDirectory="$(realpath "$1")"
+}
+
 setup_all_runtimes() {
-	setup_runtimes && once "$runtimes/npm-node" "onnxruntime-node@1.30.0" npm_packages
+	setup_runtimes || return 1
+	have chromium || apt_install chromium || return 1
+	have go || apt_install golang-go || return 1
+	{ have java && have mvn; } || apt_install default-jdk-headless maven || return 1
+	once "$runtimes/npm-node" "onnxruntime-node@1.30.0" npm_packages &&
+		once "$runtimes/tools" "onnx==1.23.2 onnxruntime==1.31.1 openvino==2026.4.1 onnxslim==0.1.98 \
+onnxsim==0.8.1 onnxconverter-common==1.16.0 sympy" tool_packages &&
+		once "$runtimes/c" "github.com/yalue/onnxruntime_go@v1.27.0" c_driver &&
+		once "$runtimes/java" "1.29.0" java_package
 }
 
 case ${1-} in

@@ -51,6 +51,8 @@ RUNTIMES = {  # name -> command
     "web": node("onnxruntime-web", "npm"),
     "chromium": [ROOT / ".venv/bin/python", HERE / "run_browser.py", BUILD / "npm"],
     "node": node("onnxruntime-node", "npm-node"),
+    "c": [BUILD / "c/run_c"],
+    "java": ["java", "-cp", BUILD / "java/onnxruntime.jar", HERE / "RunJava.java"],
 }
 TOOLS = ("onnxslim", "onnxsim", "ort_format", "float16", "dynamic", "static")  # of transform.py
 QUICK_RUNTIMES = ("ort", "ort-old", "reference", "web")
@@ -285,9 +287,16 @@ def cell(verdicts, name):
 
 def reason(why):
     """the message without what names a node of one model"""
+    why = re.sub(r"^\w+ is off by \S+e-(0[6-9]|1\d) .*", "off by less than 1e-5 of an output's largest number", why)
     why = re.sub(r"^(Error|[A-Za-z.]*Exception|NotImplemented|Fail|RuntimeError): ", "", why)
     why = re.sub(r"\[ONNXRuntimeError\] : \d+ : [A-Z_]+ : |Can't create a session. ERROR_CODE: \d+, ERROR_MESSAGE: ", "", why)
     return re.sub(r" with name '[^']*'|/[^ ]*/", "", why).replace("|", "/")[:150]
+
+
+def refusal(why):
+    """what ptgc says, without the graph and the place"""
+    why = re.sub(r"^not convertible to ONNX: ", "", why).partition(" as .ptg:")[0]
+    return re.sub(r"^.*error: ", "", why)[-150:].replace("|", "/")
 
 
 def page(results):
@@ -298,11 +307,14 @@ def page(results):
     for name in names:
         table += f"| {name} | {' | '.join(cell(v, name) for _, v in results.values())} |\n"
     table += f"| **equal, of {len(names) * len(LEVELS)}** | {' | '.join(str(list(v.values()).count(None)) for _, v in results.values())} |\n"
-    reasons = ""
+    reasons = "### refused by ptgc for the target portable\n"
+    for (name, _), verdict in next(iter(results.values()))[1].items():
+        if verdict and verdict[0] == "refused":
+            reasons += f"- {name}: {refusal(verdict[1])}\n"
     for runtime, (_, verdicts) in results.items():
         why = {}
         for (name, _), verdict in verdicts.items():
-            if verdict:
+            if verdict and verdict[0] != "refused":
                 why.setdefault(f"{verdict[0]}: {reason(verdict[1])}", {})[name] = True
         reasons += f"\n### {runtime}\n" + ("".join(f"- {w} ({', '.join(n)})\n" for w, n in why.items()) or "All equal.\n")
     return text.replace("@VERSIONS@\n", versions).replace("@TABLE@\n", table).replace("@REASONS@\n", reasons.strip() + "\n")
