@@ -19,6 +19,7 @@ import onnxruntime
 import pytensor
 import pytensor.tensor as pt
 import pytensor.tensor.linalg as ptl
+import scipy.linalg
 
 import ptgc
 
@@ -47,7 +48,8 @@ def gradient(f):
     return lambda *a: pt.grad(f(*a).sum(), a[0])
 
 
-# name: how arguments are made, PyTensor's, JAX's, NumPy's function (None: no batched one)
+# name: how arguments are made, PyTensor's, JAX's, NumPy's function (None: no batched one). Vectors of eigenvalues and of
+# singular values may have other signs.
 CASES = {
     "Cholesky": ([definite], ptl.cholesky, jnp.linalg.cholesky, np.linalg.cholesky),
     "its gradient": ([definite], gradient(ptl.cholesky), jax.grad(lambda a: jnp.linalg.cholesky(a).sum()), None),
@@ -58,6 +60,13 @@ CASES = {
     "log determinant": ([general], lambda a: ptl.slogdet(a)[1], lambda a: jnp.linalg.slogdet(a)[1], lambda a: np.linalg.slogdet(a)[1]),
     "LU": ([general], lambda a: ptl.lu(a)[2], lambda a: jnp.triu(jax.lax.linalg.lu(a)[0]), None),
     "QR": ([general], lambda a: ptl.qr(a, mode="r"), lambda a: jnp.linalg.qr(a, mode="r"), lambda a: np.linalg.qr(a, mode="r")),
+    "symmetric eigenvalues": ([definite], lambda a: ptl.eigvalsh(a, None), jnp.linalg.eigvalsh, np.linalg.eigvalsh),
+    "and eigenvectors": ([definite], lambda a: abs(ptl.eigh(a)[1]), lambda a: abs(jnp.linalg.eigh(a)[1]), lambda a: np.linalg.eigh(a)[1]),
+    "singular values": ([general], lambda a: ptl.svd(a, compute_uv=False), lambda a: jnp.linalg.svd(a, compute_uv=False),
+                        lambda a: np.linalg.svd(a, compute_uv=False)),
+    "SVD": ([general], lambda a: abs(ptl.svd(a)[2]), lambda a: abs(jnp.linalg.svd(a)[2]), lambda a: np.linalg.svd(a)[2]),
+    "pseudo-inverse": ([general], ptl.pinv, jnp.linalg.pinv, np.linalg.pinv),
+    "exponential": ([general], ptl.expm, jax.scipy.linalg.expm, scipy.linalg.expm),
 }  # fmt: skip
 
 
