@@ -43,7 +43,8 @@ Every dtype of an op is tried at each opset with static and with dynamic dims; a
 Some cases are tried a second time with nodes before and after the op. `make coverage` writes this page; the test fails where a row
 differs from what it finds (`make check` tries a third of the ops, `make check-all` every op).
 
-Contents: [dtypes](#dtypes), [larger errors](#larger-errors), [not tried](#not-tried), [ops that were tried](#ops-that-were-tried).
+Contents: [dtypes](#dtypes), [larger errors](#larger-errors), [not tried](#not-tried),
+[loops over a batch](#loops-over-a-batch), [ops that were tried](#ops-that-were-tried).
 Ops that do not convert at all: [ops.md](ops.md#not-converted-yet).
 
 **How to read a row.** This one stands in the table of dtypes:
@@ -190,12 +191,30 @@ def render(found):
     )
     parts = [head, "## Dtypes", *dtypes, "\n## Larger errors", *error_table()]
     parts += ["\n## Not tried", NOT_TRIED, *not_tried_table()]
+    parts += ["\n" + LOOPS]
     parts += ["\n## Ops that were tried", TRIED, *(f"\n{line}" for line in tried())]
     return "\n".join(parts) + "\n"
 
 
 NOT_TRIED = """Cases for which PyTensor has no result to compare with, or which other cases stand for.
 """
+LOOPS = """## Loops over a batch
+`Blockwise`, which PyTensor's `vectorize_graph` and `batch="chains"` make, works on the whole batch, with these exceptions. They
+take a Loop over the items:
+
+| op | why |
+|---|---|
+| slices whose bounds differ between items, masks, Nonzero, Unique, ARange, Eye, Bartlett, Alloc and Reshape to shapes that differ | lengths depend on the item: PyTensor raises where they differ |
+| Convolve1d, Convolve2d | the longer input is padded, which is known for each item alone; ONNX's Conv takes one kernel for all items |
+| Fourier | not written yet |
+| QR, LU, LUFactor, PivotToPermutations, Lstsq, TensorSolve, TensorInv, Schur, SolveSylvester, TRSYL, SolveDiscreteARE, LUFactorTridiagonal, SolveLUFactorTridiagonal, BlockDiagonal | not written yet: the fns of the library take one matrix |
+| Dot22Scalar, Gemm, Gemv, CGemv, Ger, Choose, RavelMultiIndex, UnravelIndex, JoinDims and SplitDims of unlike shapes | not written yet; PyTensor makes no Blockwise of them unless a compiled function is vectorized |
+| SearchsortedOp of more than 256 sorted elements that differ between items, or with a sorter that does | not written yet |
+| Pad whose widths differ between items, or with stat_length | not written yet |
+| ops on complex numbers | an item is taken apart into real and imaginary parts by a graph of its own |
+| IncSubtensor and AdvancedIncSubtensor below opset 16, where an index may occur twice | ONNX has no operator that adds at indices there, for single items neither |
+
+A Scan is one loop for all items. Its step works on the batch; it is refused where a state is no array."""
 TRIED = "In brackets: the number of ways in which an op is used."
 
 

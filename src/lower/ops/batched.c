@@ -264,12 +264,29 @@ static bool pad_batch(struct many *m)
 	return true;
 }
 
+/* The result is r with these dims in place of its first ones */
+static bool reshaped(struct many *m, struct value *r, const dim *first, uint32_t count)
+{
+	struct type t = m->n->out[0]->type;
+	dim *d = new_dims(m->b->cx, t.rank);
+
+	m->made = NULL;
+	if (!lower_inlined(m->b, m->body, &r, 1, m->b->span, &r))
+		return true;
+	memcpy(d, first, count * sizeof(dim));
+	memcpy(d + count, r->type.dims + r->type.rank - (t.rank - count),
+	       (t.rank - count) * sizeof(dim));
+	r = held_by(m->b, reshape(m->b, r, d, t.rank), t, m->b->span);
+	m->body = block_new(m->b);
+	new_node(m, OP_Identity, NULL, &r, 1);
+	return true;
+}
+
 /* Products of each element of one item with each of the other */
 static bool kron_batch(struct many *m)
 {
 	uint32_t core = m->ranks[0];
-	struct type t = m->n->out[0]->type;
-	struct value *in[2], *r;
+	struct value *in[2];
 
 	if (m->ranks[1] != core || m->rank + 2 * core > MAX_RANK)
 		return false;
@@ -280,16 +297,26 @@ static bool kron_batch(struct many *m)
 		in[k] = padded(m, k);
 		in[k] = new_node(m, OP_ExpandDims, cv_list(m, axes, core), in + k, 1);
 	}
-	r = new_node(m, OP_Mul, NULL, in, 2);
-	if (!lower_inlined(m->b, m->body, &r, 1, m->b->span, &r)) {
-		m->made = NULL;
-		return true;
-	}
-	r = reshape(m->b, r, t.dims, t.rank);
-	r = held_by(m->b, r, t, m->b->span);
-	m->body = block_new(m->b);
-	new_node(m, OP_Identity, NULL, &r, 1);
-	return true;
+	struct type t = m->n->out[0]->type;
+	return reshaped(m, new_node(m, OP_Mul, NULL, in, 2), t.dims, t.rank);
+}
+
+/* Transforms along all axes but the first, which holds all items */
+static bool fft_batch(struct many *m)
+{
+	struct build *b = m->b;
+	uint32_t core = m->ranks[0];
+	struct value *x = low(b, whole(m, 0)), *in[2] = {NULL, one_for_all(m, 1)};
+	const dim *first = x->type.dims;
+	dim *d = new_dims(b->cx, core + 1);
+
+	if (!in[1] || core < 2)
+		return false;
+	d[0] = dims_product(b->cx, x->type.dims, m->rank + 1);
+	memcpy(d + 1, x->type.dims + m->rank + 1, (core - 1) * sizeof(dim));
+	x = reshape(b, x, d, core);
+	in[0] = held_by(b, x, x->type, b->span);
+	return reshaped(m, new_node(m, core_id(m), m->core->props, in, 2), first, m->rank + 1);
 }
 
 /* One sorted vector for all values; or, of few elements, one for each item, compared with all */
@@ -630,6 +657,10 @@ bool lower_by_batched_op(struct build *b, struct node *n, const struct opref *co
 		break;
 	case OP_KroneckerProduct:
 		found = kron_batch(&m);
+		break;
+	case OP_RFFTOp:
+	case OP_IRFFTOp:
+		found = fft_batch(&m);
 		break;
 	case OP_SearchsortedOp:
 		found = search_batch(&m);
