@@ -3,9 +3,11 @@ import numpy as np
 import onnx
 import onnx.numpy_helper
 import ptg
+import ptgc
 import pytensor.tensor as pt
 import pytest
 import scipy.linalg as sl
+from pytensor.graph.replace import vectorize_graph
 from harness import Compiled
 
 SIZES = [0, 1, 2, 3, 5, 15, 16, 17, 33, 48, 49, 100]
@@ -449,3 +451,23 @@ def test_batches_at_any_scale():
             h = np.array([sl.hilbert(n)] * 4) * scale  # nearly singular
             x = ptg.run(ptg.compile(blockwise("Solve", args, signature="(m,m),(m,k)->(m,k)")), h, b) * scale
             small((h / scale @ x - b) / np.max(np.abs(x), axis=(-1, -2), keepdims=True), 1e-14)
+
+
+DENSITIES = {
+    "normal": lambda x, s: (pt.linalg.solve_triangular(pt.linalg.cholesky(s), x, lower=True) ** 2).sum() + pt.log(pt.diag(pt.linalg.cholesky(s))).sum(),
+    "solve": lambda x, s: (pt.linalg.solve(s, x) * x).sum() + pt.linalg.slogdet(s)[1],
+    "inverse": lambda x, s: (pt.linalg.inv(s) @ x * x).sum() + pt.linalg.det(s),
+    "qr": lambda x, s: (pt.linalg.qr(s)[1] @ x).sum() + (pt.linalg.lu(s)[2] * s).sum(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DENSITIES)
+def test_gradients_of_batches_take_no_loop(name):
+    x, m = pt.dvector("x", shape=(4,)), pt.dmatrix("m", shape=(4, 4))
+    y = DENSITIES[name](x, m @ m.T + pt.eye(4))
+    many = [pt.dmatrix("x", shape=(None, 4)), pt.dtensor3("m", shape=(None, 4, 4))]
+    out = vectorize_graph([y, *pt.grad(y, [x, m])], dict(zip((x, m), many)))
+    model = onnx.load_model_from_string(ptgc.compile_onnx(many, out).model)
+    assert not {n.op_type for n in model.graph.node} & {"Loop", "Scan"}
+    for b in (1, 3):
+        Compiled(many, out).run(rng().normal(size=(b, 4)), rng().normal(size=(b, 4, 4)), atol=1e-8)
