@@ -72,7 +72,7 @@ def single(results, name, notes):
     of = {k[1]: v for k, v in results.items() if k[0] == name and k[-1] not in ("points", "values")}
     bad = {part: v for part, v in of.items() if v[0] not in ("equal", "absent")}
     if not of:
-        return "–"
+        return "not run"
     return "yes" if not bad else "; ".join(f"{part.replace('d ', '∂ ')} {said(v, notes)}" for part, v in bad.items())
 
 

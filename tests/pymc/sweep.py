@@ -263,6 +263,16 @@ def report(name, part, found):
         print(f"{name}: {part} {kind}: {text}", flush=True)
 
 
+def save(found, path):
+    """Values that differ are kept as the error, and exceptions as their texts."""
+    for key, value in found.items():
+        if key[-1] == "values" and value is not None:
+            found[key] = [Exception(str(v)) if isinstance(v, Exception) else v for v in value]
+        elif key[-1] != "points" and value[0] == "differs" and isinstance(value[1], tuple):
+            found[key] = "differs", value[1][0]
+    Path(path).write_bytes(pickle.dumps(found))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("results")
@@ -280,20 +290,11 @@ def main():
                 sweep_case(case, truth, found)
             except Exception as e:
                 print(f"{case.name}: {type(e).__name__}: {str(e)[:300]}", flush=True)
-                if options.names:
-                    raise
+            save(found, options.results)
     for build in cases.MODELS:
         if wanted(build.__name__):
             sweep_model(build, truth, found)
-    for key, (kind, what) in [(k, v) for k, v in found.items() if k[-1] not in ("points", "values")]:
-        if kind == "differs" and isinstance(what, tuple):
-            found[key] = kind, what[0]
-    # what differs is kept without its arrays, and errors as their texts
-    for key, values in found.items():
-        if key[-1] == "values":
-            found[key] = values and [Exception(str(v)) if isinstance(v, Exception) else v for v in values]
-    with open(options.results, "wb") as f:
-        pickle.dump(found, f)
+    save(found, options.results)
     kinds = [v[0] for k, v in found.items() if k[-1] not in ("points", "values")]
     print({kind: kinds.count(kind) for kind in sorted(set(kinds))}, f"{time.time() - start:.0f} s")
     return "differs" in kinds or "fails" in kinds
