@@ -461,6 +461,7 @@ DENSITIES = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", DENSITIES)
 def test_gradients_of_batches_take_no_loop(name):
     x, m = pt.dvector("x", shape=(4,)), pt.dmatrix("m", shape=(4, 4))

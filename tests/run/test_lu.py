@@ -148,6 +148,7 @@ def test_batches(dtype):
                     np.testing.assert_array_equal(np.eye(n)[:, order[i]], p[i])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_qr_of_batches(dtype):
     for dims, batch, opsets in BATCHES:
