@@ -193,10 +193,10 @@ WIDE_FILES = {
     "ARange": "the count of items", "Bartlett": "the result of an integer", "Pow_int": "integer exponents",
     "IRFFTOp": "Fourier transforms", "RFFTOp": "Fourier transforms", "Fourier": "Fourier transforms",
     "ArgSortOp": "keys that are larger than infinity", "SortOp": "keys", "Unique": "keys", "SearchsortedOp": "keys",
-    "CAReduce": "products", "Prod": "products", "ProdWithoutZeros": "products", "Eigh": "products", "Eigvalsh": "products",
+    "CAReduce": "products", "Prod": "products", "Det": "products", "SLogDet": "products", "ProdWithoutZeros": "products", "Eigh": "products", "Eigvalsh": "products",
     "MatrixPinv": "products", "SVD": "products", "Lstsq": "products, and linear algebra", "Complex": "float64 numbers of its own",
     "FusedElemwise": "sums of open length", "LazyIfElse": "sums of open length", "Mean": "sums of open length",
-    "OpFromGraph": "sums of open length", "Sum": "sums of open length", "LogSumExp": "sums of open length",
+    "OpFromGraph": "sums of open length", "no-mistakes": "sums of open length", "Sum": "sums of open length", "LogSumExp": "sums of open length",
     "Expm": "linear algebra", "LU": "linear algebra", "Schur": "linear algebra", "SolveSylvester": "linear algebra",
     "Betainc": "", "Betaincinv": "", "Gammaincinv": "", "Gammainccinv": "", "Ive": "", "Kve": "", "Ndtri_exp": "", "Owens_t": "", "Polygamma": "", "Gammainc": "", "Gammaincc": "",
 } | dict.fromkeys(
