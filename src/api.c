@@ -19,9 +19,8 @@
 #include "lower/lower.h"
 #include "ort/ort.h"
 #include "rewrite/rewrite.h"
-#include "narrow/narrow.h"
-#include "share/share.h"
 #include "syntax/syntax.h"
+#include "typed/typed.h"
 
 #define OUT_OF_MEMORY "out of memory"
 

@@ -248,7 +248,7 @@ struct ctx {
 		int opset;
 		enum ptgc_target target;
 		bool strip, fold, cse, share_calls;
-		bool float32;      /* float64 becomes float32: src/narrow */
+		bool float32;      /* float64 becomes float32: src/typed */
 		bool state_inputs; /* states are inputs without a default value */
 #define NUMERICS(field, ...) bool field;
 #include "base/numerics.def"

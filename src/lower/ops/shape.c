@@ -317,9 +317,10 @@ bool lower_shape(struct build *b, struct node *n)
 
 bool lower_shape_i(struct build *b, struct node *n)
 {
+	const struct type *t = &n->in[0]->type;
 	int64_t i = prop_int(b->cx, n, "i");
 
-	lowered(b, n, 0, dim_value(b, n->in[0]->type.dims[i]));
+	lowered(b, n, 0, dim_value(b, t->dims[i < 0 ? i + t->rank : i]));
 	return true;
 }
 

@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "narrow/narrow.h"
 #include "ops/ops.h"
+#include "typed/typed.h"
 
 static void narrow_props(struct ctx *cx, const struct op *op, struct cv *props);
 

@@ -15,7 +15,7 @@
 
 #include "elab/elab.h"
 #include "ops/rules.h"
-#include "share/share.h"
+#include "typed/typed.h"
 
 #define LARGEST    4096 /* elements of an argument: a larger one gains little by the copy */
 #define MIN_WEIGHT 16   /* nodes of an op that is worth the look */

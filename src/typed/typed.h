@@ -1,0 +1,18 @@
+/*
+ * typed.h: passes over the graph of PyTensor's ops, between elaboration and lowering.
+ */
+#ifndef PTGC_TYPED_TYPED_H
+#define PTGC_TYPED_TYPED_H
+
+#include "graph/graph.h"
+
+/* narrow.c: --float32, for runtimes without float64. Afterwards what was float64 in g is float32,
+ * what was complex128 is complex64. */
+void narrow_floats(struct ctx *cx, struct graph *g);
+/* Reports inputs and outputs that are float64, for a target that has none. */
+void refuse_float64(struct ctx *cx, const struct graph *g);
+/* share.c: calls of one op of the library, such as Gammaln, on small arrays of a block become one
+ * call on all of them, joined. -fno-share-calls leaves them. */
+void share_calls(struct ctx *cx, struct graph *g);
+
+#endif
