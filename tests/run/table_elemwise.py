@@ -280,6 +280,7 @@ for op, args, true, worst in (
     ("Ndtri_exp", (A(values=choice(0, -1, 1, -0.3, -0.7, -3, -40, -800, -0.001, math.inf, -math.inf, math.nan)),), wide(ss.ndtri_exp), 20),
     ("Kve", (MODEST, FEW), wide(ss.kve), 400),
     ("Ive", (MODEST, FEW), wide(ss.ive), 400),
+    ("Jv", (MODEST, FEW), wide(ss.jv), 1000),
 ):
     f = Elemwise(SCALAR[op])
     row(

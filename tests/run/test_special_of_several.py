@@ -117,6 +117,10 @@ FUNCTIONS = {
         "vx", ss.ive, lambda v, x: mp.besseli(v, x) * mp.exp(-x), points(8, (0, 12), (-2, 2, 10)), 60, [REALS, REALS],
         lambda v, x: v < -1 and abs(x) == 1e-300, rtol=1e-12,
     ),
+    # of infinite orders SciPy has a few values
+    "Jv": Function(
+        "vx", ss.jv, mp.besselj, points(9, (-12, 12), (-2, 1.5, 10)), 300, [REALS, REALS], lambda v, x: abs(v) == inf, rtol=1e-12
+    ),
 }
 
 
@@ -186,9 +190,36 @@ def gradients(op, wrt):
         np.testing.assert_allclose(got, w, rtol=1e-11, atol=1e-290)
 
 
-GRADIENTS = {"Betainc": [2], "Betaincinv": [2], "Gammaincinv": [1], "Gammainccinv": [1], "Owens_t": [0, 1], "Ndtri_exp": [0], "Kve": [1], "Ive": [1]}  # arguments whose gradients need no ScalarLoop
+GRADIENTS = {"Betainc": [2], "Betaincinv": [2], "Gammaincinv": [1], "Gammainccinv": [1], "Owens_t": [0, 1], "Ndtri_exp": [0], "Kve": [1], "Ive": [1], "Jv": [1]}  # arguments whose gradients need no ScalarLoop
 
 
 @pytest.mark.parametrize("op", GRADIENTS)
 def test_gradient(op):
     gradients(op, GRADIENTS[op])
+
+
+def test_jv_by_absolute_error():
+    """Near the order, far beyond, and below: in units of the size of the wave where x is larger than the order"""
+    rng = np.random.default_rng(10)
+    v, a, n = 10 ** rng.uniform(-1, 2.7, 60), rng.choice([-1, 1], 60), rng.integers(0, 5, 60)
+    v = np.r_[v, v, n, -n, -np.minimum(v, 40)]
+    x = np.r_[v[:60] * (1 + a * 10 ** rng.uniform(-9, -0.1, 60)), v[:60] * rng.uniform(0.1, 4, 60), 10 ** rng.uniform(0, 4, 180)]
+    with mp.workprec(200):
+        want = np.array([float(mp.besselj(*p, maxprec=100000)) for p in zip(v, x)])
+    wave = np.sqrt(2 / np.pi / (np.sqrt(abs(x - v) * abs(x + v)) + x ** (2 / 3)))
+    size = np.where(x > abs(v), np.maximum(wave, abs(want)), abs(want))
+    e = abs(ptg.run(graph("Jv", "float64"), v, x) - want) / size
+    i = int(np.argmax(e))
+    assert e[i] < 1e-13, (v[i], x[i], want[i], e[i])
+
+
+def test_gradients_of_j0_and_j1():
+    """The derivative of J1 has Jv."""
+    x = pt.vector("x")
+    first = pytensor.grad(pt.j1(x).sum(), x)
+    c = Compiled([x], [first, pytensor.grad(pytensor.grad(pt.j0(x).sum(), x).sum(), x)])
+    for p in ([], [0.0], [-3.5, 0.1, 12, 100, 1e4, -1e-5]):
+        for session in c.sessions.values():
+            got = session.run(None, c.feed([np.array(p)]))
+            for g, w in zip(got, (1, -1)):
+                np.testing.assert_allclose(g, w * ss.jvp(1, np.array(p)), rtol=1e-12, atol=1e-16)
