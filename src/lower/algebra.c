@@ -22,8 +22,7 @@ static bool is_number(const struct value *v, const struct value *x, double *k)
 	return isfinite(*k);
 }
 
-/* k as v is: a constant of its dtype and rank */
-static struct value *number_like(struct build *b, const struct value *v, double k)
+struct value *number_like(struct build *b, const struct value *v, double k)
 {
 	struct tensor *t =
 		tensor_new(b->cx, (enum dtype)v->type.dtype, v->type.rank, v->data->shape);

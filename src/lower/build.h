@@ -72,8 +72,8 @@ struct shared {
 /* lower.c: from typed values to ONNX values, and what is said to the user on the way */
 lower_fn_t *lowering_of(struct build *b, const struct op *op); /* NULL: it has another body */
 bool lower_block(struct build *b, struct block *from);         /* nodes of `from` into b->block */
-bool lower_typed(struct build *b, struct node *n);             /* a typed node that is in no block */
-struct value *low(struct build *b, struct value *v);           /* the ONNX value of a typed one */
+bool lower_typed(struct build *b, struct node *n);   /* a typed node that is in no block */
+struct value *low(struct build *b, struct value *v); /* the ONNX value of a typed one */
 /* The ONNX value that stands for v after the rewrites, too; NULL: none is left, or v is a constant
  */
 struct value *lowered_value(struct value *v);
@@ -139,6 +139,8 @@ struct value *const_ints(struct build *b, const int64_t *v, uint32_t n); /* int6
 struct value *const_int(struct build *b, int64_t v);                     /* int64[] */
 struct value *const_of(struct build *b, enum dtype t, double v);         /* t[], exact or bug() */
 struct value *const_int_of(struct build *b, enum dtype t, int64_t v);
+/* k as the constant v is, which has one element: of its dtype and rank */
+struct value *number_like(struct build *b, const struct value *v, double k);
 struct value *const_zeros(struct build *b, enum dtype t, struct value *shape);
 struct value *const_tensor(struct build *b, const struct tensor *t);
 struct value *const_weight(struct build *b, const struct tensor *t); /* shared with no other */

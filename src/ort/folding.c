@@ -4,8 +4,8 @@
  *	Expand to a shape that it finds out to be 1s and 0s is dropped, and a 0 is lost;
  *	Gather with a Range becomes a Slice, which clamps what is out of range and counts from the
  *	end differently;
- *	Add of 0 is dropped, and with it what makes a -0 a +0; and so is x + 1e-300, as the
- *	constant is compared with 0 as a float32.
+ *	Add of 0 is dropped, and with it what makes a -0 a +0; and so are x + 1e-300 and
+ *	x * 1.000000001, as the constant is compared with 0 or 1 as a float32.
  */
 #include "lower/build.h"
 #include "ort/ort.h"
@@ -36,16 +36,23 @@ static bool counts_within(struct build *b, const struct value *at, dim length)
 	       dim_ge(b->cx, dim_sub(b->cx, length, stop), 0);
 }
 
-static bool almost_0(const struct value *v)
+/* Is v a number that is k as a float32, but not k? */
+static bool is_almost(const struct value *v, double k)
 {
 	return v->data && v->data->dtype == DT_FLOAT64 && v->data->count == 1 &&
-	       tensor_float(v->data, 0) != 0 && (float)tensor_float(v->data, 0) == 0;
+	       tensor_float(v->data, 0) != k && (float)tensor_float(v->data, 0) == k;
 }
 
 static bool adds_almost_0(const struct node *n)
 {
-	return (is_onnx(n, ONNX_Add) && (almost_0(n->in[0]) || almost_0(n->in[1]))) ||
-	       (is_onnx(n, ONNX_Sub) && almost_0(n->in[1]));
+	return (is_onnx(n, ONNX_Add) && (is_almost(n->in[0], 0) || is_almost(n->in[1], 0))) ||
+	       (is_onnx(n, ONNX_Sub) && is_almost(n->in[1], 0));
+}
+
+static bool multiplies_by_almost_1(const struct node *n)
+{
+	return (is_onnx(n, ONNX_Mul) && (is_almost(n->in[0], 1) || is_almost(n->in[1], 1))) ||
+	       (is_onnx(n, ONNX_Div) && is_almost(n->in[1], 1));
 }
 
 bool folds_correctly(struct build *b, const struct node *n)
@@ -60,7 +67,8 @@ bool folds_correctly(struct build *b, const struct node *n)
 		       !from_constants(b, n->in[1], &open);
 	if (is_onnx(n, ONNX_Gather))
 		return !n->exact || counts_within(b, n->in[1], indexed_length(n));
-	return !(n->exact && is_onnx(n, ONNX_Add)) && !adds_almost_0(n);
+	return !(n->exact && is_onnx(n, ONNX_Add)) && !adds_almost_0(n) &&
+	       !multiplies_by_almost_1(n);
 }
 
 struct value *unfolded(struct build *b, const struct node *n)
@@ -69,6 +77,15 @@ struct value *unfolded(struct build *b, const struct node *n)
 
 	if (is_onnx(n, ONNX_Add) || is_onnx(n, ONNX_Sub))
 		return emit_(b, ONNX_Sum, x, is_onnx(n, ONNX_Sub) ? emit_(b, ONNX_Neg, y) : y);
+	if (is_onnx(n, ONNX_Mul) || is_onnx(n, ONNX_Div)) { /* half of it twice has the same bits */
+		double half = is_onnx(n, ONNX_Mul) ? 0.5 : 2;
+		if (is_almost(x, 1) && is_onnx(n, ONNX_Mul))
+			x = number_like(b, x, tensor_float(x->data, 0) * half);
+		else
+			y = number_like(b, y, tensor_float(y->data, 0) * half);
+		x = emit_(b, n->onnx->id, x, y);
+		return emit_(b, ONNX_Sum, x, x);
+	}
 	if (is_onnx(n, ONNX_Gather)) { /* a Mod that changes nothing stands behind the Range */
 		int64_t most = y->type.dtype == DT_INT32 ? INT32_MAX : INT64_MAX;
 		attr_int(b, "fmod", 1);

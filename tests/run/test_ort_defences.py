@@ -8,6 +8,7 @@ import ptg
 BIG = np.array([3_000_000_000, 1, -5], dtype="int64")
 OTHER = np.array([1, 3_000_000_000, -4_000_000_000], dtype="int64")
 ZEROS = np.array([-0.0, 0.0, 2.0])
+EDGES = np.array([3.0, np.inf, 1e154])
 HALF = np.array([1.0, 0.1, 2049.0], dtype="float16")
 
 # name: (inputs, expression, their arrays, result, the operators of --target=onnx)
@@ -20,6 +21,8 @@ TABLE = {
                      (np.array([True, False, True]), ZEROS, -ZEROS), np.array([-0.0, -0.0, 2.0]), "Where"),
     "a sum with almost 0": ("x: float64[3]", "Log(Sqr(x) + 1e-300)", (ZEROS,), np.log(ZEROS**2 + 1e-300), "Add Log Mul"),
     "a difference with almost 0": ("x: float64[3]", "(Sqr(x) - 1e-300) * 1e300", (0 * ZEROS,), np.full(3, -1.0), "Mul Mul Sub"),
+    "a product with almost 1": ("x: float64[3]", "Sqr(x) * 1.00000001", (EDGES,), EDGES**2 * 1.00000001, "Mul Mul"),
+    "a quotient by almost 1": ("x: float64[3]", "Sqr(x) / [0.99999999]", (EDGES,), EDGES**2 / 0.99999999, "Div Mul"),
     "two casts": ("x: int32[2]", "Cast{int8}(Cast{float64}(x))", (np.array([-3, 100], dtype="int32"),),
                   np.array([-3, 100], dtype="int8"), "Cast Cast"),
     "a factor that float32 cannot hold": (
