@@ -91,7 +91,7 @@ GRAPHS = {
     "shapes": [x.reshape((x.shape[1], -1)), pt.repeat(v, 2), pt.join(0, x, y), pt.diag(x), pt.tile(v, 2), pt.alloc(s, v.shape[0], 2)],
     "solve": [SOLVED, pt.linalg.inv(POSITIVE), pt.linalg.cholesky(POSITIVE), pt.linalg.det(POSITIVE), *pt.linalg.slogdet(POSITIVE)],
     "gradient of solve": [pytensor.grad(SOLVED.sum() + pt.linalg.slogdet(POSITIVE)[1], [x, y])[0]],
-    "decompositions": [*pt.linalg.svd(POSITIVE), pt.linalg.eigh(POSITIVE)[0], pt.linalg.pinv(x)],
+    "decompositions": [*map(abs, pt.linalg.svd(POSITIVE)), pt.linalg.eigh(POSITIVE)[0], pt.linalg.pinv(x)],
     "sorting": [pt.sort(v), pt.argsort(x, axis=0), pt.cumsum(x, axis=1), pt.searchsorted(pt.sort(v), w), pt.argmax(x, axis=1)],
     "softmax": [pt.special.softmax(x, axis=1), pytensor.grad(pt.special.log_softmax(x, axis=0)[0].sum(), x), pt.logsumexp(x, axis=0)],
     "scan": [steps(), pytensor.grad(steps().sum(), v), while_loop()],

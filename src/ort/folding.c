@@ -55,6 +55,18 @@ static bool multiplies_by_almost_1(const struct node *n)
 	       (is_onnx(n, ONNX_Div) && is_almost(n->in[1], 1));
 }
 
+static bool is_ones_and_zeros(const struct tensor *shape)
+{
+	int64_t k, zeros = 0;
+
+	for (uint64_t i = 0; i < shape->count; i++) {
+		if (!tensor_int(shape, i, &k) || k < 0 || k > 1)
+			return false;
+		zeros += !k;
+	}
+	return zeros > 0;
+}
+
 bool folds_correctly(struct build *b, const struct node *n)
 {
 	int64_t rank;
@@ -62,8 +74,10 @@ bool folds_correctly(struct build *b, const struct node *n)
 
 	if (n->as_written)
 		return true;
+	if (is_onnx(n, ONNX_Expand) && n->in[1]->data)
+		return !is_ones_and_zeros(n->in[1]->data);
 	if (is_onnx(n, ONNX_Expand))
-		return n->in[1]->data || !dim_is_const(b->cx, n->in[1]->type.dims[0], &rank) ||
+		return !dim_is_const(b->cx, n->in[1]->type.dims[0], &rank) ||
 		       !from_constants(b, n->in[1], &open);
 	if (is_onnx(n, ONNX_Gather))
 		return !n->exact || counts_within(b, n->in[1], indexed_length(n));

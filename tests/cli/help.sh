@@ -4,4 +4,4 @@ ptgc -h | cmp - /dev/fd/3 3<<END && echo same
 $(ptgc --help)
 END
 ptgc --version
-ptgc fmt --help | head -n 2
+ptgc fmt --help | sed -n 1,2p

@@ -25,7 +25,10 @@ VALUES = {
     "Log1mexp": {"x": [-0.5, -7.25], "y": [[-1, -2, -3], [-0.01, -0.7, -5], [-100, -1.5, -1e-9]]},
     "Pow_int": {"e": [3, 0]},
     "PivotToPermutations": {"p": [1, 1]},
+    "Ndtri_exp": {"x": [-0.5, -7.25], "y": [-1, -2, -300]},
     "Reshape": {"k": 2},
+    "ScalarLoop": {"steps": [3, 0], "k": 4},
+    "Grad2F1Loop": {"steps": [3, 0]},
     "Split": {"sizes": [2, 0]},
 }
 
@@ -64,12 +67,15 @@ class Loop(op_loop.Loop):
         return np.zeros((0, *shape), onnx.helper.tensor_dtype_to_np_dtype(t.elem_type))
 
 
-def agree(got, want, what):
+ERF = 1e-6  # the evaluator's Erf is an approximation
+
+
+def agree(got, want, what, least=0):
     got, want = np.asarray(got), np.asarray(want)
     assert got.dtype == want.dtype and got.shape == want.shape, (
         f"{what}: {got.dtype}{list(got.shape)}, ONNX Runtime gives {want.dtype}{list(want.shape)}"
     )
-    tol = TOLERANCE.get(want.dtype.name, 0)
+    tol = max(TOLERANCE.get(want.dtype.name, 0), least)
     close = np.allclose(got, want, rtol=tol, atol=tol, equal_nan=True)
     assert close, f"{what}: {got!r}, ONNX Runtime gives {want!r}"
 
@@ -90,5 +96,5 @@ def test_reference_evaluator(path):
         with np.errstate(all="ignore"):
             got = ReferenceEvaluator(onnx.load_from_string(model), new_ops=[Loop]).run(None, inputs)
         for g, w, name in zip(got, want, names, strict=True):
-            agree(g, w, f"opset {opset}, {name}")
+            agree(g, w, f"opset {opset}, {name}", ERF if path.stem == "Erf" else 0)
             assert w.dtype.kind != "f" or not w.size or not np.isnan(w).all(), f"{name} is NaN: give other inputs"
