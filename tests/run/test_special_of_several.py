@@ -213,6 +213,14 @@ def test_jv_by_absolute_error():
     assert e[i] < 1e-13, (v[i], x[i], want[i], e[i])
 
 
+def test_jv_near_negative_integers():
+    """There J is a small part of Y and a small J."""
+    v, x = np.meshgrid([-15 + 7e-15, -12 + 1e-13, -19 - 1e-9, -2 + 1e-6, -60 + 1e-10], [0.01, 1.9, 6.6])
+    with mp.workprec(400):
+        want = [float(mp.besselj(*p)) for p in zip(v.ravel(), x.ravel())]
+    np.testing.assert_allclose(ptg.run(graph("Jv", "float64"), v.ravel(), x.ravel()), want, rtol=1e-11)
+
+
 def test_gradients_of_j0_and_j1():
     """The derivative of J1 has Jv."""
     x = pt.vector("x")
