@@ -5,6 +5,7 @@ beside the check. Each condition that is false fails the run.
 import itertools
 
 import numpy as np
+import onnx
 import pytensor.tensor as pt
 import pytest
 from pytensor.raise_op import Assert, CheckAndRaise
@@ -178,3 +179,22 @@ def test_checks_of_constants():
         with pytest.raises(Exception, match="ONNXRuntimeError|error:"):
             ptg.run(text(3), opset=opset)
             raise AssertionError("an index out of range passes")
+
+
+@pytest.mark.parametrize("opset", [13, 18, 26])
+def test_checks_that_say_the_same(opset):
+    """One node fails for both, as of two distributions whose sigma is positive."""
+    source = """graph g(x: float64[], y: float64[n]) -> (z) {
+  z = Assert{msg="positive"}(x, x > 0) + Assert{msg="positive"}(y, All(y > 0))
+}
+"""
+    model = ptg.compile(source, opset=opset)
+    names = [n.name for n in onnx.load_model_from_string(model).graph.node]
+    assert sum("positive" in name for name in names) == 1
+    for n in (0, 1, 3):
+        assert np.array_equal(ptg.run(model, np.float64(2), np.ones(n)), np.full(n, 3.0))
+        with pytest.raises(Exception, match="positive"):
+            ptg.run(model, np.float64(-1), np.ones(n))
+    for bad in (-1, 0, np.nan):
+        with pytest.raises(Exception, match="positive"):
+            ptg.run(model, np.float64(2), np.array([1.0, bad, 1.0]))

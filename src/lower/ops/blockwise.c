@@ -13,7 +13,7 @@
  *	fn Cholesky(a: F[...b, n, n])               one argument, [n, n] or [batch, n, n]
  *	fn _Product(a: F[...b, n, k], b: F[...c, k, m])
  *
- * with a name of its own for the leading dims of each argument that may be without them, and asks
+ * with a name of its own for the leading dims of each argument that may have none, and asks
  * `if rank(a) == 2` where a single matrix has a faster form. A C function finds one more dim in the
  * types of the node. Each result has the batch in front if any argument has. A batch may be empty.
  */
