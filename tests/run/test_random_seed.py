@@ -1,0 +1,31 @@
+"""Seeds in the graph: the words of the generators that NumPy makes of the same seed."""
+
+import numpy as np
+import pytest
+from ptg import run
+
+SEEDS = 0, 1, 42, 2**32 - 1, 2**32, 2**63 + 12345, 2**64 - 1
+HIGH, LOW = 64, 2**64 - 1
+
+
+def words(generator):
+    state = generator.bit_generator.state
+    at, step = state["state"]["state"], state["state"]["inc"]
+    return [at >> HIGH, at & LOW, step >> HIGH, step & LOW, state["has_uint32"], state["uinteger"]]
+
+
+@pytest.mark.parametrize("opset", [13, 18, 26])
+def test_seeds(opset):
+    text = """ptg 1
+    graph g(seed: uint64[], n: int64[]) -> (one, children) {
+      one = _Seeded(seed)
+      children = _Spawned(seed, n)
+    }
+    """
+    for seed in SEEDS:
+        for n in (0, 1, 5):
+            one, children = run(text, np.array(seed, "uint64"), np.array(n), opset=opset)
+            generator = np.random.default_rng(seed)
+            assert one.tolist() == words(generator)
+            assert children.shape == (n, 6)
+            assert children.tolist() == [words(g) for g in generator.spawn(n)]
