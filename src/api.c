@@ -98,6 +98,7 @@ static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 		narrow_floats(cx, g);
 	else if (cx->opt.target == PTGC_PORTABLE)
 		refuse_float64(cx, g);
+	words_of_generators(cx, g);
 	split_complex(cx, g);
 	arena_empty(cx->scratch);
 	share_calls(cx, g);

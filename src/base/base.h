@@ -101,7 +101,7 @@ enum dtype {
 #include "base/dtypes.def"
 	DT_COUNT
 };
-enum dtype_kind { KIND_NONE, KIND_BOOL, KIND_UINT, KIND_INT, KIND_FLOAT, KIND_COMPLEX, KIND_OTHER };
+enum dtype_kind { KIND_NONE, KIND_BOOL, KIND_UINT, KIND_INT, KIND_FLOAT, KIND_COMPLEX, KIND_OTHER, KIND_RNG };
 struct dtype_info {
 	const char *name;
 	uint8_t onnx, size, kind, bits;
@@ -122,6 +122,10 @@ static inline bool is_float(enum dtype t)
 static inline bool is_complex(enum dtype t)
 {
 	return dtypes[t].kind == KIND_COMPLEX;
+}
+static inline bool is_rng(enum dtype t)
+{
+	return dtypes[t].kind == KIND_RNG;
 }
 static inline bool is_int(enum dtype t)
 {

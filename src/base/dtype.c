@@ -61,8 +61,8 @@ enum dtype dtype_upcast(enum dtype a, enum dtype b)
 {
 	if (a == b)
 		return a;
-	if (a == DT_NONE || b == DT_NONE || dtypes[a].kind == KIND_OTHER ||
-	    dtypes[b].kind == KIND_OTHER)
+	if (a == DT_NONE || b == DT_NONE || dtypes[a].kind >= KIND_OTHER ||
+	    dtypes[b].kind >= KIND_OTHER)
 		return DT_NONE;
 	if (a == DT_BOOL)
 		return b;

@@ -25,6 +25,14 @@ double tensor_float(const struct tensor *t, uint64_t i);
 bool tensor_convert(enum dtype to, void *dst, enum dtype from, const void *src, uint64_t n);
 bool tensor_valid(const struct tensor *t); /* bools are 0 or 1 */
 
+/* seed.c: the state of the generator of this kind that NumPy makes of an integer, given as words of
+ * 32 bits, the lowest first. spawn: the generator is number spawn[0] of those that NumPy's spawn()
+ * gives, or number spawn[1] of what that one's spawn() gives, ...; nspawn 0: it is none of them. */
+#define MAX_STATE_WORDS 13
+uint32_t state_words(enum dtype kind); /* how many uint64 a generator has */
+void seed_words(enum dtype kind, const uint32_t *entropy, size_t n, const uint32_t *spawn,
+		size_t nspawn, uint64_t words[MAX_STATE_WORDS]);
+
 /* files.c: an argument of file(...) as a string. NULL: reported, nothing can have this name. */
 const char *file_name(struct ctx *cx, const struct astr *s, struct span at);
 /* The tensor of a .npy file, a tensor of a .safetensors file by its name, or one of the caller's

@@ -81,6 +81,9 @@ static bool load(enum dtype t, const uint8_t *p, struct number *n)
 	case DT_COMPLEX128:
 	case DT_BFLOAT16:
 	case DT_STRING:
+	case DT_RNG:
+	case DT_RNG_PCG64DXSM:
+	case DT_RNG_PHILOX:
 	case DT_COUNT:
 		return false;
 	}
@@ -214,7 +217,7 @@ bool tensor_convert(enum dtype to, void *dst, enum dtype from, const void *src, 
 	const uint8_t *s = src;
 	size_t a = dtypes[from].size, b = dtypes[to].size;
 	struct number v;
-	if (!a || !b || dtypes[to].kind == KIND_OTHER || dtypes[from].kind == KIND_OTHER)
+	if (!a || !b || dtypes[to].kind >= KIND_OTHER || dtypes[from].kind >= KIND_OTHER)
 		return false;
 	if (from == to) {
 		if (n)

@@ -124,6 +124,8 @@ const char *type_str(struct ctx *cx, struct type t)
 {
 	struct strbuf b = {.arena = cx->arena};
 	sb_str(&b, dtypes[t.dtype].name);
+	if (is_rng((enum dtype)t.dtype) && !t.rank)
+		return b.s;
 	sb_str(&b, "[");
 	for (uint32_t i = 0; i < t.rank; i++) {
 		sb_str(&b, i ? ", " : "");

@@ -26,6 +26,7 @@ struct fn *op_body(struct ctx *cx, const struct op *op); /* .onnx or .lib as a f
 enum onnx_id fn_as_node(const struct fn *f);
 uint32_t fn_params(const struct fn *f);
 uint32_t fn_results(const struct fn *f);
+enum dtype fn_param_dtype(const struct fn *f, uint32_t i); /* as it is written; DT_NONE: generic */
 bool is_builtin(const char *name); /* a function of the language, such as file */
 
 /* The library's fns, made from lib/ by tools/embed.sh: sorted by name; each is parsed

@@ -455,7 +455,9 @@ static struct cv eval_name(struct elab *e, const struct anode *n)
 	struct sym *sym = n->u.sym;
 	struct binding *b;
 
-	if (sym->dtype && !(n->flags & AF_QUOTED))
+	/* a generator may be called rng, as in r, x = normal_rv(rng, None, mu, sigma) */
+	bool value = is_rng((enum dtype)sym->dtype) && find_value(e, sym);
+	if (sym->dtype && !value && !(n->flags & AF_QUOTED))
 		return (struct cv){.kind = CV_DTYPE, .span = n->span, .u.dtype = sym->dtype};
 	b = find_value(e, sym);
 	if (b) {

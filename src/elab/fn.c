@@ -310,6 +310,13 @@ uint32_t fn_params(const struct fn *f)
 	return f->nparams;
 }
 
+enum dtype fn_param_dtype(const struct fn *f, uint32_t i)
+{
+	struct expr x = i < f->nparams ? f->params[i].type : (struct expr){0};
+
+	return x.len ? f->file->nodes.at[x.first + x.len - 1].u.sym->dtype : DT_NONE;
+}
+
 uint32_t fn_results(const struct fn *f)
 {
 	return f->nresults;

@@ -163,6 +163,10 @@ void elab_children(struct elab *e, uint32_t at,
 /* mistakes.c */
 void warn_mistakes(struct elab *e, const struct node *n, struct span s);
 
+/* generator.c: rng(42), rng[4](42), rng([six words]), rng(w) */
+struct cv elab_generator(struct elab *e, enum dtype t, const struct cv *dims, uint32_t ndims,
+			 struct cv *args, uint32_t nargs, struct span s);
+
 /* raw.c */
 struct cv call_onnx(struct elab *e, uint32_t at, struct cv *items);
 /* a + b in a file with infix=onnx; name: "onnx.Add", n: the expression */

@@ -247,7 +247,7 @@ bool match_type(struct elab *e, struct expr x, struct value *v, const char *what
 		return false;
 	if (t != v->type.dtype)
 		return type_clash(e, x, &v->type, E_ANNOTATION, what, name, s);
-	if (!(p.root->flags & AF_DIMS))
+	if (!(p.root->flags & AF_DIMS) && !is_rng(p.root->u.sym->dtype))
 		return true;
 	if (!match_dims(e, &p, v, s, loose))
 		return e->cx->errors == errors &&
@@ -279,7 +279,7 @@ bool make_type(struct elab *e, struct expr x, struct value *v, struct type *t)
 	t->dtype = (uint8_t)type_dtype(e, p.root, DT_NONE);
 	if (!t->dtype)
 		return false;
-	if (!(p.root->flags & AF_DIMS) || p.rest >= 0) {
+	if ((!(p.root->flags & AF_DIMS) && !is_rng((enum dtype)t->dtype)) || p.rest >= 0) {
 		elab_error(e, p.root->span, E_ANNOTATION,
 			   p.rest >= 0 ? "'...' needs a value to match: only fns take any rank"
 				       : "the rank must be known here: write %s[] for a scalar, "

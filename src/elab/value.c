@@ -425,7 +425,7 @@ static struct tensor *literal_tensor(struct elab *e, const struct cv *v, enum dt
 
 	if (!list_shape(e, v, shape, &rank))
 		return NULL;
-	if (dtypes[t].kind == KIND_OTHER) {
+	if (dtypes[t].kind >= KIND_OTHER) {
 		elab_error(e, v->span, E_DTYPE, "there are no literals of dtype %s%s",
 			   dtypes[t].name,
 			   t == DT_BFLOAT16 ? ": its constants are bfloat16[...](bytes(\"...\"))"
@@ -685,6 +685,8 @@ struct cv elab_construct(struct elab *e, enum dtype t, const struct cv *dims, ui
 {
 	dim *d = new_array(e->cx->arena, dim, ndims + 1);
 
+	if (is_rng(t) && !(nargs == 1 && args->kind == CV_BYTES))
+		return elab_generator(e, t, dims, ndims, args, nargs, s);
 	if (nargs != 1) {
 		elab_error(e, s, E_ARITY, "%s(...) takes one value but got %u", dtypes[t].name,
 			   nargs);

@@ -60,6 +60,7 @@ bool sh_filldiagonal(struct ctx *cx, struct node *n);
 bool sh_filldiagonaloffset(struct ctx *cx, struct node *n);
 bool sh_first(struct ctx *cx, struct node *n);
 bool sh_incsubtensor(struct ctx *cx, struct node *n);
+bool sh_generator_to_words(struct ctx *cx, struct node *n);
 bool sh_irfft(struct ctx *cx, struct node *n);
 bool sh_join(struct ctx *cx, struct node *n);
 bool sh_joindims(struct ctx *cx, struct node *n);
@@ -74,6 +75,7 @@ bool sh_matrix_transpose(struct ctx *cx, struct node *n);
 bool sh_nonzero(struct ctx *cx, struct node *n);
 bool sh_pad(struct ctx *cx, struct node *n);
 bool sh_qr(struct ctx *cx, struct node *n);
+bool sh_random(struct ctx *cx, struct node *n);
 bool sh_ravelmultiindex(struct ctx *cx, struct node *n);
 bool sh_reduce(struct ctx *cx, struct node *n);
 bool sh_reduce_keep(struct ctx *cx, struct node *n);
@@ -99,12 +101,16 @@ bool sh_tensorsolve(struct ctx *cx, struct node *n);
 bool sh_transpose(struct ctx *cx, struct node *n);
 bool sh_unique(struct ctx *cx, struct node *n);
 bool sh_unravelindex(struct ctx *cx, struct node *n);
+bool sh_words_to_generator(struct ctx *cx, struct node *n);
 enum dtype ty_abs(struct ctx *cx, struct node *n);
 enum dtype ty_arange(struct ctx *cx, struct node *n);
 enum dtype ty_bits(struct ctx *cx, struct node *n);
 enum dtype ty_bool(struct ctx *cx, struct node *n);
 enum dtype ty_careduce(struct ctx *cx, struct node *n);
 enum dtype ty_complex(struct ctx *cx, struct node *n);
+enum dtype ty_drawn_float(struct ctx *cx, struct node *n);
+enum dtype ty_drawn_int64(struct ctx *cx, struct node *n);
+enum dtype ty_drawn_param(struct ctx *cx, struct node *n);
 enum dtype ty_float(struct ctx *cx, struct node *n);
 enum dtype ty_float64(struct ctx *cx, struct node *n);
 enum dtype ty_complex128(struct ctx *cx, struct node *n);
@@ -145,6 +151,9 @@ enum dtype ty_upcast_nocomplex(struct ctx *cx, struct node *n);
 enum dtype ty_update(struct ctx *cx, struct node *n);
 enum dtype ty_xlogy(struct ctx *cx, struct node *n);
 
+/* rules_random.c: how many dims of its own parameter `param` of a random variable has, behind those
+ * of the batch. The draw comes after the last parameter. */
+uint32_t draw_core_rank(struct ctx *cx, const struct node *n, uint32_t param);
 /* The width of Pad before an axis (side 0) or after it (side 1), from its input 1; false: it is no
  * constant */
 bool pad_width_at(const struct node *n, uint32_t axis, uint32_t side, int64_t *k);

@@ -613,9 +613,35 @@ uint32_t op_results(struct ctx *cx, struct node *n)
 	return check_arity(cx, n) ? n->op->results(cx, n) : 0;
 }
 
+/* Generators of random numbers go into few ops: into the first inputs of a node, which then are all
+ * generators of one kind. false: reported */
+static bool check_generators(struct ctx *cx, struct node *n)
+{
+	for (uint32_t i = 0; i < n->nin; i++) {
+		enum dtype t = n->in[i] ? (enum dtype)n->in[i]->type.dtype : DT_NONE;
+		enum dtype first = n->in[0] ? (enum dtype)n->in[0]->type.dtype : DT_NONE;
+		bool other = i < n->op->generators && is_rng(first) != is_rng(t);
+		if (!is_rng(t) && !other)
+			continue;
+		if (i < n->op->generators && t == first)
+			continue;
+		if (i < n->op->generators && n->op->generators > 1)
+			error(cx, n->span, E_DTYPE, "%s: %s and %s are no generators of one kind",
+			      op_label(cx, n), type_str(cx, n->in[0]->type),
+			      type_str(cx, n->in[i]->type));
+		else
+			error(cx, n->span, E_DTYPE,
+			      "%s does not take a generator (%s): draws are made of it, as in "
+			      "r2, x = normal_rv(r, None, 0.0, 1.0)",
+			      op_label(cx, n), type_str(cx, n->in[i]->type));
+		return false;
+	}
+	return true;
+}
+
 static bool infer(struct ctx *cx, struct node *n)
 {
-	if (reads_poison(n))
+	if (reads_poison(n) || !check_generators(cx, n))
 		return poison_results(n);
 	if (n->op == &op_onnx)
 		return infer_onnx(cx, n);

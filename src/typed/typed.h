@@ -11,6 +11,9 @@
 void narrow_floats(struct ctx *cx, struct graph *g);
 /* Reports inputs and outputs that are float64, for a target that has none. */
 void refuse_float64(struct ctx *cx, const struct graph *g);
+/* generators.c: generators of random numbers become the words of their states, which are uint64
+ * along one more axis. */
+void words_of_generators(struct ctx *cx, struct graph *g);
 /* share.c: calls of one op of the library, such as Gammaln, on small arrays of a block become one
  * call on all of them, joined. -fno-share-calls leaves them. */
 void share_calls(struct ctx *cx, struct graph *g);

@@ -1,0 +1,88 @@
+/*
+ * random.c: lowers random variables. In: a node `next, draw = normal_rv(rng, size, loc, scale)`, in
+ * which generators are words. Out: what the fn of the library that the row names makes of the words,
+ * the batch shape of the draw and the parameters. A parameter that the fn declares with a dtype is
+ * cast to it. One whose batch dims are all 1 is passed without them, so that the fn can ask for its
+ * rank; the others have lengths that are 1 in their types or those of the draw. The draw is computed
+ * in NumPy's dtype, and then cast to its own.
+ */
+#include <string.h>
+
+#include "lower/ops/lowerings.h"
+#include "ops/rules.h"
+
+static struct value *held(struct build *b, struct value *v, struct span s)
+{
+	struct value *r = held_by(b, v, v->type, s);
+
+	r->known = v->known;
+	return r;
+}
+
+/* The shape of the draw without its support, whose dims are d */
+static struct value *batch_shape(struct build *b, const dim *d, uint32_t rank)
+{
+	struct value *shape = dims_vector(b, d, rank);
+	bool sure = true;
+
+	for (uint32_t i = 0; i < rank; i++)
+		sure &= dim_ge(b->cx, d[i], 0);
+	if (sure)
+		return shape;
+	return check(b, shape, emit_(b, ONNX_GreaterOrEqual, shape, const_int(b, 0)),
+		     "negative dimensions are not allowed");
+}
+
+/* v, a parameter with `core` dims of its own behind those of the batch d */
+static struct value *parameter(struct build *b, struct value *v, uint32_t core, const dim *d,
+			       uint32_t rank)
+{
+	uint32_t own = v->type.rank - core, open = 0;
+	dim whole[MAX_RANK], lengths[MAX_RANK], wanted[MAX_RANK];
+	bool ones = true;
+
+	for (uint32_t i = 0; i < own; i++) {
+		dim length = v->type.dims[i], want = d[rank - own + i];
+		ones &= dim_is_one(b->cx, length);
+		if (dim_is_one(b->cx, length) || dim_eq(b->cx, length, want))
+			continue;
+		lengths[open] = length;
+		wanted[open++] = want;
+	}
+	if (ones)
+		return own ? reshape(b, v, v->type.dims + own, core) : v;
+	if (!open)
+		return v;
+	struct value *is = dims_vector(b, lengths, open), *one = const_int(b, 1);
+	struct value *fits = emit_(b, ONNX_Or, emit_(b, ONNX_Equal, is, one),
+				   emit_(b, ONNX_Equal, is, dims_vector(b, wanted, open)));
+	memcpy(whole, d, rank * sizeof(*d));
+	memcpy(whole + rank, v->type.dims + own, core * sizeof(*d));
+	v = check(b, v, fits, "the size is not compatible with the broadcast dimensions of inputs");
+	return expand(b, v, whole, rank + core);
+}
+
+bool lower_random(struct build *b, struct node *n)
+{
+	struct fn *f = lib_fn(b->cx, n->op->lib);
+	const struct type *t = &n->out[1]->type;
+	struct value **in = new_array(b->cx->arena, struct value *, n->nin), *out[2];
+	uint32_t rank = t->rank - draw_core_rank(b->cx, n, n->nin - 2u);
+
+	if (!f)
+		bug("%s: the library has no fn '%s'", n->op->name, n->op->lib);
+	in[0] = n->in[0];
+	in[1] = held(b, batch_shape(b, t->dims, rank), n->span);
+	for (uint32_t i = 2; i < n->nin; i++) {
+		enum dtype want = fn_param_dtype(f, i);
+		struct value *v = low(b, n->in[i]);
+		v = parameter(b, want ? cast(b, v, want) : v, draw_core_rank(b->cx, n, i - 2),
+			      t->dims, rank);
+		in[i] = held(b, v, n->span);
+	}
+	if (!call_fn(b, f, n->op, n->props, in, n->nin, out, 2))
+		return false;
+	lowered(b, n, 0, out[0]);
+	lowered(b, n, 1, cast(b, out[1], (enum dtype)t->dtype));
+	return true;
+}
