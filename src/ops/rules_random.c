@@ -22,8 +22,10 @@ static const char *draw_signature(struct ctx *cx, const struct node *n)
 
 static bool wrong_signature(struct ctx *cx, const struct node *n)
 {
-	error(cx, n->span, E_PROPERTY, "%s: the signature has to be like \"(),()->()\", for %u "
-	      "parameter%s", n->op->name, n->nin - 2u, n->nin == 3 ? "" : "s");
+	error(cx, n->span, E_PROPERTY,
+	      "%s: the signature has to be like \"(),()->()\", for %u "
+	      "parameter%s",
+	      n->op->name, n->nin - 2u, n->nin == 3 ? "" : "s");
 	return false;
 }
 
@@ -93,8 +95,9 @@ static bool support_dims(struct ctx *cx, struct node *n, dim *d, uint32_t lead, 
 		if (!s || (i + 1u < n->nin ? *s++ != ',' : strncmp(s, "->", 2) != 0))
 			return wrong_signature(cx, n);
 		if (t->rank < count) {
-			error(cx, n->span, E_RANK, "%s: argument %u needs %u dim%s at least, but is %s",
-			      n->op->name, i + 1, count, count == 1 ? "" : "s", type_str(cx, *t));
+			error(cx, n->span, E_RANK,
+			      "%s: argument %u needs %u dim%s at least, but is %s", n->op->name,
+			      i + 1, count, count == 1 ? "" : "s", type_str(cx, *t));
 			return false;
 		}
 		for (uint32_t a = 0; a < count; a++) {
@@ -104,8 +107,8 @@ static bool support_dims(struct ctx *cx, struct node *n, dim *d, uint32_t lead, 
 					continue;
 				if (d[k] && !dim_meet(cx, &d[k], length, n->span)) {
 					error(cx, n->span, E_SHAPE,
-					      "%s: the lengths %s and %s must be equal", n->op->name,
-					      dim_str(cx, d[k]), dim_str(cx, length));
+					      "%s: the lengths %s and %s must be equal",
+					      n->op->name, dim_str(cx, d[k]), dim_str(cx, length));
 					return false;
 				}
 				d[k] = d[k] ? d[k] : length;
@@ -153,11 +156,13 @@ static bool params_fit(struct ctx *cx, struct node *n, struct value **batch, con
 		const struct type *t = &batch[i]->type;
 		bool fits = t->rank <= rank;
 		for (uint32_t k = 0; fits && k < t->rank; k++)
-			fits = dim_is_one(cx, t->dims[k]) || !dim_ne(cx, t->dims[k], d[rank - t->rank + k]);
+			fits = dim_is_one(cx, t->dims[k]) ||
+			       !dim_ne(cx, t->dims[k], d[rank - t->rank + k]);
 		if (fits)
 			continue;
-		error(cx, n->span, E_SHAPE, "%s: argument %u, %s, does not broadcast to the size %s",
-		      n->op->name, i + 1, type_str(cx, n->in[i]->type),
+		error(cx, n->span, E_SHAPE,
+		      "%s: argument %u, %s, does not broadcast to the size %s", n->op->name, i + 1,
+		      type_str(cx, n->in[i]->type),
 		      strchr(type_str(cx, (struct type){DT_INT64, (uint8_t)rank, (dim *)d}), '['));
 		return false;
 	}
@@ -219,8 +224,8 @@ static enum dtype drawn(struct ctx *cx, struct node *n, enum dtype usual)
 
 	if (!t || is_float(t) == is_float(usual))
 		return t ? t : usual;
-	error(cx, n->span, E_DTYPE, "%s: draws of %s cannot be %s", n->op->name,
-	      dtypes[usual].name, dtypes[t].name);
+	error(cx, n->span, E_DTYPE, "%s: draws of %s cannot be %s", n->op->name, dtypes[usual].name,
+	      dtypes[t].name);
 	return DT_NONE;
 }
 

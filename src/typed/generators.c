@@ -15,10 +15,14 @@ struct words {
 	struct node **at; /* where the next new node goes: before the one that is looked at */
 };
 
-static const char *generator_kind(enum dtype t)
-{
-	return t == DT_RNG_PHILOX ? "Philox" : t == DT_RNG_PCG64DXSM ? "PCG64DXSM" : "PCG64";
-}
+/* NumPy's name of the bit generator, and what lib/random.ptg calls it */
+static const struct kind {
+	const char *name, *word;
+} kinds[] = {
+	[DT_RNG - DT_RNG] = {"PCG64", "pcg64"},
+	[DT_RNG_PCG64DXSM - DT_RNG] = {"PCG64DXSM", "pcg64dxsm"},
+	[DT_RNG_PHILOX - DT_RNG] = {"Philox", "philox"},
+};
 
 static void make_words(struct words *w, struct value *v)
 {
@@ -127,7 +131,7 @@ static void node_on_words(struct words *w, struct node *n)
 	}
 	default:
 		if (n->op->core && is_rng(t) && n->nout == 2)
-			n->props = set_prop(w, n, "kind", text(w, generator_kind(t)));
+			n->props = set_prop(w, n, "kind", text(w, kinds[t - DT_RNG].word));
 	}
 }
 
@@ -155,34 +159,38 @@ static void words_of_block(struct words *w, struct block *k)
 	w->block = outer;
 }
 
-/* Notes in the model that the input or output v is a generator. */
-static void note_generator(struct ctx *cx, const struct value *v, uint32_t *n)
-{
-	const char **meta = (const char **)cx->opt.meta;
+typedef vec(const char *) meta;
 
-	if (!v || !v->name || !is_rng((enum dtype)v->type.dtype))
-		return;
-	for (uint32_t i = 0; meta && meta[i]; i++)
-		*n = i + 1;
-	const char **more = new_array(cx->arena, const char *, *n + 2);
-	if (*n)
-		memcpy(more, meta, *n * sizeof(*more));
-	more[(*n)++] = arena_printf(cx->arena, "generator:%s=%s", v->name->s,
-				    generator_kind((enum dtype)v->type.dtype));
-	cx->opt.meta = more;
+/* The entry of the model's metadata for v, an input or output, if it is a generator */
+static void note_generator(struct ctx *cx, meta *m, const struct value *v, const char *suffix)
+{
+	if (v->name && is_rng((enum dtype)v->type.dtype))
+		*vec_push(cx->arena, m) = arena_printf(cx->arena, "generator:%s%s=%s", v->name->s,
+						       suffix, kinds[v->type.dtype - DT_RNG].name);
+}
+
+static void note_generators(struct ctx *cx, const struct graph *g)
+{
+	meta m = {0};
+
+	for (uint32_t i = 0; cx->opt.meta && cx->opt.meta[i]; i++)
+		*vec_push(cx->arena, &m) = cx->opt.meta[i];
+	for (uint32_t i = 0; i < g->block->params.len; i++)
+		note_generator(cx, &m, g->block->params.at[i], "");
+	for (uint32_t i = 0; i < g->block->results.len; i++)
+		note_generator(cx, &m, g->block->results.at[i], "");
+	for (uint32_t i = 0; i < g->states.len; i++)
+		if (g->states.at[i].next)
+			note_generator(cx, &m, g->states.at[i].param, ".next");
+	*vec_push(cx->arena, &m) = NULL;
+	cx->opt.meta = m.at;
 }
 
 void words_of_generators(struct ctx *cx, struct graph *g)
 {
 	struct words w = {.cx = cx};
-	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < g->block->params.len; i++)
-		note_generator(cx, g->block->params.at[i], &n);
-	for (uint32_t i = 0; i < g->block->results.len; i++)
-		note_generator(cx, g->block->results.at[i], &n);
-	for (uint32_t i = 0; i < g->states.len; i++)
-		note_generator(cx, g->states.at[i].next, &n);
+	note_generators(cx, g);
 	for (uint32_t i = 0; i < g->states.len; i++)
 		make_words(&w, g->states.at[i].init);
 	words_of_block(&w, g->block);

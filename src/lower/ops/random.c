@@ -1,10 +1,10 @@
 /*
  * random.c: lowers random variables. In: a node `next, draw = normal_rv(rng, size, loc, scale)`, in
- * which generators are words. Out: what the fn of the library that the row names makes of the words,
- * the batch shape of the draw and the parameters. A parameter that the fn declares with a dtype is
- * cast to it. One whose batch dims are all 1 is passed without them, so that the fn can ask for its
- * rank; the others have lengths that are 1 in their types or those of the draw. The draw is computed
- * in NumPy's dtype, and then cast to its own.
+ * which generators are words. Out: what the fn of the library that the row names makes of the
+ * words, the batch shape of the draw and the parameters. A parameter that the fn declares with a
+ * dtype is cast to it. One whose batch dims are all 1 is passed without them, so that the fn can
+ * ask for its rank; the others have lengths that are 1 in their types or those of the draw. The
+ * draw is computed in NumPy's dtype, and then cast to its own.
  */
 #include <string.h>
 
