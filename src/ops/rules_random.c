@@ -11,41 +11,52 @@
 
 #include "ops/rules.h"
 
-#define MAX_CORE 16 /* letters of a name in a signature, names of a parameter */
+#define MAX_CORE   8 /* dims of a parameter, and of a draw, besides those of the batch */
+#define MAX_PARAMS 4
 
-static const char *draw_signature(struct ctx *cx, const struct node *n)
+/* "(n),(n,n)->(n)": the names of the dims of each parameter, then of the draw */
+struct signature {
+	const char *name[MAX_PARAMS + 1][MAX_CORE]; /* up to a comma or bracket */
+	uint32_t rank[MAX_PARAMS + 1];
+	uint32_t nparams;
+};
+
+/* Reads "(a,b)" as group g; NULL: it is wrong */
+static const char *read_group(const char *s, struct signature *sig, uint32_t g)
 {
-	const char *given = prop_str(cx, n, "signature");
-
-	return given ? given : n->op->core;
-}
-
-static bool wrong_signature(struct ctx *cx, const struct node *n)
-{
-	error(cx, n->span, E_PROPERTY,
-	      "%s: the signature has to be like \"(),()->()\", for %u "
-	      "parameter%s",
-	      n->op->name, n->nin - 2u, n->nin == 3 ? "" : "s");
-	return false;
-}
-
-/* Reads "(a,b)": sets names[], which point into s, and their number; NULL: it is wrong */
-static const char *read_group(const char *s, const char *names[MAX_CORE], uint32_t *count)
-{
-	*count = 0;
-	if (*s++ != '(')
+	if (g > MAX_PARAMS || *s++ != '(')
 		return NULL;
 	while (*s != ')') {
-		if (*count == MAX_CORE)
-			return NULL;
-		names[(*count)++] = s;
+		const char *begin = s;
 		while (isalnum((unsigned char)*s) || *s == '_')
 			s++;
-		if (s == names[*count - 1] || (*s != ',' && *s != ')'))
+		if (s == begin || (*s != ',' && *s != ')') || sig->rank[g] == MAX_CORE)
 			return NULL;
-		s += *s == ',' && s[1] != ')';
+		sig->name[g][sig->rank[g]++] = begin;
+		s += *s == ',';
 	}
 	return s + 1;
+}
+
+static bool read_signature(struct ctx *cx, const struct node *n, struct signature *sig)
+{
+	const char *s = prop_str(cx, n, "signature");
+
+	*sig = (struct signature){0};
+	for (s = read_group(s ? s : n->op->core, sig, 0); s && *s == ',';)
+		s = read_group(s + 1, sig, ++sig->nparams);
+	if (!s || strncmp(s, "->", 2) != 0)
+		return false;
+	s = read_group(s + 2, sig, ++sig->nparams);
+	return s && !*s;
+}
+
+uint32_t draw_core_rank(struct ctx *cx, const struct node *n, uint32_t param)
+{
+	struct signature sig;
+
+	read_signature(cx, n, &sig);
+	return sig.rank[param];
 }
 
 static bool same_name(const char *a, const char *b)
@@ -55,70 +66,77 @@ static bool same_name(const char *a, const char *b)
 	return n == strcspn(b, ",)") && !memcmp(a, b, n);
 }
 
-uint32_t draw_core_rank(struct ctx *cx, const struct node *n, uint32_t param)
+/* Is the number of parameters that of the signature, and has each the dims of its own? */
+static bool check_params(struct ctx *cx, const struct node *n, const struct signature *sig)
 {
-	const char *s = draw_signature(cx, n), *names[MAX_CORE];
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i <= param; i++) {
-		s = read_group(s, names, &count);
-		s += *s == ',' ? 1 : *s == '-' ? 2 : 0;
+	if (n->nin != sig->nparams + 2) {
+		error(cx, n->span, E_ARITY,
+		      "%s: expected %u arguments, a generator, the size or None, and %u "
+		      "parameter%s, but got %u",
+		      n->op->name, sig->nparams + 2, sig->nparams, sig->nparams == 1 ? "" : "s",
+		      n->nin);
+		return false;
 	}
-	return count;
+	for (uint32_t i = 0; i < sig->nparams; i++) {
+		const struct type *t = &n->in[i + 2]->type;
+		if (t->rank >= sig->rank[i])
+			continue;
+		error(cx, n->span, E_RANK, "%s: argument %u needs %u dim%s at least, but is %s",
+		      n->op->name, i + 3, sig->rank[i], sig->rank[i] == 1 ? "" : "s",
+		      type_str(cx, *t));
+		return false;
+	}
+	return true;
 }
 
-/* The length of the support that no parameter has as a length: that of permutation(5), and those
- * that the last argument of choice says */
-static dim support_length(struct ctx *cx, struct node *n, const char *name, uint32_t axis)
+/* The length that the signature calls `name`, which is that of parameters; *d stays DIM_NONE where
+ * none has it. false: reported */
+static bool named_length(struct ctx *cx, const struct node *n, const struct signature *sig,
+			 const char *name, dim *d)
 {
-	const struct value *v = n->in[n->nin - 1];
-	const struct known *k = known_of(cx, n->in[n->nin - 1]);
-	uint32_t i = v->type.rank ? (uint32_t)(name[0] == 's' ? atoi(name + 1) : 0) : 0;
-
-	return k && i < k->n ? k->at[i] : dim_fresh(cx, SOURCE_SIZE, n->out[1], axis);
-}
-
-/* Sets d[] to the dims of one draw and *rank to their number; false: reported */
-static bool support_dims(struct ctx *cx, struct node *n, dim *d, uint32_t lead, uint32_t *rank)
-{
-	const char *s = draw_signature(cx, n), *names[MAX_CORE], *out[MAX_CORE];
-	uint32_t count, nout;
-	const char *arrow = s ? strstr(s, "->") : NULL;
-
-	if (!arrow || !(arrow = read_group(arrow + 2, out, &nout)) || *arrow)
-		return wrong_signature(cx, n);
-	for (uint32_t k = 0; k < nout; k++)
-		d[k] = isdigit((unsigned char)*out[k]) ? dim_const(cx, atoi(out[k])) : DIM_NONE;
-	for (uint32_t i = 2; i < n->nin; i++) {
-		const struct type *t = &n->in[i]->type;
-		s = read_group(s, names, &count);
-		if (!s || (i + 1u < n->nin ? *s++ != ',' : strncmp(s, "->", 2) != 0))
-			return wrong_signature(cx, n);
-		if (t->rank < count) {
-			error(cx, n->span, E_RANK,
-			      "%s: argument %u needs %u dim%s at least, but is %s", n->op->name,
-			      i + 1, count, count == 1 ? "" : "s", type_str(cx, *t));
-			return false;
-		}
-		for (uint32_t a = 0; a < count; a++) {
-			dim length = t->dims[t->rank - count + a];
-			for (uint32_t k = 0; k < nout; k++) {
-				if (!same_name(names[a], out[k]))
-					continue;
-				if (d[k] && !dim_meet(cx, &d[k], length, n->span)) {
-					error(cx, n->span, E_SHAPE,
-					      "%s: the lengths %s and %s must be equal",
-					      n->op->name, dim_str(cx, d[k]), dim_str(cx, length));
-					return false;
-				}
-				d[k] = d[k] ? d[k] : length;
+	for (uint32_t i = 0; i < sig->nparams; i++)
+		for (uint32_t a = 0; a < sig->rank[i]; a++) {
+			const struct type *t = &n->in[i + 2]->type;
+			dim length = t->dims[t->rank - sig->rank[i] + a];
+			if (!same_name(sig->name[i][a], name))
+				continue;
+			if (*d && !dim_meet(cx, d, length, n->span)) {
+				error(cx, n->span, E_SHAPE,
+				      "%s: the lengths %s and %s must be equal", n->op->name,
+				      dim_str(cx, *d), dim_str(cx, length));
+				return false;
 			}
+			*d = *d ? *d : length;
 		}
+	return true;
+}
+
+/* Length k of the support where no parameter has it as a length: it is an element of the last one,
+ * as in permutation(5), and in choice(a, (2, 3)). */
+static dim counted_length(struct ctx *cx, struct node *n, uint32_t k, uint32_t axis)
+{
+	const struct known *last = known_of(cx, n->in[n->nin - 1]);
+
+	return last && k < last->n ? last->at[k] : dim_fresh(cx, SOURCE_SIZE, n->out[1], axis);
+}
+
+/* Sets d[] to the dims of one draw, which is the last group of the signature; false: reported */
+static bool support_dims(struct ctx *cx, struct node *n, const struct signature *sig, dim *d,
+			 uint32_t lead)
+{
+	for (uint32_t i = 0; i < sig->nparams; i++)
+		for (uint32_t a = 0; a < sig->rank[i]; a++) {
+			dim ignored = DIM_NONE;
+			if (!named_length(cx, n, sig, sig->name[i][a], &ignored))
+				return false;
+		}
+	for (uint32_t k = 0; k < sig->rank[sig->nparams]; k++) {
+		const char *name = sig->name[sig->nparams][k];
+		d[k] = isdigit((unsigned char)*name) ? dim_const(cx, atoi(name)) : DIM_NONE;
+		if (!d[k] && !named_length(cx, n, sig, name, &d[k]))
+			return false;
+		d[k] = d[k] ? d[k] : counted_length(cx, n, k, lead + k);
 	}
-	for (uint32_t k = 0; k < nout; k++)
-		if (!d[k])
-			d[k] = support_length(cx, n, out[k], lead + k);
-	*rank = nout;
 	return true;
 }
 
@@ -169,14 +187,15 @@ static bool params_fit(struct ctx *cx, struct node *n, struct value **batch, con
 	return true;
 }
 
-static bool batch_dims(struct ctx *cx, struct node *n, dim *d, uint32_t *rank)
+static bool batch_dims(struct ctx *cx, struct node *n, const struct signature *sig, dim *d,
+		       uint32_t *rank)
 {
 	struct value **batch = new_array(cx->arena, struct value *, n->nin);
 
 	*rank = 0;
 	for (uint32_t i = 2; i < n->nin; i++) {
 		const struct type *t = &n->in[i]->type;
-		uint32_t r = t->rank - draw_core_rank(cx, n, i - 2);
+		uint32_t r = t->rank - sig->rank[i - 2];
 		batch[i] = new (cx->arena, struct value);
 		batch[i]->type = (struct type){t->dtype, (uint8_t)r, t->dims};
 		*rank = r > *rank ? r : *rank;
@@ -191,6 +210,7 @@ bool sh_random(struct ctx *cx, struct node *n)
 	const struct type *rng = &n->in[0]->type;
 	enum dtype t = (enum dtype)n->out[0]->type.dtype;
 	dim batch[MAX_RANK + 1], support[MAX_CORE];
+	struct signature sig;
 	uint32_t lead, rank;
 
 	if (!is_rng((enum dtype)rng->dtype)) {
@@ -205,10 +225,15 @@ bool sh_random(struct ctx *cx, struct node *n)
 		      n->op->name, n->op->name, type_str(cx, *rng));
 		return false;
 	}
-	if (!support_dims(cx, n, support, 0, &rank) || !batch_dims(cx, n, batch, &lead))
+	if (!read_signature(cx, n, &sig)) {
+		error(cx, n->span, E_PROPERTY, "%s: the signature has to be like \"(),()->()\"",
+		      n->op->name);
 		return false;
-	if (lead && !support_dims(cx, n, support, lead, &rank))
+	}
+	if (!check_params(cx, n, &sig) || !batch_dims(cx, n, &sig, batch, &lead) ||
+	    !support_dims(cx, n, &sig, support, lead))
 		return false;
+	rank = sig.rank[sig.nparams];
 	dim *d = new_dims(cx, lead + rank);
 	for (uint32_t i = 0; i < lead + rank; i++)
 		d[i] = i < lead ? batch[i] : support[i - lead];

@@ -64,13 +64,13 @@ static struct value *parameter(struct build *b, struct value *v, uint32_t core, 
 
 bool lower_random(struct build *b, struct node *n)
 {
-	struct fn *f = lib_fn(b->cx, n->op->lib);
+	struct fn *f = lib_fn(b->cx, n->op->draw);
 	const struct type *t = &n->out[1]->type;
 	struct value **in = new_array(b->cx->arena, struct value *, n->nin), *out[2];
 	uint32_t rank = t->rank - draw_core_rank(b->cx, n, n->nin - 2u);
 
 	if (!f)
-		bug("%s: the library has no fn '%s'", n->op->name, n->op->lib);
+		bug("%s: the library has no fn '%s'", n->op->name, n->op->draw);
 	in[0] = n->in[0];
 	in[1] = held(b, batch_shape(b, t->dims, rank), n->span);
 	for (uint32_t i = 2; i < n->nin; i++) {
