@@ -62,6 +62,19 @@ static struct value *parameter(struct build *b, struct value *v, uint32_t core, 
 	return expand(b, v, whole, rank + core);
 }
 
+/* The properties of n for its fn, which may ask for `core`, the rank of one item of parameter 1 */
+static struct cv *draw_props(struct build *b, struct node *n)
+{
+	const struct op_sig *sig = op_sig(b->cx, n->op);
+	struct cv *props = new_array(b->cx->arena, struct cv, sig->nprops);
+
+	memcpy(props, n->props, sig->nprops * sizeof(*props));
+	for (uint32_t i = 0; i < sig->nprops; i++)
+		if (!strcmp(sig->props[i].name->s, "core"))
+			props[i] = (struct cv){.kind = CV_INT, .u.i = draw_core_rank(b->cx, n, 0)};
+	return props;
+}
+
 bool lower_random(struct build *b, struct node *n)
 {
 	struct fn *f = lib_fn(b->cx, n->op->draw);
@@ -80,7 +93,7 @@ bool lower_random(struct build *b, struct node *n)
 			      t->dims, rank);
 		in[i] = held(b, v, n->span);
 	}
-	if (!call_fn(b, f, n->op, n->props, in, n->nin, out, 2))
+	if (!call_fn(b, f, n->op, draw_props(b, n), in, n->nin, out, 2))
 		return false;
 	lowered(b, n, 0, out[0]);
 	lowered(b, n, 1, cast(b, out[1], (enum dtype)t->dtype));
