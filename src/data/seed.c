@@ -91,9 +91,8 @@ uint32_t state_words(enum dtype kind)
 void seed_words(enum dtype kind, const uint32_t *entropy, size_t n, const uint32_t *spawn,
 		size_t nspawn, uint64_t words[MAX_STATE_WORDS])
 {
-	const struct u128 pcg = {0x2360ed051fc65da4, 0x4385df649fccf645};
-	const struct u128 cheap = {0, 0xda942042e4dd58b5};
-	struct u128 step = kind == DT_RNG ? pcg : cheap, state, inc;
+	const struct u128 times = {0x2360ed051fc65da4, 0x4385df649fccf645};
+	struct u128 state, inc;
 	uint32_t pool[POOL];
 	uint64_t seed[4];
 
@@ -107,7 +106,7 @@ void seed_words(enum dtype kind, const uint32_t *entropy, size_t n, const uint32
 	words_of_pool(pool, seed, 4);
 	inc = (struct u128){seed[2] << 1 | seed[3] >> 63, seed[3] << 1 | 1};
 	state = add(inc, (struct u128){seed[0], seed[1]});
-	state = add(multiply(state, step), inc);
+	state = add(multiply(state, times), inc);
 	words[0] = state.hi;
 	words[1] = state.lo;
 	words[2] = inc.hi;

@@ -2,7 +2,8 @@
  * generator.c: generators of random numbers as expressions. In: the arguments of rng(...),
  * rng_philox(...), ... Out: a constant, if they are literals: rng(42) is the generator of
  * np.random.default_rng(42), rng[3](42) are the three that its spawn(3) gives, rng([...]) has the
- * words of a state. Else a node: rng(w) has the words of w, of dtype uint64, along its last axis.
+ * words of a state. Else a node: rng(w) has the words of w, of dtype uint64, along its last axis,
+ * and rng(n) is made of the seed n when the model runs.
  */
 #include <string.h>
 
@@ -59,22 +60,18 @@ static struct cv from_seed(struct elab *e, enum dtype t, uint64_t seed, uint32_t
 	return state_constant(e, t, rank, shape, words, s);
 }
 
-/* *n = the number of spawned generators; false: reported */
-static bool spawn_count(struct elab *e, enum dtype t, const struct cv *dims, uint32_t ndims,
-			struct span s, int64_t *n)
+/* Is the number of spawned generators known? *n = -1: reported */
+static bool spawn_count(struct elab *e, const struct cv *d, int64_t *n)
 {
-	dim d;
+	dim length;
 
-	if (ndims == 1 && dims->kind == CV_POISON)
+	if (!cv_as_dim(e, d, &length) || !dim_is_const(e->cx, length, n))
 		return false;
-	if (ndims == 1 && cv_as_dim(e, dims, &d) && dim_is_const(e->cx, d, n) && *n >= 0 &&
-	    *n <= MAX_SPAWNED)
+	if (*n >= 0 && *n <= MAX_SPAWNED)
 		return true;
-	elab_error(e, s, E_EXPRESSION,
-		   "%s[n](seed) has the generators that the one of this seed spawns: n must be a "
-		   "number up to %d",
-		   dtypes[t].name, MAX_SPAWNED);
-	return false;
+	elab_error(e, d->span, E_RANGE, "the number of generators must be 0 to %d", MAX_SPAWNED);
+	*n = -1;
+	return true;
 }
 
 /* Is v an integer that is known? */
@@ -94,6 +91,34 @@ static bool is_seed(const struct cv *v, uint64_t *seed, bool *negative)
 	       tensor_convert(DT_UINT64, seed, (enum dtype)x->data->dtype, x->data->data, 1);
 }
 
+/* rng[n](seed), where only the run knows the seed or n */
+static struct cv spawned(struct elab *e, enum dtype t, const struct cv *n, const struct cv *seed,
+			 struct span s)
+{
+	struct cv args[2] = {*seed, *n}, words;
+
+	if (t != DT_RNG) {
+		elab_error(e, s, E_UNSUPPORTED,
+			   "%s[n](seed): both have to be known while compiling", dtypes[t].name);
+		return poison(s);
+	}
+	for (int i = 0; i < 2; i++) {
+		struct value *v = to_value(e, &args[i], DT_INT64);
+		if (!v || !v->type.dtype)
+			return poison(s);
+		if (v->type.rank || !is_int((enum dtype)v->type.dtype)) {
+			elab_error(e, args[i].span, E_DTYPE, "expected an integer but got %s",
+				   type_str(e->cx, v->type));
+			return poison(s);
+		}
+		args[i] = cv_value(v, s);
+	}
+	struct fn *f = lib_fn(e->cx, "_Spawned_generators");
+	if (!expand_call(e, f, s, NULL, 0, args, 2, &words))
+		return poison(s);
+	return from_words(e, t, words.u.v, s);
+}
+
 struct cv elab_generator(struct elab *e, enum dtype t, const struct cv *dims, uint32_t ndims,
 			 struct cv *args, uint32_t nargs, struct span s)
 {
@@ -108,20 +133,28 @@ struct cv elab_generator(struct elab *e, enum dtype t, const struct cv *dims, ui
 	}
 	if (args->kind == CV_POISON || !all_defined(e, args, 1))
 		return poison(s);
-	if (is_seed(args, &seed, &negative)) {
-		if (negative) {
-			elab_error(e, args->span, E_LITERAL, "a seed is not negative");
-			return poison(s);
-		}
-		if (ndims && !spawn_count(e, t, dims, ndims, s, &count))
-			return poison(s);
-		return from_seed(e, t, seed, ndims, &count, s);
-	}
-	if (ndims) {
-		elab_error(e, args->span, E_EXPRESSION, "%s[n](...) takes a seed but got %s",
-			   dtypes[t].name, cv_kind_name(args));
+	if (ndims > 1) {
+		elab_error(e, s, E_RANK, "%s[n](seed) has n generators, in one dim",
+			   dtypes[t].name);
 		return poison(s);
 	}
+	bool known = is_seed(args, &seed, &negative);
+	if (known && negative) {
+		elab_error(e, args->span, E_LITERAL, "a seed is not negative");
+		return poison(s);
+	}
+	if (known && (!ndims || spawn_count(e, dims, &count)))
+		return count < 0 ? poison(s) : from_seed(e, t, seed, ndims, &count, s);
+	if (ndims)
+		return spawned(e, t, dims, args, s);
 	struct value *v = to_value(e, args, cv_is_weak(args) ? DT_UINT64 : DT_NONE);
-	return v && v->type.dtype ? from_words(e, t, v, args->span) : poison(s);
+	if (!v || !v->type.dtype)
+		return poison(s);
+	if (v->type.rank || !is_int((enum dtype)v->type.dtype))
+		return from_words(e, t, v, args->span);
+	if (t == DT_RNG)
+		return call_named(e, "DefaultGeneratorMakerOp", args, 1, s);
+	elab_error(e, args->span, E_UNSUPPORTED, "the seed of %s has to be known while compiling",
+		   dtypes[t].name);
+	return poison(s);
 }

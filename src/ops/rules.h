@@ -49,6 +49,7 @@ bool sh_choose(struct ctx *cx, struct node *n);
 bool sh_convolve(struct ctx *cx, struct node *n);
 bool sh_einsum(struct ctx *cx, struct node *n);
 bool sh_core(struct ctx *cx, struct node *n);
+bool sh_default_generator(struct ctx *cx, struct node *n);
 bool sh_dimshuffle(struct ctx *cx, struct node *n);
 bool sh_dot(struct ctx *cx, struct node *n);
 bool sh_eigh(struct ctx *cx, struct node *n);

@@ -271,6 +271,14 @@ enum dtype ty_drawn_param(struct ctx *cx, struct node *n)
 
 /* --- generators and their words --- */
 
+bool sh_default_generator(struct ctx *cx, struct node *n)
+{
+	if (!want_int_scalar(cx, n, 0, "a seed"))
+		return false;
+	set_type(n, 0, DT_RNG, 0, NULL);
+	return true;
+}
+
 bool sh_generator_to_words(struct ctx *cx, struct node *n)
 {
 	const struct type *t = &n->in[0]->type;

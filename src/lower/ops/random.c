@@ -20,46 +20,56 @@ static struct value *held(struct build *b, struct value *v, struct span s)
 }
 
 /* The shape of the draw without its support, whose dims are d */
-static struct value *batch_shape(struct build *b, const dim *d, uint32_t rank)
+static struct value *batch_shape(struct build *b, struct node *n, const dim *d, uint32_t rank)
 {
-	struct value *shape = dims_vector(b, d, rank);
-	bool sure = true;
+	bool sure = true, known = true;
 
-	for (uint32_t i = 0; i < rank; i++)
+	for (uint32_t i = 0; i < rank; i++) {
+		known &= dim_available(b, d[i]);
 		sure &= dim_ge(b->cx, d[i], 0);
+	}
+	struct value *shape =
+		known || !n->in[1] ? dims_vector(b, d, rank) : cast(b, low(b, n->in[1]), DT_INT64);
 	if (sure)
 		return shape;
 	return check(b, shape, emit_(b, ONNX_GreaterOrEqual, shape, const_int(b, 0)),
 		     "negative dimensions are not allowed");
 }
 
-/* v, a parameter with `core` dims of its own behind those of the batch d */
-static struct value *parameter(struct build *b, struct value *v, uint32_t core, const dim *d,
-			       uint32_t rank)
+/* v, a parameter with `core` dims of its own behind those of the batch, whose shape is given with
+ * its dims d */
+static struct value *parameter(struct build *b, struct value *v, uint32_t core, struct value *shape,
+			       const dim *d, uint32_t rank)
 {
 	uint32_t own = v->type.rank - core, open = 0;
-	dim whole[MAX_RANK], lengths[MAX_RANK], wanted[MAX_RANK];
+	dim whole[MAX_RANK], lengths[MAX_RANK];
+	int64_t axes[MAX_RANK];
 	bool ones = true;
+	const char *message = "the size is not compatible with the broadcast dimensions of inputs";
 
 	for (uint32_t i = 0; i < own; i++) {
-		dim length = v->type.dims[i], want = d[rank - own + i];
+		dim length = v->type.dims[i];
 		ones &= dim_is_one(b->cx, length);
-		if (dim_is_one(b->cx, length) || dim_eq(b->cx, length, want))
+		if (dim_is_one(b->cx, length) || dim_eq(b->cx, length, d[rank - own + i]))
 			continue;
 		lengths[open] = length;
-		wanted[open++] = want;
+		axes[open++] = rank - own + i;
 	}
 	if (ones)
 		return own ? reshape(b, v, v->type.dims + own, core) : v;
 	if (!open)
 		return v;
-	struct value *is = dims_vector(b, lengths, open), *one = const_int(b, 1);
-	struct value *fits = emit_(b, ONNX_Or, emit_(b, ONNX_Equal, is, one),
-				   emit_(b, ONNX_Equal, is, dims_vector(b, wanted, open)));
+	struct value *is = dims_vector(b, lengths, open);
+	struct value *want = emit_(b, ONNX_Gather, shape, const_ints(b, axes, open));
+	struct value *fits = emit_(b, ONNX_Or, emit_(b, ONNX_Equal, is, const_int(b, 1)),
+				   emit_(b, ONNX_Equal, is, want));
+	v = check(b, v, fits, message);
 	memcpy(whole, d, rank * sizeof(*d));
 	memcpy(whole + rank, v->type.dims + own, core * sizeof(*d));
-	v = check(b, v, fits, "the size is not compatible with the broadcast dimensions of inputs");
-	return expand(b, v, whole, rank + core);
+	struct value *parts[2] = {shape, dims_vector(b, whole + rank, core)};
+	v = emit_(b, ONNX_Expand, v, core ? concat(b, 0, parts, 2) : shape);
+	return with_dims(labelled(b, v, message), memcpy(new_array(b->cx->arena, dim, rank + core),
+							 whole, (rank + core) * sizeof(*d)));
 }
 
 /* The properties of n for its fn, which may ask for `core`, the rank of one item of parameter 1 */
@@ -85,12 +95,13 @@ bool lower_random(struct build *b, struct node *n)
 	if (!f)
 		bug("%s: the library has no fn '%s'", n->op->name, n->op->draw);
 	in[0] = n->in[0];
-	in[1] = held(b, batch_shape(b, t->dims, rank), n->span);
+	struct value *shape = batch_shape(b, n, t->dims, rank);
+	in[1] = held(b, shape, n->span);
 	for (uint32_t i = 2; i < n->nin; i++) {
 		enum dtype want = fn_param_dtype(f, i);
 		struct value *v = low(b, n->in[i]);
 		v = parameter(b, want ? cast(b, v, want) : v, draw_core_rank(b->cx, n, i - 2),
-			      t->dims, rank);
+			      shape, t->dims, rank);
 		in[i] = held(b, v, n->span);
 	}
 	if (!call_fn(b, f, n->op, draw_props(b, n), in, n->nin, out, 2))
