@@ -8,10 +8,12 @@
 
 from ptgc._extend import register
 from ptgc._lib import format_text as format  # noqa: A004
+from ptgc._random import generator_to_words, words_to_generator
 from ptgc.api import Model, compile, load  # noqa: A004
 from ptgc.errors import CompileError, UnsupportedError
 from ptgc.export import Exported, compile_onnx, export_function_onnx, export_onnx, save_ptg, to_ptg
 from ptgc.linker import ONNX, ONNXLinker, onnx_mode
+from ptgc.predictive import export_predictive
 
 __version__ = "0.1.0"
 __all__ = [
@@ -25,12 +27,15 @@ __all__ = [
     "compile_onnx",
     "export_function_onnx",
     "export_onnx",
+    "export_predictive",
     "format",
+    "generator_to_words",
     "load",
     "onnx_mode",
     "register",
     "save_ptg",
     "to_ptg",
+    "words_to_generator",
 ]
 
 

@@ -23,6 +23,9 @@ from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from pytensor.tensor.extra_ops import CumOp
 from pytensor.tensor.math import Prod, Sum
+from pytensor.tensor.random import basic as random_basic
+from pytensor.tensor.random.op import RandomVariable, RNGConsumerOp
+from pytensor.tensor.random.type import RandomType
 from pytensor.tensor.shape import specify_shape
 from pytensor.tensor.subtensor import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 from pytensor.tensor.type import TensorType
@@ -39,6 +42,14 @@ INDEXING = Subtensor | AdvancedSubtensor | IncSubtensor | AdvancedIncSubtensor
 NOT_PYTENSORS = "the op is not PyTensor's: ptgc.register gives it a text"
 
 
+# Random variables that PyTensor draws by calling the method of that name of a generator
+PLAIN_DRAWS = frozenset(
+    kind.name for kind in vars(random_basic).values()
+    if isinstance(kind, type) and issubclass(kind, RandomVariable) and kind.rng_fn is RandomVariable.rng_fn
+    and hasattr(kind, "name")
+)  # fmt: skip
+
+
 # ---- types ----
 
 
@@ -50,6 +61,15 @@ def is_tensor(v: Variable) -> bool:
     if type(v.type).__module__.startswith("pytensor.sparse"):
         return False
     return isinstance(v.type, TensorType | ScalarType) or is_xtensor(v.type)
+
+
+def is_generator(v: Variable) -> bool:
+    return isinstance(v.type, RandomType)
+
+
+def is_value(v: Variable) -> bool:
+    """Can a model hold it?"""
+    return is_tensor(v) or is_generator(v)
 
 
 def is_list(v: Variable) -> bool:
@@ -65,6 +85,22 @@ def type_text(t: Type, dims=None) -> str:
     names = {axis: _text.quote(name) for axis, name in (dims or {}).items()}
     shape = [s if s is not None else names.get(i, "?") for i, s in enumerate(t.shape)]
     return _text.tensor_type(t.dtype, shape)
+
+
+# ---- generators ----
+
+
+def first_generator(v: Variable) -> Variable | None:
+    """The input or constant that a generator is a later state of; None: an op makes the generator."""
+    while v.owner is not None:
+        node = v.owner
+        if isinstance(node.op, RNGConsumerOp):
+            v = next(old for old, new in node.op.update(node).items() if new is v)
+        elif sources := [u for u in node.inputs if is_generator(u)]:
+            v = sources[0]
+        else:
+            return None
+    return v
 
 
 # ---- names ----
@@ -87,6 +123,8 @@ def op_name(op: Op) -> str:
         return "SetSubtensor" if op.set_instead_of_inc else "IncSubtensor"
     if isinstance(op, AdvancedIncSubtensor):
         return "AdvancedSetSubtensor" if op.set_instead_of_inc else "AdvancedIncSubtensor"
+    if isinstance(op, RandomVariable):
+        return f"{getattr(type(op), 'name', op.name)}_rv"
     return type(op).__name__
 
 
@@ -127,6 +165,8 @@ def check_scalar_dtypes(op: ScalarOp, node: Apply) -> None:
 
 def check_perform(op) -> None:
     """TypeError if the op computes something else than PyTensor's class that it inherits from."""
+    if type(op) is RandomVariable and op.name not in PLAIN_DRAWS:  # it draws by NumPy's method of its name
+        raise TypeError(NOT_PYTENSORS)
     base = next(c for c in type(op).__mro__ if c.__module__.startswith("pytensor."))
     if type(op).perform is not base.perform:
         raise TypeError(NOT_PYTENSORS)
@@ -169,6 +209,8 @@ def axes_text(axes) -> str:
 
 def properties(op) -> tuple:
     props = tuple(getattr(op, "__props__", None) or ())
+    if isinstance(op, RandomVariable):
+        return tuple(p for p in props if p != "name")  # the name of the op has it
     if isinstance(op, Blockwise):
         return ("core_op", "signature")
     if props:

@@ -14,20 +14,21 @@ from pytensor.scan.op import Scan
 from pytensor.tensor.basic import ScalarFromTensor, TensorFromScalar
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import Elemwise
-from pytensor.tensor.random.op import RandomVariable
-from pytensor.tensor.random.type import RandomType
+from pytensor.tensor.random.op import AbstractRNGConstructor
 from pytensor.tensor.subtensor import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor
 from pytensor.tensor.type_other import NoneTypeT
 
-from ptgc import _extend, _lib, _text
+from ptgc import _extend, _lib, _random, _text
 from ptgc._batch_scan import batched_scan
 from ptgc._ops import (
     INDEXING,
     batched,
     check_perform,
     given_name,
+    is_generator,
     is_list,
     is_tensor,
+    is_value,
     op_name,
     op_text,
     own,
@@ -175,9 +176,10 @@ def nonzero_text(v: Variable, text: str) -> str:
 class Printer:
     """Writes one graph or fn. The printer of an inner graph shares the fns and tensors of the outer one."""
 
-    def __init__(self, dims=None, types=False, outer=None, file_of=None):
+    def __init__(self, dims=None, types=False, outer=None, file_of=None, generators=None):
         self.names = Names()
         self.dims = dims or {}
+        self.generators = generators or {}
         self.types = types
         self.fns: list[Block] = outer.fns if outer else []  # a fn stands before those that call it
         self.fn_names = outer.fn_names if outer else Names()
@@ -198,6 +200,8 @@ class Printer:
     def constant(self, v: Constant) -> str:
         if isinstance(v.type, NoneTypeT) or v.data is None:
             return "None"
+        if is_generator(v):
+            return self.define(v, _random.text(v.data))
         if is_list(v):
             return self.listed(self.constant(v.type.ttype.make_constant(x)) for x in v.data)
         if not is_tensor(v):
@@ -219,7 +223,11 @@ class Printer:
             return text
         else:
             name = self.names.near(v.name)
-        self.texts[v] = _text.quote(name)
+        return self.define(v, text, name)
+
+    def define(self, v, text, name=None) -> str:
+        """Writes the statement ``name = text`` for a variable without an op; returns the name."""
+        self.texts[v] = _text.quote(name or self.names.near(v.name))
         self.lines.append(Line(f"{self.texts[v]} = {text}", (v,)))
         return self.texts[v]
 
@@ -229,8 +237,6 @@ class Printer:
         if isinstance(v, Constant):
             return self.constant(v)
         if v in self.missing:
-            if v.owner is None and isinstance(v.type, RandomType):
-                raise TypeError("it takes a random generator: random variables cannot be converted yet")
             raise Skip
         raise ValueError(f"the graph needs {v}, which is not among the inputs")
 
@@ -274,9 +280,11 @@ class Printer:
         if type(op).__module__.startswith("pytensor.sparse"):
             raise TypeError("sparse matrices cannot be converted yet")
         if type(op).__module__.startswith("pytensor.xtensor"):
-            if op_name(op) in ("XTensorFromTensor", "TensorFromXTensor", "Rename"):
+            if op_name(op) in ("XTensorFromTensor", "TensorFromXTensor", "Rename", "RNGToXRNG", "XRNGToRNG"):
                 return f"Identity({args[0]})"
             raise TypeError("ONNX has no such tensors; xtensor graphs are lowered by PyTensor's rewrites")
+        if isinstance(op, AbstractRNGConstructor) and own(op):
+            return _random.seeded(node)
         if isinstance(op, INDEXING) and own(op):
             return self.indexing(node, args)
         if type(op).__name__ == "JAXShapeTuple":  # functions compiled by JAX have it
@@ -364,8 +372,6 @@ class Printer:
 
     def statement(self, node, wanted):
         op, out = node.op, node.outputs[0]
-        if isinstance(op, RandomVariable):
-            raise TypeError("random variables cannot be converted yet")
         args = [self.argument(v) for v in node.inputs]
         inner = [piece for v in node.inputs if v in self.inner for piece in self.inner[v]]
         if op_name(op) == "MakeList" and own(op) and is_list(out) and out not in wanted:
@@ -374,7 +380,7 @@ class Printer:
             self.inner[out] = inner
             return
         for v in node.outputs:
-            if not is_tensor(v):
+            if not is_value(v):
                 raise TypeError(f"it gives {v.type}, which ONNX cannot hold")
         inline = len(node.outputs) == 1 and out not in wanted and not out.name
         if isinstance(op, ScalarFromTensor | TensorFromScalar) and inline:
@@ -396,7 +402,8 @@ class Printer:
             text = self.branches(node, args, targets)
         left = targets
         if self.types and not lazy:
-            left = [f"{t}: {type_text(v.type)}" for t, v in zip(targets, node.outputs)]
+            # the kind of a generator is that of the one that it comes from
+            left = [t if is_generator(v) else f"{t}: {type_text(v.type)}" for t, v in zip(targets, node.outputs)]
         for v, target in zip(node.outputs, targets):
             self.texts[v] = target
         self.lines.append(Line(f"{', '.join(left)} = {text}", tuple(node.outputs), inner))
@@ -410,11 +417,11 @@ class Printer:
         """Notes the problems, and goes on as if the results were inputs: so all problems are found at once."""
         self.problems += problems
         for v in node.outputs:
-            if self.nested or not is_tensor(v):
+            if self.nested or not is_value(v):
                 self.missing.add(v)
             else:
                 self.texts[v] = _text.quote(self.names.near(v.name))
-                self.params.append(("", f"{self.texts[v]}: {type_text(v.type)}"))
+                self.params.append(("", f"{self.texts[v]}: {self.type_of(v)}"))
 
     def try_statement(self, node, wanted):
         try:
@@ -427,30 +434,35 @@ class Printer:
 
     # ---- blocks ----
 
+    def type_of(self, v) -> str:
+        if is_generator(v):
+            return _random.KINDS[_random.kind_of(self.generators.get(v, "PCG64"))]
+        return type_text(v.type, self.dims.get(v))
+
     def declare(self, inputs, input_names, constants, typed=True):
         for k, v in enumerate(inputs):
             name = v.name if self.nested else v.name or f"in{k}"
             name = self.names.exact(input_names[k]) if input_names else self.names.near(name)
             self.texts[v] = _text.quote(name)
-            if not is_tensor(v):
+            if not is_value(v):
                 self.missing.add(v)
                 del self.texts[v]
-                if not isinstance(v.type, RandomType):  # the ops that take a generator are reported
-                    self.problems.append(Problem(f"an input of type {v.type}", None, v, NO_TYPE))
+                self.problems.append(Problem(f"an input of type {v.type}", None, v, NO_TYPE))
                 continue
-            text = f"{self.texts[v]}: {type_text(v.type, self.dims.get(v))}" if typed else self.texts[v]
+            typed_here = typed and not (self.nested and is_generator(v))  # a fn draws from generators of any kind
+            text = f"{self.texts[v]}: {self.type_of(v)}" if typed_here else self.texts[v]
             self.params.append((name, text))
         for v, data in (constants or {}).items():  # shared variables that become initializers
-            if not is_tensor(v):
+            if not is_value(v):
                 self.missing.add(v)
-                if not isinstance(v.type, RandomType):
-                    self.problems.append(Problem(f"a shared variable of type {v.type}", None, v, NO_TYPE))
+                self.problems.append(Problem(f"a shared variable of type {v.type}", None, v, NO_TYPE))
+                continue
+            if is_generator(v):
+                self.define(v, _random.text(data))
                 continue
             name = self.names.near(v.name or "shared")
             self.tensors[name] = np.asarray(data)
-            self.texts[v] = _text.quote(name)
-            file = _text.string(self.file_of(name))
-            self.lines.append(Line(f"{self.texts[v]} = file({file})", (v,)))
+            self.define(v, f"file({_text.string(self.file_of(name))})", name)
 
     def result_names(self, outputs, output_names, wanted):
         results, seen = [], set()
@@ -533,18 +545,19 @@ def count_uses(order, outputs):
 
 def print_graph(
     inputs, outputs, *, name="main", input_names=None, output_names=None, dims=None, constants=None,
-    wanted_names=None, types=False, file_of=None,
+    wanted_names=None, types=False, file_of=None, generators=None,
 ) -> Text:  # fmt: skip
     """The graph from ``inputs`` to ``outputs`` as a complete .ptg file.
 
     dims: {variable: {axis: name}} for lengths that the types leave open. constants: {variable: value} for variables
     that are not inputs, such as shared ones. wanted_names: names for the outputs, as far as they are free, where
     ``output_names`` are exactly those to use. types: writes the type of every value. file_of: the path to write in
-    ``file(...)`` for the name of a large constant. UnsupportedError lists all that cannot be written.
+    ``file(...)`` for the name of a large constant. generators: {input: "Philox"}, the kinds of those that are not
+    PCG64. UnsupportedError lists all that cannot be written.
     """
     from pytensor import config
 
-    p = Printer(dims, types, file_of=file_of)
+    p = Printer(dims, types, file_of=file_of, generators=generators)
     main = p.block(
         f"graph {_text.quote(_text.clean_name(name))}", inputs, outputs, input_names=input_names,
         output_names=output_names, constants=constants, wanted_names=wanted_names,

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ptgc import _lib
-from ptgc.runtime import arguments, make_session, native, pairs, run_session, seen_as
+from ptgc._random import generator_to_words, is_generator, words_to_generator
+from ptgc.runtime import arguments, generators_of, make_session, native, pairs, run_session, seen_as
 
 
 def is_path(source) -> bool:
@@ -51,6 +52,7 @@ class Model:
         self.inputs = [i.name for i in self.session.get_inputs()]
         self.outputs = [o.name for o in self.session.get_outputs()]
         self._seen = seen_as(self.session, ())
+        self._generators = generators_of(self.session, self.outputs)
         self._dtypes = {i.name: numpy_dtype(i.type) for i in self.session.get_inputs()}
 
     def __reduce__(self):
@@ -59,11 +61,15 @@ class Model:
 
     def __call__(self, *args, **named):
         """The results as a list, or the result if there is one. Python numbers take the input's dtype. Complex
-        arguments may be given as such or as pairs, (..., 2); complex results are pairs."""
+        arguments may be given as such or as pairs, (..., 2); complex results are pairs. NumPy's generators may be
+        given as such or as words; results of the type rng are generators."""
         feed = arguments(self.inputs, args, named)
+        feed = {k: generator_to_words(v) if is_generator(v) else v for k, v in feed.items()}
         feed = {k: pairs(v) if np.iscomplexobj(v) else v for k, v in feed.items()}
         feed = {k: v if isinstance(v, np.ndarray) else np.asarray(v, self._dtypes[k]) for k, v in feed.items()}
         results = native(run_session(self.session, self.outputs, feed), self._seen)
+        for k, kind in self._generators:
+            results[k] = words_to_generator(results[k], kind)
         return results[0] if len(results) == 1 else results
 
 

@@ -26,11 +26,12 @@ from pytensor.tensor.elemwise import Elemwise
 from ptgc import _lib
 from ptgc._batch import moved_axes, vectorized
 from ptgc._compile import compile_graph
-from ptgc._ops import is_tensor, unfused
+from ptgc._ops import first_generator, is_generator, is_tensor, is_value, unfused
 from ptgc._printer import NO_TYPE, Text, print_graph
+from ptgc._random import Generator, generator_to_words, kind_of, words_to_generator
 from ptgc.errors import Problem, UnsupportedError
 from ptgc.linker import ONNX, rewritten
-from ptgc.runtime import arguments, make_session, native, node_line, pairs, run_session, seen_as
+from ptgc.runtime import arguments, generators_of, make_session, native, node_line, pairs, run_session, seen_as
 
 __all__ = ["Exported", "compile_onnx", "export_function_onnx", "export_onnx", "save_ptg", "to_ptg"]
 
@@ -49,7 +50,7 @@ def graph_of(inputs, outputs) -> tuple[list, list, dict]:
     given = set(inputs)
     shared = [v for v in graph_inputs(outputs) if isinstance(v, SharedVariable) and v not in given]
     values = {v: v.get_value(borrow=True) for v in shared}
-    return inputs, outputs, {v: d if is_tensor(v) else None for v, d in values.items()}
+    return inputs, outputs, {v: d if is_value(v) else None for v, d in values.items()}
 
 
 @dataclass(repr=False)
@@ -68,6 +69,7 @@ class Exported:
     fgraph: FunctionGraph | None = None  # the graph that was printed, after its rewrites
     target: dict = field(default_factory=dict)  # the options opset, target and math
     constants: dict = field(default_factory=dict)  # {variable of fgraph: value} of the initializers
+    kinds: dict = field(default_factory=dict)  # {variable of graph or fgraph: class of the bit generator}
 
     def __repr__(self) -> str:
         more = f" and {len(self.external)} in {self.external_name!r}" if self.external else ""
@@ -78,12 +80,25 @@ class Exported:
         return make_session(self, options, providers)
 
     def __call__(self, *args, **named) -> list[np.ndarray]:
-        """Runs the model on values in the order of the inputs, or by name."""
-        feed = feed_of(arguments(self.inputs, args, named))
+        """Runs the model on values in the order of the inputs, or by name. Generators may be given as such or as
+        words; those that are results are new ones."""
+        given = arguments(self.inputs, args, named)
+        feed = feed_of(given)
         if self.target.get("float32"):
             feed = {k: single(a) for k, a in feed.items()}
         session, outputs = self.session(), self.graph[1]
-        return native(run_session(session, self.outputs, feed, self.place), seen_as(session, outputs))
+        results = native(run_session(session, self.outputs, feed, self.place), seen_as(session, outputs))
+        for k, kind in generators_of(session, self.outputs):
+            source = first_generator(outputs[k])
+            like = given[self.inputs[self.graph[0].index(source)]] if source in self.graph[0] else None
+            results[k] = words_to_generator(results[k], kind, like if isinstance(like, Generator) else None)
+        return results
+
+    def generators(self, seed: Any) -> dict[str, Generator]:
+        """A new PCG64 for each input that is a generator, by its name, from one seed as PyMC seeds its generators."""
+        names = [name for name, v in zip(self.inputs, self.graph[0]) if is_generator(v)]
+        sequences = np.random.SeedSequence(seed).spawn(len(names))
+        return {name: np.random.default_rng(s) for name, s in zip(names, sequences)}
 
     def place(self, node: str) -> tuple[str, Variable | None]:
         """The line of the text that an ONNX node comes from, and None: the node's variable is not looked for."""
@@ -107,7 +122,10 @@ class Exported:
             values = [values[name] for name in self.inputs]
         if len(values) != len(inputs):
             raise ValueError(f"the model has {len(inputs)} inputs but {len(values)} values are given")
-        values = [np.asarray(v, dtype=i.type.dtype) for v, i in zip(values, inputs)]
+        values = [
+            np.asarray(v, dtype=i.type.dtype) if not is_generator(i) else as_generator(v, self.kinds[i])
+            for v, i in zip(values, inputs)
+        ]
         stand_in = {i: i.type() for i in inputs if isinstance(i, SharedVariable)}
         expected = in_python([stand_in.get(i, i) for i in inputs], outputs, stand_in, "fast_compile")(*values)
         got = self(*values)
@@ -137,6 +155,7 @@ class Exported:
         text = print_graph(
             rest, variables, input_names=[f"in{k}" for k in range(len(rest))],
             output_names=[f"t{k}" for k in range(len(variables))], constants=self.constants,
+            generators=self.kinds,
         )  # fmt: skip
         model = _lib.compile_text(
             text.text, tensors=text.tensors, external_name="weights", flags=_lib.PRINTED, **self.target
@@ -161,7 +180,9 @@ def in_python(inputs: list, outputs: list, givens: Any, optimizer: str | None) -
     def call(*values):  # a Scan makes its inner function when it is first called
         with pytensor.config.change_flags(cxx=""):
             mode = Mode(linker="py", optimizer=optimizer)
-            f = pytensor.function(inputs, outputs, mode=mode, givens=givens, on_unused_input="ignore")
+            f = pytensor.function(
+                inputs, outputs, mode=mode, givens=givens, on_unused_input="ignore", no_default_updates=True
+            )
             return f(*values)
 
     return call
@@ -173,12 +194,21 @@ def single(a: np.ndarray) -> np.ndarray:
 
 def feed_of(values: Mapping) -> dict:
     """The values as arrays that ONNX Runtime takes."""
-    arrays = {name: np.asarray(value) for name, value in values.items()}
+    arrays = {
+        name: generator_to_words(value) if isinstance(value, Generator) else np.asarray(value)
+        for name, value in values.items()
+    }
     return {name: pairs(a) if a.dtype.kind == "c" else a for name, a in arrays.items()}
+
+
+def as_generator(value, kind) -> Generator:
+    return value if isinstance(value, Generator) else words_to_generator(value, kind)
 
 
 def error_of(got, want) -> float:
     """The largest error relative to the largest number; infinite where shapes, NaN, infinities or integers differ."""
+    if isinstance(want, Generator):
+        got, want = generator_to_words(got), generator_to_words(want)
     got, want = np.asarray(got), np.asarray(want)
     if got.shape != want.shape:
         return np.inf
@@ -193,7 +223,9 @@ def error_of(got, want) -> float:
 
 
 def difference(name, got, want, rtol, atol) -> str:
-    """Describes the first difference between two arrays; "" if they agree."""
+    """Describes the first difference between two arrays or generators; "" if they agree."""
+    if isinstance(want, Generator):
+        got, want = generator_to_words(got), generator_to_words(want)
     got, want = np.asarray(got), np.asarray(want)
     if got.dtype != want.dtype:
         return f"{name} is {got.dtype}, PyTensor gives {want.dtype}"
@@ -243,6 +275,7 @@ def compile_onnx(
     external_name: str = "weights",
     values: Mapping | None = None,
     batch: str | Mapping | None = None,
+    bit_generator: str | Mapping | None = None,
     strip: bool = False,
     flags: Sequence[str] = (),
     opset_version: int | None = None,
@@ -258,9 +291,10 @@ def compile_onnx(
     name of the file that weights go to, beside the model. A model over 2 GB has such a file in any case, which is
     called external_name if external_data is not given. values: {shared variable: value} to use instead of the
     variable's own value. batch: "chains" gives all inputs an open leading dim of that name, and computes the graph
-    for each item of it; {input or its name: "chains"} those inputs alone, as in the README. metadata: {key: text}
-    for programs that read the model. strip: True leaves out where in the text nodes come from. flags: as of the
-    command, ["fno-cse", "Werror"].
+    for each item of it; {input or its name: "chains"} those inputs alone, as in the README. bit_generator: the kind
+    of the inputs that are random generators, "PCG64" (None), "PCG64DXSM" or "Philox", or {input or its name: kind};
+    a shared generator has the kind of its value. metadata: {key: text} for programs that read the model. strip: True
+    leaves out where in the text nodes come from. flags: as of the command, ["fno-cse", "Werror"].
     """
     if opset is not None and opset_version is not None and opset != opset_version:
         raise ValueError(f"opset is {opset} but opset_version, another name for it, is {opset_version}")
@@ -292,6 +326,7 @@ def compile_onnx(
         kept = {new: constants[v] for v, new in rest}
     else:
         all_inputs, listed = [*inputs, *(v for v, _ in rest)], [*listed, *(new for _, new in rest)]
+    kinds = kinds_of(bit_generator, [*inputs, *extra], new_inputs, constants)
     options = {
         "opset": opset_version if opset is None else opset, "target": target, "math": math, "float32": float32,
     }  # fmt: skip
@@ -301,18 +336,36 @@ def compile_onnx(
             "name": model_name or "main", "input_names": named(input_names, listed, "input_names"),
             "output_names": named(output_names, outputs, "output_names"),
             "dims": dims_of(dynamic_dims, all_inputs, listed), "constants": kept, "wanted_names": names,
+            "generators": kinds,
         },
         file_name=f"{model_name or 'main'}.ptg", model_name=model_name, doc_string=doc_string,
         model_version=model_version, meta=[f"{key}={value}" for key, value in (metadata or {}).items()],
         external_name=external_data or external_name, external_threshold=1024 if external_data else 0,
         strip=strip, flags=[*_lib.PRINTED, *flags], **options,
     )  # fmt: skip
-    if others := [v for v in inputs if not is_tensor(v)]:  # nothing uses them, or they were refused above
+    if others := [v for v in inputs if not is_value(v)]:  # nothing uses them, or they were refused above
         raise UnsupportedError([Problem(f"an input of type {v.type}", None, v, NO_TYPE) for v in others])
     return Exported(
         compiled.model, text.text, text.inputs, text.outputs, compiled.external, compiled.external_name,
-        compiled.warnings, (all_inputs, outputs), text, fgraph, options, kept,
+        compiled.warnings, (all_inputs, outputs), text, fgraph, options, kept, kinds,
     )  # fmt: skip
+
+
+def kinds_of(bit_generator, old, new, constants) -> dict:
+    """{input, as the user's and as printed: class of its bit generator} for those that are generators."""
+    found = {}
+    if not isinstance(bit_generator, Mapping):
+        bit_generator = {v: bit_generator for v in old if is_generator(v) and bit_generator is not None}
+    else:
+        for key in bit_generator:
+            if not any(is_generator(v) and key in (v, v.name) for v in old):
+                raise ValueError(f"bit_generator names {key!r}, which is no generator among the inputs")
+    for v, n in zip(old, new):
+        if is_generator(v):
+            own = v.get_value(borrow=True) if isinstance(v, SharedVariable) else "PCG64"
+            asked = bit_generator.get(v, bit_generator.get(v.name))
+            found[v] = found[n] = kind_of(constants.get(v) or (own if asked is None else asked))
+    return found
 
 
 def dims_of(dynamic_dims, old, new):

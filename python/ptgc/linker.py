@@ -2,6 +2,7 @@
 
 import importlib
 import re
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,16 +22,18 @@ from pytensor.tensor.elemwise import DimShuffle
 from pytensor.tensor.shape import SpecifyShape
 from pytensor.tensor.subtensor import AdvancedIncSubtensor, AdvancedSubtensor
 
-from ptgc import _lib
+from ptgc import _lib, _random
 from ptgc._compile import compile_graph
-from ptgc._ops import is_tensor
+from ptgc._ops import first_generator, is_generator, is_tensor
 from ptgc.errors import CompileError
 from ptgc.rewrites import EXCLUDE, INCLUDE
-from ptgc.runtime import BROADCAST, is_complex, make_session, native, node_line, pairs, run_of, runtime_error, seen_as
+from ptgc.runtime import BROADCAST, generators_of, is_complex, make_session, native, node_line, pairs, run_of, runtime_error, seen_as
 
 
 def adapter(variable):
     """What turns a value that PyTensor stores for the input into an array as the model takes it; None: nothing."""
+    if is_generator(variable):
+        return _random.generator_to_words
     if is_complex(variable):
         return pairs
     return np.asarray if isinstance(variable.type, ScalarType) else None
@@ -39,7 +42,7 @@ def adapter(variable):
 class OnnxCallable:
     """A compiled graph: arrays in, arrays out. Of a PyTensor function in ONNX mode it is ``fn.vm.jit_fn``."""
 
-    def __init__(self, graph, compiled, session, inputs, outputs):
+    def __init__(self, graph, compiled, session, inputs, outputs, kinds):
         self.graph = graph
         self.variables = inputs  # PyTensor's, in the order of the model's inputs
         self.text = graph.text  # as .ptg
@@ -54,6 +57,9 @@ class OnnxCallable:
             self.run = lambda feed: run(names, feed, None)
         self.adapted = [(i, a) for i, v in enumerate(inputs) if (a := adapter(v))]
         self.scalar_outputs = [(i, v.dtype) for i, v in enumerate(outputs) if isinstance(v.type, ScalarType)]
+        self.kinds = tuple(kinds[v] for v in inputs if is_generator(v))
+        found = generators_of(session, self.outputs)
+        self.generators = [(k, kind, first_generator(outputs[k])) for k, kind in found]
 
     def place(self, node: str):
         """The .ptg line and the variable that an ONNX node was made from."""
@@ -65,9 +71,13 @@ class OnnxCallable:
         for i, adapt in self.adapted:
             feed[self.inputs[i]] = adapt(args[i])
         try:
-            return self.run(feed)
+            results = self.run(feed)
         except Exception as e:
             raise runtime_error(e, self.place)[0] from None
+        given = dict(zip(self.variables, args))
+        for i, kind, source in self.generators:
+            results[i] = _random.words_to_generator(results[i], kind, given.get(source))
+        return results
 
 
 def first_use(fgraph, variable):
@@ -128,6 +138,8 @@ def make_thunk(fgraph, call: OnnxCallable, thunk_inputs, thunk_outputs):
     feeds = list(zip(call.inputs, thunk_inputs, strict=True))
     adapted = [(*feeds[i], adapt) for i, adapt in call.adapted]
     scalar_outputs = call.scalar_outputs
+    storages = dict(zip(call.variables, thunk_inputs))
+    generators = [(i, kind, storages.get(source, [None])) for i, kind, source in call.generators]
 
     def fail(error):
         raised, variable, wrong_input = runtime_error(error, call.place)
@@ -153,7 +165,7 @@ def make_thunk(fgraph, call: OnnxCallable, thunk_inputs, thunk_outputs):
             storage[0] = value
 
     def adapting_thunk():
-        """The same with NumPy scalars and complex arrays, which some graphs have among their inputs or outputs."""
+        """The same with generators, NumPy scalars and complex arrays among the inputs or outputs."""
         feed = {name: storage[0] for name, storage in feeds}
         for name, storage, adapt in adapted:
             feed[name] = adapt(storage[0])
@@ -165,8 +177,23 @@ def make_thunk(fgraph, call: OnnxCallable, thunk_inputs, thunk_outputs):
             storage[0] = value
         for i, dtype in scalar_outputs:
             thunk_outputs[i][0] = results[i].astype(dtype, copy=False)[()]
+        for i, kind, source in generators:
+            thunk_outputs[i][0] = _random.words_to_generator(results[i], kind, source[0])
 
-    return adapting_thunk if adapted or scalar_outputs else thunk
+    return adapting_thunk if adapted or scalar_outputs or generators else thunk
+
+
+def thunk_by_kind(generators, kinds, thunk, compiled):
+    """The thunk, and more of them for bit generators of other kinds, compiled when the first one is there."""
+    thunks = {kinds: thunk}
+
+    def thunk_for_values():
+        kinds = tuple(type(storage[0].bit_generator) for storage in generators)
+        if kinds not in thunks:
+            thunks[kinds] = compiled()
+        thunks[kinds]()
+
+    return thunk_for_values
 
 
 def passed_on(fgraph) -> dict:
@@ -268,15 +295,17 @@ class ONNXLinker(JITLinker):
         passed = passed_on(fgraph)
         outputs = [v for k, v in enumerate(fgraph.outputs) if k not in passed]
         inputs = fgraph.inputs
+        values = {v: (storage_map or {}).get(v, [None])[0] for v in inputs if is_generator(v)}
+        kinds = {v: _random.kind_of(value or "PCG64") for v, value in values.items()}
         if not all(map(is_tensor, inputs)):
             needed = set(ancestors(outputs))
             inputs = [v for v in inputs if is_tensor(v) or v in needed]
         graph, compiled = compile_graph(
-            inputs, outputs, {"name": getattr(fgraph, "name", None) or "function"},
+            inputs, outputs, {"name": getattr(fgraph, "name", None) or "function", "generators": kinds},
             opset=self.opset, math=self.math, file_name="function.ptg", external_name="weights", flags=_lib.PRINTED,
         )  # fmt: skip
         session = make_session(compiled, self.session_options, self.providers)
-        return OnnxCallable(graph, compiled, session, inputs, outputs)
+        return OnnxCallable(graph, compiled, session, inputs, outputs, kinds)
 
     def create_thunk_inputs(self, storage_map):
         return [storage_map[v] for v in self.fgraph.inputs]
@@ -293,7 +322,14 @@ class ONNXLinker(JITLinker):
             try:
                 call = self.fgraph_convert(fgraph, order, input_storage, output_storage, storage_map)
                 computed = [s for k, s in enumerate(thunk_outputs) if k not in passed]
-                thunk = make_thunk(fgraph, call, [storage_map[v] for v in call.variables], computed)
+
+                def thunk_of(call):
+                    return make_thunk(fgraph, call, [storage_map[v] for v in call.variables], computed)
+
+                thunk = thunk_of(call)
+                if generators := [storage_map[v] for v in call.variables if is_generator(v)]:
+                    again = partial(self.fgraph_convert, fgraph, order, input_storage, output_storage, storage_map)
+                    thunk = thunk_by_kind(generators, call.kinds, thunk, lambda: thunk_of(again()))
             except CompileError as e:
                 if not e.diagnostics or any(d.cause != _lib.RAISES for d in e.diagnostics if d.severity == "error"):
                     raise

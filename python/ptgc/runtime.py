@@ -137,6 +137,12 @@ def pairs(array) -> np.ndarray:
     return last.view(array.real.dtype)
 
 
+def generators_of(session, names) -> list[tuple[int, str]]:
+    """Those of the inputs or outputs that are generators: position and kind."""
+    kinds = session.get_modelmeta().custom_metadata_map
+    return [(k, kinds[f"generator:{name}"]) for k, name in enumerate(names) if f"generator:{name}" in kinds]
+
+
 def seen_as(session, variables):
     """Positions of the outputs that are to be viewed in another dtype, with that dtype.
 

@@ -130,15 +130,6 @@ def test_generators_are_passed_on(case):
     assert seen["ONNX"] == seen["FAST_COMPILE"]
 
 
-def test_generators_that_are_used_are_refused_by_the_op():
-    r = random_generator_type("r")
-    new, draw = pt.random.normal(0, 1, size=(3,), rng=r).owner.outputs
-    with pytest.raises(ptgc.UnsupportedError, match="random variables cannot be converted yet"):
-        function([r], [new, draw])
-    with pytest.raises(ptgc.UnsupportedError, match="random variables cannot be converted yet"):
-        function([r], [r, draw])
-
-
 def test_same_output_twice():
     y = pt.exp(v)
     a, b = function([v], [y, y])([1.0])

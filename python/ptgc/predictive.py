@@ -1,0 +1,79 @@
+"""Prior and posterior predictive sampling of a PyMC model as one ONNX file."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import pytensor
+import pytensor.tensor as pt
+from pytensor.graph.basic import Variable
+from pytensor.graph.replace import clone_replace
+from pytensor.graph.traversal import ancestors
+from pytensor.tensor.type import TensorType
+
+from ptgc._ops import is_generator
+from ptgc.export import Exported, export_onnx, takes_options_of
+
+
+def drawn_outputs(model: Any, prior: bool, var_names: Sequence[str] | None) -> list[Variable]:
+    """What PyMC draws, in its order, on which the seeds of the generators depend."""
+    from pymc.sampling.forward import observed_dependent_deterministics
+    from pymc.util import get_default_varnames
+
+    if prior:
+        asked = {v.name for v in model.basic_RVs + model.deterministics} if var_names is None else set(var_names)
+        return [model[name] for name in sorted(get_default_varnames(asked, include_transformed=False))]
+    if var_names is not None:
+        return [model[name] for name in var_names]
+    found = [*model.observed_RVs, *observed_dependent_deterministics(model)]
+    return list(get_default_varnames(list(dict.fromkeys(found)), include_transformed=False))
+
+
+def name_generators(model: Any, generators: Sequence[Variable]) -> list[str]:
+    """``y_rng`` for the generator that the variable y is drawn by, and numbers where there are several."""
+    owners = {g: v.name for v in reversed(model.basic_RVs) for g in v.owner.inputs if is_generator(g)}
+    names: list[str] = []
+    for g in generators:
+        name, k = f"{owners[g]}_rng" if g in owners else g.name or "rng", 2
+        first = name
+        while name in names:
+            name, k = f"{first}_{k}", k + 1
+        names.append(name)
+    return names
+
+
+@takes_options_of(export_onnx)
+def export_predictive(
+    model: Any, file: str | os.PathLike, *, prior: bool = False, var_names: Sequence[str] | None = None, **options: Any
+) -> Exported:  # fmt: skip
+    """Writes the posterior (or prior) predictive sampling of a PyMC model as an ONNX file.
+
+    Inputs of the model are the draws of the parameters, with the draws as first axis (``prior=True``: their number,
+    ``draws``), and one generator for each random variable that is drawn, ``y_rng`` of y. Outputs are the predictions,
+    draws first, and the generators that are left, ``y_rng_next``. Predictions are those of PyMC where the generators
+    are: ``exported(**draws, **exported.generators(seed))`` gives the generators that PyMC makes of ``random_seed``.
+    var_names: as of PyMC's function. options: those of ``export_onnx``.
+    """
+    from pymc.pytensorf import collect_default_updates
+
+    outputs = drawn_outputs(model, prior, var_names)
+    needed = set(ancestors(outputs))
+    free = [] if prior else [v for v in model.free_RVs if v in needed and v not in outputs]
+    updates = collect_default_updates(outputs, inputs=free)
+    shared = list(updates)
+    draws = pt.lscalar("draws")
+    points = [TensorType(v.type.dtype, (None, *v.type.shape))(v.name) for v in free]
+    generators = [v.type(name) for v, name in zip(shared, name_generators(model, shared))]
+
+    def step(*args):
+        results = clone_replace([*outputs, *updates.values()], dict(zip([*free, *shared], args)))
+        return results
+
+    results = pytensor.scan(
+        step, sequences=points, outputs_info=[*[None] * len(outputs), *generators], n_steps=None if points else draws,
+        return_updates=False, return_list=True,
+    )  # fmt: skip
+    for v, name in zip(results, [v.name for v in outputs] + [f"{v.name}_next" for v in generators]):
+        v.name = name
+    inputs = [*(points or [draws]), *generators]
+    return export_onnx(inputs, results, file, **options)
