@@ -150,7 +150,7 @@ static bool size_dims(struct ctx *cx, struct node *n, dim *d, uint32_t *rank)
 	if (!is_int((enum dtype)size->type.dtype) || size->type.rank != 1 ||
 	    !dim_is_const(cx, size->type.dims[0], &count) || count > MAX_RANK) {
 		error(cx, n->span, E_DTYPE,
-		      "%s: the size is None or a vector of integers of a known length, not %s",
+		      "%s: the size is None or a vector of integers, such as [3], not %s",
 		      n->op->name, type_str(cx, size->type));
 		return false;
 	}

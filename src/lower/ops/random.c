@@ -22,18 +22,24 @@ static struct value *held(struct build *b, struct value *v, struct span s)
 /* The shape of the draw without its support, whose dims are d */
 static struct value *batch_shape(struct build *b, struct node *n, const dim *d, uint32_t rank)
 {
-	bool sure = true, known = true;
+	bool known = true;
 
-	for (uint32_t i = 0; i < rank; i++) {
+	for (uint32_t i = 0; i < rank; i++)
 		known &= dim_available(b, d[i]);
+	return known || !n->in[1] ? dims_vector(b, d, rank) : cast(b, low(b, n->in[1]), DT_INT64);
+}
+
+/* v, for which no length of a size is negative */
+static struct value *check_lengths_of(struct build *b, struct value *v, struct value *shape,
+				      const dim *d, uint32_t rank)
+{
+	bool sure = true;
+
+	for (uint32_t i = 0; i < rank; i++)
 		sure &= dim_ge(b->cx, d[i], 0);
-	}
-	struct value *shape =
-		known || !n->in[1] ? dims_vector(b, d, rank) : cast(b, low(b, n->in[1]), DT_INT64);
-	if (sure)
-		return shape;
-	return check(b, shape, emit_(b, ONNX_GreaterOrEqual, shape, const_int(b, 0)),
-		     "negative dimensions are not allowed");
+	return sure ? v
+		    : check(b, v, emit_(b, ONNX_GreaterOrEqual, shape, const_int(b, 0)),
+			    "negative dimensions are not allowed");
 }
 
 /* v, a parameter with `core` dims of its own behind those of the batch, whose shape is given with
@@ -106,6 +112,8 @@ bool lower_random(struct build *b, struct node *n)
 	}
 	if (!call_fn(b, f, n->op, draw_props(b, n), in, n->nin, out, 2))
 		return false;
+	for (int i = 0; i < 2; i++)
+		out[i] = check_lengths_of(b, out[i], shape, t->dims, rank);
 	lowered(b, n, 0, out[0]);
 	lowered(b, n, 1, cast(b, out[1], (enum dtype)t->dtype));
 	return true;
