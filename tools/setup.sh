@@ -11,7 +11,7 @@
 #                       ONNX Runtime Web from npm
 #   setup.sh web        ONNX Runtime Web alone
 #   setup.sh browser    the same, Chromium, and playwright-core from npm to drive Chromium
-#   setup.sh all-runtimes  the other runtimes of make check-runtimes, too
+#   setup.sh all-runtimes  the other runtimes of make check-runtimes, too: gigabytes, most of them PyTorch
 #
 # Messages go to standard error.
 set -u
@@ -229,13 +229,19 @@ tool_packages() {
 		"$dir/bin/python" -m pip install -q --disable-pip-version-check "$@"
 }
 
-# The C driver, against the library of the Python wheel; the header comes with a Go module.
-c_driver() { # folder, Go module
-	header=$(GO111MODULE=on GOFLAGS=-mod=mod go mod download -json "$2" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p') &&
-		ln -sf "$(realpath .venv/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*)" \
-			"$1/libonnxruntime.so.1" &&
-		"${CC:-gcc}" -O1 -Wall -D_GNU_SOURCE -I"$header" -o "$1/run_c" tests/runtimes/run_c.c \
-			"$1/libonnxruntime.so.1" '-Wl,-rpath,$ORIGIN'
+# The drivers in C, Go and Rust take the library of the Python wheel; the header for C comes with the Go module.
+drivers() {
+	say "building the drivers in C, Go and Rust"
+	rm -rf "$runtimes/native" && mkdir -p "$runtimes/native" && dir=$(realpath "$runtimes/native") || return 1
+	ln -s "$(realpath .venv/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*)" "$dir/libonnxruntime.so.1" || return 1
+	(cd tests/runtimes/go && go build -o "$dir/run_go" . && go list -m -f '{{.Dir}}' github.com/yalue/onnxruntime_go) \
+		>"$dir/header" &&
+		"${CC:-gcc}" -O1 -Wall -D_GNU_SOURCE -I"$(cat "$dir/header")" -o "$dir/run_c" tests/runtimes/run_c.c \
+			"$dir/libonnxruntime.so.1" '-Wl,-rpath,$ORIGIN' || return 1
+	for driver in ort tract; do
+		CARGO_TARGET_DIR=$(realpath "$runtimes")/rust cargo build -q --release --manifest-path tests/runtimes/rust/Cargo.toml \
+			--features $driver --bin run_$driver && cp "$runtimes/rust/release/run_$driver" "$dir" || return 1
+	done
 }
 
 java_package() { # folder, version
@@ -247,12 +253,14 @@ setup_all_runtimes() {
 	setup_runtimes || return 1
 	have chromium || apt_install chromium || return 1
 	have go || apt_install golang-go || return 1
+	have cargo || { say "no cargo here: https://rustup.rs installs it"; return 1; }
 	{ have java && have mvn; } || apt_install default-jdk-headless maven || return 1
 	once "$runtimes/npm-node" "onnxruntime-node@1.30.0" npm_packages &&
 		once "$runtimes/tools" "onnx==1.23.2 onnxruntime==1.31.1 openvino==2026.4.1 onnxslim==0.1.98 \
-onnxsim==0.8.1 onnxconverter-common==1.16.0 sympy" tool_packages &&
-		once "$runtimes/c" "github.com/yalue/onnxruntime_go@v1.27.0" c_driver &&
-		once "$runtimes/java" "1.29.0" java_package
+onnxsim==0.8.1 sympy" tool_packages &&
+		once "$runtimes/torch" "onnx==1.23.2 onnx2torch==1.5.15 torch==2.15.0 torchvision==0.29.2" tool_packages &&
+		once "$runtimes/java" "1.29.0" java_package &&
+		drivers
 }
 
 case ${1-} in

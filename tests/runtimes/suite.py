@@ -33,6 +33,7 @@ QUICK = ("dense", "functions", "int64", "uint8", "bools", "reductions", "shapes"
          "asserts", "cholesky", "gru", "complex-numbers", "while-loop", "branches", "digits", "kalman", "pymc-mixture")  # fmt: skip
 PAGE = ROOT / "doc/runtimes.md"
 OLD = BUILD / "old"
+NATIVE = BUILD / "native"  # the drivers in C, Rust and Go
 
 
 def python(venv, engine):
@@ -47,12 +48,16 @@ RUNTIMES = {  # name -> command
     "ort": python(ROOT / ".venv", "onnxruntime"),
     "ort-old": python(OLD, "onnxruntime"),
     "reference": python(ROOT / ".venv", "reference"),
-    "openvino": python(BUILD / "tools", "openvino"),
     "web": node("onnxruntime-web", "npm"),
     "chromium": [ROOT / ".venv/bin/python", HERE / "run_browser.py", BUILD / "npm"],
     "node": node("onnxruntime-node", "npm-node"),
-    "c": [BUILD / "c/run_c"],
+    "c": [NATIVE / "run_c"],
+    "rust": ["env", f"ORT_DYLIB_PATH={NATIVE}/libonnxruntime.so.1", NATIVE / "run_ort"],
+    "go": [NATIVE / "run_go", NATIVE / "libonnxruntime.so.1"],
     "java": ["java", "-cp", BUILD / "java/onnxruntime.jar", HERE / "RunJava.java"],
+    "openvino": python(BUILD / "tools", "openvino"),
+    "tract": [NATIVE / "run_tract"],
+    "onnx2torch": python(BUILD / "torch", "onnx2torch"),
 }
 TOOLS = ("onnxslim", "onnxsim", "ort_format", "float16", "dynamic", "static")  # of transform.py
 QUICK_RUNTIMES = ("ort", "ort-old", "reference", "web")
@@ -288,9 +293,17 @@ def cell(verdicts, name):
 def reason(why):
     """the message without what names a node of one model"""
     why = re.sub(r"^\w+ is off by \S+e-(0[6-9]|1\d) .*", "off by less than 1e-5 of an output's largest number", why)
-    why = re.sub(r"^(Error|[A-Za-z.]*Exception|NotImplemented|Fail|RuntimeError): ", "", why)
-    why = re.sub(r"\[ONNXRuntimeError\] : \d+ : [A-Z_]+ : |Can't create a session. ERROR_CODE: \d+, ERROR_MESSAGE: ", "", why)
-    return re.sub(r" with name '[^']*'|/[^ ]*/", "", why).replace("|", "/")[:150]
+    for kind in ("Unimplemented\\((\\w+)\\)", "Converter is not implemented .*operation_type='(\\w+)'"):
+        if operator := re.search(kind, why):
+            return f"{operator[1]} is not implemented"
+    while (shorter := re.sub(r"^\w*(Error|Exception|NotImplemented|Fail|InvalidArgument|InvalidGraph): ", "", why)) != why:
+        why = shorter
+    for name in (r"\[ONNXRuntimeError\] : \d+ : [A-Z_]+ : ", r"Can't create a session. ERROR_CODE: \d+, ERROR_MESSAGE: ",
+                 r"Load model from \S+ failed: ?", r" with name '[^']*'", r"/[^ ]*/", r" #\d+ \"[^\"]*\"", r" Name:'[^']*'", r" of node \([^)]*\)",
+                 r"^Node \([^)]*\) ", r"(?<=output arg) \([^)]*\)", r"(?<=input parameter) \([^)]*\)", r"(?<=same node name) \([^)]*\)",
+                 r"(?<=Node input) '[^']*'", r"Failed analyse for node (?=\w+:)", r"Infering facts: (Applying rule )?"):  # fmt: skip
+        why = re.sub(name, "", why)
+    return why.replace("|", "/")[:150]
 
 
 def refusal(why):
