@@ -21,7 +21,7 @@ def numpy_table(name, text):
 def statement(name, dtype, cells):
     lines, line = [], "   "
     for x in cells:
-        x = x if isinstance(x, str) else hex(x)
+        x = f"{x:.0f}.0" if isinstance(x, float) else x if isinstance(x, str) else hex(x)
         if len(line) + len(x) > 108:
             lines.append(line)
             line = "   "
@@ -49,21 +49,22 @@ print("""ptg 1 infix=onnx
 # Written by tools/make_random_tables.py.
 
 # ---- NumPy's ziggurats. Copyright (c) 2005-2026, NumPy Developers; BSD 3-clause licence, see doc/random.md.
-# Layer i is used as it is below k[i]; w[i] is its width by 2^52 (2^53 for the exponential), f[i] its height.""")
+# Layer i is used as it is below k[i]; w[i] is its width divided by 2^52 (2^53 for the exponential), f[i] its height.""")
 for fn, k, w, f in (("_Ziggurat_normal", "ki", "wi", "fi"), ("_Ziggurat_exponential", "ke", "we", "fe")):
-    print(f"\nfn {fn}() -> (k: uint64[256], w: float64[256], f: float64[256]) {{")
-    print(statement("k", "uint64", numpy_table(k + "_double", text)))
+    print(f"\nfn {fn}() -> (k: float64[256], w: float64[256], f: float64[256]) {{")
+    print(statement("k", "float64", [float(x) for x in numpy_table(k + "_double", text)]))
     print(statement("w", "float64", numpy_table(w + "_double", text)))
     print(statement("f", "float64", numpy_table(f + "_double", text)))
     print("}")
 print("""
 # ---- The linear congruential generator of PCG64 is s' = a s + c modulo 2^128. After m steps s is
 # s + (1 + a + ... + a^(m-1)) d with d = (a - 1) s + c. Level j has these sums for the m of 0, 256^j, 2 256^j, ...,
-# 255 256^j, as high and low halves.""")
+# 255 256^j, and level 0 for 256 too, as high and low halves.""")
 for kind, a in A.items():
     for level in range(LEVELS):
-        sums = [geometric(a, k * 256 ** level) for k in range(256)]
-        print(f"\nfn _Jumps_{kind}_{level}() -> (high: uint64[256], low: uint64[256]) {{")
+        n = 256 if level else 257
+        sums = [geometric(a, k * 256 ** level) for k in range(n)]
+        print(f"\nfn _Jumps_{kind}_{level}() -> (high: uint64[{n}], low: uint64[{n}]) {{")
         print(statement("high", "uint64", [x >> 64 for x in sums]))
         print(statement("low", "uint64", [x % 2 ** 64 for x in sums]))
         print("}")
