@@ -1,9 +1,10 @@
 /*
  * api_language.c: what ptgc.h tells about the language, without a compilation: ops, names, dtypes,
- * targets, opsets, causes of errors. All of it comes from tables of the layers below.
+ * targets, opsets, causes of errors, generators of a seed. All of it comes from the layers below.
  */
 #include <string.h>
 
+#include "data/data.h"
 #include "elab/elab.h"
 #include "syntax/syntax.h"
 
@@ -61,4 +62,16 @@ void ptgc_opsets(int *least, int *greatest, int *usual)
 		*greatest = MAX_OPSET;
 	if (usual)
 		*usual = OPSET;
+}
+
+size_t ptgc_seed_generator(enum ptgc_generator kind, const uint32_t *entropy, size_t nentropy,
+			   const uint32_t *spawn, size_t nspawn,
+			   uint64_t words[PTGC_MAX_GENERATOR_WORDS])
+{
+	static const enum dtype kinds[] = {DT_RNG, DT_RNG_PCG64DXSM, DT_RNG_PHILOX};
+
+	if ((unsigned)kind >= countof(kinds))
+		return 0;
+	seed_words(kinds[kind], entropy, nentropy, spawn, nspawn, words);
+	return state_words(kinds[kind]);
 }

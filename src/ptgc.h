@@ -186,6 +186,24 @@ const char *ptgc_math(size_t i);
  * options.opset is 0. Any of the pointers may be NULL. */
 void ptgc_opsets(int *least, int *greatest, int *usual);
 
+/* --- generators of random numbers: inputs, outputs and states of a model of the type rng --- */
+
+/* NumPy's bit generators. In a model a generator is a vector of uint64, in the order of NumPy's
+ * bit_generator.state. PCG64 (rng) and PCG64DXSM (rng_pcg64dxsm): the upper and the lower half of
+ * the state, those of the increment, has_uint32, uinteger. Philox (rng_philox): counter[4], key[2],
+ * buffer[4], buffer_pos, has_uint32, uinteger. Of an array of generators each row is one.
+ * The metadata of a model has "generator:r", with the name of the kind, for each of the name r. */
+enum ptgc_generator { PTGC_PCG64, PTGC_PCG64DXSM, PTGC_PHILOX };
+#define PTGC_MAX_GENERATOR_WORDS 13
+/* The generator that NumPy makes of a seed: np.random.default_rng(seed), or PCG64DXSM(seed) or
+ * Philox(seed). entropy: the seed in words of 32 bits, the lowest first, without zeros at the end
+ * but for the seed 0, which is one word. spawn (nspawn words, 0: none): the generator is number
+ * spawn[0] of those that its spawn() gives, or number spawn[1] of those that that one's gives, ...
+ * Writes the words, and returns how many these are: 6, of Philox 13; 0 if there is no such kind. */
+size_t ptgc_seed_generator(enum ptgc_generator kind, const uint32_t *entropy, size_t nentropy,
+			   const uint32_t *spawn, size_t nspawn,
+			   uint64_t words[PTGC_MAX_GENERATOR_WORDS]);
+
 #ifdef __GNUC__
 #pragma GCC visibility pop
 #endif

@@ -283,8 +283,8 @@ class Printer:
             if op_name(op) in ("XTensorFromTensor", "TensorFromXTensor", "Rename", "RNGToXRNG", "XRNGToRNG"):
                 return f"Identity({args[0]})"
             raise TypeError("ONNX has no such tensors; xtensor graphs are lowered by PyTensor's rewrites")
-        if isinstance(op, AbstractRNGConstructor) and own(op):
-            return _random.seeded(node)
+        if isinstance(op, AbstractRNGConstructor) and own(op) and (text := _random.seeded(node)):
+            return text
         if isinstance(op, INDEXING) and own(op):
             return self.indexing(node, args)
         if type(op).__name__ == "JAXShapeTuple":  # functions compiled by JAX have it

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.random import PCG64, PCG64DXSM, Generator, Philox, SeedSequence
+from pytensor.graph.basic import Constant
 
 LOW = (1 << 64) - 1
 KINDS = {PCG64: "rng", PCG64DXSM: "rng_pcg64dxsm", Philox: "rng_philox"}  # and their dtypes in .ptg
@@ -112,8 +113,10 @@ def text(generator: Generator | dict) -> str:
 
 
 def seeded(node) -> str:
-    """The generator that PyTensor's op makes of a constant seed."""
-    seed = getattr(node.inputs[0], "data", None)
+    """The generator that PyTensor's op makes of a constant seed; "" if the seed is known when the model runs."""
+    if not isinstance(node.inputs[0], Constant):
+        return ""
+    seed = node.inputs[0].data
     if seed is None:
-        raise TypeError("its seed is known only when the model runs: pass a generator instead")
+        raise TypeError("it has no seed: pass a generator instead")
     return text(np.random.default_rng(int(seed) if np.size(seed) == 1 else seed))

@@ -114,6 +114,40 @@ static void test_dtypes(void **state)
 	assert_null(ptgc_dtype(SIZE_MAX, &onnx));
 }
 
+/* What NumPy says of bit_generator.state: default_rng(42), PCG64DXSM(2 ** 64 + 5), of which the
+ * second that spawn() gives, Generator(Philox(7)) */
+static void test_generators_of_seeds(void **state)
+{
+	uint32_t small[] = {42}, large[] = {5, 0, 1}, seven[] = {7}, second = 1;
+	uint64_t w[PTGC_MAX_GENERATOR_WORDS];
+	(void)state;
+	assert_int_equal(ptgc_seed_generator(PTGC_PCG64, small, 1, NULL, 0, w), 6);
+	assert_int_equal(w[0], 0xcea44f6798798f2a);
+	assert_int_equal(w[1], 0xacbc7c9d68860ac8);
+	assert_int_equal(w[2], 0xfa505436c9a8416e);
+	assert_int_equal(w[3], 0x66caf2e28d25abff);
+	assert_int_equal(w[4], 0x0);
+	assert_int_equal(w[5], 0x0);
+	assert_int_equal(ptgc_seed_generator(PTGC_PCG64DXSM, large, 3, &second, 1, w), 6);
+	assert_int_equal(w[0], 0xef2bd3508f1668ad);
+	assert_int_equal(w[1], 0x7ce7386a5269e1e1);
+	assert_int_equal(w[2], 0xc5a33d5aeaf64c66);
+	assert_int_equal(w[3], 0x3986f20b68cd74d1);
+	assert_int_equal(w[4], 0x0);
+	assert_int_equal(w[5], 0x0);
+	assert_int_equal(ptgc_seed_generator(PTGC_PHILOX, seven, 1, NULL, 0, w), 13);
+	assert_int_equal(w[0], 0x0);
+	assert_int_equal(w[1], 0x0);
+	assert_int_equal(w[2], 0x0);
+	assert_int_equal(w[3], 0x0);
+	assert_int_equal(w[4], 0xead0f7017c326e58);
+	assert_int_equal(w[5], 0x879c4f0f97e037a);
+	assert_int_equal(w[10], 0x4);
+	assert_int_equal(w[11], 0x0);
+	assert_int_equal(w[12], 0x0);
+	assert_int_equal(ptgc_seed_generator(PTGC_PHILOX + 1, small, 1, NULL, 0, w), 0);
+}
+
 static void test_words_of_options(void **state)
 {
 	struct ptgc_options opt = PTGC_OPTIONS_INIT;
@@ -179,10 +213,10 @@ static void test_causes(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_op_signatures), cmocka_unit_test(test_plain_names),
-		cmocka_unit_test(test_op_names),      cmocka_unit_test(test_dtypes),
-		cmocka_unit_test(test_causes),        cmocka_unit_test(test_words_of_options),
-		cmocka_unit_test(test_foreign_names),
+		cmocka_unit_test(test_op_signatures),    cmocka_unit_test(test_plain_names),
+		cmocka_unit_test(test_op_names),         cmocka_unit_test(test_dtypes),
+		cmocka_unit_test(test_causes),           cmocka_unit_test(test_generators_of_seeds),
+		cmocka_unit_test(test_words_of_options), cmocka_unit_test(test_foreign_names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
