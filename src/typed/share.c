@@ -17,8 +17,9 @@
 #include "ops/rules.h"
 #include "typed/typed.h"
 
-#define LARGEST    4096 /* elements of an argument: a larger one gains little by the copy */
-#define MIN_WEIGHT 16   /* nodes of an op that is worth the look */
+#define LARGEST       4096 /* elements of an argument: a larger one gains little by the copy */
+#define MAX_DIM_TERMS 200  /* lowering follows no longer expressions */
+#define MIN_WEIGHT    16   /* nodes of an op that is worth the look */
 
 /* What is known of a value. level is that of round `round`. */
 struct mark {
@@ -180,11 +181,25 @@ static void raise_to(uint32_t *level, uint32_t to)
 	*level = to > *level ? to : *level;
 }
 
+/* Raises the level to that of the values from which d is computed; of a longer expression, some. */
+static void raise_to_sources(struct share *s, uint32_t *level, dim d, int *budget)
+{
+	const struct dim_view v = dim_view(s->cx, d);
+
+	if (v.form == DIM_ATOM && v.kind != SOURCE_NONE && v.source)
+		raise_to(level, mark_of(s, v.source)->level);
+	for (uint32_t i = 0; v.form != DIM_ATOM && i < v.nterms && --*budget > 0; i++)
+		raise_to_sources(s, level, v.term[i], budget);
+}
+
 /* The level of all that n reads, also inside of its blocks; results of n get it. */
 static uint32_t set_level(struct share *s, struct node *n)
 {
 	uint32_t level = 0;
+	int budget = MAX_DIM_TERMS;
 
+	if (n->op == &op_dim)
+		raise_to_sources(s, &level, n->props[0].u.d, &budget);
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (n->in[i])
 			raise_to(&level, mark_of(s, n->in[i])->level);

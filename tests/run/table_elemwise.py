@@ -281,6 +281,7 @@ for op, args, true, worst in (
     ("Kve", (MODEST, FEW), wide(ss.kve), 400),
     ("Ive", (MODEST, FEW), wide(ss.ive), 400),
     ("Jv", (MODEST, FEW), wide(ss.jv), 1000),
+    ("Hyp2f1", (MODEST, A(values=choice(0.5, 1, 2, -1.5)), A(values=choice(0.25, 1.5, 2, 3.5)), A(values=choice(0, 0.5, -0.5, -3, 0.9, math.nan))), wide(ss.hyp2f1), 400),
 ):
     f = Elemwise(SCALAR[op])
     row(

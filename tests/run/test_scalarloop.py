@@ -1,4 +1,5 @@
 """ScalarLoop, a loop for each element, against PyTensor's own: the graph as written, and as ONNX mode rewrites it."""
+import mpmath as mp
 import numpy as np
 import pytensor
 import pytensor.scalar as ps
@@ -97,6 +98,22 @@ def test_gradients_of_gammainc(dtype):
     tight = dict(ulp={"float64": 500_000, "float32": 2000}, atol=1e-14 if dtype == "float64" else 1e-6)
     edges = [[1.0, -1.0, 1.0, 2.0, 0.5, 3.0], [0.0, 1.0, -1.0, np.inf, 1e-9, 800.0]]
     agree([k, x], out, values((0.1, 30), (0, 40)), edges, ([], []), opsets=(18,), zero_sign=False, **tight)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_gradients_of_hyp2f1(dtype):
+    """By all arguments, beside PyTensor's own loop and in float64 beside mpmath; NaN where the loop does not converge"""
+    x = [pt.vector(v, dtype=dtype) for v in "abcz"]
+    out = pt.grad(pt.hyp2f1(*x).sum(), x)
+    tight = dict(ulp={"float64": 10_000 if dtype == "float64" else 2e10}, atol=1e-14)
+    edges = [[1.0, 2.0, -2.0, 1.5, 1.0], [2.0, 0.5, 1.5, 2.0, 1.0], [3.5, 1.0, 2.5, 4.0, 1.0], [0.0, -1.5, 0.5, 0.9, 0.25]]
+    p = values((0.1, 4), (0.1, 4), (1, 8), (-0.8, 0.8))
+    agree(x, out, p, edges, ([],) * 4, opsets=(18,), zero_sign=False, **tight)
+    if dtype == "float64":
+        got = pytensor.function(x, out, mode="ONNX")(*p)
+        for k in range(4):
+            want = [mp.diff(lambda v: mp.hyp2f1(*q[:k], v, *q[k + 1 :]), q[k]) for q in zip(*map(list, p))]
+            np.testing.assert_allclose(got[k], np.array(want, float), rtol=1e-10)
 
 
 def test_nan_ends_a_loop_at_once_only_if_no_result_differs():

@@ -171,6 +171,17 @@ def test_asserts_of_joined_calls():
         ptg.run(model, -1.5, np.array([0.5, 4.5]))
 
 
+def test_a_number_of_steps_from_a_call():
+    """The steps are known only behind the joined call, though no value leads from there to the loop."""
+    text = """graph g(a: float64[], b: float64[]) -> (y, z) {
+      c = Gammaln(a)
+      y = loop (i in 0:Cast{int64}(c), s = b) -> (s) { next s = s + 1 }
+      z = c + Gammaln(b)
+    }"""
+    y, z = both(text, 5.0, 2.5)
+    np.testing.assert_allclose([y, z], [5.5, np.log(24) + ss.gammaln(2.5)], rtol=1e-14)
+
+
 def test_states():
     text = "graph g(a: float64[]) -> (y) { state w: float64[2] = float64([1.5, 2.5])\n y = Gammaln(a)\n next w = Gammaln(w + a) }"
     y, w = both(text, 1.25)

@@ -94,12 +94,19 @@ def kve(v, x):
     return h * (mp.fsum(terms) + mp.mpf(1) / 2)
 
 
+def no_sign(a, b, c, z):
+    """SciPy: NaN beside a pole is infinite; polynomials in a pole; infinities beyond a pole have signs"""
+    pole = c <= 0 and c == round(c)
+    return (z != z or pole) and (a != a or b != b or z != z) or pole and (z > 1 or b == c or max(a, b) < 0 or z < 0 and min(a, b) < 0) or b < c == -1.5 == a and z == 1
+
+
 def at_zero(k, x):
     return k == 0 and not 0 <= x <= 1  # SciPy is not NaN at -0
 
 
 SIZES = [0, -0.0, 1, 0.5, 3, -1, inf, -inf, nan, 1e10]
 PARTS = [0, -0.0, 1, -1, 2, nan, inf, -inf, 0.3, 0.999]
+PARAMETERS = [0, -0.0, 1, -1, 2, -3, 2.5, -1.5]
 REALS = [0, -0.0, 1, 0.5, 3, -1, -0.5, -3, inf, -inf, nan, 30, 60, 1e-300]
 FUNCTIONS = {
     "Betainc": Function("abx", ss.betainc, betainc, beta_points(), 60, [SIZES, SIZES, PARTS]),
@@ -116,6 +123,10 @@ FUNCTIONS = {
     "Ive": Function(
         "vx", ss.ive, lambda v, x: mp.besseli(v, x) * mp.exp(-x), points(8, (0, 12), (-2, 2, 10)), 60, [REALS, REALS],
         lambda v, x: v < -1 and abs(x) == 1e-300, rtol=1e-12,
+    ),
+    "Hyp2f1": Function(
+        "abcz", ss.hyp2f1, mp.hyp2f1, points(10, (-3, 5), (-3, 5), (0.1, 8), (-4, 1)), 200,
+        [PARAMETERS, PARAMETERS, [*PARAMETERS, 0.25], [0, -0.0, 0.5, -0.5, -3, 1, -1, 2, 0.9, nan]], no_sign, rtol=1e-10,
     ),
     # of infinite orders SciPy has a few values
     "Jv": Function(
@@ -178,7 +189,7 @@ def test_as_pytensor(op):
             c.run(*p, ulp={"float16": 1, "float32": 600, "float64": 600})  # as far off as SciPy is
 
 
-def gradients(op, wrt):
+def gradients(op, wrt, rtol=1e-11):
     """Compares the gradient that PyTensor makes of the arguments `wrt`, in Python and here."""
     f = FUNCTIONS[op]
     x = [pt.vector(v) for v in f.args]
@@ -187,15 +198,15 @@ def gradients(op, wrt):
     p = [v[:40] for v in f.points]
     want = c.python(*p)
     for got, w in zip(c.sessions[18].run(None, c.feed(p)), want):
-        np.testing.assert_allclose(got, w, rtol=1e-11, atol=1e-290)
+        np.testing.assert_allclose(got, w, rtol=rtol, atol=1e-290)
 
 
-GRADIENTS = {"Betainc": [2], "Betaincinv": [2], "Gammaincinv": [1], "Gammainccinv": [1], "Owens_t": [0, 1], "Ndtri_exp": [0], "Kve": [1], "Ive": [1], "Jv": [1]}  # arguments whose gradients need no ScalarLoop
+GRADIENTS = {"Betainc": [2], "Betaincinv": [2], "Gammaincinv": [1], "Gammainccinv": [1], "Owens_t": [0, 1], "Ndtri_exp": [0], "Kve": [1], "Ive": [1], "Jv": [1], "Hyp2f1": [3]}  # arguments whose gradients need no ScalarLoop
 
 
 @pytest.mark.parametrize("op", GRADIENTS)
 def test_gradient(op):
-    gradients(op, GRADIENTS[op])
+    gradients(op, GRADIENTS[op], 1e-9 if op == "Hyp2f1" else 1e-11)  # as far off as SciPy is
 
 
 def test_jv_by_absolute_error():
