@@ -137,6 +137,63 @@ def test_wrong_sizes():
             ptg.run("graph g(s: int64[2]) -> (x) { _, x = uniform_rv(rng(1), s, 0.0, 1.0) }", np.array(size))
 
 
+DRAWS = """graph g(r: rng, a: float64[...], b: float64[...], size: int64[1]) -> (next: rng, x, y) {
+  r2, x = NAME_rv{"(),()->()"}(r, SIZE, a, b)
+  next, y = NAME_rv(r2, [2, 1], 0.25, 3)
+}"""
+NAN, INF = np.nan, np.inf
+
+
+def draw(name, a, b, size, opset=18, level="all", math="standard"):
+    """What the model draws, and what NumPy draws"""
+    r = default_rng(3)
+    text = DRAWS.replace("NAME", name).replace("SIZE", "size" if size is not None else "None")
+    for x in (a, b):
+        text = text.replace("[...]", f"[{', '.join('1' if n == 1 else '?' for n in np.shape(x))}]", 1)
+    got = ptg.run(text, words(r), np.float64(a), np.float64(b), np.array(size or [0]), opset=opset, level=level, math=math)
+    x = getattr(r, name)(a, b, size)
+    y = getattr(r, name)(0.25, 3, (2, 1))
+    return got, (words(r), x, y)
+
+
+@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("name", ["uniform", "normal"])
+def test_two_parameters(name, opset):
+    v = np.linspace(0, 2, 5)
+    for a, b, size in ((0, 1, None), (-2.5, 7, [1000]), (v, 2.5, None), (v, v + 1, None), (0.5, v[1:] + 1, [4]),
+                       (v, v[:1] + 3, None), (v[:0], 1, None), (1, 2, [0]), (v[:, None], v[None] + 9, None)):
+        got, want = draw(name, a, b, size, opset)
+        for x, y in zip(got, want, strict=True):
+            same(x, y)
+            assert x.shape == np.shape(y)
+
+
+def test_the_same_everywhere():
+    want = draw("normal", 0, 1, [1000])[0][1]
+    for level in ("none", "all"):
+        for math in ("exact", "standard", "native"):
+            same(draw("normal", 0, 1, [1000], level=level, math=math)[0][1], want)
+
+
+@pytest.mark.parametrize("name, a, b", [
+    ("normal", 0, -1), ("normal", 0, -0.0), ("normal", 0, [1, -0.0]), ("normal", 0, [NAN, -1]), ("normal", 0, -INF),
+    ("normal", 0, NAN), ("uniform", 1, 0), ("uniform", 0, INF), ("uniform", NAN, 0), ("uniform", [0, 1], [1, 0]),
+    ("uniform", [0, 1], [1, NAN]), ("uniform", 2, 2)])
+def test_bad_parameters(name, a, b):
+    try:
+        getattr(default_rng(1), name)(a, b)
+    except (ValueError, OverflowError) as e:
+        with pytest.raises(Exception, match=f"Name:'{e}'"):
+            draw_alone(name, a, b)
+    else:
+        same(draw_alone(name, a, b), getattr(default_rng(3), name)(a, b))
+
+
+def draw_alone(name, a, b):
+    text = f"graph g(a: float64{'[n]' * np.ndim(a) or '[]'}, b: float64{'[n]' * np.ndim(b) or '[]'}) -> (x) {{"
+    return ptg.run(text + f"_, x = {name}_rv(rng(3), None, a, b)}}", np.float64(a), np.float64(b))
+
+
 def test_state_and_notes():
     text = """graph g(a: rng_philox) -> (x, b: rng_philox, `odd name`: rng) {
       state r: rng = rng(42)

@@ -35,9 +35,10 @@ bool lower_assert(struct build *b, struct node *n)
 		     op_label(b->cx, n));
 	else if (prop_is_none(b->cx, n, "msg"))
 		check_always(b, cond, "a condition that must be true is false");
-	else
+	else /* the library says what NumPy says of bad arguments */
 		check_always(b, cond,
-			     arena_printf(b->cx->arena, "assertion failed: %s",
+			     arena_printf(b->cx->arena, "%s%s",
+					  b->cse->shared->expanding ? "" : "assertion failed: ",
 					  prop_str(b->cx, n, "msg")));
 	return true;
 }
