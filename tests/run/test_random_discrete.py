@@ -1,0 +1,177 @@
+"""Discrete distributions, permutations and choices of the library: the draws are NumPy's, and so is the state left behind."""
+
+import os
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from pytensor.compile.mode import Mode
+
+import ptg
+import ptgc  # noqa: F401  registers the mode
+
+MANY = 1_000_000 if os.environ.get("PTGC_RANDOM") else 10_000
+SIZES = ((), (0,), (1,), (3, 5))
+
+
+def words(g):
+    """The state of a PCG64 generator as the model takes it"""
+    s = g.bit_generator.state
+    halves = [w for n in (s["state"]["state"], s["state"]["inc"]) for w in (n >> 64, n & (2**64 - 1))]
+    return np.array([*halves, s["has_uint32"], s["uinteger"]], np.uint64)
+
+
+def check(fn, params, numpy_draw, shape=(), seed=1, buffered=False, **options):
+    """fn{...}(state, shape, params...) against numpy_draw(generator)"""
+    params = [np.asarray(p) for p in params]
+    g = np.random.default_rng(seed)
+    if buffered:
+        g.integers(0, 100, dtype=np.uint32)
+    types = "".join(f", p{i}: {p.dtype}[{', '.join('?' * p.ndim)}]" for i, p in enumerate(params))
+    names = "".join(f", p{i}" for i in range(len(params)))
+    text = f"""ptg 1
+graph draws(s: uint64[6], size: int64[{len(shape)}]{types}) -> (next, x) {{
+  next, x = {fn}(s, size + 0{names})
+}}
+"""
+    state, x = ptg.run(text, words(g), np.array(shape, np.int64), *params, **options)
+    want = np.asarray(numpy_draw(g))
+    assert x.shape == want.shape
+    assert x.dtype == want.dtype
+    np.testing.assert_array_equal(x, want)
+    np.testing.assert_array_equal(state, words(g))
+
+
+@pytest.mark.parametrize("p", (0.0, 0.2, 0.5, 0.7, 1.0))
+def test_bernoulli(p):
+    for shape in (*SIZES, (MANY,)):
+        check("Bernoulli_rv", [p], lambda g: g.binomial(1, p, shape), shape)
+
+
+def test_bernoulli_of_a_vector():
+    p = np.array([0, 0.2, 0.5, 0.7, 1, 0, 0.3])
+    check("Bernoulli_rv", [p], lambda g: g.binomial(1, p, (1000, 7)), (1000, 7))
+
+
+def categorical(g, p, size):
+    u = g.uniform(size=size)
+    return np.vectorize(np.searchsorted, otypes=[int], signature="(n),()->()")(p.cumsum(axis=-1), u)
+
+
+def test_categorical():
+    r = np.random.default_rng(5)
+    for p in (r.dirichlet(np.ones(5)), r.dirichlet(np.ones(300)), np.array([0.2, 0.3])):
+        for shape in (*SIZES, (MANY // 10,)):
+            check("Categorical_rv", [p], lambda g: categorical(g, p, shape), shape)
+    p = r.dirichlet(np.ones(5), size=7)
+    for shape in ((7,), (100, 7), (0, 7)):
+        check("Categorical_rv", [p], lambda g: categorical(g, p, shape), shape)
+    p = p.astype(np.float32)
+    check("Categorical_rv", [p], lambda g: categorical(g, p, (100, 7)), (100, 7))
+
+
+BINOMIALS = ((10, 0.3), (10, 0.8), (0, 0.4), (5, 0.0), (5, 1.0), (100, 0.3), (61, 0.5), (100, 0.7), (1000, 0.3), (10**6, 0.3), (10**12, 0.9))
+
+
+@pytest.mark.parametrize("n, p", BINOMIALS)
+def test_binomial(n, p):
+    for shape in (*SIZES, (MANY,)):
+        check("Binomial_rv", [np.int64(n), p], lambda g: g.binomial(n, p, shape), shape)
+
+
+def test_binomial_of_vectors():
+    n, p = np.array([10, 0, 20, 5]), np.array([0.1, 0.7, 1, 0])
+    check("Binomial_rv", [n, p], lambda g: g.binomial(n, p, (100, 4)), (100, 4))
+    check("Binomial_rv", [n, 0.3], lambda g: g.binomial(n, 0.3, (4,)), (4,))
+    n = np.array([10, 0, 200, 5])
+    check("Binomial_rv", [n, p], lambda g: g.binomial(n, p, (10, 4)), (10, 4))
+
+
+@pytest.mark.parametrize("lam", (0.0, 0.1, 3.0, 9.9, 10.0, 11.5, 50.0, 1e4, 1e9))
+def test_poisson(lam):
+    for shape in (*SIZES, (MANY,)):
+        check("Poisson_rv", [lam], lambda g: g.poisson(lam, shape), shape)
+
+
+def test_poisson_of_a_vector():
+    lam = np.array([0, 0.3, 5, 12, 1000.0])
+    for shape in ((5,), (20, 5), (0, 5)):
+        check("Poisson_rv", [lam], lambda g: g.poisson(lam, shape), shape)
+
+
+@pytest.mark.parametrize("buffered", (False, True))
+def test_permutation(buffered):
+    for n in (0, 1, 2, 3, 17, 64, 65, MANY):
+        check("Permutation_rv{core=0}", [np.int64(n)], lambda g: g.permutation(n), buffered=buffered)
+    for shape in ((0,), (1,), (300,), (30, 4), (5, 0)):
+        x = np.random.default_rng(3).random(shape)
+        check(f"Permutation_rv{{core={x.ndim}}}", [x], lambda g: g.permutation(x), buffered=buffered)
+
+
+@pytest.mark.parametrize("opset", (13, 26))
+def test_opsets(opset):
+    o = dict(opset=opset)
+    check("Bernoulli_rv", [0.3], lambda g: g.binomial(1, 0.3, 100), (100,), **o)
+    check("Categorical_rv", [np.full(4, 0.25)], lambda g: categorical(g, np.full(4, 0.25), 100), (100,), **o)
+    check("Binomial_rv", [np.int64(100), 0.4], lambda g: g.binomial(100, 0.4, 100), (100,), **o)
+    for lam in (3.0, 30.0):
+        check("Poisson_rv", [lam], lambda g: g.poisson(lam, 100), (100,), **o)
+    check("Permutation_rv{core=0}", [np.int64(100)], lambda g: g.permutation(100), buffered=True, **o)
+
+
+def in_modes(build, *arguments):
+    """Draws and generators of two calls, in ONNX mode and in Python mode"""
+    found = []
+    for mode in ("ONNX", Mode("py", "fast_run")):
+        g = np.random.default_rng(11)
+        g.integers(10, size=3, dtype="uint32")
+        shared = pytensor.shared(g)
+        inputs = [pt.tensor(dtype=np.asarray(a).dtype, shape=(None,) * np.ndim(a)) for a in arguments]
+        draw = build(shared, *inputs)
+        f = pytensor.function(inputs, draw, updates={shared: draw.owner.outputs[0]}, mode=mode)
+        found.append(([f(*arguments) for _ in range(2)], words(shared.get_value())))
+    (got, left), (want, left_by_python) = found
+    for a, b in zip(got, want, strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(left, left_by_python)
+
+
+PV = np.array([0.1, 0.5, 0.9])
+R = pt.random
+DRAWS = [
+    (lambda g, p: R.bernoulli(p, rng=g), PV),
+    (lambda g, p: R.bernoulli(p, size=(4, 3), rng=g), PV),
+    (lambda g, p: R.bernoulli(p[0], size=(4, 3), dtype="bool", rng=g), PV),
+    (lambda g, p: R.binomial(5, p, rng=g), PV),
+    (lambda g, n, p: R.binomial(n, p, size=(4, 3), rng=g), np.array([[10], [0], [30], [2]]), PV),
+    (lambda g, n: R.binomial(n, 0.5, size=(n, 3), rng=g), np.array(70)),
+    (lambda g, m: R.poisson(m, rng=g), np.array([0.5, 20])),
+    (lambda g, m: R.poisson(m[0], size=(2, 5), rng=g), np.array([0.5, 20])),
+    (lambda g, p: R.categorical(p, rng=g), np.array([[0.2, 0.8], [0.7, 0.3]])),
+    (lambda g, p: R.categorical(p, size=(3, 2), rng=g), np.array([[0.2, 0.8], [0.7, 0.3]], np.float32)),
+    (lambda g, p: R.categorical(p[0], size=(3, 2), rng=g), np.array([[0.2, 0.8], [0.7, 0.3]])),
+    (lambda g, x: R.permutation(x, rng=g), np.arange(20.0)),
+    (lambda g, x: R.permutation(x, rng=g), np.arange(20.0).reshape(5, 4)),
+    (lambda g, x: R.permutation(x, size=(2, 3), rng=g), np.arange(7)),
+    (lambda g, n: R.permutation(n, rng=g), np.array(9)),
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("build, arguments", [(b, a) for b, *a in DRAWS])
+def test_in_pytensor(build, arguments):
+    in_modes(build, *arguments)
+
+
+def test_bad_parameters():
+    for fn, params, message in (
+        ("Bernoulli_rv", [np.array([0.5, 1.5])], "Domain error in arguments"),
+        ("Binomial_rv", [np.int64(3), np.nan], "p < 0, p > 1 or p is NaN"),
+        ("Binomial_rv", [np.int64(-3), 0.5], "n < 0"),
+        ("Poisson_rv", [-1.0], "lam < 0 or lam is NaN"),
+        ("Poisson_rv", [1e19], "lam value too large"),
+    ):
+        with pytest.raises(Exception, match=message):
+            check(fn, params, lambda g: 0, (2,))
