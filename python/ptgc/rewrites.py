@@ -1,7 +1,10 @@
 """PyTensor's rewrites that make a graph ready for ONNX: which of them run, and those of our own."""
 
+from functools import cache
+
 import numpy as np
 import pytensor.tensor as pt
+from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.mode import optdb
 from pytensor.graph.basic import Constant
 from pytensor.ifelse import IfElse
@@ -11,9 +14,10 @@ from pytensor.scalar.loop import ScalarLoop
 from pytensor.scan.op import Scan
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
-from pytensor.tensor.math import erf, isnan, switch
+from pytensor.tensor.math import Max, erf, isnan, switch
 from pytensor.tensor.rewriting import math as patterns
 from pytensor.tensor.rewriting.blockwise import blockwise_of
+from pytensor.tensor.special import LogSumExp
 from pytensor.tensor.subtensor import Subtensor, indices_from_subtensor
 
 from ptgc._batch_scan import batched_scan, lengths_of, stretched, unbatched
@@ -123,6 +127,45 @@ optdb.register("batched_if_else", dfs_rewriter(local_batched_if_else), "onnx", p
 optdb.register("batched_scan", dfs_rewriter(local_batched_scan), "onnx", position=0.1)
 for phase in ("canonicalize", "specialize"):
     optdb[phase].register("local_batched_scan", local_batched_scan, "onnx", use_db_name_as_tag=False)
+
+
+# ---- gradients of LogSumExp ----
+
+
+@cache
+def pullback_of_logsumexp(kind, axis):
+    """The op that PyTensor makes of the gradient of LogSumExp, of arguments x, the result and its gradient."""
+    x = kind()
+    out = LogSumExp(axis=axis)(x)
+    return out.owner.op.pullback([x], [out], [out.type()])[0].owner.op
+
+
+@node_rewriter([OpFromGraph, blockwise_of(OpFromGraph)])
+def local_logsumexp_grad(fgraph, node):
+    """The gradient of LogSumExp is g * exp(x - logsumexp(x)), for NaN and infinities too.
+    PyTensor also differentiates the maximum that it subtracts, which adds g - g / s * s in a dozen ops."""
+    batch = node.op.batch_ndim(node) if isinstance(node.op, Blockwise) else 0
+    core = getattr(node.op, "core_op", node.op)
+    if type(core) is not OpFromGraph or len(node.inputs) != 3 or len(node.outputs) != 1:
+        return None
+    axes = {n.op.axis for n in core.fgraph.apply_nodes if isinstance(n.op, Max)}
+    if len(axes) != 1 or core != pullback_of_logsumexp(core.input_types[0], axis := axes.pop()):
+        return None
+    x, _, g = node.inputs
+    axis = tuple(batch + a for a in axis)
+    new = pt.expand_dims(g, axis) * pt.exp(x - pt.expand_dims(LogSumExp(axis=axis)(x), axis))
+    if new.type.dtype != node.outputs[0].type.dtype:
+        return None
+    if not node.outputs[0].type.is_super(new.type):
+        new = pt.specify_shape(new, node.outputs[0].type.shape)
+    copy_stack_trace(node.outputs, new)
+    return [new]
+
+
+# after the phase in which PyTensor makes a Softmax of this, which is NaN where an element is inf
+optdb.register("logsumexp_grad", dfs_rewriter(local_logsumexp_grad), "onnx", position=1.6)
+optdb["specialize"].register("local_logsumexp_grad", local_logsumexp_grad, "onnx", use_db_name_as_tag=False)
+
 
 
 # ---- loops of scalars that NaN keeps from ending ----

@@ -4,6 +4,7 @@ import copy
 import gc
 import multiprocessing
 import pickle
+import re
 import threading
 
 import numpy as np
@@ -14,6 +15,7 @@ from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.io import In, Out
 from pytensor.compile.mode import get_mode
 from pytensor.conditional.op import ifelse
+from pytensor.graph.replace import vectorize_graph
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.random.type import random_generator_type
 
@@ -222,6 +224,45 @@ def test_sums_with_erf(dtype):
         assert ("Erfc(" in f.vm.jit_fn.text) == (relative or dtype == "float64")
         close = {"rtol": 2e-6 if relative else 1e-6, "atol": 0 if relative else 1e-6} if dtype == "float32" else {"rtol": 1e-13}
         np.testing.assert_allclose(f(values), g(values), **close)
+
+
+PLAIN = pytensor.compile.mode.Mode("py", optimizer=None)
+
+
+@pytest.mark.parametrize("batched", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gradients_of_logsumexp(dtype, batched):
+    """One exponential and a product, and NaN where PyTensor has it, for infinities too; inside of loops as well."""
+    z, y = pt.matrix("z", dtype=dtype), pt.vector("y", dtype=dtype)
+    inf, nan = np.inf, np.nan
+    special = [[-inf, 1, 2], [1, -inf, -inf], [-inf] * 3, [inf, 1, 2], [inf, inf, 1], [nan, 1, 2], [80, 79, -1000]]
+    values = [np.array(special, dtype), *[np.random.default_rng(1).normal(size=s).astype(dtype) for s in ((1, 1), (4, 3), (0, 3))]]
+    for axis in (1, 0, (0, 1)):
+        g = pytensor.grad((pt.logsumexp(z, axis=axis) * (2 if axis == (0, 1) else y)).sum(), z)
+        if batched:
+            big = pt.tensor3("big", dtype=dtype)
+            g = vectorize_graph(g, {z: big})
+        f, want = (pytensor.function([big if batched else z, y], g, mode=m, on_unused_input="ignore") for m in ("ONNX", PLAIN))
+        assert not {"Eq", "Max"} & set(re.findall(r"\w+", f.vm.jit_fn.text))
+        for v in values:
+            if not v.shape[0] and axis != 1:
+                continue
+            given = np.stack([v, v + 1]) if batched else v, np.ones(np.sum(v, axis=axis).shape or 3, dtype)
+            np.testing.assert_allclose(f(*given), want(*given), rtol=1e-5 if dtype == "float32" else 1e-12, atol=1e-30)
+
+
+def test_gradients_of_logsumexp_in_loops(rng):
+    """What is computed for all steps at once is not computed in the loop, nor the sum's gradient."""
+    seq, start = pt.matrix("seq", shape=(None, 2)), pt.vector("start", shape=(2,))
+    last = pytensor.scan(
+        lambda e, a, w: e + pt.logsumexp(a[:, None] + w, axis=0), seq, start, [x], return_updates=False
+    )[-1]  # fmt: skip
+    g = pytensor.grad(pt.logsumexp(last), [seq, start, x])
+    f, want = (pytensor.function([seq, start, x], g, mode=m) for m in ("ONNX", PLAIN))
+    for n in (1, 2, 40):
+        given = rng.normal(size=(n, 2)), rng.normal(size=2), rng.normal(size=(2, 2))
+        for a, b in zip(f(*given), want(*given), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-11)
 
 
 def product(threads):

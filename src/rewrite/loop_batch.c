@@ -203,6 +203,18 @@ static struct value *reshaped(struct batch *at, const struct node *n)
 	return reshape(at->b, at->all[0], dims, t->rank + 1u);
 }
 
+/* Softmax, LogSoftmax: the axis moves if it is counted from the front. */
+static struct value *along_axis(struct batch *at, const struct node *n)
+{
+	const struct attr *a = find_attr(n, "axis");
+	int64_t axis = a ? a->u.i : -1;
+
+	if (n->in[0]->type.rank + 1u > MAX_RANK)
+		return NULL;
+	attr_int(at->b, "axis", axis < 0 ? axis : axis + 1);
+	return emit_(at->b, n->onnx->id, at->all[0]);
+}
+
 bool can_batch(struct ctx *cx, const struct node *n, const bool *row)
 {
 	const struct type *from = &n->in[0]->type, *to = &n->out[0]->type;
@@ -221,6 +233,8 @@ bool can_batch(struct ctx *cx, const struct node *n, const bool *row)
 	case ONNX_Squeeze:
 		return row[0] && axes_of(n, from->rank, axes) > 0;
 	case ONNX_Transpose:
+	case ONNX_Softmax:
+	case ONNX_LogSoftmax:
 		return true;
 	case ONNX_Reshape:
 		return row[0] && !row[1] && element_count(cx, to) > 0 &&
@@ -282,6 +296,9 @@ static struct value *batched(struct batch *at, const struct node *n)
 		return product(at, n);
 	case ONNX_Gather:
 		return gathered(at, n);
+	case ONNX_Softmax:
+	case ONNX_LogSoftmax:
+		return along_axis(at, n);
 	default:
 		return NULL;
 	}
