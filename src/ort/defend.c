@@ -3,7 +3,7 @@
  * all rewrites. Out: a graph that ONNX Runtime computes as the operators say. First come traps of
  * single nodes: each such node is replaced by others, made with the builder of lowering
  * (wrong_kernels.c, where.c, folding.c). Then come traps of several nodes: products (fusion.c) and
- * Casts (casts.c).
+ * Casts (casts.c); at last what is slow (stretch.c).
  */
 #include "lower/build.h"
 #include "ort/ort.h"
@@ -125,4 +125,5 @@ void ort_defend(struct ctx *cx, struct graph *g)
 	replace_wrong_nodes(cx, g);
 	prevent_fusion(cx, g);
 	part_casts(cx, g);
+	stretch_operands(cx, g);
 }

@@ -28,6 +28,8 @@ bool by_other_kernels(struct build *b, struct node *n, struct value **out);
 void prevent_fusion(struct ctx *cx, struct graph *g);
 /* casts.c: keeps Casts apart that would be merged wrongly */
 void part_casts(struct ctx *cx, struct graph *g);
+/* stretch.c: operands that are broadcast along short axes get the shape of the result before */
+void stretch_operands(struct ctx *cx, struct graph *g);
 /* What v is made of by nodes that the runtime may remove: v * 1, v + 0 and the like, and
  * `casts`. */
 const struct value *behind_removable(const struct value *v, bool casts);
