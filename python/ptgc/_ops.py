@@ -107,8 +107,14 @@ def first_generator(v: Variable) -> Variable | None:
 
 
 def own(op) -> bool:
-    """Does the op come from PyTensor itself, so that its name means what libptgc's table says?"""
-    return type(op).__module__.startswith("pytensor.")
+    """Does the op come from PyTensor itself, so that its name means what libptgc's table says? A random variable
+    whose class inherits all that draws, as that of PyMC's minibatches, does."""
+    kind = type(op)
+    if isinstance(op, RandomVariable):
+        for kind in type(op).__mro__:
+            if kind.__module__.startswith("pytensor.") or {"perform", "rng_fn", "rng_fn_scipy", "name"} & set(vars(kind)):
+                break
+    return kind.__module__.startswith("pytensor.")
 
 
 def op_name(op: Op) -> str:

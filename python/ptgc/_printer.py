@@ -20,6 +20,7 @@ from pytensor.tensor.type_other import NoneTypeT
 
 from ptgc import _extend, _lib, _random, _text
 from ptgc._batch_scan import batched_scan
+from ptgc._draws import graph_of_draw
 from ptgc._ops import (
     INDEXING,
     batched,
@@ -270,6 +271,9 @@ class Printer:
         scalar_op = op.scalar_op if isinstance(op, Elemwise) else op
         if (entry := _extend.lookup(op) or _extend.lookup(scalar_op)) is not None:
             return self.registered(entry, scalar_op, node, args)
+        if (graph := graph_of_draw(node)) is not None:
+            given = [a for a, v in zip(args, node.inputs) if not isinstance(v.type, NoneTypeT)]
+            return self.fn_call(graph, type(op).__name__, given)
         check_perform(op)
         if isinstance(op, Scan):
             return self.scan(op, args)

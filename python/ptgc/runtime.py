@@ -212,8 +212,9 @@ def runtime_error(error, place=None):
             return kind(what + where), variable, ""
     if found and " must be " in found[2]:  # a check of lengths: the name of its node says what must hold
         return ValueError(f"{BROADCAST}: {found[2]}{where}"), variable, ""
-    if GUARD.search(text):
-        return ValueError(f"{BROADCAST}{where}"), variable, ""
+    if GUARD.search(text):  # a check of parameters of a draw has NumPy's message as its name
+        own = found[2] if found and " " in found[2] else BROADCAST
+        return ValueError(f"{own}{where}"), variable, ""
     if ARGMAX.search(text):
         return ValueError(f"zero-size array to a reduction that has no identity{where}"), variable, ""
     if PRODUCT.search(text):

@@ -1,0 +1,104 @@
+"""PyMC's own random variables, which draw by SciPy in Python, as graphs of PyTensor's: the same draws, as SciPy
+takes them from NumPy's generator. PyMC is not imported: they are found by the names of their classes."""
+
+import numpy as np
+import pytensor.tensor as pt
+from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.fg import FunctionGraph
+from pytensor.raise_op import CheckAndRaise
+from pytensor.tensor.random import basic as draw
+from pytensor.tensor.random.op import RandomVariable
+from pytensor.tensor.random.utils import compute_batch_shape
+from pytensor.tensor.type_other import NoneTypeT
+
+Draw = tuple[Variable, Variable]  # the generator that is left, and the numbers
+
+
+def of(op, rng, size, *params) -> Draw:
+    return op(*params, size=size, rng=rng, dtype=op.dtype.replace("floatX", "float64"), return_next_rng=True)
+
+
+def checked(x: Variable, good: Variable, what: str) -> Variable:
+    """x; SciPy's error where a parameter is not good."""
+    return CheckAndRaise(ValueError, f"Domain error in arguments of {what}")(x, pt.all(good))
+
+
+def beta_clipped(rng, size, alpha, beta) -> Draw:
+    rng, x = of(draw.beta, rng, size, alpha, beta)
+    return rng, pt.clip(x, np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0))
+
+
+def discrete_uniform(rng, size, lower, upper) -> Draw:
+    return of(draw.integers, rng, size, lower, upper + 1)
+
+
+def wald(rng, size, mu, lam, alpha) -> Draw:
+    rng, x = of(draw.wald, rng, size, mu, lam)
+    return rng, x + alpha
+
+
+def moyal(rng, size, mu, sigma) -> Draw:
+    rng, x = of(draw._gamma, rng, size, 0.5, 2.0)
+    return rng, -pt.log(x) * checked(sigma, sigma >= 0, "moyal") + mu
+
+
+def rice(rng, size, b, sigma) -> Draw:
+    rng, x = of(draw.normal, rng, pt.concatenate([[2], size]), 0.0, 1.0)
+    x = pt.sqrt(pt.sum((b / np.sqrt(2) + x) ** 2, axis=0))
+    return rng, x * checked(sigma, (sigma >= 0) & (b >= 0), "rice")
+
+
+def skew_normal(rng, size, mu, sigma, alpha) -> Draw:
+    rng, x = of(draw.normal, rng, size, 0.0, 1.0)
+    rng, y = of(draw.normal, rng, size, 0.0, 1.0)
+    d = alpha / pt.sqrt(1 + alpha**2)
+    y = d * x + y * pt.sqrt(1 - d**2)
+    return rng, pt.switch(x >= 0, y, -y) * checked(sigma, sigma >= 0, "skewnorm") + mu
+
+
+def skew_student_t(rng, size, a, b, mu, sigma) -> Draw:
+    rng, x = of(draw.beta, rng, size, a, b)
+    x = (2 * x - 1) * pt.sqrt(a + b) / (2 * pt.sqrt(x * (1 - x)))
+    return rng, x * checked(sigma, (sigma >= 0) & (a > 0) & (b > 0), "jf_skew_t") + mu
+
+
+def matrix_normal(rng, size, mu, row, column) -> Draw:
+    rng, x = of(draw.normal, rng, pt.concatenate([size, [row.shape[-2], column.shape[-2]]]), 0.0, 1.0)
+    return rng, mu + row @ (x @ column.mT)
+
+
+def stick_breaking_weights(rng, size, alpha, k) -> Draw:
+    k = k.squeeze()
+    rng, betas = of(draw.beta, rng, pt.concatenate([size, [k]]), 1, alpha[..., None])
+    sticks = pt.concatenate([pt.ones_like(betas[..., :1]), pt.cumprod(1 - betas[..., :-1], axis=-1)], axis=-1)
+    weights = sticks * betas
+    return rng, pt.concatenate([weights, 1 - weights.sum(axis=-1, keepdims=True)], axis=-1)
+
+
+DRAWS = {
+    "pymc.distributions.continuous.BetaClippedRV": beta_clipped,
+    "pymc.distributions.continuous.MoyalRV": moyal,
+    "pymc.distributions.continuous.RiceRV": rice,
+    "pymc.distributions.continuous.SkewNormalRV": skew_normal,
+    "pymc.distributions.continuous.SkewStudentTRV": skew_student_t,
+    "pymc.distributions.continuous.WaldRV": wald,
+    "pymc.distributions.discrete.DiscreteUniformRV": discrete_uniform,
+    "pymc.distributions.multivariate.MatrixNormalRV": matrix_normal,
+    "pymc.distributions.multivariate.StickBreakingWeightsRV": stick_breaking_weights,
+}
+
+
+def graph_of_draw(node: Apply) -> FunctionGraph | None:
+    """What a random variable of PyMC's draws, as a graph of the node's inputs but a size that is None."""
+    kind = type(node.op)
+    build = DRAWS.get(f"{kind.__module__}.{kind.__qualname__}") if isinstance(node.op, RandomVariable) else None
+    if build is None:
+        return None
+    rng, size, *params = inputs = [v if isinstance(v.type, NoneTypeT) else v.type() for v in node.inputs]
+    if isinstance(size.type, NoneTypeT):
+        shape = compute_batch_shape(params, ndims_params=node.op.ndims_params)
+    else:
+        shape = size
+    left, x = build(rng, shape, *params)
+    x = pt.specify_shape(pt.cast(x, node.op.dtype), node.outputs[1].type.shape)
+    return FunctionGraph([v for v in inputs if not isinstance(v.type, NoneTypeT)], [left, x], clone=False)
