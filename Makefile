@@ -77,7 +77,7 @@ GEN_H := $(patsubst %.tab.c,%.tab.h,$(filter %.tab.c,$(GEN))) \
 OBJ := $(SRC:src/%.c=$(B)/obj/%.o) $(GEN:$(G)/%.c=$(B)/obj/gen/%.o)
 CORE := $(filter-out $(B)/obj/cmd/%,$(OBJ))
 UNIT := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
-PTG_LIB := $(sort $(wildcard lib/*.ptg))
+PTG_LIB := $(sort $(wildcard lib/*.ptg lib/use/*.ptg))
 
 
 .PHONY: all help
@@ -131,7 +131,7 @@ $(G)/%.lex.c $(G)/%.lex.h &: grammar/%.l
 $(G)/%.pb-c.c $(G)/%.pb-c.h &: proto/%.proto
 	$(call say,PROTOC,$<)mkdir -p $(@D) && protoc-c --proto_path=proto --c_out=$(G) $<
 
-$(G)/lib.c: tools/embed.sh lib $(PTG_LIB)
+$(G)/lib.c: tools/embed.sh lib lib/use $(PTG_LIB)
 	$(call say,EMBED,$@)mkdir -p $(@D) && tools/embed.sh $(PTG_LIB) >$@
 
 # --- tests: tests/check.sh runs the layers and adds them up ---

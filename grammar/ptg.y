@@ -76,7 +76,7 @@ static const struct range NONE = {0, 0};
 %type <sym> name soft opname
 %type <range> decls decl_list params param_list targets args arg_list props prop_list
 	dims dim_list index ixs ix_list
-%type <expr> type cond while
+%type <expr> type kind cond while
 %type <lister> elems
 %type <stmts> stmts
 %type <stmt> stmt
@@ -110,6 +110,10 @@ top: USE STR                                    { struct ause *use = new(p->aren
                                                   use->path = *$STR; use->span = @STR;
                                                   *p->uses_end = use;
                                                   p->uses_end = &use->next; }
+    | USE LT NAME GT                            { struct ause *use = new(p->arena, struct ause);
+                                                  use->library = $NAME; use->span = @NAME;
+                                                  *p->uses_end = use;
+                                                  p->uses_end = &use->next; }
     | GRAPH name decls LPAREN params[in] RPAREN ARROW LPAREN params[out] RPAREN block
                                                 { add_fn(p, true, $name, @name, $decls, $in, $out,
                                                          *$block, @$); }
@@ -137,9 +141,12 @@ decl_list: decl                                 { $$ = (struct range){p->params.
     | decl_list COMMA decl                      { $$ = $1; $$.n++; } ;
 
 decl: name                                      { push_param(p, $1, NOTHING, NOTHING, @$, @1); }
-    | name COLON type                           { push_param(p, $1, $3, NOTHING, @$, @1); }
+    | name COLON kind                           { push_param(p, $1, $3, NOTHING, @$, @1); }
     | name ASSIGN expr                          { push_param(p, $1, NOTHING, tail(p), @$, @1); }
-    | name COLON type ASSIGN expr               { push_param(p, $1, $3, tail(p), @$, @1); } ;
+    | name COLON kind ASSIGN expr               { push_param(p, $1, $3, tail(p), @$, @1); } ;
+
+kind: type
+    | FN                                        { type_node(p, $1, NULL, @$, @1); $$ = tail(p); } ;
 
 params: %empty                                  { $$ = (struct range){p->params.len, 0}; }
     | param_list

@@ -1,6 +1,7 @@
 #!/bin/sh
 # embed.sh FILE...: C source of lib_texts[], the library's fns sorted by name (see src/elab/elab.h). A fn
-# begins a line and ends where the next one begins; the header of its file stands in front of it.
+# begins a line and ends where the next one begins; the header of its file stands in front of it. Fns of a
+# file use/mcmc.ptg are those that a text sees after `use <mcmc>`.
 set -eu
 export LC_ALL=C
 printf '/* made by tools/embed.sh */\n#include "elab/elab.h"\n'
@@ -15,7 +16,19 @@ printf '/* made by tools/embed.sh */\n#include "elab/elab.h"\n'
 	inside && !/^(#|$|ptg )/ { print "\"" $0 "\\n\"" }
 	END { printf "%s", inside }'
 printf '\nconst struct lib_text lib_texts[] = {\n'
-[ $# -eq 0 ] || sed -n 's/^fn \([A-Za-z0-9_]*\).*/\1/p' "$@" | sort |
-	sed 's/.*/\t{"&", text_&, sizeof(text_&) - 1},/'
-printf '\t{NULL, NULL, 0},\n};\n'
+[ $# -eq 0 ] || awk '
+	FNR == 1 {
+		of = "NULL"
+		if (FILENAME ~ /(^|\/)use\//) {
+			of = FILENAME
+			gsub(/.*\/|\.ptg$/, "", of)
+			of = "\"" of "\""
+		}
+	}
+	/^fn / {
+		name = $2
+		sub(/[^A-Za-z0-9_].*/, "", name)
+		print name, of
+	}' "$@" | sort | sed 's/\(.*\) \(.*\)/\t{"\1", text_\1, sizeof(text_\1) - 1, \2},/'
+printf '\t{NULL, NULL, 0, NULL},\n};\n'
 printf 'const size_t lib_count = sizeof(lib_texts) / sizeof(lib_texts[0]) - 1;\n'

@@ -455,6 +455,16 @@ static void report_unknown_op(struct elab *e, struct sym *name, struct span s)
 		note(e->cx, d, (struct span){0, 0}, "'ptgc --ops' lists all ops");
 }
 
+/* Has the text, or a file that it uses, a `use <library>`? */
+static bool uses_library(struct elab *e, const char *library)
+{
+	for (uint32_t i = 0; i < e->used.len; i++)
+		for (struct ause *u = e->used.at[i]->uses; u; u = u->next)
+			if (u->library && !strcmp(u->library->s, library))
+				return true;
+	return false;
+}
+
 static bool is_callable(struct elab *e, struct sym *name)
 {
 	return name->fn || name->op || name->dtype || is_builtin(name->s) || strchr(name->s, '.') ||
@@ -519,6 +529,12 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 		return elab_construct(e, name->dtype ? name->dtype : b->u.cv->u.dtype, NULL, 0,
 				      false, args, nargs, n->span);
 	}
+	if (b && b->kind == CV_OP) { /* a property of kind fn */
+		if (!check_no_props(e, at, items))
+			return poison(n->span);
+		b->used = true;
+		return call_ref(e, b->u.cv, args, nargs, n->span);
+	}
 	if (user)
 		return call_fn(e, user, at, items, n->span);
 	if (name->op)
@@ -528,9 +544,17 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 		if (strcmp(dot, ".set") && strcmp(dot, ".inc"))
 			return call_onnx(e, at, items);
 	}
+	const char *of = e->frame->library ? NULL : lib_of(name->s);
 	struct fn *f = lib_fn(e->cx, name->s);
-	if (f)
+	if (f && (!of || uses_library(e, of)))
 		return call_fn(e, f, at, items, n->span);
+	if (f) {
+		if (!e->fns_missing)
+			elab_error(e, n->at, E_UNKNOWN_OP,
+				   "'%s' is of a library: write use <%s> above the graph", name->s,
+				   of);
+		return poison(n->span);
+	}
 	report_unknown_op(e, name, n->at);
 	return poison(n->span);
 }

@@ -537,6 +537,24 @@ static struct file *use_file(struct elab *e, struct file *from, struct ause *u)
 	return src ? parse(e->cx, src) : NULL;
 }
 
+/* use <mcmc>: the library has fns that are for this use */
+static void check_library(struct elab *e, const struct ause *u)
+{
+	vec(const char *) names = {0};
+
+	for (size_t i = 0; i < lib_count; i++) {
+		if (!lib_texts[i].of)
+			continue;
+		if (!strcmp(lib_texts[i].of, u->library->s))
+			return;
+		*vec_push(e->cx->arena, &names) = lib_texts[i].of;
+	}
+	e->fns_missing = true;
+	const char *near = did_you_mean(u->library->s, names.at, names.len);
+	error(e->cx, u->span, E_UNKNOWN_OP, "there is no library <%s>%s%s%s", u->library->s,
+	      near ? ", did you mean <" : "", near ? near : "", near ? ">?" : "");
+}
+
 /* Registers the fns of all used files, also of those that used files use. */
 static void use_files(struct elab *e, struct file *main)
 {
@@ -545,6 +563,10 @@ static void use_files(struct elab *e, struct file *main)
 		struct file *f = e->used.at[i];
 		register_fns(e, f);
 		for (struct ause *u = f->uses; u; u = u->next) {
+			if (u->library) {
+				check_library(e, u);
+				continue;
+			}
 			struct file *g = use_file(e, f, u);
 			if (g)
 				*vec_push(e->cx->arena, &e->used) = g;

@@ -20,6 +20,7 @@ struct graph *elaborate(struct ctx *cx, struct file *f);
 bool expand_fn(struct ctx *cx, struct block *b, struct fn *f, const struct op *op, struct cv *props,
 	       struct value **in, uint32_t nin, struct value **out, uint32_t nout, struct span s);
 struct fn *lib_fn(struct ctx *cx, const char *name);     /* NULL if there is none */
+const char *lib_of(const char *name); /* what to `use` for the fn of this name; NULL: nothing */
 struct fn *op_body(struct ctx *cx, const struct op *op); /* .onnx or .lib as a fn */
 /* If the body of f is one ONNX node on its parameters in order, as in fn F(a, b) {onnx.Sub(a, b)}:
  * its operator. ONNX_Identity: f returns its only parameter. Else ONNX_NONE. */
@@ -34,6 +35,7 @@ bool is_builtin(const char *name); /* a function of the language, such as file *
 struct lib_text {
 	const char *name, *text;
 	size_t len;
+	const char *of; /* "mcmc": the user's text sees the fn after `use <mcmc>`. NULL: always */
 };
 extern const struct lib_text lib_texts[];
 extern const size_t lib_count;

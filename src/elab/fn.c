@@ -82,12 +82,14 @@ static bool prop_kind_fits(const struct sym *type, const struct cv *v)
 		return v->kind == CV_INT || v->kind == CV_FLOAT;
 	if (!strcmp(type->s, "str"))
 		return v->kind == CV_STR || v->kind == CV_SYM;
+	if (!strcmp(type->s, "fn"))
+		return v->kind == CV_OP;
 	return strcmp(type->s, "dtype") || v->kind == CV_DTYPE;
 }
 
 static bool known_kind(const struct sym *type)
 {
-	static const char *const kinds[] = {"int", "float", "str", "dtype"};
+	static const char *const kinds[] = {"int", "float", "str", "dtype", "fn"};
 
 	for (size_t i = 0; i < countof(kinds); i++)
 		if (!strcmp(type->s, kinds[i]))
@@ -95,19 +97,39 @@ static bool known_kind(const struct sym *type)
 	return type->dtype || generic_name(type);
 }
 
+/* The name of a fn or op, as the value of a property of kind fn */
+static void read_fn(struct elab *e, struct cv *v)
+{
+	if (v->kind != CV_SYM || !(v->u.sym->fn || v->u.sym->op))
+		return;
+	struct opref *r = new (e->cx->arena, struct opref);
+	r->name = v->u.sym;
+	r->fn = v->u.sym->fn;
+	r->op = r->fn ? NULL : v->u.sym->op;
+	r->props = r->op ? bind_props(e->cx, r->op, v->span, NULL, 0) : NULL;
+	if (r->fn || r->props) {
+		v->kind = CV_OP;
+		v->u.op = r;
+	}
+}
+
 /* Is v of the kind of the declared property d? false: reported */
-static bool check_kind(struct elab *e, struct fn *f, const struct param *d, const struct cv *v)
+static bool check_kind(struct elab *e, struct fn *f, const struct param *d, struct cv *v)
 {
 	const struct anode *t = &e->file->nodes.at[d->type.first + d->type.len - 1];
 
+	if (!strcmp(t->u.sym->s, "fn"))
+		read_fn(e, v);
 	if (!known_kind(t->u.sym))
 		elab_error(e, t->at, E_UNKNOWN_DTYPE,
-			   "unknown kind '%s' of a property: int, float, bool, str, dtype, or the "
-			   "dtype of a value",
+			   "unknown kind '%s' of a property: int, float, bool, str, dtype, fn, or "
+			   "the dtype of a value",
 			   t->u.sym->s);
 	else if (!prop_kind_fits(t->u.sym, v))
 		elab_error(e, v->span, E_PROPERTY, "property '%s' of '%s': expected %s but got %s",
-			   d->name->s, f->name->s, t->u.sym->s, cv_kind_name(v));
+			   d->name->s, f->name->s,
+			   strcmp(t->u.sym->s, "fn") ? t->u.sym->s : "the name of a fn",
+			   cv_kind_name(v));
 	else
 		return true;
 	return false;
@@ -215,11 +237,9 @@ static bool enter_fn(struct elab *e, struct fn *f, struct span call, const struc
 	struct elab saved = *e;
 
 	frame.depth = e->frame ? e->frame->depth + 1 : 1;
-	frame.library = f->file->source->lib;
-	if (e->frame && e->frame->library) { /* nodes get the span of the outermost call */
-		frame.library = true;
+	frame.library = f->file->source->lib; /* not so: a fn of the user, which a property names */
+	if (e->frame && e->frame->library)    /* nodes get the span of the outermost call */
 		frame.call = e->frame->call;
-	}
 	e->frame = &frame;
 	e->file = f->file;
 	e->scope = NULL;
@@ -288,10 +308,21 @@ static int compare_names(const void *name, const void *text)
 	return strcmp(name, ((const struct lib_text *)text)->name);
 }
 
+static const struct lib_text *find_lib_text(const char *name)
+{
+	return bsearch(name, lib_texts, lib_count, sizeof(*lib_texts), compare_names);
+}
+
+const char *lib_of(const char *name)
+{
+	const struct lib_text *t = find_lib_text(name);
+
+	return t ? t->of : NULL;
+}
+
 struct fn *lib_fn(struct ctx *cx, const char *name)
 {
-	const struct lib_text *t =
-		bsearch(name, lib_texts, lib_count, sizeof(*lib_texts), compare_names);
+	const struct lib_text *t = find_lib_text(name);
 
 	if (!t)
 		return NULL;

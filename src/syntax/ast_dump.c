@@ -330,7 +330,10 @@ void dump_ast(struct ctx *cx, const struct file *f, struct strbuf *out)
 		  f->infix_onnx ? " infix=onnx" : "");
 	for (const struct ause *u = f->uses; u; u = u->next) {
 		sb_str(out, "use ");
-		put_text(&d, u->path.s, u->path.len, '"');
+		if (u->library)
+			sb_printf(out, "<%s>", u->library->s);
+		else
+			put_text(&d, u->path.s, u->path.len, '"');
 		sb_str(out, "\n");
 	}
 	put_fns(&d, f->graphs);

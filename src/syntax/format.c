@@ -138,6 +138,8 @@ static bool wants_space(const struct format *f, int t)
 		return false;
 	if (t == TOK_COLON)
 		return q->kind == TOK_COMMA;
+	if (f->line.len > 1 && f->line.at[0].kind == TOK_USE && f->line.at[1].kind == TOK_LT)
+		return false; /* use <mcmc> */
 	if (token_opens(q->kind) || q->kind == TOK_DOT || q->flags & FT_UNARY)
 		return false;
 	if (q->kind == TOK_ELLIPSIS)

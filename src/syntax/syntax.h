@@ -168,6 +168,7 @@ struct fn { /* a fn or a graph */
 	struct fn *next;
 };
 struct ause {
+	struct sym *library; /* use <mcmc>; NULL: use "path" */
 	struct astr path;
 	struct span span;
 	struct ause *next;

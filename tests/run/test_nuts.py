@@ -1,0 +1,97 @@
+"""`use <mcmc>`: NUTS of many chains in one loop, against laws that are known."""
+import numpy as np
+import pytest
+
+import ptg
+
+TEXT = """use <mcmc>
+
+fn density(x: F[c, d]) -> (logp: F[c], gradient: F[c, d]) {
+  at = x - F([10, 0, -3])
+  p = F([[4, 1, 0], [1, 0.5, 0], [0, 0, 0.01]])
+  gradient = -(at @ p)
+  logp = 0.5 * Sum{axis=1}(gradient * at)
+}
+
+graph sample(start: FLOAT[3], words: uint64[chains, 6]) -> (
+  x, logp, acceptance, depth, diverging, steps, energy, step, mass, left
+) {
+  x, logp, acceptance, depth, diverging, steps, energy, step, mass, left = Nuts{logp=density, OPTIONS}(start, words)
+}
+"""
+MEAN = np.array([10, 0, -3.0])
+PRECISION = np.array([[4, 1, 0], [1, 0.5, 0], [0, 0, 0.01]])
+
+
+def words(seed, chains):
+    """Of the generators that NumPy spawns"""
+    states = [np.random.PCG64(s).state["state"] for s in np.random.SeedSequence(seed).spawn(chains)]
+    half = 2 ** 64 - 1
+    return np.array([[s["state"] >> 64, s["state"] & half, s["inc"] >> 64, s["inc"] & half, 0, 0] for s in states],
+                    np.uint64)
+
+
+def jumped(seed, chains, times):
+    states = [np.random.PCG64(s).jumped(times).state["state"] for s in np.random.SeedSequence(seed).spawn(chains)]
+    return [(s["state"] >> 64, s["state"] & (2 ** 64 - 1)) for s in states]
+
+
+def sample(chains, dtype="float64", seed=1, opset=18, **options):
+    options = ", ".join(f"{k}={v}" for k, v in options.items())
+    model = ptg.compile(TEXT.replace("FLOAT", dtype).replace("OPTIONS", options), opset=opset, math="standard")
+    return ptg.run(model, np.zeros(3, dtype), words(seed, chains))
+
+
+def effective(x):
+    """Of chains [chains, draws]: effective draws by Geyer's initial positive sequence"""
+    c, n = x.shape
+    y = x - x.mean()
+    f = np.fft.rfft(y, 2 * n, axis=1)
+    rho = np.fft.irfft(abs(f) ** 2, axis=1)[:, :n].mean(0) / n / y.var()
+    pairs = rho[0:n - 1:2] + rho[1:n:2]
+    stop = np.argmax(pairs < 0) if (pairs < 0).any() else len(pairs)
+    return c * n / max(2 * pairs[:stop].sum() - 1, 0.1)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_law(dtype):
+    x, logp, acceptance, depth, diverging, steps, energy, step, mass, left = sample(16, dtype, draws=500, tune=400)
+    assert x.shape == (16, 500, 3) and x.dtype == dtype and depth.dtype == steps.dtype == "int64"
+    at = x.astype("float64") - MEAN
+    np.testing.assert_allclose(logp, -0.5 * np.einsum("cni,ij,cnj->cn", at, PRECISION, at), rtol=2e-4, atol=2e-4)
+    cov = np.linalg.inv(PRECISION)
+    for k in range(3):
+        n, sd = effective(at[..., k]), np.sqrt(cov[k, k])
+        assert n > 1500
+        assert abs(at[..., k].mean()) < 4 * sd / np.sqrt(n)
+        assert abs(at[..., k].std() / sd - 1) < 4 / np.sqrt(n)
+    got = np.cov(at.reshape(-1, 3).T)
+    assert abs(got[0, 1] / cov[0, 1] - 1) < 0.15
+    assert not diverging.any() and 0.75 < acceptance.mean() < 0.95
+    assert (2 ** (depth - 1) <= steps).all() and (steps < 2 ** depth).all()
+    assert abs(energy.mean() - 3) < 0.3 and (energy >= -logp - 1e-4).all()
+    assert (mass / np.diag(cov)).max() < 2 and (mass / np.diag(cov)).min() > 0.5 and (step > 0.3).all()
+
+
+def test_chains_do_not_depend_on_each_other():
+    many, few = sample(5, draws=100, tune=150), sample(2, draws=100, tune=150)
+    for a, b in zip(many, few):
+        np.testing.assert_array_equal(a[:2], b)
+
+
+def test_the_generator_that_is_left():
+    left = sample(3, draws=10, tune=10)[-1]
+    assert [(int(a), int(b)) for a, b in left[:, :2]] == jumped(1, 3, 3)
+    np.testing.assert_array_equal(left[:, 2:], words(1, 3)[:, 2:])
+
+
+@pytest.mark.parametrize("opset", [13, 26])
+def test_opsets(opset):
+    for a, b in zip(sample(2, opset=opset, draws=30, tune=30), sample(2, draws=30, tune=30)):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_without_tuning():
+    x, *_, step, mass, _ = sample(4, draws=20, tune=0, step_scale=0.5, max_treedepth=3, jitter=0)
+    assert x.shape == (4, 20, 3) and (mass == 1).all()
+    np.testing.assert_allclose(step, 0.5 * 3 ** -0.25)
