@@ -391,3 +391,13 @@ def test_erfc_and_erfcx_share_nodes():
     one = sum(ptg.nodes(ptg.compile(f"graph g(x: float64[n]) -> (y) {{ y = {op}(x) }}")) for op in ("Erfc", "Erfcx"))
     both = ptg.nodes(ptg.compile("graph g(x: float64[n]) -> (y, z) { y = Erfc(x)\n z = Erfcx(x) }"))
     assert both <= one - 50
+
+
+def test_erfc_of_float32_near_1():
+    """Within one unit: log(1 - erfc(x)), the distribution function of a half normal, has no other digits."""
+    x = np.geomspace(1e-8, 0.5, 20_000).astype(np.float32)
+    x = np.concatenate([x, -x])
+    got = ptg.run("graph g(x: float32[n]) -> (y) { y = Erfc(x) }", x, math="standard")
+    assert np.max(np.abs(got - ss.erfc(x.astype(float))) / np.spacing(np.float32(0.5))) <= 2
+    inner = np.abs(x) < 1e-4
+    assert np.max(np.abs(got - ss.erfc(x.astype(float)))[inner]) <= np.spacing(np.float32(1)) / 2 * 1.01
