@@ -7,6 +7,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor.compile.mode import Mode
+from pytensor.graph.replace import vectorize_graph
 
 import ptg
 import ptgc  # noqa: F401  registers the mode
@@ -28,7 +29,7 @@ def check(fn, params, numpy_draw, shape=(), seed=1, buffered=False, **options):
     g = np.random.default_rng(seed)
     if buffered:
         g.integers(0, 100, dtype=np.uint32)
-    types = "".join(f", p{i}: {p.dtype}[{', '.join('?' * p.ndim)}]" for i, p in enumerate(params))
+    types = "".join(f", p{i}: {p.dtype}[{', '.join('1' if n == 1 else '?' for n in p.shape)}]" for i, p in enumerate(params))
     names = "".join(f", p{i}" for i in range(len(params)))
     text = f"""ptg 1
 graph draws(s: uint64[6], size: int64[{len(shape)}]{types}) -> (next, x) {{
@@ -71,6 +72,7 @@ def test_categorical():
     check("Categorical_rv", [p], lambda g: categorical(g, p, (100, 7)), (100, 7))
 
 
+R = pt.random
 BINOMIALS = ((10, 0.3), (10, 0.8), (0, 0.4), (5, 0.0), (5, 1.0), (100, 0.3), (61, 0.5), (100, 0.7), (1000, 0.3), (10**6, 0.3), (10**12, 0.9))
 
 
@@ -120,7 +122,35 @@ def test_opsets(opset):
     check("Permutation_rv{core=0}", [np.int64(100)], lambda g: g.permutation(100), buffered=True, **o)
 
 
-def in_modes(build, *arguments):
+CHOICES = ((1, 1), (5, 0), (5, 1), (5, 3), (50, 50), (3000, 2900), (10001, 201), (20000, 400), (20000, 401), (MANY, MANY))
+
+
+@pytest.mark.parametrize("buffered", (False, True))
+def test_choice(buffered):
+    for n, m in CHOICES:
+        o = dict(buffered=buffered)
+        many = np.array([m])
+        check("Choice_rv{core=0}", [np.int64(n), many], lambda g: g.choice(n, m, replace=False), **o)
+        if n < 9999:
+            p = np.random.default_rng(7).dirichlet(np.ones(n))
+            check("Choice_by_rv{core=0}", [np.int64(n), p, many], lambda g: g.choice(n, m, replace=False, p=p), **o)
+
+
+@pytest.mark.parametrize("method", ("cholesky", "svd", "eigh"))
+def test_multivariate_normal(method):
+    r = np.random.default_rng(3)
+    a = r.normal(size=(2, 3, 3))
+    cov, mean = a @ a.transpose(0, 2, 1), r.normal(size=(4, 2, 3))
+    for m, c, shape in ((mean[0, 0], cov[0], ()), (mean[0, 0], cov[0], (5,)), (mean, cov, (4, 2)), (mean[0, 0], cov, (0, 2)), (mean, cov[0], (4, 2))):
+        build = lambda g, m, c: R.multivariate_normal(m, c, size=shape, rng=g, method=method)  # noqa: E731
+        in_modes(build, m, c, close=method == "cholesky")
+    draws = R.multivariate_normal(mean[0, 0], cov[0], size=(20_000,), rng=pytensor.shared(r), method=method)
+    x = pytensor.function([], draws, mode="ONNX")()
+    np.testing.assert_allclose(x.mean(0), mean[0, 0], atol=5 * np.sqrt(cov[0].max() / 20_000))
+    np.testing.assert_allclose(np.cov(x.T), cov[0], atol=8 * cov[0].max() / np.sqrt(20_000))
+
+
+def in_modes(build, *arguments, close=None):
     """Draws and generators of two calls, in ONNX mode and in Python mode"""
     found = []
     for mode in ("ONNX", Mode("py", "fast_run")):
@@ -133,13 +163,15 @@ def in_modes(build, *arguments):
         found.append(([f(*arguments) for _ in range(2)], words(shared.get_value())))
     (got, left), (want, left_by_python) = found
     for a, b in zip(got, want, strict=True):
-        assert a.dtype == b.dtype
-        np.testing.assert_array_equal(a, b)
+        assert a.dtype == b.dtype and a.shape == b.shape
+        if close is None:
+            np.testing.assert_array_equal(a, b)
+        elif close:
+            np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13)
     np.testing.assert_array_equal(left, left_by_python)
 
 
 PV = np.array([0.1, 0.5, 0.9])
-R = pt.random
 DRAWS = [
     (lambda g, p: R.bernoulli(p, rng=g), PV),
     (lambda g, p: R.bernoulli(p, size=(4, 3), rng=g), PV),
@@ -156,7 +188,16 @@ DRAWS = [
     (lambda g, x: R.permutation(x, rng=g), np.arange(20.0).reshape(5, 4)),
     (lambda g, x: R.permutation(x, size=(2, 3), rng=g), np.arange(7)),
     (lambda g, n: R.permutation(n, rng=g), np.array(9)),
+    (lambda g, n, m: R.choice(n, size=(m, 2), replace=False, rng=g), np.array(100), np.array(7)),
+    (lambda g, x: R.choice(x, size=5, replace=False, rng=g), np.arange(12.0).reshape(6, 2)),
+    (lambda g, x, p: R.choice(x, size=(2, 2), replace=False, p=p, rng=g), np.arange(5), np.array([0.1, 0.4, 0.2, 0.2, 0.1])),
+    (lambda g, x: vectorized(R.choice(pt.lvector(), size=3, replace=False, rng=g), x), np.arange(12).reshape(2, 6)),
 ]
+
+
+def vectorized(draw, x):
+    """The choice of each row of x"""
+    return vectorize_graph(draw, {draw.owner.inputs[2]: x})
 
 
 @pytest.mark.filterwarnings("ignore")

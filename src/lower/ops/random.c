@@ -93,13 +93,15 @@ static struct cv *draw_props(struct build *b, struct node *n)
 
 bool lower_random(struct build *b, struct node *n)
 {
-	struct fn *f = lib_fn(b->cx, n->op->draw);
+	bool weighted = n->op == &op_table[OP_choice_without_replacement_rv] && n->nin == 5;
+	const char *name = weighted ? "Choice_by_rv" : n->op->draw;
+	struct fn *f = lib_fn(b->cx, name);
 	const struct type *t = &n->out[1]->type;
 	struct value **in = new_array(b->cx->arena, struct value *, n->nin), *out[2];
 	uint32_t rank = t->rank - draw_core_rank(b->cx, n, n->nin - 2u);
 
 	if (!f)
-		bug("%s: the library has no fn '%s'", n->op->name, n->op->draw);
+		bug("%s: the library has no fn '%s'", n->op->name, name);
 	if (!strcmp(prop_str(b->cx, n, "kind"), "philox")) {
 		unsupported(b, "draws of Philox are not written yet");
 		return false;
