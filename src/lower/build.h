@@ -303,6 +303,10 @@ static inline bool is_weight(const struct value *v)
 {
 	return v->data && v->data->name && v->name;
 }
+static inline bool is_constant(const struct value *v)
+{
+	return v && v->data && v->data->data && !is_weight(v);
+}
 
 static inline struct type type_of(enum dtype t, uint32_t rank, dim *dims)
 {

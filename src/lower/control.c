@@ -103,12 +103,25 @@ static bool lower_body(struct build *b, struct block *from, struct block *to, bo
 	return ok;
 }
 
+/* The nodes of the branch that is taken always, in place of the If */
+static bool lower_branch(struct build *b, struct node *n, struct block *branch)
+{
+	if (!lower_inside(b, branch, NULL))
+		return !(b->cse->shared->failed = true);
+	for (uint32_t i = 0; i < n->nout; i++)
+		lowered(b, n, i, low(b, branch->results.at[i]));
+	return true;
+}
+
 bool lower_if(struct build *b, struct node *n)
 {
 	struct value *cond = low(b, n->in[0]);
 	struct block *branch[2];
 	bool ok = true;
+	int64_t taken;
 
+	if (is_constant(cond) && tensor_int(cond->data, 0, &taken))
+		return lower_branch(b, n, n->blocks[taken ? 0 : 1]);
 	for (int i = 0; i < 2; i++) {
 		branch[i] = block_new(b);
 		ok &= lower_body(b, n->blocks[i], branch[i], true);

@@ -16,11 +16,6 @@ struct scalar {
 	double f;   /* of floats */
 };
 
-static bool is_constant(const struct value *v)
-{
-	return v && v->data && v->data->data && !is_weight(v);
-}
-
 static struct scalar element(const struct tensor *t, uint64_t at)
 {
 	struct scalar s = {0};
