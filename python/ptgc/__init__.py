@@ -14,6 +14,7 @@ from ptgc.errors import CompileError, UnsupportedError
 from ptgc.export import Exported, compile_onnx, export_function_onnx, export_onnx, save_ptg, to_ptg
 from ptgc.linker import ONNX, ONNXLinker, onnx_mode
 from ptgc.predictive import export_predictive
+from ptgc.sampling import Sampler, compile_nuts, export_nuts, nuts_graph
 
 __version__ = "0.1.0"
 __all__ = [
@@ -22,15 +23,19 @@ __all__ = [
     "Exported",
     "Model",
     "ONNXLinker",
+    "Sampler",
     "UnsupportedError",
     "compile",
+    "compile_nuts",
     "compile_onnx",
     "export_function_onnx",
+    "export_nuts",
     "export_onnx",
     "export_predictive",
     "format",
     "generator_to_words",
     "load",
+    "nuts_graph",
     "onnx_mode",
     "register",
     "save_ptg",

@@ -188,6 +188,7 @@ class Printer:
         self.tensors = outer.tensors if outer else {}
         self.file_of = outer.file_of if outer else file_of or (lambda label: label)
         self.alive = outer.alive if outer else []  # objects whose ids are in use
+        self.libraries = outer.libraries if outer else set()  # what `use <name>` brings in
         self.nested = outer is not None
         self.problems = []
         self.texts = {}  # variable -> its name, or its expression if that is written where the variable is used
@@ -268,6 +269,8 @@ class Printer:
 
     def call(self, node, args) -> str:
         op = node.op
+        if (write := getattr(op, "ptg_call", None)) is not None:  # an op of this package
+            return write(self, args)
         scalar_op = op.scalar_op if isinstance(op, Elemwise) else op
         if (entry := _extend.lookup(op) or _extend.lookup(scalar_op)) is not None:
             return self.registered(entry, scalar_op, node, args)
@@ -567,7 +570,8 @@ def print_graph(
         output_names=output_names, constants=constants, wanted_names=wanted_names,
     )  # fmt: skip
     out = ["ptg 1\n" if config.floatX == "float64" else f"ptg 1 floatX={config.floatX}\n"]
-    number, statements = 2, []
+    out += [f"use <{name}>\n" for name in sorted(p.libraries)]
+    number, statements = 1 + len(out), []
     for block in [*p.fns, main]:
         out.append("\n")
         number = block.write(out, number + 1, statements)

@@ -438,6 +438,11 @@ def export_onnx(inputs: Any, outputs: Any, file: str | os.PathLike, **options: A
 
     ``external_data=True`` names the data file after the model, as ``model.onnx.data``.
     """
+    return write_exported(lambda **o: compile_onnx(inputs, outputs, **o), file, options)
+
+
+def write_exported(compiled: Callable[..., Exported], file: str | os.PathLike, options: dict) -> Exported:
+    """Writes the model that the function makes with the options, and the data file beside it if there is one."""
     path = Path(file)
     options.setdefault("external_name", path.name + ".data")
     name = options.get("external_data")
@@ -445,7 +450,7 @@ def export_onnx(inputs: Any, outputs: Any, file: str | os.PathLike, **options: A
         raise ValueError(f"external_data must be the name of another file beside the model, not {name!r}")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"no such directory: {path.parent}")
-    exported = compile_onnx(inputs, outputs, **options)
+    exported = compiled(**options)
     files = [(path, exported.model)]
     if exported.external:
         files.insert(0, (path.parent / exported.external_name, exported.external))

@@ -1,0 +1,106 @@
+"""Samplers of a PyMC model in one ONNX model. PyMC itself is tried by `make check-pymc`; here a stand-in has its parts."""
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+
+import ptgc
+
+
+class Model:
+    """A normal law of `a` around 3 and, given it, of b[0] and b[1] around a; `scale` is exp of a normal number."""
+
+    name, coords, named_vars_to_dims = "pair", {"place": ("x", "y")}, {"b": ("place",)}
+
+    def __init__(self):
+        self.a, self.b = pt.dscalar("a"), pt.vector("b", shape=(2,), dtype="float64")
+        self.log_scale = pt.dscalar("scale_log__")
+        self.value_vars = [self.a, self.b, self.log_scale]
+        scale, total = pt.exp(self.log_scale), self.b.sum()
+        scale.name, total.name = "scale", "total"
+        self.unobserved_value_vars = [*self.value_vars, scale, total]
+        rvs = [v.type(v.name) for v in self.value_vars]
+        self.rvs_to_values = dict(zip(rvs, self.value_vars))
+        self.rvs_to_transforms = {rvs[0]: None, rvs[1]: None, rvs[2]: "log"}
+
+    def initial_point(self):
+        return {"a": np.array(0.0), "b": np.zeros(2), "scale_log__": np.array(0.0)}
+
+    def logp(self):
+        return -0.5 * ((self.a - 3) ** 2 + ((self.b - self.a) ** 2).sum() + self.log_scale**2)
+
+
+@pytest.fixture(scope="module")
+def draws():
+    sampler = ptgc.compile_nuts(Model(), draws=400, tune=300, chains=None)
+    run = {"seed": np.array(5), "chains": np.array(8)}
+    return sampler, dict(zip(sampler.outputs, sampler.session().run(None, run), strict=True))
+
+
+def test_outputs(draws):
+    sampler, found = draws
+    assert sampler.inputs == ["seed", "chains"]
+    shapes = {name: v.shape for name, v in found.items()}
+    each = (8, 400)
+    assert shapes == {
+        "a": each, "b": (*each, 2), "scale": each, "total": each, "lp": each, "acceptance_rate": each,
+        "tree_depth": each, "diverging": each, "n_steps": each, "energy": each, "step_size": (8,),
+    }  # fmt: skip
+    np.testing.assert_array_equal(found["total"], found["b"].sum(axis=2))
+    assert not found["diverging"].any()
+
+
+def test_law(draws):
+    found = draws[1]
+    for name, mean, sd in (("a", 3, 1), ("total", 6, 6**0.5), ("scale", np.exp(0.5), 2.16)):
+        x = found[name]
+        assert abs(x.mean() - mean) < 0.25 * sd
+        assert 0.8 * sd < x.std() < 1.2 * sd
+    correlation = np.corrcoef(found["a"].ravel(), found["b"][..., 0].ravel())[0, 1]
+    assert abs(correlation - 0.5**0.5) < 0.1
+
+
+def test_chains_do_not_depend_on_one_another(draws):
+    sampler, found = draws
+    # ONNX Runtime's kernels may round the last numbers of a tensor, if fewer than 8 are left, in another way
+    (a,) = sampler.session().run(["a"], {"seed": np.array(5), "chains": np.array(16)})
+    np.testing.assert_array_equal(a[:8], found["a"])
+
+
+def test_number_of_chains_and_names():
+    sampler = ptgc.compile_nuts(Model(), draws=5, tune=0, chains=2, var_names=["total"])
+    assert sampler.inputs == ["seed"]
+    assert sampler.outputs[:2] == ["total", "lp"]
+    assert sampler.session().run(["total"], {"seed": np.array(1)})[0].shape == (2, 5)
+
+
+def test_further_graph():
+    inputs, outputs = ptgc.nuts_graph(Model(), draws=50, tune=50, chains=2)
+    mean = outputs[0].mean()
+    mean.name = "mean"
+    found, a = ptgc.compile_onnx(inputs, [mean, outputs[0]])(7)
+    assert np.isclose(found, a.mean())
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"draws": 0}, "draws must be an integer of at least 1"),
+        ({"tune": -1}, "tune must be an integer of at least 0"),
+        ({"chains": 2.5}, "chains must be an integer"),
+        ({"target_accept": 1}, "target_accept lies between 0 and 1"),
+        ({"var_names": ["mu"]}, "the model has no variable 'mu', but a, b, scale, total"),
+        ({"batch": "n"}, "a sampler has no option batch"),
+    ],
+)
+def test_mistakes(options, message):
+    with pytest.raises(ValueError, match=message):
+        ptgc.compile_nuts(Model(), **options)
+
+
+def test_discrete_variables_are_refused():
+    model = Model()
+    model.value_vars.append(pt.lscalar("k"))
+    model.initial_point = lambda: {"a": 0.0, "b": np.zeros(2), "scale_log__": 0.0, "k": 0}
+    with pytest.raises(ValueError, match="NUTS draws float64 numbers, but the variable k is discrete"):
+        ptgc.compile_nuts(model)
