@@ -47,10 +47,12 @@ if fill; then
 	section "$venv/bin/python" points ""
 	section "$PYTHON" networks ""
 	section "$venv/bin/python" linalg ""
+	section "$PYTHON" special ""
 	section "$venv/bin/python" backends "$text"
 else
 	echo "no environment for the peers: models.py, points.py, linalg.py and backends.py are left out"
 	section "$PYTHON" networks ""
+	section "$PYTHON" special ""
 fi
 section "$PYTHON" graphs "$text"
 section "$PYTHON" weights "$text"

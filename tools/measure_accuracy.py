@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Measures how far elementwise functions are off at each level of --math, and writes the table of
-doc/accuracy.md into it: what stands between its comments "measured" is replaced.
+doc/accuracy.md into it: what stands between its comments "measured" and "several" is replaced.
 
     measure_accuracy.py                        one in 61 of all float32 numbers: half an hour
     measure_accuracy.py --step 9973 Tanh Log   prints the rows of some functions, measured coarsely
+    measure_accuracy.py --several [Jv ...]     functions of two and more arguments alone: some minutes
 
 float32 and float16 are compared with NumPy and SciPy in float64, float64 with mpmath.
 """
@@ -11,6 +12,7 @@ import argparse
 import sys
 from pathlib import Path
 
+import mpmath as mp
 import numpy as np
 
 TOP = Path(__file__).resolve().parents[1]
@@ -18,13 +20,14 @@ sys.path.insert(0, str(TOP / "tests" / "run"))
 
 import ptg  # noqa: E402
 import test_special  # noqa: E402
-from truth import FUNCTIONS, TWO, errors, graph, truth  # noqa: E402
+from truth import FUNCTIONS, SEVERAL, TWO, errors, graph, truth  # noqa: E402
 
 LEVELS = ("exact", "standard", "native")
 LEAST = 1e-36  # smaller float32 results do not count
 ENOUGH = 8  # where more units are off, the absolute error is shown
 BLOCK = 1 << 20
 PAIRS = 1 << 23  # of random arguments
+POINTS = 400  # of functions of several arguments, in float64
 
 
 def blocks(op, dtype, step):
@@ -106,11 +109,52 @@ def measure(op, dtype, step):
     return [str(worst[same[level]]) for level in LEVELS]
 
 
+def units(op, scipy, true, args):
+    """Half of the errors, 99 % of them and the largest one in units in the last place, here and in SciPy"""
+    names = "abcd"[: len(args)]
+    text = f"graph g({', '.join(f'{v}: float64[n]' for v in names)}) -> (r) {{ r = {op}({', '.join(names)}) }}"
+    args = [np.asarray(a, float) for a in args]
+    with mp.workprec(140):
+        want = [true(*map(mp.mpf, map(float, p))) for p in zip(*args)]
+        seen = np.array([1e-290 < abs(w) < 1e290 for w in want])  # where float64 has all of its digits
+        cells = []
+        for got in (ptg.run(text, *args, math="standard"), scipy(*args)):
+            e = [float(abs(mp.mpf(float(g)) - w)) / np.spacing(abs(float(w))) for g, w, s in zip(got, want, seen) if s]
+            e = np.nan_to_num(np.array(e), nan=np.inf)
+            cells.append(", ".join("NaN" if np.isinf(v) else f"{v:.2g}" if v < 1e4 else f"{v:.0e}" for v in np.quantile(e, [0.5, 0.99, 1], method="lower")))
+    return " | ".join(cells)
+
+
+def measure_several(ops):
+    rows = ["| op | arguments | here | SciPy |", "| --- | --- | --- | --- |"]
+    for op in ops or SEVERAL:
+        scipy, true, ranges = SEVERAL[op]
+        for k, (where, draw) in enumerate(ranges.items()):
+            rows.append(f"| {op} | {where} | {units(op, scipy, true, draw(np.random.default_rng(k), POINTS))} |")
+            print(rows[-1], flush=True)
+    return rows
+
+
+def write(mark, rows):
+    """Puts rows between the comment `mark` of doc/accuracy.md and the comment "end" after that."""
+    page = TOP / "doc" / "accuracy.md"
+    begin, end = f"<!-- {mark} -->\n", "<!-- end -->\n"
+    before, _, rest = page.read_text().partition(begin)
+    page.write_text(before + begin + "\n" + "\n".join(rows) + "\n\n" + end + rest.partition(end)[2])
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--step", type=int, default=61)
+    p.add_argument("--several", action="store_true")
     p.add_argument("ops", nargs="*")
     a = p.parse_args()
+    if a.several or not a.ops:
+        rows = measure_several(a.ops)
+        if not a.ops:
+            write("several", rows)
+        if a.several:
+            return
     rows = ["| op | dtype | exact | standard | native |", "| --- | --- | --- | --- | --- |"]
     for op in a.ops or FUNCTIONS:
         for dtype in ("float16", "float32", "float64"):
@@ -120,10 +164,7 @@ def main():
             print(rows[-1], flush=True)
     if a.ops:
         return
-    page = TOP / "doc" / "accuracy.md"
-    begin, end = "<!-- measured -->\n", "<!-- end -->\n"
-    before, _, rest = page.read_text().partition(begin)
-    page.write_text(before + begin + "\n" + "\n".join(rows) + "\n\n" + end + rest.partition(end)[2])
+    write("measured", rows)
 
 
 if __name__ == "__main__":

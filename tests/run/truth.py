@@ -1,6 +1,7 @@
 """What elementwise functions are, in float64 or closer, for those who measure how far results are off."""
 import warnings
 
+import mpmath as mp
 import numpy as np
 import scipy.special as ss
 
@@ -84,3 +85,177 @@ def errors(got, want, dtype):
     ulp[special] = absolute[special] = inf
     ulp[special & same] = absolute[special & same] = 0
     return ulp, absolute
+
+
+# ---- functions of two and more arguments, of mpmath's numbers at the precision that is set
+
+
+def betainc(a, b, x):
+    """Lentz's method for the continued fraction 8.17.22 of the DLMF, on the side on which x is"""
+
+    def side(a, b, x, y):
+        c = f = a * (a - (a + b) * x + 1) / (a + 1)
+        d, n, step = mp.mpf(0), 0, mp.mpf(0)
+        while abs(step - 1) > mp.eps * 16:
+            n += 1
+            m = a + 2 * n - 1
+            p = (a + n - 1) * (a + b + n - 1) * n * (b - n) * x * x / m**2
+            q = n + n * (b - n) * x / m + (a + n) * (a - (a + b) * x + 1 + n * (2 - x)) / (m + 2)
+            d = 1 / (q + p * d)
+            c = q + p / c
+            step = c * d
+            f *= step
+        return mp.exp(a * mp.log(x) + b * mp.log(y) - mp.loggamma(a) - mp.loggamma(b) + mp.loggamma(a + b)) / f
+
+    return side(a, b, x, 1 - x) if x * (a + b + 2) < a + 1 else 1 - side(b, a, 1 - x, x)
+
+
+def inverse(function, start, slope):
+    """Newton's method from SciPy's result"""
+
+    def f(*args):
+        x = mp.mpf(float(start(*map(float, args))))
+        for _ in range(3):
+            y = x - (function(*args[:-1], x) - args[-1]) / slope(*args[:-1], x) if 1e-290 < x < 1 - 1e-13 or x > 1 else x
+            x = y if y > 0 else x / 2
+        return x
+
+    return f
+
+
+def gamma_slope(a, x):
+    return mp.exp((a - 1) * mp.log(x) - x - mp.loggamma(a))
+
+
+def beta_slope(a, b, x):
+    return mp.exp((a - 1) * mp.log(x) + (b - 1) * mp.log1p(-x) - mp.loggamma(a) - mp.loggamma(b) + mp.loggamma(a + b))
+
+
+def gammainc(a, x):
+    if a < 50:
+        return mp.gammainc(a, 0, x, regularized=True)
+    n, t, s = 0, mp.mpf(1), mp.mpf(1)
+    while t > s * mp.eps:
+        n += 1
+        t *= x / (a + n)
+        s += t
+    return s * x / a * gamma_slope(a, x)
+
+
+def gammaincc(a, x):
+    return mp.gammainc(a, x, mp.inf, regularized=True) if a < 50 else 1 - gammainc(a, x)
+
+
+gammaincinv = inverse(gammainc, ss.gammaincinv, gamma_slope)
+gammainccinv = inverse(gammaincc, ss.gammainccinv, lambda a, x: -gamma_slope(a, x))
+betaincinv = inverse(betainc, ss.betaincinv, beta_slope)
+
+
+def owens_t(h, a):
+    s = min(a, 20 / abs(h))
+    rest = mp.quad(lambda x: mp.exp(-h * h * x * x / 2) / (1 + x * x), [0] + [s * mp.mpf(2) ** (k - 8) for k in range(9)])
+    return mp.exp(-h * h / 2) / (2 * mp.pi) * rest
+
+
+def ndtri_exp(x):
+    y = mp.mpf(float(ss.ndtri_exp(float(x))))
+    for _ in range(4):
+        density = mp.exp(-y * y / 2) / mp.sqrt(2 * mp.pi)
+        if y < 0:
+            p = mp.erfc(-y / mp.sqrt(2)) / 2
+            y -= (mp.log(p) - x) * p / density
+        else:
+            q = mp.erfc(y / mp.sqrt(2)) / 2
+            y += (mp.log(q) - mp.log(-mp.expm1(x))) * q / density
+    return y
+
+
+def ive(v, x):
+    """The power series, whose terms are positive"""
+    t = s = mp.mpf(1)
+    k, z = 0, x * x / 4
+    while t > s * mp.eps:
+        k += 1
+        t *= z / (k * (k + v))
+        s += t
+    return s * mp.exp(v * mp.log(x / 2) - mp.loggamma(v + 1) - x)
+
+
+def kve(v, x):
+    """The trapezoidal rule for exp(-x (cosh(t) - 1)) cosh(v t), counted from its peak"""
+
+    def exponent(t):
+        return mp.log(mp.cosh(v * t)) - x * (mp.cosh(t) - 1)
+
+    peak = mp.asinh(v / x)
+    top = exponent(peak)
+    h = min(1 / mp.sqrt(mp.sqrt(x * x + v * v)), mp.mpf(1) / 3) / 6
+    t, s, d = h, mp.exp(exponent(mp.mpf(0)) - top) / 2, mp.mpf(1)
+    while t <= peak + h or d > s * mp.eps:
+        d = mp.exp(exponent(t) - top)
+        s += d
+        t += h
+    return s * h * mp.exp(top)
+
+
+def jv(v, x):
+    return mp.besselj(v, x, maxprec=100000)
+
+
+def beta_around(rng, n, a, b, width=1.5):
+    """a and b, 10 to random powers, and an x of which I(a, b, x) is neither 0 nor 1"""
+    a, b = 10 ** rng.uniform(*a, n), 10 ** rng.uniform(*b, n)
+    u = np.log(a / b) + np.sqrt(1 / np.maximum(a, 0.1) + 1 / np.maximum(b, 0.1)) * width * rng.normal(size=n)
+    return a, b, np.clip(1 / (1 + np.exp(-u)), 1e-300, 1 - 1e-16)
+
+
+# op: SciPy's function, the true one, and (which arguments, n random ones): what doc/accuracy.md has rows of
+SEVERAL = {
+    "Betainc": (ss.betainc, betainc, {
+        "a, b from 0.1 to 100": lambda r, n: beta_around(r, n, (-1, 2), (-1, 2)),
+        "a, b from 0.001 to 10,000": lambda r, n: beta_around(r, n, (-3, 4), (-3, 4), 2),
+        "a, b from 100 to 1,000,000": lambda r, n: beta_around(r, n, (2, 6), (2, 6), 3),
+        "a from 0.1 to 10, b from 1e4 to 1e8": lambda r, n: beta_around(r, n, (-1, 1), (4, 8), 2),
+    }),
+    "Betaincinv": (ss.betaincinv, betaincinv, {
+        "a, b from 0.1 to 100": lambda r, n: (10 ** r.uniform(-1, 2, n), 10 ** r.uniform(-1, 2, n), r.uniform(0, 1, n)),
+        "a, b from 0.01 to 1000, p from 1e-30": lambda r, n: (10 ** r.uniform(-2, 3, n), 10 ** r.uniform(-2, 3, n), 10 ** r.uniform(-30, 0, n)),
+    }),
+    "Gammaincinv": (ss.gammaincinv, gammaincinv, {
+        "k from 0.1 to 100": lambda r, n: (10 ** r.uniform(-1, 2, n), r.uniform(0, 1, n)),
+        "k from 10 to 1e5": lambda r, n: (10 ** r.uniform(1, 5, n), r.uniform(0, 1, n)),
+    }),
+    "Gammainccinv": (ss.gammainccinv, gammainccinv, {
+        "k from 0.1 to 100": lambda r, n: (10 ** r.uniform(-1, 2, n), r.uniform(0, 1, n)),
+        "k from 0.001 to 10, p from 1e-30": lambda r, n: (10 ** r.uniform(-3, 1, n), 10 ** r.uniform(-30, 0, n)),
+    }),
+    "Hyp2f1": (ss.hyp2f1, mp.hyp2f1, {
+        "a, b to 3, c to 6, z from -1 to 1": lambda r, n: (r.uniform(0, 3, n), r.uniform(0, 3, n), r.uniform(0, 6, n), r.uniform(-1, 1, n)),
+        "a, b to 30, c to 60, z from -1 to 1": lambda r, n: (r.uniform(0, 30, n), r.uniform(0, 30, n), r.uniform(0, 60, n), r.uniform(-1, 1, n)),
+        "a, b from -5 to 5, c from -10 to 10": lambda r, n: (r.uniform(-5, 5, n), r.uniform(-5, 5, n), r.uniform(-10, 10, n), r.uniform(-1, 1, n)),
+        "a, b from -30 to 30, c to 60": lambda r, n: (r.uniform(-30, 30, n), r.uniform(-30, 30, n), r.uniform(0, 60, n), r.uniform(-1, 1, n)),
+        "a, b, c from 1e-10 to 1": lambda r, n: (*10 ** r.uniform(-10, 0, (3, n)), r.uniform(-3, 1, n)),
+        "a, b, c from 1 to 300": lambda r, n: (*10 ** r.uniform(0, 2.5, (3, n)), r.uniform(-1, 1, n)),
+        "a, b to 5, c to 10, z from -1e6 to -0.01": lambda r, n: (r.uniform(0, 5, n), r.uniform(0, 5, n), r.uniform(0, 10, n), -(10 ** r.uniform(-2, 6, n))),
+        "a, b to 5, c to 10, 1 - z from 1e-8": lambda r, n: (r.uniform(0, 5, n), r.uniform(0, 5, n), r.uniform(0, 10, n), 1 - 10 ** r.uniform(-8, 0, n)),
+        "integers to 8, or 1e-14 to 0.001 beside them": lambda r, n: (r.integers(1, 6, n) + r.choice([0, 1], n) * 10 ** r.uniform(-14, -3, n), r.integers(1, 6, n), r.integers(1, 9, n), r.uniform(-4, 1, n)),
+        "polynomials of degree to 20, z from -3 to 4": lambda r, n: (-r.integers(1, 20, n), r.uniform(0, 20, n), r.uniform(0.1, 10, n), r.uniform(-3, 4, n)),
+    }),
+    "Ive": (ss.ive, ive, {
+        "order to 5, x from 0.01 to 100": lambda r, n: (r.uniform(0, 5, n), 10 ** r.uniform(-2, 2, n)),
+        "order to 1000, x from 0.001 to 1000": lambda r, n: (10 ** r.uniform(-2, 3, n), 10 ** r.uniform(-3, 3, n)),
+    }),
+    "Kve": (ss.kve, kve, {
+        "order to 5, x from 0.01 to 100": lambda r, n: (r.uniform(0, 5, n), 10 ** r.uniform(-2, 2, n)),
+        "order to 1000, x from 0.001 to 1000": lambda r, n: (10 ** r.uniform(-2, 3, n), 10 ** r.uniform(-3, 3, n)),
+    }),
+    "Jv": (ss.jv, jv, {
+        "order to 12, x from 0.01 to 100": lambda r, n: (r.uniform(0, 12, n), 10 ** r.uniform(-2, 2, n)),
+        "order from -12 to 0, x from 0.01 to 100": lambda r, n: (r.uniform(-12, 0, n), 10 ** r.uniform(-2, 2, n)),
+        "order to 100, x from 0.001 to 200": lambda r, n: (r.uniform(0, 100, n), 10 ** r.uniform(-3, 2.3, n)),
+        "order from 2 to 1000, x from half to 1.5 times that": lambda r, n: (v := 10 ** r.uniform(0.3, 3, n), v * r.uniform(0.5, 1.5, n)),
+        "order 0, 1, 2, 3, x from 3 to 1,000,000": lambda r, n: (r.integers(0, 4, n), 10 ** r.uniform(0.5, 6, n)),
+    }),
+    "Owens_t": (ss.owens_t, owens_t, {"h to 30, a to 1000": lambda r, n: (r.uniform(0, 30, n), 10 ** r.uniform(-3, 3, n))}),
+    "Ndtri_exp": (ss.ndtri_exp, ndtri_exp, {"-1e5 to -1e-300": lambda r, n: (-(10 ** r.uniform(-300, 5, n)),), "-50 to -0.01": lambda r, n: (-(10 ** r.uniform(-2, 1.7, n)),)}),
+}  # fmt: skip
