@@ -12,6 +12,7 @@
 #define SMALL      (1 << 20) /* elements that are stacked where there were none */
 #define SMALL_STEP 64        /* of one step */
 #define MAX_INPUTS 8         /* of an operator on elements */
+#define MAX_GROWTH 8         /* of what is stacked, where lengths are not known */
 
 int64_t element_count(struct ctx *cx, const struct type *t)
 {
@@ -41,6 +42,30 @@ bool stacks_small(struct ctx *cx, const struct type *t, dim trips)
 	return dim_is_const(cx, trips, &steps) ? !steps || n <= SMALL / steps : n <= SMALL_STEP;
 }
 
+/* Has `to` at most MAX_GROWTH elements for one of `from`, whatever the lengths that are not known? */
+static bool grows_little(struct ctx *cx, const struct type *from, const struct type *to)
+{
+	int64_t n = 1, m = 1, k;
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; i < from->rank; i++)
+		if (dim_is_const(cx, from->dims[i], &k) && m <= INT32_MAX)
+			m *= k;
+	for (uint32_t i = 0, j; i < to->rank && n <= INT32_MAX; i++) {
+		if (dim_is_const(cx, to->dims[i], &k)) {
+			n *= k;
+			continue;
+		}
+		for (j = 0; j < from->rank; j++)
+			if (!(used >> j & 1) && from->dims[j] == to->dims[i])
+				break;
+		if (j == from->rank)
+			return false;
+		used |= 1u << j;
+	}
+	return n <= m * MAX_GROWTH;
+}
+
 /* Is what n gives not much larger than what differs between the steps? */
 static bool keeps_size(struct batch *at, const struct node *n)
 {
@@ -53,7 +78,8 @@ static bool keeps_size(struct batch *at, const struct node *n)
 		if (!at->all[i])
 			continue;
 		int64_t from = element_count(cx, &n->in[i]->type);
-		if (same_dims(cx, n->in[i]->type, n->out[0]->type) || (to >= 0 && from >= to))
+		if ((to >= 0 && from >= to) ||
+		    (to < 0 && grows_little(cx, &n->in[i]->type, &n->out[0]->type)))
 			return true;
 	}
 	return false;
