@@ -12,6 +12,7 @@ from pytensor.graph.rewriting.basic import copy_stack_trace, dfs_rewriter, node_
 from pytensor.scalar import basic as scalar
 from pytensor.scalar.loop import ScalarLoop
 from pytensor.scan.op import Scan
+from pytensor.scan.rewriting import ScanMerge
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
 from pytensor.tensor.math import Max, erf, isnan, switch
@@ -127,6 +128,8 @@ optdb.register("batched_if_else", dfs_rewriter(local_batched_if_else), "onnx", p
 optdb.register("batched_scan", dfs_rewriter(local_batched_scan), "onnx", position=0.1)
 for phase in ("canonicalize", "specialize"):
     optdb[phase].register("local_batched_scan", local_batched_scan, "onnx", use_db_name_as_tag=False)
+# loops that were batched after PyTensor merged the others
+optdb.register("merge_batched_scans", ScanMerge(), "onnx", position=2.6)
 
 
 # ---- gradients of LogSumExp ----

@@ -42,8 +42,7 @@ bool stacks_small(struct ctx *cx, const struct type *t, dim trips)
 	return dim_is_const(cx, trips, &steps) ? !steps || n <= SMALL / steps : n <= SMALL_STEP;
 }
 
-/* Has `to` at most MAX_GROWTH elements for one of `from`, whatever the lengths that are not known? */
-static bool grows_little(struct ctx *cx, const struct type *from, const struct type *to)
+bool grows_little(struct ctx *cx, const struct type *from, const struct type *to)
 {
 	int64_t n = 1, m = 1, k;
 	uint32_t used = 0;

@@ -126,6 +126,15 @@ static uint32_t before(struct closing *c, const struct node *n, const struct val
 		       : 1;
 }
 
+/* Do the sequences that the loop walks take as much memory as v of all steps? */
+static bool is_like_a_row(struct closing *c, const struct value *v)
+{
+	for (uint32_t k = 0; k < c->f->params.len; k++)
+		if (grows_little(c->m->cx, &c->f->params.at[k]->type, &v->type))
+			return true;
+	return false;
+}
+
 /* Is x' = x + a, or (x + a) + b, or x.inc(a) at a fixed place, all that is done with state j? */
 static bool only_adds(struct closing *c, uint32_t j)
 {
@@ -146,7 +155,7 @@ static bool only_adds(struct closing *c, uint32_t j)
 		uint32_t at = before(c, sum, x), last = sum->nin - 1u;
 		struct value *term = sum->in[at == last ? 0 : last];
 		if (term == x || is_outer(c->m, c->f, term) ||
-		    !stacks_small(cx, &term->type, c->f->trips))
+		    (!stacks_small(cx, &term->type, c->f->trips) && !is_like_a_row(c, term)))
 			return false;
 		v = sum->in[at];
 		c->sum[j][n] = sum;

@@ -112,5 +112,7 @@ bool can_batch(struct ctx *cx, const struct node *n, const bool *row);
 int64_t element_count(struct ctx *cx, const struct type *t); /* -1: not known */
 bool is_small(struct ctx *cx, const struct type *t);
 bool stacks_small(struct ctx *cx, const struct type *t, dim trips); /* few elements in all */
+/* Has `to` few elements for each of `from`, whatever the lengths that are not known? */
+bool grows_little(struct ctx *cx, const struct type *from, const struct type *to);
 
 #endif

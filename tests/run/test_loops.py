@@ -131,6 +131,18 @@ def scattered(x, w):
     return g, s
 
 
+def lanes(x, w):
+    """A row of lanes of any number; a sum, a softmax that no state leads to, a last state that is read of all."""
+    s, total, out = np.ones(x.shape[1]), np.zeros(x.shape[1]), []
+    for v in x:
+        e = np.exp(v[:, None] + w[:2, 0])
+        f = (e / e.sum(1, keepdims=True))[:, 0]
+        total = total + s * f
+        s = s * 0.5 + np.sin(v)
+        out.append(s)
+    return total, (np.array(out)[-1] if out else np.ones(x.shape[1])), np.array(out).reshape(-1, x.shape[1])
+
+
 def lags(x, a):
     p, q, out = 0.0, 0.0, []
     for v in x:
@@ -180,6 +192,9 @@ LOOPS = {
     "scattered": ("float64[{n}]", "w: float64[3, 3]",
         "y, z = loop (v in x, g = float64([1, 1, 1]), s = 1.0) -> (g, s) {\n    a = g[2].inc(s * v)\n    next g = (a[0].inc(v) + Alloc(0.0, 3)) + s\n    next s = Sqrt(Abs(s + v))\n  }",
         "y, z", scattered, LONG, (M,)),
+    "lanes": ("float64[{n}, p]", "w: float64[3, 3]",
+        "first = Alloc(1.0, 1, p)\n  y, o = loop (v in x, s = Alloc(1.0, p), t = Alloc(0.0, p)) -> (t, [u]) {\n    f = Softmax{axis=1}(ExpandDims{axis=1}(v) + w[:2, 0])[:, 0]\n    next t = t + s * f\n    u = s * 0.5 + Sin(v)\n    next s = u\n  }\n  z = Join{axis=0}(first, o)[-1]",
+        "y, z, o", lanes, LONG_ROWS, (M,)),
     "lags": ("float64[{n}]", "a: float64[]",
         "y, z = loop (v in x, p = 0.0, q = 0.0) -> (p, [o]) {\n    o = p * 1\n    next p = v * a + q\n    next q = p\n  }", "y, z", lags, X, (A,)),
 }  # fmt: skip

@@ -54,3 +54,54 @@ graph g(v: float64[n, 2]) -> (y) {{
         want = np.zeros((n + 1, 2))
         want[1:] = v
         np.testing.assert_array_equal(ptg.run(model, v), eval(f"want[{index}]"))
+
+
+@pytest.mark.parametrize("n", [0, 1, 4])
+def test_items_behind_a_transpose(n):
+    """An item of what was transposed, joined or expanded before is read without doing so."""
+    text = """ptg 1
+
+graph g(a: float64[n, 1, 2], b: float64[n, 5, 2], c: float64[]) -> (x, y, z, u, v, w) {
+  joined = Join{axis=1}(a, b)
+  turned = Transpose{axes=(1, 0, 2)}(joined)
+  x = turned[0]
+  y = turned[-1]
+  z = Transpose{axes=(2, 1, 0)}(joined)[0]
+  u = joined[:, 3]
+  full = Alloc(float64([[1], [2], [3]]), 3, Shape_i{i=0}(a))
+  v = full[1]
+  w = full[:, -1:]
+}
+"""
+    rng = np.random.default_rng(n)
+    a, b = rng.normal(size=(n, 1, 2)), rng.normal(size=(n, 5, 2))
+    joined = np.concatenate([a, b], 1)
+    full = np.broadcast_to([[1.0], [2], [3]], (3, n))
+    want = [joined[:, 0], joined[:, -1], joined.T[0], joined[:, 3], full[1], full[:, -1:]]
+    for got, w in zip(ptg.run(text, a, b, 1.0), want, strict=True):
+        np.testing.assert_array_equal(got, w)
+    model = ptg.compile(text.replace("(x, y, z, u, v, w)", "(x, y, v)"), options=("-Wno-unused",))
+    assert not {"Concat", "Transpose"} & set(kinds(model))
+
+
+def test_last_of_a_loop():
+    """The last of the states that a loop stacks is the one that it carries; of none there is no last one."""
+    text = """ptg 1
+
+graph g(x: float64[{n}], a: float64[]) -> (y) {{
+  o = loop (v in x, s = a) -> ([t]) {{
+    t = Sin(s) + v
+    next s = t
+  }}
+  y = o[-1]
+}}
+"""
+    for n in (1, 3):
+        s, x = 0.5, np.arange(1.0, n + 1)
+        for v in x:
+            s = np.sin(s) + v
+        for length in ("n", n):
+            np.testing.assert_allclose(ptg.run(text.format(n=length), x, 0.5), s, 1e-15)
+    assert "Gather" not in kinds(ptg.compile(text.format(n=3)))
+    with pytest.raises(Exception, match="out of|bounds|range"):
+        ptg.run(text.format(n="n"), np.zeros(0), 0.5)

@@ -1,7 +1,8 @@
 /*
  * pieces.c: x[1:] of x = Concat(first, trace) may be just trace: then there is no need for the
- * Concat and the Slice. In: x, the index of each axis. Out: the tensor to read from instead of x,
- * and the changed index.
+ * Concat and the Slice. x[-1] is an item of trace, if that has one, and that is what the loop ends
+ * with; an item of a Transpose or an Expand is one of what was transposed or expanded. In: x, the
+ * index of each axis. Out: the tensor to read from instead of x, and the changed index.
  */
 #include "lower/ops/index.h"
 
@@ -45,6 +46,15 @@ static struct value *concat_piece(struct build *b, const struct node *n, dim fro
 	return NULL;
 }
 
+/* The input of a Concat that element `at` along `axis`, which may count from the end, is in as it
+ * counts there; NULL: it is not known to be */
+static struct value *concat_part(struct build *b, const struct node *n, int64_t at, uint32_t axis)
+{
+	struct value *v = n->in[at < 0 ? n->nin - 1u : 0];
+
+	return dim_ge(b->cx, v->type.dims[axis], at < 0 ? -at : at + 1) ? v : NULL;
+}
+
 /* The input of a Pad of `axis` alone, if it covers from:to; NULL: it does not */
 static struct value *pad_piece(struct build *b, const struct node *n, dim from, dim to,
 			       uint32_t axis)
@@ -66,15 +76,122 @@ static struct value *pad_piece(struct build *b, const struct node *n, dim from, 
 	return v;
 }
 
+/* One element along one axis, all along the others: is the index known? Then it is at *axis. */
+static bool reads_item(struct build *b, const struct value *x, const struct index *ix,
+		       uint32_t *axis)
+{
+	uint32_t found = 0;
+	int64_t k;
+
+	for (uint32_t i = 0; i < x->type.rank; i++) {
+		if (ix[i].kind == IX_FULL)
+			continue;
+		if (found++ || ix[i].kind != IX_ARRAY || ix[i].v[0]->type.rank ||
+		    !const_int_at(b, ix[i].v[0], 0, &k))
+			return false;
+		*axis = i;
+	}
+	return found == 1;
+}
+
+/* An item of a Transpose may be one of what is transposed, if that is made of others. */
+static bool before_transpose(struct build *b, struct value **x, struct index *ix)
+{
+	const struct node *n = (*x)->def;
+	uint32_t rank = (*x)->type.rank, axis;
+	int64_t last = -1;
+
+	const struct node *made = n->in[0]->def;
+	if ((!is_onnx(made, ONNX_Concat) && !is_onnx(made, ONNX_Expand)) ||
+	    !reads_item(b, *x, ix, &axis) || n->nattrs != 1 || n->attrs[0].kind != AT_INTS)
+		return false;
+	const int64_t *perm = n->attrs[0].u.ints;
+	for (uint32_t i = 0; i < rank; i++) {
+		if (i == axis)
+			continue;
+		if (perm[i] < last)
+			return false;
+		last = perm[i];
+	}
+	struct index item = ix[axis];
+	for (uint32_t i = 0; i < rank; i++)
+		ix[i] = (struct index){.kind = IX_FULL};
+	ix[perm[axis]] = item;
+	*x = n->in[0];
+	return true;
+}
+
+struct value *item_of_expand(struct build *b, struct value *x, const struct index *ix)
+{
+	const struct node *n = x->def;
+	dim *dims = new_array(b->cx->arena, dim, x->type.rank + 1u);
+	uint32_t axis, rank = 0;
+
+	if (!is_onnx(n, ONNX_Expand) || !reads_item(b, x, ix, &axis))
+		return NULL;
+	struct value *v = n->in[0];
+	if (v->type.rank != x->type.rank || !dim_eq(b->cx, v->type.dims[axis], x->type.dims[axis]))
+		return NULL;
+	for (uint32_t i = 0; i < x->type.rank; i++)
+		if (i != axis)
+			dims[rank++] = x->type.dims[i];
+	if (axis)
+		attr_int(b, "axis", axis);
+	return expand(b, emit_(b, ONNX_Gather, v, ix[axis].v[0]), dims, rank);
+}
+
+static const struct value *behind_identity(const struct value *v)
+{
+	while (is_onnx(v->def, ONNX_Identity))
+		v = v->def->in[0];
+	return v;
+}
+
+struct value *last_of_loop(struct build *b, struct value *x, const struct index *ix)
+{
+	const struct node *n = x->def;
+	const struct block *body = NULL;
+	uint32_t axis, at = 0;
+	int64_t k;
+
+	if (!is_onnx(n, ONNX_Loop) || n->as_written || !reads_item(b, x, ix, &axis) || axis ||
+	    !const_int_at(b, ix[0].v[0], 0, &k) || k != -1 || !dim_ge(b->cx, x->type.dims[0], 1))
+		return NULL;
+	for (uint32_t i = 0; i < n->nattrs; i++)
+		if (n->attrs[i].kind == AT_GRAPH)
+			body = n->attrs[i].u.block;
+	while (n->out[at] != x)
+		at++;
+	if (!body || at + 2u < n->nin) /* a state, itself */
+		return NULL;
+	for (uint32_t j = 0; j + 2u < n->nin; j++)
+		if (behind_identity(body->results.at[1 + j]) ==
+		    behind_identity(body->results.at[1 + at]))
+			return n->out[j];
+	return NULL;
+}
+
 static bool take_piece(struct build *b, struct value **x, struct index *ix)
 {
 	const struct node *n = (*x)->def;
 	dim from, to;
+	int64_t at;
 
 	bool concat = is_onnx(n, ONNX_Concat), pad = is_onnx(n, ONNX_Pad);
+	if (is_onnx(n, ONNX_Transpose))
+		return before_transpose(b, x, ix);
 	for (uint32_t i = 0; (concat || pad) && i < (*x)->type.rank; i++) {
-		if ((concat && axis_of_concat(n) != i) ||
-		    !read_range(b, &ix[i], (*x)->type.dims[i], &from, &to))
+		if (concat && axis_of_concat(n) != i)
+			continue;
+		if (concat && ix[i].kind == IX_ARRAY && !ix[i].v[0]->type.rank &&
+		    const_int_at(b, ix[i].v[0], 0, &at)) {
+			struct value *part = concat_part(b, n, at, i);
+			if (part) {
+				*x = part;
+				return true;
+			}
+		}
+		if (!read_range(b, &ix[i], (*x)->type.dims[i], &from, &to))
 			continue;
 		struct value *v =
 			concat ? concat_piece(b, n, from, to, i) : pad_piece(b, n, from, to, i);

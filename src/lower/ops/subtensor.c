@@ -288,9 +288,13 @@ bool lower_subtensor(struct build *b, struct node *n)
 	if (!parse_index(b, n, 1, ix))
 		return false;
 	x = piece_of(b, x, ix);
-	struct value *size = element_of_shape(b, x, ix);
-	if (size) {
-		lowered(b, n, 0, size);
+	struct value *found = element_of_shape(b, x, ix);
+	if (!found)
+		found = item_of_expand(b, x, ix);
+	if (!found)
+		found = last_of_loop(b, x, ix);
+	if (found) {
+		lowered(b, n, 0, found);
 		return true;
 	}
 	bool constant = true;
