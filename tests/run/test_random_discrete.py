@@ -102,6 +102,49 @@ def test_poisson_of_a_vector():
         check("Poisson_rv", [lam], lambda g: g.poisson(lam, shape), shape)
 
 
+@pytest.mark.parametrize("p", (1.0, 0.5, 1 / 3, 0.3, 1e-9))
+def test_geometric(p):
+    for shape in (*SIZES, (MANY,)):
+        check("Geometric_rv", [p], lambda g: g.geometric(p, shape), shape)
+
+
+def test_geometric_of_vectors():
+    for p in (np.array([0.4, 0.9]), np.array([0.01, 0.2]), np.array([0.1, 0.5])):
+        check("Geometric_rv", [p], lambda g: g.geometric(p, (20, 2)), (20, 2))
+
+
+HYPERGEOMETRICS = ((5, 5, 3), (5, 5, 8), (0, 5, 3), (5, 5, 10), (100, 30, 9), (100, 30, 125), (15, 5, 10), (100, 200, 40),
+                   (300, 20, 200), (10**8, 10**8, 1000))
+
+
+@pytest.mark.parametrize("args", HYPERGEOMETRICS)
+def test_hypergeometric(args):
+    for shape in (*SIZES, (MANY // 10,)):
+        check("Hypergeometric_rv", np.int64(args), lambda g: g.hypergeometric(*args, shape), shape, buffered=len(shape) == 1)
+
+
+def test_hypergeometric_of_vectors():
+    good = np.array([10, 0, 100])
+    check("Hypergeometric_rv", [good, np.int64(20), np.int64(12)], lambda g: g.hypergeometric(good, 20, 12, (5, 3)), (5, 3))
+
+
+MULTINOMIALS = ((10, (0.2, 0.3, 0.5)), (0, (0.2, 0.8)), (100, (0.1, 0.1, 0.2, 0.3, 0.3)), (1, (0.5, 0.25, 0.25, 0)),
+                (3, (0, 0, 1)), (7, (1,)), (1000, (0.2, 0.3, 0.5)), (3, (0.2, 0, 0, 0.8)))
+
+
+@pytest.mark.parametrize("n, p", MULTINOMIALS)
+def test_multinomial(n, p):
+    p = np.array(p, float)
+    for shape in (*SIZES, (MANY // 100,)):
+        check("Multinomial_rv", [np.int64(n), p], lambda g: g.multinomial(n, p, shape), shape)
+
+
+def test_multinomial_of_batches():
+    n, p = np.array([3, 100]), np.array([[0.2, 0.8], [0.5, 0.5]])
+    check("Multinomial_rv", [n, p], lambda g: g.multinomial(n, p, (4, 2)), (4, 2))
+    check("Multinomial_rv", [np.int64(9), p], lambda g: g.multinomial(9, p, (0, 2)), (0, 2))
+
+
 @pytest.mark.parametrize("buffered", (False, True))
 def test_permutation(buffered):
     for n in (0, 1, 2, 3, 17, 64, 65, MANY):
@@ -119,6 +162,10 @@ def test_opsets(opset):
     check("Binomial_rv", [np.int64(100), 0.4], lambda g: g.binomial(100, 0.4, 100), (100,), **o)
     for lam in (3.0, 30.0):
         check("Poisson_rv", [lam], lambda g: g.poisson(lam, 100), (100,), **o)
+    check("Geometric_rv", [0.4], lambda g: g.geometric(0.4, 100), (100,), **o)
+    check("Hypergeometric_rv", np.int64([5, 6, 4]), lambda g: g.hypergeometric(5, 6, 4, 100), (100,), **o)
+    check("Multinomial_rv", [np.int64(5), np.full(4, 0.25)], lambda g: g.multinomial(5, np.full(4, 0.25), 9), (9,), **o)
+    check("Choice_rv{core=0}", [np.int64(50), np.array([20])], lambda g: g.choice(50, 20, replace=False), **o)
     check("Permutation_rv{core=0}", [np.int64(100)], lambda g: g.permutation(100), buffered=True, **o)
 
 
@@ -184,6 +231,10 @@ DRAWS = [
     (lambda g, p: R.categorical(p, rng=g), np.array([[0.2, 0.8], [0.7, 0.3]])),
     (lambda g, p: R.categorical(p, size=(3, 2), rng=g), np.array([[0.2, 0.8], [0.7, 0.3]], np.float32)),
     (lambda g, p: R.categorical(p[0], size=(3, 2), rng=g), np.array([[0.2, 0.8], [0.7, 0.3]])),
+    (lambda g, p: R.geometric(p, size=(2, 3), rng=g), PV),
+    (lambda g, n: R.hypergeometric(20, n, 12, size=(2, 2), rng=g), np.array([20, 30])),
+    (lambda g, n, p: R.multinomial(n, p, size=4, rng=g), np.array(9), np.array([0.2, 0.5, 0.3])),
+    (lambda g, n, p: R.multinomial(n, p, rng=g), np.array([9, 100]), np.array([0.2, 0.5, 0.3])),
     (lambda g, x: R.permutation(x, rng=g), np.arange(20.0)),
     (lambda g, x: R.permutation(x, rng=g), np.arange(20.0).reshape(5, 4)),
     (lambda g, x: R.permutation(x, size=(2, 3), rng=g), np.arange(7)),
