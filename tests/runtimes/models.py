@@ -12,6 +12,7 @@ import pytensor.tensor as pt
 from pytensor.ifelse import ifelse
 from pytensor.scan.utils import until
 from pytensor.tensor.fft import irfft, rfft
+from pytensor.tensor.random.op import default_rng
 from pytensor.tensor.signal import convolve1d, convolve2d
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -349,6 +350,18 @@ def network_64():
     z = x @ w
     logp = (y * z - pt.softplus(z)).sum() - (w**2).sum() / 2
     return [w], [logp, pytensor.grad(logp, w)], [[normal(3)]]
+
+
+@model
+def random_numbers():
+    """NumPy's uniform and normal numbers, choices and permutations, from a seed"""
+    seed = var("seed", "int64")
+    r = default_rng(seed)
+    r, u = pt.random.uniform(-1, 1, size=(1000,), rng=r).owner.outputs
+    r, p = pt.random.permutation(np.arange(20), rng=r).owner.outputs
+    r, k = pt.random.categorical([0.2, 0.5, 0.3], size=(50,), rng=r).owner.outputs
+    r, z = pt.random.normal(size=(300,), rng=r).owner.outputs
+    return [seed], [u, p, k, z], [[np.array(seed)] for seed in (0, 12345678901)]
 
 
 # --- examples ---
