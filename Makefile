@@ -20,6 +20,7 @@ endif
 .DEFAULT_GOAL := all
 
 B := build
+$(if $(word 2,$(B)),$(error B='$(B)': make cannot build in a folder whose name has spaces))
 G := $(B)/gen
 VERSION := $(shell sed -n 's/^\#define PTGC_VERSION "\(.*\)"/\1/p' src/ptgc.h)
 SOVERSION := $(firstword $(subst ., ,$(VERSION)))

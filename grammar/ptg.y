@@ -638,6 +638,15 @@ static bool known_mistake(struct parse *p, int kind, struct span at, const struc
 		parse_error(p, at, E_SYNTAX, "'=' cannot stand in a condition: '==' compares");
 		return true;
 	}
+	if (kind == YYSYMBOL_NAME && is_text(p, p->before, "->") && !p->depth) {
+		parse_error(p, at, E_SYNTAX, "the names of results stand in brackets: -> (%s)",
+		            arena_printf(p->arena, "%.*s", (int)(at.end - at.begin), p->text + (at.begin - p->base)));
+		return true;
+	}
+	if (p->head == TOK_GRAPH && p->depth && kind == YYSYMBOL_DOT) {
+		parse_error(p, at, E_SYNTAX, "a dtype is one word: float32[n]");
+		return true;
+	}
 	if (p->head != TOK_GRAPH && p->depth && kind == YYSYMBOL_DOT && dot_before_name(p, at)) {
 		parse_error(p, at, E_SYNTAX, "a '.' stands in op names (onnx.Gelu), in x.T, and in "
 		            "x[...].set(v)");

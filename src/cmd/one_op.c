@@ -100,7 +100,10 @@ int print_op(const char *name)
 		fwrite(out.s, 1, out.len, stdout);
 		print_example(op);
 	} else if (instead) {
-		printf("PyTensor has no op %s: write %s\n", name, instead);
+		bool library = !strncmp(instead, name, strlen(name));
+		printf(library ? "%s is a function of the library: write %s\n"
+			       : "PyTensor has no op %s: write %s\n",
+		       name, instead);
 	}
 	const char **names = new_array(cx->arena, const char *, op_count);
 	for (uint32_t i = 0; i < op_count; i++)

@@ -26,7 +26,8 @@ struct value *dft_by_library(struct build *b, const char *name, struct value *x,
 
 	memcpy(flat + 1, t.dims + t.rank - 2, 2 * sizeof(dim));
 	flat[0] = dims_product(b->cx, t.dims, t.rank - 2u);
-	in[0] = held_by(b, reshape(b, x, flat, 3), type_of(DT_FLOAT64, 3, flat), b->span);
+	in[0] = held_by(b, reshape(b, x, flat, 3), type_of((enum dtype)x->type.dtype, 3, flat),
+			b->span);
 	for (uint32_t i = 0; i < n; i++)
 		in[i + 1] = held_by(b, numbers[i], number, b->span);
 	if (!call_fn(b, lib_fn(b->cx, name), NULL, NULL, in, n + 1, &y, 1))

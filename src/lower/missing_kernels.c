@@ -44,6 +44,22 @@ static struct value *bitshift_16(struct build *b, struct node *n)
 	return cast(b, emit_(b, ONNX_BitShift, x, y), DT_UINT16);
 }
 
+/* ArgMax and ArgMin: the index of the first of TopK, which gives equal elements in order */
+static struct value *arg_by_topk(struct build *b, struct node *n)
+{
+	struct value *in[] = {n->in[0], const_ints(b, (int64_t[]){1}, 1)}, *out[2];
+	int64_t axis = 0, keepdims = 1;
+
+	for (uint32_t i = 0; i < n->nattrs; i++) {
+		axis = strcmp(n->attrs[i].name, "axis") ? axis : n->attrs[i].u.i;
+		keepdims = strcmp(n->attrs[i].name, "keepdims") ? keepdims : n->attrs[i].u.i;
+	}
+	attr_int(b, "axis", axis);
+	attr_int(b, "largest", is_onnx(n, ONNX_ArgMax));
+	emit_n(b, ONNX_TopK, in, 2, out, 2);
+	return keepdims ? out[1] : squeeze(b, out[1], &axis, 1);
+}
+
 static const struct legal rows[] = {
 #define LEGAL(op_, dtypes_, ...) {.op = ONNX_##op_, .dtypes = dtypes_, __VA_ARGS__},
 #include "lower/missing_kernels.def"

@@ -530,6 +530,12 @@ void emit_like(struct build *b, const struct node *like, struct value **in, stru
 		count_from_start(like, axes, a->n);
 		a->u.ints = axes;
 	}
+	if (like->onnx->id == ONNX_Transpose && !like->nattrs) {
+		int64_t perm[MAX_RANK]; /* given, as not every tool knows the default */
+		for (uint32_t i = 0; i < in[0]->type.rank; i++)
+			perm[i] = in[0]->type.rank - 1 - i;
+		attr_ints(b, "perm", perm, in[0]->type.rank);
+	}
 	emit_op(b, like->onnx, like, in, like->nin, out, like->nout);
 }
 

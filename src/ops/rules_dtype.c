@@ -14,8 +14,11 @@ static enum dtype type_at(const struct node *n, uint32_t i)
 
 static enum dtype refuse_input(struct ctx *cx, struct node *n, uint32_t i)
 {
-	error(cx, n->span, E_DTYPE, "%s does not take %s", op_label(cx, n),
-	      dtypes[n->in[i]->type.dtype].name);
+	enum dtype t = type_at(n, i);
+	bool power = n->op == &op_table[OP_Xor] && is_float(t);
+
+	error(cx, n->span, E_DTYPE, "%s does not take %s%s", op_label(cx, n), dtypes[t].name,
+	      power ? "; a power is written x ** y" : "");
 	return DT_NONE;
 }
 

@@ -8,4 +8,5 @@ ptgc --ops LU | sed -n '/^graph/,$p' >m.ptg && ptgc m.ptg && echo compiled
 ptgc --ops Eig
 ptgc --ops Cast
 ptgc --ops ReLU
+ptgc --ops Argmin
 ptgc --ops Sotfmax

@@ -9,10 +9,12 @@ import pytensor.tensor as pt
 import pytest
 from harness import check_model
 from ptg import PTGC, compile, nodes, run
+from pytensor.tensor.fft import irfft, rfft
 
 import ptgc
 from ptgc import compile_onnx
 
+rng = np.random.default_rng(0)
 X = pt.matrix("x", dtype="float32")
 N = {d: pt.vector("n", dtype=d) for d in ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")}
 
@@ -91,9 +93,44 @@ def test_refusals(tmp_path):
     path.write_text("ptg 1\ngraph main(x: float32[n]) -> (y: int64[n]) {\n  y = Cast{int64}(Exp(Cast{float64}(x)))\n}\n")
     r = refused(str(path))
     assert r.returncode == 1 and "of float64, which the target portable lacks; --float32" in r.stderr
-    path.write_text("ptg 1\ngraph main(n: int64[k]) -> (y: int64[]) {\n  y = Max(n)\n}\n")
+    path.write_text("ptg 1\ngraph main(a: uint64[k], b: uint64[k]) -> (y: uint64[k]) {\n  y = a // b\n}\n")
     r = refused(str(path))
-    assert r.returncode == 1 and "Max(int64[k]): ONNX ArgMax is not there for int64 at opset 18 in the target portable" in r.stderr
+    assert r.returncode == 1 and "ONNX Div is not there for uint64 at opset 18 in the target portable" in r.stderr
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "uint32"])
+def test_extremes_of_wide_integers(dtype):
+    """as exact as elsewhere: numbers of 2^53 and more that differ by 1"""
+    x = pt.matrix("x", dtype=dtype)
+    y = [x.max(axis=1), x.min(axis=0), x.max(), x.argmax(axis=1), pt.max(x, axis=(0, 1), keepdims=True)]
+    e = compile_onnx([x], y, target="portable")
+    check_model(e.model)
+    assert not has_float64(e.model)
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    e.verify([np.array([[high - 1, high, high], [low + 2, low + 1, low + 2], [5, 5, high - 1]], dtype)])
+    e.verify([np.array([[low + 1]], dtype)])
+
+
+@pytest.mark.parametrize("opset", [13, 18, 20])
+def test_transforms_in_float32(opset):
+    """Lengths that are known, powers of two and primes, and those that only a run knows"""
+    x, z = pt.matrix("x", dtype="float64"), pt.tensor("z", dtype="float64", shape=(None, 12))
+    y = [rfft(x), irfft(rfft(x), is_odd=False), rfft(z)]
+    e = compile_onnx([x, z], y, target="portable", float32=True, opset=opset)
+    check_model(e.model)
+    assert not has_float64(e.model)
+    for n in (2, 8, 30, 254):
+        e.verify([rng.normal(size=(2, n)), rng.normal(size=(3, 12))], rtol=2e-5, atol=2e-5 * n)
+
+
+def test_more_in_float32():
+    x, v = pt.tensor("x", dtype="float64", shape=(None, 4, 4)), pt.vector("v", dtype="float64")
+    y = [pt.linalg.expm(x), pt.linalg.expm(x[0] * 3), pt.searchsorted(pt.sort(v), v), pt.prod(v, no_zeros_in_input=False)]
+    e = compile_onnx([x, v], y, target="portable", float32=True)
+    check_model(e.model)
+    assert not has_float64(e.model)
+    for n, k in ((1, 1), (3, 7)):
+        e.verify([rng.normal(size=(n, 4, 4)), rng.normal(size=k)], rtol=1e-4, atol=1e-4)
 
 
 def test_names():

@@ -296,7 +296,7 @@ def reason(why):
     for kind in ("Unimplemented\\((\\w+)\\)", "Converter is not implemented .*operation_type='(\\w+)'"):
         if operator := re.search(kind, why):
             return f"{operator[1]} is not implemented"
-    while (shorter := re.sub(r"^\w*(Error|Exception|NotImplemented|Fail|InvalidArgument|InvalidGraph): ", "", why)) != why:
+    while (shorter := re.sub(r"^[\w.]*(Error|Exception|NotImplemented|Fail|InvalidArgument|InvalidGraph): ", "", why)) != why:
         why = shorter
     for name in (r"\[ONNXRuntimeError\] : \d+ : [A-Z_]+ : ", r"Can't create a session. ERROR_CODE: \d+, ERROR_MESSAGE: ",
                  r"Load model from \S+ failed: ?", r" with name '[^']*'", r"/[^ ]*/", r" #\d+ \"[^\"]*\"", r" Name:'[^']*'", r" of node \([^)]*\)",

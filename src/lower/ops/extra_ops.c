@@ -2,7 +2,6 @@
  * extra_ops.c: lowers Nonzero, Cumsum, Cumprod, JoinDims, SplitDims, ops of diagonals, Repeat,
  * SearchSorted. An index vector of known length is a constant.
  */
-#include <math.h>
 #include <string.h>
 
 #include "lower/ops/lowerings.h"
@@ -430,13 +429,11 @@ static struct value *bisect(struct build *b, struct value *x, struct value *v, b
 
 	for (int i = 0; i < MAX_STEPS; i++)
 		powers[i] = INT64_C(1) << i;
-	/* as many steps as n has bits: log2(n + 1/2) is never near an integer */
-	struct value *bits =
-		emit_(b, ONNX_Add, cast(b, n, DT_FLOAT64), const_of(b, DT_FLOAT64, 0.5));
-	bits = emit_(b, ONNX_Mul, emit_(b, ONNX_Log, bits), const_of(b, DT_FLOAT64, M_LOG2E));
-	bits = cast(b, emit_(b, ONNX_Floor, bits), DT_INT64);
-	struct value *steps = emit_(b, ONNX_Add, bits, one);
-	struct value *first = emit_(b, ONNX_Gather, const_ints(b, powers, MAX_STEPS), bits);
+	/* as many steps as n has bits: the powers of two up to n are counted */
+	struct value *all = const_ints(b, powers, MAX_STEPS);
+	struct value *up_to_n = cast(b, emit_(b, ONNX_LessOrEqual, all, n), DT_INT64);
+	struct value *steps = reduce(b, ONNX_ReduceSum, up_to_n, (int[]){0}, 1, false);
+	struct value *first = emit_(b, ONNX_Gather, all, emit_(b, ONNX_Sub, steps, one));
 	struct value *none = expand(b, const_int(b, 0), v->type.dims, v->type.rank);
 
 	block_param(b, body, t[1]);

@@ -3,9 +3,9 @@
  * in NumPy, an axis is cut off, or padded with zeros. Complex numbers are pairs (real, imaginary)
  * along the last axis. As in PyTensor, the inverse is not divided by the lengths.
  *
- * All is computed in float64: for float32 of length 1000, ONNX Runtime's DFT is a thousand times
- * less exact than NumPy's. So it is for float64, if the length is no power of two: these transforms
- * are fns of lib/fourier.ptg. ONNX has DFT since opset 17.
+ * All is computed in float64, at the target portable in float32: for float32 of length 1000, ONNX
+ * Runtime's DFT is a thousand times less exact than NumPy's. So it is for float64, if the length is
+ * no power of two: these transforms are fns of lib/fourier.ptg. ONNX has DFT since opset 17.
  */
 #include <math.h>
 #include <string.h>
@@ -15,6 +15,11 @@
 #define DIRECT_LENGTH 16 /* longest transform that is a product with a constant matrix */
 #define MAX_LENGTH    (INT64_C(1) << 40)
 #define MAX_MASKED    65536 /* longest constant mask */
+
+static enum dtype wide_float(const struct build *b)
+{
+	return b->target == PTGC_PORTABLE ? DT_FLOAT32 : DT_FLOAT64;
+}
 
 /*
  * cos(2 pi k / n) for k >= 0, from the sine or cosine of an angle of at most pi / 4: so cos(pi / 2)
@@ -80,7 +85,7 @@ static struct value *transform_by_matrix(struct build *b, struct value *x, int64
 
 	dim_is_const(b->cx, x->type.dims[rank - 1], &parts);
 	dim_is_const(b->cx, rows, &m);
-	f = fourier_matrix(b, n, m, parts, k);
+	f = cast(b, fourier_matrix(b, n, m, parts, k), (enum dtype)x->type.dtype);
 	x = cut_axis(b, x, axis, rows);
 	rows = dim_mul(b->cx, rows, dim_const(b->cx, parts));
 	x = reshape(b, x, dims_with_axis(b, x, axis, rows), rank - 1);
@@ -114,8 +119,8 @@ static struct value *append_zero(struct build *b, struct value *x, int64_t axis)
 	if (dim_ge(b->cx, x->type.dims[axis], 1))
 		return x;
 	dim *dims = dims_with_axis(b, x, axis, dim_const(b->cx, 1));
-	struct value *zero = const_shape(b, DT_FLOAT64, dims_vector(b, dims, x->type.rank), dims,
-					 x->type.rank, 0);
+	struct value *zero = const_shape(b, (enum dtype)x->type.dtype,
+					 dims_vector(b, dims, x->type.rank), dims, x->type.rank, 0);
 	return concat(b, (int)axis, (struct value *[]){x, zero}, 2);
 }
 
@@ -131,7 +136,8 @@ static struct value *clear_imaginary_ends(struct build *b, struct value *x, int6
 	real[1] = true;
 	real[t->count - 1] |= n % 2 == 0;
 	t->data = real;
-	return emit_(b, ONNX_Where, const_tensor(b, t), const_of(b, DT_FLOAT64, 0), x);
+	return emit_(b, ONNX_Where, const_tensor(b, t), const_of(b, (enum dtype)x->type.dtype, 0),
+		     x);
 }
 
 /* The transform of one axis of x to length n; half: only the first n/2 + 1 coefficients. NULL:
@@ -172,7 +178,7 @@ static struct value *transform(struct build *b, struct value *x, struct value *n
 
 bool lower_rfft(struct build *b, struct node *n)
 {
-	struct value *x = cast(b, low(b, n->in[0]), DT_FLOAT64), *s = low(b, n->in[1]);
+	struct value *x = cast(b, low(b, n->in[0]), wide_float(b)), *s = low(b, n->in[1]);
 	int64_t rank = x->type.rank, axes = 0;
 
 	dim_is_const(b->cx, s->type.dims[0], &axes);
@@ -196,7 +202,7 @@ bool lower_fourier(struct build *b, struct node *n)
 	const_int_at(b, low(b, n->in[2]), 0, &axis);
 	if (x->type.rank == rank)
 		x = unsqueeze(b, x, &rank, 1);
-	x = cast(b, x, DT_FLOAT64);
+	x = cast(b, x, wide_float(b));
 	x = transform(b, x, cast(b, low(b, n->in[1]), DT_INT64), axis, false);
 	if (!x)
 		return false;
@@ -226,7 +232,7 @@ static struct value *half_weights(struct build *b, dim count, struct value *leng
  */
 bool lower_irfft(struct build *b, struct node *n)
 {
-	struct value *x = cast(b, low(b, n->in[0]), DT_FLOAT64), *s = low(b, n->in[1]);
+	struct value *x = cast(b, low(b, n->in[0]), wide_float(b)), *s = low(b, n->in[1]);
 	int64_t last = x->type.rank - 2, axes = 0;
 
 	dim_is_const(b->cx, s->type.dims[0], &axes);

@@ -322,6 +322,8 @@ static struct value *lower_max_or_min(struct build *b, struct node *n, struct re
 		return r->x;
 	}
 	bool wide = dtypes[r->x->type.dtype].size == 8 && is_int((enum dtype)r->x->type.dtype);
+	if (b->target == PTGC_PORTABLE && r->x->type.dtype == DT_UINT32)
+		wide = true; /* ReduceMax would need float64 */
 	if (r->naxes == r->x->type.rank && is_float((enum dtype)r->x->type.dtype) &&
 	    (!initial || !r->maybe_empty))
 		return gather_at_argmax(b, r, max ? ONNX_ArgMax : ONNX_ArgMin);
