@@ -46,7 +46,7 @@ PKG_CONFIG_SYSROOT_DIR= PKG_CONFIG_PATH="$PWD/my stage/opt/my tools/lib/pkgconfi
 make -s -C "$TOP" uninstall DESTDIR="$PWD/my stage" PREFIX='/opt/my tools'
 find 'my stage' -type f -o -type l
 unset PKG_CONFIG_SYSROOT_DIR PKG_CONFIG_PATH
-make -C "$TOP" B='b d' 2>&1 | tail -n 1 | sed 's/.*\*/*/'
+make -C "$TOP" B='b d' 2>&1 | grep -o "B='b d'.*"
 echo '--- what the environment says about the compiler'
 CC=gcc CPPFLAGS=-DOWN CFLAGS='-O3 -flto' LDFLAGS=-Wl,-z,now make -n -C "$TOP" V=1 B="$PWD/b" "$PWD/b/libptgc.a" |
 	grep -o -e 'gcc.*arena.c$' -e '-nostdlib -r.*-o' | sed "s|$PWD/||g"
