@@ -23,7 +23,7 @@ def words(g):
     return np.array([*halves, s["has_uint32"], s["uinteger"]], np.uint64)
 
 
-def check(fn, params, numpy_draw, shape=(), seed=1, buffered=False, **options):
+def check(fn, params, numpy_draw, shape=(), seed=1, buffered=False, rtol=0, **options):
     """fn{...}(state, shape, params...) against numpy_draw(generator)"""
     params = [np.asarray(p) for p in params]
     g = np.random.default_rng(seed)
@@ -40,7 +40,7 @@ graph draws(s: uint64[6], size: int64[{len(shape)}]{types}) -> (next, x) {{
     want = np.asarray(numpy_draw(g))
     assert x.shape == want.shape
     assert x.dtype == want.dtype
-    np.testing.assert_array_equal(x, want)
+    np.testing.assert_allclose(x, want, rtol=rtol, atol=0)
     np.testing.assert_array_equal(state, words(g))
 
 
@@ -100,6 +100,22 @@ def test_poisson_of_a_vector():
     lam = np.array([0, 0.3, 5, 12, 1000.0])
     for shape in ((5,), (20, 5), (0, 5)):
         check("Poisson_rv", [lam], lambda g: g.poisson(lam, shape), shape)
+
+
+@pytest.mark.parametrize("n, p", ((3.0, 0.5), (0.5, 0.1), (20.0, 0.2), (1.0, 1.0), (1000.0, 0.01)))
+def test_negative_binomial(n, p):
+    for shape in (*SIZES, (MANY // 10,)):
+        check("Negative_binomial_rv", [n, p], lambda g: g.negative_binomial(n, p, shape), shape)
+
+
+def beta_binomial(g, n, a, b, shape):
+    return g.binomial(n, g.beta(a, b, shape), shape)
+
+
+def test_beta_binomial():
+    for n, a, b in ((10, 2.0, 3.0), (10, 0.5, 0.5), (0, 1.0, 1.0), (100, 5.0, 1.0)):
+        for shape in (*SIZES, (200,)):
+            check("Beta_binomial_rv", [np.int64(n), a, b], lambda g: np.asarray(beta_binomial(g, n, a, b, shape)), shape)
 
 
 @pytest.mark.parametrize("p", (1.0, 0.5, 1 / 3, 0.3, 1e-9))
@@ -197,6 +213,17 @@ def test_multivariate_normal(method):
     np.testing.assert_allclose(np.cov(x.T), cov[0], atol=8 * cov[0].max() / np.sqrt(20_000))
 
 
+DIRICHLETS = ((1, 1, 1), (2, 2), (0.5, 1, 3), (0.05, 0.02, 0.01), (0.05, 0, 0), (0, 0, 0), (3,), (0, 1, 2), range(1, 60))
+
+
+@pytest.mark.parametrize("a", DIRICHLETS)
+def test_dirichlet(a):
+    """The words are NumPy's. Powers and logarithms may differ in the last bit."""
+    a = np.array(a, float)
+    for shape in (*SIZES, (MANY // 20,)):
+        check("Dirichlet_rv", [a], lambda g: g.dirichlet(a, shape), shape, rtol=1e-14)
+
+
 def in_modes(build, *arguments, close=None):
     """Draws and generators of two calls, in ONNX mode and in Python mode"""
     found = []
@@ -232,6 +259,10 @@ DRAWS = [
     (lambda g, p: R.categorical(p, size=(3, 2), rng=g), np.array([[0.2, 0.8], [0.7, 0.3]], np.float32)),
     (lambda g, p: R.categorical(p[0], size=(3, 2), rng=g), np.array([[0.2, 0.8], [0.7, 0.3]])),
     (lambda g, p: R.geometric(p, size=(2, 3), rng=g), PV),
+    (lambda g, p: R.nbinom(3, p, size=(2, 3), rng=g), PV),
+    (lambda g, p: R.betabinom(7, p, 2.5, size=(2, 3), rng=g), PV),
+    (lambda g, a: R.dirichlet(a, size=(2, 3), rng=g), np.array([2.0, 3.0, 4.0])),
+    (lambda g, a: R.dirichlet(a, size=(3, 2), rng=g), np.array([[2.0, 3.0, 4.0], [2.0, 2.0, 2.0]])),
     (lambda g, n: R.hypergeometric(20, n, 12, size=(2, 2), rng=g), np.array([20, 30])),
     (lambda g, n, p: R.multinomial(n, p, size=4, rng=g), np.array(9), np.array([0.2, 0.5, 0.3])),
     (lambda g, n, p: R.multinomial(n, p, rng=g), np.array([9, 100]), np.array([0.2, 0.5, 0.3])),
