@@ -8,7 +8,9 @@ import pytensor.tensor as pt
 import pytest
 from pytensor.tensor.random.type import random_generator_type
 
+import ptg
 import ptgc  # registers mode="ONNX"
+import test_random_words
 
 MANY = int(os.environ.get("PTGC_DRAWS", 10000))
 
@@ -93,3 +95,41 @@ def test_draws_of_vectors(name):
     calls = [(vectors, None, "float64"), ([vectors[0][:, None], *sets[0][1:]], (40, 7), "float64"),
              (scalars, (4,), "float64"), ([v[:0] for v in vectors], None, "float64")]
     both(r, scalars, chain(r, op, calls), sets[0], ulp, share, name)
+
+
+KINDS = {"rng": np.random.PCG64, "rng_pcg64dxsm": np.random.PCG64DXSM, "rng_philox": np.random.Philox}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("opset, math, level", [(13, "exact", "none"), (18, "standard", "all"), (26, "native", "all")])
+def test_bit_generators_and_opsets(kind, opset, math, level):
+    """One stream for every kind, opset, level of numerics and of ONNX Runtime's optimiser"""
+    text = f"""graph g(r: {kind}, n: int64[], a: float64[]) -> (next: {kind}, u, z, e, x, y, one) {{
+      r1, u = uniform_rv(r, MakeVector(n), -1.0, a)
+      r2, z = normal_rv(r1, MakeVector(n), 0.0, a)
+      r3, e = exponential_rv(r2, MakeVector(n), a)
+      r4, x = gamma_rv(r3, MakeVector(n), a, 1.0)
+      r5, y = normal_rv(r4, [3], 0.0, 1.0)
+      next, one = normal_rv(r5, None, 0.0, 1.0)
+    }}"""
+    n = 40 if opset == 13 else 700
+    g = np.random.Generator(KINDS[kind](5))
+    after, *draws = ptg.run(text, test_random_words.vector(g.bit_generator), np.array(n), np.array(2.5),
+                            opset=opset, math=math, level=level)
+    want = [g.uniform(-1, 2.5, n), g.normal(0, 2.5, n), g.exponential(2.5, n), g.gamma(2.5, 1, n),
+            g.normal(size=3), g.normal()]
+    for x, y in zip(draws, want, strict=True):
+        compare(kind, x, np.asarray(y), 1, 1e-4)
+    np.testing.assert_array_equal(after, test_random_words.vector(g.bit_generator))
+
+
+@pytest.mark.parametrize("draw, message", [
+    ("normal_rv(r, None, 0.0, p)", "scale < 0"), ("lognormal_rv(r, None, 0.0, p)", "sigma < 0"),
+    ("gamma_rv(r, None, p, 1.0)", "shape < 0"), ("uniform_rv(r, None, 0.0, p)", "high - low < 0"),
+    ("beta_rv(r, None, p, 1.0)", "a <= 0"), ("vonmises_rv(r, None, 0.0, p)", "kappa < 0"),
+    ("triangular_rv(r, None, 0.0, p, 1.0)", "left > mode"), ("gumbel_rv(r, None, 0.0, p)", "Domain error in arguments"),
+])
+def test_bad_parameters(draw, message):
+    text = f"graph g(r: rng, p: float64[]) -> (next: rng, x) {{\n  next, x = {draw}\n}}"
+    with pytest.raises(Exception, match=message):
+        ptg.run(text, test_random_words.vector(np.random.PCG64(1)), np.array(-0.5))

@@ -102,10 +102,6 @@ bool lower_random(struct build *b, struct node *n)
 
 	if (!f)
 		bug("%s: the library has no fn '%s'", n->op->name, name);
-	if (!strcmp(prop_str(b->cx, n, "kind"), "philox")) {
-		unsupported(b, "draws of Philox are not written yet");
-		return false;
-	}
 	in[0] = n->in[0];
 	struct value *shape = batch_shape(b, n, t->dims, rank);
 	in[1] = held(b, shape, n->span);
