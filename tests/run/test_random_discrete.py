@@ -86,6 +86,8 @@ def test_binomial_of_vectors():
     n, p = np.array([10, 0, 20, 5]), np.array([0.1, 0.7, 1, 0])
     check("Binomial_rv", [n, p], lambda g: g.binomial(n, p, (100, 4)), (100, 4))
     check("Binomial_rv", [n, 0.3], lambda g: g.binomial(n, 0.3, (4,)), (4,))
+    many, half = np.array([300, 1000, 10**6, 200]), np.array([0.3, 0.5, 0.001, 0.7])
+    check("Binomial_rv", [many, half], lambda g: g.binomial(many, half, (50, 4)), (50, 4))
     n = np.array([10, 0, 200, 5])
     check("Binomial_rv", [n, p], lambda g: g.binomial(n, p, (10, 4)), (10, 4))
 
@@ -100,6 +102,9 @@ def test_poisson_of_a_vector():
     lam = np.array([0, 0.3, 5, 12, 1000.0])
     for shape in ((5,), (20, 5), (0, 5)):
         check("Poisson_rv", [lam], lambda g: g.poisson(lam, shape), shape)
+    for n in (1, 64, 65, 700):
+        lam = np.random.default_rng(n).uniform(10, 60, n)
+        check("Poisson_rv", [lam], lambda g: g.poisson(lam), (n,))
 
 
 @pytest.mark.parametrize("n, p", ((3.0, 0.5), (0.5, 0.1), (20.0, 0.2), (1.0, 1.0), (1000.0, 0.01)))
