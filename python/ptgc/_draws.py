@@ -18,6 +18,11 @@ def of(op, rng, size, *params) -> Draw:
     return op(*params, size=size, rng=rng, dtype=op.dtype.replace("floatX", "float64"), return_next_rng=True)
 
 
+def shape_of(size, *params, core=0) -> Variable:
+    """The size, or what it is where it is left out; core: the rank of one item of the parameters."""
+    return compute_batch_shape(params, ndims_params=[core] * len(params)) if size is None else size
+
+
 def checked(x: Variable, good: Variable, what: str) -> Variable:
     """x; SciPy's error where a parameter is not good."""
     return CheckAndRaise(ValueError, f"Domain error in arguments of {what}")(x, pt.all(good))
@@ -34,21 +39,26 @@ def discrete_uniform(rng, size, lower, upper) -> Draw:
 
 def wald(rng, size, mu, lam, alpha) -> Draw:
     rng, x = of(draw.wald, rng, size, mu, lam)
+    if size is None and not any(v.type.ndim for v in (mu, lam, alpha)):
+        x = pt.cast(x, alpha.type.dtype)  # NumPy gives a Python float, which takes the dtype of what is added
     return rng, x + alpha
 
 
 def moyal(rng, size, mu, sigma) -> Draw:
+    size = shape_of(size, mu, sigma)
     rng, x = of(draw._gamma, rng, size, 0.5, 2.0)
     return rng, -pt.log(x) * checked(sigma, sigma >= 0, "moyal") + mu
 
 
 def rice(rng, size, b, sigma) -> Draw:
+    size = shape_of(size, b, sigma)
     rng, x = of(draw.normal, rng, pt.concatenate([[2], size]), 0.0, 1.0)
     x = pt.sqrt(pt.sum((b / np.sqrt(2) + x) ** 2, axis=0))
     return rng, x * checked(sigma, (sigma >= 0) & (b >= 0), "rice")
 
 
 def skew_normal(rng, size, mu, sigma, alpha) -> Draw:
+    size = shape_of(size, mu, sigma, alpha)
     rng, x = of(draw.normal, rng, size, 0.0, 1.0)
     rng, y = of(draw.normal, rng, size, 0.0, 1.0)
     d = alpha / pt.sqrt(1 + alpha**2)
@@ -63,11 +73,13 @@ def skew_student_t(rng, size, a, b, mu, sigma) -> Draw:
 
 
 def matrix_normal(rng, size, mu, row, column) -> Draw:
+    size = shape_of(size, mu, row, column, core=2)
     rng, x = of(draw.normal, rng, pt.concatenate([size, [row.shape[-2], column.shape[-2]]]), 0.0, 1.0)
     return rng, mu + row @ (x @ column.mT)
 
 
 def stick_breaking_weights(rng, size, alpha, k) -> Draw:
+    size = shape_of(size, alpha)
     k = k.squeeze()
     rng, betas = of(draw.beta, rng, pt.concatenate([size, [k]]), 1, alpha[..., None])
     sticks = pt.concatenate([pt.ones_like(betas[..., :1]), pt.cumprod(1 - betas[..., :-1], axis=-1)], axis=-1)
@@ -95,10 +107,6 @@ def graph_of_draw(node: Apply) -> FunctionGraph | None:
     if build is None:
         return None
     rng, size, *params = inputs = [v if isinstance(v.type, NoneTypeT) else v.type() for v in node.inputs]
-    if isinstance(size.type, NoneTypeT):
-        shape = compute_batch_shape(params, ndims_params=node.op.ndims_params)
-    else:
-        shape = size
-    left, x = build(rng, shape, *params)
+    left, x = build(rng, None if isinstance(size.type, NoneTypeT) else size, *params)
     x = pt.specify_shape(pt.cast(x, node.op.dtype), node.outputs[1].type.shape)
     return FunctionGraph([v for v in inputs if not isinstance(v.type, NoneTypeT)], [left, x], clone=False)
