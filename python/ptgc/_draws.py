@@ -11,6 +11,7 @@ from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.random.utils import compute_batch_shape
 from pytensor.tensor.type_other import NoneTypeT
 
+ROOT2 = np.sqrt(2)
 Draw = tuple[Variable, Variable]  # the generator that is left, and the numbers
 
 
@@ -87,12 +88,59 @@ def stick_breaking_weights(rng, size, alpha, k) -> Draw:
     return rng, pt.concatenate([weights, 1 - weights.sum(axis=-1, keepdims=True)], axis=-1)
 
 
+def log_cdf(x: Variable) -> Variable:
+    """The logarithm of the normal distribution function"""
+    return pt.switch(x < -1, pt.log(pt.erfcx(-x / ROOT2) / 2) - x**2 / 2, pt.log1p(-pt.erfc(x / ROOT2) / 2))
+
+
+def inverse_log_cdf(y: Variable) -> Variable:
+    """The x of which y is log_cdf; in the far tail by Newton's method"""
+    near, middle, far = y > -0.145, pt.maximum(y, -40), pt.minimum(y, -30)
+    x = -pt.sqrt(-2 * far - pt.log(2 * np.pi * -2 * far))
+    for _ in range(3):
+        x -= (log_cdf(x) - far) * pt.erfcx(-x / ROOT2) * np.sqrt(np.pi / 2)
+    p = pt.switch(near, -pt.expm1(middle), pt.exp(middle))
+    return pt.switch(y < -32, x, pt.switch(near, ROOT2, -ROOT2) * pt.erfcinv(2 * p))
+
+
+def log_mass(a: Variable, b: Variable) -> Variable:
+    """The logarithm of what the normal distribution has between a and b"""
+    right = a > 0
+    low, high = log_cdf(pt.switch(right, -b, a)), log_cdf(pt.switch(right, -a, b))
+    tail = high + pt.log1mexp(low - high)
+    center = pt.log1p(-(pt.erfc(-a / ROOT2) + pt.erfc(b / ROOT2)) / 2)
+    return pt.switch(right | (b <= 0), tail, center)
+
+
+def truncated_normal(rng, size, mu, sigma, lower, upper) -> Draw:
+    rng, u = of(draw.uniform, rng, shape_of(size, mu, sigma, lower, upper), 0.0, 1.0)
+    a, b = (pt.cast((x - mu) / sigma, "float64") for x in (lower, upper))
+    left = a < 0
+    outside = log_cdf(pt.switch(left, a, -b))
+    inside = pt.switch(left, pt.log(u), pt.log1p(-u)) + log_mass(a, b)
+    x = inverse_log_cdf(pt.maximum(outside, inside) + pt.log1p(pt.exp(-pt.abs(outside - inside))))
+    sigma = checked(pt.cast(sigma, "float64"), (sigma >= 0) & (a < b), "truncnorm")
+    return rng, pt.switch(left, x, -x) * sigma + pt.cast(mu, "float64")
+
+
+def interpolated(rng, size, x, pdf, cdf) -> Draw:
+    x, pdf, cdf = (v.squeeze(tuple(range(v.type.ndim - 1))) for v in (x, pdf, cdf))
+    rng, p = of(draw.uniform, rng, size, 0.0, 1.0)
+    i = pt.searchsorted(cdf, p) - 1
+    slope = (pdf[i + 1] - pdf[i]) / (x[i + 1] - x[i])
+    small = pt.switch(pt.abs(pdf[i]) <= 1e-8, 0.0, (p - cdf[i]) / pdf[i])
+    large = (-pdf[i] + pt.sqrt(pdf[i] ** 2 + 2 * slope * (p - cdf[i]))) / slope
+    return rng, x[i] + pt.switch(pt.abs(slope) <= 1e-8, small, large)
+
+
 DRAWS = {
     "pymc.distributions.continuous.BetaClippedRV": beta_clipped,
+    "pymc.distributions.continuous.InterpolatedRV": interpolated,
     "pymc.distributions.continuous.MoyalRV": moyal,
     "pymc.distributions.continuous.RiceRV": rice,
     "pymc.distributions.continuous.SkewNormalRV": skew_normal,
     "pymc.distributions.continuous.SkewStudentTRV": skew_student_t,
+    "pymc.distributions.continuous.TruncatedNormalRV": truncated_normal,
     "pymc.distributions.continuous.WaldRV": wald,
     "pymc.distributions.discrete.DiscreteUniformRV": discrete_uniform,
     "pymc.distributions.multivariate.MatrixNormalRV": matrix_normal,
