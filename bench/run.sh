@@ -48,11 +48,13 @@ if fill; then
 	section "$PYTHON" networks ""
 	section "$venv/bin/python" linalg ""
 	section "$PYTHON" special ""
+	section "$PYTHON" draws ""
 	section "$venv/bin/python" backends "$text"
 else
 	echo "no environment for the peers: models.py, points.py, linalg.py and backends.py are left out"
 	section "$PYTHON" networks ""
 	section "$PYTHON" special ""
+	section "$PYTHON" draws ""
 fi
 section "$PYTHON" graphs "$text"
 section "$PYTHON" weights "$text"
