@@ -131,6 +131,25 @@ def scattered(x, w):
     return g, s
 
 
+def volatility(x, a):
+    """A state that is read as its square alone, and is a root: its square is carried."""
+    s, out = a - 1.0, []
+    for v in x:
+        s = np.sqrt(0.1 + np.exp(v) + abs(a) * s**2)
+        out.append(s)
+    return s, np.array(out)
+
+
+def rootless(x, a):
+    """A root of what may be negative stays: after that all is NaN."""
+    s, out = 0.5, []
+    for v in x:
+        with np.errstate(invalid="ignore"):
+            s = np.sqrt(v + a * s**2)
+        out.append(s)
+    return s, np.array(out)
+
+
 def lanes(x, w):
     """A row of lanes of any number; a sum, a softmax that no state leads to, a last state that is read of all."""
     s, total, out = np.ones(x.shape[1]), np.zeros(x.shape[1]), []
@@ -192,6 +211,10 @@ LOOPS = {
     "scattered": ("float64[{n}]", "w: float64[3, 3]",
         "y, z = loop (v in x, g = float64([1, 1, 1]), s = 1.0) -> (g, s) {\n    a = g[2].inc(s * v)\n    next g = (a[0].inc(v) + Alloc(0.0, 3)) + s\n    next s = Sqrt(Abs(s + v))\n  }",
         "y, z", scattered, LONG, (M,)),
+    "volatility": ("float64[{n}]", "a: float64[]",
+        "y, z = loop (v in x, s = a - 1.0) -> (s, [t]) {\n    t = Sqrt(0.1 + Exp(v) + Abs(a) * Sqr(s))\n    next s = t\n  }", "y, z", volatility, LONG, (A,)),
+    "rootless": ("float64[{n}]", "a: float64[]",
+        "y, z = loop (v in x, s = 0.5) -> (s, [t]) {\n    t = Sqrt(v + a * Sqr(s))\n    next s = t\n  }", "y, z", rootless, LONG, (A,)),
     "lanes": ("float64[{n}, p]", "w: float64[3, 3]",
         "first = Alloc(1.0, 1, p)\n  y, o = loop (v in x, s = Alloc(1.0, p), t = Alloc(0.0, p)) -> (t, [u]) {\n    f = Softmax{axis=1}(ExpandDims{axis=1}(v) + w[:2, 0])[:, 0]\n    next t = t + s * f\n    u = s * 0.5 + Sin(v)\n    next s = u\n  }\n  z = Join{axis=0}(first, o)[-1]",
         "y, z, o", lanes, LONG_ROWS, (M,)),
@@ -238,6 +261,7 @@ def body_of(model):
 
 @pytest.mark.parametrize("name, kind, ops", [
     ("linear", "Scan", "Add Identity Mul"),
+    ("volatility", "Scan", "Add Mul Sqrt"),
     ("two_equal", "Scan", "Abs Add Identity Mul Sqrt"),
     ("equal_rows", "Scan", "Abs Add Identity Sqrt"),
     ("scattered", "Scan", "Abs Add Identity Sqrt"),
