@@ -125,7 +125,8 @@ def test_bit_generators_and_opsets(kind, opset, math, level):
 
 @pytest.mark.parametrize("draw, message", [
     ("normal_rv(r, None, 0.0, p)", "scale < 0"), ("lognormal_rv(r, None, 0.0, p)", "sigma < 0"),
-    ("gamma_rv(r, None, p, 1.0)", "shape < 0"), ("uniform_rv(r, None, 0.0, p)", "high - low < 0"),
+    ("gamma_rv(r, None, p, 1.0)", "shape < 0"), ("gamma_rv(r, None, [p, p], 1.0)", "shape < 0"),
+    ("beta_rv(r, None, [p, p], 1.0)", "a <= 0"), ("t_rv(r, None, p, 0.0, 1.0)", "Domain error"), ("uniform_rv(r, None, 0.0, p)", "high - low < 0"),
     ("beta_rv(r, None, p, 1.0)", "a <= 0"), ("vonmises_rv(r, None, 0.0, p)", "kappa < 0"),
     ("triangular_rv(r, None, 0.0, p, 1.0)", "left > mode"), ("gumbel_rv(r, None, 0.0, p)", "Domain error in arguments"),
 ])
@@ -133,3 +134,13 @@ def test_bad_parameters(draw, message):
     text = f"graph g(r: rng, p: float64[]) -> (next: rng, x) {{\n  next, x = {draw}\n}}"
     with pytest.raises(Exception, match=message):
         ptg.run(text, test_random_words.vector(np.random.PCG64(1)), np.array(-0.5))
+
+
+@pytest.mark.parametrize("draw", [
+    "vonmises_rv(r, [2], 0.0, p)", "vonmises_rv(r, None, 0.0, [p, p])", "gamma_rv(r, [2], p, 1.0)",
+    "gamma_rv(r, None, [p, p], 1.0)", "beta_rv(r, [2], p, 3.0)", "normal_rv(r, [2], p, 1.0)",
+])
+def test_parameters_that_are_no_number(draw):
+    """NaN, also where NumPy draws for ever (gamma, beta)"""
+    text = f"graph g(r: rng, p: float64[]) -> (next: rng, x) {{\n  next, x = {draw}\n}}"
+    assert np.isnan(ptg.run(text, test_random_words.vector(np.random.PCG64(1)), np.array(np.nan))[1]).all()
