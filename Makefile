@@ -53,7 +53,7 @@ LIBS = $(PROTOBUF_C_LIBS) -lm
 
 # What the machine has; made again with what is missing installed for the goals that promise that.
 SETUP_GOALS := demo check check-all check-update check-runtimes check-asan check-tsan check-valgrind \
-	check-pymc bench venv wheel web web-serve check-web check-batch
+	check-pymc check-random bench venv wheel web web-serve check-web check-batch
 SETUP := $(if $(filter $(SETUP_GOALS),$(MAKECMDGOALS)),install,find)
 NO_BUILD := clean help format uninstall deb
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
@@ -300,6 +300,10 @@ format:
 doc: $(B)/ptgc
 	$(call say,DOC,doc/ops.md doc/language.md)$(TEST_ENV) tests/doc.sh -u
 
+.PHONY: check-random
+check-random: all venv
+	$(call say,RANDOM,$(or $(N),1000000) draws of each distribution beside NumPy)$(PYTHON) bench/streams.py --draws $(or $(N),1000000)
+
 property: all venv
 	$(call say,PROPERTY,$(or $(N),10000) random graphs)PTGC_EXAMPLES=$(or $(N),10000) PYTHONPATH=python \
 		$(PYTHON) -m pytest -q -p no:cacheprovider -n 2 tests/run/test_property.py
@@ -318,6 +322,7 @@ help:
 	'make check-update   rewrite the expected outputs of the golden and command line tests' \
 	'make check-runtimes all emitted models on all runtimes, write doc/runtimes.md' \
 	'make check-pymc     all distributions of PyMC beside PyTensor, write doc/pymc.md: some minutes' \
+	'make check-random N=1000000  that many draws of each distribution beside NumPy' \
 	'make check-asan     unit, golden and command line tests under ASan and UBSan alone' \
 	'make check-tsan     eight threads at once under TSan' \
 	'make check-valgrind unit and golden tests under valgrind' \

@@ -1,0 +1,184 @@
+"""Random variables beside NumPy: for each distribution the same draws, the same state afterwards, and the time.
+
+Usage: bench/streams.py [--draws N] [--write] [NAME...]. `make check-random` runs all of it with a million draws of each.
+NumPy's side is what PyTensor's op calls. --write puts the table into doc/random.md. It fails where the state that is
+left behind differs, where draws differ that NumPy computes without a logarithm or a power, and where others are further
+off than LIMIT.
+"""
+
+import argparse
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import onnxruntime as ort
+import pytensor
+from pytensor.tensor.random import basic
+
+ROOT = Path(__file__).resolve().parent.parent
+LIMIT = 8  # ULP
+LOOSE = {"vonmises"}  # an arccos of numbers near 1
+# What is added last, where that is more than the result: the error is in its units in the last place.
+TERMS = {"normal": 1, "laplace": 1, "logistic": 1, "gumbel": 1, "cauchy": 1, "halfnormal": 1, "halfcauchy": 1, "t": 1,
+         "vonmises": np.pi, "multivariate_normal": 2, "truncexpon": 1, "uniform": 1}
+BEGIN = "| distribution | parameters |"
+# name, parameters; behind "/" the part of the draws that is made, where NumPy is slow or a Loop makes them
+ROWS = """
+uniform -1 2.5
+normal 0.5 2
+halfnormal 0.5 2
+lognormal 0.5 0.7
+exponential 2
+laplace 0.5 2
+logistic 0.5 2
+gumbel 0.5 2
+cauchy 0.5 2
+halfcauchy 0.5 2
+pareto 3 1.5
+triangular 0 1 3
+truncexpon 2 0.5 3
+weibull 1.5
+gamma 2.5 1.5
+gamma 0.5 1.5
+invgamma 2.5 1.5
+gengamma 2.5 1.5 2
+t 5 0.5 2
+beta 2.5 3.5
+beta 0.5 0.4
+wald 1.5 2
+vonmises 0.5 3
+bernoulli 0.3
+categorical [0.2,0.3,0.5]
+integers 0 1000
+integers 0 1099511627776
+binomial 10 0.3
+binomial 1000 0.4
+poisson 3
+poisson 300
+geometric 0.1
+geometric 0.5
+negative_binomial 5 0.3 /10
+beta_binomial 10 2.5 3.5
+hypergeometric 15 20 10
+hypergeometric 1500 2000 1000
+multinomial 10 [0.2,0.3,0.5] /3
+dirichlet [2.5,3.5,0.5] /3
+multivariate_normal [0.5,1] [[2,0.5],[0.5,1]] /2
+permutation [PERMUTED] /10
+choice_without_replacement [PERMUTED] /100
+"""
+OPS = {"t": basic.t, "gamma": basic._gamma, "beta_binomial": basic.betabinom, "dirichlet": basic.dirichlet}
+
+
+def words(g):
+    s = g.bit_generator.state
+    low, at, step = 2**64 - 1, s["state"]["state"], s["state"]["inc"]
+    return np.array([at >> 64, at & low, step >> 64, step & low, s["has_uint32"], s["uinteger"]], np.uint64)
+
+
+def session(text):
+    made = subprocess.run([ROOT / "build" / "ptgc", "-", "-o", "-"], input=text.encode(), capture_output=True)
+    if made.returncode:
+        raise RuntimeError(made.stderr.decode().splitlines()[0])
+    so = ort.SessionOptions()
+    so.intra_op_num_threads = 1
+    so.log_severity_level = 3
+    return ort.InferenceSession(made.stdout, so, providers=["CPUExecutionProvider"])
+
+
+def best(f, rounds):
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        result = f()
+        times.append(time.perf_counter() - start)
+    return result, min(times)
+
+
+def oracle(name, params, n):
+    if name == "permutation":
+        return lambda g: g.permutation(params[0])
+    if name == "choice_without_replacement":
+        return lambda g: g.choice(params[0], n, replace=False)
+    op = OPS.get(name) or getattr(basic, name)
+    return lambda g: op.rng_fn(g, *params, (n,))
+
+
+def text_of(name, params):
+    typed = [f"p{i}: {p.dtype}[{', '.join(map(str, p.shape))}]" for i, p in enumerate(params)]
+    names = ", ".join(f"p{i}" for i in range(len(params)))
+    size, sig = "[n]", ""
+    if name == "permutation":
+        size = "None"
+    if name == "choice_without_replacement":
+        size, sig, names = "None", '{"(a0),(1)->(s0)"}', names + ", [n]"
+    return f"""graph g(r: rng, n: int64[], {', '.join(typed)}) -> (next: rng, x) {{
+      next, x = {name}_rv{sig}(r, {size}, {names})
+    }}"""
+
+
+def ulps(x, y, term):
+    """Differences in units in the last place of the larger numbers, or of what was added to get them"""
+    return np.abs(x - y) / np.spacing(np.maximum(np.maximum(np.abs(x), np.abs(y)), float(term)))
+
+
+def row(line, draws):
+    """The cells of a row of the table; and is all as promised?"""
+    line, _, part = line.partition(" /")
+    name, *given = line.split()
+    n = draws // int(part or 1)
+    params = [np.asarray(np.arange(n if name == "permutation" else draws) if p == "[PERMUTED]" else eval(p)) for p in given]
+    run, draw = session(text_of(name, params)), oracle(name, params, n)
+    r = words(np.random.default_rng(5))
+    feeds = {"r": r, "n": np.array(n), **{f"p{i}": p for i, p in enumerate(params)}}
+    feeds = {i.name: feeds[i.name] for i in run.get_inputs()}
+    (after, x), ours = best(lambda: run.run(None, feeds), 3)
+    g = np.random.default_rng(5)
+    y = np.asarray(draw(g))
+    _, theirs = best(lambda: draw(np.random.default_rng(5)), 3)
+    off = x != y
+    state = np.array_equal(after, words(g))
+    ok = state and x.shape == y.shape and (x.dtype.kind == "f" or not off.any())
+    equal = "all"
+    if off.any():
+        far = ulps(x, y, TERMS.get(name, 0)).max()
+        ok = ok and (far <= LIMIT or name in LOOSE)
+        equal = f"1 in {round(off.size / off.sum()):,} is not, by {far:.0f} ULP at most"
+    count = max(y.size, 1)
+    cells = [f"`{name}_rv`", " ".join(given).replace("[PERMUTED]", f"{params[0].size:,} items"), equal,
+             "yes" if state else "no", f"{ours / count * 1e9:.0f}", f"{theirs / count * 1e9:.0f}", f"{ours / theirs:.1f}"]
+    return cells, ok
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("--draws", type=int, default=1_000_000)
+    args.add_argument("--write", action="store_true")
+    args.add_argument("names", nargs="*")
+    args = args.parse_args()
+    pytensor.config.floatX = "float64"
+    failed, lines = 0, [f"{BEGIN} equal to NumPy's | state too | ns a number | NumPy | times |", "| --- " * 7 + "|"]
+    for line in ROWS.strip().splitlines():
+        if args.names and line.split()[0] not in args.names:
+            continue
+        try:
+            cells, ok = row(line, args.draws)
+        except (RuntimeError, ort.capi.onnxruntime_pybind11_state.Fail) as e:
+            print(f"failed: {line}: {e}")
+            failed += 1
+            continue
+        failed += not ok
+        lines.append(f"| {' | '.join(cells)} |")
+        print(lines[-1] + ("" if ok else " failed"), flush=True)
+    if args.write:
+        page = ROOT / "doc" / "random.md"
+        before, _, rest = page.read_text().partition(BEGIN)
+        _, _, after = rest.partition("\n\n")
+        page.write_text(before + "\n".join(lines) + "\n" + (("\n" + after) if after else ""))
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
