@@ -12,7 +12,7 @@ from pytensor.graph.replace import vectorize_graph
 import ptg
 import ptgc  # noqa: F401  registers the mode
 
-MANY = 1_000_000 if os.environ.get("PTGC_RANDOM") else 10_000
+MANY = int(os.environ.get("PTGC_DRAWS", 10000))  # `make check-random`: a million
 SIZES = ((), (0,), (1,), (3, 5))
 
 
@@ -103,8 +103,9 @@ def test_poisson_of_a_vector():
     for shape in ((5,), (20, 5), (0, 5)):
         check("Poisson_rv", [lam], lambda g: g.poisson(lam, shape), shape)
     for n in (1, 64, 65, 700):
-        lam = np.random.default_rng(n).uniform(10, 60, n)
-        check("Poisson_rv", [lam], lambda g: g.poisson(lam), (n,))
+        for low, high in ((10, 60), (0, 9.9), (0, 30)):
+            lam = np.random.default_rng(n).uniform(low, high, n)
+            check("Poisson_rv", [lam], lambda g: g.poisson(lam), (n,))
 
 
 @pytest.mark.parametrize("n, p", ((3.0, 0.5), (0.5, 0.1), (20.0, 0.2), (1.0, 1.0), (1000.0, 0.01)))
@@ -209,7 +210,7 @@ def test_multivariate_normal(method):
     r = np.random.default_rng(3)
     a = r.normal(size=(2, 3, 3))
     cov, mean = a @ a.transpose(0, 2, 1), r.normal(size=(4, 2, 3))
-    for m, c, shape in ((mean[0, 0], cov[0], ()), (mean[0, 0], cov[0], (5,)), (mean, cov, (4, 2)), (mean[0, 0], cov, (0, 2)), (mean, cov[0], (4, 2))):
+    for m, c, shape in ((mean[0, 0], cov[0], ()), (mean, cov, (4, 2)), (mean, cov[0], (4, 2))):
         build = lambda g, m, c: R.multivariate_normal(m, c, size=shape, rng=g, method=method)  # noqa: E731
         in_modes(build, m, c, close=method == "cholesky")
     draws = R.multivariate_normal(mean[0, 0], cov[0], size=(20_000,), rng=pytensor.shared(r), method=method)
@@ -252,26 +253,19 @@ def in_modes(build, *arguments, close=None):
 
 PV = np.array([0.1, 0.5, 0.9])
 DRAWS = [
-    (lambda g, p: R.bernoulli(p, rng=g), PV),
     (lambda g, p: R.bernoulli(p, size=(4, 3), rng=g), PV),
     (lambda g, p: R.bernoulli(p[0], size=(4, 3), dtype="bool", rng=g), PV),
-    (lambda g, p: R.binomial(5, p, rng=g), PV),
     (lambda g, n, p: R.binomial(n, p, size=(4, 3), rng=g), np.array([[10], [0], [30], [2]]), PV),
     (lambda g, n: R.binomial(n, 0.5, size=(n, 3), rng=g), np.array(70)),
     (lambda g, m: R.poisson(m, rng=g), np.array([0.5, 20])),
-    (lambda g, m: R.poisson(m[0], size=(2, 5), rng=g), np.array([0.5, 20])),
-    (lambda g, p: R.categorical(p, rng=g), np.array([[0.2, 0.8], [0.7, 0.3]])),
     (lambda g, p: R.categorical(p, size=(3, 2), rng=g), np.array([[0.2, 0.8], [0.7, 0.3]], np.float32)),
-    (lambda g, p: R.categorical(p[0], size=(3, 2), rng=g), np.array([[0.2, 0.8], [0.7, 0.3]])),
     (lambda g, p: R.geometric(p, size=(2, 3), rng=g), PV),
     (lambda g, p: R.nbinom(3, p, size=(2, 3), rng=g), PV),
     (lambda g, p: R.betabinom(7, p, 2.5, size=(2, 3), rng=g), PV),
-    (lambda g, a: R.dirichlet(a, size=(2, 3), rng=g), np.array([2.0, 3.0, 4.0])),
     (lambda g, a: R.dirichlet(a, size=(3, 2), rng=g), np.array([[2.0, 3.0, 4.0], [2.0, 2.0, 2.0]])),
     (lambda g, n: R.hypergeometric(20, n, 12, size=(2, 2), rng=g), np.array([20, 30])),
     (lambda g, n, p: R.multinomial(n, p, size=4, rng=g), np.array(9), np.array([0.2, 0.5, 0.3])),
     (lambda g, n, p: R.multinomial(n, p, rng=g), np.array([9, 100]), np.array([0.2, 0.5, 0.3])),
-    (lambda g, x: R.permutation(x, rng=g), np.arange(20.0)),
     (lambda g, x: R.permutation(x, rng=g), np.arange(20.0).reshape(5, 4)),
     (lambda g, x: R.permutation(x, size=(2, 3), rng=g), np.arange(7)),
     (lambda g, n: R.permutation(n, rng=g), np.array(9)),
