@@ -429,6 +429,7 @@ static struct tensor *literal_tensor(struct elab *e, const struct cv *v, enum dt
 		elab_error(e, v->span, E_DTYPE, "there are no literals of dtype %s%s",
 			   dtypes[t].name,
 			   t == DT_BFLOAT16 ? ": its constants are bfloat16[...](bytes(\"...\"))"
+			   : is_rng(t)      ? ": write rng(42), with a seed"
 					    : "");
 		return NULL;
 	}

@@ -38,17 +38,49 @@ static const char *read_group(const char *s, struct signature *sig, uint32_t g)
 	return s + 1;
 }
 
-static bool read_signature(struct ctx *cx, const struct node *n, struct signature *sig)
+static bool read_text(const char *s, struct signature *sig)
 {
-	const char *s = prop_str(cx, n, "signature");
-
 	*sig = (struct signature){0};
-	for (s = read_group(s ? s : n->op->core, sig, 0); s && *s == ',';)
+	for (s = read_group(s, sig, 0); s && *s == ',';)
 		s = read_group(s + 1, sig, ++sig->nparams);
 	if (!s || strncmp(s, "->", 2) != 0)
 		return false;
 	s = read_group(s + 2, sig, ++sig->nparams);
 	return s && !*s;
+}
+
+/* permutation(5) has one dim, any other as many as what is permuted; choice(a, p, shape), where p
+ * may be left out, has those of shape and all but the first of a. */
+static bool fits_op(const struct node *n, const struct signature *sig,
+		    const struct signature *usual)
+{
+	uint32_t last = sig->nparams - 1, rank = sig->rank[0], own = sig->rank[sig->nparams];
+	int64_t lengths = 0;
+
+	if (n->op == &op_table[OP_permutation_rv])
+		return sig->nparams == 1 && own == (rank ? rank : 1);
+	if (n->op != &op_table[OP_choice_without_replacement_rv])
+		return sig->nparams == usual->nparams &&
+		       !memcmp(sig->rank, usual->rank, sizeof(sig->rank));
+	if (last < 1 || last > 2 || sig->rank[last] != 1)
+		return false;
+	lengths = strtol(sig->name[last][0], NULL, 10);
+	return lengths >= 0 && own == lengths + (rank ? rank - 1 : 0) &&
+	       (last == 1 || sig->rank[1] == 1);
+}
+
+/* false: the property is no signature that the op can have */
+static bool read_signature(struct ctx *cx, const struct node *n, struct signature *sig)
+{
+	const char *s = prop_str(cx, n, "signature");
+	struct signature usual;
+
+	read_text(n->op->core, &usual);
+	if (!s) {
+		*sig = usual;
+		return true;
+	}
+	return read_text(s, sig) && fits_op(n, sig, &usual);
 }
 
 uint32_t draw_core_rank(struct ctx *cx, const struct node *n, uint32_t param)
@@ -132,8 +164,8 @@ static bool support_dims(struct ctx *cx, struct node *n, const struct signature 
 		}
 	for (uint32_t k = 0; k < sig->rank[sig->nparams]; k++) {
 		const char *name = sig->name[sig->nparams][k];
-		d[k] = isdigit((unsigned char)*name) ? dim_const(cx, atoi(name)) : DIM_NONE;
-		if (!d[k] && !named_length(cx, n, sig, name, &d[k]))
+		d[k] = DIM_NONE;
+		if (!named_length(cx, n, sig, name, &d[k]))
 			return false;
 		d[k] = d[k] ? d[k] : counted_length(cx, n, k, lead + k);
 	}
@@ -226,8 +258,8 @@ bool sh_random(struct ctx *cx, struct node *n)
 		return false;
 	}
 	if (!read_signature(cx, n, &sig)) {
-		error(cx, n->span, E_PROPERTY, "%s: the signature has to be like \"(),()->()\"",
-		      n->op->name);
+		error(cx, n->span, E_PROPERTY, "%s: the signature has to be like \"%s\"",
+		      n->op->name, n->op->core);
 		return false;
 	}
 	if (!check_params(cx, n, &sig) || !batch_dims(cx, n, &sig, batch, &lead) ||
