@@ -284,3 +284,26 @@ def test_right_sides_of_one_matrix_are_columns(rank):
         want = np.linalg.solve(full, y if rank == 2 else y[..., None])
         got = ptg.run(text, m, y)
         np.testing.assert_allclose(got, want if rank == 2 else want[..., 0], rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("opset", [13, 18, 26])
+def test_reshape_to_unknown_lengths(opset):
+    """-1 is a length of the items, which a batch of none leaves known; nothing of the shapes is known before."""
+    text = """ptg 1
+
+graph g(x: float64[b, m, n], to: int64[2]) -> (y) {
+  y = Blockwise{core_op=Reshape{ndim=2}, signature="(m,n),(k)->(p,q)"}(x, to)
+}
+"""
+    model = ptg.compile(text, opset=opset)
+    for b, (m, n) in itertools.product((0, 1, 3), [(2, 6), (1, 1), (0, 4), (3, 0)]):
+        x = np.arange(float(b * m * n)).reshape(b, m, n)
+        for to in ((-1, 2), (4, -1), (m, n), (n, -1), (-1, 1)):
+            if -1 in to and (m * n) % max(abs(to[0] * to[1]), 1):
+                continue
+            if 0 in to and -1 in to:
+                continue  # NumPy refuses that too
+            want = x.reshape(b, *np.empty((m, n)).reshape(to).shape)
+            got = ptg.run(model, x, np.array(to))
+            assert got.shape == want.shape
+            np.testing.assert_array_equal(got, want)

@@ -105,6 +105,21 @@ def test_not_finite_is_nan(dtype):
             assert all(np.all(np.isnan(x)) for x in ptg.run(model, a))
 
 
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_squares_that_leave_the_range(scale):
+    """The squares of such elements are 0 or inf; alone, and beside a matrix of another scale."""
+    one = ptg.compile(text("Eigh(a)", "a: float64[n, n]", "w, v"))
+    many = ptg.compile(text(BATCH_OF["Eigh"], "a: float64[b, n, n]", "w, v"))
+    for n in (1, 2, 3, 5, 17, 65):
+        for a in list(symmetric(n, "float64"))[:8]:
+            a = (a + a.T) / 2
+            pair = ptg.run(many, np.stack([a * scale, a]))
+            for w, v in (ptg.run(one, a * scale), (pair[0][0], pair[1][0])):
+                e, big = eps("float64") * (8 + n / 2), norm_of(a) or 1.0
+                small(v.T @ v - np.eye(n), 2 * e)
+                small((a @ v - v * (w / scale)) / big, e)
+
+
 BATCH_OF = {
     "Eigh": 'Blockwise{core_op=Eigh, signature="(m,m)->(m),(m,m)"}(a)',
     "Eigvalsh": 'Blockwise{core_op=Eigvalsh, signature="(m,m)->(m)"}(a)',

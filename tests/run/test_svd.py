@@ -47,6 +47,25 @@ def test_svd(dtype, full):
             small((got - want) / big, e)
 
 
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_squares_that_leave_the_range(scale):
+    """The squares of such elements are 0 or inf; alone, and beside a matrix of another scale."""
+    one = ptg.compile(text("SVD(a)", "a: float64[m, n]", "u, s, v"))
+    sig = "(m,n)->(m,m),(k),(n,n)"
+    many = ptg.compile(text(f"Blockwise{{core_op=SVD, signature='{sig}'}}(a)", "a: float64[b, m, n]", "u, s, v"))
+    for m, n in [(1, 1), (1, 4), (2, 2), (5, 3), (3, 5), (17, 17), (40, 20)]:
+        k = min(m, n)
+        for a in list(matrices(m, n))[:6]:
+            want = np.linalg.svd(a, compute_uv=False)
+            e, big = eps("float64") * (10 + (m + n) / 2), want[0] or 1.0
+            pair = ptg.run(many, np.stack([a * scale, a]))
+            for u, s, v in (ptg.run(one, a * scale), [x[0] for x in pair]):
+                small(u.T @ u - np.eye(m), 2 * e)
+                small(v @ v.T - np.eye(n), 2 * e)
+                small((s / scale - want) / big, e)
+                small(((u[:, :k] * (s / scale)) @ v[:k] - a) / big, 2 * e)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_svd_not_finite(dtype):
     model = ptg.compile(text("SVD(a)", f"a: {dtype}[m, n]", "u, s, v"))
