@@ -26,13 +26,14 @@ from ptgc._batch_scan import batched_scan, lengths_of, stretched, unbatched
 # What they bring was measured with bench/models.py: time of a call, nodes, time to compile (geometric means).
 #   scan_save_mem*              without: models with loops take 1.90 times as long
 #   merging of scans            without: 1.46
-#   pushing out of scans        without: 1.02, and no fewer nodes: ptgc does the same
+#   pushing out of scans, left out      with: 1.00, GARCH 1.75: ptgc does the same, once it has merged equal states,
+#                               of which PyTensor may push out one in another form
 #   rewrites of inner graphs    without: 1.31 for models with LogSumExp and the like; a third of their time to compile
 #   inline_ofg, left out        with: 1.05 (a Markov chain 1.28), as LogSumExp is taken apart; nodes 0.98
 #   fusion, left out            with: 0.99; it hides ops in Composites, which errors and names then miss
 #   local_pow_to_nested_squaring, left out    with: 1.00; x ** 5 is one Pow in place of three products
 INCLUDE = ["fast_run", "lazy_ifelse", "scan_save_mem_no_prealloc", "alloc_empty_to_zeros", "onnx"]
-EXCLUDE = ["fusion", "inline_ofg", "local_pow_to_nested_squaring"]
+EXCLUDE = ["fusion", "inline_ofg", "local_pow_to_nested_squaring", "scan_push_out_seq", "scan_push_out_non_seq"]
 
 ERFC = [patterns.local_one_plus_erf, patterns.local_one_minus_erf, patterns.local_erf_minus_one]
 EXCLUDE += [pattern.name for pattern in ERFC]

@@ -323,6 +323,19 @@ struct value *batch(struct move *m, struct frame *f, struct node *n, bool any_si
 	return all;
 }
 
+/* Does the loop carry and stack values of the shape of n's result? */
+static bool stacks_like(struct move *m, const struct frame *f, const struct node *n)
+{
+	const struct block *body = f->block;
+	uint32_t states = f->loop->nin - 2u;
+	bool carries = false, stacks = false;
+
+	for (uint32_t i = 0; i < f->loop->nout; i++)
+		if (same_dims(m->cx, body->results.at[1 + i]->type, n->out[0]->type))
+			*(i < states ? &carries : &stacks) = true;
+	return carries && stacks;
+}
+
 /* Is n a row, all of which are computed outside from now on? */
 static bool becomes_row(struct move *m, struct frame *f, struct node *n)
 {
@@ -340,7 +353,9 @@ static bool becomes_row(struct move *m, struct frame *f, struct node *n)
 		return false;
 	if (counts_steps(m, f, n) || (is_onnx(n, ONNX_Gather) && reads_row(m, f, n)))
 		return true;
-	struct value *all = rewrite_is_on(m->cx, PASS_BATCH) ? batch(m, f, n, false) : NULL;
+	if (!rewrite_is_on(m->cx, PASS_BATCH))
+		return false;
+	struct value *all = batch(m, f, n, stacks_like(m, f, n));
 	if (all)
 		make_row(m, f, n, all);
 	return all != NULL;
