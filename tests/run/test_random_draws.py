@@ -20,7 +20,7 @@ DRAWS = {
     "triangular": (pt.random.triangular, [(-1.0, 0.3, 2.0)], 0, 0),
     "normal": (pt.random.normal, [(0.0, 1.0), (1.5, 0.3)], 2, 1e-4),
     "halfnormal": (pt.random.halfnormal, [(0.0, 1.0), (0.5, 2.0)], 2, 1e-4),
-    "lognormal": (pt.random.lognormal, [(0.0, 1.0), (0.5, 2.0)], 4, 1),
+    "lognormal": (pt.random.lognormal, [(0.0, 1.0), (0.5, 2.0)], 16, 1),
     "exponential": (pt.random.exponential, [(1.0,), (3.7,)], 2, 1e-4),
     "laplace": (pt.random.laplace, [(0.0, 1.0)], 4, 1),
     "logistic": (pt.random.logistic, [(0.0, 1.0)], 4, 1),
@@ -29,7 +29,7 @@ DRAWS = {
     "halfcauchy": (pt.random.halfcauchy, [(0.0, 1.0)], 4, 1),
     "pareto": (pt.random.pareto, [(3.0, 1.5)], 4, 1),
     "weibull": (pt.random.weibull, [(1.7,)], 4, 1),
-    "gamma": (pt.random.gamma, [(2.5, 1.0), (40.0, 3.0), (1.0, 2.0), (0.0, 1.0)], 2, 1e-4),
+    "gamma": (pt.random.gamma, [(2.5, 1.0), (40.0, 3.0), (1.0, 2.0), (0.0, 1.0)], 4, 1e-4),
     "gamma below 1": (pt.random.gamma, [(0.6, 1.0)], 8, 1),
     "invgamma": (pt.random.invgamma, [(2.5, 3.0)], 2, 1e-4),
     "gengamma": (pt.random.gengamma, [(5.0, 2.0, 1.5)], 4, 1),
@@ -43,7 +43,7 @@ DRAWS = {
 
 
 # where terms are added, the ULP are those of numbers of this size
-SIZES = {"laplace": 1, "logistic": 1, "gumbel": 1, "cauchy": 1, "halfcauchy": 1, "lognormal": 0}
+SIZES = {"normal": 2, "laplace": 1, "logistic": 1, "gumbel": 1, "cauchy": 1, "halfcauchy": 1, "lognormal": 0}
 
 
 def compare(name, x, y, ulp, share):
