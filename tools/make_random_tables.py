@@ -1,6 +1,8 @@
-"""Writes lib/random_tables.ptg: the tables of NumPy's ziggurats, and those that PCG64 jumps ahead by.
+"""Writes lib/random_tables.ptg: the tables of NumPy's ziggurats, that of a logarithm, and those that PCG64 jumps
+ahead by.
 
-    python tools/make_random_tables.py numpy/random/src/distributions/ziggurat_constants.h >lib/random_tables.ptg
+    python tools/make_random_tables.py numpy/random/src/distributions/ziggurat_constants.h \\
+        optimized-routines/math/log_data.c >lib/random_tables.ptg
 
 A recomputation of the ziggurat tables differs from NumPy's in the last bits, so they are taken as they are.
 """
@@ -48,7 +50,7 @@ print("""ptg 1 infix=onnx
 
 # Written by tools/make_random_tables.py.
 
-# ---- NumPy's ziggurats. Copyright (c) 2005-2026, NumPy Developers; BSD 3-clause licence, see doc/random.md.
+# ---- NumPy's ziggurats. Copyright (c) 2005-2025, NumPy Developers; see LICENSE.
 # Layer i is used as it is below k[i]; w[i] is its width divided by 2^52 (2^53 for the exponential), f[i] its height.""")
 for fn, k, w, f in (("_Ziggurat_normal", "ki", "wi", "fi"), ("_Ziggurat_exponential", "ke", "we", "fe")):
     print(f"\nfn {fn}() -> (k: float64[256], w: float64[256], f: float64[256]) {{")
@@ -56,6 +58,17 @@ for fn, k, w, f in (("_Ziggurat_normal", "ki", "wi", "fi"), ("_Ziggurat_exponent
     print(statement("w", "float64", numpy_table(w + "_double", text)))
     print(statement("f", "float64", numpy_table(f + "_double", text)))
     print("}")
+rows = re.search(r"#elif N == 128\n(\{0x1.7.*?)#endif", open(sys.argv[2]).read(), re.S).group(1)
+rows = re.findall(r"\{([^,]*), ([^}]*)\}", rows)
+assert len(rows) == 128
+print("""
+# ---- The logarithm of the GNU C library. Copyright (c) 2018-2025, Arm Limited; see LICENSE.
+# Near the middle of a range of numbers 1/c and log(c) of a c.
+""")
+print("fn _Log_table() -> (inverse: float64[128], log: float64[128]) {")
+print(statement("inverse", "float64", [a.strip() for a, _ in rows]))
+print(statement("log", "float64", [b.strip() for _, b in rows]))
+print("}")
 print("""
 # ---- The linear congruential generator of PCG64 is s' = a s + c modulo 2^128. After m steps s is
 # s + (1 + a + ... + a^(m-1)) d with d = (a - 1) s + c. Level j has these sums for the m of 0, 256^j, 2 256^j, ...,

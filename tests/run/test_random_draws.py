@@ -30,7 +30,7 @@ DRAWS = {
     "pareto": (pt.random.pareto, [(3.0, 1.5)], 4, 1),
     "weibull": (pt.random.weibull, [(1.7,)], 4, 1),
     "gamma": (pt.random.gamma, [(2.5, 1.0), (40.0, 3.0), (1.0, 2.0), (0.0, 1.0)], 4, 1e-4),
-    "gamma below 1": (pt.random.gamma, [(0.6, 1.0)], 8, 1),
+    "gamma below 1": (pt.random.gamma, [(0.6, 1.0), (0.9, 1.0)], 4, 1e-4),
     "invgamma": (pt.random.invgamma, [(2.5, 3.0)], 2, 1e-4),
     "gengamma": (pt.random.gengamma, [(5.0, 2.0, 1.5)], 4, 1),
     "t": (pt.random.t, [(4.0, 0.5, 2.0)], 4, 1),
