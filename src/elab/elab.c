@@ -243,9 +243,14 @@ static bool exec_assign(struct elab *e, struct stmt *s)
 	if (v.kind == CV_MULTI && v.n > s->ntargets && cannot_convert(&v.u.items[0])) {
 		v.n = s->ntargets; /* lowering reports the op */
 	} else if (v.kind != CV_POISON && (v.kind == CV_MULTI ? v.n : 1) != s->ntargets) {
-		elab_error(e, s->targets->span, E_ARITY, "%u name%s on the left for %u result%s",
-			   s->ntargets, s->ntargets == 1 ? "" : "s", v.kind == CV_MULTI ? v.n : 1,
-			   v.kind == CV_MULTI ? "s" : "");
+		struct diag *d = elab_error(
+			e, s->targets->span, E_ARITY, "%u name%s on the left for %u result%s",
+			s->ntargets, s->ntargets == 1 ? "" : "s", v.kind == CV_MULTI ? v.n : 1,
+			v.kind == CV_MULTI ? "s" : "");
+		if (v.kind == CV_MULTI && v.u.items[0].kind == CV_VALUE &&
+		    is_rng((enum dtype)v.u.items[0].u.v->type.dtype))
+			note(e->cx, d, (struct span){0, 0},
+			     "the first result is the next generator: r2, x = ...");
 		v = poison(v.span);
 	}
 	for (uint32_t i = 0; i < s->ntargets; i++)

@@ -111,6 +111,8 @@ static void replace_wrong_nodes(struct ctx *cx, struct graph *g)
 	build_reopen(&b, cx, g);
 	b.instead = ort_instead;
 	rebuild_block(&b, g->block);
+	if (cx->errors)
+		stop(cx);
 	for (uint32_t i = 0; i < g->states.len; i++)
 		if (g->states.at[i].next)
 			g->states.at[i].next = g->states.at[i].next->low;
