@@ -258,6 +258,14 @@ def schur_parts(x):
     return [z @ t @ z.T, z.T @ z, pt.tril(t, -2), pt.sort(pt.diagonal(t))]
 
 
+def eig_parts(x):
+    """What does not depend on the factors of the vectors and the order of the eigenvalues."""
+    w, v = pt.linalg.eig(x)
+    both = v * w
+    rest = [x @ pt.real(v) - pt.real(both), x @ pt.imag(v) - pt.imag(both)]
+    return [pt.sort(pt.real(w)), *rest, (pt.real(v) ** 2 + pt.imag(v) ** 2).sum(0)]
+
+
 SIGNS = {**SOLVED, "why": "signs and order of the factors are free, so their product is compared"}
 ANY_RANK = A(shape="m,n", values=whole_rank)
 row(
@@ -268,6 +276,7 @@ row(
     as_declared=True,
     **SIGNS,
 )
+row("Eig", Form(eig_parts, (SQUARE,), **NUMPY), as_declared=True, **SIGNS)
 row("Schur", Form(schur_parts, (SQUARE,), **NUMPY), as_declared=True, **SIGNS)
 row(
     "MatrixPinv",

@@ -1,9 +1,13 @@
 """lib/schur.ptg against SciPy: Schur forms and what is solved from them."""
 import numpy as np
 import ptg
+import pytensor
+import pytensor.tensor as pt
 import pytest
 from residuals import eps, small, text
 import scipy.linalg as sl
+
+import ptgc
 
 DTYPES = ["float64", "float32"]
 
@@ -116,3 +120,49 @@ def test_riccati_of_batch():
             want = ptg.run(one, a[i], b, q[i], r)
             np.testing.assert_allclose(x[i], want, 1e-9)
             assert np.all(np.isnan(want)) == (i == 2)
+
+
+EIG = {
+    "random": lambda n: np.random.default_rng(n).normal(size=(n, n)),
+    "symmetric": lambda n: np.minimum.outer(np.arange(n), np.arange(n)) + 1.0,
+    "pairs": lambda n: np.roll(np.eye(n), 1, 0) * np.arange(1, n + 1),
+    "one block": lambda n: np.diag(np.ones(max(n - 1, 0)), 1) if n else np.zeros((0, 0)),
+    "diagonal": lambda n: np.diag(np.arange(n) % 3 - 1.0),
+    "large": lambda n: np.random.default_rng(n).normal(size=(n, n)) * 1e200,
+}
+
+
+@pytest.mark.parametrize("kind", EIG)
+def test_eig(kind):
+    """a v = v w, vectors of length 1 whose largest element is real, and NumPy's eigenvalues; a matrix with NaN"""
+    x = pt.dmatrix("x")
+    f = pytensor.function([x], pt.linalg.eig(x), mode="ONNX")
+    for n in (0, 1, 2, 3, 6, 17):
+        a = EIG[kind](n)
+        w, v = f(a)
+        assert w.dtype == v.dtype == np.complex128 and w.shape == (n,) and v.shape == (n, n)
+        if not n:
+            continue
+        size = np.abs(a).max() or 1
+        np.testing.assert_allclose(a @ v / size, v * w / size, atol=1e-14 * n)
+        np.testing.assert_allclose(np.linalg.norm(v, axis=0), 1, rtol=1e-14)
+        largest = v[np.argmax(np.abs(v) - np.arange(n)[:, None] * 1e-12, 0), np.arange(n)]
+        assert (np.abs(largest.imag) < 1e-6).all()
+        want = list(np.linalg.eigvals(a))
+        for value in w:
+            i = int(np.argmin(np.abs(np.array(want) - value)))
+            assert abs(want.pop(i) - value) < 1e-13 * n * size
+    assert np.isnan(f(np.array([[1, np.nan], [0, 1]]))[0]).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "int8", "bool"])
+def test_eig_of_batches_and_dtypes(dtype):
+    x = pt.tensor3("x", dtype=dtype)
+    f = pytensor.function([x], pt.linalg.eig(x), mode="ONNX")
+    for shape in ((3, 4, 4), (1, 2, 2), (2, 1, 1)):
+        a = np.random.default_rng(5).integers(0, 2 if dtype == "bool" else 9, shape).astype(dtype)
+        w, v = f(a)
+        assert w.dtype == v.dtype == np.promote_types(dtype, np.complex64) and w.shape == shape[:2] and v.shape == shape
+        np.testing.assert_allclose(a.astype(float) @ v, v * w[:, None], atol=2e-5 if w.dtype == np.complex64 else 1e-12)
+    with pytest.raises(ptgc.CompileError, match="complex128"):
+        pytensor.function([z := pt.zmatrix()], pt.linalg.eig(z), mode="ONNX")
