@@ -5,7 +5,7 @@ ptgc --ops | grep -A 1 '^  Sum{'
 ptgc --ops sum
 ptgc --ops=LU
 ptgc --ops LU | sed -n '/^graph/,$p' >m.ptg && ptgc m.ptg && echo compiled
-ptgc --ops Eig
+ptgc --ops QZ
 ptgc --ops Cast
 ptgc --ops ReLU
 ptgc --ops Argmin
