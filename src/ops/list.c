@@ -197,11 +197,14 @@ static void add_page(struct strbuf *out)
 
 	sb_printf(out,
 		  "# The ops of .ptg\n\n"
-		  "ptgc knows %u ops of PyTensor by name: it converts %u, listed by group; %u it "
-		  "does "
-		  "[not yet convert](#not-converted-yet) and\n%u it [cannot](#not-supported). "
+		  "ptgc knows %u ops of PyTensor by name: it converts %u, listed by group; ",
+		  op_count, n.converted);
+	if (n.later)
+		sb_printf(out, "%u it does [not yet convert](#not-converted-yet) and\n", n.later);
+	sb_printf(out,
+		  "%u it [cannot](#not-supported).\n"
 		  "Search this page for a name, or try `ptgc --ops | grep Cholesky`.\n\n",
-		  op_count, n.converted, n.later, n.never);
+		  n.never);
 	for (uint32_t i = next_converted(0); i < op_count; i = next_converted(i + 1)) {
 		const char *g = op_group(&op_table[i]);
 		if (!group || strcmp(g, group)) {
@@ -228,7 +231,8 @@ static void add_page(struct strbuf *out)
 			end++;
 		add_row(out, i, end);
 	}
-	add_reasons(out, "Not converted yet", false);
+	if (count_ops().later)
+		add_reasons(out, "Not converted yet", false);
 	add_reasons(out, "Not supported", true);
 }
 

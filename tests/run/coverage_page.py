@@ -45,7 +45,7 @@ differs from what it finds (`make check` tries a third of the ops, `make check-a
 
 Contents: [dtypes](#dtypes), [larger errors](#larger-errors), [not tried](#not-tried),
 [loops over a batch](#loops-over-a-batch), [ops that were tried](#ops-that-were-tried).
-Ops that do not convert at all: [ops.md](ops.md#not-converted-yet).
+Ops that do not convert at all: [ops.md](ops.md#not-supported).
 
 **How to read a row.** This one stands in the table of dtypes:
 
