@@ -303,6 +303,7 @@ doc: $(B)/ptgc
 .PHONY: check-random
 check-random: all venv
 	$(call say,RANDOM,$(or $(N),1000000) draws of each distribution beside NumPy)$(PYTHON) bench/streams.py --draws $(or $(N),1000000)
+	$(Q)for kind in PCG64DXSM Philox; do $(PYTHON) bench/streams.py --draws 100000 --kind $$kind || exit; done
 
 property: all venv
 	$(call say,PROPERTY,$(or $(N),10000) random graphs)PTGC_EXAMPLES=$(or $(N),10000) PYTHONPATH=python \

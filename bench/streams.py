@@ -1,6 +1,6 @@
 """Random variables beside NumPy: for each distribution the same draws, the same state afterwards, and the time.
 
-Usage: bench/streams.py [--draws N] [--write] [NAME...]. `make check-random` runs all of it with a million draws of each.
+Usage: bench/streams.py [--draws N] [--kind Philox] [--write] [NAME...]. `make check-random` runs all of it with a million draws of each.
 NumPy's side is what PyTensor's op calls. --write puts the table into doc/random.md. It fails where the state that is
 left behind differs, where draws differ that NumPy computes without a logarithm or a power, and where others are further
 off than LIMIT.
@@ -69,11 +69,15 @@ multivariate_normal [0.5,1] [[2,0.5],[0.5,1]] /2
 permutation [PERMUTED] /10
 choice_without_replacement [PERMUTED] /100
 """
+KINDS = {"PCG64": "rng", "PCG64DXSM": "rng_pcg64dxsm", "Philox": "rng_philox"}
 OPS = {"t": basic.t, "gamma": basic._gamma, "beta_binomial": basic.betabinom, "dirichlet": basic.dirichlet}
 
 
 def words(g):
     s = g.bit_generator.state
+    if s["bit_generator"] == "Philox":
+        of, rest = s["state"], [s["buffer_pos"], s["has_uint32"], s["uinteger"]]
+        return np.array([*of["counter"], *of["key"], *s["buffer"], *rest], np.uint64)
     low, at, step = 2**64 - 1, s["state"]["state"], s["state"]["inc"]
     return np.array([at >> 64, at & low, step >> 64, step & low, s["has_uint32"], s["uinteger"]], np.uint64)
 
@@ -106,7 +110,7 @@ def oracle(name, params, n):
     return lambda g: op.rng_fn(g, *params, (n,))
 
 
-def text_of(name, params):
+def text_of(name, params, kind):
     typed = [f"p{i}: {p.dtype}[{', '.join(map(str, p.shape))}]" for i, p in enumerate(params)]
     names = ", ".join(f"p{i}" for i in range(len(params)))
     size, sig = "[n]", ""
@@ -114,7 +118,7 @@ def text_of(name, params):
         size = "None"
     if name == "choice_without_replacement":
         size, sig, names = "None", '{"(a0),(1)->(s0)"}', names + ", [n]"
-    return f"""graph g(r: rng, n: int64[], {', '.join(typed)}) -> (next: rng, x) {{
+    return f"""graph g(r: {KINDS[kind]}, n: int64[], {', '.join(typed)}) -> (next, x) {{
       next, x = {name}_rv{sig}(r, {size}, {names})
     }}"""
 
@@ -124,20 +128,24 @@ def ulps(x, y, term):
     return np.abs(x - y) / np.spacing(np.maximum(np.maximum(np.abs(x), np.abs(y)), float(term)))
 
 
-def row(line, draws):
+def row(line, draws, kind):
     """The cells of a row of the table; and is all as promised?"""
     line, _, part = line.partition(" /")
     name, *given = line.split()
     n = draws // int(part or 1)
     params = [np.asarray(np.arange(n if name == "permutation" else draws) if p == "[PERMUTED]" else eval(p)) for p in given]
-    run, draw = session(text_of(name, params)), oracle(name, params, n)
-    r = words(np.random.default_rng(5))
+    run, draw = session(text_of(name, params, kind)), oracle(name, params, n)
+
+    def generator():
+        return np.random.Generator(getattr(np.random, kind)(5))
+
+    r = words(generator())
     feeds = {"r": r, "n": np.array(n), **{f"p{i}": p for i, p in enumerate(params)}}
     feeds = {i.name: feeds[i.name] for i in run.get_inputs()}
     (after, x), ours = best(lambda: run.run(None, feeds), 3)
-    g = np.random.default_rng(5)
+    g = generator()
     y = np.asarray(draw(g))
-    _, theirs = best(lambda: draw(np.random.default_rng(5)), 3)
+    _, theirs = best(lambda: draw(generator()), 3)
     off = x != y
     state = np.array_equal(after, words(g))
     ok = state and x.shape == y.shape and (x.dtype.kind == "f" or not off.any())
@@ -155,6 +163,7 @@ def row(line, draws):
 def main():
     args = argparse.ArgumentParser()
     args.add_argument("--draws", type=int, default=1_000_000)
+    args.add_argument("--kind", choices=KINDS, default="PCG64")
     args.add_argument("--write", action="store_true")
     args.add_argument("names", nargs="*")
     args = args.parse_args()
@@ -164,7 +173,7 @@ def main():
         if args.names and line.split()[0] not in args.names:
             continue
         try:
-            cells, ok = row(line, args.draws)
+            cells, ok = row(line, args.draws, args.kind)
         except (RuntimeError, ort.capi.onnxruntime_pybind11_state.Fail) as e:
             print(f"failed: {line}: {e}")
             failed += 1
