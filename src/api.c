@@ -110,6 +110,8 @@ static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 	rewrite(cx, g);
 	rewrite_loops(cx, g);
 	ort_defend(cx, g);
+	if (cx->errors)
+		return;
 	place_checks(cx, g, cx->opt.target != PTGC_ONNX ? ort_instead : NULL);
 	drop_unread(cx, g);
 	verify(cx, g);

@@ -117,7 +117,8 @@ static void replace_wrong_nodes(struct ctx *cx, struct graph *g)
 		if (g->states.at[i].next)
 			g->states.at[i].next = g->states.at[i].next->low;
 	build_close(&b, g);
-	rewrite(cx, g); /* the new nodes and their neighbours may be fewer */
+	if (!cx->errors) /* what replaces a node may be missing too: such values lead nowhere */
+		rewrite(cx, g); /* the new nodes and their neighbours may be fewer */
 }
 
 void ort_defend(struct ctx *cx, struct graph *g)
