@@ -189,6 +189,7 @@ CHECKS = {
     "a length beside -1 must not be 0": (
         ValueError, "cannot reshape an array to a shape with a length of 0 and one to find"),
     "a matrix must not be singular": (np.linalg.LinAlgError, "Singular matrix"),
+    "Matrix is not positive definite": (np.linalg.LinAlgError, "Matrix is not positive definite"),
     "the offset's dtype must hold the lengths": (
         OverflowError, "Python integer out of bounds for the dtype of the offset"),
     "index arrays must broadcast together": (
@@ -212,9 +213,10 @@ def runtime_error(error, place=None):
             return kind(what + where), variable, ""
     if found and " must be " in found[2]:  # a check of lengths: the name of its node says what must hold
         return ValueError(f"{BROADCAST}: {found[2]}{where}"), variable, ""
-    if GUARD.search(text):  # a check of parameters of a draw has NumPy's message as its name
-        own = found[2] if found and " " in found[2] else BROADCAST
-        return ValueError(f"{own}{where}"), variable, ""
+    if found and " " in found[2] and (GUARD.search(text) or "_rv{" in line):
+        return ValueError(found[2] + where), variable, ""  # NumPy's message about a parameter of a draw
+    if GUARD.search(text):
+        return ValueError(f"{BROADCAST}{where}"), variable, ""
     if ARGMAX.search(text):
         return ValueError(f"zero-size array to a reduction that has no identity{where}"), variable, ""
     if PRODUCT.search(text):

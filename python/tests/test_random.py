@@ -348,3 +348,23 @@ def test_an_op_that_draws_by_python_is_refused():
     r = pytensor.shared(new())
     with pytest.raises(ptgc.UnsupportedError, match="not PyTensor's"):
         pytensor.function([], Own()(0, 1, size=(3,), rng=r), mode="ONNX")
+
+
+def test_constant_parameters():
+    """The model is loaded although ONNX Runtime could decide each of its ifs then."""
+
+    def build(r):
+        r2, x = r.poisson([1.5, 20.0])
+        r3, y = r2.dirichlet([0.5, 1.5, 2.0])
+        return [], [x], {r: r3}
+
+    both(build)
+
+
+def test_bad_parameters_raise_as_numpy_does():
+    r, sigma = pytensor.shared(new()), pt.dscalar("sigma")
+    left, x = r.normal(0, sigma, size=3)
+    f = pytensor.function([sigma], x, updates={r: left}, mode="ONNX")
+    with pytest.raises(ValueError, match="scale < 0"):
+        f(-1.0)
+    assert state(r.get_value()) == state(new())

@@ -2,8 +2,8 @@
  * defend.c: the pass that defends a model against ONNX Runtime. In: a graph of ONNX nodes, after
  * all rewrites. Out: a graph that ONNX Runtime computes as the operators say. First come traps of
  * single nodes: each such node is replaced by others, made with the builder of lowering
- * (wrong_kernels.c, where.c, folding.c). Then come traps of several nodes: products (fusion.c) and
- * Casts (casts.c); at last what is slow (stretch.c).
+ * (wrong_kernels.c, where.c, folding.c). Then come traps of several nodes: products (fusion.c),
+ * Casts (casts.c), what is slow (stretch.c), and ifs that it would decide (conditions.c).
  */
 #include "lower/build.h"
 #include "ort/ort.h"
@@ -129,4 +129,5 @@ void ort_defend(struct ctx *cx, struct graph *g)
 	prevent_fusion(cx, g);
 	part_casts(cx, g);
 	stretch_operands(cx, g);
+	hide_conditions(cx, g);
 }

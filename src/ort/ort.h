@@ -30,6 +30,8 @@ void prevent_fusion(struct ctx *cx, struct graph *g);
 void part_casts(struct ctx *cx, struct graph *g);
 /* stretch.c: operands that are broadcast along short axes get the shape of the result before */
 void stretch_operands(struct ctx *cx, struct graph *g);
+/* conditions.c: ifs whose conditions are computed from constants */
+void hide_conditions(struct ctx *cx, struct graph *g);
 /* What v is made of by nodes that the runtime may remove: v * 1, v + 0 and the like, and
  * `casts`. */
 const struct value *behind_removable(const struct value *v, bool casts);

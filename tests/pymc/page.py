@@ -3,7 +3,6 @@
 import importlib.metadata
 import inspect
 import pickle
-import re
 import sys
 from pathlib import Path
 
@@ -94,14 +93,7 @@ def main(double, half, uses):
                  f"{len(kinds) - kinds.count('equal') - kinds.count('refused')} differ.\n")  # fmt: skip
     lines += [f"- ({k}) {text}" for k, text in enumerate(notes.texts, 1)]
     lines.append(USES)
-    refused = []
-    for use in usage.USES:
-        kind, text = uses[use.__name__]
-        lines.append(f"| {inspect.getdoc(use)} | {'as said' if text and kind == 'works' else kind} |")
-        if kind == "works" and text:
-            refused.append(re.sub(r"\n    made at .*", "", text).splitlines())
-    lines.append("\nA model draws no random numbers yet. What asks for them is refused when it is compiled, with the message\n\n```")
-    lines += [*refused[-1][:3], "```"]
+    lines += [f"| {inspect.getdoc(use)} | {uses[use.__name__][0]} |" for use in usage.USES]
     Path(__file__).parents[2].joinpath("doc/pymc.md").write_text("\n".join(lines) + "\n")
 
 

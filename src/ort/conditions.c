@@ -1,0 +1,61 @@
+/*
+ * conditions.c: ifs that ONNX Runtime could decide while it loads a model. It takes the branch out
+ * of the if then, and crashes where ifs nest (1.31, as in a draw of poisson_rv with constant
+ * means). In: a graph of ONNX nodes. Out: the same; such a condition is joined by Or with
+ * Size(x) < 0 of an input x, which is false, and which ONNX Runtime does not compute beforehand.
+ */
+#include "lower/build.h"
+#include "onnx/onnx.h"
+#include "ort/ort.h"
+#include "rewrite/rewrite.h"
+
+struct conditions {
+	struct build *b;
+	struct graph *graph;
+	struct value *never; /* Size(x) < 0; NULL: not made yet */
+};
+
+static struct value *never(struct conditions *c)
+{
+	struct ctx *cx = c->b->cx;
+	struct block *k = c->graph->block;
+	struct type count = type_of(DT_INT64, 0, NULL), flag = type_of(DT_BOOL, 0, NULL);
+	struct value *x = k->params.at[0];
+
+	if (c->never)
+		return c->never;
+	struct node *size = insert_node(cx, k, NULL, ONNX_Size, &x, 1, count, x->span);
+	struct tensor *zero = tensor_new(cx, DT_INT64, 0, NULL);
+	zero->data = new_array(cx->arena, int64_t, 1);
+	struct value *in[2] = {size->out[0], graph_constant(cx, zero, x->span)};
+	return c->never = insert_node(cx, k, size, ONNX_Less, in, 2, flag, x->span)->out[0];
+}
+
+/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
+static void hide_in_block(struct conditions *c, struct block *k)
+{
+	bool open;
+
+	for (struct node *n = k->first, *before = NULL; n; before = n, n = n->next) {
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				hide_in_block(c, n->attrs[i].u.block);
+		if (n->dead || n->as_written ||
+		    !is_onnx(n->nout ? n->out[0]->def : NULL, ONNX_If) ||
+		    !from_constants(c->b, n->in[0], &open))
+			continue;
+		struct value *in[2] = {n->in[0], never(c)};
+		struct type t = n->in[0]->type;
+		struct node *after = before || k != c->graph->block ? before : in[1]->def;
+		n->in[0] = insert_node(c->b->cx, k, after, ONNX_Or, in, 2, t, n->span)->out[0];
+	}
+}
+
+void hide_conditions(struct ctx *cx, struct graph *g)
+{
+	struct build b = {.cx = cx};
+	struct conditions c = {&b, g, NULL};
+
+	if (g->block->params.len)
+		hide_in_block(&c, g->block);
+}
