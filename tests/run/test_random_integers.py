@@ -40,7 +40,7 @@ def test_one_range(opset):
         low = -(2**63) if span > 2**62 else -3
         high = low + span
         high = np.uint64(high) if high == 2**63 else high
-        for size in (None, [0], [1], [3, 5]):
+        for size in (None, [0], [1], [3, 5]) if opset == 18 else ([3, 5],):
             check(low, high, size, before=size == [3, 5], opset=opset)
 
 
