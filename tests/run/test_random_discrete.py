@@ -274,6 +274,19 @@ DRAWS = [
     (lambda g, x, p: R.choice(x, size=(2, 2), replace=False, p=p, rng=g), np.arange(5), np.array([0.1, 0.4, 0.2, 0.2, 0.1])),
     (lambda g, x: vectorized(R.choice(pt.lvector(), size=3, replace=False, rng=g), x), np.arange(12).reshape(2, 6)),
 ]
+# ONNX Runtime 1.31 fails to load branches and loops of constants; one function each, as a crash hides the others
+CONSTANT = [
+    lambda g: R.poisson(np.array([1.0, 20.0]), rng=g),
+    lambda g: R.binomial(np.array([10, 1000]), 0.3, size=(5, 2), rng=g),
+    lambda g: R.multinomial(np.array([1000, 5]), np.array([0.3, 0.7]), rng=g),
+    lambda g: R.dirichlet(np.ones(3), size=5, rng=g),
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("build", CONSTANT)
+def test_constant_parameters(build):
+    in_modes(build, close=True)
 
 
 def vectorized(draw, x):
