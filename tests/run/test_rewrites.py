@@ -79,7 +79,7 @@ def test_savings(name):
 
 
 def test_every_rewrite_saves():
-    assert set(SAVINGS) == set(NAMES) - {"relu", "zero", "linear"}  # as many nodes, but ONNX Runtime fuses it; at --math=standard
+    assert set(SAVINGS) == set(NAMES) - {"relu", "zero", "linear", "stretch"}  # as many nodes or more, but fewer or cheaper ones run
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
