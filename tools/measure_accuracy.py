@@ -121,7 +121,7 @@ def units(op, scipy, true, args):
         for got in (ptg.run(text, *args, math="standard"), scipy(*args)):
             e = [float(abs(mp.mpf(float(g)) - w)) / np.spacing(abs(float(w))) for g, w, s in zip(got, want, seen) if s]
             e = np.nan_to_num(np.array(e), nan=np.inf)
-            cells.append(", ".join("NaN" if np.isinf(v) else f"{v:.2g}" if v < 1e4 else f"{v:.0e}" for v in np.quantile(e, [0.5, 0.99, 1], method="lower")))
+            cells.append(", ".join("NaN" if v > 1e300 else f"{v:.2g}" if v < 1e4 else f"{v:.0e}" for v in np.quantile(e, [0.5, 0.99, 1], method="lower")))
     return " | ".join(cells)
 
 
