@@ -362,9 +362,13 @@ def test_constant_parameters():
 
 
 def test_bad_parameters_raise_as_numpy_does():
-    r, sigma = pytensor.shared(new()), pt.dscalar("sigma")
-    left, x = r.normal(0, sigma, size=3)
-    f = pytensor.function([sigma], x, updates={r: left}, mode="ONNX")
-    with pytest.raises(ValueError, match="scale < 0"):
-        f(-1.0)
-    assert state(r.get_value()) == state(new())
+    r, sigma, n, cov = pytensor.shared(new()), pt.dscalar("sigma"), pt.lscalar("n"), pt.dmatrix("cov")
+    for inputs, (left, x), bad, error, message in (
+        ([sigma], r.normal(0, sigma, size=3), [-1.0], ValueError, "scale < 0"),
+        ([n], r.normal(size=(n, 2)), [-1], ValueError, "negative dimensions"),
+        ([cov], r.multivariate_normal([0, 0], cov), [-np.eye(2)], np.linalg.LinAlgError, "positive definite"),
+    ):
+        f = pytensor.function(inputs, x, updates={r: left}, mode="ONNX")
+        with pytest.raises(error, match=message):
+            f(*bad)
+        assert state(r.get_value()) == state(new())

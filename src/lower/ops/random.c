@@ -29,17 +29,23 @@ static struct value *batch_shape(struct build *b, struct node *n, const dim *d, 
 	return known || !n->in[1] ? dims_vector(b, d, rank) : cast(b, low(b, n->in[1]), DT_INT64);
 }
 
-/* v, for which no length of a size is negative */
-static struct value *check_lengths_of(struct build *b, struct value *v, struct value *shape,
-				      const dim *d, uint32_t rank)
+static bool surely_lengths(struct build *b, const dim *d, uint32_t rank)
 {
 	bool sure = true;
 
 	for (uint32_t i = 0; i < rank; i++)
 		sure &= dim_ge(b->cx, d[i], 0);
-	return sure ? v
-		    : check(b, v, emit_(b, ONNX_GreaterOrEqual, shape, const_int(b, 0)),
-			    "negative dimensions are not allowed");
+	return sure;
+}
+
+/* v, for which no length of a size is negative */
+static struct value *check_lengths_of(struct build *b, struct value *v, struct value *shape,
+				      const dim *d, uint32_t rank)
+{
+	return surely_lengths(b, d, rank)
+		       ? v
+		       : check(b, v, emit_(b, ONNX_GreaterOrEqual, shape, const_int(b, 0)),
+			       "negative dimensions are not allowed");
 }
 
 /* v, a parameter with `core` dims of its own behind those of the batch, whose shape is given with
@@ -104,7 +110,11 @@ bool lower_random(struct build *b, struct node *n)
 		bug("%s: the library has no fn '%s'", n->op->name, name);
 	in[0] = n->in[0];
 	struct value *shape = batch_shape(b, n, t->dims, rank);
-	in[1] = held(b, shape, n->span);
+	/* of a negative length nothing is drawn, so that loops end before the check of it fails */
+	in[1] = held(b,
+		     surely_lengths(b, t->dims, rank) ? shape
+						      : emit_(b, ONNX_Max, shape, const_int(b, 0)),
+		     n->span);
 	for (uint32_t i = 2; i < n->nin; i++) {
 		enum dtype want = fn_param_dtype(f, i);
 		struct value *v = low(b, n->in[i]);
