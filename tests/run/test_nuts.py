@@ -95,3 +95,35 @@ def test_without_tuning():
     x, *_, step, mass, _ = sample(4, draws=20, tune=0, step_scale=0.5, max_treedepth=3, jitter=0)
     assert x.shape == (4, 20, 3) and (mass == 1).all()
     np.testing.assert_allclose(step, 0.5 * 3 ** -0.25)
+
+
+HMC = TEXT.replace("x, logp, acceptance, depth, diverging, steps, energy", "x, logp, acceptance, diverging, energy").replace("Nuts{", "Hmc{")
+
+
+@pytest.mark.parametrize("dtype, opset", [("float64", 18), ("float32", 18), ("float64", 13), ("float64", 26)])
+def test_hmc(dtype, opset):
+    options = "draws=600, tune=300, steps=12" if opset == 18 else "draws=20, tune=20"
+    model = ptg.compile(HMC.replace("FLOAT", dtype).replace("OPTIONS", options), opset=opset, math="standard")
+    x, logp, acceptance, diverging, energy, step, mass, left = ptg.run(model, np.zeros(3, dtype), words(2, 16))
+    assert x.dtype == dtype
+    assert [(int(a), int(b)) for a, b in left[:, :2]] == jumped(2, 16, 2)
+    at = x.astype("float64") - MEAN
+    np.testing.assert_allclose(logp, -0.5 * np.einsum("cni,ij,cnj->cn", at, PRECISION, at), rtol=2e-4, atol=2e-4)
+    if opset != 18:
+        return
+    assert not diverging.any()
+    cov = np.linalg.inv(PRECISION)
+    for k in range(3):
+        n, sd = effective(at[..., k]), np.sqrt(cov[k, k])
+        assert n > 1000
+        assert abs(at[..., k].mean()) < 4 * sd / np.sqrt(n)
+        assert abs(at[..., k].std() / sd - 1) < 4 / np.sqrt(n)
+    assert 0.7 < acceptance.mean() < 0.97 and abs(energy.mean() - 3) < 0.3
+    assert (mass / np.diag(cov)).max() < 2 and (mass / np.diag(cov)).min() > 0.5
+
+
+def test_hmc_without_tuning():
+    model = ptg.compile(HMC.replace("FLOAT", "float64").replace("OPTIONS", "draws=1, tune=0, jitter=0"), math="standard")
+    x, *_, step, mass, _ = ptg.run(model, np.zeros(3), words(1, 1))
+    assert x.shape == (1, 1, 3) and (mass == 1).all()
+    np.testing.assert_allclose(step, 0.25 * 3 ** -0.25)
