@@ -114,6 +114,9 @@ CASES = {
     "linear": [
         ("x: float64[9], k: float64[]", "y = loop (v in x, s = 1.0, t = 1.0) -> (s) {\n next s = Assert(s, s < k) * v * 2 + t * 0.5 - t * v\n next t = t * 0.5 + s * 0.1 - s * v * 0.1 \n }", [(ones(9) * 0.1, np.array(9.0))], [(ones(9), np.array(2.0))]),
     ],
+    "stretch": [
+        ("x: float64[n, 60, 3], z: float64[m, 60, 1]", "y = x + z", [(ones((2, 60, 3)), ones((2, 60, 1)))], [(ones((2, 60, 3)), ones((3, 60, 1))), (ones((2, 60, 3)), ones((1, 60, 1)))]),
+    ],
 }  # fmt: skip
 
 
