@@ -1,4 +1,6 @@
 /* graph.c: makes values and nodes, and puts nodes into blocks. */
+#include <string.h>
+
 #include "graph/graph.h"
 
 struct value *graph_value(struct ctx *cx, struct type t, struct span s)
@@ -59,6 +61,14 @@ void node_results(struct ctx *cx, struct node *n, uint32_t count)
 		n->out[i] = graph_value(cx, (struct type){0}, n->span);
 		n->out[i]->def = n;
 	}
+}
+
+const struct attr *find_attr(const struct node *n, const char *name)
+{
+	for (uint32_t i = 0; i < n->nattrs; i++)
+		if (!strcmp(n->attrs[i].name, name))
+			return &n->attrs[i];
+	return NULL;
 }
 
 void graph_append(struct block *b, struct node *n)

@@ -129,6 +129,8 @@ struct value *graph_constant(struct ctx *cx, const struct tensor *t, struct span
  * rule calls this. Types are set later. */
 void node_results(struct ctx *cx, struct node *n, uint32_t count);
 void graph_append(struct block *b, struct node *n);
+const struct attr *find_attr(const struct node *n,
+			     const char *name);       /* of an ONNX node; NULL: none */
 bool is_single(struct ctx *cx, const struct type *t); /* are all lengths 1? */
 bool has_checks(const struct block *k);               /* it or a block in it */
 bool is_poisoned(const struct node *n);               /* does n have to do with what was refused? */

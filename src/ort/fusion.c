@@ -174,12 +174,29 @@ static bool fails_if_empty(const struct fusion *f, const struct node *n)
 	return false;
 }
 
+/* What v is the transposed matrix of; NULL: of none. */
+static struct value *before_transpose(struct value *v)
+{
+	while (v->def && is_onnx(v->def, ONNX_Identity))
+		v = v->def->in[0];
+	if (!v->def || !is_onnx(v->def, ONNX_Transpose) || v->type.rank != 2)
+		return NULL;
+	const struct attr *perm = find_attr(v->def, "perm");
+	return !perm || perm->u.ints[0] == 1 ? v->def->in[0] : NULL;
+}
+
 /* n, behind `before`, is a MatMul. Is a factor or a transpose that one of its inputs comes from
  * folded wrongly? */
 static void prevent_before(struct fusion *f, struct block *k, struct node *before, struct node *n)
 {
 	bool empty = unset_if_empty(f, n) || fails_if_empty(f, n), transposed[2] = {false, false};
 	struct node *factors[2] = {NULL, NULL};
+	struct value *matrix = n->in[1]->type.rank == 1 ? before_transpose(n->in[0]) : NULL;
+
+	if (matrix) { /* a.T @ v is v @ a, where there is nothing to fuse */
+		n->in[0] = n->in[1];
+		n->in[1] = matrix;
+	}
 
 	for (int i = 0; i < 2; i++) {
 		behind(f, n->in[i], &factors[i]);

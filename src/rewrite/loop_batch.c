@@ -84,14 +84,6 @@ static bool keeps_size(struct batch *at, const struct node *n)
 	return false;
 }
 
-static const struct attr *find_attr(const struct node *n, const char *name)
-{
-	for (uint32_t i = 0; i < n->nattrs; i++)
-		if (!strcmp(n->attrs[i].name, name))
-			return &n->attrs[i];
-	return NULL;
-}
-
 static struct value *typed(struct batch *at, struct value *v, const struct type *t)
 {
 	dim *dims = new_array(at->b->cx->arena, dim, t->rank + 1u);

@@ -31,14 +31,6 @@ static bool is_op(const struct value *v, enum onnx_id id)
 	return is_onnx(v->def, id) && !v->def->dead;
 }
 
-static const struct attr *find_attr(const struct node *n, const char *name)
-{
-	for (uint32_t i = 0; i < n->nattrs; i++)
-		if (!strcmp(n->attrs[i].name, name))
-			return &n->attrs[i];
-	return NULL;
-}
-
 static bool same_type(struct ctx *cx, const struct type *a, const struct type *b)
 {
 	if (a->dtype != b->dtype || a->rank != b->rank)
