@@ -45,7 +45,7 @@ differs from what it finds (`make check` tries a third of the ops, `make check-a
 
 Contents: [dtypes](#dtypes), [larger errors](#larger-errors), [not tried](#not-tried),
 [loops over a batch](#loops-over-a-batch), [ops that were tried](#ops-that-were-tried).
-Ops that do not convert at all: [ops.md](ops.md#not-supported).
+Ops that do not convert at all: [ops.md](ops.md#not-supported). Random variables: [random.md](random.md#distributions).
 
 **How to read a row.** This one stands in the table of dtypes:
 
@@ -69,11 +69,14 @@ def op_list():
             title = entry
 
 
+RANDOM = "Random variables"  # doc/random.md has their table, by `make check-random`
+
+
 def groups():
-    """Headings of `ptgc --ops` and the ops below them that convert."""
+    """Headings of `ptgc --ops` and the ops below them that convert, but for random variables."""
     out = {}
     for title, name, why in op_list():
-        out.setdefault(title, []).extend([] if why else [name])
+        out.setdefault(title, []).extend([] if why or title == RANDOM else [name])
     return [(title, names) for title, names in out.items() if names]
 
 

@@ -74,6 +74,13 @@ def test_every_op_has_a_row():
     assert set(coverage_page.ops()) == set(ROWS), "grid_table.py needs a row for each op that converts"
 
 
+def test_every_random_variable_has_a_row():
+    page = (coverage_page.PAGE.parent / "random.md").read_text()
+    names = [name for title, name, _ in coverage_page.op_list() if title == coverage_page.RANDOM and name.endswith("_rv")]
+    assert len(names) > 30
+    assert not [name for name in names if f"| `{name}` |" not in page], "bench/streams.py needs a row for each"
+
+
 def test_what_is_left_out_is_on_the_page():
     """With a reason each: larger errors, and dtypes, ranks and sizes that are not tried."""
     page = coverage_page.PAGE.read_text().splitlines()
