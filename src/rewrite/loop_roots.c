@@ -64,8 +64,10 @@ static bool ends_in_root(const struct roots *r, const struct node *loop, uint32_
 static void read_square(struct block *k, const struct value *p, struct value *square)
 {
 	for (struct node *n = k->first; n; n = n->next) {
-		if (is_onnx(n, ONNX_Mul) && n->in[0] == p)
+		if (is_onnx(n, ONNX_Mul) && n->in[0] == p) {
 			n->out[0]->low = square;
+			n->dead = true; /* p is no parameter of the loop any more */
+		}
 		for (uint32_t i = 0; i < n->nattrs; i++)
 			if (n->attrs[i].kind == AT_GRAPH)
 				read_square(n->attrs[i].u.block, p, square);

@@ -48,15 +48,33 @@ def positive_definite(x):
     return (x @ x.swapaxes(-1, -2) + np.eye(x.shape[-1])).astype(x.dtype)
 
 
+def generator_words(kind, shape, seed):
+    """Words of generators, uint64[shape]"""
+    parts = []
+    for k in range(int(np.prod(shape[:-1]))):
+        state = getattr(np.random, kind)(seed + k).state
+        if kind == "Philox":
+            of, rest = state["state"], [state["buffer_pos"], state["has_uint32"], state["uinteger"]]
+            parts.append([*of["counter"], *of["key"], *state["buffer"], *rest])
+        else:
+            halves = [w for v in (state["state"]["state"], state["state"]["inc"]) for w in (v >> 64, v % 2**64)]
+            parts.append([*halves, state["has_uint32"], state["uinteger"]])
+    return np.array(parts, np.uint64).reshape(shape)
+
+
 def random_inputs(model, values=None, seed=0):
     """Moderate numbers; int64 may be indices, sizes or counts: 0 and 1. `values` are those of some inputs."""
     rng, given, inputs = np.random.default_rng(seed), {}, {}
-    for i in onnx.load_from_string(model).graph.input:
+    model = onnx.load_from_string(model)
+    kinds = {p.key.removeprefix("generator:"): p.value for p in model.metadata_props if p.key.startswith("generator:")}
+    for i in model.graph.input:
         t = i.type.tensor_type
         shape = sizes_of(t.shape.dim, given)
         dtype = onnx.helper.tensor_dtype_to_np_dtype(t.elem_type)
         if values and i.name in values:
             x = np.asarray(values[i.name], dtype).reshape(shape)
+        elif i.name in kinds:
+            x = generator_words(kinds[i.name], shape, seed)
         elif dtype.kind in "biu":
             narrow = dtype.kind == "b" or dtype == np.int64
             x = rng.integers(0 if narrow or dtype.kind == "u" else -9, 2 if narrow else 10, shape).astype(dtype)

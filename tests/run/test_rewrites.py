@@ -16,7 +16,9 @@ NAMES = re.search(
     r"^Rewrites: (.*?)\n\n", subprocess.run([PTGC, "--help"], capture_output=True, text=True).stdout, re.M | re.S
 )[1].split()
 CHOSEN = [p for p in OPS if p.stem in ("Cholesky", "DimShuffle", "Softmax", "Join", "IncSubtensor", "AdvancedSubtensor", "Gemm", "Sum", "Log1p", "Reshape")]  # fmt: skip
-VALUES = {"Reshape": {"k": 2}}
+VALUES = {"Reshape": {"k": 2}, "bootstrap": {"samples": 20}, "particles": {"n": 50}}
+# trajectories of NUTS are chaotic: what changes a last bit changes the draws
+EXAMPLES = [p for p in EXAMPLES if p.parent.name != "nuts"]
 
 
 def run(model, inputs):
