@@ -16,7 +16,7 @@ from ptgc.export import Exported, export_onnx, takes_options_of
 
 
 def drawn_outputs(model: Any, prior: bool, var_names: Sequence[str] | None) -> list[Variable]:
-    """What PyMC draws, in its order, on which the seeds of the generators depend."""
+    """The variables that PyMC would draw, in PyMC's order: it hands out seeds to generators in that order."""
     from pymc.sampling.forward import observed_dependent_deterministics
     from pymc.util import get_default_varnames
 
@@ -48,10 +48,10 @@ def export_predictive(
 ) -> Exported:  # fmt: skip
     """Writes the posterior (or prior) predictive sampling of a PyMC model as an ONNX file.
 
-    Inputs of the model are the draws of the parameters, with the draws as first axis (``prior=True``: their number,
-    ``draws``), and one generator for each random variable that is drawn, ``y_rng`` of y. Outputs are the predictions,
-    draws first, and the generators that are left, ``y_rng_next``. Predictions are those of PyMC where the generators
-    are: ``exported(**draws, **exported.generators(seed))`` gives the generators that PyMC makes of ``random_seed``.
+    Inputs of the ONNX model are the draws of the parameters, with the draws as first axis (``prior=True``: one integer,
+    the number of ``draws``), and one generator for each random variable that is drawn, ``y_rng`` of y. Outputs are the
+    predictions, draws first, and the generators that are left, ``y_rng_next``. With the generators that PyMC would make
+    of ``random_seed``, ``exported(**draws, **exported.generators(seed))``, predictions are equal to PyMC's.
     var_names: as of PyMC's function. options: those of ``export_onnx``.
     """
     from pymc.pytensorf import collect_default_updates

@@ -23,7 +23,8 @@ from ptgc.linker import rewritten
 
 __all__ = ["Sampler", "compile_nuts", "export_nuts", "nuts_graph"]
 
-# The statistics of each draw, by ArviZ's names, with the dtypes and the ranks behind the dim of chains
+# The statistics, by ArviZ's names: dtype, and the number of axes after that of the chains. The last two are no outputs
+# of a model.
 STATS = {
     "lp": ("float64", 1), "acceptance_rate": ("float64", 1), "tree_depth": ("int64", 1), "diverging": ("bool", 1),
     "n_steps": ("int64", 1), "energy": ("float64", 1), "step_size": ("float64", 0), "inverse_mass": ("float64", 1),
@@ -128,7 +129,8 @@ def nuts_graph(
     model: Any, *, draws: int = 1000, tune: int = 1000, chains: int | None = 4, target_accept: float = 0.8,
     max_treedepth: int = 10, jitter: float = 1.0, var_names: Sequence[str] | None = None,
 ) -> tuple[list[Variable], list[Variable]]:  # fmt: skip
-    """A sampler of a PyMC model's posterior as a PyTensor graph, which only ONNX Runtime can run: inputs and outputs.
+    """Returns (inputs, outputs) of a PyTensor graph that samples a PyMC model's posterior. PyTensor itself cannot run it:
+    compile it to ONNX.
 
     The inputs: ``seed``, an int64, and with chains=None the number of ``chains``. The outputs: the variables that
     pm.sample returns, or those in ``var_names``, [chains, draws, ...]; and the statistics lp, acceptance_rate,

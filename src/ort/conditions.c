@@ -1,8 +1,9 @@
 /*
- * conditions.c: ifs that ONNX Runtime could decide while it loads a model. It takes the branch out
- * of the if then, and crashes where ifs nest (1.31, as in a draw of poisson_rv with constant
- * means). In: a graph of ONNX nodes. Out: the same; such a condition is joined by Or with
- * Size(x) < 0 of an input x, which is false, and which ONNX Runtime does not compute beforehand.
+ * conditions.c: ifs whose condition is computed from constants alone. While it loads a model, ONNX
+ * Runtime puts the branch that is taken in the place of the if, and crashes if ifs nest (1.31, as
+ * in a draw of poisson_rv with constant means). In: a graph of ONNX nodes. Out: the same, in which
+ * such a condition is `condition or Size(x) < 0` of an input x: that is never true, but ONNX
+ * Runtime does not know it. A graph without inputs is left as it is.
  */
 #include "lower/build.h"
 #include "onnx/onnx.h"

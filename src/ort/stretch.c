@@ -1,10 +1,10 @@
 /*
- * stretch.c: ONNX Runtime's kernels on elements broadcast run by run, and a run costs 7 ns: a
- * [64, 60, 3] less a [64, 60, 1] takes 27 us, 3,840 runs of 3 elements, where operands of one shape
- * take 2. In: a graph of ONNX nodes, after all rewrites. Out: the same, in which operands are
- * stretched first, so that runs become long: by Concat of up to 4 copies (2, 4, 7 us for 2, 3, 4
- * along the innermost axis, where Expand takes 50), by Expand where more copies of several elements
- * stand next to one another (2 us).
+ * stretch.c: short axes that are broadcast. ONNX Runtime's elementwise kernels go run by run: a run
+ * is a stretch of elements in which no operand is repeated, and costs 7 ns. [64, 60, 3] - [64, 60,
+ * 1] has 3,840 runs of 3 elements and takes 27 us, where operands of one shape take 2. In: a graph
+ * of ONNX nodes, after all rewrites. Out: the same, in which operands are stretched first, so that
+ * runs become long: by Concat for up to 4 copies (2 us for 2 copies along the innermost axis, 4 for
+ * 3, 7 for 4; Expand would take 50), by Expand for more copies of several elements (2 us).
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@
 #define MAX_COPIES 4   /* with more, Concat takes as long as the runs */
 #define MIN_EXPAND 8   /* copies: Expand takes as long as the runs for fewer */
 #define MANY_RUNS  500 /* fewer cost no more than one more node */
-#define OPEN_SIZE  64  /* of an axis of unknown length, as is taken */
+#define OPEN_SIZE  64  /* assumed length of an axis of unknown length */
 #define MAX_IN     3
 #define MAX_ROUNDS 4
 

@@ -1,9 +1,10 @@
 /*
- * loop_roots.c: states that are square roots and are read as squares alone, as the volatility of
- * s' = sqrt(w + b s^2). In: the graph of ONNX nodes, before its loops are rebuilt. Out: the same,
- * in which such a loop carries the square instead, v' = w + b v: that is linear, and the roots are
- * taken after the loop. What is under the root is proved not to be negative. The square of a root
- * is off by a rounding, so -freassociate must be on.
+ * loop_roots.c: states of loops that are a square root, and of which nothing but the square is
+ * read, as the volatility of a GARCH model: next s = sqrt(w + b s^2). In: the graph of ONNX nodes,
+ * before its loops are rebuilt. Out: the same, in which such a loop carries the square v instead,
+ * next v = w + b v: that is linear, and the roots are taken after the loop. What is under the root
+ * is proved not to be negative. The square of a root is off by a rounding, so -freassociate must be
+ * on.
  */
 #include "rewrite/loops.h"
 

@@ -1,5 +1,6 @@
 /*
- * generators.c: generators of random numbers become the words of their states. In: the typed graph.
+ * generators.c: generators of random numbers become the words of their states, a word being one
+ * uint64 of NumPy's bit_generator.state. In: the typed graph.
  * Out: the same graph, in which a generator is uint64[words], and an array of generators has the
  * words as one more axis at the end. Inputs, outputs, states and constants too; doc/random.md has
  * the order of the words. Nodes of random variables keep the kind of their generator as a property.

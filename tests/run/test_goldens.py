@@ -38,8 +38,10 @@ def test_onnx_reads_golden(path):
                    for output in (["--dump=onnx"], ["-o", "-"]))  # fmt: skip
     text = text.decode()
     model, read = onnx.load_from_string(model), onnx.parser.parse_model(text)
-    for m in (model, read):
-        onnx.checker.check_model(m, full_check=True)
+    onnx.checker.check_model(model, full_check=True)
+    # the text leaves out the elements of large constants: they stand there as external data
+    if not any(t.data_location == onnx.TensorProto.EXTERNAL for t in read.graph.initializer):
+        onnx.checker.check_model(read, full_check=True)
     nodes = [(n.op_type, list(n.input), list(n.output)) for n in all_nodes(model.graph)]
     assert nodes == [(n.op_type, list(n.input), list(n.output)) for n in all_nodes(read.graph)]
     counted = path.with_suffix(".nodes")

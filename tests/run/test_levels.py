@@ -247,7 +247,7 @@ def test_no_unlisted_float64(path):
         data = ptg.compile(text, math="standard")
     except AssertionError:
         pytest.skip("no model of float32")
-    assert path.stem in WIDE_FILES or not float64_nodes(data)
+    assert path.stem in WIDE_FILES or path.stem.endswith("_rv") or not float64_nodes(data)  # NumPy draws float64
 
 
 # ---- ONNX's operators
