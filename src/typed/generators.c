@@ -1,9 +1,9 @@
 /*
  * generators.c: generators of random numbers become the words of their states, a word being one
- * uint64 of NumPy's bit_generator.state. In: the typed graph.
- * Out: the same graph, in which a generator is uint64[words], and an array of generators has the
- * words as one more axis at the end. Inputs, outputs, states and constants too; doc/random.md has
- * the order of the words. Nodes of random variables keep the kind of their generator as a property.
+ * uint64 of NumPy's bit_generator.state. In: the typed graph. Out: the same graph, in which a
+ * generator is uint64[words], and an array of generators has the words as one more axis at the end.
+ * Inputs, outputs, states and constants too; doc/random.md has the order of the words. Nodes of
+ * random variables keep the kind of their generator as a property.
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@ struct words {
 
 /* NumPy's name of the bit generator, and what lib/random.ptg calls it */
 static const struct kind {
-	const char *name, *word;
+	const char *name, *lib_name;
 } kinds[] = {
 	[DT_RNG - DT_RNG] = {"PCG64", "pcg64"},
 	[DT_RNG_PCG64DXSM - DT_RNG] = {"PCG64DXSM", "pcg64dxsm"},
@@ -132,7 +132,7 @@ static void node_on_words(struct words *w, struct node *n)
 	}
 	default:
 		if (n->op->core && is_rng(t) && n->nout == 2)
-			n->props = set_prop(w, n, "kind", text(w, kinds[t - DT_RNG].word));
+			n->props = set_prop(w, n, "kind", text(w, kinds[t - DT_RNG].lib_name));
 	}
 }
 
