@@ -155,9 +155,10 @@ def nuts_graph(
     outputs = vectorize_graph(with_constants(graph_replace(variables, point_of(model, q), strict=False)), {q: points})
     for v, new in zip(variables, outputs):
         new.name = v.name
+    if clash := {v.name for v in variables} & {*STATS, *(v.name for v in (seed, n))}:
+        name = min(clash)
+        raise ValueError(f"the model's variable {name} has the name of an input or statistic: leave it out by var_names")
     for name, v in zip(STATS, stats):
-        if name in (v.name for v in variables):
-            raise ValueError(f"the model's variable {name} has the name of a statistic: leave it out by var_names")
         v.name = name
     shown = [v for v in stats if v.name not in ("inverse_mass", "generators")]
     return [seed] if chains is not None else [seed, n], [*outputs, *shown]

@@ -104,3 +104,12 @@ def test_discrete_variables_are_refused():
     model.initial_point = lambda: {"a": 0.0, "b": np.zeros(2), "scale_log__": 0.0, "k": 0}
     with pytest.raises(ValueError, match="NUTS draws float64 numbers, but the variable k is discrete"):
         ptgc.compile_nuts(model)
+
+
+@pytest.mark.parametrize("name", ["seed", "chains", "energy"])
+def test_names_that_the_file_needs(name):
+    model = Model()
+    model.unobserved_value_vars[-1].name = name
+    with pytest.raises(ValueError, match=f"variable {name} has the name of an input or statistic"):
+        ptgc.nuts_graph(model)
+    assert ptgc.nuts_graph(model, var_names=["a"])
