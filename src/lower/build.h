@@ -65,8 +65,8 @@ struct shared {
 	uint32_t nlabels;          /* so far: a label that comes twice gets a number */
 	uint32_t enough;           /* a graph with mistakes is left once there are so many values */
 	bool small_ints;           /* the int64 values of the next nodes are lengths, below 2^31 */
-	lower_fn_t *const *of_op;  /* the lowerings, by op */
-	bool raw_dims;             /* dims are computed as they were written, for checks */
+	const struct lowering *of_op; /* the lowerings, by op */
+	bool raw_dims;                /* dims are computed as they were written, for checks */
 };
 
 /* lower.c: from typed values to ONNX values, and what is said to the user on the way */

@@ -388,7 +388,7 @@ static bool lower_raw(struct build *b, struct node *n)
 lower_fn_t *lowering_of(struct build *b, const struct op *op)
 {
 	if (op >= op_table && op < op_table + op_count)
-		return b->cse->shared->of_op[op - op_table];
+		return b->cse->shared->of_op[op - op_table].lower;
 	return op == &op_loop ? lower_loop : op == &op_if ? lower_if : NULL;
 }
 
@@ -609,7 +609,7 @@ static void take_outputs(struct build *b, struct graph *g)
 	}
 }
 
-struct graph *lower(struct ctx *cx, struct graph *g, lower_fn_t *const *of_op)
+struct graph *lower(struct ctx *cx, struct graph *g, const struct lowering *of_op)
 {
 	struct build b = {.cx = cx, .opset = cx->opt.opset, .target = cx->opt.target};
 	struct graph *to = new (cx->arena, struct graph);

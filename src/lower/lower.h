@@ -8,14 +8,20 @@
 #include "ops/ops.h"
 
 struct build;
+struct batched;
 
 /* Emits ONNX nodes for a typed PyTensor node, and says with lowered() which values hold the node's
  * results; false: reported. */
 typedef bool lower_fn_t(struct build *b, struct node *n);
+/* Says a Blockwise of an op as PyTensor's ops on the whole batch; false: there is no such way. */
+typedef bool batch_fn_t(struct batched *m);
 /* by op: those that ops.def names, NULL for the others; ops/lowerings.c */
-extern lower_fn_t *const lowerings[OP_COUNT];
+extern const struct lowering {
+	lower_fn_t *lower;
+	batch_fn_t *batched;
+} lowerings[OP_COUNT];
 
 /* NULL: there were errors */
-struct graph *lower(struct ctx *cx, struct graph *g, lower_fn_t *const *of_op);
+struct graph *lower(struct ctx *cx, struct graph *g, const struct lowering *of_op);
 
 #endif

@@ -15,7 +15,8 @@
 #include "lower/ops/lowerings.h"
 #include "ops/rules.h"
 
-struct many {
+/* A Blockwise node, and the nodes on the whole batch that a batch_x() finds for it */
+struct batched {
 	struct build *b;
 	struct node *n; /* Blockwise */
 	const struct opref *core;
@@ -25,7 +26,7 @@ struct many {
 	struct node *made;     /* the last one of them: its results are those of n */
 };
 
-static struct value *new_node(struct many *m, enum op_id op, struct cv *props, struct value **in,
+static struct value *new_node(struct batched *m, enum op_id op, struct cv *props, struct value **in,
 			      uint32_t nin)
 {
 	m->made = graph_node(m->b->cx, m->body, &op_table[op], props, in, nin, m->b->span);
@@ -37,12 +38,12 @@ static struct cv cv_int(uint64_t i)
 	return (struct cv){.kind = CV_INT, .u.i = i};
 }
 
-static struct cv *new_cv(struct many *m, struct cv v)
+static struct cv *new_cv(struct batched *m, struct cv v)
 {
 	return memcpy(new (m->b->cx->arena, struct cv), &v, sizeof(v));
 }
 
-static struct cv *cv_list(struct many *m, const int64_t *v, uint32_t n)
+static struct cv *cv_list(struct batched *m, const int64_t *v, uint32_t n)
 {
 	struct cv *list = new_array(m->b->cx->arena, struct cv, n + 1);
 
@@ -52,13 +53,13 @@ static struct cv *cv_list(struct many *m, const int64_t *v, uint32_t n)
 	return &list[n];
 }
 
-static enum op_id core_id(const struct many *m)
+static enum op_id core_id(const struct batched *m)
 {
 	return (enum op_id)(m->core->op - op_table);
 }
 
 /* v with `count` new axes of length 1 before axis `at` */
-static struct value *with_axes(struct many *m, struct value *v, uint32_t at, uint32_t count)
+static struct value *with_axes(struct batched *m, struct value *v, uint32_t at, uint32_t count)
 {
 	int64_t axes[MAX_RANK];
 
@@ -68,13 +69,13 @@ static struct value *with_axes(struct many *m, struct value *v, uint32_t at, uin
 }
 
 /* The number of dims of the batch that input i has */
-static uint32_t own_rank(const struct many *m, uint32_t i)
+static uint32_t own_rank(const struct batched *m, uint32_t i)
 {
 	return m->n->in[i]->type.rank - m->ranks[i];
 }
 
 /* Input i without the batch; NULL: its items may differ */
-static struct value *one_for_all(struct many *m, uint32_t i)
+static struct value *one_for_all(struct batched *m, uint32_t i)
 {
 	struct value *v = m->n->in[i];
 	int64_t axes[MAX_RANK], one;
@@ -89,13 +90,13 @@ static struct value *one_for_all(struct many *m, uint32_t i)
 }
 
 /* Input i with all dims of the batch, those that its type says to be 1 as they are */
-static struct value *padded(struct many *m, uint32_t i)
+static struct value *padded(struct batched *m, uint32_t i)
 {
 	return with_axes(m, m->n->in[i], 0, m->rank - own_rank(m, i));
 }
 
 /* Input i with the whole batch */
-static struct value *whole(struct many *m, uint32_t i)
+static struct value *whole(struct batched *m, uint32_t i)
 {
 	struct build *b = m->b;
 	struct value *v = m->n->in[i], *x = low(b, v);
@@ -112,7 +113,7 @@ static struct value *whole(struct many *m, uint32_t i)
 }
 
 /* The length of dim k of the batch */
-static struct value *batch_length(struct many *m, uint32_t k)
+static struct value *batch_length(struct batched *m, uint32_t k)
 {
 	int64_t one;
 
@@ -128,7 +129,7 @@ static struct value *batch_length(struct many *m, uint32_t k)
 
 /* The properties of the core op with its axes behind the batch. core: the rank of its first input
  */
-static struct cv *props_behind(struct many *m, uint32_t core)
+static struct cv *props_behind(struct batched *m, uint32_t core)
 {
 	const struct op_sig *sig = op_sig(m->b->cx, m->core->op);
 	struct cv *p = new_array(m->b->cx->arena, struct cv, sig->nprops + 1);
@@ -154,7 +155,7 @@ static struct cv *props_behind(struct many *m, uint32_t core)
 
 /* The core op along axes behind the batch. The first `batched` inputs are arrays with a batch, the
  * others, such as sizes, must be the same for all items. */
-static bool along_axes(struct many *m, uint32_t batched)
+static bool along_axes(struct batched *m, uint32_t batched)
 {
 	struct node *n = m->n;
 	struct value **in = new_array(m->b->cx->arena, struct value *, n->nin);
@@ -168,8 +169,19 @@ static bool along_axes(struct many *m, uint32_t batched)
 	return true;
 }
 
+/* One array, and what must be the same for all items */
+bool batch_along_axes(struct batched *m)
+{
+	return along_axes(m, 1);
+}
+
+bool batch_join(struct batched *m)
+{
+	return along_axes(m, m->n->nin);
+}
+
 /* Alloc to a shape that is the same for all items */
-static bool alloc_batch(struct many *m)
+bool batch_alloc(struct batched *m)
 {
 	uint32_t sizes = m->n->nin - 1, k = 0;
 	struct value **in = new_array(m->b->cx->arena, struct value *, m->rank + sizes + 1);
@@ -188,7 +200,7 @@ static bool alloc_batch(struct many *m)
 
 /* Reshape to lengths that are the same for all items. -1 stands for a length of the items: beside a
  * batch of none ONNX could not tell it. */
-static bool reshape_batch(struct many *m)
+bool batch_reshape(struct batched *m)
 {
 	struct build *b = m->b;
 	struct type t = m->n->out[0]->type;
@@ -219,7 +231,7 @@ static bool reshape_batch(struct many *m)
 }
 
 /* Each item with v on a diagonal */
-static bool fill_diagonal(struct many *m)
+bool batch_fill_diagonal(struct batched *m)
 {
 	struct value *x = whole(m, 0), *v = padded(m, 1), *size[3], *in[3];
 
@@ -240,7 +252,7 @@ static bool fill_diagonal(struct many *m)
 }
 
 /* Pad of axes behind those of the batch, whose widths are 0 */
-static bool pad_batch(struct many *m)
+bool batch_pad(struct batched *m)
 {
 	struct build *b = m->b;
 	struct value *in[3] = {whole(m, 0), one_for_all(m, 1)}, *widths[2];
@@ -265,7 +277,7 @@ static bool pad_batch(struct many *m)
 }
 
 /* The result is r with these dims in place of its first ones */
-static bool reshaped(struct many *m, struct value *r, const dim *first, uint32_t count)
+static bool reshaped(struct batched *m, struct value *r, const dim *first, uint32_t count)
 {
 	struct type t = m->n->out[0]->type;
 	dim *d = new_dims(m->b->cx, t.rank);
@@ -283,7 +295,7 @@ static bool reshaped(struct many *m, struct value *r, const dim *first, uint32_t
 }
 
 /* Products of each element of one item with each of the other */
-static bool kron_batch(struct many *m)
+bool batch_kron(struct batched *m)
 {
 	uint32_t core = m->ranks[0];
 	struct value *in[2];
@@ -302,7 +314,7 @@ static bool kron_batch(struct many *m)
 }
 
 /* Transforms along all axes but the first, which holds all items */
-static bool fft_batch(struct many *m)
+bool batch_fft(struct batched *m)
 {
 	struct build *b = m->b;
 	uint32_t core = m->ranks[0];
@@ -320,7 +332,7 @@ static bool fft_batch(struct many *m)
 }
 
 /* One sorted vector for all values; or, of few elements, one for each item, compared with all */
-static bool search_batch(struct many *m)
+bool batch_search(struct batched *m)
 {
 	struct ctx *cx = m->b->cx;
 	struct value *x = one_for_all(m, 0), *v = padded(m, 1), *in[3] = {x, v};
@@ -361,7 +373,7 @@ static bool search_batch(struct many *m)
 }
 
 /* Input i, lowered, with all dims of the batch */
-static struct value *padded_low(struct many *m, uint32_t i)
+static struct value *padded_low(struct batched *m, uint32_t i)
 {
 	uint32_t missing = m->rank - own_rank(m, i);
 	int64_t axes[MAX_RANK];
@@ -373,7 +385,7 @@ static struct value *padded_low(struct many *m, uint32_t i)
 
 /* The op with a right side of more columns, for each of the `lead` dims of the batch that are left
  */
-static bool solve_all(struct many *m, struct value *a, struct value *y, uint32_t lead,
+static bool solve_all(struct batched *m, struct value *a, struct value *y, uint32_t lead,
 		      struct value **out)
 {
 	struct ctx *cx = m->b->cx;
@@ -402,7 +414,7 @@ static bool solve_all(struct many *m, struct value *a, struct value *y, uint32_t
 
 /* Right sides of one matrix, as in (m,m),(m)->(m) of [b, 1, m, m] and [1, k, m], become columns of
  * one right side: [b, m, m] and [1, m, k]. */
-static bool solve_columns(struct many *m)
+bool batch_solve(struct batched *m)
 {
 	struct build *b = m->b;
 	uint32_t rank = m->rank, lead = 0, columns = 0, more = m->ranks[1];
@@ -455,7 +467,7 @@ struct indexing {
 	uint32_t kept;   /* axes of the result that are not those of the indices */
 };
 
-static void read_indices(struct many *m, struct indexing *x)
+static void read_indices(struct batched *m, struct indexing *x)
 {
 	uint32_t used = 0, last = 0;
 	bool any = false;
@@ -492,7 +504,7 @@ static void read_indices(struct many *m, struct indexing *x)
 
 /* idx_list with `lead` items before it: full slices, or the indices 0, 1, ...; later ones get
  * higher numbers */
-static struct cv list_behind(struct many *m, const struct cv *list, uint32_t lead, bool full)
+static struct cv list_behind(struct batched *m, const struct cv *list, uint32_t lead, bool full)
 {
 	struct arena *a = m->b->cx->arena;
 	struct cv *items = new_array(a, struct cv, lead + list->n + 1),
@@ -525,7 +537,7 @@ static struct cv list_behind(struct many *m, const struct cv *list, uint32_t lea
 }
 
 /* The index of item k of a dim of the batch, [length, 1, ..., 1] of `rank` dims */
-static struct value *item_numbers(struct many *m, uint32_t k, uint32_t rank)
+static struct value *item_numbers(struct batched *m, uint32_t k, uint32_t rank)
 {
 	int64_t axes[MAX_RANK];
 	struct value *v = counting(m->b, m->n->out[0]->type.dims[k]);
@@ -537,7 +549,7 @@ static struct value *item_numbers(struct many *m, uint32_t k, uint32_t rank)
 }
 
 /* Moves `count` axes of v from axis `from` to axis `to`. */
-static struct value *move_axes(struct many *m, struct value *v, uint32_t from, uint32_t to,
+static struct value *move_axes(struct batched *m, struct value *v, uint32_t from, uint32_t to,
 			       uint32_t count)
 {
 	uint32_t rank = v->type.rank, k = 0;
@@ -555,7 +567,7 @@ static struct value *move_axes(struct many *m, struct value *v, uint32_t from, u
 
 /* The core op with full slices before its indices, where those are the same for all items; else
  * with the numbers of the items. */
-static bool index_batch(struct many *m)
+bool batch_index(struct batched *m)
 {
 	static const enum op_id with_arrays[OP_COUNT] = {
 		[OP_Subtensor] = OP_AdvancedSubtensor,
@@ -607,80 +619,12 @@ static bool index_batch(struct many *m)
 bool lower_by_batched_op(struct build *b, struct node *n, const struct opref *core,
 			 const uint32_t *ranks, uint32_t rank, bool *ok)
 {
-	struct many m = {b, n, core, ranks, rank, block_new(b), NULL};
+	batch_fn_t *form = lowerings[core->op - op_table].batched;
+	struct batched m = {b, n, core, ranks, rank, block_new(b), NULL};
 	struct value **out = new_array(b->cx->arena, struct value *, n->nout);
 	uint32_t errors = b->cx->errors;
-	bool found = false;
 
-	switch (core_id(&m)) {
-	case OP_Sum:
-	case OP_Prod:
-	case OP_Mean:
-	case OP_Max:
-	case OP_Min:
-	case OP_All:
-	case OP_Any:
-	case OP_Argmax:
-	case OP_LogSumExp:
-	case OP_ProdWithoutZeros:
-	case OP_CAReduce:
-	case OP_Cumsum:
-	case OP_Cumprod:
-	case OP_Softmax:
-	case OP_LogSoftmax:
-	case OP_Split:
-	case OP_SplitDims:
-	case OP_JoinDims:
-	case OP_Repeat:
-	case OP_AllocDiag:
-	case OP_ExtractDiag:
-	case OP_SortOp:
-	case OP_ArgSortOp:
-		found = along_axes(&m, 1);
-		break;
-	case OP_Join:
-		found = along_axes(&m, n->nin);
-		break;
-	case OP_Alloc:
-		found = alloc_batch(&m);
-		break;
-	case OP_Reshape:
-		found = reshape_batch(&m);
-		break;
-	case OP_Solve:
-	case OP_SolveTriangular:
-	case OP_CholeskySolve:
-		found = solve_columns(&m);
-		break;
-	case OP_Pad:
-		found = pad_batch(&m);
-		break;
-	case OP_KroneckerProduct:
-		found = kron_batch(&m);
-		break;
-	case OP_RFFTOp:
-	case OP_IRFFTOp:
-		found = fft_batch(&m);
-		break;
-	case OP_SearchsortedOp:
-		found = search_batch(&m);
-		break;
-	case OP_FillDiagonal:
-	case OP_FillDiagonalOffset:
-		found = fill_diagonal(&m);
-		break;
-	case OP_Subtensor:
-	case OP_AdvancedSubtensor:
-	case OP_IncSubtensor:
-	case OP_AdvancedIncSubtensor:
-	case OP_SetSubtensor:
-	case OP_AdvancedSetSubtensor:
-		found = index_batch(&m);
-		break;
-	default:
-		break;
-	}
-	if (!found)
+	if (!form || !form(&m))
 		return false;
 	*ok = m.made && errors == b->cx->errors;
 	if (!*ok)

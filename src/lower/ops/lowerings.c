@@ -1,9 +1,10 @@
-/* lowerings.c: the lowering of each op, as ops.def names it. */
+/* lowerings.c: the functions of each op that ops.def names. */
 #include "lower/ops/lowerings.h"
 
-lower_fn_t *const lowerings[OP_COUNT] = {
-#define OP(id, sig, body, ...) [OP_##id] = body,
+const struct lowering lowerings[OP_COUNT] = {
+#define OP(id, sig, body, ...) [OP_##id] = {body},
 #define LOWER(function)        function
+#define BATCHED(function)      , .batched = function
 #define NO_BODY                NULL
 #include "ops/ops.def"
 };

@@ -1,7 +1,7 @@
 /*
- * lowerings.h: the lowerings that LOWER(...) names in ops.def; each family of ops has a file here.
- * A lowering emits ONNX nodes for a typed PyTensor node, and says with lowered() which values hold
- * the node's results; false: reported.
+ * lowerings.h: the functions that LOWER(...) and BATCHED(...) name in ops.def; each family of ops
+ * has a file here. A lowering emits ONNX nodes for a typed PyTensor node, and says with lowered()
+ * which values hold the node's results; false: reported.
  */
 #ifndef PTGC_LOWER_OPS_LOWERINGS_H
 #define PTGC_LOWER_OPS_LOWERINGS_H
@@ -11,6 +11,7 @@
 
 #define OP(id, sig, body, ...) body
 #define LOWER(function)        lower_fn_t function;
+#define BATCHED(function)      batch_fn_t function;
 #define NO_BODY
 #include "ops/ops.def"
 
