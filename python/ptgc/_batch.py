@@ -6,12 +6,15 @@ from typing import Any
 
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Variable
-from pytensor.graph.replace import vectorize_graph
-from pytensor.graph.traversal import apply_ancestors
+from pytensor.graph.replace import graph_replace, vectorize_graph
+from pytensor.graph.rewriting.utils import rewrite_graph
+from pytensor.graph.traversal import ancestors, apply_ancestors
 from pytensor.tensor.basic import expand_dims
 from pytensor.tensor.extra_ops import broadcast_to
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.type import TensorType
+
+from ptgc._ops import is_xtensor
 
 Dims = dict[Variable, tuple[str, ...]]
 
@@ -35,7 +38,7 @@ def dims_of_batch(inputs: list[Variable], batch: Any) -> Dims:
             if not isinstance(name, str) or not re.match(r"[^\W\d]\w*\Z", name):
                 raise ValueError(f"batch: {name!r} is no name for a dim")
         for v in hits:
-            if not isinstance(v.type, TensorType):
+            if not isinstance(v.type, TensorType) and not is_xtensor(v.type):
                 raise ValueError(f"batch: the input {v} is no tensor but of type {v.type}")
             found[v] = names
     return {v: found[v] for v in inputs if v in found}
@@ -43,6 +46,18 @@ def dims_of_batch(inputs: list[Variable], batch: Any) -> Dims:
 
 def is_shared(key: Any) -> bool:
     return isinstance(key, SharedVariable)
+
+
+def without_named_dims(inputs: list[Variable], outputs: list[Variable]) -> tuple[list, list]:
+    """The same graph on plain tensors where it has tensors with named dims (PyTensor's xtensor, PyMC's pymc.dims)."""
+    if not any(is_xtensor(v.type) for v in ancestors([*inputs, *outputs])):
+        return inputs, outputs
+    from pytensor.xtensor.basic import as_xtensor  # here, as this import warns that xtensor is experimental
+
+    plain = [TensorType(v.type.dtype, v.type.shape)(v.name) if is_xtensor(v.type) else v for v in inputs]
+    replace = {v: as_xtensor(t, dims=v.type.dims) for v, t in zip(inputs, plain) if t is not v}
+    results = graph_replace([v.values if is_xtensor(v.type) else v for v in outputs], replace, strict=False)
+    return plain, rewrite_graph(results, include=("lower_xtensor", "canonicalize"), clone=False)
 
 
 def vectorized(inputs: list[Variable], outputs: list[Variable], batch: Any) -> tuple[list, list, Dims]:
@@ -55,10 +70,12 @@ def vectorized(inputs: list[Variable], outputs: list[Variable], batch: Any) -> t
     for node in apply_ancestors(outputs):
         if isinstance(node.op, RandomVariable):
             raise ValueError(f"batch: {node.op} draws from one generator for all points; draw before the call")
+    names = [v.name for v in outputs]
+    plain, outputs = without_named_dims(inputs, outputs)
     replace, new_inputs = {}, []
-    for v in inputs:
+    for v, point in zip(inputs, plain):
         if v not in dims:
-            new_inputs.append(v)
+            new_inputs.append(point)
             continue
         own = [name for name in whole if name in dims[v]]
         if list(dims[v]) != own:
@@ -66,7 +83,7 @@ def vectorized(inputs: list[Variable], outputs: list[Variable], batch: Any) -> t
         new = TensorType(v.type.dtype, (*[None] * len(own), *v.type.shape))(v.name)
         new_inputs.append(new)
         first = min(whole.index(name) for name in own)  # dims before this one need not be there
-        replace[v] = expand_dims(new, [k for k, n in enumerate(whole[first:]) if n not in own])
+        replace[point] = expand_dims(new, [k for k, n in enumerate(whole[first:]) if n not in own])
     try:
         results = vectorize_graph(list(outputs), replace)
     except NotImplementedError as e:
@@ -74,13 +91,13 @@ def vectorized(inputs: list[Variable], outputs: list[Variable], batch: Any) -> t
     lengths = [next(new.shape[dims[v].index(name)] for v, new in zip(inputs, new_inputs) if name in dims.get(v, ()))
                for name in whole]  # fmt: skip
     new_outputs: list[Variable] = []
-    for v, old in zip(results, outputs):
+    for v, old, name in zip(results, outputs, names):
         missing = len(whole) - (v.type.ndim - old.type.ndim)
         if missing or any(v.type.broadcastable[: len(whole)]):
             v = broadcast_to(v, (*lengths, *v.shape[len(whole) - missing :]))
         if v.owner is None or v in new_outputs:
             v = v.copy()
-        v.name = old.name
+        v.name = name
         new_outputs.append(v)
     return new_inputs, new_outputs, dims
 

@@ -17,7 +17,7 @@ from pytensor.graph.replace import clone_replace, graph_replace, vectorize_graph
 from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import graph_inputs
 
-from ptgc._batch import vectorized
+from ptgc._batch import vectorized, without_named_dims
 from ptgc.export import Exported, compile_onnx, takes_options_of, write_exported
 from ptgc.linker import rewritten
 
@@ -78,15 +78,15 @@ class Nuts(Op):
         raise NotImplementedError("NUTS of ptgc runs in an ONNX model alone")
 
 
-def point_of(model, q) -> dict:
-    """The value variables of a PyMC model as parts of the vector q, in the model's order."""
-    start, parts, at = model.initial_point(), {}, 0
+def parts_of(model, q) -> list:
+    """The values of a PyMC model's variables as parts of the vector q: tensors in the order of model.value_vars."""
+    start, parts, at = model.initial_point(), [], 0
     for v in model.value_vars:
         value = np.asarray(start[v.name])
         if v.type.dtype != "float64":
             kind = "discrete" if v.type.dtype.startswith(("int", "uint", "bool")) else v.type.dtype
             raise ValueError(f"NUTS draws float64 numbers, but the variable {v.name} is {kind}")
-        parts[v] = pt.specify_shape(q[at : at + value.size].reshape(value.shape), v.type.shape)
+        parts.append(pt.specify_shape(q[at : at + value.size].reshape(value.shape), v.type.shape))
         at += value.size
     return parts
 
@@ -105,9 +105,10 @@ def with_constants(variables: list) -> list:
 def density_graph(model, size: int) -> FunctionGraph:
     """From points [chains, size] to log densities and gradients, with PyTensor's rewrites."""
     q = pt.vector("q", shape=(size,), dtype="float64")
-    logp = model.logp()
-    slopes = [g.ravel() for g in pytensor.grad(logp, model.value_vars, disconnected_inputs="ignore")]
-    graph = with_constants(graph_replace([logp, pt.concatenate(slopes)], point_of(model, q), strict=False))
+    values, (logp,) = without_named_dims(model.value_vars, [model.logp()])
+    slopes = [g.ravel() for g in pytensor.grad(logp, values, disconnected_inputs="ignore")]
+    parts = dict(zip(values, parts_of(model, q)))
+    graph = with_constants(graph_replace([logp, pt.concatenate(slopes)], parts, strict=False))
     # as pm.sample does: where a parameter is out of its range, the density is 0, which is no error
     graph = rewrite_graph(graph, include=("canonicalize", "local_check_parameter_to_ninf_switch"), clone=False)
     inputs, outputs, _ = vectorized([q], graph, "chains")
@@ -152,7 +153,9 @@ def nuts_graph(
     points, *stats = nuts(pt.constant(start), Spawn()(seed, n if chains is None else chains))
     q = pt.vector("q", shape=start.shape, dtype="float64")
     variables = variables_of(model, var_names)
-    outputs = vectorize_graph(with_constants(graph_replace(variables, point_of(model, q), strict=False)), {q: points})
+    values, plain = without_named_dims(model.value_vars, variables)
+    parts = dict(zip(values, parts_of(model, q)))
+    outputs = vectorize_graph(with_constants(graph_replace(plain, parts, strict=False)), {q: points})
     for v, new in zip(variables, outputs):
         new.name = v.name
     if clash := {v.name for v in variables} & {*STATS, *(v.name for v in (seed, n))}:

@@ -9,7 +9,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor.graph.replace import vectorize_graph
-from pytensor.ifelse import ifelse
+from pytensor.conditional.op import ifelse
 from pytensor.scan.utils import until
 
 import ptgc
@@ -87,6 +87,19 @@ def test_two_dims(rng):
     e = ptgc.compile_onnx([x, s], outputs, batch={x: "chains", "s": "draws"})
     for g, w in zip(e(a, b[0]), zip(*[f(a[i], b[0, j]) for i in range(4) for j in range(5)])):
         np.testing.assert_allclose(g.reshape(np.shape(w)), w, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:xtensor")
+def test_tensors_with_named_dims(rng):
+    from pytensor.xtensor import xtensor
+    from pytensor.xtensor.math import exp
+
+    a, b = xtensor("a", dims=("u", "v"), shape=(None, 3)), xtensor("b", dims=("v",), shape=(3,))
+    total = (exp(a) * b).sum("v")
+    total.name = "total"
+    at = [rng.normal(size=s) for s in ((5, 2, 3), (5, 3), (5, 4))]
+    e = by_lane([a, b, x], [total, (a * b).mean() + x.sum()], at)
+    assert e.inputs == ["a", "b", "x"] and e.outputs[0] == "total"
 
 
 def test_dims_of_the_user_move_behind_the_batch(rng):

@@ -8,7 +8,7 @@ import pytensor.tensor as pt
 import pytest
 from numpy.random import MT19937, PCG64, PCG64DXSM, SFC64, Generator, Philox
 from pytensor.compile.builders import OpFromGraph
-from pytensor.ifelse import ifelse
+from pytensor.conditional.op import ifelse
 from pytensor.tensor.random.type import random_generator_type
 from pytensor.tensor.random.utils import RandomStream
 

@@ -113,3 +113,22 @@ def test_names_that_the_file_needs(name):
     with pytest.raises(ValueError, match=f"variable {name} has the name of an input or statistic"):
         ptgc.nuts_graph(model)
     assert ptgc.nuts_graph(model, var_names=["a"])
+
+
+@pytest.mark.filterwarnings("ignore:xtensor")
+def test_named_dims():
+    """What pymc.dims makes: values, density and deterministics with named axes."""
+    from pytensor.xtensor import xtensor
+
+    model = Model()
+    named = xtensor("b", dims=("place",), shape=(2,))
+    total = named.sum("place")
+    total.name = "total"
+    model.b = model.value_vars[1] = model.unobserved_value_vars[1] = named
+    model.unobserved_value_vars[-1] = total
+    model.rvs_to_values |= dict(zip([list(model.rvs_to_values)[1]], [named]))
+    model.logp = lambda: (-0.5 * ((model.a - 3) ** 2 + ((named - model.a) ** 2).sum() + model.log_scale**2)).values
+    sampler, plain = (ptgc.compile_nuts(m, draws=30, tune=20, chains=2) for m in (model, Model()))
+    found, wanted = (s.session().run(["b", "total"], {"seed": np.array(5)}) for s in (sampler, plain))
+    for x, y in zip(found, wanted):
+        np.testing.assert_allclose(x, y, rtol=1e-6)

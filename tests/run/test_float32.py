@@ -8,7 +8,7 @@ import pytensor.tensor as pt
 import pytest
 from harness import check_model
 from ptg import compile, run
-from pytensor.ifelse import ifelse
+from pytensor.conditional.op import ifelse
 
 from ptgc import compile_onnx
 

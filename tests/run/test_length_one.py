@@ -7,7 +7,7 @@ import ptg
 import pytensor.tensor as pt
 import pytest
 from harness import Compiled
-from pytensor.ifelse import ifelse
+from pytensor.conditional.op import ifelse
 from pytensor.tensor.basic import Join
 from pytensor.tensor.shape import specify_shape
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
-from pytensor.ifelse import ifelse
+from pytensor.conditional.op import ifelse
 from pytensor.scan.utils import until
 from pytensor.tensor.fft import irfft, rfft
 from pytensor.tensor.random.op import default_rng
