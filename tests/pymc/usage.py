@@ -10,6 +10,7 @@ import tempfile
 import time
 import traceback
 import warnings
+from pathlib import Path
 
 warnings.filterwarnings("ignore")
 logging.disable(logging.WARNING)
@@ -20,7 +21,9 @@ import pytensor  # noqa: E402
 import pytensor.tensor as pt  # noqa: E402
 from pytensor.compile.mode import Mode  # noqa: E402
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "pymc"))
 import cases  # noqa: E402
+import make  # noqa: E402
 import ptgc  # noqa: E402
 
 ONNX = {"mode": "ONNX"}
@@ -308,11 +311,51 @@ def minibatch_given():
     same(model.compile_logp(mode="ONNX"), model.compile_logp(mode=PYTHON), model.initial_point())
 
 
+def named_dims():
+    """`pymc.dims`: log density and gradient, of many points in one call too, and a sampler as a file"""
+    import pymc.dims as pmd
+
+    with pm.Model(coords={"place": range(4)}) as model:
+        mu, s = pmd.Normal("mu", 0, 1), pmd.HalfNormal("s", 1)
+        twice = pmd.Deterministic("twice", 2 * pmd.Normal("a", mu, s, dims="place"))
+        pmd.Normal("y", twice, 1, observed=pmd.as_xtensor(Y[:4], dims=("place",)))
+    point = model.initial_point()
+    for compiled in (model.compile_logp, model.compile_dlogp):
+        same(compiled(mode="ONNX"), compiled(mode=PYTHON), point)
+    many = ptgc.compile_onnx(model.value_vars, [model.logp()], batch="points")
+    rng = np.random.default_rng(1)
+    points = {k: rng.normal(size=(5, *np.shape(v))) for k, v in point.items()}
+    f = model.compile_logp(mode=PYTHON)
+    want = [f({k: v[i] for k, v in points.items()}) for i in range(5)]
+    np.testing.assert_allclose(many(**points)[0], want, **TOLERANCE)
+    same_density(model, ptgc.compile_nuts(model, draws=3, tune=3, chains=2))
+
+
+def same_density(model, sampler):
+    """The densities that a sampler's file says of its draws are PyMC's."""
+    found = dict(zip(sampler.outputs, sampler.session().run(None, {"seed": np.array(1)})))
+    laws = model.rvs_to_transforms
+    forward = [v if laws[v] is None else laws[v].forward(v, *v.owner.inputs) for v in model.free_RVs]
+    values_of = pytensor.function(model.free_RVs, forward, mode=PYTHON, on_unused_input="ignore")
+    f, names = model.compile_logp(mode=PYTHON), [v.name for v in model.value_vars]
+    for at in np.ndindex(found["lp"].shape):
+        point = dict(zip(names, values_of(*[found[v.name][at] for v in model.free_RVs])))
+        np.testing.assert_allclose(found["lp"][at], f(point), rtol=1e-6, atol=1e-6)
+
+
+def samplers_as_files():
+    """`ptgc.compile_nuts` of each model of examples/pymc: the densities of its draws are PyMC's"""
+    for build in make.MODELS.values():
+        with pm.Model() as model:
+            build()
+        same_density(model, ptgc.compile_nuts(model, draws=2, tune=3, chains=2, max_treedepth=3))
+
+
 USES = [
     sample_on_one_core, sample_on_four_cores, sample_with_spawn, discrete_and_continuous, metropolis_and_slice, smc,
     find_map, compiled_logp, log_likelihood, deterministics, deterministics_in_one_call, data_of_other_sizes,
     minibatch_given, potential, scan_of_an_ode, imputation, do_and_observe, transforms, draws_of_distributions,
-    prior_predictive, posterior_predictive, predictive_as_a_file, advi, minibatch,
+    prior_predictive, posterior_predictive, predictive_as_a_file, advi, minibatch, named_dims, samplers_as_files,
 ]  # fmt: skip
 
 
