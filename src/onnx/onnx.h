@@ -47,6 +47,11 @@ const struct onnx_op *onnx_find(enum onnx_id id, int opset);
 /* The same, but for an opset that lacks the operator the first later version, else the last one. */
 const struct onnx_op *onnx_nearest(enum onnx_id id, int opset);
 const struct onnx_attr_spec *onnx_attr(const struct onnx_op *op, const char *name); /* or NULL */
+/* The axes that n names in its attribute or its second input, counted from the front of a value of
+ * that rank, without order; -1: they are not known. Returns their number, 0 if it names none. */
+int onnx_axes(const struct node *n, uint32_t rank, int *axes);
+/* The axes along which a ReduceMax or the like reduces, in order; -1: they are not known */
+int onnx_reduced_axes(const struct node *n, int *axes);
 #define MAX_DATA_TYPE 26 /* the largest TensorProto.DataType */
 /* attrs.c: what is wrong with an attribute of a raw node, to be put after "attribute 'mode' ", as
  * in "is 3; it must be 0 or 1". NULL: nothing is wrong */

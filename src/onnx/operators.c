@@ -107,3 +107,38 @@ bool onnx_has_blocks(const struct onnx_op *op)
 			return true;
 	return false;
 }
+
+int onnx_axes(const struct node *n, uint32_t rank, int *axes)
+{
+	const struct attr *list = find_attr(n, "axes");
+	const struct tensor *t = n->nin > 1 && n->in[1] ? n->in[1]->data : NULL;
+	uint64_t count = list ? list->n : t ? t->count : 0;
+	int64_t axis;
+
+	if (count > MAX_RANK || (n->nin > 1 && n->in[1] && !t))
+		return -1;
+	for (uint64_t i = 0; i < count; i++) {
+		axis = list ? list->u.ints[i] : 0;
+		if (!list && !tensor_int(t, t->splat ? 0 : i, &axis))
+			return -1;
+		axes[i] = (int)(axis < 0 ? axis + rank : axis);
+	}
+	return (int)count;
+}
+
+int onnx_reduced_axes(const struct node *n, int *axes)
+{
+	int rank = n->in[0]->type.rank, given[MAX_RANK],
+	    count = onnx_axes(n, (uint32_t)rank, given);
+	bool set[MAX_RANK] = {false};
+	int k = 0;
+
+	if (count < 0 || (!count && find_attr(n, "noop_with_empty_axes")))
+		return -1;
+	for (int i = 0; i < count; i++)
+		set[given[i]] = true;
+	for (int i = 0; i < rank; i++)
+		if (!count || set[i])
+			axes[k++] = i;
+	return k;
+}

@@ -3,7 +3,7 @@
  * that the runtime has a kernel for. Out: if that kernel is wrong, the same results made of other
  * nodes.
  */
-#include "lower/build.h"
+#include "lower/ops/lowerings.h"
 #include "ort/ort.h"
 
 enum { ROUNDS_LATE = 1, UNROUNDED = 2, INT64_ORDER = 4 };
@@ -37,7 +37,7 @@ bool kernel_is_right(struct ctx *cx, const struct node *n)
 	return t != DT_INT64 || n->small_ints || !(what & INT64_ORDER);
 }
 
-/* Of int64 the comparisons are right. */
+/* Of int64 the comparisons are right, and ArgMax and ArgMin. */
 
 /* Max or Min */
 static struct value *extreme(struct build *b, struct node *n, enum onnx_id before)
@@ -68,6 +68,17 @@ static struct value *sign_int64(struct build *b, struct node *n)
 	return emit_(b, ONNX_Where, emit_(b, ONNX_Less, n->in[0], zero), const_int(b, -1), above);
 }
 
+/* ReduceMax or ReduceMin; NULL: the axes are not known */
+static struct value *reduction_int64(struct build *b, struct node *n)
+{
+	const struct attr *keep = find_attr(n, "keepdims");
+	int axes[MAX_RANK], count = onnx_reduced_axes(n, axes);
+
+	return count < 0 ? NULL
+			 : reduce_int64(b, n->in[0], axes, count, is_onnx(n, ONNX_ReduceMax),
+					!keep || keep->u.i);
+}
+
 bool by_other_kernels(struct build *b, struct node *n, struct value **out)
 {
 	bool ints = n->in[0]->type.dtype == DT_INT64;
@@ -78,6 +89,9 @@ bool by_other_kernels(struct build *b, struct node *n, struct value **out)
 		out[0] = clip_int64(b, n);
 	else if (ints && is_onnx(n, ONNX_Sign))
 		out[0] = sign_int64(b, n);
+	else if (ints && (is_onnx(n, ONNX_ReduceMax) || is_onnx(n, ONNX_ReduceMin)) &&
+		 (out[0] = reduction_int64(b, n)))
+		return true;
 	else
 		return legalise(b, n, out);
 	return true;

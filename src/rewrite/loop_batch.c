@@ -143,36 +143,14 @@ static struct value *elements(struct batch *at, const struct node *n)
 	return emit_again(at, n, in);
 }
 
-/* Axes of n, counted from 0 of a value of that rank; -1: they are not known */
-static int axes_of(const struct node *n, uint32_t rank, int *axes)
-{
-	const struct attr *list = find_attr(n, "axes");
-	const struct tensor *t = n->nin > 1 && n->in[1] ? n->in[1]->data : NULL;
-	uint64_t count = list ? list->n : t ? t->count : 0;
-	int64_t axis;
-
-	if (count > MAX_RANK || (n->nin > 1 && n->in[1] && !t))
-		return -1;
-	for (uint64_t i = 0; i < count; i++) {
-		axis = list ? list->u.ints[i] : 0;
-		if (!list && !tensor_int(t, t->splat ? 0 : i, &axis))
-			return -1;
-		axes[i] = (int)(axis < 0 ? axis + rank : axis);
-	}
-	return (int)count;
-}
-
 static struct value *reduction(struct batch *at, const struct node *n)
 {
 	const struct attr *keep = find_attr(n, "keepdims");
 	uint32_t rank = n->in[0]->type.rank;
-	int axes[MAX_RANK], count = axes_of(n, rank, axes);
+	int axes[MAX_RANK], count = onnx_reduced_axes(n, axes);
 
-	if (count < 0 || find_attr(n, "noop_with_empty_axes") || rank + 1 > MAX_RANK || !rank)
+	if (count < 0 || rank + 1 > MAX_RANK || !rank)
 		return NULL;
-	for (uint32_t i = 0; !count && i < rank; i++)
-		axes[i] = (int)i;
-	count = count ? count : (int)rank;
 	for (int i = 0; i < count; i++)
 		axes[i]++;
 	return reduce(at->b, n->onnx->id, at->all[0], axes, count, !keep || keep->u.i);
@@ -183,7 +161,7 @@ static struct value *moved_axes(struct batch *at, const struct node *n)
 	bool more = is_onnx(n, ONNX_Unsqueeze);
 	uint32_t rank = more ? n->out[0]->type.rank : n->in[0]->type.rank;
 	int64_t axes[MAX_RANK];
-	int at_axis[MAX_RANK], count = axes_of(n, rank, at_axis);
+	int at_axis[MAX_RANK], count = onnx_axes(n, rank, at_axis);
 
 	if (count <= 0 || rank + 1 > MAX_RANK)
 		return NULL;
@@ -243,12 +221,11 @@ bool can_batch(struct ctx *cx, const struct node *n, const bool *row)
 		return false;
 	switch (n->onnx->id) {
 	case ONNX_ReduceSum:
-		return row[0] && from->rank && !find_attr(n, "noop_with_empty_axes") &&
-		       axes_of(n, from->rank, axes) >= 0;
+		return row[0] && from->rank && onnx_reduced_axes(n, axes) >= 0;
 	case ONNX_Unsqueeze:
-		return row[0] && axes_of(n, to->rank, axes) > 0;
+		return row[0] && onnx_axes(n, to->rank, axes) > 0;
 	case ONNX_Squeeze:
-		return row[0] && axes_of(n, from->rank, axes) > 0;
+		return row[0] && onnx_axes(n, from->rank, axes) > 0;
 	case ONNX_Transpose:
 	case ONNX_Softmax:
 	case ONNX_LogSoftmax:

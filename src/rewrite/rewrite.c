@@ -245,23 +245,14 @@ static struct value *undo_axes(struct ctx *cx, struct node *n)
 /* The axes that a reduction takes away, as bits; 0: it keeps them, or they are not known. */
 static uint64_t reduced_axes(const struct node *n)
 {
-	const struct attr *keep = find_attr(n, "keepdims"), *list = find_attr(n, "axes");
-	const struct tensor *t = n->nin > 1 && n->in[1] ? n->in[1]->data : NULL;
-	int64_t rank = n->in[0]->type.rank, axis;
-	uint64_t bits = 0, count = list ? list->n : t ? t->count : 0;
+	const struct attr *keep = find_attr(n, "keepdims");
+	int axes[MAX_RANK];
+	uint64_t bits = 0;
 
 	if (onnx_lengths(n->onnx) != ONNX_REDUCED_LENGTHS || !keep || keep->u.i)
 		return 0;
-	if (!list && (n->nin < 2 || !n->in[1]))
-		return find_attr(n, "noop_with_empty_axes") || rank > 63
-			       ? 0
-			       : (UINT64_C(1) << rank) - 1;
-	for (uint64_t i = 0; i < count; i++) {
-		axis = list ? list->u.ints[i] : 0;
-		if (!list && !tensor_int(t, t->splat ? 0 : i, &axis))
-			return 0;
-		bits |= UINT64_C(1) << ((axis < 0 ? axis + rank : axis) & 63);
-	}
+	for (int i = 0, count = onnx_reduced_axes(n, axes); i < count; i++)
+		bits |= UINT64_C(1) << axes[i];
 	return bits;
 }
 
@@ -707,9 +698,9 @@ static const struct rewrite {
 static const struct {
 	const char *name;
 	enum rewrite_pass bit;
-} passes[] = {{"dead", PASS_DEAD},     {"splat", PASS_SPLAT}, {"guard", PASS_GUARD},
-	      {"states", PASS_STATES}, {"hoist", PASS_HOIST}, {"batch", PASS_BATCH},
-	      {"push-out", PASS_PUSH}, {"scan", PASS_SCAN},   {"linear", PASS_LINEAR},
+} passes[] = {{"dead", PASS_DEAD},      {"splat", PASS_SPLAT}, {"guard", PASS_GUARD},
+	      {"states", PASS_STATES},  {"hoist", PASS_HOIST}, {"batch", PASS_BATCH},
+	      {"push-out", PASS_PUSH},  {"scan", PASS_SCAN},   {"linear", PASS_LINEAR},
 	      {"stretch", PASS_STRETCH}};
 
 bool rewrite_is_on(const struct ctx *cx, enum rewrite_pass pass)

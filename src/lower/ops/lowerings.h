@@ -29,6 +29,9 @@ struct value *length_at(struct build *b, struct value *dims, uint32_t i);
 bool lower_integer_einsum(struct build *b, struct node *n);
 /* dot.c: x @ y, as NumPy's matmul */
 struct value *matmul(struct build *b, struct value *x, struct value *y);
+/* reduce.c: ReduceMax or ReduceMin of int64 by kernels that compare exactly; axes are in order */
+struct value *reduce_int64(struct build *b, struct value *x, const int *axes, int naxes, bool max,
+			   bool keepdims);
 /* shape.c: a shape that may not fit, so that the runtime does not put a -1 into it */
 struct value *prevent_concat_fusion(struct build *b, struct value *shape);
 struct value *normalize_negative_length(struct build *b, const struct known *k,

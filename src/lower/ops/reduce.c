@@ -310,6 +310,22 @@ static struct value *append_initial(struct build *b, struct reduction *r, bool m
 		     dtype_limit(b, (enum dtype)r->x->type.dtype, !max));
 }
 
+struct value *reduce_int64(struct build *b, struct value *x, const int *axes, int naxes, bool max,
+			   bool keepdims)
+{
+	struct reduction r = {.x = x, .naxes = naxes};
+	int64_t kept[MAX_RANK];
+
+	for (int i = 0; i < naxes; i++) {
+		kept[i] = r.axes[i] = axes[i];
+		r.maybe_empty |= !dim_ge(b->cx, x->type.dims[axes[i]], 1);
+	}
+	if (r.maybe_empty)
+		r.x = append_initial(b, &r, max);
+	x = naxes ? gather_at_argmax(b, &r, max ? ONNX_ArgMax : ONNX_ArgMin) : x;
+	return keepdims ? unsqueeze(b, x, kept, (uint32_t)naxes) : x;
+}
+
 static struct value *lower_max_or_min(struct build *b, struct node *n, struct reduction *r,
 				      bool max)
 {
