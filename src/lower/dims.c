@@ -10,7 +10,7 @@
 
 #define MAX_EXPRESSION 200 /* operations in a dim that is computed; longer ones are refused */
 
-struct dim_at { /* v's axis has this size; key 0: a free slot */
+struct dim_at { /* an axis of an ONNX value has this size; key 0: a free slot */
 	dim key;
 	struct value *v;
 	uint32_t axis;
@@ -65,7 +65,7 @@ void dims_record(struct build *b, struct value *v)
 		struct dim_at *at = find_at(c, d);
 		if (at->key)
 			continue;
-		*at = (struct dim_at){.key = d, .v = v, .axis = i};
+		*at = (struct dim_at){.key = d, .v = v->low, .axis = i};
 		c->dims_len++;
 	}
 }
@@ -163,7 +163,7 @@ static struct value *eval_atom(struct build *b, dim d, const struct dim_view *v,
 		return size_at(b, s, v->at, vec);
 	struct dim_at *at = b->cse->shared->raw_dims ? NULL : recorded(b, d);
 	if (at)
-		return size_at(b, low(b, at->v), at->axis, vec);
+		return size_at(b, at->v, at->axis, vec);
 	b->cse->shared->failed |= b->cse->shared->param_lost;
 	unsupported(b, "the size '%s' cannot be computed where it is needed: no input says it",
 		    dim_str(b->cx, d));
@@ -301,7 +301,7 @@ static struct value *eval_top(struct build *b, dim d, bool vec)
 
 	if (!raw && !dim_is_const(b->cx, d, &k) && !dim_available(b, d))
 		at = recorded(b, d);
-	struct value *r = at ? size_at(b, low(b, at->v), at->axis, vec) : eval(b, d, vec, &budget);
+	struct value *r = at ? size_at(b, at->v, at->axis, vec) : eval(b, d, vec, &budget);
 	if (!raw)
 		set_known(b, r, &d, 1);
 	return r;

@@ -16,10 +16,22 @@
 
 #define MAX_LOOK 200000 /* ONNX values of a graph that has mistakes already */
 
-/* A body that is one ONNX node on the parameters in their order. */
+/*
+ * The expanded body of an elementwise op, which the next call takes again if it can. The elaborator
+ * asks nothing about floats that are computed but their types and signs. So calls whose arguments
+ * agree in these have one body, each node of which is lowered for each call.
+ */
+#define MAX_SHARED_IN 8
+struct expansion {
+	struct block *body;
+	uint32_t nin;
+	struct value *in[MAX_SHARED_IN], *out; /* in: typed values that stand for the arguments */
+	uint8_t low_sign[MAX_SHARED_IN];       /* what nonnegative(...) was told of them */
+};
 struct fast {
-	struct fn *body; /* parsed once */
-	enum onnx_id onnx;
+	struct fn *body;   /* parsed once */
+	enum onnx_id onnx; /* the body is this node on the parameters in their order */
+	struct expansion *last;
 };
 
 /* Messages */
@@ -236,7 +248,9 @@ bool lower_as(struct build *b, const struct op *op, struct cv *props, struct val
 	return lower_inlined(b, body, n->out, nout, span, out);
 }
 
-static const struct fast *body_of(struct build *b, const struct op *op)
+static bool lower_node(struct build *b, struct node *n);
+
+static struct fast *body_of(struct build *b, const struct op *op)
 {
 	struct shared *s = b->cse->shared;
 
@@ -348,6 +362,122 @@ static void widen_half(struct build *b, struct node *n)
 			n->in[i] = typed_cast(b, n->in[i], DT_FLOAT32);
 }
 
+/* May what n becomes depend on more than the types and signs of its arguments? */
+static bool by_types_alone(struct build *b, const struct node *n)
+{
+	bool plain = n->op->shape == sh_broadcast && n->nout == 1 && n->nin <= MAX_SHARED_IN &&
+		     !op_sig(b->cx, n->op)->nprops;
+
+	for (uint32_t i = 0; i < n->nin && plain; i++) {
+		const struct value *v = n->in[i];
+		plain = v && !v->data && !v->known && is_float((enum dtype)v->type.dtype);
+	}
+	return plain;
+}
+
+static bool fits(struct build *b, const struct expansion *x, const struct node *n)
+{
+	bool same = x->nin == n->nin;
+
+	for (uint32_t i = 0; i < n->nin && same; i++) {
+		const struct type *t = &x->in[i]->type, *u = &n->in[i]->type;
+		same = t->dtype == u->dtype && t->rank == u->rank &&
+		       (!t->rank || !memcmp(t->dims, u->dims, t->rank * sizeof(dim))) &&
+		       x->in[i]->sign == n->in[i]->sign &&
+		       x->low_sign[i] == sign_of(low(b, n->in[i]));
+	}
+	return same;
+}
+
+/* Is d a length of an argument? Then the next call has it, too. */
+static bool is_argument_length(struct build *b, const struct expansion *x, dim d)
+{
+	int64_t k;
+	bool found = dim_is_const(b->cx, d, &k);
+
+	for (uint32_t i = 0; i < x->nin; i++)
+		for (uint32_t j = 0; j < x->in[i]->type.rank; j++)
+			found |= x->in[i]->type.dims[j] == d;
+	return found;
+}
+
+/* Can the nodes of the body be lowered again? Then they are in no inner block and know no lengths
+ * of their own. */
+static bool is_lasting(struct build *b, const struct expansion *x)
+{
+	bool lasting = true;
+
+	for (const struct node *n = x->body->first; n && lasting; n = n->next) {
+		lasting = n->op != &op_loop && n->op != &op_if && n->nin <= MAX_SHARED_IN;
+		for (uint32_t i = 0; i < n->nout; i++) {
+			const struct value *v = n->out[i];
+			lasting &= !v->known;
+			for (uint32_t j = 0; j < v->type.rank; j++)
+				lasting &= is_argument_length(b, x, v->type.dims[j]);
+		}
+	}
+	return lasting;
+}
+
+static struct expansion *expand_body(struct build *b, const struct node *n, struct fn *f)
+{
+	struct expansion *x = new (b->cx->arena, struct expansion);
+
+	x->body = block_new(b);
+	x->nin = n->nin;
+	for (uint32_t i = 0; i < n->nin; i++) {
+		x->in[i] = held_by(b, low(b, n->in[i]), n->in[i]->type, b->span);
+		x->in[i]->sign = n->in[i]->sign;
+		x->low_sign[i] = sign_of(x->in[i]->low);
+	}
+	if (expand_fn(b->cx, x->body, f, n->op, n->props, x->in, n->nin, &x->out, 1, b->span))
+		return x;
+	b->cse->shared->failed = true;
+	return NULL;
+}
+
+/* Lowers the nodes of x for n. They stay as they are, but for what holds their results. */
+static bool lower_expansion(struct build *b, struct expansion *x, const struct node *n,
+			    struct value **out)
+{
+	struct value *in[MAX_SHARED_IN];
+	struct span span = b->span;
+	bool ok = true;
+
+	for (uint32_t i = 0; i < n->nin; i++)
+		x->in[i]->low = low(b, n->in[i]);
+	b->cse->shared->expanding++;
+	for (const struct node *m = x->body->first; m; m = m->next) {
+		struct node copy = *m;
+		copy.in = memcpy(in, m->in, m->nin * sizeof(*in));
+		for (uint32_t i = 0; i < m->nout; i++)
+			m->out[i]->low = NULL;
+		ok &= lower_node(b, &copy);
+	}
+	b->cse->shared->expanding--;
+	b->span = span;
+	if (ok)
+		*out = low(b, x->out);
+	return ok;
+}
+
+/* A call of one result that depends on the types and signs of its arguments alone */
+static bool call_again(struct build *b, const struct node *n, struct value **out)
+{
+	struct fast *f = body_of(b, n->op);
+	struct expansion *x = f->last;
+
+	if (x && fits(b, x, n))
+		return lower_expansion(b, x, n, out);
+	x = expand_body(b, n, f->body);
+	if (!x)
+		return false;
+	if (!is_lasting(b, x))
+		return lower_inlined(b, x->body, &x->out, 1, b->span, out);
+	f->last = x;
+	return lower_expansion(b, x, n, out);
+}
+
 static bool lower_fn_body(struct build *b, struct node *n, struct fn *f)
 {
 	struct value **out = new_array(b->cx->arena, struct value *, n->nout);
@@ -360,6 +490,9 @@ static bool lower_fn_body(struct build *b, struct node *n, struct fn *f)
 			if (!call_fn(b, f, n->op, n->props, (struct value *[]){out[0], n->in[i]}, 2,
 				     out, 1))
 				return false;
+	} else if (by_types_alone(b, n)) {
+		if (!call_again(b, n, out))
+			return false;
 	} else if (!call_fn(b, f, n->op, n->props, n->in, n->nin, out, n->nout)) {
 		return false;
 	}
