@@ -128,12 +128,18 @@ def ulps(x, y, term):
     return np.abs(x - y) / np.spacing(np.maximum(np.maximum(np.abs(x), np.abs(y)), float(term)))
 
 
-def row(line, draws, kind):
-    """The cells of a row of the table; and is all as promised?"""
+def read(line, draws):
+    """A line of ROWS: name and parameters, how many draws are made, and the parameters as arrays"""
     line, _, part = line.partition(" /")
     name, *given = line.split()
     n = draws // int(part or 1)
     params = [np.asarray(np.arange(n if name == "permutation" else draws) if p == "[PERMUTED]" else eval(p)) for p in given]
+    return name, given, n, params
+
+
+def row(line, draws, kind):
+    """The cells of a row of the table; and is all as promised?"""
+    name, given, n, params = read(line, draws)
     run, draw = session(text_of(name, params, kind)), oracle(name, params, n)
 
     def generator():

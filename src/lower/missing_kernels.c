@@ -44,6 +44,46 @@ static struct value *bitshift_16(struct build *b, struct node *n)
 	return cast(b, emit_(b, ONNX_BitShift, x, y), DT_UINT16);
 }
 
+static struct value *shift(struct build *b, const char *direction, struct value *x, uint32_t by)
+{
+	attr_str(b, "direction", direction);
+	return emit_(b, ONNX_BitShift, x, const_int_of(b, (enum dtype)x->type.dtype, by));
+}
+
+/* x & 0xff: a mask of the lowest bits shifts the others out of an unsigned number, and is the
+ * remainder of a signed one. Other masks go to a table of the library. */
+static struct value *bitwise_and(struct build *b, struct node *n)
+{
+	bool first = n->in[0]->type.rank < n->in[1]->type.rank;
+	struct value *x = n->in[first], *mask = n->in[!first], *out = NULL;
+	enum dtype t = (enum dtype)x->type.dtype;
+	bool is_signed = dtypes[t].kind == KIND_INT;
+	int64_t m, bits = 0;
+
+	if (!mask->type.rank && const_int_at(b, mask, 0, &m) && m > 0 && m < INT64_MAX &&
+	    !(m & (m + 1)) && dtype_holds_int(t, (uint64_t)m + is_signed, false)) {
+		if (is_signed)
+			return emit_(b, ONNX_Mod, x, const_int_of(b, t, m + 1));
+		while (m >> bits)
+			bits++;
+		uint32_t others = (uint32_t)(8 * dtypes[t].size - bits);
+		return shift(b, "RIGHT", shift(b, "LEFT", x, others), others);
+	}
+	/* The bytes of each number become a new first axis, so both get the same rank. */
+	const int64_t shifts[] = {0, 8, 16, 24, 32, 40, 48, 56};
+	int64_t axes[MAX_RANK];
+	for (uint32_t i = 0; i < MAX_RANK; i++)
+		axes[i] = i;
+	if (mask->type.rank < x->type.rank)
+		mask = unsqueeze(b, mask, axes, x->type.rank - mask->type.rank);
+	for (uint32_t i = 0; i < MAX_RANK; i++)
+		axes[i] = i + 1;
+	struct value *k = cast(b, const_ints(b, shifts, countof(shifts)), DT_UINT64);
+	struct value *in[] = {x, mask, x->type.rank ? unsqueeze(b, k, axes, x->type.rank) : k};
+	call_fn(b, lib_fn(b->cx, "_Bitwise_and"), NULL, NULL, in, 3, &out, 1);
+	return out;
+}
+
 /* ArgMax and ArgMin: the index of the first of TopK, which gives equal elements in order */
 static struct value *arg_by_topk(struct build *b, struct node *n)
 {

@@ -5,6 +5,7 @@ Only a raw node of an operator that came later is refused, by name.
 
 import re
 
+import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
@@ -52,3 +53,21 @@ def test_oldest_ir_version(opset):
     model = onnx.load_from_string(ptg.compile("ptg 1\n\ngraph g(x: float64[n]) -> (y) {\n  y = Exp(x)\n}\n", opset))
     assert model.ir_version == onnx.helper.find_min_ir_version_for(model.opset_import)
     assert model.graph.node[0].metadata_props
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"])
+def test_bitwise_operators_before_opset_18(dtype):
+    """Pairs of bytes from a table, and shifts or a remainder where a mask is one of the lowest bits"""
+    ends, r = np.iinfo(dtype), np.random.default_rng(1)
+    for shapes in ((), ()), ((5,), ()), ((), (5,)), ((3, 1), (4,)), ((2, 3, 4), (4,)), ((0,), (0,)):
+        a, b = (r.integers(ends.min, ends.max, s, dtype, endpoint=True) for s in shapes)
+        x, y = (f"{dtype}[{', '.join('1' if n == 1 else '?' for n in s)}]" for s in shapes)
+        results = "a & b", "a | b", "a ^ b", "a & 15", "1 & b", f"a & {ends.max}", "a & 6"
+        body = "".join(f"  r{i} = {e}\n" for i, e in enumerate(results))
+        text = f"graph g(a: {x}, b: {y}) -> ({', '.join(f'r{i}' for i in range(7))}) {{\n{body}}}"
+        got = ptg.run(text, a, b, opset=13)
+        k = [np.array(i, dtype) for i in (15, 1, ends.max, 6)]
+        want = a & b, a | b, a ^ b, a & k[0], b & k[1], a & k[2], a & k[3]
+        for x, y in zip(got, want, strict=True):
+            assert x.dtype == y.dtype and x.shape == y.shape
+            np.testing.assert_array_equal(x, y)
