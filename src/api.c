@@ -112,8 +112,8 @@ static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 	ort_defend(cx, g);
 	if (cx->errors)
 		return;
-	place_checks(cx, g, cx->opt.target != PTGC_ONNX ? ort_instead : NULL);
-	drop_unread(cx, g);
+	if (place_checks(cx, g, cx->opt.target != PTGC_ONNX ? ort_instead : NULL))
+		drop_unread(cx, g);
 	verify(cx, g);
 	arena_empty(cx->scratch);
 	if (cx->errors)

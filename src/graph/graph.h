@@ -104,6 +104,11 @@ struct graph {
 	vec(struct state) states;
 	vec(struct replaced) replaced;
 	vec(struct value *) kept; /* ONNX level: rewrites leave them, as checks will read them */
+	bool checked;             /* ONNX level: something was recorded that must hold */
+	/* ONNX level, by drop_unread(): the operators of the nodes, as bits, and whether a node
+	 * reads a constant that is one number throughout. A pass that looks for others can go. */
+	uint64_t operators[4];
+	bool has_splats;
 };
 enum attr_kind { AT_INT = 1, AT_FLOAT, AT_STR, AT_TENSOR, AT_INTS, AT_FLOATS, AT_STRS, AT_GRAPH };
 struct attr {

@@ -67,6 +67,7 @@ struct shared {
 	bool small_ints;           /* the int64 values of the next nodes are lengths, below 2^31 */
 	const struct lowering *of_op; /* the lowerings, by op */
 	bool raw_dims;                /* dims are computed as they were written, for checks */
+	bool asserts;                 /* a condition was recorded as a check */
 };
 
 /* lower.c: from typed values to ONNX values, and what is said to the user on the way */

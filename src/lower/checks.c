@@ -52,6 +52,7 @@ static void record(struct build *b, struct value *on, struct value *cond, const 
 {
 	if (cond->data && cond->data->data && cond->type.dtype == DT_BOOL)
 		cond = hidden(b, cond);
+	b->cse->shared->asserts = true;
 	*vec_push(b->cx->arena, &b->block->checks) =
 		(struct check){.cond = cond, .on = on, .message = message, .span = b->span};
 }
@@ -467,6 +468,9 @@ void finish_checks(struct build *b, struct graph *g)
 		k->checks.at[kept++] = *c;
 	}
 	k->checks.len = kept;
+	g->checked = kept || b->cse->shared->asserts;
+	if (!g->checked)
+		return;
 	mark_needed(b->cx, k, true);
 	keep_conditions(b->cx, g, k);
 	keep_sources(b, g);

@@ -41,6 +41,10 @@ static inline bool is_onnx(const struct node *n, enum onnx_id id) /* n may be NU
 {
 	return n && n->onnx && n->onnx->id == id;
 }
+static inline bool has_operator(const struct graph *g, enum onnx_id id)
+{
+	return g->operators[id / 64] >> id % 64 & 1;
+}
 enum onnx_id onnx_named(const char *name); /* ONNX_NONE: unknown */
 /* The version of the operator in an opset; NULL: the opset lacks the operator. */
 const struct onnx_op *onnx_find(enum onnx_id id, int opset);

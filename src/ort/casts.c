@@ -99,5 +99,6 @@ static void part_block(struct ctx *cx, struct block *b)
 
 void part_casts(struct ctx *cx, struct graph *g)
 {
-	part_block(cx, g->block);
+	if (has_operator(g, ONNX_Cast))
+		part_block(cx, g->block);
 }

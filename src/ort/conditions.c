@@ -57,6 +57,6 @@ void hide_conditions(struct ctx *cx, struct graph *g)
 	struct build b = {.cx = cx};
 	struct conditions c = {&b, g, NULL};
 
-	if (g->block->params.len)
+	if (g->block->params.len && has_operator(g, ONNX_If))
 		hide_in_block(&c, g->block);
 }

@@ -236,6 +236,9 @@ void prevent_fusion(struct ctx *cx, struct graph *g)
 {
 	struct fusion f = {.cx = cx, .nfixed = cx->next_id};
 
+	if (!has_operator(g, ONNX_MatMul))
+		return;
 	f.fixed = new_array(cx->scratch, uint64_t, cx->next_id / 64 + 1);
 	prevent(&f, g->block);
+	drop_unread(cx, g); /* a Transpose that a product read */
 }

@@ -150,6 +150,15 @@ static struct value *stretched(struct stretch *s, struct block *b, struct node *
 	return made->out[0];
 }
 
+/* Are n's runs many and short? Then g is what they are along, and `next` the axes around them. */
+static bool has_short_runs(struct ctx *cx, const struct node *n, struct group *g,
+			   struct group *next)
+{
+	return find_group(cx, n, 0, g) && g->length && g->length < LONG_RUN &&
+	       size_taken(cx, n->out[0]) / g->length >= MANY_RUNS &&
+	       find_group(cx, n, g->end, next);
+}
+
 /* Makes n's shortest runs longer; false: there is no need, or no way. */
 static bool lengthen(struct stretch *s, struct block *b, struct node **before, struct node *n)
 {
@@ -157,8 +166,7 @@ static bool lengthen(struct stretch *s, struct block *b, struct node **before, s
 	struct group g, next;
 	bool done = false;
 
-	if (!find_group(cx, n, 0, &g) || !g.length || g.length >= LONG_RUN ||
-	    size_taken(cx, n->out[0]) / g.length < MANY_RUNS || !find_group(cx, n, g.end, &next))
+	if (!has_short_runs(cx, n, &g, &next))
 		return false;
 	bool innermost = g.ones != 0;
 	trim_to_known(cx, n, &next);
@@ -210,11 +218,25 @@ static void stretch_block(struct stretch *s, struct block *b)
 	}
 }
 
+static bool any_short_runs(struct ctx *cx, const struct block *b)
+{
+	struct group g, next;
+
+	for (const struct node *n = b->first; n; n = n->next) {
+		if (may_stretch(cx, n) && has_short_runs(cx, n, &g, &next))
+			return true;
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH && any_short_runs(cx, n->attrs[i].u.block))
+				return true;
+	}
+	return false;
+}
+
 void stretch_operands(struct ctx *cx, struct graph *g)
 {
 	struct stretch s = {.cx = cx, .n = cx->next_id};
 
-	if (!rewrite_is_on(cx, PASS_STRETCH))
+	if (!rewrite_is_on(cx, PASS_STRETCH) || !any_short_runs(cx, g->block))
 		return;
 	s.home = new_array(cx->scratch, struct block *, s.n);
 	s.of = new_array(cx->scratch, struct stretched, s.n);

@@ -79,27 +79,34 @@ static bool is_guard(const struct guards *g, const struct node *n)
 	       ends_in_nan(g, n->out[0], source);
 }
 
-static void drop_in_block(struct guards *g, struct block *b)
+static bool drop_in_block(struct guards *g, struct block *b)
 {
+	bool dropped = false;
+
 	for (struct node *n = b->first; n; n = n->next) {
 		if (is_guard(g, n)) {
 			n->onnx = onnx_find(ONNX_Identity, g->cx->opt.opset);
 			n->in[0] = n->in[1];
 			n->nin = 1;
+			dropped = true;
 		}
 		for (uint32_t i = 0; i < n->nattrs; i++)
 			if (n->attrs[i].kind == AT_GRAPH)
-				drop_in_block(g, n->attrs[i].u.block);
+				dropped |= drop_in_block(g, n->attrs[i].u.block);
 	}
+	return dropped;
 }
 
-void drop_guards(struct ctx *cx, struct graph *graph)
+bool drop_guards(struct ctx *cx, struct graph *graph)
 {
-	struct guards g = {.cx = cx, .reader = new_array(cx->scratch, struct node *, cx->next_id)};
+	struct guards g = {.cx = cx};
 
+	if (!has_operator(graph, ONNX_Where))
+		return false;
+	g.reader = new_array(cx->scratch, struct node *, cx->next_id);
 	g.several = new (cx->scratch, struct node);
 	find_readers(&g, graph->block);
 	for (uint32_t i = 0; i < graph->kept.len; i++)
 		note_reader(&g, graph->kept.at[i], g.several);
-	drop_in_block(&g, graph->block);
+	return drop_in_block(&g, graph->block);
 }

@@ -623,22 +623,9 @@ void loop_move(struct ctx *cx, struct graph *g)
 	build_close(&m.b, g);
 }
 
-/* Blocks nest as the user's loops and ifs do: this may recurse. */
-static bool has_loop(const struct block *k)
-{
-	for (const struct node *n = k->first; n; n = n->next) {
-		if (is_onnx(n, ONNX_Loop))
-			return true;
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH && has_loop(n->attrs[i].u.block))
-				return true;
-	}
-	return false;
-}
-
 void rewrite_loops(struct ctx *cx, struct graph *g)
 {
-	if (!has_loop(g->block))
+	if (!has_operator(g, ONNX_Loop))
 		return;
 	if (rewrite_is_on(cx, PASS_STATES))
 		loop_states(cx, g);

@@ -791,22 +791,6 @@ static void rewrite_node(struct ctx *cx, struct node *n)
 }
 
 /* Blocks nest as deep as the input's loops and ifs, which has a limit: this may recurse. */
-static void count_uses(struct block *b)
-{
-	for (struct node *n = b->first; n; n = n->next) {
-		for (uint32_t i = 0; i < n->nin; i++)
-			if (n->in[i])
-				n->in[i]->uses++;
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				count_uses(n->attrs[i].u.block);
-	}
-	for (uint32_t i = 0; i < b->results.len; i++) {
-		b->results.at[i]->uses++;
-		b->results.at[i]->uses |= IS_RESULT | (b->depth ? IS_INNER : 0);
-	}
-}
-
 static void rewrite_block(struct ctx *cx, struct block *b)
 {
 	for (struct node *n = b->first; n; n = n->next) {
@@ -827,10 +811,12 @@ static bool is_read(const struct node *n)
 	return false;
 }
 
-/* No value that b's nodes read or make is read: the counts begin at 0. */
-static void clear_uses(struct block *b)
+/* Begins all counts of b at 0, and turns its list of nodes round: the last one is the first. */
+static void turn_round(struct block *b)
 {
-	for (struct node *n = b->first; n; n = n->next) {
+	struct node *before = NULL, *next;
+
+	for (struct node *n = b->first; n; n = next) {
 		for (uint32_t i = 0; i < n->nin && !n->dead; i++) {
 			n->in[i] = current(n->in[i]);
 			if (n->in[i])
@@ -840,37 +826,44 @@ static void clear_uses(struct block *b)
 			n->out[i]->uses = 0;
 		for (uint32_t i = 0; i < n->nattrs && !n->dead; i++)
 			if (n->attrs[i].kind == AT_GRAPH)
-				clear_uses(n->attrs[i].u.block);
+				turn_round(n->attrs[i].u.block);
+		next = n->next;
+		n->next = before;
+		before = n;
 	}
+	b->first = before;
 	for (uint32_t i = 0; i < b->results.len; i++)
 		b->results.at[i]->uses = 0;
 }
 
 /* Counts what b's results need, from the last node to the first, and drops nodes that nobody reads.
  * All readers of a value come after its node, so that its count is complete there. */
-static void keep_needed(struct ctx *cx, struct block *b)
+static void keep_needed(struct ctx *cx, struct graph *g, struct block *b)
 {
-	struct node **all = new_array(cx->scratch, struct node *, b->nnodes + 1), *next = NULL;
-	uint32_t count = 0;
+	struct node *n = b->first, *next = NULL, *before;
 
-	for (uint32_t i = 0; i < b->results.len; i++)
+	for (uint32_t i = 0; i < b->results.len; i++) {
 		b->results.at[i]->uses++;
-	for (struct node *n = b->first; n; n = n->next)
-		all[count++] = n;
+		b->results.at[i]->uses |= IS_RESULT | (b->depth ? IS_INNER : 0);
+	}
 	b->last = NULL;
 	b->nnodes = 0;
-	while (count-- > 0) {
-		struct node *n = all[count];
+	for (; n; n = before) {
+		before = n->next;
 		if (n->dead || (!is_read(n) && rewrite_is_on(cx, PASS_DEAD))) {
 			n->dead = true;
 			continue;
 		}
-		for (uint32_t i = 0; i < n->nin; i++)
-			if (n->in[i])
-				n->in[i]->uses++;
+		for (uint32_t i = 0; i < n->nin; i++) {
+			if (!n->in[i])
+				continue;
+			n->in[i]->uses++;
+			g->has_splats |= n->in[i]->data && n->in[i]->data->splat;
+		}
 		for (uint32_t i = 0; i < n->nattrs; i++)
 			if (n->attrs[i].kind == AT_GRAPH)
-				keep_needed(cx, n->attrs[i].u.block);
+				keep_needed(cx, g, n->attrs[i].u.block);
+		g->operators[n->onnx->id / 64] |= UINT64_C(1) << n->onnx->id % 64;
 		n->next = next;
 		next = n;
 		if (!b->last)
@@ -880,30 +873,23 @@ static void keep_needed(struct ctx *cx, struct block *b)
 	b->first = next;
 }
 
-/* What checks will read counts as read. */
-static void keep_for_checks(struct graph *g)
+void drop_unread(struct ctx *cx, struct graph *g)
 {
-	for (uint32_t i = 0; i < g->kept.len; i++) {
+	turn_round(g->block);
+	for (uint32_t i = 0; i < g->kept.len; i++) { /* what checks will read counts as read */
 		g->kept.at[i] = current(g->kept.at[i]);
 		g->kept.at[i]->uses++;
 	}
-}
-
-void drop_unread(struct ctx *cx, struct graph *g)
-{
-	clear_uses(g->block);
-	keep_for_checks(g);
-	keep_needed(cx, g->block);
+	memset(g->operators, 0, sizeof(g->operators));
+	g->has_splats = false;
+	keep_needed(cx, g, g->block);
 }
 
 void rewrite(struct ctx *cx, struct graph *g)
 {
 	drop_unread(cx, g); /* a reader that goes is none */
-	if (rewrite_is_on(cx, PASS_GUARD))
-		drop_guards(cx, g);
-	clear_uses(g->block);
-	count_uses(g->block);
-	keep_for_checks(g);
+	if (rewrite_is_on(cx, PASS_GUARD) && drop_guards(cx, g))
+		drop_unread(cx, g);
 	rewrite_block(cx, g->block);
 	drop_unread(cx, g);
 	if (rewrite_is_on(cx, PASS_SPLAT))

@@ -22,7 +22,8 @@ bool rewrite_is_on(const struct ctx *cx, enum rewrite_pass pass);
 void rewrite_loops(struct ctx *cx, struct graph *g);
 /* rewrite.c: ONNX-level rewrites, each named and switchable */
 void rewrite(struct ctx *cx, struct graph *g);
-void drop_unread(struct ctx *cx, struct graph *g);              /* nodes that nothing reads */
+/* Drops nodes that nothing reads, counts who reads the others, and notes their operators. */
+void drop_unread(struct ctx *cx, struct graph *g);
 bool rewrite_option(struct ctx *cx, const char *name, bool on); /* -f[no-]name */
 const char *rewrite_name(size_t i); /* all names, some twice in a row; NULL ends */
 /* Is a Cast to `mid` and then to `to` a Cast to `to`? */
@@ -33,8 +34,8 @@ struct node *insert_node(struct ctx *cx, struct block *b, struct node *after, en
 /* a Reshape of v to its own shape: it moves no data, and no runtime merges what it parts */
 struct node *insert_same_shape(struct ctx *cx, struct block *b, struct node *after,
 			       struct value *v);
-/* guards.c: choices that only NaN decides, where NaN comes out anyway */
-void drop_guards(struct ctx *cx, struct graph *g);
+/* guards.c: choices that only NaN decides, where NaN comes out anyway; false: there are none */
+bool drop_guards(struct ctx *cx, struct graph *g);
 /* splats.c: large constants of one number take no room */
 void splats(struct ctx *cx, struct graph *g);
 /* verify.c: values are read behind where they are made and inside of that block, all have types,

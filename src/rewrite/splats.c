@@ -60,5 +60,6 @@ static void splat_block(struct ctx *cx, struct block *top, struct block *b)
 
 void splats(struct ctx *cx, struct graph *g)
 {
-	splat_block(cx, g->block, g->block);
+	if (g->has_splats)
+		splat_block(cx, g->block, g->block);
 }

@@ -437,14 +437,14 @@ static void place_block(struct placing *p, struct block *k)
 		scope_close(b, outer);
 }
 
-void place_checks(struct ctx *cx, struct graph *g, instead_fn_t *instead)
+bool place_checks(struct ctx *cx, struct graph *g, instead_fn_t *instead)
 {
 	struct build b;
 	struct placing p = {.b = &b, .cx = cx, .graph = g, .nvalues = cx->next_id + 1};
 
 	g->kept.len = 0;
-	if (!has_checks(g->block))
-		return;
+	if (!g->checked || !has_checks(g->block))
+		return false;
 	build_reopen(&b, cx, g);
 	b.instead = instead;
 	b.cse->shared->raw_dims = true;
@@ -455,4 +455,5 @@ void place_checks(struct ctx *cx, struct graph *g, instead_fn_t *instead)
 	settle(&p);
 	place_block(&p, g->block);
 	build_close(&b, g);
+	return true;
 }
