@@ -6,8 +6,8 @@ import numpy as np
 import pytensor.tensor as pt
 from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.mode import optdb
+from pytensor.conditional.op import IfElse
 from pytensor.graph.basic import Constant
-from pytensor.ifelse import IfElse
 from pytensor.graph.rewriting.basic import copy_stack_trace, dfs_rewriter, node_rewriter
 from pytensor.scalar import basic as scalar
 from pytensor.scalar.loop import ScalarLoop
@@ -169,7 +169,6 @@ def local_logsumexp_grad(fgraph, node):
 # after the phase in which PyTensor makes a Softmax of this, which is NaN where an element is inf
 optdb.register("logsumexp_grad", dfs_rewriter(local_logsumexp_grad), "onnx", position=1.6)
 optdb["specialize"].register("local_logsumexp_grad", local_logsumexp_grad, "onnx", use_db_name_as_tag=False)
-
 
 
 # ---- loops of scalars that NaN keeps from ending ----

@@ -429,6 +429,9 @@ static void report_unknown_op(struct elab *e, struct sym *name, struct span s)
 	vec(const char *) names = {0};
 	const char *dot = strrchr(name->s, '.');
 
+	if (e->frame->library)
+		bug("fn '%s' of the library names '%s', which is no op and no fn",
+		    e->frame->fn->name->s, name->s);
 	if (e->fns_missing && !dot) /* a file that could not be read may define it */
 		return;
 	if (dot && (!strcmp(dot, ".set") || !strcmp(dot, ".inc"))) {
@@ -480,9 +483,9 @@ static struct cv call_fn(struct elab *e, struct fn *f, uint32_t at, struct cv *i
 	const struct anode *n = &e->file->nodes.at[at];
 	struct prop_arg *props = prop_args(e, at, items);
 	struct cv *results = new_array(e->cx->arena, struct cv, f->nresults + 1);
-	uint32_t nprops = n->nprops;
+	struct cv *given = props ? given_props(e, f, props, n->nprops) : NULL;
 
-	if (!props || !expand_call(e, f, s, props, nprops, items + nprops, n->n - nprops, results))
+	if (!given || !expand_call(e, f, s, given, items + n->nprops, n->n - n->nprops, results))
 		return poison(n->span);
 	if (f->nresults == 1) {
 		results[0].span = s;
@@ -569,19 +572,26 @@ struct cv eval_opref(struct elab *e, uint32_t at, struct cv *items)
 	const struct anode *n = &e->file->nodes.at[at];
 	struct sym *name = n->u.sym;
 	struct prop_arg *args = prop_args(e, at, items);
+	struct binding *b = name->op ? NULL : find_value(e, name);
 
 	if (!args)
 		return poison(n->span);
-	if (!name->op && !name->fn) {
-		report_unknown_op(e, name, n->at);
-		return poison(n->span);
+	if (b && b->kind == CV_OP) { /* a property of kind fn: it has its own properties */
+		b->used = true;
+		return check_no_props(e, at, items) ? *b->u.cv : poison(n->span);
 	}
 	struct opref *r = new (e->cx->arena, struct opref);
 	r->name = name;
-	r->op = name->op;
-	r->fn = name->fn;
-	r->props = name->op ? bind_props(e->cx, name->op, n->at, args, n->nprops) : NULL;
-	if (name->op && !r->props)
+	/* as in eval_call() */
+	r->fn = !e->frame->library ? name->fn : !name->op ? lib_fn(e->cx, name->s) : NULL;
+	r->op = r->fn ? NULL : name->op;
+	if (!r->fn && !r->op) {
+		report_unknown_op(e, name, n->at);
+		return poison(n->span);
+	}
+	r->props = r->fn ? given_props(e, r->fn, args, n->nprops)
+			 : bind_props(e->cx, r->op, n->at, args, n->nprops);
+	if (!r->props)
 		return poison(n->span);
 	return (struct cv){.kind = CV_OP, .span = n->span, .u.op = r};
 }

@@ -48,25 +48,25 @@ static int find_decl(struct fn *f, struct sym *name)
 	return found;
 }
 
-static bool given_props(struct elab *e, struct fn *f, const struct prop_arg *props, uint32_t nprops,
-			struct cv *out, struct span call)
+struct cv *given_props(struct elab *e, struct fn *f, const struct prop_arg *props, uint32_t nprops)
 {
+	struct cv *out = new_array(e->cx->arena, struct cv, f->ndecls + 1);
+
 	for (uint32_t i = 0, positional = 0; i < nprops; i++) {
 		int k = props[i].name ? find_decl(f, props[i].name) : (int)positional++;
 		if (k < 0 || (uint32_t)k >= f->ndecls) {
 			elab_error(e, props[i].span, E_PROPERTY, "fn '%s' has no property '%s'",
 				   f->name->s, props[i].name ? props[i].name->s : "without a name");
-			return false;
+			return NULL;
 		}
 		if (out[k].kind != CV_POISON) {
 			elab_error(e, props[i].span, E_PROPERTY, "property '%s' is given twice",
 				   f->decls[k].name->s);
-			return false;
+			return NULL;
 		}
 		out[k] = props[i].value;
 	}
-	(void)call;
-	return true;
+	return out;
 }
 
 static bool prop_kind_fits(const struct sym *type, const struct cv *v)
@@ -97,29 +97,13 @@ static bool known_kind(const struct sym *type)
 	return type->dtype || generic_name(type);
 }
 
-/* The name of a fn or op, as the value of a property of kind fn */
-static void read_fn(struct elab *e, struct cv *v)
-{
-	if (v->kind != CV_SYM || !(v->u.sym->fn || v->u.sym->op))
-		return;
-	struct opref *r = new (e->cx->arena, struct opref);
-	r->name = v->u.sym;
-	r->fn = v->u.sym->fn;
-	r->op = r->fn ? NULL : v->u.sym->op;
-	r->props = r->op ? bind_props(e->cx, r->op, v->span, NULL, 0) : NULL;
-	if (r->fn || r->props) {
-		v->kind = CV_OP;
-		v->u.op = r;
-	}
-}
-
 /* Is v of the kind of the declared property d? false: reported */
 static bool check_kind(struct elab *e, struct fn *f, const struct param *d, struct cv *v)
 {
 	const struct anode *t = &e->file->nodes.at[d->type.first + d->type.len - 1];
 
-	if (!strcmp(t->u.sym->s, "fn"))
-		read_fn(e, v);
+	if (!strcmp(t->u.sym->s, "fn") && read_opref(e->cx, v) && v->kind == CV_POISON)
+		return false;
 	if (!known_kind(t->u.sym))
 		elab_error(e, t->at, E_UNKNOWN_DTYPE,
 			   "unknown kind '%s' of a property: int, float, bool, str, dtype, fn, or "
@@ -262,11 +246,9 @@ static bool enter_fn(struct elab *e, struct fn *f, struct span call, const struc
 	return ok;
 }
 
-bool expand_call(struct elab *e, struct fn *f, struct span call, const struct prop_arg *props,
-		 uint32_t nprops, struct cv *args, uint32_t nargs, struct cv *results)
+bool expand_call(struct elab *e, struct fn *f, struct span call, const struct cv *given,
+		 struct cv *args, uint32_t nargs, struct cv *results)
 {
-	struct cv *given = new_array(e->cx->arena, struct cv, f->ndecls + 1);
-
 	if (exceeds_limits(e, f, call))
 		return false;
 	if (nargs != f->nparams) {
@@ -274,7 +256,7 @@ bool expand_call(struct elab *e, struct fn *f, struct span call, const struct pr
 			   f->nparams, f->nparams == 1 ? "" : "s", nargs);
 		return false;
 	}
-	return given_props(e, f, props, nprops, given, call) &&
+	return (given || (given = given_props(e, f, NULL, 0))) &&
 	       enter_fn(e, f, call, given, args, results);
 }
 

@@ -114,7 +114,7 @@ static struct cv spawned(struct elab *e, enum dtype t, const struct cv *n, const
 		args[i] = cv_value(v, s);
 	}
 	struct fn *f = lib_fn(e->cx, "_Spawned_generators");
-	if (!expand_call(e, f, s, NULL, 0, args, 2, &words))
+	if (!expand_call(e, f, s, NULL, args, 2, &words))
 		return poison(s);
 	return from_words(e, t, words.u.v, s);
 }

@@ -215,7 +215,7 @@ struct cv call_ref(struct elab *e, const struct cv *ref, struct cv *args, uint32
 	if (!r->fn)
 		return call_op(e, r->op, r->props, args, nargs, s);
 	struct cv *values = new_array(e->cx->arena, struct cv, r->fn->nresults + 1u);
-	return expand_call(e, r->fn, s, NULL, 0, args, nargs, values)
+	return expand_call(e, r->fn, s, r->props, args, nargs, values)
 		       ? results_of(values, r->fn->nresults, s)
 		       : poison(s);
 }

@@ -117,8 +117,11 @@ struct cv binding_cv(const struct binding *b);
 struct binding *find_dim(struct elab *e, struct sym *name);
 bool exec_block(struct elab *e, struct ablock *b);
 bool bind_target(struct elab *e, struct target *t, struct cv v);
-bool expand_call(struct elab *e, struct fn *f, struct span call, const struct prop_arg *props,
-		 uint32_t nprops, struct cv *args, uint32_t nargs, struct cv *results);
+/* fn.c: a value for each property of f, poison for one that is not given; NULL: reported */
+struct cv *given_props(struct elab *e, struct fn *f, const struct prop_arg *props, uint32_t nprops);
+/* given: of given_props(); NULL: no property is given */
+bool expand_call(struct elab *e, struct fn *f, struct span call, const struct cv *given,
+		 struct cv *args, uint32_t nargs, struct cv *results);
 struct cv poison(struct span s);
 struct cv cv_value(struct value *v, struct span s);
 void define_known(struct ctx *cx, struct value *v);

@@ -32,7 +32,7 @@ struct trace {
 struct scan {
 	struct elab *e;
 	struct span span;
-	struct fn *step;
+	const struct opref *step;
 	dim steps;
 	struct value *nsteps;
 	bool as_while;
@@ -377,13 +377,13 @@ static bool run_step(struct scan *s, struct block *body)
 	struct arena *a = s->e->cx->arena;
 	struct type counter = {.dtype = DT_INT64}, flag = {.dtype = DT_BOOL};
 	struct cv *args = new_array(a, struct cv, s->ninner + 1);
-	struct cv *results = new_array(a, struct cv, s->step->nresults + 1);
+	struct cv *results = new_array(a, struct cv, s->step->fn->nresults + 1);
 	uint32_t want = s->nstacked + s->nuntraced + s->as_while;
 
-	if (s->step->nresults != want) {
+	if (s->step->fn->nresults != want) {
 		elab_error(s->e, s->span, E_ARITY,
 			   "Scan: these properties need %u results of fn '%s' but it has %u", want,
-			   s->step->name->s, s->step->nresults);
+			   s->step->fn->name->s, s->step->fn->nresults);
 		return false;
 	}
 	struct value *iteration = body_param(s->e, body, counter, s->span);
@@ -391,7 +391,7 @@ static bool run_step(struct scan *s, struct block *body)
 	for (uint32_t i = 0; i < s->ncarried; i++)
 		s->param[i] = body_param(s->e, body, s->init[i]->type, s->span);
 	return step_args(s, iteration, args) &&
-	       expand_call(s->e, s->step, s->span, NULL, 0, args, s->ninner, results) &&
+	       expand_call(s->e, s->step->fn, s->span, s->step->props, args, s->ninner, results) &&
 	       step_results(s, body, results);
 }
 
@@ -580,11 +580,11 @@ struct cv elab_scan(struct elab *e, const struct op *op, struct cv *props, struc
 	struct scan s = {.e = e, .span = span};
 	const struct cv *fn = scan_prop(&s, op, props, "fn");
 
-	s.step = fn->u.op->fn;
+	s.step = fn->u.op;
 	s.as_while = scan_prop(&s, op, props, "as_while")->u.b;
 	s.nseq = count_prop(&s, op, props, "n_seqs");
 	s.nuntraced = count_prop(&s, op, props, "n_untraced_sit_sot");
-	if (!s.step) {
+	if (!s.step->fn) {
 		elab_error(e, fn->span, E_PROPERTY, "Scan: fn=%s is an op; name a fn",
 			   fn->u.op->op->name);
 		return poison(span);

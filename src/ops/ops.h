@@ -57,12 +57,12 @@ struct cv {
 	} u;
 	double re;
 };
-#define MAX_SHOWN 60      /* bytes of a string in a message */
-struct opref {            /* Cholesky{lower=True} as a property of Blockwise */
-	struct sym *name; /* the fn is freed with the syntax tree, its name is not */
-	const struct op *op;
+#define MAX_SHOWN 60         /* bytes of a string in a message */
+struct opref {               /* Cholesky{lower=True} as a property of Blockwise */
+	struct sym *name;    /* the fn is freed with the syntax tree, its name is not */
+	const struct op *op; /* one of op and fn */
 	struct fn *fn;
-	struct cv *props;
+	struct cv *props; /* of an op, in the order of its signature; of a fn, as given_props() */
 };
 
 /*
@@ -128,7 +128,7 @@ struct op {
 	enum batch_rule batch;   /* does the body take a batch? see lower/ops/blockwise.c */
 	const char *draw;   /* of a random variable: the fn of lib/ that lower_random() calls */
 	uint8_t generators; /* how many of the first inputs may be generators of random numbers */
-	enum sign sign;          /* of all results, as far as the body does not say it */
+	enum sign sign;     /* of all results, as far as the body does not say it */
 	uint32_t (*results)(struct ctx *cx, struct node *n); /* how many, where nout is 255 */
 	uint8_t nout; /* results; 0 means 1; 255: see above */
 };
@@ -217,6 +217,8 @@ struct prop_arg {
 	struct cv value;
 	struct span span;
 };
+/* Makes a CV_OP of the name of a fn or op; false: it is none. Poison: reported */
+bool read_opref(struct ctx *cx, struct cv *v);
 struct cv cv_of_datum(const struct adatum *a, struct span s); /* an element of CV_DATA */
 struct cv *bind_props(struct ctx *cx, const struct op *op, struct span s,
 		      const struct prop_arg *args, uint32_t n);

@@ -221,7 +221,7 @@ static bool read_prop_dtype(struct ctx *cx, struct cv *v)
 	return t != DT_NONE;
 }
 
-static bool read_op(struct ctx *cx, struct cv *v)
+bool read_opref(struct ctx *cx, struct cv *v)
 {
 	if (v->kind == CV_OP)
 		return true;
@@ -326,7 +326,7 @@ static bool read_value(struct ctx *cx, const struct prop_spec *p, struct cv *v)
 	case P_ENUM:
 		return read_choice(cx, v, p->choices);
 	case P_OP:
-		return read_op(cx, v);
+		return read_opref(cx, v);
 	case P_SLICES:
 		return read_slices(cx, v);
 	case P_ANY:

@@ -686,3 +686,31 @@ graph g(x: float64[n, m], y: float64[n, m]) -> (b, s, z) {
     np.testing.assert_allclose(b, a + np.exp(y), rtol=1e-15)
     np.testing.assert_allclose(s, a.sum(0), rtol=1e-15)
     np.testing.assert_array_equal(z, x + y + 1)
+
+
+def test_properties_of_a_fn_that_is_passed():
+    text = """fn step{k: float = 1, f: fn = Exp}(s: float64) -> (r) {
+  r = f(s) * k
+}
+fn Twice{g: fn}(x: float64) -> (r) {
+  r = OpFromGraph{fn=g{}}(g(x))
+}
+graph main(s: float64[], n: int64[]) -> (scalar, scan, call, twice, both) {
+  scalar = ScalarLoop{fn=step{k=0.1}}(n, s)
+  scan = Scan{fn=step{k=2, f=Sin}, n_sit_sot=1}(n, Alloc(s, n + 1))
+  call = OpFromGraph{fn=step{5, Abs}}(s)
+  twice = Twice{g=step{k=7, f=Cos}}(s)
+  both = step{k=-1}(s) + step(s)
+}"""
+
+    def again(f, s, n):
+        for _ in range(n):
+            s = f(s)
+        return s
+
+    def reference(s, n):
+        rows = [again(lambda x: 2 * np.sin(x), s, i) for i in range(n + 1)]
+        twice = again(lambda x: 7 * np.cos(x), s, 2)
+        return again(lambda x: 0.1 * np.exp(x), s, n), np.array(rows), 5 * abs(s), twice, np.zeros(())
+
+    check(text, [(np.float64(s), np.int64(n)) for s in (0.3, -1.2) for n in (0, 1, 4)], reference, {"float64": 16})
