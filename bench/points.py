@@ -12,7 +12,6 @@ import time
 import models
 import numpy as np
 import onnx
-import onnxruntime as ort
 import pytensor
 
 import ptgc
@@ -37,9 +36,7 @@ def points(values, n):
 
 def onnx_function(inputs, outputs):
     e = ptgc.compile_onnx(inputs, outputs, batch="points")
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = e.session(options)
+    session = e.session({"intra_op_num_threads": 1})
     return lambda *values: session.run(None, dict(zip(e.inputs, values))), loops(onnx.load_from_string(e.model).graph)
 
 
