@@ -388,7 +388,7 @@ void close_loop(struct move *m, struct frame *f, struct block *outer)
 			find_sums(&c);
 		for (uint32_t i = c.nstates; i < c.nout; i++)
 			need(&c, c.result[1 + i]);
-		if (linear_loop(&c, outer)) {
+		if (linear_loop(&c, outer) || logsum_loop(&c, outer)) {
 			compute_later(&c, out);
 			return;
 		}

@@ -91,6 +91,8 @@ struct closing {
 /* loop_linear.c: as a linear recurrence, which opens the block around the loop again. false: it is
  * none, and nothing was done. */
 bool linear_loop(struct closing *c, struct block *outer);
+/* loop_logsum.c: the same for a state that is a LogSumExp of itself */
+bool logsum_loop(struct closing *c, struct block *outer);
 
 /* loop_close.c: what a loop gives back, and what is computed after it */
 /* Opens the block around it again. */

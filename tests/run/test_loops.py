@@ -350,6 +350,93 @@ def test_rounds_that_overflow(where):
         np.testing.assert_allclose(g, w, 1e-12)
 
 
+# What a step adds up of the state s, and of d and v: those of the step, or p and q of all steps; the axis it sums over
+WAYS = {
+    "rows added": ("LogSumExp{axes=(0,)}(s[:, None] + p) + v", "p v", 0),
+    "both differ": ("v + LogSumExp{axes=(0,)}(d + s[:, None])", "d v", 0),
+    "to the left": ("LogSumExp{axes=(1,)}(s[None, :] + d)", "d", 1),
+    "one number": ("LogSumExp{axes=(1,)}(s + d) + q", "d q", 1),
+}  # fmt: skip
+
+
+def log_sum_exp(x, axis):
+    most = np.clip(x.max(axis, keepdims=True), -np.finfo(x.dtype).max, np.finfo(x.dtype).max)
+    return (np.log(np.exp(x - most).sum(axis, keepdims=True)) + most).sum(axis)
+
+
+def ways(form, axis, dtype, w, n, opset, d, v, first, p, q):
+    text = f"""graph g(ds: {dtype}[{n}, {w}, {w}], vs: {dtype}[{n}, {w}], first: {dtype}[{w}], p: {dtype}[{w}, {w}], q: {dtype}[]) -> (last, all, before) {{
+  last, all, before = loop (d in ds, v in vs, s: {dtype}[{w}] = first) -> (s, [new], [s]) {{
+    new = {form[0]}
+    next s = new
+  }}
+}}
+"""
+    model = ptg.compile(text, math="standard", opset=opset, options=("-Wno-unused",))
+    of = dict(p=p, q=q)
+
+    def step(s, d, v, _):
+        use = {"d": d, "v": v, **of}
+        matrix = use[form[1].split()[0]]
+        rest = [use[k] for k in form[1].split()[1:]]
+        s = log_sum_exp((s[None, :] if axis else s[:, None]) + matrix, axis)
+        return s + rest[0] if rest else s
+
+    with np.errstate(all="ignore"):
+        return model, ptg.run(model, d, v, first, p, q), by_steps(step, d, v, first, None)
+
+
+def outermost(model):
+    return [n.op_type for n in onnx.load_model_from_string(model).graph.node]
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_sums_of_ways(name):
+    """A loop of LogSumExp takes rounds, also where some ways, or all, have the probability 0."""
+    rng = np.random.default_rng(3)
+    for w, n, dtype, opset in ((2, 59, "float64", 13), (3, 16, "float64", 18), (4, 33, "float64", 26), (2, 40, "float32", 18)):
+        d, v, p = (10 * rng.normal(size=s).astype(dtype) for s in ((n, w, w), (n, w), (w, w)))
+        first, q = rng.normal(size=w).astype(dtype), np.array(-0.3, dtype)
+        for kind in ("finite", "no way", "dead end"):
+            if kind == "no way":
+                d[:, 0, 1] = p[1, 0] = first[0] = -np.inf
+            elif kind == "dead end":
+                d[n // 2] = v[n // 2] = -np.inf
+            model, got, want = ways(WAYS[name], WAYS[name][2], dtype, w, n, opset, d, v, first, p, q)
+            assert "If" in outermost(model)
+            for g, x in zip(got, want, strict=True):
+                assert g.shape == x.shape and g.dtype == dtype
+                np.testing.assert_allclose(g, x, *((1e-12, 1e-11) if dtype == "float64" else (3e-6, 1e-4)))
+
+
+@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_sums_of_ways_that_are_infinite(name, value):
+    """What is inf beside -inf goes step by step, as it was written."""
+    rng = np.random.default_rng(4)
+    for at in range(3):
+        d, v, p, first, q = rng.normal(size=(20, 2, 2)), rng.normal(size=(20, 2)), rng.normal(size=(2, 2)), np.array([0.3, -np.inf]), np.array(0.1)
+        d[3, 0, 1] = d[7, 0, 0] = -np.inf
+        ((d[7], v[7], d[12])[at])[..., 1] = value
+        _, got, want = ways(WAYS[name], WAYS[name][2], "float64", 2, 20, 18, d, v, first, p, q)
+        for g, x in zip(got, want, strict=True):
+            np.testing.assert_allclose(g, x, 1e-12)
+
+
+def test_sums_of_ways_that_stay_loops():
+    """Wide states, few or unknown steps, and other things that the state is read for."""
+    form = WAYS["both differ"][0]
+    for w, n, more in ((5, 30, ""), (2, 8, ""), (2, "n", ""), (2, 30, " + s")):
+        text = f"graph g(ds: float64[{n}, {w}, {w}], vs: float64[{n}, {w}], first: float64[{w}]) -> (s) {{\n  s = loop (d in ds, v in vs, s: float64[{w}] = first) -> (s) {{ next s = {form}{more} }}\n}}\n"
+        model = ptg.compile(text, math="standard")
+        assert "If" not in outermost(model)
+        rng = np.random.default_rng(5)
+        n = n if isinstance(n, int) else 9
+        d, v, s = rng.normal(size=(n, w, w)), rng.normal(size=(n, w)), rng.normal(size=w)
+        step = lambda s, d, v, _: log_sum_exp(d + s[:, None], 0) + v + (s if more else 0)  # noqa: E731
+        close(ptg.run(model, d, v, s), by_steps(step, d, v, s, None)[0])
+
+
 def test_linear_recurrences_of_infinities():
     """A coefficient that is infinite does not reach a state that does not depend on it."""
     source = text("adjoint", 13)
