@@ -1,4 +1,8 @@
-"""PyTensor's loop for each item of a batch as one loop with the batch inside."""
+"""PyTensor's loop for each item of a batch as one loop with the batch inside.
+
+This is PyTensor's vectorize_graph for Scan, which PyTensor lacks, and no lowering: the step is batched by PyTensor, and
+PyTensor's rewrites of scans (merging, saving memory) see the result.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""PyTensor's rewrites that make a graph ready for ONNX: which of them run, and those of our own."""
+"""PyTensor's rewrites that make a graph ready for ONNX: which of them run, and those of our own.
+
+A rewrite gives PyTensor's ops for PyTensor's ops: the same function, with fewer steps or in ops that the compiler turns
+into better models. What ONNX lacks is the compiler's business."""
 
 from functools import cache
 
@@ -6,7 +9,6 @@ import numpy as np
 import pytensor.tensor as pt
 from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.mode import optdb
-from pytensor.conditional.op import IfElse
 from pytensor.graph.basic import Constant
 from pytensor.graph.rewriting.basic import copy_stack_trace, dfs_rewriter, node_rewriter
 from pytensor.scalar import basic as scalar
@@ -20,6 +22,11 @@ from pytensor.tensor.rewriting import math as patterns
 from pytensor.tensor.rewriting.blockwise import blockwise_of
 from pytensor.tensor.special import LogSumExp
 from pytensor.tensor.subtensor import Subtensor, indices_from_subtensor
+
+try:
+    from pytensor.conditional.op import IfElse
+except ImportError:  # PyTensor 3.3.4 has it there
+    from pytensor.ifelse import IfElse
 
 from ptgc._batch_scan import batched_scan, lengths_of, stretched, unbatched
 

@@ -10,12 +10,6 @@
 #include "ops/ops.h"
 #include "typed/typed.h"
 
-struct words {
-	struct ctx *cx;
-	struct block *block;
-	struct node **at; /* where the next new node goes: before the one that is looked at */
-};
-
 /* NumPy's name of the bit generator, and what lib/random.ptg calls it */
 static const struct kind {
 	const char *name, *lib_name;
@@ -25,9 +19,8 @@ static const struct kind {
 	[DT_RNG_PHILOX - DT_RNG] = {"Philox", "philox"},
 };
 
-static void make_words(struct words *w, struct value *v)
+static void make_words(struct ctx *cx, struct value *v)
 {
-	struct ctx *cx = w->cx;
 	enum dtype t = v ? (enum dtype)v->type.dtype : DT_NONE;
 	uint32_t rank = v ? v->type.rank : 0;
 
@@ -49,115 +42,52 @@ static void make_words(struct words *w, struct value *v)
 	v->data = x;
 }
 
-static struct cv *set_prop(struct words *w, struct node *n, const char *name, struct cv v)
+static struct cv text(struct ctx *cx, const char *s)
 {
-	const struct op_sig *sig = op_sig(w->cx, n->op);
-	struct cv *props = new_array(w->cx->arena, struct cv, sig->nprops);
-
-	if (n->props)
-		memcpy(props, n->props, sig->nprops * sizeof(*props));
-	for (uint32_t i = 0; i < sig->nprops; i++)
-		if (!strcmp(sig->props[i].name->s, name))
-			props[i] = v;
-	return props;
-}
-
-static struct cv text(struct words *w, const char *s)
-{
-	struct astr *a = new (w->cx->arena, struct astr);
+	struct astr *a = new (cx->arena, struct astr);
 
 	*a = (struct astr){s, (uint32_t)strlen(s)};
 	return (struct cv){.kind = CV_STR, .u.str = a};
 }
 
-static struct cv integer(uint32_t i)
-{
-	return (struct cv){.kind = CV_INT, .u.i = i};
-}
-
-/* A list of generators: each gets a leading axis, along which they are joined. */
-static void join_list(struct words *w, struct node *n)
-{
-	struct ctx *cx = w->cx;
-
-	for (uint32_t i = 0; i < n->nin; i++) {
-		struct node *e = new (cx->arena, struct node);
-		struct value *one = n->in[i];
-		dim *d = new_array(cx->arena, dim, 2);
-		make_words(w, one);
-		d[0] = dim_const(cx, 1);
-		d[1] = one->type.dims[0];
-		*e = (struct node){.op = &op_table[OP_ExpandDims], .span = n->span, .nin = 1};
-		e->in = new (cx->arena, struct value *);
-		e->in[0] = one;
-		node_results(cx, e, 1);
-		e->out[0]->type = (struct type){DT_UINT64, 2, d};
-		struct cv axes = {.kind = CV_LIST, .n = 1, .u.items = new (cx->arena, struct cv)};
-		axes.u.items[0] = integer(0);
-		e->props = set_prop(w, e, "axes", axes);
-		e->next = *w->at;
-		*w->at = e;
-		w->at = &e->next;
-		w->block->nnodes++;
-		n->in[i] = e->out[0];
-	}
-	n->op = &op_table[OP_Join];
-	n->props = NULL;
-	n->props = set_prop(w, n, "axis", integer(0));
-}
-
-/* What n is on words. Its results still have their own types. */
-static void node_on_words(struct words *w, struct node *n)
+/* The properties of n that concern its generators: a draw notes their kind; an axis is counted from
+ * the front, as the words come behind the last one. */
+static void set_props(struct ctx *cx, struct node *n)
 {
 	enum dtype t = n->nout ? (enum dtype)n->out[0]->type.dtype : DT_NONE;
 
-	if (n->op < op_table || n->op >= op_table + op_count)
+	if (!is_rng(t) || n->op < op_table || n->op >= op_table + op_count)
 		return;
-	switch ((enum op_id)(n->op - op_table)) {
-	case OP_GeneratorToWords:
-	case OP_WordsToGenerator:
-		n->op = &op_table[OP_Identity];
-		n->props = NULL;
-		break;
-	case OP_MakeVector:
-		if (is_rng(t))
-			join_list(w, n);
-		break;
-	case OP_Join: {
-		int64_t axis = is_rng(t) ? prop_int(w->cx, n, "axis") : 0;
-		if (axis < 0)
-			n->props = set_prop(w, n, "axis",
-					    integer((uint32_t)(axis + n->out[0]->type.rank)));
-		break;
+	const struct op_sig *sig = op_sig(cx, n->op);
+	struct cv *props = new_array(cx->arena, struct cv, sig->nprops + 1);
+	if (n->props)
+		memcpy(props, n->props, sig->nprops * sizeof(*props));
+	for (uint32_t i = 0; i < sig->nprops; i++) {
+		struct cv *v = &props[i];
+		const char *name = sig->props[i].name->s;
+		if (n->op->draw && !strcmp(name, "kind"))
+			*v = text(cx, kinds[t - DT_RNG].lib_name);
+		if (!n->op->draw && !strcmp(name, "axis") && v->kind == CV_INT && v->neg)
+			*v = (struct cv){.kind = CV_INT, .u.i = n->out[0]->type.rank - v->u.i};
 	}
-	default:
-		if (n->op->core && is_rng(t) && n->nout == 2)
-			n->props = set_prop(w, n, "kind", text(w, kinds[t - DT_RNG].lib_name));
-	}
+	n->props = props;
 }
 
-static void words_of_block(struct words *w, struct block *k)
+static void words_of_block(struct ctx *cx, struct block *k)
 {
-	struct block *outer = w->block;
-
 	for (uint32_t i = 0; i < k->params.len; i++)
-		make_words(w, k->params.at[i]);
-	for (struct node **at = &k->first; *at; at = &(*at)->next) {
-		struct node *n = *at;
-		w->block = k;
-		w->at = at;
-		node_on_words(w, n);
-		at = w->at;
+		make_words(cx, k->params.at[i]);
+	for (struct node *n = k->first; n; n = n->next) {
+		set_props(cx, n);
 		for (uint32_t i = 0; i < n->nin; i++)
-			make_words(w, n->in[i]);
+			make_words(cx, n->in[i]);
 		for (uint32_t i = 0; i < n->nout; i++)
-			make_words(w, n->out[i]);
+			make_words(cx, n->out[i]);
 		for (uint32_t i = 0; n->op != &op_onnx && n->blocks && n->blocks[i]; i++)
-			words_of_block(w, n->blocks[i]);
+			words_of_block(cx, n->blocks[i]);
 	}
 	for (uint32_t i = 0; i < k->results.len; i++)
-		make_words(w, k->results.at[i]);
-	w->block = outer;
+		make_words(cx, k->results.at[i]);
 }
 
 typedef vec(const char *) meta;
@@ -189,12 +119,10 @@ static void note_generators(struct ctx *cx, const struct graph *g)
 
 void words_of_generators(struct ctx *cx, struct graph *g)
 {
-	struct words w = {.cx = cx};
-
 	note_generators(cx, g);
 	for (uint32_t i = 0; i < g->states.len; i++)
-		make_words(&w, g->states.at[i].init);
-	words_of_block(&w, g->block);
+		make_words(cx, g->states.at[i].init);
+	words_of_block(cx, g->block);
 	for (uint32_t i = 0; i < g->states.len; i++)
-		make_words(&w, g->states.at[i].next);
+		make_words(cx, g->states.at[i].next);
 }

@@ -368,8 +368,11 @@ bool lower_makevector(struct build *b, struct node *n)
 		lowered(b, n, 0, cast(b, const_ints(b, NULL, 0), (enum dtype)t.dtype));
 		return true;
 	}
-	for (uint32_t i = 0; i < n->nin; i++)
-		in[i] = vector_of(b, cast(b, low(b, n->in[i]), (enum dtype)t.dtype));
+	for (uint32_t i = 0; i < n->nin; i++) {
+		struct value *x = cast(b, low(b, n->in[i]), (enum dtype)t.dtype);
+		/* the words of a generator are a vector */
+		in[i] = x->type.rank ? unsqueeze(b, x, &(int64_t){0}, 1) : vector_of(b, x);
+	}
 	lowered(b, n, 0, concat(b, 0, in, n->nin));
 	return true;
 }
