@@ -262,19 +262,31 @@ static struct value *power(struct build *b, struct value **in)
 	return k == 2 ? emit_(b, ONNX_Mul, in[0], in[0]) : k == 1 ? in[0] : NULL;
 }
 
-/* Where(c, k, Where(d, k, x)) of one constant k asks both conditions at once; so does Where(c,
- * Where(d, x, k), k). */
+static struct value *opposite(struct build *b, struct value *c)
+{
+	return is_onnx(c->def, ONNX_Not) ? c->def->in[0] : emit_(b, ONNX_Not, c);
+}
+
+/* Where(c, k, Where(d, k, x)) of one constant k asks both conditions at once; so do the other three
+ * ways to say where x is taken. */
 static struct value *choose_once(struct build *b, struct value **in)
 {
-	for (int i = 1; i < 3; i++) {
+	for (int k = 0; k < 4; k++) {
+		int i = 1 + k % 2, j = 1 + k / 2; /* where the inner choice is, and its x */
+		struct value *c = in[0], *other = in[3 - i], *d, *x;
 		const struct node *inner = in[i]->def;
-		struct value *k = in[3 - i];
-		if (!k->data || !is_onnx(inner, ONNX_Where) || inner->in[3 - i] != k ||
-		    !same_dims(b->cx, in[i]->type, inner->in[i]->type))
+		if (!other->data || !is_onnx(inner, ONNX_Where) || inner->in[3 - j] != other)
 			continue;
-		struct value *c = emit_(b, i == 1 ? ONNX_And : ONNX_Or, in[0], inner->in[0]);
-		return i == 1 ? emit_(b, ONNX_Where, c, inner->in[1], k)
-			      : emit_(b, ONNX_Where, c, k, inner->in[2]);
+		d = inner->in[0];
+		x = inner->in[j];
+		if (!same_dims(b->cx, in[i]->type, x->type) &&
+		    !same_dims(b->cx, in[i]->type, d->type))
+			continue;
+		if (i == 2 && j == 2)
+			return emit_(b, ONNX_Where, emit_(b, ONNX_Or, c, d), other, x);
+		c = i == 2 ? opposite(b, c) : c;
+		d = j == 2 ? opposite(b, d) : d;
+		return emit_(b, ONNX_Where, emit_(b, ONNX_And, c, d), x, other);
 	}
 	return NULL;
 }
@@ -282,9 +294,12 @@ static struct value *choose_once(struct build *b, struct value **in)
 static struct value *choose(struct build *b, struct value **in)
 {
 	struct value *c = in[0], *r = choose_once(b, in);
+	double x, y;
 
 	if (r)
 		return r;
+	if (is_number(in[1], c, &x) && is_number(in[2], c, &y) && x == 1 && y == 0 && !signbit(y))
+		return cast(b, c, (enum dtype)in[1]->type.dtype);
 	/* see src/ort/where.c: the order decides about the sign of a zero */
 	if (!is_onnx(c->def, ONNX_Not) ||
 	    (b->cx->opt.signed_zeros && is_float((enum dtype)in[1]->type.dtype)))
