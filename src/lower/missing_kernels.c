@@ -100,6 +100,16 @@ static struct value *arg_by_topk(struct build *b, struct node *n)
 	return keepdims ? out[1] : squeeze(b, out[1], &axis, 1);
 }
 
+/* Trilu, which opset 13 lacks, of floats and without k */
+static struct value *trilu_by_where(struct build *b, struct node *n)
+{
+	const struct attr *upper = find_attr(n, "upper");
+	struct value *r;
+	const char *name = upper && !upper->u.i ? "_Lower" : "_Upper";
+
+	return call_fn(b, lib_fn(b->cx, name), NULL, NULL, n->in, 1, &r, 1) ? r : NULL;
+}
+
 static const struct legal rows[] = {
 #define LEGAL(op_, dtypes_, ...) {.op = ONNX_##op_, .dtypes = dtypes_, __VA_ARGS__},
 #include "lower/missing_kernels.def"
