@@ -47,6 +47,11 @@ bool cast_folds(const struct value *v, enum dtype t)
 	       v->type.dtype != DT_BFLOAT16;
 }
 
+enum dtype wide_float(const struct build *b)
+{
+	return b->target == PTGC_PORTABLE ? DT_FLOAT32 : DT_FLOAT64;
+}
+
 struct value *cast(struct build *b, struct value *v, enum dtype t)
 {
 	enum dtype from = (enum dtype)v->type.dtype;

@@ -160,6 +160,7 @@ bool has_op(struct build *b, enum onnx_id op); /* at this opset */
 bool reduces_bools(struct build *b);
 bool scatter_adds(struct build *b);
 bool may_reshape_to_zero(struct build *b);
+enum dtype wide_float(const struct build *b); /* the widest float that the target has */
 struct value *cast(struct build *b, struct value *v, enum dtype t); /* v itself if it has t */
 bool cast_folds(const struct value *v, enum dtype t);
 struct value *cast_once(struct build *b, struct value *v, enum dtype t);

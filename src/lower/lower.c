@@ -301,7 +301,7 @@ static bool lower_mixed(struct build *b, struct node *n, enum onnx_id onnx)
 	struct value *r = low(b, n->in[0]);
 
 	for (uint32_t i = 1; i < n->nin; i++) {
-		t = dtype_upcast(t, (enum dtype)n->in[i]->type.dtype);
+		t = narrowed(b->cx, n, dtype_upcast(t, (enum dtype)n->in[i]->type.dtype));
 		r = emit_(b, onnx, cast(b, r, t), cast(b, low(b, n->in[i]), t));
 	}
 	lowered(b, n, 0, cast(b, r, (enum dtype)n->out[0]->type.dtype));

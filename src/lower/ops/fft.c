@@ -16,11 +16,6 @@
 #define MAX_LENGTH    (INT64_C(1) << 40)
 #define MAX_MASKED    65536 /* longest constant mask */
 
-static enum dtype wide_float(const struct build *b)
-{
-	return b->target == PTGC_PORTABLE ? DT_FLOAT32 : DT_FLOAT64;
-}
-
 /*
  * cos(2 pi k / n) for k >= 0, from the sine or cosine of an angle of at most pi / 4: so cos(pi / 2)
  * is exactly 0. The angle is pi / 4 * m / n, with pi / 4 as the sum of two doubles.

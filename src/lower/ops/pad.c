@@ -197,12 +197,13 @@ static struct value *ramp(struct build *b, const struct pad *p, int side)
 		i = emit_(b, ONNX_Sub, emit_(b, ONNX_Sub, width, const_int(b, 1)), i);
 	for (int64_t j = p->axis + 1; j < p->rank; j++)
 		axes[n++] = j - p->axis;
-	i = cast(b, unsqueeze(b, i, axes, (uint32_t)n), DT_FLOAT64);
+	/* of integers, float32 would not round where NumPy does */
+	enum dtype calc = is_float(t) ? wide_float(b) : DT_FLOAT64;
+	i = cast(b, unsqueeze(b, i, axes, (uint32_t)n), calc);
 	struct value *delta = emit_(b, ONNX_Sub, cast(b, end, wide), cast(b, edge, wide));
-	delta = cast(b, delta, DT_FLOAT64);
-	struct value *r =
-		emit_(b, ONNX_Div, emit_(b, ONNX_Mul, i, delta), cast(b, width, DT_FLOAT64));
-	return cast(b, emit_(b, ONNX_Sub, cast(b, end, DT_FLOAT64), r), t);
+	delta = cast(b, delta, calc);
+	struct value *r = emit_(b, ONNX_Div, emit_(b, ONNX_Mul, i, delta), cast(b, width, calc));
+	return cast(b, emit_(b, ONNX_Sub, cast(b, end, calc), r), t);
 }
 
 /* x without the element that fills an empty axis. */

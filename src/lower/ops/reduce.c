@@ -503,7 +503,7 @@ static struct value *softmax_in_steps(struct build *b, struct node *n, struct re
 	struct value *x = emit_(b, ONNX_Sub, r->x, unsqueeze(b, top, axes, (uint32_t)r->naxes));
 	x = cast(b, x, r->out);
 	struct value *e = emit_(b, ONNX_Exp, x);
-	struct value *sum = cast(b, e, r->out == DT_FLOAT16 ? DT_FLOAT32 : DT_FLOAT64);
+	struct value *sum = cast(b, e, r->out == DT_FLOAT16 ? DT_FLOAT32 : wide_float(b));
 	sum = cast(b, reduce(b, ONNX_ReduceSum, sum, r->axes, r->naxes, true), r->out);
 	return log ? emit_(b, ONNX_Sub, x, emit_(b, ONNX_Log, sum)) : emit_(b, ONNX_Div, e, sum);
 }

@@ -517,7 +517,7 @@ static struct value *step_if_countable(struct build *b, struct value **v, struct
 	}
 	if (ints)
 		return cast(b, cast(b, v[2], DT_BOOL), DT_INT64);
-	count = emit_(b, ONNX_Less, emit_(b, ONNX_Abs, count), const_of(b, DT_FLOAT64, 0x1p63));
+	count = emit_(b, ONNX_Less, emit_(b, ONNX_Abs, count), const_of(b, wide_float(b), 0x1p63));
 	return cast(b, count, DT_INT64);
 }
 
@@ -531,8 +531,8 @@ static struct value *at_least_one(struct build *b, struct value **v, struct valu
 	if (const_number(v[2], &step) && fabs(step) <= 1)
 		return count; /* no quotient is 0 then */
 	struct value *way = emit_(b, ONNX_Mul, emit_(b, ONNX_Sign, distance), v[2]);
-	way = emit_(b, ONNX_Less, const_of(b, DT_FLOAT64, 0), way);
-	return emit_(b, ONNX_Max, count, cast(b, way, DT_FLOAT64));
+	way = emit_(b, ONNX_Less, const_of(b, wide_float(b), 0), way);
+	return emit_(b, ONNX_Max, count, cast(b, way, wide_float(b)));
 }
 
 /* The first item is the start as it is: -0 + 0 * step would be 0, and 0 * inf NaN. */
@@ -566,8 +566,11 @@ static struct value *fits_int(struct build *b, struct value *v, enum dtype t)
 	double least, beyond;
 
 	limits(t, &least, &beyond);
-	struct value *enough = emit_(b, ONNX_LessOrEqual, const_of(b, DT_FLOAT64, least), v);
-	return emit_(b, ONNX_And, enough, emit_(b, ONNX_Less, v, const_of(b, DT_FLOAT64, beyond)));
+	if (wide_float(b) == DT_FLOAT32) /* its next number, if least is none of its own */
+		least = (float)least <= least ? least : nextafterf((float)least, 0);
+	struct value *enough = emit_(b, ONNX_LessOrEqual, const_of(b, wide_float(b), least), v);
+	return emit_(b, ONNX_And, enough,
+		     emit_(b, ONNX_Less, v, const_of(b, wide_float(b), beyond)));
 }
 
 static bool surely_fits_int(const struct value *v, enum dtype t)
@@ -593,9 +596,29 @@ static struct value *fitting_first(struct build *b, struct value *items, struct 
 	return check(b, items, ok, arange_label);
 }
 
+/* ceil((stop - start) / step) of the numbers as they are, and not of quotients that float32 rounds:
+ * a remainder is exact, and so is what is lost in the distance, stop - start. */
+static struct value *count_by_remainder(struct build *b, struct value **v, struct value *distance)
+{
+	attr_int(b, "fmod", 1);
+	struct value *rest = emit_(b, ONNX_Mod, distance, v[2]);
+	struct value *count = emit_(b, ONNX_Div, emit_(b, ONNX_Sub, distance, rest), v[2]);
+
+	if (distance != v[1]) {
+		struct value *minus_start = emit_(b, ONNX_Sub, distance, v[1]);
+		struct value *stop = emit_(b, ONNX_Sub, distance, minus_start);
+		struct value *lost = emit_(b, ONNX_Sub, emit_(b, ONNX_Sub, v[1], stop),
+					   emit_(b, ONNX_Add, v[0], minus_start));
+		rest = emit_(b, ONNX_Add, rest, lost);
+	}
+	rest = emit_(b, ONNX_Mul, rest, emit_(b, ONNX_Sign, v[2]));
+	rest = emit_(b, ONNX_Less, const_of(b, DT_FLOAT32, 0), rest);
+	return emit_(b, ONNX_Add, emit_(b, ONNX_Round, count), cast(b, rest, DT_FLOAT32));
+}
+
 /*
  * PyTensor gives Python's numbers to NumPy's arange: ceil((stop - start) / step) items in float64,
- * then first + i * (second - first) in the arithmetic of the result.
+ * where the target has that, then first + i * (second - first) in the arithmetic of the result.
  */
 bool lower_arange(struct build *b, struct node *n)
 {
@@ -610,26 +633,27 @@ bool lower_arange(struct build *b, struct node *n)
 		raises(b, "the step is 0");
 		return false;
 	}
+	bool single = wide_float(b) == DT_FLOAT32;
 	bool same = t == DT_FLOAT64 && ints && fits_float64(b, n, 0) && fits_float64(b, n, 2);
-	if (ints && (is_discrete(t) || same)) {
+	if (ints && (is_discrete(t) || same || single)) {
 		lowered(b, n, 0, arange_int(b, n, t));
 		return true;
 	}
 	for (int i = 0; i < 3; i++)
-		v[i] = cast(b, low(b, n->in[i]), DT_FLOAT64);
+		v[i] = cast(b, low(b, n->in[i]), wide_float(b));
 	double start, by;
 	bool zero = const_number(v[0], &start) && start == 0 && !signbit(start);
 	struct value *distance = zero ? v[1] : emit_(b, ONNX_Sub, v[1], v[0]);
 	if (ints && !fits_float64(b, n, 0)) {
 		struct value *from = cast(b, low(b, n->in[0]), DT_INT64);
 		distance = emit_(b, ONNX_Sub, cast(b, low(b, n->in[1]), DT_INT64), from);
-		distance = cast(b, distance, DT_FLOAT64);
+		distance = cast(b, distance, wide_float(b));
 	}
 	struct value *count = emit_(b, ONNX_Div, distance, v[2]);
 	struct value *one = step_if_countable(b, v, count, ints);
 	if (!one)
 		return false;
-	count = emit_(b, ONNX_Ceil, count);
+	count = single ? count_by_remainder(b, v, distance) : emit_(b, ONNX_Ceil, count);
 	count = cast(b, ints ? count : at_least_one(b, v, distance, count), DT_INT64);
 	enum dtype calc = t == DT_FLOAT16 ? DT_FLOAT32 : t;
 	struct value *first = cast(b, cast(b, v[0], t), calc);

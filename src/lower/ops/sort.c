@@ -1,8 +1,8 @@
 /*
  * sort.c: lowers SortOp, ArgSortOp, Unique. TopK with the smallest first is a stable sort, and
  * Unique sorts; both go wrong with NaN, which PyTensor puts last. So floats are sorted by keys:
- * float16 and float32 by a float64 that is larger than infinity for NaN; float64 twice, by value
- * and then, stably, by IsNaN.
+ * float16 and float32 by a float64 that is larger than infinity for NaN; float64, and all floats
+ * where the target has no float64, twice, by value and then, stably, by IsNaN.
  */
 #include <math.h>
 
@@ -82,11 +82,12 @@ bool lower_argsort(struct build *b, struct node *n)
 /* Rows (is NaN, value or 0 for NaN), which are in the order of x when sorted lexicographically. */
 static struct value *nan_rows(struct build *b, struct value *x)
 {
+	enum dtype t = (enum dtype)x->type.dtype;
 	struct value *nan = emit_(b, ONNX_IsNaN, x), *part[2];
 	int64_t last = 1;
 
-	part[0] = unsqueeze(b, cast(b, nan, DT_FLOAT64), &last, 1);
-	part[1] = emit_(b, ONNX_Where, nan, const_of(b, DT_FLOAT64, 0), x);
+	part[0] = unsqueeze(b, cast(b, nan, t), &last, 1);
+	part[1] = emit_(b, ONNX_Where, nan, const_of(b, t, 0), x);
 	part[1] = unsqueeze(b, part[1], &last, 1);
 	return concat(b, 1, part, 2);
 }
@@ -132,18 +133,19 @@ static struct value *slice_keys(struct build *b, struct value *x, int64_t axis)
 	int64_t last = 2;
 
 	bool first = x->type.dtype == DT_FLOAT16;
-	x = sort_slices(b, cast(b, x, DT_FLOAT64), axis, d);
+	enum dtype t = wide_float(b);
+	x = sort_slices(b, cast(b, x, t), axis, d);
 	struct value *nan = emit_(b, ONNX_IsNaN, x), *part[2];
-	struct value *flag = cast(b, nan, DT_FLOAT64);
+	struct value *flag = cast(b, nan, t);
 	part[0] = unsqueeze(b, first ? emit_(b, ONNX_Neg, flag) : flag, &last, 1);
-	part[1] = unsqueeze(b, emit_(b, ONNX_Where, nan, const_of(b, DT_FLOAT64, 0), x), &last, 1);
+	part[1] = unsqueeze(b, emit_(b, ONNX_Where, nan, const_of(b, t, 0), x), &last, 1);
 	to[0] = d[0];
 	to[1] = dim_mul(b->cx, d[1], dim_const(b->cx, 2));
 	part[0] = reshape(b, concat(b, 2, part, 2), to, 2);
 	flag = cast(b, reduce(b, ONNX_ReduceSum, flag, (int[]){1}, 1, true), DT_BOOL);
 	last = 1;
-	part[1] = unsqueeze(b, cast(b, counting(b, d[0]), DT_FLOAT64), &last, 1);
-	part[1] = emit_(b, ONNX_Where, flag, part[1], const_of(b, DT_FLOAT64, -1));
+	part[1] = unsqueeze(b, cast(b, counting(b, d[0]), t), &last, 1);
+	part[1] = emit_(b, ONNX_Where, flag, part[1], const_of(b, t, -1));
 	return concat(b, 1, part, 2);
 }
 
@@ -153,6 +155,7 @@ bool lower_unique(struct build *b, struct node *n)
 	struct value *x = low(b, n->in[0]), *key, *out[4];
 	enum dtype t = (enum dtype)x->type.dtype;
 	bool flat = prop_is_none(b->cx, n, "axis") || x->type.rank == 1;
+	bool rows = t == DT_FLOAT64 || b->target == PTGC_PORTABLE;
 	bool by_key = is_float(t); /* values are those at the indices that Unique gives */
 	uint32_t k = 1;
 
@@ -168,8 +171,8 @@ bool lower_unique(struct build *b, struct node *n)
 	} else if (!flat)
 		key = slice_keys(b, x, prop_axis(b->cx, n, "axis"));
 	else
-		key = t == DT_FLOAT64 ? nan_rows(b, x) : wide_key(b, x);
-	if (!flat || t == DT_FLOAT64)
+		key = rows ? nan_rows(b, x) : wide_key(b, x);
+	if (!flat || rows)
 		attr_int(b, "axis", flat || by_key ? 0 : prop_axis(b->cx, n, "axis"));
 	emit_n(b, ONNX_Unique, &key, 1, out, 4);
 	struct value *values = out[0];
