@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Measures how far elementwise functions are off at each level of --math, and writes the table of
-doc/accuracy.md into it: what stands between its comments "measured" and "several" is replaced.
+doc/accuracy.md into it: what stands between its comments "measured", "several" and "portable" is replaced.
 
     measure_accuracy.py                        one in 61 of all float32 numbers: half an hour
     measure_accuracy.py --step 9973 Tanh Log   prints the rows of some functions, measured coarsely
     measure_accuracy.py --several [Jv ...]     functions of two and more arguments alone: some minutes
+    measure_accuracy.py --portable             what --target=portable computes in float32 alone: seconds
 
 float32 and float16 are compared with NumPy and SciPy in float64, float64 with mpmath.
 """
@@ -20,7 +21,7 @@ sys.path.insert(0, str(TOP / "tests" / "run"))
 
 import ptg  # noqa: E402
 import test_special  # noqa: E402
-from truth import FUNCTIONS, SEVERAL, TWO, errors, graph, truth  # noqa: E402
+from truth import FUNCTIONS, PORTABLE, SEVERAL, TWO, errors, graph, portable_errors, truth  # noqa: E402
 
 LEVELS = ("exact", "standard", "native")
 LEAST = 1e-36  # smaller float32 results do not count
@@ -135,6 +136,16 @@ def measure_several(ops):
     return rows
 
 
+def measure_portable():
+    rows = ["| op | arguments | units in the last place | absolute, or relative if that is less |", "| --- | --- | --- | --- |"]
+    for op, (_, ranges) in PORTABLE.items():
+        for where in ranges:
+            ulp, least = portable_errors(op, where, 50000)
+            cells = [f"{v:.2g}" if v < 1e4 else f"{v:.0e}" for v in np.quantile(ulp, [0.5, 0.99, 1], method="lower")]
+            rows.append(f"| {op} | {where} | {', '.join(cells)} | {least.max():.1e} |")
+    return rows
+
+
 def write(mark, rows):
     """Puts rows between the comment `mark` of doc/accuracy.md and the comment "end" after that."""
     page = TOP / "doc" / "accuracy.md"
@@ -147,8 +158,13 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--step", type=int, default=61)
     p.add_argument("--several", action="store_true")
+    p.add_argument("--portable", action="store_true")
     p.add_argument("ops", nargs="*")
     a = p.parse_args()
+    if a.portable or not a.ops:
+        write("portable", measure_portable())
+        if a.portable:
+            return
     if a.several or not a.ops:
         rows = measure_several(a.ops)
         if not a.ops:

@@ -203,6 +203,15 @@ static const char *const target_labels[] = {
 
 static bool illegal(struct build *b, struct node *n, enum dtype t)
 {
+	const struct node *at = b->cse->shared->at;
+
+	if (b->target == PTGC_PORTABLE && at && at->op->draw) {
+		unsupported(b,
+			    "draws have NumPy's bits, for which the target portable lacks float64 "
+			    "and operators on uint64; let the numbers be an input of the graph, "
+			    "drawn by the program that runs the model");
+		return false;
+	}
 	for (uint32_t i = 0; i < n->nin + n->nout; i++) {
 		struct value *v = i < n->nin ? n->in[i] : n->out[i - n->nin];
 		if (b->target != PTGC_PORTABLE || !v || v->type.dtype != DT_FLOAT64)

@@ -2,7 +2,7 @@
 
 Prints what differs, and writes what was found to the file RESULTS; with names, those parts of it alone. With
 floatX=float32 it reads the results of float64 first, whose inputs it takes and whose values are the truth:
---truth RESULTS.
+--truth RESULTS. With --portable the models are of that target.
 """
 
 import argparse
@@ -30,6 +30,7 @@ import ptgc  # noqa: E402
 REFERENCE = Mode("py", "fast_run").excluding("fusion", "inplace")
 LOOPS = "NUMBA"  # where a ScalarLoop is in the graph, of which Python takes seconds
 FLOATX = pytensor.config.floatX
+PORTABLE = "--portable" in sys.argv
 LIMIT = {"float64": 1e-9, "float32": 1e-4}[FLOATX]
 CHANGE = {"float64": 1e-14, "float32": 1e-6}[FLOATX]
 SMALL = {"float64": 1e-12, "float32": 1e-6}[FLOATX]  # smaller differences never count
@@ -170,6 +171,16 @@ def is_own_error(f, args, i, got, want):
     return np.all((off <= LIMIT) | (off <= 2 * own))
 
 
+def portable(inputs, results):
+    """The float32 model; its results have the dtypes of PyTensor's."""
+    f = ptgc.compile_onnx(inputs, results, target="portable", float32=True)
+
+    def call(*args):
+        return [r.astype(v.dtype) for r, v in zip(f(*args), results)]
+
+    return call
+
+
 def check(inputs, results, where, truth, note):
     """What is found of one function: ("equal", error), ("refused", why), ("differs", error and where)."""
     try:
@@ -179,7 +190,7 @@ def check(inputs, results, where, truth, note):
     except Exception as e:
         return ("absent", f"{type(e).__name__}: {str(e).splitlines()[0][:150]}"), None
     try:
-        ours = pytensor.function(inputs, results, mode="ONNX", on_unused_input="ignore")
+        ours = portable(inputs, results) if PORTABLE else pytensor.function(inputs, results, mode="ONNX", on_unused_input="ignore")
     except ptgc.UnsupportedError as e:
         return ("refused", reasons(e)), [call(reference, args) for args in where]
     except Exception as e:
@@ -278,6 +289,7 @@ def main():
     parser.add_argument("results")
     parser.add_argument("names", nargs="*")
     parser.add_argument("--truth")
+    parser.add_argument("--portable", action="store_true")
     options = parser.parse_args()
     truth = pickle.load(open(options.truth, "rb")) if options.truth else None
     found, start = {}, time.time()

@@ -5,6 +5,8 @@ import mpmath as mp
 import numpy as np
 import scipy.special as ss
 
+import ptg
+
 inf = np.inf
 
 
@@ -259,3 +261,40 @@ SEVERAL = {
     "Owens_t": (ss.owens_t, owens_t, {"h to 30, a to 1000": lambda r, n: (r.uniform(0, 30, n), 10 ** r.uniform(-3, 3, n))}),
     "Ndtri_exp": (ss.ndtri_exp, ndtri_exp, {"-1e5 to -1e-300": lambda r, n: (-(10 ** r.uniform(-300, 5, n)),), "-50 to -0.01": lambda r, n: (-(10 ** r.uniform(-2, 1.7, n)),)}),
 }  # fmt: skip
+
+
+def gamma_around(rng, n, k, width=2):
+    """k, 10 to random powers, and an x of which P(k, x) is neither 0 nor 1"""
+    k = 10 ** rng.uniform(*k, n)
+    return k, np.maximum(k + width * rng.normal(size=n) * np.sqrt(k + 1), 1e-3)
+
+
+# What the target portable computes in float32: op: SciPy's function, and ranges as above
+INCOMPLETE = {
+    "k from 0.1 to 100": lambda r, n: gamma_around(r, n, (-1, 2)),
+    "k from 100 to 1e7": lambda r, n: gamma_around(r, n, (2, 7), 3),
+    "k, x from 0.001 to 1000": lambda r, n: tuple(10 ** r.uniform(-3, 3, (2, n))),
+}
+PORTABLE = {
+    "Gammainc": (ss.gammainc, INCOMPLETE),
+    "Gammaincc": (ss.gammaincc, INCOMPLETE),
+    "Polygamma": (ss.polygamma, {"n from 1 to 20, x from 0.1 to 40": lambda r, n: (r.integers(1, 21, n), 10 ** r.uniform(-1, 1.6, n))}),
+} | {op: (scipy, ranges) for op, (scipy, _, ranges) in SEVERAL.items() if op != "Hyp2f1"}
+
+
+def portable_errors(op, where, n):
+    """Of results from 1e-35 to 1e35 of the float32 model: errors in units in the last place, and the smaller one of
+    absolute and relative errors"""
+    scipy, ranges = PORTABLE[op]
+    args = [np.asarray(a, "float32") for a in ranges[where](np.random.default_rng(0), n)]
+    if op == "Polygamma":
+        args[0] = args[0].astype("int8")
+    names = "abc"[: len(args)]
+    text = f"graph g({', '.join(f'{v}: {a.dtype}[n]' for v, a in zip(names, args))}) -> (r) {{ r = {op}({', '.join(names)}) }}"
+    got = ptg.run(text, *args, target="portable", math="standard").astype("float64")
+    with np.errstate(all="ignore"):
+        want = scipy(*[a.astype("float64") for a in args])
+        seen = (np.abs(want) > 1e-35) & (np.abs(want) < 1e35) & ~((np.abs(args[-1]) < 1e-35) & (args[-1] != 0))
+        off = np.abs(got - want)[seen]
+    want = np.abs(want[seen])
+    return np.nan_to_num(off / np.spacing(want.astype("float32")), nan=np.inf), np.nan_to_num(np.minimum(off, off / want), nan=np.inf)
