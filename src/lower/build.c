@@ -539,6 +539,7 @@ struct value *reduce(struct build *b, enum onnx_id op, struct value *v, const in
 		return reduce(b, op, bare, all, bare->type.rank, false);
 	}
 	struct value *r = op == ONNX_ReduceSum ? sum_by_algebra(b, v, axes, naxes, keepdims) : NULL;
+	r = r ? r : reduced_reversed(b, op, v, axes, naxes, keepdims);
 	if (r)
 		return r;
 	attr_int(b, "keepdims", keepdims);

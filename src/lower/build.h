@@ -250,6 +250,11 @@ struct value *by_algebra(struct build *b, const struct onnx_op *op, struct value
 /* the sum of v along axes, by that of what v is made of; NULL: there is no such way */
 struct value *sum_by_algebra(struct build *b, struct value *v, const int *axes, int n,
 			     bool keepdims);
+/* reversed.c: the same, where an input is x[::-1], as y[::-1]; NULL: there is no such y */
+struct value *reversed_later(struct build *b, const struct onnx_op *op, struct value **in,
+			     uint32_t nin);
+struct value *reduced_reversed(struct build *b, enum onnx_id op, struct value *v, const int *axes,
+			       int n, bool keepdims);
 /* checks.c */
 /* v; where v is needed, all elements of cond, bools, must be true. The message is what the node
  * that fails is called in the model, which ONNX Runtime shows. */

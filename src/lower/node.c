@@ -414,6 +414,7 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 	if (!raw) {
 		struct value *known = fold(b, op, in, nin);
 		known = known ? known : by_algebra(b, op, in, nin);
+		known = known ? known : reversed_later(b, op, in, nin);
 		if (known) {
 			out[0] = known;
 			return;

@@ -51,6 +51,13 @@ FORMS = {
     "zero of a sum": ("Switch(Sum(y) > 1.0, 0.0, Switch(x > 1.0, Sum(x), 0.0))", lambda x, y: np.where(y.sum() > 1.0, 0.0, np.where(x > 1.0, x.sum(), 0.0)), None),
     "one or zero": ("Switch(x > 1.0, 1.0, 0.0) + y", lambda x, y: np.where(x > 1.0, 1.0, 0.0) + y, "Add Cast Greater"),
     "two constants": ("Switch(x > 1.0, 0.5, Switch(y > 1.0, 0.25, x))", lambda x, y: np.where(x > 1.0, 0.5, np.where(y > 1.0, 0.25, x)), "Greater Greater Where Where"),
+    "both reversed": ("x[::-1] * y[::-1]", lambda x, y: x[::-1] * y[::-1], "Mul Slice"),
+    "reversed and numbers": ("x[::-1] * 2.0 + y[::-1]", lambda x, y: x[::-1] * 2.0 + y[::-1], None),
+    "reversed and chosen": ("Switch(x[::-1] > 1.0, x[::-1], y[::-1])", lambda x, y: np.where(x[::-1] > 1.0, x[::-1], y[::-1]), "Greater Slice Slice Where"),
+    "one reversed": ("x[::-1] * y", lambda x, y: x[::-1] * y, "Mul Slice"),
+    "reversed twice": ("Exp(x[::-1][::-1])", lambda x, y: np.exp(x), "Exp"),
+    "reversed, and but the last": ("Neg(x[::-1][-2::-1])", lambda x, y: -x[1:], "Neg Slice"),
+    "sum from the end": ("Cumsum{axis=0}(x[::-1])[::-1] * 1.0", lambda x, y: np.cumsum(x[::-1])[::-1], "CumSum"),
     "columns": ("Squeeze{axis=1}(Exp(ExpandDims{axis=1}(x)) * 2.0 + ExpandDims{axis=1}(y))", lambda x, y: (np.exp(x[:, None]) * 2.0 + y[:, None])[:, 0], "Add Exp Mul"),
     "columns and a matrix": ("Sum{axes=[1]}(ExpandDims{axis=1}(x) * ExpandDims{axis=1}(y) + ExpandDims{axis=0}(y))", lambda x, y: (x[:, None] * y[:, None] + y[None]).sum(1), None),
 }  # fmt: skip
@@ -82,7 +89,7 @@ def test_same_numbers(name, dtype):
             if n == 400 or opset == 18:
                 got = ptg.run(text(form, dtype, n == 400), a, b, math=math, opset=opset, options=("-Wno-unused",))
                 assert got.dtype == want.dtype and got.shape == want.shape
-                rounded = any(f in form for f in ("Exp", "Sum", "Sigmoid", "Softplus"))
+                rounded = any(f in form for f in ("Exp", "Sum", "Cumsum", "Sigmoid", "Softplus"))
                 if math == "exact" and not rounded:
                     assert np.array_equal(got, want, equal_nan=True), opset
                     signs = ~np.isnan(want)
@@ -227,3 +234,30 @@ def test_a_sum_by_its_count_is_a_mean(math):
             assert math == "native" and not n or np.array_equal(a, y.mean() if n else np.nan, equal_nan=True)
             assert np.array_equal(b, np.float64(y[:2].sum()) / n, equal_nan=True)
         assert np.allclose(c, np.append(y, 1).mean(), rtol=1e-15)
+
+
+REVERSED = {  # of a matrix x, a row y and a cube z
+    "a row": ("x[:, ::-1] * y[::-1]", lambda x, y, z: x[:, ::-1] * y[::-1]),
+    "a column": ("x[::-1] * y[None, ::-1]", lambda x, y, z: x[::-1] * y[None, ::-1]),
+    "a constant": ("x[:, ::-1] - [1.0, 2.0, 3.0, 4.0]", lambda x, y, z: x[:, ::-1] - [1.0, 2.0, 3.0, 4.0]),
+    "a sum of rows": ("Sum{axes=[0]}(x[:, ::-1] * y[::-1])", lambda x, y, z: (x[:, ::-1] * y[::-1]).sum(0)),
+    "a largest of rows": ("Max{axes=[1]}(x[::-1] * x[::-1])", lambda x, y, z: (x[::-1] * x[::-1]).max(1)),
+    "a sum in order": ("Sum{axes=[1]}(x[:, ::-1])", lambda x, y, z: x[:, ::-1].sum(1)),
+    "both axes": ("x[::-1, ::-1] * x[::-1, ::-1]", lambda x, y, z: x[::-1, ::-1] ** 2),
+    "both axes in turn": ("x[::-1][:, ::-1] * x[::-1]", lambda x, y, z: x[::-1][:, ::-1] * x[::-1]),
+    "a cube": ("z[:, ::-1] * x[::-1]", lambda x, y, z: z[:, ::-1] * x[::-1]),
+    "sums": ("Cumsum{axis=1}(z[:, ::-1])[:, -2::-1]", lambda x, y, z: np.cumsum(z[:, ::-1], 1)[:, -2::-1]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REVERSED)
+def test_reversed(name):
+    form, build = REVERSED[name]
+    rng = np.random.default_rng(3)
+    for dims, k in (("3, 4", 3), ("m, 4", 2), ("1, 4", 1), ("m, 4", 1), ("m, 4", 0)):
+        x, y, z = rng.normal(size=(k, 4)), rng.normal(size=4), rng.normal(size=(2, k, 4))
+        if not k and "Max" in form:
+            continue
+        for opset, math in ((13, "exact"), (18, "standard"), (26, "standard")):
+            got = ptg.run(f"graph g(x: float64[{dims}], y: float64[4], z: float64[2, {dims}]) -> (r) {{ r = {form} }}", x, y, z, opset=opset, math=math, options=("-Wno-unused",))
+            np.testing.assert_allclose(got, build(x, y, z), 1e-14)

@@ -1,0 +1,148 @@
+/*
+ * reversed.c: x[::-1] as late as possible (-fno-fold turns it off). In: an operator and its inputs,
+ * before a node is made. Out: x[::-1] * y[::-1] as (x * y)[::-1], so that one Slice is left of two
+ * and x * y may be there already; x[::-1][::-1] as x; cumsum(x[::-1]) as the cumsum of x from its
+ * end. Gradients of cumsum and of loops reverse what they read and what they give. The bits stay.
+ */
+#include "lower/build.h"
+
+#define MAX_IN    3
+#define FEW_ITEMS 256 /* of a constant that is reversed while compiling */
+
+static bool is_one_int(const struct value *v, int64_t *k)
+{
+	return v && v->data && v->data->data && v->data->count == 1 && tensor_int(v->data, 0, k);
+}
+
+/* The one axis and the start of v = x[start::-1] along it */
+static bool goes_back(const struct value *v, int64_t *axis, int64_t *start)
+{
+	const struct node *n = v->def;
+	int64_t stop, step;
+
+	return is_onnx(n, ONNX_Slice) && n->nin == 5 && !n->as_written &&
+	       is_one_int(n->in[1], start) && is_one_int(n->in[2], &stop) &&
+	       is_one_int(n->in[3], axis) && is_one_int(n->in[4], &step) && step == -1 &&
+	       stop == INT64_MIN && *axis >= 0;
+}
+
+/* x of v = x[::-1] along *axis; NULL: v is no such thing */
+static struct value *reversed(const struct value *v, int64_t *axis)
+{
+	int64_t start;
+
+	return goes_back(v, axis, &start) && (start == INT64_MAX || start == -1) ? v->def->in[0]
+										 : NULL;
+}
+
+static struct value *reverse(struct build *b, struct value *x, int64_t axis)
+{
+	int64_t start = INT64_MAX, stop = INT64_MIN, step = -1;
+	struct value *r = slice(b, x, &axis, 1, const_ints(b, &start, 1), const_ints(b, &stop, 1),
+				const_ints(b, &step, 1));
+
+	return with_dims(r, x->type.dims);
+}
+
+/* Is v the same all along the axis that has this number from behind? */
+static bool is_flat(struct build *b, const struct value *v, int64_t behind)
+{
+	return v->type.rank <= behind || dim_is_one(b->cx, v->type.dims[v->type.rank - 1 - behind]);
+}
+
+static struct value *of_elements(struct build *b, const struct onnx_op *op, struct value **in,
+				 uint32_t nin)
+{
+	struct value *bare[MAX_IN], *x, *r;
+	int64_t axis, behind = -1;
+	uint32_t count = 0, rank = 0;
+
+	if (nin > MAX_IN || nin < 2)
+		return NULL;
+	for (uint32_t i = 0; i < nin; i++) {
+		rank = in[i]->type.rank > rank ? in[i]->type.rank : rank;
+		if (behind < 0 && reversed(in[i], &axis))
+			behind = in[i]->type.rank - 1 - axis;
+	}
+	if (behind < 0)
+		return NULL;
+	for (uint32_t i = 0; i < nin; i++) {
+		bare[i] = in[i];
+		if (is_flat(b, in[i], behind))
+			continue;
+		x = reversed(in[i], &axis);
+		if (x && in[i]->type.rank - 1 - axis == behind)
+			bare[i] = x;
+		else if (is_constant(in[i]) && in[i]->data->count <= FEW_ITEMS)
+			bare[i] = reverse(b, in[i], in[i]->type.rank - 1 - behind);
+		else
+			return NULL;
+		count++;
+	}
+	if (count < 2)
+		return NULL;
+	r = emit(b, op->id, bare, nin);
+	return r->type.rank == rank ? reverse(b, r, rank - 1 - behind) : NULL;
+}
+
+/* x[::-1][k::-1] */
+static struct value *of_slice(struct build *b, struct value **in, uint32_t nin)
+{
+	int64_t axis, own, start, stop, step;
+	struct value *x = reversed(in[0], &axis);
+
+	if (!x || nin != 5 || !is_one_int(in[1], &start) || !is_one_int(in[2], &stop) ||
+	    !is_one_int(in[3], &own) || !is_one_int(in[4], &step) || own != axis || step != -1 ||
+	    stop != INT64_MIN)
+		return NULL;
+	if (start == INT64_MAX || start == -1)
+		return x;
+	if (start >= 0 || start == INT64_MIN)
+		return NULL;
+	start = -start - 1;
+	stop = INT64_MAX;
+	return slice(b, x, &axis, 1, const_ints(b, &start, 1), const_ints(b, &stop, 1), NULL);
+}
+
+static struct value *of_cumsum(struct build *b, struct value **in, uint32_t nin)
+{
+	int64_t axis, own;
+	struct value *x = reversed(in[0], &axis);
+
+	if (!x || nin != 2 || !is_one_int(in[1], &own) || own != axis)
+		return NULL;
+	attr_int(b, "reverse", 1);
+	return reverse(b, emit_(b, ONNX_CumSum, x, in[1]), axis);
+}
+
+struct value *reversed_later(struct build *b, const struct onnx_op *op, struct value **in,
+			     uint32_t nin)
+{
+	if (!b->cx->opt.fold || op->domain[0] || b->nattrs || !nin)
+		return NULL;
+	for (uint32_t i = 0; i < nin; i++)
+		if (!in[i])
+			return NULL;
+	if (op->id == ONNX_Slice)
+		return of_slice(b, in, nin);
+	if (op->id == ONNX_CumSum)
+		return of_cumsum(b, in, nin);
+	return onnx_facts[op->id].each ? of_elements(b, op, in, nin) : NULL;
+}
+
+struct value *reduced_reversed(struct build *b, enum onnx_id op, struct value *v, const int *axes,
+			       int n, bool keepdims)
+{
+	int64_t axis, before = 0;
+	struct value *x = b->cx->opt.fold ? reversed(v, &axis) : NULL;
+
+	if (!x)
+		return NULL;
+	for (int i = 0; i < n; i++) {
+		if (axes[i] == axis)
+			return NULL; /* sums are added in their order */
+		before += axes[i] < axis;
+	}
+	x = reduce(b, op, x, axes, n, keepdims);
+	return reverse(b, x, keepdims ? axis : axis - before);
+}
