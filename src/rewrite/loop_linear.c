@@ -15,14 +15,13 @@
 #include <string.h>
 
 #include "rewrite/loops.h"
+#include "target/target.h"
 
-#define MAX_STATE   8     /* elements of all states */
-#define MIN_STEPS   8     /* fewer do not pay for what is computed before the loop */
-#define MIN_NODES   5     /* of the body */
-#define MIN_ROUNDED 16    /* steps: fewer take no longer than rounds */
-#define MAX_ROUNDED 16384 /* elements of all steps: more take longer in rounds */
-#define OPEN_SIZE   64    /* elements of a state of unknown size, as is taken */
-#define MAX_IN      8
+#define MAX_STATE 8  /* elements of all states */
+#define MIN_STEPS 8  /* fewer do not pay for what is computed before the loop */
+#define MIN_NODES 5  /* of the body */
+#define OPEN_SIZE 64 /* elements of a state of unknown size, as is taken */
+#define MAX_IN    8
 
 enum form { CONSTANT, LINEAR, OTHER }; /* in the states */
 
@@ -196,10 +195,28 @@ static bool mark_needed_nodes(struct linear *l, bool next)
 	return true;
 }
 
+/* Are rounds faster than a Scan? Each of by_rounds() computes all elements, a step of by_steps()
+ * those of a state. */
+static bool rounds_are_faster(struct linear *l, int64_t steps)
+{
+	const struct type *state = &l->state[0]->type;
+	enum dtype t = (enum dtype)state->dtype;
+	int64_t known = element_count(l->m->cx, state), size = known < 0 ? OPEN_SIZE : known, all;
+
+	if (__builtin_mul_overflow(size, steps, &all))
+		return false;
+	double slice = cost_of(ONNX_Slice, t, all), mul = cost_of(ONNX_Mul, t, all);
+	double add = cost_of(ONNX_Add, t, all), pad = cost_of(ONNX_Pad, t, all), rounds = 0;
+	for (int64_t d = 1; d <= steps; d *= 2)
+		rounds += slice + mul + pad + add + (2 * d <= steps ? slice + slice + mul : 0);
+	double step = cost_of(ONNX_Mul, t, size) + cost_of(ONNX_Add, t, size);
+	return rounds < cost_of(ONNX_Scan, t, steps) + (double)steps * step;
+}
+
 static bool is_linear(struct linear *l)
 {
 	struct closing *c = l->c;
-	int64_t steps, size;
+	int64_t steps;
 	uint32_t nodes = 0;
 
 	if (!l->f->scan || l->f->checked || !l->m->cx->opt.reassociate ||
@@ -236,10 +253,8 @@ static bool is_linear(struct linear *l)
 	l->each = l->n == 1;
 	if (!mark_needed_nodes(l, true) || !mark_needed_nodes(l, false))
 		return false;
-	size = element_count(l->m->cx, &l->state[0]->type);
 	l->by_rounds = l->m->cx->opt.associative && (l->each || l->width == 1) &&
-		       dim_is_const(l->m->cx, l->f->trips, &steps) && steps >= MIN_ROUNDED &&
-		       steps <= MAX_ROUNDED / (size < 0 ? OPEN_SIZE : size + 1);
+		       dim_is_const(l->m->cx, l->f->trips, &steps) && rounds_are_faster(l, steps);
 	l->each = l->each && l->by_rounds;
 	return l->by_rounds || (l->width <= MAX_STATE && nodes + c->needed.len >= MIN_NODES);
 }

@@ -15,7 +15,6 @@
 
 #define MAX_WIDTH   4   /* elements of the state: a round takes w times as long as all steps */
 #define MIN_STEPS   16  /* fewer take no longer than rounds */
-#define MAX_ELEMENT 512 /* w * w * w * steps / this many: more take longer in rounds */
 
 struct logsum {
 	struct closing *c;

@@ -1,6 +1,6 @@
 /*
- * target.h: which kernels the runtime has that a model is for. What to do where there is none:
- * lower/missing_kernels.def; where there is a wrong one: src/ort.
+ * target.h: which kernels the runtime has that a model is for, and what they take. What to do where
+ * there is none: lower/missing_kernels.def; where there is a wrong one: src/ort.
  */
 #ifndef PTGC_TARGET_TARGET_H
 #define PTGC_TARGET_TARGET_H
@@ -14,5 +14,10 @@ bool kernel_exists(enum ptgc_target target, const struct onnx_op *op, const enum
 /* The operator of the model's opset, if the target has a kernel for nin inputs and a result of
  * dtype t; else NULL */
 const struct onnx_op *find_kernel(struct ctx *cx, enum onnx_id id, enum dtype t, uint32_t nin);
+
+/* costs.c: nanoseconds that a node takes whose inputs have dtype t, on the machine where ONNX
+ * Runtime was measured; only comparisons say something. elements: of the result; of Loop and Scan
+ * the steps, without the nodes in them. */
+double cost_of(enum onnx_id op, enum dtype t, int64_t elements);
 
 #endif

@@ -5,10 +5,11 @@
 #include <string.h>
 
 #include "lower/ops/lowerings.h"
+#include "target/target.h"
 
-#define MAX_IOTA     4096 /* longest constant index vector */
-#define MAX_COMPARED 64   /* elements that SearchSorted compares with each of the others */
-#define MAX_STEPS    40   /* of its bisection: bits of a length */
+#define MAX_IOTA  4096 /* longest constant index vector */
+#define MAX_STEPS 40   /* of a bisection: bits of a length */
+#define OPEN_SIZE 1000 /* elements that are taken for a length that is not known */
 
 /* 0, 1, ... n-1 */
 struct value *counting(struct build *b, dim n)
@@ -458,14 +459,27 @@ static struct value *bisect(struct build *b, struct value *x, struct value *v, b
 	return place;
 }
 
-/* Are there surely few pairs of elements, or not many more than the longer one has? */
-static bool are_few(struct build *b, const struct value *x, const struct value *v)
+/* Is count_before() faster than bisect()? */
+static bool counting_is_faster(struct build *b, const struct value *x, const struct value *v)
 {
-	int64_t n, m;
+	enum dtype t = (enum dtype)x->type.dtype;
+	int64_t n, m, pairs;
 
-	return (dim_is_const(b->cx, x->type.dims[0], &n) && n <= MAX_COMPARED) ||
-	       (dim_is_const(b->cx, dims_product(b->cx, v->type.dims, v->type.rank), &m) &&
-		m <= MAX_COMPARED);
+	if (!dim_is_const(b->cx, x->type.dims[0], &n))
+		n = OPEN_SIZE;
+	if (!dim_is_const(b->cx, dims_product(b->cx, v->type.dims, v->type.rank), &m))
+		m = OPEN_SIZE;
+	if (__builtin_mul_overflow(n, m, &pairs))
+		return false;
+	double count = cost_of(ONNX_Less, t, pairs) + cost_of(ONNX_Cast, DT_INT64, pairs) +
+		       cost_of(ONNX_ReduceSum, DT_INT64, pairs);
+	double step = cost_of(ONNX_Loop, t, 1) + 3 * cost_of(ONNX_Add, DT_INT64, m) +
+		      cost_of(ONNX_Gather, t, m) + cost_of(ONNX_Less, t, m) +
+		      cost_of(ONNX_Where, DT_INT64, m) + cost_of(ONNX_Add, DT_INT64, 1);
+	double steps = step;
+	for (int64_t k = n; k > 1; k /= 2)
+		steps += step;
+	return count < steps;
 }
 
 /* The number of elements of x before v; NaN is after all numbers. */
@@ -480,7 +494,8 @@ bool lower_searchsorted(struct build *b, struct node *n)
 		x = emit_(b, ONNX_Gather, x, sorter);
 	x = cast(b, x, t);
 	v = cast(b, v, t);
-	struct value *r = are_few(b, x, v) ? count_before(b, x, v, left) : bisect(b, x, v, left);
+	struct value *r =
+		counting_is_faster(b, x, v) ? count_before(b, x, v, left) : bisect(b, x, v, left);
 	if (is_float(t)) {
 		struct value *all =
 			left ? count_true(b, emit_(b, ONNX_Not, emit_(b, ONNX_IsNaN, x)))
