@@ -4,26 +4,10 @@
  * chains.onnx
  */
 #define _POSIX_C_SOURCE 200809L
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#include <onnxruntime_c_api.h>
+#include "../ort.h"
+#include "../summary.h"
 
 enum { CHAINS = 64, ALONE = 4, WARMUP = 500, DRAWS = 1000, STEPS = 10, SIZE = 10 };
-
-static const OrtApi *ort;
-
-static void must(OrtStatus *status)
-{
-	if (!status)
-		return;
-	fprintf(stderr, "chains: %s\n", ort->GetErrorMessage(status));
-	exit(1);
-}
 
 /* ---- random numbers: xoshiro256++ ---- */
 
@@ -94,14 +78,6 @@ static void call(struct model *m)
 
 /* ---- Hamiltonian Monte Carlo ---- */
 
-static double seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Writes draw i of chain c to kept[c][i]. Returns the seconds without the warmup. */
 static double sample(struct model *m, struct rng *r, double (*kept)[DRAWS][SIZE])
 {
@@ -160,60 +136,18 @@ static double sample(struct model *m, struct rng *r, double (*kept)[DRAWS][SIZE]
 	return seconds() - start;
 }
 
-/* ---- R-hat and effective draws, of chains cut in half, as Stan has them ---- */
-
-static double at(double (*kept)[DRAWS][SIZE], int half, int i, int k)
-{
-	return kept[half / 2][half % 2 * (DRAWS / 2) + i][k];
-}
-
-static double effective(double (*kept)[DRAWS][SIZE], int chains, int k, double *rhat)
-{
-	enum { N = DRAWS / 2 };
-	static double mean[2 * CHAINS];
-	int m = 2 * chains;
-	double all = 0, between = 0, within = 0, sum = 0, least = INFINITY;
-
-	for (int h = 0; h < m; h++) {
-		mean[h] = 0;
-		for (int i = 0; i < N; i++)
-			mean[h] += at(kept, h, i, k) / N;
-		all += mean[h] / m;
-	}
-	for (int h = 0; h < m; h++) {
-		between += (mean[h] - all) * (mean[h] - all) / (m - 1);
-		for (int i = 0; i < N; i++)
-			within += pow(at(kept, h, i, k) - mean[h], 2) / (N - 1) / m;
-	}
-	double total = (N - 1.0) / N * within + between, pair = 0;
-	*rhat = sqrt(total / within);
-	for (int lag = 0; lag < N;
-	     lag++) { /* Geyer: pairs, until one is negative, none above the one before */
-		double covariance = 0;
-		for (int h = 0; h < m; h++)
-			for (int i = 0; i + lag < N; i++)
-				covariance += (at(kept, h, i, k) - mean[h]) *
-					      (at(kept, h, i + lag, k) - mean[h]) / (N - 1) / m;
-		pair += lag ? 1 - (within - covariance) / total : 1;
-		if (lag % 2 == 0)
-			continue;
-		if (pair < 0)
-			break;
-		least = fmin(least, pair);
-		sum += least;
-		pair = 0;
-	}
-	double n = (double)m * N;
-	return n / fmax(2 * sum - 1, 1 / log10(n));
-}
-
 static double report(const char *what, double (*kept)[DRAWS][SIZE], int chains, double time)
 {
-	double worst = 0, least = INFINITY, rhat;
+	static double x[CHAINS][DRAWS];
+	double worst = 0, least = INFINITY;
 
 	for (int k = 0; k < SIZE; k++) {
-		least = fmin(least, effective(kept, chains, k, &rhat));
-		worst = fmax(worst, rhat);
+		for (int c = 0; c < chains; c++)
+			for (int i = 0; i < DRAWS; i++)
+				x[c][i] = kept[c][i][k];
+		struct summary s = summarise(x[0], (size_t)chains, DRAWS);
+		least = fmin(least, s.effective);
+		worst = fmax(worst, s.rhat);
 	}
 	printf("%-28s %6d draws  R-hat %.3f  effective %6.0f, %7.0f a second\n", what,
 	       chains * DRAWS, worst, least, least / time);
@@ -226,20 +160,11 @@ int main(int argc, char **argv)
 	static struct model many, one;
 	struct rng r = {{1, 2, 3, 4}};
 	OrtEnv *env;
-	OrtSessionOptions *options;
-	OrtSession *session;
 	OrtMemoryInfo *memory;
 
-	ort = OrtGetApiBase()->GetApi(ORT_API_VERSION);
-	if (!ort || argc != 2)
-		return fputs(ort ? "usage: chains chains.onnx\n"
-				 : "chains: the library is older than the header\n",
-			     stderr),
-		       2;
-	must(ort->CreateEnv(ORT_LOGGING_LEVEL_WARNING, "chains", &env));
-	must(ort->CreateSessionOptions(&options));
-	must(ort->SetIntraOpNumThreads(options, 1));
-	must(ort->CreateSession(env, argv[1], options, &session));
+	if (argc != 2)
+		return fputs("usage: chains chains.onnx\n", stderr), 2;
+	OrtSession *session = open_session(argv[1], &env);
 	must(ort->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &memory));
 	bind(&many, memory, session, CHAINS);
 	bind(&one, memory, session, 1);

@@ -6,102 +6,10 @@
  * R-hat, and how many independent draws would tell as much.
  */
 #define _POSIX_C_SOURCE 200809L
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#include <onnxruntime_c_api.h>
+#include "../ort.h"
+#include "../summary.h"
 
 enum { MAX_OUTPUTS = 100, MAX_RANK = 8 };
-
-static const OrtApi *ort;
-
-static void must(OrtStatus *status)
-{
-	if (!status)
-		return;
-	fprintf(stderr, "nuts: %s\n", ort->GetErrorMessage(status));
-	exit(1);
-}
-
-static void *allocate(size_t count, size_t size)
-{
-	void *p = calloc(count ? count : 1, size);
-
-	if (!p)
-		exit((fputs("nuts: no memory\n", stderr), 1));
-	return p;
-}
-
-/* ---- one variable's draws: chains rows of n, one after the other ---- */
-
-struct summary {
-	double mean, sd, low, high, rhat, effective;
-};
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-/* Stan's: each chain is cut in half, R-hat compares the halves, and Geyer's sequence adds up the
- * correlations of draws that lie `lag` apart, in pairs, until a pair is negative. */
-static struct summary summarise(const double *x, size_t chains, size_t draws)
-{
-	size_t n = draws / 2, m = 2 * chains, count = chains * draws;
-	double *mean = allocate(m, sizeof(*mean)), *sorted = allocate(count, sizeof(*sorted));
-	double all = 0, between = 0, within = 0, square = 0, sum = 0, pair = 0, least = INFINITY;
-	struct summary s = {0};
-
-	memcpy(sorted, x, count * sizeof(*x));
-	qsort(sorted, count, sizeof(*sorted), compare);
-	s.low = sorted[(size_t)(0.05 * (double)(count - 1))];
-	s.high = sorted[(size_t)(0.95 * (double)(count - 1))];
-	for (size_t i = 0; i < count; i++)
-		s.mean += x[i] / (double)count;
-	for (size_t i = 0; i < count; i++)
-		square += (x[i] - s.mean) * (x[i] - s.mean);
-	s.sd = sqrt(square / (double)(count - 1));
-
-#define HALF(h, i) x[(h) / 2 * draws + (h) % 2 * n + (i)]
-	for (size_t h = 0; h < m; h++) {
-		for (size_t i = 0; i < n; i++)
-			mean[h] += HALF(h, i) / (double)n;
-		all += mean[h] / (double)m;
-	}
-	for (size_t h = 0; h < m; h++) {
-		between += pow(mean[h] - all, 2) / (double)(m - 1);
-		for (size_t i = 0; i < n; i++)
-			within += pow(HALF(h, i) - mean[h], 2) / (double)((n - 1) * m);
-	}
-	double total = (double)(n - 1) / (double)n * within + between;
-	s.rhat = sqrt(total / within);
-	for (size_t lag = 0; lag < n; lag++) {
-		double covariance = 0;
-		for (size_t h = 0; h < m; h++)
-			for (size_t i = 0; i + lag < n; i++)
-				covariance += (HALF(h, i) - mean[h]) * (HALF(h, i + lag) - mean[h]);
-		covariance /= (double)((n - 1) * m);
-		pair += lag ? 1 - (within - covariance) / total : 1;
-		if (lag % 2 == 0)
-			continue;
-		if (pair < 0)
-			break;
-		least = fmin(least, pair);
-		sum += least;
-		pair = 0;
-	}
-#undef HALF
-	double size = (double)(m * n);
-	s.effective = size / fmax(2 * sum - 1, 1 / log10(size));
-	free(mean);
-	free(sorted);
-	return s;
-}
 
 /* Prints a line for each element of a variable: theta[0], theta[1], ... */
 static void print_variable(const char *name, const double *values, const int64_t *dims, size_t rank)
@@ -174,24 +82,14 @@ int main(int argc, char **argv)
 	char *names[MAX_OUTPUTS];
 	OrtValue *out[MAX_OUTPUTS] = {0};
 	OrtEnv *env;
-	OrtSessionOptions *options;
-	OrtSession *session;
 	OrtMemoryInfo *memory;
 	OrtAllocator *allocator;
 	size_t inputs, outputs, rank;
-	struct timespec start, end;
 
-	ort = OrtGetApiBase()->GetApi(ORT_API_VERSION);
-	if (!ort || argc < 2 || argc > 4)
-		return fputs(ort ? "usage: nuts MODEL.onnx [SEED [CHAINS]]\n"
-				 : "nuts: the library is older than the header\n",
-			     stderr),
-		       2;
+	if (argc < 2 || argc > 4)
+		return fputs("usage: nuts MODEL.onnx [SEED [CHAINS]]\n", stderr), 2;
 	int64_t seed = argc > 2 ? atoll(argv[2]) : 1, chains = argc > 3 ? atoll(argv[3]) : 4;
-	must(ort->CreateEnv(ORT_LOGGING_LEVEL_WARNING, "nuts", &env));
-	must(ort->CreateSessionOptions(&options));
-	must(ort->SetIntraOpNumThreads(options, 1));
-	must(ort->CreateSession(env, argv[1], options, &session));
+	OrtSession *session = open_session(argv[1], &env);
 	must(ort->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &memory));
 	must(ort->GetAllocatorWithDefaultOptions(&allocator));
 	must(ort->SessionGetInputCount(session, &inputs));
@@ -203,10 +101,10 @@ int main(int argc, char **argv)
 		must(ort->SessionGetOutputName(session, k, allocator, &names[k]));
 
 	const OrtValue *in[] = {number(memory, &seed), number(memory, &chains)};
-	clock_gettime(CLOCK_MONOTONIC, &start);
+	double start = seconds();
 	must(ort->Run(session, NULL, (const char *[]){"seed", "chains"}, in, inputs,
 		      (const char *const *)names, outputs, out));
-	clock_gettime(CLOCK_MONOTONIC, &end);
+	double time = seconds() - start;
 
 	printf("%-24s %10s %9s %10s %10s %7s %9s\n", "", "mean", "sd", "5%", "95%", "R-hat",
 	       "effective");
@@ -224,9 +122,7 @@ int main(int argc, char **argv)
 				diverged += ((const uint8_t *)values)[i];
 		}
 	}
-	printf("\n%zu draws in %.2f seconds, %zu of them diverged\n", draws,
-	       (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec),
-	       diverged);
+	printf("\n%zu draws in %.2f seconds, %zu of them diverged\n", draws, time, diverged);
 	ort->ReleaseSession(session);
 	ort->ReleaseEnv(env);
 	return 0;

@@ -463,11 +463,8 @@ static bool graph_result(struct elab *e, struct fn *f, uint32_t i)
 		return false;
 	}
 	b->used = b->result = true;
-	struct cv cv = binding_cv(b);
-	if (cv.kind == CV_POISON)
-		return false;
-	struct value *v = to_value(e, &cv, cv_is_weak(&cv) ? written_dtype(e, r->type) : DT_NONE);
-	if (!v || !v->type.dtype || !match_type(e, r->type, v, "result", r->name, r->span, NULL))
+	struct value *v = declared_result(e, r, b);
+	if (!v)
 		return false;
 	*vec_push(e->cx->arena, &e->graph->block->results) = named_output(e, v, r->name, r->span);
 	return true;

@@ -181,6 +181,18 @@ static bool bind_params(struct elab *e, struct fn *f, struct cv *args, struct sp
 	return ok;
 }
 
+struct value *declared_result(struct elab *e, const struct param *r, const struct binding *b)
+{
+	struct cv cv = binding_cv(b);
+
+	if (cv.kind == CV_POISON)
+		return NULL;
+	struct value *v = to_value(e, &cv, cv_is_weak(&cv) ? written_dtype(e, r->type) : DT_NONE);
+	return v && v->type.dtype && match_type(e, r->type, v, "result", r->name, r->span, NULL)
+		       ? v
+		       : NULL;
+}
+
 static bool fn_result(struct elab *e, struct fn *f, struct param *r, struct cv *out)
 {
 	struct binding *b = find_value(e, r->name);
@@ -192,11 +204,8 @@ static bool fn_result(struct elab *e, struct fn *f, struct param *r, struct cv *
 			   f->name->s, r->name->s);
 		return false;
 	}
-	struct cv cv = binding_cv(b);
-	if (cv.kind == CV_POISON)
-		return false;
-	struct value *v = to_value(e, &cv, cv_is_weak(&cv) ? written_dtype(e, r->type) : DT_NONE);
-	if (!v || !v->type.dtype || !match_type(e, r->type, v, "result", r->name, r->span, NULL))
+	struct value *v = declared_result(e, r, b);
+	if (!v)
 		return false;
 	*out = cv_value(v, r->span);
 	return true;

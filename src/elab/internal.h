@@ -117,7 +117,9 @@ struct cv binding_cv(const struct binding *b);
 struct binding *find_dim(struct elab *e, struct sym *name);
 bool exec_block(struct elab *e, struct ablock *b);
 bool bind_target(struct elab *e, struct target *t, struct cv v);
-/* fn.c: a value for each property of f, poison for one that is not given; NULL: reported */
+/* fn.c: what `b` holds, as the result r of a fn or graph; NULL: reported */
+struct value *declared_result(struct elab *e, const struct param *r, const struct binding *b);
+/* a value for each property of f, poison for one that is not given; NULL: reported */
 struct cv *given_props(struct elab *e, struct fn *f, const struct prop_arg *props, uint32_t nprops);
 /* given: of given_props(); NULL: no property is given */
 bool expand_call(struct elab *e, struct fn *f, struct span call, const struct cv *given,

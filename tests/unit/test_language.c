@@ -114,37 +114,47 @@ static void test_dtypes(void **state)
 	assert_null(ptgc_dtype(SIZE_MAX, &onnx));
 }
 
-/* What NumPy says of bit_generator.state: default_rng(42), PCG64DXSM(2 ** 64 + 5), of which the
- * second that spawn() gives, Generator(Philox(7)) */
 static void test_generators_of_seeds(void **state)
 {
-	uint32_t small[] = {42}, large[] = {5, 0, 1}, seven[] = {7}, second = 1;
-	uint64_t w[PTGC_MAX_GENERATOR_WORDS];
+	static const uint32_t small[] = {42}, large[] = {5, 0, 1}, seven[] = {7}, second = 1;
+	/* what NumPy says of bit_generator.state */
+	static const struct {
+		enum ptgc_generator kind;
+		const uint32_t *seed;
+		size_t nseed;
+		const uint32_t *key; /* of what spawn() gives */
+		uint64_t words[PTGC_MAX_GENERATOR_WORDS];
+	} rows[] = {
+		/* default_rng(42) */
+		{PTGC_PCG64,
+		 small,
+		 1,
+		 NULL,
+		 {0xcea44f6798798f2a, 0xacbc7c9d68860ac8, 0xfa505436c9a8416e, 0x66caf2e28d25abff}},
+		/* the second that a PCG64DXSM(2 ** 64 + 5) spawns */
+		{PTGC_PCG64DXSM,
+		 large,
+		 3,
+		 &second,
+		 {0xef2bd3508f1668ad, 0x7ce7386a5269e1e1, 0xc5a33d5aeaf64c66, 0x3986f20b68cd74d1}},
+		/* Philox(7) */
+		{PTGC_PHILOX,
+		 seven,
+		 1,
+		 NULL,
+		 {0, 0, 0, 0, 0xead0f7017c326e58, 0x879c4f0f97e037a, 0, 0, 0, 0, 4}},
+	};
 	(void)state;
-	assert_int_equal(ptgc_seed_generator(PTGC_PCG64, small, 1, NULL, 0, w), 6);
-	assert_int_equal(w[0], 0xcea44f6798798f2a);
-	assert_int_equal(w[1], 0xacbc7c9d68860ac8);
-	assert_int_equal(w[2], 0xfa505436c9a8416e);
-	assert_int_equal(w[3], 0x66caf2e28d25abff);
-	assert_int_equal(w[4], 0x0);
-	assert_int_equal(w[5], 0x0);
-	assert_int_equal(ptgc_seed_generator(PTGC_PCG64DXSM, large, 3, &second, 1, w), 6);
-	assert_int_equal(w[0], 0xef2bd3508f1668ad);
-	assert_int_equal(w[1], 0x7ce7386a5269e1e1);
-	assert_int_equal(w[2], 0xc5a33d5aeaf64c66);
-	assert_int_equal(w[3], 0x3986f20b68cd74d1);
-	assert_int_equal(w[4], 0x0);
-	assert_int_equal(w[5], 0x0);
-	assert_int_equal(ptgc_seed_generator(PTGC_PHILOX, seven, 1, NULL, 0, w), 13);
-	assert_int_equal(w[0], 0x0);
-	assert_int_equal(w[1], 0x0);
-	assert_int_equal(w[2], 0x0);
-	assert_int_equal(w[3], 0x0);
-	assert_int_equal(w[4], 0xead0f7017c326e58);
-	assert_int_equal(w[5], 0x879c4f0f97e037a);
-	assert_int_equal(w[10], 0x4);
-	assert_int_equal(w[11], 0x0);
-	assert_int_equal(w[12], 0x0);
+	for (size_t i = 0; i < countof(rows); i++) {
+		uint64_t w[PTGC_MAX_GENERATOR_WORDS] = {0};
+		size_t n = rows[i].kind == PTGC_PHILOX ? 13 : 6;
+		assert_int_equal(ptgc_seed_generator(rows[i].kind, rows[i].seed, rows[i].nseed,
+						     rows[i].key, rows[i].key != NULL, w),
+				 n);
+		for (size_t k = 0; k < n; k++)
+			assert_int_equal(w[k], rows[i].words[k]);
+	}
+	uint64_t w[PTGC_MAX_GENERATOR_WORDS];
 	assert_int_equal(ptgc_seed_generator(PTGC_PHILOX + 1, small, 1, NULL, 0, w), 0);
 }
 
@@ -183,8 +193,10 @@ static void test_foreign_names(void **state)
 			if (!value)
 				continue;
 			snprintf(text, sizeof(text),
-				 "graph g(x: float32[4, 4], y: float32[4, 4], v: float32[4], c: bool[4, 4],\n"
-				 "i: int64[4], n: int64[], image: float32[1, 4, 8, 8], w: float32[4, 4, 3, 3]\n"
+				 "graph g(x: float32[4, 4], y: float32[4, 4], v: float32[4], c: "
+				 "bool[4, 4],\n"
+				 "i: int64[4], n: int64[], image: float32[1, 4, 8, 8], w: "
+				 "float32[4, 4, 3, 3]\n"
 				 ") -> (r) {\nr = %s\n}",
 				 value);
 			struct ptgc_result *r = ptgc_compile(text, strlen(text), NULL);
