@@ -19,6 +19,7 @@ graph sample(start: FLOAT[3], words: uint64[chains, 6]) -> (
   x, logp, acceptance, depth, diverging, steps, energy, step, mass, left = Nuts{logp=density, OPTIONS}(start, words)
 }
 """
+HMC = TEXT.replace("x, logp, acceptance, depth, diverging, steps, energy", "x, logp, acceptance, diverging, energy").replace("Nuts{", "Hmc{")
 MEAN = np.array([10, 0, -3.0])
 PRECISION = np.array([[4, 1, 0], [1, 0.5, 0], [0, 0, 0.01]])
 
@@ -31,9 +32,15 @@ def words(seed, chains):
                     np.uint64)
 
 
+def jumped_states(seed, chains, times):
+    """For each chain its bit generator, jumped 0, 1, ... times"""
+    return [[np.random.PCG64(s).jumped(k) if k else np.random.PCG64(s) for k in range(times)]
+            for s in np.random.SeedSequence(seed).spawn(chains)]
+
+
 def jumped(seed, chains, times):
-    states = [np.random.PCG64(s).jumped(times).state["state"] for s in np.random.SeedSequence(seed).spawn(chains)]
-    return [(s["state"] >> 64, s["state"] & (2 ** 64 - 1)) for s in states]
+    states = [s[times].state["state"]["state"] for s in jumped_states(seed, chains, times + 1)]
+    return [(s >> 64, s & (2 ** 64 - 1)) for s in states]
 
 
 def sample(chains, dtype="float64", seed=1, opset=18, **options):
@@ -73,10 +80,50 @@ def test_the_law(dtype):
     assert (mass / np.diag(cov)).max() < 2 and (mass / np.diag(cov)).min() > 0.5 and (step > 0.3).all()
 
 
-def test_chains_do_not_depend_on_each_other():
-    many, few = sample(5, draws=100, tune=150), sample(2, draws=100, tune=150)
-    for a, b in zip(many, few):
-        np.testing.assert_array_equal(a[:2], b)
+LOGISTIC = """use <mcmc>
+
+fn density(b: F[c, 7]) -> (logp: F[c], gradient: F[c, 7]) {
+  X = F(VALUES)
+  eta = b @ Transpose(X)
+  logp = -Sum{axis=1}(Softplus(eta)) - 0.5 * Sum{axis=1}(b * b)
+  gradient = -(Sigmoid(eta) @ X) - b
+}
+
+graph sample(start: FLOAT[7], words: uint64[chains, 6]) -> (x) {
+  x, _, _, _, _, _, _, _, _, _ = Nuts{logp=density, OPTIONS}(start, words)
+}
+"""
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_chains_do_not_depend_on_each_other(dtype):
+    """Equal to the bit; some chains have all draws before the others, and leave"""
+    many = sample(13, dtype, draws=100, tune=150)
+    for chains in 1, 3, 8:
+        for a, b in zip(many, sample(chains, dtype, draws=100, tune=150)):
+            np.testing.assert_array_equal(a[:chains], b)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_chains_of_a_density_with_matmul(dtype):
+    x = np.random.default_rng(1).normal(size=(83, 7)).round(2)
+    values = ", ".join(f"[{', '.join(map(repr, map(float, row)))}]" for row in x)
+    text = LOGISTIC.replace("VALUES", f"[{values}]")
+    model = ptg.compile(text.replace("FLOAT", dtype).replace("OPTIONS", "draws=40, tune=60"), math="standard")
+    many = ptg.run(model, np.zeros(7, dtype), words(3, 13))
+    for chains in 1, 3, 8:
+        np.testing.assert_array_equal(many[:chains], ptg.run(model, np.zeros(7, dtype), words(3, chains)))
+
+
+@pytest.mark.parametrize("sampler", ["Nuts", "Hmc"])
+@pytest.mark.parametrize("bad", ["nan", "-inf"])
+def test_a_density_that_is_nowhere_finite(sampler, bad):
+    """No draws, but an error as that of PyMC"""
+    text = TEXT if sampler == "Nuts" else HMC
+    text = text.replace("logp = 0.5 *", f"logp = {bad} +").replace("FLOAT", "float64")
+    model = ptg.compile(text.replace("OPTIONS", "draws=5, tune=5"), math="standard")
+    with pytest.raises(Exception, match="Initial evaluation of model at starting point failed"):
+        ptg.run(model, np.zeros(3), words(1, 2))
 
 
 def test_the_generator_that_is_left():
@@ -95,9 +142,6 @@ def test_without_tuning():
     x, *_, step, mass, _ = sample(4, draws=20, tune=0, step_scale=0.5, max_treedepth=3, jitter=0)
     assert x.shape == (4, 20, 3) and (mass == 1).all()
     np.testing.assert_allclose(step, 0.5 * 3 ** -0.25)
-
-
-HMC = TEXT.replace("x, logp, acceptance, depth, diverging, steps, energy", "x, logp, acceptance, diverging, energy").replace("Nuts{", "Hmc{")
 
 
 @pytest.mark.parametrize("dtype, opset", [("float64", 18), ("float32", 18), ("float64", 13), ("float64", 26)])

@@ -16,7 +16,7 @@ fn density(x: F[c, d]) -> (logp: F[c], gradient: F[c, d]) {
 }
 
 graph sample(words: uint64[c, 6]) -> (x, diverging) {
-  x, _, _, _, diverging, _, _, _, _, _ = Nuts{logp=density, draws=DRAWS, tune=TUNE}(float64[DIMS](0), words)
+  x, _, _, _, diverging, _, _, _, _, _ = Nuts{logp=density, draws=DRAWS, tune=TUNE, leave=False}(float64[DIMS](0), words)
 }
 """
 # A scale and a mean, with five observations of each of the c data sets
