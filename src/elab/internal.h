@@ -178,9 +178,9 @@ struct cv call_onnx(struct elab *e, uint32_t at, struct cv *items);
 struct cv call_onnx_operator(struct elab *e, const char *name, struct cv *args, uint32_t nargs,
 			     const struct anode *n);
 
-/* a node of this operator, without attributes, of one result */
+/* a node of this operator, of one result, with one attribute or none (NULL) */
 struct value *append_onnx(struct elab *e, enum onnx_id op, struct value **in, uint32_t nin,
-			  struct span s);
+			  struct attr *attr, struct span s);
 
 /* rational.c */
 struct cv call_rational(struct elab *e, struct cv *args, uint32_t nargs, struct span s);

@@ -3,7 +3,9 @@
  * more such triples, rational(x, p, q, y, u, v), there is a result for each. In: float values and
  * lists of coefficients. Out: nodes of ONNX. For values of few elements all polynomials are
  * computed at once, along new first axes, [2] or, of n triples, [2, n]: a node costs the same for
- * so few numbers and for some more. Larger arrays would no longer fit the cache.
+ * so few numbers and for some more. Larger arrays would no longer fit the cache. For single numbers
+ * and the like, polynomials are sums of coefficients times powers, along a new last axis: 4 nodes
+ * for any degree, where each power takes 10 ns.
  */
 #include <string.h>
 
@@ -11,6 +13,8 @@
 
 #define FEW      4096 /* elements of a value for which its two polynomials are computed at once */
 #define VERY_FEW 512  /* of all values together, for which the polynomials of all are */
+#define POWERS   256  /* that take no longer than Horner's rule */
+#define LONG     4    /* coefficients: fewer take no longer by Horner's rule */
 
 struct rational {
 	struct elab *e;
@@ -24,7 +28,7 @@ struct rational {
 
 static struct value *binary(struct rational *r, enum onnx_id op, struct value *a, struct value *b)
 {
-	return append_onnx(r->e, op, (struct value *[]){a, b}, 2, r->span);
+	return append_onnx(r->e, op, (struct value *[]){a, b}, 2, NULL, r->span);
 }
 
 /* The number of elements of x; INT64_MAX: more than FEW, or not known */
@@ -113,14 +117,60 @@ static struct value *arguments(struct rational *r, const struct triple *of, uint
 		return x;
 	struct value *in[3] = {constant(r, DT_BOOL, first, x->type.rank + 1u, (int64_t[]){n}, 1), x,
 			       y};
-	return append_onnx(r->e, ONNX_Where, in, 3, r->span);
+	return append_onnx(r->e, ONNX_Where, in, 3, NULL, r->span);
+}
+
+/* The numbers c along the first axes, of these lengths, and the last one, behind an axis of length
+ * 1 for each of x */
+static struct value *around(struct rational *r, const struct value *x, const double *c,
+			    const int64_t *shape, uint32_t axes, int64_t last)
+{
+	uint32_t rank = axes + x->type.rank;
+	int64_t dims[MAX_RANK], count = last;
+
+	for (uint32_t i = 0; i < rank; i++) {
+		dims[i] = i < axes ? shape[i] : 1;
+		count *= dims[i];
+	}
+	dims[rank] = last;
+	struct tensor *t = tensor_new(r->e->cx, (enum dtype)x->type.dtype, (int)rank + 1, dims);
+	void *data = new_array(r->e->cx->arena, double, (size_t)count);
+	tensor_convert((enum dtype)x->type.dtype, data, DT_FLOAT64, c, (uint64_t)count);
+	t->data = data;
+	return graph_constant(r->e->cx, t, r->span);
+}
+
+/* The polynomials of n triples: [2, ...], or [2, n, ...] for n > 1. What a triple has no
+ * coefficient for is 0 times the power 0: others may overflow. */
+static struct value *by_powers(struct rational *r, const struct triple *of, uint32_t n,
+			       struct value *x, int64_t length)
+{
+	double *c = new_array(r->e->cx->arena, double, 2 * (size_t)n * (size_t)length);
+	double *power = new_array(r->e->cx->arena, double, (size_t)n *(size_t)length);
+	int64_t shape[2] = {2, n}, axis = of[0].x->type.rank + (n > 1 ? 1 : 0);
+	const double last = (double)axis, sum = last + 1;
+
+	for (uint32_t i = 0; i < 2 * n; i++)
+		for (int64_t k = 0; k < length; k++) {
+			const struct tensor *t = of[i % n].part[i / n];
+			c[i * length + k] = coefficient(t, k);
+			if (k < t->shape[0])
+				power[i % n * length + k] = (double)k;
+		}
+	x = binary(r, ONNX_Unsqueeze, x, constant(r, DT_INT64, &last, 1, NULL, 0));
+	x = binary(r, ONNX_Pow, x, around(r, of[0].x, power, shape + 1, n > 1, length));
+	x = binary(r, ONNX_Mul, x, around(r, of[0].x, c, shape, n > 1 ? 2 : 1, length));
+	struct attr *keep = new (r->e->cx->arena, struct attr);
+	*keep = (struct attr){.name = "keepdims", .kind = AT_INT, .u.i = 0};
+	struct value *in[2] = {x, constant(r, DT_INT64, &sum, 1, NULL, 0)};
+	return append_onnx(r->e, ONNX_ReduceSum, in, 2, keep, r->span);
 }
 
 /* The quotients of n triples, whose arguments are x; [n, ...] for n > 1 */
 static struct value *at_once(struct rational *r, const struct triple *of, uint32_t n,
 			     struct value *x)
 {
-	int64_t length = 0, shape[2] = {2, n};
+	int64_t length = 0, shape[2] = {2, n}, count = count_of(r, of[0].x);
 	double *c = new_array(r->e->cx->arena, double, 2 * (size_t)n);
 	uint32_t axes = n > 1 ? 2 : 1, rank = of[0].x->type.rank + axes;
 	struct value *y = NULL;
@@ -129,7 +179,9 @@ static struct value *at_once(struct rational *r, const struct triple *of, uint32
 		int64_t k = of[i % n].part[i / n]->shape[0];
 		length = k > length ? k : length;
 	}
-	for (int64_t power = length; power--;) {
+	if (length >= LONG && count * n * length <= POWERS && rank + 1 < MAX_RANK)
+		y = by_powers(r, of, n, x, length);
+	for (int64_t power = y ? 0 : length; power--;) {
 		for (uint32_t i = 0; i < 2 * n; i++)
 			c[i] = coefficient(of[i % n].part[i / n], power);
 		struct value *k = constant(r, (enum dtype)x->type.dtype, c, rank, shape, axes);

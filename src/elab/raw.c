@@ -467,10 +467,12 @@ struct cv call_onnx_operator(struct elab *e, const char *name, struct cv *args, 
 }
 
 struct value *append_onnx(struct elab *e, enum onnx_id op, struct value **in, uint32_t nin,
-			  struct span s)
+			  struct attr *attr, struct span s)
 {
 	struct node *n = new_raw_node(e, onnx_find(op, e->cx->opt.opset), s);
 
+	n->attrs = attr;
+	n->nattrs = attr != NULL;
 	n->in = memcpy(new_array(e->cx->arena, struct value *, nin), in, nin * sizeof(*in));
 	n->nin = (uint16_t)nin;
 	node_results(e->cx, n, 1);

@@ -64,3 +64,44 @@ def test_nodes_of_several():
 def test_a_fn_of_that_name_hides_it():
     text = "fn rational(x: F) -> (y) { y = x + 1 }\ngraph g(x: float64[n]) -> (y) { y = rational(x) }"
     assert ptg.run(text, np.array([2.0]))[0] == 3
+
+
+LONG = [0.3, 1.5, 2, 0.7, 5, 3, 2.25, 1], [1, 0.5, 4, 3, 2, 7, 1, 6, 2]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("dims, shape", [("", ()), ("1", (1,)), ("7", (7,)), ("28", (28,)), ("29", (29,)), ("2, 3", (2, 3)), ("1, 1, 4", (1, 1, 4)), ("0", (0,))])
+def test_long_polynomials(dims, shape, dtype):
+    """Sums of powers, where these are few."""
+    x = np.random.default_rng(5).uniform(0, 3, shape).astype(dtype)
+    y = np.full(shape, 1e60 if dtype == "float64" else 1e15, dtype)
+    d = x.astype(np.longdouble)
+    near = 1e-14 if dtype == "float64" else 4e-6
+    for opset in (13, 18, 26):
+        model = ptg.compile(graph(dims, dtype, *LONG), opset)
+        np.testing.assert_allclose(ptg.run(model, x), np.polyval(LONG[0], d) / np.polyval(LONG[1], d), near)
+        text = f"graph g(x: {dtype}[{dims}], y: {dtype}[{dims}]) -> (a, b) {{ a, b = rational(x, {LONG[0]}, {LONG[1]}, y, [1, 2], [4, 1]) }}"
+        a, b = ptg.run(ptg.compile(text, opset), x, y)
+        np.testing.assert_allclose(a, np.polyval(LONG[0], d) / np.polyval(LONG[1], d), near)
+        np.testing.assert_allclose(b, np.full(shape, 0.25), near)  # y**8 overflows, but nobody asks for it
+        assert np.isnan(ptg.run(model, np.full(shape, np.nan, dtype))).all()
+
+
+def test_nodes_of_long_polynomials():
+    assert ptg.nodes(ptg.compile(graph("28", "float64", *LONG))) == 4 + 3
+    assert ptg.nodes(ptg.compile(graph("29", "float64", *LONG))) == 16 + 3
+
+
+@pytest.mark.parametrize("name", ["Gammaln", "Psi", "Erf", "Erfc", "Erfcx", "Ndtri", "Owens_t", "I0e", "Kve", "Tri_gamma"])
+def test_numbers_and_arrays(name):
+    """A function of single numbers and of arrays, which go other ways."""
+    x = np.random.default_rng(6).uniform(0.01, 0.99, 4000)
+    x[1000:] *= np.geomspace(0.01, 40, 3000) if name != "Ndtri" else 1
+    call = {"Owens_t": "Owens_t(x, 0.7)", "Kve": "Kve(0.5, x)", "Ndtri": "Erfinv(x)"}.get(name, f"{name}(x)")
+    for dtype in ("float64", "float32"):
+        v = x.astype(dtype)
+        many = ptg.run(f"graph g(x: {dtype}[4000]) -> (y) {{ y = {call} }}", v, math="standard")
+        few = ptg.compile(f"graph g(x: {dtype}[4]) -> (y) {{ y = {call} }}", math="standard")
+        got = np.concatenate([ptg.run(few, v[k : k + 4]) for k in range(0, 4000, 40)])
+        want = np.concatenate([many[k : k + 4] for k in range(0, 4000, 40)])
+        np.testing.assert_allclose(got, want, *((2e-15, 4e-16) if dtype == "float64" else (1e-6, 1e-6)))
