@@ -1,7 +1,7 @@
 /*
  * call.c: calls. In: the operands of an A_CALL or A_OPREF. Out: the results of the call.
- * The callee is looked up in this order: a built-in, a dtype, a fn of the user, an op, a raw ONNX
- * operator (a name with a dot), a fn of the library.
+ * The callee is looked up in this order: a built-in, a dtype, a property that is a fn, a fn of the
+ * user, an op, a raw ONNX operator (a name with a dot), a fn of the library.
  */
 #include <string.h>
 

@@ -4,7 +4,8 @@
  * 1] has 3,840 runs of 3 elements and takes 27 us, where operands of one shape take 2. In: a graph
  * of ONNX nodes, after all rewrites. Out: the same, in which operands are stretched first, so that
  * runs become long: by Concat for up to 4 copies (2 us for 2 copies along the innermost axis, 4 for
- * 3, 7 for 4; Expand would take 50), by Expand for more copies of several elements (2 us).
+ * 3, 7 for 4; Expand would take 50), by Expand for more copies of several elements (2 us). The
+ * sizes below are where the times cross: these depend on how axes lie, which cost_of() knows not.
  */
 #include <string.h>
 
