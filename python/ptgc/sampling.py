@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
+from pytensor.compile.mode import optdb
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.op import Op
 from pytensor.graph.replace import clone_replace, graph_replace, vectorize_graph
-from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import graph_inputs
 
 from ptgc._batch import vectorized, without_named_dims
@@ -109,9 +109,11 @@ def density_graph(model, size: int) -> FunctionGraph:
     slopes = [g.ravel() for g in pytensor.grad(logp, values, disconnected_inputs="ignore")]
     parts = dict(zip(values, parts_of(model, q)))
     graph = with_constants(graph_replace([logp, pt.concatenate(slopes)], parts, strict=False))
-    # as pm.sample does: where a parameter is out of its range, the density is 0, which is no error
-    graph = rewrite_graph(graph, include=("canonicalize", "local_check_parameter_to_ninf_switch"), clone=False)
-    inputs, outputs, _ = vectorized([q], graph, "chains")
+    whole = FunctionGraph(outputs=graph, clone=False)
+    # as pm.sample does: where a parameter is out of its range, the density is 0, which is no error. The graph has no other
+    # rewrite before it is vectorized: PyTensor vectorizes some gradients wrongly once they are in canonical form.
+    optdb["canonicalize"].query("+local_check_parameter_to_ninf_switch").rewrite(whole)
+    inputs, outputs, _ = vectorized([q], list(whole.outputs), "chains")
     inputs, outputs, _, _ = rewritten(inputs, outputs, {})
     outputs[0].name, outputs[1].name = "logp", "gradient"
     return FunctionGraph(inputs, outputs, clone=True)

@@ -1,6 +1,7 @@
 """Samplers of a PyMC model in one ONNX model. PyMC itself is tried by `make check-pymc`; here a stand-in has its parts."""
 
 import numpy as np
+import pytensor
 import pytensor.tensor as pt
 import pytest
 
@@ -140,3 +141,23 @@ def test_named_dims():
     found, wanted = (s.session().run(["b", "total"], {"seed": np.array(5)}) for s in (sampler, plain))
     for x, y in zip(found, wanted):
         np.testing.assert_allclose(x, y, rtol=1e-6)
+
+
+def test_gradient_of_a_seasonal_effect():
+    """PyTensor 3.3.7 vectorizes this gradient wrongly if the graph has gone through its canonical form before."""
+    from ptgc.sampling import density_graph
+
+    model, c = Model(), pt.dvector("c")
+    model.value_vars = [model.a, c]
+    model.initial_point = lambda: {"a": np.zeros(()), "c": np.zeros(6)}
+    seasons = pt.concatenate([-c.sum()[None], c[:0:-1]])
+    model.logp = lambda: (pt.sin(seasons) * np.arange(6)).sum() - model.a**2 - (c**2).sum()
+    graph = density_graph(model, 7)
+    at = np.linspace(0.1, 2, 21).reshape(3, 7)
+    found = ptgc.compile_onnx(graph.inputs, graph.outputs)(at)
+    logp = model.logp()
+    slopes = pt.concatenate([g.ravel() for g in pt.grad(logp, model.value_vars)])
+    f = pytensor.function(model.value_vars, [logp, slopes], mode="FAST_COMPILE")
+    for k, q in enumerate(at):
+        for got, want in zip(found, f(q[0], q[1:])):
+            np.testing.assert_allclose(got[k], want, rtol=1e-12)
