@@ -101,7 +101,9 @@ static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 	words_of_generators(cx, g);
 	split_complex(cx, g);
 	arena_empty(cx->scratch);
-	share_calls(cx, g);
+	/* OpenVINO computes an Abs in place of joined arguments that others still read */
+	if (cx->opt.target != PTGC_PORTABLE)
+		share_calls(cx, g);
 	arena_empty(cx->scratch);
 	g = lower(cx, g, lowerings);
 	if (!g || cx->errors)
@@ -114,6 +116,8 @@ static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 		return;
 	if (place_checks(cx, g, cx->opt.target != PTGC_ONNX ? ort_instead : NULL))
 		drop_unread(cx, g);
+	if (cx->opt.target == PTGC_PORTABLE)
+		close_scans(cx, g);
 	verify(cx, g);
 	arena_empty(cx->scratch);
 	if (cx->errors)

@@ -38,6 +38,8 @@ struct node *insert_same_shape(struct ctx *cx, struct block *b, struct node *aft
 bool drop_guards(struct ctx *cx, struct graph *g);
 /* splats.c: large constants of one number take no room */
 void splats(struct ctx *cx, struct graph *g);
+/* scan_inputs.c: no Scan reads values of outer blocks, constants apart */
+void close_scans(struct ctx *cx, struct graph *g);
 /* verify.c: values are read behind where they are made and inside of that block, all have types,
  * every node a kernel; bug() where not */
 void verify(struct ctx *cx, struct graph *g);

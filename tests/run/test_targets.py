@@ -5,6 +5,7 @@ import subprocess
 
 import numpy as np
 import onnx
+import pytensor
 import pytensor.tensor as pt
 import pytest
 from harness import check_model
@@ -131,6 +132,53 @@ def test_more_in_float32():
     assert not has_float64(e.model)
     for n, k in ((1, 1), (3, 7)):
         e.verify([rng.normal(size=(n, 4, 4)), rng.normal(size=k)], rtol=1e-4, atol=1e-4)
+
+
+def scans(graph, outer=()):
+    """(what the body of each Scan reads from outside, constants apart, the sequences that it walks and does not read)"""
+    constants = {t.name for t in graph.initializer} | {o for n in graph.node if n.op_type == "Constant" for o in n.output}
+    for node in graph.node:
+        for a in node.attribute:
+            if a.type != a.GRAPH:
+                continue
+            yield from scans(a.g, {*outer, *constants})
+            if node.op_type == "Scan":
+                walked = next(b.i for b in node.attribute if b.name == "num_scan_inputs")
+                own, read = reads(a.g)
+                yield read - own - constants - {*outer}, {i.name for i in a.g.input[-walked:]} - read
+
+
+def reads(graph):
+    own = {v.name for v in [*graph.input, *graph.initializer]} | {o for n in graph.node for o in n.output}
+    read = {i for n in graph.node for i in n.input if i}
+    for node in graph.node:
+        for a in node.attribute:
+            if a.type == a.GRAPH:
+                o, r = reads(a.g)
+                own, read = own | o, read | r
+    return own, read
+
+
+@pytest.mark.parametrize("opset", [13, 18, 20])
+def test_scans_of_openvino(opset):
+    """Its Scan sees no values of outer blocks, and takes a sequence that no step reads for one of a single step."""
+    x, a, w = pt.tensor("x", dtype="float64", shape=(5, 3)), pt.dscalar("a"), pt.dmatrix("w")
+
+    def step(v, s, a, w):
+        inner = pytensor.scan(lambda u, t: pt.tanh(t * a + u), sequences=[v], outputs_info=[s.sum()], return_updates=False)
+        return pt.tanh(s * a + v @ w + inner[-1])
+
+    s = pytensor.scan(step, sequences=[x], outputs_info=[x[0] * 0], non_sequences=[a, w], return_updates=False)
+    t = pytensor.scan(lambda s, a: [s * s * a + a, s], outputs_info=[a, None], non_sequences=[a], n_steps=4, return_updates=False)
+    e = compile_onnx([x, a, w], [s, s[-1], *t], target="portable", float32=True, opset=opset)
+    check_model(e.model)
+    graph = onnx.load_from_string(e.model).graph
+    assert any(n.op_type == "Scan" for n in graph.node)
+    assert all(not outside and not unread for outside, unread in scans(graph))
+    e.verify([rng.normal(size=(5, 3)), np.array(0.5), rng.normal(size=(3, 3))], rtol=1e-5)
+    e = compile_onnx([a], t, target="portable", float32=True, opset=opset)
+    assert [n.op_type for n in onnx.load_from_string(e.model).graph.node if n.op_type in ("Scan", "Loop")] == ["Loop"]
+    e.verify([np.array(0.25)], rtol=1e-6)
 
 
 def test_names():

@@ -84,6 +84,21 @@ def special_single():
     ]  # fmt: skip
 
 
+@model
+def incomplete():
+    """distribution functions, their inverses and gradients"""
+    a, x = var("a", "float64", None), var("x", "float64", None)
+    y = [pt.gammainc(a, x), pt.gammaincc(a, x), pt.betainc(a, a + 1, x / 20), pt.gammaincinv(a, x / 20), pt.betaincinv(a, 2.5, x / 20)]
+    y += [pytensor.grad(pt.gammainc(a, x).sum(), a), pytensor.grad(pt.betainc(a, a + 1, x / 20).sum(), x)]
+    return [a, x], y, [[np.linspace(0.3, 9, n), np.linspace(0.1, 19, n)] for n in (1, 40)]
+
+
+@model
+def bessel():
+    v, x = var("v", "float64", None), var("x", "float64", None)
+    return [v, x], [pt.ive(v, x), pt.kve(v, x), pt.jv(v, x)], [[np.linspace(0, 12, n), np.linspace(0.1, 50, n)] for n in (1, 40)]
+
+
 def arithmetic(dtype):
     def build():
         x, y = var("x", dtype, None), var("y", dtype, None)

@@ -1,0 +1,164 @@
+/*
+ * scan_inputs.c: Scans as OpenVINO takes them, whose Scan sees no values of outer blocks, constants
+ * apart, and which takes a sequence that no step reads for one of a single step. In: a finished
+ * graph. Out: the same function; what the body of a Scan reads from outside is a state that each
+ * step hands on as it is, and a Scan whose sequence is not read is a Loop.
+ */
+#include <string.h>
+
+#include "ops/ops.h"
+#include "rewrite/rewrite.h"
+
+struct inputs {
+	struct ctx *cx;
+	uint32_t *depth; /* by value id: that of the block it belongs to, counted from 1 */
+	uint32_t count;  /* ids beyond that are of new values, which are read where they belong */
+	struct value **inside;     /* by value id: what the body that is looked at reads instead */
+	vec(struct value *) taken; /* those that have one */
+};
+
+static void take_from_outside(struct inputs *s, struct block *k, uint32_t depth)
+{
+	for (struct node *n = k->first; n; n = n->next) {
+		for (uint32_t i = 0; i < n->nin; i++) {
+			struct value *v = n->in[i];
+			if (!v || v->data || v->id >= s->count || s->depth[v->id] >= depth)
+				continue;
+			if (!s->inside[v->id]) {
+				s->inside[v->id] = graph_value(s->cx, v->type, n->span);
+				*vec_push(s->cx->scratch, &s->taken) = v;
+			}
+			n->in[i] = s->inside[v->id];
+		}
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				take_from_outside(s, n->attrs[i].u.block, depth);
+	}
+}
+
+/* a with the n of `more` at index `at` */
+static struct value **spliced(struct arena *a, struct value **all, uint32_t count, uint32_t at,
+			      struct value **more, uint32_t n)
+{
+	struct value **r = new_array(a, struct value *, count + n + 1);
+
+	memcpy(r, all, at * sizeof(*r));
+	memcpy(r + at, more, n * sizeof(*r));
+	memcpy(r + at + n, all + at, (count - at) * sizeof(*r));
+	return r;
+}
+
+static void close_scan(struct inputs *s, struct node *scan, uint32_t depth)
+{
+	struct block *body = find_attr(scan, "body")->u.block;
+	uint32_t walked = (uint32_t)find_attr(scan, "num_scan_inputs")->u.i, n;
+	struct arena *a = s->cx->arena;
+
+	s->taken.len = 0;
+	take_from_outside(s, body, depth);
+	if (!(n = s->taken.len))
+		return;
+	struct value **params = new_array(s->cx->scratch, struct value *, n);
+	struct value **results = new_array(s->cx->scratch, struct value *, n);
+	struct value **out = new_array(s->cx->scratch, struct value *, n);
+	for (uint32_t i = 0; i < n; i++) {
+		struct value *v = s->taken.at[i], *p = s->inside[v->id];
+		struct node *same = insert_node(s->cx, body, body->last, ONNX_Identity, &p, 1,
+						v->type, scan->span);
+		body->last = same;
+		params[i] = p;
+		results[i] = same->out[0];
+		out[i] = graph_value(s->cx, v->type, scan->span);
+		out[i]->def = scan;
+		s->inside[v->id] = NULL;
+	}
+	uint32_t states = scan->nin - walked;
+	scan->in = spliced(a, scan->in, scan->nin, states, s->taken.at, n);
+	scan->out = spliced(a, scan->out, scan->nout, states, out, n);
+	body->params.at = spliced(a, body->params.at, body->params.len, states, params, n);
+	body->results.at = spliced(a, body->results.at, body->results.len, states, results, n);
+	scan->nin = (uint16_t)(scan->nin + n);
+	scan->nout = (uint16_t)(scan->nout + n);
+	body->params.cap = body->params.len += n;
+	body->results.cap = body->results.len += n;
+}
+
+static struct value *constant(struct ctx *cx, enum dtype t, uint8_t v, struct span span)
+{
+	struct tensor *x = tensor_new(cx, t, 0, NULL);
+	uint8_t *data = arena_alloc(cx->arena, sizeof(int64_t));
+
+	memset(data, 0, sizeof(int64_t));
+	data[0] = v;
+	x->data = data;
+	return graph_constant(cx, x, span);
+}
+
+/* One step for each item of the sequence, as a Loop that counts. `before` is the node before it. */
+static void make_loop(struct inputs *s, struct block *k, struct node *before, struct node *scan)
+{
+	struct ctx *cx = s->cx;
+	struct arena *a = cx->arena;
+	struct span at = scan->span;
+	struct block *body = find_attr(scan, "body")->u.block;
+	struct value *sequence = scan->in[scan->nin - 1], *zero = constant(cx, DT_INT64, 0, at);
+	struct type go = {.dtype = DT_BOOL}, count = {.dtype = DT_INT64}, lengths = count;
+	struct value *in[2] = {NULL, constant(cx, DT_BOOL, 1, at)}, *params[2];
+
+	lengths.rank = 1;
+	lengths.dims = new (a, dim);
+	lengths.dims[0] = dim_const(cx, sequence->type.rank);
+	struct node *n = insert_node(cx, k, before, ONNX_Shape, &sequence, 1, lengths, at);
+	n = insert_node(cx, k, n, ONNX_Gather, (struct value *[]){n->out[0], zero}, 2, count, at);
+	in[0] = n->out[0];
+	params[0] = graph_value(cx, count, at);
+	params[1] = graph_value(cx, go, at);
+	n = insert_node(cx, body, body->last, ONNX_Identity, &params[1], 1, go, at);
+	body->last = n;
+	scan->in = spliced(a, scan->in, scan->nin - 1u, 0, in, 2);
+	scan->nin++;
+	body->params.at = spliced(a, body->params.at, body->params.len - 1, 0, params, 2);
+	body->results.at = spliced(a, body->results.at, body->results.len, 0, n->out, 1);
+	body->params.cap = ++body->params.len;
+	body->results.cap = ++body->results.len;
+	scan->onnx = onnx_find(ONNX_Loop, cx->opt.opset);
+	scan->attrs = new (a, struct attr);
+	scan->nattrs = 1;
+	scan->attrs[0] = (struct attr){.name = "body", .kind = AT_GRAPH, .u.block = body};
+}
+
+/* Does a Scan walk one sequence, which its body does not read? */
+static bool walks_for_nothing(const struct node *scan)
+{
+	const struct block *body = find_attr(scan, "body")->u.block;
+
+	return find_attr(scan, "num_scan_inputs")->u.i == 1 && !scan->as_written &&
+	       !body->params.at[body->params.len - 1]->uses;
+}
+
+/* Inner blocks first: what their Scans take becomes what this block reads. */
+static void look_at_block(struct inputs *s, struct block *k, uint32_t depth)
+{
+	for (uint32_t i = 0; i < k->params.len; i++)
+		s->depth[k->params.at[i]->id] = depth;
+	for (struct node *n = k->first, *before = NULL; n; before = n, n = n->next) {
+		for (uint32_t i = 0; i < n->nout; i++)
+			s->depth[n->out[i]->id] = depth;
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				look_at_block(s, n->attrs[i].u.block, depth + 1);
+		if (is_onnx(n, ONNX_Scan) && walks_for_nothing(n))
+			make_loop(s, k, before, n);
+		else if (is_onnx(n, ONNX_Scan))
+			close_scan(s, n, depth + 1);
+	}
+}
+
+void close_scans(struct ctx *cx, struct graph *g)
+{
+	struct inputs s = {.cx = cx, .count = cx->next_id};
+
+	s.depth = new_array(cx->scratch, uint32_t, s.count + 1);
+	s.inside = new_array(cx->scratch, struct value *, s.count + 1);
+	look_at_block(&s, g->block, 1);
+}
