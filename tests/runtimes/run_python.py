@@ -18,6 +18,8 @@ def onnxruntime():
         options = ort.SessionOptions()
         options.intra_op_num_threads = 1
         options.log_severity_level = 4
+        # see page.md
+        options.enable_mem_pattern = tuple(map(int, ort.__version__.split(".")[:2])) > (1, 18)
         session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         names = [o.name for o in session.get_outputs()]
         return lambda feed: dict(zip(names, session.run(names, feed)))
