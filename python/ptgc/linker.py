@@ -26,7 +26,7 @@ from ptgc import _lib, _random
 from ptgc._compile import compile_graph
 from ptgc._ops import first_generator, is_generator, is_tensor
 from ptgc.errors import CompileError
-from ptgc.rewrites import EXCLUDE, INCLUDE
+from ptgc.rewrites import EXCLUDE, INCLUDE, Rewrites
 from ptgc.runtime import BROADCAST, generators_of, is_complex, make_session, native, node_line, pairs, run_of, runtime_error, seen_as
 
 
@@ -358,9 +358,17 @@ def register() -> Mode:
     return predefined_modes["ONNX"]
 
 
+class ONNXMode(Mode):
+    """A mode that looks its rewrites up once (see Rewrites), not for each function and each inner graph."""
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        self._optimizer = Rewrites(self._optimizer)
+
+
 def onnx_mode(**options: Any) -> Mode:
     """The mode "ONNX" with options of ONNXLinker: ``onnx_mode(opset=21, session_options={...})``."""
-    return Mode(ONNXLinker(**options), RewriteDatabaseQuery(include=INCLUDE, exclude=EXCLUDE))
+    return ONNXMode(ONNXLinker(**options), RewriteDatabaseQuery(include=INCLUDE, exclude=EXCLUDE))
 
 
 ONNX = register()

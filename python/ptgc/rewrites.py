@@ -3,6 +3,8 @@
 A rewrite gives PyTensor's ops for PyTensor's ops: the same function, with fewer steps or in ops that the compiler turns
 into better models. What ONNX lacks is the compiler's business."""
 
+import gc
+from contextlib import contextmanager
 from functools import cache
 
 import numpy as np
@@ -10,18 +12,26 @@ import pytensor.tensor as pt
 from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.mode import optdb
 from pytensor.graph.basic import Constant
-from pytensor.graph.rewriting.basic import copy_stack_trace, dfs_rewriter, node_rewriter
+from pytensor.graph.rewriting.basic import (
+    GraphRewriter,
+    copy_stack_trace,
+    dfs_rewriter,
+    graph_rewriter,
+    node_rewriter,
+)
+from pytensor.graph.rewriting.db import RewriteDatabase
 from pytensor.scalar import basic as scalar
 from pytensor.scalar.loop import ScalarLoop
 from pytensor.scan.op import Scan
 from pytensor.scan.rewriting import ScanMerge
+from pytensor.tensor.basic import ExtractDiag
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
 from pytensor.tensor.math import Max, erf, isnan, switch
 from pytensor.tensor.rewriting import math as patterns
 from pytensor.tensor.rewriting.blockwise import blockwise_of
 from pytensor.tensor.special import LogSumExp
-from pytensor.tensor.subtensor import Subtensor, indices_from_subtensor
+from pytensor.tensor.subtensor import AdvancedSubtensor, Subtensor, indices_from_subtensor
 
 try:
     from pytensor.conditional.op import IfElse
@@ -39,8 +49,54 @@ from ptgc._batch_scan import batched_scan, lengths_of, stretched, unbatched
 #   inline_ofg, left out        with: 1.05 (a Markov chain 1.28), as LogSumExp is taken apart; nodes 0.98
 #   fusion, left out            with: 0.99; it hides ops in Composites, which errors and names then miss
 #   local_pow_to_nested_squaring, left out    with: 1.00; x ** 5 is one Pow in place of three products
+#   extract_diag_lift_pass      without: 1.00; it is asked only where a graph has something for it: to compile 0.96
+#   useless, local_second_sink  without: to compile 0.99 and 1.07, as later phases do their work; nodes 1.00
 INCLUDE = ["fast_run", "lazy_ifelse", "scan_save_mem_no_prealloc", "alloc_empty_to_zeros", "onnx"]
 EXCLUDE = ["fusion", "inline_ofg", "local_pow_to_nested_squaring", "scan_push_out_seq", "scan_push_out_non_seq"]
+
+MANY_OBJECTS = 1_000_000
+
+
+@contextmanager
+def rare_collections():
+    """Python looks for cycles of garbage when there are many new objects, not after each few hundred: that took an
+    eighth of the time of the rewrites, as it looks at all objects of a large process."""
+    first, *others = gc.get_threshold()
+    gc.set_threshold(first and max(first, MANY_OBJECTS), *others)
+    try:
+        yield
+    finally:
+        gc.set_threshold(first, *others)
+
+
+class Rewrites(GraphRewriter):
+    """The rewrites that a query finds in PyTensor's database, for all graphs. They are looked up when they are needed,
+    and again once others were registered."""
+
+    def __init__(self, query):
+        self.query = query
+        self.found, self.registered = None, -1
+
+    def rewriter(self):
+        databases = [optdb, *(r for found in optdb.__db__.values() for r in found if isinstance(r, RewriteDatabase))]
+        registered = sum(len(found) for db in databases for found in db.__db__.values())
+        if registered != self.registered:
+            self.found, self.registered = optdb.query(self.query), registered
+        return self.found
+
+    def add_requirements(self, fgraph):
+        self.rewriter().add_requirements(fgraph)
+
+    def apply(self, fgraph, *args, **kwargs):
+        with rare_collections():
+            return self.rewriter().apply(fgraph, *args, **kwargs)
+
+    def print_summary(self, *args, **kwargs):
+        self.rewriter().print_summary(*args, **kwargs)
+
+    def print_profile(self, *args, **kwargs):
+        self.rewriter().print_profile(*args, **kwargs)
+
 
 ERFC = [patterns.local_one_plus_erf, patterns.local_one_minus_erf, patterns.local_erf_minus_one]
 EXCLUDE += [pattern.name for pattern in ERFC]
@@ -138,6 +194,22 @@ for phase in ("canonicalize", "specialize"):
     optdb[phase].register("local_batched_scan", local_batched_scan, "onnx", use_db_name_as_tag=False)
 # loops that were batched after PyTensor merged the others
 optdb.register("merge_batched_scans", ScanMerge(), "onnx", position=2.6)
+
+
+# ---- PyTensor's own, for graphs that have something for them ----
+
+EXTRACT_DIAG = "extract_diag_lift_pass"
+if EXTRACT_DIAG in optdb["specialize"]:
+    EXCLUDE.append(EXTRACT_DIAG)
+    lift = optdb["specialize"][EXTRACT_DIAG]
+
+    @graph_rewriter
+    def lift_extract_diag(fgraph):
+        """PyTensor walks twice over any graph in each round of its phase, in a twentieth of the time of all."""
+        if any(isinstance(node.op, ExtractDiag | AdvancedSubtensor) for node in fgraph.apply_nodes):
+            lift.apply(fgraph)
+
+    optdb["specialize"].register("lift_extract_diag", lift_extract_diag, "onnx", use_db_name_as_tag=False)
 
 
 # ---- gradients of LogSumExp ----
