@@ -8,6 +8,7 @@
 
 #include "ops/ops.h"
 #include "rewrite/loops.h"
+#include "target/target.h"
 
 #define SMALL      (1 << 20) /* elements that are stacked where there were none */
 #define SMALL_STEP 64        /* of one step */
@@ -65,12 +66,30 @@ bool grows_little(struct ctx *cx, const struct type *from, const struct type *to
 	return n <= m * MAX_GROWTH;
 }
 
+/* Is an operator on elements no slower for all steps at once? It is one node, and a node of a body
+ * takes about twice as long as another one; but what all steps give together may not fit the cache.
+ */
+static bool is_fast_at_once(struct batch *at, const struct node *n)
+{
+	const struct type *t = &n->out[0]->type;
+	int64_t count = element_count(at->b->cx, t), steps, all;
+
+	if (!onnx_facts[n->onnx->id].each || count < 0 ||
+	    !dim_is_const(at->b->cx, at->trips, &steps))
+		return true;
+	return !__builtin_mul_overflow(count, steps, &all) &&
+	       cost_of(ONNX_Add, (enum dtype)t->dtype, all) <=
+		       2 * (double)steps * cost_of(ONNX_Add, (enum dtype)t->dtype, count);
+}
+
 /* Is what n gives not much larger than what differs between the steps? */
 static bool keeps_size(struct batch *at, const struct node *n)
 {
 	struct ctx *cx = at->b->cx;
 	int64_t to = element_count(cx, &n->out[0]->type);
 
+	if (!is_fast_at_once(at, n))
+		return false;
 	if (stacks_small(cx, &n->out[0]->type, at->trips))
 		return true;
 	for (uint32_t i = 0; i < n->nin; i++) {
