@@ -109,10 +109,10 @@ def costs(op, form, dtype):
 def main():
     print(f"""/*
  * What nodes of ONNX Runtime {ort.__version__} take: made by tools/make_costs.py, do not edit. COST(operator,
- * dtype of the first numbers, nanoseconds of a node, of each element of a small array, and of
- * one that is larger than the cache). Of ReduceSum the elements that are added up count, of Cast those that
- * become bools, of Loop and Scan the steps, of a state, a stacked result and, in Scan, two sequences;
- * what a step computes comes on top.
+ * dtype of the first numbers, nanoseconds of a node, of each element of a small array, and of one
+ * that is larger than the cache). Of ReduceSum the elements that are added up count; of Loop and
+ * Scan the steps, with a state, a stacked result and, in Scan, two sequences, and without what they
+ * compute.
  */
 /* clang-format off */""")
     rows = [(op, form, t) for t in DTYPES for op, form in [*FORMS.items(), ("Loop", None), ("Scan", None)]]
@@ -121,7 +121,7 @@ def main():
     for (op, form, t), (node, near, far) in zip(rows, best, strict=True):
         if not form:
             near = far = near - best[rows.index(("Add", FORMS["Add"], t))][0]
-        print(f"COST({op}, {t}, {node:.0f}, {max(near, 0.01):.2f}, {max(far, near, 0.01):.2f})")
+        print(f"COST({op}, {t}, {node:.0f}, {max(near, 0.01):.3g}, {max(far, near, 0.01):.3g})")
     print("/* clang-format on */\n#undef COST")
 
 

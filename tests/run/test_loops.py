@@ -274,6 +274,13 @@ def test_what_a_step_computes(name, kind, ops):
     assert body_of(ptg.compile(text(name, 7), math="standard", options=("-Wno-unused",))) == (kind, ops.split())
 
 
+def test_what_is_computed_before_a_loop():
+    """Operators on elements of the sequence, unless all steps together leave the cache."""
+    model = "graph g(xs: float64[{n}, {m}], s: float64[{m}]) -> (s1) {{\n s1 = loop (x in xs, s: float64[{m}] = s) -> (s) {{ next s = Sqrt(s + Exp(x)) }}\n}}\n"
+    assert body_of(ptg.compile(model.format(n=100, m=50), math="standard")) == ("Scan", ["Add", "Sqrt"])
+    assert body_of(ptg.compile(model.format(n=1000, m=1000), math="standard")) == ("Scan", ["Add", "Exp", "Sqrt"])
+
+
 def test_linear_recurrences():
     """z' = z M + f is one node a step, and one that gives z back."""
     assert body_of(ptg.compile(text("adjoint", 13), math="standard")) == ("Scan", ["Gemm", "Identity"])
