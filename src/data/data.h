@@ -30,6 +30,11 @@ bool tensor_valid(const struct tensor *t); /* bools are 0 or 1 */
  * gives, or number spawn[1] of what that one's spawn() gives, ...; nspawn 0: it is none of them. */
 #define MAX_STATE_WORDS 13
 uint32_t state_words(enum dtype kind); /* how many uint64 a generator has */
+/* NumPy's name of the bit generator, and what lib/random.ptg calls it */
+struct generator_kind {
+	const char *name, *lib_name;
+};
+const struct generator_kind *generator_kind(enum dtype kind);
 void seed_words(enum dtype kind, const uint32_t *entropy, size_t n, const uint32_t *spawn,
 		size_t nspawn, uint64_t words[MAX_STATE_WORDS]);
 

@@ -9,6 +9,17 @@
 
 #define POOL 4
 
+const struct generator_kind *generator_kind(enum dtype kind)
+{
+	static const struct generator_kind kinds[] = {
+		[DT_RNG - DT_RNG] = {"PCG64", "pcg64"},
+		[DT_RNG_PCG64DXSM - DT_RNG] = {"PCG64DXSM", "pcg64dxsm"},
+		[DT_RNG_PHILOX - DT_RNG] = {"Philox", "philox"},
+	};
+
+	return &kinds[kind - DT_RNG];
+}
+
 struct u128 {
 	uint64_t hi, lo;
 };

@@ -91,18 +91,18 @@ static bool is_seed(const struct cv *v, uint64_t *seed, bool *negative)
 	       tensor_convert(DT_UINT64, seed, (enum dtype)x->data->dtype, x->data->data, 1);
 }
 
-/* rng[n](seed), where only the run knows the seed or n */
-static struct cv spawned(struct elab *e, enum dtype t, const struct cv *n, const struct cv *seed,
-			 struct span s)
+/* rng(seed), or rng[n](seed) if n is not NULL, where only the run knows the seed or n */
+static struct cv seeded_by_run(struct elab *e, enum dtype t, const struct cv *n,
+			       const struct cv *seed, struct span s)
 {
-	struct cv args[2] = {*seed, *n}, words;
+	const char *name = generator_kind(t)->lib_name;
+	struct astr text = {name, (uint32_t)strlen(name)};
+	struct cv args[2] = {*seed}, words;
+	uint32_t nargs = n ? 2 : 1;
 
-	if (t != DT_RNG) {
-		elab_error(e, s, E_UNSUPPORTED,
-			   "%s[n](seed): both have to be known while compiling", dtypes[t].name);
-		return poison(s);
-	}
-	for (int i = 0; i < 2; i++) {
+	if (n)
+		args[1] = *n;
+	for (uint32_t i = 0; i < nargs; i++) {
 		struct value *v = to_value(e, &args[i], DT_INT64);
 		if (!v || !v->type.dtype)
 			return poison(s);
@@ -113,8 +113,11 @@ static struct cv spawned(struct elab *e, enum dtype t, const struct cv *n, const
 		}
 		args[i] = cv_value(v, s);
 	}
-	struct fn *f = lib_fn(e->cx, "_Spawned_generators");
-	if (!expand_call(e, f, s, NULL, args, 2, &words))
+	struct fn *f = lib_fn(e->cx, n ? "_Spawned_generators" : "_Default_generator");
+	struct prop_arg kind = {.name = intern_str(e->cx, "kind"), .span = s};
+	kind.value = (struct cv){.kind = CV_STR, .span = s, .u.str = &text};
+	struct cv *props = given_props(e, f, &kind, 1);
+	if (!props || !expand_call(e, f, s, props, args, nargs, &words))
 		return poison(s);
 	return from_words(e, t, words.u.v, s);
 }
@@ -146,7 +149,7 @@ struct cv elab_generator(struct elab *e, enum dtype t, const struct cv *dims, ui
 	if (known && (!ndims || spawn_count(e, dims, &count)))
 		return count < 0 ? poison(s) : from_seed(e, t, seed, ndims, &count, s);
 	if (ndims)
-		return spawned(e, t, dims, args, s);
+		return seeded_by_run(e, t, dims, args, s);
 	struct value *v = to_value(e, args, cv_is_weak(args) ? DT_UINT64 : DT_NONE);
 	if (!v || !v->type.dtype)
 		return poison(s);
@@ -154,7 +157,5 @@ struct cv elab_generator(struct elab *e, enum dtype t, const struct cv *dims, ui
 		return from_words(e, t, v, args->span);
 	if (t == DT_RNG)
 		return call_named(e, "DefaultGeneratorMakerOp", args, 1, s);
-	elab_error(e, args->span, E_UNSUPPORTED, "the seed of %s has to be known while compiling",
-		   dtypes[t].name);
-	return poison(s);
+	return seeded_by_run(e, t, NULL, args, s);
 }

@@ -155,6 +155,7 @@ enum dtype ty_xlogy(struct ctx *cx, struct node *n);
 /* rules_random.c: how many dims of its own parameter `param` of a random variable has, behind those
  * of the batch. The draw comes after the last parameter. */
 uint32_t draw_core_rank(struct ctx *cx, const struct node *n, uint32_t param);
+bool draw_has_more(const struct node *n); /* more parameters than in the row's signature */
 /* The width of Pad before an axis (side 0) or after it (side 1), from its input 1; false: it is no
  * constant */
 bool pad_width_at(const struct node *n, uint32_t axis, uint32_t side, int64_t *k);

@@ -91,6 +91,13 @@ uint32_t draw_core_rank(struct ctx *cx, const struct node *n, uint32_t param)
 	return sig.rank[param];
 }
 
+bool draw_has_more(const struct node *n)
+{
+	struct signature usual;
+
+	return read_text(n->op->core, &usual) && n->nin > usual.nparams + 2;
+}
+
 static bool same_name(const char *a, const char *b)
 {
 	size_t n = strcspn(a, ",)");

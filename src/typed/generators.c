@@ -10,15 +10,6 @@
 #include "ops/ops.h"
 #include "typed/typed.h"
 
-/* NumPy's name of the bit generator, and what lib/random.ptg calls it */
-static const struct kind {
-	const char *name, *lib_name;
-} kinds[] = {
-	[DT_RNG - DT_RNG] = {"PCG64", "pcg64"},
-	[DT_RNG_PCG64DXSM - DT_RNG] = {"PCG64DXSM", "pcg64dxsm"},
-	[DT_RNG_PHILOX - DT_RNG] = {"Philox", "philox"},
-};
-
 static void make_words(struct ctx *cx, struct value *v)
 {
 	enum dtype t = v ? (enum dtype)v->type.dtype : DT_NONE;
@@ -66,7 +57,7 @@ static void set_props(struct ctx *cx, struct node *n)
 		struct cv *v = &props[i];
 		const char *name = sig->props[i].name->s;
 		if (n->op->draw && !strcmp(name, "kind"))
-			*v = text(cx, kinds[t - DT_RNG].lib_name);
+			*v = text(cx, generator_kind(t)->lib_name);
 		if (!n->op->draw && !strcmp(name, "axis") && v->kind == CV_INT && v->neg)
 			*v = (struct cv){.kind = CV_INT, .u.i = n->out[0]->type.rank - v->u.i};
 	}
@@ -96,8 +87,9 @@ typedef vec(const char *) meta;
 static void note_generator(struct ctx *cx, meta *m, const struct value *v, const char *suffix)
 {
 	if (v->name && is_rng((enum dtype)v->type.dtype))
-		*vec_push(cx->arena, m) = arena_printf(cx->arena, "generator:%s%s=%s", v->name->s,
-						       suffix, kinds[v->type.dtype - DT_RNG].name);
+		*vec_push(cx->arena, m) =
+			arena_printf(cx->arena, "generator:%s%s=%s", v->name->s, suffix,
+				     generator_kind((enum dtype)v->type.dtype)->name);
 }
 
 static void note_generators(struct ctx *cx, const struct graph *g)

@@ -205,6 +205,12 @@ def test_choice(buffered):
             check("Choice_by_rv{core=0}", [np.int64(n), p, many], lambda g: g.choice(n, m, replace=False, p=p), **o)
 
 
+def test_choice_of_large_populations():
+    """Words of 64 bits for numbers of 2^32 and more"""
+    for n, m in ((2**32 - 1, 10), (2**32, 5), (2**32 + 10, 20), (2**40, 1000), (2**62, 50)):
+        check("Choice_rv{core=0}", [np.int64(n), np.array([m])], lambda g: g.choice(n, m, replace=False), buffered=True)
+
+
 @pytest.mark.parametrize("method", ("cholesky", "svd", "eigh"))
 def test_multivariate_normal(method):
     r = np.random.default_rng(3)

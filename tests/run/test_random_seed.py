@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from ptg import run
+from test_random_words import vector
 
 SEEDS = 0, 1, 42, 2**32 - 1, 2**32, 2**63 + 12345, 2**64 - 1
 HIGH, LOW = 64, 2**64 - 1
@@ -29,3 +30,17 @@ def test_seeds(opset):
             assert one.tolist() == words(generator)
             assert children.shape == (n, 6)
             assert children.tolist() == [words(g) for g in generator.spawn(n)]
+
+
+@pytest.mark.parametrize("opset", [13, 18])
+@pytest.mark.parametrize("dtype, kind", [("rng_philox", np.random.Philox), ("rng_pcg64dxsm", np.random.PCG64DXSM)])
+def test_seeds_of_other_kinds(dtype, kind, opset):
+    text = f"""graph g(seed: int64[], n: int64[]) -> (one, children) {{
+      one = {dtype}(seed)
+      children = {dtype}[n](seed)
+    }}"""
+    for seed in (0, 42, 2**62 + 5):
+        one, children = run(text, np.array(seed), np.array(3), opset=opset)
+        generator = np.random.Generator(kind(seed))
+        assert one.tolist() == vector(generator.bit_generator).tolist()
+        assert children.tolist() == [vector(g.bit_generator).tolist() for g in generator.spawn(3)]

@@ -99,8 +99,7 @@ static struct cv *draw_props(struct build *b, struct node *n)
 
 bool lower_random(struct build *b, struct node *n)
 {
-	bool weighted = n->op == &op_table[OP_choice_without_replacement_rv] && n->nin == 5;
-	const char *name = weighted ? "Choice_by_rv" : n->op->draw;
+	const char *name = draw_has_more(n) ? n->op->draw_more : n->op->draw;
 	struct fn *f = lib_fn(b->cx, name);
 	const struct type *t = &n->out[1]->type;
 	struct value **in = new_array(b->cx->arena, struct value *, n->nin), *out[2];
