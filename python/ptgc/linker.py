@@ -375,9 +375,10 @@ ONNX = register()
 
 
 def rewritten(inputs, outputs, constants):
-    """A copy of the graph after the rewrites of ONNX mode, with the names of its outputs."""
+    """A copy of the graph after the rewrites of ONNX mode, the constants that it still reads, and the outputs' names."""
     fgraph = FunctionGraph([*inputs, *constants], outputs, clone=True)
     new = list(fgraph.inputs)
     ONNX.optimizer.rewrite(fgraph)
     n = len(inputs)
-    return new[:n], list(fgraph.outputs), dict(zip(new[n:], constants.values())), [v.name for v in outputs]
+    kept = {v: value for v, value in zip(new[n:], constants.values()) if fgraph.clients[v]}
+    return new[:n], list(fgraph.outputs), kept, [v.name for v in outputs]

@@ -340,6 +340,12 @@ def test_failed_export_keeps_the_old_file(tmp_path):
     assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["m.onnx"]
 
 
+def test_save_ptg_leaves_out_what_only_lengths_are_read_of(tmp_path):
+    data = pytensor.shared(np.zeros(5), "data", shape=(5,))
+    text = ptgc.save_ptg(tmp_path / "n.ptg", [], [data.shape[0]])
+    assert "data" not in text.text and [f.name for f in tmp_path.iterdir()] == ["n.ptg"]
+
+
 def test_save_ptg_stands_alone(tmp_path, rng):
     W, b, y = model()
     big = y * np.arange(40.0)
