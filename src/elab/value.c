@@ -468,6 +468,18 @@ const char *near_name(struct elab *e, const struct sym *name)
 	return did_you_mean(name->s, names.at, names.len);
 }
 
+/* Is the name all that stands behind `//` in its line, and so may be meant as a comment? */
+static bool may_be_comment(struct elab *e, struct span s)
+{
+	const struct source *from = source_of(e->cx, s);
+	uint32_t i = s.begin - from->base, end = s.end - from->base;
+
+	while (i && (from->text[i - 1] == ' ' || from->text[i - 1] == '\t'))
+		i--;
+	return i > 1 && from->text[i - 1] == '/' && from->text[i - 2] == '/' &&
+	       (end == from->len || from->text[end] == '\n' || from->text[end] == '\r');
+}
+
 static void report_undefined(struct elab *e, const struct cv *v)
 {
 	struct sym *name = v->u.sym;
@@ -487,9 +499,12 @@ static void report_undefined(struct elab *e, const struct cv *v)
 		e->frame->taken = NULL;
 	} else {
 		const char *near = near_name(e, name);
-		e->frame->missing = elab_error(e, v->span, E_UNDEFINED, "'%s' is not defined%s%s%s",
-					       name->s, near ? "; did you mean '" : "",
-					       near ? near : "", near ? "'?" : "");
+		const char *comment =
+			may_be_comment(e, v->span) ? "; a comment begins with '#'" : "";
+		e->frame->missing =
+			elab_error(e, v->span, E_UNDEFINED, "'%s' is not defined%s%s%s%s", name->s,
+				   near ? "; did you mean '" : "", near ? near : "",
+				   near ? "'?" : "", comment);
 	}
 	bind_missing(e, name, v->span);
 }
