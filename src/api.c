@@ -118,6 +118,8 @@ static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 		drop_unread(cx, g);
 	if (cx->opt.target == PTGC_PORTABLE)
 		close_scans(cx, g);
+	else if (cx->opt.target == PTGC_ORT_CPU)
+		decide_by_ifs(cx, g);
 	verify(cx, g);
 	arena_empty(cx->scratch);
 	if (cx->errors)

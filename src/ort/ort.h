@@ -32,6 +32,8 @@ void part_casts(struct ctx *cx, struct graph *g);
 void stretch_operands(struct ctx *cx, struct graph *g);
 /* conditions.c: ifs whose conditions are computed from constants */
 void hide_conditions(struct ctx *cx, struct graph *g);
+/* branches.c: choices of one bool become ifs: after place_checks(), as nodes go into branches */
+void decide_by_ifs(struct ctx *cx, struct graph *g);
 /* What v is made of by nodes that the runtime may remove: v * 1, v + 0 and the like, and
  * `casts`. */
 const struct value *behind_removable(const struct value *v, bool casts);

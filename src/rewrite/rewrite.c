@@ -694,14 +694,14 @@ static const struct rewrite {
 	{"split", ONNX_Split, split_concat},
 };
 /* Those that look at the whole graph: dead drops nodes that nobody reads; splat: splats.c, guard:
- * guards.c, states: loop_states.c, stretch: src/ort/stretch.c, the others: loop_move.c */
+ * guards.c, states: loop_states.c, stretch, branch: src/ort, the others: loop_move.c */
 static const struct {
 	const char *name;
 	enum rewrite_pass bit;
-} passes[] = {{"dead", PASS_DEAD},      {"splat", PASS_SPLAT}, {"guard", PASS_GUARD},
-	      {"states", PASS_STATES},  {"hoist", PASS_HOIST}, {"batch", PASS_BATCH},
-	      {"push-out", PASS_PUSH},  {"scan", PASS_SCAN},   {"linear", PASS_LINEAR},
-	      {"stretch", PASS_STRETCH}};
+} passes[] = {{"dead", PASS_DEAD},       {"splat", PASS_SPLAT},  {"guard", PASS_GUARD},
+	      {"states", PASS_STATES},   {"hoist", PASS_HOIST},  {"batch", PASS_BATCH},
+	      {"push-out", PASS_PUSH},   {"scan", PASS_SCAN},    {"linear", PASS_LINEAR},
+	      {"stretch", PASS_STRETCH}, {"branch", PASS_BRANCH}};
 
 bool rewrite_is_on(const struct ctx *cx, enum rewrite_pass pass)
 {

@@ -15,7 +15,8 @@ enum rewrite_pass {
 	PASS_PUSH = 57,
 	PASS_SCAN = 56,
 	PASS_LINEAR = 55,
-	PASS_STRETCH = 54
+	PASS_STRETCH = 54,
+	PASS_BRANCH = 53
 };
 bool rewrite_is_on(const struct ctx *cx, enum rewrite_pass pass);
 /* loop_*.c: loops that carry and compute less in each step */

@@ -117,6 +117,10 @@ CASES = {
     "stretch": [
         ("x: float64[n, 60, 3], z: float64[m, 60, 1]", "y = x + z", [(ones((2, 60, 3)), ones((2, 60, 1)))], [(ones((2, 60, 3)), ones((3, 60, 1))), (ones((2, 60, 3)), ones((1, 60, 1)))]),
     ],
+    "branch": [
+        ("s: float64[], x: float64[n], z: float64[m]", "p = Switch(s > 0, x + z, Neg(x))\n  q = Switch(s > 0, Log(s) * 2.0, Exp(s))\n  y = p + q", [(np.array(k), ones(3), ones(3)) for k in (1.0, -1.0)], [(np.array(k), ones(3), ones(2)) for k in (1.0, -1.0)]),
+        ("s: float64[], t: float64[]", "p = Switch(s > 0, Assert(t, t > 0) + 1.0, Exp(s))\n  q = Switch(s > 0, Log(s) * 2.0, Exp(s) + t)\n  y = p + q", [(np.array(k), np.array(1.0)) for k in (1.0, -1.0)], [(np.array(k), np.array(-1.0)) for k in (1.0, -1.0)]),
+    ],
 }  # fmt: skip
 
 

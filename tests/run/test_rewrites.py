@@ -61,7 +61,7 @@ SAVINGS = {
     "fold": ("x: int64[n]", "y = (x + 0) * 2", 1, 2),
     "cse": ("x: float64[n]", "y = Exp(x) * Exp(x)", 2, 3),
     "splat": ("x: float64[]", "y = x + Alloc(float64(2), 1000)", 2, 1),  # more nodes, fewer bytes
-    "share-calls": ("a: float64[3], b: float64[4]", "y = Sum(Gammaln(a)) + Sum(Gammaln(b))", 61, 115),
+    "share-calls": ("a: float64[3], b: float64[4]", "y = Sum(Gammaln(a)) + Sum(Gammaln(b))", 49, 91),
     "guard": ("x: float64[], v: float64[3]", "s = Exp(x)\n y = Switch(s >= 0.0, v * s, -inf) - x", 3, 5),
     "dead": ("x: float64[n]", "z = Exp(x)\n y = Sqrt(x)", 1, 2),
     "states": ("x: float64[4]", "a, b = loop (v in x, s = 0.0, t = 0.0) -> (s, t) {\n next s = Sqrt(s + v)\n next t = Sqrt(t + v)\n }\n y = a + b", 4, 6),
@@ -81,7 +81,7 @@ def test_savings(name):
 
 
 def test_every_rewrite_saves():
-    assert set(SAVINGS) == set(NAMES) - {"relu", "zero", "linear", "stretch"}  # as many nodes or more, but fewer or cheaper ones run
+    assert set(SAVINGS) == set(NAMES) - {"relu", "zero", "linear", "stretch", "branch"}  # as many nodes or more, but fewer or cheaper ones run
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -1,0 +1,305 @@
+/*
+ * branches.c: choices that one bool decides. A Where takes ONNX Runtime as long as three or four
+ * additions, and all that leads to both of its values is computed; an If takes as long as a Where,
+ * whatever it chooses, and computes one side. In: a graph of ONNX nodes, after all else. Out: the
+ * same, where several Wheres of one bool are an If with that many results, and what only they need
+ * is in its branches. That bool is one number: the points of a batch have their own.
+ */
+#include <string.h>
+
+#include "lower/build.h"
+#include "ort/ort.h"
+#include "rewrite/rewrite.h"
+
+#define MAX_IFS    32 /* each looks at all nodes */
+#define MAX_INPUTS 8  /* of a node that goes into a branch */
+
+/* what a node, an If and a result of it take, in hundredths of a microsecond */
+enum { NODE = 27, WHERE = 80, IF = 65, RESULT = 15, GAIN = 50 };
+
+struct choice { /* what there is to say about a node */
+	struct node *n;
+	bool chosen;  /* a Where that becomes a result of the If */
+	bool depends; /* on a result of it */
+	int8_t side;  /* the branch that it goes to; -1: none */
+};
+struct branches {
+	struct ctx *cx;
+	struct block *block;
+	struct choice *all; /* nodes in their order */
+	uint32_t n, last;   /* how many; place of the last Where that was chosen */
+	uint32_t *reads;    /* by value id: how often it is read */
+	uint32_t *inside;   /* how often by a branch */
+	bool *depends;      /* by value id */
+};
+
+static void count_reads(struct branches *x, const struct block *k)
+{
+	for (const struct node *n = k->first; n; n = n->next) {
+		for (uint32_t i = 0; i < n->nin; i++)
+			if (n->in[i])
+				x->reads[n->in[i]->id]++;
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				count_reads(x, n->attrs[i].u.block);
+	}
+	for (uint32_t i = 0; i < k->results.len; i++)
+		x->reads[k->results.at[i]->id]++;
+}
+
+/* Blocks nest as the user's loops and ifs do: this may recurse. */
+static bool depends(const struct branches *x, const struct node *n)
+{
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i] && x->depends[n->in[i]->id])
+			return true;
+	for (uint32_t i = 0; i < n->nattrs; i++) {
+		if (n->attrs[i].kind != AT_GRAPH)
+			continue;
+		/* results of a block are values of its nodes */
+		for (const struct node *m = n->attrs[i].u.block->first; m; m = m->next)
+			if (depends(x, m))
+				return true;
+	}
+	return false;
+}
+
+/* Can v be one side of a choice that gives a value of type t? */
+static bool is_side(struct branches *x, const struct value *v, const struct type *t)
+{
+	int64_t k;
+
+	if (same_dims(x->cx, v->type, *t))
+		return true;
+	if (!v->data || !v->data->data || v->data->count != 1)
+		return false;
+	for (uint32_t i = 0; i < t->rank; i++)
+		if (!dim_is_const(x->cx, t->dims[i], &k) || k > 256)
+			return false;
+	return true;
+}
+
+static bool is_choice(struct branches *x, const struct node *n)
+{
+	return is_onnx(n, ONNX_Where) && !n->as_written && !n->in[0]->data &&
+	       is_single(x->cx, &n->in[0]->type) && is_side(x, n->in[1], &n->out[0]->type) &&
+	       is_side(x, n->in[2], &n->out[0]->type);
+}
+
+/* Elementwise, on operands that broadcast whatever the lengths: it cannot fail. */
+static bool is_safe(struct branches *x, const struct node *n)
+{
+	const struct type *t = &n->out[0]->type;
+
+	if (!n->onnx || !onnx_facts[n->onnx->id].each || n->as_written || n->nout != 1 ||
+	    n->label || n->nin > MAX_INPUTS ||
+	    !(is_float((enum dtype)t->dtype) || t->dtype == DT_BOOL))
+		return false;
+	for (uint32_t i = 0; i < n->nin; i++) {
+		const struct type *in = n->in[i] ? &n->in[i]->type : t;
+		for (uint32_t k = 0; k < in->rank; k++)
+			if (!dim_is_one(x->cx, in->dims[k]) &&
+			    !dim_eq(x->cx, in->dims[k], t->dims[t->rank - in->rank + k]))
+				return false;
+	}
+	return true;
+}
+
+/* Chooses Wheres of cond of which none depends on another; how many */
+static uint32_t choose(struct branches *x, const struct value *cond)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < x->n; i++) {
+		struct choice *c = &x->all[i];
+		*c = (struct choice){.n = c->n, .side = -1};
+		c->depends = depends(x, c->n);
+		c->chosen = c->n->in && c->n->nin && c->n->in[0] == cond && !c->depends &&
+			    is_choice(x, c->n);
+		count += c->chosen;
+		x->last = c->chosen ? i : x->last;
+		for (uint32_t k = 0; k < c->n->nout; k++)
+			x->depends[c->n->out[k]->id] = c->depends || c->chosen;
+	}
+	return count;
+}
+
+/* Marks the nodes that only the chosen Wheres need on this side; how many */
+static uint32_t fill(struct branches *x, int side)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i <= x->last; i++)
+		for (uint32_t k = 0; k < x->all[i].n->nin; k++)
+			if (x->all[i].n->in[k])
+				x->inside[x->all[i].n->in[k]->id] = 0;
+	for (uint32_t i = x->last + 1; i-- > 0;) {
+		struct choice *c = &x->all[i];
+		uint32_t id = c->n->nout ? c->n->out[0]->id : 0;
+		if (c->chosen) {
+			x->inside[c->n->in[1 + side]->id]++;
+			continue;
+		}
+		if (!c->n->nout || !x->inside[id] || x->inside[id] != x->reads[id] ||
+		    !is_safe(x, c->n))
+			continue;
+		c->side = (int8_t)side;
+		count++;
+		for (uint32_t k = 0; k < c->n->nin; k++)
+			if (c->n->in[k])
+				x->inside[c->n->in[k]->id]++;
+	}
+	return count;
+}
+
+static void add(struct block *k, struct node *n)
+{
+	n->next = NULL;
+	if (k->last)
+		k->last->next = n;
+	else
+		k->first = n;
+	k->last = n;
+	k->nnodes++;
+}
+
+/* k, one number, as a constant of this type */
+static struct value *filled(struct branches *x, struct value *k, const struct type *t)
+{
+	int64_t shape[MAX_RANK];
+
+	if (same_dims(x->cx, k->type, *t))
+		return k;
+	for (uint32_t i = 0; i < t->rank; i++)
+		dim_is_const(x->cx, t->dims[i], &shape[i]);
+	struct tensor *r = tensor_new(x->cx, (enum dtype)t->dtype, t->rank, shape);
+	size_t size = dtypes[t->dtype].size;
+	char *data = arena_alloc(x->cx->arena, (size_t)r->count * size + 1);
+	for (uint64_t i = 0; i < r->count; i++)
+		memcpy(data + i * size, k->data->data, size);
+	r->data = data;
+	return graph_constant(x->cx, r, k->span);
+}
+
+static struct block *branch(struct branches *x, int side)
+{
+	struct block *k = new (x->cx->arena, struct block);
+
+	k->outer = x->block;
+	k->depth = x->block->depth + 1;
+	for (uint32_t i = 0; i < x->last; i++)
+		if (x->all[i].side == side)
+			add(k, x->all[i].n);
+	for (uint32_t i = 0; i <= x->last; i++) {
+		if (!x->all[i].chosen)
+			continue;
+		const struct node *n = x->all[i].n;
+		struct value *v = n->in[1 + side];
+		bool own = false;
+		for (struct node *m = k->first; m && !own; m = m->next)
+			own = m == v->def;
+		for (uint32_t j = 0; j < k->results.len; j++)
+			own = own && k->results.at[j] != v;
+		if (!own) {
+			v = v->data ? filled(x, v, &n->out[0]->type) : v;
+			struct node *copy = insert_node(x->cx, k, k->last, ONNX_Identity, &v, 1,
+							n->out[0]->type, n->span);
+			k->last = copy;
+			v = copy->out[0];
+		}
+		*vec_push(x->cx->arena, &k->results) = v;
+	}
+	return k;
+}
+
+static void make_if(struct branches *x, struct value *cond, uint32_t count)
+{
+	struct node *n = new (x->cx->arena, struct node), *first = NULL;
+	struct block *k = x->block, *side[2] = {branch(x, 0), branch(x, 1)};
+
+	n->op = &op_onnx;
+	n->onnx = onnx_find(ONNX_If, x->cx->opt.opset);
+	n->in = new_array(x->cx->arena, struct value *, 1);
+	n->in[0] = cond;
+	n->nin = 1;
+	n->attrs = new_array(x->cx->arena, struct attr, 2);
+	n->nattrs = 2;
+	n->attrs[0] = (struct attr){.name = "then_branch", .kind = AT_GRAPH, .u.block = side[0]};
+	n->attrs[1] = (struct attr){.name = "else_branch", .kind = AT_GRAPH, .u.block = side[1]};
+	n->out = new_array(x->cx->arena, struct value *, count);
+	for (uint32_t i = 0; i <= x->last; i++) {
+		if (!x->all[i].chosen)
+			continue;
+		first = first ? first : x->all[i].n;
+		n->out[n->nout++] = x->all[i].n->out[0];
+		x->all[i].n->out[0]->def = n;
+	}
+	n->span = first->span;
+	k->first = k->last = NULL;
+	k->nnodes = 0;
+	for (uint32_t i = 0; i <= x->last; i++)
+		if (!x->all[i].chosen && !x->all[i].depends && x->all[i].side < 0)
+			add(k, x->all[i].n);
+	add(k, n);
+	for (uint32_t i = 0; i < x->n; i++)
+		if ((i > x->last || x->all[i].depends) && !x->all[i].chosen)
+			add(k, x->all[i].n);
+}
+
+static void list(struct branches *x)
+{
+	x->n = 0;
+	for (struct node *n = x->block->first; n; n = n->next)
+		x->all[x->n++].n = n;
+}
+
+/* An If of what cond decides; false: that would take longer */
+static bool decide_once(struct branches *x, struct value *cond)
+{
+	uint32_t count = choose(x, cond), nodes, copies = 0;
+
+	if (!count)
+		return false;
+	nodes = fill(x, 0) + fill(x, 1);
+	for (uint32_t i = 0; i <= x->last; i++)
+		for (uint32_t k = 1; x->all[i].chosen && k < 3; k++)
+			copies +=
+				!x->all[i].n->in[k]->def || x->inside[x->all[i].n->in[k]->id] == 0;
+	uint32_t gain = count > 1 ? GAIN : 3 * GAIN; /* one choice is read more easily as such */
+	if (WHERE * count + NODE * nodes / 2 < IF + RESULT * count + NODE * copies / 2 + gain)
+		return false;
+	make_if(x, cond, count);
+	list(x);
+	return true;
+}
+
+void decide_by_ifs(struct ctx *cx, struct graph *g)
+{
+	struct branches x = {.cx = cx, .block = g->block};
+	struct build b = {.cx = cx};
+	struct value *seen[MAX_IFS];
+	uint32_t nseen = 0;
+	bool open;
+
+	if (!rewrite_is_on(cx, PASS_BRANCH) || !has_operator(g, ONNX_Where))
+		return;
+	x.all = new_array(cx->scratch, struct choice, g->block->nnodes + 1u);
+	x.reads = new_array(cx->scratch, uint32_t, cx->next_id + 1u);
+	x.inside = new_array(cx->scratch, uint32_t, cx->next_id + 1u);
+	x.depends = new_array(cx->scratch, bool, cx->next_id + 1u);
+	count_reads(&x, g->block);
+	list(&x);
+	for (uint32_t i = 0; i < x.n && nseen < MAX_IFS; i++) {
+		struct node *n = x.all[i].n;
+		bool known = false;
+		if (!is_choice(&x, n))
+			continue;
+		for (uint32_t k = 0; k < nseen; k++)
+			known |= seen[k] == n->in[0];
+		if (known || from_constants(&b, n->in[0], &open))
+			continue;
+		seen[nseen++] = n->in[0];
+		if (decide_once(&x, n->in[0]))
+			i = 0;
+	}
+}
