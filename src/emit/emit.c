@@ -422,14 +422,13 @@ static void pack_node(struct emit *e, const struct node *n)
 
 static void pack_nodes(struct emit *e, const struct block *b)
 {
+	const struct node **nodes = new_array(e->cx->scratch, const struct node *, b->nnodes + 1u);
 	uint32_t n = 0;
-	for (const struct node *p = b->first; p; p = p->next)
-		n += !p->dead;
-	const struct node **nodes = new_array(e->cx->arena, const struct node *, n ? n : 1);
-	n = 0;
-	for (const struct node *p = b->first; p; p = p->next)
+	for (const struct node *p = b->first; p && n <= b->nnodes; p = p->next)
 		if (!p->dead)
 			nodes[n++] = p;
+	if (n > b->nnodes)
+		bug("emit: a block of %u nodes has more", b->nnodes);
 	for (uint32_t i = n; i-- > 0;)
 		for (uint32_t k = nodes[i]->nout; k-- > 0;) {
 			const struct value *v = nodes[i]->out[k];

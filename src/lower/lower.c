@@ -480,7 +480,7 @@ static bool call_again(struct build *b, const struct node *n, struct value **out
 
 static bool lower_fn_body(struct build *b, struct node *n, struct fn *f)
 {
-	struct value **out = new_array(b->cx->arena, struct value *, n->nout);
+	struct value **out = new_array(b->cx->scratch, struct value *, n->nout);
 
 	if (!b->cx->opt.excess_precision)
 		widen_half(b, n);
@@ -507,8 +507,8 @@ static bool lower_fn_body(struct build *b, struct node *n, struct fn *f)
 
 static bool lower_raw(struct build *b, struct node *n)
 {
-	struct value **in = new_array(b->cx->arena, struct value *, n->nin + 1);
-	struct value **out = new_array(b->cx->arena, struct value *, n->nout);
+	struct value **in = new_array(b->cx->scratch, struct value *, n->nin + 1);
+	struct value **out = new_array(b->cx->scratch, struct value *, n->nout);
 
 	for (uint32_t i = 0; i < n->nin; i++)
 		in[i] = n->in[i] ? low(b, n->in[i]) : NULL;
