@@ -1,6 +1,6 @@
 #!/bin/sh
 # All benchmarks, each beside its peer in the same run; what they print becomes doc/performance.md. `make bench`
-# calls it. backends.py, linalg.py, models.py and points.py run in an environment of their own, build/bench-venv, which has the peers;
+# calls it; nuts.py fills the table of doc/nuts.md. backends.py, linalg.py, models.py, nuts.py and points.py run in an environment of their own, build/bench-venv, which has the peers;
 # without it they are left out, and the page stays as it is.
 set -eu
 cd "$(dirname "$0")/.."
@@ -50,8 +50,9 @@ if fill; then
 	section "$PYTHON" special ""
 	section "$PYTHON" draws ""
 	section "$venv/bin/python" backends "$text"
+	"$venv/bin/python" bench/nuts.py --page doc/nuts.md
 else
-	echo "no environment for the peers: models.py, points.py, linalg.py and backends.py are left out"
+	echo "no environment for the peers: models.py, points.py, linalg.py, backends.py and nuts.py are left out"
 	section "$PYTHON" networks ""
 	section "$PYTHON" special ""
 	section "$PYTHON" draws ""
