@@ -140,7 +140,7 @@ def table(names):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--page", type=Path)
-    parser.add_argument("models", nargs="*", choices=MODELS)
+    parser.add_argument("models", nargs="*")
     args = parser.parse_args()
     lines = "\n".join(table(args.models or MODELS))
     print(lines)
