@@ -1,11 +1,11 @@
 """Effective draws a second
 
-`nuts.py [--page FILE] [model ...]`: NUTS inside of one ONNX file (`ptgc.compile_nuts`) at 1, 4, 64 and 512 chains, beside
-nutpie and PyMC's own NUTS (by Numba), which run one chain after another on one processor: their rate is that of any
-number of chains. 1000 draws of a chain after 1000 of tuning, which count in the time; compiling does not. Seconds are those
-of the processor, not of the clock, the best of two runs. Effective draws are those of the element that has the fewest (ArviZ,
-bulk). The details go to standard error; --page writes the table into FILE, where the one of the last run stands.
-Needs: pymc, arviz, nutpie (bench/requirements.txt).
+`nuts.py [--page FILE] [model ...]`: NUTS inside of one ONNX file (`ptgc.compile_nuts`) at 1, 4, 64 and 512 chains,
+beside nutpie and PyMC's own NUTS (by Numba), which run one chain after another on one processor: their rate is that
+of any number of chains. 1000 draws of a chain after 1000 of tuning, which count in the time; compiling does not.
+Seconds are those of the processor, not of the clock, the best of two runs. Effective draws are those of the element
+that has the fewest (ArviZ, bulk). The details go to standard error; --page writes the table into FILE, where the one
+of the last run stands. Needs: pymc, arviz, nutpie (bench/requirements.txt).
 """
 
 import os
@@ -118,7 +118,8 @@ def rates(model, counts):
             variables, steps = run(seed)
             seconds = time.process_time() - begin
             draws = effective(variables)
-            print(f"{who}: {chains} chains, {seconds:.2f} s, {steps:.1f} steps a draw, {draws:.0f} draws", file=sys.stderr)
+            about = f"{chains} chains, {seconds:.2f} s, {steps:.1f} steps a draw, {draws:.0f} effective draws"
+            print(f"{who}: {about}", file=sys.stderr)
             if seed:
                 found[who] = max(found.get(who, 0), draws / seconds)
     return found

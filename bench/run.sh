@@ -1,7 +1,8 @@
 #!/bin/sh
 # All benchmarks, each beside its peer in the same run; what they print becomes doc/performance.md. `make bench`
-# calls it; nuts.py fills the table of doc/nuts.md. backends.py, linalg.py, models.py, nuts.py and points.py run in an environment of their own, build/bench-venv, which has the peers;
-# without it they are left out, and the page stays as it is.
+# calls it; nuts.py fills the table of doc/nuts.md. backends.py, linalg.py, models.py, nuts.py and points.py run in an
+# environment of their own, build/bench-venv, which has the peers; without it they are left out, and the page stays as
+# it is.
 set -eu
 cd "$(dirname "$0")/.."
 : "${PYTHON:=.venv/bin/python}" "${B:=build}"

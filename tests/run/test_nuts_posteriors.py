@@ -1,5 +1,5 @@
-"""Posteriors of examples/nuts, drawn by the sampler inside of the model, beside those of PyMC's own NUTS. nuts_posteriors.json
-has the latter, with standard errors; bench/posteriors.py made it."""
+"""Posteriors of examples/nuts, drawn by the sampler inside of the model, beside those of PyMC's own NUTS.
+nuts_posteriors.json has the latter, with standard errors; bench/posteriors.py made it."""
 import json
 from pathlib import Path
 

@@ -1,5 +1,5 @@
-"""NUTS of `use <mcmc>` beside the recursive form of Betancourt (2017) that Stan and PyMC have, in NumPy: the same random
-numbers give the same points, U-turns, statistics and draws."""
+"""NUTS of `use <mcmc>` beside the recursive form of Betancourt (2017) that Stan and PyMC have, in NumPy: the same
+random numbers give the same points, U-turns, statistics and draws."""
 import numpy as np
 import pytest
 
