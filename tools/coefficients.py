@@ -304,6 +304,22 @@ def temme(eta):
     return -evaluate(m[:1:-1], eta) / ratio
 
 
+def polya_gamma_saddle(t):
+    """(w - q^2)/(q t) at q = 1/t - 1, where u coth(u) = q at u^2 = w - pi^2/4"""
+    q = 1 / t - 1
+    if q < tiny:
+        return mp.mpf(2)
+    w = q * q + 2 * q * t
+    for _ in range(12):
+        s = w - mp.pi**2 / 4
+        if abs(s) < tiny:
+            return (3 * (q - 1) + mp.pi**2 / 4 - q * q) / (q * t)
+        u = mp.sqrt(mp.mpc(s))
+        c = mp.cosh(u) / mp.sinh(u)
+        w -= ((u * c - q) * 2 * u / (c - u / mp.sinh(u) ** 2)).real
+    return (w - q * q) / (q * t)
+
+
 # The coefficients of fits whose names end in _single are written as float32.
 FITS = {
     "atan": lambda: fit(lambda z: -atan_rest(z), 0, 1, 5, 6),
@@ -357,6 +373,7 @@ FITS = {
     "quantile_single": lambda: fit(quantile_rest, mp.sqrt(mp.log(4)), 38, 2, 2, steps=15),
     "gauss22": lambda: gauss(22),
     "temme": lambda: fit(temme, -one / 20, one / 20, 6, 0),
+    "polya_gamma": lambda: fit(polya_gamma_saddle, one / 27, 1, 6, 6, steps=15),
     "cosecant": lambda: fit(cosecant_rest, 0, one / 4, 9, 0),
     "trigamma": lambda: fit(trigamma_tail, 0, 1, 8, 8),
 }

@@ -119,7 +119,10 @@ def units(op, scipy, true, args):
         want = [true(*map(mp.mpf, map(float, p))) for p in zip(*args)]
         seen = np.array([1e-290 < abs(w) < 1e290 for w in want])  # where float64 has all of its digits
         cells = []
-        for got in (ptg.run(text, *args, math="standard"), scipy(*args)):
+        for got in (ptg.run(text, *args, math="standard"), scipy and scipy(*args)):
+            if got is None:
+                cells.append("–")
+                continue
             e = [float(abs(mp.mpf(float(g)) - w)) / np.spacing(abs(float(w))) for g, w, s in zip(got, want, seen) if s]
             e = np.nan_to_num(np.array(e), nan=np.inf)
             cells.append(", ".join("NaN" if v > 1e300 else f"{v:.2g}" if v < 1e4 else f"{v:.0e}" for v in np.quantile(e, [0.5, 0.99, 1], method="lower")))

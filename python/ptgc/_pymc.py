@@ -48,6 +48,11 @@ def refuse(why):
     return text
 
 
+def polya_gamma_text(op, node) -> str:
+    name = "PolyaGamma_logp" if op.get_pdf else "PolyaGamma_logcdf"
+    return f"fn PolyaGamma(x, h, z) -> (y) {{\n  y = Cast{{{node.outputs[0].type.dtype}}}({name}(x, h, z))\n}}\n"
+
+
 DIAGONALS = """
 fn BatchedDiag(x: F[m, n]) -> (y: F[m, n, n]) {
   y = AllocDiag{axis1=1, axis2=2}(x)
@@ -60,5 +65,5 @@ TEXTS = {
     "pymc.distributions.dist_math.SplineWrapper": spline_text,
     "pymc.math.BatchedDiag": DIAGONALS,
     "pymc.ode.ode.DifferentialEquation": refuse(SOLVER),
-    "pymc.distributions.continuous._PolyaGammaLogDistFunc": refuse("it calls the package polyagamma"),
+    "pymc.distributions.continuous._PolyaGammaLogDistFunc": polya_gamma_text,
 }

@@ -70,3 +70,42 @@ def test_scaled_bessel_functions(name):
         v = pt.vector("v", dtype=dtype)
         values = [0, 1, -2, 7, 8, -9, 40, 700, -900, 30000]
         compare_onnx_and_py([v], op(v), [np.array(values, dtype)], rtol=rtol)
+
+
+class _PolyaGammaLogDistFunc(Op):
+    __module__ = "pymc.distributions.continuous"
+    __props__ = ("get_pdf",)
+
+    def __init__(self, get_pdf):
+        self.get_pdf = get_pdf
+
+    def make_node(self, x, h, z):
+        x, h, z = map(pt.as_tensor_variable, (x, h, z))
+        return Apply(self, [x, h, z], [pt.TensorType(pytensor.config.floatX, (None,) * max(v.ndim for v in (x, h, z)))()])
+
+    def perform(self, node, inputs, outputs):
+        """The alternating series of Polson, Scott and Windle: for small x and h alone"""
+        x, h, z = (v.astype("float64") for v in np.broadcast_arrays(*inputs))
+        total = 0.0
+        for n in range(200):
+            m = 2 * n + h
+            c = (-1) ** n * np.exp(scipy.special.gammaln(n + h) - scipy.special.gammaln(n + 1) - scipy.special.gammaln(h))
+            if self.get_pdf:
+                t = m / np.sqrt(8 * np.pi * x**3) * np.exp(-(m**2) / (8 * x) - x * z**2 / 2)
+            else:
+                r, u = np.sqrt(8 * x), z * np.sqrt(x / 2)
+                t = (np.exp(-m * z / 2) * scipy.special.erfc(m / r - u) + np.exp(m * z / 2) * scipy.special.erfc(m / r + u)) / 2
+            total = total + c * t
+        outputs[0][0] = (np.log(total) + h * np.log(2 * np.cosh(z / 2))).astype(node.outputs[0].dtype)
+
+
+@pytest.mark.parametrize("floatX", ["float64", "float32"])
+def test_polya_gamma(floatX):
+    x, h, k, z = pt.dmatrix("x"), pt.dvector("h"), pt.lvector("k"), pt.dscalar("z")
+    values = [np.random.default_rng(1).uniform(0.02, 1, (3, 2)), np.array([0.5, 2.0]), np.array([1, 3]), 0.75]
+    with pytensor.config.change_flags(floatX=floatX):
+        ops = [_PolyaGammaLogDistFunc(pdf) for pdf in (True, False)]
+        results = [op(x, n, z) for op in ops for n in (h, k)]
+        rtol = 1e-12 if floatX == "float64" else 1e-6
+        compare_onnx_and_py([x, h, k, z], results, values, rtol=rtol, atol=rtol)
+        compare_onnx_and_py([x, h, k, z], results, [values[0][:0], *values[1:]])

@@ -3,6 +3,7 @@
 See grid.py for what a row says.
 """
 
+import functools
 import math
 from dataclasses import replace
 
@@ -24,6 +25,7 @@ from grid import A, Form, No, anything
 from grid_rows import INTEGERS, between, choice, either, row
 from harness import ALL, FLOATS
 from ptgc._ops import op_name
+from truth import polya_gamma_float
 
 SCALAR = {op_name(o): o for m in (ps, ps.math) for o in vars(m).values() if isinstance(o, ScalarOp)}
 
@@ -215,6 +217,18 @@ for name, function in (("i0e", ss.i0e), ("i1e", ss.i1e)):  # as PyMC defines the
     kind = type(name.capitalize(), (ps.UnaryScalarOp,), parts)
     op = Elemwise(kind(ps.upgrade_to_float_no_complex, name=name))
     row(name.capitalize(), Form(op, text=name.capitalize() + "({0})"), ulp={"float64": 12}, why="errors of SciPy's in it")
+for name, cdf in (("PolyaGamma_logp", False), ("PolyaGamma_logcdf", True)):
+    function = functools.partial(polya_gamma_float, cdf=cdf)
+    parts = {"impl": lambda self, *args, function=function: np.float64(function(*map(float, args)))}
+    op = Elemwise(type(name, (ps.ScalarOp,), {"nin": 3} | parts)(ps.upgrade_to_float_no_complex, name=name))
+    x, h = choice(0.5, 1, 2, 0, -1, 0.01, 6, math.inf, math.nan), choice(0.5, 1, 2, 3, 7, 0, -1, math.nan)
+    row(
+        name,
+        Form(op, (A(values=x), A(values=h), A(values=choice(0, 1, -2, 3), shape="...1")), "one broadcast", text=name + "({0}, {1}, {2})"),
+        exact=lambda *args, function=function: mp.mpf(function(*map(float, args))),
+        ulp={"float64": 40},
+        why="the exponential of large numbers",
+    )
 for op in ("J0", "J1"):
     elemwise(
         op,

@@ -1,4 +1,5 @@
 """What elementwise functions are, in float64 or closer, for those who measure how far results are off."""
+import functools
 import warnings
 
 import mpmath as mp
@@ -204,6 +205,49 @@ def jv(v, x):
     return mp.besselj(v, x, maxprec=100000)
 
 
+def polya_gamma(x, h, z, cdf=False):
+    """The log density of PG(h, z) or its log cdf: the alternating series, with as many digits as it cancels"""
+    with mp.workprec(mp.mp.prec + int(60 + 8 * x + 2 * h + x * z * z)):
+        x, h, z = mp.mpf(x), mp.mpf(h), abs(mp.mpf(z))
+        r, u = mp.sqrt(8 * x), z * mp.sqrt(x / 2)
+        k, c, s, largest, t = 0, mp.mpf(1), mp.mpf(0), mp.mpf(0), mp.inf
+        while k < 6 or abs(t) > largest * mp.eps:
+            m = 2 * k + h
+            if cdf:
+                t = (mp.exp(-m * z / 2) * mp.erfc(m / r - u) + mp.exp(m * z / 2) * mp.erfc(m / r + u)) / 2
+            else:
+                t = m * mp.exp(-m * m / r**2 - u * u) / mp.sqrt(8 * mp.pi * x**3)
+            t *= c
+            s += t
+            largest = max(largest, abs(t))
+            c *= -(k + h) / (k + 1)
+            k += 1
+        return mp.log(s) + h * (z / 2 + mp.log1p(mp.exp(-z)))
+
+
+@functools.cache
+def polya_gamma_float(x, h, z, cdf=False):
+    """The same of floats, with x outside of the support and parameters that are wrong"""
+    if not (0 < h < inf and abs(z) < inf and x == x):
+        return np.nan
+    if x <= 0 or x == inf:
+        return 0.0 if cdf and x > 0 else -inf
+    with mp.workprec(140):
+        return float(polya_gamma(x, h, z, cdf))
+
+
+def polya_gamma_points(r, n, h, z):
+    """x around the mean, h 10 to a random power, z from 0"""
+    h, z = 10 ** r.uniform(*h, n), r.uniform(0, z, n) * r.integers(0, 2, n)
+    return h * np.tanh(z / 2 + 1e-9) / (2 * z + 4e-9) * 10 ** r.uniform(-0.7, 0.7, n), h, z
+
+
+POLYA_GAMMA = {
+    "h from 0.1 to 10, z to 10": lambda r, n: polya_gamma_points(r, n, (-1, 1), 10),
+    "h from 0.001 to 100, z to 30": lambda r, n: polya_gamma_points(r, n, (-3, 2), 30),
+}
+
+
 def beta_around(rng, n, a, b, width=1.5):
     """a and b, 10 to random powers, and an x of which I(a, b, x) is neither 0 nor 1"""
     a, b = 10 ** rng.uniform(*a, n), 10 ** rng.uniform(*b, n)
@@ -259,6 +303,8 @@ SEVERAL = {
         "order 0, 1, 2, 3, x from 3 to 1,000,000": lambda r, n: (r.integers(0, 4, n), 10 ** r.uniform(0.5, 6, n)),
     }),
     "Owens_t": (ss.owens_t, owens_t, {"h to 30, a to 1000": lambda r, n: (r.uniform(0, 30, n), 10 ** r.uniform(-3, 3, n))}),
+    "PolyaGamma_logp": (None, polya_gamma, POLYA_GAMMA),
+    "PolyaGamma_logcdf": (None, lambda *p: polya_gamma(*p, True), POLYA_GAMMA),
     "Ndtri_exp": (ss.ndtri_exp, ndtri_exp, {"-1e5 to -1e-300": lambda r, n: (-(10 ** r.uniform(-300, 5, n)),), "-50 to -0.01": lambda r, n: (-(10 ** r.uniform(-2, 1.7, n)),)}),
 }  # fmt: skip
 
