@@ -66,4 +66,6 @@ TEXTS = {
     "pymc.math.BatchedDiag": DIAGONALS,
     "pymc.ode.ode.DifferentialEquation": refuse(SOLVER),
     "pymc.distributions.continuous._PolyaGammaLogDistFunc": polya_gamma_text,
+    "pymc.distributions.continuous.PolyaGammaRV": refuse("the package polyagamma draws"),
+    "pymc.distributions.multivariate.CARRV": refuse("SciPy draws, by sparse matrices"),
 }
