@@ -354,6 +354,49 @@ def test_cholesky_fails_for_one_of_a_batch(dtype):
             np.testing.assert_array_equal(c[[0, 1, 3]], ptg.run(model, good)[[0, 1, 3]])
 
 
+def kernel(n, dtype):
+    """Nearly singular: covariances of a smooth process, with 1e-10 or 1e-4 added"""
+    x = np.linspace(0, 1, n)[:, None]
+    return (np.exp(-((x - x.T) ** 2) / 0.18) + {"float64": 1e-10, "float32": 1e-4}[dtype] * np.eye(n)).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n, size", [(1, 1), (2, 2), (8, 8), (17, 17), (30, 30), (40, 40), (40, "n"), (130, 130), (130, "n")])
+def test_factors_of_nearly_singular(dtype, n, size):
+    """As close to the matrix as LAPACK's, for each of a batch; each size takes other fns of the library."""
+    a = kernel(n, dtype)
+    for opset in (13, 18) if n in (8, 40) else (18,):
+        one = ptg.compile(text("Cholesky(a)", f"a: {dtype}[{size}, {size}]"), opset=opset)
+        some = ptg.compile(blockwise("Cholesky", [f"a: {dtype}[3, {size}, {size}]"]), opset=opset)
+        c = ptg.run(one, fill(a, True))
+        batch = ptg.run(some, fill_all(np.array([a, np.eye(n, dtype=dtype) - 2 * a, 4 * a]), True))
+        for found, of in (c, a), (batch[0], a), (batch[2], 4 * a):
+            np.testing.assert_array_equal(found, np.tril(found))
+            small((found.astype(float) @ found.T - of) / max(of[0, 0], 1), 20 * eps(a))
+        assert np.all(np.isnan(batch[1]))
+        bad = a.copy()
+        bad[-1, -1] = 0
+        assert np.all(np.isnan(ptg.run(one, bad)))
+
+
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 17, 40, 130])
+def test_triangles_of_known_size(lower, n):
+    triangle = np.tril if lower else np.triu
+    a = triangle(definite(n, "float64")) / np.sqrt(n) + 2 * np.eye(n)
+    b = rng().normal(size=(n, 2))
+    for unit in (False, True):
+        call = f"SolveTriangular{{lower={lower}, unit_diagonal={unit}}}(a, b)"
+        model = ptg.compile(text(call, f"a: float64[{n}, {n}], b: float64[{n}, 2]"))
+        want = sl.solve_triangular(a, b, lower=lower, unit_diagonal=unit)
+        np.testing.assert_allclose(ptg.run(model, fill(a, lower), b), want, rtol=1e-9, atol=1e-12)
+        for at in {0, n // 2, n - 1}:
+            zero = a.copy()
+            zero[at, at] = 0
+            x = ptg.run(model, zero, b)
+            assert np.all(np.isfinite(x)) if unit else np.all(np.isnan(x)), at
+
+
 def well(batch, n, dtype):
     """Matrices that are far from singular"""
     return (rng().normal(size=(*batch, n, n)) / np.sqrt(max(n, 1)) + 3 * np.eye(n)).astype(dtype)
