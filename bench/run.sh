@@ -49,14 +49,14 @@ if fill; then
 	section "$PYTHON" networks ""
 	section "$venv/bin/python" linalg ""
 	section "$PYTHON" special ""
-	section "$PYTHON" draws ""
+	section "$PYTHON" streams ""
 	section "$venv/bin/python" backends "$text"
 	"$venv/bin/python" bench/nuts.py --page doc/nuts.md
 else
 	echo "no environment for the peers: models.py, points.py, linalg.py, backends.py and nuts.py are left out"
 	section "$PYTHON" networks ""
 	section "$PYTHON" special ""
-	section "$PYTHON" draws ""
+	section "$PYTHON" streams ""
 fi
 section "$PYTHON" graphs "$text"
 section "$PYTHON" weights "$text"

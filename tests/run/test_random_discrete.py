@@ -92,7 +92,7 @@ def test_binomial_of_vectors():
     check("Binomial_rv", [n, p], lambda g: g.binomial(n, p, (10, 4)), (10, 4))
 
 
-@pytest.mark.parametrize("lam", (0.0, 0.1, 3.0, 9.9, 10.0, 11.5, 50.0, 1e4, 1e9))
+@pytest.mark.parametrize("lam", (0.0, 0.1, 3.0, 9.9, 10.0, 11.5, 50.0, 1e4, 1e9, 1e15, 1e18))
 def test_poisson(lam):
     for shape in (*SIZES, (MANY,)):
         check("Poisson_rv", [lam], lambda g: g.poisson(lam, shape), shape)
