@@ -12,9 +12,16 @@
 
 #include "lower/ops/lowerings.h"
 
-#define DIRECT_LENGTH 16 /* longest transform that is a product with a constant matrix */
-#define MAX_LENGTH    (INT64_C(1) << 40)
-#define MAX_MASKED    65536 /* longest constant mask */
+/*
+ * Elements of a constant matrix with which a transform is a product. That is faster than
+ * Bluestein's way for all that are small enough to be in a model: 100 transforms of 100 numbers
+ * take 39 us, by Bluestein's 790. Beside DFT it pays for small ones: 100 of 64 numbers take 17 us,
+ * by DFT 77.
+ */
+#define MAX_MATRIX         (1 << 14)
+#define MAX_MATRIX_FOR_DFT (1 << 13)
+#define MAX_LENGTH         (INT64_C(1) << 40)
+#define MAX_MASKED         65536 /* longest constant mask */
 
 /*
  * cos(2 pi k / n) for k >= 0, from the sine or cosine of an angle of at most pi / 4: so cos(pi / 2)
@@ -135,6 +142,15 @@ static struct value *clear_imaginary_ends(struct build *b, struct value *x, int6
 		     x);
 }
 
+/* Is a product with the matrix of a transform to k coefficients faster? */
+static bool by_matrix(struct build *b, struct value *x, int64_t length, int64_t k, bool power)
+{
+	int64_t parts = 1, most = power && has_op(b, ONNX_DFT) ? MAX_MATRIX_FOR_DFT : MAX_MATRIX;
+
+	dim_is_const(b->cx, x->type.dims[x->type.rank - 1], &parts);
+	return length <= most && length * parts * 2 * k <= most;
+}
+
 /* The transform of one axis of x to length n; half: only the first n/2 + 1 coefficients. NULL:
  * reported */
 static struct value *transform(struct build *b, struct value *x, struct value *n, int64_t axis,
@@ -143,15 +159,16 @@ static struct value *transform(struct build *b, struct value *x, struct value *n
 	int64_t length = 0;
 	bool constant = const_int_at(b, n, 0, &length);
 	bool power = constant && !(length & (length - 1)); /* DFT takes them */
-	bool small = constant && length >= 1 && length <= DIRECT_LENGTH;
+	int64_t k = half ? length / 2 + 1 : length;
 
 	if (constant && length < 1) {
 		raises(b, "there is no transform to %lld numbers", (long long)length);
 		return NULL;
 	}
-	if (small && !(power && has_op(b, ONNX_DFT))) {
-		x = transform_by_matrix(b, to_last(b, x, axis), length,
-					half ? length / 2 + 1 : length);
+	if (constant && by_matrix(b, x, length, k, power)) {
+		x = transform_by_matrix(b, to_last(b, x, axis), length, k);
+		if (half && length > 1 && b->cx->opt.nans) /* 0 times inf */
+			x = clear_imaginary_ends(b, x, length);
 		return to_last(b, x, axis);
 	}
 	bool ends = half && constant && length <= MAX_MASKED;
