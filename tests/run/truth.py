@@ -286,6 +286,8 @@ SEVERAL = {
         "a, b to 5, c to 10, 1 - z from 1e-8": lambda r, n: (r.uniform(0, 5, n), r.uniform(0, 5, n), r.uniform(0, 10, n), 1 - 10 ** r.uniform(-8, 0, n)),
         "integers to 8, or 1e-14 to 0.001 beside them": lambda r, n: (r.integers(1, 6, n) + r.choice([0, 1], n) * 10 ** r.uniform(-14, -3, n), r.integers(1, 6, n), r.integers(1, 9, n), r.uniform(-4, 1, n)),
         "polynomials of degree to 20, z from -3 to 4": lambda r, n: (-r.integers(1, 20, n), r.uniform(0, 20, n), r.uniform(0.1, 10, n), r.uniform(-3, 4, n)),
+        "a, b to 10, c from -60 to -20, z from -1 to 1": lambda r, n: (r.uniform(0, 10, n), r.uniform(0, 10, n), r.uniform(-60, -20, n), r.uniform(-1, 1, n)),
+        "a, b from 10 to 60, c from -60 to -20, z from -1 to 1": lambda r, n: (r.uniform(10, 60, n), r.uniform(10, 60, n), r.uniform(-60, -20, n), r.uniform(-1, 1, n)),
     }),
     "Ive": (ss.ive, ive, {
         "order to 5, x from 0.01 to 100": lambda r, n: (r.uniform(0, 5, n), 10 ** r.uniform(-2, 2, n)),
