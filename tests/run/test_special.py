@@ -200,8 +200,8 @@ def test_opsets_and_sizes(op, opset):
                 assert got.shape == x.shape and got.dtype == x.dtype
                 if dims == "n" and n == 7:
                     want = got
-                if dims == "7":
-                    np.testing.assert_array_equal(got, want)
+                if dims == "7":  # polynomials of few numbers are sums of powers
+                    np.testing.assert_allclose(got, want, 8 * np.finfo(dtype).eps)
 
 
 @pytest.mark.parametrize("op", ["Log1p", "Expm1", "Sin", "Tan", "Arctan", "Tanh", "Erfc", "Gamma", "Psi"])
