@@ -62,7 +62,10 @@ def rare_collections():
     """Python looks for cycles of garbage when there are many new objects, not after each few hundred: that took an
     eighth of the time of the rewrites, as it looks at all objects of a large process."""
     first, *others = gc.get_threshold()
-    gc.set_threshold(first and max(first, MANY_OBJECTS), *others)
+    if not 0 < first < MANY_OBJECTS:  # switched off, or rare already, as in another thread
+        yield
+        return
+    gc.set_threshold(MANY_OBJECTS, *others)
     try:
         yield
     finally:
