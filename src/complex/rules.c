@@ -241,8 +241,7 @@ static bool fourier(struct split *p, struct node *n)
 {
 	enum dtype given = (enum dtype)n->in[0]->type.dtype;
 
-	if (!p->cx->narrow &&
-	    (given == DT_COMPLEX64 || given == DT_FLOAT32 || given == DT_FLOAT16))
+	if (!p->cx->narrow && (given == DT_COMPLEX64 || given == DT_FLOAT32 || given == DT_FLOAT16))
 		return refuse(p, n,
 			      "PyTensor's type says complex128, but it computes complex64: write "
 			      "Cast{complex128}(x) in it");

@@ -13,8 +13,8 @@
 
 #include "rewrite/loops.h"
 
-#define MAX_WIDTH   4   /* elements of the state: a round takes w times as long as all steps */
-#define MIN_STEPS   16  /* fewer take no longer than rounds */
+#define MAX_WIDTH 4  /* elements of the state: a round takes w times as long as all steps */
+#define MIN_STEPS 16 /* fewer take no longer than rounds */
 
 struct logsum {
 	struct closing *c;
