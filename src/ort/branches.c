@@ -283,10 +283,13 @@ void decide_by_ifs(struct ctx *cx, struct graph *g)
 
 	if (!rewrite_is_on(cx, PASS_BRANCH) || !has_operator(g, ONNX_Where))
 		return;
+	/* a Where that becomes a result of an If gives each branch a constant and a result at most
+	 */
+	size_t ids = cx->next_id + 1u + 4 * (size_t)g->block->nnodes;
 	x.all = new_array(cx->scratch, struct choice, g->block->nnodes + 1u);
-	x.reads = new_array(cx->scratch, uint32_t, cx->next_id + 1u);
-	x.inside = new_array(cx->scratch, uint32_t, cx->next_id + 1u);
-	x.depends = new_array(cx->scratch, bool, cx->next_id + 1u);
+	x.reads = new_array(cx->scratch, uint32_t, ids);
+	x.inside = new_array(cx->scratch, uint32_t, ids);
+	x.depends = new_array(cx->scratch, bool, ids);
 	count_reads(&x, g->block);
 	list(&x);
 	for (uint32_t i = 0; i < x.n && nseen < MAX_IFS; i++) {

@@ -357,19 +357,29 @@ static bool no_block(struct parse *p, const struct token *t)
 	       p->prev != TOK_IF && p->prev != TOK_PTG_error;
 }
 
+/* Does `{` follow the name of a fn, graph or op after a blank? */
+static bool is_apart_from_name(struct parse *p, const struct token *t)
+{
+	if (p->prev != TOK_NAME || p->prev_span.end == t->span.begin ||
+	    p->prev_span.begin == p->first_span.begin)
+		return false;
+	if (p->head)
+		return !p->depth;
+	return !in_block(p) || text_behind(p, t->span)[0] != '\n';
+}
+
 /* `{` that does not touch a name. false: tokens were queued, t comes again later */
 static bool open_brace(struct parse *p, struct token *t)
 {
-	if (p->head && no_block(p, t)) {
-		t->kind = TOK_LPROPS; /* the grammar says that it is out of place */
-		return true;
-	}
-	if (!p->head && p->prev == TOK_NAME && p->prev_span.end < t->span.begin &&
-	    p->prev_span.begin != p->first_span.begin &&
-	    !(in_block(p) && text_behind(p, t->span)[0] == '\n')) {
+	bool out_of_place = p->head && no_block(p, t); /* the grammar says so */
+
+	if ((!p->head || out_of_place) && is_apart_from_name(p, t)) {
 		parse_error(p, t->span, E_BRACE,
-			    "a blank before '{': properties touch their op's name");
+			    "a blank before '{': properties touch the name of their op or fn");
 		p->told = t->span.begin;
+		out_of_place = true;
+	}
+	if (out_of_place) {
 		t->kind = TOK_LPROPS;
 		return true;
 	}

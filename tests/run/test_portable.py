@@ -8,14 +8,14 @@ from grid import Case, Run, arguments, fits, reason
 from grid_table import ROWS
 from ptg import compile, run
 from test_targets import has_float64
-from truth import PORTABLE, portable_errors
+from truth import FLOAT64_ALONE, PORTABLE, portable_errors
 
 from ptgc import _lib
 from ptgc.errors import CompileError
 
 # With --float32. Random variables are refused too, but for permutation_rv; and complex numbers where a function of them is no
 # arithmetic: PTG0503 says so.
-REFUSED = dict.fromkeys(("Hyp2f1", "PolyaGamma_logp", "PolyaGamma_logcdf"), "float64, which the target portable lacks")
+REFUSED = dict.fromkeys(FLOAT64_ALONE, "float64, which the target portable lacks")
 # of the smaller one of the absolute and the relative error
 BOUNDS = {"Betainc": 4e-5, "Betaincinv": 2e-5, "Kve": 3e-5, "Jv": 8e-6, "Gammaincinv": 8e-6, "Gammainccinv": 8e-6, "Polygamma": 4e-6}
 

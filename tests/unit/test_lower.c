@@ -523,6 +523,7 @@ static void test_reductions_of_int64(void **state)
 		/* of an empty axis it is the largest number */
 		assert_int_equal(made_by(at->in[0], ONNX_Pad), axis == 0);
 	}
+	ctx_free(b->cx);
 }
 
 static void test_refused_by_name(void **state)
