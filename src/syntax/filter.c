@@ -364,7 +364,7 @@ static bool is_apart_from_name(struct parse *p, const struct token *t)
 	    p->prev_span.begin == p->first_span.begin)
 		return false;
 	if (p->head)
-		return !p->depth;
+		return text_behind(p, p->first_span) == p->text + (p->prev_span.begin - p->base);
 	return !in_block(p) || text_behind(p, t->span)[0] != '\n';
 }
 
