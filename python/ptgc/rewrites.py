@@ -78,6 +78,7 @@ class Rewrites(GraphRewriter):
 
     def __init__(self, query):
         self.query = query
+        self.include, self.exclude, self.require = query.include, query.exclude, query.require  # read as of a query
         self.found, self.registered = None, -1
 
     def rewriter(self):

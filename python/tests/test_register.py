@@ -147,3 +147,10 @@ def test_ops_that_compute_something_else():
         with pytest.raises(ptgc.UnsupportedError, match="the op is not PyTensor's"):
             ptgc.to_ptg([v], out)
     assert "CheckAndRaise" in ptgc.to_ptg([v], Checked(ValueError, "sign")(v, pt.all(v > 0)))
+
+
+def test_the_query_of_the_mode_is_read_as_of_other_modes():
+    """PyTensor's own tests do this with their JAX mode."""
+    optimizer = ptgc.ONNX._optimizer
+    assert "fusion" in optimizer.exclude and "onnx" in optimizer.include
+    assert not ptgc.ONNX.including("fusion")._optimizer.exclude - set(optimizer.exclude)
