@@ -309,14 +309,7 @@ struct node *onnx_node(struct build *b, enum onnx_id op, struct value **in, uint
 
 void append(struct build *b, struct node *n)
 {
-	struct block *k = b->block;
-
-	if (k->last)
-		k->last->next = n;
-	else
-		k->first = n;
-	k->last = n;
-	k->nnodes++;
+	graph_append(b->block, n);
 	for (uint32_t i = 0; i < n->nout; i++)
 		set_home(b, n->out[i]);
 }

@@ -31,6 +31,7 @@ struct branches {
 	uint32_t *reads;    /* by value id: how often it is read */
 	uint32_t *inside;   /* how often by a branch */
 	bool *depends;      /* by value id */
+	bool *own;          /* by value id: may it be a result of the branch that is being made? */
 };
 
 static void count_reads(struct branches *x, const struct block *k)
@@ -152,15 +153,11 @@ static uint32_t fill(struct branches *x, int side)
 	return count;
 }
 
-static void add(struct block *k, struct node *n)
+/* Moves n, which stands in a list of before, to the end of k. */
+static void put(struct block *k, struct node *n)
 {
 	n->next = NULL;
-	if (k->last)
-		k->last->next = n;
-	else
-		k->first = n;
-	k->last = n;
-	k->nnodes++;
+	graph_append(k, n);
 }
 
 /* k, one number, as a constant of this type */
@@ -188,25 +185,23 @@ static struct block *branch(struct branches *x, int side)
 	k->outer = x->block;
 	k->depth = x->block->depth + 1;
 	for (uint32_t i = 0; i < x->last; i++)
-		if (x->all[i].side == side)
-			add(k, x->all[i].n);
+		if (x->all[i].side == side) {
+			put(k, x->all[i].n);
+			x->own[x->all[i].n->out[0]->id] = true;
+		}
 	for (uint32_t i = 0; i <= x->last; i++) {
 		if (!x->all[i].chosen)
 			continue;
 		const struct node *n = x->all[i].n;
 		struct value *v = n->in[1 + side];
-		bool own = false;
-		for (struct node *m = k->first; m && !own; m = m->next)
-			own = m == v->def;
-		for (uint32_t j = 0; j < k->results.len; j++)
-			own = own && k->results.at[j] != v;
-		if (!own) {
+		if (!x->own[v->id]) {
 			v = v->data ? filled(x, v, &n->out[0]->type) : v;
 			struct node *copy = insert_node(x->cx, k, k->last, ONNX_Identity, &v, 1,
 							n->out[0]->type, n->span);
 			k->last = copy;
 			v = copy->out[0];
 		}
+		x->own[v->id] = false; /* a block has no value twice among its results */
 		*vec_push(x->cx->arena, &k->results) = v;
 	}
 	return k;
@@ -239,11 +234,11 @@ static void make_if(struct branches *x, struct value *cond, uint32_t count)
 	k->nnodes = 0;
 	for (uint32_t i = 0; i <= x->last; i++)
 		if (!x->all[i].chosen && !x->all[i].depends && x->all[i].side < 0)
-			add(k, x->all[i].n);
-	add(k, n);
+			put(k, x->all[i].n);
+	put(k, n);
 	for (uint32_t i = 0; i < x->n; i++)
 		if ((i > x->last || x->all[i].depends) && !x->all[i].chosen)
-			add(k, x->all[i].n);
+			put(k, x->all[i].n);
 }
 
 static void list(struct branches *x)
@@ -283,13 +278,14 @@ void decide_by_ifs(struct ctx *cx, struct graph *g)
 
 	if (!rewrite_is_on(cx, PASS_BRANCH) || !has_operator(g, ONNX_Where))
 		return;
-	/* a Where that becomes a result of an If gives each branch a constant and a result at most
-	 */
+	/* for each Where that becomes a result of an If, a branch gets a constant and a copy at
+	 * most */
 	size_t ids = cx->next_id + 1u + 4 * (size_t)g->block->nnodes;
 	x.all = new_array(cx->scratch, struct choice, g->block->nnodes + 1u);
 	x.reads = new_array(cx->scratch, uint32_t, ids);
 	x.inside = new_array(cx->scratch, uint32_t, ids);
 	x.depends = new_array(cx->scratch, bool, ids);
+	x.own = new_array(cx->scratch, bool, ids);
 	count_reads(&x, g->block);
 	list(&x);
 	for (uint32_t i = 0; i < x.n && nseen < MAX_IFS; i++) {
