@@ -4,13 +4,16 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from pytensor.compile.mode import optdb
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Variable
-from pytensor.graph.replace import graph_replace, vectorize_graph
+from pytensor.graph.fg import FunctionGraph
+from pytensor.graph.replace import clone_replace, graph_replace, vectorize_graph
 from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import ancestors, apply_ancestors
 from pytensor.tensor.basic import expand_dims
 from pytensor.tensor.extra_ops import broadcast_to
+from pytensor.tensor.linalg import Cholesky
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.type import TensorType
 
@@ -60,6 +63,18 @@ def without_named_dims(inputs: list[Variable], outputs: list[Variable]) -> tuple
     return plain, rewrite_graph(results, include=("lower_xtensor", "canonicalize"), clone=False)
 
 
+def without_known_factors(outputs: list[Variable]) -> list[Variable]:
+    """The same graph with L for cholesky(L @ L.T). PyMC marks such an L as triangular, a mark that its vectorized form
+    does not have. PyTensor vectorizes some gradients wrongly once they are in canonical form, so other rewrites come
+    later."""
+    of = (getattr(node.op, "core_op", node.op) for node in apply_ancestors(outputs))
+    if not any(isinstance(op, Cholesky) for op in of):
+        return outputs
+    whole = FunctionGraph(outputs=clone_replace(outputs), clone=False)
+    optdb["canonicalize"].query("+cholesky_ldotlt").rewrite(whole)
+    return list(whole.outputs)
+
+
 def vectorized(inputs: list[Variable], outputs: list[Variable], batch: Any) -> tuple[list, list, Dims]:
     """The same graph for many points: new inputs and outputs, and the leading dims of the old inputs.
 
@@ -85,7 +100,7 @@ def vectorized(inputs: list[Variable], outputs: list[Variable], batch: Any) -> t
         first = min(whole.index(name) for name in own)  # dims before this one need not be there
         replace[point] = expand_dims(new, [k for k, n in enumerate(whole[first:]) if n not in own])
     try:
-        results = vectorize_graph(list(outputs), replace)
+        results = vectorize_graph(without_known_factors(list(outputs)), replace)
     except NotImplementedError as e:
         raise ValueError(f"batch: PyTensor cannot vectorize the graph: {e}") from None
     lengths = [next(new.shape[dims[v].index(name)] for v, new in zip(inputs, new_inputs) if name in dims.get(v, ()))

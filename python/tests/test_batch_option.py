@@ -119,6 +119,18 @@ def test_compiled_functions(tmp_path, rng, mode):
             np.testing.assert_allclose(g, w, rtol=1e-12)
 
 
+def test_a_matrix_that_is_made_of_its_factor_is_not_factored(rng):
+    """L is the factor of L @ L.T where L is marked as triangular, as PyMC does: a mark that vectorized values lose."""
+    rows, columns = np.tril_indices(3)
+    L = pt.set_subtensor(pt.zeros((3, 3))[rows, columns], pt.exp(q := pt.vector("q", shape=(6,))))
+    L.tag.lower_triangular = True
+    total = pt.linalg.solve_triangular(pt.linalg.cholesky(L @ L.T), pt.arange(3.0), lower=True).sum()
+    before = pytensor.dprint(total, file="str")
+    e = by_lane([q], [total, pt.grad(total, q)], [rng.uniform(0, 0.3, (5, 6))])
+    assert "Sqrt" not in {n.op_type for n in onnx.load_from_string(e.model).graph.node}
+    assert pytensor.dprint(total, file="str") == before
+
+
 def test_what_cannot_have_a_batch(tmp_path):
     w = pytensor.shared(np.ones(3), name="w")
     for batch, text in (

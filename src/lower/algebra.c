@@ -375,7 +375,8 @@ struct value *sum_by_algebra(struct build *b, struct value *v, const int *axes, 
 	    find_kernel(b->cx, ONNX_ReduceSumSquare, t, 1))
 		return reduce(b, ONNX_ReduceSumSquare, d->in[0], axes, n, keepdims);
 	struct value *r = sum_with_number(b, v, ONNX_Mul, axes, n, keepdims);
-	return r ? r : sum_with_number(b, v, ONNX_Add, axes, n, keepdims);
+	r = r ? r : sum_with_number(b, v, ONNX_Add, axes, n, keepdims);
+	return r || n != 1 ? r : sum_of_products(b, v, (uint32_t)axes[0], keepdims);
 }
 
 /* 0 <= p and p <= 1 of a p that is neither below 0 nor above 1: one of them is enough, which is

@@ -250,6 +250,8 @@ struct value *by_algebra(struct build *b, const struct onnx_op *op, struct value
 /* the sum of v along axes, by that of what v is made of; NULL: there is no such way */
 struct value *sum_by_algebra(struct build *b, struct value *v, const int *axes, int n,
 			     bool keepdims);
+/* products.c: the sum of v along an axis, v being a product; NULL: there is no cheaper way */
+struct value *sum_of_products(struct build *b, struct value *v, uint32_t axis, bool keep);
 /* reversed.c: the same, where an input is x[::-1], as y[::-1]; NULL: there is no such y */
 struct value *reversed_later(struct build *b, const struct onnx_op *op, struct value **in,
 			     uint32_t nin);

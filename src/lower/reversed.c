@@ -85,15 +85,41 @@ static struct value *of_elements(struct build *b, const struct onnx_op *op, stru
 	return r->type.rank == rank ? reverse(b, r, rank - 1 - behind) : NULL;
 }
 
+/* Items that a Concat stacked along this axis are stacked in the other order. An unrolled loop of
+ * the library that goes from the last row to the first leaves such nodes. */
+static struct value *of_stack(struct build *b, const struct value *v, int64_t axis)
+{
+	const struct node *n = v->def;
+	const struct attr *a =
+		is_onnx(n, ONNX_Concat) && !n->as_written ? find_attr(n, "axis") : NULL;
+
+	if (!a || axis < 0 || (a->u.i < 0 ? a->u.i + v->type.rank : a->u.i) != axis)
+		return NULL;
+	struct value **in = new_array(b->cx->arena, struct value *, n->nin);
+	for (uint32_t i = 0; i < n->nin; i++) {
+		if (!dim_is_one(b->cx, n->in[i]->type.dims[axis]))
+			return NULL;
+		in[n->nin - 1 - i] = n->in[i];
+	}
+	return with_dims(concat(b, (int)axis, in, n->nin), v->type.dims);
+}
+
 /* x[::-1][k::-1] */
 static struct value *of_slice(struct build *b, struct value **in, uint32_t nin)
 {
 	int64_t axis, own, start, stop, step;
 	struct value *x = reversed(in[0], &axis);
 
-	if (!x || nin != 5 || !is_one_int(in[1], &start) || !is_one_int(in[2], &stop) ||
-	    !is_one_int(in[3], &own) || !is_one_int(in[4], &step) || own != axis || step != -1 ||
+	if (nin != 5 || !is_one_int(in[1], &start) || !is_one_int(in[2], &stop) ||
+	    !is_one_int(in[3], &own) || !is_one_int(in[4], &step) || step != -1 ||
 	    stop != INT64_MIN)
+		return NULL;
+	if (start == INT64_MAX || start == -1) {
+		struct value *stack = of_stack(b, in[0], own);
+		if (stack)
+			return stack;
+	}
+	if (!x || own != axis)
 		return NULL;
 	if (start == INT64_MAX || start == -1)
 		return x;

@@ -57,6 +57,9 @@ FORMS = {
     "one reversed": ("x[::-1] * y", lambda x, y: x[::-1] * y, "Mul Slice"),
     "reversed twice": ("Exp(x[::-1][::-1])", lambda x, y: np.exp(x), "Exp"),
     "reversed, and but the last": ("Neg(x[::-1][-2::-1])", lambda x, y: -x[1:], "Neg Slice"),
+    "stacked and reversed": ("Join{axis=0}(x[None], y[None], x[None])[::-1]", lambda x, y: np.stack([x, y, x]), "Concat Unsqueeze Unsqueeze"),
+    "stacked and reversed, unlike": ("Join{axis=0}(x[None], y[None])[::-1]", lambda x, y: np.stack([y, x]), "Concat Unsqueeze Unsqueeze"),
+    "joined and reversed": ("Join{axis=0}(x, y)[::-1]", lambda x, y: np.concatenate([x, y])[::-1], "Concat Slice"),
     "sum from the end": ("Cumsum{axis=0}(x[::-1])[::-1] * 1.0", lambda x, y: np.cumsum(x[::-1])[::-1], "CumSum"),
     "columns": ("Squeeze{axis=1}(Exp(ExpandDims{axis=1}(x)) * 2.0 + ExpandDims{axis=1}(y))", lambda x, y: (np.exp(x[:, None]) * 2.0 + y[:, None])[:, 0], "Add Exp Mul"),
     "columns and a matrix": ("Sum{axes=[1]}(ExpandDims{axis=1}(x) * ExpandDims{axis=1}(y) + ExpandDims{axis=0}(y))", lambda x, y: (x[:, None] * y[:, None] + y[None]).sum(1), None),
@@ -261,3 +264,54 @@ def test_reversed(name):
         for opset, math in ((13, "exact"), (18, "standard"), (26, "standard")):
             got = ptg.run(f"graph g(x: float64[{dims}], y: float64[4], z: float64[2, {dims}]) -> (r) {{ r = {form} }}", x, y, z, opset=opset, math=math, options=("-Wno-unused",))
             np.testing.assert_allclose(got, build(x, y, z), 1e-14)
+
+
+ALONG = (np.arange(12.0).reshape(4, 3) - 5) / 8
+UNLIKE = np.linspace(-1, 1, 720).reshape(60, 4, 3)
+# name: (the product of x [n, k, 4] and y [n, k, 3], the same in NumPy, the axis, the operators where k is 60)
+PRODUCTS = {
+    "rows by columns": ("x[:, :, :, None] * y[:, :, None, :]", lambda x, y: x[..., None] * y[:, :, None], 1, "MatMul Transpose"),
+    "columns by rows": ("y[:, :, None, :] * x[:, :, :, None]", lambda x, y: x[..., None] * y[:, :, None], 1, "MatMul Transpose"),
+    "rows of y": ("x[:, :, None, :] * y[:, :, :, None]", lambda x, y: x[:, :, None] * y[..., None], 1, "MatMul Transpose"),
+    "along the first axis": ("x[0, :, :, None] * y[0, :, None, :]", lambda x, y: x[0, :, :, None] * y[0, :, None], 0, None),
+    "along the last axis": (
+        "Transpose{axes=[0, 2, 1]}(x)[:, :, None, :] * Transpose{axes=[0, 2, 1]}(y)[:, None, :, :]",
+        lambda x, y: np.einsum("nki,nkj->nijk", x, y), 3, "MatMul Transpose"),
+    "along the rows": ("x[:, :, :, None] * y[:, :, None, :]", lambda x, y: x[..., None] * y[:, :, None], 2, "Mul ReduceSum Unsqueeze Unsqueeze"),
+    "a constant": (f"(x[:, :, :, None] * y[:, :, None, :]) * {ALONG[None, None].tolist()}", lambda x, y: x[..., None] * y[:, :, None] * ALONG, 1, "MatMul Mul Transpose"),
+    "a constant of fewer axes": (f"(x[:, :, :, None] * y[:, :, None, :]) * {ALONG.tolist()}", lambda x, y: x[..., None] * y[:, :, None] * ALONG, 1, "MatMul Mul Transpose"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_sums_of_products(name):
+    form, build, axis, operators = PRODUCTS[name]
+    rng = np.random.default_rng(3)
+    for dtype in ("float64", "float32"):
+        for n, k, dims in ((2, 60, "n, 60"), (0, 60, "n, 60"), (1, 60, "1, 60"), (3, 1, "n, k"), (3, 0, "n, k"), (2, 2, "n, 2"), (3, 7, "n, k")):
+            if n == 0 and "[0" in form:
+                continue
+            for keep in (True, False):
+                total = f"Cast{{dtype={dtype}}}(Sum{{axes=[{axis}]}}({form}))"
+                total = f"ExpandDims{{axis={axis}}}({total})" if keep else total
+                text = f"graph g(x: {dtype}[{dims}, 4], y: {dtype}[{dims}, 3]) -> (z) {{ z = {total} }}"
+                x, y = rng.normal(size=(n, k, 4)).astype(dtype), rng.normal(size=(n, k, 3)).astype(dtype)
+                want = build(x.astype("float64"), y.astype("float64")).sum(axis, keepdims=keep)
+                for opset in OPSETS if k == 60 else (18,):
+                    got = ptg.run(text, x, y, math="standard", opset=opset)
+                    assert got.shape == want.shape and got.dtype == dtype
+                    np.testing.assert_allclose(got, want, rtol=1e-13 if dtype == "float64" else 1e-5, atol=1e-12 if dtype == "float64" else 1e-4)
+                if operators and dims == "n, 60" and not keep and dtype == "float64":
+                    model = ptg.compile(text, math="standard", options=("-fno-check-dims",))
+                    assert " ".join(sorted(m.op_type for m in onnx.load_model_from_string(model).graph.node)) == operators
+
+
+def test_sum_with_a_constant_of_all_axes():
+    """It is taken out where it is the same all along the axis, and only there."""
+    for constant, operators in ((np.broadcast_to(ALONG, (60, 4, 3)), "MatMul Mul Transpose"), (UNLIKE, "Mul Mul ReduceSum Unsqueeze Unsqueeze")):
+        text = f"graph g(x: float64[n, 60, 4], y: float64[n, 60, 3]) -> (z) {{ z = Sum{{axes=[1]}}((x[:, :, :, None] * y[:, :, None, :]) * {constant[None].tolist()}) }}"
+        x, y = np.random.default_rng(4).normal(size=(2, 60, 7))[..., :4], np.random.default_rng(5).normal(size=(2, 60, 3))
+        got = ptg.run(text, x, y, math="standard")
+        np.testing.assert_allclose(got, (x[..., None] * y[:, :, None] * constant).sum(1), rtol=1e-12, atol=1e-13)
+        model = ptg.compile(text, math="standard", options=("-fno-check-dims",))
+        assert " ".join(sorted(m.op_type for m in onnx.load_model_from_string(model).graph.node)) == operators
