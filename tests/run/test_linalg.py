@@ -214,6 +214,33 @@ def test_qr_of_rank_deficient():
         small(q.T @ q - np.eye(20), 1e-14)
 
 
+def hard_for_qr(m, n):
+    """Matrices whose columns are dependent, zero, triangular, or of sizes whose squares over- and underflow"""
+    a = np.random.default_rng(0).normal(size=(m, n))
+    yield from (a[:, :1] @ a[:1], a * 0, np.eye(m, n), np.ones((m, n)), np.triu(a), np.where(np.arange(n) == n // 2, 0, a))
+    yield from (a * 1e150, a * 1e-150, a * np.logspace(-120, 120, n), a * np.logspace(100, -100, m)[:, None], np.fliplr(np.eye(m, n)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("m,n", [(4, 4), (7, 3), (3, 6), (17, 17), (40, 12)])
+@pytest.mark.parametrize("static", [False, True])
+def test_hard_qr(dtype, m, n, static):
+    """One by one and as a batch: residuals beside the columns' largest elements, R of what LAPACK does not reflect"""
+    with np.errstate(over="ignore", under="ignore"):
+        a = np.stack([x for x in (h.astype(dtype) for h in hard_for_qr(m, n)) if np.isfinite(x).all()])
+    d = f"{m}, {n}" if static else "m, n"
+    one = ptg.compile(text("QR(a)", f"a: {dtype}[{d}]", "q, r"))
+    many = ptg.compile(text("Blockwise{core_op=QR, signature='(m,n)->(m,m),(m,n)'}(a)", f"a: {dtype}[b, {d}]", "q, r"))
+    for x, q, r in [(x, *ptg.run(one, x)) for x in a] + list(zip(a, *ptg.run(many, a))):
+        top = np.maximum(abs(x).max(0), np.finfo(dtype).tiny)
+        small(q.astype(float) @ (r / top) - x / top, 30 * eps(x) * m)
+        small(q.T.astype(float) @ q - np.eye(m), 30 * eps(x))
+        np.testing.assert_array_equal(r, np.triu(r))
+        if not np.tril(x, -1).any():
+            np.testing.assert_array_equal(abs(q), np.eye(m))
+            np.testing.assert_array_equal(r, x)
+
+
 @pytest.mark.parametrize("opset", [13, 18, 21, 26])
 @pytest.mark.parametrize("dims", ["n", "20"])
 def test_opsets(opset, dims):
