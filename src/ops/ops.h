@@ -123,6 +123,7 @@ struct op {
 	bool expanded;           /* a C function of src/elab: a call becomes other nodes at once */
 	const char *todo;        /* none yet: what it waits for */
 	const char *unsupported; /* none: the reason */
+	const char *pair;        /* the fn of lib/ for two calls on small matrices at once */
 	const char *complex;     /* how it is done on complex numbers */
 	const char *core;        /* "(m,k),(k,n)->(m,n)" of shape_core */
 	enum batch_rule batch;   /* does the body take a batch? see lower/ops/blockwise.c */

@@ -6,6 +6,9 @@
  * Gammaln on arrays of open length become one that takes half of the time for up to 100 numbers
  * each, as long for 10,000, and 1.4 times as long for 100,000, which do not fit the cache together.
  *
+ * Two calls of Eigh on small matrices become one of the fn that the op's row names as `.pair`: its
+ * loop takes the steps of both together.
+ *
  * Calls are joined if none depends on another. The level of a value is the number of calls of the
  * op on the longest way to it; so calls of one level are independent. Their block is put in the
  * order of levels, behind the nodes of each level the joined call.
@@ -20,6 +23,7 @@
 #define LARGEST       4096 /* elements of an argument: a larger one gains little by the copy */
 #define MAX_DIM_TERMS 200  /* lowering follows no longer expressions */
 #define MIN_WEIGHT    16   /* nodes of an op that is worth the look */
+#define MAX_ROWS      8    /* of matrices of a pair: of larger ones numbers count, not nodes */
 
 /* What is known of a value. level is that of round `round`. */
 struct mark {
@@ -82,12 +86,28 @@ static uint32_t weigh(struct share *s, const struct node *n)
 	return body->nnodes;
 }
 
+/* Is n a call on a small matrix and on nothing else, of an op that takes two of them together? */
+static bool is_half_of_pair(struct share *s, const struct node *n)
+{
+	const struct type *t = &n->in[0]->type;
+	int64_t rows;
+
+	for (uint32_t i = 1; i < n->nin; i++)
+		if (n->in[i])
+			return false;
+	return t->rank == 2 && dim_is_const(s->cx, t->dims[0], &rows) && rows >= 1 &&
+	       rows <= MAX_ROWS && dim_eq(s->cx, t->dims[0], t->dims[1]) &&
+	       prop_bool(s->cx, n, "lower");
+}
+
 /* The kind of call that n is, by its number; -1: none that is worth the look */
 static int kind_of(struct share *s, const struct node *n)
 {
 	uint32_t i = 0;
 
-	if (n->nin != 1 || n->nout != 1 || !n->op->lib || n->op->shape != sh_broadcast)
+	if (n->op->pair
+		    ? !is_half_of_pair(s, n)
+		    : n->nin != 1 || n->nout != 1 || !n->op->lib || n->op->shape != sh_broadcast)
 		return -1;
 	enum dtype t = (enum dtype)n->in[0]->type.dtype;
 	if (!is_float(t) || n->out[0]->type.dtype != t)
@@ -95,8 +115,8 @@ static int kind_of(struct share *s, const struct node *n)
 	while (i < s->kinds.len && (s->kinds.at[i].op != n->op || s->kinds.at[i].dtype != t))
 		i++;
 	if (i == s->kinds.len)
-		*vec_push(s->cx->scratch, &s->kinds) =
-			(struct kind){.op = n->op, .dtype = t, .weight = weigh(s, n)};
+		*vec_push(s->cx->scratch, &s->kinds) = (struct kind){
+			.op = n->op, .dtype = t, .weight = n->op->pair ? MIN_WEIGHT : weigh(s, n)};
 	return s->kinds.at[i].weight < MIN_WEIGHT ? -1 : (int)i;
 }
 
@@ -130,8 +150,11 @@ static int sharable(struct share *s, const struct node *n)
 {
 	int kind = kind_of(s, n);
 
-	if (kind < 0 || n->dead || !mark_of(s, n->out[0])->needed || n->in[0]->data ||
-	    mark_of(s, n->in[0])->constant ||
+	bool needed = false;
+
+	for (uint32_t i = 0; i < n->nout; i++)
+		needed |= mark_of(s, n->out[i])->needed;
+	if (kind < 0 || n->dead || !needed || n->in[0]->data || mark_of(s, n->in[0])->constant ||
 	    (!is_open(s, &n->in[0]->type) && !small_size(s, &n->in[0]->type)))
 		return -1;
 	return kind;
@@ -353,11 +376,29 @@ static void join_calls(struct share *s, struct block *b, struct call *c, uint32_
 	}
 }
 
+/* The nodes of one call for both of c[0..2), in b */
+static bool join_pair(struct share *s, struct block *b, struct call *c)
+{
+	const struct op *op = c->node->op;
+	struct value *in[2] = {c[0].node->in[0], c[1].node->in[0]}, *r[4];
+	uint32_t each = c->node->nout;
+
+	if (!expand_fn(s->cx, b, lib_fn(s->cx, op->pair), op, c->node->props, in, 2, r, 2 * each,
+		       c->node->span))
+		return false;
+	for (uint32_t i = 0; i < 2 * each; i++)
+		give(graph_node(s->cx, b, &op_table[OP_Identity], NULL, &r[i], 1, r[i]->span), 0,
+		     c[i / each].node->out[i % each]);
+	return true;
+}
+
 /* Is one call cheaper? In nodes, of some 0.25 us each on small arrays */
 static bool pays(struct share *s, const struct kind *k, const struct call *c, uint32_t n)
 {
 	uint64_t cost = 4; /* Join and Split */
 
+	if (k->op->pair)
+		return true;
 	for (uint32_t i = 0; i < n; i++)
 		cost += (c[i].node->in[0]->type.rank == 1 ? 1 : 4) +
 			(is_open(s, &c[i].node->in[0]->type) ? 3 : 0);
@@ -403,6 +444,8 @@ static void share_kind(struct share *s, struct block *b, int kind)
 		if (sharable(s, n) != kind)
 			continue;
 		struct mark *m = mark_of(s, n->in[0]);
+		if (m->called && n->nout > 1)
+			continue;
 		if (m->called) { /* called twice: the second time it is the first one's result */
 			n->op = &op_table[OP_Identity];
 			n->in = new (s->cx->arena, struct value *);
@@ -412,18 +455,25 @@ static void share_kind(struct share *s, struct block *b, int kind)
 		}
 		m->called = n->out[0];
 		calls[ncalls++] = (struct call){n, levels[count]};
-		mark_of(s, n->out[0])->level++;
+		for (uint32_t i = 0; i < n->nout; i++)
+			mark_of(s, n->out[i])->level++;
 		raise_to(&top, levels[count] + 1);
 	}
 	qsort(calls, ncalls, sizeof(*calls), by_level);
 	struct block *parts = new_array(a, struct block, 2 * (size_t)top + 2);
 	for (uint32_t i = 0, n; i < ncalls; i += n) {
-		for (n = 1; i + n < ncalls && calls[i + n].level == calls[i].level;)
+		const struct kind *k = &s->kinds.at[kind];
+		struct block *part = &parts[2 * calls[i].level + 1];
+		for (n = 1; i + n < ncalls && calls[i + n].level == calls[i].level &&
+			    (n < 2 || !k->op->pair);)
 			n++;
-		if (n < 2 || !pays(s, &s->kinds.at[kind], calls + i, n))
+		if (n < 2 || !pays(s, k, calls + i, n))
 			continue;
-		join_calls(s, &parts[2 * calls[i].level + 1], calls + i, n);
-		joins = true;
+		if (k->op->pair)
+			joins |= join_pair(s, part, calls + i);
+		else
+			join_calls(s, part, calls + i, n);
+		joins |= !k->op->pair;
 	}
 	if (!joins)
 		return;

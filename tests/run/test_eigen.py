@@ -160,3 +160,56 @@ def test_static_sizes_and_batch_dims():
         small(a @ v - v * w[..., None, :], 1e-13)
     one, many = (ptg.compile(text(BATCH_OF["Eigvalsh"], f"a: float64[{d}, 4, 4]")) for d in ("1", "b"))
     assert ptg.loops(one) == ptg.loops(many)
+
+
+PAIRS = """ptg 1
+graph g(a: {t}[{n}, {n}], b: {t}[{k}, {k}]) -> (wa, va, wb, vb) {{
+  wa, va = Eigh(a)
+  wb, vb = Eigh{{lower=True}}(b)
+}}
+"""
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_two_at_once(dtype):
+    """Two small matrices share a loop, and are as good as alone, whatever the scale of the other one, or its NaN."""
+    for n, k, opset in ((1, 1, 18), (2, 1, 18), (2, 3, 13), (5, 6, 18), (8, 3, 18), (8, 8, 26)):
+        model = ptg.compile(PAIRS.format(t=dtype, n=n, k=k), opset)
+        assert ptg.loops(model) == ptg.loops(ptg.compile(text("Eigh(a)", f"a: {dtype}[{max(n, k)}, {max(n, k)}]", "w, v")))
+        first = [(x + x.T) / 2 for x in symmetric(n, dtype)]
+        second = [(x + x.T) / 2 for x in symmetric(k, dtype)][::-1]
+        first += [np.full((n, n), np.nan), first[0], first[0] * (1e150 if dtype == "float64" else 1e10)]
+        second += [second[0], np.full((k, k), np.inf), second[0]]
+        for a, b in zip(first, second):
+            a, b = a.astype(dtype), b.astype(dtype)
+            wa, va, wb, vb = ptg.run(model, fill(a, True), fill(b, True))
+            for x, w, v in ((a, wa, va), (b, wb, vb)):
+                m = len(x)
+                assert w.shape == (m,) and v.shape == (m, m)
+                if not np.isfinite(x[0, 0]):
+                    assert np.all(np.isnan(w)) and np.all(np.isnan(v))
+                    continue
+                e, big = eps(dtype) * (8 + m / 2), max(norm_of(x), 1e-38)
+                c = x.astype(np.longdouble) / big
+                assert np.all(np.diff(w) >= 0)
+                small(v.T.astype(float) @ v - np.eye(m), 2 * e)
+                small((c @ v - v * (w / big)).astype(float), e)
+
+
+def test_dependent_calls_stay_apart():
+    """The second matrix is made of the first one's eigenvectors."""
+    source = """ptg 1
+graph g(a: float64[4, 4], b: float64[3, 3]) -> (w, u, x) {
+  w, v = Eigh(a)
+  c = Add(v, v.T)
+  u, _ = Eigh(c)
+  x, _ = Eigh(b)
+}
+"""
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(4, 4)), rng.normal(size=(3, 3))
+    w, u, x = ptg.run(source, a, b)
+    v = ptg.run(text("Eigh(a)", "a: float64[4, 4]", "w, v"), a)[1]
+    small(w - np.linalg.eigvalsh(a), 1e-13)
+    small(u - np.linalg.eigvalsh(v + v.T), 1e-13)
+    small(x - np.linalg.eigvalsh(b), 1e-13)
