@@ -1,5 +1,6 @@
 """lib/schur.ptg against SciPy: Schur forms and what is solved from them."""
 import numpy as np
+import onnx
 import ptg
 import pytensor
 import pytensor.tensor as pt
@@ -120,6 +121,70 @@ def test_riccati_of_batch():
             want = ptg.run(one, a[i], b, q[i], r)
             np.testing.assert_allclose(x[i], want, 1e-9)
             assert np.all(np.isnan(want)) == (i == 2)
+
+
+def nested(graph, depth=0):
+    """How deep loops stand in one another"""
+    inner = [nested(a.g, depth + (n.op_type == "Loop")) for n in graph.node for a in n.attribute if a.g.node]
+    return max(inner, default=depth)
+
+
+def lanes(n, count):
+    """Matrices that take unlike numbers of steps: all kinds, one with NaN among them"""
+    kinds = [*matrices(n)]
+    a = np.array([kinds[i % len(kinds)] + (np.eye(n) if i >= len(kinds) else 0) for i in range(count)]).reshape(count, n, n)
+    if n and count > 3:
+        a[3, n - 1, 0] = np.nan
+    return a
+
+
+BATCHES = [((17,), "17"), ((4, 3), "i, j"), ((1,), "i"), ((0,), "i"), ((2, 1, 2), "i, 1, k")]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("batch, dims", BATCHES)
+def test_schur_of_a_batch(dtype, batch, dims):
+    """Each matrix has the form that it has by itself, whatever steps the others take; no loop is over the batch."""
+    one = ptg.compile(text("Schur(a)", f"a: {dtype}[n, n]", "t, z"))
+    call = "Blockwise{core_op=Schur, signature='(m,m)->(m,m),(m,m)'}(a)"
+    many = ptg.compile(text(call, f"a: {dtype}[{dims}, n, n]", "t, z"), opset=13 if len(batch) > 1 else 18)
+    assert nested(onnx.load_model_from_string(many).graph) == nested(onnx.load_model_from_string(one).graph)
+    for n in (0, 1, 2, 3, 7):
+        a = lanes(n, int(np.prod(batch))).reshape(*batch, n, n).astype(dtype)
+        t, z = ptg.run(many, a)
+        assert t.shape == z.shape == a.shape and t.dtype == z.dtype == a.dtype
+        for at in np.ndindex(batch):
+            for got, want in zip((t[at], z[at]), ptg.run(one, a[at]), strict=True):
+                assert np.isnan(got).all() or not np.isnan(want).any()
+                np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("op", ["SolveSylvester", "TRSYL"])
+@pytest.mark.parametrize("batch, dims", BATCHES)
+def test_sylvester_of_a_batch(op, batch, dims):
+    """Blocks of one and of two rows at different places; one matrix for all items in place of each argument"""
+    sig = "(m,m),(n,n),(m,n)->(m,n)"
+    rng = np.random.default_rng(len(dims))
+    for has in ("111", "101", "011", "001", "110"):
+        args = ", ".join(f"{v}: float64[{dims + ', ' if h == '1' else ''}{d}]" for v, h, d in zip("abc", has, ("m, m", "n, n", "m, n")))
+        model = ptg.compile(text(f"Blockwise{{core_op={op}, signature='{sig}'}}(a, b, c)", args, "x"), opset=13 if len(batch) > 1 else 18)
+        for m, n in ((3, 7), (2, 1), (1, 2), (0, 3), (3, 0), (5, 5)):
+            lead = [batch if h == "1" else () for h in has]
+            a = rng.normal(size=(*lead[0], m, m)) + 6 * np.eye(m)
+            b = (lanes(n, int(np.prod(batch))).reshape(*batch, n, n) if lead[1] else rng.normal(size=(n, n))) + 6 * np.eye(n)
+            b = np.where(np.abs(b) > 1e10, b / 1e30, b)
+            if op == "TRSYL":
+                b = np.array([sl.schur(np.nan_to_num(v))[0] for v in b.reshape(-1, n, n)]).reshape(b.shape) if n else b
+            c = rng.normal(size=(*lead[2], m, n))
+            x = ptg.run(model, a, b, c)
+            assert x.shape == (*batch, m, n)
+            item = lambda v, l, at: v[at] if l else v
+            for at in np.ndindex(batch):
+                p, q, r = item(a, lead[0], at), item(b, lead[1], at), item(c, lead[2], at)
+                if np.isnan(q).any():
+                    assert np.isnan(x[at]).all()
+                else:
+                    np.testing.assert_allclose(p @ x[at] + x[at] @ q, r, atol=1e-12)
 
 
 EIG = {
