@@ -624,6 +624,48 @@ static struct value *make_finite(struct ctx *cx, struct node *n)
 	return NULL;
 }
 
+/*
+ * exp(x - (log(s) + m)), where s is the sum of e = exp(x - m), is e / s: the gradient of LogSumExp
+ * takes one exponential then, of which each costs as much as ten additions. Where x has infinities
+ * or NaN both are NaN; m is finite or NaN.
+ */
+static struct value *divide_by_sum(struct ctx *cx, struct node *n)
+{
+	struct value *z = n->in[0], *all, *x, *terms[2], *e;
+
+	if (!is_op(z, ONNX_Sub) || n->as_written)
+		return NULL;
+	x = current(z->def->in[0]);
+	all = current(z->def->in[1]);
+	if (!is_op(all, ONNX_Add))
+		return NULL;
+	for (int i = 0; i < 2; i++) {
+		terms[0] = current(all->def->in[i]);
+		terms[1] = current(all->def->in[1 - i]);
+		if (!is_op(terms[0], ONNX_Log))
+			continue;
+		struct value *s = current(terms[0]->def->in[0]);
+		e = is_op(s, ONNX_ReduceSum) ? current(s->def->in[0]) : NULL;
+		if (!e || !is_op(e, ONNX_Exp) || !same_type(cx, &s->type, &all->type) ||
+		    !same_type(cx, &e->type, &n->out[0]->type))
+			continue;
+		const struct value *y = current(e->def->in[0]);
+		if (!is_op(y, ONNX_Sub) || current(y->def->in[0]) != x ||
+		    current(y->def->in[1]) != terms[1])
+			continue;
+		z->uses--;
+		e->uses++;
+		s->uses++;
+		n->onnx = onnx_find(ONNX_Div, cx->opt.opset);
+		n->in = new_array(cx->arena, struct value *, 2);
+		n->in[0] = e;
+		n->in[1] = s;
+		n->nin = 2;
+		return NULL;
+	}
+	return NULL;
+}
+
 /* max(x, 0) is Relu, which ONNX Runtime fuses with a Gemm or Conv before it. Of x = -0 it is -0. */
 static struct value *make_relu(struct ctx *cx, struct node *n)
 {
@@ -691,6 +733,7 @@ static const struct rewrite {
 	{"reciprocal", ONNX_Div, make_reciprocal},
 	{"finite", ONNX_Not, make_finite},
 	{"relu", ONNX_Max, make_relu},
+	{"sum-of-exp", ONNX_Exp, divide_by_sum},
 	{"split", ONNX_Split, split_concat},
 };
 /* Those that look at the whole graph: dead drops nodes that nobody reads; splat: splats.c, guard:

@@ -57,6 +57,7 @@ SAVINGS = {
     "gemm": ("x: float64[n, 3], w: float64[3, 4], b: float64[4]", "y = x @ w + b", 1, 2),
     "reciprocal": ("x: float64[n]", "y = 1 / x", 1, 1),  # as many, of another operator
     "finite": ("x: float64[n]", "y = Invert(Or(Isnan(x), Isinf(x)))", 2, 4),
+    "sum-of-exp": ("x: float64[n, m]", "y = Exp(x - ExpandDims{axis=1}(LogSumExp{axis=1}(x)))", 6, 9),
     "split": ("a: float64[3], b: float64[4]", "p, q = Split{axis=0, n=2}(Join{axis=0}(a, b), int64([3, 4]))\n y = Sum(p) + Sum(q)", 3, 5),
     "fold": ("x: int64[n]", "y = (x + 0) * 2", 1, 2),
     "cse": ("x: float64[n]", "y = Exp(x) * Exp(x)", 2, 3),
