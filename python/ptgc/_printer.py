@@ -21,6 +21,7 @@ from pytensor.tensor.type_other import NoneTypeT
 from ptgc import _extend, _lib, _random, _text
 from ptgc._batch_scan import batched_scan
 from ptgc._draws import graph_of_draw
+from ptgc._ode import graph_of_ode
 from ptgc._ops import (
     INDEXING,
     batched,
@@ -277,6 +278,8 @@ class Printer:
         if (graph := graph_of_draw(node)) is not None:
             given = [a for a, v in zip(args, node.inputs) if not isinstance(v.type, NoneTypeT)]
             return self.fn_call(graph, type(op).__name__, given)
+        if (graph := graph_of_ode(node, bool(self.uses.get(node.outputs[-1])))) is not None:
+            return self.fn_call(graph, "solution", args)
         check_perform(op)
         if isinstance(op, Scan):
             return self.scan(op, args)

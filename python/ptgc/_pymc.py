@@ -58,13 +58,11 @@ fn BatchedDiag(x: F[m, n]) -> (y: F[m, n, n]) {
   y = AllocDiag{axis1=1, axis2=2}(x)
 }
 """
-SOLVER = "it calls SciPy's solver of differential equations: write the steps as a scan"
 TEXTS = {
     "pymc.distributions.dist_math.I0e": "I0e",
     "pymc.distributions.dist_math.I1e": "I1e",
     "pymc.distributions.dist_math.SplineWrapper": spline_text,
     "pymc.math.BatchedDiag": DIAGONALS,
-    "pymc.ode.ode.DifferentialEquation": refuse(SOLVER),
     "pymc.distributions.continuous._PolyaGammaLogDistFunc": polya_gamma_text,
     "pymc.distributions.continuous.PolyaGammaRV": refuse("the package polyagamma draws"),
     "pymc.distributions.multivariate.CARRV": refuse("SciPy draws, by sparse matrices"),

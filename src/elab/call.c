@@ -247,8 +247,8 @@ static struct cv call_query(struct elab *e, bool rank, struct cv *args, uint32_t
 	return (struct cv){.kind = CV_DTYPE, .span = s, .u.dtype = v->type.dtype};
 }
 
-/* flag("name"): is -fname on? flag("float64"): does the target have float64? Known at compile time.
- */
+/* flag("name"): is -fname on? flag("float64"): does the target have float64? flag("float32"): is
+ * --float32 given? Known at compile time. */
 static struct cv call_flag(struct elab *e, struct cv *args, uint32_t nargs, struct span s)
 {
 	const char *names[NUMERICS_COUNT], *name, *near;
@@ -270,6 +270,8 @@ static struct cv call_flag(struct elab *e, struct cv *args, uint32_t nargs, stru
 	if (!strcmp(name, "float64"))
 		return (struct cv){
 			.kind = CV_BOOL, .span = s, .u.b = e->cx->opt.target != PTGC_PORTABLE};
+	if (!strcmp(name, "float32"))
+		return (struct cv){.kind = CV_BOOL, .span = s, .u.b = e->cx->opt.float32};
 	near = did_you_mean(name, names, NUMERICS_COUNT);
 	elab_error(e, args[0].span, E_OPTION, "there is no flag \"%s\" of numerics%s%s%s", name,
 		   near ? ", did you mean \"" : "", near ? near : "", near ? "\"?" : "");

@@ -6,11 +6,14 @@ constants. `draws` are values of the distribution, at which all functions are co
 
 import sys
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
+import scipy.integrate
 
 sys.path.append(str(Path(__file__).parents[1] / "run"))
 from truth import polya_gamma_float  # noqa: E402
@@ -278,10 +281,25 @@ def minibatch():
     pm.Normal("y", pm.Normal("mu", 0, 1), 1, observed=data, total_size=100)
 
 
+# In the place of SciPy's odeint as PyMC calls it, whose results have errors of 1e-7
+pm.ode.ode.scipy = SimpleNamespace(integrate=SimpleNamespace(
+    odeint=partial(scipy.integrate.odeint, rtol=1e-13, atol=1e-13, mxstep=5000)))  # fmt: skip
+
+
+def ode_system():
+    def infections(y, t, p):
+        return [-p[0] * y[0] * y[1], p[0] * y[0] * y[1] - p[1] * y[1]]
+
+    sir = pm.ode.DifferentialEquation(infections, times=np.linspace(1, 10, 12), n_states=2, n_theta=2)
+    first = pm.Beta("first", 1, 30)
+    y = sir(y0=[1 - first, first], theta=[pm.LogNormal("beta", 0.5, 0.3), 0.4])
+    pm.LogNormal("y", pm.math.log(y), 0.5, observed=np.full((12, 2), 0.3))
+
+
 def ode():
     decay = pm.ode.DifferentialEquation(lambda y, t, p: [-p[0] * y[0]], times=np.arange(1, 4), n_states=1, n_theta=1)
     pm.Normal("y", decay(y0=[1.0], theta=[pm.HalfNormal("k", 1)]), 0.1, observed=np.ones((3, 1)))
 
 
 MODELS = [wishart_bartlett, hsgp, hsgp_periodic, marginal_gp, latent_gp, sparse_gp, imputed, imputed_vectors,
-          zero_sum, ordered, interpolated_prior, circular, minibatch, simulator, ode]  # fmt: skip
+          zero_sum, ordered, interpolated_prior, circular, minibatch, simulator, ode, ode_system]  # fmt: skip

@@ -1,0 +1,120 @@
+"""pm.ode.DifferentialEquation, whose op calls SciPy's odeint in Python, as a call of ``Odeint`` of the library ``ode``.
+PyMC is not imported: its op is found by the name of its class."""
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+from pytensor.compile.mode import optdb
+from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.basic import Apply, Constant, Variable
+from pytensor.graph.fg import FunctionGraph
+from pytensor.graph.op import Op
+from pytensor.graph.replace import graph_replace
+from pytensor.graph.traversal import graph_inputs
+from pytensor.tensor.blockwise import Blockwise
+
+from ptgc._batch import vectorized
+
+NAME = "pymc.ode.ode", "DifferentialEquation"
+FEW = 8  # states whose derivatives are formulas of single numbers
+
+
+class Odeint(Op):
+    """States [points, times, n] from y0 [points, n] and p [points, m]; and with ``slopes`` their derivatives
+    [points, times, n, n + m]. ``fgraph`` has the rates of change, their Jacobian and the derivatives by p."""
+
+    __props__ = ("fgraph", "slopes", "t0", "times")
+
+    def __init__(self, fgraph, times, t0, slopes):
+        self.fgraph, self.times, self.t0, self.slopes = fgraph, times, t0, slopes
+
+    def make_node(self, y0, p):
+        k, n, m = len(self.times), y0.type.shape[1], p.type.shape[1]
+        given = [pt.constant(np.array(v, "float64")) for v in (self.times, self.t0)]
+        shapes = ((None, k, n), (None, k, n, n + m))[: 1 + self.slopes]
+        return Apply(self, [y0, p, *given], [pt.TensorType("float64", s)() for s in shapes])
+
+    def ptg_call(self, printer, args):
+        printer.libraries.add("ode")
+        f = printer.fn_property(self.fgraph, "rates").replace("fn=", "f=", 1)
+        y0, p, times, t0 = args
+        name, jacobian = ("OdeintSlopes", "") if self.slopes else ("Odeint", ", jacobian=True")
+        return f"{name}{{{f}{jacobian}}}({y0}, {times}, {p}, {t0})"
+
+    def perform(self, node, inputs, outputs):
+        raise NotImplementedError("it is a solver in ONNX models alone")
+
+
+def differentiated(op, slopes: bool) -> tuple[list[Variable], list[Variable]]:
+    """The inputs y, t, p and the rates of change, their Jacobian and the derivatives by p of the user's function."""
+    n, m = op.n_states, op.n_theta
+    t = pt.dscalar("t")
+    if n <= FEW:
+        ys, ps = [pt.dscalar(f"y{i}") for i in range(n)], [pt.dscalar(f"p{i}") for i in range(m)]
+        y, p = pt.stack(ys), pt.stack(ps)
+    else:
+        y, p = pt.vector("y", shape=(n,), dtype="float64"), pt.vector("p", shape=(m,), dtype="float64")
+    rates = op.func(y, t, p)
+    rates = pt.atleast_1d(rates) if isinstance(rates, pt.TensorVariable) else pt.stack(list(rates), axis=0)
+    if rates.ndim != 1 or rates.type.shape[0] not in (None, n):
+        raise TypeError(f"its function gives rates of the shape {rates.type.shape}, but there are {n} states")
+    rates = pt.specify_shape(pt.cast(rates, "float64"), (n,))
+    hidden = {y, t, p, *(ys + ps if n <= FEW else [])}
+    for v in graph_inputs([rates]):
+        if v not in hidden and not isinstance(v, Constant):
+            kind = "shared variable" if isinstance(v, SharedVariable) else "variable"
+            raise TypeError(f"its function reads the {kind} {v.name or v} from outside: pass it in theta")
+    if n > FEW:
+        options = {"disconnected_inputs": "ignore", "vectorize": True}
+        jacobian = pytensor.gradient.jacobian(rates, y, **options)
+        by_p = [pytensor.gradient.jacobian(rates, p, **options)] if slopes else []
+        return [y, t, p], [rates, jacobian, *by_p]
+    # indices of stacked numbers become the numbers, so that derivatives are formulas, and most of them 0
+    graph = FunctionGraph([*ys, t, *ps], [rates[i] for i in range(n)], clone=False)
+    optdb["canonicalize"].query("+canonicalize").rewrite(graph)
+    each = list(graph.outputs)
+    wrt = [*ys, *(ps if slopes else [])]
+    slope = [pytensor.grad(r, wrt, disconnected_inputs="ignore", null_gradients="return") for r in each]
+    results = [pt.stack(each)]
+    results += [pt.stack([pt.stack(row[a:b]) for row in slope]) for a, b in ((0, n), (n, n + m))[: 2 if slopes else 1]]
+    y, p = pt.vector("y", shape=(n,), dtype="float64"), pt.vector("p", shape=(m,), dtype="float64")
+    parts = {v: x[i] for x, vs in ((y, ys), (p, ps)) for i, v in enumerate(vs)}
+    return [y, t, p], graph_replace(results, parts, strict=False)
+
+
+def rates_graph(op, slopes: bool) -> FunctionGraph:
+    """The same for any number of points."""
+    from ptgc.linker import rewritten
+
+    inputs, outputs = differentiated(op, slopes)
+    inputs, outputs, _ = vectorized(inputs, outputs, "points")
+    inputs, outputs, _, _ = rewritten(inputs, outputs, {})
+    for v, name in zip(outputs, ("rates", "jacobian", "by_p")):
+        v.name = name
+    return FunctionGraph(inputs, outputs, clone=True)
+
+
+def graph_of_ode(node: Apply, slopes: bool) -> FunctionGraph | None:
+    """What a DifferentialEquation, or a Blockwise of one, computes: its states and, with ``slopes``, their derivatives."""
+    op = node.op.core_op if isinstance(node.op, Blockwise) else node.op
+    if not any((c.__module__, c.__qualname__) == NAME for c in type(op).__mro__):
+        return None
+    t0, *times = (float(t) for t in op._augmented_times)
+    steps = np.diff([t0, *times])
+    if not (np.all(steps >= 0) or np.all(steps <= 0)):
+        raise TypeError("its times are not in order")
+    inputs = [v.type() for v in node.inputs]
+    lead = inputs[0].type.ndim - 1
+    wide = [pt.specify_shape(pt.cast(v, "float64"), (*[None] * lead, size))
+            for v, size in zip(inputs, (op.n_states, op.n_theta))]  # fmt: skip
+    batch = pt.broadcast_shape(*(v[..., 0] for v in wide)) if lead else ()
+    flat = [pt.broadcast_to(v, (*batch, size)).reshape((-1, size)) if lead else v[None]
+            for v, size in zip(wide, (op.n_states, op.n_theta))]  # fmt: skip
+    found = Odeint(rates_graph(op, slopes), tuple(times), t0, slopes)(*flat, return_list=True)
+    if not slopes:  # nobody reads them
+        found.append(pt.zeros((flat[0].shape[0], len(times), op.n_states, op.n_p)))
+    results = []
+    for v, like in zip(found, node.outputs):
+        v = v.reshape((*batch, *(v.shape[i] for i in range(1, v.ndim)))) if lead else v[0]
+        results.append(pt.cast(v, like.type.dtype))
+    return FunctionGraph(inputs, results, clone=False)
