@@ -129,5 +129,6 @@ void ort_defend(struct ctx *cx, struct graph *g)
 	prevent_fusion(cx, g);
 	part_casts(cx, g);
 	stretch_operands(cx, g);
+	number_columns(cx, g);
 	hide_conditions(cx, g);
 }

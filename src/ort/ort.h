@@ -30,6 +30,8 @@ void prevent_fusion(struct ctx *cx, struct graph *g);
 void part_casts(struct ctx *cx, struct graph *g);
 /* stretch.c: operands that are broadcast along short axes get the shape of the result before */
 void stretch_operands(struct ctx *cx, struct graph *g);
+/* columns.c: constant numbers beside columns get as many axes */
+void number_columns(struct ctx *cx, struct graph *g);
 /* conditions.c: ifs whose conditions are computed from constants */
 void hide_conditions(struct ctx *cx, struct graph *g);
 /* branches.c: choices of one bool become ifs: after place_checks(), as nodes go into branches */

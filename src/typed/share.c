@@ -24,6 +24,7 @@
 #define MAX_DIM_TERMS 200  /* lowering follows no longer expressions */
 #define MIN_WEIGHT    16   /* nodes of an op that is worth the look */
 #define MAX_ROWS      8    /* of matrices of a pair: of larger ones numbers count, not nodes */
+#define MAX_VIEWS     4    /* of an argument, one behind the other, that are looked through */
 
 /* What is known of a value. level is that of round `round`. */
 struct mark {
@@ -158,6 +159,49 @@ static int sharable(struct share *s, const struct node *n)
 	    (!is_open(s, &n->in[0]->type) && !small_size(s, &n->in[0]->type)))
 		return -1;
 	return kind;
+}
+
+/* ---- axes of length 1 ---- */
+
+/* Is v an array of a lower or higher rank with the same elements? */
+static bool is_same_but_axes(struct share *s, const struct value *v)
+{
+	const struct node *n = v->def;
+
+	if (!n || (n->op != &op_table[OP_ExpandDims] && n->op != &op_table[OP_Squeeze]))
+		return false;
+	const struct type *from = &n->in[0]->type,
+			  *small = from->rank < v->type.rank ? from : &v->type;
+	const struct type *large = small == from ? &v->type : from;
+	uint32_t j = 0;
+	for (uint32_t i = 0; i < large->rank; i++)
+		if (!dim_is_one(s->cx, large->dims[i]) || small->rank - j == large->rank - i)
+			j++;
+	return j == small->rank && from->dtype == v->type.dtype;
+}
+
+/* Gammaln(ExpandDims(x)) is ExpandDims(Gammaln(x)), so that Gammaln and Psi of x and of
+ * ExpandDims(x) have one argument. */
+static void move_axes_behind_calls(struct share *s, struct block *b)
+{
+	for (struct node *n = b->first, *before = NULL; n; before = n, n = n->next) {
+		for (uint32_t i = 0; n->blocks && n->blocks[i]; i++)
+			move_axes_behind_calls(s, n->blocks[i]);
+		for (int i = 0;
+		     i < MAX_VIEWS && kind_of(s, n) >= 0 && is_same_but_axes(s, n->in[0]); i++) {
+			const struct node *view = n->in[0]->def;
+			struct block made = {0};
+			struct node *call =
+				graph_node(s->cx, &made, n->op, n->props, view->in, 1, n->span);
+			call->next = n;
+			*(before ? &before->next : &b->first) = call;
+			b->nnodes++;
+			n->op = view->op;
+			n->props = view->props;
+			n->in = call->out;
+			n = call;
+		}
+	}
 }
 
 /* ---- once for the graph: what values are needed, and which are constant */
@@ -535,6 +579,7 @@ void share_calls(struct ctx *cx, struct graph *g)
 
 	if (!cx->opt.share_calls || cx->errors || !has_calls(&s, g->block))
 		return;
+	move_axes_behind_calls(&s, g->block);
 	for (uint32_t i = 0; i < g->states.len; i++)
 		if (g->states.at[i].next)
 			mark_of(&s, g->states.at[i].next)->needed = true;

@@ -196,3 +196,16 @@ def test_many():
     model = ptg.compile(text)
     assert nodes(model) < 1000
     np.testing.assert_allclose(ptg.run(model, *x), ss.gammaln(x).sum(), rtol=1e-13)
+
+
+@pytest.mark.parametrize("view, back", [("ExpandDims{axis=1}", "Squeeze{axis=1}"), ("ExpandDims{axis=0}", "Squeeze{axis=0}")])
+def test_axes_of_length_one_are_no_other_argument(view, back):
+    """What Gammaln and Psi have in common is computed once for x and a view of x with more axes."""
+    text = f"""graph g(x: float64[20]) -> (y, z) {{
+      y = Gammaln({view}(x))
+      z = Psi({back}({view}(x))) * Gammaln({back}({view}(x)))
+    }}"""
+    x = np.linspace(0.1, 9, 20)
+    y, z = both(text, x)
+    np.testing.assert_allclose(y.ravel(), ss.gammaln(x), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(z, ss.psi(x) * ss.gammaln(x), rtol=1e-12, atol=1e-14)
