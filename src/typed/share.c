@@ -187,8 +187,9 @@ static void move_axes_behind_calls(struct share *s, struct block *b)
 	for (struct node *n = b->first, *before = NULL; n; before = n, n = n->next) {
 		for (uint32_t i = 0; n->blocks && n->blocks[i]; i++)
 			move_axes_behind_calls(s, n->blocks[i]);
-		for (int i = 0;
-		     i < MAX_VIEWS && kind_of(s, n) >= 0 && is_same_but_axes(s, n->in[0]); i++) {
+		for (int i = 0; i < MAX_VIEWS && kind_of(s, n) >= 0 && !n->op->pair &&
+				is_same_but_axes(s, n->in[0]);
+		     i++) {
 			const struct node *view = n->in[0]->def;
 			struct block made = {0};
 			struct node *call =

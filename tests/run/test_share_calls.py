@@ -209,3 +209,14 @@ def test_axes_of_length_one_are_no_other_argument(view, back):
     y, z = both(text, x)
     np.testing.assert_allclose(y.ravel(), ss.gammaln(x), rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(z, ss.psi(x) * ss.gammaln(x), rtol=1e-12, atol=1e-14)
+
+
+def test_axes_of_matrices_stay():
+    text = """graph g(x: float64[1, 3, 3]) -> (w, v) {
+      w, _ = Eigh(Squeeze{axis=0}(x))
+      v, _ = Eigh(2 * Squeeze{axis=0}(x))
+    }"""
+    x = np.diag([1.0, 2, 4])[None] + 0.1
+    w, v = ptg.run(text, x)
+    np.testing.assert_allclose(w, np.linalg.eigvalsh(x[0]), rtol=1e-12)
+    np.testing.assert_allclose(v, 2 * np.linalg.eigvalsh(x[0]), rtol=1e-12)
