@@ -17,7 +17,10 @@ from pytensor.tensor.linalg.products import kron
 from pytensor.tensor.extra_ops import fill_diagonal, fill_diagonal_offset
 from pytensor.tensor.fft import IRFFTOp, RFFTOp
 from pytensor.tensor.math import Dot, ProdWithoutZeros
+from pytensor.tensor import linalg as ptl
+from pytensor.tensor.linalg.constructors import BlockDiagonal
 from pytensor.tensor.linalg.decomposition.cholesky import Cholesky
+from pytensor.tensor.linalg.solvers.lstsq import Lstsq, TensorSolve
 from pytensor.tensor.signal.conv import convolve1d
 from pytensor.tensor.sort import ArgSortOp, SortOp
 
@@ -268,6 +271,71 @@ def test_forms_of_the_whole_batch(name):
         if ".inc(" in name and OPSETS[k % len(OPSETS)] < 16:
             continue  # no operator adds there
         assert "Loop" not in [n.op_type for n in onnx.load_model_from_string(e.model).graph.node]
+
+
+def most_loops(graph, depth=0):
+    """How deep loops stand in one another"""
+    inner = [most_loops(a.g, depth + (n.op_type in ("Loop", "Scan"))) for n in graph.node for a in n.attribute if a.g.node]
+    return max(inner, default=depth)
+
+
+# name: (the core op, the core shapes of its inputs, which inputs have a batch)
+SOLVERS = {
+    "TensorInv": (lambda a: ptl.tensorinv(a, ind=1), [(6, 2, 3)], ("1",)),
+    "TensorSolve": (TensorSolve(), [(2, 3, 2, 3), (2, 3)], ("11", "10", "01")),
+    "TensorSolve with axes": (TensorSolve(axes=(0, 2)), [(2, 2, 3, 3), (2, 3)], ("11", "10", "01")),
+    "Lstsq of tall matrices": (Lstsq(), [(5, 3), (5, 2), ()], ("110", "100", "010", "001", "111")),
+    "Lstsq of wide matrices": (Lstsq(), [(2, 4), (2, 1), ()], ("110", "100", "010")),
+    "Lstsq of a vector": (Lstsq(), [(3, 1), (3, 4), ()], ("110",)),
+    "BlockDiagonal": (BlockDiagonal(2), [(2, 3), (1, 2)], ("11", "10", "01")),
+    "BlockDiagonal of four": (BlockDiagonal(4), [(2, 1), (0, 2), (1, 1), (2, 0)], ("1111", "0100", "0001")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_solvers_take_the_whole_batch(name):
+    f, shapes, patterns = SOLVERS[name]
+    core = [pt.tensor(dtype="float64", shape=s) for s in shapes]
+    made = f(*core)
+    node = (made[0] if isinstance(made, list | tuple) else made).owner
+    ranks = [[v.type.ndim for v in vs] for vs in (node.inputs, node.outputs)]
+    one = pytensor.function(core, node.outputs, mode="FAST_COMPILE")
+    loops = most_loops(onnx.load_model_from_string(ptgc.compile_onnx(core, node.outputs, optimize=False).model).graph)
+    rng = np.random.default_rng(4)
+    for pattern, (k, (batch, kind)) in itertools.product(patterns, enumerate(BATCHES)):
+        args, inputs = [], []
+        for s, moves in zip(shapes, pattern):
+            lead = batch if moves == "1" else ()
+            a = rng.normal(size=(*lead, *s)) if s else np.full(lead, 1e-9)
+            if name.startswith("Tensor") and s == shapes[0]:
+                a *= 1 + 9 * (rng.permuted(np.arange(a.size).reshape(a.shape), axis=-1) % 3 == 0)
+            args.append(a)
+            inputs.append(pt.tensor(dtype="float64", shape=(*[None] * (len(lead) if kind == "open" else 0), *a.shape[len(lead) if kind == "open" else 0:])))
+        out = Blockwise(node.op, signature=safe_signature(*ranks)).make_node(*inputs).outputs
+        e = ptgc.compile_onnx(inputs, out, optimize=False, opset=OPSETS[k % len(OPSETS)])
+        got = e(*args)
+        for at in np.ndindex(batch):
+            want = one(*[a[at] if moves == "1" else a for a, moves in zip(args, pattern)])
+            for g, w in zip(got, want, strict=True):
+                assert g.dtype == w.dtype and g.shape == (*batch, *w.shape)
+                np.testing.assert_allclose(g[at], w, rtol=1e-9, atol=1e-11)
+        if len(batch) == 1 and batch != (1,):
+            assert most_loops(onnx.load_model_from_string(e.model).graph) <= loops
+
+
+def test_lstsq_of_unlike_ranks():
+    """Sums of squares are there for all items or for none; all else has a value."""
+    a, b = np.random.default_rng(1).normal(size=(3, 4, 2)), np.ones((3, 4, 1))
+    text = "graph g(a: float64[k, m, n], b: float64[k, m, c]) -> (x, rest, rank, s) { x, rest, rank, s = Blockwise{core_op=Lstsq, signature='(m,n),(m,c),()->(n,c),(r),(),(q)'}(a, b, 1e-10) }"
+    a[1, :, 1] = a[1, :, 0]
+    with pytest.raises(Exception, match="ndices|ndex"):
+        ptg.run(text, a, b)
+    x, rank = ptg.run(text.replace("-> (x, rest, rank, s)", "-> (x, rank)").replace("x, rest, rank, s =", "x, _, rank, _ ="), a, b)
+    assert list(rank) == [2, 1, 2]
+    for i in range(3):
+        np.testing.assert_allclose(x[i], np.linalg.lstsq(a[i], b[i], rcond=1e-10)[0], rtol=1e-10)
+    a[:, :, 1] = a[:, :, 0]
+    assert ptg.run(text, a, b)[1].shape == (3, 0)
 
 
 @pytest.mark.parametrize("rank", [1, 2])

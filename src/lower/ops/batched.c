@@ -313,6 +313,29 @@ bool batch_kron(struct batched *m)
 	return reshaped(m, new_node(m, OP_Mul, NULL, in, 2), t.dims, t.rank);
 }
 
+/* The inverses of the items as matrices */
+bool batch_tensorinv(struct batched *m)
+{
+	struct ctx *cx = m->b->cx;
+	struct value *x = low(m->b, whole(m, 0));
+	struct node core = {.op = m->core->op, .props = m->core->props};
+	uint32_t rows = (uint32_t)prop_int(cx, &core, "ind");
+	struct opref *inverse = new (cx->arena, struct opref);
+	struct cv *props = new_array(cx->arena, struct cv, 3);
+	dim *d = new_dims(cx, m->rank + 2);
+
+	memcpy(d, x->type.dims, m->rank * sizeof(dim));
+	d[m->rank] = dims_product(cx, x->type.dims + m->rank, rows);
+	d[m->rank + 1] = dims_product(cx, x->type.dims + m->rank + rows, m->ranks[0] - rows);
+	x = reshape(m->b, x, d, m->rank + 2);
+	x = held_by(m->b, x, x->type, m->b->span);
+	inverse->op = &op_table[OP_MatrixInverse];
+	props[0] = (struct cv){.kind = CV_OP, .u.op = inverse};
+	props[1] = props[2] = (struct cv){.kind = CV_NONE};
+	struct type t = m->n->out[0]->type;
+	return reshaped(m, new_node(m, OP_Blockwise, props, &x, 1), t.dims, t.rank);
+}
+
 /* Transforms along all axes but the first, which holds all items */
 bool batch_fft(struct batched *m)
 {

@@ -46,22 +46,31 @@ static struct value *typed_value(struct build *b, struct value *v)
 	return r;
 }
 
+/* `lead` is 1 where a and b have a batch in front, of which each item has the result of its own. */
 bool lower_tensorsolve(struct build *b, struct node *n)
 {
 	const dim *d = n->out[0]->type.dims;
-	dim *square = new_dims(b->cx, 2), *column = new_dims(b->cx, 2); /* a type keeps them */
-	int64_t order[MAX_RANK];
+	uint32_t lead = n->out[0]->type.rank - 2u, rank = n->in[0]->type.rank - lead;
+	dim *square = new_dims(b->cx, 3), *column = new_dims(b->cx, 3); /* a type keeps them */
+	int64_t order[MAX_RANK] = {0};
+	struct type item = type_of((enum dtype)n->in[0]->type.dtype, rank, NULL);
+	struct value *first = graph_value(b->cx, item, b->span);
+	struct node core = {.op = n->op, .props = n->props, .in = &first, .span = n->span};
 
-	square[0] = square[1] = column[0] = dim_mul(b->cx, d[0], d[1]);
-	column[1] = dim_const(b->cx, 1);
-	if (!tensorsolve_order(b->cx, n, order))
+	square[0] = column[0] = d[0];
+	square[lead] = square[lead + 1] = column[lead] = dim_mul(b->cx, d[lead], d[lead + 1]);
+	column[lead + 1] = dim_const(b->cx, 1);
+	if (!tensorsolve_order(b->cx, &core, order + lead))
 		return false;
+	for (uint32_t i = 0; i < rank; i++)
+		order[lead + i] += lead;
+	struct value *x = transpose(b, low(b, n->in[0]), order);
 	struct value *in[2] = {
-		typed_value(b, reshape(b, transpose(b, low(b, n->in[0]), order), square, 2)),
-		typed_value(b, reshape(b, low(b, n->in[1]), column, 2)),
+		typed_value(b, reshape(b, x, square, lead + 2)),
+		typed_value(b, reshape(b, low(b, n->in[1]), column, lead + 2)),
 	};
 	struct value *r = eliminate(b, "_Solve_pivots", in, 2);
 	if (r)
-		lowered(b, n, 0, reshape(b, r, d, 2));
+		lowered(b, n, 0, reshape(b, r, d, lead + 2));
 	return r != NULL;
 }
