@@ -208,9 +208,7 @@ take a Loop over the items:
 | op | why |
 |---|---|
 | slices whose bounds differ between items, masks, Nonzero, Unique, ARange, Eye, Bartlett, Alloc and Reshape to shapes that differ | lengths depend on the item: PyTensor raises where they differ |
-| Convolve1d, Convolve2d | the longer input is padded, which is known for each item alone; ONNX's Conv takes one kernel for all items |
 | Fourier | not written yet |
-| Lstsq, TensorSolve, TensorInv, BlockDiagonal | not written yet: the fns of the library take one matrix |
 | Dot22Scalar, Gemm, Gemv, CGemv, Ger, Choose, RavelMultiIndex, UnravelIndex, JoinDims and SplitDims of unlike shapes | not written yet; PyTensor makes no Blockwise of them unless a compiled function is vectorized |
 | SearchsortedOp of more than 256 sorted elements that differ between items, or with a sorter that does | not written yet |
 | Pad whose widths differ between items, or with stat_length | not written yet |

@@ -21,7 +21,7 @@ from pytensor.tensor import linalg as ptl
 from pytensor.tensor.linalg.constructors import BlockDiagonal
 from pytensor.tensor.linalg.decomposition.cholesky import Cholesky
 from pytensor.tensor.linalg.solvers.lstsq import Lstsq, TensorSolve
-from pytensor.tensor.signal.conv import convolve1d
+from pytensor.tensor.signal.conv import Convolve1d, Convolve2d, convolve1d
 from pytensor.tensor.sort import ArgSortOp, SortOp
 
 import ptg
@@ -321,6 +321,43 @@ def test_solvers_take_the_whole_batch(name):
                 np.testing.assert_allclose(g[at], w, rtol=1e-9, atol=1e-11)
         if len(batch) == 1 and batch != (1,):
             assert most_loops(onnx.load_model_from_string(e.model).graph) <= loops
+
+
+CONVOLUTIONS = [("float64", (9,), (4,)), ("float32", (4,), (9,)), ("int64", (5,), (5,)), ("float16", (6,), (1,)),
+                ("float64", (5, 6), (2, 3)), ("float32", (5, 6), (2, 3)), ("float32", (3, 2), (3, 4)), ("int32", (4, 4), (1, 3))]  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["full", "valid", "at run time"])
+@pytest.mark.parametrize("dtype, x, k", CONVOLUTIONS)
+def test_convolutions_take_the_whole_batch(dtype, x, k, mode):
+    """One kernel for all items, a kernel for each, one image for all kernels; with NaN and infinities in one item"""
+    rng = np.random.default_rng(6)
+    full = ps.as_scalar(np.bool_(mode == "full")) if mode != "at run time" else pt.tensor("full", dtype="bool", shape=())
+    core = [pt.tensor(dtype=dtype, shape=s) for s in (x, k)]
+    op = Convolve1d() if len(x) == 1 else Convolve2d("direct" if dtype != "float16" else "auto")
+    dims = ",".join("ij"[: len(x)])
+    signature = f"({dims}),({dims.upper()}),()->({dims.lower().replace('i', 'p').replace('j', 'q')})"
+    one = pytensor.function([*core, *([full] if mode == "at run time" else [])], op(*core, full), mode="FAST_COMPILE")
+    for pattern, (n, (batch, kind)) in itertools.product(("11", "10", "01"), enumerate(BATCHES)):
+        args, inputs = [], []
+        for s, moves in zip((x, k), pattern):
+            lead = batch if moves == "1" else ()
+            a = rng.integers(-4, 5, (*lead, *s)).astype(dtype)
+            if len(a) > 1 and lead and dtype == "float64" and len(s) == 1:
+                a[0, ..., 1], a[1, ..., 2] = np.nan, np.inf
+            args.append(a)
+            opened = len(lead) + (len(s) if n == 2 else 0) if kind == "open" else 0
+            inputs.append(pt.tensor(dtype=dtype, shape=(*[None] * opened, *a.shape[opened:])))
+        run = [full] if mode == "at run time" else []
+        out = Blockwise(op, signature=signature)(*inputs, full)
+        e = ptgc.compile_onnx([*inputs, *run], out, optimize=False, opset=OPSETS[n % len(OPSETS)])
+        assert not most_loops(onnx.load_model_from_string(e.model).graph)
+        for flag in [[np.bool_(False)], [np.bool_(True)]] if run else [[]]:
+            (got,) = e(*args, *flag)
+            for at in np.ndindex(batch):
+                want = one(*[a[at] if moves == "1" else a for a, moves in zip(args, pattern)], *flag)
+                assert got.dtype == want.dtype and got.shape == (*batch, *want.shape)
+                np.testing.assert_array_equal(got[at], want)
 
 
 def test_lstsq_of_unlike_ranks():
