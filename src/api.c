@@ -101,6 +101,8 @@ static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 	words_of_generators(cx, g);
 	split_complex(cx, g);
 	arena_empty(cx->scratch);
+	choose_early(cx, g);
+	arena_empty(cx->scratch);
 	/* OpenVINO computes an Abs in place of joined arguments that others still read */
 	if (cx->opt.target != PTGC_PORTABLE)
 		share_calls(cx, g);
@@ -226,6 +228,7 @@ static const struct flag {
 } flags[] = {
 	{"fold", offsetof(struct options, fold)},
 	{"cse", offsetof(struct options, cse)},
+	{"choices", offsetof(struct options, choices)},
 	{"share-calls", offsetof(struct options, share_calls)},
 };
 

@@ -43,6 +43,7 @@ from ptgc.errors import Problem, UnsupportedError, part_of
 NO_TYPE = "ONNX has no such type"
 INLINE_WIDTH = 60  # a longer expression becomes a statement
 REPEAT_WIDTH = 20  # a longer constant that is used more than once becomes one too
+REPEAT_BYTES = 16384  # of a file("..."): the compiler merges equal constants up to this size
 TYPED_INT = re.compile(r"u?int\d+\((-?\d+)\)\Z")
 INDEXABLE = re.compile(r"(`([^`]|``)*`|[^\W\d]\w*)\Z|[A-Z][\w.]*[({].*\)\Z", re.S)
 
@@ -220,7 +221,7 @@ class Printer:
                 label, k = f"{name}_{k}", k + 1
             self.tensors[label] = data
             text = f"file({_text.string(self.file_of(label))})"
-            if not v.name and self.uses.get(v, 0) < 2:
+            if not v.name and (self.uses.get(v, 0) < 2 or data.nbytes <= REPEAT_BYTES):
                 return text  # a constant with a name is kept under it in the model
         elif not v.name and (len(text) <= REPEAT_WIDTH or self.uses.get(v, 0) < 2):
             return text

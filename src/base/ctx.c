@@ -68,6 +68,7 @@ static bool fill(struct ctx *cx)
 	cx->opt.target = PTGC_ORT_CPU;
 	cx->opt.fold = true;
 	cx->opt.cse = true;
+	cx->opt.choices = true;
 	cx->opt.share_calls = true;
 	set_math(cx, PTGC_STANDARD);
 	cx->names = intern_new(cx);

@@ -14,6 +14,9 @@ void refuse_float64(struct ctx *cx, const struct graph *g);
 /* generators.c: generators of random numbers become the words of their states, which are uint64
  * along one more axis. */
 void words_of_generators(struct ctx *cx, struct graph *g);
+/* choices.c: of what constants choose from, and what is compared or guarded twice, one is computed.
+ * -fno-choices leaves all. */
+void choose_early(struct ctx *cx, struct graph *g);
 /* share.c: calls of one op of the library, such as Gammaln, on small arrays of a block become one
  * call on all of them, joined. -fno-share-calls leaves them. */
 void share_calls(struct ctx *cx, struct graph *g);

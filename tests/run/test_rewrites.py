@@ -62,6 +62,7 @@ SAVINGS = {
     "fold": ("x: int64[n]", "y = (x + 0) * 2", 1, 2),
     "cse": ("x: float64[n]", "y = Exp(x) * Exp(x)", 2, 3),
     "splat": ("x: float64[]", "y = x + Alloc(float64(2), 1000)", 2, 1),  # more nodes, fewer bytes
+    "choices": ("x: float64[3]", "y = Switch(bool([1, 0, 1]), Sigmoid(x), Sigmoid(-x))", 5, 10),
     "share-calls": ("a: float64[3], b: float64[4]", "y = Sum(Gammaln(a)) + Sum(Gammaln(b))", 49, 91),
     "guard": ("x: float64[], v: float64[3]", "s = Exp(x)\n y = Switch(s >= 0.0, v * s, -inf) - x", 3, 5),
     "dead": ("x: float64[n]", "z = Exp(x)\n y = Sqrt(x)", 1, 2),

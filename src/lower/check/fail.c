@@ -9,6 +9,8 @@
  *	Gather(Unsqueeze(v), Where(cond, 0, 1)) of a single number and all else
  * A condition of one element is subtracted instead: Gather(v, [1, 2, 3] - Cast(cond)).
  */
+#include <math.h>
+
 #include "lower/check/internal.h"
 
 #define MANY_BOOLS      16  /* lengths of their known axes, multiplied */
@@ -77,6 +79,70 @@ static bool is_list(struct build *b, const struct value *v)
 	return same_dims(b->cx, *x, *y) || (is_single(b->cx, x) && is_single(b->cx, y));
 }
 
+/* Is v a constant of one finite or infinite number? */
+static bool is_bound(const struct value *v, double *k)
+{
+	if (!v->data || !v->data->data || v->data->count != 1 || !is_float(v->data->dtype))
+		return false;
+	*k = tensor_float(v->data, 0);
+	return !isnan(*k);
+}
+
+/* x if v is |x + k| <= c, as isclose() says it; else NULL */
+static const struct value *near_to(const struct value *v)
+{
+	double k;
+
+	if (!is_onnx(v->def, ONNX_LessOrEqual) || !is_bound(v->def->in[1], &k) || isinf(k) ||
+	    !is_onnx(v->def->in[0]->def, ONNX_Abs))
+		return NULL;
+	const struct node *n = v->def->in[0]->def->in[0]->def;
+	for (int i = 0; i < 2 && (is_onnx(n, ONNX_Add) || is_onnx(n, ONNX_Sub)); i++)
+		if (is_bound(n->in[1 - i], &k) && !isinf(k))
+			return n->in[i];
+	return NULL;
+}
+
+/* Is p made of rows of a Softmax, which its last axis holds? */
+static bool has_softmax_rows(const struct value *p)
+{
+	int64_t last = p->type.rank - 1;
+
+	while (is_onnx(p->def, ONNX_Gather) && p->def->in[0]->type.rank > 1) {
+		const struct attr *a = find_attr(p->def, "axis");
+		int64_t rank = p->def->in[0]->type.rank, axis = a ? a->u.i : 0;
+		if (axis == rank - 1 || axis == -1)
+			return false;
+		p = p->def->in[0];
+		last = rank - 1;
+	}
+	const struct attr *a = is_onnx(p->def, ONNX_Softmax) ? find_attr(p->def, "axis") : NULL;
+	return is_onnx(p->def, ONNX_Softmax) && (!a || a->u.i == -1 || a->u.i == last);
+}
+
+/*
+ * Does v hold where `by` does? If |x + k| <= c, x is neither NaN nor infinite: |x| < inf. And if
+ * so for x = Sum(p), p is not NaN; if p is made by Softmax, it is 0 and more, and 1 and less.
+ */
+static bool is_implied(const struct value *v, const struct value *by)
+{
+	const struct value *x = near_to(by), *p;
+	int axes[MAX_RANK];
+	double k;
+
+	if (!x || !v->def || v->def->nin != 2 || !is_bound(v->def->in[1], &k))
+		return false;
+	p = v->def->in[0];
+	if (is_onnx(v->def, ONNX_Less))
+		return k == INFINITY && is_onnx(p->def, ONNX_Abs) && p->def->in[0] == x;
+	if (!(is_onnx(v->def, ONNX_GreaterOrEqual) && k <= 0) &&
+	    !(is_onnx(v->def, ONNX_LessOrEqual) && k >= 1))
+		return false;
+	return is_onnx(x->def, ONNX_ReduceSum) && x->def->in[0] == p &&
+	       onnx_reduced_axes(x->def, axes) == 1 && axes[0] == p->type.rank - 1 &&
+	       has_softmax_rows(p);
+}
+
 /* The parts of cond: of And, of All along some axes or all of them, and of what is joined. */
 static bool take_apart(struct build *b, struct conditions *c, struct value *cond)
 {
@@ -99,8 +165,13 @@ static bool take_apart(struct build *b, struct conditions *c, struct value *cond
 		for (uint32_t i = list ? v->def->nin : 0; i-- > 0;)
 			todo[n++] = v->def->in[i];
 	}
-	for (uint32_t i = 0; i < parts; i++)
-		add_condition(b, c, part[i]);
+	for (uint32_t i = 0; i < parts; i++) {
+		bool implied = false;
+		for (uint32_t j = 0; j < parts && !implied; j++)
+			implied = j != i && is_implied(part[i], part[j]);
+		if (!implied)
+			add_condition(b, c, part[i]);
+	}
 	return true;
 }
 

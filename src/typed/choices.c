@@ -1,0 +1,556 @@
+/*
+ * choices.c: what log densities choose and compute twice. In: the typed graph, without complex
+ * numbers. Out: the same function, in which
+ *	Switch(mask, f(x), f(-x)) with a constant mask is f(x * [1, -1, ...]): data choose one
+ *		of two for each element, as in Bernoulli's density, and the other is not computed;
+ *	Switch(c, a, g(Switch(d, b, x))) is Switch(c, a, g(x)) where d implies c, as the guards of
+ *		0 * log(0) in Poisson's density do;
+ *	Switch(x == 0, 0, x) is x, and Switch(c & mask, 0, k) is k, if that is 0 where mask holds;
+ *	Switch(p < 0, a, x) is x for a probability p, the result of Sigmoid or Softmax;
+ *	sigmoid(x) >= 0 and sigmoid(x) <= 1 are x <= inf: x is not NaN;
+ *	Sigmoid(x) beside Softplus(x) or Softplus(-x), which take e = exp(-|x|), is made of e.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "ops/rules.h"
+#include "typed/typed.h"
+
+#define MAX_TERMS  8         /* of a condition */
+#define MAX_INSIDE 4         /* ops between a choice and one in it */
+#define MAX_MASK   (1 << 20) /* elements */
+#define MANY       16        /* elements for which other ops are cheaper than an exponential */
+
+struct choices {
+	struct ctx *cx;
+	struct block out; /* the nodes so far of the block that is walked over */
+	uint8_t *marks;   /* by value id */
+	uint32_t nmarks;
+	struct turned { /* the last x * signs in this block */
+		struct value *x, *product;
+		const struct tensor *mask;
+		int yes;
+	} turned;
+};
+enum mark {
+	NEEDED = 1,
+	HAS_SOFTPLUS = 2 /* a needed node is Softplus of the value, or of minus the value */
+};
+
+struct terms {
+	struct value *at[MAX_TERMS];
+	uint32_t n;
+};
+
+static bool is_typed(const struct value *v, enum op_id id)
+{
+	return v->def && v->def->op == &op_table[id] && !v->def->dead;
+}
+
+/* A constant whose elements are at hand */
+static const struct tensor *constant(const struct value *v)
+{
+	return v->data && v->data->data && !(v->data->name && v->name) ? v->data : NULL;
+}
+
+/* Is v a constant of one number? */
+static bool is_number(const struct value *v, double *k)
+{
+	const struct tensor *t = constant(v);
+
+	if (!t || !t->count || (!t->splat && t->count > 1) || is_complex((enum dtype)t->dtype))
+		return false;
+	*k = tensor_float(t, 0);
+	return true;
+}
+
+static bool same_shape(struct ctx *cx, const struct value *a, const struct value *b)
+{
+	return a->type.dtype == b->type.dtype && a->type.rank == b->type.rank &&
+	       same_dims(cx, a->type, b->type);
+}
+
+static struct value *make(struct choices *c, enum op_id id, struct value *a, struct value *b,
+			  struct span span)
+{
+	struct value *in[2] = {a, b};
+
+	return graph_node(c->cx, &c->out, &op_table[id], NULL, in, b ? 2 : 1, span)->out[0];
+}
+
+/* n becomes the op of these arguments. */
+static void become(struct choices *c, struct node *n, enum op_id id, struct value *a,
+		   struct value *b)
+{
+	n->op = &op_table[id];
+	n->props = NULL;
+	n->nin = b ? 2 : 1;
+	n->in = new_array(c->cx->arena, struct value *, 2);
+	n->in[0] = a;
+	n->in[1] = b;
+}
+
+static bool same_data(const struct tensor *a, const struct tensor *b)
+{
+	size_t bytes = (size_t)(a->splat ? 1 : a->count) * dtypes[a->dtype].size;
+
+	return a->dtype == b->dtype && a->rank == b->rank && a->count == b->count &&
+	       a->splat == b->splat && bytes <= MAX_MASK &&
+	       !memcmp(a->shape, b->shape, (size_t)a->rank * sizeof(*a->shape)) &&
+	       !memcmp(a->data, b->data, bytes);
+}
+
+/* ---- signs ---- */
+
+/* v is the sign that is returned times *x. */
+static int signed_value(struct ctx *cx, struct value *v, struct value **x)
+{
+	double k;
+	int sign = 1;
+
+	for (*x = v; v; v = *x) {
+		struct value *in = NULL;
+		if (is_typed(v, OP_Neg))
+			in = v->def->in[0];
+		for (uint32_t i = 0; i < 2 && is_typed(v, OP_Mul) && !in; i++)
+			if (is_number(v->def->in[i], &k) && k == -1)
+				in = v->def->in[1 - i];
+		if (!in || !same_shape(cx, in, v) || !is_float((enum dtype)v->type.dtype))
+			break;
+		*x = in;
+		sign = -sign;
+	}
+	return sign;
+}
+
+/* a where the mask holds, else b, in a constant of v's dtype */
+static struct value *signs(struct ctx *cx, const struct value *v, const struct tensor *mask, int a,
+			   int b, struct span span)
+{
+	struct tensor *t = tensor_new(cx, (enum dtype)v->type.dtype, mask->rank, mask->shape);
+	uint8_t *to = arena_alloc(cx->arena, mask->count * dtypes[v->type.dtype].size + 1);
+
+	for (uint64_t i = 0; i < mask->count; i++) {
+		double k = tensor_float(mask, mask->splat ? 0 : i) != 0 ? a : b;
+		tensor_convert((enum dtype)v->type.dtype, to + i * dtypes[v->type.dtype].size,
+			       DT_FLOAT64, &k, 1);
+	}
+	t->data = to;
+	return graph_constant(cx, t, span);
+}
+
+/* Is v a function of one float that costs more than two products? */
+static bool is_costly(const struct value *v)
+{
+	static const enum op_id ops[] = {OP_Exp,  OP_Sigmoid, OP_Softplus, OP_Log1p, OP_Expm1,
+					 OP_Tanh, OP_Erf,     OP_Erfc,     OP_Erfcx, OP_Log1mexp};
+
+	for (size_t i = 0; i < countof(ops); i++)
+		if (is_typed(v, ops[i]))
+			return v->def->in[0]->type.dtype == v->type.dtype &&
+			       is_float((enum dtype)v->type.dtype);
+	return false;
+}
+
+static bool choose_sign(struct choices *c, struct node *n)
+{
+	struct value *out = n->out[0], *f, *g, *x, *y;
+	const struct tensor *mask = constant(n->in[0]);
+
+	if (!mask || is_complex((enum dtype)mask->dtype) || mask->count < 2 ||
+	    mask->count > MAX_MASK)
+		return false;
+	int s = signed_value(c->cx, n->in[1], &f), t = signed_value(c->cx, n->in[2], &g);
+	if (!is_costly(f) || !g->def || f->def->op != g->def->op || !same_shape(c->cx, f, out) ||
+	    !same_shape(c->cx, g, out))
+		return false;
+	int u = signed_value(c->cx, f->def->in[0], &x), w = signed_value(c->cx, g->def->in[0], &y);
+	if (x != y || u == w || !same_shape(c->cx, x, out))
+		return false;
+	struct turned *last = &c->turned;
+	if (last->x != x || last->yes != u || !same_data(last->mask, mask))
+		*last = (struct turned){
+			x, make(c, OP_Mul, signs(c->cx, x, mask, u, w, n->span), x, n->span), mask,
+			u};
+	struct value *z = last->product;
+	z = graph_node(c->cx, &c->out, f->def->op, f->def->props, &z, 1, f->def->span)->out[0];
+	if (s != t)
+		become(c, n, OP_Mul, signs(c->cx, out, mask, s, t, n->span), z);
+	else
+		become(c, n, s < 0 ? OP_Neg : OP_Identity, z, NULL);
+	return true;
+}
+
+/* ---- conditions ---- */
+
+static void add_terms(struct terms *t, struct value *v)
+{
+	struct value *todo[MAX_TERMS] = {v};
+	uint32_t n = 1;
+
+	t->n = 0;
+	while (n) {
+		v = todo[--n];
+		bool both =
+			v->type.dtype == DT_BOOL && (is_typed(v, OP_And) || is_typed(v, OP_Mul));
+		if (both && n + 2 <= MAX_TERMS) {
+			todo[n++] = v->def->in[1];
+			todo[n++] = v->def->in[0];
+		} else if (t->n < MAX_TERMS) {
+			t->at[t->n++] = v;
+		}
+	}
+}
+
+/* x if v is x == number, and has its shape; else NULL */
+static struct value *compared(struct ctx *cx, struct value *v, double number)
+{
+	double k;
+
+	for (int i = 0; i < 2 && is_typed(v, OP_Eq); i++) {
+		struct value *x = v->def->in[i];
+		if (is_number(v->def->in[1 - i], &k) && k == number &&
+		    x->type.rank == v->type.rank && same_dims(cx, x->type, v->type))
+			return x;
+	}
+	return NULL;
+}
+
+/* Does the first condition hold wherever the second one does? log(x) == -inf where x == 0, and
+ * exp(x) == 0 where x == -inf. */
+static bool is_implied(struct ctx *cx, struct value *v, struct value *by)
+{
+	struct value *zero, *low;
+
+	if (v == by || (constant(v) && constant(by) && same_data(v->data, by->data)))
+		return true;
+	zero = compared(cx, v, 0);
+	low = compared(cx, by, -INFINITY);
+	return zero && low &&
+	       ((is_typed(zero, OP_Exp) && zero->def->in[0] == low) ||
+		(is_typed(low, OP_Log) && low->def->in[0] == zero));
+}
+
+static bool are_implied(struct ctx *cx, const struct terms *t, struct value *by)
+{
+	struct terms known;
+
+	add_terms(&known, by);
+	for (uint32_t i = 0; i < t->n; i++) {
+		bool found = false;
+		for (uint32_t j = 0; j < known.n; j++)
+			found |= is_implied(cx, t->at[i], known.at[j]);
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+/* ---- choices in choices ---- */
+
+/* v where `cond` does not hold: in it, choices by conditions that imply cond are their other side.
+ * It goes `depth` ops deep. */
+static struct value *outside(struct choices *c, struct value *v, const struct terms *cond,
+			     int depth)
+{
+	static const enum op_id ops[] = {OP_Add, OP_Sub, OP_Mul, OP_Neg, OP_True_div};
+	struct value *in[2];
+	bool passes = false, changed = false;
+
+	while (is_typed(v, OP_Switch) && same_shape(c->cx, v->def->in[2], v) &&
+	       are_implied(c->cx, cond, v->def->in[0]))
+		v = v->def->in[2];
+	for (size_t i = 0; i < countof(ops); i++)
+		passes |= is_typed(v, ops[i]);
+	if (!passes || !depth || v->def->nin > 2)
+		return v;
+	for (uint32_t i = 0; i < v->def->nin; i++) {
+		in[i] = outside(c, v->def->in[i], cond, depth - 1);
+		changed |= in[i] != v->def->in[i];
+	}
+	if (!changed)
+		return v;
+	return graph_node(c->cx, &c->out, v->def->op, v->def->props, in, v->def->nin, v->span)
+		->out[0];
+}
+
+/* Is k, a constant, the number wherever the mask holds? The lengths of one are those of the other,
+ * or 1. */
+static bool is_number_at(const struct tensor *mask, const struct tensor *k, double number)
+{
+	int64_t on;
+
+	if (k->count != mask->count || k->splat || mask->splat || mask->count > MAX_MASK)
+		return false;
+	for (uint64_t i = 0; i < mask->count; i++)
+		if (tensor_int(mask, i, &on) && on && tensor_float(k, i) != number)
+			return false;
+	return true;
+}
+
+/* A constant before it was stretched */
+static struct value *unstretched(struct value *v)
+{
+	while (is_typed(v, OP_Identity) || is_typed(v, OP_Second))
+		v = v->def->in[is_typed(v, OP_Second)];
+	return v;
+}
+
+/* Are both sides of the choice n one number where its condition can hold? */
+static bool sides_agree(struct choices *c, const struct node *n, const struct terms *cond)
+{
+	const struct value *no = unstretched(n->in[2]);
+	struct value *x;
+	double number;
+
+	if (!is_number(n->in[1], &number))
+		return false;
+	signed_value(c->cx, n->in[2], &x);
+	for (uint32_t i = 0; i < cond->n; i++) {
+		const struct tensor *mask = constant(cond->at[i]), *k = constant(no);
+		if (number == 0 && compared(c->cx, cond->at[i], 0) == x && !c->cx->opt.signed_zeros)
+			return true;
+		if (mask && k && mask->dtype == DT_BOOL && is_number_at(mask, k, number))
+			return true;
+	}
+	return false;
+}
+
+/* Is v p < 0 or p > 1, or Any of it, of what lies between? */
+static bool leaves_range(const struct value *v)
+{
+	double k;
+
+	while (is_typed(v, OP_Any) || is_typed(v, OP_ExpandDims))
+		v = v->def->in[0];
+	bool less = is_typed(v, OP_Lt);
+	if ((!less && !is_typed(v, OP_Gt)) || !is_number(v->def->in[1], &k))
+		return false;
+	const struct value *p = v->def->in[0];
+	return (less ? k <= 0 : k >= 1) && (is_typed(p, OP_Softmax) || is_typed(p, OP_Sigmoid));
+}
+
+/* Does v certainly hold nowhere, NaN included? */
+static bool holds_nowhere(const struct value *v)
+{
+	if (!is_typed(v, OP_Or))
+		return leaves_range(v);
+	return v->type.dtype == DT_BOOL && leaves_range(v->def->in[0]) &&
+	       leaves_range(v->def->in[1]);
+}
+
+static bool choose_once(struct choices *c, struct node *n)
+{
+	struct ctx *cx = c->cx;
+	struct value *no = n->in[2], *out = n->out[0];
+	struct terms cond, inner;
+	double a, b;
+
+	if (n->in[0]->type.dtype != DT_BOOL || no->type.dtype != out->type.dtype)
+		return false;
+	add_terms(&cond, n->in[0]);
+	if (holds_nowhere(n->in[0]) || sides_agree(c, n, &cond)) {
+		if (same_shape(cx, no, out))
+			become(c, n, OP_Identity, no, NULL);
+		else if (no->data && same_dims(cx, n->in[0]->type, out->type))
+			become(c, n, OP_Second, n->in[0], no);
+		return n->op != &op_table[OP_Switch];
+	}
+	if (!same_shape(cx, no, out))
+		return false;
+	if (is_typed(no, OP_Switch) && is_number(n->in[1], &a) && is_number(no->def->in[1], &b) &&
+	    a == b) {
+		add_terms(&inner, no->def->in[0]);
+		if (are_implied(cx, &inner, n->in[0])) {
+			become(c, n, OP_Identity, no, NULL);
+			return true;
+		}
+	}
+	n->in[2] = outside(c, no, &cond, MAX_INSIDE);
+	return n->in[2] != no;
+}
+
+/* Arithmetic stretches a constant by itself. */
+static bool drop_stretch(struct choices *c, struct node *n)
+{
+	for (uint32_t i = 0; i < 2 && n->nin == 2; i++) {
+		struct value *k = unstretched(n->in[i]);
+		if (k == n->in[i] || !k->data || k->type.dtype != n->in[i]->type.dtype ||
+		    !same_shape(c->cx, n->in[1 - i], n->out[0]))
+			continue;
+		n->in[i] = k;
+		return true;
+	}
+	return false;
+}
+
+/* ---- ranges ---- */
+
+/* A comparison with a bound of Sigmoid says that the argument is not NaN. */
+static bool compare_argument(struct choices *c, struct node *n)
+{
+	bool least = n->op == &op_table[OP_Ge];
+	struct value *p = n->in[0];
+	double bound, inf = INFINITY;
+
+	if (!is_typed(p, OP_Sigmoid) || !is_number(n->in[1], &bound) ||
+	    !(least ? bound <= 0 : bound >= 1) || !same_dims(c->cx, p->type, n->out[0]->type))
+		return false;
+	struct value *x = p->def->in[0];
+	struct tensor *t = tensor_new(c->cx, (enum dtype)x->type.dtype, 0, NULL);
+	void *data = arena_alloc(c->cx->arena, 16);
+	if (!is_float((enum dtype)x->type.dtype))
+		return false;
+	tensor_convert((enum dtype)x->type.dtype, data, DT_FLOAT64, &inf, 1);
+	t->data = data;
+	become(c, n, OP_Le, x, graph_constant(c->cx, t, n->span));
+	return true;
+}
+
+/* ---- Sigmoid beside Softplus ---- */
+
+static uint8_t *mark_of(struct choices *c, const struct value *v)
+{
+	uint32_t n = c->nmarks;
+
+	if (v->id >= n) {
+		n = v->id + v->id / 2 + 64;
+		c->marks = arena_grow(c->cx->scratch, c->marks, c->nmarks, n);
+		c->nmarks = n;
+	}
+	return &c->marks[v->id];
+}
+
+/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
+static void mark_needed(struct choices *c, struct block *b)
+{
+	struct node **all = new_array(c->cx->scratch, struct node *, b->nnodes + 1);
+	struct value *x;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < b->results.len; i++)
+		*mark_of(c, b->results.at[i]) |= NEEDED;
+	for (struct node *n = b->first; n; n = n->next)
+		all[count++] = n;
+	while (count--) {
+		struct node *n = all[count];
+		bool needed = !n->nout;
+		for (uint32_t i = 0; i < n->nout; i++)
+			needed |= *mark_of(c, n->out[i]) & NEEDED;
+		for (uint32_t i = 0; needed && i < n->nin; i++)
+			if (n->in[i])
+				*mark_of(c, n->in[i]) |= NEEDED;
+		if (needed && n->op == &op_table[OP_Softplus]) {
+			signed_value(c->cx, n->in[0], &x);
+			*mark_of(c, x) |= HAS_SOFTPLUS;
+		}
+		for (uint32_t i = 0; needed && n->blocks && n->blocks[i]; i++)
+			mark_needed(c, n->blocks[i]);
+	}
+}
+
+static struct value *number(struct choices *c, double k, struct span span)
+{
+	struct tensor *t = tensor_new(c->cx, DT_FLOAT64, 0, NULL);
+
+	t->data = memcpy(new (c->cx->arena, double), &k, sizeof(k));
+	return graph_constant(c->cx, t, span);
+}
+
+static bool has_many(struct ctx *cx, const struct value *v)
+{
+	int64_t k, n = 1;
+
+	for (uint32_t i = 0; i < v->type.rank && n < MANY; i++)
+		n *= dim_is_const(cx, v->type.dims[i], &k) ? k : 1;
+	return n >= MANY;
+}
+
+/* 1 / (1 + e) where x is positive, else e / (1 + e) */
+static bool share_exponential(struct choices *c, struct node *n)
+{
+	struct value *x, *one;
+	int sign = signed_value(c->cx, n->in[0], &x);
+	struct cv dtype = {.kind = CV_DTYPE, .u.dtype = DT_FLOAT64}, *props;
+
+	if (x->type.dtype != DT_FLOAT64 || !(*mark_of(c, x) & HAS_SOFTPLUS) ||
+	    !(*mark_of(c, n->out[0]) & NEEDED) || !has_many(c->cx, x))
+		return false;
+	struct value *e = make(c, OP_Abs, x, NULL, n->span);
+	e = make(c, OP_Exp, make(c, OP_Neg, e, NULL, n->span), NULL, n->span);
+	one = make(c, sign > 0 ? OP_Ge : OP_Le, x, number(c, 0, n->span), n->span);
+	props = memcpy(new (c->cx->arena, struct cv), &dtype, sizeof(dtype));
+	one = graph_node(c->cx, &c->out, &op_table[OP_Cast], props, &one, 1, n->span)->out[0];
+	become(c, n, OP_True_div, make(c, OP_Maximum, e, one, n->span),
+	       make(c, OP_Add, e, number(c, 1, n->span), n->span));
+	return true;
+}
+
+/* ---- the walk ---- */
+
+static bool rewrite_node(struct choices *c, struct node *n, bool first)
+{
+	if (!first)
+		return n->op == &op_table[OP_Sigmoid] && share_exponential(c, n);
+	if (n->op == &op_table[OP_Switch])
+		return choose_sign(c, n) || choose_once(c, n);
+	if (n->op == &op_table[OP_Ge] || n->op == &op_table[OP_Le])
+		return compare_argument(c, n);
+	if (n->op == &op_table[OP_Add] || n->op == &op_table[OP_Sub] || n->op == &op_table[OP_Mul])
+		return drop_stretch(c, n);
+	return false;
+}
+
+/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
+static void rewrite_block(struct choices *c, struct block *b, bool first)
+{
+	struct block outer = c->out;
+
+	memset(&c->out, 0, sizeof(c->out));
+	c->turned.x = NULL;
+	for (struct node *n = b->first, *next; n; n = next) {
+		next = n->next;
+		n->next = NULL;
+		for (uint32_t i = 0; n->blocks && n->blocks[i]; i++)
+			rewrite_block(c, n->blocks[i], first);
+		for (int rounds = 0; rounds < 4 && rewrite_node(c, n, first); rounds++)
+			;
+		graph_append(&c->out, n);
+	}
+	b->first = c->out.first;
+	b->last = c->out.last;
+	b->nnodes = c->out.nnodes;
+	c->out = outer;
+	c->turned.x = NULL;
+}
+
+/* Is there an op that this is about? */
+static bool has_op(const struct block *b, enum op_id id)
+{
+	for (const struct node *n = b->first; n; n = n->next) {
+		if (n->op == &op_table[id])
+			return true;
+		for (uint32_t i = 0; n->blocks && n->blocks[i]; i++)
+			if (has_op(n->blocks[i], id))
+				return true;
+	}
+	return false;
+}
+
+void choose_early(struct ctx *cx, struct graph *g)
+{
+	struct choices c = {.cx = cx};
+
+	if (!cx->opt.choices || cx->errors)
+		return;
+	if (has_op(g->block, OP_Switch) || has_op(g->block, OP_Sigmoid))
+		rewrite_block(&c, g->block, true);
+	if (cx->opt.native_functions || !has_op(g->block, OP_Sigmoid) ||
+	    !has_op(g->block, OP_Softplus))
+		return;
+	for (uint32_t i = 0; i < g->states.len; i++)
+		if (g->states.at[i].next)
+			*mark_of(&c, g->states.at[i].next) |= NEEDED;
+	mark_needed(&c, g->block);
+	rewrite_block(&c, g->block, false);
+}
