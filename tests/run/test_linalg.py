@@ -424,6 +424,40 @@ def test_triangles_of_known_size(lower, n):
             assert np.all(np.isfinite(x)) if unit else np.all(np.isnan(x)), at
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 16, 17, 30])
+def test_systems_of_known_size(dtype, n):
+    """One matrix and a batch: nearly singular ones are solved as exactly as others; a column of 0, wherever it is, makes NaN and 0."""
+    u, v = (np.linalg.qr(rng().normal(size=(n, n)) + k)[0] for k in (0, 1))
+    a = (u * np.geomspace(1, 10 * np.finfo(dtype).eps, n) @ v).astype(dtype)
+    b = rng().normal(size=(n, 2)).astype(dtype)
+    at = f"{dtype}[{n}, {n}]", f"{dtype}[{n}, 2]"
+    systems = ptg.compile(
+        f"graph g(a: {at[0]}, b: {at[1]}) -> (x, s, l, d) {{\n  x = Solve(a, b)\n  s, l = SLogDet(a)\n  d = Det(a)\n}}\n")
+    many = [f"a: {dtype}[4, {n}, {n}]", f"b: {dtype}[4, {n}, 2]"]
+    solve = ptg.compile(blockwise("Solve", many, signature="(m,m),(m,k)->(m,k)"))
+    slog = ptg.compile(blockwise("SLogDet", many[:1], "s, l"))
+
+    def exact(x, of):
+        assert np.all(np.isfinite(x))
+        small((of.astype(float) @ x - b) / (np.max(np.abs(x)) * np.max(np.abs(of)) + np.max(np.abs(b))), 20 * eps(a))
+
+    scale = a.dtype.type({"float64": 2.0**500, "float32": 2.0**50}[dtype])
+    for column in (0, n // 2, n - 1):
+        zero = (a * 2).copy()
+        zero[:, column] = 0
+        exact(ptg.run(systems, a * scale, b)[0] * scale, a)
+        x, s, l, d = ptg.run(systems, zero, b)
+        assert np.all(np.isnan(x)) and s == d == 0 and l == -np.inf
+        lanes = np.array([a, zero, a * scale, -a])
+        x = ptg.run(solve, lanes, np.array([b] * 4))
+        assert np.all(np.isnan(x[1]))
+        exact(x[0], a), exact(x[2] * scale, a), exact(-x[3], a)
+        s, l = ptg.run(slog, lanes)
+        assert s[1] == 0 and l[1] == -np.inf and s[0] == s[2] == s[3] * (-1) ** n
+        np.testing.assert_allclose(l[2] - l[0], n * np.log(float(scale)), atol=10 * eps(a) * np.max(np.abs(l[2:])))
+
+
 def well(batch, n, dtype):
     """Matrices that are far from singular"""
     return (rng().normal(size=(*batch, n, n)) / np.sqrt(max(n, 1)) + 3 * np.eye(n)).astype(dtype)
