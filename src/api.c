@@ -302,6 +302,15 @@ bool is_meta(const char *text)
 	return *text && *text != '=' && strchr(text, '=');
 }
 
+bool is_expectation(const char *text)
+{
+	const char *number = strrchr(text, '=');
+
+	if (!number || number == text || !*++number || strlen(number) > 15)
+		return false;
+	return strspn(number, "0123456789") == strlen(number) && atoll(number) > 0;
+}
+
 static bool check_options(struct ctx *cx, const struct ptgc_options *opt)
 {
 	const struct span nowhere = {0, 0};
@@ -322,6 +331,9 @@ static bool check_options(struct ctx *cx, const struct ptgc_options *opt)
 	for (const char *const *m = opt->meta; m && *m; m++)
 		if (!is_meta(*m))
 			error(cx, nowhere, E_OPTION, "meta: expected key=value, not \"%s\"", *m);
+	for (const char *const *e = opt->expected; e && *e; e++)
+		if (!is_expectation(*e))
+			error(cx, nowhere, E_OPTION, "expected: dim=length, not \"%s\"", *e);
 	if (opt->model_version < 0)
 		error(cx, nowhere, E_OPTION, "model_version %lld is negative",
 		      (long long)opt->model_version);
@@ -340,6 +352,7 @@ static bool set_options(struct ptgc_result *r, const struct ptgc_options *opt)
 	cx->opt.doc_string = keep(cx, opt->doc_string);
 	cx->opt.model_version = opt->model_version ? opt->model_version : 1;
 	cx->opt.meta = keep_list(cx, opt->meta);
+	cx->opt.expected = keep_list(cx, opt->expected);
 	cx->opt.allow_dirs = keep_list(cx, opt->allow);
 	cx->opt.state_inputs = opt->state_inputs;
 	cx->opt.float32 = opt->float32;

@@ -18,7 +18,7 @@ enum stage {
 	STAGE_AST,
 	STAGE_TYPED,
 	STAGE_LOWERED,
-	STAGE_ONNX,   /* the model as text */
+	STAGE_ONNX, /* the model as text */
 	STAGE_REQUIRED_OPS,
 	STAGE_FORMAT, /* ptgc fmt */
 	STAGE_READ,   /* ptgc dump: the input is a model */
@@ -41,6 +41,7 @@ enum ptgc_status compile_emit(struct ctx *cx, struct job *job, struct sink *out,
 			      struct sink *external, struct sink *state);
 bool compile_flag(struct ctx *cx, const char *flag); /* "Wno-unused", "fno-check-dims" */
 bool is_meta(const char *text);                      /* "key=value"? */
+bool is_expectation(const char *text);               /* "dim=length"? */
 const char *flag_name(size_t i);                     /* that stand behind -f; NULL ends */
 
 #endif

@@ -89,6 +89,9 @@ struct ptgc_options {
 	bool state_inputs;       /* states are inputs without a default value; their first values
 				    are in ptgc_state() */
 	bool float32;            /* what is float64 in the text is float32 in the model */
+	const char *const *expected; /* "dim=length" texts: about how long dims of that name will
+					be. The model takes other lengths too, and computes the
+					same, if slower; NULL-terminated, or NULL */
 };
 #ifdef __cplusplus
 static inline struct ptgc_options ptgc_options_init(void)

@@ -20,6 +20,7 @@ from pytensor.tensor.type import TensorType
 from ptgc._ops import is_xtensor
 
 Dims = dict[Variable, tuple[str, ...]]
+EXPECTED = 64
 
 
 def dims_of_batch(inputs: list[Variable], batch: Any) -> Dims:
@@ -115,6 +116,11 @@ def vectorized(inputs: list[Variable], outputs: list[Variable], batch: Any) -> t
         v.name = name
         new_outputs.append(v)
     return new_inputs, new_outputs, dims
+
+
+def expected_lengths(dims: Dims) -> list[str]:
+    """What libptgc is told about the leading dims: the model takes any number of points and is fast for so many."""
+    return [f"{name}={EXPECTED}" for name in dict.fromkeys(name for names in dims.values() for name in names)]
 
 
 def moved_axes(dynamic_dims: Any, inputs: list, new_inputs: list, dims: Dims) -> dict:

@@ -54,6 +54,7 @@ class Options(C.Structure):
         ("meta", Strings),
         ("state_inputs", C.c_bool),
         ("float32", C.c_bool),
+        ("expected", Strings),
     ]
 
 

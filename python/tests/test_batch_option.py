@@ -66,6 +66,16 @@ def test_all_inputs(rng, lanes):
     e.verify([rng.normal(size=(lanes, 3)), rng.normal(size=lanes)])
 
 
+def test_lengths_of_the_batch_are_expected(rng):
+    """Polynomials of some points are computed together, however many points a call then has."""
+    q, t = pt.vector("q", shape=(2,)), pt.matrix("t", shape=(None, 2))
+    e, open_dims = ptgc.compile_onnx([q], [pt.erfc(q)], batch="chains"), ptgc.compile_onnx([t], [pt.erfc(t)])
+    assert len(onnx.load_from_string(e.model).graph.node) < len(onnx.load_from_string(open_dims.model).graph.node)
+    for n in (0, 1, 3000):
+        x = rng.normal(size=(n, 2))
+        np.testing.assert_allclose(e(x)[0], open_dims(x)[0], rtol=1e-12)
+
+
 def test_no_lanes():
     e = ptgc.compile_onnx([x, s], density(), batch="chains")
     assert dims(e(np.ones((0, 3)), np.ones(0))) == [(0, 3), (0,), (0, 3), (0,)]

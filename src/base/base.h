@@ -101,7 +101,16 @@ enum dtype {
 #include "base/dtypes.def"
 	DT_COUNT
 };
-enum dtype_kind { KIND_NONE, KIND_BOOL, KIND_UINT, KIND_INT, KIND_FLOAT, KIND_COMPLEX, KIND_OTHER, KIND_RNG };
+enum dtype_kind {
+	KIND_NONE,
+	KIND_BOOL,
+	KIND_UINT,
+	KIND_INT,
+	KIND_FLOAT,
+	KIND_COMPLEX,
+	KIND_OTHER,
+	KIND_RNG
+};
 struct dtype_info {
 	const char *name;
 	uint8_t onnx, size, kind, bits;
@@ -262,8 +271,9 @@ struct ctx {
 		const char *const *allow_dirs; /* file(...) may read below these too; NULL ends */
 		const char *model_name, *doc_string;
 		int64_t model_version;
-		const char *const *meta;   /* "key=value"; NULL ends */
-		const char *external_name; /* location that external tensors get; NULL: none */
+		const char *const *meta;     /* "key=value"; NULL ends */
+		const char *const *expected; /* "dim=length"; NULL ends */
+		const char *external_name;   /* location that external tensors get; NULL: none */
 		uint64_t model_limit; /* bytes of a model with its tensors inside; 0: protobuf's */
 	} opt;
 	const struct ptgc_tensor *tensors; /* the caller's, by name */

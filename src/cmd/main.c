@@ -249,7 +249,7 @@ int main(int argc, char **argv)
 {
 	struct cmd c = {.colour = false};
 	size_t n = (size_t)argc + 1;
-	const char **space = calloc(5 * n, sizeof(*space));
+	const char **space = calloc(6 * n, sizeof(*space));
 	keep_standard_fds();
 	signal(SIGPIPE, SIG_IGN); /* a closed pipe and a full quota are errors like any other */
 	signal(SIGXFSZ, SIG_IGN);
@@ -260,6 +260,7 @@ int main(int argc, char **argv)
 	c.allow.at = space + 2 * n;
 	c.targets.at = space + 3 * n;
 	c.meta.at = space + 4 * n;
+	c.expected.at = space + 5 * n;
 	int code = run_command(&c, argc, argv);
 	free(space);
 	return code;

@@ -39,6 +39,8 @@ static const struct option {
 	{"--model-version", "N", TEXT, AT(model_version), 0, "version of the model; default 1"},
 	{"--doc", "TEXT", TEXT, AT(doc), 0, "what the model is, for people"},
 	{"--meta", "KEY=VALUE", LIST, AT(meta), 0, "metadata of the model, for programs"},
+	{"--expect", "DIM=LENGTH", LIST, AT(expected), 0,
+	 "about how long such dims will be: what is fast for that is taken"},
 	{"--state", "HOW", TEXT, AT(state), 0,
 	 "defaults: states are inputs with default values (default); inputs: plain ones"},
 	{"--dump", "STAGE", TEXT, AT(dump), 0,
@@ -267,6 +269,9 @@ int compile_options(struct ctx *cx, const struct cmd *c, enum stage *stage)
 	for (size_t i = 0; i < c->meta.n; i++)
 		if (!is_meta(c->meta.at[i]))
 			return usage("--meta: expected key=value, not '%s'", c->meta.at[i]);
+	for (size_t i = 0; i < c->expected.n; i++)
+		if (!is_expectation(c->expected.at[i]))
+			return usage("--expect: expected dim=length, not '%s'", c->expected.at[i]);
 	if (c->model_version) {
 		char *end;
 		errno = 0;
@@ -278,6 +283,7 @@ int compile_options(struct ctx *cx, const struct cmd *c, enum stage *stage)
 	cx->opt.model_name = c->model_name;
 	cx->opt.doc_string = c->doc;
 	cx->opt.meta = c->meta.at;
+	cx->opt.expected = c->expected.at;
 	cx->opt.strip = c->strip;
 	cx->opt.float32 = c->float32;
 	cx->opt.allow_dirs = c->allow.at;

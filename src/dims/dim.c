@@ -7,9 +7,13 @@
  * dim_eq() looks it up. A dim that can be computed at run time before a replacement can be computed
  * after it: see may_replace().
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "dims/internal.h"
+
+#define MAX_EXPECTED       (INT64_C(1) << 31)
+#define MAX_EXPECTED_TERMS 64 /* of a longer expression nothing is expected */
 
 void dims_init(struct ctx *cx)
 {
@@ -850,4 +854,46 @@ struct dim_view dim_view_raw(struct ctx *cx, dim d)
 struct dim_view dim_view(struct ctx *cx, dim d)
 {
 	return dim_view_raw(cx, find(cx->dims, d));
+}
+
+static int64_t expected_name(struct ctx *cx, const struct sym *name)
+{
+	size_t len = name ? strlen(name->s) : 0;
+
+	for (const char *const *e = cx->opt.expected; name && e && *e; e++)
+		if (!strncmp(*e, name->s, len) && (*e)[len] == '=')
+			return strtoll(*e + len + 1, NULL, 10);
+	return 0;
+}
+
+/* The length, at most MAX_EXPECTED; 0: not known. depth: of the expression, as far as it counts */
+static int64_t expected(struct ctx *cx, dim d, int depth)
+{
+	const struct dim_view v = dim_view(cx, d);
+	int64_t r = v.form == DIM_PRODUCT ? 1 : v.constant, k;
+
+	if (v.form == DIM_ATOM)
+		return expected_name(cx, v.name);
+	if (v.form != DIM_CONST && v.form != DIM_SUM && v.form != DIM_PRODUCT)
+		return 0;
+	for (uint32_t i = 0; i < v.nterms; i++) {
+		k = depth && v.nterms <= MAX_EXPECTED_TERMS ? expected(cx, v.term[i], depth - 1)
+							    : 0;
+		if (!k || (v.coef && llabs(v.coef[i]) > MAX_EXPECTED))
+			return 0;
+		r = v.form == DIM_PRODUCT ? r * k : r + k * v.coef[i];
+		if (llabs(r) > MAX_EXPECTED)
+			return MAX_EXPECTED;
+	}
+	return r < 0 ? 0 : r > MAX_EXPECTED ? MAX_EXPECTED : r;
+}
+
+int64_t dim_expected(struct ctx *cx, dim d, int64_t otherwise)
+{
+	int64_t n;
+
+	if (dim_is_const(cx, d, &n))
+		return n;
+	n = cx->opt.expected ? expected(cx, d, 4) : 0;
+	return n > 0 ? n : otherwise;
 }

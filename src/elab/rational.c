@@ -11,8 +11,8 @@
 
 #include "elab/internal.h"
 
-#define FEW      4096 /* elements of a value for which its two polynomials are computed at once */
-#define VERY_FEW 512  /* of all values together, for which the polynomials of all are */
+#define FEW      2048 /* elements of a value for which its two polynomials are computed at once */
+#define VERY_FEW 1024 /* of all values together, for which the polynomials of all are */
 #define POWERS   256  /* that take no longer than Horner's rule */
 #define LONG     4    /* coefficients: fewer take no longer by Horner's rule */
 
@@ -31,13 +31,14 @@ static struct value *binary(struct rational *r, enum onnx_id op, struct value *a
 	return append_onnx(r->e, op, (struct value *[]){a, b}, 2, NULL, r->span);
 }
 
-/* The number of elements of x; INT64_MAX: more than FEW, or not known */
+/* The number of elements of x, or about that; INT64_MAX: more than FEW, or not known */
 static int64_t count_of(const struct rational *r, const struct value *x)
 {
-	int64_t count = 1, length;
+	int64_t count = 1;
 
 	for (uint32_t i = 0; i < x->type.rank; i++) {
-		if (!dim_is_const(r->e->cx, x->type.dims[i], &length) || length > FEW)
+		int64_t length = dim_expected(r->e->cx, x->type.dims[i], INT64_MAX);
+		if (length > FEW)
 			return INT64_MAX;
 		count *= length;
 		if (count > FEW)

@@ -92,9 +92,9 @@ static struct value *factor_out(struct build *b, const struct value *v, uint32_t
 /* The length, or what it is taken for: large enough to tell */
 static int64_t length_of(struct build *b, dim d)
 {
-	int64_t n;
+	int64_t n = dim_expected(b->cx, d, OPEN);
 
-	return !dim_is_const(b->cx, d, &n) ? OPEN : n < LARGE ? n : LARGE;
+	return n < LARGE ? n : LARGE;
 }
 
 /* x, a factor, as matrices: without the axis `without`, and with the axis `moved` behind all others

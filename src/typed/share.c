@@ -437,6 +437,16 @@ static bool join_pair(struct share *s, struct block *b, struct call *c)
 	return true;
 }
 
+/* Is t a vector, or a column, which is mostly a vector that an axis was given to? */
+static bool is_flat(struct share *s, const struct type *t)
+{
+	uint32_t i = 1;
+
+	while (i < t->rank && dim_is_one(s->cx, t->dims[i]))
+		i++;
+	return t->rank && i == t->rank;
+}
+
 /* Is one call cheaper? In nodes, of some 0.25 us each on small arrays */
 static bool pays(struct share *s, const struct kind *k, const struct call *c, uint32_t n)
 {
@@ -445,7 +455,7 @@ static bool pays(struct share *s, const struct kind *k, const struct call *c, ui
 	if (k->op->pair)
 		return true;
 	for (uint32_t i = 0; i < n; i++)
-		cost += (c[i].node->in[0]->type.rank == 1 ? 1 : 4) +
+		cost += (is_flat(s, &c[i].node->in[0]->type) ? 1 : 4) +
 			(is_open(s, &c[i].node->in[0]->type) ? 3 : 0);
 	return (n - 1) * (uint64_t)k->weight >= 2 * cost;
 }
