@@ -9,7 +9,7 @@ from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.op import Op
-from pytensor.graph.replace import graph_replace
+from pytensor.graph.replace import vectorize_graph
 from pytensor.graph.traversal import graph_inputs
 from pytensor.tensor.blockwise import Blockwise
 
@@ -45,51 +45,69 @@ class Odeint(Op):
         raise NotImplementedError("it is a solver in ONNX models alone")
 
 
-def differentiated(op, slopes: bool) -> tuple[list[Variable], list[Variable]]:
-    """The inputs y, t, p and the rates of change, their Jacobian and the derivatives by p of the user's function."""
-    n, m = op.n_states, op.n_theta
-    t = pt.dscalar("t")
-    if n <= FEW:
-        ys, ps = [pt.dscalar(f"y{i}") for i in range(n)], [pt.dscalar(f"p{i}") for i in range(m)]
-        y, p = pt.stack(ys), pt.stack(ps)
-    else:
-        y, p = pt.vector("y", shape=(n,), dtype="float64"), pt.vector("p", shape=(m,), dtype="float64")
+def rates_of(op, y, t, p) -> Variable:
+    """What the user's function gives, as a vector."""
     rates = op.func(y, t, p)
     rates = pt.atleast_1d(rates) if isinstance(rates, pt.TensorVariable) else pt.stack(list(rates), axis=0)
-    if rates.ndim != 1 or rates.type.shape[0] not in (None, n):
-        raise TypeError(f"its function gives rates of the shape {rates.type.shape}, but there are {n} states")
-    rates = pt.specify_shape(pt.cast(rates, "float64"), (n,))
-    hidden = {y, t, p, *(ys + ps if n <= FEW else [])}
-    for v in graph_inputs([rates]):
-        if v not in hidden and not isinstance(v, Constant):
+    if rates.ndim != 1 or rates.type.shape[0] not in (None, op.n_states):
+        raise TypeError(f"its function gives rates of the shape {rates.type.shape}, but there are {op.n_states} states")
+    return pt.specify_shape(pt.cast(rates, "float64"), (op.n_states,))
+
+
+def check_closed(outputs, inputs):
+    for v in graph_inputs(outputs):
+        if v not in inputs and not isinstance(v, Constant):
             kind = "shared variable" if isinstance(v, SharedVariable) else "variable"
             raise TypeError(f"its function reads the {kind} {v.name or v} from outside: pass it in theta")
-    if n > FEW:
-        options = {"disconnected_inputs": "ignore", "vectorize": True}
-        jacobian = pytensor.gradient.jacobian(rates, y, **options)
-        by_p = [pytensor.gradient.jacobian(rates, p, **options)] if slopes else []
-        return [y, t, p], [rates, jacobian, *by_p]
-    # indices of stacked numbers become the numbers, so that derivatives are formulas, and most of them 0
+
+
+def by_formulas(op, slopes: bool) -> tuple[list[Variable], list[Variable]]:
+    """The inputs y, t, p of many points, and the results: formulas of the single states and parameters, most of whose
+    derivatives are 0. Each is a column [points, 1]."""
+    n, m = op.n_states, op.n_theta
+    ys, ps, t = [pt.dscalar() for _ in range(n)], [pt.dscalar() for _ in range(m)], pt.dscalar()
+    rates = rates_of(op, pt.stack(ys), t, pt.stack(ps))
+    check_closed([rates], {*ys, t, *ps})
     graph = FunctionGraph([*ys, t, *ps], [rates[i] for i in range(n)], clone=False)
-    optdb["canonicalize"].query("+canonicalize").rewrite(graph)
-    each = list(graph.outputs)
+    optdb["canonicalize"].query("+canonicalize").rewrite(graph)  # an element of stacked numbers is the number
     wrt = [*ys, *(ps if slopes else [])]
-    slope = [pytensor.grad(r, wrt, disconnected_inputs="ignore", null_gradients="return") for r in each]
-    results = [pt.stack(each)]
-    results += [pt.stack([pt.stack(row[a:b]) for row in slope]) for a, b in ((0, n), (n, n + m))[: 2 if slopes else 1]]
-    y, p = pt.vector("y", shape=(n,), dtype="float64"), pt.vector("p", shape=(m,), dtype="float64")
-    parts = {v: x[i] for x, vs in ((y, ys), (p, ps)) for i, v in enumerate(vs)}
-    return [y, t, p], graph_replace(results, parts, strict=False)
+    found = [pytensor.grad(r, wrt, disconnected_inputs="ignore") for r in graph.outputs]
+    y, p = (pt.TensorType("float64", (None, size))() for size in (n, m))
+    ts = pt.dvector()
+    columns = {v: x[:, i : i + 1] for x, vs in ((y, ys), (p, ps)) for i, v in enumerate(vs)} | {t: ts[:, None]}
+
+    def joined(entries, *shape):
+        lanes = y.shape[0]
+        wide = [v if v.type.ndim == 2 else pt.alloc(v, lanes, 1) for v in vectorize_graph(entries, columns)]
+        return pt.join(1, *wide).reshape((lanes, *shape))
+
+    results = [joined(list(graph.outputs), n), joined([d for row in found for d in row[:n]], n, n)]
+    if slopes:
+        results.append(joined([d for row in found for d in row[n:]], n, m))
+    return [y, ts, p], results
+
+
+def by_vectors(op, slopes: bool) -> tuple[list[Variable], list[Variable]]:
+    """The same for many states."""
+    y, p = (pt.TensorType("float64", (size,))() for size in (op.n_states, op.n_theta))
+    t = pt.dscalar()
+    rates = rates_of(op, y, t, p)
+    check_closed([rates], {y, t, p})
+    results = [rates]
+    for wrt in (y, p)[: 1 + slopes]:
+        results.append(pytensor.gradient.jacobian(rates, wrt, disconnected_inputs="ignore", vectorize=True))
+    inputs, outputs, _ = vectorized([y, t, p], results, "points")
+    return inputs, outputs
 
 
 def rates_graph(op, slopes: bool) -> FunctionGraph:
-    """The same for any number of points."""
+    """Of many points: from y [points, n], t [points] and p [points, m] the rates of change, their Jacobian, and with
+    ``slopes`` the derivatives by p."""
     from ptgc.linker import rewritten
 
-    inputs, outputs = differentiated(op, slopes)
-    inputs, outputs, _ = vectorized(inputs, outputs, "points")
+    inputs, outputs = (by_formulas if op.n_states <= FEW else by_vectors)(op, slopes)
     inputs, outputs, _, _ = rewritten(inputs, outputs, {})
-    for v, name in zip(outputs, ("rates", "jacobian", "by_p")):
+    for v, name in zip([*inputs, *outputs], ("y", "t", "p", "rates", "jacobian", "by_p")):
         v.name = name
     return FunctionGraph(inputs, outputs, clone=True)
 
