@@ -5,6 +5,9 @@
  * loop, for all steps at once; what else the body computed comes after the loop, for all steps at
  * once. That is 3 nodes a step. Sums are added in another order, so -freassociate must be on.
  *
+ * The same goes for states that are multiplied by what is linear, as those of an epidemic are: s' =
+ * s - k s i and i' = i + k s i - r i are s (1 - k i) and i (1 + k s - r), and z' = z (z M_t + f_t).
+ *
  * M_t and f_t come from the body itself: f_t is what it computes from states that are 0, and a row
  * of M_t is what its linear part computes from states of which one element is 1.
  *
@@ -21,6 +24,7 @@
 #define MIN_STEPS 8  /* fewer do not pay for what is computed before the loop */
 #define MIN_NODES 5  /* of the body */
 #define OPEN_SIZE 64 /* elements of a state of unknown size, as is taken */
+#define TRIP      4  /* steps of one trip of a Scan that walks no sequence */
 #define MAX_IN    8
 
 enum form { CONSTANT, LINEAR, OTHER }; /* in the states */
@@ -42,7 +46,7 @@ struct linear {
 	int64_t width; /* elements of all states; more than MAX_STATE: too many for a matrix */
 	bool each;     /* one state, and what leads to it works on its elements */
 	bool by_rounds;
-	bool same;        /* the coefficient is that of all steps, and not stacked */
+	bool times;       /* what is linear is multiplied by the states */
 	struct type item; /* of all states as one value */
 	struct at *at;    /* by about()->number */
 	uint32_t numbers;
@@ -107,7 +111,7 @@ static bool are_coupled(struct linear *l)
 	uint8_t from[MAX_STATE];
 
 	for (uint32_t j = 0; j < l->n; j++)
-		from[j] = states_of(l, l->next[j]);
+		from[j] = states_of(l, l->next[j]) | (l->times ? 1u << j : 0);
 	for (uint32_t k = 0; k < l->n; k++)
 		for (uint32_t j = 0; j < l->n; j++)
 			if (from[j] >> k & 1)
@@ -195,6 +199,140 @@ static bool mark_needed_nodes(struct linear *l, bool next)
 	return true;
 }
 
+/* k in each element of a value of type t */
+static struct value *filled(struct linear *l, const struct type *t, double k)
+{
+	return expand(&l->m->b, const_of(&l->m->b, (enum dtype)t->dtype, k), t->dims, t->rank);
+}
+
+/* Notes for each value of the body whether it is linear in the states, and which it depends on.
+ * Gives the number of nodes. */
+static uint32_t find_forms(struct linear *l)
+{
+	uint32_t nodes = 0;
+
+	for (struct node *n = l->f->block->first; n; n = n->next) {
+		if (n->dead)
+			continue;
+		nodes++;
+		uint8_t states = 0;
+		for (uint32_t i = 0; i < n->nin; i++)
+			states |= n->in[i] ? states_of(l, n->in[i]) : 0;
+		for (uint32_t i = 0; i < n->nout; i++) {
+			struct about *a = about(l->m, n->out[i]);
+			a->form = (uint8_t)form_of_node(l, n);
+			a->states = states;
+			a->leads_on = a->wanted = false;
+		}
+	}
+	return nodes;
+}
+
+static bool are_linear(struct linear *l)
+{
+	for (uint32_t j = 0; j < l->n; j++)
+		if (form_of(l, l->next[j]) == OTHER)
+			return false;
+	return true;
+}
+
+/* ---- states times what is linear ---- */
+
+/* n divided by a state, as a new node; q: its inputs divided by that, NULL where they are no
+ * multiples. NULL: nor is n */
+static struct value *quotient(struct linear *l, const struct node *n, struct value **q)
+{
+	struct build *b = &l->m->b;
+
+	switch (n->onnx->id) {
+	case ONNX_Add:
+	case ONNX_Sub:
+		return q[0] && q[1] ? emit_(b, n->onnx->id, q[0], q[1]) : NULL;
+	case ONNX_Neg:
+		return q[0] ? emit_(b, ONNX_Neg, q[0]) : NULL;
+	case ONNX_Mul:
+	case ONNX_Div:
+		if (q[0])
+			return emit_(b, n->onnx->id, q[0], n->in[1]);
+		return q[1] && is_onnx(n, ONNX_Mul) ? emit_(b, ONNX_Mul, n->in[0], q[1]) : NULL;
+	default:
+		return NULL;
+	}
+}
+
+/* v, a new value of the body, where it depends on no state: outside, or for all steps at once */
+static struct value *without_states(struct linear *l, struct value *v)
+{
+	bool row = false;
+
+	if (!is_own(l, v) || !v->def)
+		return v;
+	for (uint32_t i = 0; i < v->def->nin; i++) {
+		if (is_own(l, v->def->in[i]))
+			return v;
+		row |= is_row_of(l->m, l->f, v->def->in[i]);
+	}
+	if (row) {
+		struct value *all = batch(l->m, l->f, v->def, true);
+		set_row(l->m, v, (struct row){.frame = l->f, .all = all});
+		return all ? v : NULL;
+	}
+	struct spot was = enter(l->m, l->f->outer);
+	emit_like(&l->m->b, v->def, v->def->in, &v);
+	leave(l->m, was);
+	return v;
+}
+
+/* Makes next[j] the next state divided by the state, in new nodes of the body, which stand behind
+ * `last`. false: it is no multiple */
+static bool divide_by_state(struct linear *l, uint32_t j, const struct node *last)
+{
+	struct value *x = l->state[j], **q;
+	uint32_t count = 0;
+
+	q = new_array(l->m->cx->scratch, struct value *, l->f->block->nnodes + 2u);
+	about(l->m, x)->number = ++count;
+	q[count] = filled(l, &x->type, 1);
+	for (struct node *n = l->f->block->first; n; n = n == last ? NULL : n->next) {
+		struct value *in[2] = {0}, *r;
+		if (n->dead || n->nin > 2 || n->nout != 1 || n->as_written ||
+		    !same_dims(l->m->cx, n->out[0]->type, x->type))
+			continue;
+		for (uint32_t i = 0; i < n->nin; i++)
+			in[i] = is_own(l, n->in[i]) ? q[about(l->m, n->in[i])->number] : NULL;
+		r = quotient(l, n, in);
+		r = r ? without_states(l, r) : NULL;
+		if (!r || !same_dims(l->m->cx, r->type, x->type))
+			continue;
+		about(l->m, n->out[0])->number = ++count;
+		q[count] = r;
+	}
+	struct value *r = is_own(l, l->next[j]) ? q[about(l->m, l->next[j])->number] : NULL;
+	l->next[j] = r ? r : l->next[j];
+	about(l->m, x)->number = 0;
+	for (struct node *n = l->f->block->first; n; n = n == last ? NULL : n->next)
+		for (uint32_t i = 0; i < n->nout; i++)
+			about(l->m, n->out[i])->number = 0;
+	return r != NULL;
+}
+
+/* Is each state multiplied by what is linear in all? */
+static bool is_product(struct linear *l)
+{
+	struct node *last = l->f->block->last;
+	bool ok = last && l->width <= MAX_STATE;
+
+	for (uint32_t j = 0; j < l->n && ok; j++)
+		ok = divide_by_state(l, j, last);
+	find_forms(l);
+	l->times = ok && are_linear(l);
+	for (struct node *n = last ? last->next : NULL; n && !l->times; n = n->next)
+		n->dead = true;
+	return l->times;
+}
+
+/* ---- is it such a loop? ---- */
+
 /* Are rounds faster than a Scan? Each of by_rounds() computes all elements, a step of by_steps()
  * those of a state. */
 static bool rounds_are_faster(struct linear *l, int64_t steps)
@@ -217,35 +355,21 @@ static bool is_linear(struct linear *l)
 {
 	struct closing *c = l->c;
 	int64_t steps;
-	uint32_t nodes = 0;
+	uint32_t nodes;
 
 	if (!l->f->scan || l->f->checked || !l->m->cx->opt.reassociate ||
 	    !rewrite_is_on(l->m->cx, PASS_LINEAR) ||
 	    (dim_is_const(l->m->cx, l->f->trips, &steps) && steps < MIN_STEPS) || !find_states(l))
 		return false;
-	for (struct node *n = l->f->block->first; n; n = n->next) {
-		if (n->dead)
-			continue;
-		nodes++;
-		uint8_t states = 0;
-		for (uint32_t i = 0; i < n->nin; i++)
-			states |= n->in[i] ? states_of(l, n->in[i]) : 0;
-		for (uint32_t i = 0; i < n->nout; i++) {
-			struct about *a = about(l->m, n->out[i]);
-			a->form = (uint8_t)form_of_node(l, n);
-			a->states = states;
-			a->leads_on = a->wanted = false;
-		}
-	}
+	nodes = find_forms(l);
+	if (!are_linear(l) && (nodes + c->needed.len <= MIN_NODES || !is_product(l)))
+		return false;
 	if (l->m->cx->opt.nans && !are_coupled(l))
 		return false;
 	for (uint32_t j = 0; j < l->n; j++)
 		about(l->m, l->next[j])->leads_on = true;
 	for (uint32_t k = 0; k < c->needed.len; k++)
 		about(l->m, c->needed.at[k])->wanted = true;
-	for (uint32_t j = 0; j < l->n; j++)
-		if (form_of(l, l->next[j]) == OTHER)
-			return false;
 	for (uint32_t k = 0; k < c->needed.len; k++)
 		if (is_outer(l->m, l->f, c->needed.at[k]) ||
 		    (!c->needed.at[k]->def && !about(l->m, c->needed.at[k])->form))
@@ -253,19 +377,13 @@ static bool is_linear(struct linear *l)
 	l->each = l->n == 1;
 	if (!mark_needed_nodes(l, true) || !mark_needed_nodes(l, false))
 		return false;
-	l->by_rounds = l->m->cx->opt.associative && (l->each || l->width == 1) &&
+	l->by_rounds = l->m->cx->opt.associative && !l->times && (l->each || l->width == 1) &&
 		       dim_is_const(l->m->cx, l->f->trips, &steps) && rounds_are_faster(l, steps);
 	l->each = l->each && l->by_rounds;
 	return l->by_rounds || (l->width <= MAX_STATE && nodes + c->needed.len >= MIN_NODES);
 }
 
 /* ---- the coefficients ---- */
-
-/* k in each element of a value of type t */
-static struct value *filled(struct linear *l, const struct type *t, double k)
-{
-	return expand(&l->m->b, const_of(&l->m->b, (enum dtype)t->dtype, k), t->dims, t->rank);
-}
 
 /* 0 in each element but the k-th, which is 1 */
 static struct value *unit(struct linear *l, const struct type *t, int64_t k)
@@ -380,10 +498,17 @@ static struct value *as_item(struct linear *l, struct value *v, uint32_t j, dim 
 	return reshape(&l->m->b, v, dims, l->item.rank + stacked);
 }
 
-/* v of type t for all of the steps, where it is the same in each */
+static bool is_stacked(struct linear *l, const struct value *v)
+{
+	return dim_eq(l->m->cx, v->type.dims[0], l->f->trips);
+}
+
+/* v for all of the steps, where it is the same in each */
 static struct value *repeated(struct linear *l, struct value *v)
 {
 	struct ctx *cx = l->m->cx;
+	if (is_stacked(l, v))
+		return v;
 	dim *dims = memcpy(new_array(cx->arena, dim, v->type.rank), v->type.dims,
 			   v->type.rank * sizeof(dim));
 
@@ -391,13 +516,14 @@ static struct value *repeated(struct linear *l, struct value *v)
 	return expand(&l->m->b, v, dims, v->type.rank);
 }
 
-/* All next states, stacked: [steps, ...]. A coefficient that is the same in all steps may stay [1,
- * ...], if `same`. NULL: they cannot be computed outside of the loop */
+/* All next states, stacked: [steps, ...], or [1, ...] where they are the same in all steps. NULL:
+ * they cannot be computed outside of the loop */
 static struct value *next_at(struct linear *l, bool homogeneous)
 {
 	struct build *b = &l->m->b;
 	struct ctx *cx = l->m->cx;
 	struct value **part = new_array(cx->scratch, struct value *, l->n);
+	bool stacked = false;
 
 	for (struct node *n = l->f->block->first; n; n = n->next)
 		if (!n->dead && n->nout == 1 && about(l->m, n->out[0])->leads_on &&
@@ -415,10 +541,10 @@ static struct value *next_at(struct linear *l, bool homogeneous)
 		if (!v.v)
 			v.v = filled(l, &x->type, 0);
 		part[j] = as_item(l, v.v, j, v.row ? l->f->trips : dim_const(cx, 1), true);
-		l->same = homogeneous && l->by_rounds && !v.row;
-		if (!v.row && !l->same)
-			part[j] = repeated(l, part[j]);
+		stacked |= v.row;
 	}
+	for (uint32_t j = 0; j < l->n && stacked; j++)
+		part[j] = repeated(l, part[j]);
 	return concat(b, 2, part, l->n);
 }
 
@@ -489,47 +615,100 @@ static struct type type_of_row(const struct value *v)
 	return type_of((enum dtype)v->type.dtype, v->type.rank - 1u, v->type.dims + 1);
 }
 
-/* The Scan of z' = z M + f; gives z at the end, and before each step. */
-static void by_steps(struct linear *l, struct value *m, struct value *f, struct value **out)
-{
-	struct move *mv = l->m;
-	struct build *b = &mv->b;
-	struct block *outer = b->block, *body = block_new(b);
-	struct node *loop = l->f->loop;
-	uint32_t rank = l->item.rank;
-	bool matrix = l->width > 1 && !l->each;
-	struct value *in[3] = {first_states(l), l->same ? repeated(l, m) : m, f};
-	struct value *z = block_param(b, body, l->item);
-	struct value *mt = block_param(b, body, type_of_row(in[1]));
-	struct value *ft = block_param(b, body, type_of_row(f));
-
-	scope_open(b, body);
-	struct value *next =
-		emit_(b, ONNX_Add, emit_(b, matrix ? ONNX_MatMul : ONNX_Mul, z, mt), ft);
-	block_result(b, next, z->type.dims, false);
-	block_result(b, z, z->type.dims, false);
-	scope_close(b, outer);
-	attr_block(b, "body", body);
-	attr_int(b, "num_scan_inputs", 2);
-	struct node *n = onnx_node(b, ONNX_Scan, in, 3, 2);
-	n->span = loop->span;
-	n->label = loop->label;
-	n->out[0]->type = l->item;
-	n->out[1]->type = type_of((enum dtype)z->type.dtype, rank + 1, NULL);
-	n->out[1]->type.dims = new_array(mv->cx->arena, dim, rank + 1);
-	n->out[1]->type.dims[0] = l->f->trips;
-	memcpy(n->out[1]->type.dims + 1, l->item.dims, rank * sizeof(dim));
-	append(b, n);
-	out[0] = n->out[0];
-	out[1] = n->out[1];
-}
-
 /* v[from:to] */
 static struct value *part_of(struct linear *l, struct value *v, int64_t from, int64_t to)
 {
 	struct build *b = &l->m->b;
 
 	return slice(b, v, &(int64_t){0}, 1, const_ints(b, &from, 1), const_ints(b, &to, 1), NULL);
+}
+
+/* z after a step */
+static struct value *step(struct linear *l, struct value *z, struct value *m, struct value *f)
+{
+	struct build *b = &l->m->b;
+	bool matrix = l->width > 1 && !l->each;
+	struct value *r = emit_(b, ONNX_Add, emit_(b, matrix ? ONNX_MatMul : ONNX_Mul, z, m), f);
+
+	return l->times ? emit_(b, ONNX_Mul, z, r) : r;
+}
+
+/* The Scan whose trips take `steps` steps each; its results are z at the end, and z before the
+ * first step of all trips, before the second one, ... */
+static struct node *scan(struct linear *l, struct value *m, struct value *f, dim trips,
+			 uint32_t steps)
+{
+	struct build *b = &l->m->b;
+	struct arena *a = l->m->cx->arena;
+	struct block *outer = b->block, *body = block_new(b);
+	struct value *in[3] = {first_states(l), m, f};
+	struct value *z[TRIP + 1] = {block_param(b, body, l->item)};
+	int64_t count;
+
+	if (steps == 1) {
+		m = block_param(b, body, type_of_row(m));
+		f = block_param(b, body, type_of_row(f));
+	} else if (dim_is_const(l->m->cx, trips, &count)) { /* a Scan walks one sequence at least */
+		struct tensor *t = tensor_new(l->m->cx, DT_BOOL, 1, &count);
+		t->data = new_array(a, bool, (size_t)count + 1);
+		in[1] = const_tensor(b, t);
+		block_param(b, body, type_of_row(in[1]));
+	}
+	scope_open(b, body);
+	for (uint32_t k = 0; k < steps; k++)
+		z[k + 1] = step(l, z[k], m, f);
+	block_result(b, z[steps], l->item.dims, false);
+	for (uint32_t k = 0; k < steps; k++)
+		block_result(b, z[k], l->item.dims, false);
+	scope_close(b, outer);
+	attr_block(b, "body", body);
+	attr_int(b, "num_scan_inputs", steps == 1 ? 2 : 1);
+	struct node *n = onnx_node(b, ONNX_Scan, in, steps == 1 ? 3 : 2, steps + 1);
+	n->span = l->f->loop->span;
+	n->label = l->f->loop->label;
+	n->out[0]->type = l->item;
+	for (uint32_t k = 1; k <= steps; k++) {
+		n->out[k]->type = type_of((enum dtype)l->item.dtype, l->item.rank + 1u, NULL);
+		n->out[k]->type.dims = new_array(a, dim, l->item.rank + 1u);
+		n->out[k]->type.dims[0] = trips;
+		memcpy(n->out[k]->type.dims + 1, l->item.dims, l->item.rank * sizeof(dim));
+	}
+	append(b, n);
+	return n;
+}
+
+/* The Scan of z' = z M + f; gives z at the end, and before each step. Where M and f are the same in
+ * all steps, a trip takes several; what the last one takes too many is cut off. */
+static void by_steps(struct linear *l, struct value *m, struct value *f, struct value **out)
+{
+	struct ctx *cx = l->m->cx;
+	struct build *b = &l->m->b;
+	int64_t steps, zero = 0;
+
+	if (l->each || is_stacked(l, m) || is_stacked(l, f) ||
+	    !dim_is_const(cx, l->f->trips, &steps)) {
+		struct node *n = scan(l, repeated(l, m), repeated(l, f), l->f->trips, 1);
+		out[0] = n->out[0];
+		out[1] = n->out[1];
+		return;
+	}
+	int64_t trips = (steps + TRIP - 1) / TRIP;
+	struct node *n = scan(l, squeeze(b, m, &zero, 1), squeeze(b, f, &zero, 1),
+			      dim_const(cx, trips), TRIP);
+	struct value *part[TRIP], *all;
+	dim *dims = new_array(cx->arena, dim, l->item.rank + 1u);
+	dims[0] = dim_const(cx, trips * TRIP);
+	memcpy(dims + 1, l->item.dims, l->item.rank * sizeof(dim));
+	for (uint32_t k = 0; k < TRIP; k++)
+		part[k] = l->item.rank ? n->out[k + 1]
+				       : unsqueeze(b, n->out[k + 1], (int64_t[]){1}, 1);
+	all = reshape(b, concat(b, 1, part, TRIP), dims, l->item.rank + 1u);
+	out[0] = n->out[0];
+	out[1] = all;
+	if (trips * TRIP == steps)
+		return;
+	out[0] = squeeze(b, part_of(l, all, steps, steps + 1), &zero, 1);
+	out[1] = part_of(l, all, 0, steps);
 }
 
 /* v behind `rows` rows of 0 */
@@ -548,14 +727,15 @@ static struct value *by_rounds(struct linear *l, struct value *a, struct value *
 	struct build *b = &l->m->b;
 	struct value *first = unsqueeze(b, first_states(l), &(int64_t){0}, 1);
 	struct value *all = concat(b, 0, (struct value *[]){first, f}, 2);
+	bool same = !is_stacked(l, a);
 
 	for (int64_t d = 1; d <= steps; d *= 2) {
 		struct value *before = emit_(b, ONNX_Mul, part_of(l, all, 0, -d), a);
 		all = emit_(b, ONNX_Add, all, after_zeros(l, before, d));
 		if (2 * d > steps)
 			break;
-		a = l->same ? emit_(b, ONNX_Mul, a, a)
-			    : emit_(b, ONNX_Mul, part_of(l, a, d, INT64_MAX), part_of(l, a, 0, -d));
+		a = same ? emit_(b, ONNX_Mul, a, a)
+			 : emit_(b, ONNX_Mul, part_of(l, a, d, INT64_MAX), part_of(l, a, 0, -d));
 	}
 	return all;
 }
@@ -617,9 +797,16 @@ bool linear_loop(struct closing *c, struct block *outer)
 	if (!at_zero)
 		return false;
 	scope_close(&m->b, outer);
-	matrix = concat(&m->b, 1, row, l.each ? 1 : (uint32_t)l.width);
+	uint32_t rows = l.each ? 1 : (uint32_t)l.width;
+	bool stacked = false;
+	for (uint32_t i = 0; i < rows; i++)
+		stacked |= is_stacked(&l, row[i]);
+	for (uint32_t i = 0; i < rows && stacked; i++)
+		row[i] = repeated(&l, row[i]);
+	matrix = concat(&m->b, 1, row, rows);
 	if (l.by_rounds) {
 		dim_is_const(m->cx, c->f->trips, &steps);
+		at_zero = repeated(&l, at_zero);
 		struct value *all = by_rounds(&l, matrix, at_zero, steps);
 		if (m->cx->opt.nans)
 			all = finite_or_by_steps(&l, all, matrix, at_zero);

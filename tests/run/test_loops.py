@@ -473,6 +473,60 @@ def test_linear_recurrences_of_infinities():
         assert (np.isinf(y) or np.isnan(y)) and abs(z - q) < 1e-12
 
 
+# Two or three states that are multiplied by what is linear in them: what is new of each, and the nodes of four steps
+PRODUCTS = {
+    "epidemic": (["p - c * p * q * u", "q + c * p * q * u - d * q"], lambda p, q, u, c, d: [p - c * p * q * u, q + c * p * q * u - d * q]),
+    "epidemic of constants": (["p - c * p * q", "q + c * (p * q) - d * q"], lambda p, q, u, c, d: [p - c * p * q, q + c * p * q - d * q]),
+    "predators": (["p + 0.1 * p * (1.0 - p / 2.0 - q)", "-(d * q - q * c * p) + q"], lambda p, q, u, c, d: [p + 0.1 * p * (1 - p / 2 - q), -(d * q - q * c * p) + q]),
+    "of itself": (["p * (1.1 - c * (p + q))", "q * q * 0.5 + d * q * p + 0.3 * q"], lambda p, q, u, c, d: [p * (1.1 - c * (p + q)), q * q * 0.5 + d * q * p + 0.3 * q]),
+}  # fmt: skip
+
+
+def products(form, dtype, n, dims, **options):
+    state = f"{dtype}[{dims}]"
+    return ptg.compile(f"""graph g(us: {dtype}[{n}{dims and ", " + dims}], p: {state}, q: {state}, c: {dtype}[], d: {dtype}[]) -> (p1, q1, ps, qs, before, both) {{
+  p1, q1, ps, qs, before, both = loop (u in us, p: {state} = p, q: {state} = q) -> (p, q, [p2], [q2], [p], [r]) {{
+    p2 = {form[0]}
+    q2 = {form[1]}
+    r = p * q * c
+    next p = p2
+    next q = q2
+  }}
+}}
+""", math="standard", **options)
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_of_states(name):
+    form, step = PRODUCTS[name]
+    rng = np.random.default_rng(4)
+    for dtype, n, dims, opset in (("float64", 59, "", 13), ("float64", 60, "3", 18), ("float32", 9, "", 26), ("float64", 16, "1", 18), ("float32", 17, "4", 18), ("float64", "n", "", 18)):
+        model = products(form, dtype, n, dims, opset=opset)
+        if n != "n":
+            assert "Gemm" in body_of(model)[1]
+            assert body_of(model)[1].count("Mul") == (1 if name == "epidemic" else 4)
+        for length in (n,) if n != "n" else (0, 1, 7, 33):
+            shape = tuple(int(k) for k in dims.split(",") if k)
+            u, p, q = rng.uniform(0.5, 1, (length, *shape)), rng.uniform(0.2, 1, shape), rng.uniform(0.2, 1, shape)
+            u, p, q, c, d = (np.asarray(x, dtype) for x in (u, p, q, 0.2, 0.1))
+            got, want = ptg.run(model, u, p, q, c, d), [[], [], [], []]
+            for v in u:
+                p2, q2 = step(p, q, v, c, d)
+                for to, x in zip(want, (p2, q2, p, p * q * c), strict=True):
+                    to.append(x)
+                p, q = np.asarray(p2, dtype), np.asarray(q2, dtype)
+            want = [p, q, *(np.array(x, dtype).reshape(length, *shape) for x in want)]
+            for g, w in zip(got, want, strict=True):
+                assert g.shape == w.shape and g.dtype == dtype
+                np.testing.assert_allclose(g, w, *((1e-12, 1e-13) if dtype == "float64" else (2e-5, 2e-6)))
+
+
+def test_states_that_are_no_products():
+    """A term that the state is no factor of, and a product of three states"""
+    for form in (["p - c * p * q", "q + c * p * p - d * q"], ["p - c * p * q * p", "q - p * q"], ["p - Sqrt(q) * p", "q - p * q"]):
+        assert "Gemm" not in body_of(products(form, "float64", 60, ""))[1]
+
+
 def test_nothing_leaves_a_guard():
     """An integer division by 0 ends the process: neither a loop of no steps nor the other branch computes it."""
     for n in (0, 2):
