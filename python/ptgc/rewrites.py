@@ -45,6 +45,7 @@ except ImportError:  # PyTensor 3.3.4 has it there
     from pytensor.ifelse import IfElse
 
 from ptgc._batch_scan import batched_scan, lengths_of, stretched, unbatched
+from ptgc._passes import Merge, lean
 
 # What they bring was measured with bench/models.py: time of a call, nodes, time to compile (geometric means).
 #   scan_save_mem*              without: models with loops take 1.90 times as long
@@ -56,6 +57,7 @@ from ptgc._batch_scan import batched_scan, lengths_of, stretched, unbatched
 #   fusion, left out            with: 0.99; it hides ops in Composites, which errors and names then miss
 #   local_pow_to_nested_squaring, left out    with: 1.00; x ** 5 is one Pow in place of three products
 #   extract_diag_lift_pass      without: 1.00; it is asked only where a graph has something for it: to compile 0.96
+#   local_greedy_distributor    without: to compile 0.9, nodes 0.96, but (a / x + b) * x is NaN at 0
 #   useless, local_second_sink  without: to compile 0.99 and 1.07, as later phases do their work; nodes 1.00
 INCLUDE = ["fast_run", "lazy_ifelse", "scan_save_mem_no_prealloc", "alloc_empty_to_zeros", "onnx"]
 EXCLUDE = ["fusion", "inline_ofg", "local_pow_to_nested_squaring", "scan_push_out_seq", "scan_push_out_non_seq"]
@@ -89,17 +91,19 @@ class Rewrites(GraphRewriter):
 
     def rewriter(self):
         databases = [optdb, *(r for found in optdb.__db__.values() for r in found if isinstance(r, RewriteDatabase))]
-        registered = sum(len(found) for db in databases for found in db.__db__.values())
+        registered = sum(sum(map(len, db.__db__.values())) for db in databases)
         if registered != self.registered:
-            self.found, self.registered = optdb.query(self.query), registered
+            self.found, self.registered = lean(optdb.query(self.query)), registered
         return self.found
 
     def add_requirements(self, fgraph):
+        if not hasattr(fgraph, "merge_feature"):
+            fgraph.attach_feature(Merge())
         self.rewriter().add_requirements(fgraph)
 
     def apply(self, fgraph, *args, **kwargs):
         with rare_collections():
-            return self.rewriter().apply(fgraph, *args, **kwargs)
+            return (self.found or self.rewriter()).apply(fgraph, *args, **kwargs)
 
     def print_summary(self, *args, **kwargs):
         self.rewriter().print_summary(*args, **kwargs)
