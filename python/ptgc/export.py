@@ -291,10 +291,11 @@ def compile_onnx(
     name of the file that weights go to, beside the model. A model over 2 GB has such a file in any case, which is
     called external_name if external_data is not given. values: {shared variable: value} to use instead of the
     variable's own value. batch: "chains" gives all inputs an open leading dim of that name, and computes the graph
-    for each item of it; {input or its name: "chains"} those inputs alone, as in the README: any number of items, and fastest for some 64. bit_generator: the kind
-    of the inputs that are random generators, "PCG64" (None), "PCG64DXSM" or "Philox", or {input or its name: kind};
-    a shared generator has the kind of its value. metadata: {key: text} for programs that read the model. strip: True
-    leaves out where in the text nodes come from. flags: as of the command, ["fno-cse", "Werror"].
+    for each item of it; {input or its name: "chains"} those inputs alone, as in the README. Any number of items will
+    do, and some 64 are expected. bit_generator: the kind of the inputs that are random generators, "PCG64" (None),
+    "PCG64DXSM" or "Philox", or {input or its name: kind}; a shared generator has the kind of its value. metadata:
+    {key: text} for programs that read the model. strip: True leaves out where in the text nodes come from. flags: as
+    of the command, ["fno-cse", "Werror"].
     """
     if opset is not None and opset_version is not None and opset != opset_version:
         raise ValueError(f"opset is {opset} but opset_version, another name for it, is {opset_version}")
