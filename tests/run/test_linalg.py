@@ -576,3 +576,26 @@ def test_gradients_of_batches_take_no_loop(name):
     assert not {n.op_type for n in model.graph.node} & {"Loop", "Scan"}
     for b in (1, 3):
         Compiled(many, out).run(rng().normal(size=(b, 4)), rng().normal(size=(b, 4, 4)), atol=1e-8)
+
+
+@pytest.mark.parametrize("op", [op for op in SYSTEMS if "Triangular" in op])
+def test_wide_right_sides_of_batches(op):
+    """Small triangles are inverted for these; what the other triangle has is not read, and one that is singular is NaN alone."""
+    lower = "lower=True" in op
+    for n, m, dims, opsets in ((2, 60, "60", (18,)), (3, 9, "9", (13, 18, 26)), (8, 30, "m", (18,)), (3, 0, "m", (18,))):
+        for batch, dtype in ((5, "float64"), (5, "float32"), (1, "float64"), (0, "float64")):
+            args = [f"a: {dtype}[b, {n}, {n}]", f"b: {dtype}[b, {n}, {dims}]"]
+            a, b = well((batch,), n, dtype), rng().normal(size=(batch, n, m)).astype(dtype)
+            s = SYSTEMS[op](a.astype(float))
+            other = np.triu(np.ones((n, n)), 1) if lower else np.tril(np.ones((n, n)), -1)
+            a = np.where(other, np.nan, a).astype(dtype)
+            for opset in opsets:
+                model = ptg.compile(blockwise(op, args, signature="(m,m),(m,k)->(m,k)"), opset=opset)
+                x = ptg.run(model, a, b)
+                assert x.dtype == b.dtype and x.shape == b.shape and not loops(model)
+                small(s @ x - b, 300 * eps(a) * max(1, np.max(np.abs(x), initial=0)))
+            if batch == 5 and "unit" not in op:
+                a[2, 1, 1] = 0
+                y = ptg.run(model, a, b)
+                assert np.isnan(y[2]).all()
+                np.testing.assert_array_equal(y[[0, 1, 3, 4]], x[[0, 1, 3, 4]])
