@@ -46,9 +46,10 @@ struct linear {
 	int64_t width; /* elements of all states; more than MAX_STATE: too many for a matrix */
 	bool each;     /* one state, and what leads to it works on its elements */
 	bool by_rounds;
-	bool times;       /* what is linear is multiplied by the states */
-	struct type item; /* of all states as one value */
-	struct at *at;    /* by about()->number */
+	bool times;        /* what is linear is multiplied by the states */
+	struct node *last; /* of the body; what stands behind that are quotients */
+	struct type item;  /* of all states as one value */
+	struct at *at;     /* by about()->number */
 	uint32_t numbers;
 };
 
@@ -326,12 +327,19 @@ static bool is_product(struct linear *l)
 		ok = divide_by_state(l, j, last);
 	find_forms(l);
 	l->times = ok && are_linear(l);
-	for (struct node *n = last ? last->next : NULL; n && !l->times; n = n->next)
-		n->dead = true;
+	l->last = last;
 	return l->times;
 }
 
-/* ---- is it such a loop? ---- */
+/* Drops the quotients, if there are some, as the loop stays as it was. */
+static bool drop_quotients(struct linear *l)
+{
+	for (struct node *n = l->last ? l->last->next : NULL; n; n = n->next)
+		n->dead = true;
+	return false;
+}
+
+/* ---- rounds or steps? ---- */
 
 /* Are rounds faster than a Scan? Each of by_rounds() computes all elements, a step of by_steps()
  * those of a state. */
@@ -779,7 +787,7 @@ bool linear_loop(struct closing *c, struct block *outer)
 	int64_t steps;
 
 	if (!is_linear(&l))
-		return false;
+		return drop_quotients(&l);
 	set_item(&l);
 	l.at = new_array(a, struct at, body->nnodes + body->params.len + 1u);
 	struct spot was = enter(m, c->f->outer);
@@ -795,7 +803,7 @@ bool linear_loop(struct closing *c, struct block *outer)
 		for (uint32_t i = 0; i < n->nout; i++)
 			about(m, n->out[i])->number = 0;
 	if (!at_zero)
-		return false;
+		return drop_quotients(&l);
 	scope_close(&m->b, outer);
 	uint32_t rows = l.each ? 1 : (uint32_t)l.width;
 	bool stacked = false;

@@ -525,6 +525,8 @@ def test_states_that_are_no_products():
     """A term that the state is no factor of, and a product of three states"""
     for form in (["p - c * p * q", "q + c * p * p - d * q"], ["p - c * p * q * p", "q - p * q"], ["p - Sqrt(q) * p", "q - p * q"]):
         assert "Gemm" not in body_of(products(form, "float64", 60, ""))[1]
+    apart = products(["p * (1.1 - c * p)", "q * (d + p)"], "float64", 60, "")  # an infinite q does not reach p
+    assert body_of(apart)[1].count("Mul") + body_of(apart)[1].count("Add") + body_of(apart)[1].count("Sub") == 5
 
 
 def test_nothing_leaves_a_guard():
