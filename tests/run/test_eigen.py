@@ -64,6 +64,22 @@ def test_eigh(dtype, lower):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("batch", [False, True])
+def test_elements_whose_squares_underflow(dtype, batch):
+    """Blocks far below the largest element, down to the smallest numbers"""
+    call = "Blockwise{core_op=Eigh, signature='(m,m)->(m),(m,m)'}(a)" if batch else "Eigh(a)"
+    model = ptg.compile(text(call, f"a: {dtype}[{'b, ' * batch}n, n]", "w, v"))
+    for n in (4, 7, 20):
+        for tiny in np.logspace(-12, -44, 9) if dtype == "float32" else np.logspace(-100, -320, 23):
+            a = (tiny * (np.eye(n, k=1) + np.eye(n, k=-1))).astype(dtype)
+            a[0, 0] = n % 2
+            for x in (a, a + np.diag(np.arange(n) == n - 1).astype(dtype)):
+                w, v = (r[0] for r in ptg.run(model, x[None])) if batch else ptg.run(model, x)
+                small(v.T @ v - np.eye(n), 20 * eps(dtype))
+                small(w - np.linalg.eigvalsh(x.astype(float)), 30 * eps(dtype) * abs(x).max() + np.finfo(dtype).tiny)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_signs(dtype):
     """Where the largest element of an eigenvector of the tridiagonal matrix stands out, LAPACK's sign"""
     model = ptg.compile(text("Eigh(a)", f"a: {dtype}[n, n]", "w, v"))
