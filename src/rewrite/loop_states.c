@@ -2,8 +2,8 @@
  * loop_states.c: fewer values that loops carry and stack. In: the graph of ONNX nodes. Out: the
  * same without
  *	states that never change: x of `x' = x` is what it was before the loop;
- *	states that are equal, as they begin and go on in the same way; nor stacked results that are;
- *	states and stacked results that nobody reads, or that only such values read: of x' = x + y
+ *	states that are equal, as they begin and go on in the same way; nor stacked results that
+ *are; states and stacked results that nobody reads, or that only such values read: of x' = x + y
  *	and y' = y * 2 both go if nobody reads x and y after the loop.
  */
 #include <string.h>
@@ -95,6 +95,17 @@ static bool constants_equal(const struct value *a, const struct value *b)
 	       !memcmp(x->data, y->data, size);
 }
 
+/* Are a and b, of equal dims, the same number in all elements? */
+static bool are_one_number(const struct value *a, const struct value *b)
+{
+	if (!is_onnx(a->def, ONNX_Expand) || !is_onnx(b->def, ONNX_Expand))
+		return false;
+	const struct tensor *x = a->def->in[0]->data, *y = b->def->in[0]->data;
+
+	return x && y && x->data && y->data && x->count == 1 && y->count == 1 &&
+	       x->dtype == y->dtype && !memcmp(x->data, y->data, dtypes[x->dtype].size);
+}
+
 /* Sets for each value of the body which earlier one it equals, if the states are equal that are
  * said to be. */
 static void number_values(struct states *s, struct block *body)
@@ -139,7 +150,8 @@ static struct value *begins_like(struct states *s, struct node *loop, uint32_t j
 
 	for (uint32_t k = first; k < j && k < first + MAX_LOOK; k++) {
 		q = body->params.at[k];
-		if ((loop->in[j] == loop->in[k] || constants_equal(loop->in[j], loop->in[k])) &&
+		if ((loop->in[j] == loop->in[k] || constants_equal(loop->in[j], loop->in[k]) ||
+		     are_one_number(loop->in[j], loop->in[k])) &&
 		    p->type.dtype == q->type.dtype && same_dims(s->cx, p->type, q->type))
 			return same_as(s, q);
 	}

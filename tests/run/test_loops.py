@@ -543,6 +543,18 @@ def test_nothing_leaves_a_guard():
     assert ptg.run(model, INTS[2], 5, 2) == 7 + 4
 
 
+def test_states_that_begin_as_one_number():
+    """Alloc of a number and of a vector of one begin alike; of another number they do not."""
+    for other, equal in (("7.0", True), ("6.0", False)):
+        source = f"graph g(x: float64[9], y: float64[n]) -> (a, b) {{\n  a, b = loop (v in x, p = Alloc(float64(7.0), y.shape[0]), q = Alloc(float64([{other}]), y.shape[0])) -> (p, q) {{\n    next p = Sqrt(p * p + v) + y\n    next q = Sqrt(q * q + v) + y\n  }}\n}}\n"
+        model, x, y = ptg.compile(source, math="standard"), np.arange(9.0), np.array([0.5, 0.1])
+        assert body_of(model)[1].count("Sqrt") == (1 if equal else 2)
+        for got, s in zip(ptg.run(model, x, y), (np.full(2, 7.0), np.full(2, float(other)))):
+            for v in x:
+                s = np.sqrt(s * s + v) + y
+            np.testing.assert_allclose(got, s, 1e-13)
+
+
 def test_states_that_begin_alike_but_differ():
     source = "graph g(x: float64[5]) -> (a, b, c) {\n  a, b, c = loop (v in x, p = 0.0, q = 0.0, r = 0.0) -> (p, q, r) {\n    next p = p + v\n    next q = q + p\n    next r = r + q\n  }\n}\n"
     x, p, q, r = X[7][:5], 0.0, 0.0, 0.0
