@@ -4,7 +4,7 @@ import ptg
 import pytest
 from residuals import eps, small, text
 
-SHAPES = [(0, 0), (0, 3), (3, 0), (1, 1), (1, 4), (4, 1), (2, 2), (3, 5), (5, 3), (17, 17), (40, 20), (20, 40), (100, 100)]
+SHAPES = [(0, 0), (0, 3), (3, 0), (1, 1), (1, 4), (4, 1), (2, 2), (3, 5), (5, 3), (17, 17), (40, 20), (20, 40)]
 DTYPES = ["float64", "float32"]
 
 
@@ -27,7 +27,7 @@ def matrices(m, n):
 def test_svd(dtype, full):
     model = ptg.compile(text(f"SVD{{full_matrices={full}}}(a)", f"a: {dtype}[m, n]", "u, s, v"))
     values = ptg.compile(text("SVD{compute_uv=False}(a)", f"a: {dtype}[m, n]"))
-    for m, n in SHAPES:
+    for m, n in [*SHAPES, (100, 100)]:
         k = min(m, n)
         for a in matrices(m, n):
             a = a.astype(dtype)
