@@ -546,7 +546,7 @@ def test_nothing_leaves_a_guard():
 def test_states_that_begin_as_one_number():
     """Alloc of a number and of a vector of one begin alike; of another number they do not."""
     for other, equal in (("7.0", True), ("6.0", False)):
-        source = f"graph g(x: float64[9], y: float64[n]) -> (a, b) {{\n  a, b = loop (v in x, p = Alloc(float64(7.0), y.shape[0]), q = Alloc(float64([{other}]), y.shape[0])) -> (p, q) {{\n    next p = Sqrt(p * p + v) + y\n    next q = Sqrt(q * q + v) + y\n  }}\n}}\n"
+        source = f"graph g(x: float64[9], y: float64[n]) -> (a, b) {{\n  a, b = loop (v in x, p = Alloc(float64(7.0), Shape(y)[0]), q = Alloc(float64([{other}]), Shape(y)[0])) -> (p, q) {{\n    next p = Sqrt(p * p + v) + y\n    next q = Sqrt(q * q + v) + y\n  }}\n}}\n"
         model, x, y = ptg.compile(source, math="standard"), np.arange(9.0), np.array([0.5, 0.1])
         assert body_of(model)[1].count("Sqrt") == (1 if equal else 2)
         for got, s in zip(ptg.run(model, x, y), (np.full(2, 7.0), np.full(2, float(other)))):
