@@ -12,6 +12,9 @@
 #define JOINED_MIN 0x1p-30
 #define JOINED_MAX 0x1p+30
 
+#define OPEN_LENGTH 64  /* assumed length of an axis of unknown length */
+#define MANY        512 /* elements: to add one number to each takes as long as two nodes */
+
 /* Is v one finite number, with no more axes than x? */
 static bool is_number(const struct value *v, const struct value *x, double *k)
 {
@@ -359,6 +362,67 @@ static struct value *sum_with_number(struct build *b, const struct value *v, enu
 	return emit_(b, op, number, reduce(b, ONNX_ReduceSum, x, axes, n, keepdims));
 }
 
+/* Was v rounded when it was computed? */
+static bool is_rounded(const struct value *v)
+{
+	return is_onnx(v->def, ONNX_Mul) || is_onnx(v->def, ONNX_Div) ||
+	       is_onnx(v->def, ONNX_Add) || is_onnx(v->def, ONNX_Sub) ||
+	       is_onnx(v->def, ONNX_Log) || is_onnx(v->def, ONNX_Exp);
+}
+
+/* The sum of u, an operand of v, along those axes of v. It is the same all along them or, if it is
+ * a constant, as long as v; NULL: it is not */
+static struct value *sum_of_term(struct build *b, const struct value *v, struct value *u,
+				 const int *axes, int n, bool keepdims)
+{
+	int64_t ones[MAX_RANK] = {0};
+	int own[MAX_RANK], lead = v->type.rank - u->type.rank, same = 0, along = 0;
+
+	for (int i = 0; i < n; i++) {
+		int k = axes[i] - lead;
+		if (k >= 0 && !dim_is_one(b->cx, u->type.dims[k]))
+			own[along++] = k;
+		else if (k >= 0)
+			ones[same++] = k;
+	}
+	if (along)
+		return along == n && is_constant(u) ? reduce(b, ONNX_ReduceSum, u, own, n, keepdims)
+						    : NULL;
+	u = keepdims ? u : squeeze(b, u, ones, (uint32_t)same);
+	double count = elements(b, v, axes, n);
+	return emit_(b, ONNX_Mul, const_of(b, (enum dtype)v->type.dtype, count), u);
+}
+
+/* The sum of x + u, which is v, is that of x and that of u, which is the same along the axes or
+ * constant. Where the terms cancel, what is left has no more right digits than x, which was
+ * rounded. */
+static struct value *sum_without_term(struct build *b, const struct value *v, const int *axes,
+				      int n, bool keepdims)
+{
+	double count = elements(b, v, axes, n), size = 1;
+	enum onnx_id op = v->def->onnx->id;
+
+	if ((op != ONNX_Add && op != ONNX_Sub) || v->def->as_written || count < 2 ||
+	    count > JOINED_MAX || b->cse->shared->expanding)
+		return NULL;
+	for (uint32_t i = 0; i < v->type.rank; i++)
+		size *= (double)dim_expected(b->cx, v->type.dims[i], OPEN_LENGTH);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct value *x = v->def->in[i], *u = v->def->in[1 - i], *sum = NULL;
+		bool few = u->data || size < MANY;
+		if (is_weight(u) || (u->data && u->data->count == 1) || !is_rounded(x) ||
+		    !same_dims(b->cx, x->type, v->type))
+			continue;
+		u = sum_of_term(b, v, u, axes, n, keepdims);
+		sum = u ? sum_by_algebra(b, x, axes, n, keepdims) : NULL;
+		if (!u || (!sum && few))
+			continue;
+		sum = sum ? sum : reduce(b, ONNX_ReduceSum, x, axes, n, keepdims);
+		return i ? emit_(b, op, u, sum) : emit_(b, op, sum, u);
+	}
+	return NULL;
+}
+
 struct value *sum_by_algebra(struct build *b, struct value *v, const int *axes, int n,
 			     bool keepdims)
 {
@@ -376,6 +440,7 @@ struct value *sum_by_algebra(struct build *b, struct value *v, const int *axes, 
 		return reduce(b, ONNX_ReduceSumSquare, d->in[0], axes, n, keepdims);
 	struct value *r = sum_with_number(b, v, ONNX_Mul, axes, n, keepdims);
 	r = r ? r : sum_with_number(b, v, ONNX_Add, axes, n, keepdims);
+	r = r ? r : sum_without_term(b, v, axes, n, keepdims);
 	return r || n != 1 ? r : sum_of_products(b, v, (uint32_t)axes[0], keepdims);
 }
 

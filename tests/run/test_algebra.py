@@ -315,3 +315,44 @@ def test_sum_with_a_constant_of_all_axes():
         np.testing.assert_allclose(got, (x[..., None] * y[:, :, None] * constant).sum(1), rtol=1e-12, atol=1e-13)
         model = ptg.compile(text, math="standard", options=("-fno-check-dims",))
         assert " ".join(sorted(m.op_type for m in onnx.load_model_from_string(model).graph.node)) == operators
+
+
+SLOPE = np.linspace(-1, 1, 40)
+# name: (the terms, in x [n, 40] and u [n, 1], the same in NumPy, the operators where n is 20)
+TERMS = {
+    "x + u": ("x * y + u", lambda x, y, u: x * y + u, "Add Mul Mul ReduceSum Squeeze"),
+    "u + x": ("u + x * y", lambda x, y, u: x * y + u, "Add Mul Mul ReduceSum Squeeze"),
+    "x - u": ("x * y - u", lambda x, y, u: x * y - u, "Mul Mul ReduceSum Squeeze Sub"),
+    "u - x": ("u - x * y", lambda x, y, u: u - x * y, "Mul Mul ReduceSum Squeeze Sub"),
+    "a number for all": ("x * y - u[0, 0]", lambda x, y, u: x * y - (u[0, 0] if len(u) else 0), None),
+    "squares": ("-0.5 * (y * y) - u", lambda x, y, u: -0.5 * y * y - u, "Mul Mul ReduceSumSquare Squeeze Sub"),
+    "what is not rounded": ("x - u", lambda x, y, u: x - u, "ReduceSum Sub"),
+    "a row of squares": ("-0.5 * (y * y) - u - " + str([SLOPE.tolist()]), lambda x, y, u: -0.5 * y * y - u - SLOPE, None),
+    "a row": ("x * y - " + str([SLOPE.tolist()]), lambda x, y, u: x * y - SLOPE, "Mul ReduceSum Sub"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TERMS)
+def test_terms_of_sums(name):
+    """What all terms have is added once; where they cancel, the error is that of the terms."""
+    form, build, operators = TERMS[name]
+    for dtype in ("float64", "float32"):
+        for n, dims in ((0, "n"), (1, "1"), (20, "20"), (20, "n")):
+            for axes, along in (("[1]", (1,)), ("None", None)):
+                args = f"x: {dtype}[{dims}, 40], y: {dtype}[{dims}, 40], u: {dtype}[{dims}, 1]"
+                text = f"graph g({args}) -> (z) {{ z = Cast{{dtype={dtype}}}(Sum{{axes={axes}}}({form})) }}"
+                x, u = np.random.default_rng(6).normal(size=(n, 40)).astype(dtype), np.random.default_rng(7).normal(size=(n, 1)).astype(dtype)
+                if n == 0 and "[0, 0]" in form:
+                    continue
+                for y in (np.ones_like(x), -x, u / np.where(x == 0, 1, x) + np.finfo(dtype).eps):
+                    wide = build(*(v.astype("longdouble") for v in (x, y, u)))
+                    error = 64 * np.finfo(dtype).eps * (np.abs(x * y).sum() + 40 * np.abs(u).sum() + np.abs(y * y).sum() + n * np.abs(SLOPE).sum())
+                    for opset in OPSETS:
+                        got = ptg.run(text, x, y, u, math="standard", opset=opset, options=("-Wno-unused",))
+                        assert got.dtype == dtype and got.shape == wide.sum(along).shape
+                        assert np.all(np.abs(got - wide.sum(along)) <= error), (opset, dims)
+        if operators:
+            text = f"graph g(x: {dtype}[20, 40], y: {dtype}[20, 40], u: {dtype}[20, 1]) -> (z) {{ z = Cast{{dtype={dtype}}}(Sum{{axes=[1]}}({form})) }}"
+            model = ptg.compile(text, math="standard", options=("-Wno-unused",))
+            assert " ".join(sorted(m.op_type for m in onnx.load_model_from_string(model).graph.node)) == operators
+
