@@ -30,6 +30,10 @@ void prevent_fusion(struct ctx *cx, struct graph *g);
 void part_casts(struct ctx *cx, struct graph *g);
 /* stretch.c: operands that are broadcast along short axes get the shape of the result before */
 void stretch_operands(struct ctx *cx, struct graph *g);
+/* the elements of v, where a length that is not known counts as 64 */
+int64_t assumed_size(struct ctx *cx, const struct value *v);
+/* short_axes.c: kernels that go row by row along a short last axis work on the transposed array */
+void turn_short_axes(struct ctx *cx, struct graph *g);
 /* columns.c: constant numbers beside columns get as many axes */
 void number_columns(struct ctx *cx, struct graph *g);
 /* conditions.c: ifs whose conditions are computed from constants */

@@ -88,7 +88,7 @@ static void trim_to_known(struct ctx *cx, const struct node *n, struct group *g)
 	}
 }
 
-static int64_t size_taken(struct ctx *cx, const struct value *v)
+int64_t assumed_size(struct ctx *cx, const struct value *v)
 {
 	int64_t n = 1;
 
@@ -156,8 +156,49 @@ static bool has_short_runs(struct ctx *cx, const struct node *n, struct group *g
 			   struct group *next)
 {
 	return find_group(cx, n, 0, g) && g->length && g->length < LONG_RUN &&
-	       size_taken(cx, n->out[0]) / g->length >= MANY_RUNS &&
+	       assumed_size(cx, n->out[0]) / g->length >= MANY_RUNS &&
 	       find_group(cx, n, g->end, next);
+}
+
+/* An operand of n that has the lengths of the result, in this block; NULL: none has */
+static struct value *whole_operand(struct stretch *s, struct block *b, const struct node *n)
+{
+	const struct value *out = n->out[0];
+
+	for (uint32_t i = 0; i < n->nin; i++) {
+		struct value *v = n->in[i];
+		bool here = v->id < s->n && !v->data && s->home[v->id] == b;
+		if (here && v->type.rank == out->type.rank && same_dims(s->cx, v->type, out->type))
+			return v;
+	}
+	return NULL;
+}
+
+/* The same along axes of unknown length: the operands of `ones` get the shape of another one. */
+static bool stretch_to_whole(struct stretch *s, struct block *b, struct node **before,
+			     struct node *n, unsigned int ones)
+{
+	struct value *whole = whole_operand(s, b, n), *in[2];
+	struct type t = {.dtype = DT_INT64, .rank = 1, .dims = new (s->cx->arena, dim)};
+	bool done = false;
+
+	for (uint32_t j = 0; j < n->nin && whole; j++) {
+		struct value *v = n->in[j];
+		if (!(ones >> j & 1) || v->id >= s->n ||
+		    (v->data ? b->outer != NULL : s->home[v->id] != b) ||
+		    !has_kernel(s->cx, ONNX_Expand, (enum dtype)v->type.dtype, 2))
+			continue;
+		*t.dims = dim_const(s->cx, whole->type.rank);
+		*before = insert_node(s->cx, b, *before, ONNX_Shape, &whole, 1, t, n->span);
+		in[0] = v;
+		in[1] = (*before)->out[0];
+		struct type full = whole->type;
+		full.dtype = v->type.dtype;
+		*before = insert_node(s->cx, b, *before, ONNX_Expand, in, 2, full, n->span);
+		n->in[j] = (*before)->out[0];
+		done = true;
+	}
+	return done;
 }
 
 /* Makes n's shortest runs longer; false: there is no need, or no way. */
@@ -170,6 +211,10 @@ static bool lengthen(struct stretch *s, struct block *b, struct node **before, s
 	if (!has_short_runs(cx, n, &g, &next))
 		return false;
 	bool innermost = g.ones != 0;
+	unsigned int ones = next.ones;
+	bool open = !innermost && next.first < next.end && !behind(cx, n->out[0], next.first);
+	if (open)
+		return stretch_to_whole(s, b, before, n, ones);
 	trim_to_known(cx, n, &next);
 	if (innermost && next.ones && next.length < MIN_EXPAND)
 		return false; /* an outer product: two Concats take as long as the runs */

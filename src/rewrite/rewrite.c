@@ -12,9 +12,10 @@
 #include "rewrite/rewrite.h"
 #include "target/target.h"
 
-#define MAX_BEHIND 4  /* operators between a reduction and its axes */
-#define MAX_WAY    16 /* the same, where all are of one number */
-#define MAX_SEEN   64 /* operators that are looked at for such a way */
+#define MAX_BEHIND 4         /* operators between a reduction and its axes */
+#define MAX_WAY    16        /* the same, where all are of one number */
+#define MAX_TURNED (1 << 20) /* elements of a constant that is transposed */
+#define MAX_SEEN   64        /* operators that are looked at for such a way */
 /* in value->uses: a block gives it back, so it must stay; and that of an inner block */
 #define IS_RESULT (UINT32_C(1) << 31)
 #define IS_INNER  (UINT32_C(1) << 30)
@@ -151,6 +152,65 @@ static struct value *merge_transposes(struct ctx *cx, struct node *n)
 	for (uint32_t i = 0; i < rank; i++)
 		identity &= outer[i] == i;
 	return identity ? n->in[0] : NULL;
+}
+
+/* Is v a constant matrix, or a Transpose of a matrix, which only its reader reads? */
+static bool transposes_freely(const struct value *v)
+{
+	int64_t perm[MAX_RANK];
+
+	if (v->type.rank != 2)
+		return false;
+	if (is_op(v, ONNX_Transpose))
+		return v->uses == 1 && perm_of(v->def, perm) && !perm[1];
+	return v->data && v->data->data && !(v->data->name && v->name) && !v->data->splat &&
+	       v->data->count <= MAX_TURNED && dtypes[v->type.dtype].size > 1;
+}
+
+/* The transposed matrix of such a v */
+static struct value *transposed(struct ctx *cx, struct value *v)
+{
+	size_t size = dtypes[v->type.dtype].size;
+
+	if (is_op(v, ONNX_Transpose)) {
+		struct value *x = current(v->def->in[0]);
+		x->uses++;
+		return x;
+	}
+	int64_t m = v->data->shape[0], n = v->data->shape[1];
+	struct tensor *t = tensor_new(cx, (enum dtype)v->type.dtype, 2, (int64_t[]){n, m});
+	const uint8_t *from = v->data->data;
+	uint8_t *to = arena_alloc(cx->arena, (size_t)v->data->count * size + 1);
+	for (int64_t i = 0; i < m; i++)
+		for (int64_t j = 0; j < n; j++)
+			memcpy(to + (size_t)(j * m + i) * size, from + (size_t)(i * n + j) * size,
+			       size);
+	t->data = to;
+	struct value *r = graph_constant(cx, t, v->span);
+	r->uses = 1;
+	return r;
+}
+
+/* The Transpose of A @ B is the product of the transposes, if those take no node. */
+static struct value *transpose_factors(struct ctx *cx, struct node *n)
+{
+	int64_t perm[MAX_RANK];
+	struct value *x = n->in[0];
+
+	if (n->out[0]->type.rank != 2 || !is_op(x, ONNX_MatMul) || x->uses != 1 ||
+	    !perm_of(n, perm) || perm[1])
+		return NULL;
+	struct value *a = current(x->def->in[0]), *b = current(x->def->in[1]);
+	if (!transposes_freely(a) || !transposes_freely(b))
+		return NULL;
+	n->onnx = x->def->onnx;
+	n->in = new_array(cx->arena, struct value *, 2);
+	n->in[0] = transposed(cx, b);
+	n->in[1] = transposed(cx, a);
+	n->nin = 2;
+	n->nattrs = 0;
+	x->uses = 0;
+	return NULL;
 }
 
 /* What has the elements of v in the same order, behind Squeeze and Unsqueeze, and the type t; NULL:
@@ -744,6 +804,7 @@ static const struct rewrite {
 	{"cast", ONNX_Cast, merge_casts},
 	{"transpose", ONNX_Transpose, merge_transposes},
 	{"transpose", ONNX_Transpose, concat_in_place},
+	{"transpose", ONNX_Transpose, transpose_factors},
 	{"reshape", ONNX_Reshape, merge_reshapes},
 	{"squeeze", ONNX_Squeeze, undo_axes},
 	{"squeeze", ONNX_Unsqueeze, undo_axes},
