@@ -66,6 +66,22 @@ def scan(n, dtype, op):
     return session(nodes, elem, 1, values)
 
 
+def ifs(results, dtype, count):
+    """Ifs that give so many copies of the first result of the one before."""
+    elem = oh.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    nodes, p = [], "x"
+    for i in range(count):
+        sides = []
+        for side in "te":
+            names = [f"{side}{i}_{k}" for k in range(results)]
+            copies = [oh.make_node("Identity", [p], [name]) for name in names]
+            sides.append(oh.make_graph(copies, side, [], [oh.make_tensor_value_info(name, elem, [1]) for name in names]))
+        nodes.append(oh.make_node("If", ["yes"], [f"p{i}_{k}" for k in range(results)], then_branch=sides[0], else_branch=sides[1]))
+        p = f"p{i}_0"
+    nodes.append(oh.make_node("Identity", [p], ["y"]))
+    return session(nodes, elem, 1, [nh.from_array(np.array(True), "yes")])
+
+
 def session(nodes, elem, n, values):
     used = {i for node in nodes for i in node.input}
     graph = oh.make_graph(nodes, "g", [oh.make_tensor_value_info("x", elem, [n])], [oh.make_tensor_value_info("y", elem, [n])],
@@ -91,6 +107,11 @@ def further(short, long, count, seconds=0.25):
 
 
 def costs(op, form, dtype):
+    if op == "If":
+        copy = further(chain(("p",), "Identity", 1, dtype, 4), chain(("p",), "Identity", 1, dtype, 44), 40)
+        one, five = (further(ifs(n, dtype, 4), ifs(n, dtype, 44), 40) for n in (1, 5))
+        each = (five - one) / 4 - copy
+        return one - copy - each, each, each
     if op in ("Loop", "Scan"):
         step = further(scan(100, dtype, op), scan(1100, dtype, op), 1000, 0.5)
         return 0, step, step
@@ -111,15 +132,15 @@ def main():
  * What nodes of ONNX Runtime {ort.__version__} take: made by tools/make_costs.py, do not edit. COST(operator,
  * dtype of the first numbers, nanoseconds of a node, of each element of a small array, and of one
  * that is larger than the cache). Of ReduceSum the elements that are added up count; of Loop and
- * Scan the steps, with a state, a stacked result and, in Scan, two sequences, and without what they
- * compute.
+ * Scan the steps, with a state, a stacked result and, in Scan, two sequences, and of If the
+ * results, without what they compute.
  */
 /* clang-format off */""")
-    rows = [(op, form, t) for t in DTYPES for op, form in [*FORMS.items(), ("Loop", None), ("Scan", None)]]
+    rows = [(op, form, t) for t in DTYPES for op, form in [*FORMS.items(), ("Loop", None), ("Scan", None), ("If", None)]]
     # three times, apart from each other: what another process slows down is fast the next time
     best = np.min([[costs(op, form, DTYPES[t]) for op, form, t in rows] for _ in range(3)], axis=0)
     for (op, form, t), (node, near, far) in zip(rows, best, strict=True):
-        if not form:
+        if op in ("Loop", "Scan"):
             near = far = near - best[rows.index(("Add", FORMS["Add"], t))][0]
         print(f"COST({op}, {t}, {node:.0f}, {max(near, 0.01):.3g}, {max(far, near, 0.01):.3g})")
     print("/* clang-format on */\n#undef COST")

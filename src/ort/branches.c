@@ -10,12 +10,12 @@
 #include "lower/build.h"
 #include "ort/ort.h"
 #include "rewrite/rewrite.h"
+#include "target/target.h"
 
 #define MAX_IFS    32 /* each looks at all nodes */
 #define MAX_INPUTS 8  /* of a node that goes into a branch */
 
-/* what a node, an If and a result of it take, in hundredths of a microsecond */
-enum { NODE = 27, WHERE = 80, IF = 65, RESULT = 15, GAIN = 50 };
+#define GAIN 800 /* nanoseconds that an If must spare: it also fetches what its branches read */
 
 struct choice { /* what there is to say about a node */
 	struct node *n;
@@ -260,8 +260,11 @@ static bool decide_once(struct branches *x, struct value *cond)
 		for (uint32_t k = 1; x->all[i].chosen && k < 3; k++)
 			copies +=
 				!x->all[i].n->in[k]->def || x->inside[x->all[i].n->in[k]->id] == 0;
-	uint32_t gain = count > 1 ? GAIN : 3 * GAIN; /* one choice is read more easily as such */
-	if (WHERE * count + NODE * nodes / 2 < IF + RESULT * count + NODE * copies / 2 + gain)
+	enum dtype t = (enum dtype)x->all[x->last].n->out[0]->type.dtype;
+	double node = cost_of(ONNX_Add, t, 1) / 2; /* one side of two is computed */
+	double gain = count > 1 ? GAIN : 2 * GAIN; /* one choice is read more easily as such */
+	if (count * cost_of(ONNX_Where, t, 1) + nodes * node <
+	    cost_of(ONNX_If, t, count) + copies * node + gain)
 		return false;
 	make_if(x, cond, count);
 	list(x);

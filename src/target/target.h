@@ -17,7 +17,7 @@ const struct onnx_op *find_kernel(struct ctx *cx, enum onnx_id id, enum dtype t,
 
 /* costs.c: nanoseconds that a node takes whose inputs have dtype t, on the machine where ONNX
  * Runtime was measured; only comparisons say something. elements: of the result; of Loop and Scan
- * the steps, without the nodes in them. */
+ * the steps, of If the results, without the nodes in them. */
 double cost_of(enum onnx_id op, enum dtype t, int64_t elements);
 
 #endif
