@@ -1,11 +1,14 @@
 """PyMC's own random variables, which draw by SciPy in Python, as graphs of PyTensor's: the same draws, as SciPy
 takes them from NumPy's generator. PyMC is not imported: they are found by the names of their classes."""
 
+from functools import partial
+
 import numpy as np
 import pytensor.tensor as pt
-from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.raise_op import CheckAndRaise
+from pytensor.tensor.elemwise import DimShuffle
 from pytensor.tensor.random import basic as draw
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.random.utils import compute_batch_shape
@@ -133,6 +136,40 @@ def interpolated(rng, size, x, pdf, cdf) -> Draw:
     return rng, x[i] + pt.switch(pt.abs(slope) <= 1e-8, small, large)
 
 
+def car(rng, size, mu, w, alpha, tau, valid, *, links) -> Draw:
+    """PyMC solves a banded system in the order of reverse_cuthill_mckee, in which the normal numbers stand. The order is
+    known where the links between sites are. As in PyMC the band ends before the first diagonal that is all 0."""
+    from scipy import sparse
+
+    links = sparse.csr_matrix(links)
+    degrees = np.asarray(links.sum(axis=0)).ravel()
+    precision = sparse.csr_matrix(sparse.diags(degrees) - 0.5 * links)
+    order = sparse.csgraph.reverse_cuthill_mckee(precision, symmetric_mode=True)
+    ordered, n = precision[order, :][:, order], len(degrees)
+    width = next((u for u in range(1, n) if not ordered.diagonal(u).any()), n)
+    place = np.argsort(order)
+    near = np.abs(place[:, None] - place) < width
+    alpha, tau = (pt.cast(v.squeeze(tuple(range(v.type.ndim))), "float64") for v in (alpha, tau))
+    alpha = CheckAndRaise(ValueError, "the domain of alpha is: -1 < alpha < 1")(alpha, (alpha > -1) & (alpha < 1))
+    alpha = CheckAndRaise(ValueError, "W must be a valid adjacency matrix")(alpha, pt.all(valid))
+    alpha = CheckAndRaise(ValueError, "alpha is 0, where PyMC reads its band in a wrong way")(alpha, pt.neq(alpha, 0))
+    q = tau * (np.diag(degrees) - alpha * (links.toarray() * near))
+    if size is not None:
+        mu = pt.broadcast_to(mu, (*(size[i] for i in range(size.type.shape[0])), mu.shape[-1]))
+    rng, z = of(draw.normal, rng, pt.stack(list(mu.shape)), 0.0, 1.0)
+    x = pt.linalg.solve(q, z[..., place].reshape((-1, n)).T, assume_a="pos").T
+    x = CheckAndRaise(np.linalg.LinAlgError, "the precision matrix is not positive definite")(x, pt.all(pt.isfinite(x)))
+    return rng, x.reshape(mu.shape, ndim=mu.type.ndim) + mu
+
+
+def constant_matrix(v: Variable) -> np.ndarray:
+    while v.owner is not None and isinstance(v.owner.op, DimShuffle):
+        v = v.owner.inputs[0]
+    if not isinstance(v, Constant) or not isinstance(v.data, np.ndarray):
+        raise TypeError("SciPy orders the sites by W, which must be a constant that is not sparse")
+    return v.data.reshape(v.data.shape[-2:]).astype("float64")
+
+
 DRAWS = {
     "pymc.distributions.continuous.BetaClippedRV": beta_clipped,
     "pymc.distributions.continuous.InterpolatedRV": interpolated,
@@ -143,6 +180,7 @@ DRAWS = {
     "pymc.distributions.continuous.TruncatedNormalRV": truncated_normal,
     "pymc.distributions.continuous.WaldRV": wald,
     "pymc.distributions.discrete.DiscreteUniformRV": discrete_uniform,
+    "pymc.distributions.multivariate.CARRV": car,
     "pymc.distributions.multivariate.MatrixNormalRV": matrix_normal,
     "pymc.distributions.multivariate.StickBreakingWeightsRV": stick_breaking_weights,
 }
@@ -154,6 +192,8 @@ def graph_of_draw(node: Apply) -> FunctionGraph | None:
     build = DRAWS.get(f"{kind.__module__}.{kind.__qualname__}") if isinstance(node.op, RandomVariable) else None
     if build is None:
         return None
+    if build is car:
+        build = partial(car, links=constant_matrix(node.inputs[3]))
     rng, size, *params = inputs = [v if isinstance(v.type, NoneTypeT) else v.type() for v in node.inputs]
     left, x = build(rng, None if isinstance(size.type, NoneTypeT) else size, *params)
     x = pt.specify_shape(pt.cast(x, node.op.dtype), node.outputs[1].type.shape)

@@ -65,5 +65,4 @@ TEXTS = {
     "pymc.math.BatchedDiag": DIAGONALS,
     "pymc.distributions.continuous._PolyaGammaLogDistFunc": polya_gamma_text,
     "pymc.distributions.continuous.PolyaGammaRV": refuse("the package polyagamma draws"),
-    "pymc.distributions.multivariate.CARRV": refuse("SciPy draws, by sparse matrices"),
 }

@@ -253,9 +253,59 @@ def draws_of_distributions():
             continue
         np.testing.assert_allclose(got, want, err_msg=case.name, **TOLERANCE)
         equal += 1
-    assert set(refused) <= {"CAR", "PolyaGamma"}, refused
-    why = "; ".join(f"{name} is refused: {reason}" for name, reason in refused.items())
-    return f"{equal} are equal; {why}; PyMC by itself does not draw {', '.join(absent)}"
+    assert set(refused) <= {"PolyaGamma"}, refused
+    why = "".join(f"; {name} is refused: {reason}" for name, reason in refused.items())
+    return f"{equal} are equal{why}; PyMC by itself does not draw {', '.join(absent)}"
+
+
+def spatial_draws():
+    """`pm.draw` of `pm.CAR`: sites in any order, in parts without links, and batches"""
+    rng = np.random.default_rng(3)
+    at = rng.permutation(20)
+    rows, columns = at // 5, at % 5
+    grid = np.abs(rows[:, None] - rows) + np.abs(columns[:, None] - columns) == 1
+    for links in (grid, np.kron(np.eye(2), cases.LINKS), np.eye(2)[::-1]):
+        n = len(links)
+        for mu, alpha in ((np.zeros(n), 0.95), (rng.normal(size=n), 0.5), (rng.normal(size=(3, n)), -0.3)):
+            x = pm.CAR.dist(mu, links.astype(int), alpha, 1.25)
+            got, want = (pm.draw(x, draws=2, random_seed=5, mode=mode) for mode in ("ONNX", PYTHON))
+            np.testing.assert_allclose(got, want, **TOLERANCE)
+    for alpha, tau in ((1.0, 1.0), (0.5, -1.0)):
+        x = pm.CAR.dist(np.zeros(4), cases.LINKS, alpha, tau)
+        for mode in ("ONNX", PYTHON):
+            try:
+                pm.draw(x, mode=mode)
+            except (ValueError, np.linalg.LinAlgError):
+                continue
+            raise AssertionError(f"alpha={alpha}, tau={tau} are drawn from")
+
+
+def differential_equations():
+    """`pm.ode.DifferentialEquation`, stiff ones too: states, derivatives, many points in one call, and a sampler as a file"""
+
+    def robertson(y, t, p):
+        slow, fast = p[0] * y[0] - 1e4 * y[1] * y[2], 3e7 * y[1] ** 2
+        return [-slow, slow - fast, fast]
+
+    def diffusion(y, t, p):
+        return p[0] * (pt.roll(y, 1) - 2 * y + pt.roll(y, -1)) + pt.switch(t > 0.7, p[1], 0)
+
+    ring = np.sin(np.arange(12) * np.pi / 6)
+    for rates, times, y0, theta in (
+        (robertson, [0.4, 40, 4000], [1.0, 0, 0], [0.04]), (diffusion, [0.3, 1, 1, 2], ring, [3.0, 0.5]),
+    ):  # fmt: skip
+        solve = pm.ode.DifferentialEquation(rates, times=np.array(times), n_states=len(y0), n_theta=len(theta))
+        y, p = pt.vector("y"), pt.vector("p")
+        states, slopes = solve(y, p, return_sens=True)
+        results = [states, slopes, *pytensor.grad(states.prod(), [y, p])]
+        got, want = (pytensor.function([y, p], results, mode=mode)(y0, theta) for mode in ("ONNX", PYTHON))
+        for a, b in zip(got, want):
+            np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-7)
+        many = ptgc.compile_onnx([y, p], [states], batch={"p": "points"})(y0, np.outer([1, 1.5, 1], theta))[0]
+        np.testing.assert_allclose(many[[0, 2]], np.stack([want[0]] * 2), rtol=1e-7, atol=1e-7)
+    with pm.Model() as model:
+        cases.ode_system()
+    same_density(model, ptgc.compile_nuts(model, draws=2, tune=2, chains=2, max_treedepth=2))
 
 
 def prior_predictive():
@@ -359,7 +409,7 @@ USES = [
     sample_on_one_core, sample_on_four_cores, sample_with_spawn, discrete_and_continuous, metropolis_and_slice, smc,
     find_map, compiled_logp, log_likelihood, deterministics, deterministics_in_one_call, data_of_other_sizes,
     minibatch_given, potential, scan_of_an_ode, imputation, do_and_observe, transforms, draws_of_distributions,
-    prior_predictive, posterior_predictive, predictive_as_a_file, advi, minibatch, named_dims, samplers_as_files,
+    spatial_draws, differential_equations, prior_predictive, posterior_predictive, predictive_as_a_file, advi, minibatch, named_dims, samplers_as_files,
 ]  # fmt: skip
 
 
