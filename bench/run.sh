@@ -1,6 +1,6 @@
 #!/bin/sh
 # All benchmarks, each beside its peer in the same run; what they print becomes doc/performance.md. `make bench`
-# calls it; nuts.py fills the table of doc/nuts.md. backends.py, linalg.py, models.py, nuts.py and points.py run in an
+# calls it; nuts.py fills the table of doc/nuts.md. backends.py, linalg.py, models.py, nuts.py, odes.py and points.py run in an
 # environment of their own, build/bench-venv, which has the peers; without it they are left out, and the page stays as
 # it is.
 set -eu
@@ -46,6 +46,7 @@ if fill; then
 	"$venv/bin/python" -c "$head" >"$page"
 	section "$venv/bin/python" models "" --ops --first
 	section "$venv/bin/python" points ""
+	section "$venv/bin/python" odes ""
 	section "$PYTHON" networks ""
 	section "$venv/bin/python" linalg ""
 	section "$PYTHON" special ""
@@ -53,7 +54,7 @@ if fill; then
 	section "$venv/bin/python" backends "$text"
 	"$venv/bin/python" bench/nuts.py --page doc/nuts.md
 else
-	echo "no environment for the peers: models.py, points.py, linalg.py, backends.py and nuts.py are left out"
+	echo "no environment for the peers: models.py, points.py, odes.py, linalg.py, backends.py and nuts.py are left out"
 	section "$PYTHON" networks ""
 	section "$PYTHON" special ""
 	section "$PYTHON" streams ""

@@ -109,3 +109,53 @@ def test_polya_gamma(floatX):
         rtol = 1e-12 if floatX == "float64" else 1e-6
         compare_onnx_and_py([x, h, k, z], results, values, rtol=rtol, atol=rtol)
         compare_onnx_and_py([x, h, k, z], results, [values[0][:0], *values[1:]])
+
+
+class DifferentialEquation(Op):
+    """Decay: y' = -p0 y + p1, which has formulas"""
+
+    __module__ = "pymc.ode.ode"
+    n_states, n_theta, n_p = 2, 2, 4
+
+    def __init__(self, times, t0=0.0, rates=lambda y, t, p: [p[1] - p[0] * y[0], -p[0] * y[1] + p[1]]):
+        self.func, self._augmented_times = rates, np.array([t0, *times])
+
+    def make_node(self, y0, theta):
+        return Apply(self, [y0, theta], [pt.dmatrix(), pt.dtensor3()])
+
+    def perform(self, node, inputs, outputs):
+        y0, (k, c) = inputs
+        t = (self._augmented_times[1:] - self._augmented_times[0])[:, None]
+        e = np.exp(-k * t)
+        outputs[0][0] = y0 * e + c / k * (1 - e)
+        by_k = -t * y0 * e + c * (t * e / k - (1 - e) / k**2)
+        one = np.broadcast_to(e[:, :, None] * np.eye(2), (len(t), 2, 2))
+        by_c = np.broadcast_to((1 - e) / k, y0.shape[:-1] + (len(t), 2))
+        outputs[1][0] = np.concatenate([one, by_k[:, :, None], by_c[:, :, None]], axis=2)
+
+
+@pytest.mark.parametrize("times, t0", [([0.5, 1, 1, 4], 0.0), ([2.0], 2.0), ([1.0, -1.0], 3.0)])
+def test_differential_equations(times, t0):
+    y, p = pt.dvector("y"), pt.dvector("p")
+    results = DifferentialEquation(times, t0)(y, p)
+    values = [np.array([2.0, -1.0]), np.array([0.7, 0.3])]
+    for wanted in (results, results[:1]):
+        compare_onnx_and_py([y, p], wanted, values, rtol=1e-9, atol=1e-10)
+    many = ptgc.compile_onnx([y, p], results, batch={"p": "points"})
+    got = many(values[0], np.outer([1.0, 2.0], values[1]))
+    plain = pytensor.function([y, p], results, mode="FAST_COMPILE")
+    for i in range(2):
+        for a, b in zip(got, plain(values[0], values[1] * (i + 1))):
+            np.testing.assert_allclose(a[i], b, rtol=1e-9, atol=1e-10)
+
+
+def test_differential_equations_that_are_refused():
+    y, p = pt.dvector("y"), pt.dvector("p")
+    data = pytensor.shared(2.0, "data")
+    for op, why in (
+        (DifferentialEquation([1.0], rates=lambda y, t, p: [data * y[0], y[1]]), "reads the shared variable data"),
+        (DifferentialEquation([1.0], rates=lambda y, t, p: [y[0]]), "rates of the shape"),
+        (DifferentialEquation([1.0, 3.0, 2.0]), "not in order"),
+    ):
+        with pytest.raises(ptgc.UnsupportedError, match=why):
+            ptgc.compile_onnx([y, p], op(y, p)[:1])
