@@ -555,6 +555,8 @@ void check_lengths(struct build *b, const struct node *n, const struct value *ma
 {
 	int64_t k, m;
 
+	if (b->cx->errors)
+		return; /* `made` may be any value */
 	for (uint32_t i = 0; i < made->type.rank; i++)
 		if (dim_is_const(b->cx, dims[i], &k) &&
 		    dim_is_const(b->cx, made->type.dims[i], &m) && k != m)
