@@ -550,7 +550,8 @@ bool lower_typed(struct build *b, struct node *n)
 	return f->onnx ? lower_fast(b, n, f->onnx) : lower_fn_body(b, n, f->body);
 }
 
-/* Lengths that an equation further on made known: what it says may be what this never gives. */
+/* Lengths that an equation further on made known: what it says may be what this never gives. In the
+ * body of a loop that could not be lowered, dims are not known at all. */
 void check_lengths(struct build *b, const struct node *n, const struct value *made, const dim *dims)
 {
 	int64_t k, m;
@@ -558,7 +559,7 @@ void check_lengths(struct build *b, const struct node *n, const struct value *ma
 	if (b->cx->errors)
 		return; /* `made` may be any value */
 	for (uint32_t i = 0; i < made->type.rank; i++)
-		if (dim_is_const(b->cx, dims[i], &k) &&
+		if (dims[i] != DIM_NONE && dim_is_const(b->cx, dims[i], &k) &&
 		    dim_is_const(b->cx, made->type.dims[i], &m) && k != m)
 			error(b->cx, n->span, E_SHAPE,
 			      "%s: axis %u has length %lld, but another use of it needs length "

@@ -92,3 +92,9 @@ def test_edges(op):
         same = (np.isnan(got) == np.isnan(wide)) & (np.isnan(got) | (got == wide) | (abs(got - want) <= 1e-5 * np.maximum(abs(want), 1)))
         assert same.all(), [(*(a[~same][0] for a in args), got[~same][0], wide[~same][0])]
         assert run(model, *[a[:0] for a in args]).shape == (0,)
+
+
+def test_float64_in_a_loop_is_refused():
+    loop = "graph g(x: float64[n]) -> (y) {\n  y = loop (i in 0:3, s: float64[] = 0) -> (s) { next s = s + x[i] }\n}"
+    with pytest.raises(AssertionError, match="'x' is float64, which the target portable lacks"):
+        compile(loop, target="portable")
