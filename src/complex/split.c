@@ -587,6 +587,9 @@ void split_complex(struct ctx *cx, struct graph *g)
 	struct block *k = g->block;
 	struct node *first = g->prologue ? g->prologue->next : k->first;
 
+	if (!g->has_complex)
+		return;
+	memset(g->ops, 0xff, sizeof(g->ops)); /* any may be in what complex ops become */
 	k->last = g->prologue;
 	if (k->last)
 		k->last->next = NULL;

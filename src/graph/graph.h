@@ -96,6 +96,7 @@ struct replaced { /* a node of the user's that others took the place of */
 	struct span span;
 	const char *label; /* what messages call it */
 };
+#define MAX_OPS 512
 struct graph {
 	struct sym *name;
 	struct block *block;
@@ -105,6 +106,10 @@ struct graph {
 	vec(struct replaced) replaced;
 	vec(struct value *) kept; /* ONNX level: rewrites leave them, as checks will read them */
 	bool checked;             /* ONNX level: something was recorded that must hold */
+	/* PyTensor level, by words_of_generators(): the ops of the nodes, as bits, and whether a
+	 * value is complex */
+	uint64_t ops[MAX_OPS / 64];
+	bool has_complex;
 	/* ONNX level, by drop_unread(): the operators of the nodes, as bits, and whether a node
 	 * reads a constant that is one number throughout. A pass that looks for others can go. */
 	uint64_t operators[4];

@@ -147,7 +147,12 @@ struct op_sig {
 	struct prop_spec *props;
 	uint32_t nprops;
 };
+_Static_assert(OP_COUNT <= MAX_OPS, "a bit for each op");
 extern const struct op op_table[];
+static inline bool uses_op(const struct graph *g, enum op_id id)
+{
+	return g->ops[id / 64] >> id % 64 & 1;
+}
 extern const uint32_t op_count;
 extern const struct op op_onnx; /* the op of raw ONNX nodes */
 extern const struct op op_dim;  /* an int64[] that is props[0], a CV_DIM; no inputs */

@@ -155,8 +155,8 @@ static struct value *stretched(struct stretch *s, struct block *b, struct node *
 static bool has_short_runs(struct ctx *cx, const struct node *n, struct group *g,
 			   struct group *next)
 {
-	return find_group(cx, n, 0, g) && g->length && g->length < LONG_RUN &&
-	       assumed_size(cx, n->out[0]) / g->length >= MANY_RUNS &&
+	return n->out[0]->type.rank > 1 && find_group(cx, n, 0, g) && g->length &&
+	       g->length < LONG_RUN && assumed_size(cx, n->out[0]) / g->length >= MANY_RUNS &&
 	       find_group(cx, n, g->end, next);
 }
 

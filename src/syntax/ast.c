@@ -193,7 +193,7 @@ void call(struct parse *p, struct sym *name, const struct range *props, const st
 		n->kind = A_CONSTRUCT;
 		return;
 	}
-	if (args && *text != '`' && (strcmp(end, ".set") == 0 || strcmp(end, ".inc") == 0)) {
+	if (args && *text != '`' && *end == '.' && (!strcmp(end, ".set") || !strcmp(end, ".inc"))) {
 		parse_error(p, at, E_INDEX_FIRST, "index first: x[...]%s(v) updates all of x", end);
 		p->told = at.begin;
 	}

@@ -524,29 +524,17 @@ static void rewrite_block(struct choices *c, struct block *b, bool first)
 	c->turned.x = NULL;
 }
 
-/* Is there an op that this is about? */
-static bool has_op(const struct block *b, enum op_id id)
-{
-	for (const struct node *n = b->first; n; n = n->next) {
-		if (n->op == &op_table[id])
-			return true;
-		for (uint32_t i = 0; n->blocks && n->blocks[i]; i++)
-			if (has_op(n->blocks[i], id))
-				return true;
-	}
-	return false;
-}
-
 void choose_early(struct ctx *cx, struct graph *g)
 {
 	struct choices c = {.cx = cx};
+	bool compares = uses_op(g, OP_Ge) || uses_op(g, OP_Le);
+	bool stretches = uses_op(g, OP_Second) || uses_op(g, OP_Identity);
 
 	if (!cx->opt.choices || cx->errors)
 		return;
-	if (has_op(g->block, OP_Switch) || has_op(g->block, OP_Sigmoid))
+	if (uses_op(g, OP_Switch) || (uses_op(g, OP_Sigmoid) && (compares || stretches)))
 		rewrite_block(&c, g->block, true);
-	if (cx->opt.native_functions || !has_op(g->block, OP_Sigmoid) ||
-	    !has_op(g->block, OP_Softplus))
+	if (cx->opt.native_functions || !uses_op(g, OP_Sigmoid) || !uses_op(g, OP_Softplus))
 		return;
 	for (uint32_t i = 0; i < g->states.len; i++)
 		if (g->states.at[i].next)

@@ -3,7 +3,8 @@
  * uint64 of NumPy's bit_generator.state. In: the typed graph. Out: the same graph, in which a
  * generator is uint64[words], and an array of generators has the words as one more axis at the end.
  * Inputs, outputs, states and constants too; doc/random.md has the order of the words. Nodes of
- * random variables keep the kind of their generator as a property.
+ * random variables keep the kind of their generator as a property. As this walk sees all nodes, it
+ * notes what other passes look for.
  */
 #include <string.h>
 
@@ -64,21 +65,32 @@ static void set_props(struct ctx *cx, struct node *n)
 	n->props = props;
 }
 
-static void words_of_block(struct ctx *cx, struct block *k)
+static void note_op(struct graph *g, const struct op *op)
 {
-	for (uint32_t i = 0; i < k->params.len; i++)
-		make_words(cx, k->params.at[i]);
+	if (op >= op_table && op < op_table + op_count)
+		g->ops[(op - op_table) / 64] |= UINT64_C(1) << (op - op_table) % 64;
+}
+
+static void words_of_values(struct ctx *cx, struct graph *g, struct value **v, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		make_words(cx, v[i]);
+		g->has_complex |= v[i] && is_complex((enum dtype)v[i]->type.dtype);
+	}
+}
+
+static void words_of_block(struct ctx *cx, struct graph *g, struct block *k)
+{
+	words_of_values(cx, g, k->params.at, k->params.len);
 	for (struct node *n = k->first; n; n = n->next) {
 		set_props(cx, n);
-		for (uint32_t i = 0; i < n->nin; i++)
-			make_words(cx, n->in[i]);
-		for (uint32_t i = 0; i < n->nout; i++)
-			make_words(cx, n->out[i]);
+		note_op(g, n->op);
+		words_of_values(cx, g, n->in, n->nin);
+		words_of_values(cx, g, n->out, n->nout);
 		for (uint32_t i = 0; n->op != &op_onnx && n->blocks && n->blocks[i]; i++)
-			words_of_block(cx, n->blocks[i]);
+			words_of_block(cx, g, n->blocks[i]);
 	}
-	for (uint32_t i = 0; i < k->results.len; i++)
-		make_words(cx, k->results.at[i]);
+	words_of_values(cx, g, k->results.at, k->results.len);
 }
 
 typedef vec(const char *) meta;
@@ -114,7 +126,7 @@ void words_of_generators(struct ctx *cx, struct graph *g)
 	note_generators(cx, g);
 	for (uint32_t i = 0; i < g->states.len; i++)
 		make_words(cx, g->states.at[i].init);
-	words_of_block(cx, g->block);
+	words_of_block(cx, g, g->block);
 	for (uint32_t i = 0; i < g->states.len; i++)
 		make_words(cx, g->states.at[i].next);
 }
