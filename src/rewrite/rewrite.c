@@ -669,6 +669,36 @@ static struct value *drop_zero(struct ctx *cx, struct node *n)
 	return NULL;
 }
 
+/* Where(c, x, 0) + Where(c, 0, y) is Where(c, x, y): a diagonal and what is beside it, for one. */
+static struct value *join_choices(struct ctx *cx, struct node *n)
+{
+	const struct type *t = &n->out[0]->type;
+	const struct node *w[2];
+
+	for (int i = 0; i < 2; i++) {
+		w[i] = n->in[i]->def;
+		if (!is_op(n->in[i], ONNX_Where) || w[i]->as_written || n->in[i]->uses != 1 ||
+		    !same_type(cx, &n->in[i]->type, t))
+			return NULL;
+	}
+	struct value *c = current(w[0]->in[0]);
+	if (cx->opt.signed_zeros || n->as_written || c != current(w[1]->in[0]) ||
+	    !same_dims(cx, c->type, *t))
+		return NULL;
+	for (int i = 0; i < 2; i++) {
+		if (!is_zero(current(w[i]->in[2])) || !is_zero(current(w[1 - i]->in[1])))
+			continue;
+		n->onnx = w[i]->onnx;
+		n->in = new_array(cx->arena, struct value *, 3);
+		n->in[0] = c;
+		n->in[1] = current(w[i]->in[1]);
+		n->in[2] = current(w[1 - i]->in[2]);
+		n->nin = 3;
+		return NULL;
+	}
+	return NULL;
+}
+
 /* Neither NaN nor infinite is what lies below infinity: Less(Abs(x), inf). */
 static struct value *make_finite(struct ctx *cx, struct node *n)
 {
@@ -814,6 +844,7 @@ static const struct rewrite {
 	{"gemm", ONNX_Add, make_gemm},
 	{"zero", ONNX_Add, drop_zero},
 	{"zero", ONNX_Sub, drop_zero},
+	{"zero", ONNX_Add, join_choices},
 	{"reciprocal", ONNX_Div, make_reciprocal},
 	{"finite", ONNX_Not, make_finite},
 	{"relu", ONNX_Max, make_relu},

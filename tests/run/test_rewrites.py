@@ -119,6 +119,24 @@ def test_splat_dtypes():
     assert np.array_equal(ptg.run(model, 2), np.full(5000, 7, "float32"))
 
 
+@pytest.mark.parametrize("opset", [13, 18, 26])
+def test_choices_that_zeros_part(opset):
+    """Where(c, x, 0) + Where(c, 0, y) is one Where, not so if c broadcasts or the zeros are on one side."""
+    rng = np.random.default_rng(0)
+    c, x, y = rng.random((3, 3)) > 0.5, rng.normal(size=3), rng.normal(size=(3, 3))
+    x[0], y[1, 1] = np.nan, np.inf
+    for form, n, want in (
+        ("Add(Switch(c, x, 0.0), Switch(c, float64([[0]]), y))", 1, np.where(c, x, y)),
+        ("Add(Switch(c, 0.0, y), Switch(c, x, 0.0))", 1, np.where(c, x, y)),
+        ("Add(Switch(c, x, 0.0), Switch(c, y, 0.0))", 2, np.where(c, x, 0) + np.where(c, y, 0)),
+        ("Add(Switch(c[:, :1], x, 0.0), Switch(c[:, :1], 0.0, y))", 2, np.where(c[:, :1], x, y)),
+    ):
+        model = ptg.compile(f"graph g(c: bool[3, 3], x: float64[3], y: float64[3, 3]) -> (z) {{\n  z = {form}\n}}\n", opset, math="standard")
+        ops = [node.op_type for node in onnx.load_from_string(model).graph.node]
+        assert ops.count("Where") == n or "If" in ops
+        np.testing.assert_array_equal(ptg.run(model, c, x, y), want)
+
+
 def test_splat_is_not_written():
     """400 GB of zeros are a few bytes, unless they are asked for: then no model can hold them."""
     text = "graph g(x: int64[]) -> (y) { y = Alloc(float32(0), 100000000000)[x] }"
