@@ -39,7 +39,9 @@ class Odeint(Op):
         f = printer.fn_property(self.fgraph, "rates").replace("fn=", "f=", 1)
         y0, p, times, t0 = args
         name, jacobian = ("OdeintSlopes", "") if self.slopes else ("Odeint", ", jacobian=True")
-        return f"{name}{{{f}{jacobian}}}({y0}, {times}, {p}, {t0})"
+        # odeint takes 500 steps to each time at most, of which 100 here are the like
+        steps = 1000 + 100 * len(self.times)
+        return f"{name}{{{f}{jacobian}, max_steps={steps}}}({y0}, {times}, {p}, {t0})"
 
     def perform(self, node, inputs, outputs):
         raise NotImplementedError("it is a solver in ONNX models alone")
