@@ -458,6 +458,19 @@ def test_systems_of_known_size(dtype, n):
         np.testing.assert_allclose(l[2] - l[0], n * np.log(float(scale)), atol=10 * eps(a) * np.max(np.abs(l[2:])))
 
 
+@pytest.mark.parametrize("n", [8, 16, 17, 40, 100])
+def test_residuals_of_nearly_singular(n):
+    """Inverses of blocks of the diagonal are as exact as a substitution, though the blocks are nearly singular."""
+    a = kernel(n, "float64")
+    a[np.diag_indices(n)] = 1
+    c = np.linalg.cholesky(a + 1e-13 * n * np.eye(n))
+    b = rng().normal(size=(n, 2))
+    for m, op in ((a, "Solve"), (c, "SolveTriangular{lower=True}"), (c.T.copy(), "SolveTriangular{lower=False}")):
+        for size in (n, "n"):
+            x = ptg.run(ptg.compile(text(f"{op}(a, b)", f"a: float64[{size}, {size}], b: float64[{size}, 2]")), m, b)
+            small((m @ x - b) / (np.abs(m) @ np.abs(x) + np.abs(b)).max(axis=0), 30 * eps(b))
+
+
 def well(batch, n, dtype):
     """Matrices that are far from singular"""
     return (rng().normal(size=(*batch, n, n)) / np.sqrt(max(n, 1)) + 3 * np.eye(n)).astype(dtype)
