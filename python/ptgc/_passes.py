@@ -22,6 +22,7 @@ from pytensor.graph.rewriting.basic import (
 )
 from pytensor.graph.traversal import toposort
 from pytensor.tensor.rewriting.basic import constant_folding
+from pytensor.tensor.rewriting.blockwise import local_blockwise_alloc_inputs
 from pytensor.tensor.variable import TensorConstant
 
 REACH = 2  # nodes between a change and a node that may be rewritten because of it
@@ -97,8 +98,20 @@ class Pass(GraphRewriter):
         self.own.print_summary(*args, **kwargs)
 
 
+def push_alloc_inputs(fgraph, node):
+    """PyTensor's local_blockwise_alloc_inputs, unless the new node reads arrays of the same dims: then the Allocs had
+    nothing but core dims to give, and local_dimshuffle_alloc makes the old node of the new one, without end."""
+    made = local_blockwise_alloc_inputs.fn(fgraph, node)
+    new = made and made[0].owner
+    ones = lambda inputs: [v.type.broadcastable for v in inputs]
+    same = new and new.op == node.op and ones(new.inputs) == ones(node.inputs)
+    return None if same else made
+
+
 def transform_of(rewriter: NodeRewriter):
     """The function of a graph and a node whose op the rewriter tracks"""
+    if rewriter is local_blockwise_alloc_inputs:
+        return push_alloc_inputs
     if type(rewriter) is FromFunctionNodeRewriter:
         return rewriter.fn
     return partial(rewriter.transform, enforce_tracks=False)

@@ -6,6 +6,7 @@ import pytensor.tensor as pt
 import pytest
 from pytensor.compile.mode import optdb
 from pytensor.graph.fg import FunctionGraph
+from pytensor.graph.replace import vectorize_graph
 from pytensor.graph.rewriting.basic import EquilibriumGraphRewriter, node_rewriter
 from pytensor.tensor.elemwise import DimShuffle
 
@@ -113,3 +114,14 @@ def test_change_far_from_a_node_reaches_it():
     fixed_point(sink).rewrite(fgraph)
     assert fgraph.outputs[0].owner.op == pt.exp
     assert isinstance(fgraph.toposort()[0].op, DimShuffle)
+
+
+def test_an_alloc_of_core_dims_ends_a_fixed_point(caplog, capfd):
+    """PyTensor's local_blockwise_alloc_inputs and local_dimshuffle_alloc undo one another here until PyTensor stops them."""
+    m, i, n = pt.vector("m", shape=(3,)), pt.vector("i", dtype="int32"), pt.lscalar("n")
+    mu = pt.matrix("mu", shape=(None, 3))
+    at = pt.alloc(np.array([[0], [1], [2]], "int32"), 3, n)[None]
+    out = vectorize_graph(m[i], {m: mu[:, None], i: at})
+    (got,) = ptgc.compile_onnx([mu, n], [out])(x := np.arange(6.0).reshape(2, 3), np.int64(4))
+    np.testing.assert_array_equal(got, np.repeat(x[:, :, None], 4, 2))
+    assert "max'ed out" not in caplog.text + capfd.readouterr().err
