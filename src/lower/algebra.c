@@ -12,6 +12,7 @@
 #define JOINED_MIN 0x1p-30
 #define JOINED_MAX 0x1p+30
 
+#define MAX_SUMS    16
 #define OPEN_LENGTH 64  /* assumed length of an axis of unknown length */
 #define MANY        512 /* elements: to add one number to each takes as long as two nodes */
 
@@ -423,8 +424,8 @@ static struct value *sum_without_term(struct build *b, const struct value *v, co
 	return NULL;
 }
 
-struct value *sum_by_algebra(struct build *b, struct value *v, const int *axes, int n,
-			     bool keepdims)
+static struct value *sum_apart(struct build *b, struct value *v, const int *axes, int n,
+			       bool keepdims)
 {
 	const struct node *d = v->def;
 	enum dtype t = (enum dtype)v->type.dtype;
@@ -442,6 +443,17 @@ struct value *sum_by_algebra(struct build *b, struct value *v, const int *axes, 
 	r = r ? r : sum_with_number(b, v, ONNX_Add, axes, n, keepdims);
 	r = r ? r : sum_without_term(b, v, axes, n, keepdims);
 	return r || n != 1 ? r : sum_of_products(b, v, (uint32_t)axes[0], keepdims);
+}
+
+struct value *sum_by_algebra(struct build *b, struct value *v, const int *axes, int n,
+			     bool keepdims)
+{
+	struct value *r = NULL;
+
+	if (b->sums++ < MAX_SUMS) /* what is summed up is as deep as the input */
+		r = sum_apart(b, v, axes, n, keepdims);
+	b->sums--;
+	return r;
 }
 
 /* 0 <= p and p <= 1 of a p that is neither below 0 nor above 1: one of them is enough, which is

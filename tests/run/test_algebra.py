@@ -356,3 +356,13 @@ def test_terms_of_sums(name):
             model = ptg.compile(text, math="standard", options=("-Wno-unused",))
             assert " ".join(sorted(m.op_type for m in onnx.load_model_from_string(model).graph.node)) == operators
 
+
+
+def test_sums_of_many_terms():
+    """They are taken apart to some depth."""
+    n = 200
+    terms = "\n".join(f"  x{i + 1} = x{i} {'+-'[i % 2]} u * {i}.5" for i in range(n))
+    text = f"graph g(x: float64[2, 3], u: float64[2, 1]) -> (z) {{\n  x0 = x * x\n{terms}\n  z = Sum{{axes=[1]}}(x{n})\n}}\n"
+    x, u = np.arange(6.0).reshape(2, 3), np.array([[1.0], [0.5]])
+    want = (x * x).sum(1) + 3 * u[:, 0] * sum((i + 0.5) * (1 - 2 * (i % 2)) for i in range(n))
+    np.testing.assert_allclose(ptg.run(text, x, u, math="standard"), want, rtol=1e-9)
