@@ -108,7 +108,8 @@ static int signed_value(struct ctx *cx, struct value *v, struct value **x)
 	double k;
 	int sign = 1;
 
-	for (*x = v; v; v = *x) {
+	*x = v;
+	for (int steps = 0; steps < MAX_INSIDE; steps++, v = *x) {
 		struct value *in = NULL;
 		if (is_typed(v, OP_Neg))
 			in = v->def->in[0];
@@ -291,7 +292,7 @@ static bool is_number_at(const struct tensor *mask, const struct tensor *k, doub
 /* A constant before it was stretched */
 static struct value *unstretched(struct value *v)
 {
-	while (is_typed(v, OP_Identity) || is_typed(v, OP_Second))
+	for (int i = 0; i < MAX_INSIDE && (is_typed(v, OP_Identity) || is_typed(v, OP_Second)); i++)
 		v = v->def->in[is_typed(v, OP_Second)];
 	return v;
 }
@@ -321,7 +322,7 @@ static bool leaves_range(const struct value *v)
 {
 	double k;
 
-	while (is_typed(v, OP_Any) || is_typed(v, OP_ExpandDims))
+	for (int i = 0; i < MAX_INSIDE && (is_typed(v, OP_Any) || is_typed(v, OP_ExpandDims)); i++)
 		v = v->def->in[0];
 	bool less = is_typed(v, OP_Lt);
 	if ((!less && !is_typed(v, OP_Gt)) || !is_number(v->def->in[1], &k))
