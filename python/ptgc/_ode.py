@@ -10,6 +10,7 @@ from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.op import Op
 from pytensor.graph.replace import vectorize_graph
+from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import graph_inputs
 from pytensor.tensor.blockwise import Blockwise
 
@@ -105,10 +106,8 @@ def by_vectors(op, slopes: bool) -> tuple[list[Variable], list[Variable]]:
 def rates_graph(op, slopes: bool) -> FunctionGraph:
     """Of many points: from y [points, n], t [points] and p [points, m] the rates of change, their Jacobian, and with
     ``slopes`` the derivatives by p."""
-    from ptgc.linker import rewritten
-
     inputs, outputs = (by_formulas if op.n_states <= FEW else by_vectors)(op, slopes)
-    inputs, outputs, _, _ = rewritten(inputs, outputs, {})
+    outputs = rewrite_graph(outputs, include=("canonicalize", "stabilize", "specialize"), clone=False)
     for v, name in zip([*inputs, *outputs], ("y", "t", "p", "rates", "jacobian", "by_p")):
         v.name = name
     return FunctionGraph(inputs, outputs, clone=True)
