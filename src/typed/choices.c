@@ -18,7 +18,9 @@
 
 #define MAX_TERMS  8         /* of a condition */
 #define MAX_INSIDE 4         /* ops between a choice and one in it */
+#define MAX_CHAIN  16        /* choices one behind the other */
 #define MAX_MASK   (1 << 20) /* elements */
+#define MAX_ALL    (1 << 24) /* elements of masks that are looked at for all nodes together */
 #define MANY       16        /* elements for which other ops are cheaper than an exponential */
 
 struct choices {
@@ -26,6 +28,7 @@ struct choices {
 	struct block out; /* the nodes so far of the block that is walked over */
 	uint8_t *marks;   /* by value id */
 	uint32_t nmarks;
+	uint64_t seen;  /* elements of masks */
 	struct turned { /* the last x * signs in this block */
 		struct value *x, *product;
 		const struct tensor *mask;
@@ -53,7 +56,7 @@ static const struct tensor *constant(const struct value *v)
 	return v->data && v->data->data && !(v->data->name && v->name) ? v->data : NULL;
 }
 
-/* Is v a constant of one number? */
+/* Is v a constant of one number, which is *k exactly? */
 static bool is_number(const struct value *v, double *k)
 {
 	const struct tensor *t = constant(v);
@@ -61,7 +64,12 @@ static bool is_number(const struct value *v, double *k)
 	if (!t || !t->count || (!t->splat && t->count > 1) || is_complex((enum dtype)t->dtype))
 		return false;
 	*k = tensor_float(t, 0);
-	return true;
+	return is_float((enum dtype)t->dtype) || fabs(*k) < 0x1p53;
+}
+
+static bool same_number(const struct ctx *cx, double a, double b)
+{
+	return a == b && (!cx->opt.signed_zeros || signbit(a) == signbit(b));
 }
 
 static bool same_shape(struct ctx *cx, const struct value *a, const struct value *b)
@@ -94,10 +102,21 @@ static bool same_data(const struct tensor *a, const struct tensor *b)
 {
 	size_t bytes = (size_t)(a->splat ? 1 : a->count) * dtypes[a->dtype].size;
 
+	if (a == b)
+		return true;
 	return a->dtype == b->dtype && a->rank == b->rank && a->count == b->count &&
 	       a->splat == b->splat && bytes <= MAX_MASK &&
 	       !memcmp(a->shape, b->shape, (size_t)a->rank * sizeof(*a->shape)) &&
 	       !memcmp(a->data, b->data, bytes);
+}
+
+/* May another mask of so many elements be looked at? */
+static bool has_time_for(struct choices *c, uint64_t elements)
+{
+	if (elements > MAX_MASK || c->seen + elements > MAX_ALL)
+		return false;
+	c->seen += elements;
+	return true;
 }
 
 /* ---- signs ---- */
@@ -132,7 +151,7 @@ static struct value *signs(struct ctx *cx, const struct value *v, const struct t
 	uint8_t *to = arena_alloc(cx->arena, mask->count * dtypes[v->type.dtype].size + 1);
 
 	for (uint64_t i = 0; i < mask->count; i++) {
-		double k = tensor_float(mask, mask->splat ? 0 : i) != 0 ? a : b;
+		double k = tensor_float(mask, i) != 0 ? a : b;
 		tensor_convert((enum dtype)v->type.dtype, to + i * dtypes[v->type.dtype].size,
 			       DT_FLOAT64, &k, 1);
 	}
@@ -158,15 +177,14 @@ static bool choose_sign(struct choices *c, struct node *n)
 	struct value *out = n->out[0], *f, *g, *x, *y;
 	const struct tensor *mask = constant(n->in[0]);
 
-	if (!mask || is_complex((enum dtype)mask->dtype) || mask->count < 2 ||
-	    mask->count > MAX_MASK)
+	if (!mask || is_complex((enum dtype)mask->dtype) || mask->count < 2 || mask->splat)
 		return false;
 	int s = signed_value(c->cx, n->in[1], &f), t = signed_value(c->cx, n->in[2], &g);
 	if (!is_costly(f) || !g->def || f->def->op != g->def->op || !same_shape(c->cx, f, out) ||
 	    !same_shape(c->cx, g, out))
 		return false;
 	int u = signed_value(c->cx, f->def->in[0], &x), w = signed_value(c->cx, g->def->in[0], &y);
-	if (x != y || u == w || !same_shape(c->cx, x, out))
+	if (x != y || u == w || !same_shape(c->cx, x, out) || !has_time_for(c, mask->count))
 		return false;
 	struct turned *last = &c->turned;
 	if (last->x != x || last->yes != u || !same_data(last->mask, mask))
@@ -184,6 +202,8 @@ static bool choose_sign(struct choices *c, struct node *n)
 
 /* ---- conditions ---- */
 
+/* The terms are v's operands of And, or of And in those, ...: all of them together say what v says.
+ */
 static void add_terms(struct terms *t, struct value *v)
 {
 	struct value *todo[MAX_TERMS] = {v};
@@ -194,10 +214,10 @@ static void add_terms(struct terms *t, struct value *v)
 		v = todo[--n];
 		bool both =
 			v->type.dtype == DT_BOOL && (is_typed(v, OP_And) || is_typed(v, OP_Mul));
-		if (both && n + 2 <= MAX_TERMS) {
+		if (both && t->n + n + 2 <= MAX_TERMS) {
 			todo[n++] = v->def->in[1];
 			todo[n++] = v->def->in[0];
-		} else if (t->n < MAX_TERMS) {
+		} else {
 			t->at[t->n++] = v;
 		}
 	}
@@ -258,8 +278,10 @@ static struct value *outside(struct choices *c, struct value *v, const struct te
 	struct value *in[2];
 	bool passes = false, changed = false;
 
-	while (is_typed(v, OP_Switch) && same_shape(c->cx, v->def->in[2], v) &&
-	       are_implied(c->cx, cond, v->def->in[0]))
+	for (int k = 0;
+	     k < MAX_CHAIN && is_typed(v, OP_Switch) && same_shape(c->cx, v->def->in[2], v) &&
+	     are_implied(c->cx, cond, v->def->in[0]);
+	     k++)
 		v = v->def->in[2];
 	for (size_t i = 0; i < countof(ops); i++)
 		passes |= is_typed(v, ops[i]);
@@ -275,16 +297,27 @@ static struct value *outside(struct choices *c, struct value *v, const struct te
 		->out[0];
 }
 
-/* Is k, a constant, the number wherever the mask holds? The lengths of one are those of the other,
- * or 1. */
-static bool is_number_at(const struct tensor *mask, const struct tensor *k, double number)
+/* Do a and b have the same lengths, but for axes of length 1 in front of one? */
+static bool have_same_lengths(const struct tensor *a, const struct tensor *b)
+{
+	for (int i = 1; i <= a->rank || i <= b->rank; i++)
+		if ((i > a->rank ? 1 : a->shape[a->rank - i]) !=
+		    (i > b->rank ? 1 : b->shape[b->rank - i]))
+			return false;
+	return true;
+}
+
+/* Is k, a constant, the number wherever the mask holds? */
+static bool is_number_at(struct choices *c, const struct tensor *mask, const struct tensor *k,
+			 double number)
 {
 	int64_t on;
 
-	if (k->count != mask->count || k->splat || mask->splat || mask->count > MAX_MASK)
+	if (k->splat || mask->splat || !have_same_lengths(mask, k) || !has_time_for(c, mask->count))
 		return false;
 	for (uint64_t i = 0; i < mask->count; i++)
-		if (tensor_int(mask, i, &on) && on && tensor_float(k, i) != number)
+		if (tensor_int(mask, i, &on) && on &&
+		    !same_number(c->cx, tensor_float(k, i), number))
 			return false;
 	return true;
 }
@@ -311,7 +344,7 @@ static bool sides_agree(struct choices *c, const struct node *n, const struct te
 		const struct tensor *mask = constant(cond->at[i]), *k = constant(no);
 		if (number == 0 && compared(c->cx, cond->at[i], 0) == x && !c->cx->opt.signed_zeros)
 			return true;
-		if (mask && k && mask->dtype == DT_BOOL && is_number_at(mask, k, number))
+		if (mask && k && mask->dtype == DT_BOOL && is_number_at(c, mask, k, number))
 			return true;
 	}
 	return false;
@@ -360,7 +393,7 @@ static bool choose_once(struct choices *c, struct node *n)
 	if (!same_shape(cx, no, out))
 		return false;
 	if (is_typed(no, OP_Switch) && is_number(n->in[1], &a) && is_number(no->def->in[1], &b) &&
-	    a == b) {
+	    same_number(cx, a, b)) {
 		add_terms(&inner, no->def->in[0]);
 		if (are_implied(cx, &inner, n->in[0])) {
 			become(c, n, OP_Identity, no, NULL);
@@ -463,7 +496,7 @@ static bool has_many(struct ctx *cx, const struct value *v)
 	int64_t k, n = 1;
 
 	for (uint32_t i = 0; i < v->type.rank && n < MANY; i++)
-		n *= dim_is_const(cx, v->type.dims[i], &k) ? k : 1;
+		n *= !dim_is_const(cx, v->type.dims[i], &k) ? 1 : k < MANY ? k : MANY;
 	return n >= MANY;
 }
 

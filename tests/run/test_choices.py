@@ -1,0 +1,59 @@
+"""-fchoices (src/typed/choices.c) where a choice only looks like one that can go: NumPy's numbers at every level."""
+
+import numpy as np
+import pytest
+
+import ptg
+
+LEVELS = "exact", "standard", "native"
+TERMS = [f"t{i}" for i in range(1, 10)]
+
+
+def text(parameters, *lines):
+    body = "\n".join(f"  {line}" for line in lines)
+    return f"ptg 1\ngraph g({parameters}) -> (y) {{\n{body}\n}}\n"
+
+
+@pytest.mark.parametrize("math", LEVELS)
+@pytest.mark.parametrize("stretched", [False, True])
+def test_mask_of_rows_is_no_mask_of_columns(math, stretched):
+    k = "Second(x, [[0.0, 5.0, 7.0]])" if stretched else "[[0.0, 5.0, 7.0]]"
+    model = text("c: bool[3,3], x: float64[3,3]", f"y = Switch(c & bool([[1], [0], [0]]), 0.0, {k})")
+    c = np.ones((3, 3), bool)
+    expected = np.where(c & np.array([[True], [False], [False]]), 0.0, [[0.0, 5.0, 7.0]])
+    np.testing.assert_array_equal(ptg.run(model, c, np.ones((3, 3)), math=math), expected)
+
+
+@pytest.mark.parametrize("math", LEVELS)
+@pytest.mark.parametrize("no", ["[9007199254740993, 4]", "Switch(c, 9007199254740993, x)"])
+def test_integers_that_doubles_do_not_tell_apart(math, no):
+    model = text("c: bool[2], x: int64[2]", f"y = Switch(c & bool([1, 0]), 9007199254740992, {no})")
+    got = ptg.run(model, np.array([True, False]), np.array([1, 4]), math=math)
+    np.testing.assert_array_equal(got, [9007199254740992, 4])
+
+
+@pytest.mark.parametrize("choice", ["Switch(c, 0.0, Switch(c, -0.0, x))", "Switch(c & bool([1, 1]), 0.0, [-0.0, -0.0])"])
+def test_signs_of_zeros(choice):
+    model = text("c: bool[2], x: float64[2]", f"y = {choice}")
+    got = ptg.run(model, np.ones(2, bool), np.ones(2), math="exact")
+    np.testing.assert_array_equal(np.signbit(got), [False, False])
+
+
+@pytest.mark.parametrize("math", LEVELS)
+@pytest.mark.parametrize("choice", ["Switch(all, a, Switch(some, b, x))", "Switch(some, 1.0, Switch(all, 1.0, x))"])
+@pytest.mark.parametrize("first", [False, True])
+def test_conditions_of_many_terms(math, choice, first):
+    """`all` has one term more than `some`, which must not get lost."""
+
+    def conjunction(terms):
+        if first:
+            return " & ".join(terms)
+        return " & (".join(terms) + ")" * (len(terms) - 1)
+
+    model = text(
+        ", ".join(f"{t}: bool[2]" for t in TERMS) + ", a: float64[2], b: float64[2], x: float64[2]",
+        f"all = {conjunction(TERMS)}", f"some = {conjunction(TERMS[:-1])}", f"y = {choice}")
+    last = np.array([False, True])
+    a, b, x = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    expected = np.where(last, a, b) if "a," in choice else [1.0, 1.0]
+    np.testing.assert_array_equal(ptg.run(model, *[np.ones(2, bool)] * 8, last, a, b, x, math=math), expected)
