@@ -4,6 +4,7 @@
  * -f[no-]name. A rewrite looks at one node and gives the value that stands for its result, or
  * changes the node in place. Values that were replaced point to their replacement by `low`.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -737,10 +738,55 @@ static struct value *make_finite(struct ctx *cx, struct node *n)
 	return NULL;
 }
 
+/* Is v a constant that is, but for the sign, the largest finite number or infinite? */
+static bool is_huge(const struct value *v, double largest)
+{
+	return v && v->data && v->data->data && !(v->data->name && v->name) &&
+	       v->data->count == 1 && fabs(tensor_float(v->data, 0)) >= largest;
+}
+
+/* Is n, a reduction, one of x that keeps the axes with length 1? */
+static bool keeps_axes(const struct node *n, const struct value *x)
+{
+	const struct attr *keep = find_attr(n, "keepdims");
+
+	return current(n->in[0]) == x && (!keep || keep->u.i);
+}
+
 /*
- * exp(x - (log(s) + m)), where s is the sum of e = exp(x - m), is e / s: the gradient of LogSumExp
- * takes one exponential then, of which each costs as much as ten additions. Where x has infinities
- * or NaN both are NaN; m is finite or NaN.
+ * Is m the maximum of x along the axes along which s is the sum of e? For NaN m may be what is NaN,
+ * and for infinities the largest finite number: Where(IsNaN(q), q, Clip(ReduceMax(x), -k, k))
+ */
+static bool is_maximum(struct value *m, const struct value *x, const struct node *sum,
+		       const struct value *e)
+{
+	double largest = x->type.dtype == DT_FLOAT64 ? DBL_MAX : FLT_MAX;
+	int of_max[MAX_RANK], of_sum[MAX_RANK];
+
+	if (is_op(m, ONNX_Where)) {
+		struct value *is_nan = current(m->def->in[0]), *q = current(m->def->in[1]);
+		if (!is_op(is_nan, ONNX_IsNaN) || current(is_nan->def->in[0]) != q)
+			return false;
+		m = current(m->def->in[2]);
+	}
+	if (is_op(m, ONNX_Clip)) {
+		const struct node *clip = m->def;
+		if (clip->nin != 3 || !is_huge(current(clip->in[1]), largest) ||
+		    !is_huge(current(clip->in[2]), largest))
+			return false;
+		m = current(clip->in[0]);
+	}
+	if (!is_op(m, ONNX_ReduceMax) || !keeps_axes(m->def, x) || !keeps_axes(sum, e))
+		return false;
+	int n = onnx_reduced_axes(m->def, of_max);
+	return n > 0 && n == onnx_reduced_axes(sum, of_sum) &&
+	       !memcmp(of_max, of_sum, (size_t)n * sizeof(*of_max));
+}
+
+/*
+ * exp(x - (log(s) + m)), where s is the sum of e = exp(x - m) and m the maximum of x, is e / s: the
+ * gradient of LogSumExp takes one exponential then, of which each costs as much as ten additions.
+ * Where x has infinities or NaN both are NaN. Of another m, e could be infinite.
  */
 static struct value *divide_by_sum(struct ctx *cx, struct node *n)
 {
@@ -764,7 +810,7 @@ static struct value *divide_by_sum(struct ctx *cx, struct node *n)
 			continue;
 		const struct value *y = current(e->def->in[0]);
 		if (!is_op(y, ONNX_Sub) || current(y->def->in[0]) != x ||
-		    current(y->def->in[1]) != terms[1])
+		    current(y->def->in[1]) != terms[1] || !is_maximum(terms[1], x, s->def, e))
 			continue;
 		z->uses--;
 		e->uses++;

@@ -137,6 +137,17 @@ def test_choices_that_zeros_part(opset):
         np.testing.assert_array_equal(ptg.run(model, c, x, y), want)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shift", ["m", "Max(x)", "Max{axis=0}(x)[None]", "Max{axis=1}(x)[None]", "Max{axis=1}(x)[:, None]"])
+def test_sums_of_exp_that_are_shifted_by_other_numbers(dtype, shift):
+    """exp(x - (log(sum(exp(x - m))) + m)) is no quotient where an exp(x - m) or their sum can be infinite or 0."""
+    body = f"m1 = {shift}\n  s = Sum{{axis=1}}(Exp(x - m1))[:, None]\n  y = Exp(x - (Log(s) + m1))"
+    text = f"graph g(x: {dtype}[3, 3], m: {dtype}[3, 1]) -> (y) {{\n  {body}\n}}\n"
+    x = np.array([[1000, 2000, -3000], [0, 1, 2], [-3000, -3001, -3002]], dtype)
+    want = ptg.run(text, x, np.zeros((3, 1), dtype), math="standard", options=("-fno-sum-of-exp",))
+    np.testing.assert_allclose(ptg.run(text, x, np.zeros((3, 1), dtype), math="standard"), want, rtol=1e-3)
+
+
 def test_splat_is_not_written():
     """400 GB of zeros are a few bytes, unless they are asked for: then no model can hold them."""
     text = "graph g(x: int64[]) -> (y) { y = Alloc(float32(0), 100000000000)[x] }"
