@@ -28,7 +28,12 @@ struct choices {
 	struct block out; /* the nodes so far of the block that is walked over */
 	uint8_t *marks;   /* by value id */
 	uint32_t nmarks;
-	uint64_t seen;  /* elements of masks */
+	uint64_t seen; /* elements of masks */
+	struct {       /* made last */
+		const struct tensor *mask;
+		enum dtype dtype;
+		struct value *of[2];
+	} signs;
 	struct turned { /* the last x * signs in this block */
 		struct value *x, *product;
 		const struct tensor *mask;
@@ -143,20 +148,31 @@ static int signed_value(struct ctx *cx, struct value *v, struct value **x)
 	return sign;
 }
 
-/* a where the mask holds, else b, in a constant of v's dtype */
-static struct value *signs(struct ctx *cx, const struct value *v, const struct tensor *mask, int a,
-			   int b, struct span span)
+/* yes, 1 or -1, where the mask holds, and -yes elsewhere, in a constant of v's dtype */
+static struct value *signs(struct choices *c, const struct value *v, const struct tensor *mask,
+			   int yes, struct span span)
 {
-	struct tensor *t = tensor_new(cx, (enum dtype)v->type.dtype, mask->rank, mask->shape);
-	uint8_t *to = arena_alloc(cx->arena, mask->count * dtypes[v->type.dtype].size + 1);
+	struct ctx *cx = c->cx;
+	enum dtype dtype = (enum dtype)v->type.dtype;
+	size_t size = dtypes[dtype].size;
 
+	if (c->signs.mask != mask || c->signs.dtype != dtype) {
+		memset(&c->signs, 0, sizeof(c->signs));
+		c->signs.mask = mask;
+		c->signs.dtype = dtype;
+	}
+	struct value **of = &c->signs.of[yes > 0];
+	if (*of)
+		return *of;
+	struct tensor *t = tensor_new(cx, dtype, mask->rank, mask->shape);
+	uint8_t *to = arena_alloc(cx->arena, mask->count * size + 1);
 	for (uint64_t i = 0; i < mask->count; i++) {
-		double k = tensor_float(mask, i) != 0 ? a : b;
-		tensor_convert((enum dtype)v->type.dtype, to + i * dtypes[v->type.dtype].size,
-			       DT_FLOAT64, &k, 1);
+		double k = tensor_float(mask, i) != 0 ? yes : -yes;
+		tensor_convert(dtype, to + i * size, DT_FLOAT64, &k, 1);
 	}
 	t->data = to;
-	return graph_constant(cx, t, span);
+	*of = graph_constant(cx, t, span);
+	return *of;
 }
 
 /* Is v a function of one float that costs more than two products? */
@@ -184,17 +200,17 @@ static bool choose_sign(struct choices *c, struct node *n)
 	    !same_shape(c->cx, g, out))
 		return false;
 	int u = signed_value(c->cx, f->def->in[0], &x), w = signed_value(c->cx, g->def->in[0], &y);
-	if (x != y || u == w || !same_shape(c->cx, x, out) || !has_time_for(c, mask->count))
+	if (x != y || u == w || !same_shape(c->cx, x, out) ||
+	    (mask != c->signs.mask && !has_time_for(c, mask->count)))
 		return false;
 	struct turned *last = &c->turned;
 	if (last->x != x || last->yes != u || !same_data(last->mask, mask))
 		*last = (struct turned){
-			x, make(c, OP_Mul, signs(c->cx, x, mask, u, w, n->span), x, n->span), mask,
-			u};
+			x, make(c, OP_Mul, signs(c, x, mask, u, n->span), x, n->span), mask, u};
 	struct value *z = last->product;
 	z = graph_node(c->cx, &c->out, f->def->op, f->def->props, &z, 1, f->def->span)->out[0];
 	if (s != t)
-		become(c, n, OP_Mul, signs(c->cx, out, mask, s, t, n->span), z);
+		become(c, n, OP_Mul, signs(c, out, mask, s, n->span), z);
 	else
 		become(c, n, s < 0 ? OP_Neg : OP_Identity, z, NULL);
 	return true;
