@@ -24,8 +24,8 @@ def test_values(dims, shape, p, q, dtype):
 
 
 def test_nodes():
-    assert ptg.nodes(ptg.compile(graph("4096"))) == 6 + 3
-    assert ptg.nodes(ptg.compile(graph("4097"))) == ptg.nodes(ptg.compile(graph("n"))) == 6 + 1 + 1
+    assert ptg.nodes(ptg.compile(graph("2048"))) == 6 + 3
+    assert ptg.nodes(ptg.compile(graph("2049"))) == ptg.nodes(ptg.compile(graph("n"))) == 6 + 1 + 1
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -57,8 +57,8 @@ def test_several_of_unlike_shapes():
 
 def test_nodes_of_several():
     text = "graph g(x: float64[{n}], y: float64[{n}]) -> (a, b) {{ a, b = rational(x, [1, 2, 3], [3, 1], y, [2, 1], [1, 4]) }}"
-    assert ptg.nodes(ptg.compile(text.format(n=256))) == 1 + 4 + 3 + 2
-    assert ptg.nodes(ptg.compile(text.format(n=257))) == 4 + 3 + 2 + 3
+    assert ptg.nodes(ptg.compile(text.format(n=512))) == 1 + 4 + 3 + 2
+    assert ptg.nodes(ptg.compile(text.format(n=513))) == 4 + 3 + 2 + 3
 
 
 def test_a_fn_of_that_name_hides_it():
