@@ -1,7 +1,7 @@
 /*
  * folding.c: what ONNX Runtime's optimiser takes for nothing, or for another node, when it loads a
  * model. In: a node. Out: nodes in its place that the optimiser leaves alone.
- *	Expand to a shape that it finds out to be 1s and 0s is dropped, and a 0 is lost;
+ *	Expand is dropped if no length of the shape is above the input's, and a 0 is lost;
  *	Gather with a Range becomes a Slice, which clamps what is out of range and counts from the
  *	end differently;
  *	Add of 0 is dropped, and with it what makes a -0 a +0; and so are x + 1e-300 and
@@ -55,16 +55,13 @@ static bool multiplies_by_almost_1(const struct node *n)
 	       (is_onnx(n, ONNX_Div) && is_almost(n->in[1], 1));
 }
 
-static bool is_ones_and_zeros(const struct tensor *shape)
+static bool has_zero(const struct tensor *shape)
 {
-	int64_t k, zeros = 0;
+	int64_t k = 1;
 
-	for (uint64_t i = 0; i < shape->count; i++) {
-		if (!tensor_int(shape, i, &k) || k < 0 || k > 1)
-			return false;
-		zeros += !k;
-	}
-	return zeros > 0;
+	for (uint64_t i = 0; i < shape->count && k; i++)
+		tensor_int(shape, i, &k);
+	return !k;
 }
 
 bool folds_correctly(struct build *b, const struct node *n)
@@ -75,7 +72,7 @@ bool folds_correctly(struct build *b, const struct node *n)
 	if (n->as_written)
 		return true;
 	if (is_onnx(n, ONNX_Expand) && n->in[1]->data)
-		return !is_ones_and_zeros(n->in[1]->data);
+		return !has_zero(n->in[1]->data);
 	if (is_onnx(n, ONNX_Expand))
 		return !dim_is_const(b->cx, n->in[1]->type.dims[0], &rank) ||
 		       !from_constants(b, n->in[1], &open);

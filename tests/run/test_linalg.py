@@ -406,6 +406,36 @@ def test_factors_of_nearly_singular(dtype, n, size):
         assert np.all(np.isnan(ptg.run(one, bad)))
 
 
+def of_no_rows(call, signature, items, results="x"):
+    arrays = [np.zeros(shape) for shape in items]
+    inputs = [f"a{k}: float64{list(shape)}" for k, shape in enumerate(items)]
+    names = ", ".join(f"a{k}" for k in range(len(items)))
+    op = f'Blockwise{{core_op={call}, signature="{signature}"}}' if items[0][:-2] else call
+    return ptg.run(f"graph g({', '.join(inputs)}) -> ({results}) {{\n  {results} = {op}({names})\n}}\n", *arrays)
+
+
+@pytest.mark.parametrize("batch", [(), (3,), (0,)])
+def test_matrices_of_no_rows(batch):
+    """Of a size that is known to be 0. ONNX Runtime drops an Expand that only takes elements away."""
+    square = (*batch, 0, 0)
+    assert np.all(of_no_rows("Det", "(m,m)->()", [square]) == 1)
+    sign, log = of_no_rows("SLogDet", "(m,m)->(),()", [square], "s, l")
+    assert sign.shape == batch and np.all(sign == 1) and np.all(log == 0)
+    assert of_no_rows("Solve", "(m,m),(m,k)->(m,k)", [square, (*batch, 0, 2)]).shape == (*batch, 0, 2)
+    for shape in square, (*batch, 0, 2), (*batch, 2, 0):
+        u, s, v = of_no_rows("SVD", "(m,n)->(m,m),(k),(n,n)", [shape], "u, s, v")
+        assert (s.shape, u.shape, v.shape) == ((*batch, 0), (*batch, *shape[-2:-1] * 2), (*batch, *shape[-1:] * 2))
+        for w in u, v:
+            np.testing.assert_allclose(abs(w), np.broadcast_to(np.eye(w.shape[-1]), w.shape), rtol=1e-14)
+        assert of_no_rows("MatrixPinv{hermitian=False}", "(m,n)->(n,m)", [shape]).shape == (*batch, *shape[:-3:-1])
+
+
+@pytest.mark.parametrize("n", [0, 1, 13])
+def test_eigenvalues_of_no_matrices(n):
+    w, v = of_no_rows("Eigh", "(m,m)->(m),(m,m)", [(0, n, n)], "w, v")
+    assert w.shape == (0, n) and v.shape == (0, n, n)
+
+
 @pytest.mark.parametrize("lower", [True, False])
 @pytest.mark.parametrize("n", [1, 2, 3, 8, 17, 40, 130])
 def test_triangles_of_known_size(lower, n):
