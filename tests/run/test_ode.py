@@ -178,3 +178,26 @@ def test_float32_is_refused():
     for options in (("--float32",), ("--target=portable", "--float32")):
         with pytest.raises(AssertionError, match="Odeint needs float64"):
             ptg.compile(text("-p * y"), options=options)
+
+
+@pytest.mark.parametrize("slopes", [False, True])
+@pytest.mark.parametrize("b, m", [(0, 0), (0, 2), (1, 0), (3, 0)])
+@pytest.mark.parametrize("times", [[], [1.0], [1.0, 1.0], [1.0, 3.0, 3.0], [1.0, -2.0]])
+def test_no_points_parameters_or_times(slopes, b, m, times):
+    n, k = 2, len(times)
+    more = ", j, q" if slopes else ""
+    model = ptg.compile(f"""use <ode>
+fn rates(y: float64[l, n], t: float64[l], p: float64[l, m]) -> (dy{more}) {{
+  dy = 0 * y + 3
+  {"j = onnx.Expand(float64(0), onnx.Concat{axis=0}(Shape(y), Shape(y)[1:]))" if slopes else ""}
+  {"q = onnx.Expand(float64(0), onnx.Concat{axis=0}(Shape(y), Shape(p)[1:]))" if slopes else ""}
+}}
+graph g(y0: float64[b, {n}], times: float64[k], p: float64[b, m]) -> (y{", s" if slopes else ""}) {{
+  y{", s" if slopes else ""} = Odeint{"Slopes" if slopes else ""}{{f=rates}}(y0, times, p, 1)
+}}""")
+    y0 = np.arange(2.0 * b).reshape(b, n)
+    got = ptg.run(model, y0, np.array(times, float), np.ones((b, m)))
+    want = y0[:, None] + 3 * (np.array(times, float)[:, None] - 1)
+    np.testing.assert_allclose(got[0] if slopes else got, want, rtol=1e-9, atol=1e-9)
+    if slopes:
+        np.testing.assert_allclose(got[1], np.broadcast_to(np.eye(n, n + m), (b, k, n, n + m)), atol=1e-9)
