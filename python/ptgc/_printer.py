@@ -222,6 +222,7 @@ class Printer:
             self.tensors[label] = data
             text = f"file({_text.string(self.file_of(label))})"
             if not v.name and (self.uses.get(v, 0) < 2 or data.nbytes <= REPEAT_BYTES):
+                self.texts[v] = text  # the same file at each use
                 return text  # a constant with a name is kept under it in the model
         elif not v.name and (len(text) <= REPEAT_WIDTH or self.uses.get(v, 0) < 2):
             return text

@@ -359,6 +359,12 @@ def test_save_ptg_stands_alone(tmp_path, rng):
     assert onnx.load_from_string(ptgc.compile(tmp_path / "net.ptg")).graph.name == "net"
 
 
+def test_save_ptg_writes_a_constant_once(tmp_path):
+    c = pt.constant(np.arange(1000.0) ** 0.5)
+    ptgc.save_ptg(tmp_path / "c.ptg", [y := pt.dvector("y")], [sum(pt.exp(y * k + c) * c for k in (1, 2, 3))])
+    assert sorted(os.listdir(tmp_path)) == ["c-const.npy", "c.ptg"]
+
+
 def test_load_checks_its_arguments():
     f = ptgc.load("graph g(a: float32[?], k: int64[]) -> (y) { y = a * k }")
     np.testing.assert_array_equal(f([1.0, 2.0], 3), np.array([3.0, 6.0]))
