@@ -305,9 +305,9 @@ def local_inc_subtensor_of_constant(fgraph, node):
     zeros = np.zeros((*[1] * n, *rest), out.type.dtype)
     leading = max(y.type.ndim - part(op.idx_list)(pt.as_tensor(zeros), *indices).type.ndim + n, 0)
     added = splat_of(y, leading)
-    if added is None or (base is None and op.set_instead_of_inc) or not is_stretched(fgraph, y, out, leading):
+    if leading not in (0, n) or added is None or (base is None and op.set_instead_of_inc):
         return None
-    if np.prod(rest) > MAX_DENSE * max(added.size, 512):
+    if not is_stretched(fgraph, y, out, leading) or np.prod(rest) > MAX_DENSE * max(added.size, 512):
         return None
     new = op(pt.as_tensor(zeros if base is None else zeros + base.astype(zeros.dtype)), pt.as_tensor(added), *indices)
     new = x + new if base is None else pt.alloc(new, *[x.shape[k] for k in range(x.type.ndim)])
