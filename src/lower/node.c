@@ -10,6 +10,7 @@
 #include "lower/build.h"
 
 #define SMALL_CONSTANT (16 << 10) /* bytes up to which equal constants are one */
+#define NEAR           64         /* hashes side by side */
 
 static uint64_t mix(uint64_t h, uint64_t x)
 {
@@ -224,10 +225,11 @@ bool nodes_equal(const struct node *a, const struct node *b)
 }
 
 /* Nodes that differ in their newest input alone, as those of a chain do, get hashes side by side:
- * what is used together lies together. */
+ * what is used together lies together. NEAR of them at most, as long runs in the table would meet.
+ */
 uint32_t node_hash(const struct node *n)
 {
-	uint64_t h = mix((uint64_t)(uintptr_t)n->onnx, n->nout);
+	uint64_t h = mix(n->onnx->id, n->nout);
 	uint32_t newest = 0;
 
 	for (uint32_t i = 0; i < n->nin; i++)
@@ -237,7 +239,8 @@ uint32_t node_hash(const struct node *n)
 		h = mix(h, !n->in[i] ? 0 : n->in[i]->id == newest ? 1 : n->in[i]->id + 2ull);
 	for (uint32_t i = 0; i < n->nattrs; i++)
 		h = attr_hash(h, &n->attrs[i]);
-	return (uint32_t)(h ^ h >> 32) + newest;
+	h = mix(h, newest / NEAR);
+	return (uint32_t)(h ^ h >> 32) + newest % NEAR;
 }
 
 static struct node *cse_find(struct build *b, const struct node *key, uint32_t hash)
