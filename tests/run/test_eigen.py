@@ -79,6 +79,17 @@ def test_elements_whose_squares_underflow(dtype, batch):
                 small(w - np.linalg.eigvalsh(x.astype(float)), 30 * eps(dtype) * abs(x).max() + np.finfo(dtype).tiny)
 
 
+@pytest.mark.parametrize("n", [2, 9, 14])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_elements_near_the_largest_number(dtype, n):
+    """No power of 2 is as large."""
+    size = np.linspace(0.5, 1, n) * (0.9 * float(np.finfo(dtype).max))
+    a = np.diag(size).astype(dtype)
+    for call, want in ("x = Eigvalsh(a, None)", size), ("x = SVD{compute_uv=False}(a)", size[::-1]), ("x, _ = Schur(a)", a):
+        x = ptg.run(f"graph g(a: {dtype}[?, ?]) -> (x) {{\n  {call}\n}}\n", a)
+        np.testing.assert_allclose(x, want, rtol=100 * eps(dtype))
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_signs(dtype):
     """Where the largest element of an eigenvector of the tridiagonal matrix stands out, LAPACK's sign"""
