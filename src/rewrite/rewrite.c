@@ -16,6 +16,7 @@
 #define MAX_BEHIND 4         /* operators between a reduction and its axes */
 #define MAX_WAY    16        /* the same, where all are of one number */
 #define MAX_TURNED (1 << 20) /* elements of a constant that is transposed */
+#define MAX_COPIED 64        /* the same, where others read the constant too */
 #define MAX_SEEN   64        /* operators that are looked at for such a way */
 /* in value->uses: a block gives it back, so it must stay; and that of an inner block */
 #define IS_RESULT (UINT32_C(1) << 31)
@@ -155,7 +156,8 @@ static struct value *merge_transposes(struct ctx *cx, struct node *n)
 	return identity ? n->in[0] : NULL;
 }
 
-/* Is v a constant matrix, or a Transpose of a matrix, which only its reader reads? */
+/* Is v a matrix that only its reader reads: a constant, or a Transpose of a matrix? A small
+ * constant may have other readers. */
 static bool transposes_freely(const struct value *v)
 {
 	int64_t perm[MAX_RANK];
@@ -165,7 +167,8 @@ static bool transposes_freely(const struct value *v)
 	if (is_op(v, ONNX_Transpose))
 		return v->uses == 1 && perm_of(v->def, perm) && !perm[1];
 	return v->data && v->data->data && !(v->data->name && v->name) && !v->data->splat &&
-	       v->data->count <= MAX_TURNED && dtypes[v->type.dtype].size > 1;
+	       v->data->count <= (v->uses == 1 ? MAX_TURNED : MAX_COPIED) &&
+	       dtypes[v->type.dtype].size > 1;
 }
 
 /* The transposed matrix of such a v */
