@@ -174,6 +174,8 @@ class FixedPoint(Pass):
                 try:
                     new_outputs = transform(fgraph, node)
                 except Exception as e:
+                    if own.failure_callback is None:
+                        raise
                     own.failure_callback(e, own, [(v, None) for v in node.outputs], rewriter, node)
                     continue
                 if not new_outputs or not own.process_node(fgraph, node, Found(name, new_outputs)):

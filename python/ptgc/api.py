@@ -37,7 +37,8 @@ def compile(source: "str | os.PathLike", **options: Any) -> bytes:  # noqa: A001
     file("name") finds before any file), directory (of a text: the folder that file(...) is relative to), allow (a
     list of more folders that files may be in), strip (True: the model does not name lines of the text), model_name,
     doc_string, model_version, meta (["key=value", ...]), expected (["dim=length", ...]: about how long dims of these
-    names will be; the model takes other lengths too and computes the same), flags (["Werror", "fno-cse", ...], as of the command).
+    names will be; the model takes other lengths too and computes the same), flags (["Werror", "fno-cse", ...], as of
+    the command).
     """
     return compile_source(source, **options).model
 

@@ -96,6 +96,8 @@ def test_rewriter_that_fails_is_told():
     fgraph = FunctionGraph([x], [pt.exp(x)], clone=True)
     with pytensor.config.change_flags(on_opt_error="raise"), pytest.raises(ZeroDivisionError):
         fixed_point(broken).rewrite(fgraph)
+    with pytest.raises(ZeroDivisionError):
+        FixedPoint(EquilibriumGraphRewriter([broken], max_use_ratio=3)).rewrite(fgraph)
 
 
 def test_change_far_from_a_node_reaches_it():
