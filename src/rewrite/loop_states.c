@@ -2,9 +2,9 @@
  * loop_states.c: fewer values that loops carry and stack. In: the graph of ONNX nodes. Out: the
  * same without
  *	states that never change: x of `x' = x` is what it was before the loop;
- *	states that are equal, as they begin and go on in the same way; nor stacked results that
- *are; states and stacked results that nobody reads, or that only such values read: of x' = x + y
- *	and y' = y * 2 both go if nobody reads x and y after the loop.
+ *	states that are equal, as they begin and go on in the same way, and equal stacked results;
+ *	states and stacked results that nobody reads, or that only such values read: of x' = x + y
+ *		and y' = y * 2 both go if nobody reads x and y after the loop.
  */
 #include <string.h>
 

@@ -199,7 +199,8 @@ static void move_axes_behind_calls(struct share *s, struct block *b)
 			b->nnodes++;
 			n->op = view->op;
 			n->props = view->props;
-			n->in = call->out;
+			n->in = new (s->cx->arena, struct value *);
+			n->in[0] = call->out[0];
 			n = call;
 		}
 	}
