@@ -35,7 +35,7 @@ struct about { /* a value */
 	bool kept;      /* a check reads it */
 	bool result;    /* a block gave it back at first */
 	bool needed;    /* it is to be stacked */
-	/* loop_linear.c */
+	/* loop_linear.c, loop_matrix.c */
 	bool leads_on;   /* next states are computed from it */
 	bool wanted;     /* what is to be stacked is computed from it */
 	uint8_t form;    /* enum form */
@@ -88,7 +88,7 @@ struct closing {
 	vec(struct value *) needed;           /* values of the body that are stacked */
 	vec(struct node *) later;             /* nodes for after the loop, the last first */
 };
-/* loop_linear.c: as a linear recurrence, which opens the block around the loop again. false: it is
+/* loop_matrix.c: as a linear recurrence, which opens the block around the loop again. false: it is
  * none, and nothing was done. */
 bool linear_loop(struct closing *c, struct block *outer);
 /* loop_logsum.c: the same for a state that is a LogSumExp of itself */
