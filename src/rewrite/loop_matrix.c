@@ -173,7 +173,7 @@ static struct value *next_at(struct linear *l, bool homogeneous)
 		else if (is_row_of(l->m, l->f, x))
 			v = (struct at){all_of(l->m, x), true, false};
 		if (homogeneous && !is_own(l, x))
-			v.v = NULL;
+			v = (struct at){NULL, false, false};
 		if (!v.v)
 			v.v = filled(l, &x->type, 0);
 		part[j] = as_item(l, v.v, j, v.row ? l->f->trips : dim_const(cx, 1), true);

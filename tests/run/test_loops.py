@@ -342,6 +342,19 @@ def test_rounds(name):
                 np.testing.assert_allclose(g, w, *((1e-12, 1e-13) if dtype == "float64" else (2e-5, 2e-6)))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("opset", [13, 18, 26])
+def test_states_that_forget_the_states_before(dtype, opset):
+    """The coefficients of s' = v - 0.5 are 0 in all steps: a constant that once was read beyond its end."""
+    text = f"graph g(vs: {dtype}[30], s0: {dtype}[]) -> (a, b) {{\n  a, b = loop (v in vs, s = s0) -> ([s], s) {{ next s = v - 0.5 }}\n}}"
+    vs, s0 = np.linspace(-1, 1, 30).astype(dtype), np.array(3, dtype)
+    want = np.append(s0, vs - np.array(0.5, dtype))
+    for math in ("exact", "standard", "native"):
+        a, b = ptg.run(ptg.compile(text, opset, math=math), vs, s0)
+        np.testing.assert_array_equal(a, want[:-1])
+        assert b == want[-1]
+
+
 def test_rounds_where_they_are_faster():
     """Many steps of a number are rounds; steps of a large state are not, as a round computes all of their elements."""
     form, step = STEPS["both differ"]
