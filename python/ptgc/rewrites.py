@@ -223,7 +223,7 @@ if EXTRACT_DIAG in optdb["specialize"]:
         if any(isinstance(node.op, ExtractDiag | AdvancedSubtensor) for node in fgraph.apply_nodes):
             lift.apply(fgraph)
 
-    optdb["specialize"].register("lift_extract_diag", lift_extract_diag, "onnx", use_db_name_as_tag=False)
+    optdb["specialize"].register("lift_extract_diag", lift_extract_diag, "onnx", "shape_unsafe", use_db_name_as_tag=False)
 
 
 # ---- gradients of LogSumExp ----
@@ -319,7 +319,7 @@ def local_inc_subtensor_of_constant(fgraph, node):
 
 @node_rewriter([blockwise_of(Join)])
 def local_blockwise_join(fgraph, node):
-    """Blockwise of Join is a Join of what is stretched along the axes of the batch."""
+    """Blockwise of Join is a Join, with constants stretched along the axes of the batch."""
     n, axis = node.op.batch_ndim(node), node.op.core_op.axis
     whole = next((v for v in node.inputs if not any(v.type.broadcastable[:n])), None)
     if whole is None or axis < 0 or not hasattr(fgraph, "shape_feature"):
@@ -328,6 +328,8 @@ def local_blockwise_join(fgraph, node):
     for v in node.inputs:
         if all(v.type.broadcastable[:n]):
             value = v.owner.inputs[0] if v.owner and isinstance(v.owner.op, Alloc) else v
+            if not isinstance(value, Constant):
+                return None
             v = pt.alloc(value, *[whole.shape[k] for k in range(n)], *[v.shape[k] for k in range(n, v.type.ndim)])
         elif any(v.type.broadcastable[:n]) or not is_stretched(fgraph, v, whole, n):
             return None

@@ -127,3 +127,11 @@ def test_an_alloc_of_core_dims_ends_a_fixed_point(caplog, capfd):
     (got,) = ptgc.compile_onnx([mu, n], [out])(x := np.arange(6.0).reshape(2, 3), np.int64(4))
     np.testing.assert_array_equal(got, np.repeat(x[:, :, None], 4, 2))
     assert "max'ed out" not in caplog.text + capfd.readouterr().err
+
+
+def test_excluded_tags_are_left_out():
+    """x[[1, 0]] becomes the slice x[1::-1] in "shape_unsafe" rewrites alone: an index out of range would be no error."""
+    x = pytensor.shared(np.arange(4.0))
+    f = pytensor.function([], x[[1, 0]], mode=pytensor.compile.mode.get_mode("ONNX").excluding("shape_unsafe"))
+    assert [type(n.op).__name__ for n in f.maker.fgraph.toposort()] == ["AdvancedSubtensor"]
+    assert list(f()) == [1, 0]
