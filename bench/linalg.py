@@ -96,6 +96,8 @@ CASES = {
     "discrete Lyapunov": ([stable, definite], ptl.solve_discrete_lyapunov, in_jax_lyapunov, None),
 }  # fmt: skip
 
+SLOW = "Schur form", "Sylvester", "discrete Lyapunov"  # seconds a call for large n; JAX's last one has n^4 elements
+
 
 def calls(name, batch, n):
     """Functions without arguments: ours, JAX's, NumPy's"""
@@ -142,8 +144,8 @@ def main():
         for n in options.sizes:
             one = None
             for b in options.batches:
-                if (b > 1 and b * n > 4096) or (name == "discrete Lyapunov" and n > 30):
-                    continue  # JAX's system has n^4 elements
+                if (b > 1 and b * n > 4096) or (name in SLOW and n > 30):
+                    continue
                 ours, theirs, numpys = fastest(calls(name, (b,) if b > 1 else (), n), options.seconds)
                 one = one or ours
                 shown = f"{numpys:.0f}" if np.isfinite(numpys) else ""
