@@ -26,8 +26,11 @@
 struct choices {
 	struct ctx *cx;
 	struct block out; /* the nodes so far of the block that is walked over */
-	uint8_t *marks;   /* by value id */
-	uint32_t nmarks;
+	/* By value id, of the values that there are before Sigmoid is looked at: is the value
+	 * needed? And is a Softplus that is needed one of the value, or of minus the value? */
+	const bool *needed;
+	bool *has_softplus;
+	uint32_t nneeded;
 	uint64_t seen; /* elements of masks */
 	struct {       /* made last */
 		const struct tensor *mask;
@@ -39,10 +42,6 @@ struct choices {
 		const struct tensor *mask;
 		int yes;
 	} turned;
-};
-enum mark {
-	NEEDED = 1,
-	HAS_SOFTPLUS = 2 /* a needed node is Softplus of the value, or of minus the value */
 };
 
 struct terms {
@@ -459,43 +458,19 @@ static bool compare_argument(struct choices *c, struct node *n)
 
 /* ---- Sigmoid beside Softplus ---- */
 
-static uint8_t *mark_of(struct choices *c, const struct value *v)
-{
-	uint32_t n = c->nmarks;
-
-	if (v->id >= n) {
-		n = v->id + v->id / 2 + 64;
-		c->marks = arena_grow(c->cx->scratch, c->marks, c->nmarks, n);
-		c->nmarks = n;
-	}
-	return &c->marks[v->id];
-}
-
 /* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
-static void mark_needed(struct choices *c, struct block *b)
+static void note_softplus(struct choices *c, const struct block *b)
 {
-	struct node **all = new_array(c->cx->scratch, struct node *, b->nnodes + 1);
 	struct value *x;
-	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < b->results.len; i++)
-		*mark_of(c, b->results.at[i]) |= NEEDED;
-	for (struct node *n = b->first; n; n = n->next)
-		all[count++] = n;
-	while (count--) {
-		struct node *n = all[count];
-		bool needed = !n->nout;
-		for (uint32_t i = 0; i < n->nout; i++)
-			needed |= *mark_of(c, n->out[i]) & NEEDED;
-		for (uint32_t i = 0; needed && i < n->nin; i++)
-			if (n->in[i])
-				*mark_of(c, n->in[i]) |= NEEDED;
-		if (needed && n->op == &op_table[OP_Softplus]) {
+	for (const struct node *n = b->first; n; n = n->next) {
+		if (n->op == &op_table[OP_Softplus] && c->needed[n->out[0]->id]) {
 			signed_value(c->cx, n->in[0], &x);
-			*mark_of(c, x) |= HAS_SOFTPLUS;
+			if (x->id < c->nneeded)
+				c->has_softplus[x->id] = true;
 		}
-		for (uint32_t i = 0; needed && n->blocks && n->blocks[i]; i++)
-			mark_needed(c, n->blocks[i]);
+		for (uint32_t i = 0; n->blocks && n->blocks[i]; i++)
+			note_softplus(c, n->blocks[i]);
 	}
 }
 
@@ -523,8 +498,8 @@ static bool share_exponential(struct choices *c, struct node *n)
 	int sign = signed_value(c->cx, n->in[0], &x);
 	struct cv dtype = {.kind = CV_DTYPE, .u.dtype = DT_FLOAT64}, *props;
 
-	if (x->type.dtype != DT_FLOAT64 || !(*mark_of(c, x) & HAS_SOFTPLUS) ||
-	    !(*mark_of(c, n->out[0]) & NEEDED) || !has_many(c->cx, x))
+	if (x->type.dtype != DT_FLOAT64 || x->id >= c->nneeded || !c->has_softplus[x->id] ||
+	    n->out[0]->id >= c->nneeded || !c->needed[n->out[0]->id] || !has_many(c->cx, x))
 		return false;
 	struct value *e = make(c, OP_Abs, x, NULL, n->span);
 	e = make(c, OP_Exp, make(c, OP_Neg, e, NULL, n->span), NULL, n->span);
@@ -586,9 +561,9 @@ void choose_early(struct ctx *cx, struct graph *g)
 		rewrite_block(&c, g->block, true);
 	if (cx->opt.native_functions || !uses_op(g, OP_Sigmoid) || !uses_op(g, OP_Softplus))
 		return;
-	for (uint32_t i = 0; i < g->states.len; i++)
-		if (g->states.at[i].next)
-			*mark_of(&c, g->states.at[i].next) |= NEEDED;
-	mark_needed(&c, g->block);
+	c.nneeded = cx->next_id;
+	c.needed = needed_values(cx, g);
+	c.has_softplus = new_array(cx->scratch, bool, c.nneeded);
+	note_softplus(&c, g->block);
 	rewrite_block(&c, g->block, false);
 }

@@ -28,7 +28,6 @@
 
 /* What is known of a value. level is that of round `round`. */
 struct mark {
-	bool needed;
 	bool constant; /* computed from constants alone: runtimes do it before they run a model */
 	uint32_t round, level;
 	struct value *called; /* of an argument: the result of the call, in this round */
@@ -50,6 +49,8 @@ struct share {
 	struct ctx *cx;
 	struct mark *marks; /* by the value's id */
 	uint32_t nmarks;
+	const bool *needed; /* by the value's id, of the values that there were at first */
+	uint32_t nneeded;
 	uint32_t round; /* a kind in a block */
 	vec(struct kind) kinds;
 };
@@ -154,7 +155,7 @@ static int sharable(struct share *s, const struct node *n)
 	bool needed = false;
 
 	for (uint32_t i = 0; i < n->nout; i++)
-		needed |= mark_of(s, n->out[i])->needed;
+		needed |= n->out[i]->id < s->nneeded && s->needed[n->out[i]->id];
 	if (kind < 0 || n->dead || !needed || n->in[0]->data || mark_of(s, n->in[0])->constant ||
 	    (!is_open(s, &n->in[0]->type) && !small_size(s, &n->in[0]->type)))
 		return -1;
@@ -207,28 +208,6 @@ static void move_axes_behind_calls(struct share *s, struct block *b)
 }
 
 /* ---- once for the graph: what values are needed, and which are constant */
-
-static void mark_needed_values(struct share *s, struct block *b)
-{
-	struct node **all = new_array(s->cx->scratch, struct node *, b->nnodes + 1);
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < b->results.len; i++)
-		mark_of(s, b->results.at[i])->needed = true;
-	for (struct node *n = b->first; n; n = n->next)
-		all[count++] = n;
-	while (count--) {
-		struct node *n = all[count];
-		bool needed = !n->nout;
-		for (uint32_t i = 0; i < n->nout; i++)
-			needed |= mark_of(s, n->out[i])->needed;
-		for (uint32_t i = 0; needed && i < n->nin; i++)
-			if (n->in[i])
-				mark_of(s, n->in[i])->needed = true;
-		for (uint32_t i = 0; needed && n->blocks && n->blocks[i]; i++)
-			mark_needed_values(s, n->blocks[i]);
-	}
-}
 
 static void mark_constants(struct share *s, struct block *b)
 {
@@ -592,10 +571,8 @@ void share_calls(struct ctx *cx, struct graph *g)
 	if (!cx->opt.share_calls || cx->errors || !has_calls(&s, g->block))
 		return;
 	move_axes_behind_calls(&s, g->block);
-	for (uint32_t i = 0; i < g->states.len; i++)
-		if (g->states.at[i].next)
-			mark_of(&s, g->states.at[i].next)->needed = true;
-	mark_needed_values(&s, g->block);
+	s.nneeded = cx->next_id;
+	s.needed = needed_values(cx, g);
 	mark_constants(&s, g->block);
 	share_block(&s, g->block);
 }

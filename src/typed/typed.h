@@ -14,6 +14,9 @@ void refuse_float64(struct ctx *cx, const struct graph *g);
 /* generators.c: generators of random numbers become the words of their states, which are uint64
  * along one more axis. */
 void words_of_generators(struct ctx *cx, struct graph *g);
+/* needed.c: by value id, up to cx->next_id of now: do the results, a next state or a node without
+ * results need the value? */
+bool *needed_values(struct ctx *cx, const struct graph *g);
 /* choices.c: of what constants choose from, and what is compared or guarded twice, one is computed.
  * -fno-choices leaves all. */
 void choose_early(struct ctx *cx, struct graph *g);
