@@ -20,6 +20,9 @@ bool *needed_values(struct ctx *cx, const struct graph *g);
 /* choices.c: of what constants choose from, and what is compared or guarded twice, one is computed.
  * -fno-choices leaves all. */
 void choose_early(struct ctx *cx, struct graph *g);
+/* repeats.c: what is summed up over the elements of constants is computed once for those that are the
+ * same. -fno-repeats leaves all. */
+void join_repeats(struct ctx *cx, struct graph *g);
 /* share.c: calls of one op of the library, such as Gammaln, on small arrays of a block become one
  * call on all of them, joined. -fno-share-calls leaves them. */
 void share_calls(struct ctx *cx, struct graph *g);
