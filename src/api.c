@@ -103,6 +103,8 @@ static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 	arena_empty(cx->scratch);
 	choose_early(cx, g);
 	arena_empty(cx->scratch);
+	invert_covariances(cx, g);
+	arena_empty(cx->scratch);
 	join_repeats(cx, g);
 	arena_empty(cx->scratch);
 	/* OpenVINO computes an Abs in place of joined arguments that others still read */
