@@ -128,6 +128,7 @@ void ort_defend(struct ctx *cx, struct graph *g)
 	replace_wrong_nodes(cx, g);
 	prevent_fusion(cx, g);
 	part_casts(cx, g);
+	turn_lanes(cx, g);
 	turn_short_axes(cx, g);
 	stretch_operands(cx, g);
 	number_columns(cx, g);
