@@ -33,7 +33,7 @@ def general(n, dtype, m=None):
 
 def fill(a, lower):
     """Garbage in the triangle that must not be read"""
-    g = np.full_like(a, 1e6)
+    g = np.full_like(a, np.nan)
     return np.tril(a) + np.triu(g, 1) if lower else np.triu(a) + np.tril(g, -1)
 
 
@@ -362,7 +362,7 @@ def test_cholesky_of_batches(dtype, lower):
 
 def fill_all(a, lower):
     """Garbage in the triangle that must not be read"""
-    g = np.full_like(a, 1e6)
+    g = np.full_like(a, np.nan)
     return np.tril(a) + np.triu(g, 1) if lower else np.triu(a) + np.tril(g, -1)
 
 
