@@ -127,12 +127,22 @@ static struct value *emit_again(struct batch *at, const struct node *n, struct v
 	return out;
 }
 
+/* Does any input of n differ between the steps? If not, n for all steps has no axis of steps. */
+static bool reads_rows(const struct node *n, const bool *row)
+{
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (row[i])
+			return true;
+	return false;
+}
+
 bool can_batch_elements(const struct node *n, const bool *row)
 {
 	enum onnx_lengths lengths = onnx_lengths(n->onnx);
 
 	if (!onnx_facts[n->onnx->id].each || n->nout != 1 || n->as_written || n->nin > MAX_INPUTS ||
-	    n->out[0]->type.rank + 1u > MAX_RANK || lengths == ONNX_OTHER_LENGTHS)
+	    n->out[0]->type.rank + 1u > MAX_RANK || lengths == ONNX_OTHER_LENGTHS ||
+	    !reads_rows(n, row))
 		return false;
 	for (uint32_t i = 1; i < n->nin; i++)
 		if (row[i] && lengths != ONNX_BROADCAST_LENGTHS)
@@ -236,7 +246,8 @@ bool can_batch(struct ctx *cx, const struct node *n, const bool *row)
 
 	if (onnx_facts[n->onnx->id].each)
 		return can_batch_elements(n, row);
-	if (n->as_written || from->rank + 1u > MAX_RANK || to->rank + 1u > MAX_RANK)
+	if (n->as_written || from->rank + 1u > MAX_RANK || to->rank + 1u > MAX_RANK ||
+	    !reads_rows(n, row))
 		return false;
 	switch (n->onnx->id) {
 	case ONNX_ReduceSum:

@@ -355,6 +355,26 @@ def test_states_that_forget_the_states_before(dtype, opset):
         assert b == want[-1]
 
 
+@pytest.mark.parametrize("off", ["-fhoist", "-fno-hoist"])
+@pytest.mark.parametrize("next_s", ["Tanh(s) + v", "0.5 * s + v * v"])
+def test_what_is_the_same_in_all_steps_is_stacked(next_s, off):
+    """k mod j may fail and stays in a loop that may have no step; so does all with -fno-hoist. Both once had no axis of steps."""
+    text = f"""graph g(x: float64[n], k: int64[], j: int64[], w: float64[2, 3]) -> (a, b, c, d) {{
+  a, b, c, d = loop (v in x, s = 0.0) -> ([t], [u], [z], s) {{
+    t = Mod(k, j)
+    u = Neg(j)
+    z = Transpose(w) @ w
+    next s = {next_s}
+  }}
+}}
+"""
+    w = np.arange(6.0).reshape(2, 3)
+    for n in (0, 1, 4):
+        a, b, c, _ = ptg.run(ptg.compile(text, math="standard", options=(off,)), np.ones(n), np.int64(7), np.int64(4), w)
+        for got, want in ((a, np.full(n, 3)), (b, np.full(n, -4)), (c, np.broadcast_to(w.T @ w, (n, 3, 3)))):
+            np.testing.assert_array_equal(got, want, strict=True)
+
+
 def test_rounds_where_they_are_faster():
     """Many steps of a number are rounds; steps of a large state are not, as a round computes all of their elements."""
     form, step = STEPS["both differ"]
