@@ -103,6 +103,10 @@ static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 	arena_empty(cx->scratch);
 	choose_early(cx, g);
 	arena_empty(cx->scratch);
+	invert_covariances(cx, g);
+	arena_empty(cx->scratch);
+	join_repeats(cx, g);
+	arena_empty(cx->scratch);
 	/* OpenVINO computes an Abs in place of joined arguments that others still read */
 	if (cx->opt.target != PTGC_PORTABLE)
 		share_calls(cx, g);
@@ -229,6 +233,7 @@ static const struct flag {
 	{"fold", offsetof(struct options, fold)},
 	{"cse", offsetof(struct options, cse)},
 	{"choices", offsetof(struct options, choices)},
+	{"repeats", offsetof(struct options, repeats)},
 	{"share-calls", offsetof(struct options, share_calls)},
 };
 

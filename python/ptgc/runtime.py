@@ -192,6 +192,12 @@ CHECKS = {
     "Matrix is not positive definite": (np.linalg.LinAlgError, "Matrix is not positive definite"),
     "the offset's dtype must hold the lengths": (
         OverflowError, "Python integer out of bounds for the dtype of the offset"),
+    "lengths must be the same for all items of a batch": (
+        ValueError, "could not broadcast: the lengths of results must be the same for all items of a batch"),
+    "the step of a slice must not be 0": (ValueError, "slice step cannot be zero"),
+    "an ARange must have a number of items": (
+        ValueError, "Maximum allowed size exceeded: there is no number of items from start to stop by step"),
+    "numbers of repeats must not be negative": (ValueError, "repeats may not contain negative values."),
     "index arrays must broadcast together": (
         IndexError, "shape mismatch: indexing arrays could not be broadcast together"),
 }  # fmt: skip

@@ -260,7 +260,7 @@ struct ctx {
 	struct options {
 		int opset;
 		enum ptgc_target target;
-		bool strip, fold, cse, choices, share_calls;
+		bool strip, fold, cse, choices, repeats, share_calls;
 		bool float32;      /* float64 becomes float32: src/typed */
 		bool state_inputs; /* states are inputs without a default value */
 #define NUMERICS(field, ...) bool field;

@@ -69,6 +69,7 @@ static bool fill(struct ctx *cx)
 	cx->opt.fold = true;
 	cx->opt.cse = true;
 	cx->opt.choices = true;
+	cx->opt.repeats = true;
 	cx->opt.share_calls = true;
 	set_math(cx, PTGC_STANDARD);
 	cx->names = intern_new(cx);

@@ -3,6 +3,7 @@
  * only file that knows what differs between opsets. In and out: ONNX values; constants are folded.
  * Must hold: dims given to reshape() and expand() are those that the result really has.
  */
+#include <inttypes.h>
 #include <string.h>
 
 #include "lower/build.h"
@@ -16,6 +17,9 @@ static struct value *const_reshaped(struct build *b, struct value *v, const int6
 {
 	struct tensor *t = tensor_new(b->cx, (enum dtype)v->type.dtype, (int)rank, shape);
 
+	if (t->count != v->data->count)
+		bug("a constant of %" PRIu64 " elements is to have %" PRIu64, v->data->count,
+		    t->count);
 	t->data = v->data->data;
 	t->splat = v->data->splat;
 	return const_tensor(b, t);

@@ -12,9 +12,10 @@
 #include "ort/ort.h"
 #include "rewrite/rewrite.h"
 
-#define SHORT 8    /* elements of a last axis that is short */
-#define LONG  16   /* elements along which a sum is worth a Transpose */
-#define MANY  2000 /* elements of an array: of fewer, more nodes take as long */
+#define SHORT  8    /* elements of a last axis that is short */
+#define LONG   16   /* elements along which a sum is worth a Transpose */
+#define MANY   2000 /* elements of an array: of fewer, more nodes take as long */
+#define BLOCKS 32   /* [k, n] of floats, in which sums along k are worth it: 0.1 us each */
 
 struct turning {
 	struct ctx *cx;
@@ -121,31 +122,52 @@ static void turn_pad(struct turning *t, struct node *n)
 	turn_back(t, n, t->before->out[0]);
 }
 
+/* Do the sums along the axis before a short last one take longer than a Transpose? */
+static bool sums_are_slow(struct ctx *cx, const struct value *x)
+{
+	uint32_t rank = x->type.rank;
+	int64_t length, last, wide = dtypes[x->type.dtype].size >= 4;
+
+	if (rank < 2 || !wide || !dim_is_const(cx, x->type.dims[rank - 1], &last) || last < 2 ||
+	    last > SHORT)
+		return false;
+	if (!dim_is_const(cx, x->type.dims[rank - 2], &length) || length >= LONG)
+		return assumed_size(cx, x) >= MANY;
+	return is_float((enum dtype)x->type.dtype) && length > 1 &&
+	       assumed_size(cx, x) >= BLOCKS * length * last;
+}
+
 /* ReduceSum along the axis before a short last one */
 static void turn_sum(struct turning *t, struct node *n)
 {
-	struct value *x = n->in[0];
+	struct value *x = n->in[0], *in[2];
 	const struct attr *keep = find_attr(n, "keepdims");
-	int64_t length, last = x->type.rank - 1;
+	int64_t perm[MAX_RANK], last = x->type.rank - 1;
 	int axes[MAX_RANK];
 
-	if (!has_short_rows(t->cx, x) || !keep || keep->u.i || onnx_reduced_axes(n, axes) != 1 ||
-	    axes[0] != last - 1 ||
-	    (dim_is_const(t->cx, x->type.dims[last - 1], &length) && length < LONG))
+	if (!keep || onnx_reduced_axes(n, axes) != 1 || axes[0] != last - 1 ||
+	    !sums_are_slow(t->cx, x))
 		return;
-	n->in[0] = turned(t, x, n->span);
-	if (n->nin > 1) {
-		struct tensor *list = tensor_new(t->cx, DT_INT64, 1, &(int64_t){1});
-		list->data = as_attr(t->cx, &last, 1);
-		n->in[1] = graph_constant(t->cx, list, n->span);
-		return;
-	}
 	struct attr *attrs = memcpy(new_array(t->cx->arena, struct attr, n->nattrs), n->attrs,
 				    n->nattrs * sizeof(*attrs));
 	for (uint32_t i = 0; i < n->nattrs; i++)
 		if (!strcmp(attrs[i].name, "axes"))
 			attrs[i].u.ints = as_attr(t->cx, &last, 1);
-	n->attrs = attrs;
+	struct tensor *list = tensor_new(t->cx, DT_INT64, 1, &(int64_t){1});
+	list->data = as_attr(t->cx, &last, 1);
+	in[0] = turned(t, x, n->span);
+	in[1] = graph_constant(t->cx, list, n->span);
+	if (keep->u.i) {
+		swap_last(perm, x->type.rank);
+		t->before = insert_node(t->cx, t->block, t->before, ONNX_ReduceSum, in, n->nin,
+					permuted(t->cx, &n->out[0]->type, perm), n->span);
+		t->before->attrs = attrs;
+		t->before->nattrs = n->nattrs;
+		turn_back(t, n, t->before->out[0]);
+	} else {
+		n->attrs = attrs;
+		memcpy(n->in, in, n->nin * sizeof(*in));
+	}
 }
 
 /* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */

@@ -174,8 +174,8 @@ static struct value *next_at(struct linear *l, bool homogeneous)
 			v = (struct at){all_of(l->m, x), true, false};
 		if (homogeneous && !is_own(l, x))
 			v = (struct at){NULL, false, false};
-		if (!v.v)
-			v.v = filled(l, &x->type, 0);
+		if (!v.v || v.one)
+			v.v = filled(l, &x->type, v.one);
 		part[j] = as_item(l, v.v, j, v.row ? l->f->trips : dim_const(cx, 1), true);
 		stacked |= v.row;
 	}

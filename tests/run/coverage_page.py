@@ -207,10 +207,8 @@ take a Loop over the items:
 
 | op | why |
 |---|---|
-| slices whose bounds differ between items, masks, Nonzero, Unique, ARange, Eye, Bartlett, Alloc and Reshape to shapes that differ | lengths depend on the item: PyTensor raises where they differ |
+| masks, Nonzero, Unique | how many elements there are depends on what an item holds |
 | Fourier | not written yet |
-| Dot22Scalar, Gemm, Gemv, CGemv, Ger, Choose, RavelMultiIndex, UnravelIndex, JoinDims and SplitDims of unlike shapes | not written yet; PyTensor makes no Blockwise of them unless a compiled function is vectorized |
-| SearchsortedOp of more than 256 sorted elements that differ between items, or with a sorter that does | not written yet |
 | Pad whose widths differ between items, or with stat_length | not written yet |
 | ops on complex numbers | an item is taken apart into real and imaginary parts by a graph of its own |
 | IncSubtensor and AdvancedIncSubtensor below opset 16, where an index may occur twice | ONNX has no operator that adds at indices there, for single items neither |

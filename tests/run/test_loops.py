@@ -295,6 +295,7 @@ STEPS = {
     "both differ": ("s * u + v", lambda s, u, v, c: s * u + v),
     "one factor": ("s * c + v * u", lambda s, u, v, c: s * c + v * u),
     "one term": ("c - s * u * v", lambda s, u, v, c: c - s * u * v),
+    "walk": ("s + u * v", lambda s, u, v, c: s + u * v),
     "no factor": ("v * u - s", lambda s, u, v, c: v * u - s),
     "no term": ("s * u / (2.0 + Abs(v))", lambda s, u, v, c: s * u / (2.0 + abs(v))),
     "smoothing": ("c * v + (1.0 - c) * s", lambda s, u, v, c: c * v + (1.0 - c) * s),

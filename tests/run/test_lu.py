@@ -47,6 +47,20 @@ def test_lu(dtype):
                 close(u, want[2], 300 * max(n, 1))
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 9, 30, 49, 70])
+def test_lu_of_known_sizes(n):
+    """Steps that are written out, loops and panels; columns of zeros, and NaN, which spoils numbers alone"""
+    model = ptg.compile(text("LU{p_indices=True}(a)", f"a: float64[{n}, {n}]", "p, l, u"))
+    for k, a in enumerate(matrices(n, "float64")):
+        p, l, u = ptg.run(model, a)
+        close((l @ u)[p], a, 10 * n)
+        if k != 1 or n < 20:
+            np.testing.assert_array_equal(p, sl.lu(a, p_indices=True)[0])
+        a[n // 2] = np.nan
+        p, l, u = ptg.run(model, a)
+        assert np.isnan(u).any() and (p >= 0).all() and (p < n).all()
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_lu_factor(dtype):
     model = ptg.compile(text("LUFactor(a)", f"a: {dtype}[n, n]", "lu, piv"))

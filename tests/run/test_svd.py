@@ -27,7 +27,7 @@ def matrices(m, n):
 def test_svd(dtype, full):
     model = ptg.compile(text(f"SVD{{full_matrices={full}}}(a)", f"a: {dtype}[m, n]", "u, s, v"))
     values = ptg.compile(text("SVD{compute_uv=False}(a)", f"a: {dtype}[m, n]"))
-    for m, n in [*SHAPES, (100, 100)]:
+    for m, n in [*SHAPES, (64, 64), (100, 100)]:
         k = min(m, n)
         for a in matrices(m, n):
             a = a.astype(dtype)
@@ -45,6 +45,39 @@ def test_svd(dtype, full):
             got = ptg.run(values, a)
             assert got.shape == (k,) and np.all(np.diff(got) <= 0)
             small((got - want) / big, e)
+
+
+def hard_to_divide(n):
+    """Blocks of them have many equal singular values, or vectors with last elements near the smallest numbers."""
+    up, i = np.eye(n, k=1), np.arange(n)
+    yield up
+    yield np.diag(i % 2) + up
+    yield np.diag(0.1**i) + np.diag(0.1 ** i[1:], 1)
+    yield (np.diag(0.1**i) + np.diag(0.1 ** i[1:], -1))[::-1, ::-1]
+    yield np.kron(np.eye(n), np.eye(5) + np.eye(5, k=1))[:n, :n] + 1e-8 * up
+    yield np.triu(-np.ones((n, n)), 1) + np.eye(n)
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        yield np.where(rng.uniform(size=(n, n)) < 0.1, rng.normal(size=(n, n)), 0)
+        yield rng.normal(size=(n, n)) * 10.0 ** rng.integers(-20, 20, size=n)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_hard_to_divide(dtype):
+    one = ptg.compile(text("SVD(a)", f"a: {dtype}[m, n]", "u, s, v"))
+    sig = "(m,n)->(m,m),(k),(n,n)"
+    many = ptg.compile(text(f"Blockwise{{core_op=SVD, signature='{sig}'}}(a)", f"a: {dtype}[b, m, n]", "u, s, v"))
+    for n in (16, 32, 45):
+        a = np.array([*hard_to_divide(n)]).astype(dtype)
+        batch = ptg.run(many, a)
+        for i, x in enumerate(a.astype(float)):
+            want = np.linalg.svd(x, compute_uv=False)
+            for u, s, v in (ptg.run(one, a[i]), [r[i].astype(float) for r in batch]):
+                e = eps(dtype) * (10 + n)
+                small(u.T.astype(float) @ u - np.eye(n), 2 * e)
+                small(v.astype(float) @ v.T - np.eye(n), 2 * e)
+                small((u * (s / want[0])) @ v.astype(float) - x / want[0], 2 * e)
+                small((s - want) / want[0], e)
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e150])

@@ -12,54 +12,59 @@
  */
 #include <string.h>
 
-#include "lower/ops/lowerings.h"
+#include "lower/ops/batched.h"
 #include "ops/rules.h"
 
-/* A Blockwise node, and the nodes on the whole batch that a batch_x() finds for it */
-struct batched {
-	struct build *b;
-	struct node *n; /* Blockwise */
-	const struct opref *core;
-	const uint32_t *ranks; /* of the core inputs */
-	uint32_t rank;         /* of the batch */
-	struct block *body;    /* the nodes that do it */
-	struct node *made;     /* the last one of them: its results are those of n */
-};
-
-static struct value *new_node(struct batched *m, enum op_id op, struct cv *props, struct value **in,
-			      uint32_t nin)
+struct value *new_node(struct batched *m, enum op_id op, struct cv *props, struct value **in,
+		       uint32_t nin)
 {
 	m->made = graph_node(m->b->cx, m->body, &op_table[op], props, in, nin, m->b->span);
 	return m->made->out[0];
 }
 
-static struct cv cv_int(uint64_t i)
+struct cv index_cv(uint64_t i)
 {
 	return (struct cv){.kind = CV_INT, .u.i = i};
 }
 
-static struct cv *new_cv(struct batched *m, struct cv v)
+struct cv *new_cv(struct batched *m, struct cv v)
 {
 	return memcpy(new (m->b->cx->arena, struct cv), &v, sizeof(v));
 }
 
-static struct cv *cv_list(struct batched *m, const int64_t *v, uint32_t n)
+struct cv *cv_list(struct batched *m, const int64_t *v, uint32_t n)
 {
 	struct cv *list = new_array(m->b->cx->arena, struct cv, n + 1);
 
 	list[n] = (struct cv){.kind = CV_LIST, .n = n, .u.items = list};
 	for (uint32_t i = 0; i < n; i++)
-		list[i] = cv_int((uint64_t)v[i]);
+		list[i] = index_cv((uint64_t)v[i]);
 	return &list[n];
 }
 
-static enum op_id core_id(const struct batched *m)
+enum op_id core_id(const struct batched *m)
 {
 	return (enum op_id)(m->core->op - op_table);
 }
 
+struct value *of_each_item(struct batched *m, enum op_id op, struct cv *props,
+			   const char *signature, struct value **in, uint32_t nin)
+{
+	struct cv *many = new_array(m->b->cx->arena, struct cv, 3);
+	struct opref *core = new (m->b->cx->arena, struct opref);
+	struct astr *text = new (m->b->cx->arena, struct astr);
+
+	core->op = &op_table[op];
+	core->props = props;
+	*text = (struct astr){signature, (uint32_t)strlen(signature)};
+	many[0] = (struct cv){.kind = CV_OP, .u.op = core};
+	many[1] = (struct cv){.kind = CV_STR, .u.str = text};
+	many[2] = (struct cv){.kind = CV_NONE};
+	return new_node(m, OP_Blockwise, many, in, nin);
+}
+
 /* v with `count` new axes of length 1 before axis `at` */
-static struct value *with_axes(struct batched *m, struct value *v, uint32_t at, uint32_t count)
+struct value *with_axes(struct batched *m, struct value *v, uint32_t at, uint32_t count)
 {
 	int64_t axes[MAX_RANK];
 
@@ -69,13 +74,13 @@ static struct value *with_axes(struct batched *m, struct value *v, uint32_t at, 
 }
 
 /* The number of dims of the batch that input i has */
-static uint32_t own_rank(const struct batched *m, uint32_t i)
+uint32_t own_rank(const struct batched *m, uint32_t i)
 {
 	return m->n->in[i]->type.rank - m->ranks[i];
 }
 
 /* Input i without the batch; NULL: its items may differ */
-static struct value *one_for_all(struct batched *m, uint32_t i)
+struct value *one_for_all(struct batched *m, uint32_t i)
 {
 	struct value *v = m->n->in[i];
 	int64_t axes[MAX_RANK], one;
@@ -89,14 +94,57 @@ static struct value *one_for_all(struct batched *m, uint32_t i)
 	return own ? new_node(m, OP_Squeeze, cv_list(m, axes, own), &v, 1) : v;
 }
 
+struct value *same_for_all(struct build *b, struct value *x)
+{
+	uint32_t rank = x->type.rank;
+	struct value *all = x, *none[2] = {x};
+	dim *d = new_dims(b->cx, rank);
+
+	if (!dim_ge(b->cx, x->type.dims[0], 1)) {
+		memcpy(d, x->type.dims, rank * sizeof(dim));
+		d[0] = dim_const(b->cx, 1);
+		none[1] = const_shape(b, DT_INT64, dims_vector(b, d, rank), d, rank, 0);
+		all = concat(b, 0, none, 2);
+	}
+	struct value *first = emit_(b, ONNX_Gather, all, const_int(b, 0));
+	first = with_dims(first, x->type.dims + 1);
+	return check(b, first, emit_(b, ONNX_Equal, x, first),
+		     "lengths must be the same for all items of a batch");
+}
+
+/* Input i, lowered, as [items, core dims] */
+static struct value *flat_items(struct batched *m, uint32_t i)
+{
+	struct build *b = m->b;
+	struct value *x = low(b, m->n->in[i]);
+	uint32_t own = own_rank(m, i);
+	dim *d = new_dims(b->cx, m->ranks[i] + 1);
+
+	d[0] = dims_product(b->cx, x->type.dims, own);
+	memcpy(d + 1, x->type.dims + own, m->ranks[i] * sizeof(dim));
+	return reshape(b, x, d, m->ranks[i] + 1);
+}
+
+struct value *common_lengths(struct batched *m, uint32_t i)
+{
+	struct build *b = m->b;
+	struct value *v = one_for_all(m, i);
+
+	if (!v) {
+		v = same_for_all(b, cast(b, flat_items(m, i), DT_INT64));
+		v = held_by(b, v, v->type, b->span);
+	}
+	return v;
+}
+
 /* Input i with all dims of the batch, those that its type says to be 1 as they are */
-static struct value *padded(struct batched *m, uint32_t i)
+struct value *padded(struct batched *m, uint32_t i)
 {
 	return with_axes(m, m->n->in[i], 0, m->rank - own_rank(m, i));
 }
 
 /* Input i with the whole batch */
-static struct value *whole(struct batched *m, uint32_t i)
+struct value *whole_batch(struct batched *m, uint32_t i)
 {
 	struct build *b = m->b;
 	struct value *v = m->n->in[i], *x = low(b, v);
@@ -122,7 +170,7 @@ static struct value *batch_length(struct batched *m, uint32_t k)
 		struct value *v = m->n->in[i];
 		if (k >= missing &&
 		    !(dim_is_const(m->b->cx, v->type.dims[k - missing], &one) && one == 1))
-			return new_node(m, OP_Shape_i, new_cv(m, cv_int(k - missing)), &v, 1);
+			return new_node(m, OP_Shape_i, new_cv(m, index_cv(k - missing)), &v, 1);
 	}
 	return held_by(m->b, const_int(m->b, 1), type_of(DT_INT64, 0, NULL), m->b->span);
 }
@@ -154,22 +202,19 @@ static struct cv *props_behind(struct batched *m, uint32_t core)
 }
 
 /* The core op along axes behind the batch. The first `batched` inputs are arrays with a batch, the
- * others, such as sizes, must be the same for all items. */
+ * others are lengths. */
 static bool along_axes(struct batched *m, uint32_t batched)
 {
 	struct node *n = m->n;
 	struct value **in = new_array(m->b->cx->arena, struct value *, n->nin);
 
-	for (uint32_t i = 0; i < n->nin; i++) {
-		in[i] = i < batched ? whole(m, i) : one_for_all(m, i);
-		if (!in[i] || (i < batched && !m->ranks[i]))
-			return false;
-	}
+	for (uint32_t i = 0; i < n->nin; i++)
+		in[i] = i < batched ? whole_batch(m, i) : common_lengths(m, i);
 	new_node(m, core_id(m), props_behind(m, m->ranks[0]), in, n->nin);
 	return true;
 }
 
-/* One array, and what must be the same for all items */
+/* One array, and lengths, which must be the same for all items */
 bool batch_along_axes(struct batched *m)
 {
 	return along_axes(m, 1);
@@ -188,14 +233,65 @@ bool batch_alloc(struct batched *m)
 
 	if (sizes < m->ranks[0])
 		return false;
-	in[k++] = with_axes(m, whole(m, 0), m->rank, sizes - m->ranks[0]);
+	in[k++] = with_axes(m, whole_batch(m, 0), m->rank, sizes - m->ranks[0]);
 	for (uint32_t i = 0; i < m->rank; i++)
 		in[k++] = batch_length(m, i);
 	for (uint32_t i = 1; i <= sizes; i++)
-		if (!(in[k++] = one_for_all(m, i)))
-			return false;
+		in[k++] = common_lengths(m, i);
 	new_node(m, OP_Alloc, NULL, in, k);
 	return true;
+}
+
+/* What lengths alone decide is one item for all. */
+bool batch_of_lengths(struct batched *m)
+{
+	uint32_t nin = m->n->nin, k = 0;
+	struct value **in = new_array(m->b->cx->arena, struct value *, MAX_RANK + nin + 1);
+
+	for (uint32_t i = 0; i < nin; i++)
+		in[i] = common_lengths(m, i);
+	struct value *r = new_node(m, core_id(m), m->core->props, in, nin);
+	in[k++] = r;
+	for (uint32_t i = 0; i < m->rank; i++)
+		in[k++] = batch_length(m, i);
+	for (uint32_t i = 0; i < r->type.rank; i++)
+		in[k++] = new_node(m, OP_Shape_i, new_cv(m, index_cv(i)), &r, 1);
+	new_node(m, OP_Alloc, NULL, in, k);
+	return true;
+}
+
+/* Eye, whose diagonals may differ: 1 where the number of the column is that of the row and k */
+bool batch_eye(struct batched *m)
+{
+	struct build *b = m->b;
+	struct value *in[3] = {NULL, common_lengths(m, 0), common_lengths(m, 1)}, *at[2];
+
+	if (one_for_all(m, 2))
+		return batch_of_lengths(m);
+	in[0] = held_by(b, const_int(b, 1), type_of(DT_INT64, 0, NULL), b->span);
+	struct value *ones = new_node(m, OP_Alloc, NULL, in, 3);
+	for (uint32_t i = 0; i < 2; i++)
+		at[i] = new_node(m, OP_Cumsum, new_cv(m, index_cv(i)), &ones, 1);
+	struct value *k = padded(m, 2);
+	k = new_node(m, OP_Cast, new_cv(m, (struct cv){.kind = CV_DTYPE, .u.dtype = DT_INT64}), &k,
+		     1);
+	in[0] = at[0];
+	in[1] = with_axes(m, k, m->rank, 2);
+	at[0] = new_node(m, OP_Add, NULL, in, 2);
+	struct value *on = new_node(m, OP_Eq, NULL, at, 2);
+	new_node(m, OP_Cast, m->core->props, &on, 1);
+	return true;
+}
+
+/* `to`[..., k], lengths of which one may be negative: it becomes what the others leave of `size` */
+static struct value *without_negative(struct build *b, struct value *to, dim size)
+{
+	int last = to->type.rank - 1;
+	struct value *rest = emit_(b, ONNX_Neg, reduce(b, ONNX_ReduceProd, to, &last, 1, true));
+
+	rest = emit_(b, ONNX_Max, rest, const_int(b, 1));
+	rest = emit_(b, ONNX_Div, dim_value(b, size), rest);
+	return emit_(b, ONNX_Where, emit_(b, ONNX_Equal, to, const_int(b, -1)), rest, to);
 }
 
 /* Reshape to lengths that are the same for all items. -1 stands for a length of the items: beside a
@@ -204,25 +300,22 @@ bool batch_reshape(struct batched *m)
 {
 	struct build *b = m->b;
 	struct type t = m->n->out[0]->type;
-	bool known = true;
+	bool known = true, same = one_for_all(m, 1);
 
 	for (uint32_t i = m->rank; i < t.rank && known; i++)
 		known = dim_available(b, t.dims[i]);
-	if (!one_for_all(m, 1))
-		return false;
-	struct value *x = low(b, whole(m, 0)), *shape[2] = {dims_vector(b, t.dims, m->rank)};
+	struct value *x = low(b, whole_batch(m, 0)), *shape[2] = {dims_vector(b, t.dims, m->rank)};
 	if (known) {
 		x = reshape(b, x, t.dims, t.rank);
 	} else {
 		dim size = dims_product(b->cx, x->type.dims + m->rank, m->ranks[0]);
-		dim length = dim_const(b->cx, t.rank - m->rank);
-		struct value *to = cast(b, reshape(b, low(b, m->n->in[1]), &length, 1), DT_INT64);
-		struct value *rest =
-			emit_(b, ONNX_Neg, reduce(b, ONNX_ReduceProd, to, (int[]){0}, 1, true));
-		rest = emit_(b, ONNX_Max, rest, const_int(b, 1));
-		rest = emit_(b, ONNX_Div, dim_value(b, size), rest);
-		shape[1] =
-			emit_(b, ONNX_Where, emit_(b, ONNX_Equal, to, const_int(b, -1)), rest, to);
+		dim *length = new_dims(b->cx, 1);
+		*length = dim_const(b->cx, t.rank - m->rank);
+		struct value *to = cast(b, flat_items(m, 1), DT_INT64);
+		if (same)
+			to = reshape(b, to, length, 1);
+		to = without_negative(b, to, size);
+		shape[1] = same ? to : same_for_all(b, to);
 		x = reshape_to(b, x, concat(b, 0, shape, 2), t.dims, t.rank);
 	}
 	x = held_by(b, x, t, b->span);
@@ -230,15 +323,52 @@ bool batch_reshape(struct batched *m)
 	return true;
 }
 
+/* An axis behind the batch, split into the same lengths for all items */
+bool batch_splitdims(struct batched *m)
+{
+	struct build *b = m->b;
+	struct node core = {.op = m->core->op, .props = m->core->props};
+	struct value *in[2] = {whole_batch(m, 0), one_for_all(m, 1)};
+	const struct cv *props = props_behind(m, m->ranks[0]);
+
+	if (!in[1]) {
+		int64_t axis = prop_int(b->cx, &core, "axis") + m->rank;
+		axis += axis < m->rank ? m->ranks[0] : 0;
+		struct value *to = cast(b, flat_items(m, 1), DT_INT64);
+		to = without_negative(b, to, in[0]->type.dims[axis]);
+		to = same_for_all(b, to);
+		in[1] = held_by(b, to, to->type, b->span);
+	}
+	new_node(m, OP_SplitDims, (struct cv *)props, in, 2);
+	return true;
+}
+
+/* The numbers of the choices go to the front, before the batch. */
+bool batch_choose(struct batched *m)
+{
+	uint32_t own = m->ranks[1] - 1, rank = m->ranks[0];
+	struct value *in[2] = {padded(m, 0), padded(m, 1)};
+	int64_t order[MAX_RANK] = {m->rank};
+
+	rank = own > rank ? own : rank;
+	for (uint32_t i = 0; i < m->rank + own; i++)
+		order[i + 1] = i + (i >= m->rank);
+	in[0] = with_axes(m, in[0], m->rank, rank - m->ranks[0]);
+	in[1] = new_node(m, OP_Transpose, cv_list(m, order, m->rank + own + 1), in + 1, 1);
+	in[1] = with_axes(m, in[1], m->rank + 1, rank - own);
+	new_node(m, OP_Choose, m->core->props, in, 2);
+	return true;
+}
+
 /* Each item with v on a diagonal */
 bool batch_fill_diagonal(struct batched *m)
 {
-	struct value *x = whole(m, 0), *v = padded(m, 1), *size[3], *in[3];
+	struct value *x = whole_batch(m, 0), *v = padded(m, 1), *size[3], *in[3];
 
 	if (m->ranks[0] != 2 || m->ranks[1])
 		return false;
 	for (uint32_t i = 0; i < 2; i++)
-		size[i] = new_node(m, OP_Shape_i, new_cv(m, cv_int(m->rank + i)), &x, 1);
+		size[i] = new_node(m, OP_Shape_i, new_cv(m, index_cv(m->rank + i)), &x, 1);
 	size[2] = held_by(m->b, const_int(m->b, 0), type_of(DT_INT64, 0, NULL), m->b->span);
 	if (m->n->nin > 2 && !(size[2] = one_for_all(m, 2)))
 		return false;
@@ -255,7 +385,7 @@ bool batch_fill_diagonal(struct batched *m)
 bool batch_pad(struct batched *m)
 {
 	struct build *b = m->b;
-	struct value *in[3] = {whole(m, 0), one_for_all(m, 1)}, *widths[2];
+	struct value *in[3] = {whole_batch(m, 0), one_for_all(m, 1)}, *widths[2];
 	dim *d = new_dims(b->cx, 2);
 	int64_t zeros[2 * MAX_RANK] = {0}, rows;
 
@@ -271,7 +401,7 @@ bool batch_pad(struct batched *m)
 	widths[0] = reshape(b, const_ints(b, zeros, 2 * m->rank), d, 2);
 	widths[0] = held_by(b, widths[0], type_of(DT_INT64, 2, d), b->span);
 	widths[1] = in[1];
-	in[1] = new_node(m, OP_Join, new_cv(m, cv_int(0)), widths, 2);
+	in[1] = new_node(m, OP_Join, new_cv(m, index_cv(0)), widths, 2);
 	new_node(m, OP_Pad, m->core->props, in, m->n->nin);
 	return true;
 }
@@ -317,7 +447,7 @@ bool batch_kron(struct batched *m)
 bool batch_tensorinv(struct batched *m)
 {
 	struct ctx *cx = m->b->cx;
-	struct value *x = low(m->b, whole(m, 0));
+	struct value *x = low(m->b, whole_batch(m, 0));
 	struct node core = {.op = m->core->op, .props = m->core->props};
 	uint32_t rows = (uint32_t)prop_int(cx, &core, "ind");
 	struct opref *inverse = new (cx->arena, struct opref);
@@ -341,7 +471,7 @@ bool batch_fft(struct batched *m)
 {
 	struct build *b = m->b;
 	uint32_t core = m->ranks[0];
-	struct value *x = low(b, whole(m, 0)), *in[2] = {NULL, one_for_all(m, 1)};
+	struct value *x = low(b, whole_batch(m, 0)), *in[2] = {NULL, one_for_all(m, 1)};
 	const dim *first = x->type.dims;
 	dim *d = new_dims(b->cx, core + 1);
 
@@ -354,45 +484,61 @@ bool batch_fft(struct batched *m)
 	return reshaped(m, new_node(m, core_id(m), m->core->props, in, 2), first, m->rank + 1);
 }
 
-/* One sorted vector for all values; or, of few elements, one for each item, compared with all */
+/* One sorted vector for all values; else the body takes the batch. */
 bool batch_search(struct batched *m)
 {
-	struct ctx *cx = m->b->cx;
-	struct value *x = one_for_all(m, 0), *v = padded(m, 1), *in[3] = {x, v};
-	struct node core = {.op = m->core->op, .props = m->core->props};
-	bool left = !strcmp(prop_str(cx, &core, "side"), "left");
-	uint32_t nin = m->n->nin, rank = m->rank + m->ranks[1];
-	int64_t few;
+	struct value *in[3] = {one_for_all(m, 0), padded(m, 1)};
+	uint32_t nin = m->n->nin;
 
-	if (x && (nin < 3 || (in[2] = one_for_all(m, 2)))) {
-		new_node(m, OP_SearchsortedOp, m->core->props, in, nin);
-		return true;
-	}
-	x = padded(m, 0);
-	if (nin > 2 || !dim_is_const(cx, x->type.dims[m->rank], &few) || few > 256)
+	if (!in[0] || (nin > 2 && !(in[2] = one_for_all(m, 2))))
 		return false;
-	enum dtype t = dtype_upcast((enum dtype)x->type.dtype, (enum dtype)v->type.dtype);
-	struct cv *to = new_cv(m, (struct cv){.kind = CV_DTYPE, .u.dtype = t});
-	struct cv *sum = new_array(cx->arena, struct cv, 3);
-	sum[0] = *cv_list(m, (int64_t[]){rank}, 1);
-	sum[1] = sum[2] = (struct cv){.kind = CV_NONE};
-	x = with_axes(m, new_node(m, OP_Cast, to, &x, 1), m->rank, m->ranks[1]);
-	v = new_node(m, OP_Cast, to, &v, 1);
-	in[0] = x;
-	in[1] = with_axes(m, v, rank, 1);
-	struct value *before = new_node(m, left ? OP_Lt : OP_Le, NULL, in, 2);
-	struct value *r = new_node(m, OP_Sum, sum, &before, 1);
-	if (is_float(t)) { /* NaN is behind all numbers */
-		struct value *nan = new_node(m, OP_Isnan, NULL, &x, 1);
-		struct value *number = new_node(m, OP_Invert, NULL, &nan, 1);
-		in[0] = new_node(m, OP_Isnan, NULL, &v, 1);
-		in[1] = left ? new_node(m, OP_Sum, sum, &number, 1)
-			     : held_by(m->b, const_int(m->b, few), type_of(DT_INT64, 0, NULL),
-				       m->b->span);
-		in[2] = r;
-		new_node(m, OP_Switch, NULL, in, 3);
-	}
+	new_node(m, OP_SearchsortedOp, m->core->props, in, nin);
 	return true;
+}
+
+/* Repeats that differ between items, but have one sum: row j is the one before which j or more end
+ */
+bool batch_repeat(struct batched *m)
+{
+	struct build *b = m->b;
+	struct node core = {.op = m->core->op, .props = m->core->props};
+	uint32_t own = own_rank(m, 1);
+	int last = (int)own;
+
+	if (one_for_all(m, 1))
+		return along_axes(m, 1);
+	int64_t axis = prop_int(b->cx, &core, "axis");
+	axis += axis < 0 ? m->ranks[0] : 0;
+	struct value *x = m->n->in[0], *r = cast(b, low(b, m->n->in[1]), DT_INT64);
+	dim length = x->type.dims[own_rank(m, 0) + axis], given = r->type.dims[own];
+	dim *d = new_dims(b->cx, own + 1);
+	memcpy(d, r->type.dims, own * sizeof(dim));
+	d[own] = length;
+	if (dim_is_one(b->cx, given)) {
+		r = expand(b, r, d, own + 1);
+	} else if (!dim_eq(b->cx, given, length)) {
+		struct value *to = dims_vector(b, d, own + 1);
+		r = labelled(b, reshape_to(b, emit_(b, ONNX_Expand, r, to), to, d, own + 1),
+			     "as many repeats as elements");
+	}
+	r = check(b, r, emit_(b, ONNX_GreaterOrEqual, r, const_int(b, 0)),
+		  "numbers of repeats must not be negative");
+	struct value *sum = reduce(b, ONNX_ReduceSum, r, &last, 1, false), *in[2];
+	d = new_dims(b->cx, 1);
+	d[0] = dims_product(b->cx, sum->type.dims, own);
+	sum = same_for_all(b, reshape(b, sum, d, 1));
+	in[0] = emit_(b, ONNX_CumSum, r, const_int(b, last));
+	in[1] = emit_(b, ONNX_Range, const_int(b, 0), sum, const_int(b, 1));
+	d = new_dims(b->cx, 1);
+	d[0] = m->n->out[0]->type.dims[m->rank + axis];
+	in[1] = with_dims(in[1], d);
+	for (int i = 0; i < 2; i++)
+		in[i] = held_by(b, in[i], in[i]->type, b->span);
+	struct cv side = {.kind = CV_STR, .u.str = new (b->cx->arena, struct astr)};
+	*side.u.str = (struct astr){"right", 5};
+	struct value *at =
+		of_each_item(m, OP_SearchsortedOp, new_cv(m, side), "(n),(t)->(t)", in, 2);
+	return take_rows(m, x, at, m->ranks[0], (uint32_t)axis);
 }
 
 /* Input i, lowered, with all dims of the batch */
@@ -472,170 +618,6 @@ bool batch_solve(struct batched *m)
 	r = transpose(b, reshape(b, r, full, rank + more), back);
 	r = held_by(b, r, r->type, b->span);
 	new_node(m, OP_Identity, NULL, &r, 1);
-	return true;
-}
-
-/* ---- x[...], x[...].set(y), x[...].inc(y) ---- */
-
-struct indexing {
-	const struct cv *list; /* of the core op */
-	uint32_t first;        /* input that is an index */
-	struct value **at;     /* index inputs without a batch; NULL: it has one */
-	bool arrays_differ;    /* an index that is no bound has a batch */
-	bool bounds_differ;    /* a bound of a slice has one */
-	bool masks;
-	bool spread;     /* indices that are no slices stand apart, as in x[i, :, j] */
-	uint32_t core;   /* the rank that the indices have together */
-	uint32_t before; /* axes of the result before those of the indices */
-	uint32_t kept;   /* axes of the result that are not those of the indices */
-};
-
-static void read_indices(struct batched *m, struct indexing *x)
-{
-	uint32_t used = 0, last = 0;
-	bool any = false;
-
-	x->at = new_array(m->b->cx->arena, struct value *, m->n->nin + 1);
-	for (uint32_t i = x->first; i < m->n->nin; i++)
-		x->at[i] = one_for_all(m, i);
-	for (uint32_t i = 0; i < x->list->n; i++) {
-		const struct cv *c = &x->list->u.items[i];
-		if (c->kind == CV_SLICE) {
-			for (uint32_t k = 0; k < 3; k++)
-				if (c->u.items[k].kind == CV_INT &&
-				    !x->at[x->first + c->u.items[k].u.i])
-					x->bounds_differ = true;
-			x->before += !any;
-			used++;
-			x->kept++;
-			continue;
-		}
-		uint32_t at = x->first + (uint32_t)c->u.i, rank = m->ranks[at];
-		bool mask = m->n->in[at]->type.dtype == DT_BOOL;
-		x->masks |= mask;
-		x->arrays_differ |= !x->at[at];
-		x->spread |= any && i > last + 1;
-		x->core = !mask && rank > x->core ? rank : mask && !x->core ? 1 : x->core;
-		used += mask ? rank : 1;
-		last = i;
-		any = true;
-	}
-	x->kept += m->ranks[0] - used;
-	if (!any || x->spread)
-		x->before = 0;
-}
-
-/* idx_list with `lead` items before it: full slices, or the indices 0, 1, ...; later ones get
- * higher numbers */
-static struct cv list_behind(struct batched *m, const struct cv *list, uint32_t lead, bool full)
-{
-	struct arena *a = m->b->cx->arena;
-	struct cv *items = new_array(a, struct cv, lead + list->n + 1),
-		  *none = new_array(a, struct cv, 3);
-
-	for (uint32_t k = 0; k < 3; k++)
-		none[k] = (struct cv){.kind = CV_NONE};
-
-	for (uint32_t i = 0; i < lead; i++)
-		items[i] =
-			full ? (struct cv){.kind = CV_SLICE, .n = 3, .u.items = none} : cv_int(i);
-	for (uint32_t i = 0; i < list->n; i++) {
-		struct cv *c = &items[lead + i];
-		*c = list->u.items[i];
-		if (full)
-			continue;
-		if (c->kind == CV_INT)
-			c->u.i += lead;
-		if (c->kind != CV_SLICE)
-			continue;
-		c->u.items = memcpy(new_array(a, struct cv, 3), c->u.items, 3 * sizeof(*c));
-		for (uint32_t k = 0; k < 3; k++)
-			if (c->u.items[k].kind == CV_INT)
-				c->u.items[k].u.i += lead;
-	}
-	struct cv r = *list;
-	r.n = lead + list->n;
-	r.u.items = items;
-	return r;
-}
-
-/* The index of item k of a dim of the batch, [length, 1, ..., 1] of `rank` dims */
-static struct value *item_numbers(struct batched *m, uint32_t k, uint32_t rank)
-{
-	int64_t axes[MAX_RANK];
-	struct value *v = counting(m->b, m->n->out[0]->type.dims[k]);
-
-	for (uint32_t i = 1; i < rank; i++)
-		axes[i - 1] = i;
-	v = unsqueeze(m->b, v, axes, rank - 1);
-	return held_by(m->b, v, v->type, m->b->span);
-}
-
-/* Moves `count` axes of v from axis `from` to axis `to`. */
-static struct value *move_axes(struct batched *m, struct value *v, uint32_t from, uint32_t to,
-			       uint32_t count)
-{
-	uint32_t rank = v->type.rank, k = 0;
-	int64_t order[MAX_RANK];
-
-	if (!count || from == to)
-		return v;
-	for (uint32_t i = 0; i < rank; i++)
-		if (i < from || i >= from + count)
-			order[k < to ? k++ : count + k++] = i;
-	for (uint32_t i = 0; i < count; i++)
-		order[to + i] = from + i;
-	return new_node(m, OP_Transpose, cv_list(m, order, rank), &v, 1);
-}
-
-/* The core op with full slices before its indices, where those are the same for all items; else
- * with the numbers of the items. */
-bool batch_index(struct batched *m)
-{
-	static const enum op_id with_arrays[OP_COUNT] = {
-		[OP_Subtensor] = OP_AdvancedSubtensor,
-		[OP_AdvancedSubtensor] = OP_AdvancedSubtensor,
-		[OP_IncSubtensor] = OP_AdvancedIncSubtensor,
-		[OP_AdvancedIncSubtensor] = OP_AdvancedIncSubtensor,
-		[OP_SetSubtensor] = OP_AdvancedSetSubtensor,
-		[OP_AdvancedSetSubtensor] = OP_AdvancedSetSubtensor,
-	};
-	struct ctx *cx = m->b->cx;
-	enum op_id op = core_id(m);
-	bool reads = with_arrays[op] == OP_AdvancedSubtensor;
-	struct indexing x = {.first = reads ? 1 : 2, .list = &m->core->props[0]};
-	uint32_t nprops = op_sig(cx, m->core->op)->nprops, k = 0;
-	struct cv *props = new_array(cx->arena, struct cv, nprops);
-	struct value **in = new_array(cx->arena, struct value *, m->n->nin + MAX_RANK);
-
-	memcpy(props, m->core->props, nprops * sizeof(*props));
-	read_indices(m, &x);
-	bool by_axes = !x.arrays_differ && (op != with_arrays[op] || !x.spread);
-	if (x.bounds_differ || (!by_axes && x.masks) || m->rank + x.core + x.kept > MAX_RANK)
-		return false;
-	/* table[idx] with a table that is the same for all items needs no numbers of the items */
-	struct value *table = reads && !by_axes ? one_for_all(m, 0) : NULL;
-	uint32_t lead = table ? 0 : m->rank;
-	in[k++] = table ? table : whole(m, 0);
-	if (!reads) {
-		struct value *y = padded(m, 1);
-		if (m->ranks[1] > x.kept + x.core)
-			return false;
-		y = with_axes(m, y, m->rank, x.kept + x.core - m->ranks[1]);
-		in[k++] = by_axes ? y : move_axes(m, y, m->rank + x.before, m->rank, x.core);
-	}
-	if (!by_axes)
-		for (uint32_t i = 0; i < lead; i++)
-			in[k++] = item_numbers(m, i, m->rank + x.core - i);
-	for (uint32_t i = x.first; i < m->n->nin; i++)
-		in[k++] = x.at[i] ? x.at[i]
-				  : with_axes(m, padded(m, i), m->rank, x.core - m->ranks[i]);
-	props[0] = list_behind(m, x.list, lead, by_axes);
-	struct value *r = new_node(m, by_axes ? op : with_arrays[op], props, in, k);
-	if (reads && !by_axes && table)
-		move_axes(m, r, x.before, 0, m->rank); /* of the batch */
-	else if (reads && !by_axes)
-		move_axes(m, r, m->rank, m->rank + x.before, x.core); /* of the indices */
 	return true;
 }
 

@@ -69,6 +69,20 @@ struct value *length_at(struct build *b, struct value *dims, uint32_t i)
 	return emit_(b, ONNX_Gather, cast(b, dims, DT_INT64), const_int(b, i));
 }
 
+/* Length i, int64[]; or that of each item of a batch, beside items of `rank` dims */
+static struct value *length_beside(struct build *b, struct value *dims, uint32_t i, uint32_t rank)
+{
+	int64_t axes[MAX_RANK];
+
+	if (dims->type.rank == 1)
+		return length_at(b, dims, i);
+	for (uint32_t k = 0; k < rank; k++)
+		axes[k] = 1 + k;
+	attr_int(b, "axis", 1);
+	dims = emit_(b, ONNX_Gather, cast(b, dims, DT_INT64), const_int(b, i));
+	return unsqueeze(b, dims, axes, rank);
+}
+
 /* Makes the run fail if a length is negative: the product of two negative lengths is positive, and
  * indices below it would pass. */
 static struct value *check_not_negative(struct build *b, struct value *dims)
@@ -88,9 +102,10 @@ bool lower_unravelindex(struct build *b, struct node *n)
 	struct value *dims = check_not_negative(b, n->in[1]);
 	bool c_order = !strcmp(prop_str(b->cx, n, "order"), "C");
 	struct value **d = new_array(b->cx->arena, struct value *, n->nout), *all;
+	struct type t = n->out[0]->type;
 
 	for (uint32_t i = 0; i < n->nout; i++)
-		d[i] = length_at(b, dims, i);
+		d[i] = length_beside(b, dims, i, t.rank - 1u);
 	all = d[0];
 	for (uint32_t i = 1; i < n->nout; i++)
 		all = emit_(b, ONNX_Mul, all, d[i]);
@@ -98,10 +113,10 @@ bool lower_unravelindex(struct build *b, struct node *n)
 	for (uint32_t k = 0; k + 1 < n->nout; k++) {
 		uint32_t i = c_order ? n->nout - 1u - k : k;
 		struct value *by = nonzero_divisor(b, d[i]);
-		lowered(b, n, i, emit_(b, ONNX_Mod, rest, by));
+		lowered(b, n, i, expand(b, emit_(b, ONNX_Mod, rest, by), t.dims, t.rank));
 		rest = emit_(b, ONNX_Div, rest, by);
 	}
-	lowered(b, n, c_order ? 0 : n->nout - 1u, rest);
+	lowered(b, n, c_order ? 0 : n->nout - 1u, expand(b, rest, t.dims, t.rank));
 	return true;
 }
 
@@ -114,14 +129,14 @@ bool lower_ravelmultiindex(struct build *b, struct node *n)
 
 	for (uint32_t k = 0; k < count; k++) { /* Horner's scheme */
 		uint32_t i = c_order ? k : count - 1 - k;
-		struct value *size = length_at(b, dims, i);
+		struct value *size = length_beside(b, dims, i, n->out[0]->type.rank - 1u);
 		struct value *at = cast(b, low(b, n->in[i]), DT_INT64);
 		if (mode[0] != 'r')
 			at = check_some_choice(b, at, size);
 		at = apply_mode(b, mode, at, size);
 		r = r ? emit_(b, ONNX_Add, emit_(b, ONNX_Mul, r, size), at) : at;
 	}
-	lowered(b, n, 0, with_dims(r, n->out[0]->type.dims));
+	lowered(b, n, 0, expand(b, r, n->out[0]->type.dims, n->out[0]->type.rank));
 	return true;
 }
 

@@ -218,41 +218,68 @@ static bool fits_gemm(struct value *v, float *f)
 	return *f == k;
 }
 
+/* A number, or one for each item of a batch, which multiplies items of `rank` dims */
+static struct value *factor(struct build *b, struct value *v, uint32_t rank)
+{
+	return unsqueeze(b, v, (int64_t[]){1, 2}, v->type.rank ? rank : 0);
+}
+
+/* A vector, or those of a batch, as columns or rows */
+static struct value *vectors_as(struct build *b, struct value *v, bool columns)
+{
+	return unsqueeze(b, v, &(int64_t){v->type.rank - !columns}, 1);
+}
+
+static void set_product(struct build *b, struct node *n, struct value *r)
+{
+	struct type t = n->out[0]->type; /* r may lack the batch, if a factor is 0 */
+
+	lowered(b, n, 0, expand(b, r, t.dims, t.rank));
+}
+
 bool lower_gemm(struct build *b, struct node *n)
 {
 	struct value *in[5];
 	float alpha, beta;
 
 	for (int i = 0; i < 5; i++)
-		in[i] = low(b, n->in[i]);
+		in[i] = i == 1 || i == 4 ? factor(b, low(b, n->in[i]), 2) : low(b, n->in[i]);
 	/* without columns of x Gemm forgets beta */
-	if (fits_gemm(in[1], &alpha) && fits_gemm(in[4], &beta) && beta != 0 &&
-	    (beta == 1 || dim_ge(b->cx, in[2]->type.dims[1], 1))) {
+	if (n->out[0]->type.rank == 2 && fits_gemm(in[1], &alpha) && fits_gemm(in[4], &beta) &&
+	    beta != 0 && (beta == 1 || dim_ge(b->cx, in[2]->type.dims[1], 1))) {
 		attr_float(b, "alpha", alpha);
 		attr_float(b, "beta", beta);
 		lowered(b, n, 0, emit_(b, ONNX_Gemm, in[2], in[3], in[0]));
 		return true;
 	}
 	struct value *xy = matmul(b, in[2], in[3]);
-	lowered(b, n, 0, add_product(b, in[0], in[1], xy, in[4]));
+	set_product(b, n, add_product(b, in[0], in[1], xy, in[4]));
 	return true;
 }
 
 bool lower_gemv(struct build *b, struct node *n)
 {
-	struct value *ax = matmul(b, low(b, n->in[2]), low(b, n->in[3]));
+	struct value *a = low(b, n->in[2]), *x = low(b, n->in[3]), *ax;
 
-	lowered(b, n, 0, add_product(b, low(b, n->in[0]), low(b, n->in[1]), ax, low(b, n->in[4])));
+	if (x->type.rank == 1) {
+		ax = matmul(b, a, x);
+	} else {
+		ax = matmul(b, a, vectors_as(b, x, true));
+		ax = squeeze(b, ax, &(int64_t){2}, 1);
+	}
+	ax = add_product(b, low(b, n->in[0]), factor(b, low(b, n->in[1]), 1), ax,
+			 factor(b, low(b, n->in[4]), 1));
+	set_product(b, n, ax);
 	return true;
 }
 
 bool lower_ger(struct build *b, struct node *n)
 {
-	struct value *x = unsqueeze(b, low(b, n->in[2]), &(int64_t){1}, 1);
-	struct value *xy = emit_(b, ONNX_Mul, x, unsqueeze(b, low(b, n->in[3]), &(int64_t){0}, 1));
+	struct value *x = vectors_as(b, low(b, n->in[2]), true);
+	struct value *xy = emit_(b, ONNX_Mul, x, vectors_as(b, low(b, n->in[3]), false));
 
-	xy = scale(b, xy, low(b, n->in[1]));
-	lowered(b, n, 0, emit_(b, ONNX_Add, low(b, n->in[0]), xy));
+	xy = scale(b, xy, factor(b, low(b, n->in[1]), 2));
+	set_product(b, n, emit_(b, ONNX_Add, low(b, n->in[0]), xy));
 	return true;
 }
 
@@ -260,6 +287,6 @@ bool lower_dot22scalar(struct build *b, struct node *n)
 {
 	struct value *xy = matmul(b, low(b, n->in[0]), low(b, n->in[1]));
 
-	lowered(b, n, 0, scale(b, xy, low(b, n->in[2])));
+	set_product(b, n, scale(b, xy, factor(b, low(b, n->in[2]), 2)));
 	return true;
 }

@@ -402,72 +402,131 @@ static struct value *count_true(struct build *b, struct value *v)
 static struct value *check_sorter(struct build *b, struct value *sorter, struct value *x)
 {
 	struct value *at = cast(b, low(b, sorter), DT_INT64);
+	dim n = x->type.dims[x->type.rank - 1];
 
 	if (sorter->def && sorter->def->op == &op_table[OP_ArgSortOp])
 		return at;
-	return emit_(b, ONNX_Where, emit_(b, ONNX_Less, at, const_int(b, 0)),
-		     dim_value(b, x->type.dims[0]), at);
+	return emit_(b, ONNX_Where, emit_(b, ONNX_Less, at, const_int(b, 0)), dim_value(b, n), at);
+}
+
+/* x in the order of the sorter; either may be one for all items of a batch */
+static struct value *in_order(struct build *b, struct value *x, struct value *sorter)
+{
+	if (x->type.rank == 1)
+		return emit_(b, ONNX_Gather, x, sorter);
+	attr_int(b, "axis", 1);
+	return emit_(b, sorter->type.rank == 1 ? ONNX_Gather : ONNX_GatherElements, x, sorter);
+}
+
+/* x[batch, n] as [batch, 1, ..., n], beside values of `rank` dims */
+static struct value *beside_values(struct build *b, struct value *x, uint32_t rank)
+{
+	int64_t axes[MAX_RANK];
+
+	for (uint32_t i = 1; i < rank; i++)
+		axes[i - 1] = i;
+	return unsqueeze(b, x, axes, x->type.rank == 2 ? rank - 1 : 0);
 }
 
 /* x before v, as `left` says: all of x beside each v at once */
 static struct value *count_before(struct build *b, struct value *x, struct value *v, bool left)
 {
+	x = beside_values(b, x, v->type.rank);
 	return count_true(b, emit_(b, left ? ONNX_Less : ONNX_LessOrEqual, x, column(b, v)));
 }
 
+/* A bisection: x, or the x of all items of a batch one after the other, and where each begins */
+struct bisection {
+	struct value *x, *v, *n, *begin;
+	bool left;
+};
+
+/* One step: `place` elements of x are before v for sure; are `step` more? The last element of x
+ * stands for all behind it. */
+static struct value *bisect_once(struct build *b, const struct bisection *s, struct value *place,
+				 struct value *step, bool beyond)
+{
+	struct value *next = emit_(b, ONNX_Add, place, step), *at = next;
+
+	b->cse->shared->small_ints = true;
+	at = emit_(b, ONNX_Sub, beyond ? emit_(b, ONNX_Min, next, s->n) : next, const_int(b, 1));
+	b->cse->shared->small_ints = false;
+	if (s->begin)
+		at = emit_(b, ONNX_Add, at, s->begin);
+	struct value *is_before = emit_(b, s->left ? ONNX_Less : ONNX_LessOrEqual,
+					emit_(b, ONNX_Gather, s->x, at), s->v);
+	return emit_(b, ONNX_Where, is_before, next, place);
+}
+
 /*
- * The same in log(n) steps of a Loop, which need no more memory than v. `place` elements of x are
- * before v for sure; each step asks whether `step` more are, and halves the step. The last element
- * of x stands for all behind it.
+ * The same in log(n) steps, which need no more memory than v; a Loop, if n is not known. Each step
+ * halves how many elements more may be before v. t: of the result
  */
-static struct value *bisect(struct build *b, struct value *x, struct value *v, bool left)
+static struct value *bisect(struct build *b, struct value *x, struct value *v, bool left,
+			    struct type t)
 {
 	struct block *outer = b->block, *body = block_new(b);
-	struct value *one = const_int(b, 1), *n = dim_value(b, x->type.dims[0]);
-	struct type t[2] = {type_of(DT_INT64, v->type.rank, v->type.dims),
-			    type_of(DT_INT64, 0, NULL)};
-	int64_t powers[MAX_STEPS];
+	dim length = x->type.dims[x->type.rank - 1];
+	struct bisection s = {x, v, dim_value(b, length), NULL, left};
+	struct value *one = const_int(b, 1);
+	struct type types[2] = {type_of(DT_INT64, t.rank, t.dims), type_of(DT_INT64, 0, NULL)};
+	int64_t powers[MAX_STEPS], axes[MAX_RANK], n, bound = 0;
 
+	if (x->type.rank == 2) {
+		dim *flat = new (b->cx->arena, dim);
+		*flat = dims_product(b->cx, x->type.dims, 2);
+		s.begin = emit_(b, ONNX_Mul, counting(b, x->type.dims[0]), s.n);
+		for (uint32_t i = 1; i < t.rank; i++)
+			axes[i - 1] = i;
+		s.begin = unsqueeze(b, s.begin, axes, t.rank - 1u);
+		s.x = reshape(b, x, flat, 1);
+	}
 	for (int i = 0; i < MAX_STEPS; i++)
 		powers[i] = INT64_C(1) << i;
-	/* as many steps as n has bits: the powers of two up to n are counted */
-	struct value *all = const_ints(b, powers, MAX_STEPS);
-	struct value *up_to_n = cast(b, emit_(b, ONNX_LessOrEqual, all, n), DT_INT64);
-	struct value *steps = reduce(b, ONNX_ReduceSum, up_to_n, (int[]){0}, 1, false);
-	struct value *first = emit_(b, ONNX_Gather, all, emit_(b, ONNX_Sub, steps, one));
-	struct value *none = expand(b, const_int(b, 0), v->type.dims, v->type.rank);
+	struct value *place = expand(b, const_int(b, 0), t.dims, t.rank);
+	if (dim_is_const(b->cx, length, &n)) {
+		for (int i = MAX_STEPS - 1; i >= 0; i--) {
+			if (powers[i] > n)
+				continue;
+			bound += powers[i];
+			place = bisect_once(b, &s, place, const_int(b, powers[i]), bound > n);
+		}
+	} else {
+		/* as many steps as n has bits: the powers of two up to n are counted */
+		struct value *all = const_ints(b, powers, MAX_STEPS);
+		struct value *up_to_n = cast(b, emit_(b, ONNX_LessOrEqual, all, s.n), DT_INT64);
+		struct value *steps = reduce(b, ONNX_ReduceSum, up_to_n, (int[]){0}, 1, false);
+		struct value *first = emit_(b, ONNX_Gather, all, emit_(b, ONNX_Sub, steps, one));
 
-	block_param(b, body, t[1]);
-	struct value *go = block_param(b, body, type_of(DT_BOOL, 0, NULL));
-	struct value *place = block_param(b, body, t[0]), *step = block_param(b, body, t[1]);
-	scope_open(b, body);
-	struct value *next = emit_(b, ONNX_Add, place, step);
+		block_param(b, body, types[1]);
+		struct value *go = block_param(b, body, type_of(DT_BOOL, 0, NULL));
+		struct value *from = block_param(b, body, types[0]);
+		struct value *step = block_param(b, body, types[1]);
+		scope_open(b, body);
+		struct value *next = bisect_once(b, &s, from, step, true);
+		block_result(b, go, NULL, false);
+		block_result(b, with_dims(next, t.dims), t.dims, false);
+		block_result(b, emit_(b, ONNX_Div, step, const_int(b, 2)), NULL, false);
+		scope_close(b, outer);
+		place = loop_node(b, body, (struct value *[]){steps, NULL, place, first}, 4, types,
+				  2)
+				->out[0];
+	}
 	b->cse->shared->small_ints = true;
-	struct value *at = emit_(b, ONNX_Sub, emit_(b, ONNX_Min, next, n), one);
-	b->cse->shared->small_ints = false;
-	struct value *is_before =
-		emit_(b, left ? ONNX_Less : ONNX_LessOrEqual, emit_(b, ONNX_Gather, x, at), v);
-	next = emit_(b, ONNX_Where, is_before, next, place);
-	block_result(b, go, NULL, false);
-	block_result(b, with_dims(next, v->type.dims), v->type.dims, false);
-	block_result(b, emit_(b, ONNX_Div, step, const_int(b, 2)), NULL, false);
-	scope_close(b, outer);
-	place = loop_node(b, body, (struct value *[]){steps, NULL, none, first}, 4, t, 2)->out[0];
-	b->cse->shared->small_ints = true;
-	place = emit_(b, ONNX_Min, place, n);
+	place = emit_(b, ONNX_Min, place, s.n);
 	b->cse->shared->small_ints = false;
 	return place;
 }
 
 /* Is count_before() faster than bisect()? */
-static bool counting_is_faster(struct build *b, const struct value *x, const struct value *v)
+static bool counting_is_faster(struct build *b, const struct value *x, struct type out)
 {
 	enum dtype t = (enum dtype)x->type.dtype;
 	int64_t n, m, pairs;
 
-	if (!dim_is_const(b->cx, x->type.dims[0], &n))
+	if (!dim_is_const(b->cx, x->type.dims[x->type.rank - 1], &n))
 		n = OPEN_SIZE;
-	if (!dim_is_const(b->cx, dims_product(b->cx, v->type.dims, v->type.rank), &m))
+	if (!dim_is_const(b->cx, dims_product(b->cx, out.dims, out.rank), &m))
 		m = OPEN_SIZE;
 	if (__builtin_mul_overflow(n, m, &pairs))
 		return false;
@@ -482,26 +541,30 @@ static bool counting_is_faster(struct build *b, const struct value *x, const str
 	return count < steps;
 }
 
-/* The number of elements of x before v; NaN is after all numbers. */
+/* The number of elements of x before v; NaN is after all numbers. Of a batch, x or the sorter has
+ * one more dim in front, and v may have it. */
 bool lower_searchsorted(struct build *b, struct node *n)
 {
-	struct value *x = low(b, n->in[0]), *v = low(b, n->in[1]);
+	struct value *x = low(b, n->in[0]), *v = low(b, n->in[1]), *all;
 	enum dtype t = dtype_upcast((enum dtype)x->type.dtype, (enum dtype)v->type.dtype);
+	struct type out = n->out[0]->type;
 	bool left = !strcmp(prop_str(b->cx, n, "side"), "left");
 	struct value *sorter = n->nin > 2 && n->in[2] ? check_sorter(b, n->in[2], n->in[0]) : NULL;
 
 	if (sorter)
-		x = emit_(b, ONNX_Gather, x, sorter);
+		x = in_order(b, x, sorter);
 	x = cast(b, x, t);
 	v = cast(b, v, t);
-	struct value *r =
-		counting_is_faster(b, x, v) ? count_before(b, x, v, left) : bisect(b, x, v, left);
+	if (v->type.rank < out.rank)
+		v = unsqueeze(b, v, &(int64_t){0}, 1);
+	struct value *r = counting_is_faster(b, x, out) ? count_before(b, x, v, left)
+							: bisect(b, x, v, left, out);
 	if (is_float(t)) {
-		struct value *all =
-			left ? count_true(b, emit_(b, ONNX_Not, emit_(b, ONNX_IsNaN, x)))
-			     : dim_value(b, x->type.dims[0]);
+		all = left ? emit_(b, ONNX_Not, emit_(b, ONNX_IsNaN, x)) : NULL;
+		all = left ? count_true(b, beside_values(b, all, out.rank))
+			   : dim_value(b, x->type.dims[x->type.rank - 1]);
 		r = emit_(b, ONNX_Where, emit_(b, ONNX_IsNaN, v), all, r);
 	}
-	lowered(b, n, 0, with_dims(r, n->out[0]->type.dims));
+	lowered(b, n, 0, with_dims(r, out.dims));
 	return true;
 }

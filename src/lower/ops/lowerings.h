@@ -23,6 +23,9 @@ struct value *counting(struct build *b, dim n);
  * false: there is no such way. *ok: false: reported */
 bool lower_by_batched_op(struct build *b, struct node *n, const struct opref *core,
 			 const uint32_t *ranks, uint32_t rank, bool *ok);
+/* batched.c: x[items, ...], int64, without its first axis: all items must be equal. Of no items:
+ * zeros */
+struct value *same_for_all(struct build *b, struct value *x);
 /* choose.c: element i of a vector of lengths, int64[] */
 struct value *length_at(struct build *b, struct value *dims, uint32_t i);
 /* einsum_int.c: integers, added up exactly */

@@ -433,7 +433,8 @@ static const char arange_label[] = "the first two numbers of an ARange must fit 
 static bool fits_float64(struct build *b, struct node *n, uint32_t i)
 {
 	const int64_t most = (int64_t)1 << 53;
-	dim d = known_at(b, cast(b, low(b, n->in[i]), DT_INT64), 0);
+	bool one = !n->in[i]->type.rank; /* and not one for each item of a batch */
+	dim d = one ? known_at(b, cast(b, low(b, n->in[i]), DT_INT64), 0) : DIM_NONE;
 
 	if (dtypes[n->in[i]->type.dtype].size < 8)
 		return true;
@@ -448,12 +449,13 @@ static struct value *check_first_two(struct build *b, struct value *all, enum dt
 	bool is_signed = dtypes[t].kind == KIND_INT;
 	int64_t top = is_signed || bits == 64 ? INT64_MAX >> (bits == 64 ? 0 : 64 - bits)
 					      : (int64_t)(UINT64_MAX >> (64 - bits));
-	struct value *two = slice_axis(b, all, 0, const_int(b, 0), const_int(b, 2), NULL);
+	int axis = all->type.rank - 1;
+	struct value *two = slice_axis(b, all, axis, const_int(b, 0), const_int(b, 2), NULL);
 	struct value *low_end = const_int(b, is_signed ? -top - 1 : 0);
 	struct value *below = emit_(b, ONNX_Less, two, low_end);
 	struct value *out = emit_(b, ONNX_Or, below, emit_(b, ONNX_Less, const_int(b, top), two));
 
-	out = reduce(b, ONNX_ReduceSum, cast(b, out, DT_INT32), &(int){0}, 1, false);
+	out = reduce(b, ONNX_ReduceSum, cast(b, out, DT_INT32), &axis, 1, false);
 	return emit_(b, ONNX_Equal, out, const_int_of(b, DT_INT32, 0));
 }
 
@@ -464,11 +466,51 @@ static bool fit_first(struct build *b, struct value **v, enum dtype t)
 
 	if (t == DT_INT64 || t == DT_BOOL || !is_int(t))
 		return true;
+	if (v[0]->type.rank || v[2]->type.rank)
+		return false;
 	if (!const_int_at(b, v[0], 0, &start) || !const_int_at(b, v[2], 0, &step) ||
 	    __builtin_add_overflow(start, step, &next))
 		return false;
 	return known_holds(b->cx, t, dim_const(b->cx, start)) &&
 	       known_holds(b->cx, t, dim_const(b->cx, next));
+}
+
+/* Numbers of the items of a batch as a column */
+static struct value *as_column_of_items(struct build *b, struct value *v)
+{
+	return v->type.rank ? unsqueeze(b, v, &(int64_t){1}, 1) : v;
+}
+
+/* 0, 1, ... for the items of each ARange of a batch, which must be `count` for all, where `ok` */
+static struct value *item_numbers(struct build *b, struct value *count, struct value *ok)
+{
+	b->cse->shared->small_ints = true;
+	count = emit_(b, ONNX_Max, count, const_int(b, 0));
+	b->cse->shared->small_ints = false;
+	count = check(b, same_for_all(b, count), ok, "an ARange must have a number of items");
+	return emit_(b, ONNX_Range, const_int(b, 0), count, const_int(b, 1));
+}
+
+/* v, with one for each item of the batch whose results are t */
+static struct value *for_each_item(struct build *b, struct value *v, struct type t)
+{
+	return t.rank == 2 ? expand(b, v, t.dims, 1) : v;
+}
+
+/* ceil((stop - start) / step) items from start on, for each of a batch */
+static struct value *aranges_of_ints(struct build *b, struct value **v)
+{
+	struct value *zero = const_int(b, 0), *ok = cast(b, v[2], DT_BOOL);
+	struct value *step = emit_(b, ONNX_Where, ok, v[2], const_int(b, 1));
+	struct value *distance = emit_(b, ONNX_Sub, v[1], v[0]);
+	struct value *rest = emit_(b, ONNX_Mod, distance, step);
+	struct value *count = emit_(b, ONNX_Div, emit_(b, ONNX_Sub, distance, rest), step);
+
+	rest = emit_(b, ONNX_Not, emit_(b, ONNX_Equal, rest, zero));
+	count = emit_(b, ONNX_Add, count, cast(b, rest, DT_INT64));
+	struct value *i = item_numbers(b, count, ok);
+	i = emit_(b, ONNX_Mul, i, as_column_of_items(b, v[2]));
+	return emit_(b, ONNX_Add, i, as_column_of_items(b, v[0]));
 }
 
 /* Integers, which float64 holds for any number of them that memory does. The runtime's Range counts
@@ -479,7 +521,10 @@ static struct value *arange_int(struct build *b, struct node *n, enum dtype t)
 
 	for (int i = 0; i < 3; i++)
 		v[i] = cast(b, low(b, n->in[i]), DT_INT64);
-	if (fits_float64(b, n, 0)) {
+	v[0] = for_each_item(b, v[0], n->out[0]->type);
+	if (v[0]->type.rank) {
+		r = aranges_of_ints(b, v);
+	} else if (fits_float64(b, n, 0)) {
 		r = emit_(b, ONNX_Range, v[0], v[1], v[2]);
 	} else {
 		struct value *distance = emit_(b, ONNX_Sub, v[1], v[0]);
@@ -641,6 +686,7 @@ bool lower_arange(struct build *b, struct node *n)
 	}
 	for (int i = 0; i < 3; i++)
 		v[i] = cast(b, low(b, n->in[i]), wide_float(b));
+	v[0] = for_each_item(b, v[0], n->out[0]->type);
 	double start, by;
 	bool zero = const_number(v[0], &start) && start == 0 && !signbit(start);
 	struct value *distance = zero ? v[1] : emit_(b, ONNX_Sub, v[1], v[0]);
@@ -659,9 +705,13 @@ bool lower_arange(struct build *b, struct node *n)
 	struct value *first = cast(b, cast(b, v[0], t), calc);
 	struct value *next = zero ? v[2] : emit_(b, ONNX_Add, v[0], v[2]);
 	struct value *second = cast(b, cast(b, next, t), calc);
-	struct value *i = emit_(b, ONNX_Range, const_int(b, 0), count, one);
-	struct value *delta = zero ? second : emit_(b, ONNX_Sub, second, first);
-	struct value *r = emit_(b, ONNX_Mul, cast(b, i, calc), delta);
+	struct value *i, *delta = zero ? second : emit_(b, ONNX_Sub, second, first);
+	if (v[0]->type.rank)
+		i = item_numbers(b, count, cast(b, one, DT_BOOL));
+	else
+		i = emit_(b, ONNX_Range, const_int(b, 0), count, one);
+	first = as_column_of_items(b, first);
+	struct value *r = emit_(b, ONNX_Mul, cast(b, i, calc), as_column_of_items(b, delta));
 	if (!zero || !const_number(v[2], &by) || by < 0) /* 0 * -1 is -0 */
 		r = emit_(b, ONNX_Add, r, first);
 	r = first_as_it_is(b, n, v, first, i, r);

@@ -1,0 +1,585 @@
+/*
+ * repeats.c: what data that repeat make a graph compute twice. In: the typed graph, without complex
+ * numbers. Out: the same function. Sum(f(k, p)) over the elements of a constant k, with parameters
+ * p that are the same for all of them, is Sum(f(u, p) * c), where u are the different elements of
+ * k, and c says how often each occurs: 60 counts as of Poisson's density are some 10 numbers.
+ *
+ * An axis is followed from a reduction over it, through all that it is computed from and all that
+ * reads that, as long as an op computes each place along the axis from the same place of its
+ * arguments. What is found is a region. It ends at arguments that have length 1 along the axis, at
+ * constants, and at reductions over the axis: all of its reductions are Sum, All, Any, Max and Min,
+ * or it stays as it was. Places at which all constants of the region have the same elements are one
+ * place afterwards.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/rules.h"
+#include "typed/typed.h"
+
+#define MIN_LENGTH 4         /* of an axis that is worth the look */
+#define MAX_BYTES  (1 << 24) /* of the constants of a region */
+#define MAX_MISSED 8         /* times that a value is looked at in vain, on average */
+#define MUL_COST   64        /* elements that a node computes in the time of a small Mul */
+
+enum { NO_AXIS = -1, REFUSED = -2 };
+
+struct end { /* a reduction over the axis of a region */
+	struct node *node;
+	uint32_t axis;
+};
+
+struct spot { /* of a value in a region */
+	uint32_t region;
+	uint32_t axis;
+};
+
+struct region {
+	int64_t length, distinct;
+	bool failed;
+	uint32_t nnodes, nsums;
+	int64_t *first; /* first[j] is the first of the places that become place j, in this order */
+	double *count;  /* and count[j] is how many they are */
+};
+
+struct constant_use {
+	const struct value *v;
+	uint32_t axis;
+};
+
+struct repeats {
+	struct ctx *cx;
+	struct block out;
+	const bool *needed;
+	uint32_t nvalues;
+	/* by value id: the nodes of the block that read the value are reader[at[id]..at[id + 1]) */
+	struct node **reader;
+	uint32_t *at;
+	bool *escapes;         /* is it read by other blocks, or a result? */
+	struct spot *place;    /* in regions[place.region - 1] */
+	struct value **become; /* what a value of a region becomes; a constant: for `region` */
+	uint32_t *become_region, *become_axis;
+	vec(struct region) regions;
+	vec(struct value *) todo;
+	vec(struct constant_use) uses; /* of the region that is looked at */
+	struct end *ends;              /* by the number of the region's node */
+	vec(struct end) found;
+	uint64_t missed; /* values that were looked at in vain */
+};
+
+/* ---- how ops take axes ---- */
+
+static bool is_one_of(const struct op *op, const enum op_id *ids, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (op == &op_table[ids[i]])
+			return true;
+	return false;
+}
+
+static bool has_axis(const int *axes, int count, int axis)
+{
+	for (int i = 0; i < count; i++)
+		if (axes[i] == axis)
+			return true;
+	return false;
+}
+
+/* Of an op whose property `axes` names axes of its argument, which the result lacks (drops) or has
+ * too: the axis of the argument that is axis a of the result, if each place along it is computed by
+ * itself */
+static int axis_beside(struct ctx *cx, const struct node *n, const char *name, int a, bool drops)
+{
+	int axes[MAX_RANK], rank = n->in[0]->type.rank, b = 0;
+	int count = prop_axes(cx, n, name, rank, axes, true);
+
+	if (count < 0)
+		return REFUSED;
+	if (!drops)
+		return has_axis(axes, count, a) ? REFUSED : a;
+	for (; b < rank; b++)
+		if (!has_axis(axes, count, b) && !a--)
+			return b;
+	return REFUSED;
+}
+
+static bool are_known(struct ctx *cx, const struct node *n, uint32_t from)
+{
+	for (uint32_t i = from; i < n->nin; i++)
+		if (!scalar_dim(cx, n->in[i]))
+			return false;
+	return true;
+}
+
+/* Axis a of the results of n is which axis of argument i? NO_AXIS: the argument is the same for all
+ * places along a. REFUSED: places along a depend on other places, or n is another op. */
+static int argument_axis(struct ctx *cx, struct node *n, uint32_t i, int a)
+{
+	static const enum op_id reduce[] = {OP_Sum, OP_Prod, OP_Mean, OP_Max,
+					    OP_Min, OP_All,  OP_Any};
+	static const enum op_id along[] = {OP_Softmax, OP_LogSoftmax};
+	static const enum op_id check[] = {OP_CheckAndRaise, OP_Assert};
+	const struct type *x = &n->in[i]->type, *r = &n->out[0]->type;
+	const struct op *op = n->op;
+	int axes[MAX_RANK], b = a - (r->rank - x->rank);
+
+	if (op->shape == sh_broadcast && n->nout == 1)
+		return b < 0 ? NO_AXIS : b;
+	if (is_one_of(op, check, countof(check)))
+		return i ? NO_AXIS : a;
+	if (is_one_of(op, reduce, countof(reduce)))
+		return axis_beside(cx, n, "axes", a, true);
+	if (op == &op_table[OP_LogSumExp])
+		return axis_beside(cx, n, "axes", a, !prop_bool(cx, n, "keepdims"));
+	if (is_one_of(op, along, countof(along)))
+		return axis_beside(cx, n, "axes", a, false);
+	if (op == &op_table[OP_ExpandDims]) {
+		int count = prop_axes(cx, n, "axes", r->rank, axes, true);
+		if (count < 0 || has_axis(axes, count, a))
+			return REFUSED;
+		for (int k = b = a; k >= 0; k--)
+			b -= has_axis(axes, count, k);
+		return b;
+	}
+	if (op == &op_table[OP_Squeeze] && !prop_is_none(cx, n, "axes"))
+		return axis_beside(cx, n, "axes", a, true);
+	if (op == &op_table[OP_Join])
+		return prop_axis(cx, n, "axis") == (uint32_t)a ? REFUSED : a;
+	if (op == &op_table[OP_Alloc] && are_known(cx, n, 1))
+		return i || b < 0 ? NO_AXIS : b;
+	if (op == &op_table[OP_Split])
+		return i ? NO_AXIS : prop_axis(cx, n, "axis") == (uint32_t)a ? REFUSED : a;
+	return REFUSED;
+}
+
+/* The same for Blockwise, which computes each place along an axis of its batch by itself */
+static int batch_axis(struct ctx *cx, struct node *n, uint32_t i, int a)
+{
+	static const enum op_id ops[] = {OP_LogSumExp, OP_Softmax, OP_LogSoftmax, OP_Split};
+	struct node *core = blockwise_core(cx, n);
+
+	if (!core || !is_one_of(core->op, ops, countof(ops)))
+		return REFUSED;
+	int batch = n->out[0]->type.rank - core->out[0]->type.rank;
+	int own = n->in[i]->type.rank - core->in[i]->type.rank;
+	int b = a < batch ? a - (batch - own) : argument_axis(cx, core, i, a - batch);
+	return b < 0 ? (a < batch ? NO_AXIS : b) : a < batch ? b : b + own;
+}
+
+static int axis_of(struct repeats *r, struct node *n, uint32_t i, int a)
+{
+	bool batched = n->op == &op_table[OP_Blockwise];
+	const struct op *core = batched ? prop(r->cx, n, "core_op")->u.op->op : n->op;
+
+	if (n->blocks || !n->in[i] || a >= n->out[0]->type.rank ||
+	    (core == &op_table[OP_Split] && !n->in[1]->data))
+		return REFUSED;
+	return batched ? batch_axis(r->cx, n, i, a) : argument_axis(r->cx, n, i, a);
+}
+
+/* Is n a reduction over this axis of its argument that counts may be given to? */
+static bool ends_at(struct repeats *r, const struct node *n, uint32_t axis)
+{
+	static const enum op_id ops[] = {OP_Sum, OP_All, OP_Any, OP_Max, OP_Min};
+	const struct value *x = n->in[0];
+	int axes[MAX_RANK];
+
+	/* whether max(0, -0) is 0 or -0 depends on how many there are */
+	if (!is_one_of(n->op, ops, r->cx->opt.signed_zeros ? 3 : countof(ops)))
+		return false;
+	enum dtype t = (enum dtype)x->type.dtype;
+	bool wide = r->cx->opt.wide_sums && t != DT_FLOAT64; /* a product would round first */
+	if (n->op == &op_table[OP_Sum] &&
+	    ((t != DT_FLOAT32 && t != DT_FLOAT64) || wide || n->out[0]->type.dtype != t))
+		return false;
+	int count = prop_axes(r->cx, n, "axes", x->type.rank, axes, true);
+	return has_axis(axes, count, (int)axis);
+}
+
+/* ---- who reads what ---- */
+
+/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
+static void note_escapes(struct repeats *r, const struct block *b, bool outer)
+{
+	for (uint32_t i = 0; i < b->results.len; i++)
+		r->escapes[b->results.at[i]->id] = true;
+	for (const struct node *n = b->first; n; n = n->next) {
+		for (uint32_t i = 0; i < n->nin && !outer; i++)
+			if (n->in[i])
+				r->escapes[n->in[i]->id] = true;
+		for (uint32_t i = 0; n->blocks && n->blocks[i]; i++)
+			note_escapes(r, n->blocks[i], false);
+	}
+}
+
+static bool is_needed(const struct repeats *r, const struct node *n)
+{
+	bool needed = !n->nout;
+
+	for (uint32_t i = 0; i < n->nout; i++)
+		needed |= r->needed[n->out[i]->id];
+	return needed;
+}
+
+static void note_readers(struct repeats *r, const struct block *b)
+{
+	uint32_t total = 0;
+
+	r->at = new_array(r->cx->scratch, uint32_t, r->nvalues + 2);
+	for (struct node *n = b->first; n; n = n->next)
+		for (uint32_t i = 0; i < n->nin && is_needed(r, n); i++)
+			if (n->in[i])
+				r->at[n->in[i]->id + 2]++;
+	for (uint32_t i = 0; i < r->nvalues; i++)
+		total = r->at[i + 2] += total;
+	r->reader = new_array(r->cx->scratch, struct node *, total + 1);
+	for (struct node *n = b->first; n; n = n->next)
+		for (uint32_t i = 0; i < n->nin && is_needed(r, n); i++)
+			if (n->in[i])
+				r->reader[r->at[n->in[i]->id + 1]++] = n;
+}
+
+/* ---- regions ---- */
+
+/* v is read along this axis. Returns false where v keeps places from becoming one. */
+static bool reach(struct repeats *r, uint32_t region, struct value *v, int axis)
+{
+	struct region *g = &r->regions.at[region - 1];
+	struct spot *p = &r->place[v->id];
+	int64_t length;
+
+	if (axis == NO_AXIS)
+		return true;
+	if (axis < 0 || !dim_is_const(r->cx, v->type.dims[axis], &length))
+		return false;
+	if (length == 1)
+		return true;
+	if (length != g->length || is_complex((enum dtype)v->type.dtype))
+		return false;
+	if (v->data) {
+		*vec_push(r->cx->scratch, &r->uses) = (struct constant_use){v, (uint32_t)axis};
+		return v->data->data && !(v->data->name && v->name);
+	}
+	if (p->region)
+		return p->region == region && p->axis == (uint32_t)axis;
+	*p = (struct spot){region, (uint32_t)axis};
+	*vec_push(r->cx->scratch, &r->todo) = v;
+	return true;
+}
+
+/* n reads v, of the region, as argument i. */
+static bool follow(struct repeats *r, uint32_t region, struct node *n, const struct value *v)
+{
+	struct region *g = &r->regions.at[region - 1];
+	uint32_t axis = r->place[v->id].axis;
+
+	if (ends_at(r, n, axis)) {
+		g->nsums += n->op == &op_table[OP_Sum];
+		*vec_push(r->cx->scratch, &r->found) = (struct end){n, axis};
+		return true;
+	}
+	for (uint32_t i = 0; i < n->nin; i++) {
+		if (n->in[i] != v)
+			continue;
+		int a = 0, rank = n->nout ? n->out[0]->type.rank : 0;
+		while (a < rank && axis_of(r, n, i, a) != (int)axis)
+			a++;
+		if (a == rank || !reach(r, region, n->out[0], a))
+			return false;
+	}
+	return true;
+}
+
+/* Follows what v is computed from, and what reads v. */
+static bool look_around(struct repeats *r, uint32_t region, struct value *v)
+{
+	struct node *n = v->def;
+	int axis = (int)r->place[v->id].axis;
+
+	if (!n || n->dead || r->escapes[v->id] || v->known)
+		return false;
+	for (uint32_t i = 0; i < n->nin; i++) {
+		int a = axis_of(r, n, i, axis);
+		if (a == REFUSED || !reach(r, region, n->in[i], a))
+			return false;
+	}
+	for (uint32_t i = 0; i < n->nout; i++)
+		if (!reach(r, region, n->out[i], axis))
+			return false;
+	for (uint32_t i = r->at[v->id]; i < r->at[v->id + 1]; i++)
+		if (!follow(r, region, r->reader[i], v))
+			return false;
+	r->regions.at[region - 1].nnodes++;
+	return true;
+}
+
+/* ---- places that are one ---- */
+
+struct row { /* the bytes of all constants at a place */
+	const uint8_t *at;
+	size_t size;
+	int64_t place;
+};
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	int c = memcmp(x->at, y->at, x->size);
+
+	return c ? c : x->place < y->place ? -1 : x->place > y->place;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* Copies places first[0..n) along an axis of a constant of `length` places: to `to`, `stride` bytes
+ * from one place to the next. All of a place lies together if `rows`. */
+static size_t copy_places(uint8_t *to, const struct value *v, uint32_t axis, const int64_t *first,
+			  int64_t n, size_t stride, bool rows)
+{
+	const struct tensor *t = v->data;
+	size_t inner = dtypes[t->dtype].size, outer = 1;
+
+	for (uint32_t i = 0; i < axis; i++)
+		outer *= (size_t)t->shape[i];
+	for (uint32_t i = axis + 1; i < t->rank; i++)
+		inner *= (size_t)t->shape[i];
+	for (size_t o = 0; o < outer && to; o++)
+		for (int64_t j = 0; j < n; j++)
+			memcpy(rows ? to + (size_t)j * stride + o * inner
+				    : to + (o * (size_t)n + (size_t)j) * inner,
+			       (const uint8_t *)t->data + (o * (size_t)t->shape[axis] +
+							   (size_t)(first ? first[j] : j)) *
+								  inner,
+			       inner);
+	return outer * inner;
+}
+
+static bool find_distinct(struct repeats *r, struct region *g)
+{
+	struct arena *a = r->cx->scratch;
+	size_t size = 0, at = 0;
+	int64_t n = g->length;
+
+	for (uint32_t i = 0; i < r->uses.len; i++)
+		if (!r->uses.at[i].v->data->splat)
+			size += copy_places(NULL, r->uses.at[i].v, r->uses.at[i].axis, NULL, n, 0,
+					    true);
+	if (size > MAX_BYTES / (size_t)n)
+		return false;
+	uint8_t *bytes = arena_alloc(a, size * (size_t)n + 1);
+	for (uint32_t i = 0; i < r->uses.len; i++)
+		if (!r->uses.at[i].v->data->splat)
+			at += copy_places(bytes + at, r->uses.at[i].v, r->uses.at[i].axis, NULL, n,
+					  size, true);
+	struct row *rows = new_array(a, struct row, n);
+	for (int64_t j = 0; j < n; j++)
+		rows[j] = (struct row){bytes + (size_t)j * size, size, j};
+	qsort(rows, (size_t)n, sizeof(*rows), by_bytes);
+	int64_t *count = new_array(a, int64_t, n), m = 0;
+	for (int64_t j = 0; j < n; j++) {
+		if (!j || memcmp(rows[j].at, rows[j - 1].at, size))
+			rows[m++] = rows[j];
+		count[rows[m - 1].place]++;
+	}
+	qsort(rows, (size_t)m, sizeof(*rows), by_place);
+	g->distinct = m;
+	g->first = new_array(a, int64_t, m);
+	g->count = new_array(a, double, m);
+	for (int64_t j = 0; j < m; j++) {
+		g->first[j] = rows[j].place;
+		g->count[j] = (double)count[rows[j].place];
+	}
+	return true;
+}
+
+/* Looks for the region of a reduction over an axis. */
+static void find_region(struct repeats *r, struct node *end, uint32_t axis, int64_t length)
+{
+	uint32_t region = r->regions.len + 1, ends = r->found.len;
+	struct region *g = vec_push(r->cx->scratch, &r->regions);
+	bool ok;
+
+	g->length = length;
+	r->todo.len = r->uses.len = 0;
+	ok = reach(r, region, end->in[0], (int)axis);
+	for (uint32_t i = 0; ok && i < r->todo.len; i++)
+		ok = look_around(r, region, r->todo.at[i]);
+	g = &r->regions.at[region - 1];
+	ok = ok && find_distinct(r, g) &&
+	     (uint64_t)g->nnodes * (uint64_t)(g->length - g->distinct) > g->nsums * MUL_COST;
+	g->failed = !ok;
+	if (ok)
+		return;
+	r->found.len = ends;
+	for (uint32_t i = 0; i < r->todo.len; i++)
+		r->place[r->todo.at[i]->id].region = 0;
+	r->missed += r->todo.len;
+}
+
+static void find_regions(struct repeats *r, const struct block *b)
+{
+	for (struct node *n = b->first; n; n = n->next) {
+		if (!is_needed(r, n) || n->nin != 1 || n->in[0]->data)
+			continue;
+		const struct type *t = &n->in[0]->type;
+		int64_t length, longest = 0;
+		uint32_t axis = 0;
+		for (uint32_t i = 0; i < t->rank; i++)
+			if (ends_at(r, n, i) && dim_is_const(r->cx, t->dims[i], &length) &&
+			    length > longest) {
+				longest = length;
+				axis = i;
+			}
+		if (longest >= MIN_LENGTH && r->missed <= MAX_MISSED * (uint64_t)r->nvalues &&
+		    !r->place[n->in[0]->id].region)
+			find_region(r, n, axis, longest);
+	}
+}
+
+/* ---- the walk ---- */
+
+static struct value *constant_of(struct repeats *r, enum dtype dtype, int rank,
+				 const int64_t *shape, const void *data, bool splat,
+				 struct span span)
+{
+	struct tensor *t = tensor_new(r->cx, dtype, rank, shape);
+
+	t->data = data;
+	t->splat = splat;
+	return graph_constant(r->cx, t, span);
+}
+
+/* A constant at the places that are left of a region */
+static struct value *gather(struct repeats *r, uint32_t region, struct value *v, uint32_t axis)
+{
+	const struct region *g = &r->regions.at[region - 1];
+	const struct tensor *t = v->data;
+	int64_t shape[MAX_RANK];
+
+	if (r->become[v->id] && r->become_region[v->id] == region && r->become_axis[v->id] == axis)
+		return r->become[v->id];
+	memcpy(shape, t->shape, t->rank * sizeof(*shape));
+	shape[axis] = g->distinct;
+	const void *data = t->data;
+	if (!t->splat) {
+		uint64_t count = t->count / (uint64_t)g->length * (uint64_t)g->distinct;
+		uint8_t *to = arena_alloc(r->cx->arena, count * dtypes[t->dtype].size + 1);
+		copy_places(to, v, axis, g->first, g->distinct, 0, false);
+		data = to;
+	}
+	r->become_region[v->id] = region;
+	r->become_axis[v->id] = axis;
+	r->become[v->id] =
+		constant_of(r, t->dtype, t->rank, shape, data, t->splat || !t->count, v->span);
+	return r->become[v->id];
+}
+
+/* What n reads as argument i, in a region where its results have this axis */
+static struct value *argument(struct repeats *r, uint32_t region, struct node *n, uint32_t i,
+			      uint32_t axis)
+{
+	const struct region *g = &r->regions.at[region - 1];
+	struct value *v = n->in[i];
+	int64_t length;
+
+	if (n->op == &op_table[OP_Alloc] && i == axis + 1)
+		return constant_of(r, DT_INT64, 0, NULL,
+				   memcpy(new (r->cx->arena, int64_t), &g->distinct, 8), false,
+				   v->span);
+	if (r->place[v->id].region == region)
+		return r->become[v->id];
+	int a = axis_of(r, n, i, (int)axis);
+	if (a < 0 || !v->data || !dim_is_const(r->cx, v->type.dims[a], &length) || length == 1)
+		return v;
+	return gather(r, region, v, (uint32_t)a);
+}
+
+static void copy_node(struct repeats *r, struct node *n)
+{
+	const struct spot p = r->place[n->out[0]->id];
+	struct value **in = new_array(r->cx->scratch, struct value *, n->nin + 1);
+
+	for (uint32_t i = 0; i < n->nin; i++)
+		in[i] = argument(r, p.region, n, i, p.axis);
+	struct node *copy = graph_node(r->cx, &r->out, n->op, n->props, in, n->nin, n->span);
+	for (uint32_t i = 0; i < n->nout; i++)
+		r->become[n->out[i]->id] = copy->out[i];
+}
+
+/* How often each place of v occurs, along the axis */
+static struct value *counts(struct repeats *r, const struct region *g, const struct value *v,
+			    uint32_t axis)
+{
+	enum dtype dtype = (enum dtype)v->type.dtype;
+	uint8_t *to = arena_alloc(r->cx->arena, (size_t)g->distinct * 16);
+	int64_t shape[MAX_RANK];
+
+	tensor_convert(dtype, to, DT_FLOAT64, g->count, (uint64_t)g->distinct);
+	for (uint32_t i = 0; i < MAX_RANK; i++)
+		shape[i] = 1;
+	shape[0] = g->distinct;
+	return constant_of(r, dtype, v->type.rank - (int)axis, shape, to, false, v->span);
+}
+
+static void end_region(struct repeats *r, const struct end *end)
+{
+	struct node *n = end->node;
+	const struct region *g = &r->regions.at[r->place[n->in[0]->id].region - 1];
+	struct value *in[2] = {r->become[n->in[0]->id]};
+
+	if (n->op == &op_table[OP_Sum]) {
+		in[1] = counts(r, g, in[0], end->axis);
+		in[0] = graph_node(r->cx, &r->out, &op_table[OP_Mul], NULL, in, 2, n->span)->out[0];
+	}
+	n->in = new (r->cx->arena, struct value *);
+	n->in[0] = in[0];
+}
+
+static void rewrite_block(struct repeats *r, struct block *b)
+{
+	for (struct node *n = b->first, *next; n; n = next) {
+		next = n->next;
+		n->next = NULL;
+		uint32_t region = n->nout ? r->place[n->out[0]->id].region : 0;
+		if (region && !r->regions.at[region - 1].failed && is_needed(r, n))
+			copy_node(r, n);
+		if (n->nout && r->ends[n->out[0]->id].node)
+			end_region(r, &r->ends[n->out[0]->id]);
+		graph_append(&r->out, n);
+	}
+	b->first = r->out.first;
+	b->last = r->out.last;
+	b->nnodes = r->out.nnodes;
+}
+
+void join_repeats(struct ctx *cx, struct graph *g)
+{
+	struct repeats r = {.cx = cx, .nvalues = cx->next_id};
+	struct arena *a = cx->scratch;
+
+	if (!cx->opt.repeats || cx->errors)
+		return;
+	r.needed = needed_values(cx, g);
+	r.escapes = new_array(a, bool, r.nvalues);
+	r.place = new_array(a, struct spot, r.nvalues);
+	note_escapes(&r, g->block, true);
+	for (uint32_t i = 0; i < g->states.len; i++)
+		if (g->states.at[i].next)
+			r.escapes[g->states.at[i].next->id] = true;
+	note_readers(&r, g->block);
+	find_regions(&r, g->block);
+	if (!r.found.len)
+		return;
+	r.become = new_array(a, struct value *, r.nvalues);
+	r.become_region = new_array(a, uint32_t, r.nvalues);
+	r.become_axis = new_array(a, uint32_t, r.nvalues);
+	r.ends = new_array(a, struct end, r.nvalues);
+	for (uint32_t i = 0; i < r.found.len; i++)
+		r.ends[r.found.at[i].node->out[0]->id] = r.found.at[i];
+	rewrite_block(&r, g->block);
+}

@@ -1,0 +1,108 @@
+"""-frepeats (src/typed/repeats.c): what is summed up over constants is computed once for elements that are the same."""
+
+import numpy as np
+import onnx
+import pytensor
+import pytensor.tensor as pt
+import pytest
+
+import ptg
+from harness import Compiled
+
+K = 96
+RNG = np.random.default_rng(0)
+COUNTS = RNG.integers(0, 4, K).astype("float64")
+SIGNED = np.where(COUNTS == 2, -0.0, COUNTS)  # 0 and -0 are two elements
+WEIRD = np.select([COUNTS == 0, COUNTS == 1, COUNTS == 2], [np.nan, np.inf, -np.inf], COUNTS)
+X = RNG.normal(size=K)
+
+
+def longest(model):
+    """The longest axis of a constant"""
+    tensors = [*model.graph.initializer, *(a.t for n in model.graph.node for a in n.attribute if a.name == "value")]
+    return max((d for t in tensors for d in t.dims), default=0)
+
+
+def check(inputs, outputs, points, joined, math="standard", **tolerance):
+    c = Compiled(inputs, outputs, math=math)
+    assert (longest(c.model) < K) == joined
+    for p in points:
+        with np.errstate(all="ignore"):
+            c.run(*p, **tolerance)
+
+
+POINTS = [0.3, 0.0, -0.0, -1.5, np.nan, np.inf, -np.inf]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("data", [COUNTS, SIGNED, WEIRD], ids=["counts", "signed", "weird"])
+def test_densities(data, dtype):
+    k, x = data.astype(dtype), pt.scalar("x", dtype=dtype)
+    f = pt.switch(pt.eq(k, 0), -x, pt.exp(-x * x) + k * pt.log(abs(x) + np.asarray(1, dtype)))
+    g = [f.sum(), pt.grad(f.sum(), x), pt.all(k + x > -1), pt.any(k + x > 2), pt.max(k * x), pt.min(k * x)]
+    check([x], g, [(np.asarray(v, dtype),) for v in POINTS], True, atol=1e-4 if dtype == "float32" else 1e-9, zero_sign=False)
+
+
+def test_exact_sums_of_float32_stay():
+    x = pt.scalar("x", dtype="float32")
+    y = pt.exp(x * COUNTS.astype("float32") + x).sum()
+    check([x], [y], [(np.float32(0.3),)], False, math="exact", atol=1e-4)
+    x = pt.scalar("x", dtype="float64")
+    check([x], [pt.exp(pt.cos(x * COUNTS) + x).sum()], [(0.3,)], True, math="exact", atol=1e-11)
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_many_points(n):
+    """Axes before and behind that of the constants"""
+    x = pt.matrix("x", shape=(None, 3))
+    table = np.stack([COUNTS, 2 * COUNTS, 1 - COUNTS], 1)
+    f = pt.log(1 + pt.exp(pt.cos(x[:, None, :] * table) + table))
+    most, soft = pt.special.logsumexp(f, axis=2), pt.special.softmax(f, axis=2)
+    both = pt.join(2, soft, most[:, :, None], pt.alloc(1.0, x.shape[0], K, 1))
+    outs = [most.sum(axis=1), f.sum(axis=(1, 2)), both.sum(axis=1), (most[:, :, None] * soft).sum(axis=1), pt.all(f > 0)]
+    check([x], outs, [(RNG.normal(size=(n, 3)),)], True, atol=1e-11)
+
+
+ROWS = np.stack([COUNTS, COUNTS, COUNTS], 1)
+STAY = {
+    "an input of this length": lambda x, v: pt.exp(v + COUNTS * x).sum(),
+    "elements that are read": lambda x, v: pt.exp(x + COUNTS).sum() + pt.exp(x + COUNTS)[3],
+    "a result": lambda x, v: [pt.exp(x + COUNTS).sum(), pt.exp(x + COUNTS)],
+    "running sums": lambda x, v: pt.cumsum(pt.exp(x + COUNTS)).sum(),
+    "order": lambda x, v: pt.exp(x + COUNTS)[::-1].sum() + pt.dot(pt.exp(x + COUNTS), v),
+    "softmax": lambda x, v: (pt.special.softmax(x * COUNTS) * COUNTS).sum(),
+    "products": lambda x, v: pt.tanh(x + COUNTS).prod() + pt.tanh(x + COUNTS).sum(),
+    "means": lambda x, v: pt.exp(x + COUNTS).mean(),
+    "integers": lambda x, v: pt.eq(x, COUNTS).sum() + pt.exp(x + COUNTS).sum(),
+    "all different": lambda x, v: pt.exp(pt.cos(x + X)).sum(),
+    "both axes": lambda x, v: (lambda f: (f + f.T).sum())(pt.exp(x + COUNTS[:, None] + X)),
+    "a loop": lambda x, v: pytensor.scan(lambda f: f * f, pt.exp(x + COUNTS), return_updates=False).sum(),
+}
+
+
+@pytest.mark.parametrize("name", STAY)
+def test_what_stays(name):
+    x, v = pt.scalar("x"), pt.vector("v", shape=(K,))
+    y = STAY[name](x, v)
+    check([x, v], y if isinstance(y, list) else [y], [(0.3, X), (np.nan, X), (-2.0, 0 * X)], False, atol=1e-9)
+
+
+def test_checks_stay():
+    """A check in a region fails as before."""
+    text = "graph g(x: float64[]) -> (y) { k = float64([1, 1, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1])\n c = CheckAndRaise{msg=\"x\"}(Exp(Cos(x * k)), All(Gt(x + k, 0.0)))\n y = Sum(Exp(Exp(Exp(Cos(c))))) }"
+    model = ptg.compile(text)
+    assert longest(onnx.load_from_string(model)) == 2
+    k = np.array([1, 2])
+    c = np.exp(np.cos(0.5 * k))
+    np.testing.assert_allclose(ptg.run(model, 0.5), np.exp(np.exp(np.exp(np.cos(c)))) @ [10, 2], rtol=1e-12)
+    with pytest.raises(Exception, match="x"):
+        ptg.run(model, -1.5)
+
+
+def test_many_terms():
+    """Regions by the thousand, those that are given up included"""
+    lines = [f"a{i} = Sum(Exp(Exp(x * float64([{i}, {i}, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]))) + {'v' if i % 2 else 'x'})" for i in range(1000)]
+    text = "graph g(x: float64[], v: float64[16]) -> (y) {\n" + "\n".join(lines) + "\n y = " + " + ".join(f"a{i}" for i in range(1000)) + "\n}"
+    x, v = 0.01, np.linspace(0, 1, 16)
+    want = sum(np.sum(np.exp(np.exp(x * np.array([i] * 2 + [1.0] * 14))) + (v if i % 2 else x)) for i in range(1000))
+    np.testing.assert_allclose(ptg.run(text, x, v), want, rtol=1e-12)
