@@ -6,10 +6,10 @@
  *
  * An axis is followed from a reduction over it, through all that it is computed from and all that
  * reads that, as long as an op computes each place along the axis from the same place of its
- * arguments. What is found is a region. It ends at arguments that have length 1 along the axis, at
- * constants, and at reductions over the axis: all of its reductions are Sum, All, Any, Max and Min,
- * or it stays as it was. Places at which all constants of the region have the same elements are one
- * place afterwards.
+ * arguments; x[:, k] with a constant k is computed from the same x for all places. What is found is
+ * a region. It ends at arguments that have length 1 along the axis, at constants, and at reductions
+ * over the axis: all of its reductions are Sum, All, Any, Max and Min, or it stays as it was.
+ * Places at which all constants of the region have the same elements are one place afterwards.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +17,14 @@
 #include "ops/rules.h"
 #include "typed/typed.h"
 
-#define MIN_LENGTH 4         /* of an axis that is worth the look */
-#define MAX_BYTES  (1 << 24) /* of the constants of a region */
-#define MAX_MISSED 8         /* times that a value is looked at in vain, on average */
-#define MUL_COST   64        /* elements that a node computes in the time of a small Mul */
+#define MIN_LENGTH  4         /* of an axis that is worth the look */
+#define MAX_BYTES   (1 << 24) /* of the constants of a region */
+#define MAX_MISSED  8         /* times that a value is looked at in vain, on average */
+#define MAX_COUNTED (1 << 16) /* numbers 0, 1, 2, ... that are looked at */
+#define MUL_COST    64        /* elements that a node computes in the time of a small Mul */
 
-enum { NO_AXIS = -1, REFUSED = -2 };
+/* COUNTED: the argument is a constant 0, 1, 2, ..., the numbers of the places */
+enum { NO_AXIS = -1, REFUSED = -2, COUNTED = -3 };
 
 struct end { /* a reduction over the axis of a region */
 	struct node *node;
@@ -111,9 +113,70 @@ static bool are_known(struct ctx *cx, const struct node *n, uint32_t from)
 	return true;
 }
 
+static bool counts_to(const struct value *v, int64_t n)
+{
+	const struct tensor *t = v->data;
+
+	if (!t || !t->data || (t->name && v->name) || t->splat || n > MAX_COUNTED ||
+	    t->count != (uint64_t)n || !is_int((enum dtype)t->dtype))
+		return false;
+	for (int64_t i = 0, k; i < n; i++)
+		if (!tensor_int(t, (uint64_t)i, &k) || k != i)
+			return false;
+	return true;
+}
+
+/* The same as argument_axis() for x[:, k, l, :], integer arrays k and l being next to each other.
+ * At the axes of k and l, places of x are chosen by constants: x is the same for all places of x[:,
+ * k], and place i of x[:, [0, 1, ...], k] is computed from place i of x. data[i] is argument i, or
+ * a batch of it. */
+static int indexed_axis(struct ctx *cx, const struct node *n, struct value **data, uint32_t i,
+			int a)
+{
+	const struct cv *list = prop(cx, n, "idx_list");
+	int before = 0, rank = 0, taken = 0;
+	int64_t length, own;
+
+	for (uint32_t k = 0; k < list->n; k++) {
+		const struct cv *c = &list->u.items[k];
+		if (c->kind == CV_SLICE) {
+			for (uint32_t j = 0; j < 3; j++)
+				if (c->u.items[j].kind != CV_NONE)
+					return REFUSED;
+			before += !taken;
+			continue;
+		}
+		const struct type *t = &n->in[1 + c->u.i]->type;
+		if (!is_int((enum dtype)t->dtype) || before + taken != (int)k)
+			return REFUSED;
+		rank = t->rank > rank ? t->rank : rank;
+		taken++;
+	}
+	if (a < before)
+		return i ? NO_AXIS : a;
+	if (a >= before + rank)
+		return i ? NO_AXIS : a - rank + taken;
+	if (!dim_is_const(cx, n->out[0]->type.dims[a], &length))
+		return REFUSED;
+	for (int k = before; k < before + taken; k++) {
+		uint32_t at = 1 + (uint32_t)list->u.items[k].u.i;
+		const struct type *t = &n->in[at]->type;
+		int b = a - before - (rank - t->rank);
+		if (b < 0 || !counts_to(data[at], length) || !dim_is_const(cx, t->dims[b], &own) ||
+		    own != length || !dim_is_const(cx, n->in[0]->type.dims[k], &own) ||
+		    own != length)
+			continue;
+		if (!i || i == at)
+			return i ? COUNTED : k;
+		break;
+	}
+	int b = i ? a - before - (rank - n->in[i]->type.rank) : NO_AXIS;
+	return b < 0 ? NO_AXIS : b;
+}
+
 /* Axis a of the results of n is which axis of argument i? NO_AXIS: the argument is the same for all
  * places along a. REFUSED: places along a depend on other places, or n is another op. */
-static int argument_axis(struct ctx *cx, struct node *n, uint32_t i, int a)
+static int argument_axis(struct ctx *cx, struct node *n, struct value **data, uint32_t i, int a)
 {
 	static const enum op_id reduce[] = {OP_Sum, OP_Prod, OP_Mean, OP_Max,
 					    OP_Min, OP_All,  OP_Any};
@@ -143,6 +206,8 @@ static int argument_axis(struct ctx *cx, struct node *n, uint32_t i, int a)
 	}
 	if (op == &op_table[OP_Squeeze] && !prop_is_none(cx, n, "axes"))
 		return axis_beside(cx, n, "axes", a, true);
+	if (op == &op_table[OP_AdvancedSubtensor])
+		return indexed_axis(cx, n, data, i, a);
 	if (op == &op_table[OP_Join])
 		return prop_axis(cx, n, "axis") == (uint32_t)a ? REFUSED : a;
 	if (op == &op_table[OP_Alloc] && are_known(cx, n, 1))
@@ -155,14 +220,15 @@ static int argument_axis(struct ctx *cx, struct node *n, uint32_t i, int a)
 /* The same for Blockwise, which computes each place along an axis of its batch by itself */
 static int batch_axis(struct ctx *cx, struct node *n, uint32_t i, int a)
 {
-	static const enum op_id ops[] = {OP_LogSumExp, OP_Softmax, OP_LogSoftmax, OP_Split};
+	static const enum op_id ops[] = {OP_LogSumExp, OP_Softmax, OP_LogSoftmax, OP_Split,
+					 OP_AdvancedSubtensor};
 	struct node *core = blockwise_core(cx, n);
 
 	if (!core || !is_one_of(core->op, ops, countof(ops)))
 		return REFUSED;
 	int batch = n->out[0]->type.rank - core->out[0]->type.rank;
 	int own = n->in[i]->type.rank - core->in[i]->type.rank;
-	int b = a < batch ? a - (batch - own) : argument_axis(cx, core, i, a - batch);
+	int b = a < batch ? a - (batch - own) : argument_axis(cx, core, n->in, i, a - batch);
 	return b < 0 ? (a < batch ? NO_AXIS : b) : a < batch ? b : b + own;
 }
 
@@ -174,7 +240,7 @@ static int axis_of(struct repeats *r, struct node *n, uint32_t i, int a)
 	if (n->blocks || !n->in[i] || a >= n->out[0]->type.rank ||
 	    (core == &op_table[OP_Split] && !n->in[1]->data))
 		return REFUSED;
-	return batched ? batch_axis(r->cx, n, i, a) : argument_axis(r->cx, n, i, a);
+	return batched ? batch_axis(r->cx, n, i, a) : argument_axis(r->cx, n, n->in, i, a);
 }
 
 /* Is n a reduction over this axis of its argument that counts may be given to? */
@@ -248,7 +314,7 @@ static bool reach(struct repeats *r, uint32_t region, struct value *v, int axis)
 	struct spot *p = &r->place[v->id];
 	int64_t length;
 
-	if (axis == NO_AXIS)
+	if (axis == NO_AXIS || axis == COUNTED)
 		return true;
 	if (axis < 0 || !dim_is_const(r->cx, v->type.dims[axis], &length))
 		return false;
@@ -479,6 +545,21 @@ static struct value *gather(struct repeats *r, uint32_t region, struct value *v,
 	return r->become[v->id];
 }
 
+/* 0, 1, 2, ... in place of v, which has more of them */
+static struct value *first_numbers(struct repeats *r, int64_t count, const struct value *v)
+{
+	const struct tensor *t = v->data;
+	int64_t *x = new_array(r->cx->scratch, int64_t, count + 1), shape[MAX_RANK];
+	void *to = arena_alloc(r->cx->arena, (size_t)count * dtypes[t->dtype].size + 1);
+
+	for (int64_t i = 0; i < count; i++)
+		x[i] = i;
+	tensor_convert(t->dtype, to, DT_INT64, x, (uint64_t)count);
+	for (uint32_t i = 0; i < t->rank; i++)
+		shape[i] = t->shape[i] > 1 ? count : 1;
+	return constant_of(r, t->dtype, t->rank, shape, to, false, v->span);
+}
+
 /* What n reads as argument i, in a region where its results have this axis */
 static struct value *argument(struct repeats *r, uint32_t region, struct node *n, uint32_t i,
 			      uint32_t axis)
@@ -494,6 +575,8 @@ static struct value *argument(struct repeats *r, uint32_t region, struct node *n
 	if (r->place[v->id].region == region)
 		return r->become[v->id];
 	int a = axis_of(r, n, i, (int)axis);
+	if (a == COUNTED)
+		return first_numbers(r, g->distinct, v);
 	if (a < 0 || !v->data || !dim_is_const(r->cx, v->type.dims[a], &length) || length == 1)
 		return v;
 	return gather(r, region, v, (uint32_t)a);

@@ -5,6 +5,7 @@ import onnx
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from pytensor.graph.replace import vectorize_graph
 
 import ptg
 from harness import Compiled
@@ -61,6 +62,53 @@ def test_many_points(n):
     both = pt.join(2, soft, most[:, :, None], pt.alloc(1.0, x.shape[0], K, 1))
     outs = [most.sum(axis=1), f.sum(axis=(1, 2)), both.sum(axis=1), (most[:, :, None] * soft).sum(axis=1), pt.all(f > 0)]
     check([x], outs, [(RNG.normal(size=(n, 3)),)], True, atol=1e-11)
+
+
+GROUP, CLASS = RNG.integers(0, 5, K), RNG.integers(0, 4, K)
+PLACES = np.arange(K)
+PICKS = {
+    "rows": lambda x: pt.exp(x[:, GROUP]).sum((1, 2)),
+    "rows from behind": lambda x: pt.exp(x[:, GROUP - 5]).sum((1, 2)),
+    "columns": lambda x: pt.exp(x[:, :, CLASS] + 1).sum(2),
+    "elements": lambda x: pt.exp(x[:, GROUP, CLASS]).sum(1),
+    "a table": lambda x: pt.exp(x[:, np.stack([GROUP, CLASS], 1)]).sum((1, 3)),
+    "places": lambda x: pt.log(1 + pt.exp(x[:, GROUP])[:, PLACES, CLASS]).sum(1),
+    "places of columns": lambda x: pt.exp(x[:, GROUP][:, PLACES[:, None], np.stack([CLASS, CLASS], 1)]).sum(1),
+    "places twice": lambda x: pt.exp(x[:, GROUP][:, PLACES, CLASS][:, PLACES] + COUNTS).sum(1),
+    "one column": lambda x: pt.exp(x[:, GROUP][:, PLACES, [1]]).sum(1),
+    "checked": lambda x: pt.switch(pt.all(x[:, GROUP] < 5, (1, 2)), pt.exp(x[:, GROUP][:, PLACES, CLASS]).sum(1), 0.0),
+}
+OTHER_PICKS = {
+    "some places": lambda x: pt.exp(x[:, GROUP][:, PLACES[:50], CLASS[:50]]).sum(1),
+    "places backwards": lambda x: pt.exp(x[:, GROUP][:, PLACES[::-1], CLASS]).sum(1),
+    "a place twice": lambda x: pt.exp(x[:, GROUP][:, np.maximum(PLACES, 1), CLASS]).sum(1),
+    "a diagonal": lambda x: pt.exp(x[:, GROUP][:, :, GROUP % 4][:, PLACES, PLACES]).sum(1),
+    "indices apart": lambda x: pt.exp(x[GROUP % 2, :, CLASS]).sum((0, 1)) + x[0, 0, 0],
+    "a mask": lambda x: pt.exp(x[:, GROUP][:, CLASS > 1]).sum((1, 2)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*PICKS, *OTHER_PICKS])
+def test_picks(name):
+    """x[:, k] for a constant k"""
+    x = pt.tensor3("x", shape=(None, 5, 4))
+    y = (PICKS | OTHER_PICKS)[name](x)
+    points = [(RNG.normal(size=(n, 5, 4)),) for n in (3, 2)] + [(np.full((2, 5, 4), np.nan),)]
+    c = Compiled([x], [y], math="standard")
+    assert name in OTHER_PICKS or longest(c.model) < K
+    for p in points:
+        c.run(*p, atol=1e-10)
+
+
+def test_picks_of_batches():
+    """As vectorize_graph writes them: Blockwise of the indexing"""
+    p, x = pt.matrix("p", shape=(5, 4)), pt.tensor3("x", shape=(None, 5, 4))
+    y = pt.log(p[GROUP][PLACES, CLASS]).sum() + pt.all(p[GROUP] > 0)
+    y = vectorize_graph(y, {p: x})
+    c = Compiled([x], [y], math="standard")
+    assert longest(c.model) < K
+    for n in 0, 1, 3:
+        c.run(RNG.uniform(size=(n, 5, 4)), atol=1e-9)
 
 
 ROWS = np.stack([COUNTS, COUNTS, COUNTS], 1)
