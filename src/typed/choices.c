@@ -6,6 +6,7 @@
  *	Switch(c, a, g(Switch(d, b, x))) is Switch(c, a, g(x)) where d implies c, as the guards of
  *		0 * log(0) in Poisson's density do;
  *	Switch(x == 0, 0, x) is x, and Switch(c & mask, 0, k) is k, if that is 0 where mask holds;
+ *	Switch(c & mask, a, x) is x, if the mask holds nowhere;
  *	Switch(p < 0, a, x) is x for a probability p, the result of Sigmoid or Softmax;
  *	sigmoid(x) >= 0 and sigmoid(x) <= 1 are x <= inf: x is not NaN;
  *	Sigmoid(x) beside Softplus(x) or Softplus(-x), which take e = exp(-|x|), is made of e.
@@ -388,6 +389,23 @@ static bool holds_nowhere(const struct value *v)
 	       leaves_range(v->def->in[1]);
 }
 
+/* Is one of the terms a constant that holds nowhere? */
+static bool has_false(struct choices *c, const struct terms *cond)
+{
+	for (uint32_t i = 0; i < cond->n; i++) {
+		const struct tensor *t = constant(cond->at[i]);
+		if (!t || t->dtype != DT_BOOL || !t->count ||
+		    (!t->splat && !has_time_for(c, t->count)))
+			continue;
+		uint64_t j = 0, n = t->splat ? 1 : t->count;
+		while (j < n && !((const uint8_t *)t->data)[j])
+			j++;
+		if (j == n)
+			return true;
+	}
+	return false;
+}
+
 static bool choose_once(struct choices *c, struct node *n)
 {
 	struct ctx *cx = c->cx;
@@ -398,7 +416,7 @@ static bool choose_once(struct choices *c, struct node *n)
 	if (n->in[0]->type.dtype != DT_BOOL || no->type.dtype != out->type.dtype)
 		return false;
 	add_terms(&cond, n->in[0]);
-	if (holds_nowhere(n->in[0]) || sides_agree(c, n, &cond)) {
+	if (holds_nowhere(n->in[0]) || has_false(c, &cond) || sides_agree(c, n, &cond)) {
 		if (same_shape(cx, no, out))
 			become(c, n, OP_Identity, no, NULL);
 		else if (no->data && same_dims(cx, n->in[0]->type, out->type))

@@ -487,21 +487,27 @@ static void find_region(struct repeats *r, struct node *end, uint32_t axis, int6
 	r->missed += r->todo.len;
 }
 
+/* The length of the longest axis that n is a reduction over; 0: none is worth the look */
+static int64_t reduced_length(struct repeats *r, const struct node *n, uint32_t *axis)
+{
+	const struct type *t = n->nin == 1 ? &n->in[0]->type : NULL;
+	int64_t length, longest = MIN_LENGTH - 1;
+
+	for (uint32_t i = 0; t && i < t->rank && !n->in[0]->data; i++)
+		if (dim_is_const(r->cx, t->dims[i], &length) && length > longest &&
+		    ends_at(r, n, i)) {
+			longest = length;
+			*axis = i;
+		}
+	return longest < MIN_LENGTH ? 0 : longest;
+}
+
 static void find_regions(struct repeats *r, const struct block *b)
 {
 	for (struct node *n = b->first; n; n = n->next) {
-		if (!is_needed(r, n) || n->nin != 1 || n->in[0]->data)
-			continue;
-		const struct type *t = &n->in[0]->type;
-		int64_t length, longest = 0;
-		uint32_t axis = 0;
-		for (uint32_t i = 0; i < t->rank; i++)
-			if (ends_at(r, n, i) && dim_is_const(r->cx, t->dims[i], &length) &&
-			    length > longest) {
-				longest = length;
-				axis = i;
-			}
-		if (longest >= MIN_LENGTH && r->missed <= MAX_MISSED * (uint64_t)r->nvalues &&
+		uint32_t axis;
+		int64_t longest = reduced_length(r, n, &axis);
+		if (longest && is_needed(r, n) && r->missed <= MAX_MISSED * (uint64_t)r->nvalues &&
 		    !r->place[n->in[0]->id].region)
 			find_region(r, n, axis, longest);
 	}
@@ -646,6 +652,11 @@ void join_repeats(struct ctx *cx, struct graph *g)
 	struct arena *a = cx->scratch;
 
 	if (!cx->opt.repeats || cx->errors)
+		return;
+	const struct node *n = g->block->first;
+	for (uint32_t axis; n && !reduced_length(&r, n, &axis);)
+		n = n->next;
+	if (!n)
 		return;
 	r.needed = needed_values(cx, g);
 	r.escapes = new_array(a, bool, r.nvalues);
