@@ -10,11 +10,12 @@
  * a region. It ends at arguments that have length 1 along the axis, at constants, and at reductions
  * over the axis: all of its reductions are Sum, All, Any, Max and Min, or it stays as it was.
  * Places at which all constants of the region have the same elements are one place afterwards.
+ * classes.c parts the places of a region.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/rules.h"
+#include "typed/repeats.h"
 #include "typed/typed.h"
 
 #define MIN_LENGTH  4         /* of an axis that is worth the look */
@@ -25,49 +26,6 @@
 
 /* COUNTED: the argument is a constant 0, 1, 2, ..., the numbers of the places */
 enum { NO_AXIS = -1, REFUSED = -2, COUNTED = -3 };
-
-struct end { /* a reduction over the axis of a region */
-	struct node *node;
-	uint32_t axis;
-};
-
-struct spot { /* of a value in a region */
-	uint32_t region;
-	uint32_t axis;
-};
-
-struct region {
-	int64_t length, distinct;
-	bool failed;
-	uint32_t nnodes, nsums;
-	int64_t *first; /* first[j] is the first of the places that become place j, in this order */
-	double *count;  /* and count[j] is how many they are */
-};
-
-struct constant_use {
-	const struct value *v;
-	uint32_t axis;
-};
-
-struct repeats {
-	struct ctx *cx;
-	struct block out;
-	const bool *needed;
-	uint32_t nvalues;
-	/* by value id: the nodes of the block that read the value are reader[at[id]..at[id + 1]) */
-	struct node **reader;
-	uint32_t *at;
-	bool *escapes;         /* is it read by other blocks, or a result? */
-	struct spot *place;    /* in regions[place.region - 1] */
-	struct value **become; /* what a value of a region becomes; a constant: for `region` */
-	uint32_t *become_region, *become_axis;
-	vec(struct region) regions;
-	vec(struct value *) todo;
-	vec(struct constant_use) uses; /* of the region that is looked at */
-	struct end *ends;              /* by the number of the region's node */
-	vec(struct end) found;
-	uint64_t missed; /* values that were looked at in vain */
-};
 
 /* ---- how ops take axes ---- */
 
@@ -232,7 +190,14 @@ static int batch_axis(struct ctx *cx, struct node *n, uint32_t i, int a)
 	return b < 0 ? (a < batch ? NO_AXIS : b) : a < batch ? b : b + own;
 }
 
-static int axis_of(struct repeats *r, struct node *n, uint32_t i, int a)
+bool is_view_or_check(const struct node *n)
+{
+	static const enum op_id ops[] = {OP_ExpandDims, OP_Squeeze, OP_CheckAndRaise, OP_Assert};
+
+	return is_one_of(n->op, ops, countof(ops));
+}
+
+int axis_of(struct repeats *r, struct node *n, uint32_t i, int a)
 {
 	bool batched = n->op == &op_table[OP_Blockwise];
 	const struct op *core = batched ? prop(r->cx, n, "core_op")->u.op->op : n->op;
@@ -278,7 +243,7 @@ static void note_escapes(struct repeats *r, const struct block *b, bool outer)
 	}
 }
 
-static bool is_needed(const struct repeats *r, const struct node *n)
+bool is_needed(const struct repeats *r, const struct node *n)
 {
 	bool needed = !n->nout;
 
@@ -453,13 +418,13 @@ static bool find_distinct(struct repeats *r, struct region *g)
 		count[rows[m - 1].place]++;
 	}
 	qsort(rows, (size_t)m, sizeof(*rows), by_place);
-	g->distinct = m;
-	g->first = new_array(a, int64_t, m);
-	g->count = new_array(a, double, m);
+	struct class *c = &g->class[0];
+	*c = (struct class){m, new_array(a, int64_t, m), new_array(a, double, m)};
 	for (int64_t j = 0; j < m; j++) {
-		g->first[j] = rows[j].place;
-		g->count[j] = (double)count[rows[j].place];
+		c->first[j] = rows[j].place;
+		c->count[j] = (double)count[rows[j].place];
 	}
+	g->nclasses = 1;
 	return true;
 }
 
@@ -476,8 +441,9 @@ static void find_region(struct repeats *r, struct node *end, uint32_t axis, int6
 	for (uint32_t i = 0; ok && i < r->todo.len; i++)
 		ok = look_around(r, region, r->todo.at[i]);
 	g = &r->regions.at[region - 1];
-	ok = ok && find_distinct(r, g) &&
-	     (uint64_t)g->nnodes * (uint64_t)(g->length - g->distinct) > g->nsums * MUL_COST;
+	ok = ok && find_distinct(r, g);
+	g->repeats = ok && (uint64_t)g->nnodes * (uint64_t)(g->length - g->class[0].distinct) >
+				   g->nsums * MUL_COST;
 	g->failed = !ok;
 	if (ok)
 		return;
@@ -526,29 +492,33 @@ static struct value *constant_of(struct repeats *r, enum dtype dtype, int rank,
 	return graph_constant(r->cx, t, span);
 }
 
-/* A constant at the places that are left of a region */
-static struct value *gather(struct repeats *r, uint32_t region, struct value *v, uint32_t axis)
+/* A constant at the places of a class */
+static struct value *gather(struct repeats *r, uint32_t region, uint32_t c, struct value *v,
+			    uint32_t axis)
 {
 	const struct region *g = &r->regions.at[region - 1];
+	const struct class *class = &g->class[c];
 	const struct tensor *t = v->data;
+	struct value **become = &r->become[v->id * MAX_CLASSES];
+	struct spot *spot = &r->spot[v->id];
 	int64_t shape[MAX_RANK];
 
-	if (r->become[v->id] && r->become_region[v->id] == region && r->become_axis[v->id] == axis)
-		return r->become[v->id];
+	if (spot->region != region || spot->axis != axis)
+		memset(become, 0, MAX_CLASSES * sizeof(*become));
+	*spot = (struct spot){region, axis};
+	if (become[c])
+		return become[c];
 	memcpy(shape, t->shape, t->rank * sizeof(*shape));
-	shape[axis] = g->distinct;
+	shape[axis] = class->distinct;
 	const void *data = t->data;
 	if (!t->splat) {
-		uint64_t count = t->count / (uint64_t)g->length * (uint64_t)g->distinct;
+		uint64_t count = t->count / (uint64_t)g->length * (uint64_t) class->distinct;
 		uint8_t *to = arena_alloc(r->cx->arena, count * dtypes[t->dtype].size + 1);
-		copy_places(to, v, axis, g->first, g->distinct, 0, false);
+		copy_places(to, v, axis, class->first, class->distinct, 0, false);
 		data = to;
 	}
-	r->become_region[v->id] = region;
-	r->become_axis[v->id] = axis;
-	r->become[v->id] =
-		constant_of(r, t->dtype, t->rank, shape, data, t->splat || !t->count, v->span);
-	return r->become[v->id];
+	become[c] = constant_of(r, t->dtype, t->rank, shape, data, t->splat || !t->count, v->span);
+	return become[c];
 }
 
 /* 0, 1, 2, ... in place of v, which has more of them */
@@ -566,67 +536,135 @@ static struct value *first_numbers(struct repeats *r, int64_t count, const struc
 	return constant_of(r, t->dtype, t->rank, shape, to, false, v->span);
 }
 
-/* What n reads as argument i, in a region where its results have this axis */
-static struct value *argument(struct repeats *r, uint32_t region, struct node *n, uint32_t i,
-			      uint32_t axis)
+/* 0 in place of a value that is 0 throughout a class */
+static struct value *zero_like(struct repeats *r, const struct value *v)
 {
-	const struct region *g = &r->regions.at[region - 1];
+	int64_t shape[MAX_RANK];
+
+	for (uint32_t i = 0; i < MAX_RANK; i++)
+		shape[i] = 1;
+	return constant_of(r, v->type.dtype, v->type.rank, shape, arena_alloc(r->cx->arena, 16),
+			   false, v->span);
+}
+
+static bool is_zero_in(const struct repeats *r, const struct region *g, const struct value *v,
+		       uint32_t c)
+{
+	return g->nclasses > 1 && r->state[v->id * MAX_CLASSES + c] == ZERO;
+}
+
+/* What n, of the class c of a region, reads as argument i */
+static struct value *argument(struct repeats *r, struct spot p, uint32_t c, struct node *n,
+			      uint32_t i)
+{
+	const struct region *g = &r->regions.at[p.region - 1];
 	struct value *v = n->in[i];
 	int64_t length;
 
-	if (n->op == &op_table[OP_Alloc] && i == axis + 1)
+	if (n->op == &op_table[OP_Alloc] && i == p.axis + 1)
 		return constant_of(r, DT_INT64, 0, NULL,
-				   memcpy(new (r->cx->arena, int64_t), &g->distinct, 8), false,
-				   v->span);
-	if (r->place[v->id].region == region)
-		return r->become[v->id];
-	int a = axis_of(r, n, i, (int)axis);
+				   memcpy(new (r->cx->arena, int64_t), &g->class[c].distinct, 8),
+				   false, v->span);
+	if (r->place[v->id].region == p.region)
+		return is_zero_in(r, g, v, c) ? zero_like(r, v)
+					      : r->become[v->id * MAX_CLASSES + c];
+	int a = axis_of(r, n, i, (int)p.axis);
 	if (a == COUNTED)
-		return first_numbers(r, g->distinct, v);
+		return first_numbers(r, g->class[c].distinct, v);
 	if (a < 0 || !v->data || !dim_is_const(r->cx, v->type.dims[a], &length) || length == 1)
 		return v;
-	return gather(r, region, v, (uint32_t)a);
+	return gather(r, p.region, c, v, (uint32_t)a);
 }
 
-static void copy_node(struct repeats *r, struct node *n)
+static void copy_node(struct repeats *r, struct node *n, uint32_t c)
 {
 	const struct spot p = r->place[n->out[0]->id];
+	const struct region *g = &r->regions.at[p.region - 1];
 	struct value **in = new_array(r->cx->scratch, struct value *, n->nin + 1);
+	uint32_t choice = choice_in(r, n, c);
 
+	if (is_zero_in(r, g, n->out[0], c))
+		return;
+	if (choice) {
+		struct cv *dtype = new (r->cx->arena, struct cv);
+		*dtype = (struct cv){.kind = CV_DTYPE, .u.dtype = n->out[0]->type.dtype};
+		in[0] = argument(r, p, c, n, choice);
+		if (in[0]->type.dtype != n->out[0]->type.dtype)
+			in[0] = graph_node(r->cx, &r->out, &op_table[OP_Cast], dtype, in, 1,
+					   n->span)
+					->out[0];
+		r->become[n->out[0]->id * MAX_CLASSES + c] = in[0];
+		return;
+	}
 	for (uint32_t i = 0; i < n->nin; i++)
-		in[i] = argument(r, p.region, n, i, p.axis);
+		in[i] = argument(r, p, c, n, i);
 	struct node *copy = graph_node(r->cx, &r->out, n->op, n->props, in, n->nin, n->span);
 	for (uint32_t i = 0; i < n->nout; i++)
-		r->become[n->out[i]->id] = copy->out[i];
+		r->become[n->out[i]->id * MAX_CLASSES + c] = copy->out[i];
 }
 
-/* How often each place of v occurs, along the axis */
-static struct value *counts(struct repeats *r, const struct region *g, const struct value *v,
+/* How often each place of v occurs in a class, along the axis */
+static struct value *counts(struct repeats *r, const struct class *c, const struct value *v,
 			    uint32_t axis)
 {
 	enum dtype dtype = (enum dtype)v->type.dtype;
-	uint8_t *to = arena_alloc(r->cx->arena, (size_t)g->distinct * 16);
+	uint8_t *to = arena_alloc(r->cx->arena, (size_t)c->distinct * 16);
 	int64_t shape[MAX_RANK];
 
-	tensor_convert(dtype, to, DT_FLOAT64, g->count, (uint64_t)g->distinct);
+	tensor_convert(dtype, to, DT_FLOAT64, c->count, (uint64_t)c->distinct);
 	for (uint32_t i = 0; i < MAX_RANK; i++)
 		shape[i] = 1;
-	shape[0] = g->distinct;
+	shape[0] = c->distinct;
 	return constant_of(r, dtype, v->type.rank - (int)axis, shape, to, false, v->span);
 }
 
+static bool has_repeats(const struct class *c)
+{
+	for (int64_t j = 0; j < c->distinct; j++)
+		if (c->count[j] != 1)
+			return true;
+	return false;
+}
+
+/* The reduction of each class; all of them together are that of the region. */
 static void end_region(struct repeats *r, const struct end *end)
 {
 	struct node *n = end->node;
-	const struct region *g = &r->regions.at[r->place[n->in[0]->id].region - 1];
-	struct value *in[2] = {r->become[n->in[0]->id]};
+	const struct value *v = n->in[0];
+	const struct region *g = &r->regions.at[r->place[v->id].region - 1];
+	struct value *in[2], *part[MAX_CLASSES];
+	uint32_t nparts = 0;
 
-	if (n->op == &op_table[OP_Sum]) {
-		in[1] = counts(r, g, in[0], end->axis);
-		in[0] = graph_node(r->cx, &r->out, &op_table[OP_Mul], NULL, in, 2, n->span)->out[0];
+	for (uint32_t c = 0; c < g->nclasses; c++)
+		if (!is_zero_in(r, g, v, c)) {
+			in[0] = r->become[v->id * MAX_CLASSES + c];
+			if (n->op == &op_table[OP_Sum] && has_repeats(&g->class[c])) {
+				in[1] = counts(r, &g->class[c], in[0], end -> axis);
+				in[0] = graph_node(r->cx, &r->out, &op_table[OP_Mul], NULL, in, 2,
+						   n->span)
+						->out[0];
+			}
+			part[nparts++] = in[0];
+		}
+	for (uint32_t i = 0; i < nparts && nparts > 1; i++)
+		part[i] = graph_node(r->cx, &r->out, n->op, n->props, &part[i], 1, n->span)->out[0];
+	const struct op *join = n->op == &op_table[OP_Sum]   ? &op_table[OP_Add]
+				: n->op == &op_table[OP_All] ? &op_table[OP_And]
+				: n->op == &op_table[OP_Any] ? &op_table[OP_Or]
+				: n->op == &op_table[OP_Max] ? &op_table[OP_Maximum]
+							     : &op_table[OP_Minimum];
+	in[0] = part[0];
+	for (uint32_t i = 1; i < nparts; i++) {
+		in[1] = part[i];
+		if (i + 1 < nparts)
+			in[0] = graph_node(r->cx, &r->out, join, NULL, in, 2, n->span)->out[0];
 	}
-	n->in = new (r->cx->arena, struct value *);
-	n->in[0] = in[0];
+	if (nparts > 1) {
+		n->op = join;
+		n->props = NULL;
+	}
+	n->nin = nparts > 1 ? 2 : 1;
+	n->in = memcpy(new_array(r->cx->arena, struct value *, 2), in, n->nin * sizeof(*in));
 }
 
 static void rewrite_block(struct repeats *r, struct block *b)
@@ -635,10 +673,13 @@ static void rewrite_block(struct repeats *r, struct block *b)
 		next = n->next;
 		n->next = NULL;
 		uint32_t region = n->nout ? r->place[n->out[0]->id].region : 0;
-		if (region && !r->regions.at[region - 1].failed && is_needed(r, n))
-			copy_node(r, n);
-		if (n->nout && r->ends[n->out[0]->id].node)
-			end_region(r, &r->ends[n->out[0]->id]);
+		const struct region *g = region ? &r->regions.at[region - 1] : NULL;
+		for (uint32_t c = 0; g && !g->failed && c < g->nclasses && is_needed(r, n); c++)
+			if (g->nclasses == 1 || r->live[n->out[0]->id * MAX_CLASSES + c])
+				copy_node(r, n, c);
+		const struct end *end = n->nout ? &r->ends[n->out[0]->id] : NULL;
+		if (end && end->node && !r->regions.at[r->place[n->in[0]->id].region - 1].failed)
+			end_region(r, end);
 		graph_append(&r->out, n);
 	}
 	b->first = r->out.first;
@@ -669,11 +710,13 @@ void join_repeats(struct ctx *cx, struct graph *g)
 	find_regions(&r, g->block);
 	if (!r.found.len)
 		return;
-	r.become = new_array(a, struct value *, r.nvalues);
-	r.become_region = new_array(a, uint32_t, r.nvalues);
-	r.become_axis = new_array(a, uint32_t, r.nvalues);
+	r.become = new_array(a, struct value *, (size_t)r.nvalues * MAX_CLASSES);
+	r.state = new_array(a, uint8_t, (size_t)r.nvalues * MAX_CLASSES);
+	r.live = new_array(a, bool, (size_t)r.nvalues *MAX_CLASSES);
+	r.spot = new_array(a, struct spot, r.nvalues);
 	r.ends = new_array(a, struct end, r.nvalues);
 	for (uint32_t i = 0; i < r.found.len; i++)
 		r.ends[r.found.at[i].node->out[0]->id] = r.found.at[i];
+	part_regions(&r, g->block);
 	rewrite_block(&r, g->block);
 }

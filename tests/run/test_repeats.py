@@ -1,4 +1,5 @@
-"""-frepeats (src/typed/repeats.c): what is summed up over constants is computed once for elements that are the same."""
+"""-frepeats (src/typed/repeats.c): what is summed up over constants is computed once for elements that are the same,
+and by the classes that masks make of them (src/typed/classes.c)."""
 
 import numpy as np
 import onnx
@@ -6,6 +7,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor.graph.replace import vectorize_graph
+from pytensor.raise_op import CheckAndRaise
 
 import ptg
 from harness import Compiled
@@ -26,10 +28,11 @@ def longest(model):
 
 def check(inputs, outputs, points, joined, math="standard", **tolerance):
     c = Compiled(inputs, outputs, math=math)
-    assert (longest(c.model) < K) == joined
+    assert joined in (None, longest(c.model) < K)
     for p in points:
         with np.errstate(all="ignore"):
-            c.run(*p, **tolerance)
+            c.run(*p, ulp={"float64": 200, "float32": 200}, **tolerance)
+    return c
 
 
 POINTS = [0.3, 0.0, -0.0, -1.5, np.nan, np.inf, -np.inf]
@@ -154,3 +157,66 @@ def test_many_terms():
     x, v = 0.01, np.linspace(0, 1, 16)
     want = sum(np.sum(np.exp(np.exp(x * np.array([i] * 2 + [1.0] * 14))) + (v if i % 2 else x)) for i in range(1000))
     np.testing.assert_allclose(ptg.run(text, x, v), want, rtol=1e-12)
+
+
+LOW, HIGH, MOST = COUNTS == 0, COUNTS == 3, np.arange(K) > 5
+
+
+def chooses(model):
+    """Does a constant choose?"""
+    known = {t.name for t in model.graph.initializer} | {n.output[0] for n in model.graph.node if n.op_type == "Constant"}
+    return any(n.op_type == "Where" and n.input[0] in known for n in model.graph.node)
+
+
+def censored(x, k):
+    """Each side has a tail of its own, as PyMC's Censored has."""
+    low, high = pt.log1p(-0.5 * pt.erfc(x * k)), pt.log(0.5 * pt.erfcx(x + k))
+    return pt.switch(LOW, low, pt.switch(HIGH, high, -0.5 * (x - k) ** 2))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("data", [COUNTS, RNG.normal(size=K)], ids=["counts", "different"])
+def test_classes(data, dtype):
+    x = pt.scalar("x", dtype=dtype)
+    f = censored(x, data.astype(dtype)).sum()
+    points = [(np.asarray(v, dtype),) for v in POINTS]
+    c = check([x], [f], points, data is COUNTS or None, zero_sign=False)
+    assert not chooses(c.model)
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_classes_of_many_points(n):
+    x = pt.vector("x")
+    f = censored(x[:, None], COUNTS)
+    outs = [f.sum(axis=1), pt.grad(f.sum(axis=1).sum(), x), pt.all(f < 1e9, axis=1), f.max(axis=1), f.min(axis=1), pt.any(f < 0)]
+    check([x], outs, [(RNG.normal(size=n),)], True, atol=1e-9)
+
+
+W = RNG.normal(size=K)
+SHORTER = {  # a Switch whose argument is shorter than the result, and whether it stays
+    "zeros": (lambda x, e: pt.switch(LOW, 0, pt.erfcx(x * W)).sum(), False),
+    "zeros that are chosen again": (lambda x, e: (pt.switch(x > 0, pt.switch(LOW, 0, pt.erfcx(x + W)), pt.switch(LOW, 0.0, W)) + 0).sum(), False),
+    "numbers stretched": (lambda x, e: (pt.switch(MOST, 2, pt.erfcx(x * W)) * (x + W)).sum(), False),
+    "numbers": (lambda x, e: pt.switch(LOW, 2, pt.erfcx(x * W)).sum(), True),
+    "parameters": (lambda x, e: pt.switch(LOW, x, pt.erfcx(x * W)).sum(), True),
+    "zeros as divisors": (lambda x, e: (pt.exp(x + W) / pt.switch(MOST, 0, pt.erfcx(x * W))).sum(), False),
+    "zeros in a function": (lambda x, e: pt.exp(pt.switch(LOW, 0, pt.erfcx(x * W))).sum(), True),
+    "zeros alone": (lambda x, e: (pt.switch(LOW, 0, pt.erfcx(x * W)) * pt.switch(LOW, pt.erfcx(x - W), 0)).sum(), None),
+    "a check": (lambda x, e: e(pt.switch(LOW, 0, e(pt.erfcx(x * W), pt.le(abs(x), np.inf) | pt.isnan(x))), pt.eq(x, x) | pt.isnan(x)).sum(), False),
+    "another axis": (lambda x, e: pt.switch(LOW[:, None], pt.erfc(x * W)[:, None], pt.erfcx(x + W)[:, None] * ROWS).sum(axis=0).sum(), None),
+    "softmax": (lambda x, e: (pt.special.softmax(pt.switch(LOW, 0, pt.erfcx(x * W))[:, None] * ROWS[:1, :2] + W[:, None], axis=1) ** 2).sum(), None),
+    "an integer": (lambda x, e: (pt.exp(x + W) * pt.switch(~MOST, pt.erfc(x * W), np.int8(3))).sum(), False),
+    "any": (lambda x, e: pt.any(pt.switch(LOW, np.array(False), pt.erfcx(x * W) > 1)) * pt.erfc(x), None),
+}
+
+
+@pytest.mark.parametrize("name", SHORTER)
+@pytest.mark.parametrize("many", [False, True])
+def test_shorter_arguments(name, many):
+    f, stays = SHORTER[name]
+    x = pt.scalar("x")
+    y = f(x, lambda v, c: pt.switch(c, v, v) if many else CheckAndRaise(ValueError, "x")(v, c))
+    if many:
+        y, x = vectorize_graph([y], {x: (v := pt.vector("v"))})[0], v
+    c = check([x], [y], [(np.asarray([p] * 3 if many else p),) for p in POINTS], None, atol=1e-9, zero_sign=False)
+    assert stays in (None, chooses(c.model))
