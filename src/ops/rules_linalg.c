@@ -422,7 +422,8 @@ static bool read_core_ranks(struct ctx *cx, struct node *n, uint32_t *ranks)
 
 /* The core argument, of `rank` dims, that stands for all items of the batch v. If v is
  * ExpandDims(s) of a scalar s, it is s itself: the length of a Convolve1d depends on the value of
- * its argument full_mode. */
+ * its argument full_mode. A constant that is the same for all items is a constant: those of a Split
+ * say its lengths. */
 static struct value *core_argument(struct ctx *cx, struct value *v, uint32_t rank)
 {
 	const struct type *t = &v->type;
@@ -433,6 +434,14 @@ static struct value *core_argument(struct ctx *cx, struct value *v, uint32_t ran
 		scalar = scalar->def->in[0];
 	if (!rank && !scalar->type.rank)
 		return scalar;
+	if (v->data && !v->data->name && !is_complex((enum dtype)t->dtype)) {
+		struct tensor *data = tensor_new(cx, v->data->dtype, (int)rank,
+						 v->data->shape + (t->rank - rank));
+		data->data = v->data->data;
+		data->splat = v->data->splat;
+		if (data->data && data->count == v->data->count)
+			return graph_constant(cx, data, v->span);
+	}
 	item = new (cx->arena, struct value);
 	item->type = (struct type){t->dtype, (uint8_t)rank, t->dims + (t->rank - rank)};
 	return item;
