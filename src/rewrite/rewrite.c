@@ -156,8 +156,8 @@ static struct value *merge_transposes(struct ctx *cx, struct node *n)
 	return identity ? n->in[0] : NULL;
 }
 
-/* Is v a matrix that only its reader reads: a constant, or a Transpose of a matrix? A small
- * constant may have other readers. */
+/* Is v a matrix that only its reader reads: a constant, or a Transpose of a matrix? A constant may
+ * have one other reader, as data have that a gradient takes too, or many if it is small. */
 static bool transposes_freely(const struct value *v)
 {
 	int64_t perm[MAX_RANK];
@@ -167,7 +167,7 @@ static bool transposes_freely(const struct value *v)
 	if (is_op(v, ONNX_Transpose))
 		return v->uses == 1 && perm_of(v->def, perm) && !perm[1];
 	return v->data && v->data->data && !(v->data->name && v->name) && !v->data->splat &&
-	       v->data->count <= (v->uses == 1 ? MAX_TURNED : MAX_COPIED) &&
+	       v->data->count <= (v->uses <= 2 ? MAX_TURNED : MAX_COPIED) &&
 	       dtypes[v->type.dtype].size > 1;
 }
 

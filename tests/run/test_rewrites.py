@@ -149,15 +149,15 @@ def test_sums_of_exp_that_are_shifted_by_other_numbers(dtype, shift):
 
 
 @pytest.mark.parametrize("readers", [1, 2, 20])
-def test_a_constant_is_transposed_for_one_reader(readers):
-    """Transpose(C @ Transpose(x)) is x @ Transpose(C), unless many others read C: each would have a copy."""
+def test_a_constant_is_transposed_for_few_readers(readers):
+    """Transpose(C @ Transpose(x)) is x @ Transpose(C), unless many read C: each would have a copy."""
     c = np.arange(2048.0).reshape(32, 64)
     body = "\n".join(f"  y{i} = Exp(Transpose(c @ Transpose(x * {i + 1}e-6)))" for i in range(readers))
     total = " + ".join(f"y{i}" for i in range(readers))
     text = f"graph g(x: float64[3, 64]) -> (y) {{\n  c = {c.tolist()}\n{body}\n  y = {total}\n}}\n"
     model, x = ptg.compile(text, math="standard"), np.ones((3, 64))
-    assert len(model) < 2 * c.nbytes
-    assert b"Transpose" not in model or readers > 1
+    assert len(model) < (2 if readers == 2 else 1) * c.nbytes + 8000
+    assert b"Transpose" not in model or readers > 2
     want = sum(np.exp(x @ c.T * (i + 1) * 1e-6) for i in range(readers))
     np.testing.assert_allclose(ptg.run(model, x), want, rtol=1e-12)
 
