@@ -307,7 +307,7 @@ check-random: all venv
 
 property: all venv
 	$(call say,PROPERTY,$(or $(N),10000) random graphs)PTGC_EXAMPLES=$(or $(N),10000) PYTHONPATH=python \
-		$(PYTHON) -m pytest -q -p no:cacheprovider -n 2 tests/run/test_property.py
+		$(PYTHON) -m pytest -q -p no:cacheprovider -n 2 tests/run/test_property.py tests/run/test_random_loops.py
 
 coverage: all venv
 	$(call say,COVERAGE,doc/coverage.md)PTGC=$(B)/ptgc $(PYTHON) tests/run/coverage_page.py
