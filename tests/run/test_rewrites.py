@@ -216,6 +216,28 @@ def test_split_of_join():
             assert np.allclose(y, np.exp(p)) and np.allclose(z, np.exp(q))
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("rows", ["3", "n"])
+def test_part_of_sum_of_padded(axis, rows):
+    """Without Pad where the part that is read lies inside of both arrays, as for the gradient of Diff."""
+    for sizes, part, gone in (([1, 3, 1], 1, True), ([1, 2, 2], 1, True), ([2, 3], 0, False), ([1, 4], 1, False), ([0, 5], 1, False)):
+        k, names = len(sizes), ["p", "q", "r"][: len(sizes)]
+        at = ":, " * axis
+        dims = f"{rows}, 4" if axis else f"4, {rows}"
+        wide = "Shape(a)[0], int64(5)" if axis else "int64(5), Shape(a)[1]"
+        text = f"graph g(a: float64[{dims}], b: float64[{dims}]) -> (y) {{\n z = Alloc(0.0, {wide})[{at}:-1].inc(-a)\n"
+        text += f" {', '.join(names)} = Split{{axis={axis}, n={k}}}(z[{at}1:].inc(b), int64({sizes}))\n y = Exp({names[part]})\n}}"
+        for n in (3,) if rows == "3" else (3, 0, 1):
+            a, b = np.random.default_rng(n).normal(size=(2, n, 4) if axis else (2, 4, n))
+            pad = lambda x, *p: np.pad(x, [(0, 0)] * axis + [p] + [(0, 0)] * (1 - axis))
+            want = np.exp(np.split(pad(-a, 0, 1) + pad(b, 1, 0), np.cumsum(sizes)[:-1], axis)[part])
+            for opset in 13, 18, 26:
+                model = ptg.compile("ptg 1\n" + text, math="standard", opset=opset, options=("-Wno-unused",))
+                assert (b"Pad" in model) != gone
+                np.testing.assert_array_equal(ptg.run(model, a, b).shape, want.shape)
+                np.testing.assert_allclose(ptg.run(model, a, b), want, rtol=1e-12)
+
+
 def test_outputs():
     """Outputs that are inputs, constants, the same value, or the same expression."""
     x = np.array([1.0, 2.0, 3.0])
