@@ -238,7 +238,7 @@ static struct value *concat_in_place(struct ctx *cx, struct node *n)
 	struct value *x = n->in[0];
 	const struct attr *a = is_op(x, ONNX_Concat) ? find_attr(x->def, "axis") : NULL;
 
-	if (!a || a->u.i || x->uses != 1 || !perm_of(n, perm))
+	if (!a || a->u.i || !perm_of(n, perm))
 		return NULL;
 	while (perm[to])
 		to++;
