@@ -168,6 +168,9 @@ struct value *cast_once(struct build *b, struct value *v, enum dtype t);
 struct value *reshape(struct build *b, struct value *v, const dim *dims, uint32_t rank);
 struct value *reshape_to(struct build *b, struct value *v, struct value *shape, const dim *dims,
 			 uint32_t rank);
+/* v, a stacked result of a loop, with the lengths of t: without a step ONNX Runtime makes 0 of those
+ * that are not constant */
+struct value *restacked(struct build *b, struct value *v, struct type t);
 struct value *unsqueeze(struct build *b, struct value *v, const int64_t *axes, uint32_t n);
 struct value *squeeze(struct build *b, struct value *v, const int64_t *axes, uint32_t n);
 struct value *scalar_of(struct build *b, struct value *v); /* int64[1] -> int64[] */

@@ -139,8 +139,7 @@ bool lower_if(struct build *b, struct node *n)
 	return true;
 }
 
-/* Without a step ONNX Runtime makes 0 of a stacked result's dims that are not constant. */
-static struct value *restacked(struct build *b, struct value *v, struct type t)
+struct value *restacked(struct build *b, struct value *v, struct type t)
 {
 	int64_t k;
 	bool fixed = true;

@@ -341,6 +341,26 @@ static void keep_results(struct closing *c)
 		block_result(&c->m->b, c->result[i], c->result[i]->type.dims, false);
 }
 
+/* What is stacked for sums or to be broadcast gets the lengths of its type, which it may lack where
+ * there is no step. */
+static void restack(struct closing *c)
+{
+	for (uint32_t j = 0; j < c->nstates; j++)
+		for (uint32_t i = 0; i < MAX_TERMS && c->term[j][i]; i++)
+			about(c->m, c->term[j][i])->needed = true;
+	for (uint32_t k = 0; k < c->later.len; k++)
+		for (uint32_t i = 0; i < c->later.at[k]->nin && c->later.at[k]->nin > 1; i++)
+			if (c->later.at[k]->in[i])
+				about(c->m, c->later.at[k]->in[i])->needed = true;
+	for (uint32_t k = 0; k < c->needed.len; k++) {
+		struct value *v = c->needed.at[k], *all = all_of(c->m, v);
+		if (!about(c->m, v)->needed)
+			continue;
+		all = restacked(&c->m->b, all, all->type);
+		set_row(c->m, v, (struct row){.frame = c->f, .all = all});
+	}
+}
+
 static void compute_later(struct closing *c, struct value **out)
 {
 	struct move *m = c->m;
@@ -405,6 +425,8 @@ void close_loop(struct move *m, struct frame *f, struct block *outer)
 		loop->in[1] = const_int_of(&m->b, DT_BOOL, 1);
 	if (loop->nout)
 		append(&m->b, loop);
+	if (f->counted && !f->scan)
+		restack(&c);
 	if (f->counted)
 		compute_later(&c, out);
 }

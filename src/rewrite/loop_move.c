@@ -632,6 +632,8 @@ void rewrite_loops(struct ctx *cx, struct graph *g)
 	drop_unread(cx, g);
 	loop_roots(cx, g);
 	drop_unread(cx, g);
+	loop_terms(cx, g);
+	drop_unread(cx, g);
 	loop_move(cx, g);
 	rewrite(cx, g);
 	if (rewrite_is_on(cx, PASS_STATES))

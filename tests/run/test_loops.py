@@ -609,3 +609,71 @@ def test_named_results():
     source = "graph g(x: float64[3], a: float64[]) -> (p, q, r) {\n  p, q, r = loop (v in x, s = 0.0) -> ([e], [f], [h]) {\n    e = Exp(v)\n    f = a * 2\n    h = e\n  }\n}\n"
     got = ptg.run(ptg.compile(source, options=("-Wno-unused",)), X[7][:3], A)
     close(got, (np.exp(X[7][:3]), np.full(3, 1.4), np.exp(X[7][:3])))
+
+
+def random_sum(rng, depth):
+    """Sums and products of states, rows and what all steps share; they may share parts."""
+    pick = lambda *of: of[rng.integers(len(of))]  # noqa: E731
+    if not depth:
+        return pick("s", "z", "s", "z", "t", "w")
+    less = lambda: random_sum(rng, depth - 1 - rng.integers(0, depth))  # noqa: E731
+    return pick(
+        lambda: f"({less()} {pick('+', '-')} {less()})", lambda: f"({less()} {pick('+', '-')} {less()})",
+        lambda: f"({less()} * {pick('a', 'b', 'u', 'v', '(a - u)')})", lambda: f"({pick('a', 'u', 'v')} * {less()})",
+        lambda: f"(-{less()})", lambda: f"({less()} + {pick('o', 'u', 'a')})", lambda: f"({less()} * {pick('s', 't')})",
+    )()  # fmt: skip
+
+
+def sums_of_products(rng, dims, n):
+    p = [f"{rng.uniform(-0.5, 0.5):.3f} * Tanh({random_sum(rng, 5)}) + " if rng.random() < 0.3 else "" for _ in range(2)]
+    f, g, t, w = (random_sum(rng, k) for k in (5, 5, 2, 3))
+    axes = f"[{n}, {dims}]" if dims else f"[{n}]"
+    return f"""graph g(us: float64{axes}, vs: float64[{n}], a: float64[{dims}], b: float64[]) -> (y, x, c, d) {{
+  os = Alloc(0.0, Shape(us)[0])
+  y, x, c, d = loop (u in us, v in vs, o in {'os' if rng.random() < 0.5 else 'vs'}, s = a * 1, z = a + 1) -> (s, z, [e], [h]) {{
+    t = {t.replace('t', 's').replace('w', 'z')}
+    w = {w.replace('w', 's')}
+    e = {p[0]}{f}
+    h = {p[1]}{g}
+    next s = e * 0.3 + 0 * a
+    next z = h * 0.3 + 0 * a
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize("dims", ["", "p", "3"])
+def test_factors_that_do_not_move(dims):
+    """x * a - x * b * c is x * (a - b * c), where x depends on the states alone: src/rewrite/loop_terms.c."""
+    rng = np.random.default_rng(len(dims) + ord((dims or "0")[0]))
+    for i in range(14):
+        n = ("n", 9, 1)[i % 3]
+        text = sums_of_products(rng, dims, n)
+        at, exact = (ptg.compile(text, math=m, options=("-Wno-unused", *o)) for m, o in (("standard", ()), ("exact", ("-fno-linear",))))
+        for steps in (0, 1, 6) if n == "n" else (n,):
+            p = () if not dims else (int(dims),) if dims.isdigit() else (int(rng.integers(0, 5)),)
+            args = rng.uniform(-1, 1, (steps, *p)), rng.uniform(-1, 1, steps), rng.uniform(-1, 1, p), rng.uniform(-1, 1, ())
+            for g, w in zip(ptg.run(at, *args), ptg.run(exact, *args), strict=True):
+                assert g.shape == w.shape and g.dtype == w.dtype
+                np.testing.assert_allclose(g, w, 1e-9, 1e-10, err_msg=text)
+
+
+def test_steps_of_an_epidemic():
+    """At many points: 4 products and sums for a value, 7 for its derivative."""
+    text = """graph g(ks: float64[p], r: float64[p], us: float64[9, p], vs: float64[9, p]) -> (y, o, ds) {
+  zeros = Alloc(0.0, 9, 1)
+  y, o = loop (u in us, s = r * 2, i = r) -> (s, [i]) {
+    new = ks * s * i
+    next s = s - new
+    next i = i + new - r * i
+  }
+  c, d, ds = loop (u in us, v in vs, z in zeros, ds = r, di = r) -> (ds, di, [dn]) {
+    dn = (di - ds + u) * 0.5 * ks
+    next di = dn * v + di + (-di) * r + z
+    next ds = ds + dn * u + z
+  }
+}
+"""
+    scans = [n for n in onnx.load_model_from_string(ptg.compile(text, math="standard", options=("-Wno-unused",))).graph.node if n.op_type == "Scan"]
+    bodies = [sorted(n.op_type for a in s.attribute if a.name == "body" for n in a.g.node if n.op_type != "Identity") for s in scans]
+    assert bodies == ["Add Mul Mul Mul Sub".split(), "Add Add Add Mul Mul Mul Sub".split()]

@@ -1,0 +1,377 @@
+/*
+ * loop_terms.c: what the steps of a loop multiply their states by is worked out before the loop.
+ * In: the graph of ONNX nodes, before its loops are rebuilt. Out: the same, in which bodies have (x
+ * * a)
+ * * b as x * (a * b), and x - x * a as x * (1 - a), where x depends on the states and a and b do
+ * not: loop_move.c takes a * b and 1 - a out. A step of the gradient of an epidemic, db + du * k *
+ * s - db * r, has 3 nodes less. -freassociate must be on.
+ */
+#include <string.h>
+
+#include "onnx/onnx.h"
+#include "rewrite/loops.h"
+
+#define MAX_SUM    16   /* terms of a sum that is looked at */
+#define MAX_BEHIND 8    /* operators between a row and the constant that it is of */
+#define MAX_ZEROS  4096 /* elements of such a constant */
+
+struct terms {
+	struct ctx *cx;
+	uint32_t n;       /* values that there were at first */
+	bool *moves;      /* by value id: it depends on the states of the loop around it */
+	uint32_t *factor; /* by value id: how often a node multiplies it by what does not move */
+	uint32_t *reads;  /* by value id: how often nodes read it */
+	struct block *body;
+	struct node *before; /* new nodes go behind it */
+};
+/* Of a sum: `leaf`, or -leaf, which is x * factor or, if `negative`, -x * factor */
+struct term {
+	struct value *leaf, *x, *factor; /* factor NULL: 1 */
+	bool minus, negative;
+	bool joined; /* x * factor, or -x * factor if `negative`, is no leaf any more */
+};
+struct sum {
+	struct term at[MAX_SUM];
+	uint32_t n;
+	struct node *inner[MAX_SUM]; /* the sums in it */
+	uint32_t ninner;
+};
+
+static bool moves(const struct terms *t, const struct value *v)
+{
+	return v->id < t->n && t->moves[v->id];
+}
+
+static bool is_arithmetic(const struct node *n, enum onnx_id op)
+{
+	enum dtype t = n ? (enum dtype)n->out[0]->type.dtype : DT_NONE;
+
+	return is_onnx(n, op) && !n->dead && !n->as_written && (t == DT_FLOAT32 || t == DT_FLOAT64);
+}
+
+/* Of a product of two values the one that moves, where the other does not: *factor. NULL: it is
+ * none */
+static struct value *moving_part(const struct terms *t, const struct node *n, struct value **factor)
+{
+	if (!is_arithmetic(n, ONNX_Mul) || moves(t, n->in[0]) == moves(t, n->in[1]))
+		return NULL;
+	*factor = n->in[moves(t, n->in[0])];
+	return n->in[!moves(t, n->in[0])];
+}
+
+static struct value *compute(struct terms *t, enum onnx_id op, struct value *a, struct value *b,
+			     struct span span)
+{
+	struct value *in[2] = {a, b};
+
+	t->before = insert_node(t->cx, t->body, t->before, op, in, b ? 2 : 1, a->type, span);
+	if (onnx_infer(t->cx, t->before) != ONNX_INFERRED)
+		bug("%s of a body has no type", t->before->onnx->name);
+	return t->before->out[0];
+}
+
+/* n is (x * a) * b, where all readers of x * a in the body are such products: x * (a * b) */
+static void join_factors(struct terms *t, struct node *n)
+{
+	struct value *a, *b, *y = moving_part(t, n, &b), *x = y ? moving_part(t, y->def, &a) : NULL;
+
+	if (!x || y->id >= t->n || t->reads[y->id] != t->factor[y->id])
+		return;
+	struct value *in[2] = {x, compute(t, ONNX_Mul, a, b, n->span)};
+	n->in = memcpy(new_array(t->cx->arena, struct value *, 2), in, sizeof(in));
+	x->uses++;
+	t->reads[x->id]++;
+	t->factor[x->id]++;
+	if (--y->uses)
+		return;
+	y->def->dead = true;
+	x->uses--;
+	t->reads[x->id]--;
+	t->factor[x->id]--;
+}
+
+/* ---- sums ---- */
+
+/* What v, a leaf that only the sum reads, is a multiple of */
+static void take_factor(struct terms *t, struct term *a)
+{
+	struct value *x = a->x = a->leaf;
+
+	a->negative = a->minus;
+	if (!moves(t, x))
+		return;
+	if (x->uses == 1 && moving_part(t, x->def, &a->factor))
+		a->x = moving_part(t, x->def, &a->factor);
+	for (; a->factor && is_arithmetic(a->x->def, ONNX_Neg); a->negative = !a->negative)
+		a->x = a->x->def->in[0];
+}
+
+/* Adds v, or -v, as terms. false: too many */
+static bool add_terms(struct terms *t, struct sum *s, const struct type *type, struct value *v,
+		      bool minus)
+{
+	struct term todo[MAX_SUM] = {{.leaf = v, .minus = minus}};
+
+	for (uint32_t n = 1; n > 0;) {
+		struct term a = todo[--n];
+		struct node *d = a.leaf->def;
+		bool neg = is_arithmetic(d, ONNX_Neg), less = is_arithmetic(d, ONNX_Sub);
+		if (moves(t, a.leaf) && a.leaf->uses == 1 &&
+		    same_dims(t->cx, a.leaf->type, *type) &&
+		    (neg || less || is_arithmetic(d, ONNX_Add))) {
+			if (s->ninner == MAX_SUM || n + d->nin > MAX_SUM)
+				return false;
+			s->inner[s->ninner++] = d;
+			for (uint32_t i = d->nin; i-- > 0; n++)
+				todo[n] = (struct term){.leaf = d->in[i],
+							.minus = a.minus != (neg || (less && i))};
+		} else if (s->n == MAX_SUM) {
+			return false;
+		} else {
+			take_factor(t, &a);
+			s->at[s->n++] = a;
+		}
+	}
+	return true;
+}
+
+static struct value *one_of(struct terms *t, enum dtype dtype, struct span span)
+{
+	struct tensor *one = tensor_new(t->cx, dtype, 0, NULL);
+	void *data = arena_alloc(t->cx->arena, dtypes[dtype].size);
+
+	tensor_convert(dtype, data, DT_FLOAT64, &(double){1}, 1);
+	one->data = data;
+	return graph_constant(t->cx, one, span);
+}
+
+/* a becomes the sum of a and b, which are of the same x. */
+static void join(struct terms *t, struct term *a, const struct term *b, struct span span)
+{
+	enum dtype dtype = (enum dtype)a->x->type.dtype;
+	struct value *k = a->factor ? a->factor : one_of(t, dtype, span);
+	struct value *more = b->factor ? b->factor : one_of(t, dtype, span);
+
+	if (a->negative == b->negative)
+		a->factor = compute(t, ONNX_Add, k, more, span);
+	else if (a->negative)
+		a->factor = compute(t, ONNX_Sub, more, k, span);
+	else
+		a->factor = compute(t, ONNX_Sub, k, more, span);
+	a->negative = a->negative && b->negative;
+	a->joined = true;
+}
+
+/* Is v a row of zeros, as the derivatives of what nobody reads are? */
+static bool is_zero(const struct value *v)
+{
+	for (int i = 0; i < MAX_BEHIND && v->def && !v->def->as_written; i++) {
+		const struct node *d = v->def;
+		if (!(is_onnx(d, ONNX_Gather) && !d->exact) && !is_onnx(d, ONNX_Expand) &&
+		    !is_onnx(d, ONNX_Slice) && !is_onnx(d, ONNX_Squeeze) &&
+		    !is_onnx(d, ONNX_Unsqueeze) && !is_onnx(d, ONNX_Reshape) &&
+		    !is_onnx(d, ONNX_Transpose))
+			return false;
+		v = d->in[0];
+	}
+	if (!v->data || !v->data->data || (v->data->name && v->name) ||
+	    !is_float((enum dtype)v->type.dtype))
+		return false;
+	uint64_t count = v->data->splat ? 1 : v->data->count;
+	for (uint64_t i = 0; i < count && count <= MAX_ZEROS; i++)
+		if (tensor_float(v->data, i) != 0)
+			return false;
+	return count > 0 && count <= MAX_ZEROS;
+}
+
+/* Leaves zeros out. false: there are none */
+static bool drop_zeros(struct terms *t, struct sum *s, const struct type *type)
+{
+	uint32_t n = 0;
+	bool whole = false;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		whole |= moves(t, s->at[i].leaf) && same_dims(t->cx, s->at[i].leaf->type, *type);
+	for (uint32_t i = 0; i < s->n && whole; i++)
+		if (moves(t, s->at[i].leaf) || !is_zero(s->at[i].leaf))
+			s->at[n++] = s->at[i];
+	bool any = whole && n < s->n;
+	s->n = whole ? n : s->n;
+	return any;
+}
+
+/* Joins terms of the same x, products with others. false: there are none */
+static bool join_terms(struct terms *t, struct sum *s, const struct type *type, struct span span)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct term *a = &s->at[i];
+		if (!moves(t, a->x) || !same_dims(t->cx, a->x->type, *type))
+			continue;
+		for (uint32_t j = i + 1; j < s->n; j++) {
+			if (s->at[j].x != a->x || (!a->factor && !s->at[j].factor))
+				continue;
+			join(t, a, &s->at[j], span);
+			s->at[j--] = s->at[--s->n];
+			any = true;
+		}
+	}
+	return any;
+}
+
+static void set_node(struct terms *t, struct node *n, enum onnx_id op, struct value *a,
+		     struct value *b)
+{
+	struct value *in[2] = {a, b};
+
+	n->onnx = onnx_find(op, t->cx->opt.opset);
+	n->in = memcpy(new_array(t->cx->arena, struct value *, 2), in, sizeof(in));
+	n->nin = b ? 2 : 1;
+}
+
+/* n becomes the last node of the sum. */
+static void write_sum(struct terms *t, struct node *n, struct sum *s)
+{
+	struct term *a = s->at;
+	uint32_t first = 0, last;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		if (!a[i].joined)
+			continue;
+		a[i].minus = a[i].negative;
+		a[i].x->uses++;
+		if (s->n > 1)
+			a[i].leaf = compute(t, ONNX_Mul, a[i].x, a[i].factor, n->span);
+	}
+	while (first < s->n && a[first].minus)
+		first++;
+	bool negative = first == s->n;
+	first = negative ? 0 : first;
+	last = first == s->n - 1 ? s->n - 2 : s->n - 1;
+	if (s->n == 1 && !a->joined) {
+		set_node(t, n, negative ? ONNX_Neg : ONNX_Identity, a->leaf, NULL);
+		return;
+	} else if (s->n == 1) {
+		if (negative)
+			a->factor = compute(t, ONNX_Neg, a->factor, NULL, n->span);
+		set_node(t, n, ONNX_Mul, a->x, a->factor);
+		return;
+	}
+	struct value *all = a[first].leaf;
+	for (uint32_t i = 0; i < s->n; i++) {
+		enum onnx_id op = a[i].minus && !negative ? ONNX_Sub : ONNX_Add;
+		if (i == last && !negative)
+			set_node(t, n, op, all, a[i].leaf);
+		else if (i != first)
+			all = compute(t, op, all, a[i].leaf, n->span);
+	}
+	if (negative)
+		set_node(t, n, ONNX_Neg, all, NULL);
+}
+
+/* n, a sum, with the terms of the same x joined */
+static void join_sum(struct terms *t, struct node *n)
+{
+	struct sum s = {.n = 0};
+	const struct type *type = &n->out[0]->type;
+	bool less = is_arithmetic(n, ONNX_Sub);
+
+	if (!moves(t, n->out[0]) || !(less || is_arithmetic(n, ONNX_Add)) ||
+	    !add_terms(t, &s, type, n->in[0], false) || !add_terms(t, &s, type, n->in[1], less))
+		return;
+	bool any = drop_zeros(t, &s, type);
+	if (!join_terms(t, &s, type, n->span) && !any)
+		return;
+	write_sum(t, n, &s);
+	for (uint32_t i = 0; i < s.ninner; i++)
+		s.inner[i]->dead = true;
+}
+
+/* ---- bodies ---- */
+
+/* Says which values of the body move. Gives the number of nodes. */
+static uint32_t find_moving(struct terms *t)
+{
+	struct block *body = t->body;
+	uint32_t count = 0;
+
+	for (uint32_t i = 2; i < body->params.len; i++)
+		t->moves[body->params.at[i]->id] = true;
+	for (struct node *n = body->first; n; n = n->next, count++) {
+		bool any = onnx_has_blocks(n->onnx);
+		for (uint32_t i = 0; i < n->nin; i++)
+			any |= n->in[i] && moves(t, n->in[i]);
+		for (uint32_t i = 0; i < n->nout; i++)
+			t->moves[n->out[i]->id] = any;
+	}
+	for (struct node *n = body->first; n; n = n->next) {
+		struct value *factor, *x = moving_part(t, n, &factor);
+		for (uint32_t i = 0; i < n->nin; i++)
+			if (n->in[i])
+				t->reads[n->in[i]->id]++;
+		if (x)
+			t->factor[x->id]++;
+	}
+	for (uint32_t i = 0; i < body->results.len && i + 2 < body->params.len + 1u; i++)
+		t->reads[body->results.at[i]->id]++; /* the next states */
+	return count;
+}
+
+static void rewrite_body(struct terms *t)
+{
+	uint32_t count = find_moving(t), len = 0;
+	struct node **all = new_array(t->cx->scratch, struct node *, 2 * (size_t)count + 1);
+
+	for (struct node *n = t->body->first; n; n = n->next)
+		all[len++] = n;
+	for (uint32_t i = 0; i < count; i++) {
+		t->before = i ? all[i - 1] : NULL;
+		join_factors(t, all[i]);
+	}
+	for (uint32_t i = count; i-- > 0;) {
+		t->before = i ? all[i - 1] : NULL;
+		if (!all[i]->dead)
+			join_sum(t, all[i]);
+	}
+	for (struct node *n = t->body->first; n; n = n->next)
+		t->body->last = n;
+}
+
+/* Does no step of the loop decide whether it is the last one? What goes on until it is exact
+ * enough, as the library's functions do, stays as it was written. */
+static bool counts_steps(const struct node *loop)
+{
+	const struct block *body = loop_body(loop);
+	const struct value *go = body->results.at[0];
+
+	while (is_onnx(go->def, ONNX_Identity))
+		go = go->def->in[0];
+	return loop->in[0] && go == body->params.at[1];
+}
+
+/* Blocks nest as the user's loops and ifs do: this may recurse. */
+static void rewrite_bodies(struct terms *t, struct block *k)
+{
+	for (struct node *n = k->first; n; n = n->next) {
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				rewrite_bodies(t, n->attrs[i].u.block);
+		if (is_onnx(n, ONNX_Loop) && !n->as_written && counts_steps(n)) {
+			t->body = loop_body(n);
+			rewrite_body(t);
+		}
+	}
+}
+
+void loop_terms(struct ctx *cx, struct graph *g)
+{
+	struct terms t = {.cx = cx, .n = cx->next_id};
+
+	if (!cx->opt.reassociate || cx->opt.signed_zeros || !rewrite_is_on(cx, PASS_LINEAR))
+		return;
+	t.moves = new_array(cx->scratch, bool, t.n + 1);
+	t.factor = new_array(cx->scratch, uint32_t, t.n + 1);
+	t.reads = new_array(cx->scratch, uint32_t, t.n + 1);
+	rewrite_bodies(&t, g->block);
+}
