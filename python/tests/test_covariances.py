@@ -57,7 +57,7 @@ def graph(n, value, dtype="float64"):
     return [k], [v, pytensor.grad(v, k)]
 
 
-KINDS = [{}, {"logs": 8.0}, {"form": -1.5}, {"logs": -2.0, "form": 0.25}, {"logs": 0.0}, {"form": 0.0}]
+KINDS = [{"logs": 8.0}, {"logs": -2.0, "form": 0.25}, {"logs": 0.0}, {"form": 0.0}]
 
 
 @pytest.mark.parametrize("n, columns, kinds", [
@@ -84,8 +84,7 @@ def test_as_in_pytensor():
         np.testing.assert_allclose(g, w, rtol=1e-12)
 
 
-@pytest.mark.parametrize("low", [-7.0, -10.0])
-@pytest.mark.parametrize("n", [4, 30])
+@pytest.mark.parametrize("n, low", [(4, -10.0), (30, -7.0)])
 def test_nearly_singular(n, low):
     """As accurate as the two solves, which --math=exact takes."""
     rng = np.random.default_rng(n)
@@ -133,10 +132,6 @@ def of_weighted_logs(k):
     return pt.sum(pt.log(pt.diag(cholesky(k))) * Y)
 
 
-def of_factor(k):
-    return pt.sum(cholesky(k) * np.outer(Y, Z))
-
-
 def of_bilinear_form(k):
     c = cholesky(k)
     return pt.sum(solve_triangular(c, Y, lower=True) * solve_triangular(c, Z, lower=True)) + pt.sum(pt.log(pt.diag(c)))
@@ -157,13 +152,9 @@ def of_transposed_system(k):
     return pt.sum(solve_triangular(c.T, Y, lower=False) ** 2) + pt.sum(pt.log(pt.diag(c)))
 
 
-def of_matrices_of_batch(k):
-    return pt.sum(pt.stack([log_density(k + np.eye(3) * i, Y) for i in range(2)]))
-
-
 @pytest.mark.parametrize("value", [
-    of_other_factor, of_two_forms, of_weighted_logs, of_factor, of_bilinear_form, of_upper_factor, of_unit_triangle,
-    of_transposed_system, of_matrices_of_batch])  # fmt: skip
+    of_other_factor, of_two_forms, of_weighted_logs, of_bilinear_form, of_upper_factor, of_unit_triangle,
+    of_transposed_system])  # fmt: skip
 def test_what_only_looks_like_it(value):
     inputs, outputs = graph(3, value)
     k = positive_definite(np.random.default_rng(2), 3)

@@ -265,7 +265,8 @@ struct gradient {
 	struct value *t;   /* the last solve */
 	struct value *p;   /* L' D */
 	struct value *a;   /* the quadratic form's; NULL: none */
-	bool is_column;    /* A B' is a column times a row, not a product */
+	struct value *bt;  /* B' */
+	int64_t columns;   /* of A */
 	int64_t n;         /* rows */
 	double log_k, a_k; /* of W W' and of A A' */
 };
@@ -290,8 +291,13 @@ static bool solves(struct ctx *cx, const struct gradient *g, struct value *a, st
 
 	if (t->rank < 2 || t->rank != g->u->type.rank || !is_solve(cx, x.root) || !in_order(&x))
 		return false;
+	if (bt->type.rank != t->rank || bt->type.dtype != t->dtype ||
+	    !dim_eq(cx, bt->type.dims[t->rank - 1], t->dims[t->rank - 2]) ||
+	    !dim_eq(cx, bt->type.dims[t->rank - 2], t->dims[t->rank - 1]))
+		return false;
 	for (uint32_t i = 0; i + 1 < t->rank; i++)
-		if (!dim_eq(cx, t->dims[i], g->u->type.dims[i]))
+		if (!dim_eq(cx, t->dims[i], g->u->type.dims[i]) ||
+		    (i + 2 < t->rank && !dim_eq(cx, bt->type.dims[i], t->dims[i])))
 			return false;
 	if (!dim_is_one(cx, t->dims[t->rank - 1])) {
 		if (y.rank < 2)
@@ -325,7 +331,6 @@ static bool take_term(struct ctx *cx, struct gradient *g, const struct parts *p,
 	}
 	if (g->a || p->n < 1 || p->n > 2)
 		return false;
-	g->is_column = p->n == 2;
 	if (p->n == 1) {
 		if (!is_product(a))
 			return false;
@@ -336,10 +341,13 @@ static bool take_term(struct ctx *cx, struct gradient *g, const struct parts *p,
 		a = p->at[1];
 	}
 	g->a = a;
-	if (!solves(cx, g, a, b, &k))
+	g->bt = b;
+	if (!solves(cx, g, a, b, &k) ||
+	    !dim_is_const(cx, a->type.dims[a->type.rank - 1], &g->columns) ||
+	    g->columns > MAX_SIDE || (p->n == 2 && g->columns != 1))
 		return false;
 	g->a_k = sign * p->k * k;
-	return !g->is_column || dim_is_one(cx, a->type.dims[a->type.rank - 1]);
+	return true;
 }
 
 /* Takes the terms of D. */
@@ -449,21 +457,53 @@ static struct value *swapped(struct pass *p, struct value *v)
 	return make(p, &op_table[OP_MatrixTranspose], NULL, v, NULL, v->span);
 }
 
-/* k (c - h I) for a matrix c, or NULL for 0, as a constant like v */
-static struct value *constant(struct pass *p, const struct value *v, const struct tensor *c,
-			      double k, double h, int64_t n)
+/* A constant of v's dtype */
+static struct value *constant(struct pass *p, const struct value *v, const double *x, int rank,
+			      int64_t rows, int64_t columns)
 {
-	int64_t shape[2] = {n, n}, count = c || h ? n * n : 1;
-	double *x = new_array(p->cx->scratch, double, count + 1);
 	enum dtype dtype = (enum dtype)v->type.dtype;
-	struct tensor *t = tensor_new(p->cx, dtype, count > 1 ? 2 : 0, shape);
-	void *data = arena_alloc(p->cx->arena, (size_t)count * dtypes[dtype].size + 16);
+	uint64_t count = (uint64_t)rows * (uint64_t)columns;
+	struct tensor *t =
+		tensor_new(p->cx, dtype, rank, rank == 2 ? (int64_t[]){rows, columns} : &columns);
+	void *data = arena_alloc(p->cx->arena, count * dtypes[dtype].size + 16);
 
-	for (int64_t i = 0; i < count; i++)
-		x[i] = k * ((c ? element(c, i) : h ? 0 : 1) - (h && i % (n + 1) == 0 ? h : 0));
-	tensor_convert(dtype, data, DT_FLOAT64, x, (uint64_t)count);
+	tensor_convert(dtype, data, DT_FLOAT64, x, count);
 	t->data = data;
 	return graph_constant(p->cx, t, v->span);
+}
+
+/* k (c - I / 2) */
+static struct value *halved(struct pass *p, const struct value *v, const struct tensor *c, double k,
+			    int64_t n)
+{
+	double *x = new_array(p->cx->scratch, double, n *n + 1);
+
+	for (int64_t i = 0; i < n * n; i++)
+		x[i] = k * (element(c, i) - (i % (n + 1) == 0 ? 0.5 : 0));
+	return constant(p, v, x, 2, n, n);
+}
+
+static struct value *identity(struct pass *p, const struct value *v, int64_t n)
+{
+	double *x = new_array(p->cx->scratch, double, n *n + 1);
+
+	for (int64_t i = 0; i < n; i++)
+		x[i * (n + 1)] = 1;
+	return constant(p, v, x, 2, n, n);
+}
+
+/* W, or [W, A] */
+static struct value *solve(struct pass *p, const struct gradient *g, struct span span)
+{
+	struct value *right = identity(p, g->u, g->n);
+	struct cv *axis = new (p->cx->arena, struct cv);
+
+	if (g->a) {
+		*axis = (struct cv){.kind = CV_INT, .u.i = g->u->type.rank - 1u};
+		right = make(p, &op_table[OP_Second], NULL, g->u, right, span);
+		right = make(p, &op_table[OP_Join], axis, right, swapped(p, g->bt), span);
+	}
+	return make(p, g->t->def->op, g->t->def->props, g->u, right, span);
 }
 
 /* n, which is R, becomes a product with the mask. */
@@ -471,30 +511,21 @@ static void take_place(struct pass *p, const struct gradient *g, struct node *n,
 		       const struct tensor *mask)
 {
 	const struct node *product = g->p->def;
-	struct value *sum = NULL, *a = g->a, *w;
+	struct value *all = g->log_k != 0 ? solve(p, g, n->span) : g->a, *left = all;
 	double k = g->log_k != 0 ? g->log_k : g->a_k;
 
-	if (a) {
-		struct value *b = swapped(p, a);
-		if (g->a_k != k && g->a_k != -k)
-			a = make(p, &op_table[OP_Mul], NULL, a,
-				 constant(p, a, NULL, g->a_k / k, 0, g->n), n->span);
-		sum = g->is_column ? make(p, &op_table[OP_Mul], NULL, a, b, n->span)
-				   : make(p, product->op, product->props, a, b, n->span);
-	}
-	if (g->log_k != 0) {
-		w = make(p, g->t->def->op, g->t->def->props, g->u,
-			 constant(p, g->u, NULL, -1, 1, g->n), n->span);
-		w = make(p, product->op, product->props, w, swapped(p, w), n->span);
-		sum = !sum ? w
-			   : make(p, &op_table[g->a_k == -k ? OP_Sub : OP_Add], NULL, w, sum,
-				  n->span);
+	if (g->a && g->a_k != k) {
+		double *scale = new_array(p->cx->scratch, double, g->n + g->columns + 1);
+		for (int64_t i = 0; i < g->n + g->columns; i++)
+			scale[i] = i < g->n ? 1 : g->a_k / k;
+		left = make(p, &op_table[OP_Mul], NULL, all,
+			    constant(p, all, scale, 1, 1, g->n + g->columns), n->span);
 	}
 	n->op = &op_table[OP_Mul];
 	n->nin = 2;
 	n->in = new_array(p->cx->arena, struct value *, 2);
-	n->in[0] = sum;
-	n->in[1] = constant(p, sum, mask, k, 0.5, g->n);
+	n->in[0] = make(p, product->op, product->props, left, swapped(p, all), n->span);
+	n->in[1] = halved(p, all, mask, k, g->n);
 }
 
 /* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
