@@ -257,6 +257,28 @@ static struct value *negative(struct build *b, struct value *x)
 	return NULL;
 }
 
+/* Exp(x) twice or once more: exp(x + x) is exp(x) ** 2, and exp(-x) is 1 / exp(x), as the gradients
+ * by the logarithm of a scale have them. A result below the smallest normal number may be 0. */
+static struct value *exponential(struct build *b, struct value *x)
+{
+	const struct node *n = x->def;
+	struct value *e = NULL, *y = negated(x);
+	uint32_t i;
+	double k;
+
+	if (!b->cx->opt.reassociate || b->cse->shared->expanding || x->type.dtype == DT_FLOAT16)
+		return NULL;
+	if (is_onnx(n, ONNX_Add) && n->in[0] == n->in[1])
+		e = find_made(b, ONNX_Exp, n->in[0], NULL);
+	else if (is_by_number(x, ONNX_Mul, &i, &k) && k == 2)
+		e = find_made(b, ONNX_Exp, n->in[1 - i], NULL);
+	if (e)
+		return emit_(b, ONNX_Mul, e, e);
+	y = y ? y : find_made(b, ONNX_Neg, x, NULL);
+	e = y ? find_made(b, ONNX_Exp, y, NULL) : NULL;
+	return e ? emit_(b, ONNX_Reciprocal, e) : NULL;
+}
+
 static struct value *power(struct build *b, struct value **in)
 {
 	double k;
@@ -491,6 +513,8 @@ struct value *by_algebra(struct build *b, const struct onnx_op *op, struct value
 		return negative(b, in[0]);
 	case ONNX_Abs:
 		return absolute(b, in[0]);
+	case ONNX_Exp:
+		return exponential(b, in[0]);
 	case ONNX_Pow:
 		return power(b, in);
 	default:

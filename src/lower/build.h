@@ -111,7 +111,8 @@ void attr_tensor(struct build *b, const char *name, const struct tensor *t);
 void attr_block(struct build *b, const char *name, struct block *v);
 /* One ONNX node through the legaliser; emitting the same node twice gives the same value. */
 struct value *emit(struct build *b, enum onnx_id op, struct value **in, uint32_t nin);
-/* What op(x, y) without attributes gave before, here or in an outer block; NULL: no such node */
+/* What op(x, y) without attributes gave before, here or in an outer block, or op(x) if y is NULL;
+ * NULL: no such node */
 struct value *find_made(struct build *b, enum onnx_id op, struct value *x, struct value *y);
 void emit_n(struct build *b, enum onnx_id op, struct value **in, uint32_t nin, struct value **out,
 	    uint32_t nout);

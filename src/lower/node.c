@@ -257,7 +257,8 @@ static struct node *cse_find(struct build *b, const struct node *key, uint32_t h
 struct value *find_made(struct build *b, enum onnx_id op, struct value *x, struct value *y)
 {
 	struct value *in[2] = {x, y};
-	struct node key = {.onnx = onnx_nearest(op, b->opset), .in = in, .nin = 2, .nout = 1};
+	struct node key = {
+		.onnx = onnx_nearest(op, b->opset), .in = in, .nin = y ? 2 : 1, .nout = 1};
 	const struct node *found = b->cx->opt.cse ? cse_find(b, &key, node_hash(&key)) : NULL;
 
 	return found ? found->out[0] : NULL;
