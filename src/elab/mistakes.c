@@ -6,7 +6,7 @@
 #include "elab/internal.h"
 
 /* Is the value float64 because its numbers were stored so? Not one number: that was written so. */
-static bool is_weight(const struct value *v)
+static bool is_float64_tensor(const struct value *v)
 {
 	return v && v->data && v->type.rank && v->type.dtype == DT_FLOAT64;
 }
@@ -30,7 +30,7 @@ static void warn_float64(struct elab *e, const struct node *n, struct span s)
 	const struct value *weight = NULL, *single = NULL;
 
 	for (uint32_t i = 0; i < n->nin; i++) {
-		weight = is_weight(n->in[i]) ? n->in[i] : weight;
+		weight = is_float64_tensor(n->in[i]) ? n->in[i] : weight;
 		single = n->in[i] && n->in[i]->type.dtype == DT_FLOAT32 ? n->in[i] : single;
 	}
 	if (weight && single && n->nout == 1 && n->out[0]->type.dtype == DT_FLOAT64 &&

@@ -132,6 +132,17 @@ struct attr {
 	} u;
 };
 
+/* A tensor that the user gave by file or pointer and has a name for: in the model it keeps its
+ * name, dims and dtype, so nothing is folded into it. */
+static inline bool is_weight(const struct value *v)
+{
+	return v->data && v->data->name && v->name;
+}
+static inline bool is_constant(const struct value *v)
+{
+	return v && v->data && v->data->data && !is_weight(v);
+}
+
 /* graph.c */
 struct value *graph_value(struct ctx *cx, struct type t, struct span s);
 struct value *graph_constant(struct ctx *cx, const struct tensor *t, struct span s);

@@ -311,17 +311,6 @@ struct value *if_node(struct build *b, struct value *cond, struct block *yes, st
 struct node *loop_node(struct build *b, struct block *body, struct value **in, uint32_t nin,
 		       const struct type *types, uint32_t nout);
 
-/* A tensor that the user gave by file or pointer and has a name for: in the model it keeps its
- * name, dims and dtype, so nothing is folded into it. */
-static inline bool is_weight(const struct value *v)
-{
-	return v->data && v->data->name && v->name;
-}
-static inline bool is_constant(const struct value *v)
-{
-	return v && v->data && v->data->data && !is_weight(v);
-}
-
 static inline struct type type_of(enum dtype t, uint32_t rank, dim *dims)
 {
 	return (struct type){.dtype = (uint8_t)t, .rank = (uint8_t)rank, .dims = dims};

@@ -11,8 +11,7 @@
 
 static bool is_number(const struct value *v, double *k)
 {
-	if (!v->data || !v->data->data || (v->data->name && v->name) || v->data->count != 1 ||
-	    !is_float((enum dtype)v->type.dtype))
+	if (!is_constant(v) || v->data->count != 1 || !is_float((enum dtype)v->type.dtype))
 		return false;
 	*k = tensor_float(v->data, 0);
 	return true;

@@ -21,7 +21,7 @@ enum rewrite_pass {
 bool rewrite_is_on(const struct ctx *cx, enum rewrite_pass pass);
 /* loop_*.c: loops that carry and compute less in each step */
 void rewrite_loops(struct ctx *cx, struct graph *g);
-/* rewrite.c: ONNX-level rewrites, each named and switchable */
+/* rewrite.c: rewrites of single nodes (node_*.c), each named and switchable */
 void rewrite(struct ctx *cx, struct graph *g);
 /* Drops nodes that nothing reads, counts who reads the others, and notes their operators. */
 void drop_unread(struct ctx *cx, struct graph *g);

@@ -36,7 +36,7 @@ static const struct tensor *constant_behind(const struct value *v)
 {
 	for (int i = 0; i < MAX_VIEWS && v->def && v->def->op == &op_table[OP_ExpandDims]; i++)
 		v = v->def->in[0];
-	return v->data && v->data->data && !(v->data->name && v->name) ? v->data : NULL;
+	return is_constant(v) ? v->data : NULL;
 }
 
 /* The constant bools that n, of region g, chooses by for each place; NULL: it is no such Switch */

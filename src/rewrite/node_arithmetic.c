@@ -1,0 +1,266 @@
+/*
+ * node_arithmetic.c: rewrites of arithmetic to fewer or cheaper nodes: A @ B + c is a Gemm, 1 / x a
+ * Reciprocal, max(x, 0) a Relu, x + 0 is x. What lowering can see when it makes a node is in
+ * lower/algebra.c; here stand rewrites that need to know who else reads an input, or that come
+ * about by other rewrites.
+ */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "rewrite/nodes.h"
+#include "target/target.h"
+
+/* Does c broadcast to the matrix type t without changing it? */
+static bool adds_to(struct ctx *cx, const struct type *c, const struct type *t)
+{
+	int64_t one;
+
+	if (c->rank > 2 || c->dtype != t->dtype)
+		return false;
+	for (uint32_t i = 0; i < c->rank; i++) {
+		dim d = c->dims[c->rank - 1 - i];
+		if (!dim_eq(cx, d, t->dims[1 - i]) && !(dim_is_const(cx, d, &one) && one == 1))
+			return false;
+	}
+	return true;
+}
+
+/* MatMul of matrices + C is one Gemm. */
+struct value *make_gemm(struct ctx *cx, struct node *n)
+{
+	const struct type *t = &n->out[0]->type;
+
+	if (t->rank != 2 || (t->dtype != DT_FLOAT32 && t->dtype != DT_FLOAT64))
+		return NULL;
+	for (int i = 0; i < 2; i++) {
+		struct value *m = n->in[i], *c = n->in[1 - i];
+		if (!same_type(cx, &m->type, t) || !is_op(m, ONNX_MatMul) ||
+		    (m->uses & ~IS_RESULT) != 1 || m->uses & IS_RESULT)
+			continue;
+		struct value *a = current(m->def->in[0]), *b = current(m->def->in[1]);
+		if (a->type.rank != 2 || b->type.rank != 2 || !adds_to(cx, &c->type, t))
+			continue;
+		const struct onnx_op *gemm = find_kernel(cx, ONNX_Gemm, t->dtype, 3);
+		if (!gemm)
+			return NULL;
+		become(cx, n, gemm, a, b, c);
+		return NULL;
+	}
+	return NULL;
+}
+
+/* What a weight was before it got other dims, as the runtime will see it. */
+static const struct value *behind_shape(const struct value *v)
+{
+	for (int steps = 0; steps < 8; steps++) {
+		if (!is_op(v, ONNX_Unsqueeze) && !is_op(v, ONNX_Squeeze) &&
+		    !is_op(v, ONNX_Reshape) && !is_op(v, ONNX_Expand) && !is_op(v, ONNX_Cast))
+			break;
+		v = current(v->def->in[0]);
+	}
+	return v;
+}
+
+/* 1 / x is Reciprocal: of (1 / x) * y ONNX Runtime would make y / x, which rounds differently. */
+struct value *make_reciprocal(struct ctx *cx, struct node *n)
+{
+	const struct tensor *one = behind_shape(n->in[0])->data;
+	enum dtype t = n->in[1]->type.dtype;
+
+	if (!one || !one->count || (!one->splat && one->count > 1) || !is_float(t) ||
+	    tensor_float(one, 0) != 1 || !same_type(cx, &n->in[1]->type, &n->out[0]->type))
+		return NULL;
+	const struct onnx_op *op = find_kernel(cx, ONNX_Reciprocal, t, 1);
+	if (!op)
+		return NULL;
+	become(cx, n, op, n->in[1]);
+	return NULL;
+}
+
+static bool is_zero(const struct value *v)
+{
+	v = behind_shape(v);
+	return is_constant(v) && v->data->count == 1 && is_float((enum dtype)v->type.dtype) &&
+	       tensor_float(v->data, 0) == 0;
+}
+
+/* x + 0 and x - 0, and 0 - x, which is Neg: what a choice is that was left out, for one */
+struct value *drop_zero(struct ctx *cx, struct node *n)
+{
+	bool sum = is_onnx(n, ONNX_Add);
+	enum dtype t = (enum dtype)n->out[0]->type.dtype;
+
+	if (cx->opt.signed_zeros || n->as_written)
+		return NULL;
+	for (int i = 0; i < 2; i++) {
+		struct value *x = n->in[1 - i];
+		if (!is_zero(n->in[i]) || !same_type(cx, &x->type, &n->out[0]->type))
+			continue;
+		if (sum || i == 1)
+			return x;
+		const struct onnx_op *neg = find_kernel(cx, ONNX_Neg, t, 1);
+		if (neg)
+			become(cx, n, neg, x);
+		return NULL;
+	}
+	return NULL;
+}
+
+/* Where(c, x, 0) + Where(c, 0, y) is Where(c, x, y): a diagonal and what is beside it, for one. */
+struct value *join_choices(struct ctx *cx, struct node *n)
+{
+	const struct type *t = &n->out[0]->type;
+	const struct node *w[2];
+
+	for (int i = 0; i < 2; i++) {
+		w[i] = n->in[i]->def;
+		if (!is_op(n->in[i], ONNX_Where) || w[i]->as_written || n->in[i]->uses != 1 ||
+		    !same_type(cx, &n->in[i]->type, t))
+			return NULL;
+	}
+	struct value *c = current(w[0]->in[0]);
+	if (cx->opt.signed_zeros || n->as_written || c != current(w[1]->in[0]) ||
+	    !same_dims(cx, c->type, *t))
+		return NULL;
+	for (int i = 0; i < 2; i++) {
+		if (!is_zero(current(w[i]->in[2])) || !is_zero(current(w[1 - i]->in[1])))
+			continue;
+		become(cx, n, w[i]->onnx, c, current(w[i]->in[1]), current(w[1 - i]->in[2]));
+		return NULL;
+	}
+	return NULL;
+}
+
+/* Neither NaN nor infinite is what lies below infinity: Less(Abs(x), inf). */
+struct value *make_finite(struct ctx *cx, struct node *n)
+{
+	struct value *either = n->in[0], *x[2];
+	struct node *m = either->def;
+
+	if (!is_op(either, ONNX_Or) || (either->uses & ~IS_RESULT) != 1 || either->uses & IS_RESULT)
+		return NULL;
+	x[0] = current(m->in[0]);
+	x[1] = current(m->in[1]);
+	int nan = is_op(x[0], ONNX_IsNaN) ? 0 : 1;
+	if (!is_op(x[nan], ONNX_IsNaN) || !is_op(x[1 - nan], ONNX_IsInf) || x[1 - nan]->def->nattrs)
+		return NULL;
+	struct value *v = current(x[nan]->def->in[0]);
+	if (v != current(x[1 - nan]->def->in[0]))
+		return NULL;
+	enum dtype types[2] = {v->type.dtype, v->type.dtype}, result[1] = {DT_BOOL};
+	const struct onnx_op *abs = find_kernel(cx, ONNX_Abs, types[0], 1);
+	const struct onnx_op *less = onnx_find(ONNX_Less, cx->opt.opset);
+	if (!abs || !kernel_exists(cx->opt.target, less, types, 2, result, 1))
+		return NULL;
+	struct tensor *t = tensor_new(cx, types[0], 0, NULL);
+	const double inf = INFINITY;
+	void *data = arena_alloc(cx->arena, 16);
+	tensor_convert(types[0], data, DT_FLOAT64, &inf, 1);
+	t->data = data;
+	become(cx, m, abs, v);
+	either->type = v->type;
+	become(cx, n, less, either, graph_constant(cx, t, n->span));
+	return NULL;
+}
+
+/* Is v a constant that is, but for the sign, the largest finite number or infinite? */
+static bool is_huge(const struct value *v, double largest)
+{
+	return is_constant(v) && v->data->count == 1 && fabs(tensor_float(v->data, 0)) >= largest;
+}
+
+/* Is n, a reduction, one of x that keeps the axes with length 1? */
+static bool keeps_axes(const struct node *n, const struct value *x)
+{
+	const struct attr *keep = find_attr(n, "keepdims");
+
+	return current(n->in[0]) == x && (!keep || keep->u.i);
+}
+
+/*
+ * Is m the maximum of x along the axes along which s is the sum of e? For NaN m may be what is NaN,
+ * and for infinities the largest finite number: Where(IsNaN(q), q, Clip(ReduceMax(x), -k, k))
+ */
+static bool is_maximum(struct value *m, const struct value *x, const struct node *sum,
+		       const struct value *e)
+{
+	double largest = x->type.dtype == DT_FLOAT64 ? DBL_MAX : FLT_MAX;
+	int of_max[MAX_RANK], of_sum[MAX_RANK];
+
+	if (is_op(m, ONNX_Where)) {
+		struct value *is_nan = current(m->def->in[0]), *q = current(m->def->in[1]);
+		if (!is_op(is_nan, ONNX_IsNaN) || current(is_nan->def->in[0]) != q)
+			return false;
+		m = current(m->def->in[2]);
+	}
+	if (is_op(m, ONNX_Clip)) {
+		const struct node *clip = m->def;
+		if (clip->nin != 3 || !is_huge(current(clip->in[1]), largest) ||
+		    !is_huge(current(clip->in[2]), largest))
+			return false;
+		m = current(clip->in[0]);
+	}
+	if (!is_op(m, ONNX_ReduceMax) || !keeps_axes(m->def, x) || !keeps_axes(sum, e))
+		return false;
+	int n = onnx_reduced_axes(m->def, of_max);
+	return n > 0 && n == onnx_reduced_axes(sum, of_sum) &&
+	       !memcmp(of_max, of_sum, (size_t)n * sizeof(*of_max));
+}
+
+/*
+ * exp(x - (log(s) + m)), where s is the sum of e = exp(x - m) and m the maximum of x, is e / s: the
+ * gradient of LogSumExp takes one exponential then, of which each costs as much as ten additions.
+ * Where x has infinities or NaN both are NaN. Of another m, e could be infinite.
+ */
+struct value *divide_by_sum(struct ctx *cx, struct node *n)
+{
+	struct value *z = n->in[0], *all, *x, *terms[2], *e;
+
+	if (!is_op(z, ONNX_Sub) || n->as_written)
+		return NULL;
+	x = current(z->def->in[0]);
+	all = current(z->def->in[1]);
+	if (!is_op(all, ONNX_Add))
+		return NULL;
+	for (int i = 0; i < 2; i++) {
+		terms[0] = current(all->def->in[i]);
+		terms[1] = current(all->def->in[1 - i]);
+		if (!is_op(terms[0], ONNX_Log))
+			continue;
+		struct value *s = current(terms[0]->def->in[0]);
+		e = is_op(s, ONNX_ReduceSum) ? current(s->def->in[0]) : NULL;
+		if (!e || !is_op(e, ONNX_Exp) || !same_type(cx, &s->type, &all->type) ||
+		    !same_type(cx, &e->type, &n->out[0]->type))
+			continue;
+		const struct value *y = current(e->def->in[0]);
+		if (!is_op(y, ONNX_Sub) || current(y->def->in[0]) != x ||
+		    current(y->def->in[1]) != terms[1] || !is_maximum(terms[1], x, s->def, e))
+			continue;
+		z->uses--;
+		e->uses++;
+		s->uses++;
+		become(cx, n, onnx_find(ONNX_Div, cx->opt.opset), e, s);
+		return NULL;
+	}
+	return NULL;
+}
+
+/* max(x, 0) is Relu, which ONNX Runtime fuses with a Gemm or Conv before it. Of x = -0 it is -0. */
+struct value *make_relu(struct ctx *cx, struct node *n)
+{
+	enum dtype t = n->out[0]->type.dtype;
+	const struct onnx_op *relu = find_kernel(cx, ONNX_Relu, t, 1);
+
+	if (n->nin != 2 || !is_float(t) || cx->opt.signed_zeros || !relu)
+		return NULL;
+	for (int i = 0; i < 2; i++) {
+		const struct tensor *zero = behind_shape(n->in[1 - i])->data;
+		if (!zero || !zero->count || (!zero->splat && zero->count > 1) ||
+		    tensor_float(zero, 0) != 0 || !same_type(cx, &n->in[i]->type, &n->out[0]->type))
+			continue;
+		become(cx, n, relu, n->in[i]);
+		break;
+	}
+	return NULL;
+}

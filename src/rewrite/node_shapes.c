@@ -1,0 +1,321 @@
+/*
+ * node_shapes.c: rewrites of nodes whose results have the elements of an input: Identity, Cast,
+ * Transpose, Reshape, Squeeze, Unsqueeze, Expand, Split. Two such nodes are one, as Reshape(
+ * Reshape(x, s), t) is Reshape(x, t), or none, as Squeeze(Unsqueeze(x, 0), 0) is x; others take in
+ * the node before: Transpose(A @ B) is Transpose(B) @ Transpose(A), where those take no node.
+ */
+#include <string.h>
+
+#include "rewrite/nodes.h"
+
+#define MAX_TURNED (1 << 20) /* elements of a constant that is transposed */
+#define MAX_COPIED 64        /* the same, where others read the constant too */
+
+struct value *drop_identity(struct ctx *cx, struct node *n)
+{
+	(void)cx;
+	if (!(n->out[0]->uses & IS_RESULT))
+		n->in[0]->uses--;
+	return n->in[0];
+}
+
+/* n reads what its input was made of, which has one reader more unless n was the input's last. */
+static void read_behind(struct node *n)
+{
+	struct value *x = n->in[0];
+
+	n->in[0] = current(x->def->in[0]);
+	if (x->uses != 1)
+		n->in[0]->uses++;
+	if (x->uses)
+		x->uses--;
+}
+
+/*
+ * Integers wrap, so that those of fewer bits can be had at once. Floats beyond the range of
+ * integers give what the runtime's conversion from that very dtype gives.
+ */
+bool casts_merge(enum dtype from, enum dtype mid, enum dtype to)
+{
+	if (!dtype_holds(mid, from))
+		return is_int(from) && is_int(mid) && is_int(to) &&
+		       dtypes[to].size <= dtypes[mid].size;
+	if (!is_float(mid) || !is_int(to) || dtypes[from].kind == KIND_BOOL || mid == from)
+		return true;
+	if (is_float(from))
+		return from == DT_FLOAT32 || to != DT_UINT32;
+	return dtype_holds(to, from);
+}
+
+/* Cast to the dtype that is there already; Cast of a Cast that changed nothing. */
+struct value *merge_casts(struct ctx *cx, struct node *n)
+{
+	struct value *x = n->in[0];
+
+	(void)cx;
+	if (x->type.dtype == n->out[0]->type.dtype)
+		return x;
+	if (!is_op(x, ONNX_Cast) ||
+	    !casts_merge(current(x->def->in[0])->type.dtype, x->type.dtype, n->out[0]->type.dtype))
+		return NULL;
+	read_behind(n);
+	return n->in[0]->type.dtype == n->out[0]->type.dtype ? n->in[0] : NULL;
+}
+
+static bool perm_of(const struct node *n, int64_t *perm)
+{
+	const struct attr *a = find_attr(n, "perm");
+	uint32_t rank = n->out[0]->type.rank;
+
+	if (a && a->n != rank)
+		return false;
+	for (uint32_t i = 0; i < rank; i++)
+		perm[i] = a ? a->u.ints[i] : rank - 1 - i;
+	return true;
+}
+
+/* Does the permutation move one axis, and leave the others in their order? */
+static bool moves_one_axis(const int64_t *perm, uint32_t rank)
+{
+	uint32_t from = 0, to = rank;
+
+	while (from < rank && perm[from] == from)
+		from++;
+	while (to > from + 1 && perm[to - 1] == to - 1)
+		to--;
+	bool up = true, down = true;
+	for (uint32_t i = from; i + 1 < to; i++) {
+		up &= perm[i] == i + 1;
+		down &= perm[i + 1] == i;
+	}
+	return up || down;
+}
+
+/* Two moves of an axis stay where both together are another permutation that moves the last axis:
+ * this one takes ONNX Runtime ten times as long as the two. */
+struct value *merge_transposes(struct ctx *cx, struct node *n)
+{
+	int64_t outer[MAX_RANK], inner[MAX_RANK];
+	uint32_t rank = n->out[0]->type.rank;
+	struct value *x = n->in[0];
+	bool identity = true;
+
+	if (!perm_of(n, outer))
+		return NULL;
+	if (is_op(x, ONNX_Transpose) && perm_of(x->def, inner)) {
+		int64_t *both = new_array(cx->arena, int64_t, rank + 1);
+		for (uint32_t i = 0; i < rank; i++)
+			both[i] = inner[outer[i]];
+		if (rank && both[rank - 1] != rank - 1 && !moves_one_axis(both, rank) &&
+		    moves_one_axis(inner, rank) && moves_one_axis(outer, rank))
+			return NULL;
+		memcpy(outer, both, rank * sizeof *both);
+		n->attrs = new (cx->arena, struct attr);
+		*n->attrs =
+			(struct attr){.name = "perm", .kind = AT_INTS, .n = rank, .u.ints = both};
+		n->nattrs = 1;
+		read_behind(n);
+	}
+	for (uint32_t i = 0; i < rank; i++)
+		identity &= outer[i] == i;
+	return identity ? n->in[0] : NULL;
+}
+
+/* Is v a matrix that only its reader reads: a constant, or a Transpose of a matrix? A constant may
+ * have one other reader, as data have that a gradient takes too, or many if it is small. */
+static bool transposes_freely(const struct value *v)
+{
+	int64_t perm[MAX_RANK];
+
+	if (v->type.rank != 2)
+		return false;
+	if (is_op(v, ONNX_Transpose))
+		return v->uses == 1 && perm_of(v->def, perm) && !perm[1];
+	return is_constant(v) && !v->data->splat &&
+	       v->data->count <= (v->uses <= 2 ? MAX_TURNED : MAX_COPIED) &&
+	       dtypes[v->type.dtype].size > 1;
+}
+
+/* The transposed matrix of such a v */
+static struct value *transposed(struct ctx *cx, struct value *v)
+{
+	size_t size = dtypes[v->type.dtype].size;
+
+	if (is_op(v, ONNX_Transpose)) {
+		struct value *x = current(v->def->in[0]);
+		x->uses++;
+		return x;
+	}
+	int64_t m = v->data->shape[0], n = v->data->shape[1];
+	struct tensor *t = tensor_new(cx, (enum dtype)v->type.dtype, 2, (int64_t[]){n, m});
+	const uint8_t *from = v->data->data;
+	uint8_t *to = arena_alloc(cx->arena, (size_t)v->data->count * size + 1);
+	for (int64_t i = 0; i < m; i++)
+		for (int64_t j = 0; j < n; j++)
+			memcpy(to + (size_t)(j * m + i) * size, from + (size_t)(i * n + j) * size,
+			       size);
+	t->data = to;
+	struct value *r = graph_constant(cx, t, v->span);
+	r->uses = 1;
+	return r;
+}
+
+/* The Transpose of A @ B is the product of the transposes, if those take no node. */
+struct value *transpose_factors(struct ctx *cx, struct node *n)
+{
+	int64_t perm[MAX_RANK];
+	struct value *x = n->in[0];
+
+	if (n->out[0]->type.rank != 2 || !is_op(x, ONNX_MatMul) || x->uses != 1 ||
+	    !perm_of(n, perm) || perm[1])
+		return NULL;
+	struct value *a = current(x->def->in[0]), *b = current(x->def->in[1]);
+	if (!transposes_freely(a) || !transposes_freely(b))
+		return NULL;
+	a = transposed(cx, a);
+	become(cx, n, x->def->onnx, transposed(cx, b), a);
+	x->uses = 0;
+	return NULL;
+}
+
+/* What has the elements of v in the same order, behind Squeeze and Unsqueeze, and the type t; NULL:
+ * nothing */
+static struct value *same_elements(struct ctx *cx, struct value *v, const struct type *t)
+{
+	while (!same_type(cx, &v->type, t)) {
+		if (!is_op(v, ONNX_Squeeze) && !is_op(v, ONNX_Unsqueeze))
+			return NULL;
+		v = current(v->def->in[0]);
+	}
+	return v;
+}
+
+/* Columns that were stacked along a new first axis, and then moved to the last: Concat of the
+ * columns. An unrolled loop of the library leaves such nodes. */
+struct value *concat_in_place(struct ctx *cx, struct node *n)
+{
+	int64_t perm[MAX_RANK];
+	uint32_t rank = n->out[0]->type.rank, to = 0;
+	struct value *x = n->in[0];
+	const struct attr *a = is_op(x, ONNX_Concat) ? find_attr(x->def, "axis") : NULL;
+
+	if (!a || a->u.i || !perm_of(n, perm))
+		return NULL;
+	while (perm[to])
+		to++;
+	for (uint32_t i = 0; i < rank; i++)
+		if (i != to && perm[i] != (int64_t)i + (i < to))
+			return NULL;
+	const struct node *concat = x->def;
+	struct value **in = new_array(cx->arena, struct value *, concat->nin);
+	for (uint32_t i = 0; i < concat->nin; i++) {
+		struct value *v = current(concat->in[i]);
+		struct type t = v->type;
+		t.dims = new_array(cx->arena, dim, rank);
+		for (uint32_t k = 0; k < rank; k++)
+			t.dims[k] = v->type.dims[perm[k]];
+		if (!dim_is_one(cx, t.dims[to]) || !(in[i] = same_elements(cx, v, &t)))
+			return NULL;
+	}
+	for (uint32_t i = 0; i < concat->nin; i++)
+		in[i]->uses++;
+	x->uses--;
+	n->onnx = onnx_find(ONNX_Concat, cx->opt.opset);
+	n->in = in;
+	n->nin = concat->nin;
+	n->attrs = new (cx->arena, struct attr);
+	*n->attrs = (struct attr){.name = "axis", .kind = AT_INT, .u.i = to};
+	n->nattrs = 1;
+	return NULL;
+}
+
+/* Would the shape mean something else on another input? 0 copies a dim unless allowzero is set. */
+static bool shape_is_absolute(const struct node *n)
+{
+	const struct attr *a = find_attr(n, "allowzero");
+	int64_t v;
+
+	if (!n->in[1]->data)
+		return a && a->u.i;
+	for (uint64_t i = 0; i < n->in[1]->data->count; i++)
+		if (!(a && a->u.i) && tensor_int(n->in[1]->data, i, &v) && !v)
+			return false;
+	return true;
+}
+
+static dim count_of(struct ctx *cx, const struct type *t)
+{
+	dim d = dim_const(cx, 1);
+
+	for (uint32_t i = 0; i < t->rank; i++)
+		d = dim_mul(cx, d, t->dims[i]);
+	return d;
+}
+
+/* Does n, a Reshape, fail for some inputs? Reshape(x, [-1, 2]) does where x has an odd number of
+ * elements. One to a computed shape that is, by the types, the shape of its input is only there to
+ * compare the two. */
+static bool may_fail(struct ctx *cx, const struct node *n)
+{
+	const struct type *from = &n->in[0]->type, *to = &n->out[0]->type;
+
+	return is_onnx(n, ONNX_Reshape) && (!dim_eq(cx, count_of(cx, to), count_of(cx, from)) ||
+					    (!n->in[1]->data && same_type(cx, from, to)));
+}
+
+struct value *merge_reshapes(struct ctx *cx, struct node *n)
+{
+	struct value *x = n->in[0];
+
+	if (same_type(cx, &x->type, &n->out[0]->type))
+		return n->in[1]->data ? x : NULL;
+	if (!shape_is_absolute(n) || (x->def && may_fail(cx, x->def)))
+		return NULL;
+	if (!is_op(x, ONNX_Reshape) && !is_op(x, ONNX_Unsqueeze) && !is_op(x, ONNX_Squeeze) &&
+	    !is_op(x, ONNX_Flatten))
+		return NULL;
+	read_behind(n);
+	return same_type(cx, &n->in[0]->type, &n->out[0]->type) ? n->in[0] : NULL;
+}
+
+/* Squeeze of an Unsqueeze, or the other way round, that gives back what was there. */
+struct value *undo_axes(struct ctx *cx, struct node *n)
+{
+	struct value *x = n->in[0];
+
+	if (!is_op(x, ONNX_Squeeze) && !is_op(x, ONNX_Unsqueeze) &&
+	    (!is_op(x, ONNX_Reshape) || !x->def->in[1]->data || may_fail(cx, x->def)))
+		return NULL;
+	struct value *first = current(x->def->in[0]);
+	return same_type(cx, &first->type, &n->out[0]->type) ? first : NULL;
+}
+
+struct value *drop_expand(struct ctx *cx, struct node *n)
+{
+	return same_type(cx, &n->in[0]->type, &n->out[0]->type) ? n->in[0] : NULL;
+}
+
+/* Split into the parts that Concat was given: those are its results. */
+struct value *split_concat(struct ctx *cx, struct node *n)
+{
+	const struct attr *a = find_attr(n, "axis"), *b;
+	const struct node *m = n->in[0]->def;
+	int64_t axis = a ? a->u.i : 0, rank = n->in[0]->type.rank;
+
+	if (!is_op(n->in[0], ONNX_Concat) || m->nin != n->nout)
+		return NULL;
+	b = find_attr(m, "axis");
+	if ((axis < 0 ? axis + rank : axis) != (b->u.i < 0 ? b->u.i + rank : b->u.i))
+		return NULL;
+	for (uint32_t i = 0; i < n->nout; i++)
+		if (n->out[i]->uses & IS_RESULT ||
+		    !same_type(cx, &n->out[i]->type, &current(m->in[i])->type))
+			return NULL;
+	for (uint32_t i = 0; i < n->nout; i++) {
+		struct value *v = current(m->in[i]);
+		n->out[i]->low = v;
+		v->uses += n->out[i]->uses;
+	}
+	n->dead = true;
+	return NULL;
+}

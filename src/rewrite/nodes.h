@@ -1,0 +1,68 @@
+/*
+ * nodes.h: rewrites of single nodes, which rewrite.c lists and applies, and what they share. Such a
+ * rewrite gets a node of the operator that its row names, whose inputs are up to date. It gives the
+ * value that stands for the node's only result from now on. Or it changes the node, and gives NULL;
+ * it does so too where it finds nothing.
+ *
+ * value->uses counts who reads a value while nodes are rewritten. A rewrite keeps the counts of
+ * values that it takes readers from or gives readers to.
+ */
+#ifndef PTGC_REWRITE_NODES_H
+#define PTGC_REWRITE_NODES_H
+
+#include "rewrite/rewrite.h"
+
+/* in value->uses: a block gives it back, so it must stay; and that of an inner block */
+#define IS_RESULT (UINT32_C(1) << 31)
+#define IS_INNER  (UINT32_C(1) << 30)
+
+/* What stands for v now */
+static inline struct value *current(struct value *v)
+{
+	while (v && v->low)
+		v = v->low;
+	return v;
+}
+
+/* Is v the result of a node of that operator, which is still there? */
+static inline bool is_op(const struct value *v, enum onnx_id id)
+{
+	return is_onnx(v->def, id) && !v->def->dead;
+}
+
+static inline bool same_type(struct ctx *cx, const struct type *a, const struct type *b)
+{
+	return a->dtype == b->dtype && same_dims(cx, *a, *b);
+}
+
+/* n is op(inputs...) from now on, without attributes; its result stays. */
+#define become(cx, n, op, ...)                                                                     \
+	become_(cx, n, op, sizeof((struct value *[]){__VA_ARGS__}) / sizeof(struct value *),       \
+		(struct value *[]){__VA_ARGS__})
+void become_(struct ctx *cx, struct node *n, const struct onnx_op *op, uint32_t nin,
+	     struct value *const *in);
+
+/* node_shapes.c */
+struct value *drop_identity(struct ctx *cx, struct node *n);
+struct value *merge_casts(struct ctx *cx, struct node *n);
+struct value *merge_transposes(struct ctx *cx, struct node *n);
+struct value *concat_in_place(struct ctx *cx, struct node *n);
+struct value *transpose_factors(struct ctx *cx, struct node *n);
+struct value *merge_reshapes(struct ctx *cx, struct node *n);
+struct value *undo_axes(struct ctx *cx, struct node *n);
+struct value *drop_expand(struct ctx *cx, struct node *n);
+struct value *split_concat(struct ctx *cx, struct node *n);
+/* node_pads.c */
+struct value *cut_before_padding(struct ctx *cx, struct node *n);
+/* node_axes.c */
+struct value *keep_axes(struct ctx *cx, struct node *n);
+/* node_arithmetic.c */
+struct value *make_gemm(struct ctx *cx, struct node *n);
+struct value *make_reciprocal(struct ctx *cx, struct node *n);
+struct value *drop_zero(struct ctx *cx, struct node *n);
+struct value *join_choices(struct ctx *cx, struct node *n);
+struct value *make_finite(struct ctx *cx, struct node *n);
+struct value *divide_by_sum(struct ctx *cx, struct node *n);
+struct value *make_relu(struct ctx *cx, struct node *n);
+
+#endif
