@@ -207,10 +207,9 @@ take a Loop over the items:
 
 | op | why |
 |---|---|
-| masks, Nonzero, Unique | how many elements there are depends on what an item holds |
-| Fourier | not written yet |
-| Pad whose widths differ between items, or with stat_length | not written yet |
-| ops on complex numbers | an item is taken apart into real and imaginary parts by a graph of its own |
+| Unique | how many elements are distinct depends on what an item holds |
+| Pad by ramps whose widths or ends differ between items, or with another constant for each side | a border depends on its width; a constant of each side takes a choice for each corner |
+| Max, Min, Prod, Cumprod, Sort, ArgSort, Searchsorted, Unique, Eig and powers of complex numbers | their order, or a product, is a loop over the numbers of an item; other ops on complex numbers take the batch as pairs |
 | IncSubtensor and AdvancedIncSubtensor below opset 16, where an index may occur twice | ONNX has no operator that adds at indices there, for single items neither |
 
 A Scan is one loop for all items. Its step works on the batch; it is refused where a state is no array."""

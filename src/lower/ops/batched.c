@@ -323,6 +323,137 @@ bool batch_reshape(struct batched *m)
 	return true;
 }
 
+/* Scalars of each item along a last axis */
+bool batch_makevector(struct batched *m)
+{
+	uint32_t nin = m->n->nin;
+	struct value **in = new_array(m->b->cx->arena, struct value *, nin + 1);
+	struct cv type = {.kind = CV_DTYPE, .u.dtype = (enum dtype)m->n->out[0]->type.dtype};
+
+	for (uint32_t i = 0; i < nin; i++) {
+		in[i] = whole_batch(m, i);
+		in[i] = new_node(m, OP_Cast, new_cv(m, type), in + i, 1);
+		in[i] = with_axes(m, in[i], m->rank, 1);
+	}
+	new_node(m, OP_Join, new_cv(m, index_cv(m->rank)), in, nin);
+	return nin > 0;
+}
+
+/* The shape of an item */
+bool batch_lengths(struct batched *m)
+{
+	struct build *b = m->b;
+	struct value *x = whole_batch(m, 0);
+	struct node core = {.op = m->core->op, .props = m->core->props};
+	const struct type *to = &m->n->out[0]->type;
+	struct value *r = low(b, x);
+
+	if (core_id(m) == OP_Shape_i) {
+		int64_t i = prop_int(b->cx, &core, "i");
+		r = dim_value(b, r->type.dims[m->rank + i + (i < 0 ? m->ranks[0] : 0)]);
+	} else {
+		r = shape_slice(b, r, (int)m->rank, r->type.rank);
+	}
+	r = expand(b, r, to->dims, to->rank);
+	r = held_by(b, r, r->type, b->span);
+	new_node(m, OP_Identity, NULL, &r, 1);
+	return true;
+}
+
+/* The items, if their lengths are the given ones */
+bool batch_specify_shape(struct batched *m)
+{
+	struct build *b = m->b;
+	struct value *x = low(b, whole_batch(m, 0));
+
+	for (uint32_t i = 1; i < m->n->nin; i++) {
+		struct value *length = cast(b, low(b, m->n->in[i]), DT_INT64);
+		struct value *own = dim_value(b, x->type.dims[m->rank + i - 1]);
+		check_always(b, emit_(b, ONNX_Equal, length, own),
+			     "a length must be that of SpecifyShape");
+	}
+	x = held_by(b, x, x->type, b->span);
+	new_node(m, OP_Identity, NULL, &x, 1);
+	return true;
+}
+
+/* What must hold for each item */
+bool batch_assert(struct batched *m)
+{
+	struct value **in = new_array(m->b->cx->arena, struct value *, m->n->nin);
+
+	in[0] = whole_batch(m, 0);
+	for (uint32_t i = 1; i < m->n->nin; i++)
+		in[i] = new_node(m, OP_All, new_cv(m, (struct cv){.kind = CV_NONE}), m->n->in + i,
+				 1);
+	new_node(m, core_id(m), m->core->props, in, m->n->nin);
+	return true;
+}
+
+/* Products of vectors by those of matrices of one row or column */
+bool batch_dot(struct batched *m)
+{
+	struct value *in[2];
+	int64_t axes[2];
+	uint32_t count = 0, rank = m->rank;
+
+	for (uint32_t i = 0; i < 2; i++)
+		if (!m->ranks[i])
+			return false;
+	if (m->ranks[0] > 2 || m->ranks[1] > 2) /* stacks */
+		rank += (m->ranks[0] > m->ranks[1] ? m->ranks[0] : m->ranks[1]) - 2;
+	for (uint32_t i = 0; i < 2; i++) {
+		in[i] = padded(m, i);
+		if (m->ranks[i] == 1) {
+			in[i] = with_axes(m, in[i], m->rank + i, 1);
+			axes[count++] = rank + (i && m->ranks[0] > 1);
+		}
+		uint32_t has = m->ranks[i] == 1 ? 2 : m->ranks[i];
+		in[i] = with_axes(m, in[i], m->rank, rank - m->rank + 2 - has);
+	}
+	struct value *r = new_node(m, OP_Matmul, NULL, in, 2);
+	if (count == 2)
+		axes[1] = rank + 1;
+	if (count)
+		new_node(m, OP_Squeeze, cv_list(m, axes, count), &r, 1);
+	return true;
+}
+
+/* Einsum with dots for the batch before the letters of each operand and of the result */
+bool batch_einsum(struct batched *m)
+{
+	struct ctx *cx = m->b->cx;
+	const struct op_sig *sig = op_sig(cx, m->core->op);
+	struct node core = {.op = m->core->op, .props = m->core->props};
+	const char *s = prop_str(cx, &core, "subscripts");
+	struct value **in = new_array(cx->arena, struct value *, m->n->nin);
+	struct cv *props = new_array(cx->arena, struct cv, sig->nprops);
+	struct astr *text = new (cx->arena, struct astr);
+	char *to = arena_alloc(cx->arena, strlen(s) + 4 * (m->n->nin + 2u));
+
+	if (!strchr(s, '>') || strchr(s, '.'))
+		return false;
+	text->s = to;
+	for (bool begins = true; *s; s++) {
+		if (begins && *s != '-')
+			to = stpcpy(to, "...");
+		begins = *s == ',' || *s == '>';
+		*to++ = *s;
+		if (*s == '>' && !s[1])
+			to = stpcpy(to, "...");
+	}
+	text->len = (uint32_t)(to - text->s);
+	*to = '\0';
+	memcpy(props, m->core->props, sig->nprops * sizeof(*props));
+	for (uint32_t i = 0; i < sig->nprops; i++)
+		if (!strcmp(sig->props[i].name->s, "subscripts"))
+			props[i].u.str = text;
+	for (uint32_t i = 0; i < m->n->nin; i++)
+		in[i] = padded(m, i);
+	new_node(m, OP_Einsum, props, in, m->n->nin);
+	return true;
+}
+
 /* An axis behind the batch, split into the same lengths for all items */
 bool batch_splitdims(struct batched *m)
 {
@@ -381,27 +512,138 @@ bool batch_fill_diagonal(struct batched *m)
 	return true;
 }
 
+/* v, which NumPy stretches to two numbers for each axis of an item, with `fill` for those of the
+ * batch */
+static struct value *for_each_axis(struct batched *m, struct value *v, double fill)
+{
+	struct build *b = m->b;
+	int64_t pair[2] = {m->ranks[0], 2}, rows;
+	enum dtype t = (enum dtype)v->type.dtype;
+	struct value *in[3] = {v}, *part[2];
+
+	if (v->type.rank != 2 || !dim_is_const(b->cx, v->type.dims[0], &rows) || rows != pair[0]) {
+		for (int i = 0; i < 2; i++)
+			in[i + 1] = held_by(b, const_int(b, pair[i]), type_of(DT_INT64, 0, NULL),
+					    b->span);
+		v = new_node(m, OP_Alloc, NULL, in, 3);
+	}
+	dim *d = new_dims(b->cx, 2);
+	d[0] = dim_const(b->cx, m->rank);
+	d[1] = dim_const(b->cx, 2);
+	struct tensor *fills = tensor_new(b->cx, t, 2, (int64_t[]){m->rank, 2});
+	double numbers[2 * MAX_RANK];
+	for (uint32_t i = 0; i < 2 * m->rank; i++)
+		numbers[i] = fill;
+	fills->data = new_array(b->cx->arena, double, 2 * m->rank);
+	tensor_convert(t, (void *)fills->data, DT_FLOAT64, numbers, 2 * m->rank);
+	part[0] = held_by(b, const_tensor(b, fills), type_of(t, 2, d), b->span);
+	part[1] = v;
+	return new_node(m, OP_Join, new_cv(m, index_cv(0)), part, 2);
+}
+
+/* Widths that differ between items, but add up to one length: of each axis with the largest widths
+ * on both sides, what each item has of it. Borders do not depend on widths, but for ramps. */
+static bool pad_and_cut(struct batched *m, struct value **in)
+{
+	struct build *b = m->b;
+	struct value *v = cast(b, low(b, m->n->in[1]), DT_INT64), *zero = const_int(b, 0);
+	uint32_t own = own_rank(m, 1), core = m->ranks[0], missing = 2 - m->ranks[1];
+	int64_t axes[MAX_RANK];
+	dim *d = new_dims(b->cx, own + 2), *flat = new_dims(b->cx, 3), *both = new_dims(b->cx, 2);
+
+	for (uint32_t i = 0; i < missing; i++)
+		axes[i] = own + i;
+	v = unsqueeze(b, v, axes, missing);
+	memcpy(d, v->type.dims, own * sizeof(dim));
+	both[0] = flat[1] = d[own] = dim_const(b->cx, core);
+	both[1] = flat[2] = d[own + 1] = dim_const(b->cx, 2);
+	flat[0] = dims_product(b->cx, d, own);
+	v = expand(b, v, d, own + 2);
+	v = check(b, v, emit_(b, ONNX_GreaterOrEqual, v, zero), "widths must not be negative");
+	struct value *one = expand(b, zero, both, 2);
+	struct value *all[2] = {reshape(b, v, flat, 3), unsqueeze(b, one, &(int64_t){0}, 1)};
+	struct value *most = reduce_int64(b, concat(b, 0, all, 2), (int[]){0}, 1, true, false);
+	in[1] = for_each_axis(
+		m, held_by(b, with_dims(most, both), type_of(DT_INT64, 2, both), b->span), 0);
+	struct value *r = new_node(m, OP_Pad, m->core->props, in, m->n->nin);
+	for (uint32_t i = 0; i < core; i++) {
+		struct value *row, *w[2], *at, *length;
+		attr_int(b, "axis", own);
+		row = emit_(b, ONNX_Gather, v, const_int(b, i));
+		for (int side = 0; side < 2; side++) {
+			attr_int(b, "axis", own);
+			w[side] = emit_(b, ONNX_Gather, row, const_int(b, side));
+		}
+		length = reshape(b, emit_(b, ONNX_Add, w[0], w[1]), flat, 1);
+		length = same_for_all(b, length);
+		length = emit_(b, ONNX_Add, length,
+			       dim_value(b, m->n->in[0]->type.dims[own_rank(m, 0) + i]));
+		at = emit_(b, ONNX_Range, zero, length, const_int(b, 1));
+		at = with_dims(at, m->n->out[0]->type.dims + m->rank + i);
+		length = emit_(b, ONNX_Gather, emit_(b, ONNX_Gather, most, const_int(b, i)), zero);
+		w[0] = emit_(b, ONNX_Sub, length, w[0]);
+		at = emit_(b, ONNX_Add, at, unsqueeze(b, w[0], &(int64_t){own}, 1));
+		if (!lower_inlined(b, m->body, &r, 1, b->span, &length)) {
+			m->made = NULL;
+			return true;
+		}
+		m->body = block_new(b);
+		r = held_by(b, length, length->type, b->span);
+		if (!take_rows(m, r, held_by(b, at, at->type, b->span), core, i))
+			return false;
+		r = m->made->out[0];
+	}
+	return true;
+}
+
+/* x with borders of one number for each item: which elements are border is that of ones with
+ * borders of 0 */
+static bool pad_by_numbers(struct batched *m, struct value *x)
+{
+	struct build *b = m->b;
+	const char *of_rank[] = {"()", "(w)", "(v,w)"};
+	char *s = arena_alloc(b->cx->arena, 4u * MAX_RANK + 32u), *to = stpcpy(s, "(");
+	struct value *in[3] = {x, m->n->in[1]}, *r[3];
+	struct type t = type_of(DT_INT8, x->type.rank, x->type.dims);
+
+	for (uint32_t i = 0; i < m->ranks[0]; i++)
+		to = stpcpy(to, i ? ",n" : "n");
+	stpcpy(stpcpy(stpcpy(to, "),"), of_rank[m->ranks[1]]), ",()->(r)");
+	struct value *ones = expand(b, const_of(b, DT_INT8, 1), t.dims, t.rank);
+	for (int i = 0; i < 2; i++) {
+		in[0] = i ? x : held_by(b, ones, t, b->span);
+		in[2] = const_of(b, (enum dtype)in[0]->type.dtype, 0);
+		in[2] = held_by(b, in[2], in[2]->type, b->span);
+		r[i] = of_each_item(m, OP_Pad, m->core->props, s, in, 3);
+	}
+	struct cv type = {.kind = CV_DTYPE, .u.dtype = DT_BOOL};
+	r[0] = new_node(m, OP_Cast, new_cv(m, type), r, 1);
+	type.u.dtype = (enum dtype)x->type.dtype;
+	r[2] = padded(m, 2);
+	r[2] = with_axes(m, new_node(m, OP_Cast, new_cv(m, type), r + 2, 1), m->rank, m->ranks[0]);
+	new_node(m, OP_Switch, NULL, r, 3);
+	return true;
+}
+
 /* Pad of axes behind those of the batch, whose widths are 0 */
 bool batch_pad(struct batched *m)
 {
-	struct build *b = m->b;
-	struct value *in[3] = {whole_batch(m, 0), one_for_all(m, 1)}, *widths[2];
-	dim *d = new_dims(b->cx, 2);
-	int64_t zeros[2 * MAX_RANK] = {0}, rows;
+	struct node core = {.op = m->core->op, .props = m->core->props};
+	const char *mode = prop_str(m->b->cx, &core, "pad_mode");
+	struct value *in[3] = {whole_batch(m, 0), one_for_all(m, 1)};
+	bool ramp = !strcmp(mode, "linear_ramp"), constant = !strcmp(mode, "constant");
 
-	/* NumPy stretches fewer rows than axes; statistics of a part of an axis have such rows too
-	 */
-	if (!in[1] || m->ranks[1] != 2 || m->n->nin > 3 ||
-	    !dim_is_const(b->cx, in[1]->type.dims[0], &rows) || rows != m->ranks[0])
+	if (m->n->nin > 3 || (!in[1] && (ramp || !m->ranks[0])))
 		return false;
-	if (m->n->nin > 2 && (m->ranks[2] || !(in[2] = one_for_all(m, 2))))
-		return false;
-	d[0] = dim_const(b->cx, m->rank);
-	d[1] = dim_const(b->cx, 2);
-	widths[0] = reshape(b, const_ints(b, zeros, 2 * m->rank), d, 2);
-	widths[0] = held_by(b, widths[0], type_of(DT_INT64, 2, d), b->span);
-	widths[1] = in[1];
-	in[1] = new_node(m, OP_Join, new_cv(m, index_cv(0)), widths, 2);
+	if (m->n->nin > 2) {
+		if (!(in[2] = one_for_all(m, 2)))
+			return constant && !m->ranks[2] && pad_by_numbers(m, in[0]);
+		if (m->ranks[2]) /* lengths of statistics are at least 1 */
+			in[2] = for_each_axis(m, in[2], !constant && !ramp);
+	}
+	if (!in[1])
+		return pad_and_cut(m, in);
+	in[1] = for_each_axis(m, in[1], 0);
 	new_node(m, OP_Pad, m->core->props, in, m->n->nin);
 	return true;
 }

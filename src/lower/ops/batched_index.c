@@ -179,9 +179,9 @@ static struct cv full_slice(struct batched *m)
 	return (struct cv){.kind = CV_SLICE, .n = 3, .u.items = none};
 }
 
-/* The op with these items of its list on other inputs */
-static bool by_op(struct batched *m, enum op_id op, struct cv list, struct value **in,
-		  const uint32_t *ranks, uint32_t nin)
+/* The op with these items of its list on other inputs, said by `how` */
+static bool by_op(struct batched *m, batch_fn_t *how, enum op_id op, struct cv list,
+		  struct value **in, const uint32_t *ranks, uint32_t nin)
 {
 	struct ctx *cx = m->b->cx;
 	struct node *n = new (cx->arena, struct node);
@@ -199,8 +199,9 @@ static bool by_op(struct batched *m, enum op_id op, struct cv list, struct value
 	sub.n = n;
 	sub.core = core;
 	sub.ranks = ranks;
-	bool ok = by_one_op(&sub);
+	bool ok = how(&sub);
 	m->made = sub.made;
+	m->body = sub.body;
 	return ok;
 }
 
@@ -218,7 +219,7 @@ bool take_rows(struct batched *m, struct value *x, struct value *at, uint32_t co
 	in[1] = at;
 	ranks[0] = core;
 	ranks[1] = 1;
-	return by_op(m, OP_AdvancedSubtensor, list, in, ranks, 2);
+	return by_op(m, by_one_op, OP_AdvancedSubtensor, list, in, ranks, 2);
 }
 
 /* ---- slices whose bounds differ between items ---- */
@@ -401,14 +402,14 @@ static bool write_slices(struct batched *m, const struct indexing *x, struct cv 
 		own[0] = ranks[0];
 		memcpy(from + 1, in + 2, (nin - 2) * sizeof(*from));
 		memcpy(own + 1, ranks + 2, (nin - 2) * sizeof(*own));
-		if (!by_op(m, basic ? OP_Subtensor : OP_AdvancedSubtensor, list, from, own,
-			   nin - 1))
+		if (!by_op(m, by_one_op, basic ? OP_Subtensor : OP_AdvancedSubtensor, list, from,
+			   own, nin - 1))
 			return false;
 		choice[2] = m->made->out[0];
 	}
 	in[1] = new_node(m, OP_Switch, NULL, choice, 3);
 	ranks[1] = rank;
-	return by_op(m, op, list, in, ranks, nin);
+	return by_op(m, by_one_op, op, list, in, ranks, nin);
 }
 
 /* The axes that other slices than those of `x` take: by the numbers that each item's slice has */
@@ -476,7 +477,92 @@ static bool by_slices(struct batched *m, const struct indexing *x)
 		if (!in[0])
 			return true;
 	}
-	return by_op(m, core_id(m), list, in, ranks, nin);
+	return by_op(m, by_one_op, core_id(m), list, in, ranks, nin);
+}
+
+/* ---- masks that differ between items ---- */
+
+/* x[mask].set(y) and inc(y), where no element of y is for one element of the mask alone: by a
+ * choice. Items may have other numbers of hits. false: there are other indices, or y has others */
+static bool by_choice(struct batched *m, const struct indexing *x)
+{
+	enum op_id op = core_id(m);
+	uint32_t core = m->ranks[0], own = m->ranks[1], kept = core;
+	const struct cv *first = &x->list->u.items[0];
+	bool adds = op == OP_IncSubtensor || op == OP_AdvancedIncSubtensor;
+	struct value *choice[3];
+
+	if (x->first == 1 || x->list->n != 1 || first->kind == CV_SLICE)
+		return false;
+	uint32_t at = x->first + (uint32_t)first->u.i, covered = m->ranks[at];
+	kept -= covered;
+	if (own > kept)
+		return false;
+	struct value *y = with_axes(m, padded(m, 1), m->rank, core - own);
+	choice[0] = with_axes(m, padded(m, at), m->rank + covered, kept);
+	choice[2] = whole_batch(m, 0);
+	choice[1] = y;
+	if (adds)
+		choice[1] = new_node(m, OP_Add, NULL, (struct value *[]){choice[2], y}, 2);
+	struct cv type = {.kind = CV_DTYPE, .u.dtype = (enum dtype)choice[2]->type.dtype};
+	choice[1] = new_node(m, OP_Cast, new_cv(m, type), choice + 1, 1);
+	new_node(m, OP_Switch, NULL, choice, 3);
+	return true;
+}
+
+/* Masks become the indices of their hits: their numbers must be the same for all items. */
+static bool by_hits(struct batched *m, const struct indexing *x)
+{
+	struct arena *a = m->b->cx->arena;
+	uint32_t nin = x->first, k = 0, most = m->n->nin + x->list->n * MAX_RANK;
+	struct value **in = new_array(a, struct value *, most);
+	uint32_t *ranks = new_array(a, uint32_t, most);
+	struct cv list = *x->list;
+
+	list.u.items = new_array(a, struct cv, list.n * MAX_RANK);
+	memcpy(in, m->n->in, x->first * sizeof(*in));
+	memcpy(ranks, m->ranks, x->first * sizeof(*ranks));
+	for (uint32_t i = 0; i < x->list->n; i++) {
+		const struct cv *c = &x->list->u.items[i];
+		struct cv *to = &list.u.items[k++];
+		*to = *c;
+		if (c->kind == CV_SLICE) {
+			to->u.items =
+				memcpy(new_array(a, struct cv, 3), c->u.items, 3 * sizeof(*c));
+			for (uint32_t j = 0; j < 3; j++)
+				if (c->u.items[j].kind == CV_INT) {
+					to->u.items[j].u.i = nin - x->first;
+					in[nin] = m->n->in[x->first + c->u.items[j].u.i];
+					ranks[nin++] = 0;
+				}
+			continue;
+		}
+		uint32_t at = x->first + (uint32_t)c->u.i, rank = m->ranks[at];
+		if (m->n->in[at]->type.dtype != DT_BOOL) {
+			*to = index_cv(nin - x->first);
+			in[nin] = m->n->in[at];
+			ranks[nin++] = rank;
+			continue;
+		}
+		char *s = arena_alloc(a, 2u * MAX_RANK + 16u), *end = stpcpy(s, "(");
+		for (uint32_t r = 0; r < rank; r++)
+			end = stpcpy(end, r ? ",n" : "n");
+		stpcpy(end, ")->(k)");
+		struct value *mask = x->at[at] ? x->at[at] : m->n->in[at];
+		if (x->at[at])
+			new_node(m, OP_Nonzero, NULL, &mask, 1);
+		else
+			of_each_item(m, OP_Nonzero, NULL, s, &mask, 1);
+		const struct node *hits = m->made;
+		k--;
+		for (uint32_t r = 0; r < rank; r++) {
+			list.u.items[k++] = index_cv(nin - x->first);
+			in[nin] = hits->out[r];
+			ranks[nin++] = 1;
+		}
+	}
+	list.n = k;
+	return by_op(m, batch_index, core_id(m), list, in, ranks, nin);
 }
 
 bool batch_index(struct batched *m)
@@ -485,9 +571,11 @@ bool batch_index(struct batched *m)
 	struct indexing x = {.first = reads ? 1 : 2, .list = &m->core->props[0]};
 
 	read_indices(m, &x);
+	if (x.masks && x.arrays_differ)
+		return by_choice(m, &x) || by_hits(m, &x);
 	if (!x.bounds_differ)
 		return by_one_op(m);
-	if ((x.arrays_differ && x.masks) || 2 * m->rank + x.core + x.kept > MAX_RANK)
+	if (2 * m->rank + x.core + x.kept > MAX_RANK)
 		return false;
 	return by_slices(m, &x);
 }

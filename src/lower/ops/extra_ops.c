@@ -29,15 +29,37 @@ static struct value *column(struct build *b, struct value *v)
 	return unsqueeze(b, v, &(int64_t){v->type.rank}, 1);
 }
 
+/* [items, hits]: how many elements that are not 0 all items of the batch x have */
+static struct value *shape_of_hits(struct build *b, struct value *x)
+{
+	struct value *on = cast(b, cast(b, x, DT_BOOL), DT_INT64), *part[2];
+	int axes[MAX_RANK];
+
+	for (int i = 1; i < x->type.rank; i++)
+		axes[i - 1] = i;
+	on = reduce(b, ONNX_ReduceSum, on, axes, x->type.rank - 1, false);
+	part[0] = dim_vector(b, x->type.dims[0]);
+	part[1] = vector_of(b, same_for_all(b, on));
+	return concat(b, 0, part, 2);
+}
+
+/* Of a batch, the rows of all items come one after the other. */
 bool lower_nonzero(struct build *b, struct node *n)
 {
 	struct value *x = low(b, n->in[0]);
 	struct value *all = emit_(b, ONNX_NonZero, x);
-	struct value **row = new_array(b->cx->arena, struct value *, n->nout);
+	struct value **row = new_array(b->cx->arena, struct value *, x->type.rank);
+	uint32_t batch = n->out[0]->type.rank - 1u;
+	struct value *shape = batch ? shape_of_hits(b, x) : NULL;
 
-	split(b, all, 0, NULL, row, n->nout);
-	for (uint32_t i = 0; i < n->nout; i++)
-		lowered(b, n, i, squeeze(b, row[i], &(int64_t){0}, 1));
+	split(b, all, 0, NULL, row, x->type.rank);
+	for (uint32_t i = 0; i < n->nout; i++) {
+		struct type t = n->out[i]->type;
+		struct value *r = row[batch + i];
+		lowered(b, n, i,
+			shape ? reshape_to(b, r, shape, t.dims, t.rank)
+			      : squeeze(b, r, &(int64_t){0}, 1));
+	}
 	return true;
 }
 
