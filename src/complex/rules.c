@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "complex/internal.h"
+#include "ops/rules.h"
 
 static struct value *made(struct split *p, struct block *body, const struct op *op,
 			  struct cv *props, struct value **in, uint32_t nin)
@@ -254,8 +255,32 @@ static bool fourier(struct split *p, struct node *n)
 	return true;
 }
 
-/* A product of matrices is one of stacks of them; any other op gets a block that does one item of
- * the batch. */
+/* An elementwise op of items is that of the batch, with axes of length 1 between the batch and
+ * items of fewer dims. */
+static struct value *of_whole_batch(struct split *p, struct block *body, const struct node *n,
+				    const struct node *core)
+{
+	struct value **in = new_array(p->cx->arena, struct value *, n->nin);
+	int rank = 0, axes[MAX_RANK];
+
+	for (uint32_t i = 0; i < n->nin; i++)
+		rank = core->in[i]->type.rank > rank ? core->in[i]->type.rank : rank;
+	for (uint32_t i = 0; i < n->nin; i++) {
+		int own = n->in[i]->type.rank - core->in[i]->type.rank;
+		int more = own ? rank - core->in[i]->type.rank : 0;
+		struct cv *props = new (p->cx->arena, struct cv);
+		for (int k = 0; k < more; k++)
+			axes[k] = own + k;
+		*props = int_list(p, axes, more);
+		in[i] = n->in[i];
+		if (more)
+			in[i] = made(p, body, &op_table[OP_ExpandDims], props, in + i, 1);
+	}
+	return made(p, body, core->op, core->props, in, n->nin);
+}
+
+/* A product of matrices is one of stacks of them, an elementwise op one of the batch; any other op
+ * gets a block that does one item of the batch. */
 static bool blockwise(struct split *p, struct node *n)
 {
 	const struct node *core = blockwise_core(p->cx, n);
@@ -265,6 +290,8 @@ static bool blockwise(struct split *p, struct node *n)
 	if ((op == &op_table[OP_Dot] || op == &op_table[OP_Matmul] || op == &op_table[OP_Dot22]) &&
 	    core->in[0]->type.rank == 2 && core->in[1]->type.rank == 2)
 		return replace(p, n, body, binary(p, body, OP_Matmul, n->in[0], n->in[1]));
+	if (op->shape == sh_broadcast && core->nout == 1)
+		return replace(p, n, body, of_whole_batch(p, body, n, core));
 	struct value **in = new_array(p->cx->arena, struct value *, n->nin + 1u);
 	for (uint32_t i = 0; i < n->nin; i++) {
 		struct value *x = core->in[i];

@@ -209,7 +209,7 @@ take a Loop over the items:
 |---|---|
 | Unique | how many elements are distinct depends on what an item holds |
 | Pad by ramps whose widths or ends differ between items, or with another constant for each side | a border depends on its width; a constant of each side takes a choice for each corner |
-| Max, Min, Prod, Cumprod, Sort, ArgSort, Searchsorted, Unique, Eig and powers of complex numbers | their order, or a product, is a loop over the numbers of an item; other ops on complex numbers take the batch as pairs |
+| of complex numbers Max, Min, Argmax, Prod, ProdWithoutZeros, Cumprod, LogSumExp, SortOp, ArgSortOp, SearchsortedOp, Unique, Eig | for one item they are loops too, or orders by both parts; other ops take the batch as pairs |
 | IncSubtensor and AdvancedIncSubtensor below opset 16, where an index may occur twice | ONNX has no operator that adds at indices there, for single items neither |
 
 A Scan is one loop for all items. Its step works on the batch; it is refused where a state is no array."""
