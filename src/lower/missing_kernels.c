@@ -100,14 +100,14 @@ static struct value *arg_by_topk(struct build *b, struct node *n)
 	return keepdims ? out[1] : squeeze(b, out[1], &axis, 1);
 }
 
-/* Trilu, which opset 13 lacks, of floats and without k */
+/* Trilu, which opset 13 lacks, of floats */
 static struct value *trilu_by_where(struct build *b, struct node *n)
 {
 	const struct attr *upper = find_attr(n, "upper");
-	struct value *r;
+	struct value *in[] = {n->in[0], n->nin > 1 ? n->in[1] : const_int(b, 0)}, *r;
 	const char *name = upper && !upper->u.i ? "_Lower" : "_Upper";
 
-	return call_fn(b, lib_fn(b->cx, name), NULL, NULL, n->in, 1, &r, 1) ? r : NULL;
+	return call_fn(b, lib_fn(b->cx, name), NULL, NULL, in, 2, &r, 1) ? r : NULL;
 }
 
 static const struct legal rows[] = {

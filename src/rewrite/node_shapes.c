@@ -10,6 +10,7 @@
 
 #define MAX_TURNED (1 << 20) /* elements of a constant that is transposed */
 #define MAX_COPIED 64        /* the same, where others read the constant too */
+#define MAX_JOINED 64        /* inputs of a Concat: more are not gathered from others */
 
 struct value *drop_identity(struct ctx *cx, struct node *n)
 {
@@ -226,6 +227,42 @@ struct value *concat_in_place(struct ctx *cx, struct node *n)
 	n->attrs = new (cx->arena, struct attr);
 	*n->attrs = (struct attr){.name = "axis", .kind = AT_INT, .u.i = to};
 	n->nattrs = 1;
+	return NULL;
+}
+
+static int64_t axis_of(const struct node *n)
+{
+	int64_t axis = find_attr(n, "axis")->u.i;
+
+	return axis < 0 ? axis + n->out[0]->type.rank : axis;
+}
+
+/* Concat of what another Concat joined along the same axis: all at once. */
+struct value *merge_concats(struct ctx *cx, struct node *n)
+{
+	uint32_t count = 0, k = 0;
+	bool *inner = new_array(cx->arena, bool, n->nin);
+
+	for (uint32_t i = 0; i < n->nin; i++) {
+		struct value *v = n->in[i];
+		inner[i] = is_op(v, ONNX_Concat) && v->uses == 1 && axis_of(v->def) == axis_of(n);
+		count += inner[i] ? v->def->nin : 1;
+	}
+	if (count == n->nin || count > MAX_JOINED)
+		return NULL;
+	struct value **in = new_array(cx->arena, struct value *, count);
+	for (uint32_t i = 0; i < n->nin; i++) {
+		struct value *v = n->in[i];
+		if (!inner[i])
+			in[k++] = v;
+		for (uint32_t j = 0; inner[i] && j < v->def->nin; j++) {
+			in[k] = current(v->def->in[j]);
+			in[k++]->uses++;
+		}
+		v->uses -= inner[i];
+	}
+	n->in = in;
+	n->nin = count;
 	return NULL;
 }
 

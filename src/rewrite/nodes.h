@@ -48,6 +48,7 @@ struct value *merge_casts(struct ctx *cx, struct node *n);
 struct value *merge_transposes(struct ctx *cx, struct node *n);
 struct value *concat_in_place(struct ctx *cx, struct node *n);
 struct value *transpose_factors(struct ctx *cx, struct node *n);
+struct value *merge_concats(struct ctx *cx, struct node *n);
 struct value *merge_reshapes(struct ctx *cx, struct node *n);
 struct value *undo_axes(struct ctx *cx, struct node *n);
 struct value *drop_expand(struct ctx *cx, struct node *n);

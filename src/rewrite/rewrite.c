@@ -29,6 +29,7 @@ static const struct rewrite {
 	{"transpose", ONNX_Transpose, merge_transposes},
 	{"transpose", ONNX_Transpose, concat_in_place},
 	{"transpose", ONNX_Transpose, transpose_factors},
+	{"concat", ONNX_Concat, merge_concats},
 	{"reshape", ONNX_Reshape, merge_reshapes},
 	{"squeeze", ONNX_Squeeze, undo_axes},
 	{"squeeze", ONNX_Unsqueeze, undo_axes},

@@ -70,6 +70,9 @@ CASES = {
     "relu": [
         ("x: float64[n], z: float64[n]", "y = Maximum(x + z, 0)", [(ones(3), ones(3))], [(ones(3), ones(1)), (ones(1), ones(3))]),
     ],
+    "concat": [
+        ("x: float64[n, k], z: float64[n, j]", "y = Join{axis=0}(Join{axis=0}(x, z), x)", [(ones((2, 3)), ones((2, 3)))], [(ones((2, 3)), ones((2, 1))), (ones((2, 1)), ones((2, 3)))]),
+    ],
     "sum-of-exp": [
         ("x: float64[n, k], z: float64[n, j]", "s = x + z\n  y = Exp(s - ExpandDims{axis=1}(LogSumExp{axis=1}(s)))", [(ones((2, 3)), ones((2, 3)))], [(ones((2, 3)), ones((2, 1))), (ones((2, 1)), ones((2, 3)))]),
     ],

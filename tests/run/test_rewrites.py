@@ -50,6 +50,7 @@ SAVINGS = {
     "identity": ("x: float64[n]", "y = Exp(onnx.Identity(x))", 1, 2),
     "cast": ("x: float32[n]", "y = Exp(onnx.Cast{to=1}(x))", 1, 2),
     "transpose": ("x: float64[n, m]", "y = Exp(Transpose(Transpose(x)))", 1, 3),
+    "concat": ("x: float64[n], z: float64[m]", "y = Join{axis=0}(Join{axis=0}(x, z), x)", 1, 2),
     "reshape": ("x: float64[n, 6]", "y = Reshape(Reshape(x, [-1, 2, 3]), [-1, 3, 2])", 1, 2),
     "squeeze": ("x: float64[n]", "y = Exp(Squeeze{axes=[1]}(ExpandDims{axes=[1]}(x)))", 1, 3),
     "expand": ("x: float64[n]", "y = Exp(onnx.Expand(x, [1]))", 1, 2),
