@@ -282,7 +282,7 @@ PRODUCTS = {
     "along the last axis": (
         "Transpose{axes=[0, 2, 1]}(x)[:, :, None, :] * Transpose{axes=[0, 2, 1]}(y)[:, None, :, :]",
         lambda x, y: np.einsum("nki,nkj->nijk", x, y), 3, "MatMul Transpose"),
-    "along the rows": ("x[:, :, :, None] * y[:, :, None, :]", lambda x, y: x[..., None] * y[:, :, None], 2, "Mul ReduceSum Unsqueeze Unsqueeze"),
+    "along the rows": ("x[:, :, :, None] * y[:, :, None, :]", lambda x, y: x[..., None] * y[:, :, None], 2, "Mul ReduceSum Reshape Reshape Transpose Unsqueeze Unsqueeze"),
     "a constant": (f"(x[:, :, :, None] * y[:, :, None, :]) * {ALONG[None, None].tolist()}", lambda x, y: x[..., None] * y[:, :, None] * ALONG, 1, "MatMul Mul Transpose"),
     "a constant of fewer axes": (f"(x[:, :, :, None] * y[:, :, None, :]) * {ALONG.tolist()}", lambda x, y: x[..., None] * y[:, :, None] * ALONG, 1, "MatMul Mul Transpose"),
 }  # fmt: skip

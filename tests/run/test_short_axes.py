@@ -6,6 +6,7 @@ import pytest
 
 import ptg
 
+TAKEN = (np.arange(60) * 7 % 5 - 2).tolist()
 CASES = {  # dims of x, body, NumPy, the operators that show it
     "pad": ("n, 60, 3", "y = Alloc(Cast{%s}(0), Shape(x)[0], 60, 5)[:, :, 1:4].inc(x)",
             lambda x: np.pad(x, ((0, 0), (0, 0), (1, 1))), {"Pad": 1, "Transpose": 2}),
@@ -17,6 +18,11 @@ CASES = {  # dims of x, body, NumPy, the operators that show it
     "short sum": ("n, 4, 4", "y = Sum{axis=1}(x * 2)", lambda x: (x * 2).sum(1), {"ReduceSum": 1, "Transpose": 1}),
     "short sum with its axis": ("n, m, 3, 2", "y = x - ExpandDims{axis=2}(Sum{axis=2}(x * 2))", lambda x: x - (x * 2).sum(2, keepdims=True),
                                 {"ReduceSum": 1, "Transpose": 2}),
+    "elements": ("n, 5", f"y = x[:, {TAKEN}]", lambda x: x[:, TAKEN], {"Gather": 1, "Transpose": 2}),
+    "elements of rows": ("2, n, 5", f"y = Neg(x[:, :, {TAKEN}])", lambda x: -x[:, :, TAKEN], {"Gather": 1, "Transpose": 2}),
+    "elements of few rows": ("n, 3, 5", f"y = x[:, :, {TAKEN}]", lambda x: x[:, :, TAKEN], {"Gather": 1, "Transpose": 0}),
+    "few elements": ("n, 5", "y = x[:, [3, 1, -1]]", lambda x: x[:, [3, 1, -1]], {"Gather": 1, "Transpose": 0}),
+    "rows": ("5, n", f"y = x[{TAKEN}]", lambda x: x[TAKEN], {"Gather": 1, "Transpose": 0}),
     "few short sums": ("9, 4, 4", "y = Sum{axis=1}(x * 2)", lambda x: (x * 2).sum(1), {"ReduceSum": 1, "Transpose": 0}),
     "few": ("60, 3", "y = Sum{axis=0}(x * 2)", lambda x: (x * 2).sum(0), {"ReduceSum": 1, "Transpose": 0}),
     "stretched to open length": ("60, n, 4", "y = Cast{%s}(Reshape{ndim=3}(ARange(0, 240, 1), [60, 1, 4])) - x * 2",
