@@ -13,6 +13,7 @@
 #define JOINED_MAX 0x1p+30
 
 #define MAX_SUMS    16
+#define MAX_PICKS   4   /* nodes that pick elements, one behind the other */
 #define OPEN_LENGTH 64  /* assumed length of an axis of unknown length */
 #define MANY        512 /* elements: to add one number to each takes as long as two nodes */
 
@@ -478,13 +479,59 @@ struct value *sum_by_algebra(struct build *b, struct value *v, const int *axes, 
 	return r;
 }
 
-/* 0 <= p and p <= 1 of a p that is neither below 0 nor above 1: one of them is enough, which is
- * false for NaN */
-static struct value *both(struct value **in)
+/* c and x <= inf, where c compares x: that is c, which is false for NaN. The same for 0 <= p and
+ * p <= 1 of a p that is neither below 0 nor above 1 */
+static struct value *both(struct build *b, struct value **in)
 {
-	const struct value *x = only_false_for_nan(in[0]), *y = only_false_for_nan(in[1]);
+	static const enum onnx_id compare[] = {ONNX_Greater, ONNX_GreaterOrEqual, ONNX_Less,
+					       ONNX_LessOrEqual, ONNX_Equal};
 
-	return x && x == y && in[0]->type.rank == in[1]->type.rank ? in[0] : NULL;
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct value *x = only_false_for_nan(in[1 - i]);
+		const struct node *n = in[i]->def;
+		for (uint32_t k = 0; k < countof(compare) && x; k++)
+			if (is_onnx(n, compare[k]) && (n->in[0] == x || n->in[1] == x) &&
+			    in[0]->type.rank == in[1]->type.rank &&
+			    same_dims(b->cx, in[0]->type, in[1]->type))
+				return in[i];
+	}
+	return NULL;
+}
+
+/* What is picked from x and from y at the same places, as x[i] - y[i], is picked from x - y if
+ * there is such a node already. */
+static struct value *picked_from_made(struct build *b, const struct onnx_op *op, struct value **in)
+{
+	static const enum onnx_id picks[] = {ONNX_GatherND, ONNX_Gather, ONNX_Transpose,
+					     ONNX_Squeeze, ONNX_Unsqueeze};
+	const struct node *way[MAX_PICKS];
+	struct value *x = in[0], *y = in[1], *r = NULL;
+	uint32_t n = 0;
+
+	while (!r && n < MAX_PICKS && x != y && same_dims(b->cx, x->type, y->type)) {
+		const struct node *d = x->def;
+		uint32_t k = 0;
+		while (k < countof(picks) && !is_onnx(d, picks[k]))
+			k++;
+		if (k == countof(picks) || !y->def || d->as_written)
+			return NULL;
+		struct value *other[2] = {y->def->in[0], d->nin > 1 ? d->in[1] : NULL};
+		struct node same = *d;
+		same.in = other;
+		if (d->nin > 2 || !nodes_equal(&same, y->def))
+			return NULL;
+		way[n++] = d;
+		x = d->in[0];
+		y = y->def->in[0];
+		r = n > 1 ? find_made(b, op->id, x, y) : NULL;
+	}
+	while (r && n) {
+		struct node like = *way[--n];
+		struct value *of[2] = {r, like.nin > 1 ? like.in[1] : NULL};
+		like.lenient = true;
+		emit_like(b, &like, of, &r);
+	}
+	return r;
 }
 
 struct value *by_algebra(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin)
@@ -497,9 +544,12 @@ struct value *by_algebra(struct build *b, const struct onnx_op *op, struct value
 	if (op->id == ONNX_Where)
 		return choose(b, in);
 	if (op->id == ONNX_And)
-		return both(in);
+		return both(b, in);
 	if (!is_float((enum dtype)in[0]->type.dtype))
 		return NULL;
+	struct value *made = nin == 2 ? picked_from_made(b, op, in) : NULL;
+	if (made)
+		return made;
 	switch (op->id) {
 	case ONNX_Add:
 		return add(b, in);

@@ -79,6 +79,8 @@ const struct value *only_false_for_nan(const struct value *cond)
 		return NULL;
 	bool least = is_onnx(n, at ? ONNX_LessOrEqual : ONNX_GreaterOrEqual);
 	bool most = is_onnx(n, at ? ONNX_GreaterOrEqual : ONNX_LessOrEqual);
+	if (isinf(k))
+		return (k < 0 ? least : most) ? v : NULL;
 	return (least && k <= 0 && is_at_least_zero(v)) || (most && k >= 1 && is_at_most_one(v))
 		       ? v
 		       : NULL;

@@ -56,6 +56,12 @@ FORMS = {
     "zero of a sum": ("Switch(Sum(y) > 1.0, 0.0, Switch(x > 1.0, Sum(x), 0.0))", lambda x, y: np.where(y.sum() > 1.0, 0.0, np.where(x > 1.0, x.sum(), 0.0)), None),
     "one or zero": ("Switch(x > 1.0, 1.0, 0.0) + y", lambda x, y: np.where(x > 1.0, 1.0, 0.0) + y, "Add Cast Greater"),
     "two constants": ("Switch(x > 1.0, 0.5, Switch(y > 1.0, 0.25, x))", lambda x, y: np.where(x > 1.0, 0.5, np.where(y > 1.0, 0.25, x)), "Greater Greater Where Where"),
+    "at most infinity": ("Switch((x >= y) & (x <= inf), x, 1.0)", lambda x, y: np.where((x >= y) & (x <= np.inf), x, 1.0), None),
+    "a range without an end": ("Switch((x >= -0.5) & (x <= inf), x, y)", lambda x, y: np.where((x >= -0.5) & (x <= np.inf), x, y), "GreaterOrEqual Where"),
+    "a range without a start": ("Switch((-inf <= x) & (x < 0.1), x, y)", lambda x, y: np.where((-np.inf <= x) & (x < 0.1), x, y), "Less Where"),
+    "a number": ("Switch((x <= inf) & (x == y), x, 2.0)", lambda x, y: np.where((x <= np.inf) & (x == y), x, 2.0), "Equal Where"),
+    "below infinity": ("Switch((x >= -0.5) & (x < inf), x, y)", lambda x, y: np.where((x >= -0.5) & (x < np.inf), x, y), "And GreaterOrEqual Less Where"),
+    "another is a number": ("Switch((x >= -0.5) & (y <= inf), x, 1.0)", lambda x, y: np.where((x >= -0.5) & (y <= np.inf), x, 1.0), "And GreaterOrEqual LessOrEqual Where"),
     "both reversed": ("x[::-1] * y[::-1]", lambda x, y: x[::-1] * y[::-1], "Mul Slice"),
     "reversed and numbers": ("x[::-1] * 2.0 + y[::-1]", lambda x, y: x[::-1] * 2.0 + y[::-1], None),
     "reversed and chosen": ("Switch(x[::-1] > 1.0, x[::-1], y[::-1])", lambda x, y: np.where(x[::-1] > 1.0, x[::-1], y[::-1]), "Greater Slice Slice Where"),
@@ -371,3 +377,34 @@ def test_sums_of_many_terms():
     x, u = np.arange(6.0).reshape(2, 3), np.array([[1.0], [0.5]])
     want = (x * x).sum(1) + 3 * u[:, 0] * sum((i + 0.5) * (1 - 2 * (i % 2)) for i in range(n))
     np.testing.assert_allclose(ptg.run(text, x, u, math="standard"), want, rtol=1e-9)
+
+
+PICKS = {  # what is picked, and how often GatherND is run
+    "difference": ("x[:, i, k] - y[:, i, k]", 1),
+    "other order": ("y[:, i, k] - x[:, i, k]", 2),
+    "other places": ("x[:, i, k] - y[:, i, l]", 2),
+    "sum": ("x[:, i, k] + y[:, i, k]", 2),
+    "with another": ("x[:, i, k] - z[:, i, k]", 2),
+}
+
+
+@pytest.mark.parametrize("name", PICKS)
+@pytest.mark.parametrize("math", ["exact", "standard"])
+def test_picked_from_a_difference(name, math):
+    """x[:, i, k] - y[:, i, k] is (x - y)[:, i, k] if there is x - y."""
+    form, gathers = PICKS[name]
+    i, k, l = "int64([0, 1, 2])", "int64([3, 0, 3])", "int64([1, 0, 2])"
+    head = "graph g(x: float64[n, 3, 4], y: float64[n, 3, 4], z: float64[n, 3, 4]) -> (d, r) {\n"
+    body = f"  i = {i}\n  k = {k}\n  l = {l}\n  d = x - y\n  r = {form}\n}}"
+    for opset in OPSETS:
+        model = ptg.compile("ptg 1\n" + head + body, opset=opset, math=math, options=("-Wno-unused",))
+        assert sum(n.op_type == "GatherND" for n in onnx.load_from_string(model).graph.node) == gathers
+        for n in 0, 1, 5:
+            x, y, z = np.random.default_rng(n).normal(size=(3, n, 3, 4))
+            if n:
+                x[0, 1, 0], x[0, 2, 3] = np.nan, np.inf
+            i_, k_, l_ = np.arange(3), np.array([3, 0, 3]), np.array([1, 0, 2])
+            want = eval(form, {"x": x, "y": y, "z": z, "i": i_, "k": k_, "l": l_})
+            d, r = ptg.run(model, x, y, z)
+            np.testing.assert_array_equal(r, want)
+            np.testing.assert_array_equal(d, x - y)
