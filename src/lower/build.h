@@ -93,16 +93,31 @@ bool call_fn(struct build *b, struct fn *f, const struct op *op, struct cv *prop
 /* "cannot be lowered": one message for a node of the user */
 void unsupported(struct build *b, const char *fmt, ...) PRINTF(2, 3);
 void raises(struct build *b, const char *fmt, ...) PRINTF(2, 3);
+/* Refuses n if `made`, what it became, has a length that is not that of dims */
+void check_lengths(struct build *b, const struct node *n, const struct value *made,
+		   const dim *dims);
 /* v, made by a node that is called `label` in the model: what the runtime shows if it fails */
 struct value *labelled(struct build *b, struct value *v, const char *label);
 
-/* node.c: scopes, attributes, nodes, constants */
+/* scopes.c: blocks, and what is in them */
 void scope_open(struct build *b, struct block *block);
 void scope_close(struct build *b, struct block *outer);
-bool visible(struct build *b, const struct value *v);
-struct value *block_param(struct build *b, struct block *to, struct type t);
 struct block *block_new(struct build *b);
-/* attributes of the next node */
+struct value *block_param(struct build *b, struct block *to, struct type t);
+bool visible(struct build *b, const struct value *v); /* may a node that is added now read v? */
+/* What op(x, y) without attributes gave before, here or in an outer block, or op(x) if y is NULL;
+ * NULL: no such node */
+struct value *find_made(struct build *b, enum onnx_id op, struct value *x, struct value *y);
+bool nodes_equal(const struct node *a, const struct node *b); /* same operator, same inputs */
+uint32_t node_hash(const struct node *n);
+/* Opens a graph that was lowered: nodes can be emitted into its blocks. */
+void build_reopen(struct build *b, struct ctx *cx, struct graph *g);
+/* A node of that graph; where an equal one is there already, its results are low to that one's. */
+void append_again(struct build *b, struct node *n);
+/* Values point to nothing by `low`, which later passes use for their own ends. */
+void build_close(struct build *b, struct graph *g);
+
+/* node.c: attributes of the next node */
 void attr_int(struct build *b, const char *name, int64_t v);
 void attr_float(struct build *b, const char *name, float v);
 void attr_str(struct build *b, const char *name, const char *v);
@@ -111,51 +126,37 @@ void attr_tensor(struct build *b, const char *name, const struct tensor *t);
 void attr_block(struct build *b, const char *name, struct block *v);
 /* One ONNX node through the legaliser; emitting the same node twice gives the same value. */
 struct value *emit(struct build *b, enum onnx_id op, struct value **in, uint32_t nin);
-/* What op(x, y) without attributes gave before, here or in an outer block, or op(x) if y is NULL;
- * NULL: no such node */
-struct value *find_made(struct build *b, enum onnx_id op, struct value *x, struct value *y);
 void emit_n(struct build *b, enum onnx_id op, struct value **in, uint32_t nin, struct value **out,
 	    uint32_t nout);
 #define emit_(b, op, ...)                                                                          \
 	emit(b, op, (struct value *[]){__VA_ARGS__},                                               \
 	     sizeof((struct value *[]){__VA_ARGS__}) / sizeof(struct value *))
-/* a raw node of the user's */
+/* A node as `like` is, on other inputs. If `like` is a raw node of the user's, it is emitted as it
+ * stands: only a lenient one may be folded. */
 void emit_like(struct build *b, const struct node *like, struct value **in, struct value **out);
 struct node *onnx_node(struct build *b, enum onnx_id op, struct value **in, uint32_t nin,
 		       uint32_t nout);
 /* Appends a node that was made by hand (blocks); nothing is checked but that it has results. */
 void append(struct build *b, struct node *n);
-/* Opens a graph that was lowered: nodes can be emitted into its blocks. */
-void build_reopen(struct build *b, struct ctx *cx, struct graph *g);
-/* A node of that graph; where an equal one is there already, its results are low to that one's. */
-void append_again(struct build *b, struct node *n);
-/* Values point to nothing by `low`, which later passes use for their own ends. */
-void build_close(struct build *b, struct graph *g);
-
-bool nodes_equal(const struct node *a, const struct node *b); /* same operator, same inputs */
-uint32_t node_hash(const struct node *n);
-
 struct value *identity(struct build *b, struct value *v);
 /* an unnamed value to go on with after an error */
 struct value *dummy(struct build *b, struct type t);
+struct value *with_dims(struct value *v, const dim *dims);
+
+/* constants.c */
 struct value *const_ints(struct build *b, const int64_t *v, uint32_t n); /* int64[n] */
 struct value *const_int(struct build *b, int64_t v);                     /* int64[] */
 struct value *const_of(struct build *b, enum dtype t, double v);         /* t[], exact or bug() */
 struct value *const_int_of(struct build *b, enum dtype t, int64_t v);
-/* k as the constant v is, which has one element: of its dtype and rank */
-struct value *number_like(struct build *b, const struct value *v, double k);
 struct value *const_zeros(struct build *b, enum dtype t, struct value *shape);
 struct value *const_tensor(struct build *b, const struct tensor *t);
 struct value *const_weight(struct build *b, const struct tensor *t); /* shared with no other */
+/* t[shape] full of v; dims are those of `shape`, or NULL where it has known ones */
 struct value *const_shape(struct build *b, enum dtype t, struct value *shape, const dim *dims,
 			  uint32_t rank, int64_t v);
 bool const_int_at(struct build *b, struct value *v, uint32_t i, int64_t *out);
 /* element i of an integer value; DIM_NONE: unknown */
 dim known_at(struct build *b, struct value *v, uint32_t i);
-struct value *with_dims(struct value *v, const dim *dims);
-/* Refuses n if `made`, what it became, has a length that is not that of dims */
-void check_lengths(struct build *b, const struct node *n, const struct value *made,
-		   const dim *dims);
 
 /* build.c: what differs between opsets */
 bool has_op(struct build *b, enum onnx_id op); /* at this opset */
@@ -169,8 +170,8 @@ struct value *cast_once(struct build *b, struct value *v, enum dtype t);
 struct value *reshape(struct build *b, struct value *v, const dim *dims, uint32_t rank);
 struct value *reshape_to(struct build *b, struct value *v, struct value *shape, const dim *dims,
 			 uint32_t rank);
-/* v, a stacked result of a loop, with the lengths of t: without a step ONNX Runtime makes 0 of those
- * that are not constant */
+/* v, a stacked result of a loop, with the lengths of t: without a step ONNX Runtime makes 0 of
+ * those that are not constant */
 struct value *restacked(struct build *b, struct value *v, struct type t);
 struct value *unsqueeze(struct build *b, struct value *v, const int64_t *axes, uint32_t n);
 struct value *squeeze(struct build *b, struct value *v, const int64_t *axes, uint32_t n);
@@ -252,6 +253,8 @@ bool says_shape(const struct node *n, uint32_t k); /* does input k decide the re
 /* algebra.c: the same by a cheaper node; NULL: there is none */
 struct value *by_algebra(struct build *b, const struct onnx_op *op, struct value **in,
 			 uint32_t nin);
+/* k as the constant v is, which has one element: of its dtype and rank */
+struct value *number_like(struct build *b, const struct value *v, double k);
 /* the sum of v along axes, by that of what v is made of; NULL: there is no such way */
 struct value *sum_by_algebra(struct build *b, struct value *v, const int *axes, int n,
 			     bool keepdims);

@@ -1,0 +1,126 @@
+/*
+ * constants.c: constants of the model, and integers that are known while lowering. In: numbers.
+ * Out: values that hold them; equal small ones are one value (scopes.c).
+ */
+#include <string.h>
+
+#include "lower/internal.h"
+
+static void constant_known(struct build *b, struct value *v)
+{
+	const struct tensor *t = v->data;
+
+	if (v->known || !is_int((enum dtype)t->dtype) || t->rank > 1 || t->count > MAX_KNOWN)
+		return;
+	struct known *k = arena_alloc(b->cx->arena, sizeof(*k) + t->count * sizeof(dim));
+	k->n = (uint32_t)t->count;
+	for (uint32_t i = 0; i < k->n; i++) {
+		int64_t x;
+		if (!tensor_int(t, i, &x))
+			return;
+		k->at[i] = dim_const(b->cx, x);
+	}
+	v->known = k;
+}
+
+struct value *const_weight(struct build *b, const struct tensor *t)
+{
+	struct value *v = graph_constant(b->cx, t, b->span);
+
+	v->low = v;
+	constant_known(b, v);
+	return v;
+}
+
+struct value *const_tensor(struct build *b, const struct tensor *t)
+{
+	return shared_constant(b, t, NULL);
+}
+
+static struct value *const_data(struct build *b, enum dtype t, int rank, int64_t n,
+				const void *data, size_t size)
+{
+	struct tensor *x = tensor_new(b->cx, t, rank, &n);
+	void *copy = arena_alloc(b->cx->arena, size ? size : 1);
+
+	if (size)
+		memcpy(copy, data, size);
+	x->data = copy;
+	return const_tensor(b, x);
+}
+
+struct value *const_ints(struct build *b, const int64_t *v, uint32_t n)
+{
+	return const_data(b, DT_INT64, 1, n, v, n * sizeof(*v));
+}
+
+struct value *const_int(struct build *b, int64_t v)
+{
+	return const_data(b, DT_INT64, 0, 0, &v, sizeof(v));
+}
+
+struct value *const_int_of(struct build *b, enum dtype t, int64_t v)
+{
+	unsigned char to[16] = {0};
+
+	if (!tensor_convert(t, to, DT_INT64, &v, 1))
+		bug("constant of dtype %s", dtypes[t].name);
+	return const_data(b, t, 0, 0, to, dtypes[t].size);
+}
+
+struct value *const_of(struct build *b, enum dtype t, double v)
+{
+	unsigned char to[16] = {0};
+	double back = 0;
+
+	if (!tensor_convert(t, to, DT_FLOAT64, &v, 1) ||
+	    !tensor_convert(DT_FLOAT64, &back, t, to, 1) || (back != v && v == v))
+		bug("%g is no exact %s", v, dtypes[t].name);
+	return const_data(b, t, 0, 0, to, dtypes[t].size);
+}
+
+struct value *const_shape(struct build *b, enum dtype t, struct value *shape, const dim *dims,
+			  uint32_t rank, int64_t v)
+{
+	int64_t one = 1;
+	unsigned char *data = arena_alloc(b->cx->arena, 16);
+	struct tensor *x = tensor_new(b->cx, t, 1, &one);
+
+	if (!tensor_convert(t, data, DT_INT64, &v, 1)) {
+		unsupported(b, "ONNX has no filled tensors of %s", dtypes[t].name);
+		return dummy(b, type_of(t, rank, (dim *)dims));
+	}
+	x->data = data;
+	if (rank == 0)
+		return const_int_of(b, t, v);
+	attr_tensor(b, "value", x);
+	struct value *r = emit_(b, ONNX_ConstantOfShape, shape);
+	return dims ? with_dims(r, dims) : r;
+}
+
+struct value *const_zeros(struct build *b, enum dtype t, struct value *shape)
+{
+	int64_t rank = 1;
+
+	dim_is_const(b->cx, shape->type.dims[0], &rank);
+	return const_shape(b, t, shape, NULL, (uint32_t)rank, 0);
+}
+
+bool const_int_at(struct build *b, struct value *v, uint32_t i, int64_t *out)
+{
+	if (v->data && i < v->data->count)
+		return tensor_int(v->data, v->data->splat ? 0 : i, out);
+	return v->known && i < v->known->n && v->known->at[i] &&
+	       dim_is_const(b->cx, v->known->at[i], out);
+}
+
+dim known_at(struct build *b, struct value *v, uint32_t i)
+{
+	int64_t k;
+
+	if (v->known && i < v->known->n)
+		return v->known->at[i];
+	if (v->data && is_int((enum dtype)v->type.dtype) && const_int_at(b, v, i, &k))
+		return dim_const(b->cx, k);
+	return DIM_NONE;
+}

@@ -1,0 +1,15 @@
+/* internal.h: what the files share that make nodes and constants. */
+#ifndef PTGC_LOWER_INTERNAL_H
+#define PTGC_LOWER_INTERNAL_H
+
+#include "lower/build.h"
+
+/* scopes.c */
+void set_home(struct build *b, const struct value *v); /* v is in b->block */
+/* A node equal to `key`, whose node_hash() is given, in this block or one around it; NULL: none */
+struct node *cse_find(struct build *b, const struct node *key, uint32_t hash);
+void cse_add(struct build *b, struct node *n, uint32_t hash);
+/* The small constant that is equal to t; if there is none, v becomes that one (NULL: a new one). */
+struct value *shared_constant(struct build *b, const struct tensor *t, struct value *v);
+
+#endif

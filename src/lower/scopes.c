@@ -1,0 +1,344 @@
+/*
+ * scopes.c: blocks that are being built, and what is in them. In: nodes and constants that are
+ * about to be made. Out: an equal one that was made before in this block or one around it, so that
+ * x + 1 is one node however often it is asked for. A graph that was lowered can be opened again
+ * (build_reopen), and then its nodes are known too.
+ */
+#include <string.h>
+
+#include "lower/internal.h"
+
+#define SMALL_CONSTANT (16 << 10) /* bytes up to which equal constants are one */
+#define NEAR           64         /* hashes side by side */
+
+/* ---- blocks ---- */
+
+void scope_open(struct build *b, struct block *block)
+{
+	struct cse *c = new (b->cx->arena, struct cse);
+
+	c->outer = b->cse;
+	c->shared = b->cse ? b->cse->shared : NULL;
+	c->block = block;
+	b->cse = c;
+	b->block = block;
+}
+
+void scope_close(struct build *b, struct block *outer)
+{
+	b->cse = b->cse->outer;
+	b->block = outer;
+}
+
+struct block *block_new(struct build *b)
+{
+	struct block *k = new (b->cx->arena, struct block);
+
+	k->outer = b->block;
+	k->depth = b->block ? b->block->depth + 1 : 0;
+	return k;
+}
+
+void set_home(struct build *b, const struct value *v)
+{
+	struct shared *s = b->cse->shared;
+
+	if (v->id >= s->nhome) {
+		uint32_t n = v->id + v->id / 2 + 64;
+		s->home = arena_grow(b->cx->scratch, s->home, s->nhome * sizeof(*s->home),
+				     mul_size(b->cx->scratch, n, sizeof(*s->home)));
+		s->nhome = n;
+	}
+	s->home[v->id] = b->block;
+}
+
+/* May a node that is added now read v? */
+bool visible(struct build *b, const struct value *v)
+{
+	if (v->data)
+		return true;
+	if (v->id >= b->cse->shared->nhome)
+		return false;
+	for (struct cse *c = b->cse; c; c = c->outer)
+		if (c->block == b->cse->shared->home[v->id])
+			return true;
+	return false;
+}
+
+struct value *block_param(struct build *b, struct block *to, struct type t)
+{
+	struct value *v = graph_value(b->cx, t, b->span);
+	struct block *old = b->block;
+
+	v->low = v;
+	b->block = to;
+	set_home(b, v);
+	b->block = old;
+	*vec_push(b->cx->arena, &to->params) = v;
+	return v;
+}
+
+/* ---- what was made before ---- */
+
+static uint64_t mix(uint64_t h, uint64_t x)
+{
+	h = (h ^ x) * 0x9e3779b97f4a7c15u;
+	return h ^ (h >> 29);
+}
+
+static uint64_t mix_bytes(uint64_t h, const void *p, size_t n)
+{
+	const unsigned char *s = p;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ s[i]) * 0x100000001b3u;
+	return mix(h, n);
+}
+
+static uint64_t tensor_bytes(const struct tensor *t)
+{
+	return (t->splat ? 1 : t->count) * dtypes[t->dtype].size;
+}
+
+static bool tensor_equal(const struct tensor *a, const struct tensor *b)
+{
+	return a == b || (a->dtype == b->dtype && a->rank == b->rank && a->splat == b->splat &&
+			  a->count == b->count &&
+			  (!a->rank || !memcmp(a->shape, b->shape, a->rank * sizeof(int64_t))) &&
+			  (a->data == b->data || !memcmp(a->data, b->data, tensor_bytes(a))));
+}
+
+static uint64_t attr_hash(uint64_t h, const struct attr *a)
+{
+	h = mix_bytes(h, a->name, strlen(a->name));
+	switch ((enum attr_kind)a->kind) {
+	case AT_INT:
+		return mix(h, (uint64_t)a->u.i);
+	case AT_FLOAT:
+		return mix_bytes(h, &a->u.f, sizeof(float));
+	case AT_STR:
+		return mix_bytes(h, a->u.s.s, a->u.s.len);
+	case AT_INTS:
+		return mix_bytes(h, a->u.ints, a->n * sizeof(int64_t));
+	case AT_FLOATS:
+		return mix_bytes(h, a->u.floats, a->n * sizeof(float));
+	case AT_TENSOR:
+	case AT_STRS:
+	case AT_GRAPH:
+		break;
+	}
+	return h;
+}
+
+static bool strs_equal(const struct astr *a, const struct astr *b, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (a[i].len != b[i].len || memcmp(a[i].s, b[i].s, a[i].len))
+			return false;
+	return true;
+}
+
+static bool attr_equal(const struct attr *a, const struct attr *b)
+{
+	if (a->kind != b->kind || a->n != b->n || strcmp(a->name, b->name))
+		return false;
+	switch ((enum attr_kind)a->kind) {
+	case AT_INT:
+		return a->u.i == b->u.i;
+	case AT_FLOAT:
+		return !memcmp(&a->u.f, &b->u.f, sizeof(float));
+	case AT_STR:
+		return strs_equal(&a->u.s, &b->u.s, 1);
+	case AT_INTS:
+		return !a->n || !memcmp(a->u.ints, b->u.ints, a->n * sizeof(int64_t));
+	case AT_FLOATS:
+		return !a->n || !memcmp(a->u.floats, b->u.floats, a->n * sizeof(float));
+	case AT_STRS:
+		return strs_equal(a->u.strs, b->u.strs, a->n);
+	case AT_TENSOR:
+		return tensor_equal(a->u.t, b->u.t);
+	case AT_GRAPH:
+		break;
+	}
+	return a->u.block == b->u.block;
+}
+
+bool nodes_equal(const struct node *a, const struct node *b)
+{
+	if (a->onnx != b->onnx || a->nin != b->nin || a->nattrs != b->nattrs || a->nout != b->nout)
+		return false;
+	for (uint32_t i = 0; i < a->nin; i++)
+		if (a->in[i] != b->in[i])
+			return false;
+	for (uint32_t i = 0; i < a->nattrs; i++)
+		if (!attr_equal(&a->attrs[i], &b->attrs[i]))
+			return false;
+	return true;
+}
+
+/* Nodes that differ in their newest input alone, as those of a chain do, get hashes side by side:
+ * what is used together lies together. NEAR of them at most, as long runs in the table would meet.
+ */
+uint32_t node_hash(const struct node *n)
+{
+	uint64_t h = mix(n->onnx->id, n->nout);
+	uint32_t newest = 0;
+
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i] && n->in[i]->id > newest)
+			newest = n->in[i]->id;
+	for (uint32_t i = 0; i < n->nin; i++)
+		h = mix(h, !n->in[i] ? 0 : n->in[i]->id == newest ? 1 : n->in[i]->id + 2ull);
+	for (uint32_t i = 0; i < n->nattrs; i++)
+		h = attr_hash(h, &n->attrs[i]);
+	h = mix(h, newest / NEAR);
+	return (uint32_t)(h ^ h >> 32) + newest % NEAR;
+}
+
+struct node *cse_find(struct build *b, const struct node *key, uint32_t hash)
+{
+	for (struct cse *c = b->cse; c; c = c->outer) {
+		struct probe p = {.hash = hash};
+		while (hash_next(&c->table, &p))
+			if (nodes_equal(c->nodes.at[p.number], key))
+				return c->nodes.at[p.number];
+	}
+	return NULL;
+}
+
+struct value *find_made(struct build *b, enum onnx_id op, struct value *x, struct value *y)
+{
+	struct value *in[2] = {x, y};
+	struct node key = {
+		.onnx = onnx_nearest(op, b->opset), .in = in, .nin = y ? 2 : 1, .nout = 1};
+	const struct node *found = b->cx->opt.cse ? cse_find(b, &key, node_hash(&key)) : NULL;
+
+	return found ? found->out[0] : NULL;
+}
+
+void cse_add(struct build *b, struct node *n, uint32_t hash)
+{
+	struct cse *c = b->cse;
+
+	*vec_push(b->cx->scratch, &c->nodes) = n;
+	hash_add(b->cx->scratch, &c->table, hash, c->nodes.len - 1);
+}
+
+static uint32_t constant_hash(const struct tensor *t)
+{
+	uint64_t h = mix(t->dtype, t->rank * 2u + t->splat);
+
+	if (t->rank)
+		h = mix_bytes(h, t->shape, t->rank * sizeof(int64_t));
+	h = mix_bytes(h, t->data, tensor_bytes(t));
+	return (uint32_t)(h ^ h >> 32);
+}
+
+struct value *shared_constant(struct build *b, const struct tensor *t, struct value *v)
+{
+	struct shared *s = b->cse->shared;
+	bool small = tensor_bytes(t) <= SMALL_CONSTANT && dtypes[t->dtype].size && t->data;
+	struct probe p = {.hash = small ? constant_hash(t) : 0};
+
+	while (small && hash_next(&s->constant_table, &p))
+		if (tensor_equal(s->constants.at[p.number]->data, t))
+			return s->constants.at[p.number];
+	if (!v)
+		v = const_weight(b, t);
+	if (small) {
+		*vec_push(b->cx->scratch, &s->constants) = v;
+		hash_add(b->cx->scratch, &s->constant_table, p.hash, s->constants.len - 1);
+	}
+	return v;
+}
+
+/* ---- a graph that was lowered ---- */
+
+/* Calls f for every value of block k and of those in it. Blocks nest as the user's loops and ifs
+ * do. */
+static void each_value(struct build *b, struct block *k, void (*f)(struct build *, struct value *))
+{
+	struct block *outer = b->block;
+
+	b->block = k;
+	for (uint32_t i = 0; i < k->params.len; i++)
+		f(b, k->params.at[i]);
+	for (struct node *n = k->first; n; n = n->next) {
+		for (uint32_t i = 0; i < n->nin; i++)
+			if (n->in[i] && n->in[i]->data)
+				f(b, n->in[i]);
+		for (uint32_t i = 0; i < n->nout; i++)
+			f(b, n->out[i]);
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				each_value(b, n->attrs[i].u.block, f);
+	}
+	for (uint32_t i = 0; i < k->results.len; i++)
+		if (k->results.at[i]->data)
+			f(b, k->results.at[i]);
+	b->block = outer;
+}
+
+static void adopt(struct build *b, struct value *v)
+{
+	if (v->data && !v->low && !is_weight(v))
+		shared_constant(b, v->data, v);
+	if (!v->data)
+		set_home(b, v);
+	v->low = v;
+}
+
+void build_reopen(struct build *b, struct ctx *cx, struct graph *g)
+{
+	*b = (struct build){.cx = cx, .opset = cx->opt.opset, .target = cx->opt.target};
+	scope_open(b, g->block);
+	b->cse->shared = new (cx->arena, struct shared);
+	each_value(b, g->block, adopt);
+}
+
+static bool gives_result(const struct block *k, const struct node *n)
+{
+	for (uint32_t i = 0; i < k->results.len; i++)
+		if (k->results.at[i]->def == n)
+			return true;
+	return false;
+}
+
+void append_again(struct build *b, struct node *n)
+{
+	bool pure = b->cx->opt.cse && onnx_is_pure(n->onnx);
+	uint32_t hash = pure ? node_hash(n) : 0;
+	const struct node *found = pure ? cse_find(b, n, hash) : NULL;
+
+	if (!found || gives_result(b->block, n)) {
+		append(b, n);
+		if (pure && !found)
+			cse_add(b, n, hash);
+		return;
+	}
+	for (uint32_t i = 0; i < n->nout; i++) {
+		n->out[i]->low = found->out[i];
+		if (!found->out[i]->name)
+			found->out[i]->name = n->out[i]->name;
+	}
+	n->dead = true;
+}
+
+static void forget(struct build *b, struct value *v)
+{
+	(void)b;
+	v->low = NULL;
+}
+
+void build_close(struct build *b, struct graph *g)
+{
+	each_value(b, g->block, forget);
+	for (uint32_t i = 0; i < g->states.len; i++)
+		if (g->states.at[i].init)
+			g->states.at[i].init->low = NULL;
+	/* what a check alone reads, a constant say, is in no block; a value that another one took
+	 * the place of goes on pointing to that */
+	for (uint32_t i = 0; i < g->kept.len; i++)
+		if (g->kept.at[i]->low == g->kept.at[i])
+			g->kept.at[i]->low = NULL;
+}
