@@ -1,9 +1,9 @@
 """Memory of many points in one call
 
-`memory.py [name ...]`: what one call of 64, 512 and 4,096 points takes at its peak, in kilobytes a point: a process each, whose
-most resident memory is set beside that of a process which calls the same model with one point. Matrices are 8 x 8, in
-float64; models are those of models.py with `batch="points"`. Inputs and results count. `growth` is the memory of 4,096
-points beside that of 512: 8, if memory grows as the batch does.
+`memory.py [name ...]`: kilobytes a point that one call of 64, 512 and 4,096 points takes at its peak. Each is a process
+of its own, whose most resident memory is set beside that of a process which calls the same model with one point;
+inputs and results count. Matrices are 8 x 8, in float64, and models those of models.py. If memory grows as the number
+of points does, the figures of a row are alike; those below 1 are pages and not points.
 """
 
 import sys
@@ -60,7 +60,7 @@ def main(names):
 
     import ptgc
 
-    print("| function | KB of a point: " + " | ".join(f"{n}" for n in POINTS[1:]) + " | growth |\n|---" + "|---:" * len(POINTS) + "|")
+    print("| function | " + " | ".join(f"{n} points" for n in POINTS[1:]) + " |\n|---" + "|---:" * len(POINTS[1:]) + "|")
     for name, (inputs, outputs, values) in cases().items():
         if names and name not in names:
             continue
@@ -72,7 +72,7 @@ def main(names):
             peak = {n: min(measure(sys.executable, __file__, "--call", model, data, n)[2] for _ in range(3)) for n in POINTS}
         took = [peak[n] - peak[POINTS[0]] for n in POINTS[1:]]
         cells = [f"{t / n / 1024:7.1f}" for t, n in zip(took, POINTS[1:])]
-        print(f"| {name:24s} | " + " | ".join([*cells, f"{took[-1] / max(took[-2], 1):5.1f}"]) + " |", flush=True)
+        print(f"| {name:24s} | " + " | ".join(cells) + " |", flush=True)
 
 
 if __name__ == "__main__":

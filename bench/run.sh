@@ -46,6 +46,7 @@ if fill; then
 	"$venv/bin/python" -c "$head" >"$page"
 	section "$venv/bin/python" models "" --ops --first
 	section "$venv/bin/python" points ""
+	section "$venv/bin/python" memory ""
 	section "$venv/bin/python" odes ""
 	section "$PYTHON" networks ""
 	section "$venv/bin/python" linalg ""
@@ -54,7 +55,7 @@ if fill; then
 	section "$venv/bin/python" backends "$text"
 	"$venv/bin/python" bench/nuts.py --page doc/nuts.md
 else
-	echo "no environment for the peers: models.py, points.py, odes.py, linalg.py, backends.py and nuts.py are left out"
+	echo "no environment for the peers: models.py, points.py, memory.py, odes.py, linalg.py, backends.py and nuts.py are left out"
 	section "$PYTHON" networks ""
 	section "$PYTHON" special ""
 	section "$PYTHON" streams ""

@@ -33,6 +33,11 @@ struct value *with_axes(struct batched *m, struct value *v, uint32_t at, uint32_
 uint32_t own_rank(const struct batched *m, uint32_t i);
 /* Input i without the batch; NULL: its items may differ */
 struct value *one_for_all(struct batched *m, uint32_t i);
+/* The properties of the core op with its axes behind the batch. core: the rank of its first input
+ */
+struct cv *props_behind(struct batched *m, uint32_t core);
+/* Input i, lowered, as [items, core dims] */
+struct value *flat_items(struct batched *m, uint32_t i);
 /* Input i without the batch: lengths, which must be the same for all items */
 struct value *common_lengths(struct batched *m, uint32_t i);
 /* Input i with all dims of the batch, those that its type says to be 1 as they are */

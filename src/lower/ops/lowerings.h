@@ -26,6 +26,9 @@ bool lower_by_batched_op(struct build *b, struct node *n, const struct opref *co
 /* batched.c: x[items, ...], int64, without its first axis: all items must be equal. Of no items:
  * zeros */
 struct value *same_for_all(struct build *b, struct value *x);
+/* batched_block.c: the same of a node with a block that does one item */
+bool lower_block_of_batch(struct build *b, struct node *n, const uint32_t *ranks, uint32_t rank,
+			  bool *ok);
 /* choose.c: element i of a vector of lengths, int64[] */
 struct value *length_at(struct build *b, struct value *dims, uint32_t i);
 /* einsum_int.c: integers, added up exactly */
