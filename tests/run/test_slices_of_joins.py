@@ -105,3 +105,24 @@ graph g(x: float64[{n}], a: float64[]) -> (y) {{
     assert "Gather" not in kinds(ptg.compile(text.format(n=3)))
     with pytest.raises(Exception, match="out of|bounds|range"):
         ptg.run(text.format(n="n"), np.zeros(0), 0.5)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("lengths, index, cut", [
+    ((1, 3, 1), "1:", False), ((1, 3, 1), ":-1", False), ((1, 3, 1), "1:-1", False), ((1, 3, 1), ":4", False),
+    ((1, 3, 1), "-4:", False), ((1, 3, 1), "2:", True), ((1, 3, 1), ":-2", True), ((0, 3, 1), ":-1", False),
+    ((2, 0, 1), ":-1", False), ((1, 3, 1), "1:1", True), ((1, 3, 1), "4:1", True), ((1, 3, 1), "-9:4", True),
+    ((1, 3, 1), ":-9", True), ((1, 1, 1, 1, 1), "1:", True)])  # fmt: skip
+def test_some_of_joined(lengths, index, cut, axis):
+    """Those that are left are joined again, if they are few: the Concat of all may go."""
+    names = "abcde"[: len(lengths)]
+    for n in (0, 2):
+        params = ", ".join(f"{x}: float64[{f'{k}, n' if axis == 0 else f'n, {k}'}]" for x, k in zip(names, lengths))
+        text = f"ptg 1\n\ngraph g({params}) -> (y) {{\n  y = Exp(Join{{axis={axis}}}({', '.join(names)})[{':, ' * axis}{index}])\n}}\n"
+        model = ptg.compile(text, options=("-Wno-unused",))
+        parts = [np.random.default_rng(k).normal(size=(k, n) if axis == 0 else (n, k)) for k in lengths]
+        want = np.exp(eval(f"np.concatenate(parts, axis)[{':, ' * axis}{index}]"))
+        got = ptg.run(model, *parts)
+        assert got.shape == want.shape
+        np.testing.assert_allclose(got, want, rtol=1e-14)
+        assert ("Slice" in kinds(model)) == cut, kinds(model)

@@ -6,6 +6,21 @@
  */
 #include "lower/ops/index.h"
 
+#define MAX_PARTS    4 /* that were joined: of more, a slice is not joined again */
+#define MAX_FROM_END 64
+
+/* A bound of a slice; one that counts from the end as it counts from the start */
+static dim bound(struct build *b, struct value *v, dim size)
+{
+	dim d = known_at(b, v, 0);
+	int64_t k;
+
+	return d && dim_is_const(b->cx, d, &k) && k < 0 && k >= -MAX_FROM_END &&
+			       dim_ge(b->cx, size, -k)
+		       ? dim_add(b->cx, size, d)
+		       : d;
+}
+
 /* The index of an axis as from:to. false: not known, or with a step */
 static bool read_range(struct build *b, const struct index *ix, dim size, dim *from, dim *to)
 {
@@ -21,8 +36,8 @@ static bool read_range(struct build *b, const struct index *ix, dim size, dim *f
 	}
 	if (ix->kind != IX_SLICE || (ix->v[2] && !(const_int_at(b, ix->v[2], 0, &k) && k == 1)))
 		return false;
-	*from = ix->v[0] ? known_at(b, ix->v[0], 0) : dim_const(cx, 0);
-	*to = ix->v[1] ? known_at(b, ix->v[1], 0) : size;
+	*from = ix->v[0] ? bound(b, ix->v[0], size) : dim_const(cx, 0);
+	*to = ix->v[1] ? bound(b, ix->v[1], size) : size;
 	return *from && *to && dim_ge(cx, *from, 0) && dim_ge(cx, *to, 0);
 }
 
@@ -31,16 +46,25 @@ static int64_t axis_of_concat(const struct node *n)
 	return n->nattrs == 1 && n->attrs[0].kind == AT_INT ? n->attrs[0].u.i : 0;
 }
 
-/* The input of a Concat along `axis` that covers from:to; NULL: none */
+/* The input of a Concat along `axis` that covers from:to, or a Concat of some that do; NULL: none */
 static struct value *concat_piece(struct build *b, const struct node *n, dim from, dim to,
 				  uint32_t axis)
 {
 	dim start = dim_const(b->cx, 0);
+	uint32_t first = n->nin;
 
 	for (uint32_t i = 0; i < n->nin; i++) {
 		dim stop = dim_add(b->cx, start, n->in[i]->type.dims[axis]);
-		if (dim_eq(b->cx, start, from) && dim_eq(b->cx, stop, to))
-			return n->in[i];
+		if (first == n->nin && dim_eq(b->cx, start, from))
+			first = i;
+		if (first < n->nin && dim_eq(b->cx, stop, to)) {
+			if (i == first)
+				return n->in[i];
+			if (n->nin > MAX_PARTS)
+				return NULL;
+			attr_int(b, "axis", axis);
+			return emit(b, ONNX_Concat, n->in + first, i - first + 1);
+		}
 		start = stop;
 	}
 	return NULL;
