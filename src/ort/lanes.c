@@ -215,15 +215,13 @@ static bool is_slow(struct lanes *l, const struct node *n)
 /* The axis of the states that the body spares: the first of a state with short rows */
 static bool find_points(struct lanes *l, uint32_t states)
 {
-	int64_t n;
-
 	for (uint32_t i = 0; i < states; i++) {
 		struct type t = l->body->params.at[i]->type;
 		if (!t.rank)
 			continue;
 		l->points = t.dims[0];
 		if (is_short(l, &t))
-			return !dim_is_const(l->cx, l->points, &n) || n >= POINTS;
+			return dim_expected(l->cx, l->points, POINTS) >= POINTS;
 	}
 	return false;
 }

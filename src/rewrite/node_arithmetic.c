@@ -107,6 +107,33 @@ struct value *drop_zero(struct ctx *cx, struct node *n)
 	return NULL;
 }
 
+/* x + -y is x - y, -y + x too, and x - -y is x + y, where nothing else reads the negative. */
+struct value *drop_negative(struct ctx *cx, struct node *n)
+{
+	bool sum = is_onnx(n, ONNX_Add);
+	enum dtype t = (enum dtype)n->out[0]->type.dtype;
+	const struct onnx_op *op = find_kernel(cx, sum ? ONNX_Sub : ONNX_Add, t, 2);
+
+	for (int i = 1; i >= !sum && op && !n->as_written; i--) {
+		struct value *y = n->in[i];
+		if (!is_op(y, ONNX_Neg) || y->uses != 1 || y->def->as_written)
+			continue;
+		y->uses = 0;
+		become(cx, n, op, n->in[1 - i], current(y->def->in[0]));
+		return NULL;
+	}
+	return NULL;
+}
+
+/* x & x and x | x are x. */
+struct value *drop_repeated(struct ctx *cx, struct node *n)
+{
+	if (n->in[0] != n->in[1] || n->as_written)
+		return NULL;
+	n->in[0]->uses -= !(n->out[0]->uses & IS_RESULT);
+	return drop_identity(cx, n);
+}
+
 /* Where(c, x, 0) + Where(c, 0, y) is Where(c, x, y): a diagonal and what is beside it, for one. */
 struct value *join_choices(struct ctx *cx, struct node *n)
 {

@@ -61,6 +61,8 @@ struct value *keep_axes(struct ctx *cx, struct node *n);
 struct value *make_gemm(struct ctx *cx, struct node *n);
 struct value *make_reciprocal(struct ctx *cx, struct node *n);
 struct value *drop_zero(struct ctx *cx, struct node *n);
+struct value *drop_negative(struct ctx *cx, struct node *n);
+struct value *drop_repeated(struct ctx *cx, struct node *n);
 struct value *join_choices(struct ctx *cx, struct node *n);
 struct value *make_finite(struct ctx *cx, struct node *n);
 struct value *divide_by_sum(struct ctx *cx, struct node *n);

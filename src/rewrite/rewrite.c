@@ -25,6 +25,8 @@ static const struct rewrite {
 	struct value *(*apply)(struct ctx *cx, struct node *n);
 } rewrites[] = {
 	{"identity", ONNX_Identity, drop_identity},
+	{"identity", ONNX_And, drop_repeated},
+	{"identity", ONNX_Or, drop_repeated},
 	{"cast", ONNX_Cast, merge_casts},
 	{"transpose", ONNX_Transpose, merge_transposes},
 	{"transpose", ONNX_Transpose, concat_in_place},
@@ -40,6 +42,8 @@ static const struct rewrite {
 	{"zero", ONNX_Add, drop_zero},
 	{"zero", ONNX_Sub, drop_zero},
 	{"zero", ONNX_Add, join_choices},
+	{"negative", ONNX_Add, drop_negative},
+	{"negative", ONNX_Sub, drop_negative},
 	{"reciprocal", ONNX_Div, make_reciprocal},
 	{"finite", ONNX_Not, make_finite},
 	{"relu", ONNX_Max, make_relu},
