@@ -222,7 +222,7 @@ def hard_for_qr(m, n):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("m,n", [(4, 4), (7, 3), (3, 6), (17, 17), (40, 12)])
+@pytest.mark.parametrize("m,n", [(4, 4), (7, 3), (3, 6), (17, 17), (40, 12), (12, 20)])
 @pytest.mark.parametrize("static", [False, True])
 def test_hard_qr(dtype, m, n, static):
     """One by one and as a batch: residuals beside the columns' largest elements, R of what LAPACK does not reflect"""
