@@ -543,6 +543,8 @@ struct value *by_algebra(struct build *b, const struct onnx_op *op, struct value
 			return NULL;
 	if (op->id == ONNX_Where)
 		return choose(b, in);
+	if ((op->id == ONNX_And || op->id == ONNX_Or) && in[0] == in[1])
+		return in[0];
 	if (op->id == ONNX_And)
 		return both(b, in);
 	if (!is_float((enum dtype)in[0]->type.dtype))

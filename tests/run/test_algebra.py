@@ -48,6 +48,7 @@ FORMS = {
     "square of a product": ("-0.5 * Sqr(0.2 * x)", lambda x, y: -0.5 * (0.2 * x) ** 2, "Mul Mul"),
     "factor twice": ("(3.0 * x) * x", lambda x, y: (3.0 * x) * x, "Mul Mul"),
     "factor of quotient": ("0.3 * (0.7 / x)", lambda x, y: 0.3 * (0.7 / x), "Div"),
+    "both one": ("Switch((x > 1.0) & (x > 1.0) | (x > 1.0), x, y)", lambda x, y: np.where(x > 1.0, x, y), "Greater Where"),
     "not": ("Switch(Invert(x > 1.0), x, y)", lambda x, y: np.where(~(x > 1.0), x, y), "Greater Where"),
     "one constant": ("Switch(x > 1.0, 0.5, Switch(y > 1.0, 0.5, x))", lambda x, y: np.where(x > 1.0, 0.5, np.where(y > 1.0, 0.5, x)), "Greater Greater Or Where"),
     "one constant behind": ("Switch(x > 1.0, Switch(y > 1.0, x, 0.5), 0.5)", lambda x, y: np.where(x > 1.0, np.where(y > 1.0, x, 0.5), 0.5), "And Greater Greater Where"),

@@ -28,6 +28,10 @@ CONDITIONS = {
     "And(Sum(x) > 0, And(All(x > 0), s > 0))": lambda x, w: x.sum() > 0 and (x > 0).all(),
     "All(MakeVector(All(x > 0), All(w > 0), Sum(w) < 50))": lambda x, w: (x > 0).all() and (w > 0).all() and w.sum() < 50,
     "All(Join{axis=0}(x > 0, x < 9))": lambda x, w: (x > 0).all() and (x < 9).all(),
+    "And(All(Alloc(bool(True), Shape(x)[0], 3)), All(x > 0))": lambda x, w: (x > 0).all(),
+    "All(Join{axis=0}(Alloc(bool(True), Shape(w)[0]), x > 0))": lambda x, w: (x > 0).all(),
+    "All(Alloc(bool(True), Shape(x)[0])) & All(Alloc(bool(True), Shape(w)[0]))": lambda x, w: True,
+    "Or(All(Alloc(bool(False), Shape(x)[0])), All(x > 0))": lambda x, w: (x > 0).all(),
     "Invert(All(x < 0))": lambda x, w: not (x < 0).all(),
     "All(Any{axis=1}(w > 0))": lambda x, w: (w > 0).any(1).all(),
 }

@@ -144,6 +144,17 @@ static bool is_implied(const struct value *v, const struct value *by)
 	       has_softmax_rows(p);
 }
 
+/* Is v a constant that holds, perhaps stretched? */
+static bool always_holds(const struct value *v)
+{
+	const struct tensor *t = is_onnx(v->def, ONNX_Expand) ? v->def->in[0]->data : v->data;
+	bool holds = t && t->data && t->dtype == DT_BOOL && t->count <= MAX_TAKEN;
+
+	for (uint64_t i = 0; holds && i < (t->splat ? 1 : t->count); i++)
+		holds = ((const uint8_t *)t->data)[i];
+	return holds;
+}
+
 /* The parts of cond: of And, of All along some axes or all of them, and of what is joined. */
 static bool take_apart(struct build *b, struct conditions *c, struct value *cond)
 {
@@ -167,7 +178,7 @@ static bool take_apart(struct build *b, struct conditions *c, struct value *cond
 			todo[n++] = v->def->in[i];
 	}
 	for (uint32_t i = 0; i < parts; i++) {
-		bool implied = false;
+		bool implied = always_holds(part[i]);
 		for (uint32_t j = 0; j < parts && !implied; j++)
 			implied = j != i && is_implied(part[i], part[j]);
 		if (!implied)
@@ -354,6 +365,8 @@ struct value *fail_unless(struct build *b, struct value *v, struct value **conds
 	for (uint32_t i = 0; i < n; i++)
 		if (!take_apart(b, &c, conds[i]))
 			add_condition(b, &c, conds[i]);
+	if (!c.one && !c.array.len) /* the caller counts on a new value */
+		add_condition(b, &c, conds[0]);
 	return fail(b, v, &c, reshapes, label);
 }
 
