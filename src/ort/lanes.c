@@ -19,6 +19,8 @@
 
 enum layout { OUTSIDE, AS_IT_IS, TURNED }; /* a value that is made in the body, or is not */
 
+enum reads { READ_NOT, READ_BY_SUMS, READ };
+
 struct copy {
 	struct value *v; /* NULL: there is none */
 	struct block *in;
@@ -27,7 +29,7 @@ struct copy {
 struct lanes {
 	struct ctx *cx;
 	uint32_t n;        /* values that there were at first */
-	bool *read;        /* by value id */
+	uint8_t *read;     /* by value id: enum reads */
 	uint8_t *place;    /* by value id: enum layout */
 	struct copy *copy; /* by value id: the turned value */
 	struct block *outer, *body;
@@ -368,7 +370,9 @@ static void turn_node(struct lanes *l, struct node *n)
 		n->out[i]->type = turned_type(l->cx, n->out[i]->type, 0);
 }
 
-/* What the Scan gives is turned now: a Transpose behind it gives the result. */
+/* What the Scan gives is turned now: a Transpose behind it gives the result. ONNX Runtime would
+ * move that to where it takes longer, but for sums, which take less before it: a Reshape stops it.
+ */
 static void turn_result(struct lanes *l, struct node *scan, struct node **behind, uint32_t i,
 			uint32_t from)
 {
@@ -376,14 +380,14 @@ static void turn_result(struct lanes *l, struct node *scan, struct node **behind
 
 	if (old->type.rank < from + 2u || !l->read[old->id])
 		return;
-	struct node *n = turn(l, l->outer, behind, old, from, true);
-	struct value *v = n->out[0];
-	v->type = turned_type(l->cx, old->type, from);
+	struct value *v = graph_value(l->cx, turned_type(l->cx, old->type, from), old->span);
 	v->def = scan;
 	scan->out[i] = v;
-	old->def = n;
-	n->out[0] = old;
-	n->in[0] = v;
+	turn(l, l->outer, behind, v, from, true)->out[0]->type = old->type;
+	if (from && l->read[old->id] == READ)
+		*behind = insert_same_shape(l->cx, l->outer, *behind, (*behind)->out[0]);
+	old->def = *behind;
+	(*behind)->out[0] = old;
 }
 
 /* Gives the last node that is new. */
@@ -416,22 +420,22 @@ static struct node *turn_scan(struct lanes *l, struct node *scan, uint32_t state
 	return behind;
 }
 
-static void note_read(struct lanes *l, const struct value *v)
+static void note_read(struct lanes *l, const struct value *v, bool sums)
 {
 	if (v && v->id < l->n)
-		l->read[v->id] = true;
+		l->read[v->id] = sums && l->read[v->id] != READ ? READ_BY_SUMS : READ;
 }
 
 /* Blocks nest as deep as loops and ifs of the input, which has a limit: these may recurse. */
 static void find_reads(struct lanes *l, const struct block *b)
 {
 	for (uint32_t i = 0; i < b->results.len; i++)
-		note_read(l, b->results.at[i]);
+		note_read(l, b->results.at[i], false);
 	for (uint32_t i = 0; i < b->checks.len; i++)
-		note_read(l, b->checks.at[i].cond);
+		note_read(l, b->checks.at[i].cond, false);
 	for (const struct node *n = b->first; n; n = n->next) {
 		for (uint32_t i = 0; i < n->nin; i++)
-			note_read(l, n->in[i]);
+			note_read(l, n->in[i], onnx_lengths(n->onnx) == ONNX_REDUCED_LENGTHS);
 		for (uint32_t i = 0; i < n->nattrs; i++)
 			if (n->attrs[i].kind == AT_GRAPH)
 				find_reads(l, n->attrs[i].u.block);
@@ -463,13 +467,13 @@ void turn_lanes(struct ctx *cx, struct graph *g)
 
 	if (!rewrite_is_on(cx, PASS_STRETCH) || !has_operator(g, ONNX_Scan))
 		return;
-	l.read = new_array(cx->scratch, bool, l.n);
+	l.read = new_array(cx->scratch, uint8_t, l.n);
 	l.place = new_array(cx->scratch, uint8_t, l.n);
 	l.copy = new_array(cx->scratch, struct copy, l.n);
 	find_reads(&l, g->block);
 	for (uint32_t i = 0; i < g->states.len; i++)
-		note_read(&l, g->states.at[i].next);
+		note_read(&l, g->states.at[i].next, false);
 	for (uint32_t i = 0; i < g->kept.len; i++)
-		note_read(&l, g->kept.at[i]);
+		note_read(&l, g->kept.at[i], false);
 	turn_block(&l, g->block);
 }
