@@ -1,11 +1,12 @@
 #!/bin/sh
-# All benchmarks, each beside its peer in the same run; what they print becomes doc/performance.md. `make bench`
-# calls it; nuts.py fills the table of doc/nuts.md. backends.py, linalg.py, models.py, nuts.py, odes.py and points.py run in an
-# environment of their own, build/bench-venv, which has the peers; without it they are left out, and the page stays as
-# it is.
+# All benchmarks, each beside its peer in the same run; what they print becomes doc/performance.md, and the table of
+# doc/nuts.md. `make bench` calls it, which takes hours. `make bench QUICK=1` runs a row or two of each, in some
+# minutes, and leaves the pages as they are. Most run in an environment of their own, build/bench-venv, which has the
+# peers; without it those are left out, and the pages stay as they are.
+# shellcheck disable=SC2086 # options are words
 set -eu
 cd "$(dirname "$0")/.."
-: "${PYTHON:=.venv/bin/python}" "${B:=build}"
+: "${QUICK=}" "${PYTHON:=.venv/bin/python}" "${B:=build}"
 venv=$B/bench-venv page=$B/performance.md
 export PYTHONPATH=python
 
@@ -39,28 +40,36 @@ section() {
 	cat "$part" >>"$page"
 }
 
+# The same by the Python of the peers, if there is one
+peer() {
+	[ -z "$peers" ] || section "$peers" "$@"
+}
+
 text='```
 '
 : >"$page"
+peers=
 if fill; then
-	"$venv/bin/python" -c "$head" >"$page"
-	section "$venv/bin/python" models "" --ops --first
-	section "$venv/bin/python" points ""
-	section "$venv/bin/python" memory ""
-	section "$venv/bin/python" odes ""
-	section "$PYTHON" networks ""
-	section "$venv/bin/python" linalg ""
-	section "$PYTHON" special ""
-	section "$PYTHON" streams ""
-	section "$venv/bin/python" backends "$text"
-	"$venv/bin/python" bench/nuts.py --page doc/nuts.md
+	peers=$venv/bin/python
+	"$peers" -c "$head" >"$page"
 else
 	echo "no environment for the peers: models.py, points.py, memory.py, odes.py, linalg.py, backends.py and nuts.py are left out"
-	section "$PYTHON" networks ""
-	section "$PYTHON" special ""
-	section "$PYTHON" streams ""
 fi
-section "$PYTHON" graphs "$text"
-section "$PYTHON" weights "$text"
-[ ! -x "$venv/bin/python" ] || mv "$page" doc/performance.md
+peer models "" --ops --first ${QUICK:+eight_schools}
+peer points "" ${QUICK:+eight_schools}
+peer memory "" ${QUICK:+eight_schools}
+peer odes ""
+section "$PYTHON" networks "" ${QUICK:+mlp}
+peer linalg "" ${QUICK:+--sizes 4 --batches 1,4 Cholesky}
+section "$PYTHON" special "" ${QUICK:+Gammaln}
+section "$PYTHON" streams "" ${QUICK:+--draws 10000 normal}
+peer backends "$text" ${QUICK:+ONNX}
+section "$PYTHON" graphs "$text" ${QUICK:+10000}
+section "$PYTHON" weights "$text" ${QUICK:+10}
+if [ "$peers" ] && [ "$QUICK" ]; then
+	"$peers" bench/nuts.py eight_schools
+elif [ "$peers" ]; then
+	"$peers" bench/nuts.py --page doc/nuts.md
+	mv "$page" doc/performance.md
+fi
 rm -f "$B/performance-part.md" "$page"
