@@ -32,7 +32,7 @@ struct value {
 	struct node *def;          /* NULL for block parameters and constants */
 	const struct tensor *data; /* constants */
 	struct known *known;       /* NULL: nothing is known */
-	struct value *low;         /* lower: the ONNX value that holds it */
+	struct value *low; /* lower: the ONNX value that holds it; rewrite: what took its place */
 	struct span span;
 	uint32_t id : 30;  /* number in creation order, unique in the compilation */
 	uint32_t sign : 2; /* lower: enum sign of an ONNX value */

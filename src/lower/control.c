@@ -1,6 +1,6 @@
 /*
- * control.c: loops and ifs. In: typed nodes `loop` and `if` as the elaborator makes them (see the
- * head of elab/flow.c). Out: ONNX Loop and If; every result of a block is a value of that very
+ * control.c: loops and ifs. In: typed nodes `loop` and `if` as the elaborator makes them (see
+ * op_loop in ops/ops.h). Out: ONNX Loop and If; every result of a block is a value of that very
  * block, and stacked results have their shape even when no step was run.
  */
 #include <string.h>

@@ -1,4 +1,5 @@
-/* onnx.h: the operators of ONNX, the kernels of runtimes, and the inference of result types. */
+/* onnx.h: the operators of ONNX, their versions and attributes, and the types of their results.
+ * Which of them a runtime has kernels for: target/target.h. */
 #ifndef PTGC_ONNX_ONNX_H
 #define PTGC_ONNX_ONNX_H
 

@@ -4,7 +4,7 @@
  * one MatMul for a product; the core op itself for an elementwise op, for a view, and where there
  * is no batch; the body of the core op, once, if the body takes a batch; another op of the batch,
  * as batched.c finds one; the nodes of the block, on the batch; else a Loop over the flattened
- *batch.
+ * batch.
  *
  * Which bodies take a batch? Those of ops whose row says .batch. All dims of the batch are
  * flattened to one, which each argument has in front of its core dims, or not at all: an argument
