@@ -406,6 +406,25 @@ def test_factors_of_nearly_singular(dtype, n, size):
         assert np.all(np.isnan(ptg.run(one, bad)))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n, size, batch, opset", [(12, 12, 5, 13), (30, 30, 5, 26), (12, 12, 20, 18), (40, 40, 10, 13), (40, 40, "b", 18), (100, 100, 5, 18), (150, "n", "b", 18)])
+def test_factors_of_hard_batches(dtype, n, size, batch, opset):
+    """Few and many matrices take other fns: nearly singular, of scales that grow and shrink, and one that is not positive definite."""
+    scale = np.logspace(-75, 75, n) if dtype == "float64" else np.logspace(-15, 15, n)
+    a = np.array([kernel(n, dtype), definite(n, "float64") * scale * scale[:, None], -np.eye(n), kernel(n, dtype) * scale[::-1] * scale[::-1, None], np.eye(n)])
+    a[4, -1, -1] = 0
+    a = np.tile(a.astype(dtype), (2 if batch == "b" else batch // 5, 1, 1))
+    model = ptg.compile(blockwise("Cholesky", [f"a: {dtype}[{batch}, {size}, {size}]"]), opset=opset)
+    for k, (c, of) in enumerate(zip(ptg.run(model, fill_all(a, True)), a)):
+        if k % 5 in (2, 4):
+            assert np.isnan(c).all()
+        else:
+            np.testing.assert_array_equal(c, np.tril(c))
+            root = np.sqrt(np.diag(of).astype(float))
+            unit = c / root[:, None]
+            small(unit @ unit.T - of / root / root[:, None], 20 * eps(a))
+
+
 def of_no_rows(call, signature, items, results="x"):
     arrays = [np.zeros(shape) for shape in items]
     inputs = [f"a{k}: float64{list(shape)}" for k, shape in enumerate(items)]
