@@ -46,7 +46,8 @@ static int64_t axis_of_concat(const struct node *n)
 	return n->nattrs == 1 && n->attrs[0].kind == AT_INT ? n->attrs[0].u.i : 0;
 }
 
-/* The input of a Concat along `axis` that covers from:to, or a Concat of some that do; NULL: none */
+/* The input of a Concat along `axis` that covers from:to, or a Concat of some that do; NULL: none
+ */
 static struct value *concat_piece(struct build *b, const struct node *n, dim from, dim to,
 				  uint32_t axis)
 {
