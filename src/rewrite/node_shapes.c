@@ -1,6 +1,6 @@
 /*
  * node_shapes.c: rewrites of nodes whose results have the elements of an input: Identity, Cast,
- * Transpose, Reshape, Squeeze, Unsqueeze, Expand, Split. Two such nodes are one, as Reshape(
+ * Transpose, Reshape, Slice, Squeeze, Unsqueeze, Expand, Split. Two such nodes are one, as Reshape(
  * Reshape(x, s), t) is Reshape(x, t), or none, as Squeeze(Unsqueeze(x, 0), 0) is x; others take in
  * the node before: Transpose(A @ B) is Transpose(B) @ Transpose(A), where those take no node.
  */
@@ -18,6 +18,33 @@ struct value *drop_identity(struct ctx *cx, struct node *n)
 	if (!(n->out[0]->uses & IS_RESULT))
 		n->in[0]->uses--;
 	return n->in[0];
+}
+
+static bool int_at(const struct value *v, uint64_t i, int64_t *k)
+{
+	return v->data && i < v->data->count && tensor_int(v->data, i, k);
+}
+
+/* Slice that takes all of each axis. An unrolled loop of the library leaves x[:1] of one row, as
+ * the lengths of its states are open. */
+struct value *drop_slice(struct ctx *cx, struct node *n)
+{
+	struct value *x = n->in[0];
+	int64_t start, end, step = 1, axis, length;
+
+	if (n->nin < 4 || !n->in[3] || !n->in[3]->data)
+		return NULL;
+	for (uint64_t i = 0; i < n->in[3]->data->count; i++) {
+		if (!int_at(n->in[1], i, &start) || !int_at(n->in[2], i, &end) ||
+		    !int_at(n->in[3], i, &axis) ||
+		    (n->nin > 4 && n->in[4] && !int_at(n->in[4], i, &step)) || step != 1)
+			return NULL;
+		axis += axis < 0 ? x->type.rank : 0;
+		if (!dim_is_const(cx, x->type.dims[axis], &length) || end < length ||
+		    (start && start > -length))
+			return NULL;
+	}
+	return drop_identity(cx, n);
 }
 
 /* n reads what its input was made of, which has one reader more unless n was the input's last. */

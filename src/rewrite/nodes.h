@@ -44,6 +44,7 @@ void become_(struct ctx *cx, struct node *n, const struct onnx_op *op, uint32_t 
 
 /* node_shapes.c */
 struct value *drop_identity(struct ctx *cx, struct node *n);
+struct value *drop_slice(struct ctx *cx, struct node *n);
 struct value *merge_casts(struct ctx *cx, struct node *n);
 struct value *merge_transposes(struct ctx *cx, struct node *n);
 struct value *concat_in_place(struct ctx *cx, struct node *n);

@@ -25,6 +25,7 @@ static const struct rewrite {
 	struct value *(*apply)(struct ctx *cx, struct node *n);
 } rewrites[] = {
 	{"identity", ONNX_Identity, drop_identity},
+	{"identity", ONNX_Slice, drop_slice},
 	{"identity", ONNX_And, drop_repeated},
 	{"identity", ONNX_Or, drop_repeated},
 	{"cast", ONNX_Cast, merge_casts},

@@ -235,6 +235,18 @@ def test_split_of_join():
             assert np.allclose(y, np.exp(p)) and np.allclose(z, np.exp(q))
 
 
+@pytest.mark.parametrize("start, end, all_of_it", [(0, 3, True), (0, 9, True), (-3, 3, True), (-9, 2**63 - 1, True),
+    (0, -1, False), (0, 2, False), (1, 3, False), (-2, 3, False), (3, 3, False)])  # fmt: skip
+def test_slice_of_all(start, end, all_of_it):
+    """Is a slice of a known length what it is taken from? Of an open length, it stays."""
+    for dims, axis in (("3, n", 0), ("n, 3", 1), ("n, 3", -1), ("n, m", 1)):
+        text = f"graph g(x: float64[{dims}]) -> (y) {{ y = Exp(onnx.Slice(Neg(x), [{start}], [{end}], [{axis}])) }}"
+        model, x = ptg.compile("ptg 1\n" + text, math="standard"), np.arange(9.0).reshape(3, 3)
+        assert (b"Slice" not in model) == (all_of_it and dims != "n, m")
+        want = np.exp(-x[start:end] if axis == 0 else -x[:, start:end])
+        np.testing.assert_allclose(ptg.run(model, x), want, rtol=1e-14)
+
+
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("rows", ["3", "n"])
 def test_part_of_sum_of_padded(axis, rows):
