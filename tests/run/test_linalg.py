@@ -474,7 +474,7 @@ def test_triangles_of_known_size(lower, n):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("n", [1, 2, 3, 8, 16, 17, 30])
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 16, 17, 30, 60, 130])
 def test_systems_of_known_size(dtype, n):
     """One matrix and a batch: nearly singular ones are solved as exactly as others; a column of 0, wherever it is, makes NaN and 0."""
     u, v = (np.linalg.qr(rng().normal(size=(n, n)) + k)[0] for k in (0, 1))

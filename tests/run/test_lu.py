@@ -134,7 +134,7 @@ def blockwise(op, signature, args, results, opset):
     return ptg.compile(text(f'Blockwise{{core_op={op}, signature="{signature}"}}({names})', ", ".join(args), results), opset=opset)
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 8, 9, 30])
+@pytest.mark.parametrize("n", [1, 2, 5, 8, 9, 30, 130])
 def test_batches_of_known_sizes(n):
     """Each item of a batch has its own rows, ties and zeros."""
     a = np.stack([m for k in range(3) for m in matrices(n, "float64")])
