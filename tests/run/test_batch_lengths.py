@@ -9,10 +9,11 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor.raise_op import Assert
-from pytensor.tensor.basic import ARange, Choose, Eye, MakeVector
+from pytensor.tensor.basic import ARange, Choose, Eye, MakeVector, PermuteRowElements
 from pytensor.tensor.blas import BatchedDot, Dot22Scalar, gemm_no_inplace, gemv_no_inplace
 from pytensor.tensor.blockwise import Blockwise, safe_signature
-from pytensor.tensor.extra_ops import RavelMultiIndex, Repeat, UnravelIndex
+from pytensor.tensor.extra_ops import RavelMultiIndex, Repeat, UnravelIndex, fill_diagonal, fill_diagonal_offset
+from pytensor.tensor.fft import RFFTOp
 from pytensor.tensor.shape import Shape_i, SpecifyShape
 
 import ptg
@@ -117,6 +118,13 @@ PADS = {
     "reflect of vectors": (pad("reflect"), (V, P1), ("11", "01")),
 }  # fmt: skip
 OTHERS = {
+    "FillDiagonalOffset": (lambda x, v, k: fill_diagonal_offset(x, v, k), (X, NUM, np.array([0, 2, -1, 9])), ("111", "110", "011", "001", "101")),
+    "FillDiagonalOffset far off": (lambda x, v, k: fill_diagonal_offset(x, v, k), (X, NUM, np.array([5, -9, 7, 4])), ("111", "110", "001")),
+    "FillDiagonalOffset of few bits": (lambda x, v, k: fill_diagonal_offset(x, v, k), (X, NUM, np.array([1, -2, 0, 2], "int8")), ("111", "110", "001")),
+    "FillDiagonal of three dims": (lambda x, v: fill_diagonal(x, v), (np.arange(4.0**4).reshape(4, 4, 4, 4), NUM), ("11", "10", "01")),
+    "Kron of unlike ranks": (lambda x, y: pt.linalg.kron(x, y), (X, V[:, :2]), ("11", "10", "01")),
+    "RFFT to a length": (lambda x, n: RFFTOp()(x, n), (X, np.full((4, 1), 5)), ("11", "01", "10")),
+    "PermuteRowElements": (lambda x, p: PermuteRowElements(False)(x, p), (X, np.array([[2, 0, 1], [0, 1, 2], [1, 2, 0], [0, 2, 1]])), ("11", "10", "01")),
     "MakeVector": (lambda x, y: MakeVector("float64")(x, y), (NUM, K), ("11", "10", "01")),
     "Shape": (lambda x: pt.shape(x), (X,), ("1",)),
     "Shape_i": (lambda x: Shape_i(1)(x), (X,), ("1",)),
@@ -197,7 +205,7 @@ def test_borders_and_others(name):
     for moves, (k, (batch, kind)) in itertools.product(patterns, enumerate(BATCHES)):
         if 0 in batch and name not in ("constant", "Shape"):  # PyTensor refuses batches of none
             continue
-        compare(f, values, moves, batch, kind, (13, 18, 26)[k % 3])
+        compare(f, values, moves, batch, kind, (13, 18, 26)[k % 3], tolerance=1e-13 if "RFFT" in name else 1e-14)
 
 
 def test_einsum():

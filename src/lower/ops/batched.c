@@ -325,16 +325,16 @@ static bool reshaped(struct batched *m, struct value *r, const dim *first, uint3
 /* Products of each element of one item with each of the other */
 bool batch_kron(struct batched *m)
 {
-	uint32_t core = m->ranks[0];
+	uint32_t core = m->ranks[m->ranks[1] > m->ranks[0]];
 	struct value *in[2];
 
-	if (m->ranks[1] != core || m->rank + 2 * core > MAX_RANK)
+	if (m->rank + 2 * core > MAX_RANK)
 		return false;
 	for (uint32_t k = 0; k < 2; k++) {
 		int64_t axes[MAX_RANK];
 		for (uint32_t i = 0; i < core; i++)
 			axes[i] = m->rank + 2 * i + 1 - k;
-		in[k] = padded(m, k);
+		in[k] = with_axes(m, padded(m, k), m->rank, core - m->ranks[k]);
 		in[k] = new_node(m, OP_ExpandDims, cv_list(m, axes, core), in + k, 1);
 	}
 	struct type t = m->n->out[0]->type;
@@ -369,12 +369,10 @@ bool batch_fft(struct batched *m)
 {
 	struct build *b = m->b;
 	uint32_t core = m->ranks[0];
-	struct value *x = low(b, whole_batch(m, 0)), *in[2] = {NULL, one_for_all(m, 1)};
+	struct value *x = low(b, whole_batch(m, 0)), *in[2] = {NULL, common_lengths(m, 1)};
 	const dim *first = x->type.dims;
 	dim *d = new_dims(b->cx, core + 1);
 
-	if (!in[1] || core < 2)
-		return false;
 	d[0] = dims_product(b->cx, x->type.dims, m->rank + 1);
 	memcpy(d + 1, x->type.dims + m->rank + 1, (core - 1) * sizeof(dim));
 	x = reshape(b, x, d, core);

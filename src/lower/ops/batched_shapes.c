@@ -198,19 +198,27 @@ bool batch_splitdims(struct batched *m)
 /* Each item with v on a diagonal */
 bool batch_fill_diagonal(struct batched *m)
 {
-	struct value *x = whole_batch(m, 0), *v = padded(m, 1), *size[3], *in[3];
-
-	if (m->ranks[0] != 2 || m->ranks[1])
-		return false;
-	for (uint32_t i = 0; i < 2; i++)
-		size[i] = new_node(m, OP_Shape_i, new_cv(m, index_cv(m->rank + i)), &x, 1);
-	size[2] = held_by(m->b, const_int(m->b, 0), type_of(DT_INT64, 0, NULL), m->b->span);
-	if (m->n->nin > 2 && !(size[2] = one_for_all(m, 2)))
-		return false;
+	struct build *b = m->b;
+	struct value *x = whole_batch(m, 0), *v = padded(m, 1), *size[MAX_RANK + 1], *in[3];
 	struct cv type = {.kind = CV_DTYPE, .u.dtype = DT_BOOL};
-	in[0] = with_axes(m, new_node(m, OP_Eye, new_cv(m, type), size, 3), 0, m->rank);
+	uint32_t core = m->ranks[0];
+
+	for (uint32_t i = 0; i < core; i++)
+		size[1 + i] = new_node(m, OP_Shape_i, new_cv(m, index_cv(m->rank + i)), &x, 1);
+	if (core == 2) {
+		size[3] = held_by(b, const_int(b, 0), type_of(DT_INT64, 0, NULL), b->span);
+		in[0] = new_node(m, OP_Eye, new_cv(m, type), size + 1, 3);
+	} else {
+		for (int i = 0; i < 2; i++)
+			in[i] = held_by(b, const_of(b, DT_BOOL, i), type_of(DT_BOOL, 0, NULL),
+					b->span);
+		size[0] = in[0];
+		in[0] = new_node(m, OP_Alloc, NULL, size, core + 1);
+		in[0] = new_node(m, OP_FillDiagonal, NULL, in, 2);
+	}
+	in[0] = with_axes(m, in[0], 0, m->rank);
 	type.u.dtype = (enum dtype)x->type.dtype;
-	in[1] = with_axes(m, new_node(m, OP_Cast, new_cv(m, type), &v, 1), m->rank, 2);
+	in[1] = with_axes(m, new_node(m, OP_Cast, new_cv(m, type), &v, 1), m->rank, core);
 	in[2] = x;
 	new_node(m, OP_Switch, NULL, in, 3);
 	return true;

@@ -304,24 +304,27 @@ static bool lower_view(struct build *b, struct node *n, const struct batch *t)
 	return true;
 }
 
-/* An elementwise op of items that have the same rank, or a view: it is that op of the batch. */
+/* An elementwise op, with axes of length 1 between the batch and items of fewer dims, or a view: it
+ * is that op of the batch. */
 static bool lower_without_loop(struct build *b, struct node *n, const struct batch *t)
 {
 	const struct op *op = t->core->op;
-	bool same = op->shape == op_table[OP_Add].shape && n->nout == 1;
+	uint32_t rank = 0;
 	struct value *out;
 
-	for (uint32_t i = 0; i < n->nin; i++)
-		same = same && t->ranks[i] == t->ranks[0];
-	if (!same)
+	if (op->shape != op_table[OP_Add].shape || n->nout != 1)
 		return n->nin == 1 && n->nout == 1 && lower_view(b, n, t);
 	struct value **in = new_array(b->cx->arena, struct value *, n->nin);
+	for (uint32_t i = 0; i < n->nin; i++)
+		rank = t->ranks[i] > rank ? t->ranks[i] : rank;
 	for (uint32_t i = 0; i < n->nin; i++) {
 		struct value *v = low(b, n->in[i]);
+		uint32_t own = v->type.rank - t->ranks[i], k = 0;
 		int64_t axes[MAX_RANK] = {0};
-		uint32_t k = 0;
-		for (; v->type.rank + k < t->rank + t->ranks[i]; k++)
+		for (; k < t->rank - own; k++)
 			axes[k] = k;
+		for (; v->type.rank + k < t->rank + rank; k++)
+			axes[k] = own + k;
 		v = unsqueeze(b, v, axes, k);
 		in[i] = held_by(b, v, v->type, n->in[i]->span);
 	}

@@ -266,6 +266,35 @@ static struct value *check_lengths_fit(struct build *b, struct value *at, enum d
 	return check(b, at, all, "the offset's dtype must hold the lengths");
 }
 
+/* A number, or one for each item of a batch, beside matrices */
+static struct value *beside_matrices(struct build *b, struct value *v)
+{
+	return v->type.rank ? unsqueeze(b, v, (int64_t[]){1, 2}, 2) : v;
+}
+
+/* a.flat[start:stop:step] = v for each matrix of a batch, by the numbers of elements. A bound below
+ * 0 counts from the end. */
+static struct value *fill_flat(struct build *b, struct value *a, const dim *d, struct value *v,
+			       struct value *start, struct value *stop, struct value *step)
+{
+	dim size = dims_product(b->cx, d, 2);
+	struct value *zero = const_int(b, 0), *bound[2] = {start, stop};
+	struct value *at = reshape(b, counting(b, size), d, 2);
+
+	for (int i = 0; i < 2; i++) {
+		struct value *back = emit_(b, ONNX_Add, bound[i], dim_value(b, size));
+		back = emit_(b, ONNX_Max, back, zero);
+		bound[i] =
+			emit_(b, ONNX_Where, emit_(b, ONNX_Less, bound[i], zero), back, bound[i]);
+		bound[i] = beside_matrices(b, bound[i]);
+	}
+	struct value *rest = emit_(b, ONNX_Mod, emit_(b, ONNX_Sub, at, bound[0]), step);
+	struct value *on = emit_(b, ONNX_And, emit_(b, ONNX_GreaterOrEqual, at, bound[0]),
+				 emit_(b, ONNX_Less, at, bound[1]));
+	on = emit_(b, ONNX_And, on, emit_(b, ONNX_Equal, rest, zero));
+	return where(b, on, beside_matrices(b, v), a);
+}
+
 /*
  * a.flat[start:stop:width + 1] = v, with start and stop as PyTensor computes them: for an offset
  * beyond the matrix the stop is negative, and counts from the end.
@@ -275,7 +304,8 @@ bool lower_filldiagonaloffset(struct build *b, struct node *n)
 	struct value *a = low(b, n->in[0]), *k = cast(b, low(b, n->in[2]), DT_INT64);
 	struct value *v = cast(b, low(b, n->in[1]), (enum dtype)a->type.dtype);
 	enum dtype t = (enum dtype)n->in[2]->type.dtype;
-	const dim *d = a->type.dims;
+	struct type out = n->out[0]->type;
+	const dim *d = a->type.dims + a->type.rank - 2;
 
 	if (t == DT_UINT64) {
 		unsupported(b, "PyTensor computes with this uint64 modulo 2^64: write Cast{int64} "
@@ -305,6 +335,11 @@ bool lower_filldiagonaloffset(struct build *b, struct node *n)
 		start = check_lengths_fit(b, start, t, length, countof(length));
 		if (!start)
 			return false;
+	}
+	if (out.rank == 3) {
+		a = fill_flat(b, a, d, v, start, stop, step);
+		lowered(b, n, 0, expand(b, a, out.dims, 3));
+		return true;
 	}
 	struct value *all = emit_(b, ONNX_Range, const_int(b, 0),
 				  dim_value(b, dims_product(b->cx, d, 2)), const_int(b, 1));
