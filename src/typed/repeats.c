@@ -12,7 +12,6 @@
  * Places at which all constants of the region have the same elements are one place afterwards.
  * classes.c parts the places of a region.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "typed/repeats.h"
@@ -20,6 +19,8 @@
 
 #define MIN_LENGTH  4         /* of an axis that is worth the look */
 #define MAX_BYTES   (1 << 24) /* of the constants of a region */
+#define SAMPLE      (1 << 14) /* places: if most of them differ, so do others */
+#define MAX_ALIKE   16        /* constants that are compared with one */
 #define MAX_MISSED  8         /* times that a value is looked at in vain, on average */
 #define MAX_COUNTED (1 << 16) /* numbers 0, 1, 2, ... that are looked at */
 #define MUL_COST    64        /* elements that a node computes in the time of a small Mul */
@@ -346,25 +347,26 @@ static bool look_around(struct repeats *r, uint32_t region, struct value *v)
 
 /* ---- places that are one ---- */
 
-struct row { /* the bytes of all constants at a place */
-	const uint8_t *at;
-	size_t size;
-	int64_t place;
-};
-
-static int by_bytes(const void *a, const void *b)
+static uint32_t hash_of(const uint8_t *bytes, size_t n)
 {
-	const struct row *x = a, *y = b;
-	int c = memcmp(x->at, y->at, x->size);
+	uint64_t h = 0;
 
-	return c ? c : x->place < y->place ? -1 : x->place > y->place;
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ bytes[i]) * UINT64_C(0x9e3779b97f4a7c15) + (h >> 32);
+	return (uint32_t)(h >> 32);
 }
 
-static int by_place(const void *a, const void *b)
+/* Are these elements among others that are looked at already? */
+static bool is_used_before(const struct repeats *r, uint32_t use)
 {
-	const struct row *x = a, *y = b;
+	const struct constant_use *u = &r->uses.at[use];
 
-	return x->place < y->place ? -1 : x->place > y->place;
+	for (uint32_t i = use > MAX_ALIKE ? use - MAX_ALIKE : 0; i < use; i++)
+		if (r->uses.at[i].v->data->data == u->v->data->data &&
+		    r->uses.at[i].v->data->count == u->v->data->count)
+			return u->v->data->count ==
+			       (uint64_t)r->regions.at[r->regions.len - 1].length;
+	return u->v->data->splat;
 }
 
 /* Copies places first[0..n) along an axis of a constant of `length` places: to `to`, `stride` bytes
@@ -395,34 +397,36 @@ static bool find_distinct(struct repeats *r, struct region *g)
 	struct arena *a = r->cx->scratch;
 	size_t size = 0, at = 0;
 	int64_t n = g->length;
+	struct hash_table found = {0};
+	struct class *c = &g->class[0];
 
 	for (uint32_t i = 0; i < r->uses.len; i++)
-		if (!r->uses.at[i].v->data->splat)
+		if (!is_used_before(r, i))
 			size += copy_places(NULL, r->uses.at[i].v, r->uses.at[i].axis, NULL, n, 0,
 					    true);
 	if (size > MAX_BYTES / (size_t)n)
 		return false;
 	uint8_t *bytes = arena_alloc(a, size * (size_t)n + 1);
 	for (uint32_t i = 0; i < r->uses.len; i++)
-		if (!r->uses.at[i].v->data->splat)
+		if (!is_used_before(r, i))
 			at += copy_places(bytes + at, r->uses.at[i].v, r->uses.at[i].axis, NULL, n,
 					  size, true);
-	struct row *rows = new_array(a, struct row, n);
-	for (int64_t j = 0; j < n; j++)
-		rows[j] = (struct row){bytes + (size_t)j * size, size, j};
-	qsort(rows, (size_t)n, sizeof(*rows), by_bytes);
-	int64_t *count = new_array(a, int64_t, n), m = 0;
+	c->first = new_array(a, int64_t, n);
+	c->count = new_array(a, double, n);
 	for (int64_t j = 0; j < n; j++) {
-		if (!j || memcmp(rows[j].at, rows[j - 1].at, size))
-			rows[m++] = rows[j];
-		count[rows[m - 1].place]++;
-	}
-	qsort(rows, (size_t)m, sizeof(*rows), by_place);
-	struct class *c = &g->class[0];
-	*c = (struct class){m, new_array(a, int64_t, m), new_array(a, double, m)};
-	for (int64_t j = 0; j < m; j++) {
-		c->first[j] = rows[j].place;
-		c->count[j] = (double)count[rows[j].place];
+		const uint8_t *row = bytes + (size_t)j * size;
+		struct probe p = {0};
+		bool again = false, looks = j < SAMPLE || c->distinct < j / 4 * 3;
+		p.hash = looks ? hash_of(row, size) : 0;
+		while (looks && !again && hash_next(&found, &p))
+			again = !memcmp(row, bytes + (size_t)c->first[p.number] * size, size);
+		if (!again) {
+			p.number = (uint32_t)c->distinct;
+			if (looks)
+				hash_add(a, &found, p.hash, p.number);
+			c->first[c->distinct++] = j;
+		}
+		c->count[p.number]++;
 	}
 	g->nclasses = 1;
 	return true;
