@@ -117,6 +117,19 @@ bool prove_ge(struct dims *t, const struct lin *l, int64_t k);
 
 /* dim.c */
 dim find(struct dims *t, dim d);
+enum truth { UNKNOWN, EQUAL, DIFFERENT };
+struct difference {
+	struct lin plain;    /* a - b, primitive */
+	struct lin expanded; /* a - b after expand_atoms(), primitive */
+	bool ok;             /* false: int64 or a limit was too small */
+};
+/* Compares canonical a and b; d is set where the answer is UNKNOWN. */
+enum truth compare_dims(struct dims *t, dim a, dim b, struct difference *d);
+bool make_primitive(struct lin *l);
+bool prove_nonzero(struct dims *t, const struct lin *l);
+
+/* unify.c: f, or the first of the atoms that f has replaced which has a source */
+struct form *form_with_source(const struct dims *t, struct form *f);
 
 static inline int64_t floor_div(int64_t a, int64_t m) /* m > 0 */
 {
