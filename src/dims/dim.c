@@ -3,8 +3,6 @@
  * In: dims in any form. Out: canonical dims under all equations (unify.c), as find() gives them: in
  * an expression each atom that an equation replaced is replaced.
  */
-#include <string.h>
-
 #include "dims/internal.h"
 
 void dims_init(struct ctx *cx)

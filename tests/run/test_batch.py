@@ -238,6 +238,20 @@ FORMS = {
 BATCHES = [((3,), "open"), ((2, 3), "static"), ((1,), "open"), ((0,), "open"), ((2, 1, 2), "open")]
 
 
+def input_for(a, opened):
+    """Of the type of a, whose first dims are open"""
+    return pt.tensor(dtype=a.dtype, shape=(*[None] * opened, *a.shape[opened:]))
+
+
+def compare_items(got, one, args, pattern, batch, *others, rtol=0, atol=0):
+    """Each item of what a model gives for a batch is what `one`, a function of PyTensor's, gives for the item alone."""
+    for at in np.ndindex(batch):
+        want = one(*[a[at] if moves == "1" else a for a, moves in zip(args, pattern)], *others)
+        for g, w in zip(got, want, strict=True):
+            assert g.dtype == w.dtype and g.shape == (*batch, *w.shape)
+            np.testing.assert_allclose(g[at], w, rtol=rtol, atol=atol)
+
+
 @pytest.mark.parametrize("name", FORMS)
 def test_forms_of_the_whole_batch(name):
     f, values, patterns = FORMS[name]
@@ -257,17 +271,12 @@ def test_forms_of_the_whole_batch(name):
             elif moves == "1" and a.size and "sorted" not in name:  # other indices of the same range
                 a = rng.permuted(a, axis=0) if v.ndim == 0 else rng.permuted(a, axis=-1)
             open_dims = len(batch) if moves == "1" and kind == "open" else 0
-            inputs.append(pt.tensor(shape=(*[None] * open_dims, *shape[open_dims:]), dtype=v.dtype))
+            inputs.append(input_for(a, open_dims))
             args.append(a)
         moved = vectorize_graph(list(node.inputs), dict(zip(core, inputs)))
         out = Blockwise(node.op, signature=signature).make_node(*moved).outputs
         e = ptgc.compile_onnx(inputs, out, optimize=False, opset=OPSETS[k % len(OPSETS)])
-        got = e(*args)
-        for at in np.ndindex(batch):
-            want = one(*[a[at] if moves == "1" else a for a, moves in zip(args, pattern)])
-            for g, w in zip(got, want, strict=True):
-                assert g.dtype == w.dtype and g.shape == (*batch, *w.shape)
-                np.testing.assert_allclose(g[at], w, rtol=1e-14, atol=1e-14 if "FFT" in name else 0)
+        compare_items(e(*args), one, args, pattern, batch, rtol=1e-14, atol=1e-14 if "FFT" in name else 0)
         if ".inc(" in name and OPSETS[k % len(OPSETS)] < 16:
             continue  # no operator adds there
         assert "Loop" not in [n.op_type for n in onnx.load_model_from_string(e.model).graph.node]
@@ -310,15 +319,10 @@ def test_solvers_take_the_whole_batch(name):
             if name.startswith("Tensor") and s == shapes[0]:
                 a *= 1 + 9 * (rng.permuted(np.arange(a.size).reshape(a.shape), axis=-1) % 3 == 0)
             args.append(a)
-            inputs.append(pt.tensor(dtype="float64", shape=(*[None] * (len(lead) if kind == "open" else 0), *a.shape[len(lead) if kind == "open" else 0:])))
+            inputs.append(input_for(a, len(lead) if kind == "open" else 0))
         out = Blockwise(node.op, signature=safe_signature(*ranks)).make_node(*inputs).outputs
         e = ptgc.compile_onnx(inputs, out, optimize=False, opset=OPSETS[k % len(OPSETS)])
-        got = e(*args)
-        for at in np.ndindex(batch):
-            want = one(*[a[at] if moves == "1" else a for a, moves in zip(args, pattern)])
-            for g, w in zip(got, want, strict=True):
-                assert g.dtype == w.dtype and g.shape == (*batch, *w.shape)
-                np.testing.assert_allclose(g[at], w, rtol=1e-9, atol=1e-11)
+        compare_items(e(*args), one, args, pattern, batch, rtol=1e-9, atol=1e-11)
         if len(batch) == 1 and batch != (1,):
             assert most_loops(onnx.load_model_from_string(e.model).graph) <= loops
 
@@ -337,7 +341,7 @@ def test_convolutions_take_the_whole_batch(dtype, x, k, mode):
     op = Convolve1d() if len(x) == 1 else Convolve2d("direct" if dtype != "float16" else "auto")
     dims = ",".join("ij"[: len(x)])
     signature = f"({dims}),({dims.upper()}),()->({dims.lower().replace('i', 'p').replace('j', 'q')})"
-    one = pytensor.function([*core, *([full] if mode == "at run time" else [])], op(*core, full), mode="FAST_COMPILE")
+    one = pytensor.function([*core, *([full] if mode == "at run time" else [])], [op(*core, full)], mode="FAST_COMPILE")
     for pattern, (n, (batch, kind)) in itertools.product(("11", "10", "01"), enumerate(BATCHES)):
         args, inputs = [], []
         for s, moves in zip((x, k), pattern):
@@ -346,18 +350,13 @@ def test_convolutions_take_the_whole_batch(dtype, x, k, mode):
             if len(a) > 1 and lead and dtype == "float64" and len(s) == 1:
                 a[0, ..., 1], a[1, ..., 2] = np.nan, np.inf
             args.append(a)
-            opened = len(lead) + (len(s) if n == 2 else 0) if kind == "open" else 0
-            inputs.append(pt.tensor(dtype=dtype, shape=(*[None] * opened, *a.shape[opened:])))
+            inputs.append(input_for(a, len(lead) + (len(s) if n == 2 else 0) if kind == "open" else 0))
         run = [full] if mode == "at run time" else []
         out = Blockwise(op, signature=signature)(*inputs, full)
         e = ptgc.compile_onnx([*inputs, *run], out, optimize=False, opset=OPSETS[n % len(OPSETS)])
         assert not most_loops(onnx.load_model_from_string(e.model).graph)
         for flag in [[np.bool_(False)], [np.bool_(True)]] if run else [[]]:
-            (got,) = e(*args, *flag)
-            for at in np.ndindex(batch):
-                want = one(*[a[at] if moves == "1" else a for a, moves in zip(args, pattern)], *flag)
-                assert got.dtype == want.dtype and got.shape == (*batch, *want.shape)
-                np.testing.assert_array_equal(got[at], want)
+            compare_items(e(*args, *flag), one, args, pattern, batch, *flag)
 
 
 def test_lstsq_of_unlike_ranks():
