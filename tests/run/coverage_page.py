@@ -208,6 +208,7 @@ take a Loop over the items:
 | op | why |
 |---|---|
 | Unique | how many elements are distinct depends on what an item holds |
+| Einsum whose subscripts have dots or no result | the dots of the subscripts would be those of the batch as well |
 | Pad by ramps whose widths or ends differ between items, or with another constant for each side | a border depends on its width; a constant of each side takes a choice for each corner |
 | of complex numbers Max, Min, Argmax, Prod, ProdWithoutZeros, Cumprod, LogSumExp, SortOp, ArgSortOp, SearchsortedOp, Unique, Eig | for one item they are loops too, or orders by both parts; other ops take the batch as pairs |
 | IncSubtensor and AdvancedIncSubtensor below opset 16, where an index may occur twice | ONNX has no operator that adds at indices there, for single items neither |
