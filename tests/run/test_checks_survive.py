@@ -27,6 +27,9 @@ CASES = {
         ("x: float64[], k: int64[]", "y = Transpose(Transpose(Alloc(x, k, 2))) + float64[3, 2](1)", [(np.array(1.0), np.int64(3))], [(np.array(1.0), one), (np.array(1.0), np.int64(2))]),
         ("x: float64[n, k], z: float64[j, m]", "y = Transpose(Transpose(x)) @ Transpose(Transpose(z))", [(ones((2, 3)), ones((3, 2)))], [(ones((2, 3)), ones((1, 2))), (ones((2, 1)), ones((3, 2)))]),
     ],
+    "concat": [
+        ("x: float64[n, k], z: float64[n, j]", "y = Join{axis=0}(Join{axis=0}(x, z), x)", [(ones((2, 3)), ones((2, 3)))], [(ones((2, 3)), ones((2, 1))), (ones((2, 1)), ones((2, 3)))]),
+    ],
     "reshape": [
         ("x: float64[n]", "y = Reshape(Reshape(x, [-1, 2]), [-1])", [(ones(4),), (ones(0),)], [(ones(3),), (ones(1),)]),
         ("x: float64[n]", "y = Reshape(Reshape(x, [-1, 2]), [1, -1])", [(ones(4),)], [(ones(3),)]),
@@ -59,6 +62,10 @@ CASES = {
         ("x: float64[n], c: bool[]", "y = Assert(x, c) + 0", [(ones(3), yes)], [(ones(3), no)]),
         ("x: float64[n], z: float64[n]", "y = (x + z) * (Sum(x) * 0 + 1)", [(ones(3), ones(3))], [(ones(3), ones(1)), (ones(1), ones(3))]),
     ],
+    "negative": [
+        ("x: float64[n], c: bool[]", "z = -Assert(x, c)\n  y = (x + z) * (Sum(z) * 0 + 1)", [(ones(3), yes)], [(ones(3), no)]),
+        ("x: float64[n], z: float64[n]", "y = x + -z", [(ones(3), ones(3))], [(ones(3), ones(1)), (ones(1), ones(3))]),
+    ],
     "reciprocal": [
         ("x: float64[n], c: bool[]", "y = 1 / Assert(x, c)", [(ones(3), yes)], [(ones(3), no)]),
         ("x: float64[n], z: float64[n]", "y = 1 / (x + z)", [(ones(3), ones(3))], [(ones(3), ones(1)), (ones(1), ones(3))]),
@@ -69,9 +76,6 @@ CASES = {
     ],
     "relu": [
         ("x: float64[n], z: float64[n]", "y = Maximum(x + z, 0)", [(ones(3), ones(3))], [(ones(3), ones(1)), (ones(1), ones(3))]),
-    ],
-    "concat": [
-        ("x: float64[n, k], z: float64[n, j]", "y = Join{axis=0}(Join{axis=0}(x, z), x)", [(ones((2, 3)), ones((2, 3)))], [(ones((2, 3)), ones((2, 1))), (ones((2, 1)), ones((2, 3)))]),
     ],
     "sum-of-exp": [
         ("x: float64[n, k], z: float64[n, j]", "s = x + z\n  y = Exp(s - ExpandDims{axis=1}(LogSumExp{axis=1}(s)))", [(ones((2, 3)), ones((2, 3)))], [(ones((2, 3)), ones((2, 1))), (ones((2, 1)), ones((2, 3)))]),
