@@ -415,9 +415,10 @@ static struct value *without_zero(struct move *m, const struct node *n)
 	for (int i = 0; i < 2; i++) {
 		struct value *x = n->in[1 - i];
 		const struct tensor *t = n->in[i]->data;
-		if (!t || !t->data || (t->count != 1 && !t->splat) || tensor_float(t, 0) != 0 ||
-		    !is_float((enum dtype)t->dtype) || x->data || !x->low ||
-		    !same_dims(m->cx, x->type, n->out[0]->type) || may_be_minus_zero(&m->b, x))
+		if (!t || !t->data || !t->count || (t->count != 1 && !t->splat) ||
+		    tensor_float(t, 0) != 0 || !is_float((enum dtype)t->dtype) || x->data ||
+		    !x->low || !same_dims(m->cx, x->type, n->out[0]->type) ||
+		    may_be_minus_zero(&m->b, x))
 			continue;
 		return x;
 	}

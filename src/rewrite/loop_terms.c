@@ -173,14 +173,13 @@ static bool is_zero(const struct value *v)
 			return false;
 		v = d->in[0];
 	}
-	if (!v->data || !v->data->data || (v->data->name && v->name) ||
-	    !is_float((enum dtype)v->type.dtype))
+	if (!is_constant(v) || !v->data->count || !is_float((enum dtype)v->type.dtype))
 		return false;
 	uint64_t count = v->data->splat ? 1 : v->data->count;
 	for (uint64_t i = 0; i < count && count <= MAX_ZEROS; i++)
 		if (tensor_float(v->data, i) != 0)
 			return false;
-	return count > 0 && count <= MAX_ZEROS;
+	return count <= MAX_ZEROS;
 }
 
 /* Leaves zeros out. false: there are none */

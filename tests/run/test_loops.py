@@ -376,6 +376,14 @@ def test_what_is_the_same_in_all_steps_is_stacked(next_s, off):
             np.testing.assert_array_equal(got, want, strict=True)
 
 
+def test_no_steps_along_an_empty_constant():
+    """What no step adds is not looked at as a number."""
+    text = "graph g() -> (a, b) {\n  a, b = loop (v in float64[0](0.5), i in 0:59, s = -0.25) -> (s, [t]) {\n    t = 0.5 * (v * v - s)\n    next s = Sqrt(Abs(v) + 0.5 * Sqr(s))\n  }\n}"
+    for math in ("exact", "standard", "native"):
+        a, b = ptg.run(ptg.compile(text, math=math))
+        assert a == -0.25 and b.shape == (0,)
+
+
 def test_rounds_where_they_are_faster():
     """Many steps of a number are rounds; steps of a large state are not, as a round computes all of their elements."""
     form, step = STEPS["both differ"]
