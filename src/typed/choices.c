@@ -137,7 +137,8 @@ static int signed_value(struct ctx *cx, struct value *v, struct value **x)
 		struct value *in = NULL;
 		if (is_typed(v, OP_Neg))
 			in = v->def->in[0];
-		for (uint32_t i = 0; i < 2 && is_typed(v, OP_Mul) && !in; i++)
+		bool two = is_typed(v, OP_Mul) && v->def->nin == 2; /* Mul takes any number */
+		for (uint32_t i = 0; i < 2 && two && !in; i++)
 			if (is_number(v->def->in[i], &k) && k == -1)
 				in = v->def->in[1 - i];
 		if (!in || !same_shape(cx, in, v) || !is_float((enum dtype)v->type.dtype))
@@ -230,9 +231,9 @@ static void add_terms(struct terms *t, struct value *v)
 		v = todo[--n];
 		bool both =
 			v->type.dtype == DT_BOOL && (is_typed(v, OP_And) || is_typed(v, OP_Mul));
-		if (both && t->n + n + 2 <= MAX_TERMS) {
-			todo[n++] = v->def->in[1];
-			todo[n++] = v->def->in[0];
+		if (both && t->n + n + v->def->nin <= MAX_TERMS) {
+			for (uint32_t i = v->def->nin; i--;)
+				todo[n++] = v->def->in[i];
 		} else {
 			t->at[t->n++] = v;
 		}

@@ -57,3 +57,24 @@ def test_conditions_of_many_terms(math, choice, first):
     a, b, x = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     expected = np.where(last, a, b) if "a," in choice else [1.0, 1.0]
     np.testing.assert_array_equal(ptg.run(model, *[np.ones(2, bool)] * 8, last, a, b, x, math=math), expected)
+
+
+# Mul takes more than two arguments
+MANY_FACTORS = {
+    "Switch(Mul(b, c, d), 0.0, Switch(b & c, 1.0, x))": lambda b, c, d, x: np.where(b & c & d, 0, np.where(b & c, 1, x)),
+    "Switch(Mul(b, c, d), 1.0, Switch(Mul(b, c), 1.0, x))": lambda b, c, d, x: np.where(b & c, 1, x),
+    "Switch(b & c, 1.0, Switch(Mul(b, c, d), 1.0, x))": lambda b, c, d, x: np.where(b & c, 1, x),
+    "Switch(Mul(b, c, bool([1, 1, 1, 1, 0, 0, 0, 0])), 0.0, [0.0, 0, 0, 0, 5, 6, 7, 8])": lambda b, c, d, x: [0, 0, 0, 0, 5, 6, 7, 8],
+    "Switch(bool([1, 0, 1, 0, 1, 0, 1, 0]), Exp(Mul(-1.0, x, x)), Exp(x))": lambda b, c, d, x: np.exp(np.where(np.arange(8) % 2, x, -x * x)),
+    "Switch(bool([1, 0, 1, 0, 1, 0, 1, 0]), Mul(Exp(x), -1.0, x), Exp(-x))": lambda b, c, d, x: np.where(np.arange(8) % 2, np.exp(-x), -x * np.exp(x)),
+    "Switch(x == 0.0, 0.0, Mul(-1.0, x, [inf, 1, 1, 1, 1, 1, 1, 1]))": lambda b, c, d, x: np.where(x == 0, 0, -x),
+}
+
+
+@pytest.mark.parametrize("math", LEVELS)
+@pytest.mark.parametrize("choice", MANY_FACTORS)
+def test_products_of_more_than_two_factors(choice, math):
+    b, c, d = (np.array([(i >> k) & 1 for i in range(8)], bool) for k in range(3))
+    x = np.array([0.0, 2, -1, 3, 0.5, -2, 4, 1.5])
+    got = ptg.run(text("b: bool[8], c: bool[8], d: bool[8], x: float64[8]", f"y = {choice}"), b, c, d, x, math=math)
+    np.testing.assert_allclose(got, MANY_FACTORS[choice](b, c, d, x), rtol=1e-14)
