@@ -52,12 +52,23 @@ static const uint8_t *mask_of(struct repeats *r, const struct region *g, struct 
 	return along && length == g->length ? t->data : NULL;
 }
 
-static void note_mask(struct region *g, const uint8_t *mask)
+/* Which of the masks of g is it? Behind the last one: none */
+static uint32_t find_mask(const struct region *g, const uint8_t *mask)
 {
 	uint32_t i = 0;
 
-	while (i < g->nmasks && memcmp(g->mask[i], mask, (size_t)g->length))
+	while (i < g->nmasks && g->mask[i] != mask)
 		i++;
+	for (uint32_t k = 0; i == g->nmasks && k < g->nmasks; k++)
+		if (!memcmp(g->mask[k], mask, (size_t)g->length))
+			return k;
+	return i;
+}
+
+static void note_mask(struct region *g, const uint8_t *mask)
+{
+	uint32_t i = find_mask(g, mask);
+
 	if (i == g->nmasks && i < MAX_MASKS)
 		g->mask[g->nmasks++] = mask;
 }
@@ -105,10 +116,8 @@ uint32_t choice_in(struct repeats *r, struct node *n, uint32_t c)
 {
 	const struct region *g = &r->regions.at[r->place[n->out[0]->id].region - 1];
 	const uint8_t *mask = g->nclasses > 1 ? mask_of(r, g, n) : NULL;
-	uint32_t i = 0;
+	uint32_t i = mask ? find_mask(g, mask) : 0;
 
-	while (mask && i < g->nmasks && memcmp(g->mask[i], mask, (size_t)g->length))
-		i++;
 	return !mask || i == g->nmasks ? 0 : mask[g->class[c].first[0]] ? 1 : 2;
 }
 

@@ -19,6 +19,7 @@
 
 #define MIN_LENGTH  4         /* of an axis that is worth the look */
 #define MAX_BYTES   (1 << 24) /* of the constants of a region */
+#define MAX_ALL     (1 << 28) /* of all regions, and of what is noted about their places */
 #define SAMPLE      (1 << 14) /* places: if most of them differ, so do others */
 #define MAX_ALIKE   16        /* constants that are compared with one */
 #define MAX_MISSED  8         /* times that a value is looked at in vain, on average */
@@ -404,8 +405,9 @@ static bool find_distinct(struct repeats *r, struct region *g)
 		if (!is_used_before(r, i))
 			size += copy_places(NULL, r->uses.at[i].v, r->uses.at[i].axis, NULL, n, 0,
 					    true);
-	if (size > MAX_BYTES / (size_t)n)
+	if (size > MAX_BYTES / (size_t)n || r->looked > MAX_ALL)
 		return false;
+	r->looked += (size + sizeof(*c->first) + sizeof(*c->count)) * (uint64_t)n;
 	uint8_t *bytes = arena_alloc(a, size * (size_t)n + 1);
 	for (uint32_t i = 0; i < r->uses.len; i++)
 		if (!is_used_before(r, i))

@@ -62,6 +62,7 @@ struct repeats {
 	}) uses;
 	vec(struct end) found;
 	uint64_t missed; /* values that were looked at in vain */
+	uint64_t looked; /* bytes of places that were compared */
 	/* the walk, by value id */
 	struct end *ends; /* of the result of a reduction */
 	/* by value id * MAX_CLASSES + class: what a value of a region becomes, a constant at `spot`
