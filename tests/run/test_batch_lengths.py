@@ -208,6 +208,28 @@ def test_borders_and_others(name):
         compare(f, values, moves, batch, kind, (13, 18, 26)[k % 3], tolerance=1e-13 if "RFFT" in name else 1e-14)
 
 
+@pytest.mark.parametrize("name", LENGTHS | SLICES | MASKS | PADS | OTHERS)
+def test_batches_that_meet(name):
+    """Dims of the batch that only some of the inputs have: what says lengths has dims of the batch too."""
+    f, values, patterns = (LENGTHS | SLICES | MASKS | PADS | OTHERS)[name]
+    core = [pt.tensor(dtype=v.dtype, shape=v.shape[1:]) for v in values]
+    for moves, swap in itertools.product(patterns[:1], (False, True)):
+        args, inputs = [], []
+        for i, (v, each) in enumerate(zip(values, moves)):
+            own = [(2, 1), (3,), (1, 3), ()][(i + swap) % 4] if each == "1" and (i or len(values) > 1) else ()
+            args.append(np.resize(v if v.ndim > 2 and not i else v[:1], (*own, *v.shape[1:])))
+            inputs.append(pt.tensor(dtype=v.dtype, shape=(*[None if n > 1 else 1 for n in own], *v.shape[1:])))
+        out, outputs = blockwise(f, core, inputs)
+        one = pytensor.function(core, outputs, mode="FAST_COMPILE")
+        got = ptgc.compile_onnx(inputs, out, optimize=False)(*args)
+        batch = np.broadcast_shapes(*[a.shape[: a.ndim - v.ndim + 1] for a, v in zip(args, values)])
+        items = [np.broadcast_to(a, (*batch, *v.shape[1:])) for a, v in zip(args, values)]
+        for at in np.ndindex(batch):
+            for g, w in zip(got, one(*[a[at] for a in items]), strict=True):
+                assert g.dtype == w.dtype and g.shape == (*batch, *w.shape)
+                np.testing.assert_allclose(g[at], w, rtol=1e-13, atol=1e-13)
+
+
 def test_einsum():
     for b, names in itertools.product((0, 1, 3), ("ij,jk->ik", "ij,ij->", "ii->i", "ij,k->kji")):
         x, y = np.random.default_rng(b).normal(size=(b, 3, 3)), np.random.default_rng(4).normal(size=(3, 3))

@@ -70,7 +70,7 @@ bool batch_eye(struct batched *m)
 	struct value *ones = new_node(m, OP_Alloc, NULL, in, 3);
 	for (uint32_t i = 0; i < 2; i++)
 		at[i] = new_node(m, OP_Cumsum, new_cv(m, index_cv(i)), &ones, 1);
-	struct value *k = padded(m, 2);
+	struct value *k = whole_batch(m, 2);
 	k = new_node(m, OP_Cast, new_cv(m, (struct cv){.kind = CV_DTYPE, .u.dtype = DT_INT64}), &k,
 		     1);
 	in[0] = at[0];
