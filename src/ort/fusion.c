@@ -4,6 +4,8 @@
  * Out: the same, with such a MatMul of matrices written as Gemm, which it does not fold, and with a
  * Reshape that moves no data between any other one and the factor. The same for transposes that it
  * would fold into a product of nothing. Factors that float32 holds exactly lose nothing and stay.
+ * A model with Clip(Relu(x), a, b) of float64 does not load, as it makes one Clip of floats of
+ * both.
  */
 #include <math.h>
 #include <string.h>
@@ -216,6 +218,14 @@ static void prevent_before(struct fusion *f, struct block *k, struct node *befor
 	}
 }
 
+static bool clips_relu(const struct node *n)
+{
+	enum dtype t = (enum dtype)n->out[0]->type.dtype;
+
+	return is_onnx(n, ONNX_Clip) && is_onnx(n->in[0]->def, ONNX_Relu) && t != DT_FLOAT32 &&
+	       t != DT_FLOAT16;
+}
+
 /* Blocks nest as the user's loops and ifs do. */
 static void prevent(struct fusion *f, struct block *k)
 {
@@ -226,6 +236,8 @@ static void prevent(struct fusion *f, struct block *k)
 			part_behind(f->cx, k, m);
 		if (fuses(n))
 			prevent_before(f, k, before, n);
+		if (clips_relu(n))
+			n->in[0] = insert_same_shape(f->cx, k, before, n->in[0])->out[0];
 		for (uint32_t i = 0; i < n->nattrs; i++)
 			if (n->attrs[i].kind == AT_GRAPH)
 				prevent(f, n->attrs[i].u.block);
@@ -236,7 +248,7 @@ void prevent_fusion(struct ctx *cx, struct graph *g)
 {
 	struct fusion f = {.cx = cx, .nfixed = cx->next_id};
 
-	if (!has_operator(g, ONNX_MatMul))
+	if (!has_operator(g, ONNX_MatMul) && !has_operator(g, ONNX_Relu))
 		return;
 	f.fixed = new_array(cx->scratch, uint64_t, cx->next_id / 64 + 1);
 	prevent(&f, g->block);

@@ -171,3 +171,14 @@ def test_stack_of_transposed_matrices_times_vector():
     model = ptg.compile("ptg 1\n\ngraph g(a: float64[4, 3, 2], v: float64[3]) -> (y) {\n  y = Transpose{axes=(0, 2, 1)}(a) @ v\n}\n")
     a, v = np.random.default_rng(1).normal(size=(4, 3, 2)), np.array([1.0, 2.0, 4.0])
     np.testing.assert_allclose(ptg.run(model, a, v), a.swapaxes(1, 2) @ v, rtol=1e-12)
+
+
+@pytest.mark.parametrize("math", ["exact", "standard", "native"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_clip_of_relu(dtype, math):
+    """ONNX Runtime makes one Clip of both, and does not load a model where they are of float64."""
+    for relu in (f"Maximum(x, {dtype}(0))", "onnx.Relu(x)"):
+        for opset in (13, 18, 26):
+            text = f"ptg 1\ngraph g(x: {dtype}[n]) -> (y) {{\n  y = Clip({relu}, {dtype}(-1), {dtype}(2))\n}}\n"
+            got = ptg.run(text, np.array([-3, 0.5, 3], dtype), opset=opset, math=math)
+            assert got.tolist() == [0, 0.5, 2]
