@@ -280,6 +280,22 @@ def test_lengths_that_differ():
             pytensor.function([x, n], out, mode="FAST_COMPILE", on_unused_input="ignore")(np.zeros((2, 4, 3)), ends)
 
 
+@pytest.mark.parametrize("moves", ["11", "01", "10"])
+def test_alloc_of_what_does_not_fit(moves):
+    """Only an axis that is known to be 1 is stretched."""
+    for have, to in ((3, 1), (1, 4), (3, 4), (3, 3)):
+        values = [np.arange(2.0 * have).reshape(2, have), np.full(2, to)]
+        args = [v if each == "1" else v[0] for v, each in zip(values, moves)]
+        inputs = [pt.tensor(dtype=v.dtype, shape=(None,) * v.ndim) for v in args]
+        out, _ = blockwise(lambda v, n: pt.alloc(v, 2, n), [pt.vector(), pt.lscalar()], inputs)
+        e = ptgc.compile_onnx(inputs, out, optimize=False)
+        if have == to:
+            np.testing.assert_array_equal(e(*args)[0], np.broadcast_to(args[0][..., None, :], (2, 2, 3)))
+            continue
+        with pytest.raises(ValueError):
+            e(*args)
+
+
 @pytest.mark.parametrize("pattern", ["1111", "0100", "0010", "0001", "1000"])
 def test_ger(pattern):
     rng = np.random.default_rng(2)
