@@ -23,18 +23,20 @@ static struct value *batch_length(struct batched *m, uint32_t k)
 	return held_by(m->b, const_int(m->b, 1), type_of(DT_INT64, 0, NULL), m->b->span);
 }
 
-/* A length of Alloc, of the axis of input 0 that is `at` - `first`, if there is one: only an axis
- * that is known to be 1 stretches. What inference demands of nodes that lowering makes is not
- * looked at when the model runs. */
-static struct value *fitting(struct batched *m, struct value *length, uint32_t at, uint32_t first)
+/* Input i, a length of Alloc, of the axis of input 0 that is `at` - `first`, if there is one: only
+ * an axis that is known to be 1 stretches. What inference demands of nodes that lowering makes is
+ * not looked at when the model runs. */
+static struct value *fitting(struct batched *m, uint32_t i, uint32_t at, uint32_t first)
 {
 	struct build *b = m->b;
 	const struct type *t = &m->n->in[0]->type;
 
 	if (at < first || dim_is_one(b->cx, t->dims[own_rank(m, 0) + at - first]))
-		return length;
-	struct value *v = cast(b, low(b, length), DT_INT64);
+		return common_lengths(m, i);
+	struct value *v = one_for_all(m, i) ? reshape(b, low(b, m->n->in[i]), NULL, 0)
+					    : low(b, common_lengths(m, i));
 	struct value *given = dim_value(b, t->dims[own_rank(m, 0) + at - first]);
+	v = cast(b, v, DT_INT64);
 	v = check(b, v, emit_(b, ONNX_Equal, v, given),
 		  "the value must fit the place that it is put at");
 	return held_by(b, v, v->type, b->span);
@@ -52,7 +54,7 @@ bool batch_alloc(struct batched *m)
 	for (uint32_t i = 0; i < m->rank; i++)
 		in[k++] = batch_length(m, i);
 	for (uint32_t i = 1; i <= sizes; i++)
-		in[k++] = fitting(m, common_lengths(m, i), i + m->ranks[0], sizes + 1);
+		in[k++] = fitting(m, i, i + m->ranks[0], sizes + 1);
 	new_node(m, OP_Alloc, NULL, in, k);
 	return true;
 }
