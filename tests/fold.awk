@@ -86,7 +86,7 @@ depth < 0 { # the header, up to the graph
 /^ *}/ && / graph = / { depth--; open_block($0, ops_of[depth + 1]); next }
 /^ *}/ { depth--; next }
 / = \{/ { add("constants", $1 ~ /\[/ ? substr($1, 1, index($1, "[") - 1) : $1); next }
-/^ *[^<>(]* = [A-Za-z.]+ [(<]/ {
+/^ *[^<>(]* = [A-Za-z0-9.]+ [(<]/ {
 	given = $0
 	sub(/ = .*/, "", given)
 	sub(/^ */, "", given)

@@ -9,8 +9,8 @@
 #include "lower/ops/lowerings.h"
 #include "ops/rules.h"
 
-/* Has each node of the block a form for the batch? Those without are loops, and operators of ONNX
- * that are not elementwise. */
+/* Has each node of the block a form for the batch? Those without are loops, operators of ONNX that
+ * are not elementwise, and nodes that were refused. */
 static bool widens(struct build *b, const struct block *body)
 {
 	for (const struct node *k = body->first; k; k = k->next) {
@@ -22,7 +22,7 @@ static bool widens(struct build *b, const struct block *body)
 			if (!onnx_facts[k->onnx->id].each || k->nout != 1)
 				return false;
 		} else if (!of_table || k->blocks || k->op == &op_table[OP_Blockwise] ||
-			   k->nout > UINT8_MAX) {
+			   k->nout > UINT8_MAX || is_poisoned(k)) {
 			return false;
 		}
 		for (uint32_t i = 0; i < k->nin; i++)
