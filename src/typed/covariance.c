@@ -7,10 +7,11 @@
  *	P = L' D, X = (P masked to its lower triangle, with half of its diagonal)'
  *	T = solve(L', solve(L', X)')
  *	R = (T + T') * mask - diag(T)
- * A log determinant and a quadratic form give D = k diag(1 / diag(L)) + s A B' for A = solve(L',
- *B). Of P = L' D only the lower triangle counts, which is that of k I + s B B'. So with W =
- *solve(L', I) R = (k W W' + s A A') * (mask - I / 2) takes one solve, for W, and no product with
- *L'. What a log density needs of A and B is there.
+ * A log determinant and a quadratic form give D = k diag(1 / diag(L)) + s A B', where
+ *	A = solve(L', B)
+ * Of P = L' D only the lower triangle counts, which is that of k I + s B B'. So
+ *	W = solve(L', I), R = (k W W' + s A A') * (mask - I / 2)
+ * takes one solve, for W, and no product with L'. What a log density needs of A and B is there.
  */
 #include <math.h>
 #include <string.h>
