@@ -17,7 +17,8 @@ struct cmd {
 	struct list inputs, flags, allow, targets, meta, expected;
 	const char *output, *opset, *target, *math, *state, *dump, *external_name, *model_name,
 		*model_version, *doc, *depfile, *color, *explain, *ops;
-	bool strip, float32, external, md, mp, help, version, list_ops, check, in_place, required_ops;
+	bool strip, float32, external, md, mp, help, version, list_ops, check, in_place,
+		required_ops;
 	bool colour;
 };
 

@@ -19,7 +19,7 @@ struct graph *elaborate(struct ctx *cx, struct file *f);
  * properties are props. */
 bool expand_fn(struct ctx *cx, struct block *b, struct fn *f, const struct op *op, struct cv *props,
 	       struct value **in, uint32_t nin, struct value **out, uint32_t nout, struct span s);
-struct fn *lib_fn(struct ctx *cx, const char *name);     /* NULL if there is none */
+struct fn *lib_fn(struct ctx *cx, const char *name); /* NULL if there is none */
 const char *lib_of(const char *name); /* what to `use` for the fn of this name; NULL: nothing */
 struct fn *op_body(struct ctx *cx, const struct op *op); /* .onnx or .lib as a fn */
 /* If the body of f is one ONNX node on its parameters in order, as in fn F(a, b) {onnx.Sub(a, b)}:

@@ -23,8 +23,8 @@ void choose_early(struct ctx *cx, struct graph *g);
 /* covariance.c: gradients of Cholesky's factor by a log determinant and a quadratic form take the
  * inverse of the factor in place of two solves. -fno-reassociate leaves them. */
 void invert_covariances(struct ctx *cx, struct graph *g);
-/* repeats.c: what is summed up over the elements of constants is computed once for those that are the
- * same. -fno-repeats leaves all. */
+/* repeats.c: what is summed up over the elements of constants is computed once for those that are
+ * the same. -fno-repeats leaves all. */
 void join_repeats(struct ctx *cx, struct graph *g);
 /* share.c: calls of one op of the library, such as Gammaln, on small arrays of a block become one
  * call on all of them, joined. -fno-share-calls leaves them. */
