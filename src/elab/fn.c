@@ -413,6 +413,7 @@ bool expand_fn(struct ctx *cx, struct block *b, struct fn *f, const struct op *o
 	struct cv *given = new_array(cx->arena, struct cv, f->ndecls + 1);
 	struct cv *results = new_array(cx->arena, struct cv, f->nresults + 1);
 	const struct op_sig *sig = op ? op_sig(cx, op) : NULL;
+	enum dtype floatx = cx->floatx;
 
 	if (nin > f->nparams || nout > f->nresults)
 		bug("fn '%s' is expanded with %u inputs and %u results", f->name->s, nin, nout);
@@ -427,7 +428,9 @@ bool expand_fn(struct ctx *cx, struct block *b, struct fn *f, const struct op *o
 	e->frame = &base;
 	e->block = b;
 	e->scope = NULL;
+	cx->floatx = f->file->floatx; /* of the library, whatever the user's header says */
 	bool ok = enter_fn(e, f, s, given, args, results);
+	cx->floatx = floatx;
 	e->frame = NULL;
 	e->block = block;
 	for (uint32_t i = 0; ok && i < nout; i++)

@@ -245,8 +245,9 @@ def test_no_unlisted_float64(path):
     text = f"ptg 1 floatX=float32{infix}\n" + re.sub(r"^ptg 1.*\n", "", text.replace("float64", "float32"))
     try:
         data = ptg.compile(text, math="standard")
-    except AssertionError:
-        pytest.skip("no model of float32")
+    except AssertionError:  # these say float64 where float32 does not fit
+        assert path.stem in ("ExpandDims-weight", "Fourier", "MakeVector", "raw")
+        return
     assert path.stem in WIDE_FILES or path.stem.endswith("_rv") or not float64_nodes(data)  # NumPy draws float64
 
 
