@@ -58,7 +58,7 @@ static bool is_typed(const struct value *v, enum op_id id)
 /* A constant whose elements are at hand */
 static const struct tensor *constant(const struct value *v)
 {
-	return v->data && v->data->data && !(v->data->name && v->name) ? v->data : NULL;
+	return is_constant(v) ? v->data : NULL;
 }
 
 /* Is v a constant of one number, which is *k exactly? */

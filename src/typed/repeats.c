@@ -291,7 +291,7 @@ static bool reach(struct repeats *r, uint32_t region, struct value *v, int axis)
 		return false;
 	if (v->data) {
 		*vec_push(r->cx->scratch, &r->uses) = (struct constant_use){v, (uint32_t)axis};
-		return v->data->data && !(v->data->name && v->name);
+		return is_constant(v);
 	}
 	if (p->region)
 		return p->region == region && p->axis == (uint32_t)axis;

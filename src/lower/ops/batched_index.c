@@ -412,6 +412,22 @@ static bool write_slices(struct batched *m, const struct indexing *x, struct cv 
 	return by_op(m, by_one_op, op, list, in, ranks, nin);
 }
 
+/* The slice c again, whose bounds are the same for all items: they become the next inputs */
+static struct cv same_slice(struct batched *m, const struct indexing *x, const struct cv *c,
+			    struct value **in, uint32_t *ranks, uint32_t *nin)
+{
+	struct cv s = *c;
+
+	s.u.items = memcpy(new_array(m->b->cx->arena, struct cv, 3), c->u.items, 3 * sizeof(*c));
+	for (uint32_t k = 0; k < 3; k++)
+		if (c->u.items[k].kind == CV_INT) {
+			s.u.items[k].u.i = *nin - x->first;
+			in[*nin] = m->n->in[x->first + c->u.items[k].u.i];
+			ranks[(*nin)++] = 0;
+		}
+	return s;
+}
+
 /* The axes that other slices than those of `x` take: by the numbers that each item's slice has */
 static bool by_slices(struct batched *m, const struct indexing *x)
 {
@@ -455,14 +471,7 @@ static bool by_slices(struct batched *m, const struct indexing *x)
 				.n = in[0]->type.dims[own + axis], .axis = axis, .at = at};
 			read_slice(m, x, c, s);
 		} else {
-			to->u.items =
-				memcpy(new_array(a, struct cv, 3), c->u.items, 3 * sizeof(*c));
-			for (uint32_t k = 0; k < 3; k++)
-				if (c->u.items[k].kind == CV_INT) {
-					to->u.items[k].u.i = nin - x->first;
-					in[nin] = m->n->in[x->first + c->u.items[k].u.i];
-					ranks[nin++] = 0;
-				}
+			*to = same_slice(m, x, c, in, ranks, &nin);
 		}
 		axis++;
 		at++;
@@ -527,14 +536,7 @@ static bool by_hits(struct batched *m, const struct indexing *x)
 		struct cv *to = &list.u.items[k++];
 		*to = *c;
 		if (c->kind == CV_SLICE) {
-			to->u.items =
-				memcpy(new_array(a, struct cv, 3), c->u.items, 3 * sizeof(*c));
-			for (uint32_t j = 0; j < 3; j++)
-				if (c->u.items[j].kind == CV_INT) {
-					to->u.items[j].u.i = nin - x->first;
-					in[nin] = m->n->in[x->first + c->u.items[j].u.i];
-					ranks[nin++] = 0;
-				}
+			*to = same_slice(m, x, c, in, ranks, &nin);
 			continue;
 		}
 		uint32_t at = x->first + (uint32_t)c->u.i, rank = m->ranks[at];
