@@ -231,7 +231,8 @@ if EXTRACT_DIAG in optdb["specialize"]:
 
 @cache
 def pullback_of_logsumexp(kind, axis):
-    """The op that PyTensor makes of the gradient of LogSumExp, of arguments x, the result and its gradient."""
+    """The op that PyTensor makes of the gradient of LogSumExp, of arguments x, the result and its gradient: an
+    OpFromGraph, or in PyTensor 3.3.8 one of its own class."""
     x = kind()
     out = LogSumExp(axis=axis)(x)
     return out.owner.op.pullback([x], [out], [out.type()])[0].owner.op
@@ -243,7 +244,7 @@ def local_logsumexp_grad(fgraph, node):
     PyTensor also differentiates the maximum that it subtracts, which adds g - g / s * s in a dozen ops."""
     batch = node.op.batch_ndim(node) if isinstance(node.op, Blockwise) else 0
     core = getattr(node.op, "core_op", node.op)
-    if type(core) is not OpFromGraph or len(node.inputs) != 3 or len(node.outputs) != 1:
+    if len(node.inputs) != 3 or len(node.outputs) != 1:
         return None
     axes = {n.op.axis for n in core.fgraph.apply_nodes if isinstance(n.op, Max)}
     if len(axes) != 1 or core != pullback_of_logsumexp(core.input_types[0], axis := axes.pop()):
