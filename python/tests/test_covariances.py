@@ -160,3 +160,34 @@ def test_what_only_looks_like_it(value):
     k = positive_definite(np.random.default_rng(2), 3)
     plain, ours = (compiled(inputs, outputs, math=m)(k[None]) for m in ("exact", "standard"))
     np.testing.assert_allclose(ours[1], plain[1], rtol=1e-11, atol=1e-12)
+
+
+UPPER = np.triu(np.ones((3, 3)))
+MASKED = {  # value: does it become one product?
+    "half": (lambda a, b: a * UPPER - pt.diag(pt.diag(a) / 2), True),
+    "of the transposed": (lambda a, b: a.T * UPPER - pt.diag(0.25 * pt.diag(a)), True),
+    "of a sum": (lambda a, b: (a + a.T) * UPPER - pt.diag(pt.diag(a)), True),
+    "any mask": (lambda a, b: a * (UPPER * 7 - 2) - pt.diag(-3 * pt.diag(a)), True),
+    "of another": (lambda a, b: a * UPPER - pt.diag(pt.diag(b)), False),
+    "of another sum": (lambda a, b: (a + b.T) * UPPER - pt.diag(pt.diag(a)), False),
+    "of a sum of three": (lambda a, b: (a + a.T + b) * UPPER - pt.diag(pt.diag(a)), False),
+    "of two": (lambda a, b: a * UPPER - pt.diag(pt.diag(a) * pt.diag(b)), False),
+    "another diagonal": (lambda a, b: a * UPPER - pt.diag(pt.diag(pt.roll(a, 1, 0))), False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("batch", [None, "points"])
+@pytest.mark.parametrize("name", MASKED)
+def test_masked_less_diagonal(name, batch):
+    value, one = MASKED[name]
+    rng = np.random.default_rng(3)
+    for dtype, tolerance in ("float64", 1e-14), ("float32", 1e-6):
+        a, b = (pt.matrix(x, dtype=dtype, shape=(3, 3)) for x in "ab")
+        e = compiled([a, b], value(a, b) + 0 * b, batch)
+        want = pytensor.function([a, b], value(a, b) + 0 * b, mode=pytensor.compile.Mode("py", None))
+        values = [rng.normal(size=(2, 3, 3)).astype(dtype) for _ in "ab"]
+        each = np.array([want(*v) for v in zip(*values)])
+        got = e(*values)[0] if batch else np.array([e(*v)[0] for v in zip(*values)])
+        np.testing.assert_allclose(got, each, rtol=tolerance, atol=tolerance)
+        if one:
+            assert not {"Slice", "Sub"} & {n.op_type for n in onnx.load_from_string(e.model).graph.node}

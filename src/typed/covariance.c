@@ -12,6 +12,10 @@
  * Of P = L' D only the lower triangle counts, which is that of k I + s B B'. So
  *	W = solve(L', I), R = (k W W' + s A A') * (mask - I / 2)
  * takes one solve, for W, and no product with L'. What a log density needs of A and B is there.
+ *
+ * Of any other D the two matrices with a mask become one product each:
+ *	P * mask - k diag(P) = P * (mask - k I)
+ *	(T + T') * mask - k diag(T) = (T + T') * (mask - k/2 I)
  */
 #include <math.h>
 #include <string.h>
@@ -473,14 +477,14 @@ static struct value *constant(struct pass *p, const struct value *v, const doubl
 	return graph_constant(p->cx, t, v->span);
 }
 
-/* k (c - I / 2) */
-static struct value *halved(struct pass *p, const struct value *v, const struct tensor *c, double k,
-			    int64_t n)
+/* k (c - less I) */
+static struct value *less_diagonal(struct pass *p, const struct value *v, const struct tensor *c,
+				   double k, double less, int64_t n)
 {
 	double *x = new_array(p->cx->scratch, double, n *n + 1);
 
 	for (int64_t i = 0; i < n * n; i++)
-		x[i] = k * (element(c, i) - (i % (n + 1) == 0 ? 0.5 : 0));
+		x[i] = k * (element(c, i) - (i % (n + 1) == 0 ? less : 0));
 	return constant(p, v, x, 2, n, n);
 }
 
@@ -507,6 +511,15 @@ static struct value *solve(struct pass *p, const struct gradient *g, struct span
 	return make(p, g->t->def->op, g->t->def->props, g->u, right, span);
 }
 
+static void become_product(struct pass *p, struct node *n, struct value *a, struct value *b)
+{
+	n->op = &op_table[OP_Mul];
+	n->nin = 2;
+	n->in = new_array(p->cx->arena, struct value *, 2);
+	n->in[0] = a;
+	n->in[1] = b;
+}
+
 /* n, which is R, becomes a product with the mask. */
 static void take_place(struct pass *p, const struct gradient *g, struct node *n,
 		       const struct tensor *mask)
@@ -522,15 +535,38 @@ static void take_place(struct pass *p, const struct gradient *g, struct node *n,
 		left = make(p, &op_table[OP_Mul], NULL, all,
 			    constant(p, all, scale, 1, 1, g->n + g->columns), n->span);
 	}
-	n->op = &op_table[OP_Mul];
-	n->nin = 2;
-	n->in = new_array(p->cx->arena, struct value *, 2);
-	n->in[0] = make(p, product->op, product->props, left, swapped(p, all), n->span);
-	n->in[1] = halved(p, all, mask, k, g->n);
+	become_product(p, n, make(p, product->op, product->props, left, swapped(p, all), n->span),
+		       less_diagonal(p, all, mask, k, 0.5, g->n));
+}
+
+/* n = x * mask - AllocDiag(k diag(P)) becomes one product where x is P, P' or P + P'. */
+static void mask_diagonal(struct pass *p, struct node *n)
+{
+	struct ctx *cx = p->cx;
+	struct value *v = n->out[0], *x, *d, *m;
+	const struct tensor *mask;
+	struct parts f;
+	double k;
+	int64_t size;
+
+	if (n->op != &op_table[OP_Sub] || v->type.rank < 2 ||
+	    !is_float((enum dtype)v->type.dtype) ||
+	    !dim_is_const(cx, v->type.dims[v->type.rank - 1], &size) ||
+	    !(mask = masked(cx, v, size, &x, &d)) || !factors_of(d, 0, &f) || f.n != 1 ||
+	    !(m = diagonal_of(cx, f.at[0])) || !same_dims(cx, m->type, v->type) ||
+	    m->type.dtype != v->type.dtype)
+		return;
+	k = f.k;
+	if (is_op(x, OP_Add) && x->def->nin == 2 && (x->def->in[0] == m || x->def->in[1] == m) &&
+	    are_swapped(cx, x->def->in[0], x->def->in[1]))
+		k /= 2;
+	else if (x != m && !are_swapped(cx, x, m))
+		return;
+	become_product(p, n, x, less_diagonal(p, x, mask, 1, k, size));
 }
 
 /* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
-static void rewrite_block(struct pass *p, struct block *b)
+static void rewrite_block(struct pass *p, struct block *b, bool gradients)
 {
 	struct block outer = p->out;
 	const struct tensor *mask;
@@ -541,8 +577,10 @@ static void rewrite_block(struct pass *p, struct block *b)
 		next = n->next;
 		n->next = NULL;
 		for (uint32_t i = 0; n->blocks && n->blocks[i]; i++)
-			rewrite_block(p, n->blocks[i]);
-		if ((mask = find_gradient(p->cx, &g, n)))
+			rewrite_block(p, n->blocks[i], gradients);
+		if (!gradients)
+			mask_diagonal(p, n);
+		else if ((mask = find_gradient(p->cx, &g, n)))
 			take_place(p, &g, n, mask);
 		graph_append(&p->out, n);
 	}
@@ -556,6 +594,9 @@ void invert_covariances(struct ctx *cx, struct graph *g)
 {
 	struct pass p = {.cx = cx};
 
-	if (cx->opt.reassociate && !cx->errors && uses_op(g, OP_Sub) && uses_op(g, OP_ExtractDiag))
-		rewrite_block(&p, g->block);
+	if (cx->opt.reassociate && !cx->errors && uses_op(g, OP_Sub) &&
+	    uses_op(g, OP_ExtractDiag)) {
+		rewrite_block(&p, g->block, true);
+		rewrite_block(&p, g->block, false);
+	}
 }
