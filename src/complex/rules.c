@@ -37,7 +37,7 @@ static bool replace(struct split *p, struct node *n, struct block *body, struct 
 /* Of a complex first argument only the size is read, or whether it is 0: then neither part is. */
 static bool first_argument(struct split *p, struct node *n)
 {
-	bool condition = n->op == &op_table[OP_Switch] || n->op == &op_table[OP_Nonzero];
+	bool condition = is_call(n, OP_Switch) || is_call(n, OP_Nonzero);
 	struct value *parts[2];
 
 	if (!is_complex_value(n->in[0]))
@@ -59,8 +59,8 @@ static bool whole_exponent(struct split *p, struct value *v, int64_t *k)
 	double x[2] = {0, 0};
 
 	while (v->def && v->def->nin == 1 &&
-	       (v->def->op == &op_table[OP_ExpandDims] || v->def->op == &op_table[OP_DimShuffle] ||
-		(v->def->op == &op_table[OP_Cast] && is_complex_value(v))))
+	       (is_call(v->def, OP_ExpandDims) || is_call(v->def, OP_DimShuffle) ||
+		(is_call(v->def, OP_Cast) && is_complex_value(v))))
 		v = v->def->in[0];
 	if (!v->data || !(v->data->count == 1 || v->data->splat) || v->data->name)
 		return false;
@@ -135,7 +135,7 @@ static bool along_first(struct split *p, struct node *n)
 	struct value *x = n->in[0];
 	int axes[MAX_RANK], perm[MAX_RANK] = {0}, back[MAX_RANK], rank = x->type.rank, k = 1,
 			    at = 0;
-	bool reduces = n->op != &op_table[OP_Cumprod] && n->op != &op_table[OP_Unique];
+	bool reduces = !is_call(n, OP_Cumprod) && !is_call(n, OP_Unique);
 
 	if (!has_complex_input(n)) {
 		each_part(p, n);

@@ -411,5 +411,3 @@ bool same_dims(struct ctx *cx, struct type a, struct type b)
 			return false;
 	return true;
 }
-
-#define MAX_CHAIN 16 /* atoms that dim_equation_span() follows */

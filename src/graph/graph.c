@@ -1,7 +1,19 @@
 /* graph.c: makes values and nodes, and puts nodes into blocks. */
 #include <string.h>
 
+#include <math.h>
+
 #include "graph/graph.h"
+
+bool is_one_number(const struct value *v, double *k)
+{
+	const struct tensor *t = constant_data(v);
+
+	if (!t || !t->count || (!t->splat && t->count > 1) || is_complex((enum dtype)t->dtype))
+		return false;
+	*k = tensor_float(t, 0);
+	return is_float((enum dtype)t->dtype) || fabs(*k) < 0x1p53;
+}
 
 struct value *graph_value(struct ctx *cx, struct type t, struct span s)
 {

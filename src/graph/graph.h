@@ -142,8 +142,14 @@ static inline bool is_constant(const struct value *v)
 {
 	return v && v->data && v->data->data && !is_weight(v);
 }
+static inline const struct tensor *constant_data(const struct value *v)
+{
+	return is_constant(v) ? v->data : NULL;
+}
 
 /* graph.c */
+/* Is v a constant of one number, which is *k exactly? */
+bool is_one_number(const struct value *v, double *k);
 struct value *graph_value(struct ctx *cx, struct type t, struct span s);
 struct value *graph_constant(struct ctx *cx, const struct tensor *t, struct span s);
 /* Gives a node its results: graph_node does it for fixed counts; where op->nout is 255 the shape

@@ -20,8 +20,7 @@
 /* Is v one finite number, with no more axes than x? */
 static bool is_number(const struct value *v, const struct value *x, double *k)
 {
-	if (!v->data || !v->data->data || is_weight(v) || v->data->count != 1 ||
-	    v->type.rank > x->type.rank)
+	if (!is_constant(v) || v->data->count != 1 || v->type.rank > x->type.rank)
 		return false;
 	*k = tensor_float(v->data, 0);
 	return isfinite(*k);

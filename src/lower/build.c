@@ -46,7 +46,7 @@ static void pass_known(struct value *to, const struct value *from)
 
 bool cast_folds(const struct value *v, enum dtype t)
 {
-	return v->data && !is_weight(v) && (v->data->splat || v->data->count <= FOLD_LIMIT) &&
+	return is_constant(v) && (v->data->splat || v->data->count <= FOLD_LIMIT) &&
 	       dtypes[t].size && dtypes[v->type.dtype].size && t != DT_BFLOAT16 &&
 	       v->type.dtype != DT_BFLOAT16;
 }
@@ -430,7 +430,7 @@ struct value *expand(struct build *b, struct value *v, const dim *dims, uint32_t
 	if (rank == v->type.rank &&
 	    same_dims(b->cx, v->type, type_of((enum dtype)v->type.dtype, rank, (dim *)dims)))
 		return v;
-	if (v->data && !is_weight(v) && (v->data->splat || v->data->count == 1)) {
+	if (is_constant(v) && (v->data->splat || v->data->count == 1)) {
 		int64_t shape[MAX_RANK];
 		if (const_dims(b->cx, dims, rank, shape)) {
 			struct tensor *t =
@@ -469,7 +469,7 @@ static struct value *const_concat(struct build *b, int axis, struct value **in, 
 	uint64_t count = 0, size = dtypes[t.dtype].size, at = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		if (!in[i]->data || in[i]->data->splat || !in[i]->data->data || is_weight(in[i]))
+		if (!is_constant(in[i]) || in[i]->data->splat)
 			return NULL;
 		count += in[i]->data->count;
 	}

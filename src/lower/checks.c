@@ -17,10 +17,10 @@
 /* Is cond a constant whose elements are all true? */
 static bool holds_always(const struct value *cond)
 {
-	const struct tensor *t = cond->data;
+	const struct tensor *t = constant_data(cond);
 	int64_t is = 1;
 
-	if (!t || !t->data || is_weight(cond))
+	if (!t)
 		return false;
 	for (uint64_t i = 0; i < (t->splat ? 1 : t->count) && is; i++)
 		if (!tensor_int(t, i, &is))
@@ -100,7 +100,7 @@ static const struct value *counted_mask(struct build *b, dim d)
 	const struct value *mask = NULL;
 	uint32_t open = 0;
 
-	if (!n || n->op != &op_table[OP_AdvancedSubtensor])
+	if (!n || !is_call(n, OP_AdvancedSubtensor))
 		return NULL;
 	for (uint32_t i = 1; i < n->nin; i++)
 		if (n->in[i]->type.rank && (mask || n->in[i]->type.dtype != DT_BOOL))

@@ -120,7 +120,7 @@ static const struct tensor *new_tensor(struct infer *f, enum dtype t, int rank, 
 }
 
 /* The tensor of the only attribute of Constant; NULL: an attribute of strings. */
-static const struct tensor *constant_data(struct infer *f)
+static const struct tensor *attribute_tensor(struct infer *f)
 {
 	const struct attr *a = f->n->nattrs == 1 ? &f->n->attrs[0] : NULL;
 
@@ -143,7 +143,7 @@ static const struct tensor *constant_data(struct infer *f)
 
 enum onnx_infer_result onnx_constant(struct infer *f)
 {
-	const struct tensor *t = constant_data(f);
+	const struct tensor *t = attribute_tensor(f);
 
 	if (f->n->nattrs != 1) {
 		infer_error(f, E_PROPERTY, "expected one attribute but got %u", f->n->nattrs);

@@ -154,6 +154,18 @@ static inline bool uses_op(const struct graph *g, enum op_id id)
 	return g->ops[id / 64] >> id % 64 & 1;
 }
 extern const uint32_t op_count;
+/* Is n, which may be NULL, a call of the op? */
+static inline bool is_call(const struct node *n, enum op_id id)
+{
+	return n && n->op == &op_table[id];
+}
+static inline bool is_one_of(const struct op *op, const enum op_id *ids, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (op == &op_table[ids[i]])
+			return true;
+	return false;
+}
 extern const struct op op_onnx; /* the op of raw ONNX nodes */
 extern const struct op op_dim;  /* an int64[] that is props[0], a CV_DIM; no inputs */
 /*

@@ -430,7 +430,7 @@ bool sh_unique(struct ctx *cx, struct node *n)
 bool sh_convolve(struct ctx *cx, struct node *n)
 {
 	const struct type *a = &n->in[0]->type, *b = &n->in[1]->type;
-	uint32_t rank = n->op == &op_table[OP_Convolve1d] ? 1 : 2;
+	uint32_t rank = is_call(n, OP_Convolve1d) ? 1 : 2;
 	int64_t full;
 	if (!want_rank(cx, n, 0, rank) || !want_rank(cx, n, 1, rank) || !want_rank(cx, n, 2, 0))
 		return false;

@@ -15,7 +15,7 @@ static enum dtype type_at(const struct node *n, uint32_t i)
 static enum dtype refuse_input(struct ctx *cx, struct node *n, uint32_t i)
 {
 	enum dtype t = type_at(n, i);
-	bool power = n->op == &op_table[OP_Xor] && is_float(t);
+	bool power = is_call(n, OP_Xor) && is_float(t);
 
 	error(cx, n->span, E_DTYPE, "%s does not take %s%s", op_label(cx, n), dtypes[t].name,
 	      power ? "; a power is written x ** y" : "");
@@ -253,7 +253,7 @@ enum dtype ty_second(struct ctx *cx, struct node *n)
 enum dtype ty_prop(struct ctx *cx, struct node *n)
 {
 	enum dtype t = prop_dtype(cx, n, "dtype");
-	uint32_t bad = n->op == &op_table[OP_Cast] ? find_bad_input(n, NULL) : n->nin;
+	uint32_t bad = is_call(n, OP_Cast) ? find_bad_input(n, NULL) : n->nin;
 	if (bad < n->nin)
 		return refuse_input(cx, n, bad);
 	if (!is_onnx_only(t))
@@ -554,14 +554,13 @@ enum dtype ty_pad(struct ctx *cx, struct node *n)
 enum dtype ty_update(struct ctx *cx, struct node *n)
 {
 	enum dtype x = type_at(n, 0), y = type_at(n, 1);
-	bool add =
-		n->op == &op_table[OP_IncSubtensor] || n->op == &op_table[OP_AdvancedIncSubtensor];
+	bool add = is_call(n, OP_IncSubtensor) || is_call(n, OP_AdvancedIncSubtensor);
 	if (is_onnx_only(x) || is_onnx_only(y))
 		return refuse_input(cx, n, is_onnx_only(y));
 	if (is_complex(y) && !is_complex(x))
 		return refuse_input(cx, n, 1);
 	bool wraps =
-		n->op == &op_table[OP_AdvancedIncSubtensor] && is_int(x) && is_int(y) &&
+		is_call(n, OP_AdvancedIncSubtensor) && is_int(x) && is_int(y) &&
 		!prop_bool(cx, n, "ignore_duplicates"); /* NumPy adds modulo 2^n, or in float64 */
 	if (add && !wraps && dtypes[dtype_upcast(x, y)].kind > dtypes[x].kind) {
 		error(cx, n->span, E_DTYPE, "%s: %s cannot be added into %s; Cast it first",

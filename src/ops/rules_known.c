@@ -148,7 +148,7 @@ static dim combine(struct ctx *cx, enum op_id op, dim a, dim b)
 
 static const struct node *made_by(const struct value *v, enum op_id op)
 {
-	return v->def && v->def->op == &op_table[op] ? v->def : NULL;
+	return is_call(v->def, op) ? v->def : NULL;
 }
 
 /* The length that arrays of lengths v have together, as PyTensor computes it behind an indexing by
@@ -258,7 +258,7 @@ dim kn_logic(struct ctx *cx, struct node *n, uint32_t i)
 {
 	const struct known *k = known_of(cx, n->in[0]);
 	dim zero = dim_const(cx, 0);
-	bool all = n->op == &op_table[OP_All], decided = false, open = false;
+	bool all = is_call(n, OP_All), decided = false, open = false;
 
 	(void)i;
 	if (!k || n->out[0]->type.rank)
@@ -379,7 +379,7 @@ dim kn_reduce(struct ctx *cx, struct node *n, uint32_t i)
  * false: it is not known */
 static bool read_const_index(struct ctx *cx, const struct node *n, const struct cv *v, int64_t *out)
 {
-	uint32_t first = n->op == &op_table[OP_Subtensor] ? 1 : 2; /* index input */
+	uint32_t first = is_call(n, OP_Subtensor) ? 1 : 2; /* index input */
 	if (v->kind == CV_NONE)
 		return true;
 	dim d = scalar_dim(cx, n->in[first + v->u.i]);

@@ -430,7 +430,7 @@ static struct value *core_argument(struct ctx *cx, struct value *v, uint32_t ran
 	struct value *scalar = v, *item;
 	if (t->rank == rank)
 		return v;
-	while (!rank && scalar->def && scalar->def->op == &op_table[OP_ExpandDims])
+	while (!rank && is_call(scalar->def, OP_ExpandDims))
 		scalar = scalar->def->in[0];
 	if (!rank && !scalar->type.rank)
 		return scalar;

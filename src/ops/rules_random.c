@@ -57,9 +57,9 @@ static bool fits_op(const struct node *n, const struct signature *sig,
 	uint32_t last = sig->nparams - 1, rank = sig->rank[0], own = sig->rank[sig->nparams];
 	int64_t lengths = 0;
 
-	if (n->op == &op_table[OP_permutation_rv])
+	if (is_call(n, OP_permutation_rv))
 		return sig->nparams == 1 && own == (rank ? rank : 1);
-	if (n->op != &op_table[OP_choice_without_replacement_rv])
+	if (!is_call(n, OP_choice_without_replacement_rv))
 		return sig->nparams == usual->nparams &&
 		       !memcmp(sig->rank, usual->rank, sizeof(sig->rank));
 	if (last < 1 || last > 2 || sig->rank[last] != 1)

@@ -232,7 +232,7 @@ bool sh_reduce_some(struct ctx *cx, struct node *n)
 {
 	bool reduced[MAX_RANK];
 	const struct type *x = &n->in[0]->type;
-	bool initial = n->op != &op_table[OP_Argmax] && prop_bool(cx, n, "initial");
+	bool initial = !is_call(n, OP_Argmax) && prop_bool(cx, n, "initial");
 	if (read_reduced_axes(cx, n, reduced) < 0)
 		return false;
 	for (uint32_t i = 0; i < x->rank && !initial; i++) {
@@ -258,7 +258,7 @@ int checked_axis(struct ctx *cx, struct node *n, const char *name)
 	else
 		error(cx, n->span, E_RANK, "%s: %s has no axes%s", n->op->name,
 		      type_str(cx, n->in[0]->type),
-		      n->op == &op_table[OP_Join] ? "; MakeVector makes a vector of scalars" : "");
+		      is_call(n, OP_Join) ? "; MakeVector makes a vector of scalars" : "");
 	return -1;
 }
 
@@ -518,7 +518,7 @@ static dim shape_element(struct ctx *cx, struct value *shape, uint32_t i)
 	const struct node *def = shape->def;
 	if (k)
 		return k->at[i];
-	if (!def || def->op != &op_table[OP_MakeVector] || shape->type.dtype != DT_INT64)
+	if (!def || !is_call(def, OP_MakeVector) || shape->type.dtype != DT_INT64)
 		return DIM_NONE;
 	return scalar_dim(cx, def->in[i]);
 }

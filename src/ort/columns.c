@@ -30,7 +30,7 @@ static bool is_column(struct ctx *cx, const struct type *t)
 
 static bool is_number(const struct value *v)
 {
-	return v && v->data && v->data->data && v->data->count == 1 && !(v->data->name && v->name);
+	return is_constant(v) && v->data->count == 1;
 }
 
 static struct value *with_rank(struct columns *c, struct value *v, uint32_t rank)

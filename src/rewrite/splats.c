@@ -30,10 +30,10 @@ static struct value *constant_of_shape(struct ctx *cx, struct block *b, const st
 
 static bool is_large(const struct ctx *cx, const struct value *v)
 {
-	const struct tensor *t = v->data;
+	const struct tensor *t = constant_data(v);
 	enum dtype in = DT_INT64, out;
 
-	if (!t || !t->splat || tensor_size(t) <= LARGEST || (t->name && v->name))
+	if (!t || !t->splat || tensor_size(t) <= LARGEST)
 		return false;
 	out = (enum dtype)t->dtype;
 	return kernel_exists(cx->opt.target, onnx_find(ONNX_ConstantOfShape, cx->opt.opset), &in, 1,

@@ -50,28 +50,6 @@ struct terms {
 	uint32_t n;
 };
 
-static bool is_typed(const struct value *v, enum op_id id)
-{
-	return v->def && v->def->op == &op_table[id] && !v->def->dead;
-}
-
-/* A constant whose elements are at hand */
-static const struct tensor *constant(const struct value *v)
-{
-	return is_constant(v) ? v->data : NULL;
-}
-
-/* Is v a constant of one number, which is *k exactly? */
-static bool is_number(const struct value *v, double *k)
-{
-	const struct tensor *t = constant(v);
-
-	if (!t || !t->count || (!t->splat && t->count > 1) || is_complex((enum dtype)t->dtype))
-		return false;
-	*k = tensor_float(t, 0);
-	return is_float((enum dtype)t->dtype) || fabs(*k) < 0x1p53;
-}
-
 static bool same_number(const struct ctx *cx, double a, double b)
 {
 	return a == b && (!cx->opt.signed_zeros || signbit(a) == signbit(b));
@@ -135,11 +113,11 @@ static int signed_value(struct ctx *cx, struct value *v, struct value **x)
 	*x = v;
 	for (int steps = 0; steps < MAX_INSIDE; steps++, v = *x) {
 		struct value *in = NULL;
-		if (is_typed(v, OP_Neg))
+		if (is_call(v->def, OP_Neg))
 			in = v->def->in[0];
-		bool two = is_typed(v, OP_Mul) && v->def->nin == 2; /* Mul takes any number */
+		bool two = is_call(v->def, OP_Mul) && v->def->nin == 2; /* Mul takes any number */
 		for (uint32_t i = 0; i < 2 && two && !in; i++)
-			if (is_number(v->def->in[i], &k) && k == -1)
+			if (is_one_number(v->def->in[i], &k) && k == -1)
 				in = v->def->in[1 - i];
 		if (!in || !same_shape(cx, in, v) || !is_float((enum dtype)v->type.dtype))
 			break;
@@ -182,17 +160,14 @@ static bool is_costly(const struct value *v)
 	static const enum op_id ops[] = {OP_Exp,  OP_Sigmoid, OP_Softplus, OP_Log1p, OP_Expm1,
 					 OP_Tanh, OP_Erf,     OP_Erfc,     OP_Erfcx, OP_Log1mexp};
 
-	for (size_t i = 0; i < countof(ops); i++)
-		if (is_typed(v, ops[i]))
-			return v->def->in[0]->type.dtype == v->type.dtype &&
-			       is_float((enum dtype)v->type.dtype);
-	return false;
+	return v->def && is_one_of(v->def->op, ops, countof(ops)) &&
+	       v->def->in[0]->type.dtype == v->type.dtype && is_float((enum dtype)v->type.dtype);
 }
 
 static bool choose_sign(struct choices *c, struct node *n)
 {
 	struct value *out = n->out[0], *f, *g, *x, *y;
-	const struct tensor *mask = constant(n->in[0]);
+	const struct tensor *mask = constant_data(n->in[0]);
 
 	if (!mask || is_complex((enum dtype)mask->dtype) || mask->count < 2 || mask->splat)
 		return false;
@@ -229,8 +204,8 @@ static void add_terms(struct terms *t, struct value *v)
 	t->n = 0;
 	while (n) {
 		v = todo[--n];
-		bool both =
-			v->type.dtype == DT_BOOL && (is_typed(v, OP_And) || is_typed(v, OP_Mul));
+		bool both = v->type.dtype == DT_BOOL &&
+			    (is_call(v->def, OP_And) || is_call(v->def, OP_Mul));
 		if (both && t->n + n + v->def->nin <= MAX_TERMS) {
 			for (uint32_t i = v->def->nin; i--;)
 				todo[n++] = v->def->in[i];
@@ -245,9 +220,9 @@ static struct value *compared(struct ctx *cx, struct value *v, double number)
 {
 	double k;
 
-	for (int i = 0; i < 2 && is_typed(v, OP_Eq); i++) {
+	for (int i = 0; i < 2 && is_call(v->def, OP_Eq); i++) {
 		struct value *x = v->def->in[i];
-		if (is_number(v->def->in[1 - i], &k) && k == number &&
+		if (is_one_number(v->def->in[1 - i], &k) && k == number &&
 		    x->type.rank == v->type.rank && same_dims(cx, x->type, v->type))
 			return x;
 	}
@@ -260,13 +235,13 @@ static bool is_implied(struct ctx *cx, struct value *v, struct value *by)
 {
 	struct value *zero, *low;
 
-	if (v == by || (constant(v) && constant(by) && same_data(v->data, by->data)))
+	if (v == by || (is_constant(v) && is_constant(by) && same_data(v->data, by->data)))
 		return true;
 	zero = compared(cx, v, 0);
 	low = compared(cx, by, -INFINITY);
 	return zero && low &&
-	       ((is_typed(zero, OP_Exp) && zero->def->in[0] == low) ||
-		(is_typed(low, OP_Log) && low->def->in[0] == zero));
+	       ((is_call(zero->def, OP_Exp) && zero->def->in[0] == low) ||
+		(is_call(low->def, OP_Log) && low->def->in[0] == zero));
 }
 
 static bool are_implied(struct ctx *cx, const struct terms *t, struct value *by)
@@ -293,16 +268,14 @@ static struct value *outside(struct choices *c, struct value *v, const struct te
 {
 	static const enum op_id ops[] = {OP_Add, OP_Sub, OP_Mul, OP_Neg, OP_True_div};
 	struct value *in[2];
-	bool passes = false, changed = false;
+	bool changed = false;
 
 	for (int k = 0;
-	     k < MAX_CHAIN && is_typed(v, OP_Switch) && same_shape(c->cx, v->def->in[2], v) &&
+	     k < MAX_CHAIN && is_call(v->def, OP_Switch) && same_shape(c->cx, v->def->in[2], v) &&
 	     are_implied(c->cx, cond, v->def->in[0]);
 	     k++)
 		v = v->def->in[2];
-	for (size_t i = 0; i < countof(ops); i++)
-		passes |= is_typed(v, ops[i]);
-	if (!passes || !depth || v->def->nin > 2)
+	if (!v->def || !is_one_of(v->def->op, ops, countof(ops)) || !depth || v->def->nin > 2)
 		return v;
 	for (uint32_t i = 0; i < v->def->nin; i++) {
 		in[i] = outside(c, v->def->in[i], cond, depth - 1);
@@ -342,8 +315,9 @@ static bool is_number_at(struct choices *c, const struct tensor *mask, const str
 /* A constant before it was stretched */
 static struct value *unstretched(struct value *v)
 {
-	for (int i = 0; i < MAX_INSIDE && (is_typed(v, OP_Identity) || is_typed(v, OP_Second)); i++)
-		v = v->def->in[is_typed(v, OP_Second)];
+	for (int i = 0;
+	     i < MAX_INSIDE && (is_call(v->def, OP_Identity) || is_call(v->def, OP_Second)); i++)
+		v = v->def->in[is_call(v->def, OP_Second)];
 	return v;
 }
 
@@ -354,11 +328,11 @@ static bool sides_agree(struct choices *c, const struct node *n, const struct te
 	struct value *x;
 	double number;
 
-	if (!is_number(n->in[1], &number))
+	if (!is_one_number(n->in[1], &number))
 		return false;
 	signed_value(c->cx, n->in[2], &x);
 	for (uint32_t i = 0; i < cond->n; i++) {
-		const struct tensor *mask = constant(cond->at[i]), *k = constant(no);
+		const struct tensor *mask = constant_data(cond->at[i]), *k = constant_data(no);
 		if (number == 0 && compared(c->cx, cond->at[i], 0) == x && !c->cx->opt.signed_zeros)
 			return true;
 		if (mask && k && mask->dtype == DT_BOOL && is_number_at(c, mask, k, number))
@@ -372,19 +346,21 @@ static bool leaves_range(const struct value *v)
 {
 	double k;
 
-	for (int i = 0; i < MAX_INSIDE && (is_typed(v, OP_Any) || is_typed(v, OP_ExpandDims)); i++)
+	for (int i = 0;
+	     i < MAX_INSIDE && (is_call(v->def, OP_Any) || is_call(v->def, OP_ExpandDims)); i++)
 		v = v->def->in[0];
-	bool less = is_typed(v, OP_Lt);
-	if ((!less && !is_typed(v, OP_Gt)) || !is_number(v->def->in[1], &k))
+	bool less = is_call(v->def, OP_Lt);
+	if ((!less && !is_call(v->def, OP_Gt)) || !is_one_number(v->def->in[1], &k))
 		return false;
 	const struct value *p = v->def->in[0];
-	return (less ? k <= 0 : k >= 1) && (is_typed(p, OP_Softmax) || is_typed(p, OP_Sigmoid));
+	return (less ? k <= 0 : k >= 1) &&
+	       (is_call(p->def, OP_Softmax) || is_call(p->def, OP_Sigmoid));
 }
 
 /* Does v certainly hold nowhere, NaN included? */
 static bool holds_nowhere(const struct value *v)
 {
-	if (!is_typed(v, OP_Or))
+	if (!is_call(v->def, OP_Or))
 		return leaves_range(v);
 	return v->type.dtype == DT_BOOL && leaves_range(v->def->in[0]) &&
 	       leaves_range(v->def->in[1]);
@@ -394,7 +370,7 @@ static bool holds_nowhere(const struct value *v)
 static bool has_false(struct choices *c, const struct terms *cond)
 {
 	for (uint32_t i = 0; i < cond->n; i++) {
-		const struct tensor *t = constant(cond->at[i]);
+		const struct tensor *t = constant_data(cond->at[i]);
 		if (!t || t->dtype != DT_BOOL || !t->count ||
 		    (!t->splat && !has_time_for(c, t->count)))
 			continue;
@@ -422,12 +398,12 @@ static bool choose_once(struct choices *c, struct node *n)
 			become(c, n, OP_Identity, no, NULL);
 		else if (no->data && same_dims(cx, n->in[0]->type, out->type))
 			become(c, n, OP_Second, n->in[0], no);
-		return n->op != &op_table[OP_Switch];
+		return !is_call(n, OP_Switch);
 	}
 	if (!same_shape(cx, no, out))
 		return false;
-	if (is_typed(no, OP_Switch) && is_number(n->in[1], &a) && is_number(no->def->in[1], &b) &&
-	    same_number(cx, a, b)) {
+	if (is_call(no->def, OP_Switch) && is_one_number(n->in[1], &a) &&
+	    is_one_number(no->def->in[1], &b) && same_number(cx, a, b)) {
 		add_terms(&inner, no->def->in[0]);
 		if (are_implied(cx, &inner, n->in[0])) {
 			become(c, n, OP_Identity, no, NULL);
@@ -457,11 +433,11 @@ static bool drop_stretch(struct choices *c, struct node *n)
 /* A comparison with a bound of Sigmoid says that the argument is not NaN. */
 static bool compare_argument(struct choices *c, struct node *n)
 {
-	bool least = n->op == &op_table[OP_Ge];
+	bool least = is_call(n, OP_Ge);
 	struct value *p = n->in[0];
 	double bound, inf = INFINITY;
 
-	if (!is_typed(p, OP_Sigmoid) || !is_number(n->in[1], &bound) ||
+	if (!is_call(p->def, OP_Sigmoid) || !is_one_number(n->in[1], &bound) ||
 	    !(least ? bound <= 0 : bound >= 1) || !same_dims(c->cx, p->type, n->out[0]->type))
 		return false;
 	struct value *x = p->def->in[0];
@@ -483,7 +459,7 @@ static void note_softplus(struct choices *c, const struct block *b)
 	struct value *x;
 
 	for (const struct node *n = b->first; n; n = n->next) {
-		if (n->op == &op_table[OP_Softplus] && c->needed[n->out[0]->id]) {
+		if (is_call(n, OP_Softplus) && c->needed[n->out[0]->id]) {
 			signed_value(c->cx, n->in[0], &x);
 			if (x->id < c->nneeded)
 				c->has_softplus[x->id] = true;
@@ -535,12 +511,12 @@ static bool share_exponential(struct choices *c, struct node *n)
 static bool rewrite_node(struct choices *c, struct node *n, bool first)
 {
 	if (!first)
-		return n->op == &op_table[OP_Sigmoid] && share_exponential(c, n);
-	if (n->op == &op_table[OP_Switch])
+		return is_call(n, OP_Sigmoid) && share_exponential(c, n);
+	if (is_call(n, OP_Switch))
 		return choose_sign(c, n) || choose_once(c, n);
-	if (n->op == &op_table[OP_Ge] || n->op == &op_table[OP_Le])
+	if (is_call(n, OP_Ge) || is_call(n, OP_Le))
 		return compare_argument(c, n);
-	if (n->op == &op_table[OP_Add] || n->op == &op_table[OP_Sub] || n->op == &op_table[OP_Mul])
+	if (is_call(n, OP_Add) || is_call(n, OP_Sub) || is_call(n, OP_Mul))
 		return drop_stretch(c, n);
 	return false;
 }

@@ -34,7 +34,7 @@ static struct region *region_of(struct repeats *r, const struct node *n)
 /* The constant that v is, perhaps with axes of length 1 before; NULL: it is none */
 static const struct tensor *constant_behind(const struct value *v)
 {
-	for (int i = 0; i < MAX_VIEWS && v->def && v->def->op == &op_table[OP_ExpandDims]; i++)
+	for (int i = 0; i < MAX_VIEWS && is_call(v->def, OP_ExpandDims); i++)
 		v = v->def->in[0];
 	return is_constant(v) ? v->data : NULL;
 }
@@ -42,7 +42,7 @@ static const struct tensor *constant_behind(const struct value *v)
 /* The constant bools that n, of region g, chooses by for each place; NULL: it is no such Switch */
 static const uint8_t *mask_of(struct repeats *r, const struct region *g, struct node *n)
 {
-	const struct tensor *t = n->op == &op_table[OP_Switch] ? constant_behind(n->in[0]) : NULL;
+	const struct tensor *t = is_call(n, OP_Switch) ? constant_behind(n->in[0]) : NULL;
 	int64_t length;
 
 	if (!t || t->dtype != DT_BOOL || t->splat || t->count != (uint64_t)g->length)
@@ -157,11 +157,9 @@ static enum in_class chosen_state(struct repeats *r, struct region *g, struct no
 static bool keeps_zero(struct repeats *r, const struct region *g, const struct node *n, uint32_t c)
 {
 	static const enum op_id ops[] = {OP_Add, OP_Sub, OP_Mul, OP_Neg, OP_Identity, OP_Switch};
-	bool is = false;
+	bool is = is_one_of(n->op, ops, countof(ops));
 
-	for (size_t i = 0; i < countof(ops); i++)
-		is |= n->op == &op_table[ops[i]];
-	for (uint32_t i = n->op == &op_table[OP_Switch]; i < n->nin; i++)
+	for (uint32_t i = is_call(n, OP_Switch); i < n->nin; i++)
 		is &= state_of(r, g, n->in[i], c) == ZERO || is_zero(n->in[i]);
 	return is;
 }
@@ -207,7 +205,7 @@ static void set_end(struct repeats *r, const struct end *end)
 
 	for (uint32_t c = 0; c < g->nclasses; c++) {
 		enum in_class s = state_of(r, g, v, c);
-		g->mixed |= s == SHORTER || (s == ZERO && end->node->op != &op_table[OP_Sum]);
+		g->mixed |= s == SHORTER || (s == ZERO && !is_call(end->node, OP_Sum));
 		any |= s < SHORTER;
 		r->live[v->id * MAX_CLASSES + c] = s < SHORTER;
 	}
@@ -227,9 +225,8 @@ static double cost_in(struct repeats *r, const struct node *n, int64_t places)
 	for (uint32_t i = 0; i < t->rank; i++)
 		if (i != r->place[n->out[0]->id].axis)
 			elements *= (double)dim_expected(r->cx, t->dims[i], OPEN);
-	for (size_t i = 0; i < countof(functions); i++)
-		if (n->op == &op_table[functions[i]])
-			each = FUNCTION;
+	if (is_one_of(n->op, functions, countof(functions)))
+		each = FUNCTION;
 	if (n->op->lib)
 		return LIB_NODES * (NODE + elements * ELEMENT);
 	return NODE + elements * each;

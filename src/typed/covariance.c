@@ -34,23 +34,20 @@ struct pass {
 
 /* ---- what a value is ---- */
 
-/* Is v a call of the op, or Blockwise of one? core has the op's own properties. */
-static bool is_call(struct ctx *cx, const struct value *v, enum op_id id, struct node *core)
+/* Is v a call of the op, or Blockwise of one? *core is the call, or has the inner op's properties.
+ */
+static bool is_call_or_batch(struct ctx *cx, const struct value *v, enum op_id id,
+			     struct node *core)
 {
-	if (!v->def || v->def->dead)
+	if (!v->def)
 		return false;
 	*core = *v->def;
-	if (core->op == &op_table[OP_Blockwise]) {
+	if (is_call(core, OP_Blockwise)) {
 		const struct opref *f = prop(cx, v->def, "core_op")->u.op;
 		core->op = f->op;
 		core->props = f->props;
 	}
-	return core->op == &op_table[id];
-}
-
-static bool is_op(const struct value *v, enum op_id id)
-{
-	return v->def && !v->def->dead && v->def->op == &op_table[id];
+	return is_call(core, id);
 }
 
 /* A value whose elements are those of another one, with other axes: of axes longer than 1, by
@@ -68,9 +65,9 @@ static bool step(struct ctx *cx, const struct value *v, int axis[MAX_RANK])
 	const struct type *x = &n->in[0]->type;
 	int at[MAX_RANK], next = 0;
 
-	if (n->op == &op_table[OP_DimShuffle])
+	if (is_call(n, OP_DimShuffle))
 		return dimshuffle_order(cx, n, axis) == v->type.rank;
-	if (n->op == &op_table[OP_Transpose]) {
+	if (is_call(n, OP_Transpose)) {
 		bool reverse = prop_is_none(cx, n, "axes");
 		if (prop_axes(cx, n, "axes", x->rank, at, false) != x->rank)
 			return false;
@@ -78,13 +75,13 @@ static bool step(struct ctx *cx, const struct value *v, int axis[MAX_RANK])
 			axis[i] = reverse ? x->rank - 1 - i : at[i];
 		return true;
 	}
-	if (n->op == &op_table[OP_ExpandDims]) {
+	if (is_call(n, OP_ExpandDims)) {
 		int count = prop_axes(cx, n, "axes", v->type.rank, at, true), k = 0;
 		for (int i = 0; i < v->type.rank; i++)
 			axis[i] = k < count && at[k] == i ? (k++, -1) : next++;
 		return next == x->rank;
 	}
-	if (n->op == &op_table[OP_Squeeze] && !prop_is_none(cx, n, "axes")) {
+	if (is_call(n, OP_Squeeze) && !prop_is_none(cx, n, "axes")) {
 		int count = prop_axes(cx, n, "axes", x->rank, at, true), k = 0;
 		for (int i = 0; i < x->rank; i++)
 			if (k < count && at[k] == i)
@@ -142,9 +139,9 @@ static struct value *with_diagonal(struct ctx *cx, struct value *v)
 	struct node n;
 	int64_t rank = v->type.rank, first = 0;
 
-	if (!is_call(cx, v, OP_AllocDiag, &n) || prop_int(cx, &n, "offset"))
+	if (!is_call_or_batch(cx, v, OP_AllocDiag, &n) || prop_int(cx, &n, "offset"))
 		return NULL;
-	if (v->def->op == &op_table[OP_Blockwise]) {
+	if (is_call(v->def, OP_Blockwise)) {
 		if (blockwise_core(cx, v->def)->in[0]->type.rank != 1)
 			return NULL;
 	} else {
@@ -159,7 +156,7 @@ static struct value *diagonal_of(struct ctx *cx, struct value *v)
 {
 	struct node *n = v->def;
 
-	if (!is_op(v, OP_ExtractDiag) || prop_int(cx, n, "offset") ||
+	if (!is_call(v->def, OP_ExtractDiag) || prop_int(cx, n, "offset") ||
 	    prop_axis(cx, n, "axis1") + 2 != n->in[0]->type.rank ||
 	    prop_axis(cx, n, "axis2") + 1 != n->in[0]->type.rank)
 		return NULL;
@@ -168,7 +165,8 @@ static struct value *diagonal_of(struct ctx *cx, struct value *v)
 
 static bool is_product(const struct value *v)
 {
-	return (is_op(v, OP_Dot) || is_op(v, OP_BatchedDot) || is_op(v, OP_Matmul)) &&
+	return (is_call(v->def, OP_Dot) || is_call(v->def, OP_BatchedDot) ||
+		is_call(v->def, OP_Matmul)) &&
 	       v->type.rank >= 2 && v->def->in[0]->type.rank == v->type.rank &&
 	       v->def->in[1]->type.rank == v->type.rank;
 }
@@ -178,7 +176,7 @@ static bool is_solve(struct ctx *cx, const struct value *v)
 {
 	struct node n;
 
-	return is_call(cx, v, OP_SolveTriangular, &n) && !prop_bool(cx, &n, "lower") &&
+	return is_call_or_batch(cx, v, OP_SolveTriangular, &n) && !prop_bool(cx, &n, "lower") &&
 	       !prop_bool(cx, &n, "unit_diagonal");
 }
 
@@ -187,11 +185,11 @@ static bool is_solve(struct ctx *cx, const struct value *v)
 /* The elements of a constant [..., n, n] that is one matrix */
 static const struct tensor *matrix(const struct value *v, int64_t n)
 {
-	const struct tensor *t = v->data;
+	const struct tensor *t = constant_data(v);
 
-	if (!t || !t->data || (t->name && v->name) || is_complex((enum dtype)t->dtype) || n < 2 ||
-	    n > MAX_SIDE || t->rank < 2 || t->shape[t->rank - 1] != n ||
-	    t->shape[t->rank - 2] != n || t->count != (uint64_t)(n * n))
+	if (!t || is_complex((enum dtype)t->dtype) || n < 2 || n > MAX_SIDE || t->rank < 2 ||
+	    t->shape[t->rank - 1] != n || t->shape[t->rank - 2] != n ||
+	    t->count != (uint64_t)(n * n))
 		return NULL;
 	return t;
 }
@@ -216,17 +214,6 @@ static bool is_triangle(const struct tensor *t, int64_t n, bool lower, double *k
 	return true;
 }
 
-static bool is_number(const struct value *v, double *k)
-{
-	const struct tensor *t = v->data;
-
-	if (!t || !t->data || !t->count || (!t->splat && t->count > 1) || (t->name && v->name) ||
-	    is_complex((enum dtype)t->dtype))
-		return false;
-	*k = tensor_float(t, 0);
-	return true;
-}
-
 /* ---- sums and products ---- */
 
 struct parts { /* k * at[0] * at[1] ... */
@@ -246,12 +233,13 @@ static bool factors_of(struct value *v, int64_t n, struct parts *p)
 	while (left) {
 		struct value *x = todo[--left];
 		const struct tensor *t = matrix(x, n);
-		if (is_op(x, OP_Neg)) {
+		if (is_call(x->def, OP_Neg)) {
 			p->k = -p->k;
 			todo[left++] = x->def->in[0];
-		} else if (is_number(x, &k) || (t && is_triangle(t, n, true, &k, (double)NAN))) {
+		} else if (is_one_number(x, &k) ||
+			   (t && is_triangle(t, n, true, &k, (double)NAN))) {
 			p->k *= k;
-		} else if (is_op(x, OP_Mul)) {
+		} else if (is_call(x->def, OP_Mul)) {
 			if (left + x->def->nin > MAX_PARTS)
 				return false;
 			for (uint32_t i = 0; i < x->def->nin; i++)
@@ -313,7 +301,7 @@ static bool solves(struct ctx *cx, const struct gradient *g, struct value *a, st
 	}
 	u = view_of(cx, x.root->def->in[0]);
 	b = x.root->def->in[1];
-	*sign = is_op(b, OP_Neg) ? -1 : 1;
+	*sign = is_call(b->def, OP_Neg) ? -1 : 1;
 	right = view_of(cx, *sign < 0 ? b->def->in[0] : b);
 	return same_view(&u, &u0, false) && right.root == y.root && in_order(&right) &&
 	       in_order(&y);
@@ -327,8 +315,8 @@ static bool take_term(struct ctx *cx, struct gradient *g, const struct parts *p,
 	double k;
 
 	if (p->n == 1 && (d = with_diagonal(cx, a))) {
-		if (g->log_k != 0 || !is_op(d, OP_True_div) || !is_number(d->def->in[0], &k) ||
-		    !(d = diagonal_of(cx, d->def->in[1])))
+		if (g->log_k != 0 || !is_call(d->def, OP_True_div) ||
+		    !is_one_number(d->def->in[0], &k) || !(d = diagonal_of(cx, d->def->in[1])))
 			return false;
 		l = view_of(cx, d);
 		g->log_k = sign * p->k * k;
@@ -366,8 +354,8 @@ static bool take_sum(struct ctx *cx, struct gradient *g, struct value *v)
 	while (left) {
 		struct value *x = todo[--left];
 		double s = sign[left];
-		bool sub = is_op(x, OP_Sub);
-		if (!sub && !is_op(x, OP_Add)) {
+		bool sub = is_call(x->def, OP_Sub);
+		if (!sub && !is_call(x->def, OP_Add)) {
 			if (!factors_of(x, g->n, &p) || !take_term(cx, g, &p, s))
 				return false;
 			continue;
@@ -386,15 +374,15 @@ static bool take_sum(struct ctx *cx, struct gradient *g, struct value *v)
 static const struct tensor *masked(struct ctx *cx, struct value *v, int64_t n, struct value **x,
 				   struct value **d)
 {
-	struct value *m;
+	const struct node *mul;
 	const struct tensor *t = NULL;
 
-	if (!is_op(v, OP_Sub) || !is_op(m = v->def->in[0], OP_Mul) || m->def->nin != 2 ||
-	    !(*d = with_diagonal(cx, v->def->in[1])))
+	if (!is_call(v->def, OP_Sub) || !is_call(mul = v->def->in[0]->def, OP_Mul) ||
+	    mul->nin != 2 || !(*d = with_diagonal(cx, v->def->in[1])))
 		return NULL;
 	for (uint32_t i = 0; i < 2 && !t; i++) {
-		t = matrix(m->def->in[i], n);
-		*x = m->def->in[1 - i];
+		t = matrix(mul->in[i], n);
+		*x = mul->in[1 - i];
 	}
 	return t && same_dims(cx, (*x)->type, v->type) &&
 			       same_dims(cx, v->def->in[1]->type, v->type) &&
@@ -425,17 +413,16 @@ static const struct tensor *find_gradient(struct ctx *cx, struct gradient *g, co
 	const struct tensor *mask;
 	struct node l;
 
-	if (n->op != &op_table[OP_Sub] || v->type.rank < 2 ||
-	    !is_float((enum dtype)v->type.dtype) ||
+	if (!is_call(n, OP_Sub) || v->type.rank < 2 || !is_float((enum dtype)v->type.dtype) ||
 	    !dim_is_const(cx, v->type.dims[v->type.rank - 1], &g->n) ||
 	    !(mask = masked(cx, v, g->n, &x, &d)) || !(g->t = diagonal_of(cx, d)) ||
-	    !is_op(x, OP_Add) || x->def->nin != 2 ||
+	    !is_call(x->def, OP_Add) || x->def->nin != 2 ||
 	    !are_swapped(cx, x->def->in[0], x->def->in[1]) ||
 	    (x->def->in[0] != g->t && x->def->in[1] != g->t) || !is_solve(cx, g->t))
 		return NULL;
 	g->u = g->t->def->in[0];
 	struct view inner = view_of(cx, g->t->def->in[1]), u = view_of(cx, g->u);
-	if (!is_call(cx, u.root, OP_Cholesky, &l) || !prop_bool(cx, &l, "lower") ||
+	if (!is_call_or_batch(cx, u.root, OP_Cholesky, &l) || !prop_bool(cx, &l, "lower") ||
 	    g->u->type.rank < 2 || in_order(&u) || !is_solve(cx, inner.root) ||
 	    inner.root->def->in[0] != g->u || !are_swapped(cx, inner.root, g->t->def->in[1]) ||
 	    !is_halved(cx, g, inner.root->def->in[1]))
@@ -549,15 +536,15 @@ static void mask_diagonal(struct pass *p, struct node *n)
 	double k;
 	int64_t size;
 
-	if (n->op != &op_table[OP_Sub] || v->type.rank < 2 ||
-	    !is_float((enum dtype)v->type.dtype) ||
+	if (!is_call(n, OP_Sub) || v->type.rank < 2 || !is_float((enum dtype)v->type.dtype) ||
 	    !dim_is_const(cx, v->type.dims[v->type.rank - 1], &size) ||
 	    !(mask = masked(cx, v, size, &x, &d)) || !factors_of(d, 0, &f) || f.n != 1 ||
 	    !(m = diagonal_of(cx, f.at[0])) || !same_dims(cx, m->type, v->type) ||
 	    m->type.dtype != v->type.dtype)
 		return;
 	k = f.k;
-	if (is_op(x, OP_Add) && x->def->nin == 2 && (x->def->in[0] == m || x->def->in[1] == m) &&
+	if (is_call(x->def, OP_Add) && x->def->nin == 2 &&
+	    (x->def->in[0] == m || x->def->in[1] == m) &&
 	    are_swapped(cx, x->def->in[0], x->def->in[1]))
 		k /= 2;
 	else if (x != m && !are_swapped(cx, x, m))

@@ -31,14 +31,6 @@ enum { NO_AXIS = -1, REFUSED = -2, COUNTED = -3 };
 
 /* ---- how ops take axes ---- */
 
-static bool is_one_of(const struct op *op, const enum op_id *ids, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (op == &op_table[ids[i]])
-			return true;
-	return false;
-}
-
 static bool has_axis(const int *axes, int count, int axis)
 {
 	for (int i = 0; i < count; i++)
@@ -75,10 +67,10 @@ static bool are_known(struct ctx *cx, const struct node *n, uint32_t from)
 
 static bool counts_to(const struct value *v, int64_t n)
 {
-	const struct tensor *t = v->data;
+	const struct tensor *t = constant_data(v);
 
-	if (!t || !t->data || (t->name && v->name) || t->splat || n > MAX_COUNTED ||
-	    t->count != (uint64_t)n || !is_int((enum dtype)t->dtype))
+	if (!t || t->splat || n > MAX_COUNTED || t->count != (uint64_t)n ||
+	    !is_int((enum dtype)t->dtype))
 		return false;
 	for (int64_t i = 0, k; i < n; i++)
 		if (!tensor_int(t, (uint64_t)i, &k) || k != i)
@@ -152,11 +144,11 @@ static int argument_axis(struct ctx *cx, struct node *n, struct value **data, ui
 		return i ? NO_AXIS : a;
 	if (is_one_of(op, reduce, countof(reduce)))
 		return axis_beside(cx, n, "axes", a, true);
-	if (op == &op_table[OP_LogSumExp])
+	if (is_call(n, OP_LogSumExp))
 		return axis_beside(cx, n, "axes", a, !prop_bool(cx, n, "keepdims"));
 	if (is_one_of(op, along, countof(along)))
 		return axis_beside(cx, n, "axes", a, false);
-	if (op == &op_table[OP_ExpandDims]) {
+	if (is_call(n, OP_ExpandDims)) {
 		int count = prop_axes(cx, n, "axes", r->rank, axes, true);
 		if (count < 0 || has_axis(axes, count, a))
 			return REFUSED;
@@ -164,15 +156,15 @@ static int argument_axis(struct ctx *cx, struct node *n, struct value **data, ui
 			b -= has_axis(axes, count, k);
 		return b;
 	}
-	if (op == &op_table[OP_Squeeze] && !prop_is_none(cx, n, "axes"))
+	if (is_call(n, OP_Squeeze) && !prop_is_none(cx, n, "axes"))
 		return axis_beside(cx, n, "axes", a, true);
-	if (op == &op_table[OP_AdvancedSubtensor])
+	if (is_call(n, OP_AdvancedSubtensor))
 		return indexed_axis(cx, n, data, i, a);
-	if (op == &op_table[OP_Join])
+	if (is_call(n, OP_Join))
 		return prop_axis(cx, n, "axis") == (uint32_t)a ? REFUSED : a;
-	if (op == &op_table[OP_Alloc] && are_known(cx, n, 1))
+	if (is_call(n, OP_Alloc) && are_known(cx, n, 1))
 		return i || b < 0 ? NO_AXIS : b;
-	if (op == &op_table[OP_Split])
+	if (is_call(n, OP_Split))
 		return i ? NO_AXIS : prop_axis(cx, n, "axis") == (uint32_t)a ? REFUSED : a;
 	return REFUSED;
 }
@@ -201,7 +193,7 @@ bool is_view_or_check(const struct node *n)
 
 int axis_of(struct repeats *r, struct node *n, uint32_t i, int a)
 {
-	bool batched = n->op == &op_table[OP_Blockwise];
+	bool batched = is_call(n, OP_Blockwise);
 	const struct op *core = batched ? prop(r->cx, n, "core_op")->u.op->op : n->op;
 
 	if (n->blocks || !n->in[i] || a >= n->out[0]->type.rank ||
@@ -222,7 +214,7 @@ static bool ends_at(struct repeats *r, const struct node *n, uint32_t axis)
 		return false;
 	enum dtype t = (enum dtype)x->type.dtype;
 	bool wide = r->cx->opt.wide_sums && t != DT_FLOAT64; /* a product would round first */
-	if (n->op == &op_table[OP_Sum] &&
+	if (is_call(n, OP_Sum) &&
 	    ((t != DT_FLOAT32 && t != DT_FLOAT64) || wide || n->out[0]->type.dtype != t))
 		return false;
 	int count = prop_axes(r->cx, n, "axes", x->type.rank, axes, true);
@@ -307,7 +299,7 @@ static bool follow(struct repeats *r, uint32_t region, struct node *n, const str
 	uint32_t axis = r->place[v->id].axis;
 
 	if (ends_at(r, n, axis)) {
-		g->nsums += n->op == &op_table[OP_Sum];
+		g->nsums += is_call(n, OP_Sum);
 		*vec_push(r->cx->scratch, &r->found) = (struct end){n, axis};
 		return true;
 	}
@@ -329,7 +321,7 @@ static bool look_around(struct repeats *r, uint32_t region, struct value *v)
 	struct node *n = v->def;
 	int axis = (int)r->place[v->id].axis;
 
-	if (!n || n->dead || r->escapes[v->id] || v->known)
+	if (!n || r->escapes[v->id] || v->known)
 		return false;
 	for (uint32_t i = 0; i < n->nin; i++) {
 		int a = axis_of(r, n, i, axis);
@@ -567,7 +559,7 @@ static struct value *argument(struct repeats *r, struct spot p, uint32_t c, stru
 	struct value *v = n->in[i];
 	int64_t length;
 
-	if (n->op == &op_table[OP_Alloc] && i == p.axis + 1)
+	if (is_call(n, OP_Alloc) && i == p.axis + 1)
 		return constant_of(r, DT_INT64, 0, NULL,
 				   memcpy(new (r->cx->arena, int64_t), &g->class[c].distinct, 8),
 				   false, v->span);
@@ -644,7 +636,7 @@ static void end_region(struct repeats *r, const struct end *end)
 	for (uint32_t c = 0; c < g->nclasses; c++)
 		if (!is_zero_in(r, g, v, c)) {
 			in[0] = r->become[v->id * MAX_CLASSES + c];
-			if (n->op == &op_table[OP_Sum] && has_repeats(&g->class[c])) {
+			if (is_call(n, OP_Sum) && has_repeats(&g->class[c])) {
 				in[1] = counts(r, &g->class[c], in[0], end -> axis);
 				in[0] = graph_node(r->cx, &r->out, &op_table[OP_Mul], NULL, in, 2,
 						   n->span)
@@ -654,11 +646,11 @@ static void end_region(struct repeats *r, const struct end *end)
 		}
 	for (uint32_t i = 0; i < nparts && nparts > 1; i++)
 		part[i] = graph_node(r->cx, &r->out, n->op, n->props, &part[i], 1, n->span)->out[0];
-	const struct op *join = n->op == &op_table[OP_Sum]   ? &op_table[OP_Add]
-				: n->op == &op_table[OP_All] ? &op_table[OP_And]
-				: n->op == &op_table[OP_Any] ? &op_table[OP_Or]
-				: n->op == &op_table[OP_Max] ? &op_table[OP_Maximum]
-							     : &op_table[OP_Minimum];
+	const struct op *join = is_call(n, OP_Sum)   ? &op_table[OP_Add]
+				: is_call(n, OP_All) ? &op_table[OP_And]
+				: is_call(n, OP_Any) ? &op_table[OP_Or]
+				: is_call(n, OP_Max) ? &op_table[OP_Maximum]
+						     : &op_table[OP_Minimum];
 	in[0] = part[0];
 	for (uint32_t i = 1; i < nparts; i++) {
 		in[1] = part[i];

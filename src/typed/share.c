@@ -169,7 +169,7 @@ static bool is_same_but_axes(struct share *s, const struct value *v)
 {
 	const struct node *n = v->def;
 
-	if (!n || (n->op != &op_table[OP_ExpandDims] && n->op != &op_table[OP_Squeeze]))
+	if (!n || (!is_call(n, OP_ExpandDims) && !is_call(n, OP_Squeeze)))
 		return false;
 	const struct type *from = &n->in[0]->type,
 			  *small = from->rank < v->type.rank ? from : &v->type;

@@ -21,7 +21,7 @@ static bool widens(struct build *b, const struct block *body)
 		} else if (k->op == &op_onnx) {
 			if (!onnx_facts[k->onnx->id].each || k->nout != 1)
 				return false;
-		} else if (!of_table || k->blocks || k->op == &op_table[OP_Blockwise] ||
+		} else if (!of_table || k->blocks || is_call(k, OP_Blockwise) ||
 			   k->nout > UINT8_MAX || is_poisoned(k)) {
 			return false;
 		}
@@ -209,16 +209,16 @@ static bool lower_nodes(struct build *b, struct node *n, const uint32_t *ranks, 
 			continue;
 		}
 		struct value *x = wide_of(&w, k->in[0]);
-		if (k->op == &op_table[OP_Shape_i]) {
+		if (is_call(k, OP_Shape_i)) {
 			uint32_t axis = rank + prop_axis(b->cx, k, "i");
 			k->out[0]->low = dim_value(b, x->type.dims[axis]);
 			continue;
 		}
-		if (k->op == &op_table[OP_Shape]) {
+		if (is_call(k, OP_Shape)) {
 			k->out[0]->low = shape_slice(b, x, (int)rank, x->type.rank);
 			continue;
 		}
-		if (k->op == &op_table[OP_Fourier])
+		if (is_call(k, OP_Fourier))
 			ok = lower_wide_fourier(b, k, &w, out);
 		else
 			ok = lower_wide(b, k, &w, out);

@@ -374,7 +374,7 @@ bool lower_convolve(struct build *b, struct node *n)
 {
 	struct type t = n->out[0]->type;
 	struct value *mode = mode_of_all(b, low(b, n->in[2])), *r;
-	uint32_t rank = n->op == &op_table[OP_Convolve1d] ? 1 : 2;
+	uint32_t rank = is_call(n, OP_Convolve1d) ? 1 : 2;
 	int64_t full;
 	bool fixed = const_int_at(b, mode, 0, &full);
 

@@ -174,20 +174,11 @@ bool lower_dot(struct build *b, struct node *n)
 	return true;
 }
 
-/* *x = the value of all elements of a constant. false: v is no such constant */
-static bool const_number(const struct value *v, double *x)
-{
-	if (!v->data || is_weight(v) || !v->data->count || (v->data->count > 1 && !v->data->splat))
-		return false;
-	*x = tensor_float(v->data, 0);
-	return true;
-}
-
 static struct value *scale(struct build *b, struct value *v, struct value *by)
 {
 	double k;
 
-	return const_number(by, &k) && k == 1 ? v : emit_(b, ONNX_Mul, by, v);
+	return is_one_number(by, &k) && k == 1 ? v : emit_(b, ONNX_Mul, by, v);
 }
 
 /* beta * z + alpha * xy. If beta is 0, z does not count, even if it holds NaN, as in BLAS. */
@@ -196,7 +187,7 @@ static struct value *add_product(struct build *b, struct value *z, struct value 
 {
 	struct value *product = scale(b, xy, alpha);
 	double k = 0;
-	bool constant = const_number(beta, &k);
+	bool constant = is_one_number(beta, &k);
 
 	if (constant && k == 0)
 		return product;
@@ -212,7 +203,7 @@ static bool fits_gemm(struct value *v, float *f)
 	double k;
 
 	if (!is_float((enum dtype)v->type.dtype) || v->type.dtype == DT_FLOAT16 ||
-	    !const_number(v, &k))
+	    !is_one_number(v, &k))
 		return false;
 	*f = (float)k;
 	return *f == k;

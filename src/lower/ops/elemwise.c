@@ -23,7 +23,7 @@ bool lower_second(struct build *b, struct node *n)
 /* x * log(y), and 0 if x is 0. PyTensor rounds the logarithm to the dtype of y. */
 bool lower_xlogy(struct build *b, struct node *n)
 {
-	bool one = n->op == &op_table[OP_XLog1PY];
+	bool one = is_call(n, OP_XLog1PY);
 	struct value *x = low(b, n->in[0]), *y = low(b, n->in[1]), *log, *product;
 
 	if (!lower_as(b, &op_table[one ? OP_Log1p : OP_Log], NULL, &y, 1, &log, 1) ||
@@ -123,7 +123,7 @@ bool lower_int_div(struct build *b, struct node *n)
 	struct value *x = low(b, n->in[0]), *y = low(b, n->in[1]);
 	enum dtype t = (enum dtype)n->out[0]->type.dtype;
 	bool positive = known_from(b, known_of(b->cx, n->in[1]), 1) ||
-			(y->data && !is_weight(y) && is_int(t) && smallest(y->data) > 0);
+			(is_constant(y) && is_int(t) && smallest(y->data) > 0);
 
 	if (b->target == PTGC_PORTABLE && dtypes[t].kind == KIND_INT && t != DT_INT64) {
 		struct value *in[2], *r; /* the library divides them in float64 */

@@ -84,7 +84,7 @@ bool lower_cumop(struct build *b, struct node *n)
 {
 	struct value *x = low(b, n->in[0]);
 	enum dtype t = (enum dtype)x->type.dtype;
-	bool add = n->op == &op_table[OP_Cumsum];
+	bool add = is_call(n, OP_Cumsum);
 	uint32_t axis = prop_axis(b->cx, n, "axis");
 
 	if (is_discrete(t) && t != DT_INT64 && t != DT_UINT64) {
@@ -461,7 +461,7 @@ static struct value *check_sorter(struct build *b, struct value *sorter, struct 
 	struct value *at = cast(b, low(b, sorter), DT_INT64);
 	dim n = x->type.dims[x->type.rank - 1];
 
-	if (sorter->def && sorter->def->op == &op_table[OP_ArgSortOp])
+	if (is_call(sorter->def, OP_ArgSortOp))
 		return at;
 	return emit_(b, ONNX_Where, emit_(b, ONNX_Less, at, const_int(b, 0)), dim_value(b, n), at);
 }

@@ -361,7 +361,7 @@ static enum dtype accumulator_dtype(struct build *b, struct node *n, const struc
 {
 	enum dtype out = r->out;
 	const struct op_sig *sig = op_sig(b->cx, n->op);
-	bool sums = n->op == &op_table[OP_Sum] || n->op == &op_table[OP_Prod];
+	bool sums = is_call(n, OP_Sum) || is_call(n, OP_Prod);
 	enum dtype t = DT_NONE;
 
 	for (uint32_t i = 0; i < sig->nprops; i++)
@@ -399,24 +399,24 @@ bool lower_reduce(struct build *b, struct node *n)
 	if (!read_reduction(b, n, &r))
 		return false;
 	if (r.naxes == 0) {
-		bool logic = n->op == &op_table[OP_All] || n->op == &op_table[OP_Any];
+		bool logic = is_call(n, OP_All) || is_call(n, OP_Any);
 		v = cast(b, r.x, logic ? DT_BOOL : r.acc);
-	} else if (n->op == &op_table[OP_Sum]) {
+	} else if (is_call(n, OP_Sum)) {
 		v = lower_sum(b, &r);
-	} else if (n->op == &op_table[OP_Prod]) {
+	} else if (is_call(n, OP_Prod)) {
 		v = lower_prod(b, &r);
-	} else if (n->op == &op_table[OP_Mean]) {
+	} else if (is_call(n, OP_Mean)) {
 		v = lower_mean(b, &r);
-	} else if (n->op == &op_table[OP_All]) {
+	} else if (is_call(n, OP_All)) {
 		v = lower_all(b, &r);
-	} else if (n->op == &op_table[OP_Any]) {
+	} else if (is_call(n, OP_Any)) {
 		v = lower_any(b, &r);
-	} else if (n->op == &op_table[OP_Max] || n->op == &op_table[OP_Min]) {
-		v = lower_max_or_min(b, n, &r, n->op == &op_table[OP_Max]);
+	} else if (is_call(n, OP_Max) || is_call(n, OP_Min)) {
+		v = lower_max_or_min(b, n, &r, is_call(n, OP_Max));
 	} else {
 		bug("lower_reduce does not know %s", n->op->name);
 	}
-	if (is_int(r.acc) && (n->op == &op_table[OP_Sum] || n->op == &op_table[OP_Prod]))
+	if (is_int(r.acc) && (is_call(n, OP_Sum) || is_call(n, OP_Prod)))
 		v = cast(b, v, r.acc); /* the accumulator wraps, even if the result is wider */
 	lowered(b, n, 0, cast_once(b, v, r.out));
 	return true;

@@ -20,13 +20,13 @@ static struct value *index_as_int64(struct build *b, struct value *v)
 /* Is v -(1 % size), as in pt.roll(x, 1)? As a bound it is the same as -1, for any length. */
 static bool is_minus_one_mod(struct build *b, const struct value *v, dim size)
 {
-	while (v->def && (v->def->op == &op_table[OP_ScalarFromTensor] ||
-			  v->def->op == &op_table[OP_TensorFromScalar]))
+	while (v->def &&
+	       (is_call(v->def, OP_ScalarFromTensor) || is_call(v->def, OP_TensorFromScalar)))
 		v = v->def->in[0];
-	if (!v->def || v->def->op != &op_table[OP_Neg] || v->type.dtype != DT_INT64)
+	if (!is_call(v->def, OP_Neg) || v->type.dtype != DT_INT64)
 		return false;
 	v = v->def->in[0];
-	if (!v->def || v->def->op != &op_table[OP_Mod])
+	if (!is_call(v->def, OP_Mod))
 		return false;
 	const struct known *one = known_of(b->cx, v->def->in[0]),
 			   *by = known_of(b->cx, v->def->in[1]);

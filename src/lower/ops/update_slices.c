@@ -103,7 +103,7 @@ static bool is_zeros(const struct value *x)
 	if (!is_onnx(n, ONNX_Expand))
 		return false;
 	x = n->in[0];
-	return x->data && !is_weight(x) && is_one_zero(x->data);
+	return is_constant(x) && is_one_zero(x->data);
 }
 
 /* y with an axis for each axis of x, expanded to the lengths `to` of x[...]. */
