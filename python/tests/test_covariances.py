@@ -162,12 +162,12 @@ def test_what_only_looks_like_it(value):
     np.testing.assert_allclose(ours[1], plain[1], rtol=1e-11, atol=1e-12)
 
 
-UPPER = np.triu(np.ones((3, 3)))
+UPPER = np.triu(np.ones((3, 3), np.float32))
 MASKED = {  # value: does it become one product?
     "half": (lambda a, b: a * UPPER - pt.diag(pt.diag(a) / 2), True),
-    "of the transposed": (lambda a, b: a.T * UPPER - pt.diag(0.25 * pt.diag(a)), True),
+    "of the transposed": (lambda a, b: a.T * UPPER - pt.diag(np.float32(0.25) * pt.diag(a)), True),
     "of a sum": (lambda a, b: (a + a.T) * UPPER - pt.diag(pt.diag(a)), True),
-    "any mask": (lambda a, b: a * (UPPER * 7 - 2) - pt.diag(-3 * pt.diag(a)), True),
+    "any mask": (lambda a, b: a * (7 * UPPER - 2) - pt.diag(-3 * pt.diag(a)), True),
     "of another": (lambda a, b: a * UPPER - pt.diag(pt.diag(b)), False),
     "of another sum": (lambda a, b: (a + b.T) * UPPER - pt.diag(pt.diag(a)), False),
     "of a sum of three": (lambda a, b: (a + a.T + b) * UPPER - pt.diag(pt.diag(a)), False),
