@@ -9,6 +9,7 @@ import sys
 from functools import cache
 
 import numpy as np
+from pytensor.compile.builders import OpFromGraph
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.op import Op
@@ -134,9 +135,17 @@ def op_name(op: Op) -> str:
     return type(op).__name__
 
 
-def given_name(op: Op) -> str:
-    """The op's own name, as users give it to an OpFromGraph, or that of its class."""
-    return getattr(op, "name", None) or type(op).__name__
+def given_name(node: Apply) -> str:
+    """The name of the node's OpFromGraph, as its user gives it; of a derivative, which reads the arguments and
+    results of another one, that of this op with _grad; else that of its class."""
+    op = getattr(node.op, "core_op", node.op)
+    if name := getattr(op, "name", None):
+        return name
+    for n in {v.owner for v in node.inputs if v.owner is not None}:
+        of, read = getattr(n.op, "core_op", n.op), n.inputs + n.outputs
+        if isinstance(of, OpFromGraph) and node.inputs[: len(read)] == read:
+            return f"{op_name(of)}_grad"
+    return op_name(op)
 
 
 @cache

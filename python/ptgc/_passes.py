@@ -28,6 +28,7 @@ from pytensor.tensor.variable import TensorConstant
 REACH = 2  # nodes between a change and a node that may be rewritten because of it
 SMALL = 64  # elements
 MANY_OPS = 1000
+MAX_TRACES = 64  # of a variable: places of the user's code that it comes from
 
 
 class Merge(MergeFeature):
@@ -44,6 +45,13 @@ class Merge(MergeFeature):
             self.atomic_sig[c] = signature
             self.atomic_sig_inv[signature] = c
             self.seen_atomics.add(id(c))
+
+    def on_change_input(self, fgraph, node, i, r, new_r, reason):
+        """Keeps traces short. PyTensor gives what takes a node's place those of the node's arguments too: a constant
+        in place of Switch(c, constant, constant) has three times as many, and it lives on in the caller's graph."""
+        if len(traces := getattr(new_r.tag, "trace", ())) > MAX_TRACES:
+            new_r.tag.trace = traces[:MAX_TRACES]
+        super().on_change_input(fgraph, node, i, r, new_r, reason)
 
 
 class Changes(Feature):

@@ -307,10 +307,10 @@ class Printer:
             return f"{op_text(parts[1].op, parts[1])}({self.call(parts[0], args)})"
         # an Einsum is written as the graph inside of it: that is what PyTensor computes, for integers too
         if isinstance(op, OpFromGraph) and not (own(op) and _lib.op_known(op_name(op)) and op_name(op) != "Einsum"):
-            return self.fn_call(op.fgraph, given_name(op), args)
+            return self.fn_call(op.fgraph, given_name(node), args)
         if isinstance(op, Blockwise) and isinstance(core := op.core_op, OpFromGraph):
             if not (own(core) and _lib.op_known(op_name(core))):
-                return self.fn_call(batched(node), given_name(core) + "_batch", args)
+                return self.fn_call(batched(node), given_name(node) + "_batch", args)
         if isinstance(op, Blockwise) and isinstance(op.core_op, Scan):
             inputs = [v.type() for v in node.inputs]
             loop = FunctionGraph(inputs, batched_scan(op.make_node(*inputs)), clone=False)

@@ -228,6 +228,9 @@ if EXTRACT_DIAG in optdb["specialize"]:
 
 # ---- gradients of LogSumExp ----
 
+FLOATS = "float16", "float32", "float64"
+
+
 
 @cache
 def pullback_of_logsumexp(kind, axis):
@@ -244,10 +247,11 @@ def local_logsumexp_grad(fgraph, node):
     PyTensor also differentiates the maximum that it subtracts, which adds g - g / s * s in a dozen ops."""
     batch = node.op.batch_ndim(node) if isinstance(node.op, Blockwise) else 0
     core = getattr(node.op, "core_op", node.op)
-    if len(node.inputs) != 3 or len(node.outputs) != 1:
+    if len(node.inputs) != 3 or len(node.outputs) != 1 or getattr(core.input_types[0], "dtype", None) not in FLOATS:
         return None
     axes = {n.op.axis for n in core.fgraph.apply_nodes if isinstance(n.op, Max)}
-    if len(axes) != 1 or core != pullback_of_logsumexp(core.input_types[0], axis := axes.pop()):
+    axis = axes.pop() if len(axes) == 1 else None
+    if not axis or max(axis) >= core.input_types[0].ndim or core != pullback_of_logsumexp(core.input_types[0], axis):
         return None
     x, _, g = node.inputs
     axis = tuple(batch + a for a in axis)

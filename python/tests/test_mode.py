@@ -251,6 +251,19 @@ def test_gradients_of_logsumexp(dtype, batched):
             np.testing.assert_allclose(f(*given), want(*given), rtol=1e-5 if dtype == "float32" else 1e-12, atol=1e-30)
 
 
+def test_graph_of_three_inputs_with_a_maximum():
+    """It is looked at as what may be a gradient of LogSumExp, which has floats and these axes."""
+    s, a, y = pt.dscalar("s"), pt.dmatrix("a"), pt.dvector("y")
+    generator = pytensor.shared(np.random.default_rng(1))
+    r = generator.type()
+    with pytensor.config.change_flags(on_opt_error="raise"):
+        f = pytensor.function([s, a, y], OpFromGraph([s, a, y], [a.max(axis=1) * s + y])(s, a, y), mode="ONNX")
+        draw = OpFromGraph([r, a, y], [pt.random.normal(a.max(axis=0), 1e-9, rng=r) + y])(generator, a, y)
+        g = pytensor.function([a, y], draw, mode="ONNX")
+    np.testing.assert_allclose(f(2, [[1, 3], [4, 2]], [1, 0]), [7, 8])
+    np.testing.assert_allclose(g([[1, 3], [4, 2]], [1, 0]), [5, 3], rtol=1e-6)
+
+
 def test_gradients_of_logsumexp_in_loops(rng):
     """What is computed for all steps at once is not computed in the loop, nor the sum's gradient."""
     seq, start = pt.matrix("seq", shape=(None, 2)), pt.vector("start", shape=(2,))

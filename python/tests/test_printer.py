@@ -7,6 +7,7 @@ import pytensor.tensor as pt
 import pytest
 from pytensor.compile.builders import OpFromGraph
 from pytensor.graph.fg import FunctionGraph
+from pytensor.graph.replace import vectorize_graph
 from pytensor.tensor.elemwise import Elemwise
 
 import ptgc
@@ -161,6 +162,13 @@ def test_op_from_graph_becomes_a_fn_once():
     text = ptgc.to_ptg([v, w], op(op(v, w), w))
     assert text.count("fn ") == 1 and "Shift(Shift(v, w), w)" in text
     np.testing.assert_allclose(ptgc.load(text)([0.0], [1.0]), [0.0])
+
+
+def test_derivatives_have_the_name_of_what_they_are_of():
+    grad = pytensor.grad(pt.logsumexp(x, axis=0).sum(), x)
+    assert "fn LogSumExp_grad(" in ptgc.to_ptg([x], grad)
+    stacked = pt.dtensor3("stacked")
+    assert "fn LogSumExp_grad_batch(" in ptgc.to_ptg([stacked], vectorize_graph(grad, {x: stacked}))
 
 
 @pytest.mark.parametrize("kind", [pt.sum, pt.prod])
