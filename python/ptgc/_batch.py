@@ -1,20 +1,25 @@
 """Many points in one call: graphs whose inputs get leading dims, by PyTensor's ``vectorize_graph``."""
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
 
+import pytensor.tensor as pt
 from pytensor.compile.mode import optdb
 from pytensor.compile.sharedvalue import SharedVariable
-from pytensor.graph.basic import Variable
+from pytensor.graph.basic import Constant, Variable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.replace import clone_replace, graph_replace, vectorize_graph
+from pytensor.graph.rewriting.basic import dfs_rewriter, node_rewriter
 from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import ancestors, apply_ancestors
-from pytensor.tensor.basic import expand_dims
+from pytensor.tensor.basic import MakeVector, expand_dims, get_underlying_scalar_constant_value
 from pytensor.tensor.extra_ops import broadcast_to
 from pytensor.tensor.linalg import Cholesky
 from pytensor.tensor.random.op import RandomVariable
+from pytensor.tensor.shape import Reshape, Shape
+from pytensor.tensor.subtensor import Subtensor
 from pytensor.tensor.type import TensorType
 
 from ptgc._ops import is_xtensor
@@ -76,6 +81,33 @@ def without_known_factors(outputs: list[Variable]) -> list[Variable]:
     return list(whole.outputs)
 
 
+def axes_of_batch(length: Variable, x: Variable) -> int:
+    """b, if the length is x.shape[:b][0], which is how vectorize_graph writes that of a batch of b dims; else 0."""
+    if not isinstance(getattr(length.owner, "op", None), Subtensor):
+        return 0
+    axes = length.owner.inputs[0].owner
+    if axes is None or not isinstance(axes.op, Subtensor) or axes.op.idx_list != (slice(None, 0, None),):
+        return 0
+    shape, stop = axes.inputs
+    of_x = shape.owner is not None and isinstance(shape.owner.op, Shape) and shape.owner.inputs[0] is x
+    return int(stop.data) if of_x and isinstance(stop, Constant) else 0
+
+
+@node_rewriter([Reshape])
+def local_length_of_points(fgraph, node):
+    """x.reshape((points, -1)), as vectorize_graph writes x.flatten(): what -1 stands for, the other axes of x say.
+    NumPy refuses a -1 beside no points."""
+    x, shape = node.inputs
+    lengths = list(shape.owner.inputs) if isinstance(getattr(shape.owner, "op", None), MakeVector) else []
+    n = axes_of_batch(lengths[0], x) if lengths else 0
+    numbers = [get_underlying_scalar_constant_value(v, raise_not_constant=False) for v in lengths[n:]]
+    if not n or any(isinstance(k, Variable) or k == 0 for k in numbers) or -1 not in numbers:
+        return None
+    others = math.prod(int(k) for k in numbers if k != -1)
+    one = pt.prod(pt.stack([1, *(x.shape[k] for k in range(n, x.type.ndim))])) // others
+    return [x.reshape((*lengths[:n], *(one if k == -1 else k for k in numbers)), ndim=node.op.ndim)]
+
+
 def vectorized(inputs: list[Variable], outputs: list[Variable], batch: Any) -> tuple[list, list, Dims]:
     """The same graph for many points: new inputs and outputs, and the leading dims of the old inputs.
 
@@ -101,9 +133,11 @@ def vectorized(inputs: list[Variable], outputs: list[Variable], batch: Any) -> t
         first = min(whole.index(name) for name in own)  # dims before this one need not be there
         replace[point] = expand_dims(new, [k for k, n in enumerate(whole[first:]) if n not in own])
     try:
-        results = vectorize_graph(without_known_factors(list(outputs)), replace)
+        whole_graph = FunctionGraph(outputs=vectorize_graph(without_known_factors(list(outputs)), replace), clone=False)
     except NotImplementedError as e:
         raise ValueError(f"batch: PyTensor cannot vectorize the graph: {e}") from None
+    dfs_rewriter(local_length_of_points).rewrite(whole_graph)
+    results = whole_graph.outputs
     lengths = [next(new.shape[dims[v].index(name)] for v, new in zip(inputs, new_inputs) if name in dims.get(v, ()))
                for name in whole]  # fmt: skip
     new_outputs: list[Variable] = []

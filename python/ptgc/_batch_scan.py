@@ -167,7 +167,8 @@ def batched_scan(node: Apply, only_last: Callable[[list[Variable]], bool] = lamb
             info = replace(info, sit_sot_in_slices=(*info.sit_sot_in_slices, (-1,)))
             results.append(pt.all(done))
         else:
-            results.append(Assert(UNEQUAL)(pt.all(done), pt.eq(pt.all(done), pt.any(done))))
+            all_done = pt.all(done)
+            results.append(Assert(UNEQUAL)(all_done, pt.all(pt.eq(done, all_done))))  # of no items too
 
     loop = Scan(inner_inputs, results, info, mode=core.mode, truncate_gradient=core.truncate_gradient, name=core.name,
                 allow_gc=core.allow_gc, strict=core.strict)  # fmt: skip

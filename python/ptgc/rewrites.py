@@ -59,7 +59,7 @@ from ptgc._passes import Merge, lean
 #   extract_diag_lift_pass      without: 1.00; it is asked only where a graph has something for it: to compile 0.96
 #   local_greedy_distributor    without: to compile 0.9, nodes 0.96, but (a / x + b) * x is NaN at 0
 #   useless, local_second_sink  without: to compile 0.99 and 1.07, as later phases do their work; nodes 1.00
-INCLUDE = ["fast_run", "lazy_ifelse", "scan_save_mem_no_prealloc", "alloc_empty_to_zeros", "onnx"]
+INCLUDE = ["fast_run", "lazy_ifelse", "alloc_empty_to_zeros", "onnx"]
 EXCLUDE = ["fusion", "inline_ofg", "local_pow_to_nested_squaring", "scan_push_out_seq", "scan_push_out_non_seq"]
 
 MANY_OBJECTS = 1_000_000
@@ -202,6 +202,39 @@ def local_batched_if_else(fgraph, node):
     return [v if old.type.is_super(v.type) else pt.specify_shape(v, old.type.shape) for v, old in zip(new, node.outputs)]
 
 
+shorter_buffers = optdb["scan_save_mem_no_prealloc"].node_rewriter
+
+
+def reads_all_or_last(fgraph, variable, first) -> bool:
+    """Are rows of the buffer of a loop, of which the first ones are given, counted from its end if not all are read?"""
+    for node, _ in fgraph.clients[variable]:
+        if not isinstance(getattr(node, "op", None), Subtensor) or node.inputs[0] is not variable:
+            continue
+        row = indices_from_subtensor(node.inputs[1:], node.op.idx_list)[0]
+        start = row.start if isinstance(row, slice) else row
+        if isinstance(start, Constant):
+            start = int(start.data)
+        if start is None or (isinstance(start, int) and start < 0):
+            continue
+        cut = any(isinstance(getattr(n, "op", None), Subtensor) for n, _ in fgraph.clients[node.outputs[0]])
+        if not isinstance(row, slice) or not isinstance(start, int) or start > first or cut:
+            return False
+    return True
+
+
+@node_rewriter([Scan])
+def local_shorter_buffers(fgraph, node):
+    """PyTensor's rewrite, which keeps those rows of the buffers of a loop that are read. It takes it that all steps are
+    run: buffer[2:] of 12 steps becomes the last 11 rows, which are others if a condition ends the loop earlier."""
+    info = node.op.info
+    first = [0] * info.n_mit_mot + [-min(taps) for taps in info.mit_sot_in_slices] + [1] * info.n_sit_sot
+    buffers = zip(node.outputs, first + [0] * info.n_nit_sot)
+    if info.as_while and not all(reads_all_or_last(fgraph, v, n) for v, n in buffers):
+        return None
+    return shorter_buffers.transform(fgraph, node)
+
+
+optdb.register("shorter_buffers", dfs_rewriter(local_shorter_buffers, ignore_newtrees=True), "onnx", position=1.612)
 optdb.register("batched_if_else", dfs_rewriter(local_batched_if_else), "onnx", position=0.1)
 optdb.register("batched_scan", dfs_rewriter(local_batched_scan), "onnx", position=0.1)
 for phase in ("canonicalize", "specialize"):

@@ -66,6 +66,15 @@ def test_all_inputs(rng, lanes):
     e.verify([rng.normal(size=(lanes, 3)), rng.normal(size=lanes)])
 
 
+def test_no_points(rng):
+    """A -1 in a shape is a number that the lengths of a point say: NumPy takes none beside a batch of no points."""
+    forms = [M.flatten(), M.reshape((2, -1)), M.T.reshape((-1, 1, 3)), s.reshape((-1, 1)), M.reshape((-1,))[:4]]
+    for y in (forms, [pt.grad((v**2).sum(), [M, s], disconnected_inputs="ignore")[k // 3] for k, v in enumerate(forms[:4])]):
+        e = by_lane([M, s], y, [rng.normal(size=(5, 2, 3)), rng.normal(size=5)])
+        one = at_one_point((M, s), tuple(y))(np.ones((2, 3)), 1.0)
+        assert dims(e(np.ones((0, 2, 3)), np.ones(0))) == [(0, *v.shape) for v in one]
+
+
 def test_lengths_of_the_batch_are_expected(rng):
     """Polynomials of some points are computed together, however many points a call then has."""
     q, t = pt.vector("q", shape=(2,)), pt.matrix("t", shape=(None, 2))
@@ -216,6 +225,7 @@ def test_lanes_that_end_together_give_all_steps():
     e = by_lane([s], [p, q], [np.array([1.5, 1.5001, 1.52])])
     with pytest.raises(Exception, match="must be equal|number of steps|different numbers"):
         e(np.array([1.5, 3.0]))
+    assert [v.shape[0] for v in e(np.ones(0))] == [0, 0]
 
 
 def test_decisions(rng):

@@ -500,7 +500,8 @@ static struct value *append_missing_rows(struct scan *s, struct trace *t, struct
 }
 
 /* mit_sot, sit_sot, nit_sot: the last `length` of the initial and written rows. If the buffer is
- * longer (as for a truncated gradient), the others are 0. */
+ * longer (as for a truncated gradient), the others are 0; with as_while there are no others, as in
+ * PyTensor's Numba backend. */
 static struct value *take_last_rows(struct scan *s, struct trace *t, struct value *written,
 				    dim done)
 {
@@ -515,11 +516,11 @@ static struct value *take_last_rows(struct scan *s, struct trace *t, struct valu
 	if (!v || dim_eq(cx, t->length, dim_plus(s, s->steps, first)))
 		return v;
 	dim over = dim_sub(cx, all, t->length);
-	if (s->as_while && !dim_le(cx, t->length, first + 1)) {
+	if (s->as_while && dim_ge(cx, dim_sub(cx, t->length, s->steps), first + 1)) {
 		elab_error(s->e, s->span, E_UNSUPPORTED,
-			   "Scan: with as_while a buffer has %lld rows more than n_steps, but this "
-			   "one has %s",
-			   (long long)first, dim_str(cx, t->length));
+			   "Scan: with as_while a buffer has at most %lld rows more than n_steps, "
+			   "but this one has %s and n_steps is %s",
+			   (long long)first, dim_str(cx, t->length), dim_str(cx, s->steps));
 		return NULL;
 	}
 	if (!dim_le(cx, over, 0) && !(v = slice_rows(s, v, dim_max(cx, over, none), DIM_NONE)))

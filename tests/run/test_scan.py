@@ -105,6 +105,21 @@ def test_until(limit):
     agree([x], [y[-1], z[-1], y.shape[0]], (limit,))
 
 
+READS = {"all": np.s_[:], "last but one": -2, "last rows": np.s_[-3:], "from 1": np.s_[1:], "row 1": 1, "backwards": np.s_[::-1]}
+
+
+@pytest.mark.parametrize("open_count", [False, True])
+@pytest.mark.parametrize("read", READS)
+def test_rows_of_until(read, open_count):
+    """PyTensor's rewrites keep rows as if no loop ended early; here it ends after 6, 2 and 1 of 12 steps."""
+    x, n = pt.scalar("x", dtype="float64"), pt.scalar("n", dtype="int64")
+    y, z = loop(lambda s, x: ((s * x, s + x), until(s * x > 60)), outputs_info=[x, None], non_sequences=[x],
+                n_steps=n if open_count else 12)
+    calls = [(2.0, 12), (5.0, 12), (60.0, 12)][: 1 if isinstance(READS[read], int) else 3]
+    agree([x, n], [y[READS[read]], z[READS[read]]], *calls, opsets=(18,))
+    agree([x, n], [y[READS[read]], z[-1]], *calls, opsets=(18,))
+
+
 def test_nested(rng):
     m, v = pt.matrix("m", dtype="float64"), pt.vector("v", dtype="float64")
 
