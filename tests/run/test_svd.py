@@ -188,3 +188,50 @@ def test_batch(dtype, opset):
 
 def all_nan(*xs):
     return all(np.all(np.isnan(x)) for x in xs)
+
+
+def hard_batches(n, b=24):
+    """Batches whose matrices are hard in one way: what is chosen for a batch by its hardest matrix is chosen for that."""
+    rng = np.random.default_rng(n)
+    i, a = np.arange(n), rng.normal(size=(b, n, n))
+    u, _, v = np.linalg.svd(a)
+    yield a
+    for s in (0.1**i, 0.01**i, np.logspace(0, -6.5, n), np.where(i < n / 2, 1, 1e-3), np.where(i < n / 2, 1.0, 0)):
+        yield u * s @ v
+    yield u[:, :, :1] @ v[:, :1]
+    yield u @ v
+    yield np.eye(n) + 1e-9 * a
+    yield np.zeros((b, n, n)) + np.eye(n, k=1)
+    yield np.where(rng.uniform(size=(b, n, n)) < 0.25, a, 0)
+    yield rng.integers(-1, 2, size=(b, n, n)).astype(float)
+    yield a * 10.0 ** rng.integers(-15, 15, size=(b, 1, n))
+    yield a * 10.0 ** rng.integers(-15, 15, size=(b, n, 1))
+    yield a * (i >= 2)
+    yield a * (i >= 2)[:, None]
+    mixed = np.where(i[:b, None, None] % 3 == 0, a[:n], 0.0)
+    mixed[1 % n] = np.nan
+    yield mixed
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("m,n", [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (8, 8), (16, 16), (5, 8), (16, 5), (20, 20)])
+def test_batches_of_small(m, n, dtype):
+    """Lengths that are known, as unrolled loops need them, and a batch of any length"""
+    k, size = min(m, n), max(m, n)
+    args = f"a: {dtype}[b, {m}, {n}]"
+    vectors = ptg.compile(text("Blockwise{core_op=SVD{full_matrices=False}, signature='(m,n)->(m,k),(k),(k,n)'}(a)", args, "u, s, v"))
+    values = ptg.compile(text("Blockwise{core_op=SVD{compute_uv=False}, signature='(m,n)->(k)'}(a)", args))
+    for x in hard_batches(size):
+        a = x[:, :m, :n].astype(dtype)
+        bad = np.isnan(a[:, 0, 0])
+        (u, s, v), only = ptg.run(vectors, a), ptg.run(values, a)
+        assert all(np.isnan(r[bad]).all() for r in (u, s, v, only))
+        u, s, v, only, b = (r[~bad].astype(float) for r in (u, s, v, only, a))
+        want = np.linalg.svd(b, compute_uv=False)
+        e, big = eps(dtype) * (20 + 2 * size), np.maximum(want[:, :1], 1e-38)
+        assert np.all(np.diff(s) <= 0) and np.all(np.diff(only) <= 0) and np.all(s >= 0) and np.all(only >= 0)
+        small(u.transpose(0, 2, 1) @ u - np.eye(k), e)
+        small(v @ v.transpose(0, 2, 1) - np.eye(k), e)
+        small((u * (s / big)[:, None]) @ v - b / big[:, :, None], e)
+        small((s - want) / big, e)
+        small((only - want) / big, e)
