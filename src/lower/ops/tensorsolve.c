@@ -7,8 +7,9 @@
 #include "lower/ops/lowerings.h"
 #include "ops/rules.h"
 
-/* Calls a fn of the library that returns x and pivots. For a pivot of 0, Gather reads an item that
- * does not exist, which makes the run fail. */
+/* Calls a fn of the library that returns x and pivots, for the matrices in[0]. For a pivot of 0,
+ * Gather reads an item that does not exist, which makes the run fail; not for matrices with a NaN,
+ * which the search for a pivot may pass over. */
 static struct value *eliminate(struct build *b, const char *name, struct value **in, uint32_t nin)
 {
 	struct value *out[2] = {NULL};
@@ -18,6 +19,10 @@ static struct value *eliminate(struct build *b, const char *name, struct value *
 		return NULL;
 	struct value *x = out[0], *pivots = out[1];
 	struct value *zero = const_of(b, (enum dtype)pivots->type.dtype, 0);
+	struct value *sizes = low(b, in[0]);
+	int last = sizes->type.rank - 1;
+	sizes = reduce(b, ONNX_ReduceL1, sizes, (int[]){last - 1, last}, 2, false);
+	zero = emit_(b, ONNX_Min, sizes, zero); /* NaN for these */
 	for (uint32_t i = 0; i < pivots->type.rank; i++)
 		axes[i] = (int)i;
 	struct value *zeros = cast(b, emit_(b, ONNX_Equal, pivots, zero), DT_INT64);
