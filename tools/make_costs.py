@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes src/target/costs_ort.def: what a node of ONNX Runtime's CPU provider takes.
 
-usage: python tools/make_costs.py > src/target/costs_ort.def      (onnxruntime 1.31.1; three minutes)
+usage: python tools/make_costs.py > src/target/costs_ort.def      (onnxruntime 1.31.1; five minutes)
 
 A chain of nodes is run beside a longer one, on one thread and without graph optimizations; the difference is what
 the further nodes take, the best of many runs. Of arrays of 1, 10,000 and 1,000,000 elements: a node costs what the first
@@ -24,14 +24,18 @@ FORMS = {
     "Less": ("p x", {}, "Where", "r x p"), "Cast": ("p", {"to": TP.BOOL}, "Where", "r x p"),
     "ReduceSum": ("p", {"keepdims": 1}, "Add", "r x"),
 }  # fmt: skip
+# Functions of floats alone, of 1 each: Min and Max see to that.
+FUNCTIONS = {
+    "Exp": ("p", {}, "Min", "r x"), "Log": ("p", {}, "Max", "r x"), "Pow": ("p half",), "Sigmoid": ("p",), "Sqrt": ("p",), "Tanh": ("p",),
+}  # fmt: skip
 
 
 def constants(n, dtype):
-    values = {"c": np.arange(n) % 2 == 0, "idx": np.arange(n), "zero": np.zeros(1, int), "n": np.array([n]), "none": np.zeros(2, int)}
+    values = {"half": np.array(0.5, dtype), "column": np.ones((n, 1), dtype), "c": np.arange(n) % 2 == 0, "idx": np.arange(n), "zero": np.zeros(1, int), "n": np.array([n]), "none": np.zeros(2, int)}
     return [nh.from_array(v, k) for k, v in values.items()]
 
 
-def chain(form, op, n, dtype, count):
+def chain(form, op, n, dtype, count, inner=()):
     elem = oh.np_dtype_to_tensor_dtype(np.dtype(dtype))
     nodes, p = [], "x"
     for i in range(count):
@@ -43,7 +47,7 @@ def chain(form, op, n, dtype, count):
             nodes.append(oh.make_node(after, [name.get(k, k) for k in more.split()], [out]))
         p = out
     nodes.append(oh.make_node("Identity", [p], ["y"]))
-    return session(nodes, elem, n, constants(n, dtype))
+    return session(nodes, elem, [n, *inner], constants(n, dtype))
 
 
 def scan(n, dtype, op):
@@ -63,7 +67,7 @@ def scan(n, dtype, op):
         nodes = [oh.make_node("Loop", ["count", "", "first"], ["s_end", "rows"], body=body)]
     nodes.append(oh.make_node("Mul", ["x", "s_end"], ["y"]))
     values = [nh.from_array(v, k) for k, v in (("first", np.ones((), dtype)), ("steps", np.arange(n)), ("count", np.array(n)))]
-    return session(nodes, elem, 1, values)
+    return session(nodes, elem, [1], values)
 
 
 def ifs(results, dtype, count):
@@ -79,19 +83,19 @@ def ifs(results, dtype, count):
         nodes.append(oh.make_node("If", ["yes"], [f"p{i}_{k}" for k in range(results)], then_branch=sides[0], else_branch=sides[1]))
         p = f"p{i}_0"
     nodes.append(oh.make_node("Identity", [p], ["y"]))
-    return session(nodes, elem, 1, [nh.from_array(np.array(True), "yes")])
+    return session(nodes, elem, [1], [nh.from_array(np.array(True), "yes")])
 
 
-def session(nodes, elem, n, values):
+def session(nodes, elem, shape, values):
     used = {i for node in nodes for i in node.input}
-    graph = oh.make_graph(nodes, "g", [oh.make_tensor_value_info("x", elem, [n])], [oh.make_tensor_value_info("y", elem, [n])],
+    graph = oh.make_graph(nodes, "g", [oh.make_tensor_value_info("x", elem, shape)], [oh.make_tensor_value_info("y", elem, shape)],
                           [v for v in values if v.name in used])  # fmt: skip
     model = oh.make_model(graph, opset_imports=[oh.make_opsetid("", 18)], ir_version=8)
     options = ort.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = 1, 4
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     run = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"]).run
-    x = np.ones(n, oh.tensor_dtype_to_np_dtype(elem))
+    x = np.ones(shape, oh.tensor_dtype_to_np_dtype(elem))
     return lambda: run(None, {"x": x})
 
 
@@ -115,6 +119,10 @@ def costs(op, form, dtype):
     if op in ("Loop", "Scan"):
         step = further(scan(100, dtype, op), scan(1100, dtype, op), 1000, 0.5)
         return 0, step, step
+    if op == "MatMul":
+        one, many = (further(chain(("p x",), op, n, dtype, 4, (4, 4)), chain(("p x",), op, n, dtype, 44, (4, 4)), 40) for n in (1, 1001))
+        each = (many - one) / 1000
+        return one - each, each, each
     times = []
     for n in SIZES:
         few, many = (4, 44) if n < 100_000 else (2, 8)
@@ -127,23 +135,33 @@ def costs(op, form, dtype):
     return node, (near - node) / SIZES[1], (far - node) / SIZES[2]
 
 
+def run_cost(dtype):
+    """What a run of a broadcast takes: x + column for x of [n, 4], where all elements are read in turn in x + x."""
+    n = 1000
+    whole, runs = (further(chain(f, "Add", n, dtype, 4, (4,)), chain(f, "Add", n, dtype, 44, (4,)), 40) for f in (("p x",), ("p column",)))
+    return (runs - whole) / n
+
+
 def main():
     print(f"""/*
  * What nodes of ONNX Runtime {ort.__version__} take: made by tools/make_costs.py, do not edit. COST(operator,
  * dtype of the first numbers, nanoseconds of a node, of each element of a small array, and of one
- * that is larger than the cache). Of ReduceSum the elements that are added up count; of Loop and
- * Scan the steps, with a state, a stacked result and, in Scan, two sequences, and of If the
- * results, without what they compute.
+ * that is larger than the cache). Of ReduceSum the elements that are added up count; of MatMul the
+ * matrices, of 4 rows and columns; of Loop and Scan the steps, with a state, a stacked result and,
+ * in Scan, two sequences, and of If the results, without what they compute. RUN(dtype, nanoseconds
+ * of a run of a broadcast, its elements apart).
  */
 /* clang-format off */""")
-    rows = [(op, form, t) for t in DTYPES for op, form in [*FORMS.items(), ("Loop", None), ("Scan", None), ("If", None)]]
+    rows = [(op, form, t) for t in DTYPES for op, form in [*FORMS.items(), *(FUNCTIONS.items() if t != "INT64" else ()), ("MatMul", None), ("Loop", None), ("Scan", None), ("If", None)]]
     # three times, apart from each other: what another process slows down is fast the next time
     best = np.min([[costs(op, form, DTYPES[t]) for op, form, t in rows] for _ in range(3)], axis=0)
     for (op, form, t), (node, near, far) in zip(rows, best, strict=True):
         if op in ("Loop", "Scan"):
             near = far = near - best[rows.index(("Add", FORMS["Add"], t))][0]
         print(f"COST({op}, {t}, {node:.0f}, {max(near, 0.01):.3g}, {max(far, near, 0.01):.3g})")
-    print("/* clang-format on */\n#undef COST")
+    for t in DTYPES:
+        print(f"RUN({t}, {min(run_cost(DTYPES[t]) for _ in range(3)):.3g})")
+    print("/* clang-format on */\n#undef COST\n#undef RUN")
 
 
 if __name__ == "__main__":

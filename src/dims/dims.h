@@ -98,6 +98,7 @@ struct dim_view dim_view(struct ctx *cx, dim d);
 /* d as a number where it is one, or about how long it is as the options say; `otherwise`: unknown
  */
 int64_t dim_expected(struct ctx *cx, dim d, int64_t otherwise);
+#define OPEN_LENGTH 64 /* what is expected of an open dim where two forms are compared */
 struct dim_view dim_view_raw(struct ctx *cx, dim d);
 /* An equation a == b that the op at `span` needs. A check computes both sides at run time and
  * compares them. It walks them with dim_view_raw(): dim_view() would show two equal sides. */

@@ -12,10 +12,9 @@
 #define JOINED_MIN 0x1p-30
 #define JOINED_MAX 0x1p+30
 
-#define MAX_SUMS    16
-#define MAX_PICKS   4   /* nodes that pick elements, one behind the other */
-#define OPEN_LENGTH 64  /* assumed length of an axis of unknown length */
-#define MANY        512 /* elements: to add one number to each takes as long as two nodes */
+#define MAX_SUMS  16
+#define MAX_PICKS 4   /* nodes that pick elements, one behind the other */
+#define MANY      512 /* elements: to add one number to each takes as long as two nodes */
 
 /* Is v one finite number, with no more axes than x? */
 static bool is_number(const struct value *v, const struct value *x, double *k)

@@ -9,11 +9,6 @@
 
 #include "lower/build.h"
 
-/* ONNX Runtime takes 160 ns for each small matrix of a batch, and 7 ns for each run of a broadcast
- * product, which is a row, and 1 ns for each of its elements. */
-#define MATRIX  160
-#define RUN     7
-#define OPEN    64        /* assumed length of an axis of unknown length */
 #define LARGE   1024      /* lengths beyond are taken for this one */
 #define CHECKED (1 << 16) /* elements of a constant that are compared */
 #define LEAST   0x1p-30   /* of the numbers of such a constant, 0 apart */
@@ -92,7 +87,7 @@ static struct value *factor_out(struct build *b, const struct value *v, uint32_t
 /* The length, or what it is taken for: large enough to tell */
 static int64_t length_of(struct build *b, dim d)
 {
-	int64_t n = dim_expected(b->cx, d, OPEN);
+	int64_t n = dim_expected(b->cx, d, OPEN_LENGTH);
 
 	return n < LARGE ? n : LARGE;
 }
@@ -118,7 +113,8 @@ static struct value *as_matrices(struct build *b, struct value *x, uint32_t with
 }
 
 /* Is v the product of x, which has its rows, and y, which has its columns, and both its other axes?
- * Is a MatMul of them the faster way to sum it up along `axis`? */
+ * Is a MatMul of them the faster way to sum it up along `axis`? For one of many small matrices,
+ * what that takes is compared with the rows and the elements of the product. */
 static bool are_matrices(struct build *b, const struct value *v, const struct value *x,
 			 const struct value *y, uint32_t axis, uint32_t row, uint32_t column)
 {
@@ -136,9 +132,14 @@ static bool are_matrices(struct build *b, const struct value *v, const struct va
 			return false;
 		many |= i != axis && !x1;
 	}
-	return !many || length_of(b, dims[axis]) * length_of(b, dims[row]) *
-					(RUN + length_of(b, dims[column])) >=
-				MATRIX;
+	if (!many)
+		return true;
+	enum dtype t = (enum dtype)v->type.dtype;
+	int64_t runs = length_of(b, dims[axis]) * length_of(b, dims[row]);
+	double product = (double)runs * cost_of_run(t) +
+			 cost_of(ONNX_Mul, t, runs * length_of(b, dims[column]));
+	return product - cost_of(ONNX_Mul, t, 0) >=
+	       cost_of(ONNX_MatMul, t, 1) - cost_of(ONNX_MatMul, t, 0);
 }
 
 static struct value *as_matmul(struct build *b, const struct value *v, uint32_t axis, bool keep)

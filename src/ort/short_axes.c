@@ -16,7 +16,6 @@
 #define SHORT  8    /* elements of a last axis that is short */
 #define LONG   16   /* elements along which a sum is worth a Transpose */
 #define MANY   2000 /* elements of an array: of fewer, more nodes take as long */
-#define POINTS 64   /* assumed length of an axis of unknown length */
 #define BLOCKS 32   /* [k, n] of floats, in which sums along k are worth it: 0.1 us each */
 
 struct turning {
@@ -185,7 +184,7 @@ static void turn_gather(struct turning *t, struct node *n)
 	    !dim_is_const(t->cx, n->out[0]->type.dims[last], &k) ||
 	    dtypes[x->type.dtype].size < 4 || assumed_size(t->cx, n->out[0]) < MANY ||
 	    assumed_size(t->cx, n->out[0]) < assumed_size(t->cx, x) ||
-	    dim_expected(t->cx, x->type.dims[last - 1], POINTS) < LONG)
+	    dim_expected(t->cx, x->type.dims[last - 1], OPEN_LENGTH) < LONG)
 		return;
 	in[0] = turned(t, x, n->span);
 	swap_last(perm, x->type.rank);

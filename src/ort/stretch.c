@@ -18,7 +18,6 @@
 #define MAX_COPIES 4   /* with more, Concat takes as long as the runs */
 #define MIN_EXPAND 8   /* copies: Expand takes as long as the runs for fewer */
 #define MANY_RUNS  500 /* fewer cost no more than one more node */
-#define OPEN_SIZE  64  /* assumed length of an axis of unknown length */
 #define MAX_IN     3
 #define MAX_ROUNDS 4
 
@@ -94,7 +93,7 @@ int64_t assumed_size(struct ctx *cx, const struct value *v)
 
 	for (uint32_t i = 0; i < v->type.rank && n < INT32_MAX; i++) {
 		int64_t k = behind(cx, v, i);
-		n *= k ? k : OPEN_SIZE;
+		n *= k ? k : OPEN_LENGTH;
 	}
 	return n;
 }

@@ -7,25 +7,43 @@
 
 #define CACHE (256 << 10) /* bytes of an array from which on its elements take longer */
 
+enum measured_dtype { FLOAT32, FLOAT64, INT64, MEASURED_DTYPES };
 static const struct cost {
 	double node, element, far;
-} costs[ONNX_COUNT][3] = {
-#define FLOAT32                         0
-#define FLOAT64                         1
-#define INT64                           2
+} costs[ONNX_COUNT][MEASURED_DTYPES] = {
 #define COST(op, t, node, element, far) [ONNX_##op][t] = {node, element, far},
+#define RUN(t, each)
+#include "target/costs_ort.def"
+};
+static const double runs[MEASURED_DTYPES] = {
+#define COST(op, t, node, element, far)
+#define RUN(t, each) [t] = each,
 #include "target/costs_ort.def"
 };
 
+static enum measured_dtype measured(enum dtype t)
+{
+	return dtypes[t].size < 8 ? FLOAT32 : is_discrete(t) ? INT64 : FLOAT64;
+}
+
 double cost_of(enum onnx_id op, enum dtype t, int64_t elements)
 {
-	bool wide = dtypes[t].size == 8, whole = is_discrete(t);
-	const struct cost *c = &costs[op][wide && whole ? INT64 : wide ? FLOAT64 : FLOAT32];
-	int64_t near = CACHE / dtypes[t].size;
+	const struct cost *c = &costs[op][measured(t)];
+	int64_t near = CACHE / (dtypes[t].size ? dtypes[t].size : 1);
 
 	if (!c->element)
 		bug("costs_ort.def has no %s: name it in tools/make_costs.py",
 		    onnx_nearest(op, OPSET)->name);
 	near = elements < near ? elements : near;
 	return c->node + c->element * (double)near + c->far * (double)(elements - near);
+}
+
+double cost_of_any(enum onnx_id op, enum dtype t, int64_t elements)
+{
+	return cost_of(costs[op][measured(t)].element ? op : ONNX_Add, t, elements);
+}
+
+double cost_of_run(enum dtype t)
+{
+	return runs[measured(t)];
 }

@@ -19,5 +19,10 @@ const struct onnx_op *find_kernel(struct ctx *cx, enum onnx_id id, enum dtype t,
  * Runtime was measured; only comparisons say something. elements: of the result; of Loop and Scan
  * the steps, of If the results, without the nodes in them. */
 double cost_of(enum onnx_id op, enum dtype t, int64_t elements);
+/* The same; an operator that was not measured is taken for Add. */
+double cost_of_any(enum onnx_id op, enum dtype t, int64_t elements);
+/* Kernels of operators on elements go run by run, a run being a stretch of elements in which no
+ * operand is repeated: what each takes, its elements apart */
+double cost_of_run(enum dtype t);
 
 #endif

@@ -11,15 +11,10 @@
  */
 #include <string.h>
 
+#include "target/target.h"
 #include "typed/repeats.h"
-#include "typed/typed.h"
 
-#define MAX_VIEWS 4    /* of a constant */
-#define OPEN      64   /* assumed length of an axis of unknown length */
-#define NODE      0.25 /* microseconds of a node on small arrays, */
-#define ELEMENT   7e-4 /* of an element of most ops, */
-#define FUNCTION  5e-3 /* and of one of an exponential or logarithm */
-#define LIB_NODES 20   /* of a function of the library */
+#define MAX_VIEWS 4 /* of a constant */
 
 static struct region *region_of(struct repeats *r, const struct node *n)
 {
@@ -210,27 +205,12 @@ static void set_end(struct repeats *r, const struct end *end)
 		r->live[v->id * MAX_CLASSES + c] = s < SHORTER;
 	}
 	g->mixed |= !any;
-	g->cost[1] += NODE * (g->nclasses - 1);
+	enum dtype t = (enum dtype)v->type.dtype; /* each class has a reduction */
+	g->cost[1] += (g->nclasses - 1) *
+		      (cost_of_any(ONNX_ReduceSum, t, 1) + cost_of_any(ONNX_Add, t, 1));
 }
 
 /* ---- what is needed, and what it takes ---- */
-
-static double cost_in(struct repeats *r, const struct node *n, int64_t places)
-{
-	static const enum op_id functions[] = {OP_Exp,  OP_Log,  OP_Sigmoid, OP_Softplus,
-					       OP_Tanh, OP_Sqrt, OP_Pow};
-	const struct type *t = &n->out[0]->type;
-	double elements = (double)places, each = ELEMENT;
-
-	for (uint32_t i = 0; i < t->rank; i++)
-		if (i != r->place[n->out[0]->id].axis)
-			elements *= (double)dim_expected(r->cx, t->dims[i], OPEN);
-	if (is_one_of(n->op, functions, countof(functions)))
-		each = FUNCTION;
-	if (n->op->lib)
-		return LIB_NODES * (NODE + elements * ELEMENT);
-	return NODE + elements * each;
-}
 
 static void set_live(struct repeats *r, struct region *g, struct node *n)
 {

@@ -14,8 +14,8 @@
  */
 #include <string.h>
 
+#include "target/target.h"
 #include "typed/repeats.h"
-#include "typed/typed.h"
 
 #define MIN_LENGTH  4         /* of an axis that is worth the look */
 #define MAX_BYTES   (1 << 24) /* of the constants of a region */
@@ -24,7 +24,6 @@
 #define MAX_ALIKE   16        /* constants that are compared with one */
 #define MAX_MISSED  8         /* times that a value is looked at in vain, on average */
 #define MAX_COUNTED (1 << 16) /* numbers 0, 1, 2, ... that are looked at */
-#define MUL_COST    64        /* elements that a node computes in the time of a small Mul */
 
 /* COUNTED: the argument is a constant 0, 1, 2, ..., the numbers of the places */
 enum { NO_AXIS = -1, REFUSED = -2, COUNTED = -3 };
@@ -334,7 +333,6 @@ static bool look_around(struct repeats *r, uint32_t region, struct value *v)
 	for (uint32_t i = r->at[v->id]; i < r->at[v->id + 1]; i++)
 		if (!follow(r, region, r->reader[i], v))
 			return false;
-	r->regions.at[region - 1].nnodes++;
 	return true;
 }
 
@@ -426,6 +424,32 @@ static bool find_distinct(struct repeats *r, struct region *g)
 	return true;
 }
 
+double cost_in(struct repeats *r, const struct node *n, int64_t places)
+{
+	const struct type *t = &n->out[0]->type;
+	struct call_cost c = cost_of_call(&r->costs, n);
+	double elements = (double)places;
+
+	for (uint32_t i = 0; i < t->rank; i++)
+		if (i != r->place[n->out[0]->id].axis)
+			elements *= (double)dim_expected(r->cx, t->dims[i], OPEN_LENGTH);
+	return c.node + c.element * elements;
+}
+
+/* Do the places of g, whose values are r->todo, take longer than those that are not the same and
+ * the products with their counts? */
+static bool pays(struct repeats *r, const struct region *g)
+{
+	const struct class *c = &g->class[0];
+	double gain = 0;
+
+	for (uint32_t i = 0; i < r->todo.len && c->distinct < g->length; i++) {
+		const struct node *n = r->todo.at[i]->def;
+		gain += cost_in(r, n, g->length) - cost_in(r, n, c->distinct);
+	}
+	return gain > g->nsums * cost_of(ONNX_Mul, DT_FLOAT64, c->distinct);
+}
+
 /* Looks for the region of a reduction over an axis. */
 static void find_region(struct repeats *r, struct node *end, uint32_t axis, int64_t length)
 {
@@ -440,8 +464,7 @@ static void find_region(struct repeats *r, struct node *end, uint32_t axis, int6
 		ok = look_around(r, region, r->todo.at[i]);
 	g = &r->regions.at[region - 1];
 	ok = ok && find_distinct(r, g);
-	g->repeats = ok && (uint64_t)g->nnodes * (uint64_t)(g->length - g->class[0].distinct) >
-				   g->nsums * MUL_COST;
+	g->repeats = ok && pays(r, g);
 	g->failed = !ok;
 	if (ok)
 		return;
@@ -687,7 +710,7 @@ static void rewrite_block(struct repeats *r, struct block *b)
 
 void join_repeats(struct ctx *cx, struct graph *g)
 {
-	struct repeats r = {.cx = cx, .nvalues = cx->next_id};
+	struct repeats r = {.cx = cx, .costs = {.cx = cx}, .nvalues = cx->next_id};
 	struct arena *a = cx->scratch;
 
 	if (!cx->opt.repeats || cx->errors)

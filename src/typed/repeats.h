@@ -3,6 +3,7 @@
 #define PTGC_TYPED_REPEATS_H
 
 #include "ops/rules.h"
+#include "typed/typed.h"
 
 #define MAX_CLASSES 4
 #define MAX_MASKS   8
@@ -19,11 +20,11 @@ struct region {
 	bool failed;  /* the region stays as it was */
 	bool repeats; /* enough of it to be worth a product with counts */
 	bool mixed;   /* classes.c: a value must have one shape in all classes, and has not */
-	uint32_t nnodes, nsums, nclasses;
+	uint32_t nsums, nclasses;
 	struct class class[MAX_CLASSES];
 	const uint8_t *mask[MAX_MASKS]; /* of `length` bools */
 	uint32_t nmasks;
-	double cost[2]; /* of all places together, of the classes */
+	double cost[2]; /* nanoseconds of all places together, of the classes */
 };
 
 struct spot { /* of a value in a region; of others `region` is 0 */
@@ -46,6 +47,7 @@ enum in_class {
 
 struct repeats {
 	struct ctx *cx;
+	struct costs costs;
 	struct block out;
 	const bool *needed;
 	uint32_t nvalues;
@@ -77,6 +79,8 @@ struct repeats {
 bool is_needed(const struct repeats *r, const struct node *n);
 int axis_of(struct repeats *r, struct node *n, uint32_t i, int a);
 bool is_view_or_check(const struct node *n);
+/* What n, of a region, takes for so many places */
+double cost_in(struct repeats *r, const struct node *n, int64_t places);
 
 /* classes.c: parts regions by the masks of their Switches, where the classes are cheaper. */
 void part_regions(struct repeats *r, struct block *b);

@@ -47,6 +47,7 @@ struct call {
 
 struct share {
 	struct ctx *cx;
+	struct costs costs;
 	struct mark *marks; /* by the value's id */
 	uint32_t nmarks;
 	const bool *needed; /* by the value's id, of the values that there were at first */
@@ -75,18 +76,6 @@ static struct mark *mark_of(struct share *s, const struct value *v)
 }
 
 /* ---- which calls ---- */
-
-/* The number of nodes in the body of the op; it is expanded to see. */
-static uint32_t weigh(struct share *s, const struct node *n)
-{
-	struct block *body = new (s->cx->scratch, struct block);
-	struct value *x = graph_value(s->cx, n->in[0]->type, n->span), *r;
-
-	x->type.dtype = n->out[0]->type.dtype;
-	if (!expand_fn(s->cx, body, op_body(s->cx, n->op), n->op, n->props, &x, 1, &r, 1, n->span))
-		return 0;
-	return body->nnodes;
-}
 
 /* Is n a call on a small matrix and on nothing else, of an op that takes two of them together? */
 static bool is_half_of_pair(struct share *s, const struct node *n)
@@ -118,7 +107,9 @@ static int kind_of(struct share *s, const struct node *n)
 		i++;
 	if (i == s->kinds.len)
 		*vec_push(s->cx->scratch, &s->kinds) = (struct kind){
-			.op = n->op, .dtype = t, .weight = n->op->pair ? MIN_WEIGHT : weigh(s, n)};
+			.op = n->op,
+			.dtype = t,
+			.weight = n->op->pair ? MIN_WEIGHT : cost_of_call(&s->costs, n).nodes};
 	return s->kinds.at[i].weight < MIN_WEIGHT ? -1 : (int)i;
 }
 
@@ -427,7 +418,7 @@ static bool is_flat(struct share *s, const struct type *t)
 	return t->rank && i == t->rank;
 }
 
-/* Is one call cheaper? In nodes, of some 0.25 us each on small arrays */
+/* Is one call cheaper? In nodes: on small arrays all take about the same time. */
 static bool pays(struct share *s, const struct kind *k, const struct call *c, uint32_t n)
 {
 	uint64_t cost = 4; /* Join and Split */
@@ -566,7 +557,7 @@ static bool has_calls(struct share *s, const struct block *b)
 
 void share_calls(struct ctx *cx, struct graph *g)
 {
-	struct share s = {.cx = cx, .round = 1};
+	struct share s = {.cx = cx, .costs = {.cx = cx}, .round = 1};
 
 	if (!cx->opt.share_calls || cx->errors || !has_calls(&s, g->block))
 		return;

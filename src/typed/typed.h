@@ -4,7 +4,7 @@
 #ifndef PTGC_TYPED_TYPED_H
 #define PTGC_TYPED_TYPED_H
 
-#include "graph/graph.h"
+#include "ops/ops.h"
 
 /* narrow.c: --float32, for runtimes without float64. Afterwards what was float64 in g is float32,
  * what was complex128 is complex64. */
@@ -26,6 +26,21 @@ void invert_covariances(struct ctx *cx, struct graph *g);
 /* repeats.c: what is summed up over the elements of constants is computed once for those that are
  * the same. -fno-repeats leaves all. */
 void join_repeats(struct ctx *cx, struct graph *g);
+/* costs.c: what a call takes in ONNX Runtime, in nanoseconds: `node`, and `element` for each
+ * element of its result. Only comparisons of sums say something. */
+struct call_cost {
+	double node, element;
+	uint32_t nodes; /* of ONNX that the call becomes */
+	/* which calls: of the op, giving this dtype, of so many arguments, some of them numbers */
+	const struct op *op;
+	enum dtype dtype;
+	uint32_t nin, numbers;
+};
+struct costs {
+	struct ctx *cx;
+	vec(struct call_cost) known;
+};
+struct call_cost cost_of_call(struct costs *c, const struct node *n);
 /* share.c: calls of one op of the library, such as Gammaln, on small arrays of a block become one
  * call on all of them, joined. -fno-share-calls leaves them. */
 void share_calls(struct ctx *cx, struct graph *g);
