@@ -56,6 +56,7 @@ static struct value *of_elements(struct build *b, const struct onnx_op *op, stru
 	struct value *bare[MAX_IN], *x, *r;
 	int64_t axis, behind = -1;
 	uint32_t count = 0, rank = 0;
+	bool computed = false; /* else all are constants, which the rewrites fold */
 
 	if (nin > MAX_IN || nin < 2)
 		return NULL;
@@ -71,15 +72,16 @@ static struct value *of_elements(struct build *b, const struct onnx_op *op, stru
 		if (is_flat(b, in[i], behind))
 			continue;
 		x = reversed(in[i], &axis);
-		if (x && in[i]->type.rank - 1 - axis == behind)
+		if (x && in[i]->type.rank - 1 - axis == behind) {
 			bare[i] = x;
-		else if (is_constant(in[i]) && in[i]->data->count <= FEW_ITEMS)
+			computed |= !is_constant(x);
+		} else if (is_constant(in[i]) && in[i]->data->count <= FEW_ITEMS)
 			bare[i] = reverse(b, in[i], in[i]->type.rank - 1 - behind);
 		else
 			return NULL;
 		count++;
 	}
-	if (count < 2)
+	if (count < 2 || !computed)
 		return NULL;
 	r = emit(b, op->id, bare, nin);
 	return r->type.rank == rank ? reverse(b, r, rank - 1 - behind) : NULL;

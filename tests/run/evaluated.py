@@ -6,6 +6,8 @@ rounding decides about more than that (a comparison of rounded numbers). What is
 lengths: only exact integers may be used as indices, masks and shapes (see graphs.py).
 """
 
+import itertools
+
 import numpy as np
 from harness import ULP
 from pytensor.compile.builders import OpFromGraph
@@ -127,6 +129,45 @@ def own_error(node, x, out):
     return 0.0
 
 
+def magnitudes(x):
+    return np.nan_to_num(np.abs(x.astype("float64")), posinf=0, neginf=0)
+
+
+def at_other_levels(node, x, out, e, bounds):
+    """Bounds of the results below the level exact: functions of float32 are computed in float32, constants are joined,
+    sums are in any order."""
+    if isinstance(node.op, STRUCTURAL):
+        return bounds
+    if isinstance(node.op, Elemwise):
+        bounds = [by_corners(node, x, out[0], e)]
+    found = []
+    for o, b in zip(out, bounds):
+        if o.dtype.kind == "f":
+            size = magnitudes(o)
+            if not isinstance(node.op, Elemwise):
+                size = size + max((magnitudes(k).sum() for k in x if k.dtype.kind == "f"), default=0)
+            b = b + 16 * eps(o.dtype) * size + np.finfo(o.dtype).tiny
+        found.append(b)
+    return found
+
+
+def by_corners(node, x, out, e):
+    """What an elementwise op makes of the errors of its arguments, by trying those errors."""
+    far = np.zeros(out.shape)
+    if any(k.any() for k in e):
+        wide = [np.where(np.isinf(k), 0, k) for k in e]
+        unknown = np.any(np.broadcast_arrays(*[np.isinf(k) for k in e], far)[:-1], axis=0)
+        for signs in itertools.product((-1, 1), repeat=len(x)):
+            moved = [k + s * w if k.dtype.kind == "f" else k for k, s, w in zip(x, signs, wide)]
+            near = perform(node, dict(zip(node.inputs, [k.astype(v.dtype) for k, v in zip(moved, x)])))[0]
+            same = (near == out) | ((near != near) & (out != out))
+            apart = np.abs(near.astype("float64") - out.astype("float64"))
+            apart = np.where(np.isfinite(apart), 2 * apart, np.inf) if out.dtype.kind == "f" else np.inf
+            far = np.maximum(far, np.where(same, 0, apart))
+        far = np.where(unknown, np.inf, far)
+    return far
+
+
 STRUCTURAL = (DimShuffle, Reshape, Subtensor, Join, Alloc, MakeVector, Split, SpecifyShape, AdvancedSubtensor, ScalarFromTensor,
               TensorFromScalar, JoinDims, SplitDims, extra_ops.Repeat)  # fmt: skip
 
@@ -187,10 +228,10 @@ def zero_sign_is_free(op, x):
 
 
 class Evaluated:
-    """Values of all variables, their bounds, and whether the sign of their zeros is sure."""
+    """Values of all variables, their bounds, and whether the sign of their zeros is sure, at the level of numerics."""
 
-    def __init__(self):
-        self.value, self.error, self.blurred = {}, {}, {}
+    def __init__(self, math="exact"):
+        self.value, self.error, self.blurred, self.math = {}, {}, {}, math
 
     def set(self, v, value):
         self.value[v], self.error[v], self.blurred[v] = value, np.zeros(np.shape(value)), False
@@ -211,6 +252,8 @@ class Evaluated:
             own = node.op.scalar_op if isinstance(node.op, Elemwise) else node.op
             blurs = zero_sign_is_free(own, x)
             bounds = errors(node, x, [np.asarray(o) for o in out], e)
+            if self.math != "exact":
+                bounds, blurs = at_other_levels(node, x, [np.asarray(o) for o in out], e, bounds), True
             if blurred and type(own).__name__ in ("TrueDiv", "Reciprocal", "ArcTan2"):
                 by = (x[-1] == 0) | (x[0] == 0 if len(x) == 2 and type(own).__name__ == "ArcTan2" else False)
                 bounds = [np.where(np.broadcast_to(by, b.shape), np.inf, b) for b in bounds]
@@ -221,7 +264,7 @@ class Evaluated:
                 self.set(v, v.data)
 
     def inner(self, node):
-        graph, part = node.op.fgraph, Evaluated()
+        graph, part = node.op.fgraph, Evaluated(self.math)
         tables = (self.value, part.value), (self.error, part.error), (self.blurred, part.blurred)
         for v, x in zip(graph.inputs, node.inputs, strict=True):
             for mine, its in tables:

@@ -73,6 +73,7 @@ FORMS = {
     "stacked and reversed, unlike": ("Join{axis=0}(x[None], y[None])[::-1]", lambda x, y: np.stack([y, x]), "Concat Unsqueeze Unsqueeze"),
     "joined and reversed": ("Join{axis=0}(x, y)[::-1]", lambda x, y: np.concatenate([x, y])[::-1], "Concat Slice"),
     "sum from the end": ("Cumsum{axis=0}(x[::-1])[::-1] * 1.0", lambda x, y: np.cumsum(x[::-1])[::-1], "CumSum"),
+    "constants reversed": ("x + Sum{axes=[0]}(int64([1, 2, 4])[::-1] * int64([1, 2, 4]))", lambda x, y: x.astype("float64") + 12, None),
     "columns": ("Squeeze{axis=1}(Exp(ExpandDims{axis=1}(x)) * 2.0 + ExpandDims{axis=1}(y))", lambda x, y: (np.exp(x[:, None]) * 2.0 + y[:, None])[:, 0], "Add Exp Mul"),
     "columns and a matrix": ("Sum{axes=[1]}(ExpandDims{axis=1}(x) * ExpandDims{axis=1}(y) + ExpandDims{axis=0}(y))", lambda x, y: (x[:, None] * y[:, None] + y[None]).sum(1), None),
 }  # fmt: skip

@@ -47,8 +47,8 @@ def sinks(graph):
     return last + [v for v in graph.pool if v.owner is not None and v in read and not graph.pick(4)]
 
 
-def drawn(numbers):
-    graph = Graph(lambda n: numbers.randrange(n) if n > 1 else 0)
+def drawn(numbers, math):
+    graph = Graph(lambda n: numbers.randrange(n) if n > 1 else 0, math)
     for _ in range(1 + graph.pick(3)):
         graph.input()
     for _ in range(1 + graph.pick(30)):
@@ -58,7 +58,7 @@ def drawn(numbers):
 
 def by_text(graph, outputs, opset):
     text = print_graph(graph.inputs, outputs)
-    model = _lib.compile_text(text.text, tensors=text.tensors, opset=opset, flags=["Wno-unused"]).model
+    model = _lib.compile_text(text.text, tensors=text.tensors, opset=opset, math=graph.math, flags=["Wno-unused"]).model
     try:
         check_model(model)
     except onnx.shape_inference.InferenceError as e:
@@ -74,8 +74,8 @@ def by_text(graph, outputs, opset):
 
 
 def by_mode(graph, outputs, opset):
-    f = pytensor.function(graph.inputs, outputs, mode=ptgc.onnx_mode(opset=opset), on_unused_input="ignore")
-    fgraph, again = f.maker.fgraph, Evaluated()
+    f = pytensor.function(graph.inputs, outputs, mode=ptgc.onnx_mode(opset=opset, math=graph.math), on_unused_input="ignore")
+    fgraph, again = f.maker.fgraph, Evaluated(graph.math)
     for v, x in zip(fgraph.inputs, graph.inputs, strict=True):
         again.set(v, graph.value(x))
     try:
@@ -88,9 +88,9 @@ def by_mode(graph, outputs, opset):
         again.compare(v, np.asarray(g), f"output {k}")
 
 
-def examples(way, share):
+def examples(way, share, math="exact"):
     def test(numbers):
-        graph, outputs = drawn(numbers)
+        graph, outputs = drawn(numbers, math)
         if not outputs:
             return
         opset = 13 + graph.pick(14)
@@ -100,7 +100,7 @@ def examples(way, share):
             if isinstance(e, ptgc.CompileError | ptgc.UnsupportedError) and refused(e, opset):
                 return
             shown = "\n".join(f"{v} {v.type} = {graph.value(v)!r}" for v in graph.inputs)
-            raise AssertionError(f"opset {opset}: {e}\n{shown}\n{print_graph(graph.inputs, outputs).text}") from e
+            raise AssertionError(f"opset {opset}, {math}: {e}\n{shown}\n{print_graph(graph.inputs, outputs).text}") from e
 
     test = given(st.randoms(use_true_random=False))(test)
     test = seed(int(SEED))(test) if SEED else test
@@ -112,3 +112,6 @@ def examples(way, share):
 
 test_by_text = examples(by_text, 0.8)
 test_by_mode = examples(by_mode, 0.2)
+test_standard = examples(by_text, 0.3, "standard")
+test_native = examples(by_text, 0.2, "native")
+test_standard_by_mode = examples(by_mode, 0.1, "standard")
