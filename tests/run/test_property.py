@@ -1,5 +1,5 @@
 """Random graphs of 1 to 30 ops, of all dtypes, with known and unknown dims and axes of length 0 and 1: what
-they give is what PyTensor's Python code gives, by way of text and by way of mode="ONNX".
+they give is what PyTensor's Python code gives, by way of text and by way of mode="ONNX", at each level of numerics.
 
 PTGC_EXAMPLES=10000 runs more than the 300 of `make check`; PTGC_SEED=n other ones.
 """
@@ -110,8 +110,8 @@ def examples(way, share, math="exact"):
     )(test)  # fmt: skip
 
 
-test_by_text = examples(by_text, 0.8)
+test_by_text = examples(by_text, 0.7)
 test_by_mode = examples(by_mode, 0.2)
-test_standard = examples(by_text, 0.3, "standard")
-test_native = examples(by_text, 0.2, "native")
-test_standard_by_mode = examples(by_mode, 0.1, "standard")
+test_standard = examples(by_text, 0.15, "standard")
+test_standard_by_mode = examples(by_mode, 0.05, "standard")
+test_native = examples(by_text, 0.1, "native")
