@@ -12,8 +12,9 @@
 #include "rewrite/rewrite.h"
 #include "target/target.h"
 
-#define MAX_IFS    32 /* each looks at all nodes */
-#define MAX_INPUTS 8  /* of a node that goes into a branch */
+#define MAX_IFS    32        /* each looks at all nodes */
+#define MAX_INPUTS 8         /* of a node that goes into a branch */
+#define MAX_FILLED (1 << 12) /* elements of a constant that a number becomes */
 
 #define GAIN 800 /* nanoseconds that an If must spare: it also fetches what its branches read */
 
@@ -68,16 +69,16 @@ static bool depends(const struct branches *x, const struct node *n)
 /* Can v be one side of a choice that gives a value of type t? */
 static bool is_side(struct branches *x, const struct value *v, const struct type *t)
 {
-	int64_t k;
+	int64_t k, size = 1;
 
 	if (same_dims(x->cx, v->type, *t))
 		return true;
 	if (!v->data || !v->data->data || v->data->count != 1)
 		return false;
-	for (uint32_t i = 0; i < t->rank; i++)
-		if (!dim_is_const(x->cx, t->dims[i], &k) || k > 256)
-			return false;
-	return true;
+	for (uint32_t i = 0; i < t->rank && size <= MAX_FILLED; i++)
+		size = dim_is_const(x->cx, t->dims[i], &k) && k <= MAX_FILLED ? size * k
+									      : MAX_FILLED + 1;
+	return size <= MAX_FILLED;
 }
 
 static bool is_choice(struct branches *x, const struct node *n)

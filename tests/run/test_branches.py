@@ -133,3 +133,14 @@ def test_many_choices_compile_fast():
     lines = [f"  a{k} = Switch(s > {k}.5, Log(a{k - 1}) * t + 1.0, Exp(a{k - 1}) - t * Sin(a{k - 1}) / (2.0 + Cos(t)))" for k in range(1, 3000)]
     text = "graph g(s: float64[], t: float64[]) -> (a2999) {\n  a0 = s\n" + "\n".join(lines) + "\n}\n"
     ptg.compile(text)
+
+
+def test_numbers_do_not_become_large_constants():
+    text = "graph g(c: bool[], x: float64[200, 60]) -> (p, q, r) {\n" + "\n".join(
+        f"  {r} = Switch(c, {k}, Exp(Sin(Cos(Tanh(x * {k + 2}.0)))))" for k, r in enumerate("pqr")) + "\n}\n"
+    model = ptg.compile(text)
+    assert len(model) < 20_000
+    x = np.random.default_rng(4).normal(size=(200, 60))
+    for c in (True, False):
+        for k, got in enumerate(ptg.run(model, np.array(c), x)):
+            np.testing.assert_allclose(got, np.full(x.shape, k) if c else np.exp(np.sin(np.cos(np.tanh(x * (k + 2))))), 1e-12)
