@@ -27,6 +27,12 @@ static enum form form_of(struct linear *l, const struct value *v)
 	return is_own(l, v) ? (enum form)about(l->m, v)->form : CONSTANT;
 }
 
+/* The states that v depends on, as bits */
+static uint8_t states_of(struct linear *l, const struct value *v)
+{
+	return is_own(l, v) ? about(l->m, v)->states : 0;
+}
+
 static enum form form_of_node(struct linear *l, const struct node *n)
 {
 	enum form form[MAX_IN] = {CONSTANT}, all = CONSTANT;
@@ -55,6 +61,8 @@ static enum form form_of_node(struct linear *l, const struct node *n)
 	case ONNX_Div:
 		return form[1] == LINEAR ? OTHER : LINEAR;
 	case ONNX_Where:
+		/* 0 times what is not taken may be NaN */
+		l->selects |= states_of(l, n->in[1]) != states_of(l, n->in[2]);
 		return form[0] == LINEAR ? OTHER : LINEAR;
 	default:
 		return OTHER;
@@ -63,14 +71,9 @@ static enum form form_of_node(struct linear *l, const struct node *n)
 
 /* ---- is it such a loop? ---- */
 
-/* The states that v depends on, as bits */
-static uint8_t states_of(struct linear *l, const struct value *v)
-{
-	return is_own(l, v) ? about(l->m, v)->states : 0;
-}
-
 /* Does each state depend on all others, at once or after some steps? If x does not depend on y, an
- * infinite y must not reach x, but 0 times it is NaN in a product of matrices. */
+ * infinite y must not reach x, but 0 times it is NaN in a product of matrices. The same goes for
+ * the elements of states. */
 static bool are_coupled(struct linear *l)
 {
 	uint8_t from[MAX_STATE];
@@ -81,10 +84,20 @@ static bool are_coupled(struct linear *l)
 		for (uint32_t j = 0; j < l->n; j++)
 			if (from[j] >> k & 1)
 				from[j] |= from[k];
-	for (uint32_t j = 0; j < l->n && l->n > 1; j++)
+	for (uint32_t j = 0; j < l->n; j++)
 		if (from[j] != (1u << l->n) - 1)
 			return false;
 	return true;
+}
+
+/* Is each next state what no state before says? */
+static bool are_forgotten(struct linear *l)
+{
+	uint8_t from = 0;
+
+	for (uint32_t j = 0; j < l->n; j++)
+		from |= states_of(l, l->next[j]);
+	return !from && !l->times;
 }
 
 static bool find_states(struct linear *l)
@@ -147,6 +160,7 @@ static bool mark_needed_nodes(struct linear *l, bool next)
 		if (!wanted)
 			continue;
 		enum form form = n->nout ? (enum form)about(l->m, n->out[0])->form : OTHER;
+		l->mixes |= next && (is_onnx(n, ONNX_MatMul) || is_onnx(n, ONNX_ReduceSum));
 		if ((next && form != LINEAR) || !may_be_batched(l, n))
 			return false;
 		l->each = l->each &&
@@ -334,8 +348,6 @@ bool is_linear(struct linear *l)
 	nodes = find_forms(l);
 	if (!are_linear(l) && (nodes + c->needed.len <= MIN_NODES || !is_product(l)))
 		return false;
-	if (l->m->cx->opt.nans && !are_coupled(l))
-		return false;
 	for (uint32_t j = 0; j < l->n; j++)
 		about(l->m, l->next[j])->leads_on = true;
 	for (uint32_t k = 0; k < c->needed.len; k++)
@@ -347,8 +359,16 @@ bool is_linear(struct linear *l)
 	l->each = l->n == 1;
 	if (!mark_needed_nodes(l, true) || !mark_needed_nodes(l, false))
 		return false;
-	l->by_rounds = l->m->cx->opt.associative && !l->times && (l->each || l->width == 1) &&
-		       dim_is_const(l->m->cx, l->f->trips, &steps) && rounds_are_faster(l, steps);
-	l->each = l->each && l->by_rounds;
-	return l->by_rounds || (l->width <= MAX_STATE && nodes + c->needed.len >= MIN_NODES);
+	l->forgets = are_forgotten(l);
+	if (l->m->cx->opt.nans && !l->forgets && !are_coupled(l))
+		return false;
+	l->by_rounds = l->m->cx->opt.associative && !l->times && !l->forgets &&
+		       (l->each || l->width == 1) && dim_is_const(l->m->cx, l->f->trips, &steps) &&
+		       rounds_are_faster(l, steps);
+	bool apart = !l->each && !l->mixes && l->width > l->n; /* elements do not reach others */
+	l->falls_back = l->m->cx->opt.nans && !l->forgets && (l->selects || apart);
+	if (l->by_rounds || (l->forgets && l->each))
+		return true;
+	l->each = l->each && l->width > 1;
+	return l->width <= MAX_STATE && (l->forgets || nodes + c->needed.len >= MIN_NODES);
 }

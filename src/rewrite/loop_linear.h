@@ -24,8 +24,13 @@ struct linear {
 	struct value **next;
 	uint32_t *of, n; /* which states, as others only add; how many */
 	int64_t *size;
-	int64_t width; /* elements of all states; more than MAX_STATE: too many for a matrix */
-	bool each;     /* one state, and what leads to it works on its elements */
+	int64_t width;   /* elements of all states; more than MAX_STATE: too many for a matrix */
+	bool each;       /* one state, and what leads to it works on its elements */
+	bool mixes;      /* what leads to a next state joins elements of a state */
+	bool selects;    /* what leads to a next state may leave out states */
+	bool falls_back; /* 0 may be multiplied by what is not finite, which the body does not read
+			  */
+	bool forgets;    /* the next states depend on no state */
 	bool by_rounds;
 	bool times;        /* what is linear is multiplied by the states */
 	struct node *last; /* of the body; what stands behind that are quotients */

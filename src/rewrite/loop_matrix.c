@@ -4,13 +4,15 @@
  * computed before the loop, for all steps at once; what else the body computed comes after the
  * loop, for all steps at once. That is 3 nodes a step. Sums are added in another order, so
  * -freassociate must be on. What is infinite may be NaN some steps earlier than in the loop: 0
- * times it is NaN.
+ * times it is NaN. Where a step may leave out a state or an element, as s' = Switch(c, 0, s) does,
+ * the loop is run as it was written if a state is not finite.
  *
  * M_t and f_t come from the body itself: f_t is what it computes from states that are 0, and a row
  * of M_t is what its linear part computes from states of which one element is 1.
  *
- * One state whose elements go their own ways, x' = a_t x + b_t, needs no loop if the number of
- * steps is known: several steps together are of that form too. -fno-associative leaves the Scan.
+ * One state whose elements go their own ways, x' = a_t x + b_t, takes no matrix, and needs no loop
+ * if the number of steps is known: several steps together are of that form too. -fno-associative
+ * leaves the Scan. Nor do states that do not depend on those before need a loop.
  */
 #include <math.h>
 #include <string.h>
@@ -18,6 +20,11 @@
 #include "rewrite/loop_linear.h"
 
 #define TRIP 4 /* steps of one trip of a Scan that walks no sequence */
+
+struct rows {
+	struct value **at;
+	uint32_t len, cap;
+};
 
 /* ---- the coefficients ---- */
 
@@ -355,16 +362,25 @@ static struct value *after_zeros(struct linear *l, struct value *v, int64_t rows
 	return emit_(&l->m->b, ONNX_Pad, v, const_ints(&l->m->b, pads, 2u * v->type.rank));
 }
 
+/* The first states, and f behind them */
+static struct value *after_first(struct linear *l, struct value *f)
+{
+	struct value *first = unsqueeze(&l->m->b, first_states(l), &(int64_t){0}, 1);
+
+	return concat(&l->m->b, 0, (struct value *[]){first, f}, 2);
+}
+
 /* z before each step and at the end: [steps + 1, ...]. all[t] = z_t if all steps before the last d
  * are left out; from those, a round makes all[t] + a_t all[t - d] for twice as many, where a_t is
  * the product of d coefficients. */
-static struct value *by_rounds(struct linear *l, struct value *a, struct value *f, int64_t steps)
+static struct value *by_rounds(struct linear *l, struct value *a, struct value *f)
 {
 	struct build *b = &l->m->b;
-	struct value *first = unsqueeze(b, first_states(l), &(int64_t){0}, 1);
-	struct value *all = concat(b, 0, (struct value *[]){first, f}, 2);
+	struct value *all = after_first(l, f);
 	bool same = !is_stacked(l, a);
+	int64_t steps = 0;
 
+	dim_is_const(l->m->cx, l->f->trips, &steps);
 	for (int64_t d = 1; d <= steps; d *= 2) {
 		struct value *before = emit_(b, ONNX_Mul, part_of(l, all, 0, -d), a);
 		all = emit_(b, ONNX_Add, all, after_zeros(l, before, d));
@@ -376,8 +392,97 @@ static struct value *by_rounds(struct linear *l, struct value *a, struct value *
 	return all;
 }
 
-/* by_rounds(), or, where that is not finite, as a product of coefficients may overflow, by_steps()
- */
+/* v as a step of as_written() reads it. rows: the sequences so far, of which the parameters of the
+ * body behind `first` ones are the rows */
+static struct value *in_step(struct linear *l, struct block *body, uint32_t first,
+			     struct rows *rows, struct value *v)
+{
+	uint32_t k = 0;
+
+	if (is_own(l, v))
+		return at_of(l, v).v;
+	if (!is_row_of(l->m, l->f, v))
+		return v;
+	struct value *all = all_of(l->m, v);
+	while (k < rows->len && rows->at[k] != all)
+		k++;
+	if (k == rows->len) {
+		*vec_push(l->m->cx->scratch, rows) = all;
+		block_param(&l->m->b, body, type_of_row(all));
+	}
+	return body->params.at[first + k];
+}
+
+/* The steps as the body says; gives the same as by_steps() */
+static void as_written(struct linear *l, struct value *f, struct value **out)
+{
+	struct build *b = &l->m->b;
+	struct arena *a = l->m->cx->scratch;
+	struct block *outer = b->block, *body = block_new(b);
+	struct value *end[MAX_STATE], *part[MAX_STATE], **in;
+	struct rows rows = {0};
+
+	for (uint32_t j = 0; j < l->n; j++) {
+		struct value *z = block_param(b, body, l->state[j]->type);
+		set_at(l, l->state[j], (struct at){z, false, false});
+	}
+	*vec_push(a, &rows) = f; /* a Scan walks one sequence at least */
+	block_param(b, body, type_of_row(f));
+	scope_open(b, body);
+	for (struct node *n = l->f->block->first; n; n = n->next) {
+		struct value *r, **now = new_array(a, struct value *, n->nin + 1u);
+		if (n->dead || n->nout != 1 || !about(l->m, n->out[0])->leads_on)
+			continue;
+		for (uint32_t i = 0; i < n->nin; i++)
+			now[i] = n->in[i] ? in_step(l, body, l->n, &rows, n->in[i]) : NULL;
+		emit_like(b, n, now, &r);
+		set_at(l, n->out[0], (struct at){r, false, false});
+	}
+	for (uint32_t j = 0; j < l->n; j++) {
+		end[j] = in_step(l, body, l->n, &rows, l->next[j]);
+		if (l->times)
+			end[j] = emit_(b, ONNX_Mul, body->params.at[j], end[j]);
+	}
+	for (uint32_t j = 0; j < l->n; j++)
+		block_result(b, end[j], l->state[j]->type.dims, false);
+	for (uint32_t j = 0; j < l->n; j++)
+		block_result(b, body->params.at[j], l->state[j]->type.dims, false);
+	scope_close(b, outer);
+	in = new_array(a, struct value *, l->n + rows.len);
+	for (uint32_t j = 0; j < l->n; j++)
+		in[j] = l->c->init[l->of[j]];
+	memcpy(in + l->n, rows.at, rows.len * sizeof(*in));
+	attr_block(b, "body", body);
+	attr_int(b, "num_scan_inputs", rows.len);
+	struct node *n = onnx_node(b, ONNX_Scan, in, l->n + rows.len, 2 * l->n);
+	for (uint32_t j = 0; j < l->n; j++) {
+		struct type t = l->state[j]->type;
+		dim *dims = new_array(l->m->cx->arena, dim, t.rank + 1u);
+		dims[0] = l->f->trips;
+		memcpy(dims + 1, t.dims, t.rank * sizeof(dim));
+		n->out[j]->type = t;
+		n->out[l->n + j]->type = type_of((enum dtype)t.dtype, t.rank + 1u, dims);
+	}
+	n->span = l->f->loop->span;
+	append(b, n);
+	for (uint32_t j = 0; j < l->n; j++)
+		part[j] = as_item(l, n->out[j], j, 0, false);
+	out[0] = concat(b, 1, part, l->n);
+	for (uint32_t j = 0; j < l->n; j++)
+		part[j] = as_item(l, n->out[l->n + j], j, l->f->trips, true);
+	out[1] = concat(b, 2, part, l->n);
+}
+
+/* z before each step and at the end, from what by_steps() gives */
+static struct value *joined(struct linear *l, struct value **z)
+{
+	struct value *end = unsqueeze(&l->m->b, z[0], &(int64_t){0}, 1);
+
+	return concat(&l->m->b, 0, (struct value *[]){z[1], end}, 2);
+}
+
+/* `all`, or, where that is not finite, step by step: a product of coefficients may overflow, and 0
+ * times what is not finite is NaN */
 static struct value *finite_or_by_steps(struct linear *l, struct value *all, struct value *a,
 					struct value *f)
 {
@@ -391,15 +496,14 @@ static struct value *finite_or_by_steps(struct linear *l, struct value *all, str
 	struct value *finite = emit_(b, ONNX_Less, emit_(b, ONNX_Abs, sum),
 				     const_of(b, (enum dtype)all->type.dtype, INFINITY));
 	for (int i = 0; i < 2; i++) {
-		struct value *z[2], *r = all;
+		struct value *z[2];
 		branch[i] = block_new(b);
 		scope_open(b, branch[i]);
-		if (i) {
+		if (i && l->falls_back)
+			as_written(l, f, z);
+		else if (i)
 			by_steps(l, a, f, z);
-			z[0] = unsqueeze(b, z[0], &(int64_t){0}, 1);
-			r = concat(b, 0, (struct value *[]){z[1], z[0]}, 2);
-		}
-		block_result(b, r, all->type.dims, false);
+		block_result(b, i ? joined(l, z) : all, all->type.dims, false);
 		scope_close(b, outer);
 	}
 	return if_node(b, finite, branch[0], branch[1], all->type);
@@ -410,18 +514,19 @@ bool linear_loop(struct closing *c, struct block *outer)
 	struct linear l = {.c = c, .m = c->m, .f = c->f};
 	struct move *m = c->m;
 	struct arena *a = m->cx->scratch;
-	struct value *row[MAX_STATE], *z[2], *part[MAX_STATE], *at_zero, *matrix, *after = NULL;
+	struct value *row[MAX_STATE], *z[2], *part[MAX_STATE], *at_zero, *matrix = NULL,
+									 *after = NULL;
 	struct block *body = c->f->block;
-	int64_t steps;
 
 	if (!is_linear(&l))
 		return drop_quotients(&l);
 	set_item(&l);
-	l.at = new_array(a, struct at, body->nnodes + body->params.len + 1u);
+	l.at = new_array(a, struct at, 2 * (body->nnodes + body->params.len) + 1u);
 	struct spot was = enter(m, c->f->outer);
 	choose_states(&l, -1);
 	at_zero = next_at(&l, false);
-	for (int64_t i = 0; i < (l.each ? 1 : l.width) && at_zero; i++) {
+	int64_t rows = l.forgets ? 0 : l.each ? 1 : l.width;
+	for (int64_t i = 0; i < rows && at_zero; i++) {
 		choose_states(&l, i);
 		row[i] = next_at(&l, true);
 		at_zero = row[i] ? at_zero : NULL;
@@ -433,24 +538,30 @@ bool linear_loop(struct closing *c, struct block *outer)
 	if (!at_zero)
 		return drop_quotients(&l);
 	scope_close(&m->b, outer);
-	uint32_t rows = l.each ? 1 : (uint32_t)l.width;
 	bool stacked = false;
-	for (uint32_t i = 0; i < rows; i++)
+	for (int64_t i = 0; i < rows; i++)
 		stacked |= is_stacked(&l, row[i]);
-	for (uint32_t i = 0; i < rows && stacked; i++)
+	for (int64_t i = 0; i < rows && stacked; i++)
 		row[i] = repeated(&l, row[i]);
-	matrix = concat(&m->b, 1, row, rows);
-	if (l.by_rounds) {
-		dim_is_const(m->cx, c->f->trips, &steps);
+	if (rows)
+		matrix = concat(&m->b, 1, row, (uint32_t)rows);
+	struct value *all = NULL;
+	if (l.forgets) {
+		all = after_first(&l, repeated(&l, at_zero));
+	} else if (l.by_rounds) {
 		at_zero = repeated(&l, at_zero);
-		struct value *all = by_rounds(&l, matrix, at_zero, steps);
-		if (m->cx->opt.nans)
-			all = finite_or_by_steps(&l, all, matrix, at_zero);
-		z[0] = squeeze(&m->b, part_of(&l, all, -1, INT64_MAX), &(int64_t){0}, 1);
-		z[1] = part_of(&l, all, 0, -1);
-		take_apart(&l, part_of(&l, all, 1, INT64_MAX), true, &after);
+		all = by_rounds(&l, matrix, at_zero);
 	} else {
 		by_steps(&l, matrix, at_zero, z);
+		all = l.falls_back ? joined(&l, z) : NULL;
+	}
+	if (l.falls_back || (l.by_rounds && m->cx->opt.nans))
+		all = finite_or_by_steps(&l, all, matrix, repeated(&l, at_zero));
+	if (all) {
+		z[0] = squeeze(&m->b, part_of(&l, all, -1, INT64_MAX), &(int64_t){0}, 1);
+		z[1] = part_of(&l, all, 0, -1);
+		if (l.n == 1)
+			take_apart(&l, part_of(&l, all, 1, INT64_MAX), true, &after);
 	}
 	take_apart(&l, z[0], false, part);
 	for (uint32_t j = 0; j < l.n; j++)
@@ -465,7 +576,7 @@ bool linear_loop(struct closing *c, struct block *outer)
 			set_row(m, n->out[0], (struct row){.frame = c->f, .all = after});
 			continue;
 		}
-		struct value *all = batch(m, c->f, n, true);
+		all = batch(m, c->f, n, true);
 		if (!all)
 			bug("%s cannot be computed after the loop", n->onnx->name);
 		set_row(m, n->out[0], (struct row){.frame = c->f, .all = all});

@@ -685,3 +685,40 @@ def test_steps_of_an_epidemic():
     scans = [n for n in onnx.load_model_from_string(ptg.compile(text, math="standard", options=("-Wno-unused",))).graph.node if n.op_type == "Scan"]
     bodies = [sorted(n.op_type for a in s.attribute if a.name == "body" for n in a.g.node if n.op_type != "Identity") for s in scans]
     assert bodies == ["Add Mul Mul Mul Sub".split(), "Add Add Add Mul Mul Mul Sub".split()]
+
+
+# What a step leaves out is not multiplied by 0: dims of the states, their first values, and what is new of them
+LEFT_OUT = {
+    "reset": ("", ["Switch(v > 0.8, 0.0, s) * 0.9 + v"]),
+    "reset in five nodes": ("", ["Switch(v > 0.8, u, s * v + 0.5 * s) * u + Sin(v)"]),
+    "one of two": ("", ["Switch(v > 0.2, s, r) * 0.5 + u", "r * u + s * v - 0.1"]),
+    "forgotten": ("", ["Sin(v) + u"]),
+    "both forgotten": ("2", ["Sin(v) + u", "Cos(u)"]),
+    "elements": ("3", ["s * u + 0.5 * s - s * v * 0.1 + u"]),
+    "elements of two": ("2", ["s * u + 0.1 * r - v", "r * 0.5 + 0.1 * s * u + v"]),
+    "elements times states": ("2", ["s - 0.1 * s * r * u", "r + 0.1 * s * r * u - 0.2 * r"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("n", ["n", 19])
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_left_out_is_not_multiplied(name, n):
+    dims, new = LEFT_OUT[name]
+    states, shape = "sr"[: len(new)], (int(dims),) if dims else ()
+    t, ts = f"float64[{dims}]", f"float64[{n}{dims and ', ' + dims}]"
+    text = f"""graph g(us: {ts}, vs: {ts}, {', '.join(f'{s}0: {t}' for s in states)}) -> ({', '.join(f'{s}, {s}s, {s}n' for s in states)}) {{
+  {', '.join(f'{s}, {s}s, {s}n' for s in states)} = loop (u in us, v in vs, {', '.join(f'{s}: {t} = {s}0' for s in states)}) -> ({', '.join(f'{s}, [{s}], [{s}2]' for s in states)}) {{
+""" + "".join(f"    {s}2 = {e}\n" for s, e in zip(states, new)) + "".join(f"    next {s} = {s}2\n" for s in states) + "  }\n}\n"  # fmt: skip
+    rng = np.random.default_rng(8)
+    plain = tuple(f"-fno-{r}" for r in ("states", "batch", "push-out", "scan", "linear", "associative"))
+    for opset, math in ((13, "standard"), (18, "exact"), (26, "standard")):
+        for special in (0.5, np.nan, np.inf):
+            u, v, first = rng.uniform(size=(19, *shape)), rng.uniform(size=(19, *shape)), rng.uniform(size=(2, *shape))
+            for x in (u, v, first):
+                x[(3, 0)[: x.ndim] if x is not first else (0, 0)[: x.ndim]] = special
+            args = u, v, *first[: len(states)]
+            want = ptg.run(ptg.compile(text, opset=opset, options=plain), *args)
+            for g, w in zip(ptg.run(ptg.compile(text, opset=opset, math=math), *args), want, strict=True):
+                finite = np.isfinite(w)
+                assert np.all(np.isfinite(g) == finite)
+                np.testing.assert_allclose(g[finite], w[finite], 1e-10)
