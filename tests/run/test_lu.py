@@ -56,6 +56,10 @@ def test_lu_of_known_sizes(n):
         close((l @ u)[p], a, 10 * n)
         if k != 1 or n < 20:
             np.testing.assert_array_equal(p, sl.lu(a, p_indices=True)[0])
+        tiny = 2.0**-1015
+        p1, l1, u1 = ptg.run(model, a * tiny)
+        np.testing.assert_array_equal(p1, p)
+        close((l1 @ (u1 / tiny))[p], a, 10 * n)
         a[n // 2] = np.nan
         p, l, u = ptg.run(model, a)
         assert np.isnan(u).any() and (p >= 0).all() and (p < n).all()
