@@ -71,6 +71,12 @@ static enum form form_of_node(struct linear *l, const struct node *n)
 
 /* ---- is it such a loop? ---- */
 
+/* The states that next state j depends on at once */
+static uint8_t read_by(struct linear *l, uint32_t j)
+{
+	return states_of(l, l->next[j]) | (l->times ? (uint8_t)(1u << j) : 0);
+}
+
 /* Does each state depend on all others, at once or after some steps? If x does not depend on y, an
  * infinite y must not reach x, but 0 times it is NaN in a product of matrices. The same goes for
  * the elements of states. */
@@ -79,7 +85,7 @@ static bool are_coupled(struct linear *l)
 	uint8_t from[MAX_STATE];
 
 	for (uint32_t j = 0; j < l->n; j++)
-		from[j] = states_of(l, l->next[j]) | (l->times ? 1u << j : 0);
+		from[j] = read_by(l, j);
 	for (uint32_t k = 0; k < l->n; k++)
 		for (uint32_t j = 0; j < l->n; j++)
 			if (from[j] >> k & 1)
@@ -365,7 +371,10 @@ bool is_linear(struct linear *l)
 	l->by_rounds = l->m->cx->opt.associative && !l->times && !l->forgets &&
 		       (l->each || l->width == 1) && dim_is_const(l->m->cx, l->f->trips, &steps) &&
 		       rounds_are_faster(l, steps);
-	bool apart = !l->each && !l->mixes && l->width > l->n; /* elements do not reach others */
+	/* elements that do not reach all others in one step */
+	bool apart = !l->each && l->width > l->n && (l->n > 1 || !l->mixes);
+	for (uint32_t j = 0; j < l->n; j++)
+		apart |= read_by(l, j) != (1u << l->n) - 1;
 	l->falls_back = l->m->cx->opt.nans && !l->forgets && (l->selects || apart);
 	if (l->by_rounds || (l->forgets && l->each))
 		return true;

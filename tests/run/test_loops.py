@@ -696,6 +696,8 @@ LEFT_OUT = {
     "both forgotten": ("2", ["Sin(v) + u", "Cos(u)"]),
     "elements": ("3", ["s * u + 0.5 * s - s * v * 0.1 + u"]),
     "elements of two": ("2", ["s * u + 0.1 * r - v", "r * 0.5 + 0.1 * s * u + v"]),
+    "each the other": ("", ["r * u + 0.1 * v - 0.2", "s * v + 0.3 * u + 0.1"]),
+    "by a sum": ("2", ["Sum{axis=0}(r) * u * 0.3 + v", "0.5 * (s - 0.2 * r) + u"]),
     "elements times states": ("2", ["s - 0.1 * s * r * u", "r + 0.1 * s * r * u - 0.2 * r"]),
 }  # fmt: skip
 
