@@ -122,6 +122,7 @@ static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 		return;
 	if (place_checks(cx, g, cx->opt.target != PTGC_ONNX ? ort_instead : NULL))
 		drop_unread(cx, g);
+	ort_arrange(cx, g);
 	if (cx->opt.target == PTGC_PORTABLE)
 		close_scans(cx, g);
 	else if (cx->opt.target == PTGC_ORT_CPU)

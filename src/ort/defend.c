@@ -3,7 +3,7 @@
  * all rewrites. Out: a graph that ONNX Runtime computes as the operators say. First come traps of
  * single nodes: each such node is replaced by others, made with the builder of lowering
  * (wrong_kernels.c, where.c, folding.c). Then come traps of several nodes: products (fusion.c),
- * Casts (casts.c), what is slow (stretch.c), and ifs that it would decide (conditions.c).
+ * Casts (casts.c), loops over short arrays (lanes.c), and ifs that it would decide (conditions.c).
  */
 #include "lower/build.h"
 #include "ort/ort.h"
@@ -129,8 +129,15 @@ void ort_defend(struct ctx *cx, struct graph *g)
 	prevent_fusion(cx, g);
 	part_casts(cx, g);
 	turn_lanes(cx, g);
+	hide_conditions(cx, g);
+}
+
+void ort_arrange(struct ctx *cx, struct graph *g)
+{
+	if (cx->opt.target == PTGC_ONNX)
+		return;
+	turn_points(cx, g);
 	turn_short_axes(cx, g);
 	stretch_operands(cx, g);
 	number_columns(cx, g);
-	hide_conditions(cx, g);
 }

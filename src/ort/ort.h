@@ -11,6 +11,8 @@ struct build;
 
 /* defend.c: all of it, on a graph that is rewritten */
 void ort_defend(struct ctx *cx, struct graph *g);
+/* how arrays lie in memory: once checks are placed, which look for the nodes that make bools */
+void ort_arrange(struct ctx *cx, struct graph *g);
 /* For nodes that are made later: the results of n made of other nodes; false: there is no need */
 bool ort_instead(struct build *b, struct node *n, struct value **out);
 
@@ -34,6 +36,8 @@ void stretch_operands(struct ctx *cx, struct graph *g);
 int64_t assumed_size(struct ctx *cx, const struct value *v);
 /* lanes.c: loops over many short arrays have their axis 0 last */
 void turn_lanes(struct ctx *cx, struct graph *g);
+/* points.c: short arrays of many points have their axis 0 last */
+void turn_points(struct ctx *cx, struct graph *g);
 /* short_axes.c: kernels that go row by row along a short last axis work on the transposed array */
 void turn_short_axes(struct ctx *cx, struct graph *g);
 /* columns.c: constant numbers beside columns get as many axes */

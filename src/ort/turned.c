@@ -1,0 +1,430 @@
+/* turned.c: nodes of turned arrays (turned.h). */
+#include <string.h>
+
+#include "ort/turned.h"
+#include "rewrite/rewrite.h"
+
+struct type turned_type(struct ctx *cx, struct type t, uint32_t from)
+{
+	struct type r = t;
+
+	r.dims = new_array(cx->arena, dim, t.rank + 1u);
+	for (uint32_t i = 0; i < t.rank; i++)
+		r.dims[i] = t.dims[i < from ? i : i + 1u < t.rank ? i + 1 : from];
+	return r;
+}
+
+void set_attrs(struct lanes *l, struct node *n, const char *name, uint8_t kind, uint32_t count,
+	       const int64_t *v)
+{
+	struct attr *all = new_array(l->cx->arena, struct attr, n->nattrs + 1u), *a = all;
+
+	for (uint32_t i = 0; i < n->nattrs; i++)
+		if (strcmp(n->attrs[i].name, name) != 0)
+			*a++ = n->attrs[i];
+	a->name = name;
+	a->kind = kind;
+	if (kind == AT_INT) {
+		a->u.i = v[0];
+	} else {
+		a->n = count;
+		a->u.ints =
+			memcpy(new_array(l->cx->arena, int64_t, count + 1u), v, count * sizeof(*v));
+	}
+	n->attrs = all;
+	n->nattrs = (uint16_t)(a - all + 1);
+}
+
+static struct value *int_list(struct lanes *l, const int64_t *v, uint32_t n, struct span span)
+{
+	struct tensor *t = tensor_new(l->cx, DT_INT64, 1, &(int64_t){n});
+
+	t->data = memcpy(new_array(l->cx->arena, int64_t, n + 1u), v, n * sizeof(*v));
+	return graph_constant(l->cx, t, span);
+}
+
+/* A Transpose of v behind *before, which moves axis `from` behind all others or, back, the last
+ * axis there */
+struct node *turn(struct lanes *l, struct block *b, struct node **before, struct value *v,
+		  uint32_t from, bool back)
+{
+	uint32_t rank = v->type.rank;
+	int64_t perm[MAX_RANK];
+
+	for (uint32_t i = 0; i < rank; i++)
+		perm[i] = back           ? i < from     ? i
+					    : i == from ? rank - 1
+							: i - 1
+			  : i < from     ? i
+			  : i + 1 < rank ? i + 1
+					 : from;
+	*before = insert_node(l->cx, b, *before, ONNX_Transpose, &v, 1,
+			      turned_type(l->cx, v->type, from), v->span);
+	set_attrs(l, *before, "perm", AT_INTS, rank, perm);
+	return *before;
+}
+
+static enum layout place_of(const struct lanes *l, const struct value *v)
+{
+	return v && v->id < l->n ? (enum layout)l->place[v->id] : OUTSIDE;
+}
+
+bool is_turned(const struct lanes *l, const struct value *v)
+{
+	return place_of(l, v) == TURNED;
+}
+
+void set_place(struct lanes *l, const struct value *v, enum layout p)
+{
+	if (v && v->id < l->n)
+		l->place[v->id] = p;
+}
+
+static int64_t attr_axis(const struct node *n, uint32_t rank)
+{
+	const struct attr *a = find_attr(n, "axis");
+	int64_t axis = a ? a->u.i : is_onnx(n, ONNX_Softmax) ? -1 : 0;
+
+	return axis < 0 ? axis + rank : axis;
+}
+
+/* Does n name axes, and not axis 0? */
+static bool spares_points(const int *axes, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (axes[i] <= 0)
+			return false;
+	return count > 0;
+}
+
+static bool can_turn_elements(struct lanes *l, const struct node *n)
+{
+	uint32_t rank = n->out[0]->type.rank;
+	bool signs = is_onnx(n, ONNX_Where) && n->exact && l->cx->opt.signed_zeros;
+	bool first = onnx_lengths(n->onnx) == ONNX_FIRST_LENGTHS;
+
+	if (signs || (!first && onnx_lengths(n->onnx) != ONNX_BROADCAST_LENGTHS))
+		return false;
+	for (uint32_t i = 0; i < n->nin; i++) {
+		const struct value *v = n->in[i];
+		if (v && (first && i ? v->type.rank > 0 : is_turned(l, v) && v->type.rank != rank))
+			return false;
+	}
+	return true;
+}
+
+static bool is_one(struct ctx *cx, dim d)
+{
+	int64_t k;
+
+	return dim_is_const(cx, d, &k) && k == 1;
+}
+
+/* Are all lengths of t but the first known and not 0? */
+static bool knows_rows(struct lanes *l, const struct type *t)
+{
+	int64_t k;
+
+	for (uint32_t i = 1; i < t->rank; i++)
+		if (!dim_is_const(l->cx, t->dims[i], &k) || !k)
+			return false;
+	return t->rank > 0;
+}
+
+/* Does v hold lengths that are known or those of arrays, and no more? A check may be part of
+ * others. */
+static bool is_plain_shape(const struct value *v)
+{
+	bool plain = v->data || is_onnx(v->def, ONNX_Shape);
+
+	for (uint32_t i = 0; !plain && is_onnx(v->def, ONNX_Concat); i++) {
+		if (i == v->def->nin)
+			return true;
+		if (!v->def->in[i]->data && !is_onnx(v->def->in[i]->def, ONNX_Shape))
+			return false;
+	}
+	return plain;
+}
+
+/* A Reshape that leaves axis 0 alone */
+static bool can_turn_shape(struct lanes *l, const struct node *n)
+{
+	const struct type *from = &n->in[0]->type, *to = &n->out[0]->type;
+
+	return is_plain_shape(n->in[1]) && knows_rows(l, from) && knows_rows(l, to) &&
+	       dim_eq(l->cx, from->dims[0], to->dims[0]);
+}
+
+/* Expand of a constant along axis 0 and others, or of what has axis 0 along others */
+static bool can_turn_expand(struct lanes *l, const struct node *n)
+{
+	const struct value *v = n->in[0];
+	uint32_t rank = n->out[0]->type.rank;
+
+	return is_plain_shape(n->in[1]) && n->in[1]->type.rank == 1 &&
+	       dim_eq(l->cx, n->in[1]->type.dims[0], dim_const(l->cx, rank)) &&
+	       (v->data ? !v->name && v->type.rank <= rank &&
+				  (v->type.rank < rank || is_one(l->cx, v->type.dims[0]))
+			: v->type.rank == rank && is_turned(l, v));
+}
+
+/* The integers of a constant; false: v is none, or there are more than `most` */
+static bool ints_of(const struct value *v, int64_t *list, uint32_t most)
+{
+	if (!v || !v->data || !v->data->data || v->data->count > most)
+		return false;
+	for (uint64_t i = 0; i < v->data->count; i++)
+		if (!tensor_int(v->data, v->data->splat ? 0 : i, &list[i]))
+			return false;
+	return true;
+}
+
+/* The axes that a Slice names, none of which is axis 0; 0: not known */
+static uint32_t sliced_axes(const struct node *n, int64_t *axes)
+{
+	if (n->nin < 4 || !ints_of(n->in[3], axes, MAX_RANK))
+		return 0;
+	for (uint32_t i = 0; i < n->in[3]->data->count; i++) {
+		axes[i] += axes[i] < 0 ? n->in[0]->type.rank : 0;
+		if (axes[i] <= 0)
+			return 0;
+	}
+	return (uint32_t)n->in[3]->data->count;
+}
+
+static bool can_turn_pad(const struct node *n)
+{
+	uint32_t rank = n->in[0]->type.rank;
+	int64_t pads[2 * MAX_RANK];
+
+	return n->nin <= 3 && ints_of(n->in[1], pads, 2 * MAX_RANK) && !pads[0] && !pads[rank];
+}
+
+/* Can n, which reads a turned array, compute on it? */
+bool can_turn(struct lanes *l, const struct node *n)
+{
+	int axes[MAX_RANK];
+	int64_t list[MAX_RANK];
+	const struct attr *perm;
+	uint32_t rank = n->nin && n->in[0] ? n->in[0]->type.rank : 0;
+
+	if (n->as_written || n->nout < 1)
+		return false;
+	if (onnx_facts[n->onnx->id].each)
+		return can_turn_elements(l, n);
+	for (uint32_t i = !is_onnx(n, ONNX_Concat); i < n->nin; i++)
+		if (is_turned(l, n->in[i]) && !is_onnx(n, ONNX_Concat))
+			return false;
+	if (onnx_lengths(n->onnx) == ONNX_REDUCED_LENGTHS)
+		return spares_points(axes, onnx_reduced_axes(n, axes));
+	switch (n->onnx->id) {
+	case ONNX_Unsqueeze:
+		return spares_points(axes, onnx_axes(n, n->out[0]->type.rank, axes));
+	case ONNX_Squeeze:
+		return spares_points(axes, onnx_axes(n, rank, axes));
+	case ONNX_Transpose:
+		perm = find_attr(n, "perm");
+		return perm && !perm->u.ints[0];
+	case ONNX_Concat:
+	case ONNX_Split:
+	case ONNX_Gather:
+		return attr_axis(n, rank) > 0;
+	case ONNX_Softmax:
+		return attr_axis(n, rank) > 0 && dtypes[n->out[0]->type.dtype].size >= 4;
+	case ONNX_Reshape:
+		return can_turn_shape(l, n);
+	case ONNX_Expand:
+		return can_turn_expand(l, n);
+	case ONNX_Slice:
+		return sliced_axes(n, list) > 0;
+	case ONNX_Pad:
+		return can_turn_pad(n);
+	default:
+		return false;
+	}
+}
+
+/* A constant without axis 0, or with 1 there: its elements stay where they are. */
+static struct value *turned_constant(struct lanes *l, struct value *v, uint32_t rank)
+{
+	struct tensor *t = new (l->cx->arena, struct tensor);
+	uint32_t skip = v->type.rank == rank;
+
+	*t = *v->data;
+	t->rank = (uint8_t)(v->type.rank + !skip);
+	t->shape = new_array(l->cx->arena, int64_t, t->rank + 1u);
+	for (uint32_t i = 0; i + 1u < t->rank; i++)
+		t->shape[i] = v->data->shape[i + skip];
+	t->shape[t->rank - 1u] = 1;
+	return graph_constant(l->cx, t, v->span);
+}
+
+/* v, which is not turned, as n reads it, whose result has `rank` axes and is turned */
+struct value *as_turned(struct lanes *l, struct value *v, uint32_t rank)
+{
+	bool outside = place_of(l, v) == OUTSIDE;
+	struct node **before = outside ? &l->before : &l->inside;
+	struct block *b = outside ? l->outer : l->body;
+	struct copy *c = v->id < l->n ? &l->copy[v->id] : NULL;
+
+	if (is_turned(l, v) || is_single(l->cx, &v->type))
+		return v;
+	if (c && c->v && c->in == b && c->rank == rank)
+		return c->v;
+	if (v->data && !v->name && (v->type.rank < rank || is_one(l->cx, v->type.dims[0]))) {
+		struct value *k = turned_constant(l, v, rank);
+		if (c)
+			*c = (struct copy){k, b, rank};
+		return k;
+	}
+	if (v->type.rank == rank) {
+		turn(l, b, before, v, 0, false);
+		if (l->apart)
+			*before = insert_same_shape(l->cx, b, *before, (*before)->out[0]);
+	} else {
+		struct type t = v->type;
+		int64_t axis = t.rank++;
+		t.dims = new_array(l->cx->arena, dim, t.rank);
+		memcpy(t.dims, v->type.dims, (size_t)axis * sizeof(dim));
+		t.dims[axis] = dim_const(l->cx, 1);
+		bool input = onnx_find(ONNX_Unsqueeze, l->cx->opt.opset)->nin > 1;
+		struct value *in[2] = {v, int_list(l, &axis, 1, v->span)};
+		*before = insert_node(l->cx, b, *before, ONNX_Unsqueeze, in, input ? 2 : 1, t,
+				      v->span);
+		if (!input)
+			set_attrs(l, *before, "axes", AT_INTS, 1, &axis);
+	}
+	if (c)
+		*c = (struct copy){(*before)->out[0], b, rank};
+	return (*before)->out[0];
+}
+
+/* The axes that n names count one less. */
+static void lower_axes(struct lanes *l, struct node *n, const int *axes, int count)
+{
+	int64_t list[MAX_RANK];
+
+	for (int i = 0; i < count; i++)
+		list[i] = axes[i] - 1;
+	if (find_attr(n, "axes"))
+		set_attrs(l, n, "axes", AT_INTS, (uint32_t)count, list);
+	else
+		n->in[1] = int_list(l, list, (uint32_t)count, n->span);
+}
+
+/* The lengths that an Expand is given, in another order */
+static void turn_lengths(struct lanes *l, struct node *n)
+{
+	uint32_t rank = n->out[0]->type.rank;
+	int64_t list[MAX_RANK];
+
+	for (uint32_t i = 0; i < rank; i++)
+		list[i] = (i + 1) % rank;
+	struct value *in[2] = {n->in[1], int_list(l, list, rank, n->span)};
+	if (ints_of(in[0], list, rank)) {
+		int64_t first = list[0];
+		memmove(list, list + 1, (rank - 1u) * sizeof(*list));
+		list[rank - 1u] = first;
+		n->in[1] = int_list(l, list, rank, n->span);
+		return;
+	}
+	l->inside =
+		insert_node(l->cx, l->body, l->inside, ONNX_Gather, in, 2, in[0]->type, n->span);
+	n->in[1] = l->inside->out[0];
+}
+
+static struct value *part(struct lanes *l, enum onnx_id op, struct value *a, struct value *b,
+			  struct type t, struct span span)
+{
+	struct value *in[2] = {a, b};
+
+	l->inside = insert_node(l->cx, l->body, l->inside, op, in, b ? 2 : 1, t, span);
+	return l->inside->out[0];
+}
+
+/* The kernel of Softmax works along the last axis, and would turn its operand back. */
+static void softmax_by_parts(struct lanes *l, struct node *n, int64_t axis)
+{
+	struct value *x = n->in[0], *in[2], *list = int_list(l, &axis, 1, n->span);
+	struct type t = turned_type(l->cx, n->out[0]->type, 0), one = t;
+	const struct onnx_op *max = onnx_find(ONNX_ReduceMax, l->cx->opt.opset);
+	int64_t keep = 1;
+
+	one.dims = memcpy(new_array(l->cx->arena, dim, t.rank + 1u), t.dims, t.rank * sizeof(dim));
+	one.dims[axis] = dim_const(l->cx, 1);
+	in[1] = part(l, ONNX_ReduceMax, x, max->nin > 1 ? list : NULL, one, n->span);
+	if (max->nin < 2)
+		set_attrs(l, l->inside, "axes", AT_INTS, 1, &axis);
+	set_attrs(l, l->inside, "keepdims", AT_INT, 1, &keep);
+	in[0] = part(l, ONNX_Exp, part(l, ONNX_Sub, x, in[1], t, n->span), NULL, t, n->span);
+	in[1] = part(l, ONNX_ReduceSum, in[0], list, one, n->span);
+	set_attrs(l, l->inside, "keepdims", AT_INT, 1, &keep);
+	n->onnx = onnx_find(ONNX_Div, l->cx->opt.opset);
+	n->in = memcpy(new_array(l->cx->arena, struct value *, 3), in, sizeof(in));
+	n->nin = 2;
+	n->nattrs = 0;
+}
+
+void turn_node(struct lanes *l, struct node *n)
+{
+	uint32_t rank = n->in[0] ? n->in[0]->type.rank : 0, to = n->out[0]->type.rank, count;
+	int64_t list[2 * MAX_RANK], pads[2 * MAX_RANK];
+	int axes[MAX_RANK];
+
+	n->in = memcpy(new_array(l->cx->arena, struct value *, n->nin + 1u), n->in,
+		       n->nin * sizeof(struct value *));
+	if (onnx_facts[n->onnx->id].each || is_onnx(n, ONNX_Concat))
+		for (uint32_t i = 0; i < n->nin; i++)
+			n->in[i] = n->in[i] ? as_turned(l, n->in[i], to) : NULL;
+	else
+		n->in[0] = as_turned(l, n->in[0], is_onnx(n, ONNX_Expand) ? to : rank);
+	if (onnx_lengths(n->onnx) == ONNX_REDUCED_LENGTHS)
+		lower_axes(l, n, axes, onnx_reduced_axes(n, axes));
+	switch (n->onnx->id) {
+	case ONNX_Unsqueeze:
+		lower_axes(l, n, axes, onnx_axes(n, to, axes));
+		break;
+	case ONNX_Squeeze:
+		lower_axes(l, n, axes, onnx_axes(n, rank, axes));
+		break;
+	case ONNX_Transpose:
+		for (uint32_t i = 0; i < rank; i++)
+			list[i] = i + 1 < rank ? find_attr(n, "perm")->u.ints[i + 1] - 1 : i;
+		set_attrs(l, n, "perm", AT_INTS, rank, list);
+		break;
+	case ONNX_Concat:
+	case ONNX_Split:
+	case ONNX_Gather:
+		list[0] = attr_axis(n, rank) - 1;
+		set_attrs(l, n, "axis", AT_INT, 1, list);
+		break;
+	case ONNX_Reshape:
+		for (uint32_t i = 0; i + 1u < to; i++)
+			dim_is_const(l->cx, n->out[0]->type.dims[i + 1], &list[i]);
+		list[to - 1u] = -1;
+		n->in[1] = int_list(l, list, to, n->span);
+		break;
+	case ONNX_Expand:
+		turn_lengths(l, n);
+		break;
+	case ONNX_Softmax:
+		softmax_by_parts(l, n, attr_axis(n, rank) - 1);
+		break;
+	case ONNX_Slice:
+		count = sliced_axes(n, list);
+		for (uint32_t i = 0; i < count; i++)
+			list[i]--;
+		n->in[3] = int_list(l, list, count, n->span);
+		break;
+	case ONNX_Pad:
+		ints_of(n->in[1], pads, 2 * MAX_RANK);
+		for (uint32_t i = 0; i < 2 * rank; i++)
+			list[i] = pads[i / rank * rank + (i % rank + 1u) % rank];
+		n->in[1] = int_list(l, list, 2 * rank, n->span);
+		break;
+	default:
+		break;
+	}
+	for (uint32_t i = 0; i < n->nout; i++)
+		n->out[i]->type = turned_type(l->cx, n->out[i]->type, 0);
+}
