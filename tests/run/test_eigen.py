@@ -48,8 +48,8 @@ def limits(a):
     return eps(a.dtype) * (8 + len(a) / 2), max(norm_of(a), 1e-38)
 
 
-def check_pairs(a, w, v):
-    """w and v are eigenvalues in order and eigenvectors of a; NaN where a has one."""
+def check_pairs(a, w, v, loose=1):
+    """w and v are eigenvalues in order and eigenvectors of a; NaN where a has one. Residuals may be `loose` times the limit."""
     n, (e, big) = len(a), limits(a)
     assert w.shape == (n,) and v.shape == (n, n) and w.dtype == v.dtype == a.dtype
     if n and not np.isfinite(a[0, 0]):
@@ -58,7 +58,7 @@ def check_pairs(a, w, v):
     x = a.astype(np.longdouble) / big
     assert np.all(np.diff(w) >= 0)
     small(v.T.astype(float) @ v - np.eye(n), 2 * e)
-    small((x @ v - v * (w / big)).astype(float), e)
+    small((x @ v - v * (w / big)).astype(float), loose * e)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -188,6 +188,44 @@ def test_batch(dtype, opset):
                     small((z - y) / big, e)
 
 
+def hard_for_rotations(n):
+    """Clusters of all widths, lengths and diagonals that are equal, kernels, grades: what the last step must leave to sweeps"""
+    rng = np.random.default_rng(n)
+    q = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    k, half = np.arange(n), np.arange(n) < n // 2
+    for gap in np.logspace(-2, -16, 15):
+        yield (q * (1 + gap * k)) @ q.T
+        yield (q * np.where(half, 1 + gap * k, -1)) @ q.T
+    yield 1 - np.eye(n)
+    yield np.eye(n)[::-1]
+    yield 0.9 ** np.abs(k[:, None] - k)
+    yield np.exp(-0.5 * (k[:, None] - k) ** 2 / n)
+    yield 10.0 ** -(k[:, None] + k) * (1 + 0.1 * (q + q.T))
+    yield np.where(k[:, None] // 2 == k // 2, 1.0, 0.0)
+    yield from (lambda a: a @ a.swapaxes(1, 2))(rng.normal(size=(64, n, n)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [2, 3, 8, 12])
+def test_static_batch(dtype, n):
+    """Matrices that need more sweeps beside such as need fewer, and beside NaN and other scales"""
+    model = ptg.compile(text(BATCH_OF["Eigh"], f"a: {dtype}[b, {n}, {n}]", "w, v"))
+    values = ptg.compile(text(BATCH_OF["Eigvalsh"], f"a: {dtype}[b, {n}, {n}]"))
+    a = np.array([(x + x.T) / 2 for x in [*symmetric(n, dtype), *hard_for_rotations(n)]])
+    a[5::7] *= 1e-150 if dtype == "float64" else 1e-20
+    a[6::7] *= 1e150 if dtype == "float64" else 1e18
+    a = np.concatenate([a, np.full((1, n, n), np.nan), np.full((1, n, n), np.inf)]).astype(dtype)
+    w, v = ptg.run(model, a)
+    only = ptg.run(values, a)
+    for x, y, q, z in zip(a, w, v, only):
+        if np.isfinite(x[0, 0]):
+            big = norm_of(x) or 1.0
+            check_pairs((x / big).astype(dtype), (y / big).astype(dtype), q, 2)
+            small((z - y) / big, limits(x)[0])
+        else:
+            assert all(np.all(np.isnan(r)) for r in (y, q, z))
+
+
 def test_static_sizes_and_batch_dims():
     """Closed dims, several batch dims, and a gradient: without a loop over the batch"""
     for n in (1, 2, 4, 13):
@@ -196,7 +234,7 @@ def test_static_sizes_and_batch_dims():
         w, v = ptg.run(text(BATCH_OF["Eigh"], f"a: float64[2, 3, {n}, {n}]", "w, v"), a)
         small(w - np.linalg.eigvalsh(a), 1e-13)
         small(a @ v - v * w[..., None, :], 1e-13)
-    one, many = (ptg.compile(text(BATCH_OF["Eigvalsh"], f"a: float64[{d}, 4, 4]")) for d in ("1", "b"))
+    one, many = (ptg.compile(text(BATCH_OF["Eigvalsh"], f"a: float64[{d}, 4, 4]")) for d in ("2", "b"))
     assert ptg.loops(one) == ptg.loops(many)
 
 
