@@ -273,6 +273,30 @@ struct value *divide_by_sum(struct ctx *cx, struct node *n)
 	return NULL;
 }
 
+/* log(x) = -inf where x = 0, and there alone: a model may read the logarithm for that only. */
+struct value *compare_before_log(struct ctx *cx, struct node *n)
+{
+	for (int i = 0; i < 2; i++) {
+		struct value *log = n->in[i], *k = n->in[1 - i];
+		const struct tensor *t = k->data;
+		if (!is_op(log, ONNX_Log) || log->def->as_written || !t || !t->data ||
+		    (!t->splat && t->count != 1) || tensor_float(t, 0) != -INFINITY)
+			continue;
+		struct tensor *zero = new (cx->arena, struct tensor);
+		*zero = *t;
+		zero->name = NULL;
+		zero->splat = t->count > 1;
+		zero->data = new_array(cx->arena, char, dtypes[t->dtype].size);
+		struct value *x = current(log->def->in[0]);
+		log->uses--;
+		x->uses++;
+		become(cx, n, n->onnx, x, graph_constant(cx, zero, k->span));
+		n->in[1]->uses = 1;
+		break;
+	}
+	return NULL;
+}
+
 /* max(x, 0) is Relu, which ONNX Runtime fuses with a Gemm or Conv before it. Of x = -0 it is -0. */
 struct value *make_relu(struct ctx *cx, struct node *n)
 {

@@ -359,6 +359,42 @@ struct value *drop_expand(struct ctx *cx, struct node *n)
 	return same_type(cx, &n->in[0]->type, &n->out[0]->type) ? n->in[0] : NULL;
 }
 
+/* Slice of what Expand stretches along other axes: Expand of the Slice, of fewer elements. */
+struct value *slice_before_expand(struct ctx *cx, struct node *n)
+{
+	struct value *all = n->in[0], *x, *shape;
+	int64_t axis, covered, rank = all->type.rank, k;
+
+	if (!is_op(all, ONNX_Expand) || all->uses != 1 || all->def->as_written || n->nin < 4)
+		return NULL;
+	x = current(all->def->in[0]);
+	shape = current(all->def->in[1]);
+	if (x->type.rank != rank || !dim_is_const(cx, shape->type.dims[0], &covered))
+		return NULL;
+	for (uint32_t i = 1; i < n->nin; i++)
+		if (!n->in[i] || !n->in[i]->data)
+			return NULL;
+	for (uint64_t i = 0; i < n->in[3]->data->count; i++) {
+		if (!int_at(n->in[3], n->in[3]->data->splat ? 0 : i, &axis))
+			return NULL;
+		axis += axis < 0 ? rank : 0;
+		if (axis >= rank - covered) /* the lengths would have to be others */
+			return NULL;
+	}
+	struct node *m = all->def;
+	struct type t = all->type;
+	t.dims = new_array(cx->arena, dim, t.rank + 1u);
+	for (k = 0; k < rank; k++)
+		t.dims[k] = k < rank - covered ? n->out[0]->type.dims[k] : x->type.dims[k];
+	const struct onnx_op *expand = m->onnx;
+	become_(cx, m, n->onnx, n->nin, n->in);
+	m->in[0] = x;
+	all->type = t;
+	all->known = NULL;
+	become(cx, n, expand, all, shape);
+	return NULL;
+}
+
 /* Split into the parts that Concat was given: those are its results. */
 struct value *split_concat(struct ctx *cx, struct node *n)
 {

@@ -52,6 +52,7 @@ struct value *transpose_factors(struct ctx *cx, struct node *n);
 struct value *merge_concats(struct ctx *cx, struct node *n);
 struct value *merge_reshapes(struct ctx *cx, struct node *n);
 struct value *undo_axes(struct ctx *cx, struct node *n);
+struct value *slice_before_expand(struct ctx *cx, struct node *n);
 struct value *drop_expand(struct ctx *cx, struct node *n);
 struct value *split_concat(struct ctx *cx, struct node *n);
 /* node_pads.c */
@@ -65,6 +66,7 @@ struct value *drop_zero(struct ctx *cx, struct node *n);
 struct value *drop_negative(struct ctx *cx, struct node *n);
 struct value *drop_repeated(struct ctx *cx, struct node *n);
 struct value *join_choices(struct ctx *cx, struct node *n);
+struct value *compare_before_log(struct ctx *cx, struct node *n);
 struct value *make_finite(struct ctx *cx, struct node *n);
 struct value *divide_by_sum(struct ctx *cx, struct node *n);
 struct value *make_relu(struct ctx *cx, struct node *n);

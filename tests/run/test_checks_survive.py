@@ -52,6 +52,7 @@ CASES = {
     "expand": [
         ("x: float64[1, 2], k: int64[]", "y = Squeeze{axis=0}(Alloc(x, k, int64(2)))", [(ones((1, 2)), one)], [(ones((1, 2)), np.int64(2)), (ones((1, 2)), zero)]),
         ("x: float64[n], k: int64[]", "y = Alloc(x, k) + float64[3](0)", [(ones(3), np.int64(3))], [(ones(3), np.int64(2)), (ones(1), np.int64(2)), (ones(1), np.int64(3))]),
+        ("x: float64[5, 1], k: int64[]", "y = Alloc(x, int64(5), k)[1:3] + float64[2, 3](0)", [(ones((5, 1)), np.int64(3))], [(ones((5, 1)), np.int64(2))]),
     ],
     "gemm": [
         ("x: float32[n, k], w: float32[j, m], b: float32[p]", "y = x @ w + b", [(ones((2, 3), "f"), ones((3, 4), "f"), ones(4, "f"))],
@@ -73,6 +74,10 @@ CASES = {
     "finite": [
         ("x: float64[n], s: float64[]", "y = Assert(x, Invert(Or(Isnan(s), Isinf(s))))", [(ones(3), np.array(1.0))], [(ones(3), np.array(np.nan)), (ones(3), np.array(-np.inf))]),
         ("x: float64[n], z: float64[n]", "y = Cast{float64}(Invert(Or(Isnan(x + z), Isinf(x + z))))", [(ones(3), ones(3))], [(ones(3), ones(1)), (ones(1), ones(3))]),
+    ],
+    "log": [
+        ("x: float64[n], s: float64[k]", "y = Assert(x, All(Invert(Eq(Log(s), -inf))))", [(ones(3), ones(2))], [(ones(3), np.array([1.0, 0.0]))]),
+        ("x: float64[n], z: float64[n]", "y = Cast{float64}(Eq(Log(x + z), -inf))", [(ones(3), ones(3))], [(ones(3), ones(1)), (ones(1), ones(3))]),
     ],
     "relu": [
         ("x: float64[n], z: float64[n]", "y = Maximum(x + z, 0)", [(ones(3), ones(3))], [(ones(3), ones(1)), (ones(1), ones(3))]),

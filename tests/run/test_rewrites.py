@@ -58,6 +58,7 @@ SAVINGS = {
     "gemm": ("x: float64[n, 3], w: float64[3, 4], b: float64[4]", "y = x @ w + b", 1, 2),
     "reciprocal": ("x: float64[n]", "y = 1 / x", 1, 1),  # as many, of another operator
     "finite": ("x: float64[n]", "y = Invert(Or(Isnan(x), Isinf(x)))", 2, 4),
+    "log": ("x: float64[n]", "y = Eq(Log(x), -inf)", 1, 2),
     "sum-of-exp": ("x: float64[n, m]", "y = Exp(x - ExpandDims{axis=1}(LogSumExp{axis=1}(x)))", 6, 9),
     "split": ("a: float64[3], b: float64[4]", "p, q = Split{axis=0, n=2}(Join{axis=0}(a, b), int64([3, 4]))\n y = Sum(p) + Sum(q)", 3, 5),
     "fold": ("x: int64[n]", "y = (x + 0) * 2", 1, 2),
@@ -103,6 +104,38 @@ def test_negatives_and_repeated_conditions():
         for level in ("all", "none"):
             for g, w in zip(ptg.run(text, x, k, math=math, level=level), want, strict=True):
                 assert g.dtype == w.dtype and g.tobytes() == w.tobytes() or np.allclose(g, w, 1e-15, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("opset", [13, 18, 26])
+def test_infinite_logarithm(dtype, opset):
+    """log(x) = -inf, where the logarithm is read for that alone and where it is not."""
+    text = "graph g(x: %s[n], z: %s[n, 1]) -> (a, b, c) {\n a = Eq(Log(x), -inf)\n c = Log(z)\n b = Neq(-inf, c)\n}\n" % (dtype, dtype)
+    model = ptg.compile(text, opset, math="standard")
+    assert [n.op_type for n in onnx.load_from_string(model).graph.node].count("Log") == 1
+    tiny = np.finfo(dtype).tiny
+    for n in (0, 1, 9):
+        x = np.array([0, -0.0, tiny, tiny / 4, -1, np.inf, -np.inf, np.nan, 1][:n], dtype)
+        a, b, c = ptg.run(model, x, x[:, None])
+        assert np.array_equal(a, x == 0) and np.array_equal(b[:, 0], x != 0) and c.shape == (n, 1)
+
+
+@pytest.mark.parametrize("opset", [13, 18, 26])
+def test_slice_of_expanded(opset):
+    """Rows of what is stretched along columns are cut before; rows of what is stretched along rows are not."""
+    text = """graph g(x: float64[5, 1], z: float64[1, 1], k: int64[]) -> (a, b) {
+  a = Alloc(x, 5, k)[1:-1:2] * 2
+  b = Alloc(z, k, 3)[1:] * 2
+}
+"""
+    model = ptg.compile(text, opset, math="standard")
+    ops = [n.op_type for n in onnx.load_from_string(model).graph.node]
+    assert ops.index("Slice") < ops.index("Expand")
+    x = np.array([np.nan, 1, np.inf, -2, 0])[:, None]
+    for k in (0, 1, 7):
+        a, b = ptg.run(model, x, x[3:4], k)
+        assert np.array_equal(a, np.broadcast_to(x, (5, k))[1:-1:2] * 2, equal_nan=True)
+        assert np.array_equal(b, np.broadcast_to(x[3:4], (k, 3))[1:] * 2)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
