@@ -174,6 +174,8 @@ dim *copy_dims(struct ctx *cx, const struct type *t);
 bool broadcast_dims(struct ctx *cx, struct node *n, struct value **v, uint32_t nv, dim *out,
 		    uint32_t rank);
 dim scalar_dim(struct ctx *cx, struct value *v); /* DIM_NONE: not known */
+/* The integer that all elements of v are, if there are any; DIM_NONE: not known */
+dim equal_elements(struct ctx *cx, struct value *v);
 enum dtype upcast_inputs(struct node *n, uint32_t from);
 /* t of n, as dtypes give it; with cx->narrow float32 for a float64 that no input has */
 enum dtype narrowed(const struct ctx *cx, const struct node *n, enum dtype t);

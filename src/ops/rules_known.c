@@ -411,13 +411,40 @@ static dim sliced_element(struct ctx *cx, const struct node *n, const struct kno
 	return k->at[at];
 }
 
+/* Are the first `count` axes of x[...] indexed by slices, which never fail? */
+static bool only_slices(const struct cv *list, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (list->u.items[i].kind != CV_SLICE)
+			return false;
+	return true;
+}
+
+/* x[:, j] of x = Alloc(v, ...), where v is a known vector: an element of v. PyTensor's
+ * vectorize_graph takes lengths of a batch so from the shape of its items. */
+static dim element_of_rows(struct ctx *cx, const struct node *n)
+{
+	const struct cv *list = prop(cx, n, "idx_list");
+	const struct node *rows = made_by(n->in[0], OP_Alloc);
+	const struct known *k =
+		rows && rows->in[0]->type.rank == 1 ? known_of(cx, rows->in[0]) : NULL;
+	int64_t at = 0, len;
+
+	if (!k || list->n != n->in[0]->type.rank || !only_slices(list, list->n - 1) ||
+	    list->u.items[list->n - 1].kind == CV_SLICE ||
+	    !dim_is_const(cx, n->in[0]->type.dims[list->n - 1], &len) || len != k->n ||
+	    !read_const_index(cx, n, &list->u.items[list->n - 1], &at) || at < -len || at >= len)
+		return DIM_NONE;
+	return k->at[at < 0 ? at + len : at];
+}
+
 dim kn_subtensor(struct ctx *cx, struct node *n, uint32_t i)
 {
 	const struct cv *list = prop(cx, n, "idx_list");
 	const struct known *k = n->in[0]->type.rank <= 1 ? known_of(cx, n->in[0]) : NULL;
 	int64_t at = 0;
 	if (!k)
-		return DIM_NONE;
+		return element_of_rows(cx, n);
 	if (list->n == 0)
 		return input_element(cx, n, 0, i);
 	if (list->u.items[0].kind == CV_SLICE)
@@ -438,4 +465,53 @@ dim kn_setsubtensor(struct ctx *cx, struct node *n, uint32_t i)
 	    !read_const_index(cx, n, &list->u.items[0], &at) || at < -(int64_t)k->n || at >= k->n)
 		return DIM_NONE;
 	return (at < 0 ? at + k->n : at) == i ? y : i < k->n ? k->at[i] : DIM_NONE;
+}
+
+/* --- integers of a batch --- */
+
+#define MAX_DEPTH 8 /* of sums of lengths */
+
+static dim equal_to_depth(struct ctx *cx, struct value *v, int depth)
+{
+	struct node *n = v->def;
+	const struct known *k = known_of(cx, v);
+	dim d;
+
+	for (uint32_t i = 1; k && i < k->n; i++)
+		if (!dim_eq(cx, k->at[i], k->at[0]))
+			return DIM_NONE;
+	if (k && k->n)
+		return k->at[0];
+	if (!n || !depth || !is_discrete((enum dtype)v->type.dtype))
+		return DIM_NONE;
+	switch ((int)(n->op - op_table)) {
+	case OP_ExpandDims:
+	case OP_Squeeze:
+	case OP_Transpose:
+	case OP_Alloc:
+		return equal_to_depth(cx, n->in[0], depth - 1);
+	case OP_Subtensor:
+		return element_of_rows(cx, n);
+	case OP_Add:
+	case OP_Sub:
+	case OP_Maximum:
+	case OP_Minimum:
+		break;
+	default:
+		return DIM_NONE;
+	}
+	enum op_id op = (enum op_id)(n->op - op_table);
+	d = equal_to_depth(cx, n->in[0], depth - 1);
+	for (uint32_t i = 1; i < n->nin && d; i++) {
+		dim e = equal_to_depth(cx, n->in[i], depth - 1);
+		if (!e || may_wrap(cx, op, d) || may_wrap(cx, op, e))
+			return DIM_NONE;
+		d = combine(cx, op, d, e);
+	}
+	return d && known_holds(cx, (enum dtype)v->type.dtype, d) ? d : DIM_NONE;
+}
+
+dim equal_elements(struct ctx *cx, struct value *v)
+{
+	return equal_to_depth(cx, v, MAX_DEPTH);
 }

@@ -444,6 +444,11 @@ static struct value *core_argument(struct ctx *cx, struct value *v, uint32_t ran
 	}
 	item = new (cx->arena, struct value);
 	item->type = (struct type){t->dtype, (uint8_t)rank, t->dims + (t->rank - rank)};
+	dim same = rank ? DIM_NONE : equal_elements(cx, v);
+	if (same) {
+		item->known = known_new(cx, 1);
+		item->known->at[0] = same;
+	}
 	return item;
 }
 

@@ -120,6 +120,23 @@ def test_rows_of_until(read, open_count):
     agree([x, n], [y[READS[read]], z[-1]], *calls, opsets=(18,))
 
 
+@pytest.mark.parametrize("static", [False, True])
+def test_batches(rng, static):
+    """vectorize_graph computes the lengths of all items as an array."""
+    xs, h, w = pt.matrix("xs", dtype="float64"), pt.matrix("h", dtype="float64", shape=(2, 3)), pt.scalar("w", dtype="float64")
+    y, z = loop(lambda x, h, w: (pt.tanh(h * w + x), h.sum(axis=0)), sequences=[xs], outputs_info=[h, None], non_sequences=[w])
+    one = [y, z[-1], *pt.grad(y[-1].sum() + (z**2).sum(), [xs, h, w])]
+    for shape in ((3,), (1,), (2, 2), (0,)):
+        values = [rng.normal(size=(*shape, *s)) for s in ((5, 3), (2, 3), ())]
+        many = [pt.tensor(v.name, dtype="float64", shape=x.shape if static else [None] * x.ndim) for v, x in zip((xs, h, w), values)]
+        outputs = pytensor.graph.replace.vectorize_graph(one, dict(zip((xs, h, w), many)))
+        if 0 not in shape:
+            Compiled(many, outputs, opsets=(18,)).run(*values, **NEAR)
+            continue
+        got = pytensor.function(many, outputs, mode="ONNX")(*values)
+        assert [g.shape for g in got] == [(0, 5, 2, 3), (0, 3), (0, 5, 3), (0, 2, 3), (0,)]
+
+
 def test_nested(rng):
     m, v = pt.matrix("m", dtype="float64"), pt.vector("v", dtype="float64")
 

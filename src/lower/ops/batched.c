@@ -82,13 +82,19 @@ uint32_t own_rank(const struct batched *m, uint32_t i)
 /* Input i without the batch; NULL: its items may differ */
 struct value *one_for_all(struct batched *m, uint32_t i)
 {
+	struct build *b = m->b;
 	struct value *v = m->n->in[i];
 	int64_t axes[MAX_RANK], one;
 	uint32_t own = own_rank(m, i);
+	dim same = own && !m->ranks[i] ? equal_elements(b->cx, v) : DIM_NONE;
 
+	if (same && dim_available(b, same)) {
+		struct value *r = cast(b, dim_value(b, same), (enum dtype)v->type.dtype);
+		return held_by(b, r, r->type, b->span);
+	}
 	for (uint32_t k = 0; k < own; k++) {
 		axes[k] = k;
-		if (!dim_is_const(m->b->cx, v->type.dims[k], &one) || one != 1)
+		if (!dim_is_const(b->cx, v->type.dims[k], &one) || one != 1)
 			return NULL;
 	}
 	return own ? new_node(m, OP_Squeeze, cv_list(m, axes, own), &v, 1) : v;
