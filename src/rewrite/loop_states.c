@@ -196,6 +196,8 @@ static void replace(struct states *s, struct block *k, struct node *after, struc
 	s->changed = true;
 	if (!s->result[v->id])
 		return;
+	for (by = replaced(by); is_onnx(by->def, ONNX_Identity);) /* which may be a new one */
+		by = replaced(by->def->in[0]);
 	struct node *copy = insert_node(s->cx, k, after, ONNX_Identity, &by, 1, v->type, v->span);
 	v->low = copy->out[0];
 	v->low->name = v->name;

@@ -724,3 +724,22 @@ def test_left_out_is_not_multiplied(name, n):
                 finite = np.isfinite(w)
                 assert np.all(np.isfinite(g) == finite)
                 np.testing.assert_allclose(g[finite], w[finite], 1e-10)
+
+
+@pytest.mark.parametrize("first", ["y", "0.5"])
+@pytest.mark.parametrize("kind", ["x in xs", "i in 0:n"])
+def test_equal_states_that_never_change_are_all_results(kind, first):
+    for block in ("", "if y > 0 {"):
+        loop = f"""r, s, t, u = loop ({kind}, a: float64[] = {first}, b: float64[] = {first}, c: float64[] = {first}, d = 0.5) -> (a, b, c, d) {{
+    same = b
+    next b = same
+    next d = Sin(d + 1.0)
+  }}"""
+        body = f"r, s, t, u = if y > 0 {{\n  {loop} }} else {{\n r = y\n s = y\n t = y\n u = y }}" if block else loop
+        text = f"graph g(xs: float64[4], n: int64[], y: float64[]) -> (r, s, t, u) {{\n  {body}\n}}\n"
+        for math in ("exact", "standard"):
+            got = ptg.run(ptg.compile(text, math=math, options=("-Wno-unused",)), np.ones(4), np.array(4), np.array(0.5))
+            d = 0.5
+            for _ in range(4):
+                d = np.sin(d + 1)
+            np.testing.assert_allclose([float(g) for g in got], [0.5, 0.5, 0.5, d], 1e-12)
