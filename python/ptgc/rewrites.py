@@ -7,9 +7,11 @@ import gc
 from contextlib import contextmanager
 from functools import cache
 
+import numpy as np
 import pytensor.tensor as pt
 from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.mode import optdb
+from pytensor.graph.basic import Constant
 from pytensor.graph.rewriting.basic import (
     GraphRewriter,
     copy_stack_trace,
@@ -27,6 +29,11 @@ from pytensor.tensor.rewriting import math as patterns
 from pytensor.tensor.rewriting.blockwise import blockwise_of
 from pytensor.tensor.special import LogSumExp
 from pytensor.tensor.subtensor import AdvancedSubtensor
+
+try:
+    from pytensor.conditional.op import ifelse
+except ImportError:  # PyTensor 3.3.4 has it there
+    from pytensor.ifelse import ifelse
 
 from ptgc import _rewrite_loops, _rewrite_points  # noqa: F401  they register their rewrites
 from ptgc._passes import Merge, lean
@@ -191,3 +198,45 @@ def local_logsumexp_grad(fgraph, node):
 # after the phase in which PyTensor makes a Softmax of this, which is NaN where an element is inf
 optdb.register("logsumexp_grad", dfs_rewriter(local_logsumexp_grad), "onnx", position=1.6)
 optdb["specialize"].register("local_logsumexp_grad", local_logsumexp_grad, "onnx", use_db_name_as_tag=False)
+
+
+# ---- gradients of powers ----
+
+MANY = 1000  # elements of which a power takes longer than the nodes that see whether it can be had of another one
+OPEN = 64  # assumed length of an axis of unknown length, as in the compiler
+
+
+def one_more(exponent):
+    """a, if the exponent is a - 1"""
+    op = getattr(getattr(exponent.owner, "op", None), "scalar_op", None)
+    if not isinstance(op, scalar.Add | scalar.Sub) or len(exponent.owner.inputs) != 2:
+        return None
+    sides = exponent.owner.inputs
+    ways, one = ([sides, sides[::-1]], -1) if isinstance(op, scalar.Add) else ([sides], 1)
+    return next((a for a, k in ways if isinstance(k, Constant) and np.all(k.data == one)), None)
+
+
+@node_rewriter([Elemwise])
+def local_power_less_one(fgraph, node):
+    """x ** (a - 1), as in the gradient of x ** a, is x ** a / x, if for no element x ** a is so small or large that
+    digits are lost, and no x is negative, of which a power may have another sign."""
+    if not isinstance(node.op.scalar_op, scalar.Pow):
+        return None
+    x, exponent = node.inputs
+    out, a = node.outputs[0], one_more(exponent)
+    if a is None or out.type.dtype not in ("float32", "float64") or x.type.dtype != out.type.dtype:
+        return None
+    if np.prod([OPEN if k is None else k for k in out.type.shape], dtype=float) < MANY:
+        return None
+    powers = [n for n, _ in fgraph.clients[x] if isinstance(getattr(n.op, "scalar_op", None), scalar.Pow)]
+    same = [n.outputs[0] for n in powers if n.inputs[0] is x and n.inputs[1] is a and n.outputs[0].type == out.type]
+    if not same:
+        return None
+    limits = np.finfo(out.type.dtype)
+    can = pt.all((same[0] >= limits.tiny) & (same[0] <= limits.max) & (x >= 0))
+    new = ifelse(can, same[0] / x, out)
+    copy_stack_trace(out, new)
+    return [new]
+
+
+optdb.register("power_less_one", dfs_rewriter(local_power_less_one, ignore_newtrees=True), "onnx", position=2.7)
