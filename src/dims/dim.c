@@ -411,3 +411,19 @@ bool same_dims(struct ctx *cx, struct type a, struct type b)
 			return false;
 	return true;
 }
+
+bool same_long_dims(struct ctx *cx, struct type a, struct type b)
+{
+	uint32_t i = 0, j = 0;
+
+	for (;; i++, j++) {
+		while (i < a.rank && dim_is_one(cx, a.dims[i]))
+			i++;
+		while (j < b.rank && dim_is_one(cx, b.dims[j]))
+			j++;
+		if (i == a.rank || j == b.rank)
+			return i == a.rank && j == b.rank;
+		if (!dim_eq(cx, a.dims[i], b.dims[j]))
+			return false;
+	}
+}

@@ -118,6 +118,7 @@ struct type {
 	dim *dims; /* in the arena; values share it, so nothing writes to it once it is set */
 };
 bool same_dims(struct ctx *cx, struct type a, struct type b); /* proved equal */
+bool same_long_dims(struct ctx *cx, struct type a, struct type b); /* the same but for dims 1 */
 const char *type_str(struct ctx *cx, struct type t);          /* float64[batch, 3] */
 
 #endif

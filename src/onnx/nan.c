@@ -147,7 +147,7 @@ bool is_nan_if(struct ctx *cx, const struct value *v, const struct value *source
 		if (v == source)
 			return true;
 		if (!v->def || !passes_nan(v->def) ||
-		    (aligned && !same_dims(cx, v->type, source->type)))
+		    (aligned && !same_long_dims(cx, v->type, source->type)))
 			continue;
 		uint32_t nin = v->def->nin > 2 || is_onnx(v->def, ONNX_Unsqueeze) ||
 					       is_onnx(v->def, ONNX_Squeeze)

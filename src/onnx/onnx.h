@@ -81,7 +81,7 @@ uint8_t sign_of(const struct value *v); /* enum sign */
 const struct value *only_false_for_nan(const struct value *cond);
 const struct value *nan_source(const struct value *v); /* v is NaN exactly if this one is */
 /* Are all elements of v NaN if the single number `source` is? aligned: is each element of v NaN
- * whose element of `source`, which has the same dims, is? */
+ * whose element of `source`, which has the same dims but for those that are 1, is? */
 bool is_nan_if(struct ctx *cx, const struct value *v, const struct value *source, bool aligned);
 
 /* What is true of an operator: see facts.def. */

@@ -48,11 +48,10 @@ static bool ends_in_nan(const struct guards *g, const struct value *v, const str
 		bool sum = is_onnx(n, ONNX_Add) || is_onnx(n, ONNX_Sub) || is_onnx(n, ONNX_Mul) ||
 			   is_onnx(n, ONNX_Div);
 		bool each = sum || onnx_facts[n->onnx->id].each;
-		if (!each &&
-		    (aligned || (onnx_lengths(n->onnx) != ONNX_REDUCED_LENGTHS &&
-				 !is_onnx(n, ONNX_Unsqueeze) && !is_onnx(n, ONNX_Squeeze))))
+		if (!each && !is_onnx(n, ONNX_Unsqueeze) && !is_onnx(n, ONNX_Squeeze) &&
+		    (aligned || onnx_lengths(n->onnx) != ONNX_REDUCED_LENGTHS))
 			return false;
-		if (aligned && !same_dims(g->cx, n->out[0]->type, source->type))
+		if (aligned && !same_long_dims(g->cx, n->out[0]->type, source->type))
 			return false;
 		for (int i = 0; sum && i < 2; i++)
 			if (n->in[i] != v && is_nan_if(g->cx, n->in[i], source, aligned))
@@ -65,17 +64,20 @@ static bool ends_in_nan(const struct guards *g, const struct value *v, const str
 /* Does n choose x whatever is not NaN? */
 static bool is_guard(const struct guards *g, const struct node *n)
 {
-	const struct value *s, *source, *cond = n->in[0];
+	const struct value *s, *source, *cond = n->in[0], *test = cond;
 
 	if (!is_onnx(n, ONNX_Where) || n->as_written ||
 	    !same_dims(g->cx, n->in[1]->type, n->out[0]->type))
 		return false;
-	s = only_false_for_nan(cond);
+	while (is_onnx(test->def, ONNX_Unsqueeze) || is_onnx(test->def, ONNX_Squeeze))
+		test = test->def->in[0];
+	s = only_false_for_nan(test);
 	if (!s || !g->cx->opt.nans)
 		return s != NULL;
 	source = nan_source(s);
-	return (is_single(g->cx, &s->type) || (same_dims(g->cx, s->type, n->out[0]->type) &&
-					       same_dims(g->cx, s->type, source->type))) &&
+	return (is_single(g->cx, &s->type) || (same_dims(g->cx, cond->type, n->out[0]->type) &&
+					       same_long_dims(g->cx, s->type, n->out[0]->type) &&
+					       same_long_dims(g->cx, s->type, source->type))) &&
 	       ends_in_nan(g, n->out[0], source);
 }
 
