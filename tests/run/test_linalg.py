@@ -388,7 +388,7 @@ def kernel(n, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("n, size", [(1, 1), (2, 2), (8, 8), (17, 17), (30, 30), (40, 40), (40, "n"), (130, 130), (130, "n")])
+@pytest.mark.parametrize("n, size", [(1, 1), (2, 2), (8, 8), (17, 17), (30, 30), (40, 40), (40, "n"), (130, 130), (130, "n"), (513, 513), (640, 640)])
 def test_factors_of_nearly_singular(dtype, n, size):
     """As close to the matrix as LAPACK's, for each of a batch; each size takes other fns of the library."""
     a = kernel(n, dtype)
