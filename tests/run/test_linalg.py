@@ -228,6 +228,8 @@ def test_hard_qr(dtype, m, n, static):
     """One by one and as a batch: residuals beside the columns' largest elements, R of what LAPACK does not reflect"""
     with np.errstate(over="ignore", under="ignore"):
         a = np.stack([x for x in (h.astype(dtype) for h in hard_for_qr(m, n)) if np.isfinite(x).all()])
+    largest = np.sign(np.random.default_rng(1).normal(size=(1, m, n))) * 0.06 * np.finfo(dtype).max  # sums of 17 overflow
+    a = np.concatenate([a, largest.astype(dtype)])
     d = f"{m}, {n}" if static else "m, n"
     one = ptg.compile(text("QR(a)", f"a: {dtype}[{d}]", "q, r"))
     many = ptg.compile(text("Blockwise{core_op=QR, signature='(m,n)->(m,m),(m,n)'}(a)", f"a: {dtype}[b, {d}]", "q, r"))
