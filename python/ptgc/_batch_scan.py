@@ -10,6 +10,7 @@ from itertools import accumulate, pairwise
 
 import pytensor.tensor as pt
 from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.replace import vectorize_graph
 from pytensor.raise_op import Assert
 from pytensor.scan.op import Scan, ScanInfo
@@ -96,6 +97,47 @@ def by_rows(v: Variable, n: int) -> Variable:
     return pt.moveaxis(v, n, 0) if one is None else one
 
 
+def with_batch(t: TensorType, ones: tuple) -> Variable:
+    """A new variable of this type with a batch, whose lengths are 1 where ``ones`` says so."""
+    return TensorType(t.dtype, (*[1 if one else None for one in ones], *t.shape))()
+
+
+def batched_step(
+    inner: FunctionGraph, as_while: bool, given: dict, states: list, batched: set, ones: tuple, keeps: bool
+) -> tuple[list, bool]:
+    """The results of the step on the batch, and whether items end in different steps (``as_while``).
+
+    given: the inner inputs that have a batch, by number; batched: the states that have one. Both get what follows: a
+    state has a batch if its next value has one, or if items that have ended keep it (``keeps``).
+    """
+    more = batched
+    while True:
+        given |= {k: with_batch(inner.inputs[k].type, ones) for s in sorted(more) for k in states[s][0]}
+        batched |= more
+        results = vectorize_graph(list(inner.outputs), {inner.inputs[k]: v for k, v in given.items()})
+        wide = [r.type.ndim > old.type.ndim for r, old in zip(results, inner.outputs)]
+        ends_apart = as_while and wide[-1]
+        needed = {s for s, (_, outs) in enumerate(states) if (ends_apart and keeps) or any(wide[k] for k in outs)}
+        if not (more := needed - batched):
+            return results, ends_apart
+
+
+def keep_ended(inputs: list, results: list, done: Variable, states: list, taps: list, at: int, ones: tuple) -> None:
+    """Items that have ended keep their states: which they are is one more state of the step, and it ends when all have.
+
+    taps: which input of each state is its last value. at: the number of the inputs up to those of the states.
+    """
+    was_done = with_batch(TensorType("bool", ()), ones)
+    for (ins, (k,)), tap in zip(states, taps):
+        now, before = results[k], inputs[ins[tap]]
+        lane = pt.expand_dims(was_done, tuple(range(len(ones), now.type.ndim)))
+        results[k] = pt.switch(lane, before, now)
+    done = pt.or_(was_done, done)
+    inputs.insert(at, was_done)
+    results.insert(len(states), done)
+    results.append(pt.all(done))
+
+
 def batched_scan(node: Apply, only_last: Callable[[list[Variable]], bool] = lambda v: False) -> list[Variable]:
     """The results of Blockwise{Scan} by a Scan whose step works on the batch. TypeError: there is none.
 
@@ -118,28 +160,12 @@ def batched_scan(node: Apply, only_last: Callable[[list[Variable]], bool] = lamb
     nit_sot_lengths = [one_number(v, n) for v in outer_lengths]
     inner = core.fgraph.unfreeze()
     given: dict[int, Variable] = {}  # the inner inputs that have a batch
-
-    def give(k: int, at: tuple) -> None:
-        old = inner.inputs[k].type
-        given[k] = TensorType(old.dtype, (*[1 if b else None for b in at], *old.shape))()
-
     for k, v in [*zip(seqs, outer_seqs), *zip(non_seqs, outer_rest)]:
         if unbatched(v, n) is None:
-            give(k, v.type.broadcastable[:n])
+            given[k] = with_batch(inner.inputs[k].type, v.type.broadcastable[:n])
     keeps = not info.n_mit_mot and all(-1 in taps for taps in info.mit_sot_in_slices) and only_last(node.outputs)
-    batched: set[int] = set()
-    more = {s for s, v in enumerate(outer_states) if unbatched(v, n) is None}
-    while True:
-        for s in more - batched:
-            for k in states[s][0]:
-                give(k, ones)
-        batched |= more
-        results = vectorize_graph(list(inner.outputs), {inner.inputs[k]: v for k, v in given.items()})
-        wide = [r.type.ndim > old.type.ndim for r, old in zip(results, inner.outputs)]
-        ends_apart = info.as_while and wide[-1]
-        more = {s for s, (_, outs) in enumerate(states) if (ends_apart and keeps) or any(wide[k] for k in outs)}
-        if more <= batched:
-            break
+    batched = {s for s, v in enumerate(outer_states) if unbatched(v, n) is None}
+    results, ends_apart = batched_step(inner, info.as_while, given, states, batched, ones, keeps)
 
     inner_inputs = [given.get(k, v) for k, v in enumerate(inner.inputs)]
     inside = lengths_of(list(given.values()), ones) if batched or ends_apart else []
@@ -152,20 +178,10 @@ def batched_scan(node: Apply, only_last: Callable[[list[Variable]], bool] = lamb
     if ends_apart:
         done = stretched(results.pop(), 0, 0, inside, ones)
         if keeps:
-            was_done = TensorType("bool", tuple(1 if b else None for b in ones))()
             taps = [t.index(-1) for t in info.mit_sot_in_slices] + [0] * info.n_sit_sot
-            for s, at in enumerate(taps):
-                ins, (k,) = states[s]
-                now, before = results[k], inner_inputs[ins[at]]
-                lane = pt.expand_dims(was_done, tuple(range(n, now.type.ndim)))
-                results[k] = pt.switch(lane, before, now)
-            done = pt.or_(was_done, done)
-            ins, outs = len(seqs) + sum(len(i) for i, _ in states), len(states)
-            inner_inputs.insert(ins, was_done)
-            results.insert(outs, done)
+            keep_ended(inner_inputs, results, done, states, taps, len(inner_inputs) - len(non_seqs), ones)
             new_states.append(pt.zeros((n_steps + 1, *lengths), dtype="bool"))
             info = replace(info, sit_sot_in_slices=(*info.sit_sot_in_slices, (-1,)))
-            results.append(pt.all(done))
         else:
             all_done = pt.all(done)
             results.append(Assert(UNEQUAL)(all_done, pt.all(pt.eq(done, all_done))))  # of no items too
