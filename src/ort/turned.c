@@ -4,6 +4,8 @@
 #include "ort/turned.h"
 #include "rewrite/rewrite.h"
 
+#define MAX_MASK 64 /* rows and columns of a matrix whose triangle is taken by a mask */
+
 struct type turned_type(struct ctx *cx, struct type t, uint32_t from)
 {
 	struct type r = t;
@@ -200,6 +202,18 @@ static bool can_turn_pad(const struct node *n)
 	return n->nin <= 3 && ints_of(n->in[1], pads, 2 * MAX_RANK) && !pads[0] && !pads[rank];
 }
 
+/* Trilu works on the last two axes: of a turned array, a Where with a mask does the same. */
+static bool can_turn_trilu(struct lanes *l, const struct node *n)
+{
+	const struct type *t = &n->out[0]->type;
+	int64_t rows, columns, k;
+
+	return t->rank > 2 && is_float((enum dtype)t->dtype) && dtypes[t->dtype].size >= 4 &&
+	       !l->cx->opt.signed_zeros && dim_is_const(l->cx, t->dims[t->rank - 2], &rows) &&
+	       dim_is_const(l->cx, t->dims[t->rank - 1], &columns) && rows <= MAX_MASK &&
+	       columns <= MAX_MASK && (n->nin < 2 || !n->in[1] || ints_of(n->in[1], &k, 1));
+}
+
 /* Can n, which reads a turned array, compute on it? */
 bool can_turn(struct lanes *l, const struct node *n)
 {
@@ -239,6 +253,8 @@ bool can_turn(struct lanes *l, const struct node *n)
 		return sliced_axes(n, list) > 0;
 	case ONNX_Pad:
 		return can_turn_pad(n);
+	case ONNX_Trilu:
+		return can_turn_trilu(l, n);
 	default:
 		return false;
 	}
@@ -333,6 +349,32 @@ static void turn_lengths(struct lanes *l, struct node *n)
 	n->in[1] = l->inside->out[0];
 }
 
+static void triangle_by_mask(struct lanes *l, struct node *n)
+{
+	const struct type *t = &n->out[0]->type;
+	const struct attr *upper = find_attr(n, "upper");
+	int64_t k = 0, shape[3] = {0, 0, 1};
+
+	if (n->nin > 1 && n->in[1])
+		ints_of(n->in[1], &k, 1);
+	for (uint32_t i = 0; i < 2; i++)
+		dim_is_const(l->cx, t->dims[t->rank - 2u + i], &shape[i]);
+	struct tensor *mask = tensor_new(l->cx, DT_BOOL, 3, shape);
+	struct tensor *zero = tensor_new(l->cx, (enum dtype)t->dtype, 0, NULL);
+	uint8_t *taken = new_array(l->cx->arena, uint8_t, (size_t)(shape[0] * shape[1]) + 1u);
+	for (int64_t i = 0; i < shape[0]; i++)
+		for (int64_t j = 0; j < shape[1]; j++)
+			taken[i * shape[1] + j] = upper && !upper->u.i ? j - i <= k : j - i >= k;
+	mask->data = taken;
+	zero->data = new_array(l->cx->arena, char, dtypes[t->dtype].size);
+	struct value *in[3] = {graph_constant(l->cx, mask, n->span), n->in[0],
+			       graph_constant(l->cx, zero, n->span)};
+	n->onnx = onnx_find(ONNX_Where, l->cx->opt.opset);
+	n->in = memcpy(new_array(l->cx->arena, struct value *, 4), in, sizeof(in));
+	n->nin = 3;
+	n->nattrs = 0;
+}
+
 static struct value *part(struct lanes *l, enum onnx_id op, struct value *a, struct value *b,
 			  struct type t, struct span span)
 {
@@ -406,6 +448,9 @@ void turn_node(struct lanes *l, struct node *n)
 		break;
 	case ONNX_Expand:
 		turn_lengths(l, n);
+		break;
+	case ONNX_Trilu:
+		triangle_by_mask(l, n);
 		break;
 	case ONNX_Softmax:
 		softmax_by_parts(l, n, attr_axis(n, rank) - 1);

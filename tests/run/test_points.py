@@ -106,6 +106,34 @@ def test_which_expressions(name):
     assert not is_turned(plain)  # nothing is known of how many points there will be
 
 
+@pytest.mark.parametrize("opset", [13, 18, 26])
+def test_triangles(opset):
+    """Factors of Cholesky, of which Trilu leaves a triangle: a mask does that to turned arrays."""
+    source = """graph g(s: float64[p, 3], d: float64[p, 3, 3]) -> (a, b) {
+  k = (d - s[:, None]) * 0.1 + float64([[5, 0, 0], [0, 6, 0], [0, 0, 7]])
+  c = Blockwise{core_op=Cholesky, signature="(m,m)->(m,m)"}(k + Transpose{axes=[0, 2, 1]}(k))
+  a = c / s[:, :, None]
+  b = Sum{axis=2}(c * s[:, None]) + s
+}
+"""
+    model = ptg.compile(source, opset, math="standard", options=("--expect=p=64",))
+    kinds = [n.op_type for n in onnx.load_model_from_string(model).graph.node]
+    assert is_turned(model) and "Trilu" not in kinds
+    rng = np.random.default_rng(0)
+    for p in (0, 1, 5, 70):
+        s, d = rng.uniform(1, 2, size=(p, 3)), rng.normal(size=(p, 3, 3))
+        if p > 1:
+            s[1, 2] = np.inf  # nor is another point's matrix any that has a factor
+        k = (d - s[:, None]) * 0.1 + np.diag([5.0, 6, 7])
+        good = np.isfinite(s).all(1)
+        c = np.full_like(k, np.nan)
+        c[good] = np.linalg.cholesky((k + k.transpose(0, 2, 1))[good])
+        a, b = ptg.run(model, s, d)
+        np.testing.assert_allclose(a[good], (c / s[:, :, None])[good], rtol=1e-12)
+        np.testing.assert_allclose(b[good], ((c * s[:, None]).sum(2) + s)[good], rtol=1e-12)
+        assert np.isnan(a[~good]).any() == (p > 1) and not np.isnan(a[good]).any()
+
+
 def test_checks_survive():
     """A check of what is turned, of points apart or of all, fails where it does not hold."""
     source = """graph g(s: float64[p, 3], d: float64[p, 3, 3]) -> (y) {
