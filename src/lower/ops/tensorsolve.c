@@ -19,13 +19,12 @@ static struct value *eliminate(struct build *b, const char *name, struct value *
 		return NULL;
 	struct value *x = out[0], *pivots = out[1];
 	struct value *zero = const_of(b, (enum dtype)pivots->type.dtype, 0);
-	struct value *sizes = low(b, in[0]);
-	int last = sizes->type.rank - 1;
-	sizes = reduce(b, ONNX_ReduceL1, sizes, (int[]){last - 1, last}, 2, false);
-	zero = emit_(b, ONNX_Min, sizes, zero); /* NaN for these */
+	struct value *nan = emit_(b, ONNX_Mul, low(b, in[0]), zero); /* of NaN and inf */
+	int last = nan->type.rank - 1;
+	nan = reduce(b, ONNX_ReduceSum, nan, (int[]){last - 1, last}, 2, false);
 	for (uint32_t i = 0; i < pivots->type.rank; i++)
 		axes[i] = (int)i;
-	struct value *zeros = cast(b, emit_(b, ONNX_Equal, pivots, zero), DT_INT64);
+	struct value *zeros = cast(b, emit_(b, ONNX_Equal, pivots, nan), DT_INT64);
 	zeros = reduce(b, ONNX_ReduceSum, zeros, axes, pivots->type.rank, false);
 	const dim *dims = x->type.dims;
 	x = unsqueeze(b, x, &(int64_t){0}, 1);
