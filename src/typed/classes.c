@@ -42,7 +42,7 @@ static const uint8_t *mask_of(struct repeats *r, const struct region *g, struct 
 
 	if (!t || t->dtype != DT_BOOL || t->splat || t->count != (uint64_t)g->length)
 		return NULL;
-	int a = axis_of(r, n, 0, (int)r->place[n->out[0]->id].axis);
+	int a = axis_of(r->cx, n, 0, (int)r->place[n->out[0]->id].axis);
 	bool along = a >= 0 && dim_is_const(r->cx, n->in[0]->type.dims[a], &length);
 	return along && length == g->length ? t->data : NULL;
 }

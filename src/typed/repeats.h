@@ -1,4 +1,4 @@
-/* repeats.h: what repeats.c and classes.c share */
+/* repeats.h: what repeats.c, axes.c and classes.c share */
 #ifndef PTGC_TYPED_REPEATS_H
 #define PTGC_TYPED_REPEATS_H
 
@@ -75,10 +75,16 @@ struct repeats {
 	bool *live; /* does a reduction need it? */
 };
 
+/* axes.c. Axis a of the results of n is which axis of argument i? NO_AXIS: the argument is the same
+ * for all places along a. REFUSED: places along a depend on other places, or n is another op.
+ * COUNTED: the argument is a constant 0, 1, 2, ..., the numbers of the places. */
+enum { NO_AXIS = -1, REFUSED = -2, COUNTED = -3 };
+int axis_of(struct ctx *cx, struct node *n, uint32_t i, int a);
+bool has_axis(const int *axes, int count, int axis);
+bool is_view_or_check(const struct node *n);
+
 /* repeats.c */
 bool is_needed(const struct repeats *r, const struct node *n);
-int axis_of(struct repeats *r, struct node *n, uint32_t i, int a);
-bool is_view_or_check(const struct node *n);
 /* What n, of a region, takes for so many places */
 double cost_in(struct repeats *r, const struct node *n, int64_t places);
 
