@@ -1,4 +1,5 @@
-"""Random loops: what the rewrites of loops give, each of them off by chance, is what the loop as written gives.
+"""Random loops: what the rewrites of loops give, each of them off by chance, is what the loop as written gives. And as
+PyTensor's Scan: for a batch of points they give what they give for each point.
 
 PTGC_EXAMPLES=10000 runs more than the 150 of `make check`; PTGC_SEED=n begins at that program. tests/check.sh compiles
 others with the sanitizers.
@@ -8,9 +9,12 @@ import os
 import random
 
 import numpy as np
+import ptgc
+import pytensor
 import pytest
 from harness import QUIET, check_model, ort
 from random_loops import Program
+from random_scans import Points
 
 from ptgc import _lib
 
@@ -40,3 +44,27 @@ def test_as_written(seed):
         assert g.dtype == w.dtype and g.shape == w.shape
         near = NEAR[program.dtype] * max(1, np.abs(w).max(initial=0))
         np.testing.assert_allclose(g, w, 0, near, err_msg=f"output {k}; {math} {off}\n{program.text}")
+
+
+@pytest.mark.parametrize("seed", SEEDS[:: 25 if len(SEEDS) <= 150 else 1])
+def test_batches(seed):
+    try:
+        points = Points(seed)
+        want = points.expected()
+    except Exception as e:  # PyTensor's: a shape with a 1 that its types do not know, more steps than rows, no gradient
+        pytest.skip(str(e)[:80])
+    mode = ptgc.onnx_mode(math=points.pick("exact", "standard", "native"), opset=points.pick(13, 18, 26))
+    f = pytensor.function(points.many, points.results, mode=mode, on_unused_input="ignore")
+    try:
+        got = f(*points.values)
+    except Exception:
+        assert points.is_while and np.prod(points.batch) > 1  # all rows are read, and points end after unequal numbers of steps
+        return
+    for k, (g, w) in enumerate(zip(got, want, strict=True)):
+        assert w is not None or 0 in points.batch, "points take unequal numbers of steps"
+        if 0 in points.batch:
+            assert w is None or g.shape[: len(points.batch)] == points.batch
+        else:
+            assert g.dtype == w.dtype and g.shape == w.shape, k
+            near = NEAR[points.dtype] * max(1, np.abs(w).max(initial=0))
+            np.testing.assert_allclose(g, w, 0, near, err_msg=f"output {k}")
