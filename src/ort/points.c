@@ -183,7 +183,7 @@ static double time_of(const struct points *p, const struct node *n, bool turned)
 			return 0;
 		return NODE + all * TURN_ELEMENT;
 	case ONNX_Softmax:
-		return turned ? 4 * NODE + 1.6 * all : 2 * all;
+		return turned ? 4 * NODE + 2 * all : 2 * all;
 	case ONNX_Trilu:
 		return turned ? 2 * NODE + 0.6 * all : 0;
 	case ONNX_Expand:
