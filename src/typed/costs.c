@@ -47,12 +47,13 @@ static void add_body(struct costs *c, struct call_cost *sum, const struct node *
 	enum onnx_id id = fn_as_node(f);
 	struct block *body = new (cx->scratch, struct block);
 	struct value *in[MAX_INPUTS], *r;
-	uint32_t nin = n->op->lib || n->nin < 2 ? n->nin : 2; /* a + b of a + b + c */
+	bool any_number = op_sig(cx, n->op)->max == UINT32_MAX; /* the body has two: a + b */
+	uint32_t nin = any_number ? 2 : n->nin, times = any_number ? n->nin - 1 : 1;
 
-	if (id == ONNX_Identity)
+	if (id == ONNX_Identity || n->nin < nin)
 		return;
 	if (id != ONNX_NONE) {
-		for (uint32_t i = 0; i + nin <= n->nin; i++)
+		while (times--)
 			add_node(sum, id, sum->dtype, false);
 		return;
 	}
@@ -61,7 +62,8 @@ static void add_body(struct costs *c, struct call_cost *sum, const struct node *
 		in[i]->type.dtype = (uint8_t)sum->dtype; /* lowering casts it */
 	}
 	if (expand_fn(cx, body, f, n->op, n->props, in, nin, &r, 1, n->span))
-		add_block(c, sum, body);
+		while (times--)
+			add_block(c, sum, body);
 }
 
 struct call_cost cost_of_call(struct costs *c, const struct node *n)

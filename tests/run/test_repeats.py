@@ -150,6 +150,15 @@ def test_checks_stay():
         ptg.run(model, -1.5)
 
 
+@pytest.mark.parametrize("args", ["k", "k, x", "k, x, k", "x"])
+def test_ops_of_any_number_of_arguments(args):
+    """The costs of LogAddExp are those of its body, which has two arguments."""
+    text = f"graph g(x: float64[]) -> (y) {{ k = float64([{'1, 2, ' * 40}])\n y = Sum(LogAddExp({args})) }}"
+    k, x = np.array([1.0, 2.0] * 40), np.float64(0.5)
+    want = np.sum(np.logaddexp.reduce(np.broadcast_arrays(*[{"k": k, "x": x}[a] for a in args.split(", ")])))
+    np.testing.assert_allclose(ptg.run(text, x), want, rtol=1e-13)
+
+
 def test_many_terms():
     """Regions by the thousand, those that are given up included"""
     lines = [f"a{i} = Sum(Exp(Exp(x * float64([{i}, {i}, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]))) + {'v' if i % 2 else 'x'})" for i in range(1000)]
