@@ -145,6 +145,14 @@ def test_blockwise_of_nothing():
     Compiled([x], [out]).run(np.zeros((3, 2, 0)))
 
 
+def test_blockwise_alloc_to_the_length_of_items():
+    x = variable("float64", (3, 2), False, "x")
+    v = pt.vector("v", dtype="float64")
+    for of in (x, pt.exp(pt.constant(values("float64", (3, 2), 0, -1, 1)))):
+        out = vectorize_graph(pt.alloc(v, 2, v.shape[0]), {v: of})
+        Compiled([x], [out + x[0]], (13, 18)).run(values("float64", (3, 2)))
+
+
 VIEWS = {
     "Exp": ("Exp", "(m,n)->(m,n)", np.exp),
     "MatrixTranspose": ("MatrixTranspose", "(m,n)->(n,m)", lambda x: x.swapaxes(-1, -2)),

@@ -33,8 +33,7 @@ static struct value *fitting(struct batched *m, uint32_t i, uint32_t at, uint32_
 
 	if (at < first || dim_is_one(b->cx, t->dims[own_rank(m, 0) + at - first]))
 		return common_lengths(m, i);
-	struct value *v = one_for_all(m, i) ? reshape(b, low(b, m->n->in[i]), NULL, 0)
-					    : low(b, common_lengths(m, i));
+	struct value *v = low(b, common_lengths(m, i));
 	struct value *given = dim_value(b, t->dims[own_rank(m, 0) + at - first]);
 	v = cast(b, v, DT_INT64);
 	v = check(b, v, emit_(b, ONNX_Equal, v, given),
