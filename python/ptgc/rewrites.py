@@ -224,7 +224,9 @@ def local_power_less_one(fgraph, node):
         return None
     x, exponent = node.inputs
     out, a = node.outputs[0], one_more(exponent)
-    if a is None or out.type.dtype not in ("float32", "float64") or x.type.dtype != out.type.dtype:
+    if a is None or out.type.dtype not in ("float32", "float64"):
+        return None
+    if any(v.type.dtype != out.type.dtype for v in (x, exponent, a)):  # a - 1 of integers wraps
         return None
     if np.prod([OPEN if k is None else k for k in out.type.shape], dtype=float) < MANY:
         return None

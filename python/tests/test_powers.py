@@ -60,3 +60,14 @@ def test_few_elements_stay():
     x, a = pt.vector("x", shape=(30,)), pt.scalar("a")
     f = pytensor.function([x, a], [x**a, x ** (a - 1)], mode="ONNX")
     assert not is_decided(f)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "float32"])
+def test_exponents_of_other_dtypes(dtype):
+    """a - 1 wraps in int8, and float32 rounds it: x ** (a - 1) is not x ** a / x then."""
+    x, a = pt.matrix("x", shape=(N, None)), pt.matrix("a", dtype=dtype, shape=(1, None))
+    y = [x**a, x ** (a - np.ones((), dtype))]
+    value = np.random.default_rng(2).uniform(0.9, 1.1, size=(N, 3)) ** (1e-7 if dtype == "int32" else 1)
+    least = 1e-3 if dtype == "float32" else np.iinfo(dtype).min
+    for got, want in zip(*(pytensor.function([x, a], y, mode=m)(value, np.array([[least, 3, 7]], dtype)) for m in ("ONNX", "FAST_COMPILE"))):
+        np.testing.assert_allclose(got, want, rtol=1e-12)
