@@ -19,7 +19,7 @@ from pytensor.tensor.extra_ops import broadcast_to
 from pytensor.tensor.linalg import Cholesky
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.shape import Reshape, Shape
-from pytensor.tensor.subtensor import Subtensor
+from pytensor.tensor.subtensor import Subtensor, indices_from_subtensor
 from pytensor.tensor.type import TensorType
 
 from ptgc._ops import is_xtensor
@@ -81,16 +81,19 @@ def without_known_factors(outputs: list[Variable]) -> list[Variable]:
     return list(whole.outputs)
 
 
-def axes_of_batch(length: Variable, x: Variable) -> int:
-    """b, if the length is x.shape[:b][0], which is how vectorize_graph writes that of a batch of b dims; else 0."""
-    if not isinstance(getattr(length.owner, "op", None), Subtensor):
-        return 0
-    axes = length.owner.inputs[0].owner
+def axis_of_points(length: Variable, x: Variable) -> tuple[int, int]:
+    """(k, b), if the length is x.shape[:b][k], which is how vectorize_graph writes that of a batch of b dims; else
+    (-1, 0)."""
+    op = getattr(length.owner, "op", None)
+    axes = length.owner.inputs[0].owner if isinstance(op, Subtensor) else None
     if axes is None or not isinstance(axes.op, Subtensor) or axes.op.idx_list != (slice(None, 0, None),):
-        return 0
+        return -1, 0
     shape, stop = axes.inputs
     of_x = shape.owner is not None and isinstance(shape.owner.op, Shape) and shape.owner.inputs[0] is x
-    return int(stop.data) if of_x and isinstance(stop, Constant) else 0
+    (at,) = indices_from_subtensor(length.owner.inputs[1:], op.idx_list)
+    if not of_x or not isinstance(stop, Constant) or not isinstance(at, Constant):
+        return -1, 0
+    return int(at.data), int(stop.data)
 
 
 @node_rewriter([Reshape])
@@ -99,7 +102,9 @@ def local_length_of_points(fgraph, node):
     NumPy refuses a -1 beside no points."""
     x, shape = node.inputs
     lengths = list(shape.owner.inputs) if isinstance(getattr(shape.owner, "op", None), MakeVector) else []
-    n = axes_of_batch(lengths[0], x) if lengths else 0
+    n = axis_of_points(lengths[0], x)[1] if lengths else 0
+    if [axis_of_points(v, x) for v in lengths[:n]] != [(k, n) for k in range(n)]:
+        return None
     numbers = [get_underlying_scalar_constant_value(v, raise_not_constant=False) for v in lengths[n:]]
     if not n or any(isinstance(k, Variable) or k == 0 for k in numbers) or -1 not in numbers:
         return None

@@ -75,6 +75,16 @@ def test_no_points(rng):
         assert dims(e(np.ones((0, 2, 3)), np.ones(0))) == [(0, *v.shape) for v in one]
 
 
+def test_lengths_of_a_user(rng):
+    """a, b = t.shape[:2] reads like lengths of a batch, but t.reshape((a, 4, -1)) need not keep the axes of t."""
+    t = pt.tensor3("t")
+    a, b = t.shape[:2]
+    forms = [t.reshape(to) * s for to in ((a, 4, -1), (b, 4, -1), (b, -1), (a, b, -1), (b, a, -1))]
+    for batch in ({"s": "chains"}, "chains"):
+        by_lane([t, s], forms, [rng.normal(size=(3, 5, 8, 4) if batch == "chains" else (5, 8, 4)), rng.normal(size=3)], {
+            "t": "chains", "s": "chains"} if batch == "chains" else batch)  # fmt: skip
+
+
 def test_lengths_of_the_batch_are_expected(rng):
     """Polynomials of some points are computed together, however many points a call then has."""
     q, t = pt.vector("q", shape=(2,)), pt.matrix("t", shape=(None, 2))
