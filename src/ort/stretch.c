@@ -105,6 +105,16 @@ static bool has_kernel(struct ctx *cx, enum onnx_id op, enum dtype t, uint32_t n
 	return kernel_exists(cx->opt.target, onnx_find(op, cx->opt.opset), in, nin, &t, 1);
 }
 
+/* Has v the lengths of `as` along the axes of g? */
+static bool has_lengths(struct ctx *cx, const struct value *v, const struct value *as,
+			const struct group *g)
+{
+	for (uint32_t i = g->first; i < g->end; i++)
+		if (behind(cx, v, i) != behind(cx, as, i))
+			return false;
+	return true;
+}
+
 /* v with the lengths of n's result along the axes of g; NULL: it is not made in this block, or the
  * runtime has no kernel */
 static struct value *stretched(struct stretch *s, struct block *b, struct node **before,
@@ -121,7 +131,8 @@ static struct value *stretched(struct stretch *s, struct block *b, struct node *
 	    g->end > t.rank || !has_kernel(cx, op, (enum dtype)t.dtype, nin))
 		return NULL;
 	struct stretched *at = &s->of[v->id];
-	if (at->to && at->first == g->first && at->end == g->end)
+	if (at->to && at->first == g->first && at->end == g->end &&
+	    has_lengths(cx, at->to, n->out[0], g))
 		return at->to;
 	t.dims = new_array(cx->arena, dim, t.rank + 1u);
 	memcpy(t.dims, v->type.dims, t.rank * sizeof(dim));
