@@ -98,3 +98,13 @@ def test_float64_in_a_loop_is_refused():
     loop = "graph g(x: float64[n]) -> (y) {\n  y = loop (i in 0:3, s: float64[] = 0) -> (s) { next s = s + x[i] }\n}"
     with pytest.raises(AssertionError, match="'x' is float64, which the target portable lacks"):
         compile(loop, target="portable")
+
+
+@pytest.mark.parametrize("opset", [13, 18])
+def test_qr(opset):
+    """No operator that the target lacks is needed for the signs of R."""
+    call = "q, r = QR{mode=\"economic\"}(a)"
+    q, r = run(f"graph g(a: float32[3, 2]) -> (q, r) {{\n  {call}\n}}\n", A := np.array([[1, 2], [0, 3], [0, 4]], "float32"), target="portable", opset=opset)
+    want = np.linalg.qr(A)
+    np.testing.assert_allclose(q, want[0], atol=1e-6)
+    np.testing.assert_allclose(r, want[1], atol=1e-6)

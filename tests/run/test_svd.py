@@ -80,6 +80,24 @@ def test_hard_to_divide(dtype):
                 small((s - want) / want[0], e)
 
 
+def test_turns_of_short_rows():
+    """In float32 the squares of rows of 1e-9 underflow, but turns of them stay orthogonal."""
+    rng = np.random.default_rng(31)
+    a = (rng.normal(size=(30, 18, 18)) * 10.0 ** rng.uniform(-20, 20, size=(30, 1, 18))).astype("float32")
+    _, _, v = ptg.run(text("Blockwise{core_op=SVD, signature='(m,n)->(m,m),(k),(n,n)'}(a)", "a: float32[b, m, n]", "u, s, v"), a)
+    small(v.astype(float) @ v.swapaxes(1, 2) - np.eye(18), 50 * eps("float32"))
+
+
+@pytest.mark.parametrize("shape", [(2, 66, 16), (3, 16, 66), (3, 65, 10), (0, 11, 18)])
+@pytest.mark.parametrize("opset", [13, 18])
+def test_known_batch(shape, opset):
+    """Of a known batch the steps of Gram-Schmidt stretch a direction to all columns, then to all others."""
+    call = "Blockwise{core_op=SVD{full_matrices=False}, signature='(m,n)->(m,k),(k),(k,n)'}(a)"
+    a = np.random.default_rng(0).normal(size=shape)
+    u, s, v = ptg.run(text(call, f"a: float64{list(shape)}", "u, s, v"), a, opset=opset)
+    small((u * s[:, None]) @ v - a, 1e-13)
+
+
 @pytest.mark.parametrize("scale", [1e-150, 1e150])
 def test_squares_that_leave_the_range(scale):
     """The squares of such elements are 0 or inf; alone, and beside a matrix of another scale."""
