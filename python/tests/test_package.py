@@ -60,8 +60,8 @@ def test_node_types():
 
 
 # Each module imports, at its top or inside of its functions, none but those before it.
-ORDER = """errors _lib _text _random _ops _pymc _extend _batch_scan _draws _batch _ode _printer _compile _wire runtime _passes rewrites linker
-    api export predictive sampling testing __init__ __main__""".split()
+ORDER = """errors _lib _text _random _ops _pymc _extend _batch_scan _draws _batch _ode _printer _compile _wire runtime _passes _rewrite_loops
+    _rewrite_points rewrites linker api export predictive sampling testing __init__ __main__""".split()
 
 
 def test_modules_import_only_those_below_them():
