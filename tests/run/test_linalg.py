@@ -205,6 +205,16 @@ def test_qr(dtype, mode):
                 small(q @ r - a, bound)
 
 
+def test_signs_of_tiny_heads():
+    """The sign of a row of R is that of the head of its column, however far that is below the rest."""
+    for dtype, tiny in (("float64", 1e-40), ("float64", 1e-290), ("float32", 1e-37)):
+        model = ptg.compile(text('QR{mode="economic"}(a)', f"a: {dtype}[m, n]", "q, r"))
+        for head in (tiny, -tiny, 0):
+            a = np.array([[head, 2, 1], [1, 1, 3], [1, 0, -1], [0, 1, 1]], dtype)
+            for got, want in zip(ptg.run(model, a), np.linalg.qr(a)):
+                small(got - want, 1e-5)
+
+
 def test_qr_of_rank_deficient():
     model = ptg.compile(text("QR(a)", "a: float64[m, n]", "q, r"))
     base = general(20, "float64", 4)
