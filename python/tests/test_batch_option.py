@@ -256,3 +256,14 @@ def test_exported_functions_with_loops(tmp_path, rng):
     e = ptgc.export_function_onnx(f, tmp_path / "f.onnx")
     for g, w in zip(e(a, b), f(a, b)):
         np.testing.assert_allclose(g, w, rtol=1e-12)
+
+
+@pytest.mark.parametrize("math", ["exact", "standard"])
+def test_constants_added_to_some_elements(math):
+    """Where nothing is added, -0 stays -0."""
+    p = pt.matrix("p", shape=(2, 3))
+    e = ptgc.compile_onnx([p], [p[[0, 1, 0], [2, 1, 2]].inc(1.5)], batch="chains", math=math)
+    assert "ScatterND" not in operators(onnx.load_from_string(e.model).graph)
+    got = e(-np.zeros((4, 2, 3)))[0]
+    np.testing.assert_array_equal(got[3], [[0, 0, 3], [0, 1.5, 0]])
+    assert np.signbit(got).sum() == 4 * 4
