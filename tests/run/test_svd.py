@@ -98,6 +98,15 @@ def test_known_batch(shape, opset):
     small((u * s[:, None]) @ v - a, 1e-13)
 
 
+@pytest.mark.parametrize("n", [2, 5, 8])
+def test_signs_beside_a_singular_item(n):
+    """A singular matrix in a batch takes another way, which leaves the signs of vectors of other items alone."""
+    model = ptg.compile(text("Blockwise{core_op=SVD{full_matrices=False}, signature='(m,n)->(m,k),(k),(k,n)'}(a)", f"a: float64[b, {n}, {n}]", "u, s, v"))
+    a = np.random.default_rng(n).normal(size=(9, n, n))
+    for got, want in zip(ptg.run(model, np.concatenate([a, a[:1] * 0])), ptg.run(model, a)):
+        small(got[:9] - want, 1e-11)
+
+
 @pytest.mark.parametrize("scale", [1e-150, 1e150])
 def test_squares_that_leave_the_range(scale):
     """The squares of such elements are 0 or inf; alone, and beside a matrix of another scale."""
