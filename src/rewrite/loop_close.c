@@ -348,10 +348,15 @@ static void restack(struct closing *c)
 	for (uint32_t j = 0; j < c->nstates; j++)
 		for (uint32_t i = 0; i < MAX_TERMS && c->term[j][i]; i++)
 			about(c->m, c->term[j][i])->needed = true;
-	for (uint32_t k = 0; k < c->later.len; k++)
-		for (uint32_t i = 0; i < c->later.at[k]->nin && c->later.at[k]->nin > 1; i++)
-			if (c->later.at[k]->in[i])
-				about(c->m, c->later.at[k]->in[i])->needed = true;
+	for (uint32_t k = 0; k < c->later.len; k++) { /* what reads a value comes before it */
+		const struct node *n = c->later.at[k];
+		bool needed = n->nin > 1;
+		for (uint32_t i = 0; i < n->nout; i++)
+			needed |= about(c->m, n->out[i])->needed;
+		for (uint32_t i = 0; i < n->nin && needed; i++)
+			if (n->in[i])
+				about(c->m, n->in[i])->needed = true;
+	}
 	for (uint32_t k = 0; k < c->needed.len; k++) {
 		struct value *v = c->needed.at[k], *all = all_of(c->m, v);
 		if (!about(c->m, v)->needed)

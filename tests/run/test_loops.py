@@ -743,3 +743,26 @@ def test_equal_states_that_never_change_are_all_results(kind, first):
             for _ in range(4):
                 d = np.sin(d + 1)
             np.testing.assert_allclose([float(g) for g in got], [0.5, 0.5, 0.5, d], 1e-12)
+
+
+def test_stacked_behind_other_nodes_at_no_steps():
+    """Rows that are stacked for a product behind a Sign have their lengths where there is no step."""
+    model = ptg.compile("""graph g(s: float64[p, 3], x: float64[n]) -> (r, e, f) {
+  r, e, f = loop (i in 0:Shape(x)[0], a: float64[p, 3] = s) -> (a, [c], [b]) {
+    d = s[:, [0]]
+    b = Sign(d)
+    c = a * b
+    next a = Tanh(d + a * x[i])
+  }
+}
+""")
+    s = np.array([[0.5, -1, 2], [-1, 3, 0]])
+    for n in (0, 1, 3):
+        a, rows_of = s, []
+        for _ in range(n):
+            rows_of.append(a * np.sign(s[:, :1]))
+            a = np.tanh(s[:, :1] + a * 0.5)
+        r, e, f = ptg.run(model, s, np.full(n, 0.5))
+        np.testing.assert_allclose(r, a, rtol=1e-14)
+        np.testing.assert_allclose(e, np.reshape(rows_of, (n, 2, 3)), rtol=1e-14)
+        assert np.array_equal(f, np.broadcast_to(np.sign(s[:, :1]), (n, 2, 1)))
