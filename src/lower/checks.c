@@ -100,7 +100,7 @@ static const struct value *counted_mask(struct build *b, dim d)
 	const struct value *mask = NULL;
 	uint32_t open = 0;
 
-	if (!n || !is_call(n, OP_AdvancedSubtensor))
+	if (!is_call(n, OP_AdvancedSubtensor))
 		return NULL;
 	for (uint32_t i = 1; i < n->nin; i++)
 		if (n->in[i]->type.rank && (mask || n->in[i]->type.dtype != DT_BOOL))

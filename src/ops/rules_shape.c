@@ -518,7 +518,7 @@ static dim shape_element(struct ctx *cx, struct value *shape, uint32_t i)
 	const struct node *def = shape->def;
 	if (k)
 		return k->at[i];
-	if (!def || !is_call(def, OP_MakeVector) || shape->type.dtype != DT_INT64)
+	if (!is_call(def, OP_MakeVector) || shape->type.dtype != DT_INT64)
 		return DIM_NONE;
 	return scalar_dim(cx, def->in[i]);
 }

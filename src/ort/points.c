@@ -14,7 +14,6 @@
 #include "ort/turned.h"
 #include "rewrite/rewrite.h"
 
-#define OPEN     64   /* assumed length of other axes of unknown length */
 #define LEAST    16   /* points: fewer are not worth it */
 #define ROUNDS   6    /* of looking for nodes that had better change sides */
 #define MAX_IN   32   /* operands of a node that takes part */
@@ -58,7 +57,7 @@ static bool is_of_points(const struct points *p, const struct value *v, bool any
 
 static double length(const struct points *p, const struct type *t, uint32_t axis)
 {
-	return (double)dim_expected(p->l.cx, t->dims[axis], OPEN);
+	return (double)dim_expected(p->l.cx, t->dims[axis], OPEN_LENGTH);
 }
 
 static double elements(const struct points *p, const struct type *t)
@@ -187,7 +186,7 @@ static double time_of(const struct points *p, const struct node *n, bool turned)
 	case ONNX_Trilu:
 		return turned ? 2 * NODE + 0.6 * all : 0;
 	case ONNX_Expand:
-		return turned ? all / OPEN : all / 4;
+		return turned ? all / OPEN_LENGTH : all / 4;
 	case ONNX_Concat:
 	case ONNX_Split:
 	case ONNX_Gather:
