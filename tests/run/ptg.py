@@ -59,3 +59,11 @@ def loops(model):
         return sum((n.op_type in ("Loop", "Scan")) + sum(count(a.g) for a in n.attribute if a.type == onnx.AttributeProto.GRAPH)
                    for n in graph.node)
     return count(onnx.load_model_from_string(model).graph)
+
+
+def same_at_all_levels(model, want, args, message, **close):
+    """The model gives these results, with ONNX Runtime's optimizations and without."""
+    for level in ("all", "none"):
+        for g, w in zip(run(model, *args, level=level), want, strict=True):
+            assert g.shape == w.shape and g.dtype == w.dtype
+            np.testing.assert_allclose(g, w, **close, err_msg=message)

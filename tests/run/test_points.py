@@ -76,11 +76,7 @@ def compare(expressions, opset, dtype="float64"):
         args = arguments(rng, p, dtype)
         if p > 2:
             args[0][0, 1], args[1][1], args[1][2, 0] = np.nan, np.inf, -np.inf
-        want = ptg.run(plain, *args)
-        for level in ("all", "none"):
-            for g, w in zip(ptg.run(model, *args, level=level), want, strict=True):
-                assert g.shape == w.shape and g.dtype == w.dtype
-                np.testing.assert_allclose(g, w, **close, err_msg=source)
+        ptg.same_at_all_levels(model, ptg.run(plain, *args), args, source, **close)
     return is_turned(model)
 
 
