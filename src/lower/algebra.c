@@ -2,7 +2,9 @@
  * algebra.c: the same number by a cheaper node (-fno-fold turns it off). In: an operator on floats
  * and its inputs, before a node is made. Out: the value that the node would give, by fewer or
  * cheaper nodes; NULL: there are none. Must hold: the result has the same bits, but where signs of
- * zeros do not count (-fno-signed-zeros) or constants may be joined (-freassociate).
+ * zeros do not count (-fno-signed-zeros) or constants may be joined (-freassociate). What is added
+ * up, or squared on the way, is at most GROWTH times as large as what the text adds up, so that
+ * where it cancels no digits are lost that the text has (-flarge-terms allows more).
  */
 #include <math.h>
 
@@ -64,6 +66,12 @@ static bool may_join(struct build *b, const struct value *v, double x, double y)
 	       fabs(x) <= JOINED_MAX && fabs(y) >= JOINED_MIN && fabs(y) <= JOINED_MAX;
 }
 
+/* May y be added up, or squared, in place of x, if x is `by` times y? */
+static bool may_grow(const struct build *b, double by)
+{
+	return b->cx->opt.large_terms || fabs(by) * GROWTH >= 1;
+}
+
 /* op(k, x) of one number k, if v is that; *at: which input k is */
 static bool is_by_number(const struct value *v, enum onnx_id op, uint32_t *at, double *k)
 {
@@ -84,9 +92,10 @@ static struct value *add_number(struct build *b, struct value **in, uint32_t at,
 
 	if (k == 0 && (!b->cx->opt.signed_zeros || signbit(k)))
 		return x;
-	/* of one sign: where they nearly cancel, x + j has to be rounded first */
+	/* of one sign: where they nearly cancel, x + j has to be rounded first. Where x is -j, k is
+	 * what is left. */
 	if (!b->cse->shared->expanding && is_by_number(x, ONNX_Add, &i, &j) && (j < 0) == (k < 0) &&
-	    may_join(b, x, j, k))
+	    may_join(b, x, j, k) && may_grow(b, k / j))
 		return emit_(b, ONNX_Add, number_like(b, in[at], j + k), x->def->in[1 - i]);
 	return NULL;
 }
@@ -136,11 +145,12 @@ static struct value *absolute(struct build *b, struct value *v)
 	return other && other->id < v->id ? emit_(b, ONNX_Abs, other) : NULL;
 }
 
-/* Is k so near to 1 that squares of k * x and of x overflow at nearly the same x? */
-static bool may_square(struct build *b, const struct value *v, double k)
+/* Is k so near to 1 that squares of k * x and of x underflow at nearly the same x? Is x * x small
+ * enough beside what it is `by` times less than? */
+static bool may_square(struct build *b, const struct value *v, double k, double by)
 {
 	return !b->cse->shared->expanding && fabs(k) >= 0x1p-7 && fabs(k) <= 0x1p7 &&
-	       may_join(b, v, k, k);
+	       may_join(b, v, k, k) && may_grow(b, by);
 }
 
 /* j * k * k * (x * x) of k * (j * x) ** 2, as of normal log densities; NULL: x is no such square */
@@ -151,7 +161,7 @@ static struct value *multiply_square(struct build *b, struct value *number, doub
 	double j;
 
 	if (!is_onnx(x->def, ONNX_Mul) || x->def->in[0] != x->def->in[1] ||
-	    !is_by_number(x->def->in[0], ONNX_Mul, &i, &j) || !may_square(b, x, j) ||
+	    !is_by_number(x->def->in[0], ONNX_Mul, &i, &j) || !may_square(b, x, j, j * j) ||
 	    !may_join(b, x, k, 1))
 		return NULL;
 	struct value *bare = x->def->in[0]->def->in[1 - i];
@@ -165,7 +175,7 @@ static struct value *join_square(struct build *b, const struct value *v, struct 
 	uint32_t i;
 	double k;
 
-	if (!is_by_number(v, ONNX_Mul, &i, &k) || v->def->in[1 - i] != x || !may_square(b, x, k))
+	if (!is_by_number(v, ONNX_Mul, &i, &k) || v->def->in[1 - i] != x || !may_square(b, x, k, k))
 		return NULL;
 	return emit_(b, ONNX_Mul, v->def->in[i], emit_(b, ONNX_Mul, x, x));
 }
@@ -367,7 +377,8 @@ static struct value *sum_with_number(struct build *b, const struct value *v, enu
 	uint32_t i;
 	double k, count;
 
-	if (!is_by_number(v, op, &i, &k) || !may_join(b, v, k, 1))
+	if (!is_by_number(v, op, &i, &k) || !may_join(b, v, k, 1) ||
+	    (op == ONNX_Mul && !may_grow(b, k)))
 		return NULL;
 	struct value *x = v->def->in[1 - i], *number = v->def->in[i];
 	if (x->type.rank != v->type.rank)
@@ -415,9 +426,17 @@ static struct value *sum_of_term(struct build *b, const struct value *v, struct 
 	return emit_(b, ONNX_Mul, const_of(b, (enum dtype)v->type.dtype, count), u);
 }
 
+/* Do no elements of x and u cancel in op(x, u)? */
+static bool adds_magnitudes(enum onnx_id op, const struct value *x, const struct value *u)
+{
+	double same = op == ONNX_Add ? 1 : -1;
+
+	return (has_sign(x, 1) && has_sign(u, same)) || (has_sign(x, -1) && has_sign(u, -same));
+}
+
 /* The sum of x + u, which is v, is that of x and that of u, which is the same along the axes or
- * constant. Where the terms cancel, what is left has no more right digits than x, which was
- * rounded. */
+ * constant, where x and u do not cancel. -flarge-terms: where they cancel, too. What is left has no
+ * more right digits than x, which was rounded. */
 static struct value *sum_without_term(struct build *b, const struct value *v, const int *axes,
 				      int n, bool keepdims)
 {
@@ -433,7 +452,8 @@ static struct value *sum_without_term(struct build *b, const struct value *v, co
 		struct value *x = v->def->in[i], *u = v->def->in[1 - i], *sum = NULL;
 		bool few = u->data || size < MANY;
 		if (is_weight(u) || (u->data && u->data->count == 1) || !is_rounded(x) ||
-		    !same_dims(b->cx, x->type, v->type))
+		    !same_dims(b->cx, x->type, v->type) ||
+		    (!b->cx->opt.large_terms && !adds_magnitudes(op, x, u)))
 			continue;
 		u = sum_of_term(b, v, u, axes, n, keepdims);
 		sum = u ? sum_by_algebra(b, x, axes, n, keepdims) : NULL;

@@ -250,6 +250,8 @@ struct value *fold_one(struct build *b, const struct onnx_op *op, struct value *
  * something on the way an open size? */
 bool from_constants(struct build *b, struct value *v, bool *open);
 bool says_shape(const struct node *n, uint32_t k); /* does input k decide the result's shape? */
+/* What is added up may be so many times as large as in the text: see algebra.c */
+#define GROWTH 4
 /* algebra.c: the same by a cheaper node; NULL: there is none */
 struct value *by_algebra(struct build *b, const struct onnx_op *op, struct value **in,
 			 uint32_t nin);

@@ -11,7 +11,7 @@
 
 #define LARGE   1024      /* lengths beyond are taken for this one */
 #define CHECKED (1 << 16) /* elements of a constant that are compared */
-#define LEAST   0x1p-30   /* of the numbers of such a constant, 0 apart */
+#define LEAST   0x1p-30   /* of the numbers of such a constant, 0 apart, with -flarge-terms */
 #define MOST    0x1p+30
 
 /* The axis of v, a factor, that is this axis of a product of rank `rank` */
@@ -20,22 +20,32 @@ static uint32_t behind(const struct value *v, uint32_t rank, uint32_t axis)
 	return axis - (rank - v->type.rank);
 }
 
-/* Is the constant t the same all along this axis, and are its numbers neither huge nor tiny? */
+/* Are the numbers of the constant t, 0 apart, so large that x adds up to no more than GROWTH times
+ * what t * x does, and not huge? */
+static bool may_go_behind(struct build *b, const struct tensor *t)
+{
+	double least = b->cx->opt.large_terms ? LEAST : 1.0 / GROWTH;
+
+	if (!t->count || t->count > CHECKED)
+		return false;
+	for (uint64_t i = 0; i < (t->splat ? 1 : t->count); i++) {
+		double x = fabs(tensor_float(t, i));
+		if (x != 0 && !(x >= least && x <= MOST))
+			return false;
+	}
+	return true;
+}
+
+/* Is the constant t the same all along this axis? */
 static bool is_flat(const struct tensor *t, uint32_t axis)
 {
 	uint64_t inner = 1, length = (uint64_t)t->shape[axis];
 
-	if (!t->count || t->count > CHECKED)
-		return false;
 	for (uint32_t i = axis + 1; i < (uint32_t)t->rank; i++)
 		inner *= (uint64_t)t->shape[i];
-	for (uint64_t i = 0; i < t->count; i++) {
-		uint64_t first = i - i / inner % length * inner;
-		double x = tensor_float(t, t->splat ? 0 : i);
-		if ((x != 0 && !(fabs(x) >= LEAST && fabs(x) <= MOST)) ||
-		    x != tensor_float(t, t->splat ? 0 : first))
+	for (uint64_t i = 0; i < t->count && !t->splat; i++)
+		if (tensor_float(t, i) != tensor_float(t, i - i / inner % length * inner))
 			return false;
-	}
 	return true;
 }
 
@@ -72,7 +82,8 @@ static struct value *factor_out(struct build *b, const struct value *v, uint32_t
 	for (uint32_t i = 0; i < 2; i++) {
 		struct value *c = v->def->in[i], *x = v->def->in[1 - i];
 		if (!is_constant(c) || !c->type.rank || c->type.rank > rank ||
-		    x->type.rank != rank || !dim_eq(b->cx, x->type.dims[axis], v->type.dims[axis]))
+		    x->type.rank != rank || !may_go_behind(b, c->data) ||
+		    !dim_eq(b->cx, x->type.dims[axis], v->type.dims[axis]))
 			continue;
 		bool has = axis >= rank - c->type.rank;
 		if (has && !is_flat(c->data, behind(c, rank, axis)))

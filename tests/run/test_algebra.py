@@ -44,9 +44,13 @@ FORMS = {
     "two factors": ("0.3 * (0.7 * x)", lambda x, y: 0.3 * (0.7 * x), "Mul"),
     "two terms": ("0.3 + (0.7 + x)", lambda x, y: 0.3 + (0.7 + x), "Add"),
     "terms that cancel": ("(x + 1.0) + -1.0", lambda x, y: (x + 1.0) + -1.0, "Add Add"),
+    "a large term first": ("0.1 + (0.7 + x)", lambda x, y: 0.1 + (0.7 + x), "Add Add"),
+    "a small term first": ("0.7 + (0.1 + x)", lambda x, y: 0.7 + (0.1 + x), "Add"),
     "terms of unlike size": ("(x + 1e20) + 1.0", lambda x, y: (x + 1e20) + 1.0, "Add Add"),
-    "square of a product": ("-0.5 * Sqr(0.2 * x)", lambda x, y: -0.5 * (0.2 * x) ** 2, "Mul Mul"),
-    "factor twice": ("(3.0 * x) * x", lambda x, y: (3.0 * x) * x, "Mul Mul"),
+    "square of a product": ("-0.5 * Sqr(0.7 * x)", lambda x, y: -0.5 * (0.7 * x) ** 2, "Mul Mul"),
+    "square of a small product": ("-0.5 * Sqr(0.2 * x)", lambda x, y: -0.5 * (0.2 * x) ** 2, "Mul Mul Mul"),
+    "factor twice": ("(3.0 * x) * x + 2.0 * (x * x)", lambda x, y: (3.0 * x) * x + 2.0 * (x * x), "Add Mul Mul Mul"),
+    "small factor twice": ("(0.2 * x) * x + 2.0 * (x * x)", lambda x, y: (0.2 * x) * x + 2.0 * (x * x), "Add Mul Mul Mul Mul"),
     "factor of quotient": ("0.3 * (0.7 / x)", lambda x, y: 0.3 * (0.7 / x), "Div"),
     "both one": ("Switch((x > 1.0) & (x > 1.0) | (x > 1.0), x, y)", lambda x, y: np.where(x > 1.0, x, y), "Greater Where"),
     "not": ("Switch(Invert(x > 1.0), x, y)", lambda x, y: np.where(~(x > 1.0), x, y), "Greater Where"),
@@ -127,6 +131,8 @@ def test_nodes(name):
 SUMS = {
     "squares": ("x * x", lambda x: x * x, "ReduceSumSquare"),
     "a factor": ("0.3 * x", lambda x: 0.3 * x, "Mul ReduceSum"),
+    "a small factor": ("0.2 * x", lambda x: 0.2 * x, "Mul ReduceSum"),
+    "a small factor of squares": ("0.2 * (x * x)", lambda x: 0.2 * (x * x), "Mul Mul ReduceSum"),
     "neg": ("Neg(x)", lambda x: -x, "Neg ReduceSum"),
     "log densities": ("-0.9 + -0.5 * (x * x)", lambda x: -0.9 + -0.5 * (x * x), "Add Mul ReduceSumSquare"),
     "terms that may cancel": ("-0.9 + 0.5 * (x * x)", lambda x: -0.9 + 0.5 * (x * x), "Add Mul Mul ReduceSum"),
@@ -279,7 +285,7 @@ def test_reversed(name):
             np.testing.assert_allclose(got, build(x, y, z), 1e-14)
 
 
-ALONG = (np.arange(12.0).reshape(4, 3) - 5) / 8
+ALONG = (np.arange(12.0).reshape(4, 3) - 5) / 4
 UNLIKE = np.linspace(-1, 1, 720).reshape(60, 4, 3)
 # name: (the product of x [n, k, 4] and y [n, k, 3], the same in NumPy, the axis, the operators where k is 60)
 PRODUCTS = {
@@ -331,24 +337,28 @@ def test_sum_with_a_constant_of_all_axes():
 
 
 SLOPE = np.linspace(-1, 1, 40)
-# name: (the terms, in x [n, 40] and u [n, 1], the same in NumPy, the operators where n is 20)
+APART = "Mul Mul ReduceSum Squeeze Sub"
+# name: (the terms, in x [n, 40] and u [n, 1], the same in NumPy, the operators where n is 20 at standard and native)
 TERMS = {
-    "x + u": ("x * y + u", lambda x, y, u: x * y + u, "Add Mul Mul ReduceSum Squeeze"),
-    "u + x": ("u + x * y", lambda x, y, u: x * y + u, "Add Mul Mul ReduceSum Squeeze"),
-    "x - u": ("x * y - u", lambda x, y, u: x * y - u, "Mul Mul ReduceSum Squeeze Sub"),
-    "u - x": ("u - x * y", lambda x, y, u: u - x * y, "Mul Mul ReduceSum Squeeze Sub"),
-    "a number for all": ("x * y - u[0, 0]", lambda x, y, u: x * y - (u[0, 0] if len(u) else 0), None),
-    "squares": ("-0.5 * (y * y) - u", lambda x, y, u: -0.5 * y * y - u, "Mul Mul ReduceSumSquare Squeeze Sub"),
-    "what is not rounded": ("x - u", lambda x, y, u: x - u, "ReduceSum Sub"),
-    "a row of squares": ("-0.5 * (y * y) - u - " + str([SLOPE.tolist()]), lambda x, y, u: -0.5 * y * y - u - SLOPE, None),
-    "a row": ("x * y - " + str([SLOPE.tolist()]), lambda x, y, u: x * y - SLOPE, "Mul ReduceSum Sub"),
+    "x + u": ("x * y + u", lambda x, y, u: x * y + u, "Add Mul ReduceSum", "Add Mul Mul ReduceSum Squeeze"),
+    "u + x": ("u + x * y", lambda x, y, u: x * y + u, "Add Mul ReduceSum", "Add Mul Mul ReduceSum Squeeze"),
+    "x - u": ("x * y - u", lambda x, y, u: x * y - u, "Mul ReduceSum Sub", APART),
+    "u - x": ("u - x * y", lambda x, y, u: u - x * y, "Mul ReduceSum Sub", APART),
+    "a number for all": ("x * y - u[0, 0]", lambda x, y, u: x * y - (u[0, 0] if len(u) else 0), None, None),
+    "squares": ("-0.5 * (y * y) - u", lambda x, y, u: -0.5 * y * y - u, "Mul Mul ReduceSum Sub", "Mul Mul ReduceSumSquare Squeeze Sub"),
+    "of one sign": ("-0.5 * (y * y) - Exp(u)", lambda x, y, u: -0.5 * y * y - np.exp(u), *["Exp Mul Mul ReduceSumSquare Squeeze Sub"] * 2),
+    "of one sign, added": ("y * y + Exp(u)", lambda x, y, u: y * y + np.exp(u), *["Add Exp Mul ReduceSumSquare Squeeze"] * 2),
+    "of two signs": ("-0.5 * (y * y) + Exp(u)", lambda x, y, u: -0.5 * y * y + np.exp(u), "Add Exp Mul Mul ReduceSum", None),
+    "what is not rounded": ("x - u", lambda x, y, u: x - u, *["ReduceSum Sub"] * 2),
+    "a row of squares": ("-0.5 * (y * y) - u - " + str([SLOPE.tolist()]), lambda x, y, u: -0.5 * y * y - u - SLOPE, None, None),
+    "a row": ("x * y - " + str([SLOPE.tolist()]), lambda x, y, u: x * y - SLOPE, *["Mul ReduceSum Sub"] * 2),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", TERMS)
 def test_terms_of_sums(name):
-    """What all terms have is added once; where they cancel, the error is that of the terms."""
-    form, build, operators = TERMS[name]
+    """What all terms have is added once where it cannot cancel, and at native; there the error is that of the terms."""
+    form, build, *operators = TERMS[name]
     for dtype in ("float64", "float32"):
         for n, dims in ((0, "n"), (1, "1"), (20, "20"), (20, "n")):
             for axes, along in (("[1]", (1,)), ("None", None)):
@@ -359,15 +369,17 @@ def test_terms_of_sums(name):
                     continue
                 for y in (np.ones_like(x), -x, u / np.where(x == 0, 1, x) + np.finfo(dtype).eps):
                     wide = build(*(v.astype("longdouble") for v in (x, y, u)))
-                    error = 64 * np.finfo(dtype).eps * (np.abs(x * y).sum() + 40 * np.abs(u).sum() + np.abs(y * y).sum() + n * np.abs(SLOPE).sum())
-                    for opset in OPSETS:
-                        got = ptg.run(text, x, y, u, math="standard", opset=opset, options=("-Wno-unused",))
+                    error = 64 * np.finfo(dtype).eps * (np.abs(x * y).sum() + 40 * np.abs(u).sum() + np.abs(y * y).sum() + n * np.abs(SLOPE).sum() + 40 * np.exp(u).sum())
+                    for opset, math in zip(OPSETS, ("standard", "native", "standard")):
+                        got = ptg.run(text, x, y, u, math=math, opset=opset, options=("-Wno-unused",))
                         assert got.dtype == dtype and got.shape == wide.sum(along).shape
                         assert np.all(np.abs(got - wide.sum(along)) <= error), (opset, dims)
-        if operators:
+        for math, wanted in zip(("standard", "native"), operators):
+            if wanted is None:
+                continue
             text = f"graph g(x: {dtype}[20, 40], y: {dtype}[20, 40], u: {dtype}[20, 1]) -> (z) {{ z = Cast{{dtype={dtype}}}(Sum{{axes=[1]}}({form})) }}"
-            model = ptg.compile(text, math="standard", options=("-Wno-unused",))
-            assert " ".join(sorted(m.op_type for m in onnx.load_model_from_string(model).graph.node)) == operators
+            model = ptg.compile(text, math=math, options=("-Wno-unused",))
+            assert " ".join(sorted(m.op_type for m in onnx.load_model_from_string(model).graph.node)) == wanted
 
 
 
