@@ -540,6 +540,11 @@ const void *ptgc_external(const struct ptgc_result *r, size_t *size)
 	return written(ptgc_ok(r) ? &r->external : NULL, size);
 }
 
+const char *ptgc_external_name(const struct ptgc_result *r)
+{
+	return ptgc_external(r, NULL) ? r->cx->opt.external_name : NULL;
+}
+
 const void *ptgc_state(const struct ptgc_result *r, size_t *size)
 {
 	return written(ptgc_ok(r) ? &r->state : NULL, size);

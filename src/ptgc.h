@@ -79,7 +79,9 @@ struct ptgc_options {
 	uint64_t external_threshold; /* bytes from which a tensor goes to external data; 0: only if
 					the model would pass 2 GB */
 	const char *external_name; /* location that external tensors are said to be in; NULL: none,
-				      and a model over 2 GB is refused */
+				      and a model over 2 GB is refused. The last * in it becomes
+				      the hash of what they hold, so that "m.onnx-*.data" can
+				      not be taken for the weights of another version of m */
 	uint64_t model_limit; /* bytes that a model may have before its tensors become external;
 				 0: 2 GB, which is what protobuf can hold */
 	enum ptgc_math math;
@@ -141,6 +143,9 @@ static inline bool ptgc_ok(const struct ptgc_result *r)
 const void *ptgc_model(const struct ptgc_result *r, size_t *size);
 /* The bytes of the external data file; NULL and 0 if there is none. */
 const void *ptgc_external(const struct ptgc_result *r, size_t *size);
+/* Its name inside of the model: options.external_name, with the hash for a *; NULL if there is
+ * none. */
+const char *ptgc_external_name(const struct ptgc_result *r);
 /* With options.state_inputs: the first values of the states, as a .safetensors file with a tensor
  * for each; NULL and 0 if there is no state. */
 const void *ptgc_state(const struct ptgc_result *r, size_t *size);

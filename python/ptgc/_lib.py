@@ -130,6 +130,7 @@ def declare(dll):
         ("ptgc_status", C.c_int, result),
         ("ptgc_model", C.c_void_p, result, size),
         ("ptgc_external", C.c_void_p, result, size),
+        ("ptgc_external_name", C.c_char_p, result),
         ("ptgc_diagnostic_count", C.c_size_t, result),
         ("ptgc_diagnostic", CDiagnostic, result, C.c_size_t),
         ("ptgc_messages", C.c_char_p, result, C.c_bool),
@@ -330,7 +331,6 @@ def run(call, *, tensors=(), opset=None, target="ort-cpu", math=None, **options)
                 raise TypeError(f"{key} is a text, not {value!r}")
             value = str(value).encode()
         setattr(o, key, value)
-    external_name = str(options.get("external_name") or "")
     handle = call(dll, o)
     if not handle:
         raise MemoryError("libptgc ran out of memory")
@@ -345,7 +345,8 @@ def run(call, *, tensors=(), opset=None, target="ort-cpu", math=None, **options)
     model = bytes(result.view(dll.ptgc_model))
     external = result.view(dll.ptgc_external)
     external = external if len(external) > COPY_LIMIT else bytes(external)
-    return Compiled(model, external, [d for d in found if d.severity == "warning"], external_name)
+    name = (dll.ptgc_external_name(handle) or b"").decode()
+    return Compiled(model, external, [d for d in found if d.severity == "warning"], name)
 
 
 def compile_text(text: str | bytes, **options) -> Compiled:

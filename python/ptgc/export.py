@@ -2,8 +2,6 @@
 
 import os
 import re
-import secrets
-import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -26,6 +24,7 @@ from pytensor.tensor.elemwise import Elemwise
 from ptgc import _lib
 from ptgc._batch import expected_lengths, moved_axes, vectorized
 from ptgc._compile import compile_graph
+from ptgc._files import write_all, write_model
 from ptgc._ops import first_generator, is_generator, is_tensor, is_value, unfused
 from ptgc._printer import NO_TYPE, Text, print_graph
 from ptgc._random import Generator, generator_to_words, kind_of, words_to_generator
@@ -288,8 +287,8 @@ def compile_onnx(
     those that the graph reads. target: "ort-cpu", "ort-web", "portable" or "onnx". math: what results promise:
     "exact", "standard" (None) or "native", as in doc/language.md. float32: True computes in float32 what is float64
     in the graph, inputs and weights included; verify() then returns how far each output is off. external_data: the
-    name of the file that weights go to, beside the model. A model over 2 GB has such a file in any case, which is
-    called external_name if external_data is not given. values: {shared variable: value} to use instead of the
+    name of the file that weights go to, beside the model; the last * in it becomes the hash of what they hold. A
+    model over 2 GB has such a file in any case, which is called external_name if external_data is not given. values: {shared variable: value} to use instead of the
     variable's own value. batch: "chains" gives all inputs an open leading dim of that name, and computes the graph
     for each item of it; {input or its name: "chains"} those inputs alone, as in the README. Any number of items will
     do, and some 64 are expected. bit_generator: the kind of the inputs that are random generators, "PCG64" (None),
@@ -390,37 +389,6 @@ def dims_of(dynamic_dims, old, new):
     return out
 
 
-def write_all(files: Iterable[tuple[Path, bytes]]) -> None:
-    """Writes all of the files or none, and renames them in the order given. Symbolic links and devices are written
-    through, and an existing file keeps its mode."""
-    ready: list[tuple[Path, Path]] = []
-    devices: list[tuple[Path, bytes]] = []
-    try:
-        for path, data in files:
-            path = path.resolve() if path.is_symlink() else path
-            if path.is_dir():
-                raise IsADirectoryError(f"is a directory: {path}")
-            if path.exists() and not path.is_file():
-                devices.append((path, data))
-                continue
-            temporary = path.parent / f".{path.name[:80]}.{secrets.token_hex(8)}"
-            with open(temporary, "xb") as f:
-                ready.append((temporary, path))
-                f.write(data)
-            if path.exists():
-                os.chmod(temporary, stat.S_IMODE(path.stat().st_mode))
-        for path, data in devices:
-            path.write_bytes(data)
-        while ready:
-            temporary, path = ready[0]
-            os.replace(temporary, path)
-            ready.pop(0)
-    except BaseException:
-        for temporary, _ in ready:
-            temporary.unlink(missing_ok=True)
-        raise
-
-
 def takes_options_of(other: Callable) -> Callable:
     """For a function that hands its ``**options`` to the other: help() and editors show them by name."""
     options = [p for p in signature(other).parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
@@ -438,7 +406,8 @@ def takes_options_of(other: Callable) -> Callable:
 def export_onnx(inputs: Any, outputs: Any, file: str | os.PathLike, **options: Any) -> Exported:
     """Writes the graph as an ONNX file, with the options of ``compile_onnx``, and returns what is in it.
 
-    ``external_data=True`` names the data file after the model, as ``model.onnx.data``.
+    ``external_data=True`` names the data file after the model and what is in it, as ``model.onnx-<hash>.data``, so
+    that no model finds the weights of another version of it. A name that is given has no such promise.
     """
     return write_exported(lambda **o: compile_onnx(inputs, outputs, **o), file, options)
 
@@ -446,17 +415,14 @@ def export_onnx(inputs: Any, outputs: Any, file: str | os.PathLike, **options: A
 def write_exported(compiled: Callable[..., Exported], file: str | os.PathLike, options: dict) -> Exported:
     """Writes the model that the function makes with the options, and the data file beside it if there is one."""
     path = Path(file)
-    options.setdefault("external_name", path.name + ".data")
+    options.setdefault("external_name", path.name + "-*.data")
     name = options.get("external_data")
     if name and name is not True and (Path(name).name != name or name == path.name):
         raise ValueError(f"external_data must be the name of another file beside the model, not {name!r}")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"no such directory: {path.parent}")
     exported = compiled(**options)
-    files = [(path, exported.model)]
-    if exported.external:
-        files.insert(0, (path.parent / exported.external_name, exported.external))
-    write_all(files)
+    write_model(path, exported.model, exported.external_name, exported.external)
     return exported
 
 

@@ -36,8 +36,17 @@ bool open_output(struct file_sink *f, const char *path);
 struct job job_for(const char *input, enum stage stage);
 int exit_code(enum ptgc_status status);
 void print_messages(struct ctx *cx, const struct job *job, bool colour);
-/* true: a ^C waits until hold_signals(false), so that no half-written file is left behind. */
-void hold_signals(bool hold);
+
+#define MAX_OUTPUTS 4
+/* signals.c: what ends the process meanwhile (^C, SIGTERM, SIGHUP, SIGBUS) removes the temporary
+ * files of these sinks. Memory that unwatch_signals() frees; NULL: the signals do what they do. */
+struct watch;
+struct watch *watch_signals(struct file_sink *const *sinks, size_t n);
+void unwatch_signals(struct watch *w);
+/* Between the two such signals wait. If all is `done` then, those that wait came too late: the exit
+ * status is to say what is in place. */
+void hold_signals(void);
+void release_signals(bool done);
 
 /* options.c: reads the arguments. A wrong one is printed, and the result is EXIT_USAGE. */
 int parse_options(struct cmd *c, int argc, char **argv);

@@ -106,29 +106,22 @@ const char *output_name(const char *path)
 	return is_stdio(path) ? "standard output" : path;
 }
 
-void hold_signals(bool hold)
-{
-	sigset_t set;
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
-}
-
 /* Writes the text of a stage to the file of -o, or to standard output. */
 static int write_text(struct ctx *cx, struct job *job, const char *path)
 {
-	struct file_sink out;
-	hold_signals(!is_stdio(path));
+	struct file_sink out, *const all[] = {&out};
+	file_sink_init(&out);
+	struct watch *w = watch_signals(all, 1);
 	enum ptgc_status status = PTGC_FAILED;
 	if (open_output(&out, path))
 		status = compile_emit(cx, job, &out.sink, NULL, NULL);
+	hold_signals();
 	if (status != PTGC_OK)
 		file_sink_abort(&out);
 	else if (!file_sink_commit(&out))
 		status = PTGC_FAILED;
-	hold_signals(false);
+	release_signals(status == PTGC_OK);
+	unwatch_signals(w);
 	if (out.sink.error)
 		io_failed(output_name(path), out.sink.error);
 	return exit_code(status);

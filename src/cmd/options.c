@@ -33,7 +33,8 @@ static const struct option {
 	{"--float32", NULL, FLAG, AT(float32), 0, "compute in float32 what is float64 in the file"},
 	{"--strip", NULL, FLAG, AT(strip), 0, "leave out where in the .ptg file nodes come from"},
 	{"--external-data", "FILE", OPTIONAL, AT(external_name), AT(external),
-	 "put weights in FILE beside the model; default: its name with .data"},
+	 "put weights in FILE beside the model; default: its name, the hash of what\n"
+	 "                           they hold, and .data"},
 	{"--model-name", "NAME", TEXT, AT(model_name), 0,
 	 "name of the model's graph; default: that of the graph in the file"},
 	{"--model-version", "N", TEXT, AT(model_version), 0, "version of the model; default 1"},

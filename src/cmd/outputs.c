@@ -2,7 +2,8 @@
  * outputs.c: ptgc model.ptg: compiles, and writes model, external data, first values of states and
  * depfile: all of them or none, and never over a file that was read.
  */
-#include <signal.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,7 @@
 
 #include "cmd/cmd.h"
 
-#define HANDLER_STACK 65536
-#define FILES_OPEN    64 /* of weights, to copy from; a process may open many more */
+#define FILES_OPEN 64 /* of weights, to copy from; a process may open many more */
 
 /* The paths of all outputs. open() refuses a path that does not fit here. */
 struct outputs {
@@ -21,7 +21,6 @@ struct outputs {
 	struct file_sink out, ext, dep, first; /* first: values of states */
 	bool has_ext, has_dep, has_state;
 };
-#define MAX_OUTPUTS 4
 
 static void replace_suffix(char *out, size_t size, const char *path, const char *old,
 			   const char *new)
@@ -55,7 +54,7 @@ static int external_path(const struct cmd *c, struct outputs *o)
 				   : 0;
 	int dir = (int)(base - o->model);
 	snprintf(o->external, sizeof(o->external), "%.*s%s%s", dir, o->model,
-		 c->external_name ? c->external_name : base, c->external_name ? "" : ".data");
+		 c->external_name ? c->external_name : base, c->external_name ? "" : "-*.data");
 	o->location = o->external + dir;
 	o->has_ext = true;
 	return EXIT_OK;
@@ -163,6 +162,16 @@ static int open_outputs(struct outputs *o)
 	return ok ? EXIT_OK : EXIT_USAGE;
 }
 
+/* For the * of the file of weights, what it has become in the model. */
+static void name_external(const struct ctx *cx, struct outputs *o)
+{
+	size_t dir = (size_t)(o->location - o->external);
+	if (!o->has_ext || cx->opt.external_name == o->location)
+		return;
+	snprintf(o->external + dir, sizeof(o->external) - dir, "%s", cx->opt.external_name);
+	file_sink_same(&o->ext, o->external);
+}
+
 /* The model comes last, so that a model in place has its data in place. */
 static int commit_outputs(struct outputs *o)
 {
@@ -175,7 +184,16 @@ static int commit_outputs(struct outputs *o)
 	if (o->has_dep)
 		all[n++] = &o->dep;
 	all[n++] = &o->out;
-	return file_sinks_commit(all, n) ? EXIT_OK : EXIT_USAGE;
+	int old = o->has_ext ? open(o->model, O_RDONLY | O_CLOEXEC) : -1;
+	bool known = old >= 0 || errno == ENOENT;
+	hold_signals();
+	bool ok = file_sinks_commit(all, n);
+	if (ok && o->has_ext && known)
+		sweep_weights(o->model, o->location, old);
+	if (old >= 0)
+		close(old);
+	release_signals(ok);
+	return ok ? EXIT_OK : EXIT_USAGE;
 }
 
 static void abort_outputs(struct outputs *o)
@@ -203,9 +221,6 @@ static void say_failures(const struct outputs *o)
 
 static int write_outputs(struct ctx *cx, const struct cmd *c, struct job *job, struct outputs *o)
 {
-	/* a reader of standard output may block for ever, so ^C must work there */
-	hold_signals(!is_stdio(o->model));
-	o->out.fd = o->ext.fd = o->dep.fd = o->first.fd = -1;
 	int code = EXIT_OK;
 	for (uint32_t i = 0; i < cx->depends.len && !code; i++)
 		code = keep_input(o, cx->depends.at[i], "read for the model");
@@ -215,48 +230,15 @@ static int write_outputs(struct ctx *cx, const struct cmd *c, struct job *job, s
 		code = exit_code(compile_emit(cx, job, &o->out.sink,
 					      o->has_ext ? &o->ext.sink : NULL,
 					      o->has_state ? &o->first.sink : NULL));
+	name_external(cx, o);
 	if (!code && o->has_dep)
 		code = write_depfile(cx, c, o);
 	if (!code)
 		code = commit_outputs(o);
 	if (code)
 		abort_outputs(o);
-	hold_signals(false);
 	say_failures(o);
 	return code;
-}
-
-/* SIGBUS is the only sign that a mapped file was cut short or that its disk fails. What the handler
- * needs to know lies at the beginning of its stack. */
-static void on_bus(int signal)
-{
-	static const char text[] = "ptgc: " CUT_SHORT "\n";
-	stack_t stack;
-
-	(void)signal;
-	if (!sigaltstack(NULL, &stack)) {
-		struct outputs *o = *(struct outputs **)stack.ss_sp;
-		file_sink_abandon(&o->out);
-		file_sink_abandon(&o->ext);
-		file_sink_abandon(&o->dep);
-		file_sink_abandon(&o->first);
-	}
-	(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
-	_exit(EXIT_USAGE);
-}
-
-/* Installs on_bus(). Returns its stack; NULL: SIGBUS ends the process, as it does by default. */
-static void *watch_files(struct outputs *o)
-{
-	stack_t stack = {.ss_sp = calloc(1, HANDLER_STACK), .ss_size = HANDLER_STACK};
-	struct sigaction action = {.sa_handler = on_bus, .sa_flags = (int)SA_ONSTACK};
-
-	if (!stack.ss_sp)
-		return NULL;
-	*(struct outputs **)stack.ss_sp = o;
-	if (!sigaltstack(&stack, NULL))
-		sigaction(SIGBUS, &action, NULL);
-	return stack.ss_sp;
 }
 
 static int compile_with(struct ctx *cx, const struct cmd *c)
@@ -265,7 +247,10 @@ static int compile_with(struct ctx *cx, const struct cmd *c)
 	enum stage stage = STAGE_MODEL;
 	if (!o)
 		return failed("out of memory");
-	void *stack = watch_files(o);
+	struct file_sink *const all[MAX_OUTPUTS] = {&o->out, &o->ext, &o->dep, &o->first};
+	for (size_t i = 0; i < MAX_OUTPUTS; i++)
+		file_sink_init(all[i]);
+	struct watch *w = watch_signals(all, MAX_OUTPUTS);
 	int code = compile_options(cx, c, &stage);
 	if (!code)
 		code = choose_outputs(c, cx->opt.state_inputs, o);
@@ -277,9 +262,7 @@ static int compile_with(struct ctx *cx, const struct cmd *c)
 			code = write_outputs(cx, c, &job, o);
 		print_messages(cx, &job, c->colour);
 	}
-	signal(SIGBUS, SIG_DFL);
-	sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
-	free(stack);
+	unwatch_signals(w);
 	free(o);
 	return code;
 }

@@ -31,6 +31,7 @@ struct piece {
 struct emit {
 	struct ctx *cx;
 	struct onnx_model *m;
+	const char *location;      /* the name of the external file */
 	struct piece *pieces;      /* the newest is the first */
 	uint8_t *begin, *at, *end; /* the chunk being filled; [at, end) is in no piece yet */
 	uint64_t total;
@@ -253,8 +254,7 @@ static void set_external(struct emit *e, Onnx__TensorProto *m, const struct tens
 	Onnx__StringStringEntryProto *entries = new_array(a, Onnx__StringStringEntryProto, 3);
 	Onnx__StringStringEntryProto **refs = new_array(a, Onnx__StringStringEntryProto *, 3);
 	const char *keys[] = {"location", "offset", "length"};
-	const char *values[] = {e->cx->opt.external_name,
-				arena_printf(a, "%llu", (unsigned long long)p->offset),
+	const char *values[] = {e->location, arena_printf(a, "%llu", (unsigned long long)p->offset),
 				arena_printf(a, "%llu", (unsigned long long)tensor_size(t))};
 	for (int i = 0; i < 3; i++) {
 		onnx__string_string_entry_proto__init(&entries[i]);
@@ -515,7 +515,8 @@ static bool find_threshold(struct emit *e, bool external, uint64_t *threshold)
 	return false;
 }
 
-static void pack_inits(struct emit *e, uint64_t threshold, struct place_out *at)
+/* Decides which tensors are external, and where. */
+static void place_inits(struct emit *e, uint64_t threshold, struct place_out *at)
 {
 	const struct onnx_model *m = e->m;
 	uint64_t offset = 0;
@@ -527,6 +528,11 @@ static void pack_inits(struct emit *e, uint64_t threshold, struct place_out *at)
 		at[i].offset = (offset + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 		offset = at[i].offset + tensor_size(t);
 	}
+}
+
+static void pack_inits(struct emit *e, const struct place_out *at)
+{
+	const struct onnx_model *m = e->m;
 	for (uint32_t i = m->inits.len; i-- > 0;) {
 		uint64_t mark = e->total;
 		pack_tensor(e, m->inits.at[i].data, onnx_value(m, m->inits.at[i].value)->name,
@@ -658,6 +664,20 @@ static bool write_model(struct emit *e, struct sink *s)
 	return true;
 }
 
+/* The name of the external file: for a * the hash of what will be in it, so that a model finds its
+ * own weights under this name or none. */
+static const char *external_name(struct emit *e, const struct place_out *at)
+{
+	const char *name = e->cx->opt.external_name, *star = strrchr(name, '*');
+	struct hash_sink hash;
+	if (!star)
+		return name;
+	hash_sink_init(&hash);
+	write_external(e, &hash.sink, at);
+	return arena_printf(e->cx->arena, "%.*s%0*llx%s", (int)(star - name), name, HASH_DIGITS,
+			    (unsigned long long)hash_sink_end(&hash), star + 1);
+}
+
 static void report_depth(struct ctx *cx, const struct node *n)
 {
 	error(cx, n->span, E_LIMIT,
@@ -679,7 +699,10 @@ bool emit_model(struct ctx *cx, const struct graph *g, struct sink *out, struct 
 	if (!find_threshold(&e, external != NULL, &threshold))
 		return false;
 	struct place_out *at = new_array(cx->arena, struct place_out, e.m->inits.len + 1u);
-	pack_inits(&e, threshold, at);
+	place_inits(&e, threshold, at);
+	if (threshold)
+		cx->opt.external_name = e.location = external_name(&e, at);
+	pack_inits(&e, at);
 	pack_model_head(&e);
 	end_piece(&e);
 	return (!threshold || write_external(&e, external, at)) && write_model(&e, out);

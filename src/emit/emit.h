@@ -4,6 +4,8 @@
 #ifndef PTGC_EMIT_EMIT_H
 #define PTGC_EMIT_EMIT_H
 
+#include <signal.h>
+
 #include "graph/graph.h"
 
 /* write.c: where bytes go */
@@ -17,21 +19,29 @@ struct sink { /* sticky error: after a failed write all others do nothing */
 	size_t (*copy)(struct sink *s, int fd, uint64_t offset, size_t len);
 };
 /* Writes to a temporary file in the folder of `path`, which commit renames to `path` and abort
- * removes. Devices, FIFOs and /dev/stdout are written directly. A function that fails returns false
- * and sets sink.error. */
+ * removes. It is locked (flock) until then, so that sweep_temps() of another process lets it be.
+ * Devices, FIFOs and /dev/stdout are written directly. A function that fails returns false and sets
+ * sink.error. */
 struct file_sink {
 	struct sink sink;
 	int fd;
-	bool direct; /* no temporary file */
-	bool later;  /* not opened yet */
-	bool moved;  /* commit: the new file is in its place */
+	int lock;     /* commit: holds the lock, as fd is closed; -1: none */
+	int old_lock; /* of `old` */
+	bool direct;  /* no temporary file */
+	bool later;   /* not opened yet */
+	bool moved;   /* commit: the new file is in its place */
+	bool same;    /* a file that is in its place already has the same content */
+	volatile sig_atomic_t temporary; /* there is a file `temp`: signal handlers ask that */
 	char path[4096], temp[4096];
 	char old[4096]; /* a name that keeps the old file until all is done; "": none */
 };
+void file_sink_init(struct file_sink *f); /* nothing is open */
 bool file_sink_open(struct file_sink *f, const char *path);
 void file_sink_later(struct file_sink *f, const char *path); /* opened by the first write */
-void file_sink_fd(struct file_sink *f, int fd);              /* writes through; fd is not closed */
-bool file_sink_commit(struct file_sink *f); /* on failure the temporary file is gone */
+/* The path, as only the content tells it: a file that is there has the same content. */
+void file_sink_same(struct file_sink *f, const char *path);
+void file_sink_fd(struct file_sink *f, int fd); /* writes through; fd is not closed */
+bool file_sink_commit(struct file_sink *f);     /* on failure the temporary file is gone */
 /* Puts several files in place, the last one last: all, or none, and the older files stay. */
 bool file_sinks_commit(struct file_sink *const *f, size_t n);
 void file_sink_abort(struct file_sink *f);
@@ -45,6 +55,23 @@ struct mem_sink {
 	uint64_t cap;
 };
 void mem_sink_init(struct mem_sink *m, struct arena *a);
+
+/* hash_sink.c: the hash of all bytes that are written (XXH64, which the tool xxhsum has too) */
+#define HASH_DIGITS 16 /* as hexadecimal text */
+struct hash_sink {
+	struct sink sink;
+	uint64_t lanes[4];
+	uint8_t rest[32]; /* bytes that fill no block yet: sink.written % 32 of them */
+};
+void hash_sink_init(struct hash_sink *h);
+uint64_t hash_sink_end(const struct hash_sink *h);
+
+/* sweep.c: removes what earlier runs left behind. What another process is writing stays. */
+void sweep_temps(const char *path); /* temporary files in the folder of `path` */
+/* Removes the weights beside a model that are called after it, `location` with other digits, but
+ * those called `location` and those that the older model in `old` (a descriptor; -1: none) names.
+ */
+void sweep_weights(const char *model, const char *location, int old);
 
 /* emit.c */
 bool emit_model(struct ctx *cx, const struct graph *g, struct sink *out, struct sink *external);

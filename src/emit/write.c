@@ -10,13 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "emit/emit.h"
 
 #define MAX_TRIES 1000
-#define PIECE     ((size_t)1 << 30) /* Linux writes no more than 2 GiB - 4 KiB at once */
+#define PIECE     ((size_t)1 << 24) /* written at once; a signal waits for the end of it */
 
 static bool set_error(struct sink *s, int error)
 {
@@ -72,14 +73,15 @@ static size_t file_copy(struct sink *s, int fd, uint64_t offset, size_t len)
 	return s->error ? 0 : len - left;
 }
 
-static void file_sink_init(struct file_sink *f)
+void file_sink_init(struct file_sink *f)
 {
 	memset(&f->sink, 0, sizeof(f->sink));
 	f->sink.write = file_write;
 	f->sink.copy = file_copy;
-	f->fd = -1;
+	f->fd = f->lock = f->old_lock = -1;
 	f->direct = true;
-	f->later = f->moved = false;
+	f->later = f->moved = f->same = false;
+	f->temporary = 0;
 	f->path[0] = f->temp[0] = f->old[0] = 0;
 }
 
@@ -89,6 +91,16 @@ void file_sink_later(struct file_sink *f, const char *path)
 	file_sink_init(f);
 	f->later = len < sizeof(f->path);
 	if (f->later)
+		memcpy(f->path, path, len + 1);
+	else
+		set_error(&f->sink, ENAMETOOLONG);
+}
+
+void file_sink_same(struct file_sink *f, const char *path)
+{
+	size_t len = strlen(path);
+	f->same = len < sizeof(f->path);
+	if (f->same)
 		memcpy(f->path, path, len + 1);
 	else
 		set_error(&f->sink, ENAMETOOLONG);
@@ -134,21 +146,45 @@ static bool temp_name(const struct file_sink *f, char *name, unsigned i)
 	return n >= 0 && (size_t)n < sizeof(f->temp);
 }
 
+/* Locks a new file. false: the sweep of another process was faster, and removes it. A file system
+ * without locks has no sweeps either. */
+static bool lock_temp(int fd)
+{
+	struct stat st;
+	bool locked = !flock(fd, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK;
+	return locked && !fstat(fd, &st) && st.st_nlink;
+}
+
+static void remove_temp(struct file_sink *f)
+{
+	if (f->temporary)
+		unlink(f->temp);
+	f->temporary = 0;
+}
+
 /* O_EXCL: no other process has the file; the umask counts as for any file. */
 static bool open_temp(struct file_sink *f)
 {
+	char name[sizeof(f->temp)];
+	sweep_temps(f->path);
 	for (unsigned i = 0; i < MAX_TRIES; i++) {
-		if (!temp_name(f, f->temp, i)) {
+		if (!temp_name(f, name, i)) {
 			errno = ENAMETOOLONG;
 			break;
 		}
-		f->fd = open(f->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (f->fd >= 0)
-			return true;
-		if (errno != EEXIST)
+		f->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (f->fd < 0 && errno == EEXIST)
+			continue;
+		if (f->fd < 0)
 			break;
+		memcpy(f->temp, name, sizeof(name));
+		f->temporary = 1;
+		if (lock_temp(f->fd))
+			return true;
+		remove_temp(f);
+		close(f->fd);
+		f->fd = -1;
 	}
-	f->temp[0] = 0;
 	return set_error(&f->sink, errno);
 }
 
@@ -188,6 +224,7 @@ bool file_sink_open(struct file_sink *f, const char *path)
 
 static bool close_sink(struct file_sink *f)
 {
+	f->lock = f->temporary ? fcntl(f->fd, F_DUPFD_CLOEXEC, 0) : -1;
 	if (f->fd >= 0 && close(f->fd) && errno != EINTR)
 		set_error(&f->sink, errno);
 	f->fd = -1;
@@ -197,6 +234,9 @@ static bool close_sink(struct file_sink *f)
 /* Gives the file that will be replaced a second name, if there is a file. */
 static bool keep_old(struct file_sink *f)
 {
+	f->old_lock = open(f->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (f->old_lock >= 0)
+		(void)!flock(f->old_lock, LOCK_SH | LOCK_NB);
 	for (unsigned i = 0; i < MAX_TRIES; i++) {
 		if (!temp_name(f, f->old, i)) {
 			errno = ENAMETOOLONG;
@@ -223,13 +263,23 @@ static bool move_in(struct file_sink *f, bool keep)
 {
 	if (f->direct || f->later)
 		return true;
-	if (keep && !keep_old(f))
+	bool there = f->same && !access(f->path, F_OK);
+	if (keep && !f->same && !keep_old(f))
 		return false;
 	if (rename(f->temp, f->path))
 		return set_error(&f->sink, errno);
-	f->temp[0] = 0;
-	f->moved = true;
+	f->temporary = 0;
+	f->moved = !there;
 	return true;
+}
+
+static void drop_locks(struct file_sink *f)
+{
+	if (f->lock >= 0)
+		close(f->lock);
+	if (f->old_lock >= 0)
+		close(f->old_lock);
+	f->lock = f->old_lock = -1;
 }
 
 bool file_sinks_commit(struct file_sink *const *f, size_t n)
@@ -246,6 +296,8 @@ bool file_sinks_commit(struct file_sink *const *f, size_t n)
 			unlink(f[i]->old);
 		f[i]->old[0] = 0;
 	}
+	for (size_t i = 0; i < n; i++)
+		drop_locks(f[i]);
 	return ok;
 }
 
@@ -256,8 +308,7 @@ bool file_sink_commit(struct file_sink *f)
 
 void file_sink_abandon(struct file_sink *f)
 {
-	if (f->temp[0])
-		unlink(f->temp);
+	remove_temp(f);
 }
 
 void file_sink_abort(struct file_sink *f)
@@ -265,8 +316,7 @@ void file_sink_abort(struct file_sink *f)
 	if (f->fd >= 0)
 		close(f->fd);
 	f->fd = -1;
-	if (f->temp[0])
-		unlink(f->temp);
+	remove_temp(f);
 	if (f->old[0] && !f->moved && !access(f->path, F_OK))
 		unlink(f->old); /* a second name, not needed */
 	else if (f->old[0])
@@ -274,7 +324,8 @@ void file_sink_abort(struct file_sink *f)
 	else if (f->moved)
 		unlink(f->path);
 	f->moved = false;
-	f->temp[0] = f->old[0] = 0;
+	f->old[0] = 0;
+	drop_locks(f);
 }
 
 bool same_file(const char *a, const char *b)

@@ -17,8 +17,11 @@ run ptgc m.ptg -o /dev/full --external-data
 run ptgc m.ptg -o /dev/null --external-data
 mkfifo pipe && run ptgc m.ptg -o pipe --external-data && rm pipe
 mkdir m.onnx.data
-run ptgc m.ptg -o m.onnx --external-data
+run ptgc m.ptg -o m.onnx --external-data=m.onnx.data
 rmdir m.onnx.data
+ptgc m.ptg -o m.onnx --external-data && data=$(ls m.onnx-*.data) && rm m.onnx "$data" && mkdir "$data"
+run ptgc m.ptg -o m.onnx --external-data
+rmdir m.onnx-*.data
 run ptgc m.ptg -o m.onnx --external-data=..
 run ptgc m.ptg -o m.onnx --external-data=
 run ptgc m.ptg -o m.onnx --external-data=a/b
@@ -40,7 +43,7 @@ rmdir m.onnx && rm data
 echo '* what is read is not written'
 run ptgc m.ptg -o m.onnx --external-data=m.ptg
 run ptgc m.ptg -o m.onnx --external-data=m.onnx
-run ptgc m.ptg -o m.onnx --external-data -MD -MF m.onnx.data
+run ptgc m.ptg -o m.onnx --external-data=m.onnx.data -MD -MF m.onnx.data
 run ptgc m.ptg -o m.onnx -MD -MF ./m.onnx
 {
 	printf '\223NUMPY\001\000\166\000'
@@ -60,7 +63,7 @@ ln w.npy hard
 run ptgc u.ptg -o m.onnx --external-data=hard
 cmp w.npy w.copy && cmp f.ptg f.copy && rm link hard
 echo '* a folder of that name does not matter if no data is written'
-mkdir u.onnx.data && run ptgc u.ptg && rmdir u.onnx.data
+mkdir 'u.onnx-*.data' && run ptgc u.ptg && rmdir 'u.onnx-*.data'
 run ptgc dump u.onnx -o u.onnx
 echo '* data that is a link is written where it points to'
 mkdir there && touch there/data && ln -s there/data data

@@ -71,7 +71,7 @@ once() { # expected outputs, command...
 	outputs=$1
 	shift
 	for call in open read write close rename link mmap copy_file_range; do
-		for n in 1 2 3 4 5 6 7; do
+		for n in 1 2 3 4 5 6 7 8 9 10; do
 			for o in $outputs; do echo old >"$o"; done
 			FAIL=$call:$n LD_PRELOAD=../fail.so "$@" >out 2>err </dev/null
 			code=$?

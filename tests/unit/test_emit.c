@@ -337,7 +337,7 @@ static void test_external(void **state)
 	mem_sink_init(&sink, cx->arena);
 	mem_sink_init(&data, cx->arena);
 	cx->opt.external_threshold = 1000;
-	cx->opt.external_name = "weights.bin";
+	cx->opt.external_name = "weights*.bin";
 	assert_true(emit_model(cx, weights(cx), &sink.sink, &data.sink));
 	assert_int_equal(data.sink.written, 300 * 100 * 4);
 	float v;
@@ -354,7 +354,14 @@ static void test_external(void **state)
 		if (t->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL) {
 			found = true;
 			assert_text(t->name, "big");
-			assert_text(t->external_data[0]->value, "weights.bin");
+			char name[64];
+			struct hash_sink h;
+			hash_sink_init(&h);
+			assert_true(h.sink.write(&h.sink, data.data, data.sink.written));
+			snprintf(name, sizeof(name), "weights%016llx.bin",
+				 (unsigned long long)hash_sink_end(&h));
+			assert_text(t->external_data[0]->value, name);
+			assert_string_equal(cx->opt.external_name, name);
 			assert_text(t->external_data[1]->value, "0");
 			assert_text(t->external_data[2]->value, "120000");
 		}
@@ -617,6 +624,38 @@ static void test_copy(void **state)
 	unlink(to);
 }
 
+static uint64_t hash_of(const char *text, size_t piece)
+{
+	struct hash_sink h;
+	size_t len = strlen(text), at = 0;
+	hash_sink_init(&h);
+	for (; at < len; at += piece)
+		h.sink.write(&h.sink, text + at, len - at < piece ? len - at : piece);
+	return hash_sink_end(&h);
+}
+
+/* What xxhsum -H1 says; and the same in pieces of any length, and of a file. */
+static void test_hash(void **state)
+{
+	static const char text[] = "Nobody inspects the spammish repetition";
+	char from[] = "/tmp/ptgc-hash-XXXXXX";
+	struct hash_sink h;
+	int fd = mkstemp(from);
+	(void)state;
+	assert_true(hash_of("", 1) == 0xef46db3751d8e999);
+	assert_true(hash_of("a", 1) == 0xd24ec4f1a98c6e5b);
+	assert_true(hash_of("abc", 9) == 0x44bc2cf5ad770999);
+	for (size_t piece = 1; piece < 50; piece++)
+		assert_true(hash_of(text, piece) == 0xfbcea83c8a378bf1);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	hash_sink_init(&h);
+	assert_true(h.sink.write(&h.sink, text, 5));
+	assert_int_equal(h.sink.copy(&h.sink, fd, 5, 1000), strlen(text) - 5);
+	assert_true(hash_sink_end(&h) == 0xfbcea83c8a378bf1);
+	close(fd);
+	unlink(from);
+}
+
 static void test_full_device(void **state)
 {
 	(void)state;
@@ -641,7 +680,7 @@ int main(void)
 		cmocka_unit_test(test_nesting),     cmocka_unit_test(test_text),
 		cmocka_unit_test(test_dump),        cmocka_unit_test(test_dim_names),
 		cmocka_unit_test(test_file_sink),   cmocka_unit_test(test_copy),
-		cmocka_unit_test(test_full_device),
+		cmocka_unit_test(test_full_device), cmocka_unit_test(test_hash),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
