@@ -83,9 +83,9 @@ static const struct range NONE = {0, 0};
 %type <block> block
 %type <branches> if chain
 %type <loop> loop
-%type <items> items
+%type <items> items item_list
 %type <item> item
-%type <results> results
+%type <results> results result_list
 %type <result> result
 %type <flags> bound
 
@@ -251,9 +251,11 @@ loop: LOOP LPAREN items RPAREN while ARROW LPAREN results RPAREN block
 while: %empty                                   { $$ = NOTHING; }
     | WHILE expr                                { $$ = tail(p); } ;
 
-items: item                                     { $$.first = $$.last = $1; }
-    | items COMMA item                          { $$ = $1; $$.last = $$.last->next = $3; }
-    | items COMMA ;
+items: item_list
+    | item_list COMMA ;
+
+item_list: item                                 { $$.first = $$.last = $1; }
+    | item_list COMMA item                      { $$ = $1; $$.last = $$.last->next = $3; } ;
 
 item: name IN expr                              { $$ = new(p->arena, struct aitem);
                                                   $$->name = $1; $$->span = @1; $$->in = true;
@@ -277,9 +279,11 @@ item: name IN expr                              { $$ = new(p->arena, struct aite
                                                   $$->type = $3;
                                                   $$->value = tail(p); } ;
 
-results: result                                 { $$.first = $$.last = $1; }
-    | results COMMA result                      { $$ = $1; $$.last = $$.last->next = $3; }
-    | results COMMA ;
+results: result_list
+    | result_list COMMA ;
+
+result_list: result                             { $$.first = $$.last = $1; }
+    | result_list COMMA result                  { $$ = $1; $$.last = $$.last->next = $3; } ;
 
 result: name                                    { $$ = new(p->arena, struct aresult);
                                                   $$->name = $1; $$->span = @1; }

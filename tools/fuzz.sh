@@ -1,8 +1,8 @@
 #!/bin/sh
 # fuzz.sh FOLDER SECONDS PTGC: fuzzes the compiler with libFuzzer under ASan and UBSan for so many
-# seconds. The seeds are the .ptg files of the tree, the dictionary has the words of PTGC's op table.
-# What crashes, leaks or hangs is kept in FOLDER as crash-*, leak-*, timeout-*, and the exit status
-# is not 0.
+# seconds. The seeds are the .ptg files of the tree and random loops, the dictionary has the words of
+# PTGC's op table. What crashes, leaks or takes 10 seconds is kept in FOLDER as crash-*, leak-*,
+# timeout-*, and the exit status is not 0.
 # JOBS: processes (default: one a core). What is needed besides the compiler: tools/setup.sh fuzz.
 set -eu
 dir=$1 seconds=$2 ptgc=$3
@@ -11,7 +11,8 @@ mkdir -p "$dir/corpus"
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
 # Each seed under a name of its own: tests/op/Add.ptg and tests/bad/Add.ptg are two.
-for seed in tests/*/*.ptg examples/*/*.ptg lib/*.ptg; do
+python3 tests/run/wild_loops.py 300 "$dir/loops"
+for seed in tests/*/*.ptg examples/*/*.ptg lib/*.ptg "$dir"/loops/*.ptg; do
 	cp "$seed" "$dir/corpus/$(echo "$seed" | tr / _)"
 done
 {
@@ -26,5 +27,5 @@ done
 
 make B="$dir" CC=clang SAN=fuzzer-no-link,address,undefined CFLAGS='-O1 -g -DARENA_EXACT' \
 	FUZZ_FLAGS=-fsanitize=fuzzer "$dir/fuzzer"
-exec "$dir/fuzzer" -max_total_time="$seconds" -timeout=30 -rss_limit_mb=4096 -max_len=16384 \
+exec "$dir/fuzzer" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=4096 -max_len=16384 \
 	-fork="${JOBS:-$(nproc)}" -ignore_crashes=0 -dict="$dir/words" -artifact_prefix="$dir/" "$dir/corpus"

@@ -227,6 +227,8 @@ static bool exec_assign(struct elab *e, struct stmt *s)
 {
 	bool ok = true;
 
+	if (e->frame->depth > 1 && !e->frame->library)
+		e->nested += s->value.len;
 	e->root = s->value.first + s->value.len - 1;
 	e->root_file = e->file;
 	e->nroot = s->ntargets;

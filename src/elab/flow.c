@@ -601,11 +601,6 @@ bool exec_loop(struct elab *e, struct stmt *s)
 	l.carried = new_array(e->cx->arena, struct carried, ncarried + 1);
 	bool ok = read_header(e, a, &h, &l, loose);
 	ok = count_targets(e, s, nresults) && ok;
-	if (ok && h.trips == DIM_NONE && !a->condition.len && !ncarried) {
-		elab_error(e, a->span, E_STATEMENT,
-			   "this loop would never end: it walks nothing and has no 'while'");
-		ok = false;
-	}
 	uint32_t steps = ok ? steps_to_unroll(e, a, &h) : 0;
 	if (steps)
 		return exec_unrolled(e, s, &h, &l, steps);
@@ -627,6 +622,12 @@ bool exec_loop(struct elab *e, struct stmt *s)
 	e->loop = &l;
 	push_scope(e);
 	ok = run_body(e, a, &h, &l, loose, pick) && ok;
+	if (ok && h.trips == DIM_NONE && !cond && !l.until) {
+		elab_error(e, a->span, E_STATEMENT,
+			   "this loop never ends: write 'x in xs' or 'i in 0:n' in its header, "
+			   "'while c' behind it, or 'until c' in its body");
+		ok = false;
+	}
 	pop_scope(e);
 	e->loop = l.outer;
 	e->block = outer;

@@ -17,12 +17,14 @@ static bool exceeds_limits(struct elab *e, struct fn *f, struct span call)
 		elab_error(e, call, E_RECURSION, "fn '%s' uses itself; write a loop", f->name->s);
 		return true;
 	}
-	if (depth > MAX_FN_DEPTH || (depth > 1 && ++e->nested > MAX_EXPANSIONS)) {
+	if (depth > MAX_FN_DEPTH || (depth > 1 && ++e->nested > MAX_EXPANSION)) {
 		if (!e->limited)
 			elab_error(e, call, E_LIMIT,
-				   depth > MAX_FN_DEPTH ? "fns nest deeper than %d"
-							: "more than %d fns expand inside of fns",
-				   depth > MAX_FN_DEPTH ? MAX_FN_DEPTH : MAX_EXPANSIONS);
+				   depth > MAX_FN_DEPTH
+					   ? "fns nest deeper than %d"
+					   : "fns inside of fns expand to more than %d calls, "
+					     "names, numbers and operators",
+				   depth > MAX_FN_DEPTH ? MAX_FN_DEPTH : MAX_EXPANSION);
 		e->limited = true;
 		return true;
 	}

@@ -75,8 +75,9 @@ struct elab {
 	struct frame *frame;
 	struct loop_state *loop;
 	vec(struct cv) stack; /* of the expression machine */
-	uint32_t nested;      /* expansions of fns from within fns */
-	bool limited;         /* a limit of the expansion of fns was reported */
+	/* expansions of fns from within fns, and what the user's statements in them consist of */
+	uint64_t nested;
+	bool limited; /* a limit of the expansion of fns was reported */
 	vec(struct file *) used;
 	bool fns_missing; /* a file of a `use` could not be read */
 	struct sym *underscore;
@@ -92,7 +93,7 @@ struct elab {
 };
 
 #define MAX_FN_DEPTH     200
-#define MAX_EXPANSIONS   200000
+#define MAX_EXPANSION    1000000
 #define MAX_BLOCK_DEPTH  30
 #define MAX_CARRIED      1000 /* values of a loop */
 #define MAX_HINTS        50   /* errors with "did you mean" */
@@ -129,9 +130,11 @@ struct cv cv_value(struct value *v, struct span s);
 void define_known(struct ctx *cx, struct value *v);
 
 /* expr.c */
+/* clang-format off */
 extern const struct operator { /* a row of syntax/operators.def */
 	const char *text, *op, *onnx, *bits;
 } operators[OPR_COUNT];
+/* clang-format on */
 struct cv eval(struct elab *e, struct expr x);
 struct cv cv_int(int64_t v, struct span s);
 struct cv cv_dim(dim d, struct span s);

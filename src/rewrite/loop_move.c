@@ -19,7 +19,8 @@
 #include "ops/ops.h"
 #include "rewrite/loops.h"
 
-#define MAX_COUNT 256 /* steps whose numbers are a constant */
+#define MAX_COUNT 256       /* steps whose numbers are a constant */
+#define MAX_TRIPS INT32_MAX /* more are not worked out at once: there is no room for all */
 
 struct about *about(struct move *m, const struct value *v)
 {
@@ -549,6 +550,7 @@ static void look_at_loop(struct move *m, struct frame *f)
 {
 	struct node *loop = f->loop;
 	struct block *body = f->block;
+	int64_t trips;
 
 	f->iteration = body->params.at[0];
 	f->go = body->params.at[1];
@@ -556,7 +558,8 @@ static void look_at_loop(struct move *m, struct frame *f)
 	f->trips = loop->in[0] ? known_at(&m->b, loop->in[0], 0) : DIM_NONE;
 	bool all = behind_identity(body->results.at[0]) == f->go && is_true(loop->in[1]);
 	bool some = f->trips != DIM_NONE && dim_ge(m->cx, f->trips, 1);
-	f->counted = all && f->trips != DIM_NONE && dim_ge(m->cx, f->trips, 0);
+	f->counted = all && f->trips != DIM_NONE && dim_ge(m->cx, f->trips, 0) &&
+		     !(dim_is_const(m->cx, f->trips, &trips) && trips > MAX_TRIPS);
 	f->certain = is_true(loop->in[1]) && (!loop->in[0] || some);
 	f->scan = f->counted && some && rewrite_is_on(m->cx, PASS_SCAN) && scan_exists(m) &&
 		  has_fixed_states(m, loop, body);

@@ -14,7 +14,7 @@
 
 #include "fuzz.h"
 
-#define LIMIT 20 /* seconds of a processor, which other work does not use up */
+#define LIMIT 10 /* seconds of a processor, which other work does not use up */
 
 struct seed {
 	char *text;

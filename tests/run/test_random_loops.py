@@ -1,20 +1,26 @@
 """Random loops: what the rewrites of loops give, each of them off by chance, is what the loop as written gives. And as
 PyTensor's Scan: for a batch of points they give what they give for each point.
 
+And the compiler ends soon whatever a loop says.
+
 PTGC_EXAMPLES=10000 runs more than the 150 of `make check`; PTGC_SEED=n begins at that program. tests/check.sh compiles
 others with the sanitizers.
 """
 
 import os
 import random
+import resource
+import subprocess
 
 import numpy as np
 import ptgc
 import pytensor
 import pytest
+from files import PTGC
 from harness import QUIET, check_model, ort
 from random_loops import Program
 from random_scans import Points
+from wild_loops import Wild
 
 from ptgc import _lib
 
@@ -22,6 +28,7 @@ FIRST = int(os.environ.get("PTGC_SEED", "450"))
 SEEDS = range(FIRST, FIRST + int(os.environ.get("PTGC_EXAMPLES", "150")))
 REWRITES = ("states", "hoist", "batch", "push-out", "scan", "linear", "associative")
 NEAR = {"float64": 1e-9, "float32": 2e-4}
+SECONDS = 10  # of a processor, that a text of 10 kB may take
 
 
 def outputs(text, arguments, **options):
@@ -68,3 +75,12 @@ def test_batches(seed):
             assert g.dtype == w.dtype and g.shape == w.shape, k
             near = NEAR[points.dtype] * max(1, np.abs(w).max(initial=0))
             np.testing.assert_allclose(g, w, 0, near, err_msg=f"output {k}")
+
+
+@pytest.mark.parametrize("first", SEEDS[::50])
+def test_time(first):
+    for seed in range(first, first + 50):
+        math = ("exact", "standard", "native")[seed % 3]
+        run = subprocess.run([PTGC, f"--math={math}", "-o", os.devnull, "-"], input=Wild(seed).text.encode(), capture_output=True,
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS)))  # fmt: skip
+        assert run.returncode in (0, 1), seed

@@ -50,7 +50,8 @@ static void test_findings(void **state)
 		{"\"", "PTG"},
 		{"graph g(x: float64[n,\nnext i", "PTG"}, /* 'in' was looked for beyond the end */
 		{"graph g(x: float64[n,\nnext in", "PTG"},
-		{"graph g(x: t[]) -> () { y = if {\ny", "PTG"}, /* no condition, and no message of y */
+		{"graph g(x: t[]) -> () { y = if {\ny",
+		 "PTG"}, /* no condition, and no message of y */
 		{"graph g(x:t[])->(){y=if{y", "PTG"},
 		{"graph g(x: complex64[n]) -> (y) { y = Erf(x) }", "PTG0503"},
 		{"graph g(x: complex64[n]) -> (y) { y = Prod{dtype=float32}(x) }", "PTG0503"},
@@ -113,6 +114,12 @@ static void test_accepted(void **state)
 		"graph g(x: float64[]) -> (y) {\n"
 		"  y = (float64([[1, 2, 3, 4, 5, 6, 7, 8]])[int64[2305843009213693952](0)])[0] * "
 		"x\n"
+		"}\n",
+		/* more rounds than a number of 64 bits can be doubled */
+		"graph g(x: float64[]) -> (y) {\n"
+		"  y = loop (i in 0:9223372036854775807, s = x) -> (s) {\n"
+		"    next s = s * 0.5 + 1\n"
+		"  }\n"
 		"}\n",
 	};
 	(void)state;
