@@ -36,6 +36,7 @@ except ImportError:  # PyTensor 3.3.4 has it there
     from pytensor.ifelse import ifelse
 
 from ptgc import _rewrite_loops, _rewrite_points  # noqa: F401  they register their rewrites
+from ptgc._left_out import leave_out
 from ptgc._passes import Merge, lean
 
 # What they bring was measured with bench/models.py: time of a call, nodes, time to compile (geometric means).
@@ -52,6 +53,7 @@ from ptgc._passes import Merge, lean
 #   useless, local_second_sink  without: to compile 0.99 and 1.07, as later phases do their work; nodes 1.00
 INCLUDE = ["fast_run", "lazy_ifelse", "alloc_empty_to_zeros", "onnx"]
 EXCLUDE = ["fusion", "inline_ofg", "local_pow_to_nested_squaring", "scan_push_out_seq", "scan_push_out_non_seq"]
+EXCLUDE += leave_out()
 
 MANY_OBJECTS = 1_000_000
 

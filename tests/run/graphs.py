@@ -41,11 +41,14 @@ class NoneSuch(Exception):
 
 class Graph:
     """pick(n): a drawn integer from 0 to n - 1. math: the level of numerics; below exact there is no float16, which
-    is rounded elsewhere then, no number that overflows when constants are joined, and at native no NaN or infinity."""
+    is rounded elsewhere then, no number that overflows when constants are joined, and at native no NaN or infinity.
+    dtypes, ops: those that are drawn from, if not all."""
 
-    def __init__(self, pick, math="exact"):
+    def __init__(self, pick, math="exact", dtypes=(), ops=()):
         self.pick, self.inputs, self.pool, self.all, self.math = pick, [], [], Evaluated(math), math
-        self.dtypes = ALL if math == "exact" else tuple(d for d in ALL if d != "float16")
+        self.dtypes = dtypes or (ALL if math == "exact" else tuple(d for d in ALL if d != "float16"))
+        self.usual = dtypes or ("float64", "float32", "int64", "bool")
+        self.ops = ops or OPS
 
     def choose(self, items):
         items = list(items)
@@ -76,7 +79,7 @@ class Graph:
 
     def input(self):
         shape = tuple(self.choose(SIZES[1:] + (3,) if self.pick(5) else SIZES) for _ in range(self.choose((0, 1, 1, 2, 2, 2, 3, 3, 4))))
-        dtype = self.choose(self.dtypes if self.pick(2) else ("float64", "float32", "int64", "bool"))
+        dtype = self.choose(self.dtypes if self.pick(2) else self.usual)
         static = tuple(n if self.pick(2) else None for n in shape)
         value = self.numbers(dtype, shape)
         if not self.pick(4):
@@ -127,7 +130,7 @@ class Graph:
 
     def add(self):
         """One more op; False: none of that kind is possible here."""
-        build = getattr(self, self.choose(OPS))
+        build = getattr(self, self.choose(self.ops))
         try:
             out = build()
         except (NoneSuch, TypeError, ValueError, IndexError, NotImplementedError):
@@ -655,3 +658,11 @@ OPS = (
     "statistic", "counted", "chosen", "convolved", "summed", "made", "outer", "gradient", "gradient", "shifted", "tested", "vectorized",
     "vectorized", "products", "products", "several_axes", "lined", "inside", "bits", "dims",
 )  # fmt: skip
+
+# Shapes, views and arithmetic alone: what PyTensor's rewrites take apart most
+SHAPING = (
+    *["elementwise"] * 5, "several", "rounded", "cast", "reduction", "reduction", "reshape", "reshape", "reshape", "axes_moved",
+    "axes_moved", "axes_moved", "join", "stack", "split", "broadcast", "shape_of", "repeated", "taken", "taken", "taken", "taken", "put",
+    "put", "dims", "several_axes", "lined", "made", "gradient", "checked",
+)  # fmt: skip
+NARROW = "float16", "uint8", "int8", "bool", "uint16", "float32"  # where arithmetic wraps and rounds

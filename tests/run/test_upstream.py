@@ -1,0 +1,33 @@
+"""PyTensor's rewrites that do not hold: the mode is right all the same, and PyTensor is wrong still."""
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from harness import PYTHON
+from pytensor.compile.mode import Mode
+
+from ptgc._left_out import WRONG
+
+# What PyTensor's own modes do, with its Python code
+REWRITTEN = Mode("py", "fast_run").excluding("fusion")
+
+each = pytest.mark.parametrize("wrong", WRONG, ids=[wrong.name for wrong in WRONG])
+
+
+def value(wrong, mode):
+    x = pt.tensor("x", dtype=wrong.x.dtype, shape=(None,) * wrong.x.ndim)
+    return np.asarray(pytensor.function([x], eval(wrong.example, {"pt": pt, "x": x}), mode=mode)(wrong.x))
+
+
+@each
+def test_mode_is_right(wrong):
+    got, want = value(wrong, "ONNX"), value(wrong, PYTHON)
+    assert got.dtype == want.dtype
+    np.testing.assert_array_equal(got, want)
+
+
+@each
+def test_pytensor_is_wrong_still(wrong):
+    if np.array_equal(value(wrong, REWRITTEN), value(wrong, PYTHON), equal_nan=True):
+        pytest.fail(f"PyTensor has mended {wrong.name}: take its row out of python/ptgc/_left_out.py and doc/upstream.md")
