@@ -383,13 +383,22 @@ static void compute_later(struct closing *c, struct value **out)
 		if (!c->term[j][0])
 			continue;
 		v = c->init[j];
+		struct value *terms = NULL; /* of one step: large ones may cancel */
 		for (uint32_t i = 0; i < MAX_TERMS && c->term[j][i]; i++) {
-			struct value *sum = reduce(&m->b, ONNX_ReduceSum, all_of(m, c->term[j][i]),
-						   (int[]){0}, 1, false);
+			struct value *all = all_of(m, c->term[j][i]);
 			const struct node *n = c->sum[j][i];
-			v = is_onnx(n, ONNX_Add) ? emit_(&m->b, ONNX_Add, v, sum)
-						 : scatter_nd(&m->b, v, n->in[1], sum, true);
+			if (is_onnx(n, ONNX_Add) &&
+			    (!terms || same_dims(m->cx, terms->type, all->type))) {
+				terms = terms ? emit_(&m->b, ONNX_Add, terms, all) : all;
+				continue;
+			}
+			all = reduce(&m->b, ONNX_ReduceSum, all, (int[]){0}, 1, false);
+			v = is_onnx(n, ONNX_Add) ? emit_(&m->b, ONNX_Add, v, all)
+						 : scatter_nd(&m->b, v, n->in[1], all, true);
 		}
+		if (terms)
+			v = emit_(&m->b, ONNX_Add, v,
+				  reduce(&m->b, ONNX_ReduceSum, terms, (int[]){0}, 1, false));
 		replace_value(m, out[j], v);
 	}
 	for (uint32_t i = c->nstates; i < c->nout; i++)

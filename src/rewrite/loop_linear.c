@@ -7,6 +7,9 @@
  * The same goes for states that are multiplied by what is linear, as those of an epidemic are: s' =
  * s - k s i and i' = i + k s i - r i are s (1 - k i) and i (1 + k s - r), and z' = z (z M_t + f_t).
  * The quotients s'/s and i'/i are new nodes of the body.
+ *
+ * A product of a sum, k (x - y), becomes k x - k y, which loses digits where x and y cancel: such
+ * loops stay, but with -flarge-terms.
  */
 #include "rewrite/loop_linear.h"
 #include "target/target.h"
@@ -67,6 +70,29 @@ static enum form form_of_node(struct linear *l, const struct node *n)
 	default:
 		return OTHER;
 	}
+}
+
+/* Is n, which is linear in states, a sum of several terms? */
+static bool is_sum(struct linear *l, const struct node *n)
+{
+	bool adds = is_onnx(n, ONNX_Add) || is_onnx(n, ONNX_Sub) || is_onnx(n, ONNX_ReduceSum) ||
+		    is_onnx(n, ONNX_MatMul);
+
+	for (uint32_t i = 0; i < n->nin && !adds; i++)
+		adds = n->in[i] && is_own(l, n->in[i]) && about(l->m, n->in[i])->adds;
+	return adds;
+}
+
+/* Does n, which leads to a next state, multiply a sum? */
+static bool multiplies_sum(struct linear *l, const struct node *n)
+{
+	bool sum = false;
+
+	if (!is_onnx(n, ONNX_Mul) && !is_onnx(n, ONNX_Div) && !is_onnx(n, ONNX_MatMul))
+		return false;
+	for (uint32_t i = 0; i < n->nin; i++)
+		sum |= is_own(l, n->in[i]) && about(l->m, n->in[i])->adds;
+	return sum;
 }
 
 /* ---- is it such a loop? ---- */
@@ -166,6 +192,7 @@ static bool mark_needed_nodes(struct linear *l, bool next)
 		if (!wanted)
 			continue;
 		enum form form = n->nout ? (enum form)about(l->m, n->out[0])->form : OTHER;
+		l->spreads |= next && multiplies_sum(l, n);
 		l->mixes |= next && (is_onnx(n, ONNX_MatMul) || is_onnx(n, ONNX_ReduceSum));
 		if ((next && form != LINEAR) || !may_be_batched(l, n))
 			return false;
@@ -206,6 +233,7 @@ static uint32_t find_forms(struct linear *l)
 			struct about *a = about(l->m, n->out[i]);
 			a->form = (uint8_t)form_of_node(l, n);
 			a->states = states;
+			a->adds = a->form == LINEAR && is_sum(l, n);
 			a->leads_on = a->wanted = false;
 		}
 	}
@@ -364,6 +392,8 @@ bool is_linear(struct linear *l)
 			return false;
 	l->each = l->n == 1;
 	if (!mark_needed_nodes(l, true) || !mark_needed_nodes(l, false))
+		return false;
+	if (l->spreads && !l->m->cx->opt.large_terms)
 		return false;
 	l->forgets = are_forgotten(l);
 	if (l->m->cx->opt.nans && !l->forgets && !are_coupled(l))

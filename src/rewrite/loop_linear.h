@@ -26,6 +26,7 @@ struct linear {
 	int64_t *size;
 	int64_t width;   /* elements of all states; more than MAX_STATE: too many for a matrix */
 	bool each;       /* one state, and what leads to it works on its elements */
+	bool spreads;    /* what leads to a next state multiplies a sum, as k in k * (x - y) */
 	bool mixes;      /* what leads to a next state joins elements of a state */
 	bool selects;    /* what leads to a next state may leave out states */
 	bool falls_back; /* 0 may be multiplied by what is not finite, which the body does not read

@@ -12,7 +12,9 @@
  *
  * One state whose elements go their own ways, x' = a_t x + b_t, takes no matrix, and needs no loop
  * if the number of steps is known: several steps together are of that form too. -fno-associative
- * leaves the Scan. Nor do states that do not depend on those before need a loop.
+ * leaves the Scan. Where a product of several a_t is large, what rounds add may cancel, as for x' =
+ * 3 x - 2 and x = 1: unless all numbers have one sign, or with -flarge-terms, the loop then goes
+ * step by step. Nor do states that do not depend on those before need a loop.
  */
 #include <math.h>
 #include <string.h>
@@ -481,20 +483,66 @@ static struct value *joined(struct linear *l, struct value **z)
 	return concat(&l->m->b, 0, (struct value *[]){z[1], end}, 2);
 }
 
+static struct value *sum_of_all(struct build *b, struct value *v)
+{
+	int axes[MAX_RANK];
+
+	for (uint32_t i = 0; i < v->type.rank; i++)
+		axes[i] = (int)i;
+	return reduce(b, ONNX_ReduceSum, v, axes, (int)v->type.rank, false);
+}
+
+/* Do the numbers of v add up to less than k in magnitude? */
+static struct value *sum_below(struct linear *l, struct value *v, double k)
+{
+	struct build *b = &l->m->b;
+
+	return emit_(b, ONNX_Less, emit_(b, ONNX_Abs, sum_of_all(b, v)),
+		     const_of(b, (enum dtype)v->type.dtype, k));
+}
+
+/* Do rounds add nothing that may cancel, by the coefficients a and f? */
+static bool rounds_add_up(struct linear *l, const struct value *a, const struct value *f)
+{
+	return l->m->cx->opt.large_terms ||
+	       (sign_of(a) == SIGN_POSITIVE && sign_of(f) == SIGN_POSITIVE &&
+		sign_of(l->c->init[l->of[0]]) == SIGN_POSITIVE);
+}
+
+/* Is each coefficient so small that products of several are below (1 + 1/n)^n < e for n steps? 1/n
+ * is rounded to a power of two, which float32 has. */
+static struct value *are_small(struct linear *l, struct value *a)
+{
+	struct build *b = &l->m->b;
+	enum dtype t = (enum dtype)a->type.dtype;
+	int64_t steps = 1;
+	double more = 1;
+
+	dim_is_const(l->m->cx, l->f->trips, &steps);
+	while (more * (double)steps > 1 && more > 0x1p-23)
+		more /= 2;
+	if (element_count(l->m->cx, &a->type) == 1)
+		return sum_below(l, a, 1 + more);
+	struct value *large =
+		emit_(b, ONNX_GreaterOrEqual, emit_(b, ONNX_Abs, a), const_of(b, t, 1 + more));
+	return sum_below(l, cast(b, large, t), 1);
+}
+
 /* `all`, or, where that is not finite, step by step: a product of coefficients may overflow, and 0
- * times what is not finite is NaN */
-static struct value *finite_or_by_steps(struct linear *l, struct value *all, struct value *a,
-					struct value *f)
+ * times what is not finite is NaN. The same where what rounds add may cancel. */
+static struct value *rounds_or_steps(struct linear *l, struct value *all, struct value *a,
+				     struct value *f)
 {
 	struct build *b = &l->m->b;
 	struct block *outer = b->block, *branch[2];
-	int axes[MAX_RANK];
+	struct value *ok = NULL;
 
-	for (uint32_t i = 0; i < all->type.rank; i++)
-		axes[i] = (int)i;
-	struct value *sum = reduce(b, ONNX_ReduceSum, all, axes, (int)all->type.rank, false);
-	struct value *finite = emit_(b, ONNX_Less, emit_(b, ONNX_Abs, sum),
-				     const_of(b, (enum dtype)all->type.dtype, INFINITY));
+	if (l->falls_back || l->m->cx->opt.nans)
+		ok = sum_below(l, all, INFINITY);
+	if (l->by_rounds && !rounds_add_up(l, a, f))
+		ok = ok ? emit_(b, ONNX_And, ok, are_small(l, a)) : are_small(l, a);
+	if (!ok)
+		return all;
 	for (int i = 0; i < 2; i++) {
 		struct value *z[2];
 		branch[i] = block_new(b);
@@ -506,7 +554,7 @@ static struct value *finite_or_by_steps(struct linear *l, struct value *all, str
 		block_result(b, i ? joined(l, z) : all, all->type.dims, false);
 		scope_close(b, outer);
 	}
-	return if_node(b, finite, branch[0], branch[1], all->type);
+	return if_node(b, ok, branch[0], branch[1], all->type);
 }
 
 bool linear_loop(struct closing *c, struct block *outer)
@@ -555,8 +603,8 @@ bool linear_loop(struct closing *c, struct block *outer)
 		by_steps(&l, matrix, at_zero, z);
 		all = l.falls_back ? joined(&l, z) : NULL;
 	}
-	if (l.falls_back || (l.by_rounds && m->cx->opt.nans))
-		all = finite_or_by_steps(&l, all, matrix, repeated(&l, at_zero));
+	if (l.falls_back || l.by_rounds)
+		all = rounds_or_steps(&l, all, matrix, repeated(&l, at_zero));
 	if (all) {
 		z[0] = squeeze(&m->b, part_of(&l, all, -1, INT64_MAX), &(int64_t){0}, 1);
 		z[1] = part_of(&l, all, 0, -1);

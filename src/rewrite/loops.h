@@ -39,6 +39,7 @@ struct about { /* a value */
 	bool leads_on;   /* next states are computed from it */
 	bool wanted;     /* what is to be stacked is computed from it */
 	uint8_t form;    /* enum form */
+	bool adds;       /* it is linear in states, and a sum */
 	uint8_t states;  /* that it depends on, as bits */
 	uint32_t number; /* 0: none yet */
 };

@@ -145,6 +145,24 @@ CANCEL = {
     "a square of a small product": ("graph g(x: float64[9]) -> (z) { z = Sum(-0.5 * Sqr(0.01 * x)) }", (np.full(9, 1e155),), -4.5e306, -np.inf),
     "a small factor of a square": ("graph g(x: float64[]) -> (z) { z = (0.01 * x) * x }", (np.float64(1e155),), 1e308, np.inf),
     "a large term first": ("graph g(x: float64[]) -> (z) { z = (x + 1e6) + 1e-6 }", (np.float64(-1e6),), 1e-6, 1.00000761449337e-6),
+    "a loop that stays where it is": (
+        "graph g(a: float64[], b: float64[]) -> (y) { y = loop (i in 0:200, x = 1.0) -> (x) { next x = a * x + b } }",
+        (np.float64(-1.5), np.float64(2.5)), 1, 0),
+    "a loop with factors for each step": (
+        "graph g(a: float64[200], b: float64[]) -> (y) { y = loop (p in a, x = 1.0) -> (x) { next x = p * x + b } }",
+        (np.full(200, -1.5), np.float64(2.5)), 1, 0),
+    "differences of states": (
+        """graph g(e: float64[50], k: float64[], first: float64[], c: float64[]) -> (v) {
+  v = loop (p in e, x = first, v = 0.0) -> (v) {
+    d = x - c
+    h = v - k * d + p
+    next v = h * 0.5 + v * 0.5
+    next x = x + h * 0.5
+  }
+}""", (np.zeros(50), np.float64(0.125), np.float64(2.0**50 + 1), np.float64(2.0**50)), -0.1171875, -0.515625),
+    "terms of a loop that cancel": (
+        "graph g(a: float64[60], b: float64[60]) -> (y) { y = loop (p in a, q in b, x = 0.0) -> (x) { next x = (x + p) + q } }",
+        (np.full(60, 1e308), np.full(60, -1e308)), 0, 0),
 }  # fmt: skip
 
 
