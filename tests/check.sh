@@ -1,7 +1,7 @@
 #!/bin/sh
 # check.sh layer...: runs layers of tests and adds them up, with the seconds that each took. The last
 # line is "N passed, N failed".
-# Layers: unit golden cli doc examples python runtimes web asan fuzz. A layer without a single test has failed.
+# Layers: unit golden cli doc portable examples python runtimes web asan fuzz. A layer without a single test has failed.
 # B: folder of the build; PYTHON: the Python of .venv; both come from the Makefile.
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -35,6 +35,10 @@ golden() {
 
 cli() {
 	tests/run.sh cli/
+}
+
+portable() {
+	tests/portable/check.sh
 }
 
 doc() {

@@ -4,6 +4,7 @@
 #   setup.sh find       build tools: prints the make variables for them, or says what is missing
 #   setup.sh install    the same, but installs what is missing (apt; with sudo if not root)
 #   setup.sh tests      installs what the unit tests need besides
+#   setup.sh clang      installs clang, whose models are compared with those of gcc
 #   setup.sh fuzz       installs clang with libFuzzer
 #   setup.sh python     .venv with the packages of tests/requirements.txt (Python 3.12 or newer),
 #                       or at least with ONNX Runtime where there is only an older Python
@@ -25,10 +26,16 @@ have() {
 	command -v "$1" >/dev/null 2>&1
 }
 
+: "${CC:=gcc}" # may be words: ccache gcc
+
+has_compiler() {
+	for word in $CC; do have "$word" || return 1; break; done
+}
+
 compiles() { # header
 	# shellcheck disable=SC2046 # words
 	printf '#include <stddef.h>\n#include <stdint.h>\n#include <stdarg.h>\n#include <setjmp.h>\n#include <%s>\n' "$1" |
-		"${CC:-gcc}" $(pkg_flags --cflags) -fsyntax-only -x c - >/dev/null 2>&1
+		$CC $(pkg_flags --cflags) -c -x c - -o /dev/null >/dev/null 2>&1
 }
 
 pkg_flags() {
@@ -60,13 +67,13 @@ apt_install() {
 }
 
 missing_tools() {
-	have "${CC:-gcc}" || echo gcc
+	has_compiler || echo gcc
 	have ld || echo binutils
 	have bison || echo bison
 	have flex || echo flex
 	have protoc-c || echo protobuf-c-compiler
-	! have "${CC:-gcc}" || compiles protobuf-c/protobuf-c.h || echo libprotobuf-c-dev
-	! have "${CC:-gcc}" || compiles math.h || echo libc6-dev
+	! has_compiler || compiles protobuf-c/protobuf-c.h || echo libprotobuf-c-dev
+	! has_compiler || compiles math.h || echo libc6-dev
 }
 
 missing_test_tools() {
@@ -236,7 +243,7 @@ drivers() {
 	ln -s "$(realpath .venv/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*)" "$dir/libonnxruntime.so.1" || return 1
 	(cd tests/runtimes/go && go build -o "$dir/run_go" . && go list -m -f '{{.Dir}}' github.com/yalue/onnxruntime_go) \
 		>"$dir/header" &&
-		"${CC:-gcc}" -O1 -Wall -D_GNU_SOURCE -I"$(cat "$dir/header")" -o "$dir/run_c" tests/runtimes/run_c.c \
+		$CC -O1 -Wall -D_GNU_SOURCE -I"$(cat "$dir/header")" -o "$dir/run_c" tests/runtimes/run_c.c \
 			"$dir/libonnxruntime.so.1" '-Wl,-rpath,$ORIGIN' || return 1
 	for driver in ort tract; do
 		CARGO_TARGET_DIR=$(realpath "$runtimes")/rust cargo build -q --release --manifest-path tests/runtimes/rust/Cargo.toml \
@@ -267,6 +274,7 @@ case ${1-} in
 find) find_tools && config ;;
 install) install_all missing_tools && config ;;
 tests) install_all missing_test_tools ;;
+clang) have clang || apt_install clang ;;
 fuzz) install_all missing_fuzz_tools ;;
 python) setup_python ;;
 runtimes) setup_runtimes ;;
@@ -274,7 +282,7 @@ all-runtimes) setup_all_runtimes ;;
 web) setup_web ;;
 browser) setup_browser ;;
 *)
-	sed -n '2,17s/^# \{0,1\}//p' "$0" >&2
+	sed -n '2,18s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 	;;
 esac

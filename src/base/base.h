@@ -124,6 +124,13 @@ bool dtype_holds(enum dtype to, enum dtype from);    /* all of its values */
 bool dtype_holds_int(enum dtype t, uint64_t magnitude, bool negative);
 uint16_t half_from_double(double v); /* the bits of the float16 nearest to v, ties to even */
 double half_to_double(uint16_t h);
+
+/* maths.c: the same bits on all machines, for what becomes part of a model */
+double portable_exp(double x);
+double portable_log(double x);
+double portable_pow(double x, double y);
+double cos_of_turn(int64_t k, int64_t n); /* cos(2 pi k / n) for k >= 0, n > 0 */
+
 static inline bool is_float(enum dtype t)
 {
 	return dtypes[t].kind == KIND_FLOAT;

@@ -107,7 +107,8 @@ static bool log_add_exp(struct split *p, struct node *n)
 
 	for (uint32_t i = 1; i < n->nin; i++)
 		max = binary(p, body, OP_Maximum, max, n->in[i]);
-	struct value *finite[] = {unary(p, body, OP_Isinf, max), constant(p, DT_INT8, 0, 0), max};
+	struct value *infinite = unary(p, body, OP_Isinf, max), *zero = constant(p, DT_INT8, 0, 0);
+	struct value *finite[] = {infinite, zero, max};
 	max = made(p, body, &op_table[OP_Switch], NULL, finite, 3);
 	for (uint32_t i = 0; i < n->nin; i++)
 		in[i] = unary(p, body, OP_Exp, binary(p, body, OP_Sub, n->in[i], max));
@@ -229,8 +230,10 @@ static bool einsum(struct split *p, struct node *n)
 	}
 	close_body(p, body);
 	if (factors > 1) {
-		struct value *im = binary(p, p->block, OP_Add, part(p, r[0], 1), part(p, r[1], 0));
-		r[0] = binary(p, p->block, OP_Sub, part(p, r[0], 0), part(p, r[1], 1));
+		struct value *re1 = part(p, r[1], 0), *im0 = part(p, r[0], 1);
+		struct value *im = binary(p, p->block, OP_Add, im0, re1);
+		struct value *im1 = part(p, r[1], 1), *re0 = part(p, r[0], 0);
+		r[0] = binary(p, p->block, OP_Sub, re0, im1);
 		r[1] = im;
 	}
 	set_parts(p, n->out[0], r[0], r[1]);

@@ -131,10 +131,12 @@ void set_parts(struct split *p, struct value *v, struct value *re, struct value 
 
 void set_value(struct split *p, struct value *v, struct value *r)
 {
-	if (is_complex_value(v))
-		set_parts(p, v, part(p, r, 0), part(p, r, 1));
-	else
+	if (!is_complex_value(v)) {
 		as_value(p, r, v, v->def->op->shape == sh_broadcast);
+		return;
+	}
+	struct value *im = part(p, r, 1), *re = part(p, r, 0);
+	set_parts(p, v, re, im);
 }
 
 void set_whole(struct split *p, struct value *v, struct value *pair)
@@ -310,9 +312,10 @@ static void append_poisoned(struct split *p, struct node *n)
 	if (k)
 		memcpy(out, n->out, k * sizeof(*out));
 	for (uint32_t i = 0; i < n->nout; i++)
-		for (uint32_t j = 0; j < 2 && is_complex_value(out[i]); j++)
-			parts_of(p, out[i])->part[j] = out[k++] =
-				graph_value(p->cx, part_type(out[i]->type), n->span);
+		for (uint32_t j = 0; j < 2 && is_complex_value(out[i]); j++) {
+			out[k] = graph_value(p->cx, part_type(out[i]->type), n->span);
+			parts_of(p, out[i])->part[j] = out[k++];
+		}
 	out[k++] = graph_value(p->cx, (struct type){0}, n->span);
 	n->out = out;
 	n->nout = (uint16_t)k;

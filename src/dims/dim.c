@@ -210,6 +210,21 @@ dim dim_min(struct ctx *cx, dim a, dim b)
 	return make_minmax(cx->dims, K_MIN, (dim[]){find(cx->dims, a), find(cx->dims, b)}, 2);
 }
 
+dim dim_plus(struct ctx *cx, dim d, int64_t k)
+{
+	return dim_add(cx, d, dim_const(cx, k));
+}
+
+dim dim_over(struct ctx *cx, dim d, int64_t k)
+{
+	return dim_floordiv(cx, d, dim_const(cx, k));
+}
+
+dim dim_at_least(struct ctx *cx, dim d, int64_t k)
+{
+	return dim_max(cx, d, dim_const(cx, k));
+}
+
 dim dims_product(struct ctx *cx, const dim *d, uint32_t n)
 {
 	dim r = dim_const(cx, 1);
@@ -217,6 +232,13 @@ dim dims_product(struct ctx *cx, const dim *d, uint32_t n)
 	for (uint32_t i = 0; i < n; i++)
 		r = dim_mul(cx, r, d[i]);
 	return r;
+}
+
+bool dims_same_product(struct ctx *cx, const dim *a, uint32_t na, const dim *b, uint32_t nb)
+{
+	dim product = dims_product(cx, b, nb);
+
+	return dim_eq(cx, dims_product(cx, a, na), product);
 }
 
 /*

@@ -37,7 +37,12 @@ dim dim_mod(struct ctx *cx, dim a, dim b);
 dim dim_max(struct ctx *cx, dim a, dim b);
 dim dim_min(struct ctx *cx, dim a, dim b);
 dim dim_neg(struct ctx *cx, dim a);
+dim dim_plus(struct ctx *cx, dim d, int64_t k);     /* d + k */
+dim dim_over(struct ctx *cx, dim d, int64_t k);     /* d // k */
+dim dim_at_least(struct ctx *cx, dim d, int64_t k); /* max(d, k) */
 dim dims_product(struct ctx *cx, const dim *d, uint32_t n);
+/* Are the products of both proved to be equal? */
+bool dims_same_product(struct ctx *cx, const dim *a, uint32_t na, const dim *b, uint32_t nb);
 bool dim_is_const(struct ctx *cx, dim d, int64_t *v);
 bool dim_is_one(struct ctx *cx, dim d);        /* d is written as 1: see dim_keep_ones() */
 bool dim_eq(struct ctx *cx, dim a, dim b);     /* proved equal */
@@ -117,8 +122,8 @@ struct type {
 	uint8_t rank;
 	dim *dims; /* in the arena; values share it, so nothing writes to it once it is set */
 };
-bool same_dims(struct ctx *cx, struct type a, struct type b); /* proved equal */
+bool same_dims(struct ctx *cx, struct type a, struct type b);      /* proved equal */
 bool same_long_dims(struct ctx *cx, struct type a, struct type b); /* the same but for dims 1 */
-const char *type_str(struct ctx *cx, struct type t);          /* float64[batch, 3] */
+const char *type_str(struct ctx *cx, struct type t);               /* float64[batch, 3] */
 
 #endif

@@ -655,7 +655,8 @@ static dim factor_out_constant(struct dims *t, enum form_kind kind, const struct
 		if (!lin_sub_const(&l, off) || !(p.at[i] = lin_dim(t, &l)))
 			return make_atom(t, kind, o->at, o->n, true);
 	}
-	return make_add(t, make_atom(t, kind, p.at, p.n, false), make_const(t, off));
+	dim constant = make_const(t, off);
+	return make_add(t, make_atom(t, kind, p.at, p.n, false), constant);
 }
 
 dim make_minmax(struct dims *t, enum form_kind kind, const dim *ops, uint32_t n)

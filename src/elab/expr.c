@@ -99,7 +99,7 @@ static struct cv int_power(struct elab *e, const struct cv *a, const struct cv *
 	__int128 base = a->neg ? -(__int128)a->u.i : (__int128)a->u.i, r = 1;
 
 	if (b->neg)
-		return a->u.i ? cv_float(pow(cv_number(a), cv_number(b)), s)
+		return a->u.i ? cv_float(portable_pow(cv_number(a), cv_number(b)), s)
 			      : division_by_zero(e, s);
 	if (a->u.i < 2) {
 		bool odd = b->u.i & 1;
@@ -199,7 +199,7 @@ static struct cv float_binary(struct elab *e, enum opr op, double x, double y, s
 	case OPR_POW:
 		if (x == 0 && y < 0)
 			return division_by_zero(e, s);
-		return cv_float(pow(x, y), s);
+		return cv_float(portable_pow(x, y), s);
 	case OPR_EQ:
 		return cv_bool(x == y, s);
 	case OPR_NE:

@@ -152,9 +152,12 @@ bool bound_dim(struct elab *e, const struct cv *v, dim *d)
 /* i in start:stop:step. Counting from 0 by 1 needs no sequence. */
 static bool range_item(struct elab *e, struct aitem *it, struct loop_header *h, uint32_t k)
 {
-	struct cv parts[3] = {eval(e, it->value), eval(e, it->stop),
-			      it->step.len ? eval(e, it->step) : cv_int(1, it->span)};
+	struct cv parts[3];
 	dim d[3];
+
+	parts[0] = eval(e, it->value);
+	parts[1] = eval(e, it->stop);
+	parts[2] = it->step.len ? eval(e, it->step) : cv_int(1, it->span);
 
 	for (int i = 0; i < 3; i++)
 		if (parts[i].kind == CV_POISON || !bound_dim(e, &parts[i], &d[i]))

@@ -188,7 +188,8 @@ static struct value *at_once(struct rational *r, const struct triple *of, uint32
 		struct value *k = constant(r, (enum dtype)x->type.dtype, c, rank, shape, axes);
 		y = y ? binary(r, ONNX_Add, binary(r, ONNX_Mul, y, x), k) : k;
 	}
-	return binary(r, ONNX_Div, row(r, y, 0), row(r, y, 1));
+	struct value *below = row(r, y, 1);
+	return binary(r, ONNX_Div, row(r, y, 0), below);
 }
 
 /* All polynomials at once; false: that does not pay */

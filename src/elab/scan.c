@@ -422,11 +422,6 @@ static struct value *slice_rows(struct scan *s, struct value *v, dim from, dim t
 			to == DIM_NONE ? none : cv_dim(to, s->span), s->span);
 }
 
-static dim dim_plus(struct scan *s, dim d, int64_t k)
-{
-	return dim_add(s->e->cx, d, dim_const(s->e->cx, k));
-}
-
 /* mit_mot: the rows before the lowest out tap and after the last written row are those of the
  * initial buffer. The rows of the lowest out tap follow; of a higher one only those that no lower
  * one wrote later. done: the number of steps that were run */
@@ -447,17 +442,19 @@ static struct value *join_buffer(struct scan *s, struct trace *t, struct value *
 							      dim_const(cx, tap))) != NULL;
 			part[n++] = written[w];
 		} else { /* if there are fewer steps than rows between the taps, some rows stay */
-			if (!dim_ge(cx, done, tap - last))
-				ok &= (part[n++] = slice_rows(s, t->buffer, dim_plus(s, done, last),
-							      dim_const(cx, tap))) != NULL;
+			if (!dim_ge(cx, done, tap - last)) {
+				dim stop = dim_const(cx, tap), start = dim_plus(cx, done, last);
+				part[n] = slice_rows(s, t->buffer, start, stop);
+				ok &= part[n++] != NULL;
+			}
 			ok &= (part[n++] = slice_rows(s, written[w], dim_const(cx, last - tap),
 						      DIM_NONE)) != NULL;
 		}
 		last = tap;
 	}
-	if (!dim_eq(cx, t->length, dim_plus(s, done, last)))
-		ok &= (part[n++] = slice_rows(s, t->buffer, dim_plus(s, done, last), DIM_NONE)) !=
-		      NULL;
+	if (!dim_eq(cx, t->length, dim_plus(s->e->cx, done, last)))
+		ok &= (part[n++] = slice_rows(s, t->buffer, dim_plus(s->e->cx, done, last),
+					      DIM_NONE)) != NULL;
 	return ok ? join_rows(s, part, n) : NULL;
 }
 
@@ -492,9 +489,9 @@ static struct value *append_missing_rows(struct scan *s, struct trace *t, struct
 		dim some = dim_min(cx, s->steps, dim_const(cx, 1)); /* 0 or 1 */
 		part[n++] = make_zeros(s, &v->type, dim_mul(cx, missing, some));
 		if (t->buffer)
-			part[n++] = slice_rows(s, t->buffer,
-					       dim_plus(s, dim_mul(cx, t->length, some), t->out[0]),
-					       DIM_NONE);
+			part[n++] = slice_rows(
+				s, t->buffer, dim_plus(cx, dim_mul(cx, t->length, some), t->out[0]),
+				DIM_NONE);
 	}
 	return part[1] && part[n - 1] ? join_rows(s, part, n) : NULL;
 }
@@ -508,12 +505,12 @@ static struct value *take_last_rows(struct scan *s, struct trace *t, struct valu
 	struct ctx *cx = s->e->cx;
 	int64_t first = t->out[0];
 	struct value *part[2] = {written, written};
-	dim all = dim_plus(s, done, first), none = dim_const(cx, 0);
+	dim all = dim_plus(s->e->cx, done, first), none = dim_const(cx, 0);
 
 	if (first && !(part[0] = slice_rows(s, t->buffer, DIM_NONE, dim_const(cx, first))))
 		return NULL;
 	struct value *v = join_rows(s, part, first ? 2 : 1);
-	if (!v || dim_eq(cx, t->length, dim_plus(s, s->steps, first)))
+	if (!v || dim_eq(cx, t->length, dim_plus(s->e->cx, s->steps, first)))
 		return v;
 	dim over = dim_sub(cx, all, t->length);
 	if (s->as_while && dim_ge(cx, dim_sub(cx, t->length, s->steps), first + 1)) {

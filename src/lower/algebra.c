@@ -165,8 +165,8 @@ static struct value *multiply_square(struct build *b, struct value *number, doub
 	    !may_join(b, x, k, 1))
 		return NULL;
 	struct value *bare = x->def->in[0]->def->in[1 - i];
-	return emit_(b, ONNX_Mul, number_like(b, number, k * j * j),
-		     emit_(b, ONNX_Mul, bare, bare));
+	struct value *factor = number_like(b, number, k * j * j);
+	return emit_(b, ONNX_Mul, factor, emit_(b, ONNX_Mul, bare, bare));
 }
 
 /* k * (x * x) of (k * x) * x; NULL: v is not k * x */

@@ -118,8 +118,8 @@ struct value *shape_slice(struct build *b, struct value *v, int begin, int end)
 		if (!all && end == begin + 1) {
 			r = emit_(b, ONNX_Gather, r, const_ints(b, &(int64_t){begin}, 1));
 		} else if (!all) {
-			r = emit_(b, ONNX_Slice, r, const_ints(b, &(int64_t){begin}, 1),
-				  const_ints(b, &(int64_t){end}, 1));
+			struct value *start = const_ints(b, &(int64_t){begin}, 1);
+			r = emit_(b, ONNX_Slice, r, start, const_ints(b, &(int64_t){end}, 1));
 		}
 	}
 	if (!r->known) {
@@ -286,8 +286,7 @@ static struct value *reshape_static(struct build *b, struct value *v, const dim 
 		}
 	}
 	if (unknown >= 0 && (zero || maybe_zero ||
-			     !dim_eq(b->cx, dims_product(b->cx, dims, rank),
-				     dims_product(b->cx, v->type.dims, v->type.rank))))
+			     !dims_same_product(b->cx, dims, rank, v->type.dims, v->type.rank)))
 		return NULL;
 	if (zero && b->opset < 14)
 		return NULL;
@@ -457,8 +456,24 @@ struct value *slice(struct build *b, struct value *v, const int64_t *axes, uint3
 struct value *slice_axis(struct build *b, struct value *v, int axis, struct value *start,
 			 struct value *stop, struct value *step)
 {
-	return slice(b, v, &(int64_t){axis}, 1, vector_of(b, start), vector_of(b, stop),
-		     step ? vector_of(b, step) : NULL);
+	step = step ? vector_of(b, step) : NULL;
+	stop = vector_of(b, stop);
+	return slice(b, v, &(int64_t){axis}, 1, vector_of(b, start), stop, step);
+}
+
+struct value *slice_ints(struct build *b, struct value *v, int64_t axis, int64_t start,
+			 int64_t stop)
+{
+	struct value *to = const_ints(b, &stop, 1);
+
+	return slice(b, v, &axis, 1, const_ints(b, &start, 1), to, NULL);
+}
+
+struct value *count_to(struct build *b, struct value *n)
+{
+	struct value *zero = const_int(b, 0);
+
+	return emit_(b, ONNX_Range, zero, n, const_int(b, 1));
 }
 
 /* Constants one after the other; NULL: some are none, or they are many. */
@@ -519,8 +534,7 @@ struct value *split(struct build *b, struct value *v, int axis, struct value *si
 /* Have x and y as many elements? */
 static bool has_as_many(struct ctx *cx, const struct value *x, const struct value *y)
 {
-	return dim_eq(cx, dims_product(cx, x->type.dims, x->type.rank),
-		      dims_product(cx, y->type.dims, y->type.rank));
+	return dims_same_product(cx, x->type.dims, x->type.rank, y->type.dims, y->type.rank);
 }
 
 struct value *reduce(struct build *b, enum onnx_id op, struct value *v, const int *axes, int naxes,

@@ -68,6 +68,7 @@ struct value *dft_by_matrices(struct build *b, struct node *n)
 	x = to_last(b, x, axis);
 	if (!onesided)
 		return x;
-	half = emit_(b, ONNX_Add, emit_(b, ONNX_Div, length, const_int(b, 2)), const_int(b, 1));
+	half = emit_(b, ONNX_Div, length, const_int(b, 2));
+	half = emit_(b, ONNX_Add, half, const_int(b, 1));
 	return slice_axis(b, x, (int)axis, const_int(b, 0), half, NULL);
 }

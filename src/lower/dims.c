@@ -141,7 +141,8 @@ static struct value *size_at(struct build *b, struct value *v, uint32_t axis, bo
 		return shape_slice(b, v, (int)axis, (int)axis + 1);
 	if (v->type.rank == 1)
 		return emit_(b, ONNX_Size, v);
-	return emit_(b, ONNX_Gather, shape_of(b, v), const_int(b, axis));
+	struct value *shape = shape_of(b, v);
+	return emit_(b, ONNX_Gather, shape, const_int(b, axis));
 }
 
 static struct value *value_at(struct build *b, struct value *s, uint32_t at, bool vec)

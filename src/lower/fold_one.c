@@ -1,7 +1,7 @@
 /*
  * fold_one.c: functions and views of one constant (-fno-fold turns it off). In: an operator, its
  * attributes and its constant inputs, before a node is made. Out: the constant that is the result;
- * NULL: the node has to be made. Functions are computed in long double and rounded once.
+ * NULL: the node has to be made.
  */
 #include <math.h>
 #include <string.h>
@@ -10,35 +10,35 @@
 
 #define MAX_ELEMENTS 1024 /* of a result that takes memory */
 
-static bool compute(enum onnx_id op, long double x, long double *r)
+static bool compute(enum onnx_id op, double x, double *r)
 {
 	switch (op) {
 	case ONNX_Neg:
 		*r = -x;
 		return true;
 	case ONNX_Abs:
-		*r = fabsl(x);
+		*r = fabs(x);
 		return true;
 	case ONNX_Sqrt:
-		*r = sqrtl(x);
+		*r = sqrt(x);
 		return x >= 0;
 	case ONNX_Reciprocal:
 		*r = 1 / x;
 		return x != 0;
 	case ONNX_Exp:
-		*r = expl(x);
+		*r = portable_exp(x);
 		return true;
 	case ONNX_Log:
-		*r = logl(x);
+		*r = portable_log(x);
 		return x > 0;
 	case ONNX_Floor:
-		*r = floorl(x);
+		*r = floor(x);
 		return true;
 	case ONNX_Ceil:
-		*r = ceill(x);
+		*r = ceil(x);
 		return true;
 	case ONNX_Round:
-		*r = rintl(x);
+		*r = rint(x);
 		return true;
 	default:
 		return false;
@@ -50,7 +50,7 @@ static struct value *fold_function(struct build *b, enum onnx_id op, const struc
 {
 	uint64_t n = x->splat && x->count ? 1 : x->count;
 	size_t size = dtypes[x->dtype].size;
-	long double y;
+	double y;
 
 	if ((x->dtype != DT_FLOAT32 && x->dtype != DT_FLOAT64) || n > MAX_ELEMENTS ||
 	    !compute(op, 1, &y)) /* none of these functions */
@@ -61,8 +61,7 @@ static struct value *fold_function(struct build *b, enum onnx_id op, const struc
 		if (isnan(from) || !compute(op, from, &y))
 			return NULL;
 		float single = (float)y;
-		double twice = (double)y;
-		memcpy(data + i * size, size == 4 ? (void *)&single : (void *)&twice, size);
+		memcpy(data + i * size, size == 4 ? (void *)&single : (void *)&y, size);
 	}
 	struct tensor *r = tensor_new(b->cx, (enum dtype)x->dtype, x->rank, x->shape);
 	r->splat = x->splat;

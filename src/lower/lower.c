@@ -302,7 +302,8 @@ static bool lower_mixed(struct build *b, struct node *n, enum onnx_id onnx)
 
 	for (uint32_t i = 1; i < n->nin; i++) {
 		t = narrowed(b->cx, n, dtype_upcast(t, (enum dtype)n->in[i]->type.dtype));
-		r = emit_(b, onnx, cast(b, r, t), cast(b, low(b, n->in[i]), t));
+		r = cast(b, r, t);
+		r = emit_(b, onnx, r, cast(b, low(b, n->in[i]), t));
 	}
 	lowered(b, n, 0, cast(b, r, (enum dtype)n->out[0]->type.dtype));
 	return true;

@@ -38,10 +38,9 @@ static struct value *reversed(const struct value *v, int64_t *axis)
 static struct value *reverse(struct build *b, struct value *x, int64_t axis)
 {
 	int64_t start = INT64_MAX, stop = INT64_MIN, step = -1;
-	struct value *r = slice(b, x, &axis, 1, const_ints(b, &start, 1), const_ints(b, &stop, 1),
-				const_ints(b, &step, 1));
+	struct value *by = const_ints(b, &step, 1), *to = const_ints(b, &stop, 1);
 
-	return with_dims(r, x->type.dims);
+	return with_dims(slice(b, x, &axis, 1, const_ints(b, &start, 1), to, by), x->type.dims);
 }
 
 /* Is v the same all along the axis that has this number from behind? */
@@ -129,7 +128,7 @@ static struct value *of_slice(struct build *b, struct value **in, uint32_t nin)
 		return NULL;
 	start = -start - 1;
 	stop = INT64_MAX;
-	return slice(b, x, &axis, 1, const_ints(b, &start, 1), const_ints(b, &stop, 1), NULL);
+	return slice_ints(b, x, axis, start, stop);
 }
 
 static struct value *of_cumsum(struct build *b, struct value **in, uint32_t nin)

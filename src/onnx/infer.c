@@ -280,8 +280,7 @@ dim count_steps(struct infer *f, dim start, dim stop, int64_t step)
 	int64_t size = step > 0 ? step : -step;
 
 	if (size > 1)
-		n = dim_floordiv(f->cx, dim_add(f->cx, n, const_dim(f, size - 1)),
-				 const_dim(f, size));
+		n = dim_over(f->cx, dim_plus(f->cx, n, size - 1), size);
 	return dim_max(f->cx, n, const_dim(f, 0));
 }
 

@@ -333,9 +333,7 @@ enum onnx_infer_result onnx_mel(struct infer *f)
 {
 	dim *d = dims_alloc(f, 2), bins = scalar_size(f, 0), length = scalar_size(f, 1);
 
-	d[0] = length ? dim_add(f->cx, dim_floordiv(f->cx, length, const_dim(f, 2)),
-				const_dim(f, 1))
-		      : unknown_dim(f, 0, 0);
+	d[0] = length ? dim_plus(f->cx, dim_over(f->cx, length, 2), 1) : unknown_dim(f, 0, 0);
 	d[1] = bins ? bins : unknown_dim(f, 0, 1);
 	bind_result_dtype(f, 0, dtype_of_onnx(int_attr(f, "output_datatype")));
 	return set_result(f, 0, 2, d);

@@ -230,7 +230,7 @@ enum onnx_infer_result onnx_det(struct infer *f)
 
 static dim half_plus_one(struct infer *f, dim n)
 {
-	return dim_add(f->cx, dim_floordiv(f->cx, n, const_dim(f, 2)), const_dim(f, 1));
+	return dim_plus(f->cx, dim_over(f->cx, n, 2), 1);
 }
 
 enum onnx_infer_result onnx_dft(struct infer *f)
@@ -261,7 +261,7 @@ enum onnx_infer_result onnx_dft(struct infer *f)
 	}
 	dim *d = dims_copy(f, x);
 	if (half && back)
-		d[a] = dim_mul(f->cx, dim_sub(f->cx, d[a], const_dim(f, 1)), const_dim(f, 2));
+		d[a] = dim_plus(f->cx, dim_add(f->cx, d[a], d[a]), -2);
 	if (input(f, 1))
 		d[a] = length && length->n == 1 ? length->at[0] : DIM_NONE;
 	d[a] = !d[a] ? unknown_dim(f, 0, a) : half && !back ? half_plus_one(f, d[a]) : d[a];
@@ -289,9 +289,9 @@ enum onnx_infer_result onnx_stft(struct infer *f)
 	d[0] = x.dims[0];
 	bool fixed = size && step && step->n == 1 && dim_ge(f->cx, step->at[0], 1) &&
 		     dim_ge(f->cx, dim_sub(f->cx, x.dims[1], size), 0);
-	d[1] = fixed ? dim_add(f->cx,
-			       dim_floordiv(f->cx, dim_sub(f->cx, x.dims[1], size), step->at[0]),
-			       const_dim(f, 1))
+	d[1] = fixed ? dim_plus(f->cx,
+				dim_floordiv(f->cx, dim_sub(f->cx, x.dims[1], size), step->at[0]),
+				1)
 		     : unknown_dim(f, 0, 1);
 	d[2] = !size                     ? unknown_dim(f, 0, 2)
 	       : int_attr(f, "onesided") ? half_plus_one(f, size)

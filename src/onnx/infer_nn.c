@@ -22,8 +22,7 @@ static dim window_count(struct infer *f, dim n, int64_t k, uint32_t i, uint32_t 
 	    k > INT32_MAX || before < 0 || before > INT32_MAX || after < 0 || after > INT32_MAX)
 		return DIM_NONE;
 	if (str_attr_is(f, "auto_pad", "SAME_UPPER") || str_attr_is(f, "auto_pad", "SAME_LOWER"))
-		return dim_floordiv(cx, dim_add(cx, n, const_dim(f, stride - 1)),
-				    const_dim(f, stride));
+		return dim_over(cx, dim_plus(cx, n, stride - 1), stride);
 	if (str_attr_is(f, "auto_pad", "VALID"))
 		before = after = 0;
 	dim room = dim_add(cx, n, const_dim(f, before + after - (k - 1) * dilation - 1));
@@ -32,9 +31,7 @@ static dim window_count(struct infer *f, dim n, int64_t k, uint32_t i, uint32_t 
 	/* implementations differ on whether the last, incomplete window may start in the padding */
 	if (int_attr(f, "ceil_mode") && (!dim_is_const(cx, room, &v) || v % stride))
 		return DIM_NONE;
-	return dim_max(cx,
-		       dim_add(cx, dim_floordiv(cx, room, const_dim(f, stride)), const_dim(f, 1)),
-		       const_dim(f, 0));
+	return dim_at_least(cx, dim_plus(cx, dim_over(cx, room, stride), 1), 0);
 }
 
 static bool set_windows(struct infer *f, struct type x, const int64_t *k, dim *d)
@@ -168,9 +165,8 @@ static dim covered_length(struct infer *f, dim n, int64_t k, uint32_t i, uint32_
 		return DIM_NONE; /* the runtime and the specification differ on output_padding */
 	if (str_attr_is(f, "auto_pad", "VALID"))
 		pads = 0;
-	dim size = dim_mul(cx, dim_sub(cx, n, const_dim(f, 1)), const_dim(f, stride));
-	return dim_max(cx, dim_add(cx, size, const_dim(f, extra + (k - 1) * dilation + 1 - pads)),
-		       const_dim(f, 0));
+	dim by = const_dim(f, stride), size = dim_mul(cx, dim_plus(cx, n, -1), by);
+	return dim_at_least(cx, dim_plus(cx, size, extra + (k - 1) * dilation + 1 - pads), 0);
 }
 
 enum onnx_infer_result onnx_conv_transpose(struct infer *f)

@@ -685,8 +685,7 @@ enum onnx_infer_result onnx_concat(struct infer *f)
 static dim split_piece(struct infer *f, dim whole, int64_t n, uint32_t i)
 {
 	bool even = f->op->since < 18;
-	dim size = dim_floordiv(f->cx, even ? whole : dim_add(f->cx, whole, const_dim(f, n - 1)),
-				const_dim(f, n));
+	dim size = dim_over(f->cx, even ? whole : dim_plus(f->cx, whole, n - 1), n);
 
 	if (i + 1 < n || even)
 		return size;

@@ -220,8 +220,8 @@ static dim arange_length(struct ctx *cx, dim start, dim stop, int64_t step)
 {
 	dim span = step > 0 ? dim_sub(cx, stop, start) : dim_sub(cx, start, stop);
 	int64_t k = step > 0 ? step : -step;
-	dim len = dim_floordiv(cx, dim_add(cx, span, dim_const(cx, k - 1)), dim_const(cx, k));
-	return dim_ge(cx, len, 0) ? len : dim_max(cx, len, dim_const(cx, 0));
+	dim len = dim_over(cx, dim_plus(cx, span, k - 1), k);
+	return dim_ge(cx, len, 0) ? len : dim_at_least(cx, len, 0);
 }
 
 /* The length for constants start, stop, step, in double as in NumPy; DIM_NONE: not all are

@@ -254,7 +254,7 @@ bool sh_lutridiagonal(struct ctx *cx, struct node *n)
 		return false;
 	for (uint32_t i = 0; i < countof(like); i++) {
 		dim *len = new_dims(cx, 1), d = n->in[like[i]]->type.dims[0];
-		*len = i == 3 ? dim_max(cx, dim_sub(cx, d, dim_const(cx, 1)), dim_const(cx, 0)) : d;
+		*len = i == 3 ? dim_at_least(cx, dim_plus(cx, d, -1), 0) : d;
 		set_type(n, i, i == 4 ? DT_INT32 : t, 1, len);
 	}
 	return true;

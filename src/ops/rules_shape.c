@@ -587,9 +587,10 @@ static bool set_reshaped_dims(struct ctx *cx, struct node *n, dim *d, uint32_t r
 		if (m == DIM_NONE)
 			return reshape_error(cx, n, d, r);
 		d[hole] = m;
-	} else if (!open &&
-		   dim_ne(cx, dims_product(cx, x->dims, x->rank), dims_product(cx, d, r))) {
-		return reshape_error(cx, n, d, r);
+	} else if (!open) {
+		dim count = dims_product(cx, d, r);
+		if (dim_ne(cx, dims_product(cx, x->dims, x->rank), count))
+			return reshape_error(cx, n, d, r);
 	}
 	infer_last_length(cx, n, d, r);
 	return set_dims(n, r, d);
@@ -714,6 +715,6 @@ bool sh_extractdiag(struct ctx *cx, struct node *n)
 		cols = dim_sub(cx, cols, dim_const(cx, k));
 	else
 		rows = dim_add(cx, rows, dim_const(cx, k));
-	d[rank++] = dim_max(cx, dim_min(cx, rows, cols), dim_const(cx, 0));
+	d[rank++] = dim_at_least(cx, dim_min(cx, rows, cols), 0);
 	return set_dims(n, rank, d);
 }

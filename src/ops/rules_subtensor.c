@@ -123,8 +123,8 @@ static dim forward_slice_length(struct ctx *cx, dim n, dim start, dim stop, int6
 			return DIM_NONE;
 		e = negative ? e : smaller(cx, e, n);
 	}
-	dim len = dim_add(cx, dim_sub(cx, e, s), dim_const(cx, step - 1));
-	return larger(cx, dim_floordiv(cx, len, dim_const(cx, step)), zero);
+	dim len = dim_plus(cx, dim_sub(cx, e, s), step - 1);
+	return larger(cx, dim_over(cx, len, step), zero);
 }
 
 /* The same for step < 0; start is clamped to n - 1 only, stop to -1 only. */
@@ -145,8 +145,8 @@ static dim backward_slice_length(struct ctx *cx, dim n, dim start, dim stop, int
 			return DIM_NONE;
 		e = negative ? larger(cx, e, below) : e;
 	}
-	dim len = dim_add(cx, dim_sub(cx, s, e), dim_const(cx, k - 1));
-	return larger(cx, dim_floordiv(cx, len, dim_const(cx, k)), dim_const(cx, 0));
+	dim len = dim_plus(cx, dim_sub(cx, s, e), k - 1), zero = dim_const(cx, 0);
+	return larger(cx, dim_over(cx, len, k), zero);
 }
 
 /* Reads start, stop or step into *d; DIM_NONE: it is left out, or (with *open set) not known. */

@@ -211,7 +211,10 @@ static struct block *branch(struct branches *x, int side)
 static void make_if(struct branches *x, struct value *cond, uint32_t count)
 {
 	struct node *n = new (x->cx->arena, struct node), *first = NULL;
-	struct block *k = x->block, *side[2] = {branch(x, 0), branch(x, 1)};
+	struct block *k = x->block, *side[2];
+
+	for (int i = 0; i < 2; i++)
+		side[i] = branch(x, i);
 
 	n->op = &op_onnx;
 	n->onnx = onnx_find(ONNX_If, x->cx->opt.opset);
@@ -256,7 +259,8 @@ static bool decide_once(struct branches *x, struct value *cond)
 
 	if (!count)
 		return false;
-	nodes = fill(x, 0) + fill(x, 1);
+	nodes = fill(x, 0);
+	nodes += fill(x, 1);
 	for (uint32_t i = 0; i <= x->last; i++)
 		for (uint32_t k = 1; x->all[i].chosen && k < 3; k++)
 			copies +=

@@ -178,8 +178,11 @@ static double time_of(const struct points *p, const struct node *n, bool turned)
 		return time_of_sum(p, n, turned);
 	switch (n->onnx->id) {
 	case ONNX_Transpose:
-		if (turned && turned_perm(n, reads_turned(p, n), gives_turned(p, n), perm))
-			return 0;
+		if (turned) {
+			bool out = gives_turned(p, n);
+			if (turned_perm(n, reads_turned(p, n), out, perm))
+				return 0;
+		}
 		return NODE + all * TURN_ELEMENT;
 	case ONNX_Softmax:
 		return turned ? 4 * NODE + 2 * all : 2 * all;
@@ -299,16 +302,18 @@ static void drop_groups(struct points *p)
 	for (uint32_t i = 0; i < p->count; i++) {
 		const struct node *n = p->nodes[i];
 		for (uint32_t j = 0; j < n->nin && on_turned_side(p, n); j++)
-			if (has_points(p, n->in[j]) && is_given_turned(p, n->in[j]))
-				p->group[first_of(p, i)] =
-					first_of(p, p->index[n->in[j]->def->out[0]->id] - 1);
+			if (has_points(p, n->in[j]) && is_given_turned(p, n->in[j])) {
+				uint32_t to = first_of(p, p->index[n->in[j]->def->out[0]->id] - 1);
+				p->group[first_of(p, i)] = to;
+			}
 	}
 	for (uint32_t i = 0; i < p->count; i++) {
 		const struct node *n = p->nodes[i];
 		if (!on_turned_side(p, n))
 			continue;
 		double *g = &gain[first_of(p, i)];
-		*g += time_of(p, n, false) - time_of(p, n, true);
+		double before = time_of(p, n, false);
+		*g += before - time_of(p, n, true);
 		for (uint32_t j = 0; j < n->nin; j++)
 			if (has_points(p, n->in[j]) && !is_given_turned(p, n->in[j]))
 				*g -= time_to_turn(p, n->in[j]) / p->read[n->in[j]->id].turned;

@@ -367,8 +367,8 @@ static void triangle_by_mask(struct lanes *l, struct node *n)
 			taken[i * shape[1] + j] = upper && !upper->u.i ? j - i <= k : j - i >= k;
 	mask->data = taken;
 	zero->data = new_array(l->cx->arena, char, dtypes[t->dtype].size);
-	struct value *in[3] = {graph_constant(l->cx, mask, n->span), n->in[0],
-			       graph_constant(l->cx, zero, n->span)};
+	struct value *where = graph_constant(l->cx, mask, n->span);
+	struct value *in[3] = {where, n->in[0], graph_constant(l->cx, zero, n->span)};
 	n->onnx = onnx_find(ONNX_Where, l->cx->opt.opset);
 	n->in = memcpy(new_array(l->cx->arena, struct value *, 4), in, sizeof(in));
 	n->nin = 3;

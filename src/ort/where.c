@@ -101,8 +101,8 @@ struct value *where_with_signs(struct build *b, const struct node *n)
 	if (!loses_sign(b->cx, c, false, y, x))
 		return emit_(b, ONNX_Where, other, y, x);
 	struct value *one = const_int_of(b, (enum dtype)x->type.dtype, 1);
-	struct value *r = emit_(b, ONNX_Mul, emit_(b, ONNX_Where, other, one, x),
-				emit_(b, ONNX_Where, c, one, y));
+	struct value *or_x = emit_(b, ONNX_Where, other, one, x);
+	struct value *r = emit_(b, ONNX_Mul, or_x, emit_(b, ONNX_Where, c, one, y));
 	r->sign = sign_of(x) & sign_of(y);
 	return r;
 }

@@ -65,7 +65,8 @@ static struct value *sign_int64(struct build *b, struct node *n)
 	struct value *zero = const_int(b, 0);
 	struct value *above = cast(b, emit_(b, ONNX_Greater, n->in[0], zero), DT_INT64);
 
-	return emit_(b, ONNX_Where, emit_(b, ONNX_Less, n->in[0], zero), const_int(b, -1), above);
+	struct value *below = emit_(b, ONNX_Less, n->in[0], zero);
+	return emit_(b, ONNX_Where, below, const_int(b, -1), above);
 }
 
 /* ReduceMax or ReduceMin; NULL: the axes are not known */

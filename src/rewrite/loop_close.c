@@ -304,8 +304,9 @@ static void set_results(struct closing *c)
 	}
 	for (uint32_t k = 0; k < c->needed.len; k++) {
 		struct value *v = c->needed.at[k];
-		*vec_push(a, &out) = stacked(c, v);
-		set_row(m, v, (struct row){.frame = f, .all = out.at[out.len - 1]});
+		struct value *all = stacked(c, v);
+		*vec_push(a, &out) = all;
+		set_row(m, v, (struct row){.frame = f, .all = all});
 		block_result(&m->b, v, v->type.dims, false);
 	}
 	uint32_t states = in.len;

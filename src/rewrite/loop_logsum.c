@@ -177,7 +177,8 @@ static struct value *log_sum_exp(struct logsum *l, struct value *x, int axis)
 	double most = l->t == DT_FLOAT64 ? DBL_MAX : FLT_MAX;
 	struct value *max = reduce(b, ONNX_ReduceMax, x, &axis, 1, true);
 
-	max = emit_(b, ONNX_Clip, max, const_of(b, l->t, -most), const_of(b, l->t, most));
+	struct value *least = const_of(b, l->t, -most);
+	max = emit_(b, ONNX_Clip, max, least, const_of(b, l->t, most));
 	x = emit_(b, ONNX_Exp, emit_(b, ONNX_Sub, x, max));
 	x = emit_(b, ONNX_Log, reduce(b, ONNX_ReduceSum, x, &axis, 1, true));
 	return squeeze(b, emit_(b, ONNX_Add, x, max), &(int64_t){axis}, 1);
@@ -276,8 +277,7 @@ static struct value *by_rounds(struct logsum *l, struct value *first, struct val
 	block_result(b, make_round(l, state, far), state->type.dims, false);
 	scope_close(b, outer);
 	ways = scan(l, body, in, 2, ways->type);
-	ways = slice(b, ways, &(int64_t){0}, 1, const_ints(b, &(int64_t){0}, 1),
-		     const_ints(b, &(int64_t){1}, 1), NULL);
+	ways = slice_ints(b, ways, 0, 0, 1);
 	return transpose(b, squeeze(b, ways, &(int64_t){0}, 1), (int64_t[]){1, 0});
 }
 

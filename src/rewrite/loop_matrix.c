@@ -265,7 +265,7 @@ static struct value *part_of(struct linear *l, struct value *v, int64_t from, in
 {
 	struct build *b = &l->m->b;
 
-	return slice(b, v, &(int64_t){0}, 1, const_ints(b, &from, 1), const_ints(b, &to, 1), NULL);
+	return slice_ints(b, v, 0, from, to);
 }
 
 /* z after a step */
@@ -332,14 +332,16 @@ static void by_steps(struct linear *l, struct value *m, struct value *f, struct 
 
 	if (l->each || is_stacked(l, m) || is_stacked(l, f) ||
 	    !dim_is_const(cx, l->f->trips, &steps)) {
-		struct node *n = scan(l, repeated(l, m), repeated(l, f), l->f->trips, 1);
+		f = repeated(l, f);
+		struct node *n = scan(l, repeated(l, m), f, l->f->trips, 1);
 		out[0] = n->out[0];
 		out[1] = n->out[1];
 		return;
 	}
 	int64_t trips = (steps + TRIP - 1) / TRIP;
-	struct node *n = scan(l, squeeze(b, m, &zero, 1), squeeze(b, f, &zero, 1),
-			      dim_const(cx, trips), TRIP);
+	dim times = dim_const(cx, trips);
+	f = squeeze(b, f, &zero, 1);
+	struct node *n = scan(l, squeeze(b, m, &zero, 1), f, times, TRIP);
 	struct value *part[TRIP], *all;
 	dim *dims = new_array(cx->arena, dim, l->item.rank + 1u);
 	dims[0] = dim_const(cx, trips * TRIP);
@@ -388,8 +390,8 @@ static struct value *by_rounds(struct linear *l, struct value *a, struct value *
 		all = emit_(b, ONNX_Add, all, after_zeros(l, before, d));
 		if (2 * d > steps)
 			break;
-		a = same ? emit_(b, ONNX_Mul, a, a)
-			 : emit_(b, ONNX_Mul, part_of(l, a, d, INT64_MAX), part_of(l, a, 0, -d));
+		struct value *after = same ? a : part_of(l, a, d, INT64_MAX);
+		a = emit_(b, ONNX_Mul, after, same ? a : part_of(l, a, 0, -d));
 	}
 	return all;
 }
@@ -497,8 +499,8 @@ static struct value *sum_below(struct linear *l, struct value *v, double k)
 {
 	struct build *b = &l->m->b;
 
-	return emit_(b, ONNX_Less, emit_(b, ONNX_Abs, sum_of_all(b, v)),
-		     const_of(b, (enum dtype)v->type.dtype, k));
+	struct value *sum = emit_(b, ONNX_Abs, sum_of_all(b, v));
+	return emit_(b, ONNX_Less, sum, const_of(b, (enum dtype)v->type.dtype, k));
 }
 
 /* Do rounds add nothing that may cancel, by the coefficients a and f? */
@@ -523,8 +525,8 @@ static struct value *are_small(struct linear *l, struct value *a)
 		more /= 2;
 	if (element_count(l->m->cx, &a->type) == 1)
 		return sum_below(l, a, 1 + more);
-	struct value *large =
-		emit_(b, ONNX_GreaterOrEqual, emit_(b, ONNX_Abs, a), const_of(b, t, 1 + more));
+	struct value *large = emit_(b, ONNX_Abs, a);
+	large = emit_(b, ONNX_GreaterOrEqual, large, const_of(b, t, 1 + more));
 	return sum_below(l, cast(b, large, t), 1);
 }
 

@@ -132,10 +132,9 @@ static struct value *count_steps(struct move *m, struct frame *f, int64_t first)
 		t->data = to;
 		v = const_tensor(b, t);
 	} else {
-		v = emit_(b, ONNX_Range, const_int(b, first),
-			  first ? emit_(b, ONNX_Add, f->trip_count, const_int(b, first))
-				: f->trip_count,
-			  const_int(b, 1));
+		struct value *from = const_int(b, first), *to = f->trip_count;
+		to = first ? emit_(b, ONNX_Add, to, from) : to;
+		v = emit_(b, ONNX_Range, from, to, const_int(b, 1));
 		v = with_dims(v, memcpy(new (m->cx->arena, dim), &f->trips, sizeof(dim)));
 	}
 	leave(m, was);
@@ -184,7 +183,8 @@ struct value *materialise(struct move *m, struct value *v)
 	if (f->scan) {
 		to = block_param(b, f->block, v->type);
 		f->block->params.len--; /* it comes behind the states */
-		*vec_push(m->cx->arena, &f->rows) = all_of(m, v);
+		struct value *all = all_of(m, v);
+		*vec_push(m->cx->arena, &f->rows) = all;
 		*vec_push(m->cx->arena, &f->params) = to;
 		to->name = v->name;
 		to->known = v->known;

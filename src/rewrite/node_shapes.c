@@ -307,15 +307,6 @@ static bool shape_is_absolute(const struct node *n)
 	return true;
 }
 
-static dim count_of(struct ctx *cx, const struct type *t)
-{
-	dim d = dim_const(cx, 1);
-
-	for (uint32_t i = 0; i < t->rank; i++)
-		d = dim_mul(cx, d, t->dims[i]);
-	return d;
-}
-
 /* Does n, a Reshape, fail for some inputs? Reshape(x, [-1, 2]) does where x has an odd number of
  * elements. One to a computed shape that is, by the types, the shape of its input is only there to
  * compare the two. */
@@ -323,8 +314,9 @@ static bool may_fail(struct ctx *cx, const struct node *n)
 {
 	const struct type *from = &n->in[0]->type, *to = &n->out[0]->type;
 
-	return is_onnx(n, ONNX_Reshape) && (!dim_eq(cx, count_of(cx, to), count_of(cx, from)) ||
-					    (!n->in[1]->data && same_type(cx, from, to)));
+	return is_onnx(n, ONNX_Reshape) &&
+	       (!dims_same_product(cx, to->dims, to->rank, from->dims, from->rank) ||
+		(!n->in[1]->data && same_type(cx, from, to)));
 }
 
 struct value *merge_reshapes(struct ctx *cx, struct node *n)

@@ -501,8 +501,8 @@ static bool share_exponential(struct choices *c, struct node *n)
 	one = make(c, sign > 0 ? OP_Ge : OP_Le, x, number(c, 0, n->span), n->span);
 	props = memcpy(new (c->cx->arena, struct cv), &dtype, sizeof(dtype));
 	one = graph_node(c->cx, &c->out, &op_table[OP_Cast], props, &one, 1, n->span)->out[0];
-	become(c, n, OP_True_div, make(c, OP_Maximum, e, one, n->span),
-	       make(c, OP_Add, e, number(c, 1, n->span), n->span));
+	struct value *sum = make(c, OP_Add, e, number(c, 1, n->span), n->span);
+	become(c, n, OP_True_div, make(c, OP_Maximum, e, one, n->span), sum);
 	return true;
 }
 

@@ -522,8 +522,9 @@ static void take_place(struct pass *p, const struct gradient *g, struct node *n,
 		left = make(p, &op_table[OP_Mul], NULL, all,
 			    constant(p, all, scale, 1, 1, g->n + g->columns), n->span);
 	}
-	become_product(p, n, make(p, product->op, product->props, left, swapped(p, all), n->span),
-		       less_diagonal(p, all, mask, k, 0.5, g->n));
+	struct value *right = less_diagonal(p, all, mask, k, 0.5, g->n);
+	left = make(p, product->op, product->props, left, swapped(p, all), n->span);
+	become_product(p, n, left, right);
 }
 
 /* n = x * mask - AllocDiag(k diag(P)) becomes one product where x is P, P' or P + P'. */

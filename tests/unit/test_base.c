@@ -483,6 +483,84 @@ static void test_half(void **state)
 	assert_true(half_to_double(0x3c00) == 1 && half_to_double(1) == 0x1p-24);
 }
 
+/* The doubles nearest to the true results */
+static void test_maths(void **state)
+{
+	static const struct {
+		double x, exp;
+	} exps[] = {
+		{1, 0x1.5bf0a8b145769p+1},
+		{-1, 0x1.78b56362cef38p-2},
+		{0.1, 0x1.1aec7b35a00d4p+0},
+		{1e-10, 0x1.000000006df38p+0},
+		{700.5, 0x1.8625c7d4f56c2p+1010},
+		{-740, 0x0.0000000000055p-1022},
+		{0, 1},
+		{710, INFINITY},
+		{-750, 0},
+		{-INFINITY, 0},
+	};
+	static const struct {
+		double x, log;
+	} logs[] = {
+		{2, 0x1.62e42fefa39efp-1},
+		{3, 0x1.193ea7aad030bp+0},
+		{0.1, -0x1.26bb1bbb55515p+1},
+		{1.0000001, 0x1.ad7f2847b6492p-24},
+		{0x1p-1074, -0x1.74385446d71c3p+9},
+		{1e308, 0x1.62991d5d62a5ep+9},
+		{1, 0},
+		{0, -INFINITY},
+		{INFINITY, INFINITY},
+	};
+	static const struct {
+		double x, y, pow;
+	} pows[] = {
+		{2, 0.5, 0x1.6a09e667f3bcdp+0},
+		{10, -3, 0x1.0624dd2f1a9fcp-10},
+		{10, 22, 1e22},
+		{1.5, 100.25, 0x1.8f9f20247e3a3p+58},
+		{3, -0.1, 0x1.cabb11372e638p-1},
+		{0.1, 300, 0x1.56e1fc2f8f3bdp-997},
+		{2.5, 2.5, 9.882117688026186},
+		{0x1.0000002p27, 2, 0x1.0000004p54},
+		{-2, 3, -8},
+		{0, 2, 0},
+		{-0.0, 3, -0.0},
+		{-0.0, -3, -INFINITY},
+		{2, 1e300, INFINITY},
+		{0.5, INFINITY, 0},
+		{-1, INFINITY, 1},
+	};
+	static const struct {
+		int64_t k, n;
+		double cos;
+	} turns[] = {
+		{1, 7, 0x1.3f3a0e28bedd1p-1},
+		{5, 7, -0x1.c7b90e3024582p-3},
+		{1, 3, -0.5},
+		{1, 8, 0x1.6a09e667f3bcdp-1},
+		{7, 12, -0x1.bb67ae8584caap-1},
+		{999, 1000, 0x1.fffd69aa0b99dp-1},
+		{0, 5, 1},
+		{1, 4, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < countof(exps); i++)
+		assert_true(portable_exp(exps[i].x) == exps[i].exp);
+	for (size_t i = 0; i < countof(logs); i++)
+		assert_true(portable_log(logs[i].x) == logs[i].log);
+	for (size_t i = 0; i < countof(pows); i++) {
+		double r = portable_pow(pows[i].x, pows[i].y);
+		assert_true(r == pows[i].pow && !signbit(r) == !signbit(pows[i].pow));
+	}
+	for (size_t i = 0; i < countof(turns); i++)
+		assert_true(cos_of_turn(turns[i].k, turns[i].n) == turns[i].cos);
+	assert_true(isnan(portable_exp(NAN)) && isnan(portable_log(-1)));
+	assert_true(isnan(portable_pow(-8, 1.0 / 3)) && portable_pow(NAN, 0) == 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -494,6 +572,7 @@ int main(void)
 		cmocka_unit_test(test_many),          cmocka_unit_test(test_options),
 		cmocka_unit_test(test_did_you_mean),  cmocka_unit_test(test_dtypes),
 		cmocka_unit_test(test_holds_int),     cmocka_unit_test(test_half),
+		cmocka_unit_test(test_maths),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,12 +59,14 @@ uint32_t sides_equal(struct build *b, const struct sides *s, uint32_t rank, stru
 		length[count++] = k;
 	}
 	if (at < n) {
-		conds[0] = emit_(b, ONNX_Equal, joined(b, x, n), joined(b, y, n));
+		struct value *all = joined(b, x, n);
+		conds[0] = emit_(b, ONNX_Equal, all, joined(b, y, n));
 		return 1;
 	}
 	at = 0;
-	for (uint32_t i = 0; i < count; at += length[i++])
-		conds[i] =
-			emit_(b, ONNX_Equal, run(b, x + at, length[i]), run(b, y + at, length[i]));
+	for (uint32_t i = 0; i < count; at += length[i++]) {
+		struct value *part = run(b, x + at, length[i]);
+		conds[i] = emit_(b, ONNX_Equal, part, run(b, y + at, length[i]));
+	}
 	return count;
 }

@@ -142,8 +142,8 @@ static void reshape_input(struct placing *p, const struct side *x, const struct 
 	if (n > 1) {
 		struct tensor *mask = tensor_new(p->cx, DT_BOOL, 1, &n);
 		mask->data = here;
-		shape = emit_(b, ONNX_Where, const_tensor(b, mask), shape,
-			      const_ints(b, known, t.rank));
+		struct value *is_here = const_tensor(b, mask);
+		shape = emit_(b, ONNX_Where, is_here, shape, const_ints(b, known, t.rank));
 	}
 	attr_int(b, "allowzero", 1);
 	struct value *v = emit_(b, ONNX_Reshape, read_now(p, x->of), shape);

@@ -297,8 +297,11 @@ bool batch_einsum(struct batched *m)
 bool batch_choose(struct batched *m)
 {
 	uint32_t own = m->ranks[1] - 1, rank = m->ranks[0];
-	struct value *in[2] = {padded(m, 0), padded(m, 1)};
+	struct value *in[2];
 	int64_t order[MAX_RANK] = {m->rank};
+
+	for (uint32_t i = 0; i < 2; i++)
+		in[i] = padded(m, i);
 
 	rank = own > rank ? own : rank;
 	for (uint32_t i = 0; i < m->rank + own; i++)
@@ -389,8 +392,11 @@ bool batch_fft(struct batched *m)
 /* One sorted vector for all values; else the body takes the batch. */
 bool batch_search(struct batched *m)
 {
-	struct value *in[3] = {one_for_all(m, 0), padded(m, 1)};
+	struct value *in[3];
 	uint32_t nin = m->n->nin;
+
+	in[0] = one_for_all(m, 0);
+	in[1] = padded(m, 1);
 
 	if (!in[0] || (nin > 2 && !(in[2] = one_for_all(m, 2))))
 		return false;
@@ -416,8 +422,8 @@ static bool solve_all(struct batched *m, struct value *a, struct value *y, uint3
 {
 	struct ctx *cx = m->b->cx;
 	const struct op_sig *sig = op_sig(cx, m->core->op);
-	struct value *in[2] = {held_by(m->b, a, a->type, m->b->span),
-			       held_by(m->b, y, y->type, m->b->span)};
+	struct value *held_a = held_by(m->b, a, a->type, m->b->span);
+	struct value *in[2] = {held_a, held_by(m->b, y, y->type, m->b->span)};
 	struct cv *props = new_array(cx->arena, struct cv, sig->nprops);
 	struct opref *core = new (cx->arena, struct opref);
 	struct astr *signature = new (cx->arena, struct astr);
@@ -470,7 +476,8 @@ bool batch_solve(struct batched *m)
 	flat[lead + 1] = dims_product(b->cx, y->type.dims + lead + 1, more - 1 + columns);
 	for (uint32_t i = 0; i < rank + more; i++)
 		full[i] = m->n->out[0]->type.dims[order[i]];
-	if (!solve_all(m, squeeze(b, a, drop, columns), reshape(b, y, flat, lead + 2), lead, &r))
+	y = reshape(b, y, flat, lead + 2);
+	if (!solve_all(m, squeeze(b, a, drop, columns), y, lead, &r))
 		return true; /* m->made is NULL: reported */
 	r = transpose(b, reshape(b, r, full, rank + more), back);
 	r = held_by(b, r, r->type, b->span);

@@ -254,8 +254,8 @@ static struct value *clipped(struct build *b, struct value *v, struct value *n, 
 	struct value *zero = const_int(b, 0);
 	struct value *from_end = emit_(b, ONNX_Max, emit_(b, ONNX_Add, v, n), least);
 
-	return emit_(b, ONNX_Where, emit_(b, ONNX_Less, v, zero), from_end,
-		     emit_(b, ONNX_Min, v, most));
+	struct value *negative = emit_(b, ONNX_Less, v, zero);
+	return emit_(b, ONNX_Where, negative, from_end, emit_(b, ONNX_Min, v, most));
 }
 
 static void read_slice(struct batched *m, const struct indexing *x, const struct cv *slice,
@@ -276,8 +276,8 @@ static void read_slice(struct batched *m, const struct indexing *x, const struct
 	start = start ? clipped(b, start, n, least, most) : emit_(b, ONNX_Where, back, last, zero);
 	stop = stop ? clipped(b, stop, n, least, most)
 		    : emit_(b, ONNX_Where, back, const_int(b, -1), n);
-	struct value *far =
-		emit_(b, ONNX_Mul, emit_(b, ONNX_Sub, stop, start), emit_(b, ONNX_Sign, step));
+	struct value *far = emit_(b, ONNX_Sub, stop, start);
+	far = emit_(b, ONNX_Mul, far, emit_(b, ONNX_Sign, step));
 	struct value *size = emit_(b, ONNX_Max, emit_(b, ONNX_Abs, step), one);
 	far = emit_(b, ONNX_Add, far, emit_(b, ONNX_Sub, size, one));
 	s->length = emit_(b, ONNX_Max, emit_(b, ONNX_Div, far, size), zero);
@@ -304,8 +304,8 @@ static struct value *slice_numbers(struct batched *m, const struct slice_of_item
 		length = same_for_all(b, reshape(b, length, flat, 1));
 	}
 	d[0] = m->n->out[0]->type.dims[m->rank + s->at];
-	r = emit_(b, ONNX_Range, const_int(b, 0), length, const_int(b, 1));
-	r = emit_(b, ONNX_Mul, with_dims(r, d), as_columns(b, s->step));
+	r = with_dims(count_to(b, length), d);
+	r = emit_(b, ONNX_Mul, r, as_columns(b, s->step));
 	r = emit_(b, ONNX_Add, r, as_columns(b, s->first));
 	return held_by(b, r, r->type, b->span);
 }
@@ -328,14 +328,15 @@ static struct value *spread(struct batched *m, const struct slice_of_items *s, s
 {
 	struct build *b = m->b;
 	struct value *zero = const_int(b, 0), *step = as_columns(b, s->step);
-	struct value *i = emit_(b, ONNX_Sub, counting(b, s->n), as_columns(b, s->first));
+	struct value *i = counting(b, s->n);
+	i = emit_(b, ONNX_Sub, i, as_columns(b, s->first));
 	struct value *rest = emit_(b, ONNX_Mod, i, step), *at = emit_(b, ONNX_Div, i, step);
 	struct value *length = as_columns(b, s->length), *inside;
 	uint32_t axis = m->rank + s->at;
 	dim given = y->type.dims[axis];
 
-	inside = emit_(b, ONNX_And, emit_(b, ONNX_GreaterOrEqual, at, zero),
-		       emit_(b, ONNX_Less, at, length));
+	inside = emit_(b, ONNX_GreaterOrEqual, at, zero);
+	inside = emit_(b, ONNX_And, inside, emit_(b, ONNX_Less, at, length));
 	/* -1 / 2 is 0, but has a rest */
 	inside = emit_(b, ONNX_And, inside, emit_(b, ONNX_Equal, rest, zero));
 	*on = held_by(b, inside, inside->type, b->span);
@@ -343,8 +344,8 @@ static struct value *spread(struct batched *m, const struct slice_of_items *s, s
 	if (dim_is_one(b->cx, given))
 		return y;
 	struct value *have = dim_value(b, given), *last, *to;
-	struct value *fits = emit_(b, ONNX_Or, emit_(b, ONNX_Equal, s->length, have),
-				   emit_(b, ONNX_Equal, have, const_int(b, 1)));
+	struct value *fits = emit_(b, ONNX_Equal, s->length, have);
+	fits = emit_(b, ONNX_Or, fits, emit_(b, ONNX_Equal, have, const_int(b, 1)));
 	if (!dim_ge(b->cx, given, 1)) { /* Gather reads an element for each number */
 		struct value *all = made_so_far(m, y), *in[2];
 		if (!all)

@@ -80,7 +80,8 @@ bool batch_of_lengths(struct batched *m)
 bool batch_eye(struct batched *m)
 {
 	struct build *b = m->b;
-	struct value *in[3] = {NULL, common_lengths(m, 0), common_lengths(m, 1)}, *at[2];
+	struct value *rows = common_lengths(m, 0);
+	struct value *in[3] = {NULL, rows, common_lengths(m, 1)}, *at[2];
 
 	if (one_for_all(m, 2))
 		return batch_of_lengths(m);
@@ -198,7 +199,7 @@ bool batch_splitdims(struct batched *m)
 {
 	struct build *b = m->b;
 	struct node core = {.op = m->core->op, .props = m->core->props};
-	struct value *in[2] = {whole_batch(m, 0), one_for_all(m, 1)};
+	struct value *whole = whole_batch(m, 0), *in[2] = {whole, one_for_all(m, 1)};
 	const struct cv *props = props_behind(m, m->ranks[0]);
 
 	if (!in[1]) {
@@ -291,7 +292,8 @@ static bool pad_and_cut(struct batched *m, struct value **in)
 	v = expand(b, v, d, own + 2);
 	v = check(b, v, emit_(b, ONNX_GreaterOrEqual, v, zero), "widths must not be negative");
 	struct value *one = expand(b, zero, both, 2);
-	struct value *all[2] = {reshape(b, v, flat, 3), unsqueeze(b, one, &(int64_t){0}, 1)};
+	v = reshape(b, v, flat, 3);
+	struct value *all[2] = {v, unsqueeze(b, one, &(int64_t){0}, 1)};
 	struct value *most = reduce_int64(b, concat(b, 0, all, 2), (int[]){0}, 1, true, false);
 	in[1] = for_each_axis(
 		m, held_by(b, with_dims(most, both), type_of(DT_INT64, 2, both), b->span), 0);
@@ -360,7 +362,7 @@ bool batch_pad(struct batched *m)
 {
 	struct node core = {.op = m->core->op, .props = m->core->props};
 	const char *mode = prop_str(m->b->cx, &core, "pad_mode");
-	struct value *in[3] = {whole_batch(m, 0), one_for_all(m, 1)};
+	struct value *whole = whole_batch(m, 0), *in[3] = {whole, one_for_all(m, 1)};
 	bool ramp = !strcmp(mode, "linear_ramp"), constant = !strcmp(mode, "constant");
 
 	if (m->n->nin > 3 || (!in[1] && (ramp || !m->ranks[0])))
@@ -410,7 +412,7 @@ bool batch_repeat(struct batched *m)
 	d[0] = dims_product(b->cx, sum->type.dims, own);
 	sum = same_for_all(b, reshape(b, sum, d, 1));
 	in[0] = emit_(b, ONNX_CumSum, r, const_int(b, last));
-	in[1] = emit_(b, ONNX_Range, const_int(b, 0), sum, const_int(b, 1));
+	in[1] = count_to(b, sum);
 	d = new_dims(b->cx, 1);
 	d[0] = m->n->out[0]->type.dims[m->rank + axis];
 	in[1] = with_dims(in[1], d);

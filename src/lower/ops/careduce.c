@@ -24,7 +24,8 @@ bool lower_logsumexp(struct build *b, struct node *n)
 		leading &= axes[i] == i; /* broadcasting aligns what is left of them */
 	if (k) {
 		struct value *max = reduce(b, ONNX_ReduceMax, x, axes, k, !leading);
-		max = emit_(b, ONNX_Clip, max, const_of(b, t, -most), const_of(b, t, most));
+		struct value *least = const_of(b, t, -most);
+		max = emit_(b, ONNX_Clip, max, least, const_of(b, t, most));
 		x = emit_(b, ONNX_Exp, emit_(b, ONNX_Sub, x, max));
 		x = emit_(b, ONNX_Log, reduce(b, ONNX_ReduceSum, x, axes, k, !leading));
 		x = emit_(b, ONNX_Add, x, max);
@@ -84,7 +85,8 @@ static bool odd_bools(struct build *b, struct node *n)
 
 	if (k < 0)
 		return false;
-	x = emit_(b, ONNX_Mod, reduce(b, ONNX_ReduceSum, x, axes, k, false), const_int(b, 2));
+	x = reduce(b, ONNX_ReduceSum, x, axes, k, false);
+	x = emit_(b, ONNX_Mod, x, const_int(b, 2));
 	lowered(b, n, 0, cast(b, cast(b, x, DT_BOOL), (enum dtype)n->out[0]->type.dtype));
 	return true;
 }

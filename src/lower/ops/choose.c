@@ -20,9 +20,8 @@ static struct value *check_all(struct build *b, struct value *at, struct value *
 
 static struct value *within(struct build *b, struct value *at, struct value *size)
 {
-	return check_all(b, at,
-			 emit_(b, ONNX_And, emit_(b, ONNX_GreaterOrEqual, at, const_int(b, 0)),
-			       emit_(b, ONNX_Less, at, size)));
+	struct value *not_below = emit_(b, ONNX_GreaterOrEqual, at, const_int(b, 0));
+	return check_all(b, at, emit_(b, ONNX_And, not_below, emit_(b, ONNX_Less, at, size)));
 }
 
 /* max(size, 1) as a divisor. A tensor without elements has no valid index, but ONNX Runtime divides
@@ -33,8 +32,8 @@ static struct value *nonzero_divisor(struct build *b, struct value *size)
 
 	if (const_int_at(b, size, 0, &k))
 		return k ? size : const_int(b, 1);
-	return emit_(b, ONNX_Where, emit_(b, ONNX_Equal, size, const_int(b, 0)), const_int(b, 1),
-		     size);
+	struct value *none = emit_(b, ONNX_Equal, size, const_int(b, 0));
+	return emit_(b, ONNX_Where, none, const_int(b, 1), size);
 }
 
 /* `at`, indices for modes clip and wrap; the run fails if there are indices, but `size` is 0. */
@@ -66,7 +65,8 @@ struct value *length_at(struct build *b, struct value *dims, uint32_t i)
 
 	if (const_int_at(b, dims, i, &k))
 		return const_int(b, k);
-	return emit_(b, ONNX_Gather, cast(b, dims, DT_INT64), const_int(b, i));
+	dims = cast(b, dims, DT_INT64);
+	return emit_(b, ONNX_Gather, dims, const_int(b, i));
 }
 
 /* Length i, int64[]; or that of each item of a batch, beside items of `rank` dims */
@@ -78,8 +78,9 @@ static struct value *length_beside(struct build *b, struct value *dims, uint32_t
 		return length_at(b, dims, i);
 	for (uint32_t k = 0; k < rank; k++)
 		axes[k] = 1 + k;
+	dims = cast(b, dims, DT_INT64);
 	attr_int(b, "axis", 1);
-	dims = emit_(b, ONNX_Gather, cast(b, dims, DT_INT64), const_int(b, i));
+	dims = emit_(b, ONNX_Gather, dims, const_int(b, i));
 	return unsqueeze(b, dims, axes, rank);
 }
 
@@ -93,7 +94,10 @@ static struct value *check_not_negative(struct build *b, struct value *dims)
 	for (uint32_t i = 0; sure && i < k->n; i++)
 		sure = k->at[i] && dim_ge(b->cx, k->at[i], 0);
 	dims = low(b, dims);
-	return sure ? dims : emit_(b, ONNX_Max, cast(b, dims, DT_INT64), const_int(b, 0));
+	if (sure)
+		return dims;
+	dims = cast(b, dims, DT_INT64);
+	return emit_(b, ONNX_Max, dims, const_int(b, 0));
 }
 
 bool lower_unravelindex(struct build *b, struct node *n)

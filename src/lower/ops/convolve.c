@@ -58,10 +58,11 @@ static struct value *check_not_empty(struct build *b, struct value *v, uint32_t 
 	struct type t = item_type(v, rank);
 
 	for (uint32_t i = 0; i < rank; i++)
-		if (!dim_ge(b->cx, t.dims[i], 1))
-			return check(b, v,
-				     emit_(b, ONNX_Greater, item_size(b, v, rank), const_int(b, 0)),
+		if (!dim_ge(b->cx, t.dims[i], 1)) {
+			struct value *size = item_size(b, v, rank);
+			return check(b, v, emit_(b, ONNX_Greater, size, const_int(b, 0)),
 				     "the inputs of a convolution must not be empty");
+		}
 	return v;
 }
 
@@ -87,8 +88,8 @@ static struct value *is_not_padding(struct build *b, struct value *at, dim k, di
 {
 	dim edge = dim_sub(b->cx, k, dim_const(b->cx, 1));
 	struct value *from = dim_value(b, edge), *to = dim_value(b, dim_add(b->cx, edge, length));
-	struct value *on = emit_(b, ONNX_And, emit_(b, ONNX_GreaterOrEqual, at, from),
-				 emit_(b, ONNX_Less, at, to));
+	struct value *on = emit_(b, ONNX_GreaterOrEqual, at, from);
+	on = emit_(b, ONNX_And, on, emit_(b, ONNX_Less, at, to));
 
 	return first ? unsqueeze(b, on, (int64_t[]){2, 3}, 2) : on;
 }
@@ -113,7 +114,8 @@ static struct value *inner_sums(struct build *b, struct value *windows, struct v
 	k = unsqueeze(b, k, (int64_t[]){1, lead ? 3 : 1}, rank - 1 + lead);
 	if (with)
 		on = emit_(b, ONNX_Or, on, with);
-	p = emit_(b, ONNX_Mul, cast(b, windows, wide), cast(b, k, wide));
+	windows = cast(b, windows, wide);
+	p = emit_(b, ONNX_Mul, windows, cast(b, k, wide));
 	p = emit_(b, ONNX_Where, on, p, const_int_of(b, wide, 0));
 	for (uint32_t i = 0; i < rank; i++)
 		axes[i] = (int)((lead > all ? lead : all) + 2 * i + 1);
@@ -127,9 +129,11 @@ static struct value *reversed(struct build *b, struct value *k, uint32_t rank)
 	const struct tensor *from = k->data;
 	uint32_t lead = k->type.rank - rank;
 
-	if (lead || !from || !from->data || from->splat || from->count > MAX_CONSTANT)
-		return slice(b, k, (int64_t[]){lead, lead + 1}, rank, const_ints(b, last, rank),
-			     const_ints(b, first, rank), const_ints(b, last, rank));
+	if (lead || !from || !from->data || from->splat || from->count > MAX_CONSTANT) {
+		struct value *minus_one = const_ints(b, last, rank);
+		struct value *stops = const_ints(b, first, rank);
+		return slice(b, k, (int64_t[]){lead, lead + 1}, rank, minus_one, stops, minus_one);
+	}
 	struct tensor *t = tensor_new(b->cx, from->dtype, from->rank, from->shape);
 	size_t size = dtypes[from->dtype].size, n = (size_t)from->count;
 	uint8_t *to = arena_alloc(b->cx->arena, n * size + 1);
@@ -270,7 +274,8 @@ static struct value *valid_part(struct build *b, struct value *whole, struct val
 {
 	struct value *nx = item_shape(b, x, rank), *nk = item_shape(b, k, rank);
 	int64_t lead = whole->type.rank - rank;
-	struct value *start = emit_(b, ONNX_Sub, min_or_max(b, ONNX_Min, nx, nk), const_int(b, 1));
+	struct value *start = min_or_max(b, ONNX_Min, nx, nk);
+	start = emit_(b, ONNX_Sub, start, const_int(b, 1));
 	struct value *stop = min_or_max(b, ONNX_Max, nx, nk);
 
 	if (full) {
@@ -306,8 +311,8 @@ static struct value *check_comparable(struct build *b, struct value *r, struct v
 static int compare_sizes(struct build *b, const struct value *x, const struct value *k,
 			 uint32_t rank)
 {
-	dim more = dim_sub(b->cx, dims_product(b->cx, item_type(x, rank).dims, rank),
-			   dims_product(b->cx, item_type(k, rank).dims, rank));
+	dim less = dims_product(b->cx, item_type(k, rank).dims, rank);
+	dim more = dim_sub(b->cx, dims_product(b->cx, item_type(x, rank).dims, rank), less);
 
 	return dim_ge(b->cx, more, 0) ? 1 : dim_le(b->cx, more, -1) ? -1 : 0;
 }

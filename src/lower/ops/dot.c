@@ -141,7 +141,8 @@ struct value *matmul(struct build *b, struct value *x, struct value *y)
 		return r;
 	/* MatMul of uint32 and uint64 fails on an inner length of 0; int64 has the same bits */
 	if ((t == DT_UINT32 || t == DT_UINT64) && !dim_ge(b->cx, x->type.dims[last], 1)) {
-		x = matmul(b, cast(b, x, DT_INT64), cast(b, y, DT_INT64));
+		y = cast(b, y, DT_INT64);
+		x = matmul(b, cast(b, x, DT_INT64), y);
 		return cast(b, x, t);
 	}
 	if (y->type.rank == 1 && (is_float(t) || last > 0))
@@ -159,7 +160,9 @@ struct value *matmul(struct build *b, struct value *x, struct value *y)
 
 bool lower_matmul(struct build *b, struct node *n)
 {
-	lowered(b, n, 0, matmul(b, low(b, n->in[0]), low(b, n->in[1])));
+	struct value *y = low(b, n->in[1]);
+
+	lowered(b, n, 0, matmul(b, low(b, n->in[0]), y));
 	return true;
 }
 
@@ -258,8 +261,9 @@ bool lower_gemv(struct build *b, struct node *n)
 		ax = matmul(b, a, vectors_as(b, x, true));
 		ax = squeeze(b, ax, &(int64_t){2}, 1);
 	}
-	ax = add_product(b, low(b, n->in[0]), factor(b, low(b, n->in[1]), 1), ax,
-			 factor(b, low(b, n->in[4]), 1));
+	struct value *beta = factor(b, low(b, n->in[4]), 1);
+	struct value *alpha = factor(b, low(b, n->in[1]), 1);
+	ax = add_product(b, low(b, n->in[0]), alpha, ax, beta);
 	set_product(b, n, ax);
 	return true;
 }
@@ -276,7 +280,7 @@ bool lower_ger(struct build *b, struct node *n)
 
 bool lower_dot22scalar(struct build *b, struct node *n)
 {
-	struct value *xy = matmul(b, low(b, n->in[0]), low(b, n->in[1]));
+	struct value *y = low(b, n->in[1]), *xy = matmul(b, low(b, n->in[0]), y);
 
 	set_product(b, n, scale(b, xy, factor(b, low(b, n->in[2]), 2)));
 	return true;

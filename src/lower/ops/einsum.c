@@ -64,8 +64,10 @@ static struct value *cut_result(struct build *b, struct value *v, const struct t
 			axes[n] = i;
 			stops[n++] = t->dims[i];
 		}
-	if (n)
-		v = slice(b, v, axes, n, const_ints(b, starts, n), dims_vector(b, stops, n), NULL);
+	if (n) {
+		struct value *to = dims_vector(b, stops, n);
+		v = slice(b, v, axes, n, const_ints(b, starts, n), to, NULL);
+	}
 	return with_dims(v, t->dims);
 }
 

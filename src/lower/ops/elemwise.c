@@ -199,7 +199,8 @@ bool lower_clip(struct build *b, struct node *n)
 			  from <= to;
 	if (!ordered || t == DT_BOOL || !same_dims(b->cx, x->type, n->out[0]->type))
 		return lower_by_lib(b, n, "Clip");
-	lowered(b, n, 0, emit_(b, ONNX_Clip, x, reshape(b, lo, NULL, 0), reshape(b, hi, NULL, 0)));
+	lo = reshape(b, lo, NULL, 0);
+	lowered(b, n, 0, emit_(b, ONNX_Clip, x, lo, reshape(b, hi, NULL, 0)));
 	return true;
 }
 
@@ -238,7 +239,8 @@ static struct value *ones_of_pow(struct build *b, struct node *n)
 	if (never_negative(b, n->in[1])) {
 		if (same || same_dims(b->cx, x->type, t))
 			return expand(b, one, t.dims, t.rank);
-		e = emit_(b, ONNX_Add, cast(b, x, DT_INT64), cast(b, e, DT_INT64));
+		x = cast(b, x, DT_INT64);
+		e = emit_(b, ONNX_Add, x, cast(b, e, DT_INT64));
 		return emit_(b, ONNX_Add, emit_(b, ONNX_Mul, e, const_int(b, 0)), one);
 	}
 	struct value *zero = const_int_of(b, (enum dtype)t.dtype, 0);
@@ -274,8 +276,10 @@ static struct value *float_power(struct build *b, struct value *x, const struct 
 	if (!is_float(type) || !k || !same_dims(b->cx, x->type, t))
 		return NULL;
 	/* of Pow the runtime may make a LayerNormalization, whose epsilon is float32 */
-	if (tensor_float(k, 0) == 2)
-		return emit_(b, ONNX_Mul, cast(b, x, type), cast(b, x, type));
+	if (tensor_float(k, 0) == 2) {
+		x = cast(b, x, type);
+		return emit_(b, ONNX_Mul, x, x);
+	}
 	/* NumPy takes the root, but for float16 or many exponents: of -inf it is NaN, not inf */
 	if (tensor_float(k, 0) == 0.5 && k->count == 1 && type != DT_FLOAT16)
 		return emit_(b, ONNX_Sqrt, cast(b, x, type));
@@ -320,6 +324,8 @@ bool lower_switch(struct build *b, struct node *n)
 {
 	struct value *c = cast(b, low(b, n->in[0]), DT_BOOL);
 
-	lowered(b, n, 0, where(b, c, low(b, n->in[1]), low(b, n->in[2])));
+	struct value *otherwise = low(b, n->in[2]);
+
+	lowered(b, n, 0, where(b, c, low(b, n->in[1]), otherwise));
 	return true;
 }

@@ -17,7 +17,7 @@ struct value *counting(struct build *b, dim n)
 	int64_t k;
 
 	if (!dim_is_const(b->cx, n, &k) || k > MAX_IOTA)
-		return emit_(b, ONNX_Range, const_int(b, 0), dim_value(b, n), const_int(b, 1));
+		return count_to(b, dim_value(b, n));
 	int64_t *v = new_array(b->cx->arena, int64_t, (size_t)k + 1);
 	for (int64_t i = 0; i < k; i++)
 		v[i] = i;
@@ -190,11 +190,11 @@ bool lower_extractdiag(struct build *b, struct node *n)
 	dim offset = dim_const(cx, k < 0 ? -k : k);
 	dim start = k >= 0 ? offset : dim_mul(cx, offset, c);
 	dim last = k < 0 ? dim_add(cx, c, offset)
-		   : k   ? dim_max(cx, dim_sub(cx, c, offset), dim_const(cx, 0))
+		   : k   ? dim_at_least(cx, dim_sub(cx, c, offset), 0)
 			 : c;
-	x = slice(b, x, &(int64_t){rank - 2}, 1, dim_vector(b, start),
-		  dim_vector(b, dim_mul(cx, c, last)),
-		  dim_vector(b, dim_add(cx, c, dim_const(cx, 1))));
+	struct value *step = dim_vector(b, dim_plus(cx, c, 1));
+	struct value *stop = dim_vector(b, dim_mul(cx, c, last));
+	x = slice(b, x, &(int64_t){rank - 2}, 1, dim_vector(b, start), stop, step);
 	lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
 	return true;
 }
@@ -209,7 +209,8 @@ bool lower_allocdiag(struct build *b, struct node *n)
 	struct value *at = counting(b, x->type.dims[rank - 1]);
 	struct value *on = emit_(b, ONNX_Equal, column(b, at), at);
 
-	x = where(b, on, column(b, x), const_int_of(b, (enum dtype)x->type.dtype, 0));
+	struct value *zero = const_int_of(b, (enum dtype)x->type.dtype, 0);
+	x = where(b, on, column(b, x), zero);
 	rank++;
 	pads[k > 0 ? rank - 1 : rank - 2] = k > 0 ? k : -k;
 	pads[k > 0 ? 2 * rank - 2 : 2 * rank - 1] = k > 0 ? k : -k;
@@ -289,8 +290,8 @@ static struct value *fill_flat(struct build *b, struct value *a, const dim *d, s
 		bound[i] = beside_matrices(b, bound[i]);
 	}
 	struct value *rest = emit_(b, ONNX_Mod, emit_(b, ONNX_Sub, at, bound[0]), step);
-	struct value *on = emit_(b, ONNX_And, emit_(b, ONNX_GreaterOrEqual, at, bound[0]),
-				 emit_(b, ONNX_Less, at, bound[1]));
+	struct value *on = emit_(b, ONNX_GreaterOrEqual, at, bound[0]);
+	on = emit_(b, ONNX_And, on, emit_(b, ONNX_Less, at, bound[1]));
 	on = emit_(b, ONNX_And, on, emit_(b, ONNX_Equal, rest, zero));
 	return where(b, on, beside_matrices(b, v), a);
 }
@@ -317,8 +318,8 @@ bool lower_filldiagonaloffset(struct build *b, struct node *n)
 	struct value *up = emit_(b, ONNX_GreaterOrEqual, k, const_int(b, 0));
 	struct value *start =
 		emit_(b, ONNX_Where, up, k, emit_(b, ONNX_Mul, emit_(b, ONNX_Neg, k), width));
-	struct value *left = emit_(b, ONNX_Where, up, emit_(b, ONNX_Sub, width, k),
-				   emit_(b, ONNX_Add, height, k));
+	struct value *left = emit_(b, ONNX_Sub, width, k);
+	left = emit_(b, ONNX_Where, up, left, emit_(b, ONNX_Add, height, k));
 	start = wrap_to(b, start, t);
 	left = wrap_to(b, left, t);
 	b->cse->shared->small_ints = t != DT_UINT32;
@@ -329,9 +330,9 @@ bool lower_filldiagonaloffset(struct build *b, struct node *n)
 	struct value *end = emit_(b, ONNX_Mul, step, steps);
 	struct value *stop = wrap_to(b, emit_(b, ONNX_Add, start, end), t);
 	if (t != DT_INT64) {
-		struct value *length[] = {
-			width, emit_(b, ONNX_Where, up, const_int(b, 0), height),
-			emit_(b, ONNX_Where, emit_(b, ONNX_Less, left, side), step, end)};
+		struct value *rows = emit_(b, ONNX_Where, up, const_int(b, 0), height);
+		struct value *is_cut = emit_(b, ONNX_Less, left, side);
+		struct value *length[] = {width, rows, emit_(b, ONNX_Where, is_cut, step, end)};
 		start = check_lengths_fit(b, start, t, length, countof(length));
 		if (!start)
 			return false;
@@ -341,8 +342,7 @@ bool lower_filldiagonaloffset(struct build *b, struct node *n)
 		lowered(b, n, 0, expand(b, a, out.dims, 3));
 		return true;
 	}
-	struct value *all = emit_(b, ONNX_Range, const_int(b, 0),
-				  dim_value(b, dims_product(b->cx, d, 2)), const_int(b, 1));
+	struct value *all = count_to(b, dim_value(b, dims_product(b->cx, d, 2)));
 	struct value *at = slice_axis(b, all, 0, start, stop, step);
 	dim *flat = new (b->cx->arena, dim);
 	*flat = dims_product(b->cx, d, 2);
@@ -386,10 +386,11 @@ static struct value *constant_rows(struct build *b, struct value *repeats, dim l
  * true elements, and NonZero gives their rows. */
 static struct value *rows_by_mask(struct build *b, struct value *repeats, struct value *most)
 {
-	struct value *count = emit_(b, ONNX_Range, const_int(b, 0), most, const_int(b, 1));
-	struct value *on = emit_(b, ONNX_Less, count, column(b, repeats));
+	struct value *on = count_to(b, most);
+	on = emit_(b, ONNX_Less, on, column(b, repeats));
 
-	return emit_(b, ONNX_Gather, emit_(b, ONNX_NonZero, on), const_int(b, 0));
+	on = emit_(b, ONNX_NonZero, on);
+	return emit_(b, ONNX_Gather, on, const_int(b, 0));
 }
 
 /* The same in memory for the result alone: output j is of the row i that is the number of rows
@@ -400,7 +401,8 @@ static struct value *rows_by_ends(struct build *b, struct value *repeats, dim *d
 	struct value *ends = emit_(b, ONNX_CumSum, repeats, zero);
 	struct value *total = reduce(b, ONNX_ReduceSum, repeats, &(int){0}, 1, true);
 	struct value *none = const_shape(b, DT_INT64, emit_(b, ONNX_Add, total, one), NULL, 1, 0);
-	struct value *marks = scatter_nd(b, none, column(b, ends), expand(b, one, dims, 1), true);
+	struct value *ones = expand(b, one, dims, 1);
+	struct value *marks = scatter_nd(b, none, column(b, ends), ones, true);
 
 	marks = emit_(b, ONNX_CumSum, marks, zero);
 	return slice_axis(b, marks, 0, zero, total, NULL);
@@ -463,7 +465,8 @@ static struct value *check_sorter(struct build *b, struct value *sorter, struct 
 
 	if (is_call(sorter->def, OP_ArgSortOp))
 		return at;
-	return emit_(b, ONNX_Where, emit_(b, ONNX_Less, at, const_int(b, 0)), dim_value(b, n), at);
+	struct value *negative = emit_(b, ONNX_Less, at, const_int(b, 0));
+	return emit_(b, ONNX_Where, negative, dim_value(b, n), at);
 }
 
 /* x in the order of the sorter; either may be one for all items of a batch */
@@ -506,7 +509,8 @@ static struct value *bisect_once(struct build *b, const struct bisection *s, str
 	struct value *next = emit_(b, ONNX_Add, place, step), *at = next;
 
 	b->cse->shared->small_ints = true;
-	at = emit_(b, ONNX_Sub, beyond ? emit_(b, ONNX_Min, next, s->n) : next, const_int(b, 1));
+	at = beyond ? emit_(b, ONNX_Min, next, s->n) : next;
+	at = emit_(b, ONNX_Sub, at, const_int(b, 1));
 	b->cse->shared->small_ints = false;
 	if (s->begin)
 		at = emit_(b, ONNX_Add, at, s->begin);

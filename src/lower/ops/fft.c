@@ -7,7 +7,6 @@
  * Runtime's DFT is a thousand times less exact than NumPy's. So it is for float64, if the length is
  * no power of two: these transforms are fns of lib/fourier.ptg. ONNX has DFT since opset 17.
  */
-#include <math.h>
 #include <string.h>
 
 #include "lower/ops/lowerings.h"
@@ -22,30 +21,6 @@
 #define MAX_MATRIX_FOR_DFT (1 << 13)
 #define MAX_LENGTH         (INT64_C(1) << 40)
 #define MAX_MASKED         65536 /* longest constant mask */
-
-/*
- * cos(2 pi k / n) for k >= 0, from the sine or cosine of an angle of at most pi / 4: so cos(pi / 2)
- * is exactly 0. The angle is pi / 4 * m / n, with pi / 4 as the sum of two doubles.
- */
-static double cos_of_turn(int64_t k, int64_t n)
-{
-	const double eighth = 0.78539816339744828, low_part = 3.061616997868383e-17;
-	int64_t j = 8 * (k % n), sign = 1;
-
-	if (j > 4 * n)
-		j = 8 * n - j;
-	if (j > 2 * n) {
-		j = 4 * n - j;
-		sign = -1;
-	}
-	bool by_sine = j > n;
-	double m = (double)(by_sine ? 2 * n - j : j), d = (double)n, turns = eighth * m;
-	double a = turns / d;
-	double rest = (fma(-a, d, turns) + fma(eighth, m, -turns) + low_part * m) / d;
-	double y = by_sine ? sin(a) + cos(a) * rest : cos(a) - sin(a) * rest;
-
-	return (double)sign * y;
-}
 
 /* float64[parts * m, 2 * k]: the matrix of a transform of length n, from m numbers (of 1 or 2
  * parts) to the first k complex coefficients. */
@@ -73,8 +48,8 @@ static struct value *cut_axis(struct build *b, struct value *v, int64_t axis, di
 
 	if (dim_eq(b->cx, v->type.dims[axis], end))
 		return v;
-	v = slice(b, v, &axis, 1, const_ints(b, &zero, 1), dim_vector(b, end), NULL);
-	return with_dims(v, d);
+	struct value *to = dim_vector(b, end);
+	return with_dims(slice(b, v, &axis, 1, const_ints(b, &zero, 1), to, NULL), d);
 }
 
 /* The transform of x[..., m, parts] to length n, k coefficients, as a product with that matrix. */
@@ -110,7 +85,7 @@ static struct value *bluestein(struct build *b, struct value *x, struct value *n
 	while (l < 2 * length - 1)
 		l *= 2;
 	length = half ? length / 2 + 1 : length;
-	struct value *numbers[] = {n, const_int(b, length), const_int(b, l)};
+	struct value *count = const_int(b, length), *numbers[] = {n, count, const_int(b, l)};
 	return dft_by_library(b, "_Bluestein", x, numbers, 3);
 }
 
@@ -138,8 +113,8 @@ static struct value *clear_imaginary_ends(struct build *b, struct value *x, int6
 	real[1] = true;
 	real[t->count - 1] |= n % 2 == 0;
 	t->data = real;
-	return emit_(b, ONNX_Where, const_tensor(b, t), const_of(b, (enum dtype)x->type.dtype, 0),
-		     x);
+	struct value *is_real = const_tensor(b, t);
+	return emit_(b, ONNX_Where, is_real, const_of(b, (enum dtype)x->type.dtype, 0), x);
 }
 
 /* Is a product with the matrix of a transform to k coefficients faster? */
@@ -228,11 +203,13 @@ static struct value *half_weights(struct build *b, dim count, struct value *leng
 {
 	struct value *k = counting(b, count);
 	struct value *two = emit_(b, ONNX_Mul, k, const_int(b, 2));
-	struct value *single = emit_(b, ONNX_Or, emit_(b, ONNX_Equal, k, const_int(b, 0)),
-				     emit_(b, ONNX_Equal, two, length));
-	struct value *w = emit_(b, ONNX_Where, single, const_int(b, 1), const_int(b, 2));
+	struct value *single = emit_(b, ONNX_Equal, k, const_int(b, 0));
+	single = emit_(b, ONNX_Or, single, emit_(b, ONNX_Equal, two, length));
+	struct value *w = const_int(b, 1);
+	w = emit_(b, ONNX_Where, single, w, const_int(b, 2));
+	struct value *beyond = emit_(b, ONNX_Greater, two, length);
 
-	w = emit_(b, ONNX_Where, emit_(b, ONNX_Greater, two, length), const_int(b, 0), w);
+	w = emit_(b, ONNX_Where, beyond, const_int(b, 0), w);
 	w = unsqueeze(b, cast(b, w, t), &(int64_t){1}, 1); /* integers would be taken for a shape */
 	return emit_(b, ONNX_Mul, w, cast(b, const_ints(b, (int64_t[]){1, -1}, 2), t));
 }

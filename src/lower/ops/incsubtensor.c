@@ -79,13 +79,13 @@ static struct value *slice_indices(struct build *b, struct index *ix, dim size)
 	}
 	dim *dims = new (b->cx->arena, dim);
 	*dims = size;
-	if (fixed && v[0] >= 0 && v[1] == INT64_MAX && v[2] > 0)
-		return emit_(b, ONNX_Range, const_int(b, v[0]), dim_value(b, size),
-			     const_int(b, v[2]));
+	if (fixed && v[0] >= 0 && v[1] == INT64_MAX && v[2] > 0) {
+		struct value *first = const_int(b, v[0]), *many = dim_value(b, size);
+		return emit_(b, ONNX_Range, first, many, const_int(b, v[2]));
+	}
 	memset(one, 0, sizeof(one));
 	one[0] = *ix;
-	struct value *all =
-		emit_(b, ONNX_Range, const_int(b, 0), dim_value(b, size), const_int(b, 1));
+	struct value *all = count_to(b, dim_value(b, size));
 	return apply_slices(b, with_dims(all, dims), one);
 }
 
@@ -196,11 +196,12 @@ static struct value *update_by_scatter(struct build *b, struct update *u)
 	} else if (!u->add) { /* ScatterND compares the lengths */
 		x = scatter_nd(b, x, at, expand_update(b, y, to, place), false);
 	} else if (!unique && rounds) { /* NumPy rounds after each addition */
-		x = scatter_each(b, transpose(b, u->given, l.x), at, fit_update(b, y, to, NULL));
+		y = fit_update(b, y, to, NULL);
+		x = scatter_each(b, transpose(b, u->given, l.x), at, y);
 	} else {
 		y = scatter_adds(b) ? expand_update(b, y, to, place) : fit_update(b, y, to, place);
-		x = scatter_nd(b, half ? cast(b, x, DT_FLOAT32) : x, at,
-			       half ? cast(b, y, DT_FLOAT32) : y, true);
+		y = half ? cast(b, y, DT_FLOAT32) : y;
+		x = scatter_nd(b, half ? cast(b, x, DT_FLOAT32) : x, at, y, true);
 		x = half ? cast(b, x, DT_FLOAT16) : x;
 	}
 	return transpose(b, x, l.back);
@@ -220,9 +221,10 @@ static bool may_be_empty(struct build *b, struct update *u)
 		dim size = u->x->type.dims[i];
 		if (u->ix[i].kind != IX_SLICE)
 			continue;
-		may |= !cuts_of_index(b, &u->ix[i], size, &lo, &hi) ||
-		       !dim_ge(b->cx, dim_sub(b->cx, cut_dim(b, hi, size), cut_dim(b, lo, size)),
-			       1);
+		if (!cuts_of_index(b, &u->ix[i], size, &lo, &hi))
+			return true;
+		dim start = cut_dim(b, lo, size), stop = cut_dim(b, hi, size);
+		may |= !dim_ge(b->cx, dim_sub(b->cx, stop, start), 1);
 	}
 	return may;
 }

@@ -59,12 +59,12 @@ static void read_pairs(struct build *b, struct value *v, enum dtype t, uint32_t 
 	}
 	for (uint32_t i = 0; i < v->type.rank; i++)
 		single &= dim_is_const(b->cx, v->type.dims[i], &one) && one == 1;
-	if (single)
+	if (single) {
 		v = reshape(b, v, NULL, 0);
-	else
-		v = emit_(b, ONNX_Reshape,
-			  emit_(b, ONNX_Expand, v, const_ints(b, (int64_t[]){rank, 2}, 2)),
-			  const_ints(b, (int64_t[]){2 * (int64_t)rank}, 1));
+	} else {
+		v = emit_(b, ONNX_Expand, v, const_ints(b, (int64_t[]){rank, 2}, 2));
+		v = emit_(b, ONNX_Reshape, v, const_ints(b, (int64_t[]){2 * (int64_t)rank}, 1));
+	}
 	for (uint32_t i = 0; i < 2 * rank; i++)
 		out[i / 2][i % 2] = single ? v : emit_(b, ONNX_Gather, v, const_int(b, i));
 }
@@ -152,7 +152,7 @@ static struct value *expand_border(struct build *b, const struct pad *p, struct 
 
 static struct value *slice_x(struct build *b, const struct pad *p, int64_t begin, int64_t end)
 {
-	return slice(b, p->x, &p->axis, 1, const_ints(b, &begin, 1), const_ints(b, &end, 1), NULL);
+	return slice_ints(b, p->x, p->axis, begin, end);
 }
 
 /* The maximum, minimum or mean of the axis, or of its first or last `length` elements */
@@ -188,7 +188,7 @@ static struct value *ramp(struct build *b, const struct pad *p, int side)
 		attr_int(b, "axis", p->axis);
 	/* of an empty axis, a Gather fails; a Slice would be empty and broadcast */
 	struct value *edge = emit_(b, ONNX_Gather, p->x, const_ints(b, &(int64_t){-side}, 1));
-	struct value *i = emit_(b, ONNX_Range, const_int(b, 0), width, const_int(b, 1));
+	struct value *i = count_to(b, width);
 	int64_t axes[MAX_RANK], n = 0, k;
 
 	if (const_int_at(b, width, 0, &k))
@@ -200,9 +200,10 @@ static struct value *ramp(struct build *b, const struct pad *p, int side)
 	/* of integers, float32 would not round where NumPy does */
 	enum dtype calc = is_float(t) ? wide_float(b) : DT_FLOAT64;
 	i = cast(b, unsqueeze(b, i, axes, (uint32_t)n), calc);
-	struct value *delta = emit_(b, ONNX_Sub, cast(b, end, wide), cast(b, edge, wide));
-	delta = cast(b, delta, calc);
-	struct value *r = emit_(b, ONNX_Div, emit_(b, ONNX_Mul, i, delta), cast(b, width, calc));
+	struct value *delta = cast(b, end, wide);
+	delta = cast(b, emit_(b, ONNX_Sub, delta, cast(b, edge, wide)), calc);
+	struct value *r = emit_(b, ONNX_Mul, i, delta);
+	r = emit_(b, ONNX_Div, r, cast(b, width, calc));
 	return cast(b, emit_(b, ONNX_Sub, cast(b, end, calc), r), t);
 }
 
@@ -281,7 +282,7 @@ static struct value *source_indices(struct build *b, const struct pad *p)
 	struct value *const *w = p->width[p->axis], *n = dim_value(b, size), *period = n;
 	int64_t k;
 	struct value *total = emit_(b, ONNX_Add, emit_(b, ONNX_Add, w[0], n), w[1]);
-	struct value *at = emit_(b, ONNX_Range, const_int(b, 0), total, const_int(b, 1));
+	struct value *at = count_to(b, total);
 
 	at = emit_(b, ONNX_Sub, at, w[0]);
 	if (p->mode[0] != 'w')
@@ -290,10 +291,9 @@ static struct value *source_indices(struct build *b, const struct pad *p)
 	 * length 0 makes the run fail, as in PyTensor */
 	b->cse->shared->small_ints = true;
 	if (p->mode[0] == 'r')
-		period = emit_(b, ONNX_Max, emit_(b, ONNX_Sub, period, const_int(b, 2)),
-			       const_int(b, 1));
-	else if (!dim_ge(b->cx, size, 1) &&
-		 !(const_int_at(b, w[0], 0, &k) && const_int_at(b, w[1], 0, &k)))
+		period = emit_(b, ONNX_Sub, period, const_int(b, 2));
+	if (p->mode[0] == 'r' || (!dim_ge(b->cx, size, 1) &&
+				  !(const_int_at(b, w[0], 0, &k) && const_int_at(b, w[1], 0, &k))))
 		period = emit_(b, ONNX_Max, period, const_int(b, 1));
 	b->cse->shared->small_ints = false;
 	at = emit_(b, ONNX_Mod, at, period);
@@ -302,7 +302,8 @@ static struct value *source_indices(struct build *b, const struct pad *p)
 	struct value *top = period;
 	if (p->mode[0] == 's')
 		top = emit_(b, ONNX_Sub, period, const_int(b, 1));
-	return emit_(b, ONNX_Where, emit_(b, ONNX_Less, at, n), at, emit_(b, ONNX_Sub, top, at));
+	struct value *ahead = emit_(b, ONNX_Less, at, n);
+	return emit_(b, ONNX_Where, ahead, at, emit_(b, ONNX_Sub, top, at));
 }
 
 /* Is it a reflection with constant widths below the lengths? ONNX's Pad computes it. */
@@ -446,10 +447,9 @@ static struct value *check_copies(struct build *b, const struct pad *p, struct v
 		if (!may_be_empty(b, p, i) || (!w[0] && !w[1]))
 			continue;
 		struct value *most = emit_(b, ONNX_Max, p->width[i][0], p->width[i][1]);
-		struct value *is = emit_(
-			b, ONNX_And,
-			emit_(b, ONNX_Less, dim_value(b, p->x->type.dims[i]), const_int(b, 1)),
-			emit_(b, ONNX_Greater, most, none));
+		struct value *is = dim_value(b, p->x->type.dims[i]);
+		is = emit_(b, ONNX_Less, is, const_int(b, 1));
+		is = emit_(b, ONNX_And, is, emit_(b, ONNX_Greater, most, none));
 		if (may_have_empty_axis(b, p, i)) {
 			/* the lengths of the other axes at that time: 2 padded, 1 not yet padded */
 			for (uint32_t j = 0; j < p->rank; j++)
@@ -458,7 +458,8 @@ static struct value *check_copies(struct build *b, const struct pad *p, struct v
 			struct value *n =
 				emit_(b, ONNX_Where, emit_(b, ONNX_Equal, m, const_int(b, 2)),
 				      padded, lengths);
-			n = emit_(b, ONNX_Where, emit_(b, ONNX_Equal, m, none), const_int(b, 1), n);
+			struct value *skip = emit_(b, ONNX_Equal, m, none);
+			n = emit_(b, ONNX_Where, skip, const_int(b, 1), n);
 			n = reduce(b, ONNX_ReduceMin, n, (int[]){0}, 1, false);
 			is = emit_(b, ONNX_And, is, emit_(b, ONNX_Greater, n, none));
 		}
@@ -516,7 +517,8 @@ static struct value *pad_empty(struct build *b, const struct pad *p, const dim *
 	struct value *lengths = shape_of(b, p->x), *r, *n;
 	bool check = b->cx->opt.check_dims && b->target != PTGC_ONNX;
 
-	n = emit_(b, ONNX_Add, width_vector(b, p, 0), width_vector(b, p, 1));
+	n = width_vector(b, p, 0);
+	n = emit_(b, ONNX_Add, n, width_vector(b, p, 1));
 	n = emit_(b, ONNX_Add, lengths, n);
 	b->cse->shared->small_ints = true;
 	if (!strcmp(p->mode, "linear_ramp"))

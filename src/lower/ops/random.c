@@ -73,8 +73,8 @@ static struct value *parameter(struct build *b, struct value *v, uint32_t core, 
 		return v;
 	struct value *is = dims_vector(b, lengths, open);
 	struct value *want = emit_(b, ONNX_Gather, shape, const_ints(b, axes, open));
-	struct value *fits = emit_(b, ONNX_Or, emit_(b, ONNX_Equal, is, const_int(b, 1)),
-				   emit_(b, ONNX_Equal, is, want));
+	struct value *fits = emit_(b, ONNX_Equal, is, const_int(b, 1));
+	fits = emit_(b, ONNX_Or, fits, emit_(b, ONNX_Equal, is, want));
 	v = check(b, v, fits, message);
 	memcpy(whole, d, rank * sizeof(*d));
 	memcpy(whole + rank, v->type.dims + own, core * sizeof(*d));
@@ -117,8 +117,8 @@ bool lower_random(struct build *b, struct node *n)
 	for (uint32_t i = 2; i < n->nin; i++) {
 		enum dtype want = fn_param_dtype(f, i);
 		struct value *v = low(b, n->in[i]);
-		v = parameter(b, want ? cast(b, v, want) : v, draw_core_rank(b->cx, n, i - 2),
-			      shape, t->dims, rank);
+		uint32_t core = draw_core_rank(b->cx, n, i - 2);
+		v = parameter(b, want ? cast(b, v, want) : v, core, shape, t->dims, rank);
 		in[i] = held(b, v, n->span);
 	}
 	if (b->cse->shared->failed || !call_fn(b, f, n->op, draw_props(b, n), in, n->nin, out, 2))

@@ -256,7 +256,8 @@ static struct value *argmax_with_nan(struct build *b, struct value *x, int axis)
 				    const_of(b, (enum dtype)x->type.dtype, INFINITY), x),
 			      axis);
 	struct value *first = argmax(b, cast(b, is_nan, DT_INT32), axis);
-	return emit_(b, ONNX_Where, has_nan(b, &row, &nan), first, argmax(b, x, axis));
+	struct value *any = has_nan(b, &row, &nan);
+	return emit_(b, ONNX_Where, any, first, argmax(b, x, axis));
 }
 
 /* PyTensor raises if a reduced axis is empty. So does ArgMax, unless the result is empty, too. */
@@ -306,8 +307,8 @@ static struct value *append_initial(struct build *b, struct reduction *r, bool m
 
 	for (int i = 0; i < r->naxes; i++)
 		pads[r->axes[i]] = !dim_ge(b->cx, r->x->type.dims[r->axes[i]], 1);
-	return emit_(b, ONNX_Pad, r->x, const_ints(b, pads, 2 * rank),
-		     dtype_limit(b, (enum dtype)r->x->type.dtype, !max));
+	struct value *more = const_ints(b, pads, 2 * rank);
+	return emit_(b, ONNX_Pad, r->x, more, dtype_limit(b, (enum dtype)r->x->type.dtype, !max));
 }
 
 struct value *reduce_int64(struct build *b, struct value *x, const int *axes, int naxes, bool max,

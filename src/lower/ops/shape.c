@@ -247,14 +247,15 @@ struct value *normalize_negative_length(struct build *b, const struct known *k, 
 	dim_is_const(b->cx, shape->type.dims[0], &n);
 	if (plain || shape->data || n == 0)
 		return shape;
-	if (n == 1 || (k && low == 1))
-		return emit_(b, ONNX_Where, emit_(b, ONNX_Less, shape, const_int(b, 0)),
-			     const_int(b, -1), shape);
+	if (n == 1 || (k && low == 1)) {
+		struct value *negative = emit_(b, ONNX_Less, shape, const_int(b, 0));
+		return emit_(b, ONNX_Where, negative, const_int(b, -1), shape);
+	}
 	struct value *least[2], *in[] = {shape, const_ints(b, &(int64_t){1}, 1)};
 	attr_int(b, "largest", 0);
 	emit_n(b, ONNX_TopK, in, 2, least, 2);
-	return emit_(b, ONNX_Where, emit_(b, ONNX_Less, shape, const_int(b, 1)),
-		     emit_(b, ONNX_Sign, least[0]), shape);
+	struct value *below = emit_(b, ONNX_Less, shape, const_int(b, 1));
+	return emit_(b, ONNX_Where, below, emit_(b, ONNX_Sign, least[0]), shape);
 }
 
 /* Reshape of x to the lengths `asked`, of which one may be negative; NULL: they cannot all be
@@ -283,8 +284,7 @@ struct value *reshape_known(struct build *b, struct value *x, const struct known
 		return r;
 	if (minus)
 		return same_dims(b->cx, x->type, t) ? x : reshape_infer(b, x, k, t.dims, t.rank);
-	if (k->n == t.rank && dim_eq(b->cx, dims_product(b->cx, k->at, k->n),
-				     dims_product(b->cx, x->type.dims, x->type.rank)))
+	if (k->n == t.rank && dims_same_product(b->cx, k->at, k->n, x->type.dims, x->type.rank))
 		return reshape(b, x, k->at, t.rank);
 	struct value *shape = normalize_negative_length(b, k, dims_vector(b, k->at, k->n));
 	return reshape_to(b, x, prevent_concat_fusion(b, shape), t.dims, t.rank);
@@ -450,7 +450,7 @@ static struct value *check_first_two(struct build *b, struct value *all, enum dt
 	int64_t top = is_signed || bits == 64 ? INT64_MAX >> (bits == 64 ? 0 : 64 - bits)
 					      : (int64_t)(UINT64_MAX >> (64 - bits));
 	int axis = all->type.rank - 1;
-	struct value *two = slice_axis(b, all, axis, const_int(b, 0), const_int(b, 2), NULL);
+	struct value *two = slice_ints(b, all, axis, 0, 2);
 	struct value *low_end = const_int(b, is_signed ? -top - 1 : 0);
 	struct value *below = emit_(b, ONNX_Less, two, low_end);
 	struct value *out = emit_(b, ONNX_Or, below, emit_(b, ONNX_Less, const_int(b, top), two));
@@ -488,7 +488,7 @@ static struct value *item_numbers(struct build *b, struct value *count, struct v
 	count = emit_(b, ONNX_Max, count, const_int(b, 0));
 	b->cse->shared->small_ints = false;
 	count = check(b, same_for_all(b, count), ok, "an ARange must have a number of items");
-	return emit_(b, ONNX_Range, const_int(b, 0), count, const_int(b, 1));
+	return count_to(b, count);
 }
 
 /* v, with one for each item of the batch whose results are t */
@@ -562,7 +562,8 @@ static struct value *step_if_countable(struct build *b, struct value **v, struct
 	}
 	if (ints)
 		return cast(b, cast(b, v[2], DT_BOOL), DT_INT64);
-	count = emit_(b, ONNX_Less, emit_(b, ONNX_Abs, count), const_of(b, wide_float(b), 0x1p63));
+	count = emit_(b, ONNX_Abs, count);
+	count = emit_(b, ONNX_Less, count, const_of(b, wide_float(b), 0x1p63));
 	return cast(b, count, DT_INT64);
 }
 
@@ -652,13 +653,14 @@ static struct value *count_by_remainder(struct build *b, struct value **v, struc
 	if (distance != v[1]) {
 		struct value *minus_start = emit_(b, ONNX_Sub, distance, v[1]);
 		struct value *stop = emit_(b, ONNX_Sub, distance, minus_start);
-		struct value *lost = emit_(b, ONNX_Sub, emit_(b, ONNX_Sub, v[1], stop),
-					   emit_(b, ONNX_Add, v[0], minus_start));
+		struct value *lost = emit_(b, ONNX_Sub, v[1], stop);
+		lost = emit_(b, ONNX_Sub, lost, emit_(b, ONNX_Add, v[0], minus_start));
 		rest = emit_(b, ONNX_Add, rest, lost);
 	}
 	rest = emit_(b, ONNX_Mul, rest, emit_(b, ONNX_Sign, v[2]));
 	rest = emit_(b, ONNX_Less, const_of(b, DT_FLOAT32, 0), rest);
-	return emit_(b, ONNX_Add, emit_(b, ONNX_Round, count), cast(b, rest, DT_FLOAT32));
+	count = emit_(b, ONNX_Round, count);
+	return emit_(b, ONNX_Add, count, cast(b, rest, DT_FLOAT32));
 }
 
 /*
@@ -711,7 +713,8 @@ bool lower_arange(struct build *b, struct node *n)
 	else
 		i = emit_(b, ONNX_Range, const_int(b, 0), count, one);
 	first = as_column_of_items(b, first);
-	struct value *r = emit_(b, ONNX_Mul, cast(b, i, calc), as_column_of_items(b, delta));
+	struct value *r = cast(b, i, calc);
+	r = emit_(b, ONNX_Mul, r, as_column_of_items(b, delta));
 	if (!zero || !const_number(v[2], &by) || by < 0) /* 0 * -1 is -0 */
 		r = emit_(b, ONNX_Add, r, first);
 	r = first_as_it_is(b, n, v, first, i, r);

@@ -33,8 +33,8 @@ static struct value *wide_key(struct build *b, struct value *x)
 	struct value *wide = cast(b, x, DT_FLOAT64);
 	struct value *key = emit_(b, ONNX_Min, wide, const_of(b, DT_FLOAT64, 1e300));
 
-	return emit_(b, ONNX_Where, emit_(b, ONNX_IsNaN, wide), const_of(b, DT_FLOAT64, INFINITY),
-		     key);
+	struct value *is_nan = emit_(b, ONNX_IsNaN, wide);
+	return emit_(b, ONNX_Where, is_nan, const_of(b, DT_FLOAT64, INFINITY), key);
 }
 
 /* The indices that sort x. *sorted: the sorted x, if the sort gave it; else NULL */

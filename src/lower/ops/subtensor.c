@@ -157,7 +157,8 @@ static struct value *choose_by_sign(struct build *b, int sign, struct value *ste
 	if (sign)
 		return const_int(b, sign > 0 ? up : down);
 	struct value *negative = emit_(b, ONNX_Less, step, const_int(b, 0));
-	return emit_(b, ONNX_Where, negative, const_int(b, down), const_int(b, up));
+	struct value *below = const_int(b, down);
+	return emit_(b, ONNX_Where, negative, below, const_int(b, up));
 }
 
 /* A stop with which a negative step takes no element. (For INT64_MAX, ONNX Runtime takes one.) */
@@ -249,8 +250,8 @@ struct value *apply_slices(struct build *b, struct value *x, const struct index 
 	 * wrong length; for axis -1 it does not. */
 	if (down && x->type.rank == 1 && x->type.dtype == DT_INT64 && !stop[0]->data)
 		axes[0] = -1;
-	return slice(b, x, axes, n, int_vector(b, start, n), int_vector(b, stop, n),
-		     steps ? int_vector(b, step, n) : NULL);
+	struct value *by = steps ? int_vector(b, step, n) : NULL, *to = int_vector(b, stop, n);
+	return slice(b, x, axes, n, int_vector(b, start, n), to, by);
 }
 
 /* Does the index select the only element of an axis of length 1? */
@@ -593,7 +594,8 @@ bool lower_advsubtensor(struct build *b, struct node *n)
 				perm[from++] = i;
 			else
 				perm[k + left++] = i;
-		x = emit_(b, ONNX_GatherND, transpose(b, x, perm), index_tuples(b, v, k, brank));
+		x = transpose(b, x, perm);
+		x = emit_(b, ONNX_GatherND, x, index_tuples(b, v, k, brank));
 		if (adjacent && axes[0]) { /* adjacent arrays: their axes stay in place */
 			uint32_t out = 0;
 			for (uint32_t i = 0; i < axes[0]; i++)

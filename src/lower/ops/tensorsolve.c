@@ -69,10 +69,9 @@ bool lower_tensorsolve(struct build *b, struct node *n)
 	for (uint32_t i = 0; i < rank; i++)
 		order[lead + i] += lead;
 	struct value *x = transpose(b, low(b, n->in[0]), order);
-	struct value *in[2] = {
-		typed_value(b, reshape(b, x, square, lead + 2)),
-		typed_value(b, reshape(b, low(b, n->in[1]), column, lead + 2)),
-	};
+	struct value *in[2];
+	in[0] = typed_value(b, reshape(b, x, square, lead + 2));
+	in[1] = typed_value(b, reshape(b, low(b, n->in[1]), column, lead + 2));
 	struct value *r = eliminate(b, "_Solve_pivots", in, 2);
 	if (r)
 		lowered(b, n, 0, reshape(b, r, d, lead + 2));

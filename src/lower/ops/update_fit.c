@@ -113,9 +113,10 @@ struct value *update_empty(struct build *b, struct value *x, struct value *y, co
 			continue;
 		struct value *n = scalar_of(b, shape_slice(b, y, axis, axis + 1));
 		struct value *one = emit_(b, ONNX_LessOrEqual, n, const_int(b, 1));
-		if (!empty)
-			one = emit_(b, ONNX_Or, emit_(b, ONNX_Equal, n, const_int(b, 1)),
-				    emit_(b, ONNX_Equal, n, dim_value(b, place)));
+		if (!empty) {
+			one = emit_(b, ONNX_Equal, n, const_int(b, 1));
+			one = emit_(b, ONNX_Or, one, emit_(b, ONNX_Equal, n, dim_value(b, place)));
+		}
 		fits = fits ? emit_(b, ONNX_And, fits, one) : one;
 	}
 	return fits ? check(b, x, fits, misfit) : x;

@@ -200,8 +200,8 @@ struct value *update_by_padded_sum(struct build *b, struct update *u)
 		if (u->ix[i].kind != IX_ARRAY && may_broadcast(b, u->y->type.dims[j++], to[i]))
 			return NULL;
 	struct value *zero = is_float(type) ? const_of(b, type, -0.0) : NULL;
-	struct value *y =
-		emit_(b, ONNX_Pad, align_update(b, u, to), const_ints(b, pads, 2u * t.rank), zero);
+	struct value *y = align_update(b, u, to);
+	y = emit_(b, ONNX_Pad, y, const_ints(b, pads, 2u * t.rank), zero);
 	return with_dims(emit_(b, ONNX_Add, u->x, y), t.dims);
 }
 
@@ -221,7 +221,8 @@ struct value *update_by_concat(struct build *b, struct update *u, uint32_t axis)
 	if (ix->kind == IX_ARRAY)
 		y = insert_index_axis(b, y, t.rank - 1 - axis);
 	memcpy(to, t.dims, t.rank * sizeof(dim));
-	to[axis] = dim_sub(b->cx, cut_dim(b, hi, size), cut_dim(b, lo, size));
+	dim start = cut_dim(b, lo, size);
+	to[axis] = dim_sub(b->cx, cut_dim(b, hi, size), start);
 	if (!dim_ge(b->cx, to[axis], 0) || is_const(b, to[axis], 0))
 		return is_const(b, to[axis], 0) ? update_empty(b, u->x, y, to, t.rank) : NULL;
 	if (u->add)
