@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Measures how far elementwise functions are off at each level of --math, and writes the table of
-doc/accuracy.md into it: what stands between its comments "measured", "several" and "portable" is replaced.
+doc/accuracy.md into it: what stands between its comments "measured", "several", "whole" and "portable" is replaced.
 
     measure_accuracy.py                        one in 61 of all float32 numbers: half an hour
     measure_accuracy.py --step 9973 Tanh Log   prints the rows of some functions, measured coarsely
     measure_accuracy.py --several [Jv ...]     functions of two and more arguments alone: some minutes
+    measure_accuracy.py --whole                whole expressions that cancel alone: a minute
     measure_accuracy.py --portable             what --target=portable computes in float32 alone: seconds
 
 float32 and float16 are compared with NumPy and SciPy in float64, float64 with mpmath.
@@ -18,9 +19,11 @@ import numpy as np
 
 TOP = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TOP / "tests" / "run"))
+sys.path.insert(0, str(TOP / "python"))
 
 import ptg  # noqa: E402
 import test_special  # noqa: E402
+import whole  # noqa: E402
 from truth import FUNCTIONS, PORTABLE, SEVERAL, TWO, errors, graph, portable_errors, truth  # noqa: E402
 
 LEVELS = ("exact", "standard", "native")
@@ -149,6 +152,15 @@ def measure_portable():
     return rows
 
 
+def measure_whole():
+    rows = ["| expression | dtype | PyTensor | exact | standard | native |", "| --- | --- | --- | --- | --- | --- |"]
+    for name in whole.WHOLE:
+        for dtype in ("float32", "float64"):
+            rows.append(f"| `{name}` | {dtype} | " + " | ".join(f"{e:.2g}" for e in whole.errors(name, dtype, LEVELS)) + " |")
+            print(rows[-1], flush=True)
+    return rows
+
+
 def write(mark, rows):
     """Puts rows between the comment `mark` of doc/accuracy.md and the comment "end" after that."""
     page = TOP / "doc" / "accuracy.md"
@@ -162,8 +174,13 @@ def main():
     p.add_argument("--step", type=int, default=61)
     p.add_argument("--several", action="store_true")
     p.add_argument("--portable", action="store_true")
+    p.add_argument("--whole", action="store_true")
     p.add_argument("ops", nargs="*")
     a = p.parse_args()
+    if a.whole or not a.ops:
+        write("whole", measure_whole())
+        if a.whole:
+            return
     if a.portable or not a.ops:
         write("portable", measure_portable())
         if a.portable:

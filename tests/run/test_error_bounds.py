@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import ptg
+from whole import WHOLE, errors
 
 N, K = 4, 130  # enough elements for what pays for large arrays alone
 # Largest error, in units of the bound: half an eps times what is rounded. A sum of K numbers rounds log2(K) times or more.
@@ -131,6 +132,13 @@ def test_random_expressions(math, dtype):
         text, results = e.graph()
         for got, want in zip(ptg.run(text, *e.inputs.values(), math=math, options=("-Wno-unused",)), results):
             assert ratio(got, want, dtype) <= ALLOWED, (seed, want.text)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", WHOLE)
+def test_whole_expressions(name, dtype):
+    """Those of doc/accuracy.md"""
+    assert max(errors(name, dtype, ("exact", "standard"))) <= ALLOWED
 
 
 BIG = np.finfo("float64").max / 4

@@ -1,6 +1,8 @@
 """The promises of doc/language.md, sections 15 and 16, at each level of --math: one row a promise."""
 
+import re
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -285,3 +287,19 @@ def test_float32(math):
     y, w = ptg.run(model, f32(1, 2), f32([1, 2], [0, 1]))
     np.testing.assert_allclose(y, [3.1, 3.2], rtol=1e-6)
     np.testing.assert_array_equal(w, [[-3, 4], [-1, 0]])
+
+
+def test_readme_says_what_the_tables_show():
+    """Nodes beside those by hand, the time, and the functions that go through float64"""
+    top = Path(ptg.ROOT)
+    readme = " ".join((top / "README.md").read_text().split())
+    table = (top / "doc" / "performance.md").read_text().split("## Float32 networks")[1].split("\n## ")[0]
+    rows = [[c.strip() for c in line.split("|")[1:-1]] for line in table.splitlines() if re.match(r"\| \w+ +\|  ", line)]
+    assert len(rows) == 10
+    more = [max(int(r[at]) - int(r[5]) for r in rows) for at in (7, 8)]
+    time = re.search(r"standard ([\d.]+), native", table)[1]
+    assert f"adds up to {more[0]} nodes to a network written by hand in ONNX, and takes {time} times its time." in readme
+    assert f"adds up to {more[1]} (" in readme
+    page = (top / "doc" / "accuracy.md").read_text()
+    wide = next(line for line in page.splitlines() if line.startswith("- `Polygamma`")).count("`") // 2
+    assert f"{wide} functions, such as `Betainc`, are computed in float64" in readme
