@@ -312,6 +312,7 @@ doc: $(B)/ptgc
 check-random: all venv
 	$(call say,RANDOM,$(or $(N),1000000) draws of each distribution beside NumPy)$(PYTHON) bench/streams.py --draws $(or $(N),1000000)
 	$(Q)for kind in PCG64DXSM Philox; do $(PYTHON) bench/streams.py --draws 100000 --kind $$kind || exit; done
+	$(Q)$(PYTHON) bench/streams.py --calls $(or $(N),1000000)
 
 property: all venv
 	$(call say,PROPERTY,$(or $(N),10000) random graphs)PTGC_EXAMPLES=$(or $(N),10000) PYTHONPATH=python \
@@ -331,7 +332,7 @@ help:
 	'make check-update   rewrite the expected outputs of the golden and command line tests' \
 	'make check-runtimes all emitted models on all runtimes, write doc/runtimes.md' \
 	'make check-pymc     all distributions of PyMC beside PyTensor, write doc/pymc.md: some minutes' \
-	'make check-random N=1000000  that many draws of each distribution beside NumPy' \
+	'make check-random N=1000000  that many draws of each distribution beside NumPy, and calls' \
 	'make check-asan     unit, golden and command line tests under ASan and UBSan alone' \
 	'make check-tsan     eight threads at once under TSan' \
 	'make check-valgrind unit and golden tests under valgrind' \
