@@ -366,6 +366,8 @@ static bool set_options(struct ptgc_result *r, const struct ptgc_options *opt)
 	cx->opt.external = opt->external_threshold != 0;
 	cx->opt.external_name = keep(cx, opt->external_name);
 	cx->opt.model_limit = opt->model_limit;
+	if (opt->max_errors)
+		cx->opt.max_errors = opt->max_errors > 0 ? (uint32_t)opt->max_errors : 0;
 	cx->tensors = opt->tensors;
 	cx->ntensors = opt->ntensors;
 	r->job.name = keep(cx, opt->file_name);

@@ -94,6 +94,9 @@ struct ptgc_options {
 	const char *const *expected; /* "dim=length" texts: about how long dims of that name will
 					be. The model takes other lengths too, and computes the
 					same, if slower; NULL-terminated, or NULL */
+	int max_errors; /* how many errors, and how many warnings, ptgc_messages() shows, and after
+			   how many mistakes in the grammar the text is no longer read; 0: 20;
+			   -1: all */
 };
 #ifdef __cplusplus
 static inline struct ptgc_options ptgc_options_init(void)

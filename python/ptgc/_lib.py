@@ -55,6 +55,7 @@ class Options(C.Structure):
         ("state_inputs", C.c_bool),
         ("float32", C.c_bool),
         ("expected", Strings),
+        ("max_errors", C.c_int),
     ]
 
 
@@ -96,6 +97,7 @@ class Compiled:
     external: bytes | memoryview  # the content of the file external_name, empty if there is none
     warnings: list
     external_name: str = ""
+    path: str = ""  # of a model that was read from a file and has weights beside it
 
 
 # ---- the library ----
@@ -300,11 +302,11 @@ class Result:
 
 
 # The members of struct ptgc_options that callers give by name
-OWN = ("size", "opset", "target", "math", "tensors", "ntensors")
+OWN = ("size", "opset", "target", "math", "tensors", "ntensors", "max_errors")
 OPTIONS = {name: kind for name, kind in Options._fields_ if name not in OWN}
 
 
-def run(call, *, tensors=(), opset=None, target="ort-cpu", math=None, **options) -> Compiled:
+def run(call, *, tensors=(), opset=None, target="ort-cpu", math=None, max_errors=None, **options) -> Compiled:
     """Calls the library and copies its results. Raises CompileError, ValueError, MemoryError or OSError."""
     dll = lib()
     if target not in targets():
@@ -315,7 +317,7 @@ def run(call, *, tensors=(), opset=None, target="ort-cpu", math=None, **options)
         raise TypeError(f"unknown option {unknown[0]!r}: expected {', '.join(sorted(OPTIONS))}")
     o = Options(
         size=C.sizeof(Options), opset=opset or 0, target=targets().index(target),
-        math=levels().index(math or USUAL_MATH),
+        math=levels().index(math or USUAL_MATH), max_errors=-1 if max_errors == 0 else max_errors or 0,
     )
     c_tensors, keep = make_tensors(dict(tensors))
     o.tensors, o.ntensors = c_tensors, len(dict(tensors))

@@ -41,6 +41,12 @@ from ptgc._ops import (
 from ptgc.errors import Problem, UnsupportedError, part_of
 
 NO_TYPE = "ONNX has no such type"
+SPARSE = "sparse matrices are not supported: make it dense, as W.toarray() does with SciPy's"
+
+
+def no_type(v: Variable) -> str:
+    """Why a variable's type cannot be said."""
+    return SPARSE if type(v.type).__name__ == "SparseTensorType" else NO_TYPE
 INLINE_WIDTH = 60  # a longer expression becomes a statement
 REPEAT_WIDTH = 20  # a longer constant that is used more than once becomes one too
 REPEAT_BYTES = 16384  # of a file("..."): the compiler merges equal constants up to this size
@@ -209,7 +215,7 @@ class Printer:
         if is_list(v):
             return self.listed(self.constant(v.type.ttype.make_constant(x)) for x in v.data)
         if not is_tensor(v):
-            raise TypeError(f"a constant of type {v.type}")
+            raise TypeError(f"a constant of type {v.type}: {no_type(v)}")
         data = np.asarray(v.data)
         if data.dtype.kind not in "biufc" or data.dtype.name not in _lib.dtypes():
             raise TypeError(f"a constant of dtype {data.dtype}")
@@ -290,7 +296,7 @@ class Printer:
             is_while = ", is_while=True" if scalar_op.is_while else ""
             return f"{op_name(op)}{{{step}{is_while}}}({', '.join(args)})"
         if type(op).__module__.startswith("pytensor.sparse"):
-            raise TypeError("sparse matrices cannot be converted yet")
+            raise TypeError(SPARSE)
         if type(op).__module__.startswith("pytensor.xtensor"):
             if op_name(op) in ("XTensorFromTensor", "TensorFromXTensor", "Rename", "RNGToXRNG", "XRNGToRNG"):
                 return f"Identity({args[0]})"
@@ -459,7 +465,7 @@ class Printer:
             if not is_value(v):
                 self.missing.add(v)
                 del self.texts[v]
-                self.problems.append(Problem(f"an input of type {v.type}", None, v, NO_TYPE))
+                self.problems.append(Problem(f"an input of type {v.type}", None, v, no_type(v)))
                 continue
             typed_here = typed and not (self.nested and is_generator(v))  # a fn draws from generators of any kind
             text = f"{self.texts[v]}: {self.type_of(v)}" if typed_here else self.texts[v]
@@ -467,7 +473,7 @@ class Printer:
         for v, data in (constants or {}).items():  # shared variables that become initializers
             if not is_value(v):
                 self.missing.add(v)
-                self.problems.append(Problem(f"a shared variable of type {v.type}", None, v, NO_TYPE))
+                self.problems.append(Problem(f"a shared variable of type {v.type}", None, v, no_type(v)))
                 continue
             if is_generator(v):
                 self.define(v, _random.text(data))
@@ -494,7 +500,7 @@ class Printer:
         for v, name in results:
             target = _text.quote(name)
             if v in self.missing and v.owner is None:
-                self.problems.append(Problem(f"a result of type {v.type}", None, v, NO_TYPE))
+                self.problems.append(Problem(f"a result of type {v.type}", None, v, no_type(v)))
             if v in self.missing or self.texts.get(v) == target:
                 continue
             before = v in self.texts

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ptgc import _lib
+from ptgc import _lib, _wire
 from ptgc._random import generator_to_words, is_generator, words_to_generator
 from ptgc.runtime import arguments, generators_of, make_session, native, pairs, run_session, seen_as
 
 
-def is_path(source) -> bool:
-    return isinstance(source, os.PathLike) or (
-        isinstance(source, str) and "\n" not in source and "{" not in source and source.endswith(".ptg")
-    )
+def is_path(source, *ends: str) -> bool:
+    if isinstance(source, str):
+        return "\n" not in source and "{" not in source and source.endswith(ends or (".ptg", ".onnx"))
+    return isinstance(source, os.PathLike) and (not ends or Path(source).suffix in ends)
 
 
 def compile_source(source, **options) -> _lib.Compiled:
@@ -23,6 +23,8 @@ def compile_source(source, **options) -> _lib.Compiled:
         path = Path(source)
         if not path.exists():
             raise FileNotFoundError(f"no such file: {path}")
+        if path.suffix == ".onnx":
+            raise ValueError(f"{path} is a model, no text to compile: ptgc.load makes it callable")
         return _lib.compile_file(path, **options)
     if not isinstance(source, str | bytes):
         raise TypeError(f"expected .ptg text or a path, got {type(source).__name__}")
@@ -37,7 +39,8 @@ def compile(source: "str | os.PathLike", **options: Any) -> bytes:  # noqa: A001
     file("name") finds before any file), directory (of a text: the folder that file(...) is relative to), allow (a
     list of more folders that files may be in), strip (True: the model does not name lines of the text), model_name,
     doc_string, model_version, meta (["key=value", ...]), expected (["dim=length", ...]: about how long dims of these
-    names will be; the model takes other lengths too and computes the same), flags (["Werror", "fno-cse", ...], as of
+    names will be; the model takes other lengths too and computes the same), max_errors (how many errors a CompileError
+    shows; 0: all; 20), flags (["Werror", "fno-cse", ...], as of
     the command).
     """
     return compile_source(source, **options).model
@@ -75,6 +78,19 @@ class Model:
         return results[0] if len(results) == 1 else results
 
 
+def read_model(file: str | os.PathLike) -> _lib.Compiled:
+    """A model from a file. ONNX Runtime opens it by its path if weights lie beside it."""
+    path = Path(file)
+    if not path.exists():
+        raise FileNotFoundError(f"no such file: {path}")
+    model = path.read_bytes()
+    try:
+        beside = any(_wire.external_tensors(model))
+    except (AttributeError, LookupError, RuntimeError, StopIteration, TypeError, ValueError):
+        raise ValueError(f"{path} is no ONNX model, or is damaged") from None
+    return _lib.Compiled(model, b"", [], path=str(path.absolute()) if beside else "")
+
+
 def numpy_dtype(runtime_type: str) -> np.dtype | None:
     """NumPy's dtype for ONNX Runtime's "tensor(double)"; None if NumPy has none."""
     name = runtime_type.removeprefix("tensor(").removesuffix(")")
@@ -85,6 +101,13 @@ def numpy_dtype(runtime_type: str) -> np.dtype | None:
 def load(
     source: "str | os.PathLike", *, session_options: Any = None, providers: list | None = None, **options: Any
 ) -> Model:
-    """Compiles .ptg text or the file at a path, and makes it callable on ONNX Runtime."""
+    """Makes .ptg text, the .ptg file or the ONNX model at a path callable on ONNX Runtime.
+
+    The options are those of ``compile``; a model from a ``.onnx`` file has none of them, as it is compiled.
+    """
+    if is_path(source, ".onnx"):
+        if options:
+            raise TypeError(f"{source} is compiled already: it takes no option {min(options)!r}")
+        return Model(read_model(source), session_options, providers)
     options.setdefault("external_name", "weights")
     return Model(compile_source(source, **options), session_options, providers)

@@ -1,6 +1,7 @@
 """The exceptions of ptgc, and the problems that they list."""
 
 import dataclasses
+import difflib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,12 @@ class Problem:
         if frame := python_line(self.variable):
             text += f"\n    made at {frame[0]}:{frame[1]}: {frame[3]}"
         return text
+
+
+def no_such(what: str, name: Any, known: Any) -> str:
+    """The message about a name that is none of those known."""
+    near = difflib.get_close_matches(str(name), known, 1)
+    return f"{what} {name!r}{f'; did you mean {near[0]!r}?' if near else ''} (there are: {', '.join(known)})"
 
 
 def part_of(variable, outputs) -> str:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -10,23 +11,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytensor
 from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.executor import Function
+from pytensor.compile.rebuild import UnusedInputError
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.op import Op
-from pytensor.graph.traversal import graph_inputs
+from pytensor.graph.traversal import ancestors, graph_inputs
 from pytensor.scan.op import Scan
 from pytensor.tensor.basic import MakeVector
 from pytensor.tensor.elemwise import Elemwise
+from pytensor.tensor.random.op import RNGConsumerOp
 
 from ptgc import _lib
 from ptgc._batch import expected_lengths, moved_axes, vectorized
 from ptgc._compile import compile_graph
 from ptgc._files import write_all, write_model
 from ptgc._ops import first_generator, is_generator, is_tensor, is_value, unfused
-from ptgc._printer import NO_TYPE, Text, print_graph
+from ptgc._printer import Text, no_type, print_graph
 from ptgc._random import Generator, generator_to_words, kind_of, words_to_generator
 from ptgc.errors import Problem, UnsupportedError
 from ptgc.linker import ONNX, rewritten
@@ -277,6 +281,7 @@ def compile_onnx(
     bit_generator: str | Mapping | None = None,
     strip: bool = False,
     flags: Sequence[str] = (),
+    on_unused_input: str | None = None,
     opset_version: int | None = None,
 ) -> Exported:
     """Compiles the graph from ``inputs`` to ``outputs`` to an ONNX model in memory.
@@ -294,8 +299,10 @@ def compile_onnx(
     do, and some 64 are expected. bit_generator: the kind of the inputs that are random generators, "PCG64" (None),
     "PCG64DXSM" or "Philox", or {input or its name: kind}; a shared generator has the kind of its value. metadata:
     {key: text} for programs that read the model. strip: True leaves out where in the text nodes come from. flags: as
-    of the command, ["fno-cse", "Werror"].
+    of the command, ["fno-cse", "Werror"]. on_unused_input: as of pytensor.function, "raise" (None, unless PyTensor's
+    config says otherwise), "warn" or "ignore".
     """
+    refuse_model(inputs)
     if opset is not None and opset_version is not None and opset != opset_version:
         raise ValueError(f"opset is {opset} but opset_version, another name for it, is {opset_version}")
     if shared not in ("initializer", "input"):
@@ -306,6 +313,7 @@ def compile_onnx(
             raise TypeError(f"expected a PyTensor variable, got {v!r}")
     if twice := [v for k, v in enumerate(inputs) if v in inputs[:k]]:
         raise ValueError(f"the input {twice[0]} is given twice")
+    check_used(inputs, outputs, on_unused_input)
     if external_data is True:
         external_data = external_name
     if batch is not None:
@@ -345,11 +353,43 @@ def compile_onnx(
         strip=strip, flags=[*_lib.PRINTED, *flags], **options,
     )  # fmt: skip
     if others := [v for v in inputs if not is_value(v)]:  # nothing uses them, or they were refused above
-        raise UnsupportedError([Problem(f"an input of type {v.type}", None, v, NO_TYPE) for v in others])
+        raise UnsupportedError([Problem(f"an input of type {v.type}", None, v, no_type(v)) for v in others])
     return Exported(
         compiled.model, text.text, text.inputs, text.outputs, compiled.external, compiled.external_name,
         compiled.warnings, (all_inputs, outputs), text, fgraph, options, kept, kinds,
     )  # fmt: skip
+
+
+def refuse_model(inputs: Any) -> None:
+    """A PyMC model is no list of variables: says what to write."""
+    if hasattr(inputs, "value_vars") and hasattr(inputs, "logp"):
+        raise TypeError(
+            "a model of PyMC has several graphs. Its log density: export_onnx(model.value_vars, [model.logp()], file), "
+            "where model.value_vars are the unconstrained values; a sampler of its posterior: export_nuts(model, file); "
+            "predictions: export_predictive(model, file)"
+        )
+
+
+def check_used(inputs: Sequence[Variable], outputs: Sequence[Variable], on_unused_input: str | None) -> None:
+    """As pytensor.function does it, and with its default (config.on_unused_input)."""
+    how = pytensor.config.on_unused_input if on_unused_input is None else on_unused_input
+    if how not in ("raise", "warn", "ignore"):
+        raise ValueError(f"on_unused_input must be 'raise', 'warn' or 'ignore', not {how!r}")
+    read = set(ancestors(outputs, blockers=inputs))
+    unused = [v.name or str(v) for v in inputs if v not in read]
+    if how == "ignore" or not unused:
+        return
+    text = f"no output reads the input{'s' * (len(unused) > 1)} {', '.join(unused)}"
+    drawn = {v.name for v in read if v.owner is not None and isinstance(v.owner.op, RNGConsumerOp) and v.name}
+    if drawn:
+        text += (
+            f". The outputs draw {', '.join(sorted(drawn))}: if the inputs are values of a PyMC model's variables, put "
+            "them in place of the draws first, outputs = model.replace_rvs_by_values(outputs)"
+        )
+    text += ". on_unused_input='ignore' makes a model with inputs that nothing reads"
+    if how == "raise":
+        raise UnusedInputError(text)
+    warnings.warn(text, stacklevel=3)
 
 
 def kinds_of(bit_generator, old, new, constants) -> dict:
@@ -403,12 +443,15 @@ def takes_options_of(other: Callable) -> Callable:
 
 
 @takes_options_of(compile_onnx)
-def export_onnx(inputs: Any, outputs: Any, file: str | os.PathLike, **options: Any) -> Exported:
+def export_onnx(inputs: Any, outputs: Any, file: str | os.PathLike | None = None, **options: Any) -> Exported:
     """Writes the graph as an ONNX file, with the options of ``compile_onnx``, and returns what is in it.
 
     ``external_data=True`` names the data file after the model and what is in it, as ``model.onnx-<hash>.data``, so
     that no model finds the weights of another version of it. A name that is given has no such promise.
     """
+    refuse_model(inputs)
+    if file is None:
+        raise TypeError("export_onnx(inputs, outputs, file): the file is missing")
     return write_exported(lambda **o: compile_onnx(inputs, outputs, **o), file, options)
 
 
@@ -502,6 +545,7 @@ def export_function_onnx(fn: Any, file: str | os.PathLike, **options: Any) -> Ex
         outputs.append(named_copy(v, name, outputs) if name and v.owner is not None else v)
     for at, k in updates.items():
         outputs.append(named_copy(results[at], f"{specs[k].variable.name or 'shared'}_next", outputs))
+    options.setdefault("on_unused_input", "ignore")  # PyTensor has looked, before its rewrites
     return export_onnx([*inputs, *updated], outputs, file, values=values, **options)
 
 
@@ -521,13 +565,15 @@ def to_ptg(inputs, outputs=None, *, name: str = "main", types: bool = False, opt
 
 def save_ptg(
     file: str | os.PathLike, inputs: Any, outputs: Any = None, *, name: str = "main", optimize: bool = True,
-    batch: str | Mapping | None = None,
+    batch: str | Mapping | None = None, on_unused_input: str | None = None,
 ) -> Text:  # fmt: skip
     """Writes a graph as .ptg text, with a .npy file beside it for every large constant and shared variable.
 
-    ``ptgc FILE`` and ``ptgc.load(FILE)`` compile the text without PyTensor. batch: as of ``compile_onnx``.
+    ``ptgc FILE`` and ``ptgc.load(FILE)`` compile the text without PyTensor. batch, on_unused_input: as of ``compile_onnx``.
     """
     path = Path(file)
+    if outputs is not None:  # else PyTensor has looked
+        check_used(as_list(inputs), as_list(outputs), on_unused_input)
     inputs, outputs, constants = graph_of(inputs, outputs)
     names, leading = None, {}
     if batch is not None:

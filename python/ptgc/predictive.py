@@ -12,6 +12,7 @@ from pytensor.graph.traversal import ancestors
 from pytensor.tensor.type import TensorType
 
 from ptgc._ops import is_generator
+from ptgc.errors import no_such
 from ptgc.export import Exported, export_onnx, takes_options_of
 
 
@@ -20,6 +21,10 @@ def drawn_outputs(model: Any, prior: bool, var_names: Sequence[str] | None) -> l
     from pymc.sampling.forward import observed_dependent_deterministics
     from pymc.util import get_default_varnames
 
+    if isinstance(var_names, str):
+        raise TypeError(f"var_names is a list of names, not {var_names!r}")
+    if unknown := [name for name in var_names or () if name not in model.named_vars]:
+        raise ValueError(no_such("var_names: the model has no variable", unknown[0], list(model.named_vars)))
     if prior:
         asked = {v.name for v in model.basic_RVs + model.deterministics} if var_names is None else set(var_names)
         return [model[name] for name in sorted(get_default_varnames(asked, include_transformed=False))]

@@ -4,10 +4,12 @@ import ctypes
 import os
 import re
 import weakref
+from collections.abc import Mapping
 
 import numpy as np
 
 from ptgc import _lib, _wire
+from ptgc.errors import no_such
 
 LEVELS = {"none": 0, "basic": 1, "extended": 2, "all": 99}
 # Bytes of a model, weights included, from which on a session has as many threads as there are cores. A float32
@@ -108,14 +110,16 @@ def make_session(compiled, options=None, providers=None):
     """A session for a compiled model. ONNX Runtime gets external weights by pointer: they are not copied."""
     import onnxruntime as ort
 
-    size = len(compiled.model) + len(compiled.external)
-    options, providers, arrays = session_options(options, size), known_providers(providers), {}
+    path = getattr(compiled, "path", "")  # of a model in a file, with its weights beside it
+    beside = sum(length for *_, length in _wire.external_tensors(compiled.model)) if path else len(compiled.external)
+    options = session_options(options, len(compiled.model) + beside)
+    providers, arrays = known_providers(providers), {}
     if compiled.external:
         arrays = external_arrays(compiled)
         values = [ort.OrtValue.ortvalue_from_numpy(a) for a in arrays.values()]
         options.add_external_initializers(list(arrays), values)
     try:
-        session = ort.InferenceSession(compiled.model, options, providers=providers)
+        session = ort.InferenceSession(path or compiled.model, options, providers=providers)
     except Exception as e:
         raise RuntimeError(f"ONNX Runtime does not load the model: {summary(str(e))}") from e
     session.kept = arrays  # ONNX Runtime may refer to them as long as the session lives
@@ -254,12 +258,18 @@ def summary(text):
 
 def arguments(names, args, named) -> dict:
     """Values by the names of the inputs. TypeError unless each input has one value."""
+    if len(args) == 1 and isinstance(args[0], Mapping):
+        raise TypeError(
+            f"values by name are given as f(**values), where f is called with a {type(args[0]).__name__}. The names of "
+            f"the inputs: {', '.join(names)}. Of ArviZ's draws: values = {{name: np.concatenate(posterior[name].values) "
+            "for name in posterior}, with chains and draws along one axis"
+        )
     if len(args) > len(names):
         raise TypeError(f"the model has {len(names)} inputs but {len(args)} are given")
     feed = dict(zip(names, args))
     for name, value in named.items():
         if name in feed or name not in names:
-            raise TypeError(f"input {name!r} is given twice" if name in feed else f"there is no input {name!r}")
+            raise TypeError(f"input {name!r} is given twice" if name in feed else no_such("there is no input", name, names))
         feed[name] = value
     if missing := [name for name in names if name not in feed]:
         raise TypeError(f"missing input {missing[0]!r}")

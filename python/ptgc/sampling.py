@@ -19,6 +19,7 @@ from pytensor.graph.traversal import graph_inputs
 
 from ptgc._batch import vectorized, without_named_dims
 from ptgc.export import Exported, compile_onnx, takes_options_of, write_exported
+from ptgc.errors import no_such
 from ptgc.linker import rewritten
 
 __all__ = ["Sampler", "compile_nuts", "export_nuts", "nuts_graph"]
@@ -124,7 +125,7 @@ def variables_of(model, var_names: Sequence[str] | None) -> list:
     hidden = {v.name for rv, v in model.rvs_to_values.items() if model.rvs_to_transforms.get(rv) is not None}
     found = {v.name: v for v in model.unobserved_value_vars if v.name not in hidden}
     if unknown := [name for name in var_names or () if name not in found]:
-        raise ValueError(f"var_names: the model has no variable {unknown[0]!r}, but {', '.join(found)}")
+        raise ValueError(no_such("var_names: the model has no variable", unknown[0], list(found)))
     return [found[name] for name in (found if var_names is None else var_names)]
 
 
@@ -178,6 +179,8 @@ class Sampler(Exported):
 
     def sample(self, seed: int, chains: int | None = None, options: Any = None):
         """The draws for this seed as ArviZ's InferenceData. ``chains`` if the model was compiled with chains=None."""
+        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
+            raise ValueError(f"seed must be an integer from 0 to 2**63 - 1, not {seed!r}")
         import arviz
 
         feed = {"seed": np.array(seed, "int64")}

@@ -98,7 +98,7 @@ def test_further_graph():
         ({"tune": -1}, "tune must be an integer of at least 0"),
         ({"chains": 2.5}, "chains must be an integer"),
         ({"target_accept": 1}, "target_accept lies between 0 and 1"),
-        ({"var_names": ["mu"]}, "the model has no variable 'mu', but a, b, scale, total"),
+        ({"var_names": ["mu"]}, r"the model has no variable 'mu' \(there are: a, b, scale, total\)"),
         ({"batch": "n"}, "a sampler has no option batch"),
     ],
 )

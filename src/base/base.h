@@ -243,6 +243,7 @@ const char *did_you_mean(const char *name, const char *const *candidates, size_t
 /* ctx.c: one compilation */
 #define MIN_OPSET 13
 #define MAX_OPSET 26
+#define SHOWN     20                                      /* errors, if the caller says nothing */
 #define OPSET     18                                      /* if the caller names none */
 extern const char *const target_names[PTGC_PORTABLE + 1]; /* as --target takes them */
 extern const char *const math_names[PTGC_NATIVE + 1];     /* as --math takes them */
@@ -261,6 +262,7 @@ struct ctx {
 	uint32_t refused;             /* errors of ops that cannot be converted: lowering goes on */
 	uint8_t severity[DIAG_COUNT]; /* as switched by -W */
 	bool werror;
+	bool unread; /* there were so many errors that the rest of the text was not looked at */
 	struct diag_index *diag_index;
 	struct blames *blames;   /* of graph/blame.c */
 	struct pending *pending; /* of ops/rules_subtensor.c */
@@ -281,6 +283,7 @@ struct ctx {
 		const char *const *meta;     /* "key=value"; NULL ends */
 		const char *const *expected; /* "dim=length"; NULL ends */
 		const char *external_name;   /* location that external tensors get; NULL: none */
+		uint32_t max_errors;         /* that are shown, and as many warnings; 0: all */
 		uint64_t model_limit; /* bytes of a model with its tensors inside; 0: protobuf's */
 	} opt;
 	const struct ptgc_tensor *tensors; /* the caller's, by name */

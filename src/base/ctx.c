@@ -64,6 +64,7 @@ static bool fill(struct ctx *cx)
 		cx->severity[i] = default_severity[i];
 	cx->floatx = DT_FLOAT64;
 	cx->opt.opset = OPSET;
+	cx->opt.max_errors = SHOWN;
 	cx->opt.model_version = 1;
 	cx->opt.target = PTGC_ORT_CPU;
 	cx->opt.fold = true;

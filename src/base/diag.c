@@ -12,9 +12,8 @@
 
 #include "base/base.h"
 
-#define MAX_SHOWN  20   /* of errors, and of warnings */
-#define MAX_ERRORS 1000 /* then the rest of the text is not looked at */
-#define MAX_LINE   160  /* bytes of a source line that are shown */
+#define MAX_ERRORS 1000000 /* then the rest of the text is not looked at */
+#define MAX_LINE   160     /* bytes of a source line that are shown */
 #define SEVERE_OFF PTGC_NOTE
 
 const struct diag_info diag_infos[DIAG_COUNT] = {
@@ -104,12 +103,14 @@ static struct diag *add(struct ctx *cx, struct span s, struct span other, enum d
 		return d;
 	*cx->diag_tail = d;
 	cx->diag_tail = &d->next;
-	if (severity != PTGC_ERROR)
+	if (severity != PTGC_ERROR) {
 		cx->warnings++;
-	else if (code == E_UNSUPPORTED)
+	} else if (code == E_UNSUPPORTED) {
 		cx->errors++, cx->refused++;
-	else if (++cx->errors >= MAX_ERRORS)
+	} else if (++cx->errors >= MAX_ERRORS) {
+		cx->unread = true;
 		stop(cx);
+	}
 	return d;
 }
 
@@ -468,17 +469,20 @@ void diag_render(struct ctx *cx, struct strbuf *out, bool colour)
 	struct printer p = {cx, out, colour};
 	struct diag *const *list;
 	size_t n = diag_sorted(cx, &list), seen[3] = {0};
+	size_t most = cx->opt.max_errors ? cx->opt.max_errors : SIZE_MAX;
 	sb_str(out, "");
 	for (size_t i = 0; i < n; i++) {
-		if (seen[list[i]->severity]++ >= MAX_SHOWN)
+		if (seen[list[i]->severity]++ >= most)
 			continue;
 		add_diag(&p, list[i]);
 		for (const struct diag *d = list[i]->notes; d; d = d->next)
 			add_diag(&p, d);
 	}
 	for (int s = PTGC_ERROR; s > PTGC_NOTE; s--)
-		add_rest(&p, seen[s] > MAX_SHOWN ? seen[s] - MAX_SHOWN : 0,
+		add_rest(&p, seen[s] > most ? seen[s] - most : 0,
 			 s == PTGC_ERROR ? "error" : "warning");
+	if (cx->unread)
+		sb_str(out, "the rest of the text was not looked at\n");
 }
 
 /*

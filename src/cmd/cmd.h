@@ -16,7 +16,7 @@ struct list {
 struct cmd {
 	struct list inputs, flags, allow, targets, meta, expected;
 	const char *output, *opset, *target, *math, *state, *dump, *external_name, *model_name,
-		*model_version, *doc, *depfile, *color, *explain, *ops;
+		*model_version, *max_errors, *doc, *depfile, *color, *explain, *ops;
 	bool strip, float32, external, md, mp, help, version, list_ops, check, in_place,
 		required_ops;
 	bool colour;
@@ -51,6 +51,7 @@ void release_signals(bool done);
 /* options.c: reads the arguments. A wrong one is printed, and the result is EXIT_USAGE. */
 int parse_options(struct cmd *c, int argc, char **argv);
 int use_colour(struct cmd *c);
+int set_max_errors(struct ctx *cx, const struct cmd *c);
 int compile_options(struct ctx *cx, const struct cmd *c, enum stage *stage);
 void print_help(void);
 

@@ -132,7 +132,8 @@ static int write_text(struct ctx *cx, struct job *job, const char *path)
 static int format_one(const struct cmd *c, struct ctx *cx, const char *input)
 {
 	struct job job = job_for(input, STAGE_FORMAT);
-	int code = exit_code(compile(cx, &job));
+	int code = set_max_errors(cx, c);
+	code = code ? code : exit_code(compile(cx, &job));
 	bool same =
 		!code && job.text_out.len == job.len && !memcmp(job.text_out.s, job.text, job.len);
 	if (!code && c->check && !same) {

@@ -61,6 +61,8 @@ static const struct option {
 	{NULL, NULL, HEADING, 0, 0, "Messages"},
 	{"-W", "[no-]NAME", JOINED, AT(flags), 0, "switch a warning on or off"},
 	{"-Werror", "[=NAME]", JOINED, AT(flags), 0, "take warnings, or that one, as errors"},
+	{"--max-errors", "N", TEXT, AT(max_errors), 0,
+	 "how many errors, and how many warnings, are shown; 0: all; default 20"},
 	{"--color", "WHEN", TEXT, AT(color), 0, "auto (default), always or never"},
 	{"--explain", "CODE", TEXT, AT(explain), 0, "say more about a message's code, as PTG0200"},
 	{NULL, NULL, HEADING, 0, 0, "Other"},
@@ -239,6 +241,18 @@ static int unknown_flag(const char *flag)
 	return usage("unknown option '-%s'", flag);
 }
 
+int set_max_errors(struct ctx *cx, const struct cmd *c)
+{
+	char *end;
+	if (!c->max_errors)
+		return EXIT_OK;
+	long n = strtol(c->max_errors, &end, 10);
+	if (end == c->max_errors || *end || n < 0)
+		return usage("--max-errors: expected a number, not '%s'", c->max_errors);
+	cx->opt.max_errors = n < UINT32_MAX ? (uint32_t)n : 0;
+	return EXIT_OK;
+}
+
 int compile_options(struct ctx *cx, const struct cmd *c, enum stage *stage)
 {
 	int n = 0;
@@ -289,7 +303,7 @@ int compile_options(struct ctx *cx, const struct cmd *c, enum stage *stage)
 	cx->opt.float32 = c->float32;
 	cx->opt.allow_dirs = c->allow.at;
 	cx->opt.external = c->external;
-	return EXIT_OK;
+	return set_max_errors(cx, c);
 }
 
 int use_colour(struct cmd *c)

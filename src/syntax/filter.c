@@ -582,8 +582,10 @@ static void next_token(struct parse *p, struct token *t)
 	} else {
 		t->kind = scan_token(p, &t->value, &t->span);
 	}
-	if (p->stop || p->cx->errors - p->first_errors >= MAX_ERRORS) {
-		p->stop = true;
+	uint32_t most = p->cx->opt.max_errors;
+	if (!p->stop && most && p->cx->errors - p->first_errors >= most)
+		p->stop = p->cx->unread = true;
+	if (p->stop) {
 		t->kind = TOK_END;
 		p->depth = 0;
 	}

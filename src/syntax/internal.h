@@ -10,7 +10,6 @@
 
 #define PTG_VERSION   1    /* newest version of the language */
 #define MAX_BRACKETS  1000 /* depth of ( [ { */
-#define MAX_ERRORS    20   /* then the parse stops */
 #define MAX_COUNT     65535
 #define MAX_NAME      65535 /* bytes of a name */
 #define MAX_DIM_NODES 1000

@@ -75,10 +75,10 @@ def graph_cases(name, build):
     from ptgc import UnsupportedError, compile_onnx
 
     inputs, outputs, feeds = build()
-    exported = {"standard": compile_onnx(inputs, outputs)}
+    exported = {"standard": compile_onnx(inputs, outputs, on_unused_input="ignore")}
     for level, options in LEVELS.items():
         try:
-            exported[level] = compile_onnx(inputs, outputs, **options)
+            exported[level] = compile_onnx(inputs, outputs, on_unused_input="ignore", **options)
         except UnsupportedError as e:
             exported[level] = e
     f = pytensor.function(inputs, outputs, mode=Mode("py", None), on_unused_input="ignore")

@@ -1,0 +1,159 @@
+"""What people write by mistake, and the messages that say what to write."""
+
+import warnings
+from types import MappingProxyType
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from pytensor.compile import UnusedInputError
+from test_sampling import Model as Pair
+
+import ptgc
+
+x, y = pt.vector("x"), pt.vector("y")
+EXPORTS = {
+    "compile_onnx": lambda tmp, *graph, **options: ptgc.compile_onnx(*graph, **options),
+    "export_onnx": lambda tmp, *graph, **options: ptgc.export_onnx(*graph, tmp / "m.onnx", **options),
+    "save_ptg": lambda tmp, *graph, **options: ptgc.save_ptg(tmp / "m.ptg", *graph, **options),
+}
+
+
+def regression(pm):
+    with pm.Model() as model:
+        a, s = pm.Normal("a"), pm.HalfNormal("s")
+        mu = pm.Deterministic("mu", a * np.arange(3.0))
+        pm.Normal("y", mu, s, observed=np.zeros(3))
+    return model
+
+
+@pytest.mark.parametrize("export", EXPORTS.values(), ids=EXPORTS)
+def test_inputs_that_nothing_reads(tmp_path, export):
+    with pytest.raises(UnusedInputError, match="no output reads the input y. on_unused_input='ignore'"):
+        export(tmp_path, [x, y], [x + 1])
+    assert not list(tmp_path.iterdir())
+    with pytest.warns(UserWarning, match="no output reads the input y"):
+        export(tmp_path, [x, y], [x + 1], on_unused_input="warn")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made = export(tmp_path, [x, y], [x + 1], on_unused_input="ignore")
+        assert "y: float64" in getattr(made, "text", made)
+        export(tmp_path, [x, y], [x, y])
+    with pytensor.config.change_flags(on_unused_input="ignore"):
+        export(tmp_path, [x, y], [x + 1])
+    with pytest.raises(ValueError, match="must be 'raise', 'warn' or 'ignore', not 'no'"):
+        export(tmp_path, [x], [x], on_unused_input="no")
+
+
+def test_functions_keep_the_inputs_that_pytensor_took(tmp_path):
+    f = pytensor.function([x, y], x + y * 0, mode="FAST_COMPILE", on_unused_input="ignore")
+    e = ptgc.export_function_onnx(f, tmp_path / "m.onnx")
+    assert e.inputs == ["x", "y"]
+
+
+def test_values_of_a_model_s_variables_in_place_of_the_draws(tmp_path):
+    model = regression(pytest.importorskip("pymc"))
+    with pytest.raises(UnusedInputError, match=r"inputs a, s_log__. The outputs draw a: .*replace_rvs_by_values\(outputs\)"):
+        ptgc.export_onnx(model.value_vars, [model["mu"]], tmp_path / "m.onnx")
+    with pytest.raises(UnusedInputError, match="reads the input s_log__. on"):
+        ptgc.export_onnx(model.value_vars, model.replace_rvs_by_values([model["mu"]]), tmp_path / "m.onnx")
+    [value] = [v for v in model.value_vars if v.name == "a"]
+    e = ptgc.export_onnx([value], model.replace_rvs_by_values([model["mu"]]), tmp_path / "m.onnx")
+    np.testing.assert_array_equal(e(2.0)[0], [0, 2, 4])
+
+
+def test_a_model_in_place_of_a_graph(tmp_path):
+    model = regression(pytest.importorskip("pymc"))
+    for call in (
+        lambda: ptgc.export_onnx(model, tmp_path / "m.onnx"), lambda: ptgc.export_onnx(model, [model.logp()], "m.onnx"),
+        lambda: ptgc.compile_onnx(model, [model.logp()]),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match=r"export_onnx\(model.value_vars, \[model.logp\(\)\], file\)"):
+            call()
+    with pytest.raises(TypeError, match=r"export_onnx\(inputs, outputs, file\): the file is missing"):
+        ptgc.export_onnx([x], [x])
+    e = ptgc.export_onnx(model.value_vars, [model.logp()], tmp_path / "m.onnx")
+    with pytest.raises(TypeError, match=r"given as f\(\*\*values\), where f is called with a dict"):
+        e(model.initial_point())
+    assert np.isfinite(e(**model.initial_point())[0])
+
+
+def test_names_with_a_typo(tmp_path):
+    model = regression(pytest.importorskip("pymc"))
+    for call in (
+        lambda names: ptgc.export_predictive(model, tmp_path / "m.onnx", var_names=names),
+        lambda names: ptgc.export_predictive(model, tmp_path / "m.onnx", prior=True, var_names=names),
+        lambda names: ptgc.compile_nuts(model, var_names=names),
+    ):
+        with pytest.raises(ValueError, match=r"no variable 'muu'; did you mean 'mu'\? \(there are: .*mu"):
+            call(["muu"])
+    with pytest.raises(TypeError, match="var_names is a list of names, not 'mu'"):
+        ptgc.export_predictive(model, tmp_path / "m.onnx", var_names="mu")
+    with pytest.raises(TypeError, match=r"there is no input 'xs'; did you mean 'x'\? \(there are: x\)"):
+        ptgc.compile_onnx([x], [x * 2])(xs=np.ones(2))
+
+
+def test_seeds():
+    sampler = ptgc.compile_nuts(Pair(), draws=2, tune=2)
+    for seed in (-1, 1.5, None, "a", 2**63, True):
+        with pytest.raises(ValueError, match=r"seed must be an integer from 0 to 2\*\*63 - 1, not"):
+            sampler.sample(seed=seed)
+    with pytest.raises(ValueError, match=r"no variable 'scal'; did you mean 'scale'\? \(there are: a, b, scale, total\)"):
+        ptgc.compile_nuts(Pair(), var_names=["scal"])
+
+
+def test_models_and_dicts_without_pymc():
+    with pytest.raises(TypeError, match=r"export_onnx\(model.value_vars, \[model.logp\(\)\], file\)"):
+        ptgc.export_onnx(Pair(), "m.onnx")
+    e = ptgc.compile_onnx([x], [x * 2])
+    for values in {"x": np.ones(2)}, MappingProxyType({"x": np.ones(2)}):
+        with pytest.raises(TypeError, match=r"given as f\(\*\*values\), where f is called with a \w+. The names .*: x"):
+            e(values)
+        np.testing.assert_array_equal(e(**values)[0], [2, 2])
+    a = pt.random.normal(size=2)
+    a.name = "a"
+    with pytest.raises(UnusedInputError, match=r"input x. The outputs draw a: .*replace_rvs_by_values\(outputs\)"):
+        ptgc.compile_onnx([x], [a * 2])
+
+
+def test_sparse_matrices_are_to_be_made_dense():
+    sparse = pytest.importorskip("scipy.sparse")
+    import pytensor.sparse as ps
+
+    W = sparse.csr_matrix(np.eye(3))
+    for inputs, made in (([x], [ps.dot(ps.as_sparse_variable(W), x[:, None])]), ([m := ps.csr_matrix("m")], [m])):
+        with pytest.raises(ptgc.UnsupportedError, match=r"sparse matrices are not supported: make it dense, as W.toarray\(\)"):
+            ptgc.compile_onnx(inputs, made)
+
+
+def test_load_of_a_model(tmp_path):
+    W = pytensor.shared(np.arange(1200.0).reshape(3, 400), name="W")
+    for options in {}, {"external_data": True}:
+        e = ptgc.export_onnx([x], [x @ W, x.astype("float32")], tmp_path / "m.onnx", **options)
+        for path in tmp_path / "m.onnx", str(tmp_path / "m.onnx"):
+            m = ptgc.load(path)
+            assert m.inputs == ["x"] and len(m.outputs) == 2
+            for got, want in zip(m([1, 2, 3]), e(np.array([1.0, 2, 3])), strict=True):
+                np.testing.assert_array_equal(got, want)
+                assert got.dtype == want.dtype
+    with pytest.raises(TypeError, match="compiled already: it takes no option 'opset'"):
+        ptgc.load(tmp_path / "m.onnx", opset=17)
+    with pytest.raises(ValueError, match="is a model, no text to compile: ptgc.load makes it callable"):
+        ptgc.compile(tmp_path / "m.onnx")
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        ptgc.load("missing.onnx")
+    for k, bad in enumerate((b"", b"x", b"graph g() -> (y) { y = 1 }", (tmp_path / "m.onnx").read_bytes()[:-50])):
+        path = tmp_path / f"bad{k}.onnx"
+        path.write_bytes(bad)
+        with pytest.raises((ValueError, RuntimeError), match="is no ONNX model|does not load the model"):
+            ptgc.load(path)
+
+
+def test_as_many_errors_as_one_likes():
+    text = "graph g(x: float64[n]) -> (y) {\n" + "".join(f"v{k} = Exp(x, x)\n" for k in range(2000)) + "y = x }\n"
+    for most, shown, rest in (None, 20, "1980 more errors"), (3, 3, "1997 more errors"), (0, 2000, ""):
+        with pytest.raises(ptgc.CompileError) as e:
+            ptgc.load(text, max_errors=most)
+        assert str(e.value).count(": error: ") == shown and str(e.value).endswith(rest)
+        assert len(e.value.diagnostics) == 2000
