@@ -342,6 +342,13 @@ static bool is_method(struct elab *e, const char *name, struct span s)
 	return true;
 }
 
+/* The version of a domain that a model names. Of ai.onnx.ml it is the newest that the target has:
+ * ONNX Runtime 1.17 has 4, later ones 5. Of others nothing is known. */
+static uint8_t domain_version(const struct ctx *cx, const char *domain)
+{
+	return strcmp(domain, "ai.onnx.ml") ? 1 : cx->opt.target == PTGC_PORTABLE ? 4 : 5;
+}
+
 static const struct onnx_op *foreign_op(struct elab *e, const char *name, struct span s)
 {
 	const char *dot = strrchr(name, '.');
@@ -352,7 +359,7 @@ static const struct onnx_op *foreign_op(struct elab *e, const char *name, struct
 
 	op->domain = arena_strdup(e->cx->arena, name, (size_t)(dot - name));
 	op->name = dot + 1;
-	op->since = op->until = 1;
+	op->since = op->until = domain_version(e->cx, op->domain);
 	return op;
 }
 

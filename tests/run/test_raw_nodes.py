@@ -173,3 +173,18 @@ def test_results_without_a_name():
     x = np.array([3.0, 9, 4])
     got, some = ptg.run("graph g(x: float64[3]) -> (y, z) { y = onnx.TopK(x, [2]) + 1\n z = onnx.TopK(-x, [1]) }", x)
     assert got.tolist() == [10, 5] and some.tolist() == [-3]
+
+
+@pytest.mark.parametrize("target, version", [("ort-cpu", 5), ("ort-web", 5), ("onnx", 5), ("portable", 4)])
+def test_label_encoders_name_the_version_of_ai_onnx_ml_that_the_target_has(target, version):
+    """Of version 1, which every other domain gets, ONNX Runtime takes no keys_int64s."""
+    text = """graph g(s: string[n], k: int64[m]) -> (i, t) {
+  i: int64[n] = ai.onnx.ml.LabelEncoder{keys_strings=["cat", "dog"], values_int64s=[3, 4], default_int64=-1}(s)
+  t: string[m] = ai.onnx.ml.LabelEncoder{keys_int64s=[3, 4], values_strings=["cat", "dog"], default_string="none"}(k)
+}"""
+    model = ptgc.compile(text, target=target)
+    imports = {i.domain: i.version for i in onnx.load_from_string(model).opset_import}
+    assert imports["ai.onnx.ml"] == version
+    session = ort.InferenceSession(model, QUIET)
+    i, t = session.run(None, {"s": np.array(["dog", "x", "cat"], object), "k": np.array([4, 3, 9])})
+    assert i.tolist() == [4, -1, 3] and t.tolist() == ["dog", "cat", "none"]
