@@ -53,8 +53,8 @@ def export_predictive(
 ) -> Exported:  # fmt: skip
     """Writes the posterior (or prior) predictive sampling of a PyMC model as an ONNX file.
 
-    Inputs of the ONNX model are the draws of the parameters, with the draws as first axis (``prior=True``: one integer,
-    the number of ``draws``), and one generator for each random variable that is drawn, ``y_rng`` of y. Outputs are the
+    Inputs of the ONNX model are the draws of the parameters, with the draws as first axis, which is called ``draws``: the
+    model fails if lengths differ (``prior=True``: one integer, the number of ``draws``), and one generator for each random variable that is drawn, ``y_rng`` of y. Outputs are the
     predictions, draws first, and the generators that are left, ``y_rng_next``. With the generators that PyMC would make
     of ``random_seed``, ``exported(**draws, **exported.generators(seed))``, predictions are equal to PyMC's.
     var_names: as of PyMC's function. options: those of ``export_onnx``.
@@ -81,4 +81,8 @@ def export_predictive(
     for v, name in zip(results, [v.name for v in outputs] + [f"{v.name}_next" for v in generators]):
         v.name = name
     inputs = [*(points or [draws]), *generators]
-    return export_onnx(inputs, results, file, **options)
+    dims = {v.name: {0: "draws"} for v in points}
+    for key, axes in (options.pop("dynamic_dims", None) or {}).items():
+        name = key if isinstance(key, str) else key.name
+        dims[name] = {**dims.get(name, {}), **axes}
+    return export_onnx(inputs, results, file, dynamic_dims=dims, **options)

@@ -58,11 +58,11 @@ class Nuts(Op):
     """Draws by the no-U-turn sampler. ``fgraph`` computes from points [chains, d] their log densities [chains] and
     the gradients [chains, d]. Inputs: a point [d] to start from, the generators' words [chains, 6]."""
 
-    __props__ = ("draws", "fgraph", "jitter", "max_treedepth", "target_accept", "tune")
+    __props__ = ("draws", "fgraph", "jitter", "jitter_max_retries", "max_treedepth", "target_accept", "tune")
 
-    def __init__(self, fgraph, draws, tune, max_treedepth, target_accept, jitter):
+    def __init__(self, fgraph, draws, tune, max_treedepth, target_accept, jitter, jitter_max_retries):
         self.fgraph, self.draws, self.tune, self.max_treedepth = fgraph, draws, tune, max_treedepth
-        self.target_accept, self.jitter = target_accept, jitter
+        self.target_accept, self.jitter, self.jitter_max_retries = target_accept, jitter, jitter_max_retries
 
     def make_node(self, start, words):
         d = start.type.shape[0]
@@ -131,7 +131,8 @@ def variables_of(model, var_names: Sequence[str] | None) -> list:
 
 def nuts_graph(
     model: Any, *, draws: int = 1000, tune: int = 1000, chains: int | None = 4, target_accept: float = 0.8,
-    max_treedepth: int = 10, jitter: float = 1.0, var_names: Sequence[str] | None = None,
+    max_treedepth: int = 10, jitter: float = 1.0, jitter_max_retries: int = 100,
+    var_names: Sequence[str] | None = None,
 ) -> tuple[list[Variable], list[Variable]]:  # fmt: skip
     """Returns (inputs, outputs) of a PyTensor graph that samples a PyMC model's posterior. PyTensor itself cannot run it:
     compile it to ONNX.
@@ -140,18 +141,20 @@ def nuts_graph(
     pm.sample returns, or those in ``var_names``, [chains, draws, ...]; and the statistics lp, acceptance_rate,
     tree_depth, diverging, n_steps, energy [chains, draws], and of each chain step_size [chains].
     Further graphs may be built on the outputs: means, quantiles, predictions.
-    Chains start at the model's initial point plus ``jitter`` * uniform(-1, 1) in each coordinate, the chains' generators
-    are those that NumPy's default_rng(seed) spawns. Data that pm.set_data changes later stay as they are now.
+    Chains start at the model's initial point plus ``jitter`` * uniform(-1, 1) in each coordinate, and again where the
+    density or its gradient is not finite, up to ``jitter_max_retries`` times. The chains' generators are those that
+    NumPy's default_rng(seed) spawns. Data that pm.set_data changes later stay as they are now.
     """
     for name, value, least in (
         ("draws", draws, 1), ("tune", tune, 0), ("max_treedepth", max_treedepth, 1), ("chains", chains, 1),
+        ("jitter_max_retries", jitter_max_retries, 0),
     ):  # fmt: skip
         if value is not None and (not isinstance(value, int | np.integer) or value < least):
             raise ValueError(f"{name} must be an integer of at least {least}, not {value!r}")
     if not 0 < target_accept < 1:
         raise ValueError(f"target_accept lies between 0 and 1, unlike {target_accept!r}")
     start = start_of(model)
-    nuts = Nuts(density_graph(model, start.size), draws, tune, max_treedepth, target_accept, jitter)
+    nuts = Nuts(density_graph(model, start.size), draws, tune, max_treedepth, target_accept, jitter, jitter_max_retries)
     seed, n = pt.lscalar("seed"), pt.lscalar("chains")
     points, *stats = nuts(pt.constant(start), Spawn()(seed, n if chains is None else chains))
     q = pt.vector("q", shape=start.shape, dtype="float64")
@@ -208,6 +211,8 @@ def compile_nuts(model: Any, **options: Any) -> Sampler:
     those of ``compile_onnx``."""
     if taken := {"batch", "float32"} & {k for k, v in options.items() if v}:
         raise ValueError(f"a sampler has no option {taken.pop()}")
+    if options.get("shared") == "input":
+        raise ValueError('a sampler has no option shared="input": the data of its model are constants, as they are now')
     inputs, outputs = nuts_graph(model, **{k: options.pop(k) for k in OF_GRAPH if k in options})
     options.setdefault("model_name", model.name or "nuts")
     exported = compile_onnx(inputs, outputs, **options)

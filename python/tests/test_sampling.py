@@ -76,6 +76,23 @@ def test_a_density_that_is_nowhere_finite():
         sampler.session().run(None, {"seed": np.array(5)})
 
 
+def test_chains_that_look_for_a_start():
+    """Where nine of ten points have no density, each of 64 chains finds one"""
+    model = Model()
+    model.logp = lambda: pt.switch(model.a > 0.8, Model.logp(model), -np.inf)
+    run = {"seed": np.array(1)}
+    sampler = ptgc.compile_nuts(model, draws=1, tune=0, chains=64, jitter_max_retries=300)
+    (a,) = sampler.session().run(["a"], run)
+    assert a.shape == (64, 1) and (a > 0.8).all()
+    with pytest.raises(Exception, match="Initial evaluation of model at starting point failed"):
+        ptgc.compile_nuts(model, draws=1, tune=0, chains=64, jitter_max_retries=3).session().run(None, run)
+
+
+def test_data_are_no_inputs():
+    with pytest.raises(ValueError, match='no option shared="input"'):
+        ptgc.compile_nuts(Model(), draws=5, tune=5, shared="input")
+
+
 def test_number_of_chains_and_names():
     sampler = ptgc.compile_nuts(Model(), draws=5, tune=0, chains=2, var_names=["total"])
     assert sampler.inputs == ["seed"]

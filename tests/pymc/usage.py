@@ -3,6 +3,7 @@
 `usage.py RESULTS [NAME ...]` runs them and writes which ones work to the file RESULTS.
 """
 
+import itertools
 import logging
 import pickle
 import sys
@@ -335,6 +336,13 @@ def predictive_as_a_file():
         given = {name: points[name] for name in exported.inputs if name in points}
         got = dict(zip(exported.outputs, exported(**given, **exported.generators(1))))
         np.testing.assert_allclose(got["z"], want["z"].reshape(n, -1), **TOLERANCE)
+        for name, fewer in itertools.product(given, (1, n - 1)):
+            try:
+                exported(**{**given, name: given[name][:fewer]}, **exported.generators(1))
+            except ValueError as e:
+                assert "must be draws" in str(e)
+            else:
+                assert len(given) == 1, f"{fewer} draws of {name}, {n} of the others"
         with model:
             want = pm.sample_prior_predictive(7, compile_kwargs={"mode": PYTHON}, random_seed=1, return_inferencedata=False)
         exported = ptgc.export_predictive(model, folder + "/prior.onnx", prior=True)
