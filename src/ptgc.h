@@ -52,8 +52,8 @@ enum ptgc_status {
 	PTGC_FAILED,   /* I/O failed, memory ran out, or an option is wrong */
 };
 
-/* A tensor that file("name") finds before any file. Data is little endian, C order, not copied:
- * it must live as long as the result. */
+/* A tensor that file("name") finds before any file. Data is in the machine's byte order, C order,
+ * not copied: it must live as long as the result. */
 struct ptgc_tensor {
 	const char *name;
 	const char *dtype; /* "float64", "int8", ... */

@@ -11,7 +11,8 @@ struct tensor {
 	bool splat; /* data holds one element that stands for all */
 	int64_t *shape;
 	uint64_t count;   /* elements */
-	const void *data; /* little endian, C order, count (or 1) elements; may be unaligned */
+	const void *data; /* the machine's byte order, C order, count (or 1) elements; may be
+			     unaligned */
 	const char *name; /* of the caller's tensor or file, for messages; NULL if none */
 };
 /* with NULL as data */
@@ -24,6 +25,12 @@ double tensor_float(const struct tensor *t, uint64_t i);
 /* C's conversion, as NumPy's astype; false: complex */
 bool tensor_convert(enum dtype to, void *dst, enum dtype from, const void *src, uint64_t n);
 bool tensor_valid(const struct tensor *t); /* bools are 0 or 1 */
+void store_low(void *p, uint64_t v,
+	       size_t size); /* the low bytes of v, as an integer of that size */
+/* Files and models are little endian. n elements of dtype t in place, from or to the machine's byte
+ * order; and a copy of them, or `from` itself if the machine is little endian, too. */
+void swap_to_little_endian(enum dtype t, void *elements, uint64_t n);
+const void *little_endian(struct ctx *cx, enum dtype t, const void *from, uint64_t n);
 
 /* seed.c: the state of the generator of this kind that NumPy makes of an integer, given as words of
  * 32 bits, the lowest first. spawn: the generator is number spawn[0] of those that NumPy's spawn()

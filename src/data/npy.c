@@ -278,6 +278,7 @@ struct tensor *npy_tensor(struct ctx *cx, struct span s, const char *path, const
 	r->data = data;
 	if (n.fortran && n.rank > 1 && size)
 		r->data = to_c_order(&n, data, dtypes[t].size, size);
+	r->data = little_endian(cx, t, r->data, r->count);
 	if (!tensor_valid(r)) {
 		bad_npy(&n, "the file is damaged: it has bools that are neither 0 nor 1");
 		return NULL;

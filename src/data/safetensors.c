@@ -524,6 +524,8 @@ struct tensor *safetensors_tensor(struct ctx *cx, struct span s, const char *pat
 	r->data = m->index->data + e->begin;
 	if (e->type->small)
 		r->data = widen_all(cx, e->type->small, r->data, r->count);
+	else
+		r->data = little_endian(cx, e->type->dtype, r->data, r->count);
 	r->name = e->name->s;
 	if (!tensor_valid(r)) {
 		bad_header(&j, "tensor \"%s\" has bools that are neither 0 nor 1", name);

@@ -1,6 +1,6 @@
 /*
  * tensor.c: constant tensors: reads elements, and converts between dtypes as NumPy's astype does.
- * In: little-endian elements in C order, at any alignment. Out: the same. A float that does not
+ * In: elements in C order, at any alignment. Out: the same. A float that does not
  * fit an integer dtype becomes what x86-64's instruction cvttsd2si makes of it, on every machine;
  * NumPy and ONNX Runtime on x86-64 do the same.
  */
@@ -34,6 +34,8 @@ uint64_t tensor_size(const struct tensor *t)
 	return __builtin_mul_overflow(t->count, (uint64_t)dtypes[t->dtype].size, &n) ? UINT64_MAX
 										     : n;
 }
+
+#define LITTLE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 
 /* One element while it is converted: integers and bools in i or u, floats in f. */
 struct number {
@@ -134,10 +136,10 @@ static uint64_t to_uint64(double v) /* as compilers convert: two ranges, one sub
 	return (uint64_t)to_int64(v);
 }
 
-static void put(void *p, uint64_t v, size_t size)
+void store_low(void *p, uint64_t v, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
-		((uint8_t *)p)[i] = (uint8_t)(v >> 8 * i);
+		((uint8_t *)p)[LITTLE ? i : size - 1 - i] = (uint8_t)(v >> 8 * i);
 }
 
 static void store_int(enum dtype to, uint8_t *p, const struct number *n)
@@ -148,15 +150,15 @@ static void store_int(enum dtype to, uint8_t *p, const struct number *n)
 		     : n->kind == KIND_INT ? n->i != 0
 					   : n->u != 0;
 	else if (n->kind == KIND_INT)
-		put(p, (uint64_t)n->i, size);
+		store_low(p, (uint64_t)n->i, size);
 	else if (n->kind != KIND_FLOAT)
-		put(p, n->u, size);
+		store_low(p, n->u, size);
 	else if (to == DT_UINT64)
-		put(p, to_uint64(n->f), size);
+		store_low(p, to_uint64(n->f), size);
 	else if (to == DT_INT64 || to == DT_UINT32)
-		put(p, (uint64_t)to_int64(n->f), size);
+		store_low(p, (uint64_t)to_int64(n->f), size);
 	else
-		put(p, (uint64_t)to_int32(n->f), size);
+		store_low(p, (uint64_t)to_int32(n->f), size);
 }
 
 /*
@@ -250,4 +252,35 @@ bool tensor_valid(const struct tensor *t)
 	for (uint64_t i = 0; i < n; i++)
 		all |= p[i];
 	return all <= 1;
+}
+
+static size_t swapped_size(enum dtype t) /* of what is turned round; 0: nothing is */
+{
+	if (LITTLE || t == DT_STRING)
+		return 0;
+	return dtypes[t].size / (is_complex(t) ? 2u : 1u);
+}
+
+void swap_to_little_endian(enum dtype t, void *elements, uint64_t n)
+{
+	size_t size = swapped_size(t);
+	uint8_t *p = elements, *end = p + n * dtypes[t].size;
+
+	for (; size && p < end; p += size)
+		for (size_t i = 0; i < size / 2; i++) {
+			uint8_t byte = p[i];
+			p[i] = p[size - 1 - i];
+			p[size - 1 - i] = byte;
+		}
+}
+
+const void *little_endian(struct ctx *cx, enum dtype t, const void *from, uint64_t n)
+{
+	size_t size = mul_size(cx->arena, n, dtypes[t].size);
+
+	if (swapped_size(t) < 2 || !size)
+		return from;
+	void *to = memcpy(arena_alloc(cx->arena, size), from, size);
+	swap_to_little_endian(t, to, n);
+	return to;
 }

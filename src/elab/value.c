@@ -686,7 +686,7 @@ static struct cv constant_from_bytes(struct elab *e, enum dtype t, const dim *di
 			   (unsigned long long)tensor_size(x), arg->u.str->len);
 		return poison(s);
 	}
-	x->data = arg->u.str->s;
+	x->data = little_endian(e->cx, t, arg->u.str->s, x->count);
 	for (uint32_t i = 0; t == DT_BOOL && i < arg->u.str->len; i++)
 		if ((unsigned char)arg->u.str->s[i] > 1) {
 			elab_error(e, arg->span, E_LITERAL, "a bool is a byte 0 or 1");

@@ -203,11 +203,17 @@ static size_t padding(struct emit *e, const struct tensor *t)
 	return -(e->total + size + ((uintptr_t)t->data - (uintptr_t)m->data)) % PAGE;
 }
 
+static const void *bytes_of_tensor(struct ctx *cx, const struct tensor *t)
+{
+	return little_endian(cx, (enum dtype)t->dtype, t->data, t->splat ? 1 : t->count);
+}
+
 static void expand_splat(const struct tensor *t, uint8_t *to, size_t size)
 {
 	size_t n = dtypes[t->dtype].size;
 	for (size_t i = 0; i < size; i += n)
 		memcpy(to + i, t->data, n);
+	swap_to_little_endian((enum dtype)t->dtype, to, size / n);
 }
 
 /* Packs the data of a tensor: copies a small one, else adds a piece that points to the data. */
@@ -219,12 +225,13 @@ static void pack_data(struct emit *e, const struct tensor *t)
 		if (t->splat)
 			expand_splat(t, to, (size_t)size);
 		else if (size)
-			memcpy(to, t->data, (size_t)size);
+			memcpy(to, bytes_of_tensor(e->cx, t), (size_t)size);
 		return;
 	}
 	end_piece(e);
 	struct piece *p = new (e->cx->arena, struct piece);
-	*p = (struct piece){t->data, (size_t)size, t->splat ? t : NULL, e->pieces};
+	const void *data = t->splat ? NULL : bytes_of_tensor(e->cx, t);
+	*p = (struct piece){data, (size_t)size, t->splat ? t : NULL, e->pieces};
 	e->pieces = p;
 	e->total += size;
 }
@@ -620,11 +627,12 @@ static bool write_splat(struct sink *s, const struct tensor *t, uint64_t size)
 	return true;
 }
 
-bool write_tensor(struct sink *s, const struct tensor *t)
+bool write_tensor(struct ctx *cx, struct sink *s, const struct tensor *t)
 {
 	uint64_t size = tensor_size(t);
 
-	return t->splat ? write_splat(s, t, size) : s->write(s, t->data, (size_t)size);
+	return t->splat ? write_splat(s, t, size)
+			: s->write(s, bytes_of_tensor(cx, t), (size_t)size);
 }
 
 /* Writes bytes; those of a large open file go from the file to the sink, if the system can. */
@@ -646,7 +654,8 @@ static bool write_external(struct emit *e, struct sink *s, const struct place_ou
 			continue;
 		if (at[i].offset > written && !s->write(s, zeros, (size_t)(at[i].offset - written)))
 			return false;
-		if (t->splat ? !write_splat(s, t, size) : !write_bytes(e, s, t->data, (size_t)size))
+		if (t->splat ? !write_splat(s, t, size)
+			     : !write_bytes(e, s, bytes_of_tensor(e->cx, t), (size_t)size))
 			return false;
 		written = at[i].offset + size;
 	}

@@ -76,7 +76,7 @@ void sweep_weights(const char *model, const char *location, int old);
 /* emit.c */
 bool emit_model(struct ctx *cx, const struct graph *g, struct sink *out, struct sink *external);
 
-bool write_tensor(struct sink *s, const struct tensor *t);
+bool write_tensor(struct ctx *cx, struct sink *s, const struct tensor *t);
 
 /* state.c: the first values of the graph's states, as a .safetensors file. No state is of strings.
  */

@@ -257,11 +257,14 @@ static void print_float(struct dump *d, double v, bool single)
 
 static void print_number(struct dump *d, enum dtype t, const uint8_t *p)
 {
-	struct tensor one = {.dtype = (uint8_t)t, .count = 1, .data = p};
+	uint8_t own[16];
+	struct tensor one = {
+		.dtype = (uint8_t)t, .count = 1, .data = memcpy(own, p, dtypes[t].size)};
 	int64_t v;
 	uint64_t u;
+	swap_to_little_endian(t, own, 1);
 	if (t == DT_UINT64) {
-		memcpy(&u, p, sizeof(u));
+		memcpy(&u, own, sizeof(u));
 		sb_printf(d->b, "%llu", (unsigned long long)u);
 	} else if (tensor_int(&one, 0, &v)) {
 		sb_printf(d->b, "%lld", (long long)v);
@@ -276,6 +279,7 @@ static void print_numbers(struct dump *d, struct field f, enum dtype t, size_t *
 	enum wire wire = t == DT_FLOAT32 ? FIXED32 : t == DT_FLOAT64 ? FIXED64 : VARINT;
 	for (uint64_t v; next_number(d, &f, wire, &v);) {
 		comma(d, n);
+		swap_to_little_endian(DT_UINT64, &v, 1);
 		print_number(d, t, (const uint8_t *)&v);
 	}
 }

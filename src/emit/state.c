@@ -51,6 +51,6 @@ bool emit_state(struct ctx *cx, const struct graph *g, struct sink *out)
 		length[i] = (uint8_t)((uint64_t)header.len >> 8 * i);
 	ok = out->write(out, length, sizeof(length)) && out->write(out, header.s, header.len);
 	for (uint32_t i = 0; i < g->states.len && ok; i++)
-		ok = write_tensor(out, g->states.at[i].init->data);
+		ok = write_tensor(cx, out, g->states.at[i].init->data);
 	return ok;
 }

@@ -139,7 +139,7 @@ static bool compute_element(enum onnx_id op, enum dtype t, struct scalar a, stru
 	}
 	if (!is_float(t)) {
 		bool ok = compute_integer(op, t, a.i, b.i, &i);
-		memcpy(to, &i, dtypes[t].size); /* little endian: the low bytes */
+		store_low(to, i, dtypes[t].size);
 		return ok;
 	}
 	bool ok = compute_float(op, t, a.f, b.f, &f);

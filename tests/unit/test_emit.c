@@ -342,6 +342,7 @@ static void test_external(void **state)
 	assert_int_equal(data.sink.written, 300 * 100 * 4);
 	float v;
 	memcpy(&v, data.data + 119996, 4);
+	swap_to_little_endian(DT_FLOAT32, &v, 1);
 	assert_true(v == 0.5f);
 	Onnx__ModelProto *m = model_of(&sink);
 	assert_int_equal(m->n_opset_import, 2);

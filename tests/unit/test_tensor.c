@@ -174,8 +174,9 @@ static void test_npy(void **state)
 	(void)state;
 	struct dir d;
 	struct tensor *t;
-	const int32_t v[6] = {1, 2, 3, 4, 5, 6};
+	int32_t v[6] = {1, 2, 3, 4, 5, 6};
 	int64_t x;
+	swap_to_little_endian(DT_INT32, v, 6);
 	dir_open(&d);
 	write_npy(&d, "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }\n", v, 24);
 	t = read_file(&d, "a.npy", NULL);
