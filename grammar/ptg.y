@@ -98,6 +98,7 @@ header: START
     | PTG error NL ;
 
 settings: %empty
+    | settings NAME[key]                        { header_setting(p, $key, NULL, @key); }
     | settings NAME[key] ASSIGN NAME[value]     { header_setting(p, $key, $value, @value); } ;
 
 tops: %empty

@@ -400,6 +400,7 @@ static struct node *new_raw_node(struct elab *e, const struct onnx_op *op, struc
 	n->onnx = op;
 	n->span = node_span(e, s);
 	n->lenient = e->frame->library;
+	n->as_written = !e->frame->library && !e->file->optimise;
 	return n;
 }
 
@@ -478,6 +479,7 @@ struct value *append_onnx(struct elab *e, enum onnx_id op, struct value **in, ui
 {
 	struct node *n = new_raw_node(e, onnx_find(op, e->cx->opt.opset), s);
 
+	n->as_written = false; /* the compiler's own */
 	n->attrs = attr;
 	n->nattrs = attr != NULL;
 	n->in = memcpy(new_array(e->cx->arena, struct value *, nin), in, nin * sizeof(*in));

@@ -441,10 +441,10 @@ static struct value *sum_without_term(struct build *b, const struct value *v, co
 				      int n, bool keepdims)
 {
 	double count = elements(b, v, axes, n), size = 1;
-	enum onnx_id op = v->def->onnx->id;
+	enum onnx_id op = operator_of(v->def);
 
-	if ((op != ONNX_Add && op != ONNX_Sub) || v->def->as_written || count < 2 ||
-	    count > JOINED_MAX || b->cse->shared->expanding)
+	if ((op != ONNX_Add && op != ONNX_Sub) || count < 2 || count > JOINED_MAX ||
+	    b->cse->shared->expanding)
 		return NULL;
 	for (uint32_t i = 0; i < v->type.rank; i++)
 		size *= (double)dim_expected(b->cx, v->type.dims[i], OPEN_LENGTH);
@@ -531,7 +531,7 @@ static struct value *picked_from_made(struct build *b, const struct onnx_op *op,
 		uint32_t k = 0;
 		while (k < countof(picks) && !is_onnx(d, picks[k]))
 			k++;
-		if (k == countof(picks) || !y->def || d->as_written)
+		if (k == countof(picks) || !y->def)
 			return NULL;
 		struct value *other[2] = {y->def->in[0], d->nin > 1 ? d->in[1] : NULL};
 		struct node same = *d;

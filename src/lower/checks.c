@@ -264,10 +264,10 @@ static bool is_counted(const struct value *v)
 {
 	bool vector = v->type.rank == 1 && v->type.dtype == DT_INT64;
 
-	for (uint32_t i = 0; vector && is_onnx(v->def, ONNX_Concat) && i < v->def->nin; i++)
-		vector = v->def->in[i]->data || is_onnx(v->def->in[i]->def, ONNX_Unsqueeze);
-	return vector && (is_onnx(v->def, ONNX_Concat) || is_onnx(v->def, ONNX_Unsqueeze) ||
-			  is_onnx(v->def, ONNX_Shape));
+	for (uint32_t i = 0; vector && computes(v->def, ONNX_Concat) && i < v->def->nin; i++)
+		vector = v->def->in[i]->data || computes(v->def->in[i]->def, ONNX_Unsqueeze);
+	return vector && (computes(v->def, ONNX_Concat) || computes(v->def, ONNX_Unsqueeze) ||
+			  computes(v->def, ONNX_Shape));
 }
 
 static void loosen_axis(struct build *b, struct value *v, uint32_t axis)
@@ -373,7 +373,7 @@ static bool sides_decided(struct build *b, const struct check *c)
 
 static bool reads_size(const struct node *n)
 {
-	return is_onnx(n, ONNX_Shape) || is_onnx(n, ONNX_Size);
+	return computes(n, ONNX_Shape) || computes(n, ONNX_Size);
 }
 
 static bool is_read(const struct node *n)

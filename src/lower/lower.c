@@ -185,8 +185,8 @@ static bool known_result(struct build *b, struct node *n)
 {
 	struct value *v = n->out[0];
 
-	if (is_call(n, OP_Assert) || is_call(n, OP_CheckAndRaise) || n->nout != 1 || !v->known ||
-	    v->type.rank > 1 || v->known->n > MAX_KNOWN)
+	if (is_call(n, OP_Assert) || is_call(n, OP_CheckAndRaise) || n->as_written ||
+	    n->nout != 1 || !v->known || v->type.rank > 1 || v->known->n > MAX_KNOWN)
 		return false;
 	bool truth = v->type.dtype == DT_BOOL;
 	int64_t k;

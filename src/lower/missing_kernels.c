@@ -241,12 +241,19 @@ bool legalise(struct build *b, struct node *n, struct value **out)
 	const struct legal *row = NULL;
 
 	for (size_t i = 0; i < countof(rows) && key; i++)
-		if (is_onnx(n, rows[i].op) && rows[i].dtypes & 1u << t)
+		if (computes(n, rows[i].op) && rows[i].dtypes & 1u << t)
 			row = &rows[i];
 	if (!row && t == DT_FLOAT16)
 		row = &half;
 	if (!row)
 		return illegal(b, n, t);
+	if (n->as_written) {
+		unsupported(b,
+			    "a raw node stays as it is, and ONNX %s is not there for %s at opset "
+			    "%d in %s; 'ptg 1 optimise' allows other nodes",
+			    n->onnx->name, dtypes[t].name, b->opset, target_labels[b->target]);
+		return false;
+	}
 	if (row->lower) {
 		out[0] = row->lower(b, n);
 	} else if (row->as) {

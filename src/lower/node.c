@@ -191,7 +191,7 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 		    struct value **in, uint32_t nin, struct value **out, uint32_t nout)
 {
 	struct value *shorter[3];
-	bool raw = like && !like->lenient; /* a user's node is what it says */
+	bool raw = like && like->as_written;
 	if (!raw) {
 		struct value *known = fold(b, op, in, nin);
 		known = known ? known : by_algebra(b, op, in, nin);
@@ -216,7 +216,7 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 			return;
 		}
 	}
-	struct node key = {.onnx = op, .in = in, .attrs = b->attrs};
+	struct node key = {.onnx = op, .in = in, .attrs = b->attrs, .as_written = raw};
 	bool pure = b->cx->opt.cse && onnx_is_pure(op);
 	uint32_t hash = 0;
 
@@ -230,7 +230,6 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 		struct node *found = cse_find(b, &key, hash);
 		if (found) {
 			found->exact |= b->exact;
-			found->as_written &= raw;
 			memcpy(out, found->out, nout * sizeof(*out));
 			b->nattrs = 0;
 			return;
@@ -290,8 +289,9 @@ static struct value *axes_from_start(struct build *b, const struct node *like, s
 
 void emit_like(struct build *b, const struct node *like, struct value **in, struct value **out)
 {
-	bool reduces = onnx_lengths(like->onnx) == ONNX_REDUCED_LENGTHS && in[0];
-	bool finds = like->onnx->id == ONNX_ArgMax || like->onnx->id == ONNX_ArgMin;
+	bool reduces =
+		!like->as_written && onnx_lengths(like->onnx) == ONNX_REDUCED_LENGTHS && in[0];
+	bool finds = is_onnx(like, ONNX_ArgMax) || is_onnx(like, ONNX_ArgMin);
 	struct value *moved[2];
 
 	if (reduces && like->nin == 2) {
@@ -312,7 +312,7 @@ void emit_like(struct build *b, const struct node *like, struct value **in, stru
 		count_from_start(like, axes, a->n);
 		a->u.ints = axes;
 	}
-	if (like->onnx->id == ONNX_Transpose && !like->nattrs) {
+	if (is_onnx(like, ONNX_Transpose) && !like->nattrs) {
 		int64_t perm[MAX_RANK]; /* given, as not every tool knows the default */
 		for (uint32_t i = 0; i < in[0]->type.rank; i++)
 			perm[i] = in[0]->type.rank - 1 - i;

@@ -175,8 +175,8 @@ struct value *sum_of_products(struct build *b, struct value *v, uint32_t axis, b
 {
 	enum dtype t = (enum dtype)v->type.dtype;
 
-	if (!is_onnx(v->def, ONNX_Mul) || v->def->as_written ||
-	    (t != DT_FLOAT32 && t != DT_FLOAT64) || dim_is_one(b->cx, v->type.dims[axis]))
+	if (!is_onnx(v->def, ONNX_Mul) || (t != DT_FLOAT32 && t != DT_FLOAT64) ||
+	    dim_is_one(b->cx, v->type.dims[axis]))
 		return NULL;
 	struct value *r = factor_out(b, v, axis, keep);
 	return r ? r : as_matmul(b, v, axis, keep);

@@ -20,10 +20,9 @@ static bool goes_back(const struct value *v, int64_t *axis, int64_t *start)
 	const struct node *n = v->def;
 	int64_t stop, step;
 
-	return is_onnx(n, ONNX_Slice) && n->nin == 5 && !n->as_written &&
-	       is_one_int(n->in[1], start) && is_one_int(n->in[2], &stop) &&
-	       is_one_int(n->in[3], axis) && is_one_int(n->in[4], &step) && step == -1 &&
-	       stop == INT64_MIN && *axis >= 0;
+	return is_onnx(n, ONNX_Slice) && n->nin == 5 && is_one_int(n->in[1], start) &&
+	       is_one_int(n->in[2], &stop) && is_one_int(n->in[3], axis) &&
+	       is_one_int(n->in[4], &step) && step == -1 && stop == INT64_MIN && *axis >= 0;
 }
 
 /* x of v = x[::-1] along *axis; NULL: v is no such thing */
@@ -91,8 +90,7 @@ static struct value *of_elements(struct build *b, const struct onnx_op *op, stru
 static struct value *of_stack(struct build *b, const struct value *v, int64_t axis)
 {
 	const struct node *n = v->def;
-	const struct attr *a =
-		is_onnx(n, ONNX_Concat) && !n->as_written ? find_attr(n, "axis") : NULL;
+	const struct attr *a = is_onnx(n, ONNX_Concat) ? find_attr(n, "axis") : NULL;
 
 	if (!a || axis < 0 || (a->u.i < 0 ? a->u.i + v->type.rank : a->u.i) != axis)
 		return NULL;

@@ -165,7 +165,8 @@ static bool attr_equal(const struct attr *a, const struct attr *b)
 
 bool nodes_equal(const struct node *a, const struct node *b)
 {
-	if (a->onnx != b->onnx || a->nin != b->nin || a->nattrs != b->nattrs || a->nout != b->nout)
+	if (a->onnx != b->onnx || a->nin != b->nin || a->nattrs != b->nattrs ||
+	    a->nout != b->nout || a->as_written != b->as_written)
 		return false;
 	for (uint32_t i = 0; i < a->nin; i++)
 		if (a->in[i] != b->in[i])

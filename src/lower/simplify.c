@@ -131,7 +131,7 @@ static bool is_reduced(const struct value *v)
 		if (onnx_lengths(n->onnx) == ONNX_REDUCED_LENGTHS)
 			return true;
 		v = NULL;
-		for (uint32_t i = n->nin; i-- > 0 && onnx_facts[n->onnx->id].each;)
+		for (uint32_t i = n->nin; i-- > 0 && onnx_facts[operator_of(n)].each;)
 			if (n->in[i] && !n->in[i]->data && n->in[i]->type.rank == rank)
 				v = n->in[i];
 	}

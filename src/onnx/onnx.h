@@ -38,7 +38,19 @@ struct onnx_op {            /* one version of an operator: operators.def has a r
 	const struct onnx_attr_spec *attrs;
 	const struct onnx_constraint *constraints;
 };
-static inline bool is_onnx(const struct node *n, enum onnx_id id) /* n may be NULL */
+/* The operator of n, which may be NULL, for all that replaces, joins, splits, moves or defends
+ * nodes. A node that stays as it is written has none. What holds for every node, as what its
+ * results are, is asked of n->onnx. */
+static inline enum onnx_id operator_of(const struct node *n)
+{
+	return n && n->onnx && !n->as_written ? n->onnx->id : ONNX_NONE;
+}
+static inline bool is_onnx(const struct node *n, enum onnx_id id)
+{
+	return operator_of(n) == id;
+}
+/* Is n of that operator, be it the user's own? */
+static inline bool computes(const struct node *n, enum onnx_id id)
 {
 	return n && n->onnx && n->onnx->id == id;
 }

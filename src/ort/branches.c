@@ -83,9 +83,8 @@ static bool is_side(struct branches *x, const struct value *v, const struct type
 
 static bool is_choice(struct branches *x, const struct node *n)
 {
-	return is_onnx(n, ONNX_Where) && !n->as_written && !n->in[0]->data &&
-	       is_single(x->cx, &n->in[0]->type) && is_side(x, n->in[1], &n->out[0]->type) &&
-	       is_side(x, n->in[2], &n->out[0]->type);
+	return is_onnx(n, ONNX_Where) && !n->in[0]->data && is_single(x->cx, &n->in[0]->type) &&
+	       is_side(x, n->in[1], &n->out[0]->type) && is_side(x, n->in[2], &n->out[0]->type);
 }
 
 /* Elementwise, on operands that broadcast whatever the lengths: it cannot fail. */
@@ -93,8 +92,7 @@ static bool is_safe(struct branches *x, const struct node *n)
 {
 	const struct type *t = &n->out[0]->type;
 
-	if (!n->onnx || !onnx_facts[n->onnx->id].each || n->as_written || n->nout != 1 ||
-	    n->label || n->nin > MAX_INPUTS ||
+	if (!onnx_facts[operator_of(n)].each || n->nout != 1 || n->label || n->nin > MAX_INPUTS ||
 	    !(is_float((enum dtype)t->dtype) || t->dtype == DT_BOOL))
 		return false;
 	for (uint32_t i = 0; i < n->nin; i++) {

@@ -24,12 +24,12 @@ const struct value *behind_removable(const struct value *v, bool casts)
 
 	for (uint32_t steps = 0; from && steps < 8; steps++) {
 		v = from;
-		from = casts && is_onnx(v->def, ONNX_Cast) ? v->def->in[0] : NULL;
+		from = casts && computes(v->def, ONNX_Cast) ? v->def->in[0] : NULL;
 		for (size_t i = 0; i < countof(unary) && !from; i++)
-			if (is_onnx(v->def, unary[i]))
+			if (computes(v->def, unary[i]))
 				from = v->def->in[0];
 		for (size_t i = 0; i < countof(binary) && !from; i++)
-			if (is_onnx(v->def, binary[i]))
+			if (computes(v->def, binary[i]))
 				from = v->def->in[is_number(v->def->in[0]) ? 1 : 0];
 	}
 	return v;
@@ -40,7 +40,7 @@ bool rounding_is_lost(const struct value *v)
 	if (v->type.dtype != DT_FLOAT16)
 		return false;
 	v = behind_removable(v, false);
-	return is_onnx(v->def, ONNX_Cast) &&
+	return computes(v->def, ONNX_Cast) &&
 	       !dtype_holds(DT_FLOAT16, (enum dtype)v->def->in[0]->type.dtype);
 }
 
@@ -76,7 +76,7 @@ static bool merges_wrongly(const struct node *n)
 {
 	const struct value *x = behind_removable(n->in[0], false);
 
-	if (!is_onnx(x->def, ONNX_Cast))
+	if (!computes(x->def, ONNX_Cast))
 		return false;
 	enum dtype from = (enum dtype)x->def->in[0]->type.dtype;
 	enum dtype mid = (enum dtype)x->type.dtype, to = (enum dtype)n->out[0]->type.dtype;

@@ -42,7 +42,7 @@ static void hide_in_block(struct conditions *c, struct block *k)
 			if (n->attrs[i].kind == AT_GRAPH)
 				hide_in_block(c, n->attrs[i].u.block);
 		if (n->dead || n->as_written ||
-		    !is_onnx(n->nout ? n->out[0]->def : NULL, ONNX_If) ||
+		    !computes(n->nout ? n->out[0]->def : NULL, ONNX_If) ||
 		    !from_constants(c->b, n->in[0], &open))
 			continue;
 		struct value *in[2] = {n->in[0], never(c)};

@@ -25,10 +25,10 @@ static bool counts_within(struct build *b, const struct value *at, dim length)
 	const struct node *n = at->def;
 	int64_t start, step;
 
-	while (is_onnx(n, ONNX_Unsqueeze) || is_onnx(n, ONNX_Squeeze) ||
-	       is_onnx(n, ONNX_Identity) || is_onnx(n, ONNX_Reshape))
+	while (computes(n, ONNX_Unsqueeze) || computes(n, ONNX_Squeeze) ||
+	       computes(n, ONNX_Identity) || computes(n, ONNX_Reshape))
 		n = n->in[0]->def;
-	if (!is_onnx(n, ONNX_Range))
+	if (!computes(n, ONNX_Range))
 		return true;
 	dim stop = known_at(b, n->in[1], 0);
 	return const_int_at(b, n->in[0], 0, &start) && start >= 0 &&
@@ -45,14 +45,14 @@ static bool is_almost(const struct value *v, double k)
 
 static bool adds_almost_0(const struct node *n)
 {
-	return (is_onnx(n, ONNX_Add) && (is_almost(n->in[0], 0) || is_almost(n->in[1], 0))) ||
-	       (is_onnx(n, ONNX_Sub) && is_almost(n->in[1], 0));
+	return (computes(n, ONNX_Add) && (is_almost(n->in[0], 0) || is_almost(n->in[1], 0))) ||
+	       (computes(n, ONNX_Sub) && is_almost(n->in[1], 0));
 }
 
 static bool multiplies_by_almost_1(const struct node *n)
 {
-	return (is_onnx(n, ONNX_Mul) && (is_almost(n->in[0], 1) || is_almost(n->in[1], 1))) ||
-	       (is_onnx(n, ONNX_Div) && is_almost(n->in[1], 1));
+	return (computes(n, ONNX_Mul) && (is_almost(n->in[0], 1) || is_almost(n->in[1], 1))) ||
+	       (computes(n, ONNX_Div) && is_almost(n->in[1], 1));
 }
 
 static bool has_zero(const struct tensor *shape)
@@ -71,14 +71,14 @@ bool folds_correctly(struct build *b, const struct node *n)
 
 	if (n->as_written)
 		return true;
-	if (is_onnx(n, ONNX_Expand) && n->in[1]->data)
+	if (computes(n, ONNX_Expand) && n->in[1]->data)
 		return !has_zero(n->in[1]->data);
-	if (is_onnx(n, ONNX_Expand))
+	if (computes(n, ONNX_Expand))
 		return !dim_is_const(b->cx, n->in[1]->type.dims[0], &rank) ||
 		       !from_constants(b, n->in[1], &open);
-	if (is_onnx(n, ONNX_Gather))
+	if (computes(n, ONNX_Gather))
 		return !n->exact || counts_within(b, n->in[1], indexed_length(n));
-	return !(n->exact && is_onnx(n, ONNX_Add)) && !adds_almost_0(n) &&
+	return !(n->exact && computes(n, ONNX_Add)) && !adds_almost_0(n) &&
 	       !multiplies_by_almost_1(n);
 }
 
@@ -86,18 +86,19 @@ struct value *unfolded(struct build *b, const struct node *n)
 {
 	struct value *x = n->in[0], *y = n->in[1];
 
-	if (is_onnx(n, ONNX_Add) || is_onnx(n, ONNX_Sub))
-		return emit_(b, ONNX_Sum, x, is_onnx(n, ONNX_Sub) ? emit_(b, ONNX_Neg, y) : y);
-	if (is_onnx(n, ONNX_Mul) || is_onnx(n, ONNX_Div)) { /* half of it twice has the same bits */
-		double half = is_onnx(n, ONNX_Mul) ? 0.5 : 2;
-		if (is_almost(x, 1) && is_onnx(n, ONNX_Mul))
+	if (computes(n, ONNX_Add) || computes(n, ONNX_Sub))
+		return emit_(b, ONNX_Sum, x, computes(n, ONNX_Sub) ? emit_(b, ONNX_Neg, y) : y);
+	if (computes(n, ONNX_Mul) ||
+	    computes(n, ONNX_Div)) { /* half of it twice has the same bits */
+		double half = computes(n, ONNX_Mul) ? 0.5 : 2;
+		if (is_almost(x, 1) && computes(n, ONNX_Mul))
 			x = number_like(b, x, tensor_float(x->data, 0) * half);
 		else
 			y = number_like(b, y, tensor_float(y->data, 0) * half);
 		x = emit_(b, n->onnx->id, x, y);
 		return emit_(b, ONNX_Sum, x, x);
 	}
-	if (is_onnx(n, ONNX_Gather)) { /* a Mod that changes nothing stands behind the Range */
+	if (computes(n, ONNX_Gather)) { /* a Mod that changes nothing stands behind the Range */
 		int64_t most = y->type.dtype == DT_INT32 ? INT32_MAX : INT64_MAX;
 		attr_int(b, "fmod", 1);
 		y = emit_(b, ONNX_Mod, y, const_int_of(b, (enum dtype)y->type.dtype, most));

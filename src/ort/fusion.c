@@ -40,7 +40,7 @@ static void mark_fixed(struct fusion *f, const struct node *n)
 /* The constant that n multiplies or divides by; NULL: none, or more than one element */
 static const struct value *factor(const struct fusion *f, const struct node *n)
 {
-	if (!is_onnx(n, ONNX_Mul) && !is_onnx(n, ONNX_Div))
+	if (!computes(n, ONNX_Mul) && !computes(n, ONNX_Div))
 		return NULL;
 	for (int i = 1; i >= 0; i--)
 		if (is_fixed(f, n->in[i]) && is_single(f->cx, &n->in[i]->type))
@@ -59,10 +59,11 @@ static bool is_inexact(const struct fusion *f, const struct node *n)
 	const struct tensor *t = v->data;
 	if (!t)
 		return true;
-	double x = tensor_float(t, 0), y = is_onnx(n, ONNX_Div) ? 1 / x : x;
+	double x = tensor_float(t, 0), y = computes(n, ONNX_Div) ? 1 / x : x;
 	if (!isfinite(y) || y == 0)
 		return true;
-	return t->dtype == DT_FLOAT64 && ((float)y != y || (is_onnx(n, ONNX_Div) && (float)x != x));
+	return t->dtype == DT_FLOAT64 &&
+	       ((float)y != y || (computes(n, ONNX_Div) && (float)x != x));
 }
 
 /* Ops that may vanish, move or be folded with, between a factor and a MatMul: the value they pass
@@ -77,7 +78,7 @@ static struct value *passed(const struct fusion *f, const struct node *n)
 	if (k)
 		return n->in[n->in[0] == k ? 1 : 0];
 	for (size_t i = 0; i < countof(ids); i++)
-		if (is_onnx(n, ids[i]))
+		if (computes(n, ids[i]))
 			return n->in[0];
 	return NULL;
 }
@@ -87,7 +88,7 @@ static bool keeps_shape(const struct node *n)
 {
 	int64_t k = 0;
 
-	if (!is_onnx(n, ONNX_Reshape) || !n->in[1]->data ||
+	if (!computes(n, ONNX_Reshape) || !n->in[1]->data ||
 	    n->in[1]->data->count != n->in[0]->type.rank ||
 	    n->out[0]->type.dims != n->in[0]->type.dims)
 		return false;
@@ -104,9 +105,9 @@ static struct node *behind(const struct fusion *f, struct value *v, struct node 
 		struct node *n = v->def;
 		if (is_inexact(f, n))
 			*factor = n;
-		if (keeps_shape(n) || is_onnx(n, ONNX_Squeeze) || is_onnx(n, ONNX_Unsqueeze))
+		if (keeps_shape(n) || computes(n, ONNX_Squeeze) || computes(n, ONNX_Unsqueeze))
 			return NULL; /* what the runtime neither drops nor moves a factor over */
-		if (is_onnx(n, ONNX_MatMul))
+		if (computes(n, ONNX_MatMul))
 			return n;
 		v = passed(f, n);
 	}
@@ -136,14 +137,14 @@ static void part_behind(struct ctx *cx, struct block *k, struct node *n)
 
 static bool fuses(const struct node *n)
 {
-	return is_onnx(n, ONNX_MatMul) &&
+	return computes(n, ONNX_MatMul) &&
 	       (n->out[0]->type.dtype == DT_FLOAT64 || n->out[0]->type.dtype == DT_FLOAT32);
 }
 
 static bool is_transposed(const struct fusion *f, const struct value *v)
 {
 	for (uint32_t steps = 0; v && v->def && steps < 16; steps++) {
-		if (is_onnx(v->def, ONNX_Transpose))
+		if (computes(v->def, ONNX_Transpose))
 			return true;
 		v = keeps_shape(v->def) ? NULL : passed(f, v->def);
 	}
@@ -179,9 +180,9 @@ static bool fails_if_empty(const struct fusion *f, const struct node *n)
 /* What v is the transposed matrix of; NULL: of none. */
 static struct value *before_transpose(struct value *v)
 {
-	while (v->def && is_onnx(v->def, ONNX_Identity))
+	while (v->def && computes(v->def, ONNX_Identity))
 		v = v->def->in[0];
-	if (!v->def || !is_onnx(v->def, ONNX_Transpose) || v->type.rank != 2)
+	if (!v->def || !computes(v->def, ONNX_Transpose) || v->type.rank != 2)
 		return NULL;
 	const struct attr *perm = find_attr(v->def, "perm");
 	return !perm || perm->u.ints[0] == 1 ? v->def->in[0] : NULL;
@@ -222,7 +223,7 @@ static bool clips_relu(const struct node *n)
 {
 	enum dtype t = (enum dtype)n->out[0]->type.dtype;
 
-	return is_onnx(n, ONNX_Clip) && is_onnx(n->in[0]->def, ONNX_Relu) && t != DT_FLOAT32 &&
+	return is_onnx(n, ONNX_Clip) && computes(n->in[0]->def, ONNX_Relu) && t != DT_FLOAT32 &&
 	       t != DT_FLOAT16;
 }
 

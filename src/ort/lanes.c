@@ -98,7 +98,7 @@ static bool is_such_scan(struct lanes *l, const struct node *n, uint32_t *states
 	const struct attr *body = find_attr(n, "body"), *count = find_attr(n, "num_scan_inputs");
 	int64_t steps;
 
-	if (!is_onnx(n, ONNX_Scan) || n->as_written || n->nattrs != 2 || !body || !count)
+	if (!is_onnx(n, ONNX_Scan) || n->nattrs != 2 || !body || !count)
 		return false;
 	l->body = body->u.block;
 	l->pays = false;

@@ -176,7 +176,7 @@ static double time_of(const struct points *p, const struct node *n, bool turned)
 		return runs(p, n, turned) * (is_onnx(n, ONNX_Where) ? 2 * RUN : RUN);
 	if (onnx_lengths(n->onnx) == ONNX_REDUCED_LENGTHS)
 		return time_of_sum(p, n, turned);
-	switch (n->onnx->id) {
+	switch (operator_of(n)) {
 	case ONNX_Transpose:
 		if (turned) {
 			bool out = gives_turned(p, n);

@@ -209,8 +209,6 @@ static void turn_block(struct ctx *cx, struct block *b)
 		for (uint32_t i = 0; i < n->nattrs; i++)
 			if (n->attrs[i].kind == AT_GRAPH)
 				turn_block(cx, n->attrs[i].u.block);
-		if (n->as_written)
-			continue;
 		if (is_onnx(n, ONNX_Pad))
 			turn_pad(&t, n);
 		else if (is_onnx(n, ONNX_ReduceSum))

@@ -224,14 +224,14 @@ bool can_turn(struct lanes *l, const struct node *n)
 
 	if (n->as_written || n->nout < 1)
 		return false;
-	if (onnx_facts[n->onnx->id].each)
+	if (onnx_facts[operator_of(n)].each)
 		return can_turn_elements(l, n);
 	for (uint32_t i = !is_onnx(n, ONNX_Concat); i < n->nin; i++)
 		if (is_turned(l, n->in[i]) && !is_onnx(n, ONNX_Concat))
 			return false;
 	if (onnx_lengths(n->onnx) == ONNX_REDUCED_LENGTHS)
 		return spares_points(axes, onnx_reduced_axes(n, axes));
-	switch (n->onnx->id) {
+	switch (operator_of(n)) {
 	case ONNX_Unsqueeze:
 		return spares_points(axes, onnx_axes(n, n->out[0]->type.rank, axes));
 	case ONNX_Squeeze:
@@ -415,14 +415,14 @@ void turn_node(struct lanes *l, struct node *n)
 
 	n->in = memcpy(new_array(l->cx->arena, struct value *, n->nin + 1u), n->in,
 		       n->nin * sizeof(struct value *));
-	if (onnx_facts[n->onnx->id].each || is_onnx(n, ONNX_Concat))
+	if (onnx_facts[operator_of(n)].each || is_onnx(n, ONNX_Concat))
 		for (uint32_t i = 0; i < n->nin; i++)
 			n->in[i] = n->in[i] ? as_turned(l, n->in[i], to) : NULL;
 	else
 		n->in[0] = as_turned(l, n->in[0], is_onnx(n, ONNX_Expand) ? to : rank);
 	if (onnx_lengths(n->onnx) == ONNX_REDUCED_LENGTHS)
 		lower_axes(l, n, axes, onnx_reduced_axes(n, axes));
-	switch (n->onnx->id) {
+	switch (operator_of(n)) {
 	case ONNX_Unsqueeze:
 		lower_axes(l, n, axes, onnx_axes(n, to, axes));
 		break;

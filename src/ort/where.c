@@ -28,19 +28,19 @@ static bool is_nonzero_where(const struct value *c, bool holds, const struct val
 		return false;
 	bool mirrored = n->in[0]->data != NULL;
 	const struct value *v = n->in[mirrored], *k = n->in[!mirrored];
-	if (v != x && !(is_onnx(x->def, ONNX_Neg) && x->def->in[0] == v))
+	if (v != x && !(computes(x->def, ONNX_Neg) && x->def->in[0] == v))
 		return false;
 	if (!k->data || k->data->count != 1 || !is_float((enum dtype)k->type.dtype))
 		return false;
 	double edge = tensor_float(k->data, 0);
-	if (is_onnx(c->def, ONNX_Equal))
+	if (computes(c->def, ONNX_Equal))
 		return holds ? edge != 0 : edge == 0;
 	if (!holds)
 		return false;
-	if (is_onnx(c->def, ONNX_GreaterOrEqual) || is_onnx(c->def, ONNX_LessOrEqual))
-		return mirrored == is_onnx(c->def, ONNX_GreaterOrEqual) ? edge < 0 : edge > 0;
-	if (is_onnx(c->def, ONNX_Greater) || is_onnx(c->def, ONNX_Less))
-		return mirrored == is_onnx(c->def, ONNX_Greater) ? edge <= 0 : edge >= 0;
+	if (computes(c->def, ONNX_GreaterOrEqual) || computes(c->def, ONNX_LessOrEqual))
+		return mirrored == computes(c->def, ONNX_GreaterOrEqual) ? edge < 0 : edge > 0;
+	if (computes(c->def, ONNX_Greater) || computes(c->def, ONNX_Less))
+		return mirrored == computes(c->def, ONNX_Greater) ? edge <= 0 : edge >= 0;
 	return false;
 }
 
@@ -81,7 +81,7 @@ bool where_is_right(struct ctx *cx, const struct node *n)
 {
 	return !is_onnx(n, ONNX_Where) || !n->exact || !cx->opt.signed_zeros ||
 	       !is_float((enum dtype)n->out[0]->type.dtype) ||
-	       !(is_onnx(n->in[0]->def, ONNX_Not) ||
+	       !(computes(n->in[0]->def, ONNX_Not) ||
 		 loses_sign(cx, n->in[0], true, n->in[1], n->in[2]));
 }
 
@@ -89,7 +89,7 @@ struct value *where_with_signs(struct build *b, const struct node *n)
 {
 	struct value *c = n->in[0], *x = n->in[1], *y = n->in[2];
 
-	while (is_onnx(c->def, ONNX_Not)) {
+	while (computes(c->def, ONNX_Not)) {
 		struct value *t = x;
 		c = c->def->in[0];
 		x = y;

@@ -25,9 +25,9 @@ static bool reads_rounded(const struct node *n)
 bool kernel_is_right(struct ctx *cx, const struct node *n)
 {
 	bool rounds = !cx->opt.excess_precision;
-	unsigned int what = faults[n->onnx->id];
+	unsigned int what = faults[operator_of(n)];
 
-	if (!what || n->as_written || !n->nin || !n->in[0])
+	if (!what || !n->nin || !n->in[0])
 		return true;
 	enum dtype t = (enum dtype)n->in[0]->type.dtype;
 	if (rounds && what & UNROUNDED && reads_rounded(n))

@@ -47,7 +47,7 @@ static bool ends_in_nan(const struct guards *g, const struct value *v, const str
 			return false;
 		bool sum = is_onnx(n, ONNX_Add) || is_onnx(n, ONNX_Sub) || is_onnx(n, ONNX_Mul) ||
 			   is_onnx(n, ONNX_Div);
-		bool each = sum || onnx_facts[n->onnx->id].each;
+		bool each = sum || onnx_facts[operator_of(n)].each;
 		if (!each && !is_onnx(n, ONNX_Unsqueeze) && !is_onnx(n, ONNX_Squeeze) &&
 		    (aligned || onnx_lengths(n->onnx) != ONNX_REDUCED_LENGTHS))
 			return false;
@@ -66,8 +66,7 @@ static bool is_guard(const struct guards *g, const struct node *n)
 {
 	const struct value *s, *source, *cond = n->in[0], *test = cond;
 
-	if (!is_onnx(n, ONNX_Where) || n->as_written ||
-	    !same_dims(g->cx, n->in[1]->type, n->out[0]->type))
+	if (!is_onnx(n, ONNX_Where) || !same_dims(g->cx, n->in[1]->type, n->out[0]->type))
 		return false;
 	while (is_onnx(test->def, ONNX_Unsqueeze) || is_onnx(test->def, ONNX_Squeeze))
 		test = test->def->in[0];

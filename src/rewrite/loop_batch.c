@@ -74,7 +74,7 @@ static bool is_fast_at_once(struct batch *at, const struct node *n)
 	const struct type *t = &n->out[0]->type;
 	int64_t count = element_count(at->b->cx, t), steps, all;
 
-	if (!onnx_facts[n->onnx->id].each || count < 0 ||
+	if (!onnx_facts[operator_of(n)].each || count < 0 ||
 	    !dim_is_const(at->b->cx, at->trips, &steps))
 		return true;
 	return !__builtin_mul_overflow(count, steps, &all) &&
@@ -140,7 +140,7 @@ bool can_batch_elements(const struct node *n, const bool *row)
 {
 	enum onnx_lengths lengths = onnx_lengths(n->onnx);
 
-	if (!onnx_facts[n->onnx->id].each || n->nout != 1 || n->as_written || n->nin > MAX_INPUTS ||
+	if (!onnx_facts[operator_of(n)].each || n->nout != 1 || n->nin > MAX_INPUTS ||
 	    n->out[0]->type.rank + 1u > MAX_RANK || lengths == ONNX_OTHER_LENGTHS ||
 	    !reads_rows(n, row))
 		return false;
@@ -182,7 +182,7 @@ static struct value *reduction(struct batch *at, const struct node *n)
 		return NULL;
 	for (int i = 0; i < count; i++)
 		axes[i]++;
-	return reduce(at->b, n->onnx->id, at->all[0], axes, count, !keep || keep->u.i);
+	return reduce(at->b, operator_of(n), at->all[0], axes, count, !keep || keep->u.i);
 }
 
 static struct value *moved_axes(struct batch *at, const struct node *n)
@@ -236,7 +236,7 @@ static struct value *along_axis(struct batch *at, const struct node *n)
 	if (n->in[0]->type.rank + 1u > MAX_RANK)
 		return NULL;
 	attr_int(at->b, "axis", axis < 0 ? axis : axis + 1);
-	return emit_(at->b, n->onnx->id, at->all[0]);
+	return emit_(at->b, operator_of(n), at->all[0]);
 }
 
 bool can_batch(struct ctx *cx, const struct node *n, const bool *row)
@@ -244,12 +244,11 @@ bool can_batch(struct ctx *cx, const struct node *n, const bool *row)
 	const struct type *from = &n->in[0]->type, *to = &n->out[0]->type;
 	int axes[MAX_RANK];
 
-	if (onnx_facts[n->onnx->id].each)
+	if (onnx_facts[operator_of(n)].each)
 		return can_batch_elements(n, row);
-	if (n->as_written || from->rank + 1u > MAX_RANK || to->rank + 1u > MAX_RANK ||
-	    !reads_rows(n, row))
+	if (from->rank + 1u > MAX_RANK || to->rank + 1u > MAX_RANK || !reads_rows(n, row))
 		return false;
-	switch (n->onnx->id) {
+	switch (operator_of(n)) {
 	case ONNX_ReduceSum:
 		return row[0] && from->rank && onnx_reduced_axes(n, axes) >= 0;
 	case ONNX_Unsqueeze:
@@ -304,11 +303,11 @@ static struct value *gathered(struct batch *at, const struct node *n)
 
 static struct value *batched(struct batch *at, const struct node *n)
 {
-	if (onnx_facts[n->onnx->id].each)
+	if (onnx_facts[operator_of(n)].each)
 		return elements(at, n);
 	if (onnx_lengths(n->onnx) == ONNX_REDUCED_LENGTHS)
 		return is_onnx(n, ONNX_ArgMax) || is_onnx(n, ONNX_ArgMin) ? NULL : reduction(at, n);
-	switch (n->onnx->id) {
+	switch (operator_of(n)) {
 	case ONNX_Unsqueeze:
 	case ONNX_Squeeze:
 		return moved_axes(at, n);

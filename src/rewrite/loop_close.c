@@ -113,7 +113,7 @@ static bool adds_at(struct closing *c, const struct node *n)
 
 static bool is_own_sum(struct closing *c, const struct value *v)
 {
-	return is_inside(c, v) && !v->def->as_written && read_once(c, v) &&
+	return is_inside(c, v) && read_once(c, v) &&
 	       (is_onnx(v->def, ONNX_Add) || adds_at(c, v->def));
 }
 

@@ -48,7 +48,7 @@ static enum form form_of_node(struct linear *l, const struct node *n)
 	}
 	if (all != LINEAR)
 		return OTHER; /* if it depended on no state, it would be a row */
-	switch (n->onnx->id) {
+	switch (operator_of(n)) {
 	case ONNX_Add:
 	case ONNX_Sub:
 	case ONNX_Neg:
@@ -197,7 +197,7 @@ static bool mark_needed_nodes(struct linear *l, bool next)
 		if ((next && form != LINEAR) || !may_be_batched(l, n))
 			return false;
 		l->each = l->each &&
-			  (!next || (onnx_facts[n->onnx->id].each &&
+			  (!next || (onnx_facts[operator_of(n)].each &&
 				     same_dims(l->m->cx, n->out[0]->type, l->state[0]->type)));
 		for (uint32_t i = 0; i < n->nin; i++) {
 			if (!n->in[i] || !is_own(l, n->in[i]))
@@ -256,16 +256,16 @@ static struct value *quotient(struct linear *l, const struct node *n, struct val
 {
 	struct build *b = &l->m->b;
 
-	switch (n->onnx->id) {
+	switch (operator_of(n)) {
 	case ONNX_Add:
 	case ONNX_Sub:
-		return q[0] && q[1] ? emit_(b, n->onnx->id, q[0], q[1]) : NULL;
+		return q[0] && q[1] ? emit_(b, operator_of(n), q[0], q[1]) : NULL;
 	case ONNX_Neg:
 		return q[0] ? emit_(b, ONNX_Neg, q[0]) : NULL;
 	case ONNX_Mul:
 	case ONNX_Div:
 		if (q[0])
-			return emit_(b, n->onnx->id, q[0], n->in[1]);
+			return emit_(b, operator_of(n), q[0], n->in[1]);
 		return q[1] && is_onnx(n, ONNX_Mul) ? emit_(b, ONNX_Mul, n->in[0], q[1]) : NULL;
 	default:
 		return NULL;
@@ -307,7 +307,7 @@ static bool divide_by_state(struct linear *l, uint32_t j, const struct node *las
 	q[count] = filled(l, &x->type, 1);
 	for (struct node *n = l->f->block->first; n; n = n == last ? NULL : n->next) {
 		struct value *in[2] = {0}, *r;
-		if (n->dead || n->nin > 2 || n->nout != 1 || n->as_written ||
+		if (n->dead || n->nin > 2 || n->nout != 1 ||
 		    !same_dims(l->m->cx, n->out[0]->type, x->type))
 			continue;
 		for (uint32_t i = 0; i < n->nin; i++)

@@ -159,7 +159,7 @@ static bool is_cheap_inside(struct move *m, const struct row *r)
 
 	if (r->counts || (is_onnx(n, ONNX_Gather) && n->in[0] == r->all))
 		return true;
-	if ((!onnx_facts[n->onnx->id].each && !is_onnx(n, ONNX_Unsqueeze)) ||
+	if ((!onnx_facts[operator_of(n)].each && !is_onnx(n, ONNX_Unsqueeze)) ||
 	    !is_small(m->cx, &n->out[0]->type))
 		return false;
 	for (uint32_t i = 0; i < n->nin; i++)
@@ -373,9 +373,9 @@ static bool divides_integers(const struct node *n)
 /* Does n give a result for all inputs of its types? */
 static bool never_fails(struct ctx *cx, const struct node *n)
 {
-	if (onnx_facts[n->onnx->id].each)
+	if (onnx_facts[operator_of(n)].each)
 		return !divides_integers(n);
-	switch (n->onnx->id) {
+	switch (operator_of(n)) {
 	case ONNX_ReduceMax:
 	case ONNX_ReduceMin:
 		for (uint32_t i = 0; i < n->in[0]->type.rank; i++)
@@ -470,7 +470,7 @@ static void place_node(struct move *m, struct frame *f, struct node *n)
 	m->b.span = n->span;
 	if (onnx_has_blocks(n->onnx)) {
 		materialise_inputs(m, n);
-		if (is_onnx(n, ONNX_Loop) && !n->as_written) {
+		if (is_onnx(n, ONNX_Loop)) {
 			rebuild_loop(m, f, n);
 			return;
 		}

@@ -41,8 +41,7 @@ static struct value *under_root(const struct roots *r, const struct value *p,
 	while (is_onnx(next->def, ONNX_Identity))
 		next = next->def->in[0];
 	if (!squares || r->reads[p->id] != 2 * squares || r->result[p->id] ||
-	    !is_onnx(next->def, ONNX_Sqrt) || next->def->as_written ||
-	    !same_dims(r->cx, p->type, next->type))
+	    !is_onnx(next->def, ONNX_Sqrt) || !same_dims(r->cx, p->type, next->type))
 		return NULL;
 	struct value *v = next->def->in[0];
 	return sign_of(v) == SIGN_POSITIVE ? v : NULL;
@@ -116,7 +115,7 @@ static void carry_squares(struct roots *r, struct block *k)
 		for (uint32_t i = 0; i < n->nattrs; i++)
 			if (n->attrs[i].kind == AT_GRAPH)
 				carry_squares(r, n->attrs[i].u.block);
-		if (!is_onnx(n, ONNX_Loop) || n->as_written)
+		if (!is_onnx(n, ONNX_Loop))
 			continue;
 		for (uint32_t j = 0; j + 2u < n->nin; j++) {
 			carry_square(r, k, before, n, j);

@@ -38,7 +38,7 @@ struct block *loop_body(const struct node *n)
 /* Blocks nest as the user's loops and ifs do: functions below may recurse. */
 static bool is_loop(const struct node *n)
 {
-	return (is_onnx(n, ONNX_Loop) || is_onnx(n, ONNX_Scan)) && !n->as_written;
+	return is_onnx(n, ONNX_Loop) || is_onnx(n, ONNX_Scan);
 }
 
 /* Inputs and parameters before those of the states: a Loop has steps and a condition. */

@@ -45,7 +45,7 @@ static bool is_arithmetic(const struct node *n, enum onnx_id op)
 {
 	enum dtype t = n ? (enum dtype)n->out[0]->type.dtype : DT_NONE;
 
-	return is_onnx(n, op) && !n->dead && !n->as_written && (t == DT_FLOAT32 || t == DT_FLOAT64);
+	return is_onnx(n, op) && !n->dead && (t == DT_FLOAT32 || t == DT_FLOAT64);
 }
 
 /* Of a product of two values the one that moves, where the other does not: *factor. NULL: it is
@@ -164,7 +164,7 @@ static void join(struct terms *t, struct term *a, const struct term *b, struct s
 /* Is v a row of zeros, as the derivatives of what nobody reads are? */
 static bool is_zero(const struct value *v)
 {
-	for (int i = 0; i < MAX_BEHIND && v->def && !v->def->as_written; i++) {
+	for (int i = 0; i < MAX_BEHIND && v->def; i++) {
 		const struct node *d = v->def;
 		if (!(is_onnx(d, ONNX_Gather) && !d->exact) && !is_onnx(d, ONNX_Expand) &&
 		    !is_onnx(d, ONNX_Slice) && !is_onnx(d, ONNX_Squeeze) &&
@@ -355,7 +355,7 @@ static void rewrite_bodies(struct terms *t, struct block *k)
 		for (uint32_t i = 0; i < n->nattrs; i++)
 			if (n->attrs[i].kind == AT_GRAPH)
 				rewrite_bodies(t, n->attrs[i].u.block);
-		if (is_onnx(n, ONNX_Loop) && !n->as_written && counts_steps(n)) {
+		if (is_onnx(n, ONNX_Loop) && counts_steps(n)) {
 			t->body = loop_body(n);
 			rewrite_body(t);
 		}

@@ -91,7 +91,7 @@ struct value *drop_zero(struct ctx *cx, struct node *n)
 	bool sum = is_onnx(n, ONNX_Add);
 	enum dtype t = (enum dtype)n->out[0]->type.dtype;
 
-	if (cx->opt.signed_zeros || n->as_written)
+	if (cx->opt.signed_zeros)
 		return NULL;
 	for (int i = 0; i < 2; i++) {
 		struct value *x = n->in[1 - i];
@@ -114,9 +114,9 @@ struct value *drop_negative(struct ctx *cx, struct node *n)
 	enum dtype t = (enum dtype)n->out[0]->type.dtype;
 	const struct onnx_op *op = find_kernel(cx, sum ? ONNX_Sub : ONNX_Add, t, 2);
 
-	for (int i = 1; i >= !sum && op && !n->as_written; i--) {
+	for (int i = 1; i >= !sum && op; i--) {
 		struct value *y = n->in[i];
-		if (!is_op(y, ONNX_Neg) || y->uses != 1 || y->def->as_written)
+		if (!is_op(y, ONNX_Neg) || y->uses != 1)
 			continue;
 		y->uses = 0;
 		become(cx, n, op, n->in[1 - i], current(y->def->in[0]));
@@ -128,7 +128,7 @@ struct value *drop_negative(struct ctx *cx, struct node *n)
 /* x & x and x | x are x. */
 struct value *drop_repeated(struct ctx *cx, struct node *n)
 {
-	if (n->in[0] != n->in[1] || n->as_written)
+	if (n->in[0] != n->in[1])
 		return NULL;
 	n->in[0]->uses -= !(n->out[0]->uses & IS_RESULT);
 	return drop_identity(cx, n);
@@ -142,13 +142,12 @@ struct value *join_choices(struct ctx *cx, struct node *n)
 
 	for (int i = 0; i < 2; i++) {
 		w[i] = n->in[i]->def;
-		if (!is_op(n->in[i], ONNX_Where) || w[i]->as_written || n->in[i]->uses != 1 ||
+		if (!is_op(n->in[i], ONNX_Where) || n->in[i]->uses != 1 ||
 		    !same_type(cx, &n->in[i]->type, t))
 			return NULL;
 	}
 	struct value *c = current(w[0]->in[0]);
-	if (cx->opt.signed_zeros || n->as_written || c != current(w[1]->in[0]) ||
-	    !same_dims(cx, c->type, *t))
+	if (cx->opt.signed_zeros || c != current(w[1]->in[0]) || !same_dims(cx, c->type, *t))
 		return NULL;
 	for (int i = 0; i < 2; i++) {
 		if (!is_zero(current(w[i]->in[2])) || !is_zero(current(w[1 - i]->in[1])))
@@ -244,7 +243,7 @@ struct value *divide_by_sum(struct ctx *cx, struct node *n)
 {
 	struct value *z = n->in[0], *all, *x, *terms[2], *e;
 
-	if (!is_op(z, ONNX_Sub) || n->as_written)
+	if (!is_op(z, ONNX_Sub))
 		return NULL;
 	x = current(z->def->in[0]);
 	all = current(z->def->in[1]);
@@ -279,8 +278,8 @@ struct value *compare_before_log(struct ctx *cx, struct node *n)
 	for (int i = 0; i < 2; i++) {
 		struct value *log = n->in[i], *k = n->in[1 - i];
 		const struct tensor *t = k->data;
-		if (!is_op(log, ONNX_Log) || log->def->as_written || !t || !t->data ||
-		    (!t->splat && t->count != 1) || tensor_float(t, 0) != -INFINITY)
+		if (!is_op(log, ONNX_Log) || !t || !t->data || (!t->splat && t->count != 1) ||
+		    tensor_float(t, 0) != -INFINITY)
 			continue;
 		struct tensor *zero = new (cx->arena, struct tensor);
 		*zero = *t;

@@ -30,7 +30,7 @@ static uint64_t reduced_axes(const struct node *n)
  * of an operator on elements that only one other reads. */
 static struct value *behind_element(const struct value *v)
 {
-	if (v->uses != 1 || !v->def || v->def->dead || !onnx_facts[v->def->onnx->id].each ||
+	if (v->uses != 1 || !v->def || v->def->dead || !onnx_facts[operator_of(v->def)].each ||
 	    v->def->nin > 2)
 		return NULL;
 	struct value *x = current(v->def->in[0]), *y = x;
@@ -177,7 +177,7 @@ static bool find_way(struct ctx *cx, struct way *w, const struct node *n)
 		uint32_t *i = &w->input[w->n - 1];
 		if (!*i && way_ends(cx, w, n))
 			return true;
-		bool on = onnx_facts[m->onnx->id].each && *i < m->nin && w->n < MAX_WAY &&
+		bool on = onnx_facts[operator_of(m)].each && *i < m->nin && w->n < MAX_WAY &&
 			  w->seen < MAX_SEEN;
 		struct value *v = on && m->in[*i] ? current(m->in[*i]) : NULL;
 		++*i;

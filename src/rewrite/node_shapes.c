@@ -357,7 +357,7 @@ struct value *slice_before_expand(struct ctx *cx, struct node *n)
 	struct value *all = n->in[0], *x, *shape;
 	int64_t axis, covered, rank = all->type.rank, k;
 
-	if (!is_op(all, ONNX_Expand) || all->uses != 1 || all->def->as_written || n->nin < 4)
+	if (!is_op(all, ONNX_Expand) || all->uses != 1 || n->nin < 4)
 		return NULL;
 	x = current(all->def->in[0]);
 	shape = current(all->def->in[1]);

@@ -132,7 +132,7 @@ static bool walks_for_nothing(const struct node *scan)
 {
 	const struct block *body = find_attr(scan, "body")->u.block;
 
-	return find_attr(scan, "num_scan_inputs")->u.i == 1 && !scan->as_written &&
+	return find_attr(scan, "num_scan_inputs")->u.i == 1 &&
 	       !body->params.at[body->params.len - 1]->uses;
 }
 

@@ -485,9 +485,16 @@ void header(struct parse *p, uint64_t version, struct span s, struct span at)
 
 void header_setting(struct parse *p, struct sym *key, struct sym *value, struct span s)
 {
-	enum dtype t = value->dtype;
+	enum dtype t = value ? value->dtype : DT_NONE;
 
-	if (!strcmp(key->s, "floatX")) {
+	if (!strcmp(key->s, "optimise") && !value) {
+		p->file->optimise = true;
+	} else if (!strcmp(key->s, "optimise")) {
+		parse_error(p, s, E_HEADER, "optimise stands alone");
+	} else if (!value) {
+		parse_error(p, s, E_HEADER,
+			    "'%s' is no setting (known are floatX=, infix=onnx, optimise)", key->s);
+	} else if (!strcmp(key->s, "floatX")) {
 		if (t == DT_FLOAT16 || t == DT_FLOAT32 || t == DT_FLOAT64)
 			p->file->floatx = t;
 		else
@@ -499,8 +506,8 @@ void header_setting(struct parse *p, struct sym *key, struct sym *value, struct 
 			parse_error(p, s, E_HEADER, "infix is onnx or left out, not '%s'",
 				    value->s);
 	} else {
-		parse_error(p, s, E_HEADER, "unknown setting '%s' (known are floatX and infix)",
-			    key->s);
+		parse_error(p, s, E_HEADER,
+			    "unknown setting '%s' (known are floatX, infix and optimise)", key->s);
 	}
 }
 

@@ -179,6 +179,7 @@ struct file {
 	struct source *source;
 	int version;       /* 0 when the header is absent */
 	enum dtype floatx; /* DT_FLOAT64 unless the header says floatX= */
+	bool optimise;     /* optimise in the header: raw nodes are rewritten as others are */
 	bool infix_onnx;   /* infix=onnx in the header: a + b is onnx.Add(a, b) */
 	struct span header;
 	vec(struct anode) nodes;

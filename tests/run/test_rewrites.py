@@ -79,7 +79,7 @@ SAVINGS = {
 @pytest.mark.parametrize("name", SAVINGS)
 def test_savings(name):
     params, body, on, off = SAVINGS[name]
-    text = f"ptg 1\n\ngraph g({params}) -> (y) {{\n {body}\n}}\n"
+    text = f"ptg 1 optimise\n\ngraph g({params}) -> (y) {{\n {body}\n}}\n"
     assert ptg.nodes(ptg.compile(text, options=("-Wno-unused",))) == on
     assert ptg.nodes(ptg.compile(text, options=("-Wno-unused", f"-fno-{name}"))) == off
 
@@ -253,7 +253,7 @@ def test_finite(dtype):
     x = np.array([0, -0.0, 1, -1, np.nan, -np.nan, np.inf, -np.inf, f.max, f.min, f.tiny, f.smallest_subnormal], dtype)
     for opset in (13, 15, 18, 21, 26):
         for n in (0, 1, 7, 12):
-            y, z = ptg.run(ptg.compile("ptg 1\n" + text, opset=opset), x[:n])
+            y, z = ptg.run(ptg.compile("ptg 1 optimise\n" + text, opset=opset), x[:n])
             assert np.array_equal(y, np.isfinite(x[:n])) and np.array_equal(z, ~np.isnan(x[:n]))
 
 
@@ -274,7 +274,7 @@ def test_slice_of_all(start, end, all_of_it):
     """Is a slice of a known length what it is taken from? Of an open length, it stays."""
     for dims, axis in (("3, n", 0), ("n, 3", 1), ("n, 3", -1), ("n, m", 1)):
         text = f"graph g(x: float64[{dims}]) -> (y) {{ y = Exp(onnx.Slice(Neg(x), [{start}], [{end}], [{axis}])) }}"
-        model, x = ptg.compile("ptg 1\n" + text, math="standard"), np.arange(9.0).reshape(3, 3)
+        model, x = ptg.compile("ptg 1 optimise\n" + text, math="standard"), np.arange(9.0).reshape(3, 3)
         assert (b"Slice" not in model) == (all_of_it and dims != "n, m")
         want = np.exp(-x[start:end] if axis == 0 else -x[:, start:end])
         np.testing.assert_allclose(ptg.run(model, x), want, rtol=1e-14)
@@ -296,7 +296,7 @@ def test_part_of_sum_of_padded(axis, rows):
             pad = lambda x, *p: np.pad(x, [(0, 0)] * axis + [p] + [(0, 0)] * (1 - axis))
             want = np.exp(np.split(pad(-a, 0, 1) + pad(b, 1, 0), np.cumsum(sizes)[:-1], axis)[part])
             for opset in 13, 18, 26:
-                model = ptg.compile("ptg 1\n" + text, math="standard", opset=opset, options=("-Wno-unused",))
+                model = ptg.compile("ptg 1 optimise\n" + text, math="standard", opset=opset, options=("-Wno-unused",))
                 assert (b"Pad" in model) != gone
                 np.testing.assert_array_equal(ptg.run(model, a, b).shape, want.shape)
                 np.testing.assert_allclose(ptg.run(model, a, b), want, rtol=1e-12)

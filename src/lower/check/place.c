@@ -273,9 +273,9 @@ static bool find_reader(struct placing *p, const struct block *k, uint32_t order
 			if (!x || x->data)
 				continue;
 			next = next ? next : x;
-			if (!x->type.rank || says_shape(n, i) || is_onnx(n, ONNX_Shape) ||
-			    is_onnx(n, ONNX_Size) || is_onnx(n, ONNX_Reshape) ||
-			    is_onnx(n, ONNX_Squeeze) || is_onnx(n, ONNX_Unsqueeze))
+			if (!x->type.rank || says_shape(n, i) || computes(n, ONNX_Shape) ||
+			    computes(n, ONNX_Size) || computes(n, ONNX_Reshape) ||
+			    computes(n, ONNX_Squeeze) || computes(n, ONNX_Unsqueeze))
 				continue;
 			c->reader = n;
 			c->input = i;
@@ -399,8 +399,8 @@ static void redirect(struct placing *p, struct node *n)
 		if (!v || v->data)
 			continue;
 		v = n->in[i] = v->low;
-		if (v->id < p->nvalues && p->instead[v->id] && !is_onnx(n, ONNX_Shape) &&
-		    !is_onnx(n, ONNX_Size))
+		if (v->id < p->nvalues && p->instead[v->id] && !computes(n, ONNX_Shape) &&
+		    !computes(n, ONNX_Size))
 			n->in[i] = p->instead[v->id];
 	}
 }

@@ -24,9 +24,9 @@ static uint32_t inner_axis(const struct type *t, bool left)
 
 static bool is_product(const struct node *n)
 {
-	if (is_onnx(n, ONNX_MatMul))
+	if (computes(n, ONNX_MatMul))
 		return n->in[0]->type.rank && n->in[1]->type.rank;
-	return is_onnx(n, ONNX_Gemm) && !n->nattrs; /* without transA, transB */
+	return computes(n, ONNX_Gemm) && !n->nattrs; /* without transA, transB */
 }
 
 static int by_length(const void *x, const void *y)
@@ -126,9 +126,9 @@ static bool step(struct build *b, const struct node *n, struct trace *t)
 		t->v = n->in[t->axis];
 		return true;
 	}
-	if (is_onnx(n, ONNX_Unsqueeze))
+	if (computes(n, ONNX_Unsqueeze))
 		return step_unsqueeze(n, t);
-	if (is_onnx(n, ONNX_Transpose) && n->nattrs == 1)
+	if (computes(n, ONNX_Transpose) && n->nattrs == 1)
 		t->axis = (uint32_t)n->attrs[0].u.ints[t->axis];
 	else if (kind != ONNX_FIRST_LENGTHS)
 		return false;

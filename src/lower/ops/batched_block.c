@@ -19,7 +19,7 @@ static bool widens(struct build *b, const struct block *body)
 			if (!dim_available(b, k->props[0].u.d))
 				return false;
 		} else if (k->op == &op_onnx) {
-			if (!onnx_facts[k->onnx->id].each || k->nout != 1)
+			if (!onnx_facts[operator_of(k)].each || k->nout != 1)
 				return false;
 		} else if (!of_table || k->blocks || is_call(k, OP_Blockwise) ||
 			   k->nout > UINT8_MAX || is_poisoned(k)) {

@@ -179,7 +179,7 @@ struct value *last_of_loop(struct build *b, struct value *x, const struct index 
 	uint32_t axis, at = 0;
 	int64_t k;
 
-	if (!is_onnx(n, ONNX_Loop) || n->as_written || !reads_item(b, x, ix, &axis) || axis ||
+	if (!is_onnx(n, ONNX_Loop) || !reads_item(b, x, ix, &axis) || axis ||
 	    !const_int_at(b, ix[0].v[0], 0, &k) || k != -1 || !dim_ge(b->cx, x->type.dims[0], 1))
 		return NULL;
 	for (uint32_t i = 0; i < n->nattrs; i++)
