@@ -20,6 +20,7 @@
 #include "ort/ort.h"
 #include "rewrite/rewrite.h"
 #include "syntax/syntax.h"
+#include "target/target.h"
 #include "typed/typed.h"
 
 #define OUT_OF_MEMORY "out of memory"
@@ -79,7 +80,23 @@ static bool read_input(struct ctx *cx, struct job *job)
 	return job->fd < 0 ? report_unread(cx, job) : read_fd(cx, job, job->fd);
 }
 
-#define PORTABLE_OPSET 20
+/* Chooses the releases of ONNX Runtime that the model is for; false: one does not know the opset.
+ */
+static bool settle_runtime(struct ctx *cx)
+{
+	int *n = &cx->opt.runtime, of_opset = least_release_of_opset(cx->opt.opset);
+
+	if (cx->opt.target == PTGC_PORTABLE)
+		*n = PORTABLE_RELEASE;
+	else if (!*n)
+		*n = of_opset > DEFAULT_RELEASE ? of_opset : DEFAULT_RELEASE;
+	if (cx->opt.target == PTGC_ONNX || *n >= of_opset)
+		return true;
+	error(cx, (struct span){0, 0}, E_OPTION,
+	      "the target %s is for ONNX Runtime 1.%d too, which knows opsets up to %d, not %d",
+	      target_names[cx->opt.target], *n, find_release(*n)->opset, cx->opt.opset);
+	return false;
+}
 
 static struct graph *typed(struct ctx *cx, struct job *job, struct file *f)
 {
@@ -90,6 +107,15 @@ static struct graph *typed(struct ctx *cx, struct job *job, struct file *f)
 		dump_graph(cx, g, &job->text_out);
 	arena_empty(cx->scratch);
 	return g;
+}
+
+static void dump_least_runtime(struct ctx *cx, struct job *job)
+{
+	if (cx->least_runtime)
+		sb_printf(&job->text_out, "1.%d\n", cx->least_runtime);
+	else
+		error(cx, (struct span){0, 0}, E_OPTION,
+		      "the target onnx is the specification: it is not for any runtime");
 }
 
 static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
@@ -128,6 +154,7 @@ static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 	else if (cx->opt.target == PTGC_ORT_CPU)
 		decide_by_ifs(cx, g);
 	verify(cx, g);
+	note_least_runtime(cx, g);
 	arena_empty(cx->scratch);
 	if (cx->errors)
 		return;
@@ -137,6 +164,8 @@ static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 		dump_onnx_text(cx, g, &job->text_out);
 	else if (job->stage == STAGE_REQUIRED_OPS)
 		dump_required_ops(cx, g, &job->text_out);
+	else if (job->stage == STAGE_LEAST_RUNTIME)
+		dump_least_runtime(cx, job);
 	job->graph = g;
 }
 
@@ -151,13 +180,8 @@ static void run(struct ctx *cx, struct job *job)
 		op_list(&job->text_out, job->stage == STAGE_OPS_MARKDOWN);
 		return;
 	}
-	if (cx->opt.target == PTGC_PORTABLE && cx->opt.opset > PORTABLE_OPSET) {
-		error(cx, (struct span){0, 0}, E_OPTION,
-		      "the target portable has opsets up to %d, which ONNX Runtime 1.17 knows, not "
-		      "%d",
-		      PORTABLE_OPSET, cx->opt.opset);
+	if (!settle_runtime(cx))
 		return;
-	}
 	dims_init(cx);
 	ops_init(cx);
 	struct source *src = source_add(cx, job->name, job->dir, job->text, job->len);
@@ -325,6 +349,13 @@ static bool check_options(struct ctx *cx, const struct ptgc_options *opt)
 		      (int)opt->target);
 	if ((unsigned int)opt->math > PTGC_NATIVE)
 		error(cx, nowhere, E_OPTION, "math %d: there is no such level", (int)opt->math);
+	if (opt->runtime && !find_release(opt->runtime))
+		error(cx, nowhere, E_OPTION,
+		      "runtime %d: releases of ONNX Runtime from %d (1.%d) to %d are known",
+		      opt->runtime, oldest_release(), oldest_release(), newest_release());
+	else if (opt->runtime && opt->target != PTGC_ORT_CPU)
+		error(cx, nowhere, E_OPTION, "runtime %d: only the target ort-cpu has one",
+		      opt->runtime);
 	if (cx->errors)
 		return false;
 	set_math(cx, opt->math);
@@ -353,6 +384,7 @@ static bool set_options(struct ptgc_result *r, const struct ptgc_options *opt)
 	struct ctx *cx = r->cx;
 	cx->opt.opset = opt->opset ? opt->opset : cx->opt.opset;
 	cx->opt.target = opt->target;
+	cx->opt.runtime = opt->runtime;
 	cx->opt.strip = opt->strip;
 	cx->opt.model_name = keep(cx, opt->model_name);
 	cx->opt.doc_string = keep(cx, opt->doc_string);
@@ -573,6 +605,11 @@ const char *ptgc_messages(const struct ptgc_result *r, bool colour)
 		sb_printf(&out, "error: %s\n", r->job.failure);
 	diag_render(r->cx, &out, colour);
 	return out.s;
+}
+
+int ptgc_least_runtime(const struct ptgc_result *r)
+{
+	return ptgc_ok(r) ? r->cx->least_runtime : 0;
 }
 
 const char *ptgc_explain(const char *code)

@@ -20,6 +20,7 @@ enum stage {
 	STAGE_LOWERED,
 	STAGE_ONNX, /* the model as text */
 	STAGE_REQUIRED_OPS,
+	STAGE_LEAST_RUNTIME,
 	STAGE_FORMAT, /* ptgc fmt */
 	STAGE_READ,   /* ptgc dump: the input is a model */
 	STAGE_OPS,    /* ptgc --ops: no input */

@@ -7,6 +7,7 @@
 #include "data/data.h"
 #include "elab/elab.h"
 #include "syntax/syntax.h"
+#include "target/target.h"
 
 static const struct op *find_op(const char *name)
 {
@@ -62,6 +63,16 @@ void ptgc_opsets(int *least, int *greatest, int *usual)
 		*greatest = MAX_OPSET;
 	if (usual)
 		*usual = OPSET;
+}
+
+void ptgc_runtimes(int *least, int *greatest, int *usual)
+{
+	if (least)
+		*least = oldest_release();
+	if (greatest)
+		*greatest = newest_release();
+	if (usual)
+		*usual = DEFAULT_RELEASE;
 }
 
 size_t ptgc_seed_generator(enum ptgc_generator kind, const uint32_t *entropy, size_t nentropy,

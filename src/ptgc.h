@@ -29,7 +29,7 @@ extern "C" {
 #define PTGC_VERSION "0.1.0"
 
 enum ptgc_target {
-	PTGC_ORT_CPU,  /* ONNX Runtime's CPU kernels */
+	PTGC_ORT_CPU,  /* ONNX Runtime's CPU kernels: of options.runtime and newer releases */
 	PTGC_ONNX,     /* the specification alone */
 	PTGC_ORT_WEB,  /* ONNX Runtime Web's kernels in WebAssembly */
 	PTGC_PORTABLE, /* what ONNX Runtime from 1.17 on, ONNX Runtime Web and OpenVINO all run;
@@ -97,6 +97,9 @@ struct ptgc_options {
 	int max_errors; /* how many errors, and how many warnings, ptgc_messages() shows, and after
 			   how many mistakes in the grammar the text is no longer read; 0: 20;
 			   -1: all */
+	int runtime; /* of the target ort-cpu: the least release of ONNX Runtime that the model must
+			run on, 20 for 1.20; 0: the usual one of ptgc_runtimes(), or the first that
+			knows the opset */
 };
 #ifdef __cplusplus
 static inline struct ptgc_options ptgc_options_init(void)
@@ -152,6 +155,9 @@ const char *ptgc_external_name(const struct ptgc_result *r);
 /* With options.state_inputs: the first values of the states, as a .safetensors file with a tensor
  * for each; NULL and 0 if there is no state. */
 const void *ptgc_state(const struct ptgc_result *r, size_t *size);
+/* The least release of ONNX Runtime that has the kernels of the model, and computes it right: 29 is
+ * 1.29. 0: there is no model, or its target is the specification alone. */
+int ptgc_least_runtime(const struct ptgc_result *r);
 /* Diagnostics in the order of their places; notes follow what they belong to. */
 size_t ptgc_diagnostic_count(const struct ptgc_result *r);
 struct ptgc_diagnostic ptgc_diagnostic(const struct ptgc_result *r, size_t i);
@@ -196,6 +202,10 @@ const char *ptgc_math(size_t i);
 /* The opsets that there are models for: the least, the greatest, and the one that is taken if
  * options.opset is 0. Any of the pointers may be NULL. */
 void ptgc_opsets(int *least, int *greatest, int *usual);
+/* The releases of ONNX Runtime that models were made for and tried on, by minor numbers (29
+ * is 1.29): the oldest, the newest, and the least one that models are for if options.runtime is 0.
+ * Any of the pointers may be NULL. */
+void ptgc_runtimes(int *least, int *greatest, int *usual);
 
 /* --- generators of random numbers: inputs, outputs and states of a model of the type rng --- */
 

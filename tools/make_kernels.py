@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Writes src/target/kernels_*.def: which operator versions a runtime runs, for which dtypes.
+"""Finds which operator versions a runtime runs, for which dtypes.
 
-usage: python tools/make_kernels.py > src/target/kernels_ort.def      (onnxruntime 1.31.1; some minutes)
+usage: python tools/make_kernels.py --probe > found.json   (what the installed onnxruntime has; tools/probe_release.py
+                                                            does this, and writes src/target/kernels_ort.def)
        python tools/make_kernels.py --runs-on web > src/target/kernels_web.def
        python tools/make_kernels.py --runs-on ort-old web openvino > src/target/kernels_portable.def
-       python tools/make_kernels.py --compare FACTS.tsv < src/target/kernels_ort.def
 
-For every opset from 13 to 26, every operator and every type variable of its schema, a model of one
-node is made for each dtype, loaded with graph optimizations off, and run. It has a kernel when that
+For every opset from 13 to 26, every operator and every type variable of its
+schema, a model of one node is made for each dtype, loaded with graph optimizations off, and run. It has a kernel when that
 works and the node is still there afterwards; a node that the runtime replaced by its function body
 has none, unless the operator has no kernel for any dtype: then the body is how it runs. For the
 operators in JOINT all combinations of dtypes are tried. Children do the running, so that a crash
@@ -328,7 +328,7 @@ def run(tasks):
     return answers
 
 
-def make_tasks():
+def make_tasks(newest=NEWEST):
     tasks = []
     for s, until in versions():
         cons = allowed(s)
@@ -336,13 +336,13 @@ def make_tasks():
             cons = {"V": cons["V"]}
         elif not all(cons.values()) or template(s) is None:  # sequences, optionals
             continue
-        opsets = range(max(OLDEST, s.since_version), until + 1)
+        opsets = range(max(OLDEST, s.since_version), min(until, newest) + 1)
         for opset in opsets:
             if not cons:
                 tasks.append((s.name, opset, {}))
             for v, ds in cons.items():
                 tasks += [(s.name, opset, {v: d}) for d in ds]
-        if s.name in JOINT and len(cons) > 1:
+        if opsets and s.name in JOINT and len(cons) > 1:
             tasks += [(s.name, opsets[-1], dict(zip(cons, ds))) for ds in itertools.product(*cons.values())]
     return tasks
 
@@ -391,19 +391,100 @@ def version_rows(s, answers):
     return [[r.get(v, full[v]) for v in variables] for r in rows], unset
 
 
-def main():
+def newest_versions():
+    """the newest opset, version of ai.onnx.ml and IR version of which this onnxruntime loads a model"""
+    import onnxruntime as ort
+
+    def loads(opset, ml, ir):
+        info = [oh.make_tensor_value_info(n, TP.FLOAT, [1]) for n in "xy"]
+        g = oh.make_graph([oh.make_node("Identity", ["x"], ["y"])], "g", info[:1], info[1:])
+        sets = [oh.make_opsetid("", opset), oh.make_opsetid("ai.onnx.ml", ml)]
+        try:
+            ort.InferenceSession(oh.make_model(g, opset_imports=sets, ir_version=ir).SerializeToString(), providers=["CPUExecutionProvider"])
+        except Exception:
+            return False
+        return True
+    ort.set_default_logger_severity(4)
+    return (max(o for o in range(OLDEST, NEWEST + 1) if loads(o, 1, 8)), max(v for v in range(1, 9) if loads(OLDEST, v, 8)),
+            max(v for v in range(8, 16) if loads(OLDEST, 1, v)))
+
+
+def probe_release():
+    """prints what the installed onnxruntime has, as JSON"""
     import onnxruntime
-    tasks = make_tasks()
-    answers = {}
-    for (op, opset, dtypes), a in zip(tasks, run(tasks)):
-        since = onnx.defs.get_schema(op, opset, "").since_version
-        answers.setdefault((op, since), {})[opset, tuple(dtypes.items())] = a
-    print_table(f"What ONNX Runtime's CPU provider runs: made by tools/make_kernels.py (onnxruntime {onnxruntime.__version__}, probed at\n"
-                f" * opsets {OLDEST} to {NEWEST}). The runtime picks kernels by an operator's version, so a row is good for all\n"
-                " * opsets of that version. KERNEL(name, version, a set of dtypes for each type variable in the order\n"
-                " * of its row in onnx/operators.def): several rows are alternatives; NO_KERNEL: there is none. Versions\n"
-                " * without rows were not probed",
-                [(s, *version_rows(s, answers[s.name, s.since_version])) for s, _ in versions() if (s.name, s.since_version) in answers])
+    opset, ml, ir = newest_versions()
+    tasks = make_tasks(opset)
+    answers, rows = {}, []
+    for (op, at, dtypes), a in zip(tasks, run(tasks)):
+        since = onnx.defs.get_schema(op, at, "").since_version
+        answers.setdefault((op, since), {})[at, tuple(dtypes.items())] = a
+    for s, _ in versions():
+        if (s.name, s.since_version) in answers:
+            sets, _unset = version_rows(s, answers[s.name, s.since_version])
+            rows.append([s.name, s.since_version, [[sorted(DTYPES[d] for d in ds) for ds in r] for r in sets]])
+    json.dump({"version": onnxruntime.__version__, "opset": opset, "ml": ml, "ir": ir, "rows": rows}, sys.stdout)
+
+
+def read_table(path):
+    """{(name, version): {row: releases}} of a kernels_ort.def; a row is a tuple of frozen sets of dtypes"""
+    sets, kernels = {}, {}
+    for line in Path(path).read_text().splitlines():
+        if m := re.match(r"#define (S\d+) \((.*)\)", line):
+            sets[m[1]] = frozenset(re.findall(r"D\((\w+)\)", m[2]))
+        elif m := re.match(r"KERNEL\((\w+), (\d+), (\d+), (\d+), (.*)\)", line):
+            row = () if m[5] == "ALL" else tuple(sets.get(x, frozenset()) for x in m[5].split(", "))
+            kernels.setdefault((m[1], int(m[2])), {}).setdefault(row, set()).update(range(int(m[3]), int(m[4]) + 1))
+        elif m := re.match(r"NO_KERNEL\((\w+), (\d+)\)", line):
+            kernels.setdefault((m[1], int(m[2])), {})
+    return kernels
+
+
+def runs_of(numbers):
+    """[(first, last)] of the runs of consecutive numbers"""
+    runs = []
+    for n in sorted(numbers):
+        if runs and runs[-1][1] == n - 1:
+            runs[-1] = (runs[-1][0], n)
+        else:
+            runs.append((n, n))
+    return runs
+
+
+def merge(table, found):
+    """writes the table anew with what probe_release() found of some releases"""
+    kernels = read_table(table) if os.path.exists(table) else {}
+    for f in found:
+        release = int(f["version"].split(".")[1])
+        for rows in kernels.values():
+            for releases in rows.values():
+                releases.discard(release)
+        for name, since, rows in f["rows"]:
+            for r in rows:
+                kernels.setdefault((name, since), {}).setdefault(tuple(frozenset(ds) for ds in r), set()).add(release)
+            kernels.setdefault((name, since), {})
+    sets, lines = Sets(), []
+    for s, _ in versions():
+        rows = kernels.get((s.name, s.since_version))
+        if rows is None:
+            continue
+        ranges = sorted((run, [sorted(x) for x in r], r) for r, releases in rows.items() for run in runs_of(releases))
+        for (first, last), _, r in ranges:
+            masks = ", ".join(sets.name(ds) for ds in r)
+            lines.append(f"KERNEL({s.name}, {s.since_version}, {first}, {last}, {masks or 'ALL'})")
+        if not ranges:
+            lines.append(f"NO_KERNEL({s.name}, {s.since_version})")
+    return table_text(
+        "What ONNX Runtime's CPU provider runs, release by release (releases.def): made by tools/probe_release.py.\n"
+        f" * It was probed at opsets {OLDEST} to {NEWEST}. The runtime picks kernels by an operator's version, so a row is\n"
+        " * good for all opsets of that version. KERNEL(name, version, first release, last release, a set of dtypes\n"
+        " * for each type variable in the order of its row in onnx/operators.def): several rows are alternatives;\n"
+        " * releases are minor numbers, 29 is 1.29. NO_KERNEL: no release has one. Versions without rows were not\n"
+        " * probed", sets, lines)
+
+
+def table_text(what, sets, lines):
+    return "\n".join([f"/*\n * {what}, do not edit.\n */", "/* clang-format off */", *sets.lines(), *lines,
+                      *(f"#undef {name}" for name in sets.names.values()), "#undef KERNEL", "#undef NO_KERNEL", "/* clang-format on */"])
 
 
 def print_table(what, versions_and_rows):
@@ -413,12 +494,7 @@ def print_table(what, versions_and_rows):
         for r in rows or [[()] * len(s.type_constraints)]:
             masks = ", ".join(sets.name({DTYPES[d] for d in ds}) for ds in r)
             lines.append(f"KERNEL({s.name}, {s.since_version}, {masks or 'ALL'})" if rows else f"NO_KERNEL({s.name}, {s.since_version})")
-    print(f"/*\n * {what}, do not edit.\n */")
-    print("/* clang-format off */")
-    print("\n".join(itertools.chain(sets.lines(), lines)))
-    for name in sets.names.values():
-        print(f"#undef {name}")
-    print("#undef KERNEL\n#undef NO_KERNEL\n/* clang-format on */")
+    print(table_text(what, sets, lines))
     print(f"{len(lines)} rows; not steerable: {sorted(set(unset_vars))}", file=sys.stderr)
 
 
@@ -503,39 +579,12 @@ def alike(op, got, want):
     return True
 
 
-def compare(facts):
-    """prints where the rows on stdin differ from the earlier probe"""
-    sets, kernels = {}, {}
-    for line in sys.stdin:
-        if m := re.match(r"#define (S\d+) \((.*)\)", line):
-            sets[m[1]] = set(re.findall(r"D\((\w+)\)", m[2]))
-        elif m := re.match(r"KERNEL\((\w+), (\d+), (.*)\)", line):
-            kernels.setdefault((m[1], int(m[2])), []).append([sets.get(x, set()) for x in m[3].split(", ")])
-        elif m := re.match(r"NO_KERNEL\((\w+), (\d+)\)", line):
-            kernels[m[1], int(m[2])] = []
-    differ = total = 0
-    for line in open(facts).read().splitlines()[1:]:
-        op, opset, since, var, dtype, status = line.split("\t")[:6]
-        key = (op, int(since))
-        if key not in kernels or dtype not in DTYPES or status == "NO_TEMPLATE":
-            continue
-        order = [c.type_param_str for c in onnx.defs.get_schema(op, int(since), "").type_constraints]
-        if var not in order:
-            continue
-        total += 1
-        ours = any(DTYPES[dtype] in r[order.index(var)] for r in kernels[key])
-        if ours != (status in ("ok", "ok_cast")):
-            differ += 1
-            print(op, opset, var, dtype, status, "kernel" if ours else "no kernel")
-    print(f"{differ} of {total} differ")
-
-
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--child"]:
         child()
     elif sys.argv[1:2] == ["--runs-on"]:
         difference(sys.argv[2:])
-    elif sys.argv[1:2] == ["--compare"]:
-        compare(sys.argv[2])
+    elif sys.argv[1:2] == ["--probe"]:
+        probe_release()
     else:
-        main()
+        sys.exit(__doc__)

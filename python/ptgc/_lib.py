@@ -6,6 +6,7 @@ targets, opsets) it asks here. The library is loaded when something of it is fir
 
 import ctypes as C
 import os
+import re
 import sys
 from dataclasses import dataclass
 from functools import cache
@@ -56,6 +57,7 @@ class Options(C.Structure):
         ("float32", C.c_bool),
         ("expected", Strings),
         ("max_errors", C.c_int),
+        ("runtime", C.c_int),
     ]
 
 
@@ -98,6 +100,7 @@ class Compiled:
     warnings: list
     external_name: str = ""
     path: str = ""  # of a model that was read from a file and has weights beside it
+    least_runtime: int = 0  # the model needs this release of ONNX Runtime: 29 is 1.29; 0: unknown
 
 
 # ---- the library ----
@@ -146,6 +149,8 @@ def declare(dll):
         ("ptgc_target", C.c_char_p, C.c_size_t),
         ("ptgc_math", C.c_char_p, C.c_size_t),
         ("ptgc_opsets", None, integer, integer, integer),
+        ("ptgc_runtimes", None, integer, integer, integer),
+        ("ptgc_least_runtime", C.c_int, result),
     ):
         f = getattr(dll, name)
         f.restype, f.argtypes = restype, argtypes
@@ -219,6 +224,27 @@ def targets() -> list[str]:
 def levels() -> list[str]:
     """The levels of numerics: what ``math`` may be."""
     return words(lib().ptgc_math)
+
+
+@cache
+def runtimes() -> tuple[int, int, int]:
+    """The releases of ONNX Runtime that models can be made for, 29 for 1.29: the oldest, the newest, and from which
+    one on models run if the target names none."""
+    found = C.c_int(), C.c_int(), C.c_int()
+    lib().ptgc_runtimes(*map(C.byref, found))
+    return tuple(n.value for n in found)
+
+
+def parse_target(target: str) -> tuple[int, int]:
+    """The number of a target, and of "ort-cpu:1.20" the release, 20; else 0. ValueError: there is no such target."""
+    name, colon, release = target.partition(":")
+    oldest, newest, _ = runtimes()
+    if name not in targets() or colon and name != targets()[0]:
+        raise ValueError(f"unknown target {target!r}: expected one of {', '.join(targets())}, {targets()[0]}:1.{newest}")
+    number = re.fullmatch(r"1\.(\d+)(\.\d+)*", release)
+    if colon and (not number or not oldest <= int(number[1]) <= newest):
+        raise ValueError(f"unknown target {target!r}: releases of ONNX Runtime from 1.{oldest} to 1.{newest} are known")
+    return targets().index(name), int(number[1]) if number else 0
 
 
 USUAL_MATH = "standard"  # what None stands for
@@ -302,21 +328,20 @@ class Result:
 
 
 # The members of struct ptgc_options that callers give by name
-OWN = ("size", "opset", "target", "math", "tensors", "ntensors", "max_errors")
+OWN = ("size", "opset", "target", "runtime", "math", "tensors", "ntensors", "max_errors")
 OPTIONS = {name: kind for name, kind in Options._fields_ if name not in OWN}
 
 
 def run(call, *, tensors=(), opset=None, target="ort-cpu", math=None, max_errors=None, **options) -> Compiled:
     """Calls the library and copies its results. Raises CompileError, ValueError, MemoryError or OSError."""
     dll = lib()
-    if target not in targets():
-        raise ValueError(f"unknown target {target!r}: expected one of {', '.join(targets())}")
+    target_number, runtime = parse_target(target)
     check_opset(opset)
     check_math(math)
     if unknown := sorted(set(options) - set(OPTIONS)):
         raise TypeError(f"unknown option {unknown[0]!r}: expected {', '.join(sorted(OPTIONS))}")
     o = Options(
-        size=C.sizeof(Options), opset=opset or 0, target=targets().index(target),
+        size=C.sizeof(Options), opset=opset or 0, target=target_number, runtime=runtime,
         math=levels().index(math or USUAL_MATH), max_errors=-1 if max_errors == 0 else max_errors or 0,
     )
     c_tensors, keep = make_tensors(dict(tensors))
@@ -348,7 +373,8 @@ def run(call, *, tensors=(), opset=None, target="ort-cpu", math=None, max_errors
     external = result.view(dll.ptgc_external)
     external = external if len(external) > COPY_LIMIT else bytes(external)
     name = (dll.ptgc_external_name(handle) or b"").decode()
-    return Compiled(model, external, [d for d in found if d.severity == "warning"], name)
+    warnings = [d for d in found if d.severity == "warning"]
+    return Compiled(model, external, warnings, name, least_runtime=dll.ptgc_least_runtime(handle))
 
 
 def compile_text(text: str | bytes, **options) -> Compiled:

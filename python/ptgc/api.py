@@ -9,7 +9,7 @@ import numpy as np
 
 from ptgc import _lib, _wire
 from ptgc._random import generator_to_words, is_generator, words_to_generator
-from ptgc.runtime import arguments, generators_of, make_session, native, pairs, run_session, seen_as
+from ptgc.runtime import arguments, generators_of, installed_target, make_session, native, pairs, run_session, seen_as
 
 
 def is_path(source, *ends: str) -> bool:
@@ -34,7 +34,8 @@ def compile_source(source, **options) -> _lib.Compiled:
 def compile(source: "str | os.PathLike", **options: Any) -> bytes:  # noqa: A001
     """An ONNX model from .ptg text, or from the file at a path that ends in .ptg.
 
-    Options: opset (13 to 26; 18), target ("ort-cpu", "ort-web", "portable" or "onnx"), math ("exact", "standard" or
+    Options: opset (13 to 26; 18), target ("ort-cpu", which ONNX Runtime from 1.29 on runs, "ort-cpu:1.20"
+    and the like for older ones, "ort-web", "portable" or "onnx"), math ("exact", "standard" or
     "native"), float32 (True: what is float64 in the text is float32 in the model), tensors ({name: array} that
     file("name") finds before any file), directory (of a text: the folder that file(...) is relative to), allow (a
     list of more folders that files may be in), strip (True: the model does not name lines of the text), model_name,
@@ -53,6 +54,7 @@ class Model:
         self.made_of = compiled, session_options, providers
         self.model = compiled.model
         self.warnings = compiled.warnings
+        self.least_runtime = compiled.least_runtime  # the least release of ONNX Runtime that it runs on, 29 for 1.29
         self.session = make_session(compiled, session_options, providers)
         self.inputs = [i.name for i in self.session.get_inputs()]
         self.outputs = [o.name for o in self.session.get_outputs()]
@@ -110,4 +112,5 @@ def load(
             raise TypeError(f"{source} is compiled already: it takes no option {min(options)!r}")
         return Model(read_model(source), session_options, providers)
     options.setdefault("external_name", "weights")
+    options.setdefault("target", installed_target())
     return Model(compile_source(source, **options), session_options, providers)

@@ -73,6 +73,7 @@ class Exported:
     target: dict = field(default_factory=dict)  # the options opset, target and math
     constants: dict = field(default_factory=dict)  # {variable of fgraph: value} of the initializers
     kinds: dict = field(default_factory=dict)  # {variable of graph or fgraph: class of the bit generator}
+    least_runtime: int = 0  # the least release of ONNX Runtime that it runs on: 29 is 1.29; 0: unknown
 
     def __repr__(self) -> str:
         more = f" and {len(self.external)} in {self.external_name!r}" if self.external else ""
@@ -289,7 +290,8 @@ def compile_onnx(
     opset: 13 to 26; None: 18. It may be called opset_version, too. optimize: False leaves out the rewrites of ONNX
     mode. dynamic_dims: {variable or its name: {axis: "name"}} names dims of unknown length; dims of one name have
     one length. shared: "initializer" makes shared variables named constants of the model, "input" makes inputs of
-    those that the graph reads. target: "ort-cpu", "ort-web", "portable" or "onnx". math: what results promise:
+    those that the graph reads. target: "ort-cpu", which ONNX Runtime from 1.29 on runs, "ort-cpu:1.20" and the like for
+    older ones, "ort-web", "portable" or "onnx". math: what results promise:
     "exact", "standard" (None) or "native", as in doc/language.md. float32: True computes in float32 what is float64
     in the graph, inputs and weights included; verify() then returns how far each output is off. external_data: the
     name of the file that weights go to, beside the model; the last * in it becomes the hash of what they hold. A
@@ -356,7 +358,7 @@ def compile_onnx(
         raise UnsupportedError([Problem(f"an input of type {v.type}", None, v, no_type(v)) for v in others])
     return Exported(
         compiled.model, text.text, text.inputs, text.outputs, compiled.external, compiled.external_name,
-        compiled.warnings, (all_inputs, outputs), text, fgraph, options, kept, kinds,
+        compiled.warnings, (all_inputs, outputs), text, fgraph, options, kept, kinds, compiled.least_runtime,
     )  # fmt: skip
 
 

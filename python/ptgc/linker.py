@@ -27,7 +27,7 @@ from ptgc._compile import compile_graph
 from ptgc._ops import first_generator, is_generator, is_tensor
 from ptgc.errors import CompileError
 from ptgc.rewrites import EXCLUDE, INCLUDE, Rewrites
-from ptgc.runtime import BROADCAST, generators_of, is_complex, make_session, native, node_line, pairs, run_of, runtime_error, seen_as
+from ptgc.runtime import BROADCAST, generators_of, installed_target, is_complex, make_session, native, node_line, pairs, run_of, runtime_error, seen_as
 
 
 def adapter(variable):
@@ -302,7 +302,7 @@ class ONNXLinker(JITLinker):
             inputs = [v for v in inputs if is_tensor(v) or v in needed]
         graph, compiled = compile_graph(
             inputs, outputs, {"name": getattr(fgraph, "name", None) or "function", "generators": kinds},
-            opset=self.opset, math=self.math, file_name="function.ptg", external_name="weights", flags=_lib.PRINTED,
+            opset=self.opset, math=self.math, target=installed_target(), file_name="function.ptg", external_name="weights", flags=_lib.PRINTED,
         )  # fmt: skip
         session = make_session(compiled, self.session_options, self.providers)
         return OnnxCallable(graph, compiled, session, inputs, outputs, kinds)

@@ -3,8 +3,10 @@
 import ctypes
 import os
 import re
+import warnings
 import weakref
 from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 
@@ -17,6 +19,29 @@ LEVELS = {"none": 0, "basic": 1, "extended": 2, "all": 99}
 # some ten times. Smaller models are faster on one thread wherever other processes run, such as chains of a sampler.
 LARGE = 4 << 20
 SPINNING = "session.intra_op.allow_spinning"
+
+
+@cache
+def installed_release() -> int:
+    """The minor number of the onnxruntime that is installed: 29 of 1.29.0."""
+    import onnxruntime as ort
+
+    return int(ort.__version__.split(".")[1])
+
+
+@cache
+def installed_target() -> str:
+    """The target for models that run on the onnxruntime that is installed. One that is newer than all that ptgc was
+    tried on is taken for the newest of these, with a warning."""
+    oldest, newest, _ = _lib.runtimes()
+    if installed_release() < oldest:
+        raise ImportError(f"onnxruntime 1.{installed_release()} is installed, but ptgc needs 1.{oldest} or newer")
+    if installed_release() > newest:
+        warnings.warn(
+            f"onnxruntime 1.{installed_release()} is installed, which this release of ptgc was not tried on: models are "
+            f"compiled for 1.{newest}. Its kernels may have faults that they are not defended against", stacklevel=2,
+        )
+    return f"ort-cpu:1.{min(installed_release(), newest)}"
 
 
 def session_options(given=None, size=0):
@@ -37,6 +62,8 @@ def session_options(given=None, size=0):
     # ONNX Runtime's search for buffers to use again takes time that grows with the square of the graph, and
     # saves neither time nor memory in a run: freed buffers go back to its arena
     options.enable_mem_reuse = False
+    if installed_release() < 19:  # its second run of a Loop computes something else
+        options.enable_mem_pattern = False
     for key, value in (given or {}).items():
         if key == "config":
             for name, entry in value.items():
@@ -118,6 +145,11 @@ def make_session(compiled, options=None, providers=None):
         arrays = external_arrays(compiled)
         values = [ort.OrtValue.ortvalue_from_numpy(a) for a in arrays.values()]
         options.add_external_initializers(list(arrays), values)
+    if compiled.least_runtime > installed_release():
+        raise RuntimeError(
+            f"the model needs onnxruntime 1.{compiled.least_runtime} or newer, and {ort.__version__} is installed: compile "
+            f"it with target={installed_target()!r}"
+        )
     try:
         session = ort.InferenceSession(path or compiled.model, options, providers=providers)
     except Exception as e:

@@ -269,6 +269,8 @@ struct ctx {
 	struct options {
 		int opset;
 		enum ptgc_target target;
+		int runtime; /* the least release of ONNX Runtime that the model is for: 29 is
+				1.29; 0: settle_runtime() chooses */
 		bool strip, fold, cse, choices, repeats, share_calls;
 		bool float32;      /* float64 becomes float32: src/typed */
 		bool state_inputs; /* states are inputs without a default value */
@@ -299,6 +301,7 @@ struct ctx {
 	uint32_t keep_open;        /* how many large files may stay open, for a sink to copy from */
 	vec(const char *) depends; /* files read, for -MD */
 	bool io_failed;            /* a file could not be read, for no fault of the input */
+	int least_runtime; /* from this release on ONNX Runtime computes the model; 0: unknown */
 };
 struct ctx *ctx_new(void); /* NULL: out of memory */
 /* The flags of numerics.def, and what each is at the levels of enum ptgc_math */
@@ -315,6 +318,8 @@ enum {
 extern const struct numerics numerics[NUMERICS_COUNT];
 /* Sets the flags of numerics to what they are at this level; the target must be set. */
 void set_math(struct ctx *cx, enum ptgc_math level);
+/* Adds "key=value" to the metadata of the model. */
+void add_meta(struct ctx *cx, const char *text);
 void ctx_free(struct ctx *cx);
 
 #endif

@@ -51,6 +51,19 @@ void set_math(struct ctx *cx, enum ptgc_math level)
 		o->wide_functions = o->wide_sums = false;
 }
 
+void add_meta(struct ctx *cx, const char *text)
+{
+	size_t n = 0;
+
+	while (cx->opt.meta && cx->opt.meta[n])
+		n++;
+	const char **list = new_array(cx->arena, const char *, n + 2);
+	for (size_t i = 0; i < n; i++)
+		list[i] = cx->opt.meta[i];
+	list[n] = text;
+	cx->opt.meta = list;
+}
+
 static bool fill(struct ctx *cx)
 {
 	if (setjmp(cx->oom))

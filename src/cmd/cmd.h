@@ -18,11 +18,12 @@ struct cmd {
 	const char *output, *opset, *target, *math, *state, *dump, *external_name, *model_name,
 		*model_version, *max_errors, *doc, *depfile, *color, *explain, *ops;
 	bool strip, float32, external, md, mp, help, version, list_ops, check, in_place,
-		required_ops;
+		required_ops, least_runtime;
 	bool colour;
 };
 
-#define REQUIRED_OPS "required-ops" /* the stage of --required-ops */
+#define REQUIRED_OPS  "required-ops"  /* the stage of --required-ops */
+#define LEAST_RUNTIME "least-runtime" /* the stage of --least-runtime */
 
 /* main.c: each prints what is wrong and returns EXIT_USAGE */
 PRINTF(1, 2) int usage(const char *fmt, ...);

@@ -215,6 +215,8 @@ static int run_command(struct cmd *c, int argc, char **argv)
 		return code;
 	if (c->required_ops)
 		c->dump = REQUIRED_OPS;
+	if (c->least_runtime)
+		c->dump = LEAST_RUNTIME;
 	if (c->help) {
 		print_help();
 		return finish_stdout();

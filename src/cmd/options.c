@@ -9,6 +9,9 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "target/target.h"
+
+#define ORT_CPU_RELEASE "ort-cpu:1." /* and a number: from that release on */
 
 #define AT(field) offsetof(struct cmd, field)
 
@@ -23,7 +26,8 @@ static const struct option {
 	{"-o", "FILE", TEXT, AT(output), 0, "write there; default: the input's name with .onnx"},
 	{"--opset", "N", TEXT, AT(opset), 0, "ONNX operator set, 13 to 26; default 18"},
 	{"--target", "NAME", TEXT, AT(target), 0,
-	 "ort-cpu: what ONNX Runtime runs (default); ort-web: what it runs in browsers; portable: "
+	 "ort-cpu: what ONNX Runtime runs (default) from 1.29 on, or ort-cpu:1.20: from 1.20 on;\n"
+	 "                           ort-web: what it runs in browsers; portable: "
 	 "what\n"
 	 "                           all of ONNX Runtime from 1.17 on, ONNX Runtime Web and "
 	 "OpenVINO run; onnx: the\n"
@@ -48,6 +52,8 @@ static const struct option {
 	 "print a stage instead: ast, typed, lowered, or onnx (the model as text)"},
 	{"--required-ops", NULL, FLAG, AT(required_ops), 0,
 	 "print its operators instead, for a reduced build of ONNX Runtime"},
+	{"--least-runtime", NULL, FLAG, AT(least_runtime), 0,
+	 "print the least release of ONNX Runtime that computes it instead"},
 	{NULL, NULL, HEADING, 0, 0, "Input"},
 	{"--allow", "DIR", LIST, AT(allow), 0, "let file(...) and use read below DIR too"},
 	{NULL, NULL, HEADING, 0, 0, "Dependencies, for make"},
@@ -214,7 +220,8 @@ void print_help(void)
 }
 
 static const char *const states[] = {"defaults", "inputs"};
-static const char *const stages[] = {"ast", "typed", "lowered", "onnx", REQUIRED_OPS};
+static const char *const stages[] = {"ast",  "typed",      "lowered",
+				     "onnx", REQUIRED_OPS, LEAST_RUNTIME};
 
 /* The index of a word among the words that an option takes; -1: none, reported. */
 static int choose(const char *option, const char *word, const char *const *words, size_t n)
@@ -227,6 +234,24 @@ static int choose(const char *option, const char *word, const char *const *words
 		fprintf(stderr, "%s %s", i ? "," : "", words[i]);
 	fputs("\nTry 'ptgc --help'.\n", stderr);
 	return -1;
+}
+
+/* The target that "onnx", or "ort-cpu:1.20" with its release, names; -1: none, reported. */
+static int choose_target(struct ctx *cx, const char *text)
+{
+	const char *number = text + strlen(ORT_CPU_RELEASE);
+	char *end = NULL;
+
+	if (strncmp(text, ORT_CPU_RELEASE, strlen(ORT_CPU_RELEASE)))
+		return choose("--target", text, target_names, countof(target_names));
+	long release = strtol(number, &end, 10);
+	if (release < oldest_release() || release > newest_release() || (*end && *end != '.')) {
+		usage("--target: releases of ONNX Runtime from 1.%d to 1.%d are known, not '%s'",
+		      oldest_release(), newest_release(), text + strlen("ort-cpu:"));
+		return -1;
+	}
+	cx->opt.runtime = (int)release;
+	return PTGC_ORT_CPU;
 }
 
 static int unknown_flag(const char *flag)
@@ -264,8 +289,7 @@ int compile_options(struct ctx *cx, const struct cmd *c, enum stage *stage)
 				     MIN_OPSET, MAX_OPSET, c->opset);
 		cx->opt.opset = (int)opset;
 	}
-	if (c->target &&
-	    (n = choose("--target", c->target, target_names, countof(target_names))) < 0)
+	if (c->target && (n = choose_target(cx, c->target)) < 0)
 		return EXIT_USAGE;
 	cx->opt.target = c->target ? (enum ptgc_target)n : PTGC_ORT_CPU;
 	if (c->math && (n = choose("--math", c->math, math_names, countof(math_names))) < 0)

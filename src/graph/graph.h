@@ -56,6 +56,7 @@ struct node {
 	bool as_written : 1; /* raw, of the user: it stays as it is; see operator_of() */
 	bool exact : 1;      /* ONNX level: signs of zeros and indices out of range count */
 	bool small_ints : 1; /* ONNX level: its integers are sizes or the like, below 2^31 */
+	bool guarded : 1;    /* ONNX level: nodes around it mend what the runtime's kernel does */
 	union {
 		struct cv *props;   /* PyTensor level: in the order of the op's signature */
 		struct attr *attrs; /* ONNX level and raw nodes: nattrs of them */

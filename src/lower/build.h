@@ -32,6 +32,7 @@ struct build {
 	uint32_t nattrs, cattrs;
 	struct cse *cse;
 	bool exact;    /* of the next nodes: see struct node */
+	bool guarded;  /* the same */
 	uint32_t sums; /* depth of sums that are taken apart: see sum_by_algebra() */
 	/* What src/ort sets: makes the results of n, which the target has a kernel for, by other
 	 * nodes; false: n is good as it is. NULL while lowering: all nodes are. */

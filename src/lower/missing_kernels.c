@@ -84,6 +84,17 @@ static struct value *bitwise_and(struct build *b, struct node *n)
 	return out;
 }
 
+/* ReduceL1; NULL: the axes are not known */
+static struct value *sum_of_abs(struct build *b, struct node *n)
+{
+	const struct attr *keep = find_attr(n, "keepdims");
+	int axes[MAX_RANK], count = onnx_reduced_axes(n, axes);
+
+	return count < 0 ? NULL
+			 : reduce(b, ONNX_ReduceSum, emit_(b, ONNX_Abs, n->in[0]), axes, count,
+				  !keep || keep->u.i);
+}
+
 /* ArgMax and ArgMin: the index of the first of TopK, which gives equal elements in order */
 static struct value *arg_by_topk(struct build *b, struct node *n)
 {

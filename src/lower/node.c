@@ -69,6 +69,7 @@ static struct node *raw_node(struct build *b, const struct onnx_op *op, struct v
 	n->op = &op_onnx;
 	n->onnx = op;
 	n->span = b->span;
+	n->guarded = b->guarded;
 	n->nin = (uint16_t)nin;
 	n->nout = (uint16_t)nout;
 	n->in = new_array(a, struct value *, nin ? nin : 1);
@@ -114,7 +115,7 @@ static bool has_kernel(struct build *b, const struct node *n)
 		in[i] = n->in[i] ? n->in[i]->type.dtype : DT_NONE;
 	for (uint32_t i = 0; i < nout; i++)
 		out[i] = n->out[i]->type.dtype;
-	return kernel_exists(b->target, n->onnx, in, nin, out, nout);
+	return kernel_exists(b->cx, n->onnx, in, nin, out, nout);
 }
 
 static void poison_results(struct build *b, struct node *n, struct value **out, uint32_t nout)

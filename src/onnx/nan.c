@@ -123,6 +123,62 @@ const struct value *nan_source(const struct value *v)
 	return v;
 }
 
+#define SCAN_LIMIT 65536 /* elements of a constant that are looked at */
+
+static bool has_nan(const struct tensor *t)
+{
+	uint64_t n = t->splat && t->count ? 1 : t->count;
+
+	for (uint64_t i = 0; i < n && i < SCAN_LIMIT; i++)
+		if (isnan(tensor_float(t, i)))
+			return true;
+	return n > SCAN_LIMIT;
+}
+
+/* The first of n's inputs, and how many from it on, whose elements the result has, or functions of
+ * them that are NaN for NaN alone; 0: there are none. */
+static uint32_t elements_from(const struct node *n, uint32_t *first)
+{
+	static const enum onnx_id ids[] = {
+		ONNX_Abs,   ONNX_Neg,    ONNX_Ceil,          ONNX_Floor,     ONNX_Round,
+		ONNX_Sign,  ONNX_Relu,   ONNX_Exp,           ONNX_Tanh,      ONNX_Sigmoid,
+		ONNX_Atan,  ONNX_Erf,    ONNX_Reshape,       ONNX_Unsqueeze, ONNX_Squeeze,
+		ONNX_Slice, ONNX_Expand, ONNX_Transpose,     ONNX_Gather,    ONNX_Identity,
+		ONNX_Tile,  ONNX_Cast,   ONNX_GatherElements};
+
+	*first = is_onnx(n, ONNX_Where);
+	if (*first)
+		return 2;
+	if (is_onnx(n, ONNX_Max) || is_onnx(n, ONNX_Min) || is_onnx(n, ONNX_Concat))
+		return n->nin;
+	for (size_t i = 0; i < countof(ids); i++)
+		if (is_onnx(n, ids[i]))
+			return 1;
+	return is_onnx(n, ONNX_Sqrt) && is_positive(n->in[0]);
+}
+
+bool never_nan(const struct value *v)
+{
+	const struct value *todo[MAX_SEEN] = {v};
+	uint32_t n = 1, seen = 0, first;
+
+	while (n) {
+		v = todo[--n];
+		if (!is_float((enum dtype)v->type.dtype))
+			continue;
+		if (v->data && has_nan(v->data))
+			return false;
+		if (v->data)
+			continue;
+		uint32_t from = v->def ? elements_from(v->def, &first) : 0;
+		if (!from || ++seen == MAX_SEEN || n + from > MAX_SEEN)
+			return false;
+		for (uint32_t i = 0; i < from; i++)
+			todo[n++] = v->def->in[first + i];
+	}
+	return true;
+}
+
 /* Is an element of n's result NaN where one of its inputs is? */
 static bool passes_nan(const struct node *n)
 {

@@ -92,6 +92,7 @@ uint8_t sign_of(const struct value *v); /* enum sign */
 /* nan.c: the value that must be NaN for cond, a comparison, to be false; NULL: there is none */
 const struct value *only_false_for_nan(const struct value *cond);
 const struct value *nan_source(const struct value *v); /* v is NaN exactly if this one is */
+bool never_nan(const struct value *v);                 /* no element of v can be NaN */
 /* Are all elements of v NaN if the single number `source` is? aligned: is each element of v NaN
  * whose element of `source`, which has the same dims but for those that are 1, is? */
 bool is_nan_if(struct ctx *cx, const struct value *v, const struct value *source, bool aligned);

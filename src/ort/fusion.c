@@ -48,6 +48,14 @@ static const struct value *factor(const struct fusion *f, const struct node *n)
 	return NULL;
 }
 
+/* Releases before 1.27 put a factor or a transpose of float64 into a FusedMatMul, which they have
+ * no kernel for: the model does not load. */
+static bool lacks_fused(const struct fusion *f, const struct node *n)
+{
+	return n->out[0]->type.dtype == DT_FLOAT64 &&
+	       target_releases(f->cx) & RELEASES(17, LAST_WITHOUT_FUSED);
+}
+
 /* Is a product wrong with n's factor as an attribute? It is where float32 cannot hold that (Div
  * turns it into its reciprocal first), and where it is 0 or inf, which NaN can come from. */
 static bool is_inexact(const struct fusion *f, const struct node *n)
@@ -57,7 +65,7 @@ static bool is_inexact(const struct fusion *f, const struct node *n)
 	if (!v || (v->type.dtype != DT_FLOAT64 && v->type.dtype != DT_FLOAT32))
 		return false;
 	const struct tensor *t = v->data;
-	if (!t)
+	if (!t || lacks_fused(f, n))
 		return true;
 	double x = tensor_float(t, 0), y = computes(n, ONNX_Div) ? 1 / x : x;
 	if (!isfinite(y) || y == 0)
@@ -192,7 +200,8 @@ static struct value *before_transpose(struct value *v)
  * folded wrongly? */
 static void prevent_before(struct fusion *f, struct block *k, struct node *before, struct node *n)
 {
-	bool empty = unset_if_empty(f, n) || fails_if_empty(f, n), transposed[2] = {false, false};
+	bool never = unset_if_empty(f, n) || fails_if_empty(f, n) || lacks_fused(f, n);
+	bool transposed[2] = {false, false};
 	struct node *factors[2] = {NULL, NULL};
 	struct value *matrix = n->in[1]->type.rank == 1 ? before_transpose(n->in[0]) : NULL;
 
@@ -203,7 +212,7 @@ static void prevent_before(struct fusion *f, struct block *k, struct node *befor
 
 	for (int i = 0; i < 2; i++) {
 		behind(f, n->in[i], &factors[i]);
-		transposed[i] = empty && is_transposed(f, n->in[i]);
+		transposed[i] = never && is_transposed(f, n->in[i]);
 	}
 	/* with a vector on its right FusedMatMul gives wrong numbers */
 	transposed[0] |= n->in[1]->type.rank == 1 && is_transposed(f, n->in[0]);

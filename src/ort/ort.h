@@ -5,7 +5,7 @@
 #ifndef PTGC_ORT_ORT_H
 #define PTGC_ORT_ORT_H
 
-#include "graph/graph.h"
+#include "target/target.h"
 
 struct build;
 
@@ -24,9 +24,12 @@ bool where_is_right(struct ctx *cx, const struct node *n);
 struct value *where_with_signs(struct build *b, const struct node *n);
 /* wrong_kernels.c: does ONNX Runtime's kernel compute what the operator says? */
 bool kernel_is_right(struct ctx *cx, const struct node *n);
+/* The releases of ONNX Runtime in which it does not */
+release_set wrong_releases(struct ctx *cx, const struct node *n);
 /* if not: the results of n by other operators; false: reported */
 bool by_other_kernels(struct build *b, struct node *n, struct value **out);
 /* fusion.c: products whose factors or transposes would be folded wrongly */
+#define LAST_WITHOUT_FUSED 26 /* the last release without a FusedMatMul of float64 */
 void prevent_fusion(struct ctx *cx, struct graph *g);
 /* casts.c: keeps Casts apart that would be merged wrongly */
 void part_casts(struct ctx *cx, struct graph *g);
@@ -44,6 +47,9 @@ void turn_short_axes(struct ctx *cx, struct graph *g);
 void number_columns(struct ctx *cx, struct graph *g);
 /* conditions.c: ifs whose conditions are computed from constants */
 void hide_conditions(struct ctx *cx, struct graph *g);
+/* least_runtime.c: tells from which release of ONNX Runtime on the model is right:
+ * cx->least_runtime, and the metadata least_runtime */
+void note_least_runtime(struct ctx *cx, const struct graph *g);
 /* branches.c: choices of one bool become ifs: after place_checks(), as nodes go into branches */
 void decide_by_ifs(struct ctx *cx, struct graph *g);
 /* What v is made of by nodes that the runtime may remove: v * 1, v + 0 and the like, and

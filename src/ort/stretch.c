@@ -102,7 +102,7 @@ static bool has_kernel(struct ctx *cx, enum onnx_id op, enum dtype t, uint32_t n
 {
 	enum dtype in[MAX_COPIES] = {t, op == ONNX_Expand ? DT_INT64 : t, t, t};
 
-	return kernel_exists(cx->opt.target, onnx_find(op, cx->opt.opset), in, nin, &t, 1);
+	return kernel_exists(cx, onnx_find(op, cx->opt.opset), in, nin, &t, 1);
 }
 
 /* Has v the lengths of `as` along the axes of g? */

@@ -3,13 +3,19 @@
  * that the runtime has a kernel for. Out: if that kernel is wrong, the same results made of other
  * nodes.
  */
+#include <math.h>
+
 #include "lower/ops/lowerings.h"
 #include "ort/ort.h"
 
-enum { ROUNDS_LATE = 1, UNROUNDED = 2, INT64_ORDER = 4 };
+enum fault {
+#define FAULT_KIND(name) name,
+#include "ort/wrong_kernels.def"
+	FAULTS
+};
 
-static const uint8_t faults[ONNX_COUNT] = {
-#define FAULT(op, what) [ONNX_##op] = what,
+static const release_set faults[ONNX_COUNT][FAULTS] = {
+#define FAULT(op, fault, first, last) [ONNX_##op][fault] = RELEASES(first, last),
 #include "ort/wrong_kernels.def"
 };
 
@@ -22,19 +28,105 @@ static bool reads_rounded(const struct node *n)
 	return rounded;
 }
 
+static bool reads_nan(const struct node *n)
+{
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i] && !never_nan(n->in[i]))
+			return true;
+	return false;
+}
+
+static int64_t int_attr(const struct node *n, const char *name, int64_t usual)
+{
+	const struct attr *a = find_attr(n, name);
+
+	return a ? a->u.i : usual;
+}
+
+static uint32_t sorted_axis(const struct node *n)
+{
+	int64_t axis = int_attr(n, "axis", -1);
+
+	return (uint32_t)(axis < 0 ? axis + n->in[0]->type.rank : axis);
+}
+
+/* May an axis of x other than this one have length 0? */
+static bool may_lack_rows(struct ctx *cx, const struct value *x, uint32_t axis)
+{
+	for (uint32_t i = 0; i < x->type.rank; i++)
+		if (i != axis && !dim_ge(cx, x->type.dims[i], 1))
+			return true;
+	return false;
+}
+
+/* The axis of input i of a product, MatMul or Gemm, along which it is summed up */
+static uint32_t summed_axis(const struct node *n, uint32_t i)
+{
+	const char *name = i ? "transB" : "transA";
+	uint32_t rank = n->in[i]->type.rank;
+	bool turned = is_onnx(n, ONNX_Gemm) && int_attr(n, name, 0);
+
+	return rank - ((rank > 1 && (i == 1) != turned) ? 2 : 1);
+}
+
+static bool may_be_empty(struct ctx *cx, const struct node *n)
+{
+	int axes[MAX_RANK], count = onnx_reduced_axes(n, axes);
+
+	for (int i = 0; i < count; i++)
+		if (!dim_ge(cx, n->in[0]->type.dims[axes[i]], 1))
+			return true;
+	return count < 0;
+}
+
+/* Can this fault be seen in what n computes? */
+static bool matters(struct ctx *cx, const struct node *n, enum fault fault)
+{
+	enum dtype t = (enum dtype)n->in[0]->type.dtype;
+
+	switch (fault) {
+	case ROUNDS_LATE:
+		return t == DT_FLOAT16 && !cx->opt.excess_precision;
+	case UNROUNDED:
+		return !cx->opt.excess_precision && reads_rounded(n);
+	case INT64_ORDER:
+		return t == DT_INT64 && !n->small_ints;
+	case LOSES_NAN:
+		return is_float(t) && cx->opt.nans && !n->guarded && reads_nan(n);
+	case LOSES_SIGN:
+		return is_float(t) && cx->opt.signed_zeros && sign_of(n->in[0]) != SIGN_POSITIVE;
+	case NOT_TINY:
+		return t == DT_FLOAT64 && !n->guarded;
+	case FEW_DIGITS:
+		return t == DT_FLOAT64 || t == DT_FLOAT16;
+	case NO_ROWS:
+		return !n->guarded && may_lack_rows(cx, n->in[0], sorted_axis(n));
+	case NO_TERMS:
+		return !n->guarded && !dim_ge(cx, n->in[0]->type.dims[summed_axis(n, 0)], 1);
+	case EMPTY:
+		return !n->guarded && t != DT_BOOL && may_be_empty(cx, n);
+	case FAULTS:
+		break;
+	}
+	bug("there is no fault %d", (int)fault);
+}
+
+release_set wrong_releases(struct ctx *cx, const struct node *n)
+{
+	const release_set *of = faults[operator_of(n)];
+	release_set wrong = 0;
+
+	if (!n->nin || !n->in[0])
+		return 0;
+	for (int i = 0; i < FAULTS; i++)
+		if (of[i] && matters(cx, n, (enum fault)i))
+			wrong |= of[i];
+	return wrong;
+}
+
 bool kernel_is_right(struct ctx *cx, const struct node *n)
 {
-	bool rounds = !cx->opt.excess_precision;
-	unsigned int what = faults[operator_of(n)];
-
-	if (!what || !n->nin || !n->in[0])
-		return true;
-	enum dtype t = (enum dtype)n->in[0]->type.dtype;
-	if (rounds && what & UNROUNDED && reads_rounded(n))
-		return false;
-	if (t == DT_FLOAT16)
-		return !rounds || !(what & ROUNDS_LATE);
-	return t != DT_INT64 || n->small_ints || !(what & INT64_ORDER);
+	return !(wrong_releases(cx, n) & target_releases(cx));
 }
 
 /* Of int64 the comparisons are right, and ArgMax and ArgMin. */
@@ -80,20 +172,199 @@ static struct value *reduction_int64(struct build *b, struct node *n)
 					!keep || keep->u.i);
 }
 
-bool by_other_kernels(struct build *b, struct node *n, struct value **out)
+static bool without_int64_order(struct build *b, struct node *n, struct value **out)
 {
-	bool ints = n->in[0]->type.dtype == DT_INT64;
-
-	if (ints && (is_onnx(n, ONNX_Max) || is_onnx(n, ONNX_Min)))
+	if (is_onnx(n, ONNX_Max) || is_onnx(n, ONNX_Min))
 		out[0] = extreme(b, n, is_onnx(n, ONNX_Max) ? ONNX_Greater : ONNX_Less);
-	else if (ints && is_onnx(n, ONNX_Clip))
+	else if (is_onnx(n, ONNX_Clip))
 		out[0] = clip_int64(b, n);
-	else if (ints && is_onnx(n, ONNX_Sign))
+	else if (is_onnx(n, ONNX_Sign))
 		out[0] = sign_int64(b, n);
-	else if (ints && (is_onnx(n, ONNX_ReduceMax) || is_onnx(n, ONNX_ReduceMin)) &&
-		 (out[0] = reduction_int64(b, n)))
-		return true;
-	else
+	else if (!(out[0] = reduction_int64(b, n)))
 		return legalise(b, n, out);
 	return true;
+}
+
+/* n again, marked as one that nodes around it guard */
+static struct value *guarded(struct build *b, const struct node *n, struct value **in, uint32_t nin)
+{
+	b->guarded = true;
+	for (uint32_t i = 0; i < n->nattrs; i++)
+		if (n->attrs[i].kind == AT_INT)
+			attr_int(b, n->attrs[i].name, n->attrs[i].u.i);
+	struct value *v = emit(b, n->onnx->id, in, nin);
+	b->guarded = false;
+	return v;
+}
+
+/* Erf, Max, Min, Relu: where an input is NaN, so is the result. */
+static bool with_nan(struct build *b, struct node *n, struct value **out)
+{
+	struct value *in[2] = {n->in[0]}, *r;
+
+	if (is_onnx(n, ONNX_Relu)) {
+		out[0] = emit_(b, ONNX_Max, n->in[0],
+			       const_of(b, (enum dtype)n->in[0]->type.dtype, 0));
+		return true;
+	}
+	if (n->nin == 1) {
+		r = guarded(b, n, in, 1);
+		out[0] = emit_(b, ONNX_Where, emit_(b, ONNX_IsNaN, in[0]), in[0], r);
+		return true;
+	}
+	for (uint32_t i = 1; i < n->nin; i++) {
+		in[1] = n->in[i];
+		r = guarded(b, n, in, 2);
+		for (int k = 0; k < 2; k++)
+			if (!never_nan(in[k]))
+				r = emit_(b, ONNX_Where, emit_(b, ONNX_IsNaN, in[k]), in[k], r);
+		in[0] = r;
+	}
+	out[0] = in[0];
+	return true;
+}
+
+static bool refuse_sign(struct build *b, struct node *n, struct value **out)
+{
+	(void)out;
+	unsupported(
+		b,
+		"ONNX %s of ONNX Runtime 1.%d loses the sign of zeros; choose a newer release, or "
+		"-fno-signed-zeros",
+		n->onnx->name, b->cx->opt.runtime);
+	return false;
+}
+
+/* exp(x) is exp(x / 2) squared, which is 0 where it should be. */
+static bool exp_by_half(struct build *b, struct node *n, struct value **out)
+{
+	struct value *x = n->in[0];
+
+	if (is_onnx(n, ONNX_Softmax)) {
+		int axis = (int)sorted_axis(n);
+		x = emit_(b, ONNX_Sub, x, reduce(b, ONNX_ReduceMax, x, &axis, 1, true));
+		x = emit_(b, ONNX_Exp, x);
+		out[0] = emit_(b, ONNX_Div, x, reduce(b, ONNX_ReduceSum, x, &axis, 1, true));
+		return true;
+	}
+	x = emit_(b, ONNX_Mul, x, const_of(b, DT_FLOAT64, 0.5));
+	x = guarded(b, n, &x, 1);
+	out[0] = emit_(b, ONNX_Mul, x, x);
+	return true;
+}
+
+static bool root_of_squares(struct build *b, struct node *n, struct value **out)
+{
+	int axes[MAX_RANK], count = onnx_reduced_axes(n, axes);
+
+	if (count < 0)
+		return legalise(b, n, out);
+	out[0] = emit_(
+		b, ONNX_Sqrt,
+		reduce(b, ONNX_ReduceSumSquare, n->in[0], axes, count, int_attr(n, "keepdims", 1)));
+	return true;
+}
+
+/* x with an item of zeros at the end of each of these axes */
+static struct value *longer(struct build *b, struct value *x, uint64_t axes)
+{
+	int64_t pads[2 * MAX_RANK] = {0};
+	uint32_t rank = x->type.rank;
+
+	for (uint32_t i = 0; i < rank; i++)
+		pads[rank + i] = axes >> i & 1;
+	return emit_(b, ONNX_Pad, x, const_ints(b, pads, 2 * rank));
+}
+
+/* TopK of an array with one item more along other axes that may be empty; the item is dropped. */
+static bool with_rows(struct build *b, struct node *n, struct value **out)
+{
+	struct value *x = n->in[0], *r[2];
+	uint32_t axis = sorted_axis(n), k = 0;
+	int64_t list[MAX_RANK], zeros[MAX_RANK] = {0}, ones[MAX_RANK];
+	dim ends[MAX_RANK];
+	uint64_t axes = 0;
+
+	for (uint32_t i = 0; i < x->type.rank; i++)
+		if (i != axis && !dim_ge(b->cx, x->type.dims[i], 1)) {
+			axes |= 1ull << i;
+			ones[k] = 1;
+			ends[k] = x->type.dims[i];
+			list[k++] = i;
+		}
+	struct value *in[] = {longer(b, x, axes), n->in[1]};
+	for (uint32_t i = 0; i < n->nattrs; i++)
+		attr_int(b, n->attrs[i].name, n->attrs[i].u.i);
+	b->guarded = true;
+	emit_n(b, ONNX_TopK, in, 2, r, 2);
+	b->guarded = false;
+	struct value *start = const_ints(b, zeros, k), *step = const_ints(b, ones, k);
+	struct value *end = dims_vector(b, ends, k);
+	for (uint32_t i = 0; i < n->nout; i++)
+		out[i] = slice(b, r[i], list, k, start, end, step);
+	return true;
+}
+
+/* A product of factors with one term more, which is 0 */
+static bool with_terms(struct build *b, struct node *n, struct value **out)
+{
+	struct value *in[3] = {0};
+
+	for (uint32_t i = 0; i < 2; i++)
+		in[i] = longer(b, n->in[i], 1ull << summed_axis(n, i));
+	in[2] = n->nin > 2 ? n->in[2] : NULL;
+
+	for (uint32_t i = 0; i < n->nattrs; i++)
+		if (n->attrs[i].kind == AT_FLOAT)
+			attr_float(b, n->attrs[i].name, n->attrs[i].u.f);
+		else
+			attr_int(b, n->attrs[i].name, n->attrs[i].u.i);
+	b->guarded = true;
+	out[0] = emit(b, n->onnx->id, in, n->nin);
+	b->guarded = false;
+	return true;
+}
+
+/* ReduceMax or ReduceMin of x and one element more along each axis, which no other is beyond */
+static bool with_elements(struct build *b, struct node *n, struct value **out)
+{
+	enum dtype t = (enum dtype)n->in[0]->type.dtype;
+	bool max = is_onnx(n, ONNX_ReduceMax);
+	int axes[MAX_RANK], count = onnx_reduced_axes(n, axes);
+	int64_t pads[2 * MAX_RANK] = {0};
+	uint32_t rank = n->in[0]->type.rank;
+
+	if (count < 0)
+		return legalise(b, n, out);
+	for (int i = 0; i < count; i++)
+		pads[rank + (uint32_t)axes[i]] = 1;
+	struct value *limit =
+		is_float(t) ? const_of(b, t, max ? -INFINITY : INFINITY) : dtype_limit(b, t, !max);
+	struct value *x = emit_(b, ONNX_Pad, n->in[0], const_ints(b, pads, 2 * rank), limit);
+	b->guarded = true;
+	out[0] = reduce(b, n->onnx->id, x, axes, count, int_attr(n, "keepdims", 1));
+	b->guarded = false;
+	return true;
+}
+
+bool by_other_kernels(struct build *b, struct node *n, struct value **out)
+{
+	static bool (*const instead[FAULTS])(struct build *, struct node *, struct value **) = {
+		[ROUNDS_LATE] = legalise,
+		[UNROUNDED] = legalise,
+		[INT64_ORDER] = without_int64_order,
+		[LOSES_NAN] = with_nan,
+		[LOSES_SIGN] = refuse_sign,
+		[NOT_TINY] = exp_by_half,
+		[FEW_DIGITS] = root_of_squares,
+		[NO_ROWS] = with_rows,
+		[NO_TERMS] = with_terms,
+		[EMPTY] = with_elements,
+	};
+
+	for (int i = 0; i < FAULTS; i++)
+		if (faults[operator_of(n)][i] & target_releases(b->cx) &&
+		    matters(b->cx, n, (enum fault)i))
+			return instead[i](b, n, out);
+	bug("the kernel of %s is right", n->onnx->name);
 }

@@ -543,7 +543,7 @@ static bool scan_exists(struct move *m)
 {
 	const struct onnx_op *op = onnx_find(ONNX_Scan, m->cx->opt.opset);
 
-	return op && kernel_exists(m->cx->opt.target, op, NULL, 0, NULL, 0);
+	return op && kernel_exists(m->cx, op, NULL, 0, NULL, 0);
 }
 
 static void look_at_loop(struct move *m, struct frame *f)

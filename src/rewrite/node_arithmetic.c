@@ -177,7 +177,7 @@ struct value *make_finite(struct ctx *cx, struct node *n)
 	enum dtype types[2] = {v->type.dtype, v->type.dtype}, result[1] = {DT_BOOL};
 	const struct onnx_op *abs = find_kernel(cx, ONNX_Abs, types[0], 1);
 	const struct onnx_op *less = onnx_find(ONNX_Less, cx->opt.opset);
-	if (!abs || !kernel_exists(cx->opt.target, less, types, 2, result, 1))
+	if (!abs || !kernel_exists(cx, less, types, 2, result, 1))
 		return NULL;
 	struct tensor *t = tensor_new(cx, types[0], 0, NULL);
 	const double inf = INFINITY;

@@ -36,8 +36,7 @@ static bool is_large(const struct ctx *cx, const struct value *v)
 	if (!t || !t->splat || tensor_size(t) <= LARGEST)
 		return false;
 	out = (enum dtype)t->dtype;
-	return kernel_exists(cx->opt.target, onnx_find(ONNX_ConstantOfShape, cx->opt.opset), &in, 1,
-			     &out, 1);
+	return kernel_exists(cx, onnx_find(ONNX_ConstantOfShape, cx->opt.opset), &in, 1, &out, 1);
 }
 
 /* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */

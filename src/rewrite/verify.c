@@ -44,7 +44,7 @@ static void check_kernel(struct verify *v, struct node *n)
 		in[i] = n->in[i] ? n->in[i]->type.dtype : DT_NONE;
 	for (uint32_t i = 0; i < nout; i++)
 		out[i] = n->out[i]->type.dtype;
-	if (!kernel_exists(v->cx->opt.target, n->onnx, in, nin, out, nout))
+	if (!kernel_exists(v->cx, n->onnx, in, nin, out, nout))
 		error(v->cx, n->span, E_UNSUPPORTED, "the target has no kernel for ONNX %s of %s",
 		      n->onnx->name, nin ? dtypes[in[0]].name : "nothing");
 }

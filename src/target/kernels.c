@@ -18,22 +18,26 @@ enum operator_row { /* as onnx_row() numbers the versions of operators */
 struct kernel {
 	uint16_t row;                   /* of onnx_table; sorted; alternatives follow each other */
 	bool none;                      /* probed, and there is none */
+	release_set releases;           /* that have it */
 	uint32_t dtypes[MAX_VARIABLES]; /* for each type variable in the order of the constraints */
 };
+#define NO_KERNEL(name, since) {ROW_##name##_##since, true, 0, {0}},
 static const struct kernel ort_kernels[] = {
-#define KERNEL(name, since, ...) {ROW_##name##_##since, false, {__VA_ARGS__}},
-#define NO_KERNEL(name, since)   {ROW_##name##_##since, true, {0}},
+#define KERNEL(name, since, first, last, ...)                                                      \
+	{ROW_##name##_##since, false, RELEASES(first, last), {__VA_ARGS__}},
 #include "target/kernels_ort.def"
 };
 /* Of the versions of operators for which these targets run less than ort-cpu, what they run */
+#define KERNEL_OF_TARGET(name, since, ...)                                                         \
+	{ROW_##name##_##since, false, ~(release_set)0, {__VA_ARGS__}},
 static const struct kernel web_kernels[] = {
-#define KERNEL(name, since, ...) {ROW_##name##_##since, false, {__VA_ARGS__}},
-#define NO_KERNEL(name, since)   {ROW_##name##_##since, true, {0}},
+#define KERNEL                 KERNEL_OF_TARGET
+#define NO_KERNEL(name, since) {ROW_##name##_##since, true, 0, {0}},
 #include "target/kernels_web.def"
 };
 static const struct kernel portable_kernels[] = {
-#define KERNEL(name, since, ...) {ROW_##name##_##since, false, {__VA_ARGS__}},
-#define NO_KERNEL(name, since)   {ROW_##name##_##since, true, {0}},
+#define KERNEL                 KERNEL_OF_TARGET
+#define NO_KERNEL(name, since) {ROW_##name##_##since, true, 0, {0}},
 #include "target/kernels_portable.def"
 };
 
@@ -79,9 +83,11 @@ static bool allowed(const struct onnx_op *op, const enum dtype *in, uint32_t nin
 	return true;
 }
 
-static bool has_kernel(const struct kernel *table, size_t n, const struct onnx_op *op, uint32_t row,
-		       const uint32_t *seen)
+/* The releases for which the table has a row that allows the dtypes seen */
+static release_set look_up(const struct kernel *table, size_t n, const struct onnx_op *op,
+			   uint32_t row, const uint32_t *seen)
 {
+	release_set releases = 0;
 	size_t lo = 0, hi = n;
 
 	while (lo < hi) {
@@ -92,32 +98,41 @@ static bool has_kernel(const struct kernel *table, size_t n, const struct onnx_o
 			hi = mid;
 	}
 	if (lo == n || table[lo].row != row)
-		return true; /* never probed */
+		return ~releases; /* never probed */
 	for (; lo < n && table[lo].row == row; lo++) {
 		uint32_t missing = table[lo].none;
 		for (uint32_t k = 0; op->constraints[k].var; k++)
 			missing |= seen[k] & ~table[lo].dtypes[k];
 		if (!missing)
-			return true;
+			releases |= table[lo].releases;
 	}
-	return false;
+	return releases;
+}
+#define LOOK_UP(table, op, seen) look_up(table, countof(table), op, onnx_row(op), seen)
+
+release_set kernel_releases(const struct onnx_op *op, const enum dtype *in, uint32_t nin,
+			    const enum dtype *out, uint32_t nout)
+{
+	uint32_t seen[MAX_VARIABLES] = {0};
+
+	if (onnx_row(op) == UINT32_MAX)
+		return ~(release_set)0;
+	return allowed(op, in, nin, out, nout, seen) ? LOOK_UP(ort_kernels, op, seen) : 0;
 }
 
-bool kernel_exists(enum ptgc_target target, const struct onnx_op *op, const enum dtype *in,
+bool kernel_exists(const struct ctx *cx, const struct onnx_op *op, const enum dtype *in,
 		   uint32_t nin, const enum dtype *out, uint32_t nout)
 {
 	uint32_t seen[MAX_VARIABLES] = {0};
-	uint32_t row = onnx_row(op);
+	enum ptgc_target target = cx->opt.target;
 
-	if (row == UINT32_MAX)
+	if (onnx_row(op) == UINT32_MAX)
 		return true;
 	if (!allowed(op, in, nin, out, nout, seen))
 		return false;
-#define HAS(table) has_kernel(table, countof(table), op, row, seen)
-	return (target == PTGC_ONNX || HAS(ort_kernels)) &&
-	       (target != PTGC_ORT_WEB || HAS(web_kernels)) &&
-	       (target != PTGC_PORTABLE || HAS(portable_kernels));
-#undef HAS
+	return (target == PTGC_ONNX || !(target_releases(cx) & ~LOOK_UP(ort_kernels, op, seen))) &&
+	       (target != PTGC_ORT_WEB || LOOK_UP(web_kernels, op, seen)) &&
+	       (target != PTGC_PORTABLE || LOOK_UP(portable_kernels, op, seen));
 }
 
 const struct onnx_op *find_kernel(struct ctx *cx, enum onnx_id id, enum dtype t, uint32_t nin)
@@ -127,5 +142,5 @@ const struct onnx_op *find_kernel(struct ctx *cx, enum onnx_id id, enum dtype t,
 
 	if (nin > countof(types))
 		bug("find_kernel() of %u inputs", nin);
-	return op && kernel_exists(cx->opt.target, op, types, nin, types, 1) ? op : NULL;
+	return op && kernel_exists(cx, op, types, nin, types, 1) ? op : NULL;
 }

@@ -7,9 +7,38 @@
 
 #include "onnx/onnx.h"
 
-/* Has the target a kernel for the op with these dtypes of inputs and outputs (DT_NONE: left out)?
- */
-bool kernel_exists(enum ptgc_target target, const struct onnx_op *op, const enum dtype *in,
+/* releases.c: releases of ONNX Runtime, known by their minor numbers: 29 is 1.29 */
+#define DEFAULT_RELEASE  29 /* the least one that a model is for if the caller names none */
+#define PORTABLE_RELEASE 17 /* the same of the target portable */
+enum {
+#define RELEASE(n, ...) RELEASE_##n = n,
+#include "target/releases.def"
+	NEXT_RELEASE, /* one more than the newest */
+	STILL = NEXT_RELEASE - 1
+};
+struct release {
+	int n;
+	const char *version;             /* the patch that was probed: "1.29.0" */
+	int opset, ml_opset, ir_version; /* the newest that it knows */
+};
+const struct release *find_release(int n); /* NULL: it was not probed */
+int oldest_release(void);
+int newest_release(void);
+int least_release_of_opset(int opset); /* that knows the opset */
+/* A set of releases, a bit each */
+typedef uint32_t release_set;
+#define RELEASES(first, last) ((release_set)(((2ull << (last)) - (1ull << (first))) >> 8))
+release_set releases_from(int n);
+release_set target_releases(const struct ctx *cx); /* those that the model is for */
+/* The release from which on all are in the set; the newest one and 1 if that is not */
+int least_release(release_set set);
+
+/* The releases whose CPU provider has a kernel for the op with these dtypes of inputs and outputs
+ * (DT_NONE: left out) */
+release_set kernel_releases(const struct onnx_op *op, const enum dtype *in, uint32_t nin,
+			    const enum dtype *out, uint32_t nout);
+/* Has the target a kernel for the op with these dtypes, in all releases that the model is for? */
+bool kernel_exists(const struct ctx *cx, const struct onnx_op *op, const enum dtype *in,
 		   uint32_t nin, const enum dtype *out, uint32_t nout);
 /* The operator of the model's opset, if the target has a kernel for nin inputs and a result of
  * dtype t; else NULL */

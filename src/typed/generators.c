@@ -93,32 +93,23 @@ static void words_of_block(struct ctx *cx, struct graph *g, struct block *k)
 	words_of_values(cx, g, k->results.at, k->results.len);
 }
 
-typedef vec(const char *) meta;
-
 /* The entry of the model's metadata for v, an input or output, if it is a generator */
-static void note_generator(struct ctx *cx, meta *m, const struct value *v, const char *suffix)
+static void note_generator(struct ctx *cx, const struct value *v, const char *suffix)
 {
 	if (v->name && is_rng((enum dtype)v->type.dtype))
-		*vec_push(cx->arena, m) =
-			arena_printf(cx->arena, "generator:%s%s=%s", v->name->s, suffix,
-				     generator_kind((enum dtype)v->type.dtype)->name);
+		add_meta(cx, arena_printf(cx->arena, "generator:%s%s=%s", v->name->s, suffix,
+					  generator_kind((enum dtype)v->type.dtype)->name));
 }
 
 static void note_generators(struct ctx *cx, const struct graph *g)
 {
-	meta m = {0};
-
-	for (uint32_t i = 0; cx->opt.meta && cx->opt.meta[i]; i++)
-		*vec_push(cx->arena, &m) = cx->opt.meta[i];
 	for (uint32_t i = 0; i < g->block->params.len; i++)
-		note_generator(cx, &m, g->block->params.at[i], "");
+		note_generator(cx, g->block->params.at[i], "");
 	for (uint32_t i = 0; i < g->block->results.len; i++)
-		note_generator(cx, &m, g->block->results.at[i], "");
+		note_generator(cx, g->block->results.at[i], "");
 	for (uint32_t i = 0; i < g->states.len; i++)
 		if (g->states.at[i].next)
-			note_generator(cx, &m, g->states.at[i].param, ".next");
-	*vec_push(cx->arena, &m) = NULL;
-	cx->opt.meta = m.at;
+			note_generator(cx, g->states.at[i].param, ".next");
 }
 
 void words_of_generators(struct ctx *cx, struct graph *g)

@@ -24,6 +24,8 @@
 /* A builder in an empty block. `cx` is returned in b.cx. */
 static const char some_graph[] = "graph t(x: bool[]) -> (y) { y = x }";
 
+static int runtime = DEFAULT_RELEASE; /* the least release that fresh() makes models for */
+
 static struct build *fresh(int opset, enum ptgc_target target)
 {
 	struct ctx *cx = ctx_new();
@@ -35,6 +37,7 @@ static struct build *fresh(int opset, enum ptgc_target target)
 	struct source *text = source_add(cx, "t.ptg", NULL, some_graph, sizeof(some_graph) - 1);
 	assert_non_null(text);
 	cx->opt.opset = opset;
+	cx->opt.runtime = runtime;
 	cx->opt.target = target;
 	assert_non_null(elaborate(cx, parse(cx, text))); /* for the fns that rows name */
 	struct build *b = new (cx->arena, struct build);
@@ -405,7 +408,7 @@ static void check_kernels(const struct build *b, const char *op, enum dtype t)
 			in[i] = n->in[i] ? (enum dtype)n->in[i]->type.dtype : DT_NONE;
 		for (uint32_t i = 0; i < n->nout; i++)
 			out[i] = (enum dtype)n->out[i]->type.dtype;
-		if (!kernel_exists(b->target, n->onnx, in, n->nin, out, n->nout))
+		if (!kernel_exists(b->cx, n->onnx, in, n->nin, out, n->nout))
 			fail_msg("%s of %s at opset %d: %s has no kernel", op, dtypes[t].name,
 				 b->opset, n->onnx->name);
 	}
@@ -480,6 +483,11 @@ static void test_rows(void **state)
 				needed |= check_row(&rows[i], (enum dtype)t, opset, PTGC_ORT_CPU);
 				check_row(&rows[i], (enum dtype)t, opset, PTGC_ONNX);
 				needed |= check_row(&rows[i], (enum dtype)t, opset, PTGC_PORTABLE);
+				runtime = oldest_release();
+				if (opset <= find_release(runtime)->opset)
+					needed |= check_row(&rows[i], (enum dtype)t, opset,
+							    PTGC_ORT_CPU);
+				runtime = DEFAULT_RELEASE;
 			}
 		}
 		if (!needed && ++unused)

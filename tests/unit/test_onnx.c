@@ -83,13 +83,15 @@ static void test_versions(void **state)
 	assert_false(op->constraints[0].dtypes >> DT_INT8 & 1);
 }
 
+static struct ctx *cx_of_kernels; /* of the newest release alone */
+
 static bool runs(enum onnx_id id, int opset, enum dtype a, enum dtype b, enum dtype c, enum dtype r)
 {
 	const enum dtype in[] = {a, b, c}, result[] = {r};
 	const struct onnx_op *op = onnx_find(id, opset);
 
 	assert_non_null(op);
-	return kernel_exists(PTGC_ORT_CPU, op, in, c ? 3 : b ? 2 : 1, result, 1);
+	return kernel_exists(cx_of_kernels, op, in, c ? 3 : b ? 2 : 1, result, 1);
 }
 
 static void test_kernels(void **state)
@@ -97,6 +99,8 @@ static void test_kernels(void **state)
 	const enum dtype bools[] = {DT_BOOL, DT_BOOL, DT_BOOL};
 
 	(void)state;
+	cx_of_kernels = fresh_ctx(18);
+	cx_of_kernels->opt.runtime = newest_release();
 	assert_false(runs(ONNX_Erf, 18, DT_FLOAT64, 0, 0, DT_FLOAT64));
 	assert_true(runs(ONNX_Erf, 18, DT_FLOAT32, 0, 0, DT_FLOAT32));
 	assert_false(runs(ONNX_Add, 13, DT_INT8, DT_INT8, 0, DT_INT8));
@@ -105,7 +109,6 @@ static void test_kernels(void **state)
 	assert_false(runs(ONNX_Add, 18, DT_BOOL, DT_BOOL, 0, DT_BOOL));
 	assert_true(runs(ONNX_Where, 18, DT_BOOL, DT_FLOAT64, DT_FLOAT64, DT_FLOAT64));
 	assert_false(runs(ONNX_Where, 18, DT_BOOL, DT_BOOL, DT_BOOL, DT_BOOL));
-	assert_true(kernel_exists(PTGC_ONNX, onnx_find(ONNX_Where, 18), bools, 3, bools, 1));
 	assert_false(
 		runs(ONNX_Softplus, 18, DT_FLOAT64, 0, 0, DT_FLOAT64)); /* a body that overflows */
 	assert_true(runs(ONNX_ReduceMax, 20, DT_BOOL, 0, 0, DT_BOOL));
@@ -118,9 +121,36 @@ static void test_kernels(void **state)
 	assert_false(runs(ONNX_Cast, 18, DT_COMPLEX64, 0, 0, DT_FLOAT32));
 	assert_true(runs(ONNX_Pow, 18, DT_FLOAT64, DT_INT32, 0, DT_FLOAT64));
 	for (int opset = 13; opset <= 26; opset++)
-		assert_int_equal(kernel_exists(PTGC_ORT_CPU, onnx_find(ONNX_RandomNormal, opset),
+		assert_int_equal(kernel_exists(cx_of_kernels, onnx_find(ONNX_RandomNormal, opset),
 					       NULL, 0, (enum dtype[]){DT_FLOAT32}, 1),
 				 opset < 22);
+	assert_true(runs(ONNX_Cos, 18, DT_FLOAT64, 0, 0, DT_FLOAT64));
+	cx_of_kernels->opt.runtime = 17;
+	assert_false(runs(ONNX_Cos, 18, DT_FLOAT64, 0, 0, DT_FLOAT64));
+	assert_true(runs(ONNX_Cos, 18, DT_FLOAT32, 0, 0, DT_FLOAT32));
+	cx_of_kernels->opt.target = PTGC_ONNX;
+	assert_true(kernel_exists(cx_of_kernels, onnx_find(ONNX_Where, 18), bools, 3, bools, 1));
+	ctx_free(cx_of_kernels);
+}
+
+static void test_releases(void **state)
+{
+	(void)state;
+	assert_int_equal(oldest_release(), 17);
+	assert_int_equal(find_release(17)->opset, 20);
+	assert_null(find_release(newest_release() + 1));
+	assert_null(find_release(16));
+	assert_int_equal(least_release_of_opset(13), 17);
+	assert_int_equal(least_release_of_opset(21), 18);
+	assert_int_equal(least_release(releases_from(29)), 29);
+	assert_int_equal(least_release(releases_from(17)), 17);
+	assert_int_equal(least_release(~(release_set)0), 17);
+	assert_int_equal(least_release(releases_from(29) | RELEASES(20, 25)), 29);
+	assert_int_equal(least_release(RELEASES(17, 20)), newest_release() + 1);
+	for (int n = oldest_release(); n < newest_release(); n++) {
+		assert_non_null(find_release(n));
+		assert_true(find_release(n)->opset <= find_release(n + 1)->opset);
+	}
 }
 
 /* --- inference --- */
@@ -473,10 +503,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_name), cmocka_unit_test(test_versions),
-		cmocka_unit_test(test_kernels),    cmocka_unit_test(test_facts),
-		cmocka_unit_test(test_signs),      cmocka_unit_test(test_broadcast),
-		cmocka_unit_test(test_shapes),     cmocka_unit_test(test_slices),
-		cmocka_unit_test(test_known),      cmocka_unit_test(test_networks),
+		cmocka_unit_test(test_kernels),    cmocka_unit_test(test_releases),
+		cmocka_unit_test(test_facts),      cmocka_unit_test(test_signs),
+		cmocka_unit_test(test_broadcast),  cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_slices),     cmocka_unit_test(test_known),
+		cmocka_unit_test(test_networks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

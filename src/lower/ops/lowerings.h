@@ -36,6 +36,8 @@ bool lower_integer_einsum(struct build *b, struct node *n);
 /* dot.c: x @ y, as NumPy's matmul */
 struct value *matmul(struct build *b, struct value *x, struct value *y);
 /* reduce.c: ReduceMax or ReduceMin of int64 by kernels that compare exactly; axes are in order */
+/* the largest or smallest integer of a dtype */
+struct value *dtype_limit(struct build *b, enum dtype t, bool largest);
 struct value *reduce_int64(struct build *b, struct value *x, const int *axes, int naxes, bool max,
 			   bool keepdims);
 /* shape.c: a shape that may not fit, so that the runtime does not put a -1 into it */

@@ -176,11 +176,6 @@ static struct value *lower_all(struct build *b, struct reduction *r)
 {
 	struct value *x = cast(b, r->x, DT_BOOL);
 
-	if (r->maybe_empty && b->target == PTGC_PORTABLE) { /* of no elements, 1.17 gives false */
-		x = cast(b, emit_(b, ONNX_Not, x), DT_INT32);
-		x = reduce(b, ONNX_ReduceSum, x, r->axes, r->naxes, false);
-		return emit_(b, ONNX_Not, cast(b, x, DT_BOOL));
-	}
 	if (r->maybe_empty) /* ReduceMin of no elements is INT_MAX, which is true */
 		x = cast(b, x, DT_INT32);
 	return cast(b, reduce(b, ONNX_ReduceMin, x, r->axes, r->naxes, false), DT_BOOL);
@@ -215,23 +210,19 @@ static struct value *lower_mean(struct build *b, struct reduction *r)
 }
 
 /*
- * ONNX Runtime's ReduceMax and ReduceMin ignore NaN, and so does ArgMax along an axis of a matrix.
- * *nan is a sum of absolute values, which is NaN if and only if an element is NaN.
+ * ReduceMax, ReduceMin and ArgMax may ignore NaN, as the specification does not say what is largest
+ * then; what ONNX Runtime's do depends on the release and on the place of the NaN.
  */
+static bool may_ignore_nan(struct build *b, const struct value *x)
+{
+	return b->cx->opt.nans && is_float((enum dtype)x->type.dtype) && !never_nan(x);
+}
+
+/* *nan is a sum of absolute values, which is NaN if and only if an element is NaN. */
 static struct value *has_nan(struct build *b, struct reduction *r, struct value **nan)
 {
 	*nan = reduce(b, ONNX_ReduceL1, r->x, r->axes, r->naxes, false);
 	return emit_(b, ONNX_IsNaN, *nan);
-}
-
-static struct value *reduce_with_nan(struct build *b, struct reduction *r, enum onnx_id op)
-{
-	struct value *nan, *any;
-
-	if (!b->cx->opt.nans)
-		return reduce(b, op, r->x, r->axes, r->naxes, false);
-	any = has_nan(b, r, &nan);
-	return emit_(b, ONNX_Where, any, nan, reduce(b, op, r->x, r->axes, r->naxes, false));
 }
 
 static struct value *argmax(struct build *b, struct value *x, int axis)
@@ -247,7 +238,7 @@ static struct value *argmax_with_nan(struct build *b, struct value *x, int axis)
 	struct reduction row = {.x = x, .axes = {axis}, .naxes = 1};
 	struct value *nan, *is_nan;
 
-	if (!b->cx->opt.nans || x->type.rank == 1) /* ONNX Runtime finds it in a vector */
+	if (!may_ignore_nan(b, x))
 		return argmax(b, x, axis);
 	is_nan = emit_(b, ONNX_IsNaN, x);
 	if (!b->cx->opt.strict_argmax) /* a NaN is taken for inf, as no number is larger */
@@ -271,8 +262,8 @@ static void check_argmax(struct build *b, struct reduction *r)
 		r->x = check_nonempty(b, r->x, r->axes, r->naxes);
 }
 
-/* The maximum as the element at ArgMax. For int64 and uint64, ONNX Runtime's ReduceMax compares in
- * float64, its ArgMax exactly. For a vector of floats, its ArgMax finds NaN. */
+/* The maximum as the element at ArgMax: for int64 and uint64, ONNX Runtime's ReduceMax compares in
+ * float64, its ArgMax exactly. */
 static struct value *gather_at_argmax(struct build *b, struct reduction *r, enum onnx_id arg)
 {
 	struct value *x = r->naxes == 1 ? r->x : merged_last(b, r);
@@ -288,8 +279,24 @@ static struct value *gather_at_argmax(struct build *b, struct reduction *r, enum
 	return squeeze(b, emit_(b, ONNX_GatherElements, x, at), &(int64_t){axis}, 1);
 }
 
+/* The maximum or minimum of floats, which is NaN if an element is. */
+static struct value *extreme_float(struct build *b, struct reduction *r, bool max, bool nonempty)
+{
+	struct value *nan, *any, *top;
+	bool guard = may_ignore_nan(b, r->x);
+
+	if (guard)
+		any = has_nan(b, r, &nan);
+	if (nonempty) /* ArgMax fails where there is no element, ReduceMax does not */
+		top = gather_at_argmax(b, r, max ? ONNX_ArgMax : ONNX_ArgMin);
+	else
+		top = reduce(b, max ? ONNX_ReduceMax : ONNX_ReduceMin, r->x, r->axes, r->naxes,
+			     false);
+	return guard ? emit_(b, ONNX_Where, any, nan, top) : top;
+}
+
 /* The largest or smallest integer of a dtype. */
-static struct value *dtype_limit(struct build *b, enum dtype t, bool largest)
+struct value *dtype_limit(struct build *b, enum dtype t, bool largest)
 {
 	uint32_t bits = dtypes[t].kind == KIND_BOOL ? 1 : 8u * dtypes[t].size;
 	bool is_signed = dtypes[t].kind == KIND_INT;
@@ -330,7 +337,7 @@ struct value *reduce_int64(struct build *b, struct value *x, const int *axes, in
 static struct value *lower_max_or_min(struct build *b, struct node *n, struct reduction *r,
 				      bool max)
 {
-	enum onnx_id op = max ? ONNX_ReduceMax : ONNX_ReduceMin;
+	enum dtype t = (enum dtype)r->x->type.dtype;
 	bool initial = prop_bool(b->cx, n, "initial");
 	int64_t k;
 
@@ -338,23 +345,23 @@ static struct value *lower_max_or_min(struct build *b, struct node *n, struct re
 		raises(b, "an axis of length 0 has no %s", max ? "maximum" : "minimum");
 		return r->x;
 	}
-	bool wide = dtypes[r->x->type.dtype].size == 8 && is_int((enum dtype)r->x->type.dtype);
-	if (b->target == PTGC_PORTABLE && r->x->type.dtype == DT_UINT32)
+	bool wide = dtypes[t].size == 8 && is_int(t);
+	if (b->target == PTGC_PORTABLE && t == DT_UINT32)
 		wide = true; /* ReduceMax would need float64 */
-	if (r->naxes == r->x->type.rank && is_float((enum dtype)r->x->type.dtype) &&
-	    (!initial || !r->maybe_empty))
-		return gather_at_argmax(b, r, max ? ONNX_ArgMax : ONNX_ArgMin);
+	if (is_float(t) && r->naxes == r->x->type.rank && r->maybe_empty && !initial &&
+	    b->cx->opt.nans)
+		return extreme_float(b, r, max, true);
 	if (!initial && !wide)
 		r->x = check_nonempty(b, r->x, r->axes, r->naxes);
 	else if (!initial)
 		check_argmax(b, r);
-	if (initial && r->maybe_empty && is_discrete((enum dtype)r->x->type.dtype))
+	if (initial && r->maybe_empty && is_discrete(t))
 		r->x = append_initial(b, r, max);
 	if (wide)
 		return gather_at_argmax(b, r, max ? ONNX_ArgMax : ONNX_ArgMin);
-	if (is_discrete((enum dtype)r->x->type.dtype))
-		return reduce(b, op, r->x, r->axes, r->naxes, false);
-	return reduce_with_nan(b, r, op);
+	if (is_float(t))
+		return extreme_float(b, r, max, false);
+	return reduce(b, max ? ONNX_ReduceMax : ONNX_ReduceMin, r->x, r->axes, r->naxes, false);
 }
 
 /* The dtype in which PyTensor accumulates: acc_dtype, else a wide dtype of the input's kind. */
@@ -445,9 +452,7 @@ bool lower_argmax(struct build *b, struct node *n)
 		x = merged_last(b, &r);
 		axis = x->type.rank - 1;
 	}
-	bool floats = is_float((enum dtype)x->type.dtype);
-	struct value *at = floats ? argmax_with_nan(b, x, axis) : argmax(b, x, axis);
-	lowered(b, n, 0, with_dims(at, r.type.dims));
+	lowered(b, n, 0, with_dims(argmax_with_nan(b, x, axis), r.type.dims));
 	return true;
 }
 
