@@ -1,7 +1,7 @@
 # ptg.mk: makes x.onnx from x.ptg, again whenever the .ptg file, a file that it uses or its weights
 # change. In your Makefile:
 #
-#   include $(shell pkg-config --variable=makefile ptgc)
+#   include $(or $(shell pkg-config --variable=makefile ptgc),$(error ptgc.pc not found: set PKG_CONFIG_PATH))
 #   all: digits.onnx
 #
 # PTGC is the command, PTGCFLAGS its options (--opset 17). What a model is made from is kept beside it

@@ -41,3 +41,13 @@ for f in lib.ptg digits.ptg w.npy; do
 	make && touch -d 2020-01-0$((day + 1)) digits.onnx
 	day=$((day + 2))
 done
+echo '--- the line of the README where pkg-config does not know ptgc'
+{ sed -n '/^include .*pkg-config/p' "$TOP/README.md"; echo 'all: digits.onnx'; } >Makefile
+PKG_CONFIG_LIBDIR=/nowhere PKG_CONFIG_PATH=$PWD make 2>&1
+echo "exit $?"
+echo '--- where it does'
+sed "s|^makefile=.*|makefile=$TOP/examples/ptg.mk|" "$TOP/ptgc.pc.in" >ptgc.pc
+PKG_CONFIG_LIBDIR=/nowhere PKG_CONFIG_PATH=$PWD make
+for f in README.md doc/ptgc.1 examples/ptg.mk; do
+	tr -d '\\' <"$TOP/$f" | grep -o 'include $(or $(shell pkg-config --variable=makefile ptgc),$(error .*))'
+done
