@@ -371,6 +371,25 @@ static struct cv call_operator(struct elab *e, const struct anode *n, struct cv 
 	return r;
 }
 
+/* x == None in a graph, where it cannot hold; in a fn, x may be a parameter that is left out. true:
+ * reported */
+static bool never_none(struct elab *e, const struct anode *n, struct cv *args)
+{
+	bool none = args[0].kind == CV_NONE, other = args[1].kind == CV_NONE;
+
+	if (none == other || (n->op != OPR_EQ && n->op != OPR_NE))
+		return false;
+	if (!all_defined(e, args, 2))
+		return true;
+	if (!e->frame->fn->is_graph)
+		return false;
+	elab_error(e, n->span, E_EXPRESSION,
+		   "'%s None' is always %s here: only a parameter or property of a fn may be None; "
+		   "Isnan(x) tells where x is NaN",
+		   operators[n->op].text, n->op == OPR_EQ ? "False" : "True");
+	return true;
+}
+
 static struct cv eval_binary(struct elab *e, const struct anode *n, const struct cv *items)
 {
 	struct cv args[2] = {items[0], items[1]};
@@ -379,6 +398,8 @@ static struct cv eval_binary(struct elab *e, const struct anode *n, const struct
 		all_defined(e, args, 2);
 		return poison(n->span);
 	}
+	if (never_none(e, n, args))
+		return poison(n->span);
 	struct cv r = static_binary(e, n->op, &args[0], &args[1], n->span);
 	if (r.kind != CV_NONE)
 		return r;
