@@ -59,7 +59,7 @@ LIBS = $(PROTOBUF_C_LIBS) -lm
 
 # What the machine has; made again with what is missing installed for the goals that promise that.
 SETUP_GOALS := demo check check-all check-update check-runtimes check-asan check-tsan check-valgrind \
-	check-pymc check-random bench venv wheel web web-serve check-web check-batch
+	check-pymc check-random check-graphs bench venv wheel web web-serve check-web check-batch
 SETUP := $(if $(filter $(SETUP_GOALS),$(MAKECMDGOALS)),install,find)
 NO_BUILD := clean help format uninstall deb
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
@@ -314,6 +314,11 @@ check-random: all venv
 	$(Q)for kind in PCG64DXSM Philox; do $(PYTHON) bench/streams.py --draws 100000 --kind $$kind || exit; done
 	$(Q)$(PYTHON) bench/streams.py --calls $(or $(N),1000000)
 
+.PHONY: check-graphs
+check-graphs: all venv
+	$(call say,GRAPHS,$(or $(N),100000) random graphs beside PyTensor without rewrites)PTGC_LIBRARY=$(B)/libptgc.so \
+		$(PYTHON) tests/run/many_graphs.py --graphs $(or $(N),100000) --log $(B)/many_graphs.log
+
 property: all venv
 	$(call say,PROPERTY,$(or $(N),10000) random graphs)PTGC_EXAMPLES=$(or $(N),10000) PYTHONPATH=python \
 		$(PYTHON) -m pytest -q -p no:cacheprovider -n 2 tests/run/test_property.py tests/run/test_random_loops.py
@@ -333,6 +338,7 @@ help:
 	'make check-runtimes all emitted models on all runtimes, write doc/runtimes.md' \
 	'make check-pymc     all distributions of PyMC beside PyTensor, write doc/pymc.md: some minutes' \
 	'make check-random N=1000000  that many draws of each distribution beside NumPy, and calls' \
+	'make check-graphs N=100000  that many random graphs beside PyTensor without rewrites' \
 	'make check-asan     unit, golden and command line tests under ASan and UBSan alone' \
 	'make check-tsan     eight threads at once under TSan' \
 	'make check-valgrind unit and golden tests under valgrind' \

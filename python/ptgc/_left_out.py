@@ -7,10 +7,15 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from pytensor.compile.mode import optdb
+from pytensor.compile.mode import local_useless, optdb
+from pytensor.graph.basic import Constant
 from pytensor.graph.rewriting.basic import NodeRewriter, node_rewriter
+from pytensor.graph.rewriting.db import LocalGroupDB
+from pytensor.scalar import basic as scalar
+from pytensor.tensor.elemwise import DimShuffle, Elemwise
+from pytensor.tensor.math import Prod, Sum
 
-PHASES = "canonicalize", "stabilize", "specialize", "uncanonicalize"
+DATABASES = *(optdb[phase] for phase in ("canonicalize", "stabilize", "specialize", "uncanonicalize")), local_useless
 
 
 class Wrong(NamedTuple):
@@ -25,12 +30,57 @@ class Wrong(NamedTuple):
     holds: Callable | None = None
 
 
+EXACT = 2**53  # PyTensor joins constants that are integers by way of float64
+
+
 def is_float(node) -> bool:
     return node.outputs[0].type.dtype.startswith("float")
 
 
-def of_one_dtype(node) -> bool:
-    return all(v.type.dtype == node.outputs[0].type.dtype for v in node.inputs)
+def keeps_dtype(node) -> bool:
+    return node.inputs[-1].type.dtype == node.outputs[0].type.dtype
+
+
+def has_usual_accumulator(node) -> bool:
+    """Is the dtype in which the sum is computed that which PyTensor chooses by itself?"""
+    usual = type(node.op)(axis=node.op.axis, dtype=node.op.dtype).make_node(*node.inputs).op
+    return node.op.acc_dtype == usual.acc_dtype
+
+
+def reduces_in_one_dtype(node) -> bool:
+    """Of a reduction of a reduction: is what lies between them of the dtype of the result, or of floats?"""
+    between = node.inputs[0].type.dtype
+    return between == node.outputs[0].type.dtype == getattr(node.op, "acc_dtype", None) or between.startswith("float")
+
+
+def of_one_dtype(operations, leaves=()):
+    """Of an expression of these operations that ends in a node: is each computed in the dtype of the result, from
+    values of that dtype and one other at most, a constant or of a dtype of ``leaves``?"""
+
+    def holds(node) -> bool:
+        dtype, todo, constants = node.outputs[0].type.dtype, [node], 1.0
+        for at in todo:
+            if sum(v.type.dtype != dtype for v in at.inputs) > 1:
+                return False
+            for v in at.inputs:
+                inner = v.owner and (isinstance(v.owner.op, DimShuffle) or is_elementwise(v.owner, operations))
+                if inner and v.owner not in todo:
+                    todo.append(v.owner)
+                if isinstance(v, Constant):
+                    constants *= max(1.0, np.abs(v.data.astype(float)).max(initial=0))
+                elif v.type.dtype != dtype and (inner or v.type.dtype not in leaves):
+                    return False
+        return dtype.startswith("float") or constants < EXACT
+
+    return holds
+
+
+def is_elementwise(node, operations) -> bool:
+    return isinstance(node.op, Elemwise) and isinstance(node.op.scalar_op, operations)
+
+
+def may_be_nan(node) -> bool:
+    return len(node.inputs) == 2 and node.inputs[0] is node.inputs[1] and node.inputs[0].type.dtype.startswith("float")
 
 
 WRONG = (
@@ -41,13 +91,88 @@ WRONG = (
     Wrong(
         "local_pow_specialize", "x ** 2.0", np.array([126], "int8"),
         "sqr(x), computed in int8: 4, not 15876",
-        # a power of integers is a power of integers, and 1 / x of integers is a float
         lambda node: node.inputs[0].type.dtype == node.outputs[0].type.dtype,
     ),
     Wrong(
         "local_max_to_min", "-pt.max(-x)", np.array([0, 5], "uint8"),
         "min(x), 0: but -x of a uint8 is 256 - x, of 0 it is 0, and the greatest of 0 and 251 is 251",
         is_float,
+    ),
+    Wrong(
+        "local_div_to_reciprocal", "pt.constant(1.0, dtype='float64') / x", np.array([3], "int8"),
+        "reciprocal(x), computed in float32, as PyTensor has it for int8",
+        keeps_dtype,
+    ),
+    Wrong(
+        "local_sum_prod_all_to_none", "pt.prod(x, axis=[0], dtype='int64', acc_dtype='uint8')", np.array([70, 60], "uint8"),
+        "4200: acc_dtype is forgotten, in which the product is 104",
+        has_usual_accumulator,
+    ),
+    Wrong(
+        "local_reduce_chain", "x.sum(axis=0, dtype='int8').sum()", np.array([[100], [100]], "int8"),
+        "x.sum(), 200: the inner sum is -56 in int8",
+        reduces_in_one_dtype,
+    ),
+    Wrong(
+        "local_upcast_elemwise_constant_inputs", "pt.add(x, pt.constant([2**64 - 1], dtype='uint64'), pt.cast(x, 'int8'))",
+        np.array([9], "uint8"),
+        "a sum in float64, 18446744073709551616: of x and the constant it is 8 in uint64",
+        lambda node: len(node.inputs) <= 2,
+    ),
+    Wrong(
+        "flatten_nested_add_mul", "pt.cast(x, 'float64') + (x + x)", np.array([100], "int8"),
+        "a sum in float64, 300: x + x is -56 in int8",
+    ),
+    Wrong(
+        "constant_fold_branches_of_add_mul", "pt.mul(c := pt.join(0, k := pt.constant([126], dtype='int8'), k), x[0], c)", np.array([1.0]),
+        "mul(c * c, x), c * c in int8: 4, not 15876",
+    ),
+    Wrong(
+        "local_sum_prod_of_mul_or_div", "pt.prod(pt.constant([2.0, 3.0]) * x[0])", np.array([2**40], "uint64"),
+        "prod([2, 3]) * x ** 2, a power of uint64: 0, not 6 * 2**80",
+        lambda node: node.inputs[0].owner is None or all(
+            v.type.dtype == node.inputs[0].type.dtype or isinstance(v, Constant) for v in node.inputs[0].owner.inputs
+        ),
+    ),
+    Wrong(
+        "local_sum_of_neg_to_neg_of_sum", "pt.sum(-x)", np.array([9], "uint8"),
+        "-sum(x), 2**64 - 9, as the sum is uint64: -x is 247",
+        keeps_dtype,
+    ),
+    Wrong(
+        "local_careduce_of_alloc", "pt.any(pt.alloc(np.array(True), x.shape[0]))", np.array([], "bool"),
+        "True, what is repeated: of no elements it is False, and the maximum of none is an error",
+        # a sum is x * n, of uint64 and int64 in float64
+        lambda node: isinstance(node.op, Sum | Prod) and node.outputs[0].type.dtype != "uint64",
+    ),
+    Wrong(
+        "local_div_by_one", "x // 1", np.array([2.5]),
+        "x, 2.5: x // 1 is the floor of x",
+        lambda node: not is_elementwise(node, scalar.IntDiv) or not is_float(node),
+    ),
+    Wrong(
+        "local_merge_alloc", "pt.alloc(pt.alloc(x, 1), x[0])", np.array([0]),
+        "alloc(x, 1), which has an element",
+    ),
+    Wrong(
+        "local_add_canonizer", "(y := pt.cast(x, 'int16')) - x - y", np.array([9], "uint8"),
+        "-x, 247 in uint8: -9 in int16 is right",
+        of_one_dtype(scalar.Add | scalar.Sub | scalar.Neg),
+    ),
+    Wrong(
+        "local_mul_canonizer", "x * x / x", np.array([16], "uint8"),
+        "x, 16: but x * x is 0 in uint8",
+        of_one_dtype(scalar.Mul | scalar.TrueDiv | scalar.Reciprocal, ("int32", "int64")),
+    ),
+    Wrong(
+        "local_useless_elemwise", "pt.neq(x, x)", np.array([np.nan]),
+        "False. This is how NaN is found",
+        lambda node: not may_be_nan(node),
+    ),
+    Wrong(
+        "local_useless_elemwise_comparison", "pt.ge(x, x)", np.array([np.nan]),
+        "True, as if no x were NaN",
+        lambda node: not may_be_nan(node),
     ),
 )  # fmt: skip
 
@@ -65,8 +190,9 @@ def where_it_holds(wrong: Wrong, own: NodeRewriter) -> NodeRewriter:
 def leave_out() -> list[str]:
     """Registers for the mode what stays of these rewrites, and gives the names of those to exclude."""
     for wrong in WRONG:
-        for phase in PHASES:
-            if wrong.holds and wrong.name in optdb[phase]:
-                kept = where_it_holds(wrong, optdb[phase][wrong.name])
-                optdb[phase].register(str(kept), kept, "onnx", use_db_name_as_tag=False)
+        for db in DATABASES:
+            if wrong.holds and wrong.name in db:
+                kept = where_it_holds(wrong, db[wrong.name])
+                at = {"position": "last"} if isinstance(db, LocalGroupDB) else {"use_db_name_as_tag": False}
+                db.register(str(kept), kept, "onnx", **at)
     return [wrong.name for wrong in WRONG]

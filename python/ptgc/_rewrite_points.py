@@ -46,7 +46,7 @@ def local_inc_subtensor_of_constant(fgraph, node):
         return None  # indices apart from one another put their axis first
     base = splat_of(x, n)
     part = Subtensor if isinstance(op, IncSubtensor) else AdvancedSubtensor
-    zeros = -np.zeros((*[1] * n, *rest), out.type.dtype)  # -0 + -0 is -0
+    zeros = np.full((*[1] * n, *rest), -0.0, out.type.dtype)  # -0 + -0 is -0
     leading = max(y.type.ndim - part(op.idx_list)(pt.as_tensor(zeros), *indices).type.ndim + n, 0)
     added = splat_of(y, leading)
     if leading not in (0, n) or added is None or (base is None and op.set_instead_of_inc):

@@ -113,9 +113,7 @@ def differences(number, mode=None):
     opset = OPSETS[number % len(OPSETS)]
     if not outputs:
         return []
-    warnings, log = Warnings(), logging.getLogger("pytensor.graph.rewriting.basic")
-    log.handlers, log.propagate = [warnings], False
-    found = []
+    warnings, log, found = Warnings(), logging.getLogger("pytensor.graph.rewriting.basic"), []
 
     def check(kind, compare):
         for k, (v, w) in enumerate(zip(outputs, fgraph.outputs, strict=True)):
@@ -127,12 +125,16 @@ def differences(number, mode=None):
                 found.append((kind, str(e)))
 
     values = [graph.value(v) for v in graph.inputs]
+    handlers, log.handlers = log.handlers, [warnings]
+    propagate, log.propagate = log.propagate, False
     try:
         f = pytensor.function(graph.inputs, outputs, mode=mode or MODES[opset], on_unused_input="ignore")
     except Exception as e:
         if isinstance(e, ptgc.CompileError | ptgc.UnsupportedError) and refused(e, opset):
             return []
         return [("compile", f"{type(e).__name__}: {e}")]
+    finally:
+        log.handlers, log.propagate = handlers, propagate
     found += [("warning", name) for name in dict.fromkeys(warnings.said)]
     fgraph, again = f.maker.fgraph, Evaluated()
     for v, value in zip(fgraph.inputs, values, strict=True):
