@@ -9,7 +9,7 @@
 /* May an older release make a FusedMatMul of n, which prevent_fusion() did not see to? */
 static bool may_fuse(struct ctx *cx, const struct node *n)
 {
-	return is_onnx(n, ONNX_MatMul) && n->out[0]->type.dtype == DT_FLOAT64 &&
+	return computes(n, ONNX_MatMul) && n->out[0]->type.dtype == DT_FLOAT64 &&
 	       cx->opt.runtime > LAST_WITHOUT_FUSED;
 }
 
