@@ -172,6 +172,8 @@ check-all:
 # All emitted models on all runtimes, some of which are built first.
 check-runtimes: all venv
 	$(Q)tools/setup.sh all-runtimes
+	$(Q)$(PYTHON) tools/probe_release.py --newer
+	$(Q)$(TEST_ENV) $(PYTHON) tests/releases.py 1.17
 	$(call say,PAGE,doc/runtimes.md)PYTHONPATH=python $(PYTHON) tests/runtimes/suite.py page
 
 check-asan: $(G)/config.mk
