@@ -155,9 +155,10 @@ def test_options_of_the_compiler(tmp_path):
              for k in ({"math": "exact"}, {"math": "standard"}, {"flags": ["fwide-functions"]})]  # fmt: skip
     assert sizes == [3, 1, 3]
     about = {"model_name": "net", "doc_string": "A net.", "model_version": 7, "metadata": {"data": "of = May", "none": ""}}
-    seen = ptgc.compile_onnx([x], [y], **about).session().get_modelmeta()
+    e = ptgc.compile_onnx([x], [y], **about)
+    seen = e.session().get_modelmeta()
     assert (seen.graph_name, seen.description, seen.version) == ("net", "A net.", 7)
-    assert seen.custom_metadata_map == about["metadata"]
+    assert seen.custom_metadata_map == about["metadata"] | {"least_runtime": f"onnxruntime 1.{e.least_runtime}"}
     assert ptgc.compile_onnx([x], [y]).session().get_modelmeta().version == 1
     for wrong in ({"model_version": -1}, {"metadata": {"": "x"}}):
         with pytest.raises(ValueError):

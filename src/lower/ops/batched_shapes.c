@@ -292,8 +292,8 @@ static bool pad_and_cut(struct batched *m, struct value **in)
 	v = expand(b, v, d, own + 2);
 	v = check(b, v, emit_(b, ONNX_GreaterOrEqual, v, zero), "widths must not be negative");
 	struct value *one = expand(b, zero, both, 2);
-	v = reshape(b, v, flat, 3);
-	struct value *all[2] = {v, unsqueeze(b, one, &(int64_t){0}, 1)};
+	struct value *rows = reshape(b, v, flat, 3);
+	struct value *all[2] = {rows, unsqueeze(b, one, &(int64_t){0}, 1)};
 	struct value *most = reduce_int64(b, concat(b, 0, all, 2), (int[]){0}, 1, true, false);
 	in[1] = for_each_axis(
 		m, held_by(b, with_dims(most, both), type_of(DT_INT64, 2, both), b->span), 0);
