@@ -74,7 +74,7 @@ static const struct range NONE = {0, 0};
 %precedence LBRACKET
 
 %type <sym> name soft opname
-%type <range> decls decl_list params param_list targets args arg_list props prop_list
+%type <range> decls decl_list params param_list targets args arg_list expr_list props prop_list
 	dims dim_list index ixs ix_list
 %type <expr> type kind cond while
 %type <lister> elems
@@ -157,7 +157,9 @@ param_list: param                               { $$ = (struct range){p->params.
     | param_list COMMA param                    { $$ = $1; $$.n++; } ;
 
 param: name                                     { push_param(p, $1, NOTHING, NOTHING, @$, @1); }
-    | name COLON type                           { push_param(p, $1, $3, NOTHING, @$, @1); } ;
+    | name COLON type                           { push_param(p, $1, $3, NOTHING, @$, @1); }
+    | name ASSIGN expr                          { push_param(p, $1, NOTHING, tail(p), @$, @1); }
+    | name COLON type ASSIGN expr               { push_param(p, $1, $3, tail(p), @$, @1); } ;
 
 type: NAME                                      { type_node(p, $1, NULL, @$, @1); $$ = tail(p); }
     | NAME LBRACKET dims RBRACKET               { type_node(p, $1, &$3, @$, @1); $$ = tail(p); } ;
@@ -333,10 +335,10 @@ closed: LBRACKET RBRACKET                       { list_end(p, NULL, @$); }
     | LPAREN expr RPAREN                        { parent(p, A_PAREN, children(p, 1), @$, @1); }
     | LPAREN RPAREN                             { parent(p, A_TUPLE, children(p, 0), @$, @1); }
     | LPAREN expr COMMA RPAREN                  { parent(p, A_TUPLE, children(p, 1), @$, @1); }
-    | LPAREN expr COMMA arg_list RPAREN         { parent(p, A_TUPLE, (struct range){
+    | LPAREN expr COMMA expr_list RPAREN        { parent(p, A_TUPLE, (struct range){
                                                          before(p, (struct expr){$4.start, 0}).first,
                                                          $4.n + 1}, @$, @1); }
-    | LPAREN expr COMMA arg_list COMMA RPAREN   { parent(p, A_TUPLE, (struct range){
+    | LPAREN expr COMMA expr_list COMMA RPAREN  { parent(p, A_TUPLE, (struct range){
                                                          before(p, (struct expr){$4.start, 0}).first,
                                                          $4.n + 1}, @$, @1); }
     | opname LPAREN args RPAREN                 { call(p, $1, NULL, &$3, @$, @1); }
@@ -355,8 +357,14 @@ args: %empty                                    { $$ = children(p, 0); }
     | arg_list
     | arg_list COMMA ;
 
-arg_list: expr                                  { $$ = children(p, 1); }
-    | arg_list COMMA expr                       { $$ = $1; $$.n++; } ;
+arg_list: arg                                   { $$ = children(p, 1); }
+    | arg_list COMMA arg                        { $$ = $1; $$.n++; } ;
+
+arg: expr
+    | name ASSIGN expr                          { parent(p, A_NAMED, children(p, 1), @$, @1)->u.sym = $1; } ;
+
+expr_list: expr                                 { $$ = children(p, 1); }
+    | expr_list COMMA expr                      { $$ = $1; $$.n++; } ;
 
 elems: expr                                     { $$ = list_first(p); }
     | elems COMMA expr                          { $$ = $1; if (!list_more(p, $1)) YYABORT; } ;
@@ -438,7 +446,8 @@ static struct wanted wanted(const yypcontext_t *at)
 		if ((w.expr && starts) || (w.name && is_soft(k)) || k == YYSYMBOL_NAME ||
 		    (w.op && (is_operator(k) || k == YYSYMBOL_LBRACKET || k == YYSYMBOL_DOT)) ||
 		    (w.op && w.call && (k == YYSYMBOL_LPAREN || k == YYSYMBOL_LPROPS)) ||
-		    (w.top && (k == YYSYMBOL_PTG || k == YYSYMBOL_YYEOF)) || w.nother == 8)
+		    (w.top && (k == YYSYMBOL_PTG || k == YYSYMBOL_YYEOF)) ||
+		    (w.op && k == YYSYMBOL_ASSIGN) || w.nother == 8)
 			continue;
 		w.other[w.nother++] = yysymbol_name(k);
 	}
@@ -560,38 +569,6 @@ static bool dot_before_name(const struct parse *p, struct span at)
 	return next < p->len && begins_name(p->text[next]);
 }
 
-/* sum(x, axis=0), x.sum(axis=0) or np.sum(x, axis=0), in which the parser stands at the '=': as it
- * is written in .ptg, Sum{axis=0}(x). The name is a guess. */
-static const char *call_with_braces(struct parse *p)
-{
-	const char *open = p->text + (p->brackets[p->depth - 1].at - p->base), *name = open, *dot = NULL;
-	const char *key = p->text + (p->before.begin - p->base), *end = key, *args = open + 1;
-	uint32_t depth = 0, commas = 0, values = 0;
-
-	while (name > p->text && (begins_name(name[-1]) || (name[-1] >= '0' && name[-1] <= '9') ||
-	                          name[-1] == '.'))
-		if (*--name == '.' && !dot)
-			dot = name;
-	for (; end < p->text + p->len && *end != '\n' && !(*end == ')' && !depth); end++) {
-		depth += *end == '(' || *end == '[';
-		depth -= *end == ')' || *end == ']';
-		commas += *end == ',' && !depth;
-		values += *end == '=' && !depth;
-	}
-	int before = (int)(key - args), props = (int)(end - key);
-	while (before > 0 && (args[before - 1] == ',' || args[before - 1] == ' '))
-		before--;
-	const char *method = dot ? dot + 1 : name;
-	if (method == open || key < args || !begins_name(*key) || end == p->text + p->len || *end == '\n' || values != commas + 1 ||
-	    end - name > 80 || memchr(name, '\n', (size_t)(end - name)))
-		return "Name{key=value}(x)";
-	if (dot && !before)
-		args = name, before = (int)(dot - name);
-	return arena_printf(p->arena, "%c%.*s{%.*s}(%.*s)",
-	                    *method >= 'a' && *method <= 'z' ? *method - ('a' - 'A') : *method,
-	                    (int)(open - method - 1), method + 1, props, key, before, args);
-}
-
 /* Does the line have a // before the place, or begin a C comment there? */
 static bool slashes_before(const struct parse *p, int kind, struct span at)
 {
@@ -632,11 +609,6 @@ static bool known_mistake(struct parse *p, int kind, struct span at, const struc
 	if (is_comparison(kind) && w->op) {
 		parse_error(p, at, E_CHAINED, "comparisons do not chain: write (a < b) & (b < c); "
 		            "& and | bind tighter than comparisons");
-		return true;
-	}
-	if (kind == YYSYMBOL_ASSIGN && inside == TOK_LPAREN && p->head != TOK_GRAPH) {
-		parse_error(p, at, E_CALL_PROPERTY, "arguments have no names; properties are written "
-		            "in braces before them: %s", call_with_braces(p));
 		return true;
 	}
 	if (kind == YYSYMBOL_ASSIGN && p->head == TOK_IF) {

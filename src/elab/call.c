@@ -486,8 +486,14 @@ static struct cv call_fn(struct elab *e, struct fn *f, uint32_t at, struct cv *i
 	struct prop_arg *props = prop_args(e, at, items);
 	struct cv *results = new_array(e->cx->arena, struct cv, f->nresults + 1);
 	struct cv *given = props ? given_props(e, f, props, n->nprops) : NULL;
+	struct cv *args = items + n->nprops;
+	uint32_t nargs = n->n - n->nprops;
 
-	if (!given || !expand_call(e, f, s, given, items + n->nprops, n->n - n->nprops, results))
+	if (given && has_names(e, at)) {
+		args = named_args(e, f, at, items);
+		nargs = f->nparams;
+	}
+	if (!given || !args || !expand_call(e, f, s, given, args, nargs, results))
 		return poison(n->span);
 	if (f->nresults == 1) {
 		results[0].span = s;
@@ -508,6 +514,21 @@ static struct cv call_op_node(struct elab *e, const struct op *op, uint32_t at, 
 	return call_op(e, op, props, items + n->nprops, n->n - n->nprops, s);
 }
 
+/* The fn that a call with names of arguments calls; NULL: it is none */
+static struct fn *called_fn(struct elab *e, const struct anode *n)
+{
+	struct sym *name = n->u.sym;
+
+	if (!e->frame->library && name->fn)
+		return name->fn;
+	if (n->flags & AF_QUOTED || is_builtin(name->s) || name->op || strchr(name->s, '.'))
+		return NULL;
+	struct binding *b = find_value(e, name);
+	if (b)
+		return b->kind == CV_OP ? b->u.cv->u.op->fn : NULL;
+	return lib_fn(e->cx, name->s);
+}
+
 struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 {
 	const struct anode *n = &e->file->nodes.at[at];
@@ -519,6 +540,11 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 	if (has_poison(items, n->n)) {
 		all_defined(e, args, nargs);
 		if (!is_callable(e, name))
+			report_unknown_op(e, name, n->at);
+		return poison(n->span);
+	}
+	if (has_names(e, at) && !called_fn(e, n)) {
+		if (!refuse_names(e, at))
 			report_unknown_op(e, name, n->at);
 		return poison(n->span);
 	}
@@ -542,7 +568,11 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 		if (!check_no_props(e, at, items))
 			return poison(n->span);
 		b->used = true;
-		return call_ref(e, b->u.cv, args, nargs, n->span);
+		if (has_names(e, at)) {
+			args = named_args(e, b->u.cv->u.op->fn, at, items);
+			nargs = b->u.cv->u.op->fn->nparams;
+		}
+		return args ? call_ref(e, b->u.cv, args, nargs, n->span) : poison(n->span);
 	}
 	if (user)
 		return call_fn(e, user, at, items, n->span);

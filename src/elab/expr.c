@@ -575,11 +575,16 @@ static struct cv eval_slice(struct elab *e, const struct anode *n, const struct 
 	return v;
 }
 
-static struct cv eval_construct(struct elab *e, const struct anode *n, struct cv *items)
+static struct cv eval_construct(struct elab *e, uint32_t at, struct cv *items)
 {
+	const struct anode *n = &e->file->nodes.at[at];
 	struct sym *sym = n->u.sym;
 	enum dtype t = sym->dtype;
 
+	if (has_names(e, at)) {
+		refuse_names(e, at);
+		return poison(n->span);
+	}
 	if (!t) {
 		struct binding *b = find_value(e, sym);
 		if (!b || b->kind != CV_DTYPE) {
@@ -594,14 +599,17 @@ static struct cv eval_construct(struct elab *e, const struct anode *n, struct cv
 }
 
 /* x.T is a transposed; a value has no other attribute, and no methods. */
-static struct cv eval_attribute(struct elab *e, const struct anode *n, struct cv *items)
+static struct cv eval_attribute(struct elab *e, uint32_t at, struct cv *items)
 {
+	const struct anode *n = &e->file->nodes.at[at];
 	struct cv *x = &items[0];
 	const char *name = n->u.sym->s;
 
 	for (uint32_t i = 0; i < n->n; i++)
 		if (items[i].kind == CV_POISON)
 			return poison(n->span);
+	if (has_names(e, at) && refuse_names(e, at))
+		return poison(n->span);
 	if (n->kind == A_ATTRIBUTE && !strcmp(name, "T"))
 		return all_defined(e, x, 1) ? call_named(e, "Transpose", x, 1, n->span)
 					    : poison(n->span);
@@ -631,6 +639,7 @@ static struct cv eval_inner(struct elab *e, uint32_t at, struct cv *items)
 		return make_sequence(e, CV_ARROW, n, items);
 	case A_PAREN:
 	case A_PROP:
+	case A_NAMED:
 		return items[0];
 	case A_UNARY:
 		return eval_unary(e, n, items);
@@ -648,9 +657,9 @@ static struct cv eval_inner(struct elab *e, uint32_t at, struct cv *items)
 		return eval_index(e, at, items);
 	case A_ATTRIBUTE:
 	case A_METHOD:
-		return eval_attribute(e, n, items);
+		return eval_attribute(e, at, items);
 	case A_CONSTRUCT:
-		return eval_construct(e, n, items);
+		return eval_construct(e, at, items);
 	default:
 		bug("expression node of kind %u", n->kind);
 	}

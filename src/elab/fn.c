@@ -33,6 +33,14 @@ static bool exceeds_limits(struct elab *e, struct fn *f, struct span call)
 
 /* ---- properties ---- */
 
+static bool is_param(const struct fn *f, const struct sym *name)
+{
+	for (uint32_t i = 0; i < f->nparams; i++)
+		if (f->params[i].name == name)
+			return true;
+	return false;
+}
+
 /* As of ops, `axis` and `axes` are the same property, unless the fn has both. */
 static int find_decl(struct fn *f, struct sym *name)
 {
@@ -50,6 +58,16 @@ static int find_decl(struct fn *f, struct sym *name)
 	return found;
 }
 
+static void report_no_property(struct elab *e, const struct fn *f, const struct prop_arg *a)
+{
+	bool argument = a->name && is_param(f, a->name);
+
+	elab_error(e, a->span, E_PROPERTY, "fn '%s' has no property %s%s%s%s", f->name->s,
+		   a->name ? arena_printf(e->cx->arena, "'%s'", a->name->s) : "without a name",
+		   argument ? "; it is an argument: " : "", argument ? f->name->s : "",
+		   argument ? arena_printf(e->cx->arena, "(%s=...)", a->name->s) : "");
+}
+
 struct cv *given_props(struct elab *e, struct fn *f, const struct prop_arg *props, uint32_t nprops)
 {
 	struct cv *out = new_array(e->cx->arena, struct cv, f->ndecls + 1);
@@ -57,8 +75,7 @@ struct cv *given_props(struct elab *e, struct fn *f, const struct prop_arg *prop
 	for (uint32_t i = 0, positional = 0; i < nprops; i++) {
 		int k = props[i].name ? find_decl(f, props[i].name) : (int)positional++;
 		if (k < 0 || (uint32_t)k >= f->ndecls) {
-			elab_error(e, props[i].span, E_PROPERTY, "fn '%s' has no property '%s'",
-				   f->name->s, props[i].name ? props[i].name->s : "without a name");
+			report_no_property(e, f, &props[i]);
 			return NULL;
 		}
 		if (out[k].kind != CV_POISON) {
@@ -171,15 +188,28 @@ static bool bind_param(struct elab *e, struct param *p, struct cv *arg, struct s
 	return true;
 }
 
-/* Typed arguments first: they bind the generic dtypes, which weak literals then take. */
+/* The default of parameter i, in the callee's frame: it sees properties, dims, generic dtypes, and
+ * the parameters before it. */
+static bool bind_default(struct elab *e, struct fn *f, uint32_t i, struct span call)
+{
+	struct cv v = eval(e, f->params[i].value);
+
+	return v.kind != CV_POISON && bind_param(e, &f->params[i], &v, call);
+}
+
+/* Typed arguments first: they bind the generic dtypes, which weak literals then take. Defaults
+ * last: they may use what the arguments bind. */
 static bool bind_params(struct elab *e, struct fn *f, struct cv *args, struct span call)
 {
 	bool ok = true;
 
 	for (int weak = 0; weak < 2; weak++)
 		for (uint32_t i = 0; i < f->nparams; i++)
-			if (cv_is_weak(&args[i]) == (weak != 0))
+			if (args[i].kind != CV_POISON && cv_is_weak(&args[i]) == (weak != 0))
 				ok = bind_param(e, &f->params[i], &args[i], call) && ok;
+	for (uint32_t i = 0; i < f->nparams && ok; i++)
+		if (args[i].kind == CV_POISON)
+			ok = bind_default(e, f, i, call);
 	return ok;
 }
 
@@ -224,7 +254,9 @@ static bool run_fn(struct elab *e, struct fn *f, const struct cv *given, struct 
 	return ok;
 }
 
-/* Expands f in a new frame. given: a value for each property; poison: the default */
+/* Expands f in a new frame. given, args: a value for each property and parameter; poison: the
+ * default
+ */
 static bool enter_fn(struct elab *e, struct fn *f, struct span call, const struct cv *given,
 		     struct cv *args, struct cv *results)
 {
@@ -262,10 +294,15 @@ bool expand_call(struct elab *e, struct fn *f, struct span call, const struct cv
 {
 	if (exceeds_limits(e, f, call))
 		return false;
-	if (nargs != f->nparams) {
-		elab_error(e, call, E_ARITY, "fn '%s' takes %u argument%s but got %u", f->name->s,
-			   f->nparams, f->nparams == 1 ? "" : "s", nargs);
+	if (nargs > f->nparams || (nargs < f->nparams && !f->params[nargs].value.len)) {
+		report_arity(e, f, nargs, call);
 		return false;
+	}
+	if (nargs < f->nparams) { /* poison for those that are left out */
+		struct cv *all = new_array(e->cx->arena, struct cv, f->nparams);
+		if (nargs)
+			memcpy(all, args, nargs * sizeof(*all));
+		args = all;
 	}
 	return (given || (given = given_props(e, f, NULL, 0))) &&
 	       enter_fn(e, f, call, given, args, results);

@@ -168,6 +168,15 @@ struct cv node_result(struct elab *e, struct node *n, struct span s);
 void elab_children(struct elab *e, uint32_t at,
 		   uint32_t *out); /* the indices of node at's children */
 
+/* named.c: arguments with names, as in Sc(x, k=3) */
+bool has_names(struct elab *e, uint32_t at);
+/* The arguments of a call of f in the order of its parameters; poison: the default. NULL: reported
+ */
+struct cv *named_args(struct elab *e, const struct fn *f, uint32_t at, const struct cv *items);
+bool refuse_names(struct elab *e, uint32_t at); /* false: what is called is not known either */
+const char *params_text(struct elab *e, const struct fn *f); /* "x, k" */
+void report_arity(struct elab *e, const struct fn *f, uint32_t nargs, struct span s);
+
 /* mistakes.c */
 void warn_mistakes(struct elab *e, const struct node *n, struct span s);
 

@@ -79,6 +79,11 @@ static void add_call(struct strbuf *out, const struct op *op)
 	add_inputs(out, op->sig, end);
 }
 
+void op_usage(struct strbuf *out, const struct op *op)
+{
+	add_call(out, op);
+}
+
 static const char *reason_not_converted(const struct op *op)
 {
 	return op->unsupported ? op->unsupported : op->todo;

@@ -186,6 +186,7 @@ void ops_init(struct ctx *cx);             /* fills sym->op */
 const char *op_group(const struct op *op); /* heading in doc/ops.md */
 const struct op_sig *op_sig(struct ctx *cx, const struct op *op);
 bool op_has_axes(struct ctx *cx, const struct op *op); /* among its properties: P_AXES */
+bool op_has_prop(struct ctx *cx, const struct op *op, const struct sym *name);
 const struct op *op_named(struct ctx *cx, const char *name);
 /* The properties of a node by name. Their types were checked, defaults are filled in. */
 const struct cv *prop(struct ctx *cx, const struct node *n, const char *name);
@@ -251,6 +252,7 @@ extern const struct foreign_name {
 
 /* list.c: the op table for users: `ptgc --ops`, and doc/ops.md */
 void op_list(struct strbuf *out, bool markdown);
+void op_usage(struct strbuf *out, const struct op *op); /* Sum{axes=None, dtype=None}(x) */
 /* the lines of the op of that name, in any case; NULL: there is none */
 const struct op *op_list_one(struct strbuf *out, const char *name);
 /* table.c: appends a node to b and infers its results. If that fails (reported) they are poison. */

@@ -403,6 +403,13 @@ static uint32_t find_prop(const struct binder *b, const struct sym *name)
 	return b->sig->nprops;
 }
 
+bool op_has_prop(struct ctx *cx, const struct op *op, const struct sym *name)
+{
+	struct binder b = {.cx = cx, .op = op, .sig = op_sig(cx, op)};
+
+	return find_prop(&b, name) < b.sig->nprops;
+}
+
 static bool report_unknown_prop(struct binder *b, const struct prop_arg *a)
 {
 	const char **names = new_array(b->cx->arena, const char *, b->sig->nprops + 1);

@@ -12,6 +12,7 @@
  *   A_CALL, A_OPREF    nprops A_PROPs, then the arguments; u.sym "onnx.Gelu" is one name;
  *                      AF_QUOTED: some part was in backquotes. A dtype's name that is called,
  *                      float64(...), is A_CONSTRUCT; F(...) is A_CALL, as F may be a fn.
+ *   A_NAMED            1: the value of an argument that is given by name, as in Sc(x, k=3)
  *   A_PROP             1, with u.sym NULL for a bare value; (a) -> (b) is A_PROP of A_ARROW.
  *   A_ATTRIBUTE        base; u.sym: the name behind the dot
  *   A_METHOD           operands; u.sym: the name. No value has methods.
@@ -246,9 +247,10 @@ void update(struct parse *p, struct sym *name, struct range index, struct range 
 		method(p, name, r, s, at);
 		return;
 	}
-	if (args.n != 1) {
-		parse_error(p, at, E_SYNTAX, "'.%s' takes one value: x[...].%s(v)", name->s,
-			    name->s);
+	const struct anode *last = &p->file->nodes.at[p->file->nodes.len - 1];
+	if (args.n != 1 || last->kind == A_NAMED) {
+		parse_error(p, at, E_SYNTAX, "'.%s' takes one value%s: x[...].%s(v)", name->s,
+			    args.n == 1 ? ", without a name" : "", name->s);
 		p->told = at.begin;
 	}
 	parent(p, name == p->inc ? A_INC : A_SET, r, s, at);
@@ -435,6 +437,50 @@ void push_param(struct parse *p, struct sym *name, struct expr type, struct expr
 	q->quoted = quoted(p, name_span);
 }
 
+/* The default of the first of n parameters cannot use that one, nor one behind it. */
+static void check_uses(struct parse *p, const struct param *q, uint32_t n)
+{
+	for (uint32_t i = q->value.first; i < q->value.first + q->value.len; i++) {
+		const struct anode *a = &p->file->nodes.at[i];
+		for (uint32_t k = 0; k < n && a->kind == A_NAME; k++)
+			if (q[k].name == a->u.sym) {
+				parse_error(
+					p, a->span, E_UNDEFINED,
+					"the default of '%s' can use only the parameters before it",
+					q->name->s);
+				return;
+			}
+	}
+}
+
+/* Only parameters of fns have defaults, and those without one stand first. */
+static void check_defaults(struct parse *p, bool is_graph, struct range params,
+			   struct range results)
+{
+	const struct param *with = NULL;
+
+	for (uint32_t i = 0; i < results.n; i++) {
+		const struct param *r = &p->params.at[results.start + i];
+		if (r->value.len)
+			parse_error(p, r->span, E_SYNTAX, "a result has no default");
+	}
+	for (uint32_t i = 0; i < params.n; i++) {
+		const struct param *q = &p->params.at[params.start + i];
+		if (is_graph && q->value.len)
+			parse_error(p, q->span, E_SYNTAX,
+				    "an input has no default: 'state %s: ... = ...' in the body is "
+				    "an input that may be left out",
+				    q->name->s);
+		else if (with && !q->value.len)
+			parse_error(p, q->span, E_SYNTAX,
+				    "'%s' has no default, so it stands before '%s', which has one",
+				    q->name->s, with->name->s);
+		else if (!is_graph)
+			check_uses(p, q, params.n - i);
+		with = q->value.len ? q : with;
+	}
+}
+
 static struct param *take_params(struct parse *p, struct range r, uint32_t *n)
 {
 	struct param *list = new_array(p->arena, struct param, r.n + 1);
@@ -452,6 +498,7 @@ void add_fn(struct parse *p, bool is_graph, struct sym *name, struct span name_s
 	struct fn *f = new (p->arena, struct fn);
 	struct fn ***end = is_graph ? &p->graphs_end : &p->fns_end;
 
+	check_defaults(p, is_graph, params, results);
 	f->is_graph = is_graph;
 	f->name = name;
 	f->name_span = name_span;

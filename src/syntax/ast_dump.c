@@ -129,6 +129,8 @@ static const char *inner_word(const struct anode *n)
 		return "op";
 	case A_PROP:
 		return "prop";
+	case A_NAMED:
+		return "named";
 	case A_ARROW:
 		return "arrow";
 	case A_INDEX:
@@ -169,6 +171,7 @@ static void put_inner(struct dump *d, const struct anode *n, const char *word)
 	case A_ATTRIBUTE:
 	case A_METHOD:
 	case A_PROP:
+	case A_NAMED:
 		if (n->u.sym) {
 			sb_str(d->out, " ");
 			put_name(d, n->u.sym, false);

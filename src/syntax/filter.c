@@ -94,14 +94,15 @@ static void pop_to_block(struct parse *p, struct span noticed)
 	queue(p, Q_ERROR);
 }
 
-/* Does the bracket, of properties or of a loop's header, end further on as it should? Then no line
- * inside it is a statement. */
+/* Does the bracket, of properties, of a loop's header or of arguments, end further on as it should?
+ * Then no line inside it is a statement. */
 static bool ends_well(const struct parse *p, const struct bracket *b, uint32_t from)
 {
 	const char *at = p->text + (from - p->base), *end = p->text + p->len;
 	uint32_t open = 0;
 
 	end = end - at > 4096 ? at + 4096 : end; /* it is only a guess */
+	bool call = b->kind == TOK_LPAREN && !b->loop_head;
 	for (; at < end; at++) {
 		if (*at == '#' || *at == '"' || *at == '\'' || *at == '`') {
 			char close = *at == '#' ? '\n' : *at;
@@ -111,6 +112,8 @@ static bool ends_well(const struct parse *p, const struct bracket *b, uint32_t f
 		} else if (*at == '(' || *at == '[' || *at == '{') {
 			open++;
 		} else if ((*at == ')' || *at == ']' || *at == '}') && !open--) {
+			if (call)
+				return *at == ')';
 			for (at++; at < end && *at == ' ';)
 				at++;
 			return at < end && (b->loop_head ? *at == '-' || *at == 'w'
@@ -120,25 +123,32 @@ static bool ends_well(const struct parse *p, const struct bracket *b, uint32_t f
 	return false;
 }
 
-/* Can lines inside the bracket begin with `name =`? */
+/* Can any line inside the bracket begin with `name =`? */
 static bool has_settings(const struct bracket *b)
 {
 	return b->kind == TOK_LPROPS || b->loop_head;
+}
+
+/* Can the line of the token, inside the bracket, begin with `name =`? In a call it may be k=3. */
+static bool names_value(const struct parse *p, const struct bracket *b, const struct token *t)
+{
+	bool listed = p->prev == TOK_COMMA || p->prev == b->kind;
+
+	if (has_settings(b))
+		return listed || ends_well(p, b, t->span.begin);
+	return b->kind == TOK_LPAREN && ends_well(p, b, t->span.begin);
 }
 
 /* Is this line, inside ( [ or {p, one that can only be a new statement? Then a bracket is not
  * closed. */
 static bool new_statement(struct parse *p, const struct token *t)
 {
-	const struct bracket *b = top(p);
-	bool listed = p->prev == TOK_COMMA || p->prev == b->kind;
-
 	if (t->kind == TOK_IF)
 		return true;
 	if (t->kind != TOK_NAME && !token_is_word(t->kind))
 		return false;
 	if (line_assigns(p, t->span))
-		return !(has_settings(b) && (listed || ends_well(p, b, t->span.begin)));
+		return !names_value(p, top(p), t);
 	switch (t->kind) {
 	case TOK_GRAPH:
 	case TOK_FN:
@@ -157,13 +167,14 @@ static void close_blocks(struct parse *p)
 	p->depth = 0;
 }
 
-/* Is a comma missing before a line `name = ...` among properties or in a loop's header? */
+/* Is a comma missing before a line `name = ...` among properties or arguments, or in a loop's
+ * header? */
 static bool comma_missing(struct parse *p, const struct token *t)
 {
 	const struct bracket *b = top(p);
 	struct span s = {p->prev_span.end, p->prev_span.end};
 
-	if (!has_settings(b) || !token_ends_value(p->prev) ||
+	if ((!has_settings(b) && b->kind != TOK_LPAREN) || !token_ends_value(p->prev) ||
 	    (t->kind != TOK_NAME && !token_is_word(t->kind)) || !line_assigns(p, t->span))
 		return false;
 	parse_error(p, s, E_SYNTAX, "a ',' is missing at the end of this line");

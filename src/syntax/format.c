@@ -147,7 +147,7 @@ static bool wants_space(const struct format *f, int t)
 	if (q->kind == TOK_COLON)
 		return q->flags & FT_TYPE_COLON;
 	if (t == TOK_ASSIGN || q->kind == TOK_ASSIGN)
-		return context(f) != C_PROPS &&
+		return context(f) != C_PROPS && context(f) != C_ARGS &&
 		       !(f->line.at[0].kind == TOK_PTG && f->line.at[0].flags & FT_KEYWORD);
 	if (t == TOK_LPAREN)
 		return !callable(q);

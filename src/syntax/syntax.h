@@ -30,6 +30,7 @@ enum anode_kind {
 	A_CALL,      /* u.sym op name; children: nprops props, then n - nprops arguments */
 	A_OPREF,     /* the same without a call: Cholesky{lower=True}; all n children are props */
 	A_PROP,      /* u.sym: name=value, one child; u.sym NULL: a bare value */
+	A_NAMED,     /* k=x as an argument of a call: u.sym k, one child */
 	A_ARROW,     /* a -> b inside props */
 	A_INDEX,     /* base, then n-1 index items: x[...] */
 	A_SET,       /* base[...].set(v): base, items, v (n = items + 2) */
@@ -152,8 +153,8 @@ struct stmt {
 struct param {
 	struct sym *name;
 	struct span span;
-	struct expr type;  /* absent on results and decls */
-	struct expr value; /* decls only: the default */
+	struct expr type;  /* may be absent */
+	struct expr value; /* the default of a decl, or of a parameter of a fn */
 	bool quoted;
 };
 struct fn { /* a fn or a graph */

@@ -1,0 +1,256 @@
+/*
+ * named.c: arguments that are given by name, as in Sc(x, k=3). In: an A_CALL or A_METHOD with
+ * A_NAMED among its arguments. Out: the arguments of a fn in the order of its parameters; or, as
+ * PyTensor's ops, ONNX's operators, dtypes and built-ins take no such arguments, a message that
+ * says what to write instead.
+ */
+#include <string.h>
+
+#include "elab/internal.h"
+
+#define MAX_CALL_TEXT 80 /* bytes of a call that a message writes anew */
+
+/* The last argument of the call that has a name, or NULL */
+static const struct anode *last_named(struct elab *e, uint32_t at)
+{
+	const struct anode *nodes = e->file->nodes.at, *n = &nodes[at];
+
+	for (uint32_t k = n->nprops, c = at - 1; k < n->n; k++, c -= nodes[c].size)
+		if (nodes[c].kind == A_NAMED)
+			return &nodes[c];
+	return NULL;
+}
+
+bool has_names(struct elab *e, uint32_t at)
+{
+	return last_named(e, at) != NULL;
+}
+
+/* ---- of fns ---- */
+
+const char *params_text(struct elab *e, const struct fn *f)
+{
+	struct strbuf b = {.arena = e->cx->arena};
+
+	for (uint32_t i = 0; i < f->nparams; i++)
+		sb_printf(&b, "%s%s", i ? ", " : "", f->params[i].name->s);
+	return b.s ? b.s : "none";
+}
+
+void report_arity(struct elab *e, const struct fn *f, uint32_t nargs, struct span s)
+{
+	uint32_t least = 0;
+
+	while (least < f->nparams && !f->params[least].value.len)
+		least++;
+	elab_error(e, s, E_ARITY, "fn '%s' takes %s%u argument%s (%s) but got %u", f->name->s,
+		   least == f->nparams ? "" : arena_printf(e->cx->arena, "%u to ", least),
+		   f->nparams, f->nparams == 1 ? "" : "s", params_text(e, f), nargs);
+}
+
+static void report_unknown_argument(struct elab *e, const struct fn *f, const struct anode *n)
+{
+	const char **names = new_array(e->cx->arena, const char *, f->nparams + 1);
+
+	for (uint32_t i = 0; i < f->ndecls; i++)
+		if (f->decls[i].name == n->u.sym) {
+			elab_error(e, n->at, E_CALL_PROPERTY,
+				   "'%s' is a property of '%s', and properties are written in "
+				   "braces: %s{%s=...}(%s)",
+				   n->u.sym->s, f->name->s, f->name->s, n->u.sym->s,
+				   params_text(e, f));
+			return;
+		}
+	for (uint32_t i = 0; i < f->nparams; i++)
+		names[i] = f->params[i].name->s;
+	const char *near = did_you_mean(n->u.sym->s, names, f->nparams);
+	elab_error(e, n->at, E_ARITY, "fn '%s' has no argument '%s'%s%s%s", f->name->s, n->u.sym->s,
+		   near ? "; did you mean '" : "; its arguments: ", near ? near : params_text(e, f),
+		   near ? "'?" : "");
+}
+
+/* Puts the argument of node n into out. false: reported */
+static bool set_argument(struct elab *e, const struct fn *f, const struct anode *n,
+			 const struct cv *v, struct cv *out)
+{
+	for (uint32_t i = 0; i < f->nparams; i++) {
+		if (f->params[i].name != n->u.sym)
+			continue;
+		if (out[i].kind != CV_POISON) {
+			elab_error(e, n->at, E_ARITY, "argument '%s' of '%s' is given twice",
+				   n->u.sym->s, f->name->s);
+			return false;
+		}
+		out[i] = *v;
+		return true;
+	}
+	report_unknown_argument(e, f, n);
+	return false;
+}
+
+struct cv *named_args(struct elab *e, const struct fn *f, uint32_t at, const struct cv *items)
+{
+	const struct anode *nodes = e->file->nodes.at, *n = &nodes[at];
+	uint32_t *kids = new_array(e->cx->arena, uint32_t, n->n + 1);
+	struct cv *out = new_array(e->cx->arena, struct cv, f->nparams + 1);
+	bool named = false;
+
+	elab_children(e, at, kids);
+	for (uint32_t i = n->nprops, k = 0; i < n->n; i++, k++) {
+		const struct anode *a = &nodes[kids[i]];
+		if (a->kind == A_NAMED) {
+			named = true;
+			if (!set_argument(e, f, a, &items[i], out))
+				return NULL;
+		} else if (named) {
+			elab_error(e, a->span, E_ARITY,
+				   "an argument without a name stands before those with one");
+			return NULL;
+		} else if (k >= f->nparams) {
+			report_arity(e, f, n->n - n->nprops, n->span);
+			return NULL;
+		} else {
+			out[k] = items[i];
+		}
+	}
+	for (uint32_t i = 0; i < f->nparams; i++)
+		if (out[i].kind == CV_POISON && !f->params[i].value.len) {
+			elab_error(e, n->span, E_ARITY, "fn '%s' needs the argument '%s'",
+				   f->name->s, f->params[i].name->s);
+			return NULL;
+		}
+	return out;
+}
+
+/* ---- of what takes none ---- */
+
+/* Sum for sum, np.sum and x.sum; NULL: the name is that of another thing */
+static const struct op *meant_op(struct elab *e, const char *name)
+{
+	const char *dot = strrchr(name, '.'), *last = dot ? dot + 1 : name;
+	char *own = arena_strdup(e->cx->arena, last, strlen(last));
+
+	if (*own >= 'a' && *own <= 'z')
+		*own = (char)(*own - ('a' - 'A'));
+	else if (dot) /* com.microsoft.Gelu */
+		return NULL;
+	const struct op *op = intern_str(e->cx, own)->op;
+	return op && op->shape ? op : NULL;
+}
+
+struct rewritten { /* the parts of Sum{axis=0}(x) */
+	struct strbuf props, args;
+};
+
+static void add_text(struct elab *e, struct strbuf *b, struct span s)
+{
+	const struct source *source = source_place(e->cx, s.begin).source;
+
+	sb_str(b, b->len ? ", " : "");
+	sb_add(b, source->text + (s.begin - source->base), s.end - s.begin);
+}
+
+/* What a call with names calls: an op, or an operator of ONNX; neither: one of another domain */
+struct callee {
+	const struct op *op;
+	const struct onnx_op *onnx;
+};
+
+static bool is_input(struct elab *e, struct callee c, const struct sym *name)
+{
+	const struct op_sig *sig = c.op ? op_sig(e->cx, c.op) : NULL;
+
+	for (uint32_t i = 0; sig && i < sig->ninputs; i++)
+		if (sig->inputs[i].name == name)
+			return true;
+	for (uint32_t i = 0; c.onnx && i < c.onnx->nin; i++)
+		if (!strcmp(c.onnx->in[i].name, name->s))
+			return true;
+	return false;
+}
+
+/* Sorts the arguments of a call: those with names into properties and inputs of op, which is NULL
+ * for a raw node. Out: an argument that is neither, or NULL. */
+static const struct anode *sort_args(struct elab *e, struct callee c, uint32_t at,
+				     struct rewritten *r)
+{
+	const struct anode *nodes = e->file->nodes.at, *n = &nodes[at], *unknown = NULL;
+	uint32_t *kids = new_array(e->cx->arena, uint32_t, n->n + 1);
+
+	elab_children(e, at, kids);
+	for (uint32_t i = 0; i < n->n; i++) {
+		const struct anode *a = &nodes[kids[i]];
+		if (n->kind == A_METHOD && a->span.begin < n->at.begin) {
+			continue; /* the value before the dot, and its indices */
+		} else if (i < n->nprops) {
+			add_text(e, &r->props, a->span);
+		} else if (a->kind != A_NAMED) {
+			add_text(e, &r->args, a->span);
+		} else if (is_input(e, c, a->u.sym)) {
+			add_text(e, &r->args, nodes[kids[i] - 1].span);
+		} else {
+			add_text(e, &r->props, a->span);
+			if (c.op && !unknown && !op_has_prop(e->cx, c.op, a->u.sym))
+				unknown = a;
+		}
+	}
+	return unknown;
+}
+
+/* What stands before the dot of a call that is meant as a method: x of x.sum(axis=0) */
+static void add_base(struct elab *e, const struct anode *n, struct strbuf *args)
+{
+	const char *dot = strchr(n->u.sym->s, '.');
+
+	if (n->kind == A_METHOD)
+		add_text(e, args, (struct span){n->span.begin, n->at.begin - 1});
+	else if (dot && find_value(e, intern(e->cx, n->u.sym->s, (size_t)(dot - n->u.sym->s))))
+		add_text(e, args,
+			 (struct span){n->at.begin, n->at.begin + (uint32_t)(dot - n->u.sym->s)});
+}
+
+static bool is_short(const struct strbuf *b)
+{
+	return b->len < MAX_CALL_TEXT && !(b->len && memchr(b->s, '\n', b->len));
+}
+
+bool refuse_names(struct elab *e, uint32_t at)
+{
+	const struct anode *n = &e->file->nodes.at[at];
+	const char *name = n->u.sym->s, *dot = strrchr(name, '.');
+	bool raw = !strncmp(name, "onnx.", 5);
+	struct callee c = {0};
+	struct rewritten r = {{.arena = e->cx->arena}, {.arena = e->cx->arena}};
+
+	if (n->u.sym->dtype || is_builtin(name) || find_value(e, n->u.sym)) {
+		elab_error(e, n->at, E_CALL_PROPERTY, "the arguments of '%s' have no names", name);
+		return true;
+	}
+	if (raw)
+		c.onnx = onnx_nearest(onnx_named(name + 5), e->cx->opt.opset);
+	else
+		c.op = meant_op(e, name);
+	if (!c.op && !raw && (!dot || op_instead(e->cx, dot + 1, true)))
+		return false;
+	add_base(e, n, &r.args);
+	const struct anode *unknown = sort_args(e, c, at, &r);
+	if (unknown) {
+		struct strbuf usage = {.arena = e->cx->arena};
+		op_usage(&usage, c.op);
+		elab_error(e, unknown->at, E_CALL_PROPERTY,
+			   "%s has no argument or property '%s': write %s", c.op->name,
+			   unknown->u.sym->s, usage.s);
+		return true;
+	}
+	bool shown = is_short(&r.props) && is_short(&r.args);
+	sb_str(&r.args, "");
+	elab_error(e, last_named(e, at)->span, E_CALL_PROPERTY,
+		   "arguments of ops have no names%s: write %s%s%s%s(%s)",
+		   r.props.len ? "; properties are written in braces before them" : "",
+		   c.op ? c.op->name : name, r.props.len ? "{" : "",
+		   !r.props.len ? ""
+		   : shown      ? r.props.s
+				: "key=value",
+		   r.props.len ? "}" : "", shown ? r.args.s : "...");
+	return true;
+}
