@@ -53,6 +53,12 @@ dim dim_find(struct ctx *cx, dim d);           /* canonical form under all equat
 /* Records that a == b from now on. Returns false, and records nothing, if they are proved to be
  * different. An equation that was not known before is listed with its span, for checks. */
 bool dim_unify(struct ctx *cx, dim a, dim b, struct span s);
+/* Is a length that begins as `from` another one once it is `to`, but for a few sizes or lengths 0?
+ * CHANGE_OF_NAMES: and all sizes are names */
+enum change { NO_CHANGE, CHANGE, CHANGE_OF_NAMES };
+enum change dim_changes(struct ctx *cx, dim from, dim to);
+/* Equations are asked for by this op from now on, in messages; what asked before is returned. */
+const char *dim_asks(struct ctx *cx, const char *op);
 /* dim_unify(*a, b), where *a becomes the length of a result: a number if either is a number. */
 bool dim_meet(struct ctx *cx, dim *a, dim b, struct span s);
 /*

@@ -60,6 +60,11 @@ struct form {
 	dim found; /* memo of find(), valid while found_age == dims.age */
 };
 
+struct few { /* an equation of names that finitely many sizes satisfy: reported at `span` */
+	dim a, b;
+	struct span span;
+};
+
 struct bound {
 	dim d; /* d >= low */
 	int64_t low;
@@ -75,6 +80,8 @@ struct dims {
 	vec(dim) todo; /* the stack of resolve_chain() */
 	vec(dim) ones; /* atoms with form.one */
 	bool keep_ones;
+	vec(struct few) few;
+	const char *asks;         /* the op that asks for equations; NULL: none */
 	vec(dim) zeros;           /* equations that replace no atom: each of these dims is 0 */
 	vec(struct bound) bounds; /* bounds of replaced atoms that no single atom can hold */
 };
@@ -127,6 +134,12 @@ struct difference {
 enum truth compare_dims(struct dims *t, dim a, dim b, struct difference *d);
 bool make_primitive(struct lin *l);
 bool prove_nonzero(struct dims *t, const struct lin *l);
+
+/* large.c: reports a == b if finitely many sizes alone satisfy it. true: as an error, as the sizes
+ * are names, which stand for any size */
+bool report_few(struct ctx *cx, dim a, dim b, struct span s);
+/* a == b was reported at another place and has been taken for true since: is said here, too. */
+void report_few_again(struct ctx *cx, dim a, dim b, struct span s);
 
 /* unify.c: f, or the first of the atoms that f has replaced which has a source */
 struct form *form_with_source(const struct dims *t, struct form *f);

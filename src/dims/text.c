@@ -23,12 +23,14 @@ static void add_dim_name(struct strbuf *b, const struct sym *name)
 enum level { IN_CALL, IN_SUM, IN_TERM, IN_DIVISOR };
 static void add_dim(struct dims *t, struct strbuf *b, dim d, enum level level);
 
-static void add_minmax(struct dims *t, struct strbuf *b, const struct form *f, const char *name)
+/* max(a+more, b+more) of f, which is max(a, b) */
+static void add_minmax(struct dims *t, struct strbuf *b, const struct form *f, int64_t more)
 {
-	sb_str(b, name);
+	sb_str(b, f->kind == K_MAX ? "max" : "min");
 	for (uint32_t i = 0; i < f->n; i++) {
+		dim d = more ? make_add(t, f->term[i], make_const(t, more)) : f->term[i];
 		sb_str(b, i ? ", " : "(");
-		add_dim(t, b, f->term[i], IN_CALL);
+		add_dim(t, b, d, IN_CALL);
 	}
 	sb_str(b, ")");
 }
@@ -48,9 +50,22 @@ static void add_integer(struct strbuf *b, int64_t v, bool first)
 	sb_printf(b, "%s%llu", v < 0 ? "-" : first ? "" : "+", (unsigned long long)m);
 }
 
+/* The first term of f that is a max or min, to whose operands the constant of f can be added: of
+ * min(n-5, 0)+5, which is min(n, 5). f->n: none */
+static uint32_t takes_constant(const struct dims *t, const struct form *f)
+{
+	for (uint32_t i = 0; i < f->n && f->c > 0; i++) {
+		const struct form *m = form_of(t, f->term[i]);
+		if (f->coef[i] == 1 && !m->frozen && (m->kind == K_MAX || m->kind == K_MIN))
+			return i;
+	}
+	return f->n;
+}
+
 /* 5-n, but n-1: the constant comes first if it alone is positive */
 static void add_sum(struct dims *t, struct strbuf *b, const struct form *f)
 {
+	uint32_t with_constant = takes_constant(t, f);
 	bool first = true, lead = f->c > 0;
 	for (uint32_t i = 0; i < f->n; i++)
 		lead &= f->coef[i] < 0;
@@ -66,9 +81,12 @@ static void add_sum(struct dims *t, struct strbuf *b, const struct form *f)
 			add_integer(b, k, first);
 		if (k != 1 && k != -1)
 			sb_str(b, "*");
-		add_dim(t, b, f->term[i], k == 1 ? IN_SUM : k == -1 ? IN_TERM : IN_DIVISOR);
+		if (i == with_constant)
+			add_minmax(t, b, form_of(t, f->term[i]), f->c);
+		else
+			add_dim(t, b, f->term[i], k == 1 ? IN_SUM : k == -1 ? IN_TERM : IN_DIVISOR);
 	}
-	if (!lead && f->n && f->c)
+	if (!lead && f->n && f->c && with_constant == f->n)
 		add_integer(b, f->c, false);
 }
 
@@ -97,7 +115,7 @@ static void add_dim(struct dims *t, struct strbuf *b, dim d, enum level level)
 	else if (f->kind == K_LINEAR)
 		add_sum(t, b, f);
 	else if (f->kind == K_MAX || f->kind == K_MIN)
-		add_minmax(t, b, f, f->kind == K_MAX ? "max" : "min");
+		add_minmax(t, b, f, 0);
 	else if (f->kind == K_PRODUCT)
 		add_infix(t, b, f, "*", IN_DIVISOR);
 	else

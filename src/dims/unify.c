@@ -195,6 +195,14 @@ static bool mark_one(struct dims *t, const struct lin *l)
 	return true;
 }
 
+static void keep_zero(struct dims *t, const struct difference *diff)
+{
+	dim d = lin_dim(t, &diff->expanded);
+
+	if (d && t->zeros.len < MAX_ZEROS)
+		*vec_push(t->arena, &t->zeros) = d;
+}
+
 /* Makes diff == 0 true: replaces an atom, or adds an entry to dims.zeros. */
 static void solve(struct dims *t, struct difference *diff)
 {
@@ -215,23 +223,7 @@ static void solve(struct dims *t, struct difference *diff)
 		replace_atom(t, l, (uint32_t)best);
 		return;
 	}
-	dim d = lin_dim(t, &diff->expanded);
-	if (d && t->zeros.len < MAX_ZEROS)
-		*vec_push(t->arena, &t->zeros) = d;
-}
-
-/* Warns if the equation a == b, which was just solved, holds for empty arrays alone: x + x[1:] is
- * legal, but hardly what the user meant. */
-static void warn_empty(struct ctx *cx, dim a, dim b, struct span s)
-{
-	const struct form *x = form_of(cx->dims, a), *y = form_of(cx->dims, b);
-	const struct source *at = source_of(cx, s);
-	bool number = (x->kind == K_LINEAR && !x->n) || (y->kind == K_LINEAR && !y->n);
-	int64_t k;
-
-	if (!number && dim_is_const(cx, a, &k) && k == 0 && at && !at->lib)
-		warn(cx, s, W_EMPTY, "the lengths %s and %s are equal only if they are 0",
-		     dim_str_raw(cx, a), dim_str_raw(cx, b));
+	keep_zero(t, diff);
 }
 
 /* Warns if a == b makes two dims one to which the user gave different names. */
@@ -250,20 +242,38 @@ bool dim_unify(struct ctx *cx, dim a, dim b, struct span s)
 {
 	struct dims *t = cx->dims;
 	struct difference d;
+	int64_t k;
 	a = find(t, a);
 	b = find(t, b);
 	enum truth r = compare_dims(t, a, b, &d);
-	if (r == EQUAL)
+	if (r == EQUAL) {
+		if (a != b && t->few.len)
+			report_few_again(cx, a, b, s);
 		return true;
+	}
 	if (r == DIFFERENT || (d.ok && prove_nonzero(t, &d.plain)))
 		return false;
 	*vec_push(t->arena, &t->equations) = (struct equation){a, b, s};
 	warn_names(cx, a, b, s);
-	if (d.ok) {
+	if (!d.ok)
+		return true;
+	bool open = !form_const(t, a, &k) && !form_const(t, b, &k);
+	uint32_t zeros = t->zeros.len;
+	if (open && report_few(cx, a, b, s))
+		keep_zero(t, &d); /* no atom becomes a number that messages would show */
+	else
 		solve(t, &d);
-		warn_empty(cx, a, b, s);
-	}
+	if (!open && t->zeros.len > zeros)
+		report_few(cx, a, b, s);
 	return true;
+}
+
+const char *dim_asks(struct ctx *cx, const char *op)
+{
+	const char *before = cx->dims->asks;
+
+	cx->dims->asks = op;
+	return before;
 }
 
 void dim_keep_ones(struct ctx *cx, bool keep)

@@ -302,6 +302,67 @@ static bool bind_header(struct elab *e, struct aloop *a, struct loop_header *h,
 	return ok;
 }
 
+/* "s: float32[n, ?] = ...", where the axes of `open` change */
+static const char *declared(struct elab *e, const struct carried *c, uint64_t open)
+{
+	struct strbuf b = {.arena = e->cx->arena};
+	const struct type *t = &c->param->type;
+
+	sb_printf(&b, "%s: %s[", c->name->s, dtypes[t->dtype].name);
+	for (uint32_t k = 0; k < t->rank; k++)
+		sb_printf(&b, "%s%s", k ? ", " : "",
+			  open >> k & 1 ? "?" : dim_str(e->cx, t->dims[k]));
+	sb_str(&b, "] = ...");
+	return b.s;
+}
+
+#define CHANGES "? is a length that changes: write %s"
+
+/* Is axis k of the next value of c as long as that of c? If it is so for no sizes but a few that
+ * are not named, there is a warning. */
+static bool same_length(struct elab *e, const struct carried *c, uint32_t k)
+{
+	const struct type *t = &c->param->type, *n = &c->next->type;
+	const char *now = type_str(e->cx, *t), *then = type_str(e->cx, *n);
+	const char *declare = declared(e, c, (uint64_t)1 << k);
+	enum change change = dim_changes(e->cx, t->dims[k], n->dims[k]);
+	struct diag **tail = e->cx->diag_tail;
+
+	if (change == CHANGE_OF_NAMES || !dim_unify(e->cx, t->dims[k], n->dims[k], c->span))
+		return false;
+	if (change == CHANGE && !e->frame->library) {
+		struct diag *d =
+			*tail ? *tail
+			      : warn(e->cx, c->span, W_EMPTY, "'%s' is %s but its next value is %s",
+				     c->name->s, now, then);
+		note(e->cx, d, (struct span){0, 0}, CHANGES, declare);
+	}
+	return true;
+}
+
+/* Has the next value of c the type of c, but for the axes that are `loose`? false: reported */
+static bool check_next(struct elab *e, const struct carried *c, uint64_t loose)
+{
+	const struct type *t = &c->param->type, *n = &c->next->type;
+	bool shape = t->dtype == n->dtype && t->rank == n->rank;
+	uint64_t open = loose;
+
+	if (!n->dtype || !t->dtype)
+		return true;
+	for (uint32_t k = 0; shape && k < t->rank; k++)
+		if (!(loose >> k & 1) && !dim_eq(e->cx, t->dims[k], n->dims[k]) &&
+		    !same_length(e, c, k))
+			open |= (uint64_t)1 << k;
+	if (shape && open == loose)
+		return true;
+	struct diag *d = elab_error(e, c->span, t->dtype != n->dtype ? E_DTYPE : E_SHAPE,
+				    "'%s' is %s but its next value is %s", c->name->s,
+				    type_str(e->cx, *t), type_str(e->cx, *n));
+	if (shape)
+		note(e->cx, d, (struct span){0, 0}, CHANGES, declared(e, c, open));
+	return false;
+}
+
 /* Have the next values the types of the carried values? false: reported */
 static bool check_carried(struct elab *e, struct loop_state *l, const uint64_t *loose)
 {
@@ -309,21 +370,9 @@ static bool check_carried(struct elab *e, struct loop_state *l, const uint64_t *
 
 	for (uint32_t i = 0; i < l->ncarried; i++) {
 		struct carried *c = &l->carried[i];
-		const struct type *t = &c->param->type, *n = c->next ? &c->next->type : t;
 		if (!c->next)
 			c->next = c->param;
-		bool same = !n->dtype || !t->dtype || (t->dtype == n->dtype && t->rank == n->rank);
-		for (uint32_t k = 0; same && n->dtype && t->dtype && k < t->rank; k++)
-			same = loose[i] >> k & 1 ||
-			       dim_unify(e->cx, t->dims[k], n->dims[k], c->span);
-		if (!same)
-			elab_error(e, c->span, t->dtype != n->dtype ? E_DTYPE : E_SHAPE,
-				   "'%s' is %s but its next value is %s%s", c->name->s,
-				   type_str(e->cx, *t), type_str(e->cx, *n),
-				   t->dtype == n->dtype && t->rank == n->rank
-					   ? " (write ? for a dim that changes)"
-					   : "");
-		ok = ok && same && n->dtype;
+		ok &= check_next(e, c, loose[i]) && c->next->type.dtype;
 	}
 	return ok;
 }

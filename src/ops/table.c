@@ -665,7 +665,10 @@ static bool infer(struct ctx *cx, struct node *n)
 bool infer_node(struct ctx *cx, struct node *n)
 {
 	struct diag **tail = cx->diag_tail;
+	const char *asked = dim_asks(cx, n->op == &op_onnx ? n->onnx->name : n->op->name);
 	bool ok = infer(cx, n);
+
+	dim_asks(cx, asked);
 
 	if (!ok && *tail)
 		blame(cx, tail, n->in, n->nin, n->op == &op_onnx ? (const void *)n->onnx : n->op);
