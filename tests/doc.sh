@@ -65,6 +65,8 @@ done
 sed '/^## 19/q' doc/language.md >"$tmp/language"
 sed -n '/^## 19/,/^- \*\*PTG/p' doc/language.md | sed '1d; /^- \*\*PTG/d' >>"$tmp/language"
 tools/doc_codes.sh >>"$tmp/language"
+sed -n '/^## 20/,$p' doc/language.md | sed '1i\
+' >>"$tmp/language"
 "$PTGC" --ops=markdown >"$tmp/ops"
 if [ "${1-}" = -u ]; then cp "$tmp/language" doc/language.md; cp "$tmp/ops" doc/ops.md; fi
 cmp -s "$tmp/language" doc/language.md
