@@ -250,13 +250,14 @@ def name_and_value(op, name) -> str:
 def dimshuffle_text(op) -> str:
     order, new = op.new_order, [i for i, d in enumerate(op.new_order) if d == "x"]
     kept = [d for d in order if d != "x"]
+    order_reversed = tuple(range(op.input_ndim))[::-1]
     if kept == list(range(op.input_ndim)) and new:
         return f"ExpandDims{{{axes_text(new)}}}"
     dropped = [i for i in range(op.input_ndim) if i not in kept]
     if not new and kept == sorted(kept) and dropped:
         return f"Squeeze{{{axes_text(dropped)}}}"
     if not new and not dropped:
-        return f"Transpose{{axes={property_text(tuple(order))}}}"
+        return "Transpose" if order == order_reversed else f"Transpose{{axes={property_text(list(order))}}}"
     return "DimShuffle{order=" + property_text(list(order)) + "}"
 
 
@@ -269,7 +270,7 @@ def usual_dtypes(kind: type, dtype: str) -> tuple:
 
 def reduction_text(op, node=None) -> str:
     name = type(op).__name__ if own(op) else "CAReduce"
-    parts = [axes_text(op.axis)]
+    parts = [] if op.axis is None else [axes_text(op.axis)]  # without axes all are meant
     known = _lib.op_properties(name) or ()
     if isinstance(op.scalar_op, Composite):
         raise TypeError("it reduces by a graph of scalar ops")
@@ -284,7 +285,7 @@ def reduction_text(op, node=None) -> str:
             continue  # Max, All and others keep their input's dtype
         if p not in ("dtype", "acc_dtype") or (op.dtype, op.acc_dtype) != usual:
             parts.append(f"{p}={property_text(value)}")
-    return f"{name}{{{', '.join(parts)}}}"
+    return f"{name}{{{', '.join(parts)}}}" if parts else name
 
 
 def op_text(op: Op, node=None) -> str:

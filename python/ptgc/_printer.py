@@ -1,7 +1,9 @@
 """A PyTensor graph as .ptg text: one walk over its nodes in topological order."""
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 import numpy as np
 from pytensor.compile.builders import OpFromGraph
@@ -13,14 +15,15 @@ from pytensor.scalar.loop import ScalarLoop
 from pytensor.scan.op import Scan
 from pytensor.tensor.basic import ScalarFromTensor, TensorFromScalar
 from pytensor.tensor.blockwise import Blockwise
-from pytensor.tensor.elemwise import Elemwise
+from pytensor.tensor.elemwise import DimShuffle, Elemwise
 from pytensor.tensor.random.op import AbstractRNGConstructor
 from pytensor.tensor.subtensor import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor
 from pytensor.tensor.type_other import NoneTypeT
 
-from ptgc import _extend, _lib, _random, _text
+from ptgc import _expressions, _extend, _lib, _random, _text
 from ptgc._batch_scan import batched_scan
 from ptgc._draws import graph_of_draw
+from ptgc._expressions import ATOM, Literal, level_of, place_in
 from ptgc._ode import graph_of_ode
 from ptgc._ops import (
     INDEXING,
@@ -47,39 +50,59 @@ SPARSE = "sparse matrices are not supported: make it dense, as W.toarray() does 
 def no_type(v: Variable) -> str:
     """Why a variable's type cannot be said."""
     return SPARSE if type(v.type).__name__ == "SparseTensorType" else NO_TYPE
+
+
+WIDTH = 100  # of a line
 INLINE_WIDTH = 60  # a longer expression becomes a statement
 REPEAT_WIDTH = 20  # a longer constant that is used more than once becomes one too
 REPEAT_BYTES = 16384  # of a file("..."): the compiler merges equal constants up to this size
+NARY = ("Add", "Mul")  # ops of two operands or more
 TYPED_INT = re.compile(r"u?int\d+\((-?\d+)\)\Z")
-INDEXABLE = re.compile(r"(`([^`]|``)*`|[^\W\d]\w*)\Z|[A-Z][\w.]*[({].*\)\Z", re.S)
+INDEXABLE = re.compile(r"(`([^`]|``)*`|[^\W\d]\w*)\Z|[A-Z][\w.]*[({].*\)\Z", re.S)  # among atoms
+
+
+def solid(text: str) -> str:
+    """The text without blanks and newlines."""
+    return "".join(text.split())
+
+
+def lengths(text: str) -> list[int]:
+    """How many characters that are no blanks stand before each line, and before the end."""
+    return [0, *accumulate(len(solid(row)) for row in text.splitlines())]
 
 
 class Line:
     """A statement: its text, the variables that it defines, and the expressions inside of it with their variables."""
 
-    __slots__ = ("defines", "inner", "text")
+    __slots__ = ("defines", "inner", "place", "text")
 
-    def __init__(self, text, defines=(), inner=()):
+    def __init__(self, text, defines=(), inner=(), place=0):
         self.text, self.defines, self.inner = text, defines, inner
+        self.place = place  # where the compiler sees what stands behind " = "
 
-    def variable(self, column: int, length: int = 0) -> Variable | None:
-        """The variable at the column (from 1). Where several expressions begin there, as x[i] and x do, the one
-        that is ``length`` characters long is meant, or the longest one."""
+    def variable(self, at: int, length: int = 0) -> Variable | None:
+        """The variable behind so many characters that are no blanks: an infix operator stands for what it computes.
+        Where several expressions begin there, as x[i] and x do, the one that is ``length`` characters long is meant, or
+        the longest one. None: that is behind the statement; -1 stands for all of it."""
+        places = [k for k, c in enumerate(self.text) if not c.isspace()]
+        if at >= len(places):
+            return None
+        column = places[at] if at >= 0 else -1
         whole = self.defines[0] if self.defines else None
-        start = self.text.find(" = ") + 4
-        pieces = [(start, self.text[start - 1 :], whole)]
+        start = self.text.find(" = ") + 3
+        pieces = [(start, len(self.text) - start, start + self.place, whole)]
         for text, v in self.inner:
-            at = self.text.find(text, start - 1)
+            at = self.text.find(text, start)
             while at >= 0:
-                pieces.append((at + 1, text, v))
+                pieces.append((at, len(text), at + place_in(text), v))
                 at = self.text.find(text, at + 1)
-        exact = [(len(text), k) for k, (at, text, _) in enumerate(pieces) if at == column]
+        exact = [(size, k) for k, (_, size, place, _) in enumerate(pieces) if place == column]
         if exact:
-            size, k = min(exact) if length and all(n != length for n, _ in exact) else max(exact)
+            _, k = min(exact) if length and all(n != length for n, _ in exact) else max(exact)
             k = next((k for n, k in exact if n == length), k)
-            return pieces[k][2]
-        around = [(len(text), k) for k, (at, text, _) in enumerate(pieces) if at < column < at + len(text)]
-        return pieces[min(around)[1]][2] if around else whole
+            return pieces[k][3]
+        around = [(size, k) for k, (at, size, _, _) in enumerate(pieces) if at < column < at + size]
+        return pieces[min(around)[1]][3] if around else whole
 
 
 @dataclass
@@ -93,6 +116,16 @@ class Text:
     statements: list[tuple[int, Line]] = field(default_factory=list)  # line number, statement
     roots: list[Variable] = field(default_factory=list)
 
+    def __post_init__(self):
+        """Breaks long lines as ``ptgc fmt`` does, which adds blanks and newlines alone."""
+        if max(map(len, self.text.splitlines()), default=0) <= WIDTH:
+            return
+        broken = _lib.format_text(self.text)
+        if solid(broken) == solid(self.text):
+            before, ends = lengths(self.text), lengths(broken)
+            self.statements = [(bisect_right(ends, before[n - 1]), s) for n, s in self.statements]
+            self.text = broken
+
     @property
     def lines(self) -> dict[int, Variable]:
         """The first variable that each line defines, by the line's number."""
@@ -100,14 +133,14 @@ class Text:
 
     def variable(self, line: int, column: int = 0, length: int = 0) -> Variable | None:
         """The variable that is computed at a place of the text; lines and columns count from 1."""
-        found = None
-        for number, statement in self.statements:
-            if number > line:
-                break
-            found = (number, statement)
-        if found is None or line >= found[0] + found[1].text.count("\n") + 1:
-            return None
-        return found[1].variable(column - 2 if line == found[0] else 0, length)
+        k = bisect_right(self.statements, line, key=lambda found: found[0]) - 1
+        rows = self.text.splitlines()
+        before = lengths(self.text)
+        for number, statement in reversed(self.statements[: k + 1]):
+            at = before[line - 1] + len(solid(rows[line - 1][: max(column - 1, 0)])) - before[number - 1]
+            if at >= 0:
+                return statement.variable(at if column else -1, length)
+        return None
 
     def line(self, number: int) -> str:
         return self.text.splitlines()[number - 1] if number else ""
@@ -156,7 +189,7 @@ class Skip(Exception):
 
 def indexable(text: str) -> str:
     """The expression in a form that ``[...]`` may follow."""
-    return text if INDEXABLE.match(text) else f"({text})"
+    return text if level_of(text) == ATOM and INDEXABLE.match(text) else f"({text})"
 
 
 def index_text(idx_list, args) -> str:
@@ -178,8 +211,13 @@ def index_text(idx_list, args) -> str:
     return ", ".join(out) or "..."
 
 
+def is_transpose(v: Variable) -> bool:
+    """Has PyTensor named it x.T, after x?"""
+    return isinstance(v.owner.op, DimShuffle) and v.name == f"{v.owner.inputs[0].name}.T"
+
+
 def nonzero_text(v: Variable, text: str) -> str:
-    return text if v.type.dtype == "bool" else f"Neq({text}, {v.type.dtype}(0))"
+    return text if v.type.dtype == "bool" else _expressions.call("Neq", [text, "0"])
 
 
 class Printer:
@@ -204,6 +242,8 @@ class Printer:
         self.missing = set()  # variables that cannot be written
         self.lines: list[Line] = []
         self.params = []
+        self.shown = {}  # node -> what is written as its operands, where these are not its inputs
+        self.products = set()  # nodes that are written a @ b
 
     # ---- values ----
 
@@ -289,6 +329,8 @@ class Printer:
         if (graph := graph_of_ode(node, bool(self.uses.get(node.outputs[-1])))) is not None:
             return self.fn_call(graph, "solution", args)
         check_perform(op)
+        if node in self.products:
+            return _expressions.call("Matmul", args)
         if isinstance(op, Scan):
             return self.scan(op, args)
         if isinstance(scalar_op, ScalarLoop):
@@ -321,7 +363,10 @@ class Printer:
             inputs = [v.type() for v in node.inputs]
             loop = FunctionGraph(inputs, batched_scan(op.make_node(*inputs)), clone=False)
             return self.fn_call(loop, (op.core_op.name or "scan_fn") + "_batch", args)
-        return f"{op_text(op, node)}({', '.join(args)})"
+        strong = [v for v, text in zip(self.operands(node), args) if not isinstance(text, Literal)]
+        name = op_text(op, node)
+        same = name in NARY and all(v.type.dtype == node.outputs[0].type.dtype for v in strong)
+        return _expressions.call(name, args, same)
 
     def registered(self, entry, op, node, args) -> str:
         callee, text = entry.text_of(op, node)
@@ -388,10 +433,57 @@ class Printer:
 
     # ---- statements ----
 
+    def operands(self, node) -> list:
+        """The variables that are written as the operands of a node."""
+        return self.shown.get(node, node.inputs)
+
+    def as_written(self, order, outputs) -> dict:
+        """{node: operands} for the nodes whose operands are not written as PyTensor has them: those of elementwise ops
+        without what these broadcast by themselves, those of a @ b."""
+        _, uses = self.needed(order, outputs)
+        found = {}
+        for node in order:
+            scalar_op = node.op.scalar_op if isinstance(node.op, Elemwise) else node.op
+            if _extend.lookup(node.op) or _extend.lookup(scalar_op):
+                continue
+            shown = _expressions.product(node, lambda v: uses[v] == 1)
+            if shown is not None:
+                self.products.add(node)
+            else:
+                shown = _expressions.operands(node)
+            if any(a is not b for a, b in zip(shown, node.inputs)) or len(shown) > len(node.inputs):
+                found[node] = shown
+        return found
+
+    def needed(self, order, outputs) -> tuple[list, dict]:
+        """The nodes that the text needs, and how often each variable is an operand. An output counts twice, so that it
+        becomes a statement."""
+        uses: dict[Variable, int] = {}
+        for v in outputs:
+            uses[v] = uses.get(v, 0) + 2
+        found = []
+        for node in reversed(order):
+            if any(v in uses for v in node.outputs):
+                found.append(node)
+                for v in self.operands(node):
+                    uses[v] = uses.get(v, 0) + 1
+        return found[::-1], uses
+
+    def arguments(self, node) -> tuple[list[str], list]:
+        """The texts of a node's operands, and the expressions inside of them."""
+        shown, texts, inner = self.operands(node), [], []
+        found = _expressions.literals(op_name(node.op), node, shown) if self.typed else {}
+        for k, v in enumerate(shown):
+            if k in found and v not in self.texts and (len(found[k]) <= REPEAT_WIDTH or self.uses[v] < 2):
+                texts.append(found[k])
+                continue
+            texts.append(self.argument(v))
+            inner += self.inner.get(v, ())
+        return texts, inner
+
     def statement(self, node, wanted):
         op, out = node.op, node.outputs[0]
-        args = [self.argument(v) for v in node.inputs]
-        inner = [piece for v in node.inputs if v in self.inner for piece in self.inner[v]]
+        args, inner = self.arguments(node)
         if op_name(op) == "MakeList" and own(op) and is_list(out) and out not in wanted:
             # a list is written where it is used
             self.texts[out] = self.listed(args)
@@ -400,7 +492,7 @@ class Printer:
         for v in node.outputs:
             if not is_value(v):
                 raise TypeError(f"it gives {v.type}, which ONNX cannot hold")
-        inline = len(node.outputs) == 1 and out not in wanted and not out.name
+        inline = len(node.outputs) == 1 and out not in wanted and (not out.name or is_transpose(out))
         if isinstance(op, ScalarFromTensor | TensorFromScalar) and inline:
             # the language makes no difference between scalars and tensors of rank 0
             if node.inputs[0] not in self.inner or self.uses.get(out) == 1:
@@ -424,7 +516,10 @@ class Printer:
             left = [t if is_generator(v) else f"{t}: {type_text(v.type)}" for t, v in zip(targets, node.outputs)]
         for v, target in zip(node.outputs, targets):
             self.texts[v] = target
-        self.lines.append(Line(f"{', '.join(left)} = {text}", tuple(node.outputs), inner))
+        left = ", ".join(left)
+        if level_of(text) < ATOM and len(left) + len(text) + 5 > WIDTH:
+            text = _expressions.expr(f"({text})", at=place_in(text) + 1)  # a line can be broken in parentheses
+        self.lines.append(Line(f"{left} = {text}", tuple(node.outputs), inner, place_in(text)))
 
     def target(self, v, wanted, may_drop) -> str:
         if may_drop and v not in wanted and not self.uses.get(v):
@@ -506,7 +601,7 @@ class Printer:
             before = v in self.texts
             text = self.argument(v)
             text = f"Identity({text})" if before or v in self.texts else text
-            self.lines.append(Line(f"{target} = {text}", (v,), self.inner.get(v, ())))
+            self.lines.append(Line(f"{target} = {text}", (v,), self.inner.get(v, ()), place_in(text)))
 
     def block(
         self, head, inputs, outputs, *, input_names=None, output_names=None, constants=None,
@@ -514,7 +609,9 @@ class Printer:
     ):  # fmt: skip
         sources = [*inputs, *(constants or ())]
         order = io_toposort(sources, outputs[::-1])  # what the first output needs comes first
-        self.uses = count_uses(order, outputs)
+        self.typed = typed
+        self.shown = self.as_written(order, outputs) if typed else {}
+        order, self.uses = self.needed(order, outputs)
         self.declare(inputs, input_names, constants, typed)
         results = self.result_names(outputs, output_names, wanted_names)
         wanted = {v: name for v, name in reversed(results) if v not in self.texts}
@@ -548,17 +645,6 @@ class Block:
             out.append("}\n")
             number += 1
         return number
-
-
-def count_uses(order, outputs):
-    """How often each variable is an input of a node. An output counts twice, so that it becomes a statement."""
-    uses: dict[Variable, int] = {}
-    for node in order:
-        for v in node.inputs:
-            uses[v] = uses.get(v, 0) + 1
-    for v in outputs:
-        uses[v] = uses.get(v, 0) + 2
-    return uses
 
 
 def print_graph(

@@ -76,10 +76,12 @@ def has_odd_nans(a: np.ndarray) -> bool:
     return bool((bits[np.isnan(parts)] != default).any())
 
 
-def nested(a: np.ndarray) -> str:
+def nested(a: np.ndarray, decimals: bool = False) -> str:
+    """The elements in brackets. decimals: each float is a decimal, 2.0 and not 2."""
     if a.ndim == 0:
-        return element(a[()], a.dtype.kind)
-    return "[" + ", ".join(nested(row) for row in a) + "]"
+        text = element(a[()], a.dtype.kind)
+        return text + ".0" if decimals and text.lstrip("-").isdigit() else text
+    return "[" + ", ".join(nested(row, decimals) for row in a) + "]"
 
 
 def constant(a: np.ndarray, limit: int | None = MAX_INLINE) -> str | None:

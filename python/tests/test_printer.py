@@ -15,6 +15,7 @@ from ptgc import _printer, _text
 
 x, y = pt.dmatrix("x"), pt.dmatrix("y")
 v, w = pt.dvector("v"), pt.dvector("w")
+t = pt.dtensor3("t")
 i, n = pt.lscalar("i"), pt.lscalar("n")
 idx = pt.lvector("idx")
 
@@ -35,8 +36,8 @@ def test_whole_file():
     s.name = "total"
     assert ptgc.to_ptg([x, v], [s, v.sum()]) == (
         "ptg 1\n\ngraph main(x: float64[?, ?], v: float64[?]) -> (total, out1) {\n"
-        "  total = Add(Tanh(x), ExpandDims{axes=[0, 1]}(float32(2.5)))\n"
-        "  out1 = Sum{axes=None}(v)\n}\n"
+        "  total = Tanh(x) + 2.5\n"
+        "  out1 = Sum(v)\n}\n"
     )
 
 
@@ -44,10 +45,12 @@ def test_whole_file():
     "graph, text",
     [
         (lambda: x.sum(axis=0), "Sum{axis=0}(x)"),
-        (lambda: pt.sum(x, dtype="float32"), 'Sum{axes=None, dtype=float32, acc_dtype=float64}(x)'),
+        (lambda: pt.sum(x, dtype="float32"), 'Sum{dtype=float32, acc_dtype=float64}(x)'),
         (lambda: pt.max(x, axis=1), "Max{axis=1}(x)"),
         (lambda: pt.cast(x, "int8"), "Cast{int8}(x)"),
-        (lambda: x.T, "Transpose{axes=(1, 0)}(x)"),
+        (lambda: x.T, "x.T"),
+        (lambda: (x * y).T, "(x * y).T"),
+        (lambda: t.transpose(1, 0, 2), "Transpose{axes=[1, 0, 2]}(t)"),
         (lambda: x.dimshuffle(1, "x", 0), 'DimShuffle{order=[1, "x", 0]}(x)'),
         (lambda: pt.join(1, x, y), "Join{axis=1}(x, y)"),
         (lambda: x[1:n, i], "x[1:n, i]"),
@@ -115,7 +118,7 @@ def test_long_expressions_get_names():
     for _ in range(30):
         e = pt.exp(e) * y
     out = lines([x, y], e)
-    assert len(out) > 5 and max(map(len, out)) < 120
+    assert len(out) > 4 and max(map(len, out)) < 100
 
 
 def test_deep_graph_is_linear():
@@ -123,18 +126,18 @@ def test_deep_graph_is_linear():
     for _ in range(20000):
         e = e + w
     text = ptgc.to_ptg([v, w], e)
-    assert text.count("Add(") == 20000
+    assert text.count("+") == 20000
 
 
 def test_shared_variables_and_large_constants():
     s = pytensor.shared(np.arange(100.0), name="weights")
     text = ptgc.to_ptg([v], [v + s, v * np.arange(50.0)])
-    assert 'weights = file("weights")' in text and 'Mul(v, file("const"))' in text
+    assert 'weights = file("weights")' in text and 'v * file("const")' in text
 
 
 def test_compiled_function():
     f = pytensor.function([x], pt.exp(x).sum(), mode="FAST_COMPILE")
-    assert "Sum{axes=None}(Exp(x))" in ptgc.to_ptg(f)
+    assert "Sum(Exp(x))" in ptgc.to_ptg(f)
 
 
 def test_types_option():
@@ -177,7 +180,7 @@ def test_usual_dtypes_of_reductions_are_left_out(kind, dtype):
     """libptgc takes the dtype that PyTensor takes, where the text has none."""
     a = pt.vector("a", dtype=dtype)
     text = ptgc.to_ptg([a], kind(a))
-    assert "{axes=None}(a)" in text or "{axis=0}(a)" in text
+    assert f"out = {kind.__name__.capitalize()}(a)" in text
     value = np.array([1, 1, 0]).astype(dtype)
     got, want = ptgc.load(text)(value), pytensor.function([a], kind(a), mode="FAST_COMPILE")(value)
     assert (got.dtype if got.ndim == 0 else got.view(want.dtype).dtype) == want.dtype
@@ -208,7 +211,7 @@ def test_ifelse():
 
     a, b = ifelse(i, (v, w), (w + 1, v))
     text = ptgc.to_ptg([i, v, w], [a, b])
-    assert "out0, out1 = if Neq(i, int64(0)) {" in text
+    assert "out0, out1 = if i != 0 {" in text
     one, two = ptgc.load(text)(0, np.array([1.0]), np.array([5.0]))
     assert (one, two) == ([6.0], [1.0])
 
@@ -261,7 +264,7 @@ def test_places_of_lines():
     line = text.line(number)
     assert text.variable(number, line.index("Exp") + 1) is inner
     assert text.variable(number, line.index("Sin") + 1).owner.op == pt.sin
-    assert text.variable(number, line.index("Add") + 1) is out
+    assert text.variable(number, line.index("+") + 1) is out
     assert text.lines[number] is out
     assert text.variable(1) is None
 
@@ -286,8 +289,8 @@ def test_places_inside_of_fns_and_ifs():
 def test_scalar_ops_of_other_dtypes():
     """An instance of an op can have a name and a dtype rule of its own."""
     x, y = pt.vector("x", dtype="int8"), pt.vector("y", dtype="int8")
-    assert "Add(x, y)" in ptgc.to_ptg([x, y], Elemwise(ps.Add(ps.upcast_out, name="mul"))(x, y))
-    assert "Add(x, y)" in ptgc.to_ptg([x, y], Elemwise(ps.Add(ps.specific_out(ps.int8)))(x, y))
+    assert "x + y" in ptgc.to_ptg([x, y], Elemwise(ps.Add(ps.upcast_out, name="mul"))(x, y))
+    assert "x + y" in ptgc.to_ptg([x, y], Elemwise(ps.Add(ps.specific_out(ps.int8)))(x, y))
     less = ps.LT()
     less.bool = False
     with pytensor.config.change_flags(floatX="float32"):

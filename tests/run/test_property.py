@@ -58,6 +58,7 @@ def drawn(numbers, math):
 
 def by_text(graph, outputs, opset):
     text = print_graph(graph.inputs, outputs)
+    assert _lib.format_text(text.text) == text.text
     model = _lib.compile_text(text.text, tensors=text.tensors, opset=opset, math=graph.math, flags=["Wno-unused"]).model
     try:
         check_model(model)
