@@ -200,6 +200,23 @@ uint32_t utf8_len(const char *text, size_t left); /* of the valid sequence at te
 size_t utf8_put(char to[4], uint32_t c);          /* its bytes; how many */
 struct place source_place(struct ctx *cx, uint32_t offset);
 
+/* calls.c: places inside of fns. A fn is expanded at each call, so what is made of its text has a
+ * place and a call. A struct span may stand for both. */
+struct fn_call { /* of a fn of the user, numbered from 1 */
+	const char *fn;
+	struct span at; /* in the text */
+	uint32_t outer; /* the call in which this one stands; 0: none */
+	uint32_t depth;
+	struct bound *bound; /* of elab: what the names in the fn's types stand for here */
+};
+uint32_t call_add(struct ctx *cx, const char *fn, struct span at);
+struct fn_call *call_of(struct ctx *cx, uint32_t number); /* NULL: 0, no call */
+/* A span for place s in a call; s itself if that has a call already, or if call is 0 */
+struct span place_in_call(struct ctx *cx, struct span s, uint32_t call);
+/* The place in the text, and its call or 0 */
+struct span text_place(struct ctx *cx, struct span s, uint32_t *call);
+uint32_t text_limit(const struct ctx *cx); /* texts end before this offset */
+
 /* diag.c: errors, warnings, notes; all are kept and printed at the end or handed to the caller */
 enum diag_code {
 #define DIAG(id, number, severity, name, ...) id,
@@ -264,6 +281,11 @@ struct ctx {
 	bool werror;
 	bool unread; /* there were so many errors that the rest of the text was not looked at */
 	struct diag_index *diag_index;
+	struct calls *calls; /* of calls.c */
+	uint32_t call;       /* the call that is expanded; 0: none */
+	/* "F = float32, n = 4": what the names in the types of a call's fn stand for; NULL: nothing
+	 */
+	const char *(*bound_text)(struct ctx *cx, const struct fn_call *c);
 	struct blames *blames;   /* of graph/blame.c */
 	struct pending *pending; /* of ops/rules_subtensor.c */
 	struct options {

@@ -12,9 +12,10 @@
 
 #include "base/base.h"
 
-#define MAX_ERRORS 1000000 /* then the rest of the text is not looked at */
-#define MAX_LINE   160     /* bytes of a source line that are shown */
-#define SEVERE_OFF PTGC_NOTE
+#define MAX_ERRORS  1000000 /* then the rest of the text is not looked at */
+#define MAX_LINE    160     /* bytes of a source line that are shown */
+#define SEVERE_OFF  PTGC_NOTE
+#define SHOWN_CALLS 6 /* of those that led to a place in a fn */
 
 const struct diag_info diag_infos[DIAG_COUNT] = {
 #define DIAG(id, number, severity, name, ...) [id] = {number, severity, name, __VA_ARGS__},
@@ -90,19 +91,38 @@ NORETURN void stop(struct ctx *cx)
 	longjmp(cx->oom, STOPPED);
 }
 
+/* Says which calls led to a message about the text of a fn. Of many, those in the middle are left
+ * out. */
+static void note_calls(struct ctx *cx, struct diag *d, uint32_t call)
+{
+	uint32_t n = call ? call_of(cx, call)->depth : 0;
+	for (uint32_t i = 0; i < n; i++, call = call_of(cx, call)->outer) {
+		const struct fn_call *c = call_of(cx, call);
+		const char *with = cx->bound_text(cx, c);
+		if (n <= SHOWN_CALLS + 1 || i < SHOWN_CALLS / 2 || i >= n - SHOWN_CALLS / 2)
+			note(cx, d, c->at, "in '%s', which is called here%s%s", c->fn,
+			     with ? ", with " : "", with ? with : "");
+		else if (i == SHOWN_CALLS / 2)
+			note(cx, d, (struct span){0, 0}, "%u more calls in between are not shown",
+			     n - SHOWN_CALLS);
+	}
+}
+
 static struct diag *add(struct ctx *cx, struct span s, struct span other, enum diag_code code,
 			uint8_t severity, char *text)
 {
 	struct diag *d = new (cx->arena, struct diag);
+	uint32_t call, of_other;
 	d->code = code;
 	d->severity = severity;
-	d->span = s;
-	d->other = other;
+	d->span = text_place(cx, s, &call);
+	d->other = text_place(cx, other, &of_other);
 	d->text = text;
 	if (severity == SEVERE_OFF || !remember(cx, d))
 		return d;
 	*cx->diag_tail = d;
 	cx->diag_tail = &d->next;
+	note_calls(cx, d, call ? call : cx->call);
 	if (severity != PTGC_ERROR) {
 		cx->warnings++;
 	} else if (code == E_UNSUPPORTED) {
@@ -147,8 +167,9 @@ void note(struct ctx *cx, struct diag *d, struct span s, const char *fmt, ...)
 	va_list args;
 	va_start(args, fmt);
 	struct diag *n = new (cx->arena, struct diag);
+	uint32_t call;
 	n->severity = PTGC_NOTE;
-	n->span = s;
+	n->span = text_place(cx, s, &call);
 	n->text = text_of(cx, fmt, args);
 	va_end(args);
 	struct diag **tail = &d->notes;

@@ -106,7 +106,7 @@ struct source *source_add(struct ctx *cx, const char *name, const char *dir, con
 		text += 3;
 		len -= 3;
 	}
-	if (len > MAX_TEXT || base + len >= UINT32_MAX) {
+	if (len > MAX_TEXT || base + len >= text_limit(cx)) {
 		error(cx, (struct span){0, 0}, E_LIMIT, "%s: %s", name,
 		      len > MAX_TEXT ? "the text is larger than 2 GiB"
 				     : "all texts together are larger than 4 GiB");
@@ -124,7 +124,8 @@ struct source *source_add(struct ctx *cx, const char *name, const char *dir, con
 
 struct source *source_of(struct ctx *cx, struct span s)
 {
-	uint32_t low = 0, high = cx->sources.len;
+	uint32_t low = 0, high = cx->sources.len, call;
+	s = text_place(cx, s, &call);
 	if (!s.begin)
 		return NULL;
 	while (low < high) { /* the first source that begins after s */

@@ -13,25 +13,56 @@
 /* Errors inside of the library point at the user's call. */
 struct span node_span(struct elab *e, struct span s)
 {
-	return e->frame && e->frame->library ? e->frame->call : s;
+	return e->frame && e->frame->library ? e->frame->call
+					     : place_in_call(e->cx, s, e->cx->call);
 }
 
 struct diag *elab_error(struct elab *e, struct span s, enum diag_code code, const char *fmt, ...)
 {
 	va_list ap;
-	char *text;
 	struct strbuf b = {.arena = e->cx->arena};
 
 	va_start(ap, fmt);
 	sb_vprintf(&b, fmt, ap);
 	va_end(ap);
-	text = b.s;
-	struct diag *d = error(e->cx, node_span(e, s), code, "%s", text);
-	int shown = 0;
-	for (struct frame *f = e->frame; f && f->caller && !f->library && shown < 4;
-	     f = f->caller, shown++)
-		note(e->cx, d, f->call, "in '%s', which is used here", f->fn->name->s);
-	return d;
+	return error(e->cx, node_span(e, s), code, "%s", b.s);
+}
+
+/* Notes what a name in a type of the fn that is expanded stands for. */
+static void note_bound(struct elab *e, struct bound b)
+{
+	struct fn_call *c = e->frame->library ? NULL : call_of(e->cx, e->cx->call);
+
+	if (!c)
+		return;
+	struct bound *kept = new (e->cx->arena, struct bound);
+	*kept = b;
+	kept->before = c->bound;
+	c->bound = kept;
+}
+
+/* "F = float32, n = 4, ...b = [2, k]", in the order of the fn's types */
+static const char *bound_text(struct ctx *cx, const struct fn_call *c)
+{
+	const struct bound *list[MAX_BOUND_SHOWN];
+	struct strbuf s = {.arena = cx->arena};
+	uint32_t n = 0, all = 0;
+
+	for (const struct bound *b = c->bound; b; b = b->before)
+		all++;
+	for (const struct bound *b = c->bound; b; b = b->before)
+		if (all-- <= MAX_BOUND_SHOWN)
+			list[n++] = b;
+	for (const char *comma = ""; n-- > 0; comma = ", ") {
+		const struct bound *b = list[n];
+		sb_printf(&s, "%s%s%s = ", comma, b->rest ? "..." : "", b->name->s);
+		if (b->rest)
+			sb_str(&s, "[");
+		for (uint32_t i = 0; b->rest && i < b->rest->n; i++)
+			sb_printf(&s, "%s%s", i ? ", " : "", dim_str(cx, b->rest->at[i]));
+		sb_str(&s, b->rest ? "]" : b->dtype ? dtypes[b->dtype].name : dim_str(cx, b->d));
+	}
+	return s.s;
 }
 
 /* ---- names ---- */
@@ -108,6 +139,8 @@ struct binding *bind_value(struct elab *e, struct sym *name, struct cv v, struct
 	}
 	b = new_binding(e, name, s);
 	b->kind = v.kind;
+	if (v.kind == CV_DTYPE && generic_name(name))
+		note_bound(e, (struct bound){.name = name, .dtype = v.u.dtype});
 	if (v.kind == CV_VALUE) {
 		b->u.v = v.u.v;
 	} else if (v.kind != CV_POISON) {
@@ -133,15 +166,33 @@ void bind_missing(struct elab *e, struct sym *name, struct span s)
 	e->scope = inner;
 }
 
-struct binding *bind_dim(struct elab *e, struct sym *name, dim d, struct span s)
+static struct binding *new_dim(struct elab *e, struct sym *name, struct span s)
 {
 	struct binding *b = new_binding(e, name, s);
 
-	b->u.d = d;
 	b->hidden = name->dim;
 	name->dim = b;
 	b->prev = e->scope->dims;
 	e->scope->dims = b;
+	return b;
+}
+
+struct binding *bind_dim(struct elab *e, struct sym *name, dim d, struct span s)
+{
+	struct binding *b = new_dim(e, name, s);
+
+	b->u.d = d;
+	note_bound(e, (struct bound){.name = name, .d = d});
+	return b;
+}
+
+struct binding *bind_rest(struct elab *e, struct sym *name, struct rest *rest, struct span s)
+{
+	struct binding *b = new_dim(e, name, s);
+
+	b->is_rest = true;
+	b->u.rest = rest;
+	note_bound(e, (struct bound){.name = name, .rest = rest});
 	return b;
 }
 
@@ -588,6 +639,7 @@ static struct elab *elab_new(struct ctx *cx)
 
 	e->cx = cx;
 	e->underscore = intern_str(cx, "_");
+	cx->bound_text = bound_text;
 	cx->elab = e;
 	return e;
 }

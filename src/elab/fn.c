@@ -260,13 +260,14 @@ static bool run_fn(struct elab *e, struct fn *f, const struct cv *given, struct 
 static bool enter_fn(struct elab *e, struct fn *f, struct span call, const struct cv *given,
 		     struct cv *args, struct cv *results)
 {
-	struct frame frame = {.caller = e->frame, .fn = f, .call = call};
+	struct frame frame = {.fn = f, .call = node_span(e, call)};
 	struct elab saved = *e;
+	uint32_t outer = e->cx->call;
 
 	frame.depth = e->frame ? e->frame->depth + 1 : 1;
 	frame.library = f->file->source->lib; /* not so: a fn of the user, which a property names */
-	if (e->frame && e->frame->library)    /* nodes get the span of the outermost call */
-		frame.call = e->frame->call;
+	if (!frame.library)
+		e->cx->call = call_add(e->cx, f->name->s, frame.call);
 	e->frame = &frame;
 	e->file = f->file;
 	e->scope = NULL;
@@ -278,6 +279,7 @@ static bool enter_fn(struct elab *e, struct fn *f, struct span call, const struc
 	bool ok = run_fn(e, f, given, args, call, results);
 	pop_scope(e);
 	f->active = false;
+	e->cx->call = outer;
 	e->frame = saved.frame;
 	e->file = saved.file;
 	e->scope = saved.scope;
@@ -453,6 +455,7 @@ bool expand_fn(struct ctx *cx, struct block *b, struct fn *f, const struct op *o
 	struct cv *results = new_array(cx->arena, struct cv, f->nresults + 1);
 	const struct op_sig *sig = op ? op_sig(cx, op) : NULL;
 	enum dtype floatx = cx->floatx;
+	uint32_t outer = cx->call;
 
 	if (nin > f->nparams || nout > f->nresults)
 		bug("fn '%s' is expanded with %u inputs and %u results", f->name->s, nin, nout);
@@ -464,12 +467,14 @@ bool expand_fn(struct ctx *cx, struct block *b, struct fn *f, const struct op *o
 		if (k >= 0)
 			given[k] = props[i];
 	}
+	text_place(cx, s, &cx->call);
 	e->frame = &base;
 	e->block = b;
 	e->scope = NULL;
 	cx->floatx = f->file->floatx; /* of the library, whatever the user's header says */
 	bool ok = enter_fn(e, f, s, given, args, results);
 	cx->floatx = floatx;
+	cx->call = outer;
 	e->frame = NULL;
 	e->block = block;
 	for (uint32_t i = 0; ok && i < nout; i++)

@@ -34,6 +34,15 @@ struct rest { /* the dims that a '...b' stands for */
 	uint32_t n;
 };
 
+/* What a name in the types of a fn stands for in one call: a dtype, a dim, or the dims of '...b' */
+struct bound {
+	struct bound *before;
+	const struct sym *name;
+	const struct rest *rest;
+	dim d;
+	enum dtype dtype;
+};
+
 struct scope {
 	struct scope *outer;
 	struct frame *frame;
@@ -41,10 +50,10 @@ struct scope {
 };
 
 struct frame { /* one expansion of a fn, or the graph */
-	struct frame *caller;
 	struct fn *fn;
-	struct span call; /* the call that is expanded */
-	bool library;     /* nodes and errors get the span of the call */
+	struct span
+		call; /* of a fn of the library: nodes and errors get this place of the user's */
+	bool library;
 	uint32_t depth;
 	/* A statement may define a wrong name: then one name is defined twice (taken) and another
 	 * is not defined (missing). The first of the two errors; the second becomes a note of it.
@@ -97,6 +106,7 @@ struct elab {
 #define MAX_BLOCK_DEPTH  30
 #define MAX_CARRIED      1000 /* values of a loop */
 #define MAX_HINTS        50   /* errors with "did you mean" */
+#define MAX_BOUND_SHOWN  10   /* names of a fn that a message says the meaning of */
 #define MAX_SOLVE_ROUNDS 16   /* passes of solve_dims() */
 
 /* EXPAND of ops.def: a call of an op that runs fns becomes other nodes at once */
@@ -107,12 +117,14 @@ expand_fn_t elab_scan, elab_scalar_loop, elab_if_else, elab_lazy_if_else, elab_f
 /* elab.c */
 struct diag *elab_error(struct elab *e, struct span s, enum diag_code code, const char *fmt, ...)
 	PRINTF(4, 5);
-struct span node_span(struct elab *e, struct span s); /* s; in the library, the span of the call */
+/* s with the calls that led there; in the library, the user's call of it */
+struct span node_span(struct elab *e, struct span s);
 struct scope *push_scope(struct elab *e);
 void pop_scope(struct elab *e);
 struct binding *bind_value(struct elab *e, struct sym *name, struct cv v, struct span s);
 void bind_missing(struct elab *e, struct sym *name, struct span s);
 struct binding *bind_dim(struct elab *e, struct sym *name, dim d, struct span s);
+struct binding *bind_rest(struct elab *e, struct sym *name, struct rest *rest, struct span s);
 struct binding *find_value(struct elab *e, struct sym *name);
 struct cv binding_cv(const struct binding *b);
 struct binding *find_dim(struct elab *e, struct sym *name);

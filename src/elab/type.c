@@ -164,10 +164,9 @@ static bool match_rest(struct elab *e, const struct anode *p, const dim *dims, u
 		return true;
 	b = find_dim(e, p->u.sym);
 	if (!b) {
-		b = bind_dim(e, p->u.sym, DIM_NONE, p->span);
-		b->is_rest = true;
-		b->u.rest = new (e->cx->arena, struct rest);
-		*b->u.rest = (struct rest){dims, n};
+		struct rest *rest = new (e->cx->arena, struct rest);
+		*rest = (struct rest){dims, n};
+		b = bind_rest(e, p->u.sym, rest, p->span);
 		return true;
 	}
 	if (!b->is_rest || b->u.rest->n != n)

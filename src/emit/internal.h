@@ -60,13 +60,15 @@ static inline const struct onnx_value *onnx_value(const struct onnx_model *m, co
 }
 const char *onnx_graph_name(const struct onnx_model *m);
 
-/* "file.ptg:12:3" of a place; remembers the last one, as neighbours share lines */
+/* "file.ptg:12:3" of a place; before it, for a place in a fn, where the calls of it stand, the
+ * outermost first. It remembers the last one, as neighbours share lines. */
+#define MAX_PLACES 8 /* of a chain of calls the first and the last */
 struct place_text {
 	struct span span;
 	const struct source *source;
 	uint32_t line, begin, end; /* offsets of the line last found */
 	uint32_t len;
-	char text[300];
+	char text[(MAX_PLACES + 1) * 300];
 };
 void onnx_place(struct ctx *cx, struct place_text *p, struct span s); /* len 0: no place to tell */
 

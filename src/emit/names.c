@@ -424,28 +424,62 @@ static bool line_before(struct place_text *p, uint32_t at)
 	return true;
 }
 
-void onnx_place(struct ctx *cx, struct place_text *p, struct span s)
+/* Adds "file.ptg:12:3"; false: it is nowhere in the user's text */
+static bool add_place(struct ctx *cx, struct place_text *p, struct span s)
 {
-	if (p->source && s.begin == p->span.begin && s.end == p->span.end)
-		return;
-	p->span = s;
-	p->len = 0;
-	if (cx->opt.strip || s.begin >= s.end)
-		return;
+	if (s.begin >= s.end)
+		return false;
 	if (!p->source || s.begin < p->begin || s.begin >= p->end) {
 		if (!line_before(p, s.begin) && !find_line(cx, p, s.begin))
-			return;
+			return false;
 	}
 	if (p->source->lib)
-		return;
+		return false;
 	const char *base = base_name(p->source->name);
 	size_t n = strlen(base);
 	n = n < 256 ? n : 256;
-	memcpy(p->text, base, n);
-	char *q = p->text + n;
+	char *q = p->text + p->len;
+	if (p->len)
+		*q++ = ' ';
+	memcpy(q, base, n);
+	q += n;
 	*q++ = ':';
 	q = digits(q, p->line);
 	*q++ = ':';
 	q = digits(q, s.begin - p->begin + 1);
 	p->len = (uint32_t)(q - p->text);
+	return true;
+}
+
+/* Adds the places of the calls that led to the number `call`, from the outermost to this one */
+static void add_calls(struct ctx *cx, struct place_text *p, uint32_t call)
+{
+	const struct fn_call *shown[MAX_PLACES - 1];
+	uint32_t depth = call_of(cx, call)->depth, n = 0, half = MAX_PLACES / 2;
+
+	for (uint32_t i = depth; i-- > 0; call = call_of(cx, call)->outer)
+		if (depth < MAX_PLACES || i < half || i + half > depth)
+			shown[n++] = call_of(cx, call);
+	while (n-- > 0) {
+		if (depth >= MAX_PLACES && n + 2 == half)
+			memcpy(p->text + p->len, " ...", 4), p->len += 4;
+		add_place(cx, p, shown[n]->at);
+	}
+}
+
+void onnx_place(struct ctx *cx, struct place_text *p, struct span s)
+{
+	uint32_t call;
+
+	if (p->source && s.begin == p->span.begin && s.end == p->span.end)
+		return;
+	p->span = s;
+	p->len = 0;
+	if (cx->opt.strip)
+		return;
+	s = text_place(cx, s, &call);
+	if (call)
+		add_calls(cx, p, call);
+	if (!add_place(cx, p, s))
+		p->len = 0;
 }
