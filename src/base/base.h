@@ -129,6 +129,33 @@ double half_to_double(uint16_t h);
 double portable_exp(double x);
 double portable_log(double x);
 double portable_pow(double x, double y);
+double portable_exp2(double x);
+double portable_expm1(double x);
+double portable_log2(double x);
+double portable_log10(double x);
+double portable_log1p(double x);
+double portable_log1mexp(double x); /* log(1 - e ** x) */
+double portable_sigmoid(double x);
+double portable_softplus(double x);
+double portable_sin(double x);
+double portable_cos(double x);
+double portable_tan(double x);
+double portable_asin(double x);
+double portable_acos(double x);
+double portable_atan(double x);
+double portable_atan2(double y, double x);
+double portable_sinh(double x);
+double portable_cosh(double x);
+double portable_tanh(double x);
+double portable_asinh(double x);
+double portable_acosh(double x);
+double portable_atanh(double x);
+double portable_erf(double x);
+double portable_erfc(double x);
+double portable_erfcx(double x);
+double portable_gammaln(double x);
+double portable_gamma(double x);
+double portable_round_away(double x); /* ties away from 0 */
 double cos_of_turn(int64_t k, int64_t n); /* cos(2 pi k / n) for k >= 0, n > 0 */
 
 static inline bool is_float(enum dtype t)

@@ -22,21 +22,30 @@ void elab_children(struct elab *e, uint32_t at, uint32_t *out)
 
 /* ---- arguments ---- */
 
-/* The common dtype of the arguments that are no weak literals: the literals take it. */
-static enum dtype strong_dtype(const struct op *op, const struct cv *args, uint32_t nargs)
+static bool is_bool_cv(const struct cv *v)
+{
+	return v->kind == CV_BOOL || (v->kind == CV_VALUE && v->u.v->type.dtype == DT_BOOL);
+}
+
+/* The common dtype of the arguments that are not weak: literals and sizes take it. */
+static enum dtype strong_dtype(struct elab *e, const struct op *op, const struct cv *args,
+			       uint32_t nargs)
 {
 	enum dtype t = DT_NONE;
 
 	for (uint32_t i = op->cast == CAST_REST ? 1 : 0; i < nargs; i++) {
 		enum dtype u = DT_NONE;
-		if (args[i].kind == CV_VALUE)
+		if (args[i].kind == CV_VALUE && (!args[i].weak || is_bool_cv(&args[i])))
 			u = args[i].u.v->type.dtype;
-		else if (args[i].kind == CV_DIM)
-			u = DT_INT64;
 		else if (args[i].kind == CV_BOOL)
 			u = DT_BOOL;
 		if (u)
 			t = t ? dtype_upcast(t, u) : u;
+	}
+	for (uint32_t i = 0; !t && i < nargs; i++) { /* [0.5, 1] * n */
+		if (args[i].kind == CV_LIST || args[i].kind == CV_DATA)
+			t = weak_dtype(e, &args[i], DT_NONE);
+		t = is_float(t) ? t : DT_NONE;
 	}
 	return t;
 }
@@ -110,10 +119,16 @@ struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct 
 		return poison(s);
 	struct value *few[8],
 		**in = nargs <= countof(few) ? few : new_array(e->cx->arena, struct value *, nargs);
-	enum dtype strong = op->cast == CAST_NONE ? DT_NONE : strong_dtype(op, args, nargs);
+	uint32_t errors = e->cx->errors;
+	enum dtype number = number_dtype(e, op, props, args, nargs, s);
+	enum dtype strong = number                  ? number
+			    : op->cast == CAST_NONE ? DT_NONE
+						    : strong_dtype(e, op, args, nargs);
+	/* a size may be beyond 65504: what float16 and a size give is rounded once, at the end */
+	bool half = strong == DT_FLOAT16 && outgrows_float16(e, args, nargs);
 	bool ok = true;
 
-	if (!check_input_count(e, nargs, s))
+	if (e->cx->errors != errors || !check_input_count(e, nargs, s))
 		return poison(s);
 	if (op->expanded)
 		return op_takes(e->cx, op, nargs, node_span(e, s))
@@ -127,9 +142,11 @@ struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct 
 			continue;
 		}
 		enum dtype want = elementwise && cv_is_weak(&args[i])
-					  ? weak_dtype(e, &args[i], strong)
+					  ? weak_dtype(e, &args[i], half ? DT_FLOAT32 : strong)
 					  : DT_NONE;
 		in[i] = to_value(e, &args[i], want);
+		if (half && in[i] && in[i]->type.dtype == DT_FLOAT16)
+			in[i] = cast_value(e, in[i], DT_FLOAT32, s);
 		ok &= in[i] != NULL;
 	}
 	if (!ok)
@@ -141,7 +158,11 @@ struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct 
 	const char *reason = op->todo ? op->todo : op->unsupported;
 	if (reason && n->out[0]->type.dtype) /* the types are known: the rest is checked as well */
 		elab_error(e, s, E_UNSUPPORTED, "%s: %s", call_label(e->cx, n), reason);
-	return node_result(e, n, s);
+	struct cv r = node_result(e, n, s);
+	if (half && r.kind == CV_VALUE && r.u.v->type.dtype == DT_FLOAT32)
+		r = cv_value(cast_value(e, r.u.v, DT_FLOAT16, s), s);
+	r.weak = number && r.kind == CV_VALUE;
+	return r;
 }
 
 /* Calls an op with default properties: a + b is a call of Add. */
@@ -511,7 +532,9 @@ static struct cv call_op_node(struct elab *e, const struct op *op, uint32_t at, 
 
 	if (!props)
 		return poison(s);
-	return call_op(e, op, props, items + n->nprops, n->n - n->nprops, s);
+	struct cv r = function_of_literals(e, op, items + n->nprops, n->n - n->nprops, n->span);
+	return r.kind != CV_NONE ? r
+				 : call_op(e, op, props, items + n->nprops, n->n - n->nprops, s);
 }
 
 /* The fn that a call with names of arguments calls; NULL: it is none */

@@ -104,7 +104,8 @@ struct cv binding_cv(const struct binding *b)
 {
 	switch (b->kind) {
 	case CV_VALUE:
-		return cv_value(b->u.v, b->span);
+		return (struct cv){
+			.kind = CV_VALUE, .weak = b->weak, .span = b->span, .u.v = b->u.v};
 	case CV_POISON:
 		return poison(b->span);
 	default:
@@ -143,6 +144,7 @@ struct binding *bind_value(struct elab *e, struct sym *name, struct cv v, struct
 		note_bound(e, (struct bound){.name = name, .dtype = v.u.dtype});
 	if (v.kind == CV_VALUE) {
 		b->u.v = v.u.v;
+		b->weak = v.weak;
 	} else if (v.kind != CV_POISON) {
 		b->u.cv = new (e->cx->scratch, struct cv);
 		*b->u.cv = v;
@@ -227,7 +229,7 @@ static bool keeps_weak(const struct cv *v)
 {
 	return v->kind == CV_INT || v->kind == CV_FLOAT || v->kind == CV_COMPLEX ||
 	       v->kind == CV_BOOL || v->kind == CV_DIM || v->kind == CV_DTYPE ||
-	       v->kind == CV_STR || v->kind == CV_NONE;
+	       v->kind == CV_STR || v->kind == CV_NONE || (v->kind == CV_VALUE && v->weak);
 }
 
 bool bind_target(struct elab *e, struct target *t, struct cv v)

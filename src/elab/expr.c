@@ -35,7 +35,7 @@ static struct cv cv_bool(bool b, struct span s)
 	return (struct cv){.kind = CV_BOOL, .span = s, .u.b = b};
 }
 
-static struct cv cv_float(double f, struct span s)
+struct cv cv_float(double f, struct span s)
 {
 	return (struct cv){.kind = CV_FLOAT, .span = {s.begin, s.begin}, .u.f = f};
 }
@@ -78,7 +78,7 @@ static struct cv too_large(struct elab *e, struct span s)
 	return poison(s);
 }
 
-static struct cv from_wide(struct elab *e, __int128 v, struct span s)
+struct cv from_wide(struct elab *e, __int128 v, struct span s)
 {
 	bool neg = v < 0;
 	unsigned __int128 m = neg ? -(unsigned __int128)v : (unsigned __int128)v;
@@ -317,8 +317,8 @@ static bool is_real_literal(const struct cv *v)
 	return v->kind == CV_INT || v->kind == CV_FLOAT;
 }
 
-static struct cv static_binary(struct elab *e, enum opr op, const struct cv *a, const struct cv *b,
-			       struct span s)
+struct cv static_binary(struct elab *e, enum opr op, const struct cv *a, const struct cv *b,
+			struct span s)
 {
 	if (is_real_literal(a) && is_real_literal(b)) {
 		struct cv r = {.kind = CV_NONE};
@@ -413,10 +413,35 @@ static struct cv eval_binary(struct elab *e, const struct anode *n, const struct
 	return call_operator(e, n, args, 2);
 }
 
+/* -x, ~x of a literal or size */
+struct cv static_unary(struct elab *e, enum opr op, const struct cv *v, struct span s)
+{
+	struct cv r = *v;
+
+	if (op == OPR_NEG && v->kind == CV_INT) {
+		r.neg = !v->neg && v->u.i;
+		r.span = s;
+		return r.neg && v->u.i > (uint64_t)INT64_MAX + 1 ? too_large(e, s) : r;
+	}
+	if (op == OPR_NEG && (v->kind == CV_FLOAT || v->kind == CV_COMPLEX)) {
+		r.re = -v->re;
+		r.u.f = -v->u.f; /* the span stays that of the digits: value.c may read them again
+				  */
+		return r;
+	}
+	if (op == OPR_NEG && v->kind == CV_DIM)
+		return cv_dim(dim_neg(e->cx, v->u.d), s);
+	if (op == OPR_INVERT && v->kind == CV_BOOL)
+		return cv_bool(!v->u.b, s);
+	if (op == OPR_INVERT && v->kind == CV_INT)
+		return from_wide(e, -(v->neg ? -(__int128)v->u.i : (__int128)v->u.i) - 1, s);
+	return (struct cv){.kind = CV_NONE};
+}
+
 /* +x is x, for numbers and tensors. */
 static struct cv eval_plus(struct elab *e, const struct anode *n, const struct cv *v)
 {
-	if (cv_is_weak(v) || v->kind == CV_DIM || v->kind == CV_VALUE)
+	if (cv_is_weak(v) || v->kind == CV_VALUE)
 		return *v;
 	if (all_defined(e, v, 1))
 		report_no_tensor(e, v);
@@ -431,27 +456,8 @@ static struct cv eval_unary(struct elab *e, const struct anode *n, const struct 
 		return v;
 	if (n->op == OPR_POS)
 		return eval_plus(e, n, &v);
-	if (n->op == OPR_NEG && v.kind == CV_INT) {
-		v.neg = !v.neg && v.u.i;
-		v.span = n->span;
-		if (v.neg && v.u.i > (uint64_t)INT64_MAX + 1)
-			return too_large(e, n->span);
-		return v;
-	}
-	if (n->op == OPR_NEG && v.kind == CV_FLOAT) {
-		v.u.f = -v.u.f; /* the span stays that of the digits: value.c may read them again */
-		return v;
-	}
-	if (n->op == OPR_NEG && v.kind == CV_COMPLEX) {
-		v.re = -v.re;
-		v.u.f = -v.u.f;
-		return v;
-	}
-	if (n->op == OPR_NEG && v.kind == CV_DIM)
-		return cv_dim(dim_neg(e->cx, v.u.d), n->span);
-	if (n->op == OPR_INVERT && v.kind == CV_BOOL)
-		return cv_bool(!v.u.b, n->span);
-	return call_operator(e, n, &v, 1);
+	struct cv r = static_unary(e, n->op, &v, n->span);
+	return r.kind != CV_NONE ? r : call_operator(e, n, &v, 1);
 }
 
 /* ---- leaves ---- */

@@ -61,13 +61,13 @@ static bool open_branch(struct elab *e, struct stmt *s, struct aif *a, bool chai
 
 static enum dtype branch_dtype(const struct cv *v)
 {
-	return v->kind == CV_VALUE ? v->u.v->type.dtype : v->kind == CV_DIM ? DT_INT64 : DT_NONE;
+	return v->kind == CV_VALUE && !v->weak ? v->u.v->type.dtype : DT_NONE;
 }
 
 static bool is_number_literal(const struct cv *v)
 {
 	return v->kind == CV_BOOL || v->kind == CV_INT || v->kind == CV_FLOAT ||
-	       v->kind == CV_COMPLEX;
+	       v->kind == CV_COMPLEX || v->kind == CV_DIM || (v->kind == CV_VALUE && v->weak);
 }
 
 /* The name of a result of an if in messages. */

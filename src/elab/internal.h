@@ -19,6 +19,7 @@ struct binding {
 	struct span span;
 	uint8_t kind; /* value namespace: enum cv_kind */
 	bool used, is_rest;
+	bool weak;      /* CV_VALUE: see struct cv */
 	bool result;    /* it is a result of the graph */
 	uint32_t state; /* the number of the state, from 1; 0: it is no state */
 	bool missing;   /* the name has no definition, which was reported */
@@ -152,7 +153,14 @@ struct cv cv_int(int64_t v, struct span s);
 struct cv cv_dim(dim d, struct span s);
 bool cv_as_dim(struct elab *e, const struct cv *v, dim *d); /* an int, dim or known int64 scalar */
 bool cv_is_weak(const struct cv *v);
-const char *cv_kind_name(const struct cv *v); /* "a string", "a tensor", ... */
+bool cv_is_int(const struct cv *v); /* an integer literal, a size or an integer function of sizes */
+/* CV_NONE: not known while compiling */
+struct cv static_binary(struct elab *e, enum opr op, const struct cv *a, const struct cv *b,
+			struct span s);
+struct cv static_unary(struct elab *e, enum opr op, const struct cv *v, struct span s);
+struct cv cv_float(double f, struct span s);
+struct cv from_wide(struct elab *e, __int128 v, struct span s); /* an integer; poison: reported */
+const char *cv_kind_name(const struct cv *v);                   /* "a string", "a tensor", ... */
 
 /* value.c: compile-time values -> values */
 /* want: the dtype of a literal, DT_NONE: its default. NULL: reported */
@@ -188,6 +196,17 @@ struct cv *named_args(struct elab *e, const struct fn *f, uint32_t at, const str
 bool refuse_names(struct elab *e, uint32_t at); /* false: what is called is not known either */
 const char *params_text(struct elab *e, const struct fn *f); /* "x, k" */
 void report_arity(struct elab *e, const struct fn *f, uint32_t nargs, struct span s);
+
+/* numbers.c: functions of literals and sizes */
+/* op of literals alone, a literal; CV_NONE: it is not computed while compiling */
+struct cv function_of_literals(struct elab *e, const struct op *op, const struct cv *args,
+			       uint32_t nargs, struct span s);
+/* The dtype in which a call of op whose arguments are literals and sizes alone is computed;
+ * DT_NONE: they are not, or op is no function of each element. */
+enum dtype number_dtype(struct elab *e, const struct op *op, struct cv *props,
+			const struct cv *args, uint32_t nargs, struct span s);
+/* Is there a size among the arguments that float16 may not hold? */
+bool outgrows_float16(struct elab *e, const struct cv *args, uint32_t nargs);
 
 /* mistakes.c */
 void warn_mistakes(struct elab *e, const struct node *n, struct span s);

@@ -307,7 +307,8 @@ static bool raw_inputs(struct elab *e, struct node *n, bool schema, struct cv *a
 		if (args[i].kind == CV_NONE)
 			continue;
 		enum dtype want = DT_NONE;
-		if (schema && cv_is_weak(&args[i])) {
+		bool size = args[i].kind == CV_DIM || args[i].kind == CV_VALUE; /* stays int64 */
+		if (schema && cv_is_weak(&args[i]) && !(size && cv_is_int(&args[i]))) {
 			want = schema_dtype(op, i, args, nargs);
 			if (args[i].kind == CV_FLOAT && is_discrete(want))
 				want = DT_NONE;

@@ -1,7 +1,8 @@
 /*
  * value.c: turns compile-time values into values of the graph. In: a struct cv and the dtype that
  * the context wants (DT_NONE: none). Out: a value with a type; NULL: an error was reported.
- * Literals are weak: x + 1 takes the dtype of x. A constructor, int8(1), fixes the dtype.
+ * Literals are weak: x + 1 takes the dtype of x. So are sizes beside floats, and functions of
+ * literals and sizes. A constructor, int8(1) or int64(n), fixes the dtype.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +13,14 @@
 bool cv_is_weak(const struct cv *v)
 {
 	return v->kind == CV_INT || v->kind == CV_FLOAT || v->kind == CV_COMPLEX ||
-	       v->kind == CV_LIST || v->kind == CV_DATA;
+	       v->kind == CV_LIST || v->kind == CV_DATA || v->kind == CV_DIM ||
+	       (v->kind == CV_VALUE && v->weak);
+}
+
+bool cv_is_int(const struct cv *v)
+{
+	return v->kind == CV_INT || v->kind == CV_DIM ||
+	       (v->kind == CV_VALUE && v->weak && is_int(v->u.v->type.dtype));
 }
 
 const char *cv_kind_name(const struct cv *v)
@@ -63,7 +71,7 @@ static bool dtype_fits_int(enum dtype t, uint64_t magnitude, bool negative)
 /* What a list holds: kinds of literals, the range of its integers, the common dtype of its values.
  */
 struct list_scan {
-	bool ints, floats, bools, complexes;
+	bool ints, floats, bools, complexes, sizes;
 	enum dtype typed;
 	uint64_t highest, lowest; /* magnitudes of the largest and of the most negative integer */
 };
@@ -122,10 +130,15 @@ static void scan_list(const struct cv *v, struct list_scan *s, int depth)
 		s->complexes = true;
 		break;
 	case CV_VALUE:
-		scan_typed(s, v->u.v->type.dtype);
+		if (!v->weak || v->u.v->type.dtype == DT_BOOL)
+			scan_typed(s, v->u.v->type.dtype);
+		else if (is_int(v->u.v->type.dtype))
+			s->sizes = true;
+		else
+			s->floats = true;
 		break;
 	case CV_DIM:
-		scan_typed(s, DT_INT64);
+		s->sizes = true;
 		break;
 	default:
 		break;
@@ -137,7 +150,7 @@ enum dtype list_values_dtype(const struct cv *v)
 	struct list_scan s = {0};
 
 	scan_list(v, &s, 0);
-	return s.typed;
+	return s.typed || !s.sizes ? s.typed : DT_INT64;
 }
 
 /* The dtype of a list with values: that of the values, if it holds the literals. */
@@ -145,6 +158,8 @@ static enum dtype typed_list_dtype(const struct list_scan *s)
 {
 	enum dtype t = s->typed;
 
+	if (s->sizes && !is_float(t) && !is_complex(t))
+		t = dtype_upcast(t, DT_INT64);
 	if (s->ints && !dtype_fits_int(t, s->highest, false))
 		t = dtype_upcast(t, smallest_int(s->highest, false));
 	if (s->ints && !dtype_fits_int(t, s->lowest, true))
@@ -161,6 +176,11 @@ static enum dtype list_dtype(struct elab *e, const struct cv *v, enum dtype othe
 	struct list_scan s = {0};
 
 	scan_list(v, &s, 0);
+	if (s.sizes && !s.typed && !s.floats && !s.complexes) {
+		if (is_float(other) || is_complex(other))
+			return other;
+		s.typed = DT_INT64;
+	}
 	if (s.typed)
 		return typed_list_dtype(&s);
 	if (s.complexes)
@@ -192,6 +212,14 @@ enum dtype weak_dtype(struct elab *e, const struct cv *v, enum dtype other)
 		return other == DT_FLOAT32 || other == DT_FLOAT16 ? DT_COMPLEX64 : DT_COMPLEX128;
 	case CV_BOOL:
 		return DT_BOOL;
+	case CV_DIM:
+		return is_float(other) || is_complex(other) ? other : DT_INT64;
+	case CV_VALUE: /* a function of sizes */
+		if (is_float(other) || is_complex(other) || v->u.v->type.dtype == DT_BOOL)
+			return v->u.v->type.dtype == DT_BOOL ? DT_BOOL : other;
+		if (!is_float(v->u.v->type.dtype))
+			return v->u.v->type.dtype;
+		return other == DT_NONE ? e->cx->floatx : e->cx->narrow ? DT_FLOAT32 : DT_FLOAT64;
 	case CV_LIST:
 	case CV_DATA:
 		return list_dtype(e, v, other);
@@ -592,13 +620,37 @@ void report_no_tensor(struct elab *e, const struct cv *v)
 		   instead);
 }
 
+/* A size is int64, but for a float dtype that is wanted. */
+static struct value *size_value(struct elab *e, const struct cv *v, enum dtype want)
+{
+	int64_t k;
+
+	if (!is_float(want) && !is_complex(want))
+		return dim_to_value(e, v->u.d, v->span);
+	if (dim_is_const(e->cx, v->u.d, &k))
+		return constant_of(e, v, want, v->span);
+	return cast_value(e, dim_to_value(e, v->u.d, v->span), want, v->span);
+}
+
+/* A function of sizes: an integer is treated as a size, a float as a decimal is. */
+static struct value *weak_value(struct elab *e, const struct cv *v, enum dtype want)
+{
+	enum dtype t = (enum dtype)v->u.v->type.dtype;
+
+	if (t == DT_BOOL || !t)
+		return v->u.v;
+	if (!is_float(want) && !is_complex(want))
+		want = want || !is_float(t) ? t : e->cx->floatx;
+	return want == t ? v->u.v : cast_value(e, v->u.v, want, v->span);
+}
+
 struct value *to_value(struct elab *e, const struct cv *v, enum dtype want)
 {
 	switch (v->kind) {
 	case CV_POISON:
 		return NULL;
 	case CV_VALUE:
-		return v->u.v;
+		return v->weak ? weak_value(e, v, want) : v->u.v;
 	case CV_INT:
 	case CV_FLOAT:
 	case CV_COMPLEX:
@@ -616,7 +668,7 @@ struct value *to_value(struct elab *e, const struct cv *v, enum dtype want)
 			return constant_of(e, v, want ? want : weak_dtype(e, v, DT_NONE), v->span);
 		return make_vector(e, v, want);
 	case CV_DIM:
-		return dim_to_value(e, v->u.d, v->span);
+		return size_value(e, v, want);
 	case CV_SYM:
 		report_undefined(e, v);
 		return NULL;
@@ -725,6 +777,9 @@ struct cv elab_construct(struct elab *e, enum dtype t, const struct cv *dims, ui
 			to_value(e, args, DT_NONE);
 			return poison(s);
 		}
+		if (!has_dims && cv_is_weak(args) &&
+		    (is_float(t) || is_complex(t) || (t == DT_INT64 && cv_is_int(args))))
+			return cv_value(to_value(e, args, t), s); /* int64(n), float32(n / 2) */
 		if (!(args->kind == CV_DIM && dim_is_const(e->cx, args->u.d, &k)) &&
 		    !(args->kind == CV_VALUE && args->u.v->data && !args->u.v->type.rank)) {
 			elab_error(e, args->span, E_EXPRESSION,

@@ -26,7 +26,7 @@ enum cv_kind {
 	CV_LIST, /* u.items, n */
 	CV_TUPLE,
 	CV_DATA,  /* u.data: a list of literals, as the parser folds it */
-	CV_DIM,   /* u.d: an int64 scalar known as a dim */
+	CV_DIM,   /* u.d: a size; int64, or the float dtype of what it meets */
 	CV_DTYPE, /* u.dtype */
 	CV_SYM, /* a name without a value: of a fn, an op, or a symbol such as Exp in scalar_op=Exp
 		 */
@@ -40,6 +40,7 @@ enum cv_kind {
 struct cv {
 	uint8_t kind;
 	bool neg;
+	bool weak; /* CV_VALUE: a function of sizes; it takes the dtype of what it meets */
 	uint32_t n;
 	struct span span;
 	union {
@@ -133,6 +134,11 @@ struct op {
 	enum sign sign;     /* of all results, as far as the body does not say it */
 	uint32_t (*results)(struct ctx *cx, struct node *n); /* how many, where nout is 255 */
 	uint8_t nout; /* results; 0 means 1; 255: see above */
+	/* Of numbers that the text writes: computed while compiling, see numbers.c */
+	double (*number)(double x);
+	double (*number2)(double a, double b);
+	__int128 (*whole)(__int128 x); /* of integers, where that gives an integer */
+	__int128 (*whole2)(__int128 a, __int128 b);
 };
 enum op_id {
 #define GROUP(heading)

@@ -184,4 +184,18 @@ bool want_int_scalar(struct ctx *cx, struct node *n, uint32_t i, const char *wha
 int checked_axis(struct ctx *cx, struct node *n, const char *name);
 bool want_rank(struct ctx *cx, struct node *n, uint32_t i, uint32_t rank);
 
+/* numbers.c: functions of numbers that the text writes */
+double nb_reciprocal(double x);
+double nb_square(double x);
+double nb_sign(double x);
+double nb_deg2rad(double x);
+double nb_rad2deg(double x);
+double nb_maximum(double a, double b);
+double nb_minimum(double a, double b);
+__int128 nb_abs(__int128 x);
+__int128 nb_sign_of_int(__int128 x);
+__int128 nb_square_of_int(__int128 x);
+__int128 nb_maximum_of_ints(__int128 a, __int128 b);
+__int128 nb_minimum_of_ints(__int128 a, __int128 b);
+
 #endif

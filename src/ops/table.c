@@ -4,6 +4,7 @@
  * integers of a node's results by the rules of its row.
  * Must hold: the properties of a node are in the order of its op's signature (bind_props).
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -70,7 +70,8 @@ struct call_cost cost_of_call(struct costs *c, const struct node *n)
 {
 	const struct op *op = n->op;
 	enum dtype t = (enum dtype)n->out[0]->type.dtype;
-	bool expands = (op->lib || op->onnx) && op->cast == CAST_RESULT && is_float(t) &&
+	bool expands = (op->lib || op->onnx) &&
+		       (op->cast == CAST_RESULT || op->cast == CAST_REST) && is_float(t) &&
 		       n->nout == 1 && n->nin <= MAX_INPUTS;
 	uint32_t numbers = 0;
 

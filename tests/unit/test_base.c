@@ -561,17 +561,91 @@ static void test_maths(void **state)
 	assert_true(isnan(portable_pow(-8, 1.0 / 3)) && portable_pow(NAN, 0) == 1);
 }
 
+/* Functions of literals: rounded to the nearest double, on every machine */
+static void functions_of_literals(void **state)
+{
+	static const struct {
+		double (*function)(double);
+		double x, y;
+	} cases[] = {
+		{portable_exp2, 0.1, 0x1.125fbee250664p+0},
+		{portable_exp2, 3.7, 0x1.9fdf8bcce533ep+3},
+		{portable_expm1, 0.1, 0x1.aec7b35a00d3ap-4},
+		{portable_expm1, 3.7, 0x1.3b94144eeec81p+5},
+		{portable_log2, 0.1, -0x1.a934f0979a371p+1},
+		{portable_log2, 3.7, 0x1.e334db2c356bp+0},
+		{portable_log10, 0.1, -0x1p+0},
+		{portable_log10, 3.7, 0x1.22eb561ccc1p-1},
+		{portable_log1p, 0.1, 0x1.8663f793c46c7p-4},
+		{portable_log1p, 3.7, 0x1.8c2d0e7b73742p+0},
+		{portable_log1mexp, -0.1, -0x1.2d13db2b6efa8p+1},
+		{portable_log1mexp, -3.0, -0x1.a25bd5bf6fe6ap-5},
+		{portable_sigmoid, 0.1, 0x1.0cca12729afb8p-1},
+		{portable_sigmoid, 3.7, 0x1.f3a59f801f582p-1},
+		{portable_softplus, 0.1, 0x1.7d218f1c8904fp-1},
+		{portable_softplus, 3.7, 0x1.dcb9e347e162dp+1},
+		{portable_sin, 1e+22, -0x1.b453ab76bf397p-1},
+		{portable_sin, 3.0, 0x1.210386db6d55bp-3},
+		{portable_cos, 1e+22, 0x1.0be2cef01c8f4p-1},
+		{portable_cos, 3.0, -0x1.fae04be85e5d2p-1},
+		{portable_tan, 1e+22, -0x1.a0f79c1b6b257p+0},
+		{portable_tan, 1.5, 0x1.c33ed50b88777p+3},
+		{portable_asin, 0.3, 0x1.380159e14f6ffp-2},
+		{portable_asin, -1.0, -0x1.921fb54442d18p+0},
+		{portable_acos, 0.3, 0x1.441f5ecbeef59p+0},
+		{portable_acos, -0.9, 0x1.586476251e745p+1},
+		{portable_atan, 0.1, 0x1.983e282e2cc4dp-4},
+		{portable_atan, 3.7, 0x1.4e8c94dbf54e5p+0},
+		{portable_sinh, 0.1, 0x1.9a487337b59b3p-4},
+		{portable_sinh, 3.7, 0x1.4361720f61b9fp+4},
+		{portable_cosh, 0.1, 0x1.0147f40224b38p+0},
+		{portable_cosh, 3.7, 0x1.43c6b68e7bd63p+4},
+		{portable_tanh, 0.1, 0x1.983d7795f413ap-4},
+		{portable_tanh, 3.7, 0x1.ff5fdc948488cp-1},
+		{portable_asinh, 0.1, 0x1.98eb9e7e5fc3ep-4},
+		{portable_asinh, 3.7, 0x1.02772218247ccp+1},
+		{portable_acosh, 1.5, 0x1.ecc2caec5160ap-1},
+		{portable_acosh, 1e+200, 0x1.cd35cd6cad20fp+8},
+		{portable_atanh, 0.3, 0x1.3cf2b50617c95p-2},
+		{portable_atanh, -0.99, -0x1.52c581997cd85p+1},
+		{portable_erf, 0.1, 0x1.cca5ea24fb334p-4},
+		{portable_erf, 3.7, 0x1.fffffa642eefcp-1},
+		{portable_erfc, 0.1, 0x1.c66b42bb60999p-1},
+		{portable_erfc, 3.7, 0x1.66f44410e9e91p-23},
+		{portable_erfcx, 0.1, 0x1.cafc68c67a05ep-1},
+		{portable_erfcx, 3.7, 0x1.2df26665aa166p-3},
+		{portable_gammaln, 0.1, 0x1.2058e35f3deeep+1},
+		{portable_gammaln, 3.7, 0x1.6d9625e359b87p+0},
+		{portable_gamma, 0.1, 0x1.306ea7b280d87p+3},
+		{portable_gamma, 3.7, 0x1.0aebf5759a454p+2},
+	};
+	(void)state;
+	for (size_t i = 0; i < countof(cases); i++)
+		assert_true(cases[i].function(cases[i].x) == cases[i].y);
+	assert_true(portable_atan2(3, -4) == 0x1.3fc176b7a8560p+1);
+	assert_true(portable_sin(-0.0) == 0 && signbit(portable_sin(-0.0)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_arena),         cmocka_unit_test(test_spare),
-		cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_hash),
-		cmocka_unit_test(test_vec_strbuf),    cmocka_unit_test(test_intern),
-		cmocka_unit_test(test_places),        cmocka_unit_test(test_encoding),
-		cmocka_unit_test(test_render),        cmocka_unit_test(test_long_lines),
-		cmocka_unit_test(test_many),          cmocka_unit_test(test_options),
-		cmocka_unit_test(test_did_you_mean),  cmocka_unit_test(test_dtypes),
-		cmocka_unit_test(test_holds_int),     cmocka_unit_test(test_half),
+		cmocka_unit_test(functions_of_literals),
+		cmocka_unit_test(test_arena),
+		cmocka_unit_test(test_spare),
+		cmocka_unit_test(test_out_of_memory),
+		cmocka_unit_test(test_hash),
+		cmocka_unit_test(test_vec_strbuf),
+		cmocka_unit_test(test_intern),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_encoding),
+		cmocka_unit_test(test_render),
+		cmocka_unit_test(test_long_lines),
+		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_options),
+		cmocka_unit_test(test_did_you_mean),
+		cmocka_unit_test(test_dtypes),
+		cmocka_unit_test(test_holds_int),
+		cmocka_unit_test(test_half),
 		cmocka_unit_test(test_maths),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
