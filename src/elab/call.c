@@ -402,6 +402,26 @@ static bool call_builtin(struct elab *e, struct sym *name, struct cv *args, uint
 	return true;
 }
 
+/* max(n-1, 0) and min(n, d) of sizes and integers are sizes, as n+1 is. false: the name is another
+ * one, or an argument is a tensor, for which there are Maximum and Max. */
+static bool call_of_sizes(struct elab *e, struct sym *name, const struct cv *args, uint32_t nargs,
+			  struct span s, struct cv *result)
+{
+	bool max = is_word(name, "max");
+	dim d, next;
+
+	if ((!max && !is_word(name, "min")) || nargs < 2)
+		return false;
+	for (uint32_t i = 0; i < nargs; i++) {
+		if ((args[i].kind != CV_DIM && args[i].kind != CV_INT) ||
+		    !cv_as_dim(e, &args[i], &next))
+			return false;
+		d = !i ? next : max ? dim_max(e->cx, d, next) : dim_min(e->cx, d, next);
+	}
+	*result = cv_dim(d, s);
+	return true;
+}
+
 /* ---- properties ---- */
 
 static struct prop_arg *prop_args(struct elab *e, uint32_t at, const struct cv *items)
@@ -575,6 +595,8 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 	if (!quoted && !user && is_builtin(name->s) && !check_no_props(e, at, items))
 		return poison(n->span);
 	if (!quoted && !user && call_builtin(e, name, args, nargs, n->span, &result))
+		return result;
+	if (!quoted && !user && !n->nprops && call_of_sizes(e, name, args, nargs, n->span, &result))
 		return result;
 	if (!all_defined(e, args, nargs))
 		return poison(n->span);

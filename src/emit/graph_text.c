@@ -1,16 +1,21 @@
 /*
  * graph_text.c: --dump=typed and --dump=lowered: a graph of either level in the syntax of the
- * language, a node a line with the types of its results. Values without a name are %id.
+ * language, a node a line with the types of its results, after a line for each constant. Values
+ * without a name are %id.
  */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "emit/emit.h"
 #include "onnx/onnx.h"
 #include "ops/ops.h"
+#include "syntax/syntax.h"
 
 struct dump {
 	struct ctx *cx;
 	struct strbuf *out;
+	bool *listed; /* by value id: a constant that has its line */
 };
 
 static void indent(struct dump *d, uint32_t depth)
@@ -19,20 +24,59 @@ static void indent(struct dump *d, uint32_t depth)
 		sb_str(d->out, "  ");
 }
 
+/* The fewest digits that give the number back in its dtype */
+static void print_float(struct dump *d, enum dtype t, double v)
+{
+	char text[32];
+
+	for (int digits = t == DT_FLOAT64 ? 15 : 6; digits <= 17; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, v);
+		double back = strtod(text, NULL);
+		if (back == v || (t != DT_FLOAT64 && (float)back == (float)v))
+			break;
+	}
+	sb_str(d->out, text);
+}
+
+/* What the user calls a carried value: the text at its place. NULL: it has no name. */
+static const char *carried_name(struct dump *d, const struct value *v)
+{
+	const struct source *src = v->def || v->data ? NULL : source_of(d->cx, v->span);
+	uint32_t n = v->span.end - v->span.begin;
+
+	if (!src || src->lib || !n || n > 100)
+		return NULL;
+	const char *name = arena_strdup(d->cx->scratch, src->text + (v->span.begin - src->base), n);
+	return is_plain_name(name) ? name : NULL;
+}
+
+static bool is_dim(const struct value *v)
+{
+	return v && v->def && v->def->op == &op_dim && !v->name;
+}
+
 static void print_name(struct dump *d, const struct value *v)
 {
-	if (!v)
+	const struct tensor *one = v && v->data && v->data->count == 1 ? v->data : NULL;
+	enum dtype t = v ? (enum dtype)v->type.dtype : DT_NONE;
+	const char *carried;
+	int64_t i = 0;
+
+	if (!v) {
 		sb_str(d->out, "None");
-	else if (v->name)
+	} else if (v->name) {
 		sb_str(d->out, v->name->s);
-	else if (v->data && v->data->count == 1 && is_discrete(v->type.dtype)) {
-		int64_t i = 0;
-		tensor_int(v->data, 0, &i);
-		sb_printf(d->out, v->type.rank ? "%s([%lld])" : "%s(%lld)",
-			  dtypes[v->type.dtype].name, (long long)i);
-	} else if (v->data && v->data->count == 1 && is_float(v->type.dtype)) {
-		sb_printf(d->out, v->type.rank ? "%s([%.17g])" : "%s(%.17g)",
-			  dtypes[v->type.dtype].name, tensor_float(v->data, 0));
+	} else if (is_dim(v)) {
+		sb_str(d->out, dim_str(d->cx, v->def->props[0].u.d));
+	} else if (one && (is_discrete(t) || is_float(t))) {
+		sb_printf(d->out, v->type.rank ? "%s([" : "%s(", dtypes[t].name);
+		if (is_float(t))
+			print_float(d, t, tensor_float(one, 0));
+		else if (tensor_int(one, 0, &i))
+			sb_printf(d->out, "%lld", (long long)i);
+		sb_str(d->out, v->type.rank ? "])" : ")");
+	} else if ((carried = carried_name(d, v))) {
+		sb_str(d->out, carried);
 	} else {
 		sb_printf(d->out, "%%%u", v->id);
 	}
@@ -95,10 +139,6 @@ static void print_attr(struct dump *d, const struct attr *a)
 
 static void print_op(struct dump *d, const struct node *n)
 {
-	if (n->op == &op_dim) {
-		sb_printf(d->out, "dim{%s}", dim_str(d->cx, n->props[0].u.d));
-		return;
-	}
 	if (!n->onnx) {
 		sb_str(d->out,
 		       n->op == &op_loop || n->op == &op_if ? n->op->name : op_label(d->cx, n));
@@ -129,6 +169,8 @@ static void print_blocks(struct dump *d, const struct node *n, uint32_t depth)
 static void print_nodes(struct dump *d, const struct block *b, uint32_t depth)
 {
 	for (const struct node *n = b->first; n; n = n->next) {
+		if (n->nout == 1 && is_dim(n->out[0]))
+			continue;
 		indent(d, depth);
 		print_list(d, n->out, n->nout, true);
 		sb_str(d->out, " = ");
@@ -160,15 +202,45 @@ static void print_block(struct dump *d, const struct block *b, uint32_t depth)
 	sb_str(d->out, "}\n");
 }
 
+/* "W1: float32[64, 32] = data" for v, if it is a constant that is not written where it is read */
+static void print_constant(struct dump *d, const struct value *v)
+{
+	if (!v || !v->data || (!v->name && v->data->count == 1) || d->listed[v->id])
+		return;
+	d->listed[v->id] = true;
+	indent(d, 0);
+	print_typed(d, v);
+	sb_str(d->out, " = data\n");
+}
+
+/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
+static void print_constants(struct dump *d, const struct block *b)
+{
+	for (const struct node *n = b->first; n; n = n->next) {
+		uint32_t blocks = n->op == &op_if ? 2 : n->op == &op_loop ? 1 : 0;
+		for (uint32_t i = 0; i < n->nin; i++)
+			print_constant(d, n->in[i]);
+		for (uint32_t i = 0; n->blocks && i < blocks; i++)
+			print_constants(d, n->blocks[i]);
+		for (uint32_t i = 0; i < n->nattrs; i++)
+			if (n->attrs[i].kind == AT_GRAPH)
+				print_constants(d, n->attrs[i].u.block);
+	}
+	for (uint32_t i = 0; i < b->results.len; i++)
+		print_constant(d, b->results.at[i]);
+}
+
 void dump_graph(struct ctx *cx, const struct graph *g, struct strbuf *out)
 {
 	struct dump d = {.cx = cx, .out = out};
 
+	d.listed = arena_alloc(cx->scratch, cx->next_id + 1u);
 	sb_printf(out, "ptg 1\n\ngraph %s(", g->name->s);
 	print_list(&d, g->block->params.at, g->block->params.len, true);
 	sb_str(out, ") -> (");
 	print_list(&d, g->block->results.at, g->block->results.len, true);
 	sb_str(out, ") {\n");
+	print_constants(&d, g->block);
 	print_nodes(&d, g->block, 0);
 	sb_str(out, "}\n");
 }
