@@ -185,7 +185,8 @@ static void note_slices(struct ctx *cx, struct diag *e, dim a, dim b, dim atom)
 bool report_few(struct ctx *cx, dim a, dim b, struct span s)
 {
 	struct dims *t = cx->dims;
-	const struct source *at = source_of(cx, s);
+	uint32_t call;
+	const struct source *at = source_of(cx, text_place(cx, s, &call));
 	struct atoms l = {.n = 0};
 	bool names;
 

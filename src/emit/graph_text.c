@@ -41,12 +41,14 @@ static void print_float(struct dump *d, enum dtype t, double v)
 /* What the user calls a carried value: the text at its place. NULL: it has no name. */
 static const char *carried_name(struct dump *d, const struct value *v)
 {
-	const struct source *src = v->def || v->data ? NULL : source_of(d->cx, v->span);
-	uint32_t n = v->span.end - v->span.begin;
+	uint32_t call;
+	struct span at = text_place(d->cx, v->span, &call);
+	const struct source *src = v->def || v->data ? NULL : source_of(d->cx, at);
+	uint32_t n = at.end - at.begin;
 
 	if (!src || src->lib || !n || n > 100)
 		return NULL;
-	const char *name = arena_strdup(d->cx->scratch, src->text + (v->span.begin - src->base), n);
+	const char *name = arena_strdup(d->cx->scratch, src->text + (at.begin - src->base), n);
 	return is_plain_name(name) ? name : NULL;
 }
 
