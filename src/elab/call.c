@@ -112,6 +112,45 @@ static expand_fn_t *const expansions[OP_COUNT] = {
 #include "ops/ops.def"
 };
 
+/* Is keepdims=True among the properties? It is False in a copy of them then. */
+static bool take_keepdims(struct elab *e, const struct op *op, struct cv **props)
+{
+	const struct op_sig *sig = op->keepdims ? op_sig(e->cx, op) : NULL;
+	uint32_t k = 0;
+
+	if (!sig)
+		return false;
+	while (strcmp(sig->props[k].name->s, "keepdims") != 0)
+		k++;
+	if (!(*props)[k].u.b)
+		return false;
+	struct cv *copy = new_array(e->cx->arena, struct cv, sig->nprops);
+	memcpy(copy, *props, sig->nprops * sizeof(*copy));
+	copy[k].u.b = false;
+	*props = copy;
+	return true;
+}
+
+/* The result r of the reduction n, with its axes put back as axes of length 1 */
+static struct cv put_back_axes(struct elab *e, const struct node *n, struct cv r, struct span s)
+{
+	const struct op *op = op_named(e->cx, "ExpandDims");
+	struct prop_arg arg = {.name = intern_str(e->cx, "axes"), .span = s};
+	int axes[MAX_RANK];
+
+	int count = r.kind == CV_VALUE
+			    ? prop_axes(e->cx, n, "axes", n->in[0]->type.rank, axes, true)
+			    : 0;
+	if (count <= 0)
+		return r;
+	arg.value = (struct cv){.kind = CV_TUPLE, .span = s, .n = (uint32_t)count};
+	arg.value.u.items = new_array(e->cx->arena, struct cv, (uint32_t)count);
+	for (int i = 0; i < count; i++)
+		arg.value.u.items[i] = cv_int(axes[i], s);
+	struct cv *props = bind_props(e->cx, op, s, &arg, 1);
+	return props ? call_op(e, op, props, &r, 1, s) : poison(s);
+}
+
 struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct cv *args,
 		  uint32_t nargs, struct span s)
 {
@@ -151,6 +190,7 @@ struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct 
 	}
 	if (!ok)
 		return poison(s);
+	bool keepdims = take_keepdims(e, op, &props);
 	struct node *n = graph_node(e->cx, e->block, op, props, in, nargs, node_span(e, s));
 	if (!n->nout)
 		return poison(s);
@@ -162,7 +202,7 @@ struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct 
 	if (half && r.kind == CV_VALUE && r.u.v->type.dtype == DT_FLOAT32)
 		r = cv_value(cast_value(e, r.u.v, DT_FLOAT16, s), s);
 	r.weak = number && r.kind == CV_VALUE;
-	return r;
+	return keepdims ? put_back_axes(e, n, r, s) : r;
 }
 
 /* Calls an op with default properties: a + b is a call of Add. */

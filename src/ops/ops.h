@@ -130,6 +130,7 @@ struct op {
 	enum batch_rule batch;   /* does the body take a batch? see lower/ops/blockwise.c */
 	const char *draw;      /* of a random variable: the fn of lib/ that lower_random() calls */
 	const char *draw_more; /* the one where it has a parameter more than in `core` */
+	bool keepdims;         /* keepdims=True is taken from each call: see the head of ops.def */
 	uint8_t generators; /* how many of the first inputs may be generators of random numbers */
 	enum sign sign;     /* of all results, as far as the body does not say it */
 	uint32_t (*results)(struct ctx *cx, struct node *n); /* how many, where nout is 255 */

@@ -217,9 +217,21 @@ static bool reduce_dims(struct ctx *cx, struct node *n, bool keep)
 	return set_dims(n, rank, d);
 }
 
+/* A call has lost its keepdims=True. An op that another one is given, as in Blockwise{Sum{...}},
+ * has not, and is refused. */
+static bool keeps_no_dims(struct ctx *cx, struct node *n)
+{
+	if (!n->op->keepdims || !prop_bool(cx, n, "keepdims"))
+		return true;
+	error(cx, n->span, E_PROPERTY,
+	      "%s: keepdims=True stands only in a call: write ExpandDims behind it",
+	      op_label(cx, n));
+	return false;
+}
+
 bool sh_reduce(struct ctx *cx, struct node *n)
 {
-	return reduce_dims(cx, n, false);
+	return keeps_no_dims(cx, n) && reduce_dims(cx, n, false);
 }
 
 bool sh_reduce_keep(struct ctx *cx, struct node *n)
@@ -243,7 +255,7 @@ bool sh_reduce_some(struct ctx *cx, struct node *n)
 		      i, type_str(cx, *x));
 		return false;
 	}
-	return reduce_dims(cx, n, false);
+	return keeps_no_dims(cx, n) && reduce_dims(cx, n, false);
 }
 
 int checked_axis(struct ctx *cx, struct node *n, const char *name)
