@@ -256,6 +256,7 @@ struct diag {
 	struct span span, other; /* other: the second place ('~'), empty if none */
 	char *text;
 	struct diag *notes; /* linked list through next */
+	struct diag *calls; /* the last notes, from this one on: which calls led to a place in a fn */
 	struct diag *next;
 };
 /* error() and warn() return the record, to which note() adds, and never stop the compilation. */

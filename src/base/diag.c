@@ -106,6 +106,7 @@ static void note_calls(struct ctx *cx, struct diag *d, uint32_t call)
 			note(cx, d, (struct span){0, 0}, "%u more calls in between are not shown",
 			     n - SHOWN_CALLS);
 	}
+	d->calls = d->notes;
 }
 
 static struct diag *add(struct ctx *cx, struct span s, struct span other, enum diag_code code,
@@ -173,8 +174,9 @@ void note(struct ctx *cx, struct diag *d, struct span s, const char *fmt, ...)
 	n->text = text_of(cx, fmt, args);
 	va_end(args);
 	struct diag **tail = &d->notes;
-	while (*tail)
+	while (*tail && *tail != d->calls)
 		tail = &(*tail)->next;
+	n->next = *tail;
 	*tail = n;
 }
 
