@@ -173,6 +173,7 @@ dim_list: dim                                   { $$ = (struct range){tail(p).fi
 
 dim: expr
     | ANY                                       { leaf(p, A_ANY, @$); }
+    | ANY name                                  { leaf(p, A_ANY, @$)->u.sym = $2; }
     | ELLIPSIS                                  { leaf(p, A_ELLIPSIS, @$); }
     | ELLIPSIS name                             { leaf(p, A_ELLIPSIS, @$)->u.sym = $2; } ;
 

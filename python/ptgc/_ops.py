@@ -80,10 +80,11 @@ def is_list(v: Variable) -> bool:
 
 
 def type_text(t: Type, dims=None) -> str:
-    """The .ptg type of a PyTensor type; ``dims`` names dims of unknown length, the others are ``?``."""
+    """The .ptg type of a PyTensor type: a dim of unknown length is ``?``, or ``?name`` where ``dims`` names it. As in
+    PyTensor, equations may set it."""
     if isinstance(t, ScalarType):
         return f"{t.dtype}[]"
-    names = {axis: _text.quote(name) for axis, name in (dims or {}).items()}
+    names = {axis: "?" + _text.quote(name) for axis, name in (dims or {}).items()}
     shape = [s if s is not None else names.get(i, "?") for i, s in enumerate(t.shape)]
     return _text.tensor_type(t.dtype, shape)
 

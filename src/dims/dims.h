@@ -25,6 +25,8 @@ enum dim_source_kind {
 void dims_init(struct ctx *cx); /* once a compilation, before all others */
 dim dim_const(struct ctx *cx, int64_t v);
 dim dim_name(struct ctx *cx, struct sym *name); /* a fresh atom of that name at each call */
+/* The header of the graph says at s that the name is any size: no equation may pin it. */
+void dim_promise(struct ctx *cx, dim name, struct span s);
 /* A new unknown ('?'), which the model computes: the size of axis `at` of v, or its element `at`.
  */
 dim dim_fresh(struct ctx *cx, enum dim_source_kind kind, struct value *v, uint32_t at);
@@ -51,16 +53,33 @@ bool dim_ge(struct ctx *cx, dim d, int64_t k); /* proved d >= k */
 bool dim_le(struct ctx *cx, dim d, int64_t k); /* proved d <= k */
 dim dim_find(struct ctx *cx, dim d);           /* canonical form under all equations so far */
 /* Records that a == b from now on. Returns false, and records nothing, if they are proved to be
- * different. An equation that was not known before is listed with its span, for checks. */
+ * different, or if that would break a promise: dim_broken() then says which. An equation that was
+ * not known before is listed with its span, for checks. */
 bool dim_unify(struct ctx *cx, dim a, dim b, struct span s);
 /* Is a length that begins as `from` another one once it is `to`, but for a few sizes or lengths 0?
- * CHANGE_OF_NAMES: and all sizes are names */
+ * CHANGE_OF_NAMES: and all sizes are promised names */
 enum change { NO_CHANGE, CHANGE, CHANGE_OF_NAMES };
 enum change dim_changes(struct ctx *cx, dim from, dim to);
 /* Equations are asked for by this op from now on, in messages; what asked before is returned. */
 const char *dim_asks(struct ctx *cx, const char *op);
 /* dim_unify(*a, b), where *a becomes the length of a result: a number if either is a number. */
 bool dim_meet(struct ctx *cx, dim *a, dim b, struct span s);
+/* dim_meet() where the user asserts a == b: it may pin what the header calls any size. */
+bool dim_assert(struct ctx *cx, dim *a, dim b, struct span s);
+/* An equation that dim_unify() refused because names of the header alone would have to obey it. */
+#define MAX_PROMISES 2 /* that a message shows */
+struct broken {
+	dim a, b; /* a == b; a is a name of the header if the equation says what one must be */
+	struct promise {
+		dim name;
+		struct span span; /* of the name in the header */
+	} of[MAX_PROMISES];
+	uint32_t n;
+	bool solved;     /* a is a name, and b does not contain it */
+	bool replaced;   /* a side was another size before an equation... */
+	struct span why; /* ... that stands here */
+};
+bool dim_broken(struct ctx *cx, struct broken *b); /* the last one, once; false: there is none */
 /*
  * Between dim_keep_ones(cx, true) and dim_keep_ones(cx, false), an equation n == 1 does not replace
  * n by 1. PyTensor broadcasts an axis only if its type says 1. With x: float64[n], an op that needs

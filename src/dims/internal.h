@@ -44,10 +44,12 @@ struct form {
 	bool frozen;    /* atoms only */
 	bool closed;    /* too deep to be computed from its operands */
 	bool one;       /* a base atom that equals 1 and is not replaced: dim_keep_ones() */
+	bool promised;  /* a name that stands for any size: dim_promise() */
 	uint8_t source; /* base and closed atoms: enum dim_source_kind */
 	uint32_t at;
 	struct value *value;
 	struct sym *name;
+	struct span header; /* of a promised name: its place there */
 	dim alias; /* an atom that this one has replaced, whose source serves both */
 	dim subst; /* what replaces this base atom; DIM_NONE: nothing */
 	uint32_t n, weight, depth, hash;
@@ -84,6 +86,7 @@ struct dims {
 	const char *asks;         /* the op that asks for equations; NULL: none */
 	vec(dim) zeros;           /* equations that replace no atom: each of these dims is 0 */
 	vec(struct bound) bounds; /* bounds of replaced atoms that no single atom can hold */
+	struct broken broken;     /* for dim_broken(); n is 0: none */
 };
 
 /* A linear expression under construction. */
@@ -140,6 +143,9 @@ bool prove_nonzero(struct dims *t, const struct lin *l);
 bool report_few(struct ctx *cx, dim a, dim b, struct span s);
 /* a == b was reported at another place and has been taken for true since: is said here, too. */
 void report_few_again(struct ctx *cx, dim a, dim b, struct span s);
+/* promise.c: does l == 0 break a promise? Then the equation a == b is noted for dim_broken(). raw_a
+ * and raw_b are its sides as they were written. */
+bool breaks_promise(struct ctx *cx, const struct lin *l, const dim raw[2], dim a, dim b);
 
 /* unify.c: f, or the first of the atoms that f has replaced which has a source */
 struct form *form_with_source(const struct dims *t, struct form *f);

@@ -107,8 +107,8 @@ static const char *which_sizes(struct ctx *cx, dim a, dim b, dim atom)
 	return arena_printf(cx->arena, "for no %s > %lld", name, (long long)only);
 }
 
-/* Are a and b equal for finitely many sizes only? *names: they are made of names alone. Where many
- * atoms could each be large, the lengths differ however large each one is. */
+/* Are a and b equal for finitely many sizes only? *names: they are made of promised names alone.
+ * Where many atoms could each be large, the lengths differ however large each one is. */
 static bool only_for_few(struct dims *t, dim a, dim b, struct atoms *l, bool *names)
 {
 	if (!list_atoms(t, a, l) || !list_atoms(t, b, l) || !l->n)
@@ -116,7 +116,7 @@ static bool only_for_few(struct dims *t, dim a, dim b, struct atoms *l, bool *na
 	*names = true;
 	for (uint32_t i = 0; i < l->n; i++) {
 		const struct form *f = form_of(t, l->at[i]);
-		*names &= f->name != NULL;
+		*names &= f->promised;
 		if (f->own.lo < 0 || f->own.hi != NO_HIGH || f->one ||
 		    compare_within(t, a, b, l->at[i], LARGE, NO_HIGH) != DIFFERENT)
 			return false;
@@ -250,7 +250,7 @@ enum change dim_changes(struct ctx *cx, dim from, dim to)
 	if (dim_eq(cx, from, to) || !list_atoms(t, from, &l) || !list_atoms(t, to, &l))
 		return NO_CHANGE;
 	for (uint32_t i = 0; i < l.n; i++)
-		names &= form_of(t, l.at[i])->name != NULL;
+		names &= form_of(t, l.at[i])->promised;
 	if (!is_sum_of_sizes(t, dim_sub(cx, to, from)) && !only_for_few(t, from, to, &l, &names))
 		return NO_CHANGE;
 	return names ? CHANGE_OF_NAMES : CHANGE;

@@ -1,7 +1,8 @@
 /*
  * unify.c: equations between dims. In: two dims that are equal from now on, as n and m + 1. Out:
  * one atom is replaced by an expression, n by m + 1, wherever find() meets it; or false, if they
- * cannot be equal. Holds: an equation replaces one base atom by an expression of base atoms that
+ * cannot be equal, or if a name that the header of the graph calls any size would no longer be one
+ * (promise.c). Holds: an equation replaces one base atom by an expression of base atoms that
  * are not replaced themselves, so find() ends. Atoms with operands are never replaced: rebuilding
  * them could bring the replaced atom back. An equation that can replace no atom is kept in
  * dims.zeros, where dim_eq() looks it up. A dim that can be computed at run time before a
@@ -46,11 +47,13 @@ static bool is_computable(const struct dims *t, dim d)
 }
 
 /* l = k * x + rest == 0, where k is 1 or -1 and x is term i: may x be replaced by -k * rest? Not if
- * x can be computed at run time and rest cannot. */
-static bool may_replace(const struct dims *t, const struct lin *l, uint32_t i)
+ * x can be computed at run time and rest cannot, nor if x is promised to be any size. */
+static bool may_replace(const struct dims *t, const struct lin *l, uint32_t i, bool asserted)
 {
 	bool rest_computable = true, x_computable = is_computable(t, l->term[i]);
-	if (form_of(t, l->term[i])->kind != K_BASE || (l->coef[i] != 1 && l->coef[i] != -1))
+	const struct form *x = form_of(t, l->term[i]);
+	if (x->kind != K_BASE || (x->promised && !asserted) ||
+	    (l->coef[i] != 1 && l->coef[i] != -1))
 		return false;
 	for (uint32_t j = 0; j < l->n; j++) {
 		if (j == i)
@@ -204,7 +207,7 @@ static void keep_zero(struct dims *t, const struct difference *diff)
 }
 
 /* Makes diff == 0 true: replaces an atom, or adds an entry to dims.zeros. */
-static void solve(struct dims *t, struct difference *diff)
+static void solve(struct dims *t, struct difference *diff, bool asserted)
 {
 	struct lin *l = &diff->plain;
 	for (int limit = 8; limit && drop_minmax(t, l); limit--)
@@ -214,7 +217,7 @@ static void solve(struct dims *t, struct difference *diff)
 	int best = -1, best_rank = -1;
 	for (uint32_t i = 0; i < l->n; i++) { /* of equal ranks the newest atom, which is last */
 		int rank = replacement_rank(t, l, i);
-		if (rank >= best_rank && may_replace(t, l, i)) {
+		if (rank >= best_rank && may_replace(t, l, i, asserted)) {
 			best = (int)i;
 			best_rank = rank;
 		}
@@ -226,23 +229,12 @@ static void solve(struct dims *t, struct difference *diff)
 	keep_zero(t, diff);
 }
 
-/* Warns if a == b makes two dims one to which the user gave different names. */
-static void warn_names(struct ctx *cx, dim a, dim b, struct span s)
-{
-	const struct form *x = form_of(cx->dims, a), *y = form_of(cx->dims, b);
-
-	if (x->kind == K_BASE && y->kind == K_BASE && x->name && y->name)
-		warn(cx, s, W_JOINED_DIMS,
-		     "this makes %s and %s one length: give both one name, unless another axis is "
-		     "meant",
-		     dim_str_raw(cx, a), dim_str_raw(cx, b));
-}
-
-bool dim_unify(struct ctx *cx, dim a, dim b, struct span s)
+static bool unify(struct ctx *cx, dim a, dim b, struct span s, bool asserted)
 {
 	struct dims *t = cx->dims;
 	struct difference d;
 	int64_t k;
+	const dim raw[2] = {a, b};
 	a = find(t, a);
 	b = find(t, b);
 	enum truth r = compare_dims(t, a, b, &d);
@@ -253,19 +245,26 @@ bool dim_unify(struct ctx *cx, dim a, dim b, struct span s)
 	}
 	if (r == DIFFERENT || (d.ok && prove_nonzero(t, &d.plain)))
 		return false;
+	bool open = !form_const(t, a, &k) && !form_const(t, b, &k);
+	bool few = d.ok && open && !asserted && report_few(cx, a, b, s);
+	if (d.ok && !few && !asserted && breaks_promise(cx, &d.plain, raw, a, b))
+		return false;
 	*vec_push(t->arena, &t->equations) = (struct equation){a, b, s};
-	warn_names(cx, a, b, s);
 	if (!d.ok)
 		return true;
-	bool open = !form_const(t, a, &k) && !form_const(t, b, &k);
 	uint32_t zeros = t->zeros.len;
-	if (open && report_few(cx, a, b, s))
+	if (few)
 		keep_zero(t, &d); /* no atom becomes a number that messages would show */
 	else
-		solve(t, &d);
-	if (!open && t->zeros.len > zeros)
+		solve(t, &d, asserted);
+	if (!open && !asserted && t->zeros.len > zeros)
 		report_few(cx, a, b, s);
 	return true;
+}
+
+bool dim_unify(struct ctx *cx, dim a, dim b, struct span s)
+{
+	return unify(cx, a, b, s, false);
 }
 
 const char *dim_asks(struct ctx *cx, const char *op)
@@ -290,20 +289,30 @@ void dim_keep_ones(struct ctx *cx, bool keep)
 		lin_load(t, &d.plain, one);
 		if (lin_sub_const(&d.plain, 1) && make_primitive(&d.plain)) {
 			d.expanded = d.plain;
-			solve(t, &d);
+			solve(t, &d, true);
 		}
 	}
 }
 
-bool dim_meet(struct ctx *cx, dim *a, dim b, struct span s)
+static bool meet(struct ctx *cx, dim *a, dim b, struct span s, bool asserted)
 {
 	int64_t k;
 
-	if (!dim_unify(cx, *a, b, s))
+	if (!unify(cx, *a, b, s, asserted))
 		return false;
 	b = find(cx->dims, b);
 	*a = form_const(cx->dims, b, &k) ? b : find(cx->dims, *a);
 	return true;
+}
+
+bool dim_meet(struct ctx *cx, dim *a, dim b, struct span s)
+{
+	return meet(cx, a, b, s, false);
+}
+
+bool dim_assert(struct ctx *cx, dim *a, dim b, struct span s)
+{
+	return meet(cx, a, b, s, true);
 }
 
 /* ---- which equations there are ---- */

@@ -239,7 +239,8 @@ bool bind_target(struct elab *e, struct target *t, struct cv v)
 
 	if (ok && (t->type.len || !keeps_weak(&v))) {
 		struct value *x = to_value(e, &v, cv_is_weak(&v) ? want : DT_NONE);
-		ok = x && x->type.dtype && match_type(e, t->type, x, "", t->name, t->span, NULL);
+		ok = x && x->type.dtype &&
+		     match_type(e, t->type, x, MATCH_PROVES, "", t->name, t->span, NULL);
 		if (ok && !discard)
 			name_value(e, x, t->name);
 		v = ok ? cv_value(x, t->span) : poison(t->span);
@@ -463,6 +464,7 @@ static void graph_params(struct elab *e, struct fn *f)
 {
 	struct value **v = new_array(e->cx->arena, struct value *, f->nparams + 1);
 
+	e->header = true;
 	for (uint32_t i = 0; i < f->nparams; i++) {
 		v[i] = graph_value(e->cx, (struct type){0}, f->params[i].span);
 		declare_dims(e, f->params[i].type, v[i]);
@@ -475,6 +477,7 @@ static void graph_params(struct elab *e, struct fn *f)
 		b->used = true;
 		*vec_push(e->cx->arena, &e->graph->block->params) = v[i];
 	}
+	e->header = false;
 	solve_dims(e, f, v);
 }
 

@@ -212,7 +212,8 @@ static bool carried_item(struct elab *e, struct aitem *it, struct carried *c, ui
 		want = DT_INT64;
 	c->init = to_value(e, &v, cv_is_weak(&v) ? want : DT_NONE);
 	return c->init && c->init->type.dtype &&
-	       match_type(e, it->type, c->init, "carried value", it->name, it->span, loose);
+	       match_type(e, it->type, c->init, MATCH_PROVES, "carried value", it->name, it->span,
+			  loose);
 }
 
 /* false: reported. A wrong item gets a poison value, so that the body can be elaborated. */
@@ -360,6 +361,7 @@ static bool check_next(struct elab *e, const struct carried *c, uint64_t loose)
 				    type_str(e->cx, *t), type_str(e->cx, *n));
 	if (shape)
 		note(e->cx, d, (struct span){0, 0}, CHANGES, declared(e, c, open));
+	explain_promise(e->cx, d, NULL, 0);
 	return false;
 }
 
@@ -824,7 +826,7 @@ bool exec_state(struct elab *e, struct stmt *s)
 				   "the first value of a state must be constant");
 		first = NULL;
 	}
-	if (!first || !match_type(e, t->type, first, "state", t->name, t->span, NULL)) {
+	if (!first || !match_type(e, t->type, first, MATCH_SETS, "state", t->name, t->span, NULL)) {
 		bind_value(e, t->name, poison(t->span), t->span);
 		return false;
 	}

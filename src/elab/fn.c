@@ -182,7 +182,7 @@ static bool bind_param(struct elab *e, struct param *p, struct cv *arg, struct s
 		return false;
 	struct frame *callee = e->frame;
 	struct span at = callee->library ? call : v.span;
-	if (!match_type(e, p->type, x, "argument", p->name, at, NULL))
+	if (!match_type(e, p->type, x, MATCH_SETS, "argument", p->name, at, NULL))
 		return false;
 	bind_value(e, p->name, cv_value(x, p->span), p->span)->used = true;
 	return true;
@@ -220,7 +220,9 @@ struct value *declared_result(struct elab *e, const struct param *r, const struc
 	if (cv.kind == CV_POISON)
 		return NULL;
 	struct value *v = to_value(e, &cv, cv_is_weak(&cv) ? written_dtype(e, r->type) : DT_NONE);
-	return v && v->type.dtype && match_type(e, r->type, v, "result", r->name, r->span, NULL)
+	return v && v->type.dtype &&
+			       match_type(e, r->type, v, MATCH_PROVES, "result", r->name, r->span,
+					  NULL)
 		       ? v
 		       : NULL;
 }

@@ -20,6 +20,7 @@ struct binding {
 	uint8_t kind; /* value namespace: enum cv_kind */
 	bool used, is_rest;
 	bool weak;      /* CV_VALUE: see struct cv */
+	bool open;      /* dim namespace: a ?n of the header, which equations may set */
 	bool result;    /* it is a result of the graph */
 	uint32_t state; /* the number of the state, from 1; 0: it is no state */
 	bool missing;   /* the name has no definition, which was reported */
@@ -89,6 +90,7 @@ struct elab {
 	uint64_t nested;
 	bool limited; /* a limit of the expansion of fns was reported */
 	vec(struct file *) used;
+	bool header;      /* the types of the graph's parameters are read */
 	bool fns_missing; /* a file of a `use` could not be read */
 	struct sym *underscore;
 	struct prop_arg no_props;         /* of calls without properties */
@@ -236,8 +238,12 @@ struct value *slice_of(struct elab *e, struct value *x, struct cv start, struct 
 
 /* type.c */
 bool generic_name(const struct sym *s); /* can s be a generic dtype of a fn, such as F or T1? */
-bool match_type(struct elab *e, struct expr x, struct value *v, const char *what, struct sym *name,
-		struct span s, uint64_t *loose);
+enum match_rule {
+	MATCH_SETS,  /* parameters of fns, states: makes it so, as an equation */
+	MATCH_PROVES /* annotations: it must be so already; in the library they are as parameters */
+};
+bool match_type(struct elab *e, struct expr x, struct value *v, enum match_rule rule,
+		const char *what, struct sym *name, struct span s, uint64_t *loose);
 enum dtype written_dtype(struct elab *e, struct expr x);
 bool make_type(struct elab *e, struct expr x, struct value *v, struct type *t);
 void declare_dims(struct elab *e, struct expr x, struct value *v);

@@ -327,10 +327,12 @@ static bool check_state_type(struct scan *s, const struct value *now, const stru
 
 	for (uint32_t i = 0; same && i < a->rank; i++)
 		same = dim_unify(s->e->cx, a->dims[i], b->dims[i], s->span);
+	struct diag *d = NULL;
 	if (!same)
-		elab_error(s->e, s->span, a->dtype != b->dtype ? E_DTYPE : E_SHAPE,
-			   "Scan: a state is %s but its next value is %s", type_str(s->e->cx, *a),
-			   type_str(s->e->cx, *b));
+		d = elab_error(s->e, s->span, a->dtype != b->dtype ? E_DTYPE : E_SHAPE,
+			       "Scan: a state is %s but its next value is %s",
+			       type_str(s->e->cx, *a), type_str(s->e->cx, *b));
+	explain_promise(s->e->cx, d, NULL, 0);
 	return same;
 }
 

@@ -67,14 +67,29 @@ static enum dtype type_dtype(struct elab *e, const struct anode *t, enum dtype a
 	return DT_NONE;
 }
 
+/* Binds the name to a new dim. In the header of a graph the name promises any size, unless the node
+ * is ?n. */
+static dim new_dim(struct elab *e, const struct anode *n)
+{
+	dim d = dim_name(e->cx, n->u.sym);
+
+	bind_dim(e, n->u.sym, d, n->span)->open = n->kind == A_ANY;
+	if (e->header && n->kind != A_ANY)
+		dim_promise(e->cx, d, n->span);
+	return d;
+}
+
+static bool is_new_dim(struct elab *e, const struct anode *n)
+{
+	return n->kind == A_NAME && !find_dim(e, n->u.sym) && !find_value(e, n->u.sym);
+}
+
 /* Binds the unbound names of a dim expression to new dims. */
 static void bind_new_dims(struct elab *e, struct expr x)
 {
-	for (uint32_t i = x.first; i < x.first + x.len; i++) {
-		const struct anode *n = &e->file->nodes.at[i];
-		if (n->kind == A_NAME && !find_dim(e, n->u.sym) && !find_value(e, n->u.sym))
-			bind_dim(e, n->u.sym, dim_name(e->cx, n->u.sym), n->span);
-	}
+	for (uint32_t i = x.first; i < x.first + x.len; i++)
+		if (is_new_dim(e, &e->file->nodes.at[i]))
+			new_dim(e, &e->file->nodes.at[i]);
 }
 
 #define UNKNOWN_SIZE ": a size that only a run knows is '?', or a name such as n"
@@ -139,24 +154,119 @@ static bool read_pattern(struct elab *e, struct expr x, struct pattern *p)
 	return true;
 }
 
-static bool type_clash(struct elab *e, struct expr x, const struct type *t, enum diag_code code,
-		       const char *what, struct sym *name, struct span s)
-{
-	const struct anode *root = &e->file->nodes.at[x.first + x.len - 1];
+/* A written type that is matched with the type of v. */
+struct match {
+	struct pattern p;
+	struct value *v;
+	enum match_rule rule;
+	const char *what; /* v in messages: "result" 'y' */
+	struct sym *name;
+	struct span span;
+};
 
+static const char *described(struct elab *e, const struct match *m)
+{
+	return arena_printf(e->cx->arena, "%s%s%s%s%s", m->what, m->name && *m->what ? " " : "",
+			    m->name ? "'" : "", m->name ? m->name->s : "", m->name ? "'" : "");
+}
+
+/* The types do not prove what is written, but do not disprove it either: writes the statement that
+ * asserts it. */
+static void note_assertion(struct elab *e, const struct match *m, struct diag *d)
+{
+	struct strbuf lengths = {.arena = e->cx->arena};
+	const struct type *t = &m->v->type;
+
+	if (m->p.rest >= 0 || m->p.n != t->rank || !m->name)
+		return;
+	for (uint32_t i = 0; i < m->p.n; i++) {
+		const struct anode *k = &e->file->nodes.at[m->p.kids[i]];
+		dim is;
+		if (k->kind == A_ANY || is_new_dim(e, k)) {
+			sb_str(&lengths, ", None");
+			continue;
+		}
+		if (!eval_dim(e, child_expr(e, m->p.kids[i]), &is) || dim_ne(e->cx, is, t->dims[i]))
+			return;
+		sb_printf(&lengths, ", %s", source_text(e, k->span));
+	}
+	note(e->cx, d, (struct span){0, 0},
+	     "if it holds in every run, this asserts it: %s = SpecifyShape(...%s)", m->name->s,
+	     lengths.s);
+}
+
+static bool type_clash(struct elab *e, const struct match *m)
+{
+	const struct anode *root = m->p.root;
+	const struct type *t = &m->v->type;
 	struct diag *d =
-		elab_error(e, s, code, "%s%s%s%s%s: expected %s but got %s", what,
-			   name && *what ? " " : "", name ? "'" : "", name ? name->s : "",
-			   name ? "'" : "", source_text(e, root->span), type_str(e->cx, *t));
-	if (d && t->rank == 0 && root->n && root->u.sym->dtype == t->dtype)
+		elab_error(e, m->span, E_ANNOTATION, "%s: expected %s but got %s", described(e, m),
+			   source_text(e, root->span), type_str(e->cx, *t));
+
+	explain_promise(e->cx, d, NULL, 0);
+	if (t->rank == 0 && root->n && root->u.sym->dtype == t->dtype)
 		note(e->cx, d, (struct span){0, 0}, "one number for all elements is %s(...)",
 		     source_text(e, root->span));
+	else if (m->rule == MATCH_PROVES && type_dtype(e, root, DT_NONE) == t->dtype)
+		note_assertion(e, m, d);
+	return false;
+}
+
+/* Is a length that is written as `is` certainly one of `d`? n-1 is read as max(n-1, 0). */
+static bool holds(struct elab *e, dim d, dim is)
+{
+	return dim_eq(e->cx, d, is) || dim_eq(e->cx, d, dim_at_least(e->cx, is, 0));
+}
+
+/* Do names say the size d, so that it needs no new one? MAX_WEIGHT of dims bounds the recursion. */
+static bool has_names_only(struct elab *e, dim d)
+{
+	struct dim_view v = dim_view(e->cx, d);
+
+	if (v.form == DIM_CONST)
+		return false;
+	if (v.form == DIM_ATOM)
+		return v.name;
+	for (uint32_t i = 0; i < v.nterms; i++) {
+		int64_t k;
+		if (!dim_is_const(e->cx, v.term[i], &k) && !has_names_only(e, v.term[i]))
+			return false;
+	}
+	return true;
+}
+
+/* The name that the frame has for the size d, or what d is called elsewhere */
+static const char *name_of_size(struct elab *e, dim d)
+{
+	for (struct scope *s = e->scope; s && s->frame == e->frame; s = s->outer)
+		for (struct binding *b = s->dims; b; b = b->prev)
+			if (!b->is_rest && dim_eq(e->cx, b->u.d, d))
+				return b->sym->s;
+	return dim_str(e->cx, d);
+}
+
+/* May the new name stand for the length of that axis? Only for one that has none. */
+static bool may_name(struct elab *e, struct match *m, struct sym *name, uint32_t axis)
+{
+	dim d = m->v->type.dims[axis];
+
+	if (m->rule == MATCH_SETS || !has_names_only(e, d))
+		return true;
+	const char *is = name_of_size(e, d);
+	if (did_you_mean(name->s, &is, 1))
+		elab_error(e, m->span, E_ANNOTATION,
+			   "%s: no size is called '%s'; did you mean '%s'?", described(e, m),
+			   name->s, is);
+	else
+		elab_error(e, m->span, E_ANNOTATION,
+			   "%s: no size is called '%s', and axis %u is %s long: write that, or ?",
+			   described(e, m), name->s, axis, is);
 	return false;
 }
 
 /* Matches '...' or '...b' with n dims. */
-static bool match_rest(struct elab *e, const struct anode *p, const dim *dims, uint32_t n,
-		       struct span s)
+static bool match_rest(struct elab *e, struct match *m, const struct anode *p, const dim *dims,
+		       uint32_t n)
 {
 	struct binding *b;
 
@@ -172,18 +282,37 @@ static bool match_rest(struct elab *e, const struct anode *p, const dim *dims, u
 	if (!b->is_rest || b->u.rest->n != n)
 		return false;
 	for (uint32_t i = 0; i < n; i++)
-		if (!dim_unify(e->cx, b->u.rest->at[i], dims[i], s))
+		if (m->rule == MATCH_PROVES ? !dim_eq(e->cx, b->u.rest->at[i], dims[i])
+					    : !dim_unify(e->cx, b->u.rest->at[i], dims[i], m->span))
 			return false;
 	return true;
 }
 
-/* Records that an axis of v has length d, also in the type of v. */
-static bool match_dim(struct elab *e, struct value *v, uint32_t axis, dim d, struct span s)
+/* Is d a name that types of raw nodes were written with, and that nothing has defined yet? */
+static bool is_undefined(struct elab *e, dim d)
 {
+	struct dim_view v = dim_view(e->cx, d);
+
+	return v.form == DIM_ATOM && v.name && v.kind == SOURCE_NONE;
+}
+
+/* An axis of v has length d, as is written. MATCH_SETS: records it, also in the type of v. */
+static bool match_dim(struct elab *e, struct match *m, uint32_t axis, dim d)
+{
+	struct value *v = m->v;
 	struct type *t = &v->type;
 	dim met = t->dims[axis], *dims;
+	bool raw = v->def && v->def->op == &op_onnx;
+	int64_t k;
 
-	if (!dim_meet(e->cx, &met, d, s))
+	if (m->rule == MATCH_PROVES && !holds(e, met, d)) {
+		/* of a raw node the annotation says what ptgc does not know */
+		if (!raw || has_names_only(e, met) || dim_is_const(e->cx, met, &k))
+			return false;
+	} else if (m->rule == MATCH_PROVES && !dim_is_const(e->cx, d, &k)) {
+		return true;
+	}
+	if (!dim_meet(e->cx, &met, d, m->span))
 		return false;
 	if (met == dim_find(e->cx, t->dims[axis]))
 		return true;
@@ -194,64 +323,98 @@ static bool match_dim(struct elab *e, struct value *v, uint32_t axis, dim d, str
 	return true;
 }
 
-static bool match_dims(struct elab *e, const struct pattern *p, struct value *v, struct span s,
-		       uint64_t *loose)
+static bool no_open_name(struct elab *e, const struct anode *k)
 {
-	const struct type *t = &v->type;
+	elab_error(e, k->span, E_ANNOTATION,
+		   "'?%s' belongs in the types of a graph's parameters: write %s, or ?",
+		   k->u.sym->s, k->u.sym->s);
+	return false;
+}
+
+/* Are the names in the expression of a length defined? An annotation defines those that stand
+ * alone. false: reported */
+static bool all_sizes_defined(struct elab *e, const struct match *m, struct expr x)
+{
+	for (uint32_t i = x.first; i < x.first + x.len; i++) {
+		const struct anode *n = &e->file->nodes.at[i];
+		if (!is_new_dim(e, n))
+			continue;
+		elab_error(e, n->span, E_ANNOTATION, "%s: no size is called '%s'", described(e, m),
+			   n->u.sym->s);
+		return false;
+	}
+	return true;
+}
+
+static bool match_axis(struct elab *e, struct match *m, uint32_t kid, uint32_t axis)
+{
+	const struct anode *k = &e->file->nodes.at[kid];
+	dim d, is = m->v->type.dims[axis];
+
+	if (is_new_dim(e, k)) {
+		if (!may_name(e, m, k->u.sym, axis))
+			return false;
+		bind_dim(e, k->u.sym, is, k->span);
+		return true;
+	}
+	if (m->rule == MATCH_PROVES && !all_sizes_defined(e, m, child_expr(e, kid)))
+		return false;
+	if (!eval_dim(e, child_expr(e, kid), &d))
+		return false;
+	if (k->kind == A_NAME && is_undefined(e, d) && !dim_eq(e->cx, d, is))
+		return may_name(e, m, k->u.sym, axis) && dim_unify(e->cx, d, is, m->span);
+	return match_dim(e, m, axis, d);
+}
+
+static bool match_dims(struct elab *e, struct match *m, uint64_t *loose)
+{
+	const struct type *t = &m->v->type;
+	const struct pattern *p = &m->p;
 	uint32_t skip = p->rest < 0 ? 0 : t->rank - (p->n - 1);
 
 	if (p->rest < 0 ? t->rank != p->n : t->rank + 1u < p->n)
 		return false;
 	for (uint32_t i = 0, axis = 0; i < p->n; i++) {
 		const struct anode *k = &e->file->nodes.at[p->kids[i]];
-		dim d;
 		if ((int)i == p->rest) {
-			if (!match_rest(e, k, t->dims + axis, skip, s))
+			if (!match_rest(e, m, k, t->dims + axis, skip))
 				return false;
 			axis += skip;
-			continue;
-		}
-		if (k->kind == A_ANY) {
+		} else if (k->kind == A_ANY && k->u.sym) {
+			return no_open_name(e, k);
+		} else if (k->kind == A_ANY) {
 			if (loose)
 				*loose |= (uint64_t)1 << axis;
 			axis++;
-			continue;
-		}
-		if (k->kind == A_NAME && !find_dim(e, k->u.sym) && !find_value(e, k->u.sym)) {
-			bind_dim(e, k->u.sym, t->dims[axis++], k->span);
-			continue;
-		}
-		if (!eval_dim(e, child_expr(e, p->kids[i]), &d))
+		} else if (!match_axis(e, m, p->kids[i], axis++)) {
 			return false;
-		if (!match_dim(e, v, axis++, d, s))
-			return false;
+		}
 	}
 	return true;
 }
 
-/* Does v have the type written at x? Binds generic dtypes and new dims. The message names v by
- * `what` and `name`. *loose (may be NULL) gets a bit for each axis written '?'. */
-bool match_type(struct elab *e, struct expr x, struct value *v, const char *what, struct sym *name,
-		struct span s, uint64_t *loose)
+/* Has v the type written at x? Binds generic dtypes and new dims. The message names v by `what` and
+ * `name`. *loose (may be NULL) gets a bit for each axis written '?'. */
+bool match_type(struct elab *e, struct expr x, struct value *v, enum match_rule rule,
+		const char *what, struct sym *name, struct span s, uint64_t *loose)
 {
-	struct pattern p;
+	struct match m = {.v = v, .rule = rule, .what = what, .name = name, .span = s};
 	uint32_t errors = e->cx->errors;
 
+	if (e->frame->library)
+		m.rule = MATCH_SETS;
 	if (!x.len || !v->type.dtype)
 		return true;
-	if (!read_pattern(e, x, &p))
+	if (!read_pattern(e, x, &m.p))
 		return false;
-	enum dtype t = type_dtype(e, p.root, v->type.dtype);
+	enum dtype t = type_dtype(e, m.p.root, v->type.dtype);
 	if (!t)
 		return false;
 	if (t != v->type.dtype)
-		return type_clash(e, x, &v->type, E_ANNOTATION, what, name, s);
-	if (!(p.root->flags & AF_DIMS) && !is_rng(p.root->u.sym->dtype))
+		return type_clash(e, &m);
+	if (!(m.p.root->flags & AF_DIMS) && !is_rng(m.p.root->u.sym->dtype))
 		return true;
-	if (!match_dims(e, &p, v, s, loose))
-		return e->cx->errors == errors &&
-		       type_clash(e, x, &v->type, E_ANNOTATION, what, name, s);
-	return true;
+	return match_dims(e, &m, loose) || (e->cx->errors == errors && type_clash(e, &m));
 }
 
 /* The dtype of a written type, for a weak literal; DT_NONE: a generic name without a binding */
@@ -291,7 +454,14 @@ bool make_type(struct elab *e, struct expr x, struct value *v, struct type *t)
 	t->dims = new_array(e->cx->arena, dim, p.n + 1);
 	for (uint32_t i = 0; i < p.n; i++) {
 		const struct anode *k = &e->file->nodes.at[p.kids[i]];
-		if (k->kind == A_ANY)
+		if (k->kind == A_ANY && k->u.sym && !e->header) {
+			no_open_name(e, k);
+			*t = (struct type){0};
+			return false;
+		}
+		if (k->kind == A_ANY && k->u.sym)
+			t->dims[i] = find_dim(e, k->u.sym)->u.d;
+		else if (k->kind == A_ANY)
 			t->dims[i] = dim_fresh(e->cx, v ? SOURCE_SIZE : SOURCE_NONE, v, i);
 		else if (!eval_dim(e, child_expr(e, p.kids[i]), &t->dims[i])) {
 			*t = (struct type){0};
@@ -311,10 +481,15 @@ void declare_dims(struct elab *e, struct expr x, struct value *v)
 		return;
 	for (uint32_t i = 0; i < p.n; i++) {
 		const struct anode *k = &e->file->nodes.at[p.kids[i]];
-		if (k->kind != A_NAME || find_dim(e, k->u.sym))
+		if ((k->kind != A_NAME && k->kind != A_ANY) || !k->u.sym)
 			continue;
-		dim d = dim_name(e->cx, k->u.sym);
-		dim_set_source(e->cx, d, SOURCE_SIZE, v, i);
-		bind_dim(e, k->u.sym, d, k->span);
+		struct binding *b = find_dim(e, k->u.sym);
+		if (!b)
+			dim_set_source(e->cx, new_dim(e, k), SOURCE_SIZE, v, i);
+		else if (k->kind == A_ANY && !b->open)
+			error2(e->cx, k->span, b->span, E_ANNOTATION,
+			       "'%s' is any size where it stands first: write %s here, or ?%s "
+			       "there for a size that ptgc may set",
+			       k->u.sym->s, k->u.sym->s, k->u.sym->s);
 	}
 }

@@ -688,7 +688,7 @@ bool sh_specify_shape(struct ctx *cx, struct node *n)
 		dim want = scalar_dim(cx, v);
 		if (!want)
 			want = dim_fresh(cx, SOURCE_VALUE, v, 0);
-		if (!dim_meet(cx, &d[i], want, n->span)) {
+		if (!dim_assert(cx, &d[i], want, n->span)) {
 			error(cx, n->span, E_SHAPE, "%s: axis %u of %s is not %s long", n->op->name,
 			      i, type_str(cx, *x), dim_str(cx, want));
 			return false;

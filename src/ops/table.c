@@ -670,7 +670,7 @@ bool infer_node(struct ctx *cx, struct node *n)
 	bool ok = infer(cx, n);
 
 	dim_asks(cx, asked);
-
+	explain_promise(cx, ok ? NULL : *tail, n->in, n->op->shape == sh_broadcast ? n->nin : 0);
 	if (!ok && *tail)
 		blame(cx, tail, n->in, n->nin, n->op == &op_onnx ? (const void *)n->onnx : n->op);
 	return ok;

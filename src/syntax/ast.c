@@ -21,7 +21,7 @@
  *   A_CONSTRUCT        nprops dims, then values; AF_DIMS: [ ] was written (so F[](x) differs from
  *                      F(x)); u.sym is a dtype's name or starts with a capital letter
  *   A_SLICE            start, stop, step: those that the flags name
- *   A_TYPE             n dims: expressions, A_ANY, A_ELLIPSIS (u.sym its name or NULL)
+ *   A_TYPE             n dims: expressions, A_ANY, A_ELLIPSIS (u.sym the name of both, or NULL)
  * `at` of a call is its name, of an index its `[`, of an operator the operator.
  */
 #include <stdarg.h>

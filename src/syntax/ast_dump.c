@@ -100,6 +100,8 @@ static void put_leaf(struct dump *d, const struct anode *n)
 		break;
 	case A_ANY:
 		sb_str(d->out, "?");
+		if (n->u.sym)
+			put_name(d, n->u.sym, false);
 		break;
 	case A_ELLIPSIS:
 		sb_str(d->out, "...");

@@ -142,7 +142,7 @@ static bool wants_space(const struct format *f, int t)
 		return false; /* use <mcmc> */
 	if (token_opens(q->kind) || q->kind == TOK_DOT || q->flags & FT_UNARY)
 		return false;
-	if (q->kind == TOK_ELLIPSIS)
+	if (q->kind == TOK_ELLIPSIS || q->kind == TOK_ANY)
 		return !is_name(t);
 	if (q->kind == TOK_COLON)
 		return q->flags & FT_TYPE_COLON;

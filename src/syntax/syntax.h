@@ -40,7 +40,7 @@ enum anode_kind {
 	A_CONSTRUCT, /* F[n](v, ...): u.sym dtype name; nprops dims, then n - nprops values */
 	A_SLICE, /* a:b:c; flags AF_START, AF_STOP, AF_STEP (children present), AF_COLON2 (x::) */
 	A_ELLIPSIS, /* ... ; u.sym: the name in ...b, or NULL */
-	A_ANY,      /* ? as a dim */
+	A_ANY,      /* ? as a dim; u.sym: the name in ?n, or NULL */
 	A_TYPE,     /* u.sym dtype or generic; n dims; flag AF_DIMS when [ ] was written */
 };
 enum {

@@ -65,7 +65,7 @@ mkdir work && cd work || exit
 	head -c 800000 /dev/zero
 } >w.npy
 echo 'fn Twice(x: F) -> (y) { y = x + x }' >more.ptg
-printf '%s\n' 'use "more.ptg"' 'graph g(x: float64[n]) -> (y) { y = Twice(x) + file("w.npy") }' >m.ptg
+printf '%s\n' 'use "more.ptg"' 'graph g(x: float64[?]) -> (y) { y = Twice(x) + file("w.npy") }' >m.ptg
 ptgc m.ptg -o good.onnx
 once() { # expected outputs, command...
 	outputs=$1

@@ -78,7 +78,7 @@ compile() {
 weights_of() {
 	ptgc dump "$1" | sed -n 's/.*"location": "\([^"]*\)".*/\1/p'
 }
-echo 'graph g(x: uint8[n]) -> (y) { y = x + file("w.npy") }' >m.ptg
+echo 'graph g(x: uint8[?n]) -> (y) { y = x + file("w.npy") }' >m.ptg
 mkdir out start
 for v in 1 2 3 4; do # in `start`: the second version, and the one before it
 	version $v

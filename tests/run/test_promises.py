@@ -115,7 +115,7 @@ RULES = {
 
 def outcome(text, args, math, *options):
     try:
-        return ptg.run(text, *args, math=math, options=("-Wno-unused", "-Wno-joined-dims", *options))
+        return ptg.run(text, *args, math=math, options=("-Wno-unused", *options))
     except Exception as e:
         assert "ONNXRuntimeError" in str(e), e
         return FAILS
