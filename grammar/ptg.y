@@ -38,6 +38,7 @@ static struct parse *const p = NULL;
 #define YYSTACK_ALLOC(size) ((p) ? arena_alloc((p)->arena, (size)) : NULL)
 
 static void ptg_error(struct span *at, struct parse *p, const char *text);
+static void for_with_while(struct parse *p, struct span at);
 
 static const struct expr NOTHING = {0, 0};
 static const struct range NONE = {0, 0};
@@ -47,9 +48,9 @@ static const struct range NONE = {0, 0};
 %token NL "the end of the line"
 %token <sym> NAME "a name"
 /* soft words: keep PTG first and IN last, the scanner uses their order */
-%token <sym> PTG "'ptg'" GRAPH "'graph'" FN "'fn'" USE "'use'" STATE "'state'"
-	NEXT "'next'" UNTIL "'until'" LOOP "'loop'" WHILE "'while'" IN "'in'"
-%token IF "'if'" ELSE "'else'" NONE "'None'" TRUE "'True'" FALSE "'False'"
+%token <sym> PTG "'ptg'" GRAPH "'graph'" FN "'fn'" USE "'use'" CONST "'const'" RULE "'rule'"
+	STATE "'state'" NEXT "'next'" UNTIL "'until'" LOOP "'loop'" WHILE "'while'" IN "'in'"
+%token FOR "'for'" AS "'as'" IF "'if'" ELSE "'else'" NONE "'None'" TRUE "'True'" FALSE "'False'"
 %token <integer> INT "an integer"
 %token <real> FLOAT "a number" IMAG "an imaginary number"
 %token <str> STR "a string"
@@ -73,7 +74,7 @@ static const struct range NONE = {0, 0};
 %right POW
 %precedence LBRACKET
 
-%type <sym> name soft opname
+%type <sym> name soft opname alias
 %type <range> decls decl_list params param_list targets args arg_list expr_list props prop_list
 	dims dim_list index ixs ix_list
 %type <expr> type kind cond while
@@ -107,14 +108,12 @@ tops: %empty
     | tops FN error NL
     | tops error NL ;
 
-top: USE STR                                    { struct ause *use = new(p->arena, struct ause);
-                                                  use->path = *$STR; use->span = @STR;
-                                                  *p->uses_end = use;
-                                                  p->uses_end = &use->next; }
-    | USE LT NAME GT                            { struct ause *use = new(p->arena, struct ause);
-                                                  use->library = $NAME; use->span = @NAME;
-                                                  *p->uses_end = use;
-                                                  p->uses_end = &use->next; }
+top: USE STR alias                              { struct ause *use = add_use(p, $alias, @alias);
+                                                  use->path = *$STR; use->span = @STR; }
+    | USE LT NAME GT alias                      { struct ause *use = add_use(p, $alias, @alias);
+                                                  use->library = $NAME; use->span = @NAME; }
+    | CONST name ASSIGN expr                    { add_const(p, $name, @name, NOTHING); }
+    | CONST name COLON type ASSIGN expr         { add_const(p, $name, @name, $type); }
     | GRAPH name decls LPAREN params[in] RPAREN ARROW LPAREN params[out] RPAREN block
                                                 { add_fn(p, true, $name, @name, $decls, $in, $out,
                                                          *$block, @$); }
@@ -124,7 +123,10 @@ top: USE STR                                    { struct ause *use = new(p->aren
     | GRAPH error block                         { p->head_lost = true; }
     | FN error block                            { p->head_lost = true; } ;
 
-soft: PTG | GRAPH | FN | USE | STATE | NEXT | UNTIL | LOOP | WHILE | IN ;
+alias: %empty                                   { $$ = NULL; }
+    | AS name                                   { $$ = $name; @$ = @name; } ;
+
+soft: PTG | GRAPH | FN | USE | CONST | RULE | STATE | NEXT | UNTIL | LOOP | WHILE | IN ;
 
 name: NAME | soft ;
 
@@ -201,12 +203,14 @@ bad: IF error NL
     | targets ASSIGN IF error NL
     | targets ASSIGN chain ELSE IF error NL
     | targets ASSIGN chain ELSE error NL
-    | targets ASSIGN LOOP error NL ;
+    | targets ASSIGN LOOP error NL
+    | targets ASSIGN FOR error NL ;
 
 stmt: targets ASSIGN expr                       { $$ = statement(p, S_ASSIGN, $1, tail(p), @$); }
     | targets ASSIGN if                         { $$ = statement(p, S_IF, $1, NOTHING, @$);
                                                   $$->u.cond = $3.first; }
-    | targets ASSIGN loop                       { $$ = statement(p, S_LOOP, $1, NOTHING, @$);
+    | targets ASSIGN loop                       { $$ = statement(p, $3->written_out ? S_FOR : S_LOOP,
+                                                                 $1, NOTHING, @$);
                                                   $$->u.loop = $3; }
     | if                                        { $$ = statement(p, S_STATIC_IF, NONE, NOTHING, @$);
                                                   $$->u.cond = $1.first; }
@@ -249,7 +253,17 @@ loop: LOOP LPAREN items RPAREN while ARROW LPAREN results RPAREN block
                                                   $$->results = $8.first;
                                                   $$->body = *$10;
                                                   $$->span = @$; }
+    | FOR LPAREN items RPAREN while ARROW LPAREN results RPAREN block
+                                                { $$ = new(p->arena, struct aloop);
+                                                  $$->written_out = true;
+                                                  $$->items = $3.first;
+                                                  $$->results = $8.first;
+                                                  $$->body = *$10;
+                                                  $$->span = @$;
+                                                  if ($5.len) for_with_while(p, @5); }
     | LOOP error block                          { $$ = new(p->arena, struct aloop);
+                                                  p->head_lost = true; }
+    | FOR error block                           { $$ = new(p->arena, struct aloop);
                                                   p->head_lost = true; } ;
 
 while: %empty                                   { $$ = NOTHING; }
@@ -444,7 +458,7 @@ static struct wanted wanted(const yypcontext_t *at)
 		yysymbol_kind_t k = list[i];
 		bool starts = k == YYSYMBOL_INVERT || k == YYSYMBOL_SUB || k == YYSYMBOL_ADD ||
 		              (k >= YYSYMBOL_NONE && k <= YYSYMBOL_LPAREN) || k == YYSYMBOL_LBRACKET;
-		if ((w.expr && starts) || (w.name && is_soft(k)) || k == YYSYMBOL_NAME ||
+		if ((w.expr && (starts || k == YYSYMBOL_FOR)) || (w.name && is_soft(k)) || k == YYSYMBOL_NAME ||
 		    (w.op && (is_operator(k) || k == YYSYMBOL_LBRACKET || k == YYSYMBOL_DOT)) ||
 		    (w.op && w.call && (k == YYSYMBOL_LPAREN || k == YYSYMBOL_LPROPS)) ||
 		    (w.top && (k == YYSYMBOL_PTG || k == YYSYMBOL_YYEOF)) ||
@@ -504,7 +518,6 @@ static const struct foreign {
 	{"return", "results are named after '->' in the header", false},
 	{"let", "write name = value", false},
 	{"var", "write name = value", false},
-	{"const", "write name = value", false},
 	{"while", "write r = loop (x = first) while x > 0 -> (x) { next x = ... }", false},
 	{"elif", "write else if", false},
 	{"def", "write fn Name(x: F) -> (y) { ... }", true},
@@ -526,6 +539,11 @@ static bool other_language(struct parse *p, int kind, struct span at, const stru
 {
 	bool second = p->before.begin == p->first_span.begin;
 
+	if (second && !w->expr && p->depth && p->first == TOK_CONST) {
+		parse_error(p, p->first_span, E_SYNTAX, "'const' stands at the top of a file, outside of "
+		            "blocks: write name = value here");
+		return true;
+	}
 	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
 		const struct foreign *f = &foreign[i];
 		struct span s = f->top ? at : p->first_span;
@@ -541,12 +559,19 @@ static bool other_language(struct parse *p, int kind, struct span at, const stru
 	return false;
 }
 
-/* if, loop and operators where they cannot stand. */
+/* if, loop, for and operators where they cannot stand. */
 static bool misplaced(struct parse *p, int kind, struct span at, const struct wanted *w)
 {
 	bool loop = p->head == TOK_LOOP;
 
-	if ((kind == YYSYMBOL_IF || loop) && p->head &&
+	if (kind == YYSYMBOL_FOR && p->depth && (p->first == TOK_NEXT || p->first == TOK_STATE)) {
+		parse_error(p, at, E_SYNTAX,
+		            "a 'for' gives values to names: write s1 = for ..., then use s1 here");
+		p->head = 0;
+	} else if (kind == YYSYMBOL_FOR && p->depth) {
+		parse_error(p, at, E_SYNTAX, "'loop' and 'for' give values to names: write "
+		            "r = loop (x in xs, s = first) -> (s) { next s = ... }, or r = for (i in 0:3, ...)");
+	} else if ((kind == YYSYMBOL_IF || loop) && p->head &&
 	    (p->first == TOK_NEXT || p->first == TOK_STATE || p->first == TOK_UNTIL)) {
 		parse_error(p, loop ? p->before : at, E_SYNTAX,
 		            loop ? "a loop gives values to names: write s1 = loop ..., then use s1 here"
@@ -561,6 +586,12 @@ static bool misplaced(struct parse *p, int kind, struct span at, const struct wa
 	if (p->head == TOK_IF)
 		p->head = 0;
 	return true;
+}
+
+static void for_with_while(struct parse *p, struct span at)
+{
+	parse_error(p, at, E_SYNTAX, "a 'for' is written out when it is compiled, so it takes all of "
+	            "its steps: write loop, which takes a 'while'");
 }
 
 static bool dot_before_name(const struct parse *p, struct span at)
@@ -594,6 +625,11 @@ static bool known_mistake(struct parse *p, int kind, struct span at, const struc
 
 	if (filter_blames_brace(p) || other_language(p, kind, at, w))
 		return true;
+	if (w->top && kind == YYSYMBOL_RULE) {
+		parse_error(p, at, E_RESERVED, "'rule' is reserved: later versions of the language begin "
+		            "a definition with it");
+		return true;
+	}
 	if (kind == YYSYMBOL_NL && w->expr && p->depth && inside == TOK_LBRACE &&
 	    !brace_at(p, at) && strchr("+-*/%@&|^=<>", p->text[p->before.end - p->base - 1]) &&
 	    !is_text(p, p->before, "=")) {

@@ -187,7 +187,6 @@ struct sym {
 	struct binding *value;
 	struct binding *dim;
 	const struct op *op; /* the op of that name, NULL if none */
-	struct fn *fn;       /* the fn of that name, NULL if none */
 	uint32_t owner;      /* emit/names.c: the value that has the name in the model */
 	uint32_t len;
 	uint16_t word; /* token of a keyword or soft word; 0 for others (scanner) */

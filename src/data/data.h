@@ -61,6 +61,8 @@ struct mapping {
 	size_t len;
 	int fd;                 /* of a large file, for sinks to copy from; -1: closed */
 	struct st_index *index; /* .safetensors: its header, once parsed */
+	struct source *source;  /* of a text that is used; NULL: it is no text */
+	bool text;              /* it was read as one */
 };
 /* npy.c, safetensors.c: the bytes of such a file as a tensor; NULL: reported */
 struct tensor *npy_tensor(struct ctx *cx, struct span s, const char *path, const struct mapping *m);

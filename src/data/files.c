@@ -333,15 +333,20 @@ static bool is_main(struct ctx *cx, const char *real)
 struct source *file_source(struct ctx *cx, struct source *from, struct span s, const char *path)
 {
 	char *real = find_file(cx, from, s, path);
-	if (!real || mapped(cx, real) || is_main(cx, real))
+	if (!real)
 		return NULL;
-	struct mapping *m = map_file(cx, s, path, real);
+	if (is_main(cx, real))
+		return cx->sources.at[0];
+	struct mapping *m = mapped(cx, real);
 	if (!m)
-		return NULL;
+		m = map_file(cx, s, path, real);
+	if (!m || m->text)
+		return m ? m->source : NULL;
+	m->text = true;
 	const char *name = path;
 	if (from->dir[0] && strcmp(from->dir, "."))
 		name = arena_printf(cx->arena, "%s/%s", from->dir, path);
 	const char *slash = strrchr(name, '/');
 	const char *dir = slash ? arena_strdup(cx->arena, name, (size_t)(slash - name)) : "";
-	return source_add(cx, name, dir, (const char *)m->data, m->len);
+	return m->source = source_add(cx, name, dir, (const char *)m->data, m->len);
 }

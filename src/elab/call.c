@@ -523,7 +523,9 @@ static void report_unknown_op(struct elab *e, struct sym *name, struct span s)
 		return;
 	}
 	bool hint = e->cx->errors < MAX_HINTS;
-	const char *instead = hint ? op_instead(e->cx, dot ? dot + 1 : name->s, false) : NULL;
+	const char *instead = hint ? aliased_name(e, name) : NULL;
+	if (hint && !instead)
+		instead = op_instead(e->cx, dot ? dot + 1 : name->s, false);
 	if (instead) {
 		elab_error(e, s, E_UNKNOWN_OP, "unknown op '%s': write %s", name->s, instead);
 		return;
@@ -532,7 +534,8 @@ static void report_unknown_op(struct elab *e, struct sym *name, struct span s)
 		*vec_push(e->cx->arena, &names) = op_table[i].name;
 	for (uint32_t i = 0; hint && i < e->used.len; i++)
 		for (struct fn *f = e->used.at[i]->fns; f; f = f->next)
-			*vec_push(e->cx->arena, &names) = f->name->s;
+			if (f->file->module == e->file->module)
+				*vec_push(e->cx->arena, &names) = f->name->s;
 	for (enum dtype t = DT_NONE + 1; t < DT_COUNT; t++)
 		*vec_push(e->cx->arena, &names) = dtypes[t].name;
 	for (uint32_t i = 0; name->s[0] >= 'a' && i < countof(builtins); i++) /* not Tile -> file */
@@ -545,20 +548,10 @@ static void report_unknown_op(struct elab *e, struct sym *name, struct span s)
 		note(e->cx, d, (struct span){0, 0}, "'ptgc --ops' lists all ops");
 }
 
-/* Has the text, or a file that it uses, a `use <library>`? */
-static bool uses_library(struct elab *e, const char *library)
-{
-	for (uint32_t i = 0; i < e->used.len; i++)
-		for (struct ause *u = e->used.at[i]->uses; u; u = u->next)
-			if (u->library && !strcmp(u->library->s, library))
-				return true;
-	return false;
-}
-
 static bool is_callable(struct elab *e, struct sym *name)
 {
-	return name->fn || name->op || name->dtype || is_builtin(name->s) || strchr(name->s, '.') ||
-	       find_value(e, name) || lib_fn(e->cx, name->s);
+	return find_fn(e, name) || name->op || name->dtype || is_builtin(name->s) ||
+	       strchr(name->s, '.') || find_value(e, name) || lib_fn(e->cx, name->s);
 }
 
 static struct cv call_fn(struct elab *e, struct fn *f, uint32_t at, struct cv *items, struct span s)
@@ -597,13 +590,11 @@ static struct cv call_op_node(struct elab *e, const struct op *op, uint32_t at, 
 				 : call_op(e, op, props, items + n->nprops, n->n - n->nprops, s);
 }
 
-/* The fn that a call with names of arguments calls; NULL: it is none */
+/* The fn of the library or of a property that a call with names of arguments calls; NULL: none */
 static struct fn *called_fn(struct elab *e, const struct anode *n)
 {
 	struct sym *name = n->u.sym;
 
-	if (!e->frame->library && name->fn)
-		return name->fn;
 	if (n->flags & AF_QUOTED || is_builtin(name->s) || name->op || strchr(name->s, '.'))
 		return NULL;
 	struct binding *b = find_value(e, name);
@@ -626,12 +617,16 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 			report_unknown_op(e, name, n->at);
 		return poison(n->span);
 	}
-	if (has_names(e, at) && !called_fn(e, n)) {
+	struct fn *user; /* none of the user's is seen in the library */
+	if (find_through_alias(e, n, &user) && !user)
+		return poison(n->span);
+	if (!user)
+		user = find_fn(e, name);
+	if (has_names(e, at) && !user && !called_fn(e, n)) {
 		if (!refuse_names(e, at))
 			report_unknown_op(e, name, n->at);
 		return poison(n->span);
 	}
-	struct fn *user = e->frame->library ? NULL : name->fn; /* hidden from the library */
 	if (!quoted && !user && is_builtin(name->s) && !check_no_props(e, at, items))
 		return poison(n->span);
 	if (!quoted && !user && call_builtin(e, name, args, nargs, n->span, &result))
@@ -653,6 +648,10 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 		if (!check_no_props(e, at, items))
 			return poison(n->span);
 		b->used = true;
+		if (has_names(e, at) && !b->u.cv->u.op->fn) {
+			refuse_names(e, at);
+			return poison(n->span);
+		}
 		if (has_names(e, at)) {
 			args = named_args(e, b->u.cv->u.op->fn, at, items);
 			nargs = b->u.cv->u.op->fn->nparams;
@@ -672,7 +671,8 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 	struct fn *f = lib_fn(e->cx, name->s);
 	if (f && (!of || uses_library(e, of)))
 		return call_fn(e, f, at, items, n->span);
-	if (f) {
+	const char *qualified = f ? aliased_name(e, name) : NULL;
+	if (f && !qualified) {
 		if (!e->fns_missing)
 			elab_error(e, n->at, E_UNKNOWN_OP,
 				   "'%s' is of a library: write use <%s> above the graph", name->s,
@@ -700,7 +700,13 @@ struct cv eval_opref(struct elab *e, uint32_t at, struct cv *items)
 	struct opref *r = new (e->cx->arena, struct opref);
 	r->name = name;
 	/* as in eval_call() */
-	r->fn = !e->frame->library ? name->fn : !name->op ? lib_fn(e->cx, name->s) : NULL;
+	bool aliased = find_through_alias(e, n, &r->fn);
+	if (aliased && !r->fn)
+		return poison(n->span);
+	if (!aliased)
+		r->fn = !e->frame->library ? find_fn(e, name)
+			: !name->op        ? lib_fn(e->cx, name->s)
+					   : NULL;
 	r->op = r->fn ? NULL : name->op;
 	if (!r->fn && !r->op) {
 		report_unknown_op(e, name, n->at);

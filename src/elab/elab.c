@@ -86,11 +86,18 @@ void pop_scope(struct elab *e)
 	e->scope = e->scope->outer;
 }
 
-struct binding *find_value(struct elab *e, struct sym *name)
+struct binding *find_local(struct elab *e, const struct sym *name)
 {
 	struct binding *b = name->value;
 
 	return b && b->scope->frame == e->frame ? b : NULL;
+}
+
+struct binding *find_value(struct elab *e, struct sym *name)
+{
+	struct binding *b = find_local(e, name);
+
+	return b ? b : find_const(e, e->file, name);
 }
 
 struct binding *find_dim(struct elab *e, struct sym *name)
@@ -125,7 +132,7 @@ static struct binding *new_binding(struct elab *e, struct sym *name, struct span
 
 struct binding *bind_value(struct elab *e, struct sym *name, struct cv v, struct span s)
 {
-	struct binding *b = find_value(e, name);
+	struct binding *b = find_local(e, name);
 
 	if (b && b->scope == e->scope && !b->missing) {
 		struct diag *d = e->frame->missing;
@@ -217,15 +224,32 @@ void define_known(struct ctx *cx, struct value *v)
 
 /* ---- statements ---- */
 
+/* What a step of a for computes has the step's number behind its name: t.0, t.1, ... */
+static struct sym *name_in_steps(struct elab *e, struct sym *name)
+{
+	struct strbuf b = {.arena = e->cx->scratch};
+	const struct loop_state *at[MAX_BLOCK_DEPTH];
+	uint32_t n = 0;
+
+	for (struct loop_state *l = e->loop; l && n < MAX_BLOCK_DEPTH; l = l->outer)
+		at[n++] = l;
+	if (!n)
+		return name;
+	sb_str(&b, name->s);
+	while (n)
+		sb_printf(&b, ".%u", at[--n]->step);
+	return intern(e->cx, b.s, b.len);
+}
+
 /* Gives the user's name to what a statement of the graph computed. */
 static void name_value(struct elab *e, struct value *v, struct sym *name)
 {
 	if (e->frame->fn && e->frame->fn->is_graph && e->block == e->graph->block && !v->name &&
 	    !e->frame->library)
-		v->name = name;
+		v->name = name_in_steps(e, name);
 }
 
-static bool keeps_weak(const struct cv *v)
+bool keeps_weak(const struct cv *v)
 {
 	return v->kind == CV_INT || v->kind == CV_FLOAT || v->kind == CV_COMPLEX ||
 	       v->kind == CV_BOOL || v->kind == CV_DIM || v->kind == CV_DTYPE ||
@@ -281,7 +305,7 @@ static bool exec_assign(struct elab *e, struct stmt *s)
 {
 	bool ok = true;
 
-	if (e->frame->depth > 1 && !e->frame->library)
+	if ((e->frame->depth > 1 || e->fors) && !e->frame->library)
 		e->nested += s->value.len;
 	e->root = s->value.first + s->value.len - 1;
 	e->root_file = e->file;
@@ -321,7 +345,7 @@ static bool fail_static_if(struct elab *e, struct stmt *s)
 	for (struct aif *a = s->u.cond; a; a = a->next)
 		for (struct stmt *t = a->body.first; t; t = t->next)
 			for (uint32_t i = 0; i < t->ntargets; i++)
-				if (!find_value(e, t->targets[i].name))
+				if (!find_local(e, t->targets[i].name))
 					bind_value(e, t->targets[i].name,
 						   poison(t->targets[i].span), t->targets[i].span);
 	return false;
@@ -354,7 +378,7 @@ static bool exec_static_if(struct elab *e, struct stmt *s)
 static void bind_lost(struct elab *e, struct stmt *s)
 {
 	for (uint32_t i = 0; i < s->ntargets; i++)
-		if (!find_value(e, s->targets[i].name))
+		if (!find_local(e, s->targets[i].name))
 			bind_missing(e, s->targets[i].name, s->span);
 }
 
@@ -369,6 +393,8 @@ bool exec_block(struct elab *e, struct ablock *b)
 			ok = false;
 			continue;
 		}
+		if (e->fors && !count_statement(e, s->span))
+			return false;
 		switch ((enum stmt_kind)s->kind) {
 		case S_ASSIGN:
 			ok = exec_assign(e, s) && ok;
@@ -378,6 +404,9 @@ bool exec_block(struct elab *e, struct ablock *b)
 			break;
 		case S_LOOP:
 			ok = exec_loop(e, s) && ok;
+			break;
+		case S_FOR:
+			ok = exec_for(e, s) && ok;
 			break;
 		case S_STATIC_IF:
 			ok = exec_static_if(e, s) && ok;
@@ -499,7 +528,7 @@ static struct value *named_output(struct elab *e, struct value *v, struct sym *n
 static bool graph_result(struct elab *e, struct fn *f, uint32_t i)
 {
 	struct param *r = &f->results[i];
-	struct binding *b = find_value(e, r->name);
+	struct binding *b = find_local(e, r->name);
 
 	if (b && b->result) {
 		elab_error(e, r->span, E_DUPLICATE, "the result '%s' is named twice", r->name->s);
@@ -569,74 +598,7 @@ static void run_graph(struct elab *e, struct fn *f)
 	e->frame = NULL;
 }
 
-/* ---- files ---- */
-
-static void register_fns(struct elab *e, struct file *f)
-{
-	for (struct fn *fn = f->fns; fn; fn = fn->next) {
-		fn->file = f;
-		if (fn->name->fn) {
-			struct diag *d = error(e->cx, fn->name_span, E_DUPLICATE,
-					       "fn '%s' is already defined", fn->name->s);
-			note(e->cx, d, fn->name->fn->name_span, "the first definition is here");
-			continue;
-		}
-		if (fn->name->op)
-			warn(e->cx, fn->name_span, W_SHADOW_OP, "fn '%s' hides the op of that name",
-			     fn->name->s);
-		fn->name->fn = fn;
-	}
-}
-
-static struct file *use_file(struct elab *e, struct file *from, struct ause *u)
-{
-	uint32_t errors = e->cx->errors;
-	const char *path = file_name(e->cx, &u->path, u->span);
-	struct source *src = path ? file_source(e->cx, from->source, u->span, path) : NULL;
-	e->fns_missing |= e->cx->errors > errors;
-
-	return src ? parse(e->cx, src) : NULL;
-}
-
-/* use <mcmc>: the library has fns that are for this use */
-static void check_library(struct elab *e, const struct ause *u)
-{
-	vec(const char *) names = {0};
-
-	for (size_t i = 0; i < lib_count; i++) {
-		if (!lib_texts[i].of)
-			continue;
-		if (!strcmp(lib_texts[i].of, u->library->s))
-			return;
-		*vec_push(e->cx->arena, &names) = lib_texts[i].of;
-	}
-	e->fns_missing = true;
-	const char *near = did_you_mean(u->library->s, names.at, names.len);
-	error(e->cx, u->span, E_UNKNOWN_OP, "there is no library <%s>%s%s%s", u->library->s,
-	      near ? ", did you mean <" : "", near ? near : "", near ? ">?" : "");
-}
-
-/* Registers the fns of all used files, also of those that used files use. */
-static void use_files(struct elab *e, struct file *main)
-{
-	*vec_push(e->cx->arena, &e->used) = main;
-	for (uint32_t i = 0; i < e->used.len; i++) {
-		struct file *f = e->used.at[i];
-		register_fns(e, f);
-		for (struct ause *u = f->uses; u; u = u->next) {
-			if (u->library) {
-				check_library(e, u);
-				continue;
-			}
-			struct file *g = use_file(e, f, u);
-			if (g)
-				*vec_push(e->cx->arena, &e->used) = g;
-		}
-		if (i && f->graphs)
-			warn(e->cx, f->graphs->name_span, W_UNUSED,
-			     "a graph in a file that is 'use'd is ignored");
-	}
-}
+/* ---- elaborate ---- */
 
 static struct elab *elab_new(struct ctx *cx)
 {
@@ -659,10 +621,8 @@ struct graph *elaborate(struct ctx *cx, struct file *f)
 	e->graph = g;
 	g->block = e->block = new (cx->arena, struct block);
 	cx->floatx = f->floatx ? f->floatx : DT_FLOAT64;
-	use_files(e, f);
-	for (uint32_t i = 0; i < e->used.len; i++)
-		if (!e->used.at[i]->sound)
-			return NULL;
+	if (!use_files(e, f))
+		return NULL;
 	if (!f->graphs) {
 		if (!cx->errors)
 			error(cx, f->header, E_NO_GRAPH, "the file defines no graph");
@@ -674,6 +634,7 @@ struct graph *elaborate(struct ctx *cx, struct file *f)
 	g->name = f->graphs->name;
 	f->graphs->file = f;
 	dim_keep_ones(cx, true);
+	eval_consts(e);
 	run_graph(e, f->graphs);
 	dim_keep_ones(cx, false);
 	check_indices(cx);

@@ -312,6 +312,57 @@ static struct cv other_binary(enum opr op, const struct cv *a, const struct cv *
 	return cv_bool(same == (op == OPR_EQ), s);
 }
 
+/* ---- strings ---- */
+
+/* "layer" + i: what the operand adds to a string. NULL: it is no part of one, which was reported */
+static const char *string_part(struct elab *e, const struct cv *v, uint32_t *len)
+{
+	int64_t k;
+	const char *text = NULL;
+
+	if (v->kind == CV_STR) {
+		*len = v->u.str->len;
+		return v->u.str->s;
+	}
+	if (v->kind == CV_INT)
+		text = arena_printf(e->cx->arena, "%s%llu", v->neg ? "-" : "",
+				    (unsigned long long)v->u.i);
+	else if (v->kind == CV_DIM && dim_is_const(e->cx, v->u.d, &k))
+		text = arena_printf(e->cx->arena, "%lld", (long long)k);
+	else if (all_defined(e, v, 1))
+		elab_error(e, v->span, E_EXPRESSION,
+			   "a string is joined with strings and with integers that are known when "
+			   "it is compiled, but this is %s",
+			   cv_kind_name(v));
+	*len = text ? (uint32_t)strlen(text) : 0;
+	return text;
+}
+
+static struct cv join_strings(struct elab *e, const struct cv *a, const struct cv *b, struct span s)
+{
+	uint32_t n = 0, m = 0;
+	const char *p = string_part(e, a, &n), *q = p ? string_part(e, b, &m) : NULL;
+
+	if (!q)
+		return poison(s);
+	e->joined += (uint64_t)n + m;
+	if (e->joined > MAX_JOINED) {
+		if (!e->limited)
+			elab_error(e, s, E_LIMIT,
+				   "the strings that are joined have more than %d bytes",
+				   MAX_JOINED);
+		e->limited = true;
+		return poison(s);
+	}
+	struct astr *str = new (e->cx->arena, struct astr);
+	char *text = arena_alloc(e->cx->arena, (size_t)n + m + 1);
+	memcpy(text, p, n);
+	memcpy(text + n, q, m);
+	text[n + m] = 0;
+	*str = (struct astr){text, n + m};
+	return (struct cv){.kind = CV_STR, .span = s, .u.str = str};
+}
+
 static bool is_real_literal(const struct cv *v)
 {
 	return v->kind == CV_INT || v->kind == CV_FLOAT;
@@ -336,6 +387,8 @@ struct cv static_binary(struct elab *e, enum opr op, const struct cv *a, const s
 	}
 	if (is_dimlike(a) && is_dimlike(b))
 		return dim_binary(e, op, a, b, s);
+	if (op == OPR_ADD && (a->kind == CV_STR || b->kind == CV_STR))
+		return join_strings(e, a, b, s);
 	return other_binary(op, a, b, s);
 }
 
@@ -487,6 +540,12 @@ static struct cv eval_name(struct elab *e, const struct anode *n)
 	if (sym->dtype && !value && !(n->flags & AF_QUOTED))
 		return (struct cv){.kind = CV_DTYPE, .span = n->span, .u.dtype = sym->dtype};
 	b = find_value(e, sym);
+	if (b && b->later) {
+		elab_error(e, n->span, E_UNDEFINED,
+			   "'%s' is a const that stands below: a const uses those above it",
+			   sym->s);
+		return poison(n->span);
+	}
 	if (b) {
 		struct cv v = binding_cv(b);
 		if (!b->used && sym->dim)
@@ -499,7 +558,7 @@ static struct cv eval_name(struct elab *e, const struct anode *n)
 	b = find_dim(e, sym);
 	if (b && !b->is_rest)
 		return cv_dim(b->u.d, n->span);
-	return (struct cv){.kind = CV_SYM, .span = n->span, .u.sym = sym};
+	return (struct cv){.kind = CV_SYM, .span = n->span, .u.sym = sym, .fn = find_fn(e, sym)};
 }
 
 static struct cv eval_leaf(struct elab *e, const struct anode *n)
@@ -559,9 +618,24 @@ static struct cv make_sequence(struct elab *e, enum cv_kind kind, const struct a
 	v.u.items = new_array(e->cx->arena, struct cv, n->n ? n->n : 1);
 	if (n->n)
 		memcpy(v.u.items, items, n->n * sizeof(*items));
-	for (uint32_t i = 0; i < n->n; i++)
+	for (uint32_t i = 0; i < n->n; i++) {
+		bool list = items[i].kind == CV_LIST || items[i].kind == CV_TUPLE;
+		uint32_t leaves = list                       ? items[i].leaves
+				  : items[i].kind == CV_DATA ? items[i].u.data->count
+							     : 1;
 		if (items[i].kind == CV_POISON)
 			return poison(n->span);
+		if (list && items[i].depth >= v.depth)
+			v.depth = items[i].depth + 1;
+		v.leaves += leaves;
+		if (v.leaves > MAX_LEAVES || v.depth > MAX_RANK) {
+			elab_error(e, n->span, E_LIMIT,
+				   v.depth > MAX_RANK ? "a list nests deeper than %d"
+						      : "the list has more than %d elements",
+				   v.depth > MAX_RANK ? MAX_RANK : MAX_LEAVES);
+			return poison(n->span);
+		}
+	}
 	return v;
 }
 
@@ -616,9 +690,15 @@ static struct cv eval_attribute(struct elab *e, uint32_t at, struct cv *items)
 			return poison(n->span);
 	if (has_names(e, at) && refuse_names(e, at))
 		return poison(n->span);
-	if (n->kind == A_ATTRIBUTE && !strcmp(name, "T"))
+	struct ause *used = NULL; /* m.k of a file; x.T where there is a value x is x transposed */
+	if (n->kind == A_ATTRIBUTE && n[-1].kind == A_NAME && !(n[-1].flags & AF_QUOTED) &&
+	    (x->kind == CV_SYM || strcmp(name, "T")))
+		used = find_alias(e, n[-1].u.sym);
+	if (n->kind == A_ATTRIBUTE && !used && !strcmp(name, "T"))
 		return all_defined(e, x, 1) ? call_named(e, "Transpose", x, 1, n->span)
 					    : poison(n->span);
+	if (used)
+		return alias_attribute(e, used, n->u.sym, n->span);
 	bool module = x->kind == CV_SYM; /* np.pi */
 	const char *instead = n->u.sym->dtype ? name : op_instead(e->cx, name, true);
 	if (module && !instead && !all_defined(e, x, 1))

@@ -96,7 +96,7 @@ struct type outside_type(struct elab *e, struct value *out, const struct type *i
 
 /* ---- targets ---- */
 
-static bool count_targets(struct elab *e, const struct stmt *s, uint32_t n)
+bool count_targets(struct elab *e, const struct stmt *s, uint32_t n)
 {
 	if (s->ntargets == n)
 		return true;
@@ -561,7 +561,7 @@ static struct value *along_first(struct elab *e, const char *name, struct cv *ar
 }
 
 /* The values as rows of one array; NULL: reported */
-static struct value *stacked(struct elab *e, struct value **v, uint32_t n, struct span s)
+struct value *stack_values(struct elab *e, struct value **v, uint32_t n, struct span s)
 {
 	struct cv *rows = new_array(e->cx->arena, struct cv, n);
 
@@ -632,7 +632,7 @@ static bool exec_unrolled(struct elab *e, struct stmt *s, struct loop_header *h,
 	e->loop = l->outer;
 	for (struct aresult *r = a->results; r && ok; r = r->next, k++) {
 		uint32_t c;
-		struct value *v = r->stacked ? stacked(e, rows[k], steps, a->span)
+		struct value *v = r->stacked ? stack_values(e, rows[k], steps, a->span)
 					     : result_value(e, r, l, &c);
 		ok = v && bind_target(e, &s->targets[k], cv_value(v, s->targets[k].span));
 	}
@@ -735,12 +735,12 @@ static struct value *next_value(struct elab *e, struct stmt *s, const struct val
 static bool next_state(struct elab *e, struct stmt *s)
 {
 	struct sym *name = s->targets[0].name;
-	struct binding *b = find_value(e, name);
+	struct binding *b = find_local(e, name);
 
 	if (!b || !b->state)
 		return report_no_state(e, s, b);
 	struct state *st = &e->graph->states.at[b->state - 1];
-	if (e->block != e->graph->block) {
+	if (e->block != e->graph->block || e->loop) {
 		elab_error(e, s->span, E_STATEMENT,
 			   "the next value of a state is set outside of loops and ifs");
 		return false;
@@ -771,6 +771,8 @@ bool exec_next(struct elab *e, struct stmt *s)
 		struct carried *c = &l->carried[i];
 		if (c->name != name)
 			continue;
+		if (l->written_out && l->block == e->block)
+			return next_in_for(e, s, c);
 		if (l->block != e->block) {
 			elab_error(
 				e, s->span, E_STATEMENT,
@@ -791,6 +793,12 @@ bool exec_until(struct elab *e, struct stmt *s)
 {
 	struct loop_state *l = e->loop;
 
+	if (l && l->written_out && l->block == e->block) {
+		elab_error(e, s->span, E_STATEMENT,
+			   "a 'for' is written out when it is compiled, so it takes all of its "
+			   "steps: write loop, which takes an 'until'");
+		return false;
+	}
 	if (!l || l->block != e->block) {
 		elab_error(e, s->span, E_STATEMENT,
 			   "'until' must be directly in the body of a loop");
@@ -811,7 +819,7 @@ bool exec_state(struct elab *e, struct stmt *s)
 	struct value *v = graph_value(e->cx, (struct type){0}, t->span);
 	struct state *st;
 
-	if (!e->frame->fn || !e->frame->fn->is_graph || e->block != e->graph->block) {
+	if (!e->frame->fn || !e->frame->fn->is_graph || e->block != e->graph->block || e->loop) {
 		elab_error(e, s->span, E_STATEMENT,
 			   "'state' belongs into a graph, outside of loops and ifs");
 		return false;

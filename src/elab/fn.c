@@ -229,7 +229,7 @@ struct value *declared_result(struct elab *e, const struct param *r, const struc
 
 static bool fn_result(struct elab *e, struct fn *f, struct param *r, struct cv *out)
 {
-	struct binding *b = find_value(e, r->name);
+	struct binding *b = find_local(e, r->name);
 
 	if (!b && f->file->lost)
 		return false;
@@ -298,6 +298,13 @@ bool expand_call(struct elab *e, struct fn *f, struct span call, const struct cv
 {
 	if (exceeds_limits(e, f, call))
 		return false;
+	if (e->in_const) {
+		elab_error(
+			e, call, E_EXPRESSION,
+			"a const is made of numbers and other consts: fn '%s' is called in a graph",
+			f->name->s);
+		return false;
+	}
 	if (nargs > f->nparams || (nargs < f->nparams && !f->params[nargs].value.len)) {
 		report_arity(e, f, nargs, call);
 		return false;

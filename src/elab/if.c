@@ -16,7 +16,7 @@ static bool branch_values(struct elab *e, struct stmt *s, struct aif *a, struct 
 	bool ok = true;
 
 	for (uint32_t i = 0; i < s->ntargets; i++) {
-		struct binding *b = find_value(e, s->targets[i].name);
+		struct binding *b = find_local(e, s->targets[i].name);
 		if (!b || b->scope != e->scope) {
 			if (!e->file->lost)
 				elab_error(e, a->span, E_NO_OUTPUT,

@@ -261,10 +261,41 @@ static struct cv index_op(struct elab *e, uint8_t kind, struct value *x, struct 
 	return cv_value(x, s);
 }
 
+/* [1, 2, 4][i] of an i that is known while compiling is a number as it stands in the list, which
+ * takes the dtype of what it meets; so is a row of a list of lists. CV_NONE: it is a tensor's
+ * element
+ */
+static struct cv literal_element(struct elab *e, const struct cv *list, const struct cv *items,
+				 uint32_t n, struct span s)
+{
+	struct cv v = *list;
+	int64_t k, count;
+	dim d;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (v.kind != CV_LIST && v.kind != CV_DATA)
+			return (struct cv){.kind = CV_NONE};
+		count = v.kind == CV_DATA ? v.u.data->shape[0] : v.n;
+		if ((items[i].kind != CV_INT && items[i].kind != CV_DIM) ||
+		    !cv_as_dim(e, &items[i], &d) || !dim_is_const(e->cx, d, &k) || k < -count ||
+		    k >= count)
+			return (struct cv){.kind = CV_NONE};
+		k = k < 0 ? k + count : k;
+		v = v.kind == CV_DATA ? data_row(e, v.u.data, (uint32_t)k, s) : v.u.items[k];
+	}
+	return cv_is_weak(&v) || v.kind == CV_BOOL ? v : (struct cv){.kind = CV_NONE};
+}
+
 struct cv eval_index(struct elab *e, uint32_t at, struct cv *items)
 {
 	const struct anode *a = &e->file->nodes.at[at];
 	const bool update = a->kind != A_INDEX;
+
+	if (!update) {
+		struct cv v = literal_element(e, &items[0], items + 1, a->n - 1, a->span);
+		if (v.kind != CV_NONE)
+			return v;
+	}
 	struct value *x = to_value(e, &items[0], DT_NONE);
 
 	if (!x || !x->type.dtype)

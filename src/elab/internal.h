@@ -24,6 +24,7 @@ struct binding {
 	bool result;    /* it is a result of the graph */
 	uint32_t state; /* the number of the state, from 1; 0: it is no state */
 	bool missing;   /* the name has no definition, which was reported */
+	bool later;     /* a const that was not evaluated yet */
 	union {
 		struct value *v; /* CV_VALUE */
 		struct cv *cv;   /* the other kinds: see binding_cv() */
@@ -68,13 +69,35 @@ struct carried {
 	struct sym *name;
 	struct span span;
 	struct value *init, *param, *next;
+	struct cv now, then; /* of a for: the value in this step, and in the next one */
+	bool given;          /* then is set */
 };
 struct loop_state { /* the loop whose body is being elaborated */
 	struct loop_state *outer;
 	struct block *block;
 	struct carried *carried;
 	uint32_t ncarried;
-	struct value *until; /* bool[], NULL when there is none */
+	struct value *until;             /* bool[], NULL when there is none */
+	const struct aloop *written_out; /* of a for; NULL: of a loop */
+	uint32_t step;                   /* of a for */
+};
+
+/* Names that stand outside of graphs and fns, of all files, found by what sees them and by name */
+enum global_kind {
+	GLOBAL_FN,    /* of a module */
+	GLOBAL_CONST, /* of a file */
+	GLOBAL_ALIAS, /* of a file */
+	GLOBAL_TEXT,  /* what was made of a source: for a module, or as a module (of NULL) */
+};
+struct global {
+	enum global_kind kind;
+	const void *in, *name;
+	union {
+		struct fn *fn;
+		struct binding *constant;
+		struct ause *use;
+		struct file *file;
+	} u;
 };
 
 struct elab {
@@ -88,9 +111,16 @@ struct elab {
 	vec(struct cv) stack; /* of the expression machine */
 	/* expansions of fns from within fns, and what the user's statements in them consist of */
 	uint64_t nested;
-	bool limited; /* a limit of the expansion of fns was reported */
+	uint32_t fors;        /* that are open, also in the callers of a fn */
+	uint32_t written_out; /* statements of all steps of all fors */
+	uint64_t joined;      /* bytes of strings that were joined */
+	bool limited;         /* a limit of the expansion of fns was reported */
 	vec(struct file *) used;
-	bool header;      /* the types of the graph's parameters are read */
+	bool header; /* the types of the graph's parameters are read */
+	vec(struct global) globals;
+	struct hash_table global_index;
+	bool broken;      /* a file has mistakes of syntax */
+	bool in_const;    /* the value of a const is evaluated */
 	bool fns_missing; /* a file of a `use` could not be read */
 	struct sym *underscore;
 	struct prop_arg no_props;         /* of calls without properties */
@@ -106,6 +136,10 @@ struct elab {
 
 #define MAX_FN_DEPTH     200
 #define MAX_EXPANSION    1000000
+#define MAX_WRITTEN_OUT  100000 /* statements of fors */
+#define MAX_JOINED       (1 << 24)
+#define MAX_LEAVES       (1 << 24) /* of a list that is made of lists */
+#define MAX_FILES        10000     /* a file counts for each module that it is in */
 #define MAX_BLOCK_DEPTH  30
 #define MAX_CARRIED      1000 /* values of a loop */
 #define MAX_HINTS        50   /* errors with "did you mean" */
@@ -128,11 +162,26 @@ struct binding *bind_value(struct elab *e, struct sym *name, struct cv v, struct
 void bind_missing(struct elab *e, struct sym *name, struct span s);
 struct binding *bind_dim(struct elab *e, struct sym *name, dim d, struct span s);
 struct binding *bind_rest(struct elab *e, struct sym *name, struct rest *rest, struct span s);
+struct binding *find_local(struct elab *e, const struct sym *name); /* not a const */
 struct binding *find_value(struct elab *e, struct sym *name);
 struct cv binding_cv(const struct binding *b);
 struct binding *find_dim(struct elab *e, struct sym *name);
 bool exec_block(struct elab *e, struct ablock *b);
 bool bind_target(struct elab *e, struct target *t, struct cv v);
+bool keeps_weak(const struct cv *v); /* a statement binds it as it is, not as a value */
+/* files.c */
+bool use_files(struct elab *e, struct file *main); /* false: a file has mistakes of syntax */
+void eval_consts(struct elab *e);                  /* of all files */
+struct fn *find_fn(struct elab *e, struct sym *name);
+struct binding *find_const(struct elab *e, const struct file *f, const struct sym *name);
+struct ause *find_alias(struct elab *e, const struct sym *name);
+bool uses_library(struct elab *e, const char *library); /* without an alias */
+/* What m.Act names, for `name` "m.Act": a fn in *fn. false: there is no alias m, so it is an
+ * operator of a domain. true with NULL in *fn: reported */
+bool find_through_alias(struct elab *e, const struct anode *n, struct fn **fn);
+const char *aliased_name(struct elab *e, struct sym *fn);   /* "m.Act" of Act, or NULL */
+const char *near_alias(struct elab *e, const char *domain); /* an alias of that spelling, or NULL */
+struct cv alias_attribute(struct elab *e, const struct ause *u, struct sym *name, struct span s);
 /* fn.c: what `b` holds, as the result r of a fn or graph; NULL: reported */
 struct value *declared_result(struct elab *e, const struct param *r, const struct binding *b);
 /* a value for each property of f, poison for one that is not given; NULL: reported */
@@ -173,6 +222,7 @@ bool all_defined(struct elab *e, const struct cv *items, uint32_t n); /* false: 
 struct value *dim_to_value(struct elab *e, dim d, struct span s);
 struct value *constant_of(struct elab *e, const struct cv *v, enum dtype t, struct span s);
 enum dtype weak_dtype(struct elab *e, const struct cv *v, enum dtype other);
+struct cv data_row(struct elab *e, const struct adata *d, uint32_t k, struct span s);
 enum dtype list_values_dtype(const struct cv *v); /* of the values in a list; DT_NONE: none */
 struct cv elab_construct(struct elab *e, enum dtype t, const struct cv *dims, uint32_t ndims,
 			 bool has_dims, struct cv *args, uint32_t nargs, struct span s);
@@ -254,7 +304,14 @@ struct cv call_ref(struct elab *e, const struct cv *ref, struct cv *args, uint32
 		   struct span s);
 bool exec_if(struct elab *e, struct stmt *s);
 
+/* for.c */
+bool exec_for(struct elab *e, struct stmt *s);
+bool next_in_for(struct elab *e, struct stmt *s, struct carried *c);
+bool count_statement(struct elab *e, struct span s); /* of a for; false: too many, reported */
+
 /* flow.c */
+bool count_targets(struct elab *e, const struct stmt *s, uint32_t n);
+struct value *stack_values(struct elab *e, struct value **v, uint32_t n, struct span s);
 bool fail_targets(struct elab *e, struct stmt *s);
 /* The type of `out`, a result of a loop or if, for the result of type *in of its block. A dim
  * becomes unknown if it differs from that of *other (the other branch, may be NULL), or if it was

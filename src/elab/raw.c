@@ -356,9 +356,16 @@ static const struct onnx_op *foreign_op(struct elab *e, const char *name, struct
 
 	if (is_method(e, name, s))
 		return NULL;
+	const char *domain = arena_strdup(e->cx->arena, name, (size_t)(dot - name));
+	const char *near = e->wanted ? NULL : near_alias(e, domain);
+	if (near) {
+		elab_error(e, s, E_UNKNOWN_OP, "no file is called '%s' here; did you mean '%s%s'?",
+			   domain, near, dot);
+		return NULL;
+	}
 	struct onnx_op *op = new (e->cx->arena, struct onnx_op);
 
-	op->domain = arena_strdup(e->cx->arena, name, (size_t)(dot - name));
+	op->domain = domain;
 	op->name = dot + 1;
 	op->since = op->until = domain_version(e->cx, op->domain);
 	return op;

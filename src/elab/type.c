@@ -87,9 +87,12 @@ static bool is_new_dim(struct elab *e, const struct anode *n)
 /* Binds the unbound names of a dim expression to new dims. */
 static void bind_new_dims(struct elab *e, struct expr x)
 {
-	for (uint32_t i = x.first; i < x.first + x.len; i++)
-		if (is_new_dim(e, &e->file->nodes.at[i]))
-			new_dim(e, &e->file->nodes.at[i]);
+	for (uint32_t i = x.first; i < x.first + x.len; i++) {
+		const struct anode *n = &e->file->nodes.at[i];
+		bool aliased = i + 1 < x.first + x.len && n[1].kind == A_ATTRIBUTE; /* m.k */
+		if (!aliased && is_new_dim(e, n))
+			new_dim(e, n);
+	}
 }
 
 #define UNKNOWN_SIZE ": a size that only a run knows is '?', or a name such as n"
@@ -481,7 +484,8 @@ void declare_dims(struct elab *e, struct expr x, struct value *v)
 		return;
 	for (uint32_t i = 0; i < p.n; i++) {
 		const struct anode *k = &e->file->nodes.at[p.kids[i]];
-		if ((k->kind != A_NAME && k->kind != A_ANY) || !k->u.sym)
+		if ((k->kind != A_NAME && k->kind != A_ANY) || !k->u.sym ||
+		    (k->kind == A_NAME && find_value(e, k->u.sym))) /* a const */
 			continue;
 		struct binding *b = find_dim(e, k->u.sym);
 		if (!b)

@@ -475,6 +475,21 @@ struct value *constant_of(struct elab *e, const struct cv *v, enum dtype t, stru
 	return x ? graph_constant(e->cx, x, node_span(e, s)) : NULL;
 }
 
+/* Row k of a list of numbers, which is a number or a list itself. */
+struct cv data_row(struct elab *e, const struct adata *d, uint32_t k, struct span s)
+{
+	uint32_t size = d->shape[0] ? d->count / d->shape[0] : 0;
+	struct adata *row = new (e->cx->arena, struct adata);
+
+	if (d->rank == 1)
+		return cv_of_datum(&d->at[k], (struct span){d->at[k].text, d->at[k].text + 1});
+	*row = (struct adata){.rank = d->rank - 1,
+			      .shape = d->shape + 1,
+			      .count = size,
+			      .at = d->at + (size_t)k * size};
+	return (struct cv){.kind = CV_DATA, .span = s, .u.data = row};
+}
+
 #define MAX_NEAR 20000 /* near_name() looks at the last names */
 
 /* Do the names differ by a number alone? v1 is no likelier meant by v2 than v7 is. */
@@ -515,7 +530,7 @@ static void report_undefined(struct elab *e, const struct cv *v)
 
 	if (b && b->missing) /* another operand of the same expression reported it */
 		return;
-	if (name->op || name->fn) {
+	if (name->op || v->fn) {
 		elab_error(e, v->span, E_UNDEFINED, "'%s' is not a value: call it, %s(...)",
 			   name->s, name->s);
 		return;

@@ -56,7 +56,14 @@ struct cv {
 		struct adata *data;
 		struct opref *op;
 	} u;
-	double re;
+	union {
+		double re;     /* CV_COMPLEX */
+		struct fn *fn; /* CV_SYM: the fn that the name means where it stands, or NULL */
+		struct {       /* CV_LIST, CV_TUPLE, CV_ARROW */
+			uint32_t leaves; /* numbers and values in it; lists of consts may repeat */
+			uint32_t depth;
+		};
+	};
 };
 #define MAX_SHOWN 60         /* bytes of a string in a message */
 struct opref {               /* Cholesky{lower=True} as a property of Blockwise */

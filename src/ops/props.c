@@ -225,11 +225,11 @@ bool read_opref(struct ctx *cx, struct cv *v)
 {
 	if (v->kind == CV_OP)
 		return true;
-	if (v->kind != CV_SYM || (!v->u.sym->op && !v->u.sym->fn))
+	if (v->kind != CV_SYM || (!v->u.sym->op && !v->fn))
 		return false;
 	struct opref *ref = new (cx->arena, struct opref);
 	ref->name = v->u.sym;
-	ref->fn = v->u.sym->fn;
+	ref->fn = v->fn;
 	ref->op = ref->fn ? NULL : v->u.sym->op;
 	if (ref->op) {
 		ref->props = bind_props(cx, ref->op, v->span, NULL, 0);

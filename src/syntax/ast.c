@@ -513,6 +513,36 @@ void add_fn(struct parse *p, bool is_graph, struct sym *name, struct span name_s
 	*end = &f->next;
 }
 
+struct ause *add_use(struct parse *p, struct sym *alias, struct span s)
+{
+	struct ause *use = new (p->arena, struct ause);
+
+	if (alias && (quoted(p, s) || alias->dtype || alias->word))
+		parse_error(p, s, E_SYNTAX, "'%s' cannot be the name of a file: %s", alias->s,
+			    quoted(p, s)   ? "it stands before a '.', without backquotes"
+			    : alias->dtype ? "it is a dtype"
+					   : "it is a word of the language");
+	use->alias = alias;
+	use->alias_span = s;
+	*p->uses_end = use;
+	p->uses_end = &use->next;
+	return use;
+}
+
+/* The value is the expression that was parsed last. */
+void add_const(struct parse *p, struct sym *name, struct span s, struct expr type)
+{
+	struct aconst *c = new (p->arena, struct aconst);
+
+	p->statement = p->file->nodes.len;
+	c->name = name;
+	c->span = s;
+	c->type = type;
+	c->value = tail(p);
+	*p->consts_end = c;
+	p->consts_end = &c->next;
+}
+
 void header(struct parse *p, uint64_t version, struct span s, struct span at)
 {
 	p->file->header = s;
@@ -737,6 +767,7 @@ struct parse *parse_new(struct ctx *cx, struct source *src)
 	p->fns_end = &p->file->fns;
 	p->graphs_end = &p->file->graphs;
 	p->uses_end = &p->file->uses;
+	p->consts_end = &p->file->consts;
 	scan_begin(p);
 	return p;
 }

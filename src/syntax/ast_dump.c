@@ -263,7 +263,7 @@ static void put_loop(struct dump *d, const struct aloop *l)
 
 static void put_stmt(struct dump *d, const struct stmt *s, uint32_t indent)
 {
-	static const char *const words[] = {"=", "= if", "= loop", "if", "state", "next", "until"};
+	static const char *const words[] = {"=", "= if", "= loop", "= for", "if", "state", "next", "until"};
 
 	line(d, indent, "");
 	for (uint32_t i = 0; i < s->ntargets; i++) {
@@ -273,7 +273,7 @@ static void put_stmt(struct dump *d, const struct stmt *s, uint32_t indent)
 	}
 	sb_str(d->out, words[s->kind]);
 	put_expr(d, s->value);
-	if (s->kind == S_LOOP) {
+	if (s->kind == S_LOOP || s->kind == S_FOR) {
 		put_loop(d, s->u.loop);
 		later_block(d, &s->u.loop->body, indent);
 	} else if (s->kind == S_IF || s->kind == S_STATIC_IF) {
@@ -340,6 +340,15 @@ void dump_ast(struct ctx *cx, const struct file *f, struct strbuf *out)
 			sb_printf(out, "<%s>", u->library->s);
 		else
 			put_text(&d, u->path.s, u->path.len, '"');
+		if (u->alias)
+			sb_printf(out, " as %s", u->alias->s);
+		sb_str(out, "\n");
+	}
+	for (const struct aconst *c = f->consts; c; c = c->next) {
+		sb_printf(out, "const %s", c->name->s);
+		put_expr(&d, c->type);
+		sb_str(out, " =");
+		put_expr(&d, c->value);
 		sb_str(out, "\n");
 	}
 	put_fns(&d, f->graphs);

@@ -233,7 +233,7 @@ static bool push(struct parse *p, const struct token *t)
 		p->stop = true;
 		return false;
 	}
-	b.loop_head = t->kind == TOK_LPAREN && p->prev == TOK_LOOP && p->head == TOK_LOOP;
+	b.loop_head = t->kind == TOK_LPAREN && token_loops(p->prev) && p->head == TOK_LOOP;
 	b.in_head =
 		t->kind == TOK_LPROPS && in_block(p) && (p->head == TOK_IF || p->head == TOK_LOOP);
 	b.of_if = t->kind == TOK_LBRACE && p->opened_head == TOK_IF;
@@ -352,7 +352,7 @@ static bool no_block(struct parse *p, const struct token *t)
 	const char *at = text_behind(p, t->span), *end = p->text + p->len;
 	bool named = p->prev_span.begin != p->first_span.begin;
 
-	if (text_starts(p, at, "->") || (p->head == TOK_GRAPH && !named) || p->prev == TOK_LOOP)
+	if (text_starts(p, at, "->") || (p->head == TOK_GRAPH && !named) || token_loops(p->prev))
 		return true;
 	if (p->head == TOK_GRAPH && in_block(p) && p->prev != TOK_RPAREN &&
 	    !brace_ends_line(p, t->span))
@@ -444,7 +444,7 @@ static bool goes_on(const struct parse *p, int kind)
 
 static bool text_is_loop(struct parse *p, const struct token *t)
 {
-	return t->kind == TOK_LOOP && text_behind(p, t->span)[0] == '(';
+	return token_loops(t->kind) && text_behind(p, t->span)[0] == '(';
 }
 
 /* A newline that counts is passed on unless the next line goes on. */
@@ -543,7 +543,7 @@ static void note_head(struct parse *p, int kind, struct span s)
 		p->head = TOK_GRAPH;
 	else if ((kind == TOK_IF || (kind == TOK_ELSE && p->prev == TOK_RBRACE)) && in_block(p))
 		p->head = TOK_IF;
-	else if (kind == TOK_LOOP && in_block(p) && p->prev == TOK_ASSIGN)
+	else if (token_loops(kind) && in_block(p) && p->prev == TOK_ASSIGN)
 		p->head = TOK_LOOP;
 	else if (kind == TOK_NL && p->prev != TOK_NL)
 		p->head = 0;

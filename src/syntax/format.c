@@ -118,7 +118,7 @@ static enum context opens(const struct format *f, int kind)
 		return top && in_definition(f) ? C_DECLS : C_PROPS;
 	if (kind == TOK_LBRACKET)
 		return ends_operand(q) ? C_INDEX : C_GROUP;
-	if (q && q->kind == TOK_LOOP && q->flags & FT_KEYWORD)
+	if (q && (q->kind == TOK_FOR || (q->kind == TOK_LOOP && q->flags & FT_KEYWORD)))
 		return C_LOOP;
 	if (top && q && (in_definition(f) || q->kind == TOK_ARROW))
 		return C_PARAMS;
@@ -139,7 +139,7 @@ static bool wants_space(const struct format *f, int t)
 	if (t == TOK_COLON)
 		return q->kind == TOK_COMMA;
 	if (f->line.len > 1 && f->line.at[0].kind == TOK_USE && f->line.at[1].kind == TOK_LT)
-		return false; /* use <mcmc> */
+		return t == TOK_AS || q->kind == TOK_AS; /* use <mcmc> as m */
 	if (token_opens(q->kind) || q->kind == TOK_DOT || q->flags & FT_UNARY)
 		return false;
 	if (q->kind == TOK_ELLIPSIS || q->kind == TOK_ANY)

@@ -106,7 +106,7 @@ struct parse {
 	struct span prev_span, before; /* before: of the token before that */
 	int first;                     /* kind of the first token of the statement */
 	struct span first_span;
-	int head;        /* TOK_GRAPH, TOK_IF or TOK_LOOP until its block opens */
+	int head;        /* TOK_GRAPH, TOK_IF, TOK_LOOP (of `for` too) until its block opens */
 	int opened_head; /* what the last block belongs to */
 	bool skip;       /* skip the rest of the statement: a mistake in it was reported */
 	/* what is open in the skipped text; blocks: { at the end of a line, props: any other { */
@@ -140,6 +140,7 @@ struct parse {
 	vec(struct name_part) parts;
 	struct fn **fns_end, **graphs_end;
 	struct ause **uses_end;
+	struct aconst **consts_end;
 	bool keep_nodes; /* no list is folded before it is closed */
 	bool restart;    /* parse again with keep_nodes */
 };
@@ -155,6 +156,11 @@ bool filter_blames_brace(struct parse *p); /* reports a block's { that touches a
 static inline struct bracket *top(struct parse *p)
 {
 	return p->depth ? &p->brackets[p->depth - 1] : NULL;
+}
+
+static inline bool token_loops(int kind) /* begins the header of a loop */
+{
+	return kind == TOK_LOOP || kind == TOK_FOR;
 }
 
 static inline bool token_opens(int kind) /* a bracket, of a block's braces apart */
@@ -253,6 +259,8 @@ void push_param(struct parse *p, struct sym *name, struct expr type, struct expr
 void add_fn(struct parse *p, bool is_graph, struct sym *name, struct span name_span,
 	    struct range decls, struct range params, struct range results, struct ablock body,
 	    struct span s);
+struct ause *add_use(struct parse *p, struct sym *alias, struct span s);
+void add_const(struct parse *p, struct sym *name, struct span s, struct expr type);
 void header(struct parse *p, uint64_t version, struct span s, struct span at);
 void header_setting(struct parse *p, struct sym *key, struct sym *value, struct span s);
 

@@ -99,7 +99,7 @@ double literal_odd(struct ctx *cx, struct span s, bool last, double value);
 struct expr { /* a range of anodes; the root is the last one. len 0: absent */
 	uint32_t first, len;
 };
-enum stmt_kind { S_ASSIGN, S_IF, S_LOOP, S_STATIC_IF, S_STATE, S_NEXT, S_UNTIL, S_LOST };
+enum stmt_kind { S_ASSIGN, S_IF, S_LOOP, S_FOR, S_STATIC_IF, S_STATE, S_NEXT, S_UNTIL, S_LOST };
 struct target {
 	struct sym *name; /* "_" discards */
 	struct span span;
@@ -130,6 +130,7 @@ struct aresult {
 	struct aresult *next;
 };
 struct aloop {
+	bool written_out; /* for: the compiler writes its steps one after the other */
 	struct aitem *items;
 	struct expr condition; /* while */
 	struct aresult *results;
@@ -146,7 +147,7 @@ struct stmt {
 	struct expr value; /* S_ASSIGN, S_STATE, S_NEXT, S_UNTIL */
 	union {
 		struct aif *cond;   /* S_IF, S_STATIC_IF */
-		struct aloop *loop; /* S_LOOP */
+		struct aloop *loop; /* S_LOOP, S_FOR */
 	} u;
 	struct stmt *next;
 };
@@ -172,9 +173,22 @@ struct ause {
 	struct sym *library; /* use <mcmc>; NULL: use "path" */
 	struct astr path;
 	struct span span;
+	struct sym *alias; /* use ... as alias; NULL: none */
+	struct span alias_span;
+	struct file *file; /* of an alias: what elab reads from path; NULL: it could not */
 	struct ause *next;
 };
+struct aconst { /* const name: type = value */
+	struct sym *name;
+	struct span span;
+	struct expr type, value; /* type may be absent */
+	struct aconst *next;
+};
 struct file {
+	/* elab: the file that another one uses with a name of its own, or the model's; its fns and
+	 * those of files that are used without one see each other. NULL: of the library */
+	struct file *module;
+	bool ordered;  /* elab: its consts have a place in the order of all */
 	bool sound;    /* only statements could not be read, so the rest can be elaborated */
 	uint32_t lost; /* how many */
 	struct source *source;
@@ -185,6 +199,7 @@ struct file {
 	struct span header;
 	vec(struct anode) nodes;
 	struct ause *uses;
+	struct aconst *consts;   /* these too in the order written: */
 	struct fn *fns, *graphs; /* in the order written */
 };
 /* ast.c; always a file: errors are in ctx */

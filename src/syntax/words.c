@@ -15,6 +15,8 @@ static const struct word {
 	{"graph", TOK_GRAPH, NULL},
 	{"fn", TOK_FN, NULL},
 	{"use", TOK_USE, NULL},
+	{"const", TOK_CONST, NULL},
+	{"rule", TOK_RULE, NULL},
 	{"state", TOK_STATE, NULL},
 	{"next", TOK_NEXT, NULL},
 	{"until", TOK_UNTIL, NULL},
@@ -22,6 +24,8 @@ static const struct word {
 	{"while", TOK_WHILE, NULL},
 	{"in", TOK_IN, NULL},
 	/* keywords */
+	{"for", TOK_FOR, NULL},
+	{"as", TOK_AS, NULL},
 	{"if", TOK_IF, NULL},
 	{"else", TOK_ELSE, NULL},
 	{"None", TOK_NONE, NULL},
@@ -35,8 +39,6 @@ static const struct word {
 	{"and", TOK_RESERVED, "write a & b, and (x > 0) & (y > 0)"},
 	{"or", TOK_RESERVED, "write a | b, and (x > 0) | (y > 0)"},
 	{"not", TOK_RESERVED, "write ~a, and ~(x > 0)"},
-	{"for", TOK_RESERVED, "use loop (x in xs) -> (...) { ... }"},
-	{"as", TOK_RESERVED, "it has no use yet"},
 	{"where", TOK_RESERVED, "use Switch(condition, a, b)"},
 #define NO_DTYPE "ptgc does not have this dtype of ONNX yet"
 	{"int2", TOK_RESERVED, NO_DTYPE},

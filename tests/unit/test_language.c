@@ -45,13 +45,15 @@ static void test_plain_names(void **state)
 	static const char *const quoted[] = {
 		"if",           "else",     "None",       "True",      "False",    "inf",
 		"nan",          "nanj",     "and",        "where",     "int4",     "bool",
+		"for",          "as",
 		"float64",      "string",   "float8e5m2", "complex64", "1a",       "a b",
 		"a.b",          "a-b",      "x[0]",       "1",         "\xc2\xa0", "a\xe2\x80\x8b",
 		"a\tb",         "\xc2\xad", "`",          "a`b",       "x,",       "#",
 		"\xef\xbb\xbf",
 	};
 	static const char *const soft[] = {
-		"ptg", "graph", "fn", "use", "state", "next", "until", "loop", "while", "in", "_",
+		"ptg",  "graph", "fn",    "use",  "const", "rule", "state",
+		"next", "until", "loop",  "while", "in",    "_",
 	};
 	char text[200];
 	(void)state;
