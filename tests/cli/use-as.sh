@@ -44,7 +44,7 @@ graph g(x: float32[n, a.k], a: float32[3], words: uint64[chains, 6]) -> (p, q, r
   v, _, _, _, _, _, _, _, _, _ = s.Nuts{logp=a.normal, draws=2}(float64[3](0), words)
 }
 END
-ptgc --dump=typed m.ptg | sed -n '1,/  u: /{/^$/d;p}'
+ptgc --dump=typed m.ptg | sed -n '/^graph/p; /^graph/,/  u: /{/data$\|graph/d;p}'
 try() { printf '%s\n' "$@" >t.ptg; ptgc t.ptg -o t.onnx; echo "exit $?"; }
 echo '--- what is not there'
 try 'use "lib/a.ptg" as a' 'graph g(x: float32[n]) -> (y, z, u, v, w) {' '  y = a.Atc(x)' '  z = a.Helper(x)' '  u = a.inner.Act(x)' \
