@@ -151,6 +151,16 @@ static struct cv put_back_axes(struct elab *e, const struct node *n, struct cv r
 	return props ? call_op(e, op, props, &r, 1, s) : poison(s);
 }
 
+/* What was computed in float32 because of a size, as float16 */
+static struct cv half_result(struct elab *e, const struct cv *wide, bool sizes, struct span s)
+{
+	struct value *v = cast_value(e, wide->u.v, DT_FLOAT16, s);
+
+	if (v && sizes)
+		*vec_push(e->cx->arena, &e->narrower) = v;
+	return cv_value(v, s);
+}
+
 struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct cv *args,
 		  uint32_t nargs, struct span s)
 {
@@ -165,7 +175,7 @@ struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct 
 						    : strong_dtype(e, op, args, nargs);
 	/* a size may be beyond 65504: what float16 and a size give is rounded once, at the end */
 	bool half = strong == DT_FLOAT16 && outgrows_float16(e, args, nargs);
-	bool ok = true;
+	bool ok = true, sizes = false;
 
 	if (e->cx->errors != errors || !check_input_count(e, nargs, s))
 		return poison(s);
@@ -184,6 +194,7 @@ struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct 
 					  ? weak_dtype(e, &args[i], half ? DT_FLOAT32 : strong)
 					  : DT_NONE;
 		in[i] = to_value(e, &args[i], want);
+		sizes |= want && (args[i].kind == CV_DIM || args[i].kind == CV_VALUE);
 		if (half && in[i] && in[i]->type.dtype == DT_FLOAT16)
 			in[i] = cast_value(e, in[i], DT_FLOAT32, s);
 		ok &= in[i] != NULL;
@@ -195,12 +206,13 @@ struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct 
 	if (!n->nout)
 		return poison(s);
 	warn_mistakes(e, n, s);
+	note_narrower(e, op, in, nargs, sizes, n->out[0]);
 	const char *reason = op->todo ? op->todo : op->unsupported;
 	if (reason && n->out[0]->type.dtype) /* the types are known: the rest is checked as well */
 		elab_error(e, s, E_UNSUPPORTED, "%s: %s", call_label(e->cx, n), reason);
 	struct cv r = node_result(e, n, s);
 	if (half && r.kind == CV_VALUE && r.u.v->type.dtype == DT_FLOAT32)
-		r = cv_value(cast_value(e, r.u.v, DT_FLOAT16, s), s);
+		r = half_result(e, &r, sizes, s);
 	r.weak = number && r.kind == CV_VALUE;
 	return keepdims ? put_back_axes(e, n, r, s) : r;
 }

@@ -553,6 +553,7 @@ static bool graph_result(struct elab *e, struct fn *f, uint32_t i)
 	struct value *v = declared_result(e, r, b);
 	if (!v)
 		return false;
+	warn_old_dtype(e, r, v);
 	v = named_output(e, v, r->name, r->span);
 	*vec_push(e->cx->arena, &e->graph->block->results) = v;
 	return true;

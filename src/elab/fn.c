@@ -220,7 +220,7 @@ struct value *declared_result(struct elab *e, const struct param *r, const struc
 	if (cv.kind == CV_POISON)
 		return NULL;
 	struct value *v = to_value(e, &cv, cv_is_weak(&cv) ? written_dtype(e, r->type) : DT_NONE);
-	return v && v->type.dtype &&
+	return v && v->type.dtype && !report_made_dtype(e, r, v) &&
 			       match_type(e, r->type, v, MATCH_PROVES, "result", r->name, r->span,
 					  NULL)
 		       ? v

@@ -131,7 +131,10 @@ struct elab {
 	uint32_t root, nroot;
 	struct file *root_file;
 	const struct type *wanted;
-	bool wanted_wrong; /* a written type is wrong, which was reported */
+	/* values that would be float64 if sizes were int64, in the order of their ids */
+	vec(const struct value *) narrower;
+	vec(struct span) warned; /* where fns of the user have mistakes: a place is shown once */
+	bool wanted_wrong;       /* a written type is wrong, which was reported */
 };
 
 #define MAX_FN_DEPTH     200
@@ -262,6 +265,13 @@ bool outgrows_float16(struct elab *e, const struct cv *args, uint32_t nargs);
 
 /* mistakes.c */
 void warn_mistakes(struct elab *e, const struct node *n, struct span s);
+/* A call of an op made r; sizes: some arguments are sizes, which took a float dtype. */
+void note_narrower(struct elab *e, const struct op *op, struct value **in, uint32_t nin, bool sizes,
+		   const struct value *r);
+/* Warns if the output v had another dtype when sizes were int64. */
+void warn_old_dtype(struct elab *e, const struct param *r, const struct value *v);
+/* Reports that the result r has another dtype than its header says, where that dtype was made. */
+bool report_made_dtype(struct elab *e, const struct param *r, const struct value *v);
 
 /* generator.c: rng(42), rng[4](42), rng([six words]), rng(w) */
 struct cv elab_generator(struct elab *e, enum dtype t, const struct cv *dims, uint32_t ndims,

@@ -1,7 +1,7 @@
 /*
- * mistakes.c: warnings about calls that are legal and hardly meant. In: a node that a statement of
- * the graph makes. Out: nothing but warnings. What a fn calls is not looked at: a length that is 1
- * at one of its calls is another one at the next.
+ * mistakes.c: warnings about calls that are legal and hardly meant, and where a dtype comes from.
+ * In: a node that a statement makes. Out: nothing but messages. Of what a fn calls only dtypes are
+ * looked at: a length that is 1 at one of its calls is another one at the next.
  */
 #include "elab/internal.h"
 
@@ -40,6 +40,41 @@ static void warn_float64(struct elab *e, const struct node *n, struct span s)
 		     "convert the "
 		     "weight, Cast{float32}(...), or write it as float32([...])",
 		     type_str(e->cx, single->type), type_str(e->cx, weight->type));
+}
+
+/* Is the place in a fn, another call of which had the same warning? */
+static bool is_shown(struct elab *e, struct span s)
+{
+	if (e->frame->fn->is_graph)
+		return false;
+	for (uint32_t i = 0; i < e->warned.len; i++)
+		if (e->warned.at[i].begin == s.begin)
+			return true;
+	*vec_push(e->cx->arena, &e->warned) = s;
+	return false;
+}
+
+/* float32 becomes float64 by integers. Sizes take the dtype of floats; what is here is tensors. */
+static void warn_integers(struct elab *e, const struct node *n, struct span s)
+{
+	const struct value *ints = NULL, *single = NULL;
+
+	if (n->op->cast == CAST_NONE || n->out[0]->type.dtype != DT_FLOAT64)
+		return;
+	for (uint32_t i = n->op->cast == CAST_REST; i < n->nin; i++) {
+		enum dtype t = n->in[i] ? (enum dtype)n->in[i]->type.dtype : DT_NONE;
+		if (t == DT_FLOAT64)
+			return;
+		single = t == DT_FLOAT32 ? n->in[i] : single;
+		ints = is_int(t) && dtype_upcast(t, DT_FLOAT32) == DT_FLOAT64 ? n->in[i] : ints;
+	}
+	if (ints && ints->def && ints->def->op == &op_dim && e->frame->fn->is_graph)
+		return; /* int64(n): so it is meant */
+	if (ints && single && takes_float32(e) && !is_shown(e, s))
+		warn(e->cx, s, W_INTEGERS,
+		     "%s and %s give float64, and so does what follows; for a float32 model "
+		     "convert the integers: Cast{float32}(...)",
+		     type_str(e->cx, single->type), type_str(e->cx, ints->type));
 }
 
 static bool reduces(const struct op *op)
@@ -95,8 +130,85 @@ static void warn_length_one(struct elab *e, const struct node *n, struct span s)
 
 void warn_mistakes(struct elab *e, const struct node *n, struct span s)
 {
-	if (!e->frame->fn || !e->frame->fn->is_graph || !n->nout || !n->out[0]->type.dtype)
+	if (!e->frame->fn || e->frame->library || !n->nout || !n->out[0]->type.dtype)
+		return;
+	warn_integers(e, n, s);
+	if (!e->frame->fn->is_graph)
 		return;
 	warn_float64(e, n, s);
 	warn_length_one(e, n, s);
+}
+
+/* ---- where dtypes come from ---- */
+
+/* Would v be float64 if sizes were int64? Ids grow in the order of the list. */
+static bool is_narrower(const struct elab *e, const struct value *v)
+{
+	uint32_t from = 0, to = e->narrower.len;
+
+	while (from < to) {
+		uint32_t middle = from + (to - from) / 2;
+		if (e->narrower.at[middle]->id < v->id)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from < e->narrower.len && e->narrower.at[from] == v;
+}
+
+void note_narrower(struct elab *e, const struct op *op, struct value **in, uint32_t nin, bool sizes,
+		   const struct value *r)
+{
+	enum dtype t = (enum dtype)r->type.dtype;
+	bool narrower = sizes;
+
+	if ((!sizes && !e->narrower.len) || e->frame->library || is_call(r->def, OP_Cast) ||
+	    (t != DT_FLOAT32 && t != DT_FLOAT16))
+		return;
+	for (uint32_t i = 0; i < nin && !narrower && op != &op_table[OP_Second]; i++)
+		narrower = in[i] && in[i]->type.dtype == t && is_narrower(e, in[i]);
+	if (narrower)
+		*vec_push(e->cx->arena, &e->narrower) = r;
+}
+
+void warn_old_dtype(struct elab *e, const struct param *r, const struct value *v)
+{
+	if (!r->type.len && is_narrower(e, v))
+		warn(e->cx, v->span, W_OLD_DTYPE,
+		     "'%s' is %s, and was float64 when sizes beside floats were int64: write its "
+		     "type, -> (%s: %s), or int64(n) for the size n",
+		     r->name->s, type_str(e->cx, v->type), r->name->s, dtypes[v->type.dtype].name);
+}
+
+/* The first value on the way to v that has v's dtype; none of what it is made of has it. */
+static const struct value *first_of_dtype(const struct value *v)
+{
+	for (const struct value *next = v; next;) {
+		v = next;
+		next = NULL;
+		for (uint32_t i = 0; v->def && i < v->def->nin && !next; i++)
+			if (v->def->in[i] && v->def->in[i]->type.dtype == v->type.dtype)
+				next = v->def->in[i];
+	}
+	return v;
+}
+
+bool report_made_dtype(struct elab *e, const struct param *r, const struct value *v)
+{
+	enum dtype want = written_dtype(e, r->type);
+	const struct value *first;
+
+	if (!want || want == v->type.dtype || !v->def || e->frame->library)
+		return false;
+	first = first_of_dtype(v);
+	struct diag *d =
+		elab_error(e, v->span, E_ANNOTATION, "result '%s': expected %s but this is %s",
+			   r->name->s, dtypes[want].name, type_str(e->cx, v->type));
+	if (first != v)
+		note(e->cx, d, first->span, "%s comes in here%s%s", dtypes[v->type.dtype].name,
+		     first->def ? ": " : "", first->def ? call_label(e->cx, first->def) : "");
+	else if (v->def->nin)
+		note(e->cx, d, (struct span){0, 0}, "%s gives it", call_label(e->cx, v->def));
+	note(e->cx, d, r->span, "%s is written here", dtypes[want].name);
+	return true;
 }
