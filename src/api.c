@@ -22,6 +22,7 @@
 #include "syntax/syntax.h"
 #include "target/target.h"
 #include "typed/typed.h"
+#include "why/why.h"
 
 #define OUT_OF_MEMORY "out of memory"
 
@@ -105,6 +106,8 @@ static struct graph *typed(struct ctx *cx, struct job *job, struct file *f)
 		return NULL;
 	if (job->stage == STAGE_TYPED && !cx->errors)
 		dump_graph(cx, g, &job->text_out);
+	if (job->stage == STAGE_WHY)
+		job->answered = why_answer(cx, g, &job->text_out);
 	arena_empty(cx->scratch);
 	return g;
 }
@@ -199,8 +202,10 @@ static void run(struct ctx *cx, struct job *job)
 		dump_ast(cx, f, &job->text_out);
 		return;
 	}
+	if (job->stage == STAGE_WHY && !why_ask(cx, src, job->why))
+		return;
 	struct graph *g = typed(cx, job, f);
-	if (g && job->stage != STAGE_TYPED)
+	if (g && job->stage != STAGE_TYPED && job->stage != STAGE_WHY)
 		lowered_graph(cx, job, g);
 }
 

@@ -21,6 +21,7 @@ enum stage {
 	STAGE_ONNX, /* the model as text */
 	STAGE_REQUIRED_OPS,
 	STAGE_LEAST_RUNTIME,
+	STAGE_WHY,    /* ptgc why */
 	STAGE_FORMAT, /* ptgc fmt */
 	STAGE_READ,   /* ptgc dump: the input is a model */
 	STAGE_OPS,    /* ptgc --ops: no input */
@@ -33,6 +34,8 @@ struct job {
 	int fd;
 	const char *name, *dir; /* of the text, as for source_add(); found from path if NULL */
 	enum stage stage;       /* MODEL gives `graph`, the others `text_out` */
+	const char *why;        /* WHY: of which values, as why_ask() takes it */
+	bool answered; /* WHY: all of them have types. text_out is set even if there are errors */
 	const struct graph *graph;
 	struct strbuf text_out;
 	const char *failure; /* PTGC_FAILED: why, if no diagnostic says so */

@@ -155,7 +155,7 @@ double portable_erfc(double x);
 double portable_erfcx(double x);
 double portable_gammaln(double x);
 double portable_gamma(double x);
-double portable_round_away(double x); /* ties away from 0 */
+double portable_round_away(double x);     /* ties away from 0 */
 double cos_of_turn(int64_t k, int64_t n); /* cos(2 pi k / n) for k >= 0, n > 0 */
 
 static inline bool is_float(enum dtype t)
@@ -255,7 +255,8 @@ struct diag {
 	struct span span, other; /* other: the second place ('~'), empty if none */
 	char *text;
 	struct diag *notes; /* linked list through next */
-	struct diag *calls; /* the last notes, from this one on: which calls led to a place in a fn */
+	struct diag
+		*calls; /* the last notes, from this one on: which calls led to a place in a fn */
 	struct diag *next;
 };
 /* error() and warn() return the record, to which note() adds, and never stop the compilation. */
@@ -341,6 +342,7 @@ struct ctx {
 	size_t ntensors;
 	struct lib *lib;
 	struct elab *elab;
+	struct why *why;   /* of elab/why.c; NULL: nothing is asked for */
 	enum dtype floatx; /* of the main file: what PyTensor's config.floatX gives */
 	bool narrow;       /* with opt.float32, once the user's graph is float32 */
 	uint32_t next_id;

@@ -1,5 +1,5 @@
 /*
- * main.c: the command ptgc, with all that prints text: fmt, dump, --ops, --explain.
+ * main.c: the command ptgc, with all that prints text: fmt, why, dump, --ops, --explain.
  * Exit status: 0 done, 1 the input is rejected, 2 wrong usage, I/O or no memory. If it is not 0, no
  * output is left behind.
  */
@@ -127,7 +127,7 @@ static int write_text(struct ctx *cx, struct job *job, const char *path)
 	return exit_code(status);
 }
 
-/* --- ptgc fmt, ptgc dump, --ops --- */
+/* --- ptgc fmt, ptgc why, ptgc dump, --ops --- */
 
 static int format_one(const struct cmd *c, struct ctx *cx, const char *input)
 {
@@ -194,6 +194,61 @@ static int ops_command(const struct cmd *c)
 	return text_command(c, "-", c->ops ? STAGE_OPS_MARKDOWN : STAGE_OPS);
 }
 
+/* Cuts "m.ptg:12:5", "m.ptg:12" or "m.ptg:logp" into a file and the rest. NULL: it is none of these
+ */
+static const char *cut_place(char *arg)
+{
+	char *last = strrchr(arg, ':');
+	if (!last || last == arg || !last[1])
+		return NULL;
+	*last = 0;
+	char *line = strrchr(arg, ':');
+	bool column = line && line != arg && line[1] && !line[1 + strspn(line + 1, "0123456789")] &&
+		      !last[1 + strspn(last + 1, "0123456789")];
+	if (!column)
+		return last + 1;
+	*last = ':';
+	*line = 0;
+	return line + 1;
+}
+
+static int answer(const struct cmd *c, struct ctx *cx, const char *file, const char *where)
+{
+	enum stage stage;
+	int code = compile_options(cx, c, &stage);
+	if (code)
+		return code;
+	struct job job = job_for(file, STAGE_WHY);
+	job.why = where;
+	enum ptgc_status status = compile(cx, &job);
+	fwrite(job.text_out.s, 1, job.text_out.len, stdout);
+	if (job.text_out.len && job.answered) {
+		if (cx->errors)
+			fprintf(stderr, "ptgc: %s has %u error%s\n", file, cx->errors,
+				cx->errors == 1 ? "" : "s");
+		return finish_stdout();
+	}
+	if (!job.text_out.len && job.answered)
+		fprintf(stderr, "ptgc: %s:%s: no value of the graph gets its name there\n", file,
+			where);
+	if (status != PTGC_OK)
+		print_messages(cx, &job, c->colour);
+	return status == PTGC_FAILED ? EXIT_USAGE : EXIT_REJECTED;
+}
+
+static int why_command(const struct cmd *c)
+{
+	char *file = c->inputs.n == 1 ? strdup(c->inputs.at[0]) : NULL;
+	const char *where = file ? cut_place(file) : NULL;
+	struct ctx *cx = where ? ctx_new() : NULL;
+	int code = !where ? usage("why: give one place, as in model.ptg:12 or model.ptg:logp")
+		   : !cx  ? failed("out of memory")
+			  : answer(c, cx, file, where);
+	ctx_free(cx);
+	free(file);
+	return code;
+}
+
 static int dump_command(const struct cmd *c)
 {
 	if (c->inputs.n != 1)
@@ -206,8 +261,8 @@ static int dump_command(const struct cmd *c)
 static int run_command(struct cmd *c, int argc, char **argv)
 {
 	const char *sub = argc > 1 ? argv[1] : "";
-	bool fmt = !strcmp(sub, "fmt"), dump = !strcmp(sub, "dump");
-	int first = fmt || dump ? 2 : 1;
+	bool fmt = !strcmp(sub, "fmt"), dump = !strcmp(sub, "dump"), why = !strcmp(sub, "why");
+	int first = fmt || dump || why ? 2 : 1;
 	int code = parse_options(c, argc - first, argv + first);
 	if (!code)
 		code = use_colour(c);
@@ -229,6 +284,8 @@ static int run_command(struct cmd *c, int argc, char **argv)
 		return explain(c->explain);
 	if (c->list_ops)
 		return ops_command(c);
+	if (why)
+		return why_command(c);
 	return fmt ? format_command(c) : dump ? dump_command(c) : compile_command(c);
 }
 

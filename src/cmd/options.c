@@ -142,7 +142,7 @@ int parse_options(struct cmd *c, int argc, char **argv)
 	bool only_names = false;
 	for (int i = 0; i < argc; i++) {
 		const char *arg = argv[i], *value;
-		if (only_names || arg[0] != '-' || !arg[1]) {
+		if (only_names || arg[0] != '-' || !arg[1] || arg[1] == ':') {
 			c->inputs.at[c->inputs.n++] = arg;
 			continue;
 		}
@@ -184,11 +184,15 @@ void print_help(void)
 {
 	fputs("usage: ptgc [options] model.ptg [-o model.onnx]\n"
 	      "       ptgc fmt [--check | -i] [file.ptg...]\n"
+	      "       ptgc why file.ptg:LINE\n"
 	      "       ptgc dump model.onnx\n\n"
 	      "Compiles a .ptg file, a PyTensor graph as text, to an ONNX model; fmt prints .ptg "
 	      "files\n"
 	      "in their canonical form, dump prints a model as text. '-' is standard input or "
-	      "output.\n",
+	      "output.\n"
+	      "why prints the types of the values in a line, and the places that their dtypes and "
+	      "sizes come\n"
+	      "from; file.ptg:LINE:COLUMN and file.ptg:NAME ask for one of them.\n",
 	      stdout);
 	for (size_t i = 0; i < countof(options); i++) {
 		const struct option *o = &options[i];

@@ -145,6 +145,7 @@ struct binding *bind_value(struct elab *e, struct sym *name, struct cv v, struct
 		note(e->cx, d, b->span, "the first definition is here");
 		return b;
 	}
+	why_note(e, name, v, s, false);
 	b = new_binding(e, name, s);
 	b->kind = v.kind;
 	if (v.kind == CV_DTYPE && generic_name(name))
@@ -263,6 +264,8 @@ bool bind_target(struct elab *e, struct target *t, struct cv v)
 
 	if (ok && (t->type.len || !keeps_weak(&v))) {
 		struct value *x = to_value(e, &v, cv_is_weak(&v) ? want : DT_NONE);
+		if (x && !discard) /* of a type that is not the written one, too */
+			why_note(e, t->name, cv_value(x, t->span), t->span, false);
 		ok = x && x->type.dtype &&
 		     match_type(e, t->type, x, MATCH_PROVES, "", t->name, t->span, NULL);
 		if (ok && !discard)

@@ -15,6 +15,17 @@ struct fn;
 /* NULL: errors were reported and there is no graph. Other errors leave a graph with poison values:
  * lowering then reports the mistakes that only lowering finds. */
 struct graph *elaborate(struct ctx *cx, struct file *f);
+/* why.c: `ptgc why`. Before elaborate(): asks for the values that get a name in a line of the main
+ * text, "12", at a column of it, "12:3", or for those of a name. false: reported */
+bool why_ask(struct ctx *cx, struct source *main, const char *where);
+struct answer {
+	struct sym *name;
+	struct cv value;
+	struct span at; /* the place of the name, with its call */
+	bool next;      /* it is the next value of a carried name or state */
+};
+uint32_t why_answers(struct ctx *cx, const struct answer **list); /* after elaborate() */
+const char *cv_kind_name(const struct cv *v);                     /* "a string", "a tensor", ... */
 /* Expands fn f (of the library, or the body of an op) on values, into block b. op: the op whose
  * properties are props. */
 bool expand_fn(struct ctx *cx, struct block *b, struct fn *f, const struct op *op, struct cv *props,

@@ -247,6 +247,9 @@ static bool read_header(struct elab *e, struct aloop *a, struct loop_header *h,
 /* The condition of 'while', for the initial values of the carried names or for the next values. */
 static struct value *eval_while(struct elab *e, struct aloop *a, struct loop_state *l, bool next)
 {
+	struct why *asked = e->cx->why;
+
+	e->cx->why = NULL; /* the names are those of the header */
 	push_scope(e);
 	for (uint32_t i = 0; i < l->ncarried; i++) {
 		struct value *v = next ? l->carried[i].next : l->carried[i].init;
@@ -254,6 +257,7 @@ static struct value *eval_while(struct elab *e, struct aloop *a, struct loop_sta
 			   l->carried[i].span)
 			->used = true;
 	}
+	e->cx->why = asked;
 	struct cv c = eval(e, a->condition);
 	struct value *v = c.kind == CV_POISON ? NULL : condition(e, &c);
 	pop_scope(e);
@@ -729,7 +733,11 @@ static struct value *next_value(struct elab *e, struct stmt *s, const struct val
 		return NULL;
 	}
 	struct cv v = eval(e, s->value);
-	return to_value(e, &v, cv_is_weak(&v) ? weak_dtype(e, &v, param->type.dtype) : DT_NONE);
+	struct value *next =
+		to_value(e, &v, cv_is_weak(&v) ? weak_dtype(e, &v, param->type.dtype) : DT_NONE);
+	why_note(e, s->targets[0].name, next ? cv_value(next, s->span) : poison(s->span), s->span,
+		 true);
+	return next;
 }
 
 static bool next_state(struct elab *e, struct stmt *s)

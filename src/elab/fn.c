@@ -217,6 +217,7 @@ struct value *declared_result(struct elab *e, const struct param *r, const struc
 {
 	struct cv cv = binding_cv(b);
 
+	why_note(e, r->name, cv, r->span, false);
 	if (cv.kind == CV_POISON)
 		return NULL;
 	struct value *v = to_value(e, &cv, cv_is_weak(&cv) ? written_dtype(e, r->type) : DT_NONE);

@@ -263,6 +263,9 @@ enum dtype number_dtype(struct elab *e, const struct op *op, struct cv *props,
 /* Is there a size among the arguments that float16 may not hold? */
 bool outgrows_float16(struct elab *e, const struct cv *args, uint32_t nargs);
 
+/* why.c: a name got a value, or (next) its next value; s: the place */
+void why_note(struct elab *e, struct sym *name, struct cv v, struct span s, bool next);
+
 /* mistakes.c */
 void warn_mistakes(struct elab *e, const struct node *n, struct span s);
 /* A call of an op made r; sizes: some arguments are sizes, which took a float dtype. */

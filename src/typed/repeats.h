@@ -75,11 +75,7 @@ struct repeats {
 	bool *live; /* does a reduction need it? */
 };
 
-/* axes.c. Axis a of the results of n is which axis of argument i? NO_AXIS: the argument is the same
- * for all places along a. REFUSED: places along a depend on other places, or n is another op.
- * COUNTED: the argument is a constant 0, 1, 2, ..., the numbers of the places. */
-enum { NO_AXIS = -1, REFUSED = -2, COUNTED = -3 };
-int axis_of(struct ctx *cx, struct node *n, uint32_t i, int a);
+/* axes.c */
 bool has_axis(const int *axes, int count, int axis);
 bool is_view_or_check(const struct node *n);
 

@@ -41,6 +41,11 @@ struct costs {
 	vec(struct call_cost) known;
 };
 struct call_cost cost_of_call(struct costs *c, const struct node *n);
+/* axes.c. Axis a of the results of n is which axis of argument i? NO_AXIS: the argument is the same
+ * for all places along a. REFUSED: places along a depend on other places, or n is another op.
+ * COUNTED: the argument is a constant 0, 1, 2, ..., the numbers of the places. */
+enum { NO_AXIS = -1, REFUSED = -2, COUNTED = -3 };
+int axis_of(struct ctx *cx, struct node *n, uint32_t i, int a);
 /* share.c: calls of one op of the library, such as Gammaln, on small arrays of a block become one
  * call on all of them, joined. -fno-share-calls leaves them. */
 void share_calls(struct ctx *cx, struct graph *g);

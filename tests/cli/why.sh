@@ -1,0 +1,72 @@
+# ptgc why: types of the values in a line, and where their dtypes and sizes come from
+try() {
+	echo "\$ ptgc why $*"
+	ptgc why "$@"
+	echo "= $?"
+}
+cp "$TOP/examples/digits/"*.npy "$TOP/examples/digits/digits.safetensors" .
+cat >net.ptg <<'END'
+ptg 1
+
+graph digits(x: float32[batch, 64]) -> (probs) {
+  W1 = file("digits-W1.npy")
+  W2 = file("digits.safetensors", "W2")
+  b2 = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0.5]
+  h = Tanh(x @ W1)
+  y = h @ W2 + b2
+  probs = Softmax{axis=1}(y)
+}
+END
+try net.ptg:8
+try net.ptg:3
+cat >m.ptg <<'END'
+ptg 1
+
+fn Scaled(x: F[n, k], by: F[k]) -> (y: F[n, k]) {
+  y = x * by + 1
+}
+
+graph main(x: float32[n, 4], i: int64[n], a: float32[?], b: float64[4], m: bool[n], j: int64[]) -> (y, z) {
+  y = Scaled(x, x[0])
+  z = Scaled(Scaled(x, x[0]), x[1])
+  h = x + 1
+  q: float32[n, 4] = h * b * 0.5
+  p = Sum{axis=1}(x) + i
+  two = Join{axis=0}(x, x[1:])
+  r = i / i
+  e = x[m] + a[:4]
+  t = a + x[0]
+  v = Reshape(x, [2 * n, 2])
+  u = Tahn(x)
+  w = u + 1
+  s, hs = loop (r in x, s: float64[4] = float64[4](0), g = a[j:]) while s[0] < 9 -> (s, [f]) {
+    f = Tanh(s + r)
+    next s = f * 2
+  }
+  d = 2 * n + 1
+  k = if m[0] { k = x } else { k = x * 2 }
+  c, _ = QR{mode="economic"}(x[:, :3])
+}
+END
+for line in 4 7 8 11 12 13 14 15 16 17 18 19; do
+	try m.ptg:$line
+done
+for name in hs s g d k c; do
+	try m.ptg:$name
+done
+try m.ptg:20:6
+try m.ptg:20
+try m.ptg:22
+try m.ptg:2
+try m.ptg:99
+try m.ptg:nothing
+try m.ptg
+try
+try none.ptg:1
+END=$(printf 'graph g(x: float32[n]) -> (y) {\n  y = x +\n}\n')
+echo "$END" >broken.ptg
+try broken.ptg:1
+cp m.ptg 'a:b.ptg'
+try a:b.ptg:8 --color=never
+ptgc why - <m.ptg
+ptgc why -:8 <m.ptg
