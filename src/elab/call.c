@@ -519,8 +519,41 @@ static bool has_poison(const struct cv *items, uint32_t n)
 
 /* ---- ops and fns ---- */
 
-static void report_unknown_op(struct elab *e, struct sym *name, struct span s)
+/* What to write, for the axis that the call names: "Sum{axis=1}(x)" for reduce_sum{axis=1}(x) */
+static const char *with_axis(struct elab *e, uint32_t at, const char *instead)
 {
+	static const char plain[] = "axis=0";
+	const struct anode *nodes = e->file->nodes.at;
+	uint32_t *kids = new_array(e->cx->arena, uint32_t, nodes[at].n + 1);
+	const char *axis = NULL, *hit;
+	struct strbuf b = {.arena = e->cx->arena};
+
+	elab_children(e, at, kids);
+	for (uint32_t i = 0; i < nodes[at].nprops; i++) {
+		const struct anode *p = &nodes[kids[i]];
+		if (p->kind != A_PROP ||
+		    (strcmp(p->u.sym->s, "axis") != 0 && strcmp(p->u.sym->s, "axes") != 0 &&
+		     strcmp(p->u.sym->s, "dim") != 0))
+			continue;
+		const struct source *src = source_of(e->cx, p->span);
+		const char *text =
+			arena_strdup(e->cx->arena, src->text + (p->span.begin - src->base),
+				     p->span.end - p->span.begin);
+		axis = strchr(text, '=') + 1;
+	}
+	if (!axis)
+		return instead;
+	for (; (hit = strstr(instead, plain)) != NULL; instead = hit + strlen(plain))
+		sb_printf(&b, "%.*saxis=%s", (int)(hit - instead), instead,
+			  axis + strspn(axis, " "));
+	sb_str(&b, instead);
+	return b.s;
+}
+
+static void report_unknown_op(struct elab *e, uint32_t at)
+{
+	struct sym *name = e->file->nodes.at[at].u.sym;
+	struct span s = e->file->nodes.at[at].at;
 	vec(const char *) names = {0};
 	const char *dot = strrchr(name->s, '.');
 
@@ -539,7 +572,8 @@ static void report_unknown_op(struct elab *e, struct sym *name, struct span s)
 	if (hint && !instead)
 		instead = op_instead(e->cx, dot ? dot + 1 : name->s, false);
 	if (instead) {
-		elab_error(e, s, E_UNKNOWN_OP, "unknown op '%s': write %s", name->s, instead);
+		elab_error(e, s, E_UNKNOWN_OP, "unknown op '%s': write %s", name->s,
+			   with_axis(e, at, instead));
 		return;
 	}
 	for (uint32_t i = 0; hint && i < op_count; i++)
@@ -626,7 +660,7 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 	if (has_poison(items, n->n)) {
 		all_defined(e, args, nargs);
 		if (!is_callable(e, name))
-			report_unknown_op(e, name, n->at);
+			report_unknown_op(e, at);
 		return poison(n->span);
 	}
 	struct fn *user; /* none of the user's is seen in the library */
@@ -636,7 +670,7 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 		user = find_fn(e, name);
 	if (has_names(e, at) && !user && !called_fn(e, n)) {
 		if (!refuse_names(e, at))
-			report_unknown_op(e, name, n->at);
+			report_unknown_op(e, at);
 		return poison(n->span);
 	}
 	if (!quoted && !user && is_builtin(name->s) && !check_no_props(e, at, items))
@@ -691,7 +725,7 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 				   of);
 		return poison(n->span);
 	}
-	report_unknown_op(e, name, n->at);
+	report_unknown_op(e, at);
 	return poison(n->span);
 }
 
@@ -721,7 +755,7 @@ struct cv eval_opref(struct elab *e, uint32_t at, struct cv *items)
 					   : NULL;
 	r->op = r->fn ? NULL : name->op;
 	if (!r->fn && !r->op) {
-		report_unknown_op(e, name, n->at);
+		report_unknown_op(e, at);
 		return poison(n->span);
 	}
 	r->props = r->fn ? given_props(e, r->fn, args, n->nprops)

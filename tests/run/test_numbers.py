@@ -1,5 +1,6 @@
 """Numbers of the hand: functions of literals are literals, and sizes take the float dtype of what they meet."""
 import math
+import subprocess
 
 import mpmath
 import numpy as np
@@ -199,3 +200,32 @@ def test_functions_computed_by_the_run(dtype):
     for g, w in zip(got, want, strict=True):
         assert g.dtype == dtype
         np.testing.assert_allclose(g, w, rtol=1e-12 if dtype == "float64" else 1e-6)
+
+
+HINTS = {
+    "Gelu(x)": lambda x: 0.5 * x * (1 + np.vectorize(math.erf)(x / math.sqrt(2))),
+    "silu(x)": lambda x: x / (1 + np.exp(-x)),
+    "rsqrt(x)": lambda x: 1 / np.sqrt(x),
+    "logit(x)": lambda x: np.log(x / (1 - x)),
+    "Var{axis=0}(x)": lambda x: x.var(0),
+    "Var{axis=1}(x)": lambda x: x.var(1),
+    "variance{axis=-1}(x)": lambda x: x.var(-1),
+    "Std{axis=[0, 1]}(x)": lambda x: x.std(),
+    "std{axis=1}(x)": lambda x: x.std(1),
+    "reduce_mean{axis=1}(x)": lambda x: x.mean(1),
+}
+
+
+@pytest.mark.parametrize("call", HINTS)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_hints_are_right(call, dtype):
+    """What a message proposes computes what was meant, in the dtype of x."""
+    text = "graph g(x: {}[n, k]) -> (y) {{\n  y = {}\n}}\n"
+    run = subprocess.run([ptg.PTGC, "-", "-o", "-"], input=text.format(dtype, call).encode(), capture_output=True)
+    message = run.stderr.decode().splitlines()[0]
+    proposed = message.split(": write ")[1].rsplit(" [PTG0500]", 1)[0]
+    x = np.random.default_rng(1).uniform(0.05, 0.95, (50, 7)).astype(dtype)
+    got, want = ptg.run(text.format(dtype, proposed), x), HINTS[call](x.astype(np.float64))
+    assert got.dtype == dtype
+    close = {"float16": 5e-3, "float32": 1e-6, "float64": 1e-13}[dtype]
+    np.testing.assert_allclose(got, want, rtol=close, atol=close)
