@@ -70,3 +70,25 @@ uint32_t sides_equal(struct build *b, const struct sides *s, uint32_t rank, stru
 	}
 	return count;
 }
+
+/* As many pairs are subtracted one by one; more are joined, subtracted and split. */
+#define MAX_APART 3
+
+void differences(struct build *b, const struct sides *s, int64_t by, struct value **d)
+{
+	const struct side *x = s->x.at, *y = s->y.at;
+	uint32_t n = s->x.len;
+	struct value *times = const_ints(b, &by, 1);
+	int64_t *ones = new_array(b->cx->arena, int64_t, n);
+
+	if (n <= MAX_APART && (run_of_axes(x, n) < n || run_of_axes(y, n) < n)) {
+		for (uint32_t i = 0; i < n; i++)
+			d[i] = emit_(b, ONNX_Mul, emit_(b, ONNX_Sub, x[i].v, y[i].v), times);
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		ones[i] = 1;
+	struct value *all = joined(b, x, n);
+	all = emit_(b, ONNX_Mul, emit_(b, ONNX_Sub, all, joined(b, y, n)), times);
+	split(b, all, 0, const_ints(b, ones, n), d, n);
+}

@@ -9,6 +9,8 @@
  *		lengths, and what the others check is gone.
  *	Gather(Unsqueeze(v), Where(cond, 0, 1)) of a single number and all else
  * A condition of one element is subtracted instead: Gather(v, [1, 2, 3] - Cast(cond)).
+ * Of several equations between lengths each has a node of its own, which makes the integers that
+ * the Reshape or Gather takes: see integers_if_equal().
  */
 #include <math.h>
 
@@ -370,7 +372,9 @@ struct value *fail_unless(struct build *b, struct value *v, struct value **conds
 	return fail(b, v, &c, reshapes, label);
 }
 
-struct value *fail_unless_equal(struct build *b, struct value *v, const struct sides *s)
+/* ---- several equations: a node for each, so that a run names the one that does not hold ---- */
+
+static struct value *fail_unless_all_equal(struct build *b, struct value *v, const struct sides *s)
 {
 	struct value *conds[MAX_EQUAL];
 	uint32_t n;
@@ -378,4 +382,47 @@ struct value *fail_unless_equal(struct build *b, struct value *v, const struct s
 	way_to_fail(b, v, false, &n);
 	n = sides_equal(b, s, n, conds);
 	return fail_unless(b, v, conds, n, what_must_hold(b, s));
+}
+
+/*
+ * The indices 0, 1, ... or the lengths 0, 0, ... of the node that carries v on, int64[count], or
+ * the number 0 where count is 0. They are taken from the only row of a matrix by a chain of nodes,
+ * each with the name of its equation: Gather(rows, 2 * difference). No difference but 0 is an index
+ * of a row, as 2 * difference is not -1. The last one is a GatherND, which takes the row itself.
+ * (ONNX Runtime makes one Reshape of a chain of Reshapes.)
+ */
+static struct value *integers_if_equal(struct build *b, const struct sides *s, bool indices,
+				       uint32_t count)
+{
+	uint32_t n = s->x.len;
+	struct value **d = new_array(b->cx->arena, struct value *, n);
+	int64_t *list = new_array(b->cx->arena, int64_t, count + 1u), dims[] = {1, count};
+
+	for (uint32_t i = 0; indices && i < count; i++)
+		list[i] = i;
+	struct tensor *t = tensor_new(b->cx, DT_INT64, count ? 2 : 1, dims);
+	t->data = list;
+	struct value *r = const_tensor(b, t);
+	differences(b, s, 2, d);
+	for (uint32_t i = 0; i < n; i++) {
+		struct sides one = {{.at = s->x.at + i, .len = 1}, {.at = s->y.at + i, .len = 1}};
+		r = emit_(b, i + 1 < n ? ONNX_Gather : ONNX_GatherND, r, d[i]);
+		labelled(b, r, what_must_hold(b, &one));
+	}
+	return r;
+}
+
+struct value *fail_unless_equal(struct build *b, struct value *v, const struct sides *s)
+{
+	const dim *dims = v->type.dims;
+	uint32_t n;
+
+	/* not every runtime refuses an index out of range */
+	if (s->x.len == 1 || (b->target != PTGC_ORT_CPU && b->target != PTGC_ORT_WEB))
+		return fail_unless_all_equal(b, v, s);
+	bool reshapes = way_to_fail(b, v, false, &n);
+	struct value *k = integers_if_equal(b, s, !reshapes, n);
+	if (!reshapes && !n)
+		v = unsqueeze(b, v, &(int64_t){0}, 1);
+	return with_dims(emit_(b, reshapes ? ONNX_Reshape : ONNX_Gather, v, k), dims);
 }

@@ -9,6 +9,8 @@ void add_sides(struct build *b, struct sides *to, struct side x, struct side y);
 /* The bools that are true where all of them hold; `rank` elements each, or one, if that pays */
 uint32_t sides_equal(struct build *b, const struct sides *s, uint32_t rank, struct value **conds);
 #define MAX_EQUAL 3
+/* d[i], of one element, is how much longer the one side of pair i is, times `by` */
+void differences(struct build *b, const struct sides *s, int64_t by, struct value **d);
 
 /* fail.c: v, by a node called `label`, which fails unless all elements of the conditions are true
  */
