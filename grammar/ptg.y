@@ -518,7 +518,6 @@ static const struct foreign {
 	{"return", "results are named after '->' in the header", false},
 	{"let", "write name = value", false},
 	{"var", "write name = value", false},
-	{"while", "write r = loop (x = first) while x > 0 -> (x) { next x = ... }", false},
 	{"elif", "write else if", false},
 	{"def", "write fn Name(x: F) -> (y) { ... }", true},
 	{"func", "write fn Name(x: F) -> (y) { ... }", true},
@@ -551,6 +550,11 @@ static bool other_language(struct parse *p, int kind, struct span at, const stru
 			parse_error(p, s, E_SYNTAX, "there is no '%s': %s", f->word, f->instead);
 			return true;
 		}
+	}
+	if (second && !w->expr && is_text(p, p->first_span, "while")) {
+		parse_error(p, p->first_span, E_SYNTAX, "'while' is part of a loop: "
+		            "r = loop (x = first) while x > 0 -> (x) { next x = ... }");
+		return true;
 	}
 	if (kind == YYSYMBOL_NAME && is_text(p, p->before, "lambda")) {
 		parse_error(p, p->before, E_SYNTAX, "there is no 'lambda': write a fn of its own");
@@ -618,6 +622,99 @@ static bool slashes_before(const struct parse *p, int kind, struct span at)
 	return false;
 }
 
+/* The text of the line from a place on, without the blanks and comments at its end; its length in *n */
+static const char *rest_of_line(const struct parse *p, uint32_t at, int *n)
+{
+	const char *from = p->text + (at - p->base), *end = p->text + p->len, *to = from;
+
+	while (to < end && *to != '\n' && *to != '#')
+		to++;
+	while (to > from && (to[-1] == ' ' || to[-1] == '\t' || to[-1] == '\r' || to[-1] == '}'))
+		to--;
+	*n = (int)(to - from);
+	return from;
+}
+
+/* x[0] = 0 or x[0] += 1, in which the parser stands at the '[' */
+static bool assigns_in_place(struct parse *p, struct span at)
+{
+	int n, close = 0, depth = 0;
+	const char *s = rest_of_line(p, at.begin, &n);
+
+	for (; close < n; close++) {
+		depth += s[close] == '[' || s[close] == '(';
+		depth -= s[close] == ']' || s[close] == ')';
+		if (!depth)
+			break;
+	}
+	int to = close + 1;
+	while (to < n && s[to] == ' ')
+		to++;
+	bool adds = to + 1 < n && s[to] == '+' && s[to + 1] == '=';
+	if (to >= n || (s[to] != '=' && !adds) || (to + 1 < n && s[to] == '=' && s[to + 1] == '='))
+		return false;
+	to += adds ? 2 : 1;
+	while (to < n && s[to] == ' ')
+		to++;
+	bool shown = n < 80;
+	parse_error(p, at, E_SYNTAX, "no value is changed in place: a new one is y = %.*s%.*s.%s(%.*s)",
+	            (int)(at.begin - p->before.begin), p->text + (p->before.begin - p->base),
+	            shown ? close + 1 : 5, shown ? s : "[...]", adds ? "inc" : "set",
+	            shown ? n - to : 1, shown ? s + to : "v");
+	return true;
+}
+
+/* Softmax<1>(x) or Softmax<axis=1>(x), in which the parser stands at the '>' or '=' */
+static bool angle_brackets(struct parse *p, struct span at)
+{
+	const char *end = p->text + p->len, *open = p->text + (at.begin - p->base), *close = open;
+
+	while (open > p->text && *open != '<' && *open != '\n')
+		open--;
+	while (close < end && *close != '>' && *close != '\n')
+		close++;
+	const char *name = open;
+	while (name > p->text && (begins_name(name[-1]) || (name[-1] >= '0' && name[-1] <= '9')))
+		name--;
+	if (*open != '<' || name == open || close + 1 >= end || *close != '>' || close[1] != '(')
+		return false;
+	parse_error(p, at, E_SYNTAX, "properties stand in braces: %.*s{%.*s}(...)", (int)(open - name),
+	            name, (int)(close - open - 1), open + 1);
+	return true;
+}
+
+/* What looks like an operator and is a character of names, such as U+2212 */
+static bool looks_like_operator(struct parse *p, int kind, struct span at, const struct wanted *w)
+{
+	const char *instead = kind == YYSYMBOL_NAME && w->op
+	                              ? operator_instead(p->text + (at.begin - p->base), at.end - at.begin)
+	                              : NULL;
+
+	if (instead)
+		parse_error(p, at, E_CHAR, "%s", instead);
+	return instead != NULL;
+}
+
+/* A branch that is a value: y = if c { x } else { -x } */
+static bool unnamed_branch(struct parse *p, int kind, const struct wanted *w)
+{
+	bool begins = w->name && w->soft && !w->expr && !w->op; /* a statement */
+	bool value = kind == YYSYMBOL_SUB || kind == YYSYMBOL_ADD || kind == YYSYMBOL_INVERT ||
+	             kind == YYSYMBOL_LPAREN || kind == YYSYMBOL_LBRACKET ||
+	             (kind >= YYSYMBOL_NONE && kind <= YYSYMBOL_STR);
+	bool named = p->prev_span.begin == p->first_span.begin || p->before.begin == p->first_span.begin;
+	bool goes_on = named && !w->expr && !w->op &&
+	               (kind == YYSYMBOL_NL || kind == YYSYMBOL_LPAREN || kind == YYSYMBOL_LPROPS ||
+	                kind == YYSYMBOL_LBRACKET ||
+	                kind == YYSYMBOL_DOT || (kind >= YYSYMBOL_EQ && kind <= YYSYMBOL_POW));
+
+	/* the filter has pushed the bracket that the parser stands at */
+	bool opens = kind == YYSYMBOL_LPAREN || kind == YYSYMBOL_LBRACKET || kind == YYSYMBOL_LPROPS;
+
+	return p->depth > opens && p->brackets[p->depth - 1 - opens].of_if &&
+	       ((begins && value) || goes_on);
+}
+
 /* Mistakes that people make: a message that says what to write instead. */
 static bool known_mistake(struct parse *p, int kind, struct span at, const struct wanted *w)
 {
@@ -637,7 +734,17 @@ static bool known_mistake(struct parse *p, int kind, struct span at, const struc
 		            "continue it: put brackets around the expression");
 		return true;
 	}
-	if (misplaced(p, kind, at, w))
+	if (misplaced(p, kind, at, w) || looks_like_operator(p, kind, at, w))
+		return true;
+	if (kind == YYSYMBOL_LBRACKET && inside == TOK_LBRACKET && p->before.begin == p->first_span.begin &&
+	    assigns_in_place(p, at))
+		return true;
+	if (unnamed_branch(p, kind, w)) {
+		parse_error(p, at, E_SYNTAX, "a branch names its results: y = if c { y = a } else { y = b }; "
+		            "Switch(c, a, b) chooses for each element");
+		return true;
+	}
+	if ((kind == YYSYMBOL_GT || kind == YYSYMBOL_ASSIGN) && w->op && angle_brackets(p, at))
 		return true;
 	if ((kind == YYSYMBOL_INTDIV && !w->op) || slashes_before(p, kind, at)) {
 		parse_error(p, at, E_SYNTAX, "a comment begins with '#'; '//' divides and rounds down");
@@ -669,6 +776,14 @@ static bool known_mistake(struct parse *p, int kind, struct span at, const struc
 	return false;
 }
 
+static const char *near_keyword(struct parse *p, struct span at)
+{
+	static const char *const words[] = {"graph", "fn", "use", "const"};
+	const char *text = p->text + (at.begin - p->base);
+
+	return did_you_mean(arena_strdup(p->arena, text, at.end - at.begin), words, 4);
+}
+
 static int yyreport_syntax_error(const yypcontext_t *at, struct parse *p)
 {
 	int kind = yypcontext_token(at);
@@ -686,8 +801,10 @@ static int yyreport_syntax_error(const yypcontext_t *at, struct parse *p)
 	p->told_brace = kind == YYSYMBOL_LBRACE;
 	if (!told && !known_mistake(p, kind, place, &w)) {
 		list_wanted(&b, &w);
-		parse_error(p, place, E_SYNTAX, "expected %s but found %s", b.s,
-		            found(p, kind, place));
+		const char *near = w.top && kind == YYSYMBOL_NAME ? near_keyword(p, place) : NULL;
+		parse_error(p, place, E_SYNTAX, "expected %s but found %s%s%s%s", b.s,
+		            found(p, kind, place), near ? "; did you mean '" : "", near ? near : "",
+		            near ? "'?" : "");
 	}
 	if (kind == YYSYMBOL_IF)
 		p->head = 0; /* its block is skipped with it */

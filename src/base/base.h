@@ -116,7 +116,8 @@ struct dtype_info {
 	uint8_t onnx, size, kind, bits;
 };
 extern const struct dtype_info dtypes[DT_COUNT];
-enum dtype dtype_named(const char *name);            /* DT_NONE if unknown */
+enum dtype dtype_named(const char *name); /* DT_NONE if unknown */
+const char *near_dtype(const char *name); /* what may be meant by a name that is none; or NULL */
 enum dtype dtype_upcast(enum dtype a, enum dtype b); /* NumPy's table for two arrays */
 enum dtype dtype_narrow(enum dtype t);               /* float32 for float64, ... */
 enum dtype dtype_to_float(enum dtype a);             /* PyTensor's upgrade_to_float */

@@ -509,12 +509,12 @@ void diag_render(struct ctx *cx, struct strbuf *out, bool colour)
 }
 
 /*
- * did_you_mean: the edit distance with transpositions, counted in quarters, as a change of case is
- * a quarter of an edit. Only names of about the same length are compared, and a comparison stops
- * when the distance is too large.
+ * did_you_mean: the edit distance with transpositions, counted in quarters: a change of case is a
+ * quarter of an edit, two letters in the wrong order are less than a letter too many. Only names of
+ * about the same length are compared, and a comparison stops when the distance is too large.
  */
 #define MAX_NAME 64
-enum { EDIT = 4, CASE = 1, FAR = 1 << 20 };
+enum { EDIT = 4, SWAP = 3, CASE = 1, FAR = 1 << 20 };
 
 static int lower_ascii(int c)
 {
@@ -543,7 +543,7 @@ static int distance(const char *a, int na, const char *b, int nb, int limit)
 			int d = last[j - 1] + change(a[i - 1], b[j - 1]);
 			d = min_int(d, min_int(last[j], row[j - 1]) + EDIT);
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				d = min_int(d, before[j - 2] + EDIT);
+				d = min_int(d, before[j - 2] + SWAP);
 			row[j] = d;
 			best = min_int(best, d);
 		}

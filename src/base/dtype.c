@@ -162,3 +162,29 @@ uint16_t half_from_double(double v)
 		kept += (uint64_t)(e - 1009) << 10;
 	return (uint16_t)(sign | kept);
 }
+
+/* What NumPy, PyTorch, C and Rust call a dtype comes first, then what is spelled like one. */
+const char *near_dtype(const char *name)
+{
+	static const char *const others[][2] = {
+		{"float", "float32"},   {"double", "float64"}, {"half", "float16"},
+		{"int", "int64"},       {"long", "int64"},     {"uint", "uint64"},
+		{"byte", "uint8"},      {"boolean", "bool"},   {"complex", "complex128"},
+		{"f16", "float16"},     {"f32", "float32"},    {"f64", "float64"},
+		{"fp16", "float16"},    {"fp32", "float32"},   {"fp64", "float64"},
+		{"i8", "int8"},         {"i16", "int16"},      {"i32", "int32"},
+		{"i64", "int64"},       {"u8", "uint8"},       {"u16", "uint16"},
+		{"u32", "uint32"},      {"u64", "uint64"},     {"c64", "complex64"},
+		{"c128", "complex128"}, {"str", "string"},     {"bf16", "bfloat16"},
+	};
+	const char *names[DT_COUNT];
+	size_t n = 0;
+
+	for (int i = 1; i < DT_COUNT; i++)
+		names[n++] = dtypes[i].name;
+	const char *near = did_you_mean(name, names, n);
+	for (size_t i = 0; i < countof(others); i++)
+		if (!strcmp(name, others[i][0]))
+			near = others[i][1];
+	return near;
+}

@@ -5,6 +5,7 @@
  * Holds: nothing outside of the main text's folder and the allowed folders is ever opened, whatever
  * the path or the links on it say; nothing but regular files is read.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -140,10 +141,40 @@ static bool climbs(const char *path)
 	return false;
 }
 
+#define MAX_NEAR 16 /* files of similar names that are compared */
+
+/* The name of a file in the folder of a path, which names none, that is spelled like it; NULL:
+ * there is none. Asks the arena for nothing while the folder is open, see take(). */
+static const char *near_file(struct ctx *cx, struct source *from, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *folder = arena_strdup(cx->arena, path, (size_t)(name - path));
+	const char *dir = resolve(cx, from->dir, *folder ? folder : NULL);
+	char found[MAX_NEAR][NAME_MAX + 1];
+	const char *names[MAX_NEAR];
+	size_t n = 0;
+	DIR *d = dir && allowed(cx, from, dir) ? opendir(dir) : NULL;
+
+	for (struct dirent *f; d && n < MAX_NEAR && (f = readdir(d));) {
+		const char *own = f->d_name;
+		if (strlen(own) > NAME_MAX || !did_you_mean(name, &own, 1))
+			continue;
+		names[n] = strcpy(found[n], own);
+		n++;
+	}
+	if (d)
+		closedir(d);
+	const char *near = did_you_mean(name, names, n);
+	return near ? arena_printf(cx->arena, "%s%s", folder, near) : NULL;
+}
+
 static void report_missing(struct ctx *cx, struct source *from, struct span s, const char *path,
 			   int failed)
 {
-	struct diag *d = error(cx, s, E_FILE, "file \"%s\": %s", path, strerror(failed));
+	const char *near = failed == ENOENT ? near_file(cx, from, path) : NULL;
+	struct diag *d =
+		error(cx, s, E_FILE, "file \"%s\": %s%s%s%s", path, strerror(failed),
+		      near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 	if (failed == ENOENT)
 		note(cx, d, (struct span){0, 0}, "it is looked for in %s",
 		     from->dir[0] ? from->dir : ".");
@@ -176,7 +207,9 @@ static char *find_file(struct ctx *cx, struct source *from, struct span s, const
 	if (real && allowed(cx, from, real))
 		return real;
 	if (climbs(path))
-		error(cx, s, E_FILE_OUTSIDE, "file \"%s\": '..' leads out of the model's folder",
+		error(cx, s, E_FILE_OUTSIDE,
+		      "file \"%s\": '..' leads out of the model's folder; --allow DIR adds a "
+		      "folder",
 		      path);
 	else if (real)
 		error(cx, s, E_FILE_LINK,

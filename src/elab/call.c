@@ -576,6 +576,11 @@ static void report_unknown_op(struct elab *e, uint32_t at)
 			   with_axis(e, at, instead));
 		return;
 	}
+	const char *dtype = near_dtype(name->s);
+	if (dtype && !did_you_mean(name->s, &dtype, 1)) { /* f32(0.5) */
+		elab_error(e, s, E_UNKNOWN_OP, "unknown op '%s': write %s(...)", name->s, dtype);
+		return;
+	}
 	for (uint32_t i = 0; hint && i < op_count; i++)
 		*vec_push(e->cx->arena, &names) = op_table[i].name;
 	for (uint32_t i = 0; hint && i < e->used.len; i++)
@@ -629,7 +634,7 @@ static struct cv call_op_node(struct elab *e, const struct op *op, uint32_t at, 
 	struct prop_arg *args = prop_args(e, at, items);
 	struct cv *props = args ? bind_props(e->cx, op, s, args, n->nprops) : NULL;
 
-	if (!props)
+	if (!props || misplaced_arguments(e, op, at, items))
 		return poison(s);
 	struct cv r = function_of_literals(e, op, items + n->nprops, n->n - n->nprops, n->span);
 	return r.kind != CV_NONE ? r

@@ -130,6 +130,15 @@ static struct binding *new_binding(struct elab *e, struct sym *name, struct span
 	return b;
 }
 
+/* Is it, of the scope of the statement, the value that the loop around it carries by this name? */
+static bool is_carried(const struct elab *e, const struct binding *b)
+{
+	for (uint32_t i = 0; e->loop && i < e->loop->ncarried; i++)
+		if (e->loop->carried[i].name == b->sym)
+			return true;
+	return false;
+}
+
 struct binding *bind_value(struct elab *e, struct sym *name, struct cv v, struct span s)
 {
 	struct binding *b = find_local(e, name);
@@ -141,7 +150,11 @@ struct binding *bind_value(struct elab *e, struct sym *name, struct cv v, struct
 			note(e->cx, d, s, "and '%s' is already defined", name->s);
 		else
 			d = e->frame->taken =
-				elab_error(e, s, E_DUPLICATE, "'%s' is already defined", name->s);
+				elab_error(e, s, E_DUPLICATE,
+					   is_carried(e, b) ? "the loop carries '%s': write next "
+							      "%s = ..."
+							    : "'%s' is already defined",
+					   name->s, name->s);
 		note(e->cx, d, b->span, "the first definition is here");
 		return b;
 	}
@@ -304,6 +317,22 @@ static bool cannot_convert(const struct cv *v)
 	return n && (n->op->todo || n->op->unsupported);
 }
 
+/* " of Two (p, q)": what a call gives, as a message about its results says it */
+static const char *results_of(struct elab *e, struct expr x)
+{
+	const struct anode *n = &e->file->nodes.at[x.first + x.len - 1];
+	const struct fn *f = n->kind == A_CALL && !e->frame->library ? find_fn(e, n->u.sym) : NULL;
+	struct strbuf b = {.arena = e->cx->arena};
+
+	if (n->kind != A_CALL)
+		return "";
+	sb_printf(&b, " of %s", n->u.sym->s);
+	for (uint32_t i = 0; f && i < f->nresults; i++)
+		sb_printf(&b, "%s%s", i ? ", " : " (", f->results[i].name->s);
+	sb_str(&b, f && f->nresults ? ")" : "");
+	return b.s;
+}
+
 static bool exec_assign(struct elab *e, struct stmt *s)
 {
 	bool ok = true;
@@ -327,9 +356,12 @@ static bool exec_assign(struct elab *e, struct stmt *s)
 		v.n = s->ntargets; /* lowering reports the op */
 	} else if (v.kind != CV_POISON && (v.kind == CV_MULTI ? v.n : 1) != s->ntargets) {
 		struct diag *d = elab_error(
-			e, s->targets->span, E_ARITY, "%u name%s on the left for %u result%s",
+			e, s->targets->span, E_ARITY, "%u name%s on the left for %u result%s%s%s",
 			s->ntargets, s->ntargets == 1 ? "" : "s", v.kind == CV_MULTI ? v.n : 1,
-			v.kind == CV_MULTI ? "s" : "");
+			v.kind == CV_MULTI ? "s" : "", results_of(e, s->value),
+			v.kind == CV_MULTI && s->ntargets < v.n
+				? "; '_' takes one that is not needed"
+				: "");
 		if (v.kind == CV_MULTI && v.u.items[0].kind == CV_VALUE &&
 		    is_rng((enum dtype)v.u.items[0].u.v->type.dtype))
 			note(e->cx, d, (struct span){0, 0},
@@ -505,12 +537,16 @@ static void graph_params(struct elab *e, struct fn *f)
 		struct param *p = &f->params[i];
 		bool ok = graph_param(e, p, v[i]);
 		struct binding *b = bind_value(
+
 			e, p->name, ok ? cv_value(v[i], p->span) : poison(p->span), p->span);
 		b->used = true;
+		b->unread = ok;
 		*vec_push(e->cx->arena, &e->graph->block->params) = v[i];
 	}
 	e->header = false;
 	solve_dims(e, f, v);
+	for (struct binding *b = e->scope->dims; b; b = b->prev)
+		b->used = false; /* those in the header: see warn_unused() */
 }
 
 /* Gives v the name of an output. If v has a name already, the output is an Identity of v. */
@@ -553,6 +589,7 @@ static bool graph_result(struct elab *e, struct fn *f, uint32_t i)
 		return false;
 	}
 	b->used = b->result = true;
+	b->unread = false;
 	struct value *v = declared_result(e, r, b);
 	if (!v)
 		return false;
@@ -562,8 +599,25 @@ static bool graph_result(struct elab *e, struct fn *f, uint32_t i)
 	return true;
 }
 
-static void warn_unused(struct elab *e)
+/* Does an expression use a size that the type of the input names? */
+static bool uses_dims_of(struct elab *e, const struct param *p)
 {
+	for (uint32_t i = p->type.first; i < p->type.first + p->type.len; i++) {
+		const struct anode *n = &e->file->nodes.at[i];
+		struct binding *b = n->kind == A_NAME ? find_dim(e, n->u.sym) : NULL;
+		if (b && b->used)
+			return true;
+	}
+	return false;
+}
+
+static void warn_unused(struct elab *e, const struct fn *f)
+{
+	for (uint32_t i = 0; i < f->nparams; i++) {
+		struct binding *b = find_value(e, f->params[i].name);
+		if (b && b->unread && !uses_dims_of(e, &f->params[i]))
+			warn(e->cx, b->span, W_UNUSED, "the input '%s' is never used", b->sym->s);
+	}
 	for (struct binding *b = e->scope->values; b; b = b->prev)
 		if (!b->used && b->kind != CV_POISON)
 			warn(e->cx, b->span, W_UNUSED, "'%s' is never used", b->sym->s);
@@ -597,7 +651,7 @@ static void run_graph(struct elab *e, struct fn *f)
 	    !e->cx->errors) /* else the mistake may be why */
 		elab_error(e, f->name_span, E_NO_OUTPUT, "graph '%s' has no results", f->name->s);
 	if (!e->cx->errors)
-		warn_unused(e);
+		warn_unused(e, f);
 	pop_scope(e);
 	e->frame = NULL;
 }

@@ -551,13 +551,16 @@ static struct cv eval_name(struct elab *e, const struct anode *n)
 		if (!b->used && sym->dim)
 			warn_shadowed_dim(e, b, n->span);
 		b->used = true;
+		b->unread = false;
 		if (v.kind != CV_FLOAT) /* a float keeps the span of its digits */
 			v.span = n->span;
 		return v;
 	}
 	b = find_dim(e, sym);
-	if (b && !b->is_rest)
+	if (b && !b->is_rest) {
+		b->used = true;
 		return cv_dim(b->u.d, n->span);
+	}
 	return (struct cv){.kind = CV_SYM, .span = n->span, .u.sym = sym, .fn = find_fn(e, sym)};
 }
 
@@ -703,6 +706,8 @@ static struct cv eval_attribute(struct elab *e, uint32_t at, struct cv *items)
 	const char *instead = n->u.sym->dtype ? name : op_instead(e->cx, name, true);
 	if (module && !instead && !all_defined(e, x, 1))
 		return poison(n->span);
+	if (!module && !instead)
+		instead = "x.T, x[...].set(v) or x[...].inc(v), or call an op: Sum(x)";
 	elab_error(e, n->at, module ? E_UNDEFINED : E_EXPRESSION, "%s '%s'%s%s",
 		   module                ? "there is no"
 		   : n->kind == A_METHOD ? "values have no method"

@@ -100,8 +100,9 @@ bool count_targets(struct elab *e, const struct stmt *s, uint32_t n)
 {
 	if (s->ntargets == n)
 		return true;
-	elab_error(e, s->targets->span, E_ARITY, "%u names on the left for %u results", s->ntargets,
-		   n);
+	elab_error(e, s->targets->span, E_ARITY,
+		   "%u name%s on the left for %u result%s of the loop", s->ntargets,
+		   s->ntargets == 1 ? "" : "s", n, n == 1 ? "" : "s");
 	return false;
 }
 
@@ -365,6 +366,11 @@ static bool check_next(struct elab *e, const struct carried *c, uint64_t loose)
 				    type_str(e->cx, *t), type_str(e->cx, *n));
 	if (shape)
 		note(e->cx, d, (struct span){0, 0}, CHANGES, declared(e, c, open));
+	else
+		note(e->cx, d, (struct span){0, 0},
+		     t->rank == n->rank ? "the type stays the same: write %s: %s = ... in the header"
+					: "the type stays the same: write %s = %s(...) in the header",
+		     c->name->s, type_str(e->cx, *n));
 	explain_promise(e->cx, d, NULL, 0);
 	return false;
 }

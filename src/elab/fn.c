@@ -120,6 +120,7 @@ static bool known_kind(const struct sym *type)
 static bool check_kind(struct elab *e, struct fn *f, const struct param *d, struct cv *v)
 {
 	const struct anode *t = &e->file->nodes.at[d->type.first + d->type.len - 1];
+	bool real = v->kind == CV_FLOAT && !strcmp(t->u.sym->s, "int");
 
 	if (!strcmp(t->u.sym->s, "fn") && read_opref(e->cx, v) && v->kind == CV_POISON)
 		return false;
@@ -129,10 +130,11 @@ static bool check_kind(struct elab *e, struct fn *f, const struct param *d, stru
 			   "the dtype of a value",
 			   t->u.sym->s);
 	else if (!prop_kind_fits(t->u.sym, v))
-		elab_error(e, v->span, E_PROPERTY, "property '%s' of '%s': expected %s but got %s",
-			   d->name->s, f->name->s,
-			   strcmp(t->u.sym->s, "fn") ? t->u.sym->s : "the name of a fn",
-			   cv_kind_name(v));
+		elab_error(e, v->span, E_PROPERTY,
+			   "property '%s' of '%s': expected %s but got %s%s%s%s", d->name->s,
+			   f->name->s, strcmp(t->u.sym->s, "fn") ? t->u.sym->s : "the name of a fn",
+			   cv_kind_name(v), real ? "; a fn that takes any number declares " : "",
+			   real ? d->name->s : "", real ? ": float" : "");
 	else
 		return true;
 	return false;

@@ -22,6 +22,7 @@ struct binding {
 	bool weak;      /* CV_VALUE: see struct cv */
 	bool open;      /* dim namespace: a ?n of the header, which equations may set */
 	bool result;    /* it is a result of the graph */
+	bool unread;    /* an input of the graph whose name no expression has used yet */
 	uint32_t state; /* the number of the state, from 1; 0: it is no state */
 	bool missing;   /* the name has no definition, which was reported */
 	bool later;     /* a const that was not evaluated yet */
@@ -243,12 +244,14 @@ struct cv node_result(struct elab *e, struct node *n, struct span s);
 void elab_children(struct elab *e, uint32_t at,
 		   uint32_t *out); /* the indices of node at's children */
 
-/* named.c: arguments with names, as in Sc(x, k=3) */
+/* arguments.c: arguments with names, as in Sc(x, k=3), and misplaced ones */
 bool has_names(struct elab *e, uint32_t at);
 /* The arguments of a call of f in the order of its parameters; poison: the default. NULL: reported
  */
 struct cv *named_args(struct elab *e, const struct fn *f, uint32_t at, const struct cv *items);
 bool refuse_names(struct elab *e, uint32_t at); /* false: what is called is not known either */
+/* Softmax(x, 1), Join([x, y]), Eye(3): what is written instead. true: reported */
+bool misplaced_arguments(struct elab *e, const struct op *op, uint32_t at, const struct cv *items);
 const char *params_text(struct elab *e, const struct fn *f); /* "x, k" */
 void report_arity(struct elab *e, const struct fn *f, uint32_t nargs, struct span s);
 

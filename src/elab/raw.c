@@ -337,9 +337,10 @@ static bool is_method(struct elab *e, const char *name, struct span s)
 	if (!find_value(e, intern(e->cx, name, len)))
 		return false;
 	const char *instead = op_instead(e->cx, strrchr(name, '.') + 1, true);
-	elab_error(e, s, E_UNKNOWN_OP, "'%.*s' is a value, and values have no methods: %s %s",
-		   (int)len, name, instead ? "write" : "an op is called as",
-		   instead ? instead : "Sum(x)");
+	elab_error(e, s, E_UNKNOWN_OP, "'%.*s' is a value, which has no method '%s': write %s",
+		   (int)len, name, strrchr(name, '.') + 1,
+		   instead ? instead
+			   : "x.T, x[...].set(v) or x[...].inc(v), or call an op: Sum(x)");
 	return true;
 }
 

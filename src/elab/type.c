@@ -29,20 +29,8 @@ static struct expr child_expr(struct elab *e, uint32_t root)
 
 static void unknown_dtype(struct elab *e, const struct anode *t)
 {
-	static const char *const of_c[][2] = {
-		{"float", "float32"}, {"double", "float64"}, {"half", "float16"},
-		{"int", "int64"},     {"long", "int64"},     {"uint", "uint64"},
-		{"byte", "uint8"},    {"boolean", "bool"},   {"complex", "complex128"},
-	};
-	const char *names[DT_COUNT];
-	size_t n = 0;
+	const char *near = near_dtype(t->u.sym->s);
 
-	for (int i = 1; i < DT_COUNT; i++)
-		names[n++] = dtypes[i].name;
-	const char *near = did_you_mean(t->u.sym->s, names, n);
-	for (size_t i = 0; i < countof(of_c); i++)
-		if (!strcmp(t->u.sym->s, of_c[i][0]))
-			near = of_c[i][1];
 	elab_error(e, t->at, E_UNKNOWN_DTYPE, "unknown dtype '%s'%s%s%s", t->u.sym->s,
 		   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }

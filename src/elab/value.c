@@ -523,6 +523,30 @@ static bool may_be_comment(struct elab *e, struct span s)
 	       (end == from->len || from->text[end] == '\n' || from->text[end] == '\r');
 }
 
+/* The line of a statement further down that defines the name; 0: there is none */
+static uint32_t defined_later(struct elab *e, const struct sym *name, struct span use)
+{
+	bool hint = e->frame->fn && e->cx->errors < MAX_HINTS;
+	const struct stmt *s = hint ? e->frame->fn->body.first : NULL;
+
+	for (; s; s = s->next)
+		for (uint32_t i = 0; i < s->ntargets && s->kind != S_LOST; i++)
+			if (s->targets[i].name == name && s->span.begin > use.begin)
+				return source_place(e->cx, s->targets[i].span.begin).line;
+	return 0;
+}
+
+/* What to say of a name that has a letter like an operator, as a minus of U+2212 */
+static const char *operator_in_name(struct elab *e, const struct sym *name)
+{
+	for (size_t i = 0; i < name->len; i++) {
+		const char *instead = operator_instead(name->s + i, name->len - i);
+		if (instead)
+			return arena_printf(e->cx->arena, ": %s", instead);
+	}
+	return NULL;
+}
+
 static void report_undefined(struct elab *e, const struct cv *v)
 {
 	struct sym *name = v->u.sym;
@@ -542,12 +566,16 @@ static void report_undefined(struct elab *e, const struct cv *v)
 		e->frame->taken = NULL;
 	} else {
 		const char *near = near_name(e, name);
-		const char *comment =
-			may_be_comment(e, v->span) ? "; a comment begins with '#'" : "";
-		e->frame->missing =
-			elab_error(e, v->span, E_UNDEFINED, "'%s' is not defined%s%s%s%s", name->s,
-				   near ? "; did you mean '" : "", near ? near : "",
-				   near ? "'?" : "", comment);
+		const char *more = may_be_comment(e, v->span) ? "; a comment begins with '#'" : "";
+		const char *letter = operator_in_name(e, name);
+		uint32_t line = defined_later(e, name, v->span);
+		if (line)
+			more = arena_printf(e->cx->arena, " yet: line %u defines it", line);
+		more = letter ? letter : more;
+		near = line || letter ? NULL : near;
+		e->frame->missing = elab_error(
+			e, v->span, E_UNDEFINED, "'%s' is not defined%s%s%s%s", name->s,
+			near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", more);
 	}
 	bind_missing(e, name, v->span);
 }
@@ -592,7 +620,9 @@ static struct value *make_vector(struct elab *e, const struct cv *v, enum dtype 
 			return NULL;
 		if (in[i]->type.dtype && in[i]->type.rank) {
 			elab_error(e, v->u.items[i].span, E_RANK,
-				   "a list of values takes scalars, but this is %s (use Join)",
+				   "a list of values takes scalars, but this is %s: write "
+				   "Join{axis=0}(x, y), or Join{axis=0}(x[None], y[None]) for a "
+				   "new axis",
 				   type_str(e->cx, in[i]->type));
 			return NULL;
 		}

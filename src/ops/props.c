@@ -7,6 +7,7 @@
 
 #include "syntax/syntax.h"
 #include "ops/ops.h"
+#include "ops/rules.h"
 
 /* Other spellings of properties: those of dprint, or of the arguments of PyTensor's functions. */
 static const struct alias {
@@ -376,8 +377,11 @@ static bool set_prop(struct binder *b, uint32_t i, struct cv v, struct span s)
 	b->where[i] = s.end ? s : (struct span){0, 1};
 	b->out[i] = v;
 	if (!read_value(b->cx, p, &b->out[i])) {
-		error(b->cx, s, E_PROPERTY, "%s: property '%s': expected %s, got %s", b->op->name,
-		      p->name->s, type_name(b, p), describe(b, &v));
+		const char *near =
+			p->type == P_DTYPE && v.kind == CV_SYM ? near_dtype(v.u.sym->s) : NULL;
+		error(b->cx, s, E_PROPERTY, "%s: property '%s': expected %s, got %s%s%s%s",
+		      b->op->name, p->name->s, type_name(b, p), describe(b, &v),
+		      near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 		return false;
 	}
 	return b->out[i].kind != CV_POISON;
@@ -416,14 +420,23 @@ static bool report_unknown_prop(struct binder *b, const struct prop_arg *a)
 	for (uint32_t i = 0; i < b->sig->nprops; i++)
 		names[i] = b->sig->props[i].name->s;
 	const char *near = did_you_mean(a->name->s, names, b->sig->nprops);
+	if (op_has_axes(b->cx, b->op) && !strncmp(a->name->s, "dim", 3))
+		near = "axis"; /* as PyTorch has it */
 	struct strbuf list = {.arena = b->cx->arena};
 	for (uint32_t i = 0; i < b->sig->nprops; i++)
 		sb_printf(&list, "%s%s", i ? ", " : "", names[i]);
 	struct diag *d = error(b->cx, a->span, E_PROPERTY, "%s has no property '%s'%s%s%s",
 			       b->op->name, a->name->s, near ? "; did you mean '" : "",
 			       near ? near : "", near ? "'?" : "");
-	if (!near && b->sig->nprops)
-		note(b->cx, d, a->span, "its properties: %s", list.s);
+	if (!near && !strcmp(a->name->s, "keepdims"))
+		note(b->cx, d, (struct span){0, 0},
+		     b->op->shape == sh_reduce
+			     ? "ExpandDims{axis=...}(...) puts an axis of length 1 back"
+			     : "keepdims=True is for reductions, such as Sum: %s takes no axis "
+			       "away",
+		     b->op->name);
+	else if (!near && b->sig->nprops)
+		note(b->cx, d, (struct span){0, 0}, "its properties: %s", list.s);
 	return false;
 }
 

@@ -34,12 +34,21 @@ bool set_dims(struct node *n, uint32_t rank, dim *dims)
 	return true;
 }
 
+static bool takes_b_ndim(struct ctx *cx, const struct node *n)
+{
+	return op_has_prop(cx, n->op, intern_str(cx, "b_ndim"));
+}
+
 bool want_rank(struct ctx *cx, struct node *n, uint32_t i, uint32_t rank)
 {
 	if (n->in[i]->type.rank == rank)
 		return true;
-	error(cx, n->span, E_RANK, "%s: expected %u dim%s for argument %u, got %s", op_label(cx, n),
-	      rank, rank == 1 ? "" : "s", i + 1, type_str(cx, n->in[i]->type));
+	bool vector =
+		rank == 2 && n->in[i]->type.rank == 1 && i + 1 == n->nin && takes_b_ndim(cx, n);
+	error(cx, n->span, E_RANK, "%s: expected %u dim%s for argument %u, got %s%s%s%s",
+	      op_label(cx, n), rank, rank == 1 ? "" : "s", i + 1, type_str(cx, n->in[i]->type),
+	      vector ? "; for a vector write " : "", vector ? n->op->name : "",
+	      vector ? "{b_ndim=1}(...)" : "");
 	return false;
 }
 

@@ -209,6 +209,8 @@ typedef bool has_axes_t(struct ctx *cx, const struct op *op); /* a property for 
 char *format(struct ctx *cx, struct source *src, has_axes_t *has_axes, size_t *len);
 /* words.c: may the name stand in a text without backquotes? A 0-terminated text of any bytes. */
 bool is_plain_name(const char *name);
+/* what to write for a text that begins with a letter that looks like an operator, or NULL */
+const char *operator_instead(const char *s, size_t len);
 /* ast_dump.c */
 void dump_ast(struct ctx *cx, const struct file *f, struct strbuf *out);
 

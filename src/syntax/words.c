@@ -72,6 +72,26 @@ const char *reserved_instead(const char *s, size_t len)
 	return find_word(s, len)->instead;
 }
 
+const char *operator_instead(const char *s, size_t len)
+{
+	static const char *const looks[][2] = {
+		{"\u2212", "'\u2212' is U+2212: a minus is '-'"},
+		{"\u2013", "'\u2013' is U+2013: a minus is '-'"},
+		{"\u00d7", "'\u00d7' is U+00D7: a product is x * y"},
+		{"\u22c5", "'\u22c5' is U+22C5: a product is x * y"},
+		{"\u00b7", "'\u00b7' is U+00B7: a product is x * y"},
+		{"\u00f7", "'\u00f7' is U+00F7: a quotient is x / y"},
+		{"\u2264", "'\u2264' is U+2264: write <="},
+		{"\u2265", "'\u2265' is U+2265: write >="},
+		{"\u2260", "'\u2260' is U+2260: write !="},
+	};
+
+	for (size_t i = 0; i < countof(looks); i++)
+		if (len >= strlen(looks[i][0]) && !memcmp(s, looks[i][0], strlen(looks[i][0])))
+			return looks[i][1];
+	return NULL;
+}
+
 /* Blanks and bidi controls cannot be seen: a name that has them would not be what it looks like. */
 bool unfit_for_names(uint32_t c)
 {

@@ -1,8 +1,8 @@
 /*
- * named.c: arguments that are given by name, as in Sc(x, k=3). In: an A_CALL or A_METHOD with
- * A_NAMED among its arguments. Out: the arguments of a fn in the order of its parameters; or, as
- * PyTensor's ops, ONNX's operators, dtypes and built-ins take no such arguments, a message that
- * says what to write instead.
+ * arguments.c: arguments that are given by name, as in Sc(x, k=3), and those that PyTensor's ops
+ * take in another form. In: an A_CALL or A_METHOD. Out: the arguments of a fn in the order of its
+ * parameters; or a message that says what to write, as ops, ONNX's operators, dtypes and built-ins
+ * take no names.
  */
 #include <string.h>
 
@@ -144,7 +144,7 @@ struct rewritten { /* the parts of Sum{axis=0}(x) */
 
 static void add_text(struct elab *e, struct strbuf *b, struct span s)
 {
-	const struct source *source = source_place(e->cx, s.begin).source;
+	const struct source *source = source_of(e->cx, s);
 
 	sb_str(b, b->len ? ", " : "");
 	sb_add(b, source->text + (s.begin - source->base), s.end - s.begin);
@@ -253,4 +253,110 @@ bool refuse_names(struct elab *e, uint32_t at)
 				: "key=value",
 		   r.props.len ? "}" : "", shown ? r.args.s : "...");
 	return true;
+}
+
+/* ---- in another form ---- */
+
+/* The text of the expressions from node a on to node b, as they are written */
+static const char *text_between(struct elab *e, const struct anode *a, const struct anode *b)
+{
+	const struct source *source = source_of(e->cx, a->span);
+	const char *from = source->text + (a->span.begin - source->base);
+	uint32_t len = b->span.end - a->span.begin;
+
+	return len < MAX_CALL_TEXT && !memchr(from, '\n', len)
+		       ? arena_strdup(e->cx->arena, from, len)
+		       : "...";
+}
+
+/* Eye(3) is Eye(3, 3, 0), and ARange(n) is ARange(0, n, 1), as NumPy's defaults have it. NULL:
+ * another op, or number of arguments */
+static const char *all_arguments(struct elab *e, const struct op *op, const struct anode *const *a,
+				 uint32_t n)
+{
+	struct arena *arena = e->cx->arena;
+	const char *first = n ? text_between(e, a[0], a[0]) : "";
+
+	if (n < 1 || n > 2)
+		return NULL;
+	if (op == &op_table[OP_Eye])
+		return arena_printf(arena, "Eye(%s, %s, 0)", first,
+				    n == 1 ? first : text_between(e, a[1], a[1]));
+	if (op == &op_table[OP_ARange])
+		return n == 1 ? arena_printf(arena, "ARange(0, %s, 1)", first)
+			      : arena_printf(arena, "ARange(%s, 1)", text_between(e, a[0], a[1]));
+	return NULL;
+}
+
+/* Softmax(x, 1) is Softmax{axis=1}(x): all arguments behind those that op takes are literals. NULL:
+ * op has no axes, or other properties are given */
+static const char *axes_in_braces(struct elab *e, const struct op *op, const struct anode *const *a,
+				  uint32_t n, const struct anode *call)
+{
+	const struct op_sig *sig = op_sig(e->cx, op);
+	uint32_t takes = sig->max;
+
+	if (call->nprops || !sig->nprops || !takes)
+		return NULL;
+	bool axes = sig->props[0].type == P_AXES || !strcmp(sig->props[0].name->s, "axes");
+	if ((!axes && strcmp(sig->props[0].name->s, "axis") != 0) || (!axes && n > takes + 1))
+		return NULL;
+	for (uint32_t i = takes; i < n; i++)
+		if (a[i]->kind != A_INT)
+			return NULL;
+	const char *x = text_between(e, a[0], a[takes - 1]);
+	const char *k = text_between(e, a[takes], a[n - 1]);
+	return n == takes + 1 ? arena_printf(e->cx->arena, "%s{axis=%s}(%s)", op->name, k, x)
+			      : arena_printf(e->cx->arena, "%s{axes=[%s]}(%s)", op->name, k, x);
+}
+
+/* Join{axis=1}([x, y]) is Join{axis=1}(x, y). */
+static const char *joined(struct elab *e, const struct op *op, const struct anode *a, uint32_t at,
+			  const struct cv *v)
+{
+	const struct anode *n = &e->file->nodes.at[at];
+	struct rewritten r = {{.arena = e->cx->arena}, {.arena = e->cx->arena}};
+	struct callee c = {.op = op};
+	bool list = v->kind == CV_LIST || v->kind == CV_TUPLE;
+
+	if (op != &op_table[OP_Join] || !list || !v->n || a->span.end < a->span.begin + 2)
+		return NULL;
+	sort_args(e, c, at, &r);
+	const struct source *source = source_of(e->cx, a->span);
+	int len = (int)(a->span.end - a->span.begin) - 2;
+	return is_short(&r.props) && is_short(&r.args)
+		       ? arena_printf(e->cx->arena, "Join{%s}(%.*s)",
+				      n->nprops ? r.props.s : "axis=0", len,
+				      source->text + (a->span.begin + 1 - source->base))
+		       : "Join{axis=0}(x, y)";
+}
+
+bool misplaced_arguments(struct elab *e, const struct op *op, uint32_t at, const struct cv *items)
+{
+	const struct anode *nodes = e->file->nodes.at, *n = &nodes[at];
+	const struct op_sig *sig = op_sig(e->cx, op);
+	uint32_t nargs = n->n - n->nprops, *kids = new_array(e->cx->scratch, uint32_t, n->n + 1);
+	const struct anode **a = new_array(e->cx->scratch, const struct anode *, nargs + 1);
+	const char *why = "", *instead = NULL;
+
+	if (e->frame->library || (nargs >= sig->min && nargs <= sig->max && nargs != 1))
+		return false;
+	elab_children(e, at, kids);
+	for (uint32_t i = 0; i < nargs; i++)
+		a[i] = &nodes[kids[n->nprops + i]];
+	if (nargs == 1 && (instead = joined(e, op, a[0], at, &items[n->nprops]))) {
+		why = "the tensors stand one by one";
+	} else if (nargs < sig->min && (instead = all_arguments(e, op, a, nargs))) {
+		why = "all arguments are written";
+	} else if (nargs > sig->max && op == &op_table[OP_Reshape]) {
+		why = "a shape is one list";
+		instead =
+			arena_printf(e->cx->arena, "Reshape(%s, [%s])", text_between(e, a[0], a[0]),
+				     text_between(e, a[1], a[nargs - 1]));
+	} else if (nargs > sig->max && (instead = axes_in_braces(e, op, a, nargs, n))) {
+		why = "an axis is a property";
+	}
+	if (instead)
+		elab_error(e, n->at, E_ARITY, "%s: %s: write %s", op->name, why, instead);
+	return instead != NULL;
 }
