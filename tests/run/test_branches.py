@@ -86,7 +86,7 @@ def test_float32():
 
 def test_checks_stay():
     """What may fail is computed whichever side is taken."""
-    text = """graph g(s: float64[], t: float64[], x: float64[n], y: float64[m]) -> (p, q, r) {
+    text = """graph g(s: float64[], t: float64[], x: float64[?n], y: float64[?m]) -> (p, q, r) {
   a = Assert{msg="t is to be positive"}(t, t > 0)
   p = Switch(s > 0, Log(s) * a + 1.0, Exp(s))
   q = Switch(s > 0, x + y, Neg(x))

@@ -25,10 +25,10 @@ CASES = {
     "transpose": [
         ("x: float64[n, 2]", "y = Transpose(Transpose(Max{axis=0}(Transpose(Transpose(x)))))", [(ones((3, 2)),)], [(ones((0, 2)),)]),
         ("x: float64[], k: int64[]", "y = Transpose(Transpose(Alloc(x, k, 2))) + float64[3, 2](1)", [(np.array(1.0), np.int64(3))], [(np.array(1.0), one), (np.array(1.0), np.int64(2))]),
-        ("x: float64[n, k], z: float64[j, m]", "y = Transpose(Transpose(x)) @ Transpose(Transpose(z))", [(ones((2, 3)), ones((3, 2)))], [(ones((2, 3)), ones((1, 2))), (ones((2, 1)), ones((3, 2)))]),
+        ("x: float64[?n, ?k], z: float64[?j, ?m]", "y = Transpose(Transpose(x)) @ Transpose(Transpose(z))", [(ones((2, 3)), ones((3, 2)))], [(ones((2, 3)), ones((1, 2))), (ones((2, 1)), ones((3, 2)))]),
     ],
     "concat": [
-        ("x: float64[n, k], z: float64[n, j]", "y = Join{axis=0}(Join{axis=0}(x, z), x)", [(ones((2, 3)), ones((2, 3)))], [(ones((2, 3)), ones((2, 1))), (ones((2, 1)), ones((2, 3)))]),
+        ("x: float64[?n, ?k], z: float64[?n, ?j]", "y = Join{axis=0}(Join{axis=0}(x, z), x)", [(ones((2, 3)), ones((2, 3)))], [(ones((2, 3)), ones((2, 1))), (ones((2, 1)), ones((2, 3)))]),
     ],
     "reshape": [
         ("x: float64[n]", "y = Reshape(Reshape(x, [-1, 2]), [-1])", [(ones(4),), (ones(0),)], [(ones(3),), (ones(1),)]),
@@ -42,20 +42,20 @@ CASES = {
         ("x: float64[n]", "y = Squeeze{axis=0}(ExpandDims{axis=0}(Reshape(x, [-1, 2])))", [(ones(4),)], [(ones(3),)]),
         ("x: float64[n]", "y = Reshape(x, [-1, 2])[:, 0]", [(ones(4),)], [(ones(3),)]),
         ("x: float64[n, m]", "u = ExpandDims{axis=0}(Reshape(x, [2, -1]))\n  y = Reshape(u, [-1])", [(ones((2, 3)),)], [(ones((3, 3)),)]),
-        ("x: float64[n, m]", "y = ExpandDims{axis=0}(Squeeze{axis=0}(x))", [(ones((1, 3)),)], [(ones((2, 3)),), (ones((0, 3)),)]),
+        ("x: float64[?n, ?m]", "y = ExpandDims{axis=0}(Squeeze{axis=0}(x))", [(ones((1, 3)),)], [(ones((2, 3)),), (ones((0, 3)),)]),
     ],
     "keepdims": [
         ("x: float64[n, 3], s: float64[]", "y = Assert(x, All(MakeVector(All(x > 0), s > 0)))", [(ones((2, 3)), np.array(1.0))], [(-ones((2, 3)), np.array(1.0)), (ones((2, 3)), np.array(0.0))]),
         ("x: float64[n, 3]", "y = x - ExpandDims{axis=0}(Max{axis=0}(x))", [(ones((2, 3)),)], [(ones((0, 3)),)]),
-        ("x: float64[n, 3], z: float64[k]", "y = ExpandDims{axis=1}(Sum{axis=1}(x) + z)", [(ones((2, 3)), ones(2))], [(ones((2, 3)), ones(1)), (ones((1, 3)), ones(2))]),
+        ("x: float64[?n, 3], z: float64[?k]", "y = ExpandDims{axis=1}(Sum{axis=1}(x) + z)", [(ones((2, 3)), ones(2))], [(ones((2, 3)), ones(1)), (ones((1, 3)), ones(2))]),
     ],
     "expand": [
         ("x: float64[1, 2], k: int64[]", "y = Squeeze{axis=0}(Alloc(x, k, int64(2)))", [(ones((1, 2)), one)], [(ones((1, 2)), np.int64(2)), (ones((1, 2)), zero)]),
-        ("x: float64[n], k: int64[]", "y = Alloc(x, k) + float64[3](0)", [(ones(3), np.int64(3))], [(ones(3), np.int64(2)), (ones(1), np.int64(2)), (ones(1), np.int64(3))]),
+        ("x: float64[?n], k: int64[]", "y = Alloc(x, k) + float64[3](0)", [(ones(3), np.int64(3))], [(ones(3), np.int64(2)), (ones(1), np.int64(2)), (ones(1), np.int64(3))]),
         ("x: float64[5, 1], k: int64[]", "y = Alloc(x, int64(5), k)[1:3] + float64[2, 3](0)", [(ones((5, 1)), np.int64(3))], [(ones((5, 1)), np.int64(2))]),
     ],
     "gemm": [
-        ("x: float32[n, k], w: float32[j, m], b: float32[p]", "y = x @ w + b", [(ones((2, 3), "f"), ones((3, 4), "f"), ones(4, "f"))],
+        ("x: float32[?n, ?k], w: float32[?j, ?m], b: float32[?p]", "y = x @ w + b", [(ones((2, 3), "f"), ones((3, 4), "f"), ones(4, "f"))],
          [(ones((2, 3), "f"), ones((1, 4), "f"), ones(4, "f")), (ones((2, 1), "f"), ones((3, 4), "f"), ones(4, "f")), (ones((2, 3), "f"), ones((3, 4), "f"), ones(1, "f")), (ones((2, 3), "f"), ones((3, 1), "f"), ones(4, "f"))]),
         ("x: float64[?, ?, ?], w: float64[?]", "y = (x @ w) * 0.1", [(ones((2, 3, 4)), ones(4))], [(ones((2, 3, 4)), ones(1)), (ones((2, 3, 1)), ones(4))]),
     ],
@@ -83,20 +83,20 @@ CASES = {
         ("x: float64[n], z: float64[n]", "y = Maximum(x + z, 0)", [(ones(3), ones(3))], [(ones(3), ones(1)), (ones(1), ones(3))]),
     ],
     "sum-of-exp": [
-        ("x: float64[n, k], z: float64[n, j]", "s = x + z\n  y = Exp(s - ExpandDims{axis=1}(LogSumExp{axis=1}(s)))", [(ones((2, 3)), ones((2, 3)))], [(ones((2, 3)), ones((2, 1))), (ones((2, 1)), ones((2, 3)))]),
+        ("x: float64[?n, ?k], z: float64[?n, ?j]", "s = x + z\n  y = Exp(s - ExpandDims{axis=1}(LogSumExp{axis=1}(s)))", [(ones((2, 3)), ones((2, 3)))], [(ones((2, 3)), ones((2, 1))), (ones((2, 1)), ones((2, 3)))]),
     ],
     "split": [
-        ("x: float64[n, k], z: float64[n, j]", "a, b = Split{axis=0, len_splits=2}(Join{axis=0}(x, z), MakeVector(Shape(x)[0], Shape(z)[0]))\n  y = a * 2", [(ones((2, 3)), ones((2, 3)))], [(ones((2, 3)), ones((2, 1))), (ones((2, 3)), ones((1, 3)))]),
+        ("x: float64[?n, ?k], z: float64[?n, ?j]", "a, b = Split{axis=0, len_splits=2}(Join{axis=0}(x, z), MakeVector(Shape(x)[0], Shape(z)[0]))\n  y = a * 2", [(ones((2, 3)), ones((2, 3)))], [(ones((2, 3)), ones((2, 1))), (ones((2, 3)), ones((1, 3)))]),
     ],
     "dead": [
         ("x: float64[n]", "u = Unique(x)\n  d = u + float64[4](0)\n  y = u + 1", [(np.arange(4.0),)], [(ones(4),), (np.arange(3.0),)]),
         ("x: float64[n], c: bool[]", "d = Assert(x + 1, c)\n  y = x * 2", [(ones(3), yes)], [(ones(3), no)]),
         ("x: float64[n], c: bool[], b: bool[]", "y = if b {\n d = Assert(x + 1, c)\n y = x * 2 } else { y = x }", [(ones(3), yes, yes), (ones(3), no, no)], [(ones(3), no, yes)]),
-        ("x: float64[n, k], z: float64[j, m]", "d = x @ z\n  y = Sum(x)", [(ones((2, 3)), ones((3, 2)))], [(ones((2, 3)), ones((1, 2))), (ones((2, 1)), ones((3, 2)))]),
+        ("x: float64[?n, ?k], z: float64[?j, ?m]", "d = x @ z\n  y = Sum(x)", [(ones((2, 3)), ones((3, 2)))], [(ones((2, 3)), ones((1, 2))), (ones((2, 1)), ones((3, 2)))]),
     ],
     "splat": [
         ("c: bool[]", "y = Assert(float64[100, 100](1), c)", [(yes,)], [(no,)]),
-        ("x: float64[n]", "y = x[:-1] + float64[200](1)", [(ones(201),)], [(ones(2),), (ones(200),)]),
+        ("x: float64[?n]", "y = x[:-1] + float64[200](1)", [(ones(201),)], [(ones(2),), (ones(200),)]),
     ],
     "guard": [
         ("x: float64[], v: float64[n], z: float64[n]", "s = Exp(x)\n  y = Switch(s >= 0.0, (v + z) * s, -inf) - x", [(np.array(1.0), ones(3), ones(3))], [(np.array(1.0), ones(3), ones(1))]),
@@ -130,10 +130,10 @@ CASES = {
         ("x: float64[9], k: float64[]", "y = loop (v in x, s = 1.0, t = 1.0) -> (s) {\n next s = Assert(s, s < k) * v * 2 + t * 0.5 - t * v\n next t = t * 0.5 + s * 0.1 - s * v * 0.1 \n }", [(ones(9) * 0.1, np.array(9.0))], [(ones(9), np.array(2.0))]),
     ],
     "stretch": [
-        ("x: float64[n, 60, 3], z: float64[m, 60, 1]", "y = x + z", [(ones((2, 60, 3)), ones((2, 60, 1)))], [(ones((2, 60, 3)), ones((3, 60, 1))), (ones((2, 60, 3)), ones((1, 60, 1)))]),
+        ("x: float64[?n, 60, 3], z: float64[?m, 60, 1]", "y = x + z", [(ones((2, 60, 3)), ones((2, 60, 1)))], [(ones((2, 60, 3)), ones((3, 60, 1))), (ones((2, 60, 3)), ones((1, 60, 1)))]),
     ],
     "branch": [
-        ("s: float64[], x: float64[n], z: float64[m]", "p = Switch(s > 0, x + z, Neg(x))\n  q = Switch(s > 0, Log(s) * 2.0, Exp(s))\n  y = p + q", [(np.array(k), ones(3), ones(3)) for k in (1.0, -1.0)], [(np.array(k), ones(3), ones(2)) for k in (1.0, -1.0)]),
+        ("s: float64[], x: float64[?n], z: float64[?m]", "p = Switch(s > 0, x + z, Neg(x))\n  q = Switch(s > 0, Log(s) * 2.0, Exp(s))\n  y = p + q", [(np.array(k), ones(3), ones(3)) for k in (1.0, -1.0)], [(np.array(k), ones(3), ones(2)) for k in (1.0, -1.0)]),
         ("s: float64[], t: float64[]", "p = Switch(s > 0, Assert(t, t > 0) + 1.0, Exp(s))\n  q = Switch(s > 0, Log(s) * 2.0, Exp(s) + t)\n  y = p + q", [(np.array(k), np.array(1.0)) for k in (1.0, -1.0)], [(np.array(k), np.array(-1.0)) for k in (1.0, -1.0)]),
     ],
 }  # fmt: skip

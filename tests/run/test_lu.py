@@ -109,7 +109,7 @@ def tridiagonal(n, dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_tridiagonal(dtype):
     factor = ptg.compile(text("LUFactorTridiagonal(dl, d, du)",
-                              f"dl: {dtype}[p], d: {dtype}[n], du: {dtype}[p]", "l, c, u, w, piv"))
+                              f"dl: {dtype}[?p], d: {dtype}[?n], du: {dtype}[?p]", "l, c, u, w, piv"))
     f, s = sl.get_lapack_funcs(("gttrf", "gttrs"), dtype=dtype)
     for n in (3, 4, 9, 60):
         parts = tridiagonal(n, dtype)
@@ -128,7 +128,7 @@ def test_tridiagonal(dtype):
 
 
 def test_tridiagonal_zero_pivots():
-    factor = ptg.compile(text("LUFactorTridiagonal(dl, d, du)", "dl: float64[p], d: float64[n], du: float64[p]", "l, c, u, w, piv"))
+    factor = ptg.compile(text("LUFactorTridiagonal(dl, d, du)", "dl: float64[?p], d: float64[?n], du: float64[?p]", "l, c, u, w, piv"))
     f = sl.get_lapack_funcs("gttrf", dtype="float64")
     for parts in ([0, 1], [0, 0, 1], [1, 2]), ([0, 0], [0, 0, 0], [1, 1]), ([3, 0], [0, 0, 2], [0, 5]):
         parts = [np.array(p, float) for p in parts]
