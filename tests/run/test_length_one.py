@@ -57,10 +57,13 @@ def test_result_is_stretched(name, computed):
 
 
 def test_annotation_says_it():
-    """What is written about a parameter of a fn or a result is known from then on."""
+    """What a fn says of its parameter, or a SpecifyShape of its argument, is known from then on."""
     body = "fn f(x: F[1]) -> (y) {\n  y = x + float64([10, 20])\n}\n"
-    text = "ptg 1\n\n%sgraph g(x: float64[?n]) -> (y) {\n  h%s = x[1:(n+1)//2]\n  y = %s\n}\n"
-    for given in (text % (body, "", "f(h)"), text % ("", ": float64[1]", "h + float64([10, 20])")):
+    text = "ptg 1\n\n%sgraph g(x: float64[?n]) -> (y) {\n  h = %s\n  y = %s\n}\n"
+    for given in (
+        text % (body, "x[1:(n+1)//2]", "f(h)"),
+        text % ("", "SpecifyShape(x[1:(n+1)//2], 1)", "h + float64([10, 20])"),
+    ):
         assert ptg.run(given, np.arange(4.0)).tolist() == [11.0, 21.0]
         for n in (0, 2, 5):
             with pytest.raises(Exception, match="must be 1"):
