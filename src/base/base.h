@@ -229,14 +229,15 @@ struct place source_place(struct ctx *cx, uint32_t offset);
 
 /* calls.c: places inside of fns. A fn is expanded at each call, so what is made of its text has a
  * place and a call. A struct span may stand for both. */
-struct fn_call { /* of a fn of the user, numbered from 1 */
-	const char *fn;
+struct fn_call {        /* of a fn of the user, or a step of a 'for'; numbered from 1 */
+	const char *fn; /* NULL: it is a step */
+	uint32_t step;  /* from 1 */
 	struct span at; /* in the text */
 	uint32_t outer; /* the call in which this one stands; 0: none */
 	uint32_t depth;
 	struct bound *bound; /* of elab: what the names in the fn's types stand for here */
 };
-uint32_t call_add(struct ctx *cx, const char *fn, struct span at);
+uint32_t call_add(struct ctx *cx, const char *fn, uint32_t step, struct span at);
 struct fn_call *call_of(struct ctx *cx, uint32_t number); /* NULL: 0, no call */
 /* A span for place s in a call; s itself if that has a call already, or if call is 0 */
 struct span place_in_call(struct ctx *cx, struct span s, uint32_t call);

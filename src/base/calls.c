@@ -1,5 +1,5 @@
 /*
- * calls.c: places inside of fns, which are expanded at each call.
+ * calls.c: places inside of fns, which are expanded at each call, and of a 'for', at each step.
  * In: a place in the text of a fn, and the call that is expanded. Out: a span for both, which nodes
  * and values carry as any other; and back. Holds: such a span is no offset of a text. It counts
  * down from the end of the space that texts fill from the front; where the two would meet, the
@@ -22,9 +22,9 @@ struct fn_call *call_of(struct ctx *cx, uint32_t number)
 	return number ? &cx->calls->list.at[number - 1] : NULL;
 }
 
-uint32_t call_add(struct ctx *cx, const char *fn, struct span at)
+uint32_t call_add(struct ctx *cx, const char *fn, uint32_t step, struct span at)
 {
-	struct fn_call c = {.fn = fn, .depth = 1};
+	struct fn_call c = {.fn = fn, .step = step, .depth = 1};
 
 	if (!cx->calls)
 		cx->calls = new (cx->arena, struct calls);

@@ -91,6 +91,12 @@ NORETURN void stop(struct ctx *cx)
 	longjmp(cx->oom, STOPPED);
 }
 
+static const char *what_is_here(struct ctx *cx, const struct fn_call *c)
+{
+	return c->fn ? arena_printf(cx->arena, "'%s', which is called here", c->fn)
+		     : arena_printf(cx->arena, "step %u of this 'for'", c->step);
+}
+
 /* Says which calls led to a message about the text of a fn. Of many, those in the middle are left
  * out. */
 static void note_calls(struct ctx *cx, struct diag *d, uint32_t call)
@@ -98,10 +104,10 @@ static void note_calls(struct ctx *cx, struct diag *d, uint32_t call)
 	uint32_t n = call ? call_of(cx, call)->depth : 0;
 	for (uint32_t i = 0; i < n; i++, call = call_of(cx, call)->outer) {
 		const struct fn_call *c = call_of(cx, call);
-		const char *with = cx->bound_text(cx, c);
+		const char *with = cx->bound_text(cx, c), *comma = with ? ", with " : "";
 		if (n <= SHOWN_CALLS + 1 || i < SHOWN_CALLS / 2 || i >= n - SHOWN_CALLS / 2)
-			note(cx, d, c->at, "in '%s', which is called here%s%s", c->fn,
-			     with ? ", with " : "", with ? with : "");
+			note(cx, d, c->at, "in %s%s%s", what_is_here(cx, c), comma,
+			     with ? with : "");
 		else if (i == SHOWN_CALLS / 2)
 			note(cx, d, (struct span){0, 0}, "%u more calls in between are not shown",
 			     n - SHOWN_CALLS);

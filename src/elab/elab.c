@@ -28,8 +28,8 @@ struct diag *elab_error(struct elab *e, struct span s, enum diag_code code, cons
 	return error(e->cx, node_span(e, s), code, "%s", b.s);
 }
 
-/* Notes what a name in a type of the fn that is expanded stands for. */
-static void note_bound(struct elab *e, struct bound b)
+/* Notes what a name of the fn or of the step that is expanded stands for. */
+void note_bound(struct elab *e, struct bound b)
 {
 	struct fn_call *c = e->frame->library ? NULL : call_of(e->cx, e->cx->call);
 
@@ -60,7 +60,10 @@ static const char *bound_text(struct ctx *cx, const struct fn_call *c)
 			sb_str(&s, "[");
 		for (uint32_t i = 0; b->rest && i < b->rest->n; i++)
 			sb_printf(&s, "%s%s", i ? ", " : "", dim_str(cx, b->rest->at[i]));
-		sb_str(&s, b->rest ? "]" : b->dtype ? dtypes[b->dtype].name : dim_str(cx, b->d));
+		sb_str(&s, b->rest    ? "]"
+			   : b->text  ? b->text
+			   : b->dtype ? dtypes[b->dtype].name
+				      : dim_str(cx, b->d));
 	}
 	return s.s;
 }

@@ -272,7 +272,7 @@ static bool enter_fn(struct elab *e, struct fn *f, struct span call, const struc
 	frame.depth = e->frame ? e->frame->depth + 1 : 1;
 	frame.library = f->file->source->lib; /* not so: a fn of the user, which a property names */
 	if (!frame.library)
-		e->cx->call = call_add(e->cx, f->name->s, frame.call);
+		e->cx->call = call_add(e->cx, f->name->s, 0, frame.call);
 	e->frame = &frame;
 	e->file = f->file;
 	e->scope = NULL;

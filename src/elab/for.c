@@ -195,6 +195,12 @@ static bool run_step(struct elab *e, struct aloop *a, struct loop_state *l, stru
 	for (struct aitem *it = a->items; it; it = it->next) {
 		struct cv v =
 			it->in ? item_at(e, &st->items[item++], k, it->span) : l->carried[c++].now;
+		if (it->in && v.kind == CV_INT)
+			note_bound(e,
+				   (struct bound){.name = it->name,
+						  .text = arena_printf(e->cx->arena, "%s%llu",
+								       v.neg ? "-" : "",
+								       (unsigned long long)v.u.i)});
 		bind_value(e, it->name, v, it->span)->used = true;
 	}
 	/* a step without statements counts too */
@@ -273,6 +279,8 @@ static struct cv for_result(struct elab *e, const struct aloop *a, const struct 
 
 static bool run_steps(struct elab *e, struct aloop *a, struct loop_state *l, struct steps *st)
 {
+	struct span at = node_span(e, a->span);
+	uint32_t outer = e->cx->call;
 	bool ok = true;
 
 	l->outer = e->loop;
@@ -280,10 +288,13 @@ static bool run_steps(struct elab *e, struct aloop *a, struct loop_state *l, str
 	e->loop = l;
 	e->fors++;
 	for (uint32_t k = 0; k < st->n && ok; k++) {
+		if (!e->frame->library)
+			e->cx->call = call_add(e->cx, NULL, k + 1, at);
 		push_scope(e);
 		ok = run_step(e, a, l, st, k);
 		pop_scope(e);
 	}
+	e->cx->call = outer;
 	e->fors--;
 	e->loop = l->outer;
 	return ok;

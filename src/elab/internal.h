@@ -38,11 +38,13 @@ struct rest { /* the dims that a '...b' stands for */
 	uint32_t n;
 };
 
-/* What a name in the types of a fn stands for in one call: a dtype, a dim, or the dims of '...b' */
+/* What a name in the types of a fn stands for in one call: a dtype, a dim, or the dims of '...b'.
+ * What an integer in the header of a 'for' is in a step: text */
 struct bound {
 	struct bound *before;
 	const struct sym *name;
 	const struct rest *rest;
+	const char *text;
 	dim d;
 	enum dtype dtype;
 };
@@ -165,6 +167,7 @@ void pop_scope(struct elab *e);
 struct binding *bind_value(struct elab *e, struct sym *name, struct cv v, struct span s);
 void bind_missing(struct elab *e, struct sym *name, struct span s);
 struct binding *bind_dim(struct elab *e, struct sym *name, dim d, struct span s);
+void note_bound(struct elab *e, struct bound b);
 struct binding *bind_rest(struct elab *e, struct sym *name, struct rest *rest, struct span s);
 struct binding *find_local(struct elab *e, const struct sym *name); /* not a const */
 struct binding *find_value(struct elab *e, struct sym *name);

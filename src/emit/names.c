@@ -451,6 +451,17 @@ static bool add_place(struct ctx *cx, struct place_text *p, struct span s)
 	return true;
 }
 
+/* "[2]": the third step of a 'for' */
+static void add_step(struct place_text *p, uint32_t step)
+{
+	char *q = p->text + p->len;
+
+	*q++ = '[';
+	q = digits(q, step - 1);
+	*q++ = ']';
+	p->len = (uint32_t)(q - p->text);
+}
+
 /* Adds the places of the calls that led to the number `call`, from the outermost to this one */
 static void add_calls(struct ctx *cx, struct place_text *p, uint32_t call)
 {
@@ -463,7 +474,8 @@ static void add_calls(struct ctx *cx, struct place_text *p, uint32_t call)
 	while (n-- > 0) {
 		if (depth >= MAX_PLACES && n + 2 == half)
 			memcpy(p->text + p->len, " ...", 4), p->len += 4;
-		add_place(cx, p, shown[n]->at);
+		if (add_place(cx, p, shown[n]->at) && shown[n]->step)
+			add_step(p, shown[n]->step);
 	}
 }
 

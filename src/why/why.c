@@ -12,9 +12,12 @@ static void say_calls(struct ctx *cx, uint32_t call, struct strbuf *out)
 	for (; call; call = call_of(cx, call)->outer) {
 		const struct fn_call *c = call_of(cx, call);
 		const char *with = cx->bound_text(cx, c);
-		sb_printf(out, "  in '%s', called in line %u%s%s\n", c->fn,
-			  source_place(cx, c->at.begin).line, with ? ", with " : "",
-			  with ? with : "");
+		if (c->fn)
+			sb_printf(out, "  in '%s', called in line", c->fn);
+		else
+			sb_printf(out, "  in step %u of the 'for' of line", c->step);
+		sb_printf(out, " %u%s%s\n", source_place(cx, c->at.begin).line,
+			  with ? ", with " : "", with ? with : "");
 	}
 }
 

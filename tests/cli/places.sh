@@ -1,4 +1,5 @@
-# where nodes come from: in a fn the places of the calls, the outermost first; of many those in the middle are left out
+# where nodes come from: in a fn the places of the calls, the outermost first; of many those in the middle are left out;
+# in a 'for' the step
 cat >m.ptg <<'END'
 ptg 1
 
@@ -27,6 +28,21 @@ graph main(x: float32[n, 4], w: float32[4]) -> (y, z, s) {
   }
 }
 END
+cat >for.ptg <<'END'
+ptg 1
+
+fn Layer(x: F[n, k], W: F[k, k]) -> (y: F[n, k]) {
+  y = Tanh(x @ W)
+}
+
+graph net(x: float32[n, 4], W: float32[4, 4]) -> (y) {
+  y = for (i in 0:2, h = x) -> (h) {
+    next h = for (w in [0.5, 2], s = Layer(h, W)) -> (s) {
+      next s = Exp(w * s)
+    }
+  }
+}
+END
 cat >deep.ptg <<'END'
 ptg 1
 
@@ -45,8 +61,9 @@ graph main(x: float32[n]) -> (a, b) {
 }
 END
 places() {
-	grep -aoE "$1\.ptg:[0-9]+:[0-9]+( ($1\.ptg:[0-9]+:[0-9]+|\.\.\.))*" "$1.onnx" | sort -u
+	grep -aoE "$1\.ptg:[0-9]+:[0-9]+(\[[0-9]+])?( ($1\.ptg:[0-9]+:[0-9]+(\[[0-9]+])?|\.\.\.))*" "$1.onnx" | sort -u
 }
 ptgc m.ptg && places m
 ptgc deep.ptg && places deep
+ptgc for.ptg && places for
 ptgc --strip m.ptg && places m
