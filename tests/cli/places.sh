@@ -37,9 +37,10 @@ fn Layer(x: F[n, k], W: F[k, k]) -> (y: F[n, k]) {
 
 graph net(x: float32[n, 4], W: float32[4, 4]) -> (y) {
   y = for (i in 0:2, h = x) -> (h) {
-    next h = for (w in [0.5, 2], s = Layer(h, W)) -> (s) {
+    t = for (w in [0.5, 2], s = Layer(h, W)) -> (s) {
       next s = Exp(w * s)
     }
+    next h = t
   }
 }
 END
