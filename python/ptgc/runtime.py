@@ -237,6 +237,7 @@ CHECKS = {
     "index arrays must broadcast together": (
         IndexError, "shape mismatch: indexing arrays could not be broadcast together"),
 }  # fmt: skip
+SHAPES = re.compile(r"Input shape:\{([-\d,]*)\}, requested shape:\{([-\d,]*)\}")
 NODE = re.compile(r"running (\S+) node\. Name:'(.*?)'(?= Status Message)")
 
 
@@ -253,8 +254,12 @@ def runtime_error(error, place=None):
     for name, (kind, what) in CHECKS.items():
         if found and found[2].startswith(name):
             return kind(what + where), variable, ""
+    if found and found[2].startswith("Reshape: "):  # its node says of which sizes the lengths are made
+        shapes = SHAPES.search(text)
+        what = f"cannot reshape array of shape ({shapes[1]}) into shape ({shapes[2]})" if shapes else "cannot reshape array"
+        return ValueError(f"{what}: {found[2]}{where}"), variable, ""
     if found and " must be " in found[2]:  # a check of lengths: the name of its node says what must hold
-        return ValueError(f"{BROADCAST}: {found[2]}{where}"), variable, ""
+        return ValueError(f"{found[2]}. {BROADCAST}{where}"), variable, ""
     if found and " " in found[2] and (GUARD.search(text) or "_rv{" in line):
         return ValueError(found[2] + where), variable, ""  # NumPy's message about a parameter of a draw
     if GUARD.search(text):

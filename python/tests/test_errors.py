@@ -131,6 +131,31 @@ def test_runtime_broadcasting_is_an_error():
     assert f(np.zeros((1, 3)), np.zeros((1, 3))).shape == (1, 3)
 
 
+def test_the_one_equation_that_broke():
+    f = ptgc.load("graph g(a: float32[n, d], b: float32[n + 1, d]) -> (y, z) {\n  y = a * 2\n  z = b * 2\n}")
+    a, b = np.zeros((3, 2), "f"), np.zeros((4, 2), "f")
+    assert f(a, b)[1].shape == (4, 2)
+    with pytest.raises(ValueError, match="^axis 1 of b must be d") as e:
+        f(a, np.zeros((4, 3), "f"))
+    assert "n+1" not in str(e.value)
+    with pytest.raises(ValueError, match=r"^axis 0 of b must be n\+1"):
+        f(a, np.zeros((3, 2), "f"))
+
+
+def test_reshapes_that_do_not_fit():
+    k = pt.lscalar("k")
+    f = function([x, k], x.reshape((k, -1)))
+    assert f(np.zeros((3, 4)), 6).shape == (6, 2)
+    with pytest.raises(ValueError, match=r"cannot reshape array of shape \(3,4\) into shape \(5,-1\)") as e:
+        f(np.zeros((3, 4)), 5)
+    assert "onnxruntime" not in str(e.value).lower() and "as many elements as [k, -1]" in str(e.value)
+    with pytest.raises(ValueError, match="cannot reshape"):
+        f(np.zeros((0, 4)), 0)
+    g = ptgc.load("graph g(a: float32[n, d]) -> (y) {\n  y = Reshape(a, [n, 4])\n}")
+    with pytest.raises(ValueError, match=r"shape \(3,2\) into shape \(3,4\).*\[n, d\] must have as many elements as \[n, 4\]"):
+        g(np.zeros((3, 2), "f"))
+
+
 def test_singular_matrices():
     f = function([x], pt.linalg.inv(x))
     with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):

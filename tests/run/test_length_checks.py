@@ -417,6 +417,30 @@ def test_the_node_that_fails_names_the_one_equation(also, target):
                 run(wrong)
 
 
+@pytest.mark.parametrize("shape, said", [
+    ("[n, 4]", "[n, 4]"), ("[-1, 4]", "[-1, 4]"), ("[k, 2]", "[k, 2]"), ("s", "[s[0], s[1]]"), ("[k, -1]", "[k, -1]"),
+    ("[k, 0]", "[k, 0]"), ("[2, 3]", "[2, 3]"), ("[n // 2, 2, m]", "[n//2, 2, m]"), ("[5, -1]", "[5, -1]"),
+    ("[k // 2, 2]", "[?, 2]"), ("[max(n, 4), m]", "[max(n, 4), m]"),
+])
+def test_a_reshape_that_fails_says_of_which_sizes(shape, said):
+    text = f"""graph g(x: float32[n, m], k: int64[], s: int64[2]) -> (y, z) {{
+  y = Reshape(x, {shape})
+  z = k + s
+}}
+"""
+    model = ptg.compile(text)
+    for level in ("all", "none"):
+        with pytest.raises(Exception, match=re.escape(f"Name:'Reshape: [n, m] must have as many elements as {said}'")):
+            ptg.run(model, ones(3, 7).astype("f"), np.int64(4), np.array([2, 5]), level=level)
+
+
+@pytest.mark.parametrize("shape", ["[m, n]", "[n * m]", "[-1]", "[n, -1]", "[n, 1, m]", "[1, -1, m]"])
+def test_a_reshape_that_cannot_fail_has_no_such_name(shape):
+    model = ptg.compile(f"graph g(x: float32[n, m]) -> (y) {{ y = Reshape(x, {shape}) * 2 }}")
+    assert b"as many elements" not in model
+    ptg.run(model, ones(3, 7).astype("f"))
+
+
 def test_nodes_with_the_same_text_have_names_of_their_own():
     check = 'Assert{msg="m"}'
     model = ptg.compile(f"graph g(a: float64[n], b: float64[n]) -> (y, `assertion failed: m`) {{\n"

@@ -290,6 +290,72 @@ struct value *reshape_known(struct build *b, struct value *x, const struct known
 	return reshape_to(b, x, prevent_concat_fusion(b, shape), t.dims, t.rank);
 }
 
+/* "n", "4", "-1"; "k" or "s[1]" of an integer that is given; else "?" */
+static const char *length_text(struct build *b, const struct node *n, const struct known *k,
+			       uint32_t i)
+{
+	const struct value *shape = n->in[1], *from;
+	struct dim_view v;
+	int64_t c;
+
+	if (k && k->at[i] && dim_is_const(b->cx, k->at[i], &c) && c < 0)
+		return "-1";
+	if (k && k->at[i]) {
+		v = dim_view_raw(b->cx, k->at[i]);
+		const char *text = dim_str_raw(b->cx, k->at[i]);
+		if (v.form != DIM_ATOM || v.name)
+			return strchr(text, '?') ? "?" : text;
+	}
+	if (is_call(shape->def, OP_MakeVector)) {
+		for (from = shape->def->in[i]; !from->name && is_call(from->def, OP_Cast);)
+			from = from->def->in[0];
+		return from->name ? from->name->s : "?";
+	}
+	if (shape->name)
+		return arena_printf(b->cx->arena, "%s[%u]", shape->name->s, i);
+	return "?";
+}
+
+/* Is the number of elements of x surely that of the lengths k, of which one may be -1? */
+static bool surely_fits(struct build *b, const struct type *x, const struct known *k)
+{
+	dim all = dims_product(b->cx, x->dims, x->rank), others = dim_const(b->cx, 1);
+	bool hole = false;
+	int64_t c;
+
+	for (uint32_t i = 0; i < k->n; i++) {
+		if (!k->at[i])
+			return false;
+		bool minus = dim_is_const(b->cx, k->at[i], &c) && c < 0;
+		if (!minus)
+			others = dim_mul(b->cx, others, k->at[i]);
+		hole |= minus;
+	}
+	dim length = hole ? dim_floordiv(b->cx, all, others) : dim_const(b->cx, 1);
+	return dim_eq(b->cx, dim_mul(b->cx, length, others), all);
+}
+
+#define MAX_LABEL 200
+
+/* What a run that fails says: "Reshape: [n, m] must have as many elements as [n, 4]" */
+static const char *reshape_label(struct build *b, const struct node *n, const struct known *k)
+{
+	const struct type *x = &n->in[0]->type;
+	struct strbuf text = {.arena = b->cx->arena};
+	int64_t count;
+
+	if ((k && surely_fits(b, x, k)) || !dim_is_const(b->cx, n->in[1]->type.dims[0], &count))
+		return NULL;
+	sb_str(&text, "Reshape: [");
+	for (uint32_t i = 0; i < x->rank; i++)
+		sb_printf(&text, "%s%s", i ? ", " : "", dim_str_raw(b->cx, x->dims[i]));
+	sb_str(&text, "] must have as many elements as [");
+	for (uint32_t i = 0; i < count; i++)
+		sb_printf(&text, "%s%s", i ? ", " : "", length_text(b, n, k, i));
+	sb_str(&text, "]");
+	return text.len <= MAX_LABEL ? text.s : "Reshape: the numbers of elements must agree";
+}
+
 bool lower_reshape(struct build *b, struct node *n)
 {
 	struct value *x = low(b, n->in[0]), *shape;
@@ -305,7 +371,10 @@ bool lower_reshape(struct build *b, struct node *n)
 		shape = prevent_concat_fusion(b, normalize_negative_length(b, k, shape));
 		r = reshape_to(b, x, shape, t.dims, t.rank);
 	}
-	lowered(b, n, 0, r);
+	const char *label = is_onnx(r->def, ONNX_Reshape) ? reshape_label(b, n, k) : NULL;
+	if (label && r->def->label && !strncmp(r->def->label, zero_label, strlen(zero_label)))
+		r->def->label = NULL; /* it is not the only reason to fail */
+	lowered(b, n, 0, label ? labelled(b, r, label) : r);
 	return true;
 }
 
