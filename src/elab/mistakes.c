@@ -173,11 +173,14 @@ void note_narrower(struct elab *e, const struct op *op, struct value **in, uint3
 
 void warn_old_dtype(struct elab *e, const struct param *r, const struct value *v)
 {
+	const char *quote = is_plain_name(r->name->s) ? "" : "`";
+
 	if (!r->type.len && is_narrower(e, v))
 		warn(e->cx, v->span, W_OLD_DTYPE,
 		     "'%s' is %s, and was float64 when sizes beside floats were int64: write its "
-		     "type, -> (%s: %s), or int64(n) for the size n",
-		     r->name->s, type_str(e->cx, v->type), r->name->s, dtypes[v->type.dtype].name);
+		     "type, -> (%s%s%s: %s), or int64(n) for the size n",
+		     r->name->s, type_str(e->cx, v->type), quote, r->name->s, quote,
+		     dtypes[v->type.dtype].name);
 }
 
 /* The first value on the way to v that has v's dtype; none of what it is made of has it. */
