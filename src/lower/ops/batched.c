@@ -220,11 +220,11 @@ bool batch_join(struct batched *m)
 bool batch_assert(struct batched *m)
 {
 	struct value **in = new_array(m->b->cx->arena, struct value *, m->n->nin);
+	struct cv *props = bind_props(m->b->cx, &op_table[OP_All], m->b->span, NULL, 0);
 
 	in[0] = whole_batch(m, 0);
 	for (uint32_t i = 1; i < m->n->nin; i++)
-		in[i] = new_node(m, OP_All, new_cv(m, (struct cv){.kind = CV_NONE}), m->n->in + i,
-				 1);
+		in[i] = new_node(m, OP_All, props, m->n->in + i, 1);
 	new_node(m, core_id(m), m->core->props, in, m->n->nin);
 	return true;
 }

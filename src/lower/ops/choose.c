@@ -10,10 +10,10 @@
 /* `at`; the run fails if an element of `on` is false */
 static struct value *check_all(struct build *b, struct value *at, struct value *on)
 {
-	struct cv none = {.kind = CV_NONE, .span = b->span};
+	const struct op *op = &op_table[OP_All];
 	struct value *all;
 
-	if (!lower_as(b, &op_table[OP_All], &none, &on, 1, &all, 1))
+	if (!lower_as(b, op, bind_props(b->cx, op, b->span, NULL, 0), &on, 1, &all, 1))
 		return at;
 	return check(b, at, all, "indices must lie inside of the tensor");
 }
