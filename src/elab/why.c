@@ -62,8 +62,10 @@ void why_note(struct elab *e, struct sym *name, struct cv v, struct span s, bool
 		return;
 	struct answer a = {name, v, place_in_call(e->cx, s, e->cx->call), next};
 	const struct answer *last = w->list.len ? &w->list.at[w->list.len - 1] : NULL;
-	if (last && last->name == name && last->at.begin == a.at.begin)
-		return;
+	if (last && last->name == name &&
+	    (last->at.begin == a.at.begin ||
+	     (v.kind == CV_VALUE && last->value.kind == CV_VALUE && v.u.v == last->value.u.v)))
+		return; /* such as the result of a graph, which a statement gave its name */
 	if (w->list.len < MAX_ANSWERS)
 		*vec_push(e->cx->arena, &w->list) = a;
 }

@@ -216,6 +216,53 @@ static void refused(const char *text, size_t len, const char *message)
 	ctx_free(cx);
 }
 
+static const char *no_text(struct ctx *cx, const struct fn_call *c)
+{
+	(void)cx, (void)c;
+	return NULL;
+}
+
+/* A span for a place and a call gives both back; one place in two calls is two spans. */
+static void test_calls(void **state)
+{
+	(void)state;
+	struct ctx *cx = fresh_ctx();
+	struct source *f = source_add(cx, "f.ptg", NULL, "one\ntwo\n", 8);
+	struct span a = {f->base, f->base + 3}, b = {f->base + 4, f->base + 7}, s[2000];
+	uint32_t call, outer = call_add(cx, "A", 0, a), inner;
+
+	cx->bound_text = no_text;
+	assert_int_equal(place_in_call(cx, a, 0).begin, a.begin);
+	assert_int_equal(text_place(cx, a, &call).begin, a.begin);
+	assert_int_equal(call, 0);
+	inner = call_add(cx, "B", 0, place_in_call(cx, b, outer));
+	assert_int_equal(call_of(cx, inner)->outer, outer);
+	assert_int_equal(call_of(cx, inner)->depth, 2);
+	assert_int_equal(call_of(cx, inner)->at.begin, b.begin);
+	for (uint32_t i = 0; i < countof(s); i++)
+		s[i] = place_in_call(cx, i % 2 ? a : b, call_add(cx, "C", i, a));
+	for (uint32_t i = 0; i < countof(s); i++) {
+		struct span at = text_place(cx, s[i], &call);
+		assert_int_equal(at.begin, i % 2 ? a.begin : b.begin);
+		assert_int_equal(at.end, i % 2 ? a.end : b.end);
+		assert_int_equal(call_of(cx, call)->step, i);
+		assert_ptr_equal(source_of(cx, s[i]), f);
+		assert_int_equal(place_in_call(cx, at, call).begin, s[i].begin);
+		assert_int_equal(place_in_call(cx, s[i], outer).begin, s[i].begin);
+		assert_true(s[i].begin > text_limit(cx));
+	}
+	/* a message about one place is there once, with the first call */
+	struct diag *d = error(cx, s[1], E_SHAPE, "wrong");
+	error(cx, s[3], E_SHAPE, "wrong");
+	assert_int_equal(cx->errors, 1);
+	assert_int_equal(d->span.begin, a.begin);
+	assert_string_equal(d->notes->text, "in 'C', which is called here");
+	note(cx, d, b, "a hint");
+	assert_string_equal(d->notes->text, "a hint");
+	assert_null(d->notes->next->next);
+	ctx_free(cx);
+}
+
 static void test_encoding(void **state)
 {
 	struct ctx *cx = fresh_ctx();
@@ -642,6 +689,7 @@ int main(void)
 		cmocka_unit_test(test_long_lines),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_options),
+		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_did_you_mean),
 		cmocka_unit_test(test_dtypes),
 		cmocka_unit_test(test_holds_int),
