@@ -100,7 +100,9 @@ header: START
 
 settings: %empty
     | settings NAME[key]                        { header_setting(p, $key, NULL, @key); }
-    | settings NAME[key] ASSIGN NAME[value]     { header_setting(p, $key, $value, @value); } ;
+    | settings NAME[key] ASSIGN NAME[value]     { header_setting(p, $key, $value, @value); }
+    | settings NAME[a] DOT NAME[b] DOT NAME[c] ASSIGN INT
+                                                { header_domain(p, $a, $b, $c, $INT, @a, @INT); } ;
 
 tops: %empty
     | tops top NL

@@ -101,7 +101,7 @@ static bool settle_runtime(struct ctx *cx)
 
 static struct graph *typed(struct ctx *cx, struct job *job, struct file *f)
 {
-	struct graph *g = elaborate(cx, f);
+	struct graph *g = elaborate(cx, f, job->stage == STAGE_CHECK);
 	if (!g)
 		return NULL;
 	if (job->stage == STAGE_TYPED && !cx->errors)
@@ -370,6 +370,9 @@ static bool check_options(struct ctx *cx, const struct ptgc_options *opt)
 	if (opt->opset && (opt->opset < MIN_OPSET || opt->opset > MAX_OPSET))
 		error(cx, nowhere, E_OPTION, "opset %d: expected %d to %d", opt->opset, MIN_OPSET,
 		      MAX_OPSET);
+	if (opt->ml_opset < 0 || opt->ml_opset > MAX_ML_OPSET)
+		error(cx, nowhere, E_OPTION, "ml_opset %d: expected 1 to %d", opt->ml_opset,
+		      MAX_ML_OPSET);
 	for (const char *const *m = opt->meta; m && *m; m++)
 		if (!is_meta(*m))
 			error(cx, nowhere, E_OPTION, "meta: expected key=value, not \"%s\"", *m);
@@ -388,6 +391,7 @@ static bool set_options(struct ptgc_result *r, const struct ptgc_options *opt)
 {
 	struct ctx *cx = r->cx;
 	cx->opt.opset = opt->opset ? opt->opset : cx->opt.opset;
+	cx->opt.ml_opset = opt->ml_opset;
 	cx->opt.target = opt->target;
 	cx->opt.runtime = opt->runtime;
 	cx->opt.strip = opt->strip;

@@ -23,6 +23,7 @@ enum stage {
 	STAGE_LEAST_RUNTIME,
 	STAGE_WHY,    /* ptgc why */
 	STAGE_FORMAT, /* ptgc fmt */
+	STAGE_CHECK,  /* ptgc check: messages alone; a file may be of fns alone */
 	STAGE_READ,   /* ptgc dump: the input is a model */
 	STAGE_OPS,    /* ptgc --ops: no input */
 	STAGE_OPS_MARKDOWN,

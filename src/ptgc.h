@@ -100,6 +100,8 @@ struct ptgc_options {
 	int runtime; /* of the target ort-cpu: the least release of ONNX Runtime that the model must
 			run on, 20 for 1.20; 0: the usual one of ptgc_runtimes(), or the first that
 			knows the opset */
+	int ml_opset; /* version of the domain ai.onnx.ml, 1 to 5, for models that name operators of
+			 it; 0: that of the text's header, or the newest that the target has */
 };
 #ifdef __cplusplus
 static inline struct ptgc_options ptgc_options_init(void)

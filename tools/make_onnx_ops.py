@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Writes src/onnx/operators.def from onnx.defs: what the specification says about every operator version
-of domain ai.onnx that a model of opset 13 to 26 can name.
+of domain ai.onnx that a model of opset 13 to 26 can name, and about those of domain ai.onnx.ml.
 
 usage: python tools/make_onnx_ops.py > src/onnx/operators.def        (onnx 1.23.2)
 
-In the C file: first the sets of dtypes, then one ONNX_OP row a version (sorted by name and version),
-then the names, then the slots of a hash without collisions over the names.
+In the C file: first the sets of dtypes, then one ONNX_OP row a version (sorted by name and version) or
+one ML_OP row, then the names, then the slots of a hash without collisions over the names.
 """
 import sys
 
@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 
 OLDEST, NEWEST = 13, 26
+OLDEST_ML, NEWEST_ML = 1, 5
 SLOTS_LOG2 = 12
 # dtypes.def, by ONNX's name; what is missing here (complex is there, float8 and int4 are not) is
 # left out of the sets
@@ -105,18 +106,23 @@ def constraints(schema, sets):
     return "TYPES(" + ", ".join(rows + ["{NULL, 0}"]) + ")"
 
 
-def versions():
-    """(schema, until) of all versions that opsets OLDEST..NEWEST can name, sorted by name and version"""
+def versions(domain, oldest, newest):
+    """(schema, until) of all versions that opsets oldest..newest of the domain can name, sorted by name and version"""
     by_name = {}
     for s in onnx.defs.get_all_schemas_with_history():
-        if s.domain == "" and s.since_version <= NEWEST:
+        if s.domain == domain and s.since_version <= newest:
             by_name.setdefault(s.name, []).append(s)
     for name in sorted(by_name):
         all_of = sorted(by_name[name], key=lambda s: s.since_version)
-        ends = [s.since_version - 1 for s in all_of[1:]] + [NEWEST]
+        ends = [s.since_version - 1 for s in all_of[1:]] + [newest]
         for s, until in zip(all_of, ends):
-            if until >= OLDEST and not s.deprecated:
+            if until >= oldest and not s.deprecated:
                 yield s, until
+
+
+def row(macro, s, until, sets):
+    return (f"{macro}({s.name}, {s.since_version}, {until}, {io(list(s.inputs))}, {io(list(s.outputs))},\n"
+            f"\t{attributes(s)}, {constraints(s, sets)})")
 
 
 def name_hash(name, factor):
@@ -135,23 +141,28 @@ def perfect_factor(names):
 
 def main():
     sets, rows, first = Sets(), [], {}
-    for s, until in versions():
+    for s, until in versions("", OLDEST, NEWEST):
         first.setdefault(s.name, len(rows))
-        rows.append(f"ONNX_OP({s.name}, {s.since_version}, {until}, {io(list(s.inputs))}, {io(list(s.outputs))},\n"
-                    f"\t{attributes(s)}, {constraints(s, sets)})")
+        rows.append(row("ONNX_OP", s, until, sets))
+    ml = [row("ML_OP", s, until, sets) for s, until in versions("ai.onnx.ml", OLDEST_ML, NEWEST_ML)]
     names = list(first)
     factor = perfect_factor(names)
     print("/*\n * The operators of ONNX, from onnx.defs: made by tools/make_onnx_ops.py (onnx "
           f"{onnx.__version__}), do not edit.\n"
           f" * ONNX_OP(name, since, until, inputs, outputs, attributes, types): the {len(rows)} versions that "
           f"opsets\n * {OLDEST} to {NEWEST} can name, sorted; ONNX_NAME(name, index of its first row); "
-          "ONNX_SLOT(hash, index of the\n * name). A file defines what it wants to see.\n */\n/* clang-format off */")
-    print("#ifdef ONNX_OP")
+          "ONNX_SLOT(hash, index of the\n * name); ML_OP, as ONNX_OP: those of domain ai.onnx.ml, versions "
+          f"{OLDEST_ML} to {NEWEST_ML}. A file defines what\n * it wants to see.\n */\n/* clang-format off */")
+    print("#if defined(ONNX_OP) || defined(ML_OP)")
     print("\n".join(sets.lines()))
+    print("#ifdef ONNX_OP")
     print("\n".join(rows))
+    print("#undef ONNX_OP\n#endif\n#ifdef ML_OP")
+    print("\n".join(ml))
+    print("#undef ML_OP\n#endif")
     for key, name in sets.names.items():
         print(f"#undef {name}")
-    print("#undef ONNX_OP\n#endif\n#ifdef ONNX_NAME")
+    print("#endif\n#ifdef ONNX_NAME")
     for n in names:
         print(f"ONNX_NAME({n}, {first[n]})")
     print("#undef ONNX_NAME\n#endif\n#ifdef ONNX_SLOT")

@@ -58,6 +58,7 @@ class Options(C.Structure):
         ("expected", Strings),
         ("max_errors", C.c_int),
         ("runtime", C.c_int),
+        ("ml_opset", C.c_int),
     ]
 
 

@@ -233,6 +233,7 @@ struct fn_call {        /* of a fn of the user, or a step of a 'for'; numbered f
 	const char *fn; /* NULL: it is a step */
 	uint32_t step;  /* from 1 */
 	struct span at; /* in the text */
+	bool trial;     /* the fn is not called, but expanded to be checked */
 	uint32_t outer; /* the call in which this one stands; 0: none */
 	uint32_t depth;
 	struct bound *bound; /* of elab: what the names in the fn's types stand for here */
@@ -269,6 +270,14 @@ struct diag *error2(struct ctx *cx, struct span s, struct span other, enum diag_
 struct diag *warn(struct ctx *cx, struct span s, enum diag_code code, const char *fmt, ...)
 	PRINTF(4, 5);
 void note(struct ctx *cx, struct diag *d, struct span s, const char *fmt, ...) PRINTF(4, 5);
+/* What is reported between diag_mark() and diag_forget() of the mark is taken back. */
+struct diag_mark {
+	struct diag **tail;
+	struct diag_index *index;
+	uint32_t errors, warnings, refused;
+};
+struct diag_mark diag_mark(struct ctx *cx);
+void diag_forget(struct ctx *cx, struct diag_mark m);
 #define STOPPED 2                   /* what setjmp(cx->oom) then returns; 1: out of memory */
 NORETURN void stop(struct ctx *cx); /* after errors: there is no point in going on */
 bool diag_option(struct ctx *cx, const char *name); /* "name", "no-name", "error=name", "error" */
@@ -294,7 +303,8 @@ const char *did_you_mean(const char *name, const char *const *candidates, size_t
 #define OPSET     18                                      /* if the caller names none */
 extern const char *const target_names[PTGC_PORTABLE + 1]; /* as --target takes them */
 extern const char *const math_names[PTGC_NATIVE + 1];     /* as --math takes them */
-#define MAX_RANK 64                                       /* of a type: NumPy's limit */
+#define MAX_RANK     64                                   /* of a type: NumPy's limit */
+#define MAX_ML_OPSET 5 /* the newest version of the domain ai.onnx.ml */
 struct ctx {
 	jmp_buf oom;
 	struct arena *arena;   /* the whole compilation */
@@ -320,6 +330,7 @@ struct ctx {
 	struct pending *pending; /* of ops/rules_subtensor.c */
 	struct options {
 		int opset;
+		int ml_opset; /* of the domain ai.onnx.ml; 0: see ml_version() */
 		enum ptgc_target target;
 		int runtime; /* the least release of ONNX Runtime that the model is for: 29 is
 				1.29; 0: settle_runtime() chooses */

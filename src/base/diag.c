@@ -93,7 +93,8 @@ NORETURN void stop(struct ctx *cx)
 
 static const char *what_is_here(struct ctx *cx, const struct fn_call *c)
 {
-	return c->fn ? arena_printf(cx->arena, "'%s', which is called here", c->fn)
+	return c->fn ? arena_printf(cx->arena, "'%s', which is %s here", c->fn,
+				    c->trial ? "checked" : "called")
 		     : arena_printf(cx->arena, "step %u of this 'for'", c->step);
 }
 
@@ -139,6 +140,24 @@ static struct diag *add(struct ctx *cx, struct span s, struct span other, enum d
 		stop(cx);
 	}
 	return d;
+}
+
+struct diag_mark diag_mark(struct ctx *cx)
+{
+	struct diag_mark m = {cx->diag_tail, cx->diag_index, cx->errors, cx->warnings, cx->refused};
+
+	cx->diag_index = NULL; /* messages are kept that are in the list already */
+	return m;
+}
+
+void diag_forget(struct ctx *cx, struct diag_mark m)
+{
+	*m.tail = NULL;
+	cx->diag_tail = m.tail;
+	cx->diag_index = m.index;
+	cx->errors = m.errors;
+	cx->warnings = m.warnings;
+	cx->refused = m.refused;
 }
 
 struct diag *error(struct ctx *cx, struct span s, enum diag_code code, const char *fmt, ...)

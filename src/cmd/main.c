@@ -167,6 +167,29 @@ static int format_command(struct cmd *c)
 	return end > code ? end : code;
 }
 
+/* Each file alone, as it would be compiled; nothing is written. */
+static int check_command(struct cmd *c)
+{
+	int code = EXIT_OK;
+	if (!c->inputs.n)
+		return usage("check: give one file or more");
+	if (c->output)
+		return usage("check: it writes nothing, so -o has no meaning");
+	for (size_t i = 0; i < c->inputs.n; i++) {
+		struct ctx *cx = ctx_new();
+		enum stage stage;
+		int one = cx ? compile_options(cx, c, &stage) : failed("out of memory");
+		if (one == EXIT_OK) {
+			struct job job = job_for(c->inputs.at[i], STAGE_CHECK);
+			one = exit_code(compile(cx, &job));
+			print_messages(cx, &job, c->colour);
+		}
+		ctx_free(cx);
+		code = one > code ? one : code;
+	}
+	return code;
+}
+
 /* One input, text out. */
 static int text_command(const struct cmd *c, const char *input, enum stage stage)
 {
@@ -262,7 +285,8 @@ static int run_command(struct cmd *c, int argc, char **argv)
 {
 	const char *sub = argc > 1 ? argv[1] : "";
 	bool fmt = !strcmp(sub, "fmt"), dump = !strcmp(sub, "dump"), why = !strcmp(sub, "why");
-	int first = fmt || dump || why ? 2 : 1;
+	bool check = !strcmp(sub, "check");
+	int first = fmt || dump || why || check ? 2 : 1;
 	int code = parse_options(c, argc - first, argv + first);
 	if (!code)
 		code = use_colour(c);
@@ -286,6 +310,8 @@ static int run_command(struct cmd *c, int argc, char **argv)
 		return ops_command(c);
 	if (why)
 		return why_command(c);
+	if (check)
+		return check_command(c);
 	return fmt ? format_command(c) : dump ? dump_command(c) : compile_command(c);
 }
 
@@ -302,7 +328,7 @@ int main(int argc, char **argv)
 {
 	struct cmd c = {.colour = false};
 	size_t n = (size_t)argc + 1;
-	const char **space = calloc(6 * n, sizeof(*space));
+	const char **space = calloc(7 * n, sizeof(*space));
 	keep_standard_fds();
 	signal(SIGPIPE, SIG_IGN); /* a closed pipe and a full quota are errors like any other */
 	signal(SIGXFSZ, SIG_IGN);
@@ -314,6 +340,7 @@ int main(int argc, char **argv)
 	c.targets.at = space + 3 * n;
 	c.meta.at = space + 4 * n;
 	c.expected.at = space + 5 * n;
+	c.opsets.at = space + 6 * n;
 	int code = run_command(&c, argc, argv);
 	free(space);
 	return code;

@@ -24,7 +24,8 @@ static const struct option {
 } options[] = {
 	{NULL, NULL, HEADING, 0, 0, "Output"},
 	{"-o", "FILE", TEXT, AT(output), 0, "write there; default: the input's name with .onnx"},
-	{"--opset", "N", TEXT, AT(opset), 0, "ONNX operator set, 13 to 26; default 18"},
+	{"--opset", "N", LIST, AT(opsets), 0,
+	 "ONNX operator set, 13 to 26; default 18; ai.onnx.ml:4: version of that domain, 1 to 5"},
 	{"--target", "NAME", TEXT, AT(target), 0,
 	 "ort-cpu: what ONNX Runtime runs (default) from 1.29 on, or ort-cpu:1.20: from 1.20 on;\n"
 	 "                           ort-web: what it runs in browsers; portable: "
@@ -184,12 +185,13 @@ void print_help(void)
 {
 	fputs("usage: ptgc [options] model.ptg [-o model.onnx]\n"
 	      "       ptgc fmt [--check | -i] [file.ptg...]\n"
+	      "       ptgc check [options] file.ptg...\n"
 	      "       ptgc why file.ptg:LINE\n"
 	      "       ptgc dump model.onnx\n\n"
 	      "Compiles a .ptg file, a PyTensor graph as text, to an ONNX model; fmt prints .ptg "
 	      "files\n"
-	      "in their canonical form, dump prints a model as text. '-' is standard input or "
-	      "output.\n"
+	      "in their canonical form, check tells their mistakes, dump prints a model as text. "
+	      "'-' is\nstandard input or output.\n"
 	      "why prints the types of the values in a line, and the places that their dtypes and "
 	      "sizes come\n"
 	      "from; file.ptg:LINE:COLUMN and file.ptg:NAME ask for one of them.\n",
@@ -282,17 +284,34 @@ int set_max_errors(struct ctx *cx, const struct cmd *c)
 	return EXIT_OK;
 }
 
+/* text: "18", or "ai.onnx.ml:4". false: reported */
+static bool set_opset(struct ctx *cx, const char *text)
+{
+	const char *colon = strchr(text, ':'), *number = colon ? colon + 1 : text;
+	int least = colon ? 1 : MIN_OPSET, greatest = colon ? MAX_ML_OPSET : MAX_OPSET;
+	char *end;
+	long n = strtol(number, &end, 10);
+
+	if (colon && strncmp(text, "ai.onnx.ml:", (size_t)(number - text))) {
+		usage("--opset: versions are those of ONNX and of ai.onnx.ml, not of '%.*s'",
+		      (int)(colon - text), text);
+		return false;
+	}
+	if (end == number || *end || n < least || n > greatest) {
+		usage("--opset: expected a number from %d to %d, not '%s'", least, greatest,
+		      number);
+		return false;
+	}
+	*(colon ? &cx->opt.ml_opset : &cx->opt.opset) = (int)n;
+	return true;
+}
+
 int compile_options(struct ctx *cx, const struct cmd *c, enum stage *stage)
 {
 	int n = 0;
-	if (c->opset) {
-		char *end;
-		long opset = strtol(c->opset, &end, 10);
-		if (end == c->opset || *end || opset < MIN_OPSET || opset > MAX_OPSET)
-			return usage("--opset: expected a number from %d to %d, not '%s'",
-				     MIN_OPSET, MAX_OPSET, c->opset);
-		cx->opt.opset = (int)opset;
-	}
+	for (size_t i = 0; i < c->opsets.n; i++)
+		if (!set_opset(cx, c->opsets.at[i]))
+			return EXIT_USAGE;
 	if (c->target && (n = choose_target(cx, c->target)) < 0)
 		return EXIT_USAGE;
 	cx->opt.target = c->target ? (enum ptgc_target)n : PTGC_ORT_CPU;

@@ -78,7 +78,7 @@ static bool flatten_list_argument(struct elab *e, const struct op *op, struct cv
 	const struct op_sig *sig = op_sig(e->cx, op);
 	uint32_t k = sig->ninputs;
 
-	if (!k || sig->inputs[k - 1].repeat != '[' || *nargs < k)
+	if (!takes_list(e->cx, op) || *nargs < k)
 		return true;
 	if (*nargs > k)
 		return op_takes(e->cx, op, *nargs, node_span(e, s));
@@ -654,6 +654,47 @@ static struct fn *called_fn(struct elab *e, const struct anode *n)
 	return lib_fn(e->cx, name->s);
 }
 
+/* A call whose arguments or properties are not known: their names and number */
+static void check_call(struct elab *e, uint32_t at, struct cv *items)
+{
+	const struct anode *n = &e->file->nodes.at[at];
+	struct sym *name = n->u.sym;
+	uint32_t nargs = n->n - n->nprops, *kids = new_array(e->cx->arena, uint32_t, n->n + 1);
+	struct prop_arg *props = new_array(e->cx->arena, struct prop_arg, n->nprops + 1u);
+
+	if (n->flags & AF_QUOTED || name->dtype || find_value(e, name))
+		return;
+	elab_children(e, at, kids);
+	for (uint32_t i = 0; i < n->nprops; i++) {
+		const struct anode *p = &e->file->nodes.at[kids[i]];
+		props[i].name = p->kind == A_PROP ? p->u.sym : NULL;
+		props[i].span = p->span;
+	}
+	struct fn *f;
+	if (find_through_alias(e, n, &f) && !f)
+		return;
+	if (!f)
+		f = find_fn(e, name);
+	if (!f && !name->op)
+		f = lib_fn(e->cx, name->s);
+	if (has_names(e, at) && !f) {
+		refuse_names(e, at);
+	} else if (f) {
+		if (!check_recursion(e, f, n->at) || !check_decl_names(e, f, props, n->nprops))
+			return;
+		if (has_names(e, at))
+			named_args(e, f, at, items);
+		else
+			check_arity(e, f, nargs, n->at);
+	} else if (name->op) {
+		if (check_prop_names(e->cx, name->op, props, n->nprops) &&
+		    !takes_list(e->cx, name->op))
+			op_takes(e->cx, name->op, nargs, n->at);
+	} else if (strchr(name->s, '.')) {
+		check_attr_names(e, at);
+	}
+}
+
 struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 {
 	const struct anode *n = &e->file->nodes.at[at];
@@ -666,6 +707,8 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 		all_defined(e, args, nargs);
 		if (!is_callable(e, name))
 			report_unknown_op(e, at);
+		else if (e->checking)
+			check_call(e, at, items);
 		return poison(n->span);
 	}
 	struct fn *user; /* none of the user's is seen in the library */
@@ -684,8 +727,11 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 		return result;
 	if (!quoted && !user && !n->nprops && call_of_sizes(e, name, args, nargs, n->span, &result))
 		return result;
-	if (!all_defined(e, args, nargs))
+	if (!all_defined(e, args, nargs)) {
+		if (!is_callable(e, name))
+			report_unknown_op(e, at);
 		return poison(n->span);
+	}
 	struct binding *b = quoted || name->op ? NULL : find_value(e, name);
 	if (!quoted && (name->dtype || (b && b->kind == CV_DTYPE))) {
 		if (b)
@@ -743,6 +789,8 @@ struct cv eval_opref(struct elab *e, uint32_t at, struct cv *items)
 	struct binding *b = name->op ? NULL : find_value(e, name);
 
 	if (!args)
+		return poison(n->span);
+	if (b && b->kind == CV_POISON)
 		return poison(n->span);
 	if (b && b->kind == CV_OP) { /* a property of kind fn: it has its own properties */
 		b->used = true;

@@ -381,18 +381,36 @@ static bool exec_assign(struct elab *e, struct stmt *s)
 static bool fail_static_if(struct elab *e, struct stmt *s)
 {
 	for (struct aif *a = s->u.cond; a; a = a->next)
-		for (struct stmt *t = a->body.first; t; t = t->next)
+		for (struct stmt *t = a->body.first; t; t = t->next) {
+			if (t->kind == S_STATIC_IF)
+				fail_static_if(e, t);
 			for (uint32_t i = 0; i < t->ntargets; i++)
 				if (!find_local(e, t->targets[i].name))
 					bind_value(e, t->targets[i].name,
 						   poison(t->targets[i].span), t->targets[i].span);
+		}
 	return false;
+}
+
+/* Walks all branches, of which only a call chooses one. */
+static bool check_branches(struct elab *e, struct stmt *s)
+{
+	for (struct aif *a = s->u.cond; a; a = a->next) {
+		if (a->cond.len)
+			eval(e, a->cond);
+		push_scope(e);
+		exec_block(e, &a->body);
+		pop_scope(e);
+	}
+	return fail_static_if(e, s);
 }
 
 /* A static if, without targets: the condition is known at compile time. Names of the chosen branch
  * are visible after it. */
 static bool exec_static_if(struct elab *e, struct stmt *s)
 {
+	if (e->checking)
+		return check_branches(e, s);
 	for (struct aif *a = s->u.cond; a; a = a->next) {
 		if (!a->cond.len)
 			return exec_block(e, &a->body);
@@ -602,6 +620,25 @@ static bool graph_result(struct elab *e, struct fn *f, uint32_t i)
 	return true;
 }
 
+/* --expect nn=64, where no size is called nn */
+static void warn_expected(struct elab *e)
+{
+	struct ctx *cx = e->cx;
+	vec(const char *) names = {0};
+
+	for (const struct binding *b = e->scope->dims; b; b = b->prev)
+		*vec_push(cx->arena, &names) = b->sym->s;
+	for (const char *const *x = cx->opt.expected; x && *x; x++) {
+		struct sym *name = intern(cx, *x, (size_t)(strrchr(*x, '=') - *x));
+		const char *near = did_you_mean(name->s, names.at, names.len);
+		if (!find_dim(e, name))
+			warn(cx, (struct span){0, 0}, W_EXPECTED,
+			     "a length is expected of '%s', but no size has that name%s%s%s",
+			     name->s, near ? "; did you mean '" : "", near ? near : "",
+			     near ? "'?" : "");
+	}
+}
+
 /* Does an expression use a size that the type of the input names? */
 static bool uses_dims_of(struct elab *e, const struct param *p)
 {
@@ -653,8 +690,10 @@ static void run_graph(struct elab *e, struct fn *f)
 	if (!f->nresults && !updates_state(e->graph) &&
 	    !e->cx->errors) /* else the mistake may be why */
 		elab_error(e, f->name_span, E_NO_OUTPUT, "graph '%s' has no results", f->name->s);
-	if (!e->cx->errors)
+	if (!e->cx->errors) {
 		warn_unused(e, f);
+		warn_expected(e);
+	}
 	pop_scope(e);
 	e->frame = NULL;
 }
@@ -672,7 +711,7 @@ static struct elab *elab_new(struct ctx *cx)
 	return e;
 }
 
-struct graph *elaborate(struct ctx *cx, struct file *f)
+struct graph *elaborate(struct ctx *cx, struct file *f, bool fns_alone)
 {
 	struct elab *e = elab_new(cx);
 	struct graph *g = new (cx->arena, struct graph);
@@ -682,10 +721,13 @@ struct graph *elaborate(struct ctx *cx, struct file *f)
 	e->graph = g;
 	g->block = e->block = new (cx->arena, struct block);
 	cx->floatx = f->floatx ? f->floatx : DT_FLOAT64;
+	if (!cx->opt.ml_opset)
+		cx->opt.ml_opset = f->ml_opset;
 	if (!use_files(e, f))
 		return NULL;
 	if (!f->graphs) {
-		if (!cx->errors)
+		check_fns(e);
+		if (!cx->errors && !fns_alone)
 			error(cx, f->header, E_NO_GRAPH, "the file defines no graph");
 		return NULL;
 	}
@@ -699,5 +741,6 @@ struct graph *elaborate(struct ctx *cx, struct file *f)
 	run_graph(e, f->graphs);
 	dim_keep_ones(cx, false);
 	check_indices(cx);
+	check_fns(e);
 	return e->limited ? NULL : g;
 }

@@ -12,9 +12,10 @@
 struct file;
 struct fn;
 
-/* NULL: errors were reported and there is no graph. Other errors leave a graph with poison values:
- * lowering then reports the mistakes that only lowering finds. */
-struct graph *elaborate(struct ctx *cx, struct file *f);
+/* fns_alone: a file without a graph is no error. NULL: errors were reported, or there is no graph.
+ * Other errors leave a graph with poison values: lowering then reports the mistakes that only
+ * lowering finds. */
+struct graph *elaborate(struct ctx *cx, struct file *f, bool fns_alone);
 /* why.c: `ptgc why`. Before elaborate(): asks for the values that get a name in a line of the main
  * text, "12", at a column of it, "12:3", or for those of a name. false: reported */
 bool why_ask(struct ctx *cx, struct source *main, const char *where);

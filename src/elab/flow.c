@@ -733,7 +733,7 @@ static bool report_no_state(struct elab *e, struct stmt *s, struct binding *b)
 static struct value *next_value(struct elab *e, struct stmt *s, const struct value *given,
 				const struct value *param)
 {
-	if (given) {
+	if (given && !e->checking) { /* else it may be that of another branch of a static if */
 		elab_error(e, s->targets[0].span, E_DUPLICATE,
 			   "the next value of '%s' is given twice", s->targets[0].name->s);
 		return NULL;

@@ -8,15 +8,20 @@
 
 #include "elab/internal.h"
 
+bool check_recursion(struct elab *e, struct fn *f, struct span call)
+{
+	if (f->active)
+		elab_error(e, call, E_RECURSION, "fn '%s' uses itself; write a loop", f->name->s);
+	return !f->active;
+}
+
 /* Is a limit reached, or does f call itself? true: reported */
 static bool exceeds_limits(struct elab *e, struct fn *f, struct span call)
 {
 	uint32_t depth = e->frame ? e->frame->depth + 1 : 1;
 
-	if (f->active) {
-		elab_error(e, call, E_RECURSION, "fn '%s' uses itself; write a loop", f->name->s);
+	if (!check_recursion(e, f, call))
 		return true;
-	}
 	if (depth > MAX_FN_DEPTH || (depth > 1 && ++e->nested > MAX_EXPANSION)) {
 		if (!e->limited)
 			elab_error(e, call, E_LIMIT,
@@ -68,16 +73,28 @@ static void report_no_property(struct elab *e, const struct fn *f, const struct 
 		   argument ? arena_printf(e->cx->arena, "(%s=...)", a->name->s) : "");
 }
 
+bool check_decl_names(struct elab *e, struct fn *f, const struct prop_arg *props, uint32_t nprops)
+{
+	bool ok = true;
+
+	for (uint32_t i = 0, positional = 0; i < nprops; i++) {
+		int k = props[i].name ? find_decl(f, props[i].name) : (int)positional++;
+		if (k >= 0 && (uint32_t)k < f->ndecls)
+			continue;
+		report_no_property(e, f, &props[i]);
+		ok = false;
+	}
+	return ok;
+}
+
 struct cv *given_props(struct elab *e, struct fn *f, const struct prop_arg *props, uint32_t nprops)
 {
 	struct cv *out = new_array(e->cx->arena, struct cv, f->ndecls + 1);
 
+	if (!check_decl_names(e, f, props, nprops))
+		return NULL;
 	for (uint32_t i = 0, positional = 0; i < nprops; i++) {
 		int k = props[i].name ? find_decl(f, props[i].name) : (int)positional++;
-		if (k < 0 || (uint32_t)k >= f->ndecls) {
-			report_no_property(e, f, &props[i]);
-			return NULL;
-		}
 		if (out[k].kind != CV_POISON) {
 			elab_error(e, props[i].span, E_PROPERTY, "property '%s' is given twice",
 				   f->decls[k].name->s);
@@ -271,15 +288,18 @@ static bool enter_fn(struct elab *e, struct fn *f, struct span call, const struc
 
 	frame.depth = e->frame ? e->frame->depth + 1 : 1;
 	frame.library = f->file->source->lib; /* not so: a fn of the user, which a property names */
-	if (!frame.library)
+	if (!frame.library) {
 		e->cx->call = call_add(e->cx, f->name->s, 0, frame.call);
+		call_of(e->cx, e->cx->call)->trial = !e->frame; /* see check.c */
+	}
 	e->frame = &frame;
 	e->file = f->file;
 	e->scope = NULL;
 	e->loop = NULL;
 	e->root_file = NULL;
 	e->wanted = NULL;
-	f->active = true;
+	e->checking = false;
+	f->active = f->used = true;
 	push_scope(e);
 	bool ok = run_fn(e, f, given, args, call, results);
 	pop_scope(e);
@@ -293,7 +313,17 @@ static bool enter_fn(struct elab *e, struct fn *f, struct span call, const struc
 	e->nroot = saved.nroot;
 	e->root_file = saved.root_file;
 	e->wanted = saved.wanted;
+	e->checking = saved.checking;
 	return ok;
+}
+
+bool check_arity(struct elab *e, const struct fn *f, uint32_t nargs, struct span call)
+{
+	bool fits = nargs == f->nparams || (nargs < f->nparams && f->params[nargs].value.len);
+
+	if (!fits)
+		report_arity(e, f, nargs, call);
+	return fits;
 }
 
 bool expand_call(struct elab *e, struct fn *f, struct span call, const struct cv *given,
@@ -308,10 +338,8 @@ bool expand_call(struct elab *e, struct fn *f, struct span call, const struct cv
 			f->name->s);
 		return false;
 	}
-	if (nargs > f->nparams || (nargs < f->nparams && !f->params[nargs].value.len)) {
-		report_arity(e, f, nargs, call);
+	if (!check_arity(e, f, nargs, call))
 		return false;
-	}
 	if (nargs < f->nparams) { /* poison for those that are left out */
 		struct cv *all = new_array(e->cx->arena, struct cv, f->nparams);
 		if (nargs)

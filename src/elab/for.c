@@ -172,7 +172,7 @@ bool next_in_for(struct elab *e, struct stmt *s, struct carried *c)
 {
 	const struct aitem *it = e->loop->written_out->items;
 
-	if (c->given) {
+	if (c->given && !e->checking) {
 		elab_error(e, s->targets[0].span, E_DUPLICATE,
 			   "the next value of '%s' is given twice", c->name->s);
 		return false;
@@ -300,6 +300,38 @@ static bool run_steps(struct elab *e, struct aloop *a, struct loop_state *l, str
 	return ok;
 }
 
+/* Looks at the body once, for items and carried values of which nothing is known: see check.c. */
+static bool check_step(struct elab *e, struct stmt *s, struct loop_state *l)
+{
+	struct aloop *a = s->u.loop;
+
+	for (const struct aitem *it = a->items; it; it = it->next) {
+		const struct expr parts[3] = {it->value, it->stop, it->step};
+		for (int i = 0; i < (it->range ? 3 : 1); i++) {
+			struct cv v = parts[i].len ? eval(e, parts[i]) : poison(it->span);
+			all_defined(e, &v, 1);
+		}
+		if (!it->in)
+			l->carried[l->ncarried++] = (struct carried){
+				.name = it->name, .span = it->span, .now = poison(it->span)};
+	}
+	l->outer = e->loop;
+	l->block = e->block;
+	e->loop = l;
+	push_scope(e);
+	for (const struct aitem *it = a->items; it; it = it->next)
+		bind_value(e, it->name, poison(it->span), it->span)->used = true;
+	exec_block(e, &a->body);
+	for (const struct aresult *r = a->results; r; r = r->next) {
+		struct cv v = undefined(r->name, r->span);
+		if (r->stacked && !find_value(e, r->name))
+			all_defined(e, &v, 1);
+	}
+	pop_scope(e);
+	e->loop = l->outer;
+	return fail_targets(e, s);
+}
+
 bool exec_for(struct elab *e, struct stmt *s)
 {
 	struct aloop *a = s->u.loop;
@@ -317,6 +349,8 @@ bool exec_for(struct elab *e, struct stmt *s)
 		return fail_targets(e, s);
 	st.items = new_array(e->cx->arena, struct items, nitems + 1);
 	l.carried = new_array(e->cx->arena, struct carried, nitems + 1);
+	if (e->checking)
+		return check_step(e, s, &l);
 	bool ok = for_header(e, a, &l, &st);
 	st.rows = new_array(e->cx->arena, struct cv *, nresults + 1);
 	uint32_t k = 0;

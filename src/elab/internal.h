@@ -125,6 +125,9 @@ struct elab {
 	bool broken;      /* a file has mistakes of syntax */
 	bool in_const;    /* the value of a const is evaluated */
 	bool fns_missing; /* a file of a `use` could not be read */
+	/* a body is checked whose parameters are not known: all branches of its static ifs are
+	 * walked, and calls of what is not known are looked at as far as they can be */
+	bool checking;
 	struct sym *underscore;
 	struct prop_arg no_props;         /* of calls without properties */
 	vec(const struct astr *) strings; /* the strings that were reported to be no tensors */
@@ -191,6 +194,9 @@ const char *near_alias(struct elab *e, const char *domain); /* an alias of that 
 struct cv alias_attribute(struct elab *e, const struct ause *u, struct sym *name, struct span s);
 /* fn.c: what `b` holds, as the result r of a fn or graph; NULL: reported */
 struct value *declared_result(struct elab *e, const struct param *r, const struct binding *b);
+bool check_decl_names(struct elab *e, struct fn *f, const struct prop_arg *props, uint32_t nprops);
+bool check_arity(struct elab *e, const struct fn *f, uint32_t nargs, struct span call);
+bool check_recursion(struct elab *e, struct fn *f, struct span call); /* false: reported */
 /* a value for each property of f, poison for one that is not given; NULL: reported */
 struct cv *given_props(struct elab *e, struct fn *f, const struct prop_arg *props, uint32_t nprops);
 /* given: of given_props(); NULL: no property is given */
@@ -295,6 +301,15 @@ struct cv call_onnx_operator(struct elab *e, const char *name, struct cv *args, 
 /* a node of this operator, of one result, with one attribute or none (NULL) */
 struct value *append_onnx(struct elab *e, enum onnx_id op, struct value **in, uint32_t nin,
 			  struct attr *attr, struct span s);
+
+bool is_strings(const struct cv *v); /* a string, or a list of strings with some in it */
+struct value *string_constant(struct elab *e, const struct cv *v,
+			      struct span s); /* of is_strings() */
+
+void check_attr_names(struct elab *e, uint32_t at); /* of a raw node whose inputs are not known */
+
+/* check.c: checks all fns of the used files */
+void check_fns(struct elab *e);
 
 /* rational.c */
 struct cv call_rational(struct elab *e, struct cv *args, uint32_t nargs, struct span s);

@@ -1,8 +1,8 @@
 /*
  * raw.c: raw ONNX nodes, onnx.Gelu{approximate="tanh"}(x) or com.microsoft.X(...). Properties
  * become attributes of the kinds in the operator's schema; weak literals take the dtype that the
- * schema gives their input. Operators of other domains have no schema: the user writes the result
- * types.
+ * schema gives their input. Operators of other domains but ai.onnx.ml have no schema. Of what
+ * is not ONNX's own the user writes the result types.
  */
 #include <float.h>
 #include <math.h>
@@ -10,6 +10,7 @@
 
 #include "elab/internal.h"
 #include "onnx/onnx.h"
+#include "target/target.h"
 
 static struct cv report_attr(struct elab *e, const struct cv *v, const char *name, const char *what)
 {
@@ -161,9 +162,9 @@ static void unknown_attr(struct elab *e, const struct onnx_op *op, struct sym *n
 	for (const struct onnx_attr_spec *a = op->attrs; a && a->kind; a++)
 		*vec_push(e->cx->arena, &names) = a->name;
 	const char *near = did_you_mean(name->s, names.at, names.len);
-	elab_error(e, s, E_PROPERTY, "onnx.%s (opset %d) has no attribute '%s'%s%s%s", op->name,
-		   e->cx->opt.opset, name->s, near ? "; did you mean '" : "", near ? near : "",
-		   near ? "'?" : "");
+	elab_error(e, s, E_PROPERTY, "%s.%s (%s %d) has no attribute '%s'%s%s%s", onnx_prefix(op),
+		   op->name, op->id ? "opset" : "version", op->id ? e->cx->opt.opset : op->since,
+		   name->s, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 #define MAX_ATTRS 1000
@@ -223,15 +224,16 @@ static bool raw_attrs(struct elab *e, struct node *n, bool schema, uint32_t at,
 		}
 		const char *why = schema ? onnx_attr_wrong(e->cx, n->onnx, a) : NULL;
 		if (why) {
-			elab_error(e, p->span, E_PROPERTY, "onnx.%s: attribute '%s' %s",
-				   n->onnx->name, a->name, why);
+			elab_error(e, p->span, E_PROPERTY, "%s.%s: attribute '%s' %s",
+				   onnx_prefix(n->onnx), n->onnx->name, a->name, why);
 			return false;
 		}
 		n->nattrs++;
 	}
 	const char *lacks = schema ? onnx_attrs_finish(e->cx, n) : NULL;
 	if (lacks)
-		elab_error(e, nodes[at].at, E_PROPERTY, "onnx.%s %s", n->onnx->name, lacks);
+		elab_error(e, nodes[at].at, E_PROPERTY, "%s.%s %s", onnx_prefix(n->onnx),
+			   n->onnx->name, lacks);
 	return !lacks;
 }
 
@@ -280,6 +282,36 @@ static enum dtype schema_dtype(const struct onnx_op *op, uint32_t i, const struc
 	return set >> DT_INT64 & 1 ? DT_INT64 : DT_NONE;
 }
 
+bool is_strings(const struct cv *v)
+{
+	for (uint32_t i = 0; v->kind == CV_LIST && i < v->n; i++)
+		if (v->u.items[i].kind != CV_STR)
+			return false;
+	return v->kind == CV_STR || (v->kind == CV_LIST && v->n);
+}
+
+struct value *string_constant(struct elab *e, const struct cv *v, struct span s)
+{
+	struct attr *a = new (e->cx->arena, struct attr);
+
+	a->name = v->kind == CV_STR ? "value_string" : "value_strings";
+	a->kind = v->kind == CV_STR ? AT_STR : AT_STRS;
+	if (!set_attr(e, a, v))
+		bug("a list of strings is no attribute of strings");
+	return append_onnx(e, ONNX_Constant, NULL, 0, a, s);
+}
+
+/* Does the schema let input i be of strings? */
+static bool takes_strings(const struct onnx_op *op, uint32_t i)
+{
+	const struct onnx_io *spec = input_spec(op, i);
+
+	for (const struct onnx_constraint *c = op->constraints; spec && c && c->var; c++)
+		if (!strcmp(c->var, spec->type))
+			return c->dtypes >> DT_STRING & 1;
+	return false;
+}
+
 static bool raw_inputs(struct elab *e, struct node *n, bool schema, struct cv *args, uint32_t nargs,
 		       struct span s)
 {
@@ -295,7 +327,8 @@ static bool raw_inputs(struct elab *e, struct node *n, bool schema, struct cv *a
 			min += !op->in[i].repeat || op->in[i].repeat == '+';
 		if (nargs < min || (nargs && !input_spec(op, nargs - 1))) {
 			uint32_t want = nargs < min ? min : op->nin;
-			elab_error(e, s, E_ARITY, "onnx.%s takes %s%u input%s but got %u", op->name,
+			elab_error(e, s, E_ARITY, "%s.%s takes %s%u input%s but got %u",
+				   onnx_prefix(op), op->name,
 				   min == op->nin ? ""
 				   : nargs < min  ? "at least "
 						  : "at most ",
@@ -307,6 +340,10 @@ static bool raw_inputs(struct elab *e, struct node *n, bool schema, struct cv *a
 		if (args[i].kind == CV_NONE)
 			continue;
 		enum dtype want = DT_NONE;
+		if (is_strings(&args[i]) && (!schema || takes_strings(op, i))) {
+			n->in[i] = string_constant(e, &args[i], args[i].span);
+			continue;
+		}
 		bool size = args[i].kind == CV_DIM || args[i].kind == CV_VALUE; /* stays int64 */
 		if (schema && cv_is_weak(&args[i]) && !(size && cv_is_int(&args[i]))) {
 			want = schema_dtype(op, i, args, nargs);
@@ -344,13 +381,35 @@ static bool is_method(struct elab *e, const char *name, struct span s)
 	return true;
 }
 
-/* The version of a domain that a model names. Of ai.onnx.ml it is the newest that the target has:
- * ONNX Runtime 1.17 has 4, later ones 5. Of others nothing is known. */
-static uint8_t domain_version(const struct ctx *cx, const char *domain)
+/* The operator of ai.onnx.ml in the version that the model names. Its result types are written. */
+static const struct onnx_op *ml_op(struct elab *e, const char *name, struct span s)
 {
-	return strcmp(domain, "ai.onnx.ml") ? 1 : cx->opt.target == PTGC_PORTABLE ? 4 : 5;
+	uint8_t version = (uint8_t)ml_version(e->cx);
+	const struct onnx_op *found = onnx_ml_nearest(name, version);
+	const char *names[MAX_ML_NAMES];
+
+	if (found && found->since <= version && version <= found->until) {
+		struct onnx_op *op = new (e->cx->arena, struct onnx_op);
+		*op = *found;
+		op->since = op->until = version;
+		return op;
+	}
+	if (found) {
+		bool late = version < found->since;
+		elab_error(e, s, E_UNSUPPORTED,
+			   "ai.onnx.ml.%s %s version %d of its domain, this is version %d: "
+			   "--opset=ai.onnx.ml:%d chooses one that has it",
+			   name, late ? "needs" : "ended with", late ? found->since : found->until,
+			   version, late ? found->since : found->until);
+		return NULL;
+	}
+	const char *near = did_you_mean(name, names, onnx_ml_names(names));
+	elab_error(e, s, E_UNKNOWN_OP, "ai.onnx.ml has no operator '%s'%s%s%s", name,
+		   near ? "; did you mean 'ai.onnx.ml." : "", near ? near : "", near ? "'?" : "");
+	return NULL;
 }
 
+/* Of other domains nothing is known: a model names version 1. */
 static const struct onnx_op *foreign_op(struct elab *e, const char *name, struct span s)
 {
 	const char *dot = strrchr(name, '.');
@@ -368,13 +427,18 @@ static const struct onnx_op *foreign_op(struct elab *e, const char *name, struct
 
 	op->domain = domain;
 	op->name = dot + 1;
-	op->since = op->until = domain_version(e->cx, op->domain);
+	op->since = op->until = 1;
 	return op;
 }
 
 static const struct onnx_op *find_operator(struct elab *e, const char *name, struct span s,
 					   bool *schema)
 {
+	size_t ml = strlen(ML_DOMAIN ".");
+	if (!strncmp(name, ML_DOMAIN ".", ml) && !strchr(name + ml, '.')) {
+		*schema = true;
+		return ml_op(e, name + ml, s);
+	}
 	*schema = !strncmp(name, "onnx.", 5) && !strchr(name + 5, '.');
 	if (!*schema)
 		return foreign_op(e, name, s);
@@ -401,6 +465,25 @@ static const struct onnx_op *find_operator(struct elab *e, const char *name, str
 	return NULL;
 }
 
+void check_attr_names(struct elab *e, uint32_t at)
+{
+	const struct anode *n = &e->file->nodes.at[at];
+	const char *name = n->u.sym->s;
+	bool schema, own = !strncmp(name, "onnx.", 5) && !strchr(name + 5, '.');
+	/* an operator that another opset has may stand in a branch that this one does not take */
+	bool known = own && onnx_named(name + 5);
+	const struct onnx_op *op = known ? onnx_nearest(onnx_named(name + 5), e->cx->opt.opset)
+					 : find_operator(e, name, n->at, &schema);
+	uint32_t *kids = new_array(e->cx->arena, uint32_t, n->n + 1);
+
+	elab_children(e, at, kids);
+	for (uint32_t i = 0; op && op->constraints && i < n->nprops; i++) {
+		const struct anode *p = &e->file->nodes.at[kids[i]];
+		if (p->u.sym && p->kind == A_PROP && !onnx_attr(op, p->u.sym->s))
+			unknown_attr(e, op, p->u.sym, p->span);
+	}
+}
+
 static struct node *new_raw_node(struct elab *e, const struct onnx_op *op, struct span s)
 {
 	struct node *n = new (e->cx->arena, struct node);
@@ -425,9 +508,8 @@ struct cv call_onnx(struct elab *e, uint32_t at, struct cv *items)
 		return poison(a->span);
 	if (schema && count > op->nout && !(op->nout && op->out[op->nout - 1].repeat == '*') &&
 	    !(op->nout && op->out[op->nout - 1].repeat == '+')) {
-		elab_error(e, s, E_ARITY,
-			   "onnx.%s has %u results but there are %u names on the left", op->name,
-			   op->nout, count);
+		elab_error(e, s, E_ARITY, "%s.%s has %u results but there are %u names on the left",
+			   onnx_prefix(op), op->name, op->nout, count);
 		return poison(a->span);
 	}
 	uint32_t results = count; /* and results without a target that the operator must have */

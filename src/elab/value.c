@@ -457,6 +457,7 @@ static struct tensor *literal_tensor(struct elab *e, const struct cv *v, enum dt
 		elab_error(e, v->span, E_DTYPE, "there are no literals of dtype %s%s",
 			   dtypes[t].name,
 			   t == DT_BFLOAT16 ? ": its constants are bfloat16[...](bytes(\"...\"))"
+			   : t == DT_STRING ? " but string(\"a\") and string([\"a\", \"b\"])"
 			   : is_rng(t)      ? ": write rng(42), with a seed"
 					    : "");
 		return NULL;
@@ -834,6 +835,8 @@ struct cv elab_construct(struct elab *e, enum dtype t, const struct cv *dims, ui
 			return poison(s);
 		}
 	}
+	if (t == DT_STRING && !has_dims && is_strings(args))
+		return cv_value(string_constant(e, args, s), s);
 	if (has_dims)
 		return make_splat(e, t, d, ndims, args, s);
 	struct value *v = constant_of(e, args, t, s);

@@ -146,7 +146,7 @@ static void print_op(struct dump *d, const struct node *n)
 		       n->op == &op_loop || n->op == &op_if ? n->op->name : op_label(d->cx, n));
 		return;
 	}
-	sb_printf(d->out, "%s.%s", n->onnx->domain[0] ? n->onnx->domain : "onnx", n->onnx->name);
+	sb_printf(d->out, "%s.%s", onnx_prefix(n->onnx), n->onnx->name);
 	for (uint32_t i = 0; i < n->nattrs; i++) {
 		sb_str(d->out, i ? ", " : "{");
 		print_attr(d, &n->attrs[i]);

@@ -45,7 +45,7 @@ struct diag *infer_error(struct infer *f, enum diag_code code, const char *fmt, 
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	sb_str(&b, text);
-	return error(f->cx, f->n->span, code, "onnx.%s: %s", f->op->name, b.s);
+	return error(f->cx, f->n->span, code, "%s.%s: %s", onnx_prefix(f->op), f->op->name, b.s);
 }
 
 static const char *dtype_list(struct ctx *cx, uint32_t set)
@@ -107,8 +107,9 @@ static bool bind_input(struct infer *f, uint32_t i)
 	int k = type_variable(f->op, io->type);
 	uint32_t set = k < 0 ? 1u << dtype_named(io->type) : f->op->constraints[k].dtypes;
 	if (!(set >> t & 1) && (!f->n->lenient || k < 0)) {
-		infer_error(f, E_DTYPE, "%s is %s; allowed in opset %d: %s", input_name(f, i),
-			    type_str(f->cx, v->type), f->cx->opt.opset,
+		infer_error(f, E_DTYPE, "%s is %s; allowed in %s %d: %s", input_name(f, i),
+			    type_str(f->cx, v->type), f->op->id ? "opset" : "version",
+			    f->op->id ? f->cx->opt.opset : f->op->since,
 			    dtype_list(f->cx, set & ~1u));
 		return false;
 	}
@@ -456,16 +457,41 @@ enum onnx_infer_result onnx_none(struct infer *f)
 	return ONNX_NO_RULE;
 }
 
+/* An operator of ai.onnx.ml: its results have the types that the user wrote. */
+static enum onnx_infer_result infer_ml(struct infer *f)
+{
+	if (!bind_inputs(f))
+		return ONNX_ERROR;
+	for (uint32_t i = 0; i < f->n->nout; i++) {
+		const struct onnx_io *io = find_io(f->op->out, f->op->nout, i);
+		enum dtype t = (enum dtype)f->n->out[i]->type.dtype, only = result_dtype(f, i);
+		int k = type_variable(f->op, io->type);
+		uint32_t set = only ? 1u << only : f->op->constraints[k].dtypes;
+		if (!set) {
+			infer_error(f, E_UNSUPPORTED, "gives a map, of which ONNX makes no tensor");
+			return ONNX_ERROR;
+		}
+		if (t && !(set >> t & 1)) {
+			infer_error(f, E_DTYPE, "result %u, '%s', is no %s; it can be %s", i + 1,
+				    io->name, dtypes[t].name, dtype_list(f->cx, set));
+			return ONNX_ERROR;
+		}
+	}
+	return ONNX_NO_RULE;
+}
+
 enum onnx_infer_result onnx_infer(struct ctx *cx, struct node *n)
 {
 	const struct onnx_facts *facts = &onnx_facts[n->onnx->id];
 	struct infer f = {.cx = cx, .n = n, .op = n->onnx};
 
-	if (!n->onnx->id || onnx_has_blocks(n->onnx))
+	if (!n->onnx->constraints || onnx_has_blocks(n->onnx))
 		return ONNX_NO_RULE;
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (n->in[i] && n->in[i]->type.dtype == DT_NONE)
 			return ONNX_ERROR; /* reported where the input was computed */
+	if (!n->onnx->id)
+		return infer_ml(&f);
 	if (!bind_inputs(&f) || !check_ranks(&f))
 		return ONNX_ERROR;
 	enum onnx_infer_result result = facts->types(&f);

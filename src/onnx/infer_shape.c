@@ -119,7 +119,8 @@ static const struct tensor *new_tensor(struct infer *f, enum dtype t, int rank, 
 	return r;
 }
 
-/* The tensor of the only attribute of Constant; NULL: an attribute of strings. */
+/* The tensor of the only attribute of Constant; NULL: an attribute of strings, which are no data
+ * here. */
 static const struct tensor *attribute_tensor(struct infer *f)
 {
 	const struct attr *a = f->n->nattrs == 1 ? &f->n->attrs[0] : NULL;
@@ -149,8 +150,13 @@ enum onnx_infer_result onnx_constant(struct infer *f)
 		infer_error(f, E_PROPERTY, "expected one attribute but got %u", f->n->nattrs);
 		return ONNX_ERROR;
 	}
-	if (!t)
-		return ONNX_NO_RULE;
+	if (!t) {
+		const struct attr *a = &f->n->attrs[0];
+		dim *n = dims_alloc(f, 1);
+		bind_result_dtype(f, 0, DT_STRING);
+		n[0] = const_dim(f, a->n);
+		return set_result(f, 0, a->kind == AT_STRS, n);
+	}
 	bind_result_dtype(f, 0, (enum dtype)t->dtype);
 	dim *d = dims_alloc(f, t->rank);
 	for (uint32_t i = 0; i < t->rank; i++)

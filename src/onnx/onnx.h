@@ -36,7 +36,7 @@ struct onnx_op {            /* one version of an operator: operators.def has a r
 	const struct onnx_io *in, *out;
 	uint8_t nin, nout;
 	const struct onnx_attr_spec *attrs;
-	const struct onnx_constraint *constraints;
+	const struct onnx_constraint *constraints; /* NULL: it has no schema */
 };
 /* The operator of n, which may be NULL, for all that replaces, joins, splits, moves or defends
  * nodes. A node that stays as it is written has none. What holds for every node, as what its
@@ -63,6 +63,16 @@ enum onnx_id onnx_named(const char *name); /* ONNX_NONE: unknown */
 const struct onnx_op *onnx_find(enum onnx_id id, int opset);
 /* The same, but for an opset that lacks the operator the first later version, else the last one. */
 const struct onnx_op *onnx_nearest(enum onnx_id id, int opset);
+/* The same of the domain ai.onnx.ml, whose operators have no id; NULL: it has no such operator */
+#define ML_DOMAIN "ai.onnx.ml"
+const struct onnx_op *onnx_ml_nearest(const char *name, int version);
+#define MAX_ML_NAMES 32
+size_t onnx_ml_names(const char **list); /* fills the list */
+/* "onnx" or "ai.onnx.ml": what stands before the dot where a text names the operator */
+static inline const char *onnx_prefix(const struct onnx_op *op)
+{
+	return op->domain[0] ? op->domain : "onnx";
+}
 const struct onnx_attr_spec *onnx_attr(const struct onnx_op *op, const char *name); /* or NULL */
 /* The axes that n names in its attribute or its second input, counted from the front of a value of
  * that rank, without order; -1: they are not known. Returns their number, 0 if it names none. */

@@ -28,6 +28,11 @@
 static const struct onnx_op onnx_table[] = {
 #include "onnx/operators.def"
 };
+#define ML_OP(name, since, until, nin, in, nout, out, attrs, types)                                \
+	{ONNX_NONE, ML_DOMAIN, #name, since, until, in, out, nin, nout, attrs, types},
+static const struct onnx_op ml_table[] = {
+#include "onnx/operators.def"
+};
 #undef IO
 #undef ATTRS
 #undef TYPES
@@ -79,6 +84,26 @@ const struct onnx_op *onnx_find(enum onnx_id id, int opset)
 	const struct onnx_op *op = onnx_nearest(id, opset);
 
 	return op && opset >= op->since && opset <= op->until ? op : NULL;
+}
+
+const struct onnx_op *onnx_ml_nearest(const char *name, int version)
+{
+	const struct onnx_op *op = NULL;
+
+	for (size_t i = 0; i < countof(ml_table); i++)
+		if (!strcmp(ml_table[i].name, name) && (!op || ml_table[i].since <= version))
+			op = &ml_table[i];
+	return op;
+}
+
+size_t onnx_ml_names(const char **list)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < countof(ml_table); i++)
+		if (!n || strcmp(list[n - 1], ml_table[i].name))
+			list[n++] = ml_table[i].name;
+	return n;
 }
 
 const struct onnx_attr_spec *onnx_attr(const struct onnx_op *op, const char *name)

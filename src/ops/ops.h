@@ -222,6 +222,7 @@ const char *call_label(struct ctx *cx, const struct node *n);
 bool infer_node(struct ctx *cx, struct node *n); /* sets the types of results; false: reported */
 /* Can op have n inputs? false: reported */
 bool op_takes(struct ctx *cx, const struct op *op, uint32_t n, struct span s);
+bool takes_list(struct ctx *cx, const struct op *op); /* is its last input `choices[]`? */
 /* The number of results of n, whose inputs and properties are set; 0: reported */
 uint32_t op_results(struct ctx *cx, struct node *n);
 /* The last input of a signature may be a list of tensors, "x[]". A node that has a list has NULL
@@ -254,6 +255,8 @@ struct prop_arg {
 /* Makes a CV_OP of the name of a fn or op; false: it is none. Poison: reported */
 bool read_opref(struct ctx *cx, struct cv *v);
 struct cv cv_of_datum(const struct adatum *a, struct span s); /* an element of CV_DATA */
+/* Has op the properties of these names? Their values are not looked at. false: reported */
+bool check_prop_names(struct ctx *cx, const struct op *op, const struct prop_arg *args, uint32_t n);
 struct cv *bind_props(struct ctx *cx, const struct op *op, struct span s,
 		      const struct prop_arg *args, uint32_t n);
 

@@ -504,6 +504,17 @@ static bool fill_defaults(struct binder *b)
 	return ok;
 }
 
+bool check_prop_names(struct ctx *cx, const struct op *op, const struct prop_arg *args, uint32_t n)
+{
+	struct binder b = {.cx = cx, .op = op, .sig = op_sig(cx, op)};
+	bool ok = true;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (args[i].name && find_prop(&b, args[i].name) == b.sig->nprops)
+			ok = report_unknown_prop(&b, &args[i]);
+	return ok;
+}
+
 struct cv *bind_props(struct ctx *cx, const struct op *op, struct span s,
 		      const struct prop_arg *args, uint32_t n)
 {

@@ -423,8 +423,7 @@ static void print_prop(struct ctx *cx, struct strbuf *b, const struct prop_spec 
 const char *op_label(struct ctx *cx, const struct node *n)
 {
 	if (n->onnx)
-		return arena_printf(cx->arena, "%s.%s",
-				    n->onnx->domain[0] ? n->onnx->domain : "onnx", n->onnx->name);
+		return arena_printf(cx->arena, "%s.%s", onnx_prefix(n->onnx), n->onnx->name);
 	const struct op_sig *sig = op_sig(cx, n->op);
 	struct strbuf b = {.arena = cx->arena};
 	sb_str(&b, n->op->name);
@@ -487,6 +486,13 @@ bool op_takes(struct ctx *cx, const struct op *op, uint32_t n, struct span s)
 	error(cx, s, E_ARITY, "%s: expected %s%u argument%s (%s), got %u", op->name, how, want,
 	      want == 1 ? "" : "s", input_list(cx, sig), n);
 	return false;
+}
+
+bool takes_list(struct ctx *cx, const struct op *op)
+{
+	const struct op_sig *sig = op_sig(cx, op);
+
+	return sig->ninputs && sig->inputs[sig->ninputs - 1].repeat == '[';
 }
 
 uint32_t list_input(struct ctx *cx, const struct node *n)

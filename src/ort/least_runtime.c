@@ -4,6 +4,8 @@
  * A release is right if it knows the opset, and has a kernel for each node that computes what the
  * operator says. It may be older than the ones that the model was asked to be for.
  */
+#include <string.h>
+
 #include "ort/ort.h"
 
 /* May an older release make a FusedMatMul of n, which prevent_fusion() did not see to? */
@@ -26,6 +28,8 @@ static release_set releases_of_block(struct ctx *cx, const struct block *b)
 		for (uint32_t i = 0; i < nout; i++)
 			out[i] = (enum dtype)n->out[i]->type.dtype;
 		all &= kernel_releases(n->onnx, in, nin, out, nout) & ~wrong_releases(cx, n);
+		if (!strcmp(n->onnx->domain, ML_DOMAIN))
+			all &= releases_from(least_release_of_ml(n->onnx->since));
 		if (may_fuse(cx, n))
 			all &= releases_from(LAST_WITHOUT_FUSED + 1);
 		for (uint32_t i = 0; i < n->nattrs; i++)

@@ -38,7 +38,7 @@ static void check_kernel(struct verify *v, struct node *n)
 	enum dtype in[64], out[64];
 	uint32_t nin = n->nin < 64 ? n->nin : 64, nout = n->nout < 64 ? n->nout : 64;
 
-	if (!n->onnx->in && !n->onnx->out) /* another domain: nothing is known about it */
+	if (n->onnx->domain[0]) /* another domain: nothing is known about its kernels */
 		return;
 	for (uint32_t i = 0; i < nin; i++)
 		in[i] = n->in[i] ? n->in[i]->type.dtype : DT_NONE;

@@ -570,7 +570,9 @@ void header_setting(struct parse *p, struct sym *key, struct sym *value, struct 
 		parse_error(p, s, E_HEADER, "optimise stands alone");
 	} else if (!value) {
 		parse_error(p, s, E_HEADER,
-			    "'%s' is no setting (known are floatX=, infix=onnx, optimise)", key->s);
+			    "'%s' is no setting (known are floatX=, infix=onnx, optimise, "
+			    "ai.onnx.ml=)",
+			    key->s);
 	} else if (!strcmp(key->s, "floatX")) {
 		if (t == DT_FLOAT16 || t == DT_FLOAT32 || t == DT_FLOAT64)
 			p->file->floatx = t;
@@ -584,8 +586,24 @@ void header_setting(struct parse *p, struct sym *key, struct sym *value, struct 
 				    value->s);
 	} else {
 		parse_error(p, s, E_HEADER,
-			    "unknown setting '%s' (known are floatX, infix and optimise)", key->s);
+			    "unknown setting '%s' (known are floatX, infix, optimise and "
+			    "ai.onnx.ml)",
+			    key->s);
 	}
+}
+
+/* ai.onnx.ml=4; name, at: the places of the name and of the number */
+void header_domain(struct parse *p, struct sym *a, struct sym *b, struct sym *c, uint64_t version,
+		   struct span name, struct span at)
+{
+	if (strcmp(a->s, "ai") || strcmp(b->s, "onnx") || strcmp(c->s, "ml"))
+		parse_error(p, name, E_HEADER,
+			    "a header has the version of ai.onnx.ml alone, as in ai.onnx.ml=4");
+	else if (version < 1 || version > MAX_ML_OPSET)
+		parse_error(p, at, E_HEADER, "versions 1 to %d of ai.onnx.ml are known, not %llu",
+			    MAX_ML_OPSET, (unsigned long long)version);
+	else
+		p->file->ml_opset = (int)version;
 }
 
 /*

@@ -331,9 +331,11 @@ void dump_ast(struct ctx *cx, const struct file *f, struct strbuf *out)
 {
 	struct dump d = {.arena = cx->scratch, .file = f, .out = out};
 
-	sb_printf(out, "ptg %d floatX=%s%s%s\n", f->version ? f->version : 1,
-		  dtypes[f->floatx].name, f->infix_onnx ? " infix=onnx" : "",
-		  f->optimise ? " optimise" : "");
+	sb_printf(out, "ptg %d floatX=%s%s%s", f->version ? f->version : 1, dtypes[f->floatx].name,
+		  f->infix_onnx ? " infix=onnx" : "", f->optimise ? " optimise" : "");
+	if (f->ml_opset)
+		sb_printf(out, " ai.onnx.ml=%d", f->ml_opset);
+	sb_str(out, "\n");
 	for (const struct ause *u = f->uses; u; u = u->next) {
 		sb_str(out, "use ");
 		if (u->library)

@@ -263,6 +263,8 @@ struct ause *add_use(struct parse *p, struct sym *alias, struct span s);
 void add_const(struct parse *p, struct sym *name, struct span s, struct expr type);
 void header(struct parse *p, uint64_t version, struct span s, struct span at);
 void header_setting(struct parse *p, struct sym *key, struct sym *value, struct span s);
+void header_domain(struct parse *p, struct sym *a, struct sym *b, struct sym *c, uint64_t version,
+		   struct span name, struct span at);
 
 /* format.c reads, format_line.c lays out */
 enum ftoken_flags {

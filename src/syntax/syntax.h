@@ -196,6 +196,7 @@ struct file {
 	enum dtype floatx; /* DT_FLOAT64 unless the header says floatX= */
 	bool optimise;     /* optimise in the header: raw nodes are rewritten as others are */
 	bool infix_onnx;   /* infix=onnx in the header: a + b is onnx.Add(a, b) */
+	int ml_opset;      /* ai.onnx.ml=4 in the header; 0: it is not there */
 	struct span header;
 	vec(struct anode) nodes;
 	struct ause *uses;

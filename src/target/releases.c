@@ -36,6 +36,22 @@ int least_release_of_opset(int opset)
 	return releases[i].n;
 }
 
+int ml_version(const struct ctx *cx)
+{
+	if (cx->opt.ml_opset)
+		return cx->opt.ml_opset;
+	return cx->opt.target == PTGC_ONNX ? MAX_ML_OPSET : find_release(cx->opt.runtime)->ml_opset;
+}
+
+int least_release_of_ml(int version)
+{
+	size_t i = 0;
+
+	while (i + 1 < countof(releases) && releases[i].ml_opset < version)
+		i++;
+	return releases[i].n;
+}
+
 release_set releases_from(int n)
 {
 	return RELEASES(n, newest_release());

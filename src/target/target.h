@@ -29,7 +29,11 @@ int least_release_of_opset(int opset); /* that knows the opset */
 typedef uint32_t release_set;
 #define RELEASES(first, last) ((release_set)(((2ull << (last)) - (1ull << (first))) >> 8))
 release_set releases_from(int n);
-release_set target_releases(const struct ctx *cx); /* those that the model is for */
+release_set target_releases(const struct ctx *cx);
+/* The version of the domain ai.onnx.ml that a model names: as the options say, else the newest that
+ * the target has. */
+int ml_version(const struct ctx *cx);
+int least_release_of_ml(int version); /* those that the model is for */
 /* The release from which on all are in the set; the newest one and 1 if that is not */
 int least_release(release_set set);
 

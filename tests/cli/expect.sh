@@ -15,3 +15,6 @@ for wrong in --expect=n --expect==4 --expect=n= --expect=n=0 --expect=n=-1 --exp
 	ptgc m.ptg $wrong
 	echo "exit $?"
 done
+ptgc m.ptg --expect nn=64 && echo done
+ptgc m.ptg --expect nn=64 -Werror || echo "exit $?"
+ptgc m.ptg --expect nn=64 -Wno-expected-size && echo done

@@ -11,6 +11,8 @@ try --opset
 try --opset 12 m.ptg
 try --opset 18x m.ptg
 try --opset=27 m.ptg
+try --opset=ai.onnx.ml:6 m.ptg
+try --opset=com.microsoft:1 m.ptg
 try --target cuda m.ptg
 try --target=gpu m.ptg
 try --dump typo m.ptg

@@ -188,3 +188,26 @@ def test_label_encoders_name_the_version_of_ai_onnx_ml_that_the_target_has(targe
     session = ort.InferenceSession(model, QUIET)
     i, t = session.run(None, {"s": np.array(["dog", "x", "cat"], object), "k": np.array([4, 3, 9])})
     assert i.tolist() == [4, -1, 3] and t.tolist() == ["dog", "cat", "none"]
+
+
+def test_versions_of_ai_onnx_ml_and_strings():
+    """The header or ml_opset chooses the version; strings of a text are constants of the model."""
+    text = """ptg 1 ai.onnx.ml=4
+graph g(x: float32[n, 2], s: string[n]) -> (y, known, both, longer) {
+  y: float32[n, 1] = ai.onnx.ml.LinearRegressor{coefficients=[1.0, 2.0], intercepts=[0.5]}(x)
+  known = onnx.Equal(s, ["cat"])
+  both = string(["cat", "dög"])
+  longer = onnx.StringConcat(s, "!")
+}"""
+    for ml_opset, version in ((None, 4), (2, 2)):
+        model = ptgc.compile(text, opset=20, ml_opset=ml_opset)
+        check_model(model)
+        assert {i.domain: i.version for i in onnx.load_from_string(model).opset_import}["ai.onnx.ml"] == version
+    x, s = np.array([[1, 2], [3, 4]], "float32"), np.array(["cat", "a"], object)
+    y, known, both, longer = ort.InferenceSession(model, QUIET).run(None, {"x": x, "s": s})
+    assert y.tolist() == [[5.5], [11.5]] and known.tolist() == [True, False]
+    assert both.tolist() == ["cat", "dög"] and longer.tolist() == ["cat!", "a!"]
+    with pytest.raises(ptgc.CompileError, match="ended with version 4 .* --opset=ai.onnx.ml:4"):
+        ptgc.compile("graph g(x: float32[n, 2]) -> (y) { y: float32[n, 1] = ai.onnx.ml.TreeEnsembleRegressor(x) }")
+    with pytest.raises(ValueError, match="ml_opset 6: expected 1 to 5"):
+        ptgc.compile("graph g(x: int8[]) -> (y) { y = x + 1 }", ml_opset=6)

@@ -39,7 +39,7 @@ static struct build *fresh(int opset, enum ptgc_target target)
 	cx->opt.opset = opset;
 	cx->opt.runtime = runtime;
 	cx->opt.target = target;
-	assert_non_null(elaborate(cx, parse(cx, text))); /* for the fns that rows name */
+	assert_non_null(elaborate(cx, parse(cx, text), false)); /* for the fns that rows name */
 	struct build *b = new (cx->arena, struct build);
 	*b = (struct build){.cx = cx, .opset = opset, .target = target};
 	b->span = (struct span){text->base, text->base + 1};

@@ -1,0 +1,35 @@
+# ptgc check: the mistakes of files, which may be of fns alone; nothing is written
+cat >good.ptg <<'END'
+ptg 1
+
+fn Half(x: F) -> (y: F) {
+  y = x / 2
+}
+END
+cat >wrong.ptg <<'END'
+use "good.ptg"
+
+fn Third(x: F[n]) -> (y: F[n]) {
+  y = Halv(x) / 3
+}
+END
+cat >model.ptg <<'END'
+use "wrong.ptg"
+
+graph g(x: float64[n]) -> (y) {
+  y = Half(x)
+}
+END
+cat >cannot.ptg <<'END'
+graph g(x: float64[n]) -> (y) {
+  y = onnx.Gelu(x)
+}
+END
+for files in good.ptg 'good.ptg wrong.ptg' model.ptg cannot.ptg '--opset 20 cannot.ptg' none.ptg '' '-o x good.ptg'; do
+	echo "\$ ptgc check $files"
+	ptgc check $files
+	echo "= $?"
+done
+ptgc check - <good.ptg && echo from standard input
+ptgc good.ptg -o good.onnx
+ls
