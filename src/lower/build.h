@@ -298,6 +298,8 @@ struct sides { /* pairs: x.at[i] is to be y.at[i] */
 };
 /* The sides of a check of lengths, without nodes */
 void sides_of(struct build *b, const struct check *c, struct side *x, struct side *y);
+/* Does the text of x == y say which sizes? Not if a side is a length that only the run knows. */
+bool sides_have_names(struct build *b, const struct side *x, const struct side *y);
 /* "axis 0 of b must be n, axis 1 of c must be m" */
 const char *what_must_hold(struct build *b, const struct sides *s);
 /* Marks, by `uses`, all values that results of the block or its checks are computed from,

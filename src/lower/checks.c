@@ -194,6 +194,8 @@ static bool may_differ(struct build *b, const struct check *c)
 
 /* ---- the sides of an equation ---- */
 
+#define NO_NAME "a length"
+
 /* "axis 1 of x", "n", "3", "k" of an integer */
 static const char *side_text(struct build *b, const struct side *s)
 {
@@ -207,7 +209,14 @@ static const char *side_text(struct build *b, const struct side *s)
 	if (v.form == DIM_ATOM && !v.name && v.source && v.source->name)
 		return v.source->name->s;
 	const char *text = dim_str_raw(b->cx, s->d);
-	return strcmp(text, "?") ? text : "a length";
+	return strcmp(text, "?") ? text : NO_NAME;
+}
+
+bool sides_have_names(struct build *b, const struct side *x, const struct side *y)
+{
+	const char *a = side_text(b, x), *c = side_text(b, y);
+
+	return strcmp(a, NO_NAME) && strcmp(c, NO_NAME) && !strchr(a, '?') && !strchr(c, '?');
 }
 
 static void add_text(struct strbuf *b, const char *s)

@@ -9,8 +9,8 @@
  *		lengths, and what the others check is gone.
  *	Gather(Unsqueeze(v), Where(cond, 0, 1)) of a single number and all else
  * A condition of one element is subtracted instead: Gather(v, [1, 2, 3] - Cast(cond)).
- * Of several equations between lengths each has a node of its own, which makes the integers that
- * the Reshape or Gather takes: see integers_if_equal().
+ * Of several equations between lengths that have names each has a node of its own, which makes the
+ * integers that the Reshape or Gather takes: see integers_if_equal().
  */
 #include <math.h>
 
@@ -415,13 +415,25 @@ static struct value *integers_if_equal(struct build *b, const struct sides *s, b
 struct value *fail_unless_equal(struct build *b, struct value *v, const struct sides *s)
 {
 	const dim *dims = v->type.dims;
+	struct sides named = {{0}, {0}}, others = {{0}, {0}};
 	uint32_t n;
 
+	for (uint32_t i = 0; i < s->x.len; i++) {
+		bool has_names = sides_have_names(b, &s->x.at[i], &s->y.at[i]);
+		struct sides *to = has_names ? &named : &others;
+		*vec_push(b->cx->arena, &to->x) = s->x.at[i];
+		*vec_push(b->cx->arena, &to->y) = s->y.at[i];
+	}
 	/* not every runtime refuses an index out of range */
-	if (s->x.len == 1 || (b->target != PTGC_ORT_CPU && b->target != PTGC_ORT_WEB))
+	if (s->x.len == 1 || !named.x.len ||
+	    (b->target != PTGC_ORT_CPU && b->target != PTGC_ORT_WEB))
 		return fail_unless_all_equal(b, v, s);
+	if (others.x.len)
+		v = fail_unless_all_equal(b, v, &others);
+	if (named.x.len == 1)
+		return fail_unless_all_equal(b, v, &named);
 	bool reshapes = way_to_fail(b, v, false, &n);
-	struct value *k = integers_if_equal(b, s, !reshapes, n);
+	struct value *k = integers_if_equal(b, &named, !reshapes, n);
 	if (!reshapes && !n)
 		v = unsqueeze(b, v, &(int64_t){0}, 1);
 	return with_dims(emit_(b, reshapes ? ONNX_Reshape : ONNX_Gather, v, k), dims);
