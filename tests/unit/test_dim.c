@@ -507,6 +507,63 @@ static void test_random(void **state)
 		      (unsigned long long)claims[4]);
 }
 
+static dim promised(struct ctx *cx, const char *name, uint32_t at)
+{
+	dim d = named(cx, name, at);
+	dim_promise(cx, d, nowhere);
+	return d;
+}
+
+/* A promised name is not pinned, and what infinitely many sizes satisfy is an equation. */
+static void test_promises(void **state)
+{
+	(void)state;
+	struct ctx *cx = fresh_ctx();
+	struct broken why;
+	dim n = promised(cx, "n", 0), m = promised(cx, "m", 1), q = named(cx, "q", 2);
+	dim zero = dim_const(cx, 0), five = dim_const(cx, 5), u = named(cx, "u", 3);
+	const struct {
+		dim a, b;
+		bool may;
+	} cases[] = {
+		{n, five, false},
+		{n, zero, false},
+		{n, m, false},
+		{n, times(cx, m, 2), false},
+		{times(cx, n, 2), times(cx, m, 3), false},
+		{dim_mul(cx, n, m), dim_const(cx, 12), false},
+		{dim_add(cx, n, m), five, false},
+		{dim_over(cx, n, 3), five, false},
+		{dim_mod(cx, n, dim_const(cx, 7)), m, false},
+		{dim_at_least(cx, plus(cx, n, -1), 0), m, false},
+		{dim_at_least(cx, plus(cx, n, -1000), 0), five, false},
+		{dim_mod(cx, n, dim_const(cx, 3)), zero, true},
+		{dim_mod(cx, n, dim_const(cx, 1000)), dim_const(cx, 999), true},
+		{dim_mod(cx, n, m), zero, true},
+		{dim_min(cx, n, five), five, true},
+		{dim_max(cx, dim_sub(cx, n, m), zero), zero, true},
+		{times(cx, u, 2), n, true},
+		{q, n, true},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		bool did = dim_unify(cx, cases[i].a, cases[i].b, nowhere);
+		if (did != cases[i].may)
+			fail_msg("%s == %s: %d", dim_str_raw(cx, cases[i].a),
+				 dim_str_raw(cx, cases[i].b), did);
+		assert_int_equal(dim_broken(cx, &why), !did);
+	}
+	assert_int_equal(dim_find(cx, q), n);
+	assert_int_equal(dim_find(cx, n), n);
+	assert_false(dim_unify(cx, q, m, nowhere));
+	assert_true(dim_broken(cx, &why) && why.solved && why.replaced && why.n == 2);
+	assert_false(dim_broken(cx, &why));
+	dim length = m;
+	assert_true(dim_assert(cx, &length, five, nowhere));
+	assert_true(dim_eq(cx, m, five));
+	ctx_free(cx);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -515,6 +572,7 @@ int main(void)
 		cmocka_unit_test(test_unify_more), cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_chain),      cmocka_unit_test(test_random),
 		cmocka_unit_test(test_meet),       cmocka_unit_test(test_keep_ones),
+		cmocka_unit_test(test_promises),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
