@@ -209,6 +209,22 @@ def product(node: Apply, is_alone) -> list[Variable] | None:
     return [v.owner.inputs[0] if k in dropped else v for k, v in enumerate(operands)]
 
 
+# ---- dtypes ----
+
+
+def promoted(op: str, node: Apply, args) -> list[int]:
+    """The positions of the integers that make float64 of float32 in PyTensor's promotion. The text says so with a Cast,
+    which changes no value: without it ptgc warns that it is hardly meant, as it is not where a person writes it."""
+    if op not in WEAK or not isinstance(node.op, Elemwise) or node.outputs[0].type.dtype != "float64":
+        return []
+    dtypes = {
+        k: v.type.dtype for k, v in enumerate(args) if not isinstance(v, Constant) and not (op == "Switch" and k == 0)
+    }  # fmt: skip
+    if "float32" not in dtypes.values() or any(t in ("float64", "complex64", "complex128") for t in dtypes.values()):
+        return []
+    return [k for k, t in dtypes.items() if upcast(t, "float32") == "float64"]
+
+
 # ---- literals ----
 
 

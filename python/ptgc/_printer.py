@@ -479,6 +479,8 @@ class Printer:
                 continue
             texts.append(self.argument(v))
             inner += self.inner.get(v, ())
+        for k in _expressions.promoted(op_name(node.op), node, shown):
+            texts[k] = f"Cast{{float64}}({texts[k]})"
         return texts, inner
 
     def statement(self, node, wanted):

@@ -170,3 +170,19 @@ def test_the_text_is_a_fixed_point():
     out = pt.exp(v * 2 - 1) @ A.T + pt.switch(v > 0, v, -np.inf).sum()
     text = ptgc.to_ptg([v, A], out)
     assert ptgc.format(text) == text and ptgc.compile(text) == ptgc.compile(ptgc.format(text))
+
+
+def test_promotion_is_written():
+    """Integers that make float64 of float32 are cast in the text, so that it compiles without a warning."""
+    x, k = pt.matrix("x", dtype="float32"), pt.lvector("k")
+    outputs = [x * k, x / x.shape[0], pt.switch(x > 0, x, k), pt.maximum(k, x[0]), x * k.astype("float64"), x < k]
+    text = ptgc.to_ptg([x, k], outputs)
+    assert text.count("Cast{float64}(") == 5
+    assert "x * Cast{float64}(k)" in text and "x < k" in text
+    model = ptgc.load(text)
+    assert not [w for w in model.warnings if "float64" in str(w)]
+    a, b = np.arange(6, dtype="float32").reshape(2, 3), np.array([2, 2**40 + 1, -1])
+    want, have = pytensor.function([x, k], outputs)(a, b), model(a, b)
+    for u, v in zip(want, have, strict=True):
+        assert u.dtype == v.dtype
+        np.testing.assert_allclose(u, v, rtol=1e-6)

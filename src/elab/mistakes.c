@@ -66,6 +66,8 @@ static void warn_integers(struct elab *e, const struct node *n, struct span s)
 		if (t == DT_FLOAT64)
 			return;
 		single = t == DT_FLOAT32 ? n->in[i] : single;
+		if (n->in[i] && n->in[i]->data && !n->in[i]->type.rank) /* int64(2) is meant so */
+			continue;
 		ints = is_int(t) && dtype_upcast(t, DT_FLOAT32) == DT_FLOAT64 ? n->in[i] : ints;
 	}
 	if (ints && ints->def && ints->def->op == &op_dim && e->frame->fn->is_graph)
