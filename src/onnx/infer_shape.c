@@ -221,13 +221,15 @@ static dim range_size(struct infer *f)
 	const struct known *start = input_known(f, 0), *stop = input_known(f, 1);
 	int64_t step;
 	double a, b, s;
+	float single;
 
 	if (start && stop && input_const(f, 2, 0, &step) && step && step > INT64_MIN)
 		return count_steps(f, start->at[0], stop->at[0], step);
 	if (!input_float(f, 0, &a) || !input_float(f, 1, &b) || !input_float(f, 2, &s))
 		return unknown_dim(f, 0, 0);
-	double n = ceil(
-		(input_type(f, 0).dtype == DT_FLOAT64 ? b - a : (double)((float)b - (float)a)) / s);
+	/* Assigned, since C may compute with floats as with doubles (s390x does). */
+	single = (float)b - (float)a;
+	double n = ceil((input_type(f, 0).dtype == DT_FLOAT64 ? b - a : single) / s);
 	if (!(n < 0x1p53))
 		return unknown_dim(f, 0, 0);
 	return const_dim(f, n > 0 ? (int64_t)n : 0);

@@ -238,7 +238,8 @@ static void test_float32(void **state)
 	for (uint32_t i = 0; i < 2; i++) {
 		const struct adatum *d = &n[1].u.data->at[i];
 		struct span s = {d->text, d->text + 1};
-		assert_true((float)literal_odd(cx, s, false, d->u.real) == (i ? 0.1f : -0.1f));
+		const float tenth = i ? 0.1f : -0.1f; /* 0.1f itself may be the double, on s390x */
+		assert_true((float)literal_odd(cx, s, false, d->u.real) == tenth);
 	}
 	assert_true((float)literal_odd(cx, n[2].span, false, n[2].u.real) == -INFINITY);
 	assert_true((float)literal_odd(cx, n[3].span, false, n[3].u.real) == 3.0f);
