@@ -58,8 +58,9 @@ RELOCATABLE = -nostdlib -r $(LTO_CFLAGS)
 LIBS = $(PROTOBUF_C_LIBS) -lm
 
 # What the machine has; made again with what is missing installed for the goals that promise that.
-SETUP_GOALS := demo check check-all check-update check-runtimes check-asan check-tsan check-valgrind \
-	check-pymc check-random check-graphs bench venv wheel web web-serve check-web check-batch
+SETUP_GOALS := demo check check-all check-machines check-update check-runtimes check-asan \
+	check-tsan check-valgrind check-pymc check-random check-graphs bench venv wheel web web-serve \
+	check-web check-batch
 SETUP := $(if $(filter $(SETUP_GOALS),$(MAKECMDGOALS)),install,find)
 NO_BUILD := clean help format uninstall deb
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
@@ -106,9 +107,12 @@ $(B)/flags $(B)/objects:
 $(B)/ptgc: $(OBJ) $(B)/objects
 	$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $(OBJ) $(LIBS)
 
+$(B)/core.o: $(CORE) $(B)/objects
+	$(Q)$(CC) $(RELOCATABLE) -o $@ $(CORE)
+
 # One object with nothing but ptgc_* to be seen: a program may have an error() or emit() of its own.
-$(B)/libptgc.o: $(CORE) $(B)/objects
-	$(Q)$(CC) $(RELOCATABLE) -o $@ $(CORE) && $(OBJCOPY) --localize-hidden $@
+$(B)/libptgc.o: $(B)/core.o
+	$(Q)$(OBJCOPY) --localize-hidden $< $@
 
 $(B)/libptgc.a: $(B)/libptgc.o
 	$(call say,AR,$@)rm -f $@ && $(AR) rcs $@ $<
@@ -143,7 +147,8 @@ $(G)/lib.c: tools/embed.sh lib lib/use $(PTG_LIB)
 
 # --- tests: tests/check.sh runs the layers and adds them up ---
 
-.PHONY: demo check check-all check-update check-runtimes check-asan check-tsan check-valgrind check-pymc fuzz bench venv unit
+.PHONY: demo check check-all check-machines elsewhere check-update check-runtimes check-asan check-tsan
+.PHONY: check-valgrind check-pymc fuzz bench venv unit
 PYTHON = .venv/bin/python
 LAYERS = unit golden cli doc portable examples python runtimes web
 TEST_ENV = B=$(B) PTGC=$(B)/ptgc PYTHON=$(PYTHON) CC='$(CC)' CLANG=$(B)/clang
@@ -157,17 +162,38 @@ venv:
 	$(Q)tools/setup.sh python || true
 unit: $(UNIT)
 
+# Builds in folders of $(B): of other machines, whose programs run under qemu, and by other compilers.
+ELSEWHERE = s390x aarch64 clang gcc-lto clang-lto
+cross = CC=$(1)-linux-gnu-gcc AR=$(1)-linux-gnu-ar OBJCOPY=$(1)-linux-gnu-objcopy CFLAGS='-O2 -g'
+BUILD_s390x = $(call cross,s390x)
+BUILD_aarch64 = $(call cross,aarch64)
+BUILD_clang = CC=clang CFLAGS='-O2 -g'
+BUILD_gcc-lto = CC=gcc CFLAGS='-O2 -flto'
+BUILD_clang-lto = CC=clang CFLAGS='-O2 -flto'
+build_in = $(MAKE) --no-print-directory B=$(B)/$(1) $(BUILD_$(1)) WERROR=-Werror SETUP=find
+
 # The sanitized build comes after the plain one, so that a compile error is told once.
+# ALSO: builds of ELSEWHERE that are tested besides; the page then says what was counted.
 check: all unit venv
 	$(Q)$(MAKE) --no-print-directory $(ASAN) SETUP=find $(B)/asan/ptgc $(B)/asan/corpus unit
 	$(Q)tools/setup.sh clang
-	$(Q)$(MAKE) --no-print-directory B=$(B)/clang CC=clang CFLAGS=-O1 SETUP=find $(B)/clang/ptgc
-	$(Q)$(TEST_ENV) tests/check.sh $(LAYERS) asan fuzz
+	+$(Q)$(call build_in,clang) all
+	$(Q)$(if $(ALSO),$(MAKE) --no-print-directory elsewhere)
+	$(Q)$(TEST_ENV) tests/check.sh $(LAYERS) asan fuzz $(ALSO)
+	$(Q)$(if $(ALSO),$(TEST_ENV) python3 tests/portable/page.py)
 
-# Before a release: what make check samples is run whole. Hours.
+# Before a release: what make check samples is run whole, and other builds are tested. Hours.
 check-all:
 	$(Q)PTGC_FULL=1 PTGC_EXAMPLES=10000 TEST_TIMEOUT=7200 FUZZ_COUNT=1000000 \
-		$(MAKE) --no-print-directory check
+		$(MAKE) --no-print-directory check ALSO='$(ELSEWHERE)'
+
+elsewhere: all
+	$(Q)tools/setup.sh clang && tools/setup.sh machines
+	+$(Q)$(foreach b,$(ELSEWHERE),$(call build_in,$(b)) all unit &&) true
+
+check-machines: elsewhere venv
+	$(Q)$(TEST_ENV) tests/check.sh $(ELSEWHERE)
+	$(call say,PAGE,doc/packaging.md)$(TEST_ENV) python3 tests/portable/page.py
 
 # All emitted models on all runtimes, some of which are built first.
 check-runtimes: all venv
@@ -197,9 +223,11 @@ check-valgrind: $(G)/config.mk
 check-update: all doc venv
 	$(Q)$(TEST_ENV) tests/run.sh -u
 
-$(B)/unit/%: tests/unit/%.c $(CORE) $(B)/flags $(B)/objects | $(B)/cmocka.ok
-	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(WARNINGS) -MMD -MP $(ALL_LDFLAGS) \
-		$(UNIT_LDFLAGS) -o $@ $< $(CORE) -lcmocka $(LIBS)
+# The optimiser that runs while linking takes a minute, which is spent once for all tests.
+TESTED = $(if $(LTO_CFLAGS),$(B)/core.o,$(CORE))
+$(B)/unit/%: tests/unit/%.c $(TESTED) $(B)/flags $(B)/objects | $(B)/cmocka.ok
+	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(WARNINGS) $(WERROR) -MMD -MP \
+		$(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $< $(TESTED) -lcmocka $(LIBS)
 
 WRAPPED = malloc calloc realloc free mmap munmap mremap
 $(B)/unit/test_oom: UNIT_LDFLAGS = $(WRAPPED:%=-Wl,--wrap=%)
@@ -335,7 +363,8 @@ help:
 	@printf '%s\n' 'make                build/ptgc, build/libptgc.a, build/libptgc.so' \
 	'make demo           set up, build, run an exported model on ONNX Runtime' \
 	'make check          set up, build, run the tests, also under ASan and UBSan' \
-	'make check-all      the same without sampling: hours, before a release' \
+	'make check-all      the same without sampling, and check-machines: hours, before a release' \
+	'make check-machines builds for s390x and aarch64 under qemu, by clang and with -flto' \
 	'make check-update   rewrite the expected outputs of the golden and command line tests' \
 	'make check-runtimes all emitted models on all runtimes, write doc/runtimes.md' \
 	'make check-pymc     all distributions of PyMC beside PyTensor, write doc/pymc.md: some minutes' \

@@ -2,7 +2,9 @@
 # check.sh layer...: runs layers of tests and adds them up, with the seconds that each took. The last
 # line is "N passed, N failed".
 # Layers: unit golden cli doc portable examples python runtimes web asan fuzz. A layer without a single test has failed.
+# s390x, aarch64, clang, gcc-lto and clang-lto are the layers of another build, in B/s390x and so on.
 # B: folder of the build; PYTHON: the Python of .venv; both come from the Makefile.
+# Leaves the counts of each layer in B/log/counts.tsv, from which tests/portable/page.py makes a table.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 : "${B:=build}" "${PYTHON:=.venv/bin/python}"
@@ -10,6 +12,8 @@ export B PYTHON PTGC; PTGC=$(realpath "$B/ptgc")
 unset MAKEFLAGS MFLAGS MAKELEVEL
 passed=0 failed=0 table=
 mkdir -p "$B/log"
+counts=$(realpath "$B/log")/counts.tsv
+: >"$counts"
 
 unit() { # each program counts its own tests; one that dies is a failure besides
 	p=0 f=0
@@ -35,6 +39,10 @@ golden() {
 
 cli() {
 	tests/run.sh cli/
+}
+
+models() { # the bytes of the build that the others are compared with
+	tests/portable/models.sh "$plain/log/models.txt"
 }
 
 portable() {
@@ -115,7 +123,8 @@ layer() { # title, function
 	seconds=$(($(date +%s) - seconds))
 	echo "$p of $((p + f))$note in $seconds s"
 	passed=$((passed + p)) failed=$((failed + f))
-	table="$table$(printf '%-16s %5d passed %5d failed %5d s%s' "$1" "$p" "$f" "$seconds" "$note")
+	printf '%s\t%d\t%d\n' "$1" "$p" "$f" >>"$counts"
+	table="$table$(printf '%-20s %5d passed %5d failed %5d s%s' "$1" "$p" "$f" "$seconds" "$note")
 "
 }
 
@@ -129,9 +138,27 @@ asan_layers() {
 	unset SAN
 }
 
+other_layers() { # name of a build: unit and golden tests, its models, and what emulates its machine the examples too
+	plain=$B layers='unit golden models'
+	[ -n "${plain_models-}" ] || PTGC=$plain/ptgc tests/portable/models.sh >"$plain/log/models.txt"
+	plain_models=made
+	case $1 in
+	s390x | aarch64)
+		layers="$layers examples"
+		export WRAP="timeout 1200 qemu-$1"
+		;;
+	esac
+	B=$plain/$1 PTGC=$(realpath "$plain/$1/ptgc")
+	mkdir -p "$B/log"
+	for l in $layers; do layer "$l, $1" "$l"; done
+	B=$plain PTGC=$(realpath "$plain/ptgc")
+	unset WRAP
+}
+
 for l; do
 	case $l in
 	asan) asan_layers ;;
+	s390x | aarch64 | clang | gcc-lto | clang-lto) other_layers "$l" ;;
 	*) layer "$l" "$l" ;;
 	esac
 done

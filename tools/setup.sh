@@ -5,6 +5,8 @@
 #   setup.sh install    the same, but installs what is missing (apt; with sudo if not root)
 #   setup.sh tests      installs what the unit tests need besides
 #   setup.sh clang      installs clang, whose models are compared with those of gcc
+#   setup.sh machines   installs Debian's cross compilers for s390x and aarch64, the libraries for these
+#                       machines, and qemu, which runs their programs here
 #   setup.sh fuzz       installs clang with libFuzzer
 #   setup.sh python     .venv with the packages of tests/requirements.txt (Python 3.12 or newer),
 #                       or at least with ONNX Runtime where there is only an older Python
@@ -89,6 +91,35 @@ fuzzes() {
 missing_fuzz_tools() {
 	have clang || echo clang
 	fuzzes || echo libclang-rt-dev
+}
+
+links_for() { # machine, libraries
+	machine=$1 && shift
+	echo 'int main(void) { return 0; }' | "$machine-linux-gnu-gcc" -x c - -o /dev/null "$@" >/dev/null 2>&1
+}
+
+# A program for another machine finds its loader and its libraries where Debian's multiarch has them.
+missing_machine_tools() {
+	have qemu-s390x && have qemu-aarch64 || echo qemu-user
+	for machine in s390x aarch64; do
+		arch=$machine
+		[ "$machine" = s390x ] || arch=arm64
+		have "$machine-linux-gnu-gcc" || echo "gcc-$machine-linux-gnu"
+		links_for "$machine" || echo "libc6-dev-$arch-cross"
+		links_for "$machine" -lprotobuf-c || echo "libprotobuf-c-dev:$arch"
+		links_for "$machine" -lcmocka || echo "libcmocka-dev:$arch"
+	done
+}
+
+install_machines() {
+	[ -n "$(missing_machine_tools)" ] || return 0
+	have dpkg || { say "cross compilers are installed on Debian alone"; return 1; }
+	for arch in s390x arm64; do
+		dpkg --print-foreign-architectures | grep -qx "$arch" && continue
+		[ "$(dpkg --print-architecture)" = "$arch" ] && continue
+		as_root dpkg --add-architecture "$arch" && as_root apt-get update -q >/dev/null || return 1
+	done
+	install_all missing_machine_tools
 }
 
 config() {
@@ -275,6 +306,7 @@ find) find_tools && config ;;
 install) install_all missing_tools && config ;;
 tests) install_all missing_test_tools ;;
 clang) have clang || apt_install clang ;;
+machines) install_machines ;;
 fuzz) install_all missing_fuzz_tools ;;
 python) setup_python ;;
 runtimes) setup_runtimes ;;
@@ -282,7 +314,7 @@ all-runtimes) setup_all_runtimes ;;
 web) setup_web ;;
 browser) setup_browser ;;
 *)
-	sed -n '2,18s/^# \{0,1\}//p' "$0" >&2
+	sed -n '2,20s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 	;;
 esac

@@ -20,8 +20,7 @@ only_exact_maths() { # the linker names what is missing without libm
 
 same_models() {
 	PTGC=$B/ptgc tests/portable/models.sh >"$B/log/models.txt"
-	PTGC=$CLANG/ptgc tests/portable/models.sh >"$B/log/models-clang.txt"
-	[ "$(wc -l <"$B/log/models.txt")" -gt 400 ] && diff "$B/log/models.txt" "$B/log/models-clang.txt"
+	[ "$(wc -l <"$B/log/models.txt")" -gt 400 ] && PTGC=$CLANG/ptgc tests/portable/models.sh "$B/log/models.txt"
 }
 
 python3 tests/portable/order.py
