@@ -13,6 +13,7 @@
 
 #define MAX_STEPS 100000 /* of the way back */
 #define MAX_TEXT  40     /* bytes of a literal */
+#define MAX_TRIED 64     /* arguments of an op whose dtypes are tried */
 #define MAX_ATOMS 4      /* names of a size that are explained, too */
 
 struct owner { /* of the param of a block */
@@ -137,6 +138,14 @@ static uint32_t result_index(const struct value *v)
 	return i;
 }
 
+/* The rules of ops and axis_of() are about the first result. */
+static bool is_first_result(const struct value *v)
+{
+	const struct node *n = v->def;
+
+	return n && n->op != &op_dim && n->op != &op_loop && n->op != &op_if && n->out[0] == v;
+}
+
 /* The value that v is before it goes in or out of a block; NULL: v is none such. *axis changes if v
  * is a stack of values. */
 static const struct value *other_side(struct origins *o, const struct value *v, int *axis)
@@ -213,7 +222,7 @@ static enum dtype dtype_with(struct ctx *cx, const struct node *n, uint32_t kept
  * others have, and has another one without it. */
 static const struct value *dtype_argument(struct ctx *cx, const struct node *n, enum dtype t)
 {
-	if (!n->op->dtype || dtype_with(cx, n, n->nin) == t)
+	if (!n->op->dtype || n->nin > MAX_TRIED || dtype_with(cx, n, n->nin) == t)
 		return NULL;
 	for (int weak = 0; weak < 2; weak++)
 		for (uint32_t i = 0; i < n->nin; i++)
@@ -242,8 +251,7 @@ void origin_of_dtype(struct origins *o, const struct value *v)
 	for (int steps = 0; steps < MAX_STEPS; steps++) {
 		int axis = 0;
 		const struct value *from = other_side(o, v, &axis);
-		if (!from && v->def && v->def->op != &op_dim && v->def->op != &op_loop &&
-		    v->def->op != &op_if) {
+		if (!from && is_first_result(v)) {
 			from = dtype_argument(o->cx, v->def, t);
 			if (from && widened(v->def, t))
 				promotes = v->def;
@@ -334,9 +342,7 @@ static const struct value *length_origin(struct origins *o, const struct value *
 	for (int steps = 0; steps < MAX_STEPS; steps++) {
 		int at = *axis;
 		const struct value *from = other_side(o, v, &at);
-		bool inner = v->def && v->def->op != &op_dim && v->def->op != &op_loop &&
-			     v->def->op != &op_if;
-		if (!from && inner)
+		if (!from && is_first_result(v))
 			from = length_argument(o->cx, v->def, &at, d);
 		if (!has_length(o->cx, from, at, d))
 			break;
