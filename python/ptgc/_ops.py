@@ -271,7 +271,8 @@ def usual_dtypes(kind: type, dtype: str) -> tuple:
 
 def reduction_text(op, node=None) -> str:
     name = type(op).__name__ if own(op) else "CAReduce"
-    parts = [] if op.axis is None else [axes_text(op.axis)]  # without axes all are meant
+    every = op.axis is None or (node is not None and sorted(op.axis) == list(range(node.inputs[0].type.ndim)) != [])
+    parts = [] if every else [axes_text(op.axis)]  # without axes all are meant
     known = _lib.op_properties(name) or ()
     if isinstance(op.scalar_op, Composite):
         raise TypeError("it reduces by a graph of scalar ops")

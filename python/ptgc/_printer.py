@@ -13,7 +13,7 @@ from pytensor.graph.traversal import io_toposort
 from pytensor.scalar.basic import Composite
 from pytensor.scalar.loop import ScalarLoop
 from pytensor.scan.op import Scan
-from pytensor.tensor.basic import ScalarFromTensor, TensorFromScalar
+from pytensor.tensor.basic import MakeVector, ScalarFromTensor, TensorFromScalar
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
 from pytensor.tensor.random.op import AbstractRNGConstructor
@@ -24,6 +24,7 @@ from ptgc import _expressions, _extend, _lib, _random, _text
 from ptgc._batch_scan import batched_scan
 from ptgc._draws import graph_of_draw
 from ptgc._expressions import ATOM, Literal, level_of, place_in
+from ptgc._model import LogDensity
 from ptgc._ode import graph_of_ode
 from ptgc._ops import (
     INDEXING,
@@ -57,6 +58,7 @@ INLINE_WIDTH = 60  # a longer expression becomes a statement
 REPEAT_WIDTH = 20  # a longer constant that is used more than once becomes one too
 REPEAT_BYTES = 16384  # of a file("..."): the compiler merges equal constants up to this size
 NARY = ("Add", "Mul")  # ops of two operands or more
+LISTED = {"bool", "float16", "float32", "float64"}  # dtypes whose MakeVector is a list; integers may be lengths
 TYPED_INT = re.compile(r"u?int\d+\((-?\d+)\)\Z")
 INDEXABLE = re.compile(r"(`([^`]|``)*`|[^\W\d]\w*)\Z|[A-Z][\w.]*[({].*\)\Z", re.S)  # among atoms
 
@@ -216,6 +218,13 @@ def is_transpose(v: Variable) -> bool:
     return isinstance(v.owner.op, DimShuffle) and v.name == f"{v.owner.inputs[0].name}.T"
 
 
+def through_conversions(v: Variable) -> Variable:
+    """The language makes no difference between scalars and tensors of rank 0."""
+    while v.owner is not None and isinstance(v.owner.op, ScalarFromTensor | TensorFromScalar):
+        v = v.owner.inputs[0]
+    return v
+
+
 def nonzero_text(v: Variable, text: str) -> str:
     return text if v.type.dtype == "bool" else _expressions.call("Neq", [text, "0"])
 
@@ -347,12 +356,18 @@ class Printer:
             return text
         if isinstance(op, INDEXING) and own(op):
             return self.indexing(node, args)
+        if isinstance(op, MakeVector) and args and {v.type.dtype for v in node.inputs} == {op.dtype} <= LISTED:
+            return self.listed(args)
+        if isinstance(op, DimShuffle) and tuple(op.new_order) == ("x",) and node.inputs[0].type.dtype in LISTED - {"bool"}:
+            return self.listed(args)
         if type(op).__name__ == "JAXShapeTuple":  # functions compiled by JAX have it
             return f"MakeVector{{dtype={node.outputs[0].type.dtype}}}({', '.join(args)})"
         if isinstance(scalar_op, Composite):
             return self.fn_call(scalar_op.fgraph, "Fused", args, typed=False)
         if len(parts := unfused(node)) == 2:
             return f"{op_text(parts[1].op, parts[1])}({self.call(parts[0], args)})"
+        if isinstance(op, LogDensity):
+            return self.generic_call(op, node, args)
         # an Einsum is written as the graph inside of it: that is what PyTensor computes, for integers too
         if isinstance(op, OpFromGraph) and not (own(op) and _lib.op_known(op_name(op)) and op_name(op) != "Einsum"):
             return self.fn_call(op.fgraph, given_name(node), args)
@@ -397,6 +412,29 @@ class Printer:
     def new_fn(self, name) -> str:
         """The text of a fn's name that no other fn has and that hides no op."""
         return _text.quote(self.fn_names.near(_text.fn_name(name)))
+
+    def generic_call(self, op, node, args) -> str:
+        """A call of a fn without types, which serves all graphs that read the same."""
+        if id(op) not in self.fn_of:
+            inner = Printer(outer=self)
+            graph = op.fgraph
+            block = inner.block(
+                "", graph.inputs, graph.outputs, input_names=op.parameters, output_names=["logp"], typed=False
+            )
+            self.problems += inner.problems
+            key = (op.name, block.head, *(line.text for line in block.lines))
+            if key not in self.fn_of:
+                self.fn_of[key] = self.new_fn(op.name)
+                block.head = f"fn {self.fn_of[key]}{block.head}"
+                self.fns.append(block)
+            self.alive.append(op)
+            self.fn_of[id(op)] = None if inner.problems else self.fn_of[key]
+        if self.fn_of[id(op)] is None:
+            raise Skip
+        for k, (v, text) in enumerate(zip(node.inputs, args)):
+            if isinstance(v, Constant) and v not in self.texts:
+                args[k] = _text.alone(np.asarray(v.data)) or text
+        return f"{self.fn_of[id(op)]}({', '.join(args)})"
 
     def fn_of_graph(self, fgraph, label, typed=True) -> str:
         """The name of the fn for an inner graph. The fn is written when the graph is first met."""
@@ -451,6 +489,7 @@ class Printer:
                 self.products.add(node)
             else:
                 shown = _expressions.operands(node)
+            shown = [through_conversions(v) for v in shown]
             if any(a is not b for a, b in zip(shown, node.inputs)) or len(shown) > len(node.inputs):
                 found[node] = shown
         return found
@@ -472,7 +511,7 @@ class Printer:
     def arguments(self, node) -> tuple[list[str], list]:
         """The texts of a node's operands, and the expressions inside of them."""
         shown, texts, inner = self.operands(node), [], []
-        found = _expressions.literals(op_name(node.op), node, shown) if self.typed else {}
+        found = _expressions.literals(op_name(node.op), node, shown) if self.plain else {}
         for k, v in enumerate(shown):
             if k in found and v not in self.texts and (len(found[k]) <= REPEAT_WIDTH or self.uses[v] < 2):
                 texts.append(found[k])
@@ -607,12 +646,12 @@ class Printer:
 
     def block(
         self, head, inputs, outputs, *, input_names=None, output_names=None, constants=None,
-        wanted_names=None, typed=True,
+        wanted_names=None, typed=True, terms=(),
     ):  # fmt: skip
         sources = [*inputs, *(constants or ())]
-        order = io_toposort(sources, outputs[::-1])  # what the first output needs comes first
-        self.typed = typed
-        self.shown = self.as_written(order, outputs) if typed else {}
+        order = io_toposort(sources, [*terms, *outputs][::-1])  # what the first output needs comes first
+        self.plain = typed or bool(input_names)
+        self.shown = self.as_written(order, outputs) if self.plain else {}
         order, self.uses = self.needed(order, outputs)
         self.declare(inputs, input_names, constants, typed)
         results = self.result_names(outputs, output_names, wanted_names)
@@ -651,7 +690,7 @@ class Block:
 
 def print_graph(
     inputs, outputs, *, name="main", input_names=None, output_names=None, dims=None, constants=None,
-    wanted_names=None, types=False, file_of=None, generators=None,
+    wanted_names=None, types=False, file_of=None, generators=None, terms=(),
 ) -> Text:  # fmt: skip
     """The graph from ``inputs`` to ``outputs`` as a complete .ptg file.
 
@@ -666,7 +705,7 @@ def print_graph(
     p = Printer(dims, types, file_of=file_of, generators=generators)
     main = p.block(
         f"graph {_text.quote(_text.clean_name(name))}", inputs, outputs, input_names=input_names,
-        output_names=output_names, constants=constants, wanted_names=wanted_names,
+        output_names=output_names, constants=constants, wanted_names=wanted_names, terms=terms,
     )  # fmt: skip
     out = ["ptg 1\n" if config.floatX == "float64" else f"ptg 1 floatX={config.floatX}\n"]
     out += [f"use <{name}>\n" for name in sorted(p.libraries)]

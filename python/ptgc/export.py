@@ -29,6 +29,7 @@ from ptgc import _lib
 from ptgc._batch import expected_lengths, moved_axes, vectorized
 from ptgc._compile import compile_graph
 from ptgc._files import write_all, write_model
+from ptgc._model import is_model, log_density
 from ptgc._ops import first_generator, is_generator, is_tensor, is_value, unfused
 from ptgc._printer import Text, no_type, print_graph
 from ptgc._random import Generator, generator_to_words, kind_of, words_to_generator
@@ -364,7 +365,7 @@ def compile_onnx(
 
 def refuse_model(inputs: Any) -> None:
     """A PyMC model is no list of variables: says what to write."""
-    if hasattr(inputs, "value_vars") and hasattr(inputs, "logp"):
+    if is_model(inputs):
         raise TypeError(
             "a model of PyMC has several graphs. Its log density: export_onnx(model.value_vars, [model.logp()], file), "
             "where model.value_vars are the unconstrained values; a sampler of its posterior: export_nuts(model, file); "
@@ -551,39 +552,61 @@ def export_function_onnx(fn: Any, file: str | os.PathLike, **options: Any) -> Ex
     return export_onnx([*inputs, *updated], outputs, file, values=values, **options)
 
 
-def to_ptg(inputs, outputs=None, *, name: str = "main", types: bool = False, optimize: bool = False) -> str:
-    """The text of any PyTensor graph, before or after rewriting.
+def to_ptg(
+    inputs: Any, outputs: Any = None, *, name: str | None = None, types: bool = False, optimize: bool = False,
+    gradient: bool = False,
+) -> str:  # fmt: skip
+    """The text of any PyTensor graph, before or after rewriting, or of the log density of a PyMC model.
 
     ``inputs`` and ``outputs`` are variables or lists of them; a FunctionGraph or a compiled function stands for both.
+    A model stands for its value variables and its log density, printed term by term; ``gradient`` adds the gradient.
     ``types`` writes PyTensor's type with every name; ``optimize`` applies the rewrites of ONNX mode. Large constants
     and shared variables are written as ``file("name")``: ``save_ptg`` writes their files too.
     """
+    inputs, outputs, constants, names, terms = printed_graph(inputs, outputs, optimize, gradient)
+    return print_graph(
+        inputs, outputs, name=name or "main", constants=constants, types=types, wanted_names=names, terms=terms
+    ).text
+
+
+def printed_graph(inputs, outputs, optimize, gradient) -> tuple[list, list, dict, list | None, list]:
+    """Inputs, outputs, {shared variable: value}, names wanted for the outputs, and variables to print first."""
+    terms: list = []
+    if is_model(inputs):
+        if outputs is not None or optimize:
+            raise TypeError("a model stands for its inputs and outputs, and its numbers stay: no outputs, no optimize")
+        density = log_density(inputs, ONNX.optimizer if gradient else None)
+        inputs, outputs, terms = density.inputs, density.outputs, density.terms
+    elif gradient:
+        raise TypeError("gradient is for a PyMC model: among outputs it is pytensor.grad(...)")
     inputs, outputs, constants = graph_of(inputs, outputs)
     names = None
     if optimize:
         inputs, outputs, constants, names = rewritten(inputs, outputs, constants)
-    return print_graph(inputs, outputs, name=name, constants=constants, types=types, wanted_names=names).text
+    return inputs, outputs, constants, names, terms
 
 
 def save_ptg(
-    file: str | os.PathLike, inputs: Any, outputs: Any = None, *, name: str = "main", optimize: bool = True,
-    batch: str | Mapping | None = None, on_unused_input: str | None = None,
+    file: str | os.PathLike, inputs: Any, outputs: Any = None, *, name: str = "main", optimize: bool | None = None,
+    gradient: bool = False, batch: str | Mapping | None = None, on_unused_input: str | None = None,
 ) -> Text:  # fmt: skip
     """Writes a graph as .ptg text, with a .npy file beside it for every large constant and shared variable.
 
-    ``ptgc FILE`` and ``ptgc.load(FILE)`` compile the text without PyTensor. batch, on_unused_input: as of ``compile_onnx``.
+    ``ptgc FILE`` and ``ptgc.load(FILE)`` compile the text without PyTensor. A graph is printed after the rewrites of ONNX
+    mode unless ``optimize`` is False, a PyMC model as ``to_ptg`` prints it. batch, on_unused_input: as of ``compile_onnx``.
     """
     path = Path(file)
     if outputs is not None:  # else PyTensor has looked
         check_used(as_list(inputs), as_list(outputs), on_unused_input)
-    inputs, outputs, constants = graph_of(inputs, outputs)
-    names, leading = None, {}
+    leading = {}
     if batch is not None:
-        old = inputs
+        if is_model(inputs):
+            raise TypeError("batch is for a graph: give the value variables and the log density of the model")
+        old, outputs, _ = graph_of(inputs, outputs)
         inputs, outputs, leading = vectorized(old, outputs, batch)
         leading = {k: leading[v] for k, v in enumerate(old) if v in leading}
-    if optimize:
-        inputs, outputs, constants, names = rewritten(inputs, outputs, constants)
+    optimize = not is_model(inputs) if optimize is None else optimize
+    inputs, outputs, constants, names, terms = printed_graph(inputs, outputs, optimize, gradient)
     taken: dict[str, str] = {}
 
     def file_of(label):
@@ -595,7 +618,7 @@ def save_ptg(
 
     text = print_graph(
         inputs, outputs, name=name, constants=constants, wanted_names=names, file_of=file_of,
-        dims={inputs[k]: dict(enumerate(dims)) for k, dims in leading.items()},
+        dims={inputs[k]: dict(enumerate(dims)) for k, dims in leading.items()}, terms=terms,
     )  # fmt: skip
     files = [(path.parent / f, npy(text.tensors[label])) for f, label in taken.items()]
     write_all([*files, (path, text.text.encode())])

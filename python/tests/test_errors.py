@@ -189,7 +189,7 @@ def test_reductions_of_nothing_that_have_no_identity():
         f = function([x], y)
         with pytest.raises(ValueError, match="zero-size array to a reduction that has no identity") as e:
             f(np.zeros(shape))
-        assert "in the line: out = " in str(e.value)
+        assert "in the line: " in str(e.value)
         f(np.zeros((1, 2)))
 
 

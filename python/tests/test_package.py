@@ -60,7 +60,7 @@ def test_node_types():
 
 
 # Each module imports, at its top or inside of its functions, none but those before it.
-ORDER = """errors _files _lib _text _random _ops _pymc _extend _batch_scan _draws _batch _ode _expressions _printer _compile _wire runtime _passes _left_out _rewrite_loops
+ORDER = """errors _files _lib _text _random _ops _pymc _extend _batch_scan _draws _batch _ode _model _expressions _printer _compile _wire runtime _passes _left_out _rewrite_loops
     _rewrite_points rewrites linker api export predictive sampling testing __init__ __main__""".split()
 
 
@@ -89,7 +89,7 @@ def test_names_dtypes_targets_and_opsets_are_the_library_s():
 
 
 def test_properties_of_ops():
-    assert _lib.op_properties("Sum") == {"axes": "axes", "dtype": "dtype", "acc_dtype": "dtype"}
+    assert _lib.op_properties("Sum") == {"axes": "axes", "dtype": "dtype", "acc_dtype": "dtype", "keepdims": "bool"}
     assert tuple(_lib.op_properties("Pad")) == ("pad_mode", "reflect_type", "has_stat_length", "static_pad_width")
     assert _lib.op_properties("Exp") == {}
     assert _lib.op_properties("Nonsense") is None

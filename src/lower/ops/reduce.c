@@ -9,6 +9,8 @@
 
 #include "lower/ops/lowerings.h"
 
+#define MANY_BOOLS (1 << 16) /* elements of a constant that are read at compile time */
+
 struct reduction {
 	struct value *x;
 	int axes[MAX_RANK], naxes; /* sorted */
@@ -172,10 +174,25 @@ static struct value *prod_wrapping(struct build *b, struct reduction *r, enum dt
 	return loop_node(b, body, (struct value *[]){count, NULL, first}, 3, &acc, 1)->out[0];
 }
 
+/* Are all elements of a small constant true? No kernel needs to say it in each run. */
+static bool all_true(const struct value *x)
+{
+	const struct tensor *t = constant_data(x);
+	const char *bools = t && x->type.dtype == DT_BOOL ? t->data : NULL;
+	uint64_t n = !bools ? 0 : t->splat ? t->count > 0 : t->count;
+
+	for (uint64_t i = 0; i < n; i++)
+		if (!bools[i])
+			return false;
+	return n > 0 && n <= MANY_BOOLS;
+}
+
 static struct value *lower_all(struct build *b, struct reduction *r)
 {
 	struct value *x = cast(b, r->x, DT_BOOL);
 
+	if (r->naxes == x->type.rank && all_true(x))
+		return const_int_of(b, DT_BOOL, 1);
 	if (r->maybe_empty) /* ReduceMin of no elements is INT_MAX, which is true */
 		x = cast(b, x, DT_INT32);
 	return cast(b, reduce(b, ONNX_ReduceMin, x, r->axes, r->naxes, false), DT_BOOL);

@@ -1,0 +1,345 @@
+"""The log density of a PyMC model as a graph that reads as the model does. In: a model, of which nothing but its own
+methods is asked; PyMC is not imported. Out: inputs and terms under the model's names. The term of a plain draw calls
+the log density of its distribution, and adds the Jacobian of its transform. PyMC's own term stands where a variable is
+no plain draw. No constant is folded: numbers stay as the user wrote them.
+"""
+
+import sys
+from dataclasses import dataclass
+from inspect import signature
+
+import pytensor
+import pytensor.tensor as pt
+from pytensor.compile.builders import OpFromGraph
+from pytensor.compile.mode import optdb
+from pytensor.graph.basic import Constant, Variable, equal_computations
+from pytensor.graph.fg import FunctionGraph
+from pytensor.graph.replace import clone_replace
+from pytensor.graph.rewriting.basic import EquilibriumGraphRewriter, MergeOptimizer, node_rewriter
+from pytensor.graph.rewriting.db import RewriteDatabaseQuery
+from pytensor.graph.traversal import ancestors
+from pytensor.raise_op import CheckAndRaise
+from pytensor.tensor.basic import Alloc, MakeVector
+from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
+from pytensor.tensor.math import All, Any, Sum
+from pytensor.tensor.random.op import RandomVariable
+
+FOLDING = ("constant_folding", "topo_constant_folding")
+# Called stabilizing too, but these fold constants into others, or change where axes are added
+LEFT_OUT = (*FOLDING, "local_greedy_distributor", "local_dimshuffle_lift")
+
+
+# What x is called of p = f(x)
+BEHIND = {"Sigmoid": "logit", "Exp": "log", "Reciprocal": "inverse"}
+
+
+class LogDensity(OpFromGraph):
+    """The log density of a distribution, of a value and of parameters."""
+
+    parameters: list[str]
+
+
+@dataclass
+class Density:
+    """A model's log density: the value variables; the terms; their sum, and its gradient."""
+
+    inputs: list[Variable]
+    terms: list[Variable]
+    outputs: list[Variable]
+
+
+def is_model(source) -> bool:
+    return hasattr(source, "value_vars") and hasattr(source, "logp")
+
+
+# ---- rewrites ----
+
+
+def sets_no_length(node) -> bool:
+    """Does an Alloc give its argument the length that it has?"""
+    v, out = node.inputs[0].type, node.outputs[0].type
+    return v.ndim == out.ndim and v.broadcastable == out.broadcastable
+
+
+@node_rewriter([Alloc, CAReduce, CheckAndRaise, Elemwise])
+def plain(fgraph, node):
+    """Leaves out what PyMC adds and what changes nothing: an Alloc to the same lengths, All of one condition, a check of
+    constants that holds, Identity, a power of 1."""
+    op, v = node.op, node.inputs[0]
+    if isinstance(op, Alloc):
+        return [v] if sets_no_length(node) else None
+    if isinstance(op, CheckAndRaise):
+        conditions = node.inputs[1:]
+        if str(op.msg).startswith("Could not broadcast dimensions"):
+            return [v]  # of a length: the density itself fails where arrays do not fit
+        constant = all(isinstance(u, Constant) for u in ancestors(conditions) if u.owner is None)
+        return [v] if constant and all(bool(c.eval()) for c in conditions) else None
+    if isinstance(op, CAReduce):
+        one = v.owner is not None and isinstance(v.owner.op, MakeVector) and len(v.owner.inputs) == 1
+        return [v.owner.inputs[0]] if one and v.owner.inputs[0].type.dtype == node.outputs[0].type.dtype else None
+    kind, out = type(op.scalar_op).__name__, node.outputs[0].type
+    if kind == "Mul" and len(node.inputs) == 2 and number(v) == -1 and node.inputs[1].type == out:
+        return [-node.inputs[1]]
+    if kind in ("AND", "OR") and out.dtype == "bool":  # with False
+        rest = [u for u in node.inputs if number(u) is not False]
+        if len(rest) == 1:
+            other = rest[0] if kind == "OR" else next(u for u in node.inputs if u is not rest[0])
+            return [other] if other.type == out else None
+    unchanged = kind == "Identity" or (kind == "Pow" and number(node.inputs[1]) == 1)
+    return [v] if unchanged and v.type == out else None
+
+
+def number(v: Variable):
+    """The number that all elements of a constant are; None if it is no such constant."""
+    while v.owner is not None and isinstance(v.owner.op, DimShuffle):
+        [v] = v.owner.inputs
+    return v.data.item() if isinstance(v, Constant) and getattr(v.type, "ndim", 1) == 0 else None
+
+
+def without_first(v: Variable) -> Variable | None:
+    """v without its first axis if that is an axis of length 1 that was added to it; else None."""
+    if v.owner is None or not isinstance(v.owner.op, DimShuffle) or v.owner.op.new_order[0] != "x":
+        return None
+    order, [inner] = v.owner.op.new_order[1:], v.owner.inputs
+    return inner.dimshuffle(*order) if list(order) != list(range(inner.type.ndim)) else inner
+
+
+@node_rewriter([Elemwise, CAReduce])
+def later_axes(fgraph, node):
+    """Adds axes of length 1 in front to results rather than to operands; a sum over all does without."""
+    op, out = node.op, node.outputs[0].type
+    if isinstance(op, CAReduce):
+        inner = without_first(node.inputs[0]) if op.axis is None or len(op.axis) == node.inputs[0].type.ndim else None
+        if inner is None or not isinstance(op, All | Any | Sum):
+            return None
+        done = type(op)(axis=None)(inner) if inner.type.ndim or isinstance(op, All | Any) else inner
+        return [done] if done.type == out else None
+    inner = [without_first(v) for v in node.inputs]
+    if len(node.outputs) > 1 or any(v is None for v in inner):
+        return None
+    done = op.make_node(*inner).outputs[0]
+    return [done.dimshuffle("x", *range(done.type.ndim))] if done.type.dtype == out.dtype else None
+
+
+@node_rewriter([Elemwise])
+def rounded_once(fgraph, node):
+    """The float32 that PyTensor gives for Gammaln and the like of a small integer: the model's float32 functions may be
+    off by some units in the last place (--math=standard), which a float64 density shows."""
+    v, out = node.inputs[0], node.outputs[0].type
+    kind = type(node.op.scalar_op)
+    special = kind.__module__ == "pytensor.scalar.math" and len(node.inputs) == 1
+    if pytensor.config.floatX != "float64" or not special or out.dtype != "float32":
+        return None
+    wide = pt.constant(v.data, dtype="float64") if isinstance(v, Constant) else v.astype("float64")
+    return [node.op.make_node(wide).outputs[0].astype("float32")]
+
+
+def merged(outputs: list[Variable], *passes) -> list[Variable]:
+    """A copy of the graph after the passes, in which nothing is computed twice."""
+    fgraph = FunctionGraph(outputs=clone_replace(outputs), clone=False)
+    tidy = EquilibriumGraphRewriter([plain, later_axes, rounded_once], max_use_ratio=100)
+    for one in (MergeOptimizer(), tidy, *passes, tidy, MergeOptimizer()):
+        one.rewrite(fgraph)
+    return list(fgraph.outputs)
+
+
+def stabilized(outputs: list[Variable]) -> list[Variable]:
+    return merged(outputs, optdb.query(RewriteDatabaseQuery(include=["stabilize"], exclude=LEFT_OUT)))
+
+
+# ---- terms ----
+
+
+def parameter_names(op: RandomVariable, count: int) -> list[str]:
+    """The names of a distribution's parameters, as its class in PyMC has them."""
+    for name, module in list(sys.modules.items()):
+        if not name.startswith("pymc.distributions."):
+            continue
+        for kind in list(vars(module).values()):
+            if not isinstance(kind, type) or type(op) not in (type(getattr(kind, "rv_op", None)), getattr(kind, "rv_type", None)):
+                continue
+            for method, skip in (("logp", 1), ("dist", 0)):
+                found = signature(getattr(kind, method)).parameters.values() if hasattr(kind, method) else ()
+                names = [p.name for p in found if p.kind is p.POSITIONAL_OR_KEYWORD][skip:]
+                if len(names) == count:
+                    return names
+    return [f"p{k + 1}" for k in range(count)]
+
+
+def scalar_of(v: Variable) -> Variable:
+    """The scalar behind new axes; else v."""
+    if v.owner is not None and isinstance(v.owner.op, DimShuffle) and v.owner.inputs[0].type.ndim == 0:
+        return v.owner.inputs[0]
+    return v
+
+
+def is_draw(v: Variable) -> bool:
+    """Does a random variable of PyTensor's, or one that PyMC makes of such, give it?"""
+    return v.owner is not None and hasattr(v.owner.op, "dist_params")
+
+
+def call_of_density(rv: Variable, named) -> Variable | None:
+    """The log density of a draw at its own value, as a call; None if it is none of one distribution alone, as that of a
+    mixture. named: the variables of the model."""
+    node = rv.owner
+    if not is_draw(rv) or not type(node.op).__module__.startswith(("pymc.", "pytensor.")):
+        return None
+    plain = isinstance(node.op, RandomVariable)
+    parameters = list(node.op.dist_params(node))
+    if any(is_draw(p) and p not in named for p in parameters) or (not plain and len(node.op.rng_params(node)) != 1):
+        return None
+    given = [scalar_of(p) if plain else p for p in parameters]
+    names = parameter_names(node.op, len(given))
+    for k, (v, name) in enumerate(zip(given, names)):
+        if isinstance(v, Constant) and v.data.size > 1 and not v.name:
+            given[k] = v.clone()
+            given[k].name = f"{rv.name}_{name}"
+    x, inner = rv.type("x"), [g.type(name) for g, name in zip(given, names)]
+    new = {p: i if p.type == i.type else i.dimshuffle(*["x"] * p.type.ndim) for p, i in zip(parameters, inner)}
+    if plain:  # of the value's own lengths
+        batch = x.type.ndim - node.op.ndim_supp
+        new[node.inputs[1]] = pt.as_tensor([x.shape[k] for k in range(batch)]) if batch else node.inputs[1]
+    drawn = node.op.make_node(*[new.get(v, v) for v in node.inputs]).outputs[node.outputs.index(rv)]
+    body = sys.modules["pymc"].logp(drawn, x)
+    label = getattr(node.op, "_print_name", [type(node.op).__name__.removesuffix("RV")])[0]
+    return called(f"{label}_logp", [x, *inner], body, [rv, *given])
+
+
+def called(label: str, inputs, body: Variable, given) -> Variable | None:
+    """A call of the density; None if it reads more than its inputs."""
+    [body] = merged([body])
+    read = {v for v in ancestors([body]) if v.owner is None and not isinstance(v, Constant)}
+    if read - set(inputs):
+        return None
+    op = LogDensity(inputs, [body], name=label, on_unused_input="ignore")
+    op.parameters = [v.name for v in inputs]
+    return op(*given)
+
+
+def stable_call(call: Variable) -> Variable:
+    """The call with PyTensor's stabilizing rewrites done in its body; where these also look at how an argument is
+    computed, as log(sigmoid(x)), with what the argument is computed from as the argument; else no call."""
+    op, given = call.owner.op, list(call.owner.inputs)
+    graph = op.fgraph.unfreeze()
+    inputs, [body] = list(graph.inputs), graph.outputs
+    for v, name in zip(inputs, op.parameters):
+        v.name = name
+    [whole] = stabilized(clone_replace([body], dict(zip(inputs, given))))
+    for _ in range(2):
+        [inner] = stabilized([body])
+        if equal_computations(merged(clone_replace([inner], dict(zip(inputs, given)))), [whole]):
+            return called(op.name, inputs, inner, given)
+        for k, v in enumerate(given):
+            if k and v.owner is not None and isinstance(v.owner.op, Elemwise) and len(v.owner.inputs) == 1:
+                [behind] = v.owner.inputs
+                kind = type(v.owner.op.scalar_op).__name__
+                deeper = behind.type(f"{BEHIND.get(kind, kind.lower())}_{inputs[k].name}")
+                [body] = clone_replace([body], {inputs[k]: v.owner.op(deeper)})
+                given[k], inputs[k] = behind, deeper
+    return whole
+
+
+def with_jacobian(model, rv: Variable, logp: Variable) -> Variable:
+    """The density of a variable in its unconstrained space."""
+    transform = model.rvs_to_transforms.get(rv)
+    if transform is None:
+        return logp
+    jacobian = transform.log_jac_det(model.rvs_to_values[rv], *rv.owner.inputs)
+    if jacobian.ndim < logp.ndim:  # the last axes are no longer independent
+        logp = logp.sum(axis=tuple(range(jacobian.ndim - logp.ndim, 0)))
+    return logp + jacobian
+
+
+def numbers_of(calls) -> dict[Constant, str]:
+    """The numbers in the parameters of the calls, and what to call them: after variable and parameter."""
+    found: dict[Constant, str] = {}
+    for rv, call in calls.items():
+        for v, name in list(zip(call.owner.inputs, call.owner.op.parameters))[1:]:
+            todo = [v]
+            for u in todo:
+                if isinstance(u, Constant):
+                    found.setdefault(u, u.name or f"{rv.name}_{name}")
+                elif u.owner is not None and isinstance(u.owner.op, Elemwise | DimShuffle):
+                    todo += u.owner.inputs
+    return found
+
+
+def data_of(graphs) -> dict[Constant, str]:
+    """The arrays of numbers that the graphs read, and their names."""
+    arrays = (v for v in ancestors(graphs) if isinstance(v, Constant) and getattr(v.type, "ndim", 0) and v.data.size > 1)
+    return {v: v.name or "data" for v in arrays if v.name or v.type.dtype.startswith("float")}
+
+
+def with_variables(graphs, numbers) -> tuple[list[Variable], dict]:
+    """The graphs with a variable in the place of each number, and {variable: number with its name}. So equal numbers of
+    two distributions stay apart, and no rewrite folds them."""
+    stand_in, back = {}, {}
+    for v, name in numbers.items():
+        number = v.clone()
+        number.name = name
+        stand_in[v] = v.type(name)
+        back[stand_in[v]] = number
+    return clone_replace(graphs, stand_in), back
+
+
+def log_density(model, gradient=None) -> Density:
+    """The log density of a PyMC model, term by term, and its gradient by the value variables that are no integers if the
+    rewrites for it are given. Numbers of the model that stand in several places get names."""
+    rvs = list(model.basic_RVs)
+    calls = {rv: call for rv in rvs if (call := call_of_density(rv, rvs)) is not None}
+    numbers = numbers_of(calls)
+    own = [with_jacobian(model, rv, call) for rv, call in calls.items()]
+    seen = [*rvs, *model.deterministics]
+    replaced = model.replace_rvs_by_values([*own, *seen])
+    rest = [v for v in rvs if v not in calls] + model.potentials
+    others = list(model.logp(rest, sum=False)) if rest else []
+    if gradient is None:
+        within = replaced[len(own) :]
+        within += [term.owner.inputs[1] for rv, term in zip(calls, replaced) if model.rvs_to_transforms.get(rv)]
+        numbers = {v: name for v, name in numbers.items() if v in set(ancestors(within))}
+    else:
+        numbers |= data_of([*replaced, *others])
+    found, back = with_variables([*replaced, *others], numbers)
+    terms = dict(zip([*calls, *rest], [*found[: len(own)], *found[len(replaced) :]]))
+    terms = {v: terms[v] for v in [*rvs, *model.potentials]}
+    names = [f"{v.name}_logprob" if v in rvs else v.name for v in terms]
+    replaced = found[: len(replaced)]
+    found = stabilized([*terms.values(), *replaced[len(own) :]])
+    fgraph = FunctionGraph(outputs=found, clone=False)
+    for node in fgraph.toposort():
+        if isinstance(node.op, LogDensity):
+            fgraph.replace(node.outputs[0], stable_call(node.outputs[0]), import_missing=True)
+    found = stabilized(list(fgraph.outputs))
+    by = [v for v in model.value_vars if gradient and v.type.dtype.startswith("float")]
+    found = merged([*found, *gradient_of(total(found[: len(names)]), by, gradient)])
+    found = clone_replace(found, back)
+    slopes = found[len(names) + len(seen) :]
+    for v, name in zip(found, names + [v.name for v in seen]):
+        if v.owner is not None:
+            v.name = name
+    for v, slope in zip(by, slopes, strict=True):
+        slope.name = f"d_{v.name}"
+    logp = total(found[: len(names)])
+    logp.name = "logp"
+    return Density(list(model.value_vars), found[: len(names)], [logp, *slopes])
+
+
+def total(terms: list[Variable]) -> Variable:
+    sums = [v.sum() if v.type.ndim else v for v in terms]
+    return pt.add(*sums) if len(sums) > 1 else sums[0].copy()
+
+
+def gradient_of(logp: Variable, by: list[Variable], rewrites) -> list[Variable]:
+    """The gradient after the rewrites."""
+    if not by:
+        return []
+    fgraph = FunctionGraph(outputs=clone_replace([logp]), clone=False)
+    for node in fgraph.toposort():
+        if isinstance(node.op, LogDensity):
+            body = node.op.fgraph.unfreeze()
+            [inline] = clone_replace(body.outputs, dict(zip(body.inputs, node.inputs)))
+            fgraph.replace(node.outputs[0], inline, import_missing=True)
+    slopes = pytensor.grad(fgraph.outputs[0], by, disconnected_inputs="ignore")
+    fgraph = FunctionGraph(outputs=clone_replace(slopes), clone=False)
+    rewrites.rewrite(fgraph)
+    return list(fgraph.outputs)
