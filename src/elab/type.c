@@ -1,7 +1,8 @@
 /*
  * type.c: matches written types with types of values. A written dtype is the name of a dtype or, in
  * a fn, a generic name that its first use binds. A written dim is a number, a name that its first
- * use binds, a linear expression of names, '?', or '...' for any number of dims.
+ * use binds, an expression of names, '?', '?n' in the header of a graph, or '...' for any number of
+ * dims. What is written of a result must be proved; what is written of a parameter makes it so.
  */
 #include <ctype.h>
 #include <string.h>
