@@ -152,12 +152,14 @@ struct binding *bind_value(struct elab *e, struct sym *name, struct cv v, struct
 		if (d)
 			note(e->cx, d, s, "and '%s' is already defined", name->s);
 		else
-			d = e->frame->taken =
-				elab_error(e, s, E_DUPLICATE,
-					   is_carried(e, b) ? "the loop carries '%s': write next "
-							      "%s = ..."
-							    : "'%s' is already defined",
-					   name->s, name->s);
+			d = e->frame->taken = elab_error(
+				e, s, E_DUPLICATE,
+				is_carried(e, b) ? "the loop carries '%s': write next %s = ..."
+				: is_for_item(e, name) ? "'%s' is already defined: the header of "
+							 "the 'for' sets it in each step, so give "
+							 "the value another name"
+						       : "'%s' is already defined",
+				name->s, name->s);
 		note(e->cx, d, b->span, "the first definition is here");
 		return b;
 	}
@@ -340,7 +342,7 @@ static bool exec_assign(struct elab *e, struct stmt *s)
 {
 	bool ok = true;
 
-	if ((e->frame->depth > 1 || e->fors) && !e->frame->library)
+	if (e->frame->depth > 1 && !e->fors && !e->frame->library)
 		e->nested += s->value.len;
 	e->root = s->value.first + s->value.len - 1;
 	e->root_file = e->file;
@@ -742,5 +744,6 @@ struct graph *elaborate(struct ctx *cx, struct file *f, bool fns_alone)
 	dim_keep_ones(cx, false);
 	check_indices(cx);
 	check_fns(e);
+	e->file = NULL; /* the syntax tree is freed */
 	return e->limited ? NULL : g;
 }

@@ -781,6 +781,8 @@ struct cv eval(struct elab *e, struct expr x)
 	const uint32_t base = e->stack.len;
 	struct cv few[8], *items, result;
 
+	if (e->fors && !e->frame->library)
+		e->nested += x.len;
 	for (uint32_t i = x.first; i < x.first + x.len; i++) {
 		const struct anode *n = &e->file->nodes.at[i];
 		if (is_leaf(n)) {

@@ -42,6 +42,14 @@ static struct global *add_global(struct elab *e, enum global_kind kind, const vo
 	return g;
 }
 
+struct tensor **array_of_list(struct elab *e, const void *list, enum dtype t)
+{
+	const void *dtype = &dtypes[t];
+	struct global *g = find_global(e, GLOBAL_ARRAY, list, dtype);
+
+	return &(g ? g : add_global(e, GLOBAL_ARRAY, list, dtype))->u.array;
+}
+
 struct fn *find_fn(struct elab *e, struct sym *name)
 {
 	const struct file *module = e->file ? e->file->module : NULL;
@@ -328,7 +336,7 @@ static bool may_be_const(const struct cv *v)
 		return v->u.v->data != NULL;
 	case CV_LIST:
 	case CV_TUPLE:
-		for (uint32_t i = 0; i < v->n; i++)
+		for (uint32_t i = 0; i < v->n && !v->neg; i++) /* neg: the list is a const itself */
 			if (!may_be_const(&v->u.items[i]))
 				return false;
 		return true;
@@ -392,11 +400,13 @@ static void eval_consts_of(struct elab *e, struct file *f)
 		b->kind = v.kind;
 		if (v.kind == CV_VALUE) {
 			b->u.v = v.u.v;
+			b->weak = v.weak;
 			if (!v.u.v->name)
 				v.u.v->name = c->name;
 		} else if (v.kind != CV_POISON) {
 			b->u.cv = new (e->cx->scratch, struct cv);
 			*b->u.cv = v;
+			b->u.cv->neg |= v.kind == CV_LIST || v.kind == CV_TUPLE;
 		}
 	}
 	pop_scope(e);

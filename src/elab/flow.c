@@ -721,9 +721,14 @@ static bool report_no_state(struct elab *e, struct stmt *s, struct binding *b)
 
 	if (b && b->kind == CV_POISON) /* the state has an error, which was reported */
 		return false;
-	elab_error(e, s->span, E_STATEMENT,
-		   "'next %s' needs a loop that carries '%s', or a state of that name", name->s,
-		   name->s);
+	if (is_for_item(e, name))
+		elab_error(e, s->span, E_STATEMENT,
+			   "'%s' has no next value: the header of the 'for' sets it in each step",
+			   name->s);
+	else
+		elab_error(e, s->span, E_STATEMENT,
+			   "'next %s' needs a loop that carries '%s', or a state of that name",
+			   name->s, name->s);
 	if (!b) /* so that it is not reported as undefined, too */
 		bind_value(e, name, poison(s->span), s->span)->used = true;
 	return false;

@@ -22,6 +22,21 @@ static struct cv undefined(struct sym *name, struct span s)
 	return (struct cv){.kind = CV_SYM, .span = s, .u.sym = name};
 }
 
+static struct span word_span(const struct aloop *a)
+{
+	return (struct span){a->span.begin, a->span.begin + 3};
+}
+
+bool is_for_item(const struct elab *e, const struct sym *name)
+{
+	const struct aloop *a = e->loop ? e->loop->written_out : NULL;
+
+	for (const struct aitem *it = a ? a->items : NULL; it; it = it->next)
+		if (it->in && it->name == name)
+			return true;
+	return false;
+}
+
 bool count_statement(struct elab *e, struct span s)
 {
 	if (e->frame->library || e->limited)
@@ -148,11 +163,11 @@ static bool for_header(struct elab *e, const struct aloop *a, struct loop_state 
 		n = x->n < n ? x->n : n;
 	}
 	if (ok && !k)
-		elab_error(e, a->span, E_STATEMENT,
+		elab_error(e, word_span(a), E_STATEMENT,
 			   "this 'for' never ends: write 'i in 0:3' in its header");
 	if (ok && k && n > MAX_WRITTEN_OUT) {
 		e->written_out = MAX_WRITTEN_OUT;
-		return count_statement(e, a->span);
+		return count_statement(e, word_span(a));
 	}
 	st->n = (uint32_t)n;
 	return ok && k;
@@ -204,11 +219,13 @@ static bool run_step(struct elab *e, struct aloop *a, struct loop_state *l, stru
 		bind_value(e, it->name, v, it->span)->used = true;
 	}
 	/* a step without statements counts too */
-	bool ok = (a->body.first || count_statement(e, a->span)) && exec_block(e, &a->body);
+	bool ok = (a->body.first || count_statement(e, word_span(a))) && exec_block(e, &a->body);
 	for (struct aresult *i = a->results; i && ok; i = i->next, r++) {
 		struct binding *b = i->stacked ? find_value(e, i->name) : NULL;
 		if (!i->stacked)
 			continue;
+		if (b)
+			b->used = true;
 		struct cv v = b ? binding_cv(b) : undefined(i->name, i->span);
 		ok = v.kind != CV_POISON && all_defined(e, &v, 1);
 		st->rows[r][k] = v;
@@ -279,7 +296,7 @@ static struct cv for_result(struct elab *e, const struct aloop *a, const struct 
 
 static bool run_steps(struct elab *e, struct aloop *a, struct loop_state *l, struct steps *st)
 {
-	struct span at = node_span(e, a->span);
+	struct span at = node_span(e, word_span(a));
 	uint32_t outer = e->cx->call;
 	bool ok = true;
 
@@ -344,7 +361,7 @@ bool exec_for(struct elab *e, struct stmt *s)
 	for (const struct aresult *r = a->results; r; r = r->next)
 		nresults++;
 	if (e->fors >= MAX_BLOCK_DEPTH)
-		elab_error(e, a->span, E_LIMIT, "'for's nest deeper than %d", MAX_BLOCK_DEPTH);
+		elab_error(e, word_span(a), E_LIMIT, "'for's nest deeper than %d", MAX_BLOCK_DEPTH);
 	if (e->fors >= MAX_BLOCK_DEPTH || !count_targets(e, s, nresults))
 		return fail_targets(e, s);
 	st.items = new_array(e->cx->arena, struct items, nitems + 1);

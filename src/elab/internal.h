@@ -91,6 +91,7 @@ enum global_kind {
 	GLOBAL_CONST, /* of a file */
 	GLOBAL_ALIAS, /* of a file */
 	GLOBAL_TEXT,  /* what was made of a source: for a module, or as a module (of NULL) */
+	GLOBAL_ARRAY, /* what a long list is as an array of a dtype, as a const is used often */
 };
 struct global {
 	enum global_kind kind;
@@ -100,6 +101,7 @@ struct global {
 		struct binding *constant;
 		struct ause *use;
 		struct file *file;
+		struct tensor *array;
 	} u;
 };
 
@@ -147,7 +149,7 @@ struct elab {
 #define MAX_EXPANSION    1000000
 #define MAX_WRITTEN_OUT  100000 /* statements of fors */
 #define MAX_JOINED       (1 << 24)
-#define MAX_LEAVES       (1 << 24) /* of a list that is made of lists */
+#define MAX_LEAVES       (1 << 20) /* of a list that is made of lists */
 #define MAX_FILES        10000     /* a file counts for each module that it is in */
 #define MAX_BLOCK_DEPTH  30
 #define MAX_CARRIED      1000 /* values of a loop */
@@ -163,6 +165,8 @@ expand_fn_t elab_scan, elab_scalar_loop, elab_if_else, elab_lazy_if_else, elab_f
 /* elab.c */
 struct diag *elab_error(struct elab *e, struct span s, enum diag_code code, const char *fmt, ...)
 	PRINTF(4, 5);
+/* Messages about the fn or step that is expanded say what the name stands for. */
+void note_bound(struct elab *e, struct bound b);
 /* s with the calls that led there; in the library, the user's call of it */
 struct span node_span(struct elab *e, struct span s);
 struct scope *push_scope(struct elab *e);
@@ -170,7 +174,6 @@ void pop_scope(struct elab *e);
 struct binding *bind_value(struct elab *e, struct sym *name, struct cv v, struct span s);
 void bind_missing(struct elab *e, struct sym *name, struct span s);
 struct binding *bind_dim(struct elab *e, struct sym *name, dim d, struct span s);
-void note_bound(struct elab *e, struct bound b);
 struct binding *bind_rest(struct elab *e, struct sym *name, struct rest *rest, struct span s);
 struct binding *find_local(struct elab *e, const struct sym *name); /* not a const */
 struct binding *find_value(struct elab *e, struct sym *name);
@@ -182,6 +185,7 @@ bool keeps_weak(const struct cv *v); /* a statement binds it as it is, not as a 
 /* files.c */
 bool use_files(struct elab *e, struct file *main); /* false: a file has mistakes of syntax */
 void eval_consts(struct elab *e);                  /* of all files */
+struct tensor **array_of_list(struct elab *e, const void *list, enum dtype t); /* a place for it */
 struct fn *find_fn(struct elab *e, struct sym *name);
 struct binding *find_const(struct elab *e, const struct file *f, const struct sym *name);
 struct ause *find_alias(struct elab *e, const struct sym *name);
@@ -341,6 +345,7 @@ bool exec_if(struct elab *e, struct stmt *s);
 /* for.c */
 bool exec_for(struct elab *e, struct stmt *s);
 bool next_in_for(struct elab *e, struct stmt *s, struct carried *c);
+bool is_for_item(const struct elab *e, const struct sym *name); /* of the for around it */
 bool count_statement(struct elab *e, struct span s); /* of a for; false: too many, reported */
 
 /* flow.c */

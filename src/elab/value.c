@@ -446,11 +446,20 @@ static bool fill_list(struct elab *e, const struct cv *v, enum dtype t, char **d
 	return true;
 }
 
+#define LONG_LIST 100
+
 static struct tensor *literal_tensor(struct elab *e, const struct cv *v, enum dtype t)
 {
 	int64_t shape[MAX_RANK];
 	int rank;
+	const void *list = NULL; /* a const may be such a list, and be used often */
 
+	if (e->file && e->file->module && v->kind == CV_DATA && v->u.data->count >= LONG_LIST)
+		list = v->u.data;
+	else if (e->file && e->file->module && v->kind == CV_LIST && v->leaves >= LONG_LIST)
+		list = v->u.items;
+	if (list && *array_of_list(e, list, t))
+		return *array_of_list(e, list, t);
 	if (!list_shape(e, v, shape, &rank))
 		return NULL;
 	if (dtypes[t].kind >= KIND_OTHER) {
@@ -466,7 +475,11 @@ static struct tensor *literal_tensor(struct elab *e, const struct cv *v, enum dt
 	char *data = arena_alloc(e->cx->arena,
 				 mul_size(e->cx->arena, x->count ? x->count : 1, dtypes[t].size));
 	x->data = data;
-	return fill_list(e, v, t, &data, shape, rank) ? x : NULL;
+	if (!fill_list(e, v, t, &data, shape, rank))
+		return NULL;
+	if (list)
+		*array_of_list(e, list, t) = x;
+	return x;
 }
 
 struct value *constant_of(struct elab *e, const struct cv *v, enum dtype t, struct span s)
