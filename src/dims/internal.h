@@ -50,8 +50,8 @@ struct form {
 	struct value *value;
 	struct sym *name;
 	struct span header; /* of a promised name: its place there */
-	dim alias; /* an atom that this one has replaced, whose source serves both */
-	dim subst; /* what replaces this base atom; DIM_NONE: nothing */
+	dim alias;          /* an atom that this one has replaced, whose source serves both */
+	dim subst;          /* what replaces this base atom; DIM_NONE: nothing */
 	uint32_t n, weight, depth, hash;
 	int64_t c;
 	int64_t *coef;      /* K_LINEAR */

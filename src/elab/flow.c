@@ -368,8 +368,9 @@ static bool check_next(struct elab *e, const struct carried *c, uint64_t loose)
 		note(e->cx, d, (struct span){0, 0}, CHANGES, declared(e, c, open));
 	else
 		note(e->cx, d, (struct span){0, 0},
-		     t->rank == n->rank ? "the type stays the same: write %s: %s = ... in the header"
-					: "the type stays the same: write %s = %s(...) in the header",
+		     t->rank == n->rank
+			     ? "the type stays the same: write %s: %s = ... in the header"
+			     : "the type stays the same: write %s = %s(...) in the header",
 		     c->name->s, type_str(e->cx, *n));
 	explain_promise(e->cx, d, NULL, 0);
 	return false;
