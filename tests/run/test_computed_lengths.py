@@ -78,7 +78,7 @@ COMPUTED = {
 @pytest.mark.parametrize("name", COMPUTED)
 def test_computed_lengths(name):
     """A length that is computed is what it is, and not what stands beside it."""
-    for declared in ("3", "m"):
+    for declared in ("3", "?m"):
         text = (
             f"ptg 1\n\ngraph g(x: float64[{declared}], k: int32[2]) -> (y) {{\n"
             "  n = Max{axes=None}(Cast{int64}(k))\n  many = float64([0, 1, 2, 3, 4, 5, 6])\n"
@@ -96,7 +96,7 @@ def test_computed_lengths(name):
 
 
 def test_computed_trips():
-    for declared in ("3", "m"):
+    for declared in ("3", "?m"):
         text = (
             f"ptg 1\n\ngraph g(x: float64[{declared}], k: int32[2]) -> (y) {{\n  n = Max{{axes=None}}(Cast{{int64}}(k))\n"
             "  s, hs = loop (i in 0:n, s: float64[] = float64(0)) -> (s, [s1]) {\n    s1 = s + 1\n    next s = s1\n  }\n"
