@@ -252,11 +252,12 @@ static void test_statements(void **state)
 	struct strbuf b = {.arena = cx->arena};
 	struct file *f = parse_text(
 		cx,
-		"ptg 1 floatX=float32\nuse \"a.ptg\"\n"
+		"ptg 1 floatX=float32\nuse \"a.ptg\"\nuse <ode> as s\nconst k: int8 = 3\n"
 		"fn My.Op{p: int = 3, q}(x: F[..., n]) -> (y: F) {\n"
 		"  state w: int8 = 1\n  next w = 2\n  until w\n  a, _: F = f(x)\n"
 		"  h, hs = loop (i in 0:n:2, z in x, s: F = a) while s > 0 -> (s, [t]) { t = s }\n"
 		"  y = if a { y = 1 } else if b { y = 2 } else { y = 3 }\n"
+		"  d = for (i in 0:3, s = a) -> (s) { }\n"
 		"  if c { d = 1 }\n}\n");
 
 	(void)state;
@@ -264,7 +265,8 @@ static void test_statements(void **state)
 	dump_ast(cx, f, &b);
 	assert_string_equal(
 		b.s,
-		"ptg 1 floatX=float32\nuse \"a.ptg\"\n"
+		"ptg 1 floatX=float32\nuse \"a.ptg\"\nuse <ode> as s\n"
+		"const k (type int8) = 3\n"
 		"fn My.Op decls p (type int) = 3, q params x (type[] F ... n) results y (type F)\n"
 		"  w (type int8) state 1\n  w next 2\n  until w\n  a _ (type F) = (call f 0 x)\n"
 		"  h hs = loop {range i 0 n 2} {in z x} {carry s (type F) a} while (> s 0) -> s "
@@ -272,6 +274,7 @@ static void test_statements(void **state)
 		"    t = s\n  end\n"
 		"  y = if\n  case a\n    y = 1\n  end\n  case b\n    y = 2\n  end\n"
 		"  otherwise\n    y = 3\n  end\n"
+		"  d = for {range i 0 3} {carry s a} -> s\n  end\n"
 		"  if\n  case c\n    d = 1\n  end\nend\n");
 	assert_int_equal(f->floatx, DT_FLOAT32);
 	ctx_free(cx);
