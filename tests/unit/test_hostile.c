@@ -102,6 +102,23 @@ static void test_findings(void **state)
 				 PTGC_REJECTED);
 }
 
+/* Few lines that ask for much: steps, strings and lists that double. */
+static void test_written_out(void **state)
+{
+	static const char *const cases[] = {
+		"graph g(x: float64[n]) -> (y) {\n"
+		"  y = for (i in 0:9223372036854775807, y = x) -> (y) { next y = y + i }\n}\n",
+		"graph g(x: float64[n]) -> (y) {\n  y = for (i in 0:1000, y = x) -> (y) {\n"
+		"    z = for (j in 0:1000, z = y) -> (z) { next z = z + j }\n    next y = z\n  "
+		"}\n}\n",
+		"graph g(x: float64[n]) -> (y) {\n"
+		"  y, s = for (i in 0:99, y = x, s = \"a\") -> (y, s) { next s = s + s }\n}\n",
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(try(cases[i], strlen(cases[i]), "PTG0600"), PTGC_REJECTED);
+}
+
 static void test_accepted(void **state)
 {
 	static const char *const texts[] = {
@@ -266,9 +283,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_findings),    cmocka_unit_test(test_accepted),
-		cmocka_unit_test(test_stray_bytes), cmocka_unit_test(test_beginnings),
-		cmocka_unit_test(test_options),     cmocka_unit_test(test_many),
-		cmocka_unit_test(test_many_twice),
+		cmocka_unit_test(test_written_out), cmocka_unit_test(test_stray_bytes),
+		cmocka_unit_test(test_beginnings),  cmocka_unit_test(test_options),
+		cmocka_unit_test(test_many),        cmocka_unit_test(test_many_twice),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
