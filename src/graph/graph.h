@@ -189,9 +189,9 @@ bool known_minmax_wraps(struct ctx *cx, dim d);
  */
 bool known_leaves_int64(struct ctx *cx, dim a, dim b);
 
-/* promise.c: adds to d, the error of an op, which name of the header it pins, and what to write. in:
- * the operands, if they broadcast. Does nothing if no promise was broken, or if d is NULL, where
- * nothing was reported. */
+/* promise.c: adds to d, the error of an op, which name of the header it pins, and what to write.
+ * in: the operands, if they broadcast. Does nothing if no promise was broken, or if d is NULL,
+ * where nothing was reported. */
 void explain_promise(struct ctx *cx, struct diag *d, struct value **in, uint32_t nin);
 /* blame.c: the message at *tail, of a node that op makes of the values `in`, becomes a note of an
  * earlier one if a value that both read may be what is wrong */

@@ -263,7 +263,8 @@ static void put_loop(struct dump *d, const struct aloop *l)
 
 static void put_stmt(struct dump *d, const struct stmt *s, uint32_t indent)
 {
-	static const char *const words[] = {"=", "= if", "= loop", "= for", "if", "state", "next", "until"};
+	static const char *const words[] = {"=",  "= if",  "= loop", "= for",
+					    "if", "state", "next",   "until"};
 
 	line(d, indent, "");
 	for (uint32_t i = 0; i < s->ntargets; i++) {

@@ -2,14 +2,16 @@
 
 import numpy as np
 import onnx
+import onnxruntime as ort
 import ptg
+import ptgc
 import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor.tensor.math import All, Any, Argmax, Max, Min, Prod, Sum
 from pytensor.tensor.special import LogSoftmax, Softmax
 
-from harness import ALL, BOOL, FLOATS, INTS, PYTHON, UINTS, Compiled, check, compare, corner_values, values, variable
+from harness import ALL, BOOL, FLOATS, INTS, PYTHON, QUIET, UINTS, Compiled, check, compare, corner_values, values, variable
 
 pytestmark = pytest.mark.sampled
 
@@ -404,3 +406,12 @@ def test_logsumexp_special():
     c.run([[i, 1.0], [-i, -i], [-i, 2], [i, -i], [np.nan, 1], [1, np.nan], [1000, 1000], [-1000, -1000], [i, i]])
     c.run(np.zeros((3, 0)))
     c.run(np.zeros((0, 3)))
+
+
+@pytest.mark.parametrize("math", ["exact", "standard", "native"])
+def test_the_dtype_of_a_sum_is_that_of_its_digits(math):
+    """Sum{dtype=float64} of float32 was added up in float32 below the level exact, and cast."""
+    x = np.float32([1, 2**-24, 2**-24, -1])
+    text = "graph g(x: float32[4]) -> (s) { s = Sum{dtype=float64}(x) }"
+    session = ort.InferenceSession(ptgc.compile(text, math=math), QUIET)
+    assert session.run(None, {"x": x})[0] == 2**-23

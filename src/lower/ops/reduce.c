@@ -398,6 +398,8 @@ static enum dtype accumulator_dtype(struct build *b, struct node *n, const struc
 		out = (enum dtype)n->in[0]->type.dtype;
 	if (sums && is_discrete(out))
 		return dtypes[out].kind == KIND_UINT ? DT_UINT64 : DT_INT64;
+	if (out == DT_FLOAT32 && r->out == DT_FLOAT64) /* the digits that the text asks for */
+		return DT_FLOAT64;
 	if (out == DT_FLOAT32 && b->target != PTGC_PORTABLE)
 		return few_enough_for_float32(b, r) ? DT_FLOAT32 : DT_FLOAT64;
 	return out == DT_FLOAT16 ? DT_FLOAT32 : out;
