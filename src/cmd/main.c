@@ -244,7 +244,8 @@ static int answer(const struct cmd *c, struct ctx *cx, const char *file, const c
 	struct job job = job_for(file, STAGE_WHY);
 	job.why = where;
 	enum ptgc_status status = compile(cx, &job);
-	fwrite(job.text_out.s, 1, job.text_out.len, stdout);
+	if (job.text_out.len)
+		fwrite(job.text_out.s, 1, job.text_out.len, stdout);
 	if (job.text_out.len && job.answered) {
 		if (cx->errors)
 			fprintf(stderr, "ptgc: %s has %u error%s\n", file, cx->errors,

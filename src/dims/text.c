@@ -22,15 +22,31 @@ static void add_dim_name(struct strbuf *b, const struct sym *name)
 
 enum level { IN_CALL, IN_SUM, IN_TERM, IN_DIVISOR };
 static void add_dim(struct dims *t, struct strbuf *b, dim d, enum level level);
+static void add_sum(struct dims *t, struct strbuf *b, const struct form *f);
+
+/* d + more, as it would be printed; no dim is made for it, so that texts change nothing */
+static void add_more(struct dims *t, struct strbuf *b, dim d, int64_t more)
+{
+	const struct form *f = form_of(t, d);
+	int64_t one = 1;
+	struct form sum = {.kind = K_LINEAR, .n = 1, .c = more, .coef = &one, .term = &d};
+	if (f->kind == K_LINEAR) {
+		sum = *f;
+		sum.c += more;
+	}
+	add_sum(t, b, &sum);
+}
 
 /* max(a+more, b+more) of f, which is max(a, b) */
 static void add_minmax(struct dims *t, struct strbuf *b, const struct form *f, int64_t more)
 {
 	sb_str(b, f->kind == K_MAX ? "max" : "min");
 	for (uint32_t i = 0; i < f->n; i++) {
-		dim d = more ? make_add(t, f->term[i], make_const(t, more)) : f->term[i];
 		sb_str(b, i ? ", " : "(");
-		add_dim(t, b, d, IN_CALL);
+		if (more)
+			add_more(t, b, f->term[i], more);
+		else
+			add_dim(t, b, f->term[i], IN_CALL);
 	}
 	sb_str(b, ")");
 }
@@ -50,13 +66,23 @@ static void add_integer(struct strbuf *b, int64_t v, bool first)
 	sb_printf(b, "%s%llu", v < 0 ? "-" : first ? "" : "+", (unsigned long long)m);
 }
 
+static bool operands_take(const struct dims *t, const struct form *m, int64_t more)
+{
+	int64_t sum;
+	for (uint32_t i = 0; i < m->n; i++)
+		if (__builtin_add_overflow(form_of(t, m->term[i])->c, more, &sum))
+			return false;
+	return true;
+}
+
 /* The first term of f that is a max or min, to whose operands the constant of f can be added: of
  * min(n-5, 0)+5, which is min(n, 5). f->n: none */
 static uint32_t takes_constant(const struct dims *t, const struct form *f)
 {
 	for (uint32_t i = 0; i < f->n && f->c > 0; i++) {
 		const struct form *m = form_of(t, f->term[i]);
-		if (f->coef[i] == 1 && !m->frozen && (m->kind == K_MAX || m->kind == K_MIN))
+		if (f->coef[i] == 1 && !m->frozen && (m->kind == K_MAX || m->kind == K_MIN) &&
+		    operands_take(t, m, f->c))
 			return i;
 	}
 	return f->n;

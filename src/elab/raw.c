@@ -573,7 +573,9 @@ struct value *append_onnx(struct elab *e, enum onnx_id op, struct value **in, ui
 	n->as_written = false; /* the compiler's own */
 	n->attrs = attr;
 	n->nattrs = attr != NULL;
-	n->in = memcpy(new_array(e->cx->arena, struct value *, nin), in, nin * sizeof(*in));
+	n->in = new_array(e->cx->arena, struct value *, nin + 1);
+	if (nin)
+		memcpy(n->in, in, nin * sizeof(*in));
 	n->nin = (uint16_t)nin;
 	node_results(e->cx, n, 1);
 	graph_append(e->block, n);
