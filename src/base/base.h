@@ -270,7 +270,8 @@ struct diag *error2(struct ctx *cx, struct span s, struct span other, enum diag_
 struct diag *warn(struct ctx *cx, struct span s, enum diag_code code, const char *fmt, ...)
 	PRINTF(4, 5);
 void note(struct ctx *cx, struct diag *d, struct span s, const char *fmt, ...) PRINTF(4, 5);
-/* What is reported between diag_mark() and diag_forget() of the mark is taken back. */
+/* What is reported between diag_mark() and diag_forget() of the mark is taken back. Each mark needs
+ * its diag_forget(). */
 struct diag_mark {
 	struct diag **tail;
 	struct diag_index *index;

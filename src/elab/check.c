@@ -207,10 +207,13 @@ static void check_types(struct elab *e, struct fn *f)
 		t.numbers = c % 2;
 		for (uint32_t k = 0; k < t.n; k++, rest /= countof(choices))
 			t.chosen[k] = choices[rest % countof(choices)];
+		if (c == combinations) {
+			expand_once(e, f, &t);
+			return;
+		}
 		struct diag_mark before = diag_mark(e->cx);
 		bool ok = expand_once(e, f, &t);
-		if (c < combinations || ok || e->limited)
-			diag_forget(e->cx, before);
+		diag_forget(e->cx, before);
 		if (ok || e->limited)
 			return;
 	}
@@ -233,7 +236,9 @@ void check_fns(struct elab *e)
 	e->loop = NULL;
 	e->nested = e->written_out = 0;
 	for (uint32_t i = 0; i < e->used.len; i++)
-		for (struct fn *f = e->used.at[i]->fns; f; f = f->next) {
+		/* a statement that could not be read would have defined names */
+		for (struct fn *f = e->used.at[i]->lost ? NULL : e->used.at[i]->fns; f;
+		     f = f->next) {
 			uint32_t errors = cx->errors;
 			check_body(e, f);
 			if (!f->used && cx->errors == errors && !e->limited)

@@ -341,6 +341,10 @@ static const char *string_part(struct elab *e, const struct cv *v, uint32_t *len
 static struct cv join_strings(struct elab *e, const struct cv *a, const struct cv *b, struct span s)
 {
 	uint32_t n = 0, m = 0;
+	const struct cv *string = a->kind == CV_STR ? a : b, *other = a->kind == CV_STR ? b : a;
+
+	if (other->kind == CV_VALUE && !string_is_new(e, string->u.str))
+		return poison(s);
 	const char *p = string_part(e, a, &n), *q = p ? string_part(e, b, &m) : NULL;
 
 	if (!q)

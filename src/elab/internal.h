@@ -233,6 +233,8 @@ const char *cv_kind_name(const struct cv *v);                   /* "a string", "
 /* value.c: compile-time values -> values */
 /* want: the dtype of a literal, DT_NONE: its default. NULL: reported */
 struct value *to_value(struct elab *e, const struct cv *v, enum dtype want);
+/* Is this the first report of a string that stands where it cannot? */
+bool string_is_new(struct elab *e, const struct astr *s);
 void report_no_tensor(struct elab *e, const struct cv *v);
 const char *near_name(struct elab *e, const struct sym *name);        /* of a value, or NULL */
 bool all_defined(struct elab *e, const struct cv *items, uint32_t n); /* false: reported */

@@ -663,18 +663,23 @@ static bool all_literal(const struct cv *v, int depth)
 }
 
 /* Reports that v is no tensor; a string that a name stands for is reported once. */
+bool string_is_new(struct elab *e, const struct astr *s)
+{
+	for (uint32_t i = 0; i < e->strings.len; i++)
+		if (e->strings.at[i] == s)
+			return false;
+	*vec_push(e->cx->arena, &e->strings) = s;
+	return true;
+}
+
 void report_no_tensor(struct elab *e, const struct cv *v)
 {
 	const char *instead = v->kind == CV_TUPLE ? ": a list, [...], is one"
 			      : v->kind == CV_STR ? ": what a file holds is file(\"...\")"
 						  : "";
 
-	if (v->kind == CV_STR) {
-		for (uint32_t i = 0; i < e->strings.len; i++)
-			if (e->strings.at[i] == v->u.str)
-				return;
-		*vec_push(e->cx->arena, &e->strings) = v->u.str;
-	}
+	if (v->kind == CV_STR && !string_is_new(e, v->u.str))
+		return;
 	elab_error(e, v->span, E_EXPRESSION, "expected a tensor but got %s%s", cv_kind_name(v),
 		   instead);
 }
