@@ -285,6 +285,7 @@ bool outgrows_float16(struct elab *e, const struct cv *args, uint32_t nargs);
 void why_note(struct elab *e, struct sym *name, struct cv v, struct span s, bool next);
 
 /* mistakes.c */
+void warn_integers(struct elab *e, const struct node *n, struct span s);
 void warn_mistakes(struct elab *e, const struct node *n, struct span s);
 /* A call of an op made r; sizes: some arguments are sizes, which took a float dtype. */
 void note_narrower(struct elab *e, const struct op *op, struct value **in, uint32_t nin, bool sizes,

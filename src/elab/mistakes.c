@@ -54,20 +54,32 @@ static bool is_shown(struct elab *e, struct span s)
 	return false;
 }
 
+static bool looks_at(const struct elab *e, const struct node *n)
+{
+	return e->frame->fn && !e->frame->library && n->nout && n->out[0]->type.dtype;
+}
+
+/* Has the result the common dtype of the inputs? */
+static bool promotes(const struct op *op)
+{
+	return op->cast != CAST_NONE || op == &op_table[OP_Join];
+}
+
 /* float32 becomes float64 by integers. Sizes take the dtype of floats; what is here is tensors. */
-static void warn_integers(struct elab *e, const struct node *n, struct span s)
+void warn_integers(struct elab *e, const struct node *n, struct span s)
 {
 	const struct value *ints = NULL, *single = NULL;
 
-	if (n->op->cast == CAST_NONE || n->out[0]->type.dtype != DT_FLOAT64)
+	if (!looks_at(e, n) || n->out[0]->type.dtype != DT_FLOAT64)
 		return;
 	for (uint32_t i = n->op->cast == CAST_REST; i < n->nin; i++) {
 		enum dtype t = n->in[i] ? (enum dtype)n->in[i]->type.dtype : DT_NONE;
+		/* int64(2) is meant so, and a bare 2 has the dtype of the result already */
+		if (n->in[i] && n->in[i]->data && !n->in[i]->type.rank)
+			continue;
 		if (t == DT_FLOAT64)
 			return;
 		single = t == DT_FLOAT32 ? n->in[i] : single;
-		if (n->in[i] && n->in[i]->data && !n->in[i]->type.rank) /* int64(2) is meant so */
-			continue;
 		ints = is_int(t) && dtype_upcast(t, DT_FLOAT32) == DT_FLOAT64 ? n->in[i] : ints;
 	}
 	if (ints && ints->def && ints->def->op == &op_dim && e->frame->fn->is_graph)
@@ -132,9 +144,10 @@ static void warn_length_one(struct elab *e, const struct node *n, struct span s)
 
 void warn_mistakes(struct elab *e, const struct node *n, struct span s)
 {
-	if (!e->frame->fn || e->frame->library || !n->nout || !n->out[0]->type.dtype)
+	if (!looks_at(e, n))
 		return;
-	warn_integers(e, n, s);
+	if (promotes(n->op))
+		warn_integers(e, n, s);
 	if (!e->frame->fn->is_graph)
 		return;
 	warn_float64(e, n, s);

@@ -645,7 +645,9 @@ static struct value *make_vector(struct elab *e, const struct cv *v, enum dtype 
 	struct cv *props = new (e->cx->arena, struct cv);
 	props->kind = CV_DTYPE;
 	props->u.dtype = common;
-	return graph_node(e->cx, e->block, op, props, in, v->n, node_span(e, v->span))->out[0];
+	struct node *n = graph_node(e->cx, e->block, op, props, in, v->n, node_span(e, v->span));
+	warn_integers(e, n, v->span);
+	return n->out[0];
 }
 
 static bool all_literal(const struct cv *v, int depth)

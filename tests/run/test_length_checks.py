@@ -441,6 +441,15 @@ def test_a_reshape_that_cannot_fail_has_no_such_name(shape):
     ptg.run(model, ones(3, 7).astype("f"))
 
 
+@pytest.mark.parametrize("value, said", [("x", "[2*n]"), ("Tanh(x)", "[2*n]"), ("x[::-1]", "[2*n]")])
+def test_a_reshape_names_a_length_that_its_input_breaks(value, said):
+    """x: float32[2 * n] of 5 elements: n is 2, and the Reshape may run before the check of x."""
+    model = ptg.compile(f"graph g(x: float32[2 * n]) -> (y) {{ y = Reshape({value}, [n, 2]) }}")
+    ptg.run(model, ones(4).astype("f"))
+    with pytest.raises(Exception, match=re.escape(f"Name:'Reshape: {said} must have as many elements as [n, 2]'")):
+        ptg.run(model, ones(5).astype("f"))
+
+
 def test_nodes_with_the_same_text_have_names_of_their_own():
     check = 'Assert{msg="m"}'
     model = ptg.compile(f"graph g(a: float64[n], b: float64[n]) -> (y, `assertion failed: m`) {{\n"

@@ -337,6 +337,18 @@ static bool surely_fits(struct build *b, const struct type *x, const struct know
 
 #define MAX_LABEL 200
 
+/* Is no length made of others? That of an x: float32[2 * n] the Reshape to [n, 2] may be the only
+ * node to compare. */
+static bool has_plain_lengths(struct build *b, const struct type *x)
+{
+	for (uint32_t i = 0; i < x->rank; i++) {
+		enum dim_form form = dim_view_raw(b->cx, x->dims[i]).form;
+		if (form != DIM_ATOM && form != DIM_CONST)
+			return false;
+	}
+	return true;
+}
+
 /* What a run that fails says: "Reshape: [n, m] must have as many elements as [n, 4]" */
 static const char *reshape_label(struct build *b, const struct node *n, const struct known *k)
 {
@@ -344,7 +356,7 @@ static const char *reshape_label(struct build *b, const struct node *n, const st
 	struct strbuf text = {.arena = b->cx->arena};
 	int64_t count;
 
-	if ((k && surely_fits(b, x, k)) || !dim_is_const(b->cx, n->in[1]->type.dims[0], &count))
+	if ((k && surely_fits(b, x, k) && has_plain_lengths(b, x)) || !dim_is_const(b->cx, n->in[1]->type.dims[0], &count))
 		return NULL;
 	sb_str(&text, "Reshape: [");
 	for (uint32_t i = 0; i < x->rank; i++)
