@@ -69,19 +69,21 @@ static void report_unknown_argument(struct elab *e, const struct fn *f, const st
 		   near ? "'?" : "");
 }
 
-/* Puts the argument of node n into out. false: reported */
+/* Puts the argument of node n into out. given: which parameters have one; that of a call which is
+ * only checked is poison. false: reported */
 static bool set_argument(struct elab *e, const struct fn *f, const struct anode *n,
-			 const struct cv *v, struct cv *out)
+			 const struct cv *v, struct cv *out, bool *given)
 {
 	for (uint32_t i = 0; i < f->nparams; i++) {
 		if (f->params[i].name != n->u.sym)
 			continue;
-		if (out[i].kind != CV_POISON) {
+		if (given[i]) {
 			elab_error(e, n->at, E_ARITY, "argument '%s' of '%s' is given twice",
 				   n->u.sym->s, f->name->s);
 			return false;
 		}
 		out[i] = *v;
+		given[i] = true;
 		return true;
 	}
 	report_unknown_argument(e, f, n);
@@ -93,6 +95,7 @@ struct cv *named_args(struct elab *e, const struct fn *f, uint32_t at, const str
 	const struct anode *nodes = e->file->nodes.at, *n = &nodes[at];
 	uint32_t *kids = new_array(e->cx->arena, uint32_t, n->n + 1);
 	struct cv *out = new_array(e->cx->arena, struct cv, f->nparams + 1);
+	bool *given = new_array(e->cx->arena, bool, f->nparams + 1);
 	bool named = false;
 
 	elab_children(e, at, kids);
@@ -100,7 +103,7 @@ struct cv *named_args(struct elab *e, const struct fn *f, uint32_t at, const str
 		const struct anode *a = &nodes[kids[i]];
 		if (a->kind == A_NAMED) {
 			named = true;
-			if (!set_argument(e, f, a, &items[i], out))
+			if (!set_argument(e, f, a, &items[i], out, given))
 				return NULL;
 		} else if (named) {
 			elab_error(e, a->span, E_ARITY,
@@ -111,10 +114,11 @@ struct cv *named_args(struct elab *e, const struct fn *f, uint32_t at, const str
 			return NULL;
 		} else {
 			out[k] = items[i];
+			given[k] = true;
 		}
 	}
 	for (uint32_t i = 0; i < f->nparams; i++)
-		if (out[i].kind == CV_POISON && !f->params[i].value.len) {
+		if (!given[i] && !f->params[i].value.len) {
 			elab_error(e, n->span, E_ARITY, "fn '%s' needs the argument '%s'",
 				   f->name->s, f->params[i].name->s);
 			return NULL;

@@ -356,7 +356,8 @@ static const char *reshape_label(struct build *b, const struct node *n, const st
 	struct strbuf text = {.arena = b->cx->arena};
 	int64_t count;
 
-	if ((k && surely_fits(b, x, k) && has_plain_lengths(b, x)) || !dim_is_const(b->cx, n->in[1]->type.dims[0], &count))
+	if ((k && surely_fits(b, x, k) && has_plain_lengths(b, x)) ||
+	    !dim_is_const(b->cx, n->in[1]->type.dims[0], &count))
 		return NULL;
 	sb_str(&text, "Reshape: [");
 	for (uint32_t i = 0; i < x->rank; i++)
