@@ -4,10 +4,12 @@ the log density of its distribution, and adds the Jacobian of its transform. PyM
 no plain draw. No constant is folded: numbers stay as the user wrote them.
 """
 
+import operator
 import sys
 from dataclasses import dataclass
 from inspect import signature
 
+import numpy as np
 import pytensor
 import pytensor.tensor as pt
 from pytensor.compile.builders import OpFromGraph
@@ -64,16 +66,16 @@ def sets_no_length(node) -> bool:
 @node_rewriter([Alloc, CAReduce, CheckAndRaise, Elemwise])
 def plain(fgraph, node):
     """Leaves out what PyMC adds and what changes nothing: an Alloc to the same lengths, All of one condition, a check of
-    constants that holds, Identity, a power of 1."""
+    what always holds, Identity, a power of 1."""
     op, v = node.op, node.inputs[0]
     if isinstance(op, Alloc):
         return [v] if sets_no_length(node) else None
     if isinstance(op, CheckAndRaise):
-        conditions = node.inputs[1:]
         if str(op.msg).startswith("Could not broadcast dimensions"):
             return [v]  # of a length: the density itself fails where arrays do not fit
-        constant = all(isinstance(u, Constant) for u in ancestors(conditions) if u.owner is None)
-        return [v] if constant and all(bool(c.eval()) for c in conditions) else None
+        return [v] if all(holds(c) for c in conditions_of(node.inputs[1:])) else None
+    if isinstance(op, Any) and node.outputs[0].type.ndim == 0 and outcomes(v) == {False}:
+        return [pt.constant(False, dtype="bool")]
     if isinstance(op, CAReduce):
         one = v.owner is not None and isinstance(v.owner.op, MakeVector) and len(v.owner.inputs) == 1
         return [v.owner.inputs[0]] if one and v.owner.inputs[0].type.dtype == node.outputs[0].type.dtype else None
@@ -82,11 +84,76 @@ def plain(fgraph, node):
         return [-node.inputs[1]]
     if kind in ("AND", "OR") and out.dtype == "bool":  # with False
         rest = [u for u in node.inputs if number(u) is not False]
+        if kind == "OR" and not rest and out.ndim == 0:
+            return [node.inputs[0]]
         if len(rest) == 1:
             other = rest[0] if kind == "OR" else next(u for u in node.inputs if u is not rest[0])
             return [other] if other.type == out else None
+    if kind == "Switch" and number(v) is False:
+        return [node.inputs[2]] if node.inputs[2].type == out else None
     unchanged = kind == "Identity" or (kind == "Pow" and number(node.inputs[1]) == 1)
     return [v] if unchanged and v.type == out else None
+
+
+# The least and the largest value of functions, whatever finite numbers they are of
+RANGES = {"Softmax": (0, 1), "Sigmoid": (0, 1)}
+COMPARISONS = {"LT": operator.lt, "LE": operator.le, "GT": operator.gt, "GE": operator.ge}
+ROUNDING = 1e-6  # how far from 1 a sum of rounded probabilities may be
+
+
+def kind_of(v: Variable) -> str:
+    """The name of the function that gives v."""
+    if v.owner is None:
+        return ""
+    op = v.owner.op
+    return type(op.scalar_op if isinstance(op, Elemwise) else op).__name__
+
+
+def outcomes(v: Variable) -> set[bool]:
+    """What a comparison of a function's values with a number may give, if these are in a range; NaN apart."""
+    compare = COMPARISONS.get(kind_of(v))
+    ends = RANGES.get(kind_of(v.owner.inputs[0])) if compare else None
+    bound = number(v.owner.inputs[1]) if ends else None
+    return {True, False} if bound is None else {compare(end, bound) for end in ends}
+
+
+def combines(c: Variable) -> bool:
+    """Is a condition nothing but all of others?"""
+    kind = kind_of(c)
+    return kind in ("ScalarFromTensor", "MakeVector") or kind == "All" and kind_of(c.owner.inputs[0]) == "MakeVector"
+
+
+def conditions_of(found) -> list[Variable]:
+    """The conditions that are combined to these."""
+    todo = list(found)
+    for c in todo:
+        if combines(c):
+            todo += c.owner.inputs
+    return [c for c in todo if not combines(c)]
+
+
+def adds_to_one(v: Variable) -> bool:
+    """Is v the sum, or a known number of sums, of all the probabilities that a Softmax gives?"""
+    if kind_of(v) != "Sum" or kind_of(v.owner.inputs[0]) != "Softmax" or None in v.type.shape:
+        return False
+    [p] = v.owner.inputs
+    every = tuple(range(p.type.ndim))
+    over, summed = (every if op.axis is None else tuple(np.atleast_1d(op.axis)) for op in (p.owner.op, v.owner.op))
+    return {k % p.type.ndim for k in over} == {k % p.type.ndim for k in summed}
+
+
+def holds(c: Variable) -> bool:
+    """Does a condition always hold? That is one of constants, one of a function's range, or one of probabilities that
+    add up to 1, as checks of weights that a Softmax gives."""
+    if kind_of(c) == "All" and outcomes(c.owner.inputs[0]) == {True}:
+        return True
+    ones = [v for v in ancestors([c]) if adds_to_one(v)]
+    for total in (1, 1 - ROUNDING, 1 + ROUNDING) if ones else (1,):
+        values = {v: pt.constant(np.full(v.type.shape, total, v.type.dtype)) for v in ones}
+        [at] = clone_replace([c], values)
+        if not all(isinstance(u, Constant) for u in ancestors([at]) if u.owner is None) or not at.eval():
+            return False
+    return True
 
 
 def number(v: Variable):
@@ -102,6 +169,20 @@ def without_first(v: Variable) -> Variable | None:
         return None
     order, [inner] = v.owner.op.new_order[1:], v.owner.inputs
     return inner.dimshuffle(*order) if list(order) != list(range(inner.type.ndim)) else inner
+
+
+def without_leading(v: Variable) -> Variable:
+    """v without the axes of length 1 that were added in front of it, or that a number has there."""
+    if isinstance(v, Constant) and not v.name:
+        data = v.data
+        while data.ndim and len(data) == 1:
+            data = data[0]
+        return pt.constant(data, dtype=v.type.dtype)
+    if v.owner is None or not isinstance(v.owner.op, DimShuffle):
+        return v
+    [inner], order = v.owner.inputs, list(v.owner.op.new_order)
+    added = len(order) - inner.type.ndim
+    return inner if order == ["x"] * added + list(range(inner.type.ndim)) else v
 
 
 @node_rewriter([Elemwise, CAReduce])
@@ -194,15 +275,69 @@ def call_of_density(rv: Variable, named) -> Variable | None:
         if isinstance(v, Constant) and v.data.size > 1 and not v.name:
             given[k] = v.clone()
             given[k].name = f"{rv.name}_{name}"
+    inputs, body = density_of(rv, given, names)
+    return called(label_of(node.op), inputs, body, [rv, *given])
+
+
+def label_of(op) -> str:
+    return f"{getattr(op, '_print_name', [type(op).__name__.removesuffix('RV')])[0]}_logp"
+
+
+def density_of(rv: Variable, given: list[Variable], names: list[str]) -> tuple[list[Variable], Variable]:
+    """PyMC's log density of a draw as a function: its inputs, the value and parameters like those given; its body."""
+    node = rv.owner
     x, inner = rv.type("x"), [g.type(name) for g, name in zip(given, names)]
+    parameters = node.op.dist_params(node)
     new = {p: i if p.type == i.type else i.dimshuffle(*["x"] * p.type.ndim) for p, i in zip(parameters, inner)}
-    if plain:  # of the value's own lengths
+    if isinstance(node.op, RandomVariable):  # of the value's own lengths
         batch = x.type.ndim - node.op.ndim_supp
         new[node.inputs[1]] = pt.as_tensor([x.shape[k] for k in range(batch)]) if batch else node.inputs[1]
     drawn = node.op.make_node(*[new.get(v, v) for v in node.inputs]).outputs[node.outputs.index(rv)]
-    body = sys.modules["pymc"].logp(drawn, x)
-    label = getattr(node.op, "_print_name", [type(node.op).__name__.removesuffix("RV")])[0]
-    return called(f"{label}_logp", [x, *inner], body, [rv, *given])
+    return [x, *inner], sys.modules["pymc"].logp(drawn, x)
+
+
+def bindings(body: Variable, inputs: list[Variable], v: Variable) -> dict[Variable, Variable] | None:
+    """What the inputs of the function are where v computes its body; None if v computes something else."""
+    found: dict[Variable, Variable] = {}
+    todo = [(body, v)]
+    for of, u in todo:
+        if of in inputs:
+            if not equal_computations([found.setdefault(of, u)], [u]):
+                return None
+        elif of.owner is None or u.owner is None:
+            if not (isinstance(of, Constant) and isinstance(u, Constant) and of.equals(u)):
+                return None
+        elif of.owner.op != u.owner.op or of.index != u.index or len(of.owner.inputs) != len(u.owner.inputs):
+            return None
+        else:
+            todo += zip(of.owner.inputs, u.owner.inputs, strict=True)
+    return found
+
+
+def with_calls(rv: Variable, term: Variable, named) -> Variable:
+    """PyMC's own term of a variable that is made of draws without names, as a mixture is of its components: the log
+    densities of these as calls."""
+    if rv.owner is None:
+        return term
+    for draw in rv.owner.inputs:
+        if draw in named or not is_draw(draw) or not isinstance(draw.owner.op, RandomVariable):
+            continue
+        given = draw.owner.op.dist_params(draw.owner)
+        names = parameter_names(draw.owner.op, len(given))
+        inputs, body = density_of(draw, given, names)
+        while body.owner is not None and isinstance(body.owner.op, Alloc):  # to the lengths of the value
+            body = body.owner.inputs[0]
+        for v in list(ancestors([term])) if body.owner is not None else []:
+            bound = bindings(body, inputs, v)
+            if bound is None or len(bound) < len(inputs):
+                continue
+            at = [without_leading(bound[i]) for i in inputs]
+            own = [a.type(i.name) for a, i in zip(at, inputs)]
+            wide = {bound[i]: pt.shape_padleft(o, i.type.ndim - o.type.ndim) for o, i in zip(own, inputs)}
+            call = called(label_of(draw.owner.op), own, clone_replace([v], wide)[0], at)
+            if call is not None and call.type == v.type:
+                [term] = clone_replace([term], {v: call})
+    return term
 
 
 def called(label: str, inputs, body: Variable, given) -> Variable | None:
@@ -293,6 +428,7 @@ def log_density(model, gradient=None) -> Density:
     replaced = model.replace_rvs_by_values([*own, *seen])
     rest = [v for v in rvs if v not in calls] + model.potentials
     others = list(model.logp(rest, sum=False)) if rest else []
+    others = [with_calls(v, term, rvs) for v, term in zip(rest, others, strict=True)]
     if gradient is None:
         within = replaced[len(own) :]
         within += [term.owner.inputs[1] for rv, term in zip(calls, replaced) if model.rvs_to_transforms.get(rv)]

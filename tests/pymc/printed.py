@@ -93,18 +93,56 @@ def check_one_edit(tmp, model, text):
     np.testing.assert_allclose(changed, before(7) - before(5), rtol=1e-6)
 
 
-TIMES = 1.2  # of export_onnx's model
-SHARES = dict.fromkeys(BY_HAND, 1.5) | {"mixture": 2.0}  # PyMC checks weights, and sums out by a longer way
+def unlike():
+    """A mixture of two distributions."""
+    w, mu, sigma = pm.Dirichlet("w", np.ones(2)), pm.Normal("mu", 0, 1), pm.HalfNormal("sigma", 1)
+    parts = [pm.Normal.dist(mu, 1), pm.StudentT.dist(4, mu=mu, sigma=sigma)]
+    pm.Mixture("y", w, parts, observed=np.linspace(-2, 3, 7))
+
+
+def free_weights():
+    """Weights that need not add up to 1."""
+    pm.Mixture("y", pm.Flat("w", shape=2), pm.Normal.dist([0, 1], 1), observed=np.linspace(-2, 3, 7))
+
+
+def other_axis():
+    """Probabilities that add up to 1 along another axis than the one that is checked."""
+    p = pm.math.softmax(pm.Normal("x", 0, 1, shape=(2, 2)), axis=0)
+    pm.Categorical("y", p, observed=[0, 1])
+
+
+def check_components(tmp):
+    """Densities of components are calls, and just checks that always hold are left out."""
+    with pm.Model() as model:
+        unlike()
+    run, text = loaded(tmp, model, False)
+    assert "(Normal_logp(y, mu, 1))" in text and "(StudentT_logp(y, 4, mu, sigma))" in text, text
+    assert "sum(" not in text, text
+    check_values("unlike", model, run, False)
+    for kind, bad in ((free_weights, {"w": [0.7, 0.7]}), (other_axis, {"x": [[0.0, 1], [2, 5]]})):
+        with pm.Model() as model:
+            kind()
+        run, text = loaded(tmp, model, False)
+        assert re.search(r'CheckAndRaise{msg="0 <= .*sum\(', text), text
+        try:
+            run(**bad)
+        except IndexError:  # what a check of a model that is loaded ends in
+            continue
+        raise AssertionError(f"{kind.__name__}: no check failed")
+
+
+TIMES, SHARE = 1.2, 1.5  # of export_onnx's model; of the text by hand
 
 
 def main(tmp):
     slow = []
+    check_components(tmp)
     for name in BY_HAND:
         model = getattr(models, name)()
         run, text = loaded(tmp, model, False)
         check_values(name, model, run, False)
         share = tokens(text) / tokens((root / f"examples/pymc-by-hand/{name}.ptg").read_text())
-        assert share <= SHARES[name], f"{name}: {share:.2f} times the tokens"
+        assert share <= SHARE, f"{name}: {share:.2f} times the tokens"
         times = slowdown(model, run, False)
         print(f"{name}: {share:.2f} times the tokens, {times:.2f} times the time", flush=True)
         slow += [f"{name}: {times:.2f}"] if times > TIMES else []
@@ -112,7 +150,9 @@ def main(tmp):
             check_one_edit(tmp, model, text)
         run, _ = loaded(tmp, model, True)
         check_values(name, model, run, True)
-        print(f"{name}, gradient: {slowdown(model, run, True):.2f} times the time", flush=True)
+        times = slowdown(model, run, True)
+        print(f"{name}, gradient: {times:.2f} times the time", flush=True)
+        slow += [f"{name}, gradient: {times:.2f}"] if times > TIMES else []
     for name in make.MODELS:
         model = made(name)
         run, text = loaded(tmp, model, False)
