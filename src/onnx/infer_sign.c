@@ -118,10 +118,30 @@ uint8_t sign_sum(const struct node *n)
 	return (x & y) == SIGN_POSITIVE ? SIGN_POSITIVE : (x | y) & SIGN_NO_ZERO;
 }
 
-/* x - y is -0 only if x is -0. */
+/* Is no element less than 1? That is a number, or a number and what is not negative. */
+static bool is_one_at_least(const struct value *v)
+{
+	if (v->data)
+		return v->data->count && (v->data->splat || v->data->count == 1) &&
+		       tensor_float(v->data, 0) >= 1;
+	if (!v->def || !is_onnx(v->def, ONNX_Add))
+		return false;
+	for (uint32_t i = 0; i < 2; i++)
+		if (v->def->in[i]->data && is_one_at_least(v->def->in[i]) &&
+		    sign_of(v->def->in[1 - i]) == SIGN_POSITIVE)
+			return true;
+	return false;
+}
+
+/* x - y is -0 only if x is -0. 1 - 1 / (1 + exp(x)), as of a sigmoid, is not negative. */
 uint8_t sign_difference(const struct node *n)
 {
-	return sign_of(n->in[0]) & SIGN_NO_ZERO;
+	const struct value *x = n->in[0], *y = n->in[1];
+
+	if (is_float((enum dtype)x->type.dtype) && x->data && is_one_at_least(x) && y->def &&
+	    is_onnx(y->def, ONNX_Reciprocal) && is_one_at_least(y->def->in[0]))
+		return SIGN_POSITIVE;
+	return sign_of(x) & SIGN_NO_ZERO;
 }
 
 /* A cast to a narrower float rounds a small negative number to -0. */
