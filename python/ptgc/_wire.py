@@ -6,7 +6,7 @@ eight bytes (1), a length and that many bytes (2), or four bytes (5).
 
 from collections.abc import Iterator
 
-GRAPH, NODE, INITIALIZER = 7, 1, 5  # fields of a model; of a graph
+GRAPH, MODEL_METADATA, NODE, INITIALIZER = 7, 14, 1, 5  # two fields of a model; two of a graph
 NODE_NAME, NODE_OP, NODE_ATTRIBUTE, NODE_METADATA, ATTRIBUTE_GRAPH = 3, 4, 5, 9, 6
 TENSOR_DIMS, TENSOR_DTYPE, TENSOR_NAME, TENSOR_EXTERNAL, TENSOR_LOCATION = 1, 2, 8, 13, 14
 
@@ -56,6 +56,10 @@ def nodes(graph) -> Iterator[list]:
                     for k, body in fields(attribute):
                         if k == ATTRIBUTE_GRAPH:
                             yield from nodes(body)
+
+
+def model_metadata(model) -> dict[str, str]:
+    return dict(entry(value) for number, value in fields(model) if number == MODEL_METADATA)
 
 
 def metadata(model, name: str) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Models from .ptg text or files: their bytes, or something callable."""
 
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -88,9 +89,11 @@ def read_model(file: str | os.PathLike) -> _lib.Compiled:
     model = path.read_bytes()
     try:
         beside = any(_wire.external_tensors(model))
+        least = re.fullmatch(r"onnxruntime 1\.(\d+)", _wire.model_metadata(model).get("least_runtime", ""))
     except (AttributeError, LookupError, RuntimeError, StopIteration, TypeError, ValueError):
         raise ValueError(f"{path} is no ONNX model, or is damaged") from None
-    return _lib.Compiled(model, b"", [], path=str(path.absolute()) if beside else "")
+    path = str(path.absolute()) if beside else ""
+    return _lib.Compiled(model, b"", [], path=path, least_runtime=int(least[1]) if least else 0)
 
 
 def numpy_dtype(runtime_type: str) -> np.dtype | None:

@@ -11,6 +11,7 @@ from pytensor.compile import UnusedInputError
 from test_sampling import Model as Pair
 
 import ptgc
+from ptgc import _lib, runtime
 
 x, y = pt.vector("x"), pt.vector("y")
 EXPORTS = {
@@ -133,7 +134,7 @@ def test_load_of_a_model(tmp_path):
         e = ptgc.export_onnx([x], [x @ W, x.astype("float32")], tmp_path / "m.onnx", **options)
         for path in tmp_path / "m.onnx", str(tmp_path / "m.onnx"):
             m = ptgc.load(path)
-            assert m.inputs == ["x"] and len(m.outputs) == 2
+            assert m.inputs == ["x"] and len(m.outputs) == 2 and m.least_runtime == e.least_runtime > 0
             for got, want in zip(m([1, 2, 3]), e(np.array([1.0, 2, 3])), strict=True):
                 np.testing.assert_array_equal(got, want)
                 assert got.dtype == want.dtype
@@ -148,6 +149,45 @@ def test_load_of_a_model(tmp_path):
         path.write_bytes(bad)
         with pytest.raises((ValueError, RuntimeError), match="is no ONNX model|does not load the model"):
             ptgc.load(path)
+
+
+@pytest.fixture
+def pretend(monkeypatch):
+    """A function that makes ptgc take another release of ONNX Runtime for the one that is installed"""
+    import onnxruntime
+
+    def forget():
+        runtime.installed_release.cache_clear()
+        runtime.installed_target.cache_clear()
+
+    def set_release(minor):
+        monkeypatch.setattr(onnxruntime, "__version__", f"1.{minor}.0")
+        forget()
+
+    yield set_release
+    monkeypatch.undo()
+    forget()
+
+
+def test_releases_of_onnx_runtime(tmp_path, pretend):
+    """One warning for a release that is newer than the tables; an error for one that is older than the model needs."""
+    oldest, newest, _ = _lib.runtimes()
+    ptgc.export_onnx([x], [pt.cos(x)], tmp_path / "m.onnx")
+    needs = ptgc.load(tmp_path / "m.onnx").least_runtime
+    text = "graph g(x: float64[n]) -> (y) { y = Cos(x) }"
+    pretend(newest + 1)
+    with pytest.warns(UserWarning, match=f"onnxruntime 1.{newest + 1} is installed, .* compiled for 1.{newest}") as seen:
+        for mode in "ONNX", ptgc.onnx_mode(math="exact"):
+            np.testing.assert_array_equal(pytensor.function([x], pt.cos(x), mode=mode)([0.0]), [1])
+        assert ptgc.load(text)([0.0]) == 1
+    assert len(seen) == 1
+    pretend(needs - 1)
+    with pytest.raises(RuntimeError, match=f"needs onnxruntime 1.{needs} or newer, and 1.{needs - 1}.0 is installed"):
+        ptgc.load(tmp_path / "m.onnx")
+    assert ptgc.load(text).least_runtime < needs
+    pretend(oldest - 1)
+    with pytest.raises(ImportError, match=f"ptgc needs 1.{oldest} or newer"):
+        ptgc.load(text)
 
 
 def test_as_many_errors_as_one_likes():
