@@ -11,6 +11,7 @@ import scipy.special
 
 import ptg
 
+README = " ".join((Path(ptg.ROOT) / "README.md").read_text().split())
 LEVELS = ("exact", "standard", "native")
 NAN, INF = np.nan, np.inf
 FAILS = "the run fails"
@@ -56,6 +57,8 @@ RULES = {
     "a dim whose type says 1": ("x: float64[1], y: float64[n]", "x + y", (np.ones(1), np.zeros(3)), np.ones(3)),
     "a dim that is 1 in the run": ("x: float32[?n], y: float32[3]", "x + y", (f32(1), f32(0, 0, 0)), FAILS),
     "a dim that an equation makes 1": ("x: float64[?n], y: float64[?n, ?m], z: float64[?m]", "(x[:1] + y[0, :1]) * z", (np.ones(1), np.ones((1, 1)), np.ones(1)), np.full(1, 2.0)),
+    "a dim that SpecifyShape makes 1": ("x: float64[?n], z: float64[m]", "SpecifyShape(x[:1], 1) * z", (np.full(2, 2.0), np.ones(3)), np.full(3, 2.0)),
+    "SpecifyShape of another length": ("x: float64[?n], z: float64[m]", "SpecifyShape(x, 1) * z", (np.ones(2), np.ones(3)), FAILS),
     "indices are stretched": ("x: float64[n, m], i: int64[k], j: int64[l]", "x[i, j]", (np.arange(6.0).reshape(2, 3), i64(1), i64(0, 2)), np.array([3.0, 5.0])),
     "what is set is stretched": ("x: float64[n], y: float64[k]", "x[1:].set(y)", (np.zeros(3), np.ones(1)), np.array([0.0, 1, 1])),
     "what is added is stretched": ("x: float64[n, m], i: int64[k], j: int64[k], y: float64[l]", "x[i, j].inc(y)", (np.zeros((2, 2)), i64(0, 1), i64(0, 1), np.ones(1)), np.eye(2)),
@@ -107,6 +110,7 @@ RULES = {
     "a product of complex numbers": ("x: complex64[n]", "x * x", (f32([1, 2]),), f32([-3, 4])),
     "no matrices": ("x: float64[n, 2, 2]", "Blockwise{Cholesky}(x)", (np.zeros((0, 2, 2)),), np.zeros((0, 2, 2))),
     "an infinite matrix": ("x: float64[2, 2]", "Cholesky(x)", (np.full((2, 2), INF),), np.full((2, 2), NAN)),
+    "ends of a Fourier transform": ("x: float64[k, 8]", "RFFTOp(x, [8])[:, ::4, 1]", (np.sin(np.arange(16.0)).reshape(2, 8),), np.zeros((2, 2))),
     "AllocEmpty": ("k: int64[]", "AllocEmpty{float64}(k)", (np.int64(2),), np.zeros(2)),
     "Print": ("x: float64[n]", 'Print{message="x"}(x)', (np.ones(2),), np.ones(2)),
     "Convolve2d of float16": ("x: float16[2, 2]", 'Convolve2d{method="auto"}(x, x, True)', (np.ones((2, 2), "float16"),), f16(1, 2, 1, 2, 4, 2, 1, 2, 1).reshape(3, 3)),
@@ -143,6 +147,9 @@ def refused(text, *options):
 REFUSED = {
     "an index that is always out of range": "graph g(x: float64[3]) -> (y) { y = x[3] }",
     "lengths that never fit": "graph g(x: float64[3], y: float64[4]) -> (z) { z = x + y }",
+    "any size beside a length": "graph g(x: float32[n], y: float32[3]) -> (z) { z = x + y }",
+    "a condition that is false, in a loop": "graph g(x: float64[3], k: int64[]) -> (y) { y = loop (i in 0:k, s = x) -> (s) { next s = Assert(s, Shape(s)[0] > 3) } }",
+    "a condition that is false, in an if": "graph g(x: float64[3], k: int64[]) -> (y) {\n  y = if k > 0 {\n    y = Assert(x, Shape(x)[0] > 3)\n  } else {\n    y = x\n  }\n}",
     "a negative size": "graph g() -> (y) { y = Alloc(1.0, -1) }",
     "Cumsum of int8": "graph g(x: int8[n]) -> (y) { y = Cumsum{axis=0}(x) }",
     "Cumprod of uint16": "graph g(x: uint16[n]) -> (y) { y = Cumprod{axis=0}(x) }",
@@ -150,6 +157,8 @@ REFUSED = {
     "a number beyond float32": ("graph g(x: float64[n]) -> (y) { y = x * 1e300 }", "--float32"),
     "float64 of portable": ("graph g(x: float64[n]) -> (y) { y = x }", "--target=portable"),
     "Hyp2f1 of portable": ("graph g(x: float32[n]) -> (y) { y = Hyp2f1(x, x, x, x) }", "--target=portable"),
+    "PolyaGamma of portable": ("graph g(x: float32[n]) -> (y) { y = PolyaGamma_logp(x, x, x) }", "--target=portable", "--float32"),
+    "Exp of complex numbers of portable": ("graph g(x: complex64[n]) -> (y) { y = Exp(x) }", "--target=portable", "--float32"),
     "quotients of uint64 of portable": ("graph g(x: uint64[n]) -> (y) { y = x // x }", "--target=portable"),
     "draws of portable": ("graph g(r: rng) -> (s, y) { s, y = uniform_rv(r, None, float32(0), float32(1)) }", "--target=portable", "--float32"),
     "an opset of portable": ("graph g(x: float32[n]) -> (y) { y = x }", "--target=portable", "--opset=21"),
@@ -224,6 +233,33 @@ def test_use(tmp_path, math):
         assert run.returncode == 1 and code in run.stderr.decode()
 
 
+@pytest.mark.parametrize("math", LEVELS)
+def test_use_as(tmp_path, math):
+    """Two files with a fn of one name side by side; consts; a fn in a property; what the file itself uses is not seen."""
+    main = tmp_path / "m.ptg"
+    (tmp_path / "a.ptg").write_text('use "c.ptg"\nconst k = 3\nfn Act(x: F) -> (y: F) { y = Help(x) * k }\n')
+    (tmp_path / "b.ptg").write_text("const k = 7\nfn Act(x: F) -> (y: F) { y = x + k }\n")
+    (tmp_path / "c.ptg").write_text("fn Help(x: F) -> (y: F) { y = x - 7 }\n")
+    head = 'use "a.ptg" as a\nuse "b.ptg" as b\nfn Twice{f: fn}(x: F) -> (y: F) { y = f(f(x)) }\n'
+
+    def compiled(text):
+        main.write_text(f"ptg 1\n{head}graph g(x: float64[n]) -> (y) {{ y = {text} }}\n")
+        return subprocess.run([ptg.PTGC, f"--math={math}", "-Wno-unused", str(main), "-o", "-"], capture_output=True)
+
+    x = np.array([8.0, 10])
+    for text, want in (("a.Act(x) + b.Act(x)", (x - 7) * 3 + x + 7), ("x * a.k + b.k", x * 3 + 7), ("Twice{f=b.Act}(x)", x + 14)):
+        run = compiled(text)
+        assert run.returncode == 0, run.stderr.decode()
+        np.testing.assert_array_equal(ptg.run(run.stdout, x), want)
+    for text in "a.Help(x)", "Act(x)", "x * k":
+        assert compiled(text).returncode == 1
+    head = 'use "a.ptg" as a\n'
+    assert compiled("x").returncode == 0
+    for name in "onnx", "ai", "com":
+        head = f'use "a.ptg" as {name}\n'
+        assert compiled("x").returncode == 1
+
+
 MCMC = """use <mcmc>
 fn normal(x: float64[chains, d]) -> (logp: float64[chains], gradient: float64[chains, d]) {
   logp = -0.5 * Sum{axis=1}(x * x)
@@ -263,6 +299,9 @@ def test_targets(target, math):
         for got, w in zip(ptg.run(model, x), want):
             np.testing.assert_allclose(got, w, rtol=1e-5 if dtype == "float32" else 1e-13)
     if target == "portable":
+        permuted = "graph g(r: rng, x: float32[n]) -> (s, y) { s, y = permutation_rv(r, None, x) }"
+        _, y = ptg.run("ptg 1\n" + permuted, np.array([1, 2, 3, 5, 0, 0], "uint64"), x[:, 0], target=target, math=math)
+        np.testing.assert_array_equal(sorted(y), sorted(x[:, 0]))
         types = {v.type.tensor_type.elem_type for v in onnx.shape_inference.infer_shapes(onnx.load_from_string(model)).graph.value_info}
         assert onnx.TensorProto.DOUBLE not in types
 
@@ -289,17 +328,39 @@ def test_float32(math):
     np.testing.assert_array_equal(w, [[-3, 4], [-1, 0]])
 
 
+def test_readme_counts_ops():
+    last = subprocess.run([ptg.PTGC, "--ops"], capture_output=True, text=True, check=True).stdout.splitlines()[-1]
+    known, converted = re.match(r"(\d+) ops: (\d+) are converted, 0 are not yet", last).groups()
+    assert f"ptgc knows {known} ops of PyTensor by name and converts {converted} of them" in README
+
+
+def test_readme_and_the_times_of_pymc_models():
+    """Geometric means, rounded as the README does: a call beside JAX and Numba, 64 points, the first result"""
+    page = (Path(ptg.ROOT) / "doc" / "performance.md").read_text()
+    jax, numba = re.search(r"ONNX / JAX ([\d.]+), ONNX / NUMBA ([\d.]+)", page).groups()
+    at_numba, at_jax, models = re.search(r"ONNX / Numba's one point ([\d.]+), ONNX / JAX ([\d.]+) \((\d+) models", page).groups()
+    first = re.search(r"to the first result.*ONNX / JAX ([\d.]+)\.", page)[1]
+    assert f"gradients of {models} PyMC models" in README
+    said = re.search(r"which is ([\d.]+) times as long as JAX takes and ([\d.]+) times as long as Numba", README).groups()
+    for number, measured in zip(said, (jax, numba), strict=True):
+        assert abs(float(number) - float(measured)) <= 0.051
+    assert "takes a quarter of Numba's time" in README and abs(float(at_numba) - 0.25) < 0.05
+    assert abs(float(re.search(r"time and ([\d.]+) times JAX's", README)[1]) - float(at_jax)) <= 0.051
+    assert "after a fifth of JAX's time" in README and abs(float(first) - 0.2) < 0.05
+
+
 def test_readme_says_what_the_tables_show():
-    """Nodes beside those by hand, the time, and the functions that go through float64"""
+    """Nodes beside those by hand, the time, the functions that go through float64, and the error of the others"""
     top = Path(ptg.ROOT)
-    readme = " ".join((top / "README.md").read_text().split())
     table = (top / "doc" / "performance.md").read_text().split("## Float32 networks")[1].split("\n## ")[0]
     rows = [[c.strip() for c in line.split("|")[1:-1]] for line in table.splitlines() if re.match(r"\| \w+ +\|  ", line)]
     assert len(rows) == 10
     more = [max(int(r[at]) - int(r[5]) for r in rows) for at in (7, 8)]
     time = re.search(r"standard ([\d.]+), native", table)[1]
-    assert f"adds up to {more[0]} nodes to a network written by hand in ONNX, and takes {time} times its time." in readme
-    assert f"adds up to {more[1]} (" in readme
+    assert f"adds up to {more[0]} nodes to a network written by hand in ONNX, and takes {time} times its time." in README
+    assert f"adds up to {more[1]} (" in README
     page = (top / "doc" / "accuracy.md").read_text()
     wide = next(line for line in page.splitlines() if line.startswith("- `Polygamma`")).count("`") // 2
-    assert f"{wide} functions, such as `Betainc`, are computed in float64" in readme
+    assert f"{wide} functions, such as `Betainc`, are computed in float64" in README
+    float32 = next(line for line in page.splitlines() if line.startswith("| float32 |")).split("|")
+    assert re.match(r" (\d+) units ", float32[3])[1] == re.search(r"functions of float32 are within (\d+) units", README)[1]
