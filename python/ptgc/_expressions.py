@@ -144,6 +144,11 @@ def filled(v: Variable, others) -> Variable:
     return v
 
 
+def stretches(bare: Variable, v: Variable) -> bool:
+    """Is each length of `bare` that of v, or 1 by its type? An Alloc stretches what is 1 in a run, too; an operator does not."""
+    return all(n in (1, m) for n, m in zip(shape(bare)[::-1], shape(v)[::-1]))
+
+
 def broadcast_shape(variables, ndim: int) -> list | None:
     """The static shape of what the operands give together, as far as it is certain; None: they have fewer dims."""
     if max((rank(v) for v in variables), default=-1) < ndim:
@@ -165,7 +170,7 @@ def operands(node: Apply) -> list[Variable]:
     for k, v in enumerate(args):
         bare = filled(v, [u for i, u in enumerate(args) if i != k])
         bare = without_leading(bare)
-        if bare is v:
+        if bare is v or not stretches(bare, v):
             continue
         rest = [*args[:k], bare, *args[k + 1 :]]
         if broadcast_shape(rest, out.ndim) == wanted and broadcast_shape(args, out.ndim) == wanted:
@@ -178,7 +183,7 @@ def operands(node: Apply) -> list[Variable]:
 
 def added_axis(v: Variable) -> int | None:
     """0 or 1 for a vector that is made a row or a column."""
-    if v.owner is None or not isinstance(v.owner.op, DimShuffle):
+    if v.owner is None or not isinstance(v.owner.op, DimShuffle) or rank(v.owner.inputs[0]) != 1:
         return None
     return {("x", 0): 0, (0, "x"): 1}.get(tuple(v.owner.op.new_order))
 
