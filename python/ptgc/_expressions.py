@@ -280,7 +280,9 @@ def literals(op: str, node: Apply, args) -> dict[int, str]:
             data = np.asarray(v.data)
             if data.ndim and is_splat(v) and broadcast_shape(others, len(wanted)) == wanted:
                 data = data.reshape(-1)[0]
-            if 0 < data.size <= _text.MAX_INLINE and (not data.ndim or data.dtype.name == met):
+            # of three and more operands the first two are computed in their own dtype: uint8(200) + uint8(100) wraps
+            own = data.ndim or len(args) > 2 and condition < 0
+            if 0 < data.size <= _text.MAX_INLINE and (not own or data.dtype.name == met):
                 texts[k] = literal(np.asarray(data), met)
         taken = {k for k, text in texts.items() if text is not None}
         if condition < 0 and {0, 1} <= taken:  # the language would compute with these two at once

@@ -358,7 +358,7 @@ class Printer:
             return self.indexing(node, args)
         if isinstance(op, MakeVector) and args and {v.type.dtype for v in node.inputs} == {op.dtype} <= LISTED:
             return self.listed(args)
-        if isinstance(op, DimShuffle) and tuple(op.new_order) == ("x",) and node.inputs[0].type.dtype in LISTED - {"bool"}:
+        if isinstance(op, DimShuffle) and not node.inputs[0].type.ndim and tuple(op.new_order) == ("x",) and node.inputs[0].type.dtype in LISTED - {"bool"}:
             return self.listed(args)
         if type(op).__name__ == "JAXShapeTuple":  # functions compiled by JAX have it
             return f"MakeVector{{dtype={node.outputs[0].type.dtype}}}({', '.join(args)})"

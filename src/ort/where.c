@@ -63,7 +63,8 @@ static bool loses_sign(struct ctx *cx, const struct value *c, bool holds, const 
 		bool second = nc == 1 && ny == 1 && nx != 1;
 		if (nc == 1 && nx == 1 && ny == 1)
 			continue;
-		/* c: bool[1], x: float64[3, 1], y: float64[]: the first one is asked first after all */
+		/* c: bool[1], x: float64[3, 1], y: float64[]: the first one is asked first after
+		 * all */
 		if (second && (i >= c->type.rank || i >= y->type.rank))
 			return may[0] || may[1];
 		if (may[second])

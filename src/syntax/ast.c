@@ -412,8 +412,8 @@ struct stmt *lost_statement(struct parse *p, struct span s)
 	p->file->lost++;
 	struct stmt *lost = statement(p, S_LOST, targets, (struct expr){0, 0}, s);
 	char first = s.begin - p->base < p->len ? p->text[s.begin - p->base] : 0;
-	lost->headless = first != '`' &&
-			 (!in_name((unsigned char)first) || (first >= '0' && first <= '9'));
+	lost->headless =
+		first != '`' && (!in_name((unsigned char)first) || (first >= '0' && first <= '9'));
 	return lost;
 }
 

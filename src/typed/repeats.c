@@ -531,6 +531,29 @@ static void rewrite_block(struct repeats *r, struct block *b)
 	b->nnodes = r->out.nnodes;
 }
 
+/* A number that a constant mask chooses gets axes of length 1, so that all arguments of the Switch
+ * have its axes: see chosen_state() in classes.c. */
+static void widen_numbers(struct ctx *cx, const struct block *b)
+{
+	int64_t ones[MAX_RANK];
+
+	for (int i = 0; i < MAX_RANK; i++)
+		ones[i] = 1;
+	for (struct node *n = b->first; n; n = n->next) {
+		if (!is_call(n, OP_Switch) || !constant_data(n->in[0]))
+			continue;
+		for (uint32_t i = 1; i < 3; i++) {
+			const struct value *v = n->in[i];
+			int rank = n->out[0]->type.rank;
+			if (!v->data || v->data->count != 1 || v->type.rank >= rank)
+				continue;
+			struct tensor *t = tensor_new(cx, (enum dtype)v->type.dtype, rank, ones);
+			t->data = v->data->data;
+			n->in[i] = graph_constant(cx, t, v->span);
+		}
+	}
+}
+
 void join_repeats(struct ctx *cx, struct graph *g)
 {
 	struct repeats r = {.cx = cx, .costs = {.cx = cx}, .nvalues = cx->next_id};
@@ -543,6 +566,8 @@ void join_repeats(struct ctx *cx, struct graph *g)
 		n = n->next;
 	if (!n)
 		return;
+	widen_numbers(cx, g->block);
+	r.nvalues = cx->next_id;
 	r.needed = needed_values(cx, g);
 	r.escapes = new_array(a, bool, r.nvalues);
 	r.place = new_array(a, struct spot, r.nvalues);

@@ -412,7 +412,8 @@ def test_picked_from_a_difference(name, math):
     body = f"  i = {i}\n  k = {k}\n  l = {l}\n  d = x - y\n  r = {form}\n}}"
     for opset in OPSETS:
         model = ptg.compile("ptg 1\n" + head + body, opset=opset, math=math, options=("-Wno-unused",))
-        assert sum(n.op_type == "GatherND" for n in onnx.load_from_string(model).graph.node) == gathers
+        nodes = onnx.load_from_string(model).graph.node  # one more may be of a check of lengths
+        assert sum(n.op_type == "GatherND" and "must be" not in n.name for n in nodes) == gathers
         for n in 0, 1, 5:
             x, y, z = np.random.default_rng(n).normal(size=(3, n, 3, 4))
             if n:
