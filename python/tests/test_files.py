@@ -120,6 +120,7 @@ class View:
     def __init__(self, data): pass
     def __getitem__(self, at): return big
 _files.memoryview = View
+signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
 print("writes", flush=True)
 _files.write_model(Path(sys.argv[1]) / "m.onnx", b"model 2", "w", Endless())
 """
@@ -128,7 +129,10 @@ _files.write_model(Path(sys.argv[1]) / "m.onnx", b"model 2", "w", Endless())
     while len(os.listdir(tmp_path)) == 2:
         time.sleep(0.01)
     run.send_signal(signal.SIGINT)
-    assert b"KeyboardInterrupt" in run.communicate(timeout=30)[1]
+    try:
+        assert b"KeyboardInterrupt" in run.communicate(timeout=30)[1]
+    finally:
+        run.kill()
     assert version(tmp_path) == "1" and len(os.listdir(tmp_path)) == 2
 
 

@@ -393,7 +393,7 @@ def test_right_sides_of_one_matrix_are_columns(rank):
     for (a, b), op in itertools.product(shapes, ("SolveTriangular", "Solve", "CholeskySolve")):
         m, y = spd((*a, 3, 3)), np.random.default_rng(1).normal(size=(*b, 3, 2)[: len(b) + rank])
         p = f"Blockwise{{core_op={op}{{lower=True, b_ndim={rank}}}, signature='(m,m),(m{',n' * (rank - 1)})->(m{',n' * (rank - 1)})'}}(m, y)"
-        named = [",".join("1" if k == 1 else f"{letter}{i}" for i, k in enumerate(s)) for letter, s in (("b", a), ("c", b))]
+        named = [",".join("1" if k == 1 else f"?{letter}{i}" for i, k in enumerate(s)) for letter, s in (("b", a), ("c", b))]
         text = f"graph g(m: float64[{named[0]}, 3, 3], y: float64[{named[1]}, 3{', 2' * (rank - 1)}]) -> (x) {{ x = {p} }}"
         lower = np.tril(m)
         full = {"SolveTriangular": lower, "Solve": m, "CholeskySolve": lower @ np.swapaxes(lower, -1, -2)}[op]

@@ -15,7 +15,7 @@ fn density(x: F[c, d]) -> (logp: F[c], gradient: F[c, d]) {
   DENSITY
 }
 
-graph sample(words: uint64[c, 6]) -> (x, diverging) {
+graph sample(words: uint64[CHAINS, 6]) -> (x, diverging) {
   x, _, _, _, diverging, _, _, _, _, _ = Nuts{logp=density, draws=DRAWS, tune=TUNE, leave=False}(float64[DIMS](0), words)
 }
 """
@@ -60,7 +60,7 @@ def test_ranks_are_uniform(text, simulate):
     x, y = simulate(np.random.default_rng(3), n)
     values = ", ".join(f"[{', '.join(map(repr, map(float, row)))}]" for row in y)
     model = SAMPLER.replace("DENSITY", text).replace("Y", f"float64([{values}])")
-    for name, value in {"DRAWS": thin * kept, "TUNE": tune, "DIMS": x.shape[1]}.items():
+    for name, value in {"CHAINS": n, "DRAWS": thin * kept, "TUNE": tune, "DIMS": x.shape[1]}.items():
         model = model.replace(name, str(value))
     got, diverging = ptg.run(model, words(11, n), math="standard")
     assert diverging.mean() < 0.01
