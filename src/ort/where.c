@@ -3,8 +3,9 @@
  * rest and then merges the two by "what is not zero wins", so a -0 of the side that is asked first
  * becomes +0. That is the first one, or the second where condition and second value are one element
  * along the innermost axis and the first is not (measured for all ways in which three shapes
- * broadcast). In: a Where for which the sign of a zero counts. Out: the same, as the runtime keeps
- * it.
+ * broadcast). The innermost axis is the last one that is not 1 for all three. It is looked for
+ * among the axes that both sides have; a side without axes counts as one with an axis of length 1.
+ * In: a Where for which the sign of a zero counts. Out: the same, as the runtime keeps it.
  */
 #include "lower/build.h"
 #include "ort/ort.h"
@@ -58,15 +59,14 @@ static bool loses_sign(struct ctx *cx, const struct value *c, bool holds, const 
 
 	if (!is_float((enum dtype)x->type.dtype) || !(may[0] || may[1]))
 		return false;
-	for (uint32_t i = 0; i < c->type.rank || i < x->type.rank || i < y->type.rank; i++) {
+	uint32_t nfirst = c->type.rank > x->type.rank ? c->type.rank : x->type.rank;
+	uint32_t nsecond = c->type.rank > y->type.rank ? c->type.rank : y->type.rank;
+	uint32_t shared = nfirst < nsecond ? nfirst : nsecond;
+	for (uint32_t i = 0; i < (shared ? shared : 1); i++) {
 		int64_t nc = behind(cx, c, i), nx = behind(cx, x, i), ny = behind(cx, y, i);
 		bool second = nc == 1 && ny == 1 && nx != 1;
 		if (nc == 1 && nx == 1 && ny == 1)
 			continue;
-		/* c: bool[1], x: float64[3, 1], y: float64[]: the first one is asked first after
-		 * all */
-		if (second && (i >= c->type.rank || i >= y->type.rank))
-			return may[0] || may[1];
 		if (may[second])
 			return true;
 		if (nc > 1 || nx > 1 || ny > 1)
