@@ -274,15 +274,17 @@ def literals(op: str, node: Apply, args) -> dict[int, str]:
         met = dtype_with(op, args, weak)
         if met is None:
             return {}
+        # PyTensor takes several two by two: uint8(200) + uint8(100) wraps before it meets what is wide
+        strong = {v.type.dtype for k, v in enumerate(args) if k not in weak}
+        if condition < 0 and len(args) > 2 and strong != {node.outputs[0].type.dtype}:
+            return {}
         texts = {}
         for k, v in weak.items():
             others = [u for i, u in enumerate(args) if i not in weak or (i > k and not is_splat(u))]
             data = np.asarray(v.data)
             if data.ndim and is_splat(v) and broadcast_shape(others, len(wanted)) == wanted:
                 data = data.reshape(-1)[0]
-            # of three and more operands the first two are computed in their own dtype: uint8(200) + uint8(100) wraps
-            own = data.ndim or len(args) > 2 and condition < 0
-            if 0 < data.size <= _text.MAX_INLINE and (not own or data.dtype.name == met):
+            if 0 < data.size <= _text.MAX_INLINE and (not data.ndim or data.dtype.name == met):
                 texts[k] = literal(np.asarray(data), met)
         taken = {k for k, text in texts.items() if text is not None}
         if condition < 0 and {0, 1} <= taken:  # the language would compute with these two at once

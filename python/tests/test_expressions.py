@@ -110,7 +110,7 @@ def test_operators(out, text):
         (s - np.array([2.0]), "s - [2]"),
         (v + np.array([1, 2, 3]), "v + int64([1, 2, 3])"),
         (pt.constant(2.0) + pt.constant(3.0) + v, "float32(2) + float32(3) + v"),
-        (pt.mul(pt.constant(2.0), pt.constant(3.0), v), "Mul(float32(2), 3, v)"),
+        (pt.mul(pt.constant(2.0), pt.constant(3.0), v), "Mul(float32(2), float32(3), v)"),
         (pt.exp(pt.constant(2)) * v, "Exp(int8(2)) * v"),
     ],
 )
@@ -141,11 +141,20 @@ def test_literals_keep_values_and_dtypes():
         (pt.dvector("x", shape=(4,)) * pt.alloc(s, 4), "x * s"),
         (v * pt.second(v, s), "v * s"),
         (v * pt.second(w, s), "v * Second(w, s)"),
+        (v * pt.alloc(w, 1), "v * Alloc(w, int8(1))"),
+        (pt.exp(pt.dmatrix("x", shape=(1, 1)).dimshuffle("x")), 'Exp(DimShuffle{order=["x"]}(x))'),
         (pt.exp(s[None]), "Exp([s])"),
     ],
 )
 def test_broadcasting(out, text):
     assert body(out) == text
+
+
+def test_vectors_of_squeezed_matrices_are_no_rows():
+    x = pt.dmatrix("x", shape=(3, 1))
+    row, column = x.dimshuffle("x", 0), x.T.dimshuffle(1, "x")
+    for out in ((row @ x).dimshuffle(), (row @ x).dimshuffle(0), (row @ column).dimshuffle(1), (v[None] @ x).dimshuffle()):
+        same(out, {x: [[1], [2], [3]]})
 
 
 def test_what_broadcasting_needs_stays():

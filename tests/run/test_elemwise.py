@@ -121,6 +121,15 @@ def test_several_dtypes_of_known_integers():
     Compiled([x], [op(*s) for op in (pt.add, pt.mul) for s in sums]).run(np.ones(3))
 
 
+def test_numbers_beside_several_dtypes():
+    """A number among several operands is printed with its dtype where the narrow ones wrap, or are rounded, first."""
+    v, u = pt.vector("v"), pt.vector("u", dtype="uint8")
+    few = [pt.constant(np.array(k, d)) for k, d in ((100, "uint8"), (200, "uint8"), (0.1, "float32"), (0.3, "float32"))]
+    threes = [t for a, b in itertools.permutations(few, 2) for t in ((a, b, v), (a, v, b), (v, a, b), (a, u, v), (u, b, v))]
+    for op in (pt.add, pt.mul):
+        Compiled([v, u], [op(*t) for t in threes]).run(np.ones(3), np.array([100, 200, 3], "uint8"))
+
+
 def test_lengths_beside_large_numbers():
     """A length and the largest integer have a sum that wraps, and a product."""
     x, top = pt.vector("x"), pt.constant(np.array(2**63 - 1))

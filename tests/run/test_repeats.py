@@ -214,6 +214,7 @@ SHORTER = {  # a Switch whose argument is shorter than the result, and whether i
     "a check": (lambda x, e: e(pt.switch(LOW, 0, e(pt.erfcx(x * W), pt.le(abs(x), np.inf) | pt.isnan(x))), pt.eq(x, x) | pt.isnan(x)).sum(), False),
     "another axis": (lambda x, e: pt.switch(LOW[:, None], pt.erfc(x * W)[:, None], pt.erfcx(x + W)[:, None] * ROWS).sum(axis=0).sum(), None),
     "softmax": (lambda x, e: (pt.special.softmax(pt.switch(LOW, 0, pt.erfcx(x * W))[:, None] * ROWS[:1, :2] + W[:, None], axis=1) ** 2).sum(), None),
+    "a number of a lower rank": (lambda x, e: pt.switch(LOW[:, None], np.int8(0), pt.erfcx(x * W)[:, None] * ROWS).sum(), False),
     "an integer": (lambda x, e: (pt.exp(x + W) * pt.switch(~MOST, pt.erfc(x * W), np.int8(3))).sum(), False),
     "any": (lambda x, e: pt.any(pt.switch(LOW, np.array(False), pt.erfcx(x * W) > 1)) * pt.erfc(x), None),
 }

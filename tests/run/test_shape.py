@@ -54,7 +54,7 @@ def test_scalar_shapes():
     x = variable("float64", (), False, "x")
     Compiled([x], [x.dimshuffle("x"), x.dimshuffle("x", "x"), x.reshape((1, 1)), x.reshape(()), x.reshape((-1,)), pt.shape(x)]).run(2.5)
     y = variable("float64", (1, 1), False, "y")
-    Compiled([y], [y.dimshuffle(), y.squeeze(), y.reshape(()), pt.expand_dims(y, (0, -1))]).run([[3.5]])
+    Compiled([y], [y.dimshuffle(), y.dimshuffle("x"), y.squeeze(), y.reshape(()), pt.expand_dims(y, (0, -1))]).run([[3.5]])
 
 
 @pytest.mark.parametrize("dynamic", KINDS)
