@@ -165,7 +165,7 @@ def number(v: Variable):
 
 def without_first(v: Variable) -> Variable | None:
     """v without its first axis if that is an axis of length 1 that was added to it; else None."""
-    if v.owner is None or not isinstance(v.owner.op, DimShuffle) or v.owner.op.new_order[0] != "x":
+    if v.owner is None or not isinstance(v.owner.op, DimShuffle) or v.owner.op.new_order[:1] != ("x",):
         return None
     order, [inner] = v.owner.op.new_order[1:], v.owner.inputs
     return inner.dimshuffle(*order) if list(order) != list(range(inner.type.ndim)) else inner

@@ -11,7 +11,7 @@ from pytensor.graph.replace import vectorize_graph
 from pytensor.tensor.elemwise import Elemwise
 
 import ptgc
-from ptgc import _printer, _text
+from ptgc import _model, _printer, _text
 
 x, y = pt.dmatrix("x"), pt.dmatrix("y")
 v, w = pt.dvector("v"), pt.dvector("w")
@@ -303,3 +303,10 @@ def test_scalar_ops_of_other_dtypes():
     ):
         with pytest.raises(ptgc.UnsupportedError, match=f"it gives {out.dtype}, by a dtype rule"):
             ptgc.to_ptg([x, y], out)
+
+
+def test_scalars_of_squeezed_matrices_in_models():
+    """later_axes() of _model.py looks at DimShuffles that leave no axis, too."""
+    m = pt.tensor("m", dtype="float64", shape=(1, 1))
+    [out] = _model.merged([pt.exp(m.dimshuffle())])
+    assert out.eval({m: np.zeros((1, 1))}) == 1
