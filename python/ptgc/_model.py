@@ -1,5 +1,6 @@
 """The log density of a PyMC model as a graph that reads as the model does. In: a model, of which nothing but its own
-methods is asked; PyMC is not imported. Out: inputs and terms under the model's names. The term of a plain draw calls
+methods is asked; PyMC is not imported. Out: inputs and terms under the model's names; of the inputs _data.py says which
+are data. The term of a plain draw calls
 the log density of its distribution, and adds the Jacobian of its transform. PyMC's own term stands where a variable is
 no plain draw. No constant is folded: numbers stay as the user wrote them.
 """
@@ -14,6 +15,7 @@ import pytensor
 import pytensor.tensor as pt
 from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.mode import optdb
+from pytensor.compile.ops import ViewOp
 from pytensor.graph.basic import Constant, Variable, equal_computations
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.replace import clone_replace
@@ -25,6 +27,8 @@ from pytensor.tensor.basic import Alloc, MakeVector
 from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from pytensor.tensor.math import All, Any, Sum
 from pytensor.tensor.random.op import RandomVariable
+
+from ptgc._data import Which, dims_of_model, lengths_read, with_inputs
 
 FOLDING = ("constant_folding", "topo_constant_folding")
 # Called stabilizing too, but these fold constants into others, or change where axes are added
@@ -43,11 +47,13 @@ class LogDensity(OpFromGraph):
 
 @dataclass
 class Density:
-    """A model's log density: the value variables; the terms; their sum, and its gradient."""
+    """A model's log density: the value variables and data; the terms; their sum, and its gradient; what the model calls
+    the lengths of inputs."""
 
     inputs: list[Variable]
     terms: list[Variable]
     outputs: list[Variable]
+    dims: dict[Variable, dict[int, str]]
 
 
 def is_model(source) -> bool:
@@ -63,11 +69,13 @@ def sets_no_length(node) -> bool:
     return v.ndim == out.ndim and v.broadcastable == out.broadcastable
 
 
-@node_rewriter([Alloc, CAReduce, CheckAndRaise, Elemwise])
+@node_rewriter([Alloc, CAReduce, CheckAndRaise, Elemwise, ViewOp])
 def plain(fgraph, node):
     """Leaves out what PyMC adds and what changes nothing: an Alloc to the same lengths, All of one condition, a check of
-    what always holds, Identity, a power of 1."""
+    what always holds, Identity, a power of 1, -(-x), x - 0."""
     op, v = node.op, node.inputs[0]
+    if isinstance(op, ViewOp):
+        return [v]
     if isinstance(op, Alloc):
         return [v] if sets_no_length(node) else None
     if isinstance(op, CheckAndRaise):
@@ -91,6 +99,10 @@ def plain(fgraph, node):
             return [other] if other.type == out else None
     if kind == "Switch" and number(v) is False:
         return [node.inputs[2]] if node.inputs[2].type == out else None
+    if kind == kind_of(v) == "Neg":
+        return [v.owner.inputs[0]]
+    if kind == "Sub" and number(node.inputs[1]) == 0 and not np.signbit(number(node.inputs[1])):
+        return [v] if v.type == out else None
     unchanged = kind == "Identity" or (kind == "Pow" and number(node.inputs[1]) == 1)
     return [v] if unchanged and v.type == out else None
 
@@ -259,8 +271,8 @@ def is_draw(v: Variable) -> bool:
     return v.owner is not None and hasattr(v.owner.op, "dist_params")
 
 
-def call_of_density(rv: Variable, named) -> Variable | None:
-    """The log density of a draw at its own value, as a call; None if it is none of one distribution alone, as that of a
+def call_of_density(rv: Variable, value: Variable, named) -> Variable | None:
+    """The log density of a draw at a value, as a call; None if it is none of one distribution alone, as that of a
     mixture. named: the variables of the model."""
     node = rv.owner
     if not is_draw(rv) or not type(node.op).__module__.startswith(("pymc.", "pytensor.")):
@@ -275,18 +287,20 @@ def call_of_density(rv: Variable, named) -> Variable | None:
         if isinstance(v, Constant) and v.data.size > 1 and not v.name:
             given[k] = v.clone()
             given[k].name = f"{rv.name}_{name}"
-    inputs, body = density_of(rv, given, names)
-    return called(label_of(node.op), inputs, body, [rv, *given])
+    inputs, body = density_of(rv, given, names, value)
+    return called(label_of(node.op), inputs, body, [value, *given])
 
 
 def label_of(op) -> str:
     return f"{getattr(op, '_print_name', [type(op).__name__.removesuffix('RV')])[0]}_logp"
 
 
-def density_of(rv: Variable, given: list[Variable], names: list[str]) -> tuple[list[Variable], Variable]:
-    """PyMC's log density of a draw as a function: its inputs, the value and parameters like those given; its body."""
+def density_of(
+    rv: Variable, given: list[Variable], names: list[str], value: Variable
+) -> tuple[list[Variable], Variable]:
+    """PyMC's log density of a draw as a function: its inputs, a value and parameters like those given; its body."""
     node = rv.owner
-    x, inner = rv.type("x"), [g.type(name) for g, name in zip(given, names)]
+    x, inner = value.type("x"), [g.type(name) for g, name in zip(given, names)]
     parameters = node.op.dist_params(node)
     new = {p: i if p.type == i.type else i.dimshuffle(*["x"] * p.type.ndim) for p, i in zip(parameters, inner)}
     if isinstance(node.op, RandomVariable):  # of the value's own lengths
@@ -324,7 +338,7 @@ def with_calls(rv: Variable, term: Variable, named) -> Variable:
             continue
         given = draw.owner.op.dist_params(draw.owner)
         names = parameter_names(draw.owner.op, len(given))
-        inputs, body = density_of(draw, given, names)
+        inputs, body = density_of(draw, given, names, draw)
         while body.owner is not None and isinstance(body.owner.op, Alloc):  # to the lengths of the value
             body = body.owner.inputs[0]
         for v in list(ancestors([term])) if body.owner is not None else []:
@@ -417,11 +431,14 @@ def with_variables(graphs, numbers) -> tuple[list[Variable], dict]:
     return clone_replace(graphs, stand_in), back
 
 
-def log_density(model, gradient=None) -> Density:
+def log_density(model, gradient=None, data: Which = None) -> Density:
     """The log density of a PyMC model, term by term, and its gradient by the value variables that are no integers if the
-    rewrites for it are given. Numbers of the model that stand in several places get names."""
+    rewrites for it are given. Numbers of the model that stand in several places get names. data: those that are inputs."""
+    model, data_inputs = with_inputs(model, data)
+    inputs = [*model.value_vars, *data_inputs]
     rvs = list(model.basic_RVs)
-    calls = {rv: call for rv in rvs if (call := call_of_density(rv, rvs)) is not None}
+    own_values = {v: v for v in rvs} | {rv: v for rv, v in model.rvs_to_values.items() if v in data_inputs}
+    calls = {rv: call for rv in rvs if (call := call_of_density(rv, own_values[rv], rvs)) is not None}
     numbers = numbers_of(calls)
     own = [with_jacobian(model, rv, call) for rv, call in calls.items()]
     seen = [*rvs, *model.deterministics]
@@ -429,6 +446,8 @@ def log_density(model, gradient=None) -> Density:
     rest = [v for v in rvs if v not in calls] + model.potentials
     others = list(model.logp(rest, sum=False)) if rest else []
     others = [with_calls(v, term, rvs) for v, term in zip(rest, others, strict=True)]
+    lengths = lengths_read(model, inputs, [*replaced, *others])
+    replaced, others = (clone_replace(graphs, lengths) for graphs in (replaced, others))
     if gradient is None:
         within = replaced[len(own) :]
         within += [term.owner.inputs[1] for rv, term in zip(calls, replaced) if model.rvs_to_transforms.get(rv)]
@@ -457,7 +476,15 @@ def log_density(model, gradient=None) -> Density:
         slope.name = f"d_{v.name}"
     logp = total(found[: len(names)])
     logp.name = "logp"
-    return Density(list(model.value_vars), found[: len(names)], [logp, *slopes])
+    outputs = [logp, *slopes]
+    read = set(ancestors(outputs))
+    ours = {*found, *inputs, *outputs}
+    taken = {v.name for v in ours}
+    for v in read - ours:
+        if v.name in taken:  # PyMC has a name like that of a term for what the term is computed from
+            v.name = None
+    inputs = [v for v in inputs if v in read or v not in data_inputs]
+    return Density(inputs, found[: len(names)], outputs, dims_of_model(model, inputs))
 
 
 def total(terms: list[Variable]) -> Variable:

@@ -28,6 +28,7 @@ from pytensor.tensor.random.op import RNGConsumerOp
 from ptgc import _lib
 from ptgc._batch import expected_lengths, moved_axes, vectorized
 from ptgc._compile import compile_graph
+from ptgc._data import Which
 from ptgc._files import write_all, write_model
 from ptgc._model import is_model, log_density
 from ptgc._ops import first_generator, is_generator, is_tensor, is_value, unfused
@@ -554,41 +555,42 @@ def export_function_onnx(fn: Any, file: str | os.PathLike, **options: Any) -> Ex
 
 def to_ptg(
     inputs: Any, outputs: Any = None, *, name: str | None = None, types: bool = False, optimize: bool = False,
-    gradient: bool = False,
+    gradient: bool = False, data: Which = None,
 ) -> str:  # fmt: skip
     """The text of any PyTensor graph, before or after rewriting, or of the log density of a PyMC model.
 
     ``inputs`` and ``outputs`` are variables or lists of them; a FunctionGraph or a compiled function stands for both.
     A model stands for its value variables and its log density, printed term by term; ``gradient`` adds the gradient.
-    ``types`` writes PyTensor's type with every name; ``optimize`` applies the rewrites of ONNX mode. Large constants
+    Its ``pm.Data`` are inputs, of any length; ``data="constants"`` writes their values, ``data="inputs"`` makes inputs of
+    observed values too, and a list of names says which ones. Open lengths are called as PyMC's dims. ``types`` writes PyTensor's type with every name; ``optimize`` applies the rewrites of ONNX mode. Large constants
     and shared variables are written as ``file("name")``: ``save_ptg`` writes their files too.
     """
-    inputs, outputs, constants, names, terms = printed_graph(inputs, outputs, optimize, gradient)
-    return print_graph(
-        inputs, outputs, name=name or "main", constants=constants, types=types, wanted_names=names, terms=terms
-    ).text
+    given = graph_to_print(inputs, outputs, optimize, gradient, data)
+    return print_graph(**given, name=name or "main", types=types).text
 
 
-def printed_graph(inputs, outputs, optimize, gradient) -> tuple[list, list, dict, list | None, list]:
-    """Inputs, outputs, {shared variable: value}, names wanted for the outputs, and variables to print first."""
-    terms: list = []
+def graph_to_print(inputs, outputs, optimize, gradient, data) -> dict[str, Any]:
+    """What ``print_graph`` is given for a graph or model."""
+    more: dict[str, Any] = {}
     if is_model(inputs):
         if outputs is not None or optimize:
             raise TypeError("a model stands for its inputs and outputs, and its numbers stay: no outputs, no optimize")
-        density = log_density(inputs, ONNX.optimizer if gradient else None)
-        inputs, outputs, terms = density.inputs, density.outputs, density.terms
+        density = log_density(inputs, ONNX.optimizer if gradient else None, data)
+        inputs, outputs, more = density.inputs, density.outputs, {"terms": density.terms, "dims": density.dims}
     elif gradient:
         raise TypeError("gradient is for a PyMC model: among outputs it is pytensor.grad(...)")
+    elif data is not None:
+        raise TypeError("data is for a PyMC model: what is to be an input of a graph stands among its inputs")
     inputs, outputs, constants = graph_of(inputs, outputs)
     names = None
     if optimize:
         inputs, outputs, constants, names = rewritten(inputs, outputs, constants)
-    return inputs, outputs, constants, names, terms
+    return {"inputs": inputs, "outputs": outputs, "constants": constants, "wanted_names": names, **more}
 
 
 def save_ptg(
     file: str | os.PathLike, inputs: Any, outputs: Any = None, *, name: str = "main", optimize: bool | None = None,
-    gradient: bool = False, batch: str | Mapping | None = None, on_unused_input: str | None = None,
+    gradient: bool = False, data: Which = None, batch: str | Mapping | None = None, on_unused_input: str | None = None,
 ) -> Text:  # fmt: skip
     """Writes a graph as .ptg text, with a .npy file beside it for every large constant and shared variable.
 
@@ -606,7 +608,9 @@ def save_ptg(
         inputs, outputs, leading = vectorized(old, outputs, batch)
         leading = {k: leading[v] for k, v in enumerate(old) if v in leading}
     optimize = not is_model(inputs) if optimize is None else optimize
-    inputs, outputs, constants, names, terms = printed_graph(inputs, outputs, optimize, gradient)
+    given = graph_to_print(inputs, outputs, optimize, gradient, data)
+    if leading:
+        given["dims"] = {given["inputs"][k]: dict(enumerate(dims)) for k, dims in leading.items()}
     taken: dict[str, str] = {}
 
     def file_of(label):
@@ -616,10 +620,7 @@ def save_ptg(
         taken[f"{stem}.npy"] = label
         return f"{stem}.npy"
 
-    text = print_graph(
-        inputs, outputs, name=name, constants=constants, wanted_names=names, file_of=file_of,
-        dims={inputs[k]: dict(enumerate(dims)) for k, dims in leading.items()}, terms=terms,
-    )  # fmt: skip
+    text = print_graph(**given, name=name, file_of=file_of)
     files = [(path.parent / f, npy(text.tensors[label])) for f, label in taken.items()]
     write_all([*files, (path, text.text.encode())])
     return text

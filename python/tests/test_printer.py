@@ -310,3 +310,9 @@ def test_scalars_of_squeezed_matrices_in_models():
     m = pt.tensor("m", dtype="float64", shape=(1, 1))
     [out] = _model.merged([pt.exp(m.dimshuffle())])
     assert out.eval({m: np.zeros((1, 1))}) == 1
+
+
+def test_data_is_for_models():
+    v = pt.dvector("v")
+    with pytest.raises(TypeError, match="data is for a PyMC model"):
+        ptgc.to_ptg([v], v + 1, data="constants")

@@ -1,8 +1,9 @@
 """What the log densities of PyMC models read like: `ptgc.to_ptg(model)` beside the five files of
-examples/pymc-by-hand, which were written before it, and the models of examples/pymc.
+examples/pymc-by-hand, which were written before it, the models of examples/pymc, and those of documented.py.
 
-Each text is canonical, gives the same model again, and PyMC's values; it has at most 1.5 times the tokens of the one
-written by hand, and its model takes at most 1.2 times the time of export_onnx's. Prints a line for each model.
+Each text is canonical, gives the same model again, and PyMC's values, also for data of other lengths; it has at most 1.5
+times the tokens of the one written by hand, and its model takes at most 1.2 times the time of export_onnx's. Prints a
+line for each model.
 """
 
 import re
@@ -18,6 +19,7 @@ import pytensor  # noqa: E402
 
 root = Path(__file__).parents[2]
 sys.path[:0] = [str(root / "examples" / "pymc-by-hand"), str(root / "examples" / "pymc")]
+import documented  # noqa: E402
 import make  # noqa: E402
 import models  # noqa: E402
 import ptgc  # noqa: E402
@@ -45,23 +47,33 @@ def points(model, n=3):
     ]  # fmt: skip
 
 
-def loaded(tmp, model, gradient):
+def data_of(model, run):
+    """The values of those inputs that are pm.Data."""
+    return {v.name: v.get_value() for v in model.data_vars if v.name in run.inputs}
+
+
+def loaded(tmp, model, gradient, data=None):
     """The model of the text, and the text; canonical and the same bytes once more."""
-    text = ptgc.save_ptg(tmp / "m.ptg", model, gradient=gradient).text
+    text = ptgc.save_ptg(tmp / "m.ptg", model, gradient=gradient, data=data).text
     assert ptgc.format(text) == text == (tmp / "m.ptg").read_text(), text
     assert max(map(len, text.splitlines())) <= 100, text
-    ptgc.save_ptg(tmp / "m.ptg", model, gradient=gradient)
+    ptgc.save_ptg(tmp / "m.ptg", model, gradient=gradient, data=data)
     assert (tmp / "m.ptg").read_text() == text
     assert ptgc.compile(tmp / "m.ptg") == ptgc.compile(tmp / "m.ptg")
     return ptgc.load(tmp / "m.ptg"), text
 
 
-def check_values(name, model, run, gradient):
-    want = pytensor.function(
-        model.value_vars, [model.logp(), *([model.dlogp()] if gradient else [])], mode="FAST_COMPILE"
-    )
-    for point in points(model):
-        got = run(**point)
+def pymc_values(model, gradient):
+    return pytensor.function(
+        model.value_vars, [model.logp(), *([model.dlogp()] if gradient else [])], mode="FAST_COMPILE",
+        on_unused_input="ignore",
+    )  # fmt: skip
+
+
+def check_values(name, model, run, gradient, want=None, points_of=points):
+    want = want or pymc_values(model, gradient)
+    for point in points_of(model):
+        got = run(**point, **data_of(model, run))
         logp, *slopes = want(**point)
         if gradient:
             values = [np.ravel(v) for v in got[1:]]
@@ -131,6 +143,61 @@ def check_components(tmp):
         raise AssertionError(f"{kind.__name__}: no check failed")
 
 
+GROWS = ("radon", "logistic", "robust", "mixture", "negative_binomial")  # what is observed is pm.Data
+
+
+def grow(model):
+    """Seven observations more, of each pm.Data that has an element for each."""
+    n = max(len(v.get_value()) for v in model.data_vars)
+    values = {v.name: v.get_value() for v in model.data_vars}
+    with model:
+        coords = {"obs_id": np.arange(n + 7)} if "obs_id" in model.coords else None
+        pm.set_data({k: np.concatenate([a, a[:7]]) for k, a in values.items() if len(a) == n}, coords=coords)
+
+
+def check_documented(tmp, name):
+    """Data are inputs, of any length, with the names of the model's dims; or constants, or inputs with all observed."""
+    model = documented.MODELS[name]()
+    names = [v.name for v in model.value_vars]
+    for gradient in (False, True):
+        want = pymc_values(model, gradient)
+        run, text = loaded(tmp, model, gradient)
+        assert set(run.inputs) == {*names, *(v.name for v in model.data_vars)}, text
+        for i in run.session.get_inputs():
+            dims = model.named_vars_to_dims.get(i.name, ())
+            assert all(d in (n, None) or isinstance(d, int) for d, n in zip(i.shape, dims)), (i.name, i.shape, dims)
+        check_values(name, model, run, gradient, want)
+        if name in GROWS:
+            assert "file(" not in text and "const" not in text, text
+            grow(model)
+            check_values(f"{name}, more data", model, run, gradient, want)
+        run, text = loaded(tmp, model, gradient, "constants")
+        assert run.inputs == names, run.inputs
+        check_values(name, model, run, gradient, want)
+    run, text = loaded(tmp, model, False, "inputs")
+    observed = {rv.name: model.rvs_to_values[rv] for rv in model.observed_RVs}
+    observed = {k: v.data for k, v in observed.items() if hasattr(v, "data")}
+    assert set(run.inputs) >= {*names, *observed}, run.inputs
+    given = {k: v for k, v in (data_of(model, run) | observed).items()}
+    for point in points(model):
+        np.testing.assert_allclose(run(**point, **given), model.compile_logp()(point), 1e-12, 1e-12, err_msg=name)
+    for k in observed:
+        run, text = loaded(tmp, model, False, [k])
+        assert run.inputs == [*names, k], run.inputs
+
+
+def check_refused(tmp):
+    """data= that means nothing."""
+    model = documented.MODELS["robust"]()
+    for data, message in (("input", "'inputs', 'constants' or a list"), (["xs"], "no data 'xs'; did you mean 'x'?")):
+        try:
+            ptgc.to_ptg(model, data=data)
+        except ValueError as e:
+            assert message in str(e), e
+            continue
+        raise AssertionError(f"data={data!r} is taken")
+
+
 TIMES, SHARE = 1.2, 1.5  # of export_onnx's model; of the text by hand
 
 
@@ -139,7 +206,7 @@ def main(tmp):
     check_components(tmp)
     for name in BY_HAND:
         model = getattr(models, name)()
-        run, text = loaded(tmp, model, False)
+        run, text = loaded(tmp, model, False, "constants")
         check_values(name, model, run, False)
         share = tokens(text) / tokens((root / f"examples/pymc-by-hand/{name}.ptg").read_text())
         assert share <= SHARE, f"{name}: {share:.2f} times the tokens"
@@ -148,11 +215,15 @@ def main(tmp):
         slow += [f"{name}: {times:.2f}"] if times > TIMES else []
         if name == "eight_schools":
             check_one_edit(tmp, model, text)
-        run, _ = loaded(tmp, model, True)
+        run, _ = loaded(tmp, model, True, "constants")
         check_values(name, model, run, True)
         times = slowdown(model, run, True)
         print(f"{name}, gradient: {times:.2f} times the time", flush=True)
         slow += [f"{name}, gradient: {times:.2f}"] if times > TIMES else []
+    check_refused(tmp)
+    for name in documented.MODELS:
+        check_documented(tmp, name)
+        print(f"{name}: PyMC's values", flush=True)
     for name in make.MODELS:
         model = made(name)
         run, text = loaded(tmp, model, False)
