@@ -87,6 +87,13 @@ static bool settle_runtime(struct ctx *cx)
 {
 	int *n = &cx->opt.runtime, of_opset = least_release_of_opset(cx->opt.opset);
 
+	if (of_opset == NEXT_RELEASE && cx->opt.target != PTGC_ONNX) {
+		error(cx, (struct span){0, 0}, E_OPTION,
+		      "opset %d: no release of ONNX Runtime that was tried knows it; the target "
+		      "onnx takes it",
+		      cx->opt.opset);
+		return false;
+	}
 	if (cx->opt.target == PTGC_PORTABLE)
 		*n = PORTABLE_RELEASE;
 	else if (!*n)

@@ -1,8 +1,9 @@
 #!/bin/sh
 # doc.sh [-u]: the documentation is true. Every ```ptg block of a .md file compiles without a warning, at
 # the default opset; every ```ptg-error block is rejected with the code that stands on the line
-# before it. ```console blocks are run, and print what stands below each command. The list of messages in doc/language.md and doc/ops.md are those of the tables (-u
-# writes them); doc/adding-an-op.md keeps to its 40 lines.
+# before it. ```console blocks are run, and print what stands below each command. The list of messages in
+# doc/language.md, doc/ops.md and the numbers of tools/doc_facts.sh are the compiler's (-u writes them);
+# doc/adding-an-op.md keeps to its 40 lines.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 : "${PTGC:=build/ptgc}" "${PYTHON:=.venv/bin/python}"
@@ -73,6 +74,19 @@ cmp -s "$tmp/language" doc/language.md
 result $? "the messages in doc/language.md are not those of src/base/diag.def: make doc"
 cmp -s "$tmp/ops" doc/ops.md
 result $? "doc/ops.md is not what ptgc --ops=markdown prints: make doc"
+tools/doc_facts.sh >"$tmp/facts"
+for f in README.md doc/*.md doc/ptgc.1 python/README.md python/ptgc/*.py src/ptgc.h; do
+	sed -f "$tmp/facts" "$f" >"$tmp/stated"
+	cat "$f" >>"$tmp/stating"
+	cmp -s "$tmp/stated" "$f" && continue
+	if [ "${1-}" = -u ]; then cat "$tmp/stated" >"$f"; else diff "$f" "$tmp/stated"; fi
+	[ "${1-}" = -u ]
+	result $? "a number in $f is not the compiler's: make doc"
+done
+while IFS=/ read -r _ pattern _; do
+	grep -q "$pattern" "$tmp/stating"
+	result $? "no document says '$pattern': tools/doc_facts.sh"
+done <"$tmp/facts"
 [ "$(wc -l <doc/adding-an-op.md)" -le 40 ]
 result $? "doc/adding-an-op.md has more than 40 lines"
 echo "$passed passed, $failed failed"

@@ -8,6 +8,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 2
 : "${PTGC:=build/ptgc}" "${PYTHON:=.venv/bin/python}"
 tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+newest=$(sed -n 's/^ONNX_OPSET(\([0-9]*\),.*/\1/p' src/base/opsets.def | tail -n 1)
 passed=0 failed=0
 if [ -n "${WRAP-}" ]; then # makefiles want one command
 	printf '#!/bin/sh\nexec %s "%s" "$@"\n' "$WRAP" "$(realpath "$PTGC")" >"$tmp/ptgc"
@@ -18,7 +19,7 @@ for f in examples/*/*.ptg; do
 	grep -q '^graph ' "$f" || continue # it is there to be used by another one
 	oldest=$("$PTGC" --opset 13 "$f" -o "$tmp/oldest.onnx" 2>&1 | sed -n 's/.* needs opset \([0-9]*\),.*/\1/p' | sort -n | tail -n 1)
 	name=${f#examples/} name=$(echo "${name%.ptg}" | tr / -)
-	for opset in "${oldest:-13}" 18 26; do
+	for opset in "${oldest:-13}" 18 "$newest"; do
 		if "$PTGC" --opset "$opset" -Werror "$f" -o "$tmp/$name-$opset.onnx" >&2; then
 			echo "$tmp/$name-$opset.onnx" >>"$tmp/list"
 		else

@@ -6,7 +6,7 @@ usage: python tools/make_kernels.py --probe > found.json   (what the installed o
        python tools/make_kernels.py --runs-on web > src/target/kernels_web.def
        python tools/make_kernels.py --runs-on ort-old web openvino > src/target/kernels_portable.def
 
-For every opset from 13 to 26, every operator and every type variable of its
+For every opset of src/base/opsets.def, every operator and every type variable of its
 schema, a model of one node is made for each dtype, loaded with graph optimizations off, and run. It has a kernel when that
 works and the node is still there afterwards; a node that the runtime replaced by its function body
 has none, unless the operator has no kernel for any dtype: then the body is how it runs. For the
@@ -330,7 +330,7 @@ def run(tasks):
 
 def make_tasks(newest=NEWEST):
     tasks = []
-    for s, until in versions():
+    for s, until in versions("", OLDEST, NEWEST):
         cons = allowed(s)
         if s.name in BLOCKS:
             cons = {"V": cons["V"]}
@@ -418,7 +418,7 @@ def probe_release():
     for (op, at, dtypes), a in zip(tasks, run(tasks)):
         since = onnx.defs.get_schema(op, at, "").since_version
         answers.setdefault((op, since), {})[at, tuple(dtypes.items())] = a
-    for s, _ in versions():
+    for s, _ in versions("", OLDEST, NEWEST):
         if (s.name, s.since_version) in answers:
             sets, _unset = version_rows(s, answers[s.name, s.since_version])
             rows.append([s.name, s.since_version, [[sorted(DTYPES[d] for d in ds) for ds in r] for r in sets]])
@@ -463,7 +463,7 @@ def merge(table, found):
                 kernels.setdefault((name, since), {}).setdefault(tuple(frozenset(ds) for ds in r), set()).add(release)
             kernels.setdefault((name, since), {})
     sets, lines = Sets(), []
-    for s, _ in versions():
+    for s, _ in versions("", OLDEST, NEWEST):
         rows = kernels.get((s.name, s.since_version))
         if rows is None:
             continue
@@ -479,7 +479,7 @@ def merge(table, found):
         " * good for all opsets of that version. KERNEL(name, version, first release, last release, a set of dtypes\n"
         " * for each type variable in the order of its row in onnx/operators.def): several rows are alternatives;\n"
         " * releases are minor numbers, 29 is 1.29. NO_KERNEL: no release has one. Versions without rows were not\n"
-        " * probed", sets, lines)
+        " * probed: they have no kernel", sets, lines)
 
 
 def table_text(what, sets, lines):
@@ -494,7 +494,9 @@ def print_table(what, versions_and_rows):
         for r in rows or [[()] * len(s.type_constraints)]:
             masks = ", ".join(sets.name({DTYPES[d] for d in ds}) for ds in r)
             lines.append(f"KERNEL({s.name}, {s.since_version}, {masks or 'ALL'})" if rows else f"NO_KERNEL({s.name}, {s.since_version})")
-    print(table_text(what, sets, lines))
+    probed = f"#ifdef PROBED\nPROBED({NEWEST}) /* the newest opset that was probed; newer versions have no kernel */\n#undef PROBED\n#else"
+    head, table = table_text(what, sets, lines).split("/* clang-format off */\n")
+    print(f"{head}/* clang-format off */\n{probed}\n{table}\n#endif")
     print(f"{len(lines)} rows; not steerable: {sorted(set(unset_vars))}", file=sys.stderr)
 
 
@@ -563,7 +565,7 @@ def difference(runtimes):
     print_table(f"What {', '.join(names[:-1])}{' and ' if names[1:] else ''}{names[-1]}{' all run' if names[1:] else ' runs'}, where\n"
                 f" * that is less than what {versions_of['ort']} runs: made by tools/make_kernels.py --runs-on\n"
                 f" * {' '.join(runtimes)}. The form is that of kernels_ort.def",
-                [(s, *version_rows(s, runs[s.name, s.since_version])) for s, _ in versions() if (s.name, s.since_version) in differ])
+                [(s, *version_rows(s, runs[s.name, s.since_version])) for s, _ in versions("", OLDEST, NEWEST) if (s.name, s.since_version) in differ])
 
 
 def alike(op, got, want):

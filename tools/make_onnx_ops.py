@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
 """Writes src/onnx/operators.def from onnx.defs: what the specification says about every operator version
-of domain ai.onnx that a model of opset 13 to 26 can name, and about those of domain ai.onnx.ml.
+of domain ai.onnx that a model of an opset of src/base/opsets.def can name, and about those of domain ai.onnx.ml.
 
 usage: python tools/make_onnx_ops.py > src/onnx/operators.def        (onnx 1.23.2)
 
 In the C file: first the sets of dtypes, then one ONNX_OP row a version (sorted by name and version) or
 one ML_OP row, then the names, then the slots of a hash without collisions over the names.
 """
+import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import onnx
 
-OLDEST, NEWEST = 13, 26
-OLDEST_ML, NEWEST_ML = 1, 5
+OPSETS = [[int(n) for n in row] for row in re.findall(
+    r"^ONNX_OPSET\((\d+), +(\d+), (\d+),", (Path(__file__).resolve().parents[1] / "src/base/opsets.def").read_text(), re.M)]
+OLDEST, NEWEST = OPSETS[0][0], OPSETS[-1][0]
+OLDEST_ML, NEWEST_ML = 1, OPSETS[-1][2]
 SLOTS_LOG2 = 12
 # dtypes.def, by ONNX's name; what is missing here (complex is there, float8 and int4 are not) is
 # left out of the sets

@@ -257,14 +257,20 @@ def check_math(math: str | None) -> None:
         raise ValueError(f"unknown math {math!r}: expected one of {', '.join(levels())}")
 
 
+def opsets() -> tuple[int, int]:
+    """The least and the greatest opset that there are models for."""
+    least, greatest = C.c_int(), C.c_int()
+    lib().ptgc_opsets(C.byref(least), C.byref(greatest), None)
+    return least.value, greatest.value
+
+
 def check_opset(opset: int | None) -> None:
     """ValueError if there are no models for the opset. None stands for the usual one."""
     if opset is None:
         return
-    least, greatest = C.c_int(), C.c_int()
-    lib().ptgc_opsets(C.byref(least), C.byref(greatest), None)
-    if isinstance(opset, bool) or not isinstance(opset, int) or not least.value <= opset <= greatest.value:
-        raise ValueError(f"opset {opset!r} is out of range: {least.value} to {greatest.value}")
+    least, greatest = opsets()
+    if isinstance(opset, bool) or not isinstance(opset, int) or not least <= opset <= greatest:
+        raise ValueError(f"opset {opset!r} is out of range: {least} to {greatest}")
 
 
 # ---- compiling ----

@@ -298,14 +298,30 @@ int shown_len(const char *s, size_t len, int max);
 const char *did_you_mean(const char *name, const char *const *candidates, size_t n);
 
 /* ctx.c: one compilation */
-#define MIN_OPSET 13
-#define MAX_OPSET 26
-#define SHOWN     20                                      /* errors, if the caller says nothing */
-#define OPSET     18                                      /* if the caller names none */
+#define SHOWN 20                                          /* errors, if the caller says nothing */
+#define OPSET 18                                          /* if the caller names none */
 extern const char *const target_names[PTGC_PORTABLE + 1]; /* as --target takes them */
 extern const char *const math_names[PTGC_NATIVE + 1];     /* as --math takes them */
-#define MAX_RANK     64                                   /* of a type: NumPy's limit */
-#define MAX_ML_OPSET 5 /* the newest version of the domain ai.onnx.ml */
+#define MAX_RANK 64                                       /* of a type: NumPy's limit */
+/* opsets.def: the first enumerator behind the rows is one more than the last of them. */
+enum {
+#define ONNX_OPSET(opset, ...) ROW_OF_OPSET_##opset,
+#include "base/opsets.def"
+	OPSETS /* their number */
+};
+enum {
+#define ONNX_OPSET(opset, ...) OPSET_##opset = opset,
+#include "base/opsets.def"
+	NEXT_OPSET,
+	MAX_OPSET = NEXT_OPSET - 1,
+	MIN_OPSET = NEXT_OPSET - OPSETS
+};
+enum {
+#define ONNX_OPSET(opset, ir, ml, ...) ML_OF_OPSET_##opset = ml,
+#include "base/opsets.def"
+	NEXT_ML_OPSET,
+	MAX_ML_OPSET = NEXT_ML_OPSET - 1 /* the newest version of the domain ai.onnx.ml */
+};
 struct ctx {
 	jmp_buf oom;
 	struct arena *arena;   /* the whole compilation */

@@ -24,8 +24,7 @@ static const struct option {
 } options[] = {
 	{NULL, NULL, HEADING, 0, 0, "Output"},
 	{"-o", "FILE", TEXT, AT(output), 0, "write there; default: the input's name with .onnx"},
-	{"--opset", "N", LIST, AT(opsets), 0,
-	 "ONNX operator set, 13 to 26; default 18; ai.onnx.ml:4: version of that domain, 1 to 5"},
+	{"--opset", "N", LIST, AT(opsets), 0, "ONNX operator set"},
 	{"--target", "NAME", TEXT, AT(target), 0,
 	 "ort-cpu: what ONNX Runtime runs (default) from 1.29 on, or ort-cpu:1.20: from 1.20 on;\n"
 	 "                           ort-web: what it runs in browsers; portable: "
@@ -206,7 +205,12 @@ void print_help(void)
 		}
 		snprintf(left, sizeof(left), "%s%s%s%s", o->name, o->arg ? between : "",
 			 o->arg ? o->arg : "", o->arg && o->kind == OPTIONAL ? "]" : "");
-		printf("  %-24s %s\n", left, o->help);
+		printf("  %-24s %s", left, o->help);
+		if (o->at == AT(opsets))
+			printf(", %d to %d; default %d; ai.onnx.ml:4: version of that domain, 1 to "
+			       "%d",
+			       MIN_OPSET, MAX_OPSET, OPSET, MAX_ML_OPSET);
+		putchar('\n');
 	}
 	puts("\n-f of numerics, as --math=exact, standard and native set them (1: on):");
 	for (size_t i = 0; i < countof(numerics); i++)

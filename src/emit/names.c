@@ -361,7 +361,10 @@ static void generate(struct namer *n)
  * that it does not know. */
 static int ir_version(int opset)
 {
-	static const uint8_t versions[] = {7, 7, 8, 8, 8, 8, 9, 9, 10, 10, 11, 12, 13, 13};
+	static const uint8_t versions[] = {
+#define ONNX_OPSET(opset, ir, ...) [opset - MIN_OPSET] = ir,
+#include "base/opsets.def"
+	};
 
 	return versions[opset - MIN_OPSET];
 }

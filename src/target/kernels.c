@@ -30,6 +30,12 @@ static const struct kernel ort_kernels[] = {
 /* Of the versions of operators for which these targets run less than ort-cpu, what they run */
 #define KERNEL_OF_TARGET(name, since, ...)                                                         \
 	{ROW_##name##_##since, false, ~(release_set)0, {__VA_ARGS__}},
+enum {
+#define PROBED(opset) WEB_PROBED = opset,
+#include "target/kernels_web.def"
+#define PROBED(opset) PORTABLE_PROBED = opset,
+#include "target/kernels_portable.def"
+};
 static const struct kernel web_kernels[] = {
 #define KERNEL                 KERNEL_OF_TARGET
 #define NO_KERNEL(name, since) {ROW_##name##_##since, true, 0, {0}},
@@ -83,10 +89,12 @@ static bool allowed(const struct onnx_op *op, const enum dtype *in, uint32_t nin
 	return true;
 }
 
-/* The releases for which the table has a row that allows the dtypes seen */
+/* The releases for which the table has a row that allows the dtypes seen; otherwise: what holds for
+ * versions without a row */
 static release_set look_up(const struct kernel *table, size_t n, const struct onnx_op *op,
-			   uint32_t row, const uint32_t *seen)
+			   const uint32_t *seen, release_set otherwise)
 {
+	uint32_t row = onnx_row(op);
 	release_set releases = 0;
 	size_t lo = 0, hi = n;
 
@@ -98,7 +106,7 @@ static release_set look_up(const struct kernel *table, size_t n, const struct on
 			hi = mid;
 	}
 	if (lo == n || table[lo].row != row)
-		return ~releases; /* never probed */
+		return otherwise;
 	for (; lo < n && table[lo].row == row; lo++) {
 		uint32_t missing = table[lo].none;
 		for (uint32_t k = 0; op->constraints[k].var; k++)
@@ -108,7 +116,19 @@ static release_set look_up(const struct kernel *table, size_t n, const struct on
 	}
 	return releases;
 }
-#define LOOK_UP(table, op, seen) look_up(table, countof(table), op, onnx_row(op), seen)
+
+/* A version without a row was never probed: there is no kernel that anybody knows of. */
+static release_set ort_releases(const struct onnx_op *op, const uint32_t *seen)
+{
+	return look_up(ort_kernels, countof(ort_kernels), op, seen, 0);
+}
+
+/* A table of what a target runs less than ort-cpu says nothing of versions that came later. */
+static bool runs_too(const struct kernel *table, size_t n, int probed, const struct onnx_op *op,
+		     const uint32_t *seen)
+{
+	return look_up(table, n, op, seen, op->since <= probed ? ~(release_set)0 : 0);
+}
 
 release_set kernel_releases(const struct onnx_op *op, const enum dtype *in, uint32_t nin,
 			    const enum dtype *out, uint32_t nout)
@@ -117,7 +137,7 @@ release_set kernel_releases(const struct onnx_op *op, const enum dtype *in, uint
 
 	if (onnx_row(op) == UINT32_MAX)
 		return ~(release_set)0;
-	return allowed(op, in, nin, out, nout, seen) ? LOOK_UP(ort_kernels, op, seen) : 0;
+	return allowed(op, in, nin, out, nout, seen) ? ort_releases(op, seen) : 0;
 }
 
 bool kernel_exists(const struct ctx *cx, const struct onnx_op *op, const enum dtype *in,
@@ -130,9 +150,11 @@ bool kernel_exists(const struct ctx *cx, const struct onnx_op *op, const enum dt
 		return true;
 	if (!allowed(op, in, nin, out, nout, seen))
 		return false;
-	return (target == PTGC_ONNX || !(target_releases(cx) & ~LOOK_UP(ort_kernels, op, seen))) &&
-	       (target != PTGC_ORT_WEB || LOOK_UP(web_kernels, op, seen)) &&
-	       (target != PTGC_PORTABLE || LOOK_UP(portable_kernels, op, seen));
+	return (target == PTGC_ONNX || !(target_releases(cx) & ~ort_releases(op, seen))) &&
+	       (target != PTGC_ORT_WEB ||
+		runs_too(web_kernels, countof(web_kernels), WEB_PROBED, op, seen)) &&
+	       (target != PTGC_PORTABLE ||
+		runs_too(portable_kernels, countof(portable_kernels), PORTABLE_PROBED, op, seen));
 }
 
 const struct onnx_op *find_kernel(struct ctx *cx, enum onnx_id id, enum dtype t, uint32_t nin)

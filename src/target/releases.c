@@ -31,9 +31,9 @@ int least_release_of_opset(int opset)
 {
 	size_t i = 0;
 
-	while (i + 1 < countof(releases) && releases[i].opset < opset)
+	while (i < countof(releases) && releases[i].opset < opset)
 		i++;
-	return releases[i].n;
+	return i < countof(releases) ? releases[i].n : NEXT_RELEASE;
 }
 
 int ml_version(const struct ctx *cx)

@@ -24,7 +24,7 @@ struct release {
 const struct release *find_release(int n); /* NULL: it was not probed */
 int oldest_release(void);
 int newest_release(void);
-int least_release_of_opset(int opset); /* that knows the opset */
+int least_release_of_opset(int opset); /* that knows the opset; NEXT_RELEASE: none does */
 /* A set of releases, a bit each */
 typedef uint32_t release_set;
 #define RELEASES(first, last) ((release_set)(((2ull << (last)) - (1ull << (first))) >> 8))

@@ -10,7 +10,7 @@ try --opst 18 m.ptg
 try --opset
 try --opset 12 m.ptg
 try --opset 18x m.ptg
-try --opset=27 m.ptg
+try --opset=99 m.ptg
 try --opset=ai.onnx.ml:6 m.ptg
 try --opset=com.microsoft:1 m.ptg
 try --target cuda m.ptg

@@ -21,7 +21,8 @@ from ptgc.runtime import native, pairs, seen_as
 warnings.filterwarnings("ignore")
 np.seterr(all="ignore")
 
-OPSETS = (13, 15, 18, 21, 26)
+NEWEST = _lib.opsets()[1]  # opset
+OPSETS = (13, 15, 18, 21, NEWEST)
 BOOL, INTS, UINTS = ("bool",), ("int8", "int16", "int32", "int64"), ("uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float16", "float32", "float64")
 COMPLEX = ("complex64", "complex128")

@@ -4,6 +4,7 @@ Only a raw node of an operator that came later is refused, by name.
 """
 
 import re
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -13,10 +14,38 @@ import pytest
 from files import EXAMPLES, OPS, compile_file, name_of
 import ptg
 from harness import QUIET
+from ptgc import _lib
 
 pytestmark = pytest.mark.sampled
 
-OPSETS = range(13, 27)
+OPSETS = range(_lib.opsets()[0], _lib.opsets()[1] + 1)
+SRC = Path(__file__).resolve().parents[2] / "src"
+
+
+def rows(path, pattern):
+    return re.findall(pattern, (SRC / path).read_text(), re.M)
+
+
+def test_opsets_are_those_of_onnx():
+    """What opsets.def says is what onnx says of its releases; the first release of an opset brought it."""
+    known = {}
+    for release, ir, opset, ml, *_ in onnx.helper.VERSION_TABLE:
+        known.setdefault(str(opset), (str(ir), str(ml), release.removesuffix(".0")))
+    table = rows("base/opsets.def", r'^ONNX_OPSET\((\d+), +(\d+), (\d+), "(.*)"\)$')
+    assert [int(opset) for opset, *_ in table] == list(OPSETS)
+    for opset, *said in table:
+        assert tuple(said) == known[opset], opset
+
+
+def test_operators_end_at_the_newest_opset():
+    assert max(int(until) for until in rows("onnx/operators.def", r"^ONNX_OP\(\w+, \d+, (\d+),")) == OPSETS[-1]
+
+
+def test_all_versions_of_operators_on_tensors_were_probed():
+    """One that was not has no kernel."""
+    probed = rows("target/kernels_ort.def", r"^(?:NO_)?KERNEL\((\w+), (\d+)")
+    left = {name for name, since in rows("onnx/operators.def", r"^ONNX_OP\((\w+), (\d+),") if (name, since) not in probed}
+    assert all("Sequence" in name or "Optional" in name for name in left), left
 
 
 def check_and_load(model):
@@ -39,7 +68,7 @@ def test_all_opsets(path):
     for opset in OPSETS:
         model, said = compile_file(path, f"--opset={opset}")
         if said:
-            assert path.stem == "raw" and asked_for(said) > opset, (opset, said)
+            assert path.stem in ("raw", "infix-onnx") and asked_for(said) > opset, (opset, said)
             continue
         try:
             check_and_load(model)
@@ -47,7 +76,7 @@ def test_all_opsets(path):
             raise AssertionError(f"opset {opset}: {e}") from e
 
 
-@pytest.mark.parametrize("opset", range(13, 27))
+@pytest.mark.parametrize("opset", OPSETS)
 def test_oldest_ir_version(opset):
     """The version of the file format is the one that came with the opset: older runtimes take no newer one."""
     model = onnx.load_from_string(ptg.compile("ptg 1\n\ngraph g(x: float64[n]) -> (y) {\n  y = Exp(x)\n}\n", opset))

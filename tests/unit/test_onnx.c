@@ -35,13 +35,13 @@ static void test_every_name(void **state)
 	size_t n = onnx_names(&names), found = 0;
 
 	(void)state;
-	assert_int_equal(n, 198);
+	assert_true(n >= 198);
 	for (size_t i = 0; i < n; i++) {
 		assert_true(!i || strcmp(names[i - 1], names[i]) < 0);
 		enum onnx_id id = onnx_named(names[i]);
 		assert_int_equal(id, i + 1);
 		assert_non_null(onnx_nearest(id, MAX_OPSET));
-		for (int opset = 13; opset <= 26; opset++) {
+		for (int opset = MIN_OPSET; opset <= MAX_OPSET; opset++) {
 			const struct onnx_op *op = onnx_find(id, opset);
 			if (!op)
 				continue;
@@ -51,7 +51,7 @@ static void test_every_name(void **state)
 			assert_in_range(opset, op->since, op->until);
 		}
 	}
-	assert_in_range(found, 170 * 14, 198 * 14);
+	assert_in_range(found, 170 * OPSETS, n * OPSETS);
 }
 
 static void test_versions(void **state)
@@ -59,18 +59,18 @@ static void test_versions(void **state)
 	(void)state;
 	assert_int_equal(onnx_find(ONNX_Add, 13)->since, 13);
 	assert_int_equal(onnx_find(ONNX_Add, 14)->since, 14);
-	assert_int_equal(onnx_find(ONNX_Add, 26)->since, 14);
+	assert_int_equal(onnx_find(ONNX_Add, MAX_OPSET)->since, 14);
 	assert_null(onnx_find(ONNX_Gelu, 19));
 	assert_non_null(onnx_find(ONNX_Gelu, 20));
 	assert_int_equal(onnx_nearest(ONNX_Gelu, 13)->since, 20);
 	assert_int_equal(onnx_nearest(ONNX_DFT, 13)->since, 17);
-	assert_int_equal(onnx_nearest(ONNX_DFT, 26)->since, 20);
+	assert_int_equal(onnx_nearest(ONNX_DFT, MAX_OPSET)->since, 20);
 	assert_int_equal(onnx_named("Upsample"), ONNX_NONE); /* deprecated */
 	assert_int_equal(onnx_named("NoSuchOp"), ONNX_NONE);
 	assert_int_equal(onnx_named(""), ONNX_NONE);
 	assert_null(onnx_find(ONNX_NONE, 18));
 	assert_null(onnx_find(ONNX_CumProd, 25));
-	assert_non_null(onnx_find(ONNX_CumProd, 26));
+	assert_non_null(onnx_find(ONNX_CumProd, MAX_OPSET));
 
 	const struct onnx_op *op = onnx_find(ONNX_ReduceSum, 18);
 	assert_int_equal(op->nin, 2);
@@ -120,7 +120,7 @@ static void test_kernels(void **state)
 	assert_true(runs(ONNX_Cast, 18, DT_FLOAT64, 0, 0, DT_INT8));
 	assert_false(runs(ONNX_Cast, 18, DT_COMPLEX64, 0, 0, DT_FLOAT32));
 	assert_true(runs(ONNX_Pow, 18, DT_FLOAT64, DT_INT32, 0, DT_FLOAT64));
-	for (int opset = 13; opset <= 26; opset++)
+	for (int opset = MIN_OPSET; opset <= MAX_OPSET; opset++)
 		assert_int_equal(kernel_exists(cx_of_kernels, onnx_find(ONNX_RandomNormal, opset),
 					       NULL, 0, (enum dtype[]){DT_FLOAT32}, 1),
 				 opset < 22);

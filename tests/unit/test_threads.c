@@ -51,7 +51,7 @@ static struct answer ask(size_t i)
 {
 	struct ptgc_options opt = PTGC_OPTIONS_INIT;
 	struct answer a;
-	opt.opset = i % 2 ? 18 : 26;
+	ptgc_opsets(NULL, i % 2 ? NULL : &opt.opset, i % 2 ? &opt.opset : NULL);
 	struct ptgc_result *r = ptgc_compile(texts[i], strlen(texts[i]), &opt);
 	struct ptgc_result *f = ptgc_format(texts[i], strlen(texts[i]), NULL);
 	const void *model = ptgc_model(r, &a.size);
