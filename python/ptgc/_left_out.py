@@ -58,19 +58,22 @@ def of_one_dtype(operations, leaves=()):
     values of that dtype and one other at most, a constant or of a dtype of ``leaves``?"""
 
     def holds(node) -> bool:
-        dtype, todo, constants = node.outputs[0].type.dtype, [node], 1.0
+        dtype, todo, seen, constants = node.outputs[0].type.dtype, [node], {node}, 1.0
+        of_floats = dtype.startswith("float")
         for at in todo:
             if sum(v.type.dtype != dtype for v in at.inputs) > 1:
                 return False
             for v in at.inputs:
                 inner = v.owner and (isinstance(v.owner.op, DimShuffle) or is_elementwise(v.owner, operations))
-                if inner and v.owner not in todo:
+                if inner and v.owner not in seen:
+                    seen.add(v.owner)
                     todo.append(v.owner)
                 if isinstance(v, Constant):
-                    constants *= max(1.0, np.abs(v.data.astype(float)).max(initial=0))
+                    if not of_floats:
+                        constants *= max(1.0, np.abs(v.data.astype(float)).max(initial=0))
                 elif v.type.dtype != dtype and (inner or v.type.dtype not in leaves):
                     return False
-        return dtype.startswith("float") or constants < EXACT
+        return of_floats or constants < EXACT
 
     return holds
 
