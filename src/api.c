@@ -262,30 +262,11 @@ enum ptgc_status compile_emit(struct ctx *cx, struct job *job, struct sink *out,
 	return failed ? PTGC_FAILED : PTGC_OK;
 }
 
-/* -f[no-]name of what are no rewrites of the finished graph */
-static const struct flag {
-	const char *name;
-	size_t at; /* a bool of struct options */
-} flags[] = {
-	{"fold", offsetof(struct options, fold)},
-	{"cse", offsetof(struct options, cse)},
-	{"choices", offsetof(struct options, choices)},
-	{"repeats", offsetof(struct options, repeats)},
-	{"share-calls", offsetof(struct options, share_calls)},
-};
-
 const char *flag_name(size_t i)
 {
-	size_t n = 0;
-
-	for (const char *name; (name = rewrite_name(n)); n++) {
-		bool again = n && !strcmp(name, rewrite_name(n - 1));
-		if (!again && !i--)
-			return name;
-	}
-	if (i < countof(flags))
-		return flags[i].name;
-	i -= countof(flags);
+	if (i < FLAG_COUNT)
+		return flag_infos[i].name;
+	i -= FLAG_COUNT;
 	return i < NUMERICS_COUNT ? numerics[i].name : NULL;
 }
 
@@ -297,9 +278,10 @@ bool compile_flag(struct ctx *cx, const char *flag)
 		return false;
 	bool on = strncmp(flag + 1, "no-", 3) != 0;
 	const char *name = flag + (on ? 1 : 4);
-	for (size_t i = 0; i < countof(flags); i++)
-		if (!strcmp(name, flags[i].name)) {
-			*(bool *)((char *)&cx->opt + flags[i].at) = on;
+	for (size_t i = 0; i < FLAG_COUNT; i++)
+		if (!strcmp(name, flag_infos[i].name)) {
+			cx->opt.flags &= ~(UINT64_C(1) << i);
+			cx->opt.flags |= (uint64_t)on << i;
 			return true;
 		}
 	for (size_t i = 0; i < NUMERICS_COUNT; i++)
@@ -307,7 +289,7 @@ bool compile_flag(struct ctx *cx, const char *flag)
 			*(bool *)((char *)&cx->opt + numerics[i].at) = on;
 			return true;
 		}
-	return rewrite_option(cx, name, on);
+	return false;
 }
 
 /* --- ptgc.h --- */

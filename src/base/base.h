@@ -349,16 +349,17 @@ struct ctx {
 		int opset;
 		int ml_opset; /* of the domain ai.onnx.ml; 0: see ml_version() */
 		enum ptgc_target target;
-		int runtime; /* the least release of ONNX Runtime that the model is for: 29 is
-				1.29; 0: settle_runtime() chooses */
-		bool strip, fold, cse, choices, repeats, share_calls;
+		int runtime;    /* the least release of ONNX Runtime that the model is for: 29 is
+				   1.29; 0: settle_runtime() chooses */
+		int level;      /* of -O */
+		uint64_t flags; /* of flags.def, as bits: flag_is_on() */
+		bool strip;
 		bool float32;      /* float64 becomes float32: src/typed */
 		bool state_inputs; /* states are inputs without a default value */
 #define NUMERICS(field, ...) bool field;
 #include "base/numerics.def"
 		uint64_t external_threshold;
 		bool external;
-		uint64_t rewrites_off;
 		const char *const *allow_dirs; /* file(...) may read below these too; NULL ends */
 		const char *model_name, *doc_string;
 		int64_t model_version;
@@ -385,6 +386,25 @@ struct ctx {
 	int least_runtime; /* from this release on ONNX Runtime computes the model; 0: unknown */
 };
 struct ctx *ctx_new(void); /* NULL: out of memory */
+/* The flags of flags.def, and what each is at the levels of -O */
+enum flag {
+#define FLAG(id, ...) FLAG_##id,
+#include "base/flags.def"
+	FLAG_COUNT
+};
+#define FLAG_BIT(id) (UINT64_C(1) << FLAG_##id)
+#define MAX_LEVEL    1 /* of -O, and the default */
+struct flag_info {
+	const char *name, *help;
+	bool level[MAX_LEVEL + 1];
+};
+extern const struct flag_info flag_infos[FLAG_COUNT];
+static inline bool flag_is_on(const struct ctx *cx, enum flag f)
+{
+	return cx->opt.flags >> f & 1;
+}
+/* Sets all flags to what they are at this level of -O. */
+void set_optimization(struct ctx *cx, int level);
 /* The flags of numerics.def, and what each is at the levels of enum ptgc_math */
 struct numerics {
 	const char *name, *help;

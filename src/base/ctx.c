@@ -27,6 +27,19 @@ const char *const math_names[PTGC_NATIVE + 1] = {
 	[PTGC_NATIVE] = "native",
 };
 
+const struct flag_info flag_infos[FLAG_COUNT] = {
+#define FLAG(id, name, none, all, help) {name, help, {none, all}},
+#include "base/flags.def"
+};
+
+void set_optimization(struct ctx *cx, int level)
+{
+	cx->opt.level = level;
+	cx->opt.flags = 0;
+	for (size_t i = 0; i < FLAG_COUNT; i++)
+		cx->opt.flags |= (uint64_t)flag_infos[i].level[level] << i;
+}
+
 const struct numerics numerics[NUMERICS_COUNT] = {
 #define NUMERICS(field, name, exact, standard, native, help)                                       \
 	{name,                                                                                     \
@@ -80,11 +93,7 @@ static bool fill(struct ctx *cx)
 	cx->opt.max_errors = SHOWN;
 	cx->opt.model_version = 1;
 	cx->opt.target = PTGC_ORT_CPU;
-	cx->opt.fold = true;
-	cx->opt.cse = true;
-	cx->opt.choices = true;
-	cx->opt.repeats = true;
-	cx->opt.share_calls = true;
+	set_optimization(cx, MAX_LEVEL);
 	set_math(cx, PTGC_STANDARD);
 	cx->names = intern_new(cx);
 	return true;

@@ -471,7 +471,7 @@ static struct value *sum_apart(struct build *b, struct value *v, const int *axes
 	const struct node *d = v->def;
 	enum dtype t = (enum dtype)v->type.dtype;
 
-	if (!b->cx->opt.fold || !d || !is_float(t))
+	if (!flag_is_on(b->cx, FLAG_FOLD) || !d || !is_float(t))
 		return NULL;
 	if (negated(v))
 		return negate(b, reduce(b, ONNX_ReduceSum, negated(v), axes, n, keepdims));
@@ -554,7 +554,7 @@ static struct value *picked_from_made(struct build *b, const struct onnx_op *op,
 
 struct value *by_algebra(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin)
 {
-	if (!b->cx->opt.fold || op->domain[0] || b->nattrs || !nin)
+	if (!flag_is_on(b->cx, FLAG_FOLD) || op->domain[0] || b->nattrs || !nin)
 		return NULL;
 	for (uint32_t i = 0; i < nin; i++)
 		if (!in[i])

@@ -490,7 +490,7 @@ struct value *fold(struct build *b, const struct onnx_op *op, struct value **in,
 		nin--;
 	bool constant = nin > 0;
 
-	if (!b->cx->opt.fold || op->domain[0])
+	if (!flag_is_on(b->cx, FLAG_FOLD) || op->domain[0])
 		return NULL;
 	for (uint32_t i = 0; i < nin; i++)
 		constant = constant && is_constant(in[i]);

@@ -218,7 +218,7 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 		}
 	}
 	struct node key = {.onnx = op, .in = in, .attrs = b->attrs, .as_written = raw};
-	bool pure = b->cx->opt.cse && onnx_is_pure(op);
+	bool pure = flag_is_on(b->cx, FLAG_CSE) && onnx_is_pure(op);
 	uint32_t hash = 0;
 
 	key.nin = (uint16_t)nin;

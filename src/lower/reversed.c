@@ -143,7 +143,7 @@ static struct value *of_cumsum(struct build *b, struct value **in, uint32_t nin)
 struct value *reversed_later(struct build *b, const struct onnx_op *op, struct value **in,
 			     uint32_t nin)
 {
-	if (!b->cx->opt.fold || op->domain[0] || b->nattrs || !nin)
+	if (!flag_is_on(b->cx, FLAG_FOLD) || op->domain[0] || b->nattrs || !nin)
 		return NULL;
 	for (uint32_t i = 0; i < nin; i++)
 		if (!in[i])
@@ -159,7 +159,7 @@ struct value *reduced_reversed(struct build *b, enum onnx_id op, struct value *v
 			       int n, bool keepdims)
 {
 	int64_t axis, before = 0;
-	struct value *x = b->cx->opt.fold ? reversed(v, &axis) : NULL;
+	struct value *x = flag_is_on(b->cx, FLAG_FOLD) ? reversed(v, &axis) : NULL;
 
 	if (!x)
 		return NULL;

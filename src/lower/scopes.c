@@ -212,7 +212,8 @@ struct value *find_made(struct build *b, enum onnx_id op, struct value *x, struc
 	struct value *in[2] = {x, y};
 	struct node key = {
 		.onnx = onnx_nearest(op, b->opset), .in = in, .nin = y ? 2 : 1, .nout = 1};
-	const struct node *found = b->cx->opt.cse ? cse_find(b, &key, node_hash(&key)) : NULL;
+	const struct node *found =
+		flag_is_on(b->cx, FLAG_CSE) ? cse_find(b, &key, node_hash(&key)) : NULL;
 
 	return found ? found->out[0] : NULL;
 }
@@ -307,7 +308,7 @@ static bool gives_result(const struct block *k, const struct node *n)
 
 void append_again(struct build *b, struct node *n)
 {
-	bool pure = b->cx->opt.cse && onnx_is_pure(n->onnx);
+	bool pure = flag_is_on(b->cx, FLAG_CSE) && onnx_is_pure(n->onnx);
 	uint32_t hash = pure ? node_hash(n) : 0;
 	const struct node *found = pure ? cse_find(b, n, hash) : NULL;
 

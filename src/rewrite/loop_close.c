@@ -63,7 +63,7 @@ static void find_results(struct closing *c)
 			materialise(c->m, f->pending.at[k]);
 			f->checked = true;
 		}
-	batches = f->counted && !f->checked && rewrite_is_on(c->m->cx, PASS_BATCH);
+	batches = f->counted && !f->checked && flag_is_on(c->m->cx, FLAG_BATCH);
 	c->result = new_array(c->m->cx->scratch, struct value *, body->results.len);
 	for (uint32_t i = f->scan; i < body->results.len; i++) {
 		struct value *v = behind_identity(value_now(body->results.at[i]));
@@ -418,7 +418,7 @@ void close_loop(struct move *m, struct frame *f, struct block *outer)
 	c.term = arena_alloc(a, mul_size(a, c.nstates + 1u, sizeof(*c.term)));
 	find_results(&c);
 	if (f->counted) {
-		bool push = !f->checked && rewrite_is_on(m->cx, PASS_PUSH);
+		bool push = !f->checked && flag_is_on(m->cx, FLAG_PUSH_OUT);
 		if (push)
 			find_sums(&c);
 		for (uint32_t i = c.nstates; i < c.nout; i++)

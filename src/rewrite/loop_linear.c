@@ -376,7 +376,7 @@ bool is_linear(struct linear *l)
 	uint32_t nodes;
 
 	if (!l->f->scan || l->f->checked || !l->m->cx->opt.reassociate ||
-	    !rewrite_is_on(l->m->cx, PASS_LINEAR) ||
+	    !flag_is_on(l->m->cx, FLAG_LINEAR) ||
 	    (dim_is_const(l->m->cx, l->f->trips, &steps) && steps < MIN_STEPS) || !find_states(l))
 		return false;
 	nodes = find_forms(l);

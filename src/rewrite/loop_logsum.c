@@ -136,7 +136,7 @@ static bool is_logsum(struct logsum *l)
 	bool row;
 
 	if (!l->f->scan || l->f->checked || !cx->opt.associative || !cx->opt.reassociate ||
-	    !rewrite_is_on(cx, PASS_LINEAR) || !dim_is_const(cx, l->f->trips, &l->steps) ||
+	    !flag_is_on(cx, FLAG_LINEAR) || !dim_is_const(cx, l->f->trips, &l->steps) ||
 	    l->steps < MIN_STEPS)
 		return false;
 	for (uint32_t j = 0; j < c->nstates; j++) {

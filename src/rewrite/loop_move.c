@@ -354,7 +354,7 @@ static bool becomes_row(struct move *m, struct frame *f, struct node *n)
 		return false;
 	if (counts_steps(m, f, n) || (is_onnx(n, ONNX_Gather) && reads_row(m, f, n)))
 		return true;
-	if (!rewrite_is_on(m->cx, PASS_BATCH))
+	if (!flag_is_on(m->cx, FLAG_BATCH))
 		return false;
 	struct value *all = batch(m, f, n, stacks_like(m, f, n));
 	if (all)
@@ -399,8 +399,8 @@ static bool never_fails(struct ctx *cx, const struct node *n)
 
 static bool may_leave(struct move *m, const struct frame *f, const struct node *n)
 {
-	if (!f->loop || !rewrite_is_on(m->cx, PASS_HOIST) || n->as_written ||
-	    !onnx_is_pure(n->onnx) || n->onnx->domain[0] || (!f->certain && !never_fails(m->cx, n)))
+	if (!f->loop || !flag_is_on(m->cx, FLAG_HOIST) || n->as_written || !onnx_is_pure(n->onnx) ||
+	    n->onnx->domain[0] || (!f->certain && !never_fails(m->cx, n)))
 		return false;
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (n->in[i] && !is_outer(m, f, n->in[i]))
@@ -561,7 +561,7 @@ static void look_at_loop(struct move *m, struct frame *f)
 	f->counted = all && f->trips != DIM_NONE && dim_ge(m->cx, f->trips, 0) &&
 		     !(dim_is_const(m->cx, f->trips, &trips) && trips > MAX_TRIPS);
 	f->certain = is_true(loop->in[1]) && (!loop->in[0] || some);
-	f->scan = f->counted && some && rewrite_is_on(m->cx, PASS_SCAN) && scan_exists(m) &&
+	f->scan = f->counted && some && flag_is_on(m->cx, FLAG_SCAN) && scan_exists(m) &&
 		  has_fixed_states(m, loop, body);
 }
 
@@ -590,7 +590,7 @@ static void rebuild_loop(struct move *m, struct frame *outer, struct node *n)
 		f->go->low = const_int_of(&m->b, DT_BOOL, 1);
 	scope_open(&m->b, f->block);
 	f->scope = m->b.cse;
-	if (f->scan || (f->counted && rewrite_is_on(m->cx, PASS_BATCH))) {
+	if (f->scan || (f->counted && flag_is_on(m->cx, FLAG_BATCH))) {
 		set_row(m, f->iteration, (struct row){.frame = f, .counts = true});
 		f->iteration->low = f->scan ? NULL : f->iteration;
 	}
@@ -631,7 +631,7 @@ void rewrite_loops(struct ctx *cx, struct graph *g)
 {
 	if (!has_operator(g, ONNX_Loop))
 		return;
-	if (rewrite_is_on(cx, PASS_STATES))
+	if (flag_is_on(cx, FLAG_STATES))
 		loop_states(cx, g);
 	drop_unread(cx, g);
 	loop_roots(cx, g);
@@ -640,7 +640,7 @@ void rewrite_loops(struct ctx *cx, struct graph *g)
 	drop_unread(cx, g);
 	loop_move(cx, g);
 	rewrite(cx, g);
-	if (rewrite_is_on(cx, PASS_STATES))
+	if (flag_is_on(cx, FLAG_STATES))
 		loop_states(cx, g);
 	drop_unread(cx, g);
 }

@@ -412,7 +412,7 @@ void loop_states(struct ctx *cx, struct graph *g)
 		read_replacements(g->block);
 	for (uint32_t i = 0; i < g->states.len; i++)
 		g->states.at[i].next = replaced(g->states.at[i].next);
-	if (!rewrite_is_on(cx, PASS_DEAD))
+	if (!flag_is_on(cx, FLAG_DEAD))
 		return;
 	s.owner = new_array(cx->scratch, struct owner, cx->next_id + 1);
 	s.live = new_array(cx->scratch, bool, cx->next_id + 1);

@@ -1,8 +1,9 @@
 /*
  * rewrite.c: rewrites of the ONNX graph. In: the lowered graph. Out: the same function with fewer
  * nodes; types, places and the names of outputs stay. One row a rewrite; each can be switched by
- * -f[no-]name. A rewrite of a node (node_*.c) gives the value that stands for its result, or
- * changes the node in place. Values that were replaced point to their replacement by `low`.
+ * -f[no-]name (base/flags.def). A rewrite of a node (node_*.c) gives the value that stands for its
+ * result, or changes the node in place. Values that were replaced point to their replacement by
+ * `low`.
  */
 #include <string.h>
 
@@ -20,76 +21,40 @@ void become_(struct ctx *cx, struct node *n, const struct onnx_op *op, uint32_t 
 }
 
 static const struct rewrite {
-	const char *name;
+	enum flag flag;
 	enum onnx_id op;
 	struct value *(*apply)(struct ctx *cx, struct node *n);
 } rewrites[] = {
-	{"identity", ONNX_Identity, drop_identity},
-	{"identity", ONNX_Slice, drop_slice},
-	{"identity", ONNX_And, drop_repeated},
-	{"identity", ONNX_Or, drop_repeated},
-	{"cast", ONNX_Cast, merge_casts},
-	{"transpose", ONNX_Transpose, merge_transposes},
-	{"transpose", ONNX_Transpose, concat_in_place},
-	{"transpose", ONNX_Transpose, transpose_factors},
-	{"concat", ONNX_Concat, merge_concats},
-	{"reshape", ONNX_Reshape, merge_reshapes},
-	{"squeeze", ONNX_Squeeze, undo_axes},
-	{"squeeze", ONNX_Unsqueeze, undo_axes},
-	{"keepdims", ONNX_Unsqueeze, keep_axes},
-	{"keepdims", ONNX_Reshape, keep_axes},
-	{"expand", ONNX_Expand, drop_expand},
-	{"expand", ONNX_Slice, slice_before_expand},
-	{"gemm", ONNX_Add, make_gemm},
-	{"zero", ONNX_Add, drop_zero},
-	{"zero", ONNX_Sub, drop_zero},
-	{"zero", ONNX_Add, join_choices},
-	{"negative", ONNX_Add, drop_negative},
-	{"negative", ONNX_Sub, drop_negative},
-	{"reciprocal", ONNX_Div, make_reciprocal},
-	{"finite", ONNX_Not, make_finite},
-	{"log", ONNX_Equal, compare_before_log},
-	{"relu", ONNX_Max, make_relu},
-	{"sum-of-exp", ONNX_Exp, divide_by_sum},
-	{"split", ONNX_Split, split_concat},
-	{"split", ONNX_Split, cut_before_padding},
+	{FLAG_IDENTITY, ONNX_Identity, drop_identity},
+	{FLAG_IDENTITY, ONNX_Slice, drop_slice},
+	{FLAG_IDENTITY, ONNX_And, drop_repeated},
+	{FLAG_IDENTITY, ONNX_Or, drop_repeated},
+	{FLAG_CAST, ONNX_Cast, merge_casts},
+	{FLAG_TRANSPOSE, ONNX_Transpose, merge_transposes},
+	{FLAG_TRANSPOSE, ONNX_Transpose, concat_in_place},
+	{FLAG_TRANSPOSE, ONNX_Transpose, transpose_factors},
+	{FLAG_CONCAT, ONNX_Concat, merge_concats},
+	{FLAG_RESHAPE, ONNX_Reshape, merge_reshapes},
+	{FLAG_SQUEEZE, ONNX_Squeeze, undo_axes},
+	{FLAG_SQUEEZE, ONNX_Unsqueeze, undo_axes},
+	{FLAG_KEEPDIMS, ONNX_Unsqueeze, keep_axes},
+	{FLAG_KEEPDIMS, ONNX_Reshape, keep_axes},
+	{FLAG_EXPAND, ONNX_Expand, drop_expand},
+	{FLAG_EXPAND, ONNX_Slice, slice_before_expand},
+	{FLAG_GEMM, ONNX_Add, make_gemm},
+	{FLAG_ZERO, ONNX_Add, drop_zero},
+	{FLAG_ZERO, ONNX_Sub, drop_zero},
+	{FLAG_ZERO, ONNX_Add, join_choices},
+	{FLAG_NEGATIVE, ONNX_Add, drop_negative},
+	{FLAG_NEGATIVE, ONNX_Sub, drop_negative},
+	{FLAG_RECIPROCAL, ONNX_Div, make_reciprocal},
+	{FLAG_FINITE, ONNX_Not, make_finite},
+	{FLAG_LOG, ONNX_Equal, compare_before_log},
+	{FLAG_RELU, ONNX_Max, make_relu},
+	{FLAG_SUM_OF_EXP, ONNX_Exp, divide_by_sum},
+	{FLAG_SPLIT, ONNX_Split, split_concat},
+	{FLAG_SPLIT, ONNX_Split, cut_before_padding},
 };
-/* Those that look at the whole graph: dead drops nodes that nobody reads; splat: splats.c, guard:
- * guards.c, states: loop_states.c, stretch, branch: src/ort, the others: loop_move.c */
-static const struct {
-	const char *name;
-	enum rewrite_pass bit;
-} passes[] = {{"dead", PASS_DEAD},       {"splat", PASS_SPLAT},  {"guard", PASS_GUARD},
-	      {"states", PASS_STATES},   {"hoist", PASS_HOIST},  {"batch", PASS_BATCH},
-	      {"push-out", PASS_PUSH},   {"scan", PASS_SCAN},    {"linear", PASS_LINEAR},
-	      {"stretch", PASS_STRETCH}, {"branch", PASS_BRANCH}};
-
-bool rewrite_is_on(const struct ctx *cx, enum rewrite_pass pass)
-{
-	return !(cx->opt.rewrites_off >> pass & 1);
-}
-
-bool rewrite_option(struct ctx *cx, const char *name, bool on)
-{
-	uint64_t bits = 0;
-
-	for (size_t i = 0; i < countof(rewrites); i++)
-		if (!strcmp(rewrites[i].name, name))
-			bits |= UINT64_C(1) << i;
-	for (size_t i = 0; i < countof(passes); i++)
-		if (!strcmp(passes[i].name, name))
-			bits |= UINT64_C(1) << passes[i].bit;
-	cx->opt.rewrites_off = on ? cx->opt.rewrites_off & ~bits : cx->opt.rewrites_off | bits;
-	return bits != 0;
-}
-
-const char *rewrite_name(size_t i)
-{
-	if (i < countof(rewrites))
-		return rewrites[i].name;
-	i -= countof(rewrites);
-	return i < countof(passes) ? passes[i].name : NULL;
-}
 
 /* ---- the walk ---- */
 
@@ -140,7 +105,7 @@ static bool replace(struct ctx *cx, struct node *n, struct value *v)
 static void rewrite_node(struct ctx *cx, struct node *n)
 {
 	for (size_t i = 0; i < countof(rewrites) && !n->dead; i++) {
-		if (cx->opt.rewrites_off >> i & 1 || !is_onnx(n, rewrites[i].op))
+		if (!flag_is_on(cx, rewrites[i].flag) || !is_onnx(n, rewrites[i].op))
 			continue;
 		struct value *v = rewrites[i].apply(cx, n);
 		if (v && replace(cx, n, v))
@@ -210,7 +175,7 @@ static void keep_needed(struct ctx *cx, struct graph *g, struct block *b)
 	b->nnodes = 0;
 	for (; n; n = before) {
 		before = n->next;
-		if (n->dead || (!is_read(n) && rewrite_is_on(cx, PASS_DEAD))) {
+		if (n->dead || (!is_read(n) && flag_is_on(cx, FLAG_DEAD))) {
 			n->dead = true;
 			continue;
 		}
@@ -248,10 +213,10 @@ void drop_unread(struct ctx *cx, struct graph *g)
 void rewrite(struct ctx *cx, struct graph *g)
 {
 	drop_unread(cx, g); /* a reader that goes is none */
-	if (rewrite_is_on(cx, PASS_GUARD) && drop_guards(cx, g))
+	if (flag_is_on(cx, FLAG_GUARD) && drop_guards(cx, g))
 		drop_unread(cx, g);
 	rewrite_block(cx, g->block);
 	drop_unread(cx, g);
-	if (rewrite_is_on(cx, PASS_SPLAT))
+	if (flag_is_on(cx, FLAG_SPLAT))
 		splats(cx, g);
 }

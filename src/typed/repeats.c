@@ -559,7 +559,7 @@ void join_repeats(struct ctx *cx, struct graph *g)
 	struct repeats r = {.cx = cx, .costs = {.cx = cx}, .nvalues = cx->next_id};
 	struct arena *a = cx->scratch;
 
-	if (!cx->opt.repeats || cx->errors)
+	if (!flag_is_on(cx, FLAG_REPEATS) || cx->errors)
 		return;
 	const struct node *n = g->block->first;
 	for (uint32_t axis; n && !reduced_length(&r, n, &axis);)
