@@ -150,7 +150,7 @@ $(G)/lib.c: tools/embed.sh lib lib/use $(PTG_LIB)
 .PHONY: demo check check-all check-machines elsewhere check-update check-runtimes check-asan check-tsan
 .PHONY: check-valgrind check-pymc fuzz bench venv unit
 PYTHON = .venv/bin/python
-LAYERS = unit golden cli doc portable examples python runtimes web
+LAYERS = unit golden cli doc portable maths examples python runtimes web
 TEST_ENV = B=$(B) PTGC=$(B)/ptgc PYTHON=$(PYTHON) CC='$(CC)' CLANG=$(B)/clang
 ASAN = B=$(B)/asan SAN=address,undefined CFLAGS='-O1 -g'
 
@@ -333,7 +333,7 @@ clean:
 	rm -rf $(B)
 
 format:
-	clang-format -i src/*.[ch] src/*/*.[ch] src/*/*/*.[ch] tests/unit/*.c tests/fuzz/*.[ch]
+	clang-format -i src/*.[ch] src/*/*.[ch] src/*/*/*.[ch] tests/unit/*.c tests/fuzz/*.[ch] lib/c/*.h tests/c/*.[ch]
 
 doc: $(B)/ptgc
 	$(call say,DOC,doc/ops.md doc/language.md)$(TEST_ENV) tests/doc.sh -u

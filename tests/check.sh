@@ -1,7 +1,7 @@
 #!/bin/sh
 # check.sh layer...: runs layers of tests and adds them up, with the seconds that each took. The last
 # line is "N passed, N failed".
-# Layers: unit golden cli doc portable examples python runtimes web asan fuzz. A layer without a single test has failed.
+# Layers: unit golden cli doc portable maths examples python runtimes web asan fuzz. A layer without a single test has failed.
 # s390x, aarch64, clang, gcc-lto and clang-lto are the layers of another build, in B/s390x and so on.
 # B: folder of the build; PYTHON: the Python of .venv; both come from the Makefile.
 # Leaves the counts of each layer in B/log/counts.tsv, from which tests/portable/page.py makes a table.
@@ -51,6 +51,10 @@ portable() {
 
 doc() {
 	tests/doc.sh
+}
+
+maths() { # the functions that generated C calls
+	tests/c/maths.sh
 }
 
 examples() {

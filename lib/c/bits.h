@@ -1,0 +1,52 @@
+/* The bits of floats as integers, and back. In: a number. Out: the same bits. */
+#ifndef PTGC_C_BITS_H
+#define PTGC_C_BITS_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline uint64_t ptgc_bits(double x)
+{
+	uint64_t u;
+	memcpy(&u, &x, sizeof u);
+	return u;
+}
+
+static inline double ptgc_from_bits(uint64_t u)
+{
+	double x;
+	memcpy(&x, &u, sizeof x);
+	return x;
+}
+
+static inline uint32_t ptgc_bitsf(float x)
+{
+	uint32_t u;
+	memcpy(&u, &x, sizeof u);
+	return u;
+}
+
+static inline float ptgc_from_bitsf(uint32_t u)
+{
+	float x;
+	memcpy(&x, &u, sizeof x);
+	return x;
+}
+
+/* x with the sign of s */
+static inline double ptgc_signed(double x, double s)
+{
+	const uint64_t sign = (uint64_t)1 << 63;
+	return ptgc_from_bits((ptgc_bits(x) & ~sign) | (ptgc_bits(s) & sign));
+}
+
+/* Of a loop over an array: a where c is true, else b, of numbers that are both computed. Written
+   with bits, as compilers take the other way of writing for a branch, which does not vectorise. */
+static inline double ptgc_pick(int c, double a, double b)
+{
+	const uint64_t m = c ? ~(uint64_t)0 : 0;
+	return ptgc_from_bits((ptgc_bits(a) & m) | (ptgc_bits(b) & ~m));
+}
+
+#endif

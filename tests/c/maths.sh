@@ -1,0 +1,78 @@
+#!/bin/sh
+# maths.sh [points]: the functions of lib/c by themselves: no warning in C99, C11 and C++11; what
+# tests/c/maths.c tests, with -O3, and with -O1 under the sanitizers; the same bits of all results by
+# gcc, clang and, where gcc and qemu for it are installed, aarch64. The last line is "N passed, M failed".
+# B: folder of the build. PTGC_FULL=1: 100 times the points.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+: "${B:=build}"
+points=${1:-${PTGC_FULL:+2000000}}
+: "${points:=20000}"
+out=$B/c
+mkdir -p "$out"
+passed=0 failed=0
+
+result() { # name, status
+	if [ "$2" = 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)) && echo "failed: $1"; fi
+}
+
+has() {
+	command -v "$1" >/dev/null
+}
+
+same="-O3 -ffp-contract=off -fno-math-errno -fno-trapping-math"
+warnings="-Wall -Wextra -Wpedantic -Wconversion -Wdouble-promotion -Werror"
+places="-Ilib/c -Itests/c"
+
+for compiler in 'gcc -std=c99 -xc' 'gcc -std=c11 -xc' 'clang -std=c99 -xc' 'g++ -std=c++11 -xc++' \
+	'clang++ -std=c++11 -xc++'; do
+	has "${compiler%% *}" || continue
+	for header in lib/c/*.h; do
+		# shellcheck disable=SC2086
+		echo "#include \"${header##*/}\"" | $compiler $same $warnings $places -fsyntax-only - || break
+	done
+	result "warnings of $compiler" $?
+done
+
+build() { # program, compiler and flags...
+	program=$1
+	shift
+	rm -f "$out/$program"
+	# shellcheck disable=SC2086
+	"$@" $places -o "$out/$program" -Wall -Wextra
+}
+
+# shellcheck disable=SC2086
+build maths gcc $same tests/c/maths.c -lquadmath -lm && "$out/maths" "$points"
+result "errors and ends (tests/c/maths.c)" $?
+build maths-san gcc -O1 -ffp-contract=off -fsanitize=address,undefined -fno-sanitize-recover=all \
+	tests/c/maths.c -lquadmath -lm && "$out/maths-san" $((points / 10)) >"$out/maths-san.txt"
+result "sanitizers (tests/c/maths.c)" $?
+
+# shellcheck disable=SC2086
+build bits gcc $same tests/c/bits.c -lm && "$out/bits" "$points" >"$out/bits.txt"
+result "bits" $?
+compare() { # name, command...
+	title=$1
+	shift
+	"$@" "$points" | diff "$out/bits.txt" -
+	result "bits: $title" $?
+}
+# shellcheck disable=SC2086
+build bits-native gcc $same -march=native tests/c/bits.c -lm
+compare "gcc -march=native" "$out/bits-native"
+build bits-O0 gcc -O0 -ffp-contract=off tests/c/bits.c -lm
+compare "gcc -O0" "$out/bits-O0"
+# shellcheck disable=SC2086
+if has clang; then
+	# shellcheck disable=SC2086
+	build bits-clang clang $same tests/c/bits.c -lm
+	compare clang "$out/bits-clang"
+fi
+if has aarch64-linux-gnu-gcc && has qemu-aarch64; then
+	# shellcheck disable=SC2086
+	build bits-aarch64 aarch64-linux-gnu-gcc $same -static tests/c/bits.c -lm
+	compare aarch64 qemu-aarch64 "$out/bits-aarch64"
+fi
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

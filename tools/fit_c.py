@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Makes the polynomials of lib/c/*.h, with mpmath, and writes them there.
+
+    fit_c.py lib/c/*.h          rewrites the function below each comment "/* fit_c.py: NAME */"
+    fit_c.py --check lib/c/*.h  exit 1 if a file would change
+    fit_c.py --errors           prints the largest relative error of each fit
+
+The fit NAME becomes ptgc_fit_NAME(x), a polynomial; of a rational fit, the numerator is NAME_p and
+the denominator NAME_q. Fits whose names end in _f are functions of float. Evaluation is by pairs
+(Estrin's scheme), which has short chains; the order of the additions is in the text, so that all
+compilers have the same bits. The fits are near-minimax: see fit() of coefficients.py.
+"""
+import re
+import sys
+
+import mpmath as mp
+
+import coefficients as base
+from coefficients import evaluate, fit, literal, one, tiny
+
+log2 = mp.log(2)
+HALF = log2 / 2 * mp.mpf("1.0001")
+
+
+def exp_rest(r):
+    """(exp(r) - 1 - r)/r^2"""
+    return one / 2 + r / 6 if abs(r) < tiny else (mp.expm1(r) - r) / (r * r)
+
+
+def log_rest(z):
+    """(log((1 + s)/(1 - s)) - 2 s)/s^3, z = s^2"""
+    s = mp.sqrt(z)
+    return 2 * one / 3 if z < tiny else (2 * mp.atanh(s) / s - 2) / z
+
+
+def log_rest2(z):
+    """(log((1 + s)/(1 - s)) - 2 s - 2 s^3/3)/s^5, z = s^2"""
+    s = mp.sqrt(z)
+    return 2 * one / 5 + z * 2 / 7 if z < mp.mpf(2) ** -30 else (2 * mp.atanh(s) / s - 2 - 2 * z / 3) / (z * z)
+
+
+def sin_rest(z):
+    """(sin(x)/x - 1)/x^2, z = x^2"""
+    x = mp.sqrt(z)
+    return -one / 6 if z < tiny else (mp.sin(x) / x - 1) / z
+
+
+def cos_rest(z):
+    """(cos(x) - 1 + x^2/2)/x^4, z = x^2"""
+    x = mp.sqrt(z)
+    return one / 24 - z / 720 if z < mp.mpf(2) ** -30 else (mp.cos(x) - 1 + z / 2) / (z * z)
+
+
+OCTANT = (mp.pi / 4 * mp.mpf("1.001")) ** 2
+LOG_END = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.001")
+
+FITS = {
+    "exp": lambda: fit(exp_rest, -HALF, HALF, 9, 0),
+    "log": lambda: fit(log_rest, 0, LOG_END, 6, 0),
+    "log_wide": lambda: fit(log_rest2, 0, LOG_END, 7, 0),
+    "sin": lambda: fit(sin_rest, 0, OCTANT, 5, 0),
+    "cos": lambda: fit(cos_rest, 0, OCTANT, 5, 0),
+}
+
+
+def number(v, single):
+    s = literal(v, single)
+    if not re.search(r"[.e]", s):
+        s += ".0"
+    return s + "f" if single else s
+
+
+def polynomial(name, c, single):
+    """The C function of the polynomial with coefficients c, highest first."""
+    t = "float" if single else "double"
+    c = c[::-1]
+    out = [f"static inline {t} ptgc_fit_{name}({t} x)", "{"]
+    if len(c) == 1:
+        return out + [f"\treturn {number(c[0], single)} + 0 * x;", "}"]
+    powers, n = [], 2
+    while n < len(c):
+        powers.append(f"x{n} = " + ("x * x" if n == 2 else f"x{n // 2} * x{n // 2}"))
+        n *= 2
+    if powers:
+        out.append(f"\tconst {t} " + ", ".join(powers) + ";")
+    terms, power, level = [number(v, single) for v in c], "x", 0
+    while len(terms) > 1:
+        pairs = []
+        for i in range(0, len(terms), 2):
+            if i + 1 == len(terms):
+                pairs.append(terms[i])
+                continue
+            low, high = terms[i], terms[i + 1]
+            e = f"{low} - {high[1:]} * {power}" if high.startswith("-") else f"{low} + {high} * {power}"
+            if high in ("1.0", "1.0f"):
+                e = f"{low} + {power}"
+            if len(terms) > 2:
+                v = f"{'abcdef'[level]}{i // 2}"
+                out.append(f"\tconst {t} {v} = {e};")
+                pairs.append(v)
+            else:
+                out.append(f"\treturn {e};")
+                pairs.append(e)
+        terms, level = pairs, level + 1
+        power = f"x{2 ** level}"
+    return out + ["}"]
+
+
+done = {}
+
+
+def fitted(name):
+    if name not in done:
+        done[name] = FITS[name]()
+    return done[name]
+
+
+def code(name):
+    if name in FITS:
+        return "\n".join(polynomial(name, fitted(name)[0], name.endswith("_f")))
+    whole, part = name.rsplit("_", 1)
+    return "\n".join(polynomial(name, fitted(whole)["pq".index(part)], whole.endswith("_f")))
+
+
+def rewrite(text):
+    pattern = r"(/\* fit_c\.py: (\w+) \*/\n)(?:static inline (?:.*\n)*?}\n)?"
+    return re.sub(pattern, lambda m: m.group(1) + code(m.group(2)) + "\n", text)
+
+
+def main():
+    check = "--check" in sys.argv[1:]
+    different = 0
+    for path in sys.argv[1:]:
+        if path.startswith("--"):
+            continue
+        with open(path, encoding="utf-8") as f:
+            old = f.read()
+        new = rewrite(old)
+        if new != old and check:
+            print(f"{path}: not what fit_c.py makes", file=sys.stderr)
+            different = 1
+        elif new != old:
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(new)
+    return different
+
+
+if __name__ == "__main__":
+    sys.exit(main())
