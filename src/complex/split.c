@@ -545,7 +545,7 @@ static void split_nodes(struct split *p, struct node *n)
 		if (!p->inside)
 			*vec_push(p->cx->arena, &p->graph->replaced) =
 				(struct replaced){n->span, call_label(p->cx, n)};
-		if (is_poisoned(n) || n->op->todo || n->op->unsupported)
+		if (is_poisoned(n) || n->op->unsupported)
 			append_poisoned(p, n);
 		else if (n->blocks)
 			split_control(p, n);

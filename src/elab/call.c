@@ -207,9 +207,9 @@ struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct 
 		return poison(s);
 	warn_mistakes(e, n, s);
 	note_narrower(e, op, in, nargs, sizes, n->out[0]);
-	const char *reason = op->todo ? op->todo : op->unsupported;
-	if (reason && n->out[0]->type.dtype) /* the types are known: the rest is checked as well */
-		elab_error(e, s, E_UNSUPPORTED, "%s: %s", call_label(e->cx, n), reason);
+	/* the types are known: the rest is checked as well */
+	if (op->unsupported && n->out[0]->type.dtype)
+		elab_error(e, s, E_UNSUPPORTED, "%s: %s", call_label(e->cx, n), op->unsupported);
 	struct cv r = node_result(e, n, s);
 	if (half && r.kind == CV_VALUE && r.u.v->type.dtype == DT_FLOAT32)
 		r = half_result(e, &r, sizes, s);

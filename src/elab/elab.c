@@ -319,7 +319,7 @@ static bool cannot_convert(const struct cv *v)
 {
 	const struct node *n = v->kind == CV_VALUE ? v->u.v->def : NULL;
 
-	return n && (n->op->todo || n->op->unsupported);
+	return n && n->op->unsupported;
 }
 
 /* " of Two (p, q)": what a call gives, as a message about its results says it */

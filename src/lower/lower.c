@@ -532,9 +532,9 @@ bool lower_typed(struct build *b, struct node *n)
 		lowered(b, n, 0, dim_value(b, n->props[0].u.d));
 		return true;
 	}
-	if (n->op->unsupported || n->op->todo) {
+	if (n->op->unsupported) {
 		if (n != b->cse->shared->at) /* the user's own were refused by call_op() */
-			unsupported(b, "%s", n->op->todo ? n->op->todo : n->op->unsupported);
+			unsupported(b, "%s", n->op->unsupported);
 		return !(b->cse->shared->failed = true);
 	}
 	if (n->op == &op_onnx)

@@ -84,11 +84,6 @@ void op_usage(struct strbuf *out, const struct op *op)
 	add_call(out, op);
 }
 
-static const char *reason_not_converted(const struct op *op)
-{
-	return op->unsupported ? op->unsupported : op->todo;
-}
-
 static void add_op_text(struct strbuf *out, const struct op *op)
 {
 	size_t begin = out->len;
@@ -99,9 +94,8 @@ static void add_op_text(struct strbuf *out, const struct op *op)
 		begin = out->len;
 	}
 	sb_printf(out, "%*s", (int)(COLUMN - (out->len - begin)), "");
-	if (reason_not_converted(op))
-		sb_printf(out, "not %s: %s\n", op->unsupported ? "supported" : "converted yet",
-			  reason_not_converted(op));
+	if (op->unsupported)
+		sb_printf(out, "not supported: %s\n", op->unsupported);
 	else
 		sb_printf(out, "%s\n", op->doc);
 }
@@ -130,23 +124,21 @@ static void add_row(struct strbuf *out, uint32_t from, uint32_t to)
 }
 
 /* A table from reasons to the ops that are not converted for them. */
-static void add_reasons(struct strbuf *out, const char *title, bool never)
+static void add_reasons(struct strbuf *out)
 {
-	sb_printf(out, "\n## %s\n\n| why | ops |\n| --- | --- |\n", title);
+	sb_str(out, "\n## Not supported\n\n| why | ops |\n| --- | --- |\n");
 	for (uint32_t i = 0; i < op_count; i++) {
-		const char *why = reason_not_converted(&op_table[i]);
-		bool told = !why || !!op_table[i].unsupported != never;
+		const char *why = op_table[i].unsupported;
+		bool told = !why;
 		for (uint32_t j = 0; j < i && !told; j++)
-			told = reason_not_converted(&op_table[j]) &&
-			       !strcmp(reason_not_converted(&op_table[j]), why);
+			told = op_table[j].unsupported && !strcmp(op_table[j].unsupported, why);
 		if (told)
 			continue;
 		sb_str(out, "| ");
 		add_cell(out, why);
 		const char *before = " | ";
 		for (uint32_t j = i; j < op_count; j++) {
-			if (reason_not_converted(&op_table[j]) &&
-			    !strcmp(reason_not_converted(&op_table[j]), why)) {
+			if (op_table[j].unsupported && !strcmp(op_table[j].unsupported, why)) {
 				sb_printf(out, "%s`%s`", before, op_table[j].name);
 				before = ", ";
 			}
@@ -166,50 +158,39 @@ static void add_link(struct strbuf *out, const char *heading)
 	sb_str(out, ")");
 }
 
-struct counts {
-	unsigned converted, later, never;
-};
-
-static struct counts count_ops(void)
+static unsigned count_unsupported(void)
 {
-	struct counts n = {op_count, 0, 0};
+	unsigned n = 0;
 
-	for (uint32_t i = 0; i < op_count; i++) {
-		n.never += op_table[i].unsupported != NULL;
-		n.later += op_table[i].todo != NULL;
-	}
-	n.converted -= n.later + n.never;
+	for (uint32_t i = 0; i < op_count; i++)
+		n += op_table[i].unsupported != NULL;
 	return n;
 }
 
 /* The first op from i on that is converted; op_count if there is none. */
 static uint32_t next_converted(uint32_t i)
 {
-	while (i < op_count && reason_not_converted(&op_table[i]))
+	while (i < op_count && op_table[i].unsupported)
 		i++;
 	return i;
 }
 
 static bool one_row(const struct op *a, const struct op *b)
 {
-	return !reason_not_converted(b) && !strcmp(a->doc, b->doc) && op_group(a) == op_group(b);
+	return !b->unsupported && !strcmp(a->doc, b->doc) && op_group(a) == op_group(b);
 }
 
 static void add_page(struct strbuf *out)
 {
-	struct counts n = count_ops();
+	unsigned unsupported = count_unsupported();
 	const char *group = NULL;
 
 	sb_printf(out,
 		  "# The ops of .ptg\n\n"
-		  "ptgc knows %u ops of PyTensor by name: it converts %u, listed by group; ",
-		  op_count, n.converted);
-	if (n.later)
-		sb_printf(out, "%u it does [not yet convert](#not-converted-yet) and\n", n.later);
-	sb_printf(out,
+		  "ptgc knows %u ops of PyTensor by name: it converts %u, listed by group; "
 		  "%u it [cannot](#not-supported).\n"
 		  "Search this page for a name, or try `ptgc --ops | grep Cholesky`.\n\n",
-		  n.never);
+		  op_count, op_count - unsupported, unsupported);
 	for (uint32_t i = next_converted(0); i < op_count; i = next_converted(i + 1)) {
 		const char *g = op_group(&op_table[i]);
 		if (!group || strcmp(g, group)) {
@@ -236,9 +217,7 @@ static void add_page(struct strbuf *out)
 			end++;
 		add_row(out, i, end);
 	}
-	if (count_ops().later)
-		add_reasons(out, "Not converted yet", false);
-	add_reasons(out, "Not supported", true);
+	add_reasons(out);
 }
 
 const struct op *op_list_one(struct strbuf *out, const char *name)
@@ -267,7 +246,7 @@ void op_list(struct strbuf *out, bool markdown)
 		}
 		add_op_text(out, &op_table[i]);
 	}
-	struct counts n = count_ops();
-	sb_printf(out, "\n%u ops: %u are converted, %u are not yet, %u are not supported.\n",
-		  op_count, n.converted, n.later, n.never);
+	unsigned unsupported = count_unsupported();
+	sb_printf(out, "\n%u ops: %u are converted, %u are not supported.\n", op_count,
+		  op_count - unsupported, unsupported);
 }

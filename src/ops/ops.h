@@ -129,7 +129,6 @@ struct op {
 	const char *lib;         /* the fn of that name in lib/ */
 	bool lowered;            /* a C function of src/lower/ops */
 	bool expanded;           /* a C function of src/elab: a call becomes other nodes at once */
-	const char *todo;        /* none yet: what it waits for */
 	const char *unsupported; /* none: the reason */
 	const char *pair;        /* the fn of lib/ for two calls on small matrices at once */
 	const char *complex;     /* how it is done on complex numbers */

@@ -19,7 +19,6 @@
 #define LOWER(function)          .lowered = true
 #define EXPAND(function)         .expanded = true
 #define ON_PARTS                 .onnx = NULL
-#define NOT_YET(reason)          .todo = reason
 #define UNSUPPORTED(reason)      .unsupported = reason
 #define GROUP(heading)
 const struct op op_table[] = {
@@ -593,15 +592,11 @@ static bool infer_onnx(struct ctx *cx, struct node *n)
 static bool refuse(struct ctx *cx, struct node *n)
 {
 	const char *instead = op_instead(cx, n->op->name, false);
-	struct diag *d;
+	struct diag *d =
+		error(cx, n->span, E_UNSUPPORTED, "%s: cannot be converted: %s", n->op->name,
+		      n->op->expanded ? "it runs a fn, and cannot be a part of another op"
+				      : n->op->unsupported);
 
-	if (n->op->todo)
-		d = error(cx, n->span, E_UNSUPPORTED, "%s: not converted yet: %s", n->op->name,
-			  n->op->todo);
-	else
-		d = error(cx, n->span, E_UNSUPPORTED, "%s: cannot be converted: %s", n->op->name,
-			  n->op->expanded ? "it runs a fn, and cannot be a part of another op"
-					  : n->op->unsupported);
 	if (instead)
 		note(cx, d, (struct span){0, 0}, "write %s", instead);
 	return poison_results(n);
