@@ -6,7 +6,7 @@
     fit_c.py --errors           prints the largest relative error of each fit
 
 The fit NAME becomes ptgc_fit_NAME(x), a polynomial; of a rational fit, the numerator is NAME_p and
-the denominator NAME_q. Fits whose names end in _f are functions of float. Evaluation is by pairs
+the denominator NAME_q, also of the fits of coefficients.py. Fits whose names end in _f are functions of float. Evaluation is by pairs
 (Estrin's scheme), which has short chains; the order of the additions is in the text, so that all
 compilers have the same bits. The fits are near-minimax: see fit() of coefficients.py.
 """
@@ -51,6 +51,32 @@ def cos_rest(z):
     return one / 24 - z / 720 if z < mp.mpf(2) ** -30 else (mp.cos(x) - 1 + z / 2) / (z * z)
 
 
+def asin_rest(z):
+    """(asin(x)/x - 1)/x^2, z = x^2"""
+    x = mp.sqrt(z)
+    return one / 6 if z < tiny else (mp.asin(x) / x - 1) / z
+
+
+def erf_rest(z):
+    """erf(x)/x - 1, z = x^2"""
+    return base.erf_ratio(z) - 1
+
+
+def erfcx_bent(t):
+    """erfcx(x) (1 + 2 x) at x = 3 (1 + t)/(1 - t), less 9/8"""
+    if t > 1 - mp.mpf(2) ** -60:
+        return 2 / mp.sqrt(mp.pi) - one * 9 / 8
+    x = 3 * (1 + t) / (1 - t)
+    if x > 100:
+        return base.erfcx_y(0)(1 / x) / x * (1 + 2 * x) - one * 9 / 8
+    return mp.exp(x * x) * mp.erfc(x) * (1 + 2 * x) - one * 9 / 8
+
+
+def chebyshev(f, a, b, n):
+    """Interpolation in the Chebyshev points: for functions with zeros, where the absolute error counts"""
+    return base.interpolate(f, base.chebyshev_points(mp.mpf(a), mp.mpf(b), n + 1), n, 0)
+
+
 OCTANT = (mp.pi / 4 * mp.mpf("1.001")) ** 2
 LOG_END = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.001")
 
@@ -60,6 +86,9 @@ FITS = {
     "log_wide": lambda: fit(log_rest2, 0, LOG_END, 7, 0),
     "sin": lambda: fit(sin_rest, 0, OCTANT, 5, 0),
     "cos": lambda: fit(cos_rest, 0, OCTANT, 5, 0),
+    "asin": lambda: chebyshev(asin_rest, 0, one / 4, 12),
+    "erf_small": lambda: chebyshev(erf_rest, 0, 1, 12),
+    "erfcx_bent": lambda: chebyshev(erfcx_bent, -1, 1, 24),
 }
 
 
@@ -74,7 +103,7 @@ def polynomial(name, c, single):
     """The C function of the polynomial with coefficients c, highest first."""
     t = "float" if single else "double"
     c = c[::-1]
-    out = [f"static inline {t} ptgc_fit_{name}({t} x)", "{"]
+    out = [f"PTGC_INLINE {t} ptgc_fit_{name}({t} x)", "{"]
     if len(c) == 1:
         return out + [f"\treturn {number(c[0], single)} + 0 * x;", "}"]
     powers, n = [], 2
@@ -111,7 +140,7 @@ done = {}
 
 def fitted(name):
     if name not in done:
-        done[name] = FITS[name]()
+        done[name] = FITS[name]() if name in FITS else base.FITS[name]()
     return done[name]
 
 
@@ -123,7 +152,7 @@ def code(name):
 
 
 def rewrite(text):
-    pattern = r"(/\* fit_c\.py: (\w+) \*/\n)(?:static inline (?:.*\n)*?}\n)?"
+    pattern = r"(/\* fit_c\.py: (\w+) \*/\n)(?:PTGC_INLINE (?:.*\n)*?}\n)?"
     return re.sub(pattern, lambda m: m.group(1) + code(m.group(2)) + "\n", text)
 
 

@@ -5,158 +5,158 @@
 
 #include "bits.h"
 
-static inline int ptgc_is_nan(double x)
+PTGC_INLINE int ptgc_is_nan(double x)
 {
 	return x != x;
 }
 
-static inline int ptgc_is_inf(double x)
+PTGC_INLINE int ptgc_is_inf(double x)
 {
 	return fabs(x) == HUGE_VAL;
 }
 
 /* -1, 0 or 1; zeros and NaN as they are */
-static inline double ptgc_sign(double x)
+PTGC_INLINE double ptgc_sign(double x)
 {
 	return x > 0 ? 1 : x < 0 ? -1 : x;
 }
 
-static inline float ptgc_signf(float x)
+PTGC_INLINE float ptgc_signf(float x)
 {
 	return x > 0 ? 1 : x < 0 ? -1 : x;
 }
 
 /* NaN wins; of -0 and 0 the first */
-static inline double ptgc_max(double a, double b)
+PTGC_INLINE double ptgc_max(double a, double b)
 {
 	const double m = a < b ? b : a;
 	return b != b ? b : m;
 }
 
-static inline float ptgc_maxf(float a, float b)
+PTGC_INLINE float ptgc_maxf(float a, float b)
 {
 	const float m = a < b ? b : a;
 	return b != b ? b : m;
 }
 
-static inline double ptgc_min(double a, double b)
+PTGC_INLINE double ptgc_min(double a, double b)
 {
 	const double m = b < a ? b : a;
 	return b != b ? b : m;
 }
 
-static inline float ptgc_minf(float a, float b)
+PTGC_INLINE float ptgc_minf(float a, float b)
 {
 	const float m = b < a ? b : a;
 	return b != b ? b : m;
 }
 
-static inline double ptgc_relu(double x)
+PTGC_INLINE double ptgc_relu(double x)
 {
 	return x < 0 ? 0 : x;
 }
 
-static inline float ptgc_reluf(float x)
+PTGC_INLINE float ptgc_reluf(float x)
 {
 	return x < 0 ? 0 : x;
 }
 
-static inline double ptgc_abs(double x)
+PTGC_INLINE double ptgc_abs(double x)
 {
 	return fabs(x);
 }
 
-static inline float ptgc_absf(float x)
+PTGC_INLINE float ptgc_absf(float x)
 {
 	return fabsf(x);
 }
 
-static inline double ptgc_sqrt(double x)
+PTGC_INLINE double ptgc_sqrt(double x)
 {
 	return sqrt(x);
 }
 
-static inline float ptgc_sqrtf(float x)
+PTGC_INLINE float ptgc_sqrtf(float x)
 {
 	return sqrtf(x);
 }
 
 /* Ties to even, by a sum with 2^52, which leaves no bits behind the point: rint() is a call where
    the processor has no instruction. */
-static inline double ptgc_round(double x)
+PTGC_INLINE double ptgc_round(double x)
 {
 	const double a = fabs(x), y = (a + 4503599627370496.0) - 4503599627370496.0;
 	return a < 4503599627370496.0 ? ptgc_signed(y, x) : x;
 }
 
-static inline float ptgc_roundf(float x)
+PTGC_INLINE float ptgc_roundf(float x)
 {
 	return (float)ptgc_round((double)x);
 }
 
-static inline double ptgc_floor(double x)
+PTGC_INLINE double ptgc_floor(double x)
 {
 	const double y = ptgc_round(x), less = y - 1;
 	return ptgc_signed(y > x ? less : y, x);
 }
 
-static inline float ptgc_floorf(float x)
+PTGC_INLINE float ptgc_floorf(float x)
 {
 	return (float)ptgc_floor((double)x);
 }
 
-static inline double ptgc_ceil(double x)
+PTGC_INLINE double ptgc_ceil(double x)
 {
 	const double y = ptgc_round(x), more = y + 1;
 	return ptgc_signed(y < x ? more : y, x);
 }
 
-static inline float ptgc_ceilf(float x)
+PTGC_INLINE float ptgc_ceilf(float x)
 {
 	return (float)ptgc_ceil((double)x);
 }
 
-static inline double ptgc_trunc(double x)
+PTGC_INLINE double ptgc_trunc(double x)
 {
 	return ptgc_signed(ptgc_floor(fabs(x)), x);
 }
 
-static inline float ptgc_truncf(float x)
+PTGC_INLINE float ptgc_truncf(float x)
 {
 	return (float)ptgc_trunc((double)x);
 }
 
 /* PyTensor's: of the sum with 1/2 as rounded */
-static inline double ptgc_round_away(double x)
+PTGC_INLINE double ptgc_round_away(double x)
 {
 	return ptgc_signed(ptgc_floor(fabs(x) + 0.5), x);
 }
 
-static inline float ptgc_round_awayf(float x)
+PTGC_INLINE float ptgc_round_awayf(float x)
 {
 	return (float)ptgc_round_away((double)x);
 }
 
 /* the remainder of the sign of a, exact */
-static inline double ptgc_fmod(double a, double b)
+PTGC_INLINE double ptgc_fmod(double a, double b)
 {
 	return fmod(a, b);
 }
 
-static inline float ptgc_fmodf(float a, float b)
+PTGC_INLINE float ptgc_fmodf(float a, float b)
 {
 	return fmodf(a, b);
 }
 
 /* the remainder of the sign of b, also where it is 0 */
-static inline double ptgc_mod(double a, double b)
+PTGC_INLINE double ptgc_mod(double a, double b)
 {
 	const double m = fmod(a, b);
 	const double r = (m < 0) != (b < 0) && m != 0 ? m + b : m;
 	return ptgc_signed(r, b);
 }
 
-static inline float ptgc_modf(float a, float b)
+PTGC_INLINE float ptgc_modf(float a, float b)
 {
 	const float m = fmodf(a, b);
 	const float r = (m < 0) != (b < 0) && m != 0 ? m + b : m;
@@ -164,7 +164,7 @@ static inline float ptgc_modf(float a, float b)
 }
 
 /* The quotient rounded down, NumPy's way from the remainder: 1 // 0.1 is 9 */
-static inline double ptgc_quotient(double a, double b)
+PTGC_INLINE double ptgc_quotient(double a, double b)
 {
 	const double m = fmod(a, b);
 	const double d = (a - m) / b - (double)(m != 0 && (m < 0) != (b < 0));
@@ -173,7 +173,7 @@ static inline double ptgc_quotient(double a, double b)
 	return b == 0 ? q : d == 0 ? 0 * q : f + (double)(d - f > 0.5);
 }
 
-static inline float ptgc_quotientf(float a, float b)
+PTGC_INLINE float ptgc_quotientf(float a, float b)
 {
 	const float m = fmodf(a, b);
 	const float d = (a - m) / b - (float)(m != 0 && (m < 0) != (b < 0));

@@ -6,28 +6,35 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline uint64_t ptgc_bits(double x)
+/* Loops vectorise only where all is part of them; compilers by themselves stop at some size. */
+#ifdef __GNUC__
+#define PTGC_INLINE static inline __attribute__((always_inline))
+#else
+#define PTGC_INLINE static inline
+#endif
+
+PTGC_INLINE uint64_t ptgc_bits(double x)
 {
 	uint64_t u;
 	memcpy(&u, &x, sizeof u);
 	return u;
 }
 
-static inline double ptgc_from_bits(uint64_t u)
+PTGC_INLINE double ptgc_from_bits(uint64_t u)
 {
 	double x;
 	memcpy(&x, &u, sizeof x);
 	return x;
 }
 
-static inline uint32_t ptgc_bitsf(float x)
+PTGC_INLINE uint32_t ptgc_bitsf(float x)
 {
 	uint32_t u;
 	memcpy(&u, &x, sizeof u);
 	return u;
 }
 
-static inline float ptgc_from_bitsf(uint32_t u)
+PTGC_INLINE float ptgc_from_bitsf(uint32_t u)
 {
 	float x;
 	memcpy(&x, &u, sizeof x);
@@ -35,7 +42,7 @@ static inline float ptgc_from_bitsf(uint32_t u)
 }
 
 /* x with the sign of s */
-static inline double ptgc_signed(double x, double s)
+PTGC_INLINE double ptgc_signed(double x, double s)
 {
 	const uint64_t sign = (uint64_t)1 << 63;
 	return ptgc_from_bits((ptgc_bits(x) & ~sign) | (ptgc_bits(s) & sign));
@@ -43,7 +50,7 @@ static inline double ptgc_signed(double x, double s)
 
 /* Of a loop over an array: a where c is true, else b, of numbers that are both computed. Written
    with bits, as compilers take the other way of writing for a branch, which does not vectorise. */
-static inline double ptgc_pick(int c, double a, double b)
+PTGC_INLINE double ptgc_pick(int c, double a, double b)
 {
 	const uint64_t m = c ? ~(uint64_t)0 : 0;
 	return ptgc_from_bits((ptgc_bits(a) & m) | (ptgc_bits(b) & ~m));

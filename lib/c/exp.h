@@ -9,7 +9,7 @@
 #include "wide.h"
 
 /* fit_c.py: exp */
-static inline double ptgc_fit_exp(double x)
+PTGC_INLINE double ptgc_fit_exp(double x)
 {
 	const double x2 = x * x, x4 = x2 * x2, x8 = x4 * x4;
 	const double a0 = 0.5000000000000001 + 0.16666666666666669 * x;
@@ -27,7 +27,7 @@ static inline double ptgc_fit_exp(double x)
 
 /* q and k of exp(x + low) = 2^k (1 + q); `low` is far below x; |x| < 2000. *bits has k in its low
    bits. */
-static inline struct ptgc_wide ptgc_exp_parts(double x, double low, double *k, uint64_t *bits)
+PTGC_INLINE struct ptgc_wide ptgc_exp_parts(double x, double low, double *k, uint64_t *bits)
 {
 	const double t = x * 1.4426950408889634 + PTGC_ROUNDER;
 	const double n = t - PTGC_ROUNDER;
@@ -41,7 +41,7 @@ static inline struct ptgc_wide ptgc_exp_parts(double x, double low, double *k, u
 }
 
 /* y * 2^k for |k| < 2000, k in the low bits of `bits` */
-static inline double ptgc_scale(double y, uint64_t bits)
+PTGC_INLINE double ptgc_scale(double y, uint64_t bits)
 {
 	const uint64_t w = bits - UINT64_C(0x4338000000000000) + 4096;
 	const uint64_t half = w >> 1;
@@ -50,7 +50,7 @@ static inline double ptgc_scale(double y, uint64_t bits)
 	return y * a * b;
 }
 
-static inline double ptgc_exp_wide(double x, double low)
+PTGC_INLINE double ptgc_exp_wide(double x, double low)
 {
 	double k;
 	uint64_t bits;
@@ -58,7 +58,7 @@ static inline double ptgc_exp_wide(double x, double low)
 	return ptgc_scale(1 + q.high, bits);
 }
 
-static inline double ptgc_exp(double x)
+PTGC_INLINE double ptgc_exp(double x)
 {
 	const double a = x > 800 ? 800 : x;
 	const double b = a < -800 ? -800 : a;
@@ -66,7 +66,7 @@ static inline double ptgc_exp(double x)
 }
 
 /* exp(x) - 1 for |x| < 709.9, in two parts */
-static inline struct ptgc_wide ptgc_expm1_wide(double x)
+PTGC_INLINE struct ptgc_wide ptgc_expm1_wide(double x)
 {
 	double k;
 	uint64_t bits;
@@ -79,7 +79,23 @@ static inline struct ptgc_wide ptgc_expm1_wide(double x)
 	return y;
 }
 
-static inline double ptgc_expm1(double x)
+/* 2^x = 2^k exp((x - k) log(2)) */
+PTGC_INLINE double ptgc_exp2(double x)
+{
+	const struct ptgc_wide log2 = {0.6931471805599453, 2.3190468138462996e-17};
+	double k;
+	uint64_t bits;
+	const double a = x > 1100 ? 1100 : x;
+	const double b = a < -1100 ? -1100 : a;
+	const double t = b + PTGC_ROUNDER;
+	const struct ptgc_wide p = ptgc_two_product(b - (t - PTGC_ROUNDER), log2.high);
+	const double more = p.low + (b - (t - PTGC_ROUNDER)) * log2.low;
+	const struct ptgc_wide q = ptgc_exp_parts(p.high, more, &k, &bits);
+	/* the argument may be log(2)/2 and a bit, of which k is 1 */
+	return ptgc_scale(1 + q.high, ptgc_bits(t) + bits - UINT64_C(0x4338000000000000));
+}
+
+PTGC_INLINE double ptgc_expm1(double x)
 {
 	const double a = x > 709.9 ? 709.9 : x;
 	const struct ptgc_wide w = ptgc_expm1_wide(a < -40 ? -40 : a);
@@ -88,12 +104,17 @@ static inline double ptgc_expm1(double x)
 	return x > 709.9 ? HUGE_VAL : z;
 }
 
-static inline float ptgc_expf(float x)
+PTGC_INLINE float ptgc_expf(float x)
 {
 	return (float)ptgc_exp((double)x);
 }
 
-static inline float ptgc_expm1f(float x)
+PTGC_INLINE float ptgc_exp2f(float x)
+{
+	return (float)ptgc_exp2((double)x);
+}
+
+PTGC_INLINE float ptgc_expm1f(float x)
 {
 	return (float)ptgc_expm1((double)x);
 }

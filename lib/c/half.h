@@ -5,7 +5,7 @@
 
 #include "bits.h"
 
-static inline float ptgc_f16_get(uint16_t h)
+PTGC_INLINE float ptgc_f16_get(uint16_t h)
 {
 	const uint32_t a = (uint32_t)(h & 0x7fff) << 13;
 	/* 2^112: the exponents' biases; a product also makes normal numbers of subnormal ones */
@@ -14,7 +14,7 @@ static inline float ptgc_f16_get(uint16_t h)
 	return ptgc_from_bitsf(ends | (uint32_t)(h & 0x8000) << 16);
 }
 
-static inline uint16_t ptgc_f16_bits(float x)
+PTGC_INLINE uint16_t ptgc_f16_bits(float x)
 {
 	const uint32_t all = ptgc_bitsf(x), a = all & 0x7fffffff, sign = all >> 16 & 0x8000;
 	const uint32_t rounded = ((a + 0xfff + (a >> 13 & 1)) >> 13) - (112 << 10);
@@ -25,7 +25,7 @@ static inline uint16_t ptgc_f16_bits(float x)
 	return (uint16_t)(sign | (a > 0x7f800000 ? 0x7e00 : most));
 }
 
-static inline uint16_t ptgc_f16_bits_of_f64(double x)
+PTGC_INLINE uint16_t ptgc_f16_bits_of_f64(double x)
 {
 	const uint64_t all = ptgc_bits(x), a = all & ~((uint64_t)1 << 63),
 		       sign = all >> 48 & 0x8000;
@@ -39,12 +39,12 @@ static inline uint16_t ptgc_f16_bits_of_f64(double x)
 	return (uint16_t)(sign | (a > UINT64_C(0x7ff0000000000000) ? 0x7e00 : most));
 }
 
-static inline float ptgc_f16_round(float x)
+PTGC_INLINE float ptgc_f16_round(float x)
 {
 	return ptgc_f16_get(ptgc_f16_bits(x));
 }
 
-static inline float ptgc_f16_of_f64(double x)
+PTGC_INLINE float ptgc_f16_of_f64(double x)
 {
 	return ptgc_f16_get(ptgc_f16_bits_of_f64(x));
 }

@@ -10,7 +10,7 @@
 #include "wide.h"
 
 /* fit_c.py: log */
-static inline double ptgc_fit_log(double x)
+PTGC_INLINE double ptgc_fit_log(double x)
 {
 	const double x2 = x * x, x4 = x2 * x2;
 	const double a0 = 0.666666666666667 + 0.3999999999989889 * x;
@@ -22,7 +22,7 @@ static inline double ptgc_fit_log(double x)
 }
 
 /* fit_c.py: log_wide */
-static inline double ptgc_fit_log_wide(double x)
+PTGC_INLINE double ptgc_fit_log_wide(double x)
 {
 	const double x2 = x * x, x4 = x2 * x2;
 	const double a0 = 0.4 + 0.2857142857142937 * x;
@@ -35,7 +35,7 @@ static inline double ptgc_fit_log_wide(double x)
 }
 
 /* m and k of a positive, finite, normal x */
-static inline double ptgc_log_reduce(double x, double *k)
+PTGC_INLINE double ptgc_log_reduce(double x, double *k)
 {
 	const uint64_t root = UINT64_C(0x3fe6a09e667f3bcd); /* sqrt(1/2) */
 	const uint64_t bits = ptgc_bits(x);
@@ -46,7 +46,7 @@ static inline double ptgc_log_reduce(double x, double *k)
 }
 
 /* log(1 + f) + n log(2), and `more` that is far below */
-static inline double ptgc_log_sum(double f, double n, double more)
+PTGC_INLINE double ptgc_log_sum(double f, double n, double more)
 {
 	const double s = f / (2 + f);
 	const double z = s * s;
@@ -56,14 +56,14 @@ static inline double ptgc_log_sum(double f, double n, double more)
 }
 
 /* y, or the limits where x is 0, negative, infinite or NaN */
-static inline double ptgc_log_ends(double x, double y)
+PTGC_INLINE double ptgc_log_ends(double x, double y)
 {
 	const double a = x < HUGE_VAL ? y : x;
 	const double b = x == 0 ? -HUGE_VAL : a;
 	return x < 0 ? (double)NAN : b;
 }
 
-static inline double ptgc_log(double x)
+PTGC_INLINE double ptgc_log(double x)
 {
 	double k;
 	const int tiny = x < 2.2250738585072014e-308;
@@ -73,7 +73,7 @@ static inline double ptgc_log(double x)
 	return ptgc_log_ends(x, ptgc_log_sum(m - 1, tiny ? less : k, 0));
 }
 
-static inline double ptgc_log1p(double x)
+PTGC_INLINE double ptgc_log1p(double x)
 {
 	double k;
 	const struct ptgc_wide u = ptgc_two_sum(1, x);
@@ -84,7 +84,7 @@ static inline double ptgc_log1p(double x)
 }
 
 /* log(x) = k log(2) + the result, 1e-19 relative to the larger of the two, for finite x > 0 */
-static inline struct ptgc_wide ptgc_log_parts(double x, double *k)
+PTGC_INLINE struct ptgc_wide ptgc_log_parts(double x, double *k)
 {
 	const int tiny = x < 2.2250738585072014e-308;
 	const double scaled = x * 18014398509481984.0;
@@ -111,7 +111,7 @@ static inline struct ptgc_wide ptgc_log_parts(double x, double *k)
 	return ptgc_wide_sum(twice, rest);
 }
 
-static inline double ptgc_log2(double x)
+PTGC_INLINE double ptgc_log2(double x)
 {
 	const struct ptgc_wide scale = {1.4426950408889634, 2.0355273740931033e-17};
 	double k;
@@ -120,7 +120,7 @@ static inline double ptgc_log2(double x)
 	return ptgc_log_ends(x, y.high + (y.low + l.low));
 }
 
-static inline double ptgc_log10(double x)
+PTGC_INLINE double ptgc_log10(double x)
 {
 	const struct ptgc_wide scale = {0.4342944819032518, 1.098319650216765e-17};
 	const struct ptgc_wide log2 = {0.3010299956639812, -2.8037281277851704e-18};
@@ -131,22 +131,22 @@ static inline double ptgc_log10(double x)
 	return ptgc_log_ends(x, y.high + y.low);
 }
 
-static inline float ptgc_logf(float x)
+PTGC_INLINE float ptgc_logf(float x)
 {
 	return (float)ptgc_log((double)x);
 }
 
-static inline float ptgc_log1pf(float x)
+PTGC_INLINE float ptgc_log1pf(float x)
 {
 	return (float)ptgc_log1p((double)x);
 }
 
-static inline float ptgc_log2f(float x)
+PTGC_INLINE float ptgc_log2f(float x)
 {
 	return (float)ptgc_log2((double)x);
 }
 
-static inline float ptgc_log10f(float x)
+PTGC_INLINE float ptgc_log10f(float x)
 {
 	return (float)ptgc_log10((double)x);
 }

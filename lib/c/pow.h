@@ -7,7 +7,7 @@
 #include "exp.h"
 #include "log.h"
 
-static inline double ptgc_pow(double x, double y)
+PTGC_INLINE double ptgc_pow(double x, double y)
 {
 	const struct ptgc_wide log2 = {0.6931471805599453, 2.3190468138462996e-17};
 	const double a = fabs(x), b = fabs(y);
@@ -40,7 +40,7 @@ static inline double ptgc_pow(double x, double y)
 	return ((x == 1) | (y == 0)) ? 1 : known;
 }
 
-static inline float ptgc_powf(float x, float y)
+PTGC_INLINE float ptgc_powf(float x, float y)
 {
 	return (float)ptgc_pow((double)x, (double)y);
 }

@@ -6,27 +6,19 @@
 #include "exp.h"
 #include "log.h"
 
-/* a/b, of which the high parts are not 0 */
-static inline double ptgc_wide_quotient(struct ptgc_wide a, struct ptgc_wide b)
-{
-	const double q = a.high / b.high;
-	const struct ptgc_wide p = ptgc_two_product(q, b.high);
-	return q + (((a.high - p.high) - p.low) + (a.low - q * b.low)) / b.high;
-}
-
 /* e/(e + 2), e = exp(2 |x|) - 1, with the sign of x */
-static inline double ptgc_tanh(double x)
+PTGC_INLINE double ptgc_tanh(double x)
 {
 	const double a = fabs(x);
 	const struct ptgc_wide e = ptgc_expm1_wide(2 * (a > 20 ? 20 : a));
 	struct ptgc_wide d = ptgc_two_sum(2, e.high);
 	d.low += e.low;
-	const double y = ptgc_wide_quotient(e, d);
+	const double y = ptgc_wide_quotient(e, d).high;
 	return ptgc_signed(a < 1e-17 ? a : y, x);
 }
 
 /* exp(x)/2, which overflows later than exp(x) */
-static inline double ptgc_half_exp(double x)
+PTGC_INLINE double ptgc_half_exp(double x)
 {
 	double k;
 	uint64_t bits;
@@ -35,7 +27,7 @@ static inline double ptgc_half_exp(double x)
 }
 
 /* (e + e/(e + 1))/2, e = exp(|x|) - 1, with the sign of x; of large x exp(|x|)/2 */
-static inline double ptgc_sinh(double x)
+PTGC_INLINE double ptgc_sinh(double x)
 {
 	const double a = fabs(x);
 	const struct ptgc_wide e = ptgc_expm1_wide(a > 40 ? 40 : a);
@@ -45,14 +37,14 @@ static inline double ptgc_sinh(double x)
 	return ptgc_signed(a < 1e-17 ? a : y, x);
 }
 
-static inline double ptgc_cosh(double x)
+PTGC_INLINE double ptgc_cosh(double x)
 {
 	const double h = ptgc_half_exp(fabs(x));
 	return h + 0.25 / h;
 }
 
 /* 1/(1 + e) or e/(1 + e), e = exp(-|x|) in two parts */
-static inline double ptgc_sigmoid(double x)
+PTGC_INLINE double ptgc_sigmoid(double x)
 {
 	double k;
 	uint64_t bits;
@@ -67,7 +59,7 @@ static inline double ptgc_sigmoid(double x)
 }
 
 /* log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)) */
-static inline double ptgc_softplus(double x)
+PTGC_INLINE double ptgc_softplus(double x)
 {
 	const double e = ptgc_exp(-fabs(x));
 	const double m = x > 0 ? x : 0;
@@ -75,7 +67,7 @@ static inline double ptgc_softplus(double x)
 }
 
 /* log(1 - exp(x)): the logarithm of -expm1(x) above -log(2), log(1 - exp(x)) as log1p below */
-static inline double ptgc_log1mexp(double x)
+PTGC_INLINE double ptgc_log1mexp(double x)
 {
 	const double e = ptgc_exp(x);
 	const double m = -ptgc_expm1(x);
@@ -88,32 +80,32 @@ static inline double ptgc_log1mexp(double x)
 	return e < 1e-8 ? -(e + 0.5 * e * e) : l;
 }
 
-static inline float ptgc_tanhf(float x)
+PTGC_INLINE float ptgc_tanhf(float x)
 {
 	return (float)ptgc_tanh((double)x);
 }
 
-static inline float ptgc_sinhf(float x)
+PTGC_INLINE float ptgc_sinhf(float x)
 {
 	return (float)ptgc_sinh((double)x);
 }
 
-static inline float ptgc_coshf(float x)
+PTGC_INLINE float ptgc_coshf(float x)
 {
 	return (float)ptgc_cosh((double)x);
 }
 
-static inline float ptgc_sigmoidf(float x)
+PTGC_INLINE float ptgc_sigmoidf(float x)
 {
 	return (float)ptgc_sigmoid((double)x);
 }
 
-static inline float ptgc_softplusf(float x)
+PTGC_INLINE float ptgc_softplusf(float x)
 {
 	return (float)ptgc_softplus((double)x);
 }
 
-static inline float ptgc_log1mexpf(float x)
+PTGC_INLINE float ptgc_log1mexpf(float x)
 {
 	return (float)ptgc_log1mexp((double)x);
 }

@@ -14,7 +14,7 @@
 #define PTGC_TRIG_NEAR 1e6
 
 /* fit_c.py: sin */
-static inline double ptgc_fit_sin(double x)
+PTGC_INLINE double ptgc_fit_sin(double x)
 {
 	const double x2 = x * x, x4 = x2 * x2;
 	const double a0 = -0.16666666666666666 + 0.008333333333330925 * x;
@@ -25,7 +25,7 @@ static inline double ptgc_fit_sin(double x)
 }
 
 /* fit_c.py: cos */
-static inline double ptgc_fit_cos(double x)
+PTGC_INLINE double ptgc_fit_cos(double x)
 {
 	const double x2 = x * x, x4 = x2 * x2;
 	const double a0 = 0.041666666666666664 - 0.0013888888888887382 * x;
@@ -40,7 +40,7 @@ struct ptgc_turn {
 	uint64_t k; /* mod 4 */
 };
 
-static inline struct ptgc_turn ptgc_turn_near(double x)
+PTGC_INLINE struct ptgc_turn ptgc_turn_near(double x)
 {
 	struct ptgc_turn t;
 	const double s = x * 0.6366197723675814 + 6755399441055744.0;
@@ -128,14 +128,14 @@ static inline struct ptgc_turn ptgc_turn_far(double x)
 	return t;
 }
 
-static inline double ptgc_sin_part(struct ptgc_turn t)
+PTGC_INLINE double ptgc_sin_part(struct ptgc_turn t)
 {
 	const double z = t.r * t.r;
 	return t.r * z * ptgc_fit_sin(z) + t.low * (1 - 0.5 * z);
 }
 
 /* 1 - r^2/2, and what else there is of the cosine */
-static inline struct ptgc_wide ptgc_cos_parts(struct ptgc_turn t)
+PTGC_INLINE struct ptgc_wide ptgc_cos_parts(struct ptgc_turn t)
 {
 	const double z = t.r * t.r, h = 0.5 * z;
 	struct ptgc_wide w;
@@ -145,7 +145,7 @@ static inline struct ptgc_wide ptgc_cos_parts(struct ptgc_turn t)
 }
 
 /* the sine of t plus `more` quarter turns */
-static inline double ptgc_turn_sin(struct ptgc_turn t, uint64_t more)
+PTGC_INLINE double ptgc_turn_sin(struct ptgc_turn t, uint64_t more)
 {
 	const uint64_t k = t.k + more, odd = 0 - (k & 1);
 	const struct ptgc_wide c = ptgc_cos_parts(t);
@@ -155,7 +155,7 @@ static inline double ptgc_turn_sin(struct ptgc_turn t, uint64_t more)
 }
 
 /* (s + s')/(c + c') or -(c + c')/(s + s') */
-static inline double ptgc_turn_tan(struct ptgc_turn t)
+PTGC_INLINE double ptgc_turn_tan(struct ptgc_turn t)
 {
 	const int odd = (int)(t.k & 1);
 	const struct ptgc_wide c = ptgc_cos_parts(t);
@@ -167,55 +167,55 @@ static inline double ptgc_turn_tan(struct ptgc_turn t)
 	return q + (a_low - q * b_low) / b;
 }
 
-static inline double ptgc_sin_near(double x)
+PTGC_INLINE double ptgc_sin_near(double x)
 {
 	const double y = ptgc_turn_sin(ptgc_turn_near(x), 0);
 	return fabs(x) < 7e-9 ? x : y;
 }
 
-static inline double ptgc_cos_near(double x)
+PTGC_INLINE double ptgc_cos_near(double x)
 {
 	return ptgc_turn_sin(ptgc_turn_near(x), 1);
 }
 
-static inline double ptgc_tan_near(double x)
+PTGC_INLINE double ptgc_tan_near(double x)
 {
 	const double y = ptgc_turn_tan(ptgc_turn_near(x));
 	return fabs(x) < 7e-9 ? x : y;
 }
 
-static inline double ptgc_sin(double x)
+PTGC_INLINE double ptgc_sin(double x)
 {
 	if (fabs(x) < PTGC_TRIG_NEAR)
 		return ptgc_sin_near(x);
 	return ptgc_turn_sin(ptgc_turn_far(x), 0);
 }
 
-static inline double ptgc_cos(double x)
+PTGC_INLINE double ptgc_cos(double x)
 {
 	if (fabs(x) < PTGC_TRIG_NEAR)
 		return ptgc_cos_near(x);
 	return ptgc_turn_sin(ptgc_turn_far(x), 1);
 }
 
-static inline double ptgc_tan(double x)
+PTGC_INLINE double ptgc_tan(double x)
 {
 	if (fabs(x) < PTGC_TRIG_NEAR)
 		return ptgc_tan_near(x);
 	return ptgc_turn_tan(ptgc_turn_far(x));
 }
 
-static inline float ptgc_sinf(float x)
+PTGC_INLINE float ptgc_sinf(float x)
 {
 	return (float)ptgc_sin((double)x);
 }
 
-static inline float ptgc_cosf(float x)
+PTGC_INLINE float ptgc_cosf(float x)
 {
 	return (float)ptgc_cos((double)x);
 }
 
-static inline float ptgc_tanf(float x)
+PTGC_INLINE float ptgc_tanf(float x)
 {
 	return (float)ptgc_tan((double)x);
 }

@@ -9,8 +9,8 @@ struct ptgc_wide {
 	double high, low;
 };
 
-/* a + b for |a| >= |b| or a = 0 */
-static inline struct ptgc_wide ptgc_fast_sum(double a, double b)
+/* a + b for |a| >= |b| */
+PTGC_INLINE struct ptgc_wide ptgc_fast_sum(double a, double b)
 {
 	struct ptgc_wide w;
 	w.high = a + b;
@@ -18,7 +18,7 @@ static inline struct ptgc_wide ptgc_fast_sum(double a, double b)
 	return w;
 }
 
-static inline struct ptgc_wide ptgc_two_sum(double a, double b)
+PTGC_INLINE struct ptgc_wide ptgc_two_sum(double a, double b)
 {
 	struct ptgc_wide w;
 	const double s = a + b, c = s - a;
@@ -28,7 +28,7 @@ static inline struct ptgc_wide ptgc_two_sum(double a, double b)
 }
 
 /* a b for factors below 2^996 */
-static inline struct ptgc_wide ptgc_two_product(double a, double b)
+PTGC_INLINE struct ptgc_wide ptgc_two_product(double a, double b)
 {
 	struct ptgc_wide w;
 	const double c = a * 134217729.0, d = b * 134217729.0; /* 2^27 + 1 */
@@ -39,16 +39,32 @@ static inline struct ptgc_wide ptgc_two_product(double a, double b)
 	return w;
 }
 
-static inline struct ptgc_wide ptgc_wide_product(struct ptgc_wide a, struct ptgc_wide b)
+PTGC_INLINE struct ptgc_wide ptgc_wide_product(struct ptgc_wide a, struct ptgc_wide b)
 {
 	const struct ptgc_wide p = ptgc_two_product(a.high, b.high);
 	return ptgc_fast_sum(p.high, p.low + (a.high * b.low + a.low * b.high));
 }
 
-static inline struct ptgc_wide ptgc_wide_sum(struct ptgc_wide a, struct ptgc_wide b)
+PTGC_INLINE struct ptgc_wide ptgc_wide_sum(struct ptgc_wide a, struct ptgc_wide b)
 {
 	const struct ptgc_wide s = ptgc_two_sum(a.high, b.high);
 	return ptgc_fast_sum(s.high, s.low + (a.low + b.low));
+}
+
+/* a/b, of which the high parts are finite and not 0 */
+PTGC_INLINE struct ptgc_wide ptgc_wide_quotient(struct ptgc_wide a, struct ptgc_wide b)
+{
+	const double q = a.high / b.high;
+	const struct ptgc_wide p = ptgc_two_product(q, b.high);
+	return ptgc_fast_sum(q, (((a.high - p.high) - p.low) + (a.low - q * b.low)) / b.high);
+}
+
+/* for a > 0 */
+PTGC_INLINE struct ptgc_wide ptgc_wide_sqrt(struct ptgc_wide a)
+{
+	const double s = sqrt(a.high);
+	const struct ptgc_wide p = ptgc_two_product(s, s);
+	return ptgc_fast_sum(s, (((a.high - p.high) - p.low) + a.low) / (2 * s));
 }
 
 #endif

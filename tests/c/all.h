@@ -1,6 +1,8 @@
 /* All of lib/c. */
+#include "arc.h"
 #include "basic.h"
 #include "casts.h"
+#include "erf.h"
 #include "exp.h"
 #include "half.h"
 #include "ints.h"

@@ -208,6 +208,7 @@ static void elementary(long points)
 {
 	const double most = everywhere;
 	const double powers[] = {0, most, -300, 300}, small[] = {0.5, 2, -2000, 2000};
+	const double everything[] = {-most, most, -most, most}, usual[] = {-5, 5, -5, 5};
 	const double negative[] = {-20, 20, -64, 64};
 	BOTH(exp, expq, -750, 711, 1)
 	BOTH(exp, expq, -1, 1, 1)
@@ -241,6 +242,23 @@ static void elementary(long points)
 	BOTH(cos, cosq, -most, most, 1)
 	BOTH(tan, tanq, -10, 10, 1.5)
 	BOTH(tan, tanq, -most, most, 1.5)
+	BOTH(exp2, exp2q, -1080, 1025, 1)
+	BOTH(exp2, exp2q, -1, 1, 1)
+	BOTH(asin, asinq, -1, 1, 1)
+	BOTH(acos, acosq, -1, 1, 1.2)
+	BOTH(atan, atanq, -10, 10, 1.5)
+	BOTH(atan, atanq, -most, most, 1.5)
+	BOTH(asinh, asinhq, -10, 10, 1)
+	BOTH(asinh, asinhq, -most, most, 1)
+	BOTH(acosh, acoshq, 1, 10, 1)
+	BOTH(acosh, acoshq, 1, most, 1)
+	BOTH(atanh, atanhq, -1, 1, 1)
+	BOTH(erf, erfq, -7, 7, 1.5)
+	BOTH(erf, erfq, -1, 1, 1.5)
+	BOTH(erfc, erfcq, -7, 28, 2)
+	BOTH(erfc, erfcq, -2, 2, 2)
+	binary("atan2", ptgc_atan2, atan2q, everything, 2, points);
+	binary("atan2", ptgc_atan2, atan2q, usual, 2, points);
 	binary("pow", ptgc_pow, powq, powers, 1.2, points);
 	binary("pow", ptgc_pow, powq, small, 1.2, points);
 	binary("pow", ptgc_pow, powq, negative, 1, points);
@@ -263,7 +281,7 @@ static void expect(const char *what, double x, double y, double right)
 /* What C99 (annex F) and IEEE 754 say of the ends: -inf, -0, 0, inf, and x beside them */
 static void ends(void)
 {
-	const double inf = HUGE_VAL, nan = (double)NAN, pi_4 = 0.78539816339744828;
+	const double inf = HUGE_VAL, nan = (double)NAN;
 #define ENDS(name, minus_inf, minus_0, plus_0, plus_inf)                                           \
 	expect(#name, -inf, ptgc_##name(-inf), minus_inf);                                         \
 	expect(#name, -0.0, ptgc_##name(-0.0), minus_0);                                           \
@@ -274,7 +292,6 @@ static void ends(void)
 	expect(#name "f", -0.0, ptgc_##name##f(-0.0f), minus_0);                                   \
 	expect(#name "f", inf, ptgc_##name##f((float)inf), plus_inf);                              \
 	expect(#name "f", nan, ptgc_##name##f((float)nan), nan);
-	(void)pi_4;
 	ENDS(exp, 0, 1, 1, inf)
 	ENDS(expm1, -1, -0.0, 0, inf)
 	ENDS(log, nan, -inf, -inf, inf)
@@ -289,6 +306,14 @@ static void ends(void)
 	ENDS(sin, nan, -0.0, 0, nan)
 	ENDS(cos, nan, 1, 1, nan)
 	ENDS(tan, nan, -0.0, 0, nan)
+	ENDS(exp2, 0, 1, 1, inf)
+	ENDS(asin, nan, -0.0, 0, nan)
+	ENDS(asinh, -inf, -0.0, 0, inf)
+	ENDS(acosh, nan, nan, nan, inf)
+	ENDS(atanh, nan, -0.0, 0, nan)
+	ENDS(erf, -1, -0.0, 0, 1)
+	ENDS(erfc, 2, 1, 1, 0)
+	ENDS(erfcx, inf, 1, 1, 0)
 	ENDS(sqrt, nan, -0.0, 0, inf)
 	ENDS(floor, -inf, -0.0, 0, inf)
 	ENDS(ceil, -inf, -0.0, 0, inf)
@@ -299,6 +324,17 @@ static void ends(void)
 	expect("softplus", -inf, ptgc_softplus(-inf), 0);
 	expect("softplus", inf, ptgc_softplus(inf), inf);
 	expect("softplus", nan, ptgc_softplus(nan), nan);
+	expect("atan", inf, ptgc_atan(inf), 1.5707963267948966);
+	expect("atan", -inf, ptgc_atan(-inf), -1.5707963267948966);
+	expect("atan", -0.0, ptgc_atan(-0.0), -0.0);
+	expect("atan", nan, ptgc_atan(nan), nan);
+	expect("acos", 2, ptgc_acos(2), nan);
+	expect("acos", -0.0, ptgc_acos(-0.0), 1.5707963267948966);
+	expect("acos", -1, ptgc_acos(-1), 3.1415926535897931);
+	expect("acos", 1, ptgc_acos(1), 0);
+	expect("acosh", 1, ptgc_acosh(1), 0);
+	expect("atanh", 1, ptgc_atanh(1), inf);
+	expect("atanh", -1, ptgc_atanh(-1), -inf);
 	expect("log1p", -1, ptgc_log1p(-1), -inf);
 	expect("log1p", -2, ptgc_log1p(-2), nan);
 	expect("log", -1, ptgc_log(-1), nan);
@@ -310,8 +346,8 @@ static void ends(void)
 		expect("log10", ten, ptgc_log10(ten), i);
 }
 
-/* pow as glibc's, which is right within 1 unit and has the ends of annex F */
-static void pow_ends(void)
+/* pow and atan2 as glibc's, which are right within 1 unit and have the ends of annex F */
+static void two_ends(const char *name, double (*f)(double, double), double (*g)(double, double))
 {
 	static const double v[] = {0,
 				   0.5,
@@ -335,13 +371,13 @@ static void pow_ends(void)
 		for (int k = -n; k <= n; k++) {
 			const double x = i == n ? (double)NAN : i < 0 ? -v[-i - 1] : v[i];
 			const double y = k == n ? (double)NAN : k < 0 ? -v[-k - 1] : v[k];
-			const double p = pow(x, y), q = ptgc_pow(x, y);
+			const double p = f(x, y), q = g(x, y);
 			if (fabs(p) > 0 && fabs(p) < HUGE_VAL && fabs(p - q) <= fabs(p) * 2.3e-16)
 				continue;
 			if (!same(p, q)) {
 				failed = 1;
-				printf("pow(%.17g, %.17g) is %.17g, not %.17g  FAILED\n", x, y, q,
-				       p);
+				printf("%s(%.17g, %.17g) is %.17g, not %.17g  FAILED\n", name, x, y,
+				       q, p);
 			}
 		}
 }
@@ -457,7 +493,8 @@ int main(int argc, char **argv)
 {
 	const long points = argc > 1 ? atol(argv[1]) : 20000;
 	ends();
-	pow_ends();
+	two_ends("pow", pow, ptgc_pow);
+	two_ends("atan2", atan2, ptgc_atan2);
 	rounding();
 	halves();
 	integers();
