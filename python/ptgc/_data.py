@@ -41,20 +41,23 @@ def names_of_inputs(model: Any, data: Which) -> set[str]:
 
 
 def with_inputs(model: Any, data: Which) -> tuple[Any, list[Variable]]:
-    """The model with variables of open lengths in the place of observed values that become inputs, and all data that
-    become inputs: ``pm.Data`` as they are, then those variables."""
+    """The model with variables of open lengths in the place of observed values that become inputs, and with names for
+    those that stay; and all data that become inputs, ``pm.Data`` as they are, then those variables."""
     wanted = names_of_inputs(model, data)
-    values = {
-        rv: TensorType(v.type.dtype, [1 if n == 1 else None for n in v.type.shape])(rv.name)
-        for rv, v in constant_observations(model).items() if rv.name in wanted
-    }  # fmt: skip
-    inputs = [v for v in model.data_vars if v.name in wanted]
+    inputs, values = [v for v in model.data_vars if v.name in wanted], {}
+    for rv, v in constant_observations(model).items():
+        if rv.name in wanted:
+            values[rv] = TensorType(v.type.dtype, [1 if n == 1 else None for n in v.type.shape])(rv.name)
+            inputs.append(values[rv])
+        elif v.name is None:
+            values[rv] = v.clone()
+            values[rv].name = rv.name
     if values:
         mutable = sys.modules["pymc"].Model  # a frozen model remembers graphs
         view = object.__new__(mutable)
         vars(view).update(vars(model), rvs_to_values={**model.rvs_to_values, **values})
         model = view
-    return model, [*inputs, *values.values()]
+    return model, inputs
 
 
 def keeps_lengths(model: Any, rv: Variable) -> bool:

@@ -13,6 +13,7 @@ from pytensor.tensor.blas import Dot22
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
 from pytensor.tensor.math import Dot
+from pytensor.tensor.subtensor import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 from pytensor.tensor.type import TensorType
 
 from ptgc import _text
@@ -176,6 +177,25 @@ def operands(node: Apply) -> list[Variable]:
         if broadcast_shape(rest, out.ndim) == wanted and broadcast_shape(args, out.ndim) == wanted:
             args[k] = bare
     return args
+
+
+# ---- names ----
+
+
+ROLES = {"Add": "offset", "Mul": "factor"}
+
+
+def role(node: Apply | None, k: int) -> str:
+    """What an operand of an op is to it, in a word: `weight` of a product of matrices, `index` of x[...]."""
+    if node is None:
+        return "data"
+    if isinstance(node.op, Subtensor | AdvancedSubtensor):
+        return "index" if k else "table"
+    if isinstance(node.op, IncSubtensor | AdvancedIncSubtensor):
+        return ("table", "update", "index")[min(k, 2)]
+    if is_dot(node):
+        return "weight"
+    return ROLES.get(type(node.op.scalar_op).__name__, "data") if isinstance(node.op, Elemwise) else "data"
 
 
 # ---- products ----

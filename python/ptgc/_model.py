@@ -21,7 +21,7 @@ from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.replace import clone_replace
 from pytensor.graph.rewriting.basic import EquilibriumGraphRewriter, MergeOptimizer, node_rewriter
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
-from pytensor.graph.traversal import ancestors
+from pytensor.graph.traversal import ancestors, apply_ancestors
 from pytensor.raise_op import CheckAndRaise
 from pytensor.tensor.basic import Alloc, MakeVector
 from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
@@ -90,15 +90,15 @@ def plain(fgraph, node):
     kind, out = type(op.scalar_op).__name__, node.outputs[0].type
     if kind == "Mul" and len(node.inputs) == 2 and number(v) == -1 and node.inputs[1].type == out:
         return [-node.inputs[1]]
-    if kind in ("AND", "OR") and out.dtype == "bool":  # with False
-        rest = [u for u in node.inputs if number(u) is not False]
-        if kind == "OR" and not rest and out.ndim == 0:
-            return [node.inputs[0]]
-        if len(rest) == 1:
-            other = rest[0] if kind == "OR" else next(u for u in node.inputs if u is not rest[0])
-            return [other] if other.type == out else None
-    if kind == "Switch" and number(v) is False:
-        return [node.inputs[2]] if node.inputs[2].type == out else None
+    if kind in ("AND", "OR") and out.dtype == "bool" and len(node.inputs) == 2:
+        known = next((u for u in node.inputs if isinstance(number(u), bool)), None)
+        if known is not None:
+            other = node.inputs[known is node.inputs[0]]
+            chosen = other if number(known) == (kind == "AND") else known
+            return [chosen] if chosen.type == out else None
+    if kind == "Switch" and isinstance(number(v), bool):
+        chosen = node.inputs[1 if number(v) else 2]
+        return [chosen] if chosen.type == out else None
     if kind == kind_of(v) == "Neg":
         return [v.owner.inputs[0]]
     if kind == "Sub" and number(node.inputs[1]) == 0 and not np.signbit(number(node.inputs[1])):
@@ -413,6 +413,29 @@ def numbers_of(calls) -> dict[Constant, str]:
     return found
 
 
+def bounds_known(graphs) -> dict[Variable, Constant]:
+    """{comparison of numbers with infinity: what it gives}: transforms ask so which bounds an interval has."""
+    found = {}
+    for node in apply_ancestors(graphs):
+        if not (isinstance(node.op, Elemwise) and type(node.op.scalar_op).__name__ in ("EQ", "NEQ")):
+            continue
+        if all(isinstance(v, Constant) for v in node.inputs) and any(np.isinf(v.data).all() for v in node.inputs):
+            [out] = node.outputs
+            a, b = (np.asarray(v.data) for v in node.inputs)
+            equal = type(node.op.scalar_op).__name__ == "EQ"
+            found[out] = pt.constant(a == b if equal else a != b, dtype="bool")
+    return found
+
+
+def read_twice(graphs) -> set[Variable]:
+    """The variables that several nodes read."""
+    found, seen = set(), set()
+    for node in apply_ancestors(graphs):
+        found |= seen.intersection(node.inputs)
+        seen.update(node.inputs)
+    return found
+
+
 def data_of(graphs) -> dict[Constant, str]:
     """The arrays of numbers that the graphs read, and their names."""
     arrays = (v for v in ancestors(graphs) if isinstance(v, Constant) and getattr(v.type, "ndim", 0) and v.data.size > 1)
@@ -420,8 +443,8 @@ def data_of(graphs) -> dict[Constant, str]:
 
 
 def with_variables(graphs, numbers) -> tuple[list[Variable], dict]:
-    """The graphs with a variable in the place of each number, and {variable: number with its name}. So equal numbers of
-    two distributions stay apart, and no rewrite folds them."""
+    """The graphs with a variable in the place of each number, and {variable: number with its name, if it has one}. So
+    equal numbers of two distributions stay apart, and no rewrite folds them."""
     stand_in, back = {}, {}
     for v, name in numbers.items():
         number = v.clone()
@@ -446,12 +469,13 @@ def log_density(model, gradient=None, data: Which = None) -> Density:
     rest = [v for v in rvs if v not in calls] + model.potentials
     others = list(model.logp(rest, sum=False)) if rest else []
     others = [with_calls(v, term, rvs) for v, term in zip(rest, others, strict=True)]
-    lengths = lengths_read(model, inputs, [*replaced, *others])
-    replaced, others = (clone_replace(graphs, lengths) for graphs in (replaced, others))
+    known = lengths_read(model, inputs, [*replaced, *others]) | bounds_known([*replaced, *others])
+    replaced, others = (clone_replace(graphs, known) for graphs in (replaced, others))
     if gradient is None:
         within = replaced[len(own) :]
         within += [term.owner.inputs[1] for rv, term in zip(calls, replaced) if model.rvs_to_transforms.get(rv)]
-        numbers = {v: name for v, name in numbers.items() if v in set(ancestors(within))}
+        found, several = set(ancestors(within)), read_twice([*replaced, *others])
+        numbers = {v: name if v in several else None for v, name in numbers.items() if v in found}
     else:
         numbers |= data_of([*replaced, *others])
     found, back = with_variables([*replaced, *others], numbers)

@@ -56,6 +56,7 @@ def no_type(v: Variable) -> str:
 WIDTH = 100  # of a line
 INLINE_WIDTH = 60  # a longer expression becomes a statement
 REPEAT_WIDTH = 20  # a longer constant that is used more than once becomes one too
+ROLE_DEPTH = 3  # how many ops a named variable may be away from a constant that is called after it
 REPEAT_BYTES = 16384  # of a file("..."): the compiler merges equal constants up to this size
 NARY = ("Add", "Mul")  # ops of two operands or more
 LISTED = {"bool", "float16", "float32", "float64"}  # dtypes whose MakeVector is a list; integers may be lengths
@@ -253,6 +254,7 @@ class Printer:
         self.params = []
         self.shown = {}  # node -> what is written as its operands, where these are not its inputs
         self.products = set()  # nodes that are written a @ b
+        self.readers = {}  # variable -> the first node that reads it, and at which place among the operands
 
     # ---- values ----
 
@@ -270,7 +272,7 @@ class Printer:
             raise TypeError(f"a constant of dtype {data.dtype}")
         text = _text.constant(data)
         if text is None:
-            name = self.names.near(v.name or "const")
+            name = self.names.near(v.name or self.role(v))
             label, k = name, 2
             while label in self.tensors:  # another fn has it
                 label, k = f"{name}_{k}", k + 1
@@ -284,6 +286,22 @@ class Printer:
         else:
             name = self.names.near(v.name)
         return self.define(v, text, name)
+
+    def role(self, v: Constant) -> str:
+        """What to call a constant without a name: after what it is to the op that reads it, and what that computes."""
+        node, k = self.readers.get(v, (None, 0))
+        role = "weight" if node in self.products else _expressions.role(node, k)
+        role = "mask" if v.type.dtype == "bool" else role
+        for _ in range(ROLE_DEPTH):
+            if node is None or len(node.outputs) > 1:
+                break
+            [out] = node.outputs
+            if out.name:
+                return f"{out.name.removesuffix('_logprob')}_{role}"
+            if self.uses.get(out) != 1:
+                break
+            node, _ = self.readers.get(out, (None, 0))
+        return role
 
     def define(self, v, text, name=None) -> str:
         """Writes the statement ``name = text`` for a variable without an op; returns the name."""
@@ -431,9 +449,6 @@ class Printer:
             self.fn_of[id(op)] = None if inner.problems else self.fn_of[key]
         if self.fn_of[id(op)] is None:
             raise Skip
-        for k, (v, text) in enumerate(zip(node.inputs, args)):
-            if isinstance(v, Constant) and v not in self.texts:
-                args[k] = _text.alone(np.asarray(v.data)) or text
         return f"{self.fn_of[id(op)]}({', '.join(args)})"
 
     def fn_of_graph(self, fgraph, label, typed=True) -> str:
@@ -504,16 +519,23 @@ class Printer:
         for node in reversed(order):
             if any(v in uses for v in node.outputs):
                 found.append(node)
-                for v in self.operands(node):
+                for k, v in enumerate(self.operands(node)):
                     uses[v] = uses.get(v, 0) + 1
+                    self.readers[v] = node, k
         return found[::-1], uses
 
     def arguments(self, node) -> tuple[list[str], list]:
         """The texts of a node's operands, and the expressions inside of them."""
         shown, texts, inner = self.operands(node), [], []
         found = _expressions.literals(op_name(node.op), node, shown) if self.plain else {}
+        called = isinstance(node.op, LogDensity)  # whose fn has no types, so it takes literals as they are
+        if called:
+            alone = {k: _text.alone(np.asarray(v.data)) for k, v in enumerate(shown) if isinstance(v, Constant)}
+            found = {k: text for k, text in alone.items() if text and not shown[k].name}
         for k, v in enumerate(shown):
-            if k in found and v not in self.texts and (len(found[k]) <= REPEAT_WIDTH or self.uses[v] < 2):
+            apart = called and not v.type.ndim  # each call has its own numbers
+            short = k in found and (apart or len(found[k]) <= REPEAT_WIDTH or self.uses[v] < 2)
+            if short and v not in self.texts:
                 texts.append(found[k])
                 continue
             texts.append(self.argument(v))

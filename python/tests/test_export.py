@@ -353,7 +353,7 @@ def test_save_ptg_stands_alone(tmp_path, rng):
     W, b, y = model()
     big = y * np.arange(40.0)
     ptgc.save_ptg(tmp_path / "net.ptg", [x], [y, big], name="net")
-    assert sorted(os.listdir(tmp_path)) == ["net-W.npy", "net-b.npy", "net-const.npy", "net.ptg"]
+    assert sorted(os.listdir(tmp_path)) == ["net-W.npy", "net-b.npy", "net-factor.npy", "net.ptg"]
     f = ptgc.load(tmp_path / "net.ptg")
     a = rng.normal(size=(2, 3))
     want = np.tanh(a @ W.get_value())
@@ -365,7 +365,7 @@ def test_save_ptg_stands_alone(tmp_path, rng):
 def test_save_ptg_writes_a_constant_once(tmp_path):
     c = pt.constant(np.arange(1000.0) ** 0.5)
     ptgc.save_ptg(tmp_path / "c.ptg", [y := pt.dvector("y")], [sum(pt.exp(y * k + c) * c for k in (1, 2, 3))])
-    assert sorted(os.listdir(tmp_path)) == ["c-const.npy", "c.ptg"]
+    assert sorted(os.listdir(tmp_path)) == ["c-offset.npy", "c.ptg"]
 
 
 def test_load_checks_its_arguments():

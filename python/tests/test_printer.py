@@ -132,7 +132,7 @@ def test_deep_graph_is_linear():
 def test_shared_variables_and_large_constants():
     s = pytensor.shared(np.arange(100.0), name="weights")
     text = ptgc.to_ptg([v], [v + s, v * np.arange(50.0)])
-    assert 'weights = file("weights")' in text and 'v * file("const")' in text
+    assert 'weights = file("weights")' in text and 'v * file("factor")' in text
 
 
 def test_compiled_function():
@@ -316,3 +316,15 @@ def test_data_is_for_models():
     v = pt.dvector("v")
     with pytest.raises(TypeError, match="data is for a PyMC model"):
         ptgc.to_ptg([v], v + 1, data="constants")
+
+
+def test_constants_are_called_after_what_they_are():
+    x, i = pt.dmatrix("x"), pt.lvector("i")
+    big = lambda *shape: np.arange(float(np.prod(shape))).reshape(shape)  # noqa: E731
+    hidden = pt.tanh(x @ big(30, 40) + big(40))
+    hidden.name = "hidden"
+    rows = pt.as_tensor(big(50, 40))[i]
+    out = pt.switch(big(40) > 3, hidden - big(40) * 2, rows.sum())
+    text = ptgc.to_ptg([x, i], [out, hidden[np.arange(30) % 2]])
+    for name in ("hidden_weight", "hidden_offset", "mask", "data", "table", "index"):
+        assert f'file("{name}")' in text, text

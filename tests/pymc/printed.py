@@ -186,6 +186,14 @@ def check_documented(tmp, name):
         assert run.inputs == [*names, k], run.inputs
 
 
+def check_two_groups():
+    """Equal numbers of two priors are numbers of their own, and an interval's ends have a name each."""
+    text = ptgc.to_ptg(documented.MODELS["best"]())
+    assert len(re.findall(r"Normal_logp\(group._mean, 100\.\d+, 6\.\d+\)", text)) == 2, text
+    assert text.count("group1_std_upper = int8(10)\n") == 1 and "nu = nu_minus_one + 1\n" in text, text
+    assert text.count("StudentT_logp(") == 3 and "inf" not in text[text.index("graph main") :], text
+
+
 def check_refused(tmp):
     """data= that means nothing."""
     model = documented.MODELS["robust"]()
@@ -221,6 +229,7 @@ def main(tmp):
         print(f"{name}, gradient: {times:.2f} times the time", flush=True)
         slow += [f"{name}, gradient: {times:.2f}"] if times > TIMES else []
     check_refused(tmp)
+    check_two_groups()
     for name in documented.MODELS:
         check_documented(tmp, name)
         print(f"{name}: PyMC's values", flush=True)
