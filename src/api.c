@@ -12,16 +12,10 @@
 #include <unistd.h>
 
 #include "api.h"
-#include "complex/complex.h"
 #include "elab/elab.h"
 #include "emit/emit.h"
-#include "lower/check/check.h"
-#include "lower/lower.h"
-#include "ort/ort.h"
-#include "rewrite/rewrite.h"
 #include "syntax/syntax.h"
 #include "target/target.h"
-#include "typed/typed.h"
 #include "why/why.h"
 
 #define OUT_OF_MEMORY "out of memory"
@@ -130,43 +124,7 @@ static void dump_least_runtime(struct ctx *cx, struct job *job)
 
 static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 {
-	if (cx->opt.float32)
-		narrow_floats(cx, g);
-	else if (cx->opt.target == PTGC_PORTABLE)
-		refuse_float64(cx, g);
-	words_of_generators(cx, g);
-	split_complex(cx, g);
-	arena_empty(cx->scratch);
-	choose_early(cx, g);
-	arena_empty(cx->scratch);
-	invert_covariances(cx, g);
-	arena_empty(cx->scratch);
-	join_repeats(cx, g);
-	arena_empty(cx->scratch);
-	/* OpenVINO computes an Abs in place of joined arguments that others still read */
-	if (cx->opt.target != PTGC_PORTABLE)
-		share_calls(cx, g);
-	arena_empty(cx->scratch);
-	g = lower(cx, g, lowerings);
-	if (!g || cx->errors)
-		return;
-	arena_empty(cx->scratch);
-	rewrite(cx, g);
-	rewrite_loops(cx, g);
-	ort_defend(cx, g);
-	if (cx->errors)
-		return;
-	if (place_checks(cx, g, cx->opt.target != PTGC_ONNX ? ort_instead : NULL))
-		drop_unread(cx, g);
-	ort_arrange(cx, g);
-	if (cx->opt.target == PTGC_PORTABLE)
-		close_scans(cx, g);
-	else if (cx->opt.target == PTGC_ORT_CPU)
-		decide_by_ifs(cx, g);
-	verify(cx, g);
-	note_least_runtime(cx, g);
-	arena_empty(cx->scratch);
-	if (cx->errors)
+	if (!run_passes(cx, g))
 		return;
 	if (job->stage == STAGE_LOWERED)
 		dump_graph(cx, g, &job->text_out);

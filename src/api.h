@@ -44,6 +44,8 @@ struct job {
 enum ptgc_status compile(struct ctx *cx, struct job *job);
 enum ptgc_status compile_emit(struct ctx *cx, struct job *job, struct sink *out,
 			      struct sink *external, struct sink *state);
+/* passes.c: from the graph of PyTensor's ops to the one that is emitted; false: there are errors */
+bool run_passes(struct ctx *cx, struct graph *g);
 bool compile_flag(struct ctx *cx, const char *flag); /* "Wno-unused", "fno-check-dims" */
 bool is_meta(const char *text);                      /* "key=value"? */
 bool is_expectation(const char *text);               /* "dim=length"? */

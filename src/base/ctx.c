@@ -28,7 +28,7 @@ const char *const math_names[PTGC_NATIVE + 1] = {
 };
 
 const struct flag_info flag_infos[FLAG_COUNT] = {
-#define FLAG(id, name, none, all, help) {name, help, {none, all}},
+#define FLAG(id, name, node, none, all, help) {name, help, {none, all}},
 #include "base/flags.def"
 };
 

@@ -282,7 +282,7 @@ void decide_by_ifs(struct ctx *cx, struct graph *g)
 	uint32_t nseen = 0;
 	bool open;
 
-	if (!flag_is_on(cx, FLAG_BRANCH) || !has_operator(g, ONNX_Where))
+	if (!has_operator(g, ONNX_Where))
 		return;
 	/* for each Where that becomes a result of an If, a branch gets a constant and a copy at
 	 * most */

@@ -1,9 +1,8 @@
 /*
- * defend.c: the pass that defends a model against ONNX Runtime. In: a graph of ONNX nodes, after
- * all rewrites. Out: a graph that ONNX Runtime computes as the operators say. First come traps of
- * single nodes: each such node is replaced by others, made with the builder of lowering
- * (wrong_kernels.c, where.c, folding.c). Then come traps of several nodes: products (fusion.c),
- * Casts (casts.c), loops over short arrays (lanes.c), and ifs that it would decide (conditions.c).
+ * defend.c: the pass that replaces single nodes which ONNX Runtime computes wrongly. In: a graph of
+ * ONNX nodes, after all rewrites. Out: a graph in which there are none: others, made with the
+ * builder of lowering, compute the same (wrong_kernels.c, where.c, folding.c). What several nodes
+ * make wrong is for the passes after it: fusion.c, casts.c, conditions.c.
  */
 #include "lower/build.h"
 #include "ort/ort.h"
@@ -102,12 +101,12 @@ static void rebuild_block(struct build *b, struct block *k)
 		scope_close(b, outer);
 }
 
-static void replace_wrong_nodes(struct ctx *cx, struct graph *g)
+bool replace_wrong_nodes(struct ctx *cx, struct graph *g)
 {
 	struct build b = {.cx = cx};
 
 	if (!any_wrong(&b, g->block))
-		return;
+		return false;
 	build_reopen(&b, cx, g);
 	b.instead = ort_instead;
 	rebuild_block(&b, g->block);
@@ -117,27 +116,5 @@ static void replace_wrong_nodes(struct ctx *cx, struct graph *g)
 		if (g->states.at[i].next)
 			g->states.at[i].next = g->states.at[i].next->low;
 	build_close(&b, g);
-	if (!cx->errors) /* what replaces a node may be missing too: such values lead nowhere */
-		rewrite(cx, g); /* the new nodes and their neighbours may be fewer */
-}
-
-void ort_defend(struct ctx *cx, struct graph *g)
-{
-	if (cx->opt.target == PTGC_ONNX)
-		return;
-	replace_wrong_nodes(cx, g);
-	prevent_fusion(cx, g);
-	part_casts(cx, g);
-	turn_lanes(cx, g);
-	hide_conditions(cx, g);
-}
-
-void ort_arrange(struct ctx *cx, struct graph *g)
-{
-	if (cx->opt.target == PTGC_ONNX)
-		return;
-	turn_points(cx, g);
-	turn_short_axes(cx, g);
-	stretch_operands(cx, g);
-	number_columns(cx, g);
+	return true;
 }

@@ -206,7 +206,7 @@ void turn_lanes(struct ctx *cx, struct graph *g)
 {
 	struct lanes l = {.cx = cx, .n = cx->next_id};
 
-	if (!flag_is_on(cx, FLAG_STRETCH) || !has_operator(g, ONNX_Scan))
+	if (!has_operator(g, ONNX_Scan))
 		return;
 	l.read = new_array(cx->scratch, uint8_t, l.n);
 	l.place = new_array(cx->scratch, uint8_t, l.n);

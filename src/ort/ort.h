@@ -9,10 +9,8 @@
 
 struct build;
 
-/* defend.c: all of it, on a graph that is rewritten */
-void ort_defend(struct ctx *cx, struct graph *g);
-/* how arrays lie in memory: once checks are placed, which look for the nodes that make bools */
-void ort_arrange(struct ctx *cx, struct graph *g);
+/* defend.c: nodes that ONNX Runtime computes wrongly become others; false: there are none */
+bool replace_wrong_nodes(struct ctx *cx, struct graph *g);
 /* For nodes that are made later: the results of n made of other nodes; false: there is no need */
 bool ort_instead(struct build *b, struct node *n, struct value **out);
 

@@ -515,7 +515,7 @@ void turn_points(struct ctx *cx, struct graph *g)
 	struct points p = {.l = {.cx = cx, .n = cx->next_id, .apart = true}};
 	uint32_t n = p.l.n, nodes = g->block->nnodes + 1;
 
-	if (!flag_is_on(cx, FLAG_STRETCH) || !find_points(&p, g->block))
+	if (!find_points(&p, g->block))
 		return;
 	p.l.place = new_array(cx->scratch, uint8_t, n);
 	p.l.copy = new_array(cx->scratch, struct copy, n);

@@ -220,6 +220,5 @@ static void turn_block(struct ctx *cx, struct block *b)
 
 void turn_short_axes(struct ctx *cx, struct graph *g)
 {
-	if (flag_is_on(cx, FLAG_STRETCH))
-		turn_block(cx, g->block);
+	turn_block(cx, g->block);
 }

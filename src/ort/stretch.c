@@ -292,7 +292,7 @@ void stretch_operands(struct ctx *cx, struct graph *g)
 {
 	struct stretch s = {.cx = cx, .n = cx->next_id};
 
-	if (!flag_is_on(cx, FLAG_STRETCH) || !any_short_runs(cx, g->block))
+	if (!any_short_runs(cx, g->block))
 		return;
 	s.home = new_array(cx->scratch, struct block *, s.n);
 	s.of = new_array(cx->scratch, struct stretched, s.n);

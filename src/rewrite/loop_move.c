@@ -626,21 +626,3 @@ void loop_move(struct ctx *cx, struct graph *g)
 			g->states.at[i].next = value_now(g->states.at[i].next);
 	build_close(&m.b, g);
 }
-
-void rewrite_loops(struct ctx *cx, struct graph *g)
-{
-	if (!has_operator(g, ONNX_Loop))
-		return;
-	if (flag_is_on(cx, FLAG_STATES))
-		loop_states(cx, g);
-	drop_unread(cx, g);
-	loop_roots(cx, g);
-	drop_unread(cx, g);
-	loop_terms(cx, g);
-	drop_unread(cx, g);
-	loop_move(cx, g);
-	rewrite(cx, g);
-	if (flag_is_on(cx, FLAG_STATES))
-		loop_states(cx, g);
-	drop_unread(cx, g);
-}

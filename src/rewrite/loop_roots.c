@@ -141,7 +141,7 @@ void loop_roots(struct ctx *cx, struct graph *g)
 {
 	struct roots r = {.cx = cx};
 
-	if (!cx->opt.reassociate || !flag_is_on(cx, FLAG_LINEAR))
+	if (!cx->opt.reassociate)
 		return;
 	r.reads = new_array(cx->scratch, uint32_t, cx->next_id + 1);
 	r.squares = new_array(cx->scratch, uint32_t, cx->next_id + 1);

@@ -366,7 +366,7 @@ void loop_terms(struct ctx *cx, struct graph *g)
 {
 	struct terms t = {.cx = cx, .n = cx->next_id};
 
-	if (!cx->opt.reassociate || cx->opt.signed_zeros || !flag_is_on(cx, FLAG_LINEAR))
+	if (!cx->opt.reassociate || cx->opt.signed_zeros)
 		return;
 	t.moves = new_array(cx->scratch, bool, t.n + 1);
 	t.factor = new_array(cx->scratch, uint32_t, t.n + 1);

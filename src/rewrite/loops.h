@@ -55,15 +55,7 @@ struct spot {
 };
 
 struct block *loop_body(const struct node *n); /* NULL: n has none */
-/* loop_roots.c: states that are read as squares alone */
-void loop_roots(struct ctx *cx, struct graph *g);
-/* loop_terms.c: what states are multiplied by is worked out outside */
-void loop_terms(struct ctx *cx, struct graph *g);
-/* loop_states.c: fewer states and stacked results */
-void loop_states(struct ctx *cx, struct graph *g);
-
-/* loop_move.c: nodes go out of bodies */
-void loop_move(struct ctx *cx, struct graph *g);
+/* loop_move.c */
 struct about *about(struct move *m, const struct value *v);
 struct spot enter(struct move *m, const struct frame *f);
 void leave(struct move *m, struct spot was);

@@ -210,13 +210,7 @@ void drop_unread(struct ctx *cx, struct graph *g)
 	keep_needed(cx, g, g->block);
 }
 
-void rewrite(struct ctx *cx, struct graph *g)
+void rewrite_nodes(struct ctx *cx, struct graph *g)
 {
-	drop_unread(cx, g); /* a reader that goes is none */
-	if (flag_is_on(cx, FLAG_GUARD) && drop_guards(cx, g))
-		drop_unread(cx, g);
 	rewrite_block(cx, g->block);
-	drop_unread(cx, g);
-	if (flag_is_on(cx, FLAG_SPLAT))
-		splats(cx, g);
 }

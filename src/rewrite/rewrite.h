@@ -4,10 +4,18 @@
 
 #include "onnx/onnx.h"
 
-/* loop_*.c: loops that carry and compute less in each step */
-void rewrite_loops(struct ctx *cx, struct graph *g);
-/* rewrite.c: rewrites of single nodes (node_*.c), each named and switchable */
-void rewrite(struct ctx *cx, struct graph *g);
+/* Loops that carry and compute less in each step. loop_states.c: fewer states and stacked results
+ */
+void loop_states(struct ctx *cx, struct graph *g);
+/* loop_roots.c: states that are read as squares alone */
+void loop_roots(struct ctx *cx, struct graph *g);
+/* loop_terms.c: what states are multiplied by is worked out outside */
+void loop_terms(struct ctx *cx, struct graph *g);
+/* loop_move.c: nodes go out of bodies */
+void loop_move(struct ctx *cx, struct graph *g);
+/* rewrite.c: rewrites of single nodes (node_*.c), each switchable. In: all uses are counted. Out:
+ * drop_unread() must follow, as nodes may read what was replaced. */
+void rewrite_nodes(struct ctx *cx, struct graph *g);
 /* Drops nodes that nothing reads, counts who reads the others, and notes their operators. */
 void drop_unread(struct ctx *cx, struct graph *g);
 /* Is a Cast to `mid` and then to `to` a Cast to `to`? */

@@ -550,8 +550,6 @@ void choose_early(struct ctx *cx, struct graph *g)
 	bool compares = uses_op(g, OP_Ge) || uses_op(g, OP_Le);
 	bool stretches = uses_op(g, OP_Second) || uses_op(g, OP_Identity);
 
-	if (!flag_is_on(cx, FLAG_CHOICES) || cx->errors)
-		return;
 	if (uses_op(g, OP_Switch) || (uses_op(g, OP_Sigmoid) && (compares || stretches)))
 		rewrite_block(&c, g->block, true);
 	if (cx->opt.native_functions || !uses_op(g, OP_Sigmoid) || !uses_op(g, OP_Softplus))

@@ -582,8 +582,7 @@ void invert_covariances(struct ctx *cx, struct graph *g)
 {
 	struct pass p = {.cx = cx};
 
-	if (cx->opt.reassociate && !cx->errors && uses_op(g, OP_Sub) &&
-	    uses_op(g, OP_ExtractDiag)) {
+	if (cx->opt.reassociate && uses_op(g, OP_Sub) && uses_op(g, OP_ExtractDiag)) {
 		rewrite_block(&p, g->block, true);
 		rewrite_block(&p, g->block, false);
 	}

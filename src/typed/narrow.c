@@ -123,7 +123,7 @@ static void refuse_value(struct ctx *cx, const struct value *v)
 		      dtypes[t].name, dtypes[dtype_narrow(t)].name);
 }
 
-void refuse_float64(struct ctx *cx, const struct graph *g)
+void refuse_float64(struct ctx *cx, struct graph *g)
 {
 	for (uint32_t i = 0; i < g->block->params.len; i++)
 		refuse_value(cx, g->block->params.at[i]);

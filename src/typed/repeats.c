@@ -559,8 +559,6 @@ void join_repeats(struct ctx *cx, struct graph *g)
 	struct repeats r = {.cx = cx, .costs = {.cx = cx}, .nvalues = cx->next_id};
 	struct arena *a = cx->scratch;
 
-	if (!flag_is_on(cx, FLAG_REPEATS) || cx->errors)
-		return;
 	const struct node *n = g->block->first;
 	for (uint32_t axis; n && !reduced_length(&r, n, &axis);)
 		n = n->next;

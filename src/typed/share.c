@@ -559,7 +559,7 @@ void share_calls(struct ctx *cx, struct graph *g)
 {
 	struct share s = {.cx = cx, .costs = {.cx = cx}, .round = 1};
 
-	if (!flag_is_on(cx, FLAG_SHARE_CALLS) || cx->errors || !has_calls(&s, g->block))
+	if (!has_calls(&s, g->block))
 		return;
 	move_axes_behind_calls(&s, g->block);
 	s.nneeded = cx->next_id;

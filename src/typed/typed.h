@@ -10,7 +10,7 @@
  * what was complex128 is complex64. */
 void narrow_floats(struct ctx *cx, struct graph *g);
 /* Reports inputs and outputs that are float64, for a target that has none. */
-void refuse_float64(struct ctx *cx, const struct graph *g);
+void refuse_float64(struct ctx *cx, struct graph *g);
 /* generators.c: generators of random numbers become the words of their states, which are uint64
  * along one more axis. */
 void words_of_generators(struct ctx *cx, struct graph *g);

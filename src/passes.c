@@ -1,0 +1,204 @@
+/*
+ * passes.c: the passes between elaboration and emission, one row each, in the order in which they
+ * run; and the driver that runs them. In: the graph of PyTensor's ops. Out: the graph of ONNX nodes
+ * that is emitted, or errors.
+ *
+ * What the driver does, so that no pass has to:
+ *	a row runs if the target is one of its targets, if its condition holds, and if one of its
+ *	flags is on; without a flag, if it is needed for a right model, or from -O1 on;
+ *	after an error only needed passes of the typed level run, which may report more, and lower;
+ *	after a pass of the ONNX level that is marked TIDY, drop_unread() takes away what nobody
+ *	reads, counts readers and notes which operators there are;
+ *	then the scratch memory is emptied.
+ * A pass gets a graph that verify() accepts, and leaves one.
+ */
+#include <string.h>
+
+#include "api.h"
+#include "complex/complex.h"
+#include "emit/emit.h"
+#include "lower/check/check.h"
+#include "lower/lower.h"
+#include "ort/ort.h"
+#include "rewrite/rewrite.h"
+#include "typed/typed.h"
+
+/* targets */
+#define ON(target) (1u << PTGC_##target)
+#define ALL        (ON(ORT_CPU) | ON(ONNX) | ON(ORT_WEB) | ON(PORTABLE))
+#define ON_RUNTIME (ALL & ~ON(ONNX))
+
+/* flags: any of these switches the pass; 0: none has it to itself */
+#define F(id)    FLAG_BIT(id)
+#define OF_NODES (UINT64_C(1) << 63) /* those that base/flags.def marks so */
+_Static_assert(FLAG_COUNT < 63, "a bit of struct pass");
+static const bool of_node[FLAG_COUNT] = {
+#define FLAG(id, name, node, none, all, help) node,
+#include "base/flags.def"
+};
+
+enum level { TYPED, ONNX };
+/* when a pass runs; consecutive rows with one condition ask it once, before the first */
+enum condition { ALWAYS, NARROWS, HAS_LOOPS, CHANGED /* by the row before */ };
+/* how */
+#define TIDY   1u /* drop_unread() follows, if the pass changed something */
+#define NEEDED 2u /* without it models would be wrong, or none */
+
+typedef void pass_fn_t(struct ctx *cx, struct graph *g);
+typedef bool changes_fn_t(struct ctx *cx, struct graph *g); /* did it change g? */
+
+struct pass {
+	const char *name;
+	enum level level; /* of what comes out */
+	pass_fn_t *run;   /* NULL: */
+	changes_fn_t *changes;
+	uint64_t flags;
+	uint32_t targets;
+	enum condition when;
+	uint32_t how;
+	const char *promise; /* of what comes out */
+};
+
+static void lower_all(struct ctx *cx, struct graph *g)
+{
+	struct graph *to = lower(cx, g, lowerings);
+
+	if (to)
+		*g = *to;
+}
+
+static bool checks(struct ctx *cx, struct graph *g)
+{
+	return place_checks(cx, g, cx->opt.target == PTGC_ONNX ? NULL : ort_instead);
+}
+
+/* clang-format off */
+#define REWRITES(when) \
+	{"guards", ONNX, NULL, drop_guards, F(GUARD), ALL, when, TIDY, \
+	 "no choice is made by NaN alone where NaN comes out anyway"}, \
+	{"nodes", ONNX, rewrite_nodes, NULL, OF_NODES, ALL, when, TIDY, \
+	 "the same function in fewer nodes: the rewrites of single nodes"}, \
+	{"splats", ONNX, splats, NULL, F(SPLAT), ALL, when, NEEDED, \
+	 "no large constant is one number throughout: a model has a limit"}
+
+static const struct pass passes[] = {
+	{"float32", TYPED, narrow_floats, NULL, 0, ALL, NARROWS, NEEDED,
+	 "nothing is float64 or complex128 (--float32)"},
+	{"refuse-float64", TYPED, refuse_float64, NULL, 0, ON(PORTABLE), ALWAYS, NEEDED,
+	 "inputs and outputs are not float64"},
+	{"generators", TYPED, words_of_generators, NULL, 0, ALL, ALWAYS, NEEDED,
+	 "no value is a generator of random numbers: each is its words, uint64"},
+	{"complex", TYPED, split_complex, NULL, 0, ALL, ALWAYS, NEEDED,
+	 "no value is complex: each is two real ones along a last axis"},
+	{"choices", TYPED, choose_early, NULL, F(CHOICES), ALL, ALWAYS, 0,
+	 "of what constants choose from, and what is compared twice, one is computed"},
+	{"covariance", TYPED, invert_covariances, NULL, 0, ALL, ALWAYS, 0,
+	 "gradients by a covariance take one inverse in place of two solves"},
+	{"repeats", TYPED, join_repeats, NULL, F(REPEATS), ALL, ALWAYS, 0,
+	 "what is summed up over data that repeat is computed once for each"},
+	/* OpenVINO computes an Abs in place of joined arguments that others still read */
+	{"share-calls", TYPED, share_calls, NULL, F(SHARE_CALLS), ALL & ~ON(PORTABLE), ALWAYS, 0,
+	 "calls of one op of the library on small arrays are one call"},
+	{"lower", ONNX, lower_all, NULL, 0, ALL, ALWAYS, TIDY | NEEDED,
+	 "ONNX nodes alone, each with a kernel of the target; checks are recorded"},
+	REWRITES(ALWAYS),
+	{"loop-states", ONNX, loop_states, NULL, F(STATES), ALL, HAS_LOOPS, TIDY,
+	 "loops carry no state twice, none that stays the same, none that nobody reads"},
+	{"loop-roots", ONNX, loop_roots, NULL, F(LINEAR), ALL, HAS_LOOPS, TIDY,
+	 "states of which only squares are read are carried as squares"},
+	{"loop-terms", ONNX, loop_terms, NULL, F(LINEAR), ALL, HAS_LOOPS, TIDY,
+	 "what states are multiplied by is computed once, outside"},
+	{"loop-move", ONNX, loop_move, NULL,
+	 F(HOIST) | F(BATCH) | F(PUSH_OUT) | F(SCAN) | F(LINEAR), ALL, HAS_LOOPS, TIDY,
+	 "what a step need not compute goes before or after the loop; linear recurrences take few rounds"},
+	REWRITES(HAS_LOOPS),
+	{"loop-states", ONNX, loop_states, NULL, F(STATES), ALL, HAS_LOOPS, TIDY,
+	 "the same once more, as nodes have left the bodies"},
+	{"wrong-kernels", ONNX, NULL, replace_wrong_nodes, 0, ON_RUNTIME, ALWAYS, TIDY | NEEDED,
+	 "no node is one that ONNX Runtime computes wrongly"},
+	REWRITES(CHANGED),
+	{"fusion", ONNX, prevent_fusion, NULL, 0, ON_RUNTIME, ALWAYS, NEEDED,
+	 "no product is one that ONNX Runtime would fuse wrongly"},
+	{"casts", ONNX, part_casts, NULL, 0, ON_RUNTIME, ALWAYS, NEEDED,
+	 "no Casts follow one another that ONNX Runtime would merge wrongly"},
+	{"lanes", ONNX, turn_lanes, NULL, F(STRETCH), ON_RUNTIME, ALWAYS, 0,
+	 "loops over many short arrays have their axis 0 last"},
+	{"conditions", ONNX, hide_conditions, NULL, 0, ON_RUNTIME, ALWAYS, NEEDED,
+	 "no If is decided while ONNX Runtime loads the model, which it does wrongly"},
+	{"checks", ONNX, NULL, checks, 0, ALL, ALWAYS, TIDY | NEEDED,
+	 "a run fails where a recorded check does not hold"},
+	{"points", ONNX, turn_points, NULL, F(STRETCH), ON_RUNTIME, ALWAYS, 0,
+	 "short arrays of many points have their axis 0 last"},
+	{"short-axes", ONNX, turn_short_axes, NULL, F(STRETCH), ON_RUNTIME, ALWAYS, 0,
+	 "kernels that go along a short last axis work on the transposed array"},
+	{"stretch", ONNX, stretch_operands, NULL, F(STRETCH), ON_RUNTIME, ALWAYS, 0,
+	 "operands that broadcast along short axes have the shape of the result"},
+	{"columns", ONNX, number_columns, NULL, 0, ON_RUNTIME, ALWAYS, 0,
+	 "numbers beside columns have as many axes"},
+	{"close-scans", ONNX, close_scans, NULL, 0, ON(PORTABLE), ALWAYS, NEEDED,
+	 "no Scan reads values of outer blocks but constants"},
+	{"branches", ONNX, decide_by_ifs, NULL, F(BRANCH), ON(ORT_CPU), ALWAYS, 0,
+	 "what one bool decides is in the branches of an If"},
+};
+/* clang-format on */
+
+static bool runs(const struct ctx *cx, const struct pass *p)
+{
+	bool on = p->how & NEEDED || cx->opt.level > 0;
+
+	if (!(p->targets >> cx->opt.target & 1) ||
+	    (p->level == TYPED && cx->errors && !(p->how & NEEDED)))
+		return false;
+	if (p->flags)
+		on = (p->flags & cx->opt.flags) != 0;
+	for (size_t i = 0; p->flags & OF_NODES && i < FLAG_COUNT; i++)
+		on |= of_node[i] && flag_is_on(cx, (enum flag)i);
+	return on;
+}
+
+static bool holds(const struct ctx *cx, const struct graph *g, enum condition when, bool changed)
+{
+	switch (when) {
+	case NARROWS:
+		return cx->opt.float32;
+	case HAS_LOOPS:
+		return has_operator(g, ONNX_Loop);
+	case CHANGED:
+		return changed;
+	default:
+		return true;
+	}
+}
+
+/* Runs p, and says whether it changed the graph; a pass without a result may have. */
+static bool run_pass(struct ctx *cx, struct graph *g, const struct pass *p)
+{
+	bool changed = true;
+
+	if (p->run)
+		p->run(cx, g);
+	else
+		changed = p->changes(cx, g);
+	if (p->how & TIDY && changed && !cx->errors)
+		drop_unread(cx, g);
+	arena_empty(cx->scratch);
+	return changed;
+}
+
+bool run_passes(struct ctx *cx, struct graph *g)
+{
+	bool changed = false, go = true;
+
+	for (size_t i = 0; i < countof(passes); i++) {
+		const struct pass *p = &passes[i];
+		if (!i || p->when != p[-1].when)
+			go = holds(cx, g, p->when, changed);
+		changed = go && runs(cx, p) && run_pass(cx, g, p);
+		if (cx->errors && p->level == ONNX)
+			return false;
+	}
+	verify(cx, g);
+	note_least_runtime(cx, g);
+	arena_empty(cx->scratch);
+	return !cx->errors;
+}
