@@ -72,6 +72,22 @@ def generator_to_words(generator: "Generator | dict | Iterable") -> np.ndarray:
     return np.array(words(state), np.uint64)
 
 
+def words_given(name: str, value: Any, kind: str) -> np.ndarray:
+    """The words of what is given for the input of this name, a generator of this kind, or of several."""
+    if is_generator(value) or isinstance(value, dict):
+        first = value
+        while isinstance(first, list | tuple):
+            first = first[0]
+        if (given := kind_of(first).__name__) != kind:
+            raise TypeError(f"{name} is a generator of the kind {kind}, not {given}")
+        return generator_to_words(value)
+    array = np.asarray(value, np.uint64 if isinstance(value, list | tuple) else None)
+    if array.dtype != np.uint64 or not array.ndim:
+        make = "np.random.default_rng(seed)" if kind == "PCG64" else f"np.random.Generator(np.random.{kind}(seed))"
+        raise TypeError(f"{name} is a generator: give {make}, or its words as uint64, not {value!r}")
+    return array
+
+
 def words_to_generator(
     words: Any, bit_generator: "str | type | None" = None, like: Generator | None = None
 ) -> "Generator | list":

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ptgc import _lib, _wire
-from ptgc._random import generator_to_words, is_generator, words_to_generator
+from ptgc._random import words_given, words_to_generator
 from ptgc.runtime import arguments, generators_of, installed_target, make_session, native, pairs, run_session, seen_as
 
 
@@ -61,6 +61,7 @@ class Model:
         self.outputs = [o.name for o in self.session.get_outputs()]
         self._seen = seen_as(self.session, ())
         self._generators = generators_of(self.session, self.outputs)
+        self._kinds = {self.inputs[k]: kind for k, kind in generators_of(self.session, self.inputs)}
         self._dtypes = {i.name: numpy_dtype(i.type) for i in self.session.get_inputs()}
 
     def __reduce__(self):
@@ -72,7 +73,7 @@ class Model:
         arguments may be given as such or as pairs, (..., 2); complex results are pairs. NumPy's generators may be
         given as such or as words; results of the type rng are generators."""
         feed = arguments(self.inputs, args, named)
-        feed = {k: generator_to_words(v) if is_generator(v) else v for k, v in feed.items()}
+        feed |= {k: words_given(k, feed[k], kind) for k, kind in self._kinds.items()}
         feed = {k: pairs(v) if np.iscomplexobj(v) else v for k, v in feed.items()}
         feed = {k: v if isinstance(v, np.ndarray) else np.asarray(v, self._dtypes[k]) for k, v in feed.items()}
         results = native(run_session(self.session, self.outputs, feed), self._seen)

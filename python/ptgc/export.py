@@ -33,7 +33,7 @@ from ptgc._files import write_all, write_model
 from ptgc._model import is_model, log_density
 from ptgc._ops import first_generator, is_generator, is_tensor, is_value, unfused
 from ptgc._printer import Text, no_type, print_graph
-from ptgc._random import Generator, generator_to_words, kind_of, words_to_generator
+from ptgc._random import Generator, generator_to_words, kind_of, words_given, words_to_generator
 from ptgc.errors import Problem, UnsupportedError
 from ptgc.linker import ONNX, rewritten
 from ptgc.runtime import arguments, generators_of, make_session, native, node_line, pairs, run_session, seen_as
@@ -88,11 +88,11 @@ class Exported:
     def __call__(self, *args, **named) -> list[np.ndarray]:
         """Runs the model on values in the order of the inputs, or by name. Generators may be given as such or as
         words; those that are results are new ones."""
-        given = arguments(self.inputs, args, named)
-        feed = feed_of(given)
+        given, session, outputs = arguments(self.inputs, args, named), self.session(), self.graph[1]
+        kinds = {self.inputs[k]: kind for k, kind in generators_of(session, self.inputs)}
+        feed = feed_of(given | {k: words_given(k, given[k], kind) for k, kind in kinds.items()})
         if self.target.get("float32"):
             feed = {k: single(a) for k, a in feed.items()}
-        session, outputs = self.session(), self.graph[1]
         results = native(run_session(session, self.outputs, feed, self.place), seen_as(session, outputs))
         for k, kind in generators_of(session, self.outputs):
             source = first_generator(outputs[k])

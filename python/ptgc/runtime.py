@@ -205,6 +205,7 @@ INDEX = re.compile(
     r"|'indices' shape should have values within bounds", re.I,
 )  # fmt: skip
 GUARD = re.compile(r"cannot be less than -1, got -2")
+FAILING = re.compile(r"cannot be less than -1, got -\d")  # lengths of a check that fails on purpose: -2, or a multiple
 PRODUCT = re.compile(r"MatMul dimension mismatch|GEMM: Dimension mismatch", re.I)
 ARGMAX = re.compile(r"running Arg(Max|Min) node")  # it fails for no other reason
 INVALID = re.compile(
@@ -254,14 +255,16 @@ def runtime_error(error, place=None):
     for name, (kind, what) in CHECKS.items():
         if found and found[2].startswith(name):
             return kind(what + where), variable, ""
+    if found and found[2].startswith("assertion failed: "):  # an Assert of the text
+        return ValueError(found[2] + where), variable, ""
     if found and found[2].startswith("Reshape: "):  # its node says of which sizes the lengths are made
         shapes = SHAPES.search(text)
         what = f"cannot reshape array of shape ({shapes[1]}) into shape ({shapes[2]})" if shapes else "cannot reshape array"
         return ValueError(f"{what}: {found[2]}{where}"), variable, ""
     if found and " must be " in found[2]:  # a check of lengths: the name of its node says what must hold
         return ValueError(f"{found[2]}. {BROADCAST}{where}"), variable, ""
-    if found and " " in found[2] and (GUARD.search(text) or "_rv{" in line):
-        return ValueError(found[2] + where), variable, ""  # NumPy's message about a parameter of a draw
+    if found and " " in found[2] and (FAILING.search(text) or INDEX.search(text) or "_rv{" in line):
+        return ValueError(found[2] + where), variable, ""  # NumPy's message about arguments, as of a draw
     if GUARD.search(text):
         return ValueError(f"{BROADCAST}{where}"), variable, ""
     if ARGMAX.search(text):

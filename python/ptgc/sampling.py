@@ -1,7 +1,7 @@
 """Samplers inside of one ONNX model: the posterior of a PyMC model, drawn by NUTS on any runtime."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from inspect import signature
 from typing import Any
@@ -15,12 +15,13 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.op import Op
 from pytensor.graph.replace import clone_replace, graph_replace, vectorize_graph
-from pytensor.graph.traversal import graph_inputs
+from pytensor.graph.traversal import ancestors, graph_inputs
 
 from ptgc._batch import vectorized, without_named_dims
-from ptgc.export import Exported, compile_onnx, takes_options_of, write_exported
+from ptgc.export import Exported, compile_onnx, in_python, takes_options_of, write_exported
 from ptgc.errors import no_such
 from ptgc.linker import rewritten
+from ptgc.runtime import arguments, run_session
 
 __all__ = ["Sampler", "compile_nuts", "export_nuts", "nuts_graph"]
 
@@ -31,6 +32,8 @@ STATS = {
     "n_steps": ("int64", 1), "energy": ("float64", 1), "step_size": ("float64", 0), "inverse_mass": ("float64", 1),
     "generators": ("uint64", 1),
 }  # fmt: skip
+
+NO_START = "Initial evaluation of model at starting point failed"  # the check of lib/use/mcmc.ptg
 
 
 class Spawn(Op):
@@ -120,6 +123,16 @@ def density_graph(model, size: int) -> FunctionGraph:
     return FunctionGraph(inputs, outputs, clone=True)
 
 
+def terms_of(model) -> tuple:
+    """A point, and the terms that the log density adds up there, each of the name of its variable."""
+    q = pt.vector("q", dtype="float64")
+    values, terms = without_named_dims(model.value_vars, [t.sum() for t in model.logp(sum=False)])
+    terms = with_constants(graph_replace(terms, dict(zip(values, parts_of(model, q))), strict=False))
+    for term, v in zip(terms, [*model.basic_RVs, *model.potentials], strict=True):
+        term.name = v.name
+    return q, terms
+
+
 def variables_of(model, var_names: Sequence[str] | None) -> list:
     """What pm.sample returns: the free variables as the user wrote them, and the deterministics."""
     hidden = {v.name for rv, v in model.rvs_to_values.items() if model.rvs_to_transforms.get(rv) is not None}
@@ -179,6 +192,62 @@ class Sampler(Exported):
 
     dims: Mapping[str, list] = field(default_factory=dict)
     coords: Mapping[str, list] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)  # of the parts of a point, by the names of their variables
+    terms: tuple = ()  # the point, and the terms of its log density
+
+    def __call__(self, *args, **named) -> list[np.ndarray]:
+        """As of ``Exported``. If a chain finds no start, the error names it, its point and the term that is not finite."""
+        call = super().__call__
+        return self.explained(lambda: call(*args, **named), arguments(self.inputs, args, named))
+
+    def explained(self, run: Callable, feed: Mapping):
+        """The results of run(), or an error that says more than the model's if a chain finds no start."""
+        try:
+            return run()
+        except ValueError as e:
+            if NO_START not in str(e):
+                raise
+            raise ValueError(self.why_no_start(**feed) or str(e)) from None
+
+    def why_no_start(self, seed: int, chains: int | None = None) -> str:
+        """Which chain has no density at any point that it tries, with the last of them; "" if all chains have one."""
+        nuts = next(n for v in ancestors(self.graph[1]) if (n := v.owner) and isinstance(n.op, Nuts))
+        op, density = nuts.op, in_python(nuts.op.fgraph.inputs, nuts.op.fgraph.outputs, None, "fast_compile")
+        start, count = nuts.inputs[0].data, nuts.inputs[1].owner.inputs[1].data if chains is None else chains
+        generators = np.random.default_rng(int(seed)).spawn(int(count))
+        left = list(range(len(generators)))  # the chains that have none
+        for _ in range(op.jitter_max_retries + 1):
+            tries = [start + (2 * generators[k].random(start.size) - 1) * op.jitter for k in left]
+            with np.errstate(all="ignore"):
+                found = zip(left, tries, *density(np.array(tries)), strict=True)
+                bad = [(k, point, slope) for k, point, lp, slope in found if not np.isfinite(lp + slope.sum())]
+            left = [k for k, *_ in bad]
+            if not left:
+                return ""
+        chain, point, slope = bad[0]
+        return (
+            f"{NO_START}: chain {chain} of {len(generators)} found no start in {op.jitter_max_retries + 1} tries. At the last, "
+            f"{self.point_text(point)}, {self.not_finite(point, slope)}. More tries: jitter_max_retries; nearer to the "
+            "model's initial point: a smaller jitter"
+        )
+
+    def point_text(self, point) -> str:
+        """name = value of each variable; of the long ones some elements"""
+        parts = np.split(point, np.cumsum(list(self.sizes.values()))[:-1])
+        texts = [np.array2string(v, precision=4, threshold=6, edgeitems=2) if v.size != 1 else f"{v[0]:.4g}" for v in parts]
+        return ", ".join(f"{name} = {text}" for name, text in zip(self.sizes, texts))
+
+    def not_finite(self, point, slope) -> str:
+        """The first terms of the log density that are not finite, or what it has no slope by."""
+        q, terms = self.terms
+        with np.errstate(all="ignore"):
+            values = in_python([q], terms, None, "fast_compile")(point)
+        if bad := [f"the term of {t.name} is {v}" for t, v in zip(terms, values, strict=True) if not np.isfinite(v)]:
+            return " and ".join(bad[:3])
+        names = np.repeat(list(self.sizes), list(self.sizes.values()))
+        if (bad := np.flatnonzero(~np.isfinite(slope))).size:
+            return f"the slope of the log density by {names[bad[0]]} is {slope[bad[0]]}"
+        return "the sum of the terms or slopes is not finite"
 
     def sample(self, seed: int, chains: int | None = None, options: Any = None):
         """The draws for this seed as ArviZ's InferenceData. ``chains`` if the model was compiled with chains=None."""
@@ -191,7 +260,9 @@ class Sampler(Exported):
             feed["chains"] = np.array(4 if chains is None else chains, "int64")
         elif chains is not None:
             raise ValueError("the number of chains was chosen when the model was compiled: chains=None leaves it open")
-        results = dict(zip(self.outputs, self.session(options).run(self.outputs, feed), strict=True))
+        session = self.session(options)
+        results = self.explained(lambda: run_session(session, self.outputs, feed, self.place), feed)
+        results = dict(zip(self.outputs, results, strict=True))
         size = results["lp"].shape  # ArviZ wants a step size for each draw
         results["step_size"] = np.broadcast_to(results["step_size"][:, None], size)
         groups = {
@@ -215,11 +286,13 @@ def compile_nuts(model: Any, **options: Any) -> Sampler:
         raise ValueError('a sampler has no option shared="input": the data of its model are constants, as they are now')
     inputs, outputs = nuts_graph(model, **{k: options.pop(k) for k in OF_GRAPH if k in options})
     options.setdefault("model_name", model.name or "nuts")
-    exported = compile_onnx(inputs, outputs, **options)
+    exported, start = compile_onnx(inputs, outputs, **options), model.initial_point()
     return Sampler(
         **{f.name: getattr(exported, f.name) for f in fields(Exported)},
         dims={k: list(d) for k, d in model.named_vars_to_dims.items() if k in exported.outputs},
         coords={k: list(v) for k, v in model.coords.items() if v is not None},
+        sizes={v.name: int(np.size(start[v.name])) for v in model.value_vars},
+        terms=terms_of(model),
     )  # fmt: skip
 
 

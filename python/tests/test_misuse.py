@@ -8,6 +8,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor.compile import UnusedInputError
+from pytensor.tensor.random.type import random_generator_type
 from test_sampling import Model as Pair
 
 import ptgc
@@ -197,3 +198,36 @@ def test_as_many_errors_as_one_likes():
             ptgc.load(text, max_errors=most)
         assert str(e.value).count(": error: ") == shown and str(e.value).endswith(rest)
         assert len(e.value.diagnostics) == 2000
+
+
+def test_checks_of_loaded_texts_say_what_must_hold():
+    """Whatever node of the runtime fails for them"""
+    for dims, message in (("n", "all of x must be positive"), ("3", "all of x must be positive"), ("3", "positive")):
+        f = ptgc.load(f'graph g(x: float64[{dims}]) -> (y) {{ y = Assert{{msg="{message}"}}(x, All(x > 0)) }}')
+        with pytest.raises(ValueError, match=f"^assertion failed: {message}$"):
+            f(-np.ones(3))
+    f = ptgc.load("graph g(r: rng, p: float64[]) -> (next: rng, x) { next, x = normal_rv(r, [3], 0.0, p) }")
+    with pytest.raises(ValueError, match="^scale < 0$"):
+        f(np.random.default_rng(1), -1.0)
+    with pytest.raises(IndexError):
+        ptgc.load("graph g(x: float64[3], i: int64[]) -> (y) { y = x[i] }")(np.ones(3), 7)
+
+
+def test_inputs_that_are_generators():
+    """A number is not taken for a seed, nor a generator for one of another kind."""
+    r, mu = random_generator_type("y_rng"), pt.dscalar("mu")
+    next_r, y = pt.random.normal(mu, 1, rng=r, return_next_rng=True)
+    exported = ptgc.compile_onnx([r, mu], [next_r, y])
+    loaded = ptgc.load("graph g(y_rng: rng, mu: float64[]) -> (next: rng, y) { next, y = normal_rv(y_rng, None, mu, 1.0) }")
+    g = np.random.default_rng(5)
+    for f in (exported, loaded):
+        for wrong, message in ((-1, "default_rng.* not -1"), (3, "not 3"), (None, "not None"), (np.ones(6), "as uint64"),
+                               (np.random.Generator(np.random.Philox(1)), "of the kind PCG64, not Philox")):
+            with pytest.raises(TypeError, match=f"y_rng is a generator.*{message}"):
+                f(wrong, 1.0)
+        want = f(g, 1.0)[1]
+        for same in (ptgc.generator_to_words(g), ptgc.generator_to_words(g).tolist(), g.bit_generator.state):
+            assert f(same, 1.0)[1] == want
+    dxsm = ptgc.load("graph g(r: rng_pcg64dxsm) -> (next: rng_pcg64dxsm, y) { next, y = normal_rv(r, None, 0.0, 1.0) }")
+    with pytest.raises(TypeError, match="of the kind PCG64DXSM, not PCG64$"):
+        dxsm(g)

@@ -1,5 +1,8 @@
 """Samplers of a PyMC model in one ONNX model. PyMC itself is tried by `make check-pymc`; here a stand-in has its parts."""
 
+import sys
+from types import ModuleType
+
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
@@ -23,12 +26,17 @@ class Model:
         rvs = [v.type(v.name) for v in self.value_vars]
         self.rvs_to_values = dict(zip(rvs, self.value_vars))
         self.rvs_to_transforms = {rvs[0]: None, rvs[1]: None, rvs[2]: "log"}
+        self.basic_RVs, self.potentials = [*rvs[:2], pt.dscalar("scale")], []
 
     def initial_point(self):
         return {"a": np.array(0.0), "b": np.zeros(2), "scale_log__": np.array(0.0)}
 
-    def logp(self):
-        return -0.5 * ((self.a - 3) ** 2 + ((self.b - self.a) ** 2).sum() + self.log_scale**2)
+    def terms(self):
+        return [-0.5 * x**2 for x in (self.a - 3, self.b - self.a, self.log_scale)]
+
+    def logp(self, sum=True):
+        terms = self.terms()
+        return pt.add(*(t.sum() for t in terms)) if sum else terms
 
 
 @pytest.fixture(scope="module")
@@ -70,16 +78,41 @@ def test_chains_do_not_depend_on_one_another(draws, chains):
 
 def test_a_density_that_is_nowhere_finite():
     model = Model()
-    model.logp = lambda: pt.log(model.a - model.a) + model.b.sum() + model.log_scale
+    model.terms = lambda: [pt.log(model.a - model.a), model.b, model.log_scale]
     sampler = ptgc.compile_nuts(model, draws=5, tune=5, chains=2)
     with pytest.raises(Exception, match="Initial evaluation of model at starting point failed"):
         sampler.session().run(None, {"seed": np.array(5)})
 
 
+@pytest.mark.parametrize("chains", [None, 6])
+def test_a_chain_without_a_start_is_named(chains, monkeypatch):
+    """With its last point, and the term that is not finite there"""
+    monkeypatch.setitem(sys.modules, "arviz", ModuleType("arviz"))
+    model = Model()
+    model.terms = lambda: [*Model.terms(model)[:2], pt.switch(model.a > -0.9, -model.log_scale**2, -np.inf)]
+    sampler = ptgc.compile_nuts(model, draws=1, tune=0, chains=chains, jitter_max_retries=1)
+    tries = [2 * g.random(8).reshape(2, 4) - 1 for g in np.random.default_rng(21).spawn(6)]
+    (chain, point), *_ = [(k, x[1]) for k, x in enumerate(tries) if (x[:, 0] < -0.9).all()]
+    assert 0 < chain < 6
+    message = (f"chain {chain} of 6 found no start in 2 tries. At the last, a = {point[0]:.4g}, b = "
+               rf"\[.*\], scale_log__ = {point[3]:.4g}, the term of scale is -inf")
+    for call in (lambda: sampler(21, *([] if chains else [6])), lambda: sampler.sample(21, chains=None if chains else 6)):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_a_slope_that_is_not_finite_is_named():
+    model = Model()
+    model.terms = lambda: [-model.a, -(model.b**2), pt.sqrt(pt.maximum(model.log_scale - 5, 0))]
+    with pytest.raises(ValueError, match="chain 0 of 2 .* the slope of the log density by scale_log__ is nan"):
+        ptgc.compile_nuts(model, draws=1, tune=0, chains=2, jitter_max_retries=1)(5)
+
+
 def test_chains_that_look_for_a_start():
     """Where nine of ten points have no density, each of 64 chains finds one"""
     model = Model()
-    model.logp = lambda: pt.switch(model.a > 0.8, Model.logp(model), -np.inf)
+    model.terms = lambda: [*Model.terms(model), pt.switch(model.a > 0.8, 0.0, -np.inf)]
+    model.potentials = [pt.dscalar("positive")]
     run = {"seed": np.array(1)}
     sampler = ptgc.compile_nuts(model, draws=1, tune=0, chains=64, jitter_max_retries=300)
     (a,) = sampler.session().run(["a"], run)
@@ -153,7 +186,7 @@ def test_named_dims():
     model.b = model.value_vars[1] = model.unobserved_value_vars[1] = named
     model.unobserved_value_vars[-1] = total
     model.rvs_to_values |= dict(zip([list(model.rvs_to_values)[1]], [named]))
-    model.logp = lambda: (-0.5 * ((model.a - 3) ** 2 + ((named - model.a) ** 2).sum() + model.log_scale**2)).values
+    model.terms = lambda: [-0.5 * (model.a - 3) ** 2, (-0.5 * (named - model.a) ** 2).values, -0.5 * model.log_scale**2]
     sampler, plain = (ptgc.compile_nuts(m, draws=30, tune=20, chains=2) for m in (model, Model()))
     found, wanted = (s.session().run(["b", "total"], {"seed": np.array(5)}) for s in (sampler, plain))
     for x, y in zip(found, wanted):
@@ -168,7 +201,7 @@ def test_gradient_of_a_seasonal_effect():
     model.value_vars = [model.a, c]
     model.initial_point = lambda: {"a": np.zeros(()), "c": np.zeros(6)}
     seasons = pt.concatenate([-c.sum()[None], c[:0:-1]])
-    model.logp = lambda: (pt.sin(seasons) * np.arange(6)).sum() - model.a**2 - (c**2).sum()
+    model.terms = lambda: [pt.sin(seasons) * np.arange(6), -(model.a**2), -(c**2)]
     graph = density_graph(model, 7)
     at = np.linspace(0.1, 2, 21).reshape(3, 7)
     found = ptgc.compile_onnx(graph.inputs, graph.outputs)(at)
