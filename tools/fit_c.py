@@ -72,6 +72,38 @@ def erfcx_bent(t):
     return mp.exp(x * x) * mp.erfc(x) * (1 + 2 * x) - one * 9 / 8
 
 
+def lgamma_less(v):
+    """lgamma(1 + v)/(v (v - 1)), less 7/16"""
+    return base.lgamma_12(1 + v) - one * 7 / 16
+
+
+def psi_less(v):
+    """psi(1 + v)/(1 + v - root), less 3/4"""
+    return base.psi_rest(1 + v) - one * 3 / 4
+
+
+def trigamma_rest(w):
+    """(psi'(x) x - 1) x at x = 1/w"""
+    return one / 2 + w / 6 if w < tiny else (base.trigamma_tail(w) - 1) / w
+
+
+def gamma_rest(w):
+    """(gamma(x) e^x x^(1/2 - x) - sqrt(2 pi)) x at x = 1/w"""
+    root = mp.sqrt(2 * mp.pi)
+    return root / 12 + w * root / 288 if w < tiny else (base.gamma_factor(w) - root) / w
+
+
+def bessel_j_bent(n):
+    """J_n(x)/x^n without its first two zeros, times (x^2 + 20)^2, at x^2 = 32 (1 + t)"""
+    f = base.bessel_j_small(n)
+    return lambda t: f(32 * (1 + t)) * (32 * (1 + t) + 20) ** 2
+
+
+def absolute(f, a, b, p, q):
+    """As fit(), for functions with zeros in between"""
+    return fit(f, a, b, p, q, lambda x: abs(f(x)))
+
+
 def chebyshev(f, a, b, n):
     """Interpolation in the Chebyshev points: for functions with zeros, where the absolute error counts"""
     return base.interpolate(f, base.chebyshev_points(mp.mpf(a), mp.mpf(b), n + 1), n, 0)
@@ -88,6 +120,12 @@ FITS = {
     "cos": lambda: fit(cos_rest, 0, OCTANT, 5, 0),
     "asin": lambda: chebyshev(asin_rest, 0, one / 4, 12),
     "erf_small": lambda: chebyshev(erf_rest, 0, 1, 12),
+    "lgamma_less": lambda: absolute(lgamma_less, 0, 3, 8, 8),
+    "psi_less": lambda: absolute(psi_less, 0, 3, 7, 7),
+    "trigamma_rest": lambda: fit(trigamma_rest, 0, 1, 8, 8),
+    "gamma_rest": lambda: fit(gamma_rest, 0, 1, 8, 7),
+    "j0_bent": lambda: chebyshev(bessel_j_bent(0), -1, 1, 15),
+    "j1_bent": lambda: chebyshev(bessel_j_bent(1), -1, 1, 15),
     "erfcx_bent": lambda: chebyshev(erfcx_bent, -1, 1, 24),
 }
 
@@ -145,7 +183,7 @@ def fitted(name):
 
 
 def code(name):
-    if name in FITS:
+    if name in FITS or name in base.FITS:
         return "\n".join(polynomial(name, fitted(name)[0], name.endswith("_f")))
     whole, part = name.rsplit("_", 1)
     return "\n".join(polynomial(name, fitted(whole)["pq".index(part)], whole.endswith("_f")))

@@ -55,6 +55,19 @@ PTGC_INLINE struct ptgc_turn ptgc_turn_near(double x)
 	return t;
 }
 
+/* The turn by pi r, |r| <= 1/2; exact where 2 r is an integer */
+PTGC_INLINE struct ptgc_turn ptgc_turn_pi(double r)
+{
+	struct ptgc_turn t;
+	const double s = 2 * r + 6755399441055744.0;
+	const double d = r - 0.5 * (s - 6755399441055744.0);
+	const struct ptgc_wide p = ptgc_two_product(d, 3.141592653589793);
+	t.r = p.high;
+	t.low = p.low + d * 1.2246467991473532e-16;
+	t.k = ptgc_bits(s);
+	return t;
+}
+
 /* bits `from` to `from` + 63 behind the point of 2/pi, for `from` from -64 on */
 static inline uint64_t ptgc_two_over_pi(int from)
 {

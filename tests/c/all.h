@@ -1,9 +1,12 @@
 /* All of lib/c. */
 #include "arc.h"
 #include "basic.h"
+#include "bessel01.h"
 #include "casts.h"
 #include "erf.h"
+#include "erfinv.h"
 #include "exp.h"
+#include "gamma.h"
 #include "half.h"
 #include "ints.h"
 #include "log.h"

@@ -27,11 +27,12 @@ places="-Ilib/c -Itests/c"
 for compiler in 'gcc -std=c99 -xc' 'gcc -std=c11 -xc' 'clang -std=c99 -xc' 'g++ -std=c++11 -xc++' \
 	'clang++ -std=c++11 -xc++'; do
 	has "${compiler%% *}" || continue
+	clean=0
 	for header in lib/c/*.h; do
 		# shellcheck disable=SC2086
-		echo "#include \"${header##*/}\"" | $compiler $same $warnings $places -fsyntax-only - || break
+		echo "#include \"${header##*/}\"" | $compiler $same $warnings $places -fsyntax-only - || clean=1
 	done
-	result "warnings of $compiler" $?
+	result "warnings of $compiler" "$clean"
 done
 
 build() { # program, compiler and flags...
@@ -48,6 +49,11 @@ result "errors and ends (tests/c/maths.c)" $?
 build maths-san gcc -O1 -ffp-contract=off -fsanitize=address,undefined -fno-sanitize-recover=all \
 	tests/c/maths.c -lquadmath -lm && "$out/maths-san" $((points / 10)) >"$out/maths-san.txt"
 result "sanitizers (tests/c/maths.c)" $?
+
+# shellcheck disable=SC2086
+build special.so gcc $same -fPIC -shared tests/c/shared.c -lm &&
+	"${PYTHON:-.venv/bin/python}" tests/c/special.py "$out/special.so" $((points / 100))
+result "special functions (tests/c/special.py)" $?
 
 # shellcheck disable=SC2086
 build bits gcc $same tests/c/bits.c -lm && "$out/bits" "$points" >"$out/bits.txt"

@@ -1,0 +1,37 @@
+/* The functions of lib/c as functions of a shared library, for special.py. */
+#include "all.h"
+
+#define ONE(name)                                                                                  \
+	double test_##name(double x);                                                              \
+	float test_##name##f(float x);                                                             \
+	double test_##name(double x)                                                               \
+	{                                                                                          \
+		return ptgc_##name(x);                                                             \
+	}                                                                                          \
+	float test_##name##f(float x)                                                              \
+	{                                                                                          \
+		return ptgc_##name##f(x);                                                          \
+	}
+#define TWO(name)                                                                                  \
+	double test_##name(double x, double y);                                                    \
+	float test_##name##f(float x, float y);                                                    \
+	double test_##name(double x, double y)                                                     \
+	{                                                                                          \
+		return ptgc_##name(x, y);                                                          \
+	}                                                                                          \
+	float test_##name##f(float x, float y)                                                     \
+	{                                                                                          \
+		return ptgc_##name##f(x, y);                                                       \
+	}
+#define THREE(name)                                                                                \
+	double test_##name(double x, double y, double z);                                          \
+	float test_##name##f(float x, float y, float z);                                           \
+	double test_##name(double x, double y, double z)                                           \
+	{                                                                                          \
+		return ptgc_##name(x, y, z);                                                       \
+	}                                                                                          \
+	float test_##name##f(float x, float y, float z)                                            \
+	{                                                                                          \
+		return ptgc_##name##f(x, y, z);                                                    \
+	}
+#include "functions.def"
