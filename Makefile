@@ -58,7 +58,7 @@ RELOCATABLE = -nostdlib -r $(LTO_CFLAGS)
 LIBS = $(PROTOBUF_C_LIBS) -lm
 
 # What the machine has; made again with what is missing installed for the goals that promise that.
-SETUP_GOALS := demo check check-all check-machines check-update check-runtimes check-asan \
+SETUP_GOALS := demo check check-quick check-all check-machines check-update check-runtimes check-asan \
 	check-tsan check-valgrind check-pymc check-random check-graphs bench venv wheel web web-serve \
 	check-web check-batch
 SETUP := $(if $(filter $(SETUP_GOALS),$(MAKECMDGOALS)),install,find)
@@ -147,10 +147,10 @@ $(G)/lib.c: tools/embed.sh lib lib/use $(PTG_LIB)
 
 # --- tests: tests/check.sh runs the layers and adds them up ---
 
-.PHONY: demo check check-all check-machines elsewhere check-update check-runtimes check-asan check-tsan
+.PHONY: demo check check-quick check-all check-machines elsewhere check-update check-runtimes check-asan check-tsan
 .PHONY: check-valgrind check-pymc fuzz bench venv unit
 PYTHON = .venv/bin/python
-LAYERS = unit golden cli doc portable maths examples python runtimes web
+LAYERS = style unit golden cli doc portable maths examples python runtimes web
 TEST_ENV = B=$(B) PTGC=$(B)/ptgc PYTHON=$(PYTHON) CC='$(CC)' CLANG=$(B)/clang
 ASAN = B=$(B)/asan SAN=address,undefined CFLAGS='-O1 -g'
 
@@ -181,6 +181,10 @@ check: all unit venv
 	$(Q)$(if $(ALSO),$(MAKE) --no-print-directory elsewhere)
 	$(Q)$(TEST_ENV) tests/check.sh $(LAYERS) asan fuzz $(ALSO)
 	$(Q)$(if $(ALSO),$(TEST_ENV) python3 tests/portable/page.py)
+
+# Before each commit: minutes. Of the numeric tests those of the ops, a third that changes with the commit.
+check-quick: all unit venv
+	$(Q)$(TEST_ENV) tests/check.sh style unit golden cli doc grid
 
 # Before a release: what make check samples is run whole, and other builds are tested. Hours.
 check-all:
@@ -363,6 +367,7 @@ help:
 	@printf '%s\n' 'make                build/ptgc, build/libptgc.a, build/libptgc.so' \
 	'make demo           set up, build, run an exported model on ONNX Runtime' \
 	'make check          set up, build, run the tests, also under ASan and UBSan' \
+	'make check-quick    a part of them, in minutes: before each commit' \
 	'make check-all      the same without sampling, and check-machines: hours, before a release' \
 	'make check-machines builds for s390x and aarch64 under qemu, by clang and with -flto' \
 	'make check-update   rewrite the expected outputs of the golden and command line tests' \

@@ -20,7 +20,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import onnxruntime
-import pytensor
 import pytensor.tensor as pt
 import pytensor.tensor.linalg as ptl
 import scipy.linalg

@@ -1,14 +1,18 @@
 #!/bin/sh
 # check.sh layer...: runs layers of tests and adds them up, with the seconds that each took. The last
 # line is "N passed, N failed".
-# Layers: unit golden cli doc portable maths examples python runtimes web asan fuzz. A layer without a single test has failed.
+# Layers: style unit golden cli doc portable maths examples python grid runtimes web asan fuzz. A layer without
+# a single test has failed.
 # s390x, aarch64, clang, gcc-lto and clang-lto are the layers of another build, in B/s390x and so on.
 # B: folder of the build; PYTHON: the Python of .venv; both come from the Makefile.
+# Tests that are sampled try another third with each commit, all of them with three in a row; PTGC_SHARE=0, 1 or
+# 2 tries the same third again.
 # Leaves the counts of each layer in B/log/counts.tsv, from which tests/portable/page.py makes a table.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 : "${B:=build}" "${PYTHON:=.venv/bin/python}"
-export B PYTHON PTGC; PTGC=$(realpath "$B/ptgc")
+export B PYTHON PTGC PTGC_SHARE; PTGC=$(realpath "$B/ptgc")
+: "${PTGC_SHARE:=$(($(git rev-list --count HEAD 2>/dev/null || echo 0) % 3))}"
 unset MAKEFLAGS MFLAGS MAKELEVEL
 passed=0 failed=0 table=
 mkdir -p "$B/log"
@@ -30,6 +34,24 @@ unit() { # each program counts its own tests; one that dies is a failure besides
 		[ "${m:-0}" -gt 0 ] || f=$((f + 1))
 		echo "failed: $t (exit status $code)"
 	done
+	echo "$p passed, $f failed"
+}
+
+style() { # what .pre-commit-config.yaml runs, in the same versions
+	p=0 f=0
+	ruff=$(sed -n 's/^ruff==//p' tests/requirements.txt)
+	if "${PYTHON%/*}/ruff" check -q . && grep -q "rev: v$ruff$" .pre-commit-config.yaml; then
+		p=$((p + 1))
+	else
+		f=$((f + 1)) && echo "failed: ruff $ruff, which tests/requirements.txt and .pre-commit-config.yaml name"
+	fi
+	if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then # others format in other ways
+		if clang-format --dry-run -Werror src/*.[ch] src/*/*.[ch] src/*/*/*.[ch] tests/unit/*.c tests/fuzz/*.[ch]; then
+			p=$((p + 1))
+		else
+			f=$((f + 1)) && echo "failed: make format"
+		fi
+	fi
 	echo "$p passed, $f failed"
 }
 
@@ -61,23 +83,29 @@ examples() {
 	tests/examples.sh
 }
 
-python() { # pytest's closing line, in our words
+pytest() { # folders or files: pytest's closing line, in our words
 	if ! "$PYTHON" -c 'import pytensor' 2>/dev/null; then
 		echo "the tests against PyTensor need Python 3.12 or newer and PyTensor 3.3: see tools/setup.sh"
 		echo "0 passed, 1 failed"
 		return
 	fi
-	dirs=
-	for d in tests/run python/tests; do [ -d "$d" ] && dirs="$dirs $d"; done
-	# shellcheck disable=SC2086
-	[ -z "$dirs" ] || PYTHONPATH="$PWD/python" "$PYTHON" -m pytest -q -n 2 --timeout="${TEST_TIMEOUT:-300}" \
-		--rootdir=. -p no:cacheprovider --tb=short $dirs 2>&1 | tee "$B/log/pytest.txt"
+	echo "of sampled tests the third PTGC_SHARE=$PTGC_SHARE"
+	PYTHONPATH="$PWD/python" "$PYTHON" -m pytest -q -n 2 --timeout="${TEST_TIMEOUT:-300}" \
+		--rootdir=. -p no:cacheprovider --tb=short "$@" 2>&1 | tee "$B/log/pytest.txt"
 	last=$(tail -n 1 "$B/log/pytest.txt" 2>/dev/null)
 	count() { echo "$last" | sed -n "s/.*[^0-9]\([0-9][0-9]*\) $1.*/\1/p;s/^\([0-9][0-9]*\) $1.*/\1/p" | head -n 1; }
 	p=$(count passed) f=$(count failed) e=$(count error)
 	# pytest that dies says nothing of what failed
 	case $last in *passed*in* | *failed*in* | *error*in*) ;; *) e=1 ;; esac
 	echo "${p:-0} passed, $((${f:-0} + ${e:-0})) failed"
+}
+
+python() {
+	pytest tests/run python/tests
+}
+
+grid() {
+	pytest tests/run/test_grid.py
 }
 
 web() { # the page's module in Node; make check-web has the browser

@@ -485,7 +485,6 @@ def rewrite(path, cache):
 
 
 def errors(names):
-    import inspect
     global fit
     plain = fit
     for name in names or FITS:

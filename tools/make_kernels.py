@@ -29,7 +29,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto as TP, helper as oh, numpy_helper as nh
 
-from make_onnx_ops import DTYPES, NEWEST, OLDEST, Sets, tensor_dtype, versions
+from make_onnx_ops import DTYPES, NEWEST, OLDEST, Sets, versions
 
 warnings.simplefilter("ignore")
 ENUM = {n: getattr(TP, n.upper()) for n in DTYPES}

@@ -34,7 +34,7 @@ def statement(name, dtype, cells):
 
 def geometric(a, m):
     """1 + a + a^2 + ... + a^(m-1) modulo 2^128"""
-    total, power, sum_b, pow_b = 0, 1, 1, a
+    total, sum_b, pow_b = 0, 1, a
     while m:
         if m & 1:
             total = total * pow_b + sum_b

@@ -7,9 +7,9 @@
 """
 
 from ptgc._extend import register
-from ptgc._lib import format_text as format  # noqa: A004
+from ptgc._lib import format_text as format
 from ptgc._random import generator_to_words, words_to_generator
-from ptgc.api import Model, compile, load  # noqa: A004
+from ptgc.api import Model, compile, load
 from ptgc.errors import CompileError, UnsupportedError
 from ptgc.export import Exported, compile_onnx, export_function_onnx, export_onnx, save_ptg, to_ptg
 from ptgc.linker import ONNX, ONNXLinker, onnx_mode

@@ -146,7 +146,8 @@ def filled(v: Variable, others) -> Variable:
 
 
 def stretches(bare: Variable, v: Variable) -> bool:
-    """Is each length of `bare` that of v, or 1 by its type? An Alloc stretches what is 1 in a run, too; an operator does not."""
+    """Is each length of `bare` that of v, or 1 by its type? An Alloc stretches what is 1 in a run, too; an operator
+    does not."""
     return all(n in (1, m) for n, m in zip(shape(bare)[::-1], shape(v)[::-1]))
 
 
@@ -218,7 +219,8 @@ def is_dot(node: Apply | None) -> bool:
 
 
 def product(node: Apply, is_alone) -> list[Variable] | None:
-    """The operands a and b if the node is a @ b, with vectors as such: where PyTensor makes rows and columns of them and
+    """The operands a and b if the node is a @ b, with vectors as such: where PyTensor makes rows and columns of them
+    and
     takes the axes away again. is_alone: whether nothing but one node reads a variable. None: it is no product."""
     if is_dot(node):
         return list(node.inputs)

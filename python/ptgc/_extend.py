@@ -46,10 +46,7 @@ def split(text):
 
 def last_header(text):
     """The header of the last fn of a text, which is the one that is called."""
-    found = None
-    for found in HEADER.finditer(text):
-        pass
-    return found
+    return next(reversed(list(HEADER.finditer(text))), None)
 
 
 registry: dict[type, Entry] = {}

@@ -55,7 +55,7 @@ def open_temporary(folder: Path):
             remove_unlocked(folder / entry.name)
     for i in range(1000):
         try:
-            file = open(folder / f".ptgc-{os.getpid()}-{i}.tmp", "xb")
+            file = open(folder / f".ptgc-{os.getpid()}-{i}.tmp", "xb")  # noqa: SIM115
         except FileExistsError:
             continue
         if locked(file):

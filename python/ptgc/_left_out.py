@@ -127,7 +127,8 @@ WRONG = (
         "a sum in float64, 300: x + x is -56 in int8",
     ),
     Wrong(
-        "constant_fold_branches_of_add_mul", "pt.mul(c := pt.join(0, k := pt.constant([126], dtype='int8'), k), x[0], c)", np.array([1.0]),
+        "constant_fold_branches_of_add_mul", "pt.mul(c := pt.join(0, k := pt.constant([126], dtype='int8'), k), x[0], c)",
+            np.array([1.0]),
         "mul(c * c, x), c * c in int8: 4, not 15876",
     ),
     Wrong(

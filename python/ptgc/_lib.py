@@ -240,7 +240,7 @@ def parse_target(target: str) -> tuple[int, int]:
     """The number of a target, and of "ort-cpu:1.20" the release, 20; else 0. ValueError: there is no such target."""
     name, colon, release = target.partition(":")
     oldest, newest, _ = runtimes()
-    if name not in targets() or colon and name != targets()[0]:
+    if name not in targets() or (colon and name != targets()[0]):
         raise ValueError(f"unknown target {target!r}: expected one of {', '.join(targets())}, {targets()[0]}:1.{newest}")
     number = re.fullmatch(r"1\.(\d+)(\.\d+)*", release)
     if colon and (not number or not oldest <= int(number[1]) <= newest):

@@ -71,7 +71,8 @@ def sets_no_length(node) -> bool:
 
 @node_rewriter([Alloc, CAReduce, CheckAndRaise, Elemwise, ViewOp])
 def plain(fgraph, node):
-    """Leaves out what PyMC adds and what changes nothing: an Alloc to the same lengths, All of one condition, a check of
+    """Leaves out what PyMC adds and what changes nothing: an Alloc to the same lengths, All of one condition, a
+    check of
     what always holds, Identity, a power of 1, -(-x), x - 0."""
     op, v = node.op, node.inputs[0]
     if isinstance(op, ViewOp):
@@ -132,7 +133,7 @@ def outcomes(v: Variable) -> set[bool]:
 def combines(c: Variable) -> bool:
     """Is a condition nothing but all of others?"""
     kind = kind_of(c)
-    return kind in ("ScalarFromTensor", "MakeVector") or kind == "All" and kind_of(c.owner.inputs[0]) == "MakeVector"
+    return kind in ("ScalarFromTensor", "MakeVector") or (kind == "All" and kind_of(c.owner.inputs[0]) == "MakeVector")
 
 
 def conditions_of(found) -> list[Variable]:
@@ -455,8 +456,10 @@ def with_variables(graphs, numbers) -> tuple[list[Variable], dict]:
 
 
 def log_density(model, gradient=None, data: Which = None) -> Density:
-    """The log density of a PyMC model, term by term, and its gradient by the value variables that are no integers if the
-    rewrites for it are given. Numbers of the model that stand in several places get names. data: those that are inputs."""
+    """The log density of a PyMC model, term by term, and its gradient by the value variables that are no integers if
+    the
+    rewrites for it are given. Numbers of the model that stand in several places get names. data: those that are
+    inputs."""
     model, data_inputs = with_inputs(model, data)
     inputs = [*model.value_vars, *data_inputs]
     rvs = list(model.basic_RVs)

@@ -114,7 +114,8 @@ def rates_graph(op, slopes: bool) -> FunctionGraph:
 
 
 def graph_of_ode(node: Apply, slopes: bool) -> FunctionGraph | None:
-    """What a DifferentialEquation, or a Blockwise of one, computes: its states and, with ``slopes``, their derivatives."""
+    """What a DifferentialEquation, or a Blockwise of one, computes: its states and, with ``slopes``, their
+    derivatives."""
     op = node.op.core_op if isinstance(node.op, Blockwise) else node.op
     if not any((c.__module__, c.__qualname__) == NAME for c in type(op).__mro__):
         return None

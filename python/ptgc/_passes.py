@@ -111,8 +111,11 @@ def push_alloc_inputs(fgraph, node):
     nothing but core dims to give, and local_dimshuffle_alloc makes the old node of the new one, without end."""
     made = local_blockwise_alloc_inputs.fn(fgraph, node)
     new = made and made[0].owner
-    ones = lambda inputs: [v.type.broadcastable for v in inputs]
-    same = new and new.op == node.op and ones(new.inputs) == ones(node.inputs)
+    same = (
+        new
+        and new.op == node.op
+        and [v.type.broadcastable for v in new.inputs] == [v.type.broadcastable for v in node.inputs]
+    )
     return None if same else made
 
 

@@ -376,7 +376,12 @@ class Printer:
             return self.indexing(node, args)
         if isinstance(op, MakeVector) and args and {v.type.dtype for v in node.inputs} == {op.dtype} <= LISTED:
             return self.listed(args)
-        if isinstance(op, DimShuffle) and not node.inputs[0].type.ndim and tuple(op.new_order) == ("x",) and node.inputs[0].type.dtype in LISTED - {"bool"}:
+        if (
+            isinstance(op, DimShuffle)
+            and not node.inputs[0].type.ndim
+            and tuple(op.new_order) == ("x",)
+            and node.inputs[0].type.dtype in LISTED - {"bool"}
+        ):
             return self.listed(args)
         if type(op).__name__ == "JAXShapeTuple":  # functions compiled by JAX have it
             return f"MakeVector{{dtype={node.outputs[0].type.dtype}}}({', '.join(args)})"
@@ -389,9 +394,12 @@ class Printer:
         # an Einsum is written as the graph inside of it: that is what PyTensor computes, for integers too
         if isinstance(op, OpFromGraph) and not (own(op) and _lib.op_known(op_name(op)) and op_name(op) != "Einsum"):
             return self.fn_call(op.fgraph, given_name(node), args)
-        if isinstance(op, Blockwise) and isinstance(core := op.core_op, OpFromGraph):
-            if not (own(core) and _lib.op_known(op_name(core))):
-                return self.fn_call(batched(node), given_name(node) + "_batch", args)
+        if (
+            isinstance(op, Blockwise)
+            and isinstance(core := op.core_op, OpFromGraph)
+            and not (own(core) and _lib.op_known(op_name(core)))
+        ):
+            return self.fn_call(batched(node), given_name(node) + "_batch", args)
         if isinstance(op, Blockwise) and isinstance(op.core_op, Scan):
             inputs = [v.type() for v in node.inputs]
             loop = FunctionGraph(inputs, batched_scan(op.make_node(*inputs)), clone=False)
@@ -556,13 +564,13 @@ class Printer:
             if not is_value(v):
                 raise TypeError(f"it gives {v.type}, which ONNX cannot hold")
         inline = len(node.outputs) == 1 and out not in wanted and (not out.name or is_transpose(out))
-        if isinstance(op, ScalarFromTensor | TensorFromScalar) and inline:
-            # the language makes no difference between scalars and tensors of rank 0
-            if node.inputs[0] not in self.inner or self.uses.get(out) == 1:
-                self.texts[out] = args[0]
-                if inner:
-                    self.inner[out] = inner
-                return
+        # the language makes no difference between scalars and tensors of rank 0
+        same = isinstance(op, ScalarFromTensor | TensorFromScalar) and inline
+        if same and (node.inputs[0] not in self.inner or self.uses.get(out) == 1):
+            self.texts[out] = args[0]
+            if inner:
+                self.inner[out] = inner
+            return
         lazy = type(op).__name__ in ("IfElse", "LazyIfElse") and own(op)
         if not lazy:
             text = self.call(node, args)

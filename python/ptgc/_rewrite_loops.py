@@ -1,4 +1,5 @@
-"""Rewrites of loops: Blockwise of a loop is one loop, loops keep the rows that are read, and NaN ends loops of scalars."""
+"""Rewrites of loops: Blockwise of a loop is one loop, loops keep the rows that are read, and NaN ends loops of
+scalars."""
 
 import numpy as np
 import pytensor.tensor as pt

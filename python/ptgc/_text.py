@@ -99,7 +99,8 @@ def constant(a: np.ndarray, limit: int | None = MAX_INLINE) -> str | None:
 
 
 def alone(a: np.ndarray) -> str | None:
-    """The array as a literal that has its dtype where nothing else gives one; None if there is none. floatX is float64."""
+    """The array as a literal that has its dtype where nothing else gives one; None if there is none. floatX is
+    float64."""
     kind, small = a.dtype.kind, a.size <= MAX_INLINE and not has_odd_nans(a)
     smallest = next((t for t in ("int8", "int16", "int32", "int64") if kind == "i" and a.size == 1 and a == a.astype(t)), "")
     if small and a.size and (a.dtype.name == ("int64" if a.ndim else smallest) or a.dtype.name == "float64"):

@@ -32,7 +32,7 @@ def compile_source(source, **options) -> _lib.Compiled:
     return _lib.compile_text(source, **options)
 
 
-def compile(source: "str | os.PathLike", **options: Any) -> bytes:  # noqa: A001
+def compile(source: "str | os.PathLike", **options: Any) -> bytes:
     """An ONNX model from .ptg text, or from the file at a path that ends in .ptg.
 
     Options: opset (13 to 26; 18), target ("ort-cpu", which ONNX Runtime from 1.29 on runs, "ort-cpu:1.20"

@@ -3,7 +3,7 @@
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from inspect import Parameter, signature
@@ -297,7 +297,8 @@ def compile_onnx(
     "exact", "standard" (None) or "native", as in doc/language.md. float32: True computes in float32 what is float64
     in the graph, inputs and weights included; verify() then returns how far each output is off. external_data: the
     name of the file that weights go to, beside the model; the last * in it becomes the hash of what they hold. A
-    model over 2 GB has such a file in any case, which is called external_name if external_data is not given. values: {shared variable: value} to use instead of the
+    model over 2 GB has such a file in any case, which is called external_name if external_data is not given. values:
+    {shared variable: value} to use instead of the
     variable's own value. batch: "chains" gives all inputs an open leading dim of that name, and computes the graph
     for each item of it; {input or its name: "chains"} those inputs alone, as in the README. Any number of items will
     do, and some 64 are expected. bit_generator: the kind of the inputs that are random generators, "PCG64" (None),
@@ -537,9 +538,7 @@ def export_function_onnx(fn: Any, file: str | os.PathLike, **options: Any) -> Ex
     for k, (spec, v, container) in enumerate(zip(specs, variables, fn.input_storage, strict=True)):
         if k in updates.values():
             updated.append(v)
-        elif not spec.implicit:
-            inputs.append(v)
-        elif fn.maker.fgraph.clients[v] and options.get("shared") == "input":
+        elif not spec.implicit or (fn.maker.fgraph.clients[v] and options.get("shared") == "input"):
             inputs.append(v)
         elif fn.maker.fgraph.clients[v]:
             values[v] = container.storage[0]
@@ -561,8 +560,10 @@ def to_ptg(
 
     ``inputs`` and ``outputs`` are variables or lists of them; a FunctionGraph or a compiled function stands for both.
     A model stands for its value variables and its log density, printed term by term; ``gradient`` adds the gradient.
-    Its ``pm.Data`` are inputs, of any length; ``data="constants"`` writes their values, ``data="inputs"`` makes inputs of
-    observed values too, and a list of names says which ones. Open lengths are called as PyMC's dims. ``types`` writes PyTensor's type with every name; ``optimize`` applies the rewrites of ONNX mode. Large constants
+    Its ``pm.Data`` are inputs, of any length; ``data="constants"`` writes their values, ``data="inputs"`` makes
+    inputs of
+    observed values too, and a list of names says which ones. Open lengths are called as PyMC's dims. ``types``
+    writes PyTensor's type with every name; ``optimize`` applies the rewrites of ONNX mode. Large constants
     and shared variables are written as ``file("name")``: ``save_ptg`` writes their files too.
     """
     given = graph_to_print(inputs, outputs, optimize, gradient, data)
@@ -594,8 +595,10 @@ def save_ptg(
 ) -> Text:  # fmt: skip
     """Writes a graph as .ptg text, with a .npy file beside it for every large constant and shared variable.
 
-    ``ptgc FILE`` and ``ptgc.load(FILE)`` compile the text without PyTensor. A graph is printed after the rewrites of ONNX
-    mode unless ``optimize`` is False, a PyMC model as ``to_ptg`` prints it. batch, on_unused_input: as of ``compile_onnx``.
+    ``ptgc FILE`` and ``ptgc.load(FILE)`` compile the text without PyTensor. A graph is printed after the rewrites of
+    ONNX
+    mode unless ``optimize`` is False, a PyMC model as ``to_ptg`` prints it. batch, on_unused_input: as of
+    ``compile_onnx``.
     """
     path = Path(file)
     if outputs is not None:  # else PyTensor has looked

@@ -27,7 +27,19 @@ from ptgc._compile import compile_graph
 from ptgc._ops import first_generator, is_generator, is_tensor
 from ptgc.errors import CompileError
 from ptgc.rewrites import EXCLUDE, INCLUDE, Rewrites
-from ptgc.runtime import BROADCAST, generators_of, installed_target, is_complex, make_session, native, node_line, pairs, run_of, runtime_error, seen_as
+from ptgc.runtime import (
+    BROADCAST,
+    generators_of,
+    installed_target,
+    is_complex,
+    make_session,
+    native,
+    node_line,
+    pairs,
+    run_of,
+    runtime_error,
+    seen_as,
+)
 
 
 def adapter(variable):
@@ -124,9 +136,10 @@ def as_pytensor(error, node, variable=None, shapes=None):
         return TypeError(f"BatchedDot: the inputs must have the same size in axis 0. {text}")
     if isinstance(error, IndexError):
         return error
-    if isinstance(op, AdvancedSubtensor | AdvancedIncSubtensor):
-        if any(getattr(v.type, "dtype", "") == "bool" for v in node.inputs[1:]):
-            return IndexError(f"boolean index did not match the indexed array: {text}")
+    if isinstance(op, AdvancedSubtensor | AdvancedIncSubtensor) and any(
+        getattr(v.type, "dtype", "") == "bool" for v in node.inputs[1:]
+    ):
+        return IndexError(f"boolean index did not match the indexed array: {text}")
     if BROADCAST in text and (own := getattr(op, "_runtime_broadcast_error_msg", None)):
         return ValueError(text.replace(BROADCAST, own))
     return error
@@ -134,7 +147,7 @@ def as_pytensor(error, node, variable=None, shapes=None):
 
 def make_thunk(fgraph, call: OnnxCallable, thunk_inputs, thunk_outputs):
     """A function without arguments that runs the model from input storage to output storage."""
-    run, names = call.run, call.outputs
+    run = call.run
     feeds = list(zip(call.inputs, thunk_inputs, strict=True))
     adapted = [(*feeds[i], adapt) for i, adapt in call.adapted]
     scalar_outputs = call.scalar_outputs
@@ -302,7 +315,8 @@ class ONNXLinker(JITLinker):
             inputs = [v for v in inputs if is_tensor(v) or v in needed]
         graph, compiled = compile_graph(
             inputs, outputs, {"name": getattr(fgraph, "name", None) or "function", "generators": kinds},
-            opset=self.opset, math=self.math, target=installed_target(), file_name="function.ptg", external_name="weights", flags=_lib.PRINTED,
+            opset=self.opset, math=self.math, target=installed_target(),
+                file_name="function.ptg", external_name="weights", flags=_lib.PRINTED,
         )  # fmt: skip
         session = make_session(compiled, self.session_options, self.providers)
         return OnnxCallable(graph, compiled, session, inputs, outputs, kinds)
@@ -375,7 +389,8 @@ ONNX = register()
 
 
 def rewritten(inputs, outputs, constants):
-    """A copy of the graph after the rewrites of ONNX mode, the constants that it still reads, and the outputs' names."""
+    """A copy of the graph after the rewrites of ONNX mode, the constants that it still reads, and the outputs'
+    names."""
     fgraph = FunctionGraph([*inputs, *constants], outputs, clone=True)
     new = list(fgraph.inputs)
     ONNX.optimizer.rewrite(fgraph)

@@ -18,8 +18,8 @@ from pytensor.graph.replace import clone_replace, graph_replace, vectorize_graph
 from pytensor.graph.traversal import ancestors, graph_inputs
 
 from ptgc._batch import vectorized, without_named_dims
-from ptgc.export import Exported, compile_onnx, in_python, takes_options_of, write_exported
 from ptgc.errors import no_such
+from ptgc.export import Exported, compile_onnx, in_python, takes_options_of, write_exported
 from ptgc.linker import rewritten
 from ptgc.runtime import arguments, run_session
 
@@ -114,7 +114,8 @@ def density_graph(model, size: int) -> FunctionGraph:
     parts = dict(zip(values, parts_of(model, q)))
     graph = with_constants(graph_replace([logp, pt.concatenate(slopes)], parts, strict=False))
     whole = FunctionGraph(outputs=graph, clone=False)
-    # as pm.sample does: where a parameter is out of its range, the density is 0, which is no error. The graph has no other
+    # as pm.sample does: where a parameter is out of its range, the density is 0, which is no error. The graph has no
+    # other
     # rewrite before it is vectorized: PyTensor vectorizes some gradients wrongly once they are in canonical form.
     optdb["canonicalize"].query("+local_check_parameter_to_ninf_switch").rewrite(whole)
     inputs, outputs, _ = vectorized([q], list(whole.outputs), "chains")
@@ -147,7 +148,8 @@ def nuts_graph(
     max_treedepth: int = 10, jitter: float = 1.0, jitter_max_retries: int = 100,
     var_names: Sequence[str] | None = None,
 ) -> tuple[list[Variable], list[Variable]]:  # fmt: skip
-    """Returns (inputs, outputs) of a PyTensor graph that samples a PyMC model's posterior. PyTensor itself cannot run it:
+    """Returns (inputs, outputs) of a PyTensor graph that samples a PyMC model's posterior. PyTensor itself cannot
+    run it:
     compile it to ONNX.
 
     The inputs: ``seed``, an int64, and with chains=None the number of ``chains``. The outputs: the variables that

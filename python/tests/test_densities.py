@@ -128,7 +128,8 @@ def test_poisson(k):
     value = check("mu >= 0", value, mu >= 0)
     agree([x], [value, pt.grad(value.sum(), x)], lanes_of(24))
     rate = pt.abs(x)
-    value = pt.switch(pt.eq(rate, 0) & pt.eq(k, 0), 0, pt.switch(pt.eq(pt.log(rate), -np.inf) & pt.eq(k, 0), 3.0, k * pt.log(rate)) - rate)
+    value = pt.switch(pt.eq(rate, 0) & pt.eq(k, 0), 0,
+        pt.switch(pt.eq(pt.log(rate), -np.inf) & pt.eq(k, 0), 3.0, k * pt.log(rate)) - rate)
     agree([x], [value], lanes_of(24))
 
 

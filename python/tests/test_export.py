@@ -32,7 +32,7 @@ def names(values):
 
 
 def test_exported_file_works_without_ptgc(tmp_path, rng):
-    W, b, y = model()
+    W, _b, y = model()
     e = ptgc.export_onnx([x], [y, y.sum()], tmp_path / "m.onnx", model_name="net", doc_string="a net")
     assert os.listdir(tmp_path) == ["m.onnx"]
     m = onnx.load(tmp_path / "m.onnx")
@@ -125,7 +125,7 @@ def test_verify_compiles_no_c(monkeypatch):
 
 
 def test_shared_variables_as_inputs(rng):
-    W, b, y = model()
+    _W, _b, y = model()
     e = ptgc.compile_onnx([x], [y], shared="input")
     assert set(e.inputs) == {"x", "W", "b"} and e.inputs[0] == "x"
     values = {"x": rng.normal(size=(4, 3)), "W": rng.normal(size=(3, 40)), "b": np.ones(40)}
@@ -168,7 +168,8 @@ def test_options_of_the_compiler(tmp_path):
 
 
 def test_a_generator_whose_draws_are_not_needed():
-    """Of a random variable only the shape is used: the model has no generator, whether shared variables are inputs or not."""
+    """Of a random variable only the shape is used: the model has no generator, whether shared variables are inputs
+    or not."""
     shared = pytensor.shared(np.random.default_rng(1), name="shared")
     shape = pt.random.normal(v, 1, rng=shared, return_next_rng=True)[1].shape
     for how in ("initializer", "input"):
@@ -234,7 +235,7 @@ MODES = ["FAST_COMPILE", "FAST_RUN", "CVM", "NUMBA", "ONNX"]
 @pytest.mark.parametrize("mode", MODES)
 def test_compiled_functions_of_any_mode(tmp_path, mode):
     """Whatever the mode made of the graph: loops fused, BLAS called, results put into arguments."""
-    W, b, y = model()
+    _W, _b, y = model()
     state = pytensor.shared(np.ones(40), name="state")
     grad = pytensor.grad(pt.tanh(y.sum(axis=1) ** 2).sum(), x)
     first = pt.set_subtensor(y[0], y[1] * 2)
@@ -247,7 +248,7 @@ def test_compiled_functions_of_any_mode(tmp_path, mode):
     for g, want in zip(got, [*f(a), state.get_value()], strict=True):
         np.testing.assert_allclose(g, want, rtol=1e-12, atol=1e-15)
     assert {"W", "b"} <= {t.name for t in onnx.load(tmp_path / "f.onnx").graph.initializer}
-    with pytest.raises(TypeError, match="compiled by pytensor.function"):
+    with pytest.raises(TypeError, match=r"compiled by pytensor.function"):
         ptgc.export_function_onnx(y, tmp_path / "g.onnx")
 
 
@@ -350,7 +351,7 @@ def test_save_ptg_leaves_out_what_only_lengths_are_read_of(tmp_path):
 
 
 def test_save_ptg_stands_alone(tmp_path, rng):
-    W, b, y = model()
+    W, _b, y = model()
     big = y * np.arange(40.0)
     ptgc.save_ptg(tmp_path / "net.ptg", [x], [y, big], name="net")
     assert sorted(os.listdir(tmp_path)) == ["net-W.npy", "net-b.npy", "net-factor.npy", "net.ptg"]

@@ -236,7 +236,8 @@ def test_gradients_of_logsumexp(dtype, batched):
     z, y = pt.matrix("z", dtype=dtype), pt.vector("y", dtype=dtype)
     inf, nan = np.inf, np.nan
     special = [[-inf, 1, 2], [1, -inf, -inf], [-inf] * 3, [inf, 1, 2], [inf, inf, 1], [nan, 1, 2], [80, 79, -1000]]
-    values = [np.array(special, dtype), *[np.random.default_rng(1).normal(size=s).astype(dtype) for s in ((1, 1), (4, 3), (0, 3))]]
+    values = [np.array(special, dtype),
+        *[np.random.default_rng(1).normal(size=s).astype(dtype) for s in ((1, 1), (4, 3), (0, 3))]]
     for axis in (1, 0, (0, 1)):
         g = pytensor.grad((pt.logsumexp(z, axis=axis) * (2 if axis == (0, 1) else y)).sum(), z)
         if batched:

@@ -60,8 +60,9 @@ def test_node_types():
 
 
 # Each module imports, at its top or inside of its functions, none but those before it.
-ORDER = """errors _files _lib _text _random _ops _pymc _extend _batch_scan _draws _batch _ode _data _model _expressions _printer _compile _wire runtime _passes _left_out _rewrite_loops
-    _rewrite_points rewrites linker api export predictive sampling testing __init__ __main__""".split()
+ORDER = """errors _files _lib _text _random _ops _pymc _extend _batch_scan _draws _batch _ode _data _model
+_expressions _printer _compile _wire runtime _passes _left_out
+    _rewrite_loops _rewrite_points rewrites linker api export predictive sampling testing __init__ __main__""".split()
 
 
 def test_modules_import_only_those_below_them():
@@ -122,6 +123,7 @@ def test_large_tensors_are_not_copied_by_the_text():
 
 def test_places_and_external_tensors_are_read_as_onnx_reads_them():
     import onnx
+
     from ptgc import _wire
 
     text = """
@@ -165,7 +167,8 @@ def test_wheel(tmp_path):
     subprocess.run(sdist, check=True, env=build, capture_output=True)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "-q", "--no-deps"]
     subprocess.run([*pip, "--target", tmp_path / "site", *tmp_path.glob("*.tar.gz")], check=True, env=build)
-    assert {p.name for p in (tmp_path / "site").glob("ptgc-*.dist-info/licenses/**/LICENSE*")} == {"LICENSE", "LICENSE.protobuf-c"}
+    licences = {p.name for p in (tmp_path / "site").glob("ptgc-*.dist-info/licenses/**/LICENSE*")}
+    assert licences == {"LICENSE", "LICENSE.protobuf-c"}
     script = """
 import os, sys, numpy as np, pytensor, pytensor.tensor as pt, ptgc
 from ptgc import _lib

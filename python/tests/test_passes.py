@@ -129,7 +129,8 @@ def test_change_far_from_a_node_reaches_it():
 
 
 def test_an_alloc_of_core_dims_ends_a_fixed_point(caplog, capfd):
-    """PyTensor's local_blockwise_alloc_inputs and local_dimshuffle_alloc undo one another here until PyTensor stops them."""
+    """PyTensor's local_blockwise_alloc_inputs and local_dimshuffle_alloc undo one another here until PyTensor stops
+    them."""
     m, i, n = pt.vector("m", shape=(3,)), pt.vector("i", dtype="int32"), pt.lscalar("n")
     mu = pt.matrix("mu", shape=(None, 3))
     at = pt.alloc(np.array([[0], [1], [2]], "int32"), 3, n)[None]
@@ -140,7 +141,8 @@ def test_an_alloc_of_core_dims_ends_a_fixed_point(caplog, capfd):
 
 
 def test_excluded_tags_are_left_out():
-    """x[[1, 0]] becomes the slice x[1::-1] in "shape_unsafe" rewrites alone: an index out of range would be no error."""
+    """x[[1, 0]] becomes the slice x[1::-1] in "shape_unsafe" rewrites alone: an index out of range would be no
+    error."""
     x = pytensor.shared(np.arange(4.0))
     f = pytensor.function([], x[[1, 0]], mode=pytensor.compile.mode.get_mode("ONNX").excluding("shape_unsafe"))
     assert [type(n.op).__name__ for n in f.maker.fgraph.toposort()] == ["AdvancedSubtensor"]

@@ -69,5 +69,6 @@ def test_exponents_of_other_dtypes(dtype):
     y = [x**a, x ** (a - np.ones((), dtype))]
     value = np.random.default_rng(2).uniform(0.9, 1.1, size=(N, 3)) ** (1e-7 if dtype == "int32" else 1)
     least = 1e-3 if dtype == "float32" else np.iinfo(dtype).min
-    for got, want in zip(*(pytensor.function([x, a], y, mode=m)(value, np.array([[least, 3, 7]], dtype)) for m in ("ONNX", "FAST_COMPILE"))):
+    for got, want in zip(*(pytensor.function([x, a], y, mode=m)
+        (value, np.array([[least, 3, 7]], dtype)) for m in ("ONNX", "FAST_COMPILE"))):
         np.testing.assert_allclose(got, want, rtol=1e-12)

@@ -193,7 +193,8 @@ def test_op_from_graph_does_not_take_the_name_of_an_op():
     np.testing.assert_array_equal(ptgc.load(ptgc.to_ptg([v], op(v)))([1.0]), [3.0])
 
 
-@pytest.mark.parametrize("name", ["Tanh", "Add", "v", "_", "1a", "é", "a b", "a`b", "a.b", "onnx.Exp", "loop", "if", "float64", "file", "rank"])
+@pytest.mark.parametrize("name", ["Tanh", "Add", "v", "_", "1a", "é", "a b",
+    "a`b", "a.b", "onnx.Exp", "loop", "if", "float64", "file", "rank"])
 def test_scan_does_not_take_a_name_that_means_something(name):
     out = pytensor.scan(
         lambda a, s: pt.tanh(a) + s * 0.5, sequences=[v], outputs_info=[np.float64(0)], name=name, return_updates=False

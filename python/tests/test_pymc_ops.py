@@ -130,7 +130,7 @@ class DifferentialEquation(Op):
         outputs[0][0] = y0 * e + c / k * (1 - e)
         by_k = -t * y0 * e + c * (t * e / k - (1 - e) / k**2)
         one = np.broadcast_to(e[:, :, None] * np.eye(2), (len(t), 2, 2))
-        by_c = np.broadcast_to((1 - e) / k, y0.shape[:-1] + (len(t), 2))
+        by_c = np.broadcast_to((1 - e) / k, (*y0.shape[:-1], len(t), 2))
         outputs[1][0] = np.concatenate([one, by_k[:, :, None], by_c[:, :, None]], axis=2)
 
 

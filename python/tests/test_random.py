@@ -201,7 +201,7 @@ def test_the_same_generator_twice():
 
 def test_a_draw_that_nobody_uses():
     def build(r):
-        r2, x = r.uniform(size=2)
+        r2, _x = r.uniform(size=2)
         r3, y = r2.uniform(size=3)
         return [], [y], {r: r3}
 
@@ -355,7 +355,7 @@ def test_constant_parameters():
 
     def build(r):
         r2, x = r.poisson([1.5, 20.0])
-        r3, y = r2.dirichlet([0.5, 1.5, 2.0])
+        r3, _y = r2.dirichlet([0.5, 1.5, 2.0])
         return [], [x], {r: r3}
 
     both(build)

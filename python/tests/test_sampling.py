@@ -1,4 +1,5 @@
-"""Samplers of a PyMC model in one ONNX model. PyMC itself is tried by `make check-pymc`; here a stand-in has its parts."""
+"""Samplers of a PyMC model in one ONNX model. PyMC itself is tried by `make check-pymc`; here a stand-in has its
+parts."""
 
 import sys
 from types import ModuleType

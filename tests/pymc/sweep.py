@@ -8,7 +8,6 @@ floatX=float32 it reads the results of float64 first, whose inputs it takes and 
 import argparse
 import logging
 import pickle
-import re
 import sys
 import time
 import warnings

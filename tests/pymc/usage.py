@@ -91,8 +91,8 @@ def find_map():
 def compiled_logp():
     """`model.compile_logp`, `compile_dlogp`, `compile_d2logp`"""
     model = line()
-    for make in (model.compile_logp, model.compile_dlogp, model.compile_d2logp):
-        same(make(mode="ONNX"), make(mode=PYTHON), model.initial_point())
+    for compiled in (model.compile_logp, model.compile_dlogp, model.compile_d2logp):
+        same(compiled(mode="ONNX"), compiled(mode=PYTHON), model.initial_point())
 
 
 def log_likelihood():
@@ -161,8 +161,8 @@ def model_logp(build):
         build()
     point = model.initial_point()
     point = {k: v + 0.1 * np.random.default_rng(2).normal(size=np.shape(v)) for k, v in point.items()}
-    for make in (model.compile_logp, model.compile_dlogp):
-        same(make(mode="ONNX"), make(mode=PYTHON), point)
+    for compiled in (model.compile_logp, model.compile_dlogp):
+        same(compiled(mode="ONNX"), compiled(mode=PYTHON), point)
 
 
 def potential():

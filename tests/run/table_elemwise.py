@@ -21,8 +21,8 @@ from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.extra_ops import CpuContiguous
 from pytensor.tensor.math import mul_without_zeros
 
-from grid import A, Form, No, anything
-from grid_rows import INTEGERS, between, choice, either, row
+from grid import A, Form, anything
+from grid_rows import between, choice, either, row
 from harness import ALL, FLOATS
 from ptgc._ops import op_name
 from truth import polya_gamma_float

@@ -5,7 +5,6 @@ nodes, and that text, compiled with all rewrites on, must have node for node the
 
 import numpy as np
 import onnx
-import ptg
 import ptgc
 import pytest
 import test_algebra

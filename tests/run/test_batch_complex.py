@@ -12,7 +12,7 @@ from pytensor.tensor.linalg.inverse import MatrixInverse
 from pytensor.tensor.math import Dot
 from pytensor.tensor.signal.conv import Convolve1d
 
-from test_batch_lengths import BATCHES, LO, HI, compare
+from test_batch_lengths import BATCHES, LO, compare
 
 pytestmark = pytest.mark.sampled
 

@@ -8,7 +8,7 @@ import pytest
 from pytensor.tensor.blas import BatchedDot, Dot22, Dot22Scalar, gemm_no_inplace, gemv_no_inplace
 
 import ptg
-from harness import ALL, BOOL, FLOATS, INTS, UINTS, Compiled, values, variable
+from harness import ALL, FLOATS, INTS, UINTS, Compiled, values, variable
 
 # Sums of up to 7 products below 9 in another order, where terms cancel: eps of 8 (measured: of 1, against PyTensor's BLAS)
 NEAR = {"float32": 1e-6, "float64": 2e-15}

@@ -9,7 +9,7 @@ import pytest
 from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.math import MulWithoutZeros
 
-from harness import ALL, BOOL, FLOATS, INTS, OPSETS, UINTS, Compiled, check, corner_values, values, variable
+from harness import ALL, BOOL, FLOATS, INTS, UINTS, Compiled, check, corner_values, values, variable
 
 pytestmark = pytest.mark.sampled
 

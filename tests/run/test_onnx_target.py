@@ -3,7 +3,6 @@ those for ONNX Runtime. The reference evaluator is slow and has faults of its ow
 """
 
 import re
-import warnings
 
 import numpy as np
 import onnx

@@ -3,7 +3,7 @@ import mpmath as mp
 import numpy as np
 import ptg
 import pytest
-from truth import POLYA_GAMMA, polya_gamma, polya_gamma_float
+from truth import POLYA_GAMMA, polya_gamma_float
 
 GRAPHS = {
     False: "graph g(x: float64[n], h: float64[n], z: float64[n]) -> (y) { y = PolyaGamma_logp(x, h, z) }",

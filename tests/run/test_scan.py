@@ -8,7 +8,7 @@ from pytensor.scan.utils import until
 
 import ptg
 import ptgc  # noqa: F401
-from harness import PYTHON, Compiled, compare
+from harness import Compiled, compare
 
 @pytest.fixture
 def rng():

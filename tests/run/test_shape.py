@@ -3,7 +3,6 @@
 import itertools
 
 import numpy as np
-import pytensor.scalar as ps
 import pytensor.tensor as pt
 import pytest
 from pytensor.tensor.basic import AllocEmpty, Alloc, ARange, Eye, Join, MakeVector, Split
@@ -11,7 +10,7 @@ from pytensor.tensor.elemwise import DimShuffle
 from pytensor.tensor.shape import Reshape, Shape, Shape_i, SpecifyShape
 
 import ptg
-from harness import ALL, FLOATS, INTS, UINTS, Compiled, check, values, variable
+from harness import ALL, FLOATS, INTS, UINTS, Compiled, values, variable
 
 KINDS = (False, True)
 
@@ -369,9 +368,9 @@ def test_eye(dtype):
     c = Compiled([n, m, k], outputs)
     for case in ((3, 4, 0), (4, 2, -1), (2, 5, 3), (1, 1, 0), (0, 3, 0), (3, 0, 1), (2, 2, 9), (2, 2, -9)):
         c.run(*case)
-    for c in (c, Compiled([n, m, k], outputs[:1])):
+    for refuses in (c, Compiled([n, m, k], outputs[:1])):
         for wrong in ((-1, 2, 0), (2, -2, 1), (-3, -1, 0)):
-            c.raises(*map(np.array, wrong))
+            refuses.raises(*map(np.array, wrong))
 
 
 def test_computed_shapes():

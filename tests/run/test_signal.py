@@ -9,7 +9,7 @@ from pytensor.tensor import fourier
 from pytensor.tensor.signal.conv import Convolve1d, Convolve2d, convolve1d, convolve2d
 
 from ptgc.testing import compare_onnx_and_py
-from harness import ALL, FLOATS, INTS, OPSETS, UINTS, Compiled, values, variable
+from harness import ALL, INTS, OPSETS, UINTS, Compiled, values, variable
 
 pytestmark = pytest.mark.sampled
 

@@ -10,7 +10,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 import scipy.special as ss
-from harness import PYTHON, Compiled
+from harness import Compiled
 from test_special import ulps
 from truth import betainc, betaincinv, gammainccinv, gammaincinv, ive, kve, ndtri_exp, owens_t
 

@@ -11,7 +11,7 @@ from pytensor.graph.traversal import graph_inputs
 from pytensor.tensor.subtensor import inc_subtensor
 import pytest
 
-from harness import ALL, FLOATS, INTS, UINTS, Compiled, values, variable
+from harness import ALL, INTS, UINTS, Compiled, values, variable
 import ptg
 
 pytestmark = pytest.mark.sampled

@@ -37,7 +37,8 @@ static struct build *fresh(int opset, enum ptgc_target target)
 	struct source *text = source_add(cx, "t.ptg", NULL, some_graph, sizeof(some_graph) - 1);
 	assert_non_null(text);
 	cx->opt.opset = opset;
-	cx->opt.runtime = runtime;
+	cx->opt.runtime =
+		runtime > least_release_of_opset(opset) ? runtime : least_release_of_opset(opset);
 	cx->opt.target = target;
 	assert_non_null(elaborate(cx, parse(cx, text), false)); /* for the fns that rows name */
 	struct build *b = new (cx->arena, struct build);
