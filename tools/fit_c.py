@@ -16,7 +16,7 @@ import sys
 import mpmath as mp
 
 import coefficients as base
-from coefficients import evaluate, fit, literal, one, tiny
+from coefficients import fit, literal, one, tiny
 
 log2 = mp.log(2)
 HALF = log2 / 2 * mp.mpf("1.0001")
