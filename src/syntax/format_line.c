@@ -187,16 +187,64 @@ static void next_element(struct layout *y, uint32_t i)
 		break_line(y, g->indent);
 }
 
-/* Before an operator in parentheses that are too long: does the operand after it still fit? */
+/* How tightly an infix operator binds, as in the grammar's %left lines. */
+static int tightness(int kind)
+{
+	switch (kind) {
+	case TOK_OR:
+		return 1;
+	case TOK_XOR:
+		return 2;
+	case TOK_AND:
+		return 3;
+	case TOK_ADD:
+	case TOK_SUB:
+		return 4;
+	case TOK_POW:
+		return 6;
+	default:
+		return kind >= TOK_EQ && kind <= TOK_GE ? 0 : 5;
+	}
+}
+
+/* The end of all that the infix operator i is applied to on its right: it ends before an operator
+ * that binds no tighter, or behind the parentheses round both. Of more than WIDTH columns it is
+ * some end that is too far. */
+static uint32_t operand_end(const struct layout *y, uint32_t i, uint32_t close)
+{
+	uint32_t start = y->t[i].begin, k = i + 1;
+
+	while (k < close && y->t[k].end - start <= WIDTH) {
+		const struct ftoken *t = &y->t[k];
+		if (t->flags & FT_BINARY && tightness(t->kind) <= tightness(y->t[i].kind))
+			break;
+		if (token_closes(t->kind)) {
+			while (k < close && token_closes(y->t[k].kind))
+				k++;
+			break;
+		}
+		k = token_opens(t->kind) ? t->match + 1 : k + 1;
+	}
+	return y->t[k - 1].end;
+}
+
+/* Before an operator in parentheses that are too long: does its operand still fit? Of one that is
+ * too long for any line, in parentheses of its own, what stands before their first operator must.
+ */
 static void next_operator(struct layout *y, uint32_t i)
 {
 	const struct group *g = inner(y);
-	uint32_t start = y->t[i - 1].end, k = i + 1;
+	const struct ftoken *next = &y->t[i + 1];
+	uint32_t start = y->t[i - 1].end, end = operand_end(y, i, g->close), k = i + 1;
 
-	while (k < g->close && !(y->t[k].flags & FT_BINARY) && y->t[k].end - start <= WIDTH)
-		k = token_opens(y->t[k].kind) && !(y->t[k].flags & FT_FLOW) ? y->t[k].match + 1
-									    : k + 1;
-	if (y->col + (y->t[k - 1].end - start) > WIDTH)
+	if (next->flags & FT_FLOW && g->indent + (y->t[next->match].end - y->t[i].begin) > WIDTH) {
+		while (k < g->close && !(y->t[k].flags & FT_BINARY) && y->t[k].end - start <= WIDTH)
+			k = token_opens(y->t[k].kind) && !(y->t[k].flags & FT_FLOW)
+				    ? y->t[k].match + 1
+				    : k + 1;
+		end = y->t[k - 1].end;
+	}
+	if (y->col + (end - start) > WIDTH)
 		break_line(y, g->indent);
 }
 
