@@ -1,7 +1,8 @@
 #!/bin/sh
 # doc.sh [-u]: the documentation is true. Every ```ptg block of a .md file compiles without a warning, at
 # the default opset; every ```ptg-error block is rejected with the code that stands on the line
-# before it. ```console blocks are run, and print what stands below each command. The list of messages in
+# before it. Both are as `ptgc fmt` writes them, but for the header that it puts before a part of a
+# file. ```console blocks are run, and print what stands below each command. The list of messages in
 # doc/language.md, doc/ops.md and the numbers of tools/doc_facts.sh are the compiler's (-u writes them);
 # doc/adding-an-op.md keeps to its 40 lines.
 set -u
@@ -13,15 +14,29 @@ result() { # status, what
 	if [ "$1" = 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "failed: $2"; fi
 }
 
-# The blocks of one file, each as tmp/<line>.ptg or tmp/<line>.bad with its code in <line>.code.
+# The blocks of one file, without what indents them in a list, each as tmp/<line>.ptg or tmp/<line>.bad with its code in <line>.code.
 blocks() {
 	rm -rf "$tmp"/*
 	awk -v dir="$tmp" '
+		/^ *```/ { match($0, /^ */); indent = RLENGTH }
 		/^ *```ptg$/ { out = dir "/" NR ".ptg"; next }
 		/^ *```ptg-error$/ { out = dir "/" NR ".bad"; print before > (dir "/" NR ".code"); next }
 		/^ *```/ { out = ""; next }
-		out { print > out }
+		out { print substr($0, indent + 1) > out }
 		{ before = $0 }' "$1"
+}
+
+# Is a block canonical? One that fmt refuses must be a ```ptg-error.
+canonical() { # document, file
+	line=$(basename "${2%.*}")
+	if "$PTGC" fmt <"$2" >"$tmp/formatted" 2>/dev/null; then
+		head -n 1 "$2" | grep -q '^ptg ' || sed -i '1,2d' "$tmp/formatted"
+		diff -u "$2" "$tmp/formatted"
+		result $? "$1:$line is not as ptgc fmt writes it"
+	else
+		[ "${2##*.}" = bad ]
+		result $? "$1:$line is refused by ptgc fmt"
+	fi
 }
 
 # The console blocks of one file, run one after the other in an empty folder that has the examples.
@@ -51,6 +66,7 @@ for doc in README.md doc/*.md; do
 		code=$?
 		[ "$code" = 0 ] || cat "$tmp/err"
 		result "$code" "$doc:$line does not compile"
+		canonical "$doc" "$f"
 	done
 	for f in "$tmp"/*.bad; do
 		[ -e "$f" ] || continue
@@ -59,6 +75,7 @@ for doc in README.md doc/*.md; do
 		[ $? = 1 ] && grep -q "error: .*\[$(cat "$tmp/$line.code")\]" "$tmp/err" &&
 			[ "$(grep -c 'error: ' "$tmp/err")" = 1 ]
 		result $? "$doc:$line is not rejected with $(cat "$tmp/$line.code"): $(cat "$tmp/err")"
+		canonical "$doc" "$f"
 	done
 	if grep -q '^```console$' "$doc"; then consoles "$doc"; fi
 done

@@ -24,7 +24,7 @@ def statement(name, dtype, cells):
     lines, line = [], "   "
     for x in cells:
         x = f"{x:.0f}.0" if isinstance(x, float) else x if isinstance(x, str) else hex(x)
-        if len(line) + len(x) > 108:
+        if len(line) + len(x) > 98:
             lines.append(line)
             line = "   "
         line += f" {x},"

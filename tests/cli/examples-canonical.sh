@@ -1,4 +1,4 @@
-# The examples are in canonical form, as ptgc fmt writes them
+# The examples and the library are in canonical form, as ptgc fmt writes them
 cd "$TOP" || exit
-find examples -name '*.ptg' -exec "$PTGC" fmt --check {} +
+find examples lib -name '*.ptg' -exec "$PTGC" fmt --check {} +
 echo "= $?"
