@@ -48,7 +48,7 @@ WARNINGS = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwri
 # Without -ffp-contract=off a * b + c is rounded once on some machines, and models have other bytes.
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -Isrc -I$(G) -fPIC -fvisibility=hidden $(SAN_FLAGS) \
 	$(PROTOBUF_C_CFLAGS) $(CPPFLAGS) $(CFLAGS) -ffp-contract=off
-SAN_FLAGS = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+SAN_FLAGS = $(if $(SAN),-DVERIFY_EACH=1 -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 ALL_LDFLAGS = $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS)
 # libptgc.a is one object of machine code, also if the compiler optimises while linking; clang's
 # linker makes machine code of it by itself.

@@ -148,6 +148,10 @@ static void run(struct ctx *cx, struct job *job)
 		op_list(&job->text_out, job->stage == STAGE_OPS_MARKDOWN);
 		return;
 	}
+	if (job->stage == STAGE_PASSES) {
+		list_passes(&job->text_out);
+		return;
+	}
 	if (!settle_runtime(cx))
 		return;
 	dims_init(cx);
@@ -228,8 +232,18 @@ const char *flag_name(size_t i)
 	return i < NUMERICS_COUNT ? numerics[i].name : NULL;
 }
 
-bool compile_flag(struct ctx *cx, const char *flag)
+/* "O0": the level; -1: it is none */
+static int level_of(const char *flag)
 {
+	bool is = flag[0] == 'O' && flag[1] >= '0' && flag[1] <= '0' + MAX_LEVEL && !flag[2];
+
+	return is ? flag[1] - '0' : -1;
+}
+
+static bool compile_flag(struct ctx *cx, const char *flag)
+{
+	if (flag[0] == 'O')
+		return level_of(flag) >= 0;
 	if (flag[0] == 'W')
 		return diag_option(cx, flag + 1);
 	if (flag[0] != 'f')
@@ -248,6 +262,17 @@ bool compile_flag(struct ctx *cx, const char *flag)
 			return true;
 		}
 	return false;
+}
+
+const char *compile_flags(struct ctx *cx, const char *const *list)
+{
+	for (const char *const *f = list; f && *f; f++)
+		if (level_of(*f) >= 0)
+			set_optimization(cx, level_of(*f));
+	for (; list && *list; list++)
+		if (!compile_flag(cx, *list))
+			return *list;
+	return NULL;
 }
 
 /* --- ptgc.h --- */
@@ -311,9 +336,9 @@ static bool check_options(struct ctx *cx, const struct ptgc_options *opt)
 	if (cx->errors)
 		return false;
 	set_math(cx, opt->math);
-	for (const char *const *f = opt->flags; f && *f; f++)
-		if (!compile_flag(cx, *f))
-			error(cx, nowhere, E_OPTION, "unknown flag \"%s\"", *f);
+	const char *unknown = compile_flags(cx, opt->flags);
+	if (unknown)
+		error(cx, nowhere, E_OPTION, "unknown flag \"%s\"", unknown);
 	if (opt->opset && (opt->opset < MIN_OPSET || opt->opset > MAX_OPSET))
 		error(cx, nowhere, E_OPTION, "opset %d: expected %d to %d", opt->opset, MIN_OPSET,
 		      MAX_OPSET);

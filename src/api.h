@@ -27,6 +27,7 @@ enum stage {
 	STAGE_READ,   /* ptgc dump: the input is a model */
 	STAGE_OPS,    /* ptgc --ops: no input */
 	STAGE_OPS_MARKDOWN,
+	STAGE_PASSES, /* ptgc --passes: no input */
 };
 struct job {
 	const char *path; /* of the input; NULL: it is `text`, or comes from fd if that is NULL */
@@ -46,9 +47,13 @@ enum ptgc_status compile_emit(struct ctx *cx, struct job *job, struct sink *out,
 			      struct sink *external, struct sink *state);
 /* passes.c: from the graph of PyTensor's ops to the one that is emitted; false: there are errors */
 bool run_passes(struct ctx *cx, struct graph *g);
-bool compile_flag(struct ctx *cx, const char *flag); /* "Wno-unused", "fno-check-dims" */
-bool is_meta(const char *text);                      /* "key=value"? */
-bool is_expectation(const char *text);               /* "dim=length"? */
-const char *flag_name(size_t i);                     /* that stand behind -f; NULL ends */
+void list_passes(struct strbuf *out);
+const char *pass_name(size_t i); /* some come several times; NULL ends */
+/* "Wno-unused", "fno-check-dims", "O0", in any order: -O sets flags, the others win over it.
+ * Returns the first that is none, or NULL. */
+const char *compile_flags(struct ctx *cx, const char *const *list);
+bool is_meta(const char *text);        /* "key=value"? */
+bool is_expectation(const char *text); /* "dim=length"? */
+const char *flag_name(size_t i);       /* that stand behind -f; NULL ends */
 
 #endif

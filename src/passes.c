@@ -170,8 +170,84 @@ static bool holds(const struct ctx *cx, const struct graph *g, enum condition wh
 	}
 }
 
+/* --- what the user sees of it --- */
+
+const char *pass_name(size_t i)
+{
+	return i < countof(passes) ? passes[i].name : NULL;
+}
+
+static void list_words(struct strbuf *out, const char *head, uint64_t flags)
+{
+	const char *between = head;
+
+	for (size_t i = 0; i < FLAG_COUNT; i++)
+		if (flags >> i & 1 || (flags & OF_NODES && of_node[i])) {
+			sb_printf(out, "%s-f%s", between, flag_infos[i].name);
+			between = " ";
+		}
+	sb_str(out, between == head ? "" : "\n");
+}
+
+void list_passes(struct strbuf *out)
+{
+	sb_str(out, "The passes in the order in which they run. *: at -O0 too.\n");
+	for (size_t i = 0; i < countof(passes); i++) {
+		const struct pass *p = &passes[i];
+		const char *level = p->level == TYPED ? "of PyTensor's ops" : "of ONNX nodes";
+		if (!i || p->level != p[-1].level)
+			sb_printf(out, "\nThe graph %s:\n", level);
+		sb_printf(out, "%c %-15s %s\n", p->how & NEEDED ? '*' : ' ', p->name, p->promise);
+		list_words(out, "                  ", p->flags);
+		const char *head = "                  for the target ";
+		for (size_t t = 0; t < countof(target_names) && p->targets != ALL; t++)
+			if (p->targets >> t & 1) {
+				sb_printf(out, "%s%s", head, target_names[t]);
+				head = ", ";
+			}
+		sb_str(out, p->targets != ALL ? "\n" : "");
+	}
+}
+
+static bool is_printed(const struct ctx *cx, const char *name)
+{
+	for (const char *const *p = cx->opt.print_after; p && *p; p++)
+		if (!strcmp(*p, name) || !strcmp(*p, "all"))
+			return true;
+	return false;
+}
+
+/* Prints g for --print-after; as little as "no change" if the text is *last. */
+static void print_after(struct ctx *cx, const struct graph *g, const char *name,
+			struct strbuf *last)
+{
+	struct strbuf head = {.arena = cx->arena}, text = {.arena = cx->arena};
+
+	if (!cx->trace || !is_printed(cx, name))
+		return;
+	dump_graph(cx, g, &text);
+	bool same = last->s && last->len == text.len && !memcmp(last->s, text.s, text.len);
+	sb_printf(&head, "# --- after %s%s ---\n", name, same ? ": no change" : "");
+	cx->trace(head.s, head.len);
+	if (!same)
+		cx->trace(text.s, text.len);
+	*last = text;
+}
+
+/* --- the driver --- */
+
+static void verify_after(struct ctx *cx, struct graph *g, enum level level)
+{
+	if (!flag_is_on(cx, FLAG_VERIFY_EACH) || cx->errors)
+		return;
+	if (level == TYPED)
+		verify_typed(cx, g);
+	else
+		verify(cx, g);
+}
+
 /* Runs p, and says whether it changed the graph; a pass without a result may have. */
-static bool run_pass(struct ctx *cx, struct graph *g, const struct pass *p)
+static bool run_pass(struct ctx *cx, struct graph *g, const struct pass *p, struct strbuf *last)
 {
 	bool changed = true;
 
@@ -179,8 +255,12 @@ static bool run_pass(struct ctx *cx, struct graph *g, const struct pass *p)
 		p->run(cx, g);
 	else
 		changed = p->changes(cx, g);
-	if (p->how & TIDY && changed && !cx->errors)
+	if (cx->errors)
+		return changed;
+	if (p->how & TIDY && changed)
 		drop_unread(cx, g);
+	print_after(cx, g, p->name, last);
+	verify_after(cx, g, p->level);
 	arena_empty(cx->scratch);
 	return changed;
 }
@@ -188,12 +268,15 @@ static bool run_pass(struct ctx *cx, struct graph *g, const struct pass *p)
 bool run_passes(struct ctx *cx, struct graph *g)
 {
 	bool changed = false, go = true;
+	struct strbuf last = {.arena = cx->arena}; /* what print_after() printed */
 
+	verify_after(cx, g, TYPED);
+	arena_empty(cx->scratch);
 	for (size_t i = 0; i < countof(passes); i++) {
 		const struct pass *p = &passes[i];
 		if (!i || p->when != p[-1].when)
 			go = holds(cx, g, p->when, changed);
-		changed = go && runs(cx, p) && run_pass(cx, g, p);
+		changed = go && runs(cx, p) && run_pass(cx, g, p, &last);
 		if (cx->errors && p->level == ONNX)
 			return false;
 	}

@@ -2,7 +2,7 @@
 # run.sh [-u] [name...]: the golden tests. The folder and the sibling's extension say what is run:
 #
 #   op/X.ptg   --dump=onnx gives X.onnxtxt, or where a statement became more than 40 nodes, X.nodes
-#              (fold.awk); stderr is empty, or X.err; two compilations: same bytes
+#              (fold.awk); stderr is empty, or X.err; two compilations, one with -fverify-each: same bytes
 #   op/X.ptg   --dump=ast, typed, lowered give X.ast, X.typed, X.lowered, where there is one
 #   bad/X.ptg  is rejected (exit 1) with X.err on stderr and nothing on stdout
 #   fmt/X.ptg  is what 'ptgc fmt' prints for it, and for X.in where there is one
@@ -36,7 +36,7 @@ status() { # expected
 	[ "$code" = "$1" ] || { echo "$test: exit status $code instead of $1" >&2; cat "$tmp/err" >&2; false; }
 }
 check_op() {
-	run --dump=onnx $options "$test"
+	run --dump=onnx -fverify-each $options "$test"
 	status 0 || return
 	awk -f fold.awk "$tmp/out" >"$tmp/folded"
 	if [ -s "$tmp/folded" ]; then
@@ -49,11 +49,11 @@ check_op() {
 	[ ! -e "$base.$is_not" ] || { echo "$base.$is_not is no longer written" >&2; return 1; }
 	expect "$base.$is" "$tmp/out" || return
 	if [ -e "$base.err" ]; then expect "$base.err" "$tmp/err"; else diff /dev/null "$tmp/err" >&2; fi || return
-	for i in 1 2; do
-		run $options "$test" -o "$tmp/$i.onnx"
+	for each in verify-each no-verify-each; do
+		run -f$each $options "$test" -o "$tmp/$each.onnx"
 		status 0 || return
 	done
-	cmp "$tmp/1.onnx" "$tmp/2.onnx" >&2 || return
+	cmp "$tmp/verify-each.onnx" "$tmp/no-verify-each.onnx" >&2 || return
 	for stage in ast typed lowered; do
 		[ -e "$base.$stage" ] || continue
 		run --dump=$stage $options "$test"
@@ -61,7 +61,7 @@ check_op() {
 	done
 }
 check_bad() {
-	run $options "$test" -o -
+	run -fverify-each $options "$test" -o -
 	status 1 && expect "$base.err" "$tmp/err" && diff /dev/null "$tmp/out" >&2
 }
 check_fmt() {

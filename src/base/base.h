@@ -363,10 +363,11 @@ struct ctx {
 		const char *const *allow_dirs; /* file(...) may read below these too; NULL ends */
 		const char *model_name, *doc_string;
 		int64_t model_version;
-		const char *const *meta;     /* "key=value"; NULL ends */
-		const char *const *expected; /* "dim=length"; NULL ends */
-		const char *external_name;   /* location that external tensors get; NULL: none */
-		uint32_t max_errors;         /* that are shown, and as many warnings; 0: all */
+		const char *const *meta;        /* "key=value"; NULL ends */
+		const char *const *expected;    /* "dim=length"; NULL ends */
+		const char *const *print_after; /* names of passes, or "all"; NULL ends */
+		const char *external_name;      /* location that external tensors get; NULL: none */
+		uint32_t max_errors;            /* that are shown, and as many warnings; 0: all */
 		uint64_t model_limit; /* bytes of a model with its tensors inside; 0: protobuf's */
 	} opt;
 	const struct ptgc_tensor *tensors; /* the caller's, by name */
@@ -383,6 +384,8 @@ struct ctx {
 	uint32_t keep_open;        /* how many large files may stay open, for a sink to copy from */
 	vec(const char *) depends; /* files read, for -MD */
 	bool io_failed;            /* a file could not be read, for no fault of the input */
+	void (*trace)(const char *text,
+		      size_t len); /* takes what print_after prints; NULL: no one */
 	int least_runtime; /* from this release on ONNX Runtime computes the model; 0: unknown */
 };
 struct ctx *ctx_new(void); /* NULL: out of memory */

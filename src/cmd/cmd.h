@@ -14,11 +14,11 @@ struct list {
 	size_t n;
 };
 struct cmd {
-	struct list inputs, flags, allow, targets, meta, expected, opsets;
+	struct list inputs, flags, allow, targets, meta, expected, opsets, print_after;
 	const char *output, *target, *math, *state, *dump, *external_name, *model_name,
 		*model_version, *max_errors, *doc, *depfile, *color, *explain, *ops;
-	bool strip, float32, external, md, mp, help, version, list_ops, check, in_place,
-		required_ops, least_runtime;
+	bool strip, float32, external, md, mp, help, version, list_ops, list_passes, check,
+		in_place, required_ops, least_runtime;
 	bool colour;
 };
 

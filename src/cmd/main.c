@@ -309,6 +309,8 @@ static int run_command(struct cmd *c, int argc, char **argv)
 		return explain(c->explain);
 	if (c->list_ops)
 		return ops_command(c);
+	if (c->list_passes)
+		return text_command(c, "-", STAGE_PASSES);
 	if (why)
 		return why_command(c);
 	if (check)
@@ -329,7 +331,7 @@ int main(int argc, char **argv)
 {
 	struct cmd c = {.colour = false};
 	size_t n = (size_t)argc + 1;
-	const char **space = calloc(7 * n, sizeof(*space));
+	const char **space = calloc(8 * n, sizeof(*space));
 	keep_standard_fds();
 	signal(SIGPIPE, SIG_IGN); /* a closed pipe and a full quota are errors like any other */
 	signal(SIGXFSZ, SIG_IGN);
@@ -342,6 +344,7 @@ int main(int argc, char **argv)
 	c.meta.at = space + 4 * n;
 	c.expected.at = space + 5 * n;
 	c.opsets.at = space + 6 * n;
+	c.print_after.at = space + 7 * n;
 	int code = run_command(&c, argc, argv);
 	free(space);
 	return code;

@@ -34,6 +34,8 @@ static const struct option {
 	 "                           specification alone"},
 	{"--math", "LEVEL", TEXT, AT(math), 0,
 	 "how near to PyTensor: exact, standard (default) or native, the fastest"},
+	{"-O", "LEVEL", JOINED, AT(flags), 0,
+	 "1 (default), or 0: without the passes that a right model does not need"},
 	{"--float32", NULL, FLAG, AT(float32), 0, "compute in float32 what is float64 in the file"},
 	{"--strip", NULL, FLAG, AT(strip), 0, "leave out where in the .ptg file nodes come from"},
 	{"--external-data", "FILE", OPTIONAL, AT(external_name), AT(external),
@@ -72,9 +74,13 @@ static const struct option {
 	{"--color", "WHEN", TEXT, AT(color), 0, "auto (default), always or never"},
 	{"--explain", "CODE", TEXT, AT(explain), 0, "say more about a message's code, as PTG0200"},
 	{NULL, NULL, HEADING, 0, 0, "Other"},
-	{"-f", "[no-]NAME", JOINED, AT(flags), 0, "switch a rewrite or rule on or off"},
+	{"-f", "[no-]NAME", JOINED, AT(flags), 0,
+	 "switch a rewrite or rule on or off; -fverify-each: the compiler checks each pass"},
 	{"--ops", "NAME", OPTIONAL, AT(ops), AT(list_ops),
 	 "list all ops and what is supported; or tell about one, as --ops Sum"},
+	{"--passes", NULL, FLAG, AT(list_passes), 0, "list the passes of the compiler"},
+	{"--print-after", "PASS", LIST, AT(print_after), 0,
+	 "print the graph on standard error after that pass, or after all"},
 	{"--version", NULL, FLAG, AT(version), 0, "print the version"},
 	{"--help", NULL, FLAG, AT(help), 0, "print this"},
 	{NULL, NULL, HEADING, 0, 0, "ptgc fmt"},
@@ -154,8 +160,11 @@ int parse_options(struct cmd *c, int argc, char **argv)
 		if (!o)
 			return unknown_option(arg);
 		if (o->kind == JOINED && !value)
-			return usage("%s needs a name right behind it, as in %sno-%s", arg, arg,
-				     arg[1] == 'W' ? "unused" : "check-dims");
+			return usage("%s needs a %s right behind it, as in %s%s", arg,
+				     arg[1] == 'O' ? "level" : "name", arg,
+				     arg[1] == 'O'   ? "0"
+				     : arg[1] == 'W' ? "no-unused"
+						     : "no-check-dims");
 		if ((o->kind == TEXT || o->kind == LIST) && !value) {
 			if (i + 1 == argc)
 				return usage("%s needs an argument: %s", arg, o->arg);
@@ -167,7 +176,8 @@ int parse_options(struct cmd *c, int argc, char **argv)
 }
 
 /* The names that -W or -f takes. */
-#define MAX_FLAGS (DIAG_COUNT + 64)
+#define MAX_FLAGS  (DIAG_COUNT + 64)
+#define MAX_PASSES 64
 static size_t flag_names(char kind, const char **names)
 {
 	size_t n = 0;
@@ -222,7 +232,8 @@ void print_help(void)
 		size_t n = flag_names(*kind, names) - (*kind == 'f' ? countof(numerics) : 0);
 		printf("\n%s:", *kind == 'W' ? "Warnings" : "Rewrites");
 		for (size_t i = 0; i < n; i++)
-			printf(" %s", names[i]);
+			if (*kind == 'W' || i != FLAG_VERIFY_EACH)
+				printf(" %s", names[i]);
 	}
 	fputs("\n\nExit status: 0 done, 1 the input is rejected, 2 wrong usage, I/O error or no "
 	      "memory.\n",
@@ -267,6 +278,8 @@ static int choose_target(struct ctx *cx, const char *text)
 static int unknown_flag(const char *flag)
 {
 	const char *names[MAX_FLAGS], *name = flag + 1;
+	if (flag[0] == 'O')
+		return usage("-O: expected 0 or %d, not '%s'", MAX_LEVEL, flag + 1);
 	name += !strncmp(name, "no-", 3) ? 3 : 0;
 	name += !strncmp(name, "error=", 6) ? 6 : 0;
 	const char *near = did_you_mean(name, names, flag_names(flag[0], names));
@@ -310,6 +323,30 @@ static bool set_opset(struct ctx *cx, const char *text)
 	return true;
 }
 
+/* Is it a pass, or "all"? false: reported */
+static bool is_pass(const char *text)
+{
+	const char *names[MAX_PASSES + 1] = {"all"}, *name;
+	size_t n = 1;
+
+	while (n <= MAX_PASSES && (name = pass_name(n - 1)))
+		names[n++] = name;
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(text, names[i]))
+			return true;
+	const char *near = did_you_mean(text, names, n);
+	if (near)
+		usage("--print-after: there is no pass '%s', did you mean '%s'?", text, near);
+	else
+		usage("--print-after: there is no pass '%s'; --passes lists them", text);
+	return false;
+}
+
+static void print_trace(const char *text, size_t len)
+{
+	fwrite(text, 1, len, stderr);
+}
+
 int compile_options(struct ctx *cx, const struct cmd *c, enum stage *stage)
 {
 	int n = 0;
@@ -329,9 +366,14 @@ int compile_options(struct ctx *cx, const struct cmd *c, enum stage *stage)
 	if (c->dump && (n = choose("--dump", c->dump, stages, countof(stages))) < 0)
 		return EXIT_USAGE;
 	*stage = c->dump ? (enum stage)(STAGE_AST + n) : STAGE_MODEL;
-	for (size_t i = 0; i < c->flags.n; i++)
-		if (!compile_flag(cx, c->flags.at[i]))
-			return unknown_flag(c->flags.at[i]);
+	const char *unknown = compile_flags(cx, c->flags.at);
+	if (unknown)
+		return unknown_flag(unknown);
+	for (size_t i = 0; i < c->print_after.n; i++)
+		if (!is_pass(c->print_after.at[i]))
+			return EXIT_USAGE;
+	cx->opt.print_after = c->print_after.at;
+	cx->trace = print_trace;
 	for (size_t i = 0; i < c->meta.n; i++)
 		if (!is_meta(c->meta.at[i]))
 			return usage("--meta: expected key=value, not '%s'", c->meta.at[i]);

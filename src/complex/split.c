@@ -67,6 +67,19 @@ void add_node(struct split *p, const struct op *op, struct cv *props, struct val
 	graph_append(p->block, n);
 }
 
+/* Makes `to` of r by broadcasting. */
+static void stretch_to(struct split *p, struct value *r, struct value *to)
+{
+	struct value *in[MAX_RANK + 1] = {r};
+
+	for (uint32_t i = 0; i < to->type.rank; i++) {
+		struct cv *size = new (p->cx->arena, struct cv);
+		*size = (struct cv){.kind = CV_DIM, .u.d = to->type.dims[i]};
+		in[i + 1] = graph_node(p->cx, p->block, &op_dim, size, NULL, 0, p->span)->out[0];
+	}
+	add_node(p, &op_table[OP_Alloc], NULL, in, 1 + to->type.rank, &to, 1);
+}
+
 /* r as `to`: in its dtype, and in its dims, to which r is stretched if the op broadcasts */
 static struct value *as_value(struct split *p, struct value *r, struct value *to, bool stretch)
 {
@@ -74,13 +87,15 @@ static struct value *as_value(struct split *p, struct value *r, struct value *to
 	enum op_id op = OP_Identity;
 
 	if (stretch && !same_dims(p->cx, r->type, to->type)) {
-		op = OP_Second;
-	} else if (r->type.dtype != to->type.dtype && !is_complex_value(to)) {
+		stretch_to(p, r, to);
+		return to;
+	}
+	if (r->type.dtype != to->type.dtype && !is_complex_value(to)) {
 		op = OP_Cast;
 		props = new (p->cx->arena, struct cv);
 		*props = (struct cv){.kind = CV_DTYPE, .u.dtype = (enum dtype)to->type.dtype};
 	}
-	add_node(p, &op_table[op], props, (struct value *[]){r, r}, 1 + (op == OP_Second), &to, 1);
+	add_node(p, &op_table[op], props, &r, 1, &to, 1);
 	return to;
 }
 

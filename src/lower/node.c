@@ -201,6 +201,9 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 			out[0] = known;
 			return;
 		}
+	}
+	if (!raw && flag_is_on(b->cx, FLAG_SIMPLIFY)) {
+		struct value *known = NULL;
 		if (nout == 1 && emit_padded(b, op, in, nin, out))
 			return;
 		in = drop_leading_axes(op, in, nin, shorter);

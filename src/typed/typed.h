@@ -49,5 +49,8 @@ int axis_of(struct ctx *cx, struct node *n, uint32_t i, int a);
 /* share.c: calls of one op of the library, such as Gammaln, on small arrays of a block become one
  * call on all of them, joined. -fno-share-calls leaves them. */
 void share_calls(struct ctx *cx, struct graph *g);
+/* verify.c: values are defined before they are read and have the types that the rules of their ops
+ * give; bug() where not */
+void verify_typed(struct ctx *cx, struct graph *g);
 
 #endif
