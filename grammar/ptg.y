@@ -191,7 +191,8 @@ stmts: %empty                                   { $$ = (struct stmts){NULL, NULL
                                                   else $$.first = $2;
                                                   $$.last = $2; }
     | stmts bad                                 { $$ = $1; p->head_lost = true; yyerrok; }
-    | stmts error[text] NL                      { struct stmt *lost = lost_statement(p, @text);
+    | stmts error[text] NL[end]                 { struct stmt *lost = lost_statement(p, @text, @end.begin,
+                                                                                 $1.last);
                                                   $$ = $1;
                                                   if ($$.last) $$.last->next = lost;
                                                   else $$.first = lost;
@@ -786,6 +787,17 @@ static const char *near_keyword(struct parse *p, struct span at)
 	return did_you_mean(arena_strdup(p->arena, text, at.end - at.begin), words, 4);
 }
 
+/* What stands outside of blocks, after a mistake in the graph or fn before it, whose braces may have been
+ * counted wrong: a line of its body, or one that begins with its brace */
+static bool left_behind(const struct parse *p, struct span at)
+{
+	const char *line = p->text + (at.begin - p->base);
+
+	while (line > p->text && line[-1] != '\n')
+		line--;
+	return !p->depth && p->told > p->defined_at && (*line == '}' || *line == ' ' || *line == '\t');
+}
+
 static int yyreport_syntax_error(const yypcontext_t *at, struct parse *p)
 {
 	int kind = yypcontext_token(at);
@@ -797,10 +809,11 @@ static int yyreport_syntax_error(const yypcontext_t *at, struct parse *p)
 		return 0;
 	/* torn: what a wrong statement at the end of a block left behind it */
 	bool made_up = place.begin == place.end && w.top;
-	bool told = p->torn || made_up || told_in_line(p, place.begin);
+	bool behind = left_behind(p, place);
+	bool told = p->torn || made_up || told_in_line(p, place.begin) || behind;
+	p->head_lost |= behind;
 	p->told = place.begin;
 	p->head_told = true;
-	p->told_brace = kind == YYSYMBOL_LBRACE;
 	if (!told && !known_mistake(p, kind, place, &w)) {
 		list_wanted(&b, &w);
 		const char *near = w.top && kind == YYSYMBOL_NAME ? near_keyword(p, place) : NULL;

@@ -432,11 +432,11 @@ static bool exec_static_if(struct elab *e, struct stmt *s)
 }
 
 /* The statement could not be parsed. Its targets are bound to poison, so that they are not reported
- * as undefined. */
+ * as undefined. The types of results read the names of sizes. */
 static void bind_lost(struct elab *e, struct stmt *s)
 {
 	for (uint32_t i = 0; i < s->ntargets; i++)
-		if (!find_local(e, s->targets[i].name))
+		if (!find_local(e, s->targets[i].name) && !find_dim(e, s->targets[i].name))
 			bind_missing(e, s->targets[i].name, s->span);
 }
 
@@ -446,7 +446,7 @@ bool exec_block(struct elab *e, struct ablock *b)
 	bool ok = true;
 
 	for (struct stmt *s = b->first; s; s = s->next) {
-		if (s->next && s->next->kind == S_LOST && s->next->headless) {
+		if (s->next && s->next->kind == S_LOST && s->next->goes_on) {
 			bind_lost(e, s);
 			ok = false;
 			continue;
@@ -480,7 +480,7 @@ bool exec_block(struct elab *e, struct ablock *b)
 			break;
 		case S_LOST:
 			bind_lost(e, s);
-			e->frame->headless += s->headless;
+			e->frame->nameless += s->nameless;
 			ok = false;
 			break;
 		}

@@ -65,7 +65,7 @@ struct frame { /* one expansion of a fn, or the graph */
 	 * is not defined (missing). The first of the two errors; the second becomes a note of it.
 	 */
 	struct diag *taken, *missing;
-	uint32_t headless; /* the number of statements whose targets the parser could not read */
+	uint32_t nameless; /* the number of statements whose targets the parser could not read */
 };
 
 struct carried {

@@ -573,8 +573,8 @@ static void report_undefined(struct elab *e, const struct cv *v)
 			   name->s, name->s);
 		return;
 	}
-	if (e->frame->headless) { /* a statement that could not be parsed may define it */
-		e->frame->headless--;
+	if (e->frame->nameless) { /* a statement that could not be parsed may define it */
+		e->frame->nameless--;
 	} else if (e->frame->taken) { /* its definition seems to use another name */
 		note(e->cx, e->frame->taken, v->span, "and '%s' is not defined", name->s);
 		e->frame->taken = NULL;

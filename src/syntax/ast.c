@@ -386,15 +386,20 @@ static bool skips_text(struct parse *p, uint32_t *i, uint32_t end)
 	return true;
 }
 
-/* A statement that could not be read. Each name up to the end of its line may be one that the
- * statement was to define, so no message says that the name is not defined. */
-struct stmt *lost_statement(struct parse *p, struct span s)
+/* A statement that could not be read. Each name up to the end of its line, and in the lines that
+ * were skipped with it, may be one that the statement was to define, so no message says that the
+ * name is not defined. A line that is indented further than the statement before it may go on with
+ * that. */
+struct stmt *lost_statement(struct parse *p, struct span s, uint32_t next,
+			    const struct stmt *before)
 {
 	struct range targets = {p->targets.len, 0};
 	uint32_t end = s.end - p->base;
 	const char *line_end = memchr(p->text + end, '\n', p->len - end);
 
 	end = line_end ? (uint32_t)(line_end - p->text) : p->len;
+	if (next - p->base > end)
+		end = next - p->base;
 
 	for (uint32_t i = s.begin - p->base; i < end && targets.n < MAX_COUNT;) {
 		uint32_t from = i;
@@ -412,8 +417,12 @@ struct stmt *lost_statement(struct parse *p, struct span s)
 	p->file->lost++;
 	struct stmt *lost = statement(p, S_LOST, targets, (struct expr){0, 0}, s);
 	char first = s.begin - p->base < p->len ? p->text[s.begin - p->base] : 0;
-	lost->headless =
+	lost->nameless =
 		first != '`' && (!in_name((unsigned char)first) || (first >= '0' && first <= '9'));
+	lost->goes_on = lost->nameless ||
+			(before && text_indent(p, s.begin) > text_indent(p, before->span.begin));
+	lost->nameless |=
+		p->told > s.begin && !memchr(p->text + (s.begin - p->base), '=', p->told - s.begin);
 	return lost;
 }
 
@@ -472,7 +481,7 @@ static void check_defaults(struct parse *p, bool is_graph, struct range params,
 				    "an input has no default: 'state %s: ... = ...' in the body is "
 				    "an input that may be left out",
 				    q->name->s);
-		else if (with && !q->value.len)
+		else if (!is_graph && with && !q->value.len)
 			parse_error(p, q->span, E_SYNTAX,
 				    "'%s' has no default, so it stands before '%s', which has one",
 				    q->name->s, with->name->s);

@@ -43,18 +43,12 @@ static void blame_brace(struct parse *p, uint32_t at)
 		    "block");
 }
 
-/* Was a mistake inside the bracket reported that explains as well why the bracket is not closed?
- * For a block only if the mistake is in what should have closed it. */
-static bool told_inside(const struct parse *p, const struct bracket *b, struct span noticed)
+/* Was a mistake inside the bracket reported? It may be why the bracket is not closed. */
+static bool told_inside(const struct parse *p, const struct bracket *b)
 {
 	uint32_t told = p->told > p->lexed ? p->told : p->lexed;
 
-	if (p->head && p->head_told && b->at >= p->head_at)
-		return true;
-	if (!told || told < b->at)
-		return false;
-	return b->kind != TOK_LBRACE || p->told_brace ||
-	       text_blank_after(p, told, noticed.end ? noticed.begin : p->base + p->len);
+	return (p->head && p->head_told && b->at >= p->head_at) || (told && told >= b->at);
 }
 
 static void unclosed(struct parse *p, const struct bracket *b, struct span noticed)
@@ -66,7 +60,7 @@ static void unclosed(struct parse *p, const struct bracket *b, struct span notic
 		blame_brace(p, b->at);
 		return;
 	}
-	if (told_inside(p, b, noticed))
+	if (told_inside(p, b))
 		return;
 	d = parse_error(p, bracket_span(b), E_UNCLOSED, "this '%c' is never closed", c);
 	if (d && noticed.end > noticed.begin)
@@ -247,7 +241,7 @@ static void mismatch(struct parse *p, const struct token *t)
 	char open = p->text[b->at - p->base], close = p->text[t->span.begin - p->base];
 	struct diag *d;
 
-	if (told_inside(p, b, t->span))
+	if (told_inside(p, b))
 		return;
 	d = parse_error(p, t->span, E_BRACKET, "'%c' is closed by '%c'", open, close);
 	if (d)
@@ -336,7 +330,7 @@ static bool close_before_else(struct parse *p, const struct token *t)
 {
 	if (!in_block(p) || !p->depth || !top(p)->of_if || p->prev == TOK_RBRACE)
 		return false;
-	if (!told_inside(p, top(p), (struct span){0, 0}) && !told_in_line(p, t->span.begin))
+	if (!told_inside(p, top(p)) && !told_in_line(p, t->span.begin))
 		parse_error(p, t->span, E_SYNTAX, "a '}' is missing before 'else'");
 	p->told = t->span.begin;
 	p->depth--;
@@ -551,6 +545,8 @@ static void note_head(struct parse *p, int kind, struct span s)
 		return;
 	p->head_told = false;
 	p->head_at = s.begin;
+	if (p->head == TOK_GRAPH)
+		p->defined_at = s.begin;
 }
 
 static int pass(struct parse *p, int kind, struct span s)

@@ -118,7 +118,7 @@ struct parse {
 	bool tearing, torn; /* told is in the line of the } before the statement; of the last } */
 	bool head_told;     /* told is in this header, which begins at head_at */
 	uint32_t head_at;
-	bool told_brace; /* told is a block's {, so blocks may be counted wrong */
+	uint32_t defined_at; /* where the last graph or fn begins */
 	bool started;
 	bool line_lost; /* a quote is not closed: brackets may be inside of it */
 	bool line_start;
@@ -188,7 +188,6 @@ enum skipping filter_skipped(struct parse *p, const struct token *t); /* while p
 /* lines.c: what the text around a token looks like */
 const char *text_behind(struct parse *p, struct span s); /* in its line, without blanks */
 bool text_starts(const struct parse *p, const char *at, const char *word);
-bool text_blank_after(const struct parse *p, uint32_t from, uint32_t to);
 uint32_t text_indent(const struct parse *p, uint32_t at);
 bool text_is_in(struct parse *p, struct span s);
 bool told_in_line(struct parse *p, uint32_t at);
@@ -253,7 +252,8 @@ struct stmt *statement(struct parse *p, enum stmt_kind kind, struct range target
 		       struct expr value, struct span s);
 struct stmt *set_statement(struct parse *p, enum stmt_kind kind, struct sym *name, struct span at,
 			   struct expr type, struct span s);
-struct stmt *lost_statement(struct parse *p, struct span s);
+struct stmt *lost_statement(struct parse *p, struct span s, uint32_t next,
+			    const struct stmt *before); /* next: where it ends at the latest */
 void push_param(struct parse *p, struct sym *name, struct expr type, struct expr value,
 		struct span s, struct span name_span);
 void add_fn(struct parse *p, bool is_graph, struct sym *name, struct span name_span,

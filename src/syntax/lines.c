@@ -6,21 +6,6 @@
 
 #include "syntax/internal.h"
 
-/* Is nothing but blanks and comments between the line of `from` and `to`? */
-bool text_blank_after(const struct parse *p, uint32_t from, uint32_t to)
-{
-	const char *end = p->text + (to - p->base);
-	const char *at = memchr(p->text + (from - p->base), '\n', to - from);
-
-	while (at && at < end && strchr(" \t\r\f\n#", *at)) {
-		if (*at == '#')
-			at = memchr(at, '\n', (size_t)(end - at));
-		else
-			at++;
-	}
-	return !at || at >= end;
-}
-
 /* The end of the line of `at`. The last answer is kept, as a line may be a whole text with a
  * mistake in each token. */
 static uint32_t line_end(struct parse *p, uint32_t at)

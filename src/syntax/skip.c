@@ -50,6 +50,17 @@ void filter_skip_lines(struct parse *p)
 	p->skip_props = p->skip_brackets = p->skip_blocks = 0;
 }
 
+/* Is the line of t indented further than the statement that is skipped? Then it belongs to that. */
+static bool is_indented(const struct parse *p, const struct token *t)
+{
+	return text_indent(p, t->span.begin) > text_indent(p, p->first_span.begin);
+}
+
+static bool is_outdented(const struct parse *p, const struct token *t)
+{
+	return text_indent(p, t->span.begin) < text_indent(p, p->first_span.begin);
+}
+
 /* Does t begin the first line after the skipped statement, although brackets are still open? */
 static bool skipped_all(struct parse *p, const struct token *t)
 {
@@ -60,18 +71,19 @@ static bool skipped_all(struct parse *p, const struct token *t)
 	if (p->skip_blocks)
 		return false;
 	if (t->kind == TOK_RBRACE)
-		return brace_ends_block(p, t->span);
+		return brace_ends_block(p, t->span) || is_outdented(p, t);
 	if (!open)
-		return p->depth == 0 || line_states(p, t);
+		return p->depth == 0 || (line_states(p, t) && !is_indented(p, t));
 	return t->kind == TOK_IF || ((t->kind == TOK_NAME || token_is_word(t->kind)) &&
-				     line_assigns(p, t->span) && token_ends_value(p->skipped));
+				     line_assigns(p, t->span) && !is_indented(p, t));
 }
 
 static enum skipping skip_brace(struct parse *p, const struct token *t)
 {
-	if (p->skip_props)
+	if (p->skip_props) {
 		p->skip_props--;
-	else if (p->skip_blocks)
+		p->skipped = TOK_RPROPS;
+	} else if (p->skip_blocks)
 		p->skip_blocks--;
 	else if (brace_ends_block(p, t->span))
 		return SKIP_ENDS;
@@ -84,6 +96,7 @@ enum skipping filter_skipped(struct parse *p, const struct token *t)
 	uint32_t *open = &p->skip_brackets;
 
 	if (t->kind == TOK_ELSE && p->depth && top(p)->of_if && !p->skip_blocks &&
+	    p->skipped != TOK_RBRACE &&
 	    (*text_behind(p, t->span) == '{' || text_starts(p, text_behind(p, t->span), "if ")))
 		return SKIP_ENDED_BEFORE;
 	if (first && skipped_all(p, t))

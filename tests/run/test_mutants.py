@@ -23,9 +23,8 @@ def test_one_message_a_mistake():
         if len(errors(found)) > 1:
             several.append(f"## {name}\n{messages}")
     assert n > 6000
-    # a } that has become another word, a statement of several lines that ends early, or a type that two ops refuse for
-    # two reasons
-    assert len(several) <= n / 280, f"{len(several)} of {n}\n" + "\n".join(several)
+    # a number torn in two, a type that two ops refuse for two reasons
+    assert len(several) <= n / 500, f"{len(several)} of {n}\n" + "\n".join(several)
     assert time.monotonic() - start < 60
 
 
