@@ -680,7 +680,7 @@ static void check_call(struct elab *e, uint32_t at, struct cv *items)
 	if (has_names(e, at) && !f) {
 		refuse_names(e, at);
 	} else if (f) {
-		if (!check_recursion(e, f, n->at) || !check_decl_names(e, f, props, n->nprops))
+		if (!check_recursion(e, f, n->at) || !given_props(e, f, props, n->nprops))
 			return;
 		if (has_names(e, at))
 			named_args(e, f, at, items);

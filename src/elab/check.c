@@ -184,9 +184,12 @@ static bool expand_once(struct elab *e, struct fn *f, const struct trial *t)
 	uint32_t errors = e->cx->errors;
 
 	e->file = f->file;
-	return make_arguments(e, f, t, args) &&
-	       expand_call(e, f, f->name_span, NULL, args, f->nparams, results) &&
-	       e->cx->errors == errors;
+	if (make_arguments(e, f, t, args)) {
+		e->trying = true;
+		expand_call(e, f, f->name_span, NULL, args, f->nparams, results);
+		e->trying = false;
+	}
+	return e->cx->errors == errors;
 }
 
 static void check_types(struct elab *e, struct fn *f)

@@ -419,6 +419,8 @@ static bool exec_static_if(struct elab *e, struct stmt *s)
 		struct cv c = eval(e, a->cond);
 		if (c.kind == CV_POISON)
 			return fail_static_if(e, s);
+		if (c.kind != CV_BOOL && e->trying) /* a caller may know it */
+			return fail_static_if(e, s);
 		if (c.kind != CV_BOOL) {
 			elab_error(e, a->span, E_STATEMENT,
 				   "this condition is known at run time only: write 'y = if ...', "
@@ -728,6 +730,7 @@ struct graph *elaborate(struct ctx *cx, struct file *f, bool fns_alone)
 	if (!use_files(e, f))
 		return NULL;
 	if (!f->graphs) {
+		eval_consts(e);
 		check_fns(e);
 		if (!cx->errors && !fns_alone)
 			error(cx, f->header, E_NO_GRAPH, "the file defines no graph");

@@ -545,8 +545,10 @@ static struct cv eval_name(struct elab *e, const struct anode *n)
 		return (struct cv){.kind = CV_DTYPE, .span = n->span, .u.dtype = sym->dtype};
 	b = find_value(e, sym);
 	if (b && b->later) {
+		bool self = e->in_const == sym;
 		elab_error(e, n->span, E_UNDEFINED,
-			   "'%s' is a const that stands below: a const uses those above it",
+			   self ? "'%s' is the const that stands here: a const uses those above it"
+				: "'%s' is a const that stands below: a const uses those above it",
 			   sym->s);
 		return poison(n->span);
 	}

@@ -389,12 +389,12 @@ static void eval_consts_of(struct elab *e, struct file *f)
 	e->frame = &frame;
 	e->file = f;
 	e->block = &block;
-	e->in_const = true;
 	push_scope(e);
 	for (struct aconst *c = f->consts; c; c = c->next) {
 		struct binding *b = find_const(e, f, c->name);
 		if (!b || !b->later)
 			continue;
+		e->in_const = c->name;
 		struct cv v = const_value(e, c);
 		b->later = false;
 		b->kind = v.kind;
@@ -410,7 +410,7 @@ static void eval_consts_of(struct elab *e, struct file *f)
 		}
 	}
 	pop_scope(e);
-	e->in_const = false;
+	e->in_const = NULL;
 	e->block = outer;
 	e->frame = NULL;
 }

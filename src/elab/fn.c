@@ -73,36 +73,25 @@ static void report_no_property(struct elab *e, const struct fn *f, const struct 
 		   argument ? arena_printf(e->cx->arena, "(%s=...)", a->name->s) : "");
 }
 
-bool check_decl_names(struct elab *e, struct fn *f, const struct prop_arg *props, uint32_t nprops)
+struct cv *given_props(struct elab *e, struct fn *f, const struct prop_arg *props, uint32_t nprops)
 {
+	struct cv *out = new_array(e->cx->arena, struct cv, f->ndecls + 1);
 	bool ok = true;
 
 	for (uint32_t i = 0, positional = 0; i < nprops; i++) {
 		int k = props[i].name ? find_decl(f, props[i].name) : (int)positional++;
-		if (k >= 0 && (uint32_t)k < f->ndecls)
+		if (k >= 0 && (uint32_t)k < f->ndecls && out[k].kind == CV_POISON) {
+			out[k] = props[i].value;
 			continue;
-		report_no_property(e, f, &props[i]);
-		ok = false;
-	}
-	return ok;
-}
-
-struct cv *given_props(struct elab *e, struct fn *f, const struct prop_arg *props, uint32_t nprops)
-{
-	struct cv *out = new_array(e->cx->arena, struct cv, f->ndecls + 1);
-
-	if (!check_decl_names(e, f, props, nprops))
-		return NULL;
-	for (uint32_t i = 0, positional = 0; i < nprops; i++) {
-		int k = props[i].name ? find_decl(f, props[i].name) : (int)positional++;
-		if (out[k].kind != CV_POISON) {
+		}
+		if (k >= 0 && (uint32_t)k < f->ndecls)
 			elab_error(e, props[i].span, E_PROPERTY, "property '%s' is given twice",
 				   f->decls[k].name->s);
-			return NULL;
-		}
-		out[k] = props[i].value;
+		else
+			report_no_property(e, f, &props[i]);
+		ok = false;
 	}
-	return out;
+	return ok ? out : NULL;
 }
 
 static bool prop_kind_fits(const struct sym *type, const struct cv *v)

@@ -69,7 +69,11 @@ static bool for_bound(struct elab *e, struct expr x, int64_t *k)
 		return false;
 	if (cv_as_dim(e, &v, &d) && dim_is_const(e->cx, d, k))
 		return true;
-	if (v.kind == CV_DIM || (v.kind == CV_VALUE && is_int((enum dtype)v.u.v->type.dtype)))
+	bool known_in_run =
+		v.kind == CV_DIM || (v.kind == CV_VALUE && is_int((enum dtype)v.u.v->type.dtype));
+	if (known_in_run && e->trying) /* a caller may know it */
+		return false;
+	if (known_in_run)
 		elab_error(e, v.span, E_STATEMENT,
 			   "a bound of a 'for' must be known when it is compiled, but only a run "
 			   "knows this one: write loop (i in 0:n, ...)");

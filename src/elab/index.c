@@ -286,11 +286,70 @@ static struct cv literal_element(struct elab *e, const struct cv *list, const st
 	return cv_is_weak(&v) || v.kind == CV_BOOL ? v : (struct cv){.kind = CV_NONE};
 }
 
+/* A bound of a slice of a tuple of count elements, by Python's rules; none: the bound that stands
+ * for no bound. false: it is not known while compiling */
+static bool tuple_bound(struct elab *e, const struct cv *c, int64_t count, int64_t low,
+			int64_t high, int64_t none, int64_t *k)
+{
+	dim d;
+
+	*k = none;
+	if (c->kind == CV_NONE)
+		return true;
+	if ((c->kind != CV_INT && c->kind != CV_DIM) || !cv_as_dim(e, c, &d) ||
+	    !dim_is_const(e->cx, d, k))
+		return false;
+	*k += *k < 0 ? count : 0;
+	*k = *k < low ? low : *k > high ? high : *k;
+	return true;
+}
+
+/* (1, 2, 3)[1:] and (1, 2, 3)[0]: tuples are cut while compiling, as no tensor is one. CV_NONE:
+ * the index is not known */
+static struct cv cut_tuple(struct elab *e, const struct cv *t, const struct cv *index,
+			   struct span s)
+{
+	struct cv v = {.kind = CV_TUPLE, .span = s};
+	int64_t count = t->n, step = 1, start, stop;
+	dim d;
+
+	if (index->kind != CV_SLICE) {
+		if (!tuple_bound(e, index, count, -1, count, count, &start))
+			return (struct cv){.kind = CV_NONE};
+		if (start >= 0 && start < count)
+			return t->u.items[start];
+		elab_error(e, s, E_RANGE, "the tuple has %u elements, which are 0 to %d", t->n,
+			   (int)t->n - 1);
+		return poison(s);
+	}
+	const struct cv *by = &index->u.items[2];
+	if (by->kind != CV_NONE &&
+	    ((by->kind != CV_INT && by->kind != CV_DIM) || !cv_as_dim(e, by, &d) ||
+	     !dim_is_const(e->cx, d, &step) || !step))
+		return (struct cv){.kind = CV_NONE};
+	int64_t low = step > 0 ? 0 : -1, high = step > 0 ? count : count - 1;
+	if (!tuple_bound(e, &index->u.items[0], count, low, high, step > 0 ? low : high, &start) ||
+	    !tuple_bound(e, &index->u.items[1], count, low, high, step > 0 ? high : low, &stop))
+		return (struct cv){.kind = CV_NONE};
+	v.u.items = new_array(e->cx->arena, struct cv, count + 1);
+	for (int64_t k = start; step > 0 ? k < stop : k > stop; k += step) {
+		v.u.items[v.n++] = t->u.items[k];
+		if (step > count || step < -count)
+			break; /* k + step may not be a number */
+	}
+	return v;
+}
+
 struct cv eval_index(struct elab *e, uint32_t at, struct cv *items)
 {
 	const struct anode *a = &e->file->nodes.at[at];
 	const bool update = a->kind != A_INDEX;
 
+	if (!update && items[0].kind == CV_TUPLE && a->n == 2) {
+		struct cv v = cut_tuple(e, &items[0], &items[1], a->span);
+		if (v.kind != CV_NONE)
+			return v;
+	}
 	if (!update) {
 		struct cv v = literal_element(e, &items[0], items + 1, a->n - 1, a->span);
 		if (v.kind != CV_NONE)

@@ -124,12 +124,13 @@ struct elab {
 	bool header; /* the types of the graph's parameters are read */
 	vec(struct global) globals;
 	struct hash_table global_index;
-	bool broken;      /* a file has mistakes of syntax */
-	bool in_const;    /* the value of a const is evaluated */
-	bool fns_missing; /* a file of a `use` could not be read */
+	bool broken;                /* a file has mistakes of syntax */
+	const struct sym *in_const; /* the const whose value is evaluated */
+	bool fns_missing;           /* a file of a `use` could not be read */
 	/* a body is checked whose parameters are not known: all branches of its static ifs are
 	 * walked, and calls of what is not known are looked at as far as they can be */
 	bool checking;
+	bool trying; /* a fn is expanded for made-up arguments, of which a call may know more */
 	struct sym *underscore;
 	struct prop_arg no_props;         /* of calls without properties */
 	vec(const struct astr *) strings; /* the strings that were reported to be no tensors */
@@ -198,7 +199,6 @@ const char *near_alias(struct elab *e, const char *domain); /* an alias of that 
 struct cv alias_attribute(struct elab *e, const struct ause *u, struct sym *name, struct span s);
 /* fn.c: what `b` holds, as the result r of a fn or graph; NULL: reported */
 struct value *declared_result(struct elab *e, const struct param *r, const struct binding *b);
-bool check_decl_names(struct elab *e, struct fn *f, const struct prop_arg *props, uint32_t nprops);
 bool check_arity(struct elab *e, const struct fn *f, uint32_t nargs, struct span call);
 bool check_recursion(struct elab *e, struct fn *f, struct span call); /* false: reported */
 /* a value for each property of f, poison for one that is not given; NULL: reported */

@@ -3,7 +3,15 @@ cat >good.ptg <<'END'
 ptg 1
 
 fn Half(x: F) -> (y: F) {
-  y = x / 2
+  y = x / 2 + zero
+}
+
+const zero = 0
+
+# the condition is a value that only a run knows, or one that a caller knows
+fn Signed(x: F[], k: int64[], n: int64[]) -> (y: F[]) {
+  if k == 1 { y = x } else { y = -x }
+  z = for (i in 0:n, s = y) -> (s) { next s = s + i }
 }
 END
 cat >wrong.ptg <<'END'

@@ -4,7 +4,8 @@
     generate.py [--first SEED] [--count N] [--jobs J] [--seeds FOLDER] [--show SEED]
 
 A program grows by statements: ops of the table with random properties, infix expressions, indexing,
-updates, constants, raw ONNX nodes with attributes, loops, ifs and fns. Each new statement is compiled;
+updates, constants, raw ONNX nodes with attributes, loops, fors, ifs and fns; a file has consts, and names
+library.ptg beside this script by `use "library.ptg" as m`. Each new statement is compiled;
 what is refused must be refused well (a code, a place, exit status 1) and is mostly dropped. The program
 then must give a model that passes the checker with full_check and strict shape inference, loads in
 ONNX Runtime, and on random inputs gives the shapes it declares and the same values at another opset,
@@ -20,6 +21,7 @@ import multiprocessing
 import os
 import random
 import re
+import shutil
 import signal
 import sys
 import time
@@ -29,7 +31,8 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "python"))
 from ptgc import _lib  # noqa: E402
 from ptgc.errors import CompileError  # noqa: E402
@@ -84,7 +87,7 @@ def compile_text(text, **options):
     """The model, or None and the refusal, which must be a proper one."""
     start = time.perf_counter()
     try:
-        made = _lib.compile_text(text, flags=["Wno-unused", *options.pop("flags", ())], **options).model
+        made = _lib.compile_text(text, directory=HERE, flags=["Wno-unused", *options.pop("flags", ())], **options).model
         refused = None
     except CompileError as e:
         made, refused = None, e
@@ -130,12 +133,14 @@ class Generator:
 
     def __init__(self, seed):
         self.r, self.seed = random.Random(seed), seed
-        self.inputs, self.lines, self.fns, self.names = [], [], [], 0
+        self.inputs, self.lines, self.fns, self.consts, self.names = [], [], [], [], 0
         self.values = []  # what statements may use
         self.refusals = []
         for _ in range(self.r.randint(1, 4)):
             self.inputs.append(Value(self.fresh("x"), self.dtype(), self.shape()))
         self.values += self.inputs
+        for _ in range(self.r.choice([0, 1, 1, 2, 3])):
+            self.consts.append(self.const())
 
     # --- random pieces ---
 
@@ -170,6 +175,20 @@ class Generator:
         n = r.randint(1 if rank == 2 else 0, 4)
         return f"{dtype}({row(n)})" if rank == 1 else f"{dtype}([{', '.join(row(n) for _ in range(r.randint(1, 3)))}])"
 
+    def const(self):
+        """(name, the line that defines it)"""
+        r, name, earlier = self.r, self.fresh("c"), [c[0] for c in self.consts]
+        number = lambda: self.number(r.choice(["int64", "int8", "float64"]))  # noqa: E731
+        value = r.choice([
+            number(), number(), f"[{number()}, {number()}]", f"({r.randint(-1, 3)}, {r.randint(0, 4)}, 2)", r.choice(DTYPES),
+            r.choice(["True", '"a"', "m.half", "m.sizes"]), self.constant(), f"{number()} {r.choice('+-*/%')} {number()}",
+            f"{r.choice(earlier or ['3'])} + 1", f"Sqrt({r.choice(earlier or ['2'])})", f"{r.choice(earlier or ['m.sizes'])}[1:]",
+            f"{name} + 1",
+        ])
+        typed = r.random() < 0.2
+        annotation = f": {self.dtype()}[{r.choice(['', '2', '3', '2, 2'])}]" if typed else ""
+        return name, f"const {name}{annotation} = {value}"
+
     def pick(self, like=None, dtypes=None, rank=None):
         """Some value; mostly one that fits."""
         r = self.r
@@ -183,7 +202,8 @@ class Generator:
 
     def atom(self, like=None, dtypes=None, rank=None):
         if self.r.random() < 0.1:
-            return self.r.choice([self.constant(), self.number("int64"), self.number("float64")])
+            consts = [c[0] for c in self.consts] + ["m.half", "m.sizes[0]"]
+            return self.r.choice([self.constant(), self.number("int64"), self.number("float64"), self.r.choice(consts)])
         return self.pick(like, dtypes, rank).name
 
     def infix(self, depth=2, like=None):
@@ -374,6 +394,35 @@ class Generator:
         return [last, all_], (f"{last}, {all_} = loop ({over}, {s}{annotation} = {start}){while_} -> ({s}, [{step}]) {{\n{body}\n"
                               f"    next {s} = {step}{until}\n  }}")
 
+    def for_statement(self):
+        r, i, w, s = self.r, self.fresh("i"), self.fresh("w"), self.fresh("s")
+        last, all_, step, v = self.fresh(), self.fresh(), self.fresh(), self.pick()
+        start = r.choice([v.name, v.name, self.constant(), "0", "0.5"])
+        lists = ["[1, 2, 3]", "[0.5, x1, 2]", '("a", "b")', "m.sizes", v.name, *(c[0] for c in self.consts)]
+        items = [f"{i} in {r.choice(['0:3', '3:0:-1', '0:2', '1:9:4', 'm.sizes[0]:9', '0:n', '0:0'])}"]
+        if r.random() < 0.5:
+            items.append(f"{w} in {r.choice(lists)}")
+        if r.random() < 0.05:
+            items = items[1:]
+        saved = list(self.values)
+        if start == v.name:
+            self.values.append(Value(s, v.dtype, v.shape))
+        body = r.choice([f"{s} + {i}", f"{s} * 2 + {w}", f"Tanh({s})", f"Join{{axis=0}}({s}, {s})", f"{s}[{i}]", self.infix(1, v),
+                         f"m.Scaled{{by={i}}}({s})", f"{s} / ({i} + 1)", f"float32[2, {i}]({i})"])
+        self.values = saved
+        more = r.choice(["", f"if {i} == 1 {{ next {s} = {step} }} else {{ next {s} = {s} }}", f"next {s} = {step}"]) or f"next {s} = {step} * 1"
+        return [last, all_], (f"{last}, {all_} = for ({', '.join(items)}, {s} = {start}) -> ({s}, [{step}]) {{\n"
+                              f"    {step} = {body}\n    {more}\n  }}")
+
+    def used_statement(self):
+        """Calls of fns of library.ptg."""
+        r, v, out = self.r, self.pick(), self.fresh()
+        call = r.choice([f"m.Scaled({v.name})", f"m.Scaled{{by={self.number('float64')}}}({v.name})", f"m.Shifted({v.name}, {self.atom(v)})",
+                         f"m.Shifted({v.name}, by={self.atom(v)}, scale={self.atom()})", f"m.Applied{{f=m.Scaled}}({v.name})",
+                         f"m.Applied{{f={r.choice(['Tanh', 'Sum', 'm.Nothing', 'm.Scaled{by=3}', 'Exp'])}}}({v.name})",
+                         f"m.Hidden({v.name})", f"{v.name} * m.half + m.sizes[{r.randint(-2, 3)}]"])
+        return [out], f"{out} = {call}"
+
     def fn_statement(self):
         r = self.r
         if not self.fns or r.random() < 0.5:
@@ -396,8 +445,10 @@ class Generator:
             return [name], f"{name} = {self.constant()}"
         if kind < 0.16:
             return self.if_statement()
-        if kind < 0.24:
+        if kind < 0.21:
             return self.loop_statement()
+        if kind < 0.24:
+            return self.used_statement()
         if kind < 0.30:
             return self.fn_statement()
         if kind < 0.42 and self.raw_nodes:
@@ -405,7 +456,9 @@ class Generator:
             names = [name] + [self.fresh() for _ in range(min(outputs, r.randint(1, 3)) - 1)]
             annotation = f": {self.dtype()}[{', '.join(map(str, self.shape()))}]" if len(names) == 1 and r.random() < 0.15 else ""
             return names, f"{', '.join(names)}{annotation} = {call}"
-        if kind < 0.46:
+        if kind < 0.47:
+            return self.for_statement()
+        if kind < 0.50:
             many = [op for op in op_table() if op[0] in ("Split", "QR", "SVD", "Eigh", "MaxAndArgmax", "Unique", "SLogDet")]
             if many:
                 op = r.choice(many)
@@ -426,11 +479,19 @@ class Generator:
         header = ", ".join(f"{v.name}: {v.dtype}[{', '.join(map(str, v.shape))}]" for v in self.inputs)
         fn_text = "".join(f[1] + "\n" for f in (self.fns if fns is None else fns))
         body = "".join(f"  {line}\n" for line in lines)
-        return f"{fn_text}graph g({header}) -> ({', '.join(outputs)}) {{\n{body}}}\n"
+        consts = "".join(c[1] + "\n" for c in self.consts)
+        used = 'use "library.ptg" as m\n' if "m." in consts + fn_text + body else ""
+        return f"{used}{consts}{fn_text}graph g({header}) -> ({', '.join(outputs)}) {{\n{body}}}\n"
 
     def grow(self, statements):
         """Adds statements that compile. The program, or the refused one if it is to stay so."""
         outputs = []
+        for c in list(self.consts):
+            text = self.text([], [self.inputs[0].name])
+            self.note(text)
+            if compile_text(text)[0] is not None:
+                break
+            self.consts.remove(c)
         for _ in range(statements):
             for _ in range(8):
                 before = list(self.fns)
@@ -635,6 +696,7 @@ def main():
         print(try_seed(o.show, []))
         return
     if o.seeds:
+        shutil.copy(os.path.join(HERE, "library.ptg"), o.seeds)
         for seed in range(o.first, o.first + o.count):
             g = Generator(seed)
             with open(os.path.join(o.seeds, f"generated{seed}.ptg"), "w") as f:
