@@ -152,12 +152,12 @@ static struct cv put_back_axes(struct elab *e, const struct node *n, struct cv r
 }
 
 /* What was computed in float32 because of a size, as float16 */
-static struct cv half_result(struct elab *e, const struct cv *wide, bool sizes, struct span s)
+static struct cv half_result(struct elab *e, const struct cv *wide, const char *size, struct span s)
 {
 	struct value *v = cast_value(e, wide->u.v, DT_FLOAT16, s);
 
-	if (v && sizes)
-		*vec_push(e->cx->arena, &e->narrower) = v;
+	if (v && size)
+		*vec_push(e->cx->arena, &e->narrower) = (struct narrower){v, size};
 	return cv_value(v, s);
 }
 
@@ -175,7 +175,8 @@ struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct 
 						    : strong_dtype(e, op, args, nargs);
 	/* a size may be beyond 65504: what float16 and a size give is rounded once, at the end */
 	bool half = strong == DT_FLOAT16 && outgrows_float16(e, args, nargs);
-	bool ok = true, sizes = false;
+	const char *size = NULL;
+	bool ok = true;
 
 	if (e->cx->errors != errors || !check_input_count(e, nargs, s))
 		return poison(s);
@@ -194,7 +195,8 @@ struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct 
 					  ? weak_dtype(e, &args[i], half ? DT_FLOAT32 : strong)
 					  : DT_NONE;
 		in[i] = to_value(e, &args[i], want);
-		sizes |= want && (args[i].kind == CV_DIM || args[i].kind == CV_VALUE);
+		if (want && !size && (args[i].kind == CV_DIM || args[i].kind == CV_VALUE))
+			size = size_text(e, &args[i]);
 		if (half && in[i] && in[i]->type.dtype == DT_FLOAT16)
 			in[i] = cast_value(e, in[i], DT_FLOAT32, s);
 		ok &= in[i] != NULL;
@@ -206,13 +208,13 @@ struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct 
 	if (!n->nout)
 		return poison(s);
 	warn_mistakes(e, n, s);
-	note_narrower(e, op, in, nargs, sizes, n->out[0]);
+	note_narrower(e, op, in, nargs, size, n->out[0]);
 	/* the types are known: the rest is checked as well */
 	if (op->unsupported && n->out[0]->type.dtype)
 		elab_error(e, s, E_UNSUPPORTED, "%s: %s", call_label(e->cx, n), op->unsupported);
 	struct cv r = node_result(e, n, s);
 	if (half && r.kind == CV_VALUE && r.u.v->type.dtype == DT_FLOAT32)
-		r = half_result(e, &r, sizes, s);
+		r = half_result(e, &r, size, s);
 	r.weak = number && r.kind == CV_VALUE;
 	return keepdims ? put_back_axes(e, n, r, s) : r;
 }
@@ -565,6 +567,10 @@ static void report_unknown_op(struct elab *e, uint32_t at)
 	if (dot && (!strcmp(dot, ".set") || !strcmp(dot, ".inc"))) {
 		elab_error(e, s, E_UNKNOWN_OP, "index first: %.*s[...]%s(v)", (int)(dot - name->s),
 			   name->s, dot);
+		return;
+	}
+	if (e->in_dim && (is_word(name, "max") || is_word(name, "min"))) {
+		elab_error(e, s, E_ARITY, "%s takes two sizes or more: %s(n, 1)", name->s, name->s);
 		return;
 	}
 	bool hint = e->cx->errors < MAX_HINTS;

@@ -286,6 +286,8 @@ bool bind_target(struct elab *e, struct target *t, struct cv v)
 			why_note(e, t->name, cv_value(x, t->span), t->span, false);
 		ok = x && x->type.dtype &&
 		     match_type(e, t->type, x, MATCH_PROVES, "", t->name, t->span, NULL);
+		if (ok && want)
+			type_is_written(e, x);
 		if (ok && !discard)
 			name_value(e, x, t->name);
 		v = ok ? cv_value(x, t->span) : poison(t->span);

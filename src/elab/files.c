@@ -171,6 +171,14 @@ const char *aliased_name(struct elab *e, struct sym *fn)
 	return NULL;
 }
 
+const char *aliased_const(struct elab *e, struct sym *name)
+{
+	for (struct ause *u = e->file->uses; u; u = u->next)
+		if (u->alias && u->file && find_const(e, u->file, name))
+			return arena_printf(e->cx->arena, "%s.%s", u->alias->s, name->s);
+	return NULL;
+}
+
 const char *near_alias(struct elab *e, const char *domain)
 {
 	vec(const char *) names = {0};

@@ -105,6 +105,10 @@ struct global {
 	} u;
 };
 
+struct narrower { /* a value that would be float64 if sizes were int64 */
+	const struct value *value;
+	const char *size; /* that it is computed from; NULL: its type is written */
+};
 struct elab {
 	struct ctx *cx;
 	struct file *file; /* the file of the current statement */
@@ -130,6 +134,7 @@ struct elab {
 	/* a body is checked whose parameters are not known: all branches of its static ifs are
 	 * walked, and calls of what is not known are looked at as far as they can be */
 	bool checking;
+	bool in_dim; /* a length of a type is evaluated */
 	bool trying; /* a fn is expanded for made-up arguments, of which a call may know more */
 	struct sym *underscore;
 	struct prop_arg no_props;         /* of calls without properties */
@@ -141,7 +146,7 @@ struct elab {
 	struct file *root_file;
 	const struct type *wanted;
 	/* values that would be float64 if sizes were int64, in the order of their ids */
-	vec(const struct value *) narrower;
+	vec(struct narrower) narrower;
 	vec(struct span) warned; /* where fns of the user have mistakes: a place is shown once */
 	bool wanted_wrong;       /* a written type is wrong, which was reported */
 };
@@ -194,7 +199,8 @@ bool uses_library(struct elab *e, const char *library); /* without an alias */
 /* What m.Act names, for `name` "m.Act": a fn in *fn. false: there is no alias m, so it is an
  * operator of a domain. true with NULL in *fn: reported */
 bool find_through_alias(struct elab *e, const struct anode *n, struct fn **fn);
-const char *aliased_name(struct elab *e, struct sym *fn);   /* "m.Act" of Act, or NULL */
+const char *aliased_name(struct elab *e, struct sym *fn);    /* "m.Act" of Act, or NULL */
+const char *aliased_const(struct elab *e, struct sym *name); /* "m.k" of k, or NULL */
 const char *near_alias(struct elab *e, const char *domain); /* an alias of that spelling, or NULL */
 struct cv alias_attribute(struct elab *e, const struct ause *u, struct sym *name, struct span s);
 /* fn.c: what `b` holds, as the result r of a fn or graph; NULL: reported */
@@ -287,9 +293,11 @@ void why_note(struct elab *e, struct sym *name, struct cv v, struct span s, bool
 /* mistakes.c */
 void warn_integers(struct elab *e, const struct node *n, struct span s);
 void warn_mistakes(struct elab *e, const struct node *n, struct span s);
-/* A call of an op made r; sizes: some arguments are sizes, which took a float dtype. */
-void note_narrower(struct elab *e, const struct op *op, struct value **in, uint32_t nin, bool sizes,
-		   const struct value *r);
+/* A call of an op made r; size: an argument that is a size and took a float dtype; NULL: none */
+void note_narrower(struct elab *e, const struct op *op, struct value **in, uint32_t nin,
+		   const char *size, const struct value *r);
+void type_is_written(struct elab *e, const struct value *v); /* for v, so its dtype is meant */
+const char *size_text(struct elab *e, const struct cv *v);   /* n, of n or n / 2 */
 /* Warns if the output v had another dtype when sizes were int64. */
 void warn_old_dtype(struct elab *e, const struct param *r, const struct value *v);
 /* Reports that the result r has another dtype than its header says, where that dtype was made. */

@@ -156,46 +156,75 @@ void warn_mistakes(struct elab *e, const struct node *n, struct span s)
 
 /* ---- where dtypes come from ---- */
 
-/* Would v be float64 if sizes were int64? Ids grow in the order of the list. */
-static bool is_narrower(const struct elab *e, const struct value *v)
+/* The place of v among the values that would be float64 if sizes were int64; NULL: it is none of
+ * them. Ids grow in the order of the list. */
+static struct narrower *narrower_of(const struct elab *e, const struct value *v)
 {
 	uint32_t from = 0, to = e->narrower.len;
 
 	while (from < to) {
 		uint32_t middle = from + (to - from) / 2;
-		if (e->narrower.at[middle]->id < v->id)
+		if (e->narrower.at[middle].value->id < v->id)
 			from = middle + 1;
 		else
 			to = middle;
 	}
-	return from < e->narrower.len && e->narrower.at[from] == v;
+	bool is = from < e->narrower.len && e->narrower.at[from].value == v;
+	return is ? &e->narrower.at[from] : NULL;
 }
 
-void note_narrower(struct elab *e, const struct op *op, struct value **in, uint32_t nin, bool sizes,
-		   const struct value *r)
+const char *size_text(struct elab *e, const struct cv *v)
+{
+	const struct node *n = v->kind == CV_VALUE ? v->u.v->def : NULL;
+
+	while (n && n->op != &op_dim) {
+		const struct node *next = NULL;
+		for (uint32_t i = 0; i < n->nin && !next; i++)
+			next = n->in[i] ? n->in[i]->def : NULL;
+		n = next;
+	}
+	if (v->kind == CV_DIM)
+		return dim_str(e->cx, v->u.d);
+	const struct known *k = n && n->op == &op_dim ? known_of(e->cx, n->out[0]) : NULL;
+	return k && k->n == 1 ? dim_str(e->cx, k->at[0]) : "n";
+}
+
+void note_narrower(struct elab *e, const struct op *op, struct value **in, uint32_t nin,
+		   const char *size, const struct value *r)
 {
 	enum dtype t = (enum dtype)r->type.dtype;
-	bool narrower = sizes;
 
-	if ((!sizes && !e->narrower.len) || e->frame->library || is_call(r->def, OP_Cast) ||
+	if ((!size && !e->narrower.len) || e->frame->library || is_call(r->def, OP_Cast) ||
 	    (t != DT_FLOAT32 && t != DT_FLOAT16))
 		return;
-	for (uint32_t i = 0; i < nin && !narrower && op != &op_table[OP_Second]; i++)
-		narrower = in[i] && in[i]->type.dtype == t && is_narrower(e, in[i]);
-	if (narrower)
-		*vec_push(e->cx->arena, &e->narrower) = r;
+	for (uint32_t i = 0; i < nin && !size && op != &op_table[OP_Second]; i++) {
+		const struct narrower *b =
+			in[i] && in[i]->type.dtype == t ? narrower_of(e, in[i]) : NULL;
+		size = b ? b->size : NULL;
+	}
+	if (size)
+		*vec_push(e->cx->arena, &e->narrower) = (struct narrower){r, size};
+}
+
+void type_is_written(struct elab *e, const struct value *v)
+{
+	struct narrower *b = narrower_of(e, v);
+
+	if (b)
+		b->size = NULL;
 }
 
 void warn_old_dtype(struct elab *e, const struct param *r, const struct value *v)
 {
 	const char *quote = is_plain_name(r->name->s) ? "" : "`";
+	const struct narrower *b = r->type.len ? NULL : narrower_of(e, v);
 
-	if (!r->type.len && is_narrower(e, v))
+	if (b && b->size)
 		warn(e->cx, v->span, W_OLD_DTYPE,
 		     "'%s' is %s, and was float64 when sizes beside floats were int64: write its "
-		     "type, -> (%s%s%s: %s), or int64(n) for the size n",
+		     "type, -> (%s%s%s: %s), or int64(%s) for the size %s",
 		     r->name->s, type_str(e->cx, v->type), quote, r->name->s, quote,
-		     dtypes[v->type.dtype].name);
+		     dtypes[v->type.dtype].name, b->size, b->size);
 }
 
 /* The first value on the way to v that has v's dtype; none of what it is made of has it. */

@@ -98,7 +98,9 @@ static bool eval_dim(struct elab *e, struct expr x, dim *d)
 		*d = b->u.d;
 		return true;
 	}
+	e->in_dim = true;
 	struct cv v = eval(e, x);
+	e->in_dim = false;
 	if (v.kind == CV_POISON)
 		return false;
 	if (!cv_as_dim(e, &v, d)) {

@@ -579,7 +579,8 @@ static void report_undefined(struct elab *e, const struct cv *v)
 		note(e->cx, e->frame->taken, v->span, "and '%s' is not defined", name->s);
 		e->frame->taken = NULL;
 	} else {
-		const char *near = near_name(e, name);
+		const char *near = e->cx->errors < MAX_HINTS ? aliased_const(e, name) : NULL;
+		near = near ? near : near_name(e, name);
 		const char *more = may_be_comment(e, v->span) ? "; a comment begins with '#'" : "";
 		const char *letter = operator_in_name(e, name);
 		uint32_t line = defined_later(e, name, v->span);

@@ -74,3 +74,5 @@ echo '--- mistakes of a file are told once'
 echo 'fn F(x: T) -> (r) { r = x + }' >bad.ptg
 try 'use "bad.ptg" as a' 'use "bad.ptg" as b' 'use "bad.ptg"' 'graph g(a: float32[n]) -> (r) {' '  r = a.F(a)' '}'
 try 'use "missing.ptg" as m' 'graph g(x: float32[n]) -> (r) {' '  r = m.F(x) + m.k' '}'
+echo '--- a const of an alias'
+try 'use "lib/c.ptg" as c' 'use "y.ptg" as y' 'graph g(x: float32[n]) -> (r) {' '  r = x * all + y.k' '}'
