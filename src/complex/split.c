@@ -551,8 +551,8 @@ static void split_nodes(struct split *p, struct node *n)
 			p->user = n;
 			p->span = n->span;
 		}
-		for (uint32_t i = 0; n->blocks && n->blocks[i]; i++)
-			split_block(p, n->blocks[i]);
+		for_bodies (inner, n)
+			split_block(p, inner);
 		if (!has_complex(n)) {
 			graph_append(p->block, n);
 			continue;

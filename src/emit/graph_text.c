@@ -159,13 +159,8 @@ static void print_block(struct dump *d, const struct block *b, uint32_t depth);
 
 static void print_blocks(struct dump *d, const struct node *n, uint32_t depth)
 {
-	uint32_t count = n->op == &op_if ? 2 : n->op == &op_loop ? 1 : 0;
-
-	for (uint32_t i = 0; n->blocks && i < count; i++)
-		print_block(d, n->blocks[i], depth + 1);
-	for (uint32_t i = 0; i < n->nattrs; i++)
-		if (n->attrs[i].kind == AT_GRAPH)
-			print_block(d, n->attrs[i].u.block, depth + 1);
+	for_bodies (k, n)
+		print_block(d, k, depth + 1);
 }
 
 static void print_nodes(struct dump *d, const struct block *b, uint32_t depth)
@@ -215,21 +210,16 @@ static void print_constant(struct dump *d, const struct value *v)
 	sb_str(d->out, " = data\n");
 }
 
-/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
 static void print_constants(struct dump *d, const struct block *b)
 {
-	for (const struct node *n = b->first; n; n = n->next) {
-		uint32_t blocks = n->op == &op_if ? 2 : n->op == &op_loop ? 1 : 0;
-		for (uint32_t i = 0; i < n->nin; i++)
+	for (struct walk w = {.root = b}; walk(&w, WALK_BEFORE | WALK_LEAVE);) {
+		const struct node *n = w.at.node;
+		const struct block *k = w.at.block;
+		for (uint32_t i = 0; w.event == WALK_BEFORE && i < n->nin; i++)
 			print_constant(d, n->in[i]);
-		for (uint32_t i = 0; n->blocks && i < blocks; i++)
-			print_constants(d, n->blocks[i]);
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				print_constants(d, n->attrs[i].u.block);
+		for (uint32_t i = 0; w.event == WALK_LEAVE && i < k->results.len; i++)
+			print_constant(d, k->results.at[i]);
 	}
-	for (uint32_t i = 0; i < b->results.len; i++)
-		print_constant(d, b->results.at[i]);
 }
 
 void dump_graph(struct ctx *cx, const struct graph *g, struct strbuf *out)

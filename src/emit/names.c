@@ -200,19 +200,6 @@ static void import(struct namer *n, const struct onnx_op *op)
 		(struct onnx_import){op->domain, op->since ? op->since : 1};
 }
 
-struct frame {
-	const struct node *node;
-	uint32_t attr;
-	const struct block *block; /* its results are seen at its end */
-};
-
-static void enter(struct namer *n, struct frame *f, const struct block *b)
-{
-	for (uint32_t i = 0; i < b->params.len; i++)
-		claim(n, b->params.at[i])->input = true;
-	*f = (struct frame){b->first, 0, b};
-}
-
 static void see_node(struct namer *n, const struct node *node)
 {
 	if (!node->onnx)
@@ -227,36 +214,33 @@ static void see_node(struct namer *n, const struct node *node)
 }
 
 /* All nodes in order, inner graphs after the node that holds them. */
-static void walk(struct namer *n, const struct block *main)
+static void name_values(struct namer *n, const struct block *main)
 {
-	struct frame stack[MAX_GRAPH_DEPTH + 2];
+	const unsigned events = WALK_ENTER | WALK_BEFORE | WALK_LEAVE;
 	uint32_t depth = 0;
-	enter(n, &stack[depth++], main);
-	while (depth) {
-		struct frame *f = &stack[depth - 1];
-		const struct node *node = f->node;
-		if (!node) {
-			for (uint32_t i = 0; i < f->block->results.len; i++)
-				claim(n, f->block->results.at[i])->output = true;
+
+	for (struct walk w = {.root = main}; walk(&w, events);) {
+		const struct block *k = w.at.block;
+		switch (w.event) {
+		case WALK_ENTER:
+			if (depth++ > MAX_GRAPH_DEPTH) {
+				n->m->too_deep = k->position.node;
+				return;
+			}
+			for (uint32_t i = 0; i < k->params.len; i++)
+				claim(n, k->params.at[i])->input = true;
+			break;
+		case WALK_BEFORE:
+			if (w.at.node->dead)
+				walk_past(&w);
+			else
+				see_node(n, w.at.node);
+			break;
+		default:
+			for (uint32_t i = 0; i < k->results.len; i++)
+				claim(n, k->results.at[i])->output = true;
 			depth--;
-			continue;
 		}
-		if (!f->attr && !node->dead)
-			see_node(n, node);
-		uint32_t i = node->dead ? node->nattrs : f->attr;
-		while (i < node->nattrs && node->attrs[i].kind != AT_GRAPH)
-			i++;
-		if (i == node->nattrs) {
-			f->node = node->next;
-			f->attr = 0;
-			continue;
-		}
-		f->attr = i + 1;
-		if (depth > MAX_GRAPH_DEPTH) {
-			n->m->too_deep = node;
-			return;
-		}
-		enter(n, &stack[depth++], node->attrs[i].u.block);
 	}
 }
 
@@ -382,7 +366,7 @@ struct onnx_model *onnx_model(struct ctx *cx, const struct graph *g)
 	vec_push(cx->arena, &m->values)->name.s = ""; /* number 0: an omitted input or output */
 	*vec_push(cx->arena, &m->imports) = (struct onnx_import){"", cx->opt.opset};
 	see_header(&n, g);
-	walk(&n, g->block);
+	name_values(&n, g->block);
 	generate(&n);
 	return m;
 }

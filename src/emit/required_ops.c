@@ -20,21 +20,13 @@ static int by_domain(const void *pa, const void *pb)
 void dump_required_ops(struct ctx *cx, const struct graph *g, struct strbuf *out)
 {
 	vec(const struct onnx_op *) ops = {0};
-	vec(const struct block *) blocks = {0};
 
 	sb_str(out, "");
-	*vec_push(cx->scratch, &blocks) = g->block;
-	while (blocks.len) {
-		const struct block *b = blocks.at[--blocks.len];
-		for (const struct node *n = b->first; n; n = n->next) {
-			if (n->dead)
-				continue;
-			*vec_push(cx->scratch, &ops) = n->onnx;
-			for (uint32_t i = 0; i < n->nattrs; i++)
-				if (n->attrs[i].kind == AT_GRAPH)
-					*vec_push(cx->scratch, &blocks) = n->attrs[i].u.block;
-		}
-	}
+	for (struct walk w = {.root = g->block}; walk(&w, WALK_BEFORE);)
+		if (w.at.node->dead)
+			walk_past(&w);
+		else
+			*vec_push(cx->scratch, &ops) = w.at.node->onnx;
 	if (ops.len)
 		qsort(ops.at, ops.len, sizeof(*ops.at), by_domain);
 	for (uint32_t i = 0; i < ops.len; i++) {

@@ -48,15 +48,11 @@ bool is_single(struct ctx *cx, const struct type *t)
 	return true;
 }
 
-/* Blocks nest as the user's loops and ifs do: this may recurse. */
 bool has_checks(const struct block *k)
 {
-	if (k->checks.len)
-		return true;
-	for (const struct node *n = k->first; n; n = n->next)
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH && has_checks(n->attrs[i].u.block))
-				return true;
+	for (struct walk w = {.root = k}; walk(&w, WALK_ENTER);)
+		if (w.at.block->checks.len)
+			return true;
 	return false;
 }
 

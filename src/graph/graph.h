@@ -81,8 +81,14 @@ struct check {
 	bool relied_on;  /* product.c: that another one does so follows from this */
 	struct span span;
 };
+/* Where a node is. `before` NULL: it is the first of the block. */
+struct position {
+	struct block *block;
+	struct node *before, *node;
+};
 struct block {
 	struct block *outer;
+	struct position position; /* of the node that it is in, as the last walk() found it */
 	vec(struct value *) params;
 	vec(struct value *) results;
 	vec(struct check) checks;
@@ -162,6 +168,30 @@ const struct attr *find_attr(const struct node *n,
 bool is_single(struct ctx *cx, const struct type *t); /* are all lengths 1? */
 bool has_checks(const struct block *k);               /* it or a block in it */
 bool is_poisoned(const struct node *n);               /* does n have to do with what was refused? */
+
+/*
+ * walk.c: the blocks inside of nodes, at both levels.
+ * The body after k of those of n, or its first one if k is NULL; NULL: there are no more
+ */
+struct block *body_after(const struct node *n, const struct block *k);
+#define for_bodies(k, n) for (struct block *k = body_after(n, NULL); k; k = body_after(n, k))
+/*
+ * A walk over a block and all that is in it. Events come in the order ENTER (a block), then for
+ *each of its nodes BEFORE, the same for each body of the node, AFTER, and at the end LEAVE. Nodes
+ *may be put before or behind w.at.node: those between w.at.before and w.at.node are not walked
+ *over, those behind are. A loop that puts another node in place of w.at.node sets it. for (struct
+ *walk w = {.root = b}; walk(&w, WALK_BEFORE | WALK_LEAVE);)
+ */
+enum walk_event { WALK_ENTER = 1, WALK_BEFORE = 2, WALK_AFTER = 4, WALK_LEAVE = 8, WALK_END = 16 };
+struct walk {
+	const struct block *root;
+	struct position at; /* of ENTER and LEAVE the block counts */
+	enum walk_event event;
+};
+/* Goes on to the next of these events; false: there are no more. */
+bool walk(struct walk *w, unsigned events);
+/* At BEFORE: the bodies of the node are left out. */
+void walk_past(struct walk *w);
 
 /* known.c: integers that are known while compiling, as dims. */
 bool can_be_known(const struct type *t); /* integers or bools of rank 0 or 1 */

@@ -421,9 +421,8 @@ void mark_needed(struct ctx *cx, struct block *k, bool sizes)
 		for (uint32_t i = 0; i < n->nin; i++)
 			if (n->in[i] && (sizes || !reads_size(n)))
 				n->in[i]->uses = 1;
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				mark_needed(cx, n->attrs[i].u.block, sizes);
+		for_bodies (inner, n)
+			mark_needed(cx, inner, sizes);
 	}
 	for (uint32_t i = 0; i < k->checks.len; i++)
 		if (!k->checks.at[i].on || k->checks.at[i].on->uses)
@@ -433,15 +432,12 @@ void mark_needed(struct ctx *cx, struct block *k, bool sizes)
 		k->checks.at[i].on = NULL;
 }
 
-static void keep_conditions(struct ctx *cx, struct graph *g, const struct block *k)
+static void keep_conditions(struct ctx *cx, struct graph *g)
 {
-	for (uint32_t i = 0; i < k->checks.len; i++)
-		if (k->checks.at[i].cond)
-			*vec_push(cx->arena, &g->kept) = k->checks.at[i].cond;
-	for (const struct node *n = k->first; n; n = n->next)
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				keep_conditions(cx, g, n->attrs[i].u.block);
+	for (struct walk w = {.root = g->block}; walk(&w, WALK_ENTER);)
+		for (uint32_t i = 0; i < w.at.block->checks.len; i++)
+			if (w.at.block->checks.at[i].cond)
+				*vec_push(cx->arena, &g->kept) = w.at.block->checks.at[i].cond;
 }
 
 /* The values that lengths are read from. */
@@ -481,6 +477,6 @@ void finish_checks(struct build *b, struct graph *g)
 	if (!g->checked)
 		return;
 	mark_needed(b->cx, k, true);
-	keep_conditions(b->cx, g, k);
+	keep_conditions(b->cx, g);
 	keep_sources(b, g);
 }

@@ -598,8 +598,8 @@ static void finish(struct build *b, struct node *n)
 /* What it gives is not read, but there may be other mistakes in its blocks. */
 static bool lower_poisoned(struct build *b, struct node *n)
 {
-	for (uint32_t i = 0; n->blocks && n->blocks[i]; i++)
-		lower_lost(b, n->blocks[i]);
+	for_bodies (k, n)
+		lower_lost(b, k);
 	for (uint32_t i = 0; i < n->nout; i++)
 		if (n->out[i]->type.dtype)
 			n->out[i]->low = dummy(b, n->out[i]->type);

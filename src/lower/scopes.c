@@ -256,28 +256,25 @@ struct value *shared_constant(struct build *b, const struct tensor *t, struct va
 
 /* ---- a graph that was lowered ---- */
 
-/* Calls f for every value of block k and of those in it. Blocks nest as the user's loops and ifs
- * do. */
+/* Calls f for every value of block k and of those in it, which are open meanwhile. */
 static void each_value(struct build *b, struct block *k, void (*f)(struct build *, struct value *))
 {
 	struct block *outer = b->block;
 
-	b->block = k;
-	for (uint32_t i = 0; i < k->params.len; i++)
-		f(b, k->params.at[i]);
-	for (struct node *n = k->first; n; n = n->next) {
-		for (uint32_t i = 0; i < n->nin; i++)
+	for (struct walk w = {.root = k}; walk(&w, WALK_ENTER | WALK_BEFORE | WALK_LEAVE);) {
+		const struct node *n = w.at.node;
+		b->block = w.at.block;
+		for (uint32_t i = 0; w.event == WALK_ENTER && i < b->block->params.len; i++)
+			f(b, b->block->params.at[i]);
+		for (uint32_t i = 0; w.event == WALK_BEFORE && i < n->nin; i++)
 			if (n->in[i] && n->in[i]->data)
 				f(b, n->in[i]);
-		for (uint32_t i = 0; i < n->nout; i++)
+		for (uint32_t i = 0; w.event == WALK_BEFORE && i < n->nout; i++)
 			f(b, n->out[i]);
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				each_value(b, n->attrs[i].u.block, f);
+		for (uint32_t i = 0; w.event == WALK_LEAVE && i < b->block->results.len; i++)
+			if (b->block->results.at[i]->data)
+				f(b, b->block->results.at[i]);
 	}
-	for (uint32_t i = 0; i < k->results.len; i++)
-		if (k->results.at[i]->data)
-			f(b, k->results.at[i]);
 	b->block = outer;
 }
 

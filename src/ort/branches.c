@@ -37,32 +37,34 @@ struct branches {
 
 static void count_reads(struct branches *x, const struct block *k)
 {
-	for (const struct node *n = k->first; n; n = n->next) {
-		for (uint32_t i = 0; i < n->nin; i++)
+	for (struct walk w = {.root = k}; walk(&w, WALK_BEFORE | WALK_LEAVE);) {
+		const struct block *inner = w.at.block;
+		const struct node *n = w.at.node;
+		for (uint32_t i = 0; w.event == WALK_BEFORE && i < n->nin; i++)
 			if (n->in[i])
 				x->reads[n->in[i]->id]++;
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				count_reads(x, n->attrs[i].u.block);
+		for (uint32_t i = 0; w.event == WALK_LEAVE && i < inner->results.len; i++)
+			x->reads[inner->results.at[i]->id]++;
 	}
-	for (uint32_t i = 0; i < k->results.len; i++)
-		x->reads[k->results.at[i]->id]++;
 }
 
-/* Blocks nest as the user's loops and ifs do: this may recurse. */
-static bool depends(const struct branches *x, const struct node *n)
+static bool reads_dependent(const struct branches *x, const struct node *n)
 {
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (n->in[i] && x->depends[n->in[i]->id])
 			return true;
-	for (uint32_t i = 0; i < n->nattrs; i++) {
-		if (n->attrs[i].kind != AT_GRAPH)
-			continue;
-		/* results of a block are values of its nodes */
-		for (const struct node *m = n->attrs[i].u.block->first; m; m = m->next)
-			if (depends(x, m))
+	return false;
+}
+
+/* Results of a body are values of its nodes: these are all that is to be looked at. */
+static bool depends(const struct branches *x, const struct node *n)
+{
+	if (reads_dependent(x, n))
+		return true;
+	for_bodies (k, n)
+		for (struct walk w = {.root = k}; walk(&w, WALK_BEFORE);)
+			if (reads_dependent(x, w.at.node))
 				return true;
-	}
 	return false;
 }
 

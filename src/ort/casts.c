@@ -84,16 +84,13 @@ static bool merges_wrongly(const struct node *n)
 	       !casts_merge(from, mid, to);
 }
 
-/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
 static void part_block(struct ctx *cx, struct block *b)
 {
-	for (struct node *n = b->first, *before = NULL; n; before = n, n = n->next) {
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				part_block(cx, n->attrs[i].u.block);
+	for (struct walk w = {.root = b}; walk(&w, WALK_AFTER);) {
+		struct node *n = w.at.node;
 		if (!n->dead && n->nout == 1 && is_onnx(n->out[0]->def, ONNX_Cast) &&
 		    merges_wrongly(n))
-			n->in[0] = insert_same_shape(cx, b, before, n->in[0])->out[0];
+			n->in[0] = insert_same_shape(cx, w.at.block, w.at.before, n->in[0])->out[0];
 	}
 }
 

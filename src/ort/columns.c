@@ -49,13 +49,10 @@ static struct value *with_rank(struct columns *c, struct value *v, uint32_t rank
 	return r;
 }
 
-/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
 static void visit_block(struct columns *c, struct block *b)
 {
-	for (struct node *n = b->first; n; n = n->next) {
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				visit_block(c, n->attrs[i].u.block);
+	for (struct walk w = {.root = b}; walk(&w, WALK_AFTER);) {
+		struct node *n = w.at.node;
 		/* Where keeps the signs of zeros in some shapes only */
 		bool signs = is_onnx(n, ONNX_Where) && n->exact && c->cx->opt.signed_zeros;
 		if (n->as_written || n->nout != 1 || signs ||

@@ -32,15 +32,13 @@ static struct value *never(struct conditions *c)
 	return c->never = insert_node(cx, k, size, ONNX_Less, in, 2, flag, x->span)->out[0];
 }
 
-/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
-static void hide_in_block(struct conditions *c, struct block *k)
+static void hide_in_block(struct conditions *c, struct block *main)
 {
 	bool open;
 
-	for (struct node *n = k->first, *before = NULL; n; before = n, n = n->next) {
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				hide_in_block(c, n->attrs[i].u.block);
+	for (struct walk w = {.root = main}; walk(&w, WALK_AFTER);) {
+		struct block *k = w.at.block;
+		struct node *n = w.at.node, *before = w.at.before;
 		if (n->dead || n->as_written ||
 		    !computes(n->nout ? n->out[0]->def : NULL, ONNX_If) ||
 		    !from_constants(c->b, n->in[0], &open))

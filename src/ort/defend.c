@@ -24,16 +24,11 @@ bool ort_instead(struct build *b, struct node *n, struct value **out)
 	return true;
 }
 
-/* Blocks nest as the user's loops and ifs do. */
 static bool any_wrong(struct build *b, const struct block *k)
 {
-	for (const struct node *n = k->first; n; n = n->next) {
-		if (!is_right(b, n))
+	for (struct walk w = {.root = k}; walk(&w, WALK_BEFORE);)
+		if (!is_right(b, w.at.node))
 			return true;
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH && any_wrong(b, n->attrs[i].u.block))
-				return true;
-	}
 	return false;
 }
 
@@ -90,9 +85,8 @@ static void rebuild_block(struct build *b, struct block *k)
 		n->next = NULL;
 		for (uint32_t i = 0; i < n->nin; i++)
 			n->in[i] = n->in[i] ? n->in[i]->low : NULL;
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				rebuild_block(b, n->attrs[i].u.block);
+		for_bodies (inner, n)
+			rebuild_block(b, inner);
 		add_node(b, n);
 	}
 	for (uint32_t i = 0; i < k->results.len; i++)

@@ -236,10 +236,11 @@ static bool clips_relu(const struct node *n)
 	       t != DT_FLOAT16;
 }
 
-/* Blocks nest as the user's loops and ifs do. */
-static void prevent(struct fusion *f, struct block *k)
+static void prevent(struct fusion *f, struct block *main)
 {
-	for (struct node *n = k->first, *before = NULL; n; before = n, n = n->next) {
+	for (struct walk w = {.root = main}; walk(&w, WALK_BEFORE);) {
+		struct block *k = w.at.block;
+		struct node *n = w.at.node, *before = w.at.before;
 		mark_fixed(f, n);
 		struct node *wrong = NULL, *m = factor(f, n) ? behind(f, n->out[0], &wrong) : NULL;
 		if (m && wrong && fuses(m) && !becomes_gemm(f->cx, m))
@@ -248,9 +249,6 @@ static void prevent(struct fusion *f, struct block *k)
 			prevent_before(f, k, before, n);
 		if (clips_relu(n))
 			n->in[0] = insert_same_shape(f->cx, k, before, n->in[0])->out[0];
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				prevent(f, n->attrs[i].u.block);
 	}
 }
 

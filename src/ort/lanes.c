@@ -167,38 +167,33 @@ static void note_read(struct lanes *l, const struct value *v, bool sums)
 		l->read[v->id] = sums && l->read[v->id] != READ ? READ_BY_SUMS : READ;
 }
 
-/* Blocks nest as deep as loops and ifs of the input, which has a limit: these may recurse. */
-static void find_reads(struct lanes *l, const struct block *b)
+static void find_reads(struct lanes *l, const struct block *main)
 {
-	for (uint32_t i = 0; i < b->results.len; i++)
-		note_read(l, b->results.at[i], false);
-	for (uint32_t i = 0; i < b->checks.len; i++)
-		note_read(l, b->checks.at[i].cond, false);
-	for (const struct node *n = b->first; n; n = n->next) {
-		for (uint32_t i = 0; i < n->nin; i++)
+	for (struct walk w = {.root = main}; walk(&w, WALK_ENTER | WALK_BEFORE);) {
+		const struct block *b = w.at.block;
+		const struct node *n = w.at.node;
+		for (uint32_t i = 0; w.event == WALK_BEFORE && i < n->nin; i++)
 			note_read(l, n->in[i], onnx_lengths(n->onnx) == ONNX_REDUCED_LENGTHS);
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				find_reads(l, n->attrs[i].u.block);
+		for (uint32_t i = 0; w.event == WALK_ENTER && i < b->results.len; i++)
+			note_read(l, b->results.at[i], false);
+		for (uint32_t i = 0; w.event == WALK_ENTER && i < b->checks.len; i++)
+			note_read(l, b->checks.at[i].cond, false);
 	}
 }
 
-static void turn_block(struct lanes *l, struct block *b)
+static void turn_block(struct lanes *l, struct block *main)
 {
-	struct node *before = NULL;
 	uint32_t states;
 
-	for (struct node *n = b->first; n; before = n, n = n->next) {
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				turn_block(l, n->attrs[i].u.block);
+	for (struct walk w = {.root = main}; walk(&w, WALK_AFTER);) {
+		struct node *n = w.at.node;
 		if (!is_such_scan(l, n, &states))
 			continue;
-		l->outer = b;
-		l->before = before;
+		l->outer = w.at.block;
+		l->before = w.at.before;
 		n->in = memcpy(new_array(l->cx->arena, struct value *, n->nin + 1u), n->in,
 			       n->nin * sizeof(struct value *));
-		n = turn_scan(l, n, states);
+		w.at.node = turn_scan(l, n, states);
 	}
 }
 

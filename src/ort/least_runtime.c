@@ -15,13 +15,13 @@ static bool may_fuse(struct ctx *cx, const struct node *n)
 	       cx->opt.runtime > LAST_WITHOUT_FUSED;
 }
 
-/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
 static release_set releases_of_block(struct ctx *cx, const struct block *b)
 {
 	release_set all = ~(release_set)0;
 	enum dtype in[64], out[64];
 
-	for (const struct node *n = b->first; n; n = n->next) {
+	for (struct walk w = {.root = b}; walk(&w, WALK_BEFORE);) {
+		const struct node *n = w.at.node;
 		uint32_t nin = n->nin < 64 ? n->nin : 64, nout = n->nout < 64 ? n->nout : 64;
 		for (uint32_t i = 0; i < nin; i++)
 			in[i] = n->in[i] ? (enum dtype)n->in[i]->type.dtype : DT_NONE;
@@ -32,9 +32,6 @@ static release_set releases_of_block(struct ctx *cx, const struct block *b)
 			all &= releases_from(least_release_of_ml(n->onnx->since));
 		if (may_fuse(cx, n))
 			all &= releases_from(LAST_WITHOUT_FUSED + 1);
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				all &= releases_of_block(cx, n->attrs[i].u.block);
 	}
 	return all;
 }

@@ -361,17 +361,15 @@ static bool can_take_part(struct points *p, const struct node *n)
 	return any && can_turn(&p->l, n);
 }
 
-/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
-static void count_inner_readers(struct points *p, const struct block *b)
+static void count_inner_readers(struct points *p, const struct block *main)
 {
-	for (uint32_t i = 0; i < b->results.len; i++)
-		if (has_points(p, b->results.at[i]))
-			p->read[b->results.at[i]->id].others++;
-	for (const struct node *n = b->first; n; n = n->next) {
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				count_inner_readers(p, n->attrs[i].u.block);
-		for (uint32_t i = 0; i < n->nin && b->outer; i++)
+	for (struct walk w = {.root = main}; walk(&w, WALK_ENTER | WALK_BEFORE);) {
+		const struct block *b = w.at.block;
+		const struct node *n = w.at.node;
+		for (uint32_t i = 0; w.event == WALK_ENTER && i < b->results.len; i++)
+			if (has_points(p, b->results.at[i]))
+				p->read[b->results.at[i]->id].others++;
+		for (uint32_t i = 0; w.event == WALK_BEFORE && b->outer && i < n->nin; i++)
 			if (has_points(p, n->in[i]))
 				p->read[n->in[i]->id].others++;
 	}

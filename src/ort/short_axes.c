@@ -200,15 +200,11 @@ static void turn_gather(struct turning *t, struct node *n)
 	turn_back(t, n, t->before->out[0]);
 }
 
-/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
 static void turn_block(struct ctx *cx, struct block *b)
 {
-	struct turning t = {.cx = cx, .block = b};
-
-	for (struct node *n = b->first; n; t.before = n, n = n->next) {
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				turn_block(cx, n->attrs[i].u.block);
+	for (struct walk w = {.root = b}; walk(&w, WALK_AFTER);) {
+		struct turning t = {.cx = cx, .block = w.at.block, .before = w.at.before};
+		struct node *n = w.at.node;
 		if (is_onnx(n, ONNX_Pad))
 			turn_pad(&t, n);
 		else if (is_onnx(n, ONNX_ReduceSum))

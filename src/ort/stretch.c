@@ -257,17 +257,17 @@ static void note_home(struct stretch *s, struct block *b, const struct value *v)
 		s->home[v->id] = b;
 }
 
-/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
-static void stretch_block(struct stretch *s, struct block *b)
+static void stretch_block(struct stretch *s, struct block *main)
 {
-	for (uint32_t i = 0; i < b->params.len; i++)
-		note_home(s, b, b->params.at[i]);
-	for (struct node *n = b->first, *before = NULL; n; before = n, n = n->next) {
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				stretch_block(s, n->attrs[i].u.block);
+	for (struct walk w = {.root = main}; walk(&w, WALK_ENTER | WALK_AFTER);) {
+		struct block *b = w.at.block;
+		struct node *n = w.at.node;
+		for (uint32_t i = 0; w.event == WALK_ENTER && i < b->params.len; i++)
+			note_home(s, b, b->params.at[i]);
+		if (w.event == WALK_ENTER)
+			continue;
 		for (int i = 0; i < MAX_ROUNDS && may_stretch(s->cx, n); i++)
-			if (!lengthen(s, b, &before, n))
+			if (!lengthen(s, b, &w.at.before, n))
 				break;
 		for (uint32_t i = 0; i < n->nout; i++)
 			note_home(s, b, n->out[i]);
@@ -278,13 +278,9 @@ static bool any_short_runs(struct ctx *cx, const struct block *b)
 {
 	struct group g, next;
 
-	for (const struct node *n = b->first; n; n = n->next) {
-		if (may_stretch(cx, n) && has_short_runs(cx, n, &g, &next))
+	for (struct walk w = {.root = b}; walk(&w, WALK_BEFORE);)
+		if (may_stretch(cx, w.at.node) && has_short_runs(cx, w.at.node, &g, &next))
 			return true;
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH && any_short_runs(cx, n->attrs[i].u.block))
-				return true;
-	}
 	return false;
 }
 

@@ -20,18 +20,16 @@ static void note_reader(struct guards *g, const struct value *v, struct node *n)
 		g->reader[v->id] = g->reader[v->id] ? g->several : n;
 }
 
-/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
 static void find_readers(struct guards *g, struct block *b)
 {
-	for (struct node *n = b->first; n; n = n->next) {
-		for (uint32_t i = 0; i < n->nin; i++)
+	for (struct walk w = {.root = b}; walk(&w, WALK_BEFORE | WALK_LEAVE);) {
+		struct node *n = w.at.node;
+		const struct block *k = w.at.block;
+		for (uint32_t i = 0; w.event == WALK_BEFORE && i < n->nin; i++)
 			note_reader(g, n->in[i], n);
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				find_readers(g, n->attrs[i].u.block);
+		for (uint32_t i = 0; w.event == WALK_LEAVE && i < k->results.len; i++)
+			note_reader(g, k->results.at[i], g->several);
 	}
-	for (uint32_t i = 0; i < b->results.len; i++)
-		note_reader(g, b->results.at[i], g->several);
 }
 
 /* Is all that is computed from v NaN if `source` is, or, if that is no single number, element by
@@ -84,16 +82,14 @@ static bool drop_in_block(struct guards *g, struct block *b)
 {
 	bool dropped = false;
 
-	for (struct node *n = b->first; n; n = n->next) {
+	for (struct walk w = {.root = b}; walk(&w, WALK_BEFORE);) {
+		struct node *n = w.at.node;
 		if (is_guard(g, n)) {
 			n->onnx = onnx_find(ONNX_Identity, g->cx->opt.opset);
 			n->in[0] = n->in[1];
 			n->nin = 1;
 			dropped = true;
 		}
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				dropped |= drop_in_block(g, n->attrs[i].u.block);
 	}
 	return dropped;
 }

@@ -17,37 +17,34 @@ static struct value *behind_identity(struct value *v)
 	return v;
 }
 
-/* Blocks nest as the user's loops and ifs do: this may recurse. */
-static void count_reads(struct move *m, const struct block *k)
+/* Reads by nodes and by the results of inner blocks; those of the body itself are looked at apart.
+ */
+static void count_reads(struct move *m, const struct block *body)
 {
-	for (const struct node *n = k->first; n; n = n->next) {
-		for (uint32_t i = 0; i < n->nin; i++)
+	for (struct walk w = {.root = body}; walk(&w, WALK_BEFORE | WALK_LEAVE);) {
+		const struct block *k = w.at.block;
+		const struct node *n = w.at.node;
+		bool inner = w.event == WALK_LEAVE && k != body;
+		for (uint32_t i = 0; w.event == WALK_BEFORE && i < n->nin; i++)
 			if (n->in[i])
 				about(m, n->in[i])->reads++;
-		for (uint32_t i = 0; i < n->nattrs; i++) {
-			if (n->attrs[i].kind != AT_GRAPH)
-				continue;
-			const struct block *inner = n->attrs[i].u.block;
-			count_reads(m, inner);
-			for (uint32_t j = 0; j < inner->results.len; j++)
-				about(m, inner->results.at[j])->reads++;
-		}
+		for (uint32_t i = 0; inner && i < k->results.len; i++)
+			about(m, k->results.at[i])->reads++;
 	}
 }
 
-static void clear_reads(struct move *m, const struct block *k)
+static void clear_reads(struct move *m, const struct block *body)
 {
-	for (uint32_t i = 0; i < k->params.len; i++)
-		about(m, k->params.at[i])->reads = 0;
-	for (const struct node *n = k->first; n; n = n->next) {
-		for (uint32_t i = 0; i < n->nin; i++)
+	for (struct walk w = {.root = body}; walk(&w, WALK_ENTER | WALK_BEFORE);) {
+		const struct block *k = w.at.block;
+		const struct node *n = w.at.node;
+		for (uint32_t i = 0; w.event == WALK_ENTER && i < k->params.len; i++)
+			about(m, k->params.at[i])->reads = 0;
+		for (uint32_t i = 0; w.event == WALK_BEFORE && i < n->nin; i++)
 			if (n->in[i])
 				about(m, n->in[i])->reads = 0;
-		for (uint32_t i = 0; i < n->nout; i++)
+		for (uint32_t i = 0; w.event == WALK_BEFORE && i < n->nout; i++)
 			about(m, n->out[i])->reads = 0;
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				clear_reads(m, n->attrs[i].u.block);
 	}
 }
 

@@ -474,9 +474,8 @@ static void place_node(struct move *m, struct frame *f, struct node *n)
 			rebuild_loop(m, f, n);
 			return;
 		}
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				rebuild_branch(m, f, n->attrs[i].u.block);
+		for_bodies (branch, n)
+			rebuild_branch(m, f, branch);
 		append_again(&m->b, n);
 		return;
 	}
@@ -600,12 +599,9 @@ static void rebuild_loop(struct move *m, struct frame *outer, struct node *n)
 
 static void mark_results(struct move *m, const struct block *k)
 {
-	for (uint32_t i = 0; i < k->results.len; i++)
-		about(m, k->results.at[i])->result = true;
-	for (const struct node *n = k->first; n; n = n->next)
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				mark_results(m, n->attrs[i].u.block);
+	for (struct walk w = {.root = k}; walk(&w, WALK_ENTER);)
+		for (uint32_t i = 0; i < w.at.block->results.len; i++)
+			about(m, w.at.block->results.at[i])->result = true;
 }
 
 void loop_move(struct ctx *cx, struct graph *g)

@@ -15,20 +15,20 @@ struct roots {
 	bool changed;
 };
 
-/* Blocks nest as the user's loops and ifs do: functions below may recurse. */
-static void count_reads(struct roots *r, const struct block *k)
+static void count_reads(struct roots *r, const struct block *main)
 {
-	for (uint32_t i = 0; i < k->results.len; i++)
-		r->result[k->results.at[i]->id] = true;
-	for (const struct node *n = k->first; n; n = n->next) {
+	for (struct walk w = {.root = main}; walk(&w, WALK_ENTER | WALK_BEFORE);) {
+		const struct block *k = w.at.block;
+		const struct node *n = w.at.node;
+		for (uint32_t i = 0; w.event == WALK_ENTER && i < k->results.len; i++)
+			r->result[k->results.at[i]->id] = true;
+		if (w.event == WALK_ENTER)
+			continue;
 		for (uint32_t i = 0; i < n->nin; i++)
 			if (n->in[i])
 				r->reads[n->in[i]->id]++;
 		if (is_onnx(n, ONNX_Mul) && n->in[0] == n->in[1] && !r->result[n->out[0]->id])
 			r->squares[n->in[0]->id]++;
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				count_reads(r, n->attrs[i].u.block);
 	}
 }
 
@@ -63,14 +63,12 @@ static bool ends_in_root(const struct roots *r, const struct node *loop, uint32_
 /* All nodes that are p * p give `square` from now on. */
 static void read_square(struct block *k, const struct value *p, struct value *square)
 {
-	for (struct node *n = k->first; n; n = n->next) {
+	for (struct walk w = {.root = k}; walk(&w, WALK_BEFORE);) {
+		struct node *n = w.at.node;
 		if (is_onnx(n, ONNX_Mul) && n->in[0] == p) {
 			n->out[0]->low = square;
 			n->dead = true; /* p is no parameter of the loop any more */
 		}
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				read_square(n->attrs[i].u.block, p, square);
 	}
 }
 
@@ -109,15 +107,12 @@ static void carry_square(struct roots *r, struct block *around, struct node *bef
 		around->last = root;
 }
 
-static void carry_squares(struct roots *r, struct block *k)
+static void carry_squares(struct roots *r, struct block *main)
 {
-	for (struct node *n = k->first, *before = NULL; n; before = n, n = n->next) {
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				carry_squares(r, n->attrs[i].u.block);
-		if (!is_onnx(n, ONNX_Loop))
-			continue;
-		for (uint32_t j = 0; j + 2u < n->nin; j++) {
+	for (struct walk w = {.root = main}; walk(&w, WALK_AFTER);) {
+		struct node *n = w.at.node, *before = w.at.before;
+		struct block *k = w.at.block;
+		for (uint32_t j = 0; is_onnx(n, ONNX_Loop) && j + 2u < n->nin; j++) {
 			carry_square(r, k, before, n, j);
 			while (before ? before->next != n : k->first != n)
 				before = before ? before->next : k->first;
@@ -127,14 +122,10 @@ static void carry_squares(struct roots *r, struct block *k)
 
 static void read_replacements(struct block *k)
 {
-	for (struct node *n = k->first; n; n = n->next) {
-		for (uint32_t i = 0; i < n->nin; i++)
-			if (n->in[i] && n->in[i]->low)
-				n->in[i] = n->in[i]->low;
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				read_replacements(n->attrs[i].u.block);
-	}
+	for (struct walk w = {.root = k}; walk(&w, WALK_BEFORE);)
+		for (uint32_t i = 0; i < w.at.node->nin; i++)
+			if (w.at.node->in[i] && w.at.node->in[i]->low)
+				w.at.node->in[i] = w.at.node->in[i]->low;
 }
 
 void loop_roots(struct ctx *cx, struct graph *g)

@@ -27,15 +27,6 @@ struct states {
 	bool changed;
 };
 
-struct block *loop_body(const struct node *n)
-{
-	for (uint32_t i = 0; i < n->nattrs; i++)
-		if (n->attrs[i].kind == AT_GRAPH)
-			return n->attrs[i].u.block;
-	return NULL;
-}
-
-/* Blocks nest as the user's loops and ifs do: functions below may recurse. */
 static bool is_loop(const struct node *n)
 {
 	return is_onnx(n, ONNX_Loop) || is_onnx(n, ONNX_Scan);
@@ -242,49 +233,36 @@ static void merge_in_loop(struct states *s, struct block *around, struct node *l
 
 static void merge_states(struct states *s, struct block *k)
 {
-	for (struct node *n = k->first; n; n = n->next)
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH) {
-				merge_states(s, n->attrs[i].u.block);
-				if (is_loop(n))
-					merge_in_loop(s, k, n);
-			}
+	for (struct walk w = {.root = k}; walk(&w, WALK_AFTER);)
+		if (is_loop(w.at.node))
+			merge_in_loop(s, w.at.block, w.at.node);
 }
 
 static void mark_results(struct states *s, struct block *k)
 {
-	for (uint32_t i = 0; i < k->results.len; i++)
-		s->result[k->results.at[i]->id] = true;
-	for (struct node *n = k->first; n; n = n->next)
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				mark_results(s, n->attrs[i].u.block);
+	for (struct walk w = {.root = k}; walk(&w, WALK_ENTER);)
+		for (uint32_t i = 0; i < w.at.block->results.len; i++)
+			s->result[w.at.block->results.at[i]->id] = true;
 }
 
 static void read_replacements(struct block *k)
 {
-	for (struct node *n = k->first; n; n = n->next) {
-		for (uint32_t i = 0; i < n->nin; i++)
-			n->in[i] = replaced(n->in[i]);
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				read_replacements(n->attrs[i].u.block);
-	}
+	for (struct walk w = {.root = k}; walk(&w, WALK_BEFORE);)
+		for (uint32_t i = 0; i < w.at.node->nin; i++)
+			w.at.node->in[i] = replaced(w.at.node->in[i]);
 }
 
 /* ---- what nobody reads ---- */
 
 static void find_owners(struct states *s, struct block *k)
 {
-	for (struct node *n = k->first; n; n = n->next) {
+	for (struct walk w = {.root = k}; walk(&w, WALK_BEFORE);) {
+		struct node *n = w.at.node;
 		struct block *body = loop_body(n);
 		for (uint32_t i = 0; i < n->nout; i++)
 			s->owner[n->out[i]->id] = (struct owner){n, i};
 		for (uint32_t i = 0; body && is_loop(n) && i < body->params.len; i++)
 			s->owner[body->params.at[i]->id] = (struct owner){n, i};
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				find_owners(s, n->attrs[i].u.block);
 	}
 }
 
@@ -335,12 +313,9 @@ static void mark_inputs(struct states *s, struct value *v)
 	} else {
 		for (uint32_t i = 0; i < v->def->nin; i++)
 			mark(s, v->def->in[i]);
-		for (uint32_t i = 0; i < v->def->nattrs; i++)
-			if (v->def->attrs[i].kind == AT_GRAPH) {
-				struct block *k = v->def->attrs[i].u.block;
-				for (uint32_t j = 0; j < k->results.len; j++)
-					mark(s, k->results.at[j]);
-			}
+		for_bodies (k, v->def)
+			for (uint32_t j = 0; j < k->results.len; j++)
+				mark(s, k->results.at[j]);
 	}
 }
 
@@ -390,13 +365,9 @@ static void drop_in_loop(struct states *s, struct node *loop)
 
 static void drop_states(struct states *s, struct block *k)
 {
-	for (struct node *n = k->first; n; n = n->next) {
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				drop_states(s, n->attrs[i].u.block);
-		if (is_loop(n))
-			drop_in_loop(s, n);
-	}
+	for (struct walk w = {.root = k}; walk(&w, WALK_AFTER);)
+		if (is_loop(w.at.node))
+			drop_in_loop(s, w.at.node);
 }
 
 void loop_states(struct ctx *cx, struct graph *g)

@@ -348,18 +348,13 @@ static bool counts_steps(const struct node *loop)
 	return loop->in[0] && go == body->params.at[1];
 }
 
-/* Blocks nest as the user's loops and ifs do: this may recurse. */
 static void rewrite_bodies(struct terms *t, struct block *k)
 {
-	for (struct node *n = k->first; n; n = n->next) {
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				rewrite_bodies(t, n->attrs[i].u.block);
-		if (is_onnx(n, ONNX_Loop) && counts_steps(n)) {
-			t->body = loop_body(n);
+	for (struct walk w = {.root = k}; walk(&w, WALK_AFTER);)
+		if (is_onnx(w.at.node, ONNX_Loop) && counts_steps(w.at.node)) {
+			t->body = loop_body(w.at.node);
 			rewrite_body(t);
 		}
-	}
 }
 
 void loop_terms(struct ctx *cx, struct graph *g)

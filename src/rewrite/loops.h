@@ -54,7 +54,10 @@ struct spot {
 	struct block *block;
 };
 
-struct block *loop_body(const struct node *n); /* NULL: n has none */
+static inline struct block *loop_body(const struct node *n) /* NULL: n has none */
+{
+	return body_after(n, NULL);
+}
 /* loop_move.c */
 struct about *about(struct move *m, const struct value *v);
 struct spot enter(struct move *m, const struct frame *f);

@@ -113,16 +113,14 @@ static void rewrite_node(struct ctx *cx, struct node *n)
 	}
 }
 
-/* Blocks nest as deep as the input's loops and ifs, which has a limit: this may recurse. */
 static void rewrite_block(struct ctx *cx, struct block *b)
 {
-	for (struct node *n = b->first; n; n = n->next) {
-		for (uint32_t i = 0; i < n->nin; i++)
+	for (struct walk w = {.root = b}; walk(&w, WALK_BEFORE | WALK_AFTER);) {
+		struct node *n = w.at.node;
+		for (uint32_t i = 0; w.event == WALK_BEFORE && i < n->nin; i++)
 			n->in[i] = current(n->in[i]);
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				rewrite_block(cx, n->attrs[i].u.block);
-		rewrite_node(cx, n);
+		if (w.event == WALK_AFTER)
+			rewrite_node(cx, n);
 	}
 }
 
@@ -149,9 +147,9 @@ static void turn_round(struct block *b)
 		}
 		for (uint32_t i = 0; i < n->nout; i++)
 			n->out[i]->uses = 0;
-		for (uint32_t i = 0; i < n->nattrs && !n->dead; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				turn_round(n->attrs[i].u.block);
+		if (!n->dead)
+			for_bodies (inner, n)
+				turn_round(inner);
 		next = n->next;
 		n->next = before;
 		before = n;
@@ -185,9 +183,8 @@ static void keep_needed(struct ctx *cx, struct graph *g, struct block *b)
 			n->in[i]->uses++;
 			g->has_splats |= n->in[i]->data && n->in[i]->data->splat;
 		}
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				keep_needed(cx, g, n->attrs[i].u.block);
+		for_bodies (inner, n)
+			keep_needed(cx, g, inner);
 		g->operators[n->onnx->id / 64] |= UINT64_C(1) << n->onnx->id % 64;
 		n->next = next;
 		next = n;

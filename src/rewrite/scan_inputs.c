@@ -19,7 +19,8 @@ struct inputs {
 
 static void take_from_outside(struct inputs *s, struct block *k, uint32_t depth)
 {
-	for (struct node *n = k->first; n; n = n->next) {
+	for (struct walk w = {.root = k}; walk(&w, WALK_BEFORE);) {
+		struct node *n = w.at.node;
 		for (uint32_t i = 0; i < n->nin; i++) {
 			struct value *v = n->in[i];
 			if (!v || v->data || v->id >= s->count || s->depth[v->id] >= depth)
@@ -30,9 +31,6 @@ static void take_from_outside(struct inputs *s, struct block *k, uint32_t depth)
 			}
 			n->in[i] = s->inside[v->id];
 		}
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				take_from_outside(s, n->attrs[i].u.block, depth);
 	}
 }
 
@@ -137,20 +135,24 @@ static bool walks_for_nothing(const struct node *scan)
 }
 
 /* Inner blocks first: what their Scans take becomes what this block reads. */
-static void look_at_block(struct inputs *s, struct block *k, uint32_t depth)
+static void look_at_block(struct inputs *s, struct block *main)
 {
-	for (uint32_t i = 0; i < k->params.len; i++)
-		s->depth[k->params.at[i]->id] = depth;
-	for (struct node *n = k->first, *before = NULL; n; before = n, n = n->next) {
-		for (uint32_t i = 0; i < n->nout; i++)
+	const unsigned events = WALK_ENTER | WALK_BEFORE | WALK_AFTER | WALK_LEAVE;
+	uint32_t depth = 0;
+
+	for (struct walk w = {.root = main}; walk(&w, events);) {
+		struct block *k = w.at.block;
+		struct node *n = w.at.node;
+		depth += w.event == WALK_ENTER;
+		for (uint32_t i = 0; w.event == WALK_ENTER && i < k->params.len; i++)
+			s->depth[k->params.at[i]->id] = depth;
+		for (uint32_t i = 0; w.event == WALK_BEFORE && i < n->nout; i++)
 			s->depth[n->out[i]->id] = depth;
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				look_at_block(s, n->attrs[i].u.block, depth + 1);
-		if (is_onnx(n, ONNX_Scan) && walks_for_nothing(n))
-			make_loop(s, k, before, n);
-		else if (is_onnx(n, ONNX_Scan))
+		if (w.event == WALK_AFTER && is_onnx(n, ONNX_Scan) && walks_for_nothing(n))
+			make_loop(s, k, w.at.before, n);
+		else if (w.event == WALK_AFTER && is_onnx(n, ONNX_Scan))
 			close_scan(s, n, depth + 1);
+		depth -= w.event == WALK_LEAVE;
 	}
 }
 
@@ -160,5 +162,5 @@ void close_scans(struct ctx *cx, struct graph *g)
 
 	s.depth = new_array(cx->scratch, uint32_t, s.count + 1);
 	s.inside = new_array(cx->scratch, struct value *, s.count + 1);
-	look_at_block(&s, g->block, 1);
+	look_at_block(&s, g->block);
 }

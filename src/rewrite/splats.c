@@ -39,10 +39,10 @@ static bool is_large(const struct ctx *cx, const struct value *v)
 	return kernel_exists(cx, onnx_find(ONNX_ConstantOfShape, cx->opt.opset), &in, 1, &out, 1);
 }
 
-/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
-static void splat_block(struct ctx *cx, struct block *top, struct block *b)
+static void splat_block(struct ctx *cx, struct block *top)
 {
-	for (struct node *n = b->first; n; n = n->next) {
+	for (struct walk w = {.root = top}; walk(&w, WALK_BEFORE);) {
+		struct node *n = w.at.node;
 		for (uint32_t i = 0; i < n->nin; i++) {
 			struct value *v = n->in[i];
 			if (!v || !is_large(cx, v))
@@ -51,14 +51,11 @@ static void splat_block(struct ctx *cx, struct block *top, struct block *b)
 				v->low = constant_of_shape(cx, top, v);
 			n->in[i] = v->low;
 		}
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				splat_block(cx, top, n->attrs[i].u.block);
 	}
 }
 
 void splats(struct ctx *cx, struct graph *g)
 {
 	if (g->has_splats)
-		splat_block(cx, g->block, g->block);
+		splat_block(cx, g->block);
 }

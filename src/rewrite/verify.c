@@ -49,7 +49,6 @@ static void check_kernel(struct verify *v, struct node *n)
 		      n->onnx->name, nin ? dtypes[in[0]].name : "nothing");
 }
 
-/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
 static void verify_block(struct verify *v, struct block *b, bool inner)
 {
 	for (uint32_t i = 0; i < b->params.len; i++)
@@ -58,9 +57,8 @@ static void verify_block(struct verify *v, struct block *b, bool inner)
 		for (uint32_t i = 0; i < n->nin; i++)
 			if (n->in[i] && !n->in[i]->data && !v->seen[n->in[i]->id])
 				bug("input %u of %s is not defined before it", i, n->onnx->name);
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				verify_block(v, n->attrs[i].u.block, true);
+		for_bodies (inner_block, n)
+			verify_block(v, inner_block, true);
 		for (uint32_t i = 0; i < n->nout; i++)
 			define(v, n->out[i], b, n->onnx->name);
 		check_kernel(v, n);

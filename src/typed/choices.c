@@ -453,19 +453,17 @@ static bool compare_argument(struct choices *c, struct node *n)
 
 /* ---- Sigmoid beside Softplus ---- */
 
-/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
 static void note_softplus(struct choices *c, const struct block *b)
 {
 	struct value *x;
 
-	for (const struct node *n = b->first; n; n = n->next) {
+	for (struct walk w = {.root = b}; walk(&w, WALK_BEFORE);) {
+		const struct node *n = w.at.node;
 		if (is_call(n, OP_Softplus) && c->needed[n->out[0]->id]) {
 			signed_value(c->cx, n->in[0], &x);
 			if (x->id < c->nneeded)
 				c->has_softplus[x->id] = true;
 		}
-		for (uint32_t i = 0; n->blocks && n->blocks[i]; i++)
-			note_softplus(c, n->blocks[i]);
 	}
 }
 
@@ -521,7 +519,7 @@ static bool rewrite_node(struct choices *c, struct node *n, bool first)
 	return false;
 }
 
-/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
+/* Nested blocks are made anew inside out: this recurses as deep as they nest. */
 static void rewrite_block(struct choices *c, struct block *b, bool first)
 {
 	struct block outer = c->out;
@@ -531,8 +529,8 @@ static void rewrite_block(struct choices *c, struct block *b, bool first)
 	for (struct node *n = b->first, *next; n; n = next) {
 		next = n->next;
 		n->next = NULL;
-		for (uint32_t i = 0; n->blocks && n->blocks[i]; i++)
-			rewrite_block(c, n->blocks[i], first);
+		for_bodies (inner, n)
+			rewrite_block(c, inner, first);
 		for (int rounds = 0; rounds < 4 && rewrite_node(c, n, first); rounds++)
 			;
 		graph_append(&c->out, n);

@@ -35,8 +35,8 @@ static void add_block(struct costs *c, struct call_cost *sum, const struct block
 			sum->node += one.node;
 			sum->element += n->out[0]->type.rank ? one.element : 0;
 		}
-		for (uint32_t i = 0; n->blocks && n->blocks[i]; i++)
-			add_block(c, sum, n->blocks[i]);
+		for_bodies (inner, n)
+			add_block(c, sum, inner);
 	}
 }
 

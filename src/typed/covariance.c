@@ -553,7 +553,7 @@ static void mask_diagonal(struct pass *p, struct node *n)
 	become_product(p, n, x, less_diagonal(p, x, mask, 1, k, size));
 }
 
-/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
+/* Nested blocks are made anew inside out: this recurses as deep as they nest. */
 static void rewrite_block(struct pass *p, struct block *b, bool gradients)
 {
 	struct block outer = p->out;
@@ -564,8 +564,8 @@ static void rewrite_block(struct pass *p, struct block *b, bool gradients)
 		struct gradient g = {0};
 		next = n->next;
 		n->next = NULL;
-		for (uint32_t i = 0; n->blocks && n->blocks[i]; i++)
-			rewrite_block(p, n->blocks[i], gradients);
+		for_bodies (inner, n)
+			rewrite_block(p, inner, gradients);
 		if (!gradients)
 			mask_diagonal(p, n);
 		else if ((mask = find_gradient(p->cx, &g, n)))

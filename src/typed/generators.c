@@ -87,8 +87,8 @@ static void words_of_block(struct ctx *cx, struct graph *g, struct block *k)
 		note_op(g, n->op);
 		words_of_values(cx, g, n->in, n->nin);
 		words_of_values(cx, g, n->out, n->nout);
-		for (uint32_t i = 0; n->op != &op_onnx && n->blocks && n->blocks[i]; i++)
-			words_of_block(cx, g, n->blocks[i]);
+		for_bodies (inner, n)
+			words_of_block(cx, g, inner);
 	}
 	words_of_values(cx, g, k->results.at, k->results.len);
 }

@@ -91,8 +91,8 @@ static void narrow_block(struct ctx *cx, struct block *k)
 			narrow_attrs(cx, n);
 		else if (n->props && n->op >= op_table && n->op < op_table + op_count)
 			narrow_props(cx, n->op, n->props);
-		for (uint32_t i = 0; n->op != &op_onnx && n->blocks && n->blocks[i]; i++)
-			narrow_block(cx, n->blocks[i]);
+		for_bodies (inner, n)
+			narrow_block(cx, inner);
 	}
 	for (uint32_t i = 0; i < k->results.len; i++)
 		narrow_value(cx, k->results.at[i]);

@@ -22,8 +22,9 @@ static void mark_block(struct ctx *cx, const struct block *b, bool *needed)
 		for (uint32_t i = 0; read && i < n->nin; i++)
 			if (n->in[i])
 				needed[n->in[i]->id] = true;
-		for (uint32_t i = 0; read && n->blocks && n->blocks[i]; i++)
-			mark_block(cx, n->blocks[i], needed);
+		if (read)
+			for_bodies (inner, n)
+				mark_block(cx, inner, needed);
 	}
 }
 

@@ -45,17 +45,16 @@ static bool ends_at(struct repeats *r, const struct node *n, uint32_t axis)
 
 /* ---- who reads what ---- */
 
-/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
-static void note_escapes(struct repeats *r, const struct block *b, bool outer)
+static void note_escapes(struct repeats *r, const struct block *main)
 {
-	for (uint32_t i = 0; i < b->results.len; i++)
-		r->escapes[b->results.at[i]->id] = true;
-	for (const struct node *n = b->first; n; n = n->next) {
-		for (uint32_t i = 0; i < n->nin && !outer; i++)
+	for (struct walk w = {.root = main}; walk(&w, WALK_ENTER | WALK_BEFORE);) {
+		const struct block *b = w.at.block;
+		const struct node *n = w.at.node;
+		for (uint32_t i = 0; w.event == WALK_ENTER && i < b->results.len; i++)
+			r->escapes[b->results.at[i]->id] = true;
+		for (uint32_t i = 0; w.event == WALK_BEFORE && b != main && i < n->nin; i++)
 			if (n->in[i])
 				r->escapes[n->in[i]->id] = true;
-		for (uint32_t i = 0; n->blocks && n->blocks[i]; i++)
-			note_escapes(r, n->blocks[i], false);
 	}
 }
 
@@ -569,7 +568,7 @@ void join_repeats(struct ctx *cx, struct graph *g)
 	r.needed = needed_values(cx, g);
 	r.escapes = new_array(a, bool, r.nvalues);
 	r.place = new_array(a, struct spot, r.nvalues);
-	note_escapes(&r, g->block, true);
+	note_escapes(&r, g->block);
 	for (uint32_t i = 0; i < g->states.len; i++)
 		if (g->states.at[i].next)
 			r.escapes[g->states.at[i].next->id] = true;

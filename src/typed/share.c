@@ -174,11 +174,11 @@ static bool is_same_but_axes(struct share *s, const struct value *v)
 
 /* Gammaln(ExpandDims(x)) is ExpandDims(Gammaln(x)), so that Gammaln and Psi of x and of
  * ExpandDims(x) have one argument. */
-static void move_axes_behind_calls(struct share *s, struct block *b)
+static void move_axes_behind_calls(struct share *s, struct block *main)
 {
-	for (struct node *n = b->first, *before = NULL; n; before = n, n = n->next) {
-		for (uint32_t i = 0; n->blocks && n->blocks[i]; i++)
-			move_axes_behind_calls(s, n->blocks[i]);
+	for (struct walk w = {.root = main}; walk(&w, WALK_AFTER);) {
+		struct block *b = w.at.block;
+		struct node *n = w.at.node, *before = w.at.before;
 		for (int i = 0; i < MAX_VIEWS && kind_of(s, n) >= 0 && !n->op->pair &&
 				is_same_but_axes(s, n->in[0]);
 		     i++) {
@@ -202,14 +202,13 @@ static void move_axes_behind_calls(struct share *s, struct block *b)
 
 static void mark_constants(struct share *s, struct block *b)
 {
-	for (struct node *n = b->first; n; n = n->next) {
+	for (struct walk w = {.root = b}; walk(&w, WALK_BEFORE);) {
+		struct node *n = w.at.node;
 		bool constant = n->nin && !n->blocks;
 		for (uint32_t i = 0; i < n->nin; i++)
 			constant &= !n->in[i] || n->in[i]->data || mark_of(s, n->in[i])->constant;
 		for (uint32_t i = 0; i < n->nout; i++)
 			mark_of(s, n->out[i])->constant = constant;
-		for (uint32_t i = 0; n->blocks && n->blocks[i]; i++)
-			mark_constants(s, n->blocks[i]);
 	}
 }
 
@@ -242,8 +241,7 @@ static uint32_t set_level(struct share *s, struct node *n)
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (n->in[i])
 			raise_to(&level, mark_of(s, n->in[i])->level);
-	for (uint32_t i = 0; n->blocks && n->blocks[i]; i++) {
-		const struct block *b = n->blocks[i];
+	for_bodies (b, n) {
 		for (struct node *m = b->first; m; m = m->next)
 			raise_to(&level, set_level(s, m));
 		for (uint32_t j = 0; j < b->results.len; j++)
@@ -522,8 +520,8 @@ static void share_block(struct share *s, struct block *b)
 	vec(int) found = {0};
 
 	for (struct node *n = b->first; n; n = n->next)
-		for (uint32_t i = 0; n->blocks && n->blocks[i]; i++)
-			share_block(s, n->blocks[i]);
+		for_bodies (inner, n)
+			share_block(s, inner);
 	for (struct node *n = b->first; n; n = n->next) {
 		int kind = sharable(s, n);
 		if (kind < 0)
@@ -549,8 +547,8 @@ static bool has_calls(struct share *s, const struct block *b)
 
 	for (const struct node *n = b->first; n && calls < 2; n = n->next) {
 		calls += kind_of(s, n) >= 0;
-		for (uint32_t i = 0; n->blocks && n->blocks[i] && calls < 2; i++)
-			calls += has_calls(s, n->blocks[i]) ? 2 : 0;
+		for_bodies (inner, n)
+			calls += calls < 2 && has_calls(s, inner) ? 2 : 0;
 	}
 	return calls > 1;
 }

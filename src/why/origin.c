@@ -27,17 +27,12 @@ struct origins {
 	uint32_t here; /* the offset of the name that is asked for */
 };
 
-/* Blocks nest as loops and ifs do: this may recurse. */
-static void find_owners(struct origins *o, const struct block *b)
+static void find_owners(struct origins *o, const struct block *main)
 {
-	for (const struct node *n = b->first; n; n = n->next) {
-		uint32_t nblocks = n->op == &op_loop ? 1 : n->op == &op_if ? 2 : 0;
-		for (uint32_t k = 0; k < nblocks && n->blocks[k]; k++) {
-			for (uint32_t i = 0; i < n->blocks[k]->params.len; i++)
-				o->owner[n->blocks[k]->params.at[i]->id] = (struct owner){n, i};
-			find_owners(o, n->blocks[k]);
-		}
-	}
+	for (struct walk w = {.root = main}; walk(&w, WALK_ENTER);)
+		for (uint32_t i = 0; w.at.block != main && i < w.at.block->params.len; i++)
+			o->owner[w.at.block->params.at[i]->id] =
+				(struct owner){w.at.block->position.node, i};
 }
 
 struct origins *origins_new(struct ctx *cx, const struct graph *g, struct strbuf *out)

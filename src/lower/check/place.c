@@ -26,27 +26,29 @@ struct placing {
 	struct products products;
 };
 
-/* Numbers the nodes. Blocks nest as deep as loops and ifs of the input, which has a limit: this may
- * recurse. */
-static void find_order(struct placing *p, struct block *k)
+static void note_order(struct placing *p, struct value *v)
 {
-	for (uint32_t i = 0; i < k->params.len; i++) {
-		k->params.at[i]->uses = 0;
-		p->order[k->params.at[i]->id] = p->nodes;
-	}
-	for (struct node *n = k->first; n; n = n->next) {
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				find_order(p, n->attrs[i].u.block);
-		p->nodes++;
-		for (uint32_t i = 0; i < n->nout; i++) {
-			n->out[i]->uses = 0;
-			p->order[n->out[i]->id] = p->nodes;
+	v->uses = 0;
+	p->order[v->id] = p->nodes;
+}
+
+/* Numbers the nodes, those of bodies before the node that has them. */
+static void find_order(struct placing *p)
+{
+	for (struct walk w = {.root = p->graph->block}; walk(&w, WALK_ENTER | WALK_AFTER);) {
+		struct block *k = w.at.block;
+		if (w.event == WALK_AFTER) {
+			p->nodes++;
+			for (uint32_t i = 0; i < w.at.node->nout; i++)
+				note_order(p, w.at.node->out[i]);
+			continue;
 		}
+		for (uint32_t i = 0; i < k->params.len; i++)
+			note_order(p, k->params.at[i]);
+		for (uint32_t i = 0; i < k->checks.len; i++)
+			if (k->checks.at[i].cond && !k->checks.at[i].cond->data)
+				k->checks.at[i].cond = lowered_value(k->checks.at[i].cond);
 	}
-	for (uint32_t i = 0; i < k->checks.len; i++)
-		if (k->checks.at[i].cond && !k->checks.at[i].cond->data)
-			k->checks.at[i].cond = lowered_value(k->checks.at[i].cond);
 }
 
 /* Behind which node can c be checked, and in which block? NULL: something that it needs is gone. */
@@ -405,7 +407,7 @@ static void redirect(struct placing *p, struct node *n)
 	}
 }
 
-/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
+/* Nested blocks are made anew inside out: this recurses as deep as they nest. */
 static void place_block(struct placing *p, struct block *k)
 {
 	struct build *b = p->b;
@@ -426,9 +428,8 @@ static void place_block(struct placing *p, struct block *k)
 		redirect(p, n);
 		if (any && n == c.reader)
 			n->in[c.input] = place_on(p, k, n->in[c.input]);
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				place_block(p, n->attrs[i].u.block);
+		for_bodies (inner, n)
+			place_block(p, inner);
 		p->walked++;
 		append_again(b, n);
 	}
@@ -450,7 +451,7 @@ bool place_checks(struct ctx *cx, struct graph *g, instead_fn_t *instead)
 	b.cse->shared->raw_dims = true;
 	p.order = new_array(cx->scratch, uint32_t, p.nvalues);
 	p.instead = new_array(cx->scratch, struct value *, p.nvalues);
-	find_order(&p, g->block);
+	find_order(&p);
 	mark_needed(cx, g->block, false);
 	settle(&p);
 	place_block(&p, g->block);

@@ -36,24 +36,19 @@ static int by_length(const void *x, const void *y)
 	return a->inner < b->inner ? -1 : a->inner > b->inner;
 }
 
-static void find_in(struct ctx *cx, struct products *p, const struct block *k)
+void find_products(struct ctx *cx, struct products *p, const struct block *k)
 {
-	for (const struct node *n = k->first; n; n = n->next) {
-		if (is_product(n) && !n->dead && n->out[0]->uses) {
+	for (struct walk w = {.root = k}; walk(&w, WALK_BEFORE);) {
+		const struct node *n = w.at.node;
+		if (n->dead) {
+			walk_past(&w);
+		} else if (is_product(n) && n->out[0]->uses) {
 			const struct type *t = &n->in[0]->type;
 			dim inner = dim_find(cx, t->dims[inner_axis(t, true)]);
 			*vec_push(cx->scratch, &p->list) =
-				(struct product){.inner = inner, .node = n, .block = k};
+				(struct product){.inner = inner, .node = n, .block = w.at.block};
 		}
-		for (uint32_t i = 0; i < n->nattrs && !n->dead; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				find_in(cx, p, n->attrs[i].u.block);
 	}
-}
-
-void find_products(struct ctx *cx, struct products *p, const struct block *k)
-{
-	find_in(cx, p, k);
 	if (p->list.len)
 		qsort(p->list.at, p->list.len, sizeof(*p->list.at), by_length);
 }

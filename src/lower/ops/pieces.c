@@ -182,9 +182,7 @@ struct value *last_of_loop(struct build *b, struct value *x, const struct index 
 	if (!is_onnx(n, ONNX_Loop) || !reads_item(b, x, ix, &axis) || axis ||
 	    !const_int_at(b, ix[0].v[0], 0, &k) || k != -1 || !dim_ge(b->cx, x->type.dims[0], 1))
 		return NULL;
-	for (uint32_t i = 0; i < n->nattrs; i++)
-		if (n->attrs[i].kind == AT_GRAPH)
-			body = n->attrs[i].u.block;
+	body = body_after(n, NULL);
 	while (n->out[at] != x)
 		at++;
 	if (!body || at + 2u < n->nin) /* a state, itself */
