@@ -26,7 +26,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 #endif
 
-#define PTGC_VERSION "0.1.0"
+#define PTGC_VERSION "0.2.0"
 
 enum ptgc_target {
 	PTGC_ORT_CPU,  /* ONNX Runtime's CPU kernels: of options.runtime and newer releases */

@@ -104,6 +104,11 @@ while IFS=/ read -r _ pattern _; do
 	grep -q "$pattern" "$tmp/stating"
 	result $? "no document says '$pattern': tools/doc_facts.sh"
 done <"$tmp/facts"
+version=$("$PTGC" --version | sed 's/^ptgc //')
+for f in CHANGELOG.md python/CHANGELOG.md; do
+	[ "$(sed -n 's/^## //p' "$f" | head -n 1)" = "$version" ]
+	result $? "the newest heading of $f is not $version"
+done
 [ "$(wc -l <doc/adding-an-op.md)" -le 40 ]
 result $? "doc/adding-an-op.md has more than 40 lines"
 echo "$passed passed, $failed failed"

@@ -16,7 +16,7 @@ from ptgc.linker import ONNX, ONNXLinker, onnx_mode
 from ptgc.predictive import export_predictive
 from ptgc.sampling import Sampler, compile_nuts, export_nuts, nuts_graph
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "ONNX",
     "CompileError",
