@@ -1,7 +1,8 @@
 """Emitted models on many runtimes.
 
 usage: suite.py check   a few models on the runtimes of make check; the last line is "N passed, N failed"
-       suite.py page    all models on all runtimes; writes doc/runtimes.md
+       suite.py page [RUNTIME...]    all models on all runtimes; writes doc/runtimes.md. Of runtimes that are not
+                        named it keeps what the page has, with the release that it is of
        suite.py [NAME...]   those runtimes and models alone; prints what is not equal
 
 Inputs and expected outputs are PyTensor's, written to build/runtimes/cases. A driver (see cases.py) computes the
@@ -316,19 +317,29 @@ def refusal(why):
 
 
 def page(results):
-    text = (HERE / "page.md").read_text()
-    versions = "".join(f"- {r}: {v}\n" for r, (v, _) in results.items())
+    """The page. Of a runtime that has no results the column, the release and the reasons are those of the page as committed."""
+    text, old, old_cells = (HERE / "page.md").read_text(), PAGE.read_text(), page_cells()
+    kept = {r: m[0] for r in [*RUNTIMES, *TOOLS] if r not in results and (m := re.search(f"^- {r}: .*\n", old, re.M))}
+    columns = [r for r in [*RUNTIMES, *TOOLS] if r in results or r in kept]
+    versions = "".join(kept.get(r) or f"- {r}: {results[r][0]}\n" for r in columns)
     names = list(dict.fromkeys(name for name, _ in next(iter(results.values()))[1]))
-    table = f"| model | {' | '.join(results)} |\n|---{'|:-:' * len(results)}|\n"
-    for name in names:
-        table += f"| {name} | {' | '.join(cell(v, name) for _, v in results.values())} |\n"
-    table += f"| **equal, of {len(names) * len(LEVELS)}** | {' | '.join(str(list(v.values()).count(None)) for _, v in results.values())} |\n"
+    total = f"**equal, of {len(names) * len(LEVELS)}**"
+    cells = {(name, r): cell(v, name) for r, (_, v) in results.items() for name in names}
+    cells |= {(total, r): str(list(v.values()).count(None)) for r, (_, v) in results.items()}
+    if lost := [n for n in (*names, total) for r in kept if (n, r) not in old_cells][:1]:
+        raise SystemExit(f"the page has no row {lost[0]}: run all runtimes")
+    table = f"| model | {' | '.join(columns)} |\n|---{'|:-:' * len(columns)}|\n"
+    for name in (*names, total):
+        table += f"| {name} | {' | '.join(cells.get((name, r)) or old_cells[name, r] for r in columns)} |\n"
     reasons = "### refused by ptgc for the target portable\n"
     for (name, _), verdict in next(iter(results.values()))[1].items():
         if verdict and verdict[0] == "refused":
             reasons += f"- {name}: {refusal(verdict[1])}\n"
-    for runtime, (_, verdicts) in results.items():
-        why = {}
+    for runtime in columns:
+        if runtime in kept:
+            reasons += "\n" + re.search(rf"^### {runtime}\n(?:.+\n)*", old, re.M)[0]
+            continue
+        why, verdicts = {}, results[runtime][1]
         for (name, _), verdict in verdicts.items():
             if verdict and verdict[0] != "refused":
                 why.setdefault(f"{verdict[0]}: {reason(verdict[1])}", {})[name] = True
@@ -369,7 +380,7 @@ def check():
 def main(words):
     if words == ["check"]:
         return check()
-    whole = words == ["page"]
+    whole, words = words[:1] == ["page"], [w for w in words if w != "page"]
     known = [*RUNTIMES, *TOOLS]
     runtimes = [w for w in words if w in known] or known
     results = results_of([] if whole else [w for w in words if w not in known], runtimes)
