@@ -109,6 +109,18 @@ for f in CHANGELOG.md python/CHANGELOG.md; do
 	[ "$(sed -n 's/^## //p' "$f" | head -n 1)" = "$version" ]
 	result $? "the newest heading of $f is not $version"
 done
+# A cell that holds a paragraph is for the text below its table. doc/coverage.md has lists of ops.
+for f in README.md CONTRIBUTING.md doc/*.md */README.md lib/c/README.md; do
+	[ "$f" = doc/coverage.md ] && continue
+	awk -v file="$f" '/^\|/ {
+		gsub(/\\\|/, "/")
+		n = split($0, cell, "|")
+		for (i = 2; i < n; i++)
+			if (length(cell[i]) > 202) { print file ":" NR ": a cell of " length(cell[i]) " characters"; bad = 1 }
+	}
+	END { exit bad }' "$f"
+	result $? "a table cell of $f has more than 200 characters"
+done
 [ "$(wc -l <doc/adding-an-op.md)" -le 40 ]
 result $? "doc/adding-an-op.md has more than 40 lines"
 echo "$passed passed, $failed failed"

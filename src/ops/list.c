@@ -110,23 +110,29 @@ static void add_cell(struct strbuf *out, const char *s)
 	}
 }
 
-/* One row for all neighbours that do the same: | `ViewOp(x)`, `GradClip(x)` | x unchanged | */
+/* Neighbours that do the same have a row together: | `ViewOp(x)`, `GradClip(x)` | x unchanged |.
+ * A row is ended where its cell gets long. */
+#define LONG_CELL 130
 static void add_row(struct strbuf *out, uint32_t from, uint32_t to)
 {
-	for (uint32_t i = from; i < to; i++) {
-		sb_str(out, i == from ? "| `" : ", `");
-		add_call(out, &op_table[i]);
-		sb_str(out, "`");
+	while (from < to) {
+		const struct op *op = &op_table[from];
+		size_t begin = out->len;
+		do {
+			sb_str(out, out->len == begin ? "| `" : ", `");
+			add_call(out, &op_table[from]);
+			sb_str(out, "`");
+		} while (++from < to && out->len - begin < LONG_CELL);
+		sb_str(out, " | ");
+		add_cell(out, op->doc);
+		sb_str(out, " |\n");
 	}
-	sb_str(out, " | ");
-	add_cell(out, op_table[from].doc);
-	sb_str(out, " |\n");
 }
 
-/* A table from reasons to the ops that are not converted for them. */
+/* The reasons, each with the ops that are not converted for it. */
 static void add_reasons(struct strbuf *out)
 {
-	sb_str(out, "\n## Not supported\n\n| why | ops |\n| --- | --- |\n");
+	sb_str(out, "\n## Not supported\n\n");
 	for (uint32_t i = 0; i < op_count; i++) {
 		const char *why = op_table[i].unsupported;
 		bool told = !why;
@@ -134,16 +140,16 @@ static void add_reasons(struct strbuf *out)
 			told = op_table[j].unsupported && !strcmp(op_table[j].unsupported, why);
 		if (told)
 			continue;
-		sb_str(out, "| ");
+		sb_str(out, "- ");
 		add_cell(out, why);
-		const char *before = " | ";
+		const char *before = ": ";
 		for (uint32_t j = i; j < op_count; j++) {
 			if (op_table[j].unsupported && !strcmp(op_table[j].unsupported, why)) {
 				sb_printf(out, "%s`%s`", before, op_table[j].name);
 				before = ", ";
 			}
 		}
-		sb_str(out, " |\n");
+		sb_str(out, "\n");
 	}
 }
 
