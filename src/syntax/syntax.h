@@ -140,8 +140,8 @@ struct aloop {
 /* S_LOST: a statement that could not be read; targets are all names in it */
 struct stmt {
 	uint8_t kind;
-	/* S_LOST: it may go on with the line above, as it begins with no name or is indented; it may
-	 * define a name that cannot be read */
+	/* S_LOST: it may go on with the line above, as it begins with no name or is indented; it
+	 * may define a name that cannot be read */
 	bool goes_on, nameless;
 	uint16_t ntargets;
 	struct span span;
