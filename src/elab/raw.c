@@ -492,7 +492,8 @@ static struct node *new_raw_node(struct elab *e, const struct onnx_op *op, struc
 	n->onnx = op;
 	n->span = node_span(e, s);
 	n->lenient = e->frame->library;
-	n->as_written = !e->frame->library && !e->file->optimise;
+	n->by_hand = !e->frame->library;
+	n->as_written = n->by_hand && !e->file->optimise;
 	return n;
 }
 
@@ -570,7 +571,7 @@ struct value *append_onnx(struct elab *e, enum onnx_id op, struct value **in, ui
 {
 	struct node *n = new_raw_node(e, onnx_find(op, e->cx->opt.opset), s);
 
-	n->as_written = false; /* the compiler's own */
+	n->by_hand = n->as_written = false; /* the compiler's own */
 	n->attrs = attr;
 	n->nattrs = attr != NULL;
 	n->in = new_array(e->cx->arena, struct value *, nin + 1);

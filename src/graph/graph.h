@@ -53,6 +53,7 @@ struct node {
 	uint16_t nattrs;
 	bool dead;
 	bool lenient : 1;    /* raw, from the library: the legaliser decides about dtypes */
+	bool by_hand : 1;    /* raw, of the user */
 	bool as_written : 1; /* raw, of the user: it stays as it is; see operator_of() */
 	bool exact : 1;      /* ONNX level: signs of zeros and indices out of range count */
 	bool small_ints : 1; /* ONNX level: its integers are sizes or the like, below 2^31 */

@@ -427,10 +427,15 @@ bool check_distinct_axes(struct infer *f, const struct attr *a, uint32_t rank)
 
 bool check_dims_match(struct infer *f, struct type a, struct type b, dim x, dim y)
 {
-	if (!dim_ne(f->cx, x, y))
+	/* what the user writes as a raw node keeps the promises of the header, too */
+	bool raw = f->n->op && f->n->by_hand;
+
+	if (raw ? dim_unify(f->cx, x, y, f->n->span) : !dim_ne(f->cx, x, y))
 		return true;
-	infer_error(f, E_SHAPE, "%s and %s do not fit: %s against %s", type_str(f->cx, a),
-		    type_str(f->cx, b), dim_str(f->cx, x), dim_str(f->cx, y));
+	struct diag *d =
+		infer_error(f, E_SHAPE, "%s and %s do not fit: %s against %s", type_str(f->cx, a),
+			    type_str(f->cx, b), dim_str(f->cx, x), dim_str(f->cx, y));
+	explain_promise(f->cx, d, NULL, 0);
 	return false;
 }
 
