@@ -73,7 +73,7 @@ struct ptgc_options {
 	bool strip;             /* leave out the places in the .ptg file */
 	const char *model_name; /* the graph's name if NULL */
 	const char *doc_string;
-	const char *const *flags; /* "Wno-unused", "fno-cse", ...; NULL-terminated, or NULL */
+	const char *const *flags; /* "Wno-unused", "fno-cse", "O0"; NULL-terminated, or NULL */
 	const struct ptgc_tensor *tensors;
 	size_t ntensors;
 	uint64_t external_threshold; /* bytes from which a tensor goes to external data; 0: only if

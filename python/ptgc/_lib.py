@@ -249,6 +249,7 @@ def parse_target(target: str) -> tuple[int, int]:
 
 
 USUAL_MATH = "standard"  # what None stands for
+USUAL_FLAGS = ()  # of all compilations, before those of the call
 
 
 def check_math(math: str | None) -> None:
@@ -353,6 +354,8 @@ def run(call, *, tensors=(), opset=None, target="ort-cpu", math=None, max_errors
     )
     c_tensors, keep = make_tensors(dict(tensors))
     o.tensors, o.ntensors = c_tensors, len(dict(tensors))
+    if USUAL_FLAGS:
+        options["flags"] = [*USUAL_FLAGS, *(options.get("flags") or ())]
     for key, value in options.items():
         if value is None:
             continue

@@ -42,7 +42,7 @@ def compile(source: "str | os.PathLike", **options: Any) -> bytes:
     list of more folders that files may be in), strip (True: the model does not name lines of the text), model_name,
     doc_string, model_version, meta (["key=value", ...]), expected (["dim=length", ...]: about how long dims of these
     names will be; the model takes other lengths too and computes the same), max_errors (how many errors a CompileError
-    shows; 0: all; 20), flags (["Werror", "fno-cse", ...], as of
+    shows; 0: all; 20), flags (["Werror", "fno-cse", "O0", ...], as of
     the command).
     """
     return compile_source(source, **options).model

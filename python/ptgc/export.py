@@ -304,7 +304,7 @@ def compile_onnx(
     do, and some 64 are expected. bit_generator: the kind of the inputs that are random generators, "PCG64" (None),
     "PCG64DXSM" or "Philox", or {input or its name: kind}; a shared generator has the kind of its value. metadata:
     {key: text} for programs that read the model. strip: True leaves out where in the text nodes come from. flags: as
-    of the command, ["fno-cse", "Werror"]. on_unused_input: as of pytensor.function, "raise" (None, unless PyTensor's
+    of the command, ["fno-cse", "Werror", "O0"]. on_unused_input: as of pytensor.function, "raise" (None, unless PyTensor's
     config says otherwise), "warn" or "ignore".
     """
     refuse_model(inputs)

@@ -67,18 +67,7 @@ void add_node(struct split *p, const struct op *op, struct cv *props, struct val
 	graph_append(p->block, n);
 }
 
-/* Makes `to` of r by broadcasting. */
-static void stretch_to(struct split *p, struct value *r, struct value *to)
-{
-	struct value *in[MAX_RANK + 1] = {r};
-
-	for (uint32_t i = 0; i < to->type.rank; i++) {
-		struct cv *size = new (p->cx->arena, struct cv);
-		*size = (struct cv){.kind = CV_DIM, .u.d = to->type.dims[i]};
-		in[i + 1] = graph_node(p->cx, p->block, &op_dim, size, NULL, 0, p->span)->out[0];
-	}
-	add_node(p, &op_table[OP_Alloc], NULL, in, 1 + to->type.rank, &to, 1);
-}
+static void stretch_to(struct split *p, struct value *r, struct value *to);
 
 /* r as `to`: in its dtype, and in its dims, to which r is stretched if the op broadcasts */
 static struct value *as_value(struct split *p, struct value *r, struct value *to, bool stretch)
@@ -97,6 +86,22 @@ static struct value *as_value(struct split *p, struct value *r, struct value *to
 	}
 	add_node(p, &op_table[op], props, &r, 1, &to, 1);
 	return to;
+}
+
+/* Makes `to` of r by broadcasting, and in its dtype. */
+static void stretch_to(struct split *p, struct value *r, struct value *to)
+{
+	struct value *in[MAX_RANK + 1] = {r};
+	struct type t = {to->type.dtype, r->type.rank, r->type.dims};
+
+	if (r->type.dtype != t.dtype && !is_complex_value(to))
+		in[0] = as_value(p, r, graph_value(p->cx, t, r->span), false);
+	for (uint32_t i = 0; i < to->type.rank; i++) {
+		struct cv *size = new (p->cx->arena, struct cv);
+		*size = (struct cv){.kind = CV_DIM, .u.d = to->type.dims[i]};
+		in[i + 1] = graph_node(p->cx, p->block, &op_dim, size, NULL, 0, p->span)->out[0];
+	}
+	add_node(p, &op_table[OP_Alloc], NULL, in, 1 + to->type.rank, &to, 1);
 }
 
 static struct value *as_type(struct split *p, struct value *r, struct type t, bool stretch)

@@ -34,8 +34,9 @@ def test_each_off(path):
         assert not said, said
         inputs = random_inputs(model, VALUES.get(path.stem))
         want = run(model, inputs)
-        for off in [[n] for n in NAMES] + [NAMES, [n for n in NAMES if n != "dead"]]:
-            other, said = compile_file(path, at, *[f"-fno-{n}" for n in off])
+        sets = [[n] for n in NAMES] + [NAMES, [n for n in NAMES if n != "dead"]]
+        for off in [*([f"-fno-{n}" for n in names] for names in sets), ["-O0", "-fverify-each"]]:
+            other, said = compile_file(path, at, *off)
             assert not said, said
             if other == model:  # nothing to rewrite there
                 continue
