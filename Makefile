@@ -78,13 +78,14 @@ say = $(if $(filter 1,$(V)),,@printf '  %-8s%s\n' '$(1)' '$(2)';)
 SRC := $(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c))
 GEN := $(patsubst grammar/%.y,$(G)/%.tab.c,$(wildcard grammar/*.y)) \
 	$(patsubst grammar/%.l,$(G)/%.lex.c,$(wildcard grammar/*.l)) \
-	$(patsubst proto/%.proto,$(G)/%.pb-c.c,$(wildcard proto/*.proto)) $(G)/lib.c
+	$(patsubst proto/%.proto,$(G)/%.pb-c.c,$(wildcard proto/*.proto)) $(G)/lib.c $(G)/lib_c.c
 GEN_H := $(patsubst %.tab.c,%.tab.h,$(filter %.tab.c,$(GEN))) \
 	$(patsubst %.lex.c,%.lex.h,$(filter %.lex.c,$(GEN))) \
 	$(patsubst %.pb-c.c,%.pb-c.h,$(filter %.pb-c.c,$(GEN)))
 OBJ := $(SRC:src/%.c=$(B)/obj/%.o) $(GEN:$(G)/%.c=$(B)/obj/gen/%.o)
 CORE := $(filter-out $(B)/obj/cmd/%,$(OBJ))
 UNIT := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
+C_LIB := $(sort $(wildcard lib/c/*.h))
 PTG_LIB := $(sort $(wildcard lib/*.ptg lib/use/*.ptg))
 
 
@@ -144,6 +145,9 @@ $(G)/%.pb-c.c $(G)/%.pb-c.h &: proto/%.proto
 
 $(G)/lib.c: tools/embed.sh lib lib/use $(PTG_LIB)
 	$(call say,EMBED,$@)mkdir -p $(@D) && tools/embed.sh $(PTG_LIB) >$@
+
+$(G)/lib_c.c: tools/embed_c.sh lib/c $(C_LIB)
+	$(call say,EMBED,$@)mkdir -p $(@D) && tools/embed_c.sh $(C_LIB) >$@
 
 # --- tests: tests/check.sh runs the layers and adds them up ---
 

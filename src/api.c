@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "api.h"
+#include "c/c.h"
 #include "elab/elab.h"
 #include "emit/emit.h"
 #include "syntax/syntax.h"
@@ -134,6 +135,8 @@ static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 		dump_required_ops(cx, g, &job->text_out);
 	else if (job->stage == STAGE_LEAST_RUNTIME)
 		dump_least_runtime(cx, job);
+	else if (job->stage == STAGE_MODEL && cx->opt.target == PTGC_C)
+		print_c(cx, g, &job->text_out, &job->header);
 	job->graph = g;
 }
 
@@ -212,10 +215,12 @@ enum ptgc_status compile_emit(struct ctx *cx, struct job *job, struct sink *out,
 		job->failure = OUT_OF_MEMORY;
 		return PTGC_FAILED;
 	}
-	if (job->stage != STAGE_MODEL)
+	if (job->stage != STAGE_MODEL || cx->opt.target == PTGC_C)
 		out->write(out, job->text_out.s, job->text_out.len);
 	else
 		emit_model(cx, job->graph, out, external);
+	if (job->header.s && external)
+		external->write(external, job->header.s, job->header.len);
 	if (job->graph && state && cx->opt.state_inputs && job->graph->states.len && !cx->errors)
 		emit_state(cx, job->graph, state);
 	if (cx->errors)
@@ -321,7 +326,7 @@ bool is_expectation(const char *text)
 static bool check_options(struct ctx *cx, const struct ptgc_options *opt)
 {
 	const struct span nowhere = {0, 0};
-	if ((unsigned int)opt->target > PTGC_PORTABLE)
+	if ((unsigned int)opt->target > PTGC_C)
 		error(cx, nowhere, E_OPTION, "target %d: there is no such target",
 		      (int)opt->target);
 	if ((unsigned int)opt->math > PTGC_NATIVE)
@@ -378,6 +383,7 @@ static bool set_options(struct ptgc_result *r, const struct ptgc_options *opt)
 	cx->opt.external_threshold = opt->external_threshold;
 	cx->opt.external = opt->external_threshold != 0;
 	cx->opt.external_name = keep(cx, opt->external_name);
+	cx->opt.header_name = keep(cx, opt->header_name);
 	cx->opt.model_limit = opt->model_limit;
 	if (opt->max_errors)
 		cx->opt.max_errors = opt->max_errors > 0 ? (uint32_t)opt->max_errors : 0;
@@ -481,7 +487,9 @@ static void work(struct ptgc_result *r)
 	r->status = compile(cx, &r->job);
 	if (r->status == PTGC_OK && r->job.stage == STAGE_MODEL)
 		r->status = compile_emit(cx, &r->job, &r->model.sink,
-					 cx->opt.external_name ? &r->external.sink : NULL,
+					 cx->opt.external_name || cx->opt.target == PTGC_C
+						 ? &r->external.sink
+						 : NULL,
 					 &r->state.sink);
 }
 
@@ -550,9 +558,16 @@ static const void *written(const struct mem_sink *m, size_t *size)
 	return some ? m->data : NULL;
 }
 
+const void *ptgc_header(const struct ptgc_result *r, size_t *size)
+{
+	bool c = ptgc_ok(r) && r->cx->opt.target == PTGC_C;
+	return written(c ? &r->external : NULL, size);
+}
+
 const void *ptgc_external(const struct ptgc_result *r, size_t *size)
 {
-	return written(ptgc_ok(r) ? &r->external : NULL, size);
+	bool onnx = ptgc_ok(r) && r->cx->opt.target != PTGC_C;
+	return written(onnx ? &r->external : NULL, size);
 }
 
 const char *ptgc_external_name(const struct ptgc_result *r)

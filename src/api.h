@@ -39,7 +39,8 @@ struct job {
 	const char *why;        /* WHY: of which values, as why_ask() takes it */
 	bool answered; /* WHY: all of them have types. text_out is set even if there are errors */
 	const struct graph *graph;
-	struct strbuf text_out;
+	struct strbuf text_out; /* of the target c, too: the file */
+	struct strbuf header;   /* of the target c */
 	const char *failure; /* PTGC_FAILED: why, if no diagnostic says so */
 };
 enum ptgc_status compile(struct ctx *cx, struct job *job);

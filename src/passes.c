@@ -25,8 +25,8 @@
 
 /* targets */
 #define ON(target) (1u << PTGC_##target)
-#define ALL        (ON(ORT_CPU) | ON(ONNX) | ON(ORT_WEB) | ON(PORTABLE))
-#define ON_RUNTIME (ALL & ~ON(ONNX))
+#define ALL        (ON(ORT_CPU) | ON(ONNX) | ON(ORT_WEB) | ON(PORTABLE) | ON(C))
+#define ON_RUNTIME (ALL & ~ON(ONNX) & ~ON(C))
 
 /* flags: any of these switches the pass; 0: none has it to itself */
 #define F(id)    FLAG_BIT(id)
@@ -125,7 +125,7 @@ static const struct pass passes[] = {
 	 "loops over many short arrays have their axis 0 last"},
 	{"conditions", ONNX, hide_conditions, NULL, 0, ON_RUNTIME, ALWAYS, NEEDED,
 	 "no If is decided while ONNX Runtime loads the model, which it does wrongly"},
-	{"checks", ONNX, NULL, checks, 0, ALL, ALWAYS, TIDY | NEEDED,
+	{"checks", ONNX, NULL, checks, 0, ALL & ~ON(C), ALWAYS, TIDY | NEEDED,
 	 "a run fails where a recorded check does not hold"},
 	{"points", ONNX, turn_points, NULL, F(STRETCH), ON_RUNTIME, ALWAYS, 0,
 	 "short arrays of many points have their axis 0 last"},

@@ -34,6 +34,7 @@ enum ptgc_target {
 	PTGC_ORT_WEB,  /* ONNX Runtime Web's kernels in WebAssembly */
 	PTGC_PORTABLE, /* what ONNX Runtime from 1.17 on, ONNX Runtime Web and OpenVINO all run;
 			  without float64 */
+	PTGC_C,        /* C: ptgc_model() is the text of a file, ptgc_header() that of its header */
 };
 
 /* What results promise beyond "the same function": rounding, NaN, signs of zero, checks of lengths.
@@ -102,6 +103,8 @@ struct ptgc_options {
 			knows the opset */
 	int ml_opset; /* version of the domain ai.onnx.ml, 1 to 5, for models that name operators of
 			 it; 0: that of the text's header, or the newest that the target has */
+	const char *header_name; /* of the target c: by which name the file includes ptgc_header();
+				    NULL: it needs none, as it has the same text */
 };
 #ifdef __cplusplus
 static inline struct ptgc_options ptgc_options_init(void)
@@ -149,6 +152,8 @@ static inline bool ptgc_ok(const struct ptgc_result *r)
 }
 /* The bytes of the model; NULL if there is none. */
 const void *ptgc_model(const struct ptgc_result *r, size_t *size);
+/* Of the target c: the text of the header; NULL and 0 if there is none. */
+const void *ptgc_header(const struct ptgc_result *r, size_t *size);
 /* The bytes of the external data file; NULL and 0 if there is none. */
 const void *ptgc_external(const struct ptgc_result *r, size_t *size);
 /* Its name inside of the model: options.external_name, with the hash for a *; NULL if there is

@@ -59,6 +59,7 @@ class Options(C.Structure):
         ("max_errors", C.c_int),
         ("runtime", C.c_int),
         ("ml_opset", C.c_int),
+        ("header_name", C.c_char_p),
     ]
 
 
@@ -218,7 +219,7 @@ def words(function) -> list[str]:
 
 @cache
 def targets() -> list[str]:
-    return words(lib().ptgc_target)
+    return [t for t in words(lib().ptgc_target) if t != "c"]  # whose models are texts
 
 
 @cache

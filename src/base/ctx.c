@@ -14,11 +14,12 @@ static const uint8_t default_severity[DIAG_COUNT] = {
 #include "base/diag.def"
 };
 
-const char *const target_names[PTGC_PORTABLE + 1] = {
+const char *const target_names[PTGC_C + 1] = {
 	[PTGC_ORT_CPU] = "ort-cpu",
 	[PTGC_ONNX] = "onnx",
 	[PTGC_ORT_WEB] = "ort-web",
 	[PTGC_PORTABLE] = "portable",
+	[PTGC_C] = "c",
 };
 
 const char *const math_names[PTGC_NATIVE + 1] = {
@@ -60,6 +61,8 @@ void set_math(struct ctx *cx, enum ptgc_math level)
 		o->wide_functions = false;
 		o->native_functions = true;
 	}
+	if (o->target == PTGC_C) /* a loop stays a loop */
+		o->associative = false;
 	if (o->target == PTGC_PORTABLE) /* there is no float64 */
 		o->wide_functions = o->wide_sums = false;
 }

@@ -31,7 +31,8 @@ static const struct option {
 	 "what\n"
 	 "                           all of ONNX Runtime from 1.17 on, ONNX Runtime Web and "
 	 "OpenVINO run; onnx: the\n"
-	 "                           specification alone"},
+	 "                           specification alone; c: C, no ONNX (default if -o ends in "
+	 ".c)"},
 	{"--math", "LEVEL", TEXT, AT(math), 0,
 	 "how near to PyTensor: exact, standard (default) or native, the fastest"},
 	{"-O", "LEVEL", JOINED, AT(flags), 0,
@@ -355,7 +356,9 @@ int compile_options(struct ctx *cx, const struct cmd *c, enum stage *stage)
 			return EXIT_USAGE;
 	if (c->target && (n = choose_target(cx, c->target)) < 0)
 		return EXIT_USAGE;
-	cx->opt.target = c->target ? (enum ptgc_target)n : PTGC_ORT_CPU;
+	const char *suffix = c->output && !c->target ? strrchr(c->output, '.') : NULL;
+	bool is_c = suffix && !strcmp(suffix, ".c");
+	cx->opt.target = c->target ? (enum ptgc_target)n : is_c ? PTGC_C : PTGC_ORT_CPU;
 	if (c->math && (n = choose("--math", c->math, math_names, countof(math_names))) < 0)
 		return EXIT_USAGE;
 	set_math(cx, c->math ? (enum ptgc_math)n : PTGC_STANDARD);

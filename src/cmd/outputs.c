@@ -97,18 +97,30 @@ static int keep_apart(struct outputs *o, const char *input)
 	return keep_input(o, input, "the input");
 }
 
-static int choose_outputs(const struct cmd *c, bool state_inputs, struct outputs *o)
+/* The header lies beside the file, where that is one. */
+static void header_path(struct outputs *o)
 {
+	if (is_stdio(o->model))
+		return;
+	replace_suffix(o->external, sizeof(o->external), o->model, ".c", ".h");
+	o->has_ext = true;
+}
+
+static int choose_outputs(const struct cmd *c, const struct ctx *cx, struct outputs *o)
+{
+	bool state_inputs = cx->opt.state_inputs, is_c = cx->opt.target == PTGC_C;
 	const char *input = c->inputs.at[0];
 	if (c->output)
 		snprintf(o->model, sizeof(o->model), "%s", c->output);
 	else if (is_stdio(input) || c->dump)
 		strcpy(o->model, "-");
 	else
-		replace_suffix(o->model, sizeof(o->model), input, ".ptg", ".onnx");
-	if (!c->dump && is_stdio(o->model) && isatty(STDOUT_FILENO))
+		replace_suffix(o->model, sizeof(o->model), input, ".ptg", is_c ? ".c" : ".onnx");
+	if (!c->dump && !is_c && is_stdio(o->model) && isatty(STDOUT_FILENO))
 		return usage("a model is no text: name a file with -o, or redirect the output");
-	int code = c->dump ? EXIT_OK : external_path(c, o);
+	int code = c->dump || is_c ? EXIT_OK : external_path(c, o);
+	if (is_c && !c->dump)
+		header_path(o);
 	if (!code && !c->dump && state_inputs) {
 		if (!o->has_ext) /* the model is no file */
 			return usage("--state=inputs: the model must go to a file (-o), as the "
@@ -123,7 +135,8 @@ static int choose_outputs(const struct cmd *c, bool state_inputs, struct outputs
 	if (c->depfile)
 		snprintf(o->depfile, sizeof(o->depfile), "%s", c->depfile);
 	else
-		replace_suffix(o->depfile, sizeof(o->depfile), o->model, ".onnx", ".d");
+		replace_suffix(o->depfile, sizeof(o->depfile), o->model, is_c ? ".c" : ".onnx",
+			       ".d");
 	o->has_dep = true;
 	return keep_apart(o, input);
 }
@@ -131,7 +144,9 @@ static int choose_outputs(const struct cmd *c, bool state_inputs, struct outputs
 static int write_depfile(struct ctx *cx, const struct cmd *c, struct outputs *o)
 {
 	const char *model = o->model;
-	const char *const *to = c->targets.n ? c->targets.at : &model;
+	const char *own_targets[] = {model, o->external};
+	size_t own_count = cx->opt.target == PTGC_C && o->has_ext ? 2 : 1;
+	const char *const *to = c->targets.n ? c->targets.at : own_targets;
 	char here[4096], *cwd = getcwd(here, sizeof(here));
 	if (setjmp(cx->oom))
 		return failed("out of memory");
@@ -143,8 +158,8 @@ static int write_depfile(struct ctx *cx, const struct cmd *c, struct outputs *o)
 	size_t own = n;
 	for (uint32_t i = 0; i < cx->depends.len; i++)
 		files[n++] = relative_name(cx->depends.at[i], cwd);
-	const char *bad =
-		depfile(&text, to, c->targets.n ? c->targets.n : 1, files, n, c->mp ? own : n);
+	const char *bad = depfile(&text, to, c->targets.n ? c->targets.n : own_count, files, n,
+				  c->mp ? own : n);
 	if (bad)
 		return usage("-MD: make cannot read a rule with the name '%s'", bad);
 	return o->dep.sink.write(&o->dep.sink, text.s, text.len) ? EXIT_OK : EXIT_USAGE;
@@ -166,7 +181,7 @@ static int open_outputs(struct outputs *o)
 static void name_external(const struct ctx *cx, struct outputs *o)
 {
 	size_t dir = (size_t)(o->location - o->external);
-	if (!o->has_ext || cx->opt.external_name == o->location)
+	if (!o->location || cx->opt.external_name == o->location)
 		return;
 	snprintf(o->external + dir, sizeof(o->external) - dir, "%s", cx->opt.external_name);
 	file_sink_same(&o->ext, o->external);
@@ -188,7 +203,7 @@ static int commit_outputs(struct outputs *o)
 	bool known = old >= 0 || errno == ENOENT;
 	hold_signals();
 	bool ok = file_sinks_commit(all, n);
-	if (ok && o->has_ext && known)
+	if (ok && o->location && known)
 		sweep_weights(o->model, o->location, old);
 	if (old >= 0)
 		close(old);
@@ -253,10 +268,12 @@ static int compile_with(struct ctx *cx, const struct cmd *c)
 	struct watch *w = watch_signals(all, MAX_OUTPUTS);
 	int code = compile_options(cx, c, &stage);
 	if (!code)
-		code = choose_outputs(c, cx->opt.state_inputs, o);
+		code = choose_outputs(c, cx, o);
 	if (!code) {
 		struct job job = job_for(c->inputs.at[0], stage);
 		cx->opt.external_name = o->location;
+		if (cx->opt.target == PTGC_C && o->has_ext)
+			cx->opt.header_name = base_name(o->external);
 		code = exit_code(compile(cx, &job));
 		if (!code)
 			code = write_outputs(cx, c, &job, o);

@@ -210,6 +210,7 @@ static const char *const target_labels[] = {
 	[PTGC_ONNX] = "the ONNX specification",
 	[PTGC_ORT_WEB] = "the target ort-web",
 	[PTGC_PORTABLE] = "the target portable",
+	[PTGC_C] = "the target c",
 };
 
 static bool illegal(struct build *b, struct node *n, enum dtype t)

@@ -38,7 +38,7 @@ static release_set releases_of_block(struct ctx *cx, const struct block *b)
 
 void note_least_runtime(struct ctx *cx, const struct graph *g)
 {
-	if (cx->opt.target == PTGC_ONNX || cx->errors)
+	if (cx->opt.target == PTGC_ONNX || cx->opt.target == PTGC_C || cx->errors)
 		return;
 	cx->least_runtime = least_release(releases_of_block(cx, g->block) &
 					  releases_from(least_release_of_opset(cx->opt.opset)));

@@ -47,6 +47,25 @@ static const struct kernel portable_kernels[] = {
 #include "target/kernels_portable.def"
 };
 
+/* The dtypes of the first input, or of the result where there is none, that C has the operator for */
+static const uint32_t c_kernels[ONNX_COUNT] = {
+#define C_OPERATOR(name, dtypes, ...) [ONNX_##name] = dtypes,
+#include "target/kernels_c.def"
+};
+
+static bool c_exists(const struct onnx_op *op, const enum dtype *in, uint32_t nin,
+		     const enum dtype *out, uint32_t nout)
+{
+	enum dtype t = nin && in[0] != DT_NONE ? in[0] : nout ? out[0] : DT_NONE;
+
+	for (uint32_t i = 0; i < nin + nout; i++) {
+		enum dtype one = i < nin ? in[i] : out[i - nin];
+		if (one != DT_NONE && !is_discrete(one) && !is_float(one))
+			return false;
+	}
+	return t == DT_NONE ? c_kernels[op->id] : c_kernels[op->id] >> t & 1;
+}
+
 /*
  * Adds the dtypes of values to the sets that the type variables stand for. false: a value has not
  * the fixed type of its place, or the specification does not allow its dtype there.
@@ -147,14 +166,15 @@ bool kernel_exists(const struct ctx *cx, const struct onnx_op *op, const enum dt
 	enum ptgc_target target = cx->opt.target;
 
 	if (onnx_row(op) == UINT32_MAX)
-		return true;
+		return target != PTGC_C;
 	if (!allowed(op, in, nin, out, nout, seen))
 		return false;
 	return (target == PTGC_ONNX || !(target_releases(cx) & ~ort_releases(op, seen))) &&
 	       (target != PTGC_ORT_WEB ||
 		runs_too(web_kernels, countof(web_kernels), WEB_PROBED, op, seen)) &&
 	       (target != PTGC_PORTABLE ||
-		runs_too(portable_kernels, countof(portable_kernels), PORTABLE_PROBED, op, seen));
+		runs_too(portable_kernels, countof(portable_kernels), PORTABLE_PROBED, op, seen)) &&
+	       (target != PTGC_C || c_exists(op, in, nin, out, nout));
 }
 
 const struct onnx_op *find_kernel(struct ctx *cx, enum onnx_id id, enum dtype t, uint32_t nin)

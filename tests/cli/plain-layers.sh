@@ -1,5 +1,5 @@
 # Layers: a folder of src/ includes and calls only folders that stand before it here; '.' is api.c.
-layers='base syntax dims data graph onnx target ops elab typed why complex lower lower/check lower/ops rewrite ort emit . cmd'
+layers='base syntax dims data graph onnx target ops elab typed why complex lower lower/check lower/ops rewrite ort c emit . cmd'
 objects=${PTGC%/*}/obj
 cd "$TOP/src" || exit
 

@@ -196,7 +196,8 @@ static void test_words_of_options(void **state)
 	assert_string_equal(ptgc_target(PTGC_ORT_CPU), "ort-cpu");
 	assert_string_equal(ptgc_target(PTGC_ONNX), "onnx");
 	assert_string_equal(ptgc_target(PTGC_PORTABLE), "portable");
-	assert_null(ptgc_target(PTGC_PORTABLE + 1));
+	assert_string_equal(ptgc_target(PTGC_C), "c");
+	assert_null(ptgc_target(PTGC_C + 1));
 	assert_string_equal(ptgc_math(PTGC_STANDARD), "standard");
 	assert_string_equal(ptgc_math(PTGC_EXACT), "exact");
 	assert_string_equal(ptgc_math(PTGC_NATIVE), "native");

@@ -1,0 +1,122 @@
+/*
+ * base.h: what the C of --target=c calls beside elementary functions. A file has those that it
+ * uses: they are taken chunk by chunk, a chunk being what stands between empty lines.
+ */
+#ifndef PTGC_BASE_H
+#define PTGC_BASE_H
+
+#include "ints.h"
+
+/* Where the next array begins, behind one of n elements; SIZE_MAX if no memory can hold it */
+static inline size_t ptgc_room(size_t at, int64_t n, size_t size)
+{
+	const size_t most = SIZE_MAX / 4;
+	if (n < 0 || at > most || (uint64_t)n > (most - at) / size)
+		return most;
+	return (at + (size_t)n * size + 15) & ~(size_t)15;
+}
+
+/* A length that Reshape gives as -1 */
+static inline int64_t ptgc_open_length(int64_t n, int64_t all, int64_t others)
+{
+	if (n != -1)
+		return n;
+	return others == -1 || others == 0 ? all : all / -others;
+}
+
+/* Slices as Python has them */
+static inline int64_t ptgc_slice_start(int64_t start, int64_t n, int64_t step)
+{
+	const int64_t first = start < 0 ? start + n : start;
+	if (step > 0)
+		return first < 0 ? 0 : first > n ? n : first;
+	return first < 0 ? -1 : first > n - 1 ? n - 1 : first;
+}
+
+static inline int64_t ptgc_slice_length(int64_t start, int64_t end, int64_t n, int64_t step)
+{
+	const int64_t from = ptgc_slice_start(start, n, step);
+	const int64_t last = end < 0 ? (end < -n ? -1 : end + n) : end;
+	const int64_t to = step > 0 ? (last < 0   ? 0
+				       : last > n ? n
+						  : last)
+				    : (last < -1      ? -1
+				       : last > n - 1 ? n - 1
+						      : last);
+	if (step > 0)
+		return to > from ? (to - from - 1) / step + 1 : 0;
+	return from > to ? (from - to - 1) / -step + 1 : 0;
+}
+
+static inline int64_t ptgc_range_i64(int64_t start, int64_t limit, int64_t step)
+{
+	if (step > 0)
+		return limit > start ? (limit - start - 1) / step + 1 : 0;
+	return step < 0 && limit < start ? (start - limit - 1) / -step + 1 : 0;
+}
+
+static inline int64_t ptgc_range_f64(double start, double limit, double step)
+{
+	const double n = ceil((limit - start) / step);
+	return n > 0 ? (n < 9e18 ? (int64_t)n : INT64_MAX) : 0;
+}
+
+/* An index that may count from the end; one that is out of range is noted in *bad, as `number` */
+static inline int64_t ptgc_index(int64_t i, int64_t n, int number, int *bad)
+{
+	const int64_t k = i < 0 ? i + n : i;
+	if (k >= 0 && k < n)
+		return k;
+	*bad = number;
+	return 0;
+}
+
+static inline int64_t ptgc_edge(int64_t i, int64_t n)
+{
+	return i < 0 ? 0 : i < n ? i : n - 1;
+}
+
+static inline int64_t ptgc_reflect(int64_t i, int64_t n)
+{
+	const int64_t round = n > 1 ? 2 * (n - 1) : 1;
+	const int64_t k = ptgc_mod_i64(i, round);
+	return k < n ? k : round - k;
+}
+
+static inline int64_t ptgc_wrap(int64_t i, int64_t n)
+{
+	return ptgc_mod_i64(i, n);
+}
+
+/* The order of TopK: NaN is the greatest */
+static inline bool ptgc_above(double a, double b)
+{
+	return a > b || (a != a && b == b);
+}
+
+static inline bool ptgc_below(double a, double b)
+{
+	return a < b || (b != b && a == a);
+}
+
+static inline bool ptgc_above_i64(int64_t a, int64_t b)
+{
+	return a > b;
+}
+
+static inline bool ptgc_below_i64(int64_t a, int64_t b)
+{
+	return a < b;
+}
+
+static inline bool ptgc_above_u64(uint64_t a, uint64_t b)
+{
+	return a > b;
+}
+
+static inline bool ptgc_below_u64(uint64_t a, uint64_t b)
+{
+	return a < b;
+}
+
+#endif

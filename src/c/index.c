@@ -1,0 +1,385 @@
+/*
+ * index.c: elements that indices choose, and indices that conditions choose. In: arrays of indices,
+ * negative ones counted from the end. An index that is out of range sets `bad`, and reads or writes
+ * nothing. Out: expressions and arrays, of which some have a length that only the run knows.
+ */
+#include <string.h>
+
+#include "c/ops.h"
+
+static const char *length(struct printer *p, const struct value *v, uint32_t axis)
+{
+	const char *s = dim_text(p, v->type.dims[axis], false, NULL);
+
+	return s ? s : held(p, v)->dims[axis];
+}
+
+static uint32_t axis_of(const struct node *n)
+{
+	int64_t axis = int_of_attr(n, "axis", 0);
+
+	return (uint32_t)(axis < 0 ? axis + n->in[0]->type.rank : axis);
+}
+
+/* The index `i` into an axis of that length, from the front and in range; 0 if it is not */
+static const char *in_range(struct printer *p, const struct node *n, const char *i, const char *len)
+{
+	int64_t k, size;
+	bool number = is_number_text(i, &k);
+
+	if (!strcmp(len, "1")) { /* there is no choice, but there may be a mistake */
+		p->flags = true;
+		if (!(number && (k == 0 || k == -1)))
+			line(p, "(void)ptgc_index(%s, 1, %u, &bad);", i,
+			     message(p, n->span,
+				     textf(p, "%s: an index is out of range", n->onnx->name)));
+		return "0";
+	}
+
+	if (number && is_number_text(len, &size) && k >= -size && k < size)
+		return textf(p, "%lld", (long long)(k < 0 ? k + size : k));
+	p->flags = true;
+	const char *name = fresh(p, "at");
+	line(p, "const int64_t %s = ptgc_index(%s, %s, %u, &bad);", name, i, len,
+	     message(p, n->span, textf(p, "%s: an index is out of range", n->onnx->name)));
+	return name;
+}
+
+/* An element of x, or 0 if an axis that was indexed may be empty */
+static const char *guarded(struct printer *p, const struct value *x, uint32_t axis, const char *s)
+{
+	if (dim_ge(p->cx, x->type.dims[axis], 1))
+		return s;
+	return textf(p, "%s > 0 ? %s : (%s)0", in_parens(p, length(p, x, axis)), in_parens(p, s),
+		     number_type(x->type.dtype));
+}
+
+/* --- Gather --- */
+
+void gather_shape(struct printer *p, const struct node *n)
+{
+	const struct value *x = n->in[0], *i = n->in[1];
+	uint32_t axis = axis_of(n), k = 0;
+	const char *known[MAX_RANK];
+
+	for (uint32_t j = 0; j < axis; j++)
+		known[k++] = length(p, x, j);
+	for (uint32_t j = 0; j < i->type.rank; j++)
+		known[k++] = length(p, i, j);
+	for (uint32_t j = axis + 1; j < x->type.rank; j++)
+		known[k++] = length(p, x, j);
+	set_lengths(p, n->out[0], known);
+}
+
+const char *gather_at(struct printer *p, const struct node *n, uint32_t r, const char **ix)
+{
+	const struct value *x = n->in[0], *i = n->in[1];
+	uint32_t axis = axis_of(n);
+	const char *own[MAX_RANK], *index;
+	int64_t k;
+
+	(void)r;
+	index = i->type.rank == 0 && !is_float(i->type.dtype) ? element(p, i, 0)
+							      : at(p, i, ix + axis);
+	if (x->type.rank == 1 && known_of(p->cx, (struct value *)x) && is_number_text(index, &k)) {
+		int64_t count;
+		if (dim_is_const(p->cx, x->type.dims[0], &count) && k >= -count && k < count &&
+		    held(p, x)->where == UNSEEN)
+			return element(p, x, k < 0 ? k + count : k);
+	}
+	for (uint32_t j = 0; j < axis; j++)
+		own[j] = ix[j];
+	own[axis] = in_range(p, n, index, length(p, x, axis));
+	for (uint32_t j = axis + 1; j < x->type.rank; j++)
+		own[j] = ix[j + i->type.rank - 1u];
+	return guarded(p, x, axis, at(p, x, own));
+}
+
+void gather_elements_shape(struct printer *p, const struct node *n)
+{
+	const char *known[MAX_RANK];
+
+	for (uint32_t k = 0; k < n->in[1]->type.rank; k++)
+		known[k] = length(p, n->in[1], k);
+	set_lengths(p, n->out[0], known);
+}
+
+/* No index may have more elements than the array along the other axes. */
+const char *gather_elements_at(struct printer *p, const struct node *n, uint32_t r, const char **ix)
+{
+	const struct value *x = n->in[0];
+	uint32_t axis = axis_of(n);
+	const char *own[MAX_RANK];
+
+	(void)r;
+	memcpy(own, ix, x->type.rank * sizeof(*own));
+	for (uint32_t k = 0; k < x->type.rank; k++)
+		if (k == axis || !dim_eq(p->cx, x->type.dims[k], n->in[1]->type.dims[k]))
+			own[k] = in_range(p, n, k == axis ? at(p, n->in[1], ix) : ix[k],
+					  length(p, x, k));
+	return guarded(p, x, axis, at(p, x, own));
+}
+
+static uint32_t tuple_length(struct printer *p, const struct node *n)
+{
+	const struct value *i = n->in[1];
+	int64_t k;
+
+	if (!i->type.rank || !dim_is_const(p->cx, i->type.dims[i->type.rank - 1u], &k))
+		cannot(p, n, "needs a number of indices that is known while compiling");
+	return (uint32_t)k;
+}
+
+void gather_nd_shape(struct printer *p, const struct node *n)
+{
+	const struct value *x = n->in[0], *i = n->in[1];
+	uint32_t batch = (uint32_t)int_of_attr(n, "batch_dims", 0), count = tuple_length(p, n),
+		 k = 0;
+	const char *known[MAX_RANK];
+
+	for (uint32_t j = 0; j + 1u < i->type.rank; j++)
+		known[k++] = length(p, i, j);
+	for (uint32_t j = batch + count; j < x->type.rank; j++)
+		known[k++] = length(p, x, j);
+	set_lengths(p, n->out[0], known);
+}
+
+const char *gather_nd_at(struct printer *p, const struct node *n, uint32_t r, const char **ix)
+{
+	const struct value *x = n->in[0], *i = n->in[1];
+	uint32_t batch = (uint32_t)int_of_attr(n, "batch_dims", 0), count = tuple_length(p, n);
+	const char *own[MAX_RANK], *of[MAX_RANK];
+	uint32_t k = 0, before = i->type.rank - 1u;
+
+	(void)r;
+	memcpy(of, ix, before * sizeof(*of));
+	for (; k < batch; k++)
+		own[k] = ix[k];
+	for (uint32_t j = 0; j < count; j++, k++) {
+		of[before] = textf(p, "%u", j);
+		own[k] = in_range(p, n, at(p, i, of), length(p, x, k));
+	}
+	for (uint32_t j = before; k < x->type.rank; j++, k++)
+		own[k] = ix[j];
+	const char *s = at(p, x, own);
+	for (uint32_t j = batch; j < batch + count; j++)
+		s = guarded(p, x, j, s);
+	return s;
+}
+
+/* --- Scatter --- */
+
+/* What becomes of an element that is there when x comes to it */
+static const char *reduced(struct printer *p, const struct node *n, const char *old, const char *x)
+{
+	const struct attr *a = find_attr(n, "reduction");
+	enum dtype t = n->out[0]->type.dtype;
+	const char *T = number_type(t), *U = unsigned_type(t), *f = t == DT_FLOAT64 ? "" : "f";
+
+	if (!a || a->u.s.len == 0 || !strncmp(a->u.s.s, "none", 4))
+		return x;
+	bool add = !strncmp(a->u.s.s, "add", 3), mul = a->u.s.s[1] == 'u';
+	x = in_parens(p, x);
+	if ((add || mul) && t == DT_BOOL)
+		return textf(p, "%s %s %s", old, add ? "||" : "&&", x);
+	if ((add || mul) && is_float(t))
+		return t == DT_FLOAT16
+			       ? textf(p, "ptgc_f16_round(%s %s %s)", old, add ? "+" : "*", x)
+			       : textf(p, "%s %s %s", old, add ? "+" : "*", x);
+	if (add || mul)
+		return textf(p, "(%s)((%s)%s %s (%s)%s)", T, U, old, add ? "+" : "*", U, x);
+	bool most = a->u.s.s[1] == 'a';
+	if (is_float(t))
+		return textf(p, "ptgc_%s%s(%s, %s)", most ? "max" : "min", f, old, x);
+	return textf(p, "(%s)(%s %s %s ? %s : %s)", T, x, most ? ">" : "<", old, x, old);
+}
+
+static void put_reduced(struct printer *p, const struct node *n, const char *to, const char *x)
+{
+	enum dtype t = n->out[0]->type.dtype;
+
+	if (t != DT_FLOAT16 && strlen(x) > 20) {
+		const char *name = fresh(p, "t");
+		line(p, "const %s %s = %s;", number_type(t), name, x);
+		x = name;
+	}
+	line(p, "%s = %s;", to, to_store(p, t, reduced(p, n, loaded(p, t, to), x)));
+}
+
+void scatter_elements_put(struct printer *p, const struct node *n)
+{
+	const struct value *i = n->in[1], *y = n->out[0];
+	const char *ix[MAX_RANK], *own[MAX_RANK], *dims[MAX_RANK], *where;
+	uint32_t axis = axis_of(n), mark;
+
+	make_array(p, y);
+	copy(p, y, n->in[0]);
+	mark = p->once.len;
+	for (uint32_t k = 0; k < i->type.rank; k++) {
+		dims[k] = length(p, i, k);
+		if (!dim_eq(p->cx, i->type.dims[k], n->in[2]->type.dims[k]))
+			must_equal(p, dims[k], length(p, n->in[2], k),
+				   "ScatterElements: lengths do not fit");
+		if (k != axis && !dim_eq(p->cx, i->type.dims[k], y->type.dims[k])) {
+			line(p, "if (%s > %s)", in_parens(p, dims[k]),
+			     in_parens(p, length(p, y, k)));
+			line(p, "\treturn %u;",
+			     message(p, n->span, "ScatterElements: lengths do not fit"));
+		}
+	}
+	uint32_t loops = open_loops(p, dims, i->type.rank, ix);
+	memcpy(own, ix, y->type.rank * sizeof(*own));
+	where = fresh(p, "to");
+	line(p, "const int64_t %s = %s;", where, in_range(p, n, at(p, i, ix), length(p, y, axis)));
+	own[axis] = where;
+	if (!dim_ge(p->cx, y->type.dims[axis], 1)) {
+		line(p, "if (%s == 0)", in_parens(p, length(p, y, axis)));
+		line(p, "\treturn bad;");
+	}
+	const char *x = at(p, n->in[2], ix);
+	put_reduced(p, n,
+		    textf(p, "%s[%s]", held(p, y)->name,
+			  linear(p, held(p, y)->dims, y->type.rank, own)),
+		    x);
+	close_loops(p, loops);
+	p->once.len = mark;
+}
+
+void scatter_nd_put(struct printer *p, const struct node *n)
+{
+	const struct value *i = n->in[1], *y = n->out[0];
+	const char *ix[MAX_RANK], *own[MAX_RANK], *dims[MAX_RANK], *of[MAX_RANK];
+	uint32_t count = tuple_length(p, n), before = i->type.rank - 1u, k = 0, mark;
+
+	make_array(p, y);
+	copy(p, y, n->in[0]);
+	mark = p->once.len;
+	for (uint32_t j = 0; j < before; j++)
+		dims[k++] = length(p, i, j);
+	for (uint32_t j = count; j < y->type.rank; j++)
+		dims[k++] = length(p, y, j);
+	for (uint32_t j = 0; j < k; j++)
+		must_equal(p, dims[j], length(p, n->in[2], j), "ScatterND: lengths do not fit");
+	uint32_t loops = open_loops(p, dims, k, ix);
+	memcpy(of, ix, before * sizeof(*of));
+	for (uint32_t j = 0; j < count; j++) {
+		of[before] = textf(p, "%u", j);
+		own[j] = fresh(p, "to");
+		line(p, "const int64_t %s = %s;", own[j],
+		     in_range(p, n, at(p, i, of), length(p, y, j)));
+		if (!dim_ge(p->cx, y->type.dims[j], 1)) {
+			line(p, "if (%s == 0)", in_parens(p, length(p, y, j)));
+			line(p, "\treturn bad;");
+		}
+	}
+	for (uint32_t j = count; j < y->type.rank; j++)
+		own[j] = ix[before + j - count];
+	const char *x = at(p, n->in[2], ix);
+	put_reduced(p, n,
+		    textf(p, "%s[%s]", held(p, y)->name,
+			  linear(p, held(p, y)->dims, y->type.rank, own)),
+		    x);
+	close_loops(p, loops);
+	p->once.len = mark;
+}
+
+/* --- what conditions choose: counted first, so that there is room --- */
+
+static uint32_t loops_over(struct printer *p, const struct value *x, const char **ix)
+{
+	const char *dims[MAX_RANK];
+
+	for (uint32_t k = 0; k < x->type.rank; k++)
+		dims[k] = length(p, x, k);
+	return open_loops(p, dims, x->type.rank, ix);
+}
+
+void nonzero_put(struct printer *p, const struct node *n)
+{
+	const struct value *x = n->in[0], *y = n->out[0];
+	const char *ix[MAX_RANK], *known[2], *count = fresh(p, "count"), *next = fresh(p, "at");
+	uint32_t mark = p->once.len;
+
+	line(p, "int64_t %s = 0;", count);
+	uint32_t loops = loops_over(p, x, ix);
+	line(p, "%s += %s != 0;", count, in_parens(p, at(p, x, ix)));
+	close_loops(p, loops);
+	p->once.len = mark;
+	known[0] = textf(p, "%u", x->type.rank);
+	known[1] = count;
+	set_lengths(p, y, known);
+	make_array(p, y);
+	line(p, "int64_t %s = 0;", next);
+	loops = loops_over(p, x, ix);
+	line(p, "if (%s != 0 && %s < %s) {", in_parens(p, at(p, x, ix)), next,
+	     in_parens(p, held(p, y)->dims[1]));
+	for (uint32_t k = 0; k < x->type.rank; k++)
+		line(p, "\t%s[%s] = %s;", held(p, y)->name,
+		     plus(p, times(p, textf(p, "%u", k), held(p, y)->dims[1]), next), ix[k]);
+	line(p, "\t++%s;", next);
+	line(p, "}");
+	close_loops(p, loops);
+	p->once.len = mark;
+}
+
+void compress_put(struct printer *p, const struct node *n)
+{
+	const struct value *x = n->in[0], *c = n->in[1], *y = n->out[0];
+	const char *ix[MAX_RANK], *own[MAX_RANK], *known[MAX_RANK], *one[1], *test[1];
+	const char *count = fresh(p, "count"), *next = fresh(p, "at"), *len, *all;
+	bool flat = !find_attr(n, "axis");
+	uint32_t axis = flat ? 0 : axis_of(n), mark = p->once.len;
+
+	for (uint32_t k = 0; k < x->type.rank; k++)
+		known[k] = length(p, x, k);
+	len = flat ? product(p, known, x->type.rank) : known[axis];
+	all = length(p, c, 0);
+	if (strcmp(all, len))
+		all = textf(p, "ptgc_min_i64(%s, %s)", all, len);
+	line(p, "int64_t %s = 0;", count);
+	one[0] = all;
+	uint32_t loops = open_loops(p, one, 1, test);
+	line(p, "%s += %s;", count, in_parens(p, at(p, c, test)));
+	close_loops(p, loops);
+	p->once.len = mark;
+	known[axis] = count;
+	set_lengths(p, y, known);
+	make_array(p, y);
+	line(p, "int64_t %s = 0;", next);
+	if (flat) {
+		const char *k = fresh(p, "k");
+		line(p, "int64_t %s = 0;", k);
+		loops = loops_over(p, x, ix);
+		test[0] = k;
+		const char *e = to_store(p, x->type.dtype, at(p, x, ix));
+		line(p, "if (%s < %s && %s && %s < %s)", k, in_parens(p, all),
+		     in_parens(p, at(p, c, test)), next, in_parens(p, held(p, y)->dims[0]));
+		line(p, "\t%s[%s++] = %s;", held(p, y)->name, next, e);
+		line(p, "++%s;", k);
+		close_loops(p, loops);
+		p->once.len = mark;
+		return;
+	}
+	loops = open_loops(p, one, 1, test);
+	line(p, "if (%s && %s < %s) {", in_parens(p, at(p, c, test)), next,
+	     in_parens(p, held(p, y)->dims[axis]));
+	p->indent++;
+	uint32_t inner = 0;
+	for (uint32_t k = 0; k < x->type.rank; k++) {
+		one[0] = length(p, x, k);
+		if (k == axis)
+			ix[k] = test[0];
+		else
+			inner += open_loops(p, one, 1, &ix[k]);
+		own[k] = k == axis ? next : ix[k];
+	}
+	const char *s = at(p, x, ix);
+	line(p, "%s[%s] = %s;", held(p, y)->name, linear(p, held(p, y)->dims, y->type.rank, own),
+	     to_store(p, x->type.dtype, s));
+	close_loops(p, inner);
+	line(p, "++%s;", next);
+	p->indent--;
+	line(p, "}");
+	close_loops(p, loops);
+	p->once.len = mark;
+}

@@ -1,0 +1,162 @@
+/*
+ * internal.h: shared by the files of this folder alone.
+ *
+ * The graph is walked once, in order, and each value is held in one of a few ways (enum where). A
+ * formula is printed where it is read, inside of the loops of its reader; all else has a name in C.
+ * Text of C is made in the arena and is never changed.
+ */
+#ifndef PTGC_C_INTERNAL_H
+#define PTGC_C_INTERNAL_H
+
+#include "c/c.h"
+#include "onnx/onnx.h"
+
+#define MAX_FORMULA 24 /* nodes on the longest way through a formula; its walk may recurse */
+#define MAX_NESTED  64 /* loops of one nest */
+
+enum where {
+	UNSEEN,
+	NUMBER,  /* a variable: the value has one element */
+	MEMORY,  /* an array: of the caller, a constant, or in the workspace */
+	FORMULA, /* the node prints it */
+	SLICE,   /* the element `index` of `of` along `axis`, as Scan gives it to its body */
+};
+struct held {
+	enum where where;
+	const char *name;
+	const char **dims; /* texts; NULL: not known yet */
+	uint32_t buffer;   /* number in printer.buffers; 0: none of the workspace */
+	bool start;        /* its lengths are known when run() starts */
+	/* plan.c */
+	uint32_t readers;
+	uint32_t weight; /* FORMULA: the longest way through it */
+	bool again;      /* a reader needs elements several times */
+	bool inner;      /* a block inside of its own reads it */
+	bool stored;     /* a reader needs an array */
+	bool result;     /* of the graph */
+	const struct block *home;
+	const char **first, **step; /* of Slice: by axis */
+	/* SLICE */
+	struct value *of;
+	const char *index;
+	uint32_t axis;
+};
+struct buffer {
+	const char *count; /* of elements; known at the start */
+	uint8_t size;
+	uint32_t from, to; /* statements between which it is in use */
+	uint32_t offset;   /* number of its slot */
+};
+struct once { /* a formula that the open nest has in a variable */
+	const struct value *v;
+	const char *key, *name;
+};
+struct printer {
+	struct ctx *cx;
+	const struct graph *g;
+	const char *model; /* what all symbols begin with */
+	struct held *of;   /* by value id */
+	struct strbuf out; /* the body of run() */
+	struct strbuf data;
+	uint32_t indent, statement, nloops, ntexts;
+	const char *loop_names[MAX_NESTED];
+	struct hash_table taken;
+	vec(const struct sym *) names;
+	vec(const char *) atoms; /* by dim: the text of an atom; NULL: not known yet */
+	vec(bool) start;         /* by dim: is it known when run() starts? */
+	vec(struct buffer) buffers;
+	vec(struct once) once;
+	vec(const char *) messages;
+	vec(struct check *) waiting; /* equations whose lengths are not all known yet */
+	const struct value **inputs; /* by parameter */
+	vec(const struct value *) constants;
+	bool dynamic;  /* some arrays have a size that only the run knows */
+	bool flags;    /* indices are checked: there is a variable `bad` */
+	uint32_t line; /* of the text, last shown */
+	const struct node *at;
+	const struct block *block;
+};
+
+/* How a node reads its input i: 'k' integers that are read one by one where their values are not
+ * known as lengths, '1' each element once, 'm' elements several times, 's' an array, '-' never */
+typedef const char *at_fn_t(struct printer *p, const struct node *n, uint32_t i, const char **ix);
+typedef void put_fn_t(struct printer *p, const struct node *n);
+struct c_op {
+	at_fn_t *at;       /* an element of result i, as an expression; NULL: there is no formula */
+	put_fn_t *put;     /* the node as statements; NULL: its formula is stored */
+	put_fn_t *shape;   /* says which lengths the results have; NULL: those of the type */
+	const char *reads; /* a letter for each input; the last one repeats */
+	bool view;         /* its elements are some of its inputs' */
+	const char *of_float, *of_int;
+};
+extern const struct c_op c_ops[ONNX_COUNT];
+
+static inline struct held *held(const struct printer *p, const struct value *v)
+{
+	return &p->of[v->id];
+}
+
+/* text.c */
+const char *textf(struct printer *p, const char *fmt, ...) PRINTF(2, 3);
+void line(struct printer *p, const char *fmt, ...) PRINTF(2, 3);
+const char *in_parens(struct printer *p, const char *s);
+const char *fresh(struct printer *p, const char *base); /* a name that nothing has */
+const char *mangled(struct printer *p, const char *name);
+const char *memory_type(enum dtype t); /* of elements in memory, and of variables */
+const char *number_type(enum dtype t);
+const char *unsigned_type(enum dtype t);
+const char *literal(struct printer *p, const struct tensor *t, uint64_t i);
+const char *loaded(struct printer *p, enum dtype t, const char *element);
+const char *to_store(struct printer *p, enum dtype t, const char *number);
+const char *plus(struct printer *p, const char *a, const char *b);
+const char *times(struct printer *p, const char *a, const char *b);
+const char *product(struct printer *p, const char *const *dims, uint32_t n);
+bool is_number_text(const char *s, int64_t *v);
+NORETURN void cannot(struct printer *p, const struct node *n, const char *fmt, ...) PRINTF(3, 4);
+
+/* lengths.c */
+const char *dim_text(struct printer *p, dim d, bool raw, bool *start); /* NULL: not known yet */
+void bind_length(struct printer *p, dim d, const char *text, bool start);
+/* Gives v its lengths; known[i] is what the node computes, where the type does not say it. */
+void set_lengths(struct printer *p, const struct value *v, const char *const *known);
+bool known_lengths(struct printer *p, const struct value *v);
+const char *element(struct printer *p, const struct value *v, int64_t i); /* of integers */
+bool known_integers(struct printer *p, const struct value *v);
+bool single(struct printer *p, const struct value *v);
+const char *count_of(struct printer *p, const struct value *v);
+void must_equal(struct printer *p, const char *a, const char *b, const char *what);
+uint32_t message(struct printer *p, struct span s, const char *text);
+void check_now(struct printer *p); /* prints the equations that can be computed by now */
+const int64_t *ints_of_attr(const struct node *n, const char *name, uint32_t *count);
+int64_t int_of_attr(const struct node *n, const char *name, int64_t otherwise);
+
+/* plan.c */
+void plan(struct printer *p);
+bool is_cheap(const struct printer *p, const struct value *v);
+bool only_units(struct printer *p,
+		const struct node *n); /* a Reshape: do only axes of 1 come or go? */
+
+/* nest.c */
+const char *at(struct printer *p, const struct value *v, const char **ix);
+const char *operand(struct printer *p, const struct node *n, uint32_t i, const char **ix);
+const char *linear(struct printer *p, const char *const *dims, uint32_t rank, const char **ix);
+void make_array(struct printer *p, const struct value *v); /* room for v, with a name */
+void make_room(struct printer *p, const struct value *v, const char *type, const char *name);
+uint32_t open_loops(struct printer *p, const char *const *dims, uint32_t rank, const char **ix);
+void close_loops(struct printer *p, uint32_t n);
+const char *constant_array(struct printer *p, const struct value *v);
+void keep(struct printer *p, const struct value *v); /* v, a formula, in a variable or an array */
+void copy(struct printer *p, const struct value *to, const struct value *from);
+void use_buffers(struct printer *p, uint32_t from);      /* what a loop reads lives as long as it */
+const char *placed(struct printer *p, const char *body); /* with offsets */
+
+/* lib/c, made by tools/embed_c.sh: a header stands behind those that it includes; NULL ends */
+extern const struct c_header {
+	const char *name, *text;
+} c_library[];
+
+/* print.c */
+void print_block(struct printer *p, const struct block *b);
+void settle(struct printer *p, const struct node *n);
+
+#endif

@@ -1,0 +1,429 @@
+/*
+ * kernels.c: operators that have loops of their own and are no reductions: joined and padded
+ * arrays, products of matrices, sums so far, the greatest k. In: elements of the inputs. Out:
+ * statements that fill an array.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "c/ops.h"
+
+static const char *length(struct printer *p, const struct value *v, uint32_t axis)
+{
+	const char *s = dim_text(p, v->type.dims[axis], false, NULL);
+
+	return s ? s : held(p, v)->dims[axis];
+}
+
+/* --- Concat, Pad --- */
+
+static uint32_t axis_of(const struct node *n, int64_t otherwise)
+{
+	int64_t axis = int_of_attr(n, "axis", otherwise);
+
+	return (uint32_t)(axis < 0 ? axis + n->in[0]->type.rank : axis);
+}
+
+void concat_shape(struct printer *p, const struct node *n)
+{
+	const struct value *y = n->out[0];
+	uint32_t axis = axis_of(n, 0);
+	const char *known[MAX_RANK];
+
+	for (uint32_t k = 0; k < y->type.rank; k++) {
+		known[k] = k == axis ? "0" : length(p, n->in[0], k);
+		for (uint32_t i = 0; k == axis && i < n->nin; i++)
+			known[k] = plus(p, known[k], length(p, n->in[i], k));
+	}
+	set_lengths(p, y, known);
+	for (uint32_t i = 0; i < n->nin; i++)
+		for (uint32_t k = 0; k < y->type.rank; k++)
+			if (k != axis && !dim_eq(p->cx, n->in[i]->type.dims[k], y->type.dims[k]))
+				must_equal(p, length(p, n->in[i], k), held(p, y)->dims[k],
+					   "Concat: lengths do not fit");
+}
+
+/* x into the array y, where axis `axis` begins at `from` */
+static void copy_to(struct printer *p, const struct value *y, const struct value *x, uint32_t axis,
+		    const char *from)
+{
+	const char *ix[MAX_RANK], *dims[MAX_RANK];
+	uint32_t mark = p->once.len;
+
+	for (uint32_t k = 0; k < x->type.rank; k++)
+		dims[k] = length(p, x, k);
+	uint32_t loops = open_loops(p, dims, x->type.rank, ix);
+	const char *s = to_store(p, x->type.dtype, at(p, x, ix));
+	ix[axis] = plus(p, from, ix[axis]);
+	line(p, "%s[%s] = %s;", held(p, y)->name, linear(p, held(p, y)->dims, y->type.rank, ix), s);
+	close_loops(p, loops);
+	p->once.len = mark;
+}
+
+void concat_put(struct printer *p, const struct node *n)
+{
+	uint32_t axis = axis_of(n, 0);
+	const char *from = "0";
+
+	make_array(p, n->out[0]);
+	for (uint32_t i = 0; i < n->nin; i++) {
+		copy_to(p, n->out[0], n->in[i], axis, from);
+		from = plus(p, from, length(p, n->in[i], axis));
+	}
+}
+
+/* How much is added before, or behind (end), axis k of a Pad */
+static const char *padding(struct printer *p, const struct node *n, uint32_t k, bool end)
+{
+	uint32_t rank = n->in[0]->type.rank;
+	int64_t count = rank, axis;
+
+	if (n->nin < 4 || !n->in[3])
+		return element(p, n->in[1], k + (end ? rank : 0));
+	if (!n->in[3]->data || !dim_is_const(p->cx, n->in[3]->type.dims[0], &count))
+		cannot(p, n, "needs axes that are known while compiling");
+	for (int64_t i = 0; i < count; i++)
+		if (tensor_int(n->in[3]->data, n->in[3]->data->splat ? 0 : (uint64_t)i, &axis) &&
+		    (uint32_t)(axis < 0 ? axis + rank : axis) == k)
+			return element(p, n->in[1], i + (end ? count : 0));
+	return "0";
+}
+
+void pad_shape(struct printer *p, const struct node *n)
+{
+	const char *known[MAX_RANK];
+
+	for (uint32_t k = 0; k < n->out[0]->type.rank; k++)
+		known[k] = plus(p, length(p, n->in[0], k),
+				plus(p, padding(p, n, k, false), padding(p, n, k, true)));
+	set_lengths(p, n->out[0], known);
+}
+
+void pad_put(struct printer *p, const struct node *n)
+{
+	const struct value *x = n->in[0], *y = n->out[0];
+	const struct attr *mode = find_attr(n, "mode");
+	const char *ix[MAX_RANK], *own[MAX_RANK], *none[1] = {"0"}, *inside = NULL, *fill;
+	uint32_t mark = p->once.len, rank = y->type.rank;
+	int64_t before;
+	bool constant = !mode || mode->u.s.s[0] == 'c';
+
+	make_array(p, y);
+	fill = n->nin > 2 && n->in[2] ? at(p, n->in[2], none) : "0";
+	uint32_t loops = open_loops(p, held(p, y)->dims, rank, ix);
+	for (uint32_t k = 0; k < rank; k++) {
+		const char *add = padding(p, n, k, false), *len = length(p, x, k);
+		bool number = is_number_text(add, &before);
+		const char *minus = number ? textf(p, "%lld", (long long)-before)
+					   : textf(p, "-%s", in_parens(p, add));
+		own[k] = plus(p, ix[k], minus);
+		if (constant && strcmp(held(p, y)->dims[k], len)) {
+			const char *here = textf(p, "%s >= 0 && %s < %s", in_parens(p, own[k]),
+						 in_parens(p, own[k]), in_parens(p, len));
+			inside = inside ? textf(p, "%s && %s", inside, here) : here;
+		} else if (!constant) {
+			own[k] = textf(p, "ptgc_%s(%s, %s)",
+				       mode->u.s.s[0] == 'e'   ? "edge"
+				       : mode->u.s.s[0] == 'r' ? "reflect"
+							       : "wrap",
+				       own[k], len);
+		}
+	}
+	const char *to =
+		textf(p, "%s[%s]", held(p, y)->name, linear(p, held(p, y)->dims, rank, ix));
+	if (inside) {
+		line(p, "if (!(%s)) {", inside);
+		line(p, "\t%s = %s;", to, to_store(p, y->type.dtype, fill));
+		line(p, "} else {");
+		p->indent++;
+	}
+	line(p, "%s = %s;", to, to_store(p, y->type.dtype, at(p, x, own)));
+	if (inside) {
+		p->indent--;
+		line(p, "}");
+	}
+	close_loops(p, loops);
+	p->once.len = mark;
+}
+
+/* --- products of matrices --- */
+
+struct factors {
+	const struct value *a, *b;
+	bool row, column; /* a is one row, b one column: the result has no such axis */
+	uint32_t batch;   /* axes before those of the matrices */
+};
+
+static struct factors factors_of(const struct node *n)
+{
+	const struct value *a = n->in[0], *b = n->in[1];
+	uint32_t of_a = a->type.rank > 2 ? a->type.rank - 2u : 0;
+	uint32_t of_b = b->type.rank > 2 ? b->type.rank - 2u : 0;
+
+	return (struct factors){a, b, a->type.rank == 1, b->type.rank == 1,
+				of_a > of_b ? of_a : of_b};
+}
+
+static dim inner_dim(const struct value *v, bool left)
+{
+	return v->type.dims[left || v->type.rank == 1 ? v->type.rank - 1u : v->type.rank - 2u];
+}
+
+void matmul_shape(struct printer *p, const struct node *n)
+{
+	struct factors f = factors_of(n);
+	const char *known[MAX_RANK];
+	uint32_t k = 0;
+	int64_t c;
+
+	for (; k < f.batch; k++) {
+		known[k] = NULL;
+		for (int i = 0; i < 2; i++) {
+			const struct value *v = n->in[i];
+			uint32_t own = v->type.rank > 2 ? v->type.rank - 2u : 0;
+			if (k + own < f.batch)
+				continue;
+			dim d = v->type.dims[k + own - f.batch];
+			if (!known[k] || !(dim_is_const(p->cx, d, &c) && c == 1))
+				known[k] = length(p, v, k + own - f.batch);
+		}
+	}
+	if (!f.row)
+		known[k++] = length(p, f.a, f.a->type.rank - 2u);
+	if (!f.column)
+		known[k++] = length(p, f.b, f.b->type.rank - 1u);
+	set_lengths(p, n->out[0], known);
+	if (!dim_eq(p->cx, inner_dim(f.a, true), inner_dim(f.b, false)))
+		must_equal(p, length(p, f.a, f.a->type.rank - 1u),
+			   length(p, f.b, f.column ? 0 : f.b->type.rank - 2u),
+			   "MatMul: lengths do not fit");
+	for (k = 0; k < f.batch; k++)
+		for (int i = 0; i < 2; i++) {
+			const struct value *v = n->in[i];
+			uint32_t own = v->type.rank > 2 ? v->type.rank - 2u : 0;
+			if (k + own < f.batch)
+				continue;
+			const char *s = length(p, v, k + own - f.batch);
+			if (strcmp(s, "1"))
+				must_equal(p, s, held(p, n->out[0])->dims[k],
+					   "MatMul: lengths do not fit");
+		}
+}
+
+/* An element of a factor: of the matrix that the indices of the result's first axes choose */
+static const char *factor(struct printer *p, const struct value *v, const char **ix, uint32_t batch,
+			  const char *row, const char *column)
+{
+	const char *own[MAX_RANK];
+	uint32_t mine = v->type.rank > 2 ? v->type.rank - 2u : 0, k;
+
+	for (k = 0; k < mine; k++)
+		own[k] = !strcmp(length(p, v, k), "1") ? "0" : ix[batch - mine + k];
+	if (row)
+		own[k++] = row;
+	if (column)
+		own[k++] = column;
+	return at(p, v, own);
+}
+
+/* y = a b, where `to` are the lengths of y */
+void matmul_put(struct printer *p, const struct node *n)
+{
+	const struct value *y = n->out[0];
+	struct factors f = factors_of(n);
+	enum dtype t = y->type.dtype;
+	const char *ix[MAX_RANK], *inner[1], *k[1];
+	const char *T = number_type(t), *U = unsigned_type(t);
+	bool real = is_float(t);
+	uint32_t mark = p->once.len, rank = y->type.rank;
+
+	make_array(p, y);
+	inner[0] = length(p, f.a, f.a->type.rank - 1u);
+	uint32_t loops = open_loops(p, held(p, y)->dims, rank, ix);
+	const char *row = f.row ? NULL : ix[f.batch], *column = f.column ? NULL : ix[rank - 1u];
+	const char *sum = fresh(p, "sum");
+	line(p, "%s %s = 0;", T, sum);
+	uint32_t in = open_loops(p, inner, 1, k);
+	const char *a = in_parens(p, factor(p, f.a, ix, f.batch, row, k[0]));
+	const char *b = in_parens(p, factor(p, f.b, ix, f.batch, k[0], column));
+	if (real)
+		line(p, "%s += %s * %s;", sum, a, b);
+	else
+		line(p, "%s = (%s)((%s)%s + (%s)%s * (%s)%s);", sum, T, U, sum, U, a, U, b);
+	close_loops(p, in);
+	const char *s = t == DT_FLOAT16 ? textf(p, "ptgc_f16_round(%s)", sum) : sum;
+	line(p, "%s[%s] = %s;", held(p, y)->name, linear(p, held(p, y)->dims, rank, ix),
+	     to_store(p, t, s));
+	close_loops(p, loops);
+	p->once.len = mark;
+}
+
+void gemm_shape(struct printer *p, const struct node *n)
+{
+	bool ta = int_of_attr(n, "transA", 0), tb = int_of_attr(n, "transB", 0);
+	const struct value *a = n->in[0], *b = n->in[1], *c = n->nin > 2 ? n->in[2] : NULL;
+	const char *known[2] = {length(p, a, ta), length(p, b, !tb)};
+
+	set_lengths(p, n->out[0], known);
+	if (!dim_eq(p->cx, a->type.dims[!ta], b->type.dims[tb]))
+		must_equal(p, length(p, a, !ta), length(p, b, tb), "Gemm: lengths do not fit");
+	for (uint32_t k = 0; c && k < c->type.rank; k++) {
+		const char *s = length(p, c, k);
+		if (strcmp(s, "1") &&
+		    !dim_eq(p->cx, c->type.dims[k], n->out[0]->type.dims[2u - c->type.rank + k]))
+			must_equal(p, s, held(p, n->out[0])->dims[2u - c->type.rank + k],
+				   "Gemm: lengths do not fit");
+	}
+}
+
+static const char *factor_text(struct printer *p, const struct node *n, const char *name,
+			       enum dtype t, const char *s)
+{
+	const struct attr *a = find_attr(n, name);
+	char text[40];
+
+	if (!a || a->u.f == 1)
+		return s;
+	snprintf(text, sizeof(text), "%.9g", (double)a->u.f);
+	return textf(p, "(%s)%s * %s", number_type(t), text, in_parens(p, s));
+}
+
+void gemm_put(struct printer *p, const struct node *n)
+{
+	bool ta = int_of_attr(n, "transA", 0), tb = int_of_attr(n, "transB", 0);
+	const struct value *a = n->in[0], *b = n->in[1], *c = n->nin > 2 ? n->in[2] : NULL;
+	const struct value *y = n->out[0];
+	enum dtype t = y->type.dtype;
+	const char *ix[2], *inner[1] = {length(p, a, !ta)}, *k[1], *own[2];
+	uint32_t mark = p->once.len;
+
+	make_array(p, y);
+	uint32_t loops = open_loops(p, held(p, y)->dims, 2, ix);
+	const char *sum = fresh(p, "sum");
+	line(p, "%s %s = 0;", number_type(t), sum);
+	uint32_t in = open_loops(p, inner, 1, k);
+	const char *x = at(p, a, (const char *[]){ta ? k[0] : ix[0], ta ? ix[0] : k[0]});
+	const char *z = at(p, b, (const char *[]){tb ? ix[1] : k[0], tb ? k[0] : ix[1]});
+	line(p, "%s += %s * %s;", sum, in_parens(p, x), in_parens(p, z));
+	close_loops(p, in);
+	const char *s = factor_text(p, n, "alpha", t, sum);
+	for (uint32_t i = 0; c && i < c->type.rank; i++)
+		own[i] = strcmp(length(p, c, i), "1") ? ix[2u - c->type.rank + i] : "0";
+	if (c)
+		s = textf(p, "%s + %s", s,
+			  in_parens(p, factor_text(p, n, "beta", t, at(p, c, own))));
+	s = t == DT_FLOAT16 ? textf(p, "ptgc_f16_round(%s)", s) : s;
+	line(p, "%s[%s] = %s;", held(p, y)->name, linear(p, held(p, y)->dims, 2, ix),
+	     to_store(p, t, s));
+	close_loops(p, loops);
+	p->once.len = mark;
+}
+
+/* --- along an axis --- */
+
+void cumsum_put(struct printer *p, const struct node *n)
+{
+	const struct value *x = n->in[0], *y = n->out[0];
+	enum dtype t = x->type.dtype;
+	bool exclusive = int_of_attr(n, "exclusive", 0), reverse = int_of_attr(n, "reverse", 0);
+	const char *ix[MAX_RANK], *one[1], *T = number_type(t), *U = unsigned_type(t);
+	uint32_t loops = 0, mark = p->once.len;
+	int64_t axis;
+
+	if (!is_number_text(element(p, n->in[1], 0), &axis))
+		cannot(p, n, "needs an axis that is known while compiling");
+	axis += axis < 0 ? x->type.rank : 0;
+	make_array(p, y);
+	for (uint32_t i = 0; i < x->type.rank; i++) {
+		one[0] = length(p, x, i);
+		if (i != axis)
+			loops += open_loops(p, one, 1, &ix[i]);
+	}
+	const char *sum = fresh(p, "sum");
+	line(p, "%s %s = 0;", T, sum);
+	one[0] = length(p, x, (uint32_t)axis);
+	uint32_t in = open_loops(p, one, 1, &ix[axis]);
+	if (reverse)
+		ix[axis] = textf(p, "%s - 1 - %s", in_parens(p, one[0]), ix[axis]);
+	const char *e = in_parens(p, at(p, x, ix));
+	const char *to =
+		textf(p, "%s[%s]", held(p, y)->name, linear(p, held(p, y)->dims, y->type.rank, ix));
+	const char *next = is_float(t) ? textf(p, "%s + %s", sum, e)
+				       : textf(p, "(%s)((%s)%s + (%s)%s)", T, U, sum, U, e);
+	next = t == DT_FLOAT16 ? textf(p, "ptgc_f16_round(%s)", next) : next;
+	const char *now = fresh(p, "next");
+	line(p, "const %s %s = %s;", T, now, next);
+	line(p, "%s = %s;", to, to_store(p, t, exclusive ? sum : now));
+	line(p, "%s = %s;", sum, now);
+	close_loops(p, in);
+	close_loops(p, loops);
+	p->once.len = mark;
+}
+
+void topk_shape(struct printer *p, const struct node *n)
+{
+	const struct value *x = n->in[0];
+	uint32_t axis = axis_of(n, -1);
+	const char *known[MAX_RANK];
+
+	for (uint32_t i = 0; i < 2; i++) {
+		for (uint32_t k = 0; k < x->type.rank; k++)
+			known[k] = k == axis ? element(p, n->in[1], 0) : length(p, x, k);
+		set_lengths(p, n->out[i], known);
+	}
+	line(p, "if (%s > %s)", in_parens(p, held(p, n->out[0])->dims[axis]),
+	     in_parens(p, length(p, x, axis)));
+	line(p, "\treturn %u;", message(p, n->span, "TopK: there are fewer elements"));
+}
+
+/* Element by element into its place among those found so far: of equals the first comes first. */
+void topk_put(struct printer *p, const struct node *n)
+{
+	const struct value *x = n->in[0], *v = n->out[0], *w = n->out[1];
+	enum dtype t = x->type.dtype;
+	uint32_t axis = axis_of(n, -1), loops = 0, mark = p->once.len;
+	bool largest = int_of_attr(n, "largest", 1);
+	const char *ix[MAX_RANK], *to[MAX_RANK], *one[1];
+	const char *count = held(p, v)->dims[axis], *len = length(p, x, axis);
+	const char *i = fresh(p, "i"), *at_ = fresh(p, "at"), *found = fresh(p, "found");
+	const char *now = fresh(p, "now");
+
+	make_array(p, v);
+	make_array(p, w);
+	for (uint32_t k = 0; k < x->type.rank; k++) {
+		one[0] = length(p, x, k);
+		if (k != axis)
+			loops += open_loops(p, one, 1, &ix[k]);
+		to[k] = k != axis ? ix[k] : "0";
+	}
+	line(p, "int64_t %s = 0;", found);
+	line(p, "for (int64_t %s = 0; %s < %s; ++%s) {", i, i, in_parens(p, len), i);
+	p->indent++;
+	ix[axis] = i;
+	line(p, "const %s %s = %s;", number_type(t), now, at(p, x, ix));
+	line(p, "int64_t %s = %s;", at_, found);
+	to[axis] = textf(p, "(%s - 1)", at_);
+	const char *before = linear(p, held(p, v)->dims, v->type.rank, to);
+	to[axis] = at_;
+	const char *here = linear(p, held(p, v)->dims, v->type.rank, to);
+	line(p, "while (%s > 0 && ptgc_%s%s(%s, %s)) {", at_, largest ? "above" : "below",
+	     is_float(t)                   ? ""
+	     : dtypes[t].kind == KIND_UINT ? "_u64"
+					   : "_i64",
+	     now, loaded(p, t, textf(p, "%s[%s]", held(p, v)->name, before)));
+	line(p, "\tif (%s < %s) {", at_, in_parens(p, count));
+	line(p, "\t\t%s[%s] = %s[%s];", held(p, v)->name, here, held(p, v)->name, before);
+	line(p, "\t\t%s[%s] = %s[%s];", held(p, w)->name, here, held(p, w)->name, before);
+	line(p, "\t}");
+	line(p, "\t--%s;", at_);
+	line(p, "}");
+	line(p, "if (%s < %s) {", at_, in_parens(p, count));
+	line(p, "\t%s[%s] = %s;", held(p, v)->name, here, to_store(p, t, now));
+	line(p, "\t%s[%s] = %s;", held(p, w)->name, here, i);
+	line(p, "}");
+	line(p, "%s += %s < %s;", found, found, in_parens(p, count));
+	p->indent--;
+	line(p, "}");
+	close_loops(p, loops);
+	p->once.len = mark;
+}

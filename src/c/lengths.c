@@ -1,0 +1,248 @@
+/*
+ * lengths.c: lengths of axes, and integers that are lengths, as C. In: dims, whose atoms are bound
+ * to texts where the walk meets them: sizes of inputs before all else, sizes that the run finds
+ * where their node is printed. Out: expressions, and checks of the equations that types rely on.
+ */
+#include <string.h>
+
+#include "c/internal.h"
+
+#define MAX_TALL 40 /* operators inside of each other in one dim */
+
+static const char *atom_text(struct printer *p, dim d, bool *start)
+{
+	if (d >= p->atoms.len || !p->atoms.at[d])
+		return NULL;
+	*start &= p->start.at[d];
+	return p->atoms.at[d];
+}
+
+static const char *form_text(struct printer *p, dim d, bool raw, bool *start, int tall)
+{
+	struct dim_view v = raw ? dim_view_raw(p->cx, d) : dim_view(p->cx, d);
+	const char *of[64], *all;
+	static const char *const functions[] = {[DIM_MAX] = "ptgc_max_i64",
+						[DIM_MIN] = "ptgc_min_i64",
+						[DIM_FLOORDIV] = "ptgc_floor_div_i64",
+						[DIM_MOD] = "ptgc_mod_i64"};
+
+	if (v.form == DIM_CONST)
+		return textf(p, "%lld", (long long)v.constant);
+	if (v.form == DIM_ATOM) {
+		const char *s = raw ? NULL : atom_text(p, dim_find(p->cx, d), start);
+		return s ? s : atom_text(p, d, start);
+	}
+	if (tall > MAX_TALL || v.nterms > countof(of))
+		return NULL;
+	for (uint32_t i = 0; i < v.nterms; i++)
+		if (!(of[i] = form_text(p, v.term[i], raw, start, tall + 1)))
+			return NULL;
+	if (v.form == DIM_PRODUCT)
+		return product(p, of, v.nterms);
+	if (v.form == DIM_SUM) {
+		all = NULL;
+		for (uint32_t i = 0; i < v.nterms; i++) {
+			if (all && v.coef[i] == -1)
+				all = textf(p, "%s - %s", all, in_parens(p, of[i]));
+			else if (all)
+				all = plus(p, all,
+					   times(p, textf(p, "%lld", (long long)v.coef[i]), of[i]));
+			else
+				all = times(p, textf(p, "%lld", (long long)v.coef[i]), of[i]);
+		}
+		return plus(p, all ? all : "0", textf(p, "%lld", (long long)v.constant));
+	}
+	all = of[0];
+	for (uint32_t i = 1; i < v.nterms; i++)
+		all = textf(p, "%s(%s, %s)", functions[v.form], all, of[i]);
+	return all;
+}
+
+const char *dim_text(struct printer *p, dim d, bool raw, bool *start)
+{
+	bool ignored = true;
+
+	return form_text(p, d, raw, start ? start : &ignored, 0);
+}
+
+static void bind_atom(struct printer *p, dim d, const char *text, bool start)
+{
+	while (p->atoms.len <= d) {
+		*vec_push(p->cx->arena, &p->atoms) = NULL;
+		*vec_push(p->cx->arena, &p->start) = false;
+	}
+	if (p->atoms.at[d])
+		return;
+	p->atoms.at[d] = text;
+	p->start.at[d] = start;
+}
+
+void bind_length(struct printer *p, dim d, const char *text, bool start)
+{
+	dim found = dim_find(p->cx, d);
+
+	if (dim_view_raw(p->cx, d).form == DIM_ATOM)
+		bind_atom(p, d, text, start);
+	if (dim_view(p->cx, found).form == DIM_ATOM)
+		bind_atom(p, found, text, start);
+}
+
+bool known_lengths(struct printer *p, const struct value *v)
+{
+	for (uint32_t i = 0; i < v->type.rank; i++)
+		if (!dim_text(p, v->type.dims[i], false, NULL))
+			return false;
+	return true;
+}
+
+/* Is d an atom that nothing has bound as it is written? Then what the run computes is its text,
+ * even if an equation says what it must be: a check compares the two. */
+static bool is_new(struct printer *p, dim d)
+{
+	bool start = true;
+
+	return dim_view_raw(p->cx, d).form == DIM_ATOM && !atom_text(p, d, &start);
+}
+
+void set_lengths(struct printer *p, const struct value *v, const char *const *known)
+{
+	struct held *h = held(p, v);
+	int64_t c;
+
+	h->dims = new_array(p->cx->arena, const char *, v->type.rank + 1u);
+	h->start = true;
+	for (uint32_t i = 0; i < v->type.rank; i++) {
+		dim d = v->type.dims[i];
+		bool start = true, constant = dim_is_const(p->cx, d, &c);
+		const char *s =
+			constant ? textf(p, "%lld", (long long)c) : dim_text(p, d, false, &start);
+		if (known && known[i] && !constant && (!s || is_new(p, d))) {
+			const char *name =
+				fresh(p, v->name ? textf(p, "%s_%u", v->name->s, i) : "n");
+			line(p, "const int64_t %s = %s;", name, known[i]);
+			line(p, "if (%s < 0)", name);
+			line(p, "\treturn %u;",
+			     message(p, p->at ? p->at->span : (struct span){0, 0},
+				     "a length is negative"));
+			bind_length(p, d, name, false);
+			s = s ? s : name;
+			start = false;
+		}
+		if (!s)
+			cannot(p, p->at, "cannot say the length %s of axis %u of its result yet",
+			       dim_str(p->cx, d), i);
+		h->dims[i] = s;
+		h->start &= start;
+	}
+	check_now(p);
+}
+
+bool known_integers(struct printer *p, const struct value *v)
+{
+	const struct known *k = known_of(p->cx, (struct value *)v);
+
+	if (!k)
+		return false;
+	for (uint32_t i = 0; i < k->n; i++)
+		if (k->at[i] == DIM_NONE ||
+		    dim_sources(p->cx, k->at[i], false) & (FROM_VALUE | FROM_NOWHERE))
+			return false;
+	return true;
+}
+
+const char *element(struct printer *p, const struct value *v, int64_t i)
+{
+	const struct known *k = known_of(p->cx, (struct value *)v);
+	const char *ix[1] = {textf(p, "%lld", (long long)i)}, *s;
+
+	if (k && i < k->n && k->at[i] != DIM_NONE &&
+	    (s = dim_text(p, k->at[i], false, NULL)) != NULL)
+		return s;
+	if (k && k->n == 1 && k->at[0] != DIM_NONE && (s = dim_text(p, k->at[0], false, NULL)))
+		return s;
+	if (held(p, v)->where == UNSEEN && !v->data)
+		cannot(p, p->at, "needs integers that only the run knows before they are computed");
+	return at(p, v, ix);
+}
+
+bool single(struct printer *p, const struct value *v)
+{
+	int64_t c;
+
+	for (uint32_t i = 0; i < v->type.rank; i++)
+		if (!dim_is_const(p->cx, v->type.dims[i], &c) || c != 1)
+			return false;
+	return true;
+}
+
+const char *count_of(struct printer *p, const struct value *v)
+{
+	return product(p, held(p, v)->dims, v->type.rank);
+}
+
+const int64_t *ints_of_attr(const struct node *n, const char *name, uint32_t *count)
+{
+	const struct attr *a = find_attr(n, name);
+
+	*count = a ? a->n : 0;
+	return a ? a->u.ints : NULL;
+}
+
+int64_t int_of_attr(const struct node *n, const char *name, int64_t otherwise)
+{
+	const struct attr *a = find_attr(n, name);
+
+	return a ? a->u.i : otherwise;
+}
+
+/* --- checks --- */
+
+uint32_t message(struct printer *p, struct span s, const char *text)
+{
+	struct place at = source_place(p->cx, text_place(p->cx, s, &(uint32_t){0}).begin);
+	const char *slash = at.source ? strrchr(at.source->name, '/') : NULL;
+	const char *all = text;
+
+	if (at.source && !at.source->lib && s.begin < s.end && !p->cx->opt.strip)
+		all = textf(p, "%s (%s:%u:%u)", text, slash ? slash + 1 : at.source->name, at.line,
+			    at.col);
+	for (uint32_t i = 0; i < p->messages.len; i++)
+		if (!strcmp(p->messages.at[i], all))
+			return i + 1;
+	*vec_push(p->cx->arena, &p->messages) = all;
+	return p->messages.len;
+}
+
+void must_equal(struct printer *p, const char *a, const char *b, const char *what)
+{
+	int64_t x, y;
+
+	if (!strcmp(a, b))
+		return;
+	if (is_number_text(a, &x) && is_number_text(b, &y))
+		cannot(p, p->at, "has lengths that do not fit: %s and %s", a, b);
+	uint32_t number = message(p, p->at ? p->at->span : (struct span){0, 0}, what);
+	line(p, "if (%s != %s)", in_parens(p, a), in_parens(p, b));
+	line(p, "\treturn %u;", number);
+}
+
+void check_now(struct printer *p)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < p->waiting.len; i++) {
+		struct check *c = p->waiting.at[i];
+		const char *a = dim_text(p, c->a, true, NULL), *b = dim_text(p, c->b, true, NULL);
+		if (!a || !b) {
+			p->waiting.at[kept++] = c;
+			continue;
+		}
+		if (!strcmp(a, b))
+			continue;
+		const char *what = textf(p, "lengths do not fit: %s must be %s",
+					 dim_str_raw(p->cx, c->a), dim_str_raw(p->cx, c->b));
+		line(p, "if (%s != %s)", in_parens(p, a), in_parens(p, b));
+		line(p, "\treturn %u;", message(p, c->span, what));
+	}
+	p->waiting.len = kept;
+}

@@ -1,0 +1,400 @@
+/*
+ * nest.c: elements of values, and the loops that store them. In: values whose node was settled.
+ * Out: expressions; statements of the body; arrays in the workspace, whose offsets placed() fills
+ * in when it is known how long each is in use.
+ */
+#include <string.h>
+
+#include "c/ops.h"
+
+#define LONG_TEXT 90 /* bytes of an expression that gets a variable */
+
+/* --- elements --- */
+
+const char *linear(struct printer *p, const char *const *dims, uint32_t rank, const char **ix)
+{
+	const char *all = "0";
+
+	for (uint32_t i = 0; i < rank; i++)
+		if (strcmp(dims[i], "1"))
+			all = plus(p, times(p, all, dims[i]), ix[i]);
+	return all;
+}
+
+const char *constant_array(struct printer *p, const struct value *v)
+{
+	struct held *h = held(p, v);
+	const struct tensor *t = v->data;
+
+	if (h->name)
+		return h->name;
+	h->name = fresh(p, v->name ? v->name->s : "c");
+	sb_printf(&p->data, "static const %s %s_%s[%llu] = {", memory_type(t->dtype), p->model,
+		  h->name, (unsigned long long)(t->count ? t->count : 1));
+	h->name = textf(p, "%s_%s", p->model, h->name);
+	for (uint64_t i = 0; i < t->count; i++) {
+		sb_str(&p->data, i % 8 ? " " : "\n\t");
+		if (t->dtype == DT_FLOAT16)
+			sb_printf(&p->data, "%u,",
+				  half_from_double(tensor_float(t, t->splat ? 0 : i)));
+		else if (t->dtype == DT_BOOL)
+			sb_str(&p->data, literal(p, t, i)[0] == 't' ? "1," : "0,");
+		else
+			sb_printf(&p->data, "%s,", literal(p, t, i));
+	}
+	sb_str(&p->data, t->count ? "\n};\n" : "0};\n");
+	return h->name;
+}
+
+static const char *of_constant(struct printer *p, const struct value *v, const char **ix)
+{
+	const char *dims[MAX_RANK], *where;
+	const struct tensor *t = v->data;
+	int64_t i;
+
+	if (t->splat || t->count == 1)
+		return literal(p, t, 0);
+	for (uint32_t k = 0; k < v->type.rank; k++)
+		dims[k] = textf(p, "%lld", (long long)t->shape[k]);
+	where = linear(p, dims, v->type.rank, ix);
+	if (is_number_text(where, &i) && i >= 0 && (uint64_t)i < t->count)
+		return literal(p, t, (uint64_t)i);
+	return loaded(p, t->dtype, textf(p, "%s[%s]", constant_array(p, v), where));
+}
+
+static const char *of_formula(struct printer *p, const struct value *v, const char **ix)
+{
+	const struct node *n = v->def;
+	const struct c_op *op = &c_ops[n->onnx->id];
+	struct strbuf key = {.arena = p->cx->arena};
+	uint32_t i = 0;
+
+	for (uint32_t k = 0; k < v->type.rank; k++)
+		sb_printf(&key, "%s;", ix[k]);
+	for (uint32_t k = 0; k < p->once.len; k++)
+		if (p->once.at[k].v == v && !strcmp(p->once.at[k].key, key.s ? key.s : ""))
+			return p->once.at[k].name;
+	while (n->out[i] != v)
+		i++;
+	const char *s = op->at(p, n, i, ix);
+	if (op->view || (!v->name && strlen(s) < LONG_TEXT && held(p, v)->readers < 2))
+		return s;
+	const char *name = fresh(p, v->name ? v->name->s : "t");
+	line(p, "const %s %s = %s;", number_type(v->type.dtype), name, s);
+	*vec_push(p->cx->arena, &p->once) =
+		(struct once){.v = v, .key = key.s ? key.s : "", .name = name};
+	return name;
+}
+
+static const char *of_slice(struct printer *p, const struct value *v, const char **ix)
+{
+	const struct held *h = held(p, v);
+	const char *all[MAX_RANK + 1];
+
+	for (uint32_t i = 0, k = 0; i < h->of->type.rank; i++)
+		all[i] = i == h->axis ? h->index : ix[k++];
+	return at(p, h->of, all);
+}
+
+/* An element, as a number. Formulas are at most MAX_FORMULA deep, so this may recurse. */
+const char *at(struct printer *p, const struct value *v, const char **ix)
+{
+	const struct held *h = held(p, v);
+
+	if (v->data)
+		return of_constant(p, v, ix);
+	switch (h->where) {
+	case NUMBER:
+		return h->name;
+	case MEMORY:
+		if (h->buffer)
+			p->buffers.at[h->buffer - 1].to = p->statement;
+		return loaded(p, v->type.dtype,
+			      textf(p, "%s[%s]", h->name, linear(p, h->dims, v->type.rank, ix)));
+	case FORMULA:
+		return of_formula(p, v, ix);
+	case SLICE:
+		return of_slice(p, v, ix);
+	default:
+		bug("c: a value is read that has no place");
+	}
+}
+
+/* --- the workspace --- */
+
+void make_room(struct printer *p, const struct value *v, const char *type, const char *name)
+{
+	struct held *h = held(p, v);
+	const char *count = count_of(p, v);
+	uint8_t size = dtypes[v->type.dtype].size;
+
+	h->where = MEMORY;
+	h->name = name;
+	if (h->start) {
+		*vec_push(p->cx->arena, &p->buffers) = (struct buffer){
+			.count = count, .size = size, .from = p->statement, .to = p->statement};
+		h->buffer = p->buffers.len;
+		line(p, "%s = (%s *)(w + @%u@);", type, memory_type(v->type.dtype), h->buffer);
+		return;
+	}
+	p->dynamic = true;
+	line(p, "%s = (%s *)(w + top);", type, memory_type(v->type.dtype));
+	line(p, "top = ptgc_room(top, %s, %u);", count, size);
+	line(p, "if (top > bytes) {");
+	line(p, "\t*need = 2 * top;");
+	line(p, "\treturn PTGC_MORE;");
+	line(p, "}");
+}
+
+void make_array(struct printer *p, const struct value *v)
+{
+	struct held *h = held(p, v);
+
+	if (h->result) {
+		h->where = MEMORY;
+		line(p, "%s *const %s = out->%s;", memory_type(v->type.dtype), h->name, h->name);
+		return;
+	}
+	const char *name = fresh(p, v->name ? v->name->s : "a");
+	make_room(p, v, textf(p, "%s *const %s", memory_type(v->type.dtype), name), name);
+}
+
+void use_buffers(struct printer *p, uint32_t from)
+{
+	for (uint32_t i = 0; i < p->buffers.len; i++) {
+		struct buffer *b = &p->buffers.at[i];
+		if (b->from < from && b->to >= from)
+			b->to = p->statement;
+	}
+}
+
+/* --- loops --- */
+
+uint32_t open_loops(struct printer *p, const char *const *dims, uint32_t rank, const char **ix)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < rank; i++) {
+		ix[i] = "0";
+		if (!strcmp(dims[i], "1"))
+			continue;
+		if (p->nloops >= MAX_NESTED)
+			cannot(p, p->at, "has more than %d loops inside of each other", MAX_NESTED);
+		const char **name = &p->loop_names[p->nloops];
+		if (!*name)
+			*name = fresh(p, p->nloops < 4
+						 ? (const char *[]){"i", "j", "k", "l"}[p->nloops]
+						 : "i");
+		ix[i] = *name;
+		line(p, "for (int64_t %s = 0; %s < %s; ++%s) {", *name, *name,
+		     in_parens(p, dims[i]), *name);
+		p->nloops++;
+		p->indent++;
+		n++;
+	}
+	return n;
+}
+
+void close_loops(struct printer *p, uint32_t n)
+{
+	while (n-- > 0) {
+		p->nloops--;
+		p->indent--;
+		line(p, "}");
+	}
+}
+
+/* Do elements of v lie as those of `as` do, wherever v is read without a stretch? */
+static bool lies_flat(struct printer *p, const struct value *v, const struct value *as)
+{
+	const struct held *h = held(p, v);
+
+	if (single(p, v) || (v->data && v->data->splat))
+		return true;
+	if (v->type.rank != as->type.rank)
+		return false;
+	for (uint32_t i = 0; i < v->type.rank; i++)
+		if (!dim_eq(p->cx, v->type.dims[i], as->type.dims[i]))
+			return false;
+	if (v->data || h->where == MEMORY)
+		return true;
+	if (h->where != FORMULA)
+		return false;
+	const struct c_op *op = &c_ops[v->def->onnx->id];
+	if (op->shape != each_shape || op->reads[0] != '1' || op->view)
+		return false;
+	for (uint32_t i = 0; i < v->def->nin; i++)
+		if (v->def->in[i] && !lies_flat(p, v->def->in[i], as))
+			return false;
+	return true;
+}
+
+/* The last axis that is not of length 1: an index of it alone counts all elements, with those of
+ * the other axes 0. */
+static uint32_t last_axis(struct printer *p, const struct value *v)
+{
+	uint32_t last = v->type.rank - 1u;
+
+	while (last > 0 && !strcmp(held(p, v)->dims[last], "1"))
+		last--;
+	return last;
+}
+
+/* Loops over all elements of v; one loop where all that is read lies as v does */
+static uint32_t loops_over(struct printer *p, const struct value *v, const struct value *read,
+			   const char **ix)
+{
+	const char *all[1];
+	uint32_t rank = v->type.rank;
+
+	if (rank < 2 || !lies_flat(p, read, v))
+		return open_loops(p, held(p, v)->dims, rank, ix);
+	all[0] = count_of(p, v);
+	for (uint32_t i = 0; i < rank; i++)
+		ix[i] = "0";
+	return open_loops(p, all, 1, &ix[last_axis(p, v)]);
+}
+
+/* Where loops were joined into one, its index counts all elements. */
+static const char *place_of(struct printer *p, const struct value *v, const char **ix,
+			    uint32_t loops)
+{
+	const struct held *h = held(p, v);
+	uint32_t last = v->type.rank > 1 ? last_axis(p, v) : 0;
+	bool joined = v->type.rank > 1 && loops == 1;
+
+	for (uint32_t i = 0; joined && i < v->type.rank; i++)
+		joined = i == last || !strcmp(ix[i], "0");
+	if (joined && strcmp(ix[last], "0"))
+		return ix[last];
+	return linear(p, h->dims, v->type.rank, ix);
+}
+
+void keep(struct printer *p, const struct value *v)
+{
+	struct held *h = held(p, v);
+	uint32_t mark = p->once.len, result = 0;
+	const char *ix[MAX_RANK + 1];
+	enum dtype t = v->type.dtype;
+
+	h->where = FORMULA;
+	while (v->def->out[result] != v)
+		result++;
+	if (single(p, v) && !h->stored) {
+		for (uint32_t i = 0; i < v->type.rank; i++)
+			ix[i] = "0";
+		const char *s = c_ops[v->def->onnx->id].at(p, v->def, result, ix);
+		h->name = fresh(p, v->name ? v->name->s : "t");
+		line(p, "const %s %s = %s;", number_type(t), h->name, s);
+		h->where = NUMBER;
+		return;
+	}
+	make_array(p, v);
+	struct held now = *h;
+	h->where = FORMULA;
+	uint32_t loops = loops_over(p, v, v, ix);
+	const char *s = c_ops[v->def->onnx->id].at(p, v->def, result, ix);
+	*h = now;
+	line(p, "%s[%s] = %s;", h->name, place_of(p, v, ix, loops), to_store(p, t, s));
+	close_loops(p, loops);
+	p->once.len = mark;
+}
+
+/* Every element of `from` into `to`, whose array is there */
+void copy(struct printer *p, const struct value *to, const struct value *from)
+{
+	uint32_t mark = p->once.len;
+	const char *ix[MAX_RANK + 1];
+	uint32_t loops = loops_over(p, to, from, ix);
+	const char *s = at(p, from, ix);
+
+	line(p, "%s[%s] = %s;", held(p, to)->name, place_of(p, to, ix, loops),
+	     to_store(p, to->type.dtype, s));
+	close_loops(p, loops);
+	p->once.len = mark;
+	if (held(p, to)->buffer)
+		p->buffers.at[held(p, to)->buffer - 1].to = p->statement;
+}
+
+/* --- offsets --- */
+
+struct slot {
+	const char *count;
+	int64_t bytes; /* -1: count says it */
+	uint8_t size;
+	uint32_t free_from;
+};
+
+/* Gives each buffer a slot: one that is free and has the same size, or a number of bytes as it has.
+ */
+static uint32_t find_slots(struct printer *p, struct slot *slots)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < p->buffers.len; i++) {
+		struct buffer *b = &p->buffers.at[i];
+		int64_t count, bytes = -1;
+		uint32_t k;
+		if (is_number_text(b->count, &count))
+			bytes = (count * b->size + 15) & ~(int64_t)15;
+		for (k = 0; k < n; k++)
+			if (slots[k].free_from < b->from &&
+			    (bytes >= 0 ? slots[k].bytes >= 0
+					: slots[k].bytes < 0 && slots[k].size == b->size &&
+						  !strcmp(slots[k].count, b->count)))
+				break;
+		if (k == n)
+			slots[n++] = (struct slot){b->count, bytes, b->size, 0};
+		slots[k].bytes = slots[k].bytes < bytes ? bytes : slots[k].bytes;
+		slots[k].free_from = b->to;
+		b->offset = k;
+	}
+	return n;
+}
+
+const char *placed(struct printer *p, const char *body)
+{
+	struct slot *slots = new_array(p->cx->arena, struct slot, p->buffers.len + 1u);
+	struct strbuf out = {.arena = p->cx->arena};
+	uint32_t n = find_slots(p, slots);
+	const char **names = new_array(p->cx->arena, const char *, n + 2u);
+	int64_t fixed = 0;
+	const char *last;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (slots[i].bytes >= 0) {
+			names[i] = textf(p, "%lld", (long long)fixed);
+			fixed += slots[i].bytes;
+		}
+	last = textf(p, "%lld", (long long)fixed);
+	for (uint32_t i = 0; i < n; i++)
+		if (slots[i].bytes < 0) {
+			const char *next = fresh(p, "o");
+			names[i] = last;
+			sb_printf(&out, "\tconst size_t %s = ptgc_room(%s, %s, %u);\n", next, last,
+				  slots[i].count, slots[i].size);
+			last = next;
+		}
+	sb_printf(&out, "\t*need = %s;\n", last);
+	sb_str(&out, "\tif (bytes < *need)\n\t\treturn PTGC_MORE;\n");
+	if (n || p->dynamic)
+		sb_str(&out, "\tchar *const w = (char *)work;\n");
+	else
+		sb_str(&out, "\t(void)work;\n");
+	if (p->dynamic)
+		sb_printf(&out, "\tsize_t top = %s;\n", last);
+	for (const char *s = body, *mark; s; s = mark) {
+		mark = strchr(s, '@');
+		if (!mark) {
+			sb_str(&out, s);
+			break;
+		}
+		sb_add(&out, s, (size_t)(mark - s));
+		uint32_t i = 0;
+		for (mark++; *mark != '@'; mark++)
+			i = i * 10 + (uint32_t)(*mark - '0');
+		sb_str(&out, names[p->buffers.at[i - 1].offset]);
+		mark++;
+	}
+	return out.s;
+}

@@ -1,0 +1,598 @@
+/*
+ * print.c: the file, its header, and the walk over the nodes. In: the ONNX graph after all passes.
+ * Out: the texts.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "c/ops.h"
+
+#define D(id) (1u << DT_##id)
+const struct c_op c_ops[ONNX_COUNT] = {
+#define C_OPERATOR(name, dtypes, at, put, shape, reads, view, f, i)                                \
+	[ONNX_##name] = {at, put, shape, reads, view, f, i},
+#include "target/kernels_c.def"
+};
+
+/* --- the walk --- */
+
+/* The line of the text that n is of, once */
+static void show_line(struct printer *p, const struct node *n)
+{
+	struct place at;
+	uint32_t begin, len;
+
+	if (p->cx->opt.strip || n->span.begin >= n->span.end)
+		return;
+	at = source_place(p->cx, text_place(p->cx, n->span, &(uint32_t){0}).begin);
+	if (!at.source || at.source->lib || at.line == p->line || at.source != p->cx->sources.at[0])
+		return;
+	p->line = at.line;
+	for (begin = 0; begin < at.len && (at.text[begin] == ' ' || at.text[begin] == '\t');)
+		begin++;
+	len = at.len - begin;
+	for (uint32_t i = 0; i < len; i++) /* what would end or begin a comment */
+		if (i + 1 < len && ((at.text[begin + i] == '*' && at.text[begin + i + 1] == '/') ||
+				    (at.text[begin + i] == '/' && at.text[begin + i + 1] == '*')))
+			return;
+	len = len && at.text[begin + len - 1] == '\\' ? len - 1 : len;
+	line(p, "/* %u: %.*s */", at.line, shown_len(at.text + begin, len, 90), at.text + begin);
+}
+
+static uint32_t weight_of(const struct printer *p, const struct node *n)
+{
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i] && !n->in[i]->data && held(p, n->in[i])->where == FORMULA &&
+		    held(p, n->in[i])->weight > most)
+			most = held(p, n->in[i])->weight;
+	return most + 1;
+}
+
+static bool is_reshape(const struct node *n)
+{
+	return n->onnx->id == ONNX_Reshape || n->onnx->id == ONNX_Flatten ||
+	       n->onnx->id == ONNX_Unsqueeze || n->onnx->id == ONNX_Squeeze;
+}
+
+/* How v, result of n with a formula, is held */
+static void hold(struct printer *p, const struct node *n, const struct value *v)
+{
+	struct held *h = held(p, v), *x = n->nin && n->in[0] ? held(p, n->in[0]) : NULL;
+	const struct c_op *op = &c_ops[n->onnx->id];
+	bool cheap = op->view;
+
+	h->where = FORMULA;
+	h->weight = weight_of(p, n);
+	if (!h->readers)
+		return;
+	for (uint32_t i = 0; i < n->nin && cheap; i++)
+		cheap = !n->in[i] || i > 0 || is_cheap(p, n->in[i]);
+	if (is_reshape(n) && !n->in[0]->data && x->where == MEMORY && !h->result) {
+		h->where = MEMORY; /* the same array */
+		h->name = x->name;
+		h->buffer = x->buffer;
+		return;
+	}
+	if (h->weight < MAX_FORMULA && !h->stored && !h->result) {
+		if (cheap)
+			return;
+		if (h->readers == 1 && !h->inner && (!h->again || false))
+			return;
+	}
+	if (op->at == shape_at)
+		shape_put(p, n);
+	else
+		keep(p, v);
+}
+
+void settle(struct printer *p, const struct node *n)
+{
+	const struct c_op *op = &c_ops[n->onnx->id];
+	bool read = false, known = true;
+
+	p->at = n;
+	p->statement++;
+	for (uint32_t i = 0; i < n->nout; i++) {
+		read |= held(p, n->out[i])->readers > 0;
+		known &= known_lengths(p, n->out[i]);
+	}
+	bool blocks = onnx_has_blocks(n->onnx);
+	if (!read && known && !blocks)
+		return;
+	show_line(p, n);
+	if (op->shape)
+		op->shape(p, n);
+	else if (op->at)
+		for (uint32_t i = 0; i < n->nout; i++)
+			set_lengths(p, n->out[i], NULL);
+	if (op->at)
+		for (uint32_t i = 0; i < n->nout; i++)
+			hold(p, n, n->out[i]);
+	else if (read || blocks || !op->shape)
+		op->put(p, n);
+	p->statement++;
+	check_now(p);
+}
+
+static void print_check(struct printer *p, const struct check *c)
+{
+	const struct value *v = c->cond;
+	const char *dims[MAX_RANK], *ix[MAX_RANK];
+	uint32_t mark = p->once.len;
+
+	p->statement++;
+	for (uint32_t k = 0; k < v->type.rank; k++)
+		if (!(dims[k] = dim_text(p, v->type.dims[k], false, NULL)))
+			dims[k] = held(p, v)->dims[k];
+	uint32_t loops = open_loops(p, dims, v->type.rank, ix);
+	line(p, "if (!%s)", in_parens(p, at(p, v, ix)));
+	line(p, "\treturn %u;", message(p, c->span, c->message));
+	close_loops(p, loops);
+	p->once.len = mark;
+}
+
+/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
+void print_block(struct printer *p, const struct block *b)
+{
+	uint32_t mark = p->once.len;
+
+	for (uint32_t i = 0; i < b->checks.len; i++)
+		if (!b->checks.at[i].cond)
+			*vec_push(p->cx->arena, &p->waiting) = &b->checks.at[i];
+	check_now(p);
+	for (const struct node *n = b->first; n; n = n->next) {
+		settle(p, n);
+		for (uint32_t i = 0; i < b->checks.len; i++) {
+			const struct check *c = &b->checks.at[i];
+			if (c->cond && c->cond->def == n && !c->cond->data)
+				print_check(p, c);
+		}
+	}
+	for (uint32_t i = 0; i < b->checks.len; i++) {
+		const struct check *c = &b->checks.at[i];
+		if (c->cond && (!c->cond->def || c->cond->data || held(p, c->cond)->home != b))
+			print_check(p, c);
+	}
+	p->at = NULL;
+	(void)mark;
+}
+
+/* --- the interface --- */
+
+struct field {
+	const struct value *v;
+	const char *name;
+	const char **sizes; /* outputs: the names of those that the run sets; NULL: none */
+};
+struct interface {
+	vec(const char *) sizes; /* of inputs */
+	vec(struct field) in, out;
+	struct strbuf fields_in, fields_out;
+};
+
+/* The atoms of the lengths of an input become sizes of the struct of inputs. */
+static void bind_sizes(struct printer *p, struct interface *f, const struct value *v,
+		       const char *name)
+{
+	for (uint32_t i = 0; i < v->type.rank; i++) {
+		dim todo[64] = {v->type.dims[i]};
+		for (uint32_t n = 1; n > 0;) {
+			dim d = todo[--n];
+			struct dim_view view = dim_view_raw(p->cx, d);
+			if (view.form == DIM_CONST)
+				continue;
+			if (view.form != DIM_ATOM) {
+				for (uint32_t k = 0; k < view.nterms && n < 64; k++)
+					todo[n++] = view.term[k];
+				continue;
+			}
+			bool start = true;
+			if (dim_text(p, d, true, &start))
+				continue;
+			const char *size =
+				fresh(p, view.name ? view.name->s : textf(p, "%s_%u", name, i));
+			*vec_push(p->cx->arena, &f->sizes) = size;
+			if (view.name)
+				sb_printf(&f->fields_in, "\tint64_t %s; /* size %s */\n", size,
+					  view.name->s);
+			else
+				sb_printf(&f->fields_in, "\tint64_t %s; /* axis %u of %s */\n",
+					  size, i, name);
+			bind_length(p, d, size, true);
+		}
+	}
+}
+
+static void add_input(struct printer *p, struct interface *f, const struct value *v)
+{
+	for (uint32_t i = 0; i < f->in.len; i++)
+		if (f->in.at[i].v == v)
+			return;
+	*vec_push(p->cx->arena, &f->in) =
+		(struct field){.v = v, .name = fresh(p, v->name ? v->name->s : "x")};
+}
+
+static void inputs(struct printer *p, struct interface *f)
+{
+	const struct graph *g = p->g;
+
+	for (uint32_t i = 0; i < g->block->params.len; i++)
+		add_input(p, f, g->block->params.at[i]);
+	for (uint32_t i = 0; i < g->states.len; i++)
+		add_input(p, f, g->states.at[i].param);
+	for (uint32_t i = 0; i < f->in.len; i++) {
+		const struct value *v = f->in.at[i].v;
+		const char *name = f->in.at[i].name, *type = memory_type(v->type.dtype);
+		bind_sizes(p, f, v, name);
+		set_lengths(p, v, NULL);
+		sb_printf(&f->fields_in,
+			  v->type.rank ? "\tconst %s *%s; /* %s */\n" : "\t%s %s; /* %s */\n", type,
+			  name, type_str(p->cx, v->type));
+		struct held *h = held(p, v);
+		h->name = name;
+		h->where = v->type.rank ? MEMORY : NUMBER;
+	}
+}
+
+static void add_output(struct printer *p, struct interface *f, const struct value *v,
+		       const char *other)
+{
+	const char *name, *type = memory_type(v->type.dtype);
+	struct field *o;
+	bool start = true;
+
+	for (uint32_t i = 0; i < f->out.len; i++)
+		if (f->out.at[i].v == v) /* one field is enough, as one output of ONNX is */
+			return;
+
+	for (uint32_t k = 0; k < v->type.rank; k++)
+		start &= dim_text(p, v->type.dims[k], false, NULL) != NULL;
+	bool own = v->def && !held(p, v)->result;
+	name = fresh(p, v->name && own ? v->name->s : other);
+	o = vec_push(p->cx->arena, &f->out);
+	*o = (struct field){.v = v, .name = name};
+	if (!v->type.rank) {
+		sb_printf(&f->fields_out, "\t%s %s;", type, name);
+	} else if (start) {
+		sb_printf(&f->fields_out, "\t%s *%s;", type, name);
+		if (own && !single(p, v)) {
+			held(p, v)->result = true;
+			held(p, v)->name = name;
+		}
+	} else {
+		o->sizes = new_array(p->cx->arena, const char *, v->type.rank);
+		for (uint32_t k = 0; k < v->type.rank; k++) {
+			o->sizes[k] = fresh(p, textf(p, "%s_%u", name, k));
+			sb_printf(&f->fields_out, "\tint64_t %s;\n", o->sizes[k]);
+		}
+		sb_printf(&f->fields_out, "\tconst %s *%s;", type, name);
+		held(p, v)->stored = true;
+	}
+	sb_printf(&f->fields_out, " /* %s */\n", type_str(p->cx, v->type));
+}
+
+static void outputs(struct printer *p, struct interface *f)
+{
+	const struct graph *g = p->g;
+
+	for (uint32_t i = 0; i < g->block->results.len; i++)
+		add_output(p, f, g->block->results.at[i],
+			   g->block->results.at[i]->name ? g->block->results.at[i]->name->s
+							 : "result");
+	for (uint32_t i = 0; i < g->states.len; i++)
+		if (g->states.at[i].next)
+			add_output(p, f, g->states.at[i].next,
+				   textf(p, "%s_next",
+					 g->states.at[i].param->name
+						 ? g->states.at[i].param->name->s
+						 : "state"));
+}
+
+static void put_output(struct printer *p, const struct field *o)
+{
+	const struct value *v = o->v;
+	const struct held *h = held(p, v);
+	const char *ix[MAX_RANK], *dims[MAX_RANK];
+	enum dtype t = v->type.dtype;
+	uint32_t mark = p->once.len;
+
+	p->statement++;
+	if (!v->type.rank) {
+		line(p, "out->%s = %s;", o->name, to_store(p, t, at(p, v, ix)));
+		return;
+	}
+	if (h->result && h->where == MEMORY && h->name == o->name)
+		return;
+	for (uint32_t k = 0; k < v->type.rank; k++)
+		if (!(dims[k] = dim_text(p, v->type.dims[k], false, NULL)))
+			dims[k] = h->dims[k];
+	if (o->sizes) {
+		for (uint32_t k = 0; k < v->type.rank; k++)
+			line(p, "out->%s = %s;", o->sizes[k], dims[k]);
+		if (h->where != MEMORY)
+			cannot(p, v->def, "has a result of open size that is no array");
+		(void)at(p, v, dims); /* the array is in use up to here */
+		line(p, "out->%s = %s;", o->name, h->name);
+		return;
+	}
+	uint32_t loops = open_loops(p, dims, v->type.rank, ix);
+	const char *s = to_store(p, t, at(p, v, ix));
+	line(p, "out->%s[%s] = %s;", o->name, linear(p, dims, v->type.rank, ix), s);
+	close_loops(p, loops);
+	p->once.len = mark;
+}
+
+/* --- the texts --- */
+
+static bool is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
+}
+
+static bool mentions(const char *text, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *s = text; (s = strstr(s, name)); s++)
+		if ((s == text || (!is_word(s[-1]) && s[-1] != '>' && s[-1] != '.')) &&
+		    !is_word(s[n]))
+			return true;
+	return false;
+}
+
+struct chunk { /* of a header of lib/c: a function, or a few that belong together */
+	const char *text;
+	vec(const char *) names; /* that it defines */
+	bool used;
+};
+
+/* Where the chunk at s ends: before an empty line that no function has inside */
+static size_t chunk_length(const char *s)
+{
+	const char *end = s;
+
+	while ((end = strstr(end, "\n\n")) != NULL && (end[2] == '\t' || end[2] == '}'))
+		end += 2;
+	return end ? (size_t)(end - s) + 1 : strlen(s);
+}
+
+static void find_names(struct printer *p, struct chunk *c)
+{
+	for (const char *s = c->text; s && *s; s = strchr(s, '\n'), s = s ? s + 1 : NULL) {
+		if (strncmp(s, "static ", 7) && strncmp(s, "#define ", 8) &&
+		    strncmp(s, "struct ", 7))
+			continue;
+		const char *end = strchr(s, '\n'), *name = s;
+		while (name < end && strncmp(name, "ptgc_", 5) && strncmp(name, "PTGC_", 5))
+			name++;
+		size_t k = 0;
+		if (!strncmp(s, "static inline struct ", 21)) /* the function, not the type */
+			for (name += 5; name < end && strncmp(name, "ptgc_", 5);)
+				name++;
+		while (name + k < end && is_word(name[k]))
+			k++;
+		if (k)
+			*vec_push(p->cx->arena, &c->names) = arena_strdup(p->cx->arena, name, k);
+	}
+}
+
+static bool defines_one_of(const struct chunk *c, const char *text)
+{
+	for (uint32_t i = 0; i < c->names.len; i++)
+		if (mentions(text, c->names.at[i]))
+			return true;
+	return false;
+}
+
+/* The chunks of lib/c that define what the code has, and those that these need */
+static void functions(struct printer *p, const char *code, struct strbuf *to)
+{
+	vec(struct chunk) chunks = {0};
+
+	for (const struct c_header *h = c_library; h->name; h++)
+		for (const char *s = h->text; *s;) {
+			size_t len = chunk_length(s);
+			struct chunk c = {.text = arena_strdup(p->cx->arena, s, len)};
+			find_names(p, &c);
+			if (c.names.len && strncmp(s, "#ifndef", 7))
+				*vec_push(p->cx->arena, &chunks) = c;
+			for (s += len; *s == '\n';)
+				s++;
+		}
+	for (uint32_t i = chunks.len; i-- > 0;) { /* what a chunk needs stands before it */
+		struct chunk *c = &chunks.at[i];
+		c->used = defines_one_of(c, code);
+		for (uint32_t k = i + 1; k < chunks.len && !c->used; k++)
+			c->used = chunks.at[k].used && defines_one_of(c, chunks.at[k].text);
+	}
+	for (uint32_t i = 0; i < chunks.len; i++)
+		if (chunks.at[i].used)
+			sb_printf(to, "%s\n", chunks.at[i].text);
+}
+
+/* The body without variables that nobody reads: formulas that were printed for their place alone.
+ * Each has a name of its own. */
+static const char *without_unread(struct printer *p, const char *body)
+{
+	struct strbuf out = {.arena = p->cx->arena};
+	bool again = true;
+
+	while (again) {
+		again = false;
+		out = (struct strbuf){.arena = p->cx->arena};
+		for (const char *s = body, *next; *s; s = next) {
+			next = strchr(s, '\n') + 1;
+			const char *t = s;
+			while (*t == '\t')
+				t++;
+			const char *is = strncmp(t, "const ", 6) ? NULL : strstr(t, " = ");
+			if (is && is < next && !memchr(s, '&', (size_t)(next - s)) &&
+			    !memchr(t, '*', (size_t)(is - t))) {
+				const char *name = is;
+				while (is_word(name[-1]))
+					name--;
+				char copy[256];
+				size_t n = (size_t)(is - name);
+				if (n < sizeof(copy)) {
+					memcpy(copy, name, n);
+					copy[n] = 0;
+					if (!mentions(next, copy)) {
+						again = true;
+						continue;
+					}
+				}
+			}
+			sb_add(&out, s, (size_t)(next - s));
+		}
+		body = out.s ? out.s : "";
+	}
+	return body;
+}
+
+static void print_header(struct printer *p, const struct interface *f, const char *work,
+			 struct strbuf *to)
+{
+	const char *m = p->model;
+
+	sb_printf(to, "/*\n * %s: made by ptgc " PTGC_VERSION ".\n", m);
+	sb_printf(to,
+		  " *\n"
+		  " * %s_run() computes the outputs of the graph from its inputs. It allocates "
+		  "nothing and keeps\n"
+		  " * nothing: `work` is room for what lies between, aligned as malloc() aligns, "
+		  "`bytes` long.\n"
+		  " * Arrays are in C order. bool is one byte, 0 or 1; float16 is uint16_t, its "
+		  "bits. Names of the\n"
+		  " * text are kept; a name of C or C++ has a _ behind it, and a byte that is no "
+		  "letter, digit or _\n"
+		  " * is _ and two hexadecimal digits.\n"
+		  " *\n"
+		  " * Returns 0; or %s_MORE, if *need, which it sets, is more than `bytes`; or the "
+		  "number of a\n"
+		  " * check that did not hold, whose words %s_message() has. An output that has "
+		  "its size beside it\n"
+		  " * lies in `work`; all other arrays are the caller's. Inputs and outputs must "
+		  "not overlap.\n"
+		  " */\n",
+		  m, m, m);
+	sb_printf(to, "#ifndef PTGC_MODEL_%s\n#define PTGC_MODEL_%s\n\n", m, m);
+	sb_str(to, "#include <stddef.h>\n#include <stdint.h>\n\n");
+	sb_str(to, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+	sb_printf(to, "#define %s_MORE (-1)\n", m);
+	if (work)
+		sb_printf(to, "#define %s_WORK %s /* bytes of `work`, always */\n", m, work);
+	sb_printf(to, "\nstruct %s_in {\n%s};\n", m,
+		  f->fields_in.s ? f->fields_in.s : "\tchar unused; /* there are no inputs */\n");
+	sb_printf(to, "struct %s_out {\n%s};\n\n", m,
+		  f->fields_out.s ? f->fields_out.s
+				  : "\tchar unused; /* there are no outputs */\n");
+	sb_printf(
+		to,
+		"int %s_run(const struct %s_in *in, struct %s_out *out, void *work, size_t bytes,\n"
+		"\tsize_t *need);\nconst char *%s_message(int number);\n\n",
+		m, m, m, m);
+	sb_str(to, "#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
+}
+
+static void print_messages(struct printer *p, struct strbuf *to)
+{
+	sb_printf(to, "\nconst char *%s_message(int number)\n{\n\tswitch (number) {\n", p->model);
+	for (uint32_t i = 0; i < p->messages.len; i++) {
+		sb_printf(to, "\tcase %u:\n\t\treturn \"", i + 1);
+		for (const char *s = p->messages.at[i]; *s; s++)
+			sb_printf(to,
+				  *s == '"' || *s == '\\' ? "\\%c"
+				  : *s == '\n'            ? "\\n"
+							  : "%c",
+				  *s);
+		sb_str(to, "\";\n");
+	}
+	sb_printf(to,
+		  "\tcase %s_MORE:\n\t\treturn \"the workspace is too small\";\n"
+		  "\tdefault:\n\t\treturn \"\";\n\t}\n}\n",
+		  p->model);
+}
+
+static void print_file(struct printer *p, const struct interface *f, struct strbuf *to,
+		       const struct strbuf *header)
+{
+	const char *body = without_unread(p, p->out.s ? p->out.s : "");
+	const char *start = placed(p, body);
+	struct strbuf run = {.arena = p->cx->arena};
+
+	sb_printf(
+		&run,
+		"int %s_run(const struct %s_in *in, struct %s_out *out, void *work, size_t bytes,\n"
+		"\tsize_t *need)\n{\n",
+		p->model, p->model, p->model);
+	for (uint32_t i = 0; i < f->sizes.len; i++)
+		if (mentions(start, f->sizes.at[i]))
+			sb_printf(&run, "\tconst int64_t %s = in->%s;\n", f->sizes.at[i],
+				  f->sizes.at[i]);
+	for (uint32_t i = 0; i < f->in.len; i++) {
+		const struct value *v = f->in.at[i].v;
+		const char *name = f->in.at[i].name, *type = memory_type(v->type.dtype);
+		if (!mentions(start, name))
+			continue;
+		if (v->type.rank)
+			sb_printf(&run, "\tconst %s *const %s = in->%s;\n", type, name, name);
+		else if (v->type.dtype == DT_FLOAT16)
+			sb_printf(&run, "\tconst float %s = ptgc_f16_get(in->%s);\n", name, name);
+		else
+			sb_printf(&run, "\tconst %s %s = in->%s%s;\n", number_type(v->type.dtype),
+				  name, name, v->type.dtype == DT_BOOL ? " != 0" : "");
+	}
+	if (p->flags)
+		sb_str(&run, "\tint bad = 0;\n");
+	sb_str(&run, start);
+	if (p->flags)
+		sb_str(&run, "\treturn bad;\n}\n");
+	else
+		sb_str(&run, "\treturn 0;\n}\n");
+	const char *code = run.s;
+	sb_str(to, "/* Compile with -O3 -ffp-contract=off; -DPTGC_LIBM takes the functions of "
+		   "libm. */\n");
+	if (header)
+		sb_str(to, header->s);
+	else
+		sb_printf(to, "#include \"%s\"\n", p->cx->opt.header_name);
+	sb_str(to, "\n#include <math.h>\n#include <stdbool.h>\n#include <string.h>\n\n");
+	sb_printf(to, "#define PTGC_MORE (-1)\n\n");
+	functions(p, code, to);
+	if (p->data.s)
+		sb_printf(to, "%s\n", p->data.s);
+	if (!mentions(code + strlen("int "), "in"))
+		sb_str(to, "");
+	sb_str(to, code);
+	print_messages(p, to);
+}
+
+void print_c(struct ctx *cx, const struct graph *g, struct strbuf *file, struct strbuf *header)
+{
+	struct printer p = {.cx = cx, .g = g, .indent = 1, .statement = 1};
+	struct interface f = {.fields_in = {.arena = cx->arena},
+			      .fields_out = {.arena = cx->arena}};
+	int64_t work = 0;
+
+	p.of = new_array(cx->arena, struct held, cx->next_id + 1);
+	p.out.arena = p.data.arena = file->arena = header->arena = cx->arena;
+	p.model = mangled(&p, cx->opt.model_name ? cx->opt.model_name
+			      : g->name          ? g->name->s
+						 : "graph");
+	inputs(&p, &f);
+	plan(&p);
+	outputs(&p, &f);
+	print_block(&p, g->block);
+	for (uint32_t i = 0; i < f.out.len; i++)
+		put_output(&p, &f.out.at[i]);
+	const char *start = placed(&p, "");
+	(void)work;
+	const char *need = strstr(start, "*need = "), *end = need ? strchr(need, ';') : NULL;
+	const char *size = end ? textf(&p, "%.*s", (int)(end - need - 8), need + 8) : "0";
+	bool fixed = !p.dynamic && is_number_text(size, &work);
+	print_header(&p, &f, fixed ? size : NULL, header);
+	print_file(&p, &f, file, cx->opt.header_name ? NULL : header);
+}

@@ -1,0 +1,348 @@
+/*
+ * reduce.c: sums and the like. In: a value, read element by element, so that what computes it is in
+ * the same loop. Out: loops over the axes that stay, and inside of them loops over the others.
+ * Along the last axis a sum of floats is added up in LANES sums of their own, which are joined in a
+ * fixed order: that vectorises without leave to reorder, and has the same bits everywhere.
+ */
+#include <string.h>
+
+#include "c/ops.h"
+
+#define LANES 8 /* of one sum */
+
+enum reduction { SUM, PRODUCT, GREATEST, LEAST, MEAN, SQUARES, MAGNITUDES, NORM };
+
+static enum reduction reduction_of(const struct node *n)
+{
+	static const enum reduction of[ONNX_COUNT] = {
+		[ONNX_ReduceSum] = SUM,       [ONNX_ReduceProd] = PRODUCT,
+		[ONNX_ReduceMax] = GREATEST,  [ONNX_ReduceMin] = LEAST,
+		[ONNX_ReduceMean] = MEAN,     [ONNX_ReduceSumSquare] = SQUARES,
+		[ONNX_ReduceL1] = MAGNITUDES, [ONNX_ReduceL2] = NORM,
+	};
+	return of[n->onnx->id];
+}
+
+/* Which axes go; false: none is named, and that means that all stay */
+static bool reduced(struct printer *p, const struct node *n, bool *gone)
+{
+	const struct value *x = n->in[0];
+	int axes[MAX_RANK], count;
+
+	memset(gone, 0, MAX_RANK * sizeof(*gone));
+	if (n->onnx->id == ONNX_ArgMax || n->onnx->id == ONNX_ArgMin) {
+		int64_t axis = int_of_attr(n, "axis", 0);
+		gone[axis < 0 ? axis + x->type.rank : axis] = true;
+		return true;
+	}
+	count = onnx_axes(n, x->type.rank, axes);
+	for (int i = 0; i < count; i++) {
+		if (axes[i] < 0)
+			cannot(p, n, "needs axes that are known while compiling");
+		gone[axes[i]] = true;
+	}
+	if (!count && int_of_attr(n, "noop_with_empty_axes", 0))
+		return false;
+	for (uint32_t i = 0; !count && i < x->type.rank; i++)
+		gone[i] = true;
+	return true;
+}
+
+static const char *length(struct printer *p, const struct value *v, uint32_t axis)
+{
+	const char *s = dim_text(p, v->type.dims[axis], false, NULL);
+
+	return s ? s : held(p, v)->dims[axis];
+}
+
+void reduce_shape(struct printer *p, const struct node *n)
+{
+	const struct value *x = n->in[0];
+	bool gone[MAX_RANK], keeps = int_of_attr(n, "keepdims", 1);
+	const char *known[MAX_RANK];
+	uint32_t k = 0;
+
+	reduced(p, n, gone);
+	for (uint32_t i = 0; i < x->type.rank; i++)
+		if (!gone[i] || keeps)
+			known[k++] = gone[i] ? "1" : length(p, x, i);
+	set_lengths(p, n->out[0], known);
+}
+
+static const char *first_number(enum reduction r, enum dtype t)
+{
+	if (r == PRODUCT)
+		return "1";
+	if (r != GREATEST && r != LEAST)
+		return "0";
+	if (is_float(t))
+		return r == GREATEST ? (t == DT_FLOAT64 ? "-(double)INFINITY" : "-(float)INFINITY")
+				     : (t == DT_FLOAT64 ? "(double)INFINITY" : "(float)INFINITY");
+	switch (t) {
+	case DT_BOOL:
+		return r == GREATEST ? "false" : "true";
+	case DT_INT8:
+		return r == GREATEST ? "INT8_MIN" : "INT8_MAX";
+	case DT_INT16:
+		return r == GREATEST ? "INT16_MIN" : "INT16_MAX";
+	case DT_INT32:
+		return r == GREATEST ? "INT32_MIN" : "INT32_MAX";
+	case DT_INT64:
+		return r == GREATEST ? "INT64_MIN" : "INT64_MAX";
+	case DT_UINT8:
+		return r == GREATEST ? "0" : "UINT8_MAX";
+	case DT_UINT16:
+		return r == GREATEST ? "0" : "UINT16_MAX";
+	case DT_UINT32:
+		return r == GREATEST ? "0" : "UINT32_MAX";
+	default:
+		return r == GREATEST ? "0" : "UINT64_MAX";
+	}
+}
+
+/* `to` joined with the element x */
+static void join(struct printer *p, enum reduction r, enum dtype t, const char *to, const char *x)
+{
+	const char *f = t == DT_FLOAT64 ? "" : "f", *T = number_type(t), *U = unsigned_type(t);
+
+	if (is_float(t)) {
+		if ((r == SQUARES || r == NORM) && (strlen(x) > 20 || strchr(x, '('))) {
+			const char *name = fresh(p, "t");
+			line(p, "const %s %s = %s;", T, name, x);
+			x = name;
+		}
+		x = in_parens(p, x);
+		switch (r) {
+		case SUM:
+		case MEAN:
+			line(p, "%s += %s;", to, x);
+			return;
+		case PRODUCT:
+			line(p, "%s *= %s;", to, x);
+			return;
+		case SQUARES:
+		case NORM:
+			line(p, "%s += %s * %s;", to, x, x);
+			return;
+		case MAGNITUDES:
+			line(p, "%s += ptgc_abs%s(%s);", to, f, x);
+			return;
+		default:
+			line(p, "%s = ptgc_%s%s(%s, %s);", to, r == GREATEST ? "max" : "min", f, to,
+			     x);
+			return;
+		}
+	}
+	if (r == GREATEST || r == LEAST) {
+		const char *name = fresh(p, "t");
+		line(p, "const %s %s = %s;", T, name, x);
+		line(p, "%s = (%s)(%s %s %s ? %s : %s);", to, T, name, r == GREATEST ? ">" : "<",
+		     to, name, to);
+	} else if (r == SQUARES) {
+		const char *name = fresh(p, "t");
+		line(p, "const %s %s = (%s)%s;", U, name, U, in_parens(p, x));
+		line(p, "%s = (%s)((%s)%s + %s * %s);", to, T, U, to, name, name);
+	} else {
+		line(p, "%s = (%s)((%s)%s %s (%s)%s);", to, T, U, to, r == PRODUCT ? "*" : "+", U,
+		     in_parens(p, x));
+	}
+}
+
+/* The element of x at ix, joined with `to`, and what computes it */
+static void join_element(struct printer *p, enum reduction r, const struct value *x, const char *to,
+			 const char **ix)
+{
+	uint32_t mark = p->once.len;
+
+	join(p, r, x->type.dtype, to, at(p, x, ix));
+	p->once.len = mark;
+}
+
+/* Along the last axis, whose length is `len`: whole rounds of LANES, and then the rest */
+static void in_lanes(struct printer *p, enum reduction r, const struct value *x, const char *sum,
+		     const char *len, const char **ix, uint32_t axis)
+{
+	const char *i = fresh(p, "i"), *lane = fresh(p, "lane"), *sums = fresh(p, "sums");
+	const char *T = number_type(x->type.dtype);
+
+	line(p, "%s %s[%d] = {0};", T, sums, LANES);
+	line(p, "int64_t %s = 0;", i);
+	line(p, "for (; %s + %d <= %s; %s += %d)", i, LANES, in_parens(p, len), i, LANES);
+	line(p, "\tfor (int64_t %s = 0; %s < %d; ++%s) {", lane, lane, LANES, lane);
+	p->indent += 2;
+	ix[axis] = textf(p, "(%s + %s)", i, lane);
+	join_element(p, r, x, textf(p, "%s[%s]", sums, lane), ix);
+	p->indent -= 2;
+	line(p, "\t}");
+	line(p, "for (; %s < %s; ++%s) {", i, in_parens(p, len), i);
+	p->indent++;
+	ix[axis] = i;
+	join_element(p, r, x, textf(p, "%s[%s %% %d]", sums, i, LANES), ix);
+	p->indent--;
+	line(p, "}");
+	line(p, "%s += ((%s[0] + %s[4]) + (%s[2] + %s[6])) + ((%s[1] + %s[5]) + (%s[3] + %s[7]));",
+	     sum, sums, sums, sums, sums, sums, sums, sums, sums);
+}
+
+static const char *finished(struct printer *p, enum reduction r, enum dtype t, const char *acc,
+			    const char *count)
+{
+	const char *f = t == DT_FLOAT64 ? "" : "f";
+
+	if (r == MEAN)
+		acc = textf(p, "%s / (%s)%s", acc, number_type(t), in_parens(p, count));
+	if (r == NORM)
+		acc = textf(p, "ptgc_sqrt%s(%s)", f, acc);
+	return t == DT_FLOAT16 ? textf(p, "ptgc_f16_round(%s)", acc) : acc;
+}
+
+void reduce_put(struct printer *p, const struct node *n)
+{
+	const struct value *x = n->in[0], *y = n->out[0];
+	struct held *h = held(p, y);
+	enum reduction r = reduction_of(n);
+	enum dtype t = x->type.dtype;
+	bool gone[MAX_RANK], all = reduced(p, n, gone), keeps = int_of_attr(n, "keepdims", 1);
+	const char *ix[MAX_RANK], *to[MAX_RANK], *acc, *count = "1", *one[1], *used[1];
+	uint32_t outer = 0, inner = 0, k = 0, last = UINT32_MAX;
+	int64_t c;
+
+	bool number = single(p, y) && !h->stored && !h->result;
+	if (!number)
+		make_array(p, y);
+	for (uint32_t i = 0; i < x->type.rank; i++) {
+		one[0] = length(p, x, i);
+		ix[i] = "0";
+		if (gone[i]) {
+			count = times(p, count, one[0]);
+			last = strcmp(one[0], "1") ? i : last;
+		} else {
+			outer += open_loops(p, one, 1, used);
+			ix[i] = used[0];
+		}
+		if (!gone[i] || keeps)
+			to[k++] = gone[i] ? "0" : ix[i];
+	}
+	acc = fresh(p, y->name && number ? y->name->s : "sum");
+	line(p, "%s %s = %s;", number_type(t), acc, first_number(r, t));
+	bool lanes = all && is_float(t) && r != PRODUCT && r != GREATEST && r != LEAST &&
+		     last + 1u == x->type.rank &&
+		     !(is_number_text(length(p, x, last), &c) && c < 2 * LANES);
+	for (uint32_t i = 0; i < x->type.rank; i++) {
+		if (!gone[i] || (lanes && i == last))
+			continue;
+		one[0] = length(p, x, i);
+		inner += open_loops(p, one, 1, used);
+		ix[i] = used[0];
+	}
+	if (lanes && inner) {
+		in_lanes(p, r, x, acc, length(p, x, last), ix, last);
+	} else if (lanes) {
+		in_lanes(p, r, x, acc, length(p, x, last), ix, last);
+	} else {
+		join_element(p, r, x, acc, ix);
+	}
+	close_loops(p, inner);
+	if (number) {
+		const char *s = finished(p, r, t, acc, count);
+		if (s != acc)
+			line(p, "%s = %s;", acc, s);
+		h->where = NUMBER;
+		h->name = acc;
+		return;
+	}
+	line(p, "%s[%s] = %s;", h->name, linear(p, h->dims, y->type.rank, to),
+	     to_store(p, t, finished(p, r, t, acc, count)));
+	close_loops(p, outer);
+}
+
+/* The first place of the greatest, or least, element; the last one if the node says so. NaN is none
+ * of them, as ONNX Runtime has it. */
+void arg_put(struct printer *p, const struct node *n)
+{
+	const struct value *x = n->in[0], *y = n->out[0];
+	enum dtype t = x->type.dtype;
+	bool gone[MAX_RANK], keeps = int_of_attr(n, "keepdims", 1);
+	bool last = int_of_attr(n, "select_last_index", 0);
+	const char *ix[MAX_RANK], *to[MAX_RANK], *one[1], *used[1];
+	const char *sign = c_ops[n->onnx->id].of_int;
+	uint32_t outer = 0, k = 0, axis = 0;
+
+	make_array(p, y);
+	reduced(p, n, gone);
+	for (uint32_t i = 0; i < x->type.rank; i++) {
+		one[0] = length(p, x, i);
+		if (gone[i]) {
+			axis = i;
+			ix[i] = "0";
+		} else {
+			outer += open_loops(p, one, 1, used);
+			ix[i] = used[0];
+		}
+		if (!gone[i] || keeps)
+			to[k++] = gone[i] ? "0" : ix[i];
+	}
+	const char *best = fresh(p, "best"), *where = fresh(p, "where"), *i = fresh(p, "i");
+	const char *len = length(p, x, axis), *now = fresh(p, "now");
+	line(p, "%s %s = 0;", number_type(t), best);
+	line(p, "int64_t %s = 0;", where);
+	line(p, "for (int64_t %s = 0; %s < %s; ++%s) {", i, i, in_parens(p, len), i);
+	p->indent++;
+	uint32_t mark = p->once.len;
+	ix[axis] = i;
+	line(p, "const %s %s = %s;", number_type(t), now, at(p, x, ix));
+	p->once.len = mark;
+	line(p, "if (%s == 0 || %s %s%s %s) {", i, now, sign, last ? "=" : "", best);
+	line(p, "\t%s = %s;", best, now);
+	line(p, "\t%s = %s;", where, i);
+	line(p, "}");
+	p->indent--;
+	line(p, "}");
+	line(p, "%s[%s] = %s;", held(p, y)->name, linear(p, held(p, y)->dims, y->type.rank, to),
+	     where);
+	close_loops(p, outer);
+}
+
+/* Both go along one axis, first for the greatest element, then for the sum. */
+void softmax_put(struct printer *p, const struct node *n)
+{
+	const struct value *x = n->in[0], *y = n->out[0];
+	enum dtype t = x->type.dtype;
+	const char *f = t == DT_FLOAT64 ? "" : "f", *T = number_type(t);
+	bool logs = c_ops[n->onnx->id].of_float[0];
+	int64_t axis = int_of_attr(n, "axis", -1);
+	const char *ix[MAX_RANK], *one[1], *used[1], *top = fresh(p, "top");
+	const char *sum = fresh(p, "sum"), *e;
+	uint32_t outer = 0;
+
+	make_array(p, y);
+	axis += axis < 0 ? x->type.rank : 0;
+	for (uint32_t i = 0; i < x->type.rank; i++) {
+		if (i == axis)
+			continue;
+		one[0] = length(p, x, i);
+		outer += open_loops(p, one, 1, &ix[i]);
+	}
+	(void)used;
+	one[0] = length(p, x, (uint32_t)axis);
+	line(p, "%s %s = %s;", T, top, first_number(GREATEST, t));
+	uint32_t inner = open_loops(p, one, 1, &ix[axis]);
+	join_element(p, GREATEST, x, top, ix);
+	close_loops(p, inner);
+	line(p, "%s %s = 0;", T, sum);
+	inner = open_loops(p, one, 1, &ix[axis]);
+	uint32_t mark = p->once.len;
+	line(p, "%s += ptgc_exp%s(%s - %s);", sum, f, in_parens(p, at(p, x, ix)), top);
+	p->once.len = mark;
+	close_loops(p, inner);
+	inner = open_loops(p, one, 1, &ix[axis]);
+	e = textf(p, "%s - %s", in_parens(p, at(p, x, ix)), top);
+	e = logs ? textf(p, "%s - ptgc_log%s(%s)", e, f, sum)
+		 : textf(p, "ptgc_exp%s(%s) / %s", f, e, sum);
+	e = t == DT_FLOAT16 ? textf(p, "ptgc_f16_round(%s)", e) : e;
+	line(p, "%s[%s] = %s;", held(p, y)->name, linear(p, held(p, y)->dims, y->type.rank, ix),
+	     to_store(p, t, e));
+	p->once.len = mark;
+	close_loops(p, inner);
+	close_loops(p, outer);
+}

@@ -1,0 +1,287 @@
+/*
+ * text.c: pieces of C: names, types, literals, and sums and products that are folded where they are
+ * numbers. In: names of the text, dtypes, tensors. Out: texts in the arena, and lines of the body.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "c/internal.h"
+
+const char *textf(struct printer *p, const char *fmt, ...)
+{
+	struct strbuf out = {.arena = p->cx->arena};
+	va_list args;
+
+	va_start(args, fmt);
+	sb_vprintf(&out, fmt, args);
+	va_end(args);
+	return out.s ? out.s : "";
+}
+
+void line(struct printer *p, const char *fmt, ...)
+{
+	va_list args;
+
+	for (uint32_t i = 0; i < p->indent; i++)
+		sb_str(&p->out, "\t");
+	va_start(args, fmt);
+	sb_vprintf(&p->out, fmt, args);
+	va_end(args);
+	sb_str(&p->out, "\n");
+}
+
+void cannot(struct printer *p, const struct node *n, const char *fmt, ...)
+{
+	struct strbuf why = {.arena = p->cx->arena};
+	va_list args;
+
+	va_start(args, fmt);
+	sb_vprintf(&why, fmt, args);
+	va_end(args);
+	error(p->cx, n ? n->span : (struct span){0, 0}, E_UNSUPPORTED, "%s%s: the target c %s",
+	      n ? "ONNX " : "", n ? n->onnx->name : "the graph", why.s);
+	stop(p->cx);
+}
+
+static bool is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
+}
+
+/* A name, a number, or a call or an element of an array? */
+static bool is_simple(const char *s)
+{
+	size_t i = 0;
+	int depth = 0;
+
+	while (is_word(s[i]) || s[i] == '.')
+		i++;
+	if (!s[i])
+		return i > 0;
+	if (i == 0 || (s[i] != '(' && s[i] != '['))
+		return false;
+	for (; s[i]; i++) {
+		depth += s[i] == '(' || s[i] == '[';
+		depth -= s[i] == ')' || s[i] == ']';
+		if (depth == 0)
+			return !s[i + 1];
+	}
+	return false;
+}
+
+const char *in_parens(struct printer *p, const char *s)
+{
+	return is_simple(s) ? s : textf(p, "(%s)", s);
+}
+
+bool is_number_text(const char *s, int64_t *v)
+{
+	char *end;
+
+	*v = strtoll(s, &end, 10);
+	return end != s && !*end;
+}
+
+const char *plus(struct printer *p, const char *a, const char *b)
+{
+	int64_t x, y;
+	bool na = is_number_text(a, &x), nb = is_number_text(b, &y);
+
+	if (na && nb)
+		return textf(p, "%lld", (long long)(x + y));
+	if ((na && !x) || (nb && !y))
+		return na && !x ? b : a;
+	if (nb && y < 0 && y > INT64_MIN)
+		return textf(p, "%s - %lld", in_parens(p, a), (long long)-y);
+	return textf(p, "%s + %s", in_parens(p, a), in_parens(p, b));
+}
+
+const char *times(struct printer *p, const char *a, const char *b)
+{
+	int64_t x, y;
+	bool na = is_number_text(a, &x), nb = is_number_text(b, &y);
+
+	if ((na && !x) || (nb && !y))
+		return "0";
+	if (na && nb && x < INT32_MAX && y < INT32_MAX)
+		return textf(p, "%lld", (long long)(x * y));
+	if ((na && x == 1) || (nb && y == 1))
+		return na && x == 1 ? b : a;
+	return textf(p, "%s * %s", in_parens(p, a), in_parens(p, b));
+}
+
+const char *product(struct printer *p, const char *const *dims, uint32_t n)
+{
+	const char *all = "1";
+
+	for (uint32_t i = 0; i < n; i++)
+		all = times(p, all, dims[i]);
+	return all;
+}
+
+/* --- names --- */
+
+/* Words that C, C++ or their headers keep for themselves, and those of run() itself */
+static const char *const reserved[] = {
+	"alignas",    "alignof",       "and",          "and_eq",   "asm",      "auto",
+	"bad",        "bitand",        "bitor",        "bool",     "break",    "bytes",
+	"case",       "catch",         "char",         "class",    "compl",    "const",
+	"const_cast", "constexpr",     "continue",     "decltype", "default",  "delete",
+	"do",         "double",        "dynamic_cast", "else",     "enum",     "errno",
+	"explicit",   "export",        "extern",       "false",    "float",    "for",
+	"friend",     "goto",          "i386",         "if",       "in",       "inline",
+	"int",        "int16_t",       "int32_t",      "int64_t",  "int8_t",   "linux",
+	"long",       "mutable",       "namespace",    "need",     "new",      "noexcept",
+	"not",        "not_eq",        "nullptr",      "operator", "or",       "or_eq",
+	"out",        "private",       "protected",    "public",   "register", "reinterpret_cast",
+	"restrict",   "return",        "short",        "signed",   "size_t",   "sizeof",
+	"static",     "static_assert", "static_cast",  "struct",   "switch",   "template",
+	"this",       "thread_local",  "throw",        "top",      "true",     "try",
+	"typedef",    "typeid",        "typename",     "typeof",   "uint16_t", "uint32_t",
+	"uint64_t",   "uint8_t",       "union",        "unix",     "unsigned", "using",
+	"virtual",    "void",          "volatile",     "w",        "wchar_t",  "while",
+	"work",       "xor",           "xor_eq",       "NAN",      "INFINITY", "NULL",
+	"EOF",        "HUGE_VAL",      "RAND_MAX",     "stdin",    "stdout",   "stderr",
+};
+
+static bool is_taken(struct printer *p, const char *name, bool take)
+{
+	const struct sym *s = intern_str(p->cx, name);
+	uint32_t h = (uint32_t)((uintptr_t)s >> 4) * 2654435761u;
+	struct probe probe = {.hash = h};
+
+	while (hash_next(&p->taken, &probe))
+		if (p->names.at[probe.number] == s)
+			return true;
+	if (take) {
+		*vec_push(p->cx->arena, &p->names) = s;
+		hash_add(p->cx->arena, &p->taken, h, p->names.len - 1);
+	}
+	return false;
+}
+
+/* Letters, digits and _ stay; any other byte becomes _ and two hexadecimal digits. */
+const char *mangled(struct printer *p, const char *name)
+{
+	struct strbuf out = {.arena = p->cx->arena};
+
+	if (*name >= '0' && *name <= '9')
+		sb_str(&out, "_");
+	for (; *name; name++)
+		if (is_word(*name))
+			sb_add(&out, name, 1);
+		else
+			sb_printf(&out, "_%02x", (unsigned int)(unsigned char)*name);
+	if (!out.s || !strncmp(out.s, "ptgc_", 5) || !strncmp(out.s, "PTGC_", 5) || out.s[0] == '_')
+		return textf(p, "v%s", out.s ? out.s : "");
+	for (size_t i = 0; i < countof(reserved); i++)
+		if (!strcmp(out.s, reserved[i]))
+			return textf(p, "%s_", out.s);
+	return out.s;
+}
+
+const char *fresh(struct printer *p, const char *base)
+{
+	const char *name = mangled(p, base);
+
+	for (uint32_t i = 2; is_taken(p, name, true); i++)
+		name = textf(p, "%s_%u", mangled(p, base), i);
+	return name;
+}
+
+/* --- dtypes and elements --- */
+
+const char *memory_type(enum dtype t)
+{
+	return t == DT_FLOAT16 ? "uint16_t" : t == DT_BOOL ? "uint8_t" : number_type(t);
+}
+
+const char *number_type(enum dtype t)
+{
+	switch (t) {
+	case DT_BOOL:
+		return "bool";
+	case DT_FLOAT16:
+	case DT_FLOAT32:
+		return "float";
+	case DT_FLOAT64:
+		return "double";
+	case DT_INT8:
+		return "int8_t";
+	case DT_INT16:
+		return "int16_t";
+	case DT_INT32:
+		return "int32_t";
+	case DT_INT64:
+		return "int64_t";
+	case DT_UINT8:
+		return "uint8_t";
+	case DT_UINT16:
+		return "uint16_t";
+	case DT_UINT32:
+		return "uint32_t";
+	case DT_UINT64:
+		return "uint64_t";
+	default:
+		bug("C has no type for %s", dtypes[t].name);
+	}
+}
+
+/* In which sums and products wrap, and are not made wider */
+const char *unsigned_type(enum dtype t)
+{
+	return dtypes[t].size == 8 ? "uint64_t" : "uint32_t";
+}
+
+static const char *float_literal(struct printer *p, double v, bool narrow)
+{
+	if (isnan(v))
+		return narrow ? "(float)NAN" : "(double)NAN";
+	if (isinf(v))
+		return textf(p, "%s%s", v < 0 ? "-" : "",
+			     narrow ? "(float)INFINITY" : "(double)INFINITY");
+	const char *s = textf(p, narrow ? "%.9g" : "%.17g", v);
+	for (int digits = 1; digits < (narrow ? 9 : 17); digits++) {
+		const char *shorter = textf(p, "%.*g", digits, v);
+		double back = strtod(shorter, NULL);
+		if (narrow ? (float)back == (float)v : back == v) {
+			s = shorter;
+			break;
+		}
+	}
+	return textf(p, "%s%s%s", s, strpbrk(s, ".e") ? "" : ".0", narrow ? "f" : "");
+}
+
+const char *literal(struct printer *p, const struct tensor *t, uint64_t i)
+{
+	int64_t v;
+
+	i = t->splat ? 0 : i;
+	if (is_float(t->dtype))
+		return float_literal(p, tensor_float(t, i), t->dtype != DT_FLOAT64);
+	if (t->dtype == DT_UINT64) {
+		uint64_t u;
+		memcpy(&u, (const char *)t->data + 8 * i, 8);
+		return textf(p, u > INT64_MAX ? "%lluu" : "%llu", (unsigned long long)u);
+	}
+	if (!tensor_int(t, i, &v))
+		bug("a constant of %s", dtypes[t->dtype].name);
+	if (t->dtype == DT_BOOL)
+		return v ? "true" : "false";
+	if (v == INT64_MIN)
+		return "INT64_MIN";
+	return textf(p, v == INT32_MIN ? "INT32_MIN" : "%lld", (long long)v);
+}
+
+const char *loaded(struct printer *p, enum dtype t, const char *element)
+{
+	return t == DT_FLOAT16 ? textf(p, "ptgc_f16_get(%s)", element) : element;
+}
+
+const char *to_store(struct printer *p, enum dtype t, const char *number)
+{
+	return t == DT_FLOAT16 ? textf(p, "ptgc_f16_bits(%s)", number) : number;
+}

@@ -1,0 +1,476 @@
+/*
+ * views.c: operators whose elements are elements of their input at other places, or follow from
+ * their place alone. In: an index for each axis of the result. Out: the element of the input there.
+ * Nothing is copied, unless plan.c finds that elements would be computed again.
+ */
+#include <string.h>
+
+#include "c/ops.h"
+
+#define ZEROS(ix)                                                                                  \
+	for (uint32_t zero = 0; zero < MAX_RANK; zero++)                                           \
+	(ix)[zero] = "0"
+
+static const char *length(struct printer *p, const struct value *v, uint32_t axis)
+{
+	const char *s = dim_text(p, v->type.dims[axis], false, NULL);
+
+	return s ? s : held(p, v)->dims[axis];
+}
+
+const char *same_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)
+{
+	return operand(p, n, i, ix);
+}
+
+/* --- axes of length 1 come and go --- */
+
+/* Which axis of the input is axis k of the result of a Squeeze or an Unsqueeze? -1: none */
+static void axes_of_result(struct printer *p, const struct node *n, int *from)
+{
+	bool adds = n->onnx->id == ONNX_Unsqueeze;
+	const struct value *x = n->in[0], *y = n->out[0];
+	uint32_t rank = adds ? y->type.rank : x->type.rank, next = 0;
+	int axes[MAX_RANK];
+	bool named[MAX_RANK] = {false};
+	int64_t c;
+	int count = onnx_axes(n, rank, axes);
+
+	for (int i = 0; i < count; i++) {
+		if (axes[i] < 0)
+			cannot(p, n, "needs axes that are known while compiling");
+		named[axes[i]] = true;
+	}
+	for (uint32_t i = 0; !adds && !count && i < rank; i++)
+		named[i] = dim_is_const(p->cx, x->type.dims[i], &c) && c == 1;
+	for (uint32_t i = 0; i < rank; i++)
+		if (adds)
+			from[i] = named[i] ? -1 : (int)next++;
+		else if (!named[i])
+			from[next++] = (int)i;
+}
+
+const char *units_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)
+{
+	int from[MAX_RANK];
+	const char *own[MAX_RANK];
+
+	(void)i;
+	ZEROS(own);
+	axes_of_result(p, n, from);
+	for (uint32_t k = 0; k < n->out[0]->type.rank; k++)
+		if (from[k] >= 0)
+			own[from[k]] = ix[k];
+	return at(p, n->in[0], own);
+}
+
+void units_shape(struct printer *p, const struct node *n)
+{
+	int from[MAX_RANK];
+	const char *known[MAX_RANK];
+	bool seen[MAX_RANK] = {false};
+
+	axes_of_result(p, n, from);
+	for (uint32_t k = 0; k < n->out[0]->type.rank; k++) {
+		known[k] = from[k] < 0 ? "1" : length(p, n->in[0], (uint32_t)from[k]);
+		if (from[k] >= 0)
+			seen[from[k]] = true;
+	}
+	set_lengths(p, n->out[0], known);
+	for (uint32_t k = 0; n->onnx->id == ONNX_Squeeze && k < n->in[0]->type.rank; k++)
+		if (!seen[k])
+			must_equal(p, length(p, n->in[0], k), "1", "Squeeze: the length is not 1");
+}
+
+/* --- Reshape: the input is an array, or only axes of length 1 come and go --- */
+
+const char *reshape_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)
+{
+	const struct value *x = n->in[0], *y = n->out[0];
+	const char *own[MAX_RANK];
+	int64_t c;
+	uint32_t k = 0;
+
+	(void)i;
+	ZEROS(own);
+	if (single(p, x) || (x->data && x->data->splat))
+		return at(p, x, own);
+	if (x->data)
+		return loaded(p, x->type.dtype,
+			      textf(p, "%s[%s]", constant_array(p, x),
+				    linear(p, held(p, y)->dims, y->type.rank, ix)));
+	if (!only_units(p, n)) {
+		struct held as = *held(p, x); /* the array of x, read in the shape of y */
+		if (as.where != MEMORY)
+			bug("c: a Reshape reads no array");
+		if (as.buffer)
+			p->buffers.at[as.buffer - 1].to = p->statement;
+		return loaded(
+			p, x->type.dtype,
+			textf(p, "%s[%s]", as.name, linear(p, held(p, y)->dims, y->type.rank, ix)));
+	}
+	for (uint32_t j = 0; j < x->type.rank; j++) {
+		if (dim_is_const(p->cx, x->type.dims[j], &c) && c == 1)
+			continue;
+		while (dim_is_const(p->cx, y->type.dims[k], &c) && c == 1)
+			k++;
+		own[j] = ix[k++];
+	}
+	return at(p, x, own);
+}
+
+void reshape_shape(struct printer *p, const struct node *n)
+{
+	const struct value *x = n->in[0], *y = n->out[0];
+	const char *known[MAX_RANK], *all, *rest = "1";
+	bool zero_stays = !int_of_attr(n, "allowzero", 0);
+	int64_t c;
+	int open = -1;
+	const char *dims[MAX_RANK];
+
+	for (uint32_t k = 0; k < x->type.rank; k++)
+		dims[k] = length(p, x, k);
+	all = product(p, dims, x->type.rank);
+	for (uint32_t k = 0; k < y->type.rank; k++) {
+		known[k] = dim_text(p, y->type.dims[k], false, NULL);
+		if (known[k])
+			continue;
+		known[k] = element(p, n->in[1], k);
+		if (is_number_text(known[k], &c) && c == 0 && zero_stays && k < x->type.rank)
+			known[k] = dims[k];
+		else if (is_number_text(known[k], &c) && c == -1)
+			open = (int)k;
+		else if (!is_number_text(known[k], &c))
+			known[k] = zero_stays && k < x->type.rank
+					   ? textf(p, "(%s == 0 ? %s : %s)", in_parens(p, known[k]),
+						   dims[k], known[k])
+					   : known[k];
+	}
+	for (int k = 0; k < (int)y->type.rank; k++)
+		if (k != open)
+			rest = times(p, rest, known[k]);
+	if (open >= 0)
+		known[open] = textf(p, "ptgc_floor_div_i64(%s, ptgc_max_i64(%s, 1))", all, rest);
+	for (uint32_t k = 0; k < y->type.rank; k++) /* a -1 that only the run knows */
+		if (open < 0 && strchr(known[k], '['))
+			known[k] = textf(p, "ptgc_open_length(%s, %s, %s)", known[k], all, rest);
+	set_lengths(p, y, known);
+	if (!dims_same_product(p->cx, x->type.dims, x->type.rank, y->type.dims, y->type.rank))
+		must_equal(p, all, count_of(p, y),
+			   "Reshape: the number of elements is another one");
+}
+
+void flatten_shape(struct printer *p, const struct node *n)
+{
+	const struct value *x = n->in[0];
+	int64_t axis = int_of_attr(n, "axis", 1);
+	const char *known[2] = {"1", "1"};
+
+	axis += axis < 0 ? x->type.rank : 0;
+	for (uint32_t k = 0; k < x->type.rank; k++)
+		known[k >= axis] = times(p, known[k >= axis], length(p, x, k));
+	set_lengths(p, n->out[0], known);
+}
+
+/* --- other orders and parts --- */
+
+static uint32_t permuted(const struct node *n, uint32_t k)
+{
+	uint32_t count;
+	const int64_t *perm = ints_of_attr(n, "perm", &count);
+
+	return perm ? (uint32_t)perm[k] : n->in[0]->type.rank - 1u - k;
+}
+
+const char *transpose_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)
+{
+	const char *own[MAX_RANK];
+
+	(void)i;
+	for (uint32_t k = 0; k < n->in[0]->type.rank; k++)
+		own[permuted(n, k)] = ix[k];
+	return at(p, n->in[0], own);
+}
+
+void transpose_shape(struct printer *p, const struct node *n)
+{
+	const char *known[MAX_RANK];
+
+	for (uint32_t k = 0; k < n->in[0]->type.rank; k++)
+		known[k] = length(p, n->in[0], permuted(n, k));
+	set_lengths(p, n->out[0], known);
+}
+
+const char *expand_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)
+{
+	return operand(p, n, i, ix);
+}
+
+void expand_shape(struct printer *p, const struct node *n)
+{
+	const struct value *x = n->in[0], *y = n->out[0];
+	const char *known[MAX_RANK], *own;
+	int64_t c, shape = 0;
+	uint32_t more = y->type.rank - x->type.rank;
+
+	if (n->in[1]->type.rank == 1 && dim_is_const(p->cx, n->in[1]->type.dims[0], &shape))
+		shape = y->type.rank - shape;
+	for (uint32_t k = 0; k < y->type.rank; k++) {
+		const char *wanted = k < shape ? "1" : NULL;
+		known[k] = dim_text(p, y->type.dims[k], false, NULL);
+		own = k < more ? "1" : length(p, x, k - more);
+		if (!known[k] || (k >= more && strcmp(own, "1") && strcmp(own, known[k])))
+			wanted = wanted ? wanted : element(p, n->in[1], k - (uint32_t)shape);
+		if (known[k])
+			continue;
+		if (is_number_text(own, &c) && c == 1)
+			known[k] = wanted;
+		else
+			known[k] = textf(p, "(%s == 1 ? %s : %s)", in_parens(p, own), wanted, own);
+	}
+	set_lengths(p, y, known);
+	for (uint32_t k = more; k < y->type.rank; k++) {
+		own = length(p, x, k - more);
+		const char *is = held(p, y)->dims[k];
+		if (!strcmp(own, "1") || !strcmp(own, is))
+			continue;
+		line(p, "if (%s != 1 && %s != %s)", in_parens(p, own), in_parens(p, own),
+		     in_parens(p, is));
+		line(p, "\treturn %u;", message(p, n->span, "Expand: lengths do not fit"));
+	}
+}
+
+/* The first element and the step along each axis, as texts */
+static void slice_axis(struct printer *p, const struct node *n, uint32_t axis, uint32_t i,
+		       int64_t step, const char **known)
+{
+	struct held *h = held(p, n->out[0]);
+	const char *len = length(p, n->in[0], axis);
+	const char *from = element(p, n->in[1], i), *to = element(p, n->in[2], i);
+	int64_t s;
+
+	known[axis] =
+		textf(p, "ptgc_slice_length(%s, %s, %s, %lld)", from, to, len, (long long)step);
+	h->step[axis] = textf(p, "%lld", (long long)step);
+	if (is_number_text(from, &s) && step > 0 && s >= 0)
+		h->first[axis] = from;
+	else if (is_number_text(from, &s) && step < 0 && (s == -1 || s >= INT32_MAX))
+		h->first[axis] = plus(p, len, "-1");
+	else if (is_number_text(from, &s) && s < 0 && s > INT32_MIN &&
+		 dim_ge(p->cx, n->in[0]->type.dims[axis], -s))
+		h->first[axis] = plus(p, len, from);
+	else {
+		h->first[axis] = fresh(p, "from");
+		line(p, "const int64_t %s = ptgc_slice_start(%s, %s, %lld);", h->first[axis], from,
+		     len, (long long)step);
+	}
+}
+
+void slice_shape(struct printer *p, const struct node *n)
+{
+	const struct value *x = n->in[0];
+	struct held *h = held(p, n->out[0]);
+	const char *known[MAX_RANK];
+	int64_t axis, step, count;
+
+	h->first = new_array(p->cx->arena, const char *, x->type.rank + 1u);
+	h->step = new_array(p->cx->arena, const char *, x->type.rank + 1u);
+	for (uint32_t k = 0; k < x->type.rank; k++) {
+		known[k] = length(p, x, k);
+		h->first[k] = "0";
+		h->step[k] = "1";
+	}
+	if (!dim_is_const(p->cx, n->in[1]->type.dims[0], &count))
+		cannot(p, n, "needs a number of slices that is known while compiling");
+	for (uint32_t i = 0; i < count; i++) {
+		axis = i;
+		step = 1;
+		if ((n->nin > 3 && n->in[3] &&
+		     (!n->in[3]->data ||
+		      !tensor_int(n->in[3]->data, n->in[3]->data->splat ? 0 : i, &axis))) ||
+		    (n->nin > 4 && n->in[4] &&
+		     (!n->in[4]->data ||
+		      !tensor_int(n->in[4]->data, n->in[4]->data->splat ? 0 : i, &step))))
+			cannot(p, n, "needs axes and steps that are known while compiling");
+		axis += axis < 0 ? x->type.rank : 0;
+		slice_axis(p, n, (uint32_t)axis, i, step, known);
+	}
+	set_lengths(p, n->out[0], known);
+}
+
+const char *slice_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)
+{
+	const struct held *h = held(p, n->out[0]);
+	const char *own[MAX_RANK];
+
+	(void)i;
+	for (uint32_t k = 0; k < n->in[0]->type.rank; k++) {
+		if (!strcmp(h->step[k], "-1"))
+			own[k] = !strcmp(ix[k], "0")
+					 ? h->first[k]
+					 : textf(p, "%s - %s", h->first[k], in_parens(p, ix[k]));
+		else
+			own[k] = plus(p, h->first[k], times(p, h->step[k], ix[k]));
+	}
+	return at(p, n->in[0], own);
+}
+
+const char *split_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)
+{
+	const char *own[MAX_RANK], *before = "0";
+	int64_t axis = int_of_attr(n, "axis", 0);
+
+	axis += axis < 0 ? n->in[0]->type.rank : 0;
+	for (uint32_t k = 0; k < i; k++)
+		before = plus(p, before, held(p, n->out[k])->dims[axis]);
+	for (uint32_t k = 0; k < n->in[0]->type.rank; k++)
+		own[k] = k == axis ? plus(p, before, ix[k]) : ix[k];
+	return at(p, n->in[0], own);
+}
+
+const char *tile_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)
+{
+	const char *own[MAX_RANK];
+
+	for (i = 0; i < n->in[0]->type.rank; i++) {
+		const char *len = length(p, n->in[0], i);
+		own[i] = !strcmp(len, "1") ? "0"
+			 : !strcmp(len, held(p, n->out[0])->dims[i])
+				 ? ix[i]
+				 : textf(p, "%s %% %s", in_parens(p, ix[i]), in_parens(p, len));
+	}
+	return at(p, n->in[0], own);
+}
+
+void tile_shape(struct printer *p, const struct node *n)
+{
+	const char *known[MAX_RANK];
+
+	for (uint32_t k = 0; k < n->in[0]->type.rank; k++)
+		known[k] = times(p, length(p, n->in[0], k), element(p, n->in[1], k));
+	set_lengths(p, n->out[0], known);
+}
+
+/* --- what follows from the place --- */
+
+static const char *number_of(struct printer *p, const struct value *v)
+{
+	const char *none[1] = {"0"};
+
+	return is_float(v->type.dtype) ? at(p, v, none) : element(p, v, 0);
+}
+
+const char *range_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)
+{
+	enum dtype t = n->out[0]->type.dtype;
+	const char *from = number_of(p, n->in[0]), *step = number_of(p, n->in[2]);
+
+	(void)i;
+	if (is_float(t))
+		return textf(p, "%s + (%s)%s * %s", in_parens(p, from), number_type(t),
+			     in_parens(p, ix[0]), in_parens(p, step));
+	const char *all = plus(p, from, times(p, ix[0], step));
+	return t == DT_INT64 ? all : textf(p, "(%s)(%s)", number_type(t), all);
+}
+
+void range_shape(struct printer *p, const struct node *n)
+{
+	bool real = is_float(n->out[0]->type.dtype);
+	const char *known[1];
+
+	known[0] = dim_text(p, n->out[0]->type.dims[0], false, NULL);
+	if (!known[0])
+		known[0] = textf(p, "ptgc_range_%s(%s, %s, %s)", real ? "f64" : "i64",
+				 number_of(p, n->in[0]), number_of(p, n->in[1]),
+				 number_of(p, n->in[2]));
+	const char *step = number_of(p, n->in[2]);
+	int64_t k;
+	if (!(is_number_text(step, &k) && k) && !n->in[2]->data) {
+		line(p, "if (%s == 0)", in_parens(p, step));
+		line(p, "\treturn %u;", message(p, n->span, "Range: the step is 0"));
+	}
+	set_lengths(p, n->out[0], known);
+}
+
+const char *fill_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)
+{
+	const struct attr *a = find_attr(n, "value");
+
+	(void)i;
+	(void)ix;
+	return a ? literal(p, a->u.t, 0) : "0.0f";
+}
+
+void fill_shape(struct printer *p, const struct node *n)
+{
+	const char *known[MAX_RANK];
+
+	for (uint32_t k = 0; k < n->out[0]->type.rank; k++) {
+		known[k] = dim_text(p, n->out[0]->type.dims[k], false, NULL);
+		if (!known[k])
+			known[k] = element(p, n->in[0], k);
+	}
+	set_lengths(p, n->out[0], known);
+}
+
+const char *eye_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)
+{
+	const char *k = textf(p, "%lld", (long long)int_of_attr(n, "k", 0));
+
+	(void)i;
+	return textf(p, "(%s)(%s == %s)", number_type(n->out[0]->type.dtype), in_parens(p, ix[1]),
+		     in_parens(p, plus(p, ix[0], k)));
+}
+
+const char *trilu_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)
+{
+	const struct value *x = n->in[0];
+	bool upper = int_of_attr(n, "upper", 1);
+	const char *k = n->nin > 1 && n->in[1] ? element(p, n->in[1], 0) : "0";
+	const char *row = ix[x->type.rank - 2u], *column = ix[x->type.rank - 1u];
+
+	return textf(p, "%s %s %s ? %s : (%s)0", in_parens(p, column),
+		     upper ? ">=" : "<=", in_parens(p, plus(p, row, k)),
+		     in_parens(p, operand(p, n, i, ix)), number_type(x->type.dtype));
+}
+
+static uint32_t first_of_shape(const struct node *n)
+{
+	int64_t first = int_of_attr(n, "start", 0), rank = n->in[0]->type.rank;
+
+	first += first < 0 ? rank : 0;
+	return (uint32_t)(first < 0 ? 0 : first > rank ? rank : first);
+}
+
+const char *shape_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)
+{
+	int64_t k;
+
+	(void)i;
+	if (!is_number_text(ix[0], &k))
+		bug("c: an element of a Shape that is not known");
+	return length(p, n->in[0], first_of_shape(n) + (uint32_t)k);
+}
+
+void shape_put(struct printer *p, const struct node *n)
+{
+	const struct value *y = n->out[0];
+	int64_t count = 0;
+
+	set_lengths(p, y, NULL);
+	make_array(p, y);
+	dim_is_const(p->cx, y->type.dims[0], &count);
+	for (uint32_t k = 0; k < count; k++)
+		line(p, "%s[%u] = %s;", held(p, y)->name, k,
+		     length(p, n->in[0], first_of_shape(n) + k));
+}
+
+const char *size_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)
+{
+	const char *all = "1";
+
+	(void)ix;
+	for (i = 0; i < n->in[0]->type.rank; i++)
+		all = times(p, all, length(p, n->in[0], i));
+	return all;
+}

@@ -1,0 +1,158 @@
+"""A model as C, compiled and called: what tests/c and bench/native.py have in common.
+
+In: a .ptg text. Out: Native, which takes and gives dicts of arrays as an ONNX Runtime session does.
+"""
+
+import ctypes as C
+import hashlib
+import os
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+TOP = Path(__file__).resolve().parents[2]
+PTGC = os.environ.get("PTGC", TOP / "build" / "ptgc")
+FLAGS = ("-O1", "-ffp-contract=off", "-fno-math-errno", "-fsanitize=undefined", "-fno-sanitize-recover=undefined")
+WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
+CANARY = 0xA5
+FIELD = re.compile(r"\t(const )?(\w+) (\*?)(\w+);(?: /\* (\w+)\[(.*)\] \*/)?")
+SIZE = re.compile(r"\tint64_t (\w+); /\* (?:size (\w+)|axis (\d+) of (\w+)) \*/", re.M)
+TYPES = {
+    "double": C.c_double, "float": C.c_float, "int64_t": C.c_int64, "int32_t": C.c_int32, "int16_t": C.c_int16,
+    "int8_t": C.c_int8, "uint64_t": C.c_uint64, "uint32_t": C.c_uint32, "uint16_t": C.c_uint16,
+    "uint8_t": C.c_uint8,
+}
+
+
+class Refused(Exception):
+    """ptgc has no C for the text."""
+
+
+class Failed(Exception):
+    """A run gave the number of a check."""
+
+
+def to_c(path, *options):
+    r = subprocess.run([PTGC, "--target=c", "-o", "-", *options, str(path)], capture_output=True, text=True)
+    if r.returncode:
+        raise Refused(r.stderr)
+    return r.stdout
+
+
+def compiled(code, flags=FLAGS, folder=None):
+    """The path of a shared library of the code."""
+    folder = Path(folder or tempfile.mkdtemp())
+    at = folder / hashlib.sha1((code + repr(flags)).encode()).hexdigest()[:16]
+    at.with_suffix(".c").write_text(code)
+    cc = os.environ.get("CC", "gcc")
+    r = subprocess.run([cc, "-std=c99", *flags, *WARNINGS, "-shared", "-fPIC", "-o", f"{at}.so", f"{at}.c", "-lm"],
+                       capture_output=True, text=True)
+    if r.returncode:
+        raise AssertionError(r.stderr[:3000])
+    return f"{at}.so"
+
+
+class Native:
+    def __init__(self, code, library, name=None):
+        self.name = name or re.search(r"^struct (\w+)_in \{", code, re.M).group(1)
+        self.inputs, self.outputs = (self.fields(code, kind) for kind in ("in", "out"))
+        body = re.search(rf"^struct {self.name}_in \{{\n(.*?)^\}};", code, re.M | re.S).group(1)
+        self.sizes = {(of or (name, int(axis))): field for field, of, axis, name in SIZE.findall(body)}
+        self.dll = C.CDLL(str(library))
+        self.run = getattr(self.dll, f"{self.name}_run")
+        self.message = getattr(self.dll, f"{self.name}_message")
+        self.message.restype = C.c_char_p
+        self.In, self.Out = (self.struct(f) for f in (self.inputs, self.outputs))
+
+    def fields(self, code, kind):
+        body = re.search(rf"^struct {self.name}_{kind} \{{\n(.*?)^\}};", code, re.M | re.S).group(1)
+        found = []
+        for line in body.splitlines():
+            if m := FIELD.match(line):
+                const, ctype, pointer, name, dtype, dims = m.groups()
+                dims = [] if not dims else [d.strip() for d in split_dims(dims)]
+                found.append((name, ctype, bool(pointer), bool(const), dtype, dims))
+        return found
+
+    @staticmethod
+    def struct(fields):
+        items = [(n, C.c_void_p if p else TYPES[t]) for n, t, p, *_ in fields] or [("unused", C.c_char)]
+        return type("Struct", (C.Structure,), {"_fields_": items})
+
+    def shapes(self, arrays):
+        """The sizes of the inputs by name, from arrays."""
+        sizes = {}
+        for name, _, _, _, dtype, dims in self.inputs:
+            for i, d in enumerate(dims if dtype else ()):
+                if field := self.sizes.get((name, i)) or self.sizes.get(d):
+                    sizes.setdefault(field, arrays[name].shape[i])
+                elif (m := re.fullmatch(r"(\w+)([+-]\d+)", d)) and (field := self.sizes.get(m[1])):
+                    sizes.setdefault(field, arrays[name].shape[i] - int(m[2]))
+        return sizes
+
+    def __call__(self, arrays, lengths=None):
+        """lengths: of the outputs, those that the caller knows by name; the others come from a run of the caller's."""
+        given, taken, keep = self.In(), self.Out(), []
+        for k, v in self.shapes(arrays).items():
+            setattr(given, k, v)
+        for name, _, pointer, _, dtype, _ in self.inputs:
+            if dtype is None:
+                continue
+            a = np.require(arrays[name], requirements=["C", "A"])
+            a = a.view(np.uint16) if a.dtype == np.float16 else a.view(np.uint8) if a.dtype == bool else a
+            keep.append(a)
+            setattr(given, name, a.ctypes.data if pointer else a[()].item())
+        results = {}
+        for name, ctype, pointer, const, dtype, dims in self.outputs:
+            if dtype is None or const or not pointer:
+                continue
+            n = int(np.prod(lengths[name])) * C.sizeof(TYPES[ctype])
+            results[name] = room = np.full(n + 64, CANARY, np.uint8)
+            setattr(taken, name, room.ctypes.data)
+        need, bytes_ = C.c_size_t(0), 0
+        for _ in range(100):
+            work = np.full(bytes_ + 64, CANARY, np.uint8)
+            code = self.run(C.byref(given), C.byref(taken), C.c_void_p(work.ctypes.data), C.c_size_t(bytes_), C.byref(need))
+            assert (work[bytes_:] == CANARY).all(), "written behind the workspace"
+            if code != -1:
+                break
+            assert need.value > bytes_
+            if need.value > 1 << 33:
+                raise Failed("more memory than there is")
+            bytes_ = need.value
+        if code:
+            raise Failed(self.message(code).decode())
+        out = {}
+        for name, ctype, pointer, const, dtype, dims in self.outputs:
+            if dtype is None:
+                continue
+            memory = np.dtype({"bool": np.bool_}.get(dtype, dtype))
+            if not pointer:
+                v = np.array(getattr(taken, name), TYPES[ctype]).view(memory)
+            elif const:
+                shape = [getattr(taken, f"{name}_{i}") for i in range(len(dims))]
+                n = int(np.prod(shape))
+                v = np.ctypeslib.as_array(C.cast(getattr(taken, name), C.POINTER(TYPES[ctype])), (max(n, 1),))[:n]
+                v = v.copy().view(memory).reshape(shape)
+            else:
+                shape = lengths[name]
+                n = int(np.prod(shape)) * memory.itemsize
+                assert (results[name][n:] == CANARY).all(), f"written behind {name}"
+                v = results[name][:n].view(memory).reshape(shape)
+            out[name] = v
+        return out
+
+
+def split_dims(text):
+    """At commas that stand in no parentheses."""
+    depth, parts = 0, [""]
+    for c in text:
+        depth += (c == "(") - (c == ")")
+        if c == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += c
+    return parts

@@ -1,0 +1,154 @@
+"""Every text of tests/op and examples, as C beside ONNX Runtime: the same inputs, the same outputs, or both fail.
+
+    same.py [-v] [--list] [NAME...]     only files with NAME in their path; --list: what has no C, and why
+"""
+
+import argparse
+import re
+import sys
+import tempfile
+import warnings
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import onnxruntime as ort
+
+from native import FLAGS, PTGC, TOP, Failed, Native, Refused, compiled, to_c
+
+import subprocess
+
+warnings.filterwarnings("ignore")
+np.seterr(all="ignore")
+QUIET = ort.SessionOptions()
+QUIET.log_severity_level = 4
+QUIET.intra_op_num_threads = 1
+SIZES = (3, 1, 0, 7)
+CLOSE = {"float16": 2e-3, "float32": 2e-5, "float64": 1e-9}
+NUMPY = {"float": "float32", "double": "float64"}
+
+
+def values(dtype, shape, rng, kind):
+    d = np.dtype(dtype)
+    if d.kind == "b":
+        return rng.integers(0, 2, shape).astype(bool)
+    if d.kind in "iu":
+        low = 0 if d.kind == "u" or kind == 1 else -2
+        return rng.integers(low, 3, shape, endpoint=True).astype(d)
+    if kind == 1:
+        return rng.uniform(0.05, 0.95, shape).astype(d)
+    v = np.asarray(rng.normal(size=shape) * 2, d)
+    if kind == 3 and v.size:
+        v.flat[:: 3] = rng.choice(np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e30, 1.5], d), v.flat[:: 3].shape)
+    return v
+
+
+def arrays_for(session, fields, size, kind):
+    rng, sizes, out = np.random.default_rng(size + 10 * kind), {}, {}
+    for i, f in zip(session.get_inputs() + session.get_overridable_initializers(), [f for f in fields if f[4]]):
+        t = i.type[len("tensor("):-1]
+        for d in f[5]:
+            for name in re.findall(r"[^\W\d]\w*", d):
+                sizes.setdefault(name, size)
+        known = sizes | {"max": max, "min": min}
+        shape = [n if isinstance(n, int) else size if d == "?" else eval(d, dict(known)) for n, d in zip(i.shape, f[5])]
+        out[i.name] = values(NUMPY.get(t, t), shape, rng, kind)
+    return out
+
+
+def differ(got, want):
+    if got.shape != want.shape:
+        return f"shape {got.shape}, ONNX Runtime {want.shape}"
+    if got.dtype != want.dtype:
+        return f"dtype {got.dtype}, ONNX Runtime {want.dtype}"
+    if got.dtype.kind != "f":
+        same = got == want
+    else:
+        r, scale = CLOSE[got.dtype.name], np.max(np.abs(want[np.isfinite(want)]), initial=0)
+        a, b = got.astype(float), want.astype(float)
+        same = (np.abs(a - b) <= r * np.maximum(np.abs(b), 1e-2 * float(scale))) | (a == b) | (np.isnan(a) & np.isnan(b))
+    if same.all():
+        return None
+    k = np.flatnonzero(~np.asarray(same).ravel())[0]
+    return f"element {k}: {got.ravel()[k]!r}, ONNX Runtime {want.ravel()[k]!r} ({(~same).sum()} of {same.size})"
+
+
+def compare(path, folder):
+    """(what happened, details)"""
+    try:
+        code = to_c(path, "--strip", "--math=exact")
+    except Refused as e:
+        return "refused", str(e).split("\n")[0]
+    made = subprocess.run([PTGC, "--strip", "--math=exact", "-o", "-", str(path)], capture_output=True)
+    if made.returncode:
+        return "no ONNX", made.stderr.decode().split("\n")[0]
+    try:
+        model = Native(code, compiled(code, folder=folder))
+    except AssertionError as e:
+        return "no compile", str(e)
+    session = ort.InferenceSession(made.stdout, QUIET)
+    names = [o.name for o in session.get_outputs()]
+    runs = 0
+    for size in SIZES:
+        for kind in (0, 1, 3) if size > 1 else (0,):
+            arrays = arrays_for(session, model.inputs, size, kind)
+            try:
+                want = dict(zip(names, session.run(None, arrays)))
+            except Exception as e:
+                want = e
+            own = {n: arrays[o] for n, o in zip([f[0] for f in model.inputs if f[4]], arrays)}
+            fields = [f[0] for f in model.outputs if f[4]]
+            lengths = {f: want[n].shape for f, n in zip(fields, names)} if isinstance(want, dict) else None
+            if lengths is None and any(f[2] and not f[3] for f in model.outputs if f[4]):
+                lengths = {f[0]: (100000,) for f in model.outputs if f[4]}
+            try:
+                got = model(own, lengths)
+            except Failed as e:
+                if isinstance(want, dict):
+                    return "wrong", f"size {size}, kind {kind}: fails with {e}"
+                continue
+            if not isinstance(want, dict):
+                return "wrong", f"size {size}, kind {kind}: ONNX Runtime fails, C does not: {str(want)[:200]}"
+            for f, n in zip(fields, names):
+                if why := differ(got[f], want[n]):
+                    return "wrong", f"size {size}, kind {kind}: {f}: {why}"
+            runs += 1
+    return "same", f"{runs} runs"
+
+
+def one(path, folder):
+    """In a process of its own: what crashes is that one alone."""
+    r = subprocess.run([sys.executable, __file__, "--one", str(path), folder], capture_output=True, text=True)
+    if r.returncode:
+        return "crash", (r.stderr or str(r.returncode))[-1500:]
+    what, _, details = r.stdout.partition("\t")
+    return what, details.rstrip("\n")
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("names", nargs="*")
+    args.add_argument("-v", action="store_true")
+    args.add_argument("--list", action="store_true")
+    args.add_argument("--one", nargs=2)
+    a = args.parse_args()
+    if a.one:
+        print("\t".join(compare(*a.one)))
+        return 0
+    files = sorted(TOP.glob("tests/op/**/*.ptg")) + sorted(TOP.glob("examples/**/*.ptg"))
+    files = [f for f in files if not a.names or any(n in str(f) for n in a.names)]
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(lambda f: one(f, folder), files))
+    count, bad = Counter(w for w, _ in results), 0
+    for f, (what, details) in zip(files, results):
+        failed = what in ("wrong", "crash", "no compile")
+        bad += failed
+        if failed or a.v or (a.list and what == "refused"):
+            print(f"{f.relative_to(TOP)}: {what}: {details}")
+    print(", ".join(f"{n} {w}" for w, n in count.most_common()))
+    return bad > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
