@@ -359,20 +359,39 @@ static size_t chunk_length(const char *s)
 	return end ? (size_t)(end - s) + 1 : strlen(s);
 }
 
+/* Where the name that the line at s defines begins; NULL: it defines none */
+static const char *name_in(const char *s, const char *end)
+{
+	static const char *const heads[] = {
+		"static ",
+		"PTGC_INLINE ",
+		"#define ",
+		"struct ",
+	};
+	size_t skip = 0;
+
+	for (size_t i = 0; i < countof(heads); i++)
+		if (!strncmp(s, heads[i], strlen(heads[i])))
+			skip = strlen(heads[i]);
+	if (!skip)
+		return NULL;
+	bool type = strncmp(s, "struct ", 7) != 0; /* of a result: it is not what is defined */
+	for (s += skip; s < end; s++) {
+		if (type && !strncmp(s, "struct ", 7))
+			for (s += 7; s < end && is_word(*s);)
+				s++;
+		if (!strncmp(s, "ptgc_", 5) || !strncmp(s, "PTGC_", 5))
+			return s;
+	}
+	return NULL;
+}
+
 static void find_names(struct printer *p, struct chunk *c)
 {
 	for (const char *s = c->text; s && *s; s = strchr(s, '\n'), s = s ? s + 1 : NULL) {
-		if (strncmp(s, "static ", 7) && strncmp(s, "#define ", 8) &&
-		    strncmp(s, "struct ", 7))
-			continue;
-		const char *end = strchr(s, '\n'), *name = s;
-		while (name < end && strncmp(name, "ptgc_", 5) && strncmp(name, "PTGC_", 5))
-			name++;
+		const char *end = strchr(s, '\n'), *name = name_in(s, end);
 		size_t k = 0;
-		if (!strncmp(s, "static inline struct ", 21)) /* the function, not the type */
-			for (name += 5; name < end && strncmp(name, "ptgc_", 5);)
-				name++;
-		while (name + k < end && is_word(name[k]))
+		while (name && name + k < end && is_word(name[k]))
 			k++;
 		if (k)
 			*vec_push(p->cx->arena, &c->names) = arena_strdup(p->cx->arena, name, k);
@@ -528,6 +547,7 @@ static void print_file(struct printer *p, const struct interface *f, struct strb
 		"int %s_run(const struct %s_in *in, struct %s_out *out, void *work, size_t bytes,\n"
 		"\tsize_t *need)\n{\n",
 		p->model, p->model, p->model);
+	size_t head = run.len;
 	for (uint32_t i = 0; i < f->sizes.len; i++)
 		if (mentions(start, f->sizes.at[i]))
 			sb_printf(&run, "\tconst int64_t %s = in->%s;\n", f->sizes.at[i],
@@ -552,9 +572,11 @@ static void print_file(struct printer *p, const struct interface *f, struct strb
 		sb_str(&run, "\treturn bad;\n}\n");
 	else
 		sb_str(&run, "\treturn 0;\n}\n");
-	const char *code = run.s;
-	sb_str(to, "/* Compile with -O3 -ffp-contract=off; -DPTGC_LIBM takes the functions of "
-		   "libm. */\n");
+	bool reads = strstr(run.s + head, "in->") != NULL,
+	     writes = strstr(run.s + head, "out->") != NULL;
+	const char *code = textf(p, "%.*s%s%s%s", (int)head, run.s, reads ? "" : "\t(void)in;\n",
+				 writes ? "" : "\t(void)out;\n", run.s + head);
+	sb_str(to, "/* Compile with -O3 -ffp-contract=off. */\n");
 	if (header)
 		sb_str(to, header->s);
 	else
@@ -564,8 +586,6 @@ static void print_file(struct printer *p, const struct interface *f, struct strb
 	functions(p, code, to);
 	if (p->data.s)
 		sb_printf(to, "%s\n", p->data.s);
-	if (!mentions(code + strlen("int "), "in"))
-		sb_str(to, "");
 	sb_str(to, code);
 	print_messages(p, to);
 }

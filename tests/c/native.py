@@ -71,7 +71,7 @@ class Native:
         body = re.search(rf"^struct {self.name}_{kind} \{{\n(.*?)^\}};", code, re.M | re.S).group(1)
         found = []
         for line in body.splitlines():
-            if m := FIELD.match(line):
+            if (m := FIELD.match(line)) and m[2] != "char":
                 const, ctype, pointer, name, dtype, dims = m.groups()
                 dims = [] if not dims else [d.strip() for d in split_dims(dims)]
                 found.append((name, ctype, bool(pointer), bool(const), dtype, dims))

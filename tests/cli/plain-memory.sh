@@ -15,7 +15,7 @@ done
 	awk 'BEGIN { for (i = 1; i < 100000; i++) printf ", %d.5", i }'
 	echo ']) }'
 } >w.ptg
-for kb in 6000 7000 8000 8250 8500 8750 9000 9500 10000 12000; do
+for kb in 6500 7000 8000 8250 8500 8750 9000 9500 10000 12000; do
 	(ulimit -v $kb; ptgc w.ptg -o w.onnx --external-data=data 2>err)
 	code=$?
 	[ $code = 0 ] && rm w.onnx data && continue
