@@ -16,6 +16,13 @@ static inline size_t ptgc_room(size_t at, int64_t n, size_t size)
 	return (at + (size_t)n * size + 15) & ~(size_t)15;
 }
 
+static inline int64_t ptgc_times(int64_t a, int64_t b)
+{
+	if (a <= 0 || b <= 0)
+		return a < 0 || b < 0 ? -1 : 0;
+	return a > INT64_MAX / b ? INT64_MAX : a * b;
+}
+
 /* A length that Reshape gives as -1 */
 static inline int64_t ptgc_open_length(int64_t n, int64_t all, int64_t others)
 {

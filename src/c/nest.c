@@ -122,10 +122,27 @@ const char *at(struct printer *p, const struct value *v, const char **ix)
 
 /* --- the workspace --- */
 
+/* The number of elements; where lengths are no numbers the product stops at the greatest number, so
+ * that no workspace is large enough */
+static const char *room_for(struct printer *p, const char *const *dims, uint32_t rank)
+{
+	const char *number = "1", *all = NULL;
+	int64_t c;
+
+	for (uint32_t i = 0; i < rank; i++)
+		if (is_number_text(dims[i], &c))
+			number = times(p, number, dims[i]);
+		else
+			all = all ? textf(p, "ptgc_times(%s, %s)", all, dims[i]) : dims[i];
+	if (!all || !strcmp(number, "1") || !strcmp(number, "0"))
+		return !all || !strcmp(number, "0") ? number : all;
+	return textf(p, "ptgc_times(%s, %s)", all, number);
+}
+
 void make_room(struct printer *p, const struct value *v, const char *type, const char *name)
 {
 	struct held *h = held(p, v);
-	const char *count = count_of(p, v);
+	const char *count = room_for(p, h->dims, v->type.rank);
 	uint8_t size = dtypes[v->type.dtype].size;
 
 	h->where = MEMORY;
