@@ -6,7 +6,8 @@
     fit_c.py --errors           prints the largest relative error of each fit
 
 The fit NAME becomes ptgc_fit_NAME(x), a polynomial; of a rational fit, the numerator is NAME_p and
-the denominator NAME_q, also of the fits of coefficients.py. Fits whose names end in _f are functions of float. Evaluation is by pairs
+the denominator NAME_q, also of the fits of coefficients.py.
+gauss22_squares and gauss22_weights are arrays. Fits whose names end in _f are functions of float. Evaluation is by pairs
 (Estrin's scheme), which has short chains; the order of the additions is in the text, so that all
 compilers have the same bits. The fits are near-minimax: see fit() of coefficients.py.
 """
@@ -182,7 +183,24 @@ def fitted(name):
     return done[name]
 
 
+def table(name, values):
+    """The C array of constants"""
+    lines, line = [], "\t"
+    for v in values:
+        piece = number(v, False) + ", "
+        if len(line) + len(piece) > 90:
+            lines.append(line.rstrip())
+            line = "\t"
+        line += piece
+    lines.append(line.rstrip(" "))
+    body = "\n".join(lines)
+    head = f"static const double ptgc_fit_{name}[{len(values)}] = {{"
+    return f"/* clang-format off */\n{head}\n{body}\n}};\n/* clang-format on */"
+
+
 def code(name):
+    if name.startswith("gauss22_"):
+        return table(name, fitted("gauss22")[["squares", "weights"].index(name[8:])])
     if name in FITS or name in base.FITS:
         return "\n".join(polynomial(name, fitted(name)[0], name.endswith("_f")))
     whole, part = name.rsplit("_", 1)
@@ -190,7 +208,7 @@ def code(name):
 
 
 def rewrite(text):
-    pattern = r"(/\* fit_c\.py: (\w+) \*/\n)(?:PTGC_INLINE (?:.*\n)*?}\n)?"
+    pattern = r"(/\* fit_c\.py: (\w+) \*/\n)(?:PTGC_INLINE (?:.*\n)*?}\n|/\* clang-format off (?:.*\n)*?/\* clang-format on \*/\n)?"
     return re.sub(pattern, lambda m: m.group(1) + code(m.group(2)) + "\n", text)
 
 

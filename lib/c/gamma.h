@@ -206,7 +206,14 @@ PTGC_INLINE double ptgc_lgamma(double x)
 	return x == -HUGE_VAL ? x : y;
 }
 
-/* gamma(t) = sqrt(t)^(2 t - 1) exp(-t) P(1/t)/Q(1/t) for t >= 1: t is |x|, or |x| + 1 below 1. Of
+/* gamma(t) exp(t) t^(1/2 - t) at t = 1/w, t >= 1 */
+PTGC_INLINE double ptgc_gamma_factor(double w)
+{
+	const double rest = w * (ptgc_fit_gamma_rest_p(w) / ptgc_fit_gamma_rest_q(w));
+	return 2.5066282746310007 + (rest - 1.8328579980459167e-16);
+}
+
+/* gamma(t) = sqrt(t)^(2 t - 1) exp(-t) F(1/t) for t >= 1: t is |x|, or |x| + 1 below 1. Of
    integers the result is rounded to an integer. */
 PTGC_INLINE double ptgc_gamma(double x)
 {
@@ -217,8 +224,7 @@ PTGC_INLINE double ptgc_gamma(double x)
 	const double t_low = high ? 0 : sum.low, v = high ? a : sum.high;
 	const double t = v > 200 ? 200 : v;
 	const double w = 1 / t;
-	const double rest = w * (ptgc_fit_gamma_rest_p(w) / ptgc_fit_gamma_rest_q(w));
-	const double p = 2.5066282746310007 + (rest - 1.8328579980459167e-16);
+	const double p = ptgc_gamma_factor(w);
 	/* (t - 1/2) log(t) - t */
 	double n;
 	const struct ptgc_wide l = ptgc_log_parts(t, &n);

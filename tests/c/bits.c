@@ -58,14 +58,33 @@ static uint64_t hash(uint64_t h)
 		for (int i = 0; i < MOST; i++)                                                     \
 			zf[i] = ptgc_##name##f(xf[i], yf[i]);                                      \
 	}
+/* Of the usual size, and fewer */
+#define SERIES2(name)                                                                              \
+	static void loop_##name(void)                                                              \
+	{                                                                                          \
+		for (int i = 1; i < MOST; i += 8)                                                  \
+			z[i] = ptgc_##name(x[i], y[i]);                                            \
+		for (int i = 1; i < MOST; i += 8)                                                  \
+			zf[i] = ptgc_##name##f(xf[i], yf[i]);                                      \
+	}
+#define SERIES3(name)                                                                              \
+	static void loop_##name(void)                                                              \
+	{                                                                                          \
+		for (int i = 1; i < MOST; i += 8)                                                  \
+			z[i] = ptgc_##name(fabs(x[i]), fabs(y[i]), fabs(x[i]) / 32);               \
+		for (int i = 1; i < MOST; i += 8)                                                  \
+			zf[i] = ptgc_##name##f(fabsf(xf[i]), fabsf(yf[i]), fabsf(xf[i]) / 32);     \
+	}
 #include "functions.def"
 
 static const struct {
 	const char *name;
 	void (*loop)(void);
 } functions[] = {
-#define ONE(name) {#name, loop_##name},
-#define TWO(name) {#name, loop_##name},
+#define ONE(name)     {#name, loop_##name},
+#define TWO(name)     {#name, loop_##name},
+#define SERIES2(name) {#name, loop_##name},
+#define SERIES3(name) {#name, loop_##name},
 #include "functions.def"
 };
 

@@ -52,7 +52,7 @@ result "sanitizers (tests/c/maths.c)" $?
 
 # shellcheck disable=SC2086
 build special.so gcc $same -fPIC -shared tests/c/shared.c -lm &&
-	"${PYTHON:-.venv/bin/python}" tests/c/special.py "$out/special.so" $((points / 100))
+	"${PYTHON:-.venv/bin/python}" tests/c/special.py "$out/special.so" $((points / 200))
 result "special functions (tests/c/special.py)" $?
 
 # shellcheck disable=SC2086

@@ -23,7 +23,8 @@
 	{                                                                                          \
 		return ptgc_##name##f(x, y);                                                       \
 	}
-#define THREE(name)                                                                                \
+#define SERIES2(name) TWO(name)
+#define SERIES3(name)                                                                              \
 	double test_##name(double x, double y, double z);                                          \
 	float test_##name##f(float x, float y, float z);                                           \
 	double test_##name(double x, double y, double z)                                           \

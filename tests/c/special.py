@@ -38,6 +38,61 @@ def erfcinv(x):
     return y
 
 
+def kve(v, x):
+    with mp.workprec(900):
+        return mp.besselk(v, x) * mp.exp(x)
+
+
+def ive(v, x):
+    with mp.workprec(900):
+        return mp.besseli(v, x) * mp.exp(-abs(x))
+
+
+def owens_t(h, a):
+    f = lambda x: mp.exp(-mp.mpf(h) ** 2 * (1 + x * x) / 2) / (1 + x * x)
+    return mp.quad(f, mp.linspace(0, a, 5)) / (2 * mp.pi)
+
+
+def betainc(a, b, x):
+    return mp.betainc(a, b, 0, x, regularized=True)
+
+
+def inverse(name, f, density):
+    """By Newton's method from what the function gives: its error, so to say"""
+
+    def g(*args):
+        x = mp.mpf(library(name)(*args))
+        for _ in range(3):
+            x -= (f(*args[:-1], x) - args[-1]) / density(*args[:-1], x)
+        return x
+
+    return g
+
+
+def gammainc(a, x):
+    return mp.gammainc(a, 0, x, regularized=True)
+
+
+def gammaincc(a, x):
+    return mp.gammainc(a, x, mp.inf, regularized=True)
+
+
+def gamma_density(a, x):
+    return mp.exp((a - 1) * mp.log(x) - x - mp.loggamma(a))
+
+
+def beta_density(a, b, x):
+    return x ** (a - 1) * (1 - x) ** (b - 1) / mp.beta(a, b)
+
+
+def near(row):
+    """Arguments a, x with x within some standard deviations of a"""
+    def draw():
+        a = row()
+        return a, abs(a + random.gauss(0, 3) * math.sqrt(a))
+    return draw
+
+
 def uniform(a, b):
     return lambda: random.uniform(a, b)
 
@@ -81,9 +136,24 @@ ROWS = [
     ("j0", lambda x: mp.besselj(0, x), [uniform(-50, 50)], 7, "wave"),
     ("j1", lambda x: mp.besselj(1, x), [uniform(-50, 50)], 7, "wave"),
     ("j0", lambda x: mp.besselj(0, x), [spread(1, 1e8)], 7, "wave"),
+    ("gammainc", gammainc, [spread(0.1, 100), spread(0.1, 200)], 500),
+    ("gammaincc", gammaincc, [spread(0.1, 100), spread(0.1, 200)], 500),
+    ("gammainc", gammainc, [near(spread(1, 1e4))], 300),
+    ("gammaincc", gammaincc, [near(spread(1, 1e4))], 300),
+    ("gammaincinv", inverse("gammaincinv", gammainc, gamma_density), [spread(0.1, 100), uniform(0, 1)], 100),
+    ("gammainccinv", inverse("gammainccinv", gammaincc, lambda a, x: -gamma_density(a, x)), [spread(0.1, 100), uniform(0, 1)], 100),
+    ("betainc", betainc, [spread(0.1, 100), spread(0.1, 100), uniform(0, 1)], 400),
+    ("betaincinv", inverse("betaincinv", betainc, beta_density), [spread(0.1, 100), spread(0.1, 100), uniform(0, 1)], 100),
+    ("ive", ive, [uniform(-5, 5), spread(0.01, 100)], 40),
+    ("ive", ive, [spread(1, 300), spread(1, 300)], 1500),
+    ("kve", kve, [uniform(-5, 5), spread(0.01, 100)], 60),
+    ("kve", kve, [spread(1, 300), spread(1, 300)], 1500),
+    ("polygamma", lambda n, x: mp.polygamma(int(n), x), [lambda: random.randint(1, 20), spread(0.1, 40)], 40),
+    ("owens_t", owens_t, [uniform(-10, 10), uniform(-10, 10)], 6),
     ("j1", lambda x: mp.besselj(1, x), [spread(1e-10, 1e8)], 7, "wave"),
 ]
 
+TWO = {"gammainc", "gammaincc"}
 inf, nan = math.inf, math.nan
 ENDS = [
     ("lgamma", [(inf, inf), (-inf, -inf), (0, inf), (-0.0, inf), (-3, inf), (1, 0), (2, 0), (nan, nan)]),
@@ -97,6 +167,15 @@ ENDS = [
     ("i1", [(-0.0, 0), (inf, inf), (-inf, -inf), (0, 0), (nan, nan)]),
     ("i0e", [(inf, 0), (-inf, 0), (0, 1), (nan, nan)]),
     ("i1e", [(-0.0, 0), (inf, 0), (0, 0), (nan, nan)]),
+    ("gammainc", [(2, 0, 0), (2, inf, 1), (0, 2, 1), (inf, 2, 0), (0, 0, nan), (inf, inf, nan), (-1, 1, nan), (1, -1, nan), (nan, 1, nan), (1, nan, nan)]),
+    ("gammaincc", [(2, 0, 1), (2, inf, 0), (0, 2, 0), (inf, 2, 1), (0, 0, nan), (inf, inf, nan), (-1, 1, nan), (nan, 1, nan), (1, nan, nan)]),
+    ("gammaincinv", [(2, 0, 0), (2, 1, inf), (2, 1.5, nan), (2, nan, nan), (nan, 0.5, nan)]),
+    ("gammainccinv", [(2, 0, inf), (2, 1, 0), (2, 1.5, nan), (2, nan, nan), (nan, 0.5, nan)]),
+    ("betainc", [(2, 3, 0, 0), (2, 3, 1, 1), (2, 3, -1, nan), (2, 3, 2, nan), (-1, 3, 0.5, nan), (nan, 3, 0.5, nan), (2, 3, nan, nan)]),
+    ("betaincinv", [(2, 3, 0, 0), (2, 3, 1, 1), (2, 3, nan, nan), (nan, 3, 0.5, nan), (2, 3, 2, nan)]),
+    ("ive", [(0, 0, 1), (2, 0, 0), (0.5, -1, nan), (nan, 1, nan), (1, nan, nan)]),
+    ("kve", [(0, 0, inf), (2, -1, nan), (nan, 1, nan), (1, nan, nan)]),
+    ("owens_t", [(nan, 1, nan), (1, nan, nan), (1, 0, 0), (200, 3, 0)]),
     ("j0", [(inf, nan), (-inf, nan), (0, 1), (nan, nan)]),
     ("j1", [(inf, nan), (-inf, nan), (0, 0), (nan, nan)]),
 ]
@@ -108,7 +187,7 @@ def library(name):
     if name not in functions:
         f = functions[name] = getattr(so, "test_" + name)
         f.restype = ctypes.c_double
-    n = next((len(r[2]) for r in ROWS if r[0] == name), 1)
+    n = 2 if name in TWO else next((len(r[2]) for r in ROWS if r[0] == name), 1)
     functions[name].argtypes = [ctypes.c_double] * n
     return functions[name]
 
@@ -135,7 +214,7 @@ def main():
         f = library(name)
         errors = []
         for _ in range(points):
-            args = [d() for d in draws]
+            args = list(draws[0]()) if len(draws) == 1 and name in TWO else [d() for d in draws]
             errors.append((ulps(f(*args), exact(*args), (kind or [None])[0], args), args))
         errors.sort(key=lambda e: (e[0], e[1]))
         half, most, (worst, at) = errors[len(errors) // 2][0], errors[len(errors) * 99 // 100][0], errors[-1]
