@@ -58,7 +58,7 @@ RELOCATABLE = -nostdlib -r $(LTO_CFLAGS)
 LIBS = $(PROTOBUF_C_LIBS) -lm
 
 # What the machine has; made again with what is missing installed for the goals that promise that.
-SETUP_GOALS := demo check check-quick check-all check-machines check-update check-runtimes check-asan \
+SETUP_GOALS := demo check check-counted check-quick check-all check-machines check-update check-runtimes check-asan \
 	check-tsan check-valgrind check-pymc check-random check-graphs bench venv wheel web web-serve \
 	check-web check-batch
 SETUP := $(if $(filter $(SETUP_GOALS),$(MAKECMDGOALS)),install,find)
@@ -189,6 +189,11 @@ check: all unit venv
 # Before each commit: minutes. Of the numeric tests those of the ops, a third that changes with the commit.
 check-quick: all unit venv
 	$(Q)$(TEST_ENV) tests/check.sh style unit golden cli doc grid
+
+# The row of this build in the table of what passed. Nothing is written where a test failed.
+.PHONY: check-counted
+check-counted: check
+	$(call say,PAGE,doc/packaging.md)$(TEST_ENV) python3 tests/portable/page.py
 
 # Before a release: what make check samples is run whole, and other builds are tested. Hours.
 check-all:
