@@ -34,6 +34,7 @@ FOLDING = ("constant_folding", "topo_constant_folding")
 # Called stabilizing too, but these fold constants into others, or change where axes are added
 LEFT_OUT = (*FOLDING, "local_greedy_distributor", "local_dimshuffle_lift")
 
+OF_ADDED_AXES = "local_subtensor_of_expand_dims"  # x[:, None][0] is [x[0]]
 
 # What x is called of p = f(x)
 BEHIND = {"Sigmoid": "logit", "Exp": "log", "Reciprocal": "inverse"}
@@ -73,7 +74,7 @@ def sets_no_length(node) -> bool:
 def plain(fgraph, node):
     """Leaves out what PyMC adds and what changes nothing: an Alloc to the same lengths, All of one condition, a
     check of
-    what always holds, Identity, a power of 1, -(-x), x - 0."""
+    what always holds, Identity, a power of 1, -(-x), x - 0, x / 1."""
     op, v = node.op, node.inputs[0]
     if isinstance(op, ViewOp):
         return [v]
@@ -103,6 +104,8 @@ def plain(fgraph, node):
     if kind == kind_of(v) == "Neg":
         return [v.owner.inputs[0]]
     if kind == "Sub" and number(node.inputs[1]) == 0 and not np.signbit(number(node.inputs[1])):
+        return [v] if v.type == out else None
+    if kind == "TrueDiv" and number(node.inputs[1]) == 1:
         return [v] if v.type == out else None
     unchanged = kind == "Identity" or (kind == "Pow" and number(node.inputs[1]) == 1)
     return [v] if unchanged and v.type == out else None
@@ -170,10 +173,11 @@ def holds(c: Variable) -> bool:
 
 
 def number(v: Variable):
-    """The number that all elements of a constant are; None if it is no such constant."""
+    """The number that a constant of one element is; None if it is no such constant."""
     while v.owner is not None and isinstance(v.owner.op, DimShuffle):
         [v] = v.owner.inputs
-    return v.data.item() if isinstance(v, Constant) and getattr(v.type, "ndim", 1) == 0 else None
+    one = isinstance(v, Constant) and hasattr(v.type, "ndim") and v.data.size == 1
+    return v.data.item() if one else None
 
 
 def without_first(v: Variable) -> Variable | None:
@@ -232,7 +236,8 @@ def merged(outputs: list[Variable], *passes) -> list[Variable]:
     """A copy of the graph after the passes, in which nothing is computed twice."""
     fgraph = FunctionGraph(outputs=clone_replace(outputs), clone=False)
     tidy = EquilibriumGraphRewriter([plain, later_axes, rounded_once], max_use_ratio=100)
-    for one in (MergeOptimizer(), tidy, *passes, tidy, MergeOptimizer()):
+    slices = optdb["canonicalize"].query(f"+{OF_ADDED_AXES}")
+    for one in (MergeOptimizer(), slices, tidy, *passes, tidy, MergeOptimizer()):
         one.rewrite(fgraph)
     return list(fgraph.outputs)
 
