@@ -154,7 +154,7 @@ $(G)/lib_c.c: tools/embed_c.sh lib/c $(C_LIB)
 .PHONY: demo check check-quick check-all check-machines elsewhere check-update check-runtimes check-asan check-tsan
 .PHONY: check-valgrind check-pymc fuzz bench venv unit
 PYTHON = .venv/bin/python
-LAYERS = style unit golden cli doc portable maths examples python runtimes web
+LAYERS = style unit golden cli doc portable maths native examples python runtimes web
 TEST_ENV = B=$(B) PTGC=$(B)/ptgc PYTHON=$(PYTHON) CC='$(CC)' CLANG=$(B)/clang
 ASAN = B=$(B)/asan SAN=address,undefined CFLAGS='-O1 -g'
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # check.sh layer...: runs layers of tests and adds them up, with the seconds that each took. The last
 # line is "N passed, N failed".
-# Layers: style unit golden cli doc portable maths examples python grid runtimes web asan fuzz. A layer without
+# Layers: style unit golden cli doc portable maths native examples python grid runtimes web asan fuzz. A layer without
 # a single test has failed.
 # s390x, aarch64, clang, gcc-lto and clang-lto are the layers of another build, in B/s390x and so on.
 # B: folder of the build; PYTHON: the Python of .venv; both come from the Makefile.
@@ -77,6 +77,10 @@ doc() {
 
 maths() { # the functions that generated C calls
 	tests/c/maths.sh
+}
+
+native() { # models as C beside ONNX Runtime
+	"$PYTHON" tests/c/same.py
 }
 
 examples() {

@@ -57,7 +57,7 @@ def compiled(code, flags=FLAGS, folder=None):
 
 class Native:
     def __init__(self, code, library, name=None):
-        self.name = name or re.search(r"^struct (\w+)_in \{", code, re.M).group(1)
+        self.name = name or self.name_of(code)
         self.inputs, self.outputs = (self.fields(code, kind) for kind in ("in", "out"))
         body = re.search(rf"^struct {self.name}_in \{{\n(.*?)^\}};", code, re.M | re.S).group(1)
         self.sizes = {(of or (name, int(axis))): field for field, of, axis, name in SIZE.findall(body)}
@@ -66,6 +66,10 @@ class Native:
         self.message = getattr(self.dll, f"{self.name}_message")
         self.message.restype = C.c_char_p
         self.In, self.Out = (self.struct(f) for f in (self.inputs, self.outputs))
+
+    @staticmethod
+    def name_of(code):
+        return re.search(r"^struct (\w+)_in \{", code, re.M).group(1)
 
     def fields(self, code, kind):
         body = re.search(rf"^struct {self.name}_{kind} \{{\n(.*?)^\}};", code, re.M | re.S).group(1)
@@ -93,8 +97,8 @@ class Native:
                     sizes.setdefault(field, arrays[name].shape[i] - int(m[2]))
         return sizes
 
-    def __call__(self, arrays, lengths=None):
-        """lengths: of the outputs, those that the caller knows by name; the others come from a run of the caller's."""
+    def structs(self, arrays, lengths):
+        """The structs of a call, the memory of its outputs by name, and what must live as long."""
         given, taken, keep = self.In(), self.Out(), []
         for k, v in self.shapes(arrays).items():
             setattr(given, k, v)
@@ -106,12 +110,26 @@ class Native:
             keep.append(a)
             setattr(given, name, a.ctypes.data if pointer else a[()].item())
         results = {}
-        for name, ctype, pointer, const, dtype, dims in self.outputs:
+        for name, ctype, pointer, const, dtype, _ in self.outputs:
             if dtype is None or const or not pointer:
                 continue
             n = int(np.prod(lengths[name])) * C.sizeof(TYPES[ctype])
             results[name] = room = np.full(n + 64, CANARY, np.uint8)
             setattr(taken, name, room.ctypes.data)
+        return given, taken, results, keep
+
+    def prepared(self, arrays, lengths):
+        """The arguments of run() but the last, for a model whose workspace has one size; and what must live as long."""
+        given, taken, results, keep = self.structs(arrays, lengths)
+        need = C.c_size_t(0)
+        self.run(C.byref(given), C.byref(taken), None, C.c_size_t(0), C.byref(need))
+        work = np.zeros(need.value + 64, np.uint8)
+        call = C.byref(given), C.byref(taken), C.c_void_p(work.ctypes.data), C.c_size_t(need.value)
+        return call, (given, taken, results, keep, work)
+
+    def __call__(self, arrays, lengths=None):
+        """lengths: shapes of the outputs by name, but of those whose size only the run knows"""
+        given, taken, results, keep = self.structs(arrays, lengths)
         need, bytes_ = C.c_size_t(0), 0
         for _ in range(100):
             work = np.full(bytes_ + 64, CANARY, np.uint8)

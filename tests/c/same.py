@@ -5,19 +5,16 @@
 
 import argparse
 import re
+import subprocess
 import sys
 import tempfile
 import warnings
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import onnxruntime as ort
-
-from native import FLAGS, PTGC, TOP, Failed, Native, Refused, compiled, to_c
-
-import subprocess
+from native import PTGC, TOP, Failed, Native, Refused, compiled, to_c
 
 warnings.filterwarnings("ignore")
 np.seterr(all="ignore")
@@ -158,6 +155,7 @@ def main():
         if failed or a.v or (a.list and what == "refused"):
             print(f"{f.relative_to(TOP)}: {what}: {details}")
     print(", ".join(f"{n} {w}" for w, n in count.most_common()))
+    print(f"{count['same'] + count['known']} passed, {bad} failed")
     return bad > 0
 
 
