@@ -483,7 +483,14 @@ enum onnx_infer_result onnx_layer_norm(struct infer *f)
 	dim *d = dims_copy(f, x);
 	for (uint32_t i = axis; i < x.rank; i++)
 		d[i] = const_dim(f, 1);
-	bind_result_dtype(f, 1, dtype_of_onnx(int_attr(f, "stash_type")));
+	enum dtype stash = dtype_of_onnx(int_attr(f, "stash_type"));
+	if (stash != DT_FLOAT32 && stash != DT_BFLOAT16) {
+		infer_error(f, E_PROPERTY,
+			    "stash_type is %lld; expected 1 (float32) or 16 (bfloat16)",
+			    (long long)int_attr(f, "stash_type"));
+		return ONNX_ERROR;
+	}
+	bind_result_dtype(f, 1, stash);
 	set_result(f, 1, x.rank, d);
 	set_result(f, 2, x.rank, d);
 	return set_result_like(f, 0, x);
