@@ -1,6 +1,6 @@
 /* The functions of lib/c beside libm's: nanoseconds an element of loops over 1,000 numbers of the
    usual size, the least of 200 rounds; first libm, then lib/c, then their quotient.
-   cc -O3 -march=native -ffp-contract=off -fno-math-errno -fno-trapping-math -Ilib/c -Itests/c
+   cc -O3 -march=native -ffp-contract=off -Ilib/c -Itests/c
    bench/maths.c -lm */
 #include <stdio.h>
 #include <time.h>

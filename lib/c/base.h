@@ -5,6 +5,10 @@
 #ifndef PTGC_BASE_H
 #define PTGC_BASE_H
 
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "ints.h"
 
 /* Where the next array begins, behind one of n elements; SIZE_MAX if no memory can hold it */

@@ -20,7 +20,7 @@ has() {
 	command -v "$1" >/dev/null
 }
 
-same="-O3 -ffp-contract=off -fno-math-errno -fno-trapping-math"
+same="-O3 -ffp-contract=off"
 warnings="-Wall -Wextra -Wpedantic -Wconversion -Wdouble-promotion -Werror"
 places="-Ilib/c -Itests/c"
 
