@@ -48,11 +48,20 @@ consoles() {
 	chmod +x "$tmp/bin/python3"
 	awk '/^```console$/ { inside = 1; next } /^```/ { inside = 0 } inside' "$1" >"$tmp/wanted"
 	export PYTHONPATH="$PWD/python" PYTHONDONTWRITEBYTECODE=1
-	grep '^\$ ' "$tmp/wanted" | sed 's/^\$ //' >"$tmp/commands"
-	(cd "$tmp/run" && PATH="$tmp/bin:$PATH" && while read -r command; do
-		printf '$ %s\n' "$command"
+	(cd "$tmp/run" && PATH="$tmp/bin:$PATH" && while IFS= read -r line; do
+		case $line in "\$ "*) ;; *) continue ;; esac
+		printf '%s\n' "$line"
+		command=${line#??}
+		case $line in *"<<'END'") # the lines to END are a file that the command reads
+			while IFS= read -r line; do
+				printf '%s\n' "$line"
+				command="$command
+$line"
+				[ "$line" = END ] && break
+			done ;;
+		esac
 		sh -c "$command" 2>&1 </dev/null
-	done <"$tmp/commands") >"$tmp/printed"
+	done <"$tmp/wanted") >"$tmp/printed"
 	diff -u "$tmp/wanted" "$tmp/printed"
 	result $? "what $1 shows is not what the commands print"
 }
