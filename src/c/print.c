@@ -78,7 +78,7 @@ static void hold(struct printer *p, const struct node *n, const struct value *v)
 	if (h->weight < MAX_FORMULA && !h->stored && !h->result) {
 		if (cheap)
 			return;
-		if (h->readers == 1 && !h->inner && (!h->again || false))
+		if (h->readers == 1 && !h->inner && !h->again)
 			return;
 	}
 	if (op->at == shape_at)
@@ -136,8 +136,6 @@ static void print_check(struct printer *p, const struct check *c)
 /* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
 void print_block(struct printer *p, const struct block *b)
 {
-	uint32_t mark = p->once.len;
-
 	for (uint32_t i = 0; i < b->checks.len; i++)
 		if (!b->checks.at[i].cond)
 			*vec_push(p->cx->arena, &p->waiting) = &b->checks.at[i];
@@ -156,7 +154,6 @@ void print_block(struct printer *p, const struct block *b)
 			print_check(p, c);
 	}
 	p->at = NULL;
-	(void)mark;
 }
 
 /* --- the interface --- */
@@ -609,7 +606,6 @@ void print_c(struct ctx *cx, const struct graph *g, struct strbuf *file, struct 
 	for (uint32_t i = 0; i < f.out.len; i++)
 		put_output(&p, &f.out.at[i]);
 	const char *start = placed(&p, "");
-	(void)work;
 	const char *need = strstr(start, "*need = "), *end = need ? strchr(need, ';') : NULL;
 	const char *size = end ? textf(&p, "%.*s", (int)(end - need - 8), need + 8) : "0";
 	bool fixed = !p.dynamic && is_number_text(size, &work);

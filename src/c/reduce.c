@@ -235,13 +235,10 @@ void reduce_put(struct printer *p, const struct node *n)
 		inner += open_loops(p, one, 1, used);
 		ix[i] = used[0];
 	}
-	if (lanes && inner) {
+	if (lanes)
 		in_lanes(p, r, x, acc, length(p, x, last), ix, last);
-	} else if (lanes) {
-		in_lanes(p, r, x, acc, length(p, x, last), ix, last);
-	} else {
+	else
 		join_element(p, r, x, acc, ix);
-	}
 	close_loops(p, inner);
 	if (number) {
 		const char *s = finished(p, r, t, acc, count);
@@ -311,7 +308,7 @@ void softmax_put(struct printer *p, const struct node *n)
 	const char *f = t == DT_FLOAT64 ? "" : "f", *T = number_type(t);
 	bool logs = c_ops[n->onnx->id].of_float[0];
 	int64_t axis = int_of_attr(n, "axis", -1);
-	const char *ix[MAX_RANK], *one[1], *used[1], *top = fresh(p, "top");
+	const char *ix[MAX_RANK], *one[1], *top = fresh(p, "top");
 	const char *sum = fresh(p, "sum"), *e;
 	uint32_t outer = 0;
 
@@ -323,7 +320,6 @@ void softmax_put(struct printer *p, const struct node *n)
 		one[0] = length(p, x, i);
 		outer += open_loops(p, one, 1, &ix[i]);
 	}
-	(void)used;
 	one[0] = length(p, x, (uint32_t)axis);
 	line(p, "%s %s = %s;", T, top, first_number(GREATEST, t));
 	uint32_t inner = open_loops(p, one, 1, &ix[axis]);
