@@ -100,8 +100,7 @@ static void plan_block(struct printer *p, const struct block *k)
 		read_value(p, k->results.at[i], '1', k);
 	for (uint32_t i = 0; i < k->checks.len; i++) {
 		struct check *c = &k->checks.at[i];
-		while (c->cond && c->cond->low && c->cond->low != c->cond) /* what took its place */
-			c->cond = c->cond->low;
+		c->cond = resolve(c->cond);
 		if (c->cond && !c->cond->data && !held(p, c->cond)->home)
 			bug("c: what a check reads is gone");
 		if (c->cond && !c->cond->data)

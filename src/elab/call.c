@@ -392,8 +392,9 @@ static struct cv call_nonnegative(struct elab *e, struct cv *args, uint32_t narg
 	struct value *v = to_value(e, args, DT_NONE);
 	if (!v || !v->type.dtype)
 		return poison(s);
-	return (struct cv){
-		.kind = CV_BOOL, .span = s, .u.b = sign_of(v->low ? v->low : v) == SIGN_POSITIVE};
+	return (struct cv){.kind = CV_BOOL,
+			   .span = s,
+			   .u.b = sign_of(v->lowered ? v->lowered : v) == SIGN_POSITIVE};
 }
 
 /* constant(n, 16): is the length n known while compiling, and at most 16? */

@@ -32,7 +32,10 @@ struct value {
 	struct node *def;          /* NULL for block parameters and constants */
 	const struct tensor *data; /* constants */
 	struct known *known;       /* NULL: nothing is known */
-	struct value *low; /* lower: the ONNX value that holds it; rewrite: what took its place */
+	/* Lowering: the ONNX value that holds a typed value; NULL: there is none yet. An ONNX value
+	 * that nodes of the open graph may read holds itself. */
+	struct value *lowered;
+	struct value *forward; /* ONNX level: what took its place; NULL: nothing. See resolve() */
 	struct span span;
 	uint32_t id : 30;  /* number in creation order, unique in the compilation */
 	uint32_t sign : 2; /* lower: enum sign of an ONNX value */
@@ -153,6 +156,14 @@ static inline bool is_constant(const struct value *v)
 static inline const struct tensor *constant_data(const struct value *v)
 {
 	return is_constant(v) ? v->data : NULL;
+}
+
+/* What stands for v now */
+static inline struct value *resolve(struct value *v)
+{
+	while (v && v->forward)
+		v = v->forward;
+	return v;
 }
 
 /* graph.c */

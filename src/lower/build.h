@@ -113,9 +113,10 @@ bool nodes_equal(const struct node *a, const struct node *b); /* same operator, 
 uint32_t node_hash(const struct node *n);
 /* Opens a graph that was lowered: nodes can be emitted into its blocks. */
 void build_reopen(struct build *b, struct ctx *cx, struct graph *g);
-/* A node of that graph; where an equal one is there already, its results are low to that one's. */
+/* A node of that graph; where an equal one is there already, its results are forwarded to that
+ * one's. */
 void append_again(struct build *b, struct node *n);
-/* Values point to nothing by `low`, which later passes use for their own ends. */
+/* Values hold and forward to nothing from now on. */
 void build_close(struct build *b, struct graph *g);
 
 /* node.c: attributes of the next node */

@@ -348,7 +348,7 @@ static bool is_number(struct build *b, dim d, int64_t *k)
 	*vec_push(b->cx->scratch, &w.todo) = d;
 	for (dim a; (a = next_atom(b, &w));) {
 		struct value *v = dim_view_raw(b->cx, a).source;
-		if (!v || !(v->data || (v->low && v->low->data)))
+		if (!v || !(v->data || (v->lowered && v->lowered->data)))
 			return false;
 	}
 	struct value *v = dim_vector(b, d);
@@ -451,8 +451,8 @@ static void keep_sources(struct build *b, struct graph *g)
 	}
 	for (dim d; (d = next_atom(b, &w));) {
 		const struct value *source = dim_view_raw(b->cx, d).source;
-		if (source && source->low)
-			*vec_push(b->cx->arena, &g->kept) = source->low;
+		if (source && source->lowered)
+			*vec_push(b->cx->arena, &g->kept) = source->lowered;
 	}
 }
 

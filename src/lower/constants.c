@@ -27,7 +27,7 @@ struct value *const_weight(struct build *b, const struct tensor *t)
 {
 	struct value *v = graph_constant(b->cx, t, b->span);
 
-	v->low = v;
+	v->lowered = v;
 	constant_known(b, v);
 	return v;
 }

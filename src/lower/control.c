@@ -68,9 +68,9 @@ static bool lower_inside(struct build *b, struct block *from, struct block *to)
 
 	for (uint32_t i = 0; i < from->params.len; i++) {
 		struct value *p = from->params.at[i];
-		p->low = block_param(b, to, p->type);
-		p->low->known = p->known;
-		name_value(b, p->low, p->name);
+		p->lowered = block_param(b, to, p->type);
+		p->lowered->known = p->known;
+		name_value(b, p->lowered, p->name);
 		dims_record(b, p);
 	}
 	bool ok = lower_block(b, from);

@@ -65,7 +65,7 @@ void dims_record(struct build *b, struct value *v)
 		struct dim_at *at = find_at(c, d);
 		if (at->key)
 			continue;
-		*at = (struct dim_at){.key = d, .v = v->low, .axis = i};
+		*at = (struct dim_at){.key = d, .v = v->lowered, .axis = i};
 		c->dims_len++;
 	}
 }

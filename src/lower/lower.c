@@ -107,13 +107,13 @@ struct value *labelled(struct build *b, struct value *v, const char *label)
 
 struct value *low(struct build *b, struct value *v)
 {
-	if (v->low)
-		return v->low;
+	if (v->lowered)
+		return v->lowered;
 	if (v->data) {
 		bool own = v->name && v->data->name && !b->cse->shared->expanding;
-		v->low = own ? const_weight(b, v->data) : const_tensor(b, v->data);
-		name_value(b, v->low, v->name);
-		return v->low;
+		v->lowered = own ? const_weight(b, v->data) : const_tensor(b, v->data);
+		name_value(b, v->lowered, v->name);
+		return v->lowered;
 	}
 	if (v->known && v->type.rank <= 1) {
 		struct value *r = v->type.rank ? dims_vector(b, v->known->at, v->known->n)
@@ -125,22 +125,21 @@ struct value *low(struct build *b, struct value *v)
 
 struct value *lowered_value(struct value *v)
 {
-	while (v && v->low && v->low != v)
-		v = v->low;
-	return v && v->low == v ? v : NULL;
+	v = resolve(v && v->lowered ? v->lowered : v);
+	return v && v->lowered == v ? v : NULL;
 }
 
 void lowered(struct build *b, struct node *n, uint32_t i, struct value *v)
 {
 	(void)b;
-	n->out[i]->low = v;
+	n->out[i]->lowered = v;
 }
 
 struct value *held_by(struct build *b, struct value *v, struct type t, struct span s)
 {
 	struct value *r = graph_value(b->cx, t, s);
 
-	r->low = v;
+	r->lowered = v;
 	r->data = v->data;
 	return r;
 }
@@ -151,9 +150,9 @@ struct value *typed_cast(struct build *b, struct value *v, enum dtype t)
 	if (v->type.dtype == t)
 		return v;
 	struct value *r = graph_value(b->cx, type_of(t, v->type.rank, v->type.dims), v->span);
-	r->low = cast(b, low(b, v), t);
-	r->data = r->low->data;
-	r->known = r->low->known;
+	r->lowered = cast(b, low(b, v), t);
+	r->data = r->lowered->data;
+	r->known = r->lowered->known;
 	return r;
 }
 
@@ -429,7 +428,7 @@ static struct expansion *expand_body(struct build *b, const struct node *n, stru
 	for (uint32_t i = 0; i < n->nin; i++) {
 		x->in[i] = held_by(b, low(b, n->in[i]), n->in[i]->type, b->span);
 		x->in[i]->sign = n->in[i]->sign;
-		x->low_sign[i] = sign_of(x->in[i]->low);
+		x->low_sign[i] = sign_of(x->in[i]->lowered);
 	}
 	if (expand_fn(b->cx, x->body, f, n->op, n->props, x->in, n->nin, &x->out, 1, b->span))
 		return x;
@@ -446,13 +445,13 @@ static bool lower_expansion(struct build *b, struct expansion *x, const struct n
 	bool ok = true;
 
 	for (uint32_t i = 0; i < n->nin; i++)
-		x->in[i]->low = low(b, n->in[i]);
+		x->in[i]->lowered = low(b, n->in[i]);
 	b->cse->shared->expanding++;
 	for (const struct node *m = x->body->first; m; m = m->next) {
 		struct node copy = *m;
 		copy.in = memcpy(in, m->in, m->nin * sizeof(*in));
 		for (uint32_t i = 0; i < m->nout; i++)
-			m->out[i]->low = NULL;
+			m->out[i]->lowered = NULL;
 		ok &= lower_node(b, &copy);
 	}
 	b->cse->shared->expanding--;
@@ -574,14 +573,14 @@ static void finish(struct build *b, struct node *n)
 	struct shared *s = b->cse->shared;
 
 	for (uint32_t i = 0; i < n->nout; i++) {
-		struct value *t = n->out[i], *v = t->low;
+		struct value *t = n->out[i], *v = t->lowered;
 		struct type type = t->type;
 		if (!v)
 			bug("%s: result %u was not lowered", n->op->name, i);
 		if (!t->type.dtype)
 			continue;
 		if (b->cx->narrow && type.dtype == dtype_narrow((enum dtype)v->type.dtype))
-			t->low = v = cast(b, v, (enum dtype)type.dtype);
+			t->lowered = v = cast(b, v, (enum dtype)type.dtype);
 		if (v->type.dtype != type.dtype || v->type.rank != type.rank)
 			bug("%s: result %u should be %s but is %s", n->op->name, i,
 			    type_str(b->cx, type), type_str(b->cx, v->type));
@@ -602,7 +601,7 @@ static bool lower_poisoned(struct build *b, struct node *n)
 		lower_lost(b, k);
 	for (uint32_t i = 0; i < n->nout; i++)
 		if (n->out[i]->type.dtype)
-			n->out[i]->low = dummy(b, n->out[i]->type);
+			n->out[i]->lowered = dummy(b, n->out[i]->type);
 	return !(b->cse->shared->failed = true);
 }
 
@@ -628,7 +627,7 @@ static bool lower_node(struct build *b, struct node *n)
 	}
 	b->nattrs = 0;
 	for (uint32_t i = 0; i < n->nout; i++)
-		n->out[i]->low = dummy(b, n->out[i]->type);
+		n->out[i]->lowered = dummy(b, n->out[i]->type);
 	return false;
 }
 
@@ -652,7 +651,7 @@ static void lower_params(struct build *b, struct graph *from, struct graph *to)
 	for (uint32_t i = 0; i < from->states.len; i++) {
 		const struct state *s = &from->states.at[i];
 		if (!s->next && s->init && s->init->data) /* never updated: a constant */
-			s->param->low = const_weight(b, s->init->data);
+			s->param->lowered = const_weight(b, s->init->data);
 	}
 	for (uint32_t i = 0; i < from->block->params.len; i++) {
 		struct value *p = from->block->params.at[i];
@@ -661,15 +660,16 @@ static void lower_params(struct build *b, struct graph *from, struct graph *to)
 			continue;
 		}
 		b->span = p->span;
-		if (!p->low)
-			p->low = block_param(b, to->block, p->type);
-		p->low->known = p->known;
-		p->low->name = p->name; /* an output of that name is this very value */
+		if (!p->lowered)
+			p->lowered = block_param(b, to->block, p->type);
+		p->lowered->known = p->known;
+		p->lowered->name = p->name; /* an output of that name is this very value */
 		dims_record(b, p);
 	}
 	for (uint32_t i = 0; i < from->states.len; i++)
-		if (!from->states.at[i].param->low->data)
-			vec_push(b->cx->arena, &to->states)->param = from->states.at[i].param->low;
+		if (!from->states.at[i].param->lowered->data)
+			vec_push(b->cx->arena, &to->states)->param =
+				from->states.at[i].param->lowered;
 }
 
 static uint32_t hash_id(const struct value *v)
@@ -720,7 +720,7 @@ static void lower_states(struct build *b, struct graph *from, struct graph *to)
 
 	for (uint32_t i = 0; i < from->states.len; i++) {
 		struct state *s = &from->states.at[i];
-		if (s->param->low->data)
+		if (s->param->lowered->data)
 			continue;
 		t->init = s->init ? low(b, s->init) : NULL;
 		t->next = s->next ? output(b, to, s->next, next_name(b, s)) : NULL;

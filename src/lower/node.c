@@ -3,7 +3,7 @@
  * typed ONNX values in b->block. What is known, or is a cheaper node, comes in the place of the
  * node (fold.c, algebra.c); one that was made before is not made again (scopes.c); one that the
  * target cannot run goes through the legaliser (missing_kernels.c). Must hold: inputs are ONNX
- * values that are visible in b->block (v->low == v).
+ * values that are visible in b->block (v->lowered == v).
  */
 #include <string.h>
 
@@ -79,7 +79,7 @@ static struct node *raw_node(struct build *b, const struct onnx_op *op, struct v
 	for (uint32_t i = 0; i < nout; i++) {
 		n->out[i] = graph_value(b->cx, (struct type){0}, b->span);
 		n->out[i]->def = n;
-		n->out[i]->low = n->out[i];
+		n->out[i]->lowered = n->out[i];
 	}
 	if (b->nattrs) {
 		n->attrs = new_array(a, struct attr, b->nattrs);
@@ -337,7 +337,7 @@ struct value *dummy(struct build *b, struct type t)
 {
 	struct value *v = graph_value(b->cx, t, b->span);
 
-	v->low = v;
+	v->lowered = v;
 	set_home(b, v);
 	return v;
 }

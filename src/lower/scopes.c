@@ -70,7 +70,7 @@ struct value *block_param(struct build *b, struct block *to, struct type t)
 	struct value *v = graph_value(b->cx, t, b->span);
 	struct block *old = b->block;
 
-	v->low = v;
+	v->lowered = v;
 	b->block = to;
 	set_home(b, v);
 	b->block = old;
@@ -280,11 +280,11 @@ static void each_value(struct build *b, struct block *k, void (*f)(struct build 
 
 static void adopt(struct build *b, struct value *v)
 {
-	if (v->data && !v->low && !is_weight(v))
+	if (v->data && !v->lowered && !is_weight(v))
 		shared_constant(b, v->data, v);
 	if (!v->data)
 		set_home(b, v);
-	v->low = v;
+	v->lowered = v;
 }
 
 void build_reopen(struct build *b, struct ctx *cx, struct graph *g)
@@ -316,7 +316,7 @@ void append_again(struct build *b, struct node *n)
 		return;
 	}
 	for (uint32_t i = 0; i < n->nout; i++) {
-		n->out[i]->low = found->out[i];
+		n->out[i]->forward = found->out[i];
 		if (!found->out[i]->name)
 			found->out[i]->name = n->out[i]->name;
 	}
@@ -326,7 +326,7 @@ void append_again(struct build *b, struct node *n)
 static void forget(struct build *b, struct value *v)
 {
 	(void)b;
-	v->low = NULL;
+	v->lowered = v->forward = NULL;
 }
 
 void build_close(struct build *b, struct graph *g)
@@ -334,10 +334,7 @@ void build_close(struct build *b, struct graph *g)
 	each_value(b, g->block, forget);
 	for (uint32_t i = 0; i < g->states.len; i++)
 		if (g->states.at[i].init)
-			g->states.at[i].init->low = NULL;
-	/* what a check alone reads, a constant say, is in no block; a value that another one took
-	 * the place of goes on pointing to that */
-	for (uint32_t i = 0; i < g->kept.len; i++)
-		if (g->kept.at[i]->low == g->kept.at[i])
-			g->kept.at[i]->low = NULL;
+			g->states.at[i].init->lowered = NULL;
+	for (uint32_t i = 0; i < g->kept.len; i++) /* what a check alone reads is in no block */
+		g->kept.at[i]->lowered = NULL;
 }

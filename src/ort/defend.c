@@ -44,7 +44,7 @@ static void replace_value(struct build *b, struct value *old, struct value *v)
 	}
 	if (!v->known)
 		v->known = old->known;
-	old->low = v;
+	old->forward = v;
 }
 
 /* Adds n to the open block, or the nodes that replace it. */
@@ -66,7 +66,7 @@ static void add_node(struct build *b, struct node *n)
 /* The value for a result of a block; each result is a value of that block. */
 static struct value *own_result(struct build *b, struct value *v)
 {
-	struct value *r = v->low;
+	struct value *r = resolve(v);
 
 	return r == v || (r->def && b->cse->shared->home[r->id] == b->block) ? r : identity(b, r);
 }
@@ -84,7 +84,7 @@ static void rebuild_block(struct build *b, struct block *k)
 		next = n->next;
 		n->next = NULL;
 		for (uint32_t i = 0; i < n->nin; i++)
-			n->in[i] = n->in[i] ? n->in[i]->low : NULL;
+			n->in[i] = resolve(n->in[i]);
 		for_bodies (inner, n)
 			rebuild_block(b, inner);
 		add_node(b, n);
@@ -108,7 +108,7 @@ bool replace_wrong_nodes(struct ctx *cx, struct graph *g)
 		stop(cx);
 	for (uint32_t i = 0; i < g->states.len; i++)
 		if (g->states.at[i].next)
-			g->states.at[i].next = g->states.at[i].next->low;
+			g->states.at[i].next = resolve(g->states.at[i].next);
 	build_close(&b, g);
 	return true;
 }

@@ -13,7 +13,7 @@
 static struct value *behind_identity(struct value *v)
 {
 	while (is_onnx(v->def, ONNX_Identity))
-		v = value_now(v->def->in[0]);
+		v = resolve(v->def->in[0]);
 	return v;
 }
 
@@ -63,7 +63,7 @@ static void find_results(struct closing *c)
 	batches = f->counted && !f->checked && flag_is_on(c->m->cx, FLAG_BATCH);
 	c->result = new_array(c->m->cx->scratch, struct value *, body->results.len);
 	for (uint32_t i = f->scan; i < body->results.len; i++) {
-		struct value *v = behind_identity(value_now(body->results.at[i]));
+		struct value *v = behind_identity(resolve(body->results.at[i]));
 		if (!(i > c->nstates && batches && is_row_of(c->m, f, v)))
 			v = behind_identity(materialise(c->m, v));
 		c->result[i] = v;
@@ -264,7 +264,7 @@ static struct value *stacked(struct closing *c, const struct value *v)
 		memcpy(t.dims + 1, v->type.dims, v->type.rank * sizeof(dim));
 	struct value *to = graph_value(cx, t, v->span);
 	to->def = c->f->loop;
-	to->low = to;
+	to->lowered = to;
 	return to;
 }
 
@@ -377,7 +377,7 @@ static void compute_later(struct closing *c, struct value **out)
 		set_row(m, n->out[0], (struct row){.frame = f, .all = all});
 	}
 	for (uint32_t j = 0; j < c->nstates; j++) {
-		struct value *v = out[j]->low;
+		struct value *v = resolve(out[j]);
 		if (!c->term[j][0])
 			continue;
 		v = c->init[j];

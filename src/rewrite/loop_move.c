@@ -70,17 +70,9 @@ void leave(struct move *m, struct spot was)
 	m->b.block = was.block;
 }
 
-/* What v is now; a row that no node is made for stays itself */
-struct value *value_now(struct value *v)
-{
-	while (v && v->low && v->low != v)
-		v = v->low;
-	return v;
-}
-
 static bool is_pending(struct move *m, const struct value *v)
 {
-	return !v->data && !v->low && row_of(m, v);
+	return !v->data && !v->lowered && row_of(m, v);
 }
 
 /* Does v come from outside of the block of f? */
@@ -112,7 +104,7 @@ void replace_value(struct move *m, struct value *old, struct value *v)
 	}
 	if (!v->known)
 		v->known = old->known;
-	old->low = v;
+	old->forward = v;
 }
 
 /* ---- rows ---- */
@@ -163,8 +155,8 @@ static bool is_cheap_inside(struct move *m, const struct row *r)
 	    !is_small(m->cx, &n->out[0]->type))
 		return false;
 	for (uint32_t i = 0; i < n->nin; i++)
-		if (n->in[i] && is_pending(m, value_now(n->in[i])) &&
-		    !row_of(m, value_now(n->in[i]))->counts)
+		if (n->in[i] && is_pending(m, resolve(n->in[i])) &&
+		    !row_of(m, resolve(n->in[i]))->counts)
 			return false;
 	return true;
 }
@@ -177,7 +169,7 @@ struct value *materialise(struct move *m, struct value *v)
 	struct value *to;
 
 	if (!is_pending(m, v))
-		return value_now(v);
+		return resolve(v);
 	struct frame *f = r->frame;
 	struct spot was = enter(m, f);
 	if (f->scan) {
@@ -189,20 +181,20 @@ struct value *materialise(struct move *m, struct value *v)
 		to->name = v->name;
 		to->known = v->known;
 		to->sign = v->sign;
-		v->low = to;
+		v->forward = to;
 		if (about(m, v)->kept)
 			about(m, to)->kept = true;
 	} else if (r->node && is_cheap_inside(m, r)) {
 		materialise_inputs(m, r->node);
-		v->low = v;
+		v->lowered = v;
 		append_again(b, r->node);
-		to = value_now(v);
+		to = resolve(v);
 	} else {
 		attr_int(b, "axis", 0);
 		to = emit_(b, ONNX_Gather, all_of(m, v), f->iteration);
 		to = with_dims(to, v->type.dims);
 		replace_value(m, v, to);
-		to = v->low;
+		to = resolve(v);
 	}
 	leave(m, was);
 	if (!row_of(m, to))
@@ -214,14 +206,14 @@ static void materialise_inputs(struct move *m, struct node *n)
 {
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (n->in[i])
-			n->in[i] = materialise(m, value_now(n->in[i]));
+			n->in[i] = materialise(m, resolve(n->in[i]));
 }
 
 static void make_row(struct move *m, struct frame *f, struct node *n, struct value *all)
 {
 	struct value *v = n->out[0];
 
-	v->low = NULL;
+	v->lowered = NULL;
 	set_row(m, v, (struct row){.frame = f, .all = all, .node = n});
 	*vec_push(m->cx->scratch, &f->pending) = v;
 }
@@ -418,7 +410,7 @@ static struct value *without_zero(struct move *m, const struct node *n)
 		const struct tensor *t = n->in[i]->data;
 		if (!t || !t->data || !t->count || (t->count != 1 && !t->splat) ||
 		    tensor_float(t, 0) != 0 || !is_float((enum dtype)t->dtype) || x->data ||
-		    !x->low || !same_dims(m->cx, x->type, n->out[0]->type) ||
+		    is_pending(m, x) || !same_dims(m->cx, x->type, n->out[0]->type) ||
 		    may_be_minus_zero(&m->b, x))
 			continue;
 		return x;
@@ -432,7 +424,7 @@ static void rebuild_nodes(struct move *m, struct frame *f);
 /* The value for a result of a block; each result is a value of that block. */
 static struct value *own_result(struct move *m, struct value *v)
 {
-	struct value *r = is_pending(m, v) ? materialise(m, v) : value_now(v);
+	struct value *r = is_pending(m, v) ? materialise(m, v) : resolve(v);
 
 	return r == v || (r->def && m->b.cse->shared->home[r->id] == m->b.block)
 		       ? r
@@ -466,7 +458,7 @@ static void place_node(struct move *m, struct frame *f, struct node *n)
 	struct value *x;
 
 	for (uint32_t i = 0; i < n->nin; i++)
-		n->in[i] = value_now(n->in[i]);
+		n->in[i] = resolve(n->in[i]);
 	m->b.span = n->span;
 	if (onnx_has_blocks(n->onnx)) {
 		materialise_inputs(m, n);
@@ -489,7 +481,7 @@ static void place_node(struct move *m, struct frame *f, struct node *n)
 		append_again(&m->b, n);
 		for (uint32_t i = 0; i < n->nout; i++)
 			if (about(m, n->out[i])->kept)
-				keep(m, f, value_now(n->out[i]));
+				keep(m, f, resolve(n->out[i]));
 		if (n->nout == 1 && !n->dead && onnx_facts[n->onnx->id].signs)
 			n->out[0]->sign |= onnx_facts[n->onnx->id].signs(n);
 	}
@@ -586,12 +578,12 @@ static void rebuild_loop(struct move *m, struct frame *outer, struct node *n)
 	find_signs(f);
 	f->checked = has_checks(f->block);
 	if (f->scan)
-		f->go->low = const_int_of(&m->b, DT_BOOL, 1);
+		f->go->forward = const_int_of(&m->b, DT_BOOL, 1);
 	scope_open(&m->b, f->block);
 	f->scope = m->b.cse;
 	if (f->scan || (f->counted && flag_is_on(m->cx, FLAG_BATCH))) {
 		set_row(m, f->iteration, (struct row){.frame = f, .counts = true});
-		f->iteration->low = f->scan ? NULL : f->iteration;
+		f->iteration->lowered = f->scan ? NULL : f->iteration;
 	}
 	rebuild_nodes(m, f);
 	close_loop(m, f, was);
@@ -613,12 +605,12 @@ void loop_move(struct ctx *cx, struct graph *g)
 	top.scope = m.b.cse;
 	mark_results(&m, g->block);
 	for (uint32_t i = 0; i < g->kept.len; i++)
-		about(&m, value_now(g->kept.at[i]))->kept = true;
+		about(&m, resolve(g->kept.at[i]))->kept = true;
 	rebuild_nodes(&m, &top);
 	for (uint32_t i = 0; i < g->block->results.len; i++)
 		g->block->results.at[i] = own_result(&m, g->block->results.at[i]);
 	for (uint32_t i = 0; i < g->states.len; i++)
 		if (g->states.at[i].next)
-			g->states.at[i].next = value_now(g->states.at[i].next);
+			g->states.at[i].next = resolve(g->states.at[i].next);
 	build_close(&m.b, g);
 }

@@ -66,7 +66,7 @@ static void read_square(struct block *k, const struct value *p, struct value *sq
 	for (struct walk w = {.root = k}; walk(&w, WALK_BEFORE);) {
 		struct node *n = w.at.node;
 		if (is_onnx(n, ONNX_Mul) && n->in[0] == p) {
-			n->out[0]->low = square;
+			n->out[0]->forward = square;
 			n->dead = true; /* p is no parameter of the loop any more */
 		}
 	}
@@ -124,8 +124,7 @@ static void read_replacements(struct block *k)
 {
 	for (struct walk w = {.root = k}; walk(&w, WALK_BEFORE);)
 		for (uint32_t i = 0; i < w.at.node->nin; i++)
-			if (w.at.node->in[i] && w.at.node->in[i]->low)
-				w.at.node->in[i] = w.at.node->in[i]->low;
+			w.at.node->in[i] = resolve(w.at.node->in[i]);
 }
 
 void loop_roots(struct ctx *cx, struct graph *g)

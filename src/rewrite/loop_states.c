@@ -59,13 +59,6 @@ static uint32_t carried(const struct node *loop)
 	return loop->nin - before(loop) - (a ? (uint32_t)a->u.i : 0);
 }
 
-static struct value *replaced(struct value *v)
-{
-	while (v && v->low)
-		v = v->low;
-	return v;
-}
-
 /* ---- states that never change, and equal ones ---- */
 
 static struct value *same_as(const struct states *s, struct value *v)
@@ -183,19 +176,19 @@ static void find_equal_states(struct states *s, struct node *loop)
 static void replace(struct states *s, struct block *k, struct node *after, struct value *v,
 		    struct value *by)
 {
-	v->low = by;
+	v->forward = by;
 	s->changed = true;
 	if (!s->result[v->id])
 		return;
-	for (by = replaced(by); is_onnx(by->def, ONNX_Identity);) /* which may be a new one */
-		by = replaced(by->def->in[0]);
+	for (by = resolve(by); is_onnx(by->def, ONNX_Identity);) /* which may be a new one */
+		by = resolve(by->def->in[0]);
 	struct node *copy = insert_node(s->cx, k, after, ONNX_Identity, &by, 1, v->type, v->span);
-	v->low = copy->out[0];
-	v->low->name = v->name;
-	v->low->known = v->known;
+	v->forward = copy->out[0];
+	v->forward->name = v->name;
+	v->forward->known = v->known;
 	for (uint32_t i = 0; i < k->results.len; i++)
 		if (k->results.at[i] == v)
-			k->results.at[i] = v->low;
+			k->results.at[i] = v->forward;
 }
 
 static void merge_in_loop(struct states *s, struct block *around, struct node *loop)
@@ -207,14 +200,14 @@ static void merge_in_loop(struct states *s, struct block *around, struct node *l
 	for (uint32_t j = 0; j < loop->nin - first; j++) {
 		struct value *p = body->params.at[first + j], *q = s->same[p->id];
 		if (j < n && same_as(s, body->results.at[last + j]) == p) {
-			p->low = loop->in[first + j];
+			p->forward = loop->in[first + j];
 			s->changed = true;
 			if (!has_checks(body)) /* they go away with a loop that nobody reads */
 				replace(s, around, loop, loop->out[j], loop->in[first + j]);
 		}
 		if (!q)
 			continue;
-		p->low = q;
+		p->forward = q;
 		s->changed = true;
 		for (uint32_t k = 0; j < n && k < j; k++)
 			if (body->params.at[first + k] == q) {
@@ -249,7 +242,7 @@ static void read_replacements(struct block *k)
 {
 	for (struct walk w = {.root = k}; walk(&w, WALK_BEFORE);)
 		for (uint32_t i = 0; i < w.at.node->nin; i++)
-			w.at.node->in[i] = replaced(w.at.node->in[i]);
+			w.at.node->in[i] = resolve(w.at.node->in[i]);
 }
 
 /* ---- what nobody reads ---- */
@@ -268,7 +261,7 @@ static void find_owners(struct states *s, struct block *k)
 
 static void mark(struct states *s, struct value *v)
 {
-	v = replaced(v);
+	v = resolve(v);
 	if (!v || v->data || s->live[v->id])
 		return;
 	s->live[v->id] = true;
@@ -382,7 +375,7 @@ void loop_states(struct ctx *cx, struct graph *g)
 	if (s.changed)
 		read_replacements(g->block);
 	for (uint32_t i = 0; i < g->states.len; i++)
-		g->states.at[i].next = replaced(g->states.at[i].next);
+		g->states.at[i].next = resolve(g->states.at[i].next);
 	if (!flag_is_on(cx, FLAG_DEAD))
 		return;
 	s.owner = new_array(cx->scratch, struct owner, cx->next_id + 1);

@@ -62,7 +62,6 @@ static inline struct block *loop_body(const struct node *n) /* NULL: n has none 
 struct about *about(struct move *m, const struct value *v);
 struct spot enter(struct move *m, const struct frame *f);
 void leave(struct move *m, struct spot was);
-struct value *value_now(struct value *v);
 bool is_outer(struct move *m, const struct frame *f, const struct value *v);
 bool is_row_of(struct move *m, const struct frame *f, const struct value *v);
 void replace_value(struct move *m, struct value *old, struct value *v);

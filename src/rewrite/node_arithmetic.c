@@ -38,7 +38,7 @@ struct value *make_gemm(struct ctx *cx, struct node *n)
 		if (!same_type(cx, &m->type, t) || !is_op(m, ONNX_MatMul) ||
 		    (m->uses & ~IS_RESULT) != 1 || m->uses & IS_RESULT)
 			continue;
-		struct value *a = current(m->def->in[0]), *b = current(m->def->in[1]);
+		struct value *a = resolve(m->def->in[0]), *b = resolve(m->def->in[1]);
 		if (a->type.rank != 2 || b->type.rank != 2 || !adds_to(cx, &c->type, t))
 			continue;
 		const struct onnx_op *gemm = find_kernel(cx, ONNX_Gemm, t->dtype, 3);
@@ -57,7 +57,7 @@ static const struct value *behind_shape(const struct value *v)
 		if (!is_op(v, ONNX_Unsqueeze) && !is_op(v, ONNX_Squeeze) &&
 		    !is_op(v, ONNX_Reshape) && !is_op(v, ONNX_Expand) && !is_op(v, ONNX_Cast))
 			break;
-		v = current(v->def->in[0]);
+		v = resolve(v->def->in[0]);
 	}
 	return v;
 }
@@ -119,7 +119,7 @@ struct value *drop_negative(struct ctx *cx, struct node *n)
 		if (!is_op(y, ONNX_Neg) || y->uses != 1)
 			continue;
 		y->uses = 0;
-		become(cx, n, op, n->in[1 - i], current(y->def->in[0]));
+		become(cx, n, op, n->in[1 - i], resolve(y->def->in[0]));
 		return NULL;
 	}
 	return NULL;
@@ -146,13 +146,13 @@ struct value *join_choices(struct ctx *cx, struct node *n)
 		    !same_type(cx, &n->in[i]->type, t))
 			return NULL;
 	}
-	struct value *c = current(w[0]->in[0]);
-	if (cx->opt.signed_zeros || c != current(w[1]->in[0]) || !same_dims(cx, c->type, *t))
+	struct value *c = resolve(w[0]->in[0]);
+	if (cx->opt.signed_zeros || c != resolve(w[1]->in[0]) || !same_dims(cx, c->type, *t))
 		return NULL;
 	for (int i = 0; i < 2; i++) {
-		if (!is_zero(current(w[i]->in[2])) || !is_zero(current(w[1 - i]->in[1])))
+		if (!is_zero(resolve(w[i]->in[2])) || !is_zero(resolve(w[1 - i]->in[1])))
 			continue;
-		become(cx, n, w[i]->onnx, c, current(w[i]->in[1]), current(w[1 - i]->in[2]));
+		become(cx, n, w[i]->onnx, c, resolve(w[i]->in[1]), resolve(w[1 - i]->in[2]));
 		return NULL;
 	}
 	return NULL;
@@ -166,13 +166,13 @@ struct value *make_finite(struct ctx *cx, struct node *n)
 
 	if (!is_op(either, ONNX_Or) || (either->uses & ~IS_RESULT) != 1 || either->uses & IS_RESULT)
 		return NULL;
-	x[0] = current(m->in[0]);
-	x[1] = current(m->in[1]);
+	x[0] = resolve(m->in[0]);
+	x[1] = resolve(m->in[1]);
 	int nan = is_op(x[0], ONNX_IsNaN) ? 0 : 1;
 	if (!is_op(x[nan], ONNX_IsNaN) || !is_op(x[1 - nan], ONNX_IsInf) || x[1 - nan]->def->nattrs)
 		return NULL;
-	struct value *v = current(x[nan]->def->in[0]);
-	if (v != current(x[1 - nan]->def->in[0]))
+	struct value *v = resolve(x[nan]->def->in[0]);
+	if (v != resolve(x[1 - nan]->def->in[0]))
 		return NULL;
 	enum dtype types[2] = {v->type.dtype, v->type.dtype}, result[1] = {DT_BOOL};
 	const struct onnx_op *abs = find_kernel(cx, ONNX_Abs, types[0], 1);
@@ -201,7 +201,7 @@ static bool keeps_axes(const struct node *n, const struct value *x)
 {
 	const struct attr *keep = find_attr(n, "keepdims");
 
-	return current(n->in[0]) == x && (!keep || keep->u.i);
+	return resolve(n->in[0]) == x && (!keep || keep->u.i);
 }
 
 /*
@@ -215,17 +215,17 @@ static bool is_maximum(struct value *m, const struct value *x, const struct node
 	int of_max[MAX_RANK], of_sum[MAX_RANK];
 
 	if (is_op(m, ONNX_Where)) {
-		struct value *is_nan = current(m->def->in[0]), *q = current(m->def->in[1]);
-		if (!is_op(is_nan, ONNX_IsNaN) || current(is_nan->def->in[0]) != q)
+		struct value *is_nan = resolve(m->def->in[0]), *q = resolve(m->def->in[1]);
+		if (!is_op(is_nan, ONNX_IsNaN) || resolve(is_nan->def->in[0]) != q)
 			return false;
-		m = current(m->def->in[2]);
+		m = resolve(m->def->in[2]);
 	}
 	if (is_op(m, ONNX_Clip)) {
 		const struct node *clip = m->def;
-		if (clip->nin != 3 || !is_huge(current(clip->in[1]), largest) ||
-		    !is_huge(current(clip->in[2]), largest))
+		if (clip->nin != 3 || !is_huge(resolve(clip->in[1]), largest) ||
+		    !is_huge(resolve(clip->in[2]), largest))
 			return false;
-		m = current(clip->in[0]);
+		m = resolve(clip->in[0]);
 	}
 	if (!is_op(m, ONNX_ReduceMax) || !keeps_axes(m->def, x) || !keeps_axes(sum, e))
 		return false;
@@ -245,23 +245,23 @@ struct value *divide_by_sum(struct ctx *cx, struct node *n)
 
 	if (!is_op(z, ONNX_Sub))
 		return NULL;
-	x = current(z->def->in[0]);
-	all = current(z->def->in[1]);
+	x = resolve(z->def->in[0]);
+	all = resolve(z->def->in[1]);
 	if (!is_op(all, ONNX_Add))
 		return NULL;
 	for (int i = 0; i < 2; i++) {
-		terms[0] = current(all->def->in[i]);
-		terms[1] = current(all->def->in[1 - i]);
+		terms[0] = resolve(all->def->in[i]);
+		terms[1] = resolve(all->def->in[1 - i]);
 		if (!is_op(terms[0], ONNX_Log))
 			continue;
-		struct value *s = current(terms[0]->def->in[0]);
-		e = is_op(s, ONNX_ReduceSum) ? current(s->def->in[0]) : NULL;
+		struct value *s = resolve(terms[0]->def->in[0]);
+		e = is_op(s, ONNX_ReduceSum) ? resolve(s->def->in[0]) : NULL;
 		if (!e || !is_op(e, ONNX_Exp) || !same_type(cx, &s->type, &all->type) ||
 		    !same_type(cx, &e->type, &n->out[0]->type))
 			continue;
-		const struct value *y = current(e->def->in[0]);
-		if (!is_op(y, ONNX_Sub) || current(y->def->in[0]) != x ||
-		    current(y->def->in[1]) != terms[1] || !is_maximum(terms[1], x, s->def, e))
+		const struct value *y = resolve(e->def->in[0]);
+		if (!is_op(y, ONNX_Sub) || resolve(y->def->in[0]) != x ||
+		    resolve(y->def->in[1]) != terms[1] || !is_maximum(terms[1], x, s->def, e))
 			continue;
 		z->uses--;
 		e->uses++;
@@ -286,7 +286,7 @@ struct value *compare_before_log(struct ctx *cx, struct node *n)
 		zero->name = NULL;
 		zero->splat = t->count > 1;
 		zero->data = new_array(cx->arena, char, dtypes[t->dtype].size);
-		struct value *x = current(log->def->in[0]);
+		struct value *x = resolve(log->def->in[0]);
 		log->uses--;
 		x->uses++;
 		become(cx, n, n->onnx, x, graph_constant(cx, zero, k->span));

@@ -40,9 +40,9 @@ static struct value *behind_element(const struct value *v)
 	if (v->uses != 1 || !v->def || v->def->dead || !onnx_facts[operator_of(v->def)].each ||
 	    v->def->nin > 2)
 		return NULL;
-	struct value *x = current(v->def->in[0]), *y = x;
+	struct value *x = resolve(v->def->in[0]), *y = x;
 	if (v->def->nin > 1)
-		y = current(v->def->in[1]);
+		y = resolve(v->def->in[1]);
 	if (x == y)
 		return v->def->nin > 1 ? NULL : x;
 	return !y->type.rank && !x->data ? x : !x->type.rank ? y : NULL;
@@ -126,11 +126,11 @@ static struct value *keep_extreme(struct ctx *cx, struct node *n)
 	if (!is_op(x, ONNX_Where) || x->uses != 1)
 		return NULL;
 	for (int i = 0; i < 3; i++) {
-		of[i] = current(x->def->in[i]);
+		of[i] = resolve(x->def->in[i]);
 		if (of[i]->uses != (i == 1 ? 2 : 1) || !of[i]->def || of[i]->def->dead)
 			return NULL;
 	}
-	if (!is_op(of[0], ONNX_IsNaN) || current(of[0]->def->in[0]) != of[1] ||
+	if (!is_op(of[0], ONNX_IsNaN) || resolve(of[0]->def->in[0]) != of[1] ||
 	    !gives_axes(cx, n, reduced_axes(of[1]->def)) ||
 	    !gives_axes(cx, n, reduced_axes(of[2]->def)))
 		return NULL;
@@ -186,7 +186,7 @@ static bool find_way(struct ctx *cx, struct way *w, const struct node *n)
 			return true;
 		bool on = onnx_facts[operator_of(m)].each && *i < m->nin && w->n < MAX_WAY &&
 			  w->seen < MAX_SEEN;
-		struct value *v = on && m->in[*i] ? current(m->in[*i]) : NULL;
+		struct value *v = on && m->in[*i] ? resolve(m->in[*i]) : NULL;
 		++*i;
 		if (!on)
 			w->n--;

@@ -25,7 +25,7 @@ static bool pads_along(struct ctx *cx, const struct value *v, uint32_t axis, int
 
 	if (!is_op(v, ONNX_Pad) || v->uses != 1 || v->def->nin > 3 || !v->def->in[1]->data ||
 	    v->def->in[1]->data->count != 2 * (uint64_t)rank ||
-	    !dim_is_const(cx, current(v->def->in[0])->type.dims[axis], length))
+	    !dim_is_const(cx, resolve(v->def->in[0])->type.dims[axis], length))
 		return false;
 	const struct attr *mode = find_attr(v->def, "mode");
 	if (mode && (mode->u.s.len != 8 || memcmp(mode->u.s.s, "constant", 8)))
@@ -59,7 +59,7 @@ static bool is_inside(struct ctx *cx, struct padded *p, struct value *v, uint32_
 		    p->n + v->def->nin > MAX_PADDED)
 			return false;
 		for (uint32_t k = 0; k < v->def->nin; k++) {
-			struct value *x = current(v->def->in[k]);
+			struct value *x = resolve(v->def->in[k]);
 			if (!same_type(cx, &x->type, &v->type))
 				return false;
 			p->nodes[p->n++] = x;
@@ -115,7 +115,7 @@ struct value *cut_before_padding(struct ctx *cx, struct node *n)
 		become(cx, m, onnx_find(ONNX_Slice, cx->opt.opset), m->in[0], from, to,
 		       one_int(cx, axis, n->span));
 	}
-	part->low = n->in[0];
+	part->forward = n->in[0];
 	n->in[0]->uses += part->uses;
 	n->dead = true;
 	return NULL;

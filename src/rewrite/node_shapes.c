@@ -52,7 +52,7 @@ static void read_behind(struct node *n)
 {
 	struct value *x = n->in[0];
 
-	n->in[0] = current(x->def->in[0]);
+	n->in[0] = resolve(x->def->in[0]);
 	if (x->uses != 1)
 		n->in[0]->uses++;
 	if (x->uses)
@@ -84,7 +84,7 @@ struct value *merge_casts(struct ctx *cx, struct node *n)
 	if (x->type.dtype == n->out[0]->type.dtype)
 		return x;
 	if (!is_op(x, ONNX_Cast) ||
-	    !casts_merge(current(x->def->in[0])->type.dtype, x->type.dtype, n->out[0]->type.dtype))
+	    !casts_merge(resolve(x->def->in[0])->type.dtype, x->type.dtype, n->out[0]->type.dtype))
 		return NULL;
 	read_behind(n);
 	return n->in[0]->type.dtype == n->out[0]->type.dtype ? n->in[0] : NULL;
@@ -170,7 +170,7 @@ static struct value *transposed(struct ctx *cx, struct value *v)
 	size_t size = dtypes[v->type.dtype].size;
 
 	if (is_op(v, ONNX_Transpose)) {
-		struct value *x = current(v->def->in[0]);
+		struct value *x = resolve(v->def->in[0]);
 		x->uses++;
 		return x;
 	}
@@ -197,7 +197,7 @@ struct value *transpose_factors(struct ctx *cx, struct node *n)
 	if (n->out[0]->type.rank != 2 || !is_op(x, ONNX_MatMul) || x->uses != 1 ||
 	    !perm_of(n, perm) || perm[1])
 		return NULL;
-	struct value *a = current(x->def->in[0]), *b = current(x->def->in[1]);
+	struct value *a = resolve(x->def->in[0]), *b = resolve(x->def->in[1]);
 	if (!transposes_freely(a) || !transposes_freely(b))
 		return NULL;
 	a = transposed(cx, a);
@@ -213,7 +213,7 @@ static struct value *same_elements(struct ctx *cx, struct value *v, const struct
 	while (!same_type(cx, &v->type, t)) {
 		if (!is_op(v, ONNX_Squeeze) && !is_op(v, ONNX_Unsqueeze))
 			return NULL;
-		v = current(v->def->in[0]);
+		v = resolve(v->def->in[0]);
 	}
 	return v;
 }
@@ -237,7 +237,7 @@ struct value *concat_in_place(struct ctx *cx, struct node *n)
 	const struct node *concat = x->def;
 	struct value **in = new_array(cx->arena, struct value *, concat->nin);
 	for (uint32_t i = 0; i < concat->nin; i++) {
-		struct value *v = current(concat->in[i]);
+		struct value *v = resolve(concat->in[i]);
 		struct type t = v->type;
 		t.dims = new_array(cx->arena, dim, rank);
 		for (uint32_t k = 0; k < rank; k++)
@@ -283,7 +283,7 @@ struct value *merge_concats(struct ctx *cx, struct node *n)
 		if (!inner[i])
 			in[k++] = v;
 		for (uint32_t j = 0; inner[i] && j < v->def->nin; j++) {
-			in[k] = current(v->def->in[j]);
+			in[k] = resolve(v->def->in[j]);
 			in[k++]->uses++;
 		}
 		v->uses -= inner[i];
@@ -342,7 +342,7 @@ struct value *undo_axes(struct ctx *cx, struct node *n)
 	if (!is_op(x, ONNX_Squeeze) && !is_op(x, ONNX_Unsqueeze) &&
 	    (!is_op(x, ONNX_Reshape) || !x->def->in[1]->data || may_fail(cx, x->def)))
 		return NULL;
-	struct value *first = current(x->def->in[0]);
+	struct value *first = resolve(x->def->in[0]);
 	return same_type(cx, &first->type, &n->out[0]->type) ? first : NULL;
 }
 
@@ -359,8 +359,8 @@ struct value *slice_before_expand(struct ctx *cx, struct node *n)
 
 	if (!is_op(all, ONNX_Expand) || all->uses != 1 || n->nin < 4)
 		return NULL;
-	x = current(all->def->in[0]);
-	shape = current(all->def->in[1]);
+	x = resolve(all->def->in[0]);
+	shape = resolve(all->def->in[1]);
 	if (x->type.rank != rank || !dim_is_const(cx, shape->type.dims[0], &covered))
 		return NULL;
 	for (uint32_t i = 1; i < n->nin; i++)
@@ -401,11 +401,11 @@ struct value *split_concat(struct ctx *cx, struct node *n)
 		return NULL;
 	for (uint32_t i = 0; i < n->nout; i++)
 		if (n->out[i]->uses & IS_RESULT ||
-		    !same_type(cx, &n->out[i]->type, &current(m->in[i])->type))
+		    !same_type(cx, &n->out[i]->type, &resolve(m->in[i])->type))
 			return NULL;
 	for (uint32_t i = 0; i < n->nout; i++) {
-		struct value *v = current(m->in[i]);
-		n->out[i]->low = v;
+		struct value *v = resolve(m->in[i]);
+		n->out[i]->forward = v;
 		v->uses += n->out[i]->uses;
 	}
 	n->dead = true;

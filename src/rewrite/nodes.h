@@ -16,14 +16,6 @@
 #define IS_RESULT (UINT32_C(1) << 31)
 #define IS_INNER  (UINT32_C(1) << 30)
 
-/* What stands for v now */
-static inline struct value *current(struct value *v)
-{
-	while (v && v->low)
-		v = v->low;
-	return v;
-}
-
 /* Is v the result of a node of that operator, which is still there? */
 static inline bool is_op(const struct value *v, enum onnx_id id)
 {

@@ -69,7 +69,7 @@ static void rename_result(struct value *old, struct value *v)
 	v->sign = old->sign;
 	if (!v->known)
 		v->known = old->known;
-	old->low = v;
+	old->forward = v;
 }
 
 /* Replaces result 0 of n by v. A result of a block keeps its name and place: v's node makes it, or
@@ -94,7 +94,7 @@ static bool replace(struct ctx *cx, struct node *n, struct value *v)
 		become(cx, n, onnx_find(ONNX_Identity, cx->opt.opset), v);
 		return false;
 	}
-	out->low = v;
+	out->forward = v;
 	n->dead = true;
 	v->uses += out->uses;
 	if (!v->name && v->def)
@@ -118,7 +118,7 @@ static void rewrite_block(struct ctx *cx, struct block *b)
 	for (struct walk w = {.root = b}; walk(&w, WALK_BEFORE | WALK_AFTER);) {
 		struct node *n = w.at.node;
 		for (uint32_t i = 0; w.event == WALK_BEFORE && i < n->nin; i++)
-			n->in[i] = current(n->in[i]);
+			n->in[i] = resolve(n->in[i]);
 		if (w.event == WALK_AFTER)
 			rewrite_node(cx, n);
 	}
@@ -141,7 +141,7 @@ static void turn_round(struct block *b)
 
 	for (struct node *n = b->first; n; n = next) {
 		for (uint32_t i = 0; i < n->nin && !n->dead; i++) {
-			n->in[i] = current(n->in[i]);
+			n->in[i] = resolve(n->in[i]);
 			if (n->in[i])
 				n->in[i]->uses = 0;
 		}
@@ -199,7 +199,7 @@ void drop_unread(struct ctx *cx, struct graph *g)
 {
 	turn_round(g->block);
 	for (uint32_t i = 0; i < g->kept.len; i++) { /* what checks will read counts as read */
-		g->kept.at[i] = current(g->kept.at[i]);
+		g->kept.at[i] = resolve(g->kept.at[i]);
 		g->kept.at[i]->uses++;
 	}
 	memset(g->operators, 0, sizeof(g->operators));

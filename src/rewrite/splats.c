@@ -47,9 +47,9 @@ static void splat_block(struct ctx *cx, struct block *top)
 			struct value *v = n->in[i];
 			if (!v || !is_large(cx, v))
 				continue;
-			if (!v->low)
-				v->low = constant_of_shape(cx, top, v);
-			n->in[i] = v->low;
+			if (!v->forward)
+				v->forward = constant_of_shape(cx, top, v);
+			n->in[i] = v->forward;
 		}
 	}
 }

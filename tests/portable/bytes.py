@@ -4,12 +4,13 @@
 Without FILE prints a line for each text and each way to compile it. With FILE, the lines of another build, prints the
 lines that differ; the exit status is 1 if there are any. PTGC_LIBRARY: the build's libptgc.so. The texts are those of tests,
 examples and lib/use, and random loops. Each is compiled at three opsets, for each target and at each level of
-numerics, one option changed at a time. A text that is refused gives its messages; of an internal error the line says "died".
+numerics, one option changed at a time. A text that is refused gives its messages; where there is an internal error, or no end, the line says "died".
 """
 
 import hashlib
 import multiprocessing
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from ptgc import _lib  # noqa: E402
 import random_loops  # noqa: E402
 
 LOOPS = 300
+SECONDS = 20  # a compilation that takes longer is given up
 # opset, target, math
 WAYS = [
     (18, "ort-cpu", "standard"),
@@ -51,10 +53,11 @@ def compiled(name, text, way):
 
 
 def one_line(name, text, way):
-    """Compiles in a child, which an internal error ends."""
+    """Compiles in a child, which an internal error or an alarm ends."""
     reads, writes = os.pipe()
     child = os.fork()
     if not child:
+        signal.alarm(SECONDS)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         os.write(writes, compiled(name, text, way).encode())
         os._exit(0)

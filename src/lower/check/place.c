@@ -65,7 +65,7 @@ static struct block *home_of(struct placing *p, const struct check *c, uint32_t 
 	*vec_push(p->cx->scratch, &w.todo) = c->b;
 	for (dim d; (d = next_atom(p->b, &w));) {
 		struct value *v = dim_view_raw(p->cx, d).source;
-		if (!v || v->data || (v->low && v->low->data))
+		if (!v || v->data || (v->lowered && v->lowered->data))
 			continue;
 		v = lowered_value(v);
 		if (!v || v->id >= s->nhome || !s->home[v->id])
@@ -400,7 +400,7 @@ static void redirect(struct placing *p, struct node *n)
 		struct value *v = n->in[i];
 		if (!v || v->data)
 			continue;
-		v = n->in[i] = v->low;
+		v = n->in[i] = resolve(v);
 		if (v->id < p->nvalues && p->instead[v->id] && !computes(n, ONNX_Shape) &&
 		    !computes(n, ONNX_Size))
 			n->in[i] = p->instead[v->id];

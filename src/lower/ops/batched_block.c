@@ -177,7 +177,7 @@ static bool lower_wide_fourier(struct build *b, struct node *k, const struct wid
 	copy.out = &to;
 	if (!lower_typed(b, &copy))
 		return false;
-	*out = to->low;
+	*out = to->lowered;
 	return true;
 }
 
@@ -197,7 +197,7 @@ static bool lower_nodes(struct build *b, struct node *n, const uint32_t *ranks, 
 		if (own)
 			set_wide(b, &w, body->params.at[i], unsqueeze(b, v, axes, rank - own));
 		else
-			body->params.at[i]->low = v;
+			body->params.at[i]->lowered = v;
 	}
 	for (struct node *k = body->first; k; k = k->next) {
 		bool wide = false, ok = true;
@@ -211,11 +211,11 @@ static bool lower_nodes(struct build *b, struct node *n, const uint32_t *ranks, 
 		struct value *x = wide_of(&w, k->in[0]);
 		if (is_call(k, OP_Shape_i)) {
 			uint32_t axis = rank + prop_axis(b->cx, k, "i");
-			k->out[0]->low = dim_value(b, x->type.dims[axis]);
+			k->out[0]->lowered = dim_value(b, x->type.dims[axis]);
 			continue;
 		}
 		if (is_call(k, OP_Shape)) {
-			k->out[0]->low = shape_slice(b, x, (int)rank, x->type.rank);
+			k->out[0]->lowered = shape_slice(b, x, (int)rank, x->type.rank);
 			continue;
 		}
 		if (is_call(k, OP_Fourier))

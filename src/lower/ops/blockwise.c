@@ -90,7 +90,7 @@ static bool lower_item(struct build *b, struct node *n, const struct batch *t, s
 
 	for (uint32_t i = 0; i < n->nin; i++) {
 		if (body)
-			body->params.at[i]->low = in[i];
+			body->params.at[i]->lowered = in[i];
 		in[i] = held_by(b, in[i], in[i]->type, n->in[i]->span);
 	}
 	return body ? lower_inlined(b, body, body->results.at, n->nout, b->span, out)
@@ -195,7 +195,7 @@ static bool lower_whole(struct build *b, struct node *n, struct batch *t)
 	if (!lower_typed(b, core))
 		return false;
 	for (uint32_t i = 0; i < n->nout; i++) {
-		struct value *v = core->out[i]->low;
+		struct value *v = core->out[i]->lowered;
 		lowered(b, n, i,
 			t->rank == 1 ? with_dims(v, n->out[i]->type.dims)
 				     : unflatten_batch(b, t, v, n->out[i]->type));

@@ -311,7 +311,7 @@ bool lower_pow(struct build *b, struct node *n)
 	if (!r) {
 		struct type wide = type_of(DT_INT64, t.rank, t.dims);
 		struct value *ones = graph_value(b->cx, wide, b->span);
-		ones->low = ones_of_pow(b, n);
+		ones->lowered = ones_of_pow(b, n);
 		if (!call_fn(b, lib_fn(b->cx, "_Power"), n->op, n->props,
 			     (struct value *[]){n->in[0], n->in[1], ones}, 3, &r, 1))
 			return false;

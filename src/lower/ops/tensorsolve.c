@@ -46,7 +46,7 @@ static struct value *typed_value(struct build *b, struct value *v)
 {
 	struct value *r = graph_value(b->cx, v->type, b->span);
 
-	r->low = v;
+	r->lowered = v;
 	return r;
 }
 
