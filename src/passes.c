@@ -43,6 +43,7 @@ enum condition { ALWAYS, NARROWS, HAS_LOOPS, CHANGED /* by the row before */ };
 /* how */
 #define TIDY   1u /* drop_unread() follows, if the pass changed something */
 #define NEEDED 2u /* without it models would be wrong, or none */
+#define STOPS  4u /* what it refuses, the passes that follow do not expect */
 
 typedef void pass_fn_t(struct ctx *cx, struct graph *g);
 typedef bool changes_fn_t(struct ctx *cx, struct graph *g); /* did it change g? */
@@ -84,7 +85,7 @@ static bool checks(struct ctx *cx, struct graph *g)
 static const struct pass passes[] = {
 	{"float32", TYPED, narrow_floats, NULL, 0, ALL, NARROWS, NEEDED,
 	 "nothing is float64 or complex128 (--float32)"},
-	{"refuse-float64", TYPED, refuse_float64, NULL, 0, ON(PORTABLE), ALWAYS, NEEDED,
+	{"refuse-float64", TYPED, refuse_float64, NULL, 0, ON(PORTABLE), ALWAYS, NEEDED | STOPS,
 	 "inputs and outputs are not float64"},
 	{"generators", TYPED, words_of_generators, NULL, 0, ALL, ALWAYS, NEEDED,
 	 "no value is a generator of random numbers: each is its words, uint64"},
@@ -277,7 +278,7 @@ bool run_passes(struct ctx *cx, struct graph *g)
 		if (!i || p->when != p[-1].when)
 			go = holds(cx, g, p->when, changed);
 		changed = go && runs(cx, p) && run_pass(cx, g, p, &last);
-		if (cx->errors && p->level == ONNX)
+		if (cx->errors && (p->level == ONNX || (runs(cx, p) && p->how & STOPS)))
 			return false;
 	}
 	verify(cx, g);
