@@ -795,7 +795,9 @@ static bool left_behind(const struct parse *p, struct span at)
 
 	while (line > p->text && line[-1] != '\n')
 		line--;
-	return !p->depth && p->told > p->defined_at && (*line == '}' || *line == ' ' || *line == '\t');
+	bool within = line < p->text + p->len; /* the end of the text may be a line of its own */
+	return !p->depth && p->told > p->defined_at && within &&
+	       (*line == '}' || *line == ' ' || *line == '\t');
 }
 
 static int yyreport_syntax_error(const yypcontext_t *at, struct parse *p)
