@@ -41,7 +41,7 @@ struct job {
 	const struct graph *graph;
 	struct strbuf text_out; /* of the target c, too: the file */
 	struct strbuf header;   /* of the target c */
-	const char *failure; /* PTGC_FAILED: why, if no diagnostic says so */
+	const char *failure;    /* PTGC_FAILED: why, if no diagnostic says so */
 };
 enum ptgc_status compile(struct ctx *cx, struct job *job);
 enum ptgc_status compile_emit(struct ctx *cx, struct job *job, struct sink *out,

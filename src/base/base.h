@@ -298,11 +298,11 @@ int shown_len(const char *s, size_t len, int max);
 const char *did_you_mean(const char *name, const char *const *candidates, size_t n);
 
 /* ctx.c: one compilation */
-#define SHOWN 20                                          /* errors, if the caller says nothing */
-#define OPSET 18                                          /* if the caller names none */
-extern const char *const target_names[PTGC_C + 1]; /* as --target takes them */
-extern const char *const math_names[PTGC_NATIVE + 1];     /* as --math takes them */
-#define MAX_RANK 64                                       /* of a type: NumPy's limit */
+#define SHOWN 20                                      /* errors, if the caller says nothing */
+#define OPSET 18                                      /* if the caller names none */
+extern const char *const target_names[PTGC_C + 1];    /* as --target takes them */
+extern const char *const math_names[PTGC_NATIVE + 1]; /* as --math takes them */
+#define MAX_RANK 64                                   /* of a type: NumPy's limit */
 /* opsets.def: the first enumerator behind the rows is one more than the last of them. */
 enum {
 #define ONNX_OPSET(opset, ...) ROW_OF_OPSET_##opset,
@@ -366,9 +366,10 @@ struct ctx {
 		const char *const *meta;        /* "key=value"; NULL ends */
 		const char *const *expected;    /* "dim=length"; NULL ends */
 		const char *const *print_after; /* names of passes, or "all"; NULL ends */
-		const char *header_name; /* of the target c: what its file includes; NULL: nothing */
-		const char *external_name;      /* location that external tensors get; NULL: none */
-		uint32_t max_errors;            /* that are shown, and as many warnings; 0: all */
+		const char
+			*header_name; /* of the target c: what its file includes; NULL: nothing */
+		const char *external_name; /* location that external tensors get; NULL: none */
+		uint32_t max_errors;       /* that are shown, and as many warnings; 0: all */
 		uint64_t model_limit; /* bytes of a model with its tensors inside; 0: protobuf's */
 	} opt;
 	const struct ptgc_tensor *tensors; /* the caller's, by name */

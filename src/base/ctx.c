@@ -15,11 +15,8 @@ static const uint8_t default_severity[DIAG_COUNT] = {
 };
 
 const char *const target_names[PTGC_C + 1] = {
-	[PTGC_ORT_CPU] = "ort-cpu",
-	[PTGC_ONNX] = "onnx",
-	[PTGC_ORT_WEB] = "ort-web",
-	[PTGC_PORTABLE] = "portable",
-	[PTGC_C] = "c",
+	[PTGC_ORT_CPU] = "ort-cpu",   [PTGC_ONNX] = "onnx", [PTGC_ORT_WEB] = "ort-web",
+	[PTGC_PORTABLE] = "portable", [PTGC_C] = "c",
 };
 
 const char *const math_names[PTGC_NATIVE + 1] = {

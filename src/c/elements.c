@@ -149,10 +149,11 @@ const char *shift_at(struct printer *p, const struct node *n, uint32_t i, const 
 {
 	enum dtype t = n->out[0]->type.dtype;
 	bool left = find_attr(n, "direction") && find_attr(n, "direction")->u.s.s[0] == 'L';
+	const char *x = operand(p, n, 0, ix), *by = operand(p, n, 1, ix);
 
 	(void)i;
-	return textf(p, "(%s)ptgc_shift_%s(%s, %s, %u)", number_type(t), left ? "left" : "right",
-		     operand(p, n, 0, ix), operand(p, n, 1, ix), 8u * dtypes[t].size);
+	return textf(p, "(%s)ptgc_shift_%s(%s, %s, %u)", number_type(t), left ? "left" : "right", x,
+		     by, 8u * dtypes[t].size);
 }
 
 const char *where_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)

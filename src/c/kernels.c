@@ -93,9 +93,11 @@ void pad_shape(struct printer *p, const struct node *n)
 {
 	const char *known[MAX_RANK];
 
-	for (uint32_t k = 0; k < n->out[0]->type.rank; k++)
-		known[k] = plus(p, length(p, n->in[0], k),
-				plus(p, padding(p, n, k, false), padding(p, n, k, true)));
+	for (uint32_t k = 0; k < n->out[0]->type.rank; k++) {
+		const char *len = length(p, n->in[0], k);
+		const char *before = padding(p, n, k, false), *behind = padding(p, n, k, true);
+		known[k] = plus(p, len, plus(p, before, behind));
+	}
 	set_lengths(p, n->out[0], known);
 }
 

@@ -207,8 +207,8 @@ static void add_input(struct printer *p, struct interface *f, const struct value
 	for (uint32_t i = 0; i < f->in.len; i++)
 		if (f->in.at[i].v == v)
 			return;
-	*vec_push(p->cx->arena, &f->in) =
-		(struct field){.v = v, .name = fresh(p, v->name ? v->name->s : "x")};
+	const char *name = fresh(p, v->name ? v->name->s : "x");
+	*vec_push(p->cx->arena, &f->in) = (struct field){.v = v, .name = name};
 }
 
 static void inputs(struct printer *p, struct interface *f)

@@ -283,5 +283,9 @@ const char *loaded(struct printer *p, enum dtype t, const char *element)
 
 const char *to_store(struct printer *p, enum dtype t, const char *number)
 {
-	return t == DT_FLOAT16 ? textf(p, "ptgc_f16_bits(%s)", number) : number;
+	if (t == DT_FLOAT16)
+		return textf(p, "ptgc_f16_bits(%s)", number);
+	if (t == DT_BOOL && !is_simple(number)) /* !a and a && b are an int */
+		return textf(p, "(%s)(%s)", memory_type(t), number);
+	return number;
 }

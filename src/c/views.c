@@ -379,10 +379,11 @@ void range_shape(struct printer *p, const struct node *n)
 	const char *known[1];
 
 	known[0] = dim_text(p, n->out[0]->type.dims[0], false, NULL);
-	if (!known[0])
-		known[0] = textf(p, "ptgc_range_%s(%s, %s, %s)", real ? "f64" : "i64",
-				 number_of(p, n->in[0]), number_of(p, n->in[1]),
+	if (!known[0]) {
+		const char *from = number_of(p, n->in[0]), *to = number_of(p, n->in[1]);
+		known[0] = textf(p, "ptgc_range_%s(%s, %s, %s)", real ? "f64" : "i64", from, to,
 				 number_of(p, n->in[2]));
+	}
 	const char *step = number_of(p, n->in[2]);
 	int64_t k;
 	if (!(is_number_text(step, &k) && k) && !n->in[2]->data) {

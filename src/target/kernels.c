@@ -47,7 +47,8 @@ static const struct kernel portable_kernels[] = {
 #include "target/kernels_portable.def"
 };
 
-/* The dtypes of the first input, or of the result where there is none, that C has the operator for */
+/* The dtypes of the first input, or of the result where there is none, that C has the operator for
+ */
 static const uint32_t c_kernels[ONNX_COUNT] = {
 #define C_OPERATOR(name, dtypes, ...) [ONNX_##name] = dtypes,
 #include "target/kernels_c.def"
