@@ -39,7 +39,7 @@ def compile_file(path, *options):
 def sizes_of(dims, given):
     """Lengths for dims as a model names them: `n`, `2*n+1`, a number, or nothing."""
     for d in dims:
-        for name in re.findall(r"[A-Za-z_]\w*", d.dim_param):
+        for name in re.findall(r"(?!max\b|min\b)\b[A-Za-z_]\w*", d.dim_param):
             given.setdefault(name, {"height": 5, "width": 6}.get(name, 2 + len(given) % 4))
     return [d.dim_value if d.HasField("dim_value") else eval(d.dim_param or "3", {}, given) for d in dims]
 

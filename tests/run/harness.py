@@ -115,10 +115,11 @@ def variable(dtype, shape, dynamic, name):
     return pt.tensor(name, dtype=dtype, shape=tuple(None if dynamic and s != 1 else s for s in shape))
 
 
-def check_model(model):
+def check_model(model, data_prop=True):
+    """data_prop: what onnx's inference of values takes for a shape must broadcast as one, though floats may be meant"""
     m = onnx.load_from_string(model)
     onnx.checker.check_model(m, full_check=True)
-    shape_inference.infer_shapes(m, check_type=True, strict_mode=True, data_prop=True)
+    shape_inference.infer_shapes(m, check_type=True, strict_mode=True, data_prop=data_prop)
     return m
 
 

@@ -48,11 +48,15 @@ def test_all_versions_of_operators_on_tensors_were_probed():
     assert all("Sequence" in name or "Optional" in name for name in left), left
 
 
-def check_and_load(model):
+MADE_UP = ("strings-joined",)  # operators of a domain that nobody has
+
+
+def check_and_load(model, load=True):
     m = onnx.load_from_string(model)
     onnx.checker.check_model(m, full_check=True)
     onnx.shape_inference.infer_shapes(m, check_type=True, strict_mode=True, data_prop=True)
-    ort.InferenceSession(model, QUIET, providers=["CPUExecutionProvider"])
+    if load:
+        ort.InferenceSession(model, QUIET, providers=["CPUExecutionProvider"])
 
 
 def asked_for(said):
@@ -65,13 +69,16 @@ def asked_for(said):
 
 @pytest.mark.parametrize("path", OPS + EXAMPLES, ids=name_of)
 def test_all_opsets(path):
+    least = re.search(r"^# ptgc: .*--opset=(\d+)", path.read_text(), re.M)
     for opset in OPSETS:
+        if path.stem == "raw-ml" and opset < int(least[1]):  # strings are compared from there on
+            continue
         model, said = compile_file(path, f"--opset={opset}")
         if said:
             assert path.stem in ("raw", "infix-onnx") and asked_for(said) > opset, (opset, said)
             continue
         try:
-            check_and_load(model)
+            check_and_load(model, path.stem not in MADE_UP)
         except Exception as e:
             raise AssertionError(f"opset {opset}: {e}") from e
 

@@ -21,8 +21,8 @@ VALUES = {"Reshape": {"k": 2}, "bootstrap": {"samples": 20}, "particles": {"n": 
 EXAMPLES = [p for p in EXAMPLES if p.parent.name != "nuts"]
 
 
-def run(model, inputs):
-    check_model(model)
+def run(model, inputs, data_prop=True):
+    check_model(model, data_prop)
     return ort.InferenceSession(model, QUIET, providers=["CPUExecutionProvider"]).run(None, inputs)
 
 
@@ -40,7 +40,9 @@ def test_each_off(path):
             assert not said, said
             if other == model:  # nothing to rewrite there
                 continue
-            for g, w in zip(run(other, inputs), want, strict=True):
+            # onnx takes Unsqueeze(float64[60]) for 60 lengths, and refuses to subtract float64[3]; simplify leaves it out
+            inferred = not {"-fno-simplify", "-O0"} & set(off)
+            for g, w in zip(run(other, inputs, inferred), want, strict=True):
                 assert g.dtype == w.dtype and g.shape == w.shape
                 tolerance = 1e-5 if g.dtype == np.float32 else 1e-11
                 assert np.allclose(g, w, tolerance, tolerance, equal_nan=True), (opset, off)
@@ -68,6 +70,7 @@ SAVINGS = {
     "choices": ("x: float64[3]", "y = Switch(bool([1, 0, 1]), Sigmoid(x), Sigmoid(-x))", 5, 10),
     "share-calls": ("a: float64[3], b: float64[4]", "y = Sum(Gammaln(a)) + Sum(Gammaln(b))", 49, 91),
     "guard": ("x: float64[], v: float64[3]", "s = Exp(x)\n y = Switch(s >= 0.0, v * s, -inf) - x", 3, 5),
+    "simplify": ("x: float64[n]", "y = ExpandDims{axis=0}(x) + ExpandDims{axis=0}(Exp(x))", 3, 4),
     "dead": ("x: float64[n]", "z = Exp(x)\n y = Sqrt(x)", 1, 2),
     "states": ("x: float64[4]", "a, b = loop (v in x, s = 0.0, t = 0.0) -> (s, t) {\n next s = Sqrt(s + v)\n next t = Sqrt(t + v)\n }\n y = a + b", 4, 6),
     "hoist": ("x: float64[4], a: float64[]", "y = loop (v in x, s = 0.0) -> (s) { next s = Sqrt(s + v * Exp(a)) }", 5, 5),
