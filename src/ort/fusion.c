@@ -196,6 +196,19 @@ static struct value *before_transpose(struct value *v)
 	return !perm || perm->u.ints[0] == 1 ? v->def->in[0] : NULL;
 }
 
+/* The side v of the product n, parted from the Transpose that it comes from. Releases without a
+ * kernel for the product of both move a Transpose over a Reshape of static lengths, and not over a
+ * Max of one array. */
+static struct value *part_from_transpose(struct fusion *f, struct block *k, struct node *before,
+					 const struct node *n, struct value *v)
+{
+	struct ctx *cx = f->cx;
+
+	if (!lacks_fused(f, n))
+		return insert_same_shape(cx, k, before, v)->out[0];
+	return insert_node(cx, k, before, ONNX_Max, &v, 1, v->type, v->span)->out[0];
+}
+
 /* n, behind `before`, is a MatMul. Is a factor or a transpose that one of its inputs comes from
  * folded wrongly? */
 static void prevent_before(struct fusion *f, struct block *k, struct node *before, struct node *n)
@@ -224,7 +237,7 @@ static void prevent_before(struct fusion *f, struct block *k, struct node *befor
 		if (factors[i])
 			part_behind(f->cx, k, factors[i]);
 		if (transposed[i])
-			n->in[i] = insert_same_shape(f->cx, k, before, n->in[i])->out[0];
+			n->in[i] = part_from_transpose(f, k, before, n, n->in[i]);
 	}
 }
 

@@ -3,6 +3,8 @@ beside products, in normalizations and activations. Its optimizations are all on
 """
 
 import numpy as np
+import onnx
+import onnxruntime as ort
 import pytest
 from scipy import special
 
@@ -183,3 +185,26 @@ def test_clip_of_relu(dtype, math):
             text = f"{header}\ngraph g(x: {dtype}[n]) -> (y) {{\n  y = Clip({relu}, {dtype}(-1), {dtype}(2))\n}}\n"
             got = ptg.run(text, np.array([-3, 0.5, 3], dtype), opset=opset, math=math)
             assert got.tolist() == [0, 0.5, 2]
+
+
+TRANSPOSED = {
+    "v @ c.T": (V, B.T.copy(), V @ B),
+    "c.T @ v": (V, B, B.T @ V),
+    "Transpose{axes=[0, 2, 1]}(v) @ c": (np.swapaxes(A3, 1, 2).copy(), B3, A3 @ B3),
+    "v @ Transpose{axes=[0, 2, 1]}(c)": (A3, np.swapaxes(B3, 1, 2).copy(), A3 @ B3),
+    "v @ (c.T)": (A3, B.T.copy(), A3 @ B),
+}
+
+
+@pytest.mark.parametrize("static", [False, True])
+@pytest.mark.parametrize("expression", TRANSPOSED)
+def test_releases_without_a_fused_kernel(expression, static, tmp_path):
+    """Releases before 1.27 load no product of float64 that is fused with a Transpose. The newest one fuses the same."""
+    *inputs, want = TRANSPOSED[expression]
+    head = ", ".join(f"{n}: float64[{', '.join(str(d) if static else '?' for d in x.shape)}]" for n, x in zip("vc", inputs))
+    model = ptg.compile(f"ptg 1\n\ngraph g({head}) -> (y) {{ y = {expression} }}\n", options=("--target=ort-cpu:1.20",))
+    options = ort.SessionOptions()
+    options.optimized_model_filepath, options.log_severity_level = str(tmp_path / "m.onnx"), 4
+    session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    np.testing.assert_allclose(session.run(None, dict(zip("vc", inputs)))[0], want, 1e-13)
+    assert "FusedMatMul" not in {n.op_type for n in onnx.load(tmp_path / "m.onnx").graph.node}
