@@ -183,16 +183,20 @@ bool is_poisoned(const struct node *n);               /* does n have to do with 
 
 /*
  * walk.c: the blocks inside of nodes, at both levels.
- * The body after k of those of n, or its first one if k is NULL; NULL: there are no more
+ * Of the bodies of n the one after k, or the first one if k is NULL; NULL: there are no more
  */
 struct block *body_after(const struct node *n, const struct block *k);
 #define for_bodies(k, n) for (struct block *k = body_after(n, NULL); k; k = body_after(n, k))
 /*
- * A walk over a block and all that is in it. Events come in the order ENTER (a block), then for
- *each of its nodes BEFORE, the same for each body of the node, AFTER, and at the end LEAVE. Nodes
- *may be put before or behind w.at.node: those between w.at.before and w.at.node are not walked
- *over, those behind are. A loop that puts another node in place of w.at.node sets it. for (struct
- *walk w = {.root = b}; walk(&w, WALK_BEFORE | WALK_LEAVE);)
+ * A walk over a block and all that is in it. Example, over the nodes of b and of blocks in them:
+ *
+ *	for (struct walk w = {.root = b}; walk(&w, WALK_BEFORE);)
+ *		look_at(w.at.node);
+ *
+ * The events come in this order: ENTER for a block; for each of its nodes BEFORE, the events of its
+ * bodies, AFTER; LEAVE for the block. Nodes may be put before or behind w.at.node: the walk passes
+ * over those between w.at.before and w.at.node, and goes on to those behind. A loop that puts
+ * another node in the place of w.at.node sets w.at.node to it.
  */
 enum walk_event { WALK_ENTER = 1, WALK_BEFORE = 2, WALK_AFTER = 4, WALK_LEAVE = 8, WALK_END = 16 };
 struct walk {

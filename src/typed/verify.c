@@ -86,25 +86,31 @@ static void forget(struct verify *v, const struct block *b)
 			v->seen[n->out[i]->id] = false;
 }
 
-/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
-static void verify_block(struct verify *v, const struct block *b)
+static void define_all(struct verify *v, struct value *const *defined, uint32_t n, const char *what)
 {
-	for (uint32_t i = 0; i < b->params.len; i++)
-		define(v, b->params.at[i], "a block");
-	for (const struct node *n = b->first; n; n = n->next) {
-		uint32_t blocks = n->op == &op_if ? 2 : n->op == &op_loop ? 1 : 0;
-		for (uint32_t i = 0; i < n->nin; i++)
+	for (uint32_t i = 0; i < n; i++)
+		define(v, defined[i], what);
+}
+
+static void verify_block(struct verify *v, struct block *main)
+{
+	for (struct walk w = {.root = main};
+	     walk(&w, WALK_ENTER | WALK_BEFORE | WALK_AFTER | WALK_LEAVE);) {
+		const struct block *b = w.at.block;
+		const struct node *n = w.at.node;
+		if (w.event == WALK_ENTER)
+			define_all(v, b->params.at, b->params.len, "a block");
+		for (uint32_t i = 0; w.event == WALK_BEFORE && i < n->nin; i++)
 			check_read(v, n->in[i], name_of(n));
-		for (uint32_t i = 0; i < blocks; i++) {
-			verify_block(v, n->blocks[i]);
-			forget(v, n->blocks[i]);
+		if (w.event == WALK_AFTER) {
+			define_all(v, n->out, n->nout, name_of(n));
+			check_types(v, n);
 		}
-		for (uint32_t i = 0; i < n->nout; i++)
-			define(v, n->out[i], name_of(n));
-		check_types(v, n);
+		for (uint32_t i = 0; w.event == WALK_LEAVE && i < b->results.len; i++)
+			check_read(v, b->results.at[i], "a block's result");
+		if (w.event == WALK_LEAVE && b != main)
+			forget(v, b);
 	}
-	for (uint32_t i = 0; i < b->results.len; i++)
-		check_read(v, b->results.at[i], "a block's result");
 }
 
 void verify_typed(struct ctx *cx, struct graph *g)
