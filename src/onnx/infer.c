@@ -159,6 +159,21 @@ static enum dtype result_dtype(const struct infer *f, uint32_t i)
 	return f->bound[k];
 }
 
+bool choose_result_dtype(struct infer *f, uint32_t i, enum dtype t, const char *attr)
+{
+	const struct onnx_io *io = find_io(f->op->out, f->op->nout, i);
+	int k = io ? type_variable(f->op, io->type) : -1;
+	uint32_t set = k < 0 ? 0 : f->op->constraints[k].dtypes;
+
+	if (k >= 0 && t && !(set >> t & 1)) {
+		infer_error(f, E_DTYPE, "the result cannot be %s; write %s=... with one of %s",
+			    dtypes[t].name, attr, dtype_list(f->cx, set & ~1u));
+		return false;
+	}
+	bind_result_dtype(f, i, t);
+	return true;
+}
+
 void bind_result_dtype(struct infer *f, uint32_t i, enum dtype t)
 {
 	const struct onnx_io *io = find_io(f->op->out, f->op->nout, i);

@@ -307,11 +307,31 @@ static dim scalar_size(struct infer *f, uint32_t i)
 	return v == floor(v) && fabs(v) < 0x1p53 ? const_dim(f, (int64_t)v) : DIM_NONE;
 }
 
+/* Are the depth one number, and the values the two of off and on? false: reported */
+static bool check_one_hot(struct infer *f)
+{
+	int64_t depth = input_count(f, 1), values = input_count(f, 2);
+
+	if (input_type(f, 1).rank == 1 && depth != 1 && depth != -1) {
+		infer_error(f, E_SHAPE, "the depth must be one number, got %s",
+			    type_str(f->cx, input_type(f, 1)));
+		return false;
+	}
+	if (values != 2 && values != -1) {
+		infer_error(f, E_SHAPE, "the values must be two, off and on, got %s",
+			    type_str(f->cx, input_type(f, 2)));
+		return false;
+	}
+	return true;
+}
+
 enum onnx_infer_result onnx_one_hot(struct infer *f)
 {
 	struct type t = input_type(f, 0);
 	uint32_t axis;
 
+	if (!check_one_hot(f))
+		return ONNX_ERROR;
 	if (!resolve_axis(f, int_attr(f, "axis"), t.rank + 1u, &axis))
 		return ONNX_ERROR;
 	dim *d = dims_alloc(f, t.rank + 1u), depth = scalar_size(f, 1);
@@ -325,8 +345,10 @@ enum onnx_infer_result onnx_window(struct infer *f)
 	dim *d = dims_alloc(f, 1), size = scalar_size(f, 0);
 
 	d[0] = size ? size : unknown_dim(f, 0, 0);
-	bind_result_dtype(f, 0, dtype_of_onnx(int_attr(f, "output_datatype")));
-	return set_result(f, 0, 1, d);
+	return choose_result_dtype(f, 0, dtype_of_onnx(int_attr(f, "output_datatype")),
+				   "output_datatype")
+		       ? set_result(f, 0, 1, d)
+		       : ONNX_ERROR;
 }
 
 enum onnx_infer_result onnx_mel(struct infer *f)
@@ -335,8 +357,10 @@ enum onnx_infer_result onnx_mel(struct infer *f)
 
 	d[0] = length ? dim_plus(f->cx, dim_over(f->cx, length, 2), 1) : unknown_dim(f, 0, 0);
 	d[1] = bins ? bins : unknown_dim(f, 0, 1);
-	bind_result_dtype(f, 0, dtype_of_onnx(int_attr(f, "output_datatype")));
-	return set_result(f, 0, 2, d);
+	return choose_result_dtype(f, 0, dtype_of_onnx(int_attr(f, "output_datatype")),
+				   "output_datatype")
+		       ? set_result(f, 0, 2, d)
+		       : ONNX_ERROR;
 }
 
 enum onnx_infer_result onnx_nms(struct infer *f)

@@ -257,10 +257,9 @@ enum onnx_infer_result onnx_eye_like(struct infer *f)
 
 	if (!check_input_rank(f, 0, 2, 2))
 		return ONNX_ERROR;
-	bind_result_dtype(f, 0,
-			  has_attr(f, "dtype") ? dtype_of_onnx(int_attr(f, "dtype"))
-					       : (enum dtype)t.dtype);
-	return set_result_like(f, 0, t);
+	enum dtype made =
+		has_attr(f, "dtype") ? dtype_of_onnx(int_attr(f, "dtype")) : (enum dtype)t.dtype;
+	return choose_result_dtype(f, 0, made, "dtype") ? set_result_like(f, 0, t) : ONNX_ERROR;
 }
 
 enum onnx_infer_result onnx_random(struct infer *f)
@@ -273,18 +272,19 @@ enum onnx_infer_result onnx_random(struct infer *f)
 	dim *d = dims_alloc(f, rank);
 	for (uint32_t i = 0; i < rank; i++)
 		d[i] = const_dim(f, a->u.ints[i]);
-	bind_result_dtype(f, 0, dtype_of_onnx(int_attr(f, "dtype")));
-	return check_not_negative(f, rank, d) ? set_result(f, 0, rank, d) : ONNX_ERROR;
+	return choose_result_dtype(f, 0, dtype_of_onnx(int_attr(f, "dtype")), "dtype") &&
+			       check_not_negative(f, rank, d)
+		       ? set_result(f, 0, rank, d)
+		       : ONNX_ERROR;
 }
 
 enum onnx_infer_result onnx_random_like(struct infer *f)
 {
 	struct type t = input_type(f, 0);
 
-	bind_result_dtype(f, 0,
-			  has_attr(f, "dtype") ? dtype_of_onnx(int_attr(f, "dtype"))
-					       : (enum dtype)t.dtype);
-	return set_result_like(f, 0, t);
+	enum dtype made =
+		has_attr(f, "dtype") ? dtype_of_onnx(int_attr(f, "dtype")) : (enum dtype)t.dtype;
+	return choose_result_dtype(f, 0, made, "dtype") ? set_result_like(f, 0, t) : ONNX_ERROR;
 }
 
 enum onnx_infer_result onnx_multinomial(struct infer *f)
@@ -293,8 +293,9 @@ enum onnx_infer_result onnx_multinomial(struct infer *f)
 		return ONNX_ERROR;
 	dim *d = dims_copy(f, input_type(f, 0));
 	d[1] = const_dim(f, int_attr(f, "sample_size"));
-	bind_result_dtype(f, 0, dtype_of_onnx(int_attr(f, "dtype")));
-	return set_result(f, 0, 2, d);
+	return choose_result_dtype(f, 0, dtype_of_onnx(int_attr(f, "dtype")), "dtype")
+		       ? set_result(f, 0, 2, d)
+		       : ONNX_ERROR;
 }
 
 /* --- reductions --- */

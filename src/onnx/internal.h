@@ -35,6 +35,8 @@ enum onnx_infer_result set_result(struct infer *f, uint32_t i, uint32_t rank, di
 enum onnx_infer_result set_result_like(struct infer *f, uint32_t i, struct type t); /* dims of t */
 /* Result i has dtype t, from an attribute such as `to`: for type variables without an input. */
 void bind_result_dtype(struct infer *f, uint32_t i, enum dtype t);
+/* The same where only some dtypes are allowed, which attribute `attr` chooses; false: reported */
+bool choose_result_dtype(struct infer *f, uint32_t i, enum dtype t, const char *attr);
 dim *dims_alloc(struct infer *f, uint32_t rank);
 dim *dims_copy(struct infer *f, struct type t);
 dim unknown_dim(struct infer *f, uint32_t i, uint32_t axis); /* the length of an axis of result i */

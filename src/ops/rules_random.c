@@ -105,25 +105,62 @@ static bool same_name(const char *a, const char *b)
 	return n == strcspn(b, ",)") && !memcmp(a, b, n);
 }
 
-/* Is the number of parameters that of the signature, and has each the dims of its own? */
-static bool check_params(struct ctx *cx, const struct node *n, const struct signature *sig)
+/* Is the number of parameters that of the signature? false: reported */
+static bool check_param_count(struct ctx *cx, const struct node *n, const struct signature *sig)
 {
-	if (n->nin != sig->nparams + 2) {
-		error(cx, n->span, E_ARITY,
-		      "%s: expected %u arguments, a generator, the size or None, and %u "
-		      "parameter%s, but got %u",
-		      n->op->name, sig->nparams + 2, sig->nparams, sig->nparams == 1 ? "" : "s",
-		      n->nin);
-		return false;
-	}
-	for (uint32_t i = 0; i < sig->nparams; i++) {
-		const struct type *t = &n->in[i + 2]->type;
-		if (t->rank >= sig->rank[i])
+	if (n->nin == sig->nparams + 2)
+		return true;
+	error(cx, n->span, E_ARITY,
+	      "%s: expected %u arguments, a generator, the size or None, and %u parameter%s, but "
+	      "got %u",
+	      n->op->name, sig->nparams + 2, sig->nparams, sig->nparams == 1 ? "" : "s", n->nin);
+	return false;
+}
+
+/* Where the signature has a number for a length, as in "(a),(1)->(s0)", is parameter i so many
+ * integers? They are the lengths of a draw. false: reported */
+static bool check_numbers(struct ctx *cx, const struct node *n, const struct signature *sig,
+			  uint32_t i)
+{
+	const struct type *t = &n->in[i + 2]->type;
+
+	for (uint32_t a = 0; a < sig->rank[i]; a++) {
+		dim length = t->dims[t->rank - sig->rank[i] + a];
+		if (!isdigit((unsigned char)*sig->name[i][a]))
 			continue;
-		error(cx, n->span, E_RANK, "%s: argument %u needs %u dim%s at least, but is %s",
-		      n->op->name, i + 3, sig->rank[i], sig->rank[i] == 1 ? "" : "s",
+		if (!is_int((enum dtype)t->dtype)) {
+			error(cx, n->span, E_DTYPE,
+			      "%s: argument %u has the lengths of a draw, such as [3], but is %s",
+			      n->op->name, i + 3, type_str(cx, *t));
+			return false;
+		}
+		int64_t wanted = strtoll(sig->name[i][a], NULL, 10);
+		if (dim_meet(cx, &length, dim_const(cx, wanted), n->span))
+			continue;
+		error(cx, n->span, E_SHAPE,
+		      "%s: argument %u must have %lld element%s along its last axis, but is %s",
+		      n->op->name, i + 3, (long long)wanted, wanted == 1 ? "" : "s",
 		      type_str(cx, *t));
 		return false;
+	}
+	return true;
+}
+
+/* Are there as many parameters as the signature has, each with the dims of its own? */
+static bool check_params(struct ctx *cx, const struct node *n, const struct signature *sig)
+{
+	if (!check_param_count(cx, n, sig))
+		return false;
+	for (uint32_t i = 0; i < sig->nparams; i++) {
+		const struct type *t = &n->in[i + 2]->type;
+		if (t->rank < sig->rank[i]) {
+			error(cx, n->span, E_RANK,
+			      "%s: argument %u needs %u dim%s at least, but is %s", n->op->name,
+			      i + 3, sig->rank[i], sig->rank[i] == 1 ? "" : "s", type_str(cx, *t));
+			return false;
+		}
+		if (!check_numbers(cx, n, sig, i))
+			return false;
 	}
 	return true;
 }
@@ -305,6 +342,10 @@ enum dtype ty_drawn_int64(struct ctx *cx, struct node *n)
 
 enum dtype ty_drawn_param(struct ctx *cx, struct node *n)
 {
+	struct signature sig;
+
+	if (n->nin < 3 && read_signature(cx, n, &sig) && !check_param_count(cx, n, &sig))
+		return DT_NONE;
 	return drawn(cx, n, (enum dtype)n->in[2]->type.dtype);
 }
 
