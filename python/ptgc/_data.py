@@ -1,6 +1,5 @@
 """What of a PyMC model is data, and what its sizes are called. In: a model. Out: the data that become inputs of its
-graphs,
-the model with them, and names for open lengths, which are those of its dims.
+graphs, the model with them, and names for open lengths, which are those of its dims.
 """
 
 import sys

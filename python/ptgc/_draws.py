@@ -137,9 +137,8 @@ def interpolated(rng, size, x, pdf, cdf) -> Draw:
 
 
 def car(rng, size, mu, w, alpha, tau, valid, *, links) -> Draw:
-    """PyMC solves a banded system in the order of reverse_cuthill_mckee, in which the normal numbers stand. The
-    order is
-    known where the links between sites are. As in PyMC the band ends before the first diagonal that is all 0."""
+    """PyMC solves a banded system in the order of reverse_cuthill_mckee, in which the normal numbers stand. The order
+    is known where the links between sites are. As in PyMC the band ends before the first diagonal that is all 0."""
     from scipy import sparse
 
     links = sparse.csr_matrix(links)

@@ -220,8 +220,7 @@ def is_dot(node: Apply | None) -> bool:
 
 def product(node: Apply, is_alone) -> list[Variable] | None:
     """The operands a and b if the node is a @ b, with vectors as such: where PyTensor makes rows and columns of them
-    and
-    takes the axes away again. is_alone: whether nothing but one node reads a variable. None: it is no product."""
+    and takes the axes away again. is_alone: whether nothing but one node reads a variable. None: it is no product."""
     if is_dot(node):
         return list(node.inputs)
     if not isinstance(node.op, DimShuffle) or rank(node.inputs[0]) != 2 or "x" in node.op.new_order:

@@ -1,8 +1,8 @@
 """The log density of a PyMC model as a graph that reads as the model does. In: a model, of which nothing but its own
-methods is asked; PyMC is not imported. Out: inputs and terms under the model's names; of the inputs _data.py says which
-are data. The term of a plain draw calls
-the log density of its distribution, and adds the Jacobian of its transform. PyMC's own term stands where a variable is
-no plain draw. No constant is folded: numbers stay as the user wrote them.
+methods is asked; PyMC is not imported. Out: inputs and terms under the model's names; of the inputs _data.py says
+which are data. The term of a plain draw calls the log density of its distribution, and adds the Jacobian of its
+transform. PyMC's own term stands where a variable is no plain draw. No constant is folded: numbers stay as the user
+wrote them.
 """
 
 import operator
@@ -72,9 +72,8 @@ def sets_no_length(node) -> bool:
 
 @node_rewriter([Alloc, CAReduce, CheckAndRaise, Elemwise, ViewOp])
 def plain(fgraph, node):
-    """Leaves out what PyMC adds and what changes nothing: an Alloc to the same lengths, All of one condition, a
-    check of
-    what always holds, Identity, a power of 1, -(-x), x - 0, x / 1."""
+    """Leaves out what PyMC adds and what changes nothing: an Alloc to the same lengths, All of one condition, a check
+    of what always holds, Identity, a power of 1, -(-x), x - 0, x / 1."""
     op, v = node.op, node.inputs[0]
     if isinstance(op, ViewOp):
         return [v]
@@ -462,8 +461,7 @@ def with_variables(graphs, numbers) -> tuple[list[Variable], dict]:
 
 def log_density(model, gradient=None, data: Which = None) -> Density:
     """The log density of a PyMC model, term by term, and its gradient by the value variables that are no integers if
-    the
-    rewrites for it are given. Numbers of the model that stand in several places get names. data: those that are
+    the rewrites for it are given. Numbers of the model that stand in several places get names. data: those that are
     inputs."""
     model, data_inputs = with_inputs(model, data)
     inputs = [*model.value_vars, *data_inputs]

@@ -290,22 +290,21 @@ def compile_onnx(
     """Compiles the graph from ``inputs`` to ``outputs`` to an ONNX model in memory.
 
     opset: 13 to 26; None: 18. It may be called opset_version, too. optimize: False leaves out the rewrites of ONNX
-    mode. dynamic_dims: {variable or its name: {axis: "name"}} names dims of unknown length; dims of one name have
-    one length. shared: "initializer" makes shared variables named constants of the model, "input" makes inputs of
-    those that the graph reads. target: "ort-cpu", which ONNX Runtime from 1.29 on runs, "ort-cpu:1.20" and the like for
-    older ones, "ort-web", "portable" or "onnx". math: what results promise:
-    "exact", "standard" (None) or "native", as in doc/language.md. float32: True computes in float32 what is float64
-    in the graph, inputs and weights included; verify() then returns how far each output is off. external_data: the
-    name of the file that weights go to, beside the model; the last * in it becomes the hash of what they hold. A
-    model over 2 GB has such a file in any case, which is called external_name if external_data is not given. values:
-    {shared variable: value} to use instead of the
-    variable's own value. batch: "chains" gives all inputs an open leading dim of that name, and computes the graph
-    for each item of it; {input or its name: "chains"} those inputs alone, as in the README. Any number of items will
-    do, and some 64 are expected. bit_generator: the kind of the inputs that are random generators, "PCG64" (None),
-    "PCG64DXSM" or "Philox", or {input or its name: kind}; a shared generator has the kind of its value. metadata:
-    {key: text} for programs that read the model. strip: True leaves out where in the text nodes come from. flags: as
-    of the command, ["fno-cse", "Werror", "O0"]. on_unused_input: as of pytensor.function, "raise" (None, unless PyTensor's
-    config says otherwise), "warn" or "ignore".
+    mode. dynamic_dims: {variable or its name: {axis: "name"}} names dims of unknown length; dims of one name have one
+    length. shared: "initializer" makes shared variables named constants of the model, "input" makes inputs of those
+    that the graph reads. target: "ort-cpu", which ONNX Runtime from 1.29 on runs, "ort-cpu:1.20" and the like for
+    older ones, "ort-web", "portable" or "onnx". math: what results promise: "exact", "standard" (None) or "native",
+    as in doc/language.md. float32: True computes in float32 what is float64 in the graph, inputs and weights
+    included; verify() then returns how far each output is off. external_data: the name of the file that weights go
+    to, beside the model; the last * in it becomes the hash of what they hold. A model over 2 GB has such a file in
+    any case, which is called external_name if external_data is not given. values: {shared variable: value} to use
+    instead of the variable's own value. batch: "chains" gives all inputs an open leading dim of that name, and
+    computes the graph for each item of it; {input or its name: "chains"} those inputs alone, as in the README. Any
+    number of items will do, and some 64 are expected. bit_generator: the kind of the inputs that are random
+    generators, "PCG64" (None), "PCG64DXSM" or "Philox", or {input or its name: kind}; a shared generator has the kind
+    of its value. metadata: {key: text} for programs that read the model. strip: True leaves out where in the text
+    nodes come from. flags: as of the command, ["fno-cse", "Werror", "O0"]. on_unused_input: as of pytensor.function,
+    "raise" (None, unless PyTensor's config says otherwise), "warn" or "ignore".
     """
     refuse_model(inputs)
     if opset is not None and opset_version is not None and opset != opset_version:
@@ -561,9 +560,8 @@ def to_ptg(
     ``inputs`` and ``outputs`` are variables or lists of them; a FunctionGraph or a compiled function stands for both.
     A model stands for its value variables and its log density, printed term by term; ``gradient`` adds the gradient.
     Its ``pm.Data`` are inputs, of any length; ``data="constants"`` writes their values, ``data="inputs"`` makes
-    inputs of
-    observed values too, and a list of names says which ones. Open lengths are called as PyMC's dims. ``types``
-    writes PyTensor's type with every name; ``optimize`` applies the rewrites of ONNX mode. Large constants
+    inputs of observed values too, and a list of names says which ones. Open lengths are called as PyMC's dims.
+    ``types`` writes PyTensor's type with every name; ``optimize`` applies the rewrites of ONNX mode. Large constants
     and shared variables are written as ``file("name")``: ``save_ptg`` writes their files too.
     """
     given = graph_to_print(inputs, outputs, optimize, gradient, data)
@@ -596,8 +594,7 @@ def save_ptg(
     """Writes a graph as .ptg text, with a .npy file beside it for every large constant and shared variable.
 
     ``ptgc FILE`` and ``ptgc.load(FILE)`` compile the text without PyTensor. A graph is printed after the rewrites of
-    ONNX
-    mode unless ``optimize`` is False, a PyMC model as ``to_ptg`` prints it. batch, on_unused_input: as of
+    ONNX mode unless ``optimize`` is False, a PyMC model as ``to_ptg`` prints it. batch, on_unused_input: as of
     ``compile_onnx``.
     """
     path = Path(file)

@@ -53,13 +53,12 @@ def export_predictive(
 ) -> Exported:  # fmt: skip
     """Writes the posterior (or prior) predictive sampling of a PyMC model as an ONNX file.
 
-    Inputs of the ONNX model are the draws of the parameters, with the draws as first axis, which is called
-    ``draws``: the
-    model fails if lengths differ (``prior=True``: one integer, the number of ``draws``), and one generator for each
-    random variable that is drawn, ``y_rng`` of y. Outputs are the
-    predictions, draws first, and the generators that are left, ``y_rng_next``. With the generators that PyMC would make
-    of ``random_seed``, ``exported(**draws, **exported.generators(seed))``, predictions are equal to PyMC's.
-    var_names: as of PyMC's function. options: those of ``export_onnx``.
+    Inputs of the ONNX model are the draws of the parameters, with the draws as first axis, which is called ``draws``:
+    the model fails if lengths differ (``prior=True``: one integer, the number of ``draws``), and one generator for
+    each random variable that is drawn, ``y_rng`` of y. Outputs are the predictions, draws first, and the generators
+    that are left, ``y_rng_next``. With the generators that PyMC would make of ``random_seed``, ``exported(**draws,
+    **exported.generators(seed))``, predictions are equal to PyMC's. var_names: as of PyMC's function. options: those
+    of ``export_onnx``.
     """
     from pymc.pytensorf import collect_default_updates
 
