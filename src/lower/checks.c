@@ -235,7 +235,8 @@ const char *what_must_hold(struct build *b, const struct sides *s)
 	for (uint32_t i = 0; i < s->x.len && i < MAX_NAMED; i++) {
 		const struct side *x = &s->x.at[i], *y = &s->y.at[i];
 		const char *a = side_text(b, x), *c = side_text(b, y);
-		bool turn = !x->of && (y->of || (*a >= '0' && *a <= '9'));
+		bool turn = strcmp(a, NO_NAME) && (!strcmp(c, NO_NAME) ||
+						   (!x->of && (y->of || (*a >= '0' && *a <= '9'))));
 		sb_str(&text, i ? ", " : "");
 		add_text(&text, turn ? c : a);
 		sb_str(&text, " must be ");

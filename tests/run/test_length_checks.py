@@ -441,13 +441,36 @@ def test_a_reshape_that_cannot_fail_has_no_such_name(shape):
     ptg.run(model, ones(3, 7).astype("f"))
 
 
-@pytest.mark.parametrize("value, said", [("x", "[2*n]"), ("Tanh(x)", "[2*n]"), ("x[::-1]", "[2*n]")])
-def test_a_reshape_names_a_length_that_its_input_breaks(value, said):
-    """x: float32[2 * n] of 5 elements: n is 2, and the Reshape may run before the check of x."""
-    model = ptg.compile(f"graph g(x: float32[2 * n]) -> (y) {{ y = Reshape({value}, [n, 2]) }}")
-    ptg.run(model, ones(4).astype("f"))
-    with pytest.raises(Exception, match=re.escape(f"Name:'Reshape: {said} must have as many elements as [n, 2]'")):
-        ptg.run(model, ones(5).astype("f"))
+@pytest.mark.parametrize("value", ["Reshape(x, [n, 2])", "Reshape(Tanh(x), [n, 2])", "Reshape(x[::-1], [n, 2])",
+                                   "x[:n] + x[n:]", "Tanh(x[:n]) * Exp(x[n:])"])
+def test_a_length_that_an_input_breaks_is_named_before_a_node_fails(value):
+    """x: float32[2 * n] of 5 elements: n is 2, and a Reshape or an Add would fail by itself."""
+    model = ptg.compile(f"graph g(x: float32[2 * n]) -> (y) {{ y = {value} }}")
+    for level in ("all", "none"):
+        for length in (0, 2, 4):
+            ptg.run(model, ones(length).astype("f"), level=level)
+        for length in (1, 3, 5):
+            with pytest.raises(Exception, match=re.escape("Name:'axis 0 of x must be 2*n'")):
+                ptg.run(model, ones(length).astype("f"), level=level)
+
+
+@pytest.mark.parametrize("value, said", [
+    ("x[m] * v", "a length must be k"), ("v - x[m]", "a length must be k"), ("u + v", "axis 0 of u must be k"),
+    ("Exp(u * x[m])", "axis 0 of u must be|a length must be"),
+    ("w[:, m] + w[:, Abs(v) > 0]", "a length must be"),
+])
+def test_a_node_that_broadcasts_says_what_must_hold(value, said):
+    text = f"""graph g(x: float32[n], m: bool[n], v: float32[k], w: float32[2, n]) -> (y) {{
+  u = Unique(x)
+  y = {value}
+}}
+"""
+    model = ptg.compile(text.replace("[k]", "[n]") if "w" in value else text)
+    x, w = np.arange(5).astype("f"), np.ones((2, 5), "f")
+    for level in ("all", "none"):
+        v = np.array([0, 0, 1, 1, 1], "f") if "w" in value else ones(4).astype("f")
+        with pytest.raises(Exception, match=f"Name:'({said})"):
+            ptg.run(model, x, np.array([1, 1, 0, 0, 0], bool), v, w, level=level)
 
 
 def test_nodes_with_the_same_text_have_names_of_their_own():

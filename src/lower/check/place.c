@@ -6,7 +6,9 @@
  * product there fails by itself. What only needs inputs is checked first, on inputs, so that a node
  * further on does not fail before, whose name says less: all on one input, but for an input of one
  * open length, which another length says. That one is a Reshape to the other length, which fails
- * because the number of elements is not that. All else is checked on a result of the block.
+ * because the number of elements is not that. The length of an input that says n + n is checked on
+ * that input as soon as nodes have computed n. All else is checked on a result of the block; a node
+ * before that broadcasts the two lengths fails earlier, so it is called what must hold as well.
  */
 #include <string.h>
 
@@ -14,6 +16,12 @@
 #include "lower/check/internal.h"
 
 #define MAX_LOOK 64 /* checks that are compared with one */
+
+/* A node that fails before the check of lengths that it broadcasts */
+struct broadcast {
+	struct node *node;
+	struct sides sides;
+};
 
 struct placing {
 	struct build *b;
@@ -23,6 +31,8 @@ struct placing {
 	uint32_t nodes, walked; /* number of the last node; of the last that was walked over */
 	uint32_t nvalues;       /* those with greater ids were made here */
 	struct value **instead; /* by id of an input: what its readers read */
+	uint32_t *last_reader;  /* by id of an input: the number of the last node that reads it */
+	vec(struct broadcast) broadcasts;
 	struct products products;
 };
 
@@ -32,6 +42,12 @@ static void note_order(struct placing *p, struct value *v)
 	p->order[v->id] = p->nodes;
 }
 
+/* Does n need the elements of its inputs? */
+static bool needs_elements(const struct node *n)
+{
+	return !computes(n, ONNX_Shape) && !computes(n, ONNX_Size);
+}
+
 /* Numbers the nodes, those of bodies before the node that has them. */
 static void find_order(struct placing *p)
 {
@@ -39,6 +55,9 @@ static void find_order(struct placing *p)
 		struct block *k = w.at.block;
 		if (w.event == WALK_AFTER) {
 			p->nodes++;
+			for (uint32_t i = 0; i < w.at.node->nin; i++)
+				if (w.at.node->in[i] && needs_elements(w.at.node))
+					p->last_reader[resolve(w.at.node->in[i])->id] = p->nodes;
 			for (uint32_t i = 0; i < w.at.node->nout; i++)
 				note_order(p, w.at.node->out[i]);
 			continue;
@@ -239,6 +258,70 @@ static void place_on_inputs(struct placing *p)
 		p->instead[v->id] = fail_unless_equal(p->b, read_now(p, v), &s);
 }
 
+/* The length of an input that the node which was walked over last has computed, as n + n of
+ * float32[2*n], is checked on that input, if it is read further on. */
+static void place_on_computed(struct placing *p, struct block *k)
+{
+	uint32_t kept = 0, order;
+
+	for (uint32_t i = 0; i < k->checks.len; i++) {
+		struct check c = k->checks.at[i];
+		struct value *v = c.param ? lowered_value(c.param) : NULL;
+		struct sides s = {{0}, {0}};
+		struct side x, y;
+		if (!v || v->def || !v->type.rank || home_of(p, &c, &order) != k ||
+		    order != p->walked || p->last_reader[v->id] <= p->walked) {
+			k->checks.at[kept++] = c;
+			continue;
+		}
+		sides_of(p->b, &c, &x, &y);
+		p->b->span = c.span;
+		add_sides(p->b, &s, x, y);
+		if (s.x.len)
+			p->instead[v->id] = fail_unless_equal(p->b, read_now(p, v), &s);
+	}
+	k->checks.len = kept;
+}
+
+static bool is_side(const struct side *s, const struct value *v, uint32_t axis)
+{
+	return s->d == v->type.dims[axis] || (s->of == v && s->axis == axis);
+}
+
+/* Adds the equation of block k that axis i of v and axis j of w are equally long, if it has one. */
+static void add_equation(struct placing *p, const struct block *k, const struct value *v,
+			 uint32_t i, const struct value *w, uint32_t j, struct sides *to)
+{
+	struct side x, y;
+
+	for (uint32_t e = 0; e < k->checks.len && e < MAX_LOOK; e++) {
+		if (k->checks.at[e].cond)
+			continue;
+		sides_of(p->b, &k->checks.at[e], &x, &y);
+		if (!(is_side(&x, v, i) && is_side(&y, w, j)) &&
+		    !(is_side(&y, v, i) && is_side(&x, w, j)))
+			continue;
+		*vec_push(p->cx->arena, &to->x) = x;
+		*vec_push(p->cx->arena, &to->y) = y;
+		return;
+	}
+}
+
+/* Notes what must hold for n to run: it broadcasts lengths that block k is to check behind it. */
+static void note_broadcast(struct placing *p, const struct block *k, struct node *n)
+{
+	struct broadcast found = {.node = n};
+
+	if (n->nin != 2 || onnx_lengths(n->onnx) != ONNX_BROADCAST_LENGTHS)
+		return;
+	const struct value *v = n->in[0], *w = n->in[1];
+	for (uint32_t i = v->type.rank, j = w->type.rank; i-- && j--;)
+		if (v->type.dims[i] != w->type.dims[j])
+			add_equation(p, k, v, i, w, j, &found.sides);
+	if (found.sides.x.len)
+		*vec_push(p->cx->scratch, &p->broadcasts) = found;
+}
+
 /* ---- on results ---- */
 
 /* A value that is to fail: a result, or what a node reads on the way to one */
@@ -401,8 +484,7 @@ static void redirect(struct placing *p, struct node *n)
 		if (!v || v->data)
 			continue;
 		v = n->in[i] = resolve(v);
-		if (v->id < p->nvalues && p->instead[v->id] && !computes(n, ONNX_Shape) &&
-		    !computes(n, ONNX_Size))
+		if (v->id < p->nvalues && p->instead[v->id] && needs_elements(n))
 			n->in[i] = p->instead[v->id];
 	}
 }
@@ -432,6 +514,11 @@ static void place_block(struct placing *p, struct block *k)
 			place_block(p, inner);
 		p->walked++;
 		append_again(b, n);
+		if (k->checks.len) {
+			note_broadcast(p, k, n);
+			if (!k->outer)
+				place_on_computed(p, k);
+		}
 	}
 	place_on_results(p, k, any ? &c : NULL);
 	if (k->outer)
@@ -451,10 +538,15 @@ bool place_checks(struct ctx *cx, struct graph *g, instead_fn_t *instead)
 	b.cse->shared->raw_dims = true;
 	p.order = new_array(cx->scratch, uint32_t, p.nvalues);
 	p.instead = new_array(cx->scratch, struct value *, p.nvalues);
+	p.last_reader = new_array(cx->scratch, uint32_t, p.nvalues);
 	find_order(&p);
 	mark_needed(cx, g->block, false);
 	settle(&p);
 	place_block(&p, g->block);
+	for (uint32_t i = 0; i < p.broadcasts.len; i++) { /* the nodes of checks come first */
+		struct broadcast *w = &p.broadcasts.at[i];
+		labelled(&b, w->node->out[0], what_must_hold(&b, &w->sides));
+	}
 	build_close(&b, g);
 	return true;
 }
