@@ -97,8 +97,10 @@ static const struct pass passes[] = {
 	 "gradients by a covariance take one inverse in place of two solves"},
 	{"repeats", TYPED, join_repeats, NULL, F(REPEATS), ALL, ALWAYS, 0,
 	 "what is summed up over data that repeat is computed once for each"},
-	/* OpenVINO computes an Abs in place of joined arguments that others still read */
-	{"share-calls", TYPED, share_calls, NULL, F(SHARE_CALLS), ALL & ~ON(PORTABLE), ALWAYS, 0,
+	/* OpenVINO computes an Abs in place of joined arguments that others still read; C has the
+	 * functions, which are no calls */
+	{"share-calls", TYPED, share_calls, NULL, F(SHARE_CALLS), ALL & ~ON(PORTABLE) & ~ON(C),
+	 ALWAYS, 0,
 	 "calls of one op of the library on small arrays are one call"},
 	{"lower", ONNX, lower_all, NULL, 0, ALL, ALWAYS, TIDY | NEEDED,
 	 "ONNX nodes alone, each with a kernel of the target; checks are recorded"},

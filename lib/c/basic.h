@@ -126,10 +126,11 @@ PTGC_INLINE float ptgc_truncf(float x)
 	return (float)ptgc_trunc((double)x);
 }
 
-/* PyTensor's: of the sum with 1/2 as rounded */
+/* PyTensor's: of the sum with 1/2 as rounded; -0 for 0 */
 PTGC_INLINE double ptgc_round_away(double x)
 {
-	return ptgc_signed(ptgc_floor(fabs(x) + 0.5), x);
+	const double y = ptgc_floor(fabs(x) + 0.5);
+	return x > 0 ? y : -y;
 }
 
 PTGC_INLINE float ptgc_round_awayf(float x)

@@ -245,21 +245,13 @@ PTGC_INLINE double ptgc_i0e(double x)
 	return a < 7.5 ? near : far;
 }
 
-/* exp(a) y, where exp(a) alone may overflow */
-PTGC_INLINE double ptgc_grown(double a, double y)
-{
-	double k;
-	uint64_t bits;
-	const struct ptgc_wide q = ptgc_exp_parts(a > 800 ? 800 : a, 0, &k, &bits);
-	return ptgc_scale(y + y * q.high, bits);
-}
-
+/* As SciPy has them: infinite where exp(|x|) is, NaN for infinities */
 PTGC_INLINE double ptgc_i0(double x)
 {
 	const double a = fabs(x), b = a > 1e3 ? 1e3 : a;
 	const double near = ptgc_fit_i0(b * b * 0.25);
-	const double far = ptgc_grown(a, ptgc_fit_i0_large(1 / b - 0.06666666666666667) / sqrt(b));
-	return a < 7.5 ? near : far;
+	const double far = ptgc_exp(a) * (ptgc_fit_i0_large(1 / b - 0.06666666666666667) / sqrt(b));
+	return a < 7.5 ? near : far + (a - a);
 }
 
 PTGC_INLINE double ptgc_i1e(double x)
@@ -276,8 +268,8 @@ PTGC_INLINE double ptgc_i1(double x)
 {
 	const double a = fabs(x), b = a > 1e3 ? 1e3 : a;
 	const double near = b * ptgc_fit_i1(b * b * 0.25);
-	const double far = ptgc_grown(a, ptgc_fit_i1_large(1 / b - 0.06666666666666667) / sqrt(b));
-	const double y = a < 7.5 ? near : far;
+	const double far = ptgc_exp(a) * (ptgc_fit_i1_large(1 / b - 0.06666666666666667) / sqrt(b));
+	const double y = a < 7.5 ? near : far + (a - a);
 	return x < 0 ? -y : y;
 }
 

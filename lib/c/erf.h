@@ -103,7 +103,8 @@ PTGC_INLINE double ptgc_erfcx(double x)
 {
 	const double a = fabs(x), b = a > 27 ? 27 : a;
 	const struct ptgc_wide square = ptgc_two_product(b, b);
-	const double r = ptgc_erfc_far(a, 1);
+	const double far = 0.5641895835477563 / a; /* where a squared is beyond all numbers, too */
+	const double r = a > 1e100 ? far : ptgc_erfc_far(a, 1);
 	const double e = 2 * ptgc_exp_wide(square.high, square.low) - r;
 	const double y = x < 0 ? e : r;
 	return a == HUGE_VAL ? (x < 0 ? a : 0) : y;

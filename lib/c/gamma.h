@@ -264,8 +264,9 @@ PTGC_INLINE double ptgc_psi(double x)
 {
 	const double g = ptgc_psi1p(x >= 1 ? x - 1 : fabs(x));
 	const double r = x - ptgc_round(x);
-	/* pi/tan(pi r), NaN at the poles */
-	const double cot = 3.141592653589793 / ptgc_turn_tan(ptgc_turn_pi(r));
+	/* pi/tan(pi r), 0 at halves and NaN at the poles */
+	const struct ptgc_turn turn = ptgc_turn_pi(r);
+	const double cot = 3.141592653589793 * ptgc_turn_sin(turn, 1) / ptgc_turn_sin(turn, 0);
 	const double pole = r == 0 ? (double)NAN : cot;
 	const double reciprocal = 1 / x;
 	const double less = x >= 1 ? 0 : reciprocal;

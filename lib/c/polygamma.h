@@ -20,8 +20,9 @@ static inline double ptgc_polygamma(double n, double x)
 	double v = x, sum = 0, term, tail = 0.5;
 	if (s == 1)
 		return ptgc_psi(x);
+	const double sign = s - 2 * ptgc_floor(0.5 * s) > 0 ? -1 : 1;
 	if (!(s >= 1) || !(x > -100000) || x - x != 0)
-		return (x == HUGE_VAL && s >= 1) ? 0 : (double)NAN;
+		return (x == HUGE_VAL && s >= 1) ? sign * 0.0 : (double)NAN;
 	for (; v < s + 10; v += 1)
 		sum += ptgc_pow(v, -s);
 	const double w = 1 / v, c = w * w;
@@ -31,8 +32,7 @@ static inline double ptgc_polygamma(double n, double x)
 		term *= (s + (2 * j + 1)) * (s + (2 * j + 2)) * c;
 	}
 	const double zeta = sum + ptgc_pow(v, 1 - s) * (1 / (s - 1) + w * tail);
-	const double odd = s - 2 * ptgc_floor(0.5 * s);
-	return (odd > 0 ? -1 : 1) * ptgc_gamma(s) * zeta;
+	return sign * ptgc_gamma(s) * zeta;
 }
 
 static inline float ptgc_polygammaf(float n, float x)

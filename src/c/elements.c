@@ -35,7 +35,7 @@ static const char *as_float16(struct printer *p, const struct node *n, const cha
 
 /* $0 and the like replaced: see kernels_c.def */
 static const char *filled(struct printer *p, const char *text, enum dtype in, enum dtype out,
-			  const char **args)
+			  const char **args, uint32_t nargs)
 {
 	struct strbuf s = {.arena = p->cx->arena};
 
@@ -54,6 +54,9 @@ static const char *filled(struct printer *p, const char *text, enum dtype in, en
 			sb_str(&s, unsigned_type(out));
 		else if (c == 'w')
 			sb_str(&s, dtypes[in].kind == KIND_UINT ? "u64" : "i64");
+		else if (c == 'a')
+			for (uint32_t i = 0; i < nargs; i++)
+				sb_printf(&s, "%s%s", i ? ", " : "", args[i]);
 		else
 			sb_str(&s, bare ? args[c - '0'] : in_parens(p, args[c - '0']));
 	}
@@ -68,9 +71,9 @@ const char *each_at(struct printer *p, const struct node *n, uint32_t i, const c
 
 	for (i = 0; i < n->nin && i < countof(args); i++)
 		args[i] = operand(p, n, i, ix);
-	return as_float16(
-		p, n,
-		filled(p, is_float(t) ? op->of_float : op->of_int, t, n->out[0]->type.dtype, args));
+	return as_float16(p, n,
+			  filled(p, is_float(t) ? op->of_float : op->of_int, t,
+				 n->out[0]->type.dtype, args, n->nin));
 }
 
 /* The longest of the lengths that are stretched to each other */

@@ -107,7 +107,8 @@ struct replaced { /* a node of the user's that others took the place of */
 	struct span span;
 	const char *label; /* what messages call it */
 };
-#define MAX_OPS 512
+#define MAX_OPS       512
+#define MAX_OPERATORS 320
 struct graph {
 	struct sym *name;
 	struct block *block;
@@ -123,7 +124,7 @@ struct graph {
 	bool has_complex;
 	/* ONNX level, by drop_unread(): the operators of the nodes, as bits, and whether a node
 	 * reads a constant that is one number throughout. A pass that looks for others can go. */
-	uint64_t operators[4];
+	uint64_t operators[MAX_OPERATORS / 64];
 	bool has_splats;
 };
 enum attr_kind { AT_INT = 1, AT_FLOAT, AT_STR, AT_TENSOR, AT_INTS, AT_FLOATS, AT_STRS, AT_GRAPH };

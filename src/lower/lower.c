@@ -525,6 +525,33 @@ lower_fn_t *lowering_of(struct build *b, const struct op *op)
 	return op == &op_loop ? lower_loop : op == &op_if ? lower_if : NULL;
 }
 
+/* The operator that is op by itself, if the target has the function: see onnx/own.def. */
+static const enum onnx_id functions[OP_COUNT] = {
+#define OWN(op, inputs, function) [OP_##op] = ONNX_c_##op,
+#define SAME(op, operator)        [OP_##op] = ONNX_##operator,
+#include "onnx/own.def"
+};
+
+/* One node instead of a body. false: the target has no such function, or not for these dtypes. */
+static bool lower_function(struct build *b, struct node *n)
+{
+	bool of_table = n->op >= op_table && n->op < op_table + op_count;
+	enum onnx_id id = of_table ? functions[n->op - op_table] : ONNX_NONE;
+	struct value *in[4];
+
+	if (id == ONNX_NONE)
+		return false;
+	enum dtype t = (enum dtype)n->in[n->nin - 1]->type.dtype; /* of the inputs that are cast */
+	if (!find_function(b->cx, id, t, n->nin))
+		return false;
+	for (uint32_t i = 0; i < n->nin; i++)
+		in[i] = cast(b, low(b, n->in[i]), t);
+	struct value *r = emit(b, id, in, n->nin);
+	r->sign |= n->op->sign;
+	lowered(b, n, 0, r);
+	return true;
+}
+
 bool lower_typed(struct build *b, struct node *n)
 {
 	if (n->op == &op_dim) {
@@ -543,6 +570,8 @@ bool lower_typed(struct build *b, struct node *n)
 	if (is_mixed(b, n) && body_of(b, n->op)->onnx)
 		return lower_mixed(b, n, body_of(b, n->op)->onnx);
 	cast_inputs(b, n);
+	if (lower_function(b, n))
+		return true;
 	lower_fn_t *lowering = lowering_of(b, n->op);
 	if (lowering)
 		return lowering(b, n);

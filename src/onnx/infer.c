@@ -31,6 +31,8 @@ const struct onnx_facts onnx_facts[ONNX_COUNT] = {
 #define FACTS(name, types, known, signs, ...)                                                      \
 	[ONNX_##name] = {onnx_##types, known_##known, sign_##signs, __VA_ARGS__},
 #include "onnx/facts.def"
+#define OWN(op, inputs, function) [ONNX_c_##op] = {onnx_broadcast, known_none, sign_any, EACH},
+#include "onnx/own.def"
 };
 
 /* --- messages --- */

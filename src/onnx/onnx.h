@@ -6,11 +6,16 @@
 #include "graph/graph.h"
 
 enum onnx_id {
-	ONNX_NONE, /* an operator of another domain */
+	ONNX_NONE, /* an operator of a domain without ids */
 #define ONNX_NAME(name, row) ONNX_##name,
 #include "onnx/operators.def"
+	ONNX_OWN, /* and from here on operators of the domain ptgc.c */
+	ONNX_BEFORE_OWN = ONNX_OWN - 1,
+#define OWN(op, inputs, function) ONNX_c_##op,
+#include "onnx/own.def"
 	ONNX_COUNT
 };
+_Static_assert(ONNX_COUNT <= MAX_OPERATORS, "a bit for each operator");
 
 /* operators.c, operators.def */
 struct onnx_attr_spec {
@@ -29,8 +34,8 @@ struct onnx_constraint {
 	uint32_t dtypes; /* a bit for each of enum dtype */
 };
 struct onnx_op {            /* one version of an operator: operators.def has a row for each */
-	enum onnx_id id;    /* ONNX_NONE: of another domain */
-	const char *domain; /* "" for ai.onnx */
+	enum onnx_id id;    /* ONNX_NONE: of a domain without ids */
+	const char *domain; /* "" for ai.onnx, C_DOMAIN from ONNX_OWN on */
 	const char *name;
 	uint8_t since, until; /* opsets of this version, both included */
 	const struct onnx_io *in, *out;
@@ -58,6 +63,7 @@ static inline bool has_operator(const struct graph *g, enum onnx_id id)
 {
 	return g->operators[id / 64] >> id % 64 & 1;
 }
+#define C_DOMAIN "ptgc.c"
 enum onnx_id onnx_named(const char *name); /* ONNX_NONE: unknown */
 /* The version of the operator in an opset; NULL: the opset lacks the operator. */
 const struct onnx_op *onnx_find(enum onnx_id id, int opset);

@@ -28,6 +28,22 @@
 static const struct onnx_op onnx_table[] = {
 #include "onnx/operators.def"
 };
+#define FLOATS TYPES({"T", D(FLOAT16) | D(FLOAT32) | D(FLOAT64)}, {NULL, 0})
+#define OWN(op, inputs, function)                                                                  \
+	{ONNX_c_##op,                                                                              \
+	 C_DOMAIN,                                                                                 \
+	 #op,                                                                                      \
+	 1,                                                                                        \
+	 UINT8_MAX,                                                                                \
+	 IO({"a", "T", 0}, {"b", "T", 0}, {"c", "T", 0}),                                          \
+	 IO({"y", "T", 0}),                                                                        \
+	 inputs,                                                                                   \
+	 1,                                                                                        \
+	 NULL,                                                                                     \
+	 FLOATS},
+static const struct onnx_op own_table[] = {
+#include "onnx/own.def"
+};
 #define ML_OP(name, since, until, nin, in, nout, out, attrs, types)                                \
 	{ONNX_NONE, ML_DOMAIN, #name, since, until, in, out, nin, nout, attrs, types},
 static const struct onnx_op ml_table[] = {
@@ -41,7 +57,7 @@ static const uint16_t first_rows[] = {
 /* for each operator the row of its oldest version; then the number of rows */
 #define ONNX_NAME(name, row) [ONNX_##name] = row,
 #include "onnx/operators.def"
-	[ONNX_COUNT] = countof(onnx_table),
+	[ONNX_OWN] = countof(onnx_table),
 };
 
 static const char *const names[] = {
@@ -70,10 +86,11 @@ enum onnx_id onnx_named(const char *name)
 
 const struct onnx_op *onnx_nearest(enum onnx_id id, int opset)
 {
-	const struct onnx_op *op = &onnx_table[first_rows[id]];
-
 	if (id == ONNX_NONE)
 		return NULL;
+	if (id >= ONNX_OWN)
+		return &own_table[id - ONNX_OWN];
+	const struct onnx_op *op = &onnx_table[first_rows[id]];
 	while (op + 1 < &onnx_table[first_rows[id + 1]] && opset > op->until)
 		op++;
 	return op;
@@ -116,7 +133,7 @@ const struct onnx_attr_spec *onnx_attr(const struct onnx_op *op, const char *nam
 
 uint32_t onnx_row(const struct onnx_op *op)
 {
-	return op->id ? (uint32_t)(op - onnx_table) : UINT32_MAX;
+	return op->domain[0] ? UINT32_MAX : (uint32_t)(op - onnx_table);
 }
 
 size_t onnx_names(const char *const **sorted)

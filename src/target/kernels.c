@@ -166,16 +166,19 @@ bool kernel_exists(const struct ctx *cx, const struct onnx_op *op, const enum dt
 	uint32_t seen[MAX_VARIABLES] = {0};
 	enum ptgc_target target = cx->opt.target;
 
-	if (onnx_row(op) == UINT32_MAX)
+	if (op->id >= ONNX_OWN && target != PTGC_C)
+		return false;
+	if (op->id == ONNX_NONE)
 		return target != PTGC_C;
 	if (!allowed(op, in, nin, out, nout, seen))
 		return false;
+	if (target == PTGC_C)
+		return c_exists(op, in, nin, out, nout);
 	return (target == PTGC_ONNX || !(target_releases(cx) & ~ort_releases(op, seen))) &&
 	       (target != PTGC_ORT_WEB ||
 		runs_too(web_kernels, countof(web_kernels), WEB_PROBED, op, seen)) &&
 	       (target != PTGC_PORTABLE ||
-		runs_too(portable_kernels, countof(portable_kernels), PORTABLE_PROBED, op, seen)) &&
-	       (target != PTGC_C || c_exists(op, in, nin, out, nout));
+		runs_too(portable_kernels, countof(portable_kernels), PORTABLE_PROBED, op, seen));
 }
 
 const struct onnx_op *find_kernel(struct ctx *cx, enum onnx_id id, enum dtype t, uint32_t nin)
@@ -186,4 +189,9 @@ const struct onnx_op *find_kernel(struct ctx *cx, enum onnx_id id, enum dtype t,
 	if (nin > countof(types))
 		bug("find_kernel() of %u inputs", nin);
 	return op && kernel_exists(cx, op, types, nin, types, 1) ? op : NULL;
+}
+
+const struct onnx_op *find_function(struct ctx *cx, enum onnx_id id, enum dtype t, uint32_t nin)
+{
+	return cx->opt.target == PTGC_C ? find_kernel(cx, id, t, nin) : NULL;
 }

@@ -47,6 +47,8 @@ bool kernel_exists(const struct ctx *cx, const struct onnx_op *op, const enum dt
 /* The operator of the model's opset, if the target has a kernel for nin inputs and a result of
  * dtype t; else NULL */
 const struct onnx_op *find_kernel(struct ctx *cx, enum onnx_id id, enum dtype t, uint32_t nin);
+/* The same for an operator of a row of onnx/own.def, if the target's kernel is that function */
+const struct onnx_op *find_function(struct ctx *cx, enum onnx_id id, enum dtype t, uint32_t nin);
 
 /* costs.c: nanoseconds that a node takes whose inputs have dtype t, on the machine where ONNX
  * Runtime was measured; only comparisons say something. elements: of the result; of Loop and Scan
