@@ -176,6 +176,16 @@ bool choose_result_dtype(struct infer *f, uint32_t i, enum dtype t, const char *
 	return true;
 }
 
+int onnx_input_like(const struct onnx_op *op, uint32_t result)
+{
+	const struct onnx_io *io = find_io(op->out, op->nout, result);
+
+	for (uint32_t i = 0; io && type_variable(op, io->type) >= 0 && i < op->nin; i++)
+		if (!strcmp(op->in[i].type, io->type))
+			return (int)i;
+	return -1;
+}
+
 void bind_result_dtype(struct infer *f, uint32_t i, enum dtype t)
 {
 	const struct onnx_io *io = find_io(f->op->out, f->op->nout, i);

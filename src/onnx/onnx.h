@@ -126,6 +126,8 @@ struct onnx_facts {
 };
 extern const struct onnx_facts onnx_facts[ONNX_COUNT]; /* the row of ONNX_NONE is empty */
 /* Do the results depend on inputs and attributes alone? */
+/* The first input whose dtype result `result` has; -1: there is none */
+int onnx_input_like(const struct onnx_op *op, uint32_t result);
 bool onnx_is_pure(const struct onnx_op *op);
 /* Are the lengths of the result those of the first input, of all inputs broadcast, of the first
  * input without some axes, or others? */

@@ -246,7 +246,10 @@ void origin_of_dtype(struct origins *o, const struct value *v)
 	for (int steps = 0; steps < MAX_STEPS; steps++) {
 		int axis = 0;
 		const struct value *from = other_side(o, v, &axis);
-		if (!from && is_first_result(v)) {
+		if (!from && v->def && v->def->onnx) {
+			int i = onnx_input_like(v->def->onnx, result_index(v));
+			from = i >= 0 && (uint32_t)i < v->def->nin ? v->def->in[i] : NULL;
+		} else if (!from && is_first_result(v)) {
 			from = dtype_argument(o->cx, v->def, t);
 			if (from && widened(v->def, t))
 				promotes = v->def;
@@ -290,14 +293,35 @@ static int sliced_axis(const struct cv *list, int a)
 	return (int)k + a;
 }
 
+/* The same for a raw node */
+static int raw_axis(const struct node *n, uint32_t i, int a)
+{
+	int rank = n->out[0]->type.rank;
+
+	switch (onnx_lengths(n->onnx)) {
+	case ONNX_BROADCAST_LENGTHS:
+		return a - (rank - n->in[i]->type.rank);
+	case ONNX_FIRST_LENGTHS:
+		return i ? -1 : a;
+	default:
+		break;
+	}
+	if (!computes(n, ONNX_Transpose) || i)
+		return -1;
+	return n->nattrs ? (int)n->attrs[0].u.ints[a] : rank - 1 - a;
+}
+
 /* Axis a of the result of n is which axis of argument i, for ops that axis_of() refuses? Negative:
  * it is not known to be one. */
 static int moved_axis(struct ctx *cx, struct node *n, uint32_t i, int a)
 {
 	int rank = n->out[0]->type.rank, order[MAX_RANK];
+	bool product = is_call(n, OP_Matmul) || is_call(n, OP_Dot) || computes(n, ONNX_MatMul);
 
-	if (n->in[i]->type.rank > 1 && (is_call(n, OP_Matmul) || is_call(n, OP_Dot)))
+	if (product && n->in[i]->type.rank > 1)
 		return (a + 1 == rank) == (i == 1) ? a - (rank - n->in[i]->type.rank) : -1;
+	if (n->onnx)
+		return raw_axis(n, i, a);
 	if (i)
 		return -1;
 	if (n->op->shape == sh_first || n->op->shape == sh_along || n->op->shape == sh_along_axes)

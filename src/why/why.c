@@ -2,6 +2,8 @@
  * why.c: the answer of `ptgc why`. In: the values that were asked for, and the graph, whose text
  * may have errors. Out: the type of each, and where its dtype and its sizes come from.
  */
+#include <string.h>
+
 #include "why/internal.h"
 
 #define SHOWN_ANSWERS 4 /* of one name in a fn, which is called more often */
@@ -60,11 +62,32 @@ static void say_answer(struct origins *o, struct ctx *cx, const struct answer *a
 	say_calls(cx, call, out);
 }
 
+/* Where the text of an answer stands; len 0: it has none. */
+struct said {
+	size_t at, len;
+};
+
+/* Says the text of answer i what that of another place with this name says? An if and its branches
+ * give one name the same type. */
+static bool is_said(struct ctx *cx, const struct strbuf *out, const struct answer *list,
+		    const struct said *said, uint32_t i)
+{
+	uint32_t call, begin = text_place(cx, list[i].at, &call).begin;
+
+	for (uint32_t k = 0; k < i; k++)
+		if (list[k].name == list[i].name && said[k].len == said[i].len &&
+		    text_place(cx, list[k].at, &call).begin != begin &&
+		    !memcmp(out->s + said[k].at, out->s + said[i].at, said[i].len))
+			return true;
+	return false;
+}
+
 bool why_answer(struct ctx *cx, const struct graph *g, struct strbuf *out)
 {
 	struct origins *o = origins_new(cx, g, out);
 	const struct answer *list;
 	uint32_t n = why_answers(cx, &list);
+	struct said *said = new_array(cx->arena, struct said, n + 1u);
 	bool failed = false;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -77,8 +100,16 @@ bool why_answer(struct ctx *cx, const struct graph *g, struct strbuf *out)
 			same += is && k < i;
 			more += is && k > i;
 		}
-		if (same < SHOWN_ANSWERS)
+		if (same < SHOWN_ANSWERS) {
+			said[i].at = out->len;
 			say_answer(o, cx, a, out);
+			said[i].len = out->len - said[i].at;
+			if (is_said(cx, out, list, said, i)) {
+				out->len = said[i].at;
+				out->s[out->len] = 0;
+				said[i].len = 0;
+			}
+		}
 		if (same + 1 == SHOWN_ANSWERS && more)
 			sb_printf(out, "  and %u more calls\n", more);
 		failed |= a->value.kind == CV_POISON;

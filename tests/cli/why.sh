@@ -70,3 +70,16 @@ cp m.ptg 'a:b.ptg'
 try a:b.ptg:8 --color=never
 ptgc why - <m.ptg
 ptgc why -:8 <m.ptg
+cat >raw.ptg <<'END'
+ptg 1
+
+graph raw(x: float32[n, 4], W: float32[4, 3], c: bool[], v: float64[n]) -> (z, q, t, u) {
+  z = onnx.Transpose{perm=[1, 0]}(onnx.Relu(onnx.MatMul(x, W)))
+  q = if c { q = v } else { q = v * 2 }
+  t, i = onnx.TopK(v, [2])
+  u = onnx.Softmax(onnx.Add(x, float32([1, 2, 3, 4])))
+}
+END
+for line in 4 5 6 7; do
+	try raw.ptg:$line
+done
