@@ -217,13 +217,18 @@ static int ops_command(const struct cmd *c)
 	return text_command(c, "-", c->ops ? STAGE_OPS_MARKDOWN : STAGE_OPS);
 }
 
-/* Cuts "m.ptg:12:5", "m.ptg:12" or "m.ptg:logp" into a file and the rest. NULL: it is none of these
- */
+/* Cuts "m.ptg:12:5", "m.ptg:12", "m.ptg:logp" or "m.ptg:lib.ptg:12" into a file and the rest. NULL:
+ * it is none of these */
 static const char *cut_place(char *arg)
 {
-	char *last = strrchr(arg, ':');
+	static const char ending[] = ".ptg:";
+	char *last = strrchr(arg, ':'), *used = strstr(arg, ending);
 	if (!last || last == arg || !last[1])
 		return NULL;
+	if (used && strstr(used + strlen(ending), ending)) {
+		used[strlen(ending) - 1] = 0;
+		return used + strlen(ending);
+	}
 	*last = 0;
 	char *line = strrchr(arg, ':');
 	bool column = line && line != arg && line[1] && !line[1 + strspn(line + 1, "0123456789")] &&

@@ -204,7 +204,8 @@ void print_help(void)
 	      "'-' is\nstandard input or output.\n"
 	      "why prints the types of the values in a line, and the places that their dtypes and "
 	      "sizes come\n"
-	      "from; file.ptg:LINE:COLUMN and file.ptg:NAME ask for one of them.\n",
+	      "from; file.ptg:LINE:COLUMN and file.ptg:NAME ask for one of them; for\n"
+	      "lines of a file that it uses write file.ptg:used.ptg:LINE.\n",
 	      stdout);
 	for (size_t i = 0; i < countof(options); i++) {
 		const struct option *o = &options[i];

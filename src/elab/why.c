@@ -1,7 +1,7 @@
 /*
- * why.c: what `ptgc why` asks for. In: a line of the main text, with a column or not, or a name;
- * then, while the text is elaborated, all names that get a value. Out: those that were asked for.
- * src/why says where their types come from.
+ * why.c: what `ptgc why` asks for. In: a line of the main text or of a file that it uses, with a
+ * column or not, or a name; then, while the text is elaborated, all names that get a value. Out:
+ * those that were asked for. src/why says where their types come from.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,44 +11,88 @@
 #define MAX_ANSWERS 1000
 
 struct why {
-	uint32_t begin, end; /* offsets of the line, or of the column */
-	const char *name;    /* NULL: all names there */
+	const char *file;           /* NULL: the main one */
+	const char *name;           /* NULL: all names in the line */
+	unsigned long line, column; /* column 0: the whole line */
+	const struct source *source;
+	uint32_t begin, end; /* offsets in it */
 	vec(struct answer) list;
 };
+
+/* Finds the offsets of the line in that file; false: it has no such line. */
+static bool find_range(struct ctx *cx, struct why *w, const struct source *src)
+{
+	source_place(cx, src->base); /* finds the lines */
+	w->source = src;
+	w->begin = src->base;
+	w->end = src->base + src->len + 1;
+	if (w->name)
+		return true;
+	if (!w->line || w->line > src->nlines) {
+		w->end = w->begin;
+		return false;
+	}
+	w->begin = src->base + src->lines[w->line - 1];
+	if (w->line < src->nlines)
+		w->end = src->base + src->lines[w->line];
+	if (w->column) {
+		w->begin += (uint32_t)w->column - 1;
+		w->end = w->begin + 1;
+	}
+	return true;
+}
+
+/* "12", "12:5" or "logp", behind "lib/act.ptg:" for a file that the main one uses */
+static void read_where(struct ctx *cx, struct why *w, const char *where)
+{
+	static const char ending[] = ".ptg:";
+	const char *file = strstr(where, ending);
+	char *end;
+
+	if (file) {
+		file += strlen(ending);
+		w->file = arena_printf(cx->arena, "%.*s", (int)(file - where - 1), where);
+		where = file;
+	}
+	w->line = strtoul(where, &end, 10);
+	if (end == where)
+		w->name = where;
+	else if (*end == ':')
+		w->column = strtoul(end + 1, NULL, 10);
+}
 
 bool why_ask(struct ctx *cx, struct source *main, const char *where)
 {
 	struct why *w = new (cx->arena, struct why);
-	char *end;
-	unsigned long line = strtoul(where, &end, 10), column = 0;
-	struct place at = source_place(cx, main->base);
 
-	if (end == where) {
-		w->name = where;
-		w->end = UINT32_MAX;
-	} else if (*end == ':') {
-		column = strtoul(end + 1, NULL, 10);
-	}
-	if (!w->name && (!line || line > main->nlines)) {
+	read_where(cx, w, where);
+	if (!w->file && !find_range(cx, w, main)) {
 		error(cx, (struct span){0, 0}, E_OPTION, "why: there is no line %s: %s has %u",
-		      where, at.source->name, main->nlines);
+		      where, main->name, main->nlines);
 		return false;
-	}
-	if (!w->name) {
-		w->begin = main->base + main->lines[line - 1];
-		w->end = line < main->nlines ? main->base + main->lines[line]
-					     : main->base + main->len + 1;
-		if (column) {
-			w->begin += (uint32_t)column - 1;
-			w->end = w->begin + 1;
-		}
 	}
 	cx->why = w;
 	return true;
 }
 
-static bool is_asked(const struct why *w, const struct sym *name, struct span s)
+/* Is that the file, as a 'use' writes it, or the end of its path? */
+static bool is_file(const struct source *src, const char *file)
 {
+	size_t n = strlen(src->name), len = strlen(file);
+
+	return !src->lib && len <= n && !strcmp(src->name + n - len, file) &&
+	       (len == n || src->name[n - len - 1] == '/');
+}
+
+static bool is_asked(struct ctx *cx, struct why *w, const struct sym *name, struct span s)
+{
+	if (w->file) {
+		const struct source *src = source_of(cx, s);
+		if (!src || !is_file(src, w->file))
+			return false;
+		if (src != w->source)
+			find_range(cx, w, src);
+	}
 	if (w->name)
 		return !strcmp(name->s, w->name);
 	return s.begin < w->end && s.end > w->begin;
@@ -58,7 +102,7 @@ void why_note(struct elab *e, struct sym *name, struct cv v, struct span s, bool
 {
 	struct why *w = e->cx->why;
 
-	if (!w || e->frame->library || !is_asked(w, name, s))
+	if (!w || e->frame->library || !is_asked(e->cx, w, name, s))
 		return;
 	struct answer a = {name, v, place_in_call(e->cx, s, e->cx->call), next};
 	const struct answer *last = w->list.len ? &w->list.at[w->list.len - 1] : NULL;

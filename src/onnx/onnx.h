@@ -125,9 +125,9 @@ struct onnx_facts {
 	uint8_t ranks[ONNX_MAX_RANKED][2]; /* the smallest, the largest plus 1; 0, 0: any */
 };
 extern const struct onnx_facts onnx_facts[ONNX_COUNT]; /* the row of ONNX_NONE is empty */
-/* Do the results depend on inputs and attributes alone? */
 /* The first input whose dtype result `result` has; -1: there is none */
 int onnx_input_like(const struct onnx_op *op, uint32_t result);
+/* Do the results depend on inputs and attributes alone? */
 bool onnx_is_pure(const struct onnx_op *op);
 /* Are the lengths of the result those of the first input, of all inputs broadcast, of the first
  * input without some axes, or others? */

@@ -83,3 +83,25 @@ END
 for line in 4 5 6 7; do
 	try raw.ptg:$line
 done
+mkdir lib
+cat >lib/act.ptg <<'END'
+ptg 1
+
+fn Act(x: F[n]) -> (y: F[n]) {
+  h = x * 2
+  y = Tanh(h)
+}
+END
+cat >uses.ptg <<'END'
+ptg 1
+
+use "lib/act.ptg" as m
+
+graph g(x: float32[n], y: float64[5]) -> (z, w) {
+  z = m.Act(x)
+  w = m.Act(y)
+}
+END
+for where in act.ptg:4 lib/act.ptg:4:3 act.ptg:h act.ptg:40 ct.ptg:4; do
+	try uses.ptg:$where
+done
