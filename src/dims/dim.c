@@ -140,7 +140,8 @@ void dim_set_source(struct ctx *cx, dim d, enum dim_source_kind kind, struct val
 {
 	struct dims *t = cx->dims;
 	struct form *f = form_of(t, d);
-	if ((f->kind != K_BASE && !f->closed) || f->source != SOURCE_NONE || kind == SOURCE_NONE)
+	if ((f->kind != K_BASE && !f->closed) || f->source != SOURCE_NONE || kind == SOURCE_NONE ||
+	    (t->only_ask && d + 1 < t->forms.len)) /* only atoms of its own */
 		return;
 	f->source = (uint8_t)kind;
 	f->value = v;

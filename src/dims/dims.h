@@ -87,6 +87,9 @@ bool dim_broken(struct ctx *cx, struct broken *b); /* the last one, once; false:
  * dim_is_const(n) is true. dim_keep_ones(cx, false) replaces all such atoms by 1.
  */
 void dim_keep_ones(struct ctx *cx, bool keep);
+/* Between dim_only_ask(cx, true) and dim_only_ask(cx, false), dim_unify() and its kin answer, but
+ * record nothing: for code that asks an op's rule again, with results that belong to no graph. */
+void dim_only_ask(struct ctx *cx, bool only);
 /* The source of an atom says where its number is found at run time. The first one set stays. */
 void dim_set_source(struct ctx *cx, dim atom, enum dim_source_kind kind, struct value *v,
 		    uint32_t at);

@@ -82,6 +82,7 @@ struct dims {
 	vec(dim) todo; /* the stack of resolve_chain() */
 	vec(dim) ones; /* atoms with form.one */
 	bool keep_ones;
+	bool only_ask; /* dim_only_ask() */
 	vec(struct few) few;
 	const char *asks;         /* the op that asks for equations; NULL: none */
 	vec(dim) zeros;           /* equations that replace no atom: each of these dims is 0 */

@@ -239,12 +239,14 @@ static bool unify(struct ctx *cx, dim a, dim b, struct span s, bool asserted)
 	b = find(t, b);
 	enum truth r = compare_dims(t, a, b, &d);
 	if (r == EQUAL) {
-		if (a != b && t->few.len)
+		if (a != b && t->few.len && !t->only_ask)
 			report_few_again(cx, a, b, s);
 		return true;
 	}
 	if (r == DIFFERENT || (d.ok && prove_nonzero(t, &d.plain)))
 		return false;
+	if (t->only_ask)
+		return true;
 	bool open = !form_const(t, a, &k) && !form_const(t, b, &k);
 	bool few = d.ok && open && !asserted && report_few(cx, a, b, s);
 	if (d.ok && !few && !asserted && breaks_promise(cx, &d.plain, raw, a, b))
@@ -292,6 +294,11 @@ void dim_keep_ones(struct ctx *cx, bool keep)
 			solve(t, &d, true);
 		}
 	}
+}
+
+void dim_only_ask(struct ctx *cx, bool only)
+{
+	cx->dims->only_ask = only;
 }
 
 static bool meet(struct ctx *cx, dim *a, dim b, struct span s, bool asserted)
