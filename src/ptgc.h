@@ -3,10 +3,12 @@
  *
  *	struct ptgc_options opt = PTGC_OPTIONS_INIT;
  *	struct ptgc_result *r = ptgc_compile(text, strlen(text), &opt);
- *	if (!ptgc_ok(r))
- *		fputs(ptgc_messages(r, false), stderr);
+ *	size_t size;
+ *	const void *model = ptgc_model(r, &size);
+ *	if (model)
+ *		use(model, size);
  *	else
- *		use(ptgc_model(r, &size), size);
+ *		fputs(ptgc_messages(r, false), stderr);
  *	ptgc_free(r);
  *
  * The library has no globals, may be used from many threads at once, never prints and never exits.
