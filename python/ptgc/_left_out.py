@@ -47,6 +47,14 @@ def has_usual_accumulator(node) -> bool:
     return node.op.acc_dtype == usual.acc_dtype
 
 
+def reduces_products_of_one_dtype(node) -> bool:
+    """Of a sum or product of a product or quotient: have the factors the dtype of that, but for constants?"""
+    inner = node.inputs[0].owner
+    if inner is None or not is_elementwise(inner, scalar.Mul | scalar.TrueDiv):
+        return True
+    return all(v.type.dtype == node.inputs[0].type.dtype or isinstance(v, Constant) for v in inner.inputs)
+
+
 def reduces_in_one_dtype(node) -> bool:
     """Of a reduction of a reduction: is what lies between them of the dtype of the result, or of floats?"""
     between = node.inputs[0].type.dtype
@@ -128,15 +136,13 @@ WRONG = (
     ),
     Wrong(
         "constant_fold_branches_of_add_mul", "pt.mul(c := pt.join(0, k := pt.constant([126], dtype='int8'), k), x[0], c)",
-            np.array([1.0]),
+        np.array([1.0]),
         "mul(c * c, x), c * c in int8: 4, not 15876",
     ),
     Wrong(
         "local_sum_prod_of_mul_or_div", "pt.prod(pt.constant([2.0, 3.0]) * x[0])", np.array([2**40], "uint64"),
         "prod([2, 3]) * x ** 2, a power of uint64: 0, not 6 * 2**80",
-        lambda node: node.inputs[0].owner is None or all(
-            v.type.dtype == node.inputs[0].type.dtype or isinstance(v, Constant) for v in node.inputs[0].owner.inputs
-        ),
+        reduces_products_of_one_dtype,
     ),
     Wrong(
         "local_sum_of_neg_to_neg_of_sum", "pt.sum(-x)", np.array([9], "uint8"),

@@ -41,3 +41,16 @@ def test_pytensor_is_wrong_still(wrong):
 def test_graph(number):
     """Random graphs, as `make check-graphs` runs more of"""
     assert not [found for found in differences(number) if found[0] in ("rewrites", "mode", "compile")]
+
+
+@pytest.mark.parametrize("of", ["draws", "solve"])
+@pytest.mark.parametrize("reduce", [pt.sum, pt.prod, pt.max, pt.any])
+def test_reductions_of_what_has_other_inputs(reduce, of):
+    """The conditions ask for dtypes, which a generator has none of."""
+    x = pt.dmatrix("x")
+    rng = pytensor.shared(np.random.default_rng(3))
+    graph = pt.random.normal(x, 1, rng=rng) if of == "draws" else pt.linalg.solve(x, x)
+    values = np.array([[2.0, 1], [0, 3]])
+    with pytensor.config.change_flags(on_opt_error="raise"):
+        got, want = (pytensor.function([x], reduce(graph), mode=mode)(values) for mode in ("ONNX", PYTHON))
+    np.testing.assert_allclose(got, want, 1e-12)
