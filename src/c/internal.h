@@ -11,8 +11,9 @@
 #include "c/c.h"
 #include "onnx/onnx.h"
 
-#define MAX_FORMULA 24 /* nodes on the longest way through a formula; its walk may recurse */
-#define MAX_NESTED  64 /* loops of one nest */
+#define MAX_FORMULA 24   /* nodes on the longest way through a formula; its walk may recurse */
+#define MAX_NESTED  64   /* loops of one nest */
+#define PLACE       "\1" /* around the number of a buffer in the body, which has no such byte else */
 
 enum where {
 	UNSEEN,

@@ -151,7 +151,8 @@ void make_room(struct printer *p, const struct value *v, const char *type, const
 		*vec_push(p->cx->arena, &p->buffers) = (struct buffer){
 			.count = count, .size = size, .from = p->statement, .to = p->statement};
 		h->buffer = p->buffers.len;
-		line(p, "%s = (%s *)(w + @%u@);", type, memory_type(v->type.dtype), h->buffer);
+		line(p, "%s = (%s *)(w + " PLACE "%u" PLACE ");", type, memory_type(v->type.dtype),
+		     h->buffer);
 		return;
 	}
 	p->dynamic = true;
@@ -401,14 +402,14 @@ const char *placed(struct printer *p, const char *body)
 	if (p->dynamic)
 		sb_printf(&out, "\tsize_t top = %s;\n", last);
 	for (const char *s = body, *mark; s; s = mark) {
-		mark = strchr(s, '@');
+		mark = strchr(s, PLACE[0]);
 		if (!mark) {
 			sb_str(&out, s);
 			break;
 		}
 		sb_add(&out, s, (size_t)(mark - s));
 		uint32_t i = 0;
-		for (mark++; *mark != '@'; mark++)
+		for (mark++; *mark != PLACE[0]; mark++)
 			i = i * 10 + (uint32_t)(*mark - '0');
 		sb_str(&out, names[p->buffers.at[i - 1].offset]);
 		mark++;

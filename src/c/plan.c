@@ -83,19 +83,9 @@ static void plan_node(struct printer *p, const struct node *n, const struct bloc
 	}
 }
 
-/* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
-static void plan_block(struct printer *p, const struct block *k)
+/* The nodes of k were planned: now what it gives, and what it checks */
+static void plan_results(struct printer *p, struct block *k)
 {
-	for (uint32_t i = 0; i < k->params.len; i++)
-		held(p, k->params.at[i])->home = k;
-	for (const struct node *n = k->first; n; n = n->next) {
-		for (uint32_t i = 0; i < n->nout; i++)
-			held(p, n->out[i])->home = k;
-		plan_node(p, n, k);
-		for (uint32_t i = 0; i < n->nattrs; i++)
-			if (n->attrs[i].kind == AT_GRAPH)
-				plan_block(p, n->attrs[i].u.block);
-	}
 	for (uint32_t i = 0; i < k->results.len; i++)
 		read_value(p, k->results.at[i], '1', k);
 	for (uint32_t i = 0; i < k->checks.len; i++) {
@@ -125,5 +115,18 @@ void plan(struct printer *p)
 		if (g->states.at[i].next)
 			read_value(p, g->states.at[i].next, '1', g->block);
 	}
-	plan_block(p, g->block);
+	for (struct walk w = {.root = g->block}; walk(&w, WALK_ENTER | WALK_BEFORE | WALK_LEAVE);) {
+		const struct node *n = w.at.node;
+		struct block *k = w.at.block;
+		if (w.event == WALK_ENTER)
+			for (uint32_t i = 0; i < k->params.len; i++)
+				held(p, k->params.at[i])->home = k;
+		if (w.event == WALK_LEAVE)
+			plan_results(p, k);
+		if (w.event != WALK_BEFORE)
+			continue;
+		for (uint32_t i = 0; i < n->nout; i++)
+			held(p, n->out[i])->home = k;
+		plan_node(p, n, k);
+	}
 }

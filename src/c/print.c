@@ -31,9 +31,12 @@ static void show_line(struct printer *p, const struct node *n)
 	for (begin = 0; begin < at.len && (at.text[begin] == ' ' || at.text[begin] == '\t');)
 		begin++;
 	len = at.len - begin;
-	for (uint32_t i = 0; i < len; i++) /* what would end or begin a comment */
-		if (i + 1 < len && ((at.text[begin + i] == '*' && at.text[begin + i + 1] == '/') ||
-				    (at.text[begin + i] == '/' && at.text[begin + i + 1] == '*')))
+	for (uint32_t i = 0; i < len; i++) /* what would end or begin a comment, or is PLACE */
+		if (at.text[begin + i] == PLACE[0])
+			return;
+		else if (i + 1 < len &&
+			 ((at.text[begin + i] == '*' && at.text[begin + i + 1] == '/') ||
+			  (at.text[begin + i] == '/' && at.text[begin + i + 1] == '*')))
 			return;
 	len = len && at.text[begin + len - 1] == '\\' ? len - 1 : len;
 	line(p, "/* %u: %.*s */", at.line, shown_len(at.text + begin, len, 90), at.text + begin);
@@ -329,13 +332,22 @@ static bool is_word(char c)
 	       c == '_';
 }
 
+/* Is the line at s, a place in text, a line of the .ptg text? */
+static bool in_comment(const char *text, const char *s)
+{
+	while (s > text && s[-1] != '\n')
+		s--;
+	return s[strspn(s, "\t")] == '/';
+}
+
+/* Does the code in text read that name? */
 static bool mentions(const char *text, const char *name)
 {
 	size_t n = strlen(name);
 
 	for (const char *s = text; (s = strstr(s, name)); s++)
 		if ((s == text || (!is_word(s[-1]) && s[-1] != '>' && s[-1] != '.')) &&
-		    !is_word(s[n]))
+		    !is_word(s[n]) && !in_comment(text, s))
 			return true;
 	return false;
 }

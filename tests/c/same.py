@@ -81,7 +81,7 @@ def differ(got, want):
 def compare(path, folder):
     """(what happened, details)"""
     try:
-        code = to_c(path, "--strip", "--math=exact")
+        code = to_c(path, "--math=exact")
     except Refused as e:
         return "refused", str(e).split("\n")[0]
     made = subprocess.run([PTGC, "--strip", "--math=exact", "-o", "-", str(path)], capture_output=True)
