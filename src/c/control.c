@@ -306,6 +306,25 @@ static void give_states(struct printer *p, const struct node *n, const struct bl
 	}
 }
 
+/* Ends the loop of a step, whose text begins at `before`, and the scope s around it. `top` is what
+ * the room in use is called, `dynamic`: there is such room outside the loop, too. */
+static void end_step(struct printer *p, struct scope *s, size_t before, const char *top,
+		     bool dynamic)
+{
+	if (p->dynamic) { /* what a step has made is gone with it */
+		const char *text = textf(p, "%s", p->out.s + before);
+		p->out.len = before;
+		p->out.s[before] = 0;
+		line(p, "const size_t %s = top;", top);
+		sb_str(&p->out, text);
+		line(p, "top = %s;", top);
+	}
+	p->dynamic |= dynamic;
+	p->indent--;
+	line(p, "}");
+	leave(p, s, true);
+}
+
 void loop_put(struct printer *p, const struct node *n)
 {
 	const struct block *body = block_of(n, "body");
@@ -369,18 +388,7 @@ void loop_put(struct printer *p, const struct node *n)
 	next_states(p, body, 2, 1, states);
 	if (ends)
 		line(p, "%s = %s;", h->name, next);
-	if (p->dynamic) { /* what a step has made is gone with it */
-		const char *text = textf(p, "%s", p->out.s + before);
-		p->out.len = before;
-		p->out.s[before] = 0;
-		line(p, "const size_t %s = top;", top);
-		sb_str(&p->out, text);
-		line(p, "top = %s;", top);
-	}
-	p->dynamic |= dynamic;
-	p->indent--;
-	line(p, "}");
-	leave(p, &s, true);
+	end_step(p, &s, before, top, dynamic);
 	give_states(p, n, body, 2, states);
 }
 
@@ -451,17 +459,6 @@ void scan_put(struct printer *p, const struct node *n)
 			out_back && out_back[k] ? textf(p, "%s - 1 - %s", in_parens(p, steps), i)
 						: i);
 	next_states(p, body, 0, 0, states);
-	if (p->dynamic) { /* what a step has made is gone with it */
-		const char *text = textf(p, "%s", p->out.s + before);
-		p->out.len = before;
-		p->out.s[before] = 0;
-		line(p, "const size_t %s = top;", top);
-		sb_str(&p->out, text);
-		line(p, "top = %s;", top);
-	}
-	p->dynamic |= dynamic;
-	p->indent--;
-	line(p, "}");
-	leave(p, &s, true);
+	end_step(p, &s, before, top, dynamic);
 	give_states(p, n, body, 0, states);
 }

@@ -194,9 +194,13 @@ static const char *reduced(struct printer *p, const struct node *n, const char *
 	return textf(p, "(%s)(%s %s %s ? %s : %s)", T, x, most ? ">" : "<", old, x, old);
 }
 
-static void put_reduced(struct printer *p, const struct node *n, const char *to, const char *x)
+/* x goes to the element of the result whose indices are own[] */
+static void put_reduced(struct printer *p, const struct node *n, const char **own, const char *x)
 {
-	enum dtype t = n->out[0]->type.dtype;
+	const struct value *y = n->out[0];
+	enum dtype t = y->type.dtype;
+	const char *to = textf(p, "%s[%s]", held(p, y)->name,
+			       linear(p, held(p, y)->dims, y->type.rank, own));
 
 	if (t != DT_FLOAT16 && strlen(x) > 20) {
 		const char *name = fresh(p, "t");
@@ -206,10 +210,24 @@ static void put_reduced(struct printer *p, const struct node *n, const char *to,
 	line(p, "%s = %s;", to, to_store(p, t, reduced(p, n, loaded(p, t, to), x)));
 }
 
+/* The name of the index i along an axis of the result. An axis of no elements has none. */
+static const char *put_index(struct printer *p, const struct node *n, const char *i, uint32_t axis)
+{
+	const struct value *y = n->out[0];
+	const char *where = fresh(p, "to");
+
+	line(p, "const int64_t %s = %s;", where, in_range(p, n, i, length(p, y, axis)));
+	if (!dim_ge(p->cx, y->type.dims[axis], 1)) {
+		line(p, "if (%s == 0)", in_parens(p, length(p, y, axis)));
+		line(p, "\treturn bad;");
+	}
+	return where;
+}
+
 void scatter_elements_put(struct printer *p, const struct node *n)
 {
 	const struct value *i = n->in[1], *y = n->out[0];
-	const char *ix[MAX_RANK], *own[MAX_RANK], *dims[MAX_RANK], *where;
+	const char *ix[MAX_RANK], *own[MAX_RANK], *dims[MAX_RANK];
 	uint32_t axis = axis_of(n), mark;
 
 	make_array(p, y);
@@ -229,18 +247,9 @@ void scatter_elements_put(struct printer *p, const struct node *n)
 	}
 	uint32_t loops = open_loops(p, dims, i->type.rank, ix);
 	memcpy(own, ix, y->type.rank * sizeof(*own));
-	where = fresh(p, "to");
-	line(p, "const int64_t %s = %s;", where, in_range(p, n, at(p, i, ix), length(p, y, axis)));
-	own[axis] = where;
-	if (!dim_ge(p->cx, y->type.dims[axis], 1)) {
-		line(p, "if (%s == 0)", in_parens(p, length(p, y, axis)));
-		line(p, "\treturn bad;");
-	}
+	own[axis] = put_index(p, n, at(p, i, ix), axis);
 	const char *x = at(p, n->in[2], ix);
-	put_reduced(p, n,
-		    textf(p, "%s[%s]", held(p, y)->name,
-			  linear(p, held(p, y)->dims, y->type.rank, own)),
-		    x);
+	put_reduced(p, n, own, x);
 	close_loops(p, loops);
 	p->once.len = mark;
 }
@@ -264,21 +273,12 @@ void scatter_nd_put(struct printer *p, const struct node *n)
 	memcpy(of, ix, before * sizeof(*of));
 	for (uint32_t j = 0; j < count; j++) {
 		of[before] = textf(p, "%u", j);
-		own[j] = fresh(p, "to");
-		line(p, "const int64_t %s = %s;", own[j],
-		     in_range(p, n, at(p, i, of), length(p, y, j)));
-		if (!dim_ge(p->cx, y->type.dims[j], 1)) {
-			line(p, "if (%s == 0)", in_parens(p, length(p, y, j)));
-			line(p, "\treturn bad;");
-		}
+		own[j] = put_index(p, n, at(p, i, of), j);
 	}
 	for (uint32_t j = count; j < y->type.rank; j++)
 		own[j] = ix[before + j - count];
 	const char *x = at(p, n->in[2], ix);
-	put_reduced(p, n,
-		    textf(p, "%s[%s]", held(p, y)->name,
-			  linear(p, held(p, y)->dims, y->type.rank, own)),
-		    x);
+	put_reduced(p, n, own, x);
 	close_loops(p, loops);
 	p->once.len = mark;
 }

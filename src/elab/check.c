@@ -70,12 +70,10 @@ static void check_result(struct elab *e, struct fn *f, const struct param *r)
 static void check_body(struct elab *e, struct fn *f)
 {
 	struct frame frame = {.fn = f, .depth = 1};
+	struct elab outer;
 
-	e->frame = &frame;
-	e->file = f->file;
-	e->scope = NULL;
-	e->checking = f->active = true;
-	push_scope(e);
+	enter_body(e, f, &frame, &outer);
+	e->checking = true;
 	for (uint32_t i = 0; i < f->ndecls; i++) {
 		if (f->decls[i].value.len)
 			eval(e, f->decls[i].value);
@@ -90,9 +88,7 @@ static void check_body(struct elab *e, struct fn *f)
 	exec_block(e, &f->body);
 	for (uint32_t i = 0; i < f->nresults; i++)
 		check_result(e, f, &f->results[i]);
-	pop_scope(e);
-	e->frame = NULL;
-	e->checking = f->active = false;
+	leave_body(e, f, &outer);
 }
 
 /* ---- expansions for made-up arguments ---- */

@@ -265,6 +265,35 @@ static bool run_fn(struct elab *e, struct fn *f, const struct cv *given, struct 
 	return ok;
 }
 
+void enter_body(struct elab *e, struct fn *f, struct frame *frame, struct elab *outer)
+{
+	*outer = *e;
+	e->frame = frame;
+	e->file = f->file;
+	e->scope = NULL;
+	e->loop = NULL;
+	e->root_file = NULL;
+	e->wanted = NULL;
+	e->checking = false;
+	f->active = true;
+	push_scope(e);
+}
+
+void leave_body(struct elab *e, struct fn *f, const struct elab *outer)
+{
+	pop_scope(e);
+	f->active = false;
+	e->frame = outer->frame;
+	e->file = outer->file;
+	e->scope = outer->scope;
+	e->loop = outer->loop;
+	e->root = outer->root;
+	e->nroot = outer->nroot;
+	e->root_file = outer->root_file;
+	e->wanted = outer->wanted;
+	e->checking = outer->checking;
+}
+
 /* Expands f in a new frame. given, args: a value for each property and parameter; poison: the
  * default
  */
@@ -272,7 +301,7 @@ static bool enter_fn(struct elab *e, struct fn *f, struct span call, const struc
 		     struct cv *args, struct cv *results)
 {
 	struct frame frame = {.fn = f, .call = node_span(e, call)};
-	struct elab saved = *e;
+	struct elab saved;
 	uint32_t outer = e->cx->call;
 
 	frame.depth = e->frame ? e->frame->depth + 1 : 1;
@@ -281,28 +310,11 @@ static bool enter_fn(struct elab *e, struct fn *f, struct span call, const struc
 		e->cx->call = call_add(e->cx, f->name->s, 0, frame.call);
 		call_of(e->cx, e->cx->call)->trial = !e->frame; /* see check.c */
 	}
-	e->frame = &frame;
-	e->file = f->file;
-	e->scope = NULL;
-	e->loop = NULL;
-	e->root_file = NULL;
-	e->wanted = NULL;
-	e->checking = false;
-	f->active = f->used = true;
-	push_scope(e);
+	f->used = true;
+	enter_body(e, f, &frame, &saved);
 	bool ok = run_fn(e, f, given, args, call, results);
-	pop_scope(e);
-	f->active = false;
+	leave_body(e, f, &saved);
 	e->cx->call = outer;
-	e->frame = saved.frame;
-	e->file = saved.file;
-	e->scope = saved.scope;
-	e->loop = saved.loop;
-	e->root = saved.root;
-	e->nroot = saved.nroot;
-	e->root_file = saved.root_file;
-	e->wanted = saved.wanted;
-	e->checking = saved.checking;
 	return ok;
 }
 

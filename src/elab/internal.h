@@ -205,6 +205,9 @@ const char *near_alias(struct elab *e, const char *domain); /* an alias of that 
 struct cv alias_attribute(struct elab *e, const struct ause *u, struct sym *name, struct span s);
 /* fn.c: what `b` holds, as the result r of a fn or graph; NULL: reported */
 struct value *declared_result(struct elab *e, const struct param *r, const struct binding *b);
+/* The body of f is elaborated in `frame`, in a scope of its own; leave_body() restores *outer. */
+void enter_body(struct elab *e, struct fn *f, struct frame *frame, struct elab *outer);
+void leave_body(struct elab *e, struct fn *f, const struct elab *outer);
 bool check_arity(struct elab *e, const struct fn *f, uint32_t nargs, struct span call);
 bool check_recursion(struct elab *e, struct fn *f, struct span call); /* false: reported */
 /* a value for each property of f, poison for one that is not given; NULL: reported */
