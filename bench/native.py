@@ -1,6 +1,9 @@
 """What a call of a model takes as C, beside ONNX Runtime: log densities and gradients of examples/pymc.
 
-    bench/native.py [NAME...]     microseconds of the bare C function and of session.run(), and their ratio
+    bench/native.py [--numba] [NAME...]     microseconds of the bare C function and of session.run(), and their ratio
+
+--numba: also of PyTensor's function by Numba for the same model, as Python calls it (some 2 us of it are the call).
+This needs PyMC and Numba.
 """
 
 import ctypes as C
@@ -72,10 +75,21 @@ def measure(path):
     return c, o, gcc
 
 
+def measure_numba(name):
+    """Microseconds of a call of the log density and gradient of examples/pymc/make.py, compiled by Numba"""
+    import models
+    import pytensor
+
+    inputs, outputs, values = models.graph(name)
+    f = pytensor.function(inputs, outputs, mode="NUMBA", trust_input=True)
+    f(*values)  # compiles
+    return best(lambda k: [f(*values) for _ in range(k)], 2000)
+
+
 def main():
-    ratios = []
+    ratios, to_numba, names = [], [], [a for a in sys.argv[1:] if a != "--numba"]
     for path in sorted((TOP / "examples" / "pymc").glob("*.ptg")):
-        if sys.argv[1:] and not any(a in path.stem for a in sys.argv[1:]):
+        if names and not any(a in path.stem for a in names):
             continue
         try:
             c, o, gcc = measure(path)
@@ -83,9 +97,15 @@ def main():
             print(f"{path.stem:24} no C: {str(e).splitlines()[0]}")
             continue
         ratios.append(o / c)
-        print(f"{path.stem:24} C {c:8.2f} us   ONNX Runtime {o:8.2f} us   {o / c:6.1f} x   gcc {gcc:.1f} s")
-    if ratios:
-        print(f"geometric mean of the ratios: {np.exp(np.mean(np.log(ratios))):.1f}")
+        print(f"{path.stem:24} C {c:8.2f} us   ONNX Runtime {o:8.2f} us   {o / c:6.1f} x   gcc {gcc:.1f} s", end="")
+        if "--numba" in sys.argv:
+            numba = measure_numba(path.stem)
+            to_numba.append(c / numba)
+            print(f"   Numba {numba:8.2f} us, C / Numba {c / numba:.2f}", end="")
+        print(flush=True)
+    for what, of in (("ONNX Runtime / C", ratios), ("C / Numba", to_numba)):
+        if of:
+            print(f"geometric mean of {what}: {np.exp(np.mean(np.log(of))):.2f}")
 
 
 if __name__ == "__main__":

@@ -187,7 +187,7 @@ def test_clip_of_relu(dtype, math):
             assert got.tolist() == [0, 0.5, 2]
 
 
-TRANSPOSED = {
+NOT_FUSED = {
     "v @ c.T": (V, B.T.copy(), V @ B),
     "c.T @ v": (V, B, B.T @ V),
     "Transpose{axes=[0, 2, 1]}(v) @ c": (np.swapaxes(A3, 1, 2).copy(), B3, A3 @ B3),
@@ -197,10 +197,10 @@ TRANSPOSED = {
 
 
 @pytest.mark.parametrize("static", [False, True])
-@pytest.mark.parametrize("expression", TRANSPOSED)
+@pytest.mark.parametrize("expression", NOT_FUSED)
 def test_releases_without_a_fused_kernel(expression, static, tmp_path):
     """Releases before 1.27 load no product of float64 that is fused with a Transpose. The newest one fuses the same."""
-    *inputs, want = TRANSPOSED[expression]
+    *inputs, want = NOT_FUSED[expression]
     head = ", ".join(f"{n}: float64[{', '.join(str(d) if static else '?' for d in x.shape)}]" for n, x in zip("vc", inputs))
     model = ptg.compile(f"ptg 1\n\ngraph g({head}) -> (y) {{ y = {expression} }}\n", options=("--target=ort-cpu:1.20",))
     options = ort.SessionOptions()
