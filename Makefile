@@ -86,7 +86,7 @@ OBJ := $(SRC:src/%.c=$(B)/obj/%.o) $(GEN:$(G)/%.c=$(B)/obj/gen/%.o)
 CORE := $(filter-out $(B)/obj/cmd/%,$(OBJ))
 UNIT := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 C_LIB := $(sort $(wildcard lib/c/*.h))
-PTG_LIB := $(sort $(wildcard lib/*.ptg lib/use/*.ptg))
+PTG_LIB := $(sort $(wildcard lib/*/*.ptg))
 
 
 .PHONY: all help
@@ -143,7 +143,7 @@ $(G)/%.lex.c $(G)/%.lex.h &: grammar/%.l
 $(G)/%.pb-c.c $(G)/%.pb-c.h &: proto/%.proto
 	$(call say,PROTOC,$<)mkdir -p $(@D) && protoc-c --proto_path=proto --c_out=$(G) $<
 
-$(G)/lib.c: tools/embed.sh lib lib/use $(PTG_LIB)
+$(G)/lib.c: tools/embed.sh lib $(wildcard lib/*/) $(PTG_LIB)
 	$(call say,EMBED,$@)mkdir -p $(@D) && tools/embed.sh $(PTG_LIB) >$@
 
 $(G)/lib_c.c: tools/embed_c.sh lib/c $(C_LIB)

@@ -131,7 +131,7 @@ runtimes() { # as doc/runtimes.md says
 fuzz() { # one test: texts that are the same in every run; make fuzz goes on with random ones
 	mkdir -p "$B/fuzz"
 	if "$PYTHON" tests/run/random_loops.py 1500 "$B/fuzz/loops" && "$PYTHON" tests/run/wild_loops.py 500 "$B/fuzz/loops" &&
-		LC_ALL=C sh -c '"$0" "$@" tests/*/*.ptg examples/*/*.ptg lib/*.ptg "$3"/loops/*.ptg' "$B/asan/corpus" \
+		LC_ALL=C sh -c '"$0" "$@" tests/*/*.ptg examples/*/*.ptg lib/*/*.ptg "$3"/loops/*.ptg' "$B/asan/corpus" \
 			"${FUZZ_COUNT:-30000}" "$(nproc)" "$B/fuzz" >"$B/log/fuzzer.txt" 2>&1; then
 		cat "$B/log/fuzzer.txt"
 		echo "1 passed, 0 failed"

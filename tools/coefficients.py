@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Makes the polynomial and rational approximations of lib/*.ptg, with mpmath, and writes them there.
+"""Makes the polynomial and rational approximations of lib/*/*.ptg, with mpmath, and writes them there.
 
-    coefficients.py lib/special.ptg lib/elemwise.ptg    rewrites the statements below its comments
-    coefficients.py --check lib/*.ptg                   exit 1 if a file would change
+    coefficients.py lib/special/*.ptg lib/elementwise/*.ptg    rewrites the statements below its comments
+    coefficients.py --check lib/*/*.ptg                   exit 1 if a file would change
     coefficients.py --errors                            prints the largest relative error of each fit
 
 A comment "# coefficients.py: atan of z" says that the next statement, whatever name it assigns, is

@@ -12,7 +12,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL
 
 # Each seed under a name of its own: tests/op/Add.ptg and tests/bad/Add.ptg are two.
 python3 tests/run/wild_loops.py 300 "$dir/loops"
-for seed in tests/*/*.ptg examples/*/*.ptg lib/*.ptg "$dir"/loops/*.ptg; do
+for seed in tests/*/*.ptg examples/*/*.ptg lib/*/*.ptg "$dir"/loops/*.ptg; do
 	cp "$seed" "$dir/corpus/$(echo "$seed" | tr / _)"
 done
 {

@@ -1,8 +1,8 @@
-"""Writes lib/random_tables.ptg: the tables of NumPy's ziggurats, that of a logarithm, and those that PCG64 jumps
+"""Writes lib/random/tables.ptg: the tables of NumPy's ziggurats, that of a logarithm, and those that PCG64 jumps
 ahead by.
 
     python tools/make_random_tables.py numpy/random/src/distributions/ziggurat_constants.h \\
-        optimized-routines/math/log_data.c >lib/random_tables.ptg
+        optimized-routines/math/log_data.c >lib/random/tables.ptg
 
 A recomputation of the ziggurat tables differs from NumPy's in the last bits, so they are taken as they are.
 """

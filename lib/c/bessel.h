@@ -1,7 +1,7 @@
 /* kve(v, x) = exp(x) K(v, x) and ive(v, x) = exp(-|x|) I(v, x), modified Bessel functions of real
    order, and their float forms. Method: integrals along the path of steepest descent (10.32.9 of
    https://dlmf.nist.gov) by the trapezoidal rule; of I with few terms the power series (10.25.2).
-   Each element ends by itself. As lib/bessel.ptg. Bounds: see the table in README.md. */
+   Each element ends by itself. As lib/special/bessel.ptg. Bounds: see the table in README.md. */
 #ifndef PTGC_C_BESSEL_H
 #define PTGC_C_BESSEL_H
 

@@ -2,8 +2,8 @@
    for j0 and j1 of large arguments. Method: I by a polynomial in x^2/4 up to 7.5, as its series
    (10.25.2 of https://dlmf.nist.gov), then exp(x)/sqrt(x) times one of 1/x - 1/15 (10.40.1). J by a
    rational function in x^2 up to 8, times its first two zeros, in two parts each; then by Hankel's
-   expansion (10.17.3) with rational functions of 1/x^2. The fits are those of lib/special.ptg.
-   Bounds: see the table in README.md. */
+   expansion (10.17.3) with rational functions of 1/x^2. The fits are those of
+   lib/special/bessel01.ptg. Bounds: see the table in README.md. */
 #ifndef PTGC_C_BESSEL01_H
 #define PTGC_C_BESSEL01_H
 

@@ -2,8 +2,8 @@
    x, and their float forms. Method: a continued fraction (8.17.22 of https://dlmf.nist.gov, its
    even part) on the side of the mean on which x is, under x^a (1 - x)^b gamma(a + b)/(gamma(a)
    gamma(b)). Each element ends by itself. The inverse is by Halley's method for the logarithm as a
-   function of log(x/(1 - x)), which is concave. As lib/beta.ptg. Bounds: see the table in
-   README.md. */
+   function of log(x/(1 - x)), which is concave. As lib/special/incomplete_beta.ptg. Bounds: see the
+   table in README.md. */
 #ifndef PTGC_C_BETA_H
 #define PTGC_C_BETA_H
 

@@ -2,7 +2,7 @@
    Method: x P(9/16 - x^2)/Q(9/16 - x^2) up to 3/4; in the tails of r = sqrt(-log(q)), where q is
    the erfc that is asked for: r - P(1/r)/Q(1/r). ndtri_exp(x), the normal quantile of exp(x),
    beyond that by the asymptotic series of erfc (7.12.1 of https://dlmf.nist.gov). The fits are
-   those of lib/special.ptg. Bounds: see the table in README.md. */
+   those of lib/special/erf.ptg. Bounds: see the table in README.md. */
 #ifndef PTGC_C_ERFINV_H
 #define PTGC_C_ERFINV_H
 

@@ -3,7 +3,8 @@
    (8.7.1 of https://dlmf.nist.gov) for x < a + 1, a continued fraction (8.9.2) beyond, both times
    x^a exp(-x)/gamma(a + 1); Temme's expansion (8.12.3) from a = 1e6 on. Each element ends by
    itself. The inverses are by Halley's method for the logarithm of the smaller of P and Q as a
-   function of log(x), which is concave. As lib/incomplete.ptg. Bounds: see the table in README.md.
+   function of log(x), which is concave. As lib/special/incomplete_gamma.ptg. Bounds: see the table
+   in README.md.
  */
 #ifndef PTGC_C_INCOMPLETE_H
 #define PTGC_C_INCOMPLETE_H

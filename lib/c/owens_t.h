@@ -2,7 +2,7 @@
    Method: exp(-h^2/2)/(2 pi) times the integral of exp(-h^2 x^2/2)/(1 + x^2) from 0 to a <= 1, or
    to where its rest is too small to count, by Gauss's rule of 44 points, of which an even integrand
    needs half. For a > 1 it is (P + Q)/2 - P Q - T(a h, 1/a), where P and Q are what the normal
-   distribution has above h and a h. As lib/special.ptg. Bound: see the table in README.md. */
+   distribution has above h and a h. As lib/special/erf.ptg. Bound: see the table in README.md. */
 #ifndef PTGC_C_OWENS_T_H
 #define PTGC_C_OWENS_T_H
 

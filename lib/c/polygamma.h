@@ -1,7 +1,7 @@
 /* polygamma(n, x), the n-th derivative of psi, n an integer, and its float form.
    Method: (-1)^(n + 1) n! times the sum of (x + k)^-s over k >= 0, s = n + 1, term by term until x
    + k is s + 10; the rest by the formula of Euler and Maclaurin (25.11.7 of https://dlmf.nist.gov).
-   As lib/special.ptg. Bound: see the table in README.md. */
+   As lib/special/gamma.ptg. Bound: see the table in README.md. */
 #ifndef PTGC_C_POLYGAMMA_H
 #define PTGC_C_POLYGAMMA_H
 

@@ -37,7 +37,7 @@ const void *little_endian(struct ctx *cx, enum dtype t, const void *from, uint64
  * gives, or number spawn[1] of what that one's spawn() gives, ...; nspawn 0: it is none of them. */
 #define MAX_STATE_WORDS 13
 uint32_t state_words(enum dtype kind); /* how many uint64 a generator has */
-/* NumPy's name of the bit generator, and what lib/random.ptg calls it */
+/* NumPy's name of the bit generator, and what lib/random/words.ptg calls it */
 struct generator_kind {
 	const char *name, *lib_name;
 };

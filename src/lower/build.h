@@ -227,7 +227,7 @@ bool dim_never_negative(struct build *b, dim d, int *budget);
 void dims_record(struct build *b, struct value *v);
 
 /* dft.c: of x[..., m, parts], where parts is 1 for real numbers and 2 for (real, imaginary) */
-/* by a fn of lib/fourier.ptg that also takes n numbers; NULL: reported */
+/* by a fn of lib/complex/fourier.ptg that also takes n numbers; NULL: reported */
 struct value *dft_by_library(struct build *b, const char *name, struct value *x,
 			     struct value *const *numbers, uint32_t n);
 struct value *to_last(struct build *b, struct value *x, int64_t axis); /* swaps it and that of m */

@@ -19,9 +19,9 @@ WAYS = ("delete", "double", "swap", "replace")
 
 def sources():
     """What is mutated: (path, text, tokens as pairs of offsets)."""
-    for path in sorted([*TOP.glob("tests/op/*.ptg"), *TOP.glob("examples/*/*.ptg"), *TOP.glob("lib/*.ptg")]):
+    for path in sorted([*TOP.glob("tests/op/*.ptg"), *TOP.glob("examples/*/*.ptg"), *TOP.glob("lib/*/*.ptg")]):
         text = path.read_text()
-        if path.parent.name == "lib":
+        if path.parents[1].name == "lib":
             text += GRAPH
         if compile(text, path)[0]:  # not without a mistake here: for another opset, or of fns that only the library may have
             continue

@@ -1,4 +1,4 @@
-"""lib/eigen.ptg against NumPy and SciPy: residuals, orthogonality, hard spectra, all sizes."""
+"""lib/linalg/eigh.ptg against NumPy and SciPy: residuals, orthogonality, hard spectra, all sizes."""
 import numpy as np
 import ptg
 import pytest

@@ -1,4 +1,4 @@
-"""lib/elemwise.ptg against NumPy, to the last bit and the sign of zero."""
+"""lib/elementwise/arithmetic.ptg against NumPy, to the last bit and the sign of zero."""
 import numpy as np
 import ptg
 import pytest

@@ -1,4 +1,4 @@
-"""lib/linalg.ptg against NumPy and SciPy: backward errors, all sizes, failures."""
+"""lib/linalg against NumPy and SciPy: backward errors, all sizes, failures."""
 import numpy as np
 import onnx
 import onnx.numpy_helper

@@ -1,4 +1,4 @@
-"""lib/lu.ptg against SciPy: factors, pivots with ties, singular matrices, tridiagonal systems."""
+"""lib/linalg/lu.ptg and tridiagonal_lu.ptg against SciPy: factors, pivots with ties, singular matrices, tridiagonal systems."""
 import numpy as np
 import ptg
 import pytest

@@ -17,7 +17,7 @@ WORDS32 = """graph g(s: uint64[6], n: int64[], used: int64[]) -> (x, next) {
 
 
 def vector(bits):
-    """A bit generator as the words of lib/random.ptg"""
+    """A bit generator as the words of lib/random/words.ptg"""
     state = bits.state
     s = state["state"]
     if "counter" in s:

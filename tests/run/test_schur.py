@@ -1,4 +1,4 @@
-"""lib/schur.ptg against SciPy: Schur forms and what is solved from them."""
+"""lib/linalg/francis_qr.ptg against SciPy: Schur forms and what is solved from them."""
 import numpy as np
 import onnx
 import ptg

@@ -1,4 +1,4 @@
-"""lib/special.ptg against mpmath by units in the last place, and NumPy's and SciPy's special values."""
+"""lib/elementwise and lib/special against mpmath by units in the last place, and NumPy's and SciPy's special values."""
 import mpmath as mp
 import numpy as np
 import ptg

@@ -1,4 +1,4 @@
-"""lib/svd.ptg against NumPy: residuals, orthogonality, missing rank, all shapes."""
+"""lib/linalg/svd.ptg against NumPy: residuals, orthogonality, missing rank, all shapes."""
 import numpy as np
 import ptg
 import pytest
