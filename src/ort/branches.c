@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "graph/uses.h"
 #include "lower/build.h"
 #include "ort/ort.h"
 #include "rewrite/rewrite.h"
@@ -34,19 +35,6 @@ struct branches {
 	bool *depends;      /* by value id */
 	bool *own;          /* by value id: may it be a result of the branch that is being made? */
 };
-
-static void count_reads(struct branches *x, const struct block *k)
-{
-	for (struct walk w = {.root = k}; walk(&w, WALK_BEFORE | WALK_LEAVE);) {
-		const struct block *inner = w.at.block;
-		const struct node *n = w.at.node;
-		for (uint32_t i = 0; w.event == WALK_BEFORE && i < n->nin; i++)
-			if (n->in[i])
-				x->reads[n->in[i]->id]++;
-		for (uint32_t i = 0; w.event == WALK_LEAVE && i < inner->results.len; i++)
-			x->reads[inner->results.at[i]->id]++;
-	}
-}
 
 static bool reads_dependent(const struct branches *x, const struct node *n)
 {
@@ -294,7 +282,8 @@ void decide_by_ifs(struct ctx *cx, struct graph *g)
 	x.inside = new_array(cx->scratch, uint32_t, ids);
 	x.depends = new_array(cx->scratch, bool, ids);
 	x.own = new_array(cx->scratch, bool, ids);
-	count_reads(&x, g->block);
+	for (struct use_walk w = {.root = g->block}; next_use(&w);)
+		x.reads[w.value->id]++;
 	list(&x);
 	for (uint32_t i = 0; i < x.n && nseen < MAX_IFS; i++) {
 		struct node *n = x.all[i].n;

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "graph/uses.h"
 #include "onnx/onnx.h"
 #include "ort/ort.h"
 #include "ort/turned.h"
@@ -161,23 +162,13 @@ static struct node *turn_scan(struct lanes *l, struct node *scan, uint32_t state
 	return behind;
 }
 
-static void note_read(struct lanes *l, const struct value *v, bool sums)
+static void find_reads(struct lanes *l, const struct graph *g)
 {
-	if (v && v->id < l->n)
-		l->read[v->id] = sums && l->read[v->id] != READ ? READ_BY_SUMS : READ;
-}
-
-static void find_reads(struct lanes *l, const struct block *main)
-{
-	for (struct walk w = {.root = main}; walk(&w, WALK_ENTER | WALK_BEFORE);) {
-		const struct block *b = w.at.block;
-		const struct node *n = w.at.node;
-		for (uint32_t i = 0; w.event == WALK_BEFORE && i < n->nin; i++)
-			note_read(l, n->in[i], onnx_lengths(n->onnx) == ONNX_REDUCED_LENGTHS);
-		for (uint32_t i = 0; w.event == WALK_ENTER && i < b->results.len; i++)
-			note_read(l, b->results.at[i], false);
-		for (uint32_t i = 0; w.event == WALK_ENTER && i < b->checks.len; i++)
-			note_read(l, b->checks.at[i].cond, false);
+	for (struct use_walk w = {.root = g->block, .graph = g}; next_use(&w);) {
+		const struct node *n = w.use.node;
+		uint8_t *read = &l->read[w.value->id];
+		bool sums = n && onnx_lengths(n->onnx) == ONNX_REDUCED_LENGTHS;
+		*read = sums && *read != READ ? READ_BY_SUMS : READ;
 	}
 }
 
@@ -206,10 +197,6 @@ void turn_lanes(struct ctx *cx, struct graph *g)
 	l.read = new_array(cx->scratch, uint8_t, l.n);
 	l.place = new_array(cx->scratch, uint8_t, l.n);
 	l.copy = new_array(cx->scratch, struct copy, l.n);
-	find_reads(&l, g->block);
-	for (uint32_t i = 0; i < g->states.len; i++)
-		note_read(&l, g->states.at[i].next, false);
-	for (uint32_t i = 0; i < g->kept.len; i++)
-		note_read(&l, g->kept.at[i], false);
+	find_reads(&l, g);
 	turn_block(&l, g->block);
 }

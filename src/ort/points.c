@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "graph/uses.h"
 #include "onnx/onnx.h"
 #include "ort/ort.h"
 #include "ort/turned.h"
@@ -361,26 +362,11 @@ static bool can_take_part(struct points *p, const struct node *n)
 	return any && can_turn(&p->l, n);
 }
 
-static void count_inner_readers(struct points *p, const struct block *main)
-{
-	for (struct walk w = {.root = main}; walk(&w, WALK_ENTER | WALK_BEFORE);) {
-		const struct block *b = w.at.block;
-		const struct node *n = w.at.node;
-		for (uint32_t i = 0; w.event == WALK_ENTER && i < b->results.len; i++)
-			if (has_points(p, b->results.at[i]))
-				p->read[b->results.at[i]->id].others++;
-		for (uint32_t i = 0; w.event == WALK_BEFORE && b->outer && i < n->nin; i++)
-			if (has_points(p, n->in[i]))
-				p->read[n->in[i]->id].others++;
-	}
-}
-
 static void find_readers(struct points *p, struct graph *g)
 {
-	count_inner_readers(p, g->block);
-	for (uint32_t i = 0; i < g->states.len; i++)
-		if (has_points(p, g->states.at[i].next))
-			p->read[g->states.at[i].next->id].others++;
+	for (struct use_walk w = {.root = g->block, .graph = g}; next_use(&w);)
+		if ((!w.use.node || w.use.block != g->block) && has_points(p, w.value))
+			p->read[w.value->id].others++;
 	for (const struct node *n = g->block->first; n; n = n->next)
 		count_reader(p, n, on_turned_side(p, n), 1);
 }

@@ -4,33 +4,15 @@
  * NaN all the same if s is: as in Where(...) + Log(s). Where results need not be NaN where
  * PyTensor's are (-fno-nans), such a choice goes in any case.
  */
+#include "graph/uses.h"
 #include "rewrite/rewrite.h"
 
 #define MAX_STEPS 64
 
 struct guards {
 	struct ctx *cx;
-	struct node **reader; /* by value id: the node that reads it, alone; NULL: none does */
-	struct node *several; /* the reader of what more than one node reads, or a block */
+	struct uses uses;
 };
-
-static void note_reader(struct guards *g, const struct value *v, struct node *n)
-{
-	if (v)
-		g->reader[v->id] = g->reader[v->id] ? g->several : n;
-}
-
-static void find_readers(struct guards *g, struct block *b)
-{
-	for (struct walk w = {.root = b}; walk(&w, WALK_BEFORE | WALK_LEAVE);) {
-		struct node *n = w.at.node;
-		const struct block *k = w.at.block;
-		for (uint32_t i = 0; w.event == WALK_BEFORE && i < n->nin; i++)
-			note_reader(g, n->in[i], n);
-		for (uint32_t i = 0; w.event == WALK_LEAVE && i < k->results.len; i++)
-			note_reader(g, k->results.at[i], g->several);
-	}
-}
 
 /* Is all that is computed from v NaN if `source` is, or, if that is no single number, element by
  * element? */
@@ -39,9 +21,8 @@ static bool ends_in_nan(const struct guards *g, const struct value *v, const str
 	bool aligned = !is_single(g->cx, &source->type);
 
 	for (int steps = 0; steps < MAX_STEPS; steps++) {
-		const struct node *n = g->reader[v->id];
-		if (!n || n == g->several || n->nout != 1 || !n->onnx ||
-		    !is_float((enum dtype)n->out[0]->type.dtype))
+		const struct node *n = only_reader(&g->uses, v);
+		if (!n || n->nout != 1 || !n->onnx || !is_float((enum dtype)n->out[0]->type.dtype))
 			return false;
 		bool sum = is_onnx(n, ONNX_Add) || is_onnx(n, ONNX_Sub) || is_onnx(n, ONNX_Mul) ||
 			   is_onnx(n, ONNX_Div);
@@ -100,10 +81,6 @@ bool drop_guards(struct ctx *cx, struct graph *graph)
 
 	if (!has_operator(graph, ONNX_Where))
 		return false;
-	g.reader = new_array(cx->scratch, struct node *, cx->next_id);
-	g.several = new (cx->scratch, struct node);
-	find_readers(&g, graph->block);
-	for (uint32_t i = 0; i < graph->kept.len; i++)
-		note_reader(&g, graph->kept.at[i], g.several);
+	g.uses = find_uses(cx, graph);
 	return drop_in_block(&g, graph->block);
 }

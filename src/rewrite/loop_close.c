@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "graph/uses.h"
 #include "rewrite/loops.h"
 
 #define MAX_INPUTS 8 /* of a node that is computed after the loop */
@@ -21,16 +22,9 @@ static struct value *behind_identity(struct value *v)
  */
 static void count_reads(struct move *m, const struct block *body)
 {
-	for (struct walk w = {.root = body}; walk(&w, WALK_BEFORE | WALK_LEAVE);) {
-		const struct block *k = w.at.block;
-		const struct node *n = w.at.node;
-		bool inner = w.event == WALK_LEAVE && k != body;
-		for (uint32_t i = 0; w.event == WALK_BEFORE && i < n->nin; i++)
-			if (n->in[i])
-				about(m, n->in[i])->reads++;
-		for (uint32_t i = 0; inner && i < k->results.len; i++)
-			about(m, k->results.at[i])->reads++;
-	}
+	for (struct use_walk w = {.root = body}; next_use(&w);)
+		if (w.use.node || w.use.block != body)
+			about(m, w.value)->reads++;
 }
 
 static void clear_reads(struct move *m, const struct block *body)

@@ -6,42 +6,38 @@
  * is proved not to be negative. The square of a root is off by a rounding, so -freassociate must be
  * on.
  */
+#include "graph/uses.h"
 #include "rewrite/loops.h"
 
 struct roots {
 	struct ctx *cx;
-	uint32_t *reads, *squares; /* by value id: how often v is read, and by v * v */
-	bool *result;              /* by value id: a block gives it back, or a check reads it */
+	struct uses uses; /* before any loop changed */
 	bool changed;
 };
 
-static void count_reads(struct roots *r, const struct block *main)
+static bool is_given_back(const struct roots *r, const struct value *v)
 {
-	for (struct walk w = {.root = main}; walk(&w, WALK_ENTER | WALK_BEFORE);) {
-		const struct block *k = w.at.block;
-		const struct node *n = w.at.node;
-		for (uint32_t i = 0; w.event == WALK_ENTER && i < k->results.len; i++)
-			r->result[k->results.at[i]->id] = true;
-		if (w.event == WALK_ENTER)
-			continue;
-		for (uint32_t i = 0; i < n->nin; i++)
-			if (n->in[i])
-				r->reads[n->in[i]->id]++;
-		if (is_onnx(n, ONNX_Mul) && n->in[0] == n->in[1] && !r->result[n->out[0]->id])
-			r->squares[n->in[0]->id]++;
-	}
+	for_uses(u, &r->uses, v) if (!u->node) return true;
+	return false;
+}
+
+/* Is v read, and by nothing but nodes that are v * v, none of which is given back as it is? */
+static bool only_squared(const struct roots *r, const struct value *v)
+{
+	for_uses(u, &r->uses, v) if (!is_onnx(u->node, ONNX_Mul) ||
+				     u->node->in[0] != u->node->in[1] ||
+				     is_given_back(r, u->node->out[0])) return false;
+	return count_uses(&r->uses, v) > 0;
 }
 
 /* v of sqrt(v), where that is the next value of the state p; NULL: p is no such state */
 static struct value *under_root(const struct roots *r, const struct value *p,
 				const struct value *next)
 {
-	uint32_t squares = r->squares[p->id];
-
 	while (is_onnx(next->def, ONNX_Identity))
 		next = next->def->in[0];
-	if (!squares || r->reads[p->id] != 2 * squares || r->result[p->id] ||
-	    !is_onnx(next->def, ONNX_Sqrt) || !same_dims(r->cx, p->type, next->type))
+	if (!only_squared(r, p) || !is_onnx(next->def, ONNX_Sqrt) ||
+	    !same_dims(r->cx, p->type, next->type))
 		return NULL;
 	struct value *v = next->def->in[0];
 	return sign_of(v) == SIGN_POSITIVE ? v : NULL;
@@ -54,7 +50,7 @@ static bool ends_in_root(const struct roots *r, const struct node *loop, uint32_
 	const struct value *out = loop->out[j], *trips = loop->in[0], *go = loop->in[1];
 	int64_t n, k;
 
-	if (!r->reads[out->id] && !r->result[out->id])
+	if (!count_uses(&r->uses, out))
 		return true;
 	return trips && trips->data && tensor_int(trips->data, 0, &n) && n > 0 &&
 	       (!go || (go->data && tensor_int(go->data, 0, &k) && k));
@@ -133,12 +129,7 @@ void loop_roots(struct ctx *cx, struct graph *g)
 
 	if (!cx->opt.reassociate)
 		return;
-	r.reads = new_array(cx->scratch, uint32_t, cx->next_id + 1);
-	r.squares = new_array(cx->scratch, uint32_t, cx->next_id + 1);
-	r.result = new_array(cx->scratch, bool, cx->next_id + 1);
-	for (uint32_t i = 0; i < g->kept.len; i++)
-		r.result[g->kept.at[i]->id] = true;
-	count_reads(&r, g->block);
+	r.uses = find_uses(cx, g);
 	carry_squares(&r, g->block);
 	if (r.changed)
 		read_replacements(g->block);

@@ -16,10 +16,9 @@
 
 struct terms {
 	struct ctx *cx;
-	uint32_t n;       /* values that there were at first */
-	bool *moves;      /* by value id: it depends on the states of the loop around it */
-	uint32_t *factor; /* by value id: how often a node multiplies it by what does not move */
-	uint32_t *reads;  /* by value id: how often nodes read it */
+	uint32_t n;   /* values that there were at first */
+	bool *moves;  /* by value id: it depends on the states of the loop around it */
+	bool *others; /* by value id: does more read it than products with what does not move? */
 	struct block *body;
 	struct node *before; /* new nodes go behind it */
 };
@@ -74,19 +73,15 @@ static void join_factors(struct terms *t, struct node *n)
 {
 	struct value *a, *b, *y = moving_part(t, n, &b), *x = y ? moving_part(t, y->def, &a) : NULL;
 
-	if (!x || y->id >= t->n || t->reads[y->id] != t->factor[y->id])
+	if (!x || y->id >= t->n || t->others[y->id])
 		return;
 	struct value *in[2] = {x, compute(t, ONNX_Mul, a, b, n->span)};
 	n->in = memcpy(new_array(t->cx->arena, struct value *, 2), in, sizeof(in));
 	x->uses++;
-	t->reads[x->id]++;
-	t->factor[x->id]++;
 	if (--y->uses)
 		return;
 	y->def->dead = true;
 	x->uses--;
-	t->reads[x->id]--;
-	t->factor[x->id]--;
 }
 
 /* ---- sums ---- */
@@ -306,13 +301,11 @@ static uint32_t find_moving(struct terms *t)
 	for (struct node *n = body->first; n; n = n->next) {
 		struct value *factor, *x = moving_part(t, n, &factor);
 		for (uint32_t i = 0; i < n->nin; i++)
-			if (n->in[i])
-				t->reads[n->in[i]->id]++;
-		if (x)
-			t->factor[x->id]++;
+			if (n->in[i] && n->in[i] != x)
+				t->others[n->in[i]->id] = true;
 	}
 	for (uint32_t i = 0; i < body->results.len && i + 2 < body->params.len + 1u; i++)
-		t->reads[body->results.at[i]->id]++; /* the next states */
+		t->others[body->results.at[i]->id] = true; /* the next states */
 	return count;
 }
 
@@ -364,7 +357,6 @@ void loop_terms(struct ctx *cx, struct graph *g)
 	if (!cx->opt.reassociate || cx->opt.signed_zeros)
 		return;
 	t.moves = new_array(cx->scratch, bool, t.n + 1);
-	t.factor = new_array(cx->scratch, uint32_t, t.n + 1);
-	t.reads = new_array(cx->scratch, uint32_t, t.n + 1);
+	t.others = new_array(cx->scratch, bool, t.n + 1);
 	rewrite_bodies(&t, g->block);
 }

@@ -45,19 +45,6 @@ static bool ends_at(struct repeats *r, const struct node *n, uint32_t axis)
 
 /* ---- who reads what ---- */
 
-static void note_escapes(struct repeats *r, const struct block *main)
-{
-	for (struct walk w = {.root = main}; walk(&w, WALK_ENTER | WALK_BEFORE);) {
-		const struct block *b = w.at.block;
-		const struct node *n = w.at.node;
-		for (uint32_t i = 0; w.event == WALK_ENTER && i < b->results.len; i++)
-			r->escapes[b->results.at[i]->id] = true;
-		for (uint32_t i = 0; w.event == WALK_BEFORE && b != main && i < n->nin; i++)
-			if (n->in[i])
-				r->escapes[n->in[i]->id] = true;
-	}
-}
-
 bool is_needed(const struct repeats *r, const struct node *n)
 {
 	bool needed = !n->nout;
@@ -65,24 +52,6 @@ bool is_needed(const struct repeats *r, const struct node *n)
 	for (uint32_t i = 0; i < n->nout; i++)
 		needed |= r->needed[n->out[i]->id];
 	return needed;
-}
-
-static void note_readers(struct repeats *r, const struct block *b)
-{
-	uint32_t total = 0;
-
-	r->at = new_array(r->cx->scratch, uint32_t, r->nvalues + 2);
-	for (struct node *n = b->first; n; n = n->next)
-		for (uint32_t i = 0; i < n->nin && is_needed(r, n); i++)
-			if (n->in[i])
-				r->at[n->in[i]->id + 2]++;
-	for (uint32_t i = 0; i < r->nvalues; i++)
-		total = r->at[i + 2] += total;
-	r->reader = new_array(r->cx->scratch, struct node *, total + 1);
-	for (struct node *n = b->first; n; n = n->next)
-		for (uint32_t i = 0; i < n->nin && is_needed(r, n); i++)
-			if (n->in[i])
-				r->reader[r->at[n->in[i]->id + 1]++] = n;
 }
 
 /* ---- regions ---- */
@@ -103,7 +72,7 @@ static bool reach(struct repeats *r, uint32_t region, struct value *v, int axis)
 	if (length != g->length || is_complex((enum dtype)v->type.dtype))
 		return false;
 	if (v->data) {
-		*vec_push(r->cx->scratch, &r->uses) = (struct constant_use){v, (uint32_t)axis};
+		*vec_push(r->cx->scratch, &r->constants) = (struct constant_use){v, (uint32_t)axis};
 		return is_constant(v);
 	}
 	if (p->region)
@@ -142,7 +111,7 @@ static bool look_around(struct repeats *r, uint32_t region, struct value *v)
 	struct node *n = v->def;
 	int axis = (int)r->place[v->id].axis;
 
-	if (!n || r->escapes[v->id] || v->known)
+	if (!n || escapes(&r->uses, v) || v->known)
 		return false;
 	for (uint32_t i = 0; i < n->nin; i++) {
 		int a = axis_of(r->cx, n, i, axis);
@@ -152,9 +121,8 @@ static bool look_around(struct repeats *r, uint32_t region, struct value *v)
 	for (uint32_t i = 0; i < n->nout; i++)
 		if (!reach(r, region, n->out[i], axis))
 			return false;
-	for (uint32_t i = r->at[v->id]; i < r->at[v->id + 1]; i++)
-		if (!follow(r, region, r->reader[i], v))
-			return false;
+	for_uses(u, &r->uses,
+		 v) if (is_needed(r, u->node) && !follow(r, region, u->node, v)) return false;
 	return true;
 }
 
@@ -172,11 +140,11 @@ static uint32_t hash_of(const uint8_t *bytes, size_t n)
 /* Are these elements among others that are looked at already? */
 static bool is_used_before(const struct repeats *r, uint32_t use)
 {
-	const struct constant_use *u = &r->uses.at[use];
+	const struct constant_use *u = &r->constants.at[use];
 
 	for (uint32_t i = use > MAX_ALIKE ? use - MAX_ALIKE : 0; i < use; i++)
-		if (r->uses.at[i].v->data->data == u->v->data->data &&
-		    r->uses.at[i].v->data->count == u->v->data->count)
+		if (r->constants.at[i].v->data->data == u->v->data->data &&
+		    r->constants.at[i].v->data->count == u->v->data->count)
 			return u->v->data->count ==
 			       (uint64_t)r->regions.at[r->regions.len - 1].length;
 	return u->v->data->splat;
@@ -213,18 +181,18 @@ static bool find_distinct(struct repeats *r, struct region *g)
 	struct hash_table found = {0};
 	struct class *c = &g->class[0];
 
-	for (uint32_t i = 0; i < r->uses.len; i++)
+	for (uint32_t i = 0; i < r->constants.len; i++)
 		if (!is_used_before(r, i))
-			size += copy_places(NULL, r->uses.at[i].v, r->uses.at[i].axis, NULL, n, 0,
-					    true);
+			size += copy_places(NULL, r->constants.at[i].v, r->constants.at[i].axis,
+					    NULL, n, 0, true);
 	if (size > MAX_BYTES / (size_t)n || r->looked > MAX_ALL)
 		return false;
 	r->looked += (size + sizeof(*c->first) + sizeof(*c->count)) * (uint64_t)n;
 	uint8_t *bytes = arena_alloc(a, size * (size_t)n + 1);
-	for (uint32_t i = 0; i < r->uses.len; i++)
+	for (uint32_t i = 0; i < r->constants.len; i++)
 		if (!is_used_before(r, i))
-			at += copy_places(bytes + at, r->uses.at[i].v, r->uses.at[i].axis, NULL, n,
-					  size, true);
+			at += copy_places(bytes + at, r->constants.at[i].v, r->constants.at[i].axis,
+					  NULL, n, size, true);
 	c->first = new_array(a, int64_t, n);
 	c->count = new_array(a, double, n);
 	for (int64_t j = 0; j < n; j++) {
@@ -280,7 +248,7 @@ static void find_region(struct repeats *r, struct node *end, uint32_t axis, int6
 	bool ok;
 
 	g->length = length;
-	r->todo.len = r->uses.len = 0;
+	r->todo.len = r->constants.len = 0;
 	ok = reach(r, region, end->in[0], (int)axis);
 	for (uint32_t i = 0; ok && i < r->todo.len; i++)
 		ok = look_around(r, region, r->todo.at[i]);
@@ -566,13 +534,8 @@ void join_repeats(struct ctx *cx, struct graph *g)
 	widen_numbers(cx, g->block);
 	r.nvalues = cx->next_id;
 	r.needed = needed_values(cx, g);
-	r.escapes = new_array(a, bool, r.nvalues);
 	r.place = new_array(a, struct spot, r.nvalues);
-	note_escapes(&r, g->block);
-	for (uint32_t i = 0; i < g->states.len; i++)
-		if (g->states.at[i].next)
-			r.escapes[g->states.at[i].next->id] = true;
-	note_readers(&r, g->block);
+	r.uses = find_uses(cx, g);
 	find_regions(&r, g->block);
 	if (!r.found.len)
 		return;

@@ -2,6 +2,7 @@
 #ifndef PTGC_TYPED_REPEATS_H
 #define PTGC_TYPED_REPEATS_H
 
+#include "graph/uses.h"
 #include "ops/rules.h"
 #include "typed/typed.h"
 
@@ -51,17 +52,14 @@ struct repeats {
 	struct block out;
 	const bool *needed;
 	uint32_t nvalues;
-	/* by value id: the nodes of the block that read the value are reader[at[id]..at[id + 1]) */
-	struct node **reader;
-	uint32_t *at;
-	bool *escapes;      /* is it read by other blocks, or a result? */
+	struct uses uses;
 	struct spot *place; /* in regions[place.region - 1] */
 	vec(struct region) regions;
 	vec(struct value *) todo;
 	vec(struct constant_use {
 		const struct value *v;
 		uint32_t axis;
-	}) uses;
+	}) constants;
 	vec(struct end) found;
 	uint64_t missed; /* values that were looked at in vain */
 	uint64_t looked; /* bytes of places that were compared */

@@ -1,0 +1,85 @@
+/*
+ * uses.c: who reads a value. In: a graph of either level. Out: its uses, one by one or as a table.
+ */
+#include "graph/uses.h"
+
+/* What the graph itself holds */
+static bool next_held(struct use_walk *w)
+{
+	const struct graph *g = w->graph;
+	uint32_t states = g ? g->states.len : 0, all = g ? states + g->kept.len : 0;
+
+	w->use = (struct use){0};
+	while (w->held < all) {
+		uint32_t i = w->held++;
+		w->value = i < states ? g->states.at[i].next : g->kept.at[i - states];
+		if (w->value)
+			return true;
+	}
+	return false;
+}
+
+bool next_use(struct use_walk *w)
+{
+	struct walk *at = &w->walk;
+
+	at->root = w->root;
+	for (;;) {
+		bool leaves = at->event == WALK_LEAVE;
+		struct block *k = at->at.block;
+		struct node *n = at->event == WALK_BEFORE ? at->at.node : NULL;
+		uint32_t count = n ? n->nin : leaves ? k->results.len : 0;
+		while (w->next < count) {
+			uint32_t i = w->next++;
+			w->value = n ? n->in[i] : k->results.at[i];
+			w->use = (struct use){n, k, i};
+			if (w->value)
+				return true;
+		}
+		w->next = 0;
+		if (!walk(at, WALK_BEFORE | WALK_LEAVE))
+			return next_held(w);
+	}
+}
+
+struct uses find_uses(struct ctx *cx, const struct graph *g)
+{
+	struct uses t = {.block = g->block, .nvalues = cx->next_id};
+	uint32_t total = 0;
+
+	/* first counts, two places further on, then the ends of the parts that are filled */
+	t.first = new_array(cx->scratch, uint32_t, t.nvalues + 2u);
+	for (struct use_walk w = {.root = g->block, .graph = g}; next_use(&w);)
+		t.first[w.value->id + 2]++;
+	for (uint32_t i = 2; i < t.nvalues + 2; i++)
+		total = t.first[i] += total;
+	t.at = new_array(cx->scratch, struct use, total + 1);
+	for (struct use_walk w = {.root = g->block, .graph = g}; next_use(&w);)
+		t.at[t.first[w.value->id + 1]++] = w.use;
+	return t;
+}
+
+const struct use *first_use(const struct uses *t, const struct value *v)
+{
+	if (v->id >= t->nvalues)
+		bug("a value has no uses yet");
+	return t->at + t->first[v->id];
+}
+
+uint32_t count_uses(const struct uses *t, const struct value *v)
+{
+	if (v->id >= t->nvalues)
+		bug("a value has no uses yet");
+	return t->first[v->id + 1] - t->first[v->id];
+}
+
+struct node *only_reader(const struct uses *t, const struct value *v)
+{
+	return count_uses(t, v) == 1 ? first_use(t, v)->node : NULL;
+}
+
+bool escapes(const struct uses *t, const struct value *v)
+{
+	for_uses(u, t, v) if (!u->node || u->block != t->block) return true;
+	return false;
+}
