@@ -394,7 +394,7 @@ static struct cv call_nonnegative(struct elab *e, struct cv *args, uint32_t narg
 		return poison(s);
 	return (struct cv){.kind = CV_BOOL,
 			   .span = s,
-			   .u.b = sign_of(v->lowered ? v->lowered : v) == SIGN_POSITIVE};
+			   .u.b = sign_of(v->lowered ? v->lowered : v) == SIGN_NON_NEGATIVE};
 }
 
 /* constant(n, 16): is the length n known while compiling, and at most 16? */

@@ -44,8 +44,8 @@ struct value {
 /* of the elements of a float value; bits */
 enum sign {
 	SIGN_ANY = 0,
-	SIGN_NO_ZERO = 1,  /* none is -0 */
-	SIGN_POSITIVE = 3, /* none has its sign bit set, NaN apart */
+	SIGN_NO_NEGATIVE_ZERO = 1, /* none is -0 */
+	SIGN_NON_NEGATIVE = 3,     /* none has its sign bit set, NaN apart */
 };
 struct node {
 	const struct op *op;        /* PyTensor level; &op_onnx for raw ONNX nodes */

@@ -138,7 +138,7 @@ static struct value *absolute(struct build *b, struct value *v)
 	const struct node *d = v->def;
 	struct value *other = negated(v);
 
-	if (sign_of(v) == SIGN_POSITIVE)
+	if (sign_of(v) == SIGN_NON_NEGATIVE)
 		return v;
 	if (is_onnx(d, ONNX_Sub))
 		other = find_made(b, ONNX_Sub, d->in[1], d->in[0]);
@@ -363,11 +363,11 @@ static bool has_sign(const struct value *x, double k)
 	double j;
 
 	if (k > 0)
-		return sign_of(x) == SIGN_POSITIVE;
+		return sign_of(x) == SIGN_NON_NEGATIVE;
 	if (negated(x))
-		return sign_of(negated(x)) == SIGN_POSITIVE;
+		return sign_of(negated(x)) == SIGN_NON_NEGATIVE;
 	return is_by_number(x, ONNX_Mul, &i, &j) && j < 0 &&
-	       sign_of(x->def->in[1 - i]) == SIGN_POSITIVE;
+	       sign_of(x->def->in[1 - i]) == SIGN_NON_NEGATIVE;
 }
 
 /* The sum of op(k, x), which is v: that of x is multiplied by k, or the sum of all k is added. */

@@ -7,7 +7,7 @@
 bool may_be_minus_zero(struct build *b, const struct value *v)
 {
 	return b->cx->opt.signed_zeros && is_float((enum dtype)v->type.dtype) &&
-	       !(sign_of(v) & SIGN_NO_ZERO);
+	       !(sign_of(v) & SIGN_NO_NEGATIVE_ZERO);
 }
 
 /* Is v one bool, on no more axes than c? *is: which */

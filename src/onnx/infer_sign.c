@@ -11,7 +11,7 @@
 static uint8_t sign_of_constant(const struct tensor *t)
 {
 	uint64_t n = t->splat && t->count ? 1 : t->count;
-	uint8_t sign = SIGN_POSITIVE;
+	uint8_t sign = SIGN_NON_NEGATIVE;
 
 	if (n > SCAN_LIMIT)
 		return SIGN_ANY;
@@ -21,7 +21,7 @@ static uint8_t sign_of_constant(const struct tensor *t)
 			continue;
 		if (x == 0)
 			return SIGN_ANY;
-		sign = SIGN_NO_ZERO;
+		sign = SIGN_NO_NEGATIVE_ZERO;
 	}
 	return sign;
 }
@@ -31,15 +31,15 @@ uint8_t sign_of(const struct value *v)
 	enum dtype t = (enum dtype)v->type.dtype;
 
 	if (t == DT_BOOL || dtypes[t].kind == KIND_UINT)
-		return SIGN_POSITIVE;
+		return SIGN_NON_NEGATIVE;
 	if (!is_float(t))
-		return SIGN_NO_ZERO;
+		return SIGN_NO_NEGATIVE_ZERO;
 	return v->data ? sign_of_constant(v->data) : v->sign;
 }
 
 static uint8_t sign_of_inputs(const struct node *n, uint32_t first)
 {
-	uint8_t sign = SIGN_POSITIVE;
+	uint8_t sign = SIGN_NON_NEGATIVE;
 
 	for (uint32_t i = first; i < n->nin; i++)
 		if (n->in[i])
@@ -49,7 +49,7 @@ static uint8_t sign_of_inputs(const struct node *n, uint32_t first)
 
 static uint8_t if_positive(uint8_t sign)
 {
-	return sign == SIGN_POSITIVE ? SIGN_POSITIVE : SIGN_ANY;
+	return sign == SIGN_NON_NEGATIVE ? SIGN_NON_NEGATIVE : SIGN_ANY;
 }
 
 uint8_t sign_any(const struct node *n)
@@ -62,14 +62,14 @@ uint8_t sign_any(const struct node *n)
 uint8_t sign_positive(const struct node *n)
 {
 	(void)n;
-	return SIGN_POSITIVE;
+	return SIGN_NON_NEGATIVE;
 }
 
 /* Cos: never -0 */
-uint8_t sign_no_zero(const struct node *n)
+uint8_t sign_no_negative_zero(const struct node *n)
 {
 	(void)n;
-	return SIGN_NO_ZERO;
+	return SIGN_NO_NEGATIVE_ZERO;
 }
 
 uint8_t sign_first(const struct node *n)
@@ -102,7 +102,7 @@ uint8_t sign_product(const struct node *n)
 
 uint8_t sign_mul(const struct node *n)
 {
-	return n->in[0] == n->in[1] ? SIGN_POSITIVE : sign_product(n);
+	return n->in[0] == n->in[1] ? SIGN_NON_NEGATIVE : sign_product(n);
 }
 
 uint8_t sign_gemm(const struct node *n)
@@ -115,7 +115,7 @@ uint8_t sign_sum(const struct node *n)
 {
 	uint8_t x = sign_of(n->in[0]), y = sign_of(n->in[1]);
 
-	return (x & y) == SIGN_POSITIVE ? SIGN_POSITIVE : (x | y) & SIGN_NO_ZERO;
+	return (x & y) == SIGN_NON_NEGATIVE ? SIGN_NON_NEGATIVE : (x | y) & SIGN_NO_NEGATIVE_ZERO;
 }
 
 /* Is no element less than 1? That is a number, or a number and what is not negative. */
@@ -128,7 +128,7 @@ static bool is_one_at_least(const struct value *v)
 		return false;
 	for (uint32_t i = 0; i < 2; i++)
 		if (v->def->in[i]->data && is_one_at_least(v->def->in[i]) &&
-		    sign_of(v->def->in[1 - i]) == SIGN_POSITIVE)
+		    sign_of(v->def->in[1 - i]) == SIGN_NON_NEGATIVE)
 			return true;
 	return false;
 }
@@ -140,8 +140,8 @@ uint8_t sign_difference(const struct node *n)
 
 	if (is_float((enum dtype)x->type.dtype) && x->data && is_one_at_least(x) && y->def &&
 	    is_onnx(y->def, ONNX_Reciprocal) && is_one_at_least(y->def->in[0]))
-		return SIGN_POSITIVE;
-	return sign_of(x) & SIGN_NO_ZERO;
+		return SIGN_NON_NEGATIVE;
+	return sign_of(x) & SIGN_NO_NEGATIVE_ZERO;
 }
 
 /* A cast to a narrower float rounds a small negative number to -0. */

@@ -28,7 +28,7 @@ static const struct value *beside_number(const struct node *n, uint32_t *at, dou
 
 static bool is_positive(const struct value *v)
 {
-	return is_float((enum dtype)v->type.dtype) && sign_of(v) == SIGN_POSITIVE;
+	return is_float((enum dtype)v->type.dtype) && sign_of(v) == SIGN_NON_NEGATIVE;
 }
 
 /* Is v at most 1, or NaN? x / (x + y) of positive numbers is, and so is 1 - x. */

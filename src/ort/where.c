@@ -48,7 +48,7 @@ static bool is_nonzero_where(const struct value *c, bool holds, const struct val
 /* Can x be -0 where c holds, or does not hold? */
 static bool is_minus_zero_where(const struct value *c, bool holds, const struct value *x)
 {
-	return !(sign_of(x) & SIGN_NO_ZERO) && !is_nonzero_where(c, holds, x);
+	return !(sign_of(x) & SIGN_NO_NEGATIVE_ZERO) && !is_nonzero_where(c, holds, x);
 }
 
 /* Can Where(c, x, y) take a zero with the wrong sign? */

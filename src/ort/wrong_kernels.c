@@ -95,7 +95,7 @@ static bool matters(struct ctx *cx, const struct node *n, enum fault fault)
 		return is_float(t) && cx->opt.nans && !n->guarded && reads_nan(n);
 	case LOSES_SIGN:
 		return cx->opt.target == PTGC_ORT_CPU && is_float(t) && cx->opt.signed_zeros &&
-		       sign_of(n->in[0]) != SIGN_POSITIVE;
+		       sign_of(n->in[0]) != SIGN_NON_NEGATIVE;
 	case NOT_TINY:
 		return t == DT_FLOAT64 && !n->guarded;
 	case FEW_DIGITS:

@@ -507,8 +507,8 @@ static struct value *sum_below(struct linear *l, struct value *v, double k)
 static bool rounds_add_up(struct linear *l, const struct value *a, const struct value *f)
 {
 	return l->m->cx->opt.large_terms ||
-	       (sign_of(a) == SIGN_POSITIVE && sign_of(f) == SIGN_POSITIVE &&
-		sign_of(l->c->init[l->of[0]]) == SIGN_POSITIVE);
+	       (sign_of(a) == SIGN_NON_NEGATIVE && sign_of(f) == SIGN_NON_NEGATIVE &&
+		sign_of(l->c->init[l->of[0]]) == SIGN_NON_NEGATIVE);
 }
 
 /* Is each coefficient so small that products of several are below (1 + 1/n)^n < e for n steps? 1/n

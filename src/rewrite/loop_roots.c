@@ -40,7 +40,7 @@ static struct value *under_root(const struct roots *r, const struct value *p,
 	    !same_dims(r->cx, p->type, next->type))
 		return NULL;
 	struct value *v = next->def->in[0];
-	return sign_of(v) == SIGN_POSITIVE ? v : NULL;
+	return sign_of(v) == SIGN_NON_NEGATIVE ? v : NULL;
 }
 
 /* Is the last state, which is the first one if there are no steps, the root of a step, or of no
@@ -80,7 +80,7 @@ static void carry_square(struct roots *r, struct block *around, struct node *bef
 	if (!v || !ends_in_root(r, loop, j))
 		return;
 	struct value *square = graph_value(cx, p->type, p->span);
-	square->sign = SIGN_POSITIVE;
+	square->sign = SIGN_NON_NEGATIVE;
 	read_square(body, p, square);
 	r->changed = true;
 	body->params.at[2 + j] = square;
