@@ -341,7 +341,7 @@ static bool is_decided(struct build *b, const struct side *x)
 	return x->of && !x->of->data && x->of->def && from_constants(b, x->of, &open) && open;
 }
 
-/* Is all that d is computed from constant? Then *k is what it is. */
+/* Is d known at compile time? *k: its value */
 static bool is_number(struct build *b, dim d, int64_t *k)
 {
 	struct dim_walk w = {.round = 1};

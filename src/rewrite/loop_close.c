@@ -20,37 +20,37 @@ static struct value *behind_identity(struct value *v)
 
 /* Reads by nodes and by the results of inner blocks; those of the body itself are looked at apart.
  */
-static void count_reads(struct move *m, const struct block *body)
+static void count_reads(struct loop_pass *m, const struct block *body)
 {
 	for (struct use_walk w = {.root = body}; next_use(&w);)
 		if (w.use.node || w.use.block != body)
-			about(m, w.value)->reads++;
+			value_info(m, w.value)->reads++;
 }
 
-static void clear_reads(struct move *m, const struct block *body)
+static void clear_reads(struct loop_pass *m, const struct block *body)
 {
 	for (struct walk w = {.root = body}; walk(&w, WALK_ENTER | WALK_BEFORE);) {
 		const struct block *k = w.at.block;
 		const struct node *n = w.at.node;
 		for (uint32_t i = 0; w.event == WALK_ENTER && i < k->params.len; i++)
-			about(m, k->params.at[i])->reads = 0;
+			value_info(m, k->params.at[i])->reads = 0;
 		for (uint32_t i = 0; w.event == WALK_BEFORE && i < n->nin; i++)
 			if (n->in[i])
-				about(m, n->in[i])->reads = 0;
+				value_info(m, n->in[i])->reads = 0;
 		for (uint32_t i = 0; w.event == WALK_BEFORE && i < n->nout; i++)
-			about(m, n->out[i])->reads = 0;
+			value_info(m, n->out[i])->reads = 0;
 	}
 }
 
 /* The results as they are now. Those that are rows need not be stacked by the loop. */
-static void find_results(struct closing *c)
+static void find_results(struct loop_exit *c)
 {
-	struct frame *f = c->f;
+	struct loop_scope *f = c->f;
 	struct block *body = f->block;
 	bool batches = false;
 
 	for (uint32_t k = 0; k < f->pending.len; k++)
-		if (about(c->m, f->pending.at[k])->kept) {
+		if (value_info(c->m, f->pending.at[k])->kept) {
 			materialise(c->m, f->pending.at[k]);
 			f->checked = true;
 		}
@@ -65,18 +65,18 @@ static void find_results(struct closing *c)
 	clear_reads(c->m, body);
 	count_reads(c->m, body);
 	for (uint32_t i = f->scan; i <= c->nstates; i++)
-		about(c->m, c->result[i])->reads++;
+		value_info(c->m, c->result[i])->reads++;
 }
 
-static bool is_inside(struct closing *c, const struct value *v)
+static bool is_inside(struct loop_exit *c, const struct value *v)
 {
 	return v->def && !is_outer(c->m, c->f, v) &&
 	       c->m->b.cse->shared->home[v->id] == c->f->block;
 }
 
-static void need(struct closing *c, struct value *v)
+static void need(struct loop_exit *c, struct value *v)
 {
-	struct about *a = about(c->m, v);
+	struct value_info *a = value_info(c->m, v);
 
 	if (a->needed || (is_row_of(c->m, c->f, v) && !c->f->checked))
 		return;
@@ -86,13 +86,13 @@ static void need(struct closing *c, struct value *v)
 
 /* ---- sums ---- */
 
-static bool read_once(struct closing *c, const struct value *v)
+static bool read_once(struct loop_exit *c, const struct value *v)
 {
-	return about(c->m, v)->reads == 1 && !about(c->m, v)->kept;
+	return value_info(c->m, v)->reads == 1 && !value_info(c->m, v)->kept;
 }
 
 /* x.inc(y) at a place that is the same in all steps */
-static bool adds_at(struct closing *c, const struct node *n)
+static bool adds_at(struct loop_exit *c, const struct node *n)
 {
 	if (!is_onnx(n, ONNX_ScatterND) || !is_outer(c->m, c->f, n->in[1]))
 		return false;
@@ -102,14 +102,14 @@ static bool adds_at(struct closing *c, const struct node *n)
 	return false;
 }
 
-static bool is_own_sum(struct closing *c, const struct value *v)
+static bool is_own_sum(struct loop_exit *c, const struct value *v)
 {
 	return is_inside(c, v) && read_once(c, v) &&
 	       (is_onnx(v->def, ONNX_Add) || adds_at(c, v->def));
 }
 
 /* Which input of a sum is what was added up so far? The last one is what is added. */
-static uint32_t before(struct closing *c, const struct node *n, const struct value *x)
+static uint32_t before(struct loop_exit *c, const struct node *n, const struct value *x)
 {
 	return is_onnx(n, ONNX_ScatterND) || n->in[0] == x ||
 			       (n->in[1] != x && is_own_sum(c, n->in[0]))
@@ -118,7 +118,7 @@ static uint32_t before(struct closing *c, const struct node *n, const struct val
 }
 
 /* Do the sequences that the loop walks take as much memory as v of all steps? */
-static bool is_like_a_row(struct closing *c, const struct value *v)
+static bool is_like_a_row(struct loop_exit *c, const struct value *v)
 {
 	for (uint32_t k = 0; k < c->f->params.len; k++)
 		if (grows_little(c->m->cx, &c->f->params.at[k]->type, &v->type))
@@ -127,7 +127,7 @@ static bool is_like_a_row(struct closing *c, const struct value *v)
 }
 
 /* Is x' = x + a, or (x + a) + b, or x.inc(a) at a fixed place, all that is done with state j? */
-static bool only_adds(struct closing *c, uint32_t j)
+static bool only_adds(struct loop_exit *c, uint32_t j)
 {
 	struct ctx *cx = c->m->cx;
 	const struct value *x = c->f->block->params.at[2 + j];
@@ -140,7 +140,7 @@ static bool only_adds(struct closing *c, uint32_t j)
 	if (!sums || !read_once(c, x))
 		return false;
 	for (; v != x; n++) {
-		if (n == MAX_TERMS || !is_own_sum(c, v) || about(c->m, v)->needed)
+		if (n == MAX_TERMS || !is_own_sum(c, v) || value_info(c->m, v)->needed)
 			return false;
 		const struct node *sum = v->def;
 		uint32_t at = before(c, sum, x), last = sum->nin - 1u;
@@ -155,7 +155,7 @@ static bool only_adds(struct closing *c, uint32_t j)
 	return n > 0;
 }
 
-static void find_sums(struct closing *c)
+static void find_sums(struct loop_exit *c)
 {
 	for (uint32_t j = 0; j < c->nstates; j++) {
 		if (!only_adds(c, j)) {
@@ -165,7 +165,7 @@ static void find_sums(struct closing *c)
 		for (uint32_t i = 0; i < MAX_TERMS && c->term[j][i]; i++) {
 			c->sum[j][i]->out[0]->def->dead = true;
 			for (uint32_t k = 0; k < c->sum[j][i]->nin; k++)
-				about(c->m, c->sum[j][i]->in[k])->reads--;
+				value_info(c->m, c->sum[j][i]->in[k])->reads--;
 			need(c, c->term[j][i]);
 		}
 	}
@@ -174,19 +174,19 @@ static void find_sums(struct closing *c)
 /* ---- what only stacked results need ---- */
 
 /* Can v be computed after the loop, of values of which at most one is stacked for that alone? */
-static bool is_for_later(struct closing *c, const struct value *v)
+static bool is_for_later(struct loop_exit *c, const struct value *v)
 {
 	const struct node *n = v->def;
 	const struct value *more = NULL;
 	bool row[MAX_INPUTS];
 
-	if (!is_inside(c, v) || about(c->m, v)->reads || about(c->m, v)->kept ||
+	if (!is_inside(c, v) || value_info(c->m, v)->reads || value_info(c->m, v)->kept ||
 	    n->nin > MAX_INPUTS)
 		return false;
 	for (uint32_t i = 0; i < n->nin; i++) {
 		const struct value *x = n->in[i];
 		row[i] = x && !is_outer(c->m, c->f, x);
-		if (!row[i] || is_row_of(c->m, c->f, x) || about(c->m, x)->needed || x == more)
+		if (!row[i] || is_row_of(c->m, c->f, x) || value_info(c->m, x)->needed || x == more)
 			continue;
 		if (more)
 			return false;
@@ -195,35 +195,35 @@ static bool is_for_later(struct closing *c, const struct value *v)
 	return can_batch_elements(n, row);
 }
 
-static void move_behind(struct closing *c, bool push)
+static void move_behind(struct loop_exit *c, bool push)
 {
 	struct arena *a = c->m->cx->scratch;
 	uint32_t left = 0;
 
 	for (uint32_t k = 0; k < c->needed.len; k++) {
 		struct value *v = c->needed.at[k];
-		if (!push || !about(c->m, v)->needed || !is_for_later(c, v))
+		if (!push || !value_info(c->m, v)->needed || !is_for_later(c, v))
 			continue;
-		about(c->m, v)->needed = false;
+		value_info(c->m, v)->needed = false;
 		v->def->dead = true;
 		*vec_push(a, &c->later) = v->def;
 		for (uint32_t i = 0; i < v->def->nin; i++) {
 			struct value *x = v->def->in[i];
 			if (!x || x->data)
 				continue;
-			about(c->m, x)->reads--;
+			value_info(c->m, x)->reads--;
 			if (is_outer(c->m, c->f, x) || is_row_of(c->m, c->f, x))
 				continue;
-			about(c->m, x)->needed = true;
+			value_info(c->m, x)->needed = true;
 			*vec_push(a, &c->needed) =
 				x; /* maybe once more, as it has one reader less */
 		}
 	}
 	for (uint32_t k = 0; k < c->needed.len; k++) {
 		struct value *v = c->needed.at[k];
-		if (about(c->m, v)->needed)
+		if (value_info(c->m, v)->needed)
 			c->needed.at[left++] = v;
-		about(c->m, v)->needed = false;
+		value_info(c->m, v)->needed = false;
 	}
 	c->needed.len = left;
 }
@@ -247,7 +247,7 @@ static void unlink_dead(struct block *k)
 }
 
 /* A value outside, for those of the body that are stacked */
-static struct value *stacked(struct closing *c, const struct value *v)
+static struct value *stacked(struct loop_exit *c, const struct value *v)
 {
 	struct ctx *cx = c->m->cx;
 	struct type t = {v->type.dtype, (uint8_t)(v->type.rank + 1u), NULL};
@@ -262,16 +262,16 @@ static struct value *stacked(struct closing *c, const struct value *v)
 	return to;
 }
 
-static bool is_read(struct closing *c, const struct value *param)
+static bool is_read(struct loop_exit *c, const struct value *param)
 {
-	return about(c->m, param)->reads || about(c->m, param)->kept;
+	return value_info(c->m, param)->reads || value_info(c->m, param)->kept;
 }
 
 /* Sets inputs and results of the loop, and the parameters and results of its body. */
-static void set_results(struct closing *c)
+static void set_results(struct loop_exit *c)
 {
-	struct move *m = c->m;
-	struct frame *f = c->f;
+	struct loop_pass *m = c->m;
+	struct loop_scope *f = c->f;
 	struct block *body = f->block;
 	struct node *loop = f->loop;
 	struct arena *a = m->cx->arena;
@@ -297,7 +297,7 @@ static void set_results(struct closing *c)
 		struct value *v = c->needed.at[k];
 		struct value *all = stacked(c, v);
 		*vec_push(a, &out) = all;
-		set_row(m, v, (struct row){.frame = f, .all = all});
+		set_row(m, v, (struct row){.body = f, .all = all});
 		block_result(&m->b, v, v->type.dims, false);
 	}
 	uint32_t states = in.len;
@@ -323,7 +323,7 @@ static void set_results(struct closing *c)
 }
 
 /* The results of a loop that runs as long as it likes stay. */
-static void keep_results(struct closing *c)
+static void keep_results(struct loop_exit *c)
 {
 	struct block *body = c->f->block;
 	uint32_t n = body->results.len;
@@ -335,40 +335,40 @@ static void keep_results(struct closing *c)
 
 /* What is stacked for sums or to be broadcast gets the lengths of its type, which it may lack where
  * there is no step. */
-static void restack(struct closing *c)
+static void restack(struct loop_exit *c)
 {
 	for (uint32_t j = 0; j < c->nstates; j++)
 		for (uint32_t i = 0; i < MAX_TERMS && c->term[j][i]; i++)
-			about(c->m, c->term[j][i])->needed = true;
+			value_info(c->m, c->term[j][i])->needed = true;
 	for (uint32_t k = 0; k < c->later.len; k++) { /* what reads a value comes before it */
 		const struct node *n = c->later.at[k];
 		bool needed = n->nin > 1;
 		for (uint32_t i = 0; i < n->nout; i++)
-			needed |= about(c->m, n->out[i])->needed;
+			needed |= value_info(c->m, n->out[i])->needed;
 		for (uint32_t i = 0; i < n->nin && needed; i++)
 			if (n->in[i])
-				about(c->m, n->in[i])->needed = true;
+				value_info(c->m, n->in[i])->needed = true;
 	}
 	for (uint32_t k = 0; k < c->needed.len; k++) {
 		struct value *v = c->needed.at[k], *all = all_of(c->m, v);
-		if (!about(c->m, v)->needed)
+		if (!value_info(c->m, v)->needed)
 			continue;
 		all = restacked(&c->m->b, all, all->type);
-		set_row(c->m, v, (struct row){.frame = c->f, .all = all});
+		set_row(c->m, v, (struct row){.body = c->f, .all = all});
 	}
 }
 
-static void compute_later(struct closing *c, struct value **out)
+static void compute_later(struct loop_exit *c, struct value **out)
 {
-	struct move *m = c->m;
-	struct frame *f = c->f;
+	struct loop_pass *m = c->m;
+	struct loop_scope *f = c->f;
 
 	while (c->later.len) {
 		struct node *n = c->later.at[--c->later.len];
 		struct value *all = batch(m, f, n, true);
 		if (!all)
 			bug("%s cannot be computed after the loop", n->onnx->name);
-		set_row(m, n->out[0], (struct row){.frame = f, .all = all});
+		set_row(m, n->out[0], (struct row){.body = f, .all = all});
 	}
 	for (uint32_t j = 0; j < c->nstates; j++) {
 		struct value *v = resolve(out[j]);
@@ -397,10 +397,10 @@ static void compute_later(struct closing *c, struct value **out)
 		replace_value(m, out[i], all_of(m, c->result[1 + i]));
 }
 
-void close_loop(struct move *m, struct frame *f, struct block *outer)
+void close_loop(struct loop_pass *m, struct loop_scope *f, struct block *outer)
 {
 	struct node *loop = f->loop;
-	struct closing c = {.m = m, .f = f, .nstates = loop->nin - 2u, .nout = loop->nout};
+	struct loop_exit c = {.m = m, .f = f, .nstates = loop->nin - 2u, .nout = loop->nout};
 	struct value **out = loop->out;
 	struct arena *a = m->cx->scratch;
 

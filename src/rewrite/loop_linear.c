@@ -27,13 +27,13 @@ bool is_own(struct linear *l, const struct value *v)
 
 static enum form form_of(struct linear *l, const struct value *v)
 {
-	return is_own(l, v) ? (enum form)about(l->m, v)->form : CONSTANT;
+	return is_own(l, v) ? (enum form)value_info(l->m, v)->form : CONSTANT;
 }
 
 /* The states that v depends on, as bits */
 static uint8_t states_of(struct linear *l, const struct value *v)
 {
-	return is_own(l, v) ? about(l->m, v)->states : 0;
+	return is_own(l, v) ? value_info(l->m, v)->states : 0;
 }
 
 static enum form form_of_node(struct linear *l, const struct node *n)
@@ -79,7 +79,7 @@ static bool is_sum(struct linear *l, const struct node *n)
 		    is_onnx(n, ONNX_MatMul);
 
 	for (uint32_t i = 0; i < n->nin && !adds; i++)
-		adds = n->in[i] && is_own(l, n->in[i]) && about(l->m, n->in[i])->adds;
+		adds = n->in[i] && is_own(l, n->in[i]) && value_info(l->m, n->in[i])->adds;
 	return adds;
 }
 
@@ -91,7 +91,7 @@ static bool multiplies_sum(struct linear *l, const struct node *n)
 	if (!is_onnx(n, ONNX_Mul) && !is_onnx(n, ONNX_Div) && !is_onnx(n, ONNX_MatMul))
 		return false;
 	for (uint32_t i = 0; i < n->nin; i++)
-		sum |= is_own(l, n->in[i]) && about(l->m, n->in[i])->adds;
+		sum |= is_own(l, n->in[i]) && value_info(l->m, n->in[i])->adds;
 	return sum;
 }
 
@@ -134,7 +134,7 @@ static bool are_forgotten(struct linear *l)
 
 static bool find_states(struct linear *l)
 {
-	struct closing *c = l->c;
+	struct loop_exit *c = l->c;
 	struct arena *a = l->m->cx->scratch;
 	enum dtype t = DT_NONE;
 
@@ -151,8 +151,8 @@ static bool find_states(struct linear *l)
 		if (x->type.dtype != t || (t != DT_FLOAT32 && t != DT_FLOAT64) || l->n == MAX_STATE)
 			return false;
 		l->width += n < 1 || n > MAX_STATE ? MAX_STATE + 1 : n;
-		about(l->m, x)->form = LINEAR;
-		about(l->m, x)->states = (uint8_t)(1u << l->n);
+		value_info(l->m, x)->form = LINEAR;
+		value_info(l->m, x)->states = (uint8_t)(1u << l->n);
 		l->state[l->n] = x;
 		l->next[l->n] = c->result[1 + j];
 		l->size[l->n] = n;
@@ -187,11 +187,11 @@ static bool mark_needed_nodes(struct linear *l, bool next)
 		struct node *n = all[len];
 		bool wanted = false;
 		for (uint32_t i = 0; i < n->nout; i++)
-			wanted |= next ? about(l->m, n->out[i])->leads_on
-				       : about(l->m, n->out[i])->wanted;
+			wanted |= next ? value_info(l->m, n->out[i])->leads_on
+				       : value_info(l->m, n->out[i])->wanted;
 		if (!wanted)
 			continue;
-		enum form form = n->nout ? (enum form)about(l->m, n->out[0])->form : OTHER;
+		enum form form = n->nout ? (enum form)value_info(l->m, n->out[0])->form : OTHER;
 		l->spreads |= next && multiplies_sum(l, n);
 		l->mixes |= next && (is_onnx(n, ONNX_MatMul) || is_onnx(n, ONNX_ReduceSum));
 		if ((next && form != LINEAR) || !may_be_batched(l, n))
@@ -203,9 +203,9 @@ static bool mark_needed_nodes(struct linear *l, bool next)
 			if (!n->in[i] || !is_own(l, n->in[i]))
 				continue;
 			if (next)
-				about(l->m, n->in[i])->leads_on = true;
+				value_info(l->m, n->in[i])->leads_on = true;
 			else
-				about(l->m, n->in[i])->wanted = true;
+				value_info(l->m, n->in[i])->wanted = true;
 		}
 	}
 	return true;
@@ -230,7 +230,7 @@ static uint32_t find_forms(struct linear *l)
 		for (uint32_t i = 0; i < n->nin; i++)
 			states |= n->in[i] ? states_of(l, n->in[i]) : 0;
 		for (uint32_t i = 0; i < n->nout; i++) {
-			struct about *a = about(l->m, n->out[i]);
+			struct value_info *a = value_info(l->m, n->out[i]);
 			a->form = (uint8_t)form_of_node(l, n);
 			a->states = states;
 			a->adds = a->form == LINEAR && is_sum(l, n);
@@ -286,10 +286,10 @@ static struct value *without_states(struct linear *l, struct value *v)
 	}
 	if (row) {
 		struct value *all = batch(l->m, l->f, v->def, true);
-		set_row(l->m, v, (struct row){.frame = l->f, .all = all});
+		set_row(l->m, v, (struct row){.body = l->f, .all = all});
 		return all ? v : NULL;
 	}
-	struct spot was = enter(l->m, l->f->outer);
+	struct insertion_point was = enter(l->m, l->f->outer);
 	emit_like(&l->m->b, v->def, v->def->in, &v);
 	leave(l->m, was);
 	return v;
@@ -303,7 +303,7 @@ static bool divide_by_state(struct linear *l, uint32_t j, const struct node *las
 	uint32_t count = 0;
 
 	q = new_array(l->m->cx->scratch, struct value *, l->f->block->nnodes + 2u);
-	about(l->m, x)->number = ++count;
+	value_info(l->m, x)->number = ++count;
 	q[count] = filled(l, &x->type, 1);
 	for (struct node *n = l->f->block->first; n; n = n == last ? NULL : n->next) {
 		struct value *in[2] = {0}, *r;
@@ -311,20 +311,20 @@ static bool divide_by_state(struct linear *l, uint32_t j, const struct node *las
 		    !same_dims(l->m->cx, n->out[0]->type, x->type))
 			continue;
 		for (uint32_t i = 0; i < n->nin; i++)
-			in[i] = is_own(l, n->in[i]) ? q[about(l->m, n->in[i])->number] : NULL;
+			in[i] = is_own(l, n->in[i]) ? q[value_info(l->m, n->in[i])->number] : NULL;
 		r = quotient(l, n, in);
 		r = r ? without_states(l, r) : NULL;
 		if (!r || !same_dims(l->m->cx, r->type, x->type))
 			continue;
-		about(l->m, n->out[0])->number = ++count;
+		value_info(l->m, n->out[0])->number = ++count;
 		q[count] = r;
 	}
-	struct value *r = is_own(l, l->next[j]) ? q[about(l->m, l->next[j])->number] : NULL;
+	struct value *r = is_own(l, l->next[j]) ? q[value_info(l->m, l->next[j])->number] : NULL;
 	l->next[j] = r ? r : l->next[j];
-	about(l->m, x)->number = 0;
+	value_info(l->m, x)->number = 0;
 	for (struct node *n = l->f->block->first; n; n = n == last ? NULL : n->next)
 		for (uint32_t i = 0; i < n->nout; i++)
-			about(l->m, n->out[i])->number = 0;
+			value_info(l->m, n->out[i])->number = 0;
 	return r != NULL;
 }
 
@@ -371,7 +371,7 @@ static bool rounds_are_faster(struct linear *l, int64_t steps)
 
 bool is_linear(struct linear *l)
 {
-	struct closing *c = l->c;
+	struct loop_exit *c = l->c;
 	int64_t steps;
 	uint32_t nodes;
 
@@ -383,12 +383,12 @@ bool is_linear(struct linear *l)
 	if (!are_linear(l) && (nodes + c->needed.len <= MIN_NODES || !is_product(l)))
 		return false;
 	for (uint32_t j = 0; j < l->n; j++)
-		about(l->m, l->next[j])->leads_on = true;
+		value_info(l->m, l->next[j])->leads_on = true;
 	for (uint32_t k = 0; k < c->needed.len; k++)
-		about(l->m, c->needed.at[k])->wanted = true;
+		value_info(l->m, c->needed.at[k])->wanted = true;
 	for (uint32_t k = 0; k < c->needed.len; k++)
 		if (is_outer(l->m, l->f, c->needed.at[k]) ||
-		    (!c->needed.at[k]->def && !about(l->m, c->needed.at[k])->form))
+		    (!c->needed.at[k]->def && !value_info(l->m, c->needed.at[k])->form))
 			return false;
 	l->each = l->n == 1;
 	if (!mark_needed_nodes(l, true) || !mark_needed_nodes(l, false))

@@ -17,9 +17,9 @@ struct at {
 	bool one;        /* v is a number that stands for 1 in each element */
 };
 struct linear {
-	struct closing *c;
-	struct move *m;
-	struct frame *f;
+	struct loop_exit *c;
+	struct loop_pass *m;
+	struct loop_scope *f;
 	struct value **state; /* parameters */
 	struct value **next;
 	uint32_t *of, n; /* which states, as others only add; how many */
@@ -29,14 +29,14 @@ struct linear {
 	bool spreads;    /* what leads to a next state multiplies a sum, as k in k * (x - y) */
 	bool mixes;      /* what leads to a next state joins elements of a state */
 	bool selects;    /* what leads to a next state may leave out states */
-	bool falls_back; /* 0 may be multiplied by what is not finite, which the body does not read
+	bool falls_back; /* states that are not finite get the loop itself: 0 * inf would give NaN
 			  */
 	bool forgets;    /* the next states depend on no state */
 	bool by_rounds;
 	bool times;        /* what is linear is multiplied by the states */
 	struct node *last; /* of the body; what stands behind that are quotients */
 	struct type item;  /* of all states as one value */
-	struct at *at;     /* by about()->number */
+	struct at *at;     /* by value_info()->number */
 	uint32_t numbers;
 };
 

@@ -17,9 +17,9 @@
 #define MIN_STEPS 16 /* fewer take no longer than rounds */
 
 struct logsum {
-	struct closing *c;
-	struct move *m;
-	struct frame *f;
+	struct loop_exit *c;
+	struct loop_pass *m;
+	struct loop_scope *f;
 	struct value *state, *next;
 	struct value *d, *v; /* what is added before and after; NULL: nothing */
 	uint32_t which;      /* state of the loop */
@@ -35,8 +35,8 @@ static bool is_own(struct logsum *l, const struct value *v)
 	return !is_outer(l->m, l->f, v) && !is_row_of(l->m, l->f, v);
 }
 
-/* Of x + y the part that the body computes from states, where the other is none: that one is
- * *other. NULL: it is not such a sum */
+/* x + y, where x depends on states and y is loop-invariant or a row: gives x, *other = y.
+ * NULL: it is not such a sum */
 static struct value *own_part(struct logsum *l, struct value *sum, struct value **other)
 {
 	if (!is_onnx(sum->def, ONNX_Add))
@@ -131,7 +131,7 @@ static bool find_form(struct logsum *l)
 
 static bool is_logsum(struct logsum *l)
 {
-	struct closing *c = l->c;
+	struct loop_exit *c = l->c;
 	struct ctx *cx = l->m->cx;
 	bool row;
 
@@ -336,10 +336,10 @@ static struct value *all_states(struct logsum *l, struct value *first)
 	return if_node(b, below, branch[0], branch[1], all->type);
 }
 
-bool logsum_loop(struct closing *c, struct block *outer)
+bool logsum_loop(struct loop_exit *c, struct block *outer)
 {
 	struct logsum l = {.c = c, .m = c->m, .f = c->f};
-	struct move *m = c->m;
+	struct loop_pass *m = c->m;
 	struct build *b = &m->b;
 
 	if (!is_logsum(&l))
@@ -353,10 +353,9 @@ bool logsum_loop(struct closing *c, struct block *outer)
 	struct value *last = slice(b, all, &(int64_t){0}, 1, to, most, NULL);
 	replace_value(m, c->f->loop->out[l.which], squeeze(b, last, &(int64_t){0}, 1));
 	set_row(m, l.state,
-		(struct row){.frame = c->f,
-			     .all = slice(b, all, &(int64_t){0}, 1, zero, to, NULL)});
+		(struct row){.body = c->f, .all = slice(b, all, &(int64_t){0}, 1, zero, to, NULL)});
 	set_row(m, l.next,
-		(struct row){.frame = c->f,
+		(struct row){.body = c->f,
 			     .all = slice(b, all, &(int64_t){0}, 1, from, most, NULL)});
 	return true;
 }

@@ -50,12 +50,12 @@ static struct value *unit(struct linear *l, const struct type *t, int64_t k)
 
 static struct at at_of(struct linear *l, const struct value *v)
 {
-	return l->at[about(l->m, v)->number];
+	return l->at[value_info(l->m, v)->number];
 }
 
 static void set_at(struct linear *l, const struct value *v, struct at to)
 {
-	struct about *a = about(l->m, v);
+	struct value_info *a = value_info(l->m, v);
 
 	if (!a->number)
 		a->number = ++l->numbers;
@@ -171,7 +171,7 @@ static struct value *next_at(struct linear *l, bool homogeneous)
 	bool stacked = false;
 
 	for (struct node *n = l->f->block->first; n; n = n->next)
-		if (!n->dead && n->nout == 1 && about(l->m, n->out[0])->leads_on &&
+		if (!n->dead && n->nout == 1 && value_info(l->m, n->out[0])->leads_on &&
 		    !compute_at(l, n, homogeneous))
 			return NULL;
 	for (uint32_t j = 0; j < l->n; j++) {
@@ -435,7 +435,7 @@ static void as_written(struct linear *l, struct value *f, struct value **out)
 	scope_open(b, body);
 	for (struct node *n = l->f->block->first; n; n = n->next) {
 		struct value *r, **now = new_array(a, struct value *, n->nin + 1u);
-		if (n->dead || n->nout != 1 || !about(l->m, n->out[0])->leads_on)
+		if (n->dead || n->nout != 1 || !value_info(l->m, n->out[0])->leads_on)
 			continue;
 		for (uint32_t i = 0; i < n->nin; i++)
 			now[i] = n->in[i] ? in_step(l, body, l->n, &rows, n->in[i]) : NULL;
@@ -559,10 +559,10 @@ static struct value *rounds_or_steps(struct linear *l, struct value *all, struct
 	return if_node(b, ok, branch[0], branch[1], all->type);
 }
 
-bool linear_loop(struct closing *c, struct block *outer)
+bool linear_loop(struct loop_exit *c, struct block *outer)
 {
 	struct linear l = {.c = c, .m = c->m, .f = c->f};
-	struct move *m = c->m;
+	struct loop_pass *m = c->m;
 	struct arena *a = m->cx->scratch;
 	struct value *row[MAX_STATE], *z[2], *part[MAX_STATE], *at_zero, *matrix = NULL,
 									 *after = NULL;
@@ -572,7 +572,7 @@ bool linear_loop(struct closing *c, struct block *outer)
 		return drop_quotients(&l);
 	set_item(&l);
 	l.at = new_array(a, struct at, 2 * (body->nnodes + body->params.len) + 1u);
-	struct spot was = enter(m, c->f->outer);
+	struct insertion_point was = enter(m, c->f->outer);
 	choose_states(&l, -1);
 	at_zero = next_at(&l, false);
 	int64_t rows = l.forgets ? 0 : l.each ? 1 : l.width;
@@ -584,7 +584,7 @@ bool linear_loop(struct closing *c, struct block *outer)
 	leave(m, was);
 	for (struct node *n = body->first; n; n = n->next)
 		for (uint32_t i = 0; i < n->nout; i++)
-			about(m, n->out[i])->number = 0;
+			value_info(m, n->out[i])->number = 0;
 	if (!at_zero)
 		return drop_quotients(&l);
 	scope_close(&m->b, outer);
@@ -618,18 +618,18 @@ bool linear_loop(struct closing *c, struct block *outer)
 		replace_value(m, c->f->loop->out[l.of[j]], part[j]);
 	take_apart(&l, z[1], true, part);
 	for (uint32_t j = 0; j < l.n; j++)
-		set_row(m, l.state[j], (struct row){.frame = c->f, .all = part[j]});
+		set_row(m, l.state[j], (struct row){.body = c->f, .all = part[j]});
 	for (struct node *n = body->first; n; n = n->next) {
-		if (n->dead || n->nout != 1 || !about(m, n->out[0])->wanted)
+		if (n->dead || n->nout != 1 || !value_info(m, n->out[0])->wanted)
 			continue;
 		if (after && n->out[0] == l.next[0]) {
-			set_row(m, n->out[0], (struct row){.frame = c->f, .all = after});
+			set_row(m, n->out[0], (struct row){.body = c->f, .all = after});
 			continue;
 		}
 		all = batch(m, c->f, n, true);
 		if (!all)
 			bug("%s cannot be computed after the loop", n->onnx->name);
-		set_row(m, n->out[0], (struct row){.frame = c->f, .all = all});
+		set_row(m, n->out[0], (struct row){.body = c->f, .all = all});
 	}
 	return true;
 }

@@ -1,7 +1,7 @@
 /*
  * loop_move.c: nodes that need not be computed in every step of a loop. In: the graph of ONNX
  * nodes. Out: the same function, where
- *	what is the same in all steps is computed before the loop (hoist);
+ *	what is loop-invariant is computed before the loop (hoist);
  *	what only reads rows of sequences is computed before the loop for all steps at once (batch);
  *	what only stacked results need is computed after the loop for all steps at once, and so are
  *	sums (push-out);
@@ -22,82 +22,82 @@
 #define MAX_COUNT 256       /* steps whose numbers are a constant */
 #define MAX_TRIPS INT32_MAX /* more are not worked out at once: there is no room for all */
 
-struct about *about(struct move *m, const struct value *v)
+struct value_info *value_info(struct loop_pass *m, const struct value *v)
 {
-	if (v->id >= m->nabout) {
+	if (v->id >= m->ninfo) {
 		uint32_t n = v->id + v->id / 2 + 64;
-		m->about = arena_grow(m->cx->scratch, m->about, m->nabout * sizeof(*m->about),
-				      mul_size(m->cx->scratch, n, sizeof(*m->about)));
-		m->nabout = n;
+		m->info = arena_grow(m->cx->scratch, m->info, m->ninfo * sizeof(*m->info),
+				     mul_size(m->cx->scratch, n, sizeof(*m->info)));
+		m->ninfo = n;
 	}
-	return &m->about[v->id];
+	return &m->info[v->id];
 }
 
-static struct row *row_of(struct move *m, const struct value *v)
+static struct row *row_of(struct loop_pass *m, const struct value *v)
 {
-	return v && v->id < m->nabout ? m->about[v->id].row : NULL;
+	return v && v->id < m->ninfo ? m->info[v->id].row : NULL;
 }
 
-bool is_row_of(struct move *m, const struct frame *f, const struct value *v)
+bool is_row_of(struct loop_pass *m, const struct loop_scope *f, const struct value *v)
 {
 	const struct row *r = row_of(m, v);
 
-	return r && r->frame == f;
+	return r && r->body == f;
 }
 
-void set_row(struct move *m, const struct value *v, struct row r)
+void set_row(struct loop_pass *m, const struct value *v, struct row r)
 {
 	struct row *to = new (m->cx->scratch, struct row);
 
 	*to = r;
-	about(m, v)->row = to;
+	value_info(m, v)->row = to;
 }
 
 /* ---- where nodes go ---- */
 
-struct spot enter(struct move *m, const struct frame *f)
+struct insertion_point enter(struct loop_pass *m, const struct loop_scope *f)
 {
-	struct spot was = {m->b.cse, m->b.block};
+	struct insertion_point was = {m->b.cse, m->b.block};
 
 	m->b.cse = f->scope;
 	m->b.block = f->block;
 	return was;
 }
 
-void leave(struct move *m, struct spot was)
+void leave(struct loop_pass *m, struct insertion_point was)
 {
 	m->b.cse = was.scope;
 	m->b.block = was.block;
 }
 
-static bool is_pending(struct move *m, const struct value *v)
+static bool is_pending(struct loop_pass *m, const struct value *v)
 {
 	return !v->data && !v->lowered && row_of(m, v);
 }
 
 /* Does v come from outside of the block of f? */
-bool is_outer(struct move *m, const struct frame *f, const struct value *v)
+bool is_outer(struct loop_pass *m, const struct loop_scope *f, const struct value *v)
 {
 	if (v->data)
 		return true;
 	if (is_pending(m, v))
-		return row_of(m, v)->frame->block->depth < f->block->depth;
+		return row_of(m, v)->body->block->depth < f->block->depth;
 	return m->b.cse->shared->home[v->id]->depth < f->block->depth;
 }
 
 /* v is read in place of old from now on. */
-void replace_value(struct move *m, struct value *old, struct value *v)
+void replace_value(struct loop_pass *m, struct value *old, struct value *v)
 {
-	bool result = about(m, old)->result;
-	bool taken = v->name || about(m, v)->result || !v->def ||
+	bool result = value_info(m, old)->result;
+	bool taken = v->name || value_info(m, v)->result || !v->def ||
 		     m->b.cse->shared->home[v->id] != m->b.block;
 
 	if (result ? taken : old->name && !v->def)
 		v = identity(&m->b, v);
 	if (result)
-		about(m, v)->result = true;
-	if (about(m, old)->kept)
-		about(m, v)->kept = true;
+		value_info(m, v)->result = true;
+	if (value_info(m, old)->kept)
+		value_info(m, v)->kept = true;
 	if (!v->name && v->def && old->name) {
 		v->span = old->span;
 		v->name = old->name;
@@ -109,10 +109,10 @@ void replace_value(struct move *m, struct value *old, struct value *v)
 
 /* ---- rows ---- */
 
-static struct value *count_steps(struct move *m, struct frame *f, int64_t first)
+static struct value *count_steps(struct loop_pass *m, struct loop_scope *f, int64_t first)
 {
 	struct build *b = &m->b;
-	struct spot was = enter(m, f->outer);
+	struct insertion_point was = enter(m, f->outer);
 	int64_t n;
 	struct value *v;
 
@@ -133,19 +133,19 @@ static struct value *count_steps(struct move *m, struct frame *f, int64_t first)
 	return v;
 }
 
-struct value *all_of(struct move *m, struct value *v)
+struct value *all_of(struct loop_pass *m, struct value *v)
 {
 	struct row *r = row_of(m, v);
 
 	if (!r->all)
-		r->all = count_steps(m, r->frame, r->first);
+		r->all = count_steps(m, r->body, r->first);
 	return r->all;
 }
 
-static void materialise_inputs(struct move *m, struct node *n);
+static void materialise_inputs(struct loop_pass *m, struct node *n);
 
 /* Does the node of a row take no longer in the body than a Gather of the row? */
-static bool is_cheap_inside(struct move *m, const struct row *r)
+static bool is_cheap_inside(struct loop_pass *m, const struct row *r)
 {
 	const struct node *n = r->node;
 
@@ -162,7 +162,7 @@ static bool is_cheap_inside(struct move *m, const struct row *r)
 }
 
 /* The row as a value of its body */
-struct value *materialise(struct move *m, struct value *v)
+struct value *materialise(struct loop_pass *m, struct value *v)
 {
 	struct row *r = row_of(m, v);
 	struct build *b = &m->b;
@@ -170,8 +170,8 @@ struct value *materialise(struct move *m, struct value *v)
 
 	if (!is_pending(m, v))
 		return resolve(v);
-	struct frame *f = r->frame;
-	struct spot was = enter(m, f);
+	struct loop_scope *f = r->body;
+	struct insertion_point was = enter(m, f);
 	if (f->scan) {
 		to = block_param(b, f->block, v->type);
 		f->block->params.len--; /* it comes behind the states */
@@ -182,8 +182,8 @@ struct value *materialise(struct move *m, struct value *v)
 		to->known = v->known;
 		to->sign = v->sign;
 		v->forward = to;
-		if (about(m, v)->kept)
-			about(m, to)->kept = true;
+		if (value_info(m, v)->kept)
+			value_info(m, to)->kept = true;
 	} else if (r->node && is_cheap_inside(m, r)) {
 		materialise_inputs(m, r->node);
 		v->lowered = v;
@@ -202,24 +202,24 @@ struct value *materialise(struct move *m, struct value *v)
 	return to;
 }
 
-static void materialise_inputs(struct move *m, struct node *n)
+static void materialise_inputs(struct loop_pass *m, struct node *n)
 {
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (n->in[i])
 			n->in[i] = materialise(m, resolve(n->in[i]));
 }
 
-static void make_row(struct move *m, struct frame *f, struct node *n, struct value *all)
+static void make_row(struct loop_pass *m, struct loop_scope *f, struct node *n, struct value *all)
 {
 	struct value *v = n->out[0];
 
 	v->lowered = NULL;
-	set_row(m, v, (struct row){.frame = f, .all = all, .node = n});
+	set_row(m, v, (struct row){.body = f, .all = all, .node = n});
 	*vec_push(m->cx->scratch, &f->pending) = v;
 }
 
 /* The constant that is every row of v; NULL: rows differ, or that is not known. */
-static struct value *one_row(struct move *m, const struct value *v, const struct type *t)
+static struct value *one_row(struct loop_pass *m, const struct value *v, const struct type *t)
 {
 	const struct tensor *x = v->data;
 	int64_t shape[MAX_RANK];
@@ -235,7 +235,7 @@ static struct value *one_row(struct move *m, const struct value *v, const struct
 }
 
 /* Row `step + first` of a sequence. Does n read that? */
-static bool reads_row(struct move *m, struct frame *f, struct node *n)
+static bool reads_row(struct loop_pass *m, struct loop_scope *f, struct node *n)
 {
 	struct build *b = &m->b;
 	struct value *of = n->in[0], *all = of;
@@ -245,7 +245,7 @@ static bool reads_row(struct move *m, struct frame *f, struct node *n)
 	for (uint32_t i = 0; i < n->nattrs; i++)
 		if (!strcmp(n->attrs[i].name, "axis"))
 			axis = n->attrs[i].u.i;
-	if (axis || !of->type.rank || !r || r->frame != f || !r->counts || r->first < 0 ||
+	if (axis || !of->type.rank || !r || r->body != f || !r->counts || r->first < 0 ||
 	    !is_outer(m, f, of) || is_pending(m, of))
 		return false;
 	dim length = of->type.dims[0], last = dim_add(m->cx, f->trips, dim_const(m->cx, r->first));
@@ -257,7 +257,7 @@ static bool reads_row(struct move *m, struct frame *f, struct node *n)
 		return true;
 	}
 	if (r->first || !dim_eq(m->cx, length, f->trips)) {
-		struct spot was = enter(m, f->outer);
+		struct insertion_point was = enter(m, f->outer);
 		struct value *stop = NULL;
 		if (dim_eq(m->cx, length, last))
 			stop = const_ints(b, &(int64_t){INT64_MAX}, 1);
@@ -280,7 +280,7 @@ static bool reads_row(struct move *m, struct frame *f, struct node *n)
 }
 
 /* The number of the step plus a constant. Does n compute that? */
-static bool counts_steps(struct move *m, struct frame *f, struct node *n)
+static bool counts_steps(struct loop_pass *m, struct loop_scope *f, struct node *n)
 {
 	int64_t k;
 
@@ -288,7 +288,7 @@ static bool counts_steps(struct move *m, struct frame *f, struct node *n)
 		return false;
 	for (int i = 0; i < 2; i++) {
 		const struct row *r = row_of(m, n->in[i]);
-		if (!r || r->frame != f || !r->counts || !n->in[1 - i]->data ||
+		if (!r || r->body != f || !r->counts || !n->in[1 - i]->data ||
 		    !tensor_int(n->in[1 - i]->data, 0, &k) || k < INT16_MIN || k > INT16_MAX)
 			continue;
 		int64_t first = r->first + k;
@@ -300,10 +300,10 @@ static bool counts_steps(struct move *m, struct frame *f, struct node *n)
 	return false;
 }
 
-struct value *batch(struct move *m, struct frame *f, struct node *n, bool any_size)
+struct value *batch(struct loop_pass *m, struct loop_scope *f, struct node *n, bool any_size)
 {
 	struct batch at = {&m->b, f->trips, NULL, any_size};
-	struct spot was = enter(m, f->outer);
+	struct insertion_point was = enter(m, f->outer);
 
 	at.all = new_array(m->cx->scratch, struct value *, n->nin + 1u);
 	for (uint32_t i = 0; i < n->nin; i++)
@@ -317,7 +317,7 @@ struct value *batch(struct move *m, struct frame *f, struct node *n, bool any_si
 }
 
 /* Does the loop carry and stack values of the shape of n's result? */
-static bool stacks_like(struct move *m, const struct frame *f, const struct node *n)
+static bool stacks_like(struct loop_pass *m, const struct loop_scope *f, const struct node *n)
 {
 	const struct block *body = f->block;
 	uint32_t states = f->loop->nin - 2u;
@@ -330,7 +330,7 @@ static bool stacks_like(struct move *m, const struct frame *f, const struct node
 }
 
 /* Is n a row, all of which are computed outside from now on? */
-static bool becomes_row(struct move *m, struct frame *f, struct node *n)
+static bool becomes_row(struct loop_pass *m, struct loop_scope *f, struct node *n)
 {
 	bool any = false;
 
@@ -389,7 +389,7 @@ static bool never_fails(struct ctx *cx, const struct node *n)
 	}
 }
 
-static bool may_leave(struct move *m, const struct frame *f, const struct node *n)
+static bool may_leave(struct loop_pass *m, const struct loop_scope *f, const struct node *n)
 {
 	if (!f->loop || !flag_is_on(m->cx, FLAG_HOIST) || n->as_written || !onnx_is_pure(n->onnx) ||
 	    n->onnx->domain[0] || (!f->certain && !never_fails(m->cx, n)))
@@ -401,7 +401,7 @@ static bool may_leave(struct move *m, const struct frame *f, const struct node *
 }
 
 /* x, for x + 0 where x is never -0 */
-static struct value *without_zero(struct move *m, const struct node *n)
+static struct value *without_zero(struct loop_pass *m, const struct node *n)
 {
 	if (!is_onnx(n, ONNX_Add))
 		return NULL;
@@ -418,11 +418,11 @@ static struct value *without_zero(struct move *m, const struct node *n)
 	return NULL;
 }
 
-static void rebuild_loop(struct move *m, struct frame *f, struct node *n);
-static void rebuild_nodes(struct move *m, struct frame *f);
+static void rebuild_loop(struct loop_pass *m, struct loop_scope *f, struct node *n);
+static void rebuild_nodes(struct loop_pass *m, struct loop_scope *f);
 
 /* The value for a result of a block; each result is a value of that block. */
-static struct value *own_result(struct move *m, struct value *v)
+static struct value *own_result(struct loop_pass *m, struct value *v)
 {
 	struct value *r = is_pending(m, v) ? materialise(m, v) : resolve(v);
 
@@ -431,10 +431,10 @@ static struct value *own_result(struct move *m, struct value *v)
 		       : identity(&m->b, r);
 }
 
-static void rebuild_branch(struct move *m, struct frame *outer, struct block *k)
+static void rebuild_branch(struct loop_pass *m, struct loop_scope *outer, struct block *k)
 {
 	struct block *was = m->b.block;
-	struct frame f = {.outer = outer, .block = k};
+	struct loop_scope f = {.outer = outer, .block = k};
 
 	scope_open(&m->b, k);
 	f.scope = m->b.cse;
@@ -445,15 +445,15 @@ static void rebuild_branch(struct move *m, struct frame *outer, struct block *k)
 }
 
 /* A check reads v, which is in the block of f or around it. */
-static void keep(struct move *m, struct frame *f, const struct value *v)
+static void keep(struct loop_pass *m, struct loop_scope *f, const struct value *v)
 {
-	about(m, v)->kept = true;
+	value_info(m, v)->kept = true;
 	for (; f; f = f->outer)
 		f->checked |= !is_outer(m, f, v);
 }
 
 /* Adds n to the block of f, or to one around it. */
-static void place_node(struct move *m, struct frame *f, struct node *n)
+static void place_node(struct loop_pass *m, struct loop_scope *f, struct node *n)
 {
 	struct value *x;
 
@@ -473,14 +473,14 @@ static void place_node(struct move *m, struct frame *f, struct node *n)
 	}
 	while (may_leave(m, f, n))
 		f = f->outer;
-	struct spot was = enter(m, f);
+	struct insertion_point was = enter(m, f);
 	if (f->loop && (x = without_zero(m, n))) {
 		replace_value(m, n->out[0], x);
 	} else if (!f->loop || !becomes_row(m, f, n)) {
 		materialise_inputs(m, n);
 		append_again(&m->b, n);
 		for (uint32_t i = 0; i < n->nout; i++)
-			if (about(m, n->out[i])->kept)
+			if (value_info(m, n->out[i])->kept)
 				keep(m, f, resolve(n->out[i]));
 		if (n->nout == 1 && !n->dead && onnx_facts[n->onnx->id].signs)
 			n->out[0]->sign |= onnx_facts[n->onnx->id].signs(n);
@@ -488,7 +488,7 @@ static void place_node(struct move *m, struct frame *f, struct node *n)
 	leave(m, was);
 }
 
-static void rebuild_nodes(struct move *m, struct frame *f)
+static void rebuild_nodes(struct loop_pass *m, struct loop_scope *f)
 {
 	struct node *n = f->block->first, *next;
 
@@ -518,7 +518,7 @@ static struct value *behind_identity(struct value *v)
 }
 
 /* Do states keep their lengths? A Scan has room for no others. */
-static bool has_fixed_states(struct move *m, const struct node *loop, const struct block *body)
+static bool has_fixed_states(struct loop_pass *m, const struct node *loop, const struct block *body)
 {
 	for (uint32_t j = 0; j + 2 < loop->nin; j++) {
 		const struct type *t = &body->params.at[2 + j]->type;
@@ -530,14 +530,14 @@ static bool has_fixed_states(struct move *m, const struct node *loop, const stru
 	return true;
 }
 
-static bool scan_exists(struct move *m)
+static bool scan_exists(struct loop_pass *m)
 {
 	const struct onnx_op *op = onnx_find(ONNX_Scan, m->cx->opt.opset);
 
 	return op && kernel_exists(m->cx, op, NULL, 0, NULL, 0);
 }
 
-static void look_at_loop(struct move *m, struct frame *f)
+static void look_at_loop(struct loop_pass *m, struct loop_scope *f)
 {
 	struct node *loop = f->loop;
 	struct block *body = f->block;
@@ -557,7 +557,7 @@ static void look_at_loop(struct move *m, struct frame *f)
 }
 
 /* Never -0 at first nor after a step: never */
-static void find_signs(struct frame *f)
+static void find_signs(struct loop_scope *f)
 {
 	for (uint32_t j = 0; j + 2 < f->loop->nin; j++) {
 		struct value *x = f->block->params.at[2 + j];
@@ -566,9 +566,9 @@ static void find_signs(struct frame *f)
 }
 
 /* n, whose inputs are values of the new graph */
-static void rebuild_loop(struct move *m, struct frame *outer, struct node *n)
+static void rebuild_loop(struct loop_pass *m, struct loop_scope *outer, struct node *n)
 {
-	struct frame *f = new (m->cx->scratch, struct frame);
+	struct loop_scope *f = new (m->cx->scratch, struct loop_scope);
 	struct block *was = m->b.block;
 
 	f->outer = outer;
@@ -582,30 +582,30 @@ static void rebuild_loop(struct move *m, struct frame *outer, struct node *n)
 	scope_open(&m->b, f->block);
 	f->scope = m->b.cse;
 	if (f->scan || (f->counted && flag_is_on(m->cx, FLAG_BATCH))) {
-		set_row(m, f->iteration, (struct row){.frame = f, .counts = true});
+		set_row(m, f->iteration, (struct row){.body = f, .counts = true});
 		f->iteration->lowered = f->scan ? NULL : f->iteration;
 	}
 	rebuild_nodes(m, f);
 	close_loop(m, f, was);
 }
 
-static void mark_results(struct move *m, const struct block *k)
+static void mark_results(struct loop_pass *m, const struct block *k)
 {
 	for (struct walk w = {.root = k}; walk(&w, WALK_ENTER);)
 		for (uint32_t i = 0; i < w.at.block->results.len; i++)
-			about(m, w.at.block->results.at[i])->result = true;
+			value_info(m, w.at.block->results.at[i])->result = true;
 }
 
 void loop_move(struct ctx *cx, struct graph *g)
 {
-	struct move m = {.cx = cx};
-	struct frame top = {.block = g->block};
+	struct loop_pass m = {.cx = cx};
+	struct loop_scope top = {.block = g->block};
 
 	build_reopen(&m.b, cx, g);
 	top.scope = m.b.cse;
 	mark_results(&m, g->block);
 	for (uint32_t i = 0; i < g->kept.len; i++)
-		about(&m, resolve(g->kept.at[i]))->kept = true;
+		value_info(&m, resolve(g->kept.at[i]))->kept = true;
 	rebuild_nodes(&m, &top);
 	for (uint32_t i = 0; i < g->block->results.len; i++)
 		g->block->results.at[i] = own_result(&m, g->block->results.at[i]);

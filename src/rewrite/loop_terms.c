@@ -18,7 +18,8 @@ struct terms {
 	struct ctx *cx;
 	uint32_t n;   /* values that there were at first */
 	bool *moves;  /* by value id: it depends on the states of the loop around it */
-	bool *others; /* by value id: does more read it than products with what does not move? */
+	bool *others; /* by value id: does more read it than products with what is loop-invariant?
+		       */
 	struct block *body;
 	struct node *before; /* new nodes go behind it */
 };
@@ -283,7 +284,7 @@ static void join_sum(struct terms *t, struct node *n)
 
 /* ---- bodies ---- */
 
-/* Says which values of the body move. Gives the number of nodes. */
+/* Says which values of the body change from step to step. Gives the number of nodes. */
 static uint32_t find_moving(struct terms *t)
 {
 	struct block *body = t->body;

@@ -7,15 +7,15 @@
 
 /* A value of a body that is known for all steps at once, outside of the loop */
 struct row {
-	struct frame *frame; /* of that body */
-	struct value *all;   /* stacked; NULL: not made yet, it counts steps from `first` on */
+	struct loop_scope *body; /* whose value it is */
+	struct value *all;       /* stacked; NULL: not made yet, it counts steps from `first` on */
 	int64_t first;
 	bool counts;       /* it is the number of the step, from 0, plus `first` */
 	struct node *node; /* the node of the body that computes it; NULL: a parameter */
 };
 /* A block that is being built */
-struct frame {
-	struct frame *outer;
+struct loop_scope {
+	struct loop_scope *outer;
 	struct block *block;
 	struct cse *scope;
 	struct node *loop; /* NULL: nothing leaves this block */
@@ -29,7 +29,7 @@ struct frame {
 	vec(struct value *) pending;      /* rows that may have no node in the body yet */
 	vec(struct value *) rows, params; /* of the Scan: sequences, and the parameters for them */
 };
-struct about { /* a value */
+struct value_info { /* a value */
 	struct row *row;
 	uint32_t reads; /* of a value of the body that is being closed */
 	bool kept;      /* a check reads it */
@@ -43,13 +43,13 @@ struct about { /* a value */
 	uint8_t states;  /* that it depends on, as bits */
 	uint32_t number; /* 0: none yet */
 };
-struct move {
+struct loop_pass {
 	struct ctx *cx;
 	struct build b;
-	struct about *about; /* by value id */
-	uint32_t nabout;
+	struct value_info *info; /* by value id */
+	uint32_t ninfo;
 };
-struct spot {
+struct insertion_point {
 	struct cse *scope;
 	struct block *block;
 };
@@ -59,23 +59,23 @@ static inline struct block *loop_body(const struct node *n) /* NULL: n has none 
 	return body_after(n, NULL);
 }
 /* loop_move.c */
-struct about *about(struct move *m, const struct value *v);
-struct spot enter(struct move *m, const struct frame *f);
-void leave(struct move *m, struct spot was);
-bool is_outer(struct move *m, const struct frame *f, const struct value *v);
-bool is_row_of(struct move *m, const struct frame *f, const struct value *v);
-void replace_value(struct move *m, struct value *old, struct value *v);
-struct value *all_of(struct move *m, struct value *v);      /* the stacked value of a row */
-struct value *materialise(struct move *m, struct value *v); /* a row as a value of its body */
+struct value_info *value_info(struct loop_pass *m, const struct value *v);
+struct insertion_point enter(struct loop_pass *m, const struct loop_scope *f);
+void leave(struct loop_pass *m, struct insertion_point was);
+bool is_outer(struct loop_pass *m, const struct loop_scope *f, const struct value *v);
+bool is_row_of(struct loop_pass *m, const struct loop_scope *f, const struct value *v);
+void replace_value(struct loop_pass *m, struct value *old, struct value *v);
+struct value *all_of(struct loop_pass *m, struct value *v);      /* the stacked value of a row */
+struct value *materialise(struct loop_pass *m, struct value *v); /* a row as a value of its body */
 /* n, of the body of f, for all steps at once; NULL: no */
-struct value *batch(struct move *m, struct frame *f, struct node *n, bool any_size);
-void set_row(struct move *m, const struct value *v, struct row r);
+struct value *batch(struct loop_pass *m, struct loop_scope *f, struct node *n, bool any_size);
+void set_row(struct loop_pass *m, const struct value *v, struct row r);
 
 #define MAX_TERMS 16 /* that a state adds in one step */
 /* A loop while it is closed */
-struct closing {
-	struct move *m;
-	struct frame *f;
+struct loop_exit {
+	struct loop_pass *m;
+	struct loop_scope *f;
 	struct value **result; /* of the body, without Identities */
 	uint32_t nstates;
 	struct value *(*term)[MAX_TERMS]; /* by state: what it adds; the first NULL: it does more */
@@ -87,20 +87,20 @@ struct closing {
 };
 /* loop_matrix.c: as a linear recurrence, which opens the block around the loop again. false: it is
  * none, and nothing was done. */
-bool linear_loop(struct closing *c, struct block *outer);
+bool linear_loop(struct loop_exit *c, struct block *outer);
 /* loop_logsum.c: the same for a state that is a LogSumExp of itself */
-bool logsum_loop(struct closing *c, struct block *outer);
+bool logsum_loop(struct loop_exit *c, struct block *outer);
 
 /* loop_close.c: what a loop gives back, and what is computed after it */
 /* Opens the block around it again. */
-void close_loop(struct move *m, struct frame *f, struct block *outer);
+void close_loop(struct loop_pass *m, struct loop_scope *f, struct block *outer);
 
 /* loop_batch.c */
 struct batch {
 	struct build *b; /* open where the result goes */
 	dim trips;
-	/* of each input: what it is in all steps, stacked along a new axis 0; NULL: it is the same
-	 * in all of them */
+	/* by input: its values in all steps, stacked along a new axis 0; NULL: it is loop-invariant
+	 */
 	struct value **all;
 	bool any_size; /* even if it takes much more memory */
 };
