@@ -1,0 +1,483 @@
+"""The posteriors of posteriordb that have reference draws, beside them: densities, NUTS in one file, and speed
+
+`posteriordb.py PATH [--stages STAGE,...] [--limit SECONDS] [--results FILE] [--again] [--page FILE] [NAME ...]`
+
+PATH is a checkout of github.com/stan-dev/posteriordb, NAME a part of a posterior's name. The models are those of
+examples/posteriordb. Each stage of each posterior is a process of its own, with a limit of time, and a line of
+FILE (build/posteriordb.jsonl); a run that was stopped goes on, and --again repeats what failed. --page writes the
+page from the lines. Needs: PyMC, ArviZ, and for what is beside: JAX, Numba, nutpie (bench/requirements.txt).
+
+convert  the log density and its gradient as an ONNX model, and the sampler
+density  both at 100 reference draws, beside PyTensor's Python mode
+nuts     the sampler's draws beside the reference's: means, standard deviations, R-hat
+pymc     the same of pm.sample, where the sampler's draws do not pass
+speed    microseconds of a log density and gradient: ONNX Runtime, C, JAX, Numba
+nutpie   effective draws a second of nutpie
+"""
+
+import os
+
+os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+
+import argparse
+import importlib
+import importlib.metadata
+import json
+import logging
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+import zipfile
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+
+warnings.filterwarnings("ignore")
+
+import numpy as np  # noqa: E402
+
+TOP = Path(__file__).resolve().parents[1]
+MODELS = TOP / "examples" / "posteriordb"
+STAGES = "convert", "density", "nuts", "pymc", "speed", "nutpie"
+
+# All thresholds; they were written before the first table
+DENSITY_POINTS = 100
+DENSITY_BOUND = 1e-9  # of a log density or an element of the gradient, relative to the largest of all points
+ODE_BOUND = 1e-6  # the same where an equation is solved to a tolerance of 1.5e-8
+CONDITION = 1e-14  # ... or 10 times what such a relative change of the point makes of PyTensor's result
+CHAINS, DRAWS, TUNE = 10, 1000, 1000
+Z_BOUND = 5.0  # a difference of means or standard deviations, in standard errors of both
+RHAT_BOUND = 1.01
+
+
+class Posterior:
+    def __init__(self, root: Path, name: str):
+        self.root = root / "posterior_database"
+        self.name = name
+        self.info = json.loads((self.root / "posteriors" / f"{name}.json").read_text())
+        self.reference = self.info["reference_posterior_name"]
+        self.folder = self.root / "reference_posteriors"
+
+    @staticmethod
+    def zipped(path):
+        with zipfile.ZipFile(path) as z:
+            return json.loads(z.read(z.namelist()[0]))
+
+    def data(self):
+        found = self.zipped(self.root / "data" / "data" / f"{self.info['data_name']}.json.zip")
+        return {k: np.array(v) if isinstance(v, list) else v for k, v in found.items()}
+
+    def model(self):
+        sys.path.insert(0, str(MODELS))
+        return importlib.import_module(self.info["model_name"]).model(self.data())
+
+    def settings(self):
+        """target_accept and max_treedepth, as the reference was drawn"""
+        given = json.loads((self.folder / "draws" / "info" / f"{self.reference}.info.json").read_text())
+        control = given["inference"]["method_arguments"]["control"]
+        return {"target_accept": control["adapt_delta"], "max_treedepth": control.get("max_treedepth", 10)}
+
+    def draws(self):
+        """name -> [chains, draws, ...] in the reference; None if the checkout lacks them"""
+        path = self.folder / "draws" / "draws" / f"{self.reference}.json.zip"
+        if not path.exists():
+            return None
+        chains = self.zipped(path)
+        return collected({k: np.array([c[k] for c in chains]) for k in chains[0]})
+
+    def summary(self):
+        """name[k] -> mean, standard error, standard deviation, its standard error (or None)"""
+        if (draws := self.draws()) is not None:
+            return summary(draws)
+        mean, square = (
+            json.loads((self.folder / "summary_statistics" / kind / kind / f"{self.reference}.json").read_text())
+            for kind in ("mean_value", "mean_squared_value")
+        )
+        rows = zip(mean["names"], mean["mean_value"], mean["mcse_mean"], square["mean_squared_value"], strict=True)
+        return {element(name): (m, e, (s - m * m) ** 0.5, None) for name, m, e, s in rows}
+
+
+def element(name):
+    """The element of Stan's name[1] in Python: name[0]"""
+    name, *index = re.split(r"[\[\],]", name.rstrip("]"))
+    return f"{name}{[int(k) - 1 for k in index]}"
+
+
+def collected(elements):
+    """Arrays [chains, draws, ...] by the names of variables, of arrays by the names of elements"""
+    found = {}
+    for full, values in elements.items():
+        name, *index = re.split(r"[\[\],]", full.rstrip("]"))
+        found.setdefault(name, {})[tuple(int(k) - 1 for k in index)] = values
+    for name, parts in found.items():
+        shape = tuple(np.max(list(parts), axis=0).astype(int) + 1) if () not in parts else ()
+        whole = np.empty((*next(iter(parts.values())).shape, *shape))
+        for index, values in parts.items():
+            whole[(..., *index)] = values
+        found[name] = whole
+    return found
+
+
+def elements(draws):
+    for name, x in draws.items():
+        for index in np.ndindex(x.shape[2:]):
+            yield f"{name}{list(index)}", x[(..., *index)]
+
+
+def summary(draws):
+    from arviz_stats.base import array_stats
+
+    found, axes = {}, {"chain_axis": 0, "draw_axis": 1}
+    for name, x in elements(draws):
+        errors = [float(array_stats.mcse(x, method=method, **axes)) for method in ("mean", "sd")]
+        found[name] = float(x.mean()), errors[0], float(x.std(ddof=1)), errors[1]
+    return found
+
+
+def compared(draws, divergent, reference):
+    """What a table says of draws: the largest distances from the reference, R-hat, effective draws"""
+    from arviz_stats.base import array_stats
+
+    ours, axes = summary(draws), {"chain_axis": 0, "draw_axis": 1}
+    worst = {"mean": (0.0, ""), "sd": (0.0, "")}
+    for name, (m, m_error, sd, sd_error) in reference.items():
+        mean, mean_error, deviation, deviation_error = ours[name]
+        z = {"mean": abs(mean - m) / np.hypot(mean_error, m_error)}
+        if sd_error is not None:
+            z["sd"] = abs(deviation - sd) / np.hypot(deviation_error, sd_error)
+        for kind, value in z.items():
+            if not value <= worst[kind][0]:  # NaN is the worst
+                worst[kind] = float(value), name
+    rhat = max(float(array_stats.rhat(x, **axes)) for _, x in elements(draws))
+    ess = min(float(array_stats.ess(x, **axes)) for _, x in elements(draws))
+    passes = worst["mean"][0] < Z_BOUND and worst["sd"][0] < Z_BOUND and rhat < RHAT_BOUND
+    return {
+        "z_mean": worst["mean"], "z_sd": worst["sd"], "compared": len(reference), "rhat": rhat, "ess": ess,
+        "divergent": int(np.sum(divergent)), "passes": bool(passes),
+    }  # fmt: skip
+
+
+def gradient(model):
+    import pytensor
+    import pytensor.tensor as pt
+
+    logp = model.logp()
+    slopes = pytensor.grad(logp, model.value_vars, disconnected_inputs="ignore")
+    inputs, outputs = model.value_vars, [logp, pt.concatenate([g.ravel() for g in slopes])]
+    outputs[0].name, outputs[1].name = "logp", "dlogp"
+    return inputs, outputs
+
+
+def session_of(exported):
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    return exported.session(options)
+
+
+def compile_density(model):
+    import ptgc
+
+    return ptgc.compile_onnx(*gradient(model))
+
+
+def compile_sampler(posterior, model):
+    import ptgc
+
+    return ptgc.compile_nuts(model, draws=DRAWS, tune=TUNE, chains=None, **posterior.settings())
+
+
+def python_mode():
+    from pytensor.compile.mode import Mode
+
+    return Mode("py", "fast_run").excluding("fusion", "inplace")
+
+
+def unconstrained(model, draws, points):
+    """Reference draws as values of model.value_vars, by the model's own transforms: an array for each, [points, ...]"""
+    import pytensor
+    import pytensor.tensor as pt
+    from pytensor.graph.replace import graph_replace
+
+    flat = {name: x.reshape(-1, *x.shape[2:]) for name, x in draws.items()}
+    total = len(next(iter(flat.values())))
+    picked = {name: x[:: max(1, total // points)][:points] for name, x in flat.items()}
+    free = {rv: rv.type(rv.name) for rv in model.free_RVs}
+    known = [rv for rv in model.free_RVs if rv.name in picked]
+    for rv in model.free_RVs:  # what the reference lacks
+        if rv in known:
+            continue
+        shown = [d for d in model.deterministics if d.name in picked]
+        joined = pt.concatenate([graph_replace(d, free, strict=False).ravel() for d in shown])
+        slope = pytensor.gradient.jacobian(joined, free[rv]).reshape((joined.size, -1))
+        linear = pytensor.function([free[v] for v in (*known, rv)], [joined, slope], mode=python_mode())
+        zero, found = np.zeros(model.initial_point()[model.rvs_to_values[rv].name].shape), []
+        for k in range(len(next(iter(picked.values())))):
+            at, matrix = linear(*[picked[v.name][k] for v in known], zero)
+            want = np.concatenate([np.ravel(picked[d.name][k]) for d in shown])
+            found.append(np.linalg.solve(matrix, want - at).reshape(zero.shape))
+        picked[rv.name] = np.array(found)
+        known.append(rv)
+    values = []
+    for rv in model.free_RVs:
+        transform = model.rvs_to_transforms[rv]
+        values.append(free[rv] if transform is None else transform.forward(free[rv], *rv.owner.inputs))
+    f = pytensor.function(
+        list(free.values()), graph_replace(values, free, strict=False), mode=python_mode(), on_unused_input="ignore"
+    )
+    rows = [f(*[picked[rv.name][k] for rv in model.free_RVs]) for k in range(len(picked[model.free_RVs[0].name]))]
+    return [np.array(column) for column in zip(*rows)]
+
+
+def near_start(model, points):
+    """Where a sampler begins, for a posterior whose draws the checkout lacks"""
+    rng, start = np.random.default_rng(1), model.initial_point()
+    values = [np.asarray(start[v.name]) for v in model.value_vars]
+    return [v + rng.uniform(-1, 1, (points, *v.shape)) for v in values]
+
+
+def has_equation(model):
+    from pymc.ode.ode import DifferentialEquation
+    from pytensor.graph.traversal import ancestors
+
+    return any(v.owner and isinstance(v.owner.op, DifferentialEquation) for v in ancestors([model.logp()]))
+
+
+def convert(posterior):
+    start = time.perf_counter()
+    model = posterior.model()
+    built = time.perf_counter()
+    density = compile_density(model)
+    compiled = time.perf_counter()
+    sampler = compile_sampler(posterior, model)
+    return {
+        "parameters": sum(np.size(v) for v in model.initial_point().values()),
+        "build_s": built - start, "density_s": compiled - built, "sampler_s": time.perf_counter() - compiled,
+        "density_bytes": len(density.model), "sampler_bytes": len(sampler.model),
+    }  # fmt: skip
+
+
+def density(posterior):
+    import pymc as pm
+    import pytensor
+    import scipy.integrate
+
+    model, draws = posterior.model(), posterior.draws()
+    equation = has_equation(model)
+    if equation:  # PyMC calls odeint at a tolerance of 1.5e-8: as an oracle it is to be nearer to the truth
+        exact = partial(scipy.integrate.odeint, rtol=1e-13, atol=1e-13, mxstep=5000)
+        pm.ode.ode.scipy = SimpleNamespace(integrate=SimpleNamespace(odeint=exact))
+    points = near_start(model, DENSITY_POINTS) if draws is None else unconstrained(model, draws, DENSITY_POINTS)
+    inputs, outputs = gradient(model)
+    session = session_of(compile_density(model))
+    names = [i.name for i in session.get_inputs()]
+    oracle = pytensor.function(inputs, outputs, mode=python_mode())
+    rows, rng = [], np.random.default_rng(2)
+    for k in range(len(points[0])):
+        point = [np.asarray(p[k]) for p in points]
+        nudged = [np.asarray(p * (1 + CONDITION * rng.choice([-1, 1], p.shape))) for p in point]
+        results = [session.run(None, dict(zip(names, point, strict=True))), oracle(*point), oracle(*nudged)]
+        rows.append([np.append(slope, logp) for logp, slope in results])
+    ours, want, other = np.moveaxis(np.array(rows), 1, 0)
+    if not (np.isfinite(ours) == np.isfinite(want)).all() or not np.isfinite(want).all():
+        return {"points": len(ours), "error": "a density or gradient is not finite", "passes": False}
+    scale = np.abs(want).max(axis=0)
+    error, condition = (np.abs(x - want).max(axis=0) / np.where(scale > 0, scale, 1) for x in (ours, other))
+    bound = np.maximum(ODE_BOUND if equation else DENSITY_BOUND, 10 * condition)
+    return {
+        "points": len(ours), "where": "draws" if draws is not None else "near the start",
+        "logp": float(error[-1]), "gradient": float(error[:-1].max()), "bound": float(bound.max()),
+        "passes": bool((error <= bound).all()),
+    }  # fmt: skip
+
+
+def nuts(posterior):
+    model = posterior.model()
+    sampler = compile_sampler(posterior, model)
+    session = session_of(sampler)
+    begin = time.process_time()
+    found = session.run(sampler.outputs, {"seed": np.array(1), "chains": np.array(CHAINS)})
+    seconds = time.process_time() - begin
+    found = dict(zip(sampler.outputs, found))
+    reference = posterior.summary()
+    names = {k.partition("[")[0] for k in reference}
+    row = compared({k: found[k] for k in found if k in names}, found["diverging"], reference)
+    return row | posterior.settings() | {
+        "seconds": seconds, "steps": float(found["n_steps"].mean()), "depth": int(found["tree_depth"].max()),
+    }  # fmt: skip
+
+
+def by_pymc(posterior):
+    import pymc as pm
+
+    reference, settings = posterior.summary(), posterior.settings()
+    with posterior.model():
+        step = pm.NUTS(**settings)
+        begin = time.process_time()
+        found = pm.sample(draws=DRAWS, tune=TUNE, chains=CHAINS, cores=1, step=step, random_seed=1, progressbar=False)
+    names = {k.partition("[")[0] for k in reference}
+    draws = {k: found.posterior[k].values for k in names}
+    return compared(draws, found.sample_stats["diverging"].values, reference) | {"seconds": time.process_time() - begin}
+
+
+def by_nutpie(posterior):
+    import nutpie
+
+    begin = time.perf_counter()
+    model, settings = posterior.model(), posterior.settings()
+    compiled = nutpie.compile_pymc_model(model)
+    seconds = time.perf_counter() - begin
+    more = {"target_accept": settings["target_accept"], "maxdepth": settings["max_treedepth"]}
+    begin = time.process_time()
+    found = nutpie.sample(
+        compiled, draws=DRAWS, tune=TUNE, chains=CHAINS, cores=1, seed=1, progress_bar=False, save_warmup=False, **more
+    )
+    took = time.process_time() - begin
+    reference = posterior.summary()
+    draws = {k: found.posterior[k].values for k in {k.partition("[")[0] for k in reference}}
+    row = compared(draws, found.sample_stats["diverging"].values, reference)
+    return row | {"compile_s": seconds, "seconds": took}
+
+
+def speed(posterior):
+    import ctypes
+
+    import pytensor
+
+    import ptgc
+
+    sys.path.insert(0, str(TOP / "bench"))
+    import native
+
+    model, draws = posterior.model(), posterior.draws()
+    points = near_start(model, 1) if draws is None else unconstrained(model, draws, 1)
+    point = [np.asarray(p[0]) for p in points]
+    inputs, outputs = gradient(model)
+    row, exported = {}, compile_density(model)
+    session = session_of(exported)
+    feed = dict(zip([i.name for i in session.get_inputs()], point, strict=True))
+    want = session.run(None, feed)
+    scale = np.abs(want[1]).max()
+    row["onnx"] = native.best(lambda k: [session.run(None, feed) for _ in range(k)], 200)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "density.ptg"
+        ptgc.save_ptg(path, inputs, outputs, name="density")
+        try:
+            code = native.to_c(path, "--strip")
+        except native.Refused as e:
+            row["c_refused"] = str(e).splitlines()[0].split("error: ")[-1]
+        else:
+            library = native.compiled(code + native.LOOP % {"name": "density"}, native.FLAGS)
+            c = native.Native(code, library)
+            given = dict(zip([f[0] for f in c.inputs if f[4]], point, strict=True))
+            lengths = {"dlogp": want[1].shape, "logp": ()}
+            got = c(given, lengths)
+            np.testing.assert_allclose(got["dlogp"], want[1], rtol=1e-6, atol=1e-6 * scale)
+            call, keep = c.prepared(given, lengths)
+            run = c.dll.bench_density
+            assert run(*call, ctypes.c_int(1)) == 0
+            once = native.best(lambda k: run(*call, ctypes.c_int(k)), 1)
+            n = int(np.clip(20000 / once, 1, 100000))
+            row["c"] = native.best(lambda k: run(*call, ctypes.c_int(k)), n)
+            del keep
+    for mode in "JAX", "NUMBA":
+        try:
+            begin = time.perf_counter()
+            f = pytensor.function(inputs, outputs, mode=mode, trust_input=True)
+            got = f(*point)
+            row[f"{mode.lower()}_compile_s"] = time.perf_counter() - begin
+            np.testing.assert_allclose(np.asarray(got[1]), want[1], rtol=1e-6, atol=1e-6 * scale)
+            row[mode.lower()] = native.best(lambda k, f=f: [[np.asarray(r) for r in f(*point)] for _ in range(k)], 200)
+        except Exception as e:  # what a mode cannot do is part of the comparison
+            row[f"{mode.lower()}_refused"] = f"{type(e).__name__}: {str(e).splitlines()[0][:80]}"
+    return row
+
+
+RUN = {
+    "convert": convert, "density": density, "nuts": nuts, "pymc": by_pymc, "speed": speed, "nutpie": by_nutpie,
+}  # fmt: skip
+
+
+def one(root, name, stage):
+    """The process of a stage: its row is the last line that it prints"""
+    logging.disable(logging.WARNING)
+    print("\n" + json.dumps(RUN[stage](Posterior(root, name))))
+
+
+def run(root, name, stage, limit):
+    """The row of a stage that runs as a process of its own"""
+    command = [sys.executable, __file__, str(root), "--one", name, stage]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
+    except subprocess.TimeoutExpired:
+        return {"error": f"not done in {limit} s"}
+    last = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()[-1:] or ["no words"]
+    return json.loads(last[0]) if done.returncode == 0 else {"error": last[0]}
+
+
+def read(path):
+    """(posterior, stage) -> the last row of it"""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return {(row["posterior"], row["stage"]): row for row in map(json.loads, lines)}
+
+
+def wanted(stage, name, rows):
+    """PyMC's own run decides where the sampler's draws do not pass"""
+    return stage != "pymc" or not rows.get((name, "nuts"), {}).get("passes", True)
+
+
+def versions():
+    found = []
+    for package in "onnxruntime", "pytensor", "pymc", "jax", "numba", "nutpie", "numpy":
+        try:
+            found.append(f"{package} {importlib.metadata.version(package)}")
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return ", ".join(found)
+
+
+def processor():
+    names = re.findall(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.M)
+    return f"{names[0]}, one core of {len(names)}" if names else "unknown"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("root", type=Path)
+    parser.add_argument("--stages", default=",".join(STAGES))
+    parser.add_argument("--limit", type=int, default=900)
+    parser.add_argument("--results", type=Path, default=TOP / "build" / "posteriordb.jsonl")
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--page", type=Path)
+    parser.add_argument("--one", nargs=2)
+    parser.add_argument("names", nargs="*")
+    args = parser.parse_intermixed_args()
+    if args.one:
+        return one(args.root, *args.one)
+    files = sorted((args.root / "posterior_database" / "posteriors").glob("*.json"))
+    names = [f.stem for f in files if json.loads(f.read_text()).get("reference_posterior_name")]
+    rows = read(args.results)
+    for stage in args.stages.split(",") if args.stages else ():
+        for name in names:
+            if args.names and not any(part in name for part in args.names):
+                continue
+            old = rows.get((name, stage))
+            if old and not (args.again and "error" in old) or not wanted(stage, name, rows):
+                continue
+            row = {"posterior": name, "stage": stage, **run(args.root, name, stage, args.limit)}
+            row |= {"date": time.strftime("%Y-%m-%d"), "versions": versions(), "processor": processor()}
+            rows[name, stage] = row
+            with args.results.open("a") as f:
+                f.write(json.dumps(row) + "\n")
+            print(json.dumps({k: v for k, v in row.items() if k not in ("date", "versions", "processor")}), flush=True)
+    if args.page:
+        args.page.write_text(page(names, rows))
+
+
+if __name__ == "__main__":
+    main()
