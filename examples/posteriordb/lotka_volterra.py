@@ -11,7 +11,8 @@ def model(data):
 
     solve = pm.ode.DifferentialEquation(rates, times=data["ts"], n_states=2, n_theta=4)
     with pm.Model() as m:
-        theta = pm.TruncatedNormal("theta", mu=[1, 0.05, 1, 0.05], sigma=[0.5, 0.05, 0.5, 0.05], lower=0)
+        mean = [1, 0.05, 1, 0.05]
+        theta = pm.TruncatedNormal("theta", mu=mean, sigma=[0.5, 0.05, 0.5, 0.05], lower=0, initval=mean)
         z_init = pm.LogNormal("z_init", np.log(10), 1, shape=2)
         sigma = pm.LogNormal("sigma", -1, 1, shape=2)
         z = solve(y0=z_init, theta=theta)
