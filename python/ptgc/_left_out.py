@@ -11,6 +11,7 @@ from pytensor.compile.mode import local_useless, optdb
 from pytensor.graph.basic import Constant
 from pytensor.graph.rewriting.basic import NodeRewriter, node_rewriter
 from pytensor.graph.rewriting.db import LocalGroupDB
+from pytensor.graph.traversal import graph_inputs
 from pytensor.scalar import basic as scalar
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
 from pytensor.tensor.math import Prod, Sum
@@ -61,9 +62,17 @@ def reduces_in_one_dtype(node) -> bool:
     return between == node.outputs[0].type.dtype == getattr(node.op, "acc_dtype", None) or between.startswith("float")
 
 
+def of_constants(v) -> bool:
+    """Is it an integer that is computed from constants alone?"""
+    return v.type.dtype.startswith(("int", "uint")) and all(isinstance(u, Constant) for u in graph_inputs([v]))
+
+
 def of_one_dtype(operations, leaves=()):
     """Of an expression of these operations that ends in a node: is each computed in the dtype of the result, from
-    values of that dtype and one other at most, a constant or of a dtype of ``leaves``?"""
+    values of that dtype and one other at most, a constant or of a dtype of ``leaves``?
+
+    An integer that is computed from constants is a constant for a result of floats, whatever its dtype holds: then
+    x / (3 * 100) is x / 300, in int8 too, as all modes of PyTensor have it."""
 
     def holds(node) -> bool:
         dtype, todo, seen, constants = node.outputs[0].type.dtype, [node], {node}, 1.0
@@ -72,6 +81,8 @@ def of_one_dtype(operations, leaves=()):
             if sum(v.type.dtype != dtype for v in at.inputs) > 1:
                 return False
             for v in at.inputs:
+                if of_floats and of_constants(v):
+                    continue
                 inner = v.owner and (isinstance(v.owner.op, DimShuffle) or is_elementwise(v.owner, operations))
                 if inner and v.owner not in seen:
                     seen.add(v.owner)

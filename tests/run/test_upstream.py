@@ -37,6 +37,26 @@ def test_pytensor_is_wrong_still(wrong):
         pytest.fail(f"PyTensor has mended {wrong.name}: take its row out of python/ptgc/_left_out.py and doc/upstream.md")
 
 
+@pytest.mark.parametrize("graph", [
+    lambda x, three, ten: x / (three * ten**2),
+    lambda x, three, ten: x * (three * ten**2),
+    lambda x, three, ten: x + (ten**2 + ten**2),
+    lambda x, three, ten: pt.log1p(x**2 / (three * ten**2)),
+    lambda x, three, ten: x / (three * pt.cast(x, "int8") * ten),
+])  # fmt: skip
+def test_integers_of_constants(graph):
+    """HalfStudentT(nu=3, sigma=10) of PyMC divides by int8(3) * int8(10) ** 2, which is 44. All modes of PyTensor divide
+    by 300, also FAST_COMPILE; where a factor is no constant the product wraps, as without rewrites."""
+    x, three, ten = pt.vector("x"), pt.constant(3, dtype="int8"), pt.constant(10, dtype="int8")
+    y, values = graph(x, three, ten), np.array([7.0, 11.0])
+    constant = "Cast" not in pytensor.dprint(y, file="str")
+    want = pytensor.function([x], y, mode=REWRITTEN if constant else PYTHON)(values)
+    np.testing.assert_allclose(pytensor.function([x], y, mode="ONNX")(values), want, 1e-13)
+    if constant:
+        np.testing.assert_allclose(want, pytensor.function([x], y, mode="FAST_COMPILE")(values), 1e-13)
+        assert not np.allclose(want, pytensor.function([x], y, mode=PYTHON)(values), 1e-3)
+
+
 @pytest.mark.parametrize("number", GRAPHS)
 def test_graph(number):
     """Random graphs, as `make check-graphs` runs more of"""
