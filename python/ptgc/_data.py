@@ -3,6 +3,7 @@ graphs, the model with them, and names for open lengths, which are those of its 
 """
 
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,10 +11,12 @@ import numpy as np
 import pytensor.tensor as pt
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Constant, Variable
-from pytensor.graph.traversal import ancestors
+from pytensor.graph.replace import clone_replace
+from pytensor.graph.traversal import ancestors, graph_inputs
 from pytensor.tensor.type import TensorType
 
 from ptgc import _text
+from ptgc._ops import is_xtensor
 from ptgc.errors import no_such
 
 Which = str | Sequence[str] | None  # the argument data= of those that export a model
@@ -25,16 +28,31 @@ def constant_observations(model: Any) -> dict[Variable, Constant]:
     return {rv: v for rv, v in values if isinstance(v, Constant) and isinstance(v.type, TensorType)}
 
 
+def partly_missing(model: Any) -> list[str]:
+    """The names of observed values of which some are missing. Where these are is written into the model."""
+    return [
+        rv.name for rv in constant_observations(model)
+        if f"{rv.name.removesuffix('_observed')}_unobserved" in model.named_vars
+    ]  # fmt: skip
+
+
 def names_of_inputs(model: Any, data: Which) -> set[str]:
     """The names of the data that become inputs. None: those of ``pm.Data``; "inputs": these and all that is observed;
     "constants": none; a list: those that it names."""
-    shared = {v.name for v in model.data_vars}
-    every = shared | {rv.name for rv in constant_observations(model)}
+    shared, partly = {v.name for v in model.data_vars}, partly_missing(model)
+    every = shared | {rv.name for rv in constant_observations(model) if rv.name not in partly}
     if data is None or isinstance(data, str):
         choices = {None: shared, "inputs": every, "constants": set()}
         if data not in choices:
             raise ValueError(f"data is 'inputs', 'constants' or a list of names, not {data!r}")
+        if data == "inputs" and partly:
+            warnings.warn(
+                f"{', '.join(partly)}: where values are missing is a part of the model, so these data are constants",
+                stacklevel=6,
+            )
         return choices[data]
+    if fixed := [name for name in data if name in partly]:
+        raise ValueError(f"data: where values of {fixed[0]} are missing is a part of the model: it cannot be an input")
     if unknown := [name for name in data if name not in every]:
         raise ValueError(no_such("data: the model has no data", unknown[0], sorted(every)))
     return set(data)
@@ -53,10 +71,7 @@ def with_inputs(model: Any, data: Which) -> tuple[Any, list[Variable]]:
             values[rv] = v.clone()
             values[rv].name = rv.name
     if values:
-        mutable = sys.modules["pymc"].Model  # a frozen model remembers graphs
-        view = object.__new__(mutable)
-        vars(view).update(vars(model), rvs_to_values={**model.rvs_to_values, **values})
-        model = view
+        model = view_of(model, rvs_to_values={**model.rvs_to_values, **values})
     return model, inputs
 
 
@@ -101,3 +116,95 @@ def lengths_read(model: Any, inputs: Sequence[Variable], graphs: Sequence[Variab
             number = pt.constant(length.get_value(), name=length.name, dtype=length.type.dtype)
             found[length] = named.get(_text.clean_name(dim), number).astype(length.type.dtype)
     return found
+
+
+class Data:
+    """The data of a model that become inputs of its graphs. ``model``: the model whose graphs read them. ``inputs``:
+    {what these graphs read: the input in its place}. ``values``: what the data are now. ``dims``: the names of open
+    lengths, {axis: name}; both by the names of inputs."""
+
+    def __init__(self, source: Any, which: Which):
+        self.source = source
+        self.model, found = with_inputs(source, which)
+        self.inputs = {v: TensorType(v.type.dtype, v.type.shape)(v.name) for v in found}
+        self.read = {v: as_in_model(new, v) for v, new in self.inputs.items()}
+        self.model = with_own_lengths(self.model, found)
+        written = {rv.name: v.data for rv, v in constant_observations(source).items()}
+        self.values = {
+            v.name: np.array(v.get_value(borrow=True) if isinstance(v, SharedVariable) else written[v.name])
+            for v in found
+        }
+        self.dims = {v.name: axes for v, axes in dims_of_model(self.model, found).items()}
+
+    def placed(self, graphs: Sequence[Variable]) -> list[Variable]:
+        """The graphs of the inputs: lengths are those of inputs, and other shared variables have their present values.
+        Generators stay."""
+        if self.inputs:
+            graphs = clone_replace(list(graphs), lengths_read(self.model, list(self.inputs), graphs))
+            graphs = clone_replace(graphs, self.read)
+        shared = [v for v in graph_inputs(graphs) if isinstance(v, SharedVariable) and hasattr(v.type, "dtype")]
+        return clone_replace(list(graphs), {v: constant_of(v) for v in shared})
+
+    def read_by(self, graphs: Sequence[Variable]) -> list[Variable]:
+        """The inputs that the graphs read, in the model's order."""
+        read = set(ancestors(graphs))
+        return [v for v in self.inputs.values() if v in read]
+
+
+def data_option(options: dict[str, Any], data: Which) -> Which:
+    """What ``data`` is, if the option ``shared``, which came before it, is given: that goes in the next release."""
+    shared = options.pop("shared", None)
+    if shared is None:
+        return data
+    if data is not None or shared not in ("initializer", "input"):
+        raise ValueError(f"shared={shared!r}: of a model, data= says which data are inputs")
+    which: Which = "constants" if shared == "initializer" else None
+    write = "data='constants'" if which else "nothing, as pm.Data are inputs"
+    warnings.warn(f"shared={shared!r} goes in the next release of ptgc: write {write}", FutureWarning, stacklevel=4)
+    return which
+
+
+def with_own_lengths(model: Any, inputs: Sequence[Variable]) -> Any:
+    """The model whose observed variables have the lengths of their values, where these are inputs, and not the lengths
+    of what was observed. A variable that others are computed from, or that PyMC cannot give another length, is left."""
+    fixed = [rv for rv in getattr(model, "observed_RVs", ()) if model.rvs_to_values[rv] in inputs and None not in rv.type.shape]
+    fixed = [rv for rv in fixed if rv.type.ndim > rv.owner.op.ndim_supp]
+    if not fixed:
+        return model
+    from pymc.distributions.shape_utils import change_dist_size
+
+    others, new = [*model.basic_RVs, *model.deterministics, *model.potentials], {}
+    for rv in fixed:
+        if rv in ancestors([v for v in others if v is not rv]):
+            continue
+        value = model.rvs_to_values[rv]
+        try:
+            new[rv] = change_dist_size(rv, [value.shape[k] for k in range(rv.type.ndim - rv.owner.op.ndim_supp)])
+        except NotImplementedError:
+            continue
+        new[rv].name = rv.name
+    return view_of(
+        model, observed_RVs=[new.get(rv, rv) for rv in model.observed_RVs],
+        **{name: {new.get(rv, rv): v for rv, v in getattr(model, name).items()}
+           for name in ("rvs_to_values", "rvs_to_transforms", "rvs_to_initial_values")},
+    )  # fmt: skip
+
+
+def view_of(model: Any, **changed: Any) -> Any:
+    """The model with other attributes; a frozen model remembers graphs, so it is none."""
+    view = object.__new__(sys.modules["pymc"].Model)
+    vars(view).update({**vars(model), **changed})
+    return view
+
+
+def as_in_model(plain: Variable, v: Variable) -> Variable:
+    """The input in the type of the model's variable, which may have named dims."""
+    if not is_xtensor(v.type):
+        return plain
+    from pytensor.xtensor.basic import as_xtensor  # here, as this import warns that xtensor is experimental
+
+    return as_xtensor(plain, dims=v.type.dims)
+
+
+def constant_of(v: SharedVariable) -> Variable:
+    return as_in_model(pt.constant(v.get_value(), v.name, dtype=v.type.dtype), v)

@@ -435,6 +435,10 @@ class Printer:
         plain, dims = _text.unquote(name), (dim for axes in self.dims.values() for dim in axes.values())
         return f"fn={name}{{}}" if plain in self.names.taken or plain in dims else f"fn={name}"
 
+    def add_text(self, text: str) -> None:
+        """Writes a whole fn before what is printed next."""
+        self.fns.append(Block(text, [], []))
+
     def new_fn(self, name) -> str:
         """The text of a fn's name that no other fn has and that hides no op."""
         return _text.quote(self.fn_names.near(_text.fn_name(name)))

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ptgc import _lib, _wire
+from ptgc import _lib, _modelfile, _wire
 from ptgc._random import words_given, words_to_generator
-from ptgc.runtime import arguments, generators_of, installed_target, make_session, native, pairs, run_session, seen_as
+from ptgc.runtime import arguments, generators_of, installed_target, make_session, native, numpy_dtype, pairs, run_session, seen_as
 
 
 def is_path(source, *ends: str) -> bool:
@@ -97,24 +97,22 @@ def read_model(file: str | os.PathLike) -> _lib.Compiled:
     return _lib.Compiled(model, b"", [], path=path, least_runtime=int(least[1]) if least else 0)
 
 
-def numpy_dtype(runtime_type: str) -> np.dtype | None:
-    """NumPy's dtype for ONNX Runtime's "tensor(double)"; None if NumPy has none."""
-    name = runtime_type.removeprefix("tensor(").removesuffix(")")
-    name = {"float": "float32", "double": "float64"}.get(name, name)  # the others have NumPy's names
-    return np.dtype(name) if hasattr(np, name) else None
-
-
 def load(
     source: "str | os.PathLike", *, session_options: Any = None, providers: list | None = None, **options: Any
-) -> Model:
-    """Makes .ptg text, the .ptg file or the ONNX model at a path callable on ONNX Runtime.
+) -> "Model | _modelfile.OfModel":
+    """Makes .ptg text, the .ptg file or the ONNX model at a path callable on ONNX Runtime. A file that was made of a
+    PyMC model is the ``Sampler``, ``Density`` or ``Predictor`` that it was.
 
     The options are those of ``compile``; a model from a ``.onnx`` file has none of them, as it is compiled.
     """
     if is_path(source, ".onnx"):
         if options:
             raise TypeError(f"{source} is compiled already: it takes no option {min(options)!r}")
-        return Model(read_model(source), session_options, providers)
+        compiled = read_model(source)
+        made_of = _wire.model_metadata(compiled.model).get(_modelfile.KEY)
+        if made_of is not None:
+            return _modelfile.from_file(compiled, made_of, session_options, providers)
+        return Model(compiled, session_options, providers)
     options.setdefault("external_name", "weights")
     options.setdefault("target", installed_target())
     return Model(compile_source(source, **options), session_options, providers)

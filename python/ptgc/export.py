@@ -85,24 +85,31 @@ class Exported:
         """A new onnxruntime.InferenceSession of the model."""
         return make_session(self, options, providers)
 
+    def own_session(self):
+        """The session that calls use."""
+        return self.session()
+
     def __call__(self, *args, **named) -> list[np.ndarray]:
         """Runs the model on values in the order of the inputs, or by name. Generators may be given as such or as
         words; those that are results are new ones."""
-        given, session, outputs = arguments(self.inputs, args, named), self.session(), self.graph[1]
+        given, session, outputs = arguments(self.inputs, args, named), self.own_session(), self.graph[1]
         kinds = {self.inputs[k]: kind for k, kind in generators_of(session, self.inputs)}
         feed = feed_of(given | {k: words_given(k, given[k], kind) for k, kind in kinds.items()})
         if self.target.get("float32"):
             feed = {k: single(a) for k, a in feed.items()}
         results = native(run_session(session, self.outputs, feed, self.place), seen_as(session, outputs))
         for k, kind in generators_of(session, self.outputs):
-            source = first_generator(outputs[k])
+            source = first_generator(outputs[k]) if outputs else None
             like = given[self.inputs[self.graph[0].index(source)]] if source in self.graph[0] else None
             results[k] = words_to_generator(results[k], kind, like if isinstance(like, Generator) else None)
         return results
 
     def generators(self, seed: Any) -> dict[str, Generator]:
         """A new PCG64 for each input that is a generator, by its name, from one seed as PyMC seeds its generators."""
-        names = [name for name, v in zip(self.inputs, self.graph[0]) if is_generator(v)]
+        return self.seeded([name for name, v in zip(self.inputs, self.graph[0]) if is_generator(v)], seed)
+
+    @staticmethod
+    def seeded(names: Sequence[str], seed: Any) -> dict[str, Generator]:
         sequences = np.random.SeedSequence(seed).spawn(len(names))
         return {name: np.random.default_rng(s) for name, s in zip(names, sequences)}
 
@@ -440,7 +447,8 @@ def takes_options_of(other: Callable) -> Callable:
     def decorate(function: Callable) -> Callable:
         shown = signature(function)
         own = [p for p in shown.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
-        function.__signature__ = shown.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
+        more = [p for p in options if p.name not in shown.parameters]
+        function.__signature__ = shown.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
         return function
 
     return decorate

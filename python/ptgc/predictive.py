@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import pytensor
 import pytensor.tensor as pt
@@ -11,9 +11,11 @@ from pytensor.graph.replace import clone_replace
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.type import TensorType
 
+from ptgc._data import Data, Which, data_option
+from ptgc._modelfile import OfModel, described, options_of
 from ptgc._ops import is_generator
 from ptgc.errors import no_such
-from ptgc.export import Exported, export_onnx, takes_options_of
+from ptgc.export import compile_onnx, takes_options_of, write_exported
 
 
 def drawn_outputs(model: Any, prior: bool, var_names: Sequence[str] | None) -> list[Variable]:
@@ -47,21 +49,29 @@ def name_generators(model: Any, generators: Sequence[Variable]) -> list[str]:
     return names
 
 
-@takes_options_of(export_onnx)
-def export_predictive(
-    model: Any, file: str | os.PathLike, *, prior: bool = False, var_names: Sequence[str] | None = None, **options: Any
-) -> Exported:  # fmt: skip
-    """Writes the posterior (or prior) predictive sampling of a PyMC model as an ONNX file.
+class Predictor(OfModel):
+    """The ONNX model of ``export_predictive``."""
+
+    KIND: ClassVar[str] = "predictive"
+
+
+@takes_options_of(compile_onnx)
+def compile_predictive(
+    model: Any, *, prior: bool = False, var_names: Sequence[str] | None = None, data: Which = None, **options: Any
+) -> Predictor:
+    """Compiles the posterior (or prior) predictive sampling of a PyMC model to an ONNX model.
 
     Inputs of the ONNX model are the draws of the parameters, with the draws as first axis, which is called ``draws``:
-    the model fails if lengths differ (``prior=True``: one integer, the number of ``draws``), and one generator for
-    each random variable that is drawn, ``y_rng`` of y. Outputs are the predictions, draws first, and the generators
-    that are left, ``y_rng_next``. With the generators that PyMC would make of ``random_seed``, ``exported(**draws,
-    **exported.generators(seed))``, predictions are equal to PyMC's. var_names: as of PyMC's function. options: those
-    of ``export_onnx``.
+    the model fails if lengths differ (``prior=True``: one integer, the number of ``draws``); one generator for
+    each random variable that is drawn, ``y_rng`` of y; and the data, of any length: each ``pm.Data`` (None), observed
+    values as well ("inputs"), none ("constants"), or those in a list of names. Outputs are the predictions, draws
+    first, and the generators that are left, ``y_rng_next``. With the generators that PyMC would make of
+    ``random_seed``, ``exported(**draws, **exported.generators(seed))``, predictions are equal to PyMC's. var_names: as
+    of PyMC's function. options: those of ``compile_onnx``.
     """
     from pymc.pytensorf import collect_default_updates
 
+    given = Data(model, data_option(options, data))
     outputs = drawn_outputs(model, prior, var_names)
     needed = set(ancestors(outputs))
     free = [] if prior else [v for v in model.free_RVs if v in needed and v not in outputs]
@@ -72,8 +82,7 @@ def export_predictive(
     generators = [v.type(name) for v, name in zip(shared, name_generators(model, shared))]
 
     def step(*args):
-        results = clone_replace([*outputs, *updates.values()], dict(zip([*free, *shared], args)))
-        return results
+        return given.placed(clone_replace([*outputs, *updates.values()], dict(zip([*free, *shared], args))))
 
     results = pytensor.scan(
         step, sequences=points, outputs_info=[*[None] * len(outputs), *generators], n_steps=None if points else draws,
@@ -81,9 +90,14 @@ def export_predictive(
     )  # fmt: skip
     for v, name in zip(results, [v.name for v in outputs] + [f"{v.name}_next" for v in generators]):
         v.name = name
-    inputs = [*(points or [draws]), *generators]
-    dims = {v.name: {0: "draws"} for v in points}
-    for key, axes in (options.pop("dynamic_dims", None) or {}).items():
-        name = key if isinstance(key, str) else key.name
-        dims[name] = {**dims.get(name, {}), **axes}
-    return export_onnx(inputs, results, file, dynamic_dims=dims, **options)
+    inputs = [*(points or [draws]), *generators, *given.read_by(results)]
+    given.dims |= {v.name: {0: "draws"} for v in points}
+    shapes = {v.name: None if None in v.type.shape else list(v.type.shape) for v in free}
+    parts = described(given, inputs, results, shapes)
+    return Predictor.of(compile_onnx(inputs, results, **options_of(Predictor, given, inputs, parts, options)), parts)
+
+
+@takes_options_of(compile_predictive)
+def export_predictive(model: Any, file: str | os.PathLike, **options: Any) -> Predictor:
+    """Writes the predictive sampling of ``compile_predictive`` as an ONNX file, and returns it."""
+    return write_exported(lambda **o: compile_predictive(model, **o), file, options)

@@ -316,6 +316,13 @@ def arguments(names, args, named) -> dict:
     return feed
 
 
+def numpy_dtype(runtime_type: str) -> np.dtype | None:
+    """NumPy's dtype for ONNX Runtime's "tensor(double)"; None if NumPy has none."""
+    name = runtime_type.removeprefix("tensor(").removesuffix(")")
+    name = {"float": "float32", "double": "float64"}.get(name, name)  # the others have NumPy's names
+    return np.dtype(name) if hasattr(np, name) else None
+
+
 def native_order(array) -> np.ndarray:
     """The array in this machine's byte order, which ONNX Runtime assumes."""
     array = np.asarray(array)

@@ -1,10 +1,11 @@
 """Samplers inside of one ONNX model: the posterior of a PyMC model, drawn by NUTS on any runtime."""
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from inspect import signature
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytensor
@@ -16,10 +17,13 @@ from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.op import Op
 from pytensor.graph.replace import clone_replace, graph_replace, vectorize_graph
 from pytensor.graph.traversal import ancestors, graph_inputs
+from pytensor.tensor.random.op import RandomVariable
 
 from ptgc._batch import vectorized, without_named_dims
+from ptgc._data import Data, Which, data_option
+from ptgc._modelfile import OfModel, as_inputs, described, options_of
 from ptgc.errors import no_such
-from ptgc.export import Exported, compile_onnx, in_python, takes_options_of, write_exported
+from ptgc.export import compile_onnx, in_python, takes_options_of, write_exported
 from ptgc.linker import rewritten
 from ptgc.runtime import arguments, run_session
 
@@ -59,7 +63,8 @@ class Spawn(Op):
 
 class Nuts(Op):
     """Draws by the no-U-turn sampler. ``fgraph`` computes from points [chains, d] their log densities [chains] and
-    the gradients [chains, d]. Inputs: a point [d] to start from, the generators' words [chains, 6]."""
+    the gradients [chains, d]. Inputs: a point [d] to start from, the generators' words [chains, 6], and the further
+    inputs of ``fgraph``, which are the same for all points."""
 
     __props__ = ("draws", "fgraph", "jitter", "jitter_max_retries", "max_treedepth", "target_accept", "tune")
 
@@ -67,71 +72,150 @@ class Nuts(Op):
         self.fgraph, self.draws, self.tune, self.max_treedepth = fgraph, draws, tune, max_treedepth
         self.target_accept, self.jitter, self.jitter_max_retries = target_accept, jitter, jitter_max_retries
 
-    def make_node(self, start, words):
+    def make_node(self, start, words, *data):
         d = start.type.shape[0]
         stats = [pt.TensorType(dtype, (None, *[None] * rank))() for dtype, rank in STATS.values()]
-        return Apply(self, [start, words], [pt.TensorType("float64", (None, self.draws, d))(), *stats])
+        return Apply(self, [start, words, *data], [pt.TensorType("float64", (None, self.draws, d))(), *stats])
 
     def ptg_call(self, printer, args):
         printer.libraries.add("mcmc")
-        step = printer.fn_property(self.fgraph, "log_density").replace("fn=", "logp=", 1)
+        start, words, *data = args
+        density = printer.fn_of_graph(self.fgraph, "log_density")
+        if data:  # a fn sees nothing of its caller: data are properties of the one that is called with points
+            names = [f"data{k + 1}" for k in range(len(data))]
+            bound, listed = printer.new_fn("log_density_given"), ", ".join(names)
+            text = f"fn {bound}{{{listed}}}(q) -> (logp, gradient) {{\n  logp, gradient = {density}(q, {listed})\n}}\n"
+            printer.add_text(text)
+            density = f"{bound}{{{', '.join(f'{name}={v}' for name, v in zip(names, data))}}}"
         props = [f"{name}={getattr(self, name)!r}" for name in self.__props__ if name != "fgraph"]
-        return f"Nuts{{{step}, {', '.join(props)}}}({', '.join(args)})"
+        return f"Nuts{{logp={density if data else density + '{}'}, {', '.join(props)}}}({start}, {words})"
 
     def perform(self, node, inputs, outputs):
         raise NotImplementedError("NUTS of ptgc runs in an ONNX model alone")
 
 
-def parts_of(model, q) -> list:
-    """The values of a PyMC model's variables as parts of the vector q: tensors in the order of model.value_vars."""
-    start, parts, at = model.initial_point(), [], 0
+@dataclass
+class Start:
+    """The point that chains begin around, [d], and the shapes of its parts, in the order of model.value_vars: lengths
+    are numbers, or graphs where they depend on data."""
+
+    point: Variable
+    shapes: list[tuple]
+
+    def sizes(self) -> list:
+        return [math.prod(shape) for shape in self.shapes]
+
+
+def start_of(data: Data) -> Start:
+    """The model's initial point: numbers, or a graph where it depends on data that are inputs."""
+    model = data.model
     for v in model.value_vars:
-        value = np.asarray(start[v.name])
         if v.type.dtype != "float64":
             kind = "discrete" if v.type.dtype.startswith(("int", "uint", "bool")) else v.type.dtype
             raise ValueError(f"NUTS draws float64 numbers, but the variable {v.name} is {kind}")
-        parts.append(pt.specify_shape(q[at : at + value.size].reshape(value.shape), v.type.shape))
-        at += value.size
+    known, graphs = data.source.initial_point(), initial_graphs(data) if data.inputs else {}
+    found = [graphs.get(v, np.asarray(known[v.name], "float64")) for v in model.value_vars]
+    shapes = [
+        tuple(x.shape[k] if n is None else n for k, n in enumerate(x.type.shape)) if isinstance(x, Variable) else x.shape
+        for x in found
+    ]
+    if graphs:
+        return Start(pt.concatenate([pt.as_tensor(x).ravel() for x in found]), shapes)
+    return Start(pt.constant(np.concatenate([x.ravel() for x in found])), shapes)
+
+
+def initial_graphs(data: Data) -> dict[Variable, Variable]:
+    """{value variable: its initial value} for those that depend on data."""
+    from pymc.initial_point import make_initial_point_expression
+
+    model = data.model
+    found = make_initial_point_expression(
+        free_rvs=model.free_RVs, rvs_to_transforms=model.rvs_to_transforms,
+        initval_strategies=model.rvs_to_initial_values, return_transformed=True,
+    )  # fmt: skip
+    # PyMC has made copies of the shared variables, which hold the same values
+    own = {id(v.container): v for v in [*model.data_vars, *model.dim_lengths.values()] if isinstance(v, SharedVariable)}
+    copies = [v for v in graph_inputs(found) if isinstance(v, SharedVariable) and id(v.container) in own]
+    found = clone_replace(found, {v: own[id(v.container)] for v in copies})
+    _, found = without_named_dims([], found)
+    given, found, _, _ = rewritten(list(data.inputs.values()), data.placed(found), {})
+    found = clone_replace(found, dict(zip(given, data.inputs.values(), strict=True)))
+    graphs = {}
+    for rv, x in zip(model.free_RVs, found, strict=True):
+        read = set(ancestors([x]))
+        if not read.intersection(data.inputs.values()):
+            continue
+        if any(v.owner is not None and isinstance(v.owner.op, RandomVariable) for v in read):
+            raise ValueError(
+                f"the initial value of {rv.name} is drawn and depends on data: give it an initval, or leave these data "
+                "constants, data='constants'"
+            )
+        graphs[model.rvs_to_values[rv]] = x
+    return graphs
+
+
+def parts_of(model, start: Start, q) -> list:
+    """The values of a PyMC model's variables as parts of the vector q: tensors in the order of model.value_vars."""
+    parts, at = [], 0
+    for v, shape, size in zip(model.value_vars, start.shapes, start.sizes(), strict=True):
+        part = q[at : at + size].reshape(shape, ndim=len(shape))
+        parts.append(pt.specify_shape(part, v.type.shape))
+        at = at + size
     return parts
 
 
-def start_of(model) -> np.ndarray:
-    values = model.initial_point()
-    return np.concatenate([np.ravel(values[v.name]).astype("float64") for v in model.value_vars])
-
-
-def with_constants(variables: list) -> list:
-    """The graphs with the present values of their shared variables: a fn of .ptg sees nothing of its caller."""
-    shared = [v for v in graph_inputs(variables) if isinstance(v, SharedVariable)]
-    return clone_replace(variables, {v: pt.constant(v.get_value(), v.name, dtype=v.type.dtype) for v in shared})
-
-
-def density_graph(model, size: int) -> FunctionGraph:
-    """From points [chains, size] to log densities and gradients, with PyTensor's rewrites."""
-    q = pt.vector("q", shape=(size,), dtype="float64")
+def density_graph(data: Data, start: Start) -> tuple[FunctionGraph, list[Variable]]:
+    """From points [chains, d] and data to log densities and gradients, with PyTensor's rewrites; and those data."""
+    model, q = data.model, pt.vector("q", shape=start.point.type.shape, dtype="float64")
     values, (logp,) = without_named_dims(model.value_vars, [model.logp()])
     slopes = [g.ravel() for g in pytensor.grad(logp, values, disconnected_inputs="ignore")]
-    parts = dict(zip(values, parts_of(model, q)))
-    graph = with_constants(graph_replace([logp, pt.concatenate(slopes)], parts, strict=False))
-    whole = FunctionGraph(outputs=graph, clone=False)
-    # as pm.sample does: where a parameter is out of its range, the density is 0, which is no error. The graph has no
-    # other
-    # rewrite before it is vectorized: PyTensor vectorizes some gradients wrongly once they are in canonical form.
-    optdb["canonicalize"].query("+local_check_parameter_to_ninf_switch").rewrite(whole)
-    inputs, outputs, _ = vectorized([q], list(whole.outputs), "chains")
+    parts = dict(zip(values, parts_of(model, start, q)))
+    graph = data.placed(graph_replace([logp, pt.concatenate(slopes)], parts, strict=False))
+    given = data.read_by(graph)
+    inputs, outputs, _ = vectorized([q, *given], without_errors(graph), {q: "chains"})
     inputs, outputs, _, _ = rewritten(inputs, outputs, {})
     outputs[0].name, outputs[1].name = "logp", "gradient"
-    return FunctionGraph(inputs, outputs, clone=True)
+    return FunctionGraph(inputs, outputs, clone=True), given
 
 
-def terms_of(model) -> tuple:
-    """A point, and the terms that the log density adds up there, each of the name of its variable."""
-    q = pt.vector("q", dtype="float64")
+def without_errors(graph: list[Variable]) -> list[Variable]:
+    """As pm.sample does it: where a parameter is out of its range, the density is 0, which is no error. The graph has no
+    other rewrite before it is vectorized: PyTensor vectorizes some gradients wrongly once they are in canonical form."""
+    whole = FunctionGraph(outputs=graph, clone=False)
+    optdb["canonicalize"].query("+local_check_parameter_to_ninf_switch").rewrite(whole)
+    return list(whole.outputs)
+
+
+@dataclass
+class Terms:
+    """What a chain that finds no start is explained by: the names of the value variables, the data, and graphs of
+    these: the initial point, the sizes of its parts, and the terms that the log density adds up at the point q."""
+
+    names: list[str]
+    data: list[Variable]
+    start: Variable
+    sizes: list
+    q: Variable
+    terms: list[Variable]
+
+    def at(self, values: Mapping[str, np.ndarray]) -> tuple[np.ndarray, dict[str, int]]:
+        """The initial point for these data, and the sizes of its parts."""
+        outputs = [self.start, *map(pt.as_tensor, self.sizes)]
+        start, *sizes = in_python(self.data, outputs, None, "fast_compile")(*self.given(values))
+        return start, {name: int(n) for name, n in zip(self.names, sizes)}
+
+    def given(self, values: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+        return [np.asarray(values[v.name], v.type.dtype) for v in self.data]
+
+
+def terms_of(data: Data, start: Start) -> Terms:
+    model, q = data.model, pt.vector("q", dtype="float64")
     values, terms = without_named_dims(model.value_vars, [t.sum() for t in model.logp(sum=False)])
-    terms = with_constants(graph_replace(terms, dict(zip(values, parts_of(model, q))), strict=False))
+    terms = data.placed(graph_replace(terms, dict(zip(values, parts_of(model, start, q))), strict=False))
     for term, v in zip(terms, [*model.basic_RVs, *model.potentials], strict=True):
         term.name = v.name
-    return q, terms
+    given = data.read_by([start.point, *terms])
+    return Terms([v.name for v in model.value_vars], given, start.point, start.sizes(), q, terms)
 
 
 def variables_of(model, var_names: Sequence[str] | None) -> list:
@@ -146,20 +230,31 @@ def variables_of(model, var_names: Sequence[str] | None) -> list:
 def nuts_graph(
     model: Any, *, draws: int = 1000, tune: int = 1000, chains: int | None = 4, target_accept: float = 0.8,
     max_treedepth: int = 10, jitter: float = 1.0, jitter_max_retries: int = 100,
-    var_names: Sequence[str] | None = None,
+    var_names: Sequence[str] | None = None, data: Which = None,
 ) -> tuple[list[Variable], list[Variable]]:  # fmt: skip
     """Returns (inputs, outputs) of a PyTensor graph that samples a PyMC model's posterior. PyTensor itself cannot
     run it:
     compile it to ONNX.
 
-    The inputs: ``seed``, an int64, and with chains=None the number of ``chains``. The outputs: the variables that
+    The inputs: ``seed``, an int64, and with chains=None the number of ``chains``; then the data, of any length: each
+    ``pm.Data`` (None), observed values as well ("inputs"), none ("constants"), or those in a list of names. The
+    outputs: the variables that
     pm.sample returns, or those in ``var_names``, [chains, draws, ...]; and the statistics lp, acceptance_rate,
     tree_depth, diverging, n_steps, energy [chains, draws], and of each chain step_size [chains].
     Further graphs may be built on the outputs: means, quantiles, predictions.
     Chains start at the model's initial point plus ``jitter`` * uniform(-1, 1) in each coordinate, and again where the
     density or its gradient is not finite, up to ``jitter_max_retries`` times. The chains' generators are those that
-    NumPy's default_rng(seed) spawns. Data that pm.set_data changes later stay as they are now.
+    NumPy's default_rng(seed) spawns. Data that are no inputs stay as they are now.
     """
+    options = {
+        "draws": draws, "tune": tune, "max_treedepth": max_treedepth, "target_accept": target_accept, "jitter": jitter,
+        "jitter_max_retries": jitter_max_retries,
+    }  # fmt: skip
+    given = Data(model, data)
+    return graph_of_sampler(given, start_of(given), chains, var_names, options)
+
+
+def check_options(chains, *, draws, tune, max_treedepth, target_accept, jitter, jitter_max_retries) -> None:
     for name, value, least in (
         ("draws", draws, 1), ("tune", tune, 0), ("max_treedepth", max_treedepth, 1), ("chains", chains, 1),
         ("jitter_max_retries", jitter_max_retries, 0),
@@ -168,60 +263,72 @@ def nuts_graph(
             raise ValueError(f"{name} must be an integer of at least {least}, not {value!r}")
     if not 0 < target_accept < 1:
         raise ValueError(f"target_accept lies between 0 and 1, unlike {target_accept!r}")
-    start = start_of(model)
-    nuts = Nuts(density_graph(model, start.size), draws, tune, max_treedepth, target_accept, jitter, jitter_max_retries)
+
+
+def graph_of_sampler(
+    data: Data, start: Start, chains: int | None, var_names: Sequence[str] | None, options: dict[str, Any]
+) -> tuple[list[Variable], list[Variable]]:
+    """As of ``nuts_graph``"""
+    check_options(chains, **options)
+    model = data.model
+    density, read = density_graph(data, start)
     seed, n = pt.lscalar("seed"), pt.lscalar("chains")
-    points, *stats = nuts(pt.constant(start), Spawn()(seed, n if chains is None else chains))
-    q = pt.vector("q", shape=start.shape, dtype="float64")
+    points, *stats = Nuts(density, **options)(start.point, Spawn()(seed, n if chains is None else chains), *read)
+    q = pt.vector("q", shape=start.point.type.shape, dtype="float64")
     variables = variables_of(model, var_names)
     values, plain = without_named_dims(model.value_vars, variables)
-    parts = dict(zip(values, parts_of(model, q)))
-    outputs = vectorize_graph(with_constants(graph_replace(plain, parts, strict=False)), {q: points})
+    parts = dict(zip(values, parts_of(model, start, q)))
+    outputs = vectorize_graph(data.placed(graph_replace(plain, parts, strict=False)), {q: points})
     for v, new in zip(variables, outputs):
         new.name = v.name
-    if clash := {v.name for v in variables} & {*STATS, *(v.name for v in (seed, n))}:
+    given = data.read_by([*outputs, *stats])
+    if clash := {v.name for v in [*variables, *given]} & {*STATS, *(v.name for v in (seed, n))}:
         name = min(clash)
-        raise ValueError(f"the model's variable {name} has the name of an input or statistic: leave it out by var_names")
+        how = "make it a constant by data=" if name in data.values else "leave it out by var_names"
+        raise ValueError(f"the model's variable {name} has the name of an input or statistic: {how}")
     for name, v in zip(STATS, stats):
         v.name = name
     shown = [v for v in stats if v.name not in ("inverse_mass", "generators")]
-    return [seed] if chains is not None else [seed, n], [*outputs, *shown]
+    return [seed, *([n] if chains is None else []), *given], [*outputs, *shown]
 
 
 @dataclass(repr=False)
-class Sampler(Exported):
+class Sampler(OfModel):
     """The ONNX model of ``nuts_graph``."""
 
-    dims: Mapping[str, list] = field(default_factory=dict)
-    coords: Mapping[str, list] = field(default_factory=dict)
-    sizes: Mapping[str, int] = field(default_factory=dict)  # of the parts of a point, by the names of their variables
-    terms: tuple = ()  # the point, and the terms of its log density
+    KIND: ClassVar[str] = "nuts"
+
+    terms: Terms | None = None  # of a file that was read: None
 
     def __call__(self, *args, **named) -> list[np.ndarray]:
-        """As of ``Exported``. If a chain finds no start, the error names it, its point and the term that is not finite."""
+        """As of ``Exported``; data that are left out are those of the model. If a chain finds no start, the error names
+        it, its point and the term that is not finite."""
         call = super().__call__
-        return self.explained(lambda: call(*args, **named), arguments(self.inputs, args, named))
+        feed = arguments(self.inputs, args, {**self.left_out(args, named), **named})
+        return self.explained(lambda: call(*args, **named), feed)
 
     def explained(self, run: Callable, feed: Mapping):
         """The results of run(), or an error that says more than the model's if a chain finds no start."""
         try:
             return run()
         except ValueError as e:
-            if NO_START not in str(e):
+            if NO_START not in str(e) or self.terms is None:
                 raise
             raise ValueError(self.why_no_start(**feed) or str(e)) from None
 
-    def why_no_start(self, seed: int, chains: int | None = None) -> str:
+    def why_no_start(self, seed: int, chains: int | None = None, **data) -> str:
         """Which chain has no density at any point that it tries, with the last of them; "" if all chains have one."""
         nuts = next(n for v in ancestors(self.graph[1]) if (n := v.owner) and isinstance(n.op, Nuts))
         op, density = nuts.op, in_python(nuts.op.fgraph.inputs, nuts.op.fgraph.outputs, None, "fast_compile")
-        start, count = nuts.inputs[0].data, nuts.inputs[1].owner.inputs[1].data if chains is None else chains
+        count = nuts.inputs[1].owner.inputs[1].data if chains is None else chains
+        start, sizes = self.terms.at(data)
+        read = [np.asarray(data[v.name], v.type.dtype) for v in nuts.inputs[2:]]
         generators = np.random.default_rng(int(seed)).spawn(int(count))
         left = list(range(len(generators)))  # the chains that have none
         for _ in range(op.jitter_max_retries + 1):
             tries = [start + (2 * generators[k].random(start.size) - 1) * op.jitter for k in left]
             with np.errstate(all="ignore"):
-                found = zip(left, tries, *density(np.array(tries)), strict=True)
+                found = zip(left, tries, *density(np.array(tries), *read), strict=True)
                 bad = [(k, point, slope) for k, point, lp, slope in found if not np.isfinite(lp + slope.sum())]
             left = [k for k, *_ in bad]
             if not left:
@@ -229,41 +336,38 @@ class Sampler(Exported):
         chain, point, slope = bad[0]
         return (
             f"{NO_START}: chain {chain} of {len(generators)} found no start in {op.jitter_max_retries + 1} tries. At the last, "
-            f"{self.point_text(point)}, {self.not_finite(point, slope)}. More tries: jitter_max_retries; nearer to the "
-            "model's initial point: a smaller jitter"
+            f"{point_text(point, sizes)}, {self.not_finite(point, slope, sizes, data)}. More tries: jitter_max_retries; "
+            "nearer to the model's initial point: a smaller jitter"
         )
 
-    def point_text(self, point) -> str:
-        """name = value of each variable; of the long ones some elements"""
-        parts = np.split(point, np.cumsum(list(self.sizes.values()))[:-1])
-        texts = [np.array2string(v, precision=4, threshold=6, edgeitems=2) if v.size != 1 else f"{v[0]:.4g}" for v in parts]
-        return ", ".join(f"{name} = {text}" for name, text in zip(self.sizes, texts))
-
-    def not_finite(self, point, slope) -> str:
+    def not_finite(self, point, slope, sizes, data) -> str:
         """The first terms of the log density that are not finite, or what it has no slope by."""
-        q, terms = self.terms
+        t = self.terms
         with np.errstate(all="ignore"):
-            values = in_python([q], terms, None, "fast_compile")(point)
-        if bad := [f"the term of {t.name} is {v}" for t, v in zip(terms, values, strict=True) if not np.isfinite(v)]:
+            values = in_python([t.q, *t.data], t.terms, None, "fast_compile")(point, *t.given(data))
+        if bad := [f"the term of {v.name} is {x}" for v, x in zip(t.terms, values, strict=True) if not np.isfinite(x)]:
             return " and ".join(bad[:3])
-        names = np.repeat(list(self.sizes), list(self.sizes.values()))
+        names = np.repeat(list(sizes), list(sizes.values()))
         if (bad := np.flatnonzero(~np.isfinite(slope))).size:
             return f"the slope of the log density by {names[bad[0]]} is {slope[bad[0]]}"
         return "the sum of the terms or slopes is not finite"
 
-    def sample(self, seed: int, chains: int | None = None, options: Any = None):
-        """The draws for this seed as ArviZ's InferenceData. ``chains`` if the model was compiled with chains=None."""
+    def sample(self, seed: int, chains: int | None = None, options: Any = None, data: Mapping[str, Any] | None = None):
+        """The draws for this seed as ArviZ's InferenceData. ``chains`` if the model was compiled with chains=None.
+        data: {name: array} for those that are not as in the model."""
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
             raise ValueError(f"seed must be an integer from 0 to 2**63 - 1, not {seed!r}")
         import arviz
 
-        feed = {"seed": np.array(seed, "int64")}
+        named: dict[str, Any] = {"seed": np.array(seed, "int64"), **(data or {})}
         if "chains" in self.inputs:
-            feed["chains"] = np.array(4 if chains is None else chains, "int64")
+            named["chains"] = np.array(4 if chains is None else chains, "int64")
         elif chains is not None:
             raise ValueError("the number of chains was chosen when the model was compiled: chains=None leaves it open")
+        feed = arguments(self.inputs, (), {**self.left_out((), named), **named})
         session = self.session(options)
-        results = self.explained(lambda: run_session(session, self.outputs, feed, self.place), feed)
+        given = as_inputs(session, feed)
+        results = self.explained(lambda: run_session(session, self.outputs, given, self.place), feed)
         results = dict(zip(self.outputs, results, strict=True))
         size = results["lp"].shape  # ArviZ wants a step size for each draw
         results["step_size"] = np.broadcast_to(results["step_size"][:, None], size)
@@ -271,10 +375,16 @@ class Sampler(Exported):
             "posterior": {name: v for name, v in results.items() if name not in STATS},
             "sample_stats": {name: v for name, v in results.items() if name in STATS},
         }
-        return arviz.from_dict(groups, dims=self.dims, coords=self.coords)
+        shown = groups["posterior"]
+        dims = {k: v for k, v in self.dims.items() if k in shown}
+        return arviz.from_dict(groups, dims=dims, coords=self.coords_of(shown, 2))
 
 
-OF_GRAPH = tuple(p for p in signature(nuts_graph).parameters if p != "model")
+def point_text(point, sizes: Mapping[str, int]) -> str:
+    """name = value of each variable; of the long ones some elements"""
+    parts = np.split(point, np.cumsum(list(sizes.values()))[:-1])
+    texts = [np.array2string(v, precision=4, threshold=6, edgeitems=2) if v.size != 1 else f"{v[0]:.4g}" for v in parts]
+    return ", ".join(f"{name} = {text}" for name, text in zip(sizes, texts))
 
 
 @takes_options_of(compile_onnx)
@@ -284,18 +394,14 @@ def compile_nuts(model: Any, **options: Any) -> Sampler:
     those of ``compile_onnx``."""
     if taken := {"batch", "float32"} & {k for k, v in options.items() if v}:
         raise ValueError(f"a sampler has no option {taken.pop()}")
-    if options.get("shared") == "input":
-        raise ValueError('a sampler has no option shared="input": the data of its model are constants, as they are now')
-    inputs, outputs = nuts_graph(model, **{k: options.pop(k) for k in OF_GRAPH if k in options})
-    options.setdefault("model_name", model.name or "nuts")
-    exported, start = compile_onnx(inputs, outputs, **options), model.initial_point()
-    return Sampler(
-        **{f.name: getattr(exported, f.name) for f in fields(Exported)},
-        dims={k: list(d) for k, d in model.named_vars_to_dims.items() if k in exported.outputs},
-        coords={k: list(v) for k, v in model.coords.items() if v is not None},
-        sizes={v.name: int(np.size(start[v.name])) for v in model.value_vars},
-        terms=terms_of(model),
-    )  # fmt: skip
+    of_graph = {k: options.pop(k, p.default) for k, p in signature(nuts_graph).parameters.items() if k != "model"}
+    data = Data(model, data_option(options, of_graph.pop("data")))
+    start = start_of(data)
+    inputs, outputs = graph_of_sampler(data, start, of_graph.pop("chains"), of_graph.pop("var_names"), of_graph)
+    shapes = [[n if isinstance(n, int) else None for n in shape] for shape in start.shapes]
+    parts = described(data, inputs, outputs, dict(zip((v.name for v in model.value_vars), shapes)))
+    exported = compile_onnx(inputs, outputs, **options_of(Sampler, data, inputs, parts, options))
+    return Sampler.of(exported, parts, terms=terms_of(data, start))
 
 
 @takes_options_of(compile_nuts)

@@ -16,6 +16,7 @@ class Model:
     """A normal law of `a` around 3 and, given it, of b[0] and b[1] around a; `scale` is exp of a normal number."""
 
     name, coords, named_vars_to_dims = "pair", {"place": ("x", "y")}, {"b": ("place",)}
+    data_vars, observed_RVs, dim_lengths, named_vars, check_bounds = (), (), {}, {}, True
 
     def __init__(self):
         self.a, self.b = pt.dscalar("a"), pt.vector("b", shape=(2,), dtype="float64")
@@ -122,9 +123,12 @@ def test_chains_that_look_for_a_start():
         ptgc.compile_nuts(model, draws=1, tune=0, chains=64, jitter_max_retries=3).session().run(None, run)
 
 
-def test_data_are_no_inputs():
-    with pytest.raises(ValueError, match='no option shared="input"'):
-        ptgc.compile_nuts(Model(), draws=5, tune=5, shared="input")
+def test_the_option_shared_of_earlier_releases():
+    for how, write in (("input", "write nothing"), ("initializer", "data='constants'")):
+        with pytest.warns(FutureWarning, match=write):
+            assert ptgc.compile_nuts(Model(), draws=5, tune=5, shared=how).inputs == ["seed"]
+    with pytest.raises(ValueError, match="data= says which"):
+        ptgc.compile_nuts(Model(), draws=5, tune=5, shared="input", data="constants")
 
 
 def test_number_of_chains_and_names():
@@ -196,14 +200,16 @@ def test_named_dims():
 
 def test_gradient_of_a_seasonal_effect():
     """PyTensor 3.3.7 vectorizes this gradient wrongly if the graph has gone through its canonical form before."""
-    from ptgc.sampling import density_graph
+    from ptgc._data import Data
+    from ptgc.sampling import density_graph, start_of
 
     model, c = Model(), pt.dvector("c")
     model.value_vars = [model.a, c]
     model.initial_point = lambda: {"a": np.zeros(()), "c": np.zeros(6)}
     seasons = pt.concatenate([-c.sum()[None], c[:0:-1]])
     model.terms = lambda: [pt.sin(seasons) * np.arange(6), -(model.a**2), -(c**2)]
-    graph = density_graph(model, 7)
+    data = Data(model, None)
+    graph, _ = density_graph(data, start_of(data))
     at = np.linspace(0.1, 2, 21).reshape(3, 7)
     found = ptgc.compile_onnx(graph.inputs, graph.outputs)(at)
     logp = model.logp()

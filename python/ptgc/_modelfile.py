@@ -1,0 +1,130 @@
+"""What files that are made of a PyMC model have in common. In: the model's data, dims and coordinates. Out: a class of
+which samplers, densities and predictors are kinds. The file's metadata have what it says of the model, so that
+``ptgc.load`` gives the same class back.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ptgc import _lib
+from ptgc._data import Data
+from ptgc._random import Generator
+from ptgc.export import Exported
+from ptgc.runtime import generators_of, make_session, numpy_dtype
+
+KEY = "pymc"  # of the metadata: a text in JSON
+
+
+def plain(value: Any) -> Any:
+    """A coordinate as JSON has it: a number, a text or a truth value."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return value if isinstance(value, int | float | str | bool) else str(value)
+
+
+@dataclass(repr=False)
+class OfModel(Exported):
+    """A file that was made of a PyMC model. ``data``: what those of its inputs that are data were in the model, which
+    they are again where a call leaves them out. A file that was read has none."""
+
+    KIND: ClassVar[str] = ""
+
+    dims: Mapping[str, list] = field(default_factory=dict)  # of variables, by their names
+    coords: Mapping[str, list] = field(default_factory=dict)  # by the names of dims
+    data: Mapping[str, np.ndarray] = field(default_factory=dict)
+    data_names: list[str] = field(default_factory=list)  # of the inputs that are data
+    point: Mapping[str, list | None] = field(default_factory=dict)  # {value variable: shape}; None: it depends on data
+    path: str = ""  # of a file that was read and has weights beside it
+    kept: Any = field(default=None, compare=False)  # the session of the calls
+
+    def __getstate__(self) -> dict:
+        return {**vars(self), "kept": None}
+
+    def own_session(self):
+        self.kept = self.kept or self.session()
+        return self.kept
+
+    def __call__(self, *args, **named) -> list[np.ndarray]:
+        """Runs the model on values in the order of the inputs, or by name. Data that are left out are those of the
+        model."""
+        return super().__call__(*args, **{**self.left_out(args, named), **named})
+
+    def generators(self, seed: Any) -> dict[str, Generator]:
+        return self.seeded([self.inputs[k] for k, _ in generators_of(self.own_session(), self.inputs)], seed)
+
+    def left_out(self, args, named) -> dict[str, np.ndarray]:
+        given = {*self.inputs[: len(args)], *named}
+        return {name: v for name, v in self.data.items() if name not in given}
+
+    def coords_of(self, arrays: Mapping[str, np.ndarray], leading: int) -> dict[str, list]:
+        """The coordinates of dims that have the length of these in the arrays; other data may have another one."""
+        lengths: dict[str, set] = {}
+        for name, dims in self.dims.items():
+            if name in arrays:
+                for dim, n in zip(dims, arrays[name].shape[leading:]):
+                    lengths.setdefault(dim, set()).add(n)
+        return {dim: v for dim, v in self.coords.items() if lengths.get(dim) == {len(v)}}
+
+    @classmethod
+    def of(cls, exported: Exported, parts: dict[str, Any], **more: Any) -> Self:
+        found = {f.name: getattr(exported, f.name) for f in fields(Exported)}
+        return cls(**found, **parts, **more)  # type: ignore[misc]
+
+
+def described(data: Data, inputs: list, outputs: list, point: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of ``OfModel`` for a graph: what it says of the model."""
+    model, names = data.source, {v.name for v in [*inputs, *outputs]}
+    dims = {k: list(d) for k, d in model.named_vars_to_dims.items() if k in names}
+    used = {d for names in dims.values() for d in names}
+    return {
+        "dims": dims,
+        "coords": {k: list(v) for k, v in model.coords.items() if v is not None and k in used},
+        "data": {v.name: data.values[v.name] for v in inputs if v in data.inputs.values()},
+        "data_names": [v.name for v in inputs if v in data.inputs.values()],
+        "point": dict(point),
+    }  # fmt: skip
+
+
+def options_of(kind: type[OfModel], data: Data, inputs: list, parts: dict[str, Any], options: Mapping) -> dict[str, Any]:
+    """The options of ``compile_onnx``, with the names of sizes and the metadata of a file of this kind."""
+    shown = {
+        "kind": kind.KIND, "dims": parts["dims"], "data": parts["data_names"], "point": parts["point"],
+        "coords": {k: [plain(x) for x in v] for k, v in parts["coords"].items()},
+    }  # fmt: skip
+    sizes = {v.name: data.dims[v.name] for v in inputs if v.name in data.dims}
+    for key, axes in (options.get("dynamic_dims") or {}).items():
+        name = key if isinstance(key, str) else key.name
+        sizes[name] = {**sizes.get(name, {}), **(axes if isinstance(axes, Mapping) else dict(enumerate(axes)))}
+    metadata = {KEY: json.dumps(shown), **(options.get("metadata") or {})}
+    more = {"model_name": data.source.name or kind.KIND, **options}
+    return {**more, "dynamic_dims": sizes, "metadata": metadata}
+
+
+def as_inputs(session, values: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """The values as arrays of the dtypes of the inputs; integers of another width and numbers of Python are taken where
+    nothing is lost."""
+    found = {}
+    for v in session.get_inputs():
+        a, dtype = np.asarray(values[v.name]), numpy_dtype(v.type)
+        if dtype is not None and a.dtype != dtype:
+            cast = a.astype(dtype)
+            if a.dtype.kind not in "biuf" or not np.array_equal(cast, a, equal_nan=a.dtype.kind == "f"):
+                raise TypeError(f"input {v.name!r} is {dtype}, but {a.dtype} is given, which it cannot hold exactly")
+            a = cast
+        found[v.name] = a
+    return found
+
+
+def from_file(compiled: _lib.Compiled, text: str, session_options: Any = None, providers: list | None = None) -> OfModel:
+    """The object behind a file that has these metadata."""
+    found = json.loads(text)
+    kinds = {kind.KIND: kind for kind in OfModel.__subclasses__()}
+    session = make_session(compiled, session_options, providers)
+    return kinds[found["kind"]](
+        compiled.model, "", [v.name for v in session.get_inputs()], [v.name for v in session.get_outputs()],
+        least_runtime=compiled.least_runtime, dims=found["dims"], coords=found["coords"], data_names=found["data"],
+        point=found["point"], path=compiled.path, kept=session,
+    )  # fmt: skip

@@ -1,0 +1,75 @@
+"""The log density of a PyMC model, and its gradient, as one ONNX file. In: a model. Out: a function of its value
+variables and data, of one point or of many."""
+
+import os
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import pytensor
+import pytensor.tensor as pt
+from pytensor.compile.mode import optdb
+from pytensor.graph.basic import Variable
+from pytensor.graph.fg import FunctionGraph
+
+from ptgc._batch import without_named_dims
+from ptgc._data import Data, Which, data_option
+from ptgc._modelfile import OfModel, described, options_of
+from ptgc.export import compile_onnx, takes_options_of, write_exported
+
+__all__ = ["Density", "compile_density", "export_density"]
+
+
+class Density(OfModel):
+    """The ONNX model of ``compile_density``."""
+
+    KIND: ClassVar[str] = "density"
+
+
+def graph_of_density(data: Data, gradient: bool) -> tuple[list[Variable], list[Variable]]:
+    """The value variables as plain tensors, and the outputs logp and dlogp."""
+    model = data.model
+    values, (logp,) = without_named_dims(model.value_vars, [model.logp()])
+    outputs = [logp]
+    if gradient:
+        by = [v for v in values if v.type.dtype.startswith("float")]
+        if not by:
+            raise ValueError("the model has discrete variables alone, by which there is no gradient: gradient=False")
+        slopes = pytensor.grad(logp, by, disconnected_inputs="ignore")
+        outputs.append(pt.concatenate([g.ravel() for g in slopes]))
+    whole = FunctionGraph(outputs=data.placed(outputs), clone=False)
+    # what model.compile_logp does: a parameter out of its range gives -inf, or is not looked at
+    name = "local_check_parameter_to_ninf_switch" if model.check_bounds else "local_remove_check_parameter"
+    optdb["canonicalize"].query(f"+{name}").rewrite(whole)
+    for v, name in zip(whole.outputs, ("logp", "dlogp")):
+        v.name = name
+    return values, list(whole.outputs)
+
+
+@takes_options_of(compile_onnx)
+def compile_density(
+    model: Any, *, gradient: bool = True, data: Which = None, batch: str | Mapping | None = None, **options: Any
+) -> Density:
+    """Compiles the log density of a PyMC model to an ONNX model, which needs no Python to run.
+
+    Inputs: the value variables, which are not constrained, by PyMC's names (``sigma_log__``); then the data, of any
+    length: each ``pm.Data`` (None), observed values as well ("inputs"), none ("constants"), or those in a list of
+    names. Outputs: ``logp``, and with ``gradient`` ``dlogp``, the slopes by the value variables that are no integers as
+    one vector, in the order of the inputs, each in C's order. A parameter out of its range gives -inf, as from
+    ``model.compile_logp``. batch: the name of a leading dim of all value variables, "chains": so many points are
+    computed in one call, and data are the same for all. The other options are those of ``compile_onnx``.
+    """
+    given = Data(model, data_option(options, data))
+    values, outputs = graph_of_density(given, gradient)
+    inputs = [*values, *given.read_by(outputs)]
+    if isinstance(batch, str):
+        batch = dict.fromkeys(values, batch)
+    shapes = {v.name: None if None in v.type.shape else list(v.type.shape) for v in values}
+    parts = described(given, inputs, outputs, shapes)
+    options.setdefault("on_unused_input", "ignore")  # a variable whose density does not depend on it, as of Flat
+    return Density.of(compile_onnx(inputs, outputs, batch=batch, **options_of(Density, given, inputs, parts, options)), parts)
+
+
+@takes_options_of(compile_density)
+def export_density(model: Any, file: str | os.PathLike, **options: Any) -> Density:
+    """Writes the log density of ``compile_density`` as an ONNX file, and returns it."""
+    return write_exported(lambda **o: compile_density(model, **o), file, options)

@@ -1,0 +1,197 @@
+"""Files that are made of models, with data as inputs: densities beside PyMC's at other data, samplers beside the file
+whose data are constants and beside PyMC's own posterior, predictions beside PyMC's draws. Each function is a test.
+
+`files.py [NAME ...]` runs them; `make check-pymc` calls it.
+"""
+
+import logging
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from pytensor.compile.mode import Mode
+
+import ptgc
+
+logging.disable(logging.WARNING)
+warnings.filterwarnings("ignore", category=DeprecationWarning)
+PYTHON = Mode("py", "fast_run").excluding("fusion", "inplace")
+SHORT = dict(draws=3, tune=2, chains=3, max_treedepth=4)
+
+
+def numbers(n):
+    return np.random.default_rng(n)
+
+
+def line(n):
+    """Data of one length, with coordinates"""
+    x = np.linspace(-1, 1, n)
+    with pm.Model(coords={"row": range(n)}) as model:
+        x = pm.Data("x", x, dims="row")
+        y = pm.Data("y", 0.5 + 2 * np.linspace(-1, 1, n) + 0.3 * numbers(n).normal(size=n), dims="row")
+        a, b, s = pm.Normal("a", 0, 5), pm.Normal("b", 0, 5), pm.HalfNormal("s", 1)
+        mu = pm.Deterministic("mu", a + b * x, dims="row")
+        pm.Normal("z", mu, s, observed=y, dims="row")
+    return model
+
+
+def counties(n):
+    """Indices of rows into a fixed number of groups; a start that depends on data"""
+    rng = numbers(n)
+    with pm.Model(coords={"county": list("abcd"), "row": range(n)}) as model:
+        county = pm.Data("county_of", rng.integers(0, 4, n), dims="row")
+        floor = pm.Data("floor", rng.integers(0, 2, n), dims="row")
+        y = pm.Data("radon", rng.normal(1, 1, n), dims="row")
+        m = pm.Normal("m", y.mean(), 2)
+        a = pm.Normal("a", m, pm.HalfNormal("t", 1), dims="county")
+        b = pm.Normal("b", 0, 1)
+        pm.Normal("y", a[county] + b * floor, pm.Exponential("s", 1), observed=y, dims="row")
+    return model
+
+
+def counts(n):
+    """Integers that are observed, and a matrix of data"""
+    rng = numbers(n)
+    with pm.Model(coords={"k": ["u", "v", "w"]}) as model:
+        x = pm.Data("x", rng.normal(size=(n, 3)), dims=("row", "k"))
+        k = pm.Data("k_seen", rng.poisson(2, n), dims="row")
+        b = pm.Normal("b", 0, 1, dims="k")
+        pm.NegativeBinomial("y", mu=pt.exp(x @ b), alpha=pm.Gamma("alpha", 2, 1), observed=k, dims="row")
+    return model
+
+
+def effects(n):
+    """A latent number for each row: the point has as many parts as data"""
+    rng = numbers(n)
+    with pm.Model(coords={"row": range(n)}) as model:
+        y = pm.Data("y", rng.poisson(3, n), dims="row")
+        mu, s = pm.Normal("mu", 1, 1), pm.HalfNormal("s", 0.5)
+        z = pm.Normal("z", 0, 1, dims="row")
+        rate = pm.Deterministic("rate", pt.exp(mu + s * z), dims="row")
+        pm.Poisson("k", rate, observed=y, dims="row")
+    return model
+
+
+def process(n):
+    """A latent Gaussian process over as many points as data"""
+    with pm.Model() as model:
+        x = pm.Data("x", np.linspace(0, 3, n)[:, None])
+        y = pm.Data("y", np.sin(np.linspace(0, 3, n)))
+        gp = pm.gp.Latent(cov_func=pm.Gamma("scale", 3, 2) ** 2 * pm.gp.cov.Matern52(1, ls=pm.Gamma("ls", 3, 2)))
+        f = gp.prior("f", x)
+        pm.Normal("z", f, pm.HalfNormal("s", 0.3), observed=y)
+    return model
+
+
+def marginal(n):
+    """A Gaussian process whose function is integrated out"""
+    with pm.Model() as model:
+        x = pm.Data("x", np.linspace(0, 3, n)[:, None])
+        y = pm.Data("y", np.sin(np.linspace(0, 3, n)))
+        gp = pm.gp.Marginal(cov_func=pm.gp.cov.ExpQuad(1, ls=pm.Gamma("ls", 3, 2)))
+        gp.marginal_likelihood("z", x, y, sigma=pm.HalfNormal("s", 0.3))
+    return model
+
+
+def written(n):
+    """Observed values that are no pm.Data, and a simplex"""
+    with pm.Model() as model:
+        p = pm.Dirichlet("p", np.ones(3))
+        a = pm.Normal("a", 0, 1, shape=3)
+        pm.Normal("y", p @ a, pm.HalfNormal("s", 1), observed=numbers(n).normal(size=n))
+        pm.Multinomial("m", 10, p, observed=[3, 3, 4])
+    return model
+
+
+def vectors(n):
+    """A covariance by its Cholesky factor, and rows of vectors"""
+    with pm.Model() as model:
+        chol, _, _ = pm.LKJCholeskyCov("chol", n=2, eta=2, sd_dist=pm.Exponential.dist(1))
+        rows = pm.Data("rows", numbers(n).normal(size=(n, 2)))
+        pm.MvNormal("y", pm.Normal("mu", 0, 1, shape=2), chol=chol, observed=rows)
+    return model
+
+
+MODELS = [line, counties, counts, effects, process, marginal, written, vectors]
+LENGTHS = 9, 4, 30
+
+
+def which_of(build):
+    return "inputs" if build is written else None
+
+
+def data_of(model):
+    """The data of a model by the names that they have as inputs"""
+    shared = {v.name: v.get_value() for v in model.data_vars}
+    return shared | {v.name: model.rvs_to_values[v].data for v in ptgc._data.constant_observations(model)}
+
+
+def given_of(file, model):
+    return {name: v for name, v in data_of(model).items() if name in file.inputs}
+
+
+def densities():
+    """Of other data than those that the file was made with: one point, and several in one call"""
+    for build in MODELS:
+        file = ptgc.compile_density(build(12), data=which_of(build))
+        fixed = None not in file.point.values()
+        many = ptgc.compile_density(build(12), data=which_of(build), batch="points")
+        assert file.outputs == many.outputs == ["logp", "dlogp"]
+        for n in (*LENGTHS, 12):
+            model = build(n)
+            start = model.initial_point()
+            rng = numbers(n)
+            points = [{k: v + rng.normal(0, 0.3, np.shape(v)) for k, v in start.items()} for _ in range(3)]
+            logp, dlogp = model.compile_logp(mode=PYTHON), model.compile_dlogp(mode=PYTHON)
+            want = [(logp(p), dlogp(p)) for p in points]
+            data = given_of(file, model)
+            for p, (value, slopes) in zip(points, want):
+                got = file(**p, **data)
+                np.testing.assert_allclose(got[0], value, rtol=1e-10, err_msg=f"{build.__name__} {n}")
+                np.testing.assert_allclose(got[1], slopes, rtol=1e-8, atol=1e-8, err_msg=f"{build.__name__} {n}")
+            got = many(**{k: np.stack([p[k] for p in points]) for k in start}, **data)
+            np.testing.assert_allclose(got[0], [w[0] for w in want], rtol=1e-10, err_msg=f"{build.__name__} {n} points")
+            np.testing.assert_allclose(got[1], [w[1] for w in want], rtol=1e-8, atol=1e-8, err_msg=build.__name__)
+        print(f"  {build.__name__}: {', '.join(file.inputs)}; d is {'fixed' if fixed else 'open'}", flush=True)
+
+
+def samplers():
+    """One file for data of other lengths, beside files of models whose data are constants: the first draw for a seed"""
+    for build in MODELS:
+        file = ptgc.compile_nuts(build(12), data=which_of(build), **SHORT)
+        for n in (*LENGTHS, 12):
+            model = build(n)
+            alone = ptgc.compile_nuts(model, data="constants", **SHORT)
+            got = dict(zip(file.outputs, file(seed=np.array(4), **given_of(file, model))))
+            want = dict(zip(alone.outputs, alone(seed=np.array(4))))
+            # rounding grows along a trajectory, so it is the first draw that is compared
+            far = max(float(np.max(np.abs(got[k][:, :1] - want[k][:, :1]), initial=0)) for k in want if want[k].ndim > 1
+                      and want[k].dtype == float)  # fmt: skip
+            print(f"  {build.__name__} {n}: {far:.2g}", flush=True)
+            assert far < 1e-6, f"{build.__name__} {n}: {far}"
+
+
+def main(*names):
+    failed, start = 0, time.time()
+    for test in TESTS:
+        if names and test.__name__ not in names:
+            continue
+        try:
+            test()
+            print(test.__name__, "works", f"{time.time() - start:.0f} s", flush=True)
+        except Exception:
+            failed += 1
+            traceback.print_exc(limit=-4)
+            print(test.__name__, "fails", flush=True)
+    return failed > 0
+
+
+TESTS = [densities, samplers]
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
