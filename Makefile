@@ -89,8 +89,11 @@ C_LIB := $(sort $(wildcard lib/c/*.h))
 PTG_LIB := $(sort $(wildcard lib/*/*.ptg))
 
 
+# Python's module that calls models in C, for any Python from 3.12 on. Without Python.h there is none.
+EXTENSION = $(B)/_native.abi3.so
+
 .PHONY: all help
-all: $(B)/ptgc $(B)/libptgc.a $(B)/libptgc.so
+all: $(B)/ptgc $(B)/libptgc.a $(B)/libptgc.so $(EXTENSION)
 
 # A change of the flags or of the list of sources rebuilds, as a change of a source does.
 BUILD_FLAGS = $(CC) $(ALL_CFLAGS) $(WARNINGS) $(ALL_LDFLAGS)
@@ -124,6 +127,12 @@ $(B)/libptgc.so.$(SOVERSION): $(CORE) $(B)/objects
 
 $(B)/libptgc.so: $(B)/libptgc.so.$(SOVERSION)
 	$(Q)ln -sf $(<F) $@
+
+$(B)/_native.abi3.so: python/native/_native.c tools/python_headers.sh
+	$(Q)headers=$$(tools/python_headers.sh $(PYTHON) python3); if [ -n "$$headers" ]; then \
+		mkdir -p $(@D) && $(CC) -std=c11 -D_GNU_SOURCE -O2 -shared -fPIC -fvisibility=hidden $(WARNINGS) \
+		$(WERROR) $(CPPFLAGS) $(LDFLAGS) -isystem "$$headers" -o $@ $< && \
+		$(if $(filter 1,$(V)),:,printf '  %-8s%s\n' LD $@); fi
 
 $(B)/obj/%.o: src/%.c $(B)/flags | $(GEN_H)
 	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(WARNINGS) $(WERROR) -MMD -MP -c -o $@ $<
@@ -168,7 +177,8 @@ unit: $(UNIT)
 
 # Builds in folders of $(B): of other machines, whose programs run under qemu, and by other compilers.
 ELSEWHERE = s390x aarch64 clang gcc-lto clang-lto
-cross = CC=$(1)-linux-gnu-gcc AR=$(1)-linux-gnu-ar OBJCOPY=$(1)-linux-gnu-objcopy CFLAGS='-O2 -g'
+cross = CC=$(1)-linux-gnu-gcc AR=$(1)-linux-gnu-ar OBJCOPY=$(1)-linux-gnu-objcopy CFLAGS='-O2 -g' \
+	EXTENSION=
 BUILD_s390x = $(call cross,s390x)
 BUILD_aarch64 = $(call cross,aarch64)
 BUILD_clang = CC=clang CFLAGS='-O2 -g'

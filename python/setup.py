@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from setuptools import Distribution, setup
@@ -13,14 +14,16 @@ from setuptools.command.sdist import sdist
 HERE = Path(__file__).resolve().parent
 # The tree of C sources: around this folder or, in a source distribution, inside of it
 TOP = HERE / "source" if (HERE / "source").exists() else HERE.parent
-NEEDED = ["Makefile", "LICENSE", "grammar", "lib", "proto", "src", "tools"]
+EXTENSION = "_native.abi3.so"
+NEEDED = ["Makefile", "LICENSE", "grammar", "lib", "proto", "python/native", "src", "tools"]
 STATIC = ["PROTOBUF_C_LIBS=-l:libprotobuf-c.a", "LDFLAGS=-Wl,--exclude-libs,ALL"]
 
 
 def run_make(*variables: str) -> bool:
     """In a folder of its own: the wheel's library has protobuf-c inside of it if that can be."""
-    targets = ["build/wheel/ptgc", "build/wheel/libptgc.so"]
-    done = subprocess.run(["make", "-C", str(TOP), "B=build/wheel", "CFLAGS=-O2", *targets, *variables])
+    targets = ["build/wheel/ptgc", "build/wheel/libptgc.so", f"build/wheel/{EXTENSION}"]
+    where = ["-C", str(TOP), "B=build/wheel", f"PYTHON={sys.executable}"]
+    done = subprocess.run(["make", *where, "CFLAGS=-O2", *targets, *variables])
     return done.returncode == 0
 
 
@@ -60,17 +63,21 @@ class BuildPy(build_py):
         if self.editable_mode:
             return  # the package finds build/libptgc.so by itself
         folder = built()
-        for name in ("libptgc.so", "ptgc"):
+        for name in ("libptgc.so", "ptgc", EXTENSION):
             target = Path(self.build_lib) / "ptgc" / name
+            if name == EXTENSION and not (folder / name).exists():
+                print(f"warning: no Python.h, so no {EXTENSION}: the mode NATIVE will say that it is missing")
+                continue
             shutil.copyfile(folder / name, target)
             shutil.copymode(folder / name, target)
 
 
 class Wheel(bdist_wheel):
-    """For one platform, but for any Python: the library is used through ctypes."""
+    """For one platform, but for any Python from 3.12 on: the library is used through ctypes, and the extension through
+    the stable ABI."""
 
     def get_tag(self):
-        return "py3", "none", super().get_tag()[2]
+        return "cp312", "abi3", super().get_tag()[2]
 
 
 setup(distclass=Binary, cmdclass={"build_py": BuildPy, "bdist_wheel": Wheel, "sdist": Sdist})

@@ -1,8 +1,10 @@
-"""ptgc: PyTensor graphs as .ptg text and as ONNX models, and ONNX Runtime as a PyTensor backend.
+"""ptgc: PyTensor graphs as .ptg text, as ONNX models and as C; ONNX Runtime and C as PyTensor backends.
 
     import pytensor, ptgc
     f = pytensor.function([x], y, mode="ONNX")
+    g = pytensor.function([x], y, mode="NATIVE")
     ptgc.export_onnx([x], [y], "model.onnx")
+    ptgc.export_c([x], [y], "model.c")
     print(ptgc.to_ptg([x], [y]))
 """
 
@@ -12,27 +14,42 @@ from ptgc._random import generator_to_words, words_to_generator
 from ptgc.api import Model, compile, load
 from ptgc.density import Density, compile_density, export_density
 from ptgc.errors import CompileError, UnsupportedError
-from ptgc.export import Exported, compile_onnx, export_function_onnx, export_onnx, save_ptg, to_ptg
-from ptgc.linker import ONNX, ONNXLinker, onnx_mode
+from ptgc.export import (
+    Exported,
+    compile_native,
+    compile_onnx,
+    export_c,
+    export_function_onnx,
+    export_onnx,
+    save_ptg,
+    to_ptg,
+)
+from ptgc.linker import NATIVE, ONNX, NativeLinker, ONNXLinker, native_mode, onnx_mode
+from ptgc.native import NativeFunction
 from ptgc.predictive import Predictor, compile_predictive, export_predictive
 from ptgc.sampling import Sampler, compile_nuts, export_nuts, nuts_graph
 
 __version__ = "0.2.0"
 __all__ = [
+    "NATIVE",
     "ONNX",
     "CompileError",
     "Density",
     "Exported",
     "Model",
+    "NativeFunction",
+    "NativeLinker",
     "ONNXLinker",
     "Predictor",
     "Sampler",
     "UnsupportedError",
     "compile",
     "compile_density",
+    "compile_native",
     "compile_nuts",
     "compile_onnx",
     "compile_predictive",
+    "export_c",
     "export_density",
     "export_function_onnx",
     "export_nuts",
@@ -41,6 +58,7 @@ __all__ = [
     "format",
     "generator_to_words",
     "load",
+    "native_mode",
     "nuts_graph",
     "onnx_mode",
     "register",

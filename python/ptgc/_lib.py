@@ -103,6 +103,7 @@ class Compiled:
     external_name: str = ""
     path: str = ""  # of a model that was read from a file and has weights beside it
     least_runtime: int = 0  # the model needs this release of ONNX Runtime: 29 is 1.29; 0: unknown
+    header: bytes = b""  # of a model that is C
 
 
 # ---- the library ----
@@ -137,6 +138,7 @@ def declare(dll):
         ("ptgc_status", C.c_int, result),
         ("ptgc_model", C.c_void_p, result, size),
         ("ptgc_external", C.c_void_p, result, size),
+        ("ptgc_header", C.c_void_p, result, size),
         ("ptgc_external_name", C.c_char_p, result),
         ("ptgc_diagnostic_count", C.c_size_t, result),
         ("ptgc_diagnostic", CDiagnostic, result, C.c_size_t),
@@ -217,9 +219,13 @@ def words(function) -> list[str]:
     return found
 
 
+CODE = "c"  # the target whose models are texts
+
+
 @cache
 def targets() -> list[str]:
-    return [t for t in words(lib().ptgc_target) if t != "c"]  # whose models are texts
+    """The targets whose models are ONNX."""
+    return [t for t in words(lib().ptgc_target) if t != CODE]
 
 
 @cache
@@ -341,10 +347,15 @@ OWN = ("size", "opset", "target", "runtime", "math", "tensors", "ntensors", "max
 OPTIONS = {name: kind for name, kind in Options._fields_ if name not in OWN}
 
 
-def run(call, *, tensors=(), opset=None, target="ort-cpu", math=None, max_errors=None, **options) -> Compiled:
-    """Calls the library and copies its results. Raises CompileError, ValueError, MemoryError or OSError."""
+def run(
+    call, *, tensors=(), opset=None, target="ort-cpu", math=None, max_errors=None, code=False, **options
+) -> Compiled:
+    """Calls the library and copies its results. Raises CompileError, ValueError, MemoryError or OSError.
+
+    code: the model is C, and its header the second text.
+    """
     dll = lib()
-    target_number, runtime = parse_target(target)
+    target_number, runtime = (words(dll.ptgc_target).index(CODE), 0) if code else parse_target(target)
     check_opset(opset)
     check_math(math)
     if unknown := sorted(set(options) - set(OPTIONS)):
@@ -385,7 +396,8 @@ def run(call, *, tensors=(), opset=None, target="ort-cpu", math=None, max_errors
     external = external if len(external) > COPY_LIMIT else bytes(external)
     name = (dll.ptgc_external_name(handle) or b"").decode()
     warnings = [d for d in found if d.severity == "warning"]
-    return Compiled(model, external, warnings, name, least_runtime=dll.ptgc_least_runtime(handle))
+    least, header = dll.ptgc_least_runtime(handle), bytes(result.view(dll.ptgc_header))
+    return Compiled(model, external, warnings, name, least_runtime=least, header=header)
 
 
 def compile_text(text: str | bytes, **options) -> Compiled:

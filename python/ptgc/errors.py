@@ -82,16 +82,17 @@ def python_line(variable):
 
 
 class UnsupportedError(NotImplementedError):
-    """A graph holds something that ONNX, or ptgc, cannot express. ``problems`` lists all of it."""
+    """A graph holds something that ONNX or C, or ptgc, cannot express. ``problems`` lists all of it."""
 
-    def __init__(self, problems, probe=None):
+    def __init__(self, problems, probe=None, target="ONNX"):
         self.problems = list(problems)
         self.probe = probe  # the rest of the graph as text, in which libptgc may find further problems
+        self.target = target
         lines = "\n".join(f"  {p}" for p in self.problems)
-        super().__init__(f"not convertible to ONNX:\n{lines}")
+        super().__init__(f"not convertible to {target}:\n{lines}")
 
     def __reduce__(self):  # the message survives, the graph does not
-        return UnsupportedError, ([Problem(str(p)) for p in self.problems],)
+        return UnsupportedError, ([Problem(str(p)) for p in self.problems], None, self.target)
 
 
 class CompileError(ValueError):

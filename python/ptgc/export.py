@@ -26,6 +26,7 @@ from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.random.op import RNGConsumerOp
 
 from ptgc import _lib
+from ptgc._cc import CFLAGS
 from ptgc._batch import expected_lengths, moved_axes, vectorized
 from ptgc._compile import compile_graph
 from ptgc._data import Which
@@ -36,9 +37,10 @@ from ptgc._printer import Text, no_type, print_graph
 from ptgc._random import Generator, generator_to_words, kind_of, words_given, words_to_generator
 from ptgc.errors import Problem, UnsupportedError
 from ptgc.linker import ONNX, rewritten
-from ptgc.runtime import arguments, generators_of, make_session, native, node_line, pairs, run_session, seen_as
+from ptgc.native import MODEL, NativeFunction
+from ptgc.runtime import arguments, generators_of, is_complex, make_session, native, node_line, pairs, run_session, seen_as
 
-__all__ = ["Exported", "compile_onnx", "export_function_onnx", "export_onnx", "save_ptg", "to_ptg"]
+__all__ = ["Exported", "compile_native", "compile_onnx", "export_c", "export_function_onnx", "export_onnx", "save_ptg", "to_ptg"]
 
 
 def as_list(v: Any) -> list:
@@ -56,6 +58,13 @@ def graph_of(inputs, outputs) -> tuple[list, list, dict]:
     shared = [v for v in graph_inputs(outputs) if isinstance(v, SharedVariable) and v not in given]
     values = {v: v.get_value(borrow=True) for v in shared}
     return inputs, outputs, {v: d if is_value(v) else None for v, d in values.items()}
+
+
+# Those of compile_onnx that mean something for C
+OPTIONS_OF_C = {
+    "optimize", "model_name", "input_names", "output_names", "dynamic_dims", "shared", "math", "float32", "values",
+    "batch", "bit_generator", "strip", "flags", "on_unused_input", "header_name",
+}  # fmt: skip
 
 
 @dataclass(repr=False)
@@ -76,6 +85,7 @@ class Exported:
     constants: dict = field(default_factory=dict)  # {variable of fgraph: value} of the initializers
     kinds: dict = field(default_factory=dict)  # {variable of graph or fgraph: class of the bit generator}
     least_runtime: int = 0  # the least release of ONNX Runtime that it runs on: 29 is 1.29; 0: unknown
+    header: bytes = b""  # of a model that is C
 
     def __repr__(self) -> str:
         more = f" and {len(self.external)} in {self.external_name!r}" if self.external else ""
@@ -313,61 +323,70 @@ def compile_onnx(
     nodes come from. flags: as of the command, ["fno-cse", "Werror", "O0"]. on_unused_input: as of pytensor.function,
     "raise" (None, unless PyTensor's config says otherwise), "warn" or "ignore".
     """
+    return make_exported(inputs, outputs, locals())
+
+
+def make_exported(inputs: Any, outputs: Any, o: Mapping, code: bool = False) -> Exported:
+    """The graph with the options of ``compile_onnx``, all of them; as C, with those of OPTIONS_OF_C."""
     refuse_model(inputs)
-    if opset is not None and opset_version is not None and opset != opset_version:
-        raise ValueError(f"opset is {opset} but opset_version, another name for it, is {opset_version}")
-    if shared not in ("initializer", "input"):
-        raise ValueError(f"shared must be 'initializer' or 'input', not {shared!r}")
+    opset, batch, external_data = (o[name] for name in ("opset", "batch", "external_data"))
+    if opset is not None and o["opset_version"] is not None and opset != o["opset_version"]:
+        raise ValueError(f"opset is {opset} but opset_version, another name for it, is {o['opset_version']}")
+    if o["shared"] not in ("initializer", "input"):
+        raise ValueError(f"shared must be 'initializer' or 'input', not {o['shared']!r}")
     inputs, outputs = as_list(inputs), as_list(outputs)
     for v in [*inputs, *outputs]:
         if not isinstance(v, Variable):
             raise TypeError(f"expected a PyTensor variable, got {v!r}")
     if twice := [v for k, v in enumerate(inputs) if v in inputs[:k]]:
         raise ValueError(f"the input {twice[0]} is given twice")
-    check_used(inputs, outputs, on_unused_input)
+    check_used(inputs, outputs, o["on_unused_input"])
     if external_data is True:
-        external_data = external_name
+        external_data = o["external_name"]
+    dynamic_dims = o["dynamic_dims"]
     if batch is not None:
         old = inputs
         inputs, outputs, leading = vectorized(old, outputs, batch)
         dynamic_dims = moved_axes(dynamic_dims, old, inputs, leading)
     _, _, constants = graph_of(inputs, outputs)
-    constants.update((v, value) for v, value in (values or {}).items() if v not in inputs)
+    constants.update((v, value) for v, value in (o["values"] or {}).items() if v not in inputs)
     extra = list(constants)
     fgraph = FunctionGraph([*inputs, *extra], outputs, clone=True)
     new_inputs, names = list(fgraph.inputs), [v.name for v in outputs]
-    if optimize:
+    if o["optimize"]:
         ONNX.optimizer.rewrite(fgraph)
     kept, all_inputs, listed = {}, inputs, new_inputs[: len(inputs)]
     # of some, such as a generator that nothing draws from any more, the rewrites have left nothing over
     rest = [(v, new) for v, new in zip(extra, new_inputs[len(inputs) :]) if fgraph.clients[new]]
-    if shared == "initializer":
+    if o["shared"] == "initializer":
         kept = {new: constants[v] for v, new in rest}
     else:
         all_inputs, listed = [*inputs, *(v for v, _ in rest)], [*listed, *(new for _, new in rest)]
-    kinds = kinds_of(bit_generator, [*inputs, *extra], new_inputs, constants)
+    kinds = kinds_of(o["bit_generator"], [*inputs, *extra], new_inputs, constants)
     options = {
-        "opset": opset_version if opset is None else opset, "target": target, "math": math, "float32": float32,
-        "expected": None if batch is None else expected_lengths(leading),
+        "math": o["math"], "float32": o["float32"], "expected": None if batch is None else expected_lengths(leading),
     }  # fmt: skip
+    options |= {"code": True} if code else {"opset": opset or o["opset_version"], "target": o["target"]}
+    model_name = o["model_name"]
     text, compiled = compile_graph(
         listed, fgraph.outputs,
         {
-            "name": model_name or "main", "input_names": named(input_names, listed, "input_names"),
-            "output_names": named(output_names, outputs, "output_names"),
+            "name": model_name or "main", "input_names": named(o["input_names"], listed, "input_names"),
+            "output_names": named(o["output_names"], outputs, "output_names"),
             "dims": dims_of(dynamic_dims, all_inputs, listed), "constants": kept, "wanted_names": names,
             "generators": kinds,
         },
-        file_name=f"{model_name or 'main'}.ptg", model_name=model_name, doc_string=doc_string,
-        model_version=model_version, meta=[f"{key}={value}" for key, value in (metadata or {}).items()],
-        external_name=external_data or external_name, external_threshold=1024 if external_data else 0,
-        strip=strip, flags=[*_lib.PRINTED, *flags], **options,
+        file_name=f"{model_name or 'main'}.ptg", model_name=model_name, doc_string=o["doc_string"],
+        model_version=o["model_version"], meta=[f"{key}={value}" for key, value in (o["metadata"] or {}).items()],
+        external_name=external_data or o["external_name"], external_threshold=1024 if external_data else 0,
+        strip=o["strip"], flags=[*_lib.PRINTED, *o["flags"]], header_name=o.get("header_name"), **options,
     )  # fmt: skip
     if others := [v for v in inputs if not is_value(v)]:  # nothing uses them, or they were refused above
         raise UnsupportedError([Problem(f"an input of type {v.type}", None, v, no_type(v)) for v in others])
     return Exported(
         compiled.model, text.text, text.inputs, text.outputs, compiled.external, compiled.external_name,
         compiled.warnings, (all_inputs, outputs), text, fgraph, options, kept, kinds, compiled.least_runtime,
+        compiled.header,
     )  # fmt: skip
 
 
@@ -400,7 +419,7 @@ def check_used(inputs: Sequence[Variable], outputs: Sequence[Variable], on_unuse
     text += ". on_unused_input='ignore' makes a model with inputs that nothing reads"
     if how == "raise":
         raise UnusedInputError(text)
-    warnings.warn(text, stacklevel=3)
+    warnings.warn(text, stacklevel=4)
 
 
 def kinds_of(bit_generator, old, new, constants) -> dict:
@@ -465,6 +484,50 @@ def export_onnx(inputs: Any, outputs: Any, file: str | os.PathLike | None = None
     if file is None:
         raise TypeError("export_onnx(inputs, outputs, file): the file is missing")
     return write_exported(lambda **o: compile_onnx(inputs, outputs, **o), file, options)
+
+
+def code_of(inputs: Any, outputs: Any, options: dict) -> Exported:
+    """The graph as C. TypeError: an option of ONNX models."""
+    for name in options:
+        if name not in OPTIONS_OF_C:
+            raise TypeError(f"unknown option {name!r} of C: expected {', '.join(sorted(OPTIONS_OF_C))}")
+    usual = {p.name: p.default for p in signature(compile_onnx).parameters.values()}
+    return make_exported(inputs, outputs, usual | options, code=True)
+
+
+def export_c(inputs: Any, outputs: Any, file: str | os.PathLike | None = None, **options: Any) -> Exported:
+    """Writes the graph as a file of C, and the header of its callers beside it, as doc/native.md says.
+
+    Options: ``model_name``, which all symbols begin with (None: the file's name), and of ``compile_onnx`` optimize,
+    input_names, output_names, dynamic_dims, shared, math, float32, values, batch, bit_generator, strip, flags and
+    on_unused_input.
+    """
+    if file is None:
+        raise TypeError("export_c(inputs, outputs, file): the file is missing")
+    path = Path(file)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"no such directory: {path.parent}")
+    if path.suffix != ".c":
+        raise ValueError(f"the file of C is called {path.stem}.c, not {path.name}: its header is {path.stem}.h")
+    header = path.with_suffix(".h")
+    options.setdefault("model_name", path.stem)
+    exported = code_of(inputs, outputs, options | {"header_name": header.name})
+    write_all([(header, exported.header), (path, exported.model)])
+    return exported
+
+
+def compile_native(
+    inputs: Any, outputs: Any, *, cflags: Sequence[str] = CFLAGS, **options: Any
+) -> NativeFunction:
+    """Compiles the graph to C, and that with ``$CC`` or cc; the result is called on arrays.
+
+    The machine code is kept in a cache, ``PTGC_CACHE`` or ``~/.cache/ptgc``, so that the next process finds it. cflags:
+    of the compiler, besides those that the C asks for. Other options: as of ``export_c``, without ``model_name``.
+    """
+    options["flags"] = [*options.get("flags", ()), "fentry"]
+    exported = code_of(inputs, outputs, options | {"model_name": MODEL})
+    seen = [(k, np.dtype(v.type.dtype)) for k, v in enumerate(exported.graph[1]) if is_complex(v)]
+    return NativeFunction(exported.model, exported.header, exported.text, seen, cflags)
 
 
 def write_exported(compiled: Callable[..., Exported], file: str | os.PathLike, options: dict) -> Exported:

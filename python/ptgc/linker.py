@@ -1,7 +1,8 @@
-"""ONNX Runtime as a PyTensor linker, and the mode "ONNX" built on it."""
+"""PyTensor linkers and modes: "ONNX", which ONNX Runtime runs, and "NATIVE", which is C."""
 
 import importlib
 import re
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,9 +24,11 @@ from pytensor.tensor.shape import SpecifyShape
 from pytensor.tensor.subtensor import AdvancedIncSubtensor, AdvancedSubtensor
 
 from ptgc import _lib, _random
+from ptgc._cc import CFLAGS
 from ptgc._compile import compile_graph
 from ptgc._ops import first_generator, is_generator, is_tensor
 from ptgc.errors import CompileError
+from ptgc.native import MODEL, generator_kinds, load_model, native_error
 from ptgc.rewrites import EXCLUDE, INCLUDE, Rewrites
 from ptgc.runtime import (
     BROADCAST,
@@ -51,45 +54,100 @@ def adapter(variable):
     return np.asarray if isinstance(variable.type, ScalarType) else None
 
 
-class OnnxCallable:
-    """A compiled graph: arrays in, arrays out. Of a PyTensor function in ONNX mode it is ``fn.vm.jit_fn``."""
+class CompiledGraph:
+    """A compiled graph: arrays in, arrays out. Of a PyTensor function it is ``fn.vm.jit_fn``.
 
-    def __init__(self, graph, compiled, session, inputs, outputs, kinds):
+    A subclass says how it is run: ``compute`` on a list of arrays in the order of the inputs; ``reader``, a function
+    that runs it on what storages hold; ``error``, what an exception of a run means.
+    """
+
+    def __init__(self, graph, inputs, outputs, kinds, generators):
         self.graph = graph
         self.variables = inputs  # PyTensor's, in the order of the model's inputs
         self.text = graph.text  # as .ptg
-        self.model = compiled.model  # the bytes of the ONNX file
-        self.session = session
         self.inputs = graph.inputs
         self.outputs = graph.outputs
+        self.adapted = [(i, a) for i, v in enumerate(inputs) if (a := adapter(v))]
+        self.scalar_outputs = [(i, v.dtype) for i, v in enumerate(outputs) if isinstance(v.type, ScalarType)]
+        self.kinds = tuple(kinds[v] for v in inputs if is_generator(v))
+        self.generators = [(k, kind, first_generator(outputs[k])) for k, kind in generators]
+
+    def compute(self, values: list) -> list:
+        raise NotImplementedError
+
+    def reader(self, storages: list):
+        raise NotImplementedError
+
+    def error(self, error):
+        """The exception to raise, the variable that could not be computed or None, and the name of an input of a
+        wrong length or ""."""
+        raise NotImplementedError
+
+    def place(self, line: int, column: int):
+        """The .ptg line, and the variable that is computed there."""
+        return self.graph.line(line).strip(), self.graph.variable(line, column) if line else None
+
+    def __call__(self, *args):
+        values = [np.asarray(a) for _, a in zip(self.inputs, args, strict=True)]
+        for i, adapt in self.adapted:
+            values[i] = adapt(args[i])
+        try:
+            results = self.compute(values)
+        except Exception as e:
+            raise self.error(e)[0] from None
+        given = dict(zip(self.variables, args))
+        for i, kind, source in self.generators:
+            results[i] = _random.words_to_generator(results[i], kind, given.get(source))
+        return results
+
+
+class OnnxCallable(CompiledGraph):
+    """A graph that ONNX Runtime runs."""
+
+    def __init__(self, graph, compiled, session, inputs, outputs, kinds):
+        super().__init__(graph, inputs, outputs, kinds, generators_of(session, graph.outputs))
+        self.model = compiled.model  # the bytes of the ONNX file
+        self.session = session
         run, seen, names = run_of(session), seen_as(session, outputs), self.outputs
         if seen:
             self.run = lambda feed: native(run(names, feed, None), seen)
         else:
             self.run = lambda feed: run(names, feed, None)
-        self.adapted = [(i, a) for i, v in enumerate(inputs) if (a := adapter(v))]
-        self.scalar_outputs = [(i, v.dtype) for i, v in enumerate(outputs) if isinstance(v.type, ScalarType)]
-        self.kinds = tuple(kinds[v] for v in inputs if is_generator(v))
-        found = generators_of(session, self.outputs)
-        self.generators = [(k, kind, first_generator(outputs[k])) for k, kind in found]
 
-    def place(self, node: str):
-        """The .ptg line and the variable that an ONNX node was made from."""
-        line, column = node_line(self.model, node)
-        return self.graph.line(line).strip(), self.graph.variable(line, column) if line else None
+    def compute(self, values):
+        return self.run(dict(zip(self.inputs, values)))
 
-    def __call__(self, *args):
-        feed = {n: np.asarray(a) for n, a in zip(self.inputs, args, strict=True)}
-        for i, adapt in self.adapted:
-            feed[self.inputs[i]] = adapt(args[i])
-        try:
-            results = self.run(feed)
-        except Exception as e:
-            raise runtime_error(e, self.place)[0] from None
-        given = dict(zip(self.variables, args))
-        for i, kind, source in self.generators:
-            results[i] = _random.words_to_generator(results[i], kind, given.get(source))
-        return results
+    def reader(self, storages):
+        run, feeds = self.run, list(zip(self.inputs, storages, strict=True))
+        return lambda: run({name: storage[0] for name, storage in feeds})
+
+    def error(self, error):
+        return runtime_error(error, lambda node: self.place(*node_line(self.model, node)))
+
+
+class NativeCallable(CompiledGraph):
+    """A graph that the machine's compiler has made."""
+
+    def __init__(self, graph, code, model, inputs, outputs, kinds):
+        found = generator_kinds(model)
+        generators = [(k, found[name]) for k, name in enumerate(graph.outputs) if name in found]
+        super().__init__(graph, inputs, outputs, kinds, generators)
+        self.code = code
+        self.model = model
+        self.pairs = [(k, np.dtype(v.type.dtype)) for k, v in enumerate(outputs) if is_complex(v)]
+        self.run = model.run
+
+    def compute(self, values):
+        return native(self.run(*values), self.pairs)
+
+    def reader(self, storages):
+        run, seen = self.run, self.pairs
+        if seen:
+            return lambda: native(run(*[storage[0] for storage in storages]), seen)
+        return lambda: run(*[storage[0] for storage in storages])
+
+    def error(self, error):
+        return native_error(error, self.inputs, self.place)
 
 
 def first_use(fgraph, variable):
@@ -145,17 +203,15 @@ def as_pytensor(error, node, variable=None, shapes=None):
     return error
 
 
-def make_thunk(fgraph, call: OnnxCallable, thunk_inputs, thunk_outputs):
+def make_thunk(fgraph, call: CompiledGraph, thunk_inputs, thunk_outputs):
     """A function without arguments that runs the model from input storage to output storage."""
-    run = call.run
-    feeds = list(zip(call.inputs, thunk_inputs, strict=True))
-    adapted = [(*feeds[i], adapt) for i, adapt in call.adapted]
+    run, compute, adapted = call.reader(thunk_inputs), call.compute, call.adapted
     scalar_outputs = call.scalar_outputs
     storages = dict(zip(call.variables, thunk_inputs))
     generators = [(i, kind, storages.get(source, [None])) for i, kind, source in call.generators]
 
     def fail(error):
-        raised, variable, wrong_input = runtime_error(error, call.place)
+        raised, variable, wrong_input = call.error(error)
         if wrong_input in call.inputs:
             variable = call.variables[call.inputs.index(wrong_input)]
             node = first_use(fgraph, variable)
@@ -171,7 +227,7 @@ def make_thunk(fgraph, call: OnnxCallable, thunk_inputs, thunk_outputs):
 
     def thunk():
         try:
-            results = run({name: storage[0] for name, storage in feeds})
+            results = run()
         except Exception as e:
             fail(e)
         for storage, value in zip(thunk_outputs, results):
@@ -179,11 +235,11 @@ def make_thunk(fgraph, call: OnnxCallable, thunk_inputs, thunk_outputs):
 
     def adapting_thunk():
         """The same with generators, NumPy scalars and complex arrays among the inputs or outputs."""
-        feed = {name: storage[0] for name, storage in feeds}
-        for name, storage, adapt in adapted:
-            feed[name] = adapt(storage[0])
+        values = [storage[0] for storage in thunk_inputs]
+        for i, adapt in adapted:
+            values[i] = adapt(values[i])
         try:
-            results = run(feed)
+            results = compute(values)
         except Exception as e:
             fail(e)
         for storage, value in zip(thunk_outputs, results):
@@ -258,12 +314,10 @@ def make_failing_thunk(fgraph, refused: CompileError):
     return thunk
 
 
-class ONNXLinker(JITLinker):
-    """Compiles a FunctionGraph to one ONNX model and runs it on ONNX Runtime.
+class GraphLinker(JITLinker):
+    """Compiles a FunctionGraph to one model by way of its text. A subclass says what runs it: ``callable_of``.
 
-    opset: 13 to 26; None: 18. math: "exact", "standard" (None) or "native", as in doc/language.md.
-    session_options: an onnxruntime.SessionOptions or a dict of its attributes, such as
-    ``{"intra_op_num_threads": 1}``. providers: names of execution providers, the first one preferred.
+    math: "exact", "standard" (None) or "native", as in doc/language.md.
     """
 
     required_rewrites = ("minimum_compile",)
@@ -278,31 +332,18 @@ class ONNXLinker(JITLinker):
         "scan_split_non_sequence_decomposition_and_solve",
     )
 
-    def __init__(
-        self, *args: Any, opset: int | None = None, math: str | None = None, session_options: Any = None,
-        providers: list | None = None, **kwargs: Any,
-    ) -> None:  # fmt: skip
+    def __init__(self, *args: Any, math: str | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        _lib.check_opset(opset)
         _lib.check_math(math)
-        self.opset = opset
         self.math = math
-        self.session_options = session_options
-        self.providers = providers
 
     def __copy__(self):  # PyTensor copies the linker for each function; unlike a pickle, a copy keeps all options
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__)
         return new
 
-    def __getstate__(self):
-        state = self.__dict__.copy()
-        given = state["session_options"]
-        if given is not None and not isinstance(given, dict):
-            # an onnxruntime.SessionOptions cannot be pickled, and its config entries cannot be listed
-            names = [k for k in dir(given) if not k.startswith("_") and not callable(getattr(given, k))]
-            state["session_options"] = {k: getattr(given, k) for k in names}
-        return state
+    def callable_of(self, inputs, outputs, kinds, print_options, options) -> CompiledGraph:
+        raise NotImplementedError
 
     def fgraph_convert(self, fgraph, order=None, input_storage=None, output_storage=None, storage_map=None, **kwargs):
         passed = passed_on(fgraph)
@@ -313,13 +354,11 @@ class ONNXLinker(JITLinker):
         if not all(map(is_tensor, inputs)):
             needed = set(ancestors(outputs))
             inputs = [v for v in inputs if is_tensor(v) or v in needed]
-        graph, compiled = compile_graph(
-            inputs, outputs, {"name": getattr(fgraph, "name", None) or "function", "generators": kinds},
-            opset=self.opset, math=self.math, target=installed_target(),
-                file_name="function.ptg", external_name="weights", flags=_lib.PRINTED,
+        print_options = {"name": getattr(fgraph, "name", None) or "function", "generators": kinds}
+        return self.callable_of(
+            inputs, outputs, kinds, print_options,
+            {"math": self.math, "file_name": "function.ptg", "external_name": "weights", "flags": _lib.PRINTED},
         )  # fmt: skip
-        session = make_session(compiled, self.session_options, self.providers)
-        return OnnxCallable(graph, compiled, session, inputs, outputs, kinds)
 
     def create_thunk_inputs(self, storage_map):
         return [storage_map[v] for v in self.fgraph.inputs]
@@ -361,18 +400,73 @@ class ONNXLinker(JITLinker):
         return [thunk], nodes, call
 
 
-def register() -> Mode:
-    """Registers the linker and the mode; importing ptgc calls it."""
+class ONNXLinker(GraphLinker):
+    """Compiles a FunctionGraph to one ONNX model and runs it on ONNX Runtime.
+
+    opset: 13 to 26; None: 18. math: "exact", "standard" (None) or "native", as in doc/language.md.
+    session_options: an onnxruntime.SessionOptions or a dict of its attributes, such as
+    ``{"intra_op_num_threads": 1}``. providers: names of execution providers, the first one preferred.
+    """
+
+    def __init__(
+        self, *args: Any, opset: int | None = None, math: str | None = None, session_options: Any = None,
+        providers: list | None = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(*args, math=math, **kwargs)
+        _lib.check_opset(opset)
+        self.opset = opset
+        self.session_options = session_options
+        self.providers = providers
+
+    def __getstate__(self):
+        state = self.__dict__.copy()
+        given = state["session_options"]
+        if given is not None and not isinstance(given, dict):
+            # an onnxruntime.SessionOptions cannot be pickled, and its config entries cannot be listed
+            names = [k for k in dir(given) if not k.startswith("_") and not callable(getattr(given, k))]
+            state["session_options"] = {k: getattr(given, k) for k in names}
+        return state
+
+    def callable_of(self, inputs, outputs, kinds, print_options, options):
+        graph, compiled = compile_graph(
+            inputs, outputs, print_options, opset=self.opset, target=installed_target(), **options
+        )
+        session = make_session(compiled, self.session_options, self.providers)
+        return OnnxCallable(graph, compiled, session, inputs, outputs, kinds)
+
+
+class NativeLinker(GraphLinker):
+    """Compiles a FunctionGraph to C, and that by the machine's C compiler.
+
+    math: "exact", "standard" (None) or "native", as in doc/language.md. cflags: of the compiler, besides those that
+    the C asks for.
+    """
+
+    def __init__(
+        self, *args: Any, math: str | None = None, cflags: Sequence[str] = CFLAGS, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, math=math, **kwargs)
+        self.cflags = tuple(cflags)
+
+    def callable_of(self, inputs, outputs, kinds, print_options, options):
+        options["flags"] = [*options["flags"], "fentry"]
+        graph, compiled = compile_graph(inputs, outputs, print_options, code=True, model_name=MODEL, **options)
+        model = load_model(compiled.model, self.cflags)
+        return NativeCallable(graph, compiled.model, model, inputs, outputs, kinds)
+
+
+def register(linker: type, name: str, mode: Callable[[], Mode]) -> Mode:
+    """Registers a linker and its mode; importing ptgc calls it."""
     scan = importlib.import_module("pytensor.scan.rewriting.inner_graph")
-    rewrite_ofg_inner_graph.register(ONNXLinker)(functional_rewrite_ofg_inner_graph)
-    scan.rewrite_scan_inner_graph.register(ONNXLinker)(scan.functional_rewrite_scan_inner_graph)
-    if "ONNX" not in predefined_modes:
-        register_linker("onnx", ONNXLinker())
-        register_mode("ONNX", onnx_mode())
-    return predefined_modes["ONNX"]
+    rewrite_ofg_inner_graph.register(linker)(functional_rewrite_ofg_inner_graph)
+    scan.rewrite_scan_inner_graph.register(linker)(scan.functional_rewrite_scan_inner_graph)
+    if name not in predefined_modes:
+        register_linker(name.lower(), linker())
+        register_mode(name, mode())
+    return predefined_modes[name]
 
 
-class ONNXMode(Mode):
+class RewritingMode(Mode):
     """A mode that looks its rewrites up once (see Rewrites), not for each function and each inner graph."""
 
     def __setstate__(self, state):
@@ -380,12 +474,26 @@ class ONNXMode(Mode):
         self._optimizer = Rewrites(self._optimizer)
 
 
+class ONNXMode(RewritingMode):
+    """The mode of ONNXLinker."""
+
+
+class NativeMode(RewritingMode):
+    """The mode of NativeLinker."""
+
+
 def onnx_mode(**options: Any) -> Mode:
     """The mode "ONNX" with options of ONNXLinker: ``onnx_mode(opset=21, session_options={...})``."""
     return ONNXMode(ONNXLinker(**options), RewriteDatabaseQuery(include=INCLUDE, exclude=EXCLUDE))
 
 
-ONNX = register()
+def native_mode(**options: Any) -> Mode:
+    """The mode "NATIVE" with options of NativeLinker: ``native_mode(math="exact", cflags=["-march=x86-64-v3"])``."""
+    return NativeMode(NativeLinker(**options), RewriteDatabaseQuery(include=INCLUDE, exclude=EXCLUDE))
+
+
+ONNX = register(ONNXLinker, "ONNX", onnx_mode)
+NATIVE = register(NativeLinker, "NATIVE", native_mode)
 
 
 def rewritten(inputs, outputs, constants):

@@ -242,6 +242,21 @@ SHAPES = re.compile(r"Input shape:\{([-\d,]*)\}, requested shape:\{([-\d,]*)\}")
 NODE = re.compile(r"running (\S+) node\. Name:'(.*?)'(?= Status Message)")
 
 
+def check_error(words, where):
+    """The exception for a check of these words, which ptgc wrote; None: they say nothing that is known."""
+    for name, (kind, what) in CHECKS.items():
+        if words.startswith(name):
+            return kind(what + where)
+    if words.startswith("assertion failed: "):  # an Assert of the text
+        return ValueError(words + where)
+    return None
+
+
+def wrong_length(name, axis, got, expected) -> str:
+    what = f"Input dimension mismatch: input {name!r} has length {got} in dimension {axis}, expected {expected}"
+    return what + (f". {BROADCAST}" if "1" in (str(got), str(expected)) else "")
+
+
 def runtime_error(error, place=None):
     """The exception that NumPy would raise where a run of ONNX Runtime failed; the variable that could not be
     computed, or None; and the name of the input that has a wrong length, or "".
@@ -252,11 +267,8 @@ def runtime_error(error, place=None):
     found = NODE.search(text)
     line, variable = place(found[2]) if found and place else ("", None)
     where = f"\n  in the line: {line}" if line else ""
-    for name, (kind, what) in CHECKS.items():
-        if found and found[2].startswith(name):
-            return kind(what + where), variable, ""
-    if found and found[2].startswith("assertion failed: "):  # an Assert of the text
-        return ValueError(found[2] + where), variable, ""
+    if found and (error := check_error(found[2], where)):
+        return error, variable, ""
     if found and found[2].startswith("Reshape: "):  # its node says of which sizes the lengths are made
         shapes = SHAPES.search(text)
         what = f"cannot reshape array of shape ({shapes[1]}) into shape ({shapes[2]})" if shapes else "cannot reshape array"
@@ -273,9 +285,7 @@ def runtime_error(error, place=None):
         return ValueError(f"matrix product: the lengths that it adds along differ{where}"), variable, ""
     if found := INVALID.search(text):
         name, axis, got, expected = found.groups()
-        what = f"Input dimension mismatch: input {name!r} has length {got} in dimension {axis}, expected {expected}"
-        what += f". {BROADCAST}" if "1" in (got, expected) else ""
-        return ValueError(what + where), None, name
+        return ValueError(wrong_length(name, axis, got, expected) + where), None, name
     if INDEX.search(text):
         found = re.search(r"(?:idx=|index = |indice = |index )(-?\d+)", text)
         what = f"index {found[1]} is out of bounds" if found else "index out of bounds"

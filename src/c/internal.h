@@ -78,6 +78,23 @@ struct printer {
 	const struct block *block;
 };
 
+/* The structs of inputs and outputs */
+struct field {
+	const struct value *v;
+	const char *name;
+	const char *text;   /* its name in the text */
+	const char **sizes; /* outputs: the names of those that the run sets; NULL: none */
+};
+struct size { /* an atom of the lengths of inputs, as it is written there */
+	dim atom;
+	const char *name;
+};
+struct interface {
+	vec(struct size) sizes;
+	vec(struct field) in, out;
+	struct strbuf fields_in, fields_out;
+};
+
 /* How a node reads its input i: 'k' integers that are read one by one where their values are not
  * known as lengths, '1' each element once, 'm' elements several times, 's' an array, '-' never */
 typedef const char *at_fn_t(struct printer *p, const struct node *n, uint32_t i, const char **ix);
@@ -101,6 +118,7 @@ static inline struct held *held(const struct printer *p, const struct value *v)
 const char *textf(struct printer *p, const char *fmt, ...) PRINTF(2, 3);
 void line(struct printer *p, const char *fmt, ...) PRINTF(2, 3);
 const char *in_parens(struct printer *p, const char *s);
+void add_quoted(struct strbuf *to, const char *s); /* as the inside of a literal */
 const char *fresh(struct printer *p, const char *base); /* a name that nothing has */
 const char *mangled(struct printer *p, const char *name);
 const char *memory_type(enum dtype t); /* of elements in memory, and of variables */
@@ -150,6 +168,10 @@ void keep(struct printer *p, const struct value *v); /* v, a formula, in a varia
 void copy(struct printer *p, const struct value *to, const struct value *from);
 void use_buffers(struct printer *p, uint32_t from);      /* what a loop reads lives as long as it */
 const char *placed(struct printer *p, const char *body); /* with offsets */
+
+/* entry.c */
+void declare_entry(struct printer *p, struct strbuf *to);
+const char *entry(struct printer *p, const struct interface *f);
 
 /* lib/c, made by tools/embed_c.sh: a header stands behind those that it includes; NULL ends */
 extern const struct c_header {

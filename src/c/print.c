@@ -161,17 +161,6 @@ void print_block(struct printer *p, const struct block *b)
 
 /* --- the interface --- */
 
-struct field {
-	const struct value *v;
-	const char *name;
-	const char **sizes; /* outputs: the names of those that the run sets; NULL: none */
-};
-struct interface {
-	vec(const char *) sizes; /* of inputs */
-	vec(struct field) in, out;
-	struct strbuf fields_in, fields_out;
-};
-
 /* The atoms of the lengths of an input become sizes of the struct of inputs. */
 static void bind_sizes(struct printer *p, struct interface *f, const struct value *v,
 		       const char *name)
@@ -193,7 +182,7 @@ static void bind_sizes(struct printer *p, struct interface *f, const struct valu
 				continue;
 			const char *size =
 				fresh(p, view.name ? view.name->s : textf(p, "%s_%u", name, i));
-			*vec_push(p->cx->arena, &f->sizes) = size;
+			*vec_push(p->cx->arena, &f->sizes) = (struct size){d, size};
 			if (view.name)
 				sb_printf(&f->fields_in, "\tint64_t %s; /* size %s */\n", size,
 					  view.name->s);
@@ -210,8 +199,9 @@ static void add_input(struct printer *p, struct interface *f, const struct value
 	for (uint32_t i = 0; i < f->in.len; i++)
 		if (f->in.at[i].v == v)
 			return;
-	const char *name = fresh(p, v->name ? v->name->s : "x");
-	*vec_push(p->cx->arena, &f->in) = (struct field){.v = v, .name = name};
+	const char *text = v->name ? v->name->s : "x";
+	*vec_push(p->cx->arena, &f->in) =
+		(struct field){.v = v, .name = fresh(p, text), .text = text};
 }
 
 static void inputs(struct printer *p, struct interface *f)
@@ -250,9 +240,10 @@ static void add_output(struct printer *p, struct interface *f, const struct valu
 	for (uint32_t k = 0; k < v->type.rank; k++)
 		start &= dim_text(p, v->type.dims[k], false, NULL) != NULL;
 	bool own = v->def && !held(p, v)->result;
-	name = fresh(p, v->name && own ? v->name->s : other);
+	other = v->name && own ? v->name->s : other;
+	name = fresh(p, other);
 	o = vec_push(p->cx->arena, &f->out);
-	*o = (struct field){.v = v, .name = name};
+	*o = (struct field){.v = v, .name = name, .text = other};
 	if (!v->type.rank) {
 		sb_printf(&f->fields_out, "\t%s %s;", type, name);
 	} else if (start) {
@@ -522,6 +513,8 @@ static void print_header(struct printer *p, const struct interface *f, const cha
 		"int %s_run(const struct %s_in *in, struct %s_out *out, void *work, size_t bytes,\n"
 		"\tsize_t *need);\nconst char *%s_message(int number);\n\n",
 		m, m, m, m);
+	if (flag_is_on(p->cx, FLAG_ENTRY))
+		declare_entry(p, to);
 	sb_str(to, "#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }
 
@@ -530,12 +523,7 @@ static void print_messages(struct printer *p, struct strbuf *to)
 	sb_printf(to, "\nconst char *%s_message(int number)\n{\n\tswitch (number) {\n", p->model);
 	for (uint32_t i = 0; i < p->messages.len; i++) {
 		sb_printf(to, "\tcase %u:\n\t\treturn \"", i + 1);
-		for (const char *s = p->messages.at[i]; *s; s++)
-			sb_printf(to,
-				  *s == '"' || *s == '\\' ? "\\%c"
-				  : *s == '\n'            ? "\\n"
-							  : "%c",
-				  *s);
+		add_quoted(to, p->messages.at[i]);
 		sb_str(to, "\";\n");
 	}
 	sb_printf(to,
@@ -558,9 +546,9 @@ static void print_file(struct printer *p, const struct interface *f, struct strb
 		p->model, p->model, p->model);
 	size_t head = run.len;
 	for (uint32_t i = 0; i < f->sizes.len; i++)
-		if (mentions(start, f->sizes.at[i]))
-			sb_printf(&run, "\tconst int64_t %s = in->%s;\n", f->sizes.at[i],
-				  f->sizes.at[i]);
+		if (mentions(start, f->sizes.at[i].name))
+			sb_printf(&run, "\tconst int64_t %s = in->%s;\n", f->sizes.at[i].name,
+				  f->sizes.at[i].name);
 	for (uint32_t i = 0; i < f->in.len; i++) {
 		const struct value *v = f->in.at[i].v;
 		const char *name = f->in.at[i].name, *type = memory_type(v->type.dtype);
@@ -583,8 +571,9 @@ static void print_file(struct printer *p, const struct interface *f, struct strb
 		sb_str(&run, "\treturn 0;\n}\n");
 	bool reads = strstr(run.s + head, "in->") != NULL,
 	     writes = strstr(run.s + head, "out->") != NULL;
-	const char *code = textf(p, "%.*s%s%s%s", (int)head, run.s, reads ? "" : "\t(void)in;\n",
-				 writes ? "" : "\t(void)out;\n", run.s + head);
+	const char *code = textf(p, "%.*s%s%s%s%s", (int)head, run.s, reads ? "" : "\t(void)in;\n",
+				 writes ? "" : "\t(void)out;\n", run.s + head,
+				 flag_is_on(p->cx, FLAG_ENTRY) ? entry(p, f) : "");
 	sb_str(to, "/* Compile with -O3 -ffp-contract=off. */\n");
 	if (header)
 		sb_str(to, header->s);

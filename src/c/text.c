@@ -72,6 +72,12 @@ static bool is_simple(const char *s)
 	return false;
 }
 
+void add_quoted(struct strbuf *to, const char *s)
+{
+	for (; *s; s++)
+		sb_printf(to, *s == '"' || *s == '\\' ? "\\%c" : *s == '\n' ? "\\n" : "%c", *s);
+}
+
 const char *in_parens(struct printer *p, const char *s)
 {
 	return is_simple(s) ? s : textf(p, "(%s)", s);

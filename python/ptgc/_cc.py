@@ -1,0 +1,118 @@
+"""C as shared libraries, made by the machine's compiler and kept in a cache.
+
+In: the text of a file that libptgc wrote, and flags. Out: the path of a shared library. Its name is a hash of the text,
+the flags, the compiler with its version, and the processor with its features. The cache is ``PTGC_CACHE``, or
+``ptgc`` in ``XDG_CACHE_HOME`` or ``~/.cache``. A file is complete or not there, and ends with a hash of what is before
+it: one that something damaged is made anew.
+"""
+
+import hashlib
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from ptgc._files import write_all
+
+FLAGS = re.compile(r"/\* Compile with (.+?)\. \*/")  # the first line of a file
+DIGEST = hashlib.sha256().digest_size
+CFLAGS = ("-march=native",)
+
+
+class NoCompiler(RuntimeError):
+    """There is no C compiler."""
+
+
+def cache_folder() -> Path:
+    if given := os.environ.get("PTGC_CACHE"):
+        return Path(given)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base and os.path.isabs(base) else Path.home() / ".cache") / "ptgc"
+
+
+def compiler() -> list[str]:
+    """The command of the C compiler: ``$CC``, or cc, gcc or clang."""
+    if given := shlex.split(os.environ.get("CC", "")):
+        if shutil.which(given[0]):
+            return given
+        raise NoCompiler(f"CC is {given[0]!r}, which is no command here: set it to a C compiler, or unset it")
+    for name in ("cc", "gcc", "clang"):
+        if shutil.which(name):
+            return [name]
+    raise NoCompiler(
+        "the mode NATIVE needs a C compiler, and there is none: install gcc or clang (Debian, Ubuntu: apt install gcc "
+        "libc6-dev; Fedora: dnf install gcc; conda: conda install c-compiler), or set CC to one"
+    )
+
+
+@cache
+def version_of(command: tuple[str, ...], path: str, changed: int) -> str:
+    """What the compiler at the path says of itself."""
+    r = subprocess.run([*command, "--version"], capture_output=True, text=True, errors="replace")
+    if r.returncode:
+        raise NoCompiler(f"{command[0]} --version fails, so it is no C compiler: {r.stderr.strip()[:300]}")
+    return r.stdout
+
+
+@cache
+def processor() -> str:
+    """What -march=native depends on: the processor's model and features."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(errors="replace")
+    except OSError:
+        return f"{platform.machine()} {platform.processor()}"
+    first = text.partition("\n\n")[0].splitlines()
+    names = ("model name", "cpu family", "model", "stepping", "flags", "Features", "CPU part", "isa")
+    return "\n".join([platform.machine(), *(line for line in first if line.partition("\t")[0].strip() in names)])
+
+
+def is_whole(file: Path) -> bool:
+    try:
+        data = file.read_bytes()
+    except OSError:
+        return False
+    return len(data) > DIGEST and hashlib.sha256(data[:-DIGEST]).digest() == data[-DIGEST:]
+
+
+def compiled(command: Sequence[str], code: bytes, flags: Sequence[str]) -> bytes:
+    """A shared library, as bytes."""
+    with tempfile.TemporaryDirectory(prefix="ptgc-") as folder:
+        source, target = Path(folder) / "model.c", Path(folder) / "model.so"
+        source.write_bytes(code)
+        r = subprocess.run(
+            [*command, "-std=c99", "-w", *flags, "-shared", "-fPIC", "-o", str(target), str(source), "-lm"],
+            capture_output=True, text=True, errors="replace",
+        )  # fmt: skip
+        if r.returncode:
+            raise RuntimeError(
+                f"{shlex.join(command)} {' '.join(flags)} does not compile the C of the graph: {r.stderr.strip()[:1000]}"
+            )
+        return target.read_bytes()
+
+
+def library(code: bytes, cflags: Sequence[str] = CFLAGS, anew: bool = False) -> Path:
+    """The shared library of a file of C; from the cache if it has it, unless it is to be made anew."""
+    command = compiler()
+    path = shutil.which(command[0])
+    version = version_of(tuple(command), path, os.stat(path).st_mtime_ns)
+    first = FLAGS.match(code[:1000].decode(errors="replace"))
+    flags = [*(shlex.split(first[1]) if first else ()), *cflags]
+    key = "\0".join([*command, version, processor(), *flags]).encode()
+    name = hashlib.sha256(key + b"\0\0" + code).hexdigest()[:32]
+    folder = cache_folder()
+    file = folder / name[:2] / f"{name}.so"
+    if not anew and is_whole(file):
+        return file
+    data = compiled(command, code, flags)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_all([(file, data + hashlib.sha256(data).digest())])
+    except OSError as e:
+        raise OSError(f"the cache of compiled graphs, {folder}, cannot be written: {e}. PTGC_CACHE names another") from e
+    return file

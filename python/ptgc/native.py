@@ -1,0 +1,147 @@
+"""Graphs as C: compiled by the machine's compiler, called through a small extension module."""
+
+import importlib.machinery
+import importlib.util
+import re
+import sys
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ptgc import _cc, _lib
+from ptgc._random import words_given, words_to_generator
+from ptgc.runtime import BROADCAST, arguments, check_error, native, pairs, wrong_length
+
+MODEL = "model"  # what the symbols of a graph begin with
+EXTENSION = "_native.abi3.so"
+PLACE = re.compile(r" \([^()]*:(\d+):(\d+)\)\Z", re.S)  # behind the words of a check
+UNKNOWN = re.compile(r"lengths do not fit: .*\?")  # of lengths without names
+LENGTHS = re.compile(r"lengths do not fit|must be |the number of elements is another one|equally long|the length is not 1")
+
+
+@cache
+def extension():
+    """The extension module: beside the library that is loaded, whose folder is that of a wheel or of a build."""
+    name = "ptgc._native"
+    for path in (p.with_name(EXTENSION) for p in _lib.candidates()):
+        if path.exists():
+            loader = importlib.machinery.ExtensionFileLoader(name, str(path))
+            module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+            loader.exec_module(module)
+            sys.modules[name] = module
+            return module
+    raise ImportError(
+        f"{EXTENSION} is not built, as Python.h was not there: install Python's headers (Debian, Ubuntu: apt install "
+        "python3-dev), then run 'make' in the source tree, or install ptgc again"
+    )
+
+
+@cache
+def numpy_dtypes() -> dict[str, np.dtype]:
+    return {name: np.dtype(name) for name in _lib.dtypes() if hasattr(np, name)}
+
+
+def generator_kinds(model) -> dict[str, str]:
+    """{name of an input or output: kind of bit generator}"""
+    lines = [line.partition(":")[2] for line in model.interface.split("\n") if line.startswith("generator:")]
+    return dict(line.rsplit("=", 1) for line in lines)
+
+
+def load_model(code: bytes, cflags: Sequence[str] = _cc.CFLAGS, name: str = MODEL):
+    """The graph of a C file as the extension's Model, whose ``run`` takes and gives arrays."""
+    module = extension()
+    file = _cc.library(code, cflags)
+    try:
+        return module.Model(file, name, np.empty, numpy_dtypes())
+    except ImportError:  # of a machine whose C library is another one
+        return module.Model(_cc.library(code, cflags, anew=True), name, np.empty, numpy_dtypes())
+
+
+def native_error(error, names, place=None):
+    """As ``runtime_error``, of a run of C: the exception that NumPy would raise, the variable that could not be
+    computed or None, and the name of the input that has a wrong length or "".
+
+    ``place`` gives the .ptg line and the variable for a line and a column.
+    """
+    module = extension()
+    if isinstance(error, module.LengthError):
+        k, axis, got, expected = error.args
+        return ValueError(wrong_length(names[k], axis, got, expected)), None, names[k]
+    if not isinstance(error, module.CheckError):
+        return error, None, ""
+    words = str(error)
+    found = PLACE.search(words)
+    line, variable = place(int(found[1]), int(found[2])) if found and place else ("", None)
+    words = words[: found.start()] if found else words
+    where = f"\n  in the line: {line}" if line else ""
+    if known := check_error(words, where):
+        return known, variable, ""
+    if "index is out of range" in words:
+        return IndexError(f"index out of bounds{where}"), variable, ""
+    if UNKNOWN.search(words):
+        return ValueError(f"{BROADCAST}{where}"), variable, ""
+    if LENGTHS.search(words):
+        return ValueError(f"{words}. {BROADCAST}{where}"), variable, ""
+    return ValueError(words + where), variable, ""
+
+
+class NativeFunction:
+    """A compiled graph, callable on arrays in order or by name; made by ``compile_native``."""
+
+    def __init__(self, code: bytes, header: bytes, text: str, complex_results: list, cflags: Sequence[str]):
+        self.made_of = code, header, text, complex_results, cflags
+        self.code = code.decode()
+        self.header = header.decode()
+        self.text = text  # as .ptg
+        self.model = load_model(code, cflags)
+        self.inputs = self.model.inputs
+        self.outputs = self.model.outputs
+        self.run = self.model.run  # arrays in the order of the inputs -> list of arrays
+        self._kinds = generator_kinds(self.model)
+        self._complex = complex_results  # [(position, dtype)]
+
+    def __reduce__(self):
+        return NativeFunction, self.made_of
+
+    def __repr__(self) -> str:
+        return f"NativeFunction({', '.join(self.inputs)} -> {', '.join(self.outputs)})"
+
+    def place(self, line: int, column: int):
+        lines = self.text.splitlines()
+        return lines[line - 1].strip() if 0 < line <= len(lines) else "", None
+
+    def __call__(self, *args: Any, **named: Any) -> list:
+        """The results as a list. No array is converted: TypeError names the input whose dtype or rank is another
+        one. Python numbers are taken for scalars, generators or their words for inputs of type rng, complex arrays or
+        pairs for complex ones."""
+        if named or len(args) != len(self.inputs):
+            given = arguments(self.inputs, args, named)
+            args = tuple(given[name] for name in self.inputs)
+        try:
+            results = self.run(*args)
+        except TypeError:
+            changed = self.adapted(args)
+            if all(a is b for a, b in zip(args, changed)):
+                raise
+            return self(*changed)
+        except ValueError as e:
+            raise native_error(e, self.inputs, self.place)[0] from None
+        return self.seen(results) if self._kinds or self._complex else results
+
+    def seen(self, results) -> list:
+        """Complex numbers and generators in place of pairs and words."""
+        results = native(results, self._complex)
+        for k, name in enumerate(self.outputs):
+            if name in self._kinds:
+                results[k] = words_to_generator(results[k], self._kinds[name])
+        return results
+
+    def adapted(self, args) -> list:
+        """Generators as words and complex arrays as pairs, as the C takes them."""
+        return [
+            words_given(n, a, self._kinds[n]) if n in self._kinds and not isinstance(a, np.ndarray)
+            else pairs(a) if isinstance(a, np.ndarray | np.generic | complex) and np.iscomplexobj(a) else a
+            for n, a in zip(self.inputs, args)
+        ]  # fmt: skip
