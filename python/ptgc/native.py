@@ -17,7 +17,6 @@ from ptgc.runtime import BROADCAST, arguments, check_error, native, pairs, wrong
 MODEL = "model"  # what the symbols of a graph begin with
 EXTENSION = "_native.abi3.so"
 PLACE = re.compile(r" \([^()]*:(\d+):(\d+)\)\Z", re.S)  # behind the words of a check
-UNKNOWN = re.compile(r"lengths do not fit: .*\?")  # of lengths without names
 LENGTHS = re.compile(r"lengths do not fit|must be |the number of elements is another one|equally long|the length is not 1")
 
 
@@ -80,8 +79,8 @@ def native_error(error, names, place=None):
         return known, variable, ""
     if "index is out of range" in words:
         return IndexError(f"index out of bounds{where}"), variable, ""
-    if UNKNOWN.search(words):
-        return ValueError(f"{BROADCAST}{where}"), variable, ""
+    if words.startswith("Reshape: "):
+        return ValueError(f"cannot reshape array: {words}{where}"), variable, ""
     if LENGTHS.search(words):
         return ValueError(f"{words}. {BROADCAST}{where}"), variable, ""
     return ValueError(words + where), variable, ""

@@ -412,7 +412,7 @@ void scan_put(struct printer *p, const struct node *n)
 		axis += axis < 0 ? x->type.rank : 0;
 		const char *len = length(p, x, (uint32_t)axis);
 		if (steps)
-			must_equal(p, len, steps, "Scan: lengths do not fit");
+			must_equal(p, len, steps, "lengths do not fit");
 		steps = steps ? steps : len;
 		struct held *h = held(p, body->params.at[states + k]);
 		const char *known[MAX_RANK];

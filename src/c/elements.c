@@ -118,9 +118,7 @@ void each_shape(struct printer *p, const struct node *n)
 				continue;
 			line(p, "if (%s != %s && %s != 1)", in_parens(p, a), in_parens(p, b),
 			     in_parens(p, a));
-			line(p, "\treturn %u;",
-			     message(p, n->span,
-				     textf(p, "%s: lengths do not fit", n->onnx->name)));
+			line(p, "\treturn %u;", failure(p, n, "lengths do not fit"));
 		}
 	}
 }

@@ -138,7 +138,10 @@ static void print_lengths(struct printer *p, const struct interface *f, struct s
 		sb_printf(to, "\tconst int64_t %s = ptgc_sizes[%u];\n", f->sizes.at[i].name, i);
 	for (uint32_t i = 0; i < f->in.len; i++)
 		for (uint32_t k = 0; k < f->in.at[i].v->type.rank; k++, at++) {
-			const char *s = dim_text(p, f->in.at[i].v->type.dims[k], true, NULL);
+			dim d = f->in.at[i].v->type.dims[k];
+			int64_t c; /* what an op says of it */
+			const char *s = dim_is_const(p->cx, d, &c) ? textf(p, "%lld", (long long)c)
+								   : dim_text(p, d, true, NULL);
 			sb_printf(to, "\tif (ptgc_given[%u] != %s) {\n", at, in_parens(p, s));
 			sb_printf(to, "\t\tptgc_lengths[0] = %s;\n\t\treturn %u;\n\t}\n", s,
 				  at + 1);

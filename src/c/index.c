@@ -31,8 +31,7 @@ static const char *in_range(struct printer *p, const struct node *n, const char 
 		p->flags = true;
 		if (!(number && (k == 0 || k == -1)))
 			line(p, "(void)ptgc_index(%s, 1, %u, &bad);", i,
-			     message(p, n->span,
-				     textf(p, "%s: an index is out of range", n->onnx->name)));
+			     failure(p, n, "an index is out of range"));
 		return "0";
 	}
 
@@ -41,7 +40,7 @@ static const char *in_range(struct printer *p, const struct node *n, const char 
 	p->flags = true;
 	const char *name = fresh(p, "at");
 	line(p, "const int64_t %s = ptgc_index(%s, %s, %u, &bad);", name, i, len,
-	     message(p, n->span, textf(p, "%s: an index is out of range", n->onnx->name)));
+	     failure(p, n, "an index is out of range"));
 	return name;
 }
 
@@ -236,13 +235,11 @@ void scatter_elements_put(struct printer *p, const struct node *n)
 	for (uint32_t k = 0; k < i->type.rank; k++) {
 		dims[k] = length(p, i, k);
 		if (!dim_eq(p->cx, i->type.dims[k], n->in[2]->type.dims[k]))
-			must_equal(p, dims[k], length(p, n->in[2], k),
-				   "ScatterElements: lengths do not fit");
+			must_equal(p, dims[k], length(p, n->in[2], k), "lengths do not fit");
 		if (k != axis && !dim_eq(p->cx, i->type.dims[k], y->type.dims[k])) {
 			line(p, "if (%s > %s)", in_parens(p, dims[k]),
 			     in_parens(p, length(p, y, k)));
-			line(p, "\treturn %u;",
-			     message(p, n->span, "ScatterElements: lengths do not fit"));
+			line(p, "\treturn %u;", failure(p, n, "lengths do not fit"));
 		}
 	}
 	uint32_t loops = open_loops(p, dims, i->type.rank, ix);
@@ -268,7 +265,7 @@ void scatter_nd_put(struct printer *p, const struct node *n)
 	for (uint32_t j = count; j < y->type.rank; j++)
 		dims[k++] = length(p, y, j);
 	for (uint32_t j = 0; j < k; j++)
-		must_equal(p, dims[j], length(p, n->in[2], j), "ScatterND: lengths do not fit");
+		must_equal(p, dims[j], length(p, n->in[2], j), "lengths do not fit");
 	uint32_t loops = open_loops(p, dims, k, ix);
 	memcpy(of, ix, before * sizeof(*of));
 	for (uint32_t j = 0; j < count; j++) {

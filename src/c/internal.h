@@ -145,6 +145,7 @@ bool single(struct printer *p, const struct value *v);
 const char *count_of(struct printer *p, const struct value *v);
 void must_equal(struct printer *p, const char *a, const char *b, const char *what);
 uint32_t message(struct printer *p, struct span s, const char *text);
+uint32_t failure(struct printer *p, const struct node *n, const char *what); /* or its label */
 void check_now(struct printer *p); /* prints the equations that can be computed by now */
 const int64_t *ints_of_attr(const struct node *n, const char *name, uint32_t *count);
 int64_t int_of_attr(const struct node *n, const char *name, int64_t otherwise);

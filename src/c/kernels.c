@@ -40,7 +40,7 @@ void concat_shape(struct printer *p, const struct node *n)
 		for (uint32_t k = 0; k < y->type.rank; k++)
 			if (k != axis && !dim_eq(p->cx, n->in[i]->type.dims[k], y->type.dims[k]))
 				must_equal(p, length(p, n->in[i], k), held(p, y)->dims[k],
-					   "Concat: lengths do not fit");
+					   "lengths do not fit");
 }
 
 /* x into the array y, where axis `axis` begins at `from` */
@@ -198,7 +198,7 @@ void matmul_shape(struct printer *p, const struct node *n)
 	if (!dim_eq(p->cx, inner_dim(f.a, true), inner_dim(f.b, false)))
 		must_equal(p, length(p, f.a, f.a->type.rank - 1u),
 			   length(p, f.b, f.column ? 0 : f.b->type.rank - 2u),
-			   "MatMul: lengths do not fit");
+			   "lengths do not fit");
 	for (k = 0; k < f.batch; k++)
 		for (int i = 0; i < 2; i++) {
 			const struct value *v = n->in[i];
@@ -207,8 +207,7 @@ void matmul_shape(struct printer *p, const struct node *n)
 				continue;
 			const char *s = length(p, v, k + own - f.batch);
 			if (strcmp(s, "1"))
-				must_equal(p, s, held(p, n->out[0])->dims[k],
-					   "MatMul: lengths do not fit");
+				must_equal(p, s, held(p, n->out[0])->dims[k], "lengths do not fit");
 		}
 }
 
@@ -268,13 +267,13 @@ void gemm_shape(struct printer *p, const struct node *n)
 
 	set_lengths(p, n->out[0], known);
 	if (!dim_eq(p->cx, a->type.dims[!ta], b->type.dims[tb]))
-		must_equal(p, length(p, a, !ta), length(p, b, tb), "Gemm: lengths do not fit");
+		must_equal(p, length(p, a, !ta), length(p, b, tb), "lengths do not fit");
 	for (uint32_t k = 0; c && k < c->type.rank; k++) {
 		const char *s = length(p, c, k);
 		if (strcmp(s, "1") &&
 		    !dim_eq(p->cx, c->type.dims[k], n->out[0]->type.dims[2u - c->type.rank + k]))
 			must_equal(p, s, held(p, n->out[0])->dims[2u - c->type.rank + k],
-				   "Gemm: lengths do not fit");
+				   "lengths do not fit");
 	}
 }
 
@@ -375,7 +374,7 @@ void topk_shape(struct printer *p, const struct node *n)
 	}
 	line(p, "if (%s > %s)", in_parens(p, held(p, n->out[0])->dims[axis]),
 	     in_parens(p, length(p, x, axis)));
-	line(p, "\treturn %u;", message(p, n->span, "TopK: there are fewer elements"));
+	line(p, "\treturn %u;", failure(p, n, "there are fewer elements"));
 }
 
 /* Element by element into its place among those found so far: of equals the first comes first. */

@@ -213,6 +213,11 @@ uint32_t message(struct printer *p, struct span s, const char *text)
 	return p->messages.len;
 }
 
+uint32_t failure(struct printer *p, const struct node *n, const char *what)
+{
+	return message(p, n->span, n->label ? n->label : textf(p, "%s: %s", n->onnx->name, what));
+}
+
 void must_equal(struct printer *p, const char *a, const char *b, const char *what)
 {
 	int64_t x, y;
@@ -221,7 +226,7 @@ void must_equal(struct printer *p, const char *a, const char *b, const char *wha
 		return;
 	if (is_number_text(a, &x) && is_number_text(b, &y))
 		cannot(p, p->at, "has lengths that do not fit: %s and %s", a, b);
-	uint32_t number = message(p, p->at ? p->at->span : (struct span){0, 0}, what);
+	uint32_t number = p->at ? failure(p, p->at, what) : message(p, (struct span){0, 0}, what);
 	line(p, "if (%s != %s)", in_parens(p, a), in_parens(p, b));
 	line(p, "\treturn %u;", number);
 }
@@ -239,10 +244,8 @@ void check_now(struct printer *p)
 		}
 		if (!strcmp(a, b))
 			continue;
-		const char *what = textf(p, "lengths do not fit: %s must be %s",
-					 dim_str_raw(p->cx, c->a), dim_str_raw(p->cx, c->b));
 		line(p, "if (%s != %s)", in_parens(p, a), in_parens(p, b));
-		line(p, "\treturn %u;", message(p, c->span, what));
+		line(p, "\treturn %u;", message(p, c->span, c->message));
 	}
 	p->waiting.len = kept;
 }

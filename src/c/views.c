@@ -79,7 +79,7 @@ void units_shape(struct printer *p, const struct node *n)
 	set_lengths(p, n->out[0], known);
 	for (uint32_t k = 0; n->onnx->id == ONNX_Squeeze && k < n->in[0]->type.rank; k++)
 		if (!seen[k])
-			must_equal(p, length(p, n->in[0], k), "1", "Squeeze: the length is not 1");
+			must_equal(p, length(p, n->in[0], k), "1", "the length is not 1");
 }
 
 /* --- Reshape: the input is an array, or only axes of length 1 come and go --- */
@@ -156,8 +156,7 @@ void reshape_shape(struct printer *p, const struct node *n)
 			known[k] = textf(p, "ptgc_open_length(%s, %s, %s)", known[k], all, rest);
 	set_lengths(p, y, known);
 	if (!dims_same_product(p->cx, x->type.dims, x->type.rank, y->type.dims, y->type.rank))
-		must_equal(p, all, count_of(p, y),
-			   "Reshape: the number of elements is another one");
+		must_equal(p, all, count_of(p, y), "the number of elements is another one");
 }
 
 void flatten_shape(struct printer *p, const struct node *n)
@@ -236,7 +235,7 @@ void expand_shape(struct printer *p, const struct node *n)
 			continue;
 		line(p, "if (%s != 1 && %s != %s)", in_parens(p, own), in_parens(p, own),
 		     in_parens(p, is));
-		line(p, "\treturn %u;", message(p, n->span, "Expand: lengths do not fit"));
+		line(p, "\treturn %u;", failure(p, n, "lengths do not fit"));
 	}
 }
 
@@ -388,7 +387,7 @@ void range_shape(struct printer *p, const struct node *n)
 	int64_t k;
 	if (!(is_number_text(step, &k) && k) && !n->in[2]->data) {
 		line(p, "if (%s == 0)", in_parens(p, step));
-		line(p, "\treturn %u;", message(p, n->span, "Range: the step is 0"));
+		line(p, "\treturn %u;", failure(p, n, "the step is 0"));
 	}
 	set_lengths(p, n->out[0], known);
 }

@@ -76,7 +76,7 @@ static const struct option {
 	{"--explain", "CODE", TEXT, AT(explain), 0, "say more about a message's code, as PTG0200"},
 	{NULL, NULL, HEADING, 0, 0, "Other"},
 	{"-f", "[no-]NAME", JOINED, AT(flags), 0,
-	 "switch a rewrite or rule on or off; -fverify-each: the compiler checks each pass"},
+	 "switch a rewrite or rule on or off; -fverify-each checks each pass, -fentry adds to C"},
 	{"--ops", "NAME", OPTIONAL, AT(ops), AT(list_ops),
 	 "list all ops and what is supported; or tell about one, as --ops Sum"},
 	{"--passes", NULL, FLAG, AT(list_passes), 0, "list the passes of the compiler"},
@@ -234,7 +234,7 @@ void print_help(void)
 		size_t n = flag_names(*kind, names) - (*kind == 'f' ? countof(numerics) : 0);
 		printf("\n%s:", *kind == 'W' ? "Warnings" : "Rewrites");
 		for (size_t i = 0; i < n; i++)
-			if (*kind == 'W' || i != FLAG_VERIFY_EACH)
+			if (*kind == 'W' || (i != FLAG_VERIFY_EACH && i != FLAG_ENTRY))
 				printf(" %s", names[i]);
 	}
 	fputs("\n\nExit status: 0 done, 1 the input is rejected, 2 wrong usage, I/O error or no "

@@ -77,7 +77,7 @@ struct node {
 struct check {
 	struct value *cond;  /* ONNX level, bools */
 	struct value *on;    /* it is only checked if this value is needed; NULL: always */
-	const char *message; /* of cond */
+	const char *message; /* what must hold; NULL: a and b say it */
 	struct value *param; /* a is the length of axis `axis` of this input; NULL: computed */
 	uint32_t axis;
 	dim a, b;

@@ -128,11 +128,13 @@ static bool is_input_size(const struct dim_view *v)
 }
 
 /* Is the length of an input a number? Then its type says so in the model, and ONNX Runtime compares
- * that. */
+ * that. C has no types with lengths. */
 static bool is_declared(struct build *b, const struct equation *e)
 {
 	struct dim_view v = dim_view_raw(b->cx, e->a), w = dim_view_raw(b->cx, e->b);
 
+	if (b->target == PTGC_C)
+		return false;
 	return (is_input_size(&v) && w.form == DIM_CONST) ||
 	       (is_input_size(&w) && v.form == DIM_CONST);
 }
@@ -157,27 +159,6 @@ static bool is_solved_from(struct build *b, dim d, const struct value *p, uint32
 			return true;
 	}
 	return false;
-}
-
-void record_lengths(struct build *b, const struct graph *from, struct graph *to)
-{
-	const struct block *k = from->block;
-	const struct equation *e;
-	uint32_t n = dim_equations(b->cx, &e);
-
-	if (!b->cx->opt.check_dims || b->target == PTGC_ONNX)
-		return;
-	for (uint32_t i = 0; i < k->params.len; i++)
-		for (uint32_t j = 0; j < k->params.at[i]->type.rank; j++) {
-			struct value *p = k->params.at[i];
-			dim d = p->type.dims[j];
-			*vec_push(b->cx->arena, &to->block->checks) = (struct check){
-				.param = p, .axis = j, .a = d, .b = d, .span = p->span};
-		}
-	for (uint32_t i = 0; i < n; i++)
-		if (!is_declared(b, &e[i]) && !counts_the_same(b, &e[i]))
-			*vec_push(b->cx->arena, &to->block->checks) =
-				(struct check){.a = e[i].a, .b = e[i].b, .span = e[i].span};
 }
 
 /* May the length of that axis of an input be another one? It is what something else says: the type
@@ -244,6 +225,42 @@ const char *what_must_hold(struct build *b, const struct sides *s)
 	}
 	sb_str(&text, s->x.len > MAX_NAMED ? ", ..." : "");
 	return text.s;
+}
+
+/* The words of a check in C; of ONNX they are made with the node that fails */
+static const char *must_be_equal(struct build *b, const struct equation *e)
+{
+	struct sides s = {0};
+
+	if (b->target != PTGC_C)
+		return NULL;
+	*vec_push(b->cx->arena, &s.x) = (struct side){.d = e->a};
+	*vec_push(b->cx->arena, &s.y) = (struct side){.d = e->b};
+	return what_must_hold(b, &s);
+}
+
+void record_lengths(struct build *b, const struct graph *from, struct graph *to)
+{
+	const struct block *k = from->block;
+	const struct equation *e;
+	uint32_t n = dim_equations(b->cx, &e);
+
+	if (!b->cx->opt.check_dims || b->target == PTGC_ONNX)
+		return;
+	for (uint32_t i = 0; i < k->params.len; i++)
+		for (uint32_t j = 0; j < k->params.at[i]->type.rank; j++) {
+			struct value *p = k->params.at[i];
+			dim d = p->type.dims[j];
+			*vec_push(b->cx->arena, &to->block->checks) = (struct check){
+				.param = p, .axis = j, .a = d, .b = d, .span = p->span};
+		}
+	for (uint32_t i = 0; i < n; i++)
+		if (!is_declared(b, &e[i]) && !counts_the_same(b, &e[i]))
+			*vec_push(b->cx->arena, &to->block->checks) =
+				(struct check){.a = e[i].a,
+					       .b = e[i].b,
+					       .span = e[i].span,
+					       .message = must_be_equal(b, &e[i])};
 }
 
 static struct side side_of(struct build *b, dim d)
