@@ -39,7 +39,11 @@ struct value {
 	struct span span;
 	uint32_t id : 30;  /* number in creation order, unique in the compilation */
 	uint32_t sign : 2; /* lower: enum sign of an ONNX value */
-	uint32_t uses;     /* checks, rewrite: how often it is read */
+	/* ONNX level, of drop_unread(): how many uses it has, a bound from above while nodes are
+	 * rewritten; does a block give it back, so that it must stay; and an inner block? */
+	uint32_t uses : 30;
+	uint32_t is_result : 1;
+	uint32_t is_inner_result : 1;
 };
 /* of the elements of a float value; bits */
 enum sign {

@@ -3,6 +3,8 @@
  */
 #include "graph/uses.h"
 
+#define MAX_DROPPED 64 /* nodes that wait to be dropped; others are, when nobody reads them */
+
 /* What the graph itself holds */
 static bool next_held(struct use_walk *w)
 {
@@ -82,4 +84,78 @@ bool escapes(const struct uses *t, const struct value *v)
 {
 	for_uses(u, t, v) if (!u->node || u->block != t->block) return true;
 	return false;
+}
+
+/* ---- counts ---- */
+
+/* v has a reader less. Was it the last of all results of its node? */
+static bool lose_reader(struct value *v)
+{
+	struct node *n = v->def;
+
+	if (v->uses)
+		v->uses--;
+	if (v->uses || !n || n->dead)
+		return false;
+	for (uint32_t i = 0; i < n->nout; i++)
+		if (n->out[i]->uses)
+			return false;
+	return true;
+}
+
+static void lose_readers(struct value **in, uint32_t nin)
+{
+	struct node *todo[MAX_DROPPED];
+	uint32_t len = 0;
+
+	for (;;) {
+		for (uint32_t i = 0; i < nin; i++) {
+			struct value *v = resolve(in[i]);
+			if (!v || !lose_reader(v) || len == MAX_DROPPED)
+				continue;
+			v->def->dead = true;
+			todo[len++] = v->def;
+		}
+		if (!len)
+			return;
+		in = todo[--len]->in;
+		nin = todo[len]->nin;
+	}
+}
+
+void drop_node(struct node *n)
+{
+	n->dead = true;
+	lose_readers(n->in, n->nin);
+}
+
+void set_input(struct node *n, uint32_t i, struct value *v)
+{
+	struct value *old = n->in[i];
+
+	v->uses++;
+	n->in[i] = v;
+	lose_readers(&old, 1);
+}
+
+void set_inputs(struct node *n, struct value **in, uint32_t nin)
+{
+	struct value **old = n->in;
+	uint32_t nold = n->nin;
+
+	for (uint32_t i = 0; i < nin; i++)
+		if (in[i])
+			in[i]->uses++;
+	n->in = in;
+	n->nin = (uint16_t)nin;
+	lose_readers(old, nold);
+}
+
+void replace_all_uses(struct value *old, struct value *v)
+{
+	v->uses += old->uses;
+	old->uses = 0;
+	if (!v->known)
+		v->known = old->known;
+	old->forward = v;
 }

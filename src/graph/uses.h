@@ -18,8 +18,9 @@
  *	for_uses (u, &uses, v)
  *		look_at(u->node);
  *
- * value->uses counts the uses of values of the ONNX level, and is kept right by who changes nodes:
- * see rewrite/nodes.h.
+ * value->uses counts the uses of values of the ONNX level, as of the last drop_unread(). The
+ * functions at the end keep the counts while single nodes are rewritten. A count may be too high
+ * then, never too low: what has one use by its count has no other.
  */
 #ifndef PTGC_GRAPH_USES_H
 #define PTGC_GRAPH_USES_H
@@ -63,5 +64,18 @@ struct node *only_reader(const struct uses *t, const struct value *v);
 /* Does something else than a node of the graph's own block use v: a node of an inner block, or a
  * block or the graph that gives it back? */
 bool escapes(const struct uses *t, const struct value *v);
+
+static inline bool is_used_once(const struct value *v) /* by a node */
+{
+	return v->uses == 1 && !v->is_result;
+}
+/* n reads v as input i, or other values as all of its inputs. */
+void set_input(struct node *n, uint32_t i, struct value *v);
+void set_inputs(struct node *n, struct value **in, uint32_t nin);
+/* n is dead from now on, and so are nodes that nothing but n read. */
+void drop_node(struct node *n);
+/* What reads old reads v from now on: resolve() says so, where an input or a result is still old.
+ */
+void replace_all_uses(struct value *old, struct value *v);
 
 #endif

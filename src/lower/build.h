@@ -303,9 +303,9 @@ void sides_of(struct build *b, const struct check *c, struct side *x, struct sid
 bool sides_have_names(struct build *b, const struct side *x, const struct side *y);
 /* "axis 0 of b must be n, axis 1 of c must be m" */
 const char *what_must_hold(struct build *b, const struct sides *s);
-/* Marks, by `uses`, all values that results of the block or its checks are computed from,
- * and drops checks of other values. sizes: is a value needed if only its size is read? */
-void mark_needed(struct ctx *cx, struct block *k, bool sizes);
+/* Drops checks of values that neither results of the block nor other checks are computed from. By
+ * id: those that are. sizes: is a value needed if only its size is read? */
+const bool *drop_needless_checks(struct ctx *cx, struct block *k, bool sizes);
 /* select.c */
 struct value *where(struct build *b, struct value *c, struct value *x, struct value *y);
 bool may_be_minus_zero(struct build *b, const struct value *v);

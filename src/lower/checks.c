@@ -403,26 +403,26 @@ static bool reads_size(const struct node *n)
 	return computes(n, ONNX_Shape) || computes(n, ONNX_Size);
 }
 
-static bool is_read(const struct node *n)
+static bool is_needed(const bool *needed, const struct node *n)
 {
 	for (uint32_t i = 0; i < n->nout; i++)
-		if (n->out[i]->uses)
+		if (needed[n->out[i]->id])
 			return true;
 	return false;
 }
 
 /* From the last node to the first. Blocks nest as deep as loops and ifs of the input, which has a
  * limit: this may recurse. */
-void mark_needed(struct ctx *cx, struct block *k, bool sizes)
+static void mark_needed(struct ctx *cx, struct block *k, bool sizes, bool *needed)
 {
 	struct node **all = new_array(cx->scratch, struct node *, k->nnodes + 1u);
 	uint32_t len = 0, c = k->checks.len, kept = 0;
 
 	for (uint32_t i = 0; i < k->results.len; i++)
-		k->results.at[i]->uses = 1;
+		needed[k->results.at[i]->id] = true;
 	for (uint32_t i = 0; i < c; i++)
 		if (!k->checks.at[i].on && k->checks.at[i].cond)
-			k->checks.at[i].cond->uses = 1;
+			needed[k->checks.at[i].cond->id] = true;
 	for (struct node *n = k->first; n; n = n->next)
 		all[len++] = n;
 	while (len-- > 0) {
@@ -432,22 +432,30 @@ void mark_needed(struct ctx *cx, struct block *k, bool sizes)
 		/* checks are in the order of the values that they are for */
 		bool checked = c && k->checks.at[c - 1].on == n->out[0];
 		c -= checked;
-		if (n->dead || !is_read(n))
+		if (n->dead || !is_needed(needed, n))
 			continue;
 		if (checked)
-			k->checks.at[c].cond->uses = 1;
+			needed[k->checks.at[c].cond->id] = true;
 		for (uint32_t i = 0; i < n->nin; i++)
 			if (n->in[i] && (sizes || !reads_size(n)))
-				n->in[i]->uses = 1;
+				needed[n->in[i]->id] = true;
 		for_bodies (inner, n)
-			mark_needed(cx, inner, sizes);
+			mark_needed(cx, inner, sizes, needed);
 	}
 	for (uint32_t i = 0; i < k->checks.len; i++)
-		if (!k->checks.at[i].on || k->checks.at[i].on->uses)
+		if (!k->checks.at[i].on || needed[k->checks.at[i].on->id])
 			k->checks.at[kept++] = k->checks.at[i];
 	k->checks.len = kept;
 	for (uint32_t i = 0; i < kept; i++)
 		k->checks.at[i].on = NULL;
+}
+
+const bool *drop_needless_checks(struct ctx *cx, struct block *k, bool sizes)
+{
+	bool *needed = new_array(cx->scratch, bool, cx->next_id);
+
+	mark_needed(cx, k, sizes, needed);
+	return needed;
 }
 
 static void keep_conditions(struct ctx *cx, struct graph *g)
@@ -494,7 +502,7 @@ void finish_checks(struct build *b, struct graph *g)
 	g->checked = kept || b->cse->shared->asserts;
 	if (!g->checked)
 		return;
-	mark_needed(b->cx, k, true);
+	drop_needless_checks(b->cx, k, true);
 	keep_conditions(b->cx, g);
 	keep_sources(b, g);
 }

@@ -1,6 +1,7 @@
 /* edit.c: nodes that are put into a graph of ONNX nodes after lowering. */
 #include <string.h>
 
+#include "graph/uses.h"
 #include "ops/ops.h"
 #include "rewrite/rewrite.h"
 
@@ -12,9 +13,8 @@ struct node *insert_node(struct ctx *cx, struct block *b, struct node *after, en
 	n->op = &op_onnx;
 	n->onnx = onnx_find(op, cx->opt.opset);
 	n->span = s;
-	n->nin = (uint16_t)nin;
-	n->in = new_array(cx->arena, struct value *, nin + 1);
-	memcpy(n->in, in, nin * sizeof(*in));
+	struct value **copy = new_array(cx->arena, struct value *, nin + 1);
+	set_inputs(n, memcpy(copy, in, nin * sizeof(*in)), nin);
 	node_results(cx, n, 1);
 	n->out[0]->type = t;
 	n->next = after ? after->next : b->first;

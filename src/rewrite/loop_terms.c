@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "graph/uses.h"
 #include "onnx/onnx.h"
 #include "rewrite/loops.h"
 
@@ -32,8 +33,7 @@ struct term {
 struct sum {
 	struct term at[MAX_SUM];
 	uint32_t n;
-	struct node *inner[MAX_SUM]; /* the sums in it */
-	uint32_t ninner;
+	uint32_t ninner; /* sums in it */
 };
 
 static bool moves(const struct terms *t, const struct value *v)
@@ -77,12 +77,7 @@ static void join_factors(struct terms *t, struct node *n)
 	if (!x || y->id >= t->n || t->others[y->id])
 		return;
 	struct value *in[2] = {x, compute(t, ONNX_Mul, a, b, n->span)};
-	n->in = memcpy(new_array(t->cx->arena, struct value *, 2), in, sizeof(in));
-	x->uses++;
-	if (--y->uses)
-		return;
-	y->def->dead = true;
-	x->uses--;
+	set_inputs(n, memcpy(new_array(t->cx->arena, struct value *, 2), in, sizeof(in)), 2);
 }
 
 /* ---- sums ---- */
@@ -95,7 +90,7 @@ static void take_factor(struct terms *t, struct term *a)
 	a->negative = a->minus;
 	if (!moves(t, x))
 		return;
-	if (x->uses == 1 && moving_part(t, x->def, &a->factor))
+	if (is_used_once(x) && moving_part(t, x->def, &a->factor))
 		a->x = moving_part(t, x->def, &a->factor);
 	for (; a->factor && is_arithmetic(a->x->def, ONNX_Neg); a->negative = !a->negative)
 		a->x = a->x->def->in[0];
@@ -111,12 +106,12 @@ static bool add_terms(struct terms *t, struct sum *s, const struct type *type, s
 		struct term a = todo[--n];
 		struct node *d = a.leaf->def;
 		bool neg = is_arithmetic(d, ONNX_Neg), less = is_arithmetic(d, ONNX_Sub);
-		if (moves(t, a.leaf) && a.leaf->uses == 1 &&
+		if (moves(t, a.leaf) && is_used_once(a.leaf) &&
 		    same_dims(t->cx, a.leaf->type, *type) &&
 		    (neg || less || is_arithmetic(d, ONNX_Add))) {
 			if (s->ninner == MAX_SUM || n + d->nin > MAX_SUM)
 				return false;
-			s->inner[s->ninner++] = d;
+			s->ninner++;
 			for (uint32_t i = d->nin; i-- > 0; n++)
 				todo[n] = (struct term){.leaf = d->in[i],
 							.minus = a.minus != (neg || (less && i))};
@@ -217,11 +212,11 @@ static bool join_terms(struct terms *t, struct sum *s, const struct type *type, 
 static void set_node(struct terms *t, struct node *n, enum onnx_id op, struct value *a,
 		     struct value *b)
 {
-	struct value *in[2] = {a, b};
+	struct value *in[2] = {a, b}, **copy = new_array(t->cx->arena, struct value *, 2);
 
 	n->onnx = onnx_find(op, t->cx->opt.opset);
-	n->in = memcpy(new_array(t->cx->arena, struct value *, 2), in, sizeof(in));
-	n->nin = b ? 2 : 1;
+	memcpy(copy, in, sizeof(in));
+	set_inputs(n, copy, b ? 2 : 1);
 }
 
 /* n becomes the last node of the sum. */
@@ -234,7 +229,6 @@ static void write_sum(struct terms *t, struct node *n, struct sum *s)
 		if (!a[i].joined)
 			continue;
 		a[i].minus = a[i].negative;
-		a[i].x->uses++;
 		if (s->n > 1)
 			a[i].leaf = compute(t, ONNX_Mul, a[i].x, a[i].factor, n->span);
 	}
@@ -278,8 +272,6 @@ static void join_sum(struct terms *t, struct node *n)
 	if (!join_terms(t, &s, type, n->span) && !any)
 		return;
 	write_sum(t, n, &s);
-	for (uint32_t i = 0; i < s.ninner; i++)
-		s.inner[i]->dead = true;
 }
 
 /* ---- bodies ---- */
@@ -360,4 +352,5 @@ void loop_terms(struct ctx *cx, struct graph *g)
 	t.moves = new_array(cx->scratch, bool, t.n + 1);
 	t.others = new_array(cx->scratch, bool, t.n + 1);
 	rewrite_bodies(&t, g->block);
+	verify_uses(cx, g);
 }

@@ -35,8 +35,7 @@ struct value *make_gemm(struct ctx *cx, struct node *n)
 		return NULL;
 	for (int i = 0; i < 2; i++) {
 		struct value *m = n->in[i], *c = n->in[1 - i];
-		if (!same_type(cx, &m->type, t) || !is_op(m, ONNX_MatMul) ||
-		    (m->uses & ~IS_RESULT) != 1 || m->uses & IS_RESULT)
+		if (!same_type(cx, &m->type, t) || !is_op(m, ONNX_MatMul) || !is_used_once(m))
 			continue;
 		struct value *a = resolve(m->def->in[0]), *b = resolve(m->def->in[1]);
 		if (a->type.rank != 2 || b->type.rank != 2 || !adds_to(cx, &c->type, t))
@@ -116,9 +115,8 @@ struct value *drop_negative(struct ctx *cx, struct node *n)
 
 	for (int i = 1; i >= !sum && op; i--) {
 		struct value *y = n->in[i];
-		if (!is_op(y, ONNX_Neg) || y->uses != 1)
+		if (!is_op(y, ONNX_Neg) || !is_used_once(y))
 			continue;
-		y->uses = 0;
 		become(cx, n, op, n->in[1 - i], resolve(y->def->in[0]));
 		return NULL;
 	}
@@ -128,10 +126,8 @@ struct value *drop_negative(struct ctx *cx, struct node *n)
 /* x & x and x | x are x. */
 struct value *drop_repeated(struct ctx *cx, struct node *n)
 {
-	if (n->in[0] != n->in[1])
-		return NULL;
-	n->in[0]->uses -= !(n->out[0]->uses & IS_RESULT);
-	return drop_identity(cx, n);
+	(void)cx;
+	return n->in[0] == n->in[1] ? n->in[0] : NULL;
 }
 
 /* Where(c, x, 0) + Where(c, 0, y) is Where(c, x, y): a diagonal and what is beside it, for one. */
@@ -142,7 +138,7 @@ struct value *join_choices(struct ctx *cx, struct node *n)
 
 	for (int i = 0; i < 2; i++) {
 		w[i] = n->in[i]->def;
-		if (!is_op(n->in[i], ONNX_Where) || n->in[i]->uses != 1 ||
+		if (!is_op(n->in[i], ONNX_Where) || !is_used_once(n->in[i]) ||
 		    !same_type(cx, &n->in[i]->type, t))
 			return NULL;
 	}
@@ -164,7 +160,7 @@ struct value *make_finite(struct ctx *cx, struct node *n)
 	struct value *either = n->in[0], *x[2];
 	struct node *m = either->def;
 
-	if (!is_op(either, ONNX_Or) || (either->uses & ~IS_RESULT) != 1 || either->uses & IS_RESULT)
+	if (!is_op(either, ONNX_Or) || !is_used_once(either))
 		return NULL;
 	x[0] = resolve(m->in[0]);
 	x[1] = resolve(m->in[1]);
@@ -263,9 +259,6 @@ struct value *divide_by_sum(struct ctx *cx, struct node *n)
 		if (!is_op(y, ONNX_Sub) || resolve(y->def->in[0]) != x ||
 		    resolve(y->def->in[1]) != terms[1] || !is_maximum(terms[1], x, s->def, e))
 			continue;
-		z->uses--;
-		e->uses++;
-		s->uses++;
 		become(cx, n, onnx_find(ONNX_Div, cx->opt.opset), e, s);
 		return NULL;
 	}
@@ -287,10 +280,7 @@ struct value *compare_before_log(struct ctx *cx, struct node *n)
 		zero->splat = t->count > 1;
 		zero->data = new_array(cx->arena, char, dtypes[t->dtype].size);
 		struct value *x = resolve(log->def->in[0]);
-		log->uses--;
-		x->uses++;
 		become(cx, n, n->onnx, x, graph_constant(cx, zero, k->span));
-		n->in[1]->uses = 1;
 		break;
 	}
 	return NULL;

@@ -37,7 +37,7 @@ static uint64_t reduced_axes(const struct node *n)
  * of an operator on elements that only one other reads. */
 static struct value *behind_element(const struct value *v)
 {
-	if (v->uses != 1 || !v->def || v->def->dead || !onnx_facts[operator_of(v->def)].each ||
+	if (!is_used_once(v) || !v->def || v->def->dead || !onnx_facts[operator_of(v->def)].each ||
 	    v->def->nin > 2)
 		return NULL;
 	struct value *x = resolve(v->def->in[0]), *y = x;
@@ -102,17 +102,16 @@ static void keep_dims(struct ctx *cx, struct value *sum, const struct type *t)
 /* x, which n alone read, is the result of n now. */
 static struct value *instead_of(struct node *n, struct value *x)
 {
-	if (!(n->out[0]->uses & IS_RESULT)) {
-		x->uses = 0; /* n, which read it, goes */
+	if (!n->out[0]->is_result)
 		return x;
-	}
-	/* n, whose result has a name, becomes what x was */
+	/* n, whose result has a name, becomes what x was, and x's node goes */
+	x->def->dead = true;
+	set_inputs(n, NULL, 0);
 	n->onnx = x->def->onnx;
 	n->in = x->def->in;
 	n->nin = x->def->nin;
 	n->attrs = x->def->attrs;
 	n->nattrs = x->def->nattrs;
-	x->def->dead = true;
 	return NULL;
 }
 
@@ -123,11 +122,12 @@ static struct value *keep_extreme(struct ctx *cx, struct node *n)
 	const struct type *t = &n->out[0]->type;
 	struct value *x = n->in[0], *of[3];
 
-	if (!is_op(x, ONNX_Where) || x->uses != 1)
+	if (!is_op(x, ONNX_Where) || !is_used_once(x))
 		return NULL;
 	for (int i = 0; i < 3; i++) {
 		of[i] = resolve(x->def->in[i]);
-		if (of[i]->uses != (i == 1 ? 2 : 1) || !of[i]->def || of[i]->def->dead)
+		if (of[i]->is_result || of[i]->uses != (i == 1 ? 2 : 1) || !of[i]->def ||
+		    of[i]->def->dead)
 			return NULL;
 	}
 	if (!is_op(of[0], ONNX_IsNaN) || resolve(of[0]->def->in[0]) != of[1] ||
@@ -171,7 +171,7 @@ static bool way_ends(struct ctx *cx, const struct way *w, const struct node *n)
 
 static bool may_pass(const struct value *v)
 {
-	return v->uses == 1 && !v->type.rank && v->def && !v->def->dead;
+	return is_used_once(v) && !v->type.rank && v->def && !v->def->dead;
 }
 
 static bool find_way(struct ctx *cx, struct way *w, const struct node *n)
@@ -220,8 +220,7 @@ static struct value *give_axes(struct ctx *cx, struct node *n)
 			continue;
 		struct tensor *one = tensor_new(cx, (enum dtype)k->type.dtype, t->rank, shape);
 		one->data = k->data->data;
-		last->in[i] = graph_constant(cx, one, k->span);
-		last->in[i]->uses = 1;
+		set_input(last, i, graph_constant(cx, one, k->span));
 		break;
 	}
 	return instead_of(n, x);
@@ -232,11 +231,11 @@ struct value *keep_axes(struct ctx *cx, struct node *n)
 {
 	struct value *x = n->in[0], *sum = x, *next;
 
-	if (n->out[0]->uses & IS_INNER)
+	if (n->out[0]->is_inner_result)
 		return NULL;
 	for (int i = 0; i < MAX_BEHIND && (next = behind_element(sum)); i++)
 		sum = next;
-	if (x->uses != 1 || sum->uses != 1 || !sum->def || sum->def->dead ||
+	if (!is_used_once(x) || !is_used_once(sum) || !sum->def || sum->def->dead ||
 	    !gives_axes(cx, n, reduced_axes(sum->def))) {
 		struct value *r = keep_extreme(cx, n);
 		return r || n->dead || n->in[0] != x ? r : give_axes(cx, n);

@@ -23,7 +23,7 @@ static bool pads_along(struct ctx *cx, const struct value *v, uint32_t axis, int
 	uint32_t rank = v->type.rank;
 	int64_t k;
 
-	if (!is_op(v, ONNX_Pad) || v->uses != 1 || v->def->nin > 3 || !v->def->in[1]->data ||
+	if (!is_op(v, ONNX_Pad) || !is_used_once(v) || v->def->nin > 3 || !v->def->in[1]->data ||
 	    v->def->in[1]->data->count != 2 * (uint64_t)rank ||
 	    !dim_is_const(cx, resolve(v->def->in[0])->type.dims[axis], length))
 		return false;
@@ -54,7 +54,7 @@ static bool is_inside(struct ctx *cx, struct padded *p, struct value *v, uint32_
 				return false;
 			continue;
 		}
-		if (v->uses != 1 ||
+		if (!is_used_once(v) ||
 		    (!is_op(v, ONNX_Add) && !is_op(v, ONNX_Sub) && !is_op(v, ONNX_Neg)) ||
 		    p->n + v->def->nin > MAX_PADDED)
 			return false;
@@ -74,9 +74,7 @@ static struct value *one_int(struct ctx *cx, int64_t k, struct span span)
 	struct tensor *t = tensor_new(cx, DT_INT64, 1, &one);
 
 	t->data = memcpy(new (cx->arena, int64_t), &k, sizeof(k));
-	struct value *v = graph_constant(cx, t, span);
-	v->uses = 1;
-	return v;
+	return graph_constant(cx, t, span);
 }
 
 /* Split of which only one part is read, of a sum of padded arrays, is the sum of parts of the
@@ -93,7 +91,7 @@ struct value *cut_before_padding(struct ctx *cx, struct node *n)
 	axis += axis < 0 ? n->in[0]->type.rank : 0;
 	for (uint32_t i = 0; i < n->nout; i++) {
 		if (!tensor_int(n->in[1]->data, i, &size) ||
-		    (n->out[i]->uses && (part || n->out[i]->uses & IS_RESULT)))
+		    (n->out[i]->uses && (part || n->out[i]->is_result)))
 			return NULL;
 		part = n->out[i]->uses ? n->out[i] : part;
 		start += part ? 0 : size;
@@ -115,8 +113,7 @@ struct value *cut_before_padding(struct ctx *cx, struct node *n)
 		become(cx, m, onnx_find(ONNX_Slice, cx->opt.opset), m->in[0], from, to,
 		       one_int(cx, axis, n->span));
 	}
-	part->forward = n->in[0];
-	n->in[0]->uses += part->uses;
-	n->dead = true;
+	replace_all_uses(part, n->in[0]);
+	drop_node(n);
 	return NULL;
 }

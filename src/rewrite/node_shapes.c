@@ -15,8 +15,6 @@
 struct value *drop_identity(struct ctx *cx, struct node *n)
 {
 	(void)cx;
-	if (!(n->out[0]->uses & IS_RESULT))
-		n->in[0]->uses--;
 	return n->in[0];
 }
 
@@ -47,18 +45,6 @@ struct value *drop_slice(struct ctx *cx, struct node *n)
 	return drop_identity(cx, n);
 }
 
-/* n reads what its input was made of, which has one reader more unless n was the input's last. */
-static void read_behind(struct node *n)
-{
-	struct value *x = n->in[0];
-
-	n->in[0] = resolve(x->def->in[0]);
-	if (x->uses != 1)
-		n->in[0]->uses++;
-	if (x->uses)
-		x->uses--;
-}
-
 /*
  * Integers wrap, so that those of fewer bits can be had at once. Floats beyond the range of
  * integers give what the runtime's conversion from that very dtype gives.
@@ -86,7 +72,7 @@ struct value *merge_casts(struct ctx *cx, struct node *n)
 	if (!is_op(x, ONNX_Cast) ||
 	    !casts_merge(resolve(x->def->in[0])->type.dtype, x->type.dtype, n->out[0]->type.dtype))
 		return NULL;
-	read_behind(n);
+	set_input(n, 0, resolve(x->def->in[0]));
 	return n->in[0]->type.dtype == n->out[0]->type.dtype ? n->in[0] : NULL;
 }
 
@@ -142,7 +128,7 @@ struct value *merge_transposes(struct ctx *cx, struct node *n)
 		*n->attrs =
 			(struct attr){.name = "perm", .kind = AT_INTS, .n = rank, .u.ints = both};
 		n->nattrs = 1;
-		read_behind(n);
+		set_input(n, 0, resolve(x->def->in[0]));
 	}
 	for (uint32_t i = 0; i < rank; i++)
 		identity &= outer[i] == i;
@@ -158,7 +144,7 @@ static bool transposes_freely(const struct value *v)
 	if (v->type.rank != 2)
 		return false;
 	if (is_op(v, ONNX_Transpose))
-		return v->uses == 1 && perm_of(v->def, perm) && !perm[1];
+		return is_used_once(v) && perm_of(v->def, perm) && !perm[1];
 	return is_constant(v) && !v->data->splat &&
 	       v->data->count <= (v->uses <= 2 ? MAX_TURNED : MAX_COPIED) &&
 	       dtypes[v->type.dtype].size > 1;
@@ -169,11 +155,8 @@ static struct value *transposed(struct ctx *cx, struct value *v)
 {
 	size_t size = dtypes[v->type.dtype].size;
 
-	if (is_op(v, ONNX_Transpose)) {
-		struct value *x = resolve(v->def->in[0]);
-		x->uses++;
-		return x;
-	}
+	if (is_op(v, ONNX_Transpose))
+		return resolve(v->def->in[0]);
 	int64_t m = v->data->shape[0], n = v->data->shape[1];
 	struct tensor *t = tensor_new(cx, (enum dtype)v->type.dtype, 2, (int64_t[]){n, m});
 	const uint8_t *from = v->data->data;
@@ -183,9 +166,7 @@ static struct value *transposed(struct ctx *cx, struct value *v)
 			memcpy(to + (size_t)(j * m + i) * size, from + (size_t)(i * n + j) * size,
 			       size);
 	t->data = to;
-	struct value *r = graph_constant(cx, t, v->span);
-	r->uses = 1;
-	return r;
+	return graph_constant(cx, t, v->span);
 }
 
 /* The Transpose of A @ B is the product of the transposes, if those take no node. */
@@ -194,7 +175,7 @@ struct value *transpose_factors(struct ctx *cx, struct node *n)
 	int64_t perm[MAX_RANK];
 	struct value *x = n->in[0];
 
-	if (n->out[0]->type.rank != 2 || !is_op(x, ONNX_MatMul) || x->uses != 1 ||
+	if (n->out[0]->type.rank != 2 || !is_op(x, ONNX_MatMul) || !is_used_once(x) ||
 	    !perm_of(n, perm) || perm[1])
 		return NULL;
 	struct value *a = resolve(x->def->in[0]), *b = resolve(x->def->in[1]);
@@ -202,7 +183,6 @@ struct value *transpose_factors(struct ctx *cx, struct node *n)
 		return NULL;
 	a = transposed(cx, a);
 	become(cx, n, x->def->onnx, transposed(cx, b), a);
-	x->uses = 0;
 	return NULL;
 }
 
@@ -245,12 +225,8 @@ struct value *concat_in_place(struct ctx *cx, struct node *n)
 		if (!dim_is_one(cx, t.dims[to]) || !(in[i] = same_elements(cx, v, &t)))
 			return NULL;
 	}
-	for (uint32_t i = 0; i < concat->nin; i++)
-		in[i]->uses++;
-	x->uses--;
+	set_inputs(n, in, concat->nin);
 	n->onnx = onnx_find(ONNX_Concat, cx->opt.opset);
-	n->in = in;
-	n->nin = concat->nin;
 	n->attrs = new (cx->arena, struct attr);
 	*n->attrs = (struct attr){.name = "axis", .kind = AT_INT, .u.i = to};
 	n->nattrs = 1;
@@ -272,7 +248,8 @@ struct value *merge_concats(struct ctx *cx, struct node *n)
 
 	for (uint32_t i = 0; i < n->nin; i++) {
 		struct value *v = n->in[i];
-		inner[i] = is_op(v, ONNX_Concat) && v->uses == 1 && axis_of(v->def) == axis_of(n);
+		inner[i] =
+			is_op(v, ONNX_Concat) && is_used_once(v) && axis_of(v->def) == axis_of(n);
 		count += inner[i] ? v->def->nin : 1;
 	}
 	if (count == n->nin || count > MAX_JOINED)
@@ -282,14 +259,10 @@ struct value *merge_concats(struct ctx *cx, struct node *n)
 		struct value *v = n->in[i];
 		if (!inner[i])
 			in[k++] = v;
-		for (uint32_t j = 0; inner[i] && j < v->def->nin; j++) {
-			in[k] = resolve(v->def->in[j]);
-			in[k++]->uses++;
-		}
-		v->uses -= inner[i];
+		for (uint32_t j = 0; inner[i] && j < v->def->nin; j++)
+			in[k++] = resolve(v->def->in[j]);
 	}
-	n->in = in;
-	n->nin = count;
+	set_inputs(n, in, count);
 	return NULL;
 }
 
@@ -330,7 +303,7 @@ struct value *merge_reshapes(struct ctx *cx, struct node *n)
 	if (!is_op(x, ONNX_Reshape) && !is_op(x, ONNX_Unsqueeze) && !is_op(x, ONNX_Squeeze) &&
 	    !is_op(x, ONNX_Flatten))
 		return NULL;
-	read_behind(n);
+	set_input(n, 0, resolve(x->def->in[0]));
 	return same_type(cx, &n->in[0]->type, &n->out[0]->type) ? n->in[0] : NULL;
 }
 
@@ -357,7 +330,7 @@ struct value *slice_before_expand(struct ctx *cx, struct node *n)
 	struct value *all = n->in[0], *x, *shape;
 	int64_t axis, covered, rank = all->type.rank, k;
 
-	if (!is_op(all, ONNX_Expand) || all->uses != 1 || n->nin < 4)
+	if (!is_op(all, ONNX_Expand) || !is_used_once(all) || n->nin < 4)
 		return NULL;
 	x = resolve(all->def->in[0]);
 	shape = resolve(all->def->in[1]);
@@ -379,8 +352,10 @@ struct value *slice_before_expand(struct ctx *cx, struct node *n)
 	for (k = 0; k < rank; k++)
 		t.dims[k] = k < rank - covered ? n->out[0]->type.dims[k] : x->type.dims[k];
 	const struct onnx_op *expand = m->onnx;
-	become_(cx, m, n->onnx, n->nin, n->in);
-	m->in[0] = x;
+	struct value **in =
+		memcpy(new_array(cx->arena, struct value *, n->nin), n->in, n->nin * sizeof(*in));
+	in[0] = x;
+	become_(cx, m, n->onnx, n->nin, in);
 	all->type = t;
 	all->known = NULL;
 	become(cx, n, expand, all, shape);
@@ -400,14 +375,11 @@ struct value *split_concat(struct ctx *cx, struct node *n)
 	if ((axis < 0 ? axis + rank : axis) != (b->u.i < 0 ? b->u.i + rank : b->u.i))
 		return NULL;
 	for (uint32_t i = 0; i < n->nout; i++)
-		if (n->out[i]->uses & IS_RESULT ||
+		if (n->out[i]->is_result ||
 		    !same_type(cx, &n->out[i]->type, &resolve(m->in[i])->type))
 			return NULL;
-	for (uint32_t i = 0; i < n->nout; i++) {
-		struct value *v = resolve(m->in[i]);
-		n->out[i]->forward = v;
-		v->uses += n->out[i]->uses;
-	}
-	n->dead = true;
+	for (uint32_t i = 0; i < n->nout; i++)
+		replace_all_uses(n->out[i], resolve(m->in[i]));
+	drop_node(n);
 	return NULL;
 }

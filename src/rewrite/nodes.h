@@ -4,17 +4,14 @@
  * value that stands for the node's only result from now on. Or it changes the node, and gives NULL;
  * it does so too where it finds nothing.
  *
- * value->uses counts who reads a value while nodes are rewritten. A rewrite keeps the counts of
- * values that it takes readers from or gives readers to.
+ * Other operators and inputs are given to a node by become(), set_input() and set_inputs() alone,
+ * which keep value->uses right (graph/uses.h).
  */
 #ifndef PTGC_REWRITE_NODES_H
 #define PTGC_REWRITE_NODES_H
 
+#include "graph/uses.h"
 #include "rewrite/rewrite.h"
-
-/* in value->uses: a block gives it back, so it must stay; and that of an inner block */
-#define IS_RESULT (UINT32_C(1) << 31)
-#define IS_INNER  (UINT32_C(1) << 30)
 
 /* Is v the result of a node of that operator, which is still there? */
 static inline bool is_op(const struct value *v, enum onnx_id id)

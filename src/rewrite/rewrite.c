@@ -13,11 +13,11 @@
 void become_(struct ctx *cx, struct node *n, const struct onnx_op *op, uint32_t nin,
 	     struct value *const *in)
 {
+	struct value **copy = new_array(cx->arena, struct value *, nin);
+
 	n->onnx = op;
-	n->in = new_array(cx->arena, struct value *, nin);
-	memcpy(n->in, in, nin * sizeof(*in));
-	n->nin = (uint16_t)nin;
 	n->nattrs = 0;
+	set_inputs(n, memcpy(copy, in, nin * sizeof(*in)), nin);
 }
 
 static const struct rewrite {
@@ -65,11 +65,9 @@ static void rename_result(struct value *old, struct value *v)
 		if (old->def->out[i] == old)
 			old->def->out[i] = v;
 	v->def = old->def;
-	v->uses += old->uses;
 	v->sign = old->sign;
-	if (!v->known)
-		v->known = old->known;
-	old->forward = v;
+	v->is_result = true;
+	replace_all_uses(old, v);
 }
 
 /* Replaces result 0 of n by v. A result of a block keeps its name and place: v's node makes it, or
@@ -80,25 +78,18 @@ static bool replace(struct ctx *cx, struct node *n, struct value *v)
 
 	if (v == out)
 		return false;
-	if (out->uses & IS_RESULT) {
-		v->uses++;
-		for (uint32_t i = 0; i < n->nin; i++)
-			if (n->in[i] && n->in[i]->uses)
-				n->in[i]->uses--;
-		if (!(out->uses & IS_INNER) && !(v->uses & IS_RESULT) && v->def && !v->def->dead) {
-			v->uses--;
-			n->dead = true;
-			rename_result(v, out);
-			return true;
-		}
+	if (out->is_result && (out->is_inner_result || v->is_result || !v->def || v->def->dead)) {
 		become(cx, n, onnx_find(ONNX_Identity, cx->opt.opset), v);
 		return false;
 	}
-	out->forward = v;
-	n->dead = true;
-	v->uses += out->uses;
-	if (!v->name && v->def)
-		v->name = out->name;
+	if (out->is_result) {
+		rename_result(v, out);
+	} else {
+		replace_all_uses(out, v);
+		if (!v->name && v->def)
+			v->name = out->name;
+	}
+	drop_node(n);
 	return true;
 }
 
@@ -134,6 +125,12 @@ static bool is_read(const struct node *n)
 	return false;
 }
 
+static void clear_uses(struct value *v)
+{
+	v->uses = 0;
+	v->is_result = v->is_inner_result = false;
+}
+
 /* Begins all counts of b at 0, and turns its list of nodes round: the last one is the first. */
 static void turn_round(struct block *b)
 {
@@ -143,10 +140,10 @@ static void turn_round(struct block *b)
 		for (uint32_t i = 0; i < n->nin && !n->dead; i++) {
 			n->in[i] = resolve(n->in[i]);
 			if (n->in[i])
-				n->in[i]->uses = 0;
+				clear_uses(n->in[i]);
 		}
 		for (uint32_t i = 0; i < n->nout; i++)
-			n->out[i]->uses = 0;
+			clear_uses(n->out[i]);
 		if (!n->dead)
 			for_bodies (inner, n)
 				turn_round(inner);
@@ -156,7 +153,7 @@ static void turn_round(struct block *b)
 	}
 	b->first = before;
 	for (uint32_t i = 0; i < b->results.len; i++)
-		b->results.at[i]->uses = 0;
+		clear_uses(b->results.at[i]);
 }
 
 /* Counts what b's results need, from the last node to the first, and drops nodes that nobody reads.
@@ -167,7 +164,8 @@ static void keep_needed(struct ctx *cx, struct graph *g, struct block *b)
 
 	for (uint32_t i = 0; i < b->results.len; i++) {
 		b->results.at[i]->uses++;
-		b->results.at[i]->uses |= IS_RESULT | (b->depth ? IS_INNER : 0);
+		b->results.at[i]->is_result = true;
+		b->results.at[i]->is_inner_result |= b->depth > 0;
 	}
 	b->last = NULL;
 	b->nnodes = 0;
@@ -210,4 +208,5 @@ void drop_unread(struct ctx *cx, struct graph *g)
 void rewrite_nodes(struct ctx *cx, struct graph *g)
 {
 	rewrite_block(cx, g->block);
+	verify_uses(cx, g);
 }

@@ -35,5 +35,7 @@ void close_scans(struct ctx *cx, struct graph *g);
 /* verify.c: values are read behind where they are made and inside of that block, all have types,
  * every node a kernel; bug() where not */
 void verify(struct ctx *cx, struct graph *g);
+/* With -fverify-each: no value has more uses than value->uses says; bug() where not */
+void verify_uses(struct ctx *cx, const struct graph *g);
 
 #endif

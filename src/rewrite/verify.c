@@ -7,6 +7,7 @@
  * A node for which the target has no kernel is the error PTG0503, as a raw node of the text may be
  * one. Nodes of other domains than ONNX's are not looked up.
  */
+#include "graph/uses.h"
 #include "onnx/onnx.h"
 #include "rewrite/rewrite.h"
 #include "target/target.h"
@@ -79,4 +80,18 @@ void verify(struct ctx *cx, struct graph *g)
 	struct verify v = {.cx = cx, .seen = new_array(cx->scratch, uint32_t, cx->next_id + 1)};
 
 	verify_block(&v, g->block, false);
+}
+
+void verify_uses(struct ctx *cx, const struct graph *g)
+{
+	if (!flag_is_on(cx, FLAG_VERIFY_EACH))
+		return;
+	uint32_t *uses = new_array(cx->scratch, uint32_t, cx->next_id);
+	for (struct use_walk w = {.root = g->block}; next_use(&w);) {
+		const struct value *v = resolve(w.value);
+		if (w.use.node && w.use.node->dead)
+			continue;
+		if (++uses[v->id] > v->uses || (!w.use.node && !v->is_result))
+			bug("a value has more uses than it counts");
+	}
 }

@@ -1,6 +1,6 @@
 /*
  * Unit tests of uses: next_use() meets each of them once, in order, and the table of find_uses()
- * has the same ones by value.
+ * has the same ones by value; the counts of values are kept while nodes change.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -138,6 +138,122 @@ static void test_table(void **state)
 	ctx_free(cx);
 }
 
+/* ---- counts ---- */
+
+struct small { /* a = f(x), b = f(a), c = f(a, b) */
+	struct value x, a, b, c;
+	struct node nodes[3];
+	struct value *in[4], *out[3];
+};
+
+static void make_small(struct small *s)
+{
+	*s = (struct small){
+		.x.uses = 1, .a.uses = 2, .b.uses = 1, .c = {.uses = 1, .is_result = true}};
+	struct value *in[] = {&s->x, &s->a, &s->a, &s->b}, *out[] = {&s->a, &s->b, &s->c};
+	for (int i = 0; i < 4; i++)
+		s->in[i] = in[i];
+	for (int i = 0; i < 3; i++) {
+		s->out[i] = out[i];
+		out[i]->def = &s->nodes[i];
+		s->nodes[i] = (struct node){.in = &s->in[i], .out = &s->out[i], .nout = 1};
+		s->nodes[i].nin = i == 2 ? 2 : 1;
+	}
+}
+
+static void test_set_input(void **state)
+{
+	struct small s;
+	(void)state;
+
+	make_small(&s);
+	assert_true(is_used_once(&s.b));
+	assert_false(is_used_once(&s.a));
+	assert_false(is_used_once(&s.c)); /* a block gives it back */
+	set_input(&s.nodes[2], 1, &s.x);  /* c = f(a, x): b has no reader, nor has a a second one */
+	assert_int_equal(s.b.uses, 0);
+	assert_true(s.nodes[1].dead);
+	assert_int_equal(s.a.uses, 1);
+	assert_int_equal(s.x.uses, 2);
+	assert_false(s.nodes[0].dead);
+	set_input(&s.nodes[2], 0, &s.x); /* c = f(x, x) */
+	assert_true(s.nodes[0].dead);
+	assert_int_equal(s.x.uses, 2);
+	set_input(&s.nodes[2], 0, &s.x); /* the same again changes nothing */
+	assert_int_equal(s.x.uses, 2);
+}
+
+static void test_set_inputs(void **state)
+{
+	struct small s;
+	(void)state;
+
+	make_small(&s);
+	struct value *in[] = {&s.a, NULL, &s.a};
+	set_inputs(&s.nodes[2], in, 3); /* what it read before and reads again stays */
+	assert_int_equal(s.a.uses, 2);
+	assert_false(s.nodes[0].dead);
+	assert_true(s.nodes[1].dead);
+	set_inputs(&s.nodes[2], NULL, 0);
+	assert_int_equal(s.a.uses, 0);
+	assert_true(s.nodes[0].dead);
+	assert_int_equal(s.x.uses, 0);
+}
+
+static void test_drop_node(void **state)
+{
+	struct small s;
+	struct value other = {.uses = 1};
+	struct value *both[] = {&s.a, &other};
+	(void)state;
+
+	make_small(&s);
+	s.nodes[0].out = both; /* a node of two results, of which one is still read */
+	s.nodes[0].nout = 2;
+	other.def = &s.nodes[0];
+	drop_node(&s.nodes[2]);
+	assert_true(s.nodes[2].dead && s.nodes[1].dead);
+	assert_false(s.nodes[0].dead);
+	assert_int_equal(s.a.uses, 0);
+	assert_int_equal(s.x.uses, 1);
+}
+
+static void test_replace(void **state)
+{
+	struct small s;
+	(void)state;
+
+	make_small(&s);
+	replace_all_uses(&s.a, &s.x);
+	drop_node(&s.nodes[0]);
+	assert_int_equal(s.x.uses, 2);
+	assert_int_equal(s.a.uses, 0);
+	assert_ptr_equal(resolve(s.nodes[1].in[0]), &s.x);
+	drop_node(&s.nodes[2]); /* its inputs still say a: that is x */
+	assert_int_equal(s.x.uses, 0);
+	assert_true(s.nodes[1].dead);
+}
+
+/* However long the way back: a count that stays too high does no harm. */
+static void test_long_way(void **state)
+{
+	enum { MANY = 10000 };
+	static struct value v[MANY + 1], *in[MANY], *out[MANY];
+	static struct node n[MANY];
+	(void)state;
+
+	for (int i = 0; i < MANY; i++) {
+		in[i] = &v[i];
+		out[i] = &v[i + 1];
+		n[i] = (struct node){.in = &in[i], .nin = 1, .out = &out[i], .nout = 1};
+		v[i].uses = 1;
+		v[i + 1].def = &n[i];
+	}
+	drop_node(&n[MANY - 1]);
+	for (int i = 0; i < MANY; i++)
+		assert_true(n[i].dead && !v[i].uses);
+}
+
 /* One value, read by all nodes: the table is linear in the uses. */
 static void test_many(void **state)
 {
@@ -161,10 +277,11 @@ static void test_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_held),
-		cmocka_unit_test(test_table),
-		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_order),     cmocka_unit_test(test_held),
+		cmocka_unit_test(test_table),     cmocka_unit_test(test_many),
+		cmocka_unit_test(test_set_input), cmocka_unit_test(test_set_inputs),
+		cmocka_unit_test(test_drop_node), cmocka_unit_test(test_replace),
+		cmocka_unit_test(test_long_way),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,6 +27,7 @@ struct product {
 struct products {
 	vec(struct product) list;   /* sorted by `inner` */
 	vec(struct check *) checks; /* of lengths, of the whole graph */
+	const bool *needed;         /* by value id */
 };
 void find_products(struct ctx *cx, struct products *p, const struct block *k);
 /* Does a product of that block fail unless c holds? */

@@ -27,6 +27,7 @@ struct placing {
 	struct build *b;
 	struct ctx *cx;
 	struct graph *graph;
+	const bool *needed;     /* by value id: are its elements? */
 	uint32_t *order;        /* by value id: the number of its node; 0: an input */
 	uint32_t nodes, walked; /* number of the last node; of the last that was walked over */
 	uint32_t nvalues;       /* those with greater ids were made here */
@@ -38,7 +39,6 @@ struct placing {
 
 static void note_order(struct placing *p, struct value *v)
 {
-	v->uses = 0;
 	p->order[v->id] = p->nodes;
 }
 
@@ -137,7 +137,7 @@ static bool is_open_input(struct placing *p, const struct side *s, bool vector)
 	const struct value *v = s->of;
 	int64_t c;
 
-	if (!v || v->def || v->data || !v->uses || (vector && v->type.rank > 1))
+	if (!v || v->def || v->data || !p->needed[v->id] || (vector && v->type.rank > 1))
 		return false;
 	for (uint32_t j = 0; j < v->type.rank; j++)
 		if (j != s->axis && (!dim_is_const(p->cx, v->type.dims[j], &c) || c < 1))
@@ -215,7 +215,7 @@ static struct value *input_to_check_on(struct placing *p)
 		bool is_open = false;
 		for (uint32_t j = 0; j < v->type.rank; j++)
 			is_open |= !dim_is_const(p->cx, v->type.dims[j], &c);
-		if (!v->uses || !v->type.rank || (open && !is_open))
+		if (!p->needed[v->id] || !v->type.rank || (open && !is_open))
 			continue;
 		found = v;
 		open = is_open;
@@ -540,7 +540,7 @@ bool place_checks(struct ctx *cx, struct graph *g, instead_fn_t *instead)
 	p.instead = new_array(cx->scratch, struct value *, p.nvalues);
 	p.last_reader = new_array(cx->scratch, uint32_t, p.nvalues);
 	find_order(&p);
-	mark_needed(cx, g->block, false);
+	p.needed = p.products.needed = drop_needless_checks(cx, g->block, false);
 	settle(&p);
 	place_block(&p, g->block);
 	for (uint32_t i = 0; i < p.broadcasts.len; i++) { /* the nodes of checks come first */

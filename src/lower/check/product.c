@@ -42,7 +42,7 @@ void find_products(struct ctx *cx, struct products *p, const struct block *k)
 		const struct node *n = w.at.node;
 		if (n->dead) {
 			walk_past(&w);
-		} else if (is_product(n) && n->out[0]->uses) {
+		} else if (is_product(n) && p->needed[n->out[0]->id]) {
 			const struct type *t = &n->in[0]->type;
 			dim inner = dim_find(cx, t->dims[inner_axis(t, true)]);
 			*vec_push(cx->scratch, &p->list) =
