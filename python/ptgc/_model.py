@@ -5,6 +5,7 @@ transform. PyMC's own term stands where a variable is no plain draw. No constant
 wrote them.
 """
 
+import math
 import operator
 import sys
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.replace import clone_replace
 from pytensor.graph.rewriting.basic import EquilibriumGraphRewriter, MergeOptimizer, node_rewriter
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
-from pytensor.graph.traversal import ancestors, apply_ancestors
+from pytensor.graph.traversal import ancestors, apply_ancestors, toposort
 from pytensor.raise_op import CheckAndRaise
 from pytensor.tensor.basic import Alloc, MakeVector
 from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
@@ -418,6 +419,35 @@ def numbers_of(calls) -> dict[Constant, str]:
     return found
 
 
+def is_integer(v: Variable) -> bool:
+    return getattr(v.type, "dtype", "").startswith(("int", "uint"))
+
+
+EXACT = {"Add": sum, "Mul": math.prod, "Sub": lambda v: v[0] - v[1], "Pow": lambda v: v[0] ** max(v[1], 0)}
+
+
+def refuse_wrapped(name: str, graphs) -> None:
+    """The numbers 3 and 100 are of int8 in PyTensor, where 3 * 100 is 44. Its modes join some of such numbers in
+    float64, which no text says: what does not fit is an error."""
+    known: dict[Variable, int] = {}
+    for node in toposort(graphs):
+        [out], inputs = node.outputs[:1], node.inputs
+        for v in inputs:
+            if isinstance(v, Constant) and is_integer(v) and v.data.size == 1:
+                known[v] = int(v.data.item())
+        if not is_integer(out) or not all(v in known for v in inputs):
+            continue
+        if isinstance(node.op, DimShuffle):
+            known[out] = known[inputs[0]]
+        elif isinstance(node.op, Elemwise) and (rule := EXACT.get(type(node.op.scalar_op).__name__)):
+            known[out] = value = rule([known[v] for v in inputs])
+            if not np.iinfo(out.type.dtype).min <= value <= np.iinfo(out.type.dtype).max:
+                raise ValueError(
+                    f"the log density of {name}: from the integers of the model PyTensor computes {value} in "
+                    f"{out.type.dtype}, which does not hold it: write them as floats, as 10.0 for 10"
+                )
+
+
 def bounds_known(graphs) -> dict[Variable, Constant]:
     """{comparison of numbers with infinity: what it gives}: transforms ask so which bounds an interval has."""
     found = {}
@@ -477,6 +507,11 @@ def log_density(model, gradient=None, data: Which = None) -> Density:
     others = [with_calls(v, term, rvs) for v, term in zip(rest, others, strict=True)]
     known = lengths_read(model, inputs, [*replaced, *others]) | bounds_known([*replaced, *others])
     replaced, others = (clone_replace(graphs, known) for graphs in (replaced, others))
+    for rv, call in calls.items():
+        graph = call.owner.op.fgraph.unfreeze()
+        refuse_wrapped(rv.name, clone_replace(graph.outputs, dict(zip(graph.inputs, call.owner.inputs))))
+    for rv, term in zip(rest, others):
+        refuse_wrapped(rv.name, [term])
     if gradient is None:
         within = replaced[len(own) :]
         within += [term.owner.inputs[1] for rv, term in zip(calls, replaced) if model.rvs_to_transforms.get(rv)]

@@ -207,6 +207,27 @@ def check_refused(tmp):
         raise AssertionError(f"data={data!r} is taken")
 
 
+def check_integers(tmp):
+    """PyMC's HalfStudentT multiplies nu and sigma ** 2, in int8 if they are written so. Its modes divide by 300, and so do
+    ours; a text would divide by 44: it is refused, and 10.0 is taken."""
+    for sigma in 10, 10.0:
+        with pm.Model() as model:
+            pm.HalfStudentT("s", nu=3, sigma=sigma)
+        at = {"s_log__": np.log(7.0)}
+        want = model.compile_logp()(at)
+        assert abs(want - -0.9669956578) < 1e-6  # of SciPy
+        got = ptgc.compile_onnx(model.value_vars, [model.logp()])(**at)[0]
+        np.testing.assert_allclose(got, want, rtol=1e-12)
+        try:
+            text = ptgc.to_ptg(model)
+        except ValueError as e:
+            assert sigma == 10 and isinstance(sigma, int) and "10.0 for 10" in str(e), e
+            continue
+        assert isinstance(sigma, float), text
+        (tmp / "m.ptg").write_text(text)
+        np.testing.assert_allclose(ptgc.load(tmp / "m.ptg")(**at), want, rtol=1e-12)
+
+
 TIMES, SHARE = 1.2, 1.5  # of export_onnx's model; of the text by hand
 
 
@@ -230,6 +251,7 @@ def main(tmp):
         print(f"{name}, gradient: {times:.2f} times the time", flush=True)
         slow += [f"{name}, gradient: {times:.2f}"] if times > TIMES else []
     check_refused(tmp)
+    check_integers(tmp)
     check_two_groups()
     for name in documented.MODELS:
         check_documented(tmp, name)
