@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import pytensor
@@ -13,6 +14,7 @@ from pytensor.tensor.type import TensorType
 
 from ptgc._data import Data, Which, data_option
 from ptgc._modelfile import OfModel, described, options_of
+from ptgc._one_pass import one_pass
 from ptgc._ops import is_generator
 from ptgc.errors import no_such
 from ptgc.export import compile_onnx, takes_options_of, write_exported
@@ -49,10 +51,27 @@ def name_generators(model: Any, generators: Sequence[Variable]) -> list[str]:
     return names
 
 
+@dataclass(repr=False)
 class Predictor(OfModel):
-    """The ONNX model of ``export_predictive``."""
+    """The ONNX model of ``export_predictive``. ``looped``: the names of variables that are drawn in a loop over the
+    draws of the parameters, where the others are one draw for all; None: all is computed in such a loop, or the file
+    was read."""
 
     KIND: ClassVar[str] = "predictive"
+
+    looped: list[str] | None = None
+
+
+def point_by_point(given: Data, outputs, updates, free, points, generators, draws) -> list[Variable]:
+    """The outputs and the generators that are left, by a loop over the points."""
+
+    def step(*args):
+        return given.placed(clone_replace([*outputs, *updates.values()], dict(zip([*free, *updates], args))))
+
+    return pytensor.scan(
+        step, sequences=points, outputs_info=[*[None] * len(outputs), *generators], n_steps=None if points else draws,
+        return_updates=False, return_list=True,
+    )  # fmt: skip
 
 
 @takes_options_of(compile_onnx)
@@ -81,20 +100,22 @@ def compile_predictive(
     points = [TensorType(v.type.dtype, (None, *v.type.shape))(v.name) for v in free]
     generators = [v.type(name) for v, name in zip(shared, name_generators(model, shared))]
 
-    def step(*args):
-        return given.placed(clone_replace([*outputs, *updates.values()], dict(zip([*free, *shared], args))))
-
-    results = pytensor.scan(
-        step, sequences=points, outputs_info=[*[None] * len(outputs), *generators], n_steps=None if points else draws,
-        return_updates=False, return_list=True,
-    )  # fmt: skip
+    count = points[0].shape[0] if points else draws
+    found = one_pass(outputs, updates, dict(zip(free, points)), dict(zip(shared, generators)), count)
+    if found is not None:
+        results, left, looped = found
+        results = given.placed([*results, *left])
+    else:
+        results, looped = point_by_point(given, outputs, updates, free, points, generators, draws), None
     for v, name in zip(results, [v.name for v in outputs] + [f"{v.name}_next" for v in generators]):
         v.name = name
     inputs = [*(points or [draws]), *generators, *given.read_by(results)]
     given.dims |= {v.name: {0: "draws"} for v in points}
     shapes = {v.name: None if None in v.type.shape else list(v.type.shape) for v in free}
     parts = described(given, inputs, results, shapes)
-    return Predictor.of(compile_onnx(inputs, results, **options_of(Predictor, given, inputs, parts, options)), parts)
+    options.setdefault("on_unused_input", "ignore")  # draws of what only other parameters are computed from
+    exported = compile_onnx(inputs, results, **options_of(Predictor, given, inputs, parts, options))
+    return Predictor.of(exported, parts, looped=looped)
 
 
 @takes_options_of(compile_predictive)

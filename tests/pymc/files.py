@@ -176,6 +176,125 @@ def samplers():
             assert far < 1e-6, f"{build.__name__} {n}: {far}"
 
 
+def predicted(n, draw):
+    """A model of one variable y, whose parameters depend on x"""
+    with pm.Model() as model:
+        draw(pm.Data("x", np.linspace(0.5, 2, n)), n)
+    return model
+
+
+# what is drawn, and whether that is one draw for all points
+DRAWS = {
+    "normal": (lambda x, n: pm.Normal("y", pm.Normal("g", 0, 1) * x, 1, observed=np.ones(n)), True),
+    "poisson": (lambda x, n: pm.Poisson("y", pm.Gamma("g", 3, 1) * x, observed=np.ones(n)), True),
+    "negative binomial": (
+        lambda x, n: pm.NegativeBinomial("y", mu=pm.Gamma("g", 3, 1) * x, alpha=2, observed=np.ones(n)), True),
+    "zero inflated": (
+        lambda x, n: pm.ZeroInflatedPoisson("y", psi=0.7, mu=pm.Gamma("g", 3, 1) * x, observed=np.ones(n)), False),
+    "mixture": (
+        lambda x, n: pm.NormalMixture("y", [0.3, 0.7], mu=[0, pm.Normal("g", 3, 1)], sigma=1, observed=np.ones(n)), False),
+    "categories": (
+        lambda x, n: pm.Categorical("y", logit_p=pm.Normal("g", 0, 1, shape=3) * x[:, None], observed=np.ones(n, int)),
+        False),
+    "truncated": (
+        lambda x, n: pm.TruncatedNormal("y", pm.Normal("g", 0, 1) * x, 1, lower=-1, observed=np.ones(n)), True),
+    "censored": (
+        lambda x, n: pm.Censored("y", pm.Normal.dist(pm.Normal("g", 0, 1) * x, 1), -1, 1, observed=np.ones(n)), True),
+    "vectors": (lambda x, n: pm.MvNormal("y", pm.Normal("g", 0, 1) * x, np.eye(n), observed=np.ones(n)), False),
+    "random walk": (
+        lambda x, n: pm.GaussianRandomWalk(
+            "y", pm.Normal("g", 3, 1), 0.5, init_dist=pm.Normal.dist(0, 1), observed=np.ones(n)), True),
+    "matrix": (
+        lambda x, n: pm.Normal("y", pm.Normal("g", 3, 1, shape=(2, 3)) @ pt.ones((3, n)), 1, observed=np.ones((2, n))),
+        True),
+}  # fmt: skip
+
+
+def predictions():
+    """PyMC's draws for the same seed, of all draws of the parameters at once or not, and the generator that is left"""
+    models = {name: (predicted(5, draw), once) for name, (draw, once) in DRAWS.items()}
+    models |= {build.__name__: (build(7), once) for build, once in ((line, True), (effects, True), (marginal, None))}
+    for name, (model, once) in models.items():
+        with model:
+            prior = pm.sample_prior_predictive(40, random_seed=3, compile_kwargs={"mode": PYTHON}).prior
+            want = pm.sample_posterior_predictive(
+                prior, progressbar=False, random_seed=1, return_inferencedata=False, compile_kwargs={"mode": PYTHON},
+            )  # fmt: skip
+        file = ptgc.compile_predictive(model)
+        points = {k: prior[k].values.reshape(40, *prior[k].shape[2:]) for k in file.inputs if k in prior}
+        results = dict(zip(file.outputs, file(**points, **file.generators(1))))
+        for k, v in want.items():
+            np.testing.assert_allclose(results[k], v.reshape(results[k].shape), rtol=1e-9, atol=1e-9, err_msg=f"{name} {k}")
+        assert file.looped == {True: [], None: None}.get(once, list(want)), f"{name}: {file.looped}"
+
+
+def files_that_are_read():
+    """The classes come back, and compute the same; other data than those of the model; Python's defaults"""
+    model = counties(12)
+    with tempfile.TemporaryDirectory() as folder:
+        made = [
+            ptgc.export_density(model, f"{folder}/density.onnx"),
+            ptgc.export_nuts(model, f"{folder}/nuts.onnx", draws=3, tune=2, chains=2),
+            ptgc.export_predictive(model, f"{folder}/predictive.onnx"),
+        ]
+        read = [ptgc.load(f"{folder}/{kind}.onnx") for kind in ("density", "nuts", "predictive")]
+    data = data_of(counties(5))
+    points = {k: np.asarray(v) for k, v in model.initial_point().items()}
+    drawn = {k: np.ones(3 if k != "a" else (3, 4)) for k in ("m", "a", "b", "t", "s")}
+    calls = [
+        lambda f, given: f(**points, **given),
+        lambda f, given: f(seed=np.array(1), **given),
+        lambda f, given: f(**{k: v for k, v in drawn.items() if k in f.inputs}, **f.generators(1), **given)[:1],
+    ]
+    for one, other, call in zip(made, read, calls):
+        assert type(one) is type(other) and one.inputs == other.inputs and one.outputs == other.outputs
+        assert one.point == other.point and one.dims == other.dims and other.coords.keys() == one.coords.keys()
+        for given in ({k: v for k, v in d.items() if k in one.inputs} for d in (data, data_of(model))):
+            for a, b in zip(call(one, given), call(other, given), strict=True):
+                np.testing.assert_array_equal(a, b)
+        for a, b in zip(call(one, {}), call(other, given), strict=True):
+            np.testing.assert_array_equal(a, b)
+    few = read[1].sample(1, data=data).posterior
+    assert list(few["a"].coords["county"].values) == list("abcd")
+
+
+def refits():
+    """One sampler for three data sets of other lengths: the posterior that pm.sample has after set_data. The mean is
+    within four standard errors, of both"""
+    import arviz
+
+    file = ptgc.compile_nuts(line(12), draws=1000, tune=1000, chains=4)
+    for n in (8, 40, 150):
+        model = line(n)
+        with model:
+            want = pm.sample(1000, tune=1000, chains=4, cores=1, progressbar=False, random_seed=n).posterior
+        got = file.sample(n, data=data_of(model)).posterior
+        for name in ("a", "b", "s"):
+            errors = [float(v[name].std()) / np.sqrt(float(arviz.ess(v[name].values))) for v in (got, want)]
+            z = float(got[name].mean() - want[name].mean()) / np.hypot(*errors)
+            print(f"  {n} rows, {name}: z = {z:.2f}", flush=True)
+            assert abs(z) < 4
+            assert abs(float(got[name].std() / want[name].std()) - 1) < 0.15
+
+
+def missing_values():
+    """Partly missing data stay constants, with one warning; a list that names them is refused"""
+    with pm.Model() as model:
+        pm.Normal("y", pm.Normal("m", 0, 1), 1, observed=np.array([0.5, np.nan, 1.0]))
+        pm.Normal("z", 0, 1, observed=np.ones(4))
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always", UserWarning)
+        file = ptgc.compile_density(model, data="inputs")
+    assert file.inputs == ["m", "y_unobserved", "z"]
+    assert ["y_observed" in str(w.message) for w in seen if w.category is UserWarning].count(True) == 1
+    try:
+        ptgc.compile_density(model, data=["y_observed"])
+    except ValueError as e:
+        assert "missing" in str(e)
+    else:
+        raise AssertionError("data=['y_observed'] is taken")
+
+
 def main(*names):
     failed, start = 0, time.time()
     for test in TESTS:
@@ -191,7 +310,7 @@ def main(*names):
     return failed > 0
 
 
-TESTS = [densities, samplers]
+TESTS = [densities, samplers, predictions, files_that_are_read, refits, missing_values]
 
 if __name__ == "__main__":
     sys.exit(main(*sys.argv[1:]))
