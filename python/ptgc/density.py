@@ -3,6 +3,7 @@ variables and data, of one point or of many."""
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytensor
@@ -14,7 +15,7 @@ from pytensor.graph.fg import FunctionGraph
 from ptgc._batch import without_named_dims
 from ptgc._data import Data, Which, data_option
 from ptgc._modelfile import OfModel, described, options_of
-from ptgc.export import compile_onnx, takes_options_of, write_exported
+from ptgc.export import Exported, compile_onnx, export_c, takes_options_of, write_exported
 
 __all__ = ["Density", "compile_density", "export_density"]
 
@@ -58,6 +59,12 @@ def compile_density(
     ``model.compile_logp``. batch: the name of a leading dim of all value variables, "chains": so many points are
     computed in one call, and data are the same for all. The other options are those of ``compile_onnx``.
     """
+    inputs, outputs, options, parts = prepared(model, gradient, data, batch, options)
+    return Density.of(compile_onnx(inputs, outputs, **options), parts)
+
+
+def prepared(model, gradient, data, batch, options) -> tuple[list[Variable], list[Variable], dict[str, Any], dict[str, Any]]:
+    """The inputs and outputs, the options of ``compile_onnx``, and the fields of ``OfModel``."""
     given = Data(model, data_option(options, data))
     values, outputs = graph_of_density(given, gradient)
     inputs = [*values, *given.read_by(outputs)]
@@ -66,10 +73,20 @@ def compile_density(
     shapes = {v.name: None if None in v.type.shape else list(v.type.shape) for v in values}
     parts = described(given, inputs, outputs, shapes)
     options.setdefault("on_unused_input", "ignore")  # a variable whose density does not depend on it, as of Flat
-    return Density.of(compile_onnx(inputs, outputs, batch=batch, **options_of(Density, given, inputs, parts, options)), parts)
+    return inputs, outputs, {"batch": batch, **options_of(Density, given, inputs, parts, options)}, parts
 
 
 @takes_options_of(compile_density)
-def export_density(model: Any, file: str | os.PathLike, **options: Any) -> Density:
-    """Writes the log density of ``compile_density`` as an ONNX file, and returns it."""
-    return write_exported(lambda **o: compile_density(model, **o), file, options)
+def export_density(model: Any, file: str | os.PathLike, **options: Any) -> Exported:
+    """Writes the log density of ``compile_density`` as an ONNX file, and returns it. If the file is called ``name.c``
+    it is C, with its header beside it, as from ``export_c``."""
+    path = Path(file)
+    if path.suffix == ".so":
+        raise ValueError(f"a library is compiled from C: export_density(model, {path.stem + '.c'!r}), then cc -shared")
+    if path.suffix != ".c":
+        return write_exported(lambda **o: compile_density(model, **o), file, options)
+    gradient, data, batch = options.pop("gradient", True), options.pop("data", None), options.pop("batch", None)
+    options.setdefault("model_name", path.stem)
+    inputs, outputs, options, _ = prepared(model, gradient, data, batch, options)
+    del options["metadata"]  # C has none
+    return export_c(inputs, outputs, file, **options)

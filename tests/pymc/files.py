@@ -277,6 +277,22 @@ def refits():
             assert abs(float(got[name].std() / want[name].std()) - 1) < 0.15
 
 
+def densities_in_c():
+    """The function of the C that is written for a density, at other data than those of the model"""
+    for build in (line, counties, effects, written):
+        with tempfile.TemporaryDirectory() as folder:
+            file = ptgc.export_density(build(12), f"{folder}/density.c", data=which_of(build))
+            assert "int density_run(const struct density_in" in open(f"{folder}/density.h").read()
+        native = ptgc.compile_native(*file.graph)
+        for n in (1, *LENGTHS):
+            model = build(n)
+            point = {k: v + 0.1 for k, v in model.initial_point().items()}
+            given = point | {k: v for k, v in data_of(model).items() if k in file.inputs}
+            logp, dlogp = native(*[np.asarray(given[k], v.type.dtype) for k, v in zip(file.inputs, file.graph[0])])
+            np.testing.assert_allclose(logp, model.compile_logp(mode=PYTHON)(point), rtol=1e-10)
+            np.testing.assert_allclose(dlogp, model.compile_dlogp(mode=PYTHON)(point), rtol=1e-8, atol=1e-8)
+
+
 def missing_values():
     """Partly missing data stay constants, with one warning; a list that names them is refused"""
     with pm.Model() as model:
@@ -310,7 +326,7 @@ def main(*names):
     return failed > 0
 
 
-TESTS = [densities, samplers, predictions, files_that_are_read, refits, missing_values]
+TESTS = [densities, samplers, predictions, files_that_are_read, refits, densities_in_c, missing_values]
 
 if __name__ == "__main__":
     sys.exit(main(*sys.argv[1:]))

@@ -395,7 +395,7 @@ def named_dims():
 
 def same_density(model, sampler):
     """The densities that a sampler's file says of its draws are PyMC's."""
-    found = dict(zip(sampler.outputs, sampler.session().run(None, {"seed": np.array(1)})))
+    found = dict(zip(sampler.outputs, sampler(seed=np.array(1))))
     laws = model.rvs_to_transforms
     forward = [v if laws[v] is None else laws[v].forward(v, *v.owner.inputs) for v in model.free_RVs]
     values_of = pytensor.function(model.free_RVs, forward, mode=PYTHON, on_unused_input="ignore")
