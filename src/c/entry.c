@@ -90,6 +90,7 @@ static bool solve(struct printer *p, const struct interface *f, dim d, uint32_t 
 		if (v.coef[which] != 1)
 			rest = textf(p, "(%s) / %s", rest,
 				     in_parens(p, textf(p, "%lld", (long long)v.coef[which])));
+		rest = textf(p, "ptgc_max_i64(%s, 0)", rest); /* else the length does not fit */
 	}
 	sb_printf(to, "\tconst int64_t %s = %s;\n", f->sizes.at[size].name, rest);
 	solved[size] = true;

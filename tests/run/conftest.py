@@ -7,6 +7,7 @@ here = Path(__file__).parent
 sys.path[:0] = [str(here), str(here.parents[1] / "python")]
 
 SHARE = 3
+os.environ.setdefault("PTGC_CACHE", str(here.parents[1] / "build" / "native-cache"))  # of mode NATIVE
 
 from ptgc import _lib
 

@@ -1,0 +1,340 @@
+"""The mode NATIVE, compile_native and export_c: graphs as C, called from Python."""
+
+import os
+import pickle
+import shlex
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from copy import copy
+from pathlib import Path
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+
+import ptgc
+from ptgc import _cc, _lib
+from ptgc.native import MODEL, extension, load_model
+
+x, y, s = pt.dmatrix("x"), pt.dvector("y"), pt.dscalar("s")
+
+
+def function(inputs, outputs, **options):
+    return pytensor.function(inputs, outputs, mode="NATIVE", **options)
+
+
+def of_text(text, **options):
+    """The Model of a .ptg text."""
+    return load_model(_lib.compile_text(text, code=True, model_name=MODEL, flags=["fentry"], **options).model)
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("PTGC_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def libraries(folder):
+    return sorted(folder.glob("*/*.so"))
+
+
+# ---- the mode ----
+
+
+def test_results_are_pytensors():
+    outputs = [pt.exp(x) @ y, pt.grad((x @ y).sum() ** 2, x), x[x[:, 0] > 0], x.argmax(1)]
+    f, g = function([x, y], outputs), pytensor.function([x, y], outputs, mode="FAST_COMPILE")
+    rng = np.random.default_rng(0)
+    for n, m in ((3, 4), (1, 1), (0, 2), (40, 7)):
+        args = rng.normal(size=(n, m)), rng.normal(size=m)
+        for got, want in zip(f(*args), g(*args), strict=True):
+            assert got.dtype == want.dtype and got.shape == want.shape
+            np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+def test_shared_variables_updates_and_givens():
+    state, step = pytensor.shared(np.zeros(2), "state"), pt.dvector("step")
+    f = function([step], state.sum(), updates={state: state + step})
+    assert [f([1.0, 2.0]), f([1.0, 2.0])] == [0, 3]
+    assert state.get_value().tolist() == [2, 4]
+    state.set_value(np.ones(2))
+    assert f([0.0, 0.0]) == 2
+    assert function([step], y.sum(), givens={y: step * 3})([1.0, 2.0]) == 9
+
+
+def test_copies_and_pickles():
+    state = pytensor.shared(np.zeros(()), "state")
+    f = function([s], state * s, updates={state: state + s})
+    for g in (f.copy(), pickle.loads(pickle.dumps(f)), copy(f)):
+        assert g(2.0) in (0, 4)
+    n = pickle.loads(pickle.dumps(ptgc.compile_native([s], [s * 2])))
+    assert n(2.0)[0] == 4
+
+
+def test_scans():
+    def step(a, total):
+        return total + a
+
+    sums = pytensor.scan(step, sequences=y, outputs_info=pt.zeros((), "float64"), return_updates=False)
+    assert function([y], sums[-1])(np.arange(5.0)) == 10
+
+
+def test_what_has_no_c_is_refused_by_name():
+    from pytensor.compile.ops import wrap_py
+
+    op = wrap_py(itypes=[pt.dvector], otypes=[pt.dvector])(lambda a: a)
+    with pytest.raises(ptgc.UnsupportedError, match=r"not convertible to C"):
+        function([y], op(y))
+
+
+def test_options_of_the_mode():
+    assert function([s], s * 2)(3.0) == 6
+    f = pytensor.function([s], s * 2, mode=ptgc.native_mode(math="exact", cflags=["-O1"]))
+    assert f(3.0) == 6
+    with pytest.raises(ValueError, match="unknown math"):
+        ptgc.native_mode(math="wrong")
+
+
+def test_checks_are_numpys_errors():
+    i = pt.lvector("i")
+    f = function([y, i], y[i])
+    assert f([1.0, 2.0], [1]).tolist() == [2]
+    with pytest.raises(IndexError, match="out of bounds"):
+        f([1.0, 2.0], [2])
+    g = function([y, i], y + i)
+    with pytest.raises(ValueError, match="broadcasting not allowed"):
+        g([1.0, 2.0], [1, 2, 3])
+    h = function([y], pt.specify_shape(y, 3))
+    with pytest.raises(AssertionError, match="SpecifyShape"):
+        h([1.0])
+
+
+def test_lengths_that_an_op_says_are_checked_without_python_too():
+    """C has no types that a runtime compares."""
+    split = pt.split(y, [1, 2], n_splits=2)
+    f = ptgc.compile_native([y], split)
+    assert [r.size for r in f(np.ones(3))] == [1, 2]
+    with pytest.raises(ValueError, match="length 4 in dimension 0, expected 3"):
+        f(np.ones(4))
+    assert "axis 0 of y must be 3" in f.code
+
+
+# ---- calls ----
+
+
+def test_arguments_are_not_converted():
+    f = ptgc.compile_native([x, s], [x * s])
+    a = np.ones((2, 3))
+    for wrong, message in (
+        ((a.astype("float32"), 1.0), "'x' has the dtype float32, expected float64"),
+        ((a[0], 1.0), "'x' has the rank 1, expected 2"),
+        (([[1.0]], 1.0), "'x' must be an array of float64, not list"),
+        ((a, "1"), "'s' must be an array of float64, not str"),
+        ((a, np.float32(1)), "'s' has the dtype float32, expected float64"),
+        ((a, a), "'s' has the rank 2, expected 0"),
+        ((a.astype(">f8"), 1.0), "'x' has the dtype >f8, expected float64"),
+        ((a,), "missing input 's'"),
+        ((a, 1.0, 1.0), "has 2 inputs but 3 are given"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            f(*wrong)
+    assert f(s=2.0, x=a)[0].tolist() == (a * 2).tolist()
+
+
+def test_python_numbers_are_scalars():
+    k, h = pt.bscalar("k"), pt.fscalar("h")
+    f = ptgc.compile_native([k, h, s], [k + 0, h + 0, s + 0])
+    assert [r.item() for r in f(-128, 0.5, 3)] == [-128, 0.5, 3]
+    assert [r.dtype.name for r in f(1, 1, 1)] == ["int8", "float32", "float64"]
+    for wrong in (128, -129, 1 << 70):
+        with pytest.raises(OverflowError, match="'k': .* beyond int8"):
+            f(wrong, 1.0, 1.0)
+    with pytest.raises(TypeError, match="'h' has the dtype float64"):
+        f(1, np.float64(0.1), 1.0)
+
+
+@pytest.mark.parametrize("dtype", [d for d in ("bool", *"bBhHiIlL", *"efd")])
+def test_all_dtypes_and_layouts(dtype):
+    dtype = np.dtype(dtype)
+    v = pt.tensor("v", dtype=dtype.name, shape=(None, None))
+    f = ptgc.compile_native([v], [v[::-1].T])
+    a = np.arange(24).reshape(4, 6).astype(dtype)
+    odd = np.zeros(24 * dtype.itemsize + 1, np.uint8)[1:].view(dtype).reshape(4, 6)
+    odd[...] = a
+    for given in (a, np.asfortranarray(a), a[:, ::2], a[::-1], a.T, odd, a[:0], a[:, :0]):
+        (got,) = f(given)
+        assert got.dtype == dtype and got.flags.owndata and np.array_equal(got, given[::-1].T)
+    readonly = a.copy()
+    readonly.setflags(write=False)
+    assert np.array_equal(f(readonly)[0], a[::-1].T)
+
+
+def test_complex_arrays():
+    z, v = pt.zvector("z"), np.array([1 + 2j, 3])
+    (got,) = ptgc.compile_native([z], [z * z])(v)
+    assert got.dtype == v.dtype
+    np.testing.assert_allclose(got, v * v)
+
+
+def test_generators():
+    """Drawing is test_random.py's; here they come and go."""
+    model = of_text("ptg 1\ngraph g(r: rng, n: int64[]) -> (q, m) { q = r\n  m = n + 1 }\n")
+    assert "\ngenerator:r=PCG64\n" in model.interface and "\ngenerator:q=PCG64\n" in model.interface
+    words = ptgc.generator_to_words(np.random.default_rng(3))
+    assert np.array_equal(model.run(words, 1)[0], words)
+
+
+def test_sizes_are_solved_from_lengths():
+    model = of_text("ptg 1\ngraph g(a: float64[n+1], b: float64[2*k], c: float64[n]) -> (d, e) { d = a[1:] + c\n  e = b }\n")
+    d, e = model.run(np.arange(3.0), np.ones(4), np.ones(2))
+    assert d.tolist() == [2, 3] and e.size == 4
+    length = extension().LengthError
+    for wrong, said in (((3, 3, 2), (1, 0, 3, 2)), ((4, 4, 2), (0, 0, 4, 3)), ((0, 4, 0), (0, 0, 0, 1))):
+        with pytest.raises(length) as info:
+            model.run(*(np.ones(n) for n in wrong))
+        assert info.value.args == said
+    with pytest.raises(ptgc.CompileError, match="cannot solve the size"):
+        of_text("ptg 1\ngraph g(a: float64[n*m], b: float64[]) -> (c) { c = a }\n")
+
+
+def test_lengths_that_only_the_run_knows_and_large_workspaces():
+    f = ptgc.compile_native([y], [y[y > 0], pt.sort(y)])
+    for n in (0, 5, 300_000, 7):
+        v = np.random.default_rng(n).normal(size=n)
+        positive, ordered = f(v)
+        assert np.array_equal(positive, v[v > 0]) and np.array_equal(ordered, np.sort(v))
+
+
+def test_threads_have_workspaces_of_their_own():
+    f = ptgc.compile_native([x], [(x @ x.T).sum(0), x[x[:, 0] > 0]])
+
+    def work(seed):
+        rng = np.random.default_rng(seed)
+        for _ in range(30):
+            a = rng.normal(size=(rng.integers(1, 60), 5))
+            total, some = f(a)
+            np.testing.assert_allclose(total, (a @ a.T).sum(0), rtol=1e-9, atol=1e-9)
+            assert np.array_equal(some, a[a[:, 0] > 0])
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(16)))
+
+
+def test_calls_leak_nothing():
+    f = ptgc.compile_native([x], [x * 2, x[x[:, 0] > 0]])
+    a = np.ones((3, 2))
+    before = sys.getrefcount(a)
+    for _ in range(100):
+        f(a), f(a.T.copy())
+        with pytest.raises(TypeError):
+            f(a[0])
+    assert sys.getrefcount(a) == before
+
+
+# ---- the cache ----
+
+PROGRAM = """
+import numpy as np, pytensor.tensor as pt, ptgc
+v = pt.dvector("v")
+print(ptgc.compile_native([v], [v * 2 + 1])(np.arange(3.0))[0].tolist())
+"""
+
+
+def in_process(**env):
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM], env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def counting_compiler(folder):
+    """A compiler that notes each call but those for its version."""
+    script, log = folder / "count-cc", folder / "calls"
+    log.touch()
+    script.write_text(f'#!/bin/sh\ncase $* in *--version*) ;; *) echo call >>{shlex.quote(str(log))} ;; esac\nexec cc "$@"\n')
+    script.chmod(0o755)
+    return str(script), lambda: len(log.read_text().split())
+
+
+def test_a_second_process_does_not_compile(cache, tmp_path):
+    command, calls = counting_compiler(tmp_path)
+    for _ in range(2):
+        out, err = in_process(CC=command).communicate()
+        assert out == "[1.0, 3.0, 5.0]\n", err
+    assert calls() == 1 and len(libraries(cache)) == 1
+
+
+def test_several_processes_at_once(cache):
+    for out, err in [p.communicate() for p in [in_process() for _ in range(3)]]:
+        assert out == "[1.0, 3.0, 5.0]\n", err
+    assert len(libraries(cache)) == 1 and not list(cache.rglob("*.tmp"))
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[:100], lambda b: b"", lambda b: b[:500] + b"\0" * 64 + b[564:]])
+def test_damaged_files_are_made_anew(cache, damage):
+    f = ptgc.compile_native([s], [s * 3])
+    assert f(1.0)[0] == 3
+    (file,) = libraries(cache)
+    del f
+    file.write_bytes(damage(file.read_bytes()))
+    assert ptgc.compile_native([s], [s * 3])(2.0)[0] == 6
+    assert _cc.is_whole(file)
+
+
+def test_other_flags_and_processors_have_files_of_their_own(cache, monkeypatch):
+    ptgc.compile_native([s], [s * 5])
+    ptgc.compile_native([s], [s * 5], cflags=["-O1"])
+    monkeypatch.setattr(_cc, "processor", lambda: "another one")
+    ptgc.compile_native([s], [s * 5])
+    assert len(libraries(cache)) == 3
+
+
+def test_no_compiler(cache, monkeypatch):
+    monkeypatch.setenv("CC", "no-such-compiler")
+    with pytest.raises(RuntimeError, match="CC is 'no-such-compiler', which is no command"):
+        function([s], s * 7)
+    monkeypatch.delenv("CC")
+    monkeypatch.setenv("PATH", str(cache))
+    with pytest.raises(RuntimeError, match="needs a C compiler, and there is none: install gcc or clang"):
+        function([s], s * 7)
+
+
+def test_a_compiler_that_fails_is_shown(cache, tmp_path, monkeypatch):
+    script = tmp_path / "bad-cc"
+    script.write_text('#!/bin/sh\ncase $1 in --version) echo 1; exit;; esac\necho "out of order" >&2\nexit 1\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("CC", str(script))
+    with pytest.raises(RuntimeError, match="out of order"):
+        ptgc.compile_native([s], [s * 11])
+    assert not libraries(cache)
+
+
+def test_a_cache_that_cannot_be_written(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("PTGC_CACHE", str(tmp_path / "file" / "cache"))
+    with pytest.raises(OSError, match="PTGC_CACHE names another"):
+        ptgc.compile_native([s], [s * 13])
+
+
+# ---- files ----
+
+
+def test_export_c(tmp_path):
+    exported = ptgc.export_c([x], [x.sum(0)], tmp_path / "sums.c", output_names=["sums"])
+    assert exported.inputs == ["x"] and exported.outputs == ["sums"]
+    code, header = (tmp_path / "sums.c").read_text(), (tmp_path / "sums.h").read_text()
+    assert '#include "sums.h"' in code and "int sums_run(" in header
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-c"]
+    subprocess.run([*_cc.compiler(), *flags, "sums.c", "-o", "sums.o"], cwd=tmp_path, check=True)
+    for file, error, message in (
+        (None, TypeError, "the file is missing"),
+        (tmp_path / "sums.onnx", ValueError, "is called sums.c"),
+        (tmp_path / "none" / "sums.c", FileNotFoundError, "no such directory"),
+    ):
+        with pytest.raises(error, match=message):
+            ptgc.export_c([x], [x.sum(0)], file)
+    with pytest.raises(TypeError, match="unknown option 'opset' of C"):
+        ptgc.export_c([x], [x.sum(0)], tmp_path / "sums.c", opset=18)
+    assert Path(tmp_path / "sums.c").read_text() == code
