@@ -35,12 +35,12 @@ void part_casts(struct ctx *cx, struct graph *g);
 void stretch_operands(struct ctx *cx, struct graph *g);
 /* the elements of v, where a length that is not known counts as 64 */
 int64_t assumed_size(struct ctx *cx, const struct value *v);
-/* lanes.c: loops over many short arrays have their axis 0 last */
-void turn_lanes(struct ctx *cx, struct graph *g);
-/* points.c: short arrays of many points have their axis 0 last */
-void turn_points(struct ctx *cx, struct graph *g);
+/* layout_loops.c: loops over many short arrays have their axis 0 last */
+void layout_loops(struct ctx *cx, struct graph *g);
+/* layout_graph.c: short arrays of many points have their axis 0 last */
+void layout_graph(struct ctx *cx, struct graph *g);
 /* short_axes.c: kernels that go row by row along a short last axis work on the transposed array */
-void turn_short_axes(struct ctx *cx, struct graph *g);
+void transpose_short_axes(struct ctx *cx, struct graph *g);
 /* columns.c: constant numbers beside columns get as many axes */
 void number_columns(struct ctx *cx, struct graph *g);
 /* conditions.c: ifs whose conditions are computed from constants */

@@ -13,12 +13,12 @@
 #include "ort/ort.h"
 #include "rewrite/rewrite.h"
 
-#define SHORT  8    /* elements of a last axis that is short */
-#define LONG   16   /* elements along which a sum is worth a Transpose */
-#define MANY   2000 /* elements of an array: of fewer, more nodes take as long */
-#define BLOCKS 32   /* [k, n] of floats, in which sums along k are worth it: 0.1 us each */
+#define SHORT       8    /* elements of a last axis that is short */
+#define LONG        16   /* elements along which a sum is worth a Transpose */
+#define LARGE_ARRAY 2000 /* elements of an array: of fewer, more nodes take as long */
+#define BLOCKS      32   /* [k, n] of floats, in which sums along k are worth it: 0.1 us each */
 
-struct turning {
+struct transposing {
 	struct ctx *cx;
 	struct block *block;
 	struct node *before; /* new nodes go behind it */
@@ -57,7 +57,7 @@ static void swap_last(int64_t *perm, uint32_t rank)
 
 /* v with its last two axes swapped, parted from what reads it and, as other Transposes may lie
  * behind elementwise operators, from what made it */
-static struct value *turned(struct turning *t, struct value *v, struct span span)
+static struct value *transposed(struct transposing *t, struct value *v, struct span span)
 {
 	int64_t perm[MAX_RANK];
 
@@ -72,7 +72,7 @@ static struct value *turned(struct turning *t, struct value *v, struct span span
 }
 
 /* n becomes a Transpose of x that swaps the last two axes. */
-static void turn_back(struct turning *t, struct node *n, struct value *x)
+static void transpose_back(struct transposing *t, struct node *n, struct value *x)
 {
 	int64_t perm[MAX_RANK];
 
@@ -90,11 +90,11 @@ static bool has_short_rows(struct ctx *cx, const struct value *v)
 
 	return v->type.rank > 1 && wide &&
 	       dim_is_const(cx, v->type.dims[v->type.rank - 1], &last) && last > 1 &&
-	       last <= SHORT && assumed_size(cx, v) >= MANY;
+	       last <= SHORT && assumed_size(cx, v) >= LARGE_ARRAY;
 }
 
 /* Pad with numbers behind or before the elements of the last axis alone */
-static void turn_pad(struct turning *t, struct node *n)
+static void transpose_pad(struct transposing *t, struct node *n)
 {
 	struct value *x = n->in[0], *in[3] = {NULL};
 	uint32_t rank = x->type.rank;
@@ -114,13 +114,13 @@ static void turn_pad(struct turning *t, struct node *n)
 	struct tensor *list = tensor_new(t->cx, DT_INT64, 1, &(int64_t){2 * rank});
 	list->data = as_attr(t->cx, pads, 2 * rank);
 	memcpy(in, n->in, n->nin * sizeof(*in));
-	in[0] = turned(t, x, n->span);
+	in[0] = transposed(t, x, n->span);
 	in[1] = graph_constant(t->cx, list, n->span);
 	int64_t perm[MAX_RANK];
 	swap_last(perm, rank);
 	t->before = insert_node(t->cx, t->block, t->before, ONNX_Pad, in, n->nin,
 				permuted(t->cx, &n->out[0]->type, perm), n->span);
-	turn_back(t, n, t->before->out[0]);
+	transpose_back(t, n, t->before->out[0]);
 }
 
 /* Do the sums along the axis before a short last one take longer than a Transpose? */
@@ -133,13 +133,13 @@ static bool sums_are_slow(struct ctx *cx, const struct value *x)
 	    last > SHORT)
 		return false;
 	if (!dim_is_const(cx, x->type.dims[rank - 2], &length) || length >= LONG)
-		return assumed_size(cx, x) >= MANY;
+		return assumed_size(cx, x) >= LARGE_ARRAY;
 	return is_float((enum dtype)x->type.dtype) && length > 1 &&
 	       assumed_size(cx, x) >= BLOCKS * length * last;
 }
 
 /* ReduceSum along the axis before a short last one */
-static void turn_sum(struct turning *t, struct node *n)
+static void transpose_sum(struct transposing *t, struct node *n)
 {
 	struct value *x = n->in[0], *in[2];
 	const struct attr *keep = find_attr(n, "keepdims");
@@ -156,7 +156,7 @@ static void turn_sum(struct turning *t, struct node *n)
 			attrs[i].u.ints = as_attr(t->cx, &last, 1);
 	struct tensor *list = tensor_new(t->cx, DT_INT64, 1, &(int64_t){1});
 	list->data = as_attr(t->cx, &last, 1);
-	in[0] = turned(t, x, n->span);
+	in[0] = transposed(t, x, n->span);
 	in[1] = graph_constant(t->cx, list, n->span);
 	if (keep->u.i) {
 		swap_last(perm, x->type.rank);
@@ -164,7 +164,7 @@ static void turn_sum(struct turning *t, struct node *n)
 					permuted(t->cx, &n->out[0]->type, perm), n->span);
 		t->before->attrs = attrs;
 		t->before->nattrs = n->nattrs;
-		turn_back(t, n, t->before->out[0]);
+		transpose_back(t, n, t->before->out[0]);
 	} else {
 		n->attrs = attrs;
 		memcpy(n->in, in, n->nin * sizeof(*in));
@@ -173,7 +173,7 @@ static void turn_sum(struct turning *t, struct node *n)
 
 /* Gather of elements along the last axis copies them one by one, along the one before whole rows.
  */
-static void turn_gather(struct turning *t, struct node *n)
+static void transpose_gather(struct transposing *t, struct node *n)
 {
 	struct value *x = n->in[0], *in[2] = {NULL, n->in[1]};
 	const struct attr *a = find_attr(n, "axis");
@@ -182,11 +182,11 @@ static void turn_gather(struct turning *t, struct node *n)
 	/* of what is open along both axes, as in the library's loops, there may be little */
 	if (last < 1 || (axis != last && axis != -1) || n->in[1]->type.rank != 1 ||
 	    !dim_is_const(t->cx, n->out[0]->type.dims[last], &k) ||
-	    dtypes[x->type.dtype].size < 4 || assumed_size(t->cx, n->out[0]) < MANY ||
+	    dtypes[x->type.dtype].size < 4 || assumed_size(t->cx, n->out[0]) < LARGE_ARRAY ||
 	    assumed_size(t->cx, n->out[0]) < assumed_size(t->cx, x) ||
 	    dim_expected(t->cx, x->type.dims[last - 1], OPEN_LENGTH) < LONG)
 		return;
-	in[0] = turned(t, x, n->span);
+	in[0] = transposed(t, x, n->span);
 	swap_last(perm, x->type.rank);
 	t->before = insert_node(t->cx, t->block, t->before, ONNX_Gather, in, 2,
 				permuted(t->cx, &n->out[0]->type, perm), n->span);
@@ -197,24 +197,24 @@ static void turn_gather(struct turning *t, struct node *n)
 	t->before->exact = n->exact;
 	t->before->small_ints = n->small_ints;
 	t->before->label = n->label;
-	turn_back(t, n, t->before->out[0]);
+	transpose_back(t, n, t->before->out[0]);
 }
 
-static void turn_block(struct ctx *cx, struct block *b)
+static void transpose_block(struct ctx *cx, struct block *b)
 {
 	for (struct walk w = {.root = b}; walk(&w, WALK_AFTER);) {
-		struct turning t = {.cx = cx, .block = w.at.block, .before = w.at.before};
+		struct transposing t = {.cx = cx, .block = w.at.block, .before = w.at.before};
 		struct node *n = w.at.node;
 		if (is_onnx(n, ONNX_Pad))
-			turn_pad(&t, n);
+			transpose_pad(&t, n);
 		else if (is_onnx(n, ONNX_ReduceSum))
-			turn_sum(&t, n);
+			transpose_sum(&t, n);
 		else if (is_onnx(n, ONNX_Gather))
-			turn_gather(&t, n);
+			transpose_gather(&t, n);
 	}
 }
 
-void turn_short_axes(struct ctx *cx, struct graph *g)
+void transpose_short_axes(struct ctx *cx, struct graph *g)
 {
-	turn_block(cx, g->block);
+	transpose_block(cx, g->block);
 }

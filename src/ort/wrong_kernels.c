@@ -64,9 +64,9 @@ static uint32_t summed_axis(const struct node *n, uint32_t i)
 {
 	const char *name = i ? "transB" : "transA";
 	uint32_t rank = n->in[i]->type.rank;
-	bool turned = is_onnx(n, ONNX_Gemm) && int_attr(n, name, 0);
+	bool transposed = is_onnx(n, ONNX_Gemm) && int_attr(n, name, 0);
 
-	return rank - ((rank > 1 && (i == 1) != turned) ? 2 : 1);
+	return rank - ((rank > 1 && (i == 1) != transposed) ? 2 : 1);
 }
 
 static bool may_be_empty(struct ctx *cx, const struct node *n)

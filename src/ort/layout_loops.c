@@ -1,17 +1,17 @@
 /*
- * lanes.c: loops over many short arrays at once, as those of a model at 64 points are, whose state
- * is [points, 2]. ONNX Runtime's kernels go row by row along short last axes: of [64, 2, 2], an
- * Exp(x - Max(x)) along axis 1 takes 8 microseconds, of [2, 2, 64] along axis 0 it takes 3. In: a
- * graph of ONNX nodes, after all rewrites. Out: the same, in which bodies of such Scans have axis 0
- * of each array behind all others (a turned array). Transposes before and after the loop turn what
- * goes in and out.
+ * layout_loops.c: loops over many short arrays at once, as those of a model at 64 points are, whose
+ * state is [points, 2]. ONNX Runtime's kernels go row by row along short last axes: of [64, 2, 2],
+ * an Exp(x - Max(x)) along axis 1 takes 8 microseconds, of [2, 2, 64] along axis 0 it takes 3. In:
+ * a graph of ONNX nodes, after all rewrites. Out: the same, in which bodies of such Scans have axis
+ * 0 of each array behind all others (a batch-last array). Transposes before and after the loop
+ * transpose what goes in and out.
  */
 #include <string.h>
 
 #include "graph/uses.h"
 #include "onnx/onnx.h"
 #include "ort/ort.h"
-#include "ort/turned.h"
+#include "ort/batch_last.h"
 #include "rewrite/rewrite.h"
 
 enum reads { READ_NOT, READ_BY_SUMS, READ };
@@ -21,9 +21,9 @@ enum reads { READ_NOT, READ_BY_SUMS, READ };
 #define POINTS 16 /* along axis 0, at least */
 #define STEPS  4  /* fewer are not worth the Transposes */
 
-/* ---- can the body be turned? ---- */
+/* ---- can the body be batch-last? ---- */
 
-static bool is_short(struct lanes *l, const struct type *t)
+static bool is_short(struct layouts *l, const struct type *t)
 {
 	int64_t n = 1, k = 1;
 
@@ -35,7 +35,7 @@ static bool is_short(struct lanes *l, const struct type *t)
 }
 
 /* Does n go row by row along short axes? */
-static bool is_slow(struct lanes *l, const struct node *n)
+static bool is_slow(struct layouts *l, const struct node *n)
 {
 	bool reduces = onnx_lengths(n->onnx) == ONNX_REDUCED_LENGTHS;
 
@@ -51,7 +51,7 @@ static bool is_slow(struct lanes *l, const struct node *n)
 }
 
 /* The axis of the states that the body spares: the first of a state with short rows */
-static bool find_points(struct lanes *l, uint32_t states)
+static bool find_points(struct layouts *l, uint32_t states)
 {
 	for (uint32_t i = 0; i < states; i++) {
 		struct type t = l->body->params.at[i]->type;
@@ -64,37 +64,37 @@ static bool find_points(struct lanes *l, uint32_t states)
 	return false;
 }
 
-/* Says for each value of the body whether it is turned. */
-static bool find_places(struct lanes *l, uint32_t states)
+/* Says for each value of the body whether it is batch-last. */
+static bool find_layouts(struct layouts *l, uint32_t states)
 {
 	struct block *body = l->body;
 
 	for (uint32_t i = 0; i < body->params.len; i++) {
 		struct value *v = body->params.at[i];
 		bool has = v->type.rank && dim_eq(l->cx, v->type.dims[0], l->points);
-		set_place(l, v, has ? TURNED : AS_IT_IS);
+		set_layout(l, v, has ? BATCH_LAST : AS_WRITTEN);
 	}
 	for (struct node *n = body->first; n; n = n->next) {
 		bool any = onnx_has_blocks(n->onnx);
 		if (any)
 			return false;
 		for (uint32_t i = 0; i < n->nin; i++)
-			any |= is_turned(l, n->in[i]);
-		if (any && !can_turn(l, n))
+			any |= is_batch_last(l, n->in[i]);
+		if (any && !can_be_batch_last(l, n))
 			return false;
 		for (uint32_t i = 0; i < n->nout; i++)
-			set_place(l, n->out[i], any ? TURNED : AS_IT_IS);
+			set_layout(l, n->out[i], any ? BATCH_LAST : AS_WRITTEN);
 		l->pays |= any && is_slow(l, n);
 	}
 	for (uint32_t i = 0; i < body->results.len; i++) {
-		bool param = i < states && is_turned(l, body->params.at[i]);
-		if (i < states && param != is_turned(l, body->results.at[i]))
+		bool param = i < states && is_batch_last(l, body->params.at[i]);
+		if (i < states && param != is_batch_last(l, body->results.at[i]))
 			return false;
 	}
 	return l->pays;
 }
 
-static bool is_such_scan(struct lanes *l, const struct node *n, uint32_t *states)
+static bool is_such_scan(struct layouts *l, const struct node *n, uint32_t *states)
 {
 	const struct attr *body = find_attr(n, "body"), *count = find_attr(n, "num_scan_inputs");
 	int64_t steps;
@@ -107,25 +107,25 @@ static bool is_such_scan(struct lanes *l, const struct node *n, uint32_t *states
 	const struct type *t = &n->in[*states]->type;
 	return !l->body->checks.len &&
 	       !(dim_is_const(l->cx, t->dims[0], &steps) && steps < STEPS) &&
-	       find_points(l, *states) && find_places(l, *states);
+	       find_points(l, *states) && find_layouts(l, *states);
 }
 
-/* ---- then turn it ---- */
+/* ---- then change the layout ---- */
 
-/* What the Scan gives is turned now: a Transpose behind it gives the result. ONNX Runtime would
+/* What the Scan gives is batch-last now: a Transpose behind it gives the result. ONNX Runtime would
  * move that to where it takes longer, but for sums, which take less before it: a Reshape stops it.
  */
-static void turn_result(struct lanes *l, struct node *scan, struct node **behind, uint32_t i,
-			uint32_t from)
+static void relayout_result(struct layouts *l, struct node *scan, struct node **behind, uint32_t i,
+			    uint32_t from)
 {
 	struct value *old = scan->out[i];
 
 	if (old->type.rank < from + 2u || !l->read[old->id])
 		return;
-	struct value *v = graph_value(l->cx, turned_type(l->cx, old->type, from), old->span);
+	struct value *v = graph_value(l->cx, batch_last_type(l->cx, old->type, from), old->span);
 	v->def = scan;
 	scan->out[i] = v;
-	turn(l, l->outer, behind, v, from, true)->out[0]->type = old->type;
+	transpose_batch(l, l->outer, behind, v, from, true)->out[0]->type = old->type;
 	if (from && l->read[old->id] == READ)
 		*behind = insert_same_shape(l->cx, l->outer, *behind, (*behind)->out[0]);
 	old->def = *behind;
@@ -133,36 +133,37 @@ static void turn_result(struct lanes *l, struct node *scan, struct node **behind
 }
 
 /* Gives the last node that is new. */
-static struct node *turn_scan(struct lanes *l, struct node *scan, uint32_t states)
+static struct node *relayout_scan(struct layouts *l, struct node *scan, uint32_t states)
 {
 	struct block *body = l->body;
 	struct node *behind = scan;
 
 	for (uint32_t i = 0; i < body->params.len; i++) {
 		struct value *v = body->params.at[i];
-		if (!is_turned(l, v))
+		if (!is_batch_last(l, v))
 			continue;
 		uint32_t from = i >= states;
-		v->type = turned_type(l->cx, v->type, 0);
+		v->type = batch_last_type(l->cx, v->type, 0);
 		if (v->type.rank > 1)
 			scan->in[i] =
-				turn(l, l->outer, &l->before, scan->in[i], from, false)->out[0];
+				transpose_batch(l, l->outer, &l->before, scan->in[i], from, false)
+					->out[0];
 	}
 	l->inside = NULL;
 	for (struct node *n = body->first; n; l->inside = n, n = n->next) {
 		bool any = false;
 		for (uint32_t i = 0; i < n->nin; i++)
-			any |= is_turned(l, n->in[i]);
+			any |= is_batch_last(l, n->in[i]);
 		if (any)
-			turn_node(l, n);
+			make_batch_last(l, n);
 	}
 	for (uint32_t i = 0; i < body->results.len; i++)
-		if (is_turned(l, body->results.at[i]))
-			turn_result(l, scan, &behind, i, i >= states);
+		if (is_batch_last(l, body->results.at[i]))
+			relayout_result(l, scan, &behind, i, i >= states);
 	return behind;
 }
 
-static void find_reads(struct lanes *l, const struct graph *g)
+static void find_reads(struct layouts *l, const struct graph *g)
 {
 	for (struct use_walk w = {.root = g->block, .graph = g}; next_use(&w);) {
 		const struct node *n = w.use.node;
@@ -172,7 +173,7 @@ static void find_reads(struct lanes *l, const struct graph *g)
 	}
 }
 
-static void turn_block(struct lanes *l, struct block *main)
+static void relayout_block(struct layouts *l, struct block *main)
 {
 	uint32_t states;
 
@@ -184,19 +185,19 @@ static void turn_block(struct lanes *l, struct block *main)
 		l->before = w.at.before;
 		n->in = memcpy(new_array(l->cx->arena, struct value *, n->nin + 1u), n->in,
 			       n->nin * sizeof(struct value *));
-		w.at.node = turn_scan(l, n, states);
+		w.at.node = relayout_scan(l, n, states);
 	}
 }
 
-void turn_lanes(struct ctx *cx, struct graph *g)
+void layout_loops(struct ctx *cx, struct graph *g)
 {
-	struct lanes l = {.cx = cx, .n = cx->next_id};
+	struct layouts l = {.cx = cx, .n = cx->next_id};
 
 	if (!has_operator(g, ONNX_Scan))
 		return;
 	l.read = new_array(cx->scratch, uint8_t, l.n);
-	l.place = new_array(cx->scratch, uint8_t, l.n);
+	l.layout = new_array(cx->scratch, uint8_t, l.n);
 	l.copy = new_array(cx->scratch, struct copy, l.n);
 	find_reads(&l, g);
-	turn_block(&l, g->block);
+	relayout_block(&l, g->block);
 }

@@ -1,4 +1,4 @@
-"""Short arrays of many points (src/ort/points.c): the same values with axis 0 behind all others."""
+"""Short arrays of many points (src/ort/layout_graph.c): the same values with axis 0 behind all others."""
 
 import numpy as np
 import onnx
@@ -58,7 +58,7 @@ def arguments(rng, p, dtype="float64"):
     return [rng.normal(size=[sizes[d.strip()] for d in v.split(",")]).astype(dtype) for v in PARAMS.values()]
 
 
-def is_turned(model):
+def is_batch_last(model):
     """Has a value axis 0 behind others, but for inputs that are transposed?"""
     graph = onnx.shape_inference.infer_shapes(onnx.load_model_from_string(model)).graph
     made = {o for n in graph.node if n.op_type not in ("Transpose", "Reshape") for o in n.output}
@@ -77,17 +77,17 @@ def compare(expressions, opset, dtype="float64"):
         if p > 2:
             args[0][0, 1], args[1][1], args[1][2, 0] = np.nan, np.inf, -np.inf
         ptg.same_at_all_levels(model, ptg.run(plain, *args), args, source, **close)
-    return is_turned(model)
+    return is_batch_last(model)
 
 
 @pytest.mark.parametrize("opset", [13, 18, 26])
 def test_random_expressions(opset):
     rng = np.random.default_rng(opset)
-    turned = sum(compare(random_expressions(rng), opset, "float32" if i % 4 == 3 else "float64") for i in range(20))
-    assert turned >= 9
+    batch_last = sum(compare(random_expressions(rng), opset, "float32" if i % 4 == 3 else "float64") for i in range(20))
+    assert batch_last >= 9
 
 
-EXPRESSIONS = {  # and whether they are turned
+EXPRESSIONS = {  # and whether they are batch-last
     "rows beside columns": ("z", "(s - Max{axis=1}(s)[:, None]) / c", "(d - s[:, None]) / v[:, :, None]", True),
     "lone exponential": ("z", "Exp(s)", "d", False),
     "products of matrices": ("z", "s", "d @ d", False),
@@ -96,15 +96,15 @@ EXPRESSIONS = {  # and whether they are turned
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_which_expressions(name):
-    *expressions, turned = EXPRESSIONS[name]
-    assert compare(expressions, 18) == turned
+    *expressions, batch_last = EXPRESSIONS[name]
+    assert compare(expressions, 18) == batch_last
     plain = ptg.compile(text(expressions), math="standard", options=("-Wno-unused",))
-    assert not is_turned(plain)  # nothing is known of how many points there will be
+    assert not is_batch_last(plain)  # nothing is known of how many points there will be
 
 
 @pytest.mark.parametrize("opset", [13, 18, 26])
 def test_triangles(opset):
-    """Factors of Cholesky, of which Trilu leaves a triangle: a mask does that to turned arrays."""
+    """Factors of Cholesky, of which Trilu leaves a triangle: a mask does that to batch-last arrays."""
     source = """graph g(s: float64[p, 3], d: float64[p, 3, 3]) -> (a, b) {
   k = (d - s[:, None]) * 0.1 + float64([[5, 0, 0], [0, 6, 0], [0, 0, 7]])
   c = Blockwise{core_op=Cholesky, signature="(m,m)->(m,m)"}(k + Transpose{axes=[0, 2, 1]}(k))
@@ -114,7 +114,7 @@ def test_triangles(opset):
 """
     model = ptg.compile(source, opset, math="standard", options=("--expect=p=64",))
     kinds = [n.op_type for n in onnx.load_model_from_string(model).graph.node]
-    assert is_turned(model) and "Trilu" not in kinds
+    assert is_batch_last(model) and "Trilu" not in kinds
     rng = np.random.default_rng(0)
     for p in (0, 1, 5, 70):
         s, d = rng.uniform(1, 2, size=(p, 3)), rng.normal(size=(p, 3, 3))
@@ -131,7 +131,7 @@ def test_triangles(opset):
 
 
 def test_checks_survive():
-    """A check of what is turned, of points apart or of all, fails where it does not hold."""
+    """A check of what is batch-last, of points apart or of all, fails where it does not hold."""
     source = """graph g(s: float64[p, 3], d: float64[p, 3, 3]) -> (y) {
   e = (d - s[:, None]) / s[:, :, None]
   f = Assert{"rows"}(e, All(Sum{axis=2}(e) > -1000))
@@ -139,7 +139,7 @@ def test_checks_survive():
 }
 """
     model = ptg.compile(source, math="standard", options=("--expect=p=64",))
-    assert is_turned(model)
+    assert is_batch_last(model)
     rng = np.random.default_rng(0)
     s, d = rng.uniform(1, 2, size=(5, 3)), rng.normal(size=(5, 3, 3))
     e = (d - s[:, None]) / s[:, :, None]

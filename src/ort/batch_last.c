@@ -1,12 +1,12 @@
-/* turned.c: nodes of turned arrays (turned.h). */
+/* batch_last.c: nodes of batch-last arrays (batch_last.h). */
 #include <string.h>
 
-#include "ort/turned.h"
+#include "ort/batch_last.h"
 #include "rewrite/rewrite.h"
 
 #define MAX_MASK 64 /* rows and columns of a matrix whose triangle is taken by a mask */
 
-struct type turned_type(struct ctx *cx, struct type t, uint32_t from)
+struct type batch_last_type(struct ctx *cx, struct type t, uint32_t from)
 {
 	struct type r = t;
 
@@ -16,7 +16,7 @@ struct type turned_type(struct ctx *cx, struct type t, uint32_t from)
 	return r;
 }
 
-void set_attrs(struct lanes *l, struct node *n, const char *name, uint8_t kind, uint32_t count,
+void set_attrs(struct layouts *l, struct node *n, const char *name, uint8_t kind, uint32_t count,
 	       const int64_t *v)
 {
 	struct attr *all = new_array(l->cx->arena, struct attr, n->nattrs + 1u), *a = all;
@@ -37,7 +37,7 @@ void set_attrs(struct lanes *l, struct node *n, const char *name, uint8_t kind, 
 	n->nattrs = (uint16_t)(a - all + 1);
 }
 
-static struct value *int_list(struct lanes *l, const int64_t *v, uint32_t n, struct span span)
+static struct value *int_list(struct layouts *l, const int64_t *v, uint32_t n, struct span span)
 {
 	struct tensor *t = tensor_new(l->cx, DT_INT64, 1, &(int64_t){n});
 
@@ -47,8 +47,8 @@ static struct value *int_list(struct lanes *l, const int64_t *v, uint32_t n, str
 
 /* A Transpose of v behind *before, which moves axis `from` behind all others or, back, the last
  * axis there */
-struct node *turn(struct lanes *l, struct block *b, struct node **before, struct value *v,
-		  uint32_t from, bool back)
+struct node *transpose_batch(struct layouts *l, struct block *b, struct node **before,
+			     struct value *v, uint32_t from, bool back)
 {
 	uint32_t rank = v->type.rank;
 	int64_t perm[MAX_RANK];
@@ -61,25 +61,25 @@ struct node *turn(struct lanes *l, struct block *b, struct node **before, struct
 			  : i + 1 < rank ? i + 1
 					 : from;
 	*before = insert_node(l->cx, b, *before, ONNX_Transpose, &v, 1,
-			      turned_type(l->cx, v->type, from), v->span);
+			      batch_last_type(l->cx, v->type, from), v->span);
 	set_attrs(l, *before, "perm", AT_INTS, rank, perm);
 	return *before;
 }
 
-static enum layout place_of(const struct lanes *l, const struct value *v)
+static enum layout layout_of(const struct layouts *l, const struct value *v)
 {
-	return v && v->id < l->n ? (enum layout)l->place[v->id] : OUTSIDE;
+	return v && v->id < l->n ? (enum layout)l->layout[v->id] : OUTSIDE;
 }
 
-bool is_turned(const struct lanes *l, const struct value *v)
+bool is_batch_last(const struct layouts *l, const struct value *v)
 {
-	return place_of(l, v) == TURNED;
+	return layout_of(l, v) == BATCH_LAST;
 }
 
-void set_place(struct lanes *l, const struct value *v, enum layout p)
+void set_layout(struct layouts *l, const struct value *v, enum layout p)
 {
 	if (v && v->id < l->n)
-		l->place[v->id] = p;
+		l->layout[v->id] = p;
 }
 
 static int64_t attr_axis(const struct node *n, uint32_t rank)
@@ -99,7 +99,7 @@ static bool spares_points(const int *axes, int count)
 	return count > 0;
 }
 
-static bool can_turn_elements(struct lanes *l, const struct node *n)
+static bool can_be_batch_last_elements(struct layouts *l, const struct node *n)
 {
 	uint32_t rank = n->out[0]->type.rank;
 	bool signs = is_onnx(n, ONNX_Where) && n->exact && l->cx->opt.signed_zeros;
@@ -109,7 +109,8 @@ static bool can_turn_elements(struct lanes *l, const struct node *n)
 		return false;
 	for (uint32_t i = 0; i < n->nin; i++) {
 		const struct value *v = n->in[i];
-		if (v && (first && i ? v->type.rank > 0 : is_turned(l, v) && v->type.rank != rank))
+		if (v &&
+		    (first && i ? v->type.rank > 0 : is_batch_last(l, v) && v->type.rank != rank))
 			return false;
 	}
 	return true;
@@ -123,7 +124,7 @@ static bool is_one(struct ctx *cx, dim d)
 }
 
 /* Are all lengths of t but the first known and not 0? */
-static bool knows_rows(struct lanes *l, const struct type *t)
+static bool knows_rows(struct layouts *l, const struct type *t)
 {
 	int64_t k;
 
@@ -149,7 +150,7 @@ static bool is_plain_shape(const struct value *v)
 }
 
 /* A Reshape that leaves axis 0 alone */
-static bool can_turn_shape(struct lanes *l, const struct node *n)
+static bool can_be_batch_last_shape(struct layouts *l, const struct node *n)
 {
 	const struct type *from = &n->in[0]->type, *to = &n->out[0]->type;
 
@@ -158,7 +159,7 @@ static bool can_turn_shape(struct lanes *l, const struct node *n)
 }
 
 /* Expand of a constant along axis 0 and others, or of what has axis 0 along others */
-static bool can_turn_expand(struct lanes *l, const struct node *n)
+static bool can_be_batch_last_expand(struct layouts *l, const struct node *n)
 {
 	const struct value *v = n->in[0];
 	uint32_t rank = n->out[0]->type.rank;
@@ -167,7 +168,7 @@ static bool can_turn_expand(struct lanes *l, const struct node *n)
 	       dim_eq(l->cx, n->in[1]->type.dims[0], dim_const(l->cx, rank)) &&
 	       (v->data ? !v->name && v->type.rank <= rank &&
 				  (v->type.rank < rank || is_one(l->cx, v->type.dims[0]))
-			: v->type.rank == rank && is_turned(l, v));
+			: v->type.rank == rank && is_batch_last(l, v));
 }
 
 /* The integers of a constant; false: v is none, or there are more than `most` */
@@ -194,7 +195,7 @@ static uint32_t sliced_axes(const struct node *n, int64_t *axes)
 	return (uint32_t)n->in[3]->data->count;
 }
 
-static bool can_turn_pad(const struct node *n)
+static bool can_be_batch_last_pad(const struct node *n)
 {
 	uint32_t rank = n->in[0]->type.rank;
 	int64_t pads[2 * MAX_RANK];
@@ -202,8 +203,8 @@ static bool can_turn_pad(const struct node *n)
 	return n->nin <= 3 && ints_of(n->in[1], pads, 2 * MAX_RANK) && !pads[0] && !pads[rank];
 }
 
-/* Trilu works on the last two axes: of a turned array, a Where with a mask does the same. */
-static bool can_turn_trilu(struct lanes *l, const struct node *n)
+/* Trilu works on the last two axes: of a batch-last array, a Where with a mask does the same. */
+static bool can_be_batch_last_trilu(struct layouts *l, const struct node *n)
 {
 	const struct type *t = &n->out[0]->type;
 	int64_t rows, columns, k;
@@ -214,8 +215,8 @@ static bool can_turn_trilu(struct lanes *l, const struct node *n)
 	       columns <= MAX_MASK && (n->nin < 2 || !n->in[1] || ints_of(n->in[1], &k, 1));
 }
 
-/* Can n, which reads a turned array, compute on it? */
-bool can_turn(struct lanes *l, const struct node *n)
+/* Can n, which reads a batch-last array, compute on it? */
+bool can_be_batch_last(struct layouts *l, const struct node *n)
 {
 	int axes[MAX_RANK];
 	int64_t list[MAX_RANK];
@@ -225,9 +226,9 @@ bool can_turn(struct lanes *l, const struct node *n)
 	if (n->as_written || n->nout < 1)
 		return false;
 	if (onnx_facts[operator_of(n)].each)
-		return can_turn_elements(l, n);
+		return can_be_batch_last_elements(l, n);
 	for (uint32_t i = !is_onnx(n, ONNX_Concat); i < n->nin; i++)
-		if (is_turned(l, n->in[i]) && !is_onnx(n, ONNX_Concat))
+		if (is_batch_last(l, n->in[i]) && !is_onnx(n, ONNX_Concat))
 			return false;
 	if (onnx_lengths(n->onnx) == ONNX_REDUCED_LENGTHS)
 		return spares_points(axes, onnx_reduced_axes(n, axes));
@@ -246,22 +247,22 @@ bool can_turn(struct lanes *l, const struct node *n)
 	case ONNX_Softmax:
 		return attr_axis(n, rank) > 0 && dtypes[n->out[0]->type.dtype].size >= 4;
 	case ONNX_Reshape:
-		return can_turn_shape(l, n);
+		return can_be_batch_last_shape(l, n);
 	case ONNX_Expand:
-		return can_turn_expand(l, n);
+		return can_be_batch_last_expand(l, n);
 	case ONNX_Slice:
 		return sliced_axes(n, list) > 0;
 	case ONNX_Pad:
-		return can_turn_pad(n);
+		return can_be_batch_last_pad(n);
 	case ONNX_Trilu:
-		return can_turn_trilu(l, n);
+		return can_be_batch_last_trilu(l, n);
 	default:
 		return false;
 	}
 }
 
 /* A constant without axis 0, or with 1 there: its elements stay where they are. */
-static struct value *turned_constant(struct lanes *l, struct value *v, uint32_t rank)
+static struct value *batch_last_constant(struct layouts *l, struct value *v, uint32_t rank)
 {
 	struct tensor *t = new (l->cx->arena, struct tensor);
 	uint32_t skip = v->type.rank == rank;
@@ -275,26 +276,26 @@ static struct value *turned_constant(struct lanes *l, struct value *v, uint32_t 
 	return graph_constant(l->cx, t, v->span);
 }
 
-/* v, which is not turned, as n reads it, whose result has `rank` axes and is turned */
-struct value *as_turned(struct lanes *l, struct value *v, uint32_t rank)
+/* v, which is not batch-last, as n reads it, whose result has `rank` axes and is batch-last */
+struct value *as_batch_last(struct layouts *l, struct value *v, uint32_t rank)
 {
-	bool outside = place_of(l, v) == OUTSIDE;
+	bool outside = layout_of(l, v) == OUTSIDE;
 	struct node **before = outside ? &l->before : &l->inside;
 	struct block *b = outside ? l->outer : l->body;
 	struct copy *c = v->id < l->n ? &l->copy[v->id] : NULL;
 
-	if (is_turned(l, v) || is_single(l->cx, &v->type))
+	if (is_batch_last(l, v) || is_single(l->cx, &v->type))
 		return v;
 	if (c && c->v && c->in == b && c->rank == rank)
 		return c->v;
 	if (v->data && !v->name && (v->type.rank < rank || is_one(l->cx, v->type.dims[0]))) {
-		struct value *k = turned_constant(l, v, rank);
+		struct value *k = batch_last_constant(l, v, rank);
 		if (c)
 			*c = (struct copy){k, b, rank};
 		return k;
 	}
 	if (v->type.rank == rank) {
-		turn(l, b, before, v, 0, false);
+		transpose_batch(l, b, before, v, 0, false);
 		if (l->apart)
 			*before = insert_same_shape(l->cx, b, *before, (*before)->out[0]);
 	} else {
@@ -316,7 +317,7 @@ struct value *as_turned(struct lanes *l, struct value *v, uint32_t rank)
 }
 
 /* The axes that n names count one less. */
-static void lower_axes(struct lanes *l, struct node *n, const int *axes, int count)
+static void lower_axes(struct layouts *l, struct node *n, const int *axes, int count)
 {
 	int64_t list[MAX_RANK];
 
@@ -329,7 +330,7 @@ static void lower_axes(struct lanes *l, struct node *n, const int *axes, int cou
 }
 
 /* The lengths that an Expand is given, in another order */
-static void turn_lengths(struct lanes *l, struct node *n)
+static void relayout_lengths(struct layouts *l, struct node *n)
 {
 	uint32_t rank = n->out[0]->type.rank;
 	int64_t list[MAX_RANK];
@@ -349,7 +350,7 @@ static void turn_lengths(struct lanes *l, struct node *n)
 	n->in[1] = l->inside->out[0];
 }
 
-static void triangle_by_mask(struct lanes *l, struct node *n)
+static void triangle_by_mask(struct layouts *l, struct node *n)
 {
 	const struct type *t = &n->out[0]->type;
 	const struct attr *upper = find_attr(n, "upper");
@@ -375,7 +376,7 @@ static void triangle_by_mask(struct lanes *l, struct node *n)
 	n->nattrs = 0;
 }
 
-static struct value *part(struct lanes *l, enum onnx_id op, struct value *a, struct value *b,
+static struct value *part(struct layouts *l, enum onnx_id op, struct value *a, struct value *b,
 			  struct type t, struct span span)
 {
 	struct value *in[2] = {a, b};
@@ -384,11 +385,11 @@ static struct value *part(struct lanes *l, enum onnx_id op, struct value *a, str
 	return l->inside->out[0];
 }
 
-/* The kernel of Softmax works along the last axis, and would turn its operand back. */
-static void softmax_by_parts(struct lanes *l, struct node *n, int64_t axis)
+/* The kernel of Softmax works along the last axis, and would transpose its operand back. */
+static void softmax_by_parts(struct layouts *l, struct node *n, int64_t axis)
 {
 	struct value *x = n->in[0], *in[2], *list = int_list(l, &axis, 1, n->span);
-	struct type t = turned_type(l->cx, n->out[0]->type, 0), one = t;
+	struct type t = batch_last_type(l->cx, n->out[0]->type, 0), one = t;
 	const struct onnx_op *max = onnx_find(ONNX_ReduceMax, l->cx->opt.opset);
 	int64_t keep = 1;
 
@@ -407,7 +408,7 @@ static void softmax_by_parts(struct lanes *l, struct node *n, int64_t axis)
 	n->nattrs = 0;
 }
 
-void turn_node(struct lanes *l, struct node *n)
+void make_batch_last(struct layouts *l, struct node *n)
 {
 	uint32_t rank = n->in[0] ? n->in[0]->type.rank : 0, to = n->out[0]->type.rank, count;
 	int64_t list[2 * MAX_RANK], pads[2 * MAX_RANK];
@@ -417,9 +418,9 @@ void turn_node(struct lanes *l, struct node *n)
 		       n->nin * sizeof(struct value *));
 	if (onnx_facts[operator_of(n)].each || is_onnx(n, ONNX_Concat))
 		for (uint32_t i = 0; i < n->nin; i++)
-			n->in[i] = n->in[i] ? as_turned(l, n->in[i], to) : NULL;
+			n->in[i] = n->in[i] ? as_batch_last(l, n->in[i], to) : NULL;
 	else
-		n->in[0] = as_turned(l, n->in[0], is_onnx(n, ONNX_Expand) ? to : rank);
+		n->in[0] = as_batch_last(l, n->in[0], is_onnx(n, ONNX_Expand) ? to : rank);
 	if (onnx_lengths(n->onnx) == ONNX_REDUCED_LENGTHS)
 		lower_axes(l, n, axes, onnx_reduced_axes(n, axes));
 	switch (operator_of(n)) {
@@ -447,7 +448,7 @@ void turn_node(struct lanes *l, struct node *n)
 		n->in[1] = int_list(l, list, to, n->span);
 		break;
 	case ONNX_Expand:
-		turn_lengths(l, n);
+		relayout_lengths(l, n);
 		break;
 	case ONNX_Trilu:
 		triangle_by_mask(l, n);
@@ -471,5 +472,5 @@ void turn_node(struct lanes *l, struct node *n)
 		break;
 	}
 	for (uint32_t i = 0; i < n->nout; i++)
-		n->out[i]->type = turned_type(l->cx, n->out[i]->type, 0);
+		n->out[i]->type = batch_last_type(l->cx, n->out[i]->type, 0);
 }

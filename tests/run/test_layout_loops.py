@@ -1,4 +1,4 @@
-"""Loops over many short arrays at once (src/ort/lanes.c): the same values with axis 0 behind all others."""
+"""Loops over many short arrays at once (src/ort/layout_loops.c): the same values with axis 0 behind all others."""
 
 import numpy as np
 import onnx
@@ -69,7 +69,7 @@ def arguments(rng, n, p, dtype="float64"):
     return [rng.normal(size=[sizes[d.strip()] for d in v.split(",")]).astype(dtype) for v in PARAMS.values()]
 
 
-def is_turned(model):
+def is_batch_last(model):
     scans = [n for n in onnx.load_model_from_string(model).graph.node if n.op_type == "Scan"]
     dims = [[d.dim_param or d.dim_value for d in i.type.tensor_type.shape.dim] for s in scans for a in s.attribute if a.name == "body" for i in a.g.input]
     return any(len(d) > 1 and d[-1] == "p" for d in dims)
@@ -85,17 +85,17 @@ def compare(body, opset, dtype="float64", n="7", sizes=((7, 3), (7, 1), (7, 0), 
             args[0][0, 1], args[-2][2] = np.nan, np.inf  # another point is none of their business
         near = 1e-12 if dtype == "float64" else 1e-5
         ptg.same_at_all_levels(model, ptg.run(plain, *args), args, str(body), rtol=near, atol=near)
-    return is_turned(model)
+    return is_batch_last(model)
 
 
 @pytest.mark.parametrize("opset", [13, 18, 26])
 def test_random_bodies(opset):
     rng = np.random.default_rng(opset)
-    turned = sum(compare(random_body(rng), opset, "float32" if i % 4 == 3 else "float64") for i in range(12))
-    assert turned >= 6
+    batch_last = sum(compare(random_body(rng), opset, "float32" if i % 4 == 3 else "float64") for i in range(12))
+    assert batch_last >= 6
 
 
-BODIES = {  # and whether they are turned
+BODIES = {  # and whether they are batch-last
     "log sum exp": ("LogSumExp{axes=(1,)}(s[:, :, None] + m) + v", "z * k", True),
     "row that all share": ("Sum{axis=2}(d * s[:, None]) + r", "z", True),
     "sum over points": ("Sum{axis=1}(d * s[:, None]) + Sum{axis=0}(s)", "z", False),
@@ -106,6 +106,6 @@ BODIES = {  # and whether they are turned
 
 @pytest.mark.parametrize("name", BODIES)
 def test_which_bodies(name):
-    *body, turned = BODIES[name]
-    assert compare(body, 18) == turned
+    *body, batch_last = BODIES[name]
+    assert compare(body, 18) == batch_last
     assert not compare(body, 18, n="n", sizes=((5, 3), (1, 1), (0, 2), (6, 0)))  # no Scan, as there may be no step
