@@ -9,7 +9,7 @@
 #include "lower/build.h"
 
 /* Casts of constants up to this many elements are done here. */
-#define FOLD_LIMIT 4096
+#define MAX_CONSTANT 4096 /* elements of constants that are cast or joined at compile time */
 
 /* The same data with other dims. */
 static struct value *const_reshaped(struct build *b, struct value *v, const int64_t *shape,
@@ -46,7 +46,7 @@ static void pass_known(struct value *to, const struct value *from)
 
 bool cast_folds(const struct value *v, enum dtype t)
 {
-	return is_constant(v) && (v->data->splat || v->data->count <= FOLD_LIMIT) &&
+	return is_constant(v) && (v->data->splat || v->data->count <= MAX_CONSTANT) &&
 	       dtypes[t].size && dtypes[v->type.dtype].size && t != DT_BFLOAT16 &&
 	       v->type.dtype != DT_BFLOAT16;
 }
@@ -488,7 +488,7 @@ static struct value *const_concat(struct build *b, int axis, struct value **in, 
 			return NULL;
 		count += in[i]->data->count;
 	}
-	if (count > FOLD_LIMIT || !size)
+	if (count > MAX_CONSTANT || !size)
 		return NULL;
 	memcpy(shape, in[0]->data->shape, t.rank * sizeof(int64_t));
 	for (int i = 0; i < axis; i++)

@@ -53,8 +53,8 @@ struct cse {
 
 /* What all scopes of one lowering share. */
 struct shared {
-	struct block **home; /* by value id: the block that an ONNX value is in */
-	uint32_t nhome;
+	struct block **defined_in; /* by value id: see defining_block() */
+	uint32_t ndefined_in;
 	vec(struct value *) constants; /* small ones */
 	struct hash_table constant_table;
 	struct fast *fast; /* by op: bodies that are one ONNX node */
@@ -82,7 +82,8 @@ struct value *low(struct build *b, struct value *v); /* the ONNX value of a type
 struct value *lowered_value(struct value *v);
 void lowered(struct build *b, struct node *n, uint32_t i, struct value *v); /* result i of n is v */
 void name_value(struct build *b, struct value *v, struct sym *name); /* unless either has one */
-bool op_folds(struct ctx *cx, const struct op *op);                  /* over all its arguments */
+bool is_variadic(struct ctx *cx,
+		 const struct op *op); /* the body is applied to all arguments, two at a time */
 struct value *typed_cast(struct build *b, struct value *v, enum dtype t);
 /* a typed value whose ONNX value is v: the inverse of low() */
 struct value *held_by(struct build *b, struct value *v, struct type t, struct span s);
@@ -106,6 +107,13 @@ void scope_close(struct build *b, struct block *outer);
 struct block *block_new(struct build *b);
 struct value *block_param(struct build *b, struct block *to, struct type t);
 bool visible(struct build *b, const struct value *v); /* may a node that is added now read v? */
+/* The block whose node or parameter the ONNX value is; NULL: of no block yet, or a constant */
+static inline struct block *defining_block(const struct build *b, const struct value *v)
+{
+	const struct shared *s = b->cse->shared;
+
+	return v->id < s->ndefined_in ? s->defined_in[v->id] : NULL;
+}
 /* What op(x, y) without attributes gave before, here or in an outer block, or op(x) if y is NULL;
  * NULL: no such node */
 struct value *find_made(struct build *b, enum onnx_id op, struct value *x, struct value *y);

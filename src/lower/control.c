@@ -11,7 +11,7 @@
  */
 static bool own(struct build *b, const struct value *v)
 {
-	return v->id < b->cse->shared->nhome && b->cse->shared->home[v->id] == b->block && !v->data;
+	return defining_block(b, v) == b->block && !v->data;
 }
 
 /* v as a result of the block that is open */

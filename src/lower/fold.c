@@ -8,7 +8,7 @@
 
 #include "lower/build.h"
 
-#define FOLD_LIMIT 256  /* elements of a result that is folded, at most */
+#define MAX_FOLDED 256  /* elements of a result that is folded, at most */
 #define MAX_SEEN   1000 /* values that from_constants() looks at */
 
 struct scalar {
@@ -35,7 +35,7 @@ static bool is_all(const struct value *v, int64_t k)
 {
 	const struct tensor *t = is_constant(v) ? v->data : NULL;
 
-	if (!t || !t->count || (!t->splat && t->count > FOLD_LIMIT))
+	if (!t || !t->count || (!t->splat && t->count > MAX_FOLDED))
 		return false;
 	for (uint64_t i = 0; i < (t->splat ? 1 : t->count); i++) {
 		struct scalar s = element(t, i);
@@ -179,7 +179,7 @@ static struct value *fold_arithmetic(struct build *b, enum onnx_id op, struct va
 		if (n != m && n != 1 && m != 1)
 			return NULL;
 		shape[i] = n == 1 ? m : n;
-		if (shape[i] > FOLD_LIMIT || (count *= (uint64_t)shape[i]) > FOLD_LIMIT)
+		if (shape[i] > MAX_FOLDED || (count *= (uint64_t)shape[i]) > MAX_FOLDED)
 			return NULL;
 	}
 	struct tensor *r = tensor_new(b->cx, to, rank, shape);
@@ -247,7 +247,7 @@ static char *copy_of(struct build *b, const struct tensor *t)
 {
 	size_t size = dtypes[t->dtype].size;
 
-	if (t->count > FOLD_LIMIT)
+	if (t->count > MAX_FOLDED)
 		return NULL;
 	char *to = arena_alloc(b->cx->arena, t->count * size + 1);
 	for (uint64_t i = 0; i < t->count; i++)
@@ -302,14 +302,14 @@ static struct value *fold_gather_or_scatter(struct build *b, const struct tensor
 	if (!from || (with && !to) || depth < 1 || depth > data->rank || rank > MAX_RANK)
 		return NULL;
 	n = at->count / (uint64_t)depth;
-	if (n > FOLD_LIMIT)
+	if (n > MAX_FOLDED)
 		return NULL;
 	for (int i = 0; i < at->rank - 1; i++)
 		shape[i] = at->shape[i];
 	for (int64_t i = depth; i < data->rank; i++)
 		shape[at->rank - 1 + i - depth] = data->shape[i];
 	for (uint64_t i = 0; i < n; i++) {
-		if ((first = find_block(data, at, i, &len)) < 0 || n * len > FOLD_LIMIT ||
+		if ((first = find_block(data, at, i, &len)) < 0 || n * len > MAX_FOLDED ||
 		    (with && with->count != n * len))
 			return NULL;
 		if (!with && !to)
@@ -336,10 +336,10 @@ static struct value *fold_pad(struct build *b, const struct tensor *x, const str
 	for (uint32_t i = 0; i < x->rank; i++) {
 		if (!tensor_int(pads, pads->splat ? 0 : i, &before[i]) ||
 		    !tensor_int(pads, pads->splat ? 0 : x->rank + i, &after) || before[i] < 0 ||
-		    after < 0 || before[i] > FOLD_LIMIT || after > FOLD_LIMIT)
+		    after < 0 || before[i] > MAX_FOLDED || after > MAX_FOLDED)
 			return NULL;
 		shape[i] = before[i] + x->shape[i] + after;
-		if (shape[i] > FOLD_LIMIT || (count *= (uint64_t)shape[i]) > FOLD_LIMIT)
+		if (shape[i] > MAX_FOLDED || (count *= (uint64_t)shape[i]) > MAX_FOLDED)
 			return NULL;
 	}
 	to = memset(arena_alloc(b->cx->arena, count * size + 1), 0, count * size);
@@ -381,7 +381,7 @@ static struct value *fold_expand(struct build *b, const struct tensor *x,
 		return NULL;
 	for (uint32_t i = 0; i < shape->count; i++)
 		if (!tensor_int(shape, shape->splat ? 0 : i, &dims[i]) || dims[i] < 0 ||
-		    dims[i] > FOLD_LIMIT || (n *= (uint64_t)dims[i]) > FOLD_LIMIT)
+		    dims[i] > MAX_FOLDED || (n *= (uint64_t)dims[i]) > MAX_FOLDED)
 			return NULL;
 	struct tensor t = {.dtype = x->dtype, .count = n, .splat = true, .data = x->data};
 	return constant_like(b, x, (int)shape->count, dims, copy_of(b, &t));
@@ -403,11 +403,11 @@ static struct value *fold_range(struct build *b, struct value **in)
 		uint64_t span =
 			up ? (uint64_t)k[1] - (uint64_t)k[0] : (uint64_t)k[0] - (uint64_t)k[1];
 		uint64_t step = up ? (uint64_t)k[2] : -(uint64_t)k[2];
-		if ((span - 1) / step >= FOLD_LIMIT)
+		if ((span - 1) / step >= MAX_FOLDED)
 			return NULL;
 		count = (int64_t)((span - 1) / step) + 1;
 	}
-	int64_t items[FOLD_LIMIT];
+	int64_t items[MAX_FOLDED];
 	for (int64_t i = 0; i < count; i++)
 		items[i] = (int64_t)((uint64_t)k[0] + (uint64_t)i * (uint64_t)k[2]);
 	return const_ints(b, items, (uint32_t)count);
@@ -419,8 +419,8 @@ static struct value *fold_equal_to_itself(struct build *b, const struct value *x
 	int64_t shape[MAX_RANK], count = 1;
 
 	for (uint32_t i = 0; i < x->type.rank; i++)
-		if (!dim_is_const(b->cx, x->type.dims[i], &shape[i]) || shape[i] > FOLD_LIMIT ||
-		    (count *= shape[i]) > FOLD_LIMIT)
+		if (!dim_is_const(b->cx, x->type.dims[i], &shape[i]) || shape[i] > MAX_FOLDED ||
+		    (count *= shape[i]) > MAX_FOLDED)
 			return NULL;
 	struct tensor *t = tensor_new(b->cx, DT_BOOL, x->type.rank, shape);
 	char *data = arena_alloc(b->cx->arena, (size_t)count + 1);

@@ -5,7 +5,7 @@
 #include "lower/build.h"
 
 /* scopes.c */
-void set_home(struct build *b, const struct value *v); /* v is in b->block */
+void set_defining_block(struct build *b, const struct value *v); /* v is in b->block */
 /* A node equal to `key`, whose node_hash() is given, in this block or one around it; NULL: none */
 struct node *cse_find(struct build *b, const struct node *key, uint32_t hash);
 void cse_add(struct build *b, struct node *n, uint32_t hash);

@@ -266,7 +266,7 @@ static struct fast *body_of(struct build *b, const struct op *op)
 }
 
 /* Ops of the form "a b*" fold their body over all arguments. */
-bool op_folds(struct ctx *cx, const struct op *op)
+bool is_variadic(struct ctx *cx, const struct op *op)
 {
 	const struct op_sig *sig = op_sig(cx, op);
 
@@ -277,11 +277,11 @@ static bool lower_fast(struct build *b, struct node *n, enum onnx_id onnx)
 {
 	struct value *in[8] = {low(b, n->in[0])};
 
-	if (onnx == ONNX_Identity || (n->nin == 1 && op_folds(b->cx, n->op))) {
+	if (onnx == ONNX_Identity || (n->nin == 1 && is_variadic(b->cx, n->op))) {
 		lowered(b, n, 0, in[0]);
 		return true;
 	}
-	if (op_folds(b->cx, n->op)) {
+	if (is_variadic(b->cx, n->op)) {
 		for (uint32_t i = 1; i < n->nin; i++)
 			in[0] = emit_(b, onnx, in[0], low(b, n->in[i]));
 		lowered(b, n, 0, in[0]);
@@ -310,7 +310,7 @@ static bool lower_mixed(struct build *b, struct node *n, enum onnx_id onnx)
 
 static bool is_mixed(struct build *b, const struct node *n)
 {
-	if (n->nin <= 2 || n->op->cast != CAST_RESULT || !n->op->onnx || !op_folds(b->cx, n->op))
+	if (n->nin <= 2 || n->op->cast != CAST_RESULT || !n->op->onnx || !is_variadic(b->cx, n->op))
 		return false;
 	for (uint32_t i = 1; i < n->nin; i++)
 		if (n->in[i]->type.dtype != n->in[0]->type.dtype)
@@ -484,7 +484,7 @@ static bool lower_fn_body(struct build *b, struct node *n, struct fn *f)
 
 	if (!b->cx->opt.excess_precision)
 		widen_half(b, n);
-	if (op_folds(b->cx, n->op)) {
+	if (is_variadic(b->cx, n->op)) {
 		out[0] = low(b, n->in[0]);
 		for (uint32_t i = 1; i < n->nin; i++)
 			if (!call_fn(b, f, n->op, n->props, (struct value *[]){out[0], n->in[i]}, 2,

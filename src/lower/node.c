@@ -100,7 +100,7 @@ void append(struct build *b, struct node *n)
 {
 	graph_append(b->block, n);
 	for (uint32_t i = 0; i < n->nout; i++)
-		set_home(b, n->out[i]);
+		set_defining_block(b, n->out[i]);
 }
 
 static bool has_kernel(struct build *b, const struct node *n)
@@ -338,7 +338,7 @@ struct value *dummy(struct build *b, struct type t)
 	struct value *v = graph_value(b->cx, t, b->span);
 
 	v->lowered = v;
-	set_home(b, v);
+	set_defining_block(b, v);
 	return v;
 }
 

@@ -39,17 +39,18 @@ struct block *block_new(struct build *b)
 	return k;
 }
 
-void set_home(struct build *b, const struct value *v)
+void set_defining_block(struct build *b, const struct value *v)
 {
 	struct shared *s = b->cse->shared;
 
-	if (v->id >= s->nhome) {
+	if (v->id >= s->ndefined_in) {
 		uint32_t n = v->id + v->id / 2 + 64;
-		s->home = arena_grow(b->cx->scratch, s->home, s->nhome * sizeof(*s->home),
-				     mul_size(b->cx->scratch, n, sizeof(*s->home)));
-		s->nhome = n;
+		s->defined_in = arena_grow(b->cx->scratch, s->defined_in,
+					   s->ndefined_in * sizeof(*s->defined_in),
+					   mul_size(b->cx->scratch, n, sizeof(*s->defined_in)));
+		s->ndefined_in = n;
 	}
-	s->home[v->id] = b->block;
+	s->defined_in[v->id] = b->block;
 }
 
 /* May a node that is added now read v? */
@@ -57,10 +58,9 @@ bool visible(struct build *b, const struct value *v)
 {
 	if (v->data)
 		return true;
-	if (v->id >= b->cse->shared->nhome)
-		return false;
-	for (struct cse *c = b->cse; c; c = c->outer)
-		if (c->block == b->cse->shared->home[v->id])
+	const struct block *k = defining_block(b, v);
+	for (struct cse *c = b->cse; k && c; c = c->outer)
+		if (c->block == k)
 			return true;
 	return false;
 }
@@ -72,7 +72,7 @@ struct value *block_param(struct build *b, struct block *to, struct type t)
 
 	v->lowered = v;
 	b->block = to;
-	set_home(b, v);
+	set_defining_block(b, v);
 	b->block = old;
 	*vec_push(b->cx->arena, &to->params) = v;
 	return v;
@@ -283,7 +283,7 @@ static void adopt(struct build *b, struct value *v)
 	if (v->data && !v->lowered && !is_weight(v))
 		shared_constant(b, v->data, v);
 	if (!v->data)
-		set_home(b, v);
+		set_defining_block(b, v);
 	v->lowered = v;
 }
 

@@ -151,7 +151,7 @@ static uint64_t common_axes(struct build *b, struct value **in, uint32_t nin, ui
 			continue;
 		const struct value *bare = behind_axes(b, in[i], &own);
 		if (!bare || (axes && own != axes) || (own & (own + 1) && is_reduced(bare)) ||
-		    b->cse->shared->home[in[i]->id] != b->block)
+		    defining_block(b, in[i]) != b->block)
 			return 0;
 		axes = own;
 	}
@@ -232,7 +232,7 @@ struct value *triangle(struct build *b, struct value **in)
 	    !steps_of_one(b, row, &from) || from || !steps_of_one(b, column, &at) ||
 	    at == INT64_MIN || !has_op(b, ONNX_Trilu))
 		return NULL;
-	if (b->cse->shared->home[row->id] !=
+	if (defining_block(b, row) !=
 	    b->block) /* the comparison is made once, outside of this loop */
 		return NULL;
 	dims[0] = row->type.dims[0];

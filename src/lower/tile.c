@@ -38,7 +38,7 @@ static bool stretch_of(struct build *b, struct value *v, struct stretch *s)
 	const struct node *n = v->def;
 	struct value *x = is_onnx(n, ONNX_Expand) ? n->in[0] : NULL;
 
-	if (!x || b->cse->shared->home[v->id] != b->block || x->type.rank > v->type.rank)
+	if (!x || defining_block(b, v) != b->block || x->type.rank > v->type.rank)
 		return false;
 	uint32_t lead = v->type.rank - x->type.rank;
 	for (uint32_t i = 0; i < v->type.rank; i++) {

@@ -9,7 +9,7 @@
 
 #include "onnx/onnx.h"
 
-#define MANY       INT32_MAX
+#define UNLIMITED  INT32_MAX
 #define ABOVE_ZERO FLT_TRUE_MIN
 
 enum rule_kind {
@@ -94,7 +94,7 @@ static const char *range_text(struct ctx *cx, const struct attr_rule *r)
 {
 	if (r->min == (double)ABOVE_ZERO)
 		return "above 0";
-	if (r->max >= MANY)
+	if (r->max >= UNLIMITED)
 		return arena_printf(cx->arena, "%g or more", r->min);
 	if (r->min == r->max)
 		return arena_printf(cx->arena, "%g", r->min);

@@ -68,7 +68,7 @@ static struct value *own_result(struct build *b, struct value *v)
 {
 	struct value *r = resolve(v);
 
-	return r == v || (r->def && b->cse->shared->home[r->id] == b->block) ? r : identity(b, r);
+	return r == v || (r->def && defining_block(b, r) == b->block) ? r : identity(b, r);
 }
 
 static void rebuild_block(struct build *b, struct block *k)

@@ -70,8 +70,7 @@ static void find_results(struct loop_exit *c)
 
 static bool is_inside(struct loop_exit *c, const struct value *v)
 {
-	return v->def && !is_outer(c->m, c->f, v) &&
-	       c->m->b.cse->shared->home[v->id] == c->f->block;
+	return v->def && !is_outer(c->m, c->f, v) && defining_block(&c->m->b, v) == c->f->block;
 }
 
 static void need(struct loop_exit *c, struct value *v)

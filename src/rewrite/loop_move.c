@@ -82,7 +82,7 @@ bool is_outer(struct loop_pass *m, const struct loop_scope *f, const struct valu
 		return true;
 	if (is_pending(m, v))
 		return row_of(m, v)->body->block->depth < f->block->depth;
-	return m->b.cse->shared->home[v->id]->depth < f->block->depth;
+	return defining_block(&m->b, v)->depth < f->block->depth;
 }
 
 /* v is read in place of old from now on. */
@@ -90,7 +90,7 @@ void replace_value(struct loop_pass *m, struct value *old, struct value *v)
 {
 	bool result = value_info(m, old)->result;
 	bool taken = v->name || value_info(m, v)->result || !v->def ||
-		     m->b.cse->shared->home[v->id] != m->b.block;
+		     defining_block(&m->b, v) != m->b.block;
 
 	if (result ? taken : old->name && !v->def)
 		v = identity(&m->b, v);
@@ -426,9 +426,8 @@ static struct value *own_result(struct loop_pass *m, struct value *v)
 {
 	struct value *r = is_pending(m, v) ? materialise(m, v) : resolve(v);
 
-	return r == v || (r->def && m->b.cse->shared->home[r->id] == m->b.block)
-		       ? r
-		       : identity(&m->b, r);
+	return r == v || (r->def && defining_block(&m->b, r) == m->b.block) ? r
+									    : identity(&m->b, r);
 }
 
 static void rebuild_branch(struct loop_pass *m, struct loop_scope *outer, struct block *k)

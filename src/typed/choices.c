@@ -17,12 +17,12 @@
 #include "ops/rules.h"
 #include "typed/typed.h"
 
-#define MAX_TERMS  8         /* of a condition */
-#define MAX_INSIDE 4         /* ops between a choice and one in it */
-#define MAX_CHAIN  16        /* choices one behind the other */
-#define MAX_MASK   (1 << 20) /* elements */
-#define MAX_ALL    (1 << 24) /* elements of masks that are looked at for all nodes together */
-#define MANY       16        /* elements for which other ops are cheaper than an exponential */
+#define MAX_TERMS           8         /* of a condition */
+#define MAX_INSIDE          4         /* ops between a choice and one in it */
+#define MAX_CHAIN           16        /* choices one behind the other */
+#define MAX_MASK            (1 << 20) /* elements */
+#define MAX_ALL             (1 << 24) /* elements of masks that are looked at for all nodes together */
+#define COSTLY_EXPONENTIALS 16 /* elements for which other ops are cheaper than an exponential */
 
 struct choices {
 	struct ctx *cx;
@@ -479,9 +479,11 @@ static bool has_many(struct ctx *cx, const struct value *v)
 {
 	int64_t k, n = 1;
 
-	for (uint32_t i = 0; i < v->type.rank && n < MANY; i++)
-		n *= !dim_is_const(cx, v->type.dims[i], &k) ? 1 : k < MANY ? k : MANY;
-	return n >= MANY;
+	for (uint32_t i = 0; i < v->type.rank && n < COSTLY_EXPONENTIALS; i++)
+		n *= !dim_is_const(cx, v->type.dims[i], &k) ? 1
+		     : k < COSTLY_EXPONENTIALS              ? k
+							    : COSTLY_EXPONENTIALS;
+	return n >= COSTLY_EXPONENTIALS;
 }
 
 /* 1 / (1 + e) where x is positive, else e / (1 + e) */

@@ -9,7 +9,8 @@
 #include "typed/typed.h"
 
 #define MAX_INPUTS 8
-#define MANY       1000 /* elements of an array that the cache holds, to tell what one of them takes */
+#define CACHED_ELEMENTS                                                                            \
+	1000 /* elements of an array that the cache holds, to tell what one of them takes */
 
 static void add_node(struct call_cost *c, enum onnx_id id, enum dtype t, bool number)
 {
@@ -17,7 +18,7 @@ static void add_node(struct call_cost *c, enum onnx_id id, enum dtype t, bool nu
 
 	c->nodes++;
 	c->node += node;
-	c->element += number ? 0 : (cost_of_any(id, t, MANY) - node) / MANY;
+	c->element += number ? 0 : (cost_of_any(id, t, CACHED_ELEMENTS) - node) / CACHED_ELEMENTS;
 }
 
 /* Adds what the nodes of a block take; of loops, one step. Fns of the library do not call

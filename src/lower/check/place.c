@@ -73,7 +73,6 @@ static void find_order(struct placing *p)
 /* Behind which node can c be checked, and in which block? NULL: something that it needs is gone. */
 static struct block *home_of(struct placing *p, const struct check *c, uint32_t *order)
 {
-	const struct shared *s = p->b->cse->shared;
 	struct block *k = p->graph->block, *home;
 	struct dim_walk w = {.round = 1};
 
@@ -87,11 +86,10 @@ static struct block *home_of(struct placing *p, const struct check *c, uint32_t 
 		if (!v || v->data || (v->lowered && v->lowered->data))
 			continue;
 		v = lowered_value(v);
-		if (!v || v->id >= s->nhome || !s->home[v->id])
+		if (!v || !(home = defining_block(p->b, v)))
 			return NULL;
 		if (v->id >= p->nvalues) /* made for a check of inputs, in place of an equal node */
 			continue;
-		home = s->home[v->id];
 		k = home->depth > k->depth ? home : k;
 		*order = p->order[v->id] > *order ? p->order[v->id] : *order;
 	}
@@ -350,7 +348,7 @@ static bool find_reader(struct placing *p, const struct block *k, uint32_t order
 
 	for (int steps = 0; v && steps < 16; steps++, v = next) {
 		struct node *n = v->def;
-		if (!n || p->b->cse->shared->home[v->id] != k || p->order[v->id] <= order)
+		if (!n || defining_block(p->b, v) != k || p->order[v->id] <= order)
 			return false;
 		next = NULL;
 		for (uint32_t i = 0; i < n->nin; i++) {
@@ -469,7 +467,7 @@ static void place_on_results(struct placing *p, struct block *k, const struct ca
 	for (uint32_t i = 0; i < k->results.len; i++) {
 		struct value *v = copied(k->results.at[i]);
 		if (v->id >= p->nvalues && !v->name && v != k->results.at[i] &&
-		    p->b->cse->shared->home[v->id] == k)
+		    defining_block(p->b, v) == k)
 			replace_result(p, k, i, v);
 	}
 }
