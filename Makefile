@@ -391,7 +391,7 @@ help:
 	'make check-machines builds for s390x and aarch64 under qemu, by clang and with -flto' \
 	'make check-update   rewrite the expected outputs of the golden and command line tests' \
 	'make check-runtimes all emitted models on all runtimes, write doc/runtimes.md' \
-	'make check-pymc     all distributions of PyMC beside PyTensor, write doc/pymc.md: some minutes' \
+	'make check-pymc     all distributions of PyMC beside PyTensor, write doc/pymc-distributions.md: some minutes' \
 	'make check-random N=1000000  that many draws of each distribution beside NumPy, and calls' \
 	'make check-graphs N=100000  that many random graphs beside PyTensor without rewrites' \
 	'make check-asan     unit, golden and command line tests under ASan and UBSan alone' \

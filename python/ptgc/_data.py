@@ -167,7 +167,7 @@ def data_option(options: dict[str, Any], data: Which) -> Which:
 def with_own_lengths(model: Any, inputs: Sequence[Variable]) -> Any:
     """The model whose observed variables have the lengths of their values, where these are inputs, and not the lengths
     of what was observed. A variable that others are computed from, or that PyMC cannot give another length, is left."""
-    fixed = [rv for rv in getattr(model, "observed_RVs", ()) if model.rvs_to_values[rv] in inputs and None not in rv.type.shape]
+    fixed = [rv for rv in model.observed_RVs if model.rvs_to_values[rv] in inputs and None not in rv.type.shape]
     fixed = [rv for rv in fixed if rv.type.ndim > rv.owner.op.ndim_supp]
     if not fixed:
         return model

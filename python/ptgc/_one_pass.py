@@ -124,7 +124,8 @@ class Drawn:
         results = [v for v in node.outputs if not is_generator(v)]
 
         def step(*args):
-            now = dict(zip(rngs, args[len(each) :])) | dict(zip(inputs, given)) | {inputs[k]: a for k, a in zip(each, args)}
+            now = dict(zip(inputs, given)) | {inputs[k]: a for k, a in zip(each, args)}
+            now |= dict(zip(rngs, args[len(each) :]))
             made = dict(zip(node.outputs, node.op.make_node(*[now[v] for v in node.inputs]).outputs))
             return [made[v] for v in results] + [made[updates[v]] for v in rngs]
 

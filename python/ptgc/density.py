@@ -63,7 +63,9 @@ def compile_density(
     return Density.of(compile_onnx(inputs, outputs, **options), parts)
 
 
-def prepared(model, gradient, data, batch, options) -> tuple[list[Variable], list[Variable], dict[str, Any], dict[str, Any]]:
+def prepared(
+    model, gradient, data, batch, options
+) -> tuple[list[Variable], list[Variable], dict[str, Any], dict[str, Any]]:
     """The inputs and outputs, the options of ``compile_onnx``, and the fields of ``OfModel``."""
     given = Data(model, data_option(options, data))
     values, outputs = graph_of_density(given, gradient)

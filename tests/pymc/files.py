@@ -192,7 +192,8 @@ DRAWS = {
     "zero inflated": (
         lambda x, n: pm.ZeroInflatedPoisson("y", psi=0.7, mu=pm.Gamma("g", 3, 1) * x, observed=np.ones(n)), False),
     "mixture": (
-        lambda x, n: pm.NormalMixture("y", [0.3, 0.7], mu=[0, pm.Normal("g", 3, 1)], sigma=1, observed=np.ones(n)), False),
+        lambda x, n: pm.NormalMixture("y", [0.3, 0.7], mu=[0, pm.Normal("g", 3, 1)], sigma=1, observed=np.ones(n)),
+        False),
     "categories": (
         lambda x, n: pm.Categorical("y", logit_p=pm.Normal("g", 0, 1, shape=3) * x[:, None], observed=np.ones(n, int)),
         False),
@@ -224,7 +225,8 @@ def predictions():
         points = {k: prior[k].values.reshape(40, *prior[k].shape[2:]) for k in file.inputs if k in prior}
         results = dict(zip(file.outputs, file(**points, **file.generators(1))))
         for k, v in want.items():
-            np.testing.assert_allclose(results[k], v.reshape(results[k].shape), rtol=1e-9, atol=1e-9, err_msg=f"{name} {k}")
+            v = v.reshape(results[k].shape)
+            np.testing.assert_allclose(results[k], v, rtol=1e-9, atol=1e-9, err_msg=f"{name} {k}")
         assert file.looped == {True: [], None: None}.get(once, list(want)), f"{name}: {file.looped}"
 
 

@@ -1,23 +1,19 @@
-"""doc/pymc.md from the results of sweep.py and usage.py, and from text.py, which is run: page.py FLOAT64 FLOAT32 USES"""
+"""doc/pymc-distributions.md from the results of sweep.py and usage.py: page.py FLOAT64 FLOAT32 USES"""
 
-import contextlib
 import importlib.metadata
 import inspect
 import pickle
-import runpy
 import sys
-import tempfile
 from pathlib import Path
 
 import cases
 import usage
 
 PARTS = ["logp", "logcdf", "icdf", "truncated", "censored"]
-HEAD = """# PyMC in mode ONNX
+HEAD = """# PyMC's distributions and functions
 
 Made by `make check-pymc`: do not edit. Versions: {versions}.
 
-{text}
 ## Distributions
 Each function below was compiled in mode ONNX and by PyTensor without ONNX, and both were called at the same places: inside of the
 support, at its edges and outside, at infinities and NaN, and with parameters that are wrong. **yes**: all results are equal to 1e-9
@@ -30,18 +26,6 @@ are compared with SciPy's odeint at a tolerance of 1e-13: PyMC's results, at its
 
 | distribution | log density | logcdf | icdf | truncated | censored | float32 |
 |---|---|---|---|---|---|---|"""
-TEXT = """## A model as text
-`ptgc.to_ptg(model)` prints the log density of a model, a term for each random variable. Inputs are the value variables, which are not
-constrained (`tau_log__`), and each `pm.Data`, of any length. A prior is one call in one place: the text may be edited, and compiled to a
-file without PyMC. This is `tests/pymc/text.py`:
-```python
-{source}```
-The text before the edit:
-```ptg
-{printed}```
-`data="constants"` writes the data into the text, `data="inputs"` makes inputs of what is written into `observed=` as well, a list of names
-chooses. `gradient=True` adds the outputs `d_mu`, ...; `ptgc.save_ptg(file, model)` writes large arrays beside the text.
-"""
 MODELS = """
 Models of what is no distribution by itself:
 
@@ -53,14 +37,6 @@ Each line is a test in `tests/pymc/usage.py`.
 
 | | |
 |---|---|"""
-
-
-def model_as_text():
-    """The part about texts. The script that it shows compares with PyMC."""
-    script = Path(__file__).with_name("text.py").resolve()
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        printed = runpy.run_path(str(script))["text"]
-    return TEXT.format(source=script.read_text(), printed=printed)
 
 
 class Notes:
@@ -107,7 +83,7 @@ def main(double, half, uses):
     double, half, uses = (pickle.loads(Path(p).read_bytes()) for p in (double, half, uses))
     packages = "pymc", "pytensor", "onnxruntime"
     versions = ", ".join(f"{p} {importlib.metadata.version(p)}" for p in packages)
-    notes, lines = Notes(), [HEAD.format(versions=versions, text=model_as_text())]
+    notes, lines = Notes(), [HEAD.format(versions=versions)]
     for case in [*cases.SCALAR, *cases.VECTOR]:
         cells = [cell(double, case.name, part, notes) for part in PARTS]
         lines.append("| " + " | ".join([case.name, *cells, single(half, case.name, notes)]) + " |")
@@ -124,7 +100,7 @@ def main(double, half, uses):
     for use in usage.USES:
         kind, more = uses[use.__name__]
         lines.append(f"| {inspect.getdoc(use)} | {kind}{f': {more}' if isinstance(more, str) and kind == 'works' else ''} |")
-    Path(__file__).parents[2].joinpath("doc/pymc.md").write_text("\n".join(lines) + "\n")
+    Path(__file__).parents[2].joinpath("doc/pymc-distributions.md").write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

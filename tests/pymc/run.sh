@@ -1,6 +1,6 @@
 #!/bin/sh
 # All distributions of PyMC and what its users do with models, in mode ONNX, beside PyTensor without ONNX: some
-# minutes. Writes doc/pymc.md; fails where something differs. `make check-pymc` calls it. PyMC is installed in an
+# minutes. Writes doc/pymc-distributions.md; fails where something differs. `make check-pymc` calls it. PyMC is installed in an
 # environment of its own, build/pymc-venv.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -22,6 +22,7 @@ PYTENSOR_FLAGS=floatX=float32 "$python" tests/pymc/sweep.py --truth "$venv/float
 "$python" tests/pymc/printed.py || failed=1
 "$python" tests/pymc/by_hand.py || failed=1
 "$python" tests/pymc/files.py || failed=1
+"$python" tests/pymc/guide.py || failed=1
 "$python" tests/pymc/posteriordb.py || failed=1
 "$python" tests/pymc/page.py "$venv/float64" "$venv/float32" "$venv/uses"
 exit $failed

@@ -1,4 +1,4 @@
-"""What PyMC's users do with a model, in mode ONNX: each function is one line of doc/pymc.md, and a test.
+"""What PyMC's users do with a model, in mode ONNX: each function is one line of doc/pymc-distributions.md, and a test.
 
 `usage.py RESULTS [NAME ...]` runs them and writes which ones work to the file RESULTS.
 """
