@@ -16,14 +16,15 @@ PTGC_INLINE int ptgc_is_inf(double x)
 }
 
 /* -1, 0 or 1; zeros and NaN as they are */
+/* Of -0 it is 0, as NumPy's and ONNX Runtime's */
 PTGC_INLINE double ptgc_sign(double x)
 {
-	return x > 0 ? 1 : x < 0 ? -1 : x;
+	return x != x ? x : (x > 0) - (x < 0);
 }
 
 PTGC_INLINE float ptgc_signf(float x)
 {
-	return x > 0 ? 1 : x < 0 ? -1 : x;
+	return x != x ? x : (float)((x > 0) - (x < 0));
 }
 
 /* NaN wins; of -0 and 0 the first */

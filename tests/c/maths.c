@@ -320,7 +320,7 @@ static void ends(void)
 	ENDS(round, -inf, -0.0, 0, inf)
 	ENDS(trunc, -inf, -0.0, 0, inf)
 	ENDS(round_away, -inf, -0.0, -0.0, inf)
-	ENDS(sign, -1, -0.0, 0, 1)
+	ENDS(sign, -1, 0, 0, 1)
 	expect("softplus", -inf, ptgc_softplus(-inf), 0);
 	expect("softplus", inf, ptgc_softplus(inf), inf);
 	expect("softplus", nan, ptgc_softplus(nan), nan);

@@ -5,6 +5,7 @@ graphs is compiled, two for each op and kind of dims at least."""
 import os
 import zlib
 
+import numpy as np
 import pytest
 
 from grid import KINDS, Refused, Run, reason
@@ -31,7 +32,7 @@ class NativeSession:
 
     def __call__(self, arrays, outputs=()):
         results = self.model.run(*(pairs(a) if a.dtype.kind == "c" else a for a in arrays))
-        return native(results, [(k, v.type.dtype) for k, v in enumerate(outputs) if is_complex(v)])
+        return native(results, [(k, np.dtype(v.type.dtype)) for k, v in enumerate(outputs) if is_complex(v)])
 
 
 class NativeRun(Run):
