@@ -2,6 +2,8 @@
 
 import math
 import os
+import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
@@ -377,7 +379,35 @@ class Sampler(OfModel):
         }
         shown = groups["posterior"]
         dims = {k: v for k, v in self.dims.items() if k in shown}
-        return arviz.from_dict(groups, dims=dims, coords=self.coords_of(shown, 2))
+        found = arviz.from_dict(groups, dims=dims, coords=self.coords_of(shown, 2))
+        free = [name for name in shown if any(p == name or re.fullmatch(rf"{re.escape(name)}_\S+__", p) for p in self.point)]
+        for text in doubts(arviz, found, free):
+            warnings.warn(text, stacklevel=2)
+        return found
+
+
+def doubts(arviz, found, names: Sequence[str]) -> list[str]:
+    """What PyMC would say of the draws, with its limits: divergences, and of the variables named R-hat and effective
+    sample sizes."""
+    count, texts = int(found.sample_stats["diverging"].sum()), []
+    if count:
+        texts.append(f"{count} of the draws diverged: increase target_accept or reparameterize the model")
+    chains, draws = found.sample_stats["lp"].shape
+    if chains < 2 or draws < 100:
+        return [*texts, "too few draws to judge convergence by: R-hat needs two chains of 100 draws"]
+    rhat = [float(np.nanmax(v)) for name in names if (v := one_of_each(arviz.rhat, found.posterior[name])).size]
+    if rhat and max(rhat) > 1.01:
+        texts.append(f"R-hat is up to {max(rhat):.4f}, above 1.01: the chains have not mixed, so run longer ones")
+    least = [float(np.nanmin(v)) for name in names if (v := one_of_each(arviz.ess, found.posterior[name])).size]
+    if least and min(least) < 100 * chains:
+        texts.append(f"the effective sample size is down to {min(least):.0f}, less than 100 a chain: run longer ones")
+    return texts
+
+
+def one_of_each(statistic: Callable, x) -> np.ndarray:
+    """A statistic of each element over chains and draws, of those that have spread."""
+    flat = x.values.reshape(*x.shape[:2], -1)
+    return np.array([float(statistic(v)) for v in np.moveaxis(flat, 2, 0) if np.ptp(v) > 0])
 
 
 def point_text(point, sizes: Mapping[str, int]) -> str:

@@ -295,6 +295,21 @@ def densities_in_c():
             np.testing.assert_allclose(dlogp, model.compile_dlogp(mode=PYTHON)(point), rtol=1e-8, atol=1e-8)
 
 
+def doubts_about_draws():
+    """A funnel's draws come with warnings, a line's without; few draws with one that says so"""
+    with pm.Model() as funnel:
+        pm.Normal("x", 0, pm.math.exp(pm.Normal("v", 0, 3) / 2), shape=9)
+    for model, draws, words in (
+        (line(40), 2000, []), (funnel, 300, ["diverged", "R-hat", "effective sample size"]), (line(40), 20, ["too few draws"]),
+    ):  # fmt: skip
+        sampler = ptgc.compile_nuts(model, draws=draws, tune=500, chains=4)
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always", UserWarning)
+            sampler.sample(1)
+        texts = [str(w.message) for w in seen if w.category is UserWarning and w.filename == __file__]
+        assert len(texts) == len(words) and all(word in text for word, text in zip(words, texts)), texts
+
+
 def missing_values():
     """Partly missing data stay constants, with one warning; a list that names them is refused"""
     with pm.Model() as model:
@@ -328,7 +343,7 @@ def main(*names):
     return failed > 0
 
 
-TESTS = [densities, samplers, predictions, files_that_are_read, refits, densities_in_c, missing_values]
+TESTS = [densities, samplers, predictions, files_that_are_read, refits, densities_in_c, doubts_about_draws, missing_values]
 
 if __name__ == "__main__":
     sys.exit(main(*sys.argv[1:]))
