@@ -30,7 +30,12 @@ struct infer {
 #include "onnx/facts.def"
 void set_known_results(struct infer *f, dim (*rule)(struct infer *f, uint32_t i));
 
-/* infer.c: results */
+/* infer_node.c: dtypes of the schema */
+bool bind_inputs(struct infer *f); /* false: an input is refused */
+/* An operator of ai.onnx.ml: its results have the types that the user wrote. */
+enum onnx_infer_result infer_ml(struct infer *f);
+
+/* infer_node.c: results */
 enum onnx_infer_result set_result(struct infer *f, uint32_t i, uint32_t rank, dim *dims);
 enum onnx_infer_result set_result_like(struct infer *f, uint32_t i, struct type t); /* dims of t */
 /* Result i has dtype t, from an attribute such as `to`: for type variables without an input. */
@@ -50,7 +55,7 @@ bool broadcast_dim(struct infer *f, dim a, dim b, uint32_t axis, dim *r);
 /* dims[rank] = the broadcast of the n types t, aligned on the right */
 bool broadcast_types(struct infer *f, const struct type *t, uint32_t n, dim *dims, uint32_t rank);
 
-/* infer.c: inputs and attributes */
+/* infer_node.c: inputs and attributes */
 struct value *input(const struct infer *f, uint32_t i); /* NULL: not given */
 struct type input_type(const struct infer *f, uint32_t i);
 const struct known *input_known(struct infer *f, uint32_t i); /* NULL: not given or not known */
