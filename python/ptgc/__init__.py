@@ -28,6 +28,7 @@ from ptgc.linker import NATIVE, ONNX, NativeLinker, ONNXLinker, native_mode, onn
 from ptgc.native import NativeFunction
 from ptgc.predictive import Predictor, compile_predictive, export_predictive
 from ptgc.sampling import Sampler, compile_nuts, export_nuts, nuts_graph
+from ptgc.verifying import verify
 
 __version__ = "0.2.0"
 __all__ = [
@@ -64,6 +65,7 @@ __all__ = [
     "register",
     "save_ptg",
     "to_ptg",
+    "verify",
     "words_to_generator",
 ]
 

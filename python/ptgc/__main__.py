@@ -1,4 +1,4 @@
-"""python -m ptgc: the command line of ptgc."""
+"""python -m ptgc: the command line of ptgc, and verify, which needs ONNX Runtime and a C compiler."""
 
 import os
 import shutil
@@ -16,6 +16,10 @@ def command() -> str | None:
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["verify"]:
+        from ptgc import verifying
+
+        return verifying.main(sys.argv[2:])
     path = command()
     if path is None:
         print("ptgc: the command is not built: run 'make' in the source tree", file=sys.stderr)

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 import shlex
 import subprocess
 import sys
@@ -338,3 +339,33 @@ def test_export_c(tmp_path):
     with pytest.raises(TypeError, match="unknown option 'opset' of C"):
         ptgc.export_c([x], [x.sum(0)], tmp_path / "sums.c", opset=18)
     assert Path(tmp_path / "sums.c").read_text() == code
+
+
+# ---- verify ----
+
+TEXT = """ptg 1
+
+graph m(x: float64[n, 3], w: float64[3], k: int64[], b: bool[n+1]) -> (out: float64[n], total) {
+  h = Tanh(x) + k
+  q: float64[n] = h @ w
+  out = Switch(b[1:], q, -q)
+  total = loop (v in q, t = float64(0)) -> (t) {
+    next t = t + v
+  }
+}
+"""
+
+
+def test_verify(tmp_path, monkeypatch):
+    assert ptgc.verify(TEXT) and ptgc.verify(TEXT, seed=3)
+    assert ptgc.verify(TEXT, np.ones((2, 3)), np.ones(3), np.array(1), np.ones(3, bool))
+    assert ptgc.verify(function([y], pt.exp(y).sum()), np.ones(2))
+    assert ptgc.verify("ptg 1\ngraph g(x: float64[n], i: int64[]) -> (y) { y = x[i] }\n", np.ones(2), np.array(5))
+    file = tmp_path / "m.ptg"
+    file.write_text(TEXT)
+    run = [sys.executable, "-m", "ptgc", "verify", str(file)]
+    assert "the same on" in subprocess.run(run, capture_output=True, text=True, check=True).stdout
+    made = ptgc.verifying.load_model
+    monkeypatch.setattr(ptgc.verifying, "load_model", lambda code: made(re.sub(rb"(?<!double )ptgc_tanh\(", b"sqrt(", code)))
+    with pytest.raises(AssertionError, match=r"h\[0, 0\] is .*\n  in line 4: h = Tanh\(x\) \+ k"):
+        ptgc.verify(TEXT)

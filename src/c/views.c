@@ -444,12 +444,19 @@ static uint32_t first_of_shape(const struct node *n)
 
 const char *shape_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)
 {
+	uint32_t first = first_of_shape(n), last = n->in[0]->type.rank;
 	int64_t k;
 
 	(void)i;
-	if (!is_number_text(ix[0], &k))
-		bug("c: an element of a Shape that is not known");
-	return length(p, n->in[0], first_of_shape(n) + (uint32_t)k);
+	if (is_number_text(ix[0], &k))
+		return length(p, n->in[0], first + (uint32_t)k);
+	if (first == last)
+		return "0"; /* of no element */
+	const char *all = length(p, n->in[0], --last);
+	while (last-- > first)
+		all = textf(p, "%s == %u ? %s : %s", in_parens(p, ix[0]), last - first,
+			    length(p, n->in[0], last), in_parens(p, all));
+	return all;
 }
 
 void shape_put(struct printer *p, const struct node *n)
