@@ -448,35 +448,45 @@ def processor():
 
 HEAD = """# posteriordb
 
-Made by `bench/posteriordb.py PATH --page doc/posteriordb.md`: do not edit. {when}. {processor}. Versions: {versions}.
+Made by `bench/posteriordb.py PATH --page doc/posteriordb.md`: do not edit. {date}. {processor}; other programs ran on it, so
+that only ratios count. Versions: {versions}.
 
-[posteriordb](https://github.com/stan-dev/posteriordb) has {n} posteriors with reference draws: 10,000 each, thinned
-from ten long chains of Stan. Here they are in PyMC, written anew from the mathematics of the Stan programs, one file
-for each program in [examples/posteriordb](../examples/posteriordb). No code or data of posteriordb is in this
-repository: the tables are made from a checkout. Nothing in ptgc asks for one of these models.
+[posteriordb](https://github.com/stan-dev/posteriordb) has {n} posteriors with reference draws: 10,000 each, thinned from ten long
+chains of Stan. Here they are in PyMC, written anew from the mathematics of the Stan programs, one file for each program in
+[examples/posteriordb](../examples/posteriordb). No code or data of posteriordb is in this repository: the tables are made
+from a checkout. Nothing in ptgc asks for one of these models.
 
-**{converted} of {n} convert**, log density with gradient and sampler. **{dense} of {n}** have densities and gradients that
-pass, **{drawn} of {n}** have draws that pass{running}.
+**{converted} of {n} convert**, log density with gradient and sampler. **{dense} of {n}** have densities and gradients that pass. Of
+{run} whose sampler was run, **{drawn} have draws that pass**.
 
 ## Thresholds
 They were written into the file before the first table.
 
 - **Density**: at {points} reference draws, on the unconstrained scale that the model's transforms make. The oracle is PyTensor's
-  Python mode. Errors are the largest of all points, relative to the largest value of the log density, or of that element of the gradient, at
-  any of them. The bound is {bound:g}, or ten times what a relative change of the point by {condition:g} makes of PyTensor's own result, if
-  that is more. Where a differential equation is solved, the oracle calls odeint at a tolerance of 1e-13, and the bound is {ode:g}.
-- **Draws**: NUTS of the file, {chains} chains, {tune} steps of tuning and {draws} draws each, one seed. `target_accept` and `max_treedepth` are
-  those of the reference's own run. The distance of each mean and each standard deviation from the reference's is below {z:g} standard
-  errors of both, which come from effective sample sizes; R-hat is below {rhat:g}.
-- Where the draws do not pass, `pm.sample` runs with the same settings.
+  Python mode. Errors are the largest of all points, relative to the largest value of the log density, or of that element of the
+  gradient, at any of them. The bound is {bound:g}, or ten times what a relative change of the point by {condition:g} makes of PyTensor's
+  own result, if that is more. Where a differential equation is solved, the oracle calls odeint at a tolerance of 1e-13, and
+  the bound is {ode:g}.
+- **Draws**: NUTS of the file, {chains} chains, {tune} steps of tuning and {draws} draws each, one seed. `target_accept` and
+  `max_treedepth` are those of the reference's own run. The distance of each mean and each standard deviation from the
+  reference's is below {z:g} standard errors of both, which come from effective sample sizes; R-hat is below {rhat:g}.
+- Where the draws do not pass, `pm.sample` runs with the same settings and decides whether the model or the sampler is to blame.
 """
+DRAWN = """
+## Densities and draws
+Distances from the reference are the largest of all elements, in standard errors. Steps are leapfrog steps a draw.
+
+| posterior | parameters | error of logp | of gradient | passes | distance of means | of deviations | R-hat | divergent | steps | passes |
+| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: | --- |"""
 SPEED = """
-## Speed
+## Speed and size
 Microseconds of a log density and its gradient: ONNX Runtime on one thread, the same model as C (`--target=c`, gcc -O3), and
-PyTensor's modes JAX and NUMBA as Python calls them. Then effective draws a second of the processor, tuning included: of the element
-that has the fewest. nutpie has the same numbers of chains, tuning and draws; to compile is not in its time, and stands beside it. Bytes
-are those of the models: the density with its gradient, and the sampler, data included.
-"""
+PyTensor's modes JAX and NUMBA as Python calls them. Effective draws a second of the processor, tuning included, are those of
+the element that has the fewest; nutpie has the same settings, and its time to compile stands beside it. Bytes are those of the
+models: the density with its gradient, and the sampler; data are in them.
+
+| posterior | ONNX Runtime | C | JAX | Numba | draws a second | nutpie | it compiles, s | bytes, density | sampler |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""
 
 
 def number(x, digits=3):
@@ -484,76 +494,80 @@ def number(x, digits=3):
 
 
 def verdict(row):
-    if row is None:
-        return "–"
-    return row["error"] if "error" in row else "yes" if row["passes"] else "**no**"
+    if row is None or "error" in row:
+        return "–" if row is None else row["error"]
+    return "yes" if row["passes"] else "**no**"
 
 
-def cell(row, *keys):
-    return " / ".join(number(row.get(k)) for k in keys)
+def rate(row):
+    return row["ess"] / row["seconds"] if row and "ess" in row else None
 
 
-def tables(names, rows):
-    at = {stage: {name: rows.get((name, stage)) for name in names} for stage in STAGES}
-    yield "## Densities and draws\n"
-    yield "| posterior | parameters | logp / gradient | passes | mean, sd: standard errors | R-hat | divergent | steps a draw | passes |"
-    yield "| --- | ---: | --- | --- | --- | ---: | ---: | ---: | --- |"
-    for name in names:
-        made, dense, drawn = (at[stage][name] or {} for stage in ("convert", "density", "nuts"))
-        z = " / ".join(number(drawn[k][0], 2) if k in drawn else "–" for k in ("z_mean", "z_sd"))
-        errors = " / ".join(f"{dense[k]:.0e}" if k in dense else "–" for k in ("logp", "gradient"))
-        yield (
-            f"| {name} | {made.get('parameters', '–')} | {errors} | {verdict(at['density'][name])} | {z} "
-            f"| {number(drawn.get('rhat'), 5)} | {drawn.get('divergent', '–')} | {number(drawn.get('steps'), 2)} | {verdict(at['nuts'][name])} |"
-        )
-    yield "\n" + "\n".join(remarks(names, at))
-    if not any(at["speed"].values()):
+def line(*cells):
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def drawn_row(name, convert, density, nuts):
+    made, dense, drawn = convert or {}, density or {}, nuts or {}
+    errors = [f"{dense[k]:.0e}" if k in dense else "–" for k in ("logp", "gradient")]
+    z = [number(drawn[k][0], 2) if k in drawn else "–" for k in ("z_mean", "z_sd")]
+    rest = number(drawn.get("rhat"), 5), drawn.get("divergent", "–"), number(drawn.get("steps"), 2)
+    return line(name, made.get("parameters", "–"), *errors, verdict(density), *z, *rest, verdict(nuts))
+
+
+def speed_row(name, convert, nuts, speed, nutpie):
+    times = [number((speed or {}).get(k)) for k in ("onnx", "c", "jax", "numba")]
+    compiles = number((nutpie or {}).get("compile_s"))
+    sizes = [number((convert or {}).get(k), 12) for k in ("density_bytes", "sampler_bytes")]
+    return line(name, *times, number(rate(nuts)), number(rate(nutpie)), compiles, *sizes)
+
+
+def remark(name, density, nuts, pymc):
+    """What the tables have no column for"""
+    if density and density.get("where") == "near the start":
+        yield f"- {name}: densities were compared near the start, as the checkout lacks the reference draws."
+    elif density and density.get("bound", 0) > ODE_BOUND / 10 and density["gradient"] > DENSITY_BOUND:
+        yield f"- {name}: the largest bound of an element is {number(density['bound'], 2)}."
+    if not pymc:
         return
-    yield SPEED
-    yield "| posterior | ONNX Runtime | C | JAX | Numba | draws a second | nutpie | its compile, s | bytes, density | sampler |"
-    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
-    for name in names:
-        made, drawn, speed, nutpie = (at[stage][name] or {} for stage in ("convert", "nuts", "speed", "nutpie"))
-        rates = [number(r["ess"] / r["seconds"]) if "ess" in r and "seconds" in r else "–" for r in (drawn, nutpie)]
-        cells = [number(speed.get(k)) for k in ("onnx", "c", "jax", "numba")] + rates + [number(nutpie.get("compile_s"))]
-        cells += [number(made.get(k), 12) for k in ("density_bytes", "sampler_bytes")]
-        yield f"| {name} | " + " | ".join(cells) + " |"
-    yield ""
+    said = pymc.get("error")
+    if said is None:
+        z = f"means within {number(pymc['z_mean'][0], 2)} and deviations within {number(pymc['z_sd'][0], 2)} standard errors"
+        passes = "passes" if pymc["passes"] else "does not pass either"
+        said = f"{z}, R-hat {number(pymc['rhat'], 5)}, {pymc['divergent']} divergent: {passes}"
+    yield f"- {name}, `pm.sample`: {said}."
+
+
+def means(speeds):
     for key, what in (("onnx", "ONNX Runtime / Numba"), ("c", "C / Numba"), ("jax", "JAX / Numba")):
-        ratios = [s[key] / s["numba"] for s in at["speed"].values() if s and key in s and "numba" in s]
+        ratios = [s[key] / s["numba"] for s in speeds if key in s and "numba" in s]
         if ratios:
             yield f"- {what}, geometric mean of {len(ratios)}: {np.exp(np.mean(np.log(ratios))):.2f}"
-    for name in names:
-        for key in "c_refused", "jax_refused", "numba_refused":
-            if text := (at["speed"][name] or {}).get(key):
-                yield f"- {name}, {key.split('_')[0]}: {text}"
-
-
-def remarks(names, at):
-    for name in names:
-        dense, drawn, peer = (at[stage][name] or {} for stage in ("density", "nuts", "pymc"))
-        if dense.get("bound", 0) > ODE_BOUND or dense.get("where") == "near the start":
-            yield f"- {name}: the densities were compared {'near the start, as the checkout lacks the draws' if dense.get('where') == 'near the start' else 'to ' + number(dense['bound'], 2)}"
-        if drawn and not drawn.get("passes"):
-            z = {k: peer[k][0] for k in ("z_mean", "z_sd") if k in peer}
-            said = peer.get("error") or f"mean and sd within {z['z_mean']:.2g} and {z['z_sd']:.2g} standard errors, R-hat {peer['rhat']:.4f}, {peer['divergent']} divergent: {'passes' if peer['passes'] else 'does not pass either'}" if peer else "not run"
-            yield f"- {name}, `pm.sample`: {said}"
 
 
 def page(names, rows):
+    def of(name, *stages):
+        return [rows.get((name, stage)) for stage in stages]
+
     def count(stage, holds):
-        return sum(bool(holds(row)) for name in names if (row := rows.get((name, stage))))
+        return sum(bool(holds(row)) for name in names for row in of(name, stage) if row)
 
     last = max(rows.values(), key=lambda row: row["date"])
-    missing = sum((name, "nuts") not in rows for name in names)
-    head = HEAD.format(
-        when=last["date"], processor=last["processor"], versions=last["versions"], n=len(names),
+    text = HEAD.format(
+        **{k: last[k] for k in ("date", "processor", "versions")}, n=len(names),
         converted=count("convert", lambda row: "error" not in row), dense=count("density", lambda row: row.get("passes")),
-        drawn=count("nuts", lambda row: row.get("passes")), running=f"; {missing} were not drawn" if missing else "",
-        points=DENSITY_POINTS, bound=DENSITY_BOUND, condition=CONDITION, ode=ODE_BOUND, chains=CHAINS, tune=TUNE,
-        draws=DRAWS, z=Z_BOUND, rhat=RHAT_BOUND,
+        run=count("nuts", lambda row: True), drawn=count("nuts", lambda row: row.get("passes")), points=DENSITY_POINTS,
+        bound=DENSITY_BOUND, condition=CONDITION, ode=ODE_BOUND, chains=CHAINS, tune=TUNE, draws=DRAWS, z=Z_BOUND,
+        rhat=RHAT_BOUND,
     )  # fmt: skip
-    return head + "\n" + "\n".join(tables(names, rows)) + "\n"
+    lines = [text.rstrip(), DRAWN, *(drawn_row(name, *of(name, "convert", "density", "nuts")) for name in names), ""]
+    lines += [text for name in names for text in remark(name, *of(name, "density", "nuts", "pymc"))]
+    lines += [SPEED, *(speed_row(name, *of(name, "convert", "nuts", "speed", "nutpie")) for name in names), ""]
+    speeds = {name: row for name in names for row in of(name, "speed") if row}
+    lines += means(speeds.values())
+    for name, row in speeds.items():
+        lines += [f"- {name}, {k.split('_')[0]}: {text}" for k, text in row.items() if k.endswith("_refused")]
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def main():

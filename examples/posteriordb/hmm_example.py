@@ -9,10 +9,11 @@ from hmm import forward
 
 
 def model(data):
+    ordered = transforms.Chain([transforms.log, transforms.ordered])
     with pm.Model() as m:
         theta1 = pm.Dirichlet("theta1", np.ones(2))
         theta2 = pm.Dirichlet("theta2", np.ones(2))
-        mu = pm.Normal("mu", [3, 10], 1, transform=transforms.Chain([transforms.log, transforms.ordered]), initval=[3, 10])
+        mu = pm.Normal("mu", [3, 10], 1, transform=ordered, initval=[3, 10])
         seen = pm.logp(pm.Normal.dist(mu, 1), data["y"][:, None])
         pm.Potential("y", forward(pt.log(pt.stack([theta1, theta2])), seen))
     return m

@@ -1,7 +1,7 @@
 """The models of examples/posteriordb, on small data of our own: log densities and gradients beside PyTensor's, and
 a short run of the sampler. bench/posteriordb.py compares them with the reference draws.
 
-`posteriordb.py [NAME ...]`; each file there has data here."""
+`posterior_models.py [NAME ...]`; each file there has data here."""
 
 import logging
 import sys
@@ -45,14 +45,16 @@ mesquite["group"] = level(0, 1)
 eight = {"y": 10 * RNG.normal(size=8), "sigma": 10 * positive(8)}
 series = {"y": RNG.normal(size=N), "K": 2, "sigma1": 0.5}
 process = {"x": np.linspace(-3, 3, 7), "y": RNG.normal(size=7), "k": RNG.poisson(3, 7)}
-chain = {"alpha": np.array([[4, 2], [2, 4]]), "u": positive(), "v": positive(), "y": RNG.normal(6, 4, N), "tau": 0.1, "rho": 0.1}
+chain = {"alpha": np.array([[4, 2], [2, 4]]), "u": positive(), "v": positive(), "tau": 0.1, "rho": 0.1}
+chain["y"] = RNG.normal(6, 4, N)
 line = {"x": np.arange(N) / 10, "y": RNG.normal(size=N), "pmualpha": 0, "psalpha": 2, "pmubeta": 0, "psbeta": 3}
 bases = {
     "Y": RNG.normal(size=N), "Xgp_1": RNG.normal(size=(N, 4)), "slambda_1": positive(4, 1),
     "Xgp_sigma_1": RNG.normal(size=(N, 3)), "slambda_sigma_1": positive(3, 1),
 }  # fmt: skip
 party = {
-    "partyid7": level(1, 2, 3, 4, 5, 6, 7), "real_ideo": level(1, 2, 3, 4, 5, 6, 7), "race_adj": level(1.0, 1.5, 2.0),
+    "partyid7": level(1, 2, 3, 4, 5, 6, 7), "real_ideo": level(1, 2, 3, 4, 5, 6, 7),
+    "race_adj": level(1.0, 1.5, 2.0),
     "educ1": level(1, 2, 3, 4), "gender": level(1, 2), "income": level(1, 2, 3, 4, 5), "age_discrete": level(1, 2, 3, 4),
 }  # fmt: skip
 DATA = {
