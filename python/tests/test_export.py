@@ -458,3 +458,19 @@ def test_arguments_that_are_wrong_together():
     with pytest.raises(TypeError, match="flags is a list"):
         ptgc.compile("graph g(x: int8[]) -> (x) { }", flags="Werror")
     assert repr(ptgc.compile_onnx([x], [x * 2])).startswith("Exported(x -> out; ")
+
+
+def test_equal_weights_are_one():
+    """Two bodies compute the same constant, as two calls of a log density with data do: 24 kB stand in the model once."""
+    w = np.random.default_rng(1).normal(size=(50, 60))
+
+    def last(x, steps):
+        return pytensor.scan(
+            lambda s: pt.tanh(pt.dot(s, pt.constant(w).T + 1.0)) @ pt.constant(w), outputs_info=[x], n_steps=steps,
+            return_updates=False,
+        )[-1]  # fmt: skip
+
+    x, n = pt.dvector("x"), pt.lscalar("n")
+    e = ptgc.compile_onnx([x, n], [last(x, n), last(x * 2, n + 1)])
+    assert len(e.model) < 2.5 * w.nbytes
+    e.verify([np.linspace(-1, 1, 60), 3])

@@ -8,7 +8,8 @@
 
 #include "lower/internal.h"
 
-#define SMALL_CONSTANT (16 << 10) /* bytes up to which equal constants are one */
+#define SMALL_CONSTANT (16 << 10) /* bytes up to which all are hashed */
+#define SAMPLES        64         /* pieces of 64 bytes that are hashed of a larger constant */
 #define NEAR           64         /* hashes side by side */
 
 /* ---- blocks ---- */
@@ -228,26 +229,29 @@ void cse_add(struct build *b, struct node *n, uint32_t hash)
 
 static uint32_t constant_hash(const struct tensor *t)
 {
-	uint64_t h = mix(t->dtype, t->rank * 2u + t->splat);
+	uint64_t h = mix(t->dtype, t->rank * 2u + t->splat), size = tensor_bytes(t);
 
 	if (t->rank)
 		h = mix_bytes(h, t->shape, t->rank * sizeof(int64_t));
-	h = mix_bytes(h, t->data, tensor_bytes(t));
+	if (size <= SMALL_CONSTANT)
+		h = mix_bytes(h, t->data, size);
+	for (uint32_t i = 0; size > SMALL_CONSTANT && i < SAMPLES; i++)
+		h = mix_bytes(h, (const char *)t->data + (size - 64) / (SAMPLES - 1) * i, 64);
 	return (uint32_t)(h ^ h >> 32);
 }
 
 struct value *shared_constant(struct build *b, const struct tensor *t, struct value *v)
 {
 	struct shared *s = b->cse->shared;
-	bool small = tensor_bytes(t) <= SMALL_CONSTANT && dtypes[t->dtype].size && t->data;
-	struct probe p = {.hash = small ? constant_hash(t) : 0};
+	bool known = dtypes[t->dtype].size && t->data;
+	struct probe p = {.hash = known ? constant_hash(t) : 0};
 
-	while (small && hash_next(&s->constant_table, &p))
+	while (known && hash_next(&s->constant_table, &p))
 		if (tensor_equal(s->constants.at[p.number]->data, t))
 			return s->constants.at[p.number];
 	if (!v)
 		v = const_weight(b, t);
-	if (small) {
+	if (known) {
 		*vec_push(b->cx->scratch, &s->constants) = v;
 		hash_add(b->cx->scratch, &s->constant_table, p.hash, s->constants.len - 1);
 	}
