@@ -23,6 +23,7 @@ os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_N
 import argparse
 import importlib
 import importlib.metadata
+import importlib.util
 import json
 import logging
 import re
@@ -351,9 +352,8 @@ def speed(posterior):
 
     import ptgc
 
-    sys.path.insert(0, str(TOP / "bench"))
-    import native
-
+    spec = importlib.util.spec_from_file_location("native_speed", TOP / "bench" / "native.py")
+    spec.loader.exec_module(native := importlib.util.module_from_spec(spec))  # tests/c has a module native, too
     model, draws = posterior.model(), posterior.draws()
     points = near_start(model, 1) if draws is None else unconstrained(model, draws, 1)
     point = [np.asarray(p[0]) for p in points]
