@@ -369,3 +369,10 @@ def test_verify(tmp_path, monkeypatch):
     monkeypatch.setattr(ptgc.verifying, "load_model", lambda code: made(re.sub(rb"(?<!double )ptgc_tanh\(", b"sqrt(", code)))
     with pytest.raises(AssertionError, match=r"h\[0, 0\] is .*\n  in line 4: h = Tanh\(x\) \+ k"):
         ptgc.verify(TEXT)
+
+
+def test_a_check_of_which_the_c_knows_no_side_is_refused():
+    """Never left out: the length would be another one."""
+    n = pt.lscalar("n")
+    with pytest.raises(ptgc.UnsupportedError, match="cannot check yet that"):
+        function([y, n], pt.specify_shape(y, (n,)) * 2)

@@ -588,6 +588,16 @@ static void print_file(struct printer *p, const struct interface *f, struct strb
 	print_messages(p, to);
 }
 
+/* What could not be checked by now will never be. */
+static void refuse_waiting(struct printer *p)
+{
+	for (uint32_t i = 0; i < p->waiting.len; i++) {
+		const struct check *c = p->waiting.at[i];
+		if (c->a != c->b)
+			cannot(p, NULL, "cannot check yet that %s", c->message);
+	}
+}
+
 void print_c(struct ctx *cx, const struct graph *g, struct strbuf *file, struct strbuf *header)
 {
 	struct printer p = {.cx = cx, .g = g, .indent = 1, .statement = 1};
@@ -604,6 +614,7 @@ void print_c(struct ctx *cx, const struct graph *g, struct strbuf *file, struct 
 	plan(&p);
 	outputs(&p, &f);
 	print_block(&p, g->block);
+	refuse_waiting(&p);
 	for (uint32_t i = 0; i < f.out.len; i++)
 		put_output(&p, &f.out.at[i]);
 	const char *start = placed(&p, "");
