@@ -155,7 +155,12 @@ void replace_all_uses(struct value *old, struct value *v)
 {
 	v->uses += old->uses;
 	old->uses = 0;
-	if (!v->known)
-		v->known = old->known;
 	old->forward = v;
+}
+
+void resolve_inputs(struct block *b)
+{
+	for (struct walk w = {.root = b}; walk(&w, WALK_BEFORE);)
+		for (uint32_t i = 0; i < w.at.node->nin; i++)
+			w.at.node->in[i] = resolve(w.at.node->in[i]);
 }

@@ -77,5 +77,7 @@ void drop_node(struct node *n);
 /* What reads old reads v from now on: resolve() says so, where an input or a result is still old.
  */
 void replace_all_uses(struct value *old, struct value *v);
+/* The nodes in b, and in blocks in it, read what stands for their inputs. */
+void resolve_inputs(struct block *b);
 
 #endif

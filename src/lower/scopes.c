@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "graph/uses.h"
 #include "lower/internal.h"
 
 #define SMALL_CONSTANT (16 << 10) /* bytes up to which all are hashed */
@@ -320,7 +321,7 @@ void append_again(struct build *b, struct node *n)
 		return;
 	}
 	for (uint32_t i = 0; i < n->nout; i++) {
-		n->out[i]->forward = found->out[i];
+		replace_all_uses(n->out[i], found->out[i]);
 		if (!found->out[i]->name)
 			found->out[i]->name = n->out[i]->name;
 	}

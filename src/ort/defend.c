@@ -4,6 +4,7 @@
  * builder of lowering, compute the same (wrong_kernels.c, where.c, folding.c). What several nodes
  * make wrong is for the passes after it: fusion.c, casts.c, conditions.c.
  */
+#include "graph/uses.h"
 #include "lower/build.h"
 #include "ort/ort.h"
 #include "rewrite/rewrite.h"
@@ -44,7 +45,7 @@ static void replace_value(struct build *b, struct value *old, struct value *v)
 	}
 	if (!v->known)
 		v->known = old->known;
-	old->forward = v;
+	replace_all_uses(old, v);
 }
 
 /* Adds n to the open block, or the nodes that replace it. */

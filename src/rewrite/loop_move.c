@@ -16,6 +16,7 @@
  */
 #include <string.h>
 
+#include "graph/uses.h"
 #include "ops/ops.h"
 #include "rewrite/loops.h"
 
@@ -104,7 +105,7 @@ void replace_value(struct loop_pass *m, struct value *old, struct value *v)
 	}
 	if (!v->known)
 		v->known = old->known;
-	old->forward = v;
+	replace_all_uses(old, v);
 }
 
 /* ---- rows ---- */
@@ -181,7 +182,7 @@ struct value *materialise(struct loop_pass *m, struct value *v)
 		to->name = v->name;
 		to->known = v->known;
 		to->sign = v->sign;
-		v->forward = to;
+		replace_all_uses(v, to);
 		if (value_info(m, v)->kept)
 			value_info(m, to)->kept = true;
 	} else if (r->node && is_cheap_inside(m, r)) {
@@ -577,7 +578,7 @@ static void rebuild_loop(struct loop_pass *m, struct loop_scope *outer, struct n
 	find_signs(f);
 	f->checked = has_checks(f->block);
 	if (f->scan)
-		f->go->forward = const_int_of(&m->b, DT_BOOL, 1);
+		replace_all_uses(f->go, const_int_of(&m->b, DT_BOOL, 1));
 	scope_open(&m->b, f->block);
 	f->scope = m->b.cse;
 	if (f->scan || (f->counted && flag_is_on(m->cx, FLAG_BATCH))) {

@@ -62,7 +62,7 @@ static void read_square(struct block *k, const struct value *p, struct value *sq
 	for (struct walk w = {.root = k}; walk(&w, WALK_BEFORE);) {
 		struct node *n = w.at.node;
 		if (is_onnx(n, ONNX_Mul) && n->in[0] == p) {
-			n->out[0]->forward = square;
+			replace_all_uses(n->out[0], square);
 			n->dead = true; /* p is no parameter of the loop any more */
 		}
 	}
@@ -116,13 +116,6 @@ static void carry_squares(struct roots *r, struct block *main)
 	}
 }
 
-static void read_replacements(struct block *k)
-{
-	for (struct walk w = {.root = k}; walk(&w, WALK_BEFORE);)
-		for (uint32_t i = 0; i < w.at.node->nin; i++)
-			w.at.node->in[i] = resolve(w.at.node->in[i]);
-}
-
 void loop_roots(struct ctx *cx, struct graph *g)
 {
 	struct roots r = {.cx = cx};
@@ -132,5 +125,5 @@ void loop_roots(struct ctx *cx, struct graph *g)
 	r.uses = find_uses(cx, g);
 	carry_squares(&r, g->block);
 	if (r.changed)
-		read_replacements(g->block);
+		resolve_inputs(g->block);
 }

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "graph/uses.h"
 #include "rewrite/loops.h"
 
 #define MAX_ROUNDS 8  /* of finding which states are equal */
@@ -176,19 +177,20 @@ static void find_equal_states(struct states *s, struct node *loop)
 static void replace(struct states *s, struct block *k, struct node *after, struct value *v,
 		    struct value *by)
 {
-	v->forward = by;
 	s->changed = true;
-	if (!s->result[v->id])
+	if (!s->result[v->id]) {
+		replace_all_uses(v, by);
 		return;
+	}
 	for (by = resolve(by); is_onnx(by->def, ONNX_Identity);) /* which may be a new one */
 		by = resolve(by->def->in[0]);
 	struct node *copy = insert_node(s->cx, k, after, ONNX_Identity, &by, 1, v->type, v->span);
-	v->forward = copy->out[0];
-	v->forward->name = v->name;
-	v->forward->known = v->known;
+	copy->out[0]->name = v->name;
+	copy->out[0]->known = v->known;
+	replace_all_uses(v, copy->out[0]);
 	for (uint32_t i = 0; i < k->results.len; i++)
 		if (k->results.at[i] == v)
-			k->results.at[i] = v->forward;
+			k->results.at[i] = copy->out[0];
 }
 
 static void merge_in_loop(struct states *s, struct block *around, struct node *loop)
@@ -200,14 +202,14 @@ static void merge_in_loop(struct states *s, struct block *around, struct node *l
 	for (uint32_t j = 0; j < loop->nin - first; j++) {
 		struct value *p = body->params.at[first + j], *q = s->same[p->id];
 		if (j < n && same_as(s, body->results.at[last + j]) == p) {
-			p->forward = loop->in[first + j];
+			replace_all_uses(p, loop->in[first + j]);
 			s->changed = true;
 			if (!has_checks(body)) /* they go away with a loop that nobody reads */
 				replace(s, around, loop, loop->out[j], loop->in[first + j]);
 		}
 		if (!q)
 			continue;
-		p->forward = q;
+		replace_all_uses(p, q);
 		s->changed = true;
 		for (uint32_t k = 0; j < n && k < j; k++)
 			if (body->params.at[first + k] == q) {
@@ -236,13 +238,6 @@ static void mark_results(struct states *s, struct block *k)
 	for (struct walk w = {.root = k}; walk(&w, WALK_ENTER);)
 		for (uint32_t i = 0; i < w.at.block->results.len; i++)
 			s->result[w.at.block->results.at[i]->id] = true;
-}
-
-static void read_replacements(struct block *k)
-{
-	for (struct walk w = {.root = k}; walk(&w, WALK_BEFORE);)
-		for (uint32_t i = 0; i < w.at.node->nin; i++)
-			w.at.node->in[i] = resolve(w.at.node->in[i]);
 }
 
 /* ---- what nobody reads ---- */
@@ -373,7 +368,7 @@ void loop_states(struct ctx *cx, struct graph *g)
 	mark_results(&s, g->block);
 	merge_states(&s, g->block);
 	if (s.changed)
-		read_replacements(g->block);
+		resolve_inputs(g->block);
 	for (uint32_t i = 0; i < g->states.len; i++)
 		g->states.at[i].next = resolve(g->states.at[i].next);
 	if (!flag_is_on(cx, FLAG_DEAD))

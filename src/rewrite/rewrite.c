@@ -67,6 +67,8 @@ static void rename_result(struct value *old, struct value *v)
 	v->def = old->def;
 	v->sign = old->sign;
 	v->is_result = true;
+	if (!v->known)
+		v->known = old->known;
 	replace_all_uses(old, v);
 }
 
@@ -154,6 +156,8 @@ static void turn_round(struct block *b)
 	b->first = before;
 	for (uint32_t i = 0; i < b->results.len; i++)
 		clear_uses(b->results.at[i]);
+	for (uint32_t i = 0; i < b->params.len; i++) /* nothing may read them any more */
+		clear_uses(b->params.at[i]);
 }
 
 /* Counts what b's results need, from the last node to the first, and drops nodes that nobody reads.
