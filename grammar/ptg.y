@@ -554,13 +554,42 @@ static bool other_language(struct parse *p, int kind, struct span at, const stru
 			return true;
 		}
 	}
-	if (second && !w->expr && is_text(p, p->first_span, "while")) {
-		parse_error(p, p->first_span, E_SYNTAX, "'while' is part of a loop: "
+	bool below = second && !w->expr && is_text(p, p->first_span, "while");
+	bool right = w->op && kind == YYSYMBOL_NAME && is_text(p, p->before, "while");
+	if (below || right) {
+		parse_error(p, p->before, E_SYNTAX, "'while' is part of a loop: "
 		            "r = loop (x = first) while x > 0 -> (x) { next x = ... }");
 		return true;
 	}
 	if (kind == YYSYMBOL_NAME && is_text(p, p->before, "lambda")) {
 		parse_error(p, p->before, E_SYNTAX, "there is no 'lambda': write a fn of its own");
+		return true;
+	}
+	return false;
+}
+
+/* Is "=" what follows in the line? */
+static bool is_assigned(const struct parse *p, struct span at)
+{
+	const char *s = p->text + (at.end - p->base);
+
+	s += strspn(s, " \t");
+	return s[0] == '=' && s[1] != '=';
+}
+
+/* eps = 1e-6 at the top of a file, and const eps: 1e-6 */
+static bool meant_const(struct parse *p, int kind, struct span at, const struct wanted *w)
+{
+	const char *name = p->text + (at.begin - p->base);
+
+	if (kind == YYSYMBOL_NAME && w->top && is_assigned(p, at)) {
+		parse_error(p, at, E_SYNTAX, "statements stand in a graph or fn; a number that all of them see is "
+		            "a const: write const %.*s = ...", (int)(at.end - at.begin), name);
+		return true;
+	}
+	if (p->first == TOK_CONST && !p->depth && !w->op && is_text(p, p->before, ":")) {
+		parse_error(p, at, E_SYNTAX, "a type stands behind ':': write const name = value, or "
+		            "const name: float64[] = value");
 		return true;
 	}
 	return false;
@@ -737,7 +766,8 @@ static bool known_mistake(struct parse *p, int kind, struct span at, const struc
 		            "continue it: put brackets around the expression");
 		return true;
 	}
-	if (misplaced(p, kind, at, w) || looks_like_operator(p, kind, at, w))
+	if (misplaced(p, kind, at, w) || looks_like_operator(p, kind, at, w) ||
+	    meant_const(p, kind, at, w))
 		return true;
 	if (kind == YYSYMBOL_LBRACKET && inside == TOK_LBRACKET && p->before.begin == p->first_span.begin &&
 	    assigns_in_place(p, at))
@@ -751,6 +781,11 @@ static bool known_mistake(struct parse *p, int kind, struct span at, const struc
 		return true;
 	if ((kind == YYSYMBOL_INTDIV && !w->op) || slashes_before(p, kind, at)) {
 		parse_error(p, at, E_SYNTAX, "a comment begins with '#'; '//' divides and rounds down");
+		return true;
+	}
+	if (w->op && is_text(p, at, "is")) {
+		parse_error(p, at, E_SYNTAX, "there is no 'is': an argument that was left out is asked for by "
+		            "x == None, and numbers are compared by ==");
 		return true;
 	}
 	if (is_comparison(kind) && w->op) {

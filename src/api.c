@@ -101,6 +101,16 @@ static bool settle_runtime(struct ctx *cx)
 	return false;
 }
 
+static void answer(struct ctx *cx, struct job *job, const struct graph *g)
+{
+	bool typed = why_answer(cx, g, &job->text_out);
+
+	job->answered = typed && job->text_out.len;
+	if (typed && !job->answered)
+		error(cx, (struct span){0, 0}, E_OPTION,
+		      "why: no value of the graph gets its name at %s:%s", job->name, job->why);
+}
+
 static struct graph *typed(struct ctx *cx, struct job *job, struct file *f)
 {
 	struct graph *g = elaborate(cx, f, job->stage == STAGE_CHECK);
@@ -109,7 +119,7 @@ static struct graph *typed(struct ctx *cx, struct job *job, struct file *f)
 	if (job->stage == STAGE_TYPED && !cx->errors)
 		dump_graph(cx, g, &job->text_out);
 	if (job->stage == STAGE_WHY)
-		job->answered = why_answer(cx, g, &job->text_out);
+		answer(cx, job, g);
 	arena_empty(cx->scratch);
 	return g;
 }
@@ -197,7 +207,8 @@ static enum ptgc_status compile_(struct ctx *cx, struct job *job)
 	if (needs_input && !job->text && !read_input(cx, job))
 		return PTGC_FAILED;
 	run(cx, job);
-	return cx->io_failed ? PTGC_FAILED : cx->errors ? PTGC_REJECTED : PTGC_OK;
+	bool ok = job->answered || !cx->errors;
+	return cx->io_failed ? PTGC_FAILED : ok ? PTGC_OK : PTGC_REJECTED;
 }
 
 enum ptgc_status compile(struct ctx *cx, struct job *job)
@@ -493,10 +504,8 @@ static void work(struct ptgc_result *r)
 					 &r->state.sink);
 }
 
-static struct ptgc_result *from_text(enum stage stage, const char *text, size_t len,
-				     const struct ptgc_options *options)
+static struct ptgc_result *finish_text(struct ptgc_result *r, const char *text, size_t len)
 {
-	struct ptgc_result *r = result_new(stage, options);
 	if (!r)
 		return NULL;
 	r->job.name = r->job.name ? r->job.name : "<text>";
@@ -510,12 +519,21 @@ static struct ptgc_result *from_text(enum stage stage, const char *text, size_t 
 
 struct ptgc_result *ptgc_compile(const char *text, size_t len, const struct ptgc_options *options)
 {
-	return from_text(STAGE_MODEL, text, len, options);
+	return finish_text(result_new(STAGE_MODEL, options), text, len);
 }
 
 struct ptgc_result *ptgc_format(const char *text, size_t len, const struct ptgc_options *options)
 {
-	return from_text(STAGE_FORMAT, text, len, options);
+	return finish_text(result_new(STAGE_FORMAT, options), text, len);
+}
+
+struct ptgc_result *ptgc_why(const char *text, size_t len, const char *where,
+			     const struct ptgc_options *options)
+{
+	struct ptgc_result *r = result_new(STAGE_WHY, options);
+	if (r)
+		r->job.why = where ? where : "";
+	return finish_text(r, text, len);
 }
 
 struct ptgc_result *ptgc_compile_file(const char *path, const struct ptgc_options *options)
@@ -548,6 +566,11 @@ const void *ptgc_model(const struct ptgc_result *r, size_t *size)
 	if (size)
 		*size = !ok ? 0 : text ? r->job.text_out.len : r->model.sink.written;
 	return !ok ? NULL : text ? (const void *)r->job.text_out.s : r->model.data;
+}
+
+const char *ptgc_answer(const struct ptgc_result *r)
+{
+	return r && r->job.stage == STAGE_WHY ? r->job.text_out.s : NULL;
 }
 
 static const void *written(const struct mem_sink *m, size_t *size)

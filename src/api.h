@@ -37,7 +37,7 @@ struct job {
 	const char *name, *dir; /* of the text, as for source_add(); found from path if NULL */
 	enum stage stage;       /* MODEL gives `graph`, the others `text_out` */
 	const char *why;        /* WHY: of which values, as why_ask() takes it */
-	bool answered; /* WHY: all of them have types. text_out is set even if there are errors */
+	bool answered; /* WHY: all of them have types. text_out may be set though some have none */
 	const struct graph *graph;
 	struct strbuf text_out; /* of the target c, too: the file */
 	struct strbuf header;   /* of the target c */

@@ -145,6 +145,13 @@ struct ptgc_result *ptgc_compile(const char *text, size_t len, const struct ptgc
 struct ptgc_result *ptgc_compile_file(const char *path, const struct ptgc_options *options);
 /* Formats text: ptgc_model() is then the canonical .ptg text. */
 struct ptgc_result *ptgc_format(const char *text, size_t len, const struct ptgc_options *options);
+/* Explains types: what `ptgc why` prints of the values that `where` asks for, which is what stands
+ * behind the file's name there: "12" (line 12 of the text), "12:5" (the name in its column 5),
+ * "logp" (a name), or "lib/act.ptg:4" (in a file that the text uses). ptgc_answer() is that text.
+ * PTGC_OK: each of the values has a type, also if the text has errors elsewhere, which are among
+ * the diagnostics. */
+struct ptgc_result *ptgc_why(const char *text, size_t len, const char *where,
+			     const struct ptgc_options *options);
 void ptgc_free(struct ptgc_result *r);
 
 enum ptgc_status ptgc_status(const struct ptgc_result *r);
@@ -156,6 +163,8 @@ static inline bool ptgc_ok(const struct ptgc_result *r)
 const void *ptgc_model(const struct ptgc_result *r, size_t *size);
 /* Of the target c: the text of the header; NULL and 0 if there is none. */
 const void *ptgc_header(const struct ptgc_result *r, size_t *size);
+/* Of ptgc_why(): the text, 0-terminated; NULL if there is none. */
+const char *ptgc_answer(const struct ptgc_result *r);
 /* The bytes of the external data file; NULL and 0 if there is none. */
 const void *ptgc_external(const struct ptgc_result *r, size_t *size);
 /* Its name inside of the model: options.external_name, with the hash for a *; NULL if there is

@@ -251,18 +251,14 @@ static int answer(const struct cmd *c, struct ctx *cx, const char *file, const c
 	enum ptgc_status status = compile(cx, &job);
 	if (job.text_out.len)
 		fwrite(job.text_out.s, 1, job.text_out.len, stdout);
-	if (job.text_out.len && job.answered) {
+	if (status == PTGC_OK) {
 		if (cx->errors)
 			fprintf(stderr, "ptgc: %s has %u error%s\n", file, cx->errors,
 				cx->errors == 1 ? "" : "s");
 		return finish_stdout();
 	}
-	if (!job.text_out.len && job.answered)
-		fprintf(stderr, "ptgc: %s:%s: no value of the graph gets its name there\n", file,
-			where);
-	if (status != PTGC_OK)
-		print_messages(cx, &job, c->colour);
-	return status == PTGC_FAILED ? EXIT_USAGE : EXIT_REJECTED;
+	print_messages(cx, &job, c->colour);
+	return exit_code(status);
 }
 
 static int why_command(const struct cmd *c)

@@ -178,6 +178,10 @@ static void report_missing(struct ctx *cx, struct source *from, struct span s, c
 	if (failed == ENOENT)
 		note(cx, d, (struct span){0, 0}, "it is looked for in %s",
 		     from->dir[0] ? from->dir : ".");
+	if (failed == ENOENT && strchr(path, '{'))
+		note(cx, d, (struct span){0, 0},
+		     "braces in a string are characters; texts are joined by +: "
+		     "\"layer\" + i + \".npy\"");
 }
 
 /* The real path of a file that may be read; NULL: reported. */

@@ -56,6 +56,9 @@ dim dim_find(struct ctx *cx, dim d);           /* canonical form under all equat
  * different, or if that would break a promise: dim_broken() then says which. An equation that was
  * not known before is listed with its span, for checks. */
 bool dim_unify(struct ctx *cx, dim a, dim b, struct span s);
+/* May a == b hold? false: promised names alone would have to obey it; dim_broken() says which,
+ * unless no sizes make a and b equal. Nothing is recorded. */
+bool dim_keeps_promises(struct ctx *cx, dim a, dim b);
 /* Is a length that begins as `from` another one once it is `to`, but for a few sizes or lengths 0?
  * CHANGE_OF_NAMES: and all sizes are promised names */
 enum change { NO_CHANGE, CHANGE, CHANGE_OF_NAMES };

@@ -207,6 +207,25 @@ bool breaks_promise(struct ctx *cx, const struct lin *l, const dim raw[2], dim a
 	return true;
 }
 
+bool dim_keeps_promises(struct ctx *cx, dim a, dim b)
+{
+	struct dims *t = cx->dims;
+	struct names s = {.ok = true};
+	struct difference d;
+	const dim raw[2] = {a, b};
+
+	a = find(t, a);
+	b = find(t, b);
+	add_names(t, &s, a);
+	if (s.ok)
+		add_names(t, &s, b);
+	if (!s.ok || !s.n)
+		return true;
+	enum truth r = compare_dims(t, a, b, &d);
+	return r == EQUAL || (r != DIFFERENT && !d.ok) ||
+	       (d.ok && !breaks_promise(cx, &d.plain, raw, a, b));
+}
+
 bool dim_broken(struct ctx *cx, struct broken *b)
 {
 	if (!cx->dims->broken.n)

@@ -314,6 +314,20 @@ static const char *axes_in_braces(struct elab *e, const struct op *op, const str
 			      : arena_printf(e->cx->arena, "%s{axes=[%s]}(%s)", op->name, k, x);
 }
 
+/* Join(0, x, y) is Join{axis=0}(x, y), and Cast(x, float32) is Cast{float32}(x). */
+static const char *property_in_call(struct elab *e, const struct op *op,
+				    const struct anode *const *a, uint32_t n,
+				    const struct anode *call, const struct cv *args)
+{
+	if (op == &op_table[OP_Join] && n > 2 && !call->nprops && args[0].kind == CV_INT)
+		return arena_printf(e->cx->arena, "Join{axis=%s}(%s)", text_between(e, a[0], a[0]),
+				    text_between(e, a[1], a[n - 1]));
+	if (op == &op_table[OP_Cast] && n == 2 && args[1].kind == CV_DTYPE)
+		return arena_printf(e->cx->arena, "Cast{%s}(%s)", dtypes[args[1].u.dtype].name,
+				    text_between(e, a[0], a[0]));
+	return NULL;
+}
+
 /* Join{axis=1}([x, y]) is Join{axis=1}(x, y). */
 static const char *joined(struct elab *e, const struct op *op, const struct anode *a, uint32_t at,
 			  const struct cv *v)
@@ -343,13 +357,16 @@ bool misplaced_arguments(struct elab *e, const struct op *op, uint32_t at, const
 	const struct anode **a = new_array(e->cx->scratch, const struct anode *, nargs + 1);
 	const char *why = "", *instead = NULL;
 
-	if (e->frame->library || (nargs >= sig->min && nargs <= sig->max && nargs != 1))
+	bool takes = op == &op_table[OP_Join] || op == &op_table[OP_Cast];
+	if (e->frame->library || (nargs >= sig->min && nargs <= sig->max && nargs != 1 && !takes))
 		return false;
 	elab_children(e, at, kids);
 	for (uint32_t i = 0; i < nargs; i++)
 		a[i] = &nodes[kids[n->nprops + i]];
 	if (nargs == 1 && (instead = joined(e, op, a[0], at, &items[n->nprops]))) {
 		why = "the tensors stand one by one";
+	} else if ((instead = property_in_call(e, op, a, nargs, n, items + n->nprops))) {
+		why = op == &op_table[OP_Join] ? "an axis is a property" : "a dtype is a property";
 	} else if (nargs < sig->min && (instead = all_arguments(e, op, a, nargs))) {
 		why = "all arguments are written";
 	} else if (nargs > sig->max && op == &op_table[OP_Reshape]) {

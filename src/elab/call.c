@@ -639,9 +639,11 @@ static struct cv call_op_node(struct elab *e, const struct op *op, uint32_t at, 
 {
 	const struct anode *n = &e->file->nodes.at[at];
 	struct prop_arg *args = prop_args(e, at, items);
-	struct cv *props = args ? bind_props(e->cx, op, s, args, n->nprops) : NULL;
 
-	if (!props || misplaced_arguments(e, op, at, items))
+	if (!args || misplaced_arguments(e, op, at, items))
+		return poison(s);
+	struct cv *props = bind_props(e->cx, op, s, args, n->nprops);
+	if (!props)
 		return poison(s);
 	struct cv r = function_of_literals(e, op, items + n->nprops, n->n - n->nprops, n->span);
 	return r.kind != CV_NONE ? r

@@ -735,7 +735,8 @@ struct graph *elaborate(struct ctx *cx, struct file *f, bool fns_alone)
 		eval_consts(e);
 		check_fns(e);
 		if (!cx->errors && !fns_alone)
-			error(cx, f->header, E_NO_GRAPH, "the file defines no graph");
+			why_of_fns(cx,
+				   error(cx, f->header, E_NO_GRAPH, "the file defines no graph"));
 		return NULL;
 	}
 	for (struct fn *extra = f->graphs->next; extra; extra = extra->next)

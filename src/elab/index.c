@@ -304,14 +304,43 @@ static bool tuple_bound(struct elab *e, const struct cv *c, int64_t count, int64
 	return true;
 }
 
+/* The elements that a slice takes of count ones */
+struct cut {
+	int64_t start, stop, step;
+};
+
+/* false: the bounds are not known while compiling */
+static bool find_cut(struct elab *e, const struct cv *slice, int64_t count, struct cut *c)
+{
+	const struct cv *by = &slice->u.items[2];
+	dim d;
+
+	c->step = 1;
+	if (by->kind != CV_NONE &&
+	    ((by->kind != CV_INT && by->kind != CV_DIM) || !cv_as_dim(e, by, &d) ||
+	     !dim_is_const(e->cx, d, &c->step) || !c->step))
+		return false;
+	bool up = c->step > 0;
+	int64_t low = up ? 0 : -1, high = up ? count : count - 1;
+	if (c->step > count || c->step < -count) /* one element: start + step is a number */
+		c->step = up ? count + 1 : -count - 1;
+	return tuple_bound(e, &slice->u.items[0], count, low, high, up ? low : high, &c->start) &&
+	       tuple_bound(e, &slice->u.items[1], count, low, high, up ? high : low, &c->stop);
+}
+
+static bool goes_on(const struct cut *c, int64_t k)
+{
+	return c->step > 0 ? k < c->stop : k > c->stop;
+}
+
 /* (1, 2, 3)[1:] and (1, 2, 3)[0]: tuples are cut while compiling, as no tensor is one. CV_NONE:
  * the index is not known */
 static struct cv cut_tuple(struct elab *e, const struct cv *t, const struct cv *index,
 			   struct span s)
 {
-	struct cv v = {.kind = CV_TUPLE, .span = s};
-	int64_t count = t->n, step = 1, start, stop;
-	dim d;
+	struct cv v = {.kind = t->kind, .span = s};
+	int64_t count = t->n, start;
+	struct cut c;
 
 	if (index->kind != CV_SLICE) {
 		if (!tuple_bound(e, index, count, -1, count, count, &start))
@@ -322,22 +351,42 @@ static struct cv cut_tuple(struct elab *e, const struct cv *t, const struct cv *
 			   (int)t->n - 1);
 		return poison(s);
 	}
-	const struct cv *by = &index->u.items[2];
-	if (by->kind != CV_NONE &&
-	    ((by->kind != CV_INT && by->kind != CV_DIM) || !cv_as_dim(e, by, &d) ||
-	     !dim_is_const(e->cx, d, &step) || !step))
-		return (struct cv){.kind = CV_NONE};
-	int64_t low = step > 0 ? 0 : -1, high = step > 0 ? count : count - 1;
-	if (!tuple_bound(e, &index->u.items[0], count, low, high, step > 0 ? low : high, &start) ||
-	    !tuple_bound(e, &index->u.items[1], count, low, high, step > 0 ? high : low, &stop))
+	if (!find_cut(e, index, count, &c))
 		return (struct cv){.kind = CV_NONE};
 	v.u.items = new_array(e->cx->arena, struct cv, count + 1);
-	for (int64_t k = start; step > 0 ? k < stop : k > stop; k += step) {
+	for (int64_t k = c.start; goes_on(&c, k); k += c.step)
 		v.u.items[v.n++] = t->u.items[k];
-		if (step > count || step < -count)
-			break; /* k + step may not be a number */
-	}
 	return v;
+}
+
+/* [1, 2, 4][1:] is a list, whose numbers take the dtype of what they meet. CV_NONE: it is a slice
+ * of a tensor, as is one of no elements */
+static struct cv cut_list(struct elab *e, const struct cv *list, const struct cv *slice,
+			  struct span s)
+{
+	const struct adata *d = list->kind == CV_DATA ? list->u.data : NULL;
+	struct cv v = {.kind = CV_NONE};
+	struct cut c;
+
+	for (uint32_t i = 0; list->kind == CV_LIST && i < list->n; i++)
+		if (!cv_is_weak(&list->u.items[i]) && list->u.items[i].kind != CV_BOOL)
+			return v;
+	if (!find_cut(e, slice, d ? d->shape[0] : list->n, &c) || !goes_on(&c, c.start))
+		return v;
+	if (!d)
+		return cut_tuple(e, list, slice, s);
+	struct adata *rows = new (e->cx->arena, struct adata);
+	uint32_t size = d->count / d->shape[0], n = 0;
+	*rows = (struct adata){.rank = d->rank,
+			       .shape = new_array(e->cx->arena, uint32_t, d->rank),
+			       .at = new_array(e->cx->arena, struct adatum, d->count)};
+	for (int64_t k = c.start; goes_on(&c, k); k += c.step, n++)
+		memcpy(rows->at + (size_t)n * size, d->at + (size_t)k * size,
+		       size * sizeof(*d->at));
+	memcpy(rows->shape, d->shape, d->rank * sizeof(*d->shape));
+	rows->shape[0] = n;
+	rows->count = n * size;
+	return (struct cv){.kind = CV_DATA, .span = s, .u.data = rows};
 }
 
 struct cv eval_index(struct elab *e, uint32_t at, struct cv *items)
@@ -345,8 +394,13 @@ struct cv eval_index(struct elab *e, uint32_t at, struct cv *items)
 	const struct anode *a = &e->file->nodes.at[at];
 	const bool update = a->kind != A_INDEX;
 
-	if (!update && items[0].kind == CV_TUPLE && a->n == 2) {
-		struct cv v = cut_tuple(e, &items[0], &items[1], a->span);
+	if (!update && a->n == 2) {
+		bool list = items[0].kind == CV_LIST || items[0].kind == CV_DATA;
+		struct cv v = {.kind = CV_NONE};
+		if (items[0].kind == CV_TUPLE)
+			v = cut_tuple(e, &items[0], &items[1], a->span);
+		else if (list && items[1].kind == CV_SLICE)
+			v = cut_list(e, &items[0], &items[1], a->span);
 		if (v.kind != CV_NONE)
 			return v;
 	}

@@ -162,9 +162,17 @@ static void unknown_attr(struct elab *e, const struct onnx_op *op, struct sym *n
 	for (const struct onnx_attr_spec *a = op->attrs; a && a->kind; a++)
 		*vec_push(e->cx->arena, &names) = a->name;
 	const char *near = did_you_mean(name->s, names.at, names.len);
-	elab_error(e, s, E_PROPERTY, "%s.%s (%s %d) has no attribute '%s'%s%s%s", onnx_prefix(op),
-		   op->name, op->id ? "opset" : "version", op->id ? e->cx->opt.opset : op->since,
-		   name->s, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	struct diag *d = elab_error(
+		e, s, E_PROPERTY, "%s.%s (%s %d) has no attribute '%s'%s%s%s", onnx_prefix(op),
+		op->name, op->id ? "opset" : "version", op->id ? e->cx->opt.opset : op->since,
+		name->s, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	struct strbuf list = {.arena = e->cx->arena};
+
+	for (uint32_t i = 0; i < names.len; i++)
+		sb_printf(&list, "%s%s", i ? ", " : "", names.at[i]);
+	if (!near)
+		note(e->cx, d, (struct span){0, 0}, names.len ? "it has %s" : "it has none%s",
+		     names.len ? list.s : "");
 }
 
 #define MAX_ATTRS 1000

@@ -114,6 +114,24 @@ void why_note(struct elab *e, struct sym *name, struct cv v, struct span s, bool
 		*vec_push(e->cx->arena, &w->list) = a;
 }
 
+void why_of_fns(struct ctx *cx, struct diag *d)
+{
+	const struct why *w = cx->why;
+	const char *name = cx->sources.at[0]->name, *slash = strrchr(name, '/');
+
+	name = slash ? slash + 1 : name;
+	if (w && w->name)
+		note(cx, d, (struct span){0, 0},
+		     "its fns have their types from calls: name the model that uses it, "
+		     "MODEL.ptg:%s:%s",
+		     name, w->name);
+	else if (w)
+		note(cx, d, (struct span){0, 0},
+		     "its fns have their types from calls: name the model that uses it, "
+		     "MODEL.ptg:%s:%lu",
+		     name, w->line);
+}
+
 uint32_t why_answers(struct ctx *cx, const struct answer **list)
 {
 	*list = cx->why->list.at;

@@ -10,9 +10,10 @@
 
 #include "lower/build.h"
 
-#define MAX_NAMED    4  /* equations that the name of a check tells */
-#define MAX_SIDE     80 /* bytes of each side */
-#define MAX_LOOSENED 64 /* values behind one length */
+#define MAX_NAMED      4  /* equations that the name of a check tells */
+#define MAX_SIDE       80 /* bytes of each side */
+#define MAX_LOOSENED   64 /* values behind one length */
+#define MAX_EXPRESSION 40 /* bytes of a value without a name that the name of a check tells */
 
 /* Is cond a constant whose elements are all true? */
 static bool holds_always(const struct value *cond)
@@ -177,8 +178,32 @@ static bool may_differ(struct build *b, const struct check *c)
 
 #define NO_NAME "a length"
 
-/* "axis 1 of x", "n", "3", "k" of an integer */
-static const char *side_text(struct build *b, const struct side *s)
+/* The node that makes the length of s, which has no name; NULL: none */
+static const struct node *maker(struct build *b, const struct side *s)
+{
+	struct dim_view v = dim_view_raw(b->cx, s->d);
+
+	return v.form == DIM_ATOM && v.kind == SOURCE_SIZE && v.source ? v.source->def : NULL;
+}
+
+/* "x[m]" of a value without a name, as the text has it; NULL: it has no such words */
+static const char *index_text(struct build *b, const struct node *n)
+{
+	uint32_t call;
+	struct span s = text_place(b->cx, n->span, &call);
+	const struct source *src = source_of(b->cx, s);
+	size_t len = s.end - s.begin;
+
+	if (!src || src->lib || s.end <= s.begin || len > MAX_EXPRESSION)
+		return NULL;
+	const char *text = src->text + (s.begin - src->base);
+	return memchr(text, '[', len) && !memchr(text, '\n', len)
+		       ? arena_strdup(b->cx->arena, text, len)
+		       : NULL;
+}
+
+/* "axis 1 of x", "n", "3", "k" of an integer; NULL: it has no name */
+static const char *given_name(struct build *b, const struct side *s)
 {
 	struct dim_view v = dim_view_raw(b->cx, s->d);
 
@@ -190,14 +215,42 @@ static const char *side_text(struct build *b, const struct side *s)
 	if (v.form == DIM_ATOM && !v.name && v.source && v.source->name)
 		return v.source->name->s;
 	const char *text = dim_str_raw(b->cx, s->d);
-	return strcmp(text, "?") ? text : NO_NAME;
+	return strcmp(text, "?") ? text : NULL;
+}
+
+/* The same, or "axis 0 of x[m]" */
+static const char *side_name(struct build *b, const struct side *s)
+{
+	const char *given = given_name(b, s);
+	const struct node *n = given ? NULL : maker(b, s);
+	const char *index = n ? index_text(b, n) : NULL;
+
+	return index ? arena_printf(b->cx->arena, "axis %u of %s", dim_view_raw(b->cx, s->d).at,
+				    index)
+		     : given;
+}
+
+/* The same, or "a length of Unique in line 3" */
+static const char *side_text(struct build *b, const struct side *s)
+{
+	const char *name = side_name(b, s);
+	const struct node *n = maker(b, s);
+	uint32_t call;
+
+	if (name || !n)
+		return name ? name : NO_NAME;
+	struct place at = source_place(b->cx, text_place(b->cx, n->span, &call).begin);
+	return at.source && !at.source->lib
+		       ? arena_printf(b->cx->arena, NO_NAME " of %s in line %u",
+				      n->onnx ? n->onnx->name : n->op->name, at.line)
+		       : NO_NAME;
 }
 
 bool sides_have_names(struct build *b, const struct side *x, const struct side *y)
 {
-	const char *a = side_text(b, x), *c = side_text(b, y);
+	const char *a = side_name(b, x), *c = side_name(b, y);
 
-	return strcmp(a, NO_NAME) && strcmp(c, NO_NAME) && !strchr(a, '?') && !strchr(c, '?');
+	return a && c && !strchr(a, '?') && !strchr(c, '?');
 }
 
 static void add_text(struct strbuf *b, const char *s)
@@ -216,8 +269,8 @@ const char *what_must_hold(struct build *b, const struct sides *s)
 	for (uint32_t i = 0; i < s->x.len && i < MAX_NAMED; i++) {
 		const struct side *x = &s->x.at[i], *y = &s->y.at[i];
 		const char *a = side_text(b, x), *c = side_text(b, y);
-		bool turn = strcmp(a, NO_NAME) && (!strcmp(c, NO_NAME) ||
-						   (!x->of && (y->of || (*a >= '0' && *a <= '9'))));
+		bool named = given_name(b, x), other = given_name(b, y);
+		bool turn = named && (!other || (!x->of && (y->of || (*a >= '0' && *a <= '9'))));
 		sb_str(&text, i ? ", " : "");
 		add_text(&text, turn ? c : a);
 		sb_str(&text, " must be ");

@@ -245,6 +245,20 @@ bool broadcast_dim(struct infer *f, dim a, dim b, uint32_t axis, dim *r)
 	return true;
 }
 
+/* Of a raw node of the user: may lengths that are not 1 in the text be equal, whatever sizes the
+ * names of the header stand for? That ONNX stretches a length that is 1 in the run is for sizes
+ * that ptgc may set, as the name stands for others too. */
+static bool keeps_promises(struct infer *f, dim a, dim b)
+{
+	struct ctx *cx = f->cx;
+	int64_t k;
+
+	if (!f->n->op || !f->n->by_hand || a == b || (dim_is_const(cx, a, &k) && k == 1) ||
+	    (dim_is_const(cx, b, &k) && k == 1))
+		return true;
+	return dim_keeps_promises(cx, a, b);
+}
+
 bool broadcast_types(struct infer *f, const struct type *t, uint32_t n, dim *dims, uint32_t rank)
 {
 	for (uint32_t k = 0; k < rank; k++) {
@@ -255,9 +269,11 @@ bool broadcast_types(struct infer *f, const struct type *t, uint32_t n, dim *dim
 			dim e = t[i].dims[k + t[i].rank - rank];
 			if (!d)
 				d = e;
-			else if (!broadcast_dim(f, d, e, k, &d)) {
-				infer_error(f, E_SHAPE, "%s and %s do not broadcast",
-					    type_str(f->cx, t[0]), type_str(f->cx, t[i]));
+			else if (!keeps_promises(f, d, e) || !broadcast_dim(f, d, e, k, &d)) {
+				struct diag *g = infer_error(
+					f, E_SHAPE, "%s and %s do not broadcast",
+					type_str(f->cx, t[0]), type_str(f->cx, t[i]));
+				explain_promise(f->cx, g, NULL, 0);
 				return false;
 			}
 		}

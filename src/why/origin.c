@@ -133,12 +133,11 @@ static uint32_t result_index(const struct value *v)
 	return i;
 }
 
-/* The rules of ops and axis_of() are about the first result. */
-static bool is_first_result(const struct value *v)
+static bool is_of_an_op(const struct value *v)
 {
 	const struct node *n = v->def;
 
-	return n && n->op != &op_dim && n->op != &op_loop && n->op != &op_if && n->out[0] == v;
+	return n && n->op != &op_dim && n->op != &op_loop && n->op != &op_if;
 }
 
 /* The value that v is before it goes in or out of a block; NULL: v is none such. *axis changes if v
@@ -186,43 +185,70 @@ static enum dtype narrower(enum dtype t)
 	}
 }
 
-/* The dtype of the result of n if all arguments but `kept` had narrower ones; kept n->nin: none.
- * DT_NONE: the op takes no such arguments */
-static enum dtype dtype_with(struct ctx *cx, const struct node *n, uint32_t kept)
+/* n with arguments and results of its own, whose types may be changed */
+static struct node *changeable(struct ctx *cx, const struct node *n)
 {
-	struct node copy = *n;
+	struct node *copy = new (cx->arena, struct node);
+
+	*copy = *n;
+	copy->in = new_array(cx->arena, struct value *, n->nin + 1u);
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i]) {
+			copy->in[i] = new (cx->arena, struct value);
+			*copy->in[i] = *n->in[i];
+		}
+	node_results(cx, copy, n->nout);
+	return copy;
+}
+
+/* Result k of n, by the rules of its op; NULL: they refuse the arguments. */
+static const struct value *result_by_rules(struct ctx *cx, struct node *n, uint32_t k)
+{
 	struct diag **tail = cx->diag_tail;
 	uint32_t errors = cx->errors, refused = cx->refused, warnings = cx->warnings;
+	enum dtype t = n->op->dtype(cx, n);
+	bool ok = t != DT_NONE;
 
-	copy.in = new_array(cx->arena, struct value *, n->nin + 1u);
-	for (uint32_t i = 0; i < n->nin; i++) {
-		copy.in[i] = n->in[i];
-		if (!n->in[i] || i == kept || is_rng((enum dtype)n->in[i]->type.dtype))
-			continue;
-		copy.in[i] = new (cx->arena, struct value);
-		*copy.in[i] = *n->in[i];
-		copy.in[i]->type.dtype = (uint8_t)narrower((enum dtype)n->in[i]->type.dtype);
+	n->out[0]->type.dtype = (uint8_t)t;
+	if (ok && k) {
+		dim_only_ask(cx, true);
+		ok = n->op->shape(cx, n);
+		dim_only_ask(cx, false);
 	}
-	enum dtype t = n->op->dtype(cx, &copy);
-	*tail = NULL; /* what the rule says of them is of no interest */
+	*tail = NULL; /* what the rules say of such arguments is of no interest */
 	cx->diag_tail = tail;
 	cx->errors = errors;
 	cx->refused = refused;
 	cx->warnings = warnings;
-	return t;
+	return ok ? n->out[k] : NULL;
+}
+
+/* The dtype of result k of n if all arguments but `kept` had narrower ones; kept n->nin: none.
+ * DT_NONE: the op takes no such arguments */
+static enum dtype dtype_with(struct ctx *cx, const struct node *n, uint32_t k, uint32_t kept)
+{
+	struct node *copy = changeable(cx, n);
+
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i] && i != kept && !is_rng((enum dtype)n->in[i]->type.dtype))
+			copy->in[i]->type.dtype =
+				(uint8_t)narrower((enum dtype)n->in[i]->type.dtype);
+	const struct value *v = result_by_rules(cx, copy, k);
+	return v ? (enum dtype)v->type.dtype : DT_NONE;
 }
 
 /* The argument that the result has its dtype from; NULL: the op makes it, of itself or of the
  * dtypes of several. That is tried: an argument decides if the result has the dtype whatever the
  * others have, and has another one without it. */
-static const struct value *dtype_argument(struct ctx *cx, const struct node *n, enum dtype t)
+static const struct value *dtype_argument(struct ctx *cx, const struct node *n, uint32_t k,
+					  enum dtype t)
 {
-	if (!n->op->dtype || n->nin > MAX_TRIED || dtype_with(cx, n, n->nin) == t)
+	if (!n->op->dtype || n->nin > MAX_TRIED || dtype_with(cx, n, k, n->nin) == t)
 		return NULL;
 	for (int weak = 0; weak < 2; weak++)
 		for (uint32_t i = 0; i < n->nin; i++)
 			if (n->in[i] && n->in[i]->type.dtype == t &&
-			    is_weak(n->in[i]) == (weak != 0) && dtype_with(cx, n, i) == t)
+			    is_weak(n->in[i]) == (weak != 0) && dtype_with(cx, n, k, i) == t)
 				return n->in[i];
 	return NULL;
 }
@@ -249,8 +275,8 @@ void origin_of_dtype(struct origins *o, const struct value *v)
 		if (!from && v->def && v->def->onnx) {
 			int i = onnx_input_like(v->def->onnx, result_index(v));
 			from = i >= 0 && (uint32_t)i < v->def->nin ? v->def->in[i] : NULL;
-		} else if (!from && is_first_result(v)) {
-			from = dtype_argument(o->cx, v->def, t);
+		} else if (!from && is_of_an_op(v)) {
+			from = dtype_argument(o->cx, v->def, result_index(v), t);
 			if (from && widened(v->def, t))
 				promotes = v->def;
 		}
@@ -339,6 +365,33 @@ static int moved_axis(struct ctx *cx, struct node *n, uint32_t i, int a)
 	return -1;
 }
 
+/* The argument that axis *axis of result k is an axis of, and that axis, for k > 0, of which ops
+ * have no rule that says so: the length of each axis is changed, one at a time, and the rule for
+ * types is asked again. NULL: none */
+static const struct value *changed_argument(struct ctx *cx, const struct node *n, uint32_t k,
+					    int *axis, dim d)
+{
+	struct sym *other = intern(cx, "?", 1);
+
+	for (uint32_t i = 0; i < n->nin && n->op->dtype && n->op->shape; i++)
+		for (int a = 0; n->in[i] && a < n->in[i]->type.rank; a++) {
+			if (!has_length(cx, n->in[i], a, d))
+				continue;
+			struct node *copy = changeable(cx, n);
+			struct type *t = &copy->in[i]->type;
+			dim *dims = new_array(cx->arena, dim, t->rank), changed;
+			memcpy(dims, t->dims, t->rank * sizeof(*dims));
+			dims[a] = changed = dim_name(cx, other);
+			t->dims = dims;
+			const struct value *v = result_by_rules(cx, copy, k);
+			if (!has_length(cx, v, *axis, changed))
+				continue;
+			*axis = a;
+			return n->in[i];
+		}
+	return NULL;
+}
+
 /* The argument that axis *axis of the result, of length d, is an axis of, and that axis; NULL: the
  * op makes it, or nothing is known. */
 static const struct value *length_argument(struct ctx *cx, struct node *n, int *axis, dim d)
@@ -361,8 +414,10 @@ static const struct value *length_origin(struct origins *o, const struct value *
 	for (int steps = 0; steps < MAX_STEPS; steps++) {
 		int at = *axis;
 		const struct value *from = other_side(o, v, &at);
-		if (!from && is_first_result(v))
+		if (!from && is_of_an_op(v) && v->def->out[0] == v)
 			from = length_argument(o->cx, v->def, &at, d);
+		else if (!from && is_of_an_op(v) && !v->def->onnx)
+			from = changed_argument(o->cx, v->def, result_index(v), &at, d);
 		if (!has_length(o->cx, from, at, d))
 			break;
 		v = from;

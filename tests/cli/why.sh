@@ -83,6 +83,19 @@ END
 for line in 4 5 6 7; do
 	try raw.ptg:$line
 done
+cat >results.ptg <<'END'
+graph g(x: float64[n, 3], i: int32[k], s: float32[m, m], j: int8[]) -> (q, r, u, v, t, w, e, f, a, b, c, d, l) {
+  q, r = QR{mode="reduced"}(x + j)
+  u, v, t = SVD{full_matrices=False}(x)
+  e, f = Eigh(s)
+  a, b, c = Unique{return_inverse=True, return_counts=True}(i)
+  d, l = SLogDet(s)
+  w = x[0, :]
+}
+END
+for line in 2 3 4 5 6; do
+	try results.ptg:$line
+done
 mkdir lib
 cat >lib/act.ptg <<'END'
 ptg 1
@@ -104,4 +117,7 @@ graph g(x: float32[n], y: float64[5]) -> (z, w) {
 END
 for where in act.ptg:4 lib/act.ptg:4:3 act.ptg:h act.ptg:40 ct.ptg:4; do
 	try uses.ptg:$where
+done
+for where in 4 4:3 h; do
+	try lib/act.ptg:$where
 done

@@ -255,13 +255,60 @@ static void test_causes(void **state)
 		assert_true(diag_infos[i].severity == PTGC_ERROR || !diag_infos[i].cause);
 }
 
+/* What ptgc_why() says of `where`, and how; the answer is NULL where nothing can be said. */
+static void why_is(const char *text, const char *where, enum ptgc_status status, const char *answer)
+{
+	struct ptgc_options opt = PTGC_OPTIONS_INIT;
+	struct ptgc_result *r = ptgc_why(text, strlen(text), where, &opt);
+
+	assert_non_null(r);
+	assert_int_equal(ptgc_status(r), status);
+	if (answer)
+		assert_string_equal(ptgc_answer(r), answer);
+	else
+		assert_null(ptgc_answer(r));
+	assert_null(ptgc_model(r, NULL));
+	ptgc_free(r);
+}
+
+static void test_why(void **state)
+{
+	static const char text[] = "graph g(x: float32[n, 4], m: bool[n]) -> (y, z) {\n"
+				   "  y = Sum{axis=1}(x[m])\n"
+				   "  z = Tahn(x)\n"
+				   "}\n",
+			  y[] = "y: float32[?]\n"
+				"  float32: x: float32[n, 4], line 1\n"
+				"  ?: made by AdvancedSubtensor{i}(float32[n, 4], bool[n]), "
+				"line 2, a size that only a run knows\n",
+			  fns[] = "fn F(x: F) -> (y) {\n  y = x\n}\n";
+
+	(void)state;
+	why_is(text, "2", PTGC_OK, y);
+	why_is(text, "2:3", PTGC_OK, y);
+	why_is(text, "y", PTGC_OK, y);
+	why_is(text, "3", PTGC_REJECTED, "z: no type, because of an error\n");
+	why_is(text, "4", PTGC_REJECTED, NULL);
+	why_is(text, "nothing", PTGC_REJECTED, NULL);
+	why_is(text, "", PTGC_REJECTED, NULL);
+	why_is(text, NULL, PTGC_REJECTED, NULL);
+	why_is(text, "99", PTGC_REJECTED, NULL);
+	why_is(fns, "2", PTGC_REJECTED, NULL);
+	why_is("graph", "1", PTGC_REJECTED, NULL);
+	assert_null(ptgc_answer(NULL));
+	struct ptgc_result *model = ptgc_compile(fns, strlen(fns), NULL);
+	assert_null(ptgc_answer(model));
+	ptgc_free(model);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_op_signatures),    cmocka_unit_test(test_plain_names),
-		cmocka_unit_test(test_op_names),         cmocka_unit_test(test_dtypes),
-		cmocka_unit_test(test_causes),           cmocka_unit_test(test_generators_of_seeds),
-		cmocka_unit_test(test_words_of_options), cmocka_unit_test(test_foreign_names),
+		cmocka_unit_test(test_op_signatures), cmocka_unit_test(test_plain_names),
+		cmocka_unit_test(test_op_names),      cmocka_unit_test(test_dtypes),
+		cmocka_unit_test(test_causes),        cmocka_unit_test(test_generators_of_seeds),
+		cmocka_unit_test(test_why),           cmocka_unit_test(test_words_of_options),
+		cmocka_unit_test(test_foreign_names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -241,6 +241,17 @@ static void test_format(void **state)
 	all(ptgc_format, program, PTGC_OK);
 }
 
+static struct ptgc_result *why(const char *text, size_t len, const struct ptgc_options *options)
+{
+	return ptgc_why(text, len, "2", options);
+}
+
+static void test_why(void **state)
+{
+	(void)state;
+	all(why, program, PTGC_OK);
+}
+
 /* Large enough for blocks and mappings of their own. */
 static void test_large(void **state)
 {
@@ -263,9 +274,8 @@ static void test_large(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_compile),
-		cmocka_unit_test(test_rejected),
-		cmocka_unit_test(test_format),
+		cmocka_unit_test(test_compile), cmocka_unit_test(test_rejected),
+		cmocka_unit_test(test_format),  cmocka_unit_test(test_why),
 		cmocka_unit_test(test_large),
 	};
 	return cmocka_run_group_tests(tests, make_files, remove_files);

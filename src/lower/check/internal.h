@@ -21,14 +21,22 @@ struct value *fail_unless_equal(struct build *b, struct value *v, const struct s
 /* product.c: the matrix products that surely run */
 struct product {
 	dim inner; /* the length that it adds along */
-	const struct node *node;
+	struct node *node;
 	const struct block *block;
+};
+/* A node that fails unless these are equal: a product, or one that broadcasts before the check */
+struct checking {
+	struct node *node;
+	struct sides sides;
 };
 struct products {
 	vec(struct product) list;   /* sorted by `inner` */
 	vec(struct check *) checks; /* of lengths, of the whole graph */
 	const bool *needed;         /* by value id */
+	vec(struct checking) found; /* those that check an equation */
 };
+bool is_product(const struct node *n);                /* MatMul, Gemm */
+uint32_t inner_axis(const struct type *t, bool left); /* of a factor: the one it adds along */
 void find_products(struct ctx *cx, struct products *p, const struct block *k);
 /* Does a product of that block fail unless c holds? */
 bool product_checks(struct build *b, struct products *p, struct check *c, const struct block *k);

@@ -17,12 +17,6 @@
 
 #define MAX_LOOK 64 /* checks that are compared with one */
 
-/* A node that fails before the check of lengths that it broadcasts */
-struct broadcast {
-	struct node *node;
-	struct sides sides;
-};
-
 struct placing {
 	struct build *b;
 	struct ctx *cx;
@@ -33,7 +27,7 @@ struct placing {
 	uint32_t nvalues;       /* those with greater ids were made here */
 	struct value **instead; /* by id of an input: what its readers read */
 	uint32_t *last_reader;  /* by id of an input: the number of the last node that reads it */
-	vec(struct broadcast) broadcasts;
+	vec(struct checking) broadcasts;
 	struct products products;
 };
 
@@ -305,11 +299,28 @@ static void add_equation(struct placing *p, const struct block *k, const struct 
 	}
 }
 
+/* Notes what must hold for the product n to run, which fails before a check of the same lengths. */
+static void note_product(struct placing *p, struct node *n)
+{
+	struct checking found = {.node = n};
+	const struct value *v = n->in[0], *w = n->in[1];
+	uint32_t i = inner_axis(&v->type, true), j = inner_axis(&w->type, false);
+	struct side x = {.d = v->type.dims[i], .axis = i}, y = {.d = w->type.dims[j], .axis = j};
+
+	if (dim_eq(p->cx, x.d, y.d))
+		return;
+	*vec_push(p->cx->arena, &found.sides.x) = x;
+	*vec_push(p->cx->arena, &found.sides.y) = y;
+	*vec_push(p->cx->scratch, &p->broadcasts) = found;
+}
+
 /* Notes what must hold for n to run: it broadcasts lengths that block k is to check behind it. */
 static void note_broadcast(struct placing *p, const struct block *k, struct node *n)
 {
-	struct broadcast found = {.node = n};
+	struct checking found = {.node = n};
 
+	if (is_product(n))
+		note_product(p, n);
 	if (n->nin != 2 || onnx_lengths(n->onnx) != ONNX_BROADCAST_LENGTHS)
 		return;
 	const struct value *v = n->in[0], *w = n->in[1];
@@ -541,8 +552,12 @@ bool place_checks(struct ctx *cx, struct graph *g, instead_fn_t *instead)
 	p.needed = p.products.needed = drop_needless_checks(cx, g->block, false);
 	settle(&p);
 	place_block(&p, g->block);
+	for (uint32_t i = 0; i < p.products.found.len; i++) {
+		const struct checking *c = &p.products.found.at[i];
+		labelled(&b, c->node->out[0], what_must_hold(&b, &c->sides));
+	}
 	for (uint32_t i = 0; i < p.broadcasts.len; i++) { /* the nodes of checks come first */
-		struct broadcast *w = &p.broadcasts.at[i];
+		struct checking *w = &p.broadcasts.at[i];
 		labelled(&b, w->node->out[0], what_must_hold(&b, &w->sides));
 	}
 	build_close(&b, g);

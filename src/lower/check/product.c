@@ -17,12 +17,12 @@
 #define MAX_PRODUCTS 8    /* products of one length that are tried */
 #define MAX_CHECKS   1024 /* equations that are looked through */
 
-static uint32_t inner_axis(const struct type *t, bool left)
+uint32_t inner_axis(const struct type *t, bool left)
 {
 	return left || t->rank == 1 ? t->rank - 1u : t->rank - 2u;
 }
 
-static bool is_product(const struct node *n)
+bool is_product(const struct node *n)
 {
 	if (computes(n, ONNX_MatMul))
 		return n->in[0]->type.rank && n->in[1]->type.rank;
@@ -39,7 +39,7 @@ static int by_length(const void *x, const void *y)
 void find_products(struct ctx *cx, struct products *p, const struct block *k)
 {
 	for (struct walk w = {.root = k}; walk(&w, WALK_BEFORE);) {
-		const struct node *n = w.at.node;
+		struct node *n = w.at.node;
 		if (n->dead) {
 			walk_past(&w);
 		} else if (is_product(n) && p->needed[n->out[0]->id]) {
@@ -204,6 +204,22 @@ static bool compares(struct build *b, struct products *p, const struct check *c,
 	return true;
 }
 
+/* The node fails for each equation that it checks, and has all of them as its name. */
+static void note_sides(struct build *b, struct products *p, struct node *n, const struct side *x,
+		       const struct side *y)
+{
+	struct checking *c = NULL;
+
+	for (uint32_t i = 0; i < p->found.len && !c; i++)
+		c = p->found.at[i].node == n ? &p->found.at[i] : NULL;
+	if (!c) {
+		c = vec_push(b->cx->scratch, &p->found);
+		*c = (struct checking){.node = n};
+	}
+	*vec_push(b->cx->arena, &c->sides.x) = *x;
+	*vec_push(b->cx->arena, &c->sides.y) = *y;
+}
+
 bool product_checks(struct build *b, struct products *p, struct check *c, const struct block *k)
 {
 	dim d = dim_find(b->cx, c->a);
@@ -223,8 +239,10 @@ bool product_checks(struct build *b, struct products *p, struct check *c, const 
 		if (m->inner != d)
 			return false;
 		if (m->block == k &&
-		    (compares(b, p, c, m->node, &x, &y) || compares(b, p, c, m->node, &y, &x)))
+		    (compares(b, p, c, m->node, &x, &y) || compares(b, p, c, m->node, &y, &x))) {
+			note_sides(b, p, m->node, &x, &y);
 			return true;
+		}
 	}
 	return false;
 }
