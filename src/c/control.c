@@ -7,13 +7,6 @@
 
 #include "c/ops.h"
 
-static const char *length(struct printer *p, const struct value *v, uint32_t axis)
-{
-	const char *s = dim_text(p, v->type.dims[axis], false, NULL);
-
-	return s ? s : held(p, v)->dims[axis];
-}
-
 static struct block *block_of(const struct node *n, const char *name)
 {
 	return find_attr(n, name)->u.block;
@@ -53,7 +46,7 @@ static void make_place(struct printer *p, const struct value *v, const char *con
 	struct held *h = held(p, v);
 
 	set_lengths(p, v, known);
-	if (single(p, v)) {
+	if (single(p, v) && !h->stored) {
 		h->name = fresh(p, v->name && !h->result ? v->name->s : "x");
 		h->where = NUMBER;
 		h->result = false;
@@ -139,18 +132,12 @@ void if_put(struct printer *p, const struct node *n)
 /* --- Loop and Scan --- */
 
 /* What a block carries from step to step lies in a place that the first value fills. */
-static void make_state(struct printer *p, const struct node *n, const struct value *param,
-		       const struct value *init, const struct value *next)
+static void make_state(struct printer *p, const struct value *param, const struct value *init)
 {
 	const char *known[MAX_RANK];
 
-	for (uint32_t k = 0; k < param->type.rank; k++) {
+	for (uint32_t k = 0; k < param->type.rank; k++)
 		known[k] = length(p, init, k);
-		if (dim_text(p, param->type.dims[k], false, NULL))
-			continue;
-		if (!dim_eq(p->cx, next->type.dims[k], param->type.dims[k]))
-			cannot(p, n, "cannot change the length of what a loop carries yet");
-	}
 	make_place(p, param, known);
 	fill(p, param, init);
 }
@@ -170,9 +157,10 @@ static bool is_overwritten(struct printer *p, const struct value *v, const struc
 }
 
 /* The next values of all states: each is complete before the first is overwritten. */
-static void next_states(struct printer *p, const struct block *body, uint32_t params,
-			uint32_t results, uint32_t count)
+static void next_states(struct printer *p, const struct growth *g)
 {
+	const struct block *body = g->body;
+	uint32_t params = g->params, results = g->results, count = g->nstates;
 	const char **now = new_array(p->cx->arena, const char *, count + 1u);
 	const char *ix[MAX_RANK];
 
@@ -183,7 +171,7 @@ static void next_states(struct printer *p, const struct block *body, uint32_t pa
 				   *r = body->results.at[results + i];
 		struct held *h = held(p, s);
 		p->statement++;
-		if (r == s)
+		if (r == s || g->states[i].open)
 			continue;
 		for (uint32_t k = 0; k < s->type.rank; k++)
 			if (!dim_eq(p->cx, s->type.dims[k], r->type.dims[k]))
@@ -227,7 +215,7 @@ static void next_states(struct printer *p, const struct block *body, uint32_t pa
 				   *r = body->results.at[results + i];
 		const struct held *h = held(p, s);
 		p->statement++;
-		if (r == s)
+		if (r == s || g->states[i].open)
 			continue;
 		if (h->where == NUMBER) {
 			line(p, "%s = %s;", h->name, now[i]);
@@ -249,16 +237,13 @@ static void next_states(struct printer *p, const struct block *body, uint32_t pa
 }
 
 /* An array for what each of `steps` steps adds to */
-static void make_stack(struct printer *p, const struct node *n, const struct value *v,
-		       const struct value *row, const char *steps)
+static void make_stack(struct printer *p, const struct value *v, const struct value *row,
+		       const char *steps)
 {
 	const char *known[MAX_RANK];
 
-	for (uint32_t k = 0; k < v->type.rank; k++) {
+	for (uint32_t k = 0; k < v->type.rank; k++)
 		known[k] = k ? dim_text(p, row->type.dims[k - 1], false, NULL) : steps;
-		if (!known[k] && !dim_text(p, v->type.dims[k], false, NULL))
-			cannot(p, n, "stacks results of a length that only the steps know");
-	}
 	set_lengths(p, v, known);
 	make_array(p, v);
 }
@@ -308,10 +293,10 @@ static void give_states(struct printer *p, const struct node *n, const struct bl
 
 /* Ends the loop of a step, whose text begins at `before`, and the scope s around it. `top` is what
  * the room in use is called, `dynamic`: there is such room outside the loop, too. */
-static void end_step(struct printer *p, struct scope *s, size_t before, const char *top,
-		     bool dynamic)
+static void end_step(struct printer *p, struct scope *s, const struct growth *g, size_t before,
+		     const char *top, bool dynamic)
 {
-	if (p->dynamic) { /* what a step has made is gone with it */
+	if (p->dynamic && !g->open) { /* what a step has made is gone with it */
 		const char *text = textf(p, "%s", p->out.s + before);
 		p->out.len = before;
 		p->out.s[before] = 0;
@@ -323,6 +308,20 @@ static void end_step(struct printer *p, struct scope *s, size_t before, const ch
 	p->indent--;
 	line(p, "}");
 	leave(p, s, true);
+}
+
+/* Places for what a loop carries and stacks: those whose lengths are known first */
+static void make_carried(struct printer *p, struct growth *g)
+{
+	find_growing_states(p, g);
+	for (uint32_t i = 0; i < g->nstates; i++)
+		if (!g->states[i].open)
+			make_state(p, g->states[i].v, g->n->in[g->first + i]);
+	find_growing_stacks(p, g);
+	for (uint32_t i = 0; i < g->nstacks; i++)
+		if (!g->stacks[i].open)
+			make_stack(p, g->stacks[i].v, g->stacks[i].next, g->most);
+	begin_growth(p, g);
 }
 
 void loop_put(struct printer *p, const struct node *n)
@@ -344,18 +343,19 @@ void loop_put(struct printer *p, const struct node *n)
 		!n->in[1] || (n->in[1]->data && tensor_int(n->in[1]->data, 0, &first) && first);
 	if (starts && (from == go || (from->data && tensor_int(from->data, 0, &always) && always)))
 		ends = false;
-	if (stacks && open)
-		cannot(p, n, "stacks results of a loop whose number of steps has no bound");
-	for (uint32_t i = 0; i < states; i++)
-		make_state(p, n, body->params.at[i + 2], n->in[i + 2], body->results.at[i + 1]);
 	const char *steps = fresh(p, "steps"), *i = fresh(p, "step");
 	if (!open)
 		line(p, "const int64_t %s = ptgc_max_i64(%s, 0);", steps, most);
-	for (uint32_t k = 0; k < stacks; k++) {
-		if (ends)
-			cannot(p, n, "stacks results of a loop that may end early");
-		make_stack(p, n, n->out[states + k], body->results.at[1 + states + k], steps);
-	}
+	struct growth g = {.n = n,
+			   .body = body,
+			   .first = 2,
+			   .params = 2,
+			   .results = 1,
+			   .nstates = states,
+			   .nstacks = stacks,
+			   .most = steps,
+			   .early = ends || open};
+	make_carried(p, &g);
 	struct held *h = held(p, step);
 	set_lengths(p, step, NULL);
 	h->where = NUMBER;
@@ -379,17 +379,21 @@ void loop_put(struct printer *p, const struct node *n)
 	print_block(p, body);
 	p->at = n;
 	for (uint32_t k = 0; k < stacks; k++)
-		put_row(p, n->out[states + k], body->results.at[1 + states + k], i);
+		if (!g.stacks[k].open)
+			put_row(p, n->out[states + k], body->results.at[1 + states + k], i);
 	const char *next = NULL;
 	if (ends) {
 		next = fresh(p, "go");
 		line(p, "const bool %s = %s;", next, at(p, on, none));
 	}
-	next_states(p, body, 2, 1, states);
+	keep_growth(p, &g);
+	next_states(p, &g);
+	next_growth(p, &g);
 	if (ends)
 		line(p, "%s = %s;", h->name, next);
-	end_step(p, &s, before, top, dynamic);
+	end_step(p, &s, &g, before, top, dynamic);
 	give_states(p, n, body, 2, states);
+	give_stacks(p, &g);
 }
 
 void scan_put(struct printer *p, const struct node *n)
@@ -425,10 +429,12 @@ void scan_put(struct printer *p, const struct node *n)
 		h->axis = (uint32_t)axis;
 		h->index = back && back[k] ? textf(p, "%s - 1 - %s", in_parens(p, len), i) : i;
 	}
-	for (uint32_t k = 0; k < states; k++)
-		make_state(p, n, body->params.at[k], n->in[k], body->results.at[k]);
+	struct growth g = {
+		.n = n, .body = body, .nstates = states, .nstacks = stacks, .most = steps};
+	make_carried(p, &g);
 	for (uint32_t k = 0; k < stacks; k++)
-		make_stack(p, n, n->out[states + k], body->results.at[states + k], steps);
+		if (g.stacks[k].open && out_back && out_back[k])
+			cannot(p, n, "stacks rows of open length from the last step to the first");
 	struct scope s = enter(p);
 	line(p, "for (int64_t %s = 0; %s < %s; ++%s) {", i, i, in_parens(p, steps), i);
 	p->indent++;
@@ -455,10 +461,15 @@ void scan_put(struct printer *p, const struct node *n)
 	print_block(p, body);
 	p->at = n;
 	for (uint32_t k = 0; k < stacks; k++)
-		put_row(p, n->out[states + k], body->results.at[states + k],
-			out_back && out_back[k] ? textf(p, "%s - 1 - %s", in_parens(p, steps), i)
-						: i);
-	next_states(p, body, 0, 0, states);
-	end_step(p, &s, before, top, dynamic);
+		if (!g.stacks[k].open)
+			put_row(p, n->out[states + k], body->results.at[states + k],
+				out_back && out_back[k]
+					? textf(p, "%s - 1 - %s", in_parens(p, steps), i)
+					: i);
+	keep_growth(p, &g);
+	next_states(p, &g);
+	next_growth(p, &g);
+	end_step(p, &s, &g, before, top, dynamic);
 	give_states(p, n, body, 0, states);
+	give_stacks(p, &g);
 }

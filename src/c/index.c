@@ -7,13 +7,6 @@
 
 #include "c/ops.h"
 
-static const char *length(struct printer *p, const struct value *v, uint32_t axis)
-{
-	const char *s = dim_text(p, v->type.dims[axis], false, NULL);
-
-	return s ? s : held(p, v)->dims[axis];
-}
-
 static uint32_t axis_of(const struct node *n)
 {
 	int64_t axis = int_of_attr(n, "axis", 0);

@@ -139,8 +139,9 @@ void bind_length(struct printer *p, dim d, const char *text, bool start);
 /* Gives v its lengths; known[i] is what the node computes, where the type does not say it. */
 void set_lengths(struct printer *p, const struct value *v, const char *const *known);
 bool known_lengths(struct printer *p, const struct value *v);
+const char *length(struct printer *p, const struct value *v, uint32_t axis);
 const char *element(struct printer *p, const struct value *v, int64_t i); /* of integers */
-bool known_integers(struct printer *p, const struct value *v);
+bool known_integers(struct printer *p, const struct value *v); /* by lengths known so far */
 bool single(struct printer *p, const struct value *v);
 const char *count_of(struct printer *p, const struct value *v);
 void must_equal(struct printer *p, const char *a, const char *b, const char *what);
@@ -178,6 +179,34 @@ const char *entry(struct printer *p, const struct interface *f);
 extern const struct c_header {
 	const char *name, *text;
 } c_library[];
+
+/* growth.c */
+struct growing {                      /* what a loop carries, or stacks */
+	const struct value *v, *next; /* its value, or result; that of the body */
+	bool open;                    /* its length changes, or only the steps know it */
+	const char *own[MAX_RANK];    /* by axis: the variable of a length; NULL: it is known */
+	const char *length[MAX_RANK];
+	uint32_t place;        /* of a stack, in the table */
+	const char **now, *at; /* of what is next: its lengths, its place */
+};
+struct growth {
+	const struct node *n;
+	const struct block *body;
+	uint32_t first, params,
+		results; /* the first inputs, parameters, results that are carried */
+	uint32_t nstates, nstacks, nopen;
+	const char *most; /* rows; NULL: there is no bound */
+	bool early;       /* the loop may end before that */
+	bool open;        /* something is */
+	struct growing *states, *stacks;
+	const char *base, *end, *rows, *room, *table;
+};
+void find_growing_states(struct printer *p, struct growth *g);
+void find_growing_stacks(struct printer *p, struct growth *g);
+void begin_growth(struct printer *p, struct growth *g);
+void keep_growth(struct printer *p, struct growth *g); /* what is next is computed */
+void next_growth(struct printer *p, struct growth *g); /* and takes its place */
+void give_stacks(struct printer *p, struct growth *g);
 
 /* print.c */
 void print_block(struct printer *p, const struct block *b);

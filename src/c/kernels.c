@@ -8,13 +8,6 @@
 
 #include "c/ops.h"
 
-static const char *length(struct printer *p, const struct value *v, uint32_t axis)
-{
-	const char *s = dim_text(p, v->type.dims[axis], false, NULL);
-
-	return s ? s : held(p, v)->dims[axis];
-}
-
 /* --- Concat, Pad --- */
 
 static uint32_t axis_of(const struct node *n, int64_t otherwise)
@@ -318,6 +311,70 @@ void gemm_put(struct printer *p, const struct node *n)
 	     to_store(p, t, s));
 	close_loops(p, loops);
 	p->once.len = mark;
+}
+
+/* --- matrices that are triangular, one call of lib/c for each of a batch --- */
+
+/* The array of v, which a reader needs, at element `first` */
+static const char *array_at(struct printer *p, const struct value *v, const char *first)
+{
+	const struct held *h = held(p, v);
+	const char *name = v->data ? constant_array(p, v) : h->name;
+
+	if (!v->data && h->where != MEMORY)
+		bug("c: an array is read that is none");
+	if (h->buffer)
+		p->buffers.at[h->buffer - 1].to = p->statement;
+	return strcmp(first, "0") ? textf(p, "%s + %s", name, first) : name;
+}
+
+/* The first element of the matrix of v that the indices of the result's first axes choose */
+static const char *matrix_at(struct printer *p, const struct value *v, const char **ix,
+			     uint32_t batch)
+{
+	const char *dims[MAX_RANK], *own[MAX_RANK];
+	uint32_t mine = v->type.rank - 2u;
+
+	for (uint32_t k = 0; k < v->type.rank; k++)
+		dims[k] = length(p, v, k);
+	for (uint32_t k = 0; k < mine; k++)
+		own[k] = !strcmp(dims[k], "1") ? "0" : ix[batch - mine + k];
+	return array_at(
+		p, v, times(p, linear(p, dims, mine, own), times(p, dims[mine], dims[mine + 1u])));
+}
+
+void cholesky_put(struct printer *p, const struct node *n)
+{
+	const struct value *a = n->in[0], *y = n->out[0];
+	const char *ix[MAX_RANK];
+	uint32_t batch = y->type.rank - 2u;
+
+	make_array(p, y);
+	if (!dim_eq(p->cx, a->type.dims[batch], a->type.dims[batch + 1u]))
+		must_equal(p, length(p, a, batch), length(p, a, batch + 1u),
+			   "the matrix is not square");
+	uint32_t loops = open_loops(p, held(p, y)->dims, batch, ix);
+	line(p, "ptgc_cholesky(%s, %s, %s, %d);", matrix_at(p, a, ix, batch),
+	     matrix_at(p, y, ix, batch), length(p, a, batch), (int)int_of_attr(n, "lower", 0));
+	close_loops(p, loops);
+}
+
+void solve_triangle_put(struct printer *p, const struct node *n)
+{
+	const struct value *a = n->in[0], *b = n->in[1], *x = n->out[0];
+	const char *ix[MAX_RANK];
+	uint32_t batch = x->type.rank - 2u, rank = a->type.rank;
+
+	make_array(p, x);
+	if (!dim_eq(p->cx, a->type.dims[rank - 2u], a->type.dims[rank - 1u]))
+		must_equal(p, length(p, a, rank - 2u), length(p, a, rank - 1u),
+			   "the matrix is not square");
+	uint32_t loops = open_loops(p, held(p, x)->dims, batch, ix);
+	line(p, "ptgc_solve_triangle(%s, %s, %s, %s, %s, %d, %d);", matrix_at(p, a, ix, batch),
+	     matrix_at(p, b, ix, batch), matrix_at(p, x, ix, batch), length(p, a, rank - 1u),
+	     length(p, b, b->type.rank - 1u), (int)int_of_attr(n, "lower", 0),
+	     (int)int_of_attr(n, "unit", 0));
+	close_loops(p, loops);
 }
 
 /* --- along an axis --- */

@@ -144,8 +144,7 @@ bool known_integers(struct printer *p, const struct value *v)
 	if (!k)
 		return false;
 	for (uint32_t i = 0; i < k->n; i++)
-		if (k->at[i] == DIM_NONE ||
-		    dim_sources(p->cx, k->at[i], false) & (FROM_VALUE | FROM_NOWHERE))
+		if (k->at[i] == DIM_NONE || !dim_text(p, k->at[i], false, NULL))
 			return false;
 	return true;
 }
@@ -178,6 +177,13 @@ bool single(struct printer *p, const struct value *v)
 const char *count_of(struct printer *p, const struct value *v)
 {
 	return product(p, held(p, v)->dims, v->type.rank);
+}
+
+const char *length(struct printer *p, const struct value *v, uint32_t axis)
+{
+	const char *s = dim_text(p, v->type.dims[axis], false, NULL);
+
+	return s ? s : held(p, v)->dims[axis];
 }
 
 const int64_t *ints_of_attr(const struct node *n, const char *name, uint32_t *count)

@@ -48,13 +48,6 @@ static bool reduced(struct printer *p, const struct node *n, bool *gone)
 	return true;
 }
 
-static const char *length(struct printer *p, const struct value *v, uint32_t axis)
-{
-	const char *s = dim_text(p, v->type.dims[axis], false, NULL);
-
-	return s ? s : held(p, v)->dims[axis];
-}
-
 void reduce_shape(struct printer *p, const struct node *n)
 {
 	const struct value *x = n->in[0];

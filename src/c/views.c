@@ -11,13 +11,6 @@
 	for (uint32_t zero = 0; zero < MAX_RANK; zero++)                                           \
 	(ix)[zero] = "0"
 
-static const char *length(struct printer *p, const struct value *v, uint32_t axis)
-{
-	const char *s = dim_text(p, v->type.dims[axis], false, NULL);
-
-	return s ? s : held(p, v)->dims[axis];
-}
-
 const char *same_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)
 {
 	return operand(p, n, i, ix);

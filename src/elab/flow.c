@@ -543,8 +543,41 @@ static bool count_items(struct elab *e, const struct aloop *a, uint32_t *carried
 
 /* ---- loops of the library that are unrolled ---- */
 
+static bool reads_item(const struct elab *e, struct expr x, const struct aloop *a)
+{
+	for (uint32_t i = x.first; i < x.first + x.len; i++) {
+		const struct anode *n = &e->file->nodes.at[i];
+		for (const struct aitem *it = a->items; it && n->kind == A_NAME; it = it->next)
+			if (it->in && it->name == n->u.sym)
+				return true;
+	}
+	return false;
+}
+
+/* Does an `if` among the statements of the loop, or inside of such an `if`, ask for an item of it?
+ */
+static bool asks_for_item(struct elab *e, const struct aloop *a)
+{
+	const struct ablock *todo[64] = {&a->body};
+
+	for (uint32_t n = 1; n > 0;) {
+		const struct ablock *b = todo[--n];
+		for (const struct stmt *s = b->first; s; s = s->next) {
+			if (s->kind != S_IF && s->kind != S_STATIC_IF)
+				continue;
+			for (const struct aif *i = s->u.cond; i; i = i->next) {
+				if (reads_item(e, i->cond, a) || n == countof(todo))
+					return true;
+				todo[n++] = &i->body;
+			}
+		}
+	}
+	return false;
+}
+
 /* How many steps, if they are few enough to be written out; 0: loop. A step of a loop takes as long
- * as three more nodes, but each node of the model takes 25 us when the model is loaded. */
+ * as three more nodes, but each node of the model takes 25 us when the model is loaded. In C a step
+ * of a loop takes no longer: there only steps that are not all alike are written out. */
 static uint32_t steps_to_unroll(struct elab *e, const struct aloop *a, const struct loop_header *h)
 {
 	int64_t trips, statements = 0;
@@ -555,6 +588,8 @@ static uint32_t steps_to_unroll(struct elab *e, const struct aloop *a, const str
 	for (const struct stmt *s = a->body.first; s; s = s->next, statements++)
 		if (s->kind == S_UNTIL)
 			return 0;
+	if (e->cx->opt.target == PTGC_C && !asks_for_item(e, a))
+		return 0;
 	return trips <= MAX_UNROLLED && trips * statements <= MAX_STATEMENTS ? (uint32_t)trips : 0;
 }
 

@@ -527,8 +527,9 @@ lower_fn_t *lowering_of(struct build *b, const struct op *op)
 
 /* The operator that is op by itself, if the target has the function: see onnx/own.def. */
 static const enum onnx_id functions[OP_COUNT] = {
-#define OWN(op, inputs, function) [OP_##op] = ONNX_c_##op,
-#define SAME(op, operator)        [OP_##op] = ONNX_##operator,
+#define OWN(op, inputs, function)              [OP_##op] = ONNX_c_##op,
+#define SAME(op, operator)                     [OP_##op] = ONNX_##operator,
+#define ROUTINE(op, inputs, types, put, shape) [OP_##op] = ONNX_c_##op,
 #include "onnx/own.def"
 };
 
@@ -546,7 +547,17 @@ static bool lower_function(struct build *b, struct node *n)
 		return false;
 	for (uint32_t i = 0; i < n->nin; i++)
 		in[i] = cast(b, low(b, n->in[i]), t);
+	bool solves = id == ONNX_c_SolveTriangular;
+	bool vector = solves && prop_int(b->cx, n, "b_ndim") == 1;
+	if (vector)
+		in[1] = unsqueeze(b, in[1], (int64_t[]){in[1]->type.rank}, 1);
+	if (solves || id == ONNX_c_Cholesky)
+		attr_int(b, "lower", prop_bool(b->cx, n, "lower"));
+	if (solves)
+		attr_int(b, "unit", prop_bool(b->cx, n, "unit_diagonal"));
 	struct value *r = emit(b, id, in, n->nin);
+	if (vector)
+		r = squeeze(b, r, (int64_t[]){r->type.rank - 1}, 1);
 	r->sign |= n->op->sign;
 	lowered(b, n, 0, r);
 	return true;

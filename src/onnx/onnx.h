@@ -11,7 +11,8 @@ enum onnx_id {
 #include "onnx/operators.def"
 	ONNX_OWN, /* and from here on operators of the domain ptgc.c */
 	ONNX_BEFORE_OWN = ONNX_OWN - 1,
-#define OWN(op, inputs, function) ONNX_c_##op,
+#define OWN(op, inputs, function)              ONNX_c_##op,
+#define ROUTINE(op, inputs, types, put, shape) ONNX_c_##op,
 #include "onnx/own.def"
 	ONNX_COUNT
 };

@@ -28,8 +28,12 @@
 static const struct onnx_op onnx_table[] = {
 #include "onnx/operators.def"
 };
-#define FLOATS TYPES({"T", D(FLOAT16) | D(FLOAT32) | D(FLOAT64)}, {NULL, 0})
-#define OWN(op, inputs, function)                                                                  \
+#define FLOATS                                 TYPES({"T", D(FLOAT16) | D(FLOAT32) | D(FLOAT64)}, {NULL, 0})
+#define OWN(op, inputs, function)              OWN_ROW(op, inputs, FLOATS, NULL)
+#define ROUTINE(op, inputs, types, put, shape) OWN_ROW(op, inputs, DOUBLES, LOWER_UNIT)
+#define DOUBLES                                TYPES({"T", D(FLOAT64)}, {NULL, 0})
+#define LOWER_UNIT                             ATTRS({"lower", AT_INT, 0, NULL}, {"unit", AT_INT, 0, NULL}, {NULL, 0, 0, NULL})
+#define OWN_ROW(op, inputs, types, attrs)                                                          \
 	{ONNX_c_##op,                                                                              \
 	 C_DOMAIN,                                                                                 \
 	 #op,                                                                                      \
@@ -39,8 +43,8 @@ static const struct onnx_op onnx_table[] = {
 	 IO({"y", "T", 0}),                                                                        \
 	 inputs,                                                                                   \
 	 1,                                                                                        \
-	 NULL,                                                                                     \
-	 FLOATS},
+	 attrs,                                                                                    \
+	 types},
 static const struct onnx_op own_table[] = {
 #include "onnx/own.def"
 };

@@ -119,11 +119,13 @@ class Native:
         return given, taken, results, keep
 
     def prepared(self, arrays, lengths):
-        """The arguments of run() but the last, for a model whose workspace has one size; and what must live as long."""
+        """The arguments of run() but the last, with a workspace that is large enough; and what must live as long."""
         given, taken, results, keep = self.structs(arrays, lengths)
-        need = C.c_size_t(0)
-        self.run(C.byref(given), C.byref(taken), None, C.c_size_t(0), C.byref(need))
-        work = np.zeros(need.value + 64, np.uint8)
+        need, work = C.c_size_t(0), np.zeros(64, np.uint8)
+        while self.run(C.byref(given), C.byref(taken), C.c_void_p(work.ctypes.data), C.c_size_t(len(work) - 64),
+                       C.byref(need)) == -1:
+            work = np.zeros(need.value + 64, np.uint8)
+        need.value = len(work) - 64
         call = C.byref(given), C.byref(taken), C.c_void_p(work.ctypes.data), C.c_size_t(need.value)
         return call, (given, taken, results, keep, work)
 
