@@ -52,6 +52,8 @@ static const char *of_constant(struct printer *p, const struct value *v, const c
 	const struct tensor *t = v->data;
 	int64_t i;
 
+	if (!t->count) /* no element of it is read */
+		return textf(p, "(%s)0", number_type(t->dtype));
 	if (t->splat || t->count == 1)
 		return literal(p, t, 0);
 	for (uint32_t k = 0; k < v->type.rank; k++)

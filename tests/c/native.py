@@ -91,7 +91,7 @@ class Native:
         sizes = {}
         for name, _, _, _, dtype, dims in self.inputs:
             for i, d in enumerate(dims if dtype else ()):
-                if field := self.sizes.get((name, i)) or self.sizes.get(d):
+                if field := self.sizes.get((name, i)) or self.sizes.get(d.lstrip("?")):
                     sizes.setdefault(field, arrays[name].shape[i])
                 elif (m := re.fullmatch(r"(\w+)([+-]\d+)", d)) and (field := self.sizes.get(m[1])):
                     sizes.setdefault(field, arrays[name].shape[i] - int(m[2]))
