@@ -10,7 +10,17 @@ import numpy as np
 
 from ptgc import _lib, _modelfile, _wire
 from ptgc._random import words_given, words_to_generator
-from ptgc.runtime import arguments, generators_of, installed_target, make_session, native, numpy_dtype, pairs, run_session, seen_as
+from ptgc.runtime import (
+    arguments,
+    generators_of,
+    installed_target,
+    make_session,
+    native,
+    numpy_dtype,
+    pairs,
+    run_session,
+    seen_as,
+)
 
 
 def is_path(source, *ends: str) -> bool:

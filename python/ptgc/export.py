@@ -26,8 +26,8 @@ from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.random.op import RNGConsumerOp
 
 from ptgc import _lib
-from ptgc._cc import CFLAGS
 from ptgc._batch import expected_lengths, moved_axes, vectorized
+from ptgc._cc import CFLAGS
 from ptgc._compile import compile_graph
 from ptgc._data import Which
 from ptgc._files import write_all, write_model

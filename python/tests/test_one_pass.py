@@ -58,7 +58,8 @@ def test_one_call_draws_what_calls_in_turn_draw(name, size):
     found = one_pass([drawn], {rng: left}, {x: points}, {rng: given}, points.shape[0])
     assert found is not None and not found[2]
     many = pytensor.function([points, given], [*found[0], *found[1]], mode=PYTHON)
-    one = pytensor.function([x, pytensor.In(given, mutable=False)], pytensor.graph.clone_replace([drawn, left], {rng: given}), mode=PYTHON)
+    results = pytensor.graph.clone_replace([drawn, left], {rng: given})
+    one = pytensor.function([x, pytensor.In(given, mutable=False)], results, mode=PYTHON)
     values = np.random.default_rng(3).uniform(0.2, 2, (7, 3))
     got, after = many(values, np.random.default_rng(5))
     state, want = np.random.default_rng(5), []

@@ -354,8 +354,9 @@ void cholesky_put(struct printer *p, const struct node *n)
 		must_equal(p, length(p, a, batch), length(p, a, batch + 1u),
 			   "the matrix is not square");
 	uint32_t loops = open_loops(p, held(p, y)->dims, batch, ix);
-	line(p, "ptgc_cholesky(%s, %s, %s, %d);", matrix_at(p, a, ix, batch),
-	     matrix_at(p, y, ix, batch), length(p, a, batch), (int)int_of_attr(n, "lower", 0));
+	const char *from = matrix_at(p, a, ix, batch), *to = matrix_at(p, y, ix, batch);
+	line(p, "ptgc_cholesky(%s, %s, %s, %d);", from, to, length(p, a, batch),
+	     (int)int_of_attr(n, "lower", 0));
 	close_loops(p, loops);
 }
 
@@ -370,10 +371,11 @@ void solve_triangle_put(struct printer *p, const struct node *n)
 		must_equal(p, length(p, a, rank - 2u), length(p, a, rank - 1u),
 			   "the matrix is not square");
 	uint32_t loops = open_loops(p, held(p, x)->dims, batch, ix);
-	line(p, "ptgc_solve_triangle(%s, %s, %s, %s, %s, %d, %d);", matrix_at(p, a, ix, batch),
-	     matrix_at(p, b, ix, batch), matrix_at(p, x, ix, batch), length(p, a, rank - 1u),
-	     length(p, b, b->type.rank - 1u), (int)int_of_attr(n, "lower", 0),
-	     (int)int_of_attr(n, "unit", 0));
+	const char *matrix = matrix_at(p, a, ix, batch), *right = matrix_at(p, b, ix, batch);
+	const char *to = matrix_at(p, x, ix, batch);
+	const char *rows = length(p, a, rank - 1u), *columns = length(p, b, b->type.rank - 1u);
+	line(p, "ptgc_solve_triangle(%s, %s, %s, %s, %s, %d, %d);", matrix, right, to, rows,
+	     columns, (int)int_of_attr(n, "lower", 0), (int)int_of_attr(n, "unit", 0));
 	close_loops(p, loops);
 }
 

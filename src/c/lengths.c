@@ -182,8 +182,8 @@ const char *count_of(struct printer *p, const struct value *v)
 void bind_elements(struct printer *p, const struct value *v, bool start)
 {
 	const struct held *h = held(p, v);
-	const struct known *k = is_discrete(v->type.dtype) ? known_of(p->cx, (struct value *)v)
-							   : NULL;
+	const struct known *k =
+		is_discrete(v->type.dtype) ? known_of(p->cx, (struct value *)v) : NULL;
 	bool ignored = true;
 
 	for (uint32_t i = 0; k && i < k->n; i++) {

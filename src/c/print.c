@@ -200,8 +200,8 @@ static void add_input(struct printer *p, struct interface *f, const struct value
 		if (f->in.at[i].v == v)
 			return;
 	const char *text = v->name ? v->name->s : "x";
-	*vec_push(p->cx->arena, &f->in) =
-		(struct field){.v = v, .name = fresh(p, text), .text = text};
+	const char *name = fresh(p, text);
+	*vec_push(p->cx->arena, &f->in) = (struct field){.v = v, .name = name, .text = text};
 }
 
 static void inputs(struct printer *p, struct interface *f)

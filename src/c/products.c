@@ -197,7 +197,8 @@ void conv_put(struct printer *p, const struct node *n)
 		line(p, "if (%s) {", inside);
 		p->indent++;
 	}
-	const char *factors[2] = {at(p, x, own), at(p, w, of)};
+	const char *element = at(p, x, own), *weight = at(p, w, of);
+	const char *factors[2] = {element, weight};
 	add_product(p, y->type.dtype, sum, factors, 2);
 	if (inside) {
 		p->indent--;

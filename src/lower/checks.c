@@ -308,12 +308,11 @@ void record_lengths(struct build *b, const struct graph *from, struct graph *to)
 				.param = p, .axis = j, .a = d, .b = d, .span = p->span};
 		}
 	for (uint32_t i = 0; i < n; i++)
-		if (!is_declared(b, &e[i]) && !counts_the_same(b, &e[i]))
-			*vec_push(b->cx->arena, &to->block->checks) =
-				(struct check){.a = e[i].a,
-					       .b = e[i].b,
-					       .span = e[i].span,
-					       .message = must_be_equal(b, &e[i])};
+		if (!is_declared(b, &e[i]) && !counts_the_same(b, &e[i])) {
+			const char *message = must_be_equal(b, &e[i]);
+			*vec_push(b->cx->arena, &to->block->checks) = (struct check){
+				.a = e[i].a, .b = e[i].b, .span = e[i].span, .message = message};
+		}
 }
 
 static struct side side_of(struct build *b, dim d)

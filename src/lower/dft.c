@@ -1,7 +1,7 @@
 /*
  * dft.c: discrete Fourier transforms of x[..., m, parts], where parts is 1 for real numbers and 2
- * for (real, imaginary): ONNX's DFT, fns of lib/complex/fourier.ptg, and what stands for a DFT before
- * opset 17.
+ * for (real, imaginary): ONNX's DFT, fns of lib/complex/fourier.ptg, and what stands for a DFT
+ * before opset 17.
  */
 #include <string.h>
 

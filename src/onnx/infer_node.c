@@ -270,9 +270,9 @@ bool broadcast_types(struct infer *f, const struct type *t, uint32_t n, dim *dim
 			if (!d)
 				d = e;
 			else if (!keeps_promises(f, d, e) || !broadcast_dim(f, d, e, k, &d)) {
-				struct diag *g = infer_error(
-					f, E_SHAPE, "%s and %s do not broadcast",
-					type_str(f->cx, t[0]), type_str(f->cx, t[i]));
+				struct diag *g =
+					infer_error(f, E_SHAPE, "%s and %s do not broadcast",
+						    type_str(f->cx, t[0]), type_str(f->cx, t[i]));
 				explain_promise(f->cx, g, NULL, 0);
 				return false;
 			}

@@ -35,7 +35,7 @@ QUIET = FRESH | set("""
     arena_new arena_empty arena_free mul_size bug
     sb_add sb_str sb_printf sb_vprintf
     load
-    find op_sig cost_of_call about prove
+    find op_sig cost_of_call prove value_info
 """.split())
 # Rows of QUIET: memory; a text that one function puts together; an element, into a variable of the caller's; what
 # remembers what it found, and finds the same in any order.

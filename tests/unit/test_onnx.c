@@ -332,18 +332,18 @@ static void test_signs(void **state)
 	struct node *e = NODE(Exp, 1, x), *neg = NODE(Neg, 1, x);
 	gives(cx, e, 0, "float32[2]");
 	gives(cx, neg, 0, "float32[2]");
-	assert_int_equal(sign_of(e->out[0]), SIGN_POSITIVE);
+	assert_int_equal(sign_of(e->out[0]), SIGN_NON_NEGATIVE);
 	assert_int_equal(sign_of(neg->out[0]), SIGN_ANY);
 	struct node *sum = NODE(Add, 1, e->out[0], x), *square = NODE(Mul, 1, x, x);
 	gives(cx, sum, 0, "float32[2]");
 	gives(cx, square, 0, "float32[2]");
-	assert_int_equal(sign_of(sum->out[0]), SIGN_NO_ZERO);
-	assert_int_equal(sign_of(square->out[0]), SIGN_POSITIVE);
+	assert_int_equal(sign_of(sum->out[0]), SIGN_NO_NEGATIVE_ZERO);
+	assert_int_equal(sign_of(square->out[0]), SIGN_NON_NEGATIVE);
 	struct node *less = NODE(Sub, 1, x, e->out[0]), *gone = NODE(Sub, 1, e->out[0], x);
 	gives(cx, less, 0, "float32[2]");
 	gives(cx, gone, 0, "float32[2]");
 	assert_int_equal(sign_of(less->out[0]), SIGN_ANY);
-	assert_int_equal(sign_of(gone->out[0]), SIGN_NO_ZERO);
+	assert_int_equal(sign_of(gone->out[0]), SIGN_NO_NEGATIVE_ZERO);
 	ctx_free(cx);
 }
 

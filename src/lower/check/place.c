@@ -162,7 +162,8 @@ static void reshape_input(struct placing *p, const struct side *x, const struct 
 	struct value *v = emit_(b, ONNX_Reshape, read_now(p, x->of), shape);
 	*vec_push(p->cx->arena, &one.x) = *x;
 	*vec_push(p->cx->arena, &one.y) = *y;
-	p->instead[x->of->id] = labelled(b, with_dims(v, t.dims), what_must_hold(b, &one));
+	v = with_dims(v, t.dims);
+	p->instead[x->of->id] = labelled(b, v, what_must_hold(b, &one));
 }
 
 static bool is_length(struct build *b, const struct side *s)

@@ -5,7 +5,8 @@
  *
  * All is computed in float64, at the target portable in float32: for float32 of length 1000, ONNX
  * Runtime's DFT is a thousand times less exact than NumPy's. So it is for float64, if the length is
- * no power of two: these transforms are fns of lib/complex/fourier.ptg. ONNX has DFT since opset 17.
+ * no power of two: these transforms are fns of lib/complex/fourier.ptg. ONNX has DFT since
+ * opset 17.
  */
 #include <string.h>
 
