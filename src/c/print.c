@@ -183,15 +183,28 @@ static void bind_sizes(struct printer *p, struct interface *f, const struct valu
 			const char *size =
 				fresh(p, view.name ? view.name->s : textf(p, "%s_%u", name, i));
 			*vec_push(p->cx->arena, &f->sizes) = (struct size){d, size};
-			if (view.name)
-				sb_printf(&f->fields_in, "\tint64_t %s; /* size %s */\n", size,
-					  view.name->s);
-			else
-				sb_printf(&f->fields_in, "\tint64_t %s; /* axis %u of %s */\n",
-					  size, i, name);
+			const char *of = view.name ? textf(p, "size %s", view.name->s)
+						   : textf(p, "axis %u of %s", i, name);
+			const char *equal = dim_str(p->cx, d);
+			bool free = !strcmp(equal, dim_str_raw(p->cx, d));
+			sb_printf(&f->fields_in, "\tint64_t %s; /* %s%s%s */\n", size, of,
+				  free ? "" : ", which must be ", free ? "" : equal);
 			bind_length(p, d, size, true);
 		}
 	}
+}
+
+/* The type of an input, with the sizes as the text names them: each has a field of its own, also
+ * where it must be equal to another one. */
+static const char *type_in_text(struct printer *p, struct type t)
+{
+	struct strbuf s = {.arena = p->cx->arena};
+
+	sb_printf(&s, "%s[", dtypes[t.dtype].name);
+	for (uint32_t i = 0; i < t.rank; i++)
+		sb_printf(&s, "%s%s", i ? ", " : "", dim_str_raw(p->cx, t.dims[i]));
+	sb_str(&s, "]");
+	return s.s;
 }
 
 static void add_input(struct printer *p, struct interface *f, const struct value *v)
@@ -219,7 +232,7 @@ static void inputs(struct printer *p, struct interface *f)
 		set_lengths(p, v, NULL);
 		sb_printf(&f->fields_in,
 			  v->type.rank ? "\tconst %s *%s; /* %s */\n" : "\t%s %s; /* %s */\n", type,
-			  name, type_str(p->cx, v->type));
+			  name, type_in_text(p, v->type));
 		struct held *h = held(p, v);
 		h->name = name;
 		h->where = v->type.rank ? MEMORY : NUMBER;

@@ -19,7 +19,7 @@ FLAGS = ("-O1", "-ffp-contract=off", "-fno-math-errno", "-fsanitize=undefined", 
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 CANARY = 0xA5
 FIELD = re.compile(r"\t(const )?(\w+) (\*?)(\w+);(?: /\* (\w+)\[(.*)\] \*/)?")
-SIZE = re.compile(r"\tint64_t (\w+); /\* (?:size (\w+)|axis (\d+) of (\w+)) \*/", re.M)
+SIZE = re.compile(r"\tint64_t (\w+); /\* (?:size (\w+)|axis (\d+) of (\w+))(?:, which must be .*)? \*/", re.M)
 TYPES = {
     "double": C.c_double, "float": C.c_float, "int64_t": C.c_int64, "int32_t": C.c_int32, "int16_t": C.c_int16,
     "int8_t": C.c_int8, "uint64_t": C.c_uint64, "uint32_t": C.c_uint32, "uint16_t": C.c_uint16,

@@ -11,6 +11,7 @@ import tempfile
 import warnings
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import onnxruntime as ort
@@ -22,14 +23,16 @@ QUIET = ort.SessionOptions()
 QUIET.log_severity_level = 4
 QUIET.intra_op_num_threads = 1
 SIZES = (3, 1, 0, 7)
-# Where ONNX Runtime and C differ, and why that is right
+# Where ONNX Runtime and C differ, as a pattern of how, and why that is right. All else in these texts must be the same.
 KNOWN = {
-    "tests/op/raw-range.ptg": "ONNX Runtime gives an element more than the type in the text says",
-    "tests/op/DimsOfSizes.ptg": "an index into an empty axis, of which no element is needed",
-    "tests/op/Fourier.ptg": "infinities are added in another order",
-    "tests/op/SolveDiscreteARE.ptg": "the matrices are not symmetric: there is no solution, and its iteration doubles errors",
-    "tests/op/raw-open-size.ptg": "the size m must be 4, and no comment of the header says whose it is: nobody sets it",
-    "tests/op/Tile.ptg": "-1 times a length of 0 is an empty array",
+    "tests/op/raw-range.ptg": ("y: element 4", "ONNX Runtime gives an element more than the type in the text says"),
+    "tests/op/DimsOfSizes.ptg": (
+        "size 0, .*while running Gather", "an index into an empty axis, of which no element is needed"),
+    "tests/op/Fourier.ptg": ("size 7, kind 3: .*(nan|inf)", "what an infinity makes of a transform depends on the algorithm, and C has no DFT"),
+    "tests/op/SolveDiscreteARE.ptg": (
+        "size 7, .* x: ", "the matrices are not symmetric: there is no solution, and its iteration doubles errors"),
+    "tests/op/raw-open-size.ptg": ("size [10], .*while running Conv", "an image that is smaller than its kernel"),
+    "tests/op/Tile.ptg": ("size 0, .*while running Tile", "-1 times a length of 0 is an empty array"),
 }
 CLOSE = {"float16": 2e-3, "float32": 2e-5, "float64": 1e-9}
 NUMPY = {"float": "float32", "double": "float64"}
@@ -95,7 +98,8 @@ def compare(path, folder):
         return "no compile", str(e)
     session = ort.InferenceSession(made.stdout, QUIET)
     names = [o.name for o in session.get_outputs()]
-    runs = 0
+    pattern, reason = KNOWN.get(str(Path(path).resolve().relative_to(TOP)), (None, None))
+    runs, known = 0, 0
     for size in SIZES:
         for kind in (0, 1, 3) if size > 1 else (0,):
             arrays = arrays_for(session, model.inputs, size, kind)
@@ -108,19 +112,31 @@ def compare(path, folder):
             lengths = {f: want[n].shape for f, n in zip(fields, names)} if isinstance(want, dict) else None
             if lengths is None and any(f[2] and not f[3] for f in model.outputs if f[4]):
                 lengths = {f[0]: (100000,) for f in model.outputs if f[4]}
-            try:
-                got = model(own, lengths)
-            except Failed as e:
-                if isinstance(want, dict):
-                    return "wrong", f"size {size}, kind {kind}: fails with {e}"
-                continue
-            if not isinstance(want, dict):
-                return "wrong", f"size {size}, kind {kind}: ONNX Runtime fails, C does not: {str(want)[:200]}"
-            for f, n in zip(fields, names):
-                if why := differ(got[f], want[n]):
-                    return "wrong", f"size {size}, kind {kind}: {f}: {why}"
+            for why in differences(model, own, lengths, want, names):
+                why = f"size {size}, kind {kind}: {why}"
+                if not pattern or not re.search(pattern, why):
+                    return "wrong", why
+                known += 1
             runs += 1
-    return "same", f"{runs} runs"
+    if pattern and not known:
+        return "wrong", "a row of KNOWN that nothing needs"
+    return ("known", reason) if known else ("same", f"{runs} runs")
+
+
+def differences(model, arrays, lengths, want, names):
+    """How what C gives is not what ONNX Runtime gave: results by name, or the error that it raised"""
+    try:
+        got = model(arrays, lengths)
+    except Failed as e:
+        if isinstance(want, dict):
+            yield f"fails with {e}"
+        return
+    if not isinstance(want, dict):
+        yield f"ONNX Runtime fails, C does not: {str(want)[:200]}"
+        return
+    for f, n in zip([f[0] for f in model.outputs if f[4]], names):
+        if why := differ(got[f], want[n]):
+            yield f"{f}: {why}"
 
 
 def one(path, folder):
@@ -146,10 +162,6 @@ def main():
     files = [f for f in files if not a.names or any(n in str(f) for n in a.names)]
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         results = list(pool.map(lambda f: one(f, folder), files))
-    results = [
-        ("known", KNOWN[str(f.relative_to(TOP))]) if r[0] == "wrong" and str(f.relative_to(TOP)) in KNOWN else r
-        for f, r in zip(files, results)
-    ]
     count, bad = Counter(w for w, _ in results), 0
     for f, (what, details) in zip(files, results):
         failed = what in ("wrong", "crash", "no compile")
