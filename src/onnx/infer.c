@@ -28,8 +28,10 @@ const struct onnx_facts onnx_facts[ONNX_COUNT] = {
 	[ONNX_##name] = {onnx_##types, known_##known, sign_##signs, __VA_ARGS__},
 #include "onnx/facts.def"
 #define OWN(op, inputs, function) [ONNX_c_##op] = {onnx_broadcast, known_none, sign_any, EACH},
+#define MATRICES_1                FROM(2)
+#define MATRICES_2                FROM(2), FROM(2)
 #define ROUTINE(op, inputs, types, put, shape)                                                     \
-	[ONNX_c_##op] = {onnx_##types, known_none, sign_any, .ranks = {FROM(2), FROM(2)}},
+	[ONNX_c_##op] = {onnx_##types, known_none, sign_any, .ranks = {MATRICES_##inputs}},
 #include "onnx/own.def"
 };
 

@@ -377,7 +377,9 @@ static void test_messages(void **state)
 	check_body_error("  if a = 3 {\n  }", 1,
 			 "t.ptg:2:8: error: '=' cannot stand in a condition");
 	check_error("x = 1\n", 1,
-		    "t.ptg:1:1: error: expected 'graph', 'fn', 'use' or 'const' but found 'x'");
+		    "t.ptg:1:1: error: statements stand in a graph or fn; a number that all of "
+		    "them see is "
+		    "a const: write const x = ... [PTG0100]");
 	check_error("ptg 2\nwhat ever\n", 1,
 		    "t.ptg:1:5: error: version 2 of the language is newer");
 	check_error("ptg 1 floatX=int8\n", 1,
