@@ -140,8 +140,11 @@ def initial_graphs(data: Data) -> dict[Variable, Variable]:
     copies = [v for v in graph_inputs(found) if isinstance(v, SharedVariable) and id(v.container) in own]
     found = clone_replace(found, {v: own[id(v.container)] for v in copies})
     _, found = without_named_dims([], found)
-    given, found, _, _ = rewritten(list(data.inputs.values()), data.placed(found), {})
-    found = clone_replace(found, dict(zip(given, data.inputs.values(), strict=True)))
+    found = data.placed(found)
+    # Generators are inputs too: an initial value may be a draw, or need only the shape of one
+    given = [*data.inputs.values(), *(v for v in graph_inputs(found) if isinstance(v, SharedVariable))]
+    clones, found, _, _ = rewritten(given, found, {})
+    found = clone_replace(found, dict(zip(clones, given, strict=True)))
     graphs = {}
     for rv, x in zip(model.free_RVs, found, strict=True):
         read = set(ancestors([x]))
