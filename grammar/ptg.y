@@ -571,10 +571,11 @@ static bool other_language(struct parse *p, int kind, struct span at, const stru
 /* Is "=" what follows in the line? */
 static bool is_assigned(const struct parse *p, struct span at)
 {
-	const char *s = p->text + (at.end - p->base);
+	const char *s = p->text + (at.end - p->base), *end = p->text + p->len;
 
-	s += strspn(s, " \t");
-	return s[0] == '=' && s[1] != '=';
+	while (s < end && (*s == ' ' || *s == '\t'))
+		s++;
+	return s < end && *s == '=' && (s + 1 == end || s[1] != '=');
 }
 
 /* eps = 1e-6 at the top of a file, and const eps: 1e-6 */

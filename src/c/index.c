@@ -61,6 +61,17 @@ void gather_shape(struct printer *p, const struct node *n)
 	for (uint32_t j = axis + 1; j < x->type.rank; j++)
 		known[k++] = length(p, x, j);
 	set_lengths(p, n->out[0], known);
+	/* one index of a row that may be empty: no element asks whether it is in range */
+	bool empty = false;
+	for (uint32_t j = 0; j < n->out[0]->type.rank; j++)
+		empty |= !dim_ge(p->cx, n->out[0]->type.dims[j], 1);
+	int64_t number;
+	const char *index = empty && !i->type.rank ? element(p, i, 0) : NULL;
+	if (index && !is_number_text(index, &number)) {
+		p->flags = true;
+		line(p, "(void)ptgc_index(%s, %s, %u, &bad);", index, length(p, x, axis),
+		     failure(p, n, "an index is out of range"));
+	}
 }
 
 const char *gather_at(struct printer *p, const struct node *n, uint32_t r, const char **ix)

@@ -139,8 +139,6 @@ void bind_length(struct printer *p, dim d, const char *text, bool start);
 /* Gives v its lengths; known[i] is what the node computes, where the type does not say it. */
 void set_lengths(struct printer *p, const struct value *v, const char *const *known);
 bool known_lengths(struct printer *p, const struct value *v);
-/* Elements of v are lengths that nothing has said yet: v does. */
-void bind_elements(struct printer *p, const struct value *v, bool start);
 const char *length(struct printer *p, const struct value *v, uint32_t axis);
 const char *element(struct printer *p, const struct value *v, int64_t i); /* of integers */
 bool known_integers(struct printer *p, const struct value *v); /* by lengths known so far */

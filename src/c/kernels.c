@@ -431,9 +431,11 @@ void topk_shape(struct printer *p, const struct node *n)
 			known[k] = k == axis ? element(p, n->in[1], 0) : length(p, x, k);
 		set_lengths(p, n->out[i], known);
 	}
-	line(p, "if (%s > %s)", in_parens(p, held(p, n->out[0])->dims[axis]),
-	     in_parens(p, length(p, x, axis)));
-	line(p, "\treturn %u;", failure(p, n, "there are fewer elements"));
+	const char *taken = held(p, n->out[0])->dims[axis], *all = length(p, x, axis);
+	if (strcmp(taken, all) != 0) {
+		line(p, "if (%s > %s)", in_parens(p, taken), in_parens(p, all));
+		line(p, "\treturn %u;", failure(p, n, "there are fewer elements"));
+	}
 }
 
 /* Element by element into its place among those found so far: of equals the first comes first. */

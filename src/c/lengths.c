@@ -179,24 +179,6 @@ const char *count_of(struct printer *p, const struct value *v)
 	return product(p, held(p, v)->dims, v->type.rank);
 }
 
-void bind_elements(struct printer *p, const struct value *v, bool start)
-{
-	const struct held *h = held(p, v);
-	const struct known *k =
-		is_discrete(v->type.dtype) ? known_of(p->cx, (struct value *)v) : NULL;
-	bool ignored = true;
-
-	for (uint32_t i = 0; k && i < k->n; i++) {
-		if (k->at[i] == DIM_NONE || dim_view_raw(p->cx, k->at[i]).form != DIM_ATOM ||
-		    atom_text(p, k->at[i], &ignored))
-			continue;
-		if (h->where == NUMBER && k->n == 1)
-			bind_length(p, k->at[i], textf(p, "(int64_t)%s", h->name), start);
-		else if (h->where == MEMORY)
-			bind_length(p, k->at[i], textf(p, "(int64_t)%s[%u]", h->name, i), start);
-	}
-}
-
 const char *length(struct printer *p, const struct value *v, uint32_t axis)
 {
 	const char *s = dim_text(p, v->type.dims[axis], false, NULL);

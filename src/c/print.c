@@ -236,7 +236,6 @@ static void inputs(struct printer *p, struct interface *f)
 		struct held *h = held(p, v);
 		h->name = name;
 		h->where = v->type.rank ? MEMORY : NUMBER;
-		bind_elements(p, v, true);
 	}
 }
 

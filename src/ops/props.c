@@ -530,7 +530,9 @@ struct cv *bind_props(struct ctx *cx, const struct op *op, struct span s,
 	bool ok = !slices || bind_slices(&b, args, n);
 	for (uint32_t i = 0; i < n; i++) {
 		if (!args[i].name) {
-			ok = (slices || bind_bare(&b, &args[i])) && ok;
+			/* after a mistake the values that follow may have no property */
+			bool left = ok || b.next < b.sig->nprops;
+			ok = (slices || (left && bind_bare(&b, &args[i]))) && ok;
 			continue;
 		}
 		uint32_t at = find_prop(&b, args[i].name);

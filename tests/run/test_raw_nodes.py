@@ -152,7 +152,7 @@ INFIX = [  # in a file with infix=onnx; the same in calls; the same in NumPy
 
 @pytest.mark.parametrize("infix, calls, expected", INFIX, ids=[row[0] for row in INFIX])
 def test_infix_operators_mean_those_of_onnx(infix, calls, expected):
-    graph = """graph g(x: float32[n, 2], y: float32[n, 2], w: float32[k, 2], i: int64[n], j: int64[n]) -> (z) {{
+    graph = """graph g(x: float32[n, 2], y: float32[n, 2], w: float32[1, 2], i: int64[n], j: int64[n]) -> (z) {{
   z = {}
 }}
 """
