@@ -400,7 +400,8 @@ void cumsum_put(struct printer *p, const struct node *n)
 			loops += open_loops(p, one, 1, &ix[i]);
 	}
 	const char *sum = fresh(p, "sum");
-	line(p, "%s %s = 0;", T, sum);
+	/* -0 stays -0, where the sum itself is not shown before its first term */
+	line(p, "%s %s = %s;", T, sum, is_float(t) && !exclusive ? "-0.0f" : "0");
 	one[0] = length(p, x, (uint32_t)axis);
 	uint32_t in = open_loops(p, one, 1, &ix[axis]);
 	if (reverse)

@@ -265,6 +265,10 @@ void arg_put(struct printer *p, const struct node *n)
 		if (gone[i]) {
 			axis = i;
 			ix[i] = "0";
+			if (!dim_ge(p->cx, x->type.dims[i], 1)) {
+				line(p, "if (%s < 1)", in_parens(p, one[0]));
+				line(p, "\treturn %u;", failure(p, n, "there is no element"));
+			}
 		} else {
 			outer += open_loops(p, one, 1, used);
 			ix[i] = used[0];
