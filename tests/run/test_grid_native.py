@@ -58,8 +58,21 @@ class NativeRun(Run):
         return "target c" in said or super().may_refuse(case, opset, said)
 
 
+# Faults of C that are known: a mend that is not told here fails the test.
+FAULTS = {
+    "Hyp2f1": "the process ends: memory is read that is not its own",
+    "Softmax": "float32 of numbers near 32,769: 8 units in the last place",
+    "AdvancedSubtensor": "an index that is out of range, into an array without rows, is not found",
+}
+
+
+def marked(op):
+    marks = pytest.mark.xfail(reason=FAULTS[op], run=op != "Hyp2f1", strict=True) if op in FAULTS else ()
+    return pytest.param(op, marks=marks)
+
+
 @pytest.mark.sampled
-@pytest.mark.parametrize("op", ROWS)
+@pytest.mark.parametrize("op", map(marked, ROWS))
 def test_op(op):
     run = NativeRun(ROWS[op], FULL)
     run.run_cases()
