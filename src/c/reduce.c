@@ -151,6 +151,12 @@ static void join_element(struct printer *p, enum reduction r, const struct value
 	p->once.len = mark;
 }
 
+static void add_lanes(struct printer *p, const char *to, const char *sums)
+{
+	line(p, "%s += ((%s[0] + %s[4]) + (%s[2] + %s[6])) + ((%s[1] + %s[5]) + (%s[3] + %s[7]));",
+	     to, sums, sums, sums, sums, sums, sums, sums, sums);
+}
+
 /* Along the last axis, whose length is `len`: whole rounds of LANES, and then the rest */
 static void in_lanes(struct printer *p, enum reduction r, const struct value *x, const char *sum,
 		     const char *len, const char **ix, uint32_t axis)
@@ -173,8 +179,7 @@ static void in_lanes(struct printer *p, enum reduction r, const struct value *x,
 	join_element(p, r, x, textf(p, "%s[%s %% %d]", sums, i, LANES), ix);
 	p->indent--;
 	line(p, "}");
-	line(p, "%s += ((%s[0] + %s[4]) + (%s[2] + %s[6])) + ((%s[1] + %s[5]) + (%s[3] + %s[7]));",
-	     sum, sums, sums, sums, sums, sums, sums, sums, sums);
+	add_lanes(p, sum, sums);
 }
 
 static const char *finished(struct printer *p, enum reduction r, enum dtype t, const char *acc,
@@ -219,7 +224,7 @@ void reduce_put(struct printer *p, const struct node *n)
 	acc = fresh(p, y->name && number ? y->name->s : "sum");
 	line(p, "%s %s = %s;", number_type(t), acc, first_number(r, t));
 	bool lanes = all && is_float(t) && r != PRODUCT && r != GREATEST && r != LEAST &&
-		     last + 1u == x->type.rank &&
+		     last < x->type.rank && last + 1u == x->type.rank &&
 		     !(is_number_text(length(p, x, last), &c) && c < 2 * LANES);
 	for (uint32_t i = 0; i < x->type.rank; i++) {
 		if (!gone[i] || (lanes && i == last))
@@ -297,7 +302,8 @@ void arg_put(struct printer *p, const struct node *n)
 	close_loops(p, outer);
 }
 
-/* Both go along one axis, first for the greatest element, then for the sum. */
+/* Both go along one axis, first for the greatest element, then for the sum. Softmax keeps what it
+ * adds up in y, unless y would round it. */
 void softmax_put(struct printer *p, const struct node *n)
 {
 	const struct value *x = n->in[0], *y = n->out[0];
@@ -305,8 +311,10 @@ void softmax_put(struct printer *p, const struct node *n)
 	const char *f = t == DT_FLOAT64 ? "" : "f", *T = number_type(t);
 	bool logs = c_ops[n->onnx->id].of_float[0];
 	int64_t axis = int_of_attr(n, "axis", -1);
+	bool keeps = !logs && t != DT_FLOAT16;
 	const char *ix[MAX_RANK], *one[1], *top = fresh(p, "top");
-	const char *sum = fresh(p, "sum"), *e;
+	const char *sum = fresh(p, "sum"), *sums = fresh(p, "sums"), *term = fresh(p, "term");
+	const char *e, *to;
 	uint32_t outer = 0;
 
 	make_array(p, y);
@@ -322,19 +330,29 @@ void softmax_put(struct printer *p, const struct node *n)
 	uint32_t inner = open_loops(p, one, 1, &ix[axis]);
 	join_element(p, GREATEST, x, top, ix);
 	close_loops(p, inner);
-	line(p, "%s %s = 0;", T, sum);
+	line(p, "%s %s = 0, %s[%d] = {0};", T, sum, sums, LANES);
 	inner = open_loops(p, one, 1, &ix[axis]);
 	uint32_t mark = p->once.len;
-	line(p, "%s += ptgc_exp%s(%s - %s);", sum, f, in_parens(p, at(p, x, ix)), top);
+	e = textf(p, "ptgc_exp%s(%s - %s)", f, in_parens(p, at(p, x, ix)), top);
+	line(p, "const %s %s = %s;", T, term, e);
+	to = linear(p, held(p, y)->dims, y->type.rank, ix);
+	if (keeps)
+		line(p, "%s[%s] = %s;", held(p, y)->name, to, term);
+	line(p, "%s[%s %% %d] += %s;", sums, in_parens(p, ix[axis]), LANES, term);
 	p->once.len = mark;
 	close_loops(p, inner);
+	add_lanes(p, sum, sums);
 	inner = open_loops(p, one, 1, &ix[axis]);
-	e = textf(p, "%s - %s", in_parens(p, at(p, x, ix)), top);
-	e = logs ? textf(p, "%s - ptgc_log%s(%s)", e, f, sum)
-		 : textf(p, "ptgc_exp%s(%s) / %s", f, e, sum);
-	e = t == DT_FLOAT16 ? textf(p, "ptgc_f16_round(%s)", e) : e;
-	line(p, "%s[%s] = %s;", held(p, y)->name, linear(p, held(p, y)->dims, y->type.rank, ix),
-	     to_store(p, t, e));
+	to = linear(p, held(p, y)->dims, y->type.rank, ix);
+	if (keeps) {
+		line(p, "%s[%s] /= %s;", held(p, y)->name, to, sum);
+	} else {
+		e = textf(p, "%s - %s", in_parens(p, at(p, x, ix)), top);
+		e = logs ? textf(p, "%s - ptgc_log%s(%s)", e, f, sum)
+			 : textf(p, "ptgc_exp%s(%s) / %s", f, e, sum);
+		e = t == DT_FLOAT16 ? textf(p, "ptgc_f16_round(%s)", e) : e;
+		line(p, "%s[%s] = %s;", held(p, y)->name, to, to_store(p, t, e));
+	}
 	p->once.len = mark;
 	close_loops(p, inner);
 	close_loops(p, outer);

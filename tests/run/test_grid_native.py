@@ -60,11 +60,8 @@ class NativeRun(Run):
 
 # Faults of C that are known: a mend that is not told here fails the test.
 FAULTS = {
-    "Hyp2f1": "the process ends: memory is read that is not its own",
-    "Jv": "the process ends, as with Hyp2f1",
     "Cast": "float32 of -inf to uint32 is 0, and 2147483648 in NumPy",
     "Split": "a size below 0 is not found where the axis is empty",
-    "Softmax": "float32 of numbers near 32,769: 8 units in the last place",
     "AdvancedSubtensor": "an index that is out of range, into an array without rows, is not found",
 }
 
