@@ -12,7 +12,7 @@ put_fn_t each_shape, first_shape;
 at_fn_t same_at, units_at, reshape_at, transpose_at, expand_at, slice_at, split_at, range_at,
 	fill_at, eye_at, trilu_at, shape_at, size_at, tile_at;
 put_fn_t units_shape, reshape_shape, flatten_shape, transpose_shape, expand_shape, slice_shape,
-	range_shape, fill_shape, tile_shape, shape_put;
+	split_shape, range_shape, fill_shape, tile_shape, shape_put;
 at_fn_t gather_at, gather_elements_at, gather_nd_at;
 put_fn_t gather_shape, gather_elements_shape, gather_nd_shape, scatter_elements_put, scatter_nd_put,
 	nonzero_put, compress_put;

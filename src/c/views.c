@@ -307,6 +307,25 @@ const char *slice_at(struct printer *p, const struct node *n, uint32_t i, const 
 	return at(p, n->in[0], own);
 }
 
+/* A piece shorter than 0 would make a later one begin in front of the array. */
+void split_shape(struct printer *p, const struct node *n)
+{
+	const struct value *sizes = n->nin > 1 ? n->in[1] : NULL;
+	const struct known *k = sizes ? known_of(p->cx, (struct value *)sizes) : NULL;
+	int64_t number;
+
+	for (uint32_t i = 0; i < n->nout; i++) {
+		set_lengths(p, n->out[i], NULL);
+		if (!sizes || (k && k->at[i] != DIM_NONE && dim_ge(p->cx, k->at[i], 0)))
+			continue;
+		const char *size = element(p, sizes, i);
+		if (is_number_text(size, &number) && number >= 0)
+			continue;
+		line(p, "if (%s < 0)", in_parens(p, size));
+		line(p, "\treturn %u;", failure(p, n, "a size is negative"));
+	}
+}
+
 const char *split_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)
 {
 	const char *own[MAX_RANK], *before = "0";
