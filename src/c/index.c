@@ -48,6 +48,38 @@ static const char *guarded(struct printer *p, const struct value *x, uint32_t ax
 
 /* --- Gather --- */
 
+/* Where the rows of x are empty, no element asks whether the indices are in range. */
+static void check_unread(struct printer *p, const struct node *n, uint32_t axis)
+{
+	const struct value *x = n->in[0], *i = n->in[1];
+	const char *empty = NULL, *ix[MAX_RANK], *dims[MAX_RANK];
+	uint32_t mark = p->once.len;
+	int64_t number;
+
+	for (uint32_t k = 0; k < x->type.rank; k++) {
+		if (k == axis || dim_ge(p->cx, x->type.dims[k], 1))
+			continue;
+		const char *none = textf(p, "%s == 0", in_parens(p, length(p, x, k)));
+		empty = empty ? textf(p, "%s || %s", empty, none) : none;
+	}
+	if (!empty || (!i->type.rank && is_number_text(element(p, i, 0), &number) && number == 0 &&
+		       dim_ge(p->cx, x->type.dims[axis], 1)))
+		return;
+	line(p, "if (%s) {", empty);
+	p->indent++;
+	for (uint32_t k = 0; k < i->type.rank; k++)
+		dims[k] = length(p, i, k);
+	uint32_t loops = open_loops(p, dims, i->type.rank, ix);
+	p->flags = true;
+	const char *index = i->type.rank ? at(p, i, ix) : element(p, i, 0);
+	uint32_t failed = failure(p, n, "an index is out of range");
+	line(p, "(void)ptgc_index(%s, %s, %u, &bad);", index, length(p, x, axis), failed);
+	close_loops(p, loops);
+	p->once.len = mark;
+	p->indent--;
+	line(p, "}");
+}
+
 void gather_shape(struct printer *p, const struct node *n)
 {
 	const struct value *x = n->in[0], *i = n->in[1];
@@ -61,17 +93,7 @@ void gather_shape(struct printer *p, const struct node *n)
 	for (uint32_t j = axis + 1; j < x->type.rank; j++)
 		known[k++] = length(p, x, j);
 	set_lengths(p, n->out[0], known);
-	/* one index of a row that may be empty: no element asks whether it is in range */
-	bool empty = false;
-	for (uint32_t j = 0; j < n->out[0]->type.rank; j++)
-		empty |= !dim_ge(p->cx, n->out[0]->type.dims[j], 1);
-	int64_t number;
-	const char *index = empty && !i->type.rank ? element(p, i, 0) : NULL;
-	if (index && !is_number_text(index, &number)) {
-		p->flags = true;
-		line(p, "(void)ptgc_index(%s, %s, %u, &bad);", index, length(p, x, axis),
-		     failure(p, n, "an index is out of range"));
-	}
+	check_unread(p, n, axis);
 }
 
 const char *gather_at(struct printer *p, const struct node *n, uint32_t r, const char **ix)

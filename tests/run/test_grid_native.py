@@ -53,26 +53,20 @@ class NativeRun(Run):
     def places(self, case, kind):
         return (False,)
 
+    def compare(self, got, want, arrays, limits):
+        """NumPy's uint32 of a float that is out of range is another one in long arrays, where it takes vectors."""
+        if self.row.op == "Cast" and want.dtype == "uint32" and arrays[0].dtype.kind == "f":
+            defined = (arrays[0] > -1) & (arrays[0] < 2.0**32)
+            got, want, arrays = got[defined], want[defined], [arrays[0][defined]]
+        super().compare(got, want, arrays, limits)
+
     def may_refuse(self, case, opset, said):
         self.refused.add(said)
         return "target c" in said or super().may_refuse(case, opset, said)
 
 
-# Faults of C that are known: a mend that is not told here fails the test.
-FAULTS = {
-    "Cast": "float32 of -inf to uint32 is 0, and 2147483648 in NumPy",
-    "Split": "a size below 0 is not found where the axis is empty",
-    "AdvancedSubtensor": "an index that is out of range, into an array without rows, is not found",
-}
-
-
-def marked(op):
-    marks = pytest.mark.xfail(reason=FAULTS[op], run=op not in ("Hyp2f1", "Jv"), strict=True) if op in FAULTS else ()
-    return pytest.param(op, marks=marks)
-
-
 @pytest.mark.sampled
-@pytest.mark.parametrize("op", map(marked, ROWS))
+@pytest.mark.parametrize("op", ROWS)
 def test_op(op):
     run = NativeRun(ROWS[op], FULL)
     run.run_cases()
