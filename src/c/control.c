@@ -308,6 +308,7 @@ static void end_step(struct printer *p, struct scope *s, const struct growth *g,
 	p->indent--;
 	line(p, "}");
 	leave(p, s, true);
+	forget_lengths_of_steps(p, g);
 }
 
 /* Places for what a loop carries and stacks: those whose lengths are known first */

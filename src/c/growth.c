@@ -245,6 +245,15 @@ void next_growth(struct printer *p, struct growth *g)
 	}
 }
 
+/* The lengths of what a step gets change: behind the loop no length is made of them. */
+void forget_lengths_of_steps(struct printer *p, const struct growth *g)
+{
+	for (uint32_t i = 0; i < g->nstates; i++)
+		for (uint32_t k = 0; g->states[i].open && k < g->states[i].v->type.rank; k++)
+			if (g->states[i].own[k])
+				unbind_length(p, g->states[i].own[k]);
+}
+
 void give_stacks(struct printer *p, struct growth *g)
 {
 	for (uint32_t i = 0; i < g->nstacks; i++) {

@@ -136,6 +136,7 @@ NORETURN void cannot(struct printer *p, const struct node *n, const char *fmt, .
 /* lengths.c */
 const char *dim_text(struct printer *p, dim d, bool raw, bool *start); /* NULL: not known yet */
 void bind_length(struct printer *p, dim d, const char *text, bool start);
+void unbind_length(struct printer *p, const char *text); /* whatever is called that */
 /* Gives v its lengths; known[i] is what the node computes, where the type does not say it. */
 void set_lengths(struct printer *p, const struct value *v, const char *const *known);
 bool known_lengths(struct printer *p, const struct value *v);
@@ -206,6 +207,7 @@ void find_growing_stacks(struct printer *p, struct growth *g);
 void begin_growth(struct printer *p, struct growth *g);
 void keep_growth(struct printer *p, struct growth *g); /* what is next is computed */
 void next_growth(struct printer *p, struct growth *g); /* and takes its place */
+void forget_lengths_of_steps(struct printer *p, const struct growth *g);
 void give_stacks(struct printer *p, struct growth *g);
 
 /* print.c */

@@ -17,9 +17,38 @@ static const char *atom_text(struct printer *p, dim d, bool *start)
 	return p->atoms.at[d];
 }
 
-static const char *form_text(struct printer *p, dim d, bool raw, bool *start, int tall)
+/* The same length of the node that a node of the text was lowered to */
+static const char *lowered_text(struct printer *p, const struct dim_view *atom, bool *start)
 {
-	struct dim_view v = raw ? dim_view_raw(p->cx, d) : dim_view(p->cx, d);
+	const struct value *v = atom->source ? atom->source->lowered : NULL;
+
+	if (!v || atom->kind != SOURCE_SIZE || atom->at >= v->type.rank)
+		return NULL;
+	dim d = v->type.dims[atom->at];
+	return dim_view_raw(p->cx, d).form == DIM_ATOM ? atom_text(p, d, start) : NULL;
+}
+
+enum reading {
+	AS_FOUND,   /* what the equations say of it */
+	AS_WRITTEN, /* before any equation */
+	TO_COMPARE, /* the same, and an integer of an input may be what it is made of */
+};
+
+/* An element of an input of integers */
+static const char *input_text(struct printer *p, const struct dim_view *atom, bool *start)
+{
+	const struct value *v = atom->source ? atom->source->lowered : NULL;
+
+	if (!v || atom->kind != SOURCE_VALUE || v->def || held(p, v)->home != p->g->block ||
+	    held(p, v)->where == UNSEEN)
+		return NULL;
+	*start = false;
+	return at(p, v, (const char *[]){textf(p, "%u", atom->at)});
+}
+
+static const char *form_text(struct printer *p, dim d, enum reading how, bool *start, int tall)
+{
+	struct dim_view v = how == AS_FOUND ? dim_view(p->cx, d) : dim_view_raw(p->cx, d);
 	const char *of[64], *all;
 	static const char *const functions[] = {[DIM_MAX] = "ptgc_max_i64",
 						[DIM_MIN] = "ptgc_min_i64",
@@ -29,13 +58,15 @@ static const char *form_text(struct printer *p, dim d, bool raw, bool *start, in
 	if (v.form == DIM_CONST)
 		return textf(p, "%lld", (long long)v.constant);
 	if (v.form == DIM_ATOM) {
-		const char *s = raw ? NULL : atom_text(p, dim_find(p->cx, d), start);
-		return s ? s : atom_text(p, d, start);
+		const char *s = how == AS_FOUND ? atom_text(p, dim_find(p->cx, d), start) : NULL;
+		s = s ? s : atom_text(p, d, start);
+		s = s ? s : lowered_text(p, &v, start);
+		return s || how != TO_COMPARE ? s : input_text(p, &v, start);
 	}
 	if (tall > MAX_TALL || v.nterms > countof(of))
 		return NULL;
 	for (uint32_t i = 0; i < v.nterms; i++)
-		if (!(of[i] = form_text(p, v.term[i], raw, start, tall + 1)))
+		if (!(of[i] = form_text(p, v.term[i], how, start, tall + 1)))
 			return NULL;
 	if (v.form == DIM_PRODUCT)
 		return product(p, of, v.nterms);
@@ -62,7 +93,12 @@ const char *dim_text(struct printer *p, dim d, bool raw, bool *start)
 {
 	bool ignored = true;
 
-	return form_text(p, d, raw, start ? start : &ignored, 0);
+	return form_text(p, d, raw ? AS_WRITTEN : AS_FOUND, start ? start : &ignored, 0);
+}
+
+static const char *compared_text(struct printer *p, dim d)
+{
+	return form_text(p, d, TO_COMPARE, &(bool){true}, 0);
 }
 
 static void bind_atom(struct printer *p, dim d, const char *text, bool start)
@@ -85,6 +121,13 @@ void bind_length(struct printer *p, dim d, const char *text, bool start)
 		bind_atom(p, d, text, start);
 	if (dim_view(p->cx, found).form == DIM_ATOM)
 		bind_atom(p, found, text, start);
+}
+
+void unbind_length(struct printer *p, const char *text)
+{
+	for (uint32_t i = 0; i < p->atoms.len; i++)
+		if (p->atoms.at[i] == text)
+			p->atoms.at[i] = NULL;
 }
 
 bool known_lengths(struct printer *p, const struct value *v)
@@ -116,7 +159,9 @@ void set_lengths(struct printer *p, const struct value *v, const char *const *kn
 		bool start = true, constant = dim_is_const(p->cx, d, &c);
 		const char *s =
 			constant ? textf(p, "%lld", (long long)c) : dim_text(p, d, false, &start);
-		if (known && known[i] && !constant && (!s || is_new(p, d))) {
+		if (known && known[i] && constant && is_new(p, d))
+			bind_length(p, d, known[i], false); /* a check compares it */
+		else if (known && known[i] && !constant && (!s || is_new(p, d))) {
 			const char *name =
 				fresh(p, v->name ? textf(p, "%s_%u", v->name->s, i) : "n");
 			line(p, "const int64_t %s = %s;", name, known[i]);
@@ -243,7 +288,7 @@ void check_now(struct printer *p)
 
 	for (uint32_t i = 0; i < p->waiting.len; i++) {
 		struct check *c = p->waiting.at[i];
-		const char *a = dim_text(p, c->a, true, NULL), *b = dim_text(p, c->b, true, NULL);
+		const char *a = compared_text(p, c->a), *b = compared_text(p, c->b);
 		if (!a || !b) {
 			p->waiting.at[kept++] = c;
 			continue;
