@@ -56,14 +56,14 @@ static inline int64_t ptgc_slice_length(int64_t start, int64_t end, int64_t n, i
 						      : last);
 	if (step > 0)
 		return to > from ? (to - from - 1) / step + 1 : 0;
-	return from > to ? (from - to - 1) / -step + 1 : 0;
+	return from > to ? (to - from + 1) / step + 1 : 0;
 }
 
 static inline int64_t ptgc_range_i64(int64_t start, int64_t limit, int64_t step)
 {
 	if (step > 0)
 		return limit > start ? (limit - start - 1) / step + 1 : 0;
-	return step < 0 && limit < start ? (start - limit - 1) / -step + 1 : 0;
+	return step < 0 && limit < start ? (limit - start + 1) / step + 1 : 0;
 }
 
 static inline int64_t ptgc_range_f64(double start, double limit, double step)

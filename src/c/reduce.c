@@ -271,7 +271,8 @@ void arg_put(struct printer *p, const struct node *n)
 			axis = i;
 			ix[i] = "0";
 			if (!dim_ge(p->cx, x->type.dims[i], 1)) {
-				line(p, "if (%s < 1)", in_parens(p, one[0]));
+				line(p, "if (%s < 1 && %s > 0)", in_parens(p, one[0]),
+				     in_parens(p, count_of(p, y)));
 				line(p, "\treturn %u;", failure(p, n, "there is no element"));
 			}
 		} else {
@@ -353,6 +354,42 @@ void softmax_put(struct printer *p, const struct node *n)
 		e = t == DT_FLOAT16 ? textf(p, "ptgc_f16_round(%s)", e) : e;
 		line(p, "%s[%s] = %s;", held(p, y)->name, to, to_store(p, t, e));
 	}
+	p->once.len = mark;
+	close_loops(p, inner);
+	close_loops(p, outer);
+}
+
+/* Each line along the axis, divided by its sum of magnitudes or by the root of that of its squares.
+ * A line of zeros stays zero, as ONNX Runtime has it. */
+void lp_normalization_put(struct printer *p, const struct node *n)
+{
+	const struct value *x = n->in[0], *y = n->out[0];
+	enum dtype t = x->type.dtype;
+	enum reduction r = int_of_attr(n, "p", 2) == 1 ? MAGNITUDES : NORM;
+	const char *ix[MAX_RANK], *one[1], *T = number_type(t);
+	const char *sums = fresh(p, "sums"), *norm = fresh(p, "norm");
+	int64_t axis = int_of_attr(n, "axis", -1);
+	uint32_t outer = 0;
+
+	make_array(p, y);
+	axis += axis < 0 ? x->type.rank : 0;
+	for (uint32_t i = 0; i < x->type.rank; i++) {
+		one[0] = length(p, x, i);
+		if (i != axis)
+			outer += open_loops(p, one, 1, &ix[i]);
+	}
+	one[0] = length(p, x, (uint32_t)axis);
+	line(p, "%s %s = 0, %s[%d] = {0};", T, norm, sums, LANES);
+	uint32_t inner = open_loops(p, one, 1, &ix[axis]);
+	join_element(p, r, x, textf(p, "%s[%s %% %d]", sums, in_parens(p, ix[axis]), LANES), ix);
+	close_loops(p, inner);
+	add_lanes(p, norm, sums);
+	line(p, "%s = %s;", norm, finished(p, r, t, norm, "1"));
+	inner = open_loops(p, one, 1, &ix[axis]);
+	uint32_t mark = p->once.len;
+	const char *e = textf(p, "%s == 0 ? 0 : %s / %s", norm, in_parens(p, at(p, x, ix)), norm);
+	line(p, "%s[%s] = %s;", held(p, y)->name, linear(p, held(p, y)->dims, y->type.rank, ix),
+	     to_store(p, t, e));
 	p->once.len = mark;
 	close_loops(p, inner);
 	close_loops(p, outer);

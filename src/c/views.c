@@ -232,29 +232,50 @@ void expand_shape(struct printer *p, const struct node *n)
 	}
 }
 
+/* Input i of a Slice, which says the axis or the step of slice k; `otherwise` where it is left out
+ */
+static const char *of_slice(struct printer *p, const struct node *n, uint32_t i, uint32_t k,
+			    int64_t otherwise)
+{
+	return n->nin > i && n->in[i] ? element(p, n->in[i], k)
+				      : textf(p, "%lld", (long long)otherwise);
+}
+
+/* A step that only the run knows may be 0 there. */
+static void check_step(struct printer *p, const struct node *n, uint32_t k, const char *step)
+{
+	const struct known *known = known_of(p->cx, n->in[4]);
+
+	if (known && known->at[k] != DIM_NONE && dim_ge(p->cx, known->at[k], 1))
+		return;
+	line(p, "if (%s == 0)", in_parens(p, step));
+	line(p, "\treturn %u;", failure(p, n, "the step is 0"));
+}
+
 /* The first element and the step along each axis, as texts */
 static void slice_axis(struct printer *p, const struct node *n, uint32_t axis, uint32_t i,
-		       int64_t step, const char **known)
+		       const char **known)
 {
 	struct held *h = held(p, n->out[0]);
-	const char *len = length(p, n->in[0], axis);
+	const char *len = length(p, n->in[0], axis), *step = of_slice(p, n, 4, i, 1);
 	const char *from = element(p, n->in[1], i), *to = element(p, n->in[2], i);
-	int64_t s;
+	int64_t s, by = 0; /* 0: only the run knows the step */
 
-	known[axis] =
-		textf(p, "ptgc_slice_length(%s, %s, %s, %lld)", from, to, len, (long long)step);
-	h->step[axis] = textf(p, "%lld", (long long)step);
-	if (is_number_text(from, &s) && step > 0 && s >= 0)
+	if (!is_number_text(step, &by))
+		check_step(p, n, i, step);
+	known[axis] = textf(p, "ptgc_slice_length(%s, %s, %s, %s)", from, to, len, step);
+	h->step[axis] = step;
+	if (is_number_text(from, &s) && by > 0 && s >= 0)
 		h->first[axis] = from;
-	else if (is_number_text(from, &s) && step < 0 && (s == -1 || s >= INT32_MAX))
+	else if (is_number_text(from, &s) && by < 0 && (s == -1 || s >= INT32_MAX))
 		h->first[axis] = plus(p, len, "-1");
-	else if (is_number_text(from, &s) && s < 0 && s > INT32_MIN &&
+	else if (is_number_text(from, &s) && by && s < 0 && s > INT32_MIN &&
 		 dim_ge(p->cx, n->in[0]->type.dims[axis], -s))
 		h->first[axis] = plus(p, len, from);
 	else {
 		h->first[axis] = fresh(p, "from");
-		line(p, "const int64_t %s = ptgc_slice_start(%s, %s, %lld);", h->first[axis], from,
-		     len, (long long)step);
+		line(p, "const int64_t %s = ptgc_slice_start(%s, %s, %s);", h->first[axis], from,
+		     len, step);
 	}
 }
 
@@ -263,7 +284,7 @@ void slice_shape(struct printer *p, const struct node *n)
 	const struct value *x = n->in[0];
 	struct held *h = held(p, n->out[0]);
 	const char *known[MAX_RANK];
-	int64_t axis, step, count;
+	int64_t axis, count;
 
 	h->first = new_array(p->cx->arena, const char *, x->type.rank + 1u);
 	h->step = new_array(p->cx->arena, const char *, x->type.rank + 1u);
@@ -275,17 +296,10 @@ void slice_shape(struct printer *p, const struct node *n)
 	if (!dim_is_const(p->cx, n->in[1]->type.dims[0], &count))
 		cannot(p, n, "needs a number of slices that is known while compiling");
 	for (uint32_t i = 0; i < count; i++) {
-		axis = i;
-		step = 1;
-		if ((n->nin > 3 && n->in[3] &&
-		     (!n->in[3]->data ||
-		      !tensor_int(n->in[3]->data, n->in[3]->data->splat ? 0 : i, &axis))) ||
-		    (n->nin > 4 && n->in[4] &&
-		     (!n->in[4]->data ||
-		      !tensor_int(n->in[4]->data, n->in[4]->data->splat ? 0 : i, &step))))
-			cannot(p, n, "needs axes and steps that are known while compiling");
+		if (!is_number_text(of_slice(p, n, 3, i, i), &axis))
+			cannot(p, n, "needs axes that are known while compiling");
 		axis += axis < 0 ? x->type.rank : 0;
-		slice_axis(p, n, (uint32_t)axis, i, step, known);
+		slice_axis(p, n, (uint32_t)axis, i, known);
 	}
 	set_lengths(p, n->out[0], known);
 }
