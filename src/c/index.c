@@ -7,13 +7,6 @@
 
 #include "c/ops.h"
 
-static uint32_t axis_of(const struct node *n)
-{
-	int64_t axis = int_of_attr(n, "axis", 0);
-
-	return (uint32_t)(axis < 0 ? axis + n->in[0]->type.rank : axis);
-}
-
 /* The index `i` into an axis of that length, from the front and in range; 0 if it is not */
 static const char *in_range(struct printer *p, const struct node *n, const char *i, const char *len)
 {
@@ -83,7 +76,7 @@ static void check_unread(struct printer *p, const struct node *n, uint32_t axis)
 void gather_shape(struct printer *p, const struct node *n)
 {
 	const struct value *x = n->in[0], *i = n->in[1];
-	uint32_t axis = axis_of(n), k = 0;
+	uint32_t axis = own_axis(n, 0), k = 0;
 	const char *known[MAX_RANK];
 
 	for (uint32_t j = 0; j < axis; j++)
@@ -99,7 +92,7 @@ void gather_shape(struct printer *p, const struct node *n)
 const char *gather_at(struct printer *p, const struct node *n, uint32_t r, const char **ix)
 {
 	const struct value *x = n->in[0], *i = n->in[1];
-	uint32_t axis = axis_of(n);
+	uint32_t axis = own_axis(n, 0);
 	const char *own[MAX_RANK], *index;
 	int64_t k;
 
@@ -133,7 +126,7 @@ void gather_elements_shape(struct printer *p, const struct node *n)
 const char *gather_elements_at(struct printer *p, const struct node *n, uint32_t r, const char **ix)
 {
 	const struct value *x = n->in[0];
-	uint32_t axis = axis_of(n);
+	uint32_t axis = own_axis(n, 0);
 	const char *own[MAX_RANK];
 
 	(void)r;
@@ -253,7 +246,7 @@ void scatter_elements_put(struct printer *p, const struct node *n)
 {
 	const struct value *i = n->in[1], *y = n->out[0];
 	const char *ix[MAX_RANK], *own[MAX_RANK], *dims[MAX_RANK];
-	uint32_t axis = axis_of(n), mark;
+	uint32_t axis = own_axis(n, 0), mark;
 
 	make_array(p, y);
 	copy(p, y, n->in[0]);
@@ -351,7 +344,7 @@ void compress_put(struct printer *p, const struct node *n)
 	const char *ix[MAX_RANK], *own[MAX_RANK], *known[MAX_RANK], *one[1], *test[1];
 	const char *count = fresh(p, "count"), *next = fresh(p, "at"), *len, *all;
 	bool flat = !find_attr(n, "axis");
-	uint32_t axis = flat ? 0 : axis_of(n), mark = p->once.len;
+	uint32_t axis = flat ? 0 : own_axis(n, 0), mark = p->once.len;
 
 	for (uint32_t k = 0; k < x->type.rank; k++)
 		known[k] = length(p, x, k);

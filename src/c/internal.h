@@ -151,6 +151,8 @@ uint32_t failure(struct printer *p, const struct node *n, const char *what); /* 
 void check_now(struct printer *p); /* prints the equations that can be computed by now */
 const int64_t *ints_of_attr(const struct node *n, const char *name, uint32_t *count);
 int64_t int_of_attr(const struct node *n, const char *name, int64_t otherwise);
+uint32_t own_axis(const struct node *n,
+		  int64_t otherwise); /* its attribute, counted from the first */
 
 /* plan.c */
 void plan(struct printer *p);
@@ -163,10 +165,14 @@ const char *at(struct printer *p, const struct value *v, const char **ix);
 const char *operand(struct printer *p, const struct node *n, uint32_t i, const char **ix);
 const char *linear(struct printer *p, const char *const *dims, uint32_t rank, const char **ix);
 void make_array(struct printer *p, const struct value *v); /* room for v, with a name */
-void make_room(struct printer *p, const struct value *v, const char *type, const char *name);
+void make_room(struct printer *p, const struct value *v, const char *declared, const char *name);
+/* The name of `count` int64_t that a node needs for itself; start: it is known when run() starts */
+const char *make_scratch(struct printer *p, const char *count, bool start);
 uint32_t open_loops(struct printer *p, const char *const *dims, uint32_t rank, const char **ix);
 void close_loops(struct printer *p, uint32_t n);
 const char *constant_array(struct printer *p, const struct value *v);
+/* The array of v, which a reader needs, at element `first` */
+const char *array_at(struct printer *p, const struct value *v, const char *first);
 void keep(struct printer *p, const struct value *v); /* v, a formula, in a variable or an array */
 void copy(struct printer *p, const struct value *to, const struct value *from);
 void use_buffers(struct printer *p, uint32_t from);      /* what a loop reads lives as long as it */

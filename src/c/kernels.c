@@ -1,6 +1,6 @@
 /*
  * kernels.c: operators that have loops of their own and are no reductions: joined and padded
- * arrays, products of matrices, sums so far, the greatest k. In: elements of the inputs. Out:
+ * arrays, products of matrices, sums so far. In: elements of the inputs. Out:
  * statements that fill an array.
  */
 #include <stdio.h>
@@ -10,17 +10,10 @@
 
 /* --- Concat, Pad --- */
 
-static uint32_t axis_of(const struct node *n, int64_t otherwise)
-{
-	int64_t axis = int_of_attr(n, "axis", otherwise);
-
-	return (uint32_t)(axis < 0 ? axis + n->in[0]->type.rank : axis);
-}
-
 void concat_shape(struct printer *p, const struct node *n)
 {
 	const struct value *y = n->out[0];
-	uint32_t axis = axis_of(n, 0);
+	uint32_t axis = own_axis(n, 0);
 	const char *known[MAX_RANK];
 
 	for (uint32_t k = 0; k < y->type.rank; k++) {
@@ -55,7 +48,7 @@ static void copy_to(struct printer *p, const struct value *y, const struct value
 
 void concat_put(struct printer *p, const struct node *n)
 {
-	uint32_t axis = axis_of(n, 0);
+	uint32_t axis = own_axis(n, 0);
 	const char *from = "0";
 
 	make_array(p, n->out[0]);
@@ -315,8 +308,7 @@ void gemm_put(struct printer *p, const struct node *n)
 
 /* --- matrices that are triangular, one call of lib/c for each of a batch --- */
 
-/* The array of v, which a reader needs, at element `first` */
-static const char *array_at(struct printer *p, const struct value *v, const char *first)
+const char *array_at(struct printer *p, const struct value *v, const char *first)
 {
 	const struct held *h = held(p, v);
 	const char *name = v->data ? constant_array(p, v) : h->name;
@@ -417,76 +409,6 @@ void cumsum_put(struct printer *p, const struct node *n)
 	line(p, "%s = %s;", to, to_store(p, t, exclusive ? sum : now));
 	line(p, "%s = %s;", sum, now);
 	close_loops(p, in);
-	close_loops(p, loops);
-	p->once.len = mark;
-}
-
-void topk_shape(struct printer *p, const struct node *n)
-{
-	const struct value *x = n->in[0];
-	uint32_t axis = axis_of(n, -1);
-	const char *known[MAX_RANK];
-
-	for (uint32_t i = 0; i < 2; i++) {
-		for (uint32_t k = 0; k < x->type.rank; k++)
-			known[k] = k == axis ? element(p, n->in[1], 0) : length(p, x, k);
-		set_lengths(p, n->out[i], known);
-	}
-	const char *taken = held(p, n->out[0])->dims[axis], *all = length(p, x, axis);
-	if (strcmp(taken, all) != 0) {
-		line(p, "if (%s > %s)", in_parens(p, taken), in_parens(p, all));
-		line(p, "\treturn %u;", failure(p, n, "there are fewer elements"));
-	}
-}
-
-/* Element by element into its place among those found so far: of equals the first comes first. */
-void topk_put(struct printer *p, const struct node *n)
-{
-	const struct value *x = n->in[0], *v = n->out[0], *w = n->out[1];
-	enum dtype t = x->type.dtype;
-	uint32_t axis = axis_of(n, -1), loops = 0, mark = p->once.len;
-	bool largest = int_of_attr(n, "largest", 1);
-	const char *ix[MAX_RANK], *to[MAX_RANK], *one[1];
-	const char *count = held(p, v)->dims[axis], *len = length(p, x, axis);
-	const char *i = fresh(p, "i"), *at_ = fresh(p, "at"), *found = fresh(p, "found");
-	const char *now = fresh(p, "now");
-
-	make_array(p, v);
-	make_array(p, w);
-	for (uint32_t k = 0; k < x->type.rank; k++) {
-		one[0] = length(p, x, k);
-		if (k != axis)
-			loops += open_loops(p, one, 1, &ix[k]);
-		to[k] = k != axis ? ix[k] : "0";
-	}
-	line(p, "int64_t %s = 0;", found);
-	line(p, "for (int64_t %s = 0; %s < %s; ++%s) {", i, i, in_parens(p, len), i);
-	p->indent++;
-	ix[axis] = i;
-	line(p, "const %s %s = %s;", number_type(t), now, at(p, x, ix));
-	line(p, "int64_t %s = %s;", at_, found);
-	to[axis] = textf(p, "(%s - 1)", at_);
-	const char *before = linear(p, held(p, v)->dims, v->type.rank, to);
-	to[axis] = at_;
-	const char *here = linear(p, held(p, v)->dims, v->type.rank, to);
-	line(p, "while (%s > 0 && ptgc_%s%s(%s, %s)) {", at_, largest ? "above" : "below",
-	     is_float(t)                   ? ""
-	     : dtypes[t].kind == KIND_UINT ? "_u64"
-					   : "_i64",
-	     now, loaded(p, t, textf(p, "%s[%s]", held(p, v)->name, before)));
-	line(p, "\tif (%s < %s) {", at_, in_parens(p, count));
-	line(p, "\t\t%s[%s] = %s[%s];", held(p, v)->name, here, held(p, v)->name, before);
-	line(p, "\t\t%s[%s] = %s[%s];", held(p, w)->name, here, held(p, w)->name, before);
-	line(p, "\t}");
-	line(p, "\t--%s;", at_);
-	line(p, "}");
-	line(p, "if (%s < %s) {", at_, in_parens(p, count));
-	line(p, "\t%s[%s] = %s;", held(p, v)->name, here, to_store(p, t, now));
-	line(p, "\t%s[%s] = %s;", held(p, w)->name, here, i);
-	line(p, "}");
-	line(p, "%s += %s < %s;", found, found, in_parens(p, count));
-	p->indent--;
-	line(p, "}");
 	close_loops(p, loops);
 	p->once.len = mark;
 }

@@ -246,6 +246,13 @@ int64_t int_of_attr(const struct node *n, const char *name, int64_t otherwise)
 	return a ? a->u.i : otherwise;
 }
 
+uint32_t own_axis(const struct node *n, int64_t otherwise)
+{
+	int64_t axis = int_of_attr(n, "axis", otherwise);
+
+	return (uint32_t)(axis < 0 ? axis + n->in[0]->type.rank : axis);
+}
+
 /* --- checks --- */
 
 uint32_t message(struct printer *p, struct span s, const char *text)

@@ -141,29 +141,43 @@ static const char *room_for(struct printer *p, const char *const *dims, uint32_t
 	return textf(p, "ptgc_times(%s, %s)", all, number);
 }
 
-void make_room(struct printer *p, const struct value *v, const char *type, const char *name)
+/* `declared` points to `count` elements of the C type `memory`. The number of its buffer, or 0, if
+ * only the run knows the count: then it lies at the end of the workspace. */
+static uint32_t declare_room(struct printer *p, const char *declared, const char *count,
+			     const char *memory, uint8_t size, bool start)
 {
-	struct held *h = held(p, v);
-	const char *count = room_for(p, h->dims, v->type.rank);
-	uint8_t size = dtypes[v->type.dtype].size;
-
-	h->where = MEMORY;
-	h->name = name;
-	if (h->start) {
+	if (start) {
 		*vec_push(p->cx->arena, &p->buffers) = (struct buffer){
 			.count = count, .size = size, .from = p->statement, .to = p->statement};
-		h->buffer = p->buffers.len;
-		line(p, "%s = (%s *)(w + " PLACE "%u" PLACE ");", type, memory_type(v->type.dtype),
-		     h->buffer);
-		return;
+		line(p, "%s = (%s *)(w + " PLACE "%u" PLACE ");", declared, memory, p->buffers.len);
+		return p->buffers.len;
 	}
 	p->dynamic = true;
-	line(p, "%s = (%s *)(w + top);", type, memory_type(v->type.dtype));
+	line(p, "%s = (%s *)(w + top);", declared, memory);
 	line(p, "top = ptgc_room(top, %s, %u);", count, size);
 	line(p, "if (top > bytes) {");
 	line(p, "\t*need = 2 * top;");
 	line(p, "\treturn PTGC_MORE;");
 	line(p, "}");
+	return 0;
+}
+
+void make_room(struct printer *p, const struct value *v, const char *declared, const char *name)
+{
+	struct held *h = held(p, v);
+
+	h->where = MEMORY;
+	h->name = name;
+	h->buffer = declare_room(p, declared, room_for(p, h->dims, v->type.rank),
+				 memory_type(v->type.dtype), dtypes[v->type.dtype].size, h->start);
+}
+
+const char *make_scratch(struct printer *p, const char *count, bool start)
+{
+	const char *name = fresh(p, "room");
+
+	declare_room(p, textf(p, "int64_t *const %s", name), count, "int64_t", 8, start);
+	return name;
 }
 
 void make_array(struct printer *p, const struct value *v)

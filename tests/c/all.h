@@ -16,6 +16,7 @@
 #include "owens_t.h"
 #include "polygamma.h"
 #include "pow.h"
+#include "sort.h"
 #include "stack.h"
 #include "tanh.h"
 #include "triangle.h"

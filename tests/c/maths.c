@@ -489,6 +489,35 @@ static void integers(void)
 	expect("mod", -3, ptgc_mod(6, -3), -0.0);
 }
 
+/* Few keys and many, so that some are equal: what stands at equal ones keeps its order. */
+static void orders(void)
+{
+	enum { N = 3000 };
+	static uint64_t keys[N];
+	static int64_t at[N], room[2 * N];
+	static const double v[] = {-HUGE_VAL, -3, -0x1p-1074, -0.0, 0x1p-1074, 2, HUGE_VAL, NAN};
+
+	for (int i = 0; i + 1 < (int)(sizeof v / sizeof *v); i++)
+		expect("key", v[i], ptgc_key(v[i]) < ptgc_key(v[i + 1]), 1);
+	expect("key of -0", 0, ptgc_key(-0.0) == ptgc_key(0.0), 1);
+	expect("key of -NaN", 0, ptgc_key(-(double)NAN) == UINT64_MAX, 1);
+	expect("key of INT64_MIN", 0, ptgc_key_i64(INT64_MIN) < ptgc_key_i64(-1), 1);
+	expect("key of -1", 0, ptgc_key_i64(-1) < ptgc_key_i64(0), 1);
+	for (int n = 0; n <= N; n = 2 * n + 1)
+		for (int bits = 0; bits < 64; bits += 9) {
+			for (int i = 0; i < n; i++) {
+				keys[i] = next() >> bits;
+				at[i] = i;
+			}
+			ptgc_sort(keys, at, room, n);
+			for (int i = 1; i < n; i++) {
+				const int less = keys[i - 1] < keys[i];
+				const int equal = keys[i - 1] == keys[i];
+				expect("sort", i, less || (equal && at[i - 1] < at[i]), 1);
+			}
+		}
+}
+
 int main(int argc, char **argv)
 {
 	const long points = argc > 1 ? atol(argv[1]) : 20000;
@@ -498,6 +527,7 @@ int main(int argc, char **argv)
 	rounding();
 	halves();
 	integers();
+	orders();
 	elementary(points);
 	return failed;
 }
