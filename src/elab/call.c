@@ -534,7 +534,7 @@ static const char *with_axis(struct elab *e, uint32_t at, const char *instead)
 	elab_children(e, at, kids);
 	for (uint32_t i = 0; i < nodes[at].nprops; i++) {
 		const struct anode *p = &nodes[kids[i]];
-		if (p->kind != A_PROP ||
+		if (p->kind != A_PROP || !p->u.sym || /* a bare value */
 		    (strcmp(p->u.sym->s, "axis") != 0 && strcmp(p->u.sym->s, "axes") != 0 &&
 		     strcmp(p->u.sym->s, "dim") != 0))
 			continue;
