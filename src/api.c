@@ -334,6 +334,27 @@ bool is_expectation(const char *text)
 	return strspn(number, "0123456789") == strlen(number) && atoll(number) > 0;
 }
 
+/* What says something of ONNX models alone */
+static void check_for_c(struct ctx *cx, const struct ptgc_options *opt)
+{
+	const struct {
+		bool given;
+		const char *option;
+	} of_onnx[] = {
+		{opt->opset != 0, "opset"},
+		{opt->ml_opset != 0, "ml_opset"},
+		{opt->doc_string, "doc_string"},
+		{opt->model_version > 1, "model_version"},
+		{opt->meta && *opt->meta, "meta"},
+		{opt->external_threshold != 0, "external_threshold"},
+	};
+
+	for (size_t i = 0; i < countof(of_onnx); i++)
+		if (of_onnx[i].given)
+			error(cx, (struct span){0, 0}, E_OPTION,
+			      "%s is of ONNX models; C has nothing like it", of_onnx[i].option);
+}
+
 static bool check_options(struct ctx *cx, const struct ptgc_options *opt)
 {
 	const struct span nowhere = {0, 0};
@@ -349,6 +370,8 @@ static bool check_options(struct ctx *cx, const struct ptgc_options *opt)
 	else if (opt->runtime && opt->target != PTGC_ORT_CPU)
 		error(cx, nowhere, E_OPTION, "runtime %d: only the target ort-cpu has one",
 		      opt->runtime);
+	if (opt->target == PTGC_C)
+		check_for_c(cx, opt);
 	if (cx->errors)
 		return false;
 	set_math(cx, opt->math);

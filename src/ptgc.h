@@ -36,7 +36,9 @@ enum ptgc_target {
 	PTGC_ORT_WEB,  /* ONNX Runtime Web's kernels in WebAssembly */
 	PTGC_PORTABLE, /* what ONNX Runtime from 1.17 on, ONNX Runtime Web and OpenVINO all run;
 			  without float64 */
-	PTGC_C,        /* C: ptgc_model() is the text of a file, ptgc_header() that of its header */
+	PTGC_C, /* C: ptgc_model() is the text of a file, ptgc_header() that of its header. Options
+		   that say something of ONNX models alone are refused: opset, ml_opset,
+		   doc_string, model_version, meta, external_threshold */
 };
 
 /* What results promise beyond "the same function": rounding, NaN, signs of zero, checks of lengths.

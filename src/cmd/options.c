@@ -193,13 +193,14 @@ static size_t flag_names(char kind, const char **names)
 
 void print_help(void)
 {
-	fputs("usage: ptgc [options] model.ptg [-o model.onnx]\n"
+	fputs("usage: ptgc [options] model.ptg [-o model.onnx | -o model.c]\n"
 	      "       ptgc fmt [--check | -i] [file.ptg...]\n"
 	      "       ptgc check [options] file.ptg...\n"
 	      "       ptgc why file.ptg:LINE\n"
 	      "       ptgc dump model.onnx\n\n"
-	      "Compiles a .ptg file, a PyTensor graph as text, to an ONNX model; fmt prints .ptg "
-	      "files\n"
+	      "Compiles a .ptg file, a PyTensor graph as text, to an ONNX model, or to C; fmt "
+	      "prints "
+	      ".ptg files\n"
 	      "in their canonical form, check tells their mistakes, dump prints a model as text. "
 	      "'-' is\nstandard input or output.\n"
 	      "why prints the types of the values in a line, and the places that their dtypes and "
@@ -349,6 +350,58 @@ static void print_trace(const char *text, size_t len)
 	fwrite(text, 1, len, stderr);
 }
 
+/* -o m.so would be a model of ONNX that no program takes for one. */
+static int check_output(const struct cmd *c, enum ptgc_target target)
+{
+	static const struct {
+		const char *suffix, *what;
+	} of_c[] = {
+		{".so", "library"}, {".dylib", "library"}, {".dll", "library"}, {".a", "library"},
+		{".o", "object"},   {".obj", "object"},    {".h", "header"},    {".cc", NULL},
+		{".cpp", NULL},     {".cxx", NULL},
+	};
+	const char *suffix = c->output ? strrchr(c->output, '.') : NULL;
+
+	for (size_t i = 0; suffix && i < countof(of_c); i++) {
+		int stem = (int)(suffix - c->output);
+		if (strcmp(suffix, of_c[i].suffix) || (c->target && target != PTGC_C))
+			continue;
+		if (!strcmp(suffix, ".h"))
+			return usage("-o %s: write -o %.*s.c, whose header is that file", c->output,
+				     stem, c->output);
+		if (of_c[i].what)
+			return usage("-o %s: ptgc makes no %s; write -o %.*s.c, and compile that",
+				     c->output, of_c[i].what, stem, c->output);
+		if (!c->target)
+			return usage("-o %s: write --target=c too, for C that is C++ as well",
+				     c->output);
+	}
+	return EXIT_OK;
+}
+
+/* What says something of ONNX models alone */
+static int check_for_c(const struct cmd *c)
+{
+	const struct {
+		bool given;
+		const char *option;
+	} of_onnx[] = {
+		{c->opsets.n > 0, "--opset"},
+		{c->model_version, "--model-version"},
+		{c->doc, "--doc"},
+		{c->meta.n > 0, "--meta"},
+		{c->external, "--external-data"},
+		{c->required_ops, "--required-ops"},
+		{c->least_runtime, "--least-runtime"},
+	};
+
+	for (size_t i = 0; i < countof(of_onnx); i++)
+		if (of_onnx[i].given)
+			return usage("%s is of ONNX models; C has nothing like it",
+				     of_onnx[i].option);
+	return EXIT_OK;
+}
+
 int compile_options(struct ctx *cx, const struct cmd *c, enum stage *stage)
 {
 	int n = 0;
@@ -360,6 +413,11 @@ int compile_options(struct ctx *cx, const struct cmd *c, enum stage *stage)
 	const char *suffix = c->output && !c->target ? strrchr(c->output, '.') : NULL;
 	bool is_c = suffix && !strcmp(suffix, ".c");
 	cx->opt.target = c->target ? (enum ptgc_target)n : is_c ? PTGC_C : PTGC_ORT_CPU;
+	int code = check_output(c, cx->opt.target);
+	if (!code && cx->opt.target == PTGC_C)
+		code = check_for_c(c);
+	if (code)
+		return code;
 	if (c->math && (n = choose("--math", c->math, math_names, countof(math_names))) < 0)
 		return EXIT_USAGE;
 	set_math(cx, c->math ? (enum ptgc_math)n : PTGC_STANDARD);

@@ -125,7 +125,8 @@ static int choose_outputs(const struct cmd *c, const struct ctx *cx, struct outp
 		if (!o->has_ext) /* the model is no file */
 			return usage("--state=inputs: the model must go to a file (-o), as the "
 				     "first values lie beside it");
-		replace_suffix(o->state, sizeof(o->state), o->model, ".onnx", ".state.safetensors");
+		replace_suffix(o->state, sizeof(o->state), o->model, is_c ? ".c" : ".onnx",
+			       ".state.safetensors");
 		o->has_state = true;
 	}
 	if (code || !c->md)

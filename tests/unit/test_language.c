@@ -212,6 +212,31 @@ static void test_words_of_options(void **state)
 	}
 }
 
+/* Options that say something of ONNX models alone are refused for C, by their names. */
+static void test_options_of_c(void **state)
+{
+	static const char *const meta[] = {"key=value", NULL}, *const none[] = {NULL};
+	static const char text[] = "graph g(x: float64[]) -> (y) { y = Exp(x) }";
+	(void)state;
+	for (int i = 0; i < 8; i++) {
+		struct ptgc_options opt = PTGC_OPTIONS_INIT;
+		opt.target = PTGC_C;
+		opt.opset = i == 0 ? 18 : 0;
+		opt.ml_opset = i == 1;
+		opt.doc_string = i == 2 ? "a model" : NULL;
+		opt.model_version = i == 3 ? 2 : 1;
+		opt.meta = i == 4 ? meta : none;
+		opt.external_threshold = i == 5 ? 1024 : 0;
+		opt.strip = i == 6;
+		opt.header_name = i == 7 ? "m.h" : NULL;
+		struct ptgc_result *r = ptgc_compile(text, sizeof(text) - 1, &opt);
+		assert_int_equal(ptgc_status(r), i < 6 ? PTGC_FAILED : PTGC_OK);
+		assert_int_equal(strstr(ptgc_messages(r, false), "is of ONNX models") != NULL,
+				 i < 6);
+		ptgc_free(r);
+	}
+}
+
 /* What is proposed for names of other libraries compiles, without a warning. */
 static void test_foreign_names(void **state)
 {
@@ -308,7 +333,7 @@ int main(void)
 		cmocka_unit_test(test_op_names),      cmocka_unit_test(test_dtypes),
 		cmocka_unit_test(test_causes),        cmocka_unit_test(test_generators_of_seeds),
 		cmocka_unit_test(test_why),           cmocka_unit_test(test_words_of_options),
-		cmocka_unit_test(test_foreign_names),
+		cmocka_unit_test(test_foreign_names), cmocka_unit_test(test_options_of_c),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
