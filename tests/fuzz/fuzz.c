@@ -1,6 +1,7 @@
 /*
  * fuzz.c: any bytes as a .ptg file. In: bytes. Holds: no crash, no leak, no hang; what is rejected
- * has a message, what formats formats to itself. Files are off, so nothing but the text is read.
+ * has a message, what formats formats to itself; what becomes ONNX becomes C, or is refused. Files
+ * are off, so nothing but the text is read.
  * corpus.c runs this on texts that are always the same, libFuzzer (tools/fuzz.sh) on random ones.
  */
 #include <stdio.h>
@@ -33,19 +34,23 @@ static void try_format(const char *text, size_t len)
 	ptgc_free(one);
 }
 
-static void try_compile(const char *text, size_t len, int opset)
+/* Is there a model? */
+static bool try_compile(const char *text, size_t len, enum ptgc_target target, int opset)
 {
 	struct ptgc_options opt = PTGC_OPTIONS_INIT;
 	size_t size = 0;
+	opt.target = target;
 	opt.opset = opset;
 	struct ptgc_result *r = ptgc_compile(text, len, &opt);
 	must(ptgc_status(r) != PTGC_FAILED, "the input is compiled or rejected");
-	if (ptgc_ok(r))
+	bool ok = ptgc_ok(r);
+	if (ok)
 		must(ptgc_model(r, &size) && size, "a model has bytes");
 	else
 		must(ptgc_diagnostic_count(r) > 0, "a rejected input has a message");
-	must(strlen(ptgc_messages(r, true)) > 0 || ptgc_ok(r), "messages can be printed");
+	must(strlen(ptgc_messages(r, true)) > 0 || ok, "messages can be printed");
 	ptgc_free(r);
+	return ok;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -56,7 +61,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(text, data, size);
 	try_format(text, size);
-	try_compile(text, size, size % 2 ? 0 : 13);
+	if (try_compile(text, size, PTGC_ORT_CPU, size % 2 ? 0 : 13))
+		try_compile(text, size, PTGC_C, 0);
 	free(text);
 	return 0;
 }
