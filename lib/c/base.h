@@ -27,21 +27,29 @@ static inline int64_t ptgc_times(int64_t a, int64_t b)
 	return a > INT64_MAX / b ? INT64_MAX : a * b;
 }
 
-/* A length that Reshape gives as -1 */
+/* The sum, or what is nearest to it */
+static inline int64_t ptgc_plus(int64_t a, int64_t b)
+{
+	if (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b)
+		return b > 0 ? INT64_MAX : INT64_MIN;
+	return a + b;
+}
+
+/* A length that Reshape may give as -1, where `others` is the product of all lengths; -1 if the others
+   do not say what it is */
 static inline int64_t ptgc_open_length(int64_t n, int64_t all, int64_t others)
 {
 	if (n != -1)
 		return n;
-	return others == -1 || others == 0 ? all : all / -others;
+	return others < 0 ? all / -others : -1;
 }
 
-/* Slices as Python has them */
+/* Slices as ONNX has them: a start in front of the array is its first element, for a negative step
+   too */
 static inline int64_t ptgc_slice_start(int64_t start, int64_t n, int64_t step)
 {
-	const int64_t first = start < 0 ? start + n : start;
-	if (step > 0)
-		return first < 0 ? 0 : first > n ? n : first;
-	return first < 0 ? -1 : first > n - 1 ? n - 1 : first;
+	const int64_t first = start < 0 ? ptgc_max_i64(start + n, 0) : start;
+	return ptgc_min_i64(first, step > 0 ? n : n - 1);
 }
 
 static inline int64_t ptgc_slice_length(int64_t start, int64_t end, int64_t n, int64_t step)
@@ -56,14 +64,21 @@ static inline int64_t ptgc_slice_length(int64_t start, int64_t end, int64_t n, i
 						      : last);
 	if (step > 0)
 		return to > from ? (to - from - 1) / step + 1 : 0;
-	return from > to ? (to - from + 1) / step + 1 : 0;
+	return from > to ? (int64_t)((uint64_t)(from - to - 1) / (0 - (uint64_t)step)) + 1 : 0;
+}
+
+/* How many steps it takes from `low` up to `high`, or beyond; the greatest number if there are more */
+static inline int64_t ptgc_steps(int64_t low, int64_t high, uint64_t step)
+{
+	const uint64_t n = ((uint64_t)high - (uint64_t)low - 1) / step + 1;
+	return n > INT64_MAX ? INT64_MAX : (int64_t)n;
 }
 
 static inline int64_t ptgc_range_i64(int64_t start, int64_t limit, int64_t step)
 {
 	if (step > 0)
-		return limit > start ? (limit - start - 1) / step + 1 : 0;
-	return step < 0 && limit < start ? (limit - start + 1) / step + 1 : 0;
+		return limit > start ? ptgc_steps(start, limit, (uint64_t)step) : 0;
+	return step < 0 && limit < start ? ptgc_steps(limit, start, 0 - (uint64_t)step) : 0;
 }
 
 static inline int64_t ptgc_range_f64(double start, double limit, double step)

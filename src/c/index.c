@@ -113,6 +113,16 @@ const char *gather_at(struct printer *p, const struct node *n, uint32_t r, const
 	return guarded(p, x, axis, at(p, x, own));
 }
 
+/* The indices may not be longer than the array along the other axes. */
+static void check_within(struct printer *p, const struct value *i, const struct value *x,
+			 uint32_t axis)
+{
+	for (uint32_t k = 0; k < i->type.rank; k++)
+		if (k != axis && !dim_eq(p->cx, i->type.dims[k], x->type.dims[k]))
+			fail_if(p, "lengths do not fit", "%s > %s", in_parens(p, length(p, i, k)),
+				in_parens(p, length(p, x, k)));
+}
+
 void gather_elements_shape(struct printer *p, const struct node *n)
 {
 	const char *known[MAX_RANK];
@@ -120,9 +130,9 @@ void gather_elements_shape(struct printer *p, const struct node *n)
 	for (uint32_t k = 0; k < n->in[1]->type.rank; k++)
 		known[k] = length(p, n->in[1], k);
 	set_lengths(p, n->out[0], known);
+	check_within(p, n->in[1], n->in[0], axis_of(n));
 }
 
-/* No index may have more elements than the array along the other axes. */
 const char *gather_elements_at(struct printer *p, const struct node *n, uint32_t r, const char **ix)
 {
 	const struct value *x = n->in[0];
@@ -131,10 +141,7 @@ const char *gather_elements_at(struct printer *p, const struct node *n, uint32_t
 
 	(void)r;
 	memcpy(own, ix, x->type.rank * sizeof(*own));
-	for (uint32_t k = 0; k < x->type.rank; k++)
-		if (k == axis || !dim_eq(p->cx, x->type.dims[k], n->in[1]->type.dims[k]))
-			own[k] = in_range(p, n, k == axis ? at(p, n->in[1], ix) : ix[k],
-					  length(p, x, k));
+	own[axis] = in_range(p, n, at(p, n->in[1], ix), length(p, x, axis));
 	return guarded(p, x, axis, at(p, x, own));
 }
 
@@ -160,6 +167,8 @@ void gather_nd_shape(struct printer *p, const struct node *n)
 	for (uint32_t j = batch + count; j < x->type.rank; j++)
 		known[k++] = length(p, x, j);
 	set_lengths(p, n->out[0], known);
+	for (uint32_t j = 0; j < batch; j++)
+		must_equal(p, length(p, i, j), length(p, x, j), "lengths do not fit");
 }
 
 const char *gather_nd_at(struct printer *p, const struct node *n, uint32_t r, const char **ix)
@@ -255,12 +264,8 @@ void scatter_elements_put(struct printer *p, const struct node *n)
 		dims[k] = length(p, i, k);
 		if (!dim_eq(p->cx, i->type.dims[k], n->in[2]->type.dims[k]))
 			must_equal(p, dims[k], length(p, n->in[2], k), "lengths do not fit");
-		if (k != axis && !dim_eq(p->cx, i->type.dims[k], y->type.dims[k])) {
-			line(p, "if (%s > %s)", in_parens(p, dims[k]),
-			     in_parens(p, length(p, y, k)));
-			line(p, "\treturn %u;", failure(p, n, "lengths do not fit"));
-		}
 	}
+	check_within(p, i, y, axis);
 	uint32_t loops = open_loops(p, dims, i->type.rank, ix);
 	memcpy(own, ix, y->type.rank * sizeof(*own));
 	own[axis] = put_index(p, n, at(p, i, ix), axis);
@@ -285,12 +290,14 @@ void scatter_nd_put(struct printer *p, const struct node *n)
 		dims[k++] = length(p, y, j);
 	for (uint32_t j = 0; j < k; j++)
 		must_equal(p, dims[j], length(p, n->in[2], j), "lengths do not fit");
-	uint32_t loops = open_loops(p, dims, k, ix);
+	uint32_t loops = open_loops(p, dims, before, ix);
 	memcpy(of, ix, before * sizeof(*of));
 	for (uint32_t j = 0; j < count; j++) {
 		of[before] = textf(p, "%u", j);
 		own[j] = put_index(p, n, at(p, i, of), j);
 	}
+	/* indices are checked where rows have no elements, too */
+	loops += open_loops(p, dims + before, k - before, ix + before);
 	for (uint32_t j = count; j < y->type.rank; j++)
 		own[j] = ix[before + j - count];
 	const char *x = at(p, n->in[2], ix);

@@ -146,6 +146,7 @@ bool known_integers(struct printer *p, const struct value *v); /* by lengths kno
 bool single(struct printer *p, const struct value *v);
 const char *count_of(struct printer *p, const struct value *v);
 void must_equal(struct printer *p, const char *a, const char *b, const char *what);
+void fail_if(struct printer *p, const char *what, const char *condition, ...) PRINTF(3, 4);
 uint32_t message(struct printer *p, struct span s, const char *text);
 uint32_t failure(struct printer *p, const struct node *n, const char *what); /* or its label */
 void check_now(struct printer *p); /* prints the equations that can be computed by now */

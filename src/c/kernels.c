@@ -75,6 +75,37 @@ static const char *padding(struct printer *p, const struct node *n, uint32_t k, 
 	return "0";
 }
 
+/* Where elements are repeated, those that are there must be enough: of what negative paddings leave,
+ * one, or for "reflect" one more than are added. */
+static void check_repeated(struct printer *p, const struct node *n, uint32_t k)
+{
+	const struct attr *mode = find_attr(n, "mode");
+	const char *len = length(p, n->in[0], k), *left = len;
+	const char *add[] = {padding(p, n, k, false), padding(p, n, k, true)};
+	bool reflects = mode && mode->u.s.s[0] == 'r';
+	dim d = n->in[0]->type.dims[k];
+
+	if (!mode || mode->u.s.s[0] == 'c')
+		return;
+	for (int i = 0; i < 2; i++) {
+		int64_t number;
+		if (!is_number_text(add[i], &number))
+			left = textf(p, "ptgc_plus(%s, ptgc_min_i64(%s, 0))", left, add[i]);
+		else if (number < 0)
+			left = textf(p, "ptgc_plus(%s, %s)", left, add[i]);
+	}
+	for (int i = 0; i < 2; i++) {
+		int64_t number;
+		bool is_number = is_number_text(add[i], &number);
+		if (is_number && (number == 0 || (left == len && number > 0 &&
+						  dim_ge(p->cx, d, reflects ? number + 1 : 1))))
+			continue;
+		fail_if(p, "there are too few elements to repeat", "%s != 0 && %s <= %s",
+			in_parens(p, add[i]), left,
+			reflects ? textf(p, "ptgc_max_i64(%s, 0)", add[i]) : "0");
+	}
+}
+
 void pad_shape(struct printer *p, const struct node *n)
 {
 	const char *known[MAX_RANK];
@@ -82,9 +113,15 @@ void pad_shape(struct printer *p, const struct node *n)
 	for (uint32_t k = 0; k < n->out[0]->type.rank; k++) {
 		const char *len = length(p, n->in[0], k);
 		const char *before = padding(p, n, k, false), *behind = padding(p, n, k, true);
-		known[k] = plus(p, len, plus(p, before, behind));
+		int64_t number;
+		bool numbers = is_number_text(before, &number) && is_number_text(behind, &number);
+		known[k] = numbers ? plus(p, len, plus(p, before, behind))
+				   : textf(p, "ptgc_plus(%s, ptgc_plus(%s, %s))", before, behind,
+					   len);
 	}
 	set_lengths(p, n->out[0], known);
+	for (uint32_t k = 0; k < n->out[0]->type.rank; k++)
+		check_repeated(p, n, k);
 }
 
 void pad_put(struct printer *p, const struct node *n)

@@ -194,17 +194,20 @@ bool known_integers(struct printer *p, const struct value *v)
 	return true;
 }
 
+/* What an equation says of an element is no text of it where there is the element itself: the check
+ * of the equation would compare it with itself. */
 const char *element(struct printer *p, const struct value *v, int64_t i)
 {
 	const struct known *k = known_of(p->cx, (struct value *)v);
 	const char *ix[1] = {textf(p, "%lld", (long long)i)}, *s;
+	bool there = v->data || held(p, v)->where != UNSEEN;
+	uint32_t of = k && i < k->n ? (uint32_t)i : 0;
 
-	if (k && i < k->n && k->at[i] != DIM_NONE &&
-	    (s = dim_text(p, k->at[i], false, NULL)) != NULL)
+	if (k && (i < k->n || k->n == 1) && k->at[of] != DIM_NONE &&
+	    ((s = dim_text(p, k->at[of], true, NULL)) != NULL ||
+	     (!there && (s = dim_text(p, k->at[of], false, NULL)) != NULL)))
 		return s;
-	if (k && k->n == 1 && k->at[0] != DIM_NONE && (s = dim_text(p, k->at[0], false, NULL)))
-		return s;
-	if (held(p, v)->where == UNSEEN && !v->data)
+	if (!there)
 		cannot(p, p->at, "needs integers that only the run knows before they are computed");
 	return at(p, v, ix);
 }
@@ -287,6 +290,19 @@ void must_equal(struct printer *p, const char *a, const char *b, const char *wha
 	uint32_t number = p->at ? failure(p, p->at, what) : message(p, (struct span){0, 0}, what);
 	line(p, "if (%s != %s)", in_parens(p, a), in_parens(p, b));
 	line(p, "\treturn %u;", number);
+}
+
+/* The run ends where a condition holds: with a message that says what is wrong with the node */
+void fail_if(struct printer *p, const char *what, const char *condition, ...)
+{
+	struct strbuf text = {.arena = p->cx->arena};
+	va_list args;
+
+	va_start(args, condition);
+	sb_vprintf(&text, condition, args);
+	va_end(args);
+	line(p, "if (%s)", text.s);
+	line(p, "\treturn %u;", failure(p, p->at, what));
 }
 
 void check_now(struct printer *p)

@@ -112,6 +112,15 @@ const char *reshape_at(struct printer *p, const struct node *n, uint32_t i, cons
 	return at(p, x, own);
 }
 
+/* May an axis of y but `open` have no elements? */
+static bool may_be_empty(struct printer *p, const struct value *y, uint32_t open)
+{
+	for (uint32_t k = 0; k < y->type.rank; k++)
+		if (k != open && !dim_ge(p->cx, y->type.dims[k], 1))
+			return true;
+	return false;
+}
+
 void reshape_shape(struct printer *p, const struct node *n)
 {
 	const struct value *x = n->in[0], *y = n->out[0];
@@ -142,8 +151,12 @@ void reshape_shape(struct printer *p, const struct node *n)
 	for (int k = 0; k < (int)y->type.rank; k++)
 		if (k != open)
 			rest = times(p, rest, known[k]);
-	if (open >= 0)
+	if (open >= 0) {
 		known[open] = textf(p, "ptgc_floor_div_i64(%s, ptgc_max_i64(%s, 1))", all, rest);
+		if (may_be_empty(p, y, (uint32_t)open))
+			fail_if(p, "the other lengths do not say what -1 is", "%s == 0",
+				in_parens(p, rest));
+	}
 	for (uint32_t k = 0; k < y->type.rank; k++) /* a -1 that only the run knows */
 		if (open < 0 && strchr(known[k], '['))
 			known[k] = textf(p, "ptgc_open_length(%s, %s, %s)", known[k], all, rest);
@@ -201,7 +214,7 @@ const char *expand_at(struct printer *p, const struct node *n, uint32_t i, const
 void expand_shape(struct printer *p, const struct node *n)
 {
 	const struct value *x = n->in[0], *y = n->out[0];
-	const char *known[MAX_RANK], *own;
+	const char *known[MAX_RANK], *to[MAX_RANK], *own; /* to: what is asked for */
 	int64_t c, shape = 0;
 	uint32_t more = y->type.rank - x->type.rank;
 
@@ -209,10 +222,11 @@ void expand_shape(struct printer *p, const struct node *n)
 		shape = y->type.rank - shape;
 	for (uint32_t k = 0; k < y->type.rank; k++) {
 		const char *wanted = k < shape ? "1" : NULL;
+		to[k] = "1";
 		known[k] = dim_text(p, y->type.dims[k], false, NULL);
 		own = k < more ? "1" : length(p, x, k - more);
-		if (!known[k] || (k >= more && strcmp(own, "1") && strcmp(own, known[k])))
-			wanted = wanted ? wanted : element(p, n->in[1], k - (uint32_t)shape);
+		wanted = wanted ? wanted : element(p, n->in[1], k - (uint32_t)shape);
+		to[k] = wanted;
 		if (known[k])
 			continue;
 		if (is_number_text(own, &c) && c == 1)
@@ -221,14 +235,14 @@ void expand_shape(struct printer *p, const struct node *n)
 			known[k] = textf(p, "(%s == 1 ? %s : %s)", in_parens(p, own), wanted, own);
 	}
 	set_lengths(p, y, known);
-	for (uint32_t k = more; k < y->type.rank; k++) {
-		own = length(p, x, k - more);
+	for (uint32_t k = 0; k < y->type.rank; k++) {
+		const char *both[] = {k < more ? "1" : length(p, x, k - more), to[k]};
 		const char *is = held(p, y)->dims[k];
-		if (!strcmp(own, "1") || !strcmp(own, is))
-			continue;
-		line(p, "if (%s != 1 && %s != %s)", in_parens(p, own), in_parens(p, own),
-		     in_parens(p, is));
-		line(p, "\treturn %u;", failure(p, n, "lengths do not fit"));
+		for (int i = 0; i < 2; i++)
+			if (strcmp(both[i], "1") && strcmp(both[i], is))
+				fail_if(p, "lengths do not fit", "%s != 1 && %s != %s",
+					in_parens(p, both[i]), in_parens(p, both[i]),
+					in_parens(p, is));
 	}
 }
 
@@ -321,31 +335,59 @@ const char *slice_at(struct printer *p, const struct node *n, uint32_t i, const 
 	return at(p, n->in[0], own);
 }
 
-/* A piece shorter than 0 would make a later one begin in front of the array. */
-void split_shape(struct printer *p, const struct node *n)
+static uint32_t axis_of(const struct node *n)
 {
-	const struct value *sizes = n->nin > 1 ? n->in[1] : NULL;
-	const struct known *k = sizes ? known_of(p->cx, (struct value *)sizes) : NULL;
+	int64_t axis = int_of_attr(n, "axis", 0);
+
+	return (uint32_t)(axis < 0 ? axis + n->in[0]->type.rank : axis);
+}
+
+/* Sizes that a Split gets: none is below 0, where a later piece would begin in front of the array,
+ * or longer than the array, and all together are as long as that. */
+static void check_sizes(struct printer *p, const struct node *n, const char *all)
+{
+	const struct known *k = known_of(p->cx, n->in[1]);
+	const char *sum = "0";
+	dim total = dim_const(p->cx, 0);
 	int64_t number;
 
 	for (uint32_t i = 0; i < n->nout; i++) {
-		set_lengths(p, n->out[i], NULL);
-		if (!sizes || (k && k->at[i] != DIM_NONE && dim_ge(p->cx, k->at[i], 0)))
+		const char *size = element(p, n->in[1], i);
+		sum = plus(p, sum, size);
+		bool is_known = k && k->at[i] != DIM_NONE;
+		total = is_known && total != DIM_NONE ? dim_add(p->cx, total, k->at[i]) : DIM_NONE;
+		if ((is_known && dim_ge(p->cx, k->at[i], 0)) ||
+		    (is_number_text(size, &number) && number >= 0))
 			continue;
-		const char *size = element(p, sizes, i);
-		if (is_number_text(size, &number) && number >= 0)
-			continue;
-		line(p, "if (%s < 0)", in_parens(p, size));
-		line(p, "\treturn %u;", failure(p, n, "a size is negative"));
+		fail_if(p, "a size does not fit", "%s < 0 || %s > %s", in_parens(p, size),
+			in_parens(p, size), in_parens(p, all));
+	}
+	if (total == DIM_NONE || !dim_eq(p->cx, total, n->in[0]->type.dims[axis_of(n)]))
+		must_equal(p, sum, all, "the sizes together are another length");
+}
+
+void split_shape(struct printer *p, const struct node *n)
+{
+	const struct value *x = n->in[0], *sizes = n->nin > 1 ? n->in[1] : NULL;
+	uint32_t axis = axis_of(n);
+	const char *known[MAX_RANK];
+
+	if (sizes)
+		check_sizes(p, n, length(p, x, axis));
+	for (uint32_t i = 0; i < n->nout; i++) {
+		for (uint32_t k = 0; k < x->type.rank; k++)
+			known[k] = k != axis ? length(p, x, k)
+				   : sizes   ? element(p, sizes, i)
+					     : NULL;
+		set_lengths(p, n->out[i], known);
 	}
 }
 
 const char *split_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)
 {
 	const char *own[MAX_RANK], *before = "0";
-	int64_t axis = int_of_attr(n, "axis", 0);
+	uint32_t axis = axis_of(n);
 
-	axis += axis < 0 ? n->in[0]->type.rank : 0;
 	for (uint32_t k = 0; k < i; k++)
 		before = plus(p, before, held(p, n->out[k])->dims[axis]);
 	for (uint32_t k = 0; k < n->in[0]->type.rank; k++)
@@ -371,8 +413,16 @@ void tile_shape(struct printer *p, const struct node *n)
 {
 	const char *known[MAX_RANK];
 
-	for (uint32_t k = 0; k < n->in[0]->type.rank; k++)
-		known[k] = times(p, length(p, n->in[0], k), element(p, n->in[1], k));
+	for (uint32_t k = 0; k < n->in[0]->type.rank; k++) {
+		const char *copies = element(p, n->in[1], k), *len = length(p, n->in[0], k);
+		int64_t number;
+		bool is_number = is_number_text(copies, &number);
+		if (!is_number && !dim_text(p, n->out[0]->type.dims[k], false, NULL))
+			fail_if(p, "a number of copies is negative", "%s < 0",
+				in_parens(p, copies));
+		known[k] = is_number ? times(p, len, copies)
+				     : textf(p, "ptgc_times(%s, %s)", len, copies);
+	}
 	set_lengths(p, n->out[0], known);
 }
 

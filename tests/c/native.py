@@ -17,6 +17,12 @@ TOP = Path(__file__).resolve().parents[2]
 PTGC = os.environ.get("PTGC", TOP / "build" / "ptgc")
 FLAGS = ("-O1", "-ffp-contract=off", "-fno-math-errno", "-fsanitize=undefined", "-fno-sanitize-recover=undefined")
 LONG = 3000  # lines of C from which -O1 with the sanitizer takes many seconds: 40 for SVD's 11,000, and 4 with -O0
+ADDRESS = ("-O1", "-g", "-ffp-contract=off", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+PROMISED = ("-O3", "-ffp-contract=off")  # what the first line of the C names: all compilers give the same bits
+BY = {  # compiler and language by the name that --by of same.py takes
+    "gcc": ("gcc", "-std=c99"), "clang": ("clang", "-std=c99"), "g++": ("g++", "-std=c++11", "-xc++"),
+    "address": ("gcc", "-std=c99"),
+}
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 CANARY = 0xA5
 FIELD = re.compile(r"\t(const )?(\w+) (\*?)(\w+);(?: /\* (\w+)\[(.*)\] \*/)?")
@@ -43,21 +49,36 @@ def to_c(path, *options):
     return r.stdout
 
 
-def compiled(code, flags=FLAGS, folder=None):
-    """The path of a shared library of the code."""
+def compiled(code, flags=FLAGS, folder=None, by=None):
+    """The path of a shared library of the code. by: a name of BY; None: by $CC, or gcc"""
     folder = Path(folder or tempfile.mkdtemp())
     flags = tuple("-O0" if f == "-O1" and code.count("\n") > LONG else f for f in flags)
-    at = folder / hashlib.sha1((code + repr(flags)).encode()).hexdigest()[:16]
+    at = folder / hashlib.sha1((code + repr((by, flags))).encode()).hexdigest()[:16]
     at.with_suffix(".c").write_text(code)
-    cc = os.environ.get("CC", "gcc")
-    r = subprocess.run([cc, "-std=c99", *flags, *WARNINGS, "-shared", "-fPIC", "-o", f"{at}.so", f"{at}.c", "-lm"],
+    cc = BY[by] if by else (os.environ.get("CC", "gcc"), "-std=c99")
+    r = subprocess.run([*cc, *flags, *WARNINGS, "-shared", "-fPIC", "-o", f"{at}.so", f"{at}.c", "-lm"],
                        capture_output=True, text=True)
     if r.returncode:
         raise AssertionError(r.stderr[:3000])
     return f"{at}.so"
 
 
+def environment(by):
+    """Of a process that loads libraries made by `by`: the address sanitizer stands before all else."""
+    if by != "address":
+        return os.environ
+
+    def library(name):
+        return subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
+
+    # it looks for C++'s throw as it starts, and ONNX Runtime comes later
+    preload = f"{library('libasan.so')}:{library('libstdc++.so.6')}"
+    return os.environ | {"LD_PRELOAD": preload, "ASAN_OPTIONS": "detect_leaks=0"}
+
+
 class Native:
+    SLACK = 64  # bytes behind the workspace and each output, of which none may change
+
     def __init__(self, code, library, name=None):
         self.name = name or self.name_of(code)
         self.inputs, self.outputs = (self.fields(code, kind) for kind in ("in", "out"))
@@ -122,7 +143,7 @@ class Native:
             if dtype is None or const or not pointer:
                 continue
             n = int(np.prod(lengths[name])) * C.sizeof(TYPES[ctype])
-            results[name] = room = np.full(n + 64, CANARY, np.uint8)
+            results[name] = room = np.full(n + self.SLACK, CANARY, np.uint8)
             setattr(taken, name, room.ctypes.data)
         return given, taken, results, keep
 
@@ -142,7 +163,7 @@ class Native:
         given, taken, results, keep = self.structs(arrays, lengths)
         need, bytes_ = C.c_size_t(0), 0
         for _ in range(100):
-            work = np.full(bytes_ + 64, CANARY, np.uint8)
+            work = np.full(bytes_ + self.SLACK, CANARY, np.uint8)
             code = self.run(C.byref(given), C.byref(taken), C.c_void_p(work.ctypes.data), C.c_size_t(bytes_), C.byref(need))
             assert (work[bytes_:] == CANARY).all(), "written behind the workspace"
             if code != -1:

@@ -1,6 +1,9 @@
 """Every text of tests/op and examples, as C beside ONNX Runtime: the same inputs, the same outputs, or both fail.
 
-    same.py [-v] [--list] [NAME...]     only files with NAME in their path; --list: what has no C, and why
+    same.py [-v] [--list] [--by WAY] [NAME...]     only files with NAME in their path; --list: what has no C, and why
+
+--by gcc, clang or g++: compiled by it with the flags that the C names, and the bits are those of gcc; address: under the
+address sanitizer too. Else with -O1, under the undefined sanitizer.
 """
 
 import argparse
@@ -15,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import onnxruntime as ort
-from native import PTGC, TOP, Failed, Native, Refused, compiled, to_c
+from native import ADDRESS, BY, PROMISED, PTGC, TOP, Failed, Native, Refused, compiled, environment, to_c
 
 warnings.filterwarnings("ignore")
 np.seterr(all="ignore")
@@ -88,7 +91,18 @@ def differ(got, want):
     return f"element {k}: {got.ravel()[k]!r}, ONNX Runtime {want.ravel()[k]!r} ({(~same).sum()} of {same.size})"
 
 
-def compare(path, folder):
+def models(code, folder, by):
+    """The model; and, if it is of another compiler than gcc, that of gcc, whose bits it must give"""
+    if by == "address":
+        Native.SLACK = 0  # the sanitizer sees what is written behind
+        return Native(code, compiled(code, ADDRESS, folder, by)), None
+    if not by:
+        return Native(code, compiled(code, folder=folder)), None
+    made = [Native(code, compiled(code, PROMISED, folder, way)) for way in dict.fromkeys((by, "gcc"))]
+    return made[0], made[1] if len(made) > 1 else None
+
+
+def compare(path, folder, by=None):
     """(what happened, details)"""
     try:
         code = to_c(path, "--math=exact")
@@ -98,7 +112,7 @@ def compare(path, folder):
     if made.returncode:
         return "no ONNX", made.stderr.decode().split("\n")[0]
     try:
-        model = Native(code, compiled(code, folder=folder))
+        model, twin = models(code, folder, by)
     except AssertionError as e:
         return "no compile", str(e)
     session = ort.InferenceSession(made.stdout, QUIET)
@@ -117,7 +131,8 @@ def compare(path, folder):
             lengths = {f: want[n].shape for f, n in zip(fields, names)} if isinstance(want, dict) else None
             if lengths is None and any(f[2] and not f[3] for f in model.outputs if f[4]):
                 lengths = {f[0]: (100000,) for f in model.outputs if f[4]}
-            for why in differences(model, own, lengths, want, names):
+            got = outcome(model, own, lengths)
+            for why in [*differences(model, got, want, names), *(other_bits(got, outcome(twin, own, lengths)) if twin else ())]:
                 why = f"size {size}, kind {kind}: {why}"
                 if not pattern or not re.search(pattern, why):
                     return "wrong", why
@@ -128,13 +143,32 @@ def compare(path, folder):
     return ("known", reason) if known else ("same", f"{runs} runs")
 
 
-def differences(model, arrays, lengths, want, names):
-    """How what C gives is not what ONNX Runtime gave: results by name, or the error that it raised"""
+def outcome(model, arrays, lengths):
+    """Results by name, or how the run failed"""
     try:
-        got = model(arrays, lengths)
+        return model(arrays, lengths)
     except Failed as e:
+        return e
+
+
+def other_bits(got, gcc):
+    """How results are not those of gcc, but for sign and payload of NaN"""
+    if not isinstance(got, dict) or not isinstance(gcc, dict):
+        if str(got) != str(gcc):
+            yield f"{got}, compiled by gcc {gcc}"
+        return
+    for name, a in got.items():
+        b = gcc[name]
+        bits = [np.where(np.isnan(x), np.nan, x).astype(x.dtype) if x.dtype.kind == "f" else x for x in (a, b)]
+        if a.shape != b.shape or bits[0].tobytes() != bits[1].tobytes():
+            yield f"{name}: other bits than by gcc: {a.ravel()[:9]}, {b.ravel()[:9]}"
+
+
+def differences(model, got, want, names):
+    """How what C gives is not what ONNX Runtime gave: results by name, or the error that it raised"""
+    if isinstance(got, Failed):
         if isinstance(want, dict):
-            yield f"fails with {e}"
+            yield f"fails with {got}"
         return
     if not isinstance(want, dict):
         yield f"ONNX Runtime fails, C does not: {str(want)[:200]}"
@@ -144,9 +178,11 @@ def differences(model, arrays, lengths, want, names):
             yield f"{f}: {why}"
 
 
-def one(path, folder):
+def one(path, folder, by):
     """In a process of its own: what crashes is that one alone."""
-    r = subprocess.run([sys.executable, __file__, "--one", str(path), folder], capture_output=True, text=True)
+    way = ["--by", by] if by else []
+    r = subprocess.run([sys.executable, __file__, "--one", str(path), folder, *way], capture_output=True, text=True,
+                       env=environment(by))
     if r.returncode:
         return "crash", (r.stderr or str(r.returncode))[-1500:]
     what, _, details = r.stdout.partition("\t")
@@ -158,15 +194,16 @@ def main():
     args.add_argument("names", nargs="*")
     args.add_argument("-v", action="store_true")
     args.add_argument("--list", action="store_true")
+    args.add_argument("--by", choices=BY)
     args.add_argument("--one", nargs=2)
     a = args.parse_args()
     if a.one:
-        print("\t".join(compare(*a.one)))
+        print("\t".join(compare(*a.one, a.by)))
         return 0
     files = sorted(TOP.glob("tests/op/**/*.ptg")) + sorted(TOP.glob("examples/**/*.ptg"))
     files = [f for f in files if not a.names or any(n in str(f) for n in a.names)]
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(lambda f: one(f, folder), files))
+        results = list(pool.map(lambda f: one(f, folder, a.by), files))
     count, bad = Counter(w for w, _ in results), 0
     for f, (what, details) in zip(files, results):
         failed = what in ("wrong", "crash", "no compile")

@@ -25,7 +25,7 @@ class Library:
         path = folder / "model.ptg"
         path.write_text(text)
         try:
-            code = to_c(path, "--strip", "--math=exact", "-Wno-unused", f"--opset={OPSET}")
+            code = to_c(path, "--strip", "--math=exact", "-Wno-unused")
         except Refused as e:
             raise grid.Refused(str(e).split("\n")[0]) from e
         self.model = Native(code, compiled(code, folder=folder))
