@@ -82,15 +82,12 @@ void if_put(struct printer *p, const struct node *n)
 		if (known_lengths(p, n->out[i]))
 			make_place(p, n->out[i], NULL);
 	/* lengths that only the branches know */
-	const char *sizes[64][8];
-	bool late[64] = {false};
+	const char ***sizes = new_array(p->cx->arena, const char **, n->nout + 1u);
 	for (uint32_t i = 0; i < n->nout; i++) {
 		const struct value *v = n->out[i];
 		if (known_lengths(p, v))
 			continue;
-		if (i >= 64 || v->type.rank > 8)
-			cannot(p, n, "has too many results of open lengths");
-		late[i] = true;
+		sizes[i] = new_array(p->cx->arena, const char *, v->type.rank + 1u);
 		for (uint32_t k = 0; k < v->type.rank; k++) {
 			sizes[i][k] = fresh(p, "n");
 			line(p, "int64_t %s = 0;", sizes[i][k]);
@@ -108,7 +105,7 @@ void if_put(struct printer *p, const struct node *n)
 			struct held *h = held(p, v);
 			p->at = n;
 			p->statement++;
-			if (late[i]) {
+			if (sizes[i]) {
 				h->dims = new_array(p->cx->arena, const char *, v->type.rank + 1u);
 				for (uint32_t k = 0; k < v->type.rank; k++) {
 					line(p, "%s = %s;", sizes[i][k], length(p, r, k));
@@ -125,8 +122,8 @@ void if_put(struct printer *p, const struct node *n)
 	}
 	line(p, "}");
 	for (uint32_t i = 0; i < n->nout; i++)
-		if (late[i])
-			set_lengths(p, n->out[i], (const char *const *)sizes[i]);
+		if (sizes[i])
+			set_lengths(p, n->out[i], sizes[i]);
 }
 
 /* --- Loop and Scan --- */

@@ -28,6 +28,10 @@ def i(*values):
     return np.array(values, np.int64)
 
 
+def branch(value):
+    return "".join(f"    r{k} = {value} * {k}\n" for k in range(70))
+
+
 INDICES = (0, 1, -1, 2, -2, 3, -3, -4, FAR, -FAR, -(2**63), 2**63 - 1)
 LENGTHS = (0, 1, 2, 3)
 # name: (parameters, statements, runs); y is the result
@@ -168,6 +172,19 @@ CASES = {
     ),
     "ARange of PyTensor": (
         "a: int64[], b: int64[]", "y = ARange(a, b, 1)", [(np.int64(a), np.int64(b)) for a, b in product((0, 3, -3), (0, 4, -4))],
+    ),
+    "If of 70 results": (
+        "c: bool[], x: float64[?]",
+        f"{', '.join(f'r{k}' for k in range(70))} = if c {{\n{branch('x[x > 1]')}  }} else {{\n{branch('x[x < 3]')}  }}\n  y = Join{{axis=0}}({', '.join(f'r{k}' for k in range(70))})",
+        [(np.bool_(c), f(n)) for c in (0, 1) for n in (0, 1, 5)],
+    ),
+    "rows that a loop stacks": (
+        "n: int64[], x: float64[?]", "s_, y = loop (k in ARange(0, n, 1), s = x[x > 1]) -> (s, [t]) {\n    t = s\n    next s = s + 1\n  }",
+        [(np.int64(n), f(m)) for n in (0, 1, 5, -1) for m in (0, 1, 5)],
+    ),
+    "what a loop carries grows": (
+        "n: int64[], x: float64[?]", "y = loop (k in ARange(0, n, 1), s = x) -> (s) {\n    next s = Join{axis=0}(s, x)\n  }",
+        [(np.int64(n), f(m)) for n in (0, 1, 5, -1) for m in (0, 1, 5)],
     ),
     "Alloc": (
         "n: int64[], m: int64[]", "y = Alloc(float64(1), n, m)", [(np.int64(a), np.int64(b)) for a, b in product((0, 3, -3), repeat=2)],
