@@ -35,8 +35,8 @@ static inline int64_t ptgc_plus(int64_t a, int64_t b)
 	return a + b;
 }
 
-/* A length that Reshape may give as -1, where `others` is the product of all lengths; -1 if the others
-   do not say what it is */
+/* A length that Reshape may give as -1, where `others` is the product of all lengths; -1 if the
+   others do not say what it is */
 static inline int64_t ptgc_open_length(int64_t n, int64_t all, int64_t others)
 {
 	if (n != -1)
@@ -67,7 +67,8 @@ static inline int64_t ptgc_slice_length(int64_t start, int64_t end, int64_t n, i
 	return from > to ? (int64_t)((uint64_t)(from - to - 1) / (0 - (uint64_t)step)) + 1 : 0;
 }
 
-/* How many steps it takes from `low` up to `high`, or beyond; the greatest number if there are more */
+/* How many steps it takes from `low` up to `high`, or beyond; the greatest number if there are more
+ */
 static inline int64_t ptgc_steps(int64_t low, int64_t high, uint64_t step)
 {
 	const uint64_t n = ((uint64_t)high - (uint64_t)low - 1) / step + 1;

@@ -118,8 +118,9 @@ static inline struct held *held(const struct printer *p, const struct value *v)
 const char *textf(struct printer *p, const char *fmt, ...) PRINTF(2, 3);
 void line(struct printer *p, const char *fmt, ...) PRINTF(2, 3);
 const char *in_parens(struct printer *p, const char *s);
-void add_quoted(struct strbuf *to, const char *s);      /* as the inside of a literal */
-const char *fresh(struct printer *p, const char *base); /* a name that nothing has */
+void add_quoted(struct strbuf *to, const char *s);        /* as the inside of a literal */
+const char *in_comment(struct printer *p, const char *s); /* as the inside of a comment */
+const char *fresh(struct printer *p, const char *base);   /* a name that nothing has */
 const char *mangled(struct printer *p, const char *name);
 const char *memory_type(enum dtype t); /* of elements in memory, and of variables */
 const char *number_type(enum dtype t);

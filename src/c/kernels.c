@@ -75,8 +75,8 @@ static const char *padding(struct printer *p, const struct node *n, uint32_t k, 
 	return "0";
 }
 
-/* Where elements are repeated, those that are there must be enough: of what negative paddings leave,
- * one, or for "reflect" one more than are added. */
+/* Where elements are repeated, those that are there must be enough: of what negative paddings
+ * leave, one, or for "reflect" one more than are added. */
 static void check_repeated(struct printer *p, const struct node *n, uint32_t k)
 {
 	const struct attr *mode = find_attr(n, "mode");
@@ -115,9 +115,9 @@ void pad_shape(struct printer *p, const struct node *n)
 		const char *before = padding(p, n, k, false), *behind = padding(p, n, k, true);
 		int64_t number;
 		bool numbers = is_number_text(before, &number) && is_number_text(behind, &number);
-		known[k] = numbers ? plus(p, len, plus(p, before, behind))
-				   : textf(p, "ptgc_plus(%s, ptgc_plus(%s, %s))", before, behind,
-					   len);
+		known[k] =
+			numbers ? plus(p, len, plus(p, before, behind))
+				: textf(p, "ptgc_plus(%s, ptgc_plus(%s, %s))", before, behind, len);
 	}
 	set_lengths(p, n->out[0], known);
 	for (uint32_t k = 0; k < n->out[0]->type.rank; k++)

@@ -31,15 +31,8 @@ static void show_line(struct printer *p, const struct node *n)
 	for (begin = 0; begin < at.len && (at.text[begin] == ' ' || at.text[begin] == '\t');)
 		begin++;
 	len = at.len - begin;
-	for (uint32_t i = 0; i < len; i++) /* what would end or begin a comment, or is PLACE */
-		if (at.text[begin + i] == PLACE[0])
-			return;
-		else if (i + 1 < len &&
-			 ((at.text[begin + i] == '*' && at.text[begin + i + 1] == '/') ||
-			  (at.text[begin + i] == '/' && at.text[begin + i + 1] == '*')))
-			return;
-	len = len && at.text[begin + len - 1] == '\\' ? len - 1 : len;
-	line(p, "/* %u: %.*s */", at.line, shown_len(at.text + begin, len, 90), at.text + begin);
+	line(p, "/* %u: %s */", at.line,
+	     in_comment(p, textf(p, "%.*s", shown_len(at.text + begin, len, 90), at.text + begin)));
 }
 
 static uint32_t weight_of(const struct printer *p, const struct node *n)
@@ -187,8 +180,9 @@ static void bind_sizes(struct printer *p, struct interface *f, const struct valu
 						   : textf(p, "axis %u of %s", i, name);
 			const char *equal = dim_str(p->cx, d);
 			bool free = !strcmp(equal, dim_str_raw(p->cx, d));
-			sb_printf(&f->fields_in, "\tint64_t %s; /* %s%s%s */\n", size, of,
-				  free ? "" : ", which must be ", free ? "" : equal);
+			sb_printf(&f->fields_in, "\tint64_t %s; /* %s%s%s */\n", size,
+				  in_comment(p, of), free ? "" : ", which must be ",
+				  free ? "" : in_comment(p, equal));
 			bind_length(p, d, size, true);
 		}
 	}
@@ -204,7 +198,7 @@ static const char *type_in_text(struct printer *p, struct type t)
 	for (uint32_t i = 0; i < t.rank; i++)
 		sb_printf(&s, "%s%s", i ? ", " : "", dim_str_raw(p->cx, t.dims[i]));
 	sb_str(&s, "]");
-	return s.s;
+	return in_comment(p, s.s);
 }
 
 static void add_input(struct printer *p, struct interface *f, const struct value *v)
@@ -274,7 +268,7 @@ static void add_output(struct printer *p, struct interface *f, const struct valu
 		sb_printf(&f->fields_out, "\tconst %s *%s;", type, name);
 		held(p, v)->stored = true;
 	}
-	sb_printf(&f->fields_out, " /* %s */\n", type_str(p->cx, v->type));
+	sb_printf(&f->fields_out, " /* %s */\n", in_comment(p, type_str(p->cx, v->type)));
 }
 
 static void outputs(struct printer *p, struct interface *f)
@@ -337,7 +331,7 @@ static bool is_word(char c)
 }
 
 /* Is the line at s, a place in text, a line of the .ptg text? */
-static bool in_comment(const char *text, const char *s)
+static bool is_in_comment(const char *text, const char *s)
 {
 	while (s > text && s[-1] != '\n')
 		s--;
@@ -351,7 +345,7 @@ static bool mentions(const char *text, const char *name)
 
 	for (const char *s = text; (s = strstr(s, name)); s++)
 		if ((s == text || (!is_word(s[-1]) && s[-1] != '>' && s[-1] != '.')) &&
-		    !is_word(s[n]) && !in_comment(text, s))
+		    !is_word(s[n]) && !is_in_comment(text, s))
 			return true;
 	return false;
 }
@@ -611,6 +605,17 @@ static void refuse_waiting(struct printer *p)
 	}
 }
 
+static void check_header_name(struct printer *p)
+{
+	const char *name = p->cx->opt.header_name;
+
+	if (name && (strpbrk(name, "\"\\\n") || strstr(name, "??"))) {
+		error(p->cx, (struct span){0, 0}, E_OPTION,
+		      "no C can include a header with the name %s", name);
+		stop(p->cx);
+	}
+}
+
 void print_c(struct ctx *cx, const struct graph *g, struct strbuf *file, struct strbuf *header)
 {
 	struct printer p = {.cx = cx, .g = g, .indent = 1, .statement = 1};
@@ -623,6 +628,7 @@ void print_c(struct ctx *cx, const struct graph *g, struct strbuf *file, struct 
 	p.model = mangled(&p, cx->opt.model_name ? cx->opt.model_name
 			      : g->name          ? g->name->s
 						 : "graph");
+	check_header_name(&p);
 	inputs(&p, &f);
 	plan(&p);
 	outputs(&p, &f);

@@ -144,7 +144,8 @@ void conv_shape(struct printer *p, const struct node *n)
 	if (pad && strncmp(pad->u.s.s, "NOTSET", 6) && strncmp(pad->u.s.s, "VALID", 5))
 		cannot(p, n, "needs the attribute pads in place of auto_pad");
 	int64_t group = int_of_attr(n, "group", 1), count;
-	if (!dim_eq(p->cx, dim_mul(p->cx, w->type.dims[1], dim_const(p->cx, group)), x->type.dims[1]))
+	if (!dim_eq(p->cx, dim_mul(p->cx, w->type.dims[1], dim_const(p->cx, group)),
+		    x->type.dims[1]))
 		must_equal(p, times(p, length(p, w, 1), number(p, group)), length(p, x, 1),
 			   "the numbers of channels do not fit");
 	for (uint32_t k = 0; k < axes; k++) {
@@ -154,8 +155,7 @@ void conv_shape(struct printer *p, const struct node *n)
 		const char *free =
 			textf(p, "%s - %s", plus(p, length(p, x, k + 2), number(p, more)),
 			      in_parens(p, plus(p, taken, "1")));
-		known[k + 2] =
-			textf(p, "ptgc_floor_div_i64(%s, %s) + 1", free, number(p, step));
+		known[k + 2] = textf(p, "ptgc_floor_div_i64(%s, %s) + 1", free, number(p, step));
 		if (!dim_text(p, n->out[0]->type.dims[k + 2], false, NULL))
 			continue;
 		fail_if(p, "the array is shorter than what it is folded with", "%s < 0",
@@ -166,7 +166,8 @@ void conv_shape(struct printer *p, const struct node *n)
 		fail_if(p, "the number of results is none of groups", "%s %% %lld != 0",
 			in_parens(p, known[1]), (long long)group);
 	if (n->nin > 2 && n->in[2])
-		must_equal(p, length(p, n->in[2], 0), known[1], "the numbers of results do not fit");
+		must_equal(p, length(p, n->in[2], 0), known[1],
+			   "the numbers of results do not fit");
 }
 
 void conv_put(struct printer *p, const struct node *n)

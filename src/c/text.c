@@ -51,6 +51,11 @@ static bool is_word(char c)
 	       c == '_';
 }
 
+static bool is_control(char c)
+{
+	return (unsigned char)c < ' ' || c == 127;
+}
+
 /* A name, a number, or a call or an element of an array? */
 static bool is_simple(const char *s)
 {
@@ -72,10 +77,31 @@ static bool is_simple(const char *s)
 	return false;
 }
 
+/* ?? may begin a trigraph. */
 void add_quoted(struct strbuf *to, const char *s)
 {
-	for (; *s; s++)
-		sb_printf(to, *s == '"' || *s == '\\' ? "\\%c" : *s == '\n' ? "\\n" : "%c", *s);
+	for (bool asked = false; *s; asked = *s++ == '?')
+		if (*s == '"' || *s == '\\' || (*s == '?' && asked))
+			sb_printf(to, "\\%c", *s);
+		else if (*s == '\n')
+			sb_str(to, "\\n");
+		else if (is_control(*s))
+			sb_printf(to, "\\%03o", (unsigned int)(unsigned char)*s);
+		else
+			sb_add(to, s, 1);
+}
+
+/* Nothing in it ends or begins a comment. */
+const char *in_comment(struct printer *p, const char *s)
+{
+	struct strbuf out = {.arena = p->cx->arena};
+
+	for (char before = 0; *s; before = *s++) {
+		if ((before == '*' && *s == '/') || (before == '/' && *s == '*'))
+			sb_str(&out, " ");
+		sb_add(&out, is_control(*s) ? " " : s, 1);
+	}
+	return out.s ? out.s : "";
 }
 
 const char *in_parens(struct printer *p, const char *s)

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import onnxruntime as ort
 from native import PTGC, environment
-from same import QUIET, Refused, differences, models, outcome, to_c
+from same import QUIET, differences, models, outcome, to_c
 
 FAR = 2**62  # a number that no array has room for
 
