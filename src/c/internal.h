@@ -76,6 +76,7 @@ struct printer {
 	uint32_t line; /* of the text, last shown */
 	const struct node *at;
 	const struct block *block;
+	const char **array; /* of place_at() */
 };
 
 /* The structs of inputs and outputs */
@@ -164,6 +165,8 @@ bool only_units(struct printer *p,
 
 /* nest.c */
 const char *at(struct printer *p, const struct value *v, const char **ix);
+/* Where an element of v lies: the index in *array. NULL: it is computed. */
+const char *place_at(struct printer *p, const struct value *v, const char **ix, const char **array);
 const char *operand(struct printer *p, const struct node *n, uint32_t i, const char **ix);
 const char *linear(struct printer *p, const char *const *dims, uint32_t rank, const char **ix);
 void make_array(struct printer *p, const struct value *v); /* room for v, with a name */

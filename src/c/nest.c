@@ -59,6 +59,10 @@ static const char *of_constant(struct printer *p, const struct value *v, const c
 	for (uint32_t k = 0; k < v->type.rank; k++)
 		dims[k] = textf(p, "%lld", (long long)t->shape[k]);
 	where = linear(p, dims, v->type.rank, ix);
+	if (p->array) {
+		*p->array = constant_array(p, v);
+		return where;
+	}
 	if (is_number_text(where, &i) && i >= 0 && (uint64_t)i < t->count)
 		return literal(p, t, (uint64_t)i);
 	return loaded(p, t->dtype, textf(p, "%s[%s]", constant_array(p, v), where));
@@ -111,6 +115,10 @@ const char *at(struct printer *p, const struct value *v, const char **ix)
 	case MEMORY:
 		if (h->buffer)
 			p->buffers.at[h->buffer - 1].to = p->statement;
+		if (p->array) {
+			*p->array = h->name;
+			return linear(p, h->dims, v->type.rank, ix);
+		}
 		return loaded(p, v->type.dtype,
 			      textf(p, "%s[%s]", h->name, linear(p, h->dims, v->type.rank, ix)));
 	case FORMULA:
@@ -120,6 +128,28 @@ const char *at(struct printer *p, const struct value *v, const char **ix)
 	default:
 		bug("c: a value is read that has no place");
 	}
+}
+
+const char *place_at(struct printer *p, const struct value *v, const char **ix, const char **array)
+{
+	const struct value *from = v;
+	const char *s;
+
+	while (!from->data && held(p, from)->where != MEMORY) {
+		const struct held *h = held(p, from);
+		if (h->where == SLICE)
+			from = h->of;
+		else if (h->where == FORMULA && c_ops[from->def->onnx->id].view)
+			from = from->def->in[0];
+		else
+			return NULL;
+	}
+	if (from->data && (from->data->splat || from->data->count < 2))
+		return NULL;
+	p->array = array;
+	s = at(p, v, ix);
+	p->array = NULL;
+	return s;
 }
 
 /* --- the workspace --- */

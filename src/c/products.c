@@ -1,12 +1,28 @@
 /*
- * products.c: sums of products that are no products of matrices: Einsum and Conv. In: elements of
- * the inputs. Out: loops over the elements of the result, and inside of them loops over what is
- * summed up.
+ * products.c: sums of products: MatMul, Gemm, Einsum and Conv. In: elements of the inputs. Out: a
+ * call of lib/c/product.h for each product of two matrices, or loops over the elements of the
+ * result, and inside of them loops over what is summed up. A product of short rows is loops: its
+ * sums go from the first term to the last. Which of both it is depends on nothing but the factors'
+ * types, so that a row of a batch has the bits that it has alone.
  */
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "c/ops.h"
+
+#define SHORT_ROW  16 /* terms of a sum; fewer are no call */
+#define LETTERS    128
+#define MAX_INPUTS 64
+
+/* Each axis of the inputs and of the result has a letter. Those that the result lacks are summed
+ * up. */
+struct sum_of_products {
+	const struct node *n;
+	uint32_t nfactors;
+	const char *length[LETTERS]; /* by letter; NULL: there is no such axis */
+	unsigned char in[MAX_INPUTS][MAX_RANK], out[MAX_RANK]; /* the letters of axes */
+};
 
 /* `sum`, a variable of the result's dtype, plus the product of the factors */
 static void add_product(struct printer *p, enum dtype t, const char *sum, const char **factors,
@@ -26,96 +42,397 @@ static void add_product(struct printer *p, enum dtype t, const char *sum, const 
 	line(p, "%s = (%s)((%s)%s + %s);", sum, T, U, sum, all);
 }
 
-static void put_sum(struct printer *p, const struct value *y, const char **ix, const char *sum)
+static const char *factor_text(struct printer *p, const struct node *n, const char *name,
+			       enum dtype t, const char *s)
+{
+	const struct attr *a = find_attr(n, name);
+	char text[40];
+
+	if (!a || a->u.f == 1)
+		return s;
+	snprintf(text, sizeof(text), "%.9g", (double)a->u.f);
+	return textf(p, "(%s)%s * %s", number_type(t), text, in_parens(p, s));
+}
+
+/* The element ix of the result, of which `sum` is the sum of products: Gemm adds another matrix */
+static const char *with_addend(struct printer *p, const struct node *n, const char *sum,
+			       const char **ix)
+{
+	const struct value *c = n->onnx->id == ONNX_Gemm && n->nin > 2 ? n->in[2] : NULL;
+	enum dtype t = n->out[0]->type.dtype;
+	const char *own[2], *s = sum;
+
+	if (n->onnx->id == ONNX_Gemm)
+		s = factor_text(p, n, "alpha", t, sum);
+	for (uint32_t i = 0; c && i < c->type.rank; i++)
+		own[i] = strcmp(length(p, c, i), "1") ? ix[2u - c->type.rank + i] : "0";
+	if (c)
+		s = textf(p, "%s + %s", s,
+			  in_parens(p, factor_text(p, n, "beta", t, at(p, c, own))));
+	return s;
+}
+
+static void put_element(struct printer *p, const struct value *y, const char **ix, const char *s)
 {
 	enum dtype t = y->type.dtype;
-	const char *s = t == DT_FLOAT16 ? textf(p, "ptgc_f16_round(%s)", sum) : sum;
 
+	s = t == DT_FLOAT16 ? textf(p, "ptgc_f16_round(%s)", s) : s;
 	line(p, "%s[%s] = %s;", held(p, y)->name, linear(p, held(p, y)->dims, y->type.rank, ix),
 	     to_store(p, t, s));
 }
 
-/* --- Einsum --- */
+/* --- as a product of matrices --- */
 
-struct letters {                  /* of an equation */
-	const char *in[64], *out; /* where those of each input, and of the result, begin */
-	const char *length[128];  /* by letter */
+struct matrix { /* how the elements of a factor, or of the result, lie: texts */
+	const char *first, *row, *column;
+};
+struct matrices {
+	const struct value *a, *b;
+	unsigned char row, column, term; /* letters; 0: there is no such axis */
 };
 
-static struct letters letters_of(struct printer *p, const struct node *n)
+static bool has_letter(struct printer *p, const struct value *v, const unsigned char *letters,
+		       unsigned char c)
+{
+	for (uint32_t k = 0; k < v->type.rank; k++)
+		if (letters[k] == c && strcmp(length(p, v, k), "1"))
+			return true;
+	return false;
+}
+
+static bool repeats_letter(const struct value *v, const unsigned char *letters)
+{
+	for (uint32_t k = 0; k < v->type.rank; k++)
+		if (memchr(letters, letters[k], k))
+			return true;
+	return false;
+}
+
+/* Is it the product of two matrices of floats, or of many such pairs, with sums that are not short?
+ */
+static bool as_matrices(struct printer *p, const struct sum_of_products *s, struct matrices *m)
+{
+	const struct node *n = s->n;
+	enum dtype t = n->out[0]->type.dtype;
+	uint32_t terms = 0;
+	int64_t c;
+
+	*m = (struct matrices){.a = n->in[0], .b = n->in[1]};
+	if ((t != DT_FLOAT32 && t != DT_FLOAT64) || repeats_letter(m->a, s->in[0]) ||
+	    repeats_letter(m->b, s->in[1]) || (n->nin > 2 && n->onnx->id != ONNX_Gemm))
+		return false;
+	for (unsigned char k = 1; k < LETTERS; k++) {
+		bool of_a = has_letter(p, m->a, s->in[0], k);
+		bool of_b = has_letter(p, m->b, s->in[1], k);
+		if (memchr(s->out, k, n->out[0]->type.rank)) {
+			m->row = of_a && !of_b ? k : m->row;
+			m->column = of_b && !of_a ? k : m->column;
+			continue;
+		}
+		if (!of_a && !of_b)
+			continue;
+		if (!of_a || !of_b)
+			return false;
+		m->term = k;
+		terms++;
+	}
+	return terms == 1 && !(is_number_text(s->length[m->term], &c) && c < SHORT_ROW);
+}
+
+/* Where the elements of v lie whose other axes have the indices `index`; false: they are computed
+ */
+static bool find_matrix(struct printer *p, const struct value *v, const unsigned char *letters,
+			unsigned char row, unsigned char column, const char **index,
+			struct matrix *to)
+{
+	const char *own[MAX_RANK], *array, *at[3];
+
+	for (uint32_t i = 0; i < 3; i++) {
+		for (uint32_t k = 0; k < v->type.rank; k++) {
+			bool steps =
+				(i == 1 && letters[k] == row) || (i == 2 && letters[k] == column);
+			bool moves = letters[k] == row || letters[k] == column;
+			own[k] = steps ? "1" : moves ? "0" : index[letters[k]];
+			own[k] = strcmp(length(p, v, k), "1") ? own[k] : "0";
+		}
+		at[i] = place_at(p, v, own, &array);
+		if (!at[i])
+			return false;
+	}
+	to->first = strcmp(at[0], "0") ? textf(p, "%s + %s", array, in_parens(p, at[0])) : array;
+	for (uint32_t i = 1; i < 3; i++) {
+		const char **by = i == 1 ? &to->row : &to->column;
+		*by = !strcmp(at[0], "0") ? at[i]
+		      : strcmp(at[i], at[0])
+			      ? textf(p, "%s - %s", in_parens(p, at[i]), in_parens(p, at[0]))
+			      : "0";
+	}
+	return true;
+}
+
+/* The product of the matrices at the indices of open loops: a call */
+static bool call_product(struct printer *p, const struct sum_of_products *s,
+			 const struct matrices *m, const char **index)
+{
+	const struct value *y = s->n->out[0];
+	struct matrix a, b, to;
+
+	if (!find_matrix(p, m->a, s->in[0], m->row, m->term, index, &a) ||
+	    !find_matrix(p, m->b, s->in[1], m->term, m->column, index, &b) ||
+	    !find_matrix(p, y, s->out, m->row, m->column, index, &to))
+		return false;
+	line(p, "ptgc_product%s(%s, %s, %s, %s, %s, %s,", y->type.dtype == DT_FLOAT64 ? "" : "f",
+	     a.first, a.row, a.column, b.first, b.row, b.column);
+	line(p, "\t%s, %s, %s, %s, %s, %s);", to.first, to.row, to.column,
+	     m->row ? s->length[m->row] : "1", s->length[m->term],
+	     m->column ? s->length[m->column] : "1");
+	return true;
+}
+
+/* All products, and then what Gemm adds to them */
+static bool put_matrices(struct printer *p, const struct sum_of_products *s)
+{
+	const struct value *y = s->n->out[0];
+	const char *index[LETTERS] = {NULL}, *ix[MAX_RANK], *one[1];
+	uint32_t loops = 0, mark = p->once.len;
+	struct matrices m;
+
+	if (!as_matrices(p, s, &m))
+		return false;
+	for (uint32_t k = 0; k < y->type.rank; k++) {
+		one[0] = held(p, y)->dims[k];
+		if (s->out[k] != m.row && s->out[k] != m.column)
+			loops += open_loops(p, one, 1, &index[s->out[k]]);
+	}
+	bool called = call_product(p, s, &m, index);
+	close_loops(p, loops);
+	if (!called)
+		return false;
+	loops = open_loops(p, held(p, y)->dims, y->type.rank, ix);
+	const char *sum =
+		textf(p, "%s[%s]", held(p, y)->name, linear(p, held(p, y)->dims, y->type.rank, ix));
+	const char *all = with_addend(p, s->n, sum, ix);
+	if (all != sum)
+		put_element(p, y, ix, all);
+	close_loops(p, loops);
+	p->once.len = mark;
+	return true;
+}
+
+/* --- as loops --- */
+
+static void put_loops(struct printer *p, const struct sum_of_products *s)
+{
+	const struct node *n = s->n;
+	const struct value *y = n->out[0];
+	const char *index[LETTERS] = {NULL}, *ix[MAX_RANK], *own[MAX_RANK], *factors[MAX_INPUTS];
+	uint32_t mark = p->once.len, inner = 0;
+
+	uint32_t loops = open_loops(p, held(p, y)->dims, y->type.rank, ix);
+	for (uint32_t k = 0; k < y->type.rank; k++)
+		index[s->out[k]] = ix[k];
+	const char *sum = fresh(p, "sum");
+	line(p, "%s %s = 0;", number_type(y->type.dtype), sum);
+	for (int c = 0; c < LETTERS; c++)
+		if (s->length[c] && !index[c])
+			inner += open_loops(p, &s->length[c], 1, &index[c]);
+	for (uint32_t i = 0; i < s->nfactors; i++) {
+		for (uint32_t k = 0; k < n->in[i]->type.rank; k++)
+			own[k] = strcmp(length(p, n->in[i], k), "1") ? index[s->in[i][k]] : "0";
+		factors[i] = at(p, n->in[i], own);
+	}
+	add_product(p, y->type.dtype, sum, factors, s->nfactors);
+	close_loops(p, inner);
+	put_element(p, y, ix, with_addend(p, n, sum, ix));
+	close_loops(p, loops);
+	p->once.len = mark;
+}
+
+static void put_products(struct printer *p, struct sum_of_products *s)
+{
+	const struct node *n = s->n;
+
+	for (uint32_t i = 0; i < s->nfactors; i++)
+		for (uint32_t k = 0; k < n->in[i]->type.rank; k++) {
+			const char **len = &s->length[s->in[i][k]];
+			if (!*len || !strcmp(*len, "1"))
+				*len = length(p, n->in[i], k);
+		}
+	make_array(p, n->out[0]);
+	if (!put_matrices(p, s))
+		put_loops(p, s);
+}
+
+/* --- MatMul --- */
+
+#define TERM 127 /* the letter of what is summed up; those of the result are 1, 2, ... */
+
+struct factors {
+	const struct value *a, *b;
+	bool row, column; /* a is one row, b one column: the result has no such axis */
+	uint32_t batch;   /* axes before those of the matrices */
+};
+
+static struct factors factors_of(const struct node *n)
+{
+	const struct value *a = n->in[0], *b = n->in[1];
+	uint32_t of_a = a->type.rank > 2 ? a->type.rank - 2u : 0;
+	uint32_t of_b = b->type.rank > 2 ? b->type.rank - 2u : 0;
+
+	return (struct factors){a, b, a->type.rank == 1, b->type.rank == 1,
+				of_a > of_b ? of_a : of_b};
+}
+
+static dim inner_dim(const struct value *v, bool left)
+{
+	return v->type.dims[left || v->type.rank == 1 ? v->type.rank - 1u : v->type.rank - 2u];
+}
+
+void matmul_shape(struct printer *p, const struct node *n)
+{
+	struct factors f = factors_of(n);
+	const char *known[MAX_RANK];
+	uint32_t k = 0;
+	int64_t c;
+
+	for (; k < f.batch; k++) {
+		known[k] = NULL;
+		for (int i = 0; i < 2; i++) {
+			const struct value *v = n->in[i];
+			uint32_t own = v->type.rank > 2 ? v->type.rank - 2u : 0;
+			if (k + own < f.batch)
+				continue;
+			dim d = v->type.dims[k + own - f.batch];
+			if (!known[k] || !(dim_is_const(p->cx, d, &c) && c == 1))
+				known[k] = length(p, v, k + own - f.batch);
+		}
+	}
+	if (!f.row)
+		known[k++] = length(p, f.a, f.a->type.rank - 2u);
+	if (!f.column)
+		known[k++] = length(p, f.b, f.b->type.rank - 1u);
+	set_lengths(p, n->out[0], known);
+	if (!dim_eq(p->cx, inner_dim(f.a, true), inner_dim(f.b, false)))
+		must_equal(p, length(p, f.a, f.a->type.rank - 1u),
+			   length(p, f.b, f.column ? 0 : f.b->type.rank - 2u),
+			   "lengths do not fit");
+	for (k = 0; k < f.batch; k++)
+		for (int i = 0; i < 2; i++) {
+			const struct value *v = n->in[i];
+			uint32_t own = v->type.rank > 2 ? v->type.rank - 2u : 0;
+			if (k + own < f.batch)
+				continue;
+			const char *s = length(p, v, k + own - f.batch);
+			if (strcmp(s, "1"))
+				must_equal(p, s, held(p, n->out[0])->dims[k], "lengths do not fit");
+		}
+}
+
+void matmul_put(struct printer *p, const struct node *n)
+{
+	struct factors f = factors_of(n);
+	struct sum_of_products s = {.n = n, .nfactors = 2};
+	uint32_t rank = n->out[0]->type.rank;
+
+	for (uint32_t k = 0; k < rank; k++)
+		s.out[k] = (unsigned char)(k + 1u);
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t all = n->in[i]->type.rank, own = all > 2 ? all - 2u : 0;
+		for (uint32_t k = 0; k < own; k++)
+			s.in[i][k] = s.out[f.batch - own + k];
+		if (i ? !f.column : !f.row)
+			s.in[i][all - (i ? 1u : 2u)] = s.out[i ? rank - 1u : f.batch];
+		s.in[i][i && !f.column ? all - 2u : all - 1u] = TERM;
+	}
+	put_products(p, &s);
+}
+
+/* --- Gemm --- */
+
+void gemm_shape(struct printer *p, const struct node *n)
+{
+	bool ta = int_of_attr(n, "transA", 0), tb = int_of_attr(n, "transB", 0);
+	const struct value *a = n->in[0], *b = n->in[1], *c = n->nin > 2 ? n->in[2] : NULL;
+	const char *known[2] = {length(p, a, ta), length(p, b, !tb)};
+
+	set_lengths(p, n->out[0], known);
+	if (!dim_eq(p->cx, a->type.dims[!ta], b->type.dims[tb]))
+		must_equal(p, length(p, a, !ta), length(p, b, tb), "lengths do not fit");
+	for (uint32_t k = 0; c && k < c->type.rank; k++) {
+		const char *s = length(p, c, k);
+		if (strcmp(s, "1") &&
+		    !dim_eq(p->cx, c->type.dims[k], n->out[0]->type.dims[2u - c->type.rank + k]))
+			must_equal(p, s, held(p, n->out[0])->dims[2u - c->type.rank + k],
+				   "lengths do not fit");
+	}
+}
+
+void gemm_put(struct printer *p, const struct node *n)
+{
+	bool ta = int_of_attr(n, "transA", 0), tb = int_of_attr(n, "transB", 0);
+	struct sum_of_products s = {.n = n, .nfactors = 2, .out = {1, 2}};
+
+	s.in[0][ta] = 1;
+	s.in[0][!ta] = TERM;
+	s.in[1][!tb] = 2;
+	s.in[1][tb] = TERM;
+	put_products(p, &s);
+}
+
+/* --- Einsum --- */
+
+static struct sum_of_products products_of_einsum(struct printer *p, const struct node *n)
 {
 	const struct attr *a = find_attr(n, "equation");
-	struct letters l = {.out = NULL};
+	struct sum_of_products s = {.n = n, .nfactors = n->nin};
 	char *text = new_array(p->cx->arena, char, a->u.s.len + 2u);
-	uint32_t count = 0, k = 0;
+	const char *in[MAX_INPUTS] = {text}, *out;
+	uint32_t count = 1, k = 0;
 
 	for (uint32_t i = 0; i < a->u.s.len; i++)
 		if (a->u.s.s[i] != ' ')
 			text[k++] = a->u.s.s[i];
-	l.out = strstr(text, "->");
-	if (strchr(text, '.') || !l.out || n->nin > countof(l.in))
+	out = strstr(text, "->");
+	if (strchr(text, '.') || !out || n->nin > MAX_INPUTS)
 		cannot(p, n, "needs a letter for each axis, and -> with those of the result");
-	l.in[count++] = text;
-	for (const char *s = text; s < l.out; s++)
-		if (*s == ',' && count < n->nin)
-			l.in[count++] = s + 1;
-	l.out += 2;
+	for (const char *c = text; c < out; c++)
+		if (*c == ',' && count < n->nin)
+			in[count++] = c + 1;
 	if (count != n->nin)
 		cannot(p, n, "has an equation of %u inputs", count);
 	for (uint32_t i = 0; i < n->nin; i++)
 		for (k = 0; k < n->in[i]->type.rank; k++) {
-			unsigned char c = (unsigned char)l.in[i][k];
-			const char *len = length(p, n->in[i], k);
-			if (!isalpha(c))
+			s.in[i][k] = (unsigned char)in[i][k];
+			if (!isalpha(s.in[i][k]))
 				cannot(p, n, "has an equation that does not fit its inputs");
-			if (!l.length[c] || !strcmp(l.length[c], "1"))
-				l.length[c] = len;
-			else if (strcmp(len, "1"))
-				must_equal(p, len, l.length[c], "lengths do not fit");
 		}
-	return l;
+	memcpy(s.out, out + 2, n->out[0]->type.rank);
+	return s;
 }
 
 void einsum_shape(struct printer *p, const struct node *n)
 {
-	struct letters l = letters_of(p, n);
+	struct sum_of_products s = products_of_einsum(p, n);
 	const char *known[MAX_RANK];
 
+	for (uint32_t i = 0; i < n->nin; i++)
+		for (uint32_t k = 0; k < n->in[i]->type.rank; k++) {
+			const char *len = length(p, n->in[i], k), **all = &s.length[s.in[i][k]];
+			if (!*all || !strcmp(*all, "1"))
+				*all = len;
+			else if (strcmp(len, "1"))
+				must_equal(p, len, *all, "lengths do not fit");
+		}
 	for (uint32_t k = 0; k < n->out[0]->type.rank; k++)
-		known[k] = l.length[(unsigned char)l.out[k]];
+		known[k] = s.length[s.out[k]];
 	set_lengths(p, n->out[0], known);
 }
 
 void einsum_put(struct printer *p, const struct node *n)
 {
-	struct letters l = letters_of(p, n);
-	const struct value *y = n->out[0];
-	const char *index[128] = {NULL}, *ix[MAX_RANK], *own[MAX_RANK], *factors[64], *one[1];
-	uint32_t mark = p->once.len, inner = 0;
+	struct sum_of_products s = products_of_einsum(p, n);
 
-	make_array(p, y);
-	uint32_t loops = open_loops(p, held(p, y)->dims, y->type.rank, ix);
-	for (uint32_t k = 0; k < y->type.rank; k++)
-		index[(unsigned char)l.out[k]] = ix[k];
-	const char *sum = fresh(p, "sum");
-	line(p, "%s %s = 0;", number_type(y->type.dtype), sum);
-	for (int c = 0; c < 128; c++) {
-		one[0] = l.length[c];
-		if (l.length[c] && !index[c])
-			inner += open_loops(p, one, 1, &index[c]);
-	}
-	for (uint32_t i = 0; i < n->nin; i++) {
-		for (uint32_t k = 0; k < n->in[i]->type.rank; k++)
-			own[k] = strcmp(length(p, n->in[i], k), "1")
-					 ? index[(unsigned char)l.in[i][k]]
-					 : "0";
-		factors[i] = at(p, n->in[i], own);
-	}
-	add_product(p, y->type.dtype, sum, factors, n->nin);
-	close_loops(p, inner);
-	put_sum(p, y, ix, sum);
-	close_loops(p, loops);
-	p->once.len = mark;
+	put_products(p, &s);
 }
 
 /* --- Conv --- */
@@ -217,7 +534,7 @@ void conv_put(struct printer *p, const struct node *n)
 		line(p, "}");
 	}
 	close_loops(p, inner);
-	put_sum(p, y, ix, sum);
+	put_element(p, y, ix, sum);
 	close_loops(p, loops);
 	p->once.len = mark;
 }

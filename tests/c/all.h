@@ -16,6 +16,8 @@
 #include "owens_t.h"
 #include "polygamma.h"
 #include "pow.h"
+#include "product.h"
+#include "productf.h"
 #include "sort.h"
 #include "stack.h"
 #include "tanh.h"

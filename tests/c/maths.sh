@@ -50,6 +50,32 @@ build maths-san gcc -O1 -ffp-contract=off -fsanitize=address,undefined -fno-sani
 	tests/c/maths.c -lquadmath -lm && "$out/maths-san" $((points / 10)) >"$out/maths-san.txt"
 result "sanitizers (tests/c/maths.c)" $?
 
+# ptgc_product(), built by what is named: the bits that lib/c/product.h promises
+products() { # name, command of the compiler, flags...
+	title=$1
+	shift
+	# shellcheck disable=SC2086
+	build products "$@" -ffp-contract=off tests/c/products.c $blas -lm && $run "$out/products" 200
+	result "products: $title" $?
+}
+run='' blas=''
+products "gcc" gcc -O3
+products "gcc -march=native" gcc -O3 -march=native
+products "sanitizers" gcc -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
+has clang && products "clang" clang -O3
+has aarch64-linux-gnu-gcc && has qemu-aarch64 && run=qemu-aarch64 products "aarch64" aarch64-linux-gnu-gcc -O3 -static
+for library in -lopenblas '-lcblas -lblas'; do
+	# shellcheck disable=SC2086
+	echo '#include <cblas.h>
+	int main(void) { cblas_dgemm(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0); }' |
+		gcc -w -o "$out/blas" -xc - $library 2>/dev/null || continue
+	blas=$library products "PTGC_BLAS" gcc -O3 -DPTGC_BLAS
+	break
+done
+tools/float_c.sh lib/c/product.h | tr -d ' \t\n' >"$out/productf.txt"
+tr -d ' \t\n' <lib/c/productf.h | cmp -s - "$out/productf.txt"
+result "lib/c/productf.h is tools/float_c.sh lib/c/product.h" $?
+
 # shellcheck disable=SC2086
 build special.so gcc $same -fPIC -shared tests/c/shared.c -lm &&
 	"${PYTHON:-.venv/bin/python}" tests/c/special.py "$out/special.so" $((points / 200))
