@@ -2,8 +2,8 @@
  * products.c: sums of products: MatMul, Gemm, Einsum and Conv. In: elements of the inputs. Out: a
  * call of lib/c/product.h for each product of two matrices, or loops over the elements of the
  * result, and inside of them loops over what is summed up. A product of short rows is loops: its
- * sums go from the first term to the last. Which of both it is depends on nothing but the factors'
- * types, so that a row of a batch has the bits that it has alone.
+ * sums go from the first term to the last. The number of rows does not decide which of both it is,
+ * so that a row of a batch has the bits that it has alone.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -139,34 +139,50 @@ static bool as_matrices(struct printer *p, const struct sum_of_products *s, stru
 	return terms == 1 && !(is_number_text(s->length[m->term], &c) && c < SHORT_ROW);
 }
 
-/* Where the elements of v lie whose other axes have the indices `index`; false: they are computed
+/* The place of the element of v at `index`, by letter */
+static const char *place_of(struct printer *p, const struct value *v, const unsigned char *letters,
+			    const char *const *index, const char **array)
+{
+	const char *own[MAX_RANK];
+
+	for (uint32_t k = 0; k < v->type.rank; k++)
+		own[k] = strcmp(length(p, v, k), "1") ? index[letters[k]] : "0";
+	return place_at(p, v, own, array);
+}
+
+/* How far the elements of v are apart along the axis of a letter: places are linear in each index
  */
+static const char *step_of(struct printer *p, const struct value *v, const unsigned char *letters,
+			   unsigned char letter)
+{
+	const char *index[LETTERS], *array;
+
+	for (uint32_t k = 0; k < LETTERS; k++)
+		index[k] = "0";
+	const char *here = place_of(p, v, letters, index, &array);
+	index[letter] = letter ? "1" : "0";
+	const char *next = place_of(p, v, letters, index, &array);
+	if (!strcmp(here, "0") || !strcmp(here, next))
+		return strcmp(here, next) ? next : "0";
+	return textf(p, "%s - %s", in_parens(p, next), in_parens(p, here));
+}
+
+/* How the matrix lies that the indices of open loops choose from v; false: its elements are
+ * computed */
 static bool find_matrix(struct printer *p, const struct value *v, const unsigned char *letters,
-			unsigned char row, unsigned char column, const char **index,
+			unsigned char row, unsigned char column, const char *const *index,
 			struct matrix *to)
 {
-	const char *own[MAX_RANK], *array, *at[3];
+	const char *of[LETTERS], *array;
 
-	for (uint32_t i = 0; i < 3; i++) {
-		for (uint32_t k = 0; k < v->type.rank; k++) {
-			bool steps =
-				(i == 1 && letters[k] == row) || (i == 2 && letters[k] == column);
-			bool moves = letters[k] == row || letters[k] == column;
-			own[k] = steps ? "1" : moves ? "0" : index[letters[k]];
-			own[k] = strcmp(length(p, v, k), "1") ? own[k] : "0";
-		}
-		at[i] = place_at(p, v, own, &array);
-		if (!at[i])
-			return false;
-	}
-	to->first = strcmp(at[0], "0") ? textf(p, "%s + %s", array, in_parens(p, at[0])) : array;
-	for (uint32_t i = 1; i < 3; i++) {
-		const char **by = i == 1 ? &to->row : &to->column;
-		*by = !strcmp(at[0], "0") ? at[i]
-		      : strcmp(at[i], at[0])
-			      ? textf(p, "%s - %s", in_parens(p, at[i]), in_parens(p, at[0]))
-			      : "0";
-	}
+	memcpy(of, index, sizeof(of));
+	of[row] = of[column] = "0";
+	const char *first = place_of(p, v, letters, of, &array);
+	if (!first)
+		return false;
+	to->first = strcmp(first, "0") ? textf(p, "%s + %s", array, in_parens(p, first)) : array;
+	to->row = step_of(p, v, letters, row);
+	to->column = step_of(p, v, letters, column);
 	return true;
 }
 
@@ -206,8 +222,8 @@ static bool put_matrices(struct printer *p, const struct sum_of_products *s)
 	}
 	bool called = call_product(p, s, &m, index);
 	close_loops(p, loops);
-	if (!called)
-		return false;
+	if (!called || s->n->onnx->id != ONNX_Gemm)
+		return called;
 	loops = open_loops(p, held(p, y)->dims, y->type.rank, ix);
 	const char *sum =
 		textf(p, "%s[%s]", held(p, y)->name, linear(p, held(p, y)->dims, y->type.rank, ix));

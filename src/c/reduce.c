@@ -2,7 +2,8 @@
  * reduce.c: sums and the like. In: a value, read element by element, so that what computes it is in
  * the same loop. Out: loops over the axes that stay, and inside of them loops over the others.
  * Along the last axis a sum of floats is added up in LANES sums of their own, which are joined in a
- * fixed order: that vectorises without leave to reorder, and has the same bits everywhere.
+ * fixed order: that vectorises without leave to reorder, and has the same bits everywhere. So are
+ * the greatest and the least of floats.
  */
 #include <string.h>
 
@@ -151,10 +152,22 @@ static void join_element(struct printer *p, enum reduction r, const struct value
 	p->once.len = mark;
 }
 
-static void add_lanes(struct printer *p, const char *to, const char *sums)
+/* The lanes joined with `to` */
+static void join_lanes(struct printer *p, enum reduction r, enum dtype t, const char *to,
+		       const char *s)
 {
-	line(p, "%s += ((%s[0] + %s[4]) + (%s[2] + %s[6])) + ((%s[1] + %s[5]) + (%s[3] + %s[7]));",
-	     to, sums, sums, sums, sums, sums, sums, sums, sums);
+	if (r == GREATEST || r == LEAST) {
+		const char *lane = fresh(p, "lane");
+		line(p, "for (int64_t %s = 0; %s < %d; ++%s)", lane, lane, LANES, lane);
+		p->indent++;
+		join(p, r, t, to, textf(p, "%s[%s]", s, lane));
+		p->indent--;
+	} else {
+		line(p,
+		     "%s += ((%s[0] + %s[4]) + (%s[2] + %s[6])) + ((%s[1] + %s[5]) + (%s[3] + "
+		     "%s[7]));",
+		     to, s, s, s, s, s, s, s, s);
+	}
 }
 
 /* Along the last axis, whose length is `len`: whole rounds of LANES, and then the rest */
@@ -164,7 +177,10 @@ static void in_lanes(struct printer *p, enum reduction r, const struct value *x,
 	const char *i = fresh(p, "i"), *lane = fresh(p, "lane"), *sums = fresh(p, "sums");
 	const char *T = number_type(x->type.dtype);
 
-	line(p, "%s %s[%d] = {0};", T, sums, LANES);
+	const char *first = first_number(r, x->type.dtype), *all = first;
+	for (uint32_t k = 1; strcmp(first, "0") && k < LANES; k++)
+		all = textf(p, "%s, %s", all, first);
+	line(p, "%s %s[%d] = {%s};", T, sums, LANES, all);
 	line(p, "int64_t %s = 0;", i);
 	line(p, "for (; %s + %d <= %s; %s += %d)", i, LANES, in_parens(p, len), i, LANES);
 	line(p, "\tfor (int64_t %s = 0; %s < %d; ++%s) {", lane, lane, LANES, lane);
@@ -179,7 +195,7 @@ static void in_lanes(struct printer *p, enum reduction r, const struct value *x,
 	join_element(p, r, x, textf(p, "%s[%s %% %d]", sums, i, LANES), ix);
 	p->indent--;
 	line(p, "}");
-	add_lanes(p, sum, sums);
+	join_lanes(p, r, x->type.dtype, sum, sums);
 }
 
 static const char *finished(struct printer *p, enum reduction r, enum dtype t, const char *acc,
@@ -223,8 +239,8 @@ void reduce_put(struct printer *p, const struct node *n)
 	}
 	acc = fresh(p, y->name && number ? y->name->s : "sum");
 	line(p, "%s %s = %s;", number_type(t), acc, first_number(r, t));
-	bool lanes = all && is_float(t) && r != PRODUCT && r != GREATEST && r != LEAST &&
-		     last < x->type.rank && last + 1u == x->type.rank &&
+	bool lanes = all && is_float(t) && r != PRODUCT && last < x->type.rank &&
+		     last + 1u == x->type.rank &&
 		     !(is_number_text(length(p, x, last), &c) && c < 2 * LANES);
 	for (uint32_t i = 0; i < x->type.rank; i++) {
 		if (!gone[i] || (lanes && i == last))
@@ -303,57 +319,58 @@ void arg_put(struct printer *p, const struct node *n)
 	close_loops(p, outer);
 }
 
-/* Both go along one axis, first for the greatest element, then for the sum. Softmax keeps what it
- * adds up in y, unless y would round it. */
+/* Element ix of y, a result that a loop goes over: `s` */
+static void put_number(struct printer *p, const struct value *y, const char **ix, const char *s)
+{
+	enum dtype t = y->type.dtype;
+
+	line(p, "%s[%s] = %s;", held(p, y)->name, linear(p, held(p, y)->dims, y->type.rank, ix),
+	     to_store(p, t, t == DT_FLOAT16 ? textf(p, "ptgc_f16_round(%s)", s) : s));
+}
+
+/* Both go along one axis: for the greatest element, for the terms exp(x - greatest), for their sum,
+ * and for the results. y keeps the terms, unless it would round them. */
 void softmax_put(struct printer *p, const struct node *n)
 {
 	const struct value *x = n->in[0], *y = n->out[0];
 	enum dtype t = x->type.dtype;
 	const char *f = t == DT_FLOAT64 ? "" : "f", *T = number_type(t);
-	bool logs = c_ops[n->onnx->id].of_float[0];
-	int64_t axis = int_of_attr(n, "axis", -1);
-	bool keeps = !logs && t != DT_FLOAT16;
-	const char *ix[MAX_RANK], *one[1], *top = fresh(p, "top");
-	const char *sum = fresh(p, "sum"), *sums = fresh(p, "sums"), *term = fresh(p, "term");
-	const char *e, *to;
-	uint32_t outer = 0;
+	bool logs = c_ops[n->onnx->id].of_float[0], keeps = t != DT_FLOAT16;
+	int64_t last = int_of_attr(n, "axis", -1);
+	uint32_t axis = (uint32_t)(last < 0 ? last + x->type.rank : last), outer = 0;
+	uint32_t mark = p->once.len;
+	const char *ix[MAX_RANK], *len = length(p, x, axis), *one[1];
+	const char *top = fresh(p, "top"), *sum = fresh(p, "sum"), *e;
 
 	make_array(p, y);
-	axis += axis < 0 ? x->type.rank : 0;
 	for (uint32_t i = 0; i < x->type.rank; i++) {
-		if (i == axis)
-			continue;
 		one[0] = length(p, x, i);
-		outer += open_loops(p, one, 1, &ix[i]);
+		if (i != axis)
+			outer += open_loops(p, one, 1, &ix[i]);
 	}
-	one[0] = length(p, x, (uint32_t)axis);
 	line(p, "%s %s = %s;", T, top, first_number(GREATEST, t));
-	uint32_t inner = open_loops(p, one, 1, &ix[axis]);
-	join_element(p, GREATEST, x, top, ix);
-	close_loops(p, inner);
-	line(p, "%s %s = 0, %s[%d] = {0};", T, sum, sums, LANES);
-	inner = open_loops(p, one, 1, &ix[axis]);
-	uint32_t mark = p->once.len;
+	in_lanes(p, GREATEST, x, top, len, ix, axis);
+	line(p, "%s %s = 0;", T, sum);
+	uint32_t inner = open_loops(p, &len, 1, &ix[axis]);
 	e = textf(p, "ptgc_exp%s(%s - %s)", f, in_parens(p, at(p, x, ix)), top);
-	line(p, "const %s %s = %s;", T, term, e);
-	to = linear(p, held(p, y)->dims, y->type.rank, ix);
 	if (keeps)
-		line(p, "%s[%s] = %s;", held(p, y)->name, to, term);
-	line(p, "%s[%s %% %d] += %s;", sums, in_parens(p, ix[axis]), LANES, term);
+		put_number(p, y, ix, e);
+	else
+		line(p, "%s += %s;", sum, e);
 	p->once.len = mark;
 	close_loops(p, inner);
-	add_lanes(p, sum, sums);
-	inner = open_loops(p, one, 1, &ix[axis]);
-	to = linear(p, held(p, y)->dims, y->type.rank, ix);
-	if (keeps) {
-		line(p, "%s[%s] /= %s;", held(p, y)->name, to, sum);
-	} else {
-		e = textf(p, "%s - %s", in_parens(p, at(p, x, ix)), top);
-		e = logs ? textf(p, "%s - ptgc_log%s(%s)", e, f, sum)
-			 : textf(p, "ptgc_exp%s(%s) / %s", f, e, sum);
-		e = t == DT_FLOAT16 ? textf(p, "ptgc_f16_round(%s)", e) : e;
-		line(p, "%s[%s] = %s;", held(p, y)->name, to, to_store(p, t, e));
-	}
+	if (keeps)
+		in_lanes(p, SUM, y, sum, len, ix, axis);
+	if (logs)
+		line(p, "%s = ptgc_log%s(%s);", sum, f, sum);
+	inner = open_loops(p, &len, 1, &ix[axis]);
+	e = textf(p, "%s - %s", in_parens(p, at(p, x, ix)), top);
+	if (logs)
+		e = textf(p, "%s - %s", e, sum);
+	else
+		e = keeps ? textf(p, "%s / %s", at(p, y, ix), sum)
+			  : textf(p, "ptgc_exp%s(%s) / %s", f, e, sum);
+	put_number(p, y, ix, e);
 	p->once.len = mark;
 	close_loops(p, inner);
 	close_loops(p, outer);
