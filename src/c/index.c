@@ -130,7 +130,7 @@ void gather_elements_shape(struct printer *p, const struct node *n)
 	for (uint32_t k = 0; k < n->in[1]->type.rank; k++)
 		known[k] = length(p, n->in[1], k);
 	set_lengths(p, n->out[0], known);
-	check_within(p, n->in[1], n->in[0], axis_of(n));
+	check_within(p, n->in[1], n->in[0], own_axis(n, 0));
 }
 
 const char *gather_elements_at(struct printer *p, const struct node *n, uint32_t r, const char **ix)

@@ -335,13 +335,6 @@ const char *slice_at(struct printer *p, const struct node *n, uint32_t i, const 
 	return at(p, n->in[0], own);
 }
 
-static uint32_t axis_of(const struct node *n)
-{
-	int64_t axis = int_of_attr(n, "axis", 0);
-
-	return (uint32_t)(axis < 0 ? axis + n->in[0]->type.rank : axis);
-}
-
 /* Sizes that a Split gets: none is below 0, where a later piece would begin in front of the array,
  * or longer than the array, and all together are as long as that. */
 static void check_sizes(struct printer *p, const struct node *n, const char *all)
@@ -362,14 +355,14 @@ static void check_sizes(struct printer *p, const struct node *n, const char *all
 		fail_if(p, "a size does not fit", "%s < 0 || %s > %s", in_parens(p, size),
 			in_parens(p, size), in_parens(p, all));
 	}
-	if (total == DIM_NONE || !dim_eq(p->cx, total, n->in[0]->type.dims[axis_of(n)]))
+	if (total == DIM_NONE || !dim_eq(p->cx, total, n->in[0]->type.dims[own_axis(n, 0)]))
 		must_equal(p, sum, all, "the sizes together are another length");
 }
 
 void split_shape(struct printer *p, const struct node *n)
 {
 	const struct value *x = n->in[0], *sizes = n->nin > 1 ? n->in[1] : NULL;
-	uint32_t axis = axis_of(n);
+	uint32_t axis = own_axis(n, 0);
 	const char *known[MAX_RANK];
 
 	if (sizes)
@@ -386,7 +379,7 @@ void split_shape(struct printer *p, const struct node *n)
 const char *split_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)
 {
 	const char *own[MAX_RANK], *before = "0";
-	uint32_t axis = axis_of(n);
+	uint32_t axis = own_axis(n, 0);
 
 	for (uint32_t k = 0; k < i; k++)
 		before = plus(p, before, held(p, n->out[k])->dims[axis]);
