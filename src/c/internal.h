@@ -179,6 +179,8 @@ const char *constant_array(struct printer *p, const struct value *v);
 /* The array of v, which a reader needs, at element `first` */
 const char *array_at(struct printer *p, const struct value *v, const char *first);
 void keep(struct printer *p, const struct value *v); /* v, a formula, in a variable or an array */
+/* The element ix of the array of y, from a number that may have more digits */
+void put_number(struct printer *p, const struct value *y, const char **ix, const char *number);
 void copy(struct printer *p, const struct value *to, const struct value *from);
 void use_buffers(struct printer *p, uint32_t from);      /* what a loop reads lives as long as it */
 const char *placed(struct printer *p, const char *body); /* with offsets */

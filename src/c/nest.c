@@ -364,6 +364,15 @@ void keep(struct printer *p, const struct value *v)
 	p->once.len = mark;
 }
 
+void put_number(struct printer *p, const struct value *y, const char **ix, const char *number)
+{
+	enum dtype t = y->type.dtype;
+
+	number = t == DT_FLOAT16 ? textf(p, "ptgc_f16_round(%s)", number) : number;
+	line(p, "%s[%s] = %s;", held(p, y)->name, linear(p, held(p, y)->dims, y->type.rank, ix),
+	     to_store(p, t, number));
+}
+
 /* Every element of `from` into `to`, whose array is there */
 void copy(struct printer *p, const struct value *to, const struct value *from)
 {

@@ -72,15 +72,6 @@ static const char *with_addend(struct printer *p, const struct node *n, const ch
 	return s;
 }
 
-static void put_element(struct printer *p, const struct value *y, const char **ix, const char *s)
-{
-	enum dtype t = y->type.dtype;
-
-	s = t == DT_FLOAT16 ? textf(p, "ptgc_f16_round(%s)", s) : s;
-	line(p, "%s[%s] = %s;", held(p, y)->name, linear(p, held(p, y)->dims, y->type.rank, ix),
-	     to_store(p, t, s));
-}
-
 /* --- as a product of matrices --- */
 
 struct matrix { /* how the elements of a factor, or of the result, lie: texts */
@@ -229,7 +220,7 @@ static bool put_matrices(struct printer *p, const struct sum_of_products *s)
 		textf(p, "%s[%s]", held(p, y)->name, linear(p, held(p, y)->dims, y->type.rank, ix));
 	const char *all = with_addend(p, s->n, sum, ix);
 	if (all != sum)
-		put_element(p, y, ix, all);
+		put_number(p, y, ix, all);
 	close_loops(p, loops);
 	p->once.len = mark;
 	return true;
@@ -259,7 +250,7 @@ static void put_loops(struct printer *p, const struct sum_of_products *s)
 	}
 	add_product(p, y->type.dtype, sum, factors, s->nfactors);
 	close_loops(p, inner);
-	put_element(p, y, ix, with_addend(p, n, sum, ix));
+	put_number(p, y, ix, with_addend(p, n, sum, ix));
 	close_loops(p, loops);
 	p->once.len = mark;
 }
@@ -397,32 +388,49 @@ void gemm_put(struct printer *p, const struct node *n)
 
 /* --- Einsum --- */
 
+/* The letters of v's axes, from its part of an equation, which ends at `end`. The axes of `...` are
+ * numbers below all letters, counted from the last: so those of all factors fit. */
+static void read_letters(struct printer *p, const struct node *n, const struct value *v,
+			 const char *s, const char *end, unsigned char *to)
+{
+	uint32_t rank = v->type.rank, named = 0, k = 0;
+
+	for (const char *c = s; c < end; c++)
+		named += isalpha((unsigned char)*c) != 0;
+	for (; s < end; s++) {
+		if (isalpha((unsigned char)*s) && k < rank) {
+			to[k++] = (unsigned char)*s;
+		} else if (end - s >= 3 && !strncmp(s, "...", 3) && named <= rank) {
+			for (uint32_t left = rank - named; left > 0; left--)
+				to[k++] = (unsigned char)left;
+			s += 2;
+		} else if (*s != ' ') {
+			break;
+		}
+	}
+	if (s < end || k != rank)
+		cannot(p, n, "has an equation that does not fit its inputs");
+}
+
 static struct sum_of_products products_of_einsum(struct printer *p, const struct node *n)
 {
 	const struct attr *a = find_attr(n, "equation");
 	struct sum_of_products s = {.n = n, .nfactors = n->nin};
-	char *text = new_array(p->cx->arena, char, a->u.s.len + 2u);
-	const char *in[MAX_INPUTS] = {text}, *out;
-	uint32_t count = 1, k = 0;
+	const char *text = arena_strdup(p->cx->arena, a->u.s.s, a->u.s.len);
+	const char *arrow = strstr(text, "->");
 
-	for (uint32_t i = 0; i < a->u.s.len; i++)
-		if (a->u.s.s[i] != ' ')
-			text[k++] = a->u.s.s[i];
-	out = strstr(text, "->");
-	if (strchr(text, '.') || !out || n->nin > MAX_INPUTS)
-		cannot(p, n, "needs a letter for each axis, and -> with those of the result");
-	for (const char *c = text; c < out; c++)
-		if (*c == ',' && count < n->nin)
-			in[count++] = c + 1;
-	if (count != n->nin)
-		cannot(p, n, "has an equation of %u inputs", count);
-	for (uint32_t i = 0; i < n->nin; i++)
-		for (k = 0; k < n->in[i]->type.rank; k++) {
-			s.in[i][k] = (unsigned char)in[i][k];
-			if (!isalpha(s.in[i][k]))
-				cannot(p, n, "has an equation that does not fit its inputs");
-		}
-	memcpy(s.out, out + 2, n->out[0]->type.rank);
+	if (!arrow || n->nin > MAX_INPUTS)
+		cannot(p, n, "needs -> with the letters of the result");
+	for (uint32_t i = 0; i < n->nin; i++) {
+		const char *comma = memchr(text, ',', (size_t)(arrow - text));
+		const char *end = comma ? comma : arrow;
+		if ((end == arrow) != (i + 1 == n->nin))
+			cannot(p, n, "has an equation of another number of inputs");
+		read_letters(p, n, n->in[i], text, end, s.in[i]);
+		text = end + 1;
+	}
+	arrow += 2;
+	read_letters(p, n, n->out[0], arrow, arrow + strlen(arrow), s.out);
 	return s;
 }
 
@@ -550,7 +558,7 @@ void conv_put(struct printer *p, const struct node *n)
 		line(p, "}");
 	}
 	close_loops(p, inner);
-	put_element(p, y, ix, sum);
+	put_number(p, y, ix, sum);
 	close_loops(p, loops);
 	p->once.len = mark;
 }

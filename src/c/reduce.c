@@ -320,12 +320,17 @@ void arg_put(struct printer *p, const struct node *n)
 }
 
 /* Element ix of y, a result that a loop goes over: `s` */
-static void put_number(struct printer *p, const struct value *y, const char **ix, const char *s)
+/* Loops over the lines of x along the axis */
+static uint32_t open_lines(struct printer *p, const struct value *x, uint32_t axis, const char **ix)
 {
-	enum dtype t = y->type.dtype;
+	uint32_t loops = 0;
 
-	line(p, "%s[%s] = %s;", held(p, y)->name, linear(p, held(p, y)->dims, y->type.rank, ix),
-	     to_store(p, t, t == DT_FLOAT16 ? textf(p, "ptgc_f16_round(%s)", s) : s));
+	for (uint32_t i = 0; i < x->type.rank; i++) {
+		const char *one[1] = {length(p, x, i)};
+		if (i != axis)
+			loops += open_loops(p, one, 1, &ix[i]);
+	}
+	return loops;
 }
 
 /* Both go along one axis: for the greatest element, for the terms exp(x - greatest), for their sum,
@@ -336,18 +341,12 @@ void softmax_put(struct printer *p, const struct node *n)
 	enum dtype t = x->type.dtype;
 	const char *f = t == DT_FLOAT64 ? "" : "f", *T = number_type(t);
 	bool logs = c_ops[n->onnx->id].of_float[0], keeps = t != DT_FLOAT16;
-	int64_t last = int_of_attr(n, "axis", -1);
-	uint32_t axis = (uint32_t)(last < 0 ? last + x->type.rank : last), outer = 0;
-	uint32_t mark = p->once.len;
-	const char *ix[MAX_RANK], *len = length(p, x, axis), *one[1];
+	uint32_t axis = own_axis(n, -1), mark = p->once.len;
+	const char *ix[MAX_RANK], *len = length(p, x, axis);
 	const char *top = fresh(p, "top"), *sum = fresh(p, "sum"), *e;
 
 	make_array(p, y);
-	for (uint32_t i = 0; i < x->type.rank; i++) {
-		one[0] = length(p, x, i);
-		if (i != axis)
-			outer += open_loops(p, one, 1, &ix[i]);
-	}
+	uint32_t outer = open_lines(p, x, axis, ix);
 	line(p, "%s %s = %s;", T, top, first_number(GREATEST, t));
 	in_lanes(p, GREATEST, x, top, len, ix, axis);
 	line(p, "%s %s = 0;", T, sum);
@@ -383,30 +382,17 @@ void lp_normalization_put(struct printer *p, const struct node *n)
 	const struct value *x = n->in[0], *y = n->out[0];
 	enum dtype t = x->type.dtype;
 	enum reduction r = int_of_attr(n, "p", 2) == 1 ? MAGNITUDES : NORM;
-	const char *ix[MAX_RANK], *one[1], *T = number_type(t);
-	const char *sums = fresh(p, "sums"), *norm = fresh(p, "norm");
-	int64_t axis = int_of_attr(n, "axis", -1);
-	uint32_t outer = 0;
+	uint32_t axis = own_axis(n, -1), mark = p->once.len;
+	const char *ix[MAX_RANK], *len = length(p, x, axis), *norm = fresh(p, "norm");
 
 	make_array(p, y);
-	axis += axis < 0 ? x->type.rank : 0;
-	for (uint32_t i = 0; i < x->type.rank; i++) {
-		one[0] = length(p, x, i);
-		if (i != axis)
-			outer += open_loops(p, one, 1, &ix[i]);
-	}
-	one[0] = length(p, x, (uint32_t)axis);
-	line(p, "%s %s = 0, %s[%d] = {0};", T, norm, sums, LANES);
-	uint32_t inner = open_loops(p, one, 1, &ix[axis]);
-	join_element(p, r, x, textf(p, "%s[%s %% %d]", sums, in_parens(p, ix[axis]), LANES), ix);
-	close_loops(p, inner);
-	add_lanes(p, norm, sums);
+	uint32_t outer = open_lines(p, x, axis, ix);
+	line(p, "%s %s = 0;", number_type(t), norm);
+	in_lanes(p, r, x, norm, len, ix, axis);
 	line(p, "%s = %s;", norm, finished(p, r, t, norm, "1"));
-	inner = open_loops(p, one, 1, &ix[axis]);
-	uint32_t mark = p->once.len;
-	const char *e = textf(p, "%s == 0 ? 0 : %s / %s", norm, in_parens(p, at(p, x, ix)), norm);
-	line(p, "%s[%s] = %s;", held(p, y)->name, linear(p, held(p, y)->dims, y->type.rank, ix),
-	     to_store(p, t, e));
+	uint32_t inner = open_loops(p, &len, 1, &ix[axis]);
+	put_number(p, y, ix,
+		   textf(p, "%s == 0 ? 0 : %s / %s", norm, in_parens(p, at(p, x, ix)), norm));
 	p->once.len = mark;
 	close_loops(p, inner);
 	close_loops(p, outer);
