@@ -3,13 +3,15 @@
 
 Without FILE prints a line for each text and each way to compile it. With FILE, the lines of another build, prints the
 lines that differ; the exit status is 1 if there are any. PTGC_LIBRARY: the build's libptgc.so. The texts are those of tests,
-examples and lib/use, and random loops. Each is compiled at three opsets, for each target and at each level of
-numerics, one option changed at a time. A text that is refused gives its messages; where there is an internal error, or no end, the line says "died".
+examples, lib/use and the documents, and random loops. Each is compiled in the WAYS below: three opsets, each target, each
+level of numerics, and without the passes that may be left out. A text that is refused gives its messages; where there is an
+internal error, or no end, the line says "died".
 """
 
 import hashlib
 import multiprocessing
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -21,14 +23,17 @@ import random_loops  # noqa: E402
 
 LOOPS = 300
 SECONDS = 20  # a compilation that takes longer is given up
-# opset, target, math
+# opset, target, math, flags
 WAYS = [
-    (18, "ort-cpu", "standard"),
-    (13, "ort-cpu", "exact"),
-    (26, "ort-cpu", "native"),
-    (18, "onnx", "exact"),
-    (26, "ort-web", "standard"),
-    (13, "portable", "native"),
+    (18, "ort-cpu", "standard", []),
+    (13, "ort-cpu", "exact", []),
+    (26, "ort-cpu", "native", []),
+    (18, "ort-cpu", "standard", ["O0"]),
+    (18, "onnx", "exact", []),
+    (26, "ort-web", "standard", []),
+    (13, "portable", "native", []),
+    (18, "c", "standard", []),
+    (26, "c", "exact", ["O0"]),
 ]
 
 
@@ -36,17 +41,21 @@ def texts():
     patterns = ("tests/op/*.ptg", "tests/bad/*.ptg", "tests/stable/programs/*.ptg", "examples/*/*.ptg", "lib/use/*.ptg")
     for path in sorted(p for pattern in patterns for p in ROOT.glob(pattern)):
         yield str(path.relative_to(ROOT)), path.read_bytes()
+    for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("doc/*.md")]):
+        for i, text in enumerate(re.findall(r"^```ptg\n(.*?)^```", path.read_text(), re.M | re.S)):
+            yield f"{path.relative_to(ROOT)} {i}", text.encode()
     for seed in range(LOOPS):
         yield f"loop {seed}", random_loops.Program(seed).text.encode()
 
 
 def compiled(name, text, way):
-    opset, target, math = way
-    o = _lib.Options(opset=opset, target=_lib.targets().index(target), math=_lib.levels().index(math))
+    opset, target, math, flags = way
+    o = _lib.Options(opset=opset, target=_lib.words(_lib.lib().ptgc_target).index(target), math=_lib.levels().index(math))
     o.size = _lib.C.sizeof(_lib.Options)
     o.file_name = name.encode()
     o.directory = str((ROOT / name).parent).encode()
     o.allow = _lib.strings([ROOT / "examples"])
+    o.flags = _lib.strings(flags)
     r = _lib.Result(_lib.lib().ptgc_compile(text, len(text), o))
     made = [r.view(_lib.lib().ptgc_model), r.view(_lib.lib().ptgc_external), _lib.lib().ptgc_messages(r.handle, False)]
     return hashlib.sha256(b"|".join(map(bytes, made))).hexdigest()[:16]
@@ -65,7 +74,8 @@ def one_line(name, text, way):
     with os.fdopen(reads) as pipe:
         made = pipe.read() or "died"
     os.waitpid(child, 0)
-    return f"{made} {' '.join(map(str, way))} {name}\n"
+    opset, target, math, flags = way
+    return f"{made} {' '.join([str(opset), target, math, *flags])} {name}\n"
 
 
 def lines(item):
