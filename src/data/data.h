@@ -25,12 +25,43 @@ double tensor_float(const struct tensor *t, uint64_t i);
 /* C's conversion, as NumPy's astype; false: complex */
 bool tensor_convert(enum dtype to, void *dst, enum dtype from, const void *src, uint64_t n);
 bool tensor_valid(const struct tensor *t); /* bools are 0 or 1 */
+/* elements, and bytes, that `data` holds */
+static inline uint64_t stored_elements(const struct tensor *t)
+{
+	return t->splat && t->count ? 1 : t->count;
+}
+static inline uint64_t stored_bytes(const struct tensor *t)
+{
+	return (t->splat ? 1 : t->count) * dtypes[t->dtype].size;
+}
 void store_low(void *p, uint64_t v,
 	       size_t size); /* the low bytes of v, as an integer of that size */
 /* Files and models are little endian. n elements of dtype t in place, from or to the machine's byte
  * order; and a copy of them, or `from` itself if the machine is little endian, too. */
 void swap_to_little_endian(enum dtype t, void *elements, uint64_t n);
 const void *little_endian(struct ctx *cx, enum dtype t, const void *from, uint64_t n);
+
+/*
+ * constant.c: what a constant is as a number. NULL, a tensor without data and one of other dtypes
+ * than real numbers, integers and bools are no number. Numbers are compared as numbers: 0 is -0,
+ * too, and NaN is none. Of a value v, ask about constant_data(v), or, where what a weight holds may
+ * decide, too, about v->data.
+ *
+ * Has t exactly one element, on any number of axes? *k: its value, exactly
+ */
+bool single_number(const struct tensor *t, double *k);
+bool single_int(const struct tensor *t, int64_t *k); /* the same, an integer or a bool */
+/* Has t one element, or more that are stored as one? *k: the value of each, exactly */
+bool uniform_number(const struct tensor *t, double *k);
+bool uniform_int(const struct tensor *t, int64_t *k);
+/* Is each element k, and are `most` or fewer stored? Of no element at all: yes. */
+bool all_are(const struct tensor *t, double k, uint64_t most);
+/* Have they one dtype, one shape, and the same bits? A splat is none that is written out. */
+bool tensor_equal(const struct tensor *a, const struct tensor *b);
+/* each element k, as C converts it; and int64[n] */
+const struct tensor *tensor_filled(struct ctx *cx, enum dtype t, int rank, const int64_t *shape,
+				   double k);
+const struct tensor *tensor_ints(struct ctx *cx, const int64_t *v, uint32_t n);
 
 /* seed.c: the state of the generator of this kind that NumPy makes of an integer, given as words of
  * 32 bits, the lowest first. spawn: the generator is number spawn[0] of those that NumPy's spawn()

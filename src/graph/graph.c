@@ -1,19 +1,7 @@
 /* graph.c: makes values and nodes, and puts nodes into blocks. */
 #include <string.h>
 
-#include <math.h>
-
 #include "graph/graph.h"
-
-bool is_one_number(const struct value *v, double *k)
-{
-	const struct tensor *t = constant_data(v);
-
-	if (!t || !t->count || (!t->splat && t->count > 1) || is_complex((enum dtype)t->dtype))
-		return false;
-	*k = tensor_float(t, 0);
-	return is_float((enum dtype)t->dtype) || fabs(*k) < 0x1p53;
-}
 
 struct value *graph_value(struct ctx *cx, struct type t, struct span s)
 {
@@ -36,6 +24,23 @@ struct value *graph_constant(struct ctx *cx, const struct tensor *x, struct span
 	struct value *v = graph_value(cx, t, s);
 	v->data = x;
 	return v;
+}
+
+struct value *graph_number(struct ctx *cx, enum dtype t, double k, struct span s)
+{
+	return graph_constant(cx, tensor_filled(cx, t, 0, NULL, k), s);
+}
+
+struct value *graph_ints(struct ctx *cx, const int64_t *v, uint32_t n, struct span s)
+{
+	return graph_constant(cx, tensor_ints(cx, v, n), s);
+}
+
+bool is_true(const struct value *v)
+{
+	int64_t yes;
+
+	return v && single_int(v->data, &yes) && yes;
 }
 
 bool is_single(struct ctx *cx, const struct type *t)

@@ -172,10 +172,12 @@ static inline struct value *resolve(struct value *v)
 }
 
 /* graph.c */
-/* Is v a constant of one number, which is *k exactly? */
-bool is_one_number(const struct value *v, double *k);
 struct value *graph_value(struct ctx *cx, struct type t, struct span s);
 struct value *graph_constant(struct ctx *cx, const struct tensor *t, struct span s);
+struct value *graph_number(struct ctx *cx, enum dtype t, double k, struct span s); /* t[] */
+struct value *graph_ints(struct ctx *cx, const int64_t *v, uint32_t n,
+			 struct span s); /* int64[n] */
+bool is_true(const struct value *v);     /* a constant of one element that is not 0 */
 /* Gives a node its results: graph_node does it for fixed counts; where op->nout is 255 the shape
  * rule calls this. Types are set later. */
 void node_results(struct ctx *cx, struct node *n, uint32_t count);

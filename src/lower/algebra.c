@@ -19,23 +19,15 @@
 #define COSTLY_ARRAY 512 /* elements: to add one number to each takes as long as two nodes */
 
 /* Is v one finite number, with no more axes than x? */
-static bool is_number(const struct value *v, const struct value *x, double *k)
+static bool is_number_beside(const struct value *v, const struct value *x, double *k)
 {
-	if (!is_constant(v) || v->data->count != 1 || v->type.rank > x->type.rank)
-		return false;
-	*k = tensor_float(v->data, 0);
-	return isfinite(*k);
+	return v->type.rank <= x->type.rank && single_number(constant_data(v), k) && isfinite(*k);
 }
 
 struct value *number_like(struct build *b, const struct value *v, double k)
 {
-	struct tensor *t =
-		tensor_new(b->cx, (enum dtype)v->type.dtype, v->type.rank, v->data->shape);
-	void *data = arena_alloc(b->cx->arena, 16);
-
-	tensor_convert((enum dtype)v->type.dtype, data, DT_FLOAT64, &k, 1);
-	t->data = data;
-	return const_tensor(b, t);
+	return const_tensor(b, tensor_filled(b->cx, (enum dtype)v->type.dtype, v->type.rank,
+					     v->data->shape, k));
 }
 
 /* x of Neg(x); NULL: v is no such thing */
@@ -78,7 +70,7 @@ static bool is_by_number(const struct value *v, enum onnx_id op, uint32_t *at, d
 	if (!is_onnx(v->def, op))
 		return false;
 	for (*at = 0; *at < 2; ++*at)
-		if (is_number(v->def->in[*at], v->def->in[1 - *at], k))
+		if (is_number_beside(v->def->in[*at], v->def->in[1 - *at], k))
 			return true;
 	return false;
 }
@@ -107,7 +99,7 @@ static struct value *add(struct build *b, struct value **in)
 
 	for (uint32_t i = 0; i < 2; i++) {
 		struct value *r = NULL;
-		if (is_number(in[i], in[1 - i], &k))
+		if (is_number_beside(in[i], in[1 - i], &k))
 			r = add_number(b, in, i, k);
 		else if ((x = negated(in[i])))
 			r = emit_(b, ONNX_Sub, in[1 - i], x);
@@ -124,9 +116,10 @@ static struct value *subtract(struct build *b, struct value **in)
 
 	if (y)
 		return emit_(b, ONNX_Add, in[0], y);
-	if (is_number(in[0], in[1], &k) && k == 0 && (!b->cx->opt.signed_zeros || signbit(k)))
+	if (is_number_beside(in[0], in[1], &k) && k == 0 &&
+	    (!b->cx->opt.signed_zeros || signbit(k)))
 		return negate(b, in[1]);
-	if (x && is_number(in[1], x, &k))
+	if (x && is_number_beside(in[1], x, &k))
 		return emit_(b, ONNX_Sub, number_like(b, in[1], -k), x);
 	return NULL;
 }
@@ -204,7 +197,7 @@ static struct value *multiply(struct build *b, struct value **in)
 	double k;
 
 	for (uint32_t i = 0; i < 2; i++)
-		if (is_number(in[i], in[1 - i], &k))
+		if (is_number_beside(in[i], in[1 - i], &k))
 			return multiply_number(b, in, i, k);
 	for (uint32_t i = 0; i < 2; i++) {
 		struct value *r = join_square(b, in[i], in[1 - i]);
@@ -240,12 +233,12 @@ static struct value *divide(struct build *b, struct value **in)
 	struct value *x = negated(in[0]), *y = negated(in[1]);
 	double k;
 
-	if (is_number(in[1], in[0], &k) && k != 0) {
+	if (is_number_beside(in[1], in[0], &k) && k != 0) {
 		if (is_power_of_two(k) && fabs(k) <= 8192 && fabs(k) >= 0x1p-13) /* of any dtype */
 			return emit_(b, ONNX_Mul, in[0], number_like(b, in[1], 1 / k));
 		return x ? emit_(b, ONNX_Div, x, number_like(b, in[1], -k)) : NULL;
 	}
-	if (y && is_number(in[0], y, &k))
+	if (y && is_number_beside(in[0], y, &k))
 		return emit_(b, ONNX_Div, number_like(b, in[0], -k), y);
 	return x && y ? emit_(b, ONNX_Div, x, y) : mean(b, in[0], in[1]);
 }
@@ -292,7 +285,7 @@ static struct value *power(struct build *b, struct value **in)
 {
 	double k;
 
-	if (in[0]->type.dtype != in[1]->type.dtype || !is_number(in[1], in[0], &k))
+	if (in[0]->type.dtype != in[1]->type.dtype || !is_number_beside(in[1], in[0], &k))
 		return NULL;
 	return k == 2 ? emit_(b, ONNX_Mul, in[0], in[0]) : k == 1 ? in[0] : NULL;
 }
@@ -333,7 +326,8 @@ static struct value *choose(struct build *b, struct value **in)
 
 	if (r)
 		return r;
-	if (is_number(in[1], c, &x) && is_number(in[2], c, &y) && x == 1 && y == 0 && !signbit(y))
+	if (is_number_beside(in[1], c, &x) && is_number_beside(in[2], c, &y) && x == 1 && y == 0 &&
+	    !signbit(y))
 		return cast(b, c, (enum dtype)in[1]->type.dtype);
 	/* see src/ort/where.c: the order decides about the sign of a zero */
 	if (!is_onnx(c->def, ONNX_Not) ||

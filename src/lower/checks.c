@@ -18,15 +18,7 @@
 /* Is cond a constant whose elements are all true? */
 static bool holds_always(const struct value *cond)
 {
-	const struct tensor *t = constant_data(cond);
-	int64_t is = 1;
-
-	if (!t)
-		return false;
-	for (uint64_t i = 0; i < (t->splat ? 1 : t->count) && is; i++)
-		if (!tensor_int(t, i, &is))
-			return false;
-	return is;
+	return all_are(constant_data(cond), 1, UINT64_MAX);
 }
 
 /* A constant that does not hold, as what a node makes: where its elements are known, onnx refuses
@@ -38,7 +30,7 @@ static struct value *hidden(struct build *b, struct value *cond)
 	char *data = arena_alloc(b->cx->arena, t->count + 1);
 	int64_t is = 0;
 
-	for (uint64_t i = 0; i < (t->splat ? 1 : t->count); i++)
+	for (uint64_t i = 0; i < stored_elements(t); i++)
 		data[i] = tensor_int(t, i, &is) && !is;
 	opposite->splat = t->splat;
 	opposite->data = data;
@@ -411,7 +403,7 @@ static bool is_decided(struct build *b, const struct side *x)
 }
 
 /* Is d known at compile time? *k: its value */
-static bool is_number(struct build *b, dim d, int64_t *k)
+static bool is_constant_dim(struct build *b, dim d, int64_t *k)
 {
 	struct dim_walk w = {.round = 1};
 
@@ -432,7 +424,7 @@ static bool sides_decided(struct build *b, const struct check *c)
 	int64_t k, m;
 
 	sides_of(b, c, x, y);
-	if (!c->param && is_number(b, c->a, &k) && is_number(b, c->b, &m)) {
+	if (!c->param && is_constant_dim(b, c->a, &k) && is_constant_dim(b, c->b, &m)) {
 		if (k != m)
 			error(b->cx, c->span, E_SHAPE,
 			      "the lengths %lld and %lld must be equal here", (long long)k,

@@ -37,26 +37,23 @@ struct value *const_tensor(struct build *b, const struct tensor *t)
 	return shared_constant(b, t, NULL);
 }
 
-static struct value *const_data(struct build *b, enum dtype t, int rank, int64_t n,
-				const void *data, size_t size)
+static struct value *const_scalar(struct build *b, enum dtype t, const void *element)
 {
-	struct tensor *x = tensor_new(b->cx, t, rank, &n);
-	void *copy = arena_alloc(b->cx->arena, size ? size : 1);
+	struct tensor *x = tensor_new(b->cx, t, 0, NULL);
+	size_t size = dtypes[t].size;
 
-	if (size)
-		memcpy(copy, data, size);
-	x->data = copy;
+	x->data = memcpy(arena_alloc(b->cx->arena, size), element, size);
 	return const_tensor(b, x);
 }
 
 struct value *const_ints(struct build *b, const int64_t *v, uint32_t n)
 {
-	return const_data(b, DT_INT64, 1, n, v, n * sizeof(*v));
+	return const_tensor(b, tensor_ints(b->cx, v, n));
 }
 
 struct value *const_int(struct build *b, int64_t v)
 {
-	return const_data(b, DT_INT64, 0, 0, &v, sizeof(v));
+	return const_scalar(b, DT_INT64, &v);
 }
 
 struct value *const_int_of(struct build *b, enum dtype t, int64_t v)
@@ -65,7 +62,7 @@ struct value *const_int_of(struct build *b, enum dtype t, int64_t v)
 
 	if (!tensor_convert(t, to, DT_INT64, &v, 1))
 		bug("constant of dtype %s", dtypes[t].name);
-	return const_data(b, t, 0, 0, to, dtypes[t].size);
+	return const_scalar(b, t, to);
 }
 
 struct value *const_of(struct build *b, enum dtype t, double v)
@@ -76,7 +73,7 @@ struct value *const_of(struct build *b, enum dtype t, double v)
 	if (!tensor_convert(t, to, DT_FLOAT64, &v, 1) ||
 	    !tensor_convert(DT_FLOAT64, &back, t, to, 1) || (back != v && v == v))
 		bug("%g is no exact %s", v, dtypes[t].name);
-	return const_data(b, t, 0, 0, to, dtypes[t].size);
+	return const_scalar(b, t, to);
 }
 
 struct value *const_shape(struct build *b, enum dtype t, struct value *shape, const dim *dims,
@@ -109,7 +106,7 @@ struct value *const_zeros(struct build *b, enum dtype t, struct value *shape)
 bool const_int_at(struct build *b, struct value *v, uint32_t i, int64_t *out)
 {
 	if (v->data && i < v->data->count)
-		return tensor_int(v->data, v->data->splat ? 0 : i, out);
+		return tensor_int(v->data, i, out);
 	return v->known && i < v->known->n && v->known->at[i] &&
 	       dim_is_const(b->cx, v->known->at[i], out);
 }

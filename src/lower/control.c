@@ -120,7 +120,7 @@ bool lower_if(struct build *b, struct node *n)
 	bool ok = true;
 	int64_t taken;
 
-	if (is_constant(cond) && tensor_int(cond->data, 0, &taken))
+	if (single_int(constant_data(cond), &taken))
 		return lower_branch(b, n, n->blocks[taken ? 0 : 1]);
 	for (int i = 0; i < 2; i++) {
 		branch[i] = block_new(b);

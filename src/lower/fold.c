@@ -4,6 +4,7 @@
  * result has the same bits as at run time. Integers wrap. What NumPy and a runtime may round or
  * trap differently is not folded: float16, division by 0, the smallest integer by -1.
  */
+#include <math.h>
 #include <string.h>
 
 #include "lower/build.h"
@@ -28,22 +29,6 @@ static struct scalar element(const struct tensor *t, uint64_t at)
 	else if (tensor_int(t, at, &i))
 		s.i = (uint64_t)i;
 	return s;
-}
-
-/* Is each element of v the number k? For k = 0 of floats: +0. */
-static bool is_all(const struct value *v, int64_t k)
-{
-	const struct tensor *t = is_constant(v) ? v->data : NULL;
-
-	if (!t || !t->count || (!t->splat && t->count > MAX_FOLDED))
-		return false;
-	for (uint64_t i = 0; i < (t->splat ? 1 : t->count); i++) {
-		struct scalar s = element(t, i);
-		if (is_float((enum dtype)t->dtype) ? s.f != (double)k || (!k && 1 / s.f < 0)
-						   : s.i != (uint64_t)k)
-			return false;
-	}
-	return true;
 }
 
 static bool divide(enum onnx_id op, bool is_signed, uint64_t a, uint64_t b, uint64_t *r)
@@ -193,11 +178,13 @@ static struct value *fold_arithmetic(struct build *b, enum onnx_id op, struct va
 	return const_tensor(b, r);
 }
 
-/* Is v the constant k, with no more axes than the other operand? */
-static bool is_scalar(const struct value *v, int64_t k, const struct value *other)
+/* Is v the constant k, for k = 0 of floats +0, with no more axes than the other operand? */
+static bool is_number_beside(const struct value *v, double k, const struct value *other)
 {
-	return is_constant(v) && v->data->count == 1 && v->type.rank <= other->type.rank &&
-	       is_all(v, k);
+	double x;
+
+	return v->type.rank <= other->type.rank && single_number(constant_data(v), &x) && x == k &&
+	       !signbit(x);
 }
 
 /* x, for x + 0, x - 0, x * 1, x / 1, x and true, x or false. Not for x + 0 of floats: -0 + 0 is +0.
@@ -205,13 +192,13 @@ static bool is_scalar(const struct value *v, int64_t k, const struct value *othe
 static struct value *skip_neutral(enum onnx_id op, struct value **in)
 {
 	bool real = is_float((enum dtype)in[0]->type.dtype);
-	int64_t k = op == ONNX_Mul || op == ONNX_Div || op == ONNX_And;
+	double k = op == ONNX_Mul || op == ONNX_Div || op == ONNX_And;
 
 	if (is_comparison(op) || op == ONNX_Mod || (real && op == ONNX_Add))
 		return NULL;
-	if (is_scalar(in[1], k, in[0]))
+	if (is_number_beside(in[1], k, in[0]))
 		return in[0];
-	return op != ONNX_Sub && op != ONNX_Div && is_scalar(in[0], k, in[1]) ? in[1] : NULL;
+	return op != ONNX_Sub && op != ONNX_Div && is_number_beside(in[0], k, in[1]) ? in[1] : NULL;
 }
 
 /* Has x the shape that broadcasting x with y gives? */
@@ -231,11 +218,19 @@ static bool has_axes_of_broadcast(struct build *b, const struct value *x, const 
 	return true;
 }
 
+/* Are the bools of v this one? Not, if there are none. */
+static bool are_all(const struct value *v, bool k)
+{
+	const struct tensor *t = constant_data(v);
+
+	return t && t->count && all_are(t, k, MAX_FOLDED);
+}
+
 /* Where(c, x, y) for a c that is all true or all false, and where x is y */
 static struct value *fold_where(struct build *b, struct value **in)
 {
-	bool first = in[1] == in[2] || is_all(in[0], 1);
-	struct value *x = first ? in[1] : is_all(in[0], 0) ? in[2] : NULL;
+	bool first = in[1] == in[2] || are_all(in[0], true);
+	struct value *x = first ? in[1] : are_all(in[0], false) ? in[2] : NULL;
 	struct value *other = x == in[1] ? in[2] : in[1];
 
 	return x && has_axes_of_broadcast(b, x, in[0]) && has_axes_of_broadcast(b, x, other) ? x
@@ -394,7 +389,7 @@ static struct value *fold_range(struct build *b, struct value **in)
 	int64_t k[3], count = 0;
 
 	for (int i = 0; i < 3; i++)
-		if (in[i]->data->count != 1 || !tensor_int(in[i]->data, 0, &k[i]))
+		if (!single_int(in[i]->data, &k[i]))
 			return NULL;
 	if (t != DT_INT64 || !k[2])
 		return NULL;
@@ -433,7 +428,7 @@ static struct value *fold_equal_to_itself(struct build *b, const struct value *x
 static struct value *fold_logic(struct build *b, struct value **in, bool value)
 {
 	for (int i = 0; i < 2; i++)
-		if (is_all(in[i], value) && has_axes_of_broadcast(b, in[i], in[1 - i]))
+		if (are_all(in[i], value) && has_axes_of_broadcast(b, in[i], in[1 - i]))
 			return in[i];
 	return NULL;
 }

@@ -9,20 +9,18 @@
 #define MAX_IN    3
 #define FEW_ITEMS 256 /* of a constant that is reversed while compiling */
 
-static bool is_one_int(const struct value *v, int64_t *k)
-{
-	return v && v->data && v->data->data && v->data->count == 1 && tensor_int(v->data, 0, k);
-}
-
 /* The one axis and the start of v = x[start::-1] along it */
 static bool goes_back(const struct value *v, int64_t *axis, int64_t *start)
 {
 	const struct node *n = v->def;
 	int64_t stop, step;
 
-	return is_onnx(n, ONNX_Slice) && n->nin == 5 && is_one_int(n->in[1], start) &&
-	       is_one_int(n->in[2], &stop) && is_one_int(n->in[3], axis) &&
-	       is_one_int(n->in[4], &step) && step == -1 && stop == INT64_MIN && *axis >= 0;
+	return is_onnx(n, ONNX_Slice) && n->nin == 5 &&
+	       single_int(constant_data(n->in[1]), start) &&
+	       single_int(constant_data(n->in[2]), &stop) &&
+	       single_int(constant_data(n->in[3]), axis) &&
+	       single_int(constant_data(n->in[4]), &step) && step == -1 && stop == INT64_MIN &&
+	       *axis >= 0;
 }
 
 /* x of v = x[::-1] along *axis; NULL: v is no such thing */
@@ -109,9 +107,9 @@ static struct value *of_slice(struct build *b, struct value **in, uint32_t nin)
 	int64_t axis, own, start, stop, step;
 	struct value *x = reversed(in[0], &axis);
 
-	if (nin != 5 || !is_one_int(in[1], &start) || !is_one_int(in[2], &stop) ||
-	    !is_one_int(in[3], &own) || !is_one_int(in[4], &step) || step != -1 ||
-	    stop != INT64_MIN)
+	if (nin != 5 || !single_int(constant_data(in[1]), &start) ||
+	    !single_int(constant_data(in[2]), &stop) || !single_int(constant_data(in[3]), &own) ||
+	    !single_int(constant_data(in[4]), &step) || step != -1 || stop != INT64_MIN)
 		return NULL;
 	if (start == INT64_MAX || start == -1) {
 		struct value *stack = of_stack(b, in[0], own);
@@ -134,7 +132,7 @@ static struct value *of_cumsum(struct build *b, struct value **in, uint32_t nin)
 	int64_t axis, own;
 	struct value *x = reversed(in[0], &axis);
 
-	if (!x || nin != 2 || !is_one_int(in[1], &own) || own != axis)
+	if (!x || nin != 2 || !single_int(constant_data(in[1]), &own) || own != axis)
 		return NULL;
 	attr_int(b, "reverse", 1);
 	return reverse(b, emit_(b, ONNX_CumSum, x, in[1]), axis);

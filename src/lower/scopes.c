@@ -97,19 +97,6 @@ static uint64_t mix_bytes(uint64_t h, const void *p, size_t n)
 	return mix(h, n);
 }
 
-static uint64_t tensor_bytes(const struct tensor *t)
-{
-	return (t->splat ? 1 : t->count) * dtypes[t->dtype].size;
-}
-
-static bool tensor_equal(const struct tensor *a, const struct tensor *b)
-{
-	return a == b || (a->dtype == b->dtype && a->rank == b->rank && a->splat == b->splat &&
-			  a->count == b->count &&
-			  (!a->rank || !memcmp(a->shape, b->shape, a->rank * sizeof(int64_t))) &&
-			  (a->data == b->data || !memcmp(a->data, b->data, tensor_bytes(a))));
-}
-
 static uint64_t attr_hash(uint64_t h, const struct attr *a)
 {
 	h = mix_bytes(h, a->name, strlen(a->name));
@@ -230,7 +217,7 @@ void cse_add(struct build *b, struct node *n, uint32_t hash)
 
 static uint32_t constant_hash(const struct tensor *t)
 {
-	uint64_t h = mix(t->dtype, t->rank * 2u + t->splat), size = tensor_bytes(t);
+	uint64_t h = mix(t->dtype, t->rank * 2u + t->splat), size = stored_bytes(t);
 
 	if (t->rank)
 		h = mix_bytes(h, t->shape, t->rank * sizeof(int64_t));

@@ -13,8 +13,7 @@ bool may_be_minus_zero(struct build *b, const struct value *v)
 /* Is v one bool, on no more axes than c? *is: which */
 static bool one_bool(const struct value *v, const struct value *c, int64_t *is)
 {
-	return v->type.dtype == DT_BOOL && v->data && v->data->count == 1 &&
-	       v->type.rank <= c->type.rank && tensor_int(v->data, 0, is);
+	return v->type.dtype == DT_BOOL && v->type.rank <= c->type.rank && single_int(v->data, is);
 }
 
 static struct value *negated(struct build *b, struct value *c)

@@ -10,7 +10,7 @@
 
 static uint8_t sign_of_constant(const struct tensor *t)
 {
-	uint64_t n = t->splat && t->count ? 1 : t->count;
+	uint64_t n = stored_elements(t);
 	uint8_t sign = SIGN_NON_NEGATIVE;
 
 	if (n > SCAN_LIMIT)
@@ -121,9 +121,10 @@ uint8_t sign_sum(const struct node *n)
 /* Is no element less than 1? That is a number, or a number and what is not negative. */
 static bool is_one_at_least(const struct value *v)
 {
+	double k;
+
 	if (v->data)
-		return v->data->count && (v->data->splat || v->data->count == 1) &&
-		       tensor_float(v->data, 0) >= 1;
+		return uniform_number(v->data, &k) && k >= 1;
 	if (!v->def || !is_onnx(v->def, ONNX_Add))
 		return false;
 	for (uint32_t i = 0; i < 2; i++)

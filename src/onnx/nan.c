@@ -9,19 +9,16 @@
 
 #define MAX_SEEN 64 /* values that are looked at */
 
-static bool is_number(const struct value *v, double *k)
+static bool is_single_float(const struct value *v, double *k)
 {
-	if (!is_constant(v) || v->data->count != 1 || !is_float((enum dtype)v->type.dtype))
-		return false;
-	*k = tensor_float(v->data, 0);
-	return true;
+	return is_float((enum dtype)v->type.dtype) && single_number(constant_data(v), k);
 }
 
 /* The value that n, which has one number among two inputs, has besides; *at: which input it is */
 static const struct value *beside_number(const struct node *n, uint32_t *at, double *k)
 {
 	for (*at = 0; n->nin == 2 && *at < 2; ++*at)
-		if (is_number(n->in[1 - *at], k))
+		if (is_single_float(n->in[1 - *at], k))
 			return n->in[*at];
 	return NULL;
 }
@@ -40,7 +37,7 @@ static bool is_at_most_one(const struct value *v)
 	if (is_onnx(n, ONNX_Sigmoid) || is_onnx(n, ONNX_Tanh) || is_onnx(n, ONNX_Softmax))
 		return true;
 	if (is_onnx(n, ONNX_Sub))
-		return is_number(n->in[0], &k) && k <= 1 && is_positive(n->in[1]);
+		return is_single_float(n->in[0], &k) && k <= 1 && is_positive(n->in[1]);
 	if (is_onnx(n, ONNX_Reciprocal))
 		sum = n->in[0]->def;
 	else if (is_onnx(n, ONNX_Div))
@@ -51,7 +48,7 @@ static bool is_at_most_one(const struct value *v)
 		return false;
 	for (int i = 0; i < 2; i++)
 		if (is_onnx(n, ONNX_Div) ? n->in[0] == sum->in[i]
-					 : is_number(sum->in[i], &k) && k >= 1)
+					 : is_single_float(sum->in[i], &k) && k >= 1)
 			return true;
 	return false;
 }
@@ -62,7 +59,7 @@ static bool is_at_least_zero(const struct value *v)
 	const struct node *n = v->def;
 	double k;
 
-	return is_positive(v) || (is_onnx(n, ONNX_Sub) && is_number(n->in[0], &k) && k >= 1 &&
+	return is_positive(v) || (is_onnx(n, ONNX_Sub) && is_single_float(n->in[0], &k) && k >= 1 &&
 				  is_at_most_one(n->in[1]));
 }
 
@@ -127,7 +124,7 @@ const struct value *nan_source(const struct value *v)
 
 static bool has_nan(const struct tensor *t)
 {
-	uint64_t n = t->splat && t->count ? 1 : t->count;
+	uint64_t n = stored_elements(t);
 
 	for (uint64_t i = 0; i < n && i < SCAN_LIMIT; i++)
 		if (isnan(tensor_float(t, i)))

@@ -37,14 +37,6 @@ void set_attrs(struct layouts *l, struct node *n, const char *name, uint8_t kind
 	n->nattrs = (uint16_t)(a - all + 1);
 }
 
-static struct value *int_list(struct layouts *l, const int64_t *v, uint32_t n, struct span span)
-{
-	struct tensor *t = tensor_new(l->cx, DT_INT64, 1, &(int64_t){n});
-
-	t->data = memcpy(new_array(l->cx->arena, int64_t, n + 1u), v, n * sizeof(*v));
-	return graph_constant(l->cx, t, span);
-}
-
 /* A Transpose of v behind *before, which moves axis `from` behind all others or, back, the last
  * axis there */
 struct node *transpose_batch(struct layouts *l, struct block *b, struct node **before,
@@ -305,7 +297,7 @@ struct value *as_batch_last(struct layouts *l, struct value *v, uint32_t rank)
 		memcpy(t.dims, v->type.dims, (size_t)axis * sizeof(dim));
 		t.dims[axis] = dim_const(l->cx, 1);
 		bool input = onnx_find(ONNX_Unsqueeze, l->cx->opt.opset)->nin > 1;
-		struct value *in[2] = {v, int_list(l, &axis, 1, v->span)};
+		struct value *in[2] = {v, graph_ints(l->cx, &axis, 1, v->span)};
 		*before = insert_node(l->cx, b, *before, ONNX_Unsqueeze, in, input ? 2 : 1, t,
 				      v->span);
 		if (!input)
@@ -326,7 +318,7 @@ static void lower_axes(struct layouts *l, struct node *n, const int *axes, int c
 	if (find_attr(n, "axes"))
 		set_attrs(l, n, "axes", AT_INTS, (uint32_t)count, list);
 	else
-		n->in[1] = int_list(l, list, (uint32_t)count, n->span);
+		n->in[1] = graph_ints(l->cx, list, (uint32_t)count, n->span);
 }
 
 /* The lengths that an Expand is given, in another order */
@@ -337,12 +329,12 @@ static void relayout_lengths(struct layouts *l, struct node *n)
 
 	for (uint32_t i = 0; i < rank; i++)
 		list[i] = (i + 1) % rank;
-	struct value *in[2] = {n->in[1], int_list(l, list, rank, n->span)};
+	struct value *in[2] = {n->in[1], graph_ints(l->cx, list, rank, n->span)};
 	if (ints_of(in[0], list, rank)) {
 		int64_t first = list[0];
 		memmove(list, list + 1, (rank - 1u) * sizeof(*list));
 		list[rank - 1u] = first;
-		n->in[1] = int_list(l, list, rank, n->span);
+		n->in[1] = graph_ints(l->cx, list, rank, n->span);
 		return;
 	}
 	l->inside =
@@ -361,15 +353,14 @@ static void triangle_by_mask(struct layouts *l, struct node *n)
 	for (uint32_t i = 0; i < 2; i++)
 		dim_is_const(l->cx, t->dims[t->rank - 2u + i], &shape[i]);
 	struct tensor *mask = tensor_new(l->cx, DT_BOOL, 3, shape);
-	struct tensor *zero = tensor_new(l->cx, (enum dtype)t->dtype, 0, NULL);
 	uint8_t *taken = new_array(l->cx->arena, uint8_t, (size_t)(shape[0] * shape[1]) + 1u);
 	for (int64_t i = 0; i < shape[0]; i++)
 		for (int64_t j = 0; j < shape[1]; j++)
 			taken[i * shape[1] + j] = upper && !upper->u.i ? j - i <= k : j - i >= k;
 	mask->data = taken;
-	zero->data = new_array(l->cx->arena, char, dtypes[t->dtype].size);
 	struct value *where = graph_constant(l->cx, mask, n->span);
-	struct value *in[3] = {where, n->in[0], graph_constant(l->cx, zero, n->span)};
+	struct value *zero = graph_number(l->cx, (enum dtype)t->dtype, 0, n->span);
+	struct value *in[3] = {where, n->in[0], zero};
 	n->onnx = onnx_find(ONNX_Where, l->cx->opt.opset);
 	n->in = memcpy(new_array(l->cx->arena, struct value *, 4), in, sizeof(in));
 	n->nin = 3;
@@ -388,7 +379,7 @@ static struct value *part(struct layouts *l, enum onnx_id op, struct value *a, s
 /* The kernel of Softmax works along the last axis, and would transpose its operand back. */
 static void softmax_by_parts(struct layouts *l, struct node *n, int64_t axis)
 {
-	struct value *x = n->in[0], *in[2], *list = int_list(l, &axis, 1, n->span);
+	struct value *x = n->in[0], *in[2], *list = graph_ints(l->cx, &axis, 1, n->span);
 	struct type t = batch_last_type(l->cx, n->out[0]->type, 0), one = t;
 	const struct onnx_op *max = onnx_find(ONNX_ReduceMax, l->cx->opt.opset);
 	int64_t keep = 1;
@@ -445,7 +436,7 @@ void make_batch_last(struct layouts *l, struct node *n)
 		for (uint32_t i = 0; i + 1u < to; i++)
 			dim_is_const(l->cx, n->out[0]->type.dims[i + 1], &list[i]);
 		list[to - 1u] = -1;
-		n->in[1] = int_list(l, list, to, n->span);
+		n->in[1] = graph_ints(l->cx, list, to, n->span);
 		break;
 	case ONNX_Expand:
 		relayout_lengths(l, n);
@@ -460,13 +451,13 @@ void make_batch_last(struct layouts *l, struct node *n)
 		count = sliced_axes(n, list);
 		for (uint32_t i = 0; i < count; i++)
 			list[i]--;
-		n->in[3] = int_list(l, list, count, n->span);
+		n->in[3] = graph_ints(l->cx, list, count, n->span);
 		break;
 	case ONNX_Pad:
 		ints_of(n->in[1], pads, 2 * MAX_RANK);
 		for (uint32_t i = 0; i < 2 * rank; i++)
 			list[i] = pads[i / rank * rank + (i % rank + 1u) % rank];
-		n->in[1] = int_list(l, list, 2 * rank, n->span);
+		n->in[1] = graph_ints(l->cx, list, 2 * rank, n->span);
 		break;
 	default:
 		break;

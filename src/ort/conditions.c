@@ -26,9 +26,7 @@ static struct value *never(struct conditions *c)
 	if (c->never)
 		return c->never;
 	struct node *size = insert_node(cx, k, NULL, ONNX_Size, &x, 1, count, x->span);
-	struct tensor *zero = tensor_new(cx, DT_INT64, 0, NULL);
-	zero->data = new_array(cx->arena, int64_t, 1);
-	struct value *in[2] = {size->out[0], graph_constant(cx, zero, x->span)};
+	struct value *in[2] = {size->out[0], graph_number(cx, DT_INT64, 0, x->span)};
 	return c->never = insert_node(cx, k, size, ONNX_Less, in, 2, flag, x->span)->out[0];
 }
 

@@ -39,8 +39,9 @@ static bool counts_within(struct build *b, const struct value *at, dim length)
 /* Is v a number that is k as a float32, but not k? */
 static bool is_almost(const struct value *v, double k)
 {
-	return v->data && v->data->dtype == DT_FLOAT64 && v->data->count == 1 &&
-	       tensor_float(v->data, 0) != k && (float)tensor_float(v->data, 0) == k;
+	double x;
+
+	return v->type.dtype == DT_FLOAT64 && single_number(v->data, &x) && x != k && (float)x == k;
 }
 
 static bool adds_almost_0(const struct node *n)

@@ -111,11 +111,9 @@ static void transpose_pad(struct transposing *t, struct node *n)
 		pads[i * rank + rank - 2] = pads[i * rank + rank - 1];
 		pads[i * rank + rank - 1] = 0;
 	}
-	struct tensor *list = tensor_new(t->cx, DT_INT64, 1, &(int64_t){2 * rank});
-	list->data = as_attr(t->cx, pads, 2 * rank);
 	memcpy(in, n->in, n->nin * sizeof(*in));
 	in[0] = transposed(t, x, n->span);
-	in[1] = graph_constant(t->cx, list, n->span);
+	in[1] = graph_ints(t->cx, pads, 2 * rank, n->span);
 	int64_t perm[MAX_RANK];
 	swap_last(perm, rank);
 	t->before = insert_node(t->cx, t->block, t->before, ONNX_Pad, in, n->nin,
@@ -154,10 +152,8 @@ static void transpose_sum(struct transposing *t, struct node *n)
 	for (uint32_t i = 0; i < n->nattrs; i++)
 		if (!strcmp(attrs[i].name, "axes"))
 			attrs[i].u.ints = as_attr(t->cx, &last, 1);
-	struct tensor *list = tensor_new(t->cx, DT_INT64, 1, &(int64_t){1});
-	list->data = as_attr(t->cx, &last, 1);
 	in[0] = transposed(t, x, n->span);
-	in[1] = graph_constant(t->cx, list, n->span);
+	in[1] = graph_ints(t->cx, &last, 1, n->span);
 	if (keep->u.i) {
 		swap_last(perm, x->type.rank);
 		t->before = insert_node(t->cx, t->block, t->before, ONNX_ReduceSum, in, n->nin,

@@ -136,17 +136,15 @@ static struct value *stretched(struct stretch *s, struct block *b, struct node *
 		return at->to;
 	t.dims = new_array(cx->arena, dim, t.rank + 1u);
 	memcpy(t.dims, v->type.dims, t.rank * sizeof(dim));
-	struct tensor *shape = tensor_new(cx, DT_INT64, 1, &(int64_t){t.rank});
-	int64_t *lengths = new_array(cx->arena, int64_t, t.rank + 1u);
+	int64_t lengths[MAX_RANK];
 	for (uint32_t i = 0; i < t.rank; i++)
 		lengths[i] = 1;
 	for (uint32_t i = g->first; i < g->end; i++) {
 		lengths[t.rank - 1u - i] = behind(cx, n->out[0], i);
 		t.dims[t.rank - 1u - i] = n->out[0]->type.dims[n->out[0]->type.rank - 1u - i];
 	}
-	shape->data = lengths;
 	in[0] = v;
-	in[1] = copies ? v : graph_constant(cx, shape, v->span);
+	in[1] = copies ? v : graph_ints(cx, lengths, t.rank, v->span);
 	for (uint32_t i = 2; i < nin; i++)
 		in[i] = v;
 	struct node *made = insert_node(cx, b, *before, op, in, nin, t, n->span);

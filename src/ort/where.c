@@ -31,9 +31,9 @@ static bool is_nonzero_where(const struct value *c, bool holds, const struct val
 	const struct value *v = n->in[mirrored], *k = n->in[!mirrored];
 	if (v != x && !(computes(x->def, ONNX_Neg) && x->def->in[0] == v))
 		return false;
-	if (!k->data || k->data->count != 1 || !is_float((enum dtype)k->type.dtype))
+	double edge;
+	if (!is_float((enum dtype)k->type.dtype) || !single_number(k->data, &edge))
 		return false;
-	double edge = tensor_float(k->data, 0);
 	if (computes(c->def, ONNX_Equal))
 		return holds ? edge != 0 : edge == 0;
 	if (!holds)

@@ -29,9 +29,8 @@ struct node *insert_node(struct ctx *cx, struct block *b, struct node *after, en
 struct node *insert_same_shape(struct ctx *cx, struct block *b, struct node *after, struct value *v)
 {
 	uint32_t rank = v->type.rank;
-	struct tensor *same = tensor_new(cx, DT_INT64, 1, &(int64_t){rank});
+	int64_t same[MAX_RANK] = {0}; /* 0: the length is kept */
+	struct value *in[] = {v, graph_ints(cx, same, rank, v->span)};
 
-	same->data = new_array(cx->arena, int64_t, rank + 1); /* 0: the length is kept */
-	struct value *in[] = {v, graph_constant(cx, same, v->span)};
 	return insert_node(cx, b, after, ONNX_Reshape, in, 2, v->type, v->span);
 }

@@ -68,8 +68,8 @@ static int one_axis(const struct node *n)
 
 	if (a && a->n == 1)
 		axis = a->u.ints[0];
-	else if (n->nin == 2 && n->in[1] && n->in[1]->data && n->in[1]->data->count == 1)
-		tensor_int(n->in[1]->data, 0, &axis);
+	else if (n->nin == 2 && n->in[1])
+		single_int(n->in[1]->data, &axis);
 	return axis >= 0 && axis < 2 ? (int)axis : -1;
 }
 

@@ -289,8 +289,8 @@ static bool counts_steps(struct loop_pass *m, struct loop_scope *f, struct node 
 		return false;
 	for (int i = 0; i < 2; i++) {
 		const struct row *r = row_of(m, n->in[i]);
-		if (!r || r->body != f || !r->counts || !n->in[1 - i]->data ||
-		    !tensor_int(n->in[1 - i]->data, 0, &k) || k < INT16_MIN || k > INT16_MAX)
+		if (!r || r->body != f || !r->counts || !single_int(n->in[1 - i]->data, &k) ||
+		    k < INT16_MIN || k > INT16_MAX)
 			continue;
 		int64_t first = r->first + k;
 		make_row(m, f, n, NULL);
@@ -408,11 +408,10 @@ static struct value *without_zero(struct loop_pass *m, const struct node *n)
 		return NULL;
 	for (int i = 0; i < 2; i++) {
 		struct value *x = n->in[1 - i];
-		const struct tensor *t = n->in[i]->data;
-		if (!t || !t->data || !t->count || (t->count != 1 && !t->splat) ||
-		    tensor_float(t, 0) != 0 || !is_float((enum dtype)t->dtype) || x->data ||
-		    is_pending(m, x) || !same_dims(m->cx, x->type, n->out[0]->type) ||
-		    may_be_minus_zero(&m->b, x))
+		double k;
+		if (!uniform_number(n->in[i]->data, &k) || k != 0 ||
+		    !is_float((enum dtype)n->in[i]->type.dtype) || x->data || is_pending(m, x) ||
+		    !same_dims(m->cx, x->type, n->out[0]->type) || may_be_minus_zero(&m->b, x))
 			continue;
 		return x;
 	}
@@ -503,13 +502,6 @@ static void rebuild_nodes(struct loop_pass *m, struct loop_scope *f)
 
 /* ---- loops ---- */
 
-static bool is_true(const struct value *v)
-{
-	int64_t yes;
-
-	return !v || (v->data && v->data->count == 1 && tensor_int(v->data, 0, &yes) && yes);
-}
-
 static struct value *behind_identity(struct value *v)
 {
 	while (is_onnx(v->def, ONNX_Identity))
@@ -547,11 +539,12 @@ static void look_at_loop(struct loop_pass *m, struct loop_scope *f)
 	f->go = body->params.at[1];
 	f->trip_count = loop->in[0];
 	f->trips = loop->in[0] ? known_at(&m->b, loop->in[0], 0) : DIM_NONE;
-	bool all = behind_identity(body->results.at[0]) == f->go && is_true(loop->in[1]);
+	bool begins = !loop->in[1] || is_true(loop->in[1]);
+	bool all = begins && behind_identity(body->results.at[0]) == f->go;
 	bool some = f->trips != DIM_NONE && dim_ge(m->cx, f->trips, 1);
 	f->counted = all && f->trips != DIM_NONE && dim_ge(m->cx, f->trips, 0) &&
 		     !(dim_is_const(m->cx, f->trips, &trips) && trips > MAX_TRIPS);
-	f->certain = is_true(loop->in[1]) && (!loop->in[0] || some);
+	f->certain = begins && (!loop->in[0] || some);
 	f->scan = f->counted && some && flag_is_on(m->cx, FLAG_SCAN) && scan_exists(m) &&
 		  has_fixed_states(m, loop, body);
 }

@@ -48,12 +48,11 @@ static struct value *under_root(const struct roots *r, const struct value *p,
 static bool ends_in_root(const struct roots *r, const struct node *loop, uint32_t j)
 {
 	const struct value *out = loop->out[j], *trips = loop->in[0], *go = loop->in[1];
-	int64_t n, k;
+	int64_t n;
 
 	if (!count_uses(&r->uses, out))
 		return true;
-	return trips && trips->data && tensor_int(trips->data, 0, &n) && n > 0 &&
-	       (!go || (go->data && tensor_int(go->data, 0, &k) && k));
+	return trips && single_int(trips->data, &n) && n > 0 && (!go || is_true(go));
 }
 
 /* All nodes that are p * p give `square` from now on. */

@@ -69,15 +69,9 @@ static struct value *same_as(const struct states *s, struct value *v)
 	return v;
 }
 
-static bool constants_equal(const struct value *a, const struct value *b)
+static bool are_equal(const struct tensor *x, const struct tensor *y)
 {
-	const struct tensor *x = a->data, *y = b->data;
-	size_t size = x ? (x->splat ? 1 : x->count) * dtypes[x->dtype].size : 0;
-
-	return x && y && x->data && y->data && x->dtype == y->dtype && x->rank == y->rank &&
-	       x->count == y->count && x->splat == y->splat && size &&
-	       (!x->rank || !memcmp(x->shape, y->shape, x->rank * sizeof(*x->shape))) &&
-	       !memcmp(x->data, y->data, size);
+	return x && y && x->data && y->data && stored_bytes(x) && tensor_equal(x, y);
 }
 
 /* Are a and b, of equal dims, the same number in all elements? */
@@ -135,7 +129,8 @@ static struct value *begins_like(struct states *s, struct node *loop, uint32_t j
 
 	for (uint32_t k = first; k < j && k < first + MAX_LOOK; k++) {
 		q = body->params.at[k];
-		if ((loop->in[j] == loop->in[k] || constants_equal(loop->in[j], loop->in[k]) ||
+		if ((loop->in[j] == loop->in[k] ||
+		     are_equal(loop->in[j]->data, loop->in[k]->data) ||
 		     are_one_number(loop->in[j], loop->in[k])) &&
 		    p->type.dtype == q->type.dtype && same_dims(s->cx, p->type, q->type))
 			return same_as(s, q);

@@ -125,22 +125,12 @@ static bool add_terms(struct terms *t, struct sum *s, const struct type *type, s
 	return true;
 }
 
-static struct value *one_of(struct terms *t, enum dtype dtype, struct span span)
-{
-	struct tensor *one = tensor_new(t->cx, dtype, 0, NULL);
-	void *data = arena_alloc(t->cx->arena, dtypes[dtype].size);
-
-	tensor_convert(dtype, data, DT_FLOAT64, &(double){1}, 1);
-	one->data = data;
-	return graph_constant(t->cx, one, span);
-}
-
 /* a becomes the sum of a and b, which are of the same x. */
 static void join(struct terms *t, struct term *a, const struct term *b, struct span span)
 {
 	enum dtype dtype = (enum dtype)a->x->type.dtype;
-	struct value *k = a->factor ? a->factor : one_of(t, dtype, span);
-	struct value *more = b->factor ? b->factor : one_of(t, dtype, span);
+	struct value *k = a->factor ? a->factor : graph_number(t->cx, dtype, 1, span);
+	struct value *more = b->factor ? b->factor : graph_number(t->cx, dtype, 1, span);
 
 	if (a->negative == b->negative)
 		a->factor = compute(t, ONNX_Add, k, more, span);
@@ -153,7 +143,7 @@ static void join(struct terms *t, struct term *a, const struct term *b, struct s
 }
 
 /* Is v a row of zeros, as the derivatives of what nobody reads are? */
-static bool is_zero(const struct value *v)
+static bool is_row_of_zeros(const struct value *v)
 {
 	for (int i = 0; i < MAX_BEHIND && v->def; i++) {
 		const struct node *d = v->def;
@@ -164,13 +154,9 @@ static bool is_zero(const struct value *v)
 			return false;
 		v = d->in[0];
 	}
-	if (!is_constant(v) || !v->data->count || !is_float((enum dtype)v->type.dtype))
-		return false;
-	uint64_t count = v->data->splat ? 1 : v->data->count;
-	for (uint64_t i = 0; i < count && count <= MAX_ZEROS; i++)
-		if (tensor_float(v->data, i) != 0)
-			return false;
-	return count <= MAX_ZEROS;
+	const struct tensor *t = constant_data(v);
+
+	return t && t->count && is_float((enum dtype)t->dtype) && all_are(t, 0, MAX_ZEROS);
 }
 
 /* Leaves zeros out. false: there are none */
@@ -182,7 +168,7 @@ static bool drop_zeros(struct terms *t, struct sum *s, const struct type *type)
 	for (uint32_t i = 0; i < s->n; i++)
 		whole |= moves(t, s->at[i].leaf) && same_dims(t->cx, s->at[i].leaf->type, *type);
 	for (uint32_t i = 0; i < s->n && whole; i++)
-		if (moves(t, s->at[i].leaf) || !is_zero(s->at[i].leaf))
+		if (moves(t, s->at[i].leaf) || !is_row_of_zeros(s->at[i].leaf))
 			s->at[n++] = s->at[i];
 	bool any = whole && n < s->n;
 	s->n = whole ? n : s->n;

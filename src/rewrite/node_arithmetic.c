@@ -64,11 +64,11 @@ static const struct value *behind_shape(const struct value *v)
 /* 1 / x is Reciprocal: of (1 / x) * y ONNX Runtime would make y / x, which rounds differently. */
 struct value *make_reciprocal(struct ctx *cx, struct node *n)
 {
-	const struct tensor *one = behind_shape(n->in[0])->data;
 	enum dtype t = n->in[1]->type.dtype;
+	double one;
 
-	if (!one || !one->count || (!one->splat && one->count > 1) || !is_float(t) ||
-	    tensor_float(one, 0) != 1 || !same_type(cx, &n->in[1]->type, &n->out[0]->type))
+	if (!is_float(t) || !uniform_number(behind_shape(n->in[0])->data, &one) || one != 1 ||
+	    !same_type(cx, &n->in[1]->type, &n->out[0]->type))
 		return NULL;
 	const struct onnx_op *op = find_kernel(cx, ONNX_Reciprocal, t, 1);
 	if (!op)
@@ -79,9 +79,10 @@ struct value *make_reciprocal(struct ctx *cx, struct node *n)
 
 static bool is_zero(const struct value *v)
 {
+	double k;
+
 	v = behind_shape(v);
-	return is_constant(v) && v->data->count == 1 && is_float((enum dtype)v->type.dtype) &&
-	       tensor_float(v->data, 0) == 0;
+	return is_float((enum dtype)v->type.dtype) && single_number(constant_data(v), &k) && k == 0;
 }
 
 /* x + 0 and x - 0, and 0 - x, which is Neg: what a choice is that was left out, for one */
@@ -175,21 +176,18 @@ struct value *make_finite(struct ctx *cx, struct node *n)
 	const struct onnx_op *less = onnx_find(ONNX_Less, cx->opt.opset);
 	if (!abs || !kernel_exists(cx, less, types, 2, result, 1))
 		return NULL;
-	struct tensor *t = tensor_new(cx, types[0], 0, NULL);
-	const double inf = INFINITY;
-	void *data = arena_alloc(cx->arena, 16);
-	tensor_convert(types[0], data, DT_FLOAT64, &inf, 1);
-	t->data = data;
 	become(cx, m, abs, v);
 	either->type = v->type;
-	become(cx, n, less, either, graph_constant(cx, t, n->span));
+	become(cx, n, less, either, graph_number(cx, types[0], INFINITY, n->span));
 	return NULL;
 }
 
 /* Is v a constant that is, but for the sign, the largest finite number or infinite? */
 static bool is_huge(const struct value *v, double largest)
 {
-	return is_constant(v) && v->data->count == 1 && fabs(tensor_float(v->data, 0)) >= largest;
+	double k;
+
+	return single_number(constant_data(v), &k) && fabs(k) >= largest;
 }
 
 /* Is n, a reduction, one of x that keeps the axes with length 1? */
@@ -270,15 +268,11 @@ struct value *compare_before_log(struct ctx *cx, struct node *n)
 {
 	for (int i = 0; i < 2; i++) {
 		struct value *log = n->in[i], *k = n->in[1 - i];
-		const struct tensor *t = k->data;
-		if (!is_op(log, ONNX_Log) || !t || !t->data || (!t->splat && t->count != 1) ||
-		    tensor_float(t, 0) != -INFINITY)
+		const struct tensor *t = k->data, *zero;
+		double edge;
+		if (!is_op(log, ONNX_Log) || !uniform_number(t, &edge) || edge != -INFINITY)
 			continue;
-		struct tensor *zero = new (cx->arena, struct tensor);
-		*zero = *t;
-		zero->name = NULL;
-		zero->splat = t->count > 1;
-		zero->data = new_array(cx->arena, char, dtypes[t->dtype].size);
+		zero = tensor_filled(cx, (enum dtype)t->dtype, t->rank, t->shape, 0);
 		struct value *x = resolve(log->def->in[0]);
 		become(cx, n, n->onnx, x, graph_constant(cx, zero, k->span));
 		break;
@@ -295,9 +289,9 @@ struct value *make_relu(struct ctx *cx, struct node *n)
 	if (n->nin != 2 || !is_float(t) || cx->opt.signed_zeros || !relu)
 		return NULL;
 	for (int i = 0; i < 2; i++) {
-		const struct tensor *zero = behind_shape(n->in[1 - i])->data;
-		if (!zero || !zero->count || (!zero->splat && zero->count > 1) ||
-		    tensor_float(zero, 0) != 0 || !same_type(cx, &n->in[i]->type, &n->out[0]->type))
+		double zero;
+		if (!uniform_number(behind_shape(n->in[1 - i])->data, &zero) || zero != 0 ||
+		    !same_type(cx, &n->in[i]->type, &n->out[0]->type))
 			continue;
 		become(cx, n, relu, n->in[i]);
 		break;

@@ -68,15 +68,6 @@ static bool is_inside(struct ctx *cx, struct padded *p, struct value *v, uint32_
 	return true;
 }
 
-static struct value *one_int(struct ctx *cx, int64_t k, struct span span)
-{
-	int64_t one = 1;
-	struct tensor *t = tensor_new(cx, DT_INT64, 1, &one);
-
-	t->data = memcpy(new (cx->arena, int64_t), &k, sizeof(k));
-	return graph_constant(cx, t, span);
-}
-
 /* Split of which only one part is read, of a sum of padded arrays, is the sum of parts of the
  * arrays: x[1:] - x[:-1] has a gradient that is padded, and then joined parts of it are cut off. */
 struct value *cut_before_padding(struct ctx *cx, struct node *n)
@@ -108,10 +99,10 @@ struct value *cut_before_padding(struct ctx *cx, struct node *n)
 		v->type.dims = d;
 		if (!pads_along(cx, v, (uint32_t)axis, &before, &length))
 			continue;
-		struct value *from = one_int(cx, start - before, n->span);
-		struct value *to = one_int(cx, end - before, n->span);
+		struct value *from = graph_ints(cx, &(int64_t){start - before}, 1, n->span);
+		struct value *to = graph_ints(cx, &(int64_t){end - before}, 1, n->span);
 		become(cx, m, onnx_find(ONNX_Slice, cx->opt.opset), m->in[0], from, to,
-		       one_int(cx, axis, n->span));
+		       graph_ints(cx, &(int64_t){axis}, 1, n->span));
 	}
 	replace_all_uses(part, n->in[0]);
 	drop_node(n);

@@ -340,7 +340,7 @@ struct value *slice_before_expand(struct ctx *cx, struct node *n)
 		if (!n->in[i] || !n->in[i]->data)
 			return NULL;
 	for (uint64_t i = 0; i < n->in[3]->data->count; i++) {
-		if (!int_at(n->in[3], n->in[3]->data->splat ? 0 : i, &axis))
+		if (!int_at(n->in[3], i, &axis))
 			return NULL;
 		axis += axis < 0 ? rank : 0;
 		if (axis >= rank - covered) /* the lengths would have to be others */

@@ -81,17 +81,6 @@ static void close_scan(struct inputs *s, struct node *scan, uint32_t depth)
 	body->results.cap = body->results.len += n;
 }
 
-static struct value *constant(struct ctx *cx, enum dtype t, uint8_t v, struct span span)
-{
-	struct tensor *x = tensor_new(cx, t, 0, NULL);
-	uint8_t *data = arena_alloc(cx->arena, sizeof(int64_t));
-
-	memset(data, 0, sizeof(int64_t));
-	data[0] = v;
-	x->data = data;
-	return graph_constant(cx, x, span);
-}
-
 /* One step for each item of the sequence, as a Loop that counts. `before` is the node before it. */
 static void make_loop(struct inputs *s, struct block *k, struct node *before, struct node *scan)
 {
@@ -99,9 +88,9 @@ static void make_loop(struct inputs *s, struct block *k, struct node *before, st
 	struct arena *a = cx->arena;
 	struct span at = scan->span;
 	struct block *body = find_attr(scan, "body")->u.block;
-	struct value *sequence = scan->in[scan->nin - 1], *zero = constant(cx, DT_INT64, 0, at);
+	struct value *sequence = scan->in[scan->nin - 1], *zero = graph_number(cx, DT_INT64, 0, at);
 	struct type go = {.dtype = DT_BOOL}, count = {.dtype = DT_INT64}, lengths = count;
-	struct value *in[2] = {NULL, constant(cx, DT_BOOL, 1, at)}, *params[2];
+	struct value *in[2] = {NULL, graph_number(cx, DT_BOOL, 1, at)}, *params[2];
 
 	lengths.rank = 1;
 	lengths.dims = new (a, dim);

@@ -12,14 +12,11 @@
 static struct value *constant_of_shape(struct ctx *cx, struct block *b, const struct value *v)
 {
 	const struct tensor *t = v->data;
-	struct tensor *shape = tensor_new(cx, DT_INT64, 1, &(int64_t){t->rank});
 	struct tensor *one = tensor_new(cx, (enum dtype)t->dtype, 1, &(int64_t){1});
 	struct attr *value = new (cx->arena, struct attr);
-	struct value *in;
+	struct value *in = graph_ints(cx, t->shape, t->rank, v->span);
 
-	shape->data = t->shape;
 	one->data = t->data;
-	in = graph_constant(cx, shape, v->span);
 	struct node *n = insert_node(cx, b, NULL, ONNX_ConstantOfShape, &in, 1, v->type, v->span);
 	*value = (struct attr){.name = "value", .kind = AT_TENSOR, .u.t = one};
 	n->out[0]->name = v->name;

@@ -81,16 +81,10 @@ static void become(struct choices *c, struct node *n, enum op_id id, struct valu
 	n->in[1] = b;
 }
 
-static bool same_data(const struct tensor *a, const struct tensor *b)
+/* A mask that is long is only compared with itself. */
+static bool is_same_mask(const struct tensor *a, const struct tensor *b)
 {
-	size_t bytes = (size_t)(a->splat ? 1 : a->count) * dtypes[a->dtype].size;
-
-	if (a == b)
-		return true;
-	return a->dtype == b->dtype && a->rank == b->rank && a->count == b->count &&
-	       a->splat == b->splat && bytes <= MAX_MASK &&
-	       !memcmp(a->shape, b->shape, (size_t)a->rank * sizeof(*a->shape)) &&
-	       !memcmp(a->data, b->data, bytes);
+	return a == b || (stored_bytes(a) <= MAX_MASK && tensor_equal(a, b));
 }
 
 /* May another mask of so many elements be looked at? */
@@ -117,7 +111,7 @@ static int signed_value(struct ctx *cx, struct value *v, struct value **x)
 			in = v->def->in[0];
 		bool two = is_call(v->def, OP_Mul) && v->def->nin == 2; /* Mul takes any number */
 		for (uint32_t i = 0; i < 2 && two && !in; i++)
-			if (is_one_number(v->def->in[i], &k) && k == -1)
+			if (uniform_number(constant_data(v->def->in[i]), &k) && k == -1)
 				in = v->def->in[1 - i];
 		if (!in || !same_shape(cx, in, v) || !is_float((enum dtype)v->type.dtype))
 			break;
@@ -180,7 +174,7 @@ static bool choose_sign(struct choices *c, struct node *n)
 	    (mask != c->signs.mask && !has_time_for(c, mask->count)))
 		return false;
 	struct turned *last = &c->turned;
-	if (last->x != x || last->yes != u || !same_data(last->mask, mask))
+	if (last->x != x || last->yes != u || !is_same_mask(last->mask, mask))
 		*last = (struct turned){
 			x, make(c, OP_Mul, signs(c, x, mask, u, n->span), x, n->span), mask, u};
 	struct value *z = last->product;
@@ -222,7 +216,7 @@ static struct value *compared(struct ctx *cx, struct value *v, double number)
 
 	for (int i = 0; i < 2 && is_call(v->def, OP_Eq); i++) {
 		struct value *x = v->def->in[i];
-		if (is_one_number(v->def->in[1 - i], &k) && k == number &&
+		if (uniform_number(constant_data(v->def->in[1 - i]), &k) && k == number &&
 		    x->type.rank == v->type.rank && same_dims(cx, x->type, v->type))
 			return x;
 	}
@@ -235,7 +229,7 @@ static bool is_implied(struct ctx *cx, struct value *v, struct value *by)
 {
 	struct value *zero, *low;
 
-	if (v == by || (is_constant(v) && is_constant(by) && same_data(v->data, by->data)))
+	if (v == by || (is_constant(v) && is_constant(by) && is_same_mask(v->data, by->data)))
 		return true;
 	zero = compared(cx, v, 0);
 	low = compared(cx, by, -INFINITY);
@@ -328,7 +322,7 @@ static bool sides_agree(struct choices *c, const struct node *n, const struct te
 	struct value *x;
 	double number;
 
-	if (!is_one_number(n->in[1], &number))
+	if (!uniform_number(constant_data(n->in[1]), &number))
 		return false;
 	signed_value(c->cx, n->in[2], &x);
 	for (uint32_t i = 0; i < cond->n; i++) {
@@ -350,7 +344,7 @@ static bool leaves_range(const struct value *v)
 	     i < MAX_INSIDE && (is_call(v->def, OP_Any) || is_call(v->def, OP_ExpandDims)); i++)
 		v = v->def->in[0];
 	bool less = is_call(v->def, OP_Lt);
-	if ((!less && !is_call(v->def, OP_Gt)) || !is_one_number(v->def->in[1], &k))
+	if ((!less && !is_call(v->def, OP_Gt)) || !uniform_number(constant_data(v->def->in[1]), &k))
 		return false;
 	const struct value *p = v->def->in[0];
 	return (less ? k <= 0 : k >= 1) &&
@@ -374,10 +368,7 @@ static bool has_false(struct choices *c, const struct terms *cond)
 		if (!t || t->dtype != DT_BOOL || !t->count ||
 		    (!t->splat && !has_time_for(c, t->count)))
 			continue;
-		uint64_t j = 0, n = t->splat ? 1 : t->count;
-		while (j < n && !((const uint8_t *)t->data)[j])
-			j++;
-		if (j == n)
+		if (all_are(t, 0, UINT64_MAX))
 			return true;
 	}
 	return false;
@@ -402,8 +393,8 @@ static bool choose_once(struct choices *c, struct node *n)
 	}
 	if (!same_shape(cx, no, out))
 		return false;
-	if (is_call(no->def, OP_Switch) && is_one_number(n->in[1], &a) &&
-	    is_one_number(no->def->in[1], &b) && same_number(cx, a, b)) {
+	if (is_call(no->def, OP_Switch) && uniform_number(constant_data(n->in[1]), &a) &&
+	    uniform_number(constant_data(no->def->in[1]), &b) && same_number(cx, a, b)) {
 		add_terms(&inner, no->def->in[0]);
 		if (are_implied(cx, &inner, n->in[0])) {
 			become(c, n, OP_Identity, no, NULL);
@@ -435,19 +426,16 @@ static bool compare_argument(struct choices *c, struct node *n)
 {
 	bool least = is_call(n, OP_Ge);
 	struct value *p = n->in[0];
-	double bound, inf = INFINITY;
+	double bound;
 
-	if (!is_call(p->def, OP_Sigmoid) || !is_one_number(n->in[1], &bound) ||
+	if (!is_call(p->def, OP_Sigmoid) || !uniform_number(constant_data(n->in[1]), &bound) ||
 	    !(least ? bound <= 0 : bound >= 1) || !same_dims(c->cx, p->type, n->out[0]->type))
 		return false;
 	struct value *x = p->def->in[0];
-	struct tensor *t = tensor_new(c->cx, (enum dtype)x->type.dtype, 0, NULL);
-	void *data = arena_alloc(c->cx->arena, 16);
-	if (!is_float((enum dtype)x->type.dtype))
+	enum dtype t = (enum dtype)x->type.dtype;
+	if (!is_float(t))
 		return false;
-	tensor_convert((enum dtype)x->type.dtype, data, DT_FLOAT64, &inf, 1);
-	t->data = data;
-	become(c, n, OP_Le, x, graph_constant(c->cx, t, n->span));
+	become(c, n, OP_Le, x, graph_number(c->cx, t, INFINITY, n->span));
 	return true;
 }
 
@@ -465,14 +453,6 @@ static void note_softplus(struct choices *c, const struct block *b)
 				c->has_softplus[x->id] = true;
 		}
 	}
-}
-
-static struct value *number(struct choices *c, double k, struct span span)
-{
-	struct tensor *t = tensor_new(c->cx, DT_FLOAT64, 0, NULL);
-
-	t->data = memcpy(new (c->cx->arena, double), &k, sizeof(k));
-	return graph_constant(c->cx, t, span);
 }
 
 static bool has_many(struct ctx *cx, const struct value *v)
@@ -498,10 +478,12 @@ static bool share_exponential(struct choices *c, struct node *n)
 		return false;
 	struct value *e = make(c, OP_Abs, x, NULL, n->span);
 	e = make(c, OP_Exp, make(c, OP_Neg, e, NULL, n->span), NULL, n->span);
-	one = make(c, sign > 0 ? OP_Ge : OP_Le, x, number(c, 0, n->span), n->span);
+	one = make(c, sign > 0 ? OP_Ge : OP_Le, x, graph_number(c->cx, DT_FLOAT64, 0, n->span),
+		   n->span);
 	props = memcpy(new (c->cx->arena, struct cv), &dtype, sizeof(dtype));
 	one = graph_node(c->cx, &c->out, &op_table[OP_Cast], props, &one, 1, n->span)->out[0];
-	struct value *sum = make(c, OP_Add, e, number(c, 1, n->span), n->span);
+	struct value *sum =
+		make(c, OP_Add, e, graph_number(c->cx, DT_FLOAT64, 1, n->span), n->span);
 	become(c, n, OP_True_div, make(c, OP_Maximum, e, one, n->span), sum);
 	return true;
 }

@@ -31,7 +31,7 @@ static const struct tensor *constant_behind(const struct value *v)
 {
 	for (int i = 0; i < MAX_VIEWS && is_call(v->def, OP_ExpandDims); i++)
 		v = v->def->in[0];
-	return is_constant(v) ? v->data : NULL;
+	return constant_data(v);
 }
 
 /* The constant bools that n, of region g, chooses by for each place; NULL: it is no such Switch */
@@ -120,9 +120,9 @@ uint32_t choice_in(struct repeats *r, struct node *n, uint32_t c)
 
 static bool is_zero(const struct value *v)
 {
-	const struct tensor *t = constant_behind(v);
+	double k;
 
-	return t && t->count == 1 && !is_complex((enum dtype)t->dtype) && tensor_float(t, 0) == 0;
+	return single_number(constant_behind(v), &k) && k == 0;
 }
 
 static enum in_class state_of(const struct repeats *r, const struct region *g,

@@ -194,19 +194,14 @@ static const struct tensor *matrix(const struct value *v, int64_t n)
 	return t;
 }
 
-static double element(const struct tensor *t, int64_t i)
-{
-	return tensor_float(t, t->splat ? 0 : (uint64_t)i);
-}
-
 /* Is it one number on the diagonal and in the triangle, and `other` in the other one? NAN: anything
  */
 static bool is_triangle(const struct tensor *t, int64_t n, bool lower, double *k, double other)
 {
-	*k = element(t, 0);
+	*k = tensor_float(t, 0);
 	for (int64_t i = 0; i < n; i++)
 		for (int64_t j = 0; j < n; j++) {
-			double x = element(t, i * n + j);
+			double x = tensor_float(t, (uint64_t)(i * n + j));
 			bool inside = lower ? j <= i : j >= i;
 			if (inside ? x != *k : other == other && x != other)
 				return false;
@@ -236,7 +231,7 @@ static bool factors_of(struct value *v, int64_t n, struct parts *p)
 		if (is_call(x->def, OP_Neg)) {
 			p->k = -p->k;
 			todo[left++] = x->def->in[0];
-		} else if (is_one_number(x, &k) ||
+		} else if (uniform_number(constant_data(x), &k) ||
 			   (t && is_triangle(t, n, true, &k, (double)NAN))) {
 			p->k *= k;
 		} else if (is_call(x->def, OP_Mul)) {
@@ -316,7 +311,8 @@ static bool take_term(struct ctx *cx, struct gradient *g, const struct parts *p,
 
 	if (p->n == 1 && (d = with_diagonal(cx, a))) {
 		if (g->log_k != 0 || !is_call(d->def, OP_True_div) ||
-		    !is_one_number(d->def->in[0], &k) || !(d = diagonal_of(cx, d->def->in[1])))
+		    !uniform_number(constant_data(d->def->in[0]), &k) ||
+		    !(d = diagonal_of(cx, d->def->in[1])))
 			return false;
 		l = view_of(cx, d);
 		g->log_k = sign * p->k * k;
@@ -471,7 +467,7 @@ static struct value *less_diagonal(struct pass *p, const struct value *v, const 
 	double *x = new_array(p->cx->scratch, double, n *n + 1);
 
 	for (int64_t i = 0; i < n * n; i++)
-		x[i] = k * (element(c, i) - (i % (n + 1) == 0 ? less : 0));
+		x[i] = k * (tensor_float(c, (uint64_t)i) - (i % (n + 1) == 0 ? less : 0));
 	return constant(p, v, x, 2, n, n);
 }
 

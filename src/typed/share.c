@@ -272,16 +272,6 @@ static struct cv *props_of(struct share *s, const struct cv *v, uint32_t n)
 	return memcpy(new_array(s->cx->arena, struct cv, n + 1), v, n * sizeof(*v));
 }
 
-static struct value *int_constant(struct share *s, const int64_t *v, uint32_t n, bool vector,
-				  struct span span)
-{
-	int64_t shape = n;
-	struct tensor *t = tensor_new(s->cx, DT_INT64, vector, &shape);
-
-	t->data = memcpy(new_array(s->cx->arena, int64_t, n + 1), v, n * sizeof(*v));
-	return graph_constant(s->cx, t, span);
-}
-
 static struct value *as_vector(struct share *s, struct block *b, struct value *v)
 {
 	struct cv axis = list_cv(s, int_cv(0)), ndim = int_cv(1);
@@ -294,7 +284,7 @@ static struct value *as_vector(struct share *s, struct block *b, struct value *v
 		return graph_node(s->cx, b, &op_table[OP_ExpandDims], props_of(s, &axis, 1), in, 1,
 				  v->span)
 			->out[0];
-	in[1] = int_constant(s, &any, 1, true, v->span);
+	in[1] = graph_ints(s->cx, &any, 1, v->span);
 	return graph_node(s->cx, b, &op_table[OP_Reshape], props_of(s, &ndim, 1), in, 2, v->span)
 		->out[0];
 }
@@ -308,7 +298,7 @@ static struct value *lengths(struct share *s, struct block *b, struct value *v)
 		return graph_node(s->cx, b, &op_table[OP_Shape], NULL, &v, 1, v->span)->out[0];
 	for (uint32_t i = 0; i < v->type.rank; i++)
 		dim_is_const(s->cx, v->type.dims[i], &shape[i]);
-	return int_constant(s, shape, v->type.rank, true, v->span);
+	return graph_ints(s->cx, shape, v->type.rank, v->span);
 }
 
 /* Result i of n is v, which other nodes read already. */
@@ -333,7 +323,7 @@ static void take_element(struct share *s, struct block *b, struct value *from, i
 	n->nin = 2;
 	n->in = new_array(s->cx->arena, struct value *, 2);
 	n->in[0] = from;
-	n->in[1] = int_constant(s, &at, 1, true, v->span);
+	n->in[1] = graph_ints(s->cx, &at, 1, v->span);
 	node_results(s->cx, n, 1);
 	infer_node(s->cx, n);
 	graph_append(b, n);

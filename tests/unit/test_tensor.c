@@ -295,13 +295,57 @@ static void test_table(void **state)
 	dir_close(&d, (const char *[]){NULL});
 }
 
+/* the dtype, how many elements, and what they are */
+static const struct tensor *some(struct dir *d, enum dtype t, int64_t n, double k)
+{
+	return tensor_filled(d->cx, t, 1, &n, k);
+}
+
+static void test_questions(void **state)
+{
+	(void)state;
+	struct dir d;
+	double k;
+	int64_t i;
+	const int64_t large = (INT64_C(1) << 53) + 1;
+
+	dir_open(&d);
+	struct tensor exact = {.dtype = DT_INT64, .count = 1, .data = &large};
+	struct tensor pair = {.dtype = DT_COMPLEX64, .count = 1, .data = (float[]){1, 0}};
+	struct tensor absent = {.dtype = DT_FLOAT32, .count = 1};
+	assert_true(single_number(some(&d, DT_FLOAT16, 1, 2), &k) && k == 2);
+	assert_true(single_number(some(&d, DT_FLOAT64, 1, -0.0), &k) && signbit(k));
+	assert_true(single_number(some(&d, DT_FLOAT64, 1, NAN), &k) && isnan(k));
+	assert_true(single_int(some(&d, DT_BOOL, 1, 1), &i) && i == 1);
+	assert_false(single_int(some(&d, DT_FLOAT32, 1, 1), &i));
+	assert_false(single_number(some(&d, DT_INT8, 3, 2), &k)); /* a splat */
+	assert_true(uniform_number(some(&d, DT_INT8, 3, 2), &k) && k == 2);
+	assert_true(uniform_int(some(&d, DT_INT8, 3, 2), &i) && i == 2);
+	assert_false(uniform_number(some(&d, DT_FLOAT32, 0, 2), &k)); /* no element */
+	assert_false(single_number(&exact, &k)); /* a double does not hold it */
+	assert_true(single_int(&exact, &i) && i == large);
+	assert_false(single_number(&pair, &k) || uniform_number(&absent, &k) ||
+		     single_number(NULL, &k) || single_int(NULL, &i) || all_are(NULL, 0, 1));
+	assert_true(all_are(tensor_ints(d.cx, (int64_t[]){7, 7}, 2), 7, 2));
+	assert_false(all_are(tensor_ints(d.cx, (int64_t[]){7, 7}, 2), 7, 1)); /* too many */
+	assert_false(all_are(tensor_ints(d.cx, (int64_t[]){7, 8}, 2), 7, 2));
+	assert_true(all_are(some(&d, DT_FLOAT32, 9, -0.0), 0, 1));
+	assert_false(all_are(some(&d, DT_FLOAT32, 9, NAN), NAN, 1));
+	assert_true(all_are(tensor_ints(d.cx, NULL, 0), 7, 0)); /* none is another one */
+	assert_true(tensor_equal(some(&d, DT_FLOAT32, 9, NAN), some(&d, DT_FLOAT32, 9, NAN)));
+	assert_false(tensor_equal(some(&d, DT_FLOAT32, 9, 0), some(&d, DT_FLOAT32, 9, -0.0)));
+	assert_false(
+		tensor_equal(some(&d, DT_INT64, 1, 7), tensor_filled(d.cx, DT_INT64, 0, NULL, 7)));
+	dir_close(&d, (const char *[]){NULL});
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_float_to_int), cmocka_unit_test(test_rounding),
 		cmocka_unit_test(test_elements),     cmocka_unit_test(test_npy),
 		cmocka_unit_test(test_safetensors),  cmocka_unit_test(test_paths),
-		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_table),        cmocka_unit_test(test_questions),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,10 +85,7 @@ static bool is_list(struct build *b, const struct value *v)
 /* Is v a constant of one finite or infinite number? */
 static bool is_bound(const struct value *v, double *k)
 {
-	if (!v->data || !v->data->data || v->data->count != 1 || !is_float(v->data->dtype))
-		return false;
-	*k = tensor_float(v->data, 0);
-	return !isnan(*k);
+	return is_float((enum dtype)v->type.dtype) && single_number(v->data, k) && !isnan(*k);
 }
 
 /* x if v is |x + k| <= c, as isclose() says it; else NULL */
@@ -150,11 +147,8 @@ static bool is_implied(const struct value *v, const struct value *by)
 static bool always_holds(const struct value *v)
 {
 	const struct tensor *t = is_onnx(v->def, ONNX_Expand) ? v->def->in[0]->data : v->data;
-	bool holds = t && t->data && t->dtype == DT_BOOL && t->count <= MAX_TAKEN;
 
-	for (uint64_t i = 0; holds && i < (t->splat ? 1 : t->count); i++)
-		holds = ((const uint8_t *)t->data)[i];
-	return holds;
+	return t && t->dtype == DT_BOOL && all_are(t, 1, MAX_TAKEN);
 }
 
 /* The parts of cond: of And, of All along some axes or all of them, and of what is joined. */

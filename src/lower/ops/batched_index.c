@@ -390,12 +390,9 @@ static bool write_slices(struct batched *m, const struct indexing *x, struct cv 
 	}
 	struct value *choice[3] = {on, y};
 	if (adds) {
-		struct tensor *t = tensor_new(b->cx, (enum dtype)y->type.dtype, 0, NULL);
-		t->data = new (b->cx->arena, double);
-		tensor_convert((enum dtype)y->type.dtype, (void *)t->data, DT_FLOAT64,
-			       (double[]){-0.0}, 1); /* -0 + -0 is -0 */
-		choice[2] = held_by(b, const_tensor(b, t),
-				    type_of((enum dtype)y->type.dtype, 0, NULL), b->span);
+		enum dtype t = (enum dtype)y->type.dtype;
+		struct value *zero = const_of(b, t, -0.0); /* -0 + -0 is -0 */
+		choice[2] = held_by(b, zero, type_of(t, 0, NULL), b->span);
 	} else {
 		struct value **from = new_array(b->cx->arena, struct value *, nin);
 		uint32_t *own = new_array(b->cx->arena, uint32_t, nin);

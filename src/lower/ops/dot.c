@@ -181,7 +181,7 @@ static struct value *scale(struct build *b, struct value *v, struct value *by)
 {
 	double k;
 
-	return is_one_number(by, &k) && k == 1 ? v : emit_(b, ONNX_Mul, by, v);
+	return uniform_number(constant_data(by), &k) && k == 1 ? v : emit_(b, ONNX_Mul, by, v);
 }
 
 /* beta * z + alpha * xy. If beta is 0, z does not count, even if it holds NaN, as in BLAS. */
@@ -190,7 +190,7 @@ static struct value *add_product(struct build *b, struct value *z, struct value 
 {
 	struct value *product = scale(b, xy, alpha);
 	double k = 0;
-	bool constant = is_one_number(beta, &k);
+	bool constant = uniform_number(constant_data(beta), &k);
 
 	if (constant && k == 0)
 		return product;
@@ -206,7 +206,7 @@ static bool fits_gemm(struct value *v, float *f)
 	double k;
 
 	if (!is_float((enum dtype)v->type.dtype) || v->type.dtype == DT_FLOAT16 ||
-	    !is_one_number(v, &k))
+	    !uniform_number(constant_data(v), &k))
 		return false;
 	*f = (float)k;
 	return *f == k;

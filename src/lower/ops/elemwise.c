@@ -50,7 +50,7 @@ static int64_t smallest(const struct tensor *t)
 {
 	int64_t min = INT64_MAX, k;
 
-	for (uint64_t i = 0; i < (t->splat ? 1 : t->count); i++)
+	for (uint64_t i = 0; i < stored_elements(t); i++)
 		if (tensor_int(t, i, &k) && k < min)
 			min = k;
 	return min;
@@ -163,19 +163,22 @@ bool lower_mod(struct build *b, struct node *n)
 	return true;
 }
 
-/* The tensor of a constant with one value; NULL: v is no such constant */
-static const struct tensor *const_one_value(const struct value *v)
-{
-	const struct tensor *t = v->data;
-
-	return t && t->data && (t->count == 1 || (t->splat && t->count)) ? t : NULL;
-}
-
 /* Are they int64 and uint64? Their common dtype, float64, does not hold all of their elements. */
 static bool are_int64_and_uint64(const struct value *a, const struct value *b)
 {
 	return (a->type.dtype == DT_INT64 && b->type.dtype == DT_UINT64) ||
 	       (a->type.dtype == DT_UINT64 && b->type.dtype == DT_INT64);
+}
+
+/* Are they numbers with a <= b? */
+static bool are_ordered(const struct tensor *a, const struct tensor *b)
+{
+	int64_t from, to;
+	double least, most;
+
+	if (uniform_int(a, &from) && uniform_int(b, &to))
+		return from <= to;
+	return uniform_number(a, &least) && uniform_number(b, &most) && least <= most;
 }
 
 /* ONNX's Clip, if the bounds are numbers with min <= max: it keeps NaN and -0. */
@@ -187,17 +190,10 @@ bool lower_clip(struct build *b, struct node *n)
 		n->in[i] = typed_cast(b, n->in[i], (enum dtype)n->out[0]->type.dtype);
 
 	struct value *x = low(b, n->in[0]), *lo = low(b, n->in[1]), *hi = low(b, n->in[2]);
-	const struct tensor *min = const_one_value(lo), *max = const_one_value(hi);
 	enum dtype t = (enum dtype)x->type.dtype;
-	int64_t from, to;
-	bool ordered;
 
-	if (is_float(t) && min && max)
-		ordered = tensor_float(min, 0) <= tensor_float(max, 0);
-	else
-		ordered = min && max && tensor_int(min, 0, &from) && tensor_int(max, 0, &to) &&
-			  from <= to;
-	if (!ordered || t == DT_BOOL || !same_dims(b->cx, x->type, n->out[0]->type))
+	if (!are_ordered(lo->data, hi->data) || t == DT_BOOL ||
+	    !same_dims(b->cx, x->type, n->out[0]->type))
 		return lower_by_lib(b, n, "Clip");
 	lo = reshape(b, lo, NULL, 0);
 	lowered(b, n, 0, emit_(b, ONNX_Clip, x, lo, reshape(b, hi, NULL, 0)));
@@ -268,20 +264,21 @@ static bool raises_of_pow(struct build *b, struct node *n)
 }
 
 /* A power of floats by one constant number. NULL: Pow does it. */
-static struct value *float_power(struct build *b, struct value *x, const struct tensor *k,
+static struct value *float_power(struct build *b, struct value *x, const struct tensor *exponent,
 				 struct type t)
 {
 	enum dtype type = (enum dtype)t.dtype;
+	double k;
 
-	if (!is_float(type) || !k || !same_dims(b->cx, x->type, t))
+	if (!is_float(type) || !uniform_number(exponent, &k) || !same_dims(b->cx, x->type, t))
 		return NULL;
 	/* of Pow the runtime may make a LayerNormalization, whose epsilon is float32 */
-	if (tensor_float(k, 0) == 2) {
+	if (k == 2) {
 		x = cast(b, x, type);
 		return emit_(b, ONNX_Mul, x, x);
 	}
 	/* NumPy takes the root, but for float16 or many exponents: of -inf it is NaN, not inf */
-	if (tensor_float(k, 0) == 0.5 && k->count == 1 && type != DT_FLOAT16)
+	if (k == 0.5 && exponent->count == 1 && type != DT_FLOAT16)
 		return emit_(b, ONNX_Sqrt, cast(b, x, type));
 	return NULL;
 }
@@ -290,11 +287,10 @@ bool lower_pow(struct build *b, struct node *n)
 {
 	struct value *x = low(b, n->in[0]), *y = low(b, n->in[1]), *r = NULL;
 	struct type t = n->out[0]->type;
-	const struct tensor *k = const_one_value(y);
 	int64_t e;
 
 	if (!is_int((enum dtype)t.dtype)) {
-		r = float_power(b, x, k, t);
+		r = float_power(b, x, y->data, t);
 		if (!r)
 			return lower_by_lib(b, n, "Pow");
 		lowered(b, n, 0, r);
@@ -302,7 +298,7 @@ bool lower_pow(struct build *b, struct node *n)
 	}
 	if (raises_of_pow(b, n))
 		return false;
-	if (k && tensor_int(k, 0, &e) && same_dims(b->cx, x->type, t)) {
+	if (uniform_int(y->data, &e) && same_dims(b->cx, x->type, t)) {
 		if (e == 0)
 			r = expand(b, const_int_of(b, (enum dtype)t.dtype, 1), t.dims, t.rank);
 		else if (e > 0)

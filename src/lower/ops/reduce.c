@@ -178,13 +178,8 @@ static struct value *prod_wrapping(struct build *b, struct reduction *r, enum dt
 static bool all_true(const struct value *x)
 {
 	const struct tensor *t = constant_data(x);
-	const char *bools = t && x->type.dtype == DT_BOOL ? t->data : NULL;
-	uint64_t n = !bools ? 0 : t->splat ? t->count > 0 : t->count;
 
-	for (uint64_t i = 0; i < n; i++)
-		if (!bools[i])
-			return false;
-	return n > 0 && n <= MANY_BOOLS;
+	return t && t->count && all_are(t, 1, MANY_BOOLS);
 }
 
 static struct value *lower_all(struct build *b, struct reduction *r)

@@ -619,14 +619,6 @@ static struct value *arange_int(struct build *b, struct node *n, enum dtype t)
 	return cast(b, r, t);
 }
 
-static bool const_number(const struct value *v, double *k)
-{
-	if (!v->data || v->data->count != 1)
-		return false;
-	*k = tensor_float(v->data, 0);
-	return true;
-}
-
 /* 1, or 0 where NumPy finds no number of items, of which there would be `count`: the step is 0, or
  * count is NaN, infinite or beyond int64. Range refuses a step of 0, so that the run fails. NULL:
  * that is so on every run, which is reported. */
@@ -634,9 +626,10 @@ static struct value *step_if_countable(struct build *b, struct value **v, struct
 				       bool ints)
 {
 	double start, stop, step = 0;
-	bool sure = const_number(v[2], &step) && step != 0;
+	bool sure = single_number(v[2]->data, &step) && step != 0;
 
-	if (sure && (ints || (const_number(v[0], &start) && const_number(v[1], &stop)))) {
+	if (sure &&
+	    (ints || (single_number(v[0]->data, &start) && single_number(v[1]->data, &stop)))) {
 		if (ints || fabs((stop - start) / step) < 0x1p63)
 			return const_int(b, 1);
 		raises(b, "there is no number of items that could be made");
@@ -656,7 +649,7 @@ static struct value *at_least_one(struct build *b, struct value **v, struct valu
 {
 	double step;
 
-	if (const_number(v[2], &step) && fabs(step) <= 1)
+	if (single_number(v[2]->data, &step) && fabs(step) <= 1)
 		return count; /* no quotient is 0 then */
 	struct value *way = emit_(b, ONNX_Mul, emit_(b, ONNX_Sign, distance), v[2]);
 	way = emit_(b, ONNX_Less, const_of(b, wide_float(b), 0), way);
@@ -669,9 +662,9 @@ static struct value *first_as_it_is(struct build *b, struct node *n, struct valu
 {
 	double k;
 	bool minus = is_float((enum dtype)n->in[0]->type.dtype) &&
-		     (!const_number(v[0], &k) || (k == 0 && signbit(k)));
+		     (!single_number(v[0]->data, &k) || (k == 0 && signbit(k)));
 	bool inf = is_float((enum dtype)n->in[2]->type.dtype) &&
-		   (!const_number(v[2], &k) || !isfinite(k));
+		   (!single_number(v[2]->data, &k) || !isfinite(k));
 
 	if (!is_float((enum dtype)first->type.dtype) || (!minus && !inf))
 		return items;
@@ -706,7 +699,7 @@ static bool surely_fits_int(const struct value *v, enum dtype t)
 	double k, least, beyond;
 
 	limits(t, &least, &beyond);
-	return const_number(v, &k) && k >= least && k < beyond;
+	return single_number(v->data, &k) && k >= least && k < beyond;
 }
 
 /* items, or a failing run where the first two of them are floats that do not fit into t: of items
@@ -772,7 +765,7 @@ bool lower_arange(struct build *b, struct node *n)
 		v[i] = cast(b, low(b, n->in[i]), wide_float(b));
 	v[0] = for_each_item(b, v[0], n->out[0]->type);
 	double start, by;
-	bool zero = const_number(v[0], &start) && start == 0 && !signbit(start);
+	bool zero = single_number(v[0]->data, &start) && start == 0 && !signbit(start);
 	struct value *distance = zero ? v[1] : emit_(b, ONNX_Sub, v[1], v[0]);
 	if (ints && !fits_float64(b, n, 0)) {
 		struct value *from = cast(b, low(b, n->in[0]), DT_INT64);
@@ -797,7 +790,7 @@ bool lower_arange(struct build *b, struct node *n)
 	first = as_column_of_items(b, first);
 	struct value *r = cast(b, i, calc);
 	r = emit_(b, ONNX_Mul, r, as_column_of_items(b, delta));
-	if (!zero || !const_number(v[2], &by) || by < 0) /* 0 * -1 is -0 */
+	if (!zero || !single_number(v[2]->data, &by) || by < 0) /* 0 * -1 is -0 */
 		r = emit_(b, ONNX_Add, r, first);
 	r = first_as_it_is(b, n, v, first, i, r);
 	r = with_dims(fitting_first(b, r, v[0], next, count, t), n->out[0]->type.dims);

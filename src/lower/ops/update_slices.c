@@ -3,6 +3,7 @@
  * numbers. The places between elements where a slice begins and ends cut x into parts: zeros[1:3]
  * .set(y) is Pad(y), x[1:3].inc(y) is x + Pad(y), x[1:3].set(y) is Concat(x[:1], y, x[3:]).
  */
+#include <math.h>
 #include <string.h>
 
 #include "lower/ops/lowerings.h"
@@ -80,14 +81,11 @@ static struct value *insert_index_axis(struct build *b, struct value *y, uint32_
 	return unsqueeze(b, y, &(int64_t){y->type.rank - from_end}, 1);
 }
 
-static bool is_one_zero(const struct tensor *t)
+static bool is_plus_zero(const struct tensor *t)
 {
-	const unsigned char *p = t->data;
-	size_t n = t->count && (t->splat || t->count == 1) ? dtypes[t->dtype].size : 0, i = 0;
+	double k;
 
-	while (i < n && !p[i])
-		i++;
-	return n && i == n;
+	return uniform_number(t, &k) && k == 0 && !signbit(k);
 }
 
 /* Is x zeros, as in the gradient of x[...]? */
@@ -96,14 +94,13 @@ static bool is_zeros(const struct value *x)
 	const struct node *n = x->def;
 
 	if (x->data)
-		return !is_weight(x) && is_one_zero(x->data);
+		return is_plus_zero(constant_data(x));
 	if (is_onnx(n, ONNX_ConstantOfShape))
 		return n->nattrs == 1 && n->attrs[0].kind == AT_TENSOR &&
-		       is_one_zero(n->attrs[0].u.t);
+		       is_plus_zero(n->attrs[0].u.t);
 	if (!is_onnx(n, ONNX_Expand))
 		return false;
-	x = n->in[0];
-	return is_constant(x) && is_one_zero(x->data);
+	return is_plus_zero(constant_data(n->in[0]));
 }
 
 /* y with an axis for each axis of x, expanded to the lengths `to` of x[...]. */
