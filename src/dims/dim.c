@@ -253,6 +253,13 @@ bool dim_is_const(struct ctx *cx, dim d, int64_t *v)
 	return form_of(cx->dims, d)->one || form_const(cx->dims, d, v);
 }
 
+bool dim_is(struct ctx *cx, dim d, int64_t k)
+{
+	int64_t v;
+
+	return dim_is_const(cx, d, &v) && v == k;
+}
+
 bool dim_is_one(struct ctx *cx, dim d)
 {
 	int64_t v;

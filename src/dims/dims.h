@@ -46,6 +46,7 @@ dim dims_product(struct ctx *cx, const dim *d, uint32_t n);
 /* Are the products of both proved to be equal? */
 bool dims_same_product(struct ctx *cx, const dim *a, uint32_t na, const dim *b, uint32_t nb);
 bool dim_is_const(struct ctx *cx, dim d, int64_t *v);
+bool dim_is(struct ctx *cx, dim d, int64_t k); /* d is this number, by equations, too */
 bool dim_is_one(struct ctx *cx, dim d);        /* d is written as 1: see dim_keep_ones() */
 bool dim_eq(struct ctx *cx, dim a, dim b);     /* proved equal */
 bool dim_ne(struct ctx *cx, dim a, dim b);     /* proved different */

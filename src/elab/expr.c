@@ -242,7 +242,7 @@ static struct cv dim_binary(struct elab *e, enum opr op, const struct cv *x, con
 		return cv_dim(dim_mul(cx, a, b), s);
 	case OPR_INTDIV:
 	case OPR_MOD:
-		if (e->in_dim && dim_is_const(cx, b, &k) && !k) {
+		if (e->in_dim && dim_is(cx, b, 0)) {
 			elab_error(e, s, E_EXPRESSION, "a size cannot be divided by 0");
 			return poison(s);
 		}

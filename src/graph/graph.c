@@ -45,10 +45,8 @@ bool is_true(const struct value *v)
 
 bool is_single(struct ctx *cx, const struct type *t)
 {
-	int64_t one;
-
 	for (uint32_t i = 0; i < t->rank; i++)
-		if (!dim_is_const(cx, t->dims[i], &one) || one != 1)
+		if (!dim_is(cx, t->dims[i], 1))
 			return false;
 	return true;
 }

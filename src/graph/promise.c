@@ -48,10 +48,9 @@ static void note_header(struct ctx *cx, struct diag *d, const struct broken *b)
 {
 	const char *name = dim_str_raw(cx, b->of[0].name), *x = dim_str_raw(cx, b->a),
 		   *y = dim_str_raw(cx, b->b);
-
-	int64_t k;
-	bool empty = dim_is_const(cx, b->b, &k) && k == 0;
+	bool empty = dim_is(cx, b->b, 0);
 	bool same = b->solved && b->n == 2 && is_name(cx, b->b);
+
 	if (empty)
 		note(cx, d, b->of[0].span, "%s is any size, but must be 0 here", name);
 	else if (b->solved && !same)

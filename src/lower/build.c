@@ -247,12 +247,11 @@ static int ones_moved(struct ctx *cx, const dim *big, uint32_t nbig, const dim *
 		      uint32_t nsmall, int64_t *axes)
 {
 	uint32_t j = 0, n = 0;
-	int64_t k;
 
 	for (uint32_t i = 0; i < nbig; i++) {
 		if (j < nsmall && dim_eq(cx, big[i], small[j]))
 			j++;
-		else if (dim_is_const(cx, big[i], &k) && k == 1)
+		else if (dim_is(cx, big[i], 1))
 			axes[n++] = i;
 		else
 			return -1;

@@ -363,7 +363,7 @@ static uint32_t run_of_elements(struct build *b, const dim *d, uint32_t n, struc
 	struct dim_view v = view(b, d[0]);
 	struct value *s =
 		v.form == DIM_ATOM && v.kind == SOURCE_VALUE ? source_of_atom(b, &v) : NULL;
-	int64_t at[MAX_KNOWN], len;
+	int64_t at[MAX_KNOWN];
 	uint32_t k = 0;
 
 	if (!s || s->type.rank != 1 || s->data)
@@ -379,7 +379,7 @@ static uint32_t run_of_elements(struct build *b, const dim *d, uint32_t n, struc
 	if (k < 2)
 		return 0;
 	*from = cast(b, s, DT_INT64);
-	if (!dim_is_const(b->cx, s->type.dims[0], &len) || len != k)
+	if (!dim_is(b->cx, s->type.dims[0], k))
 		*from = emit_(b, ONNX_Gather, *from, const_ints(b, at, k));
 	return k;
 }

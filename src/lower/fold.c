@@ -205,14 +205,12 @@ static struct value *skip_neutral(enum onnx_id op, struct value **in)
 static bool has_axes_of_broadcast(struct build *b, const struct value *x, const struct value *y)
 {
 	uint32_t lead = x->type.rank - y->type.rank;
-	int64_t one;
 
 	if (x->type.rank < y->type.rank)
 		return false;
 	for (uint32_t i = 0; i < y->type.rank; i++) {
 		dim d = y->type.dims[i];
-		if (!(dim_is_const(b->cx, d, &one) && one == 1) &&
-		    !dim_eq(b->cx, d, x->type.dims[lead + i]))
+		if (!dim_is(b->cx, d, 1) && !dim_eq(b->cx, d, x->type.dims[lead + i]))
 			return false;
 	}
 	return true;

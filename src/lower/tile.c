@@ -26,13 +26,6 @@ struct span_of_axes {
 	bool checked;    /* no two negative numbers of `again` make one that is not */
 };
 
-static bool is_length(struct build *b, dim d, int64_t k)
-{
-	int64_t x;
-
-	return dim_is_const(b->cx, d, &x) && x == k;
-}
-
 static bool stretch_of(struct build *b, struct value *v, struct stretch *s)
 {
 	const struct node *n = v->def;
@@ -43,10 +36,10 @@ static bool stretch_of(struct build *b, struct value *v, struct stretch *s)
 	uint32_t lead = v->type.rank - x->type.rank;
 	for (uint32_t i = 0; i < v->type.rank; i++) {
 		dim d = v->type.dims[i];
-		bool one = i < lead || is_length(b, x->type.dims[i - lead], 1);
+		bool one = i < lead || dim_is(b->cx, x->type.dims[i - lead], 1);
 		if (!one && !dim_eq(b->cx, x->type.dims[i - lead], d))
 			return false;
-		if (is_length(b, d, 1))
+		if (dim_is(b->cx, d, 1))
 			continue;
 		s->len[s->n] = d;
 		s->again[s->n++] = one;
@@ -121,7 +114,7 @@ static bool repeats_rows(struct build *b, const struct stretch *s, const struct 
 		if (!dim_eq(b->cx, s->x->type.dims[i], g[i].kept) || (!g[i].ordered && axis < rank))
 			return false;
 		axis = g[i].ordered ? axis : i;
-		if (g[i].ordered && !is_length(b, g[i].again, 1))
+		if (g[i].ordered && !dim_is(b->cx, g[i].again, 1))
 			return false;
 	}
 	if (axis == rank || g[axis].to != g[axis].from + 2 || s->again[g[axis].from] ||
@@ -149,13 +142,13 @@ static bool times_of_axes(struct build *b, const struct stretch *s, dim *times)
 		times[i] = dim_const(b->cx, 1);
 	for (uint32_t i = 0; i < s->n; i++) {
 		if (s->again[i]) {
-			if (!is_length(b, times[axis], 1) &&
+			if (!dim_is(b->cx, times[axis], 1) &&
 			    !(dim_ge(b->cx, times[axis], 1) && dim_ge(b->cx, s->len[i], 1)))
 				return false;
 			times[axis] = dim_mul(b->cx, times[axis], s->len[i]);
 			continue;
 		}
-		while (axis < t->rank && is_length(b, t->dims[axis], 1))
+		while (axis < t->rank && dim_is(b->cx, t->dims[axis], 1))
 			axis++;
 		if (axis == t->rank || !dim_eq(b->cx, t->dims[axis], s->len[i]))
 			return false;
@@ -196,7 +189,7 @@ struct value *reshape_as_tile(struct build *b, struct value *v, const dim *dims,
 	if (!times_of_axes(b, &s, times) || s.x->type.rank == MAX_RANK)
 		return NULL;
 	r = s.x;
-	if (!is_length(b, times[r->type.rank], 1))
+	if (!dim_is(b->cx, times[r->type.rank], 1))
 		r = unsqueeze(b, r, &(int64_t){r->type.rank}, 1);
 	return reshape(b, tile(b, r, times), dims, rank);
 }

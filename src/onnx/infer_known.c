@@ -55,8 +55,7 @@ dim known_unary(struct infer *f, uint32_t i)
 	dim a = input_element(f, 0, i), zero = const_dim(f, 0);
 	int64_t v;
 
-	if (!a || (dim_is_const(f->cx, a, &v) && v == INT64_MIN) ||
-	    known_may_wrap(f->cx, a, f->op->id != ONNX_Neg))
+	if (!a || dim_is(f->cx, a, INT64_MIN) || known_may_wrap(f->cx, a, f->op->id != ONNX_Neg))
 		return DIM_NONE;
 	if (f->op->id == ONNX_Neg)
 		return dim_neg(f->cx, a);

@@ -59,8 +59,7 @@ enum onnx_infer_result onnx_gemm(struct infer *f)
 	for (uint32_t i = 0; input(f, 2) && i < input_type(f, 2).rank; i++) {
 		struct type c = input_type(f, 2);
 		dim x = c.dims[c.rank - 1 - i], y = d[1 - i];
-		int64_t v;
-		if (!dim_ne(f->cx, x, y) || (dim_is_const(f->cx, x, &v) && v == 1))
+		if (!dim_ne(f->cx, x, y) || dim_is(f->cx, x, 1))
 			continue;
 		infer_error(f, E_SHAPE, "C is %s, which does not broadcast to (%s, %s)",
 			    type_str(f->cx, c), dim_str(f->cx, d[0]), dim_str(f->cx, d[1]));

@@ -701,7 +701,6 @@ enum onnx_infer_result onnx_loss(struct infer *f)
 {
 	struct type x = input_type(f, 0);
 	bool whole = f->op->id == ONNX_SoftmaxCrossEntropyLoss;
-	int64_t n;
 
 	if (!check_input_rank(f, 1, x.rank - 1u, x.rank - 1u) || !check_same_length(f, 0, 0, 1, 0))
 		return ONNX_ERROR;
@@ -711,7 +710,7 @@ enum onnx_infer_result onnx_loss(struct infer *f)
 	if (input(f, 2) && !check_same_length(f, 0, 1, 2, 0))
 		return ONNX_ERROR;
 	for (uint32_t i = 0; whole && i < x.rank; i++)
-		if (dim_is_const(f->cx, x.dims[i], &n) && !n) {
+		if (dim_is(f->cx, x.dims[i], 0)) {
 			infer_error(f, E_SHAPE, "%s has no elements", type_str(f->cx, x));
 			return ONNX_ERROR;
 		}

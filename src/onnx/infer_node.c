@@ -251,10 +251,8 @@ bool broadcast_dim(struct infer *f, dim a, dim b, uint32_t axis, dim *r)
 static bool keeps_promises(struct infer *f, dim a, dim b)
 {
 	struct ctx *cx = f->cx;
-	int64_t k;
 
-	if (!f->n->op || !f->n->by_hand || a == b || (dim_is_const(cx, a, &k) && k == 1) ||
-	    (dim_is_const(cx, b, &k) && k == 1))
+	if (!f->n->op || !f->n->by_hand || a == b || dim_is(cx, a, 1) || dim_is(cx, b, 1))
 		return true;
 	return dim_keeps_promises(cx, a, b);
 }

@@ -332,16 +332,14 @@ static bool read_axes(struct infer *f, const char *attr, uint32_t in, uint32_t r
  * if the number of axes is known. */
 static enum onnx_infer_result reduce_unknown_axes(struct infer *f, struct type t, bool keep)
 {
-	int64_t n = input_count(f, 1), one;
+	int64_t n = input_count(f, 1);
 	uint32_t rank = keep ? t.rank : n > 0 && n <= t.rank ? t.rank - (uint32_t)n : 0;
 
 	if (!keep && (n <= 0 || n > t.rank))
 		return ONNX_NO_RULE;
 	dim *d = dims_alloc(f, rank);
 	for (uint32_t i = 0; i < rank; i++)
-		d[i] = keep && dim_is_const(f->cx, t.dims[i], &one) && one == 1
-			       ? t.dims[i]
-			       : unknown_dim(f, 0, i);
+		d[i] = keep && dim_is(f->cx, t.dims[i], 1) ? t.dims[i] : unknown_dim(f, 0, i);
 	return set_result(f, 0, rank, d);
 }
 
@@ -465,9 +463,7 @@ static bool check_element_count(struct infer *f, struct type t, const dim *d, ui
  * the input, unless allowzero is set. DIM_NONE: the input has no such axis */
 static dim reshape_entry(struct infer *f, struct type t, dim want, uint32_t i, bool zero)
 {
-	int64_t v;
-
-	if (dim_is_const(f->cx, want, &v) && v == 0 && !zero)
+	if (dim_is(f->cx, want, 0) && !zero)
 		return i < t.rank ? t.dims[i] : DIM_NONE;
 	if (dim_ge(f->cx, want, 1) || (dim_ge(f->cx, want, 0) && zero) ||
 	    (dim_ge(f->cx, want, 0) && i < t.rank && dim_eq(f->cx, want, t.dims[i])))
@@ -488,8 +484,7 @@ enum onnx_infer_result onnx_reshape(struct infer *f)
 	if (!read_sizes(f, 1, &rank, &d))
 		return ONNX_NO_RULE;
 	for (uint32_t i = 0; k && i < rank; i++) {
-		int64_t v;
-		if (dim_is_const(f->cx, k->at[i], &v) && v == -1 && hole == UINT32_MAX) {
+		if (dim_is(f->cx, k->at[i], -1) && hole == UINT32_MAX) {
 			hole = i;
 			continue;
 		}

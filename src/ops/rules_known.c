@@ -58,10 +58,9 @@ static dim known_divide(struct ctx *cx, dim a, dim b, bool mod)
 
 static dim known_sign(struct ctx *cx, dim a)
 {
-	int64_t v;
 	if (dim_ge(cx, a, 1) || dim_le(cx, a, -1))
 		return dim_const(cx, dim_ge(cx, a, 1) ? 1 : -1);
-	return dim_is_const(cx, a, &v) && v == 0 ? a : DIM_NONE;
+	return dim_is(cx, a, 0) ? a : DIM_NONE;
 }
 
 static dim known_abs(struct ctx *cx, dim a)
@@ -428,11 +427,11 @@ static dim element_of_rows(struct ctx *cx, const struct node *n)
 	const struct node *rows = made_by(n->in[0], OP_Alloc);
 	const struct known *k =
 		rows && rows->in[0]->type.rank == 1 ? known_of(cx, rows->in[0]) : NULL;
-	int64_t at = 0, len;
+	int64_t at = 0, len = k ? k->n : 0;
 
 	if (!k || list->n != n->in[0]->type.rank || !only_slices(list, list->n - 1) ||
 	    list->u.items[list->n - 1].kind == CV_SLICE ||
-	    !dim_is_const(cx, n->in[0]->type.dims[list->n - 1], &len) || len != k->n ||
+	    !dim_is(cx, n->in[0]->type.dims[list->n - 1], len) ||
 	    !read_const_index(cx, n, &list->u.items[list->n - 1], &at) || at < -len || at >= len)
 		return DIM_NONE;
 	return k->at[at < 0 ? at + len : at];

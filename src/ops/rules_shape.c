@@ -464,7 +464,7 @@ static dim infer_minus_one(struct ctx *cx, const struct type *x, const dim *d, u
 			k++;
 		if (i == hole)
 			continue;
-		if (dim_is_const(cx, d[i], &b) && b == 0)
+		if (dim_is(cx, d[i], 0))
 			return DIM_NONE; /* any length would do */
 		if (k < nleft)
 			left[k] = left[--nleft];
@@ -495,7 +495,7 @@ static int count_lengths(struct ctx *cx, struct node *n, uint32_t i, const char 
 	int64_t len;
 	const struct value *v = n->in[i];
 	/* an empty shape is a vector of floats in PyTensor */
-	bool empty = v->type.rank == 1 && dim_is_const(cx, v->type.dims[0], &len) && !len;
+	bool empty = v->type.rank == 1 && dim_is(cx, v->type.dims[0], 0);
 	if (v->type.rank != 1 || (!is_int((enum dtype)v->type.dtype) && !empty)) {
 		error(cx, n->span, E_DTYPE, "%s: %s must be a vector of integers, got %s",
 		      n->op->name, what, type_str(cx, v->type));

@@ -108,13 +108,6 @@ static bool can_be_batch_last_elements(struct layouts *l, const struct node *n)
 	return true;
 }
 
-static bool is_one(struct ctx *cx, dim d)
-{
-	int64_t k;
-
-	return dim_is_const(cx, d, &k) && k == 1;
-}
-
 /* Are all lengths of t but the first known and not 0? */
 static bool knows_rows(struct layouts *l, const struct type *t)
 {
@@ -159,7 +152,7 @@ static bool can_be_batch_last_expand(struct layouts *l, const struct node *n)
 	return is_plain_shape(n->in[1]) && n->in[1]->type.rank == 1 &&
 	       dim_eq(l->cx, n->in[1]->type.dims[0], dim_const(l->cx, rank)) &&
 	       (v->data ? !v->name && v->type.rank <= rank &&
-				  (v->type.rank < rank || is_one(l->cx, v->type.dims[0]))
+				  (v->type.rank < rank || dim_is(l->cx, v->type.dims[0], 1))
 			: v->type.rank == rank && is_batch_last(l, v));
 }
 
@@ -280,7 +273,7 @@ struct value *as_batch_last(struct layouts *l, struct value *v, uint32_t rank)
 		return v;
 	if (c && c->v && c->in == b && c->rank == rank)
 		return c->v;
-	if (v->data && !v->name && (v->type.rank < rank || is_one(l->cx, v->type.dims[0]))) {
+	if (v->data && !v->name && (v->type.rank < rank || dim_is(l->cx, v->type.dims[0], 1))) {
 		struct value *k = batch_last_constant(l, v, rank);
 		if (c)
 			*c = (struct copy){k, b, rank};

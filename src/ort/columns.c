@@ -21,7 +21,7 @@ static bool is_column(struct ctx *cx, const struct type *t)
 {
 	int64_t k, size = 1;
 
-	if (t->rank < 2 || !dim_is_const(cx, t->dims[t->rank - 1], &k) || k != 1)
+	if (t->rank < 2 || !dim_is(cx, t->dims[t->rank - 1], 1))
 		return false;
 	for (uint32_t i = 0; i < t->rank && size && size < LEAST; i++)
 		size *= !dim_is_const(cx, t->dims[i], &k) || k > LEAST ? LEAST : k;

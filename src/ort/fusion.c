@@ -173,12 +173,10 @@ static bool unset_if_empty(const struct fusion *f, const struct node *n)
 static bool fails_if_empty(const struct fusion *f, const struct node *n)
 {
 	const struct type *x = &n->in[0]->type, *y = &n->in[1]->type;
-	int64_t one;
 
 	for (uint32_t i = 0; i + 2 < x->rank; i++) {
 		uint32_t end = x->rank - i; /* counted from the last axis */
-		bool alone = end > y->rank ||
-			     (dim_is_const(f->cx, y->dims[y->rank - end], &one) && one == 1);
+		bool alone = end > y->rank || dim_is(f->cx, y->dims[y->rank - end], 1);
 		if (alone && !dim_ge(f->cx, x->dims[i], 1))
 			return is_transposed(f, n->in[0]);
 	}

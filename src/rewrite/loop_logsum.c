@@ -101,8 +101,7 @@ static bool is_like_state(struct logsum *l, const struct value *v)
 
 	return v->type.dtype == l->t && v->type.rank <= 2 &&
 	       (n == 1 ||
-		(n == l->width && dim_is_const(l->m->cx, v->type.dims[v->type.rank - 1], &n) &&
-		 n == l->width));
+		(n == l->width && dim_is(l->m->cx, v->type.dims[v->type.rank - 1], l->width)));
 }
 
 /* Has v of rank 2 the lengths r and k? */

@@ -14,13 +14,11 @@
 /* Does c broadcast to the matrix type t without changing it? */
 static bool adds_to(struct ctx *cx, const struct type *c, const struct type *t)
 {
-	int64_t one;
-
 	if (c->rank > 2 || c->dtype != t->dtype)
 		return false;
 	for (uint32_t i = 0; i < c->rank; i++) {
 		dim d = c->dims[c->rank - 1 - i];
-		if (!dim_eq(cx, d, t->dims[1 - i]) && !(dim_is_const(cx, d, &one) && one == 1))
+		if (!dim_eq(cx, d, t->dims[1 - i]) && !dim_is(cx, d, 1))
 			return false;
 	}
 	return true;

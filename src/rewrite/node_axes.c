@@ -61,7 +61,7 @@ static bool gives_axes(struct ctx *cx, const struct node *n, uint64_t bits)
 	const struct tensor *list = n->in[1]->data;
 	uint64_t given = 0;
 	uint32_t j = 0;
-	int64_t axis, one;
+	int64_t axis;
 
 	if (!list || !bits || to->rank > 63)
 		return false;
@@ -77,7 +77,7 @@ static bool gives_axes(struct ctx *cx, const struct node *n, uint64_t bits)
 		return false;
 	for (uint32_t i = 0; i < to->rank; i++) {
 		if (bits >> i & 1) {
-			if (!dim_is_const(cx, to->dims[i], &one) || one != 1)
+			if (!dim_is(cx, to->dims[i], 1))
 				return false;
 		} else if (j == from->rank || !dim_eq(cx, to->dims[i], from->dims[j++])) {
 			return false;

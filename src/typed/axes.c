@@ -62,7 +62,7 @@ static int indexed_axis(struct ctx *cx, const struct node *n, struct value **dat
 {
 	const struct cv *list = prop(cx, n, "idx_list");
 	int before = 0, rank = 0, taken = 0;
-	int64_t length, own;
+	int64_t length;
 
 	for (uint32_t k = 0; k < list->n; k++) {
 		const struct cv *c = &list->u.items[k];
@@ -89,9 +89,8 @@ static int indexed_axis(struct ctx *cx, const struct node *n, struct value **dat
 		uint32_t at = 1 + (uint32_t)list->u.items[k].u.i;
 		const struct type *t = &n->in[at]->type;
 		int b = a - before - (rank - t->rank);
-		if (b < 0 || !counts_to(data[at], length) || !dim_is_const(cx, t->dims[b], &own) ||
-		    own != length || !dim_is_const(cx, n->in[0]->type.dims[k], &own) ||
-		    own != length)
+		if (b < 0 || !counts_to(data[at], length) || !dim_is(cx, t->dims[b], length) ||
+		    !dim_is(cx, n->in[0]->type.dims[k], length))
 			continue;
 		if (!i || i == at)
 			return i ? COUNTED : k;

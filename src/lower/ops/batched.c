@@ -84,7 +84,7 @@ struct value *one_for_all(struct batched *m, uint32_t i)
 {
 	struct build *b = m->b;
 	struct value *v = m->n->in[i];
-	int64_t axes[MAX_RANK], one;
+	int64_t axes[MAX_RANK];
 	uint32_t own = own_rank(m, i);
 	dim same = own && !m->ranks[i] ? equal_elements(b->cx, v) : DIM_NONE;
 
@@ -94,7 +94,7 @@ struct value *one_for_all(struct batched *m, uint32_t i)
 	}
 	for (uint32_t k = 0; k < own; k++) {
 		axes[k] = k;
-		if (!dim_is_const(b->cx, v->type.dims[k], &one) || one != 1)
+		if (!dim_is(b->cx, v->type.dims[k], 1))
 			return NULL;
 	}
 	return own ? new_node(m, OP_Squeeze, cv_list(m, axes, own), &v, 1) : v;
@@ -450,15 +450,15 @@ bool batch_solve(struct batched *m)
 {
 	struct build *b = m->b;
 	uint32_t rank = m->rank, lead = 0, columns = 0, more = m->ranks[1];
-	int64_t order[MAX_RANK], back[MAX_RANK], drop[MAX_RANK], one;
+	int64_t order[MAX_RANK], back[MAX_RANK], drop[MAX_RANK];
 
 	if (m->ranks[0] != 2 || !more || more > 2)
 		return false;
 	struct value *a = padded_low(m, 0), *y = padded_low(m, 1), *r;
 	const dim *v = y->type.dims;
 	for (uint32_t i = 0; i < rank; i++) {
-		bool shared = dim_is_const(b->cx, a->type.dims[i], &one) && one == 1;
-		if (shared && !(dim_is_const(b->cx, v[i], &one) && one == 1))
+		bool shared = dim_is(b->cx, a->type.dims[i], 1);
+		if (shared && !dim_is(b->cx, v[i], 1))
 			drop[columns++] = i;
 		else
 			order[lead++] = i;

@@ -11,13 +11,10 @@
 /* The length of dim k of the batch */
 static struct value *batch_length(struct batched *m, uint32_t k)
 {
-	int64_t one;
-
 	for (uint32_t i = 0; i < m->n->nin; i++) {
 		uint32_t missing = m->rank - own_rank(m, i);
 		struct value *v = m->n->in[i];
-		if (k >= missing &&
-		    !(dim_is_const(m->b->cx, v->type.dims[k - missing], &one) && one == 1))
+		if (k >= missing && !dim_is(m->b->cx, v->type.dims[k - missing], 1))
 			return new_node(m, OP_Shape_i, new_cv(m, index_cv(k - missing)), &v, 1);
 	}
 	return held_by(m->b, const_int(m->b, 1), type_of(DT_INT64, 0, NULL), m->b->span);
@@ -248,11 +245,11 @@ bool batch_fill_diagonal(struct batched *m)
 static struct value *for_each_axis(struct batched *m, struct value *v, double fill)
 {
 	struct build *b = m->b;
-	int64_t pair[2] = {m->ranks[0], 2}, rows;
+	int64_t pair[2] = {m->ranks[0], 2};
 	enum dtype t = (enum dtype)v->type.dtype;
 	struct value *in[3] = {v}, *part[2];
 
-	if (v->type.rank != 2 || !dim_is_const(b->cx, v->type.dims[0], &rows) || rows != pair[0]) {
+	if (v->type.rank != 2 || !dim_is(b->cx, v->type.dims[0], pair[0])) {
 		for (int i = 0; i < 2; i++)
 			in[i + 1] = held_by(b, const_int(b, pair[i]), type_of(DT_INT64, 0, NULL),
 					    b->span);

@@ -52,10 +52,8 @@ struct batch {
 
 static bool only_ones(struct build *b, const dim *d, uint32_t n)
 {
-	int64_t k;
-
 	for (uint32_t i = 0; i < n; i++)
-		if (!dim_is_const(b->cx, d[i], &k) || k != 1)
+		if (!dim_is(b->cx, d[i], 1))
 			return false;
 	return true;
 }
@@ -232,7 +230,6 @@ static int view_order(struct build *b, const struct opref *core, struct value *x
 	struct node n = {.op = core->op, .props = core->props, .in = &x, .nin = 1};
 	int axes[MAX_RANK], count = (int)x->type.rank, k = 0, at = 0;
 	bool put[MAX_RANK] = {false};
-	int64_t one;
 
 	if (core->op == &op_table[OP_DimShuffle])
 		return dimshuffle_order(b->cx, &n, order);
@@ -258,7 +255,7 @@ static int view_order(struct build *b, const struct opref *core, struct value *x
 		k = prop_axes(b->cx, &n, "axes", expands ? (int)rank : count, axes, true);
 	else
 		for (int i = 0; i < count; i++)
-			if (dim_is_const(b->cx, x->type.dims[i], &one) && one == 1)
+			if (dim_is(b->cx, x->type.dims[i], 1))
 				axes[k++] = i;
 	for (int i = 0; i < k; i++)
 		put[axes[i]] = true;

@@ -245,7 +245,6 @@ bool lower_choose(struct build *b, struct node *n)
 {
 	struct type t = n->out[0]->type;
 	dim *d = new_array(b->cx->arena, dim, t.rank + 1u);
-	int64_t none;
 
 	if (!n->in[1]) {
 		struct value *at = choice_indices(b, n, const_int(b, n->nin - 2));
@@ -254,7 +253,7 @@ bool lower_choose(struct build *b, struct node *n)
 	}
 	struct value *x = low(b, n->in[1]);
 	struct value *size = dim_value(b, x->type.dims[0]), *at = choice_indices(b, n, size);
-	if (dim_is_const(b->cx, x->type.dims[0], &none) && !none) {
+	if (dim_is(b->cx, x->type.dims[0], 0)) {
 		raises(b, "there is nothing to choose from");
 		return false;
 	}

@@ -52,7 +52,6 @@ static const char *read_letters(const char *s, uint32_t rank, char *to)
 static void read_subscripts(struct einsum *e)
 {
 	const char *s = prop_str(e->b->cx, e->n, "subscripts");
-	int64_t one;
 
 	for (uint32_t i = 0; i < e->n->nin; i++) {
 		struct type t = e->n->in[i]->type;
@@ -61,7 +60,7 @@ static void read_subscripts(struct einsum *e)
 		for (uint32_t k = 0; k < t.rank; k++) {
 			int c = e->in[i].at[k];
 			dim d = e->length[c];
-			if (!d || (dim_is_const(e->b->cx, d, &one) && one == 1))
+			if (!d || dim_is(e->b->cx, d, 1))
 				e->length[c] = t.dims[k];
 			e->last_use[c] = i + 1;
 		}

@@ -251,10 +251,9 @@ static bool raises_of_pow(struct build *b, struct node *n)
 {
 	const struct tensor *e = low(b, n->in[1])->data;
 	struct type t = n->out[0]->type;
-	int64_t k;
 
 	for (uint32_t i = 0; i < t.rank; i++)
-		if (dim_is_const(b->cx, t.dims[i], &k) && !k)
+		if (dim_is(b->cx, t.dims[i], 0))
 			return false;
 	if (!e || dtypes[t.dtype].kind != KIND_INT || smallest(e) >= 0)
 		return false;

@@ -39,7 +39,7 @@ static struct value *update_by_where(struct build *b, struct node *n, struct upd
 	for (uint32_t i = 0; i < mask->type.rank; i++)
 		if (!dim_eq(b->cx, mask->type.dims[i], xt.dims[i]))
 			return NULL;
-	while (y->type.rank > rest && is_const(b, y->type.dims[0], 1))
+	while (y->type.rank > rest && dim_is(b->cx, y->type.dims[0], 1))
 		y = squeeze(b, y, &(int64_t){0}, 1);
 	if (y->type.rank > rest)
 		return NULL;
@@ -183,7 +183,7 @@ static struct value *update_by_scatter(struct build *b, struct update *u)
 		to[i] = i < l.brank + l.slices ? at->type.dims[i]
 					       : x->type.dims[l.arrays + i - l.brank];
 	for (uint32_t i = 0; i < rank; i++)
-		if (is_const(b, to[i], 0))
+		if (dim_is(b->cx, to[i], 0))
 			return update_empty(b, u->x, y, to, rank);
 	struct value *place = NULL; /* x[...], if its Shape is cheaper than arithmetic on lengths */
 	if (!l.arrays && x == u->x && !all_sizes(b, to, rank))

@@ -48,7 +48,6 @@ static struct value *const_pair(struct build *b, const struct tensor *v, uint32_
 static void read_pairs(struct build *b, struct value *v, enum dtype t, uint32_t rank,
 		       struct value *out[][2])
 {
-	int64_t one = 1;
 	bool single = true;
 
 	v = cast(b, v, t);
@@ -58,7 +57,7 @@ static void read_pairs(struct build *b, struct value *v, enum dtype t, uint32_t 
 		return;
 	}
 	for (uint32_t i = 0; i < v->type.rank; i++)
-		single &= dim_is_const(b->cx, v->type.dims[i], &one) && one == 1;
+		single &= dim_is(b->cx, v->type.dims[i], 1);
 	if (single) {
 		v = reshape(b, v, NULL, 0);
 	} else {

@@ -11,11 +11,11 @@
 /* Transpose(x, perm). If only axes of length 1 move it is a Reshape, or nothing. */
 static struct value *permute(struct build *b, struct value *x, const int64_t *perm, const dim *dims)
 {
-	int64_t last = -1, k;
+	int64_t last = -1;
 	bool moves = false;
 
 	for (uint32_t i = 0; i < x->type.rank; i++) {
-		if (dim_is_const(b->cx, x->type.dims[perm[i]], &k) && k == 1)
+		if (dim_is(b->cx, x->type.dims[perm[i]], 1))
 			continue;
 		moves |= perm[i] < last;
 		last = perm[i];
@@ -51,11 +51,10 @@ bool lower_dimshuffle(struct build *b, struct node *n)
 	for (uint32_t i = 0; i < nperm; i++)
 		perm[i] = at[perm[i]];
 	bool sorted = true, ones = true;
-	int64_t k;
 	for (uint32_t i = 1; i < nperm; i++)
 		sorted &= perm[i] > perm[i - 1];
 	for (uint32_t i = 0; i < ndrop; i++)
-		ones &= dim_is_const(b->cx, x->type.dims[drop[i]], &k) && k == 1;
+		ones &= dim_is(b->cx, x->type.dims[drop[i]], 1);
 	if (sorted && ones) {
 		x = reshape(b, x, n->out[0]->type.dims, n->out[0]->type.rank);
 	} else {
@@ -85,11 +84,11 @@ bool lower_squeeze(struct build *b, struct node *n)
 	struct value *x = low(b, n->in[0]);
 	struct type t = n->in[0]->type;
 	int axes[MAX_RANK], k = 0;
-	int64_t at[MAX_RANK], size;
+	int64_t at[MAX_RANK];
 
 	if (prop_is_none(b->cx, n, "axes")) {
 		for (int i = 0; i < t.rank; i++)
-			if (dim_is_const(b->cx, t.dims[i], &size) && size == 1)
+			if (dim_is(b->cx, t.dims[i], 1))
 				at[k++] = i;
 	} else {
 		k = prop_axes(b->cx, n, "axes", t.rank, axes, true);
@@ -418,11 +417,9 @@ bool lower_join(struct build *b, struct node *n)
 	struct type t = n->out[0]->type;
 	uint32_t axis = prop_axis(b->cx, n, "axis"), k = 0;
 	struct value **in = new_array(b->cx->arena, struct value *, n->nin);
-	int64_t size;
 
 	for (uint32_t i = 0; i < n->nin; i++) {
-		if (dim_is_const(b->cx, n->in[i]->type.dims[axis], &size) && size == 0 &&
-		    (k || i + 1 < n->nin))
+		if (dim_is(b->cx, n->in[i]->type.dims[axis], 0) && (k || i + 1 < n->nin))
 			continue;
 		in[k++] = cast(b, low(b, n->in[i]), (enum dtype)t.dtype);
 	}

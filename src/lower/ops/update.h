@@ -15,13 +15,6 @@ struct update {
 	struct value *given; /* x in its own dtype */
 };
 
-static inline bool is_const(struct build *b, dim d, int64_t k)
-{
-	int64_t v;
-
-	return dim_is_const(b->cx, d, &v) && v == k;
-}
-
 /* update_fit.c: y with the lengths of x[...], `to`. `place`, where it is not NULL, is x[...]. */
 /* y with leading axes of length 1, up to the rank */
 struct value *pad_rank(struct build *b, struct value *y, uint32_t rank);

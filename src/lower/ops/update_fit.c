@@ -21,7 +21,7 @@ struct value *pad_rank(struct build *b, struct value *y, uint32_t rank)
 
 bool may_broadcast(struct build *b, dim y, dim to)
 {
-	return !to || (!dim_eq(b->cx, y, to) && !dim_ge(b->cx, y, 2) && !is_const(b, y, 0));
+	return !to || (!dim_eq(b->cx, y, to) && !dim_ge(b->cx, y, 2) && !dim_is(b->cx, y, 0));
 }
 
 /*
@@ -36,7 +36,7 @@ struct value *check_fits(struct build *b, struct value *v, struct value *y, cons
 
 	for (uint32_t i = 1; i <= y->type.rank && i <= rank; i++) {
 		dim d = y->type.dims[y->type.rank - i];
-		sure &= is_const(b, d, 1) || !may_broadcast(b, d, to[rank - i]) ||
+		sure &= dim_is(b->cx, d, 1) || !may_broadcast(b, d, to[rank - i]) ||
 			dim_ge(b->cx, to[rank - i], 2);
 	}
 	if (sure)
@@ -75,13 +75,13 @@ struct value *expand_update(struct build *b, struct value *y, const dim *to, str
 		bool grow = may_broadcast(b, y->type.dims[i], to[i]);
 		dims[i] = grow ? to[i] : dim_const(b->cx, 1);
 		any |= grow;
-		open |= grow && !is_const(b, y->type.dims[i], 1);
+		open |= grow && !dim_is(b->cx, y->type.dims[i], 1);
 		computed |= grow && !dim_is_const(b->cx, to[i], &k);
 	}
 	if (!any)
 		return y;
 	for (uint32_t i = 0; i < rank; i++)
-		if (is_const(b, to[i], 0)) /* for ONNX Runtime's Expand, 0 means "no change" */
+		if (dim_is(b->cx, to[i], 0)) /* for ONNX Runtime's Expand, 0 means "no change" */
 			return const_shape(b, (enum dtype)y->type.dtype, dims_vector(b, all, rank),
 					   all, rank, 0);
 	bool plain = !open && (!place || !computed || all_sizes(b, dims, rank));
@@ -107,8 +107,8 @@ struct value *update_empty(struct build *b, struct value *x, struct value *y, co
 	for (uint32_t i = 1; i <= y->type.rank && i <= rank; i++) {
 		int axis = y->type.rank - (int)i;
 		dim d = y->type.dims[axis], place = to[rank - i];
-		bool empty = is_const(b, place, 0);
-		if (is_const(b, d, 1) || dim_eq(b->cx, d, place) ||
+		bool empty = dim_is(b->cx, place, 0);
+		if (dim_is(b->cx, d, 1) || dim_eq(b->cx, d, place) ||
 		    (empty ? dim_le(b->cx, d, 1) : !dim_available(b, place)))
 			continue;
 		struct value *n = scalar_of(b, shape_slice(b, y, axis, axis + 1));

@@ -130,7 +130,7 @@ struct value *update_by_pad(struct build *b, struct update *u)
 		pads[i] = cut_dim(b, lo[i], t.dims[i]);
 		pads[t.rank + i] = dim_sub(b->cx, t.dims[i], cut_dim(b, hi[i], t.dims[i]));
 		to[i] = dim_sub(b->cx, cut_dim(b, hi[i], t.dims[i]), pads[i]);
-		if (!dim_ge(b->cx, to[i], 0) || is_const(b, to[i], 0))
+		if (!dim_ge(b->cx, to[i], 0) || dim_is(b->cx, to[i], 0))
 			return NULL;
 	}
 	if (u->add && may_be_minus_zero(b, u->y)) { /* 0 + -0 is 0 */
@@ -220,8 +220,8 @@ struct value *update_by_concat(struct build *b, struct update *u, uint32_t axis)
 	memcpy(to, t.dims, t.rank * sizeof(dim));
 	dim start = cut_dim(b, lo, size);
 	to[axis] = dim_sub(b->cx, cut_dim(b, hi, size), start);
-	if (!dim_ge(b->cx, to[axis], 0) || is_const(b, to[axis], 0))
-		return is_const(b, to[axis], 0) ? update_empty(b, u->x, y, to, t.rank) : NULL;
+	if (!dim_ge(b->cx, to[axis], 0) || dim_is(b->cx, to[axis], 0))
+		return dim_is(b->cx, to[axis], 0) ? update_empty(b, u->x, y, to, t.rank) : NULL;
 	if (u->add)
 		y = add_update(b, slice_cuts(b, u->x, axis, lo, hi), y, to);
 	else
@@ -279,7 +279,7 @@ static bool fits_or_fails(struct build *b, const struct value *y, const dim *to,
 {
 	for (uint32_t i = 1; i <= y->type.rank && i <= rank; i++) {
 		dim d = y->type.dims[y->type.rank - i], place = to[rank - i];
-		if (!is_const(b, d, 1) && !dim_eq(b->cx, d, place) &&
+		if (!dim_is(b->cx, d, 1) && !dim_eq(b->cx, d, place) &&
 		    (rank - i != axis || !may_broadcast(b, d, place)))
 			return false;
 	}
