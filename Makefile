@@ -356,7 +356,7 @@ clean:
 	rm -rf $(B)
 
 format:
-	clang-format -i src/*.[ch] src/*/*.[ch] src/*/*/*.[ch] tests/unit/*.c tests/fuzz/*.[ch] python/native/*.c lib/c/*.h tests/c/*.[ch]
+	clang-format -i src/*.[ch] src/*/*.[ch] src/*/*/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch] python/native/*.c lib/c/*.h tests/c/*.[ch]
 
 doc: $(B)/ptgc
 	$(call say,DOC,doc/ops.md doc/language.md)$(TEST_ENV) tests/doc.sh -u

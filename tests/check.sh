@@ -46,7 +46,7 @@ style() { # what .pre-commit-config.yaml runs, in the same versions
 		f=$((f + 1)) && echo "failed: ruff $ruff, which tests/requirements.txt and .pre-commit-config.yaml name"
 	fi
 	if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then # others format in other ways
-		if clang-format --dry-run -Werror src/*.[ch] src/*/*.[ch] src/*/*/*.[ch] tests/unit/*.c tests/fuzz/*.[ch] python/native/*.c; then
+		if clang-format --dry-run -Werror src/*.[ch] src/*/*.[ch] src/*/*/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch] python/native/*.c; then
 			p=$((p + 1))
 		else
 			f=$((f + 1)) && echo "failed: make format"

@@ -14,10 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "elab/elab.h"
-#include "syntax/syntax.h"
-#include "target/target.h"
 #include "typed/typed.h"
+#include "graph_of.h"
 
 static const char nested[] = "ptg 1\n"
 			     "graph g(x: float64[n], c: bool[]) -> (y, z) {\n"
@@ -27,24 +25,6 @@ static const char nested[] = "ptg 1\n"
 			     "  }\n"
 			     "  z = Tanh(x)\n"
 			     "}\n";
-
-static struct graph *graph_of(struct ctx **to, const char *text)
-{
-	struct ctx *cx = ctx_new();
-
-	assert_non_null(cx);
-	if (setjmp(cx->oom))
-		fail_msg("out of memory");
-	cx->opt.runtime = DEFAULT_RELEASE;
-	dims_init(cx);
-	ops_init(cx);
-	struct graph *g =
-		elaborate(cx, parse(cx, source_add(cx, "g.ptg", NULL, text, strlen(text))), false);
-	assert_non_null(g);
-	assert_int_equal(cx->errors, 0);
-	*to = cx;
-	return g;
-}
 
 /* The events of a walk, a word each: ( ) for blocks, the op before and /op behind a node */
 static const char *events_of(struct ctx *cx, struct block *b, unsigned events)
@@ -69,8 +49,8 @@ static const char *events_of(struct ctx *cx, struct block *b, unsigned events)
 
 static void test_order(void **state)
 {
-	struct ctx *cx;
-	struct graph *g = graph_of(&cx, nested);
+	struct ctx *cx = fresh_ctx();
+	struct graph *g = graph_of(cx, nested);
 	(void)state;
 
 	assert_string_equal(
@@ -87,11 +67,11 @@ static void test_order(void **state)
 
 static void test_no_nodes(void **state)
 {
-	struct ctx *cx;
+	struct ctx *cx = fresh_ctx();
 	struct block empty = {0};
 	(void)state;
 
-	graph_of(&cx, nested);
+	graph_of(cx, nested);
 	assert_string_equal(events_of(cx, &empty, WALK_ENTER | WALK_BEFORE | WALK_LEAVE), "( ) ");
 	assert_string_equal(events_of(cx, &empty, WALK_BEFORE), "");
 	ctx_free(cx);
@@ -99,8 +79,8 @@ static void test_no_nodes(void **state)
 
 static void test_past(void **state)
 {
-	struct ctx *cx;
-	struct graph *g = graph_of(&cx, nested);
+	struct ctx *cx = fresh_ctx();
+	struct graph *g = graph_of(cx, nested);
 	struct walk w = {.root = g->block};
 	(void)state;
 
@@ -144,8 +124,8 @@ static void stops(struct ctx *cx, struct graph *g, const char *words)
 
 static void test_verify_typed(void **state)
 {
-	struct ctx *cx;
-	struct graph *g = graph_of(&cx, nested);
+	struct ctx *cx = fresh_ctx();
+	struct graph *g = graph_of(cx, nested);
 	struct node *loop = g->block->first->next, *tanh = loop->next, *add = loop->blocks[0]->last;
 	struct value *x = tanh->in[0], *y = tanh->out[0];
 	(void)state;

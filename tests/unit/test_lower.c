@@ -15,11 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "syntax/syntax.h"
 #include "lower/build.h"
 #include "ort/ort.h"
 #include "rewrite/rewrite.h"
-#include "target/target.h"
+#include "graph_of.h"
 
 /* A builder in an empty block. `cx` is returned in b.cx. */
 static const char some_graph[] = "graph t(x: bool[]) -> (y) { y = x }";
@@ -28,22 +27,15 @@ static int runtime = DEFAULT_RELEASE; /* the least release that fresh() makes mo
 
 static struct build *fresh(int opset, enum ptgc_target target)
 {
-	struct ctx *cx = ctx_new();
-	assert_non_null(cx);
-	if (setjmp(cx->oom))
-		fail_msg("out of memory");
-	dims_init(cx);
-	ops_init(cx);
-	struct source *text = source_add(cx, "t.ptg", NULL, some_graph, sizeof(some_graph) - 1);
-	assert_non_null(text);
+	struct ctx *cx = fresh_ctx();
 	cx->opt.opset = opset;
 	cx->opt.runtime =
 		runtime > least_release_of_opset(opset) ? runtime : least_release_of_opset(opset);
 	cx->opt.target = target;
-	assert_non_null(elaborate(cx, parse(cx, text), false)); /* for the fns that rows name */
+	const struct graph *g = graph_of(cx, some_graph); /* for the fns that rows name */
 	struct build *b = new (cx->arena, struct build);
 	*b = (struct build){.cx = cx, .opset = opset, .target = target};
-	b->span = (struct span){text->base, text->base + 1};
+	b->span = g->block->results.at[0]->span;
 	scope_open(b, block_new(b));
 	b->cse->shared = new (cx->arena, struct shared);
 	b->cse->shared->of_op = lowerings;

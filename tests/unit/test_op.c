@@ -11,17 +11,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ops/ops.h"
-#include "elab/elab.h"
+#include "graph_of.h"
 
-static struct ctx *fresh_ctx(void)
+static struct ctx *ctx_with_source(void)
 {
-	struct ctx *cx = ctx_new();
-	assert_non_null(cx);
-	if (setjmp(cx->oom))
-		fail_msg("out of memory");
-	dims_init(cx);
-	ops_init(cx);
+	struct ctx *cx = fresh_ctx();
+
 	assert_non_null(source_add(cx, "t.ptg", NULL, "text", 4));
 	return cx;
 }
@@ -161,7 +156,7 @@ static const char *known(struct ctx *cx, struct node *n)
 static void test_rows(void **state)
 {
 	(void)state;
-	struct ctx *cx = fresh_ctx();
+	struct ctx *cx = ctx_with_source();
 	for (uint32_t i = 0; i < op_count; i++) {
 		const struct op *op = &op_table[i];
 		const struct op_sig *sig = op_sig(cx, op);
@@ -198,7 +193,7 @@ static void test_rows(void **state)
 static void test_signatures(void **state)
 {
 	(void)state;
-	struct ctx *cx = fresh_ctx();
+	struct ctx *cx = ctx_with_source();
 	const struct op_sig *s = op_sig(cx, op_named(cx, "IncSubtensor"));
 	assert_int_equal(s->min, 2);
 	assert_true(s->max == UINT32_MAX);
@@ -228,7 +223,7 @@ static void test_signatures(void **state)
 static void test_axes(void **state)
 {
 	(void)state;
-	struct ctx *cx = fresh_ctx();
+	struct ctx *cx = ctx_with_source();
 	struct cv two[] = {number(0), number(-1)};
 	struct cv *a = props(cx, "Sum", "axis", number(1));
 	assert_int_equal(a[0].kind, CV_LIST);
@@ -250,7 +245,7 @@ static void test_axes(void **state)
 static void test_kinds(void **state)
 {
 	(void)state;
-	struct ctx *cx = fresh_ctx();
+	struct ctx *cx = ctx_with_source();
 	struct cv t = {.kind = CV_DTYPE, .u.dtype = DT_FLOAT32};
 	assert_int_equal(props(cx, "Cast", NULL, t)[0].u.dtype, DT_FLOAT32);
 	assert_int_equal(props(cx, "Cast", "dtype", text(cx, "int8"))[0].u.dtype, DT_INT8);
@@ -281,7 +276,7 @@ static struct cv slice(struct ctx *cx, struct cv a, struct cv b, struct cv c)
 static void test_slices(void **state)
 {
 	(void)state;
-	struct ctx *cx = fresh_ctx();
+	struct ctx *cx = ctx_with_source();
 	struct cv none = {.kind = CV_NONE};
 	struct prop_arg a[] = {
 		{NULL, slice(cx, symbol(cx, "start"), symbol(cx, "stop"), none), {0, 1}},
@@ -307,7 +302,7 @@ static void test_slices(void **state)
 static void test_elementwise(void **state)
 {
 	(void)state;
-	struct ctx *cx = fresh_ctx();
+	struct ctx *cx = ctx_with_source();
 	dim n = size(cx, "n"), m = size(cx, "m");
 	struct value *a = VALUE(cx, DT_FLOAT32, n, K(3)), *b = VALUE(cx, DT_INT64, K(3));
 	struct value *c = VALUE(cx, DT_FLOAT64, K(1), m), *u = VALUE(cx, DT_UINT64, K(3));
@@ -320,7 +315,7 @@ static void test_elementwise(void **state)
 	assert_type(INFER(cx, "Add", no_props(cx, "Add"), a, VALUE(cx, DT_FLOAT32, K(5))),
 		    "Add: float32[n, 3] and float32[5] do not broadcast");
 	ctx_free(cx);
-	cx = fresh_ctx();
+	cx = ctx_with_source();
 	u = VALUE(cx, DT_UINT64, K(3));
 	b = VALUE(cx, DT_INT64, K(3));
 	assert_type(INFER(cx, "Lt", no_props(cx, "Lt"), u, b), "bool[3]");
@@ -334,17 +329,17 @@ static void test_elementwise(void **state)
 static void test_arity(void **state)
 {
 	(void)state;
-	struct ctx *cx = fresh_ctx();
+	struct ctx *cx = ctx_with_source();
 	struct value *x = SCALAR(cx, DT_FLOAT64);
 	assert_type(INFER(cx, "Sub", no_props(cx, "Sub"), x),
 		    "Sub: expected 2 arguments (a, b), got 1");
 	ctx_free(cx);
-	cx = fresh_ctx();
+	cx = ctx_with_source();
 	x = SCALAR(cx, DT_FLOAT64);
 	assert_type(INFER(cx, "Exp", no_props(cx, "Exp"), NULL),
 		    "Exp: argument 1 (x) cannot be None");
 	ctx_free(cx);
-	cx = fresh_ctx();
+	cx = ctx_with_source();
 	x = SCALAR(cx, DT_FLOAT64);
 	INFER(cx, "QZ", no_props(cx, "QZ"), x, x);
 	assert_int_equal(cx->diags->code, E_UNSUPPORTED);
@@ -354,7 +349,7 @@ static void test_arity(void **state)
 static void test_reductions(void **state)
 {
 	(void)state;
-	struct ctx *cx = fresh_ctx();
+	struct ctx *cx = ctx_with_source();
 	dim n = size(cx, "n");
 	struct value *x = VALUE(cx, DT_INT8, n, K(3), K(4));
 	assert_type(INFER(cx, "Sum", no_props(cx, "Sum"), x), "int64[]");
@@ -365,7 +360,7 @@ static void test_reductions(void **state)
 	assert_type(INFER(cx, "Sum", props(cx, "Sum", "axis", number(3)), x),
 		    "Sum: axis 3 is out of range for 3 dims");
 	ctx_free(cx);
-	cx = fresh_ctx();
+	cx = ctx_with_source();
 	x = VALUE(cx, DT_FLOAT32, K(0));
 	INFER(cx, "Max", no_props(cx, "Max"), x);
 	assert_int_equal(cx->diags->code, E_RAISES);
@@ -375,7 +370,7 @@ static void test_reductions(void **state)
 static void test_axes_moved(void **state)
 {
 	(void)state;
-	struct ctx *cx = fresh_ctx();
+	struct ctx *cx = ctx_with_source();
 	dim n = size(cx, "n"), m = size(cx, "m");
 	struct value *x = VALUE(cx, DT_FLOAT32, n, K(1), m);
 	struct cv order[] = {number(2), text(cx, "x"), number(0)},
@@ -403,7 +398,7 @@ static void test_axes_moved(void **state)
 static void test_reshape(void **state)
 {
 	(void)state;
-	struct ctx *cx = fresh_ctx();
+	struct ctx *cx = ctx_with_source();
 	dim n = size(cx, "n");
 	struct value *x = VALUE(cx, DT_FLOAT32, n, K(6));
 	struct cv *p = no_props(cx, "Reshape");
@@ -512,7 +507,7 @@ static void check_slice(struct ctx *cx, struct value *x, struct value *y, int64_
 static void test_subtensor(void **state)
 {
 	(void)state;
-	struct ctx *cx = fresh_ctx();
+	struct ctx *cx = ctx_with_source();
 	dim n = size(cx, "n");
 	struct value *x = VALUE(cx, DT_FLOAT32, n), *y = VALUE(cx, DT_FLOAT32, K(7));
 	assert_type(subtensor(cx, x, 1, NO, NO), "float32[max(n-1, 0)]");
@@ -528,7 +523,7 @@ static void test_subtensor(void **state)
 						    c);
 	assert_type(subtensor(cx, y, NO, NO, 0), "Subtensor: the step of a slice is 0");
 	ctx_free(cx);
-	cx = fresh_ctx();
+	cx = ctx_with_source();
 	y = VALUE(cx, DT_FLOAT32, K(7));
 	struct cv *p = props(cx, "Subtensor", NULL, symbol(cx, "i"));
 	assert_type(INFER(cx, "Subtensor", p, y, one_int(cx, -7)), "float32[]");
@@ -551,7 +546,7 @@ static struct cv *pattern(struct ctx *cx, const char *op, const char *s)
 static void test_advanced(void **state)
 {
 	(void)state;
-	struct ctx *cx = fresh_ctx();
+	struct ctx *cx = ctx_with_source();
 	dim n = size(cx, "n");
 	struct value *x = VALUE(cx, DT_FLOAT32, K(4), K(5), K(6)), *i = VALUE(cx, DT_INT64, n);
 	struct value *m = VALUE(cx, DT_BOOL, K(4), K(5)), *s = SCALAR(cx, DT_INT64);
@@ -571,7 +566,7 @@ static void test_advanced(void **state)
 		SET("ii", x, VALUE(cx, DT_FLOAT32, K(7)), i, i),
 		"AdvancedSetSubtensor: float32[7] does not broadcast to the indexed shape (n, 6)");
 	ctx_free(cx);
-	cx = fresh_ctx();
+	cx = ctx_with_source();
 	x = VALUE(cx, DT_FLOAT32, K(4));
 	assert_type(ADV("ii", x, SCALAR(cx, DT_INT8), SCALAR(cx, DT_INT8)),
 		    "AdvancedSubtensor: more indices than float32[4] has dims");
@@ -581,7 +576,7 @@ static void test_advanced(void **state)
 static void test_products(void **state)
 {
 	(void)state;
-	struct ctx *cx = fresh_ctx();
+	struct ctx *cx = ctx_with_source();
 	dim n = size(cx, "n"), k = size(cx, "k");
 	struct value *a = VALUE(cx, DT_FLOAT32, n, k), *b = VALUE(cx, DT_FLOAT64, k, K(3));
 	struct value *v = VALUE(cx, DT_FLOAT32, k), *t = VALUE(cx, DT_FLOAT32, K(1), K(2), n, k);
@@ -605,7 +600,7 @@ static void test_products(void **state)
 static void test_made(void **state)
 {
 	(void)state;
-	struct ctx *cx = fresh_ctx();
+	struct ctx *cx = ctx_with_source();
 	dim n = size(cx, "n"), m = size(cx, "m");
 	struct value *a = VALUE(cx, DT_INT8, n, K(3)), *b = VALUE(cx, DT_FLOAT32, m, K(3));
 	assert_type(INFER(cx, "Join", no_props(cx, "Join"), a, b, a), "float32[2*n+m, 3]");
@@ -631,7 +626,7 @@ static void test_made(void **state)
 static void test_known(void **state)
 {
 	(void)state;
-	struct ctx *cx = fresh_ctx();
+	struct ctx *cx = ctx_with_source();
 	dim n = size(cx, "n");
 	struct value *x = VALUE(cx, DT_FLOAT32, n, K(3)), *two = one_int(cx, 2);
 	struct node *s = node(cx, "Shape", no_props(cx, "Shape"), &x, 1);

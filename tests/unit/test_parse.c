@@ -13,26 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/ops.h"
-#include "syntax/syntax.h"
-
-static struct ctx *fresh_ctx(void)
-{
-	struct ctx *cx = ctx_new();
-
-	assert_non_null(cx);
-	if (setjmp(cx->oom))
-		fail_msg("out of memory");
-	return cx;
-}
-
-static struct file *parse_text(struct ctx *cx, const char *text)
-{
-	struct source *src = source_add(cx, "t.ptg", NULL, text, strlen(text));
-
-	assert_non_null(src);
-	return parse(cx, src);
-}
+#include "graph_of.h"
 
 static const char *all_messages(struct ctx *cx)
 {

@@ -10,10 +10,8 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "elab/elab.h"
 #include "graph/uses.h"
-#include "syntax/syntax.h"
-#include "target/target.h"
+#include "graph_of.h"
 
 static const char nested[] = "ptg 1\n"
 			     "graph g(x: float64[n], c: bool[]) -> (y, z) {\n"
@@ -24,24 +22,6 @@ static const char nested[] = "ptg 1\n"
 			     "  }\n"
 			     "  z = t * t - Sum(t)\n"
 			     "}\n";
-
-static struct graph *graph_of(struct ctx **to, const char *text)
-{
-	struct ctx *cx = ctx_new();
-
-	assert_non_null(cx);
-	if (setjmp(cx->oom))
-		fail_msg("out of memory");
-	cx->opt.runtime = DEFAULT_RELEASE;
-	dims_init(cx);
-	ops_init(cx);
-	struct graph *g =
-		elaborate(cx, parse(cx, source_add(cx, "g.ptg", NULL, text, strlen(text))), false);
-	assert_non_null(g);
-	assert_int_equal(cx->errors, 0);
-	*to = cx;
-	return g;
-}
 
 static struct node *find(const struct graph *g, const char *op)
 {
@@ -68,8 +48,8 @@ static const char *uses_in(struct ctx *cx, const struct block *b)
 
 static void test_order(void **state)
 {
-	struct ctx *cx;
-	struct graph *g = graph_of(&cx, nested);
+	struct ctx *cx = fresh_ctx();
+	struct graph *g = graph_of(cx, nested);
 	struct block empty = {0};
 	(void)state;
 
@@ -84,8 +64,8 @@ static void test_order(void **state)
 /* What the graph holds comes last; omitted inputs and states that stay are no uses. */
 static void test_held(void **state)
 {
-	struct ctx *cx;
-	struct graph *g = graph_of(&cx, nested);
+	struct ctx *cx = fresh_ctx();
+	struct graph *g = graph_of(cx, nested);
 	struct value *x = g->block->params.at[0], *t = find(g, "Tanh")->out[0];
 	uint32_t held = 0;
 	(void)state;
@@ -108,8 +88,8 @@ static void test_held(void **state)
 
 static void test_table(void **state)
 {
-	struct ctx *cx;
-	struct graph *g = graph_of(&cx, nested);
+	struct ctx *cx = fresh_ctx();
+	struct graph *g = graph_of(cx, nested);
 	struct uses uses = find_uses(cx, g);
 	struct value *t = find(g, "Tanh")->out[0], *x = g->block->params.at[0];
 	struct value *product = find(g, "Mul")->out[0], *exp = find(g, "Exp")->out[0];
@@ -258,20 +238,18 @@ static void test_long_way(void **state)
 static void test_many(void **state)
 {
 	struct strbuf text = {0};
-	struct ctx *cx, *own = ctx_new();
+	struct ctx *cx = fresh_ctx();
 	(void)state;
 
-	assert_non_null(own);
-	text.arena = own->arena;
+	text.arena = cx->arena;
 	sb_str(&text, "ptg 1\ngraph g(x: float64[n]) -> (y) {\n  v0 = x\n");
 	for (int i = 1; i <= 5000; i++)
 		sb_printf(&text, "  v%d = v%d + x\n", i, i - 1);
 	sb_str(&text, "  y = v5000\n}\n");
-	struct graph *g = graph_of(&cx, text.s);
+	struct graph *g = graph_of(cx, text.s);
 	struct uses uses = find_uses(cx, g);
 	assert_int_equal(count_uses(&uses, g->block->params.at[0]), 5001);
 	ctx_free(cx);
-	ctx_free(own);
 }
 
 int main(void)
