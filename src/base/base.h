@@ -188,11 +188,10 @@ struct sym {
 	struct binding *value;
 	struct binding *dim;
 	const struct op *op; /* the op of that name, NULL if none */
-	uint32_t owner;      /* emit/names.c: the value that has the name in the model */
 	uint32_t len;
 	uint16_t word; /* token of a keyword or soft word; 0 for others (scanner) */
 	uint8_t dtype; /* enum dtype when the name is a dtype's */
-	bool taken;    /* lower: an ONNX value has the name */
+	bool taken;    /* lower: an ONNX value or node has the name, so no other one gets it */
 	char s[];      /* 0-terminated */
 };
 struct intern;

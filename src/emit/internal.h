@@ -26,7 +26,6 @@ struct onnx_type {
 };
 struct onnx_value {
 	struct astr name;
-	struct sym *sym;           /* that the name is of; NULL: generated */
 	const struct tensor *init; /* of a state: its value at first */
 	uint32_t type;             /* index in types */
 	bool output;               /* of the graph that it stands in */

@@ -27,6 +27,7 @@ struct namer {
 	struct map dim_names; /* struct sym * -> index in dimtab */
 	struct map made; /* canonical dim -> index in dimtab of the first that got a made-up name */
 	struct map types; /* hash of a type -> its index + 1 */
+	struct map taken; /* struct sym * -> has a value the name? */
 	vec(struct onnx_dim) dimtab;
 	vec(dim) dim_of; /* canonical dim of each of dimtab */
 	uint32_t ndims;  /* names of dims made so far */
@@ -162,6 +163,14 @@ static uint32_t type_of(struct namer *n, struct type t)
 	}
 }
 
+/* Is it the first value that asks for this name? */
+static bool take_name(struct namer *n, const struct sym *name)
+{
+	uint32_t *taken = map_at(n->cx, &n->taken, (uint64_t)(uintptr_t)name);
+
+	return !(*taken)++;
+}
+
 /* Enters a value: its number, its name if that is free, its type, its data if it is constant. */
 static struct onnx_value *claim(struct namer *n, const struct value *v)
 {
@@ -174,11 +183,8 @@ static struct onnx_value *claim(struct namer *n, const struct value *v)
 	o = vec_push(n->cx->arena, &m->values);
 	m->index[v->id] = m->values.len - 1;
 	o->type = type_of(n, v->type);
-	if (v->name && !v->name->owner) {
-		v->name->owner = m->values.len - 1;
+	if (v->name && take_name(n, v->name))
 		o->name = (struct astr){v->name->s, v->name->len};
-		o->sym = v->name;
-	}
 	if (v->data && !v->def)
 		*vec_push(n->cx->arena, &m->inits) = (struct onnx_init){v, v->data};
 	return o;
@@ -328,8 +334,6 @@ static void generate(struct namer *n)
 	uint32_t number = 0, k = underscores(m);
 	for (uint32_t i = 1; i < m->values.len; i++) {
 		struct onnx_value *o = &m->values.at[i];
-		if (o->sym)
-			o->sym->owner = 0; /* for the next graph */
 		if (o->name.s)
 			continue;
 		char *p = arena_alloc(n->cx->arena, k + 12);

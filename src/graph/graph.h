@@ -27,23 +27,23 @@ struct known {
  */
 #define MAX_VALUES (UINT32_C(1) << 30)
 struct value {
-	struct type type;
+	/* both levels */
+	struct type type;          /* of no dtype: it failed, and what reads it stays silent */
 	struct sym *name;          /* the user's name; NULL: unnamed */
-	struct node *def;          /* NULL for block parameters and constants */
-	const struct tensor *data; /* constants */
-	struct known *known;       /* NULL: nothing is known */
-	/* Lowering: the ONNX value that holds a typed value; NULL: there is none yet. An ONNX value
-	 * that nodes of the open graph may read holds itself. */
+	struct node *def;          /* whose result it is; NULL: a parameter or a constant */
+	const struct tensor *data; /* of a constant or a weight: see is_constant(); else NULL */
+	struct known *known;       /* the elements, as dims; NULL: not known. See known_of() */
+	/* PyTensor level, while it is lowered: the ONNX value that holds it; NULL: there is none
+	 * yet. An ONNX value that nodes of the open graph may read holds itself. */
 	struct value *lowered;
 	struct value *forward; /* ONNX level: what took its place; NULL: nothing. See resolve() */
-	struct span span;
-	uint32_t id : 30;  /* number in creation order, unique in the compilation */
-	uint32_t sign : 2; /* lower: enum sign of an ONNX value */
-	/* ONNX level, of drop_unread(): how many uses it has, a bound from above while nodes are
-	 * rewritten; does a block give it back, so that it must stay; and an inner block? */
-	uint32_t uses : 30;
-	uint32_t is_result : 1;
-	uint32_t is_inner_result : 1;
+	struct span span;      /* of the text that it comes from */
+	uint32_t id : 30;      /* number in creation order, unique in the compilation */
+	uint32_t sign : 2;     /* ONNX level: enum sign of a computed value. See sign_of() */
+	/* ONNX level, as drop_unread() counts and uses.h keeps */
+	uint32_t uses : 30;           /* it has so many uses, or fewer */
+	uint32_t is_result : 1;       /* a block gives it back: it must stay */
+	uint32_t is_inner_result : 1; /* and that block is not the graph's own */
 };
 /* of the elements of a float value; bits */
 enum sign {
