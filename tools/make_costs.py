@@ -142,11 +142,16 @@ def run_cost(dtype):
     return (runs - whole) / n
 
 
+def machine():
+    """What /proc/cpuinfo calls the processor"""
+    return next(line.split(": ", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name"))
+
+
 def main():
     print(f"""/*
- * What nodes of ONNX Runtime {ort.__version__} take: made by tools/make_costs.py, do not edit. COST(operator,
- * dtype of the first numbers, nanoseconds of a node, of each element of a small array, and of one
- * that is larger than the cache). Of ReduceSum the elements that are added up count; of MatMul the
+ * What nodes of ONNX Runtime {ort.__version__} take on one core of {machine()}: made by tools/make_costs.py,
+ * do not edit. COST(operator, dtype of the first numbers, nanoseconds of a node, of each element of
+ * a small array, and of one that is larger than the cache). Of ReduceSum the elements that are added up count; of MatMul the
  * matrices, of 4 rows and columns; of Loop and Scan the steps, with a state, a stacked result and,
  * in Scan, two sequences, and of If the results, without what they compute. RUN(dtype, nanoseconds
  * of a run of a broadcast, its elements apart).

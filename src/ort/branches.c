@@ -17,8 +17,6 @@
 #define MAX_INPUTS 8         /* of a node that goes into a branch */
 #define MAX_FILLED (1 << 12) /* elements of a constant that a number becomes */
 
-#define GAIN 800 /* nanoseconds that an If must spare: it also fetches what its branches read */
-
 struct choice { /* what there is to say about a node */
 	struct node *n;
 	bool chosen;  /* a Where that becomes a result of the If */
@@ -255,7 +253,8 @@ static bool decide_once(struct branches *x, struct value *cond)
 				!x->all[i].n->in[k]->def || x->inside[x->all[i].n->in[k]->id] == 0;
 	enum dtype t = (enum dtype)x->all[x->last].n->out[0]->type.dtype;
 	double node = cost_of(ONNX_Add, t, 1) / 2; /* one side of two is computed */
-	double gain = count > 1 ? GAIN : 2 * GAIN; /* one choice is read more easily as such */
+	/* one choice is read more easily as such */
+	double gain = layout_costs.if_gain * (count > 1 ? 1 : 2);
 	if (count * cost_of(ONNX_Where, t, 1) + nodes * node <
 	    cost_of(ONNX_If, t, count) + copies * node + gain)
 		return false;

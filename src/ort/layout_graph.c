@@ -15,17 +15,11 @@
 #include "ort/ort.h"
 #include "ort/batch_last.h"
 #include "rewrite/rewrite.h"
+#include "target/target.h"
 
-#define LEAST    16   /* points: fewer are not worth it */
-#define ROUNDS   6    /* of looking for nodes that had better change sides */
-#define MAX_IN   32   /* operands of a node that takes part */
-#define MIN_GAIN 1000 /* nanoseconds that a group of nodes has to save */
-/* nanoseconds of kernels of ONNX Runtime 1.31.1 */
-#define RUN          9 /* of elementwise kernels: a stretch in which no operand is repeated */
-#define PIECE        3 /* that is copied: of a row in Concat, Split, Slice, Pad, Gather */
-#define NODE         250
-#define TURN         450 /* a Transpose and the Reshape beside it */
-#define TURN_ELEMENT 0.45
+#define LEAST  16 /* points: fewer are not worth it */
+#define ROUNDS 6  /* of looking for nodes that had better change sides */
+#define MAX_IN 32 /* operands of a node that takes part */
 
 struct readers {
 	uint32_t batch_last, others;
@@ -109,6 +103,7 @@ static double runs(const struct graph_layouts *p, const struct node *n, bool bat
 
 static double time_of_sum(const struct graph_layouts *p, const struct node *n, bool batch_last)
 {
+	const struct layout_costs *cost = &layout_costs;
 	const struct type *t = &n->in[0]->type;
 	int axes[MAX_RANK], count = onnx_reduced_axes(n, axes), last = t->rank - 1;
 	double all = elements(p, t);
@@ -119,8 +114,9 @@ static double time_of_sum(const struct graph_layouts *p, const struct node *n, b
 	for (int i = 1; i < (count ? axes[0] : 1); i++)
 		first &= length(p, t, (uint32_t)i) == 1;
 	if (batch_last)
-		return all * (first ? 0.4 : 0.6);
-	return ends ? 0.15 * all + elements(p, &n->out[0]->type) : 1.2 * all;
+		return all * (first ? cost->sum_first : cost->sum_middle);
+	return ends ? cost->sum_last * all + cost->sum_last_result * elements(p, &n->out[0]->type)
+		    : cost->sum_inner * all;
 }
 
 /* Pieces that a node which goes along one axis copies */
@@ -169,6 +165,7 @@ static bool gives_batch_last(const struct graph_layouts *p, const struct node *n
  * is left out. */
 static double time_of(const struct graph_layouts *p, const struct node *n, bool batch_last)
 {
+	const struct layout_costs *cost = &layout_costs;
 	double all = elements(p, &n->out[0]->type);
 	uint32_t rank = n->in[0] ? n->in[0]->type.rank : 0;
 	const struct attr *a;
@@ -176,7 +173,8 @@ static double time_of(const struct graph_layouts *p, const struct node *n, bool 
 	int axes[MAX_RANK];
 
 	if (onnx_lengths(n->onnx) == ONNX_BROADCAST_LENGTHS)
-		return runs(p, n, batch_last) * (is_onnx(n, ONNX_Where) ? 2 * RUN : RUN);
+		return runs(p, n, batch_last) *
+		       (is_onnx(n, ONNX_Where) ? 2 * cost->run : cost->run);
 	if (onnx_lengths(n->onnx) == ONNX_REDUCED_LENGTHS)
 		return time_of_sum(p, n, batch_last);
 	switch (operator_of(n)) {
@@ -186,11 +184,11 @@ static double time_of(const struct graph_layouts *p, const struct node *n, bool 
 			if (batch_last_perm(n, reads_batch_last(p, n), out, perm))
 				return 0;
 		}
-		return NODE + all * TURN_ELEMENT;
+		return cost->node + all * cost->transposed;
 	case ONNX_Softmax:
-		return batch_last ? 4 * NODE + 2 * all : 2 * all;
+		return batch_last ? 4 * cost->node + cost->softmax * all : cost->softmax * all;
 	case ONNX_Trilu:
-		return batch_last ? 2 * NODE + 0.6 * all : 0;
+		return batch_last ? 2 * cost->node + cost->masked * all : 0;
 	case ONNX_Expand:
 		return batch_last ? all / OPEN_LENGTH : all / 4;
 	case ONNX_Concat:
@@ -198,11 +196,12 @@ static double time_of(const struct graph_layouts *p, const struct node *n, bool 
 	case ONNX_Gather:
 		a = find_attr(n, "axis");
 		axes[0] = a ? (int)a->u.i : 0;
-		return PIECE * pieces(p, n, (uint32_t)(axes[0] < 0 ? axes[0] + (int)rank : axes[0]),
-				      n->nin > n->nout ? n->nin : n->nout, batch_last);
+		return cost->piece * pieces(p, n,
+					    (uint32_t)(axes[0] < 0 ? axes[0] + (int)rank : axes[0]),
+					    n->nin > n->nout ? n->nin : n->nout, batch_last);
 	case ONNX_Slice:
 	case ONNX_Pad:
-		return PIECE * pieces(p, n, rank - 1u, 1, batch_last);
+		return cost->piece * pieces(p, n, rank - 1u, 1, batch_last);
 	default:
 		return 0;
 	}
@@ -210,7 +209,7 @@ static double time_of(const struct graph_layouts *p, const struct node *n, bool 
 
 static double time_to_transpose(const struct graph_layouts *p, const struct value *v)
 {
-	return TURN + TURN_ELEMENT * elements(p, &v->type);
+	return layout_costs.transpose + layout_costs.transposed * elements(p, &v->type);
 }
 
 /* ---- which side of the Transposes nodes are on ---- */
@@ -328,7 +327,8 @@ static void drop_groups(struct graph_layouts *p)
 				*g -= time_between(p, n->out[j], true);
 	}
 	for (uint32_t i = 0; i < p->count; i++)
-		if (on_batch_last_side(p, p->nodes[i]) && gain[first_of(p, i)] < MIN_GAIN)
+		if (on_batch_last_side(p, p->nodes[i]) &&
+		    gain[first_of(p, i)] < layout_costs.group_gain)
 			change_side(p, p->nodes[i]);
 }
 

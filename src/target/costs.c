@@ -1,7 +1,8 @@
 /*
  * costs.c: what nodes take in ONNX Runtime, by operator, dtype and size (costs_ort.def, made by
- * tools/make_costs.py). Only comparisons of sums say something: is one form faster than another?
- * Other runtimes have other costs, but in most cases the same order.
+ * tools/make_costs.py), and by how arrays lie (costs_layout.def). Only comparisons of sums say
+ * something: is one form faster than another? Other runtimes have other costs, but in most cases
+ * the same order.
  */
 #include "target/target.h"
 
@@ -19,6 +20,11 @@ static const double runs[MEASURED_DTYPES] = {
 #define COST(op, t, node, element, far)
 #define RUN(t, each) [t] = each,
 #include "target/costs_ort.def"
+};
+
+const struct layout_costs layout_costs = {
+#define LAYOUT(field, nanoseconds) .field = (nanoseconds),
+#include "target/costs_layout.def"
 };
 
 static enum measured_dtype measured(enum dtype t)

@@ -50,14 +50,19 @@ const struct onnx_op *find_kernel(struct ctx *cx, enum onnx_id id, enum dtype t,
 /* The same for an operator of a row of onnx/own.def, if the target's kernel is that function */
 const struct onnx_op *find_function(struct ctx *cx, enum onnx_id id, enum dtype t, uint32_t nin);
 
-/* costs.c: nanoseconds that a node takes whose inputs have dtype t, on the machine where ONNX
- * Runtime was measured; only comparisons say something. elements: of the result; of Loop and Scan
- * the steps, of If the results, without the nodes in them. */
+/* costs.c: nanoseconds that a node takes whose inputs have dtype t, on the machine and in the
+ * release that costs_ort.def names; only comparisons say something. elements: of the result; of
+ * Loop and Scan the steps, of If the results, without the nodes in them. */
 double cost_of(enum onnx_id op, enum dtype t, int64_t elements);
 /* The same; an operator that was not measured is taken for Add. */
 double cost_of_any(enum onnx_id op, enum dtype t, int64_t elements);
 /* Kernels of operators on elements go run by run, a run being a stretch of elements in which no
  * operand is repeated: what each takes, its elements apart */
 double cost_of_run(enum dtype t);
+/* How arrays lie: the rows of costs_layout.def */
+extern const struct layout_costs {
+#define LAYOUT(field, ...) double field;
+#include "target/costs_layout.def"
+} layout_costs;
 
 #endif
