@@ -522,6 +522,7 @@ static const struct foreign {
 	{"let", "write name = value", false},
 	{"var", "write name = value", false},
 	{"elif", "write else if", false},
+	{"print", "what is to be seen is a result of the graph: -> (y, x)", false},
 	{"def", "write fn Name(x: F) -> (y) { ... }", true},
 	{"func", "write fn Name(x: F) -> (y) { ... }", true},
 	{"function", "write fn Name(x: F) -> (y) { ... }", true},
@@ -548,9 +549,11 @@ static bool other_language(struct parse *p, int kind, struct span at, const stru
 	}
 	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
 		const struct foreign *f = &foreign[i];
-		struct span s = f->top ? at : p->first_span;
-		if ((f->top ? w->top : second && !w->expr) && is_text(p, s, f->word)) {
-			parse_error(p, s, E_SYNTAX, "there is no '%s': %s", f->word, f->instead);
+		bool top = f->top && w->top;
+		struct span s = top ? at : p->first_span;
+		if ((top || (second && !w->expr)) && is_text(p, s, f->word)) {
+			parse_error(p, s, E_SYNTAX, "there is no '%s': %s%s", f->word,
+			            top || !f->top ? "" : "outside of the graph, ", f->instead);
 			return true;
 		}
 	}
@@ -748,6 +751,92 @@ static bool unnamed_branch(struct parse *p, int kind, const struct wanted *w)
 	       ((begins && value) || goes_on);
 }
 
+static bool begins_value(int kind)
+{
+	return kind == YYSYMBOL_NAME || is_soft(kind) || (kind >= YYSYMBOL_NONE && kind <= YYSYMBOL_LPAREN);
+}
+
+static bool is_dtype(struct parse *p, struct span s)
+{
+	return dtype_named(arena_strdup(p->arena, p->text + (s.begin - p->base), s.end - s.begin));
+}
+
+/* What stands where the { of a block or the ( of a header is missing, or a { that opens none */
+static bool wrong_brackets(struct parse *p, int kind, struct span at, const struct wanted *w)
+{
+	bool colon = kind == YYSYMBOL_COLON || kind == YYSYMBOL_NL;
+
+	if ((is_text(p, p->before, "for") || is_text(p, p->before, "loop")) && p->head == TOK_LOOP &&
+	    kind != YYSYMBOL_LPAREN) {
+		bool loop = is_text(p, p->before, "loop");
+		parse_error(p, at, E_SYNTAX, "the header of a '%s' stands in parentheses: "
+		            "y = %s (i in 0:%s, h = x) -> (h) { next h = ... }",
+		            loop ? "loop" : "for", loop ? "loop" : "for", loop ? "n" : "3");
+	} else if (w->block && w->op && colon) { /* a condition is read */
+		parse_error(p, at, E_SYNTAX, "the statements of a branch stand in braces: "
+		            "y = if c { y = a } else { y = b }");
+	} else if (p->head == TOK_IF && w->block && begins_value(kind) && !is_text(p, at, "is")) {
+		parse_error(p, at, E_SYNTAX, "a choice is written y = if c { y = a } else { y = b }, "
+		            "or Switch(c, a, b) for each element");
+	} else if (!p->head && w->expr && (kind == YYSYMBOL_LBRACE || kind == YYSYMBOL_LPROPS)) {
+		parse_error(p, at, E_SYNTAX, "braces are for properties and blocks: "
+		            "a list is [x, y], and parentheses group");
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* Python's header of a function, a graph without results, and types like a C declaration's */
+static bool wrong_header(struct parse *p, int kind, struct span at)
+{
+	const char *why = NULL;
+	bool opens = kind == YYSYMBOL_LBRACE && p->opened_head == TOK_GRAPH;
+
+	if (p->head != TOK_GRAPH && !opens)
+		return false;
+	if (is_text(p, p->before, ")") && p->depth == opens &&
+	    (opens || kind == YYSYMBOL_COLON || kind == YYSYMBOL_ASSIGN))
+		why = "the names of results stand behind '->': graph name(x: float32[n]) -> (y) {";
+	else if (kind == YYSYMBOL_LPAREN && is_dtype(p, p->before))
+		why = "lengths stand in square brackets: x: float32[n]";
+	else if (kind == YYSYMBOL_LBRACKET && is_dtype(p, p->before))
+		why = "a type stands behind its name: x: float32[n]";
+	if (why)
+		parse_error(p, at, E_SYNTAX, "%s", why);
+	return why != NULL;
+}
+
+/* A value or a call that gets no name, a second '=' and two values in a row */
+static bool wrong_statement(struct parse *p, int kind, struct span at, const struct wanted *w)
+{
+	bool second = p->depth && p->before.begin == p->first_span.begin && !w->expr && !w->op;
+	const char *name = p->text + (p->before.begin - p->base);
+	int len = (int)(p->before.end - p->before.begin);
+
+	if (!p->depth || p->head)
+		return false;
+	if (second && kind == YYSYMBOL_LT && text_starts(p, text_behind(p, p->before), "<-"))
+		parse_error(p, at, E_SYNTAX, "a value gets its name by '=': %.*s = ...", len, name);
+	else if (second && kind == YYSYMBOL_EQ)
+		parse_error(p, at, E_SYNTAX, "a value gets its name by '=', and '==' compares: %.*s = ...",
+		            len, name);
+	else if (second && (kind == YYSYMBOL_LPAREN || is_operator(kind)))
+		parse_error(p, at, E_SYNTAX, "a statement names its results: y = %.*s%s", len, name,
+		            is_operator(kind) ? " ..." : "(...)");
+	else if (kind == YYSYMBOL_ASSIGN && w->op && !token_opens(top(p)->kind))
+		parse_error(p, at, E_SYNTAX, "a statement has one '='; '==' compares");
+	else if ((kind == YYSYMBOL_NAME || kind == YYSYMBOL_INT || kind == YYSYMBOL_FLOAT) && w->op &&
+	         !is_assigned(p, at) && in_block(p))
+		parse_error(p, at, E_SYNTAX, "an operator is missing here: a product is a * b, and a call F(x)");
+	else if (kind == YYSYMBOL_STR && w->op && p->text[at.begin - p->base] == '\'' &&
+	         p->before.end == at.begin)
+		parse_error(p, at, E_SYNTAX, "a transposed matrix is written x.T");
+	else
+		return false;
+	return true;
+}
+
 /* Mistakes that people make: a message that says what to write instead. */
 static bool known_mistake(struct parse *p, int kind, struct span at, const struct wanted *w)
 {
@@ -767,6 +856,8 @@ static bool known_mistake(struct parse *p, int kind, struct span at, const struc
 		            "continue it: put brackets around the expression");
 		return true;
 	}
+	if (wrong_brackets(p, kind, at, w) || wrong_header(p, kind, at))
+		return true;
 	if (misplaced(p, kind, at, w) || looks_like_operator(p, kind, at, w) ||
 	    meant_const(p, kind, at, w))
 		return true;
@@ -789,6 +880,8 @@ static bool known_mistake(struct parse *p, int kind, struct span at, const struc
 		            "x == None, and numbers are compared by ==");
 		return true;
 	}
+	if (wrong_statement(p, kind, at, w))
+		return true;
 	if (is_comparison(kind) && w->op) {
 		parse_error(p, at, E_CHAINED, "comparisons do not chain: write (a < b) & (b < c); "
 		            "& and | bind tighter than comparisons");

@@ -88,7 +88,9 @@ static bool check_text(struct ctx *cx, const struct source *f)
 	if (utf16)
 		error(cx, at, E_ENCODING, "the text is UTF-16; save it as UTF-8");
 	else if (!byte)
-		error(cx, at, E_ENCODING, "a 0 byte: this is a binary file, not .ptg text");
+		error(cx, at, E_ENCODING,
+		      "a 0 byte: this is a binary file, not .ptg text; 'ptgc dump FILE' shows an "
+		      "ONNX model");
 	else
 		error(cx, at, E_ENCODING, "byte 0x%02x is not valid UTF-8", byte);
 	return false;

@@ -202,12 +202,16 @@ static const struct anode *sort_args(struct elab *e, struct callee c, uint32_t a
 }
 
 /* What stands before the dot of a call that is meant as a method: x of x.sum(axis=0) */
-static void add_base(struct elab *e, const struct anode *n, struct strbuf *args)
+static void add_base(struct elab *e, uint32_t at, struct strbuf *args)
 {
+	const struct anode *n = &e->file->nodes.at[at];
 	const char *dot = strchr(n->u.sym->s, '.');
+	uint32_t *kids = new_array(e->cx->arena, uint32_t, n->n + 1);
 
+	elab_children(e, at, kids);
+	bool paren = n->kind == A_METHOD && e->file->nodes.at[kids[0]].kind == A_PAREN;
 	if (n->kind == A_METHOD)
-		add_text(e, args, (struct span){n->span.begin, n->at.begin - 1});
+		add_text(e, args, (struct span){n->span.begin + paren, n->at.begin - 1 - paren});
 	else if (dot && find_value(e, intern(e->cx, n->u.sym->s, (size_t)(dot - n->u.sym->s))))
 		add_text(e, args,
 			 (struct span){n->at.begin, n->at.begin + (uint32_t)(dot - n->u.sym->s)});
@@ -236,7 +240,7 @@ bool refuse_names(struct elab *e, uint32_t at)
 		c.op = meant_op(e, name);
 	if (!c.op && !raw && (!dot || op_instead(e->cx, dot + 1, true)))
 		return false;
-	add_base(e, n, &r.args);
+	add_base(e, at, &r.args);
 	const struct anode *unknown = sort_args(e, c, at, &r);
 	if (unknown) {
 		struct strbuf usage = {.arena = e->cx->arena};
@@ -259,6 +263,18 @@ bool refuse_names(struct elab *e, uint32_t at)
 	return true;
 }
 
+const char *method_instead(struct elab *e, uint32_t at)
+{
+	const struct anode *n = &e->file->nodes.at[at];
+	const char *dot = strrchr(n->u.sym->s, '.'), *instead = NULL;
+
+	if (n->kind != A_ATTRIBUTE)
+		instead = meant_call(e, at);
+	if (!instead)
+		instead = op_instead(e->cx, dot ? dot + 1 : n->u.sym->s, true);
+	return instead ? instead : "x.T, x[...].set(v) or x[...].inc(v), or call an op: Sum(x)";
+}
+
 /* ---- in another form ---- */
 
 /* The text of the expressions from node a on to node b, as they are written */
@@ -272,6 +288,77 @@ static const char *text_between(struct elab *e, const struct anode *a, const str
 		       ? arena_strdup(e->cx->arena, from, len)
 		       : "...";
 }
+
+/* ---- of methods and modules ---- */
+
+/* Cast{float64}(x) for x.astype("float64"); NULL: the dtype is not written */
+static const char *cast_instead(struct elab *e, const char *base, const char *type)
+{
+	size_t quote = *type == '"' || *type == '\'', len = strlen(type);
+
+	if (len < 2 * quote)
+		return NULL;
+	const char *name = arena_strdup(e->cx->arena, type + quote, len - 2 * quote);
+	const char *dot = strrchr(name, '.'); /* np.float64 */
+	name = dot ? dot + 1 : name;
+	return dtype_named(name) ? arena_printf(e->cx->arena, "Cast{%s}(%s)", name, base) : NULL;
+}
+
+/* The shape of x.reshape(3, 4) or x.reshape((3, 4)) */
+static const char *shape_list(struct elab *e, const struct anode *const *a, uint32_t n)
+{
+	const char *text = text_between(e, a[0], a[n - 1]);
+
+	if (n == 1 && a[0]->kind == A_TUPLE && *text == '(')
+		return arena_printf(e->cx->arena, "[%.*s]", (int)strlen(text) - 2, text + 1);
+	return n > 1 || a[0]->kind == A_INT ? arena_printf(e->cx->arena, "[%s]", text) : text;
+}
+
+/* Is the last argument, which op does not take, an axis? */
+static bool is_axis(struct elab *e, const struct op *op, const struct anode *last)
+{
+	const struct op_sig *sig = op_sig(e->cx, op);
+
+	return last->kind == A_INT &&
+	       (op_has_axes(e->cx, op) || (sig->nprops && !strcmp(sig->props[0].name->s, "axis")));
+}
+
+const char *meant_call(struct elab *e, uint32_t at)
+{
+	const struct anode *nodes = e->file->nodes.at, *n = &nodes[at];
+	const char *dot = strrchr(n->u.sym->s, '.'), *name = dot ? dot + 1 : n->u.sym->s;
+	const struct op *op = meant_op(e, n->u.sym->s);
+	uint32_t *kids = new_array(e->cx->arena, uint32_t, n->n + 1), count = 0;
+	const struct anode **a = new_array(e->cx->arena, const struct anode *, n->n + 1);
+	struct strbuf args = {.arena = e->cx->arena};
+
+	if (n->nprops)
+		return NULL;
+	add_base(e, at, &args);
+	const char *base = args.s;
+	elab_children(e, at, kids);
+	for (uint32_t i = 0; i < n->n; i++)
+		if (n->kind != A_METHOD || nodes[kids[i]].span.begin > n->at.begin)
+			a[count++] = &nodes[kids[i]];
+	if (base && count == 1 && !strcmp(name, "astype"))
+		return cast_instead(e, base, text_between(e, a[0], a[0]));
+	if (!op)
+		return NULL;
+	const struct op_sig *sig = op_sig(e->cx, op);
+	uint32_t first = base != NULL; /* x.sum() has one argument more than it shows */
+	if (base && count && op == &op_table[OP_Reshape])
+		return arena_printf(e->cx->arena, "Reshape(%s, %s)", base, shape_list(e, a, count));
+	bool axis = count && count + first == sig->max + 1 && is_axis(e, op, a[count - 1]);
+	for (uint32_t i = 0; i < count - axis; i++)
+		add_text(e, &args, a[i]->span);
+	if (count - axis + first < sig->min || count - axis + first > sig->max || !is_short(&args))
+		return NULL;
+	return axis ? arena_printf(e->cx->arena, "%s{axis=%s}(%s)", op->name,
+				   text_between(e, a[count - 1], a[count - 1]), args.s)
+		    : arena_printf(e->cx->arena, "%s(%s)", op->name, args.s ? args.s : "");
+}
+
+/* ---- in another form ---- */
 
 /* Eye(3) is Eye(3, 3, 0), and ARange(n) is ARange(0, n, 1), as NumPy's defaults have it. NULL:
  * another op, or number of arguments */
@@ -312,6 +399,27 @@ static const char *axes_in_braces(struct elab *e, const struct op *op, const str
 	const char *k = text_between(e, a[takes], a[n - 1]);
 	return n == takes + 1 ? arena_printf(e->cx->arena, "%s{axis=%s}(%s)", op->name, k, x)
 			      : arena_printf(e->cx->arena, "%s{axes=[%s]}(%s)", op->name, k, x);
+}
+
+/* range(1, n) in the header of a loop or for is 1:n. true: reported */
+bool counts_by_call(struct elab *e, const struct aitem *it)
+{
+	uint32_t at = it->value.first + it->value.len - 1;
+	const struct anode *nodes = e->file->nodes.at, *n = &nodes[at];
+	uint32_t *kids = new_array(e->cx->arena, uint32_t, n->n + 1);
+	struct strbuf b = {.arena = e->cx->arena};
+
+	if (n->kind != A_CALL || strcmp(n->u.sym->s, "range") != 0 || n->nprops || !n->n ||
+	    n->n > 3 || find_fn(e, n->u.sym))
+		return false;
+	elab_children(e, at, kids);
+	sb_str(&b, n->n == 1 ? "0" : "");
+	for (uint32_t i = 0; i < n->n; i++)
+		sb_printf(&b, "%s%s", b.len ? ":" : "",
+			  text_between(e, &nodes[kids[i]], &nodes[kids[i]]));
+	elab_error(e, n->span, E_UNKNOWN_OP, "there is no 'range': write %s in %s", it->name->s,
+		   b.s);
+	return true;
 }
 
 /* Join(0, x, y) is Join{axis=0}(x, y), and Cast(x, float32) is Cast{float32}(x). */

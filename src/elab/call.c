@@ -570,6 +570,13 @@ static void report_unknown_op(struct elab *e, uint32_t at)
 			   name->s, dot);
 		return;
 	}
+	if (find_value(e, name)) {
+		elab_error(e, s, E_UNKNOWN_OP,
+			   "'%s' is a value, which is not called: write %s[0] for an element, and "
+			   "%s * (...) for a product",
+			   name->s, name->s, name->s);
+		return;
+	}
 	if (e->in_dim && (is_word(name, "max") || is_word(name, "min"))) {
 		elab_error(e, s, E_ARITY, "%s takes two sizes or more: %s(n, 1)", name->s, name->s);
 		return;

@@ -713,11 +713,11 @@ static struct cv eval_attribute(struct elab *e, uint32_t at, struct cv *items)
 	if (used)
 		return alias_attribute(e, used, n->u.sym, n->span);
 	bool module = x->kind == CV_SYM; /* np.pi */
-	const char *instead = n->u.sym->dtype ? name : op_instead(e->cx, name, true);
+	const char *instead = n->u.sym->dtype ? name
+			      : module        ? op_instead(e->cx, name, true)
+					      : method_instead(e, at);
 	if (module && !instead && !all_defined(e, x, 1))
 		return poison(n->span);
-	if (!module && !instead)
-		instead = "x.T, x[...].set(v) or x[...].inc(v), or call an op: Sum(x)";
 	elab_error(e, n->at, module ? E_UNDEFINED : E_EXPRESSION, "%s '%s'%s%s",
 		   module                ? "there is no"
 		   : n->kind == A_METHOD ? "values have no method"
@@ -738,8 +738,11 @@ static struct cv eval_inner(struct elab *e, uint32_t at, struct cv *items)
 		return make_sequence(e, CV_TUPLE, n, items);
 	case A_ARROW:
 		return make_sequence(e, CV_ARROW, n, items);
+	case A_PROP: /* a name may be a word there, but not one with other quotes */
+		if (items[0].kind == CV_SYM && operator_in_name(e, items[0].u.sym))
+			return all_defined(e, items, 1) ? items[0] : poison(n->span);
+		return items[0];
 	case A_PAREN:
-	case A_PROP:
 	case A_NAMED:
 		return items[0];
 	case A_UNARY:

@@ -183,14 +183,20 @@ static bool range_item(struct elab *e, struct aitem *it, struct loop_header *h, 
 
 static bool sequence_item(struct elab *e, struct aitem *it, struct loop_header *h, uint32_t k)
 {
+	if (counts_by_call(e, it))
+		return false;
 	struct cv c = eval(e, it->value);
 	struct value *v = to_value(e, &c, DT_NONE);
 
 	if (!v || !v->type.dtype)
 		return false;
 	if (!v->type.rank) {
-		elab_error(e, c.span, E_RANK, "a loop walks the leading axis, but this is %s",
-			   type_str(e->cx, v->type));
+		elab_error(e, c.span, E_RANK, "a loop walks the leading axis, but this is %s%s",
+			   type_str(e->cx, v->type),
+			   is_int((enum dtype)v->type.dtype)
+				   ? arena_printf(e->cx->arena, "; it counts by %s in 0:n",
+						  it->name->s)
+				   : "");
 		return false;
 	}
 	h->seq[k] = v;

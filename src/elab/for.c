@@ -108,6 +108,8 @@ static bool for_range(struct elab *e, const struct aitem *it, struct items *x)
 
 static bool for_list(struct elab *e, const struct aitem *it, struct items *x)
 {
+	if (counts_by_call(e, it))
+		return false;
 	struct cv v = x->list = eval(e, it->value);
 
 	if (v.kind == CV_POISON || !all_defined(e, &v, 1))

@@ -245,7 +245,9 @@ struct value *to_value(struct elab *e, const struct cv *v, enum dtype want);
 /* Is this the first report of a string that stands where it cannot? */
 bool string_is_new(struct elab *e, const struct astr *s);
 void report_no_tensor(struct elab *e, const struct cv *v);
-const char *near_name(struct elab *e, const struct sym *name);        /* of a value, or NULL */
+const char *near_name(struct elab *e, const struct sym *name); /* of a value, or NULL */
+/* ": ..." of a name with a letter like an operator or a quote, as a minus of U+2212; or NULL */
+const char *operator_in_name(struct elab *e, const struct sym *name);
 bool all_defined(struct elab *e, const struct cv *items, uint32_t n); /* false: reported */
 struct value *dim_to_value(struct elab *e, dim d, struct span s);
 struct value *constant_of(struct elab *e, const struct cv *v, enum dtype t, struct span s);
@@ -273,9 +275,14 @@ bool has_names(struct elab *e, uint32_t at);
 /* The arguments of a call of f in the order of its parameters; poison: the default. NULL: reported
  */
 struct cv *named_args(struct elab *e, const struct fn *f, uint32_t at, const struct cv *items);
+/* Sum{axis=0}(x) for the call np.sum(x, 0) or x.sum(0); NULL: it is not known */
+const char *meant_call(struct elab *e, uint32_t at);
+const char *method_instead(struct elab *e,
+			   uint32_t at);        /* what to write for x.sum(0) and x.shape */
 bool refuse_names(struct elab *e, uint32_t at); /* false: what is called is not known either */
 /* Softmax(x, 1), Join([x, y]), Eye(3): what is written instead. true: reported */
 bool misplaced_arguments(struct elab *e, const struct op *op, uint32_t at, const struct cv *items);
+bool counts_by_call(struct elab *e, const struct aitem *it); /* i in range(3): reported */
 const char *params_text(struct elab *e, const struct fn *f); /* "x, k" */
 void report_arity(struct elab *e, const struct fn *f, uint32_t nargs, struct span s);
 

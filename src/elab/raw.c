@@ -375,18 +375,35 @@ static uint32_t count_results(struct elab *e, uint32_t at)
 }
 
 /* x.sum(1) looks like an operator of the domain x. true: x is a value, which was reported */
-static bool is_method(struct elab *e, const char *name, struct span s)
+static bool is_method(struct elab *e, uint32_t at)
 {
+	const struct anode *n = &e->file->nodes.at[at];
+	const char *name = n->u.sym->s;
 	size_t len = strcspn(name, ".");
 
 	if (!find_value(e, intern(e->cx, name, len)))
 		return false;
-	const char *instead = op_instead(e->cx, strrchr(name, '.') + 1, true);
-	elab_error(e, s, E_UNKNOWN_OP, "'%.*s' is a value, which has no method '%s': write %s",
-		   (int)len, name, strrchr(name, '.') + 1,
-		   instead ? instead
-			   : "x.T, x[...].set(v) or x[...].inc(v), or call an op: Sum(x)");
+	const char *instead = method_instead(e, at);
+	elab_error(e, n->at, E_UNKNOWN_OP, "'%.*s' is a value, which has no method '%s': write %s",
+		   (int)len, name, strrchr(name, '.') + 1, instead);
 	return true;
+}
+
+/* np.exp(x) looks like an operator of the domain np, whose names begin with capitals as ONNX's do.
+ * true: reported */
+static bool is_of_module(struct elab *e, uint32_t at)
+{
+	const struct anode *n = &e->file->nodes.at[at];
+	const char *name = n->u.sym->s, *dot = strrchr(name, '.');
+
+	if (dot[1] < 'a' || dot[1] > 'z')
+		return false;
+	const char *instead = meant_call(e, at);
+	if (!instead)
+		instead = op_instead(e->cx, dot + 1, true);
+	if (instead)
+		elab_error(e, n->at, E_UNKNOWN_OP, "there is no '%s': write %s", name, instead);
+	return instead != NULL;
 }
 
 /* The operator of ai.onnx.ml in the version that the model names. Its result types are written. */
@@ -422,8 +439,6 @@ static const struct onnx_op *foreign_op(struct elab *e, const char *name, struct
 {
 	const char *dot = strrchr(name, '.');
 
-	if (is_method(e, name, s))
-		return NULL;
 	const char *domain = arena_strdup(e->cx->arena, name, (size_t)(dot - name));
 	const char *near = e->wanted ? NULL : near_alias(e, domain);
 	if (near) {
@@ -480,6 +495,8 @@ void check_attr_names(struct elab *e, uint32_t at)
 	bool schema, own = !strncmp(name, "onnx.", 5) && !strchr(name + 5, '.');
 	/* an operator that another opset has may stand in a branch that this one does not take */
 	bool known = own && onnx_named(name + 5);
+	if (!own && is_method(e, at))
+		return;
 	const struct onnx_op *op = known ? onnx_nearest(onnx_named(name + 5), e->cx->opt.opset)
 					 : find_operator(e, name, n->at, &schema);
 	uint32_t *kids = new_array(e->cx->arena, uint32_t, n->n + 1);
@@ -510,10 +527,13 @@ struct cv call_onnx(struct elab *e, uint32_t at, struct cv *items)
 	const struct anode *a = &e->file->nodes.at[at];
 	struct span s = a->at;
 	bool schema;
+	if (is_method(e, at))
+		return poison(a->span);
 	const struct onnx_op *op = find_operator(e, a->u.sym->s, s, &schema);
 	uint32_t count = count_results(e, at);
+	bool typed = e->wanted && count == e->nroot && e->root == at;
 
-	if (!op)
+	if (!op || (!schema && !typed && is_of_module(e, at)))
 		return poison(a->span);
 	if (schema && count > op->nout && !(op->nout && op->out[op->nout - 1].repeat == '*') &&
 	    !(op->nout && op->out[op->nout - 1].repeat == '+')) {
@@ -540,7 +560,7 @@ struct cv call_onnx(struct elab *e, uint32_t at, struct cv *items)
 	if (!raw_inputs(e, n, schema, args, nargs, s))
 		return poison(a->span);
 	node_results(e->cx, n, results);
-	for (uint32_t i = 0; i < count && e->wanted && count == e->nroot && e->root == at; i++)
+	for (uint32_t i = 0; i < count && typed; i++)
 		n->out[i]->type = e->wanted[i];
 	graph_append(e->block, n);
 	if (e->wanted_wrong && e->root == at)

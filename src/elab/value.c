@@ -516,8 +516,11 @@ static bool differ_by_number(const char *a, const char *b)
 
 const char *near_name(struct elab *e, const struct sym *name)
 {
+	static const char *const words[] = {"True", "False", "None", "inf", "nan"};
 	vec(const char *) names = {0};
 
+	for (size_t i = 0; i < countof(words); i++)
+		*vec_push(e->cx->arena, &names) = words[i];
 	for (struct scope *s = e->scope; s && e->cx->errors < MAX_HINTS; s = s->outer)
 		for (struct binding *b = s->values; b && names.len < MAX_NEAR; b = b->prev)
 			if (!b->missing && !differ_by_number(name->s, b->sym->s))
@@ -551,7 +554,7 @@ static uint32_t defined_later(struct elab *e, const struct sym *name, struct spa
 }
 
 /* What to say of a name that has a letter like an operator, as a minus of U+2212 */
-static const char *operator_in_name(struct elab *e, const struct sym *name)
+const char *operator_in_name(struct elab *e, const struct sym *name)
 {
 	for (size_t i = 0; i < name->len; i++) {
 		const char *instead = operator_instead(name->s + i, name->len - i);
@@ -573,7 +576,10 @@ static void report_undefined(struct elab *e, const struct cv *v)
 			   name->s, name->s);
 		return;
 	}
-	if (e->frame->nameless) { /* a statement that could not be parsed may define it */
+	if (!strcmp(name->s, "pi") && !b) {
+		elab_error(e, v->span, E_UNDEFINED, "'pi' is not defined: write %s",
+			   op_instead(e->cx, name->s, true));
+	} else if (e->frame->nameless) { /* a statement that could not be parsed may define it */
 		e->frame->nameless--;
 	} else if (e->frame->taken) { /* its definition seems to use another name */
 		note(e->cx, e->frame->taken, v->span, "and '%s' is not defined", name->s);

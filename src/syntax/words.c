@@ -89,6 +89,8 @@ const char *operator_instead(const char *s, size_t len)
 		{"\u201d", "'\u201d' is U+201D: a string stands in \"...\""},
 		{"\u2018", "'\u2018' is U+2018: a string stands in '...'"},
 		{"\u2019", "'\u2019' is U+2019: a string stands in '...'"},
+		{"\u00b2", "'\u00b2' is U+00B2: a square is x ** 2"},
+		{"\u221a", "'\u221a' is U+221A: a square root is Sqrt(x)"},
 		{"\u2264", "'\u2264' is U+2264: write <="},
 		{"\u2265", "'\u2265' is U+2265: write >="},
 		{"\u2260", "'\u2260' is U+2260: write !="},

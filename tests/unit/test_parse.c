@@ -352,7 +352,8 @@ static void test_messages(void **state)
 	check_body_error("  y = 1; z = 2", 1, "t.ptg:2:8: error: ';' has no meaning here: every");
 	check_body_error("  y += 1", 1, "t.ptg:2:5: error: '+=' has no meaning here: a value");
 	check_body_error("  y = x z", 1,
-			 "t.ptg:2:9: error: expected the end of the line but found 'z'");
+			 "t.ptg:2:9: error: an operator is missing here: a product is a * b, and a "
+			 "call F(x)");
 	check_body_error("  y = f(x,, z)", 1,
 			 "t.ptg:2:11: error: expected an expression or ')' but found ','");
 	check_body_error("  if a = 3 {\n  }", 1,
