@@ -107,8 +107,10 @@ static void answer(struct ctx *cx, struct job *job, const struct graph *g)
 
 	job->answered = typed && job->text_out.len;
 	if (typed && !job->answered)
-		error(cx, (struct span){0, 0}, E_OPTION,
-		      "why: no value of the graph gets its name at %s:%s", job->name, job->why);
+		why_missing(cx,
+			    error(cx, (struct span){0, 0}, E_OPTION,
+				  "why: no value gets its name at %s:%s", job->name, job->why),
+			    !g->name);
 }
 
 static struct graph *typed(struct ctx *cx, struct job *job, struct file *f)

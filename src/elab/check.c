@@ -165,11 +165,19 @@ static bool make_arguments(struct elab *e, struct fn *f, const struct trial *t, 
 		struct value *v = graph_value(e->cx, (struct type){0}, p->span);
 		ok = make_type(e, p->type, v, &v->type);
 		define_known(e->cx, v);
+		v->name = p->name;
 		args[i] = cv_value(v, p->span);
 	}
 	pop_scope(e);
 	e->frame = NULL;
 	return ok;
+}
+
+/* The lengths of a made-up argument are its own, as those of an input of a graph are. */
+static void name_lengths(struct ctx *cx, struct value *v)
+{
+	for (uint32_t k = 0; k < v->type.rank; k++)
+		dim_set_source(cx, v->type.dims[k], SOURCE_SIZE, v, k);
 }
 
 /* Expands f into a block that nobody reads. false: reported */
@@ -178,9 +186,15 @@ static bool expand_once(struct elab *e, struct fn *f, const struct trial *t)
 	struct cv *args = new_array(e->cx->arena, struct cv, f->nparams + 1);
 	struct cv *results = new_array(e->cx->arena, struct cv, f->nresults + 1);
 	uint32_t errors = e->cx->errors;
+	struct why *why = e->cx->why;
 
 	e->file = f->file;
-	if (make_arguments(e, f, t, args)) {
+	e->cx->why = NULL; /* the arguments are of no line */
+	bool made = make_arguments(e, f, t, args);
+	e->cx->why = why;
+	for (uint32_t i = 0; why && made && i < f->nparams; i++)
+		name_lengths(e->cx, args[i].u.v);
+	if (made) {
 		e->trying = true;
 		expand_call(e, f, f->name_span, NULL, args, f->nparams, results);
 		e->trying = false;
@@ -188,34 +202,71 @@ static bool expand_once(struct elab *e, struct fn *f, const struct trial *t)
 	return e->cx->errors == errors;
 }
 
-static void check_types(struct elab *e, struct fn *f)
+/* *t has the generic names of f. false: f cannot be expanded without a call */
+static bool begin_trial(struct elab *e, const struct fn *f, struct trial *t)
 {
-	struct trial t = {.n = 0};
-	uint32_t combinations = 2;
-
+	*t = (struct trial){.n = 0};
 	e->file = f->file;
 	if (!can_try(e, f))
-		return;
-	t.n = generics_of(e, f, t.names, MAX_GENERICS);
-	if (t.n > MAX_GENERICS)
-		return;
-	for (uint32_t k = 0; k < t.n; k++)
+		return false;
+	t->n = generics_of(e, f, t->names, MAX_GENERICS);
+	for (uint32_t k = 0; k < t->n && k < MAX_GENERICS; k++)
+		t->chosen[k] = choices[0];
+	return t->n <= MAX_GENERICS;
+}
+
+/* Sets *t to what has no mistakes; else these are reported. */
+static void check_types(struct elab *e, struct fn *f, struct trial *t)
+{
+	uint32_t combinations = 2;
+
+	for (uint32_t k = 0; k < t->n; k++)
 		combinations *= countof(choices);
 	for (uint32_t c = 0; c <= combinations; c++) {
 		uint32_t rest = c % combinations / 2; /* the last time as the first, to report */
-		t.numbers = c % 2;
-		for (uint32_t k = 0; k < t.n; k++, rest /= countof(choices))
-			t.chosen[k] = choices[rest % countof(choices)];
+		t->numbers = c % 2;
+		for (uint32_t k = 0; k < t->n; k++, rest /= countof(choices))
+			t->chosen[k] = choices[rest % countof(choices)];
 		if (c == combinations) {
-			expand_once(e, f, &t);
+			expand_once(e, f, t);
 			return;
 		}
 		struct diag_mark before = diag_mark(e->cx);
-		bool ok = expand_once(e, f, &t);
+		bool ok = expand_once(e, f, t);
 		diag_forget(e->cx, before);
 		if (ok || e->limited)
 			return;
 	}
+}
+
+/* Notes for `ptgc why` what values f has, whose mistakes are reported already. */
+static void answer_of(struct elab *e, struct fn *f, const struct trial *t)
+{
+	struct diag_mark before = diag_mark(e->cx);
+
+	why_try(e, f, true);
+	expand_once(e, f, t);
+	why_try(e, NULL, true);
+	diag_forget(e->cx, before);
+}
+
+static void check_fn(struct elab *e, struct fn *f, struct why *why)
+{
+	uint32_t errors = e->cx->errors;
+	struct trial t;
+
+	check_body(e, f);
+	if (f->used || e->limited)
+		return;
+	bool typed = begin_trial(e, f, &t);
+	if (typed && e->cx->errors == errors)
+		check_types(e, f, &t);
+	e->cx->why = why;
+	if (why && typed && !e->limited)
+		answer_of(e, f, &t);
+	else if (why)
+		why_try(e, f, false);
+	e->cx->why = NULL;
 }
 
 /* Dims of the checks are of a table of their own: equations do not reach the graph. */
@@ -230,19 +281,14 @@ void check_fns(struct elab *e)
 	dims_init(cx);
 	dim_keep_ones(cx, true);
 	cx->pending = NULL;
-	cx->why = NULL; /* answers are of calls */
+	cx->why = NULL;
 	e->block = new (cx->arena, struct block);
 	e->loop = NULL;
 	e->nested = e->written_out = 0;
 	for (uint32_t i = 0; i < e->used.len; i++)
 		/* a statement that could not be read would have defined names */
-		for (struct fn *f = e->used.at[i]->lost ? NULL : e->used.at[i]->fns; f;
-		     f = f->next) {
-			uint32_t errors = cx->errors;
-			check_body(e, f);
-			if (!f->used && cx->errors == errors && !e->limited)
-				check_types(e, f);
-		}
+		for (struct fn *f = e->used.at[i]->lost ? NULL : e->used.at[i]->fns; f; f = f->next)
+			check_fn(e, f, why);
 	cx->dims = dims;
 	cx->pending = pending;
 	cx->why = why;

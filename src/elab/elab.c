@@ -734,10 +734,9 @@ struct graph *elaborate(struct ctx *cx, struct file *f, bool fns_alone)
 	if (!f->graphs) {
 		eval_consts(e);
 		check_fns(e);
-		if (!cx->errors && !fns_alone)
-			why_of_fns(cx,
-				   error(cx, f->header, E_NO_GRAPH, "the file defines no graph"));
-		return NULL;
+		if (!cx->errors && !fns_alone && !cx->why)
+			error(cx, f->header, E_NO_GRAPH, "the file defines no graph");
+		return cx->why ? g : NULL;
 	}
 	for (struct fn *extra = f->graphs->next; extra; extra = extra->next)
 		error2(cx, extra->name_span, f->graphs->name_span, E_STATEMENT,

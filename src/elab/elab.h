@@ -13,6 +13,7 @@ struct file;
 struct fn;
 
 /* fns_alone: a file without a graph is no error. NULL: errors were reported, or there is no graph.
+ * For `ptgc why` a file of fns alone gives an empty graph.
  * Other errors leave a graph with poison values: lowering then reports the mistakes that only
  * lowering finds. */
 struct graph *elaborate(struct ctx *cx, struct file *f, bool fns_alone);
@@ -24,9 +25,16 @@ struct answer {
 	struct cv value;
 	struct span at; /* the place of the name, with its call */
 	bool next;      /* it is the next value of a carried name or state */
+	/* of a fn that nothing calls, expanded for arguments of the types that its header writes:
+	 * what the dims of the value mean; NULL: of the graph */
+	struct dims *tried;
 };
 uint32_t why_answers(struct ctx *cx, const struct answer **list); /* after elaborate() */
-const char *cv_kind_name(const struct cv *v);                     /* "a string", "a tensor", ... */
+const struct block *why_tried(struct ctx *cx); /* has the values of those fns; NULL: none */
+/* Nothing was found: says in notes of that error why, and whom to ask. fns_alone: there is no graph
+ */
+void why_missing(struct ctx *cx, struct diag *d, bool fns_alone);
+const char *cv_kind_name(const struct cv *v); /* "a string", "a tensor", ... */
 /* Expands fn f (of the library, or the body of an op) on values, into block b. op: the op whose
  * properties are props. */
 bool expand_fn(struct ctx *cx, struct block *b, struct fn *f, const struct op *op, struct cv *props,

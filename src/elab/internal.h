@@ -299,8 +299,9 @@ bool outgrows_float16(struct elab *e, const struct cv *args, uint32_t nargs);
 
 /* why.c: a name got a value, or (next) its next value; s: the place */
 void why_note(struct elab *e, struct sym *name, struct cv v, struct span s, bool next);
-/* The text asked about is of fns alone: a note to that error says whom to ask. */
-void why_of_fns(struct ctx *cx, struct diag *d);
+/* From here on what is noted is of f, which nothing calls, in the block of made-up arguments.
+ * typed: f is expanded; else its header does not say the types. NULL: no longer */
+void why_try(struct elab *e, const struct fn *f, bool typed);
 
 /* mistakes.c */
 void warn_integers(struct elab *e, const struct node *n, struct span s);

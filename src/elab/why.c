@@ -17,6 +17,9 @@ struct why {
 	const struct source *source;
 	uint32_t begin, end; /* offsets in it */
 	vec(struct answer) list;
+	bool trying; /* a fn that nothing calls */
+	const struct block *tried;
+	const struct fn *untyped; /* which was asked for, but nothing calls it */
 };
 
 /* Finds the offsets of the line in that file; false: it has no such line. */
@@ -104,7 +107,8 @@ void why_note(struct elab *e, struct sym *name, struct cv v, struct span s, bool
 
 	if (!w || e->frame->library || !is_asked(e->cx, w, name, s))
 		return;
-	struct answer a = {name, v, place_in_call(e->cx, s, e->cx->call), next};
+	struct answer a = {name, v, place_in_call(e->cx, s, e->cx->call), next,
+			   w->trying ? e->cx->dims : NULL};
 	const struct answer *last = w->list.len ? &w->list.at[w->list.len - 1] : NULL;
 	if (last && last->name == name &&
 	    (last->at.begin == a.at.begin ||
@@ -114,22 +118,36 @@ void why_note(struct elab *e, struct sym *name, struct cv v, struct span s, bool
 		*vec_push(e->cx->arena, &w->list) = a;
 }
 
-void why_of_fns(struct ctx *cx, struct diag *d)
+void why_try(struct elab *e, const struct fn *f, bool typed)
+{
+	struct why *w = e->cx->why;
+
+	w->trying = f && typed;
+	if (typed)
+		w->tried = e->block;
+	else if (!w->name && is_asked(e->cx, w, f->name, f->span))
+		w->untyped = f;
+}
+
+const struct block *why_tried(struct ctx *cx)
+{
+	return cx->why->tried;
+}
+
+void why_missing(struct ctx *cx, struct diag *d, bool fns_alone)
 {
 	const struct why *w = cx->why;
 	const char *name = cx->sources.at[0]->name, *slash = strrchr(name, '/');
 
-	name = slash ? slash + 1 : name;
-	if (w && w->name)
+	if (w->untyped)
+		note(cx, d, w->untyped->name_span,
+		     "nothing calls '%s', and its header leaves ranks or properties open: a call "
+		     "says the types",
+		     w->untyped->name->s);
+	if (fns_alone)
 		note(cx, d, (struct span){0, 0},
-		     "its fns have their types from calls: name the model that uses it, "
-		     "MODEL.ptg:%s:%s",
-		     name, w->name);
-	else if (w)
-		note(cx, d, (struct span){0, 0},
-		     "its fns have their types from calls: name the model that uses it, "
-		     "MODEL.ptg:%s:%lu",
-		     name, w->line);
+		     "name a model that uses this file: MODEL.ptg:%s:%s", slash ? slash + 1 : name,
+		     w->name ? w->name : arena_printf(cx->arena, "%lu", w->line));
 }
 
 uint32_t why_answers(struct ctx *cx, const struct answer **list)

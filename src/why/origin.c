@@ -35,14 +35,17 @@ static void find_owners(struct origins *o, const struct block *main)
 				(struct owner){w.at.block->position.node, i};
 }
 
-struct origins *origins_new(struct ctx *cx, const struct graph *g, struct strbuf *out)
+struct origins *origins_new(struct ctx *cx, const struct block *main, const struct block *tried,
+			    struct strbuf *out)
 {
 	struct origins *o = new (cx->arena, struct origins);
 
 	o->cx = cx;
 	o->out = out;
 	o->owner = new_array(cx->arena, struct owner, cx->next_id + 1);
-	find_owners(o, g->block);
+	find_owners(o, main);
+	if (tried)
+		find_owners(o, tried);
 	return o;
 }
 

@@ -9,11 +9,16 @@
 #define SHOWN_ANSWERS 4 /* of one name in a fn, which is called more often */
 
 /* "  in 'Scale', line 20, with F = float32", for each of the calls that led to a place */
-static void say_calls(struct ctx *cx, uint32_t call, struct strbuf *out)
+static void say_calls(struct ctx *cx, uint32_t call, bool tried, struct strbuf *out)
 {
 	for (; call; call = call_of(cx, call)->outer) {
 		const struct fn_call *c = call_of(cx, call);
 		const char *with = cx->bound_text(cx, c);
+		if (tried && !c->outer) {
+			sb_printf(out, "  in '%s', which nothing calls%s%s\n", c->fn,
+				  with ? "; tried with " : "", with ? with : "");
+			return;
+		}
 		if (c->fn)
 			sb_printf(out, "  in '%s', called in line", c->fn);
 		else
@@ -43,8 +48,10 @@ static void say_answer(struct origins *o, struct ctx *cx, const struct answer *a
 		       struct strbuf *out)
 {
 	const struct cv *v = &a->value;
+	struct dims *dims = cx->dims;
 	uint32_t call;
 
+	cx->dims = a->tried ? a->tried : dims;
 	text_place(cx, a->at, &call);
 	origins_of(o, a->at);
 	sb_printf(out, "%s%s: ", a->next ? "next " : "", a->name->s);
@@ -59,7 +66,8 @@ static void say_answer(struct origins *o, struct ctx *cx, const struct answer *a
 		origin_of_size(o, v->u.d);
 	} else
 		sb_printf(out, "%s of the text\n", cv_kind_name(v));
-	say_calls(cx, call, out);
+	say_calls(cx, call, a->tried != NULL, out);
+	cx->dims = dims;
 }
 
 /* Where the text of an answer stands; len 0: it has none. */
@@ -84,7 +92,7 @@ static bool is_said(struct ctx *cx, const struct strbuf *out, const struct answe
 
 bool why_answer(struct ctx *cx, const struct graph *g, struct strbuf *out)
 {
-	struct origins *o = origins_new(cx, g, out);
+	struct origins *o = origins_new(cx, g->block, why_tried(cx), out);
 	const struct answer *list;
 	uint32_t n = why_answers(cx, &list);
 	struct said *said = new_array(cx->arena, struct said, n + 1u);

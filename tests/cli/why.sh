@@ -121,3 +121,30 @@ done
 for where in 4 4:3 h; do
 	try lib/act.ptg:$where
 done
+cat >fns.ptg <<'END'
+fn Open(x: F) -> (y) {
+  y = x * 2
+}
+
+fn Mixed(x: F[n, 4], b: F[4]) -> (y: F[n, 4]) {
+  h = x * 2 + b
+  s = loop (r in x, s = h[0]) -> (s) {
+    q = r * 2.5
+    next s = s + q
+  }
+  t = Inner(s)
+  w = Tahn(t)
+  y = Tanh(h[1:] + s)
+}
+
+fn Inner(x: F[n]) -> (y: F[n]) {
+  y = x * 2
+}
+END
+for where in 1 2 3 6 7 8 12 13 17; do
+	try fns.ptg:$where
+done
+printf 'use "fns.ptg"\n\ngraph g(x: float64[n]) -> (y) {\n  y = Inner(x)\n}\n' >caller.ptg
+for where in fns.ptg:6 fns.ptg:17 fns.ptg:2; do
+	try caller.ptg:$where
+done
