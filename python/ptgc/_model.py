@@ -28,12 +28,13 @@ from pytensor.tensor.basic import Alloc, MakeVector
 from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from pytensor.tensor.math import All, Any, Sum
 from pytensor.tensor.random.op import RandomVariable
+from pytensor.tensor.rewriting.math import local_expm1
 
 from ptgc._data import Which, dims_of_model, lengths_read, with_inputs
 
 FOLDING = ("constant_folding", "topo_constant_folding")
-# Called stabilizing too, but these fold constants into others, or change where axes are added
-LEFT_OUT = (*FOLDING, "local_greedy_distributor", "local_dimshuffle_lift")
+# Called stabilizing too, but these fold constants into others, or change where axes are added; see expm1_alone()
+LEFT_OUT = (*FOLDING, "local_greedy_distributor", "local_dimshuffle_lift", "local_expm1")
 
 OF_ADDED_AXES = "local_subtensor_of_expand_dims"  # x[:, None][0] is [x[0]]
 
@@ -232,6 +233,17 @@ def rounded_once(fgraph, node):
     return [node.op.make_node(wide).outputs[0].astype("float32")]
 
 
+@node_rewriter([Elemwise])
+def expm1_alone(fgraph, node):
+    """Exp(x) - 1 is Expm1(x), but not where Exp(x) is read for something else too: that is a parameter, which the text
+    names, and a node more."""
+    if type(node.op.scalar_op).__name__ not in ("Add", "Sub"):
+        return None
+    if any(kind_of(v) == "Exp" and len(fgraph.clients[v]) > 1 for v in node.inputs):
+        return None
+    return local_expm1.transform(fgraph, node)
+
+
 def merged(outputs: list[Variable], *passes) -> list[Variable]:
     """A copy of the graph after the passes, in which nothing is computed twice."""
     fgraph = FunctionGraph(outputs=clone_replace(outputs), clone=False)
@@ -243,7 +255,8 @@ def merged(outputs: list[Variable], *passes) -> list[Variable]:
 
 
 def stabilized(outputs: list[Variable]) -> list[Variable]:
-    return merged(outputs, optdb.query(RewriteDatabaseQuery(include=["stabilize"], exclude=LEFT_OUT)))
+    stabilize = optdb.query(RewriteDatabaseQuery(include=["stabilize"], exclude=LEFT_OUT))
+    return merged(outputs, stabilize, EquilibriumGraphRewriter([expm1_alone], max_use_ratio=100))
 
 
 # ---- terms ----
@@ -374,7 +387,14 @@ def called(label: str, inputs, body: Variable, given) -> Variable | None:
 def stable_call(call: Variable) -> Variable:
     """The call with PyTensor's stabilizing rewrites done in its body; where these also look at how an argument is
     computed, as log(sigmoid(x)), with what the argument is computed from as the argument; else no call."""
-    op, given = call.owner.op, list(call.owner.inputs)
+    op = call.owner.op
+    data = {v: v.type(v.name) for v in call.owner.inputs if isinstance(v, Constant) and v.data.size > 1}
+    given = [data.get(v, v) for v in call.owner.inputs]  # no rewrite is for some numbers alone
+    [stable] = stable_body(op, given)
+    return clone_replace([stable], {u: v for v, u in data.items()})[0] if data else stable
+
+
+def stable_body(op: LogDensity, given: list[Variable]) -> list[Variable]:
     graph = op.fgraph.unfreeze()
     inputs, [body] = list(graph.inputs), graph.outputs
     for v, name in zip(inputs, op.parameters):
@@ -383,7 +403,7 @@ def stable_call(call: Variable) -> Variable:
     for _ in range(2):
         [inner] = stabilized([body])
         if equal_computations(merged(clone_replace([inner], dict(zip(inputs, given)))), [whole]):
-            return called(op.name, inputs, inner, given)
+            return [called(op.name, inputs, inner, given)]
         for k, v in enumerate(given):
             if k and v.owner is not None and isinstance(v.owner.op, Elemwise) and len(v.owner.inputs) == 1:
                 [behind] = v.owner.inputs
@@ -391,7 +411,7 @@ def stable_call(call: Variable) -> Variable:
                 deeper = behind.type(f"{BEHIND.get(kind, kind.lower())}_{inputs[k].name}")
                 [body] = clone_replace([body], {inputs[k]: v.owner.op(deeper)})
                 given[k], inputs[k] = behind, deeper
-    return whole
+    return [whole]
 
 
 def with_jacobian(model, rv: Variable, logp: Variable) -> Variable:

@@ -75,21 +75,40 @@ static bool is_by_number(const struct value *v, enum onnx_id op, uint32_t *at, d
 	return false;
 }
 
+/* x of x + j and, with the sign of j turned, of x - j; NULL: v is neither */
+static struct value *without_number(const struct value *v, double *j)
+{
+	uint32_t i;
+
+	if (is_by_number(v, ONNX_Add, &i, j))
+		return v->def->in[1 - i];
+	if (!is_onnx(v->def, ONNX_Sub) || !is_number(v->def->in[1], v->def->in[0], j))
+		return NULL;
+	*j = -*j;
+	return v->def->in[0];
+}
+
+/* x + k, where x is y + j: y + (j + k). j and k are of one sign: where they nearly cancel, y + j
+ * has to be rounded first. Where y is -j, k is what is left. NULL: it stays as it is */
+static struct value *join_numbers(struct build *b, const struct value *x,
+				  const struct value *number, double k)
+{
+	double j;
+	struct value *y = b->cse->shared->expanding ? NULL : without_number(x, &j);
+
+	return y && (j < 0) == (k < 0) && may_join(b, x, j, k) && may_grow(b, k / j)
+		       ? emit_(b, ONNX_Add, number_like(b, number, j + k), y)
+		       : NULL;
+}
+
 /* x + k, the number k being input `at` */
 static struct value *add_number(struct build *b, struct value **in, uint32_t at, double k)
 {
 	struct value *x = in[1 - at];
-	uint32_t i;
-	double j;
 
 	if (k == 0 && (!b->cx->opt.signed_zeros || signbit(k)))
 		return x;
-	/* of one sign: where they nearly cancel, x + j has to be rounded first. Where x is -j, k is
-	 * what is left. */
-	if (!b->cse->shared->expanding && is_by_number(x, ONNX_Add, &i, &j) && (j < 0) == (k < 0) &&
-	    may_join(b, x, j, k) && may_grow(b, k / j))
-		return emit_(b, ONNX_Add, number_like(b, in[at], j + k), x->def->in[1 - i]);
-	return NULL;
+	return join_numbers(b, x, in[at], k);
 }
 
 static struct value *add(struct build *b, struct value **in)
@@ -121,7 +140,7 @@ static struct value *subtract(struct build *b, struct value **in)
 		return negate(b, in[1]);
 	if (x && is_number_beside(in[1], x, &k))
 		return emit_(b, ONNX_Sub, number_like(b, in[1], -k), x);
-	return NULL;
+	return is_number(in[1], in[0], &k) ? join_numbers(b, in[0], in[1], -k) : NULL;
 }
 
 /* |-x| is |x|, and |x - y| is |y - x|: Softplus of both is computed once, as of a logit model's p
@@ -281,12 +300,17 @@ static struct value *exponential(struct build *b, struct value *x)
 	return e ? emit_(b, ONNX_Reciprocal, e) : NULL;
 }
 
+/* x ** -2 is 1 / (x * x), as PyTensor's rewrites have it in gradients: so the density and its
+ * gradient share it. */
 static struct value *power(struct build *b, struct value **in)
 {
+	bool joins = b->cx->opt.reassociate;
 	double k;
 
 	if (in[0]->type.dtype != in[1]->type.dtype || !is_number_beside(in[1], in[0], &k))
 		return NULL;
+	if (k == -2 && joins && in[0]->type.dtype != DT_FLOAT16)
+		return emit_(b, ONNX_Reciprocal, emit_(b, ONNX_Mul, in[0], in[0]));
 	return k == 2 ? emit_(b, ONNX_Mul, in[0], in[0]) : k == 1 ? in[0] : NULL;
 }
 

@@ -152,13 +152,32 @@ static bool attr_equal(const struct attr *a, const struct attr *b)
 	return a->u.block == b->u.block;
 }
 
+/* Is x op y always y op x, to the bit? Not Max and Min, of 0 and -0. */
+static bool commutes(const struct node *n)
+{
+	if (n->nin != 2 || n->as_written)
+		return false;
+	switch (n->onnx->id) {
+	case ONNX_Add:
+	case ONNX_Mul:
+	case ONNX_And:
+	case ONNX_Or:
+	case ONNX_Xor:
+	case ONNX_Equal:
+		return true;
+	default:
+		return false;
+	}
+}
+
 bool nodes_equal(const struct node *a, const struct node *b)
 {
 	if (a->onnx != b->onnx || a->nin != b->nin || a->nattrs != b->nattrs ||
 	    a->nout != b->nout || a->as_written != b->as_written)
 		return false;
+	bool turned = commutes(a) && a->in[0] != b->in[0];
 	for (uint32_t i = 0; i < a->nin; i++)
-		if (a->in[i] != b->in[i])
+		if (a->in[i] != b->in[turned ? 1 - i : i])
 			return false;
 	for (uint32_t i = 0; i < a->nattrs; i++)
 		if (!attr_equal(&a->attrs[i], &b->attrs[i]))
@@ -177,8 +196,11 @@ uint32_t node_hash(const struct node *n)
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (n->in[i] && n->in[i]->id > newest)
 			newest = n->in[i]->id;
-	for (uint32_t i = 0; i < n->nin; i++)
-		h = mix(h, !n->in[i] ? 0 : n->in[i]->id == newest ? 1 : n->in[i]->id + 2ull);
+	bool turned = commutes(n) && n->in[0]->id < n->in[1]->id;
+	for (uint32_t i = 0; i < n->nin; i++) {
+		const struct value *x = n->in[turned ? 1 - i : i];
+		h = mix(h, !x ? 0 : x->id == newest ? 1 : x->id + 2ull);
+	}
 	for (uint32_t i = 0; i < n->nattrs; i++)
 		h = attr_hash(h, &n->attrs[i]);
 	h = mix(h, newest / NEAR);
