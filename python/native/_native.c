@@ -14,6 +14,7 @@
 #include <Python.h>
 
 #include <dlfcn.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -160,6 +161,46 @@ static void wrong_kind(const struct array *a, PyObject *given)
 	Py_XDECREF(dtype);
 }
 
+static int beyond(const struct array *a, PyObject *given)
+{
+	PyErr_Clear();
+	PyErr_Format(PyExc_OverflowError, "input '%s': %S is beyond %s", a->name, given,
+		     a->kind->dtype);
+	return -1;
+}
+
+/* Is the integer this number? Python compares the two without rounding. */
+static int is_number(PyObject *integer, double v)
+{
+	PyObject *number = PyFloat_FromDouble(v);
+	int equal = number ? PyObject_RichCompareBool(integer, number, Py_EQ) : -1;
+
+	Py_XDECREF(number);
+	return equal;
+}
+
+/* A Python float is rounded to float32, as NumPy rounds it; an integer must be exact */
+static int put_float(const struct array *a, PyObject *given, void *to)
+{
+	double v = PyFloat_AsDouble(given);
+	int exact = 1;
+
+	if (v == -1 && PyErr_Occurred())
+		return PyErr_ExceptionMatches(PyExc_OverflowError) ? beyond(a, given) : -1;
+	if (a->kind->size == 8) {
+		*(double *)to = v;
+	} else {
+		*(float *)to = (float)v;
+		if (isinf(*(float *)to) && !isinf(v))
+			return beyond(a, given);
+		v = *(float *)to;
+	}
+	if (PyLong_Check(given) && (exact = is_number(given, v)) == 0)
+		PyErr_Format(PyExc_TypeError, "input '%s' is %s, which cannot hold %S exactly",
+			     a->name, a->kind->dtype, given);
+	return exact > 0 ? 1 : -1;
+}
+
 static int put_integer(const struct array *a, PyObject *given, void *to)
 {
 	const struct kind *k = a->kind;
@@ -168,12 +209,12 @@ static int put_integer(const struct array *a, PyObject *given, void *to)
 	if (k->family == 'u') {
 		bits = PyLong_AsUnsignedLongLong(given);
 		if (PyErr_Occurred() || (k->size < 8 && bits >> (8 * k->size)))
-			goto beyond;
+			return beyond(a, given);
 	} else {
 		int64_t v = PyLong_AsLongLong(given);
 		int64_t most = k->size < 8 ? ((int64_t)1 << (8 * k->size - 1)) - 1 : INT64_MAX;
 		if (PyErr_Occurred() || v > most || v < -most - 1)
-			goto beyond;
+			return beyond(a, given);
 		bits = (uint64_t)v;
 	}
 	switch (k->size) {
@@ -190,10 +231,6 @@ static int put_integer(const struct array *a, PyObject *given, void *to)
 		*(uint64_t *)to = bits;
 	}
 	return 1;
-beyond:
-	PyErr_Clear();
-	PyErr_Format(PyExc_OverflowError, "input '%s': %S is beyond %s", a->name, given, k->dtype);
-	return -1;
 }
 
 /* A Python number for a scalar: 1; 0: it is something else; -1: an error */
@@ -203,18 +240,8 @@ static int put_number(const struct array *a, PyObject *given, void *to)
 
 	if (a->rank)
 		return 0;
-	if (PyFloat_Check(given) || (k->family == 'f' && PyLong_Check(given))) {
-		if (k->family != 'f' || k->size < 4)
-			return 0;
-		double v = PyFloat_AsDouble(given);
-		if (v == -1 && PyErr_Occurred())
-			return -1;
-		if (k->size == 8)
-			*(double *)to = v;
-		else
-			*(float *)to = (float)v;
-		return 1;
-	}
+	if (PyFloat_Check(given) || (k->family == 'f' && PyLong_Check(given)))
+		return k->family != 'f' || k->size < 4 ? 0 : put_float(a, given, to);
 	if (PyBool_Check(given) && k->family == '?') {
 		*(uint8_t *)to = given == Py_True;
 		return 1;
@@ -241,8 +268,11 @@ static int take_input(const struct array *a, PyObject *given, struct call *c, Py
 	}
 	if (!PyObject_CheckBuffer(given))
 		return wrong_kind(a, given), 0;
-	if (PyObject_GetBuffer(given, view, PyBUF_FORMAT | PyBUF_STRIDES))
+	if (PyObject_GetBuffer(given, view, PyBUF_FORMAT | PyBUF_STRIDES)) {
+		if (!PyErr_ExceptionMatches(PyExc_MemoryError)) /* NumPy's dates have no buffer */
+			PyErr_Clear(), wrong_kind(a, given);
 		return 0;
+	}
 	if (!is_of_kind(view, a->kind))
 		return wrong_kind(a, given), 0;
 	if (view->ndim != a->rank) {

@@ -13,8 +13,9 @@ import numpy as np
 from ptgc import _lib
 from ptgc._data import Data
 from ptgc._random import Generator
+from ptgc._values import EXACT
 from ptgc.export import Exported
-from ptgc.runtime import generators_of, make_session, numpy_dtype
+from ptgc.runtime import generators_of, make_session
 
 KEY = "pymc"  # of the metadata: a text in JSON
 
@@ -31,6 +32,7 @@ class OfModel(Exported):
     they are again where a call leaves them out. A file that was read has none."""
 
     KIND: ClassVar[str] = ""
+    ARRAYS: ClassVar[int] = EXACT
 
     dims: Mapping[str, list] = field(default_factory=dict)  # of variables, by their names
     coords: Mapping[str, list] = field(default_factory=dict)  # by the names of dims
@@ -49,7 +51,7 @@ class OfModel(Exported):
 
     def __call__(self, *args, **named) -> list[np.ndarray]:
         """Runs the model on values in the order of the inputs, or by name. Data that are left out are those of the
-        model."""
+        model. Arrays of another dtype are taken where the input's holds them exactly."""
         return super().__call__(*args, **{**self.left_out(args, named), **named})
 
     def generators(self, seed: Any) -> dict[str, Generator]:
@@ -93,6 +95,7 @@ def options_of(kind: type[OfModel], data: Data, inputs: list, parts: dict[str, A
     shown = {
         "kind": kind.KIND, "dims": parts["dims"], "data": parts["data_names"], "point": parts["point"],
         "coords": {k: [plain(x) for x in v] for k, v in parts["coords"].items()},
+        "float32": bool(options.get("float32")),
     }  # fmt: skip
     sizes = {v.name: data.dims[v.name] for v in inputs if v.name in data.dims}
     for key, axes in (options.get("dynamic_dims") or {}).items():
@@ -103,21 +106,6 @@ def options_of(kind: type[OfModel], data: Data, inputs: list, parts: dict[str, A
     return {**more, "dynamic_dims": sizes, "metadata": metadata}
 
 
-def as_inputs(session, values: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """The values as arrays of the dtypes of the inputs; integers of another width and numbers of Python are taken where
-    nothing is lost."""
-    found = {}
-    for v in session.get_inputs():
-        a, dtype = np.asarray(values[v.name]), numpy_dtype(v.type)
-        if dtype is not None and a.dtype != dtype:
-            cast = a.astype(dtype)
-            if a.dtype.kind not in "biuf" or not np.array_equal(cast, a, equal_nan=a.dtype.kind == "f"):
-                raise TypeError(f"input {v.name!r} is {dtype}, but {a.dtype} is given, which it cannot hold exactly")
-            a = cast
-        found[v.name] = a
-    return found
-
-
 def from_file(compiled: _lib.Compiled, text: str, session_options: Any = None, providers: list | None = None) -> OfModel:
     """The object behind a file that has these metadata."""
     found = json.loads(text)
@@ -126,5 +114,5 @@ def from_file(compiled: _lib.Compiled, text: str, session_options: Any = None, p
     return kinds[found["kind"]](
         compiled.model, "", [v.name for v in session.get_inputs()], [v.name for v in session.get_outputs()],
         least_runtime=compiled.least_runtime, dims=found["dims"], coords=found["coords"], data_names=found["data"],
-        point=found["point"], path=compiled.path, kept=session,
+        point=found["point"], path=compiled.path, kept=session, target={"float32": found.get("float32", False)},
     )  # fmt: skip

@@ -6,18 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ptgc import _lib, _modelfile, _wire
 from ptgc._random import words_given, words_to_generator
+from ptgc._values import as_input, input_types
 from ptgc.runtime import (
     arguments,
     generators_of,
     installed_target,
     make_session,
     native,
-    numpy_dtype,
-    pairs,
     run_session,
     seen_as,
 )
@@ -72,20 +69,20 @@ class Model:
         self._seen = seen_as(self.session, ())
         self._generators = generators_of(self.session, self.outputs)
         self._kinds = {self.inputs[k]: kind for k, kind in generators_of(self.session, self.inputs)}
-        self._dtypes = {i.name: numpy_dtype(i.type) for i in self.session.get_inputs()}
+        self._types = input_types(self.session)
 
     def __reduce__(self):
         compiled, *rest = self.made_of
         return Model, (replace(compiled, external=bytes(compiled.external)), *rest)
 
     def __call__(self, *args, **named):
-        """The results as a list, or the result if there is one. Python numbers take the input's dtype. Complex
+        """The results as a list, or the result if there is one. Python numbers and lists take the input's dtype
+        if it holds them; an array of another dtype is a TypeError that names the input. Complex
         arguments may be given as such or as pairs, (..., 2); complex results are pairs. NumPy's generators may be
         given as such or as words; results of the type rng are generators."""
         feed = arguments(self.inputs, args, named)
         feed |= {k: words_given(k, feed[k], kind) for k, kind in self._kinds.items()}
-        feed = {k: pairs(v) if np.iscomplexobj(v) else v for k, v in feed.items()}
-        feed = {k: v if isinstance(v, np.ndarray) else np.asarray(v, self._dtypes[k]) for k, v in feed.items()}
+        feed = {k: as_input(k, v, *self._types[k]) for k, v in feed.items()}
         results = native(run_session(self.session, self.outputs, feed), self._seen)
         for k, kind in self._generators:
             results[k] = words_to_generator(results[k], kind)

@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytensor
@@ -35,6 +35,7 @@ from ptgc._model import is_model, log_density
 from ptgc._ops import first_generator, is_generator, is_tensor, is_value, unfused
 from ptgc._printer import Text, no_type, print_graph
 from ptgc._random import Generator, generator_to_words, kind_of, words_given, words_to_generator
+from ptgc._values import ROUNDED, SAME, as_input, input_types
 from ptgc.errors import Problem, UnsupportedError
 from ptgc.linker import ONNX, rewritten
 from ptgc.native import MODEL, NativeFunction
@@ -71,6 +72,8 @@ OPTIONS_OF_C = {
 class Exported:
     """A model: its bytes, the .ptg text that was compiled, the names of its inputs and outputs."""
 
+    ARRAYS: ClassVar[int] = SAME  # what calls do with arrays of another dtype than the input's
+
     model: bytes
     text: str
     inputs: list[str]
@@ -100,19 +103,27 @@ class Exported:
         return self.session()
 
     def __call__(self, *args, **named) -> list[np.ndarray]:
-        """Runs the model on values in the order of the inputs, or by name. Generators may be given as such or as
-        words; those that are results are new ones."""
+        """Runs the model on values in the order of the inputs, or by name. Numbers and lists of Python are taken where
+        the input's dtype holds them; arrays are not converted, but float64 for a model of float32=True. Generators may
+        be given as such or as words; those that are results are new ones."""
         given, session, outputs = arguments(self.inputs, args, named), self.own_session(), self.graph[1]
-        kinds = {self.inputs[k]: kind for k, kind in generators_of(session, self.inputs)}
-        feed = feed_of(given | {k: words_given(k, given[k], kind) for k, kind in kinds.items()})
-        if self.target.get("float32"):
-            feed = {k: single(a) for k, a in feed.items()}
+        feed = self.feed_of(session, given)
         results = native(run_session(session, self.outputs, feed, self.place), seen_as(session, outputs))
         for k, kind in generators_of(session, self.outputs):
             source = first_generator(outputs[k]) if outputs else None
             like = given[self.inputs[self.graph[0].index(source)]] if source in self.graph[0] else None
             results[k] = words_to_generator(results[k], kind, like if isinstance(like, Generator) else None)
         return results
+
+    def feed_of(self, session, given: Mapping) -> dict[str, np.ndarray]:
+        """The arguments as the arrays that the session takes. TypeError names an input whose value is none for it."""
+        kinds = {self.inputs[k]: kind for k, kind in generators_of(session, self.inputs)}
+        real = {name for name, v in zip(self.inputs, self.graph[0]) if not is_complex(v)}
+        types, how = input_types(session), ROUNDED if self.target.get("float32") else self.ARRAYS
+        return {
+            k: words_given(k, v, kinds[k]) if k in kinds else as_input(k, v, *types[k], how, k in real)
+            for k, v in given.items()
+        }  # fmt: skip
 
     def generators(self, seed: Any) -> dict[str, Generator]:
         """A new PCG64 for each input that is a generator, by its name, from one seed as PyMC seeds its generators."""
@@ -184,7 +195,7 @@ class Exported:
             text.text, tensors=text.tensors, external_name="weights", flags=_lib.PRINTED, **self.target
         )
         names = [f"t{k}" for k in range(len(variables))]
-        feed = feed_of({f"in{k}": v for k, v in enumerate(values)})
+        feed = {f"in{k}": plain(v) for k, v in enumerate(values)}
         session = make_session(model)
         got = native(session.run(names, feed), seen_as(session, variables))
         f = in_python(rest, variables, list(self.constants.items()), None)
@@ -211,17 +222,10 @@ def in_python(inputs: list, outputs: list, givens: Any, optimizer: str | None) -
     return call
 
 
-def single(a: np.ndarray) -> np.ndarray:
-    return a.astype("float32") if a.dtype == "float64" else a
-
-
-def feed_of(values: Mapping) -> dict:
-    """The values as arrays that ONNX Runtime takes."""
-    arrays = {
-        name: generator_to_words(value) if isinstance(value, Generator) else np.asarray(value)
-        for name, value in values.items()
-    }
-    return {name: pairs(a) if a.dtype.kind == "c" else a for name, a in arrays.items()}
+def plain(value: Any) -> np.ndarray:
+    """A value of PyTensor's as ONNX Runtime takes it."""
+    array = generator_to_words(value) if isinstance(value, Generator) else np.asarray(value)
+    return pairs(array) if array.dtype.kind == "c" else array
 
 
 def as_generator(value, kind) -> Generator:
@@ -527,7 +531,12 @@ def compile_native(
     options["flags"] = [*options.get("flags", ()), "fentry"]
     exported = code_of(inputs, outputs, options | {"model_name": MODEL})
     seen = [(k, np.dtype(v.type.dtype)) for k, v in enumerate(exported.graph[1]) if is_complex(v)]
-    return NativeFunction(exported.model, exported.header, exported.text, seen, cflags)
+    parts = {True: "float32", False: "float64"}  # of complex numbers
+    taken = {
+        name: parts[v.type.dtype == "complex64" or bool(options.get("float32"))]
+        for name, v in zip(exported.inputs, exported.graph[0]) if is_complex(v)
+    }  # fmt: skip
+    return NativeFunction(exported.model, exported.header, exported.text, taken, seen, cflags)
 
 
 def write_exported(compiled: Callable[..., Exported], file: str | os.PathLike, options: dict) -> Exported:

@@ -12,7 +12,8 @@ import numpy as np
 
 from ptgc import _cc, _lib
 from ptgc._random import words_given, words_to_generator
-from ptgc.runtime import BROADCAST, arguments, check_error, native, pairs, wrong_length
+from ptgc._values import complex_pairs
+from ptgc.runtime import BROADCAST, arguments, check_error, native, native_order, wrong_length
 
 MODEL = "model"  # what the symbols of a graph begin with
 EXTENSION = "_native.abi3.so"
@@ -89,8 +90,10 @@ def native_error(error, names, place=None):
 class NativeFunction:
     """A compiled graph, callable on arrays in order or by name; made by ``compile_native``."""
 
-    def __init__(self, code: bytes, header: bytes, text: str, complex_results: list, cflags: Sequence[str]):
-        self.made_of = code, header, text, complex_results, cflags
+    def __init__(
+        self, code: bytes, header: bytes, text: str, complex_inputs: dict, complex_results: list, cflags: Sequence[str]
+    ):
+        self.made_of = code, header, text, complex_inputs, complex_results, cflags
         self.code = code.decode()
         self.header = header.decode()
         self.text = text  # as .ptg
@@ -99,6 +102,7 @@ class NativeFunction:
         self.outputs = self.model.outputs
         self.run = self.model.run  # arrays in the order of the inputs -> list of arrays
         self._kinds = generator_kinds(self.model)
+        self._complex_inputs = complex_inputs  # {name: dtype of the parts}
         self._complex = complex_results  # [(position, dtype)]
 
     def __reduce__(self):
@@ -113,8 +117,8 @@ class NativeFunction:
 
     def __call__(self, *args: Any, **named: Any) -> list:
         """The results as a list. No array is converted: TypeError names the input whose dtype or rank is another
-        one. Python numbers are taken for scalars, generators or their words for inputs of type rng, complex arrays or
-        pairs for complex ones."""
+        one. Python numbers are taken for scalars that hold them, generators or their words for inputs of type rng,
+        complex arrays or pairs for complex ones."""
         if named or len(args) != len(self.inputs):
             given = arguments(self.inputs, args, named)
             args = tuple(given[name] for name in self.inputs)
@@ -138,9 +142,14 @@ class NativeFunction:
         return results
 
     def adapted(self, args) -> list:
-        """Generators as words and complex arrays as pairs, as the C takes them."""
-        return [
-            words_given(n, a, self._kinds[n]) if n in self._kinds and not isinstance(a, np.ndarray)
-            else pairs(a) if isinstance(a, np.ndarray | np.generic | complex) and np.iscomplexobj(a) else a
-            for n, a in zip(self.inputs, args)
-        ]  # fmt: skip
+        """Generators as words and complex numbers as pairs, as the C takes them."""
+        return [self.adapted_one(name, value) for name, value in zip(self.inputs, args)]
+
+    def adapted_one(self, name: str, value: Any) -> Any:
+        if name in self._kinds and not isinstance(value, np.ndarray):
+            return words_given(name, value, self._kinds[name])
+        is_number = isinstance(value, int | float)
+        if name in self._complex_inputs and (is_number or np.iscomplexobj(value)):
+            array = native_order(np.asarray(value, "complex128" if type(value) in (int, float) else None))
+            return complex_pairs(name, array, self._complex_inputs[name], not hasattr(value, "dtype"))
+        return value

@@ -23,7 +23,7 @@ from pytensor.tensor.random.op import RandomVariable
 
 from ptgc._batch import vectorized, without_named_dims
 from ptgc._data import Data, Which, data_option
-from ptgc._modelfile import OfModel, as_inputs, described, options_of
+from ptgc._modelfile import OfModel, described, options_of
 from ptgc.errors import no_such
 from ptgc.export import compile_onnx, in_python, takes_options_of, write_exported
 from ptgc.linker import rewritten
@@ -371,7 +371,7 @@ class Sampler(OfModel):
             raise ValueError("the number of chains was chosen when the model was compiled: chains=None leaves it open")
         feed = arguments(self.inputs, (), {**self.left_out((), named), **named})
         session = self.session(options)
-        given = as_inputs(session, feed)
+        given = self.feed_of(session, feed)
         results = self.explained(lambda: run_session(session, self.outputs, given, self.place), feed)
         results = dict(zip(self.outputs, results, strict=True))
         size = results["lp"].shape  # ArviZ wants a step size for each draw

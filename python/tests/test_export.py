@@ -389,7 +389,7 @@ def test_failed_runs_do_not_show_onnx_runtimes_words(value):
     a, b = pt.dvector("a"), pt.dvector("b")
     text = "graph g(a: float64[n], b: float64[n]) -> (y) { y = a * b }"
     for f in (ptgc.load(text), ptgc.compile_onnx([a, b], [a * b])):
-        with pytest.raises(ValueError) as e:
+        with pytest.raises(ValueError if value.shape == (3,) else TypeError) as e:
             f(np.zeros(2), value)
         assert "ONNXRuntimeError" not in str(e.value) and "onnxruntime_src" not in str(e.value)
 

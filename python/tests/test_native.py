@@ -152,8 +152,38 @@ def test_python_numbers_are_scalars():
     for wrong in (128, -129, 1 << 70):
         with pytest.raises(OverflowError, match="'k': .* beyond int8"):
             f(wrong, 1.0, 1.0)
+    for wrong in (1e300, -4e38, 1 << 200):
+        with pytest.raises(OverflowError, match="'h': .* beyond float32"):
+            f(1, wrong, 1.0)
+    with pytest.raises(OverflowError, match="'s': 1000.* beyond float64"):
+        f(1, 1.0, 10**400)
+    assert f(1, 1 << 30, 1 << 70)[1:] == [1 << 30, 1 << 70] and f(1, -np.inf, 1.0)[1] == -np.inf
+    for number, given in (("h", (1, (1 << 24) + 1, 1.0)), ("s", (1, 1.0, (1 << 53) + 1))):
+        with pytest.raises(TypeError, match=f"'{number}' is float.., which cannot hold .* exactly"):
+            f(*given)
     with pytest.raises(TypeError, match="'h' has the dtype float64"):
         f(1, np.float64(0.1), 1.0)
+
+
+@pytest.mark.parametrize("v", [pt.dscalar("v"), pt.dvector("v"), pt.lvector("v"), pt.tensor("v", dtype="float64", shape=(2,))])
+def test_what_is_no_real_number_is_refused_by_name(v):
+    """Dates have no buffer; complex numbers were pairs for any input of a rank more."""
+    f = ptgc.compile_native([v], [v + 0])
+    dates = np.zeros(2, "datetime64[D]"), np.zeros(2, "timedelta64[D]")
+    wrong = [1j, np.complex128(1), np.array(1j), np.array([1j]), np.array(["1"]), np.array([b"1"]), np.array([None]), "1"]
+    for given in (*wrong, *dates, *(d[0] for d in dates), np.zeros(2, np.longdouble)):
+        with pytest.raises(TypeError, match="input 'v' (has the dtype|must be an array)"):
+            f(given)
+
+
+def test_complex_numbers_keep_their_digits():
+    z, c = pt.zscalar("z"), pt.cvector("c")
+    f = ptgc.compile_native([z, c], [z * 1, c * 1])
+    v = np.array([1 + 2j], "complex64")
+    assert [r.tolist() for r in f(1.5, v)] == [1.5, [1 + 2j]] and f(1j, v)[0] == 1j
+    for given, name in (((np.complex64(1), v), "z"), ((1j, v.astype("complex128")), "c")):
+        with pytest.raises(TypeError, match=f"input '{name}' has the dtype complex"):
+            f(*given)
 
 
 @pytest.mark.parametrize("dtype", [d for d in ("bool", *"bBhHiIlL", *"efd")])

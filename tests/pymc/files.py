@@ -260,6 +260,60 @@ def files_that_are_read():
     assert list(few["a"].coords["county"].values) == list("abcd")
 
 
+def values_of_data():
+    """Data in another dtype than the input's are taken where it holds them, as made and as read; else the input is named"""
+    with pm.Model() as model:
+        g, x = pm.Data("g", np.array([0, 1, 1], "int32")), pm.Data("x", np.arange(3.0))
+        m = pm.Data("m", np.array([True, False, True]))
+        pm.Bernoulli("y", logit_p=pm.Normal("a", 0, 1, shape=2)[g] * x + m, observed=pm.Data("k", np.array([1, 0, 1])))
+    with tempfile.TemporaryDirectory() as folder:
+        made = [
+            ptgc.export_density(model, f"{folder}/density.onnx"),
+            ptgc.export_predictive(model, f"{folder}/predictive.onnx"),
+            ptgc.export_nuts(model, f"{folder}/nuts.onnx", draws=3, tune=2, chains=1),
+        ]
+        files = [*made, *(ptgc.load(f"{folder}/{name}.onnx") for name in ("density", "predictive", "nuts"))]
+        single = ptgc.export_density(model, f"{folder}/single.onnx", float32=True), ptgc.load(f"{folder}/single.onnx")
+    usual = {"g": np.array([0, 1], "int32"), "x": np.array([1.0, 2.0]), "m": np.array([True, False]), "k": np.array([1, 0], "int32")}
+
+    def run(f, data):
+        data = usual | data
+        if isinstance(f, ptgc.Sampler):
+            with warnings.catch_warnings(action="ignore"):  # of few draws
+                return f.sample(1, data=data).posterior["a"].values
+        if isinstance(f, ptgc.Predictor):
+            return f(a=np.zeros((5, 2)), **f.generators(1), **data)[0]
+        return np.hstack(f(a=np.zeros(2), **data))
+
+    for f in files:
+        want = run(f, {})
+        for data in (
+            {"g": np.array([0, 1], "int8")}, {"g": np.array([0, 1], "uint64")}, {"g": [0, 1]}, {"g": np.array([0.0, 1.0])},
+            {"x": np.array([1, 2])}, {"x": np.array([1, 2], "float32")}, {"k": np.array([True, False])}, {"m": np.array([1, 0])},
+        ):  # fmt: skip
+            np.testing.assert_array_equal(run(f, data), want, err_msg=f"{f} {data}")
+        for name, data in (
+            ("g", [0, 1 << 40]), ("g", [0.0, np.nan]), ("g", [0.0, 0.5]), ("k", [1.0, np.nan]), ("k", [1, 1 << 31]), ("m", [2, 0]),
+            ("x", [1, (1 << 53) + 1]), ("x", [1j, 2]), ("x", ["1", "2"]), ("x", np.zeros(2, "datetime64[D]")), ("x", [[1.0], [2.0]]),
+            ("x", np.ma.array([1.0, 2.0], mask=[1, 0])),
+        ):  # fmt: skip
+            try:
+                run(f, {name: np.ma.asarray(data) if np.ma.is_masked(data) else np.asarray(data)})
+            except TypeError as e:
+                assert f"input '{name}'" in str(e), e
+            else:
+                raise AssertionError(f"{f}: {name} = {data} is taken")
+    for f in single:
+        assert run(f, {"x": np.array([0.1, 1])}).dtype == "float32"
+        for data in (np.array([1e300, 1]), np.array([(1 << 24) + 1, 1])):
+            try:
+                run(f, {"x": data})
+            except TypeError as e:
+                assert "input 'x' is float32, which does not hold" in str(e), e
+            else:
+                raise AssertionError(f"{data} is taken")
+
+
 def refits():
     """One sampler for three data sets of other lengths: the posterior that pm.sample has after set_data. The mean is
     within four standard errors, of both"""
@@ -343,7 +397,7 @@ def main(*names):
     return failed > 0
 
 
-TESTS = [densities, samplers, predictions, files_that_are_read, refits, densities_in_c, doubts_about_draws, missing_values]
+TESTS = [densities, samplers, predictions, files_that_are_read, values_of_data, refits, densities_in_c, doubts_about_draws, missing_values]
 
 if __name__ == "__main__":
     sys.exit(main(*sys.argv[1:]))
