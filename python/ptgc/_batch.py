@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytensor.tensor as pt
+from numpy.exceptions import AxisError
 from pytensor.compile.mode import optdb
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Constant, Variable
@@ -15,9 +16,11 @@ from pytensor.graph.rewriting.basic import dfs_rewriter, node_rewriter
 from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import ancestors, apply_ancestors
 from pytensor.tensor.basic import MakeVector, expand_dims, get_underlying_scalar_constant_value
+from pytensor.tensor.elemwise import CAReduce
 from pytensor.tensor.extra_ops import broadcast_to
 from pytensor.tensor.linalg import Cholesky
 from pytensor.tensor.random.op import RandomVariable
+from pytensor.tensor.reshape import JoinDims
 from pytensor.tensor.shape import Reshape, Shape
 from pytensor.tensor.subtensor import Subtensor, indices_from_subtensor
 from pytensor.tensor.type import TensorType
@@ -69,6 +72,16 @@ def without_named_dims(inputs: list[Variable], outputs: list[Variable]) -> tuple
     return plain, rewrite_graph(results, include=("lower_xtensor", "canonicalize"), clone=False)
 
 
+def without_axes_of_numbers(outputs: list[Variable]) -> list[Variable]:
+    """The same graph with Sum(x) for Sum{axis=0}(x) where x is one number: PyTensor takes such an axis as NumPy does, and
+    its vectorize_graph does not. PyMC's CAR sums so."""
+    found = {}
+    for node in apply_ancestors(outputs):
+        if isinstance(node.op, CAReduce) and node.op.axis and not node.inputs[0].type.ndim:
+            found[node.outputs[0]] = node.op.clone(axis=None)(*node.inputs)
+    return graph_replace(outputs, found, strict=False) if found else outputs
+
+
 def without_known_factors(outputs: list[Variable]) -> list[Variable]:
     """The same graph with L for cholesky(L @ L.T). PyMC marks such an L as triangular, a mark that its vectorized form
     does not have. PyTensor vectorizes some gradients wrongly once they are in canonical form, so other rewrites come
@@ -113,6 +126,16 @@ def local_length_of_points(fgraph, node):
     return [x.reshape((*lengths[:n], *(one if k == -1 else k for k in numbers)), ndim=node.op.ndim)]
 
 
+@node_rewriter([JoinDims])
+def local_join_dims_of_points(fgraph, node):
+    """The length of joined axes as a product. PyTensor writes -1, which NumPy refuses beside no points."""
+    [x], first, count = node.inputs, node.op.start_axis, node.op.n_axes
+    lengths = [x.shape[k] for k in range(x.type.ndim)]
+    joined = pt.prod(pt.stack([1, *lengths[first : first + count]]))
+    new = x.reshape((*lengths[:first], joined, *lengths[first + count :]), ndim=node.outputs[0].type.ndim)
+    return [new] if node.outputs[0].type.is_super(new.type) else None
+
+
 def vectorized(inputs: list[Variable], outputs: list[Variable], batch: Any) -> tuple[list, list, Dims]:
     """The same graph for many points: new inputs and outputs, and the leading dims of the old inputs.
 
@@ -138,10 +161,11 @@ def vectorized(inputs: list[Variable], outputs: list[Variable], batch: Any) -> t
         first = min(whole.index(name) for name in own)  # dims before this one need not be there
         replace[point] = expand_dims(new, [k for k, n in enumerate(whole[first:]) if n not in own])
     try:
-        whole_graph = FunctionGraph(outputs=vectorize_graph(without_known_factors(list(outputs)), replace), clone=False)
-    except NotImplementedError as e:
+        outputs_of_point = without_known_factors(without_axes_of_numbers(list(outputs)))
+        whole_graph = FunctionGraph(outputs=vectorize_graph(outputs_of_point, replace), clone=False)
+    except (NotImplementedError, AxisError) as e:  # of an axis of one number, as in softmax
         raise ValueError(f"batch: PyTensor cannot vectorize the graph: {e}") from None
-    dfs_rewriter(local_length_of_points).rewrite(whole_graph)
+    dfs_rewriter(local_length_of_points, local_join_dims_of_points).rewrite(whole_graph)
     results = whole_graph.outputs
     lengths = [next(new.shape[dims[v].index(name)] for v, new in zip(inputs, new_inputs) if name in dims.get(v, ()))
                for name in whole]  # fmt: skip

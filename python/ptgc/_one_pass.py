@@ -6,6 +6,7 @@ pass, element by element, the draws of all points are that of one array whose fi
 of the stream. Other variables keep a loop over the points, each its own.
 """
 
+import re
 from collections.abc import Sequence
 
 import pytensor
@@ -50,6 +51,12 @@ class PointByPoint(Exception):
 def is_one_pass(node: Apply) -> bool:
     op = node.op
     return isinstance(op, RandomVariable) and op.ndim_supp == 0 and type(op).__name__ in ONE_PASS
+
+
+def name_of_draw(node: Apply, generators: dict[Variable, Variable]) -> str:
+    """The variable that the node draws, or a part of it; then its generator has the name."""
+    named = [v.name for v in node.outputs if v.name]
+    return named[0] if named else re.sub(r"_rng(_\d+)?$", "", next(generators[v].name for v in node.inputs if v in generators))
 
 
 def needs_points(node: Apply) -> bool:
@@ -156,8 +163,7 @@ def one_pass(
                 if is_one_pass(node):
                     drawn.draw(node)
                 else:
-                    name = next((v.name for v in node.outputs if v.name), str(node.op))
-                    drawn.loop(node, updates, name)
+                    drawn.loop(node, updates, name_of_draw(node, generators))
             elif needs_points(node):
                 raise PointByPoint
         results = drawn.of_all(outputs)

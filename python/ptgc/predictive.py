@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, ClassVar
 
 import pytensor
@@ -15,7 +16,6 @@ from pytensor.tensor.type import TensorType
 from ptgc._data import Data, Which, data_option
 from ptgc._modelfile import OfModel, described, options_of
 from ptgc._one_pass import one_pass
-from ptgc._ops import is_generator
 from ptgc.errors import no_such
 from ptgc.export import compile_onnx, takes_options_of, write_exported
 
@@ -39,16 +39,18 @@ def drawn_outputs(model: Any, prior: bool, var_names: Sequence[str] | None) -> l
 
 
 def name_generators(model: Any, generators: Sequence[Variable]) -> list[str]:
-    """``y_rng`` for the generator that the variable y is drawn by, and numbers where there are several."""
-    owners = {g: v.name for v in reversed(model.basic_RVs) for g in v.owner.inputs if is_generator(g)}
-    names: list[str] = []
-    for g in generators:
-        name, k = f"{owners[g]}_rng" if g in owners else g.name or "rng", 2
-        first = name
-        while name in names:
-            name, k = f"{first}_{k}", k + 1
-        names.append(name)
-    return names
+    """``y_rng`` for the generator that the variable y is drawn by. Where a distribution is made of others, theirs are
+    ``y_rng_2``, ...: of a mixture its components, of a censored variable, which draws nothing itself, ``y_rng`` too."""
+    names: dict[Variable, str] = {}
+    drawn = [v for v in [*model.basic_RVs, *model.deterministics] if v.owner is not None]
+    own = [(v, g) for v in drawn for g in v.owner.inputs]
+    parts = [(v, g) for v in drawn for g in ancestors([v], blockers=[u for u in drawn if u is not v])]
+    others = [(v, v) for v in generators]  # of a draw that the model has no variable for
+    for v, g in [*own, *parts, *others]:
+        if g in generators and g not in names:
+            first = "rng" if v is g else f"{v.name}_rng"
+            names[g] = next(n for k in count(1) if (n := first if k == 1 else f"{first}_{k}") not in names.values())
+    return [names[g] for g in generators]
 
 
 @dataclass(repr=False)
@@ -100,8 +102,8 @@ def compile_predictive(
     points = [TensorType(v.type.dtype, (None, *v.type.shape))(v.name) for v in free]
     generators = [v.type(name) for v, name in zip(shared, name_generators(model, shared))]
 
-    count = points[0].shape[0] if points else draws
-    found = one_pass(outputs, updates, dict(zip(free, points)), dict(zip(shared, generators)), count)
+    length = points[0].shape[0] if points else draws
+    found = one_pass(outputs, updates, dict(zip(free, points)), dict(zip(shared, generators)), length)
     if found is not None:
         results, left, looped = found
         results = given.placed([*results, *left])

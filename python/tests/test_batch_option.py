@@ -100,6 +100,29 @@ def test_no_lanes():
     assert dims(e(np.ones((0, 3)), np.ones(0))) == [(0, 3), (0,), (0, 3), (0,)]
 
 
+SHORT = [(), (1,), (None,), (1, None), (3,)]  # arrays without dims, and of length 1 by their types or not
+
+
+@pytest.mark.parametrize("shape", SHORT, ids=str)
+def test_numbers_and_arrays_of_length_one(rng, shape):
+    """Reductions, other shapes and their gradients; NumPy and PyTensor take an axis of one number, as PyMC's CAR writes it"""
+    v = pt.tensor("v", dtype="float64", shape=shape)
+    reduced = [op(axis=k)(v) for op in (pt.math.Sum, pt.math.Prod, pt.math.Max, pt.math.Min) for k in (0, (0,), None)]
+    flat = v.ravel()
+    others = [
+        v.sum(keepdims=True), v.mean(), flat.argmax(), pt.logsumexp(flat), flat.cumsum(), v.reshape((-1, 1)), v[None],
+        v[..., None], pt.stack([v.sum(), 1.0]), pt.concatenate([flat, [1.0]]), pt.alloc(v.sum(), 3), pt.zeros(3)[:1].set(v.sum()),
+        pt.broadcast_to(v, (2, *v.shape)), flat[::-1], pt.join_dims(pt.expand_dims(v, 0)), pt.outer(flat, flat), v.T, v.squeeze(),
+        pt.grad((v**2).sum(), v), pt.grad(pt.logsumexp(v), v), pt.grad(pt.stack([v.max(), 1.0])[1:].sum() + flat[0] ** 2, v),
+    ]  # fmt: skip
+    for n in (1, 2) if None in shape else (1,):
+        lengths = [n if k is None else k for k in shape]
+        for lanes in (1, 3):
+            by_lane([v], [*reduced, *others], [rng.normal(size=(lanes, *lengths))])
+    for r in ptgc.compile_onnx([v], [*reduced, *others], batch="chains")(rng.normal(size=(0, *lengths))):
+        assert r.shape[0] == 0
+
+
 def test_some_inputs(rng):
     e = by_lane([x, s], density(), [rng.normal(size=(4, 3)), np.float64(2)], {"x": "chains"})
     assert dims(e.session().get_inputs()) == [["chains", 3], []]
@@ -161,6 +184,8 @@ def test_a_matrix_that_is_made_of_its_factor_is_not_factored(rng):
 
 
 def test_what_cannot_have_a_batch(tmp_path):
+    with pytest.raises(ValueError, match="batch: PyTensor cannot vectorize the graph: axis"):
+        ptgc.compile_onnx([s], [pt.special.softmax(s, axis=0)], batch="chains")
     w = pytensor.shared(np.ones(3), name="w")
     for batch, text in (
         ({"y": "chains"}, "'y', which is no input"), ({w: "chains"}, "shared variable"), ({}, "name of a dim"),

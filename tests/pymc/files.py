@@ -201,6 +201,13 @@ DRAWS = {
         lambda x, n: pm.TruncatedNormal("y", pm.Normal("g", 0, 1) * x, 1, lower=-1, observed=np.ones(n)), True),
     "censored": (
         lambda x, n: pm.Censored("y", pm.Normal.dist(pm.Normal("g", 0, 1) * x, 1), -1, 1, observed=np.ones(n)), True),
+    "censored mixture": (
+        lambda x, n: pm.Censored(
+            "y", pm.NormalMixture.dist([0.3, 0.7], mu=[0, pm.Normal("g", 3, 1)], sigma=1, shape=n), -1, 2, observed=np.ones(n)),
+        False),
+    "ordered": (
+        lambda x, n: pm.OrderedLogistic("y", eta=pm.Normal("g", 0, 1) * x, cutpoints=[-1, 0, 1], observed=np.ones(n, int)), False),
+    "hurdle": (lambda x, n: pm.HurdleGamma("y", 0.7, pm.Gamma("g", 3, 1) * x, 1, observed=np.ones(n)), False),
     "vectors": (lambda x, n: pm.MvNormal("y", pm.Normal("g", 0, 1) * x, np.eye(n), observed=np.ones(n)), False),
     "random walk": (
         lambda x, n: pm.GaussianRandomWalk(
@@ -223,6 +230,9 @@ def predictions():
             )  # fmt: skip
         file = ptgc.compile_predictive(model)
         points = {k: prior[k].values.reshape(40, *prior[k].shape[2:]) for k in file.inputs if k in prior}
+        generators = [k for k in file.inputs if k.endswith("rng") or "_rng_" in k]
+        known = [f"{k}_rng" for k in want] + ["y_rng_2", "y_rng_3", "y_rng_4"]
+        assert sorted(generators) == known[: len(generators)], f"{name}: {generators}"
         results = dict(zip(file.outputs, file(**points, **file.generators(1))))
         for k, v in want.items():
             v = v.reshape(results[k].shape)
@@ -333,6 +343,19 @@ def refits():
             assert abs(float(got[name].std() / want[name].std()) - 1) < 0.15
 
 
+def many_points_of_a_spatial_model():
+    """PyMC's CAR sums one number along axis 0"""
+    ring = np.roll(np.eye(5), 1, 0) + np.roll(np.eye(5), -1, 0)
+    with pm.Model() as model:
+        phi = pm.CAR("phi", np.zeros(5), W=ring, alpha=pm.Beta("alpha", 1, 1), tau=pm.Gamma("tau", 2, 2))
+        pm.Poisson("y", pm.math.exp(pm.Normal("b", 0, 1) + phi), observed=[1, 2, 3, 1, 0])
+    start = model.initial_point()
+    points = [{k: v + numbers(n).normal(0, 0.3, np.shape(v)) for k, v in start.items()} for n in range(3)]
+    logp, dlogp = ptgc.compile_density(model, batch="points")(**{k: np.stack([p[k] for p in points]) for k in start})
+    np.testing.assert_allclose(logp, [model.compile_logp(mode=PYTHON)(p) for p in points], rtol=1e-10)
+    np.testing.assert_allclose(dlogp, [model.compile_dlogp(mode=PYTHON)(p) for p in points], rtol=1e-8)
+
+
 def densities_in_c():
     """The function of the C that is written for a density, at other data than those of the model"""
     for build in (line, counties, effects, written):
@@ -397,7 +420,10 @@ def main(*names):
     return failed > 0
 
 
-TESTS = [densities, samplers, predictions, files_that_are_read, values_of_data, refits, densities_in_c, doubts_about_draws, missing_values]
+TESTS = [
+    densities, samplers, predictions, files_that_are_read, values_of_data, refits, densities_in_c,
+    many_points_of_a_spatial_model, doubts_about_draws, missing_values,
+]  # fmt: skip
 
 if __name__ == "__main__":
     sys.exit(main(*sys.argv[1:]))
