@@ -254,6 +254,27 @@ def test_threads_have_workspaces_of_their_own():
         assert all(pool.map(work, range(16)))
 
 
+@pytest.mark.parametrize("mode", ["NATIVE", "ONNX", "compile_native", "load"])
+def test_threads_have_copies_of_functions(mode):
+    """A function keeps arguments between its threads; what compile_native and load give keeps nothing."""
+    numbers = [pt.dscalar(f"v{k}") for k in range(12)]
+    total = pt.exp(y).sum() * 0 + sum(numbers)
+    made = {"compile_native": ptgc.compile_native, "load": lambda i, o: ptgc.load(ptgc.to_ptg(i, o))}
+    f = made[mode]([y, *numbers], [total]) if mode in made else pytensor.function([y, *numbers], total, mode=mode)
+    calls = [f] * 6 if mode in made else [f.copy() for _ in range(6)]
+    a, interval = np.ones(3000), sys.getswitchinterval()
+
+    def work(k):
+        return all(np.ravel(calls[k](a, *[1000.0 * k + i] * 12))[0] == 12 * (1000.0 * k + i) for i in range(300))
+
+    sys.setswitchinterval(1e-7)
+    try:
+        with ThreadPoolExecutor(6) as pool:
+            assert all(pool.map(work, range(6)))
+    finally:
+        sys.setswitchinterval(interval)
+
+
 def test_calls_leak_nothing():
     f = ptgc.compile_native([x], [x * 2, x[x[:, 0] > 0]])
     a = np.ones((3, 2))
