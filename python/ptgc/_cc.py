@@ -14,7 +14,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -50,7 +50,7 @@ def compiler() -> list[str]:
         if shutil.which(name):
             return [name]
     raise NoCompiler(
-        "the mode NATIVE needs a C compiler, and there is none: install gcc or clang (Debian, Ubuntu: apt install gcc "
+        "machine code needs a C compiler, and there is none: install gcc or clang (Debian, Ubuntu: apt install gcc "
         "libc6-dev; Fedora: dnf install gcc; conda: conda install c-compiler), or set CC to one"
     )
 
@@ -84,11 +84,14 @@ def is_whole(file: Path) -> bool:
     return len(data) > DIGEST and hashlib.sha256(data[:-DIGEST]).digest() == data[-DIGEST:]
 
 
-def compiled(command: Sequence[str], code: bytes, flags: Sequence[str]) -> bytes:
-    """A shared library, as bytes."""
+def compiled(
+    command: Sequence[str], code: bytes, flags: Sequence[str], headers: Mapping[str, bytes] | None = None
+) -> bytes:
+    """A shared library, as bytes. headers: what the code includes, by name."""
     with tempfile.TemporaryDirectory(prefix="ptgc-") as folder:
         source, target = Path(folder) / "model.c", Path(folder) / "model.so"
-        source.write_bytes(code)
+        for name, text in {source.name: code, **(headers or {})}.items():
+            (Path(folder) / name).write_bytes(text)
         r = subprocess.run(
             [*command, "-std=c99", "-w", *flags, "-shared", "-fPIC", "-o", str(target), str(source), "-lm"],
             capture_output=True, text=True, errors="replace",
@@ -100,15 +103,21 @@ def compiled(command: Sequence[str], code: bytes, flags: Sequence[str]) -> bytes
         return target.read_bytes()
 
 
+def flags_of(code: bytes, cflags: Sequence[str]) -> list[str]:
+    """The flags for a file of C: those of its first line, but -O1 for a large one, and those given."""
+    first = FLAGS.match(code[:1000].decode(errors="replace"))
+    flags = shlex.split(first[1]) if first else []
+    if code.count(b"\n") >= LARGE:
+        flags = ["-O1" if flag == "-O3" else flag for flag in flags]
+    return [*flags, *cflags]
+
+
 def library(code: bytes, cflags: Sequence[str] = CFLAGS, anew: bool = False) -> Path:
     """The shared library of a file of C; from the cache if it has it, unless it is to be made anew."""
     command = compiler()
     path = shutil.which(command[0])
     version = version_of(tuple(command), path, os.stat(path).st_mtime_ns)
-    first = FLAGS.match(code[:1000].decode(errors="replace"))
-    flags = [*(shlex.split(first[1]) if first else ()), *cflags]
-    if code.count(b"\n") >= LARGE:
-        flags = ["-O1" if flag == "-O3" else flag for flag in flags]
+    flags = flags_of(code, cflags)
     key = "\0".join([*command, version, processor(), *flags]).encode()
     name = hashlib.sha256(key + b"\0\0" + code).hexdigest()[:32]
     folder = cache_folder()

@@ -9,6 +9,7 @@ from typing import Any
 from ptgc import _lib, _modelfile, _wire
 from ptgc._random import words_given, words_to_generator
 from ptgc._values import as_input, input_types
+from ptgc.native import NativeFunction, NativeLibrary
 from ptgc.runtime import (
     arguments,
     generators_of,
@@ -106,9 +107,10 @@ def read_model(file: str | os.PathLike) -> _lib.Compiled:
 
 def load(
     source: "str | os.PathLike", *, session_options: Any = None, providers: list | None = None, **options: Any
-) -> "Model | _modelfile.OfModel":
+) -> "Model | _modelfile.OfModel | NativeFunction":
     """Makes .ptg text, the .ptg file or the ONNX model at a path callable on ONNX Runtime. A file that was made of a
-    PyMC model is the ``Sampler``, ``Density`` or ``Predictor`` that it was.
+    PyMC model is the ``Sampler``, ``Density`` or ``Predictor`` that it was. A shared library of ``export_c``, ``name.so``,
+    is a ``NativeFunction``; loading it runs what is in it.
 
     The options are those of ``compile``; a model from a ``.onnx`` file has none of them, as it is compiled.
     """
@@ -120,6 +122,12 @@ def load(
         if made_of is not None:
             return _modelfile.from_file(compiled, made_of, session_options, providers)
         return Model(compiled, session_options, providers)
+    if is_path(source, ".so"):
+        if given := [*options, *(["session_options"] if session_options else []), *(["providers"] if providers else [])]:
+            raise TypeError(f"{source} is compiled already: it takes no option {min(given)!r}")
+        if not Path(source).exists():
+            raise FileNotFoundError(f"no such file: {source}")
+        return NativeLibrary(os.fspath(source))
     options.setdefault("external_name", "weights")
     options.setdefault("target", installed_target())
     return Model(compile_source(source, **options), session_options, providers)

@@ -1,6 +1,7 @@
 """The log density of a PyMC model, and its gradient, as one ONNX file. In: a model. Out: a function of its value
 variables and data, of one point or of many."""
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +15,7 @@ from pytensor.graph.fg import FunctionGraph
 
 from ptgc._batch import without_named_dims
 from ptgc._data import Data, Which, data_option
-from ptgc._modelfile import OfModel, described, options_of
+from ptgc._modelfile import KEY, OfModel, described, options_of
 from ptgc.export import Exported, compile_onnx, export_c, takes_options_of, write_exported
 
 __all__ = ["Density", "compile_density", "export_density"]
@@ -81,14 +82,15 @@ def prepared(
 @takes_options_of(compile_density)
 def export_density(model: Any, file: str | os.PathLike, **options: Any) -> Exported:
     """Writes the log density of ``compile_density`` as an ONNX file, and returns it. If the file is called ``name.c``
-    it is C, with its header beside it, as from ``export_c``."""
+    it is C, and a shared library if it is called ``name.so``, with its header beside it, as from ``export_c``, whose
+    option ``cflags`` is taken too."""
     path = Path(file)
-    if path.suffix == ".so":
-        raise ValueError(f"a library is compiled from C: export_density(model, {path.stem + '.c'!r}), then cc -shared")
-    if path.suffix != ".c":
+    if path.suffix not in (".c", ".so"):
         return write_exported(lambda **o: compile_density(model, **o), file, options)
     gradient, data, batch = options.pop("gradient", True), options.pop("data", None), options.pop("batch", None)
     options.setdefault("model_name", path.stem)
     inputs, outputs, options, _ = prepared(model, gradient, data, batch, options)
-    del options["metadata"]  # C has none
+    metadata = {k: json.loads(v) if k == KEY else v for k, v in options.pop("metadata").items()}
+    if path.suffix == ".so":
+        options["metadata"] = metadata
     return export_c(inputs, outputs, file, **options)

@@ -35,6 +35,7 @@ from ptgc._model import is_model, log_density
 from ptgc._ops import first_generator, is_generator, is_tensor, is_value, unfused
 from ptgc._printer import Text, no_type, print_graph
 from ptgc._random import Generator, generator_to_words, kind_of, words_given, words_to_generator
+from ptgc._shared import shared_library
 from ptgc._values import ROUNDED, SAME, as_input, input_types
 from ptgc.errors import Problem, UnsupportedError
 from ptgc.linker import ONNX, rewritten
@@ -499,25 +500,52 @@ def code_of(inputs: Any, outputs: Any, options: dict) -> Exported:
     return make_exported(inputs, outputs, usual | options, code=True)
 
 
-def export_c(inputs: Any, outputs: Any, file: str | os.PathLike | None = None, **options: Any) -> Exported:
-    """Writes the graph as a file of C, and the header of its callers beside it, as doc/native.md says.
+def export_c(
+    inputs: Any, outputs: Any, file: str | os.PathLike | None = None, *, cflags: Sequence[str] = (), **options: Any
+) -> Exported:
+    """Writes the graph as a file of C, ``name.c``, or compiled as a shared library, ``name.so``; and the header of its
+    callers beside it, ``name.h``, as doc/native.md says.
 
-    Options: ``model_name``, which all symbols begin with (None: the file's name), and of ``compile_onnx`` optimize,
-    input_names, output_names, dynamic_dims, shared, math, float32, values, batch, bit_generator, strip, flags and
-    on_unused_input.
+    A library is compiled by ``$CC`` or cc, with ``cflags`` besides those that the C asks for: ``("-march=native",)`` is
+    faster, for machines like this one alone. ``ptgc.load`` reads it. Options: ``model_name``, which all symbols begin
+    with (None: the file's name), and of ``compile_onnx`` optimize, input_names, output_names, dynamic_dims, shared,
+    math, float32, values, batch, bit_generator, strip, flags and on_unused_input; of a library ``metadata`` too.
     """
     if file is None:
         raise TypeError("export_c(inputs, outputs, file): the file is missing")
     path = Path(file)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"no such directory: {path.parent}")
-    if path.suffix != ".c":
-        raise ValueError(f"the file of C is called {path.stem}.c, not {path.name}: its header is {path.stem}.h")
-    header = path.with_suffix(".h")
+    if path.suffix not in (".c", ".so"):
+        raise ValueError(
+            f"the file of C is called {path.stem}.c, and a library {path.stem}.so, not {path.name}: the header is {path.stem}.h"
+        )
+    is_library, header = path.suffix == ".so", path.with_suffix(".h")
     options.setdefault("model_name", path.stem)
+    if is_library:
+        metadata = options.pop("metadata", None)
+        options["flags"] = [*options.get("flags", ()), "fentry"]
+    elif cflags:
+        raise TypeError("cflags are those of a library, name.so")
     exported = code_of(inputs, outputs, options | {"header_name": header.name})
-    write_all([(header, exported.header), (path, exported.model)])
+    content = exported.model
+    if is_library:
+        taken, given = complex_parts(exported, options)
+        shown = {"complex_inputs": taken, "complex_results": [(k, str(d)) for k, d in given], "metadata": metadata or {}}
+        content = shared_library(content, exported.header, header.name, shown, cflags)
+    write_all([(header, exported.header), (path, content)])
     return exported
+
+
+def complex_parts(exported: Exported, options: Mapping) -> tuple[dict[str, str], list[tuple[int, np.dtype]]]:
+    """The dtypes of the parts of inputs that are complex, by name, and of results that are, with their positions."""
+    inputs, outputs = exported.graph
+
+    def part(v):
+        return "float32" if v.type.dtype == "complex64" or options.get("float32") else "float64"
+
+    taken = {name: part(v) for name, v in zip(exported.inputs, inputs) if is_complex(v)}
+    return taken, [(k, np.dtype(v.type.dtype)) for k, v in enumerate(outputs) if is_complex(v)]
 
 
 def compile_native(
@@ -530,13 +558,9 @@ def compile_native(
     """
     options["flags"] = [*options.get("flags", ()), "fentry"]
     exported = code_of(inputs, outputs, options | {"model_name": MODEL})
-    seen = [(k, np.dtype(v.type.dtype)) for k, v in enumerate(exported.graph[1]) if is_complex(v)]
-    parts = {True: "float32", False: "float64"}  # of complex numbers
-    taken = {
-        name: parts[v.type.dtype == "complex64" or bool(options.get("float32"))]
-        for name, v in zip(exported.inputs, exported.graph[0]) if is_complex(v)
-    }  # fmt: skip
-    return NativeFunction(exported.model, exported.header, exported.text, taken, seen, cflags)
+    return NativeFunction(
+        exported.model, exported.header, exported.text, *complex_parts(exported, options), cflags
+    )  # fmt: skip
 
 
 def write_exported(compiled: Callable[..., Exported], file: str | os.PathLike, options: dict) -> Exported:

@@ -4,14 +4,16 @@ import importlib.machinery
 import importlib.util
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ptgc import _cc, _lib
 from ptgc._random import words_given, words_to_generator
+from ptgc._shared import texts_of
 from ptgc._values import complex_pairs
 from ptgc.runtime import BROADCAST, arguments, check_error, native, native_order, wrong_length
 
@@ -90,6 +92,8 @@ def native_error(error, names, place=None):
 class NativeFunction:
     """A compiled graph, callable on arrays in order or by name; made by ``compile_native``."""
 
+    metadata: Mapping[str, Any] = {}  # of a library that was read
+
     def __init__(
         self, code: bytes, header: bytes, text: str, complex_inputs: dict, complex_results: list, cflags: Sequence[str]
     ):
@@ -97,7 +101,10 @@ class NativeFunction:
         self.code = code.decode()
         self.header = header.decode()
         self.text = text  # as .ptg
-        self.model = load_model(code, cflags)
+        self.set_model(load_model(code, cflags), complex_inputs, complex_results)
+
+    def set_model(self, model, complex_inputs: Mapping[str, str], complex_results: Sequence) -> None:
+        self.model = model
         self.inputs = self.model.inputs
         self.outputs = self.model.outputs
         self.run = self.model.run  # arrays in the order of the inputs -> list of arrays
@@ -106,10 +113,10 @@ class NativeFunction:
         self._complex = complex_results  # [(position, dtype)]
 
     def __reduce__(self):
-        return NativeFunction, self.made_of
+        return type(self), self.made_of
 
     def __repr__(self) -> str:
-        return f"NativeFunction({', '.join(self.inputs)} -> {', '.join(self.outputs)})"
+        return f"{type(self).__name__}({', '.join(self.inputs)} -> {', '.join(self.outputs)})"
 
     def place(self, line: int, column: int):
         lines = self.text.splitlines()
@@ -153,3 +160,19 @@ class NativeFunction:
             array = native_order(np.asarray(value, "complex128" if type(value) in (int, float) else None))
             return complex_pairs(name, array, self._complex_inputs[name], not hasattr(value, "dtype"))
         return value
+
+
+class NativeLibrary(NativeFunction):
+    """A shared library that ``export_c`` wrote, as ``ptgc.load`` gives it. It has no C; ``metadata`` are those of the
+    export, of a PyMC model under "pymc"."""
+
+    def __init__(self, file: str):
+        path = Path(file).absolute()
+        self.made_of = (str(path),)
+        graph, found = texts_of(path)
+        self.code = self.text = ""
+        beside = path.with_suffix(".h")
+        self.header = beside.read_text() if beside.exists() else ""
+        self.metadata = found["metadata"]
+        model = extension().Model(str(path), graph, np.empty, numpy_dtypes())
+        self.set_model(model, found["complex_inputs"], [(k, np.dtype(d)) for k, d in found["complex_results"]])

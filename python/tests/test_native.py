@@ -406,6 +406,71 @@ def test_export_c(tmp_path):
     assert Path(tmp_path / "sums.c").read_text() == code
 
 
+CALLER = """
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "sums.h"
+
+int main(void)
+{
+	double x[] = {1, 2, 3, 4}, sums[2];
+	struct sums_in in = {.x_0 = 2, .x_1 = 2, .x = x};
+	struct sums_out out = {.sums = sums};
+	void *library = dlopen("./sums.so", RTLD_NOW), *work = NULL;
+	int (*run)(const struct sums_in *, struct sums_out *, void *, size_t, size_t *);
+	size_t need = 0;
+
+	*(void **)&run = dlsym(library, "sums_run");
+	while (run(&in, &out, work, need, &need) == sums_MORE)
+		work = realloc(work, need);
+	printf("%g %g\\n", sums[0], sums[1]);
+	return 0;
+}
+"""
+
+
+def test_libraries(tmp_path):
+    """Loaded again, and called by a program that knows the header."""
+    z = pt.cvector("z")
+    metadata = {"what": 'a "quote", a \\, ??/ and ü\n', "more": ["x" * 2000]}
+    ptgc.export_c([x, z], [x.sum(0), z * 2], tmp_path / "my sums.so", metadata=metadata)
+    assert 'int my_20sums_run(' in (tmp_path / "my sums.h").read_text()
+    a, c = np.arange(6.0).reshape(2, 3), np.array([1 + 2j], "complex64")
+    for f in (ptgc.load(tmp_path / "my sums.so"), pickle.loads(pickle.dumps(ptgc.load(str(tmp_path / "my sums.so"))))):
+        assert f.inputs == ["x", "z"] and f.metadata == metadata and "my_20sums_run(" in f.header
+        sums, twice = f(a, c)
+        assert sums.tolist() == [3, 5, 7] and twice.dtype == "complex64" and twice.tolist() == [2 + 4j]
+        with pytest.raises(TypeError, match="'x' has the dtype int64"):
+            f(np.ones((2, 3), int), c)
+        with pytest.raises(TypeError, match="'z' has the dtype complex128"):
+            f(a, c.astype("complex128"))
+    ptgc.export_c([x], [x.sum(0)], tmp_path / "sums.so", output_names=["sums"], cflags=["-O1"])
+    (tmp_path / "main.c").write_text(CALLER)
+    subprocess.run([*_cc.compiler(), "main.c", "-o", "main", "-ldl"], cwd=tmp_path, check=True)
+    assert subprocess.run(["./main"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout == "4 6\n"
+    ptgc.export_c([x], [x.sum(0) + 1], tmp_path / "sums.so")  # in the place of the one that is loaded
+    assert ptgc.load(tmp_path / "sums.so")(a)[0].tolist() == [4, 6, 8]
+
+
+def test_what_is_no_library(tmp_path):
+    (tmp_path / "text.so").write_text("no library")
+    (tmp_path / "other.c").write_text("int other;\n")
+    subprocess.run([*_cc.compiler(), "-shared", "-fPIC", "other.c", "-o", "other.so"], cwd=tmp_path, check=True)
+    for name, error, message in (
+        ("text", ValueError, "text.so is no shared library of this machine"),
+        ("other", ValueError, "other.so is no library that ptgc wrote"),
+        ("none", FileNotFoundError, "no such file"),
+    ):
+        with pytest.raises(error, match=message):
+            ptgc.load(tmp_path / f"{name}.so")
+    with pytest.raises(TypeError, match="compiled already: it takes no option 'math'"):
+        ptgc.load(tmp_path / "other.so", math="exact")
+    for options, message in (({"metadata": {}}, "unknown option 'metadata' of C"), ({"cflags": ["-O1"]}, "those of a library")):
+        with pytest.raises(TypeError, match=message):
+            ptgc.export_c([x], [x + 1], tmp_path / "m.c", **options)
+
+
 # ---- verify ----
 
 TEXT = """ptg 1

@@ -357,11 +357,16 @@ def many_points_of_a_spatial_model():
 
 
 def densities_in_c():
-    """The function of the C that is written for a density, at other data than those of the model"""
+    """The function of the C that is written for a density, at other data than those of the model; and the library"""
     for build in (line, counties, effects, written):
         with tempfile.TemporaryDirectory() as folder:
             file = ptgc.export_density(build(12), f"{folder}/density.c", data=which_of(build))
             assert "int density_run(const struct density_in" in open(f"{folder}/density.h").read()
+            ptgc.export_density(build(12), f"{folder}/density.so", data=which_of(build))
+            library = ptgc.load(f"{folder}/density.so")
+        onnx = ptgc.compile_density(build(12), data=which_of(build))
+        about = library.metadata["pymc"]
+        assert about["point"] == onnx.point and about["data"] == onnx.data_names and about["kind"] == "density"
         native = ptgc.compile_native(*file.graph)
         for n in (1, *LENGTHS):
             model = build(n)
@@ -370,6 +375,9 @@ def densities_in_c():
             logp, dlogp = native(*[np.asarray(given[k], v.type.dtype) for k, v in zip(file.inputs, file.graph[0])])
             np.testing.assert_allclose(logp, model.compile_logp(mode=PYTHON)(point), rtol=1e-10)
             np.testing.assert_allclose(dlogp, model.compile_dlogp(mode=PYTHON)(point), rtol=1e-8, atol=1e-8)
+            again = library(*[np.asarray(given[k], v.type.dtype) for k, v in zip(file.inputs, file.graph[0])])
+            np.testing.assert_allclose(again[0], logp, rtol=1e-14)
+            np.testing.assert_allclose(again[1], dlogp, rtol=1e-12, atol=1e-12)
 
 
 def doubts_about_draws():

@@ -1,0 +1,47 @@
+"""Shared libraries as files of a user's: the C of a graph, compiled, with what is known of it. In: the C and its header.
+Out: bytes that any program may load, and ``ptgc.load``. Two texts in the library say what the C does not: ``ptgc_graph``,
+what its symbols begin with, and ``ptgc_metadata``, in JSON.
+"""
+
+import ctypes
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ptgc import _cc
+
+RUN = re.compile(rb"^int (\w+)_run\(", re.M)
+PIECE = 500  # characters of a literal: C has a limit
+SPECIAL = {ord(c): f"\\{c}" for c in '"\\?'}  # a ? may be part of a trigraph
+
+
+def as_c(name: str, text: str) -> str:
+    """A definition of the text, in ASCII, as an array of characters."""
+    pieces = [text[k : k + PIECE].translate(SPECIAL) for k in range(0, len(text), PIECE)] or [""]
+    return f"const char {name}[] =\n" + "\n".join(f'\t"{piece}"' for piece in pieces) + ";\n"
+
+
+def shared_library(
+    code: bytes, header: bytes, header_name: str, metadata: Mapping[str, Any], cflags: Sequence[str]
+) -> bytes:
+    """The library of a file of C that was compiled with ``fentry``."""
+    graph = RUN.search(header)[1].decode()
+    texts = as_c("ptgc_graph", graph) + as_c("ptgc_metadata", json.dumps(metadata))
+    whole = code + b"\n" + texts.encode()
+    return _cc.compiled(_cc.compiler(), whole, _cc.flags_of(code, cflags), {header_name: header})
+
+
+def texts_of(path: Path) -> tuple[str, dict[str, Any]]:
+    """What the symbols of a library at an absolute path begin with, and its metadata."""
+    try:
+        library = ctypes.CDLL(str(path))
+        graph, metadata = (
+            ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(library, name))) for name in ("ptgc_graph", "ptgc_metadata")
+        )
+    except OSError as e:
+        raise ValueError(f"{path} is no shared library of this machine: {e}") from None
+    except ValueError:
+        raise ValueError(f"{path} is no library that ptgc wrote") from None
+    return graph.decode(), json.loads(metadata)
