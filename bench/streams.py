@@ -161,13 +161,17 @@ class Calls:
         self.name, _, _, self.params = read(line.partition(" /")[0], 300)
         text = text_of(self.name, self.params, kind, size)
         text = text.replace(f"r: {KINDS[kind]}", f"rs: {KINDS[kind]}[calls]", 1)
-        text = text.replace("next, x = ", "next, x = loop (r in rs) -> ([after], [y]) {\n after, y = ", 1) + "}"
-        self.run = session(text)
+        self.compile(text.replace("next, x = ", "next, x = loop (r in rs) -> ([after], [y]) {\n after, y = ", 1) + "}")
+
+    def compile(self, text):
+        self.session = session(text)
+
+    def results(self, feeds):
+        return self.session.run(None, {i.name: feeds[i.name] for i in self.session.get_inputs()})
 
     def check(self, before, after, draws, n, times=1):
         """The first of the words before calls that does not give the draws and the words after it, or None"""
-        feeds = {"rs": np.array(before), "n": np.array(n), **{f"p{i}": p for i, p in enumerate(self.params)}}
-        left, x = self.run.run(None, {i.name: feeds[i.name] for i in self.run.get_inputs()})
+        left, x = self.results({"rs": np.array(before), "n": np.array(n), **{f"p{i}": p for i, p in enumerate(self.params)}})
         wrong = (left != after).any(axis=1) | [far_off(self.name, v, np.asarray(y), times) for v, y in zip(x, draws)]
         return before[np.argmax(wrong)] if wrong.any() else None
 

@@ -294,7 +294,7 @@ setup_all_runtimes() {
 	have cargo || { say "no cargo here: https://rustup.rs installs it"; return 1; }
 	{ have java && have mvn; } || apt_install default-jdk-headless maven || return 1
 	once "$runtimes/npm-node" "onnxruntime-node@1.30.0" npm_packages &&
-		once "$runtimes/tools" "onnx==1.23.2 onnxruntime==1.31.1 openvino==2026.4.1 onnxslim==0.1.98 \
+		once "$runtimes/tools" "onnx==1.23.2 onnxruntime==1.32.0 openvino==2026.4.1 onnxslim==0.1.98 \
 onnxsim==0.8.1 sympy" tool_packages &&
 		once "$runtimes/torch" "onnx==1.23.2 onnx2torch==1.5.15 torch==2.15.0 torchvision==0.29.2" tool_packages &&
 		once "$runtimes/java" "1.29.0" java_package &&
