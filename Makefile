@@ -164,7 +164,7 @@ $(G)/lib_c.c: tools/embed_c.sh lib/c $(C_LIB)
 .PHONY: check-valgrind check-pymc fuzz bench venv unit
 PYTHON = .venv/bin/python
 LAYERS = style unit golden cli doc portable maths native examples python runtimes web
-TEST_ENV = B=$(B) PTGC=$(B)/ptgc PYTHON=$(PYTHON) CC='$(CC)' CLANG=$(B)/clang
+TEST_ENV = B=$(B) PTGC=$(B)/ptgc PTGC_LIBRARY=$(abspath $(B))/libptgc.so PYTHON=$(PYTHON) CC='$(CC)' CLANG=$(B)/clang
 ASAN = B=$(B)/asan SAN=address,undefined CFLAGS='-O1 -g'
 
 $(B)/cmocka.ok: tools/setup.sh
@@ -369,7 +369,7 @@ check-random: all venv
 
 .PHONY: check-graphs
 check-graphs: all venv
-	$(call say,GRAPHS,$(or $(N),100000) random graphs beside PyTensor without rewrites)PTGC_LIBRARY=$(B)/libptgc.so \
+	$(call say,GRAPHS,$(or $(N),100000) random graphs beside PyTensor without rewrites)$(TEST_ENV) \
 		$(PYTHON) tests/run/many_graphs.py --graphs $(or $(N),100000) --log $(B)/many_graphs.log
 
 property: all venv
