@@ -20,6 +20,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / "build/releases/models"
 LENGTHS = (3, 1, 0)
+DIFFER = {"op-raw-range"}  # a raw node is what a release makes of it, and ONNX does not say in which dtype Range counts
 sys.path.insert(0, str(ROOT / "tools"))
 
 
@@ -105,6 +106,12 @@ def compile_all(folder, *options):
     return said
 
 
+def has_kernels(path):
+    """Are all operators ONNX's own? Those of other domains no release has."""
+    import onnx
+    return {o.domain for o in onnx.load(path, load_external_data=False).opset_import} <= {"", "ai.onnx.ml"}
+
+
 def least_release(path):
     import onnx
     meta = {p.key: p.value for p in onnx.load(path, load_external_data=False).metadata_props}
@@ -143,7 +150,7 @@ def main(releases):
         old = ROOT / "build/runtimes/old/bin/python"
         return old if release == "1.17" and old.exists() else environment(release)
     passed, failed = 0, []
-    names = [n for n, e in compile_all(WORK / "default").items() if not e]
+    names = [n for n, e in compile_all(WORK / "default").items() if not e and n not in DIFFER and has_kernels(WORK / f"default/{n}.onnx")]
     want = results(sys.executable, WORK / "default", names)
     least = {n: least_release(WORK / f"default/{n}.onnx") for n in names}
     for release in releases:

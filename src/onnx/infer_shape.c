@@ -227,9 +227,14 @@ static dim range_size(struct infer *f)
 		return count_steps(f, start->at[0], stop->at[0], step);
 	if (!input_float(f, 0, &a) || !input_float(f, 1, &b) || !input_float(f, 2, &s))
 		return unknown_dim(f, 0, 0);
-	/* Assigned, since C may compute with floats as with doubles (s390x does). */
+	double n = ceil((b - a) / s);
+	/*
+	 * ONNX does not say in which dtype the numbers are counted: ONNX Runtime does it in float32
+	 * up to 1.28, and in float64 since. Assigned, as C may compute with floats as with doubles.
+	 */
 	single = (float)b - (float)a;
-	double n = ceil((input_type(f, 0).dtype == DT_FLOAT64 ? b - a : single) / s);
+	if (input_type(f, 0).dtype != DT_FLOAT64 && ceil(single / s) != n)
+		return unknown_dim(f, 0, 0);
 	if (!(n < 0x1p53))
 		return unknown_dim(f, 0, 0);
 	return const_dim(f, n > 0 ? (int64_t)n : 0);

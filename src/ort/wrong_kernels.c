@@ -79,6 +79,27 @@ static bool may_be_empty(struct ctx *cx, const struct node *n)
 	return count < 0;
 }
 
+/* The axes of x that a GatherND has indices of: from *first on so many; -1 if nobody knows */
+static int64_t indexed_axes(struct ctx *cx, const struct node *n, uint32_t *first)
+{
+	const struct type *of = &n->in[1]->type;
+	int64_t count;
+
+	*first = (uint32_t)int_attr(n, "batch_dims", 0);
+	return dim_is_const(cx, of->dims[of->rank - 1], &count) ? count : -1;
+}
+
+static bool may_lack_items(struct ctx *cx, const struct node *n)
+{
+	uint32_t first;
+	int64_t count = indexed_axes(cx, n, &first);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (!dim_ge(cx, n->in[0]->type.dims[first + i], 1))
+			return true;
+	return count < 0;
+}
+
 /* Can this fault be seen in what n computes? */
 static bool matters(struct ctx *cx, const struct node *n, enum fault fault)
 {
@@ -106,6 +127,8 @@ static bool matters(struct ctx *cx, const struct node *n, enum fault fault)
 		return !n->guarded && !dim_ge(cx, n->in[0]->type.dims[summed_axis(n, 0)], 1);
 	case EMPTY:
 		return !n->guarded && t != DT_BOOL && may_be_empty(cx, n);
+	case UNCHECKED:
+		return !n->guarded && may_lack_items(cx, n);
 	case FAULTS:
 		break;
 	}
@@ -348,6 +371,26 @@ static bool with_elements(struct build *b, struct node *n, struct value **out)
 	return true;
 }
 
+/* GatherND with 1, which is refused, for each index along an axis of length 0 */
+static bool with_refused_indices(struct build *b, struct node *n, struct value **out)
+{
+	uint32_t first;
+	int64_t count = indexed_axes(b->cx, n, &first);
+
+	if (count < 0)
+		return legalise(b, n, out);
+	struct value *lengths = dims_vector(b, n->in[0]->type.dims + first, (uint32_t)count);
+	struct value *none = emit_(b, ONNX_Equal, lengths, const_int(b, 0));
+	struct value *at = emit_(b, ONNX_Where, none, const_int(b, 1), n->in[1]);
+
+	if (first)
+		attr_int(b, "batch_dims", first);
+	b->guarded = true;
+	out[0] = emit_(b, ONNX_GatherND, n->in[0], at);
+	b->guarded = false;
+	return true;
+}
+
 bool by_other_kernels(struct build *b, struct node *n, struct value **out)
 {
 	static bool (*const instead[FAULTS])(struct build *, struct node *, struct value **) = {
@@ -361,6 +404,7 @@ bool by_other_kernels(struct build *b, struct node *n, struct value **out)
 		[NO_ROWS] = with_rows,
 		[NO_TERMS] = with_terms,
 		[EMPTY] = with_elements,
+		[UNCHECKED] = with_refused_indices,
 	};
 
 	for (int i = 0; i < FAULTS; i++)
