@@ -80,6 +80,47 @@ def test_the_law(dtype):
     assert (mass / np.diag(cov)).max() < 2 and (mass / np.diag(cov)).min() > 0.5 and (step > 0.3).all()
 
 
+STATE = {"numbers": "FLOAT[?, ?]", "levels": "FLOAT[?, ?, ?]", "counts": "int64[?, 6]", "streams": "uint64[?, 12]",
+         "learned": "FLOAT[?, ?]", "done": "int64[?]", "waiting": "FLOAT[?, ?]"}  # fmt: skip
+STEPS = TEXT.replace("words: uint64[chains, 6]", f"words: uint64[chains, 6], {', '.join(f'{k}0: {t}' for k, t in STATE.items())}, n: int64[]")
+STEPS = STEPS.replace("(start, words)", f"(start, words, n, {', '.join(f'{k}0' for k in STATE)})")
+STEPS = STEPS.replace("mass, left", f"mass, {', '.join(STATE)}").replace("Nuts{", "NutsSteps{")
+
+
+def empty_state(dtype):
+    ranks = {k: t.replace("FLOAT", dtype) for k, t in STATE.items()}
+    widths = {"counts": 6, "streams": 12}
+    return {k: np.zeros([0] * t.count("?") + [widths[k] for _ in [k] if k in widths], t.split("[")[0]) for k, t in ranks.items()}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("leave", [True, False])
+def test_steps_by_steps(dtype, leave):
+    """Of each call the draws that all chains have by then: all calls together give the draws of one, to the bit. A run
+    that is over gives no more, and a state of other chains is refused."""
+    options = f"draws=90, tune=60, max_treedepth=5, leave={leave}"
+    once = ptg.compile(TEXT.replace("FLOAT", dtype).replace("OPTIONS", options), math="standard")
+    model = ptg.compile(STEPS.replace("FLOAT", dtype).replace("OPTIONS", options), math="standard")
+    for chains in (1, 5) if leave else (4,):
+        given, state, parts = [np.zeros(3, dtype), words(1, chains)], empty_state(dtype), []
+        want = ptg.run(once, *given)
+        while not parts or len(state["done"]) == 0 or state["done"].min() < 150:
+            results = ptg.run(model, *given, *state.values(), np.array(1 + len(parts) % 3))
+            parts.append(results[: -len(state)])
+            state = dict(zip(state, results[-len(state):]))
+        assert len(parts) > 4
+        for k, a in enumerate(want[:7]):
+            np.testing.assert_array_equal(np.concatenate([p[k] for p in parts], 1), a)
+        for k in 7, 8:
+            np.testing.assert_array_equal(parts[-1][k], want[k])
+        if leave:
+            over = ptg.run(model, *given, *state.values(), np.array(5))
+            assert over[0].shape == (chains, 0, 3)
+        np.testing.assert_array_equal(ptg.run(model, *given, *empty_state(dtype).values(), np.array(2 ** 62))[0], want[0])
+    with pytest.raises(Exception, match="another number of chains"):
+        ptg.run(model, given[0], words(1, 9), *state.values(), np.array(1))
+
+
 LOGISTIC = """use <mcmc>
 
 fn density(b: F[c, 7]) -> (logp: F[c], gradient: F[c, 7]) {
