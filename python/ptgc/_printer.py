@@ -652,6 +652,13 @@ class Printer:
             self.tensors[name] = np.asarray(data)
             self.define(v, f"file({_text.string(self.file_of(name))})", name)
 
+    def declare_states(self, states):
+        for v, (first, _) in states.items():
+            name = self.names.exact(v.name)
+            self.texts[v] = _text.quote(name)
+            text = _text.constant(np.asarray(first))
+            self.lines.append(Line(f"state {self.texts[v]}: {self.type_of(v)} = {text}"))
+
     def result_names(self, outputs, output_names, wanted):
         results, seen = [], set()
         for k, v in enumerate(outputs):
@@ -665,6 +672,10 @@ class Printer:
             seen.add(v)
             results.append((v, name))
         return results
+
+    def finish_states(self, states):
+        for v, (_, following) in states.items():
+            self.lines.append(Line(f"next {self.texts[v]} = {self.argument(following)}", (), self.inner.get(following, ())))
 
     def finish(self, results):
         for v, name in results:
@@ -680,19 +691,22 @@ class Printer:
 
     def block(
         self, head, inputs, outputs, *, input_names=None, output_names=None, constants=None,
-        wanted_names=None, typed=True, terms=(),
+        wanted_names=None, typed=True, terms=(), states=None,
     ):  # fmt: skip
-        sources = [*inputs, *(constants or ())]
-        order = io_toposort(sources, [*terms, *outputs][::-1])  # what the first output needs comes first
+        states = states or {}
+        sources, results = [*inputs, *states, *(constants or ())], [*outputs, *(v for _, v in states.values())]
+        order = io_toposort(sources, [*terms, *results][::-1])  # what the first output needs comes first
         self.plain = typed or bool(input_names)
-        self.shown = self.as_written(order, outputs) if self.plain else {}
-        order, self.uses = self.needed(order, outputs)
+        self.shown = self.as_written(order, results) if self.plain else {}
+        order, self.uses = self.needed(order, results)
         self.declare(inputs, input_names, constants, typed)
+        self.declare_states(states)
         results = self.result_names(outputs, output_names, wanted_names)
         wanted = {v: name for v, name in reversed(results) if v not in self.texts}
         for node in order:
             self.try_statement(node, wanted)
         self.finish(results)
+        self.finish_states(states)
         results = [(v, name) for v, name in results if v not in self.missing]
         names = ", ".join(_text.quote(name) for _, name in results)
         head = f"{head}({', '.join(text for _, text in self.params)}) -> ({names}) {{\n"
@@ -724,7 +738,7 @@ class Block:
 
 def print_graph(
     inputs, outputs, *, name="main", input_names=None, output_names=None, dims=None, constants=None,
-    wanted_names=None, types=False, file_of=None, generators=None, terms=(),
+    wanted_names=None, types=False, file_of=None, generators=None, terms=(), states=None,
 ) -> Text:  # fmt: skip
     """The graph from ``inputs`` to ``outputs`` as a complete .ptg file.
 
@@ -732,7 +746,8 @@ def print_graph(
     that are not inputs, such as shared ones. wanted_names: names for the outputs, as far as they are free, where
     ``output_names`` are exactly those to use. types: writes the type of every value. file_of: the path to write in
     ``file(...)`` for the name of a large constant. generators: {input: "Philox"}, the kinds of those that are not
-    PCG64. UnsupportedError lists all that cannot be written.
+    PCG64. states: {variable: (its first value, the variable that is its next one)}. UnsupportedError lists all that
+    cannot be written.
     """
     from pytensor import config
 
@@ -740,6 +755,7 @@ def print_graph(
     main = p.block(
         f"graph {_text.quote(_text.clean_name(name))}", inputs, outputs, input_names=input_names,
         output_names=output_names, constants=constants, wanted_names=wanted_names, terms=terms,
+        states=states,
     )  # fmt: skip
     out = ["ptg 1\n" if config.floatX == "float64" else f"ptg 1 floatX={config.floatX}\n"]
     out += [f"use <{name}>\n" for name in sorted(p.libraries)]

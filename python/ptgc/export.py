@@ -331,8 +331,11 @@ def compile_onnx(
     return make_exported(inputs, outputs, locals())
 
 
-def make_exported(inputs: Any, outputs: Any, o: Mapping, code: bool = False) -> Exported:
-    """The graph with the options of ``compile_onnx``, all of them; as C, with those of OPTIONS_OF_C."""
+def make_exported(
+    inputs: Any, outputs: Any, o: Mapping, code: bool = False, states: Mapping[Variable, tuple] | None = None
+) -> Exported:
+    """The graph with the options of ``compile_onnx``, all of them; as C, with those of OPTIONS_OF_C. states: {variable:
+    (its first value, the variable that is its next one)} for inputs that need not be given."""
     refuse_model(inputs)
     opset, batch, external_data = (o[name] for name in ("opset", "batch", "external_data"))
     if opset is not None and o["opset_version"] is not None and opset != o["opset_version"]:
@@ -353,10 +356,12 @@ def make_exported(inputs: Any, outputs: Any, o: Mapping, code: bool = False) -> 
         old = inputs
         inputs, outputs, leading = vectorized(old, outputs, batch)
         dynamic_dims = moved_axes(dynamic_dims, old, inputs, leading)
-    _, _, constants = graph_of(inputs, outputs)
+    states = states or {}
+    held, following = list(states), [v for _, v in states.values()]
+    _, _, constants = graph_of([*inputs, *held], [*outputs, *following])
     constants.update((v, value) for v, value in (o["values"] or {}).items() if v not in inputs)
     extra = list(constants)
-    fgraph = FunctionGraph([*inputs, *extra], outputs, clone=True)
+    fgraph = FunctionGraph([*inputs, *extra, *held], [*outputs, *following], clone=True)
     new_inputs, names = list(fgraph.inputs), [v.name for v in outputs]
     if o["optimize"]:
         ONNX.optimizer.rewrite(fgraph)
@@ -371,15 +376,16 @@ def make_exported(inputs: Any, outputs: Any, o: Mapping, code: bool = False) -> 
     options = {
         "math": o["math"], "float32": o["float32"], "expected": None if batch is None else expected_lengths(leading),
     }  # fmt: skip
+    new_states = dict(zip(new_inputs[len(inputs) + len(extra) :], zip((v for v, _ in states.values()), fgraph.outputs[len(outputs) :])))
     options |= {"code": True} if code else {"opset": opset or o["opset_version"], "target": o["target"]}
     model_name = o["model_name"]
     text, compiled = compile_graph(
-        listed, fgraph.outputs,
+        listed, fgraph.outputs[: len(outputs)],
         {
             "name": model_name or "main", "input_names": named(o["input_names"], listed, "input_names"),
             "output_names": named(o["output_names"], outputs, "output_names"),
             "dims": dims_of(dynamic_dims, all_inputs, listed), "constants": kept, "wanted_names": names,
-            "generators": kinds,
+            "generators": kinds, "states": new_states,
         },
         file_name=f"{model_name or 'main'}.ptg", model_name=model_name, doc_string=o["doc_string"],
         model_version=o["model_version"], meta=[f"{key}={value}" for key, value in (o["metadata"] or {}).items()],
@@ -496,8 +502,12 @@ def code_of(inputs: Any, outputs: Any, options: dict) -> Exported:
     for name in options:
         if name not in OPTIONS_OF_C:
             raise TypeError(f"unknown option {name!r} of C: expected {', '.join(sorted(OPTIONS_OF_C))}")
-    usual = {p.name: p.default for p in signature(compile_onnx).parameters.values()}
-    return make_exported(inputs, outputs, usual | options, code=True)
+    return make_exported(inputs, outputs, usual_options() | options, code=True)
+
+
+def usual_options() -> dict[str, Any]:
+    """The options of ``compile_onnx`` by their names."""
+    return {p.name: p.default for p in signature(compile_onnx).parameters.values() if p.kind is Parameter.KEYWORD_ONLY}
 
 
 def export_c(

@@ -84,7 +84,7 @@ STATE = {"numbers": "FLOAT[?, ?]", "levels": "FLOAT[?, ?, ?]", "counts": "int64[
          "learned": "FLOAT[?, ?]", "done": "int64[?]", "waiting": "FLOAT[?, ?]"}  # fmt: skip
 STEPS = TEXT.replace("words: uint64[chains, 6]", f"words: uint64[chains, 6], {', '.join(f'{k}0: {t}' for k, t in STATE.items())}, n: int64[]")
 STEPS = STEPS.replace("(start, words)", f"(start, words, n, {', '.join(f'{k}0' for k in STATE)})")
-STEPS = STEPS.replace("mass, left", f"mass, {', '.join(STATE)}").replace("Nuts{", "NutsSteps{")
+STEPS = STEPS.replace("mass, left", f"mass, error, most, {', '.join(STATE)}").replace("Nuts{", "NutsSteps{")
 
 
 def empty_state(dtype):

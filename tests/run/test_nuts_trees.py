@@ -18,8 +18,13 @@ fn density(x: F[c, 3]) -> (logp: F[c], gradient: F[c, 3]) {
   gradient = Join{axis=1}((-a + 8 * r * a)[:, None], (-4 * r)[:, None], (-s * s * s)[:, None])
 }
 
-graph sample(start: float64[3], words: uint64[chains, 6]) -> (x, logp, acceptance, depth, diverging, steps) {
-  x, logp, acceptance, depth, diverging, steps, _, _, _, _ = Nuts{logp=density, tune=0, jitter=0, OPTIONS}(start, words)
+graph sample(start: float64[3], words: uint64[chains, 6]) -> (x, logp, acceptance, depth, diverging, steps, energy, error, most) {
+  x, logp, acceptance, depth, diverging, steps, energy, _, _, error, most, _, _, _, _, _, _, _ = NutsSteps{
+    logp=density, tune=0, jitter=0, OPTIONS
+  }(
+    start, words, 1000000, float64[0, 0](0), float64[0, 0, 0](0), int64[0, 6](0), uint64[0, 12](0), float64[0, 0](0),
+    int64[0](0), float64[0, 0](0)
+  )
 }
 """
 START = np.array([0.3, 0.2, -0.5])
@@ -87,7 +92,7 @@ class Chain:
         lp, g = density(x)
         v = self.momentum()
         self.h, self.leaves, self.accepted, self.diverged = lp - v @ v, 0, 0.0, False
-        tree, chosen, total = [(x, v, g, lp)], (x, v, g, lp), 1.0
+        tree, chosen, total, reached = [(x, v, g, lp)], (x, v, g, lp), 1.0, False
         way = -1 if kind == 2 else 1
         u, b, coin = self.word()
         for depth in range(self.max_treedepth):
@@ -119,7 +124,10 @@ class Chain:
                 break
             # the second doubling always goes forward, by the symmetry of momenta
             way = 1 if depth == 0 else -way if coin else way
-        return chosen, (self.accepted / self.leaves, depth + 1, self.diverged, self.leaves), 1 + coin
+        else:
+            reached = True
+        stats = self.accepted / self.leaves, depth + 1, self.diverged, self.leaves, reached, -self.h, -self.gain(chosen)
+        return chosen, stats, 1 + coin
 
 
 @pytest.mark.parametrize(
@@ -128,17 +136,19 @@ def test_trees(step, max_treedepth):
     chains, draws = 5, 60
     options = f"draws={draws}, max_treedepth={max_treedepth}, step_scale={step * 3 ** 0.25!r}"
     model = ptg.compile(TEXT.replace("OPTIONS", options), math="standard")
-    x, logp, acceptance, depth, diverging, steps = ptg.run(model, START, words(7, chains))
+    x, logp, acceptance, depth, diverging, steps, energy, error, most = ptg.run(model, START, words(7, chains))
     seen = set()
     for c, states in enumerate(jumped_states(7, chains, 4)):
         chain, at, kind = Chain(states, step, max_treedepth), START, 1
         for i in range(draws):
-            point, (rate, deep, lost, leaves), kind = chain.draw(at, kind)
+            point, (rate, deep, lost, leaves, reached, begun, change), kind = chain.draw(at, kind)
             at = point[0]
             where = f"chain {c}, draw {i}"
-            assert (deep, lost, leaves) == (depth[c, i], diverging[c, i], steps[c, i]), where
+            assert (deep, lost, leaves, reached) == (depth[c, i], diverging[c, i], steps[c, i], most[c, i]), where
             np.testing.assert_allclose(x[c, i], at, rtol=1e-7, atol=1e-9, err_msg=where)
             np.testing.assert_allclose(logp[c, i], point[3], rtol=1e-7, err_msg=where)
+            np.testing.assert_allclose(energy[c, i], begun + change, rtol=1e-6, err_msg=where)
+            np.testing.assert_allclose(error[c, i], change, rtol=1e-6, atol=1e-9, err_msg=where)
             np.testing.assert_allclose(acceptance[c, i], rate, rtol=1e-7, atol=1e-12, err_msg=where)
             at = x[c, i]  # or rounding would grow
             seen.add((deep, lost))
