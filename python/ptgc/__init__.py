@@ -10,6 +10,7 @@
 
 from ptgc._extend import register
 from ptgc._lib import format_text as format
+from ptgc._pm_sample import sample
 from ptgc._random import generator_to_words, words_to_generator
 from ptgc.api import Model, compile, load
 from ptgc.density import Density, compile_density, export_density
@@ -63,6 +64,7 @@ __all__ = [
     "nuts_graph",
     "onnx_mode",
     "register",
+    "sample",
     "save_ptg",
     "to_ptg",
     "verify",

@@ -4,7 +4,7 @@ which samplers, densities and predictors are kinds. The file's metadata have wha
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Self
 
@@ -33,6 +33,7 @@ class OfModel(Exported):
 
     KIND: ClassVar[str] = ""
     ARRAYS: ClassVar[int] = EXACT
+    MORE: ClassVar[tuple[str, ...]] = ()  # fields of the kind that the metadata have, too
 
     dims: Mapping[str, list] = field(default_factory=dict)  # of variables, by their names
     coords: Mapping[str, list] = field(default_factory=dict)  # by the names of dims
@@ -76,9 +77,11 @@ class OfModel(Exported):
         return cls(**found, **parts, **more)  # type: ignore[misc]
 
 
-def described(data: Data, inputs: list, outputs: list, point: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of ``OfModel`` for a graph: what it says of the model."""
-    model, names = data.source, {v.name for v in [*inputs, *outputs]}
+def described(
+    data: Data, inputs: list, outputs: list, point: Mapping[str, Any], more: Iterable[str] = ()
+) -> dict[str, Any]:
+    """The fields of ``OfModel`` for a graph: what it says of the model. more: further variables whose dims it says."""
+    model, names = data.source, {*(v.name for v in [*inputs, *outputs]), *more}
     dims = {k: list(d) for k, d in model.named_vars_to_dims.items() if k in names}
     used = {d for names in dims.values() for d in names}
     return {
@@ -96,6 +99,7 @@ def options_of(kind: type[OfModel], data: Data, inputs: list, parts: dict[str, A
         "kind": kind.KIND, "dims": parts["dims"], "data": parts["data_names"], "point": parts["point"],
         "coords": {k: [plain(x) for x in v] for k, v in parts["coords"].items()},
         "float32": bool(options.get("float32")),
+        **{name: parts[name] for name in kind.MORE},
     }  # fmt: skip
     sizes = {v.name: data.dims[v.name] for v in inputs if v.name in data.dims}
     for key, axes in (options.get("dynamic_dims") or {}).items():
@@ -111,8 +115,11 @@ def from_file(compiled: _lib.Compiled, text: str, session_options: Any = None, p
     found = json.loads(text)
     kinds = {kind.KIND: kind for kind in OfModel.__subclasses__()}
     session = make_session(compiled, session_options, providers)
-    return kinds[found["kind"]](
-        compiled.model, "", [v.name for v in session.get_inputs()], [v.name for v in session.get_outputs()],
+    kind, states = kinds[found["kind"]], {f"{v.name}.next" for v in session.get_overridable_initializers()}
+    return kind(
+        compiled.model, "", [v.name for v in session.get_inputs()],
+        [v.name for v in session.get_outputs() if v.name not in states],
         least_runtime=compiled.least_runtime, dims=found["dims"], coords=found["coords"], data_names=found["data"],
         point=found["point"], path=compiled.path, kept=session, target={"float32": found.get("float32", False)},
+        **{k: found[k] for k in kind.MORE if k in found},
     )  # fmt: skip

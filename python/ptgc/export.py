@@ -109,7 +109,8 @@ class Exported:
         be given as such or as words; those that are results are new ones."""
         given, session, outputs = arguments(self.inputs, args, named), self.own_session(), self.graph[1]
         feed = self.feed_of(session, given)
-        results = native(run_session(session, self.outputs, feed, self.place), seen_as(session, outputs))
+        seen = [(k, dtype) for k, dtype in seen_as(session, outputs) if k < len(self.outputs)]  # not the next states
+        results = native(run_session(session, self.outputs, feed, self.place), seen)
         for k, kind in generators_of(session, self.outputs):
             source = first_generator(outputs[k]) if outputs else None
             like = given[self.inputs[self.graph[0].index(source)]] if source in self.graph[0] else None
@@ -376,7 +377,8 @@ def make_exported(
     options = {
         "math": o["math"], "float32": o["float32"], "expected": None if batch is None else expected_lengths(leading),
     }  # fmt: skip
-    new_states = dict(zip(new_inputs[len(inputs) + len(extra) :], zip((v for v, _ in states.values()), fgraph.outputs[len(outputs) :])))
+    firsts, nexts = [first for first, _ in states.values()], fgraph.outputs[len(outputs) :]
+    new_states = dict(zip(new_inputs[len(inputs) + len(extra) :], zip(firsts, nexts)))
     options |= {"code": True} if code else {"opset": opset or o["opset_version"], "target": o["target"]}
     model_name = o["model_name"]
     text, compiled = compile_graph(

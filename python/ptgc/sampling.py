@@ -2,10 +2,10 @@
 
 import math
 import os
-import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from importlib import import_module
 from inspect import signature
 from typing import Any, ClassVar
 
@@ -14,86 +14,26 @@ import pytensor
 import pytensor.tensor as pt
 from pytensor.compile.mode import optdb
 from pytensor.compile.sharedvalue import SharedVariable
-from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.basic import Variable
 from pytensor.graph.fg import FunctionGraph
-from pytensor.graph.op import Op
 from pytensor.graph.replace import clone_replace, graph_replace, vectorize_graph
 from pytensor.graph.traversal import ancestors, graph_inputs
 from pytensor.tensor.random.op import RandomVariable
 
 from ptgc._batch import vectorized, without_named_dims
 from ptgc._data import Data, Which, data_option
+from ptgc._inference import Seen, doubts, free_variables, inference_data, seen_by
 from ptgc._modelfile import OfModel, described, options_of
+from ptgc._nuts_ops import ALL_STEPS, HIDDEN, STATE, STATS, STATS_OF_STEPS, Nuts, NutsSteps, Spawn, nothing
+from ptgc._run import Checkpoint, Run, progress_of, warn_of_stop
 from ptgc.errors import no_such
-from ptgc.export import compile_onnx, in_python, takes_options_of, write_exported
+from ptgc.export import compile_onnx, in_python, make_exported, takes_options_of, usual_options, write_exported
 from ptgc.linker import rewritten
-from ptgc.runtime import arguments, run_session
+from ptgc.runtime import arguments
 
 __all__ = ["Sampler", "compile_nuts", "export_nuts", "nuts_graph"]
 
-# The statistics, by ArviZ's names: dtype, and the number of axes after that of the chains. The last two are no outputs
-# of a model.
-STATS = {
-    "lp": ("float64", 1), "acceptance_rate": ("float64", 1), "tree_depth": ("int64", 1), "diverging": ("bool", 1),
-    "n_steps": ("int64", 1), "energy": ("float64", 1), "step_size": ("float64", 0), "inverse_mass": ("float64", 1),
-    "generators": ("uint64", 1),
-}  # fmt: skip
-
 NO_START = "Initial evaluation of model at starting point failed"  # the check of lib/use/mcmc.ptg
-
-
-class Spawn(Op):
-    """The words of the generators that NumPy's ``default_rng(seed).spawn(n)`` gives: uint64[n, 6]."""
-
-    __props__ = ()
-    itypes, otypes = (pt.lscalar, pt.lscalar), (pt.TensorType("uint64", (None, 6)),)
-
-    def make_node(self, seed, n):
-        return Apply(self, [pt.as_tensor(seed, dtype="int64"), pt.as_tensor(n, dtype="int64")], [self.otypes[0]()])
-
-    def ptg_call(self, printer, args):
-        seed, n = args
-        return f"GeneratorToWords(rng[{n.removeprefix('int64(').removesuffix(')')}]({seed}))"
-
-    def perform(self, node, inputs, outputs):
-        from ptgc._random import generator_to_words
-
-        seed, n = (int(v) for v in inputs)
-        words = [generator_to_words(g) for g in np.random.default_rng(seed).spawn(n)]
-        outputs[0][0] = np.array(words, "uint64").reshape(n, 6)
-
-
-class Nuts(Op):
-    """Draws by the no-U-turn sampler. ``fgraph`` computes from points [chains, d] their log densities [chains] and
-    the gradients [chains, d]. Inputs: a point [d] to start from, the generators' words [chains, 6], and the further
-    inputs of ``fgraph``, which are the same for all points."""
-
-    __props__ = ("draws", "fgraph", "jitter", "jitter_max_retries", "max_treedepth", "target_accept", "tune")
-
-    def __init__(self, fgraph, draws, tune, max_treedepth, target_accept, jitter, jitter_max_retries):
-        self.fgraph, self.draws, self.tune, self.max_treedepth = fgraph, draws, tune, max_treedepth
-        self.target_accept, self.jitter, self.jitter_max_retries = target_accept, jitter, jitter_max_retries
-
-    def make_node(self, start, words, *data):
-        d = start.type.shape[0]
-        stats = [pt.TensorType(dtype, (None, *[None] * rank))() for dtype, rank in STATS.values()]
-        return Apply(self, [start, words, *data], [pt.TensorType("float64", (None, self.draws, d))(), *stats])
-
-    def ptg_call(self, printer, args):
-        printer.libraries.add("mcmc")
-        start, words, *data = args
-        density = printer.fn_of_graph(self.fgraph, "log_density")
-        if data:  # a fn sees nothing of its caller: data are properties of the one that is called with points
-            names = [f"data{k + 1}" for k in range(len(data))]
-            bound, listed = printer.new_fn("log_density_given"), ", ".join(names)
-            text = f"fn {bound}{{{listed}}}(q) -> (logp, gradient) {{\n  logp, gradient = {density}(q, {listed})\n}}\n"
-            printer.add_text(text)
-            density = f"{bound}{{{', '.join(f'{name}={v}' for name, v in zip(names, data))}}}"
-        props = [f"{name}={getattr(self, name)!r}" for name in self.__props__ if name != "fgraph"]
-        return f"Nuts{{logp={density if data else density + '{}'}, {', '.join(props)}}}({start}, {words})"
-
-    def perform(self, node, inputs, outputs):
-        raise NotImplementedError("NUTS of ptgc runs in an ONNX model alone")
 
 
 @dataclass
@@ -256,7 +196,8 @@ def nuts_graph(
         "jitter_max_retries": jitter_max_retries,
     }  # fmt: skip
     given = Data(model, data)
-    return graph_of_sampler(given, start_of(given), chains, var_names, options)
+    graph = graph_of_sampler(given, start_of(given), chains, var_names, options)
+    return graph.inputs, graph.outputs
 
 
 def check_options(chains, *, draws, tune, max_treedepth, target_accept, jitter, jitter_max_retries) -> None:
@@ -270,15 +211,35 @@ def check_options(chains, *, draws, tune, max_treedepth, target_accept, jitter, 
         raise ValueError(f"target_accept lies between 0 and 1, unlike {target_accept!r}")
 
 
+@dataclass
+class SamplerGraph:
+    """``states``: {variable: (its first value, the variable that is its next one)} of a sampler by steps."""
+
+    inputs: list[Variable]
+    outputs: list[Variable]
+    states: dict[Variable, tuple[np.ndarray, Variable]] = field(default_factory=dict)
+
+
 def graph_of_sampler(
-    data: Data, start: Start, chains: int | None, var_names: Sequence[str] | None, options: dict[str, Any]
-) -> tuple[list[Variable], list[Variable]]:
-    """As of ``nuts_graph``"""
+    data: Data, start: Start, chains: int | None, var_names: Sequence[str] | None, options: dict[str, Any],
+    by_steps: bool = False,
+) -> SamplerGraph:  # fmt: skip
+    """As of ``nuts_graph``; by_steps: a call may take some steps of the loop, and the next one goes on."""
     check_options(chains, **options)
     model = data.model
     density, read = density_graph(data, start)
     seed, n = pt.lscalar("seed"), pt.lscalar("chains")
-    points, *stats = Nuts(density, **options)(start.point, Spawn()(seed, n if chains is None else chains), *read)
+    begin = start.point, Spawn()(seed, n if chains is None else chains)
+    states = {}
+    if by_steps:
+        steps, held = pt.lscalar("state_steps"), [type(f"state_{name}") for name, type in STATE.items()]
+        points, *found = NutsSteps(density, **options)(*begin, steps, *held, *read)
+        stats, following = dict(zip(STATS_OF_STEPS, found)), found[len(STATS_OF_STEPS) :]
+        states = {steps: (np.array(ALL_STEPS), steps)}
+        states |= {v: (nothing(v.type), new) for v, new in zip(held, following, strict=True)}
+    else:
+        points, *found = Nuts(density, **options)(*begin, *read)
+        stats = dict(zip(STATS, found))
     q = pt.vector("q", shape=start.point.type.shape, dtype="float64")
     variables = variables_of(model, var_names)
     values, plain = without_named_dims(model.value_vars, variables)
@@ -286,23 +247,30 @@ def graph_of_sampler(
     outputs = vectorize_graph(data.placed(graph_replace(plain, parts, strict=False)), {q: points})
     for v, new in zip(variables, outputs):
         new.name = v.name
-    given = data.read_by([*outputs, *stats])
-    if clash := {v.name for v in [*variables, *given]} & {*STATS, *(v.name for v in (seed, n))}:
+    given = data.read_by([*outputs, *stats.values()])
+    taken = {*stats, *(v.name for v in (seed, n)), *(v.name for v in states)}
+    if clash := {v.name for v in [*variables, *given]} & taken:
         name = min(clash)
         how = "make it a constant by data=" if name in data.values else "leave it out by var_names"
         raise ValueError(f"the model's variable {name} has the name of an input or statistic: {how}")
-    for name, v in zip(STATS, stats):
+    for name, v in stats.items():
         v.name = name
-    shown = [v for v in stats if v.name not in ("inverse_mass", "generators")]
-    return [seed, *([n] if chains is None else []), *given], [*outputs, *shown]
+    shown = [v for name, v in stats.items() if name not in HIDDEN]
+    return SamplerGraph([seed, *([n] if chains is None else []), *given], [*outputs, *shown], states)
 
 
 @dataclass(repr=False)
 class Sampler(OfModel):
-    """The ONNX model of ``nuts_graph``."""
+    """The ONNX model of a sampler. ``settings``: draws, tune, chains, target_accept and the like; ``groups``: which of
+    its inputs are observed or constant data, {group: {variable: input}}; ``written``: the values of the others."""
 
     KIND: ClassVar[str] = "nuts"
+    MORE: ClassVar[tuple[str, ...]] = "settings", "groups", "versions"
 
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    groups: Mapping[str, dict] = field(default_factory=dict)
+    written: Mapping[str, dict] = field(default_factory=dict)  # of a file that was read: {}
+    versions: Mapping[str, str] = field(default_factory=dict)  # of what made the model
     terms: Terms | None = None  # of a file that was read: None
 
     def __call__(self, *args, **named) -> list[np.ndarray]:
@@ -325,9 +293,9 @@ class Sampler(OfModel):
         """Which chain has no density at any point that it tries, with the last of them; "" if all chains have one."""
         nuts = next(n for v in ancestors(self.graph[1]) if (n := v.owner) and isinstance(n.op, Nuts))
         op, density = nuts.op, in_python(nuts.op.fgraph.inputs, nuts.op.fgraph.outputs, None, "fast_compile")
-        count = nuts.inputs[1].owner.inputs[1].data if chains is None else chains
+        count = self.settings["chains"] if chains is None else chains
         start, sizes = self.terms.at(data)
-        read = [np.asarray(data[v.name], v.type.dtype) for v in nuts.inputs[2:]]
+        read = [np.asarray(data[v.name], v.type.dtype) for v in nuts.inputs[op.own_inputs :]]
         generators = np.random.default_rng(int(seed)).spawn(int(count))
         left = list(range(len(generators)))  # the chains that have none
         for _ in range(op.jitter_max_retries + 1):
@@ -357,60 +325,68 @@ class Sampler(OfModel):
             return f"the slope of the log density by {names[bad[0]]} is {slope[bad[0]]}"
         return "the sum of the terms or slopes is not finite"
 
-    def sample(self, seed: int, chains: int | None = None, options: Any = None, data: Mapping[str, Any] | None = None):
+    def sample(
+        self, seed: int, chains: int | None = None, options: Any = None, data: Mapping[str, Any] | None = None, *,
+        progressbar: bool | None = None, checkpoint: str | os.PathLike | None = None,
+    ):  # fmt: skip
         """The draws for this seed as ArviZ's InferenceData. ``chains`` if the model was compiled with chains=None.
-        data: {name: array} for those that are not as in the model."""
+        data: {name: array} for those that are not as in the model. progressbar: a line on standard error; None: if that
+        is a terminal.
+
+        Ctrl-C stops it, with a warning, and what all chains have by then is the result. checkpoint: a file that the run
+        is saved in, each minute and when it ends or is stopped; the same call goes on where the file ends. The draws
+        are the same, to the bit, as without a stop.
+        """
+        return self.drawn(seed, chains, options, data, progressbar, checkpoint, level=3)
+
+    def drawn(self, seed, chains, options, data, progressbar, checkpoint, checks=True, level=2):
+        """As of ``sample``. checks: whether it warns of doubtful draws. level: of the warnings' caller."""
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
             raise ValueError(f"seed must be an integer from 0 to 2**63 - 1, not {seed!r}")
-        import arviz
-
         named: dict[str, Any] = {"seed": np.array(seed, "int64"), **(data or {})}
         if "chains" in self.inputs:
             named["chains"] = np.array(4 if chains is None else chains, "int64")
         elif chains is not None:
             raise ValueError("the number of chains was chosen when the model was compiled: chains=None leaves it open")
         feed = arguments(self.inputs, (), {**self.left_out((), named), **named})
-        session = self.session(options)
-        given = self.feed_of(session, feed)
-        results = self.explained(lambda: run_session(session, self.outputs, given, self.place), feed)
-        results = dict(zip(self.outputs, results, strict=True))
-        size = results["lp"].shape  # ArviZ wants a step size for each draw
-        results["step_size"] = np.broadcast_to(results["step_size"][:, None], size)
-        groups = {
-            "posterior": {name: v for name, v in results.items() if name not in STATS},
-            "sample_stats": {name: v for name, v in results.items() if name in STATS},
-        }
-        shown = groups["posterior"]
-        dims = {k: v for k, v in self.dims.items() if k in shown}
-        found = arviz.from_dict(groups, dims=dims, coords=self.coords_of(shown, 2))
-        free = [name for name in shown if any(p == name or re.fullmatch(rf"{re.escape(name)}_\S+__", p) for p in self.point)]
-        for text in doubts(arviz, found, free):
-            warnings.warn(text, stacklevel=2)
+        session = self.own_session() if options is None else self.session(options)
+        run = Run(session, self.feed_of(session, feed), self.outputs, self.settings, self.place)
+        saved = None if checkpoint is None else Checkpoint.of(checkpoint, self.model, run.inputs)
+        if saved:
+            if not run.held:
+                raise ValueError("checkpoint: this file is of an earlier release, whose samplers run in one call")
+            saved.restore(run)
+        over = self.explained(lambda: run.go(progress_of(progressbar), saved), feed)
+        results = run.results() if run.parts else {}
+        drawn = results["lp"].shape[1] if results else 0
+        if not over:
+            if not drawn:
+                raise KeyboardInterrupt
+            warn_of_stop(run, drawn, saved, level)
+        return self.described(results, feed, run, checks, level + 1)
+
+    def described(self, results, feed, run: Run, checks: bool, level: int):
+        groups = Seen(dict(self.groups), dict(self.written)).groups(feed)
+        sizes = self.coords_of({k: v[0, 0] for k, v in results.items() if k in self.dims} | flat(groups), 0)
+        attrs = {
+            "inference_library": "ptgc", "inference_library_version": version_of("ptgc"), **self.versions,
+            "onnxruntime_version": version_of("onnxruntime"), "sampling_time": run.seconds, "seed": int(feed["seed"]),
+        }  # fmt: skip
+        if self.settings:
+            attrs |= {"tuning_steps": self.settings["tune"], "target_accept": self.settings["target_accept"]}
+        found = inference_data(results, [*STATS, *STATS_OF_STEPS], groups, self.dims, sizes, attrs)
+        if checks:
+            for text in doubts(found, free_variables(list(self.point), list(found.posterior))):
+                warnings.warn(text, stacklevel=level)
         return found
 
 
-def doubts(arviz, found, names: Sequence[str]) -> list[str]:
-    """What PyMC would say of the draws, with its limits: divergences, and of the variables named R-hat and effective
-    sample sizes."""
-    count, texts = int(found.sample_stats["diverging"].sum()), []
-    if count:
-        texts.append(f"{count} of the draws diverged: increase target_accept or reparameterize the model")
-    chains, draws = found.sample_stats["lp"].shape
-    if chains < 2 or draws < 100:
-        return [*texts, "too few draws to judge convergence by: R-hat needs two chains of 100 draws"]
-    rhat = [float(np.nanmax(v)) for name in names if (v := one_of_each(arviz.rhat, found.posterior[name])).size]
-    if rhat and max(rhat) > 1.01:
-        texts.append(f"R-hat is up to {max(rhat):.4f}, above 1.01: the chains have not mixed, so run longer ones")
-    least = [float(np.nanmin(v)) for name in names if (v := one_of_each(arviz.ess, found.posterior[name])).size]
-    if least and min(least) < 100 * chains:
-        texts.append(f"the effective sample size is down to {min(least):.0f}, less than 100 a chain: run longer ones")
-    return texts
+def flat(groups: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    return {k: v for group in groups.values() for k, v in group.items()}
 
 
-def one_of_each(statistic: Callable, x) -> np.ndarray:
-    """A statistic of each element over chains and draws, of those that have spread."""
-    flat = x.values.reshape(*x.shape[:2], -1)
-    return np.array([float(statistic(v)) for v in np.moveaxis(flat, 2, 0) if np.ptp(v) > 0])
+def version_of(package: str) -> str:
+    return import_module(package).__version__
 
 
 def point_text(point, sizes: Mapping[str, int]) -> str:
@@ -429,12 +405,23 @@ def compile_nuts(model: Any, **options: Any) -> Sampler:
         raise ValueError(f"a sampler has no option {taken.pop()}")
     of_graph = {k: options.pop(k, p.default) for k, p in signature(nuts_graph).parameters.items() if k != "model"}
     data = Data(model, data_option(options, of_graph.pop("data")))
-    start = start_of(data)
-    inputs, outputs = graph_of_sampler(data, start, of_graph.pop("chains"), of_graph.pop("var_names"), of_graph)
+    return compiled_sampler(data, of_graph.pop("chains"), of_graph.pop("var_names"), of_graph, options)
+
+
+def compiled_sampler(data: Data, chains, var_names, of_graph: dict[str, Any], options: dict[str, Any]) -> Sampler:
+    model, start = data.model, start_of(data)
+    graph = graph_of_sampler(data, start, chains, var_names, of_graph, by_steps=True)
     shapes = [[n if isinstance(n, int) else None for n in shape] for shape in start.shapes]
-    parts = described(data, inputs, outputs, dict(zip((v.name for v in model.value_vars), shapes)))
-    exported = compile_onnx(inputs, outputs, **options_of(Sampler, data, inputs, parts, options))
-    return Sampler.of(exported, parts, terms=terms_of(data, start))
+    seen = seen_by(data)
+    parts = described(
+        data, graph.inputs, graph.outputs, dict(zip((v.name for v in model.value_vars), shapes)),
+        flat(seen.inputs) | flat(seen.written),
+    )  # fmt: skip
+    parts |= {"settings": {**of_graph, "chains": chains}, "groups": seen.inputs}
+    parts["versions"] = {"modeling_interface": "PyMC", "modeling_interface_version": version_of("pymc")}
+    options = usual_options() | options_of(Sampler, data, graph.inputs, parts, options)
+    exported = make_exported(graph.inputs, graph.outputs, options, states=graph.states)
+    return Sampler.of(exported, parts, written=seen.written, terms=terms_of(data, start))
 
 
 @takes_options_of(compile_nuts)

@@ -22,6 +22,7 @@ PYTENSOR_FLAGS=floatX=float32 "$python" tests/pymc/sweep.py --truth "$venv/float
 "$python" tests/pymc/printed.py || failed=1
 "$python" tests/pymc/by_hand.py || failed=1
 "$python" tests/pymc/files.py || failed=1
+"$python" tests/pymc/runs.py || failed=1
 "$python" tests/pymc/guide.py || failed=1
 "$python" tests/pymc/posterior_models.py || failed=1
 "$python" tests/pymc/page.py "$venv/float64" "$venv/float32" "$venv/uses"

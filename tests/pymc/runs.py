@@ -1,0 +1,209 @@
+"""Runs of samplers: stopped and gone on with, watched, in one call with pm.sample's arguments, and the groups of their
+results beside pm.sample's. `runs.py [NAME ...]`."""
+
+import contextlib
+import io
+import logging
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from pathlib import Path
+
+logging.disable(logging.WARNING)
+
+import numpy as np  # noqa: E402
+import pymc as pm  # noqa: E402
+
+import ptgc  # noqa: E402
+from ptgc._run import Run  # noqa: E402
+
+
+def schools():
+    with pm.Model(coords={"school": list("ABCDEFGH")}) as model:
+        sigma = pm.Data("sigma", [15.0, 10, 16, 11, 9, 11, 10, 18], dims="school")
+        mu, tau, z = pm.Normal("mu", 0, 5), pm.HalfCauchy("tau", 5), pm.Normal("z", 0, 1, dims="school")
+        theta = pm.Deterministic("theta", mu + tau * z, dims="school")
+        pm.Normal("y", theta, sigma, observed=[28.0, 8, -3, 7, -1, 1, 18, 12], dims="school")
+    return model
+
+
+def counts():
+    """Data that are observed, as another dtype, and read elsewhere as well; a coordinate of numbers"""
+    with pm.Model(coords={"day": [3, 5, 8, 9]}) as model:
+        k = pm.Data("k", np.array([2, 0, 1, 5]), dims="day")
+        x = pm.Data("x", np.arange(4.0), dims="day")
+        pm.Poisson("seen", pm.math.exp(pm.Normal("a", 0, 1) + 0.1 * x), observed=k, dims="day")
+        pm.Normal("again", pm.Normal("b", 0, 1), 1, observed=k)
+        pm.Potential("more", -0.001 * k.sum() * x[0])
+    return model
+
+
+def missing():
+    with pm.Model() as model:
+        pm.Normal("y", pm.Normal("m", 0, 1), 1, observed=np.array([0.5, np.nan, 1.0]))
+    return model
+
+
+def equal(one, other):
+    for group in "posterior", "sample_stats":
+        for name, v in one[group].items():
+            np.testing.assert_array_equal(v.values, other[group][name].values, err_msg=name)
+
+
+@contextlib.contextmanager
+def stopped_at(part):
+    """As if the user pressed Ctrl-C before this part of a run"""
+    take, calls = Run.take, []
+
+    def taken(self, steps):
+        calls.append(steps)
+        if len(calls) == part:
+            raise KeyboardInterrupt
+        take(self, min(steps, 3))
+
+    Run.take = taken
+    try:
+        yield
+    finally:
+        Run.take = take
+
+
+def quiet(call, *args, **named):
+    """The result and the warnings of a call"""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always", UserWarning)
+        found = call(*args, **named)
+    return found, [str(w.message) for w in seen if w.category is UserWarning]
+
+
+def refused(kind, words, call, *args, **named):
+    try:
+        call(*args, **named)
+    except kind as e:
+        assert all(w in str(e) for w in words), e
+    else:
+        raise AssertionError(f"{words} is taken")
+
+
+def stopped_and_gone_on_with():
+    """By parts, stopped, saved, gone on with by the file that was read again: the draws of one call, to the bit"""
+    with tempfile.TemporaryDirectory() as folder:
+        sampler = ptgc.export_nuts(schools(), f"{folder}/schools.onnx", draws=200, tune=150, chains=None)
+        read, saved = ptgc.load(f"{folder}/schools.onnx"), Path(folder) / "run.npz"
+        data = {"sigma": np.array([15.0, 10, 16, 11, 9, 11, 10, 18])}
+        whole = dict(zip(sampler.outputs, sampler(seed=np.array(3), chains=np.array(3))))
+        with stopped_at(8):
+            some, texts = quiet(sampler.sample, 3, 3, checkpoint=saved)
+        assert 0 < some.posterior.sizes["draw"] < 200 and "of 200 draws of each chain" in texts[0], texts
+        with stopped_at(2):
+            more, _ = quiet(read.sample, 3, 3, data=data, checkpoint=saved)
+        assert some.posterior.sizes["draw"] < more.posterior.sizes["draw"]
+        rest, _ = quiet(read.sample, 3, 3, data=data, checkpoint=saved)
+        once, _ = quiet(sampler.sample, 3, 3)
+        equal(rest, once)
+        for name, v in whole.items():
+            if name != "step_size":
+                group = once.posterior if name in once.posterior else once.sample_stats
+                np.testing.assert_array_equal(v, group[name].values)
+        refused(ValueError, ["another seed"], sampler.sample, 4, 3, checkpoint=saved)
+        refused(ValueError, ["another chains"], sampler.sample, 3, 4, checkpoint=saved)
+        refused(ValueError, ["another sigma"], sampler.sample, 3, 3, data={"sigma": np.ones(8)}, checkpoint=saved)
+        other = ptgc.compile_nuts(schools(), draws=201, tune=150, chains=None)
+        refused(ValueError, ["another model"], other.sample, 3, 3, checkpoint=saved)
+        saved.write_bytes(saved.read_bytes()[:-100])
+        refused(ValueError, ["damaged"], sampler.sample, 3, 3, checkpoint=saved)
+        saved.unlink()
+        with stopped_at(3):
+            refused(KeyboardInterrupt, [], sampler.sample, 3, 3, checkpoint=saved)  # no draws yet, but tuning is kept
+        equal(quiet(sampler.sample, 3, 3, checkpoint=saved)[0], once)
+
+
+def watched():
+    sampler = ptgc.compile_nuts(schools(), draws=60, tune=40)
+    for asked in True, False, None:
+        with contextlib.redirect_stderr(io.StringIO()) as out:
+            quiet(sampler.sample, 1, progressbar=asked)
+        shown = out.getvalue()
+        if asked:
+            assert all(w in shown for w in ("4 chains", "100 % of 100 draws", "left", "divergences", "step size")), shown
+        else:
+            assert not shown
+
+
+def groups():
+    """observed_data and constant_data are those of pm.sample; statistics have its names"""
+    for build in (schools, counts, missing):
+        model = build()
+        with model:
+            want = pm.sample(20, tune=20, chains=2, cores=1, progressbar=False, random_seed=1)
+        for data in None, "constants", "inputs":
+            if build is missing and data == "inputs":
+                continue
+            got, _ = quiet(ptgc.sample, model, 20, 20, 2, random_seed=1, data=data)
+            assert list(got.groups) == list(want.groups), (build.__name__, data, got.groups)
+            for group in "observed_data", "constant_data":
+                if group not in want:
+                    continue
+                assert set(got[group]) == set(want[group]), (build.__name__, data, group, got[group])
+                for name, v in want[group].items():
+                    assert got[group][name].dims == v.dims and got[group][name].dtype == v.dtype, (name, got[group][name])
+                    np.testing.assert_array_equal(got[group][name].values, v.values)
+                    for dim in v.dims:
+                        np.testing.assert_array_equal(got[group].coords[dim].values, v.coords[dim].values)
+            assert set(got.posterior) == set(want.posterior) and set(got.sample_stats) <= set(want.sample_stats)
+            attrs = got.posterior.attrs
+            assert attrs["tuning_steps"] == 20 and attrs["sampling_time"] > 0 and attrs["inference_library"] == "ptgc"
+    for build in (schools, counts):  # other data than those of the model
+        sampler = ptgc.compile_nuts(build(), draws=5, tune=5, chains=2)
+        given = {k: v[:2] for k, v in sampler.data.items()}
+        if build is counts:
+            got, _ = quiet(sampler.sample, 1, data=given)
+            np.testing.assert_array_equal(got.observed_data["seen"].values, given["k"])
+            assert list(got.observed_data.coords["day"].values) == [0, 1]
+
+
+def one_call():
+    model = schools()
+    got, texts = quiet(ptgc.sample, model, 100, 200, 4, random_seed=5, progressbar=False, max_treedepth=2)
+    assert any("maximum tree depth" in text for text in texts), texts
+    assert got.sample_stats["reached_max_treedepth"].values.mean() > 0.05
+    sampler = ptgc.compile_nuts(model, draws=100, tune=200, max_treedepth=2, data="constants")
+    equal(quiet(sampler.sample, 5)[0], got)
+    assert not quiet(ptgc.sample, model, 100, 200, random_seed=5, quiet=True)[1]
+    options = {"init": "adapt_diag", "random_seed": 1, "max_treedepth": 1}  # so the first draw is near to the start
+    for start in 1.0, 20.0:
+        near, _ = quiet(ptgc.sample, model, 5, 0, 1, initvals={"tau": start}, **options)
+        assert 0.5 < float(near.posterior["tau"][0, 0]) / start < 2
+    for words, named in (
+        (["cores", "means nothing"], {"cores": 4}), (["step", "NUTS"], {"step": None}), (["did you mean 'tune'"], {"tunes": 4}),
+        (["return_inferencedata"], {"return_inferencedata": False}), (["discard_tuned_samples"], {"discard_tuned_samples": False}),
+        (["random_seed"], {"random_seed": [1, 2]}), (["initvals"], {"initvals": [{}]}),
+    ):  # fmt: skip
+        refused(TypeError, words, ptgc.sample, model, **named)
+    refused(ValueError, ["init"], ptgc.sample, model, init="advi")
+    refused(ValueError, ["no free variable 'theta'"], ptgc.sample, model, initvals={"theta": 1})
+    quiet(ptgc.sample, model, 5, 5, return_inferencedata=True, discard_tuned_samples=True)
+
+
+TESTS = [stopped_and_gone_on_with, watched, groups, one_call]
+
+
+def main(*names):
+    failed, start = 0, time.time()
+    for test in TESTS:
+        if names and test.__name__ not in names:
+            continue
+        try:
+            test()
+            print(test.__name__, "works", f"{time.time() - start:.0f} s", flush=True)
+        except Exception:
+            failed += 1
+            traceback.print_exc(limit=-4)
+            print(test.__name__, "fails", flush=True)
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
