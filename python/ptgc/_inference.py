@@ -64,10 +64,10 @@ def without_casts(v: Variable) -> Variable:
 
 def inference_data(
     results: Mapping[str, np.ndarray], stats: Sequence[str], groups: Mapping[str, Mapping[str, np.ndarray]],
-    dims: Mapping[str, list], coords: Mapping[str, list], attrs: Mapping[str, Any],
+    dims: Mapping[str, list], coords: Mapping[str, list], pred_coords: Mapping[str, list], attrs: Mapping[str, Any],
 ):  # fmt: skip
-    """results: draws [chains, draws, ...] and statistics, those of ``stats``. groups: the further ones. attrs: of the
-    groups that were drawn."""
+    """results: draws [chains, draws, ...] and statistics, those of ``stats``. groups: the further ones. pred_coords: of the
+    predictions, whose data may have other lengths. attrs: of the groups that were drawn."""
     import arviz
 
     results = dict(results)
@@ -78,11 +78,12 @@ def inference_data(
         "sample_stats": {name: v for name, v in results.items() if name in stats},
     }
     named = {name for group in (drawn["posterior"], *groups.values()) for name in group}
+    shown = {k: v for k, v in dims.items() if k in named}
     found = arviz.from_dict(
-        {**drawn, **{k: dict(v) for k, v in groups.items()}}, dims={k: v for k, v in dims.items() if k in named},
-        coords=coords,
+        {**drawn, **{k: dict(v) for k, v in groups.items()}}, dims=shown, coords=coords, pred_dims=shown,
+        pred_coords=pred_coords,
     )  # fmt: skip
-    for name in drawn:
+    for name in {*drawn, "predictions"} & {*drawn, *groups}:
         found[name].attrs.update(attrs)
     return found
 

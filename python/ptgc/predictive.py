@@ -76,6 +76,17 @@ def point_by_point(given: Data, outputs, updates, free, points, generators, draw
     )  # fmt: skip
 
 
+def drawn_for_points(
+    given: Data, outputs, updates, free, points, generators, length
+) -> tuple[list[Variable], list[str] | None]:
+    """The outputs for all points and the generators that are left, and what is ``looped``."""
+    found = one_pass(outputs, updates, dict(zip(free, points)), dict(zip(updates, generators)), length)
+    if found is None:
+        return point_by_point(given, outputs, updates, free, points, generators, length), None
+    results, left, looped = found
+    return given.placed([*results, *left]), looped
+
+
 @takes_options_of(compile_onnx)
 def compile_predictive(
     model: Any, *, prior: bool = False, var_names: Sequence[str] | None = None, data: Which = None, **options: Any
@@ -97,18 +108,12 @@ def compile_predictive(
     needed = set(ancestors(outputs))
     free = [] if prior else [v for v in model.free_RVs if v in needed and v not in outputs]
     updates = collect_default_updates(outputs, inputs=free)
-    shared = list(updates)
     draws = pt.lscalar("draws")
     points = [TensorType(v.type.dtype, (None, *v.type.shape))(v.name) for v in free]
-    generators = [v.type(name) for v, name in zip(shared, name_generators(model, shared))]
+    generators = [v.type(name) for v, name in zip(updates, name_generators(model, list(updates)))]
 
     length = points[0].shape[0] if points else draws
-    found = one_pass(outputs, updates, dict(zip(free, points)), dict(zip(shared, generators)), length)
-    if found is not None:
-        results, left, looped = found
-        results = given.placed([*results, *left])
-    else:
-        results, looped = point_by_point(given, outputs, updates, free, points, generators, draws), None
+    results, looped = drawn_for_points(given, outputs, updates, free, points, generators, length)
     for v, name in zip(results, [v.name for v in outputs] + [f"{v.name}_next" for v in generators]):
         v.name = name
     inputs = [*(points or [draws]), *generators, *given.read_by(results)]

@@ -25,6 +25,7 @@ from ptgc._data import Data, Which, data_option
 from ptgc._inference import Seen, doubts, free_variables, inference_data, seen_by
 from ptgc._modelfile import OfModel, described, options_of
 from ptgc._nuts_ops import ALL_STEPS, HIDDEN, STATE, STATS, STATS_OF_STEPS, Nuts, NutsSteps, Spawn, nothing
+from ptgc._predictions import WORDS, Predicted, Predictions
 from ptgc._run import Checkpoint, Run, progress_of, warn_of_stop
 from ptgc.errors import no_such
 from ptgc.export import compile_onnx, in_python, make_exported, takes_options_of, usual_options, write_exported
@@ -222,14 +223,17 @@ class SamplerGraph:
 
 def graph_of_sampler(
     data: Data, start: Start, chains: int | None, var_names: Sequence[str] | None, options: dict[str, Any],
-    by_steps: bool = False,
+    by_steps: bool = False, predicted: Predicted | None = None,
 ) -> SamplerGraph:  # fmt: skip
-    """As of ``nuts_graph``; by_steps: a call may take some steps of the loop, and the next one goes on."""
+    """As of ``nuts_graph``; by_steps: a call may take some steps of the loop, and the next one goes on. predicted: what is
+    to be predicted by these steps."""
     check_options(chains, **options)
     model = data.model
     density, read = density_graph(data, start)
-    seed, n = pt.lscalar("seed"), pt.lscalar("chains")
-    begin = start.point, Spawn()(seed, n if chains is None else chains)
+    seed, asked = pt.lscalar("seed"), pt.lscalar("chains")
+    n = asked if chains is None else chains
+    streams = Spawn()(seed, n + predicted.generators if predicted else n)
+    begin = start.point, streams[:n] if predicted else streams
     states = {}
     if by_steps:
         steps, held = pt.lscalar("state_steps"), [type(f"state_{name}") for name, type in STATE.items()]
@@ -240,15 +244,16 @@ def graph_of_sampler(
     else:
         points, *found = Nuts(density, **options)(*begin, *read)
         stats = dict(zip(STATS, found))
-    q = pt.vector("q", shape=start.point.type.shape, dtype="float64")
     variables = variables_of(model, var_names)
-    values, plain = without_named_dims(model.value_vars, variables)
-    parts = dict(zip(values, parts_of(model, start, q)))
-    outputs = vectorize_graph(data.placed(graph_replace(plain, parts, strict=False)), {q: points})
+    outputs = at_points(data, start, variables, points)
     for v, new in zip(variables, outputs):
         new.name = v.name
     given = data.read_by([*outputs, *stats.values()])
-    taken = {*stats, *(v.name for v in (seed, n)), *(v.name for v in states)}
+    if predicted:
+        more = predicted_by(predicted, data, start, points, streams[n:], states)
+        outputs, given = [*outputs, *more.outputs], [*given, *more.inputs]
+        variables = [*variables, *more.outputs]
+    taken = {*stats, *(v.name for v in (seed, asked)), *(v.name for v in states)}
     if clash := {v.name for v in [*variables, *given]} & taken:
         name = min(clash)
         how = "make it a constant by data=" if name in data.values else "leave it out by var_names"
@@ -256,18 +261,41 @@ def graph_of_sampler(
     for name, v in stats.items():
         v.name = name
     shown = [v for name, v in stats.items() if name not in HIDDEN]
-    return SamplerGraph([seed, *([n] if chains is None else []), *given], [*outputs, *shown], states)
+    return SamplerGraph([seed, *([asked] if chains is None else []), *given], [*outputs, *shown], states)
+
+
+def at_points(data: Data, start: Start, variables: list[Variable], points: Variable) -> list[Variable]:
+    """The variables of the model at points [..., d]."""
+    q = pt.vector("q", shape=start.point.type.shape, dtype="float64")
+    values, plain = without_named_dims(data.model.value_vars, variables)
+    parts = dict(zip(values, parts_of(data.model, start, q)))
+    return vectorize_graph(data.placed(graph_replace(plain, parts, strict=False)), {q: points})
+
+
+def predicted_by(predicted: Predicted, data: Data, start: Start, points, words, states) -> Predictions:
+    """What is predicted of the draws of these steps. What is left of the generators is one more state."""
+    needed = {v.name for v in predicted.free}
+    free = [v for v in variables_of(data.model, None) if v.name in needed]
+    values = dict(zip((v.name for v in free), at_points(data, start, free, points)))
+    held = WORDS("state_predicting")
+    first = pt.concatenate([held, words], axis=0)[: predicted.generators]  # a run that begins has none
+    found = predicted.of_draws(values, points.shape[0], points.shape[1], first)
+    if found.words is not None:
+        states[held] = (nothing(held.type), found.words)
+    return found
 
 
 @dataclass(repr=False)
 class Sampler(OfModel):
     """The ONNX model of a sampler. ``settings``: draws, tune, chains, target_accept and the like; ``groups``: which of
-    its inputs are observed or constant data, {group: {variable: input}}; ``written``: the values of the others."""
+    its inputs are observed or constant data, {group: {variable: [input, dtype]}}; ``written``: the values of the others;
+    ``predicted``: {output or input of predictions: what it is of the model}."""
 
     KIND: ClassVar[str] = "nuts"
-    MORE: ClassVar[tuple[str, ...]] = "settings", "groups", "versions"
+    MORE: ClassVar[tuple[str, ...]] = "settings", "groups", "predicted", "versions"
 
     settings: Mapping[str, Any] = field(default_factory=dict)
+    predicted: Mapping[str, str] = field(default_factory=dict)
     groups: Mapping[str, dict] = field(default_factory=dict)
     written: Mapping[str, dict] = field(default_factory=dict)  # of a file that was read: {}
     versions: Mapping[str, str] = field(default_factory=dict)  # of what made the model
@@ -367,18 +395,29 @@ class Sampler(OfModel):
 
     def described(self, results, feed, run: Run, checks: bool, level: int):
         groups = Seen(dict(self.groups), dict(self.written)).groups(feed)
+        predictions, results = parted(results, self.predicted)
+        new_data, _ = parted(feed, self.predicted)
         sizes = self.coords_of({k: v[0, 0] for k, v in results.items() if k in self.dims} | flat(groups), 0)
+        if predictions:
+            groups |= {"predictions": predictions} | ({"predictions_constant_data": new_data} if new_data else {})
+        new_sizes = self.coords_of({k: v[0, 0] for k, v in predictions.items()} | new_data, 0)
         attrs = {
             "inference_library": "ptgc", "inference_library_version": version_of("ptgc"), **self.versions,
             "onnxruntime_version": version_of("onnxruntime"), "sampling_time": run.seconds, "seed": int(feed["seed"]),
         }  # fmt: skip
         if self.settings:
             attrs |= {"tuning_steps": self.settings["tune"], "target_accept": self.settings["target_accept"]}
-        found = inference_data(results, [*STATS, *STATS_OF_STEPS], groups, self.dims, sizes, attrs)
+        found = inference_data(results, [*STATS, *STATS_OF_STEPS], groups, self.dims, sizes, new_sizes, attrs)
         if checks:
             for text in doubts(found, free_variables(list(self.point), list(found.posterior))):
                 warnings.warn(text, stacklevel=level)
         return found
+
+
+def parted(arrays: Mapping[str, Any], names: Mapping[str, str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Those of the names, by what they are names for, and the others."""
+    found = {names[k]: np.asarray(v) for k, v in arrays.items() if k in names}
+    return found, {k: v for k, v in arrays.items() if k not in names}
 
 
 def flat(groups: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
@@ -398,27 +437,42 @@ def point_text(point, sizes: Mapping[str, int]) -> str:
 
 @takes_options_of(compile_onnx)
 @takes_options_of(nuts_graph)
-def compile_nuts(model: Any, **options: Any) -> Sampler:
+def compile_nuts(model: Any, *, predict: Sequence[str] = (), **options: Any) -> Sampler:
     """Compiles the sampler of ``nuts_graph`` to an ONNX model, which needs no Python to run. The other options are
-    those of ``compile_onnx``."""
+    those of ``compile_onnx``.
+
+    The model has further inputs with default values, ``state_...``, and their next values, ``state_....next``, as
+    outputs: what a run is after ``state_steps`` steps of its loop, from which the next call goes on.
+
+    predict: the names of observed variables and Deterministics to predict, for each draw. The data that these read are
+    inputs of their own, ``x_new`` of x, of any length; the outputs are ``y_new`` of y, [chains, draws, ...].
+    """
     if taken := {"batch", "float32"} & {k for k, v in options.items() if v}:
         raise ValueError(f"a sampler has no option {taken.pop()}")
     of_graph = {k: options.pop(k, p.default) for k, p in signature(nuts_graph).parameters.items() if k != "model"}
     data = Data(model, data_option(options, of_graph.pop("data")))
-    return compiled_sampler(data, of_graph.pop("chains"), of_graph.pop("var_names"), of_graph, options)
+    return compiled_sampler(data, of_graph.pop("chains"), of_graph.pop("var_names"), of_graph, options, predict)
 
 
-def compiled_sampler(data: Data, chains, var_names, of_graph: dict[str, Any], options: dict[str, Any]) -> Sampler:
+def compiled_sampler(
+    data: Data, chains, var_names, of_graph: dict[str, Any], options: dict[str, Any], predict: Sequence[str] = ()
+) -> Sampler:
     model, start = data.model, start_of(data)
-    graph = graph_of_sampler(data, start, chains, var_names, of_graph, by_steps=True)
+    predicted = Predicted(data, predict) if predict else None
+    graph = graph_of_sampler(data, start, chains, var_names, of_graph, True, predicted)
     shapes = [[n if isinstance(n, int) else None for n in shape] for shape in start.shapes]
     seen = seen_by(data)
     parts = described(
         data, graph.inputs, graph.outputs, dict(zip((v.name for v in model.value_vars), shapes)),
-        flat(seen.inputs) | flat(seen.written),
+        {*flat(seen.inputs), *flat(seen.written), *predict},
     )  # fmt: skip
-    parts |= {"settings": {**of_graph, "chains": chains}, "groups": seen.inputs}
+    parts |= {"settings": {**of_graph, "chains": chains}, "groups": seen.inputs, "predicted": {}}
     parts["versions"] = {"modeling_interface": "PyMC", "modeling_interface_version": version_of("pymc")}
+    if predicted:
+        parts["data"] |= predicted.values()
+        parts["data_names"] = [*parts["data_names"], *predicted.values()]
+        parts["predicted"] = predicted.meaning()
+        options["dynamic_dims"] = {**predicted.lengths(), **(options.get("dynamic_dims") or {})}
     options = usual_options() | options_of(Sampler, data, graph.inputs, parts, options)
     exported = make_exported(graph.inputs, graph.outputs, options, states=graph.states)
     return Sampler.of(exported, parts, written=seen.written, terms=terms_of(data, start))

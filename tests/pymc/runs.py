@@ -187,7 +187,61 @@ def one_call():
     quiet(ptgc.sample, model, 5, 5, return_inferencedata=True, discard_tuned_samples=True)
 
 
-TESTS = [stopped_and_gone_on_with, watched, groups, one_call]
+def line():
+    x = np.linspace(-1, 1, 20)
+    with pm.Model(coords={"row": range(20)}) as model:
+        dose = pm.Data("dose", x, dims="row")
+        seen = pm.Data("seen", 0.5 + 2 * x + np.random.default_rng(0).normal(0, 0.1, 20), dims="row")
+        a, b, sigma = pm.Normal("a", 0, 5), pm.Normal("b", 0, 5), pm.HalfNormal("sigma", 1)
+        mu = pm.Deterministic("mu", a + b * dose, dims="row")
+        pm.Normal("y", mu, sigma, observed=seen, dims="row")
+    return model
+
+
+def inflated():
+    """What is drawn for one draw of the parameters after the other, and two generators"""
+    with pm.Model() as model:
+        x = pm.Data("x", np.arange(6.0))
+        rate = pm.math.exp(pm.Normal("a", 0, 0.3) + 0.1 * x)
+        pm.ZeroInflatedPoisson("k", 0.7, rate, observed=np.array([0, 1, 2, 0, 3, 1]), shape=x.shape)
+        pm.Gamma("t", 2, rate, observed=np.ones(6), shape=x.shape)
+    return model
+
+
+def predictions_in_the_file():
+    """Of new rows, from data of their own; by parts the same, to the bit; groups as of pm.sample_posterior_predictive"""
+    new = np.array([0.0, 0.5, 3.0])
+    sampler = ptgc.compile_nuts(line(), draws=100, tune=100, predict=["y", "mu"])
+    assert sampler.inputs == ["seed", "dose", "seen", "dose_new"]
+    whole = dict(zip(sampler.outputs, sampler(seed=np.array(1), dose_new=new)))
+    np.testing.assert_allclose(whole["mu_new"], whole["a"][..., None] + whole["b"][..., None] * new)
+    generator = np.random.default_rng(1).spawn(5)[4]  # behind those of the chains
+    want = generator.normal(whole["mu_new"].swapaxes(0, 1), whole["sigma"].T[..., None]).swapaxes(0, 1)
+    np.testing.assert_allclose(whole["y_new"], want)
+    alone = ptgc.compile_nuts(line(), draws=100, tune=100)
+    np.testing.assert_array_equal(dict(zip(alone.outputs, alone(seed=np.array(1))))["b"], whole["b"])
+    with stopped_at(10**9):
+        got, _ = quiet(sampler.sample, 1, data={"dose_new": new})
+    for name in "y", "mu":
+        np.testing.assert_array_equal(got.predictions[name].values, whole[f"{name}_new"])
+        assert got.predictions[name].dims == ("chain", "draw", "row")
+    np.testing.assert_array_equal(got.predictions_constant_data["dose"].values, new)
+    assert got.posterior.sizes["row"] == 20
+    with tempfile.TemporaryDirectory() as folder:
+        made = ptgc.export_nuts(inflated(), f"{folder}/m.onnx", draws=64, tune=60, chains=None, predict=["k", "t"])
+        read, given = ptgc.load(f"{folder}/m.onnx"), {"x": np.arange(6.0), "x_new": np.arange(2.0)}
+        with stopped_at(10**9):
+            got, _ = quiet(read.sample, 2, 3, data=given)
+        whole = dict(zip(made.outputs, made(seed=np.array(2), chains=np.array(3), **given)))
+        for name in "k", "t":
+            np.testing.assert_array_equal(got.predictions[name].values, whole[f"{name}_new"])
+            assert got.predictions[name].shape == (3, 64, 2)
+    refused(ValueError, ["parameter"], ptgc.compile_nuts, line(), predict=["a"])
+    refused(ValueError, ["no variable 'dose'"], ptgc.compile_nuts, line(), predict=["dose"])
+    refused(TypeError, ["list of names"], ptgc.compile_nuts, line(), predict="y")
+
+
+TESTS = [stopped_and_gone_on_with, watched, groups, one_call, predictions_in_the_file]
 
 
 def main(*names):
