@@ -94,6 +94,22 @@ class Nuts(Op):
         raise NotImplementedError("NUTS of ptgc runs in an ONNX model alone")
 
 
+class Convergence(Op):
+    """R-hat and the effective sample sizes of x[chain, draw, k]; NaN if ``whole`` is not true: these are not all draws."""
+
+    __props__ = ()
+
+    def make_node(self, x, whole):
+        return Apply(self, [x, whole], [TensorType("float64", (None,))() for _ in range(2)])
+
+    def ptg_call(self, printer, args):
+        printer.libraries.add("mcmc")
+        return f"Convergence({', '.join(args)})"
+
+    def perform(self, node, inputs, outputs):
+        raise NotImplementedError("this is computed in an ONNX model alone")
+
+
 class NutsSteps(Nuts):
     """The same by steps of its loop. Inputs: start and words, how many steps, what the run is, of the types of STATE,
     then the data. The last results are what the run is then."""

@@ -24,7 +24,7 @@ from ptgc._batch import vectorized, without_named_dims
 from ptgc._data import Data, Which, data_option
 from ptgc._inference import Seen, doubts, free_variables, inference_data, seen_by
 from ptgc._modelfile import OfModel, described, options_of
-from ptgc._nuts_ops import ALL_STEPS, HIDDEN, STATE, STATS, STATS_OF_STEPS, Nuts, NutsSteps, Spawn, nothing
+from ptgc._nuts_ops import ALL_STEPS, HIDDEN, STATE, STATS, STATS_OF_STEPS, Convergence, Nuts, NutsSteps, Spawn, nothing
 from ptgc._predictions import WORDS, Predicted, Predictions
 from ptgc._run import Checkpoint, Run, progress_of, warn_of_stop
 from ptgc.errors import no_such
@@ -34,6 +34,7 @@ from ptgc.runtime import arguments
 
 __all__ = ["Sampler", "compile_nuts", "export_nuts", "nuts_graph"]
 
+RHAT, ESS = "_rhat", "_ess"  # behind the names of variables
 NO_START = "Initial evaluation of model at starting point failed"  # the check of lib/use/mcmc.ptg
 
 
@@ -219,14 +220,15 @@ class SamplerGraph:
     inputs: list[Variable]
     outputs: list[Variable]
     states: dict[Variable, tuple[np.ndarray, Variable]] = field(default_factory=dict)
+    diagnostics: list[str] = field(default_factory=list)  # the names of outputs that say whether the chains converged
 
 
 def graph_of_sampler(
     data: Data, start: Start, chains: int | None, var_names: Sequence[str] | None, options: dict[str, Any],
-    by_steps: bool = False, predicted: Predicted | None = None,
+    by_steps: bool = False, predicted: Predicted | None = None, diagnostics: bool = False,
 ) -> SamplerGraph:  # fmt: skip
     """As of ``nuts_graph``; by_steps: a call may take some steps of the loop, and the next one goes on. predicted: what is
-    to be predicted by these steps."""
+    to be predicted by these steps. diagnostics: R-hat and effective sample sizes, too."""
     check_options(chains, **options)
     model = data.model
     density, read = density_graph(data, start)
@@ -253,6 +255,8 @@ def graph_of_sampler(
         more = predicted_by(predicted, data, start, points, streams[n:], states)
         outputs, given = [*outputs, *more.outputs], [*given, *more.inputs]
         variables = [*variables, *more.outputs]
+    judged = convergence(data, outputs, points.shape[1] >= options["draws"]) if diagnostics else []
+    outputs, variables = [*outputs, *judged], [*variables, *judged]
     taken = {*stats, *(v.name for v in (seed, asked)), *(v.name for v in states)}
     if clash := {v.name for v in [*variables, *given]} & taken:
         name = min(clash)
@@ -261,7 +265,21 @@ def graph_of_sampler(
     for name, v in stats.items():
         v.name = name
     shown = [v for name, v in stats.items() if name not in HIDDEN]
-    return SamplerGraph([seed, *([asked] if chains is None else []), *given], [*outputs, *shown], states)
+    inputs = [seed, *([asked] if chains is None else []), *given]
+    return SamplerGraph(inputs, [*outputs, *shown], states, [v.name for v in judged])
+
+
+def convergence(data: Data, outputs: list[Variable], whole: Variable) -> list[Variable]:
+    """R-hat and the effective sample size of each element of the free variables among the outputs."""
+    free = free_variables([v.name for v in data.model.value_vars], [v.name for v in outputs])
+    found = []
+    for x in (v for v in outputs if v.name in free):
+        shape = [x.shape[k] for k in range(2, x.ndim)]
+        flat = x.reshape([x.shape[0], x.shape[1], math.prod(shape)], ndim=3)
+        for name, v in zip((RHAT, ESS), Convergence()(flat, whole)):
+            found.append(v.reshape(shape, ndim=len(shape)))
+            found[-1].name = x.name + name
+    return found
 
 
 def at_points(data: Data, start: Start, variables: list[Variable], points: Variable) -> list[Variable]:
@@ -378,7 +396,8 @@ class Sampler(OfModel):
             raise ValueError("the number of chains was chosen when the model was compiled: chains=None leaves it open")
         feed = arguments(self.inputs, (), {**self.left_out((), named), **named})
         session = self.own_session() if options is None else self.session(options)
-        run = Run(session, self.feed_of(session, feed), self.outputs, self.settings, self.place)
+        outputs = [name for name in self.outputs if name not in self.settings.get("diagnostics", ())]
+        run = Run(session, self.feed_of(session, feed), outputs, self.settings, self.place)
         saved = None if checkpoint is None else Checkpoint.of(checkpoint, self.model, run.inputs)
         if saved:
             if not run.held:
@@ -437,7 +456,9 @@ def point_text(point, sizes: Mapping[str, int]) -> str:
 
 @takes_options_of(compile_onnx)
 @takes_options_of(nuts_graph)
-def compile_nuts(model: Any, *, predict: Sequence[str] = (), **options: Any) -> Sampler:
+def compile_nuts(
+    model: Any, *, predict: Sequence[str] = (), diagnostics: bool | None = None, **options: Any
+) -> Sampler:
     """Compiles the sampler of ``nuts_graph`` to an ONNX model, which needs no Python to run. The other options are
     those of ``compile_onnx``.
 
@@ -446,27 +467,32 @@ def compile_nuts(model: Any, *, predict: Sequence[str] = (), **options: Any) -> 
 
     predict: the names of observed variables and Deterministics to predict, for each draw. The data that these read are
     inputs of their own, ``x_new`` of x, of any length; the outputs are ``y_new`` of y, [chains, draws, ...].
+    diagnostics: whether R-hat and effective sample sizes of the parameters are outputs, ``b_rhat`` and ``b_ess`` of b;
+    None: if something is predicted. They are those of ArviZ, and NaN where a call does not give all draws.
     """
     if taken := {"batch", "float32"} & {k for k, v in options.items() if v}:
         raise ValueError(f"a sampler has no option {taken.pop()}")
     of_graph = {k: options.pop(k, p.default) for k, p in signature(nuts_graph).parameters.items() if k != "model"}
     data = Data(model, data_option(options, of_graph.pop("data")))
-    return compiled_sampler(data, of_graph.pop("chains"), of_graph.pop("var_names"), of_graph, options, predict)
+    return compiled_sampler(data, of_graph.pop("chains"), of_graph.pop("var_names"), of_graph, options, predict, diagnostics)
 
 
 def compiled_sampler(
-    data: Data, chains, var_names, of_graph: dict[str, Any], options: dict[str, Any], predict: Sequence[str] = ()
-) -> Sampler:
+    data: Data, chains, var_names, of_graph: dict[str, Any], options: dict[str, Any], predict: Sequence[str] = (),
+    diagnostics: bool | None = None,
+) -> Sampler:  # fmt: skip
     model, start = data.model, start_of(data)
     predicted = Predicted(data, predict) if predict else None
-    graph = graph_of_sampler(data, start, chains, var_names, of_graph, True, predicted)
+    judged = bool(predict) if diagnostics is None else diagnostics
+    graph = graph_of_sampler(data, start, chains, var_names, of_graph, True, predicted, judged)
     shapes = [[n if isinstance(n, int) else None for n in shape] for shape in start.shapes]
     seen = seen_by(data)
     parts = described(
         data, graph.inputs, graph.outputs, dict(zip((v.name for v in model.value_vars), shapes)),
         {*flat(seen.inputs), *flat(seen.written), *predict},
     )  # fmt: skip
-    parts |= {"settings": {**of_graph, "chains": chains}, "groups": seen.inputs, "predicted": {}}
+    settings = {**of_graph, "chains": chains, "diagnostics": graph.diagnostics}
+    parts |= {"settings": settings, "groups": seen.inputs, "predicted": {}}
     parts["versions"] = {"modeling_interface": "PyMC", "modeling_interface_version": version_of("pymc")}
     if predicted:
         parts["data"] |= predicted.values()

@@ -13,6 +13,7 @@ from pathlib import Path
 
 logging.disable(logging.WARNING)
 
+import arviz  # noqa: E402
 import numpy as np  # noqa: E402
 import pymc as pm  # noqa: E402
 
@@ -218,6 +219,9 @@ def predictions_in_the_file():
     generator = np.random.default_rng(1).spawn(5)[4]  # behind those of the chains
     want = generator.normal(whole["mu_new"].swapaxes(0, 1), whole["sigma"].T[..., None]).swapaxes(0, 1)
     np.testing.assert_allclose(whole["y_new"], want)
+    for name in "a", "b", "sigma":
+        for kind, statistic in (("rhat", arviz.rhat), ("ess", arviz.ess)):
+            np.testing.assert_allclose(whole[f"{name}_{kind}"], statistic(whole[name]), rtol=1e-9)
     alone = ptgc.compile_nuts(line(), draws=100, tune=100)
     np.testing.assert_array_equal(dict(zip(alone.outputs, alone(seed=np.array(1))))["b"], whole["b"])
     with stopped_at(10**9):
@@ -236,6 +240,11 @@ def predictions_in_the_file():
         for name in "k", "t":
             np.testing.assert_array_equal(got.predictions[name].values, whole[f"{name}_new"])
             assert got.predictions[name].shape == (3, 64, 2)
+    some = ptgc.compile_nuts(schools(), draws=32, tune=50, diagnostics=True, var_names=["z", "theta"])
+    assert [name for name in some.outputs if name.startswith(("z_", "theta_"))] == ["z_rhat", "z_ess"]
+    whole = dict(zip(some.outputs, some(seed=np.array(1))))
+    want = [float(arviz.ess(whole["z"][..., k])) for k in range(8)]
+    np.testing.assert_allclose(whole["z_ess"], want, rtol=1e-9)
     refused(ValueError, ["parameter"], ptgc.compile_nuts, line(), predict=["a"])
     refused(ValueError, ["no variable 'dose'"], ptgc.compile_nuts, line(), predict=["dose"])
     refused(TypeError, ["list of names"], ptgc.compile_nuts, line(), predict="y")

@@ -1,6 +1,7 @@
 """`use <mcmc>`: NUTS of many chains in one loop, against laws that are known."""
 import numpy as np
 import pytest
+import scipy.stats
 
 import ptg
 
@@ -119,6 +120,66 @@ def test_steps_by_steps(dtype, leave):
         np.testing.assert_array_equal(ptg.run(model, *given, *empty_state(dtype).values(), np.array(2 ** 62))[0], want[0])
     with pytest.raises(Exception, match="another number of chains"):
         ptg.run(model, given[0], words(1, 9), *state.values(), np.array(1))
+
+
+CONVERGENCE = """use <mcmc>
+
+graph judge(x: FLOAT[c, n, k], whole: bool[]) -> (rhat, ess) {
+  rhat, ess = Convergence(x, whole)
+}
+"""
+
+
+def scores(x):
+    rank = scipy.stats.rankdata(x, method="average")
+    return scipy.stats.norm.ppf((rank - 0.375) / (x.size + 0.25)).reshape(x.shape)
+
+
+def r_hat(z):
+    n = z.shape[1]
+    return np.sqrt((n * z.mean(1).var(ddof=1) / z.var(axis=1, ddof=1).mean() + n - 1) / n)
+
+
+def effective_size(z):
+    """By Geyer's initial monotone sequence, as ArviZ has it"""
+    c, n = z.shape
+    y = z - z.mean(1, keepdims=True)
+    within = z.var(axis=1, ddof=1).mean()
+    variance = within * (n - 1) / n + z.mean(1).var(ddof=1)
+    rho = [1.0] + [1 - (within - (y[:, k:] * y[:, :-k]).sum() / c / n) / variance for k in range(1, n)]
+    t = 1
+    while t < n - 3 and rho[t - 1] + rho[t] > 0:
+        t += 2
+    pairs = np.minimum.accumulate([rho[k] + rho[k + 1] for k in range(0, t - 1, 2)] or [0])
+    last = rho[t - 1] if rho[t - 1] > 0 or rho[t - 1] + rho[t] >= 0 else 0
+    return c * n / max(2 * pairs.sum() - 1 + last, 1 / np.log10(c * n))
+
+
+@pytest.mark.parametrize("dtype, rtol", [("float64", 1e-8), ("float32", 1e-2)])
+@pytest.mark.parametrize("chains, draws", [(4, 400), (2, 101), (3, 6), (4, 4), (1, 50)])
+def test_convergence(chains, draws, dtype, rtol):
+    """R-hat and effective sample sizes are those of ranks: of chains that mix, that do not, that swing, and with ties"""
+    rng = np.random.default_rng(draws)
+    x = rng.normal(size=(chains, draws, 5))
+    for t in range(1, draws):
+        x[:, t, 1] += 0.9 * x[:, t - 1, 1]
+        x[:, t, 2] -= 0.8 * x[:, t - 1, 2]
+    x[..., 3] = np.round(x[..., 3], 1)
+    x[0, :, 4] += 2
+    x = x.astype(dtype)
+    model = ptg.compile(CONVERGENCE.replace("FLOAT", dtype), math="standard")
+    rhat, ess = ptg.run(model, x, np.array(True))
+    half = draws // 2
+    for k in range(5):
+        both = np.concatenate([x[:, :half, k], x[:, draws - half:, k]])
+        bulk, tails = scores(both), scores(abs(both - np.median(both)))
+        if chains > 1:
+            np.testing.assert_allclose(rhat[k], max(r_hat(bulk), r_hat(tails)), rtol=rtol)
+        np.testing.assert_allclose(ess[k], effective_size(bulk), rtol=rtol)
+    assert chains > 1 or np.isnan(rhat).all()
+    assert np.isnan(ptg.run(model, x, np.array(False))).all() and np.isnan(ptg.run(model, x[:, :3], np.array(True))).all()
+    x[0, 0, 0] = np.nan
+    assert np.isnan([v[0] for v in ptg.run(model, x, np.array(True))]).all()
 
 
 LOGISTIC = """use <mcmc>
