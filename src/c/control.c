@@ -15,13 +15,16 @@ static struct block *block_of(const struct node *n, const char *name)
 /* What is bound inside of a block is not known behind it. */
 struct scope {
 	const char **atoms;
-	uint32_t count, once, waiting;
+	uint32_t count, once, lengths;
 	uint32_t from;
 };
 
 static struct scope enter(struct printer *p)
 {
-	struct scope s = {.count = p->atoms.len, .once = p->once.len, .from = ++p->statement};
+	struct scope s = {.count = p->atoms.len,
+			  .once = p->once.len,
+			  .lengths = p->lengths.len,
+			  .from = ++p->statement};
 
 	s.atoms = new_array(p->cx->arena, const char *, p->atoms.len + 1u);
 	if (p->atoms.len)
@@ -38,6 +41,7 @@ static void leave(struct printer *p, const struct scope *s, bool again)
 	for (uint32_t i = 0; i < p->atoms.len; i++)
 		p->atoms.at[i] = i < s->count ? s->atoms[i] : NULL;
 	p->once.len = s->once;
+	p->lengths.len = s->lengths;
 }
 
 /* A variable or an array for v, which blocks fill */

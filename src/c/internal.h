@@ -71,9 +71,10 @@ struct printer {
 	vec(struct check *) waiting; /* equations whose lengths are not all known yet */
 	const struct value **inputs; /* by parameter */
 	vec(const struct value *) constants;
-	bool dynamic;  /* some arrays have a size that only the run knows */
-	bool flags;    /* indices are checked: there is a variable `bad` */
-	uint32_t line; /* of the text, last shown */
+	vec(dim) lengths; /* that were found not to be negative */
+	bool dynamic;     /* some arrays have a size that only the run knows */
+	bool flags;       /* indices are checked: there is a variable `bad` */
+	uint32_t line;    /* of the text, last shown */
 	const struct node *at;
 	const struct block *block;
 	const char **array; /* of place_at() */

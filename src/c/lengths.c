@@ -147,6 +147,29 @@ static bool is_new(struct printer *p, dim d)
 	return dim_view_raw(p->cx, d).form == DIM_ATOM && !atom_text(p, d, &start);
 }
 
+static void fail_if_negative(struct printer *p, const char *length)
+{
+	line(p, "if (%s < 0)", in_parens(p, length));
+	line(p, "\treturn %u;",
+	     message(p, p->at ? p->at->span : (struct span){0, 0}, "a length is negative"));
+}
+
+/* A length that an integer of the run says may be negative: each is looked at once. */
+static void check_length(struct printer *p, dim d)
+{
+	const char *text;
+
+	if (!dim_may_be_negative(p->cx, d))
+		return;
+	for (uint32_t i = 0; i < p->lengths.len; i++)
+		if (p->lengths.at[i] == d)
+			return;
+	if (!(text = dim_text(p, d, true, NULL)))
+		return;
+	*vec_push(p->cx->arena, &p->lengths) = d;
+	fail_if_negative(p, text);
+}
+
 void set_lengths(struct printer *p, const struct value *v, const char *const *known)
 {
 	struct held *h = held(p, v);
@@ -165,14 +188,12 @@ void set_lengths(struct printer *p, const struct value *v, const char *const *kn
 			const char *name =
 				fresh(p, v->name ? textf(p, "%s_%u", v->name->s, i) : "n");
 			line(p, "const int64_t %s = %s;", name, known[i]);
-			line(p, "if (%s < 0)", name);
-			line(p, "\treturn %u;",
-			     message(p, p->at ? p->at->span : (struct span){0, 0},
-				     "a length is negative"));
+			fail_if_negative(p, name);
 			bind_length(p, d, name, false);
 			s = s ? s : name;
 			start = false;
-		}
+		} else if (!constant)
+			check_length(p, d);
 		if (!s)
 			cannot(p, p->at, "cannot say the length %s of axis %u of its result yet",
 			       dim_str(p->cx, d), i);

@@ -73,6 +73,18 @@ unsigned dim_sources(struct ctx *cx, dim d, bool raw)
 	return collect_sources(cx, d, raw, &budget);
 }
 
+bool dim_may_be_negative(struct ctx *cx, dim d)
+{
+	struct dim_view v = dim_view_raw(cx, d);
+
+	for (uint32_t i = 0; v.form == DIM_MAX && i < v.nterms; i++) {
+		struct dim_view term = dim_view_raw(cx, v.term[i]);
+		if (term.form == DIM_CONST && term.constant >= 0)
+			return false;
+	}
+	return dim_sources(cx, d, true) & FROM_VALUE;
+}
+
 static int64_t expected_name(struct ctx *cx, const struct sym *name)
 {
 	size_t len = name ? strlen(name->s) : 0;
