@@ -82,7 +82,7 @@ static struct value *without_number(const struct value *v, double *j)
 
 	if (is_by_number(v, ONNX_Add, &i, j))
 		return v->def->in[1 - i];
-	if (!is_onnx(v->def, ONNX_Sub) || !is_number(v->def->in[1], v->def->in[0], j))
+	if (!is_onnx(v->def, ONNX_Sub) || !is_number_beside(v->def->in[1], v->def->in[0], j))
 		return NULL;
 	*j = -*j;
 	return v->def->in[0];
@@ -140,7 +140,7 @@ static struct value *subtract(struct build *b, struct value **in)
 		return negate(b, in[1]);
 	if (x && is_number_beside(in[1], x, &k))
 		return emit_(b, ONNX_Sub, number_like(b, in[1], -k), x);
-	return is_number(in[1], in[0], &k) ? join_numbers(b, in[0], in[1], -k) : NULL;
+	return is_number_beside(in[1], in[0], &k) ? join_numbers(b, in[0], in[1], -k) : NULL;
 }
 
 /* |-x| is |x|, and |x - y| is |y - x|: Softplus of both is computed once, as of a logit model's p
