@@ -183,7 +183,7 @@ static inline bool is_discrete(enum dtype t)
 struct ctx;
 
 /* intern.c: equal names are one pointer. `value` and `dim` are what the name means at the statement
- * that the elaborator has reached (elab/elab.c sets them; NULL: nothing). */
+ * that the elaborator has reached (elab/scope.c sets them; NULL: nothing). */
 struct sym {
 	struct binding *value;
 	struct binding *dim;

@@ -1,12 +1,31 @@
 /*
- * arguments.c: arguments that are given by name, as in Sc(x, k=3), and those that PyTensor's ops
- * take in another form. In: an A_CALL or A_METHOD. Out: the arguments of a fn in the order of its
- * parameters; or a message that says what to write, as ops, ONNX's operators, dtypes and built-ins
- * take no names.
+ * arguments.c: arguments of calls: those that are given by name, as in Sc(x, k=3), and those that
+ * PyTensor's ops take in another form. In: an A_CALL or A_METHOD. Out: the arguments of a fn in the
+ * order of its parameters; or a message that says what to write, as ops, ONNX's operators, dtypes
+ * and built-ins take no names.
  */
 #include <string.h>
 
 #include "elab/internal.h"
+
+void elab_children(struct elab *e, uint32_t at, uint32_t *out)
+{
+	const struct anode *nodes = e->file->nodes.at;
+	uint32_t c = at;
+
+	for (uint32_t k = nodes[at].n; k-- > 0;) {
+		c--;
+		out[k] = c;
+		c -= nodes[c].size - 1;
+	}
+}
+
+bool check_input_count(struct elab *e, uint32_t n, struct span s)
+{
+	if (n > UINT16_MAX)
+		elab_error(e, s, E_LIMIT, "%u arguments: at most %d are possible", n, UINT16_MAX);
+	return n <= UINT16_MAX;
+}
 
 #define MAX_CALL_TEXT 80 /* bytes of a call that a message writes anew */
 

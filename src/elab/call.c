@@ -8,18 +8,6 @@
 #include "elab/internal.h"
 #include "target/target.h"
 
-void elab_children(struct elab *e, uint32_t at, uint32_t *out)
-{
-	const struct anode *nodes = e->file->nodes.at;
-	uint32_t c = at;
-
-	for (uint32_t k = nodes[at].n; k-- > 0;) {
-		c--;
-		out[k] = c;
-		c -= nodes[c].size - 1;
-	}
-}
-
 /* ---- arguments ---- */
 
 static bool is_bool_cv(const struct cv *v)
@@ -48,24 +36,6 @@ static enum dtype strong_dtype(struct elab *e, const struct op *op, const struct
 		t = is_float(t) ? t : DT_NONE;
 	}
 	return t;
-}
-
-struct cv node_result(struct elab *e, struct node *n, struct span s)
-{
-	if (n->nout == 1)
-		return n->out[0]->type.dtype ? cv_value(n->out[0], s) : poison(s);
-	struct cv v = {.kind = CV_MULTI, .n = n->nout, .span = s};
-	v.u.items = new_array(e->cx->arena, struct cv, n->nout ? n->nout : 1);
-	for (uint32_t i = 0; i < n->nout; i++)
-		v.u.items[i] = cv_value(n->out[i], s);
-	return v;
-}
-
-bool check_input_count(struct elab *e, uint32_t n, struct span s)
-{
-	if (n > UINT16_MAX)
-		elab_error(e, s, E_LIMIT, "%u arguments: at most %d are possible", n, UINT16_MAX);
-	return n <= UINT16_MAX;
 }
 
 /* If the last argument is a list of tensors, and the op takes one: replaces it by None and the
@@ -422,17 +392,6 @@ static bool is_word(const struct sym *s, const char *word)
 	return !strcmp(s->s, word);
 }
 
-static const char *const builtins[] = {"file", "bytes",  "dtype",       "rank",    "constant",
-				       "flag", "native", "nonnegative", "rational"};
-
-bool is_builtin(const char *name)
-{
-	for (size_t i = 0; i < countof(builtins); i++)
-		if (!strcmp(name, builtins[i]))
-			return true;
-	return false;
-}
-
 static bool call_builtin(struct elab *e, struct sym *name, struct cv *args, uint32_t nargs,
 			 struct span s, struct cv *result)
 {
@@ -603,7 +562,7 @@ static void report_unknown_op(struct elab *e, uint32_t at)
 				*vec_push(e->cx->arena, &names) = f->name->s;
 	for (enum dtype t = DT_NONE + 1; t < DT_COUNT; t++)
 		*vec_push(e->cx->arena, &names) = dtypes[t].name;
-	for (uint32_t i = 0; name->s[0] >= 'a' && i < countof(builtins); i++) /* not Tile -> file */
+	for (uint32_t i = 0; name->s[0] >= 'a' && builtins[i]; i++) /* not Tile -> file */
 		*vec_push(e->cx->arena, &names) = builtins[i];
 	const char *near = did_you_mean(name->s, names.at, names.len);
 	struct diag *d = near ? elab_error(e, s, E_UNKNOWN_OP,

@@ -9,70 +9,6 @@
 
 #include "elab/internal.h"
 
-/* ---- names ---- */
-
-static uint32_t hash_global(enum global_kind kind, const void *in, const void *name)
-{
-	uint64_t h = ((uint64_t)(uintptr_t)in * 31 + (uint64_t)(uintptr_t)name) * 4 + kind;
-
-	h *= 0x9e3779b97f4a7c15;
-	return (uint32_t)(h >> 32);
-}
-
-static struct global *find_global(struct elab *e, enum global_kind kind, const void *in,
-				  const void *name)
-{
-	struct probe p = {.hash = hash_global(kind, in, name)};
-
-	while (hash_next(&e->global_index, &p)) {
-		struct global *g = &e->globals.at[p.number];
-		if (g->kind == kind && g->in == in && g->name == name)
-			return g;
-	}
-	return NULL;
-}
-
-static struct global *add_global(struct elab *e, enum global_kind kind, const void *in,
-				 const void *name)
-{
-	struct global *g = vec_push(e->cx->scratch, &e->globals);
-
-	*g = (struct global){.kind = kind, .in = in, .name = name};
-	hash_add(e->cx->scratch, &e->global_index, hash_global(kind, in, name), e->globals.len - 1);
-	return g;
-}
-
-struct tensor **array_of_list(struct elab *e, const void *list, enum dtype t)
-{
-	const void *dtype = &dtypes[t];
-	struct global *g = find_global(e, GLOBAL_ARRAY, list, dtype);
-
-	return &(g ? g : add_global(e, GLOBAL_ARRAY, list, dtype))->u.array;
-}
-
-struct fn *find_fn(struct elab *e, struct sym *name)
-{
-	const struct file *module = e->file ? e->file->module : NULL;
-	struct global *g = module ? find_global(e, GLOBAL_FN, module, name) : NULL;
-
-	return g ? g->u.fn : NULL;
-}
-
-struct binding *find_const(struct elab *e, const struct file *f, const struct sym *name)
-{
-	struct global *g = f && f->consts ? find_global(e, GLOBAL_CONST, f, name) : NULL;
-
-	return g ? g->u.constant : NULL;
-}
-
-struct ause *find_alias(struct elab *e, const struct sym *name)
-{
-	struct global *g =
-		e->file && e->file->uses ? find_global(e, GLOBAL_ALIAS, e->file, name) : NULL;
-
-	return g ? g->u.use : NULL;
-}
-
 bool uses_library(struct elab *e, const char *library)
 {
 	for (uint32_t i = 0; i < e->used.len; i++)
@@ -169,24 +105,6 @@ const char *aliased_name(struct elab *e, struct sym *fn)
 		if (u->alias && fn_of_use(e, u, fn))
 			return arena_printf(e->cx->arena, "%s.%s", u->alias->s, fn->s);
 	return NULL;
-}
-
-const char *aliased_const(struct elab *e, struct sym *name)
-{
-	for (struct ause *u = e->file->uses; u; u = u->next)
-		if (u->alias && u->file && find_const(e, u->file, name))
-			return arena_printf(e->cx->arena, "%s.%s", u->alias->s, name->s);
-	return NULL;
-}
-
-const char *near_alias(struct elab *e, const char *domain)
-{
-	vec(const char *) names = {0};
-
-	for (struct ause *u = e->file->uses; u && e->cx->errors < MAX_HINTS; u = u->next)
-		if (u->alias)
-			*vec_push(e->cx->arena, &names) = u->alias->s;
-	return did_you_mean(domain, names.at, names.len);
 }
 
 static void register_fns(struct elab *e, struct file *f)

@@ -27,16 +27,6 @@ static struct span word_span(const struct aloop *a)
 	return (struct span){a->span.begin, a->span.begin + 3};
 }
 
-bool is_for_item(const struct elab *e, const struct sym *name)
-{
-	const struct aloop *a = e->loop ? e->loop->written_out : NULL;
-
-	for (const struct aitem *it = a ? a->items : NULL; it; it = it->next)
-		if (it->in && it->name == name)
-			return true;
-	return false;
-}
-
 bool count_statement(struct elab *e, struct span s)
 {
 	if (e->frame->library || e->limited)

@@ -168,13 +168,40 @@ typedef struct cv expand_fn_t(struct elab *e, const struct op *op, struct cv *pr
 			      struct cv *args, uint32_t nargs, struct span s);
 expand_fn_t elab_scan, elab_scalar_loop, elab_if_else, elab_lazy_if_else, elab_from_graph;
 
-/* elab.c */
+/* cv.c: what an expression is at compile time, and what is reported about it */
 struct diag *elab_error(struct elab *e, struct span s, enum diag_code code, const char *fmt, ...)
 	PRINTF(4, 5);
-/* Messages about the fn or step that is expanded say what the name stands for. */
-void note_bound(struct elab *e, struct bound b);
 /* s with the calls that led there; in the library, the user's call of it */
 struct span node_span(struct elab *e, struct span s);
+struct cv poison(struct span s);
+struct cv cv_value(struct value *v, struct span s);
+struct cv cv_int(int64_t v, struct span s);
+struct cv cv_float(double f, struct span s);
+struct cv cv_bool(bool b, struct span s);
+struct cv cv_dim(dim d, struct span s);
+struct cv node_result(struct elab *e, struct node *n, struct span s);
+bool cv_as_dim(struct elab *e, const struct cv *v, dim *d); /* an int, dim or known int64 scalar */
+bool cv_is_weak(const struct cv *v);
+bool cv_is_int(const struct cv *v); /* an integer literal, a size or an integer function of sizes */
+bool keeps_weak(const struct cv *v);          /* a statement binds it as it is, not as a value */
+const char *cv_kind_name(const struct cv *v); /* "a string", "a tensor", ... */
+/* Is this the first report of a string that stands where it cannot? */
+bool string_is_new(struct elab *e, const struct astr *s);
+
+/* literals.c: arithmetic of literals and sizes */
+/* clang-format off */
+extern const struct operator { /* a row of syntax/operators.def */
+	const char *text, *op, *onnx, *bits;
+} operators[OPR_COUNT];
+/* clang-format on */
+/* CV_NONE: not known while compiling */
+struct cv static_binary(struct elab *e, enum opr op, const struct cv *a, const struct cv *b,
+			struct span s);
+struct cv static_unary(struct elab *e, enum opr op, const struct cv *v, struct span s);
+struct cv from_wide(struct elab *e, __int128 v, struct span s); /* an integer; poison: reported */
+struct cv too_large(struct elab *e, struct span s); /* reports a number beyond 64 bits: poison */
+
+/* scope.c: what names mean, in the fn that is expanded */
 struct scope *push_scope(struct elab *e);
 void pop_scope(struct elab *e);
 struct binding *bind_value(struct elab *e, struct sym *name, struct cv v, struct span s);
@@ -183,27 +210,50 @@ struct binding *bind_dim(struct elab *e, struct sym *name, dim d, struct span s)
 struct binding *bind_rest(struct elab *e, struct sym *name, struct rest *rest, struct span s);
 struct binding *find_local(struct elab *e, const struct sym *name); /* not a const */
 struct binding *find_value(struct elab *e, struct sym *name);
-struct cv binding_cv(const struct binding *b);
 struct binding *find_dim(struct elab *e, struct sym *name);
-bool exec_block(struct elab *e, struct ablock *b);
-bool bind_target(struct elab *e, struct target *t, struct cv v);
-bool keeps_weak(const struct cv *v); /* a statement binds it as it is, not as a value */
-/* files.c */
-bool use_files(struct elab *e, struct file *main); /* false: a file has mistakes of syntax */
-void eval_consts(struct elab *e);                  /* of all files */
-struct tensor **array_of_list(struct elab *e, const void *list, enum dtype t); /* a place for it */
+struct cv binding_cv(const struct binding *b);
+enum dtype written_dtype(struct elab *e, struct expr x); /* of a type; DT_NONE: no dtype's name */
+bool generic_name(const struct sym *s); /* can s be a generic dtype of a fn, such as F or T1? */
+bool is_for_item(const struct elab *e, const struct sym *name); /* of the for around it */
+/* Messages about the fn or step that is expanded say what the name stands for. */
+void note_bound(struct elab *e, struct bound b);
+const char *bound_text(struct ctx *cx, const struct fn_call *c); /* of struct ctx */
+/* ... in a file: a fn, a const, an alias, a list as an array; NULL: nothing */
+struct global *find_global(struct elab *e, enum global_kind kind, const void *in, const void *name);
+struct global *add_global(struct elab *e, enum global_kind kind, const void *in, const void *name);
 struct fn *find_fn(struct elab *e, struct sym *name);
 struct binding *find_const(struct elab *e, const struct file *f, const struct sym *name);
 struct ause *find_alias(struct elab *e, const struct sym *name);
+struct tensor **array_of_list(struct elab *e, const void *list, enum dtype t); /* a place for it */
+const char *aliased_const(struct elab *e, struct sym *name); /* "m.k" of k, or NULL */
+const char *near_alias(struct elab *e, const char *domain); /* an alias of that spelling, or NULL */
+/* ... and in the language: its functions; NULL ends */
+extern const char *const builtins[];
+
+/* undefined.c: names that mean nothing */
+void report_undefined(struct elab *e, const struct cv *v);            /* v is a name */
+/* ": ..." of a name with a letter like an operator or a quote, as a minus of U+2212; or NULL */
+const char *operator_in_name(struct elab *e, const struct sym *name);
+bool all_defined(struct elab *e, const struct cv *items, uint32_t n); /* false: reported */
+const char *near_name(struct elab *e, const struct sym *name);        /* of a value, or NULL */
+
+/* elab.c: statements */
+bool exec_block(struct elab *e, struct ablock *b);
+bool bind_target(struct elab *e, struct target *t, struct cv v);
+void define_known(struct ctx *cx, struct value *v);
+
+/* files.c: the files of a model */
+bool use_files(struct elab *e, struct file *main);      /* false: a file has mistakes of syntax */
+void eval_consts(struct elab *e);                       /* of all files */
 bool uses_library(struct elab *e, const char *library); /* without an alias */
 /* What m.Act names, for `name` "m.Act": a fn in *fn. false: there is no alias m, so it is an
  * operator of a domain. true with NULL in *fn: reported */
 bool find_through_alias(struct elab *e, const struct anode *n, struct fn **fn);
-const char *aliased_name(struct elab *e, struct sym *fn);    /* "m.Act" of Act, or NULL */
-const char *aliased_const(struct elab *e, struct sym *name); /* "m.k" of k, or NULL */
-const char *near_alias(struct elab *e, const char *domain); /* an alias of that spelling, or NULL */
+const char *aliased_name(struct elab *e, struct sym *fn); /* "m.Act" of Act, or NULL */
 struct cv alias_attribute(struct elab *e, const struct ause *u, struct sym *name, struct span s);
-/* fn.c: what `b` holds, as the result r of a fn or graph; NULL: reported */
+
+/* fn.c: calls of fns */
+/* what `b` holds, as the result r of a fn or graph; NULL: reported */
 struct value *declared_result(struct elab *e, const struct param *r, const struct binding *b);
 /* The body of f is elaborated in `frame`, in a scope of its own; leave_body() restores *outer. */
 void enter_body(struct elab *e, struct fn *f, struct frame *frame, struct elab *outer);
@@ -215,40 +265,14 @@ struct cv *given_props(struct elab *e, struct fn *f, const struct prop_arg *prop
 /* given: of given_props(); NULL: no property is given */
 bool expand_call(struct elab *e, struct fn *f, struct span call, const struct cv *given,
 		 struct cv *args, uint32_t nargs, struct cv *results);
-struct cv poison(struct span s);
-struct cv cv_value(struct value *v, struct span s);
-void define_known(struct ctx *cx, struct value *v);
 
 /* expr.c */
-/* clang-format off */
-extern const struct operator { /* a row of syntax/operators.def */
-	const char *text, *op, *onnx, *bits;
-} operators[OPR_COUNT];
-/* clang-format on */
 struct cv eval(struct elab *e, struct expr x);
-struct cv cv_int(int64_t v, struct span s);
-struct cv cv_dim(dim d, struct span s);
-bool cv_as_dim(struct elab *e, const struct cv *v, dim *d); /* an int, dim or known int64 scalar */
-bool cv_is_weak(const struct cv *v);
-bool cv_is_int(const struct cv *v); /* an integer literal, a size or an integer function of sizes */
-/* CV_NONE: not known while compiling */
-struct cv static_binary(struct elab *e, enum opr op, const struct cv *a, const struct cv *b,
-			struct span s);
-struct cv static_unary(struct elab *e, enum opr op, const struct cv *v, struct span s);
-struct cv cv_float(double f, struct span s);
-struct cv from_wide(struct elab *e, __int128 v, struct span s); /* an integer; poison: reported */
-const char *cv_kind_name(const struct cv *v);                   /* "a string", "a tensor", ... */
 
 /* value.c: compile-time values -> values */
 /* want: the dtype of a literal, DT_NONE: its default. NULL: reported */
 struct value *to_value(struct elab *e, const struct cv *v, enum dtype want);
-/* Is this the first report of a string that stands where it cannot? */
-bool string_is_new(struct elab *e, const struct astr *s);
 void report_no_tensor(struct elab *e, const struct cv *v);
-const char *near_name(struct elab *e, const struct sym *name); /* of a value, or NULL */
-/* ": ..." of a name with a letter like an operator or a quote, as a minus of U+2212; or NULL */
-const char *operator_in_name(struct elab *e, const struct sym *name);
-bool all_defined(struct elab *e, const struct cv *items, uint32_t n); /* false: reported */
 struct value *dim_to_value(struct elab *e, dim d, struct span s);
 struct value *constant_of(struct elab *e, const struct cv *v, enum dtype t, struct span s);
 enum dtype weak_dtype(struct elab *e, const struct cv *v, enum dtype other);
@@ -262,15 +286,13 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items);
 struct cv eval_opref(struct elab *e, uint32_t at, struct cv *items);
 struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct cv *args,
 		  uint32_t nargs, struct span s);
-bool check_input_count(struct elab *e, uint32_t n, struct span s); /* false: reported */
 struct value *cast_value(struct elab *e, struct value *v, enum dtype t, struct span s);
 struct cv call_named(struct elab *e, const char *op, struct cv *args, uint32_t nargs,
 		     struct span s);
-struct cv node_result(struct elab *e, struct node *n, struct span s);
-void elab_children(struct elab *e, uint32_t at,
-		   uint32_t *out); /* the indices of node at's children */
 
-/* arguments.c: arguments with names, as in Sc(x, k=3), and misplaced ones */
+/* arguments.c: arguments of calls, those with names, as in Sc(x, k=3), and misplaced ones */
+void elab_children(struct elab *e, uint32_t at, uint32_t *out);    /* the indices of node at's */
+bool check_input_count(struct elab *e, uint32_t n, struct span s); /* false: reported */
 bool has_names(struct elab *e, uint32_t at);
 /* The arguments of a call of f in the order of its parameters; poison: the default. NULL: reported
  */
@@ -349,14 +371,12 @@ struct value *slice_of(struct elab *e, struct value *x, struct cv start, struct 
 		       struct span s);
 
 /* type.c */
-bool generic_name(const struct sym *s); /* can s be a generic dtype of a fn, such as F or T1? */
 enum match_rule {
 	MATCH_SETS,  /* parameters of fns, states: makes it so, as an equation */
 	MATCH_PROVES /* annotations: it must be so already; in the library they are as parameters */
 };
 bool match_type(struct elab *e, struct expr x, struct value *v, enum match_rule rule,
 		const char *what, struct sym *name, struct span s, uint64_t *loose);
-enum dtype written_dtype(struct elab *e, struct expr x);
 bool make_type(struct elab *e, struct expr x, struct value *v, struct type *t);
 void declare_dims(struct elab *e, struct expr x, struct value *v);
 
@@ -369,7 +389,6 @@ bool exec_if(struct elab *e, struct stmt *s);
 /* for.c */
 bool exec_for(struct elab *e, struct stmt *s);
 bool next_in_for(struct elab *e, struct stmt *s, struct carried *c);
-bool is_for_item(const struct elab *e, const struct sym *name); /* of the for around it */
 bool count_statement(struct elab *e, struct span s); /* of a for; false: too many, reported */
 
 /* flow.c */

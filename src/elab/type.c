@@ -4,15 +4,9 @@
  * use binds, an expression of names, '?', '?n' in the header of a graph, or '...' for any number of
  * dims. What is written of a result must be proved; what is written of a parameter makes it so.
  */
-#include <ctype.h>
 #include <string.h>
 
 #include "elab/internal.h"
-
-bool generic_name(const struct sym *s)
-{
-	return isupper((unsigned char)s->s[0]) && !s->dtype;
-}
 
 static const char *source_text(struct elab *e, struct span s)
 {
@@ -409,18 +403,6 @@ bool match_type(struct elab *e, struct expr x, struct value *v, enum match_rule 
 	if (!(m.p.root->flags & AF_DIMS) && !is_rng(m.p.root->u.sym->dtype))
 		return true;
 	return match_dims(e, &m, loose) || (e->cx->errors == errors && type_clash(e, &m));
-}
-
-/* The dtype of a written type, for a weak literal; DT_NONE: a generic name without a binding */
-enum dtype written_dtype(struct elab *e, struct expr x)
-{
-	if (!x.len)
-		return DT_NONE;
-	const struct anode *t = &e->file->nodes.at[x.first + x.len - 1];
-	if (t->u.sym->dtype)
-		return t->u.sym->dtype;
-	struct binding *b = find_value(e, t->u.sym);
-	return b && b->kind == CV_DTYPE ? b->u.cv->u.dtype : DT_NONE;
 }
 
 /* ---- types of new values: parameters of graphs, states, results of raw nodes ---- */
