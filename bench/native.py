@@ -21,7 +21,7 @@ from native import PTGC, Native, Refused, compiled, to_c  # noqa: E402
 from same import arrays_for  # noqa: E402
 
 FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
-ROUNDS = 7
+TURNS, TURN = 200, 300  # how many turns, of how many microseconds: short ones fit between those of other processes
 LOOP = """
 int bench_%(name)s(const struct %(name)s_in *in, struct %(name)s_out *out, void *work, size_t bytes, int n);
 int bench_%(name)s(const struct %(name)s_in *in, struct %(name)s_out *out, void *work, size_t bytes, int n)
@@ -35,14 +35,17 @@ int bench_%(name)s(const struct %(name)s_in *in, struct %(name)s_out *out, void 
 """
 
 
-def best(call, n):
-    """Microseconds of one of n that call(n) makes: the least of some rounds."""
+def best(call):
+    """Microseconds of one of the n that call(n) makes: the least of many turns."""
+    t = time.perf_counter()
+    call(10)
+    n = max(1, int(10 * TURN / ((time.perf_counter() - t) * 1e6)))
     times = []
-    for _ in range(ROUNDS):
+    for _ in range(TURNS):
         t = time.perf_counter()
         call(n)
-        times.append(time.perf_counter() - t)
-    return min(times) / n * 1e6
+        times.append((time.perf_counter() - t) / n)
+    return min(times) * 1e6
 
 
 def measure(path):
@@ -68,9 +71,8 @@ def measure(path):
         np.testing.assert_allclose(got[k], saved[k], rtol=1e-9, atol=1e-9 * np.max(np.abs(saved[k])))
     run = getattr(model.dll, f"bench_{name}")
     assert run(*call, C.c_int(100)) == 0
-    n = max(10, int(20000 / max(best(lambda k: run(*call, C.c_int(k)), 100), 0.01)))
-    c = best(lambda k: run(*call, C.c_int(k)), min(n, 100000))
-    o = best(lambda k: [session.run(None, arrays) for _ in range(k)], 300)
+    c = best(lambda k: run(*call, C.c_int(k)))
+    o = best(lambda k: [session.run(None, arrays) for _ in range(k)])
     del keep
     return c, o, gcc
 
@@ -83,7 +85,7 @@ def measure_numba(name):
     inputs, outputs, values = models.graph(name)
     f = pytensor.function(inputs, outputs, mode="NUMBA", trust_input=True)
     f(*values)  # compiles
-    return best(lambda k: [f(*values) for _ in range(k)], 2000)
+    return best(lambda k: [f(*values) for _ in range(k)])
 
 
 def main():

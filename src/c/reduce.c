@@ -9,7 +9,8 @@
 
 #include "c/ops.h"
 
-#define LANES 8 /* of one sum */
+#define LANES 8  /* of one sum */
+#define BLOCK 64 /* whole rounds of elements that are computed before they are added up */
 
 enum reduction { SUM, PRODUCT, GREATEST, LEAST, MEAN, SQUARES, MAGNITUDES, NORM };
 
@@ -170,31 +171,92 @@ static void join_lanes(struct printer *p, enum reduction r, enum dtype t, const 
 	}
 }
 
-/* Along the last axis, whose length is `len`: whole rounds of LANES, and then the rest */
-static void in_lanes(struct printer *p, enum reduction r, const struct value *x, const char *sum,
-		     const char *len, const char **ix, uint32_t axis)
+/* Elements of x, or of the array `terms` if there is one, joined with the lanes `sums`: whole
+ * rounds of LANES, and then the rest */
+static void go_round(struct printer *p, enum reduction r, const struct value *x, const char *terms,
+		     const char *sums, const char *len, const char **ix, uint32_t axis)
 {
-	const char *i = fresh(p, "i"), *lane = fresh(p, "lane"), *sums = fresh(p, "sums");
-	const char *T = number_type(x->type.dtype);
+	const char *i = fresh(p, "i"), *lane = fresh(p, "lane");
 
-	const char *first = first_number(r, x->type.dtype), *all = first;
-	for (uint32_t k = 1; strcmp(first, "0") && k < LANES; k++)
-		all = textf(p, "%s, %s", all, first);
-	line(p, "%s %s[%d] = {%s};", T, sums, LANES, all);
 	line(p, "int64_t %s = 0;", i);
 	line(p, "for (; %s + %d <= %s; %s += %d)", i, LANES, in_parens(p, len), i, LANES);
 	line(p, "\tfor (int64_t %s = 0; %s < %d; ++%s) {", lane, lane, LANES, lane);
 	p->indent += 2;
 	ix[axis] = textf(p, "(%s + %s)", i, lane);
-	join_element(p, r, x, textf(p, "%s[%s]", sums, lane), ix);
+	lane = textf(p, "%s[%s]", sums, lane);
+	if (terms)
+		join(p, r, x->type.dtype, lane, textf(p, "%s[%s]", terms, ix[axis]));
+	else
+		join_element(p, r, x, lane, ix);
 	p->indent -= 2;
 	line(p, "\t}");
 	line(p, "for (; %s < %s; ++%s) {", i, in_parens(p, len), i);
 	p->indent++;
 	ix[axis] = i;
-	join_element(p, r, x, textf(p, "%s[%s %% %d]", sums, i, LANES), ix);
+	lane = textf(p, "%s[%s %% %d]", sums, i, LANES);
+	if (terms)
+		join(p, r, x->type.dtype, lane, textf(p, "%s[%s]", terms, i));
+	else
+		join_element(p, r, x, lane, ix);
 	p->indent--;
 	line(p, "}");
+}
+
+/* Is an elementary function called for each element of v? Formulas are at most MAX_FORMULA deep. */
+static bool calls_function(const struct printer *p, const struct value *v)
+{
+	if (v->data || held(p, v)->where != FORMULA)
+		return false;
+	const char *text = c_ops[v->def->onnx->id].of_float;
+	if (v->def->onnx->id == ONNX_Pow ||
+	    (text && strstr(text, "ptgc_") == text && c_ops[v->def->onnx->id].at == each_at))
+		return true;
+	for (uint32_t i = 0; i < v->def->nin; i++)
+		if (v->def->in[i] && calls_function(p, v->def->in[i]))
+			return true;
+	return false;
+}
+
+/* The same of elements that take long: BLOCK of them at a time are computed by a loop that does
+ * nothing else. That vectorises, those of the last round with the others. */
+static void go_by_blocks(struct printer *p, enum reduction r, const struct value *x,
+			 const char *sums, const char *len, const char **ix, uint32_t axis)
+{
+	const char *from = fresh(p, "from"), *terms = fresh(p, "terms"), *n = fresh(p, "n");
+	const char *k = fresh(p, "k");
+	uint32_t mark = p->once.len;
+
+	len = in_parens(p, len);
+	line(p, "for (int64_t %s = 0; %s < %s; %s += %d) {", from, from, len, from, BLOCK);
+	p->indent++;
+	line(p, "const int64_t %s = %s - %s < %d ? %s - %s : %d;", n, len, from, BLOCK, len, from,
+	     BLOCK);
+	line(p, "%s %s[%d];", number_type(x->type.dtype), terms, BLOCK);
+	line(p, "for (int64_t %s = 0; %s < %s; ++%s) {", k, k, n, k);
+	p->indent++;
+	ix[axis] = textf(p, "(%s + %s)", from, k);
+	line(p, "%s[%s] = %s;", terms, k, at(p, x, ix));
+	p->once.len = mark;
+	p->indent--;
+	line(p, "}");
+	go_round(p, r, x, terms, sums, n, ix, axis);
+	p->indent--;
+	line(p, "}");
+}
+
+/* Along the last axis, whose length is `len` */
+static void in_lanes(struct printer *p, enum reduction r, const struct value *x, const char *sum,
+		     const char *len, const char **ix, uint32_t axis)
+{
+	const char *sums = fresh(p, "sums"), *first = first_number(r, x->type.dtype), *all = first;
+
+	for (uint32_t k = 1; strcmp(first, "0") && k < LANES; k++)
+		all = textf(p, "%s, %s", all, first);
+	line(p, "%s %s[%d] = {%s};", number_type(x->type.dtype), sums, LANES, all);
+	if (calls_function(p, x))
+		go_by_blocks(p, r, x, sums, len, ix, axis);
+	else
+		go_round(p, r, x, NULL, sums, len, ix, axis);
 	join_lanes(p, r, x->type.dtype, sum, sums);
 }
 
