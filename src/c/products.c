@@ -475,20 +475,28 @@ static const char *number(struct printer *p, int64_t i)
 	return textf(p, "%lld", (long long)i);
 }
 
+static void check_channels(struct printer *p, const struct node *n, int64_t group)
+{
+	const char *of_x = length(p, n->in[0], 1), *of_w = length(p, n->in[1], 1);
+
+	must_equal(p, times(p, of_w, number(p, group)), of_x, "the numbers of channels do not fit");
+}
+
 void conv_shape(struct printer *p, const struct node *n)
 {
 	const struct value *x = n->in[0], *w = n->in[1];
 	const struct attr *pad = find_attr(n, "auto_pad");
-	const char *known[MAX_RANK] = {length(p, x, 0), length(p, w, 0)};
+	const char *known[MAX_RANK];
 	uint32_t axes = x->type.rank - 2u;
 
+	known[0] = length(p, x, 0);
+	known[1] = length(p, w, 0);
 	if (pad && strncmp(pad->u.s.s, "NOTSET", 6) && strncmp(pad->u.s.s, "VALID", 5))
 		cannot(p, n, "needs the attribute pads in place of auto_pad");
 	int64_t group = int_of_attr(n, "group", 1), count;
 	if (!dim_eq(p->cx, dim_mul(p->cx, w->type.dims[1], dim_const(p->cx, group)),
 		    x->type.dims[1]))
-		must_equal(p, times(p, length(p, w, 1), number(p, group)), length(p, x, 1),
-			   "the numbers of channels do not fit");
+		check_channels(p, n, group);
 	for (uint32_t k = 0; k < axes; k++) {
 		int64_t step = listed(n, "strides", k, 1), far = listed(n, "dilations", k, 1);
 		int64_t more = listed(n, "pads", k, 0) + listed(n, "pads", axes + k, 0);
@@ -516,7 +524,7 @@ void conv_put(struct printer *p, const struct node *n)
 	const struct value *x = n->in[0], *w = n->in[1], *y = n->out[0];
 	int64_t group = int_of_attr(n, "group", 1);
 	const char *ix[MAX_RANK], *of[MAX_RANK], *own[MAX_RANK], *inside = NULL;
-	const char *one[1] = {length(p, w, 1)}, *sum = fresh(p, "sum");
+	const char *one[1] = {length(p, w, 1)}, *all = length(p, w, 0), *sum = fresh(p, "sum");
 	uint32_t mark = p->once.len, axes = x->type.rank - 2u;
 
 	make_array(p, y);
@@ -525,10 +533,9 @@ void conv_put(struct printer *p, const struct node *n)
 	     n->nin > 2 && n->in[2] ? at(p, n->in[2], &ix[1]) : "0");
 	of[0] = ix[1];
 	uint32_t inner = open_loops(p, one, 1, &of[1]);
-	const char *first =
-		group == 1 ? "0"
-			   : textf(p, "%s / (%s / %lld) * %s", ix[1], in_parens(p, length(p, w, 0)),
-				   (long long)group, in_parens(p, length(p, w, 1)));
+	const char *first = group == 1 ? "0"
+				       : textf(p, "%s / (%s / %lld) * %s", ix[1], in_parens(p, all),
+					       (long long)group, in_parens(p, one[0]));
 	own[0] = ix[0];
 	own[1] = plus(p, first, of[1]);
 	for (uint32_t k = 0; k < axes; k++) {

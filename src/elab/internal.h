@@ -231,7 +231,7 @@ const char *near_alias(struct elab *e, const char *domain); /* an alias of that 
 extern const char *const builtins[];
 
 /* undefined.c: names that mean nothing */
-void report_undefined(struct elab *e, const struct cv *v);            /* v is a name */
+void report_undefined(struct elab *e, const struct cv *v); /* v is a name */
 /* ": ..." of a name with a letter like an operator or a quote, as a minus of U+2212; or NULL */
 const char *operator_in_name(struct elab *e, const struct sym *name);
 bool all_defined(struct elab *e, const struct cv *items, uint32_t n); /* false: reported */
