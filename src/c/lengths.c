@@ -43,7 +43,8 @@ static const char *input_text(struct printer *p, const struct dim_view *atom, bo
 	    held(p, v)->where == UNSEEN)
 		return NULL;
 	*start = false;
-	return at(p, v, (const char *[]){textf(p, "%u", atom->at)});
+	const char *name = held(p, v)->name;
+	return v->type.rank ? loaded(p, v->type.dtype, textf(p, "%s[%u]", name, atom->at)) : name;
 }
 
 static const char *form_text(struct printer *p, dim d, enum reading how, bool *start, int tall)
