@@ -81,7 +81,7 @@ static void check_repeated(struct printer *p, const struct node *n, uint32_t k)
 {
 	const struct attr *mode = find_attr(n, "mode");
 	const char *len = length(p, n->in[0], k), *left = len;
-	const char *add[] = {padding(p, n, k, false), padding(p, n, k, true)};
+	const char *add[2];
 	bool reflects = mode && mode->u.s.s[0] == 'r';
 	dim d = n->in[0]->type.dims[k];
 
@@ -89,6 +89,7 @@ static void check_repeated(struct printer *p, const struct node *n, uint32_t k)
 		return;
 	for (int i = 0; i < 2; i++) {
 		int64_t number;
+		add[i] = padding(p, n, k, i == 1);
 		if (!is_number_text(add[i], &number))
 			left = textf(p, "ptgc_plus(%s, ptgc_min_i64(%s, 0))", left, add[i]);
 		else if (number < 0)
