@@ -599,6 +599,38 @@ static bool meant_const(struct parse *p, int kind, struct span at, const struct 
 	return false;
 }
 
+/* Does what follows a `for` say that it is meant as a name, and not as a loop? */
+static bool for_as_name(struct parse *p, struct span at)
+{
+	char next = *text_behind(p, at);
+
+	return p->first == TOK_FN ? is_text(p, p->before, "fn") : next != '(' && !begins_name(next);
+}
+
+static struct sym *intern_text(struct parse *p, struct span s)
+{
+	return intern(p->cx, p->text + (s.begin - p->base), s.end - s.begin);
+}
+
+/* A word where a name is expected, or the call of a fn that is called like a word */
+static bool word_as_name(struct parse *p, int kind, struct span at, const struct wanted *w)
+{
+	bool word = is_soft(kind) || kind == YYSYMBOL_AS || (kind == YYSYMBOL_FOR && for_as_name(p, at));
+	bool called = w->op && (kind == YYSYMBOL_LPAREN || kind == YYSYMBOL_LPROPS) && !p->head &&
+	              p->before.end == at.begin && intern_text(p, p->before)->word;
+	bool head = is_text(p, p->before, "for") && !w->op && kind != YYSYMBOL_NAME && !is_soft(kind) &&
+	            kind != YYSYMBOL_LPAREN; /* no loop begins with what follows */
+	struct span s = called || head ? p->before : at;
+
+	if (!called && !head && !(word && (w->name || w->expr)))
+		return false;
+	int len = (int)(s.end - s.begin);
+	const char *name = p->text + (s.begin - p->base);
+	parse_error(p, s, E_SYNTAX, "'%.*s' is a word of the language: a name of that spelling stands in "
+	            "backquotes, `%.*s`", len, name, len, name);
+	return true;
+}
+
 /* if, loop, for and operators where they cannot stand. */
 static bool misplaced(struct parse *p, int kind, struct span at, const struct wanted *w)
 {
@@ -856,7 +888,7 @@ static bool known_mistake(struct parse *p, int kind, struct span at, const struc
 		            "continue it: put brackets around the expression");
 		return true;
 	}
-	if (wrong_brackets(p, kind, at, w) || wrong_header(p, kind, at))
+	if (word_as_name(p, kind, at, w) || wrong_brackets(p, kind, at, w) || wrong_header(p, kind, at))
 		return true;
 	if (misplaced(p, kind, at, w) || looks_like_operator(p, kind, at, w) ||
 	    meant_const(p, kind, at, w))

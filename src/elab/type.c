@@ -178,9 +178,10 @@ static void note_assertion(struct elab *e, const struct match *m, struct diag *d
 			return;
 		sb_printf(&lengths, ", %s", source_text(e, k->span));
 	}
+	bool input = !m->v->def && m->v->name;
 	note(e->cx, d, (struct span){0, 0},
-	     "if it holds in every run, this asserts it: %s = SpecifyShape(...%s)", m->name->s,
-	     lengths.s);
+	     "if it holds in every run, this asserts it: %s = SpecifyShape(%s%s)", m->name->s,
+	     input ? m->v->name->s : "...", lengths.s);
 }
 
 static bool type_clash(struct elab *e, const struct match *m)
