@@ -430,12 +430,13 @@ def numbers_of(calls) -> dict[Constant, str]:
     found: dict[Constant, str] = {}
     for rv, call in calls.items():
         for v, name in list(zip(call.owner.inputs, call.owner.op.parameters))[1:]:
-            todo = [v]
-            for u in todo:
+            todo = [(v, name)]
+            for u, called_so in todo:
                 if isinstance(u, Constant):
-                    found.setdefault(u, u.name or f"{rv.name}_{name}")
+                    found.setdefault(u, u.name or f"{rv.name}_{called_so}")
                 elif u.owner is not None and isinstance(u.owner.op, Elemwise | DimShuffle):
-                    todo += u.owner.inputs
+                    before = f"{BEHIND[kind_of(u)]}_" if kind_of(u) in BEHIND else ""
+                    todo += [(i, before + called_so) for i in u.owner.inputs]
     return found
 
 
