@@ -51,7 +51,7 @@ static void find_results(struct loop_exit *c)
 
 	for (uint32_t k = 0; k < f->pending.len; k++)
 		if (value_info(c->m, f->pending.at[k])->kept) {
-			materialise(c->m, f->pending.at[k]);
+			materialise(c->m, resolve(f->pending.at[k]));
 			f->checked = true;
 		}
 	batches = f->counted && !f->checked && flag_is_on(c->m->cx, FLAG_BATCH);

@@ -483,6 +483,8 @@ static void place_node(struct loop_pass *m, struct loop_scope *f, struct node *n
 				keep(m, f, resolve(n->out[i]));
 		if (n->nout == 1 && !n->dead && onnx_facts[n->onnx->id].signs)
 			n->out[0]->sign |= onnx_facts[n->onnx->id].signs(n);
+	} else if (value_info(m, n->out[0])->kept) {
+		materialise(m, n->out[0]); /* here, as a loop further on may have the check */
 	}
 	leave(m, was);
 }

@@ -208,6 +208,7 @@ DRAWS = {
     "ordered": (
         lambda x, n: pm.OrderedLogistic("y", eta=pm.Normal("g", 0, 1) * x, cutpoints=[-1, 0, 1], observed=np.ones(n, int)), False),
     "hurdle": (lambda x, n: pm.HurdleGamma("y", 0.7, pm.Gamma("g", 3, 1) * x, 1, observed=np.ones(n)), False),
+    "hurdle of counts": (lambda x, n: pm.HurdlePoisson("y", 0.7, pm.Gamma("g", 3, 1) * x, observed=np.ones(n, int)), False),
     "vectors": (lambda x, n: pm.MvNormal("y", pm.Normal("g", 0, 1) * x, np.eye(n), observed=np.ones(n)), False),
     "random walk": (
         lambda x, n: pm.GaussianRandomWalk(

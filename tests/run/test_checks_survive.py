@@ -116,6 +116,9 @@ CASES = {
         ("x: float64[n], z: float64[k]", "y = loop (i in 0:4, s = 0.0) -> (s) { next s = Sqrt(s + x[i] * z[i]) }", [(ones(4), ones(5))], [(ones(4), ones(3)), (ones(1), ones(4)), (ones(4), ones(1))]),
         ("x: float64[n], z: float64[k]", "y = loop (i in 0:3, s = 0.0) -> (s) { next s = Sqrt(s + x[i + 1] * z[i]) }", [(ones(4), ones(3))], [(ones(3), ones(3)), (ones(2), ones(3)), (ones(4), ones(1))]),
         ("x: float64[4]", "y = loop (v in x, s = 0.0) -> (s) { next s = s + Assert(Exp(v), v > 0) }", [(ones(4),)], [(ones(4) - np.arange(4),)]),
+        # a check of an inner loop on what all steps of the outer one compute at once
+        ("x: float64[n]", "y = loop (v in x, s = 0.0) -> (s) {\n    t = loop (i in 0:3, t = s) -> (t) { next t = Sin(t) + Assert(2 - v, v < 2.0) }\n    next s = t\n  }", [(ones(3),), (ones(0),)], [(ones(3) * 2,), (np.arange(3.0),)]),
+        ("x: float64[n, 1]", "y = loop (v in x, s = float64[4](0)) -> (s) {\n    t = loop (i in 0:3, t = s) -> (t) { next t = Sin(t) + Assert(2 - v, All(Abs(v - 2) < inf)) }\n    next s = t\n  }", [(ones((3, 1)),)], [(ones((3, 1)) * np.inf,)]),
         ("x: float64[n], z: float64[m]", "y = loop (v in x, i in 0:9, s = 0.0) -> (s) { next s = s + v * z[i] }", [(ones(3), ones(3)), (ones(0), ones(0))], [(ones(3), ones(2))]),
     ],
     "push-out": [
