@@ -142,7 +142,8 @@ class Drawn:
         )  # fmt: skip
         self.new.update(zip(results, found))
         self.left.update((v, found[len(results) + k]) for k, v in enumerate(rngs))
-        self.looped.append(name)
+        if name not in self.looped:  # as of a variable of two draws
+            self.looped.append(name)
 
 
 def one_pass(
