@@ -208,14 +208,14 @@ check-counted: check
 # Before a release: what make check samples is run whole, and other builds are tested. Hours.
 check-all:
 	$(Q)PTGC_FULL=1 PTGC_EXAMPLES=10000 TEST_TIMEOUT=7200 FUZZ_COUNT=1000000 \
-		$(MAKE) --no-print-directory check ALSO='$(ELSEWHERE)'
+		$(MAKE) --no-print-directory check ALSO='$(ELSEWHERE) compilers'
 
 elsewhere: all
 	$(Q)tools/setup.sh clang && tools/setup.sh machines
 	+$(Q)$(foreach b,$(ELSEWHERE),$(call build_in,$(b)) all unit &&) true
 
 check-machines: elsewhere venv
-	$(Q)$(TEST_ENV) tests/check.sh $(ELSEWHERE)
+	$(Q)$(TEST_ENV) tests/check.sh $(ELSEWHERE) compilers
 	$(call say,PAGE,doc/packaging.md)$(TEST_ENV) python3 tests/portable/page.py
 
 # All emitted models on all runtimes, some of which are built first.

@@ -1,7 +1,7 @@
 #!/bin/sh
 # check.sh layer...: runs layers of tests and adds them up, with the seconds that each took. The last
 # line is "N passed, N failed".
-# Layers: style unit golden cli doc portable maths native examples python grid runtimes web asan fuzz. A layer without
+# Layers: style unit golden cli doc portable maths native compilers examples python grid runtimes web asan fuzz. A layer without
 # a single test has failed.
 # s390x, aarch64, clang, gcc-lto and clang-lto are the layers of another build, in B/s390x and so on.
 # B: folder of the build; PYTHON: the Python of .venv; both come from the Makefile.
@@ -79,8 +79,23 @@ maths() { # the functions that generated C calls
 	tests/c/maths.sh
 }
 
-native() { # models as C beside ONNX Runtime
-	"$PYTHON" tests/c/same.py
+native() { # models as C beside ONNX Runtime; lengths, indices and sizes at their ends
+	p=0 f=0
+	for way in same.py bounds.py sizes.py; do add_up "$PYTHON" "tests/c/$way"; done
+	echo "$p passed, $f failed"
+}
+
+compilers() { # the same C by each compiler, with the same bits, and under the address sanitizer
+	p=0 f=0
+	for way in gcc clang g++ address; do add_up "$PYTHON" tests/c/same.py --by "$way"; done
+	echo "$p passed, $f failed"
+}
+
+add_up() { # a command whose last line counts: its numbers go to p and f
+	"$@" >"$B/log/one.txt" 2>&1
+	sed '$d' "$B/log/one.txt"
+	counted=$(sed -n '$s/^\([0-9]*\) passed, \([0-9]*\) failed$/p=$((p + \1)) f=$((f + \2))/p' "$B/log/one.txt")
+	eval "${counted:-f=\$((f + 1))}"
 }
 
 examples() {

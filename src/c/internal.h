@@ -174,6 +174,8 @@ void make_array(struct printer *p, const struct value *v); /* room for v, with a
 void make_room(struct printer *p, const struct value *v, const char *declared, const char *name);
 /* The name of `count` int64_t that a node needs for itself; start: it is known when run() starts */
 const char *make_scratch(struct printer *p, const char *count, bool start);
+/* The number of elements, as far as there is a number for it; -1 if a length is negative */
+const char *room_for(struct printer *p, const char *const *dims, uint32_t rank);
 uint32_t open_loops(struct printer *p, const char *const *dims, uint32_t rank, const char **ix);
 void close_loops(struct printer *p, uint32_t n);
 const char *constant_array(struct printer *p, const struct value *v);

@@ -156,7 +156,7 @@ const char *place_at(struct printer *p, const struct value *v, const char **ix, 
 
 /* The number of elements; where lengths are no numbers the product stops at the greatest number, so
  * that no workspace is large enough */
-static const char *room_for(struct printer *p, const char *const *dims, uint32_t rank)
+const char *room_for(struct printer *p, const char *const *dims, uint32_t rank)
 {
 	const char *number = "1", *all = NULL;
 	int64_t c;

@@ -539,11 +539,11 @@ static void print_messages(struct printer *p, struct strbuf *to)
 		  p->model);
 }
 
-static void print_file(struct printer *p, const struct interface *f, struct strbuf *to,
-		       const struct strbuf *header)
+static void print_file(struct printer *p, const struct interface *f, const char *checks,
+		       struct strbuf *to, const struct strbuf *header)
 {
 	const char *body = without_unread(p, p->out.s ? p->out.s : "");
-	const char *start = placed(p, body);
+	const char *start = textf(p, "%s%s", checks, placed(p, body));
 	struct strbuf run = {.arena = p->cx->arena};
 
 	sb_printf(
@@ -587,12 +587,64 @@ static void print_file(struct printer *p, const struct interface *f, struct strb
 	else
 		sb_printf(to, "#include \"%s\"\n", p->cx->opt.header_name);
 	sb_str(to, "\n#include <math.h>\n#include <stdbool.h>\n#include <string.h>\n\n");
-	sb_printf(to, "#define PTGC_MORE (-1)\n\n");
+	sb_printf(to, "#define PTGC_MORE (-1)\n");
+	if (*checks)
+		sb_str(to, "#define PTGC_MOST (INT64_MAX / 64) /* elements of an array */\n");
+	sb_str(to, "\n");
 	functions(p, code, to);
 	if (p->data.s)
 		sb_printf(to, "%s\n", p->data.s);
 	sb_str(to, code);
 	print_messages(p, to);
+}
+
+/* Has no array of that type so many elements that sums and products of its lengths are no numbers,
+ * or fewer than none? A size alone was looked at. */
+static void check_elements(struct printer *p, const struct field *f, const char *what)
+{
+	const struct value *v = f->v;
+	const char *dims[MAX_RANK];
+	uint32_t open = 0;
+	bool plain = true;
+
+	for (uint32_t k = 0; k < v->type.rank; k++) {
+		enum dim_form form = dim_view(p->cx, v->type.dims[k]).form;
+		if (!(dims[k] = dim_text(p, v->type.dims[k], false, NULL)))
+			return;
+		open += form != DIM_CONST;
+		plain &= form == DIM_CONST || form == DIM_ATOM;
+	}
+	if (!open || (open == 1 && plain))
+		return;
+	for (uint32_t k = 0; k < v->type.rank; k++)
+		if (!plain && dim_view(p->cx, v->type.dims[k]).form != DIM_CONST &&
+		    !dim_ge(p->cx, v->type.dims[k], 0))
+			line(p, "if (%s < 0)\n\t\treturn %u;", in_parens(p, dims[k]),
+			     message(p, v->span,
+				     textf(p, "%s %s has a negative length", what, f->text)));
+	if (open > 1)
+		line(p, "if (%s > PTGC_MOST)\n\t\treturn %u;", room_for(p, dims, v->type.rank),
+		     message(p, v->span, textf(p, "%s %s is larger than memory", what, f->text)));
+}
+
+/* Before all else: are the sizes that the caller gives those of arrays? */
+static const char *check_sizes(struct printer *p, const struct interface *f)
+{
+	const char *more = textf(p, "%s", p->out.s ? p->out.s : ""); /* of inputs, of these sizes */
+	p->out.len = 0;
+	for (uint32_t i = 0; i < f->sizes.len; i++) {
+		const char *name = f->sizes.at[i].name;
+		line(p, "if (%s < 0 || %s > PTGC_MOST)\n\t\treturn %u;", name, name,
+		     message(p, (struct span){0, 0}, textf(p, "no array has the size %s", name)));
+	}
+	sb_str(&p->out, more);
+	for (uint32_t i = 0; i < f->in.len; i++)
+		check_elements(p, &f->in.at[i], "the input");
+	for (uint32_t i = 0; i < f->out.len; i++)
+		check_elements(p, &f->out.at[i], "the output");
+	const char *checks = textf(p, "%s", p->out.s ? p->out.s : "");
+	p->out.len = 0;
+	return checks;
 }
 
 /* What could not be checked by now will never be. */
@@ -632,6 +684,7 @@ void print_c(struct ctx *cx, const struct graph *g, struct strbuf *file, struct 
 	inputs(&p, &f);
 	plan(&p);
 	outputs(&p, &f);
+	const char *checks = check_sizes(&p, &f);
 	print_block(&p, g->block);
 	refuse_waiting(&p);
 	for (uint32_t i = 0; i < f.out.len; i++)
@@ -641,5 +694,5 @@ void print_c(struct ctx *cx, const struct graph *g, struct strbuf *file, struct 
 	const char *size = end ? textf(&p, "%.*s", (int)(end - need - 8), need + 8) : "0";
 	bool fixed = !p.dynamic && is_number_text(size, &work);
 	print_header(&p, &f, fixed ? size : NULL, header);
-	print_file(&p, &f, file, cx->opt.header_name ? NULL : header);
+	print_file(&p, &f, checks, file, cx->opt.header_name ? NULL : header);
 }
