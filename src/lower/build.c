@@ -423,6 +423,33 @@ static struct value *stretched(struct build *b, struct value *v, const dim *dims
 	return dims_vector(b, to + same, rank - same);
 }
 
+struct value *const_shape(struct build *b, enum dtype t, struct value *shape, const dim *dims,
+			  uint32_t rank, int64_t v)
+{
+	int64_t one = 1;
+	unsigned char *data = arena_alloc(b->cx->arena, 16);
+	struct tensor *x = tensor_new(b->cx, t, 1, &one);
+
+	if (!tensor_convert(t, data, DT_INT64, &v, 1)) {
+		unsupported(b, "ONNX has no filled tensors of %s", dtypes[t].name);
+		return dummy(b, type_of(t, rank, (dim *)dims));
+	}
+	x->data = data;
+	if (rank == 0)
+		return const_int_of(b, t, v);
+	attr_tensor(b, "value", x);
+	struct value *r = emit_(b, ONNX_ConstantOfShape, shape);
+	return dims ? with_dims(r, dims) : r;
+}
+
+struct value *const_zeros(struct build *b, enum dtype t, struct value *shape)
+{
+	int64_t rank = 1;
+
+	dim_is_const(b->cx, shape->type.dims[0], &rank);
+	return const_shape(b, t, shape, NULL, (uint32_t)rank, 0);
+}
+
 struct value *expand(struct build *b, struct value *v, const dim *dims, uint32_t rank)
 {
 	if (rank == v->type.rank &&

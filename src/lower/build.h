@@ -77,11 +77,7 @@ lower_fn_t *lowering_of(struct build *b, const struct op *op); /* NULL: it has a
 bool lower_block(struct build *b, struct block *from);         /* nodes of `from` into b->block */
 bool lower_typed(struct build *b, struct node *n);   /* a typed node that is in no block */
 struct value *low(struct build *b, struct value *v); /* the ONNX value of a typed one */
-/* The ONNX value that stands for v after the rewrites, too; NULL: none is left, or v is a constant
- */
-struct value *lowered_value(struct value *v);
 void lowered(struct build *b, struct node *n, uint32_t i, struct value *v); /* result i of n is v */
-void name_value(struct build *b, struct value *v, struct sym *name); /* unless either has one */
 bool is_variadic(struct ctx *cx,
 		 const struct op *op); /* the body is applied to all arguments, two at a time */
 struct value *typed_cast(struct build *b, struct value *v, enum dtype t);
@@ -92,12 +88,16 @@ bool lower_inlined(struct build *b, struct block *body, struct value **r, uint32
 		   struct span span, struct value **out);
 bool call_fn(struct build *b, struct fn *f, const struct op *op, struct cv *props,
 	     struct value **in, uint32_t nin, struct value **out, uint32_t nout);
-/* "cannot be lowered": one message for a node of the user */
-void unsupported(struct build *b, const char *fmt, ...) PRINTF(2, 3);
-void raises(struct build *b, const char *fmt, ...) PRINTF(2, 3);
 /* Refuses n if `made`, what it became, has a length that is not that of dims */
 void check_lengths(struct build *b, const struct node *n, const struct value *made,
 		   const dim *dims);
+
+/* report.c: messages, and names in the model */
+/* "cannot be lowered": one message for a node of the user */
+void unsupported(struct build *b, const char *fmt, ...) PRINTF(2, 3);
+void raises(struct build *b, const char *fmt, ...) PRINTF(2, 3);
+bool take_name(struct sym *name); /* false: another value or node has it, or it is NULL */
+void name_value(struct build *b, struct value *v, struct sym *name); /* unless either has one */
 /* v, made by a node that is called `label` in the model: what the runtime shows if it fails */
 struct value *labelled(struct build *b, struct value *v, const char *label);
 
@@ -121,20 +121,33 @@ bool nodes_equal(const struct node *a, const struct node *b); /* same operator, 
 uint32_t node_hash(const struct node *n);
 /* Opens a graph that was lowered: nodes can be emitted into its blocks. */
 void build_reopen(struct build *b, struct ctx *cx, struct graph *g);
-/* A node of that graph; where an equal one is there already, its results are forwarded to that
- * one's. */
-void append_again(struct build *b, struct node *n);
+/* The ONNX value that stands for v after the rewrites, too; NULL: none is left, or v is a constant
+ */
+struct value *lowered_value(struct value *v);
+struct value *const_weight(struct build *b, const struct tensor *t); /* shared with no other */
 /* Values hold and forward to nothing from now on. */
 void build_close(struct build *b, struct graph *g);
 
-/* node.c: attributes of the next node */
+/* node.c: nodes as they are asked for; attributes of the next node */
 void attr_int(struct build *b, const char *name, int64_t v);
 void attr_float(struct build *b, const char *name, float v);
 void attr_str(struct build *b, const char *name, const char *v);
 void attr_ints(struct build *b, const char *name, const int64_t *v, uint32_t n);
 void attr_tensor(struct build *b, const char *name, const struct tensor *t);
 void attr_block(struct build *b, const char *name, struct block *v);
-/* One ONNX node through the legaliser; emitting the same node twice gives the same value. */
+struct node *onnx_node(struct build *b, enum onnx_id op, struct value **in, uint32_t nin,
+		       uint32_t nout);
+/* Appends a node that was made by hand (blocks); nothing is checked but that it has results. */
+void append(struct build *b, struct node *n);
+/* Appends a node of a graph that was opened again; where an equal one is there already, its results
+ * are forwarded to that one's. */
+void append_again(struct build *b, struct node *n);
+struct value *identity(struct build *b, struct value *v);
+/* an unnamed value to go on with after an error */
+struct value *dummy(struct build *b, struct type t);
+struct value *with_dims(struct value *v, const dim *dims);
+
+/* emit_node.c: one ONNX node through the legaliser; the same node twice gives the same value */
 struct value *emit(struct build *b, enum onnx_id op, struct value **in, uint32_t nin);
 void emit_n(struct build *b, enum onnx_id op, struct value **in, uint32_t nin, struct value **out,
 	    uint32_t nout);
@@ -144,26 +157,13 @@ void emit_n(struct build *b, enum onnx_id op, struct value **in, uint32_t nin, s
 /* A node as `like` is, on other inputs. If `like` is a raw node of the user's, it is emitted as it
  * stands: only a lenient one may be folded. */
 void emit_like(struct build *b, const struct node *like, struct value **in, struct value **out);
-struct node *onnx_node(struct build *b, enum onnx_id op, struct value **in, uint32_t nin,
-		       uint32_t nout);
-/* Appends a node that was made by hand (blocks); nothing is checked but that it has results. */
-void append(struct build *b, struct node *n);
-struct value *identity(struct build *b, struct value *v);
-/* an unnamed value to go on with after an error */
-struct value *dummy(struct build *b, struct type t);
-struct value *with_dims(struct value *v, const dim *dims);
 
 /* constants.c */
 struct value *const_ints(struct build *b, const int64_t *v, uint32_t n); /* int64[n] */
 struct value *const_int(struct build *b, int64_t v);                     /* int64[] */
 struct value *const_of(struct build *b, enum dtype t, double v);         /* t[], exact or bug() */
 struct value *const_int_of(struct build *b, enum dtype t, int64_t v);
-struct value *const_zeros(struct build *b, enum dtype t, struct value *shape);
 struct value *const_tensor(struct build *b, const struct tensor *t);
-struct value *const_weight(struct build *b, const struct tensor *t); /* shared with no other */
-/* t[shape] full of v; dims are those of `shape`, or NULL where it has known ones */
-struct value *const_shape(struct build *b, enum dtype t, struct value *shape, const dim *dims,
-			  uint32_t rank, int64_t v);
 bool const_int_at(struct build *b, struct value *v, uint32_t i, int64_t *out);
 /* element i of an integer value; DIM_NONE: unknown */
 dim known_at(struct build *b, struct value *v, uint32_t i);
@@ -189,6 +189,10 @@ struct value *scalar_of(struct build *b, struct value *v); /* int64[1] -> int64[
 struct value *vector_of(struct build *b, struct value *v); /* int64[] -> int64[1] */
 struct value *as_column(struct build *b, struct value *v, const struct tensor *axes);
 struct value *transpose(struct build *b, struct value *v, const int64_t *perm);
+/* t[shape] full of v; dims are those of `shape`, or NULL where it has known ones */
+struct value *const_shape(struct build *b, enum dtype t, struct value *shape, const dim *dims,
+			  uint32_t rank, int64_t v);
+struct value *const_zeros(struct build *b, enum dtype t, struct value *shape);
 struct value *expand(struct build *b, struct value *v, const dim *dims, uint32_t rank);
 struct value *slice(struct build *b, struct value *v, const int64_t *axes, uint32_t n,
 		    struct value *starts, struct value *stops, struct value *steps);

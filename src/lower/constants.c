@@ -6,32 +6,6 @@
 
 #include "lower/internal.h"
 
-static void constant_known(struct build *b, struct value *v)
-{
-	const struct tensor *t = v->data;
-
-	if (v->known || !is_int((enum dtype)t->dtype) || t->rank > 1 || t->count > MAX_KNOWN)
-		return;
-	struct known *k = arena_alloc(b->cx->arena, sizeof(*k) + t->count * sizeof(dim));
-	k->n = (uint32_t)t->count;
-	for (uint32_t i = 0; i < k->n; i++) {
-		int64_t x;
-		if (!tensor_int(t, i, &x))
-			return;
-		k->at[i] = dim_const(b->cx, x);
-	}
-	v->known = k;
-}
-
-struct value *const_weight(struct build *b, const struct tensor *t)
-{
-	struct value *v = graph_constant(b->cx, t, b->span);
-
-	v->lowered = v;
-	constant_known(b, v);
-	return v;
-}
-
 struct value *const_tensor(struct build *b, const struct tensor *t)
 {
 	return shared_constant(b, t, NULL);
@@ -74,33 +48,6 @@ struct value *const_of(struct build *b, enum dtype t, double v)
 	    !tensor_convert(DT_FLOAT64, &back, t, to, 1) || (back != v && v == v))
 		bug("%g is no exact %s", v, dtypes[t].name);
 	return const_scalar(b, t, to);
-}
-
-struct value *const_shape(struct build *b, enum dtype t, struct value *shape, const dim *dims,
-			  uint32_t rank, int64_t v)
-{
-	int64_t one = 1;
-	unsigned char *data = arena_alloc(b->cx->arena, 16);
-	struct tensor *x = tensor_new(b->cx, t, 1, &one);
-
-	if (!tensor_convert(t, data, DT_INT64, &v, 1)) {
-		unsupported(b, "ONNX has no filled tensors of %s", dtypes[t].name);
-		return dummy(b, type_of(t, rank, (dim *)dims));
-	}
-	x->data = data;
-	if (rank == 0)
-		return const_int_of(b, t, v);
-	attr_tensor(b, "value", x);
-	struct value *r = emit_(b, ONNX_ConstantOfShape, shape);
-	return dims ? with_dims(r, dims) : r;
-}
-
-struct value *const_zeros(struct build *b, enum dtype t, struct value *shape)
-{
-	int64_t rank = 1;
-
-	dim_is_const(b->cx, shape->type.dims[0], &rank);
-	return const_shape(b, t, shape, NULL, (uint32_t)rank, 0);
 }
 
 bool const_int_at(struct build *b, struct value *v, uint32_t i, int64_t *out)

@@ -4,6 +4,11 @@
 
 #include "lower/build.h"
 
+/* node.c */
+struct attr *attr_add(struct build *b, const char *name,
+		      enum attr_kind kind); /* of the next node */
+struct node *raw_node(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
+		      uint32_t nout);
 /* scopes.c */
 void set_defining_block(struct build *b, const struct value *v); /* v is in b->block */
 /* A node equal to `key`, whose node_hash() is given, in this block or one around it; NULL: none */

@@ -1,17 +1,16 @@
 /*
- * node.c: makes ONNX nodes. In: an operator's name, ONNX values, attributes set by attr_*(). Out:
- * typed ONNX values in b->block. What is known, or is a cheaper node, comes in the place of the
- * node (fold.c, algebra.c); one that was made before is not made again (scopes.c); one that the
- * target cannot run goes through the legaliser (missing_kernels.c). Must hold: inputs are ONNX
- * values that are visible in b->block (v->lowered == v).
+ * node.c: ONNX nodes as they are asked for, without a look at what they compute (emit_node.c does
+ * that). In: an operator's name, ONNX values, attributes set by attr_*(). Out: a node of b->block,
+ * whose results have no types yet, unless it says so.
  */
 #include <string.h>
 
+#include "graph/uses.h"
 #include "lower/internal.h"
 
 /* ---- attributes of the next node ---- */
 
-static struct attr *attr_add(struct build *b, const char *name, enum attr_kind kind)
+struct attr *attr_add(struct build *b, const char *name, enum attr_kind kind)
 {
 	if (b->nattrs == b->cattrs)
 		b->attrs = vec_more(b->cx->arena, b->attrs, &b->cattrs, sizeof(*b->attrs));
@@ -58,8 +57,8 @@ void attr_block(struct build *b, const char *name, struct block *v)
 
 /* ---- nodes ---- */
 
-static struct node *raw_node(struct build *b, const struct onnx_op *op, struct value **in,
-			     uint32_t nin, uint32_t nout)
+struct node *raw_node(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
+		      uint32_t nout)
 {
 	struct arena *a = b->cx->arena;
 	struct node *n = new (a, struct node);
@@ -103,235 +102,35 @@ void append(struct build *b, struct node *n)
 		set_defining_block(b, n->out[i]);
 }
 
-static bool has_kernel(struct build *b, const struct node *n)
+static bool gives_result(const struct block *k, const struct node *n)
 {
-	enum dtype in[64], out[64];
-	uint32_t nin = n->nin < countof(in) ? n->nin : countof(in);
-	uint32_t nout = n->nout < countof(out) ? n->nout : countof(out);
-
-	if (b->opset < n->onnx->since)
-		return false;
-	for (uint32_t i = 0; i < nin; i++)
-		in[i] = n->in[i] ? n->in[i]->type.dtype : DT_NONE;
-	for (uint32_t i = 0; i < nout; i++)
-		out[i] = n->out[i]->type.dtype;
-	return kernel_exists(b->cx, n->onnx, in, nin, out, nout);
-}
-
-static void poison_results(struct build *b, struct node *n, struct value **out, uint32_t nout)
-{
-	struct type t = type_of(DT_FLOAT32, 0, NULL);
-
-	if (n->nin && n->in[0])
-		t = n->in[0]->type;
-	for (uint32_t i = 0; i < nout; i++)
-		out[i] = dummy(b, t);
-}
-
-/* `like`: a raw node of the user's; its results have the types that ONNX has no rule for. */
-static bool infer_types(struct build *b, struct node *n, const struct node *like)
-{
-	switch (onnx_infer(b->cx, n)) {
-	case ONNX_INFERRED:
-		return true;
-	case ONNX_NO_RULE:
-		if (!like)
-			bug("no type rule for ONNX %s", n->onnx->name);
-		for (uint32_t i = 0; i < n->nout; i++)
-			if (!n->out[i]->type.dtype)
-				n->out[i]->type = like->out[i]->type;
-		return true;
-	case ONNX_ERROR:
-		break;
-	}
-	b->cse->shared->failed = true;
+	for (uint32_t i = 0; i < k->results.len; i++)
+		if (k->results.at[i]->def == n)
+			return true;
 	return false;
 }
 
-/* Does the operator's schema take these input dtypes? The legaliser may know a way if not. */
-static bool schema_takes(const struct node *n)
+void append_again(struct build *b, struct node *n)
 {
-	for (uint32_t i = 0; i < n->nin; i++) {
-		const struct onnx_constraint *c = n->onnx->constraints;
-		const char *type = n->onnx->in[i < n->onnx->nin ? i : n->onnx->nin - 1u].type;
-		for (; n->in[i] && c && c->var; c++)
-			if (!strcmp(c->var, type) && !(c->dtypes >> n->in[i]->type.dtype & 1))
-				return false;
-	}
-	return true;
-}
+	bool pure = flag_is_on(b->cx, FLAG_CSE) && onnx_is_pure(n->onnx);
+	uint32_t hash = pure ? node_hash(n) : 0;
+	const struct node *found = pure ? cse_find(b, n, hash) : NULL;
 
-static void emit_op(struct build *b, const struct onnx_op *op, const struct node *like,
-		    struct value **in, uint32_t nin, struct value **out, uint32_t nout);
-
-/* Such axes are given to the result instead: what reads it may need none. */
-static bool emit_padded(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
-			struct value **out)
-{
-	struct value *bare[3];
-	int64_t axes[MAX_RANK];
-	uint32_t n = 0;
-	uint64_t given = common_given_axes(b, op, in, nin, bare);
-
-	if (!given)
-		return false;
-	emit_op(b, op, NULL, bare, nin, out, 1);
-	for (uint32_t i = 0; given >> i; i++)
-		if (given >> i & 1)
-			axes[n++] = i;
-	out[0] = unsqueeze(b, out[0], axes, n);
-	return true;
-}
-
-static bool is_unsqueeze(const struct onnx_op *op, struct value **in, uint32_t nin)
-{
-	return nin == 2 && op->id == ONNX_Unsqueeze && in[1]->data;
-}
-
-static void emit_op(struct build *b, const struct onnx_op *op, const struct node *like,
-		    struct value **in, uint32_t nin, struct value **out, uint32_t nout)
-{
-	struct value *shorter[3];
-	bool raw = like && like->as_written;
-	if (!raw) {
-		struct value *known = fold(b, op, in, nin);
-		known = known ? known : by_algebra(b, op, in, nin);
-		known = known ? known : reversed_later(b, op, in, nin);
-		if (known) {
-			out[0] = known;
-			return;
-		}
-	}
-	if (!raw && flag_is_on(b->cx, FLAG_SIMPLIFY)) {
-		struct value *known = NULL;
-		if (nout == 1 && emit_padded(b, op, in, nin, out))
-			return;
-		in = drop_leading_axes(op, in, nin, shorter);
-		if (nin == 2 && op->id == ONNX_Expand)
-			in = drop_leading_axes_of_expand(b, in, shorter);
-		known = op->id == ONNX_GreaterOrEqual ? triangle(b, in) : NULL;
-		if (known) {
-			out[0] = known;
-			return;
-		}
-		known = is_unsqueeze(op, in, nin) ? as_column(b, in[0], in[1]->data) : NULL;
-		if (known) {
-			out[0] = known;
-			return;
-		}
-	}
-	struct node key = {.onnx = op, .in = in, .attrs = b->attrs, .as_written = raw};
-	bool pure = flag_is_on(b->cx, FLAG_CSE) && onnx_is_pure(op);
-	uint32_t hash = 0;
-
-	key.nin = (uint16_t)nin;
-	key.nout = (uint16_t)nout;
-	key.nattrs = (uint16_t)b->nattrs;
-	while (key.nin && !in[key.nin - 1])
-		key.nin--;
-	if (pure) {
-		hash = node_hash(&key);
-		struct node *found = cse_find(b, &key, hash);
-		if (found) {
-			found->exact |= b->exact;
-			memcpy(out, found->out, nout * sizeof(*out));
-			b->nattrs = 0;
-			return;
-		}
-	}
-	struct node *n = raw_node(b, op, in, nin, nout);
-	bool taken = op->domain[0] || schema_takes(n);
-	if (b->cse->shared->failed || (taken && !infer_types(b, n, like))) {
-		poison_results(b, n, out, nout);
-		return;
-	}
-	n->as_written = raw;
-	n->small_ints = b->cse->shared->small_ints;
-	n->exact = b->exact;
-	bool runs = op->domain[0] || (taken && has_kernel(b, n));
-	if (!runs && !legalise(b, n, out)) {
-		poison_results(b, n, out, nout);
-		return;
-	}
-	if (runs && !(b->instead && b->instead(b, n, out))) {
+	if (!found || gives_result(b->block, n)) {
 		append(b, n);
-		memcpy(out, n->out, nout * sizeof(*out));
-	} else {
-		memcpy(n->out, out, nout * sizeof(*out)); /* n is in no block: it stands for them */
+		if (pure && !found)
+			cse_add(b, n, hash);
+		return;
 	}
-	if (pure)
-		cse_add(b, n, hash);
-}
-
-void emit_n(struct build *b, enum onnx_id op, struct value **in, uint32_t nin, struct value **out,
-	    uint32_t nout)
-{
-	emit_op(b, onnx_nearest(op, b->opset), NULL, in, nin, out, nout);
-}
-
-/* The axes of a reduction are counted from the start: ONNX Runtime takes negative ones for others
- * where a length is 0. */
-static void count_from_start(const struct node *like, int64_t *axes, uint64_t n)
-{
-	for (uint64_t i = 0; i < n; i++)
-		axes[i] += axes[i] < 0 ? like->in[0]->type.rank : 0;
-}
-
-static struct value *axes_from_start(struct build *b, const struct node *like, struct value *v)
-{
-	const struct tensor *t = v ? v->data : NULL;
-	int64_t axes[MAX_RANK];
-
-	if (!t || t->count > MAX_RANK)
-		return v;
-	for (uint64_t i = 0; i < t->count; i++)
-		if (!tensor_int(t, i, &axes[i]))
-			return v;
-	count_from_start(like, axes, t->count);
-	return const_ints(b, axes, (uint32_t)t->count);
-}
-
-void emit_like(struct build *b, const struct node *like, struct value **in, struct value **out)
-{
-	bool reduces =
-		!like->as_written && onnx_lengths(like->onnx) == ONNX_REDUCED_LENGTHS && in[0];
-	bool finds = is_onnx(like, ONNX_ArgMax) || is_onnx(like, ONNX_ArgMin);
-	struct value *moved[2];
-
-	if (reduces && like->nin == 2) {
-		moved[0] = in[0];
-		moved[1] = axes_from_start(b, like, in[1]);
-		in = moved;
+	for (uint32_t i = 0; i < n->nout; i++) {
+		replace_all_uses(n->out[i], found->out[i]);
+		if (!found->out[i]->name)
+			found->out[i]->name = n->out[i]->name;
 	}
-	for (uint32_t i = 0; i < like->nattrs; i++) {
-		attr_add(b, "", AT_INT);
-		struct attr *a = &b->attrs[b->nattrs - 1];
-		*a = like->attrs[i];
-		if (finds && !strcmp(a->name, "axis") && a->u.i < 0)
-			a->u.i += in[0]->type.rank;
-		if (!reduces || a->kind != AT_INTS)
-			continue;
-		int64_t *axes = new_array(b->cx->arena, int64_t, a->n + 1);
-		memcpy(axes, a->u.ints, a->n * sizeof(*axes));
-		count_from_start(like, axes, a->n);
-		a->u.ints = axes;
-	}
-	if (is_onnx(like, ONNX_Transpose) && !like->nattrs) {
-		int64_t perm[MAX_RANK]; /* given, as not every tool knows the default */
-		for (uint32_t i = 0; i < in[0]->type.rank; i++)
-			perm[i] = in[0]->type.rank - 1 - i;
-		attr_ints(b, "perm", perm, in[0]->type.rank);
-	}
-	emit_op(b, like->onnx, like, in, like->nin, out, like->nout);
+	n->dead = true;
 }
 
-struct value *emit(struct build *b, enum onnx_id op, struct value **in, uint32_t nin)
-{
-	struct value *out = NULL;
-
-	emit_n(b, op, in, nin, &out, 1);
-	return out;
-}
+/* ---- their results ---- */
 
 struct value *dummy(struct build *b, struct type t)
 {

@@ -250,6 +250,32 @@ static uint32_t constant_hash(const struct tensor *t)
 	return (uint32_t)(h ^ h >> 32);
 }
 
+static void constant_known(struct build *b, struct value *v)
+{
+	const struct tensor *t = v->data;
+
+	if (v->known || !is_int((enum dtype)t->dtype) || t->rank > 1 || t->count > MAX_KNOWN)
+		return;
+	struct known *k = arena_alloc(b->cx->arena, sizeof(*k) + t->count * sizeof(dim));
+	k->n = (uint32_t)t->count;
+	for (uint32_t i = 0; i < k->n; i++) {
+		int64_t x;
+		if (!tensor_int(t, i, &x))
+			return;
+		k->at[i] = dim_const(b->cx, x);
+	}
+	v->known = k;
+}
+
+struct value *const_weight(struct build *b, const struct tensor *t)
+{
+	struct value *v = graph_constant(b->cx, t, b->span);
+
+	v->lowered = v;
+	constant_known(b, v);
+	return v;
+}
+
 struct value *shared_constant(struct build *b, const struct tensor *t, struct value *v)
 {
 	struct shared *s = b->cse->shared;
@@ -269,6 +295,12 @@ struct value *shared_constant(struct build *b, const struct tensor *t, struct va
 }
 
 /* ---- a graph that was lowered ---- */
+
+struct value *lowered_value(struct value *v)
+{
+	v = resolve(v && v->lowered ? v->lowered : v);
+	return v && v->lowered == v ? v : NULL;
+}
 
 /* Calls f for every value of block k and of those in it, which are open meanwhile. */
 static void each_value(struct build *b, struct block *k, void (*f)(struct build *, struct value *))
@@ -307,34 +339,6 @@ void build_reopen(struct build *b, struct ctx *cx, struct graph *g)
 	scope_open(b, g->block);
 	b->cse->shared = new (cx->arena, struct shared);
 	each_value(b, g->block, adopt);
-}
-
-static bool gives_result(const struct block *k, const struct node *n)
-{
-	for (uint32_t i = 0; i < k->results.len; i++)
-		if (k->results.at[i]->def == n)
-			return true;
-	return false;
-}
-
-void append_again(struct build *b, struct node *n)
-{
-	bool pure = flag_is_on(b->cx, FLAG_CSE) && onnx_is_pure(n->onnx);
-	uint32_t hash = pure ? node_hash(n) : 0;
-	const struct node *found = pure ? cse_find(b, n, hash) : NULL;
-
-	if (!found || gives_result(b->block, n)) {
-		append(b, n);
-		if (pure && !found)
-			cse_add(b, n, hash);
-		return;
-	}
-	for (uint32_t i = 0; i < n->nout; i++) {
-		replace_all_uses(n->out[i], found->out[i]);
-		if (!found->out[i]->name)
-			found->out[i]->name = n->out[i]->name;
-	}
-	n->dead = true;
 }
 
 static void forget(struct build *b, struct value *v)

@@ -1,5 +1,5 @@
 /*
- * simplify.c: cheaper inputs for a node that emit() in node.c is about to make. Leading axes of
+ * simplify.c: cheaper inputs for a node that emit() is about to make. Leading axes of
  * length 1 are dropped, as broadcasting adds them by itself: Add(Unsqueeze(v), matrix) is
  * Add(v, matrix). And a comparison of row numbers with column numbers, as pt.tri makes it, is a
  * Trilu.
