@@ -12,6 +12,7 @@
 #include "half.h"
 #include "incomplete.h"
 #include "ints.h"
+#include "libm.h"
 #include "log.h"
 #include "owens_t.h"
 #include "polygamma.h"

@@ -118,6 +118,9 @@ static double ulpsf(float y, quad right)
 
 static void report(const char *name, double worst, double x, double y, double bound)
 {
+#ifdef PTGC_LIBM /* of which lib/c promises nothing: is it the same function? */
+	bound += 3;
+#endif
 	const int bad = !(worst <= bound);
 	failed |= bad;
 	printf("%-12s %6.2f %5.1f  at %.17g", name, worst, bound, x);

@@ -77,6 +77,10 @@ tr -d ' \t\n' <lib/c/productf.h | cmp -s - "$out/productf.txt"
 result "lib/c/productf.h is tools/float_c.sh lib/c/product.h" $?
 
 # shellcheck disable=SC2086
+build maths-libm gcc $same -DPTGC_LIBM tests/c/maths.c -lquadmath -lm && "$out/maths-libm" $((points / 10)) >"$out/maths-libm.txt"
+result "PTGC_LIBM" $?
+
+# shellcheck disable=SC2086
 build special.so gcc $same -fPIC -shared tests/c/shared.c -lm &&
 	"${PYTHON:-.venv/bin/python}" tests/c/special.py "$out/special.so" $((points / 200))
 result "special functions (tests/c/special.py)" $?
