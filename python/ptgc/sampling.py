@@ -506,5 +506,6 @@ def compiled_sampler(
 
 @takes_options_of(compile_nuts)
 def export_nuts(model: Any, file: str | os.PathLike, **options: Any) -> Sampler:
-    """Writes the sampler of ``compile_nuts`` as an ONNX file, and returns it."""
+    """Writes the sampler of ``compile_nuts`` as an ONNX file, and returns it. There is no sampler in C: a program in C runs
+    the file, as examples/nuts/nuts.c does."""
     return write_exported(lambda **o: compile_nuts(model, **o), file, options)

@@ -121,6 +121,36 @@ def stopped_and_gone_on_with():
         equal(quiet(sampler.sample, 3, 3, checkpoint=saved)[0], once)
 
 
+def effects():
+    """A number for each row of the data: how many parameters there are, a run says"""
+    with pm.Model() as model:
+        y = pm.Data("y", np.array([1, 4, 2, 0, 3, 1, 7]))
+        z = pm.Normal("z", 0, 1, shape=y.shape)
+        pm.Poisson("k", pm.math.exp(pm.Normal("m", 0, 1) + z), observed=y)
+    return model
+
+
+def an_open_number_of_parameters():
+    sampler = ptgc.compile_nuts(effects(), draws=70, tune=60)
+    with tempfile.TemporaryDirectory() as folder:
+        for rows in 7, 4:
+            data, saved = {"y": np.arange(rows, dtype="int32")}, Path(folder) / f"{rows}.npz"
+            with stopped_at(6):
+                some, _ = quiet(sampler.sample, 1, data=data, checkpoint=saved)
+            rest, _ = quiet(sampler.sample, 1, data=data, checkpoint=saved)
+            assert some.posterior["z"].shape[1] < 70 and rest.posterior["z"].shape == (4, 70, rows)
+            whole = dict(zip(sampler.outputs, sampler(seed=np.array(1), **data)))
+            np.testing.assert_array_equal(rest.posterior["z"].values, whole["z"])
+
+
+def no_sampler_in_c():
+    with tempfile.TemporaryDirectory() as folder:
+        for export in ptgc.export_nuts, ptgc.export_predictive:
+            for name in "m.c", "m.so":
+                refused(ValueError, ["ONNX"], export, schools(), f"{folder}/{name}")
+        assert not list(Path(folder).iterdir())
+
+
 def watched():
     sampler = ptgc.compile_nuts(schools(), draws=60, tune=40)
     for asked in True, False, None:
@@ -250,7 +280,9 @@ def predictions_in_the_file():
     refused(TypeError, ["list of names"], ptgc.compile_nuts, line(), predict="y")
 
 
-TESTS = [stopped_and_gone_on_with, watched, groups, one_call, predictions_in_the_file]
+TESTS = [
+    stopped_and_gone_on_with, an_open_number_of_parameters, watched, groups, one_call, predictions_in_the_file, no_sampler_in_c,
+]  # fmt: skip
 
 
 def main(*names):
