@@ -32,7 +32,8 @@ static OrtSession *open_session(const char *model, OrtEnv **env)
 	if (!ort)
 		exit((fputs("error: ONNX Runtime's library is older than the header\n", stderr),
 		      1));
-	must(ort->CreateEnv(ORT_LOGGING_LEVEL_WARNING, "example", env));
+	/* it warns of each input with a default value */
+	must(ort->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "example", env));
 	must(ort->CreateSessionOptions(&options));
 	must(ort->SetIntraOpNumThreads(options, 1));
 	must(ort->CreateSession(*env, model, options, &session));

@@ -1,4 +1,5 @@
-"""Writes eight_schools.ptg and regression.ptg: samplers of two PyMC models. Needs: pymc, ptgc."""
+"""Writes eight_schools.ptg and regression.ptg, samplers of two PyMC models, and line.ptg, which takes data, is run by parts
+and predicts. Needs: pymc, ptgc."""
 
 from pathlib import Path
 
@@ -27,6 +28,19 @@ def regression():
     pm.StudentT("y", nu, mu=intercept + x @ slopes, sigma=sigma, observed=y)
 
 
+def line():
+    """The data are inputs: these here only stand for their types"""
+    x, seen = pm.Data("x", np.arange(3.0)), pm.Data("seen", np.zeros(3))
+    a, b, sigma = pm.Normal("a", 0, 5), pm.Normal("b", 0, 5), pm.HalfNormal("sigma", 1)
+    pm.Normal("y", a + b * x, sigma, observed=seen, shape=x.shape)
+
+
+def write(path, text, model):
+    head, _, rest = text.partition("\n")
+    note = f"# PyMC's model `{model}` of make.py, which wrote this file, with the sampler inside\n"
+    path.write_text(f"{head}\n\n{note}{rest.lstrip()}")
+
+
 def main():
     for name, define in {"eight_schools": eight_schools, "regression": regression}.items():
         with pm.Model() as model:
@@ -34,9 +48,11 @@ def main():
         inputs, outputs = ptgc.nuts_graph(model, chains=None)
         path = here / f"{name}.ptg"
         ptgc.save_ptg(path, inputs, outputs, name=name, optimize=True)
-        head, _, rest = path.read_text().partition("\n")
-        note = f"# PyMC's model `{name}` of make.py, which wrote this file, with the sampler inside\n"
-        path.write_text(f"{head}\n\n{note}{rest.lstrip()}")
+        write(path, path.read_text(), name)
+    with pm.Model() as model:
+        line()
+    sampler = ptgc.compile_nuts(model, chains=None, predict=["y"], model_name="line")
+    write(here / "line.ptg", ptgc.format(sampler.text), "line")
 
 
 if __name__ == "__main__":

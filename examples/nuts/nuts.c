@@ -69,7 +69,14 @@ static ONNXTensorElementDataType look(OrtValue *v, void **values, int64_t *dims,
 
 static int is_statistic(const char *name)
 {
-	static const char *const names[] = {"lp", "acceptance_rate", "energy"};
+	static const char *const names[] = {"lp", "acceptance_rate", "energy", "energy_error"};
+	static const char *const ends[] = {".next", "_rhat", "_ess"};
+
+	for (size_t k = 0; k < sizeof(ends) / sizeof(*ends); k++) {
+		size_t n = strlen(name), m = strlen(ends[k]);
+		if (n > m && !strcmp(name + n - m, ends[k]))
+			return 1;
+	}
 
 	for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++)
 		if (!strcmp(name, names[k]))
