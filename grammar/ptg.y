@@ -522,6 +522,7 @@ static const struct foreign {
 	{"let", "write name = value", false},
 	{"var", "write name = value", false},
 	{"elif", "write else if", false},
+	{"break", "until c, in the body of a loop, ends it after a step", false},
 	{"print", "what is to be seen is a result of the graph: -> (y, x)", false},
 	{"def", "write fn Name(x: F) -> (y) { ... }", true},
 	{"func", "write fn Name(x: F) -> (y) { ... }", true},
@@ -551,7 +552,8 @@ static bool other_language(struct parse *p, int kind, struct span at, const stru
 		const struct foreign *f = &foreign[i];
 		bool top = f->top && w->top;
 		struct span s = top ? at : p->first_span;
-		if ((top || (second && !w->expr)) && is_text(p, s, f->word)) {
+		bool alone = !f->top && kind == YYSYMBOL_NL && p->first_span.end == p->before.end;
+		if ((top || ((second || alone) && !w->expr)) && is_text(p, s, f->word)) {
 			parse_error(p, s, E_SYNTAX, "there is no '%s': %s%s", f->word,
 			            top || !f->top ? "" : "outside of the graph, ", f->instead);
 			return true;
@@ -783,6 +785,16 @@ static bool unnamed_branch(struct parse *p, int kind, const struct wanted *w)
 	       ((begins && value) || goes_on);
 }
 
+/* Is the name the first of an item in the header of a loop? */
+static bool is_item(const struct parse *p, struct span name)
+{
+	const char *at = p->text + (name.begin - p->base);
+
+	while (at > p->text && (at[-1] == ' ' || at[-1] == '\n' || at[-1] == '\t'))
+		at--;
+	return at > p->text && (at[-1] == '(' || at[-1] == ',');
+}
+
 static bool begins_value(int kind)
 {
 	return kind == YYSYMBOL_NAME || is_soft(kind) || (kind >= YYSYMBOL_NONE && kind <= YYSYMBOL_LPAREN);
@@ -816,6 +828,37 @@ static bool wrong_brackets(struct parse *p, int kind, struct span at, const stru
 	} else {
 		return false;
 	}
+	return true;
+}
+
+/* What is wrong in the header of a loop or for */
+static bool wrong_loop(struct parse *p, int kind, struct span at, const struct wanted *w)
+{
+	bool inside = p->depth && p->brackets[p->depth - 1].loop_head;
+	const char *why = NULL;
+
+	if (inside && kind == YYSYMBOL_COMMA && is_item(p, p->before))
+		why = "each item has a name of its own: x in xs, y in ys walk together";
+	else if (inside && kind == YYSYMBOL_COLON && w->op)
+		why = "a count is written i in 0:n";
+	else if (p->opened_head == TOK_LOOP && kind == YYSYMBOL_LBRACE && is_text(p, p->before, ")") &&
+	         !w->block)
+		why = "the results of a loop stand before its block: loop (x in xs, s = first) -> (s) {";
+	if (why)
+		parse_error(p, at, E_SYNTAX, "%s", why);
+	return why != NULL;
+}
+
+/* Sum[axis=0](x), Sum(axis=0)(x) and Sum(x){axis=0} */
+static bool wrong_properties(struct parse *p, int kind, struct span at, const struct wanted *w)
+{
+	bool inside = kind == YYSYMBOL_ASSIGN && w->op && p->depth && top(p)->kind == TOK_LBRACKET;
+	bool behind = w->op && is_text(p, p->before, ")") &&
+	              (kind == YYSYMBOL_LPAREN || kind == YYSYMBOL_LBRACE || kind == YYSYMBOL_LPROPS);
+
+	if (!inside && !(behind && !p->head && p->before.end == at.begin))
+		return false;
+	parse_error(p, at, E_SYNTAX, "properties stand in braces, before the arguments: Sum{axis=0}(x)");
 	return true;
 }
 
@@ -888,7 +931,8 @@ static bool known_mistake(struct parse *p, int kind, struct span at, const struc
 		            "continue it: put brackets around the expression");
 		return true;
 	}
-	if (word_as_name(p, kind, at, w) || wrong_brackets(p, kind, at, w) || wrong_header(p, kind, at))
+	if (word_as_name(p, kind, at, w) || wrong_brackets(p, kind, at, w) || wrong_header(p, kind, at) ||
+	    wrong_loop(p, kind, at, w) || wrong_properties(p, kind, at, w))
 		return true;
 	if (misplaced(p, kind, at, w) || looks_like_operator(p, kind, at, w) ||
 	    meant_const(p, kind, at, w))
@@ -919,11 +963,15 @@ static bool known_mistake(struct parse *p, int kind, struct span at, const struc
 		            "& and | bind tighter than comparisons");
 		return true;
 	}
+	if (kind == YYSYMBOL_ASSIGN && p->first == TOK_STATE && !w->op && in_block(p)) {
+		parse_error(p, at, E_SYNTAX, "a state has a type: state s: float64[] = 0");
+		return true;
+	}
 	if (kind == YYSYMBOL_ASSIGN && p->head == TOK_IF) {
 		parse_error(p, at, E_SYNTAX, "'=' cannot stand in a condition: '==' compares");
 		return true;
 	}
-	if (kind == YYSYMBOL_NAME && is_text(p, p->before, "->") && !p->depth) {
+	if (kind == YYSYMBOL_NAME && is_text(p, p->before, "->") && in_block(p)) {
 		parse_error(p, at, E_SYNTAX, "the names of results stand in brackets: -> (%s)",
 		            arena_printf(p->arena, "%.*s", (int)(at.end - at.begin), p->text + (at.begin - p->base)));
 		return true;

@@ -531,8 +531,8 @@ static void report_unknown_op(struct elab *e, uint32_t at)
 	}
 	if (find_value(e, name)) {
 		elab_error(e, s, E_UNKNOWN_OP,
-			   "'%s' is a value, which is not called: write %s[0] for an element, and "
-			   "%s * (...) for a product",
+			   "'%s' is a value and no op: write %s[0] for an element, and %s * (...) "
+			   "for a product",
 			   name->s, name->s, name->s);
 		return;
 	}
