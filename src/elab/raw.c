@@ -398,9 +398,8 @@ static bool is_of_module(struct elab *e, uint32_t at)
 
 	if (dot[1] < 'a' || dot[1] > 'z')
 		return false;
-	const char *instead =
-		dtype_named(dot + 1) ? arena_printf(e->cx->arena, "%s(...)", dot + 1)
-				     : meant_call(e, at);
+	const char *instead = dtype_named(dot + 1) ? arena_printf(e->cx->arena, "%s(...)", dot + 1)
+						   : meant_call(e, at);
 	if (!instead)
 		instead = op_instead(e->cx, dot + 1, true);
 	if (instead)
