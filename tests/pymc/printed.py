@@ -196,6 +196,15 @@ def check_two_groups():
     assert text.count("StudentT_logp(") == 3 and "inf" not in text[text.index("graph main") :], text
 
 
+def check_calls_and_names():
+    """A density of data is a call with the model's parameters, and a number behind a reciprocal is called so."""
+    for gradient in (False, True):
+        assert "Weibull_logp(y, alpha, beta)" in (text := ptgc.to_ptg(made("weibull"), gradient=gradient)), text
+        assert "Expm1" not in text, text
+    text = ptgc.to_ptg(models.hierarchical(), gradient=True)
+    assert "sigma_inverse_mu = int8(1)\n" in text and "sigma_mu" not in text, text
+
+
 def check_refused(tmp):
     """data= that means nothing."""
     model = documented.MODELS["robust"]()
@@ -254,6 +263,7 @@ def main(tmp):
     check_refused(tmp)
     check_integers(tmp)
     check_two_groups()
+    check_calls_and_names()
     for name in documented.MODELS:
         check_documented(tmp, name)
         print(f"{name}: PyMC's values", flush=True)
