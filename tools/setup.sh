@@ -13,6 +13,7 @@
 #   setup.sh runtimes   build/runtimes: ONNX Runtime 1.17 in a Python that has it (3.8 to 3.12), and
 #                       ONNX Runtime Web from npm
 #   setup.sh web        ONNX Runtime Web alone
+#   setup.sh node       Node and ONNX Runtime for it, from npm
 #   setup.sh browser    the same, Chromium, and playwright-core from npm to drive Chromium
 #   setup.sh all-runtimes  the other runtimes of make check-runtimes, too: gigabytes, most of them PyTorch
 #
@@ -251,6 +252,11 @@ setup_web() {
 	once "$runtimes/npm" "onnxruntime-web@1.30.0" npm_packages
 }
 
+setup_node() {
+	{ have node && have npm; } || apt_install nodejs npm || return 1
+	once "$runtimes/npm-node" "onnxruntime-node@1.30.0" npm_packages
+}
+
 setup_browser() {
 	setup_web || return 1
 	have chromium || apt_install chromium || return 1
@@ -293,7 +299,7 @@ setup_all_runtimes() {
 	have go || apt_install golang-go || return 1
 	have cargo || { say "no cargo here: https://rustup.rs installs it"; return 1; }
 	{ have java && have mvn; } || apt_install default-jdk-headless maven || return 1
-	once "$runtimes/npm-node" "onnxruntime-node@1.30.0" npm_packages &&
+	setup_node &&
 		once "$runtimes/tools" "onnx==1.23.2 onnxruntime==1.32.0 openvino==2026.4.1 onnxslim==0.1.98 \
 onnxsim==0.8.1 sympy" tool_packages &&
 		once "$runtimes/torch" "onnx==1.23.2 onnx2torch==1.5.15 torch==2.15.0 torchvision==0.29.2" tool_packages &&
@@ -312,9 +318,10 @@ python) setup_python ;;
 runtimes) setup_runtimes ;;
 all-runtimes) setup_all_runtimes ;;
 web) setup_web ;;
+node) setup_node ;;
 browser) setup_browser ;;
 *)
-	sed -n '2,20s/^# \{0,1\}//p' "$0" >&2
+	sed -n '2,21s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 	;;
 esac

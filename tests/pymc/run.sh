@@ -15,6 +15,7 @@ if ! cmp -s tests/pymc/requirements.txt "$venv/requirements"; then
 	"$venv/bin/python" -m pip install -q --disable-pip-version-check -r tests/pymc/requirements.txt
 	cp tests/pymc/requirements.txt "$venv/requirements"
 fi
+B=$B tools/setup.sh node
 python=$venv/bin/python failed=0
 "$python" tests/pymc/sweep.py "$venv/float64" || failed=1
 PYTENSOR_FLAGS=floatX=float32 "$python" tests/pymc/sweep.py --truth "$venv/float64" "$venv/float32" || failed=1
@@ -23,7 +24,7 @@ PYTENSOR_FLAGS=floatX=float32 "$python" tests/pymc/sweep.py --truth "$venv/float
 "$python" tests/pymc/by_hand.py || failed=1
 "$python" tests/pymc/files.py || failed=1
 "$python" tests/pymc/runs.py || failed=1
-"$python" tests/pymc/guide.py || failed=1
+NODE_MODULES=$B/runtimes/npm-node/node_modules "$python" tests/pymc/guide.py || failed=1
 "$python" tests/pymc/posterior_models.py || failed=1
 "$python" tests/pymc/page.py "$venv/float64" "$venv/float32" "$venv/uses"
 exit $failed
