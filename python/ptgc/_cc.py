@@ -23,10 +23,11 @@ from ptgc._files import write_all
 FLAGS = re.compile(r"/\* Compile with (.+?)\. \*/")  # the first line of a file
 DIGEST = hashlib.sha256().digest_size
 CFLAGS = ("-march=native",)
-# Lines of C from which on it is compiled at -O1. gcc 12 takes 9 s at -O3 and 1.3 s at -O1 for 3,700 lines with loops over
-# 200 rows, whose calls then take 53 or 123 microseconds: after 100,000 calls, as of one run of a sampler, the two are
-# even. 9,000 lines, of 160 scalar parameters, take 19 or 12 s and calls of 19 or 22 microseconds: there -O3 never pays.
-LARGE = 5000
+# Lines of C from which on it is compiled at -O1. gcc 12 takes 9 to 10 s at -O3 and 1 s at -O1 for 3,700 lines (a
+# hierarchical model of seven likelihoods, a simulation of an option), 14 and 2 s for 4,400 (a bootstrap), but 4 and 2 s
+# for 2,700. Calls take half the time at -O3 where loops are long, and 10 % less where there are 160 scalar parameters,
+# 9,000 lines, which take 19 or 12 s to compile.
+LARGE = 3000
 
 
 class NoCompiler(RuntimeError):

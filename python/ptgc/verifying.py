@@ -102,6 +102,7 @@ def verify(source: Any, *values: Any, seed: int = 0, rtol: float | None = None, 
     elif is_path(source, ".ptg"):
         text = Path(source).read_text(encoding="utf-8")
         options.setdefault("directory", Path(source).parent)
+        options.setdefault("file_name", str(source))
     text = _lib.format_text(text)
     options["flags"] = [*options.get("flags", ()), *_lib.PRINTED]
     shown = showing_all(text)
@@ -151,7 +152,10 @@ def main(arguments: list[str]) -> int:
     except AssertionError as e:
         print(f"{given.file}: {e}")
         return 1
-    except (CompileError, OSError, RuntimeError) as e:
+    except CompileError as e:  # whose places have the file's name
+        print(e)
+        return 2
+    except (OSError, RuntimeError, ValueError) as e:
         print(f"{given.file}: {e}")
         return 2
     print(f"{given.file}: the same on ONNX Runtime and as C")

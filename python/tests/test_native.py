@@ -495,6 +495,9 @@ def test_verify(tmp_path, monkeypatch):
     file.write_text(TEXT)
     run = [sys.executable, "-m", "ptgc", "verify", str(file)]
     assert "the same on" in subprocess.run(run, capture_output=True, text=True, check=True).stdout
+    (tmp_path / "bad.ptg").write_text("ptg 1\n\ngraph g(x: float64[n]) -> (y) { y = Wrong(x) }\n")
+    bad = subprocess.run([*run[:-1], str(tmp_path / "bad.ptg")], capture_output=True, text=True)
+    assert bad.returncode == 2 and bad.stdout.startswith(f"{tmp_path / 'bad.ptg'}:4:7: error: unknown op 'Wrong'")
     made = ptgc.verifying.load_model
     monkeypatch.setattr(ptgc.verifying, "load_model", lambda code: made(re.sub(rb"(?<!double )ptgc_tanh\(", b"sqrt(", code)))
     with pytest.raises(AssertionError, match=r"h\[0, 0\] is .*\n  in line 4: h = Tanh\(x\) \+ k"):
