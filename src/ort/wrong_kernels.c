@@ -355,16 +355,15 @@ static bool with_elements(struct build *b, struct node *n, struct value **out)
 	enum dtype t = (enum dtype)n->in[0]->type.dtype;
 	bool max = is_onnx(n, ONNX_ReduceMax);
 	int axes[MAX_RANK], count = onnx_reduced_axes(n, axes);
-	int64_t pads[2 * MAX_RANK] = {0};
-	uint32_t rank = n->in[0]->type.rank;
+	uint64_t more = 0;
 
 	if (count < 0)
 		return legalise(b, n, out);
 	for (int i = 0; i < count; i++)
-		pads[rank + (uint32_t)axes[i]] = 1;
+		more |= 1ull << axes[i];
 	struct value *limit =
 		is_float(t) ? const_of(b, t, max ? -INFINITY : INFINITY) : dtype_limit(b, t, !max);
-	struct value *x = emit_(b, ONNX_Pad, n->in[0], const_ints(b, pads, 2 * rank), limit);
+	struct value *x = prepend_number(b, n->in[0], more, limit);
 	b->guarded = true;
 	out[0] = reduce(b, n->onnx->id, x, axes, count, int_attr(n, "keepdims", 1));
 	b->guarded = false;

@@ -35,9 +35,12 @@ struct value *length_at(struct build *b, struct value *dims, uint32_t i);
 bool lower_integer_einsum(struct build *b, struct node *n);
 /* dot.c: x @ y, as NumPy's matmul */
 struct value *matmul(struct build *b, struct value *x, struct value *y);
-/* reduce.c: ReduceMax or ReduceMin of int64 by kernels that compare exactly; axes are in order */
-/* the largest or smallest integer of a dtype */
+/* reduce.c: the largest or smallest integer of a dtype */
 struct value *dtype_limit(struct build *b, enum dtype t, bool largest);
+/* x with an item more at the beginning of each of these axes, made of the number. OpenVINO pads
+ * with the largest int32 as if it were the smallest one. */
+struct value *prepend_number(struct build *b, struct value *x, uint64_t axes, struct value *number);
+/* ReduceMax or ReduceMin of int64 by kernels that compare exactly; axes are in order */
 struct value *reduce_int64(struct build *b, struct value *x, const int *axes, int naxes, bool max,
 			   bool keepdims);
 /* shape.c: a shape that may not fit, so that the runtime does not put a -1 into it */

@@ -317,17 +317,36 @@ struct value *dtype_limit(struct build *b, enum dtype t, bool largest)
 	return const_int_of(b, t, largest ? top : is_signed ? -top - 1 : 0);
 }
 
-/* Appends the initial value along each axis that may be empty. (For an empty axis of integers, ONNX
- * Runtime has other values.) */
-static struct value *append_initial(struct build *b, struct reduction *r, bool max)
+struct value *prepend_number(struct build *b, struct value *x, uint64_t axes, struct value *number)
 {
 	int64_t pads[2 * MAX_RANK] = {0};
-	uint32_t rank = r->x->type.rank;
+	uint32_t rank = x->type.rank;
+
+	if (b->target != PTGC_PORTABLE || is_float(x->type.dtype)) {
+		for (uint32_t i = 0; i < rank; i++)
+			pads[i] = axes >> i & 1;
+		return emit_(b, ONNX_Pad, x, const_ints(b, pads, 2 * rank), number);
+	}
+	for (uint32_t i = 0; i < rank; i++) {
+		if (!(axes >> i & 1))
+			continue;
+		dim *dims = dims_with_axis(b, x, i, dim_const(b->cx, 1));
+		struct value *item = expand(b, number, dims, rank);
+		x = concat(b, (int)i, (struct value *[]){item, x}, 2);
+	}
+	return x;
+}
+
+/* Puts the initial value before each axis that may be empty. (For an empty axis of integers, ONNX
+ * Runtime has other values.) */
+static struct value *with_initial(struct build *b, struct reduction *r, bool max)
+{
+	uint64_t axes = 0;
 
 	for (int i = 0; i < r->naxes; i++)
-		pads[r->axes[i]] = !dim_ge(b->cx, r->x->type.dims[r->axes[i]], 1);
-	struct value *more = const_ints(b, pads, 2 * rank);
-	return emit_(b, ONNX_Pad, r->x, more, dtype_limit(b, (enum dtype)r->x->type.dtype, !max));
+		if (!dim_ge(b->cx, r->x->type.dims[r->axes[i]], 1))
+			axes |= 1ull << r->axes[i];
+	return prepend_number(b, r->x, axes, dtype_limit(b, (enum dtype)r->x->type.dtype, !max));
 }
 
 struct value *reduce_int64(struct build *b, struct value *x, const int *axes, int naxes, bool max,
@@ -341,7 +360,7 @@ struct value *reduce_int64(struct build *b, struct value *x, const int *axes, in
 		r.maybe_empty |= !dim_ge(b->cx, x->type.dims[axes[i]], 1);
 	}
 	if (r.maybe_empty)
-		r.x = append_initial(b, &r, max);
+		r.x = with_initial(b, &r, max);
 	x = naxes ? gather_at_argmax(b, &r, max ? ONNX_ArgMax : ONNX_ArgMin) : x;
 	return keepdims ? unsqueeze(b, x, kept, (uint32_t)naxes) : x;
 }
@@ -368,12 +387,16 @@ static struct value *lower_max_or_min(struct build *b, struct node *n, struct re
 	else if (!initial)
 		check_argmax(b, r);
 	if (initial && r->maybe_empty && is_discrete(t))
-		r->x = append_initial(b, r, max);
+		r->x = with_initial(b, r, max);
 	if (wide)
 		return gather_at_argmax(b, r, max ? ONNX_ArgMax : ONNX_ArgMin);
 	if (is_float(t))
 		return extreme_float(b, r, max, false);
-	return reduce(b, max ? ONNX_ReduceMax : ONNX_ReduceMin, r->x, r->axes, r->naxes, false);
+	b->guarded = true; /* there are elements, as was checked */
+	struct value *top =
+		reduce(b, max ? ONNX_ReduceMax : ONNX_ReduceMin, r->x, r->axes, r->naxes, false);
+	b->guarded = false;
+	return top;
 }
 
 /* The dtype in which PyTensor accumulates: acc_dtype, else a wide dtype of the input's kind. */
