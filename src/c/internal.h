@@ -52,6 +52,10 @@ struct once { /* a formula that the open nest has in a variable */
 	const struct value *v;
 	const char *key, *name;
 };
+struct words { /* a set */
+	struct hash_table table;
+	vec(const struct sym *) at;
+};
 struct printer {
 	struct ctx *cx;
 	const struct graph *g;
@@ -61,8 +65,7 @@ struct printer {
 	struct strbuf data;
 	uint32_t indent, statement, nloops, ntexts;
 	const char *loop_names[MAX_NESTED];
-	struct hash_table taken;
-	vec(const struct sym *) names;
+	struct words taken;
 	vec(const char *) atoms; /* by dim: the text of an atom; NULL: not known yet */
 	vec(bool) start;         /* by dim: is it known when run() starts? */
 	vec(struct buffer) buffers;
@@ -122,7 +125,9 @@ void line(struct printer *p, const char *fmt, ...) PRINTF(2, 3);
 const char *in_parens(struct printer *p, const char *s);
 void add_quoted(struct strbuf *to, const char *s);        /* as the inside of a literal */
 const char *in_comment(struct printer *p, const char *s); /* as the inside of a comment */
-const char *fresh(struct printer *p, const char *base);   /* a name that nothing has */
+bool has_word(struct printer *p, const struct words *w, const char *word, size_t len);
+void add_word(struct printer *p, struct words *w, const char *word, size_t len);
+const char *fresh(struct printer *p, const char *base); /* a name that nothing has */
 const char *mangled(struct printer *p, const char *name);
 const char *memory_type(enum dtype t); /* of elements in memory, and of variables */
 const char *number_type(enum dtype t);

@@ -439,43 +439,66 @@ static void functions(struct printer *p, const char *code, struct strbuf *to)
 			sb_printf(to, "%s\n", chunks.at[i].text);
 }
 
+/* The name of the variable that the line at s defines and that nothing but its readers need; its
+ * length is 0 if the line is another one. */
+static const char *defined_by(const char *s, const char *end, size_t *len)
+{
+	const char *t = s + strspn(s, "\t"),
+		   *is = strncmp(t, "const ", 6) ? NULL : strstr(t, " = ");
+	const char *name = is;
+
+	*len = 0;
+	if (!is || is >= end || memchr(s, '&', (size_t)(end - s)) ||
+	    memchr(t, '*', (size_t)(is - t)))
+		return NULL;
+	while (is_word(name[-1]))
+		name--;
+	*len = (size_t)(is - name);
+	return name;
+}
+
+/* The names that the line at s reads */
+static void add_mentioned(struct printer *p, struct words *to, const char *s, const char *end)
+{
+	if (s[strspn(s, "\t")] == '/')
+		return;
+	for (const char *t = s; t < end;) {
+		size_t n = 0;
+		while (t + n < end && is_word(t[n]))
+			n++;
+		if (n && (t == s || (t[-1] != '>' && t[-1] != '.')))
+			add_word(p, to, t, n);
+		t += n + 1;
+	}
+}
+
 /* The body without variables that nobody reads: formulas that were printed for their place alone.
- * Each has a name of its own. */
+ * Each has a name of its own. From the last line to the first, what reads a name is known before
+ * the line that defines it. */
 static const char *without_unread(struct printer *p, const char *body)
 {
 	struct strbuf out = {.arena = p->cx->arena};
-	bool again = true;
+	struct words read = {.at = {0}};
+	vec(const char *) lines = {0};
+	const char *name, *end = body + strlen(body);
+	size_t len;
 
-	while (again) {
-		again = false;
-		out = (struct strbuf){.arena = p->cx->arena};
-		for (const char *s = body, *next; *s; s = next) {
-			next = strchr(s, '\n') + 1;
-			const char *t = s;
-			while (*t == '\t')
-				t++;
-			const char *is = strncmp(t, "const ", 6) ? NULL : strstr(t, " = ");
-			if (is && is < next && !memchr(s, '&', (size_t)(next - s)) &&
-			    !memchr(t, '*', (size_t)(is - t))) {
-				const char *name = is;
-				while (is_word(name[-1]))
-					name--;
-				char copy[256];
-				size_t n = (size_t)(is - name);
-				if (n < sizeof(copy)) {
-					memcpy(copy, name, n);
-					copy[n] = 0;
-					if (!mentions(next, copy)) {
-						again = true;
-						continue;
-					}
-				}
-			}
-			sb_add(&out, s, (size_t)(next - s));
-		}
-		body = out.s ? out.s : "";
+	for (const char *s = body; *s; s = strchr(s, '\n') + 1)
+		*vec_push(p->cx->arena, &lines) = s;
+	for (uint32_t i = lines.len; i-- > 0;) {
+		const char *s = lines.at[i];
+		name = defined_by(s, end, &len);
+		if (len && !has_word(p, &read, name, len))
+			lines.at[i] = NULL;
+		else
+			add_mentioned(p, &read, s, end);
+		end = s;
 	}
-	return body;
+	for (uint32_t i = 0; i < lines.len; i++)
+		if (lines.at[i])
+			sb_add(&out, lines.at[i],
+			       (size_t)(strchr(lines.at[i], '\n') + 1 - lines.at[i]));
+	return out.s ? out.s : "";
 }
 
 static void print_header(struct printer *p, const struct interface *f, const char *work,

@@ -179,20 +179,30 @@ static const char *const reserved[] = {
 	"EOF",        "HUGE_VAL",      "RAND_MAX",     "stdin",    "stdout",   "stderr",
 };
 
-static bool is_taken(struct printer *p, const char *name, bool take)
+static uint32_t hash_of(const struct sym *s)
 {
-	const struct sym *s = intern_str(p->cx, name);
-	uint32_t h = (uint32_t)((uintptr_t)s >> 4) * 2654435761u;
-	struct probe probe = {.hash = h};
+	return (uint32_t)((uintptr_t)s >> 4) * 2654435761u;
+}
 
-	while (hash_next(&p->taken, &probe))
-		if (p->names.at[probe.number] == s)
+bool has_word(struct printer *p, const struct words *w, const char *word, size_t len)
+{
+	const struct sym *s = intern(p->cx, word, len);
+	struct probe probe = {.hash = hash_of(s)};
+
+	while (hash_next(&w->table, &probe))
+		if (w->at.at[probe.number] == s)
 			return true;
-	if (take) {
-		*vec_push(p->cx->arena, &p->names) = s;
-		hash_add(p->cx->arena, &p->taken, h, p->names.len - 1);
-	}
 	return false;
+}
+
+void add_word(struct printer *p, struct words *w, const char *word, size_t len)
+{
+	const struct sym *s = intern(p->cx, word, len);
+
+	if (has_word(p, w, word, len))
+		return;
+	*vec_push(p->cx->arena, &w->at) = s;
+	hash_add(p->cx->arena, &w->table, hash_of(s), w->at.len - 1);
 }
 
 /* Letters, digits and _ stay; any other byte becomes _ and two hexadecimal digits. */
@@ -219,8 +229,9 @@ const char *fresh(struct printer *p, const char *base)
 {
 	const char *name = mangled(p, base);
 
-	for (uint32_t i = 2; is_taken(p, name, true); i++)
+	for (uint32_t i = 2; has_word(p, &p->taken, name, strlen(name)); i++)
 		name = textf(p, "%s_%u", mangled(p, base), i);
+	add_word(p, &p->taken, name, strlen(name));
 	return name;
 }
 
