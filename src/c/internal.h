@@ -66,6 +66,8 @@ struct printer {
 	uint32_t indent, statement, nloops, ntexts;
 	const char *loop_names[MAX_NESTED];
 	struct words taken;
+	vec(uint32_t)
+		last; /* by number of a taken word: n_2, n_3 and so on up to this one are taken */
 	vec(const char *) atoms; /* by dim: the text of an atom; NULL: not known yet */
 	vec(bool) start;         /* by dim: is it known when run() starts? */
 	vec(struct buffer) buffers;

@@ -184,15 +184,21 @@ static uint32_t hash_of(const struct sym *s)
 	return (uint32_t)((uintptr_t)s >> 4) * 2654435761u;
 }
 
-bool has_word(struct printer *p, const struct words *w, const char *word, size_t len)
+/* Its number; UINT32_MAX: it is not there */
+static uint32_t find_word(struct printer *p, const struct words *w, const char *word, size_t len)
 {
 	const struct sym *s = intern(p->cx, word, len);
 	struct probe probe = {.hash = hash_of(s)};
 
 	while (hash_next(&w->table, &probe))
 		if (w->at.at[probe.number] == s)
-			return true;
-	return false;
+			return probe.number;
+	return UINT32_MAX;
+}
+
+bool has_word(struct printer *p, const struct words *w, const char *word, size_t len)
+{
+	return find_word(p, w, word, len) != UINT32_MAX;
 }
 
 void add_word(struct printer *p, struct words *w, const char *word, size_t len)
@@ -229,10 +235,15 @@ const char *fresh(struct printer *p, const char *base)
 {
 	const char *name = mangled(p, base);
 
-	for (uint32_t i = 2; has_word(p, &p->taken, name, strlen(name)); i++)
-		name = textf(p, "%s_%u", mangled(p, base), i);
-	add_word(p, &p->taken, name, strlen(name));
-	return name;
+	uint32_t first = find_word(p, &p->taken, name, strlen(name));
+	const char *all = name;
+
+	while (p->last.len < p->taken.at.len)
+		*vec_push(p->cx->arena, &p->last) = 1;
+	while (has_word(p, &p->taken, all, strlen(all)))
+		all = textf(p, "%s_%u", name, ++p->last.at[first]);
+	add_word(p, &p->taken, all, strlen(all));
+	return all;
 }
 
 /* --- dtypes and elements --- */
