@@ -188,6 +188,7 @@ struct sym {
 	struct binding *value;
 	struct binding *dim;
 	const struct op *op; /* the op of that name, NULL if none */
+	uint32_t number;     /* in the order in which names came up, from 0 on */
 	uint32_t len;
 	uint16_t word; /* token of a keyword or soft word; 0 for others (scanner) */
 	uint8_t dtype; /* enum dtype when the name is a dtype's */
@@ -198,6 +199,7 @@ struct intern;
 struct intern *intern_new(struct ctx *cx);
 struct sym *intern(struct ctx *cx, const char *s, size_t len);
 struct sym *intern_str(struct ctx *cx, const char *s);
+uint32_t name_count(const struct ctx *cx); /* so far */
 
 /* source.c: texts, and places in them. All texts of a compilation share one offset space. */
 struct span {

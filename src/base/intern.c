@@ -50,6 +50,7 @@ struct sym *intern(struct ctx *cx, const char *s, size_t len)
 	struct sym *sym = arena_alloc(cx->arena, offsetof(struct sym, s) + len + 1);
 	memcpy(sym->s, s, len);
 	sym->len = (uint32_t)len;
+	sym->number = t->names.len;
 	*vec_push(cx->arena, &t->names) = sym;
 	hash_add(cx->arena, &t->table, p.hash, t->names.len - 1);
 	return sym;
@@ -58,4 +59,9 @@ struct sym *intern(struct ctx *cx, const char *s, size_t len)
 struct sym *intern_str(struct ctx *cx, const char *s)
 {
 	return intern(cx, s, strlen(s));
+}
+
+uint32_t name_count(const struct ctx *cx)
+{
+	return cx->names->names.len;
 }

@@ -27,7 +27,7 @@ struct namer {
 	struct map dim_names; /* struct sym * -> index in dimtab */
 	struct map made; /* canonical dim -> index in dimtab of the first that got a made-up name */
 	struct map types; /* hash of a type -> its index + 1 */
-	struct map taken; /* struct sym * -> has a value the name? */
+	bool *taken;      /* by number of a name: has a value the name? */
 	vec(struct onnx_dim) dimtab;
 	vec(dim) dim_of; /* canonical dim of each of dimtab */
 	uint32_t ndims;  /* names of dims made so far */
@@ -163,14 +163,6 @@ static uint32_t type_of(struct namer *n, struct type t)
 	}
 }
 
-/* Is it the first value that asks for this name? */
-static bool take_name(struct namer *n, const struct sym *name)
-{
-	uint32_t *taken = map_at(n->cx, &n->taken, (uint64_t)(uintptr_t)name);
-
-	return !(*taken)++;
-}
-
 /* Enters a value: its number, its name if that is free, its type, its data if it is constant. */
 static struct onnx_value *claim(struct namer *n, const struct value *v)
 {
@@ -183,8 +175,10 @@ static struct onnx_value *claim(struct namer *n, const struct value *v)
 	o = vec_push(n->cx->arena, &m->values);
 	m->index[v->id] = m->values.len - 1;
 	o->type = type_of(n, v->type);
-	if (v->name && take_name(n, v->name))
+	if (v->name && !n->taken[v->name->number]) {
+		n->taken[v->name->number] = true;
 		o->name = (struct astr){v->name->s, v->name->len};
+	}
 	if (v->data && !v->def)
 		*vec_push(n->cx->arena, &m->inits) = (struct onnx_init){v, v->data};
 	return o;
@@ -361,6 +355,8 @@ struct onnx_model *onnx_model(struct ctx *cx, const struct graph *g)
 {
 	struct onnx_model *m = new (cx->arena, struct onnx_model);
 	struct namer n = {.m = m, .cx = cx};
+
+	n.taken = new_array(cx->arena, bool, name_count(cx) + 1u);
 	m->cx = cx;
 	m->graph = g;
 	m->ir_version = ir_version(cx->opt.opset);
